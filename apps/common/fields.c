@@ -89,27 +89,43 @@ static bool quoted_field(struct fields *f, const char **at, struct field *to, fi
 static const char inner_mark[] = "has a quotation mark that is not around a whole field: quote the "
                                  "field, and double the mark";
 
-static fields_trouble bare_field(const struct fields_form *form, const char **at, const char *end,
-                                 struct field *to)
+static void bare_field(const struct fields_form *form, const char **at, const char *end,
+                       struct field *to)
 {
     const char *from = *at, *stop = end_of_field(form, from, end), *last = stop;
     while (last > from && lines_is_blank(last[-1])) last--;
     *to = (struct field){from, (size_t)(last - from)};
     *at = stop;
-    if (is_strict(form) && memchr(from, '"', to->length)) return inner_mark;
+}
+
+/* A field without quotation marks around it, in a row that has # or a mark somewhere: may it be
+ * what it is? */
+static fields_trouble check_field(const struct fields_form *form, struct field f)
+{
+    if (is_strict(form) && memchr(f.text, '"', f.length)) return inner_mark;
+    const char *mark = f.text, *end = f.text + f.length;
+    while (*form->separator && (mark = memmem(mark, (size_t)(end - mark), " #", 2))) {
+        mark += 2;
+        if (mark == end || lines_is_blank(*mark))
+            return "has # between blanks: quote the field, or give the comment a line of its own";
+    }
     return NULL;
 }
 
-/* Unquoted, as it is no comment of its own line and may be one. */
-static fields_trouble check_mark(const struct fields_form *form, struct field f)
+/* In the file, marks are before and behind the text. */
+static bool is_quoted(const struct lines *l, struct field f)
 {
-    const char *mark = f.text;
-    while (*form->separator && (mark = memmem(mark, (size_t)(f.text + f.length - mark), " #", 2))) {
-        if (mark + 2 == f.text + f.length || lines_is_blank(mark[2]))
-            return "has # between blanks: quote the field, or give the comment a line of its own";
-        mark += 2;
-    }
-    return NULL;
+    return f.text > l->text && f.text[-1] == '"';
+}
+
+static fields_trouble check_fields(const struct fields *f)
+{
+    const struct lines *l = &f->lines;
+    fields_trouble wrong = NULL;
+    if (!memchr(l->text, '"', l->length) && !memchr(l->text, '#', l->length)) return NULL;
+    for (size_t i = 0; !wrong && i < f->count; i++)
+        if (!is_quoted(l, f->all[i])) wrong = check_field(&f->form, f->all[i]);
+    return wrong;
 }
 
 /* NULL, or the beginning of attributes as NetworkX writes them: {...} up to the end. */
@@ -138,24 +154,23 @@ static fields_trouble next_field(struct fields *f, const char **at, const char *
     fields_trouble wrong = NULL;
     *at = behind_blanks(&f->form, *at, *end);
     if (*at < *end && **at == '"') {
-        bool is_quoted = quoted_field(f, at, to, &wrong);
+        bool is_whole = quoted_field(f, at, to, &wrong);
         if (f->lines_behind > 0) *end = f->lines.text + f->lines.length;
-        if (is_quoted || wrong) return wrong;
+        if (is_whole || wrong) return wrong;
         if (is_strict(&f->form)) return inner_mark;
     }
-    wrong = bare_field(&f->form, at, *end, to);
-    return wrong ? wrong : check_mark(&f->form, *to);
+    bare_field(&f->form, at, *end, to);
+    return NULL;
 }
 
-/* Fields that lie in quotation marks: in the file, marks are before and behind their text. */
+/* Two marks within quotation marks become one. */
 static void unquote(struct fields *f)
 {
     const struct lines *l = &f->lines;
     char *to = NULL;
     for (size_t i = 0; i < f->count; i++) {
         struct field *x = &f->all[i];
-        bool is_quoted = x->text > l->text && x->text[-1] == '"';
-        if (!is_quoted || !memchr(x->text, '"', x->length)) continue;
+        if (!is_quoted(l, *x) || !memchr(x->text, '"', x->length)) continue;
         if (!to && f->unquoted_capacity < l->length) {
             free(f->unquoted);
             f->unquoted = take_memory(l->length, 1);
@@ -189,8 +204,9 @@ fields_trouble fields_cut(struct fields *f)
         if (at == end) break;
         at += length;
     }
+    fields_trouble wrong = check_fields(f);
     unquote(f);
-    return NULL;
+    return wrong;
 }
 
 /* ---- comments that may be rows ---- */
@@ -347,13 +363,15 @@ size_t fields_of_line(const struct fields_form *form, const struct lines *l, str
 {
     const char *at = l->text, *end = l->text + l->length;
     size_t length = strlen(form->separator), count = 0;
-    if (lines_is_passed_over(l) || memchr(l->text, '\r', l->length)) return 0;
+    bool has_mark = memchr(at, '#', l->length);
+    if (lines_is_passed_over(l) || memchr(at, '\r', l->length)) return 0;
     for (;;) {
         at = behind_blanks(form, at, end);
         if (length == 0 && at == end) return count;
         if (length == 0 && *at == '#') return 0;
         if (count == max) return max + 1;
-        if (bare_field(form, &at, end, &to[count]) || check_mark(form, to[count])) return 0;
+        bare_field(form, &at, end, &to[count]);
+        if (has_mark && check_field(form, to[count])) return 0;
         count++;
         if (length == 0) continue;
         if (at == end) return count;

@@ -131,8 +131,8 @@ static void learn_values(struct csv *c)
 static struct field without_zeros(struct field f)
 {
     double number;
-    if (!memchr(f.text, '.', f.length) || strcspn(f.text, "eE") < f.length ||
-        !lines_number(f.text, f.length, &number))
+    if (!memchr(f.text, '.', f.length) || memchr(f.text, 'e', f.length) ||
+        memchr(f.text, 'E', f.length) || !lines_number(f.text, f.length, &number))
         return f;
     while (f.text[f.length - 1] == '0') f.length--;
     if (f.text[f.length - 1] == '.' && f.length > 1) f.length--;
