@@ -12,6 +12,7 @@
 #include "net/silence.h"
 #include "net/uring.h"
 #include "node/operation.h"
+#include "store/keyspace.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -173,6 +174,16 @@ static bool stays_on_loopback(const struct cluster *c, const struct locus_config
     return !c->secret.is_known && !mesh_is_told_where(listen_address(config));
 }
 
+/* By the machine, as if all nodes were on one host: rank 0 does not know more before the others have
+ * come. And as many as the tables need. */
+static unsigned choose_shards(const struct cluster *c, const struct locus_config *config)
+{
+    unsigned choice = pinning_choose_shards(c->machine, 1, config->workers);
+    uint64_t needed = keyspace_shards_needed(config->tables, config->table_count);
+    if (needed > LOCUS_SHARDS_MAX) needed = LOCUS_SHARDS_MAX;
+    return choice > needed ? choice : (unsigned)needed;
+}
+
 static int join_rendezvous(struct cluster *c, const struct locus_config *config,
                            const char *data_address)
 {
@@ -187,9 +198,7 @@ static int join_rendezvous(struct cluster *c, const struct locus_config *config,
         .act_immediately = config->act_immediately,
         .staleness_s = config->staleness_s,
         .shards = config->shards,
-        /* Counts as if all nodes were on one host: rank 0 does not know more before the others have
-         * come. */
-        .choice = pinning_choose_shards(c->machine, 1, config->workers),
+        .choice = choose_shards(c, config),
         .workers = config->workers,
         .join_timeout_s = c->join_timeout_s,
         .peer_timeout_s = c->peer_timeout_s,

@@ -87,9 +87,10 @@ static int check_parts(const struct keyspace *k)
         uint64_t keys = keyspace_most_of(k, t->end - t->first);
         if (keys > KEYSPACE_RANGE_KEYS_MAX)
             return error_set(
-                -EINVAL,
-                "table \"%s\" has %llu keys in a shard, the limit is %llu: use more shards",
-                t->name, (unsigned long long)keys, (unsigned long long)KEYSPACE_RANGE_KEYS_MAX);
+                -EINVAL, "table \"%s\" has %llu keys in a shard, the limit is %llu: use %s",
+                t->name, (unsigned long long)keys, (unsigned long long)KEYSPACE_RANGE_KEYS_MAX,
+                k->shards < LOCUS_SHARDS_MAX ? "more shards, or let rank 0 choose (0)"
+                                             : "fewer rows");
     }
     return 0;
 }

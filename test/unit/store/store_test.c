@@ -30,7 +30,21 @@ TEST(store, the_largest_shard_counts_for_the_limit)
     const struct locus_table table = {.rows = 2 * KEYSPACE_RANGE_KEYS_MAX + 1, .length = 1};
     struct store s;
     CHECK_EQ(store_init(&s, &table, 1, 2, 1, 0), -EINVAL);
-    CHECK_STR(locus_error(), "use more shards");
+    CHECK_STR(locus_error(), "use more shards, or let rank 0 choose");
+    const struct locus_table larger = {.rows = LOCUS_KEYS_MAX, .length = 1};
+    CHECK_EQ(store_init(&s, &larger, 1, LOCUS_SHARDS_MAX, 1, 0), -EINVAL);
+    CHECK_STR(locus_error(), "use fewer rows");
+}
+
+TEST(store, as_many_shards_as_are_needed_are_enough)
+{
+    const struct locus_table tables[] = {{.rows = 7, .length = 1},
+                                         {.rows = 2 * KEYSPACE_RANGE_KEYS_MAX + 1, .length = 2}};
+    struct store s;
+    CHECK_EQ(keyspace_shards_needed(tables, 1), 1);
+    CHECK_EQ(keyspace_shards_needed(tables, 2), 3);
+    CHECK_EQ(store_init(&s, tables, 2, 3, 1, 0), 0);
+    store_fini(&s);
 }
 
 TEST(store, every_key_has_a_word_of_its_own)
