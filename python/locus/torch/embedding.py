@@ -140,13 +140,11 @@ class _Rows(torch.nn.Module):
         at = torch.nonzero(different == self.padding_idx)
         return int(at[0]) if len(at) else None
 
-    def take_rows(self, of: Pass) -> torch.Tensor:
-        """The rows of a pass, as they are now, for a step that will change them: the caller's from now on."""
-        rows = of.rows
-        if of.age != self.gradients.age:
-            self.worker.pull(of.indices + self._first, rows)
-        self.rows_have_changed()
-        return rows
+    def take_rows(self, keys: torch.Tensor) -> torch.Tensor:
+        """The rows of the sum of gradients, as they are now, for a step that will change them."""
+        rows = self.gradients.take_rows()
+        pulled: torch.Tensor = self.worker.pull(keys) if rows is None else rows
+        return pulled
 
     def rows_have_changed(self) -> None:
         """What was pulled before is old."""

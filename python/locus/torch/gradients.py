@@ -16,7 +16,7 @@ class Pass(NamedTuple):
     """What one forward pass pulled."""
 
     indices: torch.Tensor  # (n,), different
-    rows: torch.Tensor  # (n, length of the table's rows)
+    rows: Optional[torch.Tensor]  # (n, length of the table's rows); None: changed since
     age: int  # the steps of its embedding that came before
 
 
@@ -46,7 +46,7 @@ class Gradients:
             self._gathered = []
         elif self._gathered:
             first = self._gathered[0]
-            nothing = Pass(first.of.indices[:0], first.of.rows[:0], first.of.age)
+            nothing = Pass(first.of.indices[:0], None, first.of.age)
             self._gathered = [Gradient(nothing, first.values[:0])]
 
     def sum(self) -> Optional[Gradient]:
@@ -55,15 +55,25 @@ class Gradients:
             self._gathered = [self._added()]
         return self._gathered[0] if self._gathered else None
 
+    def take_rows(self) -> Optional[torch.Tensor]:
+        """Those of the sum, for a step that changes them; None: they are old."""
+        (indices, rows, age), values = self._gathered[0]
+        is_old, self.age = age != self.age, self.age + 1
+        self._gathered = [Gradient(Pass(indices, None, age), values)]
+        return None if is_old else rows
+
     def _added(self) -> Gradient:
         passes = [each.of for each in self._gathered]
         different, places = torch.unique(torch.cat([each.indices for each in passes]), return_inverse=True)
-        rows = passes[0].rows.new_empty(len(different), passes[0].rows.shape[1])
-        rows[places] = torch.cat([each.rows for each in passes])
+        pulled = [each.rows for each in passes if each.rows is not None and each.age == self.age]
+        rows = None
+        if len(pulled) == len(passes):
+            rows = pulled[0].new_empty(len(different), pulled[0].shape[1])
+            rows[places] = torch.cat(pulled)
         device = self._gathered[-1].values.device
         values = torch.cat([each.values.to(device) for each in self._gathered])
         sums = values.new_zeros(len(different), self.dimension).index_add_(0, places.to(device), values)
-        return Gradient(Pass(different, rows, min(each.age for each in passes)), sums)
+        return Gradient(Pass(different, rows, self.age), sums)
 
 
 class _Arrive(torch.autograd.Function):

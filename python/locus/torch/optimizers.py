@@ -84,10 +84,11 @@ class Optimizer(torch.optim.Optimizer):
         ready = [(each, total) for each, total in totals if total is not None]
         gradients = to_memory([total.values for _, total in ready])
         for (embedding, total), gradient in zip(ready, gradients):
-            rows, dimension = embedding.take_rows(total.of), embedding.embedding_dim
+            keys, dimension = embedding.keys_of(total.of.indices), embedding.embedding_dim
+            rows = embedding.take_rows(keys)
             # In place: the rows are in the processor's caches, and nobody wants them any more.
             self.update(embedding.table, gradient, rows[:, :dimension], rows[:, dimension:])
-            embedding.worker.push_async(embedding.keys_of(total.of.indices), rows)
+            embedding.worker.push_async(keys, rows)
         return loss
 
     def zero_grad(self, set_to_none: bool = True) -> None:
