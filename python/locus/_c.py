@@ -5,6 +5,7 @@
 wait and take less time than that. Handles are integers.
 """
 import ctypes
+import operator
 import os
 import pathlib
 import threading
@@ -162,6 +163,17 @@ def text(name: str, value: Any) -> bytes:
     made = os.fsencode(value)
     if b"\0" in made:
         raise errors.ArgumentError(f"{name} is {value!r}: must not hold a zero byte")
+    return made
+
+
+def integer(name: str, value: Any, least: int, most: int) -> int:
+    """A whole number for the library, which would take another's lowest bits."""
+    try:
+        made = operator.index(value)
+    except TypeError:
+        raise errors.ArgumentError(f"{name} is {value!r}: must be an integer") from None
+    if not least <= made <= most:
+        raise errors.ArgumentError(f"{name} is {made}: must be {least} to {most}")
     return made
 
 

@@ -230,22 +230,13 @@ def _checked_tables(tables: Sequence[Table]) -> List[Table]:
     for table in tables:
         if any(table.name == other.name for other in placed):
             raise ArgumentError(f"two tables have the name {table.name!r}: each must have its own")
-        if not 1 <= table.rows < 1 << 40:
-            raise ArgumentError(f"table {table.name!r} has {table.rows} rows: must be 1 to 2^40")
-        if not 1 <= table.length <= _c.LENGTH_MAX:
-            raise ArgumentError(f"table {table.name!r} has rows of {table.length} floats: must be 1 to "
-                                f"{_c.LENGTH_MAX}")
-        placed.append(replace(table, first=first))
-        first += table.rows
+        rows = _c.integer(f"`rows` of table {table.name!r}", table.rows, 1, 1 << 40)
+        length = _c.integer(f"`length` of table {table.name!r}", table.length, 1, _c.LENGTH_MAX)
+        placed.append(replace(table, first=first, rows=rows, length=length))
+        first += rows
     if not placed:
         raise ArgumentError("`tables` is empty: must hold at least one locus.Table")
     return placed
-
-
-def _not_negative(name: str, value: int, limit: int) -> int:
-    if not 0 <= value <= limit:
-        raise ArgumentError(f"{name} is {value}: must be 0 to {limit}")
-    return value
 
 
 def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, technique: str = "adaptive",
@@ -270,12 +261,13 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
     config = _c.CConfig()
     _quick.locus_config_init_sized(byref(config), sizeof(config))
     config.tables, config.table_count = c_tables, len(placed)
-    config.workers, config.shards = _not_negative("workers", workers, 1024), _not_negative("shards", shards, 256)
+    config.workers, config.shards = _c.integer("workers", workers, 0, 1024), _c.integer("shards", shards, 0, 256)
     config.technique, config.act_immediately = _c.TECHNIQUES.index(technique), act_immediately
-    config.max_rounds_per_second = _not_negative("max_rounds_per_second", max_rounds_per_second, 1 << 31)
+    config.max_rounds_per_second = _c.integer("max_rounds_per_second", max_rounds_per_second, 0, 1 << 31)
     config.peer_timeout_s, config.join_timeout_s = peer_timeout, join_timeout
     config.staleness_s = staleness
-    config.rank, config.size = rank, size
+    config.rank, config.size = (_c.integer(name, value, -(1 << 31), (1 << 31) - 1)
+                                for name, value in (("rank", rank), ("size", size)))
     config.rendezvous = _c.text("rendezvous", rendezvous) if rendezvous else None
     config.listen = _c.text("listen", listen) if listen else None
     handle = c_void_p()

@@ -83,6 +83,8 @@ class Distribution:
         self.length = table.length
         first, count = table.first, table.rows
         self._handle: Optional[int] = None
+        if seed is not None:
+            seed = _c.integer("seed", seed, 0, (1 << 64) - 1)
         level, flags, out = _level_of(conformity), 0 if replace else 1, c_uint64()
         if weights is None:
             _c.check(_lib.locus_distribution_uniform(of, first, count, level, flags, byref(out)))

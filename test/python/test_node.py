@@ -108,7 +108,8 @@ class Node(unittest.TestCase):
         with self.worker.loader() as loader:
             keys = loader.prepare_sample(uniform, 100, 0, 1).pull()[0]
         self.assertEqual(len(set(keys.tolist())), 100)
-        for wrong in ({"table": "b"}, {"table": "a", "weights": weights[:5]}, {"table": "a", "conformity": "most"}):
+        for wrong in ({"table": "b"}, {"table": "a", "weights": weights[:5]}, {"table": "a", "conformity": "most"},
+                      {"table": "a", "seed": -1}, {"table": "a", "seed": "x"}):
             with self.assertRaises(locus.ArgumentError):
                 self.node.distribution(**wrong)
 
@@ -135,8 +136,13 @@ class Tables(unittest.TestCase):
     def test_configurations_that_cannot_be(self):
         table = locus.Table("a", 10, 2)
         for tables, more, sentence in (([], {}, "empty"), ([table, table], {}, "its own"),
-                                       ([locus.Table("a", 0, 2)], {}, "0 rows"),
-                                       ([locus.Table("a", 1, 1 << 21)], {}, "floats"),
+                                       ([locus.Table("a", 0, 2)], {}, "`rows` of table 'a' is 0"),
+                                       ([locus.Table("a", 1, 1 << 21)], {}, "`length` of table 'a' is 2097152"),
+                                       ([locus.Table("a", 1.5, 2)], {}, "is 1.5: must be an integer"),
+                                       ([locus.Table(3, 1, 2)], {}, "name is a int"),
+                                       ([locus.Table("a\0b", 1, 2)], {}, "zero byte"),
+                                       ([table], {"rank": "1", "size": 2}, "rank is '1'"),
+                                       ([table], {"rendezvous": 7}, "rendezvous is a int"),
                                        ([table], {"technique": "best"}, "adaptive"),
                                        ([table], {"workers": -1}, "workers is -1"),
                                        ([table], {"size": 2}, "rendezvous")):

@@ -250,7 +250,7 @@ class Modules(unittest.TestCase):
         for wrong in (model.parameters(), [3], torch.ones(3)):
             with self.assertRaisesRegex(locus.ArgumentError, "must be a torch.nn.Module"):
                 lt.SGD(wrong, 0.1)
-        for wrong, sentence in ((dict(seed="a"), "seed is 'a'"), (dict(seed=1 << 70), "of 64 bits"),
+        for wrong, sentence in ((dict(seed="a"), "seed is 'a'"), (dict(seed=1 << 70), f"must be {-1 << 63} to"),
                                 (dict(std="1"), "std is '1'"), (dict(std=float("nan")), "std is nan")):
             with self.assertRaisesRegex(locus.ArgumentError, sentence):
                 lt.Normal(**wrong)

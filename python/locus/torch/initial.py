@@ -11,6 +11,7 @@ import numpy as np
 import torch
 import torch.nn.functional
 
+from .._c import integer
 from ..errors import ArgumentError
 
 _BITS, _PARTS = 11, 3
@@ -54,11 +55,9 @@ class _Mixed(Own):
     million different ones, in one pass."""
 
     def __init__(self, seed: int, name: str, size: float) -> None:
-        if not isinstance(seed, (int, np.integer)) or not -(1 << 63) <= seed < 1 << 63:
-            raise ArgumentError(f"seed is {seed!r}: must be an integer of 64 bits")
         if not isinstance(size, (float, int, np.number)) or not 0 <= size < math.inf:
             raise ArgumentError(f"{name} is {size!r}: must be a number, at least 0 and finite")
-        self.seed = int(seed)
+        self.seed = integer("seed", seed, -(1 << 63), (1 << 63) - 1)
         self._tables: Dict[int, torch.Tensor] = {}
 
     def _draw(self, shape: Any, generator: torch.Generator) -> torch.Tensor:
