@@ -227,9 +227,10 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
 
 static int open_store(const struct locus_config *c, locus *n)
 {
-    /* A cluster of one has nothing to serve, so it has one shard: then consecutive keys lie next to
-     * each other. */
-    unsigned shards = n->cluster ? cluster_shards(n->cluster) : c->shards ? c->shards : 1;
+    /* A cluster of one has nothing to serve, so it has one shard, unless there are too many keys:
+     * then consecutive keys lie next to each other. */
+    unsigned alone = c->shards ? c->shards : keyspace_shards_needed(c->tables, c->table_count);
+    unsigned shards = n->cluster ? cluster_shards(n->cluster) : alone;
     const struct store_config store = {.tables = c->tables,
                                        .table_count = c->table_count,
                                        .shards = shards,

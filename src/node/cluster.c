@@ -179,9 +179,8 @@ static bool stays_on_loopback(const struct cluster *c, const struct locus_config
 static unsigned choose_shards(const struct cluster *c, const struct locus_config *config)
 {
     unsigned choice = pinning_choose_shards(c->machine, 1, config->workers);
-    uint64_t needed = keyspace_shards_needed(config->tables, config->table_count);
-    if (needed > LOCUS_SHARDS_MAX) needed = LOCUS_SHARDS_MAX;
-    return choice > needed ? choice : (unsigned)needed;
+    unsigned needed = keyspace_shards_needed(config->tables, config->table_count);
+    return choice > needed ? choice : needed;
 }
 
 static int join_rendezvous(struct cluster *c, const struct locus_config *config,

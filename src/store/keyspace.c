@@ -108,14 +108,14 @@ static void add_ranges(struct keyspace *k)
     }
 }
 
-uint64_t keyspace_shards_needed(const struct locus_table *tables, size_t count)
+unsigned keyspace_shards_needed(const struct locus_table *tables, size_t count)
 {
     uint64_t most = 1;
     for (size_t i = 0; i < count; i++) {
         uint64_t needed = (tables[i].rows + KEYSPACE_RANGE_KEYS_MAX - 1) / KEYSPACE_RANGE_KEYS_MAX;
         if (needed > most) most = needed;
     }
-    return most;
+    return most < LOCUS_SHARDS_MAX ? (unsigned)most : LOCUS_SHARDS_MAX;
 }
 
 int keyspace_init(struct keyspace *k, const struct locus_table *tables, size_t count,

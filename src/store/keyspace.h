@@ -105,8 +105,8 @@ static inline uint64_t keyspace_most_of(const struct keyspace *k, uint64_t keys)
     return (keys + k->shards - 1) / k->shards;
 }
 
-/* Shards of a node that tables need, so that there is a slot for each of their keys. It may be more than
- * there can be. */
-uint64_t keyspace_shards_needed(const struct locus_table *, size_t count);
+/* Shards of a node that tables need, so that there is a slot for each of their keys; no more than
+ * there may be. */
+unsigned keyspace_shards_needed(const struct locus_table *, size_t count);
 
 #endif
