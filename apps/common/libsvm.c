@@ -38,25 +38,32 @@ bool libsvm_next(struct libsvm *s)
     return true;
 }
 
+/* The texts of a pair; the first is empty where there are two. False: there is no colon. */
+static bool cut_pair(struct field word, struct field *field, struct field *index,
+                     struct field *value)
+{
+    const char *end = word.text + word.length, *first = memchr(word.text, ':', word.length);
+    if (!first) return false;
+    const char *last = memrchr(first, ':', (size_t)(end - first));
+    const char *from = last > first ? first + 1 : word.text;
+    *field = (struct field){word.text, last > first ? (size_t)(first - word.text) : 0};
+    *index = (struct field){from, (size_t)(last - from)};
+    *value = (struct field){last + 1, (size_t)(end - last) - 1};
+    return true;
+}
+
 bool libsvm_pair(struct libsvm *s, const char *what, struct libsvm_pair *p)
 {
     const struct lines *l = &s->lines;
-    struct field word;
+    struct field word, field, index;
+    *p = (struct libsvm_pair){0};
     if (!lines_word(l, &s->at, &word)) return false;
-    const char *end = word.text + word.length, *first = memchr(word.text, ':', word.length);
-    if (!first)
+    if (!cut_pair(word, &field, &index, &p->value))
         lines_fail(l, "\"%.*s\" is no %s: must be index:value", lines_shown(word.length), word.text,
                    what);
-    const char *last = memrchr(first, ':', (size_t)(end - first));
-    const char *index = last > first ? first + 1 : word.text;
-    *p = (struct libsvm_pair){.has_field = last > first};
-    if (p->has_field)
-        p->field =
-            (uint32_t)lines_take_whole(l, (struct field){word.text, (size_t)(first - word.text)}, 0,
-                                       LIBSVM_INDEX_MAX, "field");
-    p->index = (uint32_t)lines_take_whole(l, (struct field){index, (size_t)(last - index)}, 0,
-                                          LIBSVM_INDEX_MAX, what);
-    p->value = (struct field){last + 1, (size_t)(end - last) - 1};
+    p->has_field = index.text > word.text;
+    if (p->has_field) p->field = (uint32_t)lines_take_whole(l, field, 0, LIBSVM_INDEX_MAX, "field");
+    p->index = (uint32_t)lines_take_whole(l, index, 0, LIBSVM_INDEX_MAX, what);
     return true;
 }
 
@@ -64,18 +71,17 @@ bool libsvm_is_line(const struct lines *line)
 {
     struct lines copy = *line, *l = &copy;
     const char *at;
-    struct field word;
-    uint64_t index;
-    double value;
+    struct field word, field, index, value;
+    uint64_t whole;
+    double number;
     if (!take_label(l, &at, &word) || has_colon(word)) return false;
     while (lines_word(l, &at, &word)) {
-        const char *end = word.text + word.length, *colon = memchr(word.text, ':', word.length);
-        if (!colon) return false;
-        struct field first = {word.text, (size_t)(colon - word.text)};
-        const char *last = memrchr(colon, ':', (size_t)(end - colon));
-        if (!field_whole(first, 0, LIBSVM_INDEX_MAX, &index) ||
-            !lines_number(last + 1, (size_t)(end - last) - 1, &value))
-            return false;
+        bool is_pair =
+            cut_pair(word, &field, &index, &value) &&
+            (index.text == word.text || field_whole(field, 0, LIBSVM_INDEX_MAX, &whole)) &&
+            field_whole(index, 0, LIBSVM_INDEX_MAX, &whole) &&
+            lines_number(value.text, value.length, &number);
+        if (!is_pair) return false;
     }
     return true;
 }

@@ -5,6 +5,7 @@
 #include "matrix_market.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 /* Rows cost memory, so a size is refused that has more of them than this, and a thousand times as
  * many as there are values. */
@@ -53,8 +54,14 @@ static void read_response(struct cells *c, const char *path)
     if (m.rows > ROWS_MAX && m.rows / ROWS_TO_A_VALUE > c->count + m.cells)
         fail("%s says that it has %" PRIu32 " rows, and hardly any of them has a value", path,
              m.rows);
-    while (c->response_count < m.rows) cells_add_response(c, 0);
-    while (matrix_market_next(&m, &cell)) c->response[cell.row] = cell.value;
+    while (c->response_count < m.rows) cells_add_response(c, NAN);
+    while (matrix_market_next(&m, &cell)) {
+        if (!isnan(c->response[cell.row]))
+            lines_fail(&m.lines, "row %" PRIu32 " has a response already", cell.row + 1);
+        c->response[cell.row] = cell.value;
+    }
+    for (uint32_t i = 0; i < m.rows; i++)
+        if (isnan(c->response[i])) c->response[i] = 0;
     matrix_market_close(&m);
 }
 

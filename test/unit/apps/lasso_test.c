@@ -138,6 +138,8 @@ TEST(lasso, refuses_what_is_not_to_be_told)
     refuses("1 1:NA\n", NULL, ":1: \"NA\" is no value");
     refuses(BANNER "3 3 1\n1 1 2\n", ARRAY "5 1\n1\n2\n3\n4\n5\n",
             "has 5 rows, and the matrix has 3: each must have a response");
+    refuses(BANNER "3 3 1\n1 1 2\n", BANNER "3 1 2\n2 1 5\n2 1 6\n",
+            ":4: row 2 has a response already");
     refuses(BANNER "3 3 1\n1 1 2\n", "1\n2\n3\n", "has no banner: must be MatrixMarket");
     refuses(BANNER "3 3 1\n1 1 2\n", ARRAY "2 1\n1\n2\n",
             "has 2 rows, and the matrix has 3: each must have a response");
