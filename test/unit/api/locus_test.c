@@ -232,9 +232,9 @@ TEST(locus, keys_are_at_most_the_limit)
     table_is_refused((struct locus_table){.rows = UINT64_MAX, .length = 1}, -EINVAL,
                      "18446744073709551615");
 #ifndef LOCUS_TSAN /* under which the directory finds no address space before this is noticed */
-    /* More than one shard's directory can number. */
+    /* More than the directories of all shards can number. */
     table_is_refused((struct locus_table){.name = "huge", .rows = LOCUS_KEYS_MAX - 10, .length = 1},
-                     -EINVAL, "shards");
+                     -EINVAL, "use fewer rows");
 #endif
 }
 
