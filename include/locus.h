@@ -489,7 +489,8 @@ struct locus_stats {
     uint64_t intents_signaled, intents_late;
     /* seconds since the owner's last frame, mean over all reads of replicas */
     double replica_staleness_mean_s;
-    /* How often a worker found an eighth of its keys or more at other nodes during 10 s, because:
+    /* How often a worker found that during 10 s an eighth of its keys or more were at other nodes,
+     * or its calls waited for them an eighth of the time or more, because:
      * it signaled no intent for them; its intents came too late; its clock was not advanced. At the
      * first time of each, the remedy is printed on stderr. LOCUS_ADVICE=0 in the environment
      * switches both off; another number is the period in seconds. */
@@ -501,6 +502,10 @@ struct locus_stats {
     /* keys pulled from the owner although a replica was here, because the replica was too old for
      * staleness_s. They are included in pulled_remote */
     uint64_t pulled_too_old;
+    /* calls that waited for other nodes (LOCUS_BLOCKED_TIME), and how long, of all workers
+     * together: one late key makes a call of many wait */
+    uint64_t calls_waited;
+    double calls_waited_s;
 };
 LOCUS_API int locus_stats_read_sized(const locus *, struct locus_stats *, size_t size);
 #define locus_stats_read(n, s) locus_stats_read_sized((n), (s), sizeof *(s))

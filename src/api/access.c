@@ -35,6 +35,7 @@ static __attribute__((noinline)) void look_for_advice(locus_worker *w, uint64_t 
         .keys = pulled[COUNT_LOCAL] + pulled[COUNT_REPLICA] + pushed[COUNT_LOCAL] +
                 pushed[COUNT_REPLICA] + remote,
         .remote = remote,
+        .waited_ns = w->operations.blocked.sum,
         .signaled = __atomic_load_n(&w->signaled, __ATOMIC_RELAXED),
         .late = cluster_counters(n->cluster).intents_late,
         .clock = w->clock,

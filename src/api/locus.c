@@ -379,6 +379,10 @@ static void add_worker_stats(locus_worker *w, struct locus_stats *s)
     s->pushed_remote += __atomic_load_n(&pushed[COUNT_REMOTE], __ATOMIC_RELAXED);
     s->intents_signaled += waiting_signaled(&w->waiting) +
                            __atomic_load_n(&w->signaled, __ATOMIC_RELAXED);
+    struct locus_histogram blocked = {0};
+    histogram_sum(&blocked, &w->operations.blocked);
+    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) s->calls_waited += blocked.count[i];
+    s->calls_waited_s += 1e-9 * (double)blocked.sum;
     s->bounds_waited += __atomic_load_n(&w->bounds.waited, __ATOMIC_RELAXED);
     s->bounds_waited_s += 1e-9 * (double)__atomic_load_n(&w->bounds.waited_ns, __ATOMIC_RELAXED);
 }

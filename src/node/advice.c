@@ -28,13 +28,14 @@ enum advice advice_between(const struct advice_sums *from, const struct advice_s
 {
     uint64_t keys = to->keys - from->keys, remote = to->remote - from->remote,
              late = to->late - from->late;
-    if (remote < ADVICE_KEYS_MIN || remote < keys / ADVICE_SHARE) return ADVICE_NONE;
+    bool waits = (to->waited_ns - from->waited_ns) * ADVICE_SHARE > to->ns - from->ns;
+    if (remote < ADVICE_KEYS_MIN || (remote < keys / ADVICE_SHARE && !waits)) return ADVICE_NONE;
     /* A worker that has signaled before, and accesses everything now, evaluates. */
     if (to->signaled == from->signaled) return to->signaled ? ADVICE_NONE : ADVICE_INTEND;
     if (to->clock == from->clock) return ADVICE_ADVANCE;
     if (late >= remote / 2) return ADVICE_EARLIER;
     /* A program that signals what it trains on may look at everything in between, to evaluate. */
-    return remote >= keys / 2 ? ADVICE_INTEND : ADVICE_NONE;
+    return waits || remote >= keys / 2 ? ADVICE_INTEND : ADVICE_NONE;
 }
 
 static void describe(enum advice advice, const struct advice_sums *from,
@@ -60,7 +61,8 @@ void advice_look(struct advisor *a, int rank, int worker, struct advice_sums *fr
                  const struct advice_sums *to)
 {
     char text[256];
-    uint64_t keys = to->keys - from->keys, remote = to->remote - from->remote;
+    uint64_t keys = to->keys - from->keys, remote = to->remote - from->remote,
+             waited_ns = to->waited_ns - from->waited_ns;
     double seconds = (double)(to->ns - from->ns) * 1e-9;
     if (to->ns - from->ns < a->window_ns) return;
     enum advice advice = from->ns > 0 ? advice_between(from, to) : ADVICE_NONE;
@@ -70,10 +72,13 @@ void advice_look(struct advisor *a, int rank, int worker, struct advice_sums *fr
     if (is_doubtful && !from->is_doubtful) advice = ADVICE_NONE;
     if (advice != ADVICE_NONE && __atomic_fetch_add(&a->found[advice], 1, __ATOMIC_RELAXED) == 0) {
         describe(advice, from, to, text);
-        fprintf(stderr,
-                "locus: node %d, worker %d: %.0f %% of %.3g keys were at other nodes in %.3g s; %s "
-                "(docs/embedding.md; LOCUS_ADVICE=0 ends advice)\n",
-                rank, worker, 100.0 * (double)remote / (double)keys, (double)keys, seconds, text);
+        fprintf(
+            stderr,
+            "locus: node %d, worker %d: %.2g %% of %.3g keys were at other nodes in %.3g s, and "
+            "calls waited for them %.0f %% of the time; %s "
+            "(docs/embedding.md; LOCUS_ADVICE=0 ends advice)\n",
+            rank, worker, 100.0 * (double)remote / (double)keys, (double)keys, seconds,
+            100.0 * fmin(1, 1e-9 * (double)waited_ns / seconds), text);
     }
     *from = *to;
     from->is_doubtful = is_doubtful;

@@ -3,8 +3,8 @@
  *
  * A worker whose accesses keep going to other nodes waits for the network, and its user rarely
  * knows why: it signals no intents, signals them too late, or never advances its clock, so that its
- * intents never begin. So if many keys are accessed at other nodes, each worker looks at its own
- * counters every ADVICE_S seconds. The node reports each kind of finding once on stderr, and counts
+ * intents never begin. So if many keys are accessed at other nodes, or few that make many calls
+ * wait, each worker looks at its own counters every ADVICE_S seconds. The node reports each kind of finding once on stderr, and counts
  * all of them (locus_stats).
  *
  *     LOCUS_ADVICE=0 reports and counts nothing LOCUS_ADVICE=60 looks every 60 s
@@ -27,15 +27,18 @@ enum advice { ADVICE_NONE, ADVICE_INTEND, ADVICE_EARLIER, ADVICE_ADVANCE, ADVICE
 enum {
     ADVICE_S = 10,
     ADVICE_KEYS_MIN = 1024, /* at other nodes, within a window: fewer cost little */
-    ADVICE_SHARE = 8,       /* and at least one in this many of all keys */
+    /* and at least one in this many of all keys, or of the time in waits: one late key makes a call
+     * of many wait */
+    ADVICE_SHARE = 8,
 };
 
 /* What a worker has done since it was opened. */
 struct advice_sums {
     uint64_t ns; /* CLOCK_MONOTONIC */
     uint64_t keys, remote;
-    uint64_t signaled; /* keys, its loaders' too */
-    uint64_t late;     /* of the whole node */
+    uint64_t waited_ns; /* of its calls, for other nodes */
+    uint64_t signaled;  /* keys, its loaders' too */
+    uint64_t late;      /* of the whole node */
     locus_clock clock;
     bool is_doubtful; /* the window that ended may have been the beginning of an evaluation */
 };

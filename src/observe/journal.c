@@ -64,6 +64,8 @@ static void write_accesses(FILE *f, const struct locus_stats *s)
             ",\"owned\":%" PRIu64 ",\"late\":%" PRIu64 ",\"sent\":%" PRIu64,
             s->relocated_in, s->replicas_created, s->replicas_now, s->owned_now, s->intents_late,
             s->bytes_sent);
+    notation_print(f, ",\"waits\":%" PRIu64 ",\"waits_s\":%.6f", s->calls_waited,
+                   s->calls_waited_s);
 }
 
 /* Sums, so that the difference of two lines describes the time between them: replica-microseconds,

@@ -68,6 +68,9 @@ static void exchange(struct seat *s)
     CHECK_EQ(locus_push(s->worker, all.keys, all.n, all.values), 0);
     seat_barrier(s);
     pull_and_check(s, &all, s->seats);
+    struct locus_stats stats = stats_of(s->node);
+    CHECK_EQ(stats.calls_waited > 0, s->team->nodes > 1);
+    CHECK_EQ(stats.calls_waited_s > 0, s->team->nodes > 1);
     batch_free(&all);
 }
 

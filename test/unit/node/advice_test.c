@@ -34,6 +34,24 @@ TEST(advice, tells_what_is_wrong_with_intents)
     CHECK_EQ(advice_between(&nothing, &s), ADVICE_NONE);
 }
 
+/* One key in a hundred, but one in most calls. */
+TEST(advice, is_given_where_few_keys_make_calls_wait)
+{
+    const struct advice_sums from = {.ns = 1000};
+    struct advice_sums s = {.ns = 9000, .keys = 1000000, .remote = 10000, .waited_ns = 1000};
+    CHECK_EQ(advice_between(&from, &s), ADVICE_NONE);
+    s.waited_ns++;
+    CHECK_EQ(advice_between(&from, &s), ADVICE_INTEND);
+    s.signaled = 1000000;
+    CHECK_EQ(advice_between(&from, &s), ADVICE_ADVANCE);
+    s.clock = 1;
+    CHECK_EQ(advice_between(&from, &s), ADVICE_INTEND);
+    s.late = 5000;
+    CHECK_EQ(advice_between(&from, &s), ADVICE_EARLIER);
+    s.remote = ADVICE_KEYS_MIN - 1; /* a few large calls, such as those of a start */
+    CHECK_EQ(advice_between(&from, &s), ADVICE_NONE);
+}
+
 /* It pulls everything, from wherever it is, after a training that signaled. */
 TEST(advice, is_not_given_to_an_evaluation)
 {
