@@ -7,7 +7,6 @@
 #include "saving.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,6 @@
 #include <unistd.h>
 
 enum { RECORD_VERSION = 1, PATH_BYTES = 4096 };
-#define CHECKPOINT "checkpoint-%06" PRIu64 /* docs/checkpoint.md */
 static const char EVERY[] = "10s";
 static const double EVERY_MAX = 1e9;
 
@@ -189,47 +187,26 @@ static bool has_manifest(const char *folder, const char *name)
     return n < (int)sizeof path && access(path, F_OK) == 0;
 }
 
-/* The number in a name as locus writes them; 0: it is none. */
-static uint64_t number_of(const char *name)
+/* One that is whole, or the folder is one. */
+static bool has_checkpoint(const char *folder)
 {
-    uint64_t number;
-    char again[64];
-    if (sscanf(name, "checkpoint-%" SCNu64, &number) != 1) return 0;
-    snprintf(again, sizeof again, CHECKPOINT, number);
-    return strcmp(again, name) == 0 ? number : 0;
-}
-
-/* Of the complete ones, the newest that is older than `below`; 0: there is none. */
-static uint64_t find_older(const char *folder, uint64_t below)
-{
-    uint64_t newest = 0;
+    static const char prefix[] = "checkpoint-";
+    bool found = has_manifest(folder, "");
     DIR *d = opendir(folder);
-    for (const struct dirent *e; d && (e = readdir(d));) {
-        uint64_t number = number_of(e->d_name);
-        if (number > newest && number < below && has_manifest(folder, e->d_name)) newest = number;
-    }
+    for (const struct dirent *e; d && !found && (e = readdir(d));)
+        found = strncmp(e->d_name, prefix, sizeof prefix - 1) == 0 &&
+                has_manifest(folder, e->d_name);
     if (d) closedir(d);
-    return newest;
+    return found;
 }
 
-/* Where it is; number 0: the folder is one itself. */
-static const char *path_of(const char *folder, uint64_t number, char path[PATH_BYTES])
+/* What rank 0 sees counts for all. All refuse with the status of a wrong command line: who starts a
+ * job again when it has failed would go on from another job's checkpoint. */
+static bool look(const struct checkpoints *c, struct pool_member *m)
 {
-    snprintf(path, PATH_BYTES, number ? "%s/" CHECKPOINT : "%s", folder, number);
-    return path;
-}
-
-/* What rank 0 sees counts for all: sets the newest one's number, 0 when the folder is one. All
- * refuse with the status of a wrong command line: who starts a job again when it has failed would
- * go on from another job's checkpoint. */
-static bool look(const struct checkpoints *c, struct pool_member *m, uint64_t *newest)
-{
-    bool is_one = m->place == 0 && has_manifest(c->folder, "");
-    uint64_t number = m->place == 0 && !is_one ? find_older(c->folder, UINT64_MAX) : 0;
-    double found = is_one || number > 0;
-    double sums[] = {found, found > 0 && !c->resumes, (double)number};
-    pool_sum(m, sums, 3);
-    *newest = (uint64_t)sums[2];
+    double found = m->place == 0 && has_checkpoint(c->folder);
+    double sums[] = {found, found > 0 && !c->resumes};
+    pool_sum(m, sums, 2);
     if (sums[1] > 0)
         fail_usage(
             "there are checkpoints in %s already: --resume goes on from them, or choose another folder",
@@ -237,29 +214,6 @@ static bool look(const struct checkpoints *c, struct pool_member *m, uint64_t *n
     if (sums[0] == 0 && c->resumes && m->place == 0 && !c->json)
         printf("no checkpoint in %s yet: from the beginning\n", c->folder);
     return sums[0] > 0;
-}
-
-/* Bytes that a disk has lost are no reason to lose the training: what is older and whole serves as
- * well. Nothing has changed when a checkpoint is refused; all are told the same. */
-static bool is_damage(int rc)
-{
-    return rc == -EBADMSG || rc == -ENOENT || rc == -EIO;
-}
-
-static void restore(const struct checkpoints *c, struct pool_member *m, uint64_t number)
-{
-    char path[PATH_BYTES], older[PATH_BYTES];
-    int rc;
-    while ((rc = locus_restore(m->worker, path_of(c->folder, number, path)))) {
-        double next = m->place == 0 ? (double)find_older(c->folder, number) : 0;
-        if (!is_damage(rc)) must(rc, "going on from a checkpoint");
-        pool_sum(m, &next, 1);
-        if (next == 0) must(rc, "going on from a checkpoint");
-        if (m->place == 0)
-            fprintf(stderr, "%s: %s; going on from the one before, %s\n", fail_program(),
-                    locus_error(), path_of(c->folder, (uint64_t)next, older));
-        number = (uint64_t)next;
-    }
 }
 
 /* What a lost node cost, as far as is known: `locus run` says when that was. */
@@ -290,10 +244,9 @@ static void report_resumed(const struct checkpoints *c, const struct progress *p
 bool checkpoints_resume(struct checkpoints *c, struct pool_member *m, struct progress *p)
 {
     double written;
-    uint64_t newest;
     *p = (struct progress){.epochs = 0};
-    if (!c->folder || !m->worker || !look(c, m, &newest)) return false;
-    restore(c, m, newest);
+    if (!c->folder || !m->worker || !look(c, m)) return false;
+    must(locus_restore(m->worker, c->folder), "going on from a checkpoint");
     take_record(c, m, p, &written);
     if (m->place == 0) report_resumed(c, p, written);
     pool_meet(m);

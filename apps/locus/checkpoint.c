@@ -101,13 +101,15 @@ static int verify(char *dir, const char *out)
     struct blocks blocks;
     (void)out;
     if (read_newest(dir, path, &m)) return failed();
-    int status = blocks_init(&blocks) ? say_and(STATUS_FAILED, "no memory") : 0;
-    const struct contents c = {&blocks, path, &m};
-    if (status == 0) status = verify_all(&c);
+    struct seal *seals = contents_seals(&m);
+    const struct contents c = {&blocks, path, &m, seals};
+    int status = blocks_init(&blocks) || !seals ? say_and(STATUS_FAILED, "no memory")
+                                                : verify_all(&c);
     if (status == 0)
         plain_print("%s is whole: %u files, %llu bytes\n", path, m.files,
                     (unsigned long long)manifest_bytes(&m));
     blocks_fini(&blocks);
+    contents_free_seals(seals, &m);
     manifest_fini(&m);
     return status;
 }

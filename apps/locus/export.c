@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, NAME_BYTES = LOCUS_NAME_MAX + sizeof MANIFEST_FILES };
 
 struct target {
     int fd;
@@ -104,34 +104,57 @@ static int check_table(const struct manifest_table *t)
     return 0;
 }
 
-static int export_table(const struct contents *c, unsigned number, const char *out)
+/* A new file under a name of ours, which becomes the table's when it is whole. */
+static int write_table(const struct contents *c, unsigned number, struct target *t, int folder,
+                       const char *name)
+{
+    char ours[NAME_BYTES];
+    snprintf(ours, sizeof ours, ".%d.%u.new", (int)getpid(), number);
+    t->fd = openat(folder, ours, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (t->fd < 0) return failed(t->path);
+    int rc = copy_rows(c, number, t);
+    if (close(t->fd) && rc == 0) rc = failed(t->path);
+    if (rc == 0 && renameat(folder, ours, folder, name)) rc = failed(t->path);
+    if (rc) unlinkat(folder, ours, 0);
+    return rc;
+}
+
+static int export_table(const struct contents *c, unsigned number, const char *out, int folder)
 {
     const struct manifest_table *table = &c->manifest->table[number];
-    char path[SERIES_PATH], *name = NULL;
-    if (asprintf(&name, "%s.safetensors", table->name) < 0)
-        return error_set(-ENOMEM, "no memory for a name");
+    char path[SERIES_PATH], name[NAME_BYTES];
+    snprintf(name, sizeof name, "%s" MANIFEST_FILES, table->name);
     int rc = series_path(path, out, name);
-    free(name);
-    if (rc) return rc;
     struct target t = {.path = path, .row_bytes = table->length * sizeof(float)};
-    t.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (t.fd < 0) return failed(path);
-    rc = copy_rows(c, number, &t);
-    if (close(t.fd) && rc == 0) rc = failed(path);
+    return rc ? rc : write_table(c, number, &t, folder, name);
+}
+
+static int export_all(const struct contents *c, const char *out)
+{
+    const struct manifest *m = c->manifest;
+    int rc = 0;
+    for (unsigned i = 0; i < m->files && rc == 0; i++) rc = contents_verify(c, &m->file[i]);
+    if (rc) return rc;
+    if (mkdir(out, 0777) && errno != EEXIST) return failed(out);
+    int folder = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return failed(out);
+    for (unsigned i = 0; i < m->tables && rc == 0; i++) rc = export_table(c, i, out, folder);
+    if (rc == 0 && fsync(folder)) rc = failed(out);
+    close(folder);
     return rc;
 }
 
 int export_tables(const char *path, const struct manifest *m, const char *out)
 {
     struct blocks blocks;
-    const struct contents c = {&blocks, path, m};
     int rc = 0;
     for (unsigned i = 0; i < m->tables && rc == 0; i++) rc = check_table(&m->table[i]);
     if (rc) return rc;
-    if (mkdir(out, 0777) && errno != EEXIST) return failed(out);
-    if (blocks_init(&blocks)) rc = error_set(-ENOMEM, "no memory to read with");
-    for (unsigned i = 0; i < m->files && rc == 0; i++) rc = contents_verify(&c, &m->file[i]);
-    for (unsigned i = 0; i < m->tables && rc == 0; i++) rc = export_table(&c, i, out);
+    struct seal *seals = contents_seals(m);
+    const struct contents c = {&blocks, path, m, seals};
+    rc = blocks_init(&blocks) || !seals ? error_set(-ENOMEM, "no memory to read with")
+                                        : export_all(&c, out);
     blocks_fini(&blocks);
+    contents_free_seals(seals, m);
     return rc;
 }

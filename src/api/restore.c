@@ -1,4 +1,4 @@
-/* locus_restore(): verify all, zero what is written, set what was. */
+/* locus_restore(): find one that is whole, zero what is written, set what was. */
 #include "checkpoint/contents.h"
 #include "api/steps.h"
 
@@ -13,6 +13,7 @@
 struct restore {
     struct steps steps;
     char name[SERIES_NAME], path[SERIES_PATH];
+    char damage[sizeof((struct word *)0)->text]; /* of the newest, in a sentence; "": none */
     struct blocks blocks;
     unsigned *table_of; /* [tables of the manifest] number here */
     locus_key *keys;    /* to set */
@@ -22,34 +23,66 @@ struct restore {
 
 /* ---- which one ---- */
 
-static int find_newest(struct restore *r)
+static int read_digest(struct restore *r, char digest[DIGEST_TEXT])
 {
     struct manifest m;
-    char path[SERIES_PATH], digest[DIGEST_TEXT];
-    int rc = series_newest(r->steps.directory, r->name);
-    if (rc == 0) rc = series_path(r->path, r->steps.directory, r->name);
+    char path[SERIES_PATH];
+    int rc = series_path(r->path, r->steps.directory, r->name);
     if (rc == 0) rc = series_path(path, r->path, MANIFEST_NAME);
     if (rc == 0) rc = manifest_read(&m, path, digest);
-    if (rc) return rc;
-    manifest_fini(&m);
-    snprintf(r->steps.word.text, sizeof r->steps.word.text, "%s %s", digest, r->name);
-    return 0;
+    if (rc == 0) manifest_fini(&m);
+    return rc;
+}
+
+/* Of the newest, which a failure of all is about. */
+static void note_damage(struct restore *r, const char *sentence)
+{
+    if (!*r->damage) snprintf(r->damage, sizeof r->damage, "%s", sentence);
+}
+
+/* To the one before r->name, which is damaged: why. */
+static int go_back(struct restore *r, const char *why)
+{
+    int rc = series_older(r->steps.directory, r->name);
+    if (rc == -ENOENT) return error_set(-EBADMSG, "%s", r->damage);
+    if (rc == 0)
+        fprintf(stderr, "locus: %s; going on from the one before, %s/%s\n", why, r->steps.directory,
+                r->name);
+    return rc;
+}
+
+/* By rank 0: the newest, or after damage the one before, whose manifest can be read. It tells the
+ * name, and how the manifest looks there. */
+static int find(struct restore *r)
+{
+    char digest[DIGEST_TEXT], why[sizeof r->damage];
+    int rc = *r->damage ? go_back(r, r->steps.word.text)
+                        : series_newest(r->steps.directory, r->name);
+    while (rc == 0 && (rc = read_digest(r, digest)) == -EBADMSG && *r->name) {
+        snprintf(why, sizeof why, "%s", locus_error());
+        note_damage(r, why);
+        rc = go_back(r, why);
+    }
+    if (rc == 0) snprintf(r->steps.word.text, sizeof r->steps.word.text, "%s %s", digest, r->name);
+    return rc;
 }
 
 /* Rank 0 has said the name, and how the manifest looks there. */
 static int read_manifest(struct restore *r)
 {
-    struct manifest *m = &r->steps.share->manifest;
+    struct share *c = r->steps.share;
     char path[SERIES_PATH], ours[DIGEST_TEXT], theirs[DIGEST_TEXT];
     if (sscanf(r->steps.word.text, "%64s %39s", theirs, r->name) < 1)
         return error_set(-EPROTO, "rank 0 did not say what to restore");
     int rc = series_path(r->path, r->steps.directory, r->name);
     if (rc == 0) rc = series_path(path, r->path, MANIFEST_NAME);
     if (rc || !r->steps.is_first) return rc;
-    rc = manifest_read(m, path, ours);
-    if (rc == 0 && strcmp(ours, theirs) != 0)
-        rc = error_set(-EBADMSG, "%s is not what node 0 sees: all nodes must see one folder", path);
-    return rc;
+    rc = manifest_read(&c->manifest, path, ours);
+    if (rc == -EBADMSG || (rc == 0 && strcmp(ours, theirs) != 0))
+        rc = error_set(-ENOENT, "%s is not what node 0 sees: all nodes must see one folder", path);
+    if (rc) return rc;
+    c->seals = contents_seals(&c->manifest);
+    return c->seals ? 0 : error_set(-ENOMEM, "no memory for the list of files");
 }
 
 /* ---- tables ---- */
@@ -78,6 +111,7 @@ static int compare_tables(struct restore *r)
     const struct manifest *m = &r->steps.share->manifest;
     const struct keyspace *k = &r->steps.worker->store->keyspace;
     int rc = 0;
+    free(r->table_of);
     r->table_of = calloc(m->tables + 1, sizeof *r->table_of);
     if (!r->table_of) return error_set(-ENOMEM, "no memory for %u tables", m->tables);
     for (unsigned i = 0; i < m->tables && rc == 0; i++)
@@ -110,7 +144,7 @@ static const struct manifest_file *next_file(struct restore *r)
 
 static struct contents contents_of(struct restore *r)
 {
-    return (struct contents){&r->blocks, r->path, &r->steps.share->manifest};
+    return (struct contents){&r->blocks, r->path, &r->steps.share->manifest, r->steps.share->seals};
 }
 
 static int verify_files(struct restore *r)
@@ -207,14 +241,6 @@ static void release(struct restore *r)
     free(r->table_of);
 }
 
-/* Updates are in the main copies before the next step, as at the beginning. */
-static int flushed(struct restore *r, int rc)
-{
-    if (rc == 0 && r->steps.worker->node->moves)
-        rc = call_flush(r->steps.worker, REQUEST_FLUSH_UPDATES);
-    return rc;
-}
-
 /* Files are dealt anew. */
 static int rewind_files(struct restore *r)
 {
@@ -222,20 +248,53 @@ static int rewind_files(struct restore *r)
     return 0;
 }
 
-/* Until `verify_files` is over nothing was changed. */
+/* What rank 0 has found, as far as it can be known before anything changes: rows that are there,
+ * in tables as they are here. */
+static int look(struct restore *r)
+{
+    int rc = steps_meet(&r->steps, COLLECTIVE_STEP, read_manifest(r));
+    if (rc) return rc;
+    rc = compare_tables(r);
+    if (rc == 0) rc = verify_files(r);
+    return steps_meet(&r->steps, COLLECTIVE_STEP, rc);
+}
+
+/* The newest one that is whole; or the one that the caller named. */
+static int look_for_whole(struct restore *r)
+{
+    struct steps *s = &r->steps;
+    int rc = look(r);
+    while (rc == -EBADMSG && *r->name) {
+        note_damage(r, s->word.text);
+        if (s->is_first) share_begin(s->share);
+        rc = steps_meet(s, COLLECTIVE_STEP, steps_is_rank_0(s) ? find(r) : 0);
+        if (rc) return rc;
+        rc = look(r);
+    }
+    return rc;
+}
+
+/* Says what a failure has left. */
+static int changing(struct restore *r, int rc)
+{
+    char why[sizeof r->damage];
+    if (rc == 0 && r->steps.worker->node->moves)
+        /* Updates are in the main copies before the next step, as at the beginning. */
+        rc = call_flush(r->steps.worker, REQUEST_FLUSH_UPDATES);
+    if (rc == 0) return 0;
+    snprintf(why, sizeof why, "%s", locus_error());
+    return error_set(rc, "%s; rows were being set, and are to be restored again", why);
+}
+
 static int restore(struct restore *r)
 {
     struct steps *s = &r->steps;
-    int rc = steps_flush(s, steps_is_rank_0(s) ? find_newest(r) : 0);
-    if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, read_manifest(r));
-    if (rc) return rc;
-    rc = compare_tables(r);
-    if (rc == 0) rc = allocate(r);
-    if (rc == 0) rc = verify_files(r);
-    rc = steps_meet(s, COLLECTIVE_STEP, rc);
+    int rc = allocate(r);
+    rc = steps_flush(s, rc == 0 && steps_is_rank_0(s) ? find(r) : rc);
+    if (rc == 0) rc = look_for_whole(r);
     if (rc == 0) rc = rewind_files(r);
-    if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, flushed(r, zero_rows(r)));
-    if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, flushed(r, set_files(r)));
+    if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, changing(r, zero_rows(r)));
+    if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, changing(r, set_files(r)));
     if (rc == 0 && s->worker->node->moves)
         rc = steps_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));
     else if (rc == 0)

@@ -1,5 +1,4 @@
 /* locus_checkpoint(): quiesce, write, agree, commit. */
-#include "checkpoint/files.h"
 #include "api/steps.h"
 #include "checkpoint/tensors.h"
 
@@ -90,7 +89,7 @@ static int write_rows(struct save *s)
 static int part_path(const struct save *s, int rank, char path[SERIES_PATH])
 {
     char name[32];
-    snprintf(name, sizeof name, "%d.part", rank);
+    snprintf(name, sizeof name, "%d" SERIES_PART, rank);
     return series_path(path, s->path, name);
 }
 
@@ -127,14 +126,6 @@ static int read_parts(const struct save *s, struct manifest *all)
     return rc;
 }
 
-static void remove_parts(const struct save *s)
-{
-    for (int rank = 0; rank < s->steps.worker->node->size; rank++) {
-        char path[SERIES_PATH];
-        if (part_path(s, rank, path) == 0) files()->remove(path);
-    }
-}
-
 static int commit(struct save *s)
 {
     struct manifest all;
@@ -144,7 +135,6 @@ static int commit(struct save *s)
     manifest_fini(&all);
     if (rc) return rc;
     s->is_committed = true;
-    remove_parts(s);
     if (series_keeps(&keep) == 0) series_retain(s->steps.directory, keep);
     return 0;
 }
@@ -166,7 +156,6 @@ int locus_checkpoint(locus_worker *w, const char *directory)
     int rc = steps_begin(&s.steps, "locus_checkpoint", w, directory, COLLECTIVE_CHECKPOINT);
     if (rc) return rc;
     rc = save(&s);
-    if (rc && s.is_made && !s.is_committed && series_path(s.path, directory, s.name) == 0)
-        series_remove(s.path);
+    if (rc && s.is_made && !s.is_committed) series_remove(directory, s.name);
     return steps_end(&s.steps, rc);
 }

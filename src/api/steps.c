@@ -11,9 +11,12 @@ int steps_meet(struct steps *s, enum collective_kind kind, int rc)
 {
     locus *n = s->worker->node;
     s->word.rc = rc;
-    if (rc)
-        snprintf(s->word.text, sizeof s->word.text, "%s: node %d: %s", s->call, n->rank,
-                 locus_error());
+    /* What all were told before is said as it was. */
+    const char *why = locus_error();
+    if (rc && strncmp(why, s->call, strlen(s->call)) == 0)
+        snprintf(s->word.text, sizeof s->word.text, "%s", why);
+    else if (rc)
+        snprintf(s->word.text, sizeof s->word.text, "%s: node %d: %s", s->call, n->rank, why);
     rc = call_name_loss(s->worker, collective_agree(&n->collective, s->worker->id, kind, &s->word));
     if (rc) snprintf(s->word.text, sizeof s->word.text, "%s", locus_error());
     return rc;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { ALIGNMENT = 4096 };
+_Static_assert(BLOCK_BYTES % SEAL_BYTES == 0, "pieces of a seal lie in one block");
 
 int blocks_init(struct blocks *b)
 {
@@ -112,13 +113,15 @@ static int await_all(struct blocks *b)
 
 static int open_at(struct blocks *b, const char *path, int flags, uint64_t from, uint64_t end)
 {
-    b->fd = files()->open(path, flags);
+    b->fd = files()->open(FILES_HERE, path, flags);
     if (b->fd < 0) return b->fd;
     memset(b->block, 0, sizeof b->block);
     b->current = 0;
     b->used = 0;
     b->at = from;
     b->end = end;
+    b->to_seal = NULL;
+    b->sealed = NULL;
     digest_begin(&b->digest);
     return 0;
 }
@@ -197,11 +200,48 @@ static void ask_for(struct blocks *b, unsigned i)
     submit(b, i);
 }
 
-int blocks_open(struct blocks *b, const char *path, uint64_t from, uint64_t end)
+static void ask_for_all(struct blocks *b)
+{
+    for (unsigned i = 0; i < BLOCKS; i++) ask_for(b, i);
+}
+
+int blocks_open(struct blocks *b, const char *path, uint64_t from, uint64_t end, struct seal *seal)
 {
     int rc = open_at(b, path, O_RDONLY, from, end);
-    for (unsigned i = 0; i < BLOCKS && rc == 0; i++) ask_for(b, i);
-    return rc;
+    if (rc) return rc;
+    b->to_seal = seal;
+    ask_for_all(b);
+    return 0;
+}
+
+int blocks_open_sealed(struct blocks *b, const char *path, uint64_t from, uint64_t end,
+                       const struct seal *s)
+{
+    uint64_t before = (from - s->from) % SEAL_BYTES, over = (end - s->from) % SEAL_BYTES;
+    uint64_t more = over ? SEAL_BYTES - over : 0;
+    int rc = open_at(b, path, O_RDONLY, from - before, s->end - end < more ? s->end : end + more);
+    if (rc) return rc;
+    b->sealed = s;
+    b->used = before;
+    ask_for_all(b);
+    return 0;
+}
+
+/* A block that has arrived, piece by piece: is it what it must be? */
+static int see(struct blocks *b, unsigned i)
+{
+    struct block *block = &b->block[i];
+    if (block->is_seen) return 0;
+    block->is_seen = true;
+    if (!b->to_seal && !b->sealed) return 0;
+    for (size_t at = 0, n; at < block->bytes; at += n) {
+        n = block->bytes - at < SEAL_BYTES ? block->bytes - at : SEAL_BYTES;
+        if (b->to_seal)
+            seal_put(b->to_seal, block->at + at, memory_of(b, i) + at, n);
+        else if (!seal_holds(b->sealed, block->at + at, memory_of(b, i) + at, n))
+            return -ESTALE;
+    }
+    return 0;
 }
 
 /* Some of the next bytes, `most` at most, and their number; NULL, and why in *rc. */
@@ -209,6 +249,7 @@ static const unsigned char *next_bytes(struct blocks *b, uint64_t most, size_t *
 {
     unsigned i = b->current;
     *rc = await(b, i);
+    if (*rc == 0) *rc = see(b, i);
     if (*rc) return NULL;
     size_t left = b->block[i].bytes - b->used;
     *n = most < left ? most : left;
@@ -228,27 +269,16 @@ static void go_on(struct blocks *b)
     ask_for(b, i);
 }
 
-int blocks_read(struct blocks *b, void *to, size_t bytes)
+int blocks_read(struct blocks *b, void *to, uint64_t bytes)
 {
-    size_t n;
-    int rc = 0;
-    for (unsigned char *into = to; bytes > 0; into += n, bytes -= n) {
-        const unsigned char *at = next_bytes(b, bytes, &n, &rc);
-        if (!at) break;
-        memcpy(into, at, n);
-        go_on(b);
-    }
-    return rc;
-}
-
-int blocks_pass(struct blocks *b, uint64_t bytes)
-{
+    unsigned char *into = to;
     size_t n;
     int rc = 0;
     for (; bytes > 0; bytes -= n) {
         const unsigned char *at = next_bytes(b, bytes, &n, &rc);
         if (!at) break;
-        digest_add(&b->digest, at, n);
+        if (!b->sealed) digest_add(&b->digest, at, n);
+        if (into) memcpy(into, at, n), into += n;
         go_on(b);
     }
     return rc;

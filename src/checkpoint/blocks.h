@@ -17,6 +17,7 @@
 #define LOCUS_CHECKPOINT_BLOCKS_H
 
 #include "checkpoint/digest.h"
+#include "checkpoint/seal.h"
 
 #include <liburing.h>
 #include <stdbool.h>
@@ -28,7 +29,7 @@ struct block {
     uint64_t at;  /* in the file */
     size_t bytes; /* of it */
     int result;
-    bool is_under_way, is_write;
+    bool is_under_way, is_write, is_seen;
 };
 
 struct blocks {
@@ -41,6 +42,8 @@ struct blocks {
     size_t used;      /* of the current block: filled, or taken */
     uint64_t at, end; /* of the next block that begins; reading: of the file */
     struct digest digest;
+    struct seal *to_seal;      /* reading: with what arrives */
+    const struct seal *sealed; /* or: what must arrive */
 };
 
 int blocks_init(struct blocks *);
@@ -53,13 +56,16 @@ int blocks_append(struct blocks *, const void *data, size_t bytes);
  * `digest` is that of what was appended. */
 int blocks_finish(struct blocks *, const void *head, size_t head_bytes, char digest[DIGEST_TEXT]);
 
-/* An existing file, of which the bytes from `from` to `end` are to be read. */
-int blocks_open(struct blocks *, const char *path, uint64_t from, uint64_t end);
-/* The next bytes; -ENODATA: the file is shorter than was said. */
-int blocks_read(struct blocks *, void *to, size_t bytes);
-/* Passes over them, for their digest. */
-int blocks_pass(struct blocks *, uint64_t bytes);
-/* What was passed over has this digest, for who wants it. */
+/* An existing file, of which the bytes from `from` to `end` are to be read. `seal`, or NULL: has
+ * begun, for just these bytes; it is whole when they are read. */
+int blocks_open(struct blocks *, const char *path, uint64_t from, uint64_t end, struct seal *);
+/* Some of the bytes that were sealed, wherever they are. */
+int blocks_open_sealed(struct blocks *, const char *path, uint64_t from, uint64_t end,
+                       const struct seal *);
+/* The next bytes; `to` NULL: passes over them. -ENODATA: the file is shorter than was said;
+ * -ESTALE: it is not what was sealed, and nothing of that is given out. */
+int blocks_read(struct blocks *, void *to, uint64_t bytes);
+/* `digest`, or NULL: of what was read, unless it was sealed. */
 void blocks_close(struct blocks *, char digest[DIGEST_TEXT]);
 
 #endif

@@ -15,11 +15,12 @@ static int result_of(int rc)
 }
 
 /* A pipe that nobody writes to would be waited for without end, and a device may have none. */
-static int open_file(const char *path, int flags)
+static int open_file(int folder, const char *path, int flags)
 {
     struct stat about;
-    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
-    if (fd < 0) return errno == ENXIO ? FILES_IRREGULAR : -errno;
+    int more = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (folder == FILES_HERE ? 0 : O_NOFOLLOW);
+    int fd = openat(folder, path, flags | more, 0666);
+    if (fd < 0) return errno == ENXIO || errno == ELOOP ? FILES_IRREGULAR : -errno;
     int rc = fstat(fd, &about) ? -errno : S_ISREG(about.st_mode) ? fd : FILES_IRREGULAR;
     /* io_uring does not wait for a disk with it */
     if (rc == fd && fcntl(fd, F_SETFL, flags & ~(O_CREAT | O_EXCL | O_TRUNC))) rc = -errno;
@@ -82,29 +83,37 @@ static int sync_folder(const char *path)
     return rc;
 }
 
-static int list(const char *path, files_each *each, void *context)
+static int open_folder(int folder, const char *path)
 {
-    DIR *d = opendir(path);
-    int rc = 0;
-    if (!d) return -errno;
+    int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (folder == FILES_HERE ? 0 : O_NOFOLLOW);
+    return result_of(openat(folder, path, flags));
+}
+
+static int list(int folder, files_each *each, void *context)
+{
+    int fd = open_folder(folder, "."), rc = 0;
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (!d) return fd < 0 ? fd : -errno;
     for (const struct dirent *e; rc == 0 && (e = readdir(d));) rc = each(context, e->d_name);
     closedir(d);
     return rc;
 }
 
-static int rename_file(const char *from, const char *to)
+static int rename_file(int folder, const char *from, const char *to)
 {
-    return result_of(rename(from, to));
+    return result_of(renameat(folder, from, folder, to));
 }
 
-static int remove_file(const char *path)
+static int remove_file(int folder, const char *name)
 {
-    return result_of(unlink(path));
+    struct stat about;
+    if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW)) return -errno;
+    return S_ISREG(about.st_mode) ? result_of(unlinkat(folder, name, 0)) : FILES_IRREGULAR;
 }
 
-static int remove_folder(const char *path)
+static int remove_folder(int folder, const char *name)
 {
-    return result_of(rmdir(path));
+    return result_of(unlinkat(folder, name, AT_REMOVEDIR));
 }
 
 static int is_there(const char *path)
@@ -115,6 +124,7 @@ static int is_there(const char *path)
 
 static const struct files of_the_system = {
     .open = open_file,
+    .open_folder = open_folder,
     .close = close_file,
     .read = read_file,
     .write = write_file,

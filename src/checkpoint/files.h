@@ -13,13 +13,16 @@
 #define LOCUS_CHECKPOINT_FILES_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* There is a pipe, a folder, a device. */
-enum { FILES_IRREGULAR = -EBADMSG };
+enum {
+    FILES_IRREGULAR = -EBADMSG, /* there is a pipe, a folder, a device */
+    FILES_HERE = AT_FDCWD,      /* the working directory */
+};
 
 /* Called with each name in a folder, "." and ".." included, until it is not 0, which is
  * returned. */
@@ -27,8 +30,11 @@ typedef int files_each(void *context, const char *name);
 
 struct files {
     /* A file descriptor. `flags` as for open(2); O_CLOEXEC is always added. Or
-     * FILES_IRREGULAR. */
-    int (*open)(const char *path, int flags);
+     * FILES_IRREGULAR. In a `folder` that is not FILES_HERE: the file of that name itself, behind
+     * no link. */
+    int (*open)(int folder, const char *path, int flags);
+    /* A folder, likewise; for `open`, `list`, `rename` and `remove` in it, `sync` and `close`. */
+    int (*open_folder)(int folder, const char *path);
     int (*close)(int fd);
     /* As pread(2), pwrite(2): may do less than was wanted. Never -EINTR. */
     ssize_t (*read)(int fd, void *, size_t bytes, uint64_t at);
@@ -39,10 +45,11 @@ struct files {
     int64_t (*size)(int fd);
     int (*make_folder)(const char *path);
     int (*sync_folder)(const char *path);
-    int (*list)(const char *path, files_each *, void *context);
-    int (*rename)(const char *from, const char *to);
-    int (*remove)(const char *path);
-    int (*remove_folder)(const char *path);
+    int (*list)(int folder, files_each *, void *context);
+    int (*rename)(int folder, const char *from, const char *to);
+    /* A regular file, and an empty folder; nothing else. */
+    int (*remove)(int folder, const char *name);
+    int (*remove_folder)(int folder, const char *name);
     int (*is_there)(const char *path); /* 1: it is; 0 */
     bool has_ring; /* its file descriptors are the system's: io_uring knows them */
 };

@@ -1,7 +1,9 @@
 #include "checkpoint/manifest.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "checkpoint/files.h"
+#include "checkpoint/scan.h"
 #include "locus.h"
 
 #include <errno.h>
@@ -21,6 +23,23 @@ enum {
     BEHIND_BYTES = sizeof TAIL_BEHIND - 1,
     TAIL_BYTES = BEFORE_BYTES + DIGEST_HEX + BEHIND_BYTES,
 };
+
+/* A number as it is written, and what is behind it; NULL: there is none. */
+static const char *behind_number(const char *text)
+{
+    const char *at = text;
+    while (*at >= '0' && *at <= '9') at++;
+    return at > text ? at : NULL;
+}
+
+bool manifest_is_file(const char *name)
+{
+    for (int i = 0; i < 3; i++) {
+        if (!(name = behind_number(name))) return false;
+        if (i < 2 && *name++ != '-') return false;
+    }
+    return strcmp(name, MANIFEST_FILES) == 0;
+}
 
 /* ---- building ---- */
 
@@ -176,41 +195,124 @@ static bool is_whole(const char *text, size_t bytes)
 
 /* ---- reading the text ---- */
 
-static bool get_count(const json_t *from, const char *name, uint64_t max, uint64_t *to)
+static bool get_count(const struct scan_member *m, uint64_t max, uint64_t *to)
 {
-    const json_t *value = json_object_get(from, name);
-    json_int_t n = json_integer_value(value);
+    json_int_t n = json_integer_value(m->value);
     *to = (uint64_t)n;
-    return json_is_integer(value) && n >= 0 && (uint64_t)n <= max;
+    return json_is_integer(m->value) && n >= 0 && (uint64_t)n <= max;
 }
 
-/* A text of at least one character, without a zero byte in it; NULL: it is none. */
-static const char *get_text(const json_t *from, const char *name)
+/* A text of at least one character, all of which can be shown; NULL: it is none. */
+static const char *get_text(const struct scan_member *m)
 {
-    const json_t *value = json_object_get(from, name);
-    const char *text = json_string_value(value);
-    return text && *text && strlen(text) == json_string_length(value) ? text : NULL;
+    const char *text = json_string_value(m->value);
+    bool is_text = text && *text && strlen(text) == json_string_length(m->value);
+    return is_text && utf8_is_text(text) ? text : NULL;
 }
 
-static bool get_digest(const json_t *from, const char *name, char digest[DIGEST_TEXT])
+static bool get_digest(const struct scan_member *m, char digest[DIGEST_TEXT])
 {
-    const char *text = get_text(from, name);
+    const char *text = get_text(m);
     if (!text || strlen(text) != DIGEST_HEX) return false;
     snprintf(digest, DIGEST_TEXT, "%s", text);
     return true;
 }
 
-static const char *parse_table(struct manifest *m, const json_t *json)
+/* What is wrong with it, unless something was before. */
+static bool judge(struct scan *s, const char *wrong)
+{
+    if (!s->wrong) s->wrong = wrong;
+    return !s->wrong;
+}
+
+static const char *table_of(struct manifest *m, const struct scan_member *o)
 {
     uint64_t rows, length, flags = 0; /* none: before there were any */
-    const char *name = get_text(json, "name");
-    if (!name || !get_count(json, "rows", LOCUS_KEYS_MAX, &rows) || rows == 0 ||
-        !get_count(json, "length", LOCUS_LENGTH_MAX, &length) || length == 0 ||
-        (json_object_get(json, "flags") && !get_count(json, "flags", LOCUS_TABLE_ENCODED, &flags)))
+    const char *name = get_text(&o[0]);
+    if (m->tables == LOCUS_TABLES_MAX || !name || strlen(name) > LOCUS_NAME_MAX ||
+        !get_count(&o[1], LOCUS_KEYS_MAX, &rows) || rows == 0 ||
+        !get_count(&o[2], LOCUS_LENGTH_MAX, &length) || length == 0 ||
+        (o[3].is_seen && !get_count(&o[3], LOCUS_TABLE_ENCODED, &flags)))
         return "a table that cannot be";
+    for (unsigned i = 0; i < m->tables; i++)
+        if (strcmp(m->table[i].name, name) == 0) return "two tables of one name";
     return manifest_add_table(m, name, rows, (uint32_t)length, (uint32_t)flags) ? "no memory"
                                                                                 : NULL;
 }
+
+/* A scan_item. */
+static bool parse_table(void *manifest, struct scan *s)
+{
+    struct scan_member o[] = {
+        {.name = "name"}, {.name = "rows"}, {.name = "length"}, {.name = "flags"}};
+    bool ok = scan_object(s, o, 4, NULL) && judge(s, table_of(manifest, o));
+    scan_forget(o, 4);
+    return ok;
+}
+
+static const char *section_of(struct manifest_file *f, const struct scan_member *o)
+{
+    struct manifest_section s;
+    uint64_t table;
+    if (f->sections == LOCUS_TABLES_MAX || !get_count(&o[0], LOCUS_TABLES_MAX - 1, &table) ||
+        !get_count(&o[1], MANIFEST_ROWS_MAX, &s.rows) || s.rows == 0 ||
+        !get_count(&o[2], INT64_MAX, &s.rows_at) || !get_count(&o[3], INT64_MAX, &s.keys_at))
+        return "a section that cannot be";
+    s.table = (unsigned)table;
+    return manifest_add_section(f, &s) ? "no memory" : NULL;
+}
+
+static bool parse_section(void *manifest, struct scan *s)
+{
+    struct manifest *m = manifest;
+    struct scan_member o[] = {
+        {.name = "table"}, {.name = "rows"}, {.name = "rows_at"}, {.name = "keys_at"}};
+    bool ok = scan_object(s, o, 4, NULL) && judge(s, section_of(&m->file[m->files - 1], o));
+    scan_forget(o, 4);
+    return ok;
+}
+
+static const char *file_of(struct manifest_file *f, const struct scan_member *o)
+{
+    const char *name = get_text(&o[0]);
+    if (!name || !manifest_is_file(name)) return "a file whose name cannot be";
+    if (!get_count(&o[1], INT64_MAX, &f->bytes) || !get_count(&o[2], f->bytes, &f->data_at) ||
+        !get_digest(&o[3], f->header) || !get_digest(&o[4], f->data) || !o[5].is_seen)
+        return "a file that cannot be";
+    f->name = strdup(name);
+    return f->name ? NULL : "no memory";
+}
+
+static bool parse_file(void *manifest, struct scan *s)
+{
+    struct manifest *m = manifest;
+    struct scan_member o[] = {
+        {.name = "name"},         {.name = "bytes"},
+        {.name = "data_at"},      {.name = "header_blake2b"},
+        {.name = "data_blake2b"}, {.name = "sections", .item = parse_section}};
+    if (!new_file(m)) return judge(s, "no memory");
+    bool ok = scan_object(s, o, 6, m) && judge(s, file_of(&m->file[m->files - 1], o));
+    scan_forget(o, 6);
+    return ok;
+}
+
+static const char *whole_of(struct manifest *m, const struct scan_member *o)
+{
+    const char *format = get_text(&o[0]), *nonce = get_text(&o[3]);
+    uint64_t version, nodes, time;
+    if (!format || strcmp(format, FORMAT) != 0) return "not the manifest of a checkpoint";
+    if (!get_count(&o[1], INT64_MAX, &version) || version != MANIFEST_VERSION)
+        return "a version of the format that this locus does not know";
+    if (!nonce || strlen(nonce) != MANIFEST_NONCE || !get_count(&o[5], 4096, &nodes) ||
+        !get_count(&o[2], MANIFEST_NUMBER_MAX, &m->number) || !get_count(&o[4], INT64_MAX, &time))
+        return "no nonce, number, time or nodes";
+    snprintf(m->nonce, sizeof m->nonce, "%s", nonce);
+    m->nodes = (unsigned)nodes;
+    m->time = (int64_t)time;
+    return m->tables == 0 || !o[7].is_seen ? "no tables, or no files" : NULL;
+}
+
+/* ---- is it consistent? ---- */
 
 static bool lies_in(const struct manifest_file *f, uint64_t at, uint64_t bytes)
 {
@@ -218,83 +320,53 @@ static bool lies_in(const struct manifest_file *f, uint64_t at, uint64_t bytes)
 }
 
 /* Sections lie one after the other, rows before keys: they are read from the front. */
-static const char *parse_section(const struct manifest *m, struct manifest_file *f,
-                                 const json_t *json, uint64_t *from)
+static const char *check_file(const struct manifest *m, const struct manifest_file *f)
 {
-    struct manifest_section s;
-    uint64_t table;
-    if (!get_count(json, "table", m->tables - 1, &table) ||
-        !get_count(json, "rows", LOCUS_KEYS_MAX, &s.rows) ||
-        !get_count(json, "rows_at", f->bytes, &s.rows_at) ||
-        !get_count(json, "keys_at", f->bytes, &s.keys_at))
-        return "a section that cannot be";
-    s.table = (unsigned)table;
-    const struct manifest_table *t = &m->table[table];
-    uint64_t row_bytes = t->length * sizeof(float);
-    if (s.rows == 0 || s.rows > t->rows || !lies_in(f, s.rows_at, s.rows * row_bytes) ||
-        !lies_in(f, s.keys_at, s.rows * sizeof(int64_t)) || s.rows_at < *from ||
-        s.keys_at < s.rows_at + s.rows * row_bytes)
-        return "a section that does not lie in its file";
-    *from = s.keys_at + s.rows * sizeof(int64_t);
-    return manifest_add_section(f, &s) ? "no memory" : NULL;
-}
-
-static const char *parse_file(struct manifest *m, const json_t *json)
-{
-    const char *name = get_text(json, "name"), *wrong = NULL;
-    struct manifest_file *f;
-    const json_t *sections = json_object_get(json, "sections"), *section;
-    size_t i;
-    if (!name || strchr(name, '/') || name[0] == '.') return "a file whose name cannot be";
-    if (!(f = manifest_add_file(m, name))) return "no memory";
-    if (!get_count(json, "bytes", INT64_MAX, &f->bytes) ||
-        !get_count(json, "data_at", f->bytes, &f->data_at) ||
-        !get_digest(json, "header_blake2b", f->header) ||
-        !get_digest(json, "data_blake2b", f->data) || !json_is_array(sections))
-        return "a file that cannot be";
     uint64_t from = f->data_at;
-    json_array_foreach(sections, i, section)
-    {
-        if ((wrong = parse_section(m, f, section, &from))) return wrong;
+    for (unsigned i = 0; i < f->sections; i++) {
+        const struct manifest_section *s = &f->section[i];
+        if (s->table >= m->tables) return "a section that is of no table";
+        const struct manifest_table *t = &m->table[s->table];
+        uint64_t row_bytes = t->length * sizeof(float);
+        if (s->rows > t->rows || !lies_in(f, s->rows_at, s->rows * row_bytes) ||
+            !lies_in(f, s->keys_at, s->rows * sizeof(int64_t)) || s->rows_at < from ||
+            s->keys_at < s->rows_at + s->rows * row_bytes)
+            return "a section that does not lie in its file";
+        from = s->keys_at + s->rows * sizeof(int64_t);
     }
     return NULL;
 }
 
-static const char *parse_lists(struct manifest *m, const json_t *json)
+static const char *check(const struct manifest *m)
 {
-    const json_t *tables = json_object_get(json, "tables"), *files = json_object_get(json, "files");
-    const char *wrong = NULL;
-    const json_t *item;
-    size_t i;
-    if (!json_is_array(tables) || json_array_size(tables) == 0 ||
-        json_array_size(tables) > LOCUS_TABLES_MAX || !json_is_array(files))
-        return "no tables, or no files";
-    json_array_foreach(tables, i, item)
-    {
-        if ((wrong = parse_table(m, item))) return wrong;
-    }
-    json_array_foreach(files, i, item)
-    {
-        if ((wrong = parse_file(m, item))) return wrong;
+    uint64_t rows[LOCUS_TABLES_MAX] = {0};
+    for (unsigned i = 0; i < m->files; i++) {
+        const struct manifest_file *f = &m->file[i];
+        const char *wrong = check_file(m, f);
+        if (wrong) return wrong;
+        for (unsigned k = 0; k < f->sections; k++) {
+            const struct manifest_section *s = &f->section[k];
+            rows[s->table] += s->rows;
+            if (rows[s->table] > m->table[s->table].rows) return "more rows than a table has";
+        }
     }
     return NULL;
 }
 
-static const char *parse_json(struct manifest *m, const json_t *json)
+static const char *parse(struct manifest *m, const char *text, size_t bytes)
 {
-    const char *format = get_text(json, "format"), *nonce = get_text(json, "nonce");
-    uint64_t version, nodes, time;
-    if (!format || strcmp(format, FORMAT) != 0) return "not the manifest of a checkpoint";
-    if (!get_count(json, "version", INT64_MAX, &version) || version != MANIFEST_VERSION)
-        return "a version of the format that this locus does not know";
-    if (!nonce || strlen(nonce) != MANIFEST_NONCE || !get_count(json, "nodes", 4096, &nodes) ||
-        !get_count(json, "number", INT64_MAX, &m->number) ||
-        !get_count(json, "time", INT64_MAX, &time))
-        return "no nonce, number, time or nodes";
-    snprintf(m->nonce, sizeof m->nonce, "%s", nonce);
-    m->nodes = (unsigned)nodes;
-    m->time = (int64_t)time;
-    return parse_lists(m, json);
+    struct scan s = {.at = text, .end = text + bytes};
+    struct scan_member o[] = {{.name = "format"},
+                              {.name = "version"},
+                              {.name = "number"},
+                              {.name = "nonce"},
+                              {.name = "time"},
+                              {.name = "nodes"},
+                              {.name = "tables", .item = parse_table},
+                              {.name = "files", .item = parse_file}};
+    bool ok = scan_object(&s, o, 8, m) && scan_ends(&s) && judge(&s, whole_of(m, o));
+    scan_forget(o, 8);
+    return ok ? check(m) : s.wrong;
 }
 
 int manifest_parse(struct manifest *m, const char *text, size_t bytes)
@@ -303,10 +375,7 @@ int manifest_parse(struct manifest *m, const char *text, size_t bytes)
     if (!is_whole(text, bytes))
         return error_set(-EBADMSG, "damaged: its %zu bytes do not have the digest at its end",
                          bytes);
-    json_error_t error;
-    json_t *json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
-    const char *wrong = json ? parse_json(m, json) : "not JSON";
-    json_decref(json);
+    const char *wrong = parse(m, text, bytes);
     if (!wrong) return 0;
     manifest_fini(m);
     return error_set(-EBADMSG, "damaged, or of another program: %s", wrong);
@@ -318,7 +387,7 @@ int manifest_write(const struct manifest *m, const char *path)
 {
     char *text = manifest_text(m);
     if (!text) return error_set(-ENOMEM, "no memory for the text of %s", path);
-    int fd = files()->open(path, O_WRONLY | O_CREAT | O_TRUNC);
+    int fd = files()->open(FILES_HERE, path, O_WRONLY | O_CREAT | O_EXCL);
     int rc = fd < 0 ? fd : files_write(fd, text, strlen(text), 0);
     if (rc == 0) rc = files()->sync(fd);
     int closed = fd < 0 ? 0 : files()->close(fd);
@@ -335,9 +404,9 @@ static int read_whole(int fd, char *text, size_t bytes)
 }
 
 /* All of it, into memory to be free()d. */
-static int read_text(const char *path, char **text, size_t *bytes)
+static int read_text(int folder, const char *path, char **text, size_t *bytes)
 {
-    int fd = files()->open(path, O_RDONLY);
+    int fd = files()->open(folder, path, O_RDONLY);
     if (fd < 0) return fd;
     int64_t size = files()->size(fd);
     bool is_readable = size >= 0 && size <= MANIFEST_BYTES_MAX;
@@ -349,12 +418,12 @@ static int read_text(const char *path, char **text, size_t *bytes)
     return rc;
 }
 
-int manifest_read(struct manifest *m, const char *path, char digest[DIGEST_TEXT])
+static int read_in(struct manifest *m, int folder, const char *path, char digest[DIGEST_TEXT])
 {
     char *text = NULL, why[256];
     size_t bytes;
     *m = (struct manifest){.tables = 0};
-    int rc = read_text(path, &text, &bytes);
+    int rc = read_text(folder, path, &text, &bytes);
     if (rc) {
         free(text);
         return error_set(rc, "cannot read %s: %s", path, files_strerror(rc));
@@ -365,4 +434,14 @@ int manifest_read(struct manifest *m, const char *path, char digest[DIGEST_TEXT]
     if (rc == 0) return 0;
     snprintf(why, sizeof why, "%s", locus_error());
     return error_set(rc, "%s is %s", path, why);
+}
+
+int manifest_read(struct manifest *m, const char *path, char digest[DIGEST_TEXT])
+{
+    return read_in(m, FILES_HERE, path, digest);
+}
+
+int manifest_read_in(struct manifest *m, int folder, const char *name)
+{
+    return read_in(m, folder, name, NULL);
 }

@@ -5,7 +5,8 @@
  * It ends with the digest of all bytes before, so no byte of it can change unnoticed.
  *
  * Callers   save.c, restore.c, `locus checkpoint`; no I/O but in manifest_read and manifest_write
- * Memory    malloc; manifest_fini gives it back
+ * Memory    malloc; manifest_fini gives it back. While it is read, its text; other texts of JSON in
+ *           it cost nothing more
  * Waiting   for the disk
  * Life      zeroed, or manifest_parse / manifest_read; manifest_add...; manifest_fini
  */
@@ -21,9 +22,13 @@
 
 enum {
     MANIFEST_VERSION = 1,
-    MANIFEST_NONCE = 32,         /* hexadecimal digits */
-    MANIFEST_BYTES_MAX = 1 << 30 /* more is not read */
+    MANIFEST_NONCE = 32,          /* hexadecimal digits */
+    MANIFEST_BYTES_MAX = 1 << 30, /* more is not read */
+    MANIFEST_ROWS_MAX = 1 << 19,  /* of a table in a file */
 };
+/* More than any job writes, and every reader of JSON knows it. */
+#define MANIFEST_NUMBER_MAX UINT64_C(999999999999999)
+#define MANIFEST_FILES ".safetensors" /* behind RANK-WORKER-N */
 
 struct manifest_table {
     char *name;
@@ -57,6 +62,8 @@ struct manifest {
     struct manifest_file *file;
 };
 
+/* Is it the name of a file with rows? */
+bool manifest_is_file(const char *name);
 /* 0 or -ENOMEM. */
 int manifest_add_table(struct manifest *, const char *name, uint64_t rows, uint32_t length,
                        uint32_t flags);
@@ -76,10 +83,12 @@ char *manifest_text(const struct manifest *);
  * known version. After 0 it is consistent: every section lies within its file. */
 int manifest_parse(struct manifest *, const char *text, size_t bytes);
 
-/* To a file, synced. 0 or a negative errno, with the sentence. */
+/* To a new file, synced. 0 or a negative errno, with the sentence. */
 int manifest_write(const struct manifest *, const char *path);
 /* As manifest_parse; -ENOENT: there is no such file; another: it cannot be read. `digest`, or NULL:
  * of the whole file. */
 int manifest_read(struct manifest *, const char *path, char digest[DIGEST_TEXT]);
+/* The same of a file in an open folder, behind no link. */
+int manifest_read_in(struct manifest *, int folder, const char *name);
 
 #endif

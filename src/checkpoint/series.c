@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #define TOKEN "nonce"
 #define UNFINISHED MANIFEST_NAME ".new"
 #define PREFIX "checkpoint-"
+#define TOKEN_PREFIX "locus checkpoint " /* then the nonce */
+enum { TOKEN_BYTES = sizeof TOKEN_PREFIX - 1 + MANIFEST_NONCE };
 
 int series_path(char path[SERIES_PATH], const char *a, const char *b)
 {
@@ -34,14 +37,15 @@ int series_sync(const char *path)
 
 /* ---- names ---- */
 
-/* The number in a name; 0: it is none of ours. */
+/* The number in a name; 0: it is none of ours. Other programs' may be of any size: larger ones than
+ * ours can become are passed over, so that there is a next one. */
 static uint64_t number_of(const char *name)
 {
     char *end, again[SERIES_NAME];
     if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0) return 0;
     unsigned long long number = strtoull(name + sizeof PREFIX - 1, &end, 10);
     snprintf(again, sizeof again, PREFIX "%06llu", number);
-    return strcmp(again, name) == 0 ? number : 0;
+    return strcmp(again, name) == 0 && number <= MANIFEST_NUMBER_MAX ? number : 0;
 }
 
 struct numbers {
@@ -72,15 +76,22 @@ static int add_number(void *numbers, const char *name)
 static int find_numbers(const char *dir, struct numbers *all)
 {
     *all = (struct numbers){NULL, 0};
-    int rc = files()->list(dir, add_number, all);
+    int folder = files()->open_folder(FILES_HERE, dir);
+    int rc = folder < 0 ? folder : files()->list(folder, add_number, all);
+    if (folder >= 0) files()->close(folder);
     if (all->count > 0) qsort(all->number, all->count, sizeof *all->number, compare);
     return judged(rc, "open the folder of checkpoints", dir);
+}
+
+static void name_of(char name[SERIES_NAME], uint64_t number)
+{
+    snprintf(name, SERIES_NAME, PREFIX "%06llu", (unsigned long long)number);
 }
 
 static int path_of(char path[SERIES_PATH], const char *dir, uint64_t number)
 {
     char name[SERIES_NAME];
-    snprintf(name, sizeof name, PREFIX "%06llu", (unsigned long long)number);
+    name_of(name, number);
     return series_path(path, dir, name);
 }
 
@@ -96,16 +107,32 @@ static int is_whole(const char *path)
 
 /* ---- making one ---- */
 
+static void token_of(const char *nonce, char text[TOKEN_BYTES + 1])
+{
+    snprintf(text, TOKEN_BYTES + 1, TOKEN_PREFIX "%s", nonce);
+}
+
 static int write_token(const char *path, const char *nonce)
 {
-    char token[SERIES_PATH];
+    char token[SERIES_PATH], text[TOKEN_BYTES + 1];
     int rc = series_path(token, path, TOKEN);
     if (rc) return rc;
-    int fd = files()->open(token, O_WRONLY | O_CREAT | O_EXCL);
-    rc = fd < 0 ? fd : files_write(fd, nonce, MANIFEST_NONCE, 0);
+    token_of(nonce, text);
+    int fd = files()->open(FILES_HERE, token, O_WRONLY | O_CREAT | O_EXCL);
+    rc = fd < 0 ? fd : files_write(fd, text, TOKEN_BYTES, 0);
     if (rc == 0) rc = files()->sync(fd);
     if (fd >= 0) files()->close(fd);
     return judged(rc, "write", token);
+}
+
+/* What stands in a token; "": nothing, or it is too short. 0 or a negative errno. */
+static int read_token(int folder, const char *path, char text[TOKEN_BYTES + 1])
+{
+    int fd = files()->open(folder, path, O_RDONLY);
+    ssize_t n = fd < 0 ? fd : files_read(fd, text, TOKEN_BYTES, 0);
+    if (fd >= 0) files()->close(fd);
+    text[n == TOKEN_BYTES ? TOKEN_BYTES : 0] = '\0';
+    return n < 0 ? (int)n : 0;
 }
 
 /* The folder of all, and what holds it: a new one's name would be gone after a crash. */
@@ -129,7 +156,12 @@ int series_create(const char *dir, char name[SERIES_NAME], char nonce[MANIFEST_N
     rc = find_numbers(dir, &all);
     uint64_t number = all.count > 0 ? all.number[0] + 1 : 1;
     free(all.number);
-    snprintf(name, SERIES_NAME, PREFIX "%06llu", (unsigned long long)number);
+    if (rc == 0 && number > MANIFEST_NUMBER_MAX)
+        rc = error_set(-EOVERFLOW,
+                       "%s/" PREFIX
+                       "%llu has the last number that a checkpoint can have: rename it",
+                       dir, (unsigned long long)number - 1);
+    name_of(name, number);
     if (rc == 0) rc = series_path(path, dir, name);
     if (rc == 0) rc = judged(files()->make_folder(path), "make the folder", path);
     if (rc) return rc;
@@ -137,60 +169,119 @@ int series_create(const char *dir, char name[SERIES_NAME], char nonce[MANIFEST_N
     sodium_bin2hex(nonce, MANIFEST_NONCE + 1, raw, sizeof raw);
     rc = write_token(path, nonce);
     if (rc == 0) rc = series_sync(path);
-    if (rc) series_remove(path);
+    if (rc) series_remove(dir, name);
     return rc;
 }
 
 int series_check(const char *path, const char *nonce)
 {
-    char token[SERIES_PATH], text[MANIFEST_NONCE] = "";
+    char token[SERIES_PATH], text[TOKEN_BYTES + 1], right[TOKEN_BYTES + 1];
     int rc = series_path(token, path, TOKEN);
     if (rc) return rc;
-    int fd = files()->open(token, O_RDONLY);
-    ssize_t n = fd < 0 ? fd : files_read(fd, text, sizeof text, 0);
-    if (fd >= 0) files()->close(fd);
-    if (n < 0 && n != -ENOENT) return judged((int)n, "read", token);
-    if (n == MANIFEST_NONCE && memcmp(text, nonce, MANIFEST_NONCE) == 0) return 0;
+    token_of(nonce, right);
+    rc = read_token(FILES_HERE, token, text);
+    if (rc && rc != -ENOENT) return judged(rc, "read", token);
+    if (rc == 0 && strcmp(text, right) == 0) return 0;
     return error_set(
         -ENOENT,
         "%s is not there, where node 0 has just made it: all nodes must see one folder, as of a network file system",
         token);
 }
 
-static void remove_in(const char *path, const char *name)
+static bool is_part(const char *name)
 {
-    char file[SERIES_PATH];
-    if (series_path(file, path, name) == 0) files()->remove(file);
+    char *end;
+    return *name >= '0' && *name <= '9' && strtoul(name, &end, 10) <= INT_MAX &&
+           strcmp(end, SERIES_PART) == 0;
+}
+
+/* A files_each: what nobody needs behind the commit. */
+static int remove_helper(void *folder, const char *name)
+{
+    if (strcmp(name, TOKEN) == 0 || is_part(name)) files()->remove(*(int *)folder, name);
+    return 0;
 }
 
 int series_commit(const char *dir, const char *name, const struct manifest *m)
 {
-    char path[SERIES_PATH], unfinished[SERIES_PATH], finished[SERIES_PATH] = "";
+    char path[SERIES_PATH], unfinished[SERIES_PATH];
     int rc = series_path(path, dir, name);
     if (rc == 0) rc = series_path(unfinished, path, UNFINISHED);
-    if (rc == 0) rc = series_path(finished, path, MANIFEST_NAME);
     if (rc == 0) rc = manifest_write(m, unfinished);
     if (rc == 0) rc = series_sync(dir);
-    if (rc == 0) rc = judged(files()->rename(unfinished, finished), "rename", unfinished);
+    int folder = rc ? -1 : files()->open_folder(FILES_HERE, path);
+    if (rc == 0) rc = judged(folder, "open the folder", path);
+    if (rc == 0)
+        rc = judged(files()->rename(folder, UNFINISHED, MANIFEST_NAME), "rename", unfinished);
     if (rc == 0) rc = series_sync(path);
+    if (rc == 0) files()->list(folder, remove_helper, &folder);
+    if (folder >= 0) files()->close(folder);
+    return rc;
+}
+
+/* ---- removing ---- */
+
+/* May locus have written it? Names that tell whose folder it is go last. */
+static bool is_our_name(const char *name)
+{
+    return manifest_is_file(name) || is_part(name) || strcmp(name, MANIFEST_NAME) == 0;
+}
+
+/* -ENOENT: there is no such manifest. -EBADMSG: it is not one of this folder. */
+static int read_manifest(int folder, const char *manifest, const char *name)
+{
+    struct manifest m;
+    int rc = manifest_read_in(&m, folder, manifest);
     if (rc) return rc;
-    remove_in(path, TOKEN);
-    return 0;
+    if (m.number != number_of(name)) rc = -EBADMSG;
+    manifest_fini(&m);
+    return rc;
+}
+
+/* Whose is a folder? Its manifest says so, or where there is none one that was to become it, or
+ * has been it, or the token. */
+enum owner { OTHERS, OURS_UNFINISHED, OURS_WHOLE };
+
+static enum owner owner_of(int folder, const char *name)
+{
+    char text[TOKEN_BYTES + 1];
+    int rc = read_manifest(folder, MANIFEST_NAME, name);
+    if (rc != -ENOENT) return rc ? OTHERS : OURS_WHOLE;
+    bool is_ours = read_manifest(folder, UNFINISHED, name) == 0 ||
+                   (read_token(folder, TOKEN, text) == 0 &&
+                    strncmp(text, TOKEN_PREFIX, sizeof TOKEN_PREFIX - 1) == 0);
+    return is_ours ? OURS_UNFINISHED : OTHERS;
 }
 
 /* A files_each. */
-static int remove_one(void *path, const char *name)
+static int remove_one(void *folder, const char *name)
 {
-    if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) remove_in(path, name);
+    if (is_our_name(name)) files()->remove(*(int *)folder, name);
     return 0;
 }
 
-void series_remove(const char *path)
+/* First it is not whole any more, for good; then its files go; last what says whose it is, so that
+ * the next checkpoint can go on with it. What else is in it stays, and with that the folder. */
+static void remove_own(int dir, int folder, const char *name)
 {
-    remove_in(path, MANIFEST_NAME);
-    files()->sync_folder(path);
-    files()->list(path, remove_one, (void *)(uintptr_t)path);
-    files()->remove_folder(path);
+    int rc = files()->rename(folder, MANIFEST_NAME, UNFINISHED);
+    if (rc == 0) rc = files()->sync(folder);
+    if (rc && rc != -ENOENT) return;
+    files()->list(folder, remove_one, &folder);
+    files()->remove(folder, UNFINISHED);
+    files()->remove(folder, TOKEN);
+    files()->remove_folder(dir, name);
+}
+
+void series_remove(const char *path, const char *name)
+{
+    int dir = files()->open_folder(FILES_HERE, path);
+    int folder = dir < 0 ? dir : files()->open_folder(dir, name);
+    if (folder >= 0) {
+        remove_own(dir, folder, name);
+        files()->close(folder);
+    }
+    if (dir >= 0) files()->close(dir);
 }
 
 /* ---- those that there are ---- */
@@ -209,35 +300,48 @@ int series_list(const char *dir, series_each *each, void *context)
     return rc;
 }
 
-static int take_first(void *context, const char *name)
+/* A series_each: the first that is older than `name`; "": any. */
+static int take_older(void *context, const char *name)
 {
-    snprintf(context, SERIES_NAME, "%s", name);
+    char *than = context;
+    if (*than && number_of(name) >= number_of(than)) return 0;
+    snprintf(than, SERIES_NAME, "%s", name);
     return 1;
+}
+
+int series_older(const char *dir, char name[SERIES_NAME])
+{
+    int rc = series_list(dir, take_older, name);
+    if (rc < 0) return rc;
+    return rc ? 0 : error_set(-ENOENT, "there is no checkpoint in %s", dir);
 }
 
 int series_newest(const char *dir, char name[SERIES_NAME])
 {
     name[0] = '\0';
-    int rc = is_whole(dir);
-    if (rc) return rc < 0 ? rc : 0;
-    rc = series_list(dir, take_first, name);
-    if (rc < 0) return rc;
-    return rc ? 0 : error_set(-ENOENT, "there is no checkpoint in %s", dir);
+    int rc = series_older(dir, name), one = rc == -ENOENT ? is_whole(dir) : 0;
+    return one > 0 ? 0 : one < 0 ? one : rc;
 }
 
-void series_retain(const char *dir, unsigned keep)
+void series_retain(const char *path, unsigned keep)
 {
     struct numbers all;
     unsigned kept = 0;
-    if (find_numbers(dir, &all)) all.count = 0;
+    int dir = files()->open_folder(FILES_HERE, path);
+    if (find_numbers(path, &all) || dir < 0) all.count = 0;
     for (size_t i = 0; i < all.count; i++) {
-        char path[SERIES_PATH];
-        if (path_of(path, dir, all.number[i])) continue;
+        char name[SERIES_NAME];
+        name_of(name, all.number[i]);
+        int folder = files()->open_folder(dir, name);
+        if (folder < 0) continue;
+        enum owner owner = owner_of(folder, name);
+        if (owner == OURS_WHOLE) kept++;
         /* One that is newer than all whole ones is somebody's who is at work. */
-        int whole = is_whole(path);
-        if (whole > 0) kept++;
-        if (kept > keep || (kept > 0 && whole == 0)) series_remove(path);
+        if (owner != OTHERS && (kept > keep || (kept > 0 && owner == OURS_UNFINISHED)))
+            remove_own(dir, folder, name);
+        files()->close(folder);
     }
+    if (dir >= 0) files()->close(dir);
     free(all.number);
 }
 

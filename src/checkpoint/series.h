@@ -18,6 +18,8 @@
 
 #include <stdbool.h>
 
+/* Behind a rank: the list of a node's files. */
+#define SERIES_PART ".part"
 enum { SERIES_NAME = 40, SERIES_PATH = 4096, SERIES_KEEP = 3, SERIES_KEEP_MAX = 1000000 };
 
 /* "a/b", or -ENAMETOOLONG. */
@@ -32,8 +34,8 @@ int series_check(const char *path, const char *nonce);
 int series_sync(const char *path);
 /* Makes the manifest visible, atomically and durably; removes what only helped to write it. */
 int series_commit(const char *dir, const char *name, const struct manifest *);
-/* Removes it, its manifest first, as far as possible. */
-void series_remove(const char *path);
+/* Removes one that the caller has made, as far as possible: what locus can have written in it. */
+void series_remove(const char *dir, const char *name);
 
 /* Calls `each` with the names of the complete checkpoints in `dir`, the newest first, until it
  * returns something other than 0, which is returned. */
@@ -41,7 +43,11 @@ typedef int series_each(void *context, const char *name);
 int series_list(const char *dir, series_each *, void *context);
 /* The newest complete checkpoint; "" if `dir` is one itself. -ENOENT: there is none. */
 int series_newest(const char *dir, char name[SERIES_NAME]);
-/* Removes all but the newest `keep`, and those that were never finished. */
+/* The one before `name`, likewise. */
+int series_older(const char *dir, char name[SERIES_NAME]);
+/* Removes all but the newest `keep`, and those that were never finished: only in folders whose
+ * manifest, or token, says that they are locus', only what locus can have written, and never
+ * through a link. */
 void series_retain(const char *dir, unsigned keep);
 /* How many to keep, from the environment (LOCUS_CHECKPOINTS). -EINVAL: that is not a valid
  * number. */

@@ -9,17 +9,24 @@ struct share *share_new(void)
     return s;
 }
 
+static void empty(struct share *s)
+{
+    contents_free_seals(s->seals, &s->manifest);
+    s->seals = NULL;
+    manifest_fini(&s->manifest);
+}
+
 void share_begin(struct share *s)
 {
     s->dealt = (struct slice){.table = 0};
     s->next_file = 0;
-    manifest_fini(&s->manifest);
+    empty(s);
 }
 
 void share_free(struct share *s)
 {
     if (!s) return;
-    manifest_fini(&s->manifest);
+    empty(s);
     pthread_mutex_destroy(&s->mutex);
     free(s);
 }

@@ -9,7 +9,7 @@
 #ifndef LOCUS_CHECKPOINT_SHARE_H
 #define LOCUS_CHECKPOINT_SHARE_H
 
-#include "checkpoint/manifest.h"
+#include "checkpoint/contents.h"
 
 #include <pthread.h>
 
@@ -24,6 +24,7 @@ struct share {
     struct slice dealt;       /* last */
     struct manifest manifest; /* of what this node wrote; or of what is restored */
     unsigned next_file;       /* to read */
+    struct seal *seals;       /* of the files that were verified here; NULL: of none */
 };
 
 /* NULL: no memory. */

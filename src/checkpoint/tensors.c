@@ -54,7 +54,7 @@ static uint64_t room_for_head(const struct manifest *m)
 static int begin_file(struct tensors *t)
 {
     char name[SERIES_NAME + 24], path[SERIES_PATH];
-    snprintf(name, sizeof name, "%d-%d-%u.safetensors", t->rank, t->worker, t->number++);
+    snprintf(name, sizeof name, "%d-%d-%u" MANIFEST_FILES, t->rank, t->worker, t->number++);
     struct manifest_file *f = manifest_add_file(&t->files, name);
     if (!f) return error_set(-ENOMEM, "no memory for the list of files");
     f->data_at = t->at = room_for_head(t->tables);

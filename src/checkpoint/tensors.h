@@ -18,7 +18,7 @@
 #include "checkpoint/series.h"
 #include "checkpoint/manifest.h"
 
-enum { TENSORS_KEYS = 1 << 19, TENSORS_ALIGNMENT = 64 };
+enum { TENSORS_KEYS = MANIFEST_ROWS_MAX, TENSORS_ALIGNMENT = 64 };
 #define TENSORS_BYTES (UINT64_C(4000) << 20)
 
 struct tensors {

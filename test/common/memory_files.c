@@ -110,21 +110,13 @@ static void *copy_of(const void *bytes, size_t n)
 
 /* ---- files ---- */
 
-static int open_file(const char *path, int flags)
+/* A free place among those that are open; NULL: there is none. */
+static int open_node(int node, const char *path)
 {
-    int fd = 0, rc = begin_call("open", path);
-    if (rc) return rc;
-    struct name *n = find(path);
-    bool is_there = n && n->now != NONE;
-    if (!is_there && !(flags & O_CREAT)) return -ENOENT;
-    if (is_there && flags & O_EXCL) return -EEXIST;
-    if (!has_folder(path)) return -ENOENT;
-    if (is_there && disk.node[n->now].is_folder) return -EISDIR;
-    if (!is_there) n = find_or_add(path), n->now = new_node(false);
-    if (flags & O_TRUNC) disk.node[n->now].now_bytes = 0;
+    int fd = 0;
     while (fd < OPEN_MAX && disk.open[fd] != NONE) fd++;
     if (fd == OPEN_MAX) return -EMFILE;
-    disk.open[fd] = n->now;
+    disk.open[fd] = node;
     snprintf(disk.open_path[fd], PATH_BYTES, "%s", path);
     return FIRST_FD + fd;
 }
@@ -138,6 +130,43 @@ static struct inode *node_of(int fd)
 static const char *path_of(int fd)
 {
     return disk.open_path[fd - FIRST_FD];
+}
+
+/* The path of a name in a folder that is open, or of a path. */
+static const char *path_in(int folder, const char *name, char path[PATH_BYTES])
+{
+    if (folder == FILES_HERE) return name;
+    (void)node_of(folder);
+    if (snprintf(path, PATH_BYTES, "%s/%s", path_of(folder), name) >= PATH_BYTES) abort();
+    return path;
+}
+
+static int open_folder(int folder, const char *name)
+{
+    char in[PATH_BYTES];
+    const char *path = path_in(folder, name, in);
+    int rc = begin_call("open_folder", path);
+    if (rc) return rc;
+    const struct name *n = find(path);
+    if (!n || n->now == NONE) return -ENOENT;
+    return disk.node[n->now].is_folder ? open_node(n->now, path) : -ENOTDIR;
+}
+
+static int open_file(int folder, const char *name, int flags)
+{
+    char in[PATH_BYTES];
+    const char *path = path_in(folder, name, in);
+    int rc = begin_call("open", path);
+    if (rc) return rc;
+    struct name *n = find(path);
+    bool is_there = n && n->now != NONE;
+    if (!is_there && !(flags & O_CREAT)) return -ENOENT;
+    if (is_there && flags & O_EXCL) return -EEXIST;
+    if (!has_folder(path)) return -ENOENT;
+    if (is_there && disk.node[n->now].is_folder) return FILES_IRREGULAR;
+    if (!is_there) n = find_or_add(path), n->now = new_node(false);
+    if (flags & O_TRUNC) disk.node[n->now].now_bytes = 0;
+    return open_node(n->now, path);
 }
 
 static int close_file(int fd)
@@ -179,17 +208,6 @@ static void begin_sync(int fd, uint64_t at, uint64_t bytes)
     (void)fd, (void)at, (void)bytes;
 }
 
-static int sync_file(int fd)
-{
-    int rc = begin_call("sync", path_of(fd));
-    if (rc) return rc;
-    struct inode *n = node_of(fd);
-    free(n->kept);
-    n->kept = copy_of(n->now, n->now_bytes);
-    n->kept_bytes = n->now_bytes;
-    return 0;
-}
-
 static int64_t size_of(int fd)
 {
     int rc = begin_call("size", path_of(fd));
@@ -218,19 +236,35 @@ static int sync_folder(const char *path)
     return 0;
 }
 
-static int list(const char *path, files_each *each, void *context)
+static int sync_file(int fd)
 {
+    struct inode *n = node_of(fd);
+    if (n->is_folder) return sync_folder(path_of(fd));
+    int rc = begin_call("sync", path_of(fd));
+    if (rc) return rc;
+    free(n->kept);
+    n->kept = copy_of(n->now, n->now_bytes);
+    n->kept_bytes = n->now_bytes;
+    return 0;
+}
+
+static int list(int folder, files_each *each, void *context)
+{
+    const char *path = path_of(folder);
     int rc = begin_call("list", path);
     if (rc) return rc;
-    if (!node_at(path)) return -ENOENT;
+    (void)node_of(folder);
     for (unsigned i = 0; i < disk.names && rc == 0; i++)
         if (disk.name[i].now != NONE && is_in(disk.name[i].path, path))
             rc = each(context, strrchr(disk.name[i].path, '/') + 1);
     return rc;
 }
 
-static int rename_file(const char *from, const char *to)
+static int rename_file(int folder, const char *from, const char *to)
 {
+    char old[PATH_BYTES], new[PATH_BYTES];
+    from = path_in(folder, from, old);
+    to = path_in(folder, to, new);
     int rc = begin_call("rename", from);
     if (rc) return rc;
     struct name *n = find(from);
@@ -241,19 +275,23 @@ static int rename_file(const char *from, const char *to)
     return 0;
 }
 
-static int remove_file(const char *path)
+static int remove_file(int folder, const char *name)
 {
+    char in[PATH_BYTES];
+    const char *path = path_in(folder, name, in);
     int rc = begin_call("remove", path);
     struct name *n = find(path);
     if (rc) return rc;
     if (!n || n->now == NONE) return -ENOENT;
-    if (disk.node[n->now].is_folder) return -EISDIR;
+    if (disk.node[n->now].is_folder) return FILES_IRREGULAR;
     n->now = NONE;
     return 0;
 }
 
-static int remove_folder(const char *path)
+static int remove_folder(int folder, const char *name)
 {
+    char in[PATH_BYTES];
+    const char *path = path_in(folder, name, in);
     int rc = begin_call("remove_folder", path);
     struct name *n = find(path);
     if (rc) return rc;
@@ -272,6 +310,7 @@ static int is_there(const char *path)
 
 static const struct files in_memory = {
     .open = open_file,
+    .open_folder = open_folder,
     .close = close_file,
     .read = read_file,
     .write = write_file,

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -176,5 +177,111 @@ TEST(restore, a_file_that_is_damaged_changes_nothing)
     check_is_restored(&s);
     CHECK_EQ(unlink(file), 0);
     refuses(&s, s.folder, -EBADMSG, "it is missing");
+    end(&s);
+}
+
+/* ---- the newest is damaged ---- */
+
+/* Three more, in which all rows are 10, 20 and 30. */
+static void write_more(const struct scene *s)
+{
+    for (int i = 1; i <= 3; i++) {
+        for (locus_key key = 0; key < 2 * ROWS; key++) set(s, key, (float)(10 * i));
+        CHECK_EQ(setenv("LOCUS_CHECKPOINTS", "9", 1), 0);
+        CHECK_EQ(locus_checkpoint(s->worker, s->folder), 0);
+    }
+}
+
+static void cut(const struct scene *s, const char *file)
+{
+    CHECK_EQ(truncate(folder_path(s->folder, file), 100), 0);
+}
+
+/* What a restore says on stderr; free() it. */
+static char *restore_and_hear(const struct scene *s, int rc)
+{
+    size_t bytes;
+    int aside = dup(STDERR_FILENO);
+    int fd = open(folder_path(s->folder, "heard"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    overwrite(s);
+    CHECK(aside >= 0 && fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+    int result = locus_restore(s->worker, s->folder);
+    CHECK(dup2(aside, STDERR_FILENO) >= 0);
+    close(fd);
+    close(aside);
+    CHECK_EQ(result, rc);
+    return folder_read(s->folder, "heard", &bytes);
+}
+
+TEST(restore, where_the_newest_are_damaged_an_older_one_is_taken_and_all_are_named)
+{
+    struct scene s;
+    begin(&s);
+    write_more(&s);
+    cut(&s, "checkpoint-000004/" MANIFEST_NAME);
+    cut(&s, "checkpoint-000003/0-0-0.safetensors");
+    char *heard = restore_and_hear(&s, 0);
+    for (locus_key key = 0; key < 2 * ROWS; key++) CHECK(get(&s, key) == 10);
+    CHECK_STR(heard, "checkpoint-000004/" MANIFEST_NAME " is damaged: ");
+    CHECK_STR(heard, "; going on from the one before, ");
+    CHECK_STR(heard, "node 0: ");
+    CHECK_STR(heard, "checkpoint-000003/0-0-0.safetensors is damaged: ");
+    CHECK_STR(heard, "/checkpoint-000002\n");
+    free(heard);
+    end(&s);
+}
+
+TEST(restore, where_all_are_damaged_the_newest_is_named_and_nothing_changes)
+{
+    struct scene s;
+    begin(&s);
+    write_more(&s);
+    for (int i = 1; i <= 4; i++) {
+        char file[64];
+        snprintf(file, sizeof file, "checkpoint-%06d/0-0-0.safetensors", i);
+        cut(&s, file);
+    }
+    free(restore_and_hear(&s, -EBADMSG));
+    CHECK_STR(locus_error(), "locus_restore: node 0: /");
+    CHECK_STR(locus_error(), "checkpoint-000004/0-0-0.safetensors is damaged: ");
+    for (locus_key key = 0; key < 2 * ROWS; key++) CHECK(get(&s, key) == -7);
+    end(&s);
+}
+
+TEST(restore, one_that_is_named_is_the_only_one)
+{
+    struct scene s;
+    begin(&s);
+    write_more(&s);
+    cut(&s, "checkpoint-000003/0-0-0.safetensors");
+    refuses(&s, folder_path(s.folder, "checkpoint-000003"), -EBADMSG, "is damaged");
+    end(&s);
+}
+
+/* The digests are right, and so would be the rows before it. */
+TEST(restore, a_row_that_the_table_does_not_have_changes_nothing)
+{
+    struct scene s;
+    struct manifest m;
+    size_t bytes;
+    const int64_t wrong = ROWS;
+    char manifest[2 * FOLDER_PATH_BYTES];
+    begin(&s);
+    snprintf(manifest, sizeof manifest, "%s",
+             folder_path(s.folder, "checkpoint-000001/" MANIFEST_NAME));
+    CHECK_EQ(manifest_read(&m, manifest, NULL), 0);
+    struct manifest_file *f = &m.file[m.files - 1];
+    struct manifest_section *last = &f->section[f->sections - 1];
+    char name[64];
+    snprintf(name, sizeof name, "checkpoint-000001/%s", f->name);
+    char *text = folder_read(s.folder, name, &bytes);
+    memcpy(text + last->keys_at + 8 * (last->rows - 1), &wrong, 8);
+    digest_of(text + f->data_at, bytes - f->data_at, f->data);
+    folder_write(s.folder, name, text, bytes);
+    free(text);
+    CHECK_EQ(unlink(manifest), 0);
+    CHECK_EQ(manifest_write(&m, manifest), 0);
+    manifest_fini(&m);
+    refuses(&s, s.folder, -EBADMSG, "it has row 60 of table \"items\", which has 60");
     end(&s);
 }

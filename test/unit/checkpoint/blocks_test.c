@@ -36,17 +36,17 @@ static void goes_round(struct blocks *b, const char *f, size_t n, size_t in, siz
     digest_of(bytes, n, passed);
     CHECK_EQ(strcmp(written, passed), 0);
 
-    CHECK_EQ(blocks_open(b, path, FRONT, FRONT + n), 0);
+    CHECK_EQ(blocks_open(b, path, FRONT, FRONT + n, NULL), 0);
     for (size_t at = 0; at < n; at += out)
         CHECK_EQ(blocks_read(b, again + at, n - at < out ? n - at : out), 0);
     blocks_close(b, NULL);
     CHECK_EQ(memcmp(bytes, again, n), 0);
-    CHECK_EQ(blocks_open(b, path, FRONT, FRONT + n), 0);
-    CHECK_EQ(blocks_pass(b, n), 0);
+    CHECK_EQ(blocks_open(b, path, FRONT, FRONT + n, NULL), 0);
+    CHECK_EQ(blocks_read(b, NULL, n), 0);
     blocks_close(b, passed);
     CHECK_EQ(strcmp(written, passed), 0);
 
-    CHECK_EQ(blocks_open(b, path, 0, sizeof head), 0);
+    CHECK_EQ(blocks_open(b, path, 0, sizeof head, NULL), 0);
     CHECK_EQ(blocks_read(b, front, sizeof head), 0);
     blocks_close(b, NULL);
     CHECK_EQ(memcmp(front, head, sizeof head), 0);
@@ -88,13 +88,69 @@ TEST(blocks, a_file_that_is_shorter_than_was_said_ends_too_early)
     CHECK_EQ(blocks_create(&b, path, 0), 0);
     CHECK_EQ(blocks_append(&b, bytes, 2 * BLOCK_BYTES + 5), 0);
     CHECK_EQ(blocks_finish(&b, "", 0, text), 0);
-    CHECK_EQ(blocks_open(&b, path, 0, 2 * BLOCK_BYTES + 6), 0);
+    CHECK_EQ(blocks_open(&b, path, 0, 2 * BLOCK_BYTES + 6, NULL), 0);
     CHECK_EQ(blocks_read(&b, bytes, 2 * BLOCK_BYTES), 0);
     CHECK_EQ(blocks_read(&b, bytes, 6), -ENODATA);
     blocks_close(&b, NULL);
-    CHECK_EQ(blocks_open(&b, path, 0, UINT64_C(1) << 40), 0);
-    CHECK_EQ(blocks_pass(&b, UINT64_C(1) << 40), -ENODATA);
+    CHECK_EQ(blocks_open(&b, path, 0, UINT64_C(1) << 40, NULL), 0);
+    CHECK_EQ(blocks_read(&b, NULL, UINT64_C(1) << 40), -ENODATA);
     blocks_close(&b, text);
+    blocks_fini(&b);
+    free(bytes);
+    folder_remove(f);
+}
+
+/* Pieces from anywhere to anywhere; and the same after one byte has changed. */
+static void read_sealed(struct blocks *b, const char *path, const struct seal *seal,
+                        const unsigned char *bytes, uint64_t changed)
+{
+    const uint64_t n = seal->end - seal->from;
+    uint64_t places[] = {
+        0, 1, SEAL_BYTES - 1, SEAL_BYTES, BLOCK_BYTES + 5, 6 * (uint64_t)BLOCK_BYTES, n - 1, n};
+    unsigned char *again = malloc(n);
+    CHECK(again != NULL);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (size_t k = i; k < sizeof places / sizeof *places; k++) {
+            uint64_t from = places[i], to = places[k];
+            CHECK_EQ(blocks_open_sealed(b, path, seal->from + from, seal->from + to, seal), 0);
+            int rc = blocks_read(b, again, to - from);
+            blocks_close(b, NULL);
+            bool sees = changed / SEAL_BYTES >= from / SEAL_BYTES && to > from &&
+                        changed / SEAL_BYTES <= (to - 1) / SEAL_BYTES;
+            CHECK_EQ(rc, sees ? -ESTALE : 0);
+            if (!rc) CHECK_EQ(memcmp(again, bytes + from, to - from), 0);
+        }
+    free(again);
+}
+
+TEST(blocks, what_was_sealed_is_read_again_or_nothing)
+{
+    char f[FOLDER_PATH_BYTES], text[DIGEST_TEXT];
+    enum { N = 7 * BLOCK_BYTES + 12345 };
+    struct blocks b;
+    struct seal seal = {.tag = NULL};
+    folder_new(f);
+    unsigned char *bytes = bytes_of(N), byte;
+    const char *path = folder_path(f, "file");
+    CHECK_EQ(blocks_init(&b), 0);
+    CHECK_EQ(blocks_create(&b, path, FRONT), 0);
+    CHECK_EQ(blocks_append(&b, bytes, N), 0);
+    CHECK_EQ(blocks_finish(&b, "", 0, text), 0);
+    CHECK_EQ(seal_begin(&seal, FRONT, FRONT + N), 0);
+    CHECK_EQ(blocks_open(&b, path, FRONT, FRONT + N, &seal), 0);
+    CHECK_EQ(blocks_read(&b, NULL, N), 0);
+    blocks_close(&b, NULL);
+    read_sealed(&b, path, &seal, bytes, UINT64_MAX);
+    const uint64_t changes[] = {0, SEAL_BYTES, 3 * BLOCK_BYTES - 1, N - 1};
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        byte = (unsigned char)(bytes[changes[i]] ^ 1);
+        CHECK_EQ(pwrite(fd, &byte, 1, (off_t)(FRONT + changes[i])), 1);
+        read_sealed(&b, path, &seal, bytes, changes[i]);
+        CHECK_EQ(pwrite(fd, bytes + changes[i], 1, (off_t)(FRONT + changes[i])), 1);
+    }
+    close(fd);
+    seal_end(&seal);
     blocks_fini(&b);
     free(bytes);
     folder_remove(f);
@@ -111,7 +167,7 @@ TEST(blocks, nobody_writes_over_a_file)
     CHECK_EQ(blocks_finish(&b, "", 0, text), 0);
     CHECK_EQ(blocks_create(&b, folder_path(f, "file"), 0), -EEXIST);
     CHECK_EQ(blocks_create(&b, folder_path(f, "no/file"), 0), -ENOENT);
-    CHECK_EQ(blocks_open(&b, folder_path(f, "none"), 0, 1), -ENOENT);
+    CHECK_EQ(blocks_open(&b, folder_path(f, "none"), 0, 1, NULL), -ENOENT);
     blocks_fini(&b);
     folder_remove(f);
 }
@@ -141,7 +197,7 @@ static void read_an_error(bool has_ring)
         ring_close(&b.ring);
         b.has_ring = false;
     }
-    CHECK_EQ(blocks_open(&b, "/proc/self/mem", 0, 3 * (uint64_t)BLOCK_BYTES), 0);
+    CHECK_EQ(blocks_open(&b, "/proc/self/mem", 0, 3 * (uint64_t)BLOCK_BYTES, NULL), 0);
     CHECK_EQ(blocks_read(&b, bytes, sizeof bytes), -EIO);
     blocks_close(&b, NULL);
     blocks_fini(&b);

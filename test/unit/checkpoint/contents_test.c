@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { ROWS = 100, LONG = 7 };
@@ -53,13 +56,14 @@ static struct scene *scene(uint64_t keys_max)
     CHECK_EQ(manifest_move_files(&s.manifest, &t.files), 0);
     tensors_fini(&t);
     CHECK_EQ(blocks_init(&s.blocks), 0);
-    s.contents = (struct contents){&s.blocks, s.folder, &s.manifest};
+    s.contents = (struct contents){&s.blocks, s.folder, &s.manifest, contents_seals(&s.manifest)};
     return &s;
 }
 
 static void end(struct scene *s)
 {
     blocks_fini(&s->blocks);
+    contents_free_seals(s->contents.seals, &s->manifest);
     manifest_fini(&s->manifest);
     folder_remove(s->folder);
 }
@@ -175,21 +179,84 @@ TEST(contents, a_file_that_was_cut_or_grew_or_is_gone_is_damaged)
     end(s);
 }
 
+/* A number in a section is another one, and the digest is right. */
+static void write_number(struct scene *s, unsigned section, int64_t number)
+{
+    struct manifest_file *f = &s->manifest.file[0];
+    size_t bytes = f->bytes - f->data_at;
+    char *data = malloc(bytes);
+    int fd = open_file(s);
+    CHECK(data != NULL);
+    CHECK_EQ(pwrite(fd, &number, sizeof number, (off_t)f->section[section].keys_at + 8),
+             sizeof number);
+    CHECK_EQ(pread(fd, data, bytes, (off_t)f->data_at), (ssize_t)bytes);
+    digest_of(data, bytes, f->data);
+    free(data);
+    close(fd);
+}
+
 TEST(contents, a_row_that_the_table_does_not_have_is_damage)
 {
     struct scene *s = scene(TENSORS_KEYS);
+    write_number(s, 1, ROWS);
+    is_damaged(s, "it has row 100 of table \"long\", which has 100");
+    write_number(s, 0, -1);
+    is_damaged(s, "it has row -1 of table \"short\", which has 100");
+    write_number(s, 0, 0);
+    write_number(s, 1, 0);
+    CHECK_EQ(contents_verify(&s->contents, &s->manifest.file[0]), 0);
+    end(s);
+}
+
+/* ---- what was verified is what is read ---- */
+
+/* All rows of a section; -EIO: none that was not verified has come before. */
+static int read_section(const struct scene *s, unsigned k)
+{
     const struct manifest_file *f = &s->manifest.file[0];
-    const int64_t wrong[] = {ROWS, -1};
-    struct found found = {.table = 0};
+    struct found found = {.table = f->section[k].table};
+    int rc = contents_rows(&s->contents, f, &f->section[k], find, &found);
+    if (rc) CHECK_EQ(rc, -EIO);
+    if (rc) CHECK_STR(locus_error(), "has changed since it was verified");
+    return rc;
+}
+
+TEST(contents, a_byte_that_changes_behind_the_verification_is_given_to_nobody)
+{
+    struct scene *s = scene(TENSORS_KEYS);
+    const struct manifest_file *f = &s->manifest.file[0];
     int fd = open_file(s);
-    for (int i = 0; i < 2; i++) {
-        CHECK_EQ(pwrite(fd, &wrong[i], sizeof wrong[i], (off_t)f->section[0].keys_at),
-                 sizeof wrong[i]);
-        CHECK_EQ(contents_rows(&s->contents, f, &f->section[0], find, &found), -EBADMSG);
-        CHECK_STR(locus_error(), "it names a row that the table does not have");
+    CHECK_EQ(contents_verify(&s->contents, f), 0);
+    for (unsigned k = 0; k < 2; k++) {
+        const struct manifest_section *o = &f->section[k];
+        const uint64_t places[] = {o->rows_at, o->keys_at - 1, o->keys_at,
+                                   o->keys_at + 8 * o->rows - 1};
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+            flip(fd, places[i]);
+            CHECK_EQ(read_section(s, k), -EIO);
+            flip(fd, places[i]);
+            CHECK_EQ(read_section(s, k), 0);
+        }
     }
-    CHECK_EQ(found.count, 0);
     close(fd);
+    end(s);
+}
+
+TEST(contents, a_file_that_is_replaced_behind_the_verification_is_read_by_nobody)
+{
+    struct scene *s = scene(TENSORS_KEYS);
+    const struct manifest_file *f = &s->manifest.file[0];
+    char path[2 * FOLDER_PATH_BYTES];
+    snprintf(path, sizeof path, "%s", folder_path(s->folder, f->name));
+    CHECK_EQ(contents_verify(&s->contents, f), 0);
+    CHECK_EQ(truncate(path, (off_t)f->data_at), 0);
+    CHECK_EQ(read_section(s, 0), -EIO);
+    CHECK_EQ(unlink(path), 0);
+    CHECK_EQ(read_section(s, 0), -EIO);
+    CHECK_EQ(mkfifo(path, 0600), 0);
+    CHECK_EQ(read_section(s, 0), -EIO);
+    CHECK_EQ(contents_verify(&s->contents, f), -EBADMSG);
+    CHECK_STR(locus_error(), "it is no regular file");
     end(s);
 }
 
@@ -198,6 +265,7 @@ TEST(contents, who_reads_may_end_it)
     struct scene *s = scene(TENSORS_KEYS);
     const struct manifest_file *f = &s->manifest.file[0];
     struct found found = {.rc = -ECANCELED};
+    CHECK_EQ(contents_verify(&s->contents, f), 0);
     CHECK_EQ(contents_rows(&s->contents, f, &f->section[0], find, &found), -ECANCELED);
     end(s);
 }

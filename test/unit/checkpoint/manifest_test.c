@@ -2,7 +2,9 @@
 
 #include "one_node.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static struct manifest whole(void)
 {
@@ -10,7 +12,7 @@ static struct manifest whole(void)
     struct manifest_section s = {.table = 1, .rows = 3, .rows_at = 4096, .keys_at = 4160};
     memset(m.nonce, 'a', MANIFEST_NONCE);
     CHECK_EQ(manifest_add_table(&m, "one", 10, 4, 0), 0);
-    CHECK_EQ(manifest_add_table(&m, "\"two\"\n\xc3\xa9", 1, 1, LOCUS_TABLE_ENCODED), 0);
+    CHECK_EQ(manifest_add_table(&m, "\"two\" \\ \xc3\xa9", 1, 1, LOCUS_TABLE_ENCODED), 0);
     m.table[1].rows = 5;
     struct manifest_file *f = manifest_add_file(&m, "0-0-0.safetensors");
     CHECK(f != NULL);
@@ -47,6 +49,121 @@ TEST(manifest, what_was_written_is_read)
     CHECK_EQ(parse_again(&m), 0);
 }
 
+TEST(manifest, a_table_has_a_name_that_can_be_shown_and_no_other_has)
+{
+    static const char *const wrong[] = {"two\n", "", "a\x1b[31m"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct manifest m = whole();
+        free(m.table[1].name);
+        m.table[1].name = strdup(wrong[i]);
+        CHECK_EQ(parse_again(&m), -EBADMSG);
+        CHECK_STR(locus_error(), "a table that cannot be");
+    }
+    struct manifest m = whole();
+    free(m.table[1].name);
+    m.table[1].name = strdup("one");
+    CHECK_EQ(parse_again(&m), -EBADMSG);
+    CHECK_STR(locus_error(), "two tables of one name");
+}
+
+TEST(manifest, all_sections_have_no_more_rows_than_their_table)
+{
+    struct manifest m = whole();
+    struct manifest_section more = {.table = 1, .rows = 3, .rows_at = 4096, .keys_at = 4160};
+    struct manifest_file *f = manifest_add_file(&m, "1-0-0.safetensors");
+    *f = (struct manifest_file){.name = f->name, .bytes = 4224, .data_at = 4096};
+    memset(f->header, 'b', DIGEST_HEX);
+    memset(f->data, 'c', DIGEST_HEX);
+    CHECK_EQ(manifest_add_section(f, &more), 0);
+    CHECK_EQ(parse_again(&m), -EBADMSG);
+    CHECK_STR(locus_error(), "more rows than a table has");
+}
+
+/* ---- texts that no manifest has ---- */
+
+/* With its digest, whatever it is: the beginning, a part so many times, the end. */
+static int parse_text(const char *before, const char *part, size_t times, const char *behind)
+{
+    char digest[DIGEST_TEXT];
+    struct manifest m;
+    size_t bytes = strlen(before) + times * strlen(part) + strlen(behind), at = 0;
+    char *text = malloc(bytes + 128);
+    CHECK(text != NULL);
+    at += (size_t)sprintf(text, "%s", before);
+    for (size_t i = 0; i < times; i++, at += strlen(part)) memcpy(text + at, part, strlen(part));
+    at += (size_t)sprintf(text + at, "%s", behind);
+    digest_of(text, at, digest);
+    at += (size_t)sprintf(text + at, ",\n \"blake2b\": \"%s\"\n}\n", digest);
+    int rc = manifest_parse(&m, text, at);
+    if (rc == 0) manifest_fini(&m);
+    free(text);
+    return rc;
+}
+
+#define FRONT \
+    "{\"format\": \"locus checkpoint\", \"version\": 1, \"number\": 7, \"time\": 1, \"nodes\": 2, " \
+    "\"nonce\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\", "
+#define TABLES "\"tables\": [{\"name\": \"one\", \"rows\": 10, \"length\": 4}]"
+enum { LARGE = 28 << 20 };
+
+/* In MiB; the largest that it has been. */
+static long resident(void)
+{
+    struct rusage usage;
+    CHECK_EQ(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss / 1024;
+}
+
+/* The text itself, and what it describes, which here is nothing. */
+TEST(manifest, a_large_text_takes_the_memory_of_its_bytes)
+{
+    static const char *const parts[] = {"[],", "{},", "\"a\",", "1,", "[[{\"a\":[]}]],"};
+    long before = resident();
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        size_t times = LARGE / strlen(parts[i]);
+        CHECK_EQ(parse_text(FRONT TABLES ", \"files\": [], \"more\": [", parts[i], times, "0]"), 0);
+        CHECK_EQ(parse_text(FRONT TABLES ", \"files\": [", parts[i], times, "0]"), -EBADMSG);
+        CHECK_EQ(parse_text(FRONT "\"files\": [], \"tables\": [", parts[i], times, "0]"), -EBADMSG);
+    }
+    CHECK_EQ(parse_text(FRONT TABLES ", \"files\": [{\"sections\": [",
+                        "{\"table\": 0, \"rows\": 1, \"rows_at\": 8, \"keys_at\": 8},", 400000,
+                        "0]}]"),
+             -EBADMSG);
+    CHECK_STR(locus_error(), "a section that cannot be");
+    CHECK_EQ(parse_text(FRONT TABLES ", \"files\": [], \"more\": \"", "long text", 3000000, "\""),
+             0);
+    CHECK_EQ(parse_text(FRONT TABLES ", \"files\": [{\"name\": \"", "long text", 3000000, "\"}]"),
+             -EBADMSG);
+#if !defined(LOCUS_ASAN) && !defined(LOCUS_TSAN) /* which keep what was freed */
+    CHECK(resident() - before < 3 * LARGE >> 20);
+#else
+    (void)before;
+#endif
+}
+
+TEST(manifest, members_may_come_in_any_order_and_each_once)
+{
+    CHECK_EQ(parse_text("{\"files\": [], " TABLES ", ", "", 0, FRONT "\"x\": null" + 1), 0);
+    CHECK_EQ(parse_text(FRONT TABLES ", " TABLES ", \"files\": []", "", 0, ""), -EBADMSG);
+    CHECK_STR(locus_error(), "one name twice");
+    CHECK_EQ(parse_text(FRONT TABLES, "", 0, ""), -EBADMSG);
+    CHECK_STR(locus_error(), "no tables, or no files");
+    CHECK_EQ(parse_text(FRONT "\"tables\": [], \"files\": []", "", 0, ""), -EBADMSG);
+    CHECK_EQ(parse_text(FRONT TABLES ", \"files\": {}", "", 0, ""), -EBADMSG);
+    CHECK_STR(locus_error(), "no list where one must be");
+}
+
+TEST(manifest, what_is_no_json_is_refused)
+{
+    static const char *const wrong[] = {"[",   "]", "{\"a\"", "\"", "\"\\",
+                                        ", ,", ":", "1 2",    "{",  "}}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK_EQ(parse_text(FRONT TABLES ", \"files\": [], \"more\": ", "", 0, wrong[i]), -EBADMSG);
+        CHECK_EQ(parse_text(FRONT TABLES ", \"files\": ", "", 0, wrong[i]), -EBADMSG);
+        CHECK_EQ(parse_text(wrong[i], "", 0, ""), -EBADMSG);
+    }
+}
+
 TEST(manifest, flags_are_known_ones)
 {
     struct manifest m = whole();
@@ -78,7 +195,14 @@ TEST(manifest, sections_lie_in_their_files)
 
 TEST(manifest, names_of_files_stay_in_the_folder)
 {
-    static const char *const wrong[] = {"../x", "/x", ".x", ""};
+    static const char *const wrong[] = {"../x",
+                                        "/x",
+                                        ".x",
+                                        "",
+                                        "0-0.safetensors",
+                                        "x-0-0.safetensors",
+                                        "0-0-0.safetensors.x",
+                                        "manifest.json"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct manifest m = whole();
         free(m.file[0].name);

@@ -14,12 +14,18 @@
 /* A whole one, without tables; its number. */
 static unsigned long commit(const char *f)
 {
-    char name[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
-    struct manifest m = {.number = 1, .nodes = 1};
+    char name[SERIES_NAME], file[2 * SERIES_NAME], nonce[MANIFEST_NONCE + 1];
+    struct manifest m = {.nodes = 1};
     CHECK_EQ(series_create(f, name, nonce), 0);
+    m.number = strtoul(strrchr(name, '-') + 1, NULL, 10);
     memcpy(m.nonce, nonce, sizeof nonce);
+    CHECK_EQ(manifest_add_table(&m, "one", 10, 4, 0), 0);
+    snprintf(file, sizeof file, "%s/0-0-0.safetensors", name);
+    folder_write(f, file, "rows", 4);
     CHECK_EQ(series_commit(f, name, &m), 0);
-    return strtoul(strrchr(name, '-') + 1, NULL, 10);
+    unsigned long number = m.number;
+    manifest_fini(&m);
+    return number;
 }
 
 struct seen {
@@ -108,6 +114,160 @@ TEST(series, older_ones_go_and_what_was_never_finished)
     has(f, "4 3");
     CHECK(access(folder_path(f, "checkpoint-000002"), F_OK) != 0);
     CHECK_EQ(access(folder_path(f, "checkpoint-000005"), F_OK), 0);
+    folder_remove(f);
+}
+
+/* ---- what is not ours ---- */
+
+static void rename_in(const char *f, const char *from, const char *to)
+{
+    char old[FOLDER_PATH_BYTES];
+    snprintf(old, sizeof old, "%s", folder_path(f, from));
+    CHECK_EQ(rename(old, folder_path(f, to)), 0);
+}
+
+static bool is_there(const char *f, const char *name)
+{
+    struct stat about;
+    return lstat(folder_path(f, name), &about) == 0;
+}
+
+/* As other programs name folders, with names in them that locus also uses. */
+TEST(series, folders_of_other_programs_stay_and_do_not_count)
+{
+    static const char *const files[] = {"pytorch_model.bin", "0-0-0.safetensors", "nonce", "0.part",
+                                        "manifest.json.new", "manifest.json"};
+    enum { FILES = sizeof files / sizeof *files };
+    char f[FOLDER_PATH_BYTES], path[64], file[128], name[SERIES_NAME];
+    folder_new(f);
+    CHECK_EQ(commit(f), 1);
+    /* with no manifest, and with one */
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "checkpoint-%06d", i ? 100000 : 2);
+        CHECK_EQ(mkdir(folder_path(f, path), 0700), 0);
+        for (int k = 0; k < FILES - 1 + i; k++) {
+            snprintf(file, sizeof file, "%s/%s", path, files[k]);
+            folder_write(f, file, "{\"name\": \"an app\"}", 18);
+        }
+    }
+    CHECK_EQ(commit(f), 100001);
+    series_retain(f, 1);
+    CHECK_EQ(commit(f), 100002);
+    series_retain(f, 1);
+    CHECK(!is_there(f, "checkpoint-000001") && !is_there(f, "checkpoint-100001"));
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < FILES - 1 + i; k++) {
+            snprintf(path, sizeof path, "checkpoint-%06d/%s", i ? 100000 : 2, files[k]);
+            CHECK(is_there(f, path));
+        }
+    CHECK_EQ(series_newest(f, name), 0);
+    CHECK_STR(name, "checkpoint-100002");
+    folder_remove(f);
+}
+
+TEST(series, what_others_put_into_a_checkpoint_stays)
+{
+    char f[FOLDER_PATH_BYTES];
+    folder_new(f);
+    CHECK_EQ(commit(f), 1);
+    folder_write(f, "checkpoint-000001/notes.txt", "mine", 4);
+    CHECK_EQ(symlink("notes.txt", folder_path(f, "checkpoint-000001/1-0-0.safetensors")), 0);
+    CHECK_EQ(mkdir(folder_path(f, "checkpoint-000001/2-0-0.safetensors"), 0700), 0);
+    CHECK_EQ(commit(f), 2);
+    series_retain(f, 1);
+    CHECK(is_there(f, "checkpoint-000001/notes.txt"));
+    CHECK(is_there(f, "checkpoint-000001/1-0-0.safetensors"));
+    CHECK(is_there(f, "checkpoint-000001/2-0-0.safetensors"));
+    CHECK(!is_there(f, "checkpoint-000001/0-0-0.safetensors"));
+    CHECK(!is_there(f, "checkpoint-000001/manifest.json"));
+    has(f, "2");
+    folder_remove(f);
+}
+
+TEST(series, nothing_is_removed_through_a_link)
+{
+    char f[FOLDER_PATH_BYTES], archive[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+    char name[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
+    folder_new(f);
+    folder_new(archive);
+    CHECK_EQ(commit(archive), 1);
+    CHECK_EQ(commit(archive), 2);
+    CHECK_EQ(series_create(archive, name, nonce), 0);
+    for (int i = 1; i <= 3; i++) {
+        snprintf(path, sizeof path, "%s/checkpoint-%06d", archive, i);
+        snprintf(name, sizeof name, "checkpoint-%06d", i);
+        CHECK_EQ(symlink(path, folder_path(f, name)), 0);
+    }
+    CHECK_EQ(commit(f), 4);
+    CHECK_EQ(commit(f), 5);
+    series_retain(f, 1);
+    has(f, "5 2 1"); /* they are read */
+    has(archive, "2 1");
+    CHECK(is_there(archive, "checkpoint-000001/0-0-0.safetensors"));
+    CHECK(is_there(archive, "checkpoint-000003/nonce"));
+    /* a manifest that is a link says nothing of its folder */
+    CHECK_EQ(unlink(folder_path(f, "checkpoint-000003")), 0);
+    CHECK_EQ(mkdir(folder_path(f, "checkpoint-000003"), 0700), 0);
+    folder_write(f, "checkpoint-000003/0-0-0.safetensors", "rows", 4);
+    CHECK_EQ(symlink("../checkpoint-000005/manifest.json",
+                     folder_path(f, "checkpoint-000003/manifest.json")),
+             0);
+    series_retain(f, 1);
+    CHECK(is_there(f, "checkpoint-000003/0-0-0.safetensors"));
+    folder_remove(archive);
+    folder_remove(f);
+}
+
+/* As when the power went: the next one goes on with it. */
+TEST(series, a_removal_that_was_interrupted_is_completed)
+{
+    char f[FOLDER_PATH_BYTES];
+    folder_new(f);
+    CHECK_EQ(commit(f), 1);
+    folder_write(f, "checkpoint-000001/0-0-1.safetensors", "rows", 4);
+    rename_in(f, "checkpoint-000001/manifest.json", "checkpoint-000001/manifest.json.new");
+    CHECK_EQ(unlink(folder_path(f, "checkpoint-000001/0-0-0.safetensors")), 0);
+    CHECK_EQ(commit(f), 2);
+    series_retain(f, 3);
+    CHECK(!is_there(f, "checkpoint-000001"));
+    has(f, "2");
+    folder_remove(f);
+}
+
+TEST(series, numbers_near_the_largest_hide_nothing)
+{
+    static const char *const others[] = {
+        "checkpoint-18446744073709551615", "checkpoint-18446744073709551614",
+        "checkpoint-9223372036854775807", "checkpoint-9223372036854775806",
+        "checkpoint-1000000000000000"};
+    char f[FOLDER_PATH_BYTES], name[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
+    folder_new(f);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        CHECK_EQ(mkdir(folder_path(f, others[i]), 0700), 0);
+    CHECK_EQ(commit(f), 1);
+    has(f, "1");
+    CHECK_EQ(mkdir(folder_path(f, "checkpoint-999999999999998"), 0700), 0);
+    CHECK_EQ(commit(f), 999999999999999);
+    has(f, "999999999999999 1");
+    CHECK_EQ(series_create(f, name, nonce), -EOVERFLOW);
+    CHECK_STR(locus_error(), "checkpoint-999999999999999 has the last number");
+    folder_remove(f);
+}
+
+/* The folder is that of a program that has a manifest.json of its own. */
+TEST(series, another_programs_manifest_beside_checkpoints_is_not_taken_for_theirs)
+{
+    char f[FOLDER_PATH_BYTES], name[SERIES_NAME];
+    folder_new(f);
+    folder_write(f, "manifest.json", "{\"name\": \"an app\"}", 18);
+    CHECK_EQ(commit(f), 1);
+    CHECK_EQ(series_newest(f, name), 0);
+    CHECK_STR(name, "checkpoint-000001");
+    CHECK_EQ(series_older(f, name), -ENOENT);
+    CHECK_EQ(commit(f), 2);
+    snprintf(name, sizeof name, "checkpoint-000002");
+    CHECK_EQ(series_older(f, name), 0);
+    CHECK_STR(name, "checkpoint-000001");
     folder_remove(f);
 }
 
