@@ -456,16 +456,17 @@ LOCUS_API int locus_quiesce(locus_worker *);
  * `directory`, which all nodes must see. The older checkpoint stays until the new one is complete
  * on the disk, whatever happens meanwhile; the newest three are kept (LOCUS_CHECKPOINTS in the
  * environment: another number). Loaders may go on signaling. A worker that opens meanwhile waits
- * for the end. locus_restore() sets all rows to those of the newest checkpoint in `directory` (or
- * of `directory` itself, if it is a checkpoint), and all other rows to zero. It works with any
+ * for the end. Of what else is in `directory` nothing is removed. locus_restore() sets all rows to
+ * those of the newest checkpoint in `directory` that is whole (or of `directory` itself, if it is a
+ * checkpoint), and all other rows to zero; a newer one that is damaged is named on stderr. It works with any
  * number of nodes and shards and with any technique. Tables are matched by name. A checkpoint holds
  * no clocks, intents or samples.
  *
  * If the call fails, it fails for every worker on every node, with one sentence that names the node
- * and the file. Nothing has changed then, unless a node was lost or a disk failed while rows were
- * being set.
+ * and the file. Nothing has changed then, unless a node was lost, or the sentence says that rows
+ * were being set: a disk failed, or a file changed that had been verified.
  *   -ENOENT      no checkpoint; or a folder that not all nodes see
- *   -EBADMSG     damaged: which file, and where
+ *   -EBADMSG     all that there are are damaged: which file of the newest, and where
  *   -EINVAL      tables that differ, and in what; a node whose workers have all closed, so that none can handle its rows; no directory: the caller did not
  *                arrive
  *   -ENOMEM, -ENOSPC, -EIO, and other errors of the system

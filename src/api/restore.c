@@ -13,7 +13,7 @@
 struct restore {
     struct steps steps;
     char name[SERIES_NAME], path[SERIES_PATH];
-    char damage[sizeof((struct word *)0)->text]; /* of the newest, in a sentence; "": none */
+    char damage[WORD_TEXT_BYTES], last_damage[WORD_TEXT_BYTES]; /* sentences; "": none */
     struct blocks blocks;
     unsigned *table_of; /* [tables of the manifest] number here */
     locus_key *keys;    /* to set */
@@ -34,20 +34,21 @@ static int read_digest(struct restore *r, char digest[DIGEST_TEXT])
     return rc;
 }
 
-/* Of the newest, which a failure of all is about. */
+/* Of the newest, which a failure of all is about; and of the last that was tried. */
 static void note_damage(struct restore *r, const char *sentence)
 {
     if (!*r->damage) snprintf(r->damage, sizeof r->damage, "%s", sentence);
+    snprintf(r->last_damage, sizeof r->last_damage, "%s", sentence);
 }
 
-/* To the one before r->name, which is damaged: why. */
-static int go_back(struct restore *r, const char *why)
+/* To the one before r->name. */
+static int go_back(struct restore *r)
 {
     int rc = series_older(r->steps.directory, r->name);
     if (rc == -ENOENT) return error_set(-EBADMSG, "%s", r->damage);
     if (rc == 0)
-        fprintf(stderr, "locus: %s; going on from the one before, %s/%s\n", why, r->steps.directory,
-                r->name);
+        fprintf(stderr, "locus: %s; going on from the one before, %s/%s\n", r->last_damage,
+                r->steps.directory, r->name);
     return rc;
 }
 
@@ -55,13 +56,11 @@ static int go_back(struct restore *r, const char *why)
  * name, and how the manifest looks there. */
 static int find(struct restore *r)
 {
-    char digest[DIGEST_TEXT], why[sizeof r->damage];
-    int rc = *r->damage ? go_back(r, r->steps.word.text)
-                        : series_newest(r->steps.directory, r->name);
+    char digest[DIGEST_TEXT];
+    int rc = *r->damage ? go_back(r) : series_newest(r->steps.directory, r->name);
     while (rc == 0 && (rc = read_digest(r, digest)) == -EBADMSG && *r->name) {
-        snprintf(why, sizeof why, "%s", locus_error());
-        note_damage(r, why);
-        rc = go_back(r, why);
+        note_damage(r, locus_error());
+        rc = go_back(r);
     }
     if (rc == 0) snprintf(r->steps.word.text, sizeof r->steps.word.text, "%s %s", digest, r->name);
     return rc;
@@ -266,6 +265,7 @@ static int look_for_whole(struct restore *r)
     int rc = look(r);
     while (rc == -EBADMSG && *r->name) {
         note_damage(r, s->word.text);
+        s->word.text[0] = '\0'; /* rank 0 alone has something to tell */
         if (s->is_first) share_begin(s->share);
         rc = steps_meet(s, COLLECTIVE_STEP, steps_is_rank_0(s) ? find(r) : 0);
         if (rc) return rc;

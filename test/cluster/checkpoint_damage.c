@@ -338,6 +338,58 @@ TEST(checkpoint_damage, a_disk_that_cannot_read_is_a_sentence_on_every_node)
     folder_remove(folder);
 }
 
+/* ---- an older one serves ---- */
+
+static void damage(const char *folder, const char *file)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    CHECK_EQ(truncate(path, 100), 0);
+}
+
+/* Of four, whose rows are 1 to 4, the last is damaged where node 2 reads it, and the third where
+ * rank 0 looks first. */
+static void pass_over(struct seat *s)
+{
+    const char *folder = s->team->shared;
+    CHECK_EQ(setenv("LOCUS_CHECKPOINTS", "4", 1), 0);
+    for (int i = 1; i <= 4; i++) {
+        set_wide(s, WIDE_ROWS, (float)i);
+        CHECK_EQ(locus_checkpoint(s->worker, folder), 0);
+    }
+    set_wide(s, WIDE_ROWS, 9);
+    if (s->number == 0) damage(folder, "checkpoint-000004/2-0-0.safetensors");
+    if (s->number == 0) damage(folder, "checkpoint-000003/manifest.json");
+    seat_barrier(s);
+    CHECK_EQ(locus_restore(s->worker, folder), 0);
+    check_wide(s, WIDE_ROWS, 2);
+    if (s->number == 0) damage(folder, "checkpoint-000002/1-0-0.safetensors");
+    if (s->number == 0) damage(folder, "checkpoint-000001/manifest.json");
+    seat_barrier(s);
+    CHECK_EQ(locus_restore(s->worker, folder), -EBADMSG);
+    CHECK_STR(locus_error(), "locus_restore: node 2: /");
+    CHECK_STR(locus_error(), "checkpoint-000004/2-0-0.safetensors is damaged: it ends too early");
+    check_wide(s, WIDE_ROWS, 2);
+    CHECK_EQ(locus_checkpoint(s->worker, folder), 0);
+    CHECK_EQ(locus_restore(s->worker, folder), 0);
+    check_wide(s, WIDE_ROWS, 2);
+}
+
+TEST(checkpoint_damage, where_the_newest_are_damaged_all_nodes_take_an_older_one)
+{
+    char folder[FOLDER_PATH_BYTES];
+    folder_new(folder);
+    struct team team = {.nodes = 3,
+                        .workers = 1,
+                        .shards = 1,
+                        .is_managed = true,
+                        .tables = wide,
+                        .table_count = 1,
+                        .shared = folder};
+    team_run(&team, pass_over);
+    folder_remove(folder);
+}
+
 /* ---- how many are kept ---- */
 
 static int count_of(const char *folder)
@@ -358,6 +410,8 @@ TEST(checkpoint_damage, the_newest_three_are_kept)
     locus_worker *w = open_one(&node);
     snprintf(unfinished, sizeof unfinished, "%s/checkpoint-000003", folder);
     CHECK_EQ(mkdir(unfinished, 0700), 0);
+    folder_write(unfinished, "nonce", "locus checkpoint 0123456789abcdef0123456789abcdef", 0);
+    folder_write(unfinished, "0-0-0.safetensors", "rows", 0);
     for (int i = 1; i <= 6; i++) {
         set_all(w, (float)i);
         CHECK_EQ(locus_checkpoint(w, folder), 0);

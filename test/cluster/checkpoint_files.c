@@ -116,6 +116,32 @@ TEST(checkpoint_files, the_command_shows_and_exports_them)
     folder_remove(folder);
 }
 
+/* What was there stays until the table is whole, and a link is no way to another file. */
+TEST(checkpoint_files, an_export_replaces_files_and_writes_through_no_link)
+{
+    char folder[FOLDER_PATH_BYTES];
+    make(folder);
+    CHECK_EQ(
+        command_run(
+            &c,
+            "cd %s && mkdir out && echo mine > mine && ln mine out/entities.safetensors && "
+            "ln -s ../checkpoint-000001/manifest.json 'out/a \"name\" \xc3\xa9.safetensors' && "
+            "%s checkpoint export . out && %s checkpoint verify . && cat mine && ls -A out | wc -l",
+            folder, locus_path(), locus_path()),
+        0);
+    CHECK_STR(c.out.text, "is whole");
+    CHECK_STR(c.out.text, "\nmine\n2\n");
+    CHECK_EQ(command_run(
+                 &c,
+                 "cd %s && echo old > out/entities.safetensors && ulimit -f 1 && "
+                 "trap '' XFSZ && ! %s checkpoint export . out && cat out/entities.safetensors && "
+                 "ls -A out | wc -l",
+                 folder, locus_path()),
+             0);
+    CHECK_STR(c.out.text, "old\n2\n");
+    folder_remove(folder);
+}
+
 TEST(checkpoint_files, what_only_its_program_understands_is_not_exported)
 {
     char folder[FOLDER_PATH_BYTES];

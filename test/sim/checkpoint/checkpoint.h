@@ -42,6 +42,7 @@ void story_run(uint64_t seed);
 /* What is printed of all. */
 struct counts {
     uint64_t checkpoints, restores, failed, crashes, of_the_old, of_the_new, relocations, replicas;
+    uint64_t changed, told; /* disks that changed a byte while it was read; rows were being set */
 };
 extern struct counts counts;
 
@@ -78,6 +79,11 @@ struct found {
 enum { FOUND_MAX = 4 };
 void faults_crash(unsigned times);
 unsigned faults_found(struct found found[FOUND_MAX]);
+
+/* A byte of a file with rows changes when such a file is opened once more for so many times. Has it
+ * changed by then? */
+void faults_change(unsigned opening);
+bool faults_has_changed(void);
 
 /* Of the story: the last checkpoint that is whole for sure, and one that is being written, or may
  * be whole; -1. */

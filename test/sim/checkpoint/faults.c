@@ -13,6 +13,8 @@ enum { SOON = 90, LATER = 400, AROUND = 4, BEHIND = 20 };
 static struct {
     struct dice dice;
     uint64_t calls, fails_at, crash_at[FOUND_MAX];
+    unsigned changes_at; /* an opening of rows from now on; 0: none */
+    bool has_changed;
     int error, met;
     bool fails_around, crashes_around; /* the next one that renames */
     unsigned crashes, count;
@@ -44,10 +46,31 @@ static void meet_rename(uint64_t number)
     faults.fails_around = faults.crashes_around = false;
 }
 
+/* Whatever byte it is: nobody has said so. */
+static void change(const char *path)
+{
+    size_t bytes;
+    unsigned char *file = memory_files_bytes(path, &bytes);
+    file[throw(&faults.dice) % bytes] ^= (unsigned char)(1u << throw(&faults.dice) % 8);
+    faults.has_changed = true;
+}
+
+void faults_change(unsigned opening)
+{
+    faults.changes_at = opening;
+    faults.has_changed = false;
+}
+
+bool faults_has_changed(void)
+{
+    return faults.has_changed;
+}
+
 /* A memory_files_before. Others go on meanwhile. */
 static int before(const char *call, const char *path)
 {
-    (void)path;
+    if (faults.changes_at && strcmp(call, "open") == 0 && strstr(path, ".safetensors"))
+        if (--faults.changes_at == 0) change(path);
     uint64_t number = ++faults.calls;
     if (strcmp(call, "rename") == 0) meet_rename(number);
     for (unsigned i = 0; i < faults.crashes; i++)
@@ -63,6 +86,7 @@ void faults_begin(struct dice dice)
     faults.dice = dice;
     faults.calls = faults.fails_at = 0;
     faults.met = 0;
+    faults_change(0);
     faults.crashes = faults.count = 0;
     story_old = story_new = -1;
     memory_files_begin(before);

@@ -2,9 +2,12 @@
 
 #include "common/memory_files.h"
 #include "base/yield.h"
+#include "checkpoint/series.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { STEPS = 14 };
 
@@ -263,7 +266,11 @@ static void find(struct member *m)
 {
     locus_key key = 0;
     float more[LENGTH_MAX];
-    int rc = locus_restore(m->worker, FOLDER);
+    char name[SERIES_NAME], newest[SERIES_PATH];
+    /* By its name: no older one will do. */
+    int rc = series_newest(FOLDER, name);
+    if (rc == 0) rc = series_path(newest, FOLDER, name);
+    if (rc == 0) rc = locus_restore(m->worker, newest);
     find_picture(m, rc);
     meet(m);
     rc = locus_checkpoint(m->worker, FOLDER);
@@ -273,6 +280,47 @@ static void find(struct member *m)
     if (rc == 0) rc = locus_restore(m->worker, FOLDER);
     MUST(rc == 0, "worker %u: restoring it: %d, %s", m->number, rc, locus_error());
     compare(m, &story.now, "in another cluster");
+}
+
+/* Behind `find`: the last two checkpoints have the same rows, unless it made the first. */
+static void find_changed(struct member *m)
+{
+    static const struct picture nothing;
+    int rc = locus_restore(m->worker, FOLDER);
+    if (m->number == 0) counts.changed += faults_has_changed(), counts.told += rc == -EIO;
+    MUST(rc == 0 || faults_has_changed(), "worker %u: a restore: %s", m->number, locus_error());
+    if (rc == -EIO) {
+        MUST(strstr(locus_error(), "rows were being set"), "worker %u: %s", m->number,
+             locus_error());
+        rc = locus_restore(m->worker, FOLDER);
+    } else if (rc == -EBADMSG) {
+        compare(m, &nothing, "refused, of a disk that changed");
+    }
+    MUST(rc == 0 || (rc == -EBADMSG && story.found.old < 0), "worker %u: a disk that changed: %s",
+         m->number, locus_error());
+    if (rc == 0) compare(m, &story.now, "of a disk that changed");
+    meet(m);
+}
+
+/* What the library says of damage nobody reads here. */
+static void run_quietly(const struct shape *s)
+{
+    int saved = dup(STDERR_FILENO), none = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    MUST(saved >= 0 && none >= 0 && dup2(none, STDERR_FILENO) >= 0, "no /dev/null");
+    close(none);
+    cluster_run(&story.tables, s, (struct dice){dice_throw(&story.dice)}, find_changed);
+    MUST(dup2(saved, STDERR_FILENO) >= 0, "no stderr any more");
+    close(saved);
+}
+
+static void change_one(void)
+{
+    enum { OPENINGS = 12 };
+    struct shape s;
+    draw_shape(&s, &story.dice);
+    faults_change(1 + dice_below(&story.dice, OPENINGS));
+    run_quietly(&s);
+    faults_change(0);
 }
 
 static void find_on(struct found f)
@@ -313,6 +361,7 @@ void story_run(uint64_t seed)
     unsigned count = faults_found(found);
     counts.crashes += count;
     find_on((struct found){.old = story_old, .new = -1});
+    change_one();
     for (unsigned i = 0; i < count; i++) find_on(found[i]);
     faults_end();
 }

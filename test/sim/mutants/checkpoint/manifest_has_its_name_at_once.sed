@@ -1,3 +1,3 @@
 # file: src/checkpoint/series.c
 # what: the manifest is written under its own name
-s/rc = manifest_write(m, unfinished);/rc = manifest_write(m, finished);/; s/if (rc == 0) rc = judged(files()->rename(unfinished, finished), "rename", unfinished);//
+/^int series_commit/,/^}/ { s/series_path(unfinished, path, UNFINISHED)/series_path(unfinished, path, MANIFEST_NAME)/; s/files()->rename(folder, UNFINISHED, MANIFEST_NAME)/0/ }

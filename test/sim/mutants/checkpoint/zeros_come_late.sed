@@ -1,3 +1,3 @@
 # file: src/api/restore.c
 # what: some set rows while others still zero them
-s/if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, flushed(r, zero_rows(r)));/if (rc == 0) rc = zero_rows(r);/
+s/if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, changing(r, zero_rows(r)));/if (rc == 0) rc = zero_rows(r);/
