@@ -128,12 +128,14 @@ static void try_folder_beside(const char *path)
 void saving_check_folder(const char *path)
 {
     struct stat about;
-    char *name = take_memory(strlen(path) + sizeof "/file", 1);
-    strcpy(name, path);
-    for (size_t n = strlen(name); n > 1 && name[n - 1] == '/'; n--) name[n - 1] = '\0';
-    if (stat(name, &about) == 0 && !S_ISDIR(about.st_mode)) fail("%s is no folder", path);
+    size_t length = strlen(path), bytes = length + sizeof "/file";
+    while (length > 1 && path[length - 1] == '/') length--;
+    char *name = take_memory(bytes, 1);
+    snprintf(name, bytes, "%.*s", (int)length, path);
     if (stat(name, &about) == 0) {
-        try_beside(strcat(name, "/file"));
+        if (!S_ISDIR(about.st_mode)) fail("%s is no folder", path);
+        snprintf(name + length, bytes - length, "/file");
+        try_beside(name);
     } else {
         if (errno != ENOENT && errno != EACCES) fail("%s: %s", path, strerror(errno));
         if (lstat(name, &about) == 0) fail("%s is a link to what does not exist", path);

@@ -75,6 +75,7 @@ static void take_back(struct runs *r, size_t bins)
         for (size_t i = 0; i < r->count; i++)
             if (r->list[i].is_alone && (!least || r->list[i].count < least->count))
                 least = &r->list[i];
+        if (!least) return;
         least->is_alone = false;
         r->alone--;
         r->shared += least->count;
