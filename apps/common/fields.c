@@ -167,16 +167,16 @@ static fields_trouble next_field(struct fields *f, const char **at, const char *
 static void unquote(struct fields *f)
 {
     const struct lines *l = &f->lines;
-    char *to = NULL;
+    if (!memchr(l->text, '"', l->length)) return;
+    if (!f->unquoted || f->unquoted_capacity < l->length) {
+        free(f->unquoted);
+        f->unquoted = take_memory(l->length, 1);
+        f->unquoted_capacity = l->length;
+    }
+    char *to = f->unquoted;
     for (size_t i = 0; i < f->count; i++) {
         struct field *x = &f->all[i];
         if (!is_quoted(l, *x) || !memchr(x->text, '"', x->length)) continue;
-        if (!to && f->unquoted_capacity < l->length) {
-            free(f->unquoted);
-            f->unquoted = take_memory(l->length, 1);
-            f->unquoted_capacity = l->length;
-        }
-        if (!to) to = f->unquoted;
         char *first = to;
         for (size_t k = 0; k < x->length; k++) {
             *to++ = x->text[k];

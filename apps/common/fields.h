@@ -39,7 +39,7 @@ enum fields_kind {
 
 /* How rows are cut. */
 struct fields_form {
-    char separator[3]; /* "": blanks, however many */
+    const char *separator; /* "": blanks, however many */
     bool is_loose;
     size_t least, columns;
     size_t hidden; /* columns before the first that is shown: row names, without a name */

@@ -78,7 +78,7 @@ static struct attempt attempt(struct fields *f, const struct fields_wanted *want
     struct attempt a = {.is_padding = true, .has_pairs = true};
     const struct lines start = f->lines;
     size_t least = separator != BLANKS && wanted->least < 2 ? 2 : wanted->least;
-    strcpy(f->form.separator, separators[separator]);
+    f->form.separator = separators[separator];
     while (!a.wrong && a.rows < FIELDS_LOOKED_AT && next_row(f, &a.wrong)) {
         if (f->count < least) a.wrong = "";
         if (!a.wrong) look_at_row(&a, f);
@@ -99,7 +99,7 @@ static _Noreturn void complain(struct fields *f, const struct attempt *attempts,
     for (int s = 0; s < BLANKS && best != TAB; s++)
         if (attempts[s].rows > attempts[best].rows || (*attempts[s].wrong && best == BLANKS))
             best = s;
-    strcpy(f->form.separator, separators[best]);
+    f->form.separator = separators[best];
     for (size_t i = 0; i <= attempts[best].rows; i++) next_row(f, &wrong);
     if (wrong) lines_fail(&f->lines, "%s", wrong);
     lines_fail(&f->lines, "has %zu field%s, with %s between; must have at least %zu", f->count,
@@ -394,7 +394,7 @@ void fields_look(struct fields *f, const struct fields_wanted *wanted)
     struct first_row r = {0};
     fields_trouble wrong;
     f->form = (struct fields_form){.is_loose = wanted->is_loose, .least = wanted->least};
-    strcpy(f->form.separator, separators[separator_of(f, wanted)]);
+    f->form.separator = separators[separator_of(f, wanted)];
     if (!next_row(f, &wrong)) {
         go_back(f, &start);
         return;
