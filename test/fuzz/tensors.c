@@ -183,7 +183,8 @@ static void look_at_file(struct manifest_file *f, struct input *in)
     size_t bytes;
     char path[64];
     MUST(blocks_init(&blocks) == 0);
-    const struct contents c = {&blocks, FOLDER, &made.manifest};
+    const struct contents c = {&blocks, FOLDER, &made.manifest, contents_seals(&made.manifest)};
+    MUST(c.seals != NULL);
     snprintf(path, sizeof path, FOLDER "/%s", f->name);
     unsigned char *data = memory_files_bytes(path, &bytes);
     MUST(data && bytes == f->bytes);
@@ -193,6 +194,7 @@ static void look_at_file(struct manifest_file *f, struct input *in)
         MUST(contents_rows(&c, f, &f->section[i], take_rows, &f->section[i]) == 0);
     spoil(&c, f, data, in);
     blocks_fini(&blocks);
+    contents_free_seals(c.seals, &made.manifest);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
