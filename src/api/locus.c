@@ -78,7 +78,7 @@ static int check_config(const struct locus_config *c)
 {
     if (c->workers == 0 || c->workers > LOCUS_WORKERS_MAX)
         return error_set(-EINVAL, "workers is %u: must be 1 to %d", c->workers, LOCUS_WORKERS_MAX);
-    if ((unsigned)c->technique > LOCUS_FULL_REPLICATION)
+    if (!technique_of(c->technique))
         return error_set(-EINVAL, "technique is %d: no such technique", (int)c->technique);
     int rc = keyspace_check(c->tables, c->table_count, c->shards);
     if (rc == 0) rc = check_seconds("peer_timeout_s", c->peer_timeout_s);
@@ -134,7 +134,7 @@ static int init_worker(locus *n, unsigned id)
                                         .reactor = cluster_reactors(n->cluster),
                                         .shards = cluster_shards(n->cluster),
                                         .yields = cluster_shares_cores(n->cluster),
-                                        .moves = n->technique != LOCUS_STATIC,
+                                        .moves = n->technique->moves,
                                         .posted = n->posted[id]};
     return operations_init(&w->operations, &c);
 }
@@ -165,9 +165,9 @@ static int init_workers(locus *n)
 static void note_technique(locus *n, enum locus_technique technique)
 {
     bool others = n->size > 1;
-    n->technique = technique;
-    n->moves = others && technique != LOCUS_STATIC;
-    n->heeds_intents = others && technique != LOCUS_STATIC && technique != LOCUS_FULL_REPLICATION;
+    n->technique = technique_of(technique);
+    n->moves = others && n->technique->moves;
+    n->heeds_intents = others && n->technique->heeds_intents;
 }
 
 /* What shards see of their workers. */
@@ -208,7 +208,7 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
     if (rc) return rc;
     const struct cluster_start start = {.store = &n->store,
                                         .workers = n->workers,
-                                        .technique = n->technique,
+                                        .technique = c->technique,
                                         .acts_immediately = c->act_immediately,
                                         .remembers = remembers,
                                         .max_rounds_per_second = c->max_rounds_per_second,
@@ -237,8 +237,7 @@ static int open_store(const struct locus_config *c, locus *n)
                                        .nodes = (unsigned)n->size,
                                        .rank = (unsigned)n->rank,
                                        .replicates = n->moves,
-                                       .is_full = n->cluster &&
-                                                  c->technique == LOCUS_FULL_REPLICATION,
+                                       .is_full = n->cluster && n->technique->every_node_holds,
                                        .is_alone = !n->cluster,
                                        .has_one_writer = !n->cluster && c->workers == 1};
     int rc = store_open(&n->store, &store);
@@ -420,7 +419,7 @@ int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
                                          (1 << SHARD_STALE_SHIFT) / (double)c.stale_us;
         s.owned_now += c.relocated_in - c.relocated_out;
         /* Every row is here from the start, written or not. */
-        if (n->technique == LOCUS_FULL_REPLICATION)
+        if (n->technique->every_node_holds)
             s.replicas_created = s.replicas_now = n->store.keyspace.keys - s.owned_now;
     }
     memset(out, 0, size);

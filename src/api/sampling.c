@@ -174,12 +174,6 @@ static int check_sample(const char *call, const locus_worker *w, const locus_dis
     return 0;
 }
 
-/* Do rows come here by intent? */
-static bool rows_move(const locus *n)
-{
-    return n->size > 1 && n->technique != LOCUS_STATIC && n->technique != LOCUS_FULL_REPLICATION;
-}
-
 static struct drawing drawing_of(const locus_distribution *d, struct sample *s, struct preparer who,
                                  locus_clock start)
 {
@@ -194,8 +188,8 @@ static struct drawing drawing_of(const locus_distribution *d, struct sample *s, 
         .start = start > now ? start : now, /* a start in the past counts as now */
         .end = s->end,
         .opening = who.worker->samples.openings,
-        .rows_move = rows_move(n),
-        .localize = n->size > 1 && n->technique == LOCUS_RELOCATE,
+        .rows_move = n->heeds_intents,
+        .localize = n->size > 1 && n->technique->rows_follow,
         .intends = d->conformity != LOCUS_NON_CONFORM,
     };
 }
@@ -294,7 +288,7 @@ static int intend_put_off(locus_worker *w, const struct sample *s, size_t n)
 {
     locus_clock now = locus_current_clock(w), end = s->end > now ? s->end : clock_after(now, 1);
     const struct preparer who = {.worker = w};
-    if (n == 0 || !rows_move(w->node)) return 0;
+    if (n == 0 || !w->node->heeds_intents) return 0;
     size_t from = sample_place(s, s->waiting - n), first = s->size - from < n ? s->size - from : n;
     int rc = preparer_intend(&who, s->key + from, first, now, end);
     return rc == 0 && n > first ? preparer_intend(&who, s->key, n - first, now, end) : rc;

@@ -1,6 +1,7 @@
 #include "membership/hello.h"
 
 #include "net/secret.h"
+#include "protocol/technique.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -145,9 +146,8 @@ static void compare_seconds(struct difference *d, const char *what, uint64_t the
 
 static const char *technique_name(unsigned technique)
 {
-    static const char *const names[] = {"LOCUS_ADAPTIVE", "LOCUS_STATIC", "LOCUS_RELOCATE",
-                                        "LOCUS_REPLICATE", "LOCUS_FULL_REPLICATION"};
-    return technique < sizeof names / sizeof *names ? names[technique] : "unknown to rank 0";
+    const struct technique *t = technique_of(technique);
+    return t ? t->api_name : "unknown to rank 0";
 }
 
 static void compare_names(struct difference *d, unsigned i, struct rendezvous_slice theirs,

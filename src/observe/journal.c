@@ -37,15 +37,13 @@ static long long wall_us(void)
 
 static void write_head(const struct journal *j)
 {
-    static const char *const technique[] = {"adaptive", "static", "relocate", "replicate",
-                                            "full_replication"};
     const locus *n = j->node;
     const struct keyspace *k = &n->store.keyspace;
     FILE *f = j->file;
     fprintf(f,
             "{\"node\":%d,\"nodes\":%d,\"technique\":\"%s\",\"workers\":%u,\"shards\":%u,"
             "\"keys\":%" PRIu64 ",\"t\":%lld,\"tables\":\"",
-            n->rank, n->size, technique[n->technique], n->workers, k->shards, k->keys, wall_us());
+            n->rank, n->size, n->technique->name, n->workers, k->shards, k->keys, wall_us());
     for (unsigned i = 0; i < k->tables; i++) {
         fputs(i ? ", " : "", f);
         notation_name(f, k->table[i].name);

@@ -30,7 +30,7 @@ static const char *check_request(const struct shard *s, unsigned peer, const str
         return "a row of another length than its table's";
     if (e->origin >= s->nodes || e->owner >= s->nodes)
         return "a request of a node that does not exist";
-    if (s->moves) return e->origin == s->rank ? origin_check_own(s, e) : NULL;
+    if (s->technique->moves) return e->origin == s->rank ? origin_check_own(s, e) : NULL;
     if (e->origin != peer) return "a request in the name of another node";
     return row_ref_is_home(ref) ? NULL : "a request for a row that is not here";
 }
@@ -40,7 +40,7 @@ static const char *serve_request(struct shard *s, unsigned peer, const struct wi
     struct row_ref ref = store_row_ref(s->store, e->key);
     const char *wrong = check_request(s, peer, e, ref);
     if (wrong) return wrong;
-    if (s->moves) location_learn(s, ref, e->owner, e->term);
+    if (s->technique->moves) location_learn(s, ref, e->owner, e->term);
     struct location l = location_of(s, ref);
     if (!l.is_here) return pass_on(s, peer, e, l);
     shard_count(&s->histograms.hops[e->hops < SHARD_HOPS ? e->hops : SHARD_HOPS - 1], 1);
@@ -133,14 +133,14 @@ static const char *serve(struct shard *s, unsigned peer, const struct wire_entry
     case WIRE_PUSHED:
     case WIRE_WAS_SET:
     case WIRE_STAYS: return origin_answer(s, peer, e);
-    case WIRE_ROW: return s->moves ? arrive(s, e) : unheard_of;
-    case WIRE_LOCATION: return s->moves ? location_news(s, e) : unheard_of;
-    case WIRE_SYNC: return s->moves ? serve_sync(s, peer, e) : unheard_of;
+    case WIRE_ROW: return s->technique->moves ? arrive(s, e) : unheard_of;
+    case WIRE_LOCATION: return s->technique->moves ? location_news(s, e) : unheard_of;
+    case WIRE_SYNC: return s->technique->moves ? serve_sync(s, peer, e) : unheard_of;
     case WIRE_ANSWER: return s->dirty ? replica_answer(s, e) : unheard_of;
     case WIRE_REFRESH: return s->dirty ? replica_refresh(s, peer, e) : unheard_of;
     case WIRE_RECALL: return s->dirty ? replica_recall(s, e) : unheard_of;
     case WIRE_ROUND:
-    case WIRE_ROUND_DONE: return s->moves ? round_end(s, peer, e) : unheard_of;
+    case WIRE_ROUND_DONE: return s->technique->moves ? round_end(s, peer, e) : unheard_of;
     case WIRE_CLOCK_UPDATED:
     case WIRE_CLOCK_FRESH:
     case WIRE_CLOCK_AWAITED: return clocks_entry(s, peer, e);

@@ -46,7 +46,7 @@ const char *location_forward(struct shard *s, const struct wire_entry *e, struct
 /* Where rows follow each intent, or a worker's call, the next request for it soon comes. */
 static uint64_t may_learn_by(const struct shard *s, const struct wire_entry *request)
 {
-    if (request->operation != WIRE_SYNC || s->technique != LOCUS_ADAPTIVE) return 0;
+    if (request->operation != WIRE_SYNC || !s->technique->moves_to_only_one) return 0;
     uint64_t soon = s->now_ns + LOCATION_WAIT_NS, slack = shard_can_wait_until(s, request);
     return slack > soon ? slack : soon;
 }

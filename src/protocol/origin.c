@@ -65,7 +65,7 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
     item->state = ITEM_ASKED;
     shard_asks(s, to.owner, s->asked_bytes[to.owner] + bytes);
     if (s->trace) trace_sent(s->trace, ref.index, r->kind);
-    if (s->moves) {
+    if (s->technique->moves) {
         struct record *record = record_get(&s->records, ref.index);
         record->asked++;
         record->route = item->peer;
@@ -171,7 +171,7 @@ bool origin_take_on(struct shard *s, struct request *r, uint32_t i)
 {
     struct row_ref ref = store_row_ref(s->store, r->item[i].key);
     struct location l = location_of(s, ref);
-    struct record *record = s->moves ? record_find(&s->records, ref.index) : NULL;
+    struct record *record = s->technique->moves ? record_find(&s->records, ref.index) : NULL;
     enum course course = course_of(s, record, r, l);
     if (course == COURSE_REFRESH) shard_count(&s->counters.too_old, 1);
     if (record && record->waiting_first != REQUEST_NOWHERE) course = COURSE_WAIT; /* in order */
@@ -318,7 +318,7 @@ static void finish_item(struct shard *s, uint32_t tag, struct row_ref ref, uint6
     struct request *r = find(s, tag);
     uint32_t i = request_tag_item(tag);
     bool localizes = r->kind == REQUEST_LOCALIZE;
-    struct record *record = s->moves ? record_find(&s->records, ref.index) : NULL;
+    struct record *record = s->technique->moves ? record_find(&s->records, ref.index) : NULL;
     unsigned peer = r->item[i].peer;
     shard_asks(s, peer, s->asked_bytes[peer] - cost(ref.partition->length));
     bool waits = record && !is_seen(s, record, ref, version);
@@ -349,11 +349,12 @@ const char *origin_answer(struct shard *s, unsigned peer, const struct wire_entr
     const char *wrong = check_item(s, e, answered);
     if (wrong) return wrong;
     struct request_item *item = &find(s, e->tag)->item[request_tag_item(e->tag)];
-    if (e->origin != s->rank || e->owner >= s->nodes || (!s->moves && item->peer != peer))
+    if (e->origin != s->rank || e->owner >= s->nodes ||
+        (!s->technique->moves && item->peer != peer))
         return "an answer that another node was asked for";
     if (e->length != (e->operation == WIRE_PULLED ? ref.partition->length : 0))
         return "an answer of another length than its table's rows";
-    if (s->moves) location_learn(s, ref, e->owner, e->term);
+    if (s->technique->moves) location_learn(s, ref, e->owner, e->term);
     if (e->length) memcpy(item->values, wire_values_const(e), e->length * sizeof(float));
     finish_item(s, e->tag, ref, e->version);
     return NULL;

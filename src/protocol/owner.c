@@ -112,7 +112,7 @@ static bool is_wanted(const struct shard *s, uint64_t index)
  * It does not move to a node that wants it for ever, because others will want it, too. */
 static struct holder *only_one_who_wants(const struct shard *s, const struct record *r)
 {
-    return s->technique == LOCUS_ADAPTIVE && r->holders == 1 && !r->holder[0].is_kept &&
+    return s->technique->moves_to_only_one && r->holders == 1 && !r->holder[0].is_kept &&
                    !is_wanted(s, r->index)
                ? &r->holder[0]
                : NULL;
@@ -143,8 +143,8 @@ static bool lets_go(const struct shard *s, uint64_t index)
 {
     const struct record *r = record_find(&s->records, index);
     if (r && r->holders > 0) return false;
-    if (s->technique == LOCUS_RELOCATE) return !s->records.state[index].is_kept;
-    return s->technique == LOCUS_ADAPTIVE && !is_wanted(s, index);
+    if (s->technique->rows_follow) return !s->records.state[index].is_kept;
+    return s->technique->moves_to_only_one && !is_wanted(s, index);
 }
 
 static void give(struct shard *s, struct row_ref ref, const struct wire_entry *e,
@@ -158,7 +158,7 @@ static void give(struct shard *s, struct row_ref ref, const struct wire_entry *e
 /* Why a row does not move to who asks. */
 static enum decision_why why_it_stays(const struct shard *s, uint64_t index)
 {
-    if (s->technique == LOCUS_REPLICATE || shard_is_full(s)) return WHY_NEVER_MOVES;
+    if (!s->technique->localizes) return WHY_NEVER_MOVES;
     return is_wanted(s, index) ? WHY_OWNER : WHY_OTHERS;
 }
 
@@ -189,7 +189,7 @@ static void merge(struct shard *s, struct record *r, struct row_ref ref, const s
         shard_decided(s, ref.index, e->origin, DECISION_UNSHARED, WHY_NONE, 0);
     }
     bool is_counted = e->flags & WIRE_BEGIN &&
-                      (s->technique != LOCUS_RELOCATE || e->flags & WIRE_FOREVER);
+                      (!s->technique->rows_follow || e->flags & WIRE_FOREVER);
     unsigned before = r->holders;
     struct holder *h = is_counted ? holders_add(r, ref, e->origin) : holder_find(r, e->origin);
     if (!h) return;
@@ -256,7 +256,7 @@ const char *owner_sync(struct shard *s, const struct wire_entry *e, struct row_r
     const struct record *r = record_find(&s->records, ref.index);
     bool begins = e->flags & WIRE_BEGIN;
     if (e->flags == WIRE_BEGIN && lets_go(s, ref.index)) {
-        give(s, ref, e, NULL, s->technique == LOCUS_RELOCATE ? WHY_FOLLOWS : WHY_ONLY_INTENT);
+        give(s, ref, e, NULL, s->technique->rows_follow ? WHY_FOLLOWS : WHY_ONLY_INTENT);
         return NULL;
     }
     if (!begins && !shard_is_full(s) && !(r && holder_find(r, e->origin)))

@@ -59,7 +59,7 @@ static void not_awaited(struct shard *s, struct record *r)
 static bool must_end(const struct shard *s, const struct record *r)
 {
     const struct key_state *state = &s->records.state[r->index];
-    if (s->technique == LOCUS_RELOCATE) return r->is_kept && !state->is_kept;
+    if (s->technique->rows_follow) return r->is_kept && !state->is_kept;
     return r->registered && !key_is_wanted(state) && !shard_is_full(s);
 }
 
@@ -133,7 +133,7 @@ static bool is_known_to_be_held(const struct shard *s, const struct key_state *s
 {
     if (!state->number) return state->term > 0;
     const struct record *r = record_at(&s->records, state->number);
-    return r->holders > 0 || (r->registered && s->technique != LOCUS_RELOCATE);
+    return r->holders > 0 || (r->registered && !s->technique->rows_follow);
 }
 
 void replica_fetch(const struct shard *s, uint64_t index)
@@ -204,7 +204,7 @@ static void nobody_wants(struct shard *s, uint64_t index)
         s->replicas->awaited++;
     }
     /* nobody counts holders but those that keep it */
-    if (s->technique == LOCUS_RELOCATE) r->registered = r->is_kept;
+    if (s->technique->rows_follow) r->registered = r->is_kept;
     if (r->holders > 0) { /* it is here */
         shard_wake(s, r, WOKEN_OWNER);
         return;
@@ -290,10 +290,10 @@ static void note_sync(struct shard *s, struct record *r, uint8_t flags)
     r->has_set = flags & WIRE_VALUE;
     /* If holders are not counted, only the row itself shows that an intent was heeded, even one
      * that has expired. */
-    r->is_awaited = flags & ~WIRE_BEGIN || r->wants_row || s->technique == LOCUS_RELOCATE;
+    r->is_awaited = flags & ~WIRE_BEGIN || r->wants_row || s->technique->rows_follow;
     want_row(s, r, false);
     s->replicas->awaited += r->is_awaited;
-    if (s->technique == LOCUS_RELOCATE) r->registered = true; /* asked once for each intent */
+    if (s->technique->rows_follow) r->registered = true; /* asked once for each intent */
 }
 
 /* How long the owner's answer can wait. */
@@ -410,7 +410,7 @@ const char *replica_answer(struct shard *s, const struct wire_entry *e)
         bitset_add(&s->replicas->rounded, ref.index);
     if (holder) r->version = e->version;
     /* with relocation alone, who was asked to end is told so; an intent is said once */
-    if (s->technique != LOCUS_RELOCATE || holder || r->is_kept) r->registered = holder;
+    if (!s->technique->rows_follow || holder || r->is_kept) r->registered = holder;
     r->is_kept = holder && e->flags & WIRE_FOREVER;
     sync_is_answered(s, r);
     shard_wake(s, r, WOKEN_REPLICA);
@@ -450,8 +450,7 @@ const char *replica_recall(struct shard *s, const struct wire_entry *e)
 const char *replica_check_row(const struct shard *s, const struct wire_entry *e)
 {
     const struct record *r = record_find(&s->records, keyspace_index(&s->store->keyspace, e->key));
-    if (e->flags != WIRE_ANSWERS || s->technique == LOCUS_REPLICATE || shard_is_full(s) || !r ||
-        !r->in_flight)
+    if (e->flags != WIRE_ANSWERS || !s->technique->localizes || !r || !r->in_flight)
         return "a row that nobody asked for";
     if (e->encoding == WIRE_AS_REPLICA && (r->version == 0 || e->version != r->version))
         return "a row that is not our replica";
@@ -462,7 +461,7 @@ void replica_row_is_here(struct shard *s, struct record *r, bool answers)
 {
     if (r->version) replica_ends(s, r);
     clocks_sent(s, r); /* to ourselves */
-    r->registered = s->technique == LOCUS_RELOCATE && s->records.state[r->index].wanted;
+    r->registered = s->technique->rows_follow && s->records.state[r->index].wanted;
     r->is_recalled = r->is_kept = false;
     if (answers) sync_is_answered(s, r);
     if (r->set != REQUEST_NOWHERE && !r->has_set) origin_set_here(s, r);

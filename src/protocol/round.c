@@ -492,7 +492,7 @@ static int init_parts(struct shard *s, struct rounds *all)
 
 int round_init(struct shard *s)
 {
-    margin_init(&s->margin, s->pacer->has_own_core && s->technique != LOCUS_RELOCATE);
+    margin_init(&s->margin, s->pacer->has_own_core && !s->technique->rows_follow);
     s->rounds = calloc(1, sizeof *s->rounds);
     return s->rounds ? init_parts(s, s->rounds) : -ENOMEM;
 }

@@ -55,17 +55,11 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     return records_init(&s->records, keyspace_count_below(k, k->keys, s->number));
 }
 
-static bool heeds_intents(const struct shard *s)
-{
-    return s->technique != LOCUS_STATIC && !shard_is_full(s);
-}
-
 int shard_init(struct shard *s, const struct shard_config *c)
 {
     *s = (struct shard){.store = c->store,
                         .platform = c->platform,
-                        .technique = c->technique,
-                        .moves = c->technique != LOCUS_STATIC,
+                        .technique = technique_of(c->technique),
                         .number = c->number,
                         .nodes = c->store->home.nodes,
                         .rank = c->store->home.rank,
@@ -75,7 +69,7 @@ int shard_init(struct shard *s, const struct shard_config *c)
                         .dirty = c->store->dirty ? &c->store->dirty[c->number] : NULL,
                         .reclaim_ns = UINT64_MAX};
     mover_init(&s->mover, s->store);
-    if (heeds_intents(s)) s->clock = c->clock;
+    if (s->technique->heeds_intents) s->clock = c->clock;
     int rc = init_parts(s, c);
     if (rc) shard_fini(s);
     return rc;
@@ -108,7 +102,7 @@ int shard_open_trace(struct shard *s, int64_t epoch_ns)
                                    .rank = s->rank,
                                    .nodes = s->nodes,
                                    .shard = s->number,
-                                   .technique = s->technique,
+                                   .technique = s->technique->name,
                                    .epoch_ns = epoch_ns};
     return trace_open(&c, &s->trace);
 }
@@ -122,7 +116,7 @@ static void fetch_items(const struct shard *s, const struct request *r, uint32_t
 {
     for (uint32_t i = first; i < r->count && i < first + SERVE_AHEAD; i++) {
         word_fetch(store_row_ref(s->store, r->item[i].key));
-        if (s->moves)
+        if (s->technique->moves)
             record_fetch(&s->records, keyspace_index(&s->store->keyspace, r->item[i].key));
     }
 }
@@ -331,7 +325,7 @@ static void fetch(const struct shard *s, const struct wire_entry *e)
 {
     if (is_of_no_key(e)) return;
     word_fetch(store_row_ref(s->store, e->key));
-    if (s->moves) record_fetch(&s->records, keyspace_index(&s->store->keyspace, e->key));
+    if (s->technique->moves) record_fetch(&s->records, keyspace_index(&s->store->keyspace, e->key));
 }
 
 /* A moment later: what the first look tells. */
@@ -339,7 +333,8 @@ static void fetch_found(const struct shard *s, const struct wire_entry *e)
 {
     if (is_of_no_key(e)) return;
     if (touches_row(e)) rows_fetch_found(s->store, &e->key, 1);
-    if (s->moves) record_fetch_found(&s->records, keyspace_index(&s->store->keyspace, e->key));
+    if (s->technique->moves)
+        record_fetch_found(&s->records, keyspace_index(&s->store->keyspace, e->key));
 }
 
 /* The next entries of a frame, checked and fetched. Returns how many. */

@@ -19,6 +19,7 @@
 #include "protocol/platform.h"
 #include "protocol/record.h"
 #include "protocol/request.h"
+#include "protocol/technique.h"
 #include "store/row.h"
 
 struct backlog;
@@ -62,8 +63,7 @@ struct shard_histograms {
 struct shard {
     struct store *store;
     const struct platform *platform;
-    enum locus_technique technique;
-    bool moves; /* rows may move between nodes, or be replicated */
+    const struct technique *technique;
     bool acts_immediately;
     unsigned number; /* among the shards of a node */
     unsigned nodes, rank, workers;
@@ -120,7 +120,7 @@ static inline struct row_ref shard_row_ref(const struct shard *s, uint64_t index
 /* Every node holds a replica of every row. */
 static inline bool shard_is_full(const struct shard *s)
 {
-    return s->technique == LOCUS_FULL_REPLICATION;
+    return s->technique->every_node_holds;
 }
 
 /* The size of an entry with a row of the greatest length. */

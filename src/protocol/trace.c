@@ -251,14 +251,12 @@ void trace_sent(struct trace *t, uint64_t index, enum request_kind kind)
 
 static int begin_file(const struct trace *t, const struct trace_config *c)
 {
-    static const char *const technique[] = {"adaptive", "static", "relocate", "replicate",
-                                            "full_replication"};
     FILE *f = fopen(t->path, "we");
     if (!f)
         return error_set(-errno, "LOCUS_TRACE: cannot write %s: %s", t->path,
                          locus_strerror(-errno));
     fprintf(f, "{\"node\":%u,\"nodes\":%u,\"technique\":\"%s\",\"keys\":%llu,\"tables\":[", c->rank,
-            c->nodes, technique[c->technique], (unsigned long long)t->keyspace->keys);
+            c->nodes, c->technique, (unsigned long long)t->keyspace->keys);
     for (unsigned i = 0; i < t->keyspace->tables; i++) {
         fprintf(f, "%s[\"", i ? "," : "");
         notation_name(f, t->keyspace->table[i].name);

@@ -25,8 +25,8 @@ struct trace;
 struct trace_config {
     const struct keyspace *keyspace;
     unsigned rank, nodes, shard;
-    enum locus_technique technique;
-    int64_t epoch_ns; /* the shard's clock plus this is nanoseconds since 1970 */
+    const char *technique; /* its name */
+    int64_t epoch_ns;      /* the shard's clock plus this is nanoseconds since 1970 */
 };
 
 enum trace_place { TRACE_ELSEWHERE = '.', TRACE_REPLICA = 'r', TRACE_OWNER = 'O' };

@@ -246,7 +246,7 @@ static int trace_of(const struct world *w, struct trace **out)
 {
     const struct shard *s = &w->node[0].shard;
     const struct trace_config c = {
-        .keyspace = &s->store->keyspace, .nodes = NODES, .technique = s->technique};
+        .keyspace = &s->store->keyspace, .nodes = NODES, .technique = s->technique->name};
     return trace_open(&c, out);
 }
 
