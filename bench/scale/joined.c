@@ -29,11 +29,11 @@ unsigned cluster_shards(const struct cluster *c)
     return c->shards;
 }
 
-int cluster_start(struct cluster *c, const struct cluster_start *start)
+int cluster_start(struct cluster *c, const struct node_plan *plan)
 {
     int rc = 0;
     for (unsigned s = 0; s < c->shards && rc == 0; s++)
-        rc = platform_open_reactor(c->reactor[s], start);
+        rc = platform_open_reactor(c->reactor[s], plan);
     return rc;
 }
 

@@ -491,37 +491,29 @@ static uint64_t kib_ns(void)
     return cores_are_shared() ? REACTOR_KIB_NS : (uint64_t)(512 * (m->byte_out + m->byte_in));
 }
 
-int platform_open_reactor(struct reactor *r, const struct cluster_start *start)
+int platform_open_reactor(struct reactor *r, const struct node_plan *plan)
 {
     r->turn_ns = NEVER;
     cores_open(&r->thread, r->node, PINNING_SLICE_NS, look_around, r);
     r->calls = (struct platform){r, give_entry, complete_request, read_clock_ns, read_cpu_ns};
     r->open = calloc(sim.nodes, sizeof(struct frame *));
     r->spoke_ns = calloc(sim.nodes, sizeof *r->spoke_ns);
-    r->inbox = calloc(start->workers, sizeof *r->inbox);
+    r->inbox = calloc(plan->workers, sizeof *r->inbox);
     if (!r->open || !r->spoke_ns || !r->inbox || outbox_init(&r->outbox, sim.nodes)) return -ENOMEM;
-    for (; r->workers < start->workers; r->workers++)
+    for (; r->workers < plan->workers; r->workers++)
         if (!mailbox_init(&r->inbox[r->workers].mailbox)) return -ENOMEM;
-    if (start->store->dirty) {
-        start->store->dirty[r->number].context = r;
-        start->store->dirty[r->number].notify = wake_for_dirty;
+    if (plan->store->dirty) {
+        plan->store->dirty[r->number].context = r;
+        plan->store->dirty[r->number].notify = wake_for_dirty;
     }
     const struct shard_config shard = {
-        .store = start->store,
+        .plan = plan,
         .platform = &r->calls,
-        .technique = start->technique,
         .number = r->number,
-        .workers = start->workers,
-        .acts_immediately = start->acts_immediately,
-        .max_rounds_per_second = start->max_rounds_per_second,
         .has_own_core = sim.model.own_core > 0 &&
-                        cores_suffice(sim.nodes, start->workers + sim.node[r->node]->shards),
+                        cores_suffice(sim.nodes, plan->workers + sim.node[r->node]->shards),
         .round_ns = round_ns(),
         .kib_ns = kib_ns(),
-        .clock = start->clock,
-        .node_keys = start->node_keys,
-        .progress = start->progress,
-        .posted = start->posted,
         .credit_bytes = LINK_CREDIT_BYTES};
     int rc = shard_init(&r->shard, &shard);
     /* In virtual time nothing happens but since the beginning. */

@@ -71,7 +71,7 @@ struct simulation {
 extern struct simulation sim;
 
 /* The reactor of a shard, which has its node and number. 0 or -ENOMEM. */
-int platform_open_reactor(struct reactor *, const struct cluster_start *);
+int platform_open_reactor(struct reactor *, const struct node_plan *);
 /* Events may still name it: its memory stays to the end of the simulation. */
 void platform_end_reactor(struct reactor *);
 

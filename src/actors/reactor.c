@@ -141,43 +141,33 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
     for (unsigned w = 0; w < r->workers; w++)
         if (!mailbox_init(&r->inbox[w].mailbox))
             return error_set(-ENOMEM, "no memory for a mailbox");
-    const struct shard_config shard = {.store = c->store,
+    struct store *store = c->plan->store;
+    const struct shard_config shard = {.plan = c->plan,
                                        .platform = &r->platform,
-                                       .technique = c->technique,
                                        .number = c->shard,
-                                       .workers = c->workers,
                                        .credit_bytes = LINK_CREDIT_BYTES,
-                                       .acts_immediately = c->acts_immediately,
-                                       .remembers = c->remembers,
                                        .has_own_core = !c->yields,
-                                       .max_rounds_per_second = c->max_rounds_per_second,
-                                       .staleness_ns = (uint64_t)(c->staleness_s * 1e9),
                                        .round_ns = REACTOR_ROUND_NS,
-                                       .kib_ns = REACTOR_KIB_NS,
-                                       .clock = c->clock,
-                                       .node_keys = c->node_keys,
-                                       .progress = c->progress,
-                                       .posted = c->posted};
+                                       .kib_ns = REACTOR_KIB_NS};
     int rc = shard_init(&r->shard, &shard);
     if (rc) return error_set(rc, "no memory for shard %u", c->shard);
     rc = shard_open_trace(&r->shard, clock_epoch_ns());
     if (rc) return rc;
-    rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(c->store),
-                    c->peer_timeout_s);
+    rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(store), c->peer_timeout_s);
     if (rc) return rc;
-    uring_set_view(r->uring, c->store->home.view);
-    if (c->staleness_s > 0) uring_speak_for(r->uring, c->staleness_s);
-    if (c->store->dirty) {
-        c->store->dirty[c->shard].context = r;
-        c->store->dirty[c->shard].notify = wake_for_dirty;
+    uring_set_view(r->uring, store->home.view);
+    if (c->plan->staleness_ns) uring_speak_for(r->uring, 1e-9 * (double)c->plan->staleness_ns);
+    if (store->dirty) {
+        store->dirty[c->shard].context = r;
+        store->dirty[c->shard].notify = wake_for_dirty;
     }
     return add_links(r, c);
 }
 
 static void close_unused(const struct reactor *r, const struct reactor_config *c)
 {
-    for (unsigned peer = 0; peer < c->store->home.nodes; peer++)
-        if (peer != c->store->home.rank && !(r && r->link && r->link[peer]))
+    for (unsigned peer = 0; peer < c->plan->store->home.nodes; peer++)
+        if (peer != c->plan->store->home.rank && !(r && r->link && r->link[peer]))
             forked_end(c->fd[peer]);
 }
 
@@ -186,8 +176,8 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
     struct reactor *r = aligned_alloc(_Alignof(struct reactor), sizeof *r);
     *out = NULL;
     if (r) {
-        *r = (struct reactor){.nodes = c->store->home.nodes,
-                              .workers = c->workers,
+        *r = (struct reactor){.nodes = c->plan->store->home.nodes,
+                              .workers = c->plan->workers,
                               .yields = c->yields,
                               .place = c->place,
                               .completed = c->completed,

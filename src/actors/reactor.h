@@ -38,19 +38,8 @@ struct reactor;
 #define REACTOR_KIB_NS UINT64_C(230)
 
 struct reactor_config {
-    struct store *store;
-    unsigned shard;   /* its number */
-    unsigned workers; /* of this node */
-    enum locus_technique technique;
-    bool acts_immediately;
-    bool remembers; /* what the shard decides */
-    unsigned max_rounds_per_second;
-    double staleness_s;              /* 0: no bound */
-    const locus_clock *const *clock; /* [workers] */
-    uint64_t *node_keys;             /* keys of waiting intents on the whole node */
-    /* [workers] for bounds: protocol/clocks.h */
-    const locus_clock *const *progress;
-    const uint64_t *const *posted;
+    const struct node_plan *plan; /* stays valid */
+    unsigned shard;               /* its number */
     /* [nodes] connected sockets, taken over; the one of our own rank is ignored */
     const int *fd;
     double peer_timeout_s;

@@ -474,7 +474,7 @@ int locus_pull_local(locus_worker *w, locus_key key, float *value)
 /* Does localize move anything here? */
 static bool localizes(const locus_worker *w)
 {
-    return w->node->cluster && w->node->technique->localizes;
+    return w->node->cluster && w->node->plan.technique->localizes;
 }
 
 int locus_localize(locus_worker *w, const locus_key *keys, size_t n)

@@ -134,7 +134,7 @@ static int init_worker(locus *n, unsigned id)
                                         .reactor = cluster_reactors(n->cluster),
                                         .shards = cluster_shards(n->cluster),
                                         .yields = cluster_shares_cores(n->cluster),
-                                        .moves = n->technique->moves,
+                                        .moves = n->plan.technique->moves,
                                         .posted = n->posted[id]};
     return operations_init(&w->operations, &c);
 }
@@ -165,9 +165,9 @@ static int init_workers(locus *n)
 static void note_technique(locus *n, enum locus_technique technique)
 {
     bool others = n->size > 1;
-    n->technique = technique_of(technique);
-    n->moves = others && n->technique->moves;
-    n->heeds_intents = others && n->technique->heeds_intents;
+    n->plan.technique = technique_of(technique);
+    n->moves = others && n->plan.technique->moves;
+    n->heeds_intents = others && n->plan.technique->heeds_intents;
 }
 
 /* What shards see of their workers. */
@@ -206,18 +206,17 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
     if (!n->clock || !n->intents) return error_set(-ENOMEM, "no memory for %u workers", n->workers);
     rc = share_progress(n, shards);
     if (rc) return rc;
-    const struct cluster_start start = {.store = &n->store,
-                                        .workers = n->workers,
-                                        .technique = c->technique,
-                                        .acts_immediately = c->act_immediately,
-                                        .remembers = remembers,
-                                        .max_rounds_per_second = c->max_rounds_per_second,
-                                        .staleness_s = c->staleness_s,
-                                        .clock = n->clock,
-                                        .node_keys = &n->waiting_keys,
-                                        .progress = n->progress,
-                                        .posted = (const uint64_t *const *)n->posted};
-    rc = cluster_start(n->cluster, &start);
+    n->plan.store = &n->store;
+    n->plan.workers = n->workers;
+    n->plan.acts_immediately = c->act_immediately;
+    n->plan.remembers = remembers;
+    n->plan.max_rounds_per_second = c->max_rounds_per_second;
+    n->plan.staleness_ns = (uint64_t)(c->staleness_s * 1e9);
+    n->plan.clock = n->clock;
+    n->plan.node_keys = &n->waiting_keys;
+    n->plan.progress = n->progress;
+    n->plan.posted = (const uint64_t *const *)n->posted;
+    rc = cluster_start(n->cluster, &n->plan);
     for (unsigned s = 0; s < shards && rc == 0; s++)
         n->intents[s] = reactor_intents(cluster_reactors(n->cluster)[s]);
     for (unsigned s = 0; s < shards && rc == 0; s++)
@@ -237,7 +236,7 @@ static int open_store(const struct locus_config *c, locus *n)
                                        .nodes = (unsigned)n->size,
                                        .rank = (unsigned)n->rank,
                                        .replicates = n->moves,
-                                       .is_full = n->cluster && n->technique->every_node_holds,
+                                       .is_full = n->cluster && n->plan.technique->every_node_holds,
                                        .is_alone = !n->cluster,
                                        .has_one_writer = !n->cluster && c->workers == 1};
     int rc = store_open(&n->store, &store);
@@ -419,7 +418,7 @@ int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
                                          (1 << SHARD_STALE_SHIFT) / (double)c.stale_us;
         s.owned_now += c.relocated_in - c.relocated_out;
         /* Every row is here from the start, written or not. */
-        if (n->technique->every_node_holds)
+        if (n->plan.technique->every_node_holds)
             s.replicas_created = s.replicas_now = n->store.keyspace.keys - s.owned_now;
     }
     memset(out, 0, size);

@@ -189,7 +189,7 @@ static struct drawing drawing_of(const locus_distribution *d, struct sample *s, 
         .end = s->end,
         .opening = who.worker->samples.openings,
         .rows_move = n->heeds_intents,
-        .localize = n->size > 1 && n->technique->rows_follow,
+        .localize = n->size > 1 && n->plan.technique->rows_follow,
         .intends = d->conformity != LOCUS_NON_CONFORM,
     };
 }

@@ -60,7 +60,7 @@ int locus_worker_open(locus *node, locus_worker **out)
 static bool has_replicas(const locus *n)
 {
     if (!n->moves) return false;
-    return !n->technique->rows_follow || cluster_counters(n->cluster).keeps_begun > 0;
+    return !n->plan.technique->rows_follow || cluster_counters(n->cluster).keeps_begun > 0;
 }
 
 int locus_worker_close(locus_worker *w)

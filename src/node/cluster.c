@@ -308,24 +308,14 @@ static void bind_memory(const struct cluster *c, const struct store *store, unsi
 }
 
 /* Opens a reactor for every shard; fd[peer * shards + shard] are taken over. */
-static int open_reactors(struct cluster *c, const struct cluster_start *start, const int *fd)
+static int open_reactors(struct cluster *c, const struct node_plan *plan, const int *fd)
 {
     int rc = 0, own[RENDEZVOUS_NODES_MAX];
     for (unsigned s = 0; s < c->shards; s++) {
         for (int peer = 0; peer < c->size; peer++) own[peer] = fd[(size_t)peer * c->shards + s];
         const struct reactor_config r = {
-            .store = start->store,
+            .plan = plan,
             .shard = s,
-            .workers = start->workers,
-            .technique = start->technique,
-            .acts_immediately = start->acts_immediately,
-            .remembers = start->remembers,
-            .max_rounds_per_second = start->max_rounds_per_second,
-            .staleness_s = start->staleness_s,
-            .clock = start->clock,
-            .node_keys = start->node_keys,
-            .progress = start->progress,
-            .posted = start->posted,
             .fd = own,
             .peer_timeout_s = c->peer_timeout_s,
             .place = c->plan->shard[s],
@@ -338,7 +328,7 @@ static int open_reactors(struct cluster *c, const struct cluster_start *start, c
             close_sockets(own, (size_t)c->size);
             continue;
         }
-        bind_memory(c, start->store, s);
+        bind_memory(c, plan->store, s);
         rc = reactor_open(&r, &c->reactor[s]);
     }
     return rc;
@@ -377,7 +367,7 @@ static void give_up_links(struct cluster *c, const int *fd, size_t links)
     close_sockets(fd, links);
 }
 
-static int connect_links(struct cluster *c, const struct cluster_start *start)
+static int connect_links(struct cluster *c, const struct node_plan *plan)
 {
     size_t links = (size_t)c->shards * (unsigned)c->size;
     int *fd = malloc(links * sizeof *fd);
@@ -398,7 +388,7 @@ static int connect_links(struct cluster *c, const struct cluster_start *start)
     secret_forget(&c->secret);
     c->listener = -1;
     if (rc == 0)
-        rc = open_reactors(c, start, fd);
+        rc = open_reactors(c, plan, fd);
     else
         give_up_links(c, fd, links);
     free(fd);
@@ -415,12 +405,12 @@ static int announce_reactors(struct cluster *c)
     return cluster_loss(c);
 }
 
-int cluster_start(struct cluster *c, const struct cluster_start *start)
+int cluster_start(struct cluster *c, const struct node_plan *plan)
 {
     plan_threads(c);
     /* Before there are links, whose end would speak faster than the report. */
     int rc = uring_check((unsigned)c->size);
-    if (rc == 0) rc = connect_links(c, start);
+    if (rc == 0) rc = connect_links(c, plan);
     if (rc == -ECANCELED) rc = cluster_loss(c);
     if (rc == 0) rc = announce_reactors(c);
     for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = reactor_start(c->reactor[s]);

@@ -29,23 +29,8 @@ int cluster_join(const struct locus_config *, void (*lost)(void *context), void 
                  struct cluster **out);
 unsigned cluster_shards(const struct cluster *);
 
-/* Starts the reactors on the store, and waits until all nodes have. */
-struct cluster_start {
-    struct store *store;
-    unsigned workers;
-    enum locus_technique technique;
-    bool acts_immediately;
-    bool remembers; /* what the shards decide */
-    unsigned max_rounds_per_second;
-    double staleness_s;
-    const locus_clock *const *clock; /* [workers]; stays valid */
-    uint64_t *node_keys;             /* keys of waiting intents */
-    /* [workers] for bounds (protocol/clocks.h): the clock of each, and what it has posted to each
-     * shard */
-    const locus_clock *const *progress;
-    const uint64_t *const *posted;
-};
-int cluster_start(struct cluster *, const struct cluster_start *);
+/* Starts the reactors on the plan's store, and waits until all nodes have. */
+int cluster_start(struct cluster *, const struct node_plan *);
 struct reactor **cluster_reactors(struct cluster *); /* [shards] */
 /* Do workers share cores with shards? Then threads that spin must yield. */
 bool cluster_shares_cores(const struct cluster *);

@@ -20,7 +20,7 @@
 #include "sampling/sample.h"
 #include "store/rows.h"
 #include "node/waiting.h"
-#include "protocol/technique.h"
+#include "protocol/plan.h"
 
 #include <sys/types.h>
 
@@ -94,7 +94,7 @@ struct locus {
     /* of opening and closing workers, and of telling the cluster that all have closed */
     pthread_mutex_t presence;
     struct cluster *cluster; /* NULL in a cluster of one */
-    const struct technique *technique;
+    struct node_plan plan;
     bool has_store;
     bool is_closed;  /* and what is left of it is kept: base/closed.h */
     pid_t process;   /* that it belongs to */

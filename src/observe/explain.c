@@ -146,7 +146,7 @@ static void put_key(struct httpd_reply *r, const locus *n, locus_key key)
 {
     const struct keyspace *k = &n->store.keyspace;
     const struct keyspace_table *t = &k->table[keyspace_table_of(k, key)];
-    put(r, "locus-key 1\nnode %d %d %s\n", n->rank, n->size, n->technique->name);
+    put(r, "locus-key 1\nnode %d %d %s\n", n->rank, n->size, n->plan.technique->name);
     put(r, "key %" PRIu64 " %" PRIu64 " %.100s\n", key, key - t->first, t->name ? t->name : "");
     struct row_ref ref = store_row_ref(&n->store, key);
     put(r, "home %u\n", row_ref_is_home(ref) ? (unsigned)n->rank : row_ref_home(ref));

@@ -43,7 +43,7 @@ static void write_head(const struct journal *j)
     fprintf(f,
             "{\"node\":%d,\"nodes\":%d,\"technique\":\"%s\",\"workers\":%u,\"shards\":%u,"
             "\"keys\":%" PRIu64 ",\"t\":%lld,\"tables\":\"",
-            n->rank, n->size, n->technique->name, n->workers, k->shards, k->keys, wall_us());
+            n->rank, n->size, n->plan.technique->name, n->workers, k->shards, k->keys, wall_us());
     for (unsigned i = 0; i < k->tables; i++) {
         fputs(i ? ", " : "", f);
         notation_name(f, k->table[i].name);

@@ -120,7 +120,7 @@ static void put_management(struct exposition *e, const locus *n, const struct lo
     put_one(e, "locus_owned_rows", "gauge", "Rows whose main copy is here.", s->owned_now);
     put_one(e, "locus_intended_keys_total", "counter", "Keys for which intent was signaled.",
             s->intents_signaled);
-    if (n->moves && !n->technique->every_node_holds) put_rows(e, s);
+    if (n->moves && !n->plan.technique->every_node_holds) put_rows(e, s);
     if (n->moves) put_replicas(e, n, s);
     if (n->heeds_intents) put_intents(e, s);
     put_bounds(e, n, s);

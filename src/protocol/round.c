@@ -128,7 +128,7 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     s->rounds->going_on += b->goes_on;
     if (bytes == 0 && !(b->owes && s->quiescing > 0)) return;
     if (all) s->rounds->sync_bytes += bytes;
-    if (s->backlog->intents && !s->acts_immediately)
+    if (s->backlog->intents && !s->plan->acts_immediately)
         pacer_carries(s->pacer, s->backlog->intents, s->rounds->instead_of);
     b->is_under_way = true;
     p->refreshes |= b->owes;
@@ -424,13 +424,13 @@ void round_served(struct shard *s, uint64_t cpu_ns, uint64_t bytes)
 
 locus_clock round_lookahead(const struct shard *s, unsigned worker)
 {
-    if (s->acts_immediately) return INT64_MAX;
+    if (s->plan->acts_immediately) return INT64_MAX;
     return margin_of(&s->margin, s->rounds->lookahead[worker]);
 }
 
 locus_clock round_ahead(const struct shard *s, unsigned worker)
 {
-    bool looks_further = s->pacer->piggybacks && !s->acts_immediately;
+    bool looks_further = s->pacer->piggybacks && !s->plan->acts_immediately;
     return looks_further ? pacer_ahead(s->pacer, worker, shard_clock(s, worker)) : 0;
 }
 

@@ -36,40 +36,45 @@ static int init_pacer(struct shard *s, const struct shard_config *c)
     p->has_own_core = c->has_own_core;
     p->round_ns = c->round_ns;
     p->kib_ns = c->kib_ns;
-    if (c->max_rounds_per_second) p->pause_ns = UINT64_C(1000000000) / c->max_rounds_per_second;
+    unsigned per_second = s->plan->max_rounds_per_second;
+    if (per_second) p->pause_ns = UINT64_C(1000000000) / per_second;
     return pacer_init(p, s->workers);
 }
 
 static int init_parts(struct shard *s, const struct shard_config *c)
 {
     const struct keyspace *k = &s->store->keyspace;
+    const struct node_plan *plan = s->plan;
     s->asked_bytes = calloc(s->nodes, sizeof *s->asked_bytes);
     s->wrong = calloc(s->nodes, sizeof *s->wrong);
     s->active = calloc((size_t)s->workers * REQUEST_NUMBERS_MAX, sizeof(struct request *));
     s->intents = calloc(1, sizeof *s->intents);
     if (!s->asked_bytes || !s->wrong || !s->active || !s->intents) return -ENOMEM;
-    if (clocks_init(s, c->progress, c->posted) || sources_init(s, c->staleness_ns)) return -ENOMEM;
-    if (c->remembers && !(s->decisions = decisions_new())) return -ENOMEM;
+    if (clocks_init(s, plan->progress, plan->posted) || sources_init(s, plan->staleness_ns))
+        return -ENOMEM;
+    if (plan->remembers && !(s->decisions = decisions_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
-    if (s->clock && intents_init(s->intents, c->workers, c->clock, c->node_keys)) return -ENOMEM;
+    if (s->clock && intents_init(s->intents, plan->workers, plan->clock, plan->node_keys))
+        return -ENOMEM;
     return records_init(&s->records, keyspace_count_below(k, k->keys, s->number));
 }
 
 int shard_init(struct shard *s, const struct shard_config *c)
 {
-    *s = (struct shard){.store = c->store,
+    const struct node_plan *plan = c->plan;
+    *s = (struct shard){.plan = plan,
+                        .store = plan->store,
                         .platform = c->platform,
-                        .technique = technique_of(c->technique),
+                        .technique = plan->technique,
                         .number = c->number,
-                        .nodes = c->store->home.nodes,
-                        .rank = c->store->home.rank,
-                        .workers = c->workers,
+                        .nodes = plan->store->home.nodes,
+                        .rank = plan->store->home.rank,
+                        .workers = plan->workers,
                         .credit_bytes = c->credit_bytes,
-                        .acts_immediately = c->acts_immediately,
-                        .dirty = c->store->dirty ? &c->store->dirty[c->number] : NULL,
+                        .dirty = plan->store->dirty ? &plan->store->dirty[c->number] : NULL,
                         .reclaim_ns = UINT64_MAX};
     mover_init(&s->mover, s->store);
-    if (s->technique->heeds_intents) s->clock = c->clock;
+    if (s->technique->heeds_intents) s->clock = plan->clock;
     int rc = init_parts(s, c);
     if (rc) shard_fini(s);
     return rc;

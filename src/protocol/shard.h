@@ -19,24 +19,14 @@
 #include "protocol/state.h"
 
 struct shard_config {
-    struct store *store;
+    const struct node_plan *plan; /* stays valid */
     const struct platform *platform;
-    enum locus_technique technique;
-    unsigned number, workers;
+    unsigned number;
     size_t credit_bytes;
-    bool acts_immediately;
-    bool remembers;                 /* keep decisions: decisions.h */
-    bool has_own_core;              /* its thread: no worker needs the time that it takes */
-    unsigned max_rounds_per_second; /* 0: the pacer alone decides */
-    uint64_t staleness_ns;          /* sources.h; 0: no bound */
+    bool has_own_core; /* its thread: no worker needs the time that it takes */
     /* processor time of the platform for a round, at each end: one frame out, one in */
     uint64_t round_ns;
-    uint64_t kib_ns;                 /* the same for a KiB of it */
-    const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
-    uint64_t *node_keys;             /* keys of waiting intents on the whole node */
-    /* [workers] the clock of each, and what it has posted to each shard (clocks.h); or NULL */
-    const locus_clock *const *progress;
-    const uint64_t *const *posted;
+    uint64_t kib_ns; /* the same for a KiB of it */
 };
 
 /* 0 or -ENOMEM. */

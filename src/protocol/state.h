@@ -19,7 +19,7 @@
 #include "protocol/platform.h"
 #include "protocol/record.h"
 #include "protocol/request.h"
-#include "protocol/technique.h"
+#include "protocol/plan.h"
 #include "store/row.h"
 
 struct backlog;
@@ -61,10 +61,10 @@ struct shard_histograms {
 };
 
 struct shard {
+    const struct node_plan *plan;
     struct store *store;
     const struct platform *platform;
     const struct technique *technique;
-    bool acts_immediately;
     unsigned number; /* among the shards of a node */
     unsigned nodes, rank, workers;
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */

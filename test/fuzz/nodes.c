@@ -50,6 +50,7 @@ struct node {
     struct nodes *all;
     unsigned rank;
     struct store store;
+    struct node_plan plan;
     struct platform calls;
     struct shard shard;
     locus_clock clock[WORKERS];
@@ -490,17 +491,16 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
         .replicates = technique != LOCUS_STATIC,
         .is_full = technique == LOCUS_FULL_REPLICATION,
     };
-    const struct shard_config shard = {
+    n->plan = (struct node_plan){
         .store = &n->store,
-        .platform = &n->calls,
-        .technique = technique,
-        .number = NUMBER,
+        .technique = technique_of(technique),
         .workers = WORKERS,
-        .credit_bytes = WINDOW_BYTES,
         .acts_immediately = acts_immediately,
         .clock = n->clocks,
         .node_keys = &n->waiting_keys,
     };
+    const struct shard_config shard = {
+        .plan = &n->plan, .platform = &n->calls, .number = NUMBER, .credit_bytes = WINDOW_BYTES};
     MUST(store_open(&n->store, &store) == 0 && shard_init(&n->shard, &shard) == 0);
     for (unsigned w = 0; w < WORKERS && n->shard.clock; w++) {
         n->stream[w] = intents_open_stream(n->shard.intents, w);

@@ -73,13 +73,13 @@ static void open_node(unsigned rank)
         n->progress[w] = w < n->workers ? 0 : INT64_MAX;
     }
     n->calls = (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns};
-    const struct shard_config c = {.store = &world_store[rank],
-                                   .platform = &n->calls,
-                                   .technique = world_scenario.technique,
-                                   .workers = n->workers ? n->workers : 1,
-                                   .credit_bytes = 1 << 20,
-                                   .progress = progress_at[rank],
-                                   .posted = posted_at[rank]};
+    n->plan = (struct node_plan){.store = &world_store[rank],
+                                 .technique = technique_of(world_scenario.technique),
+                                 .workers = n->workers ? n->workers : 1,
+                                 .progress = progress_at[rank],
+                                 .posted = posted_at[rank]};
+    const struct shard_config c = {
+        .plan = &n->plan, .platform = &n->calls, .credit_bytes = 1 << 20};
     if (store_open(&world_store[rank], &config) || shard_init(&n->shard, &c)) abort();
     n->shard.pacer->rounds_are_sparse = world_scenario.sparse;
 }

@@ -55,6 +55,7 @@ struct node {
     /* of its workers, for bounds: their clocks, INT64_MAX when closed; requests that they posted */
     locus_clock progress[SCENARIO_WORKERS_MAX];
     uint64_t posted[SCENARIO_WORKERS_MAX];
+    struct node_plan plan;
     struct platform calls;
     struct shard shard;
 };

@@ -36,7 +36,6 @@ struct reactor {
 struct cluster {
     int rank, size;
     unsigned shards, workers;
-    enum locus_technique technique;
     struct reactor **reactor; /* [shards] */
     void (*lost)(void *context);
     void *context;
@@ -675,7 +674,7 @@ static void free_reactor(struct reactor *r, unsigned workers)
     free(r);
 }
 
-static int open_reactor(struct cluster *c, const struct cluster_start *start, unsigned number)
+static int open_reactor(struct cluster *c, const struct node_plan *plan, unsigned number)
 {
     struct reactor *r = calloc(1, sizeof *r);
     if (!r) return -ENOMEM;
@@ -689,27 +688,17 @@ static int open_reactor(struct cluster *c, const struct cluster_start *start, un
     for (unsigned w = 0; r->inbox && w < c->workers; w++)
         if (!mailbox_init(&r->inbox[w].mailbox)) return -ENOMEM;
     if (!r->inbox) return -ENOMEM;
-    const struct shard_config shard = {.store = start->store,
+    const struct shard_config shard = {.plan = plan,
                                        .platform = &r->calls,
-                                       .technique = start->technique,
                                        .number = number,
-                                       .workers = c->workers,
-                                       .acts_immediately = start->acts_immediately,
-                                       .max_rounds_per_second = start->max_rounds_per_second,
-                                       .staleness_ns = (uint64_t)(start->staleness_s * 1e9),
-                                       .clock = start->clock,
-                                       .node_keys = start->node_keys,
-                                       .progress = start->progress,
-                                       .posted = start->posted,
                                        .round_ns = sim.nature.round_ns,
                                        .credit_bytes = sim.nature.credit_bytes};
     int rc = shard_init(&r->shard, &shard);
-    if (start->store->dirty) {
-        start->store->dirty[number].context = r;
-        start->store->dirty[number].notify = wake_for_dirty;
+    if (plan->store->dirty) {
+        plan->store->dirty[number].context = r;
+        plan->store->dirty[number].notify = wake_for_dirty;
     }
-    bool can_ride = shard.technique != LOCUS_STATIC && shard.technique != LOCUS_FULL_REPLICATION &&
-                    !shard.acts_immediately;
+    bool can_ride = plan->technique->heeds_intents && !plan->acts_immediately;
     r->shard.pacer->rounds_are_sparse = sim.nature.rides && can_ride;
     return rc;
 }
@@ -739,16 +728,15 @@ unsigned cluster_shards(const struct cluster *c)
     return c->shards;
 }
 
-int cluster_start(struct cluster *c, const struct cluster_start *start)
+int cluster_start(struct cluster *c, const struct node_plan *plan)
 {
     int rc = 0;
-    c->workers = start->workers;
-    c->technique = start->technique;
-    if (start->staleness_s > 0) {
-        sim.beat_ns = (uint64_t)(start->staleness_s * 1e9 / 4);
+    c->workers = plan->workers;
+    if (plan->staleness_ns) {
+        sim.beat_ns = plan->staleness_ns / 4;
         if (sim.beat_ns < BEAT_NS_MIN) sim.beat_ns = BEAT_NS_MIN;
     }
-    for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = open_reactor(c, start, s);
+    for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = open_reactor(c, plan, s);
     return rc;
 }
 

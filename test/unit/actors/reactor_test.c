@@ -19,6 +19,7 @@ enum { KEYS = 1000, LENGTH = 7, WORKERS = 2 };
 
 struct node {
     struct store store;
+    struct node_plan plan;
     struct reactor *reactor;
     struct operations operations[WORKERS];
     int losses;
@@ -79,9 +80,9 @@ static void open_node(struct node *n, unsigned rank, int fd, bool yields)
     const struct locus_table table = {.rows = KEYS, .length = LENGTH};
     const int fds[2] = {fd, fd};
     CHECK_EQ(store_init(&n->store, &table, 1, 1, 2, rank), 0);
-    const struct reactor_config c = {.technique = LOCUS_STATIC,
-                                     .store = &n->store,
-                                     .workers = WORKERS,
+    n->plan = (struct node_plan){
+        .technique = technique_of(LOCUS_STATIC), .store = &n->store, .workers = WORKERS};
+    const struct reactor_config c = {.plan = &n->plan,
                                      .fd = fds,
                                      .peer_timeout_s = 30,
                                      .place = {PINNING_NONE, PINNING_NONE},
@@ -150,18 +151,19 @@ TEST(reactor, one_that_cannot_open_stays_until_all_have_ended)
     uint64_t node_keys = 0;
     struct store store;
     struct reactor *reactor[2];
+    const struct node_plan plan = {.store = &store,
+                                   .technique = technique_of(LOCUS_RELOCATE),
+                                   .workers = 1,
+                                   .clock = clocks,
+                                   .node_keys = &node_keys};
     CHECK_EQ(store_init(&store, &table, 1, 2, 2, 0), 0);
     for (unsigned s = 0; s < 2; s++) {
         int fd[2];
         connect_pair(fd);
         close(fd[1]);
         const int fds[2] = {-1, fd[0]};
-        const struct reactor_config c = {.technique = LOCUS_RELOCATE,
-                                         .store = &store,
+        const struct reactor_config c = {.plan = &plan,
                                          .shard = s,
-                                         .workers = 1,
-                                         .clock = clocks,
-                                         .node_keys = &node_keys,
                                          .fd = fds,
                                          .peer_timeout_s = 30,
                                          .place = {PINNING_NONE, PINNING_NONE},

@@ -588,7 +588,7 @@ TEST(rounds, are_not_judged_where_intents_are_acted_on_at_once)
 {
     struct piggyback r = open_piggyback();
     struct pacer *g = r.s->pacer;
-    r.s->acts_immediately = true;
+    r.w->node[0].plan.acts_immediately = true;
     g->rounds_are_sparse = false; /* nor can it have become so */
     uint64_t rounds = g->rounds;
     change_and_pause(&r);
@@ -607,7 +607,7 @@ TEST(rounds, that_act_at_once_have_nothing_to_piggyback)
     r.s->pacer->piggybacks = true;
     r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
     CHECK(round_ahead(r.s, 0) > 0);
-    r.s->acts_immediately = true;
+    r.w->node[0].plan.acts_immediately = true;
     CHECK_EQ(round_lookahead(r.s, 0), INT64_MAX);
     CHECK_EQ(round_ahead(r.s, 0), 0);
     close_piggyback(&r);

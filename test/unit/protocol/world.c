@@ -79,15 +79,14 @@ static struct world *new_world(enum locus_technique technique, unsigned nodes, u
         CHECK(workers <= WORLD_WORKERS_MAX);
         for (unsigned k = 0; k < workers; k++) n->clocks[k] = &n->clock[k];
         CHECK_EQ(store_open(&n->store, &store), 0);
-        CHECK_EQ(
-            shard_init(&n->shard, &(struct shard_config){.store = &n->store,
-                                                         .platform = &n->calls,
-                                                         .technique = technique,
-                                                         .workers = workers,
-                                                         .credit_bytes = credit,
-                                                         .clock = has_intents ? n->clocks : NULL,
-                                                         .node_keys = &n->waiting_keys}),
-            0);
+        n->plan = (struct node_plan){.store = &n->store,
+                                     .technique = technique_of(technique),
+                                     .workers = workers,
+                                     .clock = has_intents ? n->clocks : NULL,
+                                     .node_keys = &n->waiting_keys};
+        const struct shard_config shard = {
+            .plan = &n->plan, .platform = &n->calls, .credit_bytes = credit};
+        CHECK_EQ(shard_init(&n->shard, &shard), 0);
     }
     return w;
 }

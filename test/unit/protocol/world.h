@@ -29,6 +29,7 @@ struct world_node {
     struct world *world;
     unsigned rank;
     struct store store;
+    struct node_plan plan;
     struct platform calls;
     struct shard shard;
     unsigned completed;

@@ -1,0 +1,31 @@
+/*
+ * plan.h - what a node decided when it was opened, and each of its parts points to: the cluster, its
+ * reactors, their shards. A new setting is a field here, and is read where it acts.
+ *
+ * Memory    the node's. The arrays are its, too
+ * Waiting   never
+ * Life      filled before the cluster starts, not changed afterwards, valid until all parts have ended
+ */
+#ifndef LOCUS_PROTOCOL_PLAN_H
+#define LOCUS_PROTOCOL_PLAN_H
+
+#include "protocol/technique.h"
+#include "store/store.h"
+
+struct node_plan {
+    struct store *store;
+    const struct technique *technique;
+    unsigned workers;
+    bool acts_immediately;           /* on intents, whenever they start */
+    bool remembers;                  /* shards keep their decisions: decisions.h */
+    unsigned max_rounds_per_second;  /* 0: the pacer alone decides */
+    uint64_t staleness_ns;           /* sources.h; 0: no bound */
+    const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
+    uint64_t *node_keys;             /* keys of waiting intents on the whole node */
+    /* [workers] for bounds (clocks.h): the clock of each, and what it has posted to each shard; or
+     * NULL */
+    const locus_clock *const *progress;
+    const uint64_t *const *posted;
+};
+
+#endif
