@@ -136,6 +136,7 @@ $(B)-fibers/test/sim/checkpoint: $(call objects,$(B)-fibers,test/sim/protocol/pl
 $(call PROGRAMS,test/fuzz,$(B)/test/fuzz,$(B),,-fsanitize=fuzzer)
 $(B)/test/fuzz/tensors: $(call objects,$(B),test/common/memory_files.c)
 $(B)/test/fuzz/formats: $(call objects,$(B),$(addprefix apps/common/,fields.c fields_look.c libsvm.c lines.c matrix_market.c names.c regular.c))
+$(B)/test/fuzz/readers: $(B)/lib/libparts.a $(APPS_LIB)
 
 PROGRAMS_BUILT := $(foreach n,$(call names,apps),$(B)/bin/$(call program_name,$n))
 BENCHES        := $(call results,bench,$(B)/bench)

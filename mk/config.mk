@@ -86,6 +86,8 @@ LINK_bench/papers += -Wl,--wrap=mail_nap -Wl,--wrap=mail_now
 # Flags for linking one program: LINK_<folder>/<name>. That one keeps all memory in an arena of its own.
 LINK_apps/locus := -lncurses -ltinfo
 LINK_test/sim/exhaustive := $(foreach f,malloc calloc realloc aligned_alloc free,-Wl,--wrap=$f)
+# A reading that is refused lets go what it took.
+LINK_test/fuzz/readers := $(foreach f,malloc calloc realloc free mmap munmap,-Wl,--wrap=$f)
 # The calls that ask for memory are noted on their way.
 LINK_test/cluster/numa := -Wl,--wrap=hwloc_set_area_membind
 # vec.c asks the processor which of them it has.
