@@ -140,21 +140,6 @@ uint64_t lines_digest(const char *path, uint64_t digest)
     return digest;
 }
 
-size_t lines_split(const struct lines *l, char separator, const char **fields, size_t *lengths,
-                   size_t max)
-{
-    const char *at = l->text, *end = l->text + l->length;
-    size_t count = 0;
-    for (;;) {
-        const char *stop = memchr(at, separator, (size_t)(end - at));
-        if (count == max) return max + 1;
-        fields[count] = at;
-        lengths[count++] = (size_t)((stop ? stop : end) - at);
-        if (!stop) return count;
-        at = stop + 1;
-    }
-}
-
 /* Most numbers are like "-12.25": of digits so few that they and the power of ten behind the point
  * are floats without an error, so that their quotient is what strtod() makes of it, in a tenth of
  * the time. */

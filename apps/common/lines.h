@@ -46,11 +46,6 @@ bool lines_is_same(const struct stat *, const struct stat *);
 /* Continues an earlier digest with the contents of a file. */
 uint64_t lines_digest(const char *path, uint64_t digest);
 
-/* Splits the current line at each `separator` into at most `max` fields; returns how many there
- * are, max + 1 when more. */
-size_t lines_split(const struct lines *, char separator, const char **fields, size_t *lengths,
-                   size_t max);
-
 /* Is all of a field a finite number? Then sets it. */
 bool lines_number(const char *field, size_t length, double *number);
 

@@ -55,29 +55,6 @@ TEST(lines, an_empty_file_has_none)
     folder_remove(folder);
 }
 
-TEST(lines, split_at_a_separator)
-{
-    struct lines l;
-    const char *fields[3];
-    size_t lengths[3];
-    open_text(&l, "a\tbc\t\n\nx\n1\t2\t3\t4\n", 0);
-    CHECK(lines_next(&l));
-    CHECK_EQ(lines_split(&l, '\t', fields, lengths, 3), 3);
-    CHECK_EQ(lengths[0], 1);
-    CHECK_EQ(lengths[1], 2);
-    CHECK_EQ(lengths[2], 0);
-    CHECK(memcmp(fields[1], "bc", 2) == 0);
-    CHECK(lines_next(&l));
-    CHECK_EQ(lines_split(&l, '\t', fields, lengths, 3), 1);
-    CHECK_EQ(lengths[0], 0);
-    CHECK(lines_next(&l));
-    CHECK_EQ(lines_split(&l, '\t', fields, lengths, 3), 1);
-    CHECK(lines_next(&l));
-    CHECK_EQ(lines_split(&l, '\t', fields, lengths, 3), 4);
-    lines_close(&l);
-    folder_remove(folder);
-}
-
 TEST(lines, numbers_are_whole_fields)
 {
     double number = 0;
