@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of few examples more than these bins would be learned by heart, if each had fewer examples. */
+enum { BINS_LEAST = 16, EXAMPLES_OF_BIN = 32 };
 /* A column of numbers has so many to each word in it. */
 enum { NAME_BYTES = 256, NUMBERS_TO_A_WORD = 9, LABELS_MAX = 1000 };
 
@@ -106,6 +108,9 @@ static void cut(struct column *k, size_t bins)
 {
     k->has_numbers = k->count > 0 && k->words <= k->count / NUMBERS_TO_A_WORD;
     if (!k->has_numbers) return;
+    size_t most = k->count / EXAMPLES_OF_BIN;
+    if (most < BINS_LEAST) most = BINS_LEAST;
+    if (bins > most) bins = most;
     double *cuts = take_memory(bins, sizeof *cuts);
     k->cut_count = bins_cut(k->values, k->count, bins, cuts);
     k->cuts = k->cut_count > 0 ? cuts : NULL;

@@ -9,10 +9,11 @@
  * number becomes the category of its squared logarithm, as is usual with these data.
  *
  * Separated fields: a column is a field. A column of numbers (nine or more to each word in it), and
- * more than `bins` different ones, is cut into so many parts of about the same number of examples;
- * each part, and each value that is not cut, is a feature; so is what is missing. The label is in
- * the last column, or in the one named `label`. The columns of `test` are found by their names, and
- * where there is no heading by their place. A full stop behind a label is passed over.
+ * more than `bins` different ones, is cut into so many parts of about the same number of examples,
+ * or fewer, down to 16, where these would be less than 32. Each part, and each value that is not
+ * cut, is a feature; so is what is missing. The label is in the last column, or in the one named
+ * `label`. The columns of `test` are found by their names, and where there is no heading by their
+ * place. A full stop behind a label is passed over.
  *
  * Features of Criteo's format and of separated fields have numbers by a vocabulary of what is
  * trained with, what is only tested with is left out; or by a hash of so many bits.

@@ -230,6 +230,28 @@ TEST(ctr, what_is_missing_is_no_word_of_a_column_of_numbers)
     clicks_fini(&c);
 }
 
+/* Features of one column of so many different numbers, cut into 64 bins at most. */
+static uint32_t parts_of(unsigned examples)
+{
+    struct clicks c;
+    char *text = take_memory(examples, 24);
+    size_t at = 0;
+    for (unsigned i = 0; i < examples; i++) at += (size_t)sprintf(text + at, "%u.5,%u\n", i, i % 2);
+    read_texts(&c, (struct clicks_source){.bins = 64}, text, "1,0\n");
+    uint32_t parts = c.feature_count;
+    clicks_fini(&c);
+    free(text);
+    return parts;
+}
+
+TEST(ctr, few_examples_have_few_bins)
+{
+    CHECK_EQ(parts_of(16), 16);
+    CHECK_EQ(parts_of(100), 16);
+    CHECK_EQ(parts_of(32 * 20), 20);
+    CHECK_EQ(parts_of(32 * 100), 64);
+}
+
 TEST(ctr, numbers_that_are_equal_are_one_feature)
 {
     are_alike((struct clicks_source){.bins = 9}, "1,a,0\n2,b,1\n", "2,a,1\n",
