@@ -14,9 +14,9 @@
 static uint64_t digest(const struct lda *l)
 {
     const struct lda_options *o = &l->options;
-    double numbers[] = {
-        (double)o->topics, o->alpha,           o->beta,        o->held_back,
-        o->visit,          (double)o->sampler, (double)o->top, (double)o->staleness};
+    double numbers[] = {(double)o->topics,   o->alpha, o->beta,
+                        o->held_back,        o->visit, (double)o->sampler,
+                        (double)o->staleness};
     uint64_t sum = digest_add(corpus_digest(&l->corpus), numbers, sizeof numbers);
     uint64_t test = o->test ? corpus_digest(&l->test) : 0;
     return digest_add(sum, &test, sizeof test);

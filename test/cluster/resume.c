@@ -272,6 +272,19 @@ TEST(resume, any_number_of_nodes_takes_over_what_a_program_keeps_besides)
     program_folder_remove(folder);
 }
 
+/* What is printed of a model is no part of it. */
+TEST(resume, an_lda_goes_on_and_shows_its_topics)
+{
+    const char *options = "--generate 60x90x40x5 --topics 6 --epochs 3 --checkpoint model";
+    program_folder(folder);
+    must_run(command_run(&c, "cd %s && %s %s", folder, program_path("lda"), options));
+    must_run(
+        command_run(&c, "cd %s && %s %s --top 2 --resume", folder, program_path("lda"), options));
+    CHECK_STR(c.out.text, "goes on behind epoch 3 (");
+    CHECK_STR(c.out.text, "topic    0");
+    program_folder_remove(folder);
+}
+
 /* ---- what is refused ---- */
 
 /* Before the training, by all nodes that would write. */
