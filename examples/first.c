@@ -17,7 +17,7 @@ int main(void)
     float row[LENGTH], update[LENGTH] = {1};
     for (int step = 0; step < STEPS; step++) {
         locus_key now = step % 100, soon = (step + AHEAD) % 100; /* what we need now, and soon */
-        locus_intent(worker, &soon, 1, step + AHEAD, step + AHEAD + 1, LOCUS_READ_WRITE);
+        locus_intent(worker, &soon, 1, step + AHEAD, step + AHEAD + 1);
         locus_pull(worker, &now, 1, row);    /* wherever the row is: it should be here by now */
         locus_push(worker, &now, 1, update); /* adds */
         locus_advance_clock(worker);         /* this step is over: on to the intents of the next */

@@ -43,7 +43,7 @@ static void *load(void *argument)
         sem_wait(&empty);
         struct batch *b = &ring[step % AHEAD];
         prepare(b, &seed);
-        if (locus_loader_intent(loader, b->keys, KEYS, step, step + 1, LOCUS_READ_WRITE))
+        if (locus_loader_intent(loader, b->keys, KEYS, step, step + 1))
             puts(locus_error()); /* a hint that failed: training goes on, slower */
         sem_post(&filled);
     }

@@ -64,7 +64,7 @@ static void *work(void *unused)
         for (int i = 0; i < count; i++) {
             locus_clock soon = locus_current_clock(worker) + AHEAD; /* a cell takes a clock */
             const struct cell *later = &cells[(i + AHEAD) % count];
-            check(locus_intent(worker, later->keys, 2, soon, soon + 1, LOCUS_READ_WRITE));
+            check(locus_intent(worker, later->keys, 2, soon, soon + 1));
             sum += train(worker, &cells[i]);
             locus_advance_clock(worker);
         }

@@ -61,7 +61,7 @@ static double train_ported(locus_worker *worker, int first, int end, unsigned se
             locus_key *keys = ring[read % ahead];
             read_step(keys, read, &seed);
             locus_clock when = read - first;
-            check(locus_intent(worker, keys, KEYS, when, when + 1, LOCUS_READ_WRITE));
+            check(locus_intent(worker, keys, KEYS, when, when + 1));
         }
         loss += train(worker, ring[at % ahead]);
         locus_advance_clock(worker);

@@ -21,7 +21,8 @@
  *           for.
  * Threads   A locus_worker and a locus_loader are each used by one thread at a time.
  *           locus_loader_open() and locus_current_clock() may be called from any thread; everything
- *           else is thread-safe.
+ *           else is thread-safe. A call needs at most 64 KiB of stack; locus_open() of a cluster
+ *           also what the system needs to look up names.
  * Shapes    Rows are binary32. Keys are dense: the tables lie end to end, in their order, in one
  *           key space that begins at 0. Arrays of n rows hold them one after the other without
  *           gaps; rows of different lengths may be mixed in one call. A row that was never written
@@ -196,6 +197,9 @@ LOCUS_API int locus_worker_id(const locus_worker *); /* 0 ... workers-1 on this 
  * call; a call promises no order among its keys. Each key's read or write is atomic: no reader sees
  * half an update. Per key, synchronous operations on keys that are not replicated are sequentially
  * consistent (Lapse, Theorem 1); a worker sees its own completed updates in every later value.
+ * Others' updates may seem to go backwards: a value from the owner has more of them than one that
+ * is read later from a replica here, until the next refresh. locus_bound() and locus_quiesce() say
+ * what every later value has.
  *   -EINVAL      a key out of range or a NULL array: nothing was read or written
  *   -ECONNRESET  a node was lost: locus_error() names it; requests to it may or may not have been
  *                done
@@ -267,7 +271,8 @@ LOCUS_API void locus_prefetch(locus_worker *, const locus_key *keys, size_t n);
  * section that could see it is open. So keep sections short (a batch, not an epoch): if more rows
  * arrive during a section than a table has keys, and 65,536 more (of rows above 4 KiB as many as
  * 256 MiB hold, at least 64), the node accepts no further rows, and does not answer other nodes,
- * until the section ends.
+ * until the section ends: after 2 s it says so on stderr, after peer_timeout_s they take it for
+ * lost.
  */
 LOCUS_API void locus_read_begin(locus_worker *);
 /* NULL: not held here, no such key, no section, or an operation of this worker on the key may be
@@ -281,14 +286,13 @@ LOCUS_API void locus_read_end(locus_worker *);
  * its clock is in [start, end). The call never blocks and never touches the network. Intents may
  * overlap, repeat and be extended. A start in the past counts as now; an intent whose end is in the
  * past is ignored.
- *   -EINVAL   end <= start, a key out of range, an unknown access: nothing was recorded
+ *   -EINVAL   end <= start, a key out of range: nothing was recorded
  *   -ENOBUFS  more than LOCUS_WAITING_KEYS_MAX keys of this node wait for their start: nothing of
  *             the call is recorded; accesses still work
  *   -ENOMEM   no memory for them: some may be recorded
  *   -ECONNRESET  a node was lost: locus_error() names it */
-enum { LOCUS_READ = 1, LOCUS_WRITE = 2, LOCUS_READ_WRITE = 3 };
 LOCUS_API int locus_intent(locus_worker *, const locus_key *, size_t n, locus_clock start,
-                           locus_clock end, int access);
+                           locus_clock end);
 /* As the end of an intent: it never ends. Such an intent belongs to the node, not to the worker,
  * and remains when the worker closes (if it still waits for its start, it begins then). Signaling
  * it again changes nothing. The node gets a replica and keeps it, unless it has the row itself.
@@ -338,7 +342,7 @@ LOCUS_API int locus_localize_async(locus_worker *, const locus_key *, size_t n, 
  * any number of loaders; close them before the worker. */
 LOCUS_API int locus_loader_open(locus_worker *, locus_loader **out);
 LOCUS_API int locus_loader_intent(locus_loader *, const locus_key *, size_t n, locus_clock start,
-                                  locus_clock end, int access);
+                                  locus_clock end);
 LOCUS_API int locus_loader_close(locus_loader *); /* NULL is allowed: 0 */
 
 /*
@@ -411,9 +415,9 @@ LOCUS_API void locus_distribution_free(locus_distribution *);
 
 /*
  * Prepares a sample of n keys that the worker will pull, and may push, while its clock is in
- * [start, end). Signals intent for the rows that shall come here, as locus_intent() does with
- * LOCUS_READ_WRITE. Returns at once: never waits for the network or for rows to arrive. A start in
- * the past counts as now. n = 0 gives the sample 0, which has no keys.
+ * [start, end). Signals intent for the rows that shall come here, as locus_intent() does. Returns at
+ * once: never waits for the network or for rows to arrive. A start in the past counts as now. n = 0
+ * gives the sample 0, which has no keys.
  *   -EINVAL   end <= start; n above LOCUS_SAMPLE_KEYS_MAX; without replacement, n above the number
  *             of keys that have a weight above 0; a distribution of another node
  *   -ENOBUFS  LOCUS_SAMPLES_MAX samples of this worker are open: finish some

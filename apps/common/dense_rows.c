@@ -99,8 +99,7 @@ void dense_rows_keep(const struct dense_plan *p, const struct pool_member *m, si
 {
     if (!m->worker) return;
     locus_key *keys = keys_of(p, m, table);
-    must(locus_intent(m->worker, keys, p->rows, 0, LOCUS_FOREVER, LOCUS_READ_WRITE),
-         "keeping the dense layers");
+    must(locus_intent(m->worker, keys, p->rows, 0, LOCUS_FOREVER), "keeping the dense layers");
     free(keys);
 }
 

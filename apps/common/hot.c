@@ -67,7 +67,7 @@ size_t hot_keep(const struct hot_rule *r, const struct pool_member *m, const uin
     if (!m->worker) return 0;
     uint64_t *hot = take_memory(keys, sizeof *hot);
     size_t n = hot_choose(r, count, keys, hot);
-    must(locus_intent(m->worker, hot, n, 0, LOCUS_FOREVER, LOCUS_READ_WRITE), "keeping hot keys");
+    must(locus_intent(m->worker, hot, n, 0, LOCUS_FOREVER), "keeping hot keys");
     free(hot);
     return n;
 }

@@ -64,6 +64,6 @@ void pace_missed(const struct pool_member *m, const locus_key *keys, size_t n)
     for (size_t i = 0; i < n; i += MISSED_TOGETHER) {
         size_t some = n - i < MISSED_TOGETHER ? n - i : MISSED_TOGETHER;
         size_t count = take_missing(m, keys + i, some, missing);
-        must(locus_intent(m->worker, missing, count, now, end, LOCUS_READ_WRITE), "intent");
+        must(locus_intent(m->worker, missing, count, now, end), "intent");
     }
 }

@@ -52,9 +52,7 @@ static bool fill(void *feed, locus_loader *loader, void *batch)
     b->is_last = f->at == f->count;
     world_computed(WORLD_PREPARED, b->examples);
     locus_clock now = (locus_clock)f->batches++;
-    if (loader)
-        must_intend(
-            locus_loader_intent(loader, b->keys, b->key_count, now, now + 1, LOCUS_READ_WRITE));
+    if (loader) must_intend(locus_loader_intent(loader, b->keys, b->key_count, now, now + 1));
     return true;
 }
 

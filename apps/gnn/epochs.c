@@ -77,9 +77,7 @@ static bool fill(void *epochs, locus_loader *loader, void *to)
     neighbourhood_make(&e->maker, h, &e->rng);
     world_computed(WORLD_PREPARED, h->tops);
     locus_clock now = (locus_clock)e->batches++;
-    if (loader)
-        must_intend(
-            locus_loader_intent(loader, h->input, h->inputs, now, now + 1, LOCUS_READ_WRITE));
+    if (loader) must_intend(locus_loader_intent(loader, h->input, h->inputs, now, now + 1));
     return true;
 }
 

@@ -89,7 +89,7 @@ static void announce(struct feed *f, locus_loader *loader, const struct portion 
         memcpy(f->announced + count, b->keys, (b->entities + b->relations) * sizeof *b->keys);
         count += b->entities + b->relations;
     }
-    must_intend(locus_loader_intent(loader, f->announced, count, start, end, LOCUS_READ_WRITE));
+    must_intend(locus_loader_intent(loader, f->announced, count, start, end));
 }
 
 /* One sample for a portion, which its batches pull one after the other: cheaper for small batches

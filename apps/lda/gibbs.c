@@ -48,7 +48,7 @@ static void intend(const struct gibbs *g, uint32_t block, locus_clock start, loc
     uint32_t first = s->block_start[block], count = s->block_start[block + 1] - first;
     locus_key *keys = take_memory((size_t)count + 1, sizeof *keys);
     for (uint32_t i = 0; i < count; i++) keys[i] = s->words[first + i];
-    must_intend(locus_intent(g->member->worker, keys, count, start, end, LOCUS_READ_WRITE));
+    must_intend(locus_intent(g->member->worker, keys, count, start, end));
     free(keys);
 }
 
@@ -76,8 +76,7 @@ static void open_rotation(struct gibbs *g)
 static void intend_totals(const struct gibbs *g)
 {
     locus_key key = lda_total_key(g->lda, LDA_TOPICS);
-    must(locus_intent(g->member->worker, &key, 1, g->clock, LOCUS_FOREVER, LOCUS_READ_WRITE),
-         "intent");
+    must(locus_intent(g->member->worker, &key, 1, g->clock, LOCUS_FOREVER), "intent");
 }
 
 void gibbs_open(struct gibbs *g, const struct lda *l, struct pool_member *m, struct shelf *shelf,

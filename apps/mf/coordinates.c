@@ -148,10 +148,10 @@ static void change_factor(struct coordinates *c, const struct coordinates_phase 
 
 /* ---- a phase ---- */
 
-static void intend_range(const struct coordinates *c, const locus_key *keys, size_t n, int access)
+static void intend_range(const struct coordinates *c, const locus_key *keys, size_t n)
 {
     locus_clock next = locus_current_clock(c->member->worker) + 1;
-    must_intend(locus_intent(c->member->worker, keys, n, next, next + 1, access));
+    must_intend(locus_intent(c->member->worker, keys, n, next, next + 1));
 }
 
 /* What the next phase reads and writes here. The same keys may come again and again. */
@@ -162,13 +162,13 @@ static void intend(const struct coordinates *c, const struct coordinates_phase *
     for (size_t i = 0; i < cells; i++) {
         keys[n++] = p->others + p->other[i];
         if (n < INTENT_KEYS && i + 1 < cells) continue;
-        intend_range(c, keys, n, LOCUS_READ);
+        intend_range(c, keys, n);
         n = 0;
     }
     for (uint32_t i = p->first; i < p->end; i++) {
         keys[n++] = p->own + i;
         if (n < INTENT_KEYS && i + 1 < p->end) continue;
-        intend_range(c, keys, n, LOCUS_READ_WRITE);
+        intend_range(c, keys, n);
         n = 0;
     }
 }

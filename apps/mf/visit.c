@@ -175,7 +175,7 @@ static void announce_rows(const struct visit *v, const struct pool_member *m, co
     for (uint32_t row = s->first_row; row < s->end_row; row++) {
         if (is_used[row]) keys[count++] = mf_row_key(row);
         if (count == INTENT_KEYS || (count > 0 && row + 1 == s->end_row)) {
-            must(locus_intent(m->worker, keys, count, 0, TO_THE_END, LOCUS_READ_WRITE), "intent");
+            must(locus_intent(m->worker, keys, count, 0, TO_THE_END), "intent");
             count = 0;
         }
     }
@@ -288,7 +288,7 @@ static void announce(const struct visit *v, locus_loader *loader, const struct v
     /* Where localize moves the blocks, an intent would take columns from a worker that is not
      * through with them. */
     if (o->visit == MF_BLOCKS && settings_technique(&o->common) == LOCUS_RELOCATE) return;
-    must_intend(locus_loader_intent(loader, b->keys, b->columns, now, now + 1, LOCUS_READ_WRITE));
+    must_intend(locus_loader_intent(loader, b->keys, b->columns, now, now + 1));
 }
 
 static bool begin_batch(struct visit *v, struct visit_batch *b)

@@ -91,7 +91,7 @@ static void draw_negatives(struct windows *s, struct window_batch *b)
 static void announce(struct windows *s, locus_loader *loader, struct window_batch *b)
 {
     locus_clock now = (locus_clock)s->batches;
-    must_intend(locus_loader_intent(loader, b->keys, b->keys_used, now, now + 1, LOCUS_READ_WRITE));
+    must_intend(locus_loader_intent(loader, b->keys, b->keys_used, now, now + 1));
     must(locus_loader_prepare_sample(loader, s->wv->distribution, b->negatives, now, now + 1,
                                      &b->sample),
          "preparing a sample");

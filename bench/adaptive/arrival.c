@@ -21,7 +21,7 @@ static uint64_t bring(struct node *n, const locus_key *keys, size_t count, float
 {
     locus_clock now = locus_current_clock(n->worker);
     uint64_t began = clock_ns();
-    must(locus_intent(n->worker, keys, count, now, now + 1, LOCUS_READ_WRITE), "locus_intent");
+    must(locus_intent(n->worker, keys, count, now, now + 1), "locus_intent");
     for (size_t i = 0, looks = 0; i < count; i++)
         while (locus_pull_local(n->worker, keys[i], row))
             if (++looks > LOOKS) sched_yield();

@@ -21,8 +21,7 @@ static locus_key *draw(const struct node *n, size_t count)
 
 static void signal_batch(const struct node *n, const locus_key *keys, unsigned clock)
 {
-    must(locus_intent(n->worker, keys + (size_t)clock * BATCH_KEYS, BATCH_KEYS, clock, clock + 1,
-                      LOCUS_READ_WRITE),
+    must(locus_intent(n->worker, keys + (size_t)clock * BATCH_KEYS, BATCH_KEYS, clock, clock + 1),
          "locus_intent");
 }
 
@@ -70,8 +69,7 @@ void turns_run(struct node *n)
     for (unsigned turn = 0; turn < turns; turn++) {
         locus_clock now = locus_current_clock(n->worker);
         if (turn % n->cell->nodes == (unsigned)n->rank) {
-            must(locus_intent(n->worker, keys, BATCH_KEYS, now, now + 1, LOCUS_READ_WRITE),
-                 "locus_intent");
+            must(locus_intent(n->worker, keys, BATCH_KEYS, now, now + 1), "locus_intent");
             access_batch(n, keys, values);
         }
         locus_advance_clock(n->worker);

@@ -25,7 +25,7 @@ static void replicate_all(struct node *n)
     locus_key *keys = must_alloc(rows * sizeof *keys);
     for (uint64_t i = 0; i < rows; i++) keys[i] = i;
     locus_clock now = locus_current_clock(n->worker);
-    must(locus_intent(n->worker, keys, rows, now, INT64_MAX, LOCUS_READ_WRITE), "locus_intent");
+    must(locus_intent(n->worker, keys, rows, now, INT64_MAX), "locus_intent");
     struct locus_stats s;
     uint64_t deadline = clock_ns() + UINT64_C(30000000000);
     do {

@@ -120,8 +120,7 @@ static void intent(struct lane *l, const uint64_t *keys, size_t n)
     for (size_t i = 0; i < n; i += l->per_call) {
         if (i % BATCH == 0) locus_advance_clock(l->worker);
         locus_clock next = locus_current_clock(l->worker) + 1;
-        lane_note(l,
-                  locus_intent(l->worker, keys + i, l->per_call, next, next + 1, LOCUS_READ_WRITE));
+        lane_note(l, locus_intent(l->worker, keys + i, l->per_call, next, next + 1));
     }
 }
 

@@ -299,12 +299,10 @@ int __wrap_locus_quiesce(locus_worker *w)
 
 int __real_locus_open(const struct locus_config *, locus **);
 int __wrap_locus_open(const struct locus_config *, locus **);
-int __real_locus_intent(locus_worker *, const locus_key *, size_t, locus_clock, locus_clock, int);
-int __wrap_locus_intent(locus_worker *, const locus_key *, size_t, locus_clock, locus_clock, int);
-int __real_locus_loader_intent(locus_loader *, const locus_key *, size_t, locus_clock, locus_clock,
-                               int);
-int __wrap_locus_loader_intent(locus_loader *, const locus_key *, size_t, locus_clock, locus_clock,
-                               int);
+int __real_locus_intent(locus_worker *, const locus_key *, size_t, locus_clock, locus_clock);
+int __wrap_locus_intent(locus_worker *, const locus_key *, size_t, locus_clock, locus_clock);
+int __real_locus_loader_intent(locus_loader *, const locus_key *, size_t, locus_clock, locus_clock);
+int __wrap_locus_loader_intent(locus_loader *, const locus_key *, size_t, locus_clock, locus_clock);
 int __real_locus_loader_prepare_sample(locus_loader *, locus_distribution *, size_t, locus_clock,
                                        locus_clock, locus_sample *);
 int __wrap_locus_loader_prepare_sample(locus_loader *, locus_distribution *, size_t, locus_clock,
@@ -325,17 +323,17 @@ static uint64_t signaled(void)
 }
 
 int __wrap_locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock start,
-                        locus_clock end, int access)
+                        locus_clock end)
 {
     platform_signaled(virtual_node(), n);
-    return __real_locus_intent(w, keys, n, start, end, access);
+    return __real_locus_intent(w, keys, n, start, end);
 }
 
 int __wrap_locus_loader_intent(locus_loader *l, const locus_key *keys, size_t n, locus_clock start,
-                               locus_clock end, int access)
+                               locus_clock end)
 {
     platform_signaled(virtual_node(), n);
-    return __real_locus_loader_intent(l, keys, n, start, end, access);
+    return __real_locus_loader_intent(l, keys, n, start, end);
 }
 
 int __wrap_locus_loader_prepare_sample(locus_loader *l, locus_distribution *d, size_t n,

@@ -64,8 +64,7 @@ static void signal_batch(struct node *n, const locus_key *keys, unsigned clock)
 {
     size_t count = n->bench->load.keys;
     platform_signaled(n->rank, count);
-    must(locus_intent(n->worker, keys + clock * count, count, clock, clock + 1, LOCUS_READ_WRITE),
-         "locus_intent");
+    must(locus_intent(n->worker, keys + clock * count, count, clock, clock + 1), "locus_intent");
 }
 
 static void access_batch(struct node *n, const locus_key *keys, float *values, const float *updates)
@@ -123,8 +122,7 @@ static bool holds_all(struct node *n, const locus_key *keys, float *value)
 
 static void keep_all(struct node *n, const locus_key *keys, float *value)
 {
-    must(locus_intent(n->worker, keys, n->cell->keys, 0, LOCUS_FOREVER, LOCUS_READ_WRITE),
-         "locus_intent");
+    must(locus_intent(n->worker, keys, n->cell->keys, 0, LOCUS_FOREVER), "locus_intent");
     while (!holds_all(n, keys, value)) platform_sleep_until(platform_now_ns() + 100000);
     must(locus_barrier(n->worker), "locus_barrier");
 }

@@ -10,9 +10,9 @@ from .errors import (AbsentError, ArgumentError, BusyError, Error, FullError, Jo
                      UnsupportedError, UsageError)
 from .node import Histogram, Node, Table, open
 from .sampling import Distribution, Loader, Sample
-from .worker import FOREVER, READ, READ_WRITE, WRITE, Ticket, Worker
+from .worker import FOREVER, Ticket, Worker
 
 __version__ = "0.1.0"
 __all__ = ["AbsentError", "ArgumentError", "BusyError", "Distribution", "Error", "FullError", "Histogram", "JoinError",
-           "Loader", "FOREVER", "LostError", "Node", "READ", "READ_WRITE", "Sample", "SystemFailure", "Table", "Ticket",
-           "UnsupportedError", "UsageError", "WRITE", "Worker", "open"]
+           "Loader", "FOREVER", "LostError", "Node", "Sample", "SystemFailure", "Table", "Ticket",
+           "UnsupportedError", "UsageError", "Worker", "open"]

@@ -36,12 +36,12 @@ class Loader:
             self._guard.release()
             raise
 
-    def intent(self, keys: Any, start: int, end: int, access: int = 3) -> None:
+    def intent(self, keys: Any, start: int, end: int) -> None:
         """As Worker.intent()."""
         at, n = _arrays.keys(keys)
         self._enter()
         try:
-            _c.check(_lib.locus_loader_intent(self._handle, at, n, start, end, access))
+            _c.check(_lib.locus_loader_intent(self._handle, at, n, start, end))
         finally:
             self._guard.release()
 

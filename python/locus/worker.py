@@ -16,7 +16,6 @@ from .sampling import Distribution, Loader, Sample
 if TYPE_CHECKING:
     from .node import Node
 
-READ, WRITE, READ_WRITE = 1, 2, 3
 FOREVER = 2**63 - 1  # as the end of an intent: it never ends
 
 _lib, _quick = _c.lib, _c.quick
@@ -178,12 +177,12 @@ class Worker:
 
     # ---- management ---------------------------------------------------------------------------------------------
 
-    def intent(self, keys: Any, start: int, end: int, access: int = READ_WRITE) -> None:
+    def intent(self, keys: Any, start: int, end: int) -> None:
         """Says that this worker will access the keys while its clock is in [start, end); FOREVER as
         the end keeps a replica for good. Never waits."""
         at, n = _keys_of(keys)
         with _Use(self):
-            _c.check(_lib.locus_intent(self._handle, at, n, start, end, access))
+            _c.check(_lib.locus_intent(self._handle, at, n, start, end))
 
     def unintend(self, keys: Any) -> None:
         """Takes back what was intended to the clock FOREVER about these keys. Never waits."""

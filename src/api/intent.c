@@ -20,18 +20,13 @@ static int wait_for_start(locus_worker *w, size_t n, locus_clock start)
 
 /* `streams`: the worker's or the loader's. */
 static int signal_intent(const char *call, locus_worker *w, struct intent_stream **streams,
-                         const locus_key *keys, size_t n, locus_clock start, locus_clock end,
-                         int access)
+                         const locus_key *keys, size_t n, locus_clock start, locus_clock end)
 {
     if (!call_has_keys(n)) return call_no_count(call, n);
     if (!w) return call_no_worker(call);
     if (end <= start)
         return error_set(-EINVAL, "%s: the intent ends at clock %lld, not after its start at %lld",
                          call, (long long)end, (long long)start);
-    if (access < LOCUS_READ || access > LOCUS_READ_WRITE)
-        return error_set(-EINVAL,
-                         "%s: access is %d: must be LOCUS_READ, LOCUS_WRITE or LOCUS_READ_WRITE",
-                         call, access);
     if (!keys) return call_no_array(call, "keys", n);
     if (!call_in_range(w, keys, n)) return call_no_such_key(call, w, keys, n);
     if (streams) return signaling_intent(w, streams, keys, n, start, end);
@@ -39,9 +34,9 @@ static int signal_intent(const char *call, locus_worker *w, struct intent_stream
 }
 
 int locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock start,
-                 locus_clock end, int access)
+                 locus_clock end)
 {
-    return signal_intent("locus_intent", w, w ? w->stream : NULL, keys, n, start, end, access);
+    return signal_intent("locus_intent", w, w ? w->stream : NULL, keys, n, start, end);
 }
 
 int locus_unintend(locus_worker *w, const locus_key *keys, size_t n)
@@ -73,9 +68,9 @@ locus_clock locus_current_clock(const locus_worker *w)
 }
 
 int locus_loader_intent(locus_loader *l, const locus_key *keys, size_t n, locus_clock start,
-                        locus_clock end, int access)
+                        locus_clock end)
 {
     int rc = call_check_loader("locus_loader_intent", l);
     if (rc) return rc;
-    return signal_intent("locus_loader_intent", l->worker, l->stream, keys, n, start, end, access);
+    return signal_intent("locus_loader_intent", l->worker, l->stream, keys, n, start, end);
 }

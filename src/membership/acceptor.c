@@ -17,6 +17,8 @@ static const uint64_t PORT_RETRY_NS = 10000000;
 static const uint64_t ACCEPT_PAUSE_NS = 50000000;
 /* while descriptors wait to be closed, in all ... */
 static const uint64_t BEHIND_PAUSE_NS = 2000000;
+/* while the job runs: a flood of connections takes little of rank 0's time */
+static const uint64_t CALM_PAUSE_NS = 10000000;
 static const uint64_t BEHIND_MAX_NS = SECOND_NS; /* ... at most so long */
 enum { BEHIND_DESCRIPTORS = 32 };
 
@@ -101,12 +103,17 @@ static void on_accepted(void *context)
     int result = nng_aio_result(d->accepting);
     if (result == 0) take_unauthenticated(d, nng_aio_get_output(d->accepting, 0));
     if (result == NNG_ENOFILES) d->lacks_descriptors = true;
-    if (result == 0)
+    if (result == 0 && d->pause_ns == 0)
         accept_next(d);
     else
-        d->accept_ns = clock_now_ns() + ACCEPT_PAUSE_NS;
+        d->accept_ns = clock_now_ns() + (result ? ACCEPT_PAUSE_NS : d->pause_ns);
     if (d->accept_ns) rendezvous_hub_note(d->hub);
     rendezvous_hub_unlock(d->hub);
+}
+
+void rendezvous_acceptor_calm(struct rendezvous_acceptor *d)
+{
+    d->pause_ns = CALM_PAUSE_NS;
 }
 
 uint64_t rendezvous_acceptor_tick(struct rendezvous_acceptor *d, uint64_t now_ns)

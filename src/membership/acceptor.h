@@ -31,6 +31,7 @@ struct rendezvous_acceptor {
     nng_aio *accepting;
     bool is_accepting;
     uint64_t accept_ns; /* when to accept again, if not now */
+    uint64_t pause_ns;  /* after each one; 0: none is needed */
     bool lacks_descriptors;
     int usual_descriptor;     /* the lowest free one before any peer came */
     uint64_t behind_since_ns; /* 0: nng closes as fast as we accept */
@@ -45,6 +46,8 @@ int rendezvous_acceptor_open(struct rendezvous_acceptor *, const struct rendezvo
                              bool loopback_only, uint64_t deadline_ns);
 /* Accepts the next peer if it is time. Returns when to call again; RENDEZVOUS_NEVER: no need to. */
 uint64_t rendezvous_acceptor_tick(struct rendezvous_acceptor *, uint64_t now_ns);
+/* All members are there: who comes now is sent away, so it may wait. */
+void rendezvous_acceptor_calm(struct rendezvous_acceptor *);
 /* Releases the port; accepted peers stay. May be called twice. */
 void rendezvous_acceptor_close(struct rendezvous_acceptor *);
 /* Call it without the lock. No callback comes after it has returned. */

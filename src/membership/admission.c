@@ -116,6 +116,7 @@ static void start_cluster(struct rendezvous_admission *a)
     }
     a->state = RENDEZVOUS_COMPLETE;
     secret_forget(&a->secret); /* whoever comes now is sent away */
+    rendezvous_acceptor_calm(a->acceptor);
     a->waiting.since_ns = 0;
     say_who_was_turned_away(a);
     rendezvous_hub_agree(a->hub, peer_timeout_ms);

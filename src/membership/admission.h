@@ -30,7 +30,7 @@ enum rendezvous_admission_state { RENDEZVOUS_GATHERING, RENDEZVOUS_REFUSING, REN
 struct rendezvous_admission {
     struct rendezvous_hub *hub;
     struct rendezvous_members *members;
-    const struct rendezvous_acceptor *acceptor;
+    struct rendezvous_acceptor *acceptor;
 
     enum rendezvous_admission_state state;
     unsigned joined, shards, peer_timeout_ms;

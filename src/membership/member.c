@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "membership/server.h"
+#include "membership/verdict.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +12,14 @@ void member_hang_up(struct rendezvous *r)
 {
     if (r->channel) rendezvous_channel_close(r->channel);
     r->channel = NULL;
+}
+
+void member_send(struct rendezvous *r, struct rendezvous_message *m)
+{
+    if (r->channel)
+        rendezvous_channel_send(r->channel, m);
+    else
+        rendezvous_message_let_go(m);
 }
 
 static void enter(struct rendezvous *r, enum member_phase phase)
@@ -40,10 +49,27 @@ static void lose_rank_0(struct rendezvous *r, const char *reason)
     char absence[RENDEZVOUS_TEXT_MAX];
     uint64_t absence_ns = rendezvous_hub_absence(&r->hub);
     snprintf(absence, sizeof absence, "did not run for %.1f s", (double)absence_ns / 1e9);
-    if (absence_ns)
+    if (absence_ns) {
         lose(r, r->rank, absence); /* we were given up, not they */
-    else
+    } else if (r->phase == RUNNING && r->size > 2 && silence_is_reason(reason)) {
+        /* The links to the others are silent, too, within a heartbeat, or they are not. */
+        r->clear_ns = clock_now_ns() + silence_beat_ns(r->hub.timeout_ns) * 6 / 5;
+        snprintf(r->lost_reason, sizeof r->lost_reason, "%s", reason);
+        rendezvous_hub_note(&r->hub);
+    } else {
         lose(r, 0, reason);
+    }
+}
+
+/* Who finds all others silent was cut off itself. */
+static void clear_up(struct rendezvous *r)
+{
+    unsigned others = 0, most = r->size - 2; /* beside us and rank 0 */
+    char reason[RENDEZVOUS_TEXT_MAX];
+    for (unsigned i = 0; i < r->silent_count; i++) others += r->silent[i] != 0;
+    if (most >= MEMBER_SILENT_MAX) most = MEMBER_SILENT_MAX - 1;
+    snprintf(reason, sizeof reason, "%s", others >= most ? VERDICT_CUT_OFF : r->lost_reason);
+    lose(r, others >= most ? r->rank : 0, reason);
 }
 
 static void on_ended(void *context, struct rendezvous_channel *c, int rc, const char *reason)
@@ -133,7 +159,7 @@ static void respond(struct rendezvous *r)
     rendezvous_put_bytes(m, proof, sizeof proof);
     rendezvous_put_bytes(m, claim.body, claim.body_bytes);
     r->has_responded = true;
-    rendezvous_channel_send(r->channel, rendezvous_message_done(m));
+    member_send(r, rendezvous_message_done(m));
 }
 
 static bool on_challenge(struct rendezvous *r, struct rendezvous_reader *reader)
@@ -288,7 +314,9 @@ static void on_message(void *context, struct rendezvous_channel *c,
 static uint64_t on_tick(void *context, uint64_t now_ns)
 {
     struct rendezvous *r = context;
-    (void)now_ns;
+    if (r->clear_ns && r->phase != RUNNING) r->clear_ns = 0;
+    if (r->clear_ns && now_ns < r->clear_ns) return r->clear_ns;
+    if (r->clear_ns) clear_up(r);
     if (r->phase == LOST && r->may_tell && !r->has_told) {
         r->has_told = true;
         rendezvous_hub_unlock(&r->hub);

@@ -61,6 +61,8 @@ struct rendezvous {
 
     bool has_reported, has_reported_failure;          /* any loss; one that is none of silence */
     unsigned silent[MEMBER_SILENT_MAX], silent_count; /* whose silence was reported */
+    /* when it is clear whether rank 0 is silent or we were cut off; 0: nothing is to be cleared up */
+    uint64_t clear_ns;
     unsigned lost_rank;
     char lost_reason[RENDEZVOUS_TEXT_MAX];
     bool may_tell, has_told; /* the callback */
@@ -72,6 +74,8 @@ struct rendezvous {
 extern const struct rendezvous_events member_events;
 
 void member_hang_up(struct rendezvous *);
+/* To rank 0; nowhere once its connection has ended. Takes over the message. */
+void member_send(struct rendezvous *, struct rendezvous_message *);
 /* Releases the lock for a moment if there is something to print. */
 void member_print_notice(struct rendezvous *);
 /* Waits until something has changed. It will, because rank 0 must send heartbeats, and watches all

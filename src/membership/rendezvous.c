@@ -90,7 +90,7 @@ static struct rendezvous_message *barrier_message(const struct meeting *meeting,
 static int meet(struct rendezvous *r, const struct meeting *meeting, struct word *w)
 {
     r->barrier = ARRIVED;
-    rendezvous_channel_send(r->channel, barrier_message(meeting, w));
+    member_send(r, barrier_message(meeting, w));
     while (r->phase == RUNNING && r->barrier == ARRIVED) member_wait(r);
     bool was_released = r->barrier == RELEASED;
     *w = r->answer;
@@ -104,7 +104,7 @@ static void say_absent(struct rendezvous *r, bool absent)
 {
     struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_ABSENT);
     rendezvous_put_u32(m, absent);
-    rendezvous_channel_send(r->channel, rendezvous_message_done(m));
+    member_send(r, rendezvous_message_done(m));
 }
 
 void rendezvous_absent(struct rendezvous *r)
@@ -169,7 +169,7 @@ bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
         struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_REPORT);
         rendezvous_put_u32(m, (uint32_t)rank);
         rendezvous_put_text(m, reason);
-        rendezvous_channel_send(r->channel, rendezvous_message_done(m));
+        member_send(r, rendezvous_message_done(m));
         r->has_reported = true;
     }
     bool is_known = !r->is_stopped && r->phase == LOST; /* `lost` was called, or is about to be */
@@ -210,8 +210,7 @@ static void stop(struct rendezvous *r)
 static void await_others(struct rendezvous *r)
 {
     r->phase = LEAVING;
-    rendezvous_channel_send(r->channel,
-                            rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_LEAVE)));
+    member_send(r, rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_LEAVE)));
     while (r->phase == LEAVING) member_wait(r);
 }
 

@@ -61,6 +61,14 @@ static void lose(struct rendezvous_server *s, unsigned rank, const char *reason)
     rendezvous_members_dismiss(&s->members, LAST_WORD_TIMEOUT_NS);
 }
 
+/* If others find it silent, too, they say so within little more than a heartbeat. */
+static void accuse(struct rendezvous_server *s, unsigned accuser, unsigned rank, const char *reason)
+{
+    uint64_t wait_ns = silence_beat_ns(s->hub.timeout_ns) * 6 / 5;
+    verdict_accuse(&s->verdict, accuser, rank, reason, clock_now_ns() + wait_ns);
+    rendezvous_hub_note(&s->hub);
+}
+
 static void on_ended(void *context, struct rendezvous_channel *c, int rc, const char *reason)
 {
     struct rendezvous_server *s = context;
@@ -73,6 +81,8 @@ static void on_ended(void *context, struct rendezvous_channel *c, int rc, const 
     snprintf(absence, sizeof absence, "did not run for %.1f s", (double)absence_ns / 1e9);
     if (absence_ns)
         lose(s, 0, absence);
+    else if (is_running(s) && silence_is_reason(reason))
+        accuse(s, 0, (unsigned)c->rank, reason); /* or was it rank 0 that was cut off? */
     else
         lose(s, (unsigned)c->rank, reason);
 }
@@ -230,14 +240,6 @@ static bool is_credible(struct rendezvous_server *s, unsigned accuser)
     return false;
 }
 
-/* If others find it silent, too, they say so within little more than a heartbeat. */
-static void accuse(struct rendezvous_server *s, unsigned accuser, unsigned rank, const char *reason)
-{
-    uint64_t wait_ns = silence_beat_ns(s->hub.timeout_ns) * 6 / 5;
-    verdict_accuse(&s->verdict, accuser, rank, reason, clock_now_ns() + wait_ns);
-    rendezvous_hub_note(&s->hub);
-}
-
 static void judge(struct rendezvous_server *s, uint64_t now_ns, uint64_t *due_ns)
 {
     char reason[VERDICT_REASON_BYTES];
@@ -246,7 +248,7 @@ static void judge(struct rendezvous_server *s, uint64_t now_ns, uint64_t *due_ns
         if (at_ns < *due_ns) *due_ns = at_ns;
         return;
     }
-    unsigned rank = verdict_pick(&s->verdict, reason);
+    unsigned rank = verdict_pick(&s->verdict, s->members.size, reason);
     lose(s, rank, reason);
 }
 

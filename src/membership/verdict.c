@@ -29,7 +29,14 @@ static unsigned accusers_of(const struct verdict *v, unsigned rank)
     return n;
 }
 
-unsigned verdict_pick(struct verdict *v, char reason[VERDICT_REASON_BYTES])
+static unsigned accused_by(const struct verdict *v, unsigned rank)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < v->count; i++) n += v->said[i].accuser == rank;
+    return n;
+}
+
+unsigned verdict_pick(struct verdict *v, unsigned nodes, char reason[VERDICT_REASON_BYTES])
 {
     struct accusation most = v->said[0];
     unsigned accusers = accusers_of(v, most.accused);
@@ -39,7 +46,12 @@ unsigned verdict_pick(struct verdict *v, char reason[VERDICT_REASON_BYTES])
         most = v->said[i];
         accusers = n;
     }
-    if (accusers > 1)
+    /* Rank 0, which judges; it hears the accusations of all others. */
+    bool is_cut_off = accusers == 1 && nodes > 2 && accused_by(v, 0) == nodes - 1;
+    if (is_cut_off) {
+        most.accused = 0;
+        snprintf(reason, VERDICT_REASON_BYTES, VERDICT_CUT_OFF);
+    } else if (accusers > 1)
         snprintf(reason, VERDICT_REASON_BYTES, "%.150s, as %u nodes say", v->reason, accusers);
     else if (has_said(v, most.accused, most.accuser))
         snprintf(reason, VERDICT_REASON_BYTES, "%.150s to node %u, and that one to it", v->reason,

@@ -37,7 +37,9 @@ static inline uint64_t verdict_due_ns(const struct verdict *v)
     return v->count > 0 ? v->due_ns : UINT64_MAX;
 }
 
-/* The node that is lost, and why: "was silent for 10 s, as 2 nodes say". */
-unsigned verdict_pick(struct verdict *, char reason[VERDICT_REASON_BYTES]);
+#define VERDICT_CUT_OFF "was cut off: it found all other nodes silent"
+
+/* The node that is lost, of so many, and why: "was silent for 10 s, as 2 nodes say". */
+unsigned verdict_pick(struct verdict *, unsigned nodes, char reason[VERDICT_REASON_BYTES]);
 
 #endif

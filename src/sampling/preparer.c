@@ -7,7 +7,7 @@ int preparer_intend(const struct preparer *p, const locus_key *keys, size_t n, l
 {
     if (end == LOCUS_FOREVER) end--; /* no node keeps what was drawn once */
     if (end <= start) return 0;
-    int rc = p->loader ? locus_loader_intent(p->loader, keys, n, start, end, LOCUS_READ_WRITE)
-                       : locus_intent(p->worker, keys, n, start, end, LOCUS_READ_WRITE);
+    int rc = p->loader ? locus_loader_intent(p->loader, keys, n, start, end)
+                       : locus_intent(p->worker, keys, n, start, end);
     return rc == -ENOBUFS || rc == -ENOMEM ? 0 : rc;
 }

@@ -165,8 +165,7 @@ static int intend(struct locus_port *p, uint64_t round)
     for (size_t i = 0; i < count_of(p, round); i++)
         if (parts[i].worker == p->number) p->keys[own++] = p->variable_key + parts[i].variable;
     locus_clock clock = p->clock + (locus_clock)round;
-    int rc = locus_intent(p->worker, p->keys, own, clock, clock + (locus_clock)p->mail.window,
-                          LOCUS_READ_WRITE);
+    int rc = locus_intent(p->worker, p->keys, own, clock, clock + (locus_clock)p->mail.window);
     return rc == -ENOBUFS ? 0 : rc; /* accesses work all the same */
 }
 

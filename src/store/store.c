@@ -2,9 +2,12 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/yield.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 static size_t partition_count(const struct store *s)
 {
@@ -278,10 +281,32 @@ void mover_reclaim(struct mover *m)
     if (m->is_waiting) ck_epoch_poll(&m->record);
 }
 
+/* Whoever waits here answers nobody: the worker must hear why others will take the node for
+ * lost. */
+static void say_section_is_long(void)
+{
+    fprintf(stderr,
+            "locus: a read section has been open for %d s while more rows came than there is room "
+            "for: until it ends, this node answers no other, and after peer_timeout_s they take it "
+            "for lost; call locus_read_end() sooner\n",
+            STORE_LONG_SECTION_S);
+}
+
 void mover_wait(struct mover *m)
 {
-    ck_epoch_barrier(&m->record);
-    give_back(&m->open);
+    const struct timespec pause = {.tv_nsec = 50000};
+    uint64_t began_ns = LOCUS_NOW_NS();
+    bool is_said = false;
+    for (unsigned spins = 0; m->open.count > 0 || m->is_waiting;) {
+        mover_reclaim(m);
+        spin_wait(&spins);
+        if (spins < 1024) continue;
+        nanosleep(&pause, NULL);
+        if (is_said || LOCUS_NOW_NS() - began_ns < STORE_LONG_SECTION_S * UINT64_C(1000000000))
+            continue;
+        say_section_is_long();
+        is_said = true;
+    }
 }
 
 static bool make_room(struct freed_list *list)

@@ -276,7 +276,8 @@ void mover_free(struct mover *, struct partition *, uint64_t slot);
  * thread. */
 void mover_reclaim(struct mover *);
 /* Waits until every section that is open now has ended, and returns the slots of rows that left
- * before. */
+ * before. After a while it says on stderr that it waits. */
+enum { STORE_LONG_SECTION_S = 2 };
 void mover_wait(struct mover *);
 
 static inline void reader_begin(struct reader *r)

@@ -37,9 +37,8 @@ static void learn(struct seat *s)
         locus_clock now = locus_current_clock(s->worker);
         draw(s, keys);
         if (way == CLOCK)
-            CHECK_EQ(locus_intent(s->worker, keys, STEP, now + 1000000, now + 1000001, LOCUS_READ),
-                     0);
-        if (way == LATE) CHECK_EQ(locus_intent(s->worker, keys, STEP, now, now + 1, LOCUS_READ), 0);
+            CHECK_EQ(locus_intent(s->worker, keys, STEP, now + 1000000, now + 1000001), 0);
+        if (way == LATE) CHECK_EQ(locus_intent(s->worker, keys, STEP, now, now + 1), 0);
         CHECK_EQ(locus_pull(s->worker, keys, STEP, rows[s->rank]), 0);
         if (way != CLOCK) locus_advance_clock(s->worker);
     }
@@ -51,7 +50,7 @@ static void train(struct seat *s)
     locus_key keys[STEP];
     float row[LENGTH];
     draw(s, keys);
-    CHECK_EQ(locus_intent(s->worker, keys, STEP, 0, INT64_MAX, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_intent(s->worker, keys, STEP, 0, INT64_MAX), 0);
     for (int i = 0; i < STEP; i++)
         while (locus_pull_local(s->worker, keys[i], row)) sleep_s(0.001);
     for (double end = now_s() + 2; now_s() < end; locus_advance_clock(s->worker))

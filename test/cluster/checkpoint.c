@@ -93,7 +93,7 @@ static void scatter(struct seat *s)
     locus_clock now = locus_current_clock(s->worker);
     for (locus_key key = 0; key < WRITTEN; key++)
         if ((int)(key / 2 % (unsigned)s->seats) == s->number || key % 7 == 0) keys[n++] = key;
-    CHECK_EQ(locus_intent(s->worker, keys, n, now, now + 1, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_intent(s->worker, keys, n, now, now + 1), 0);
     CHECK_EQ(locus_localize(s->worker, keys, n), 0);
     CHECK_EQ(locus_quiesce(s->worker), 0);
 }
@@ -197,7 +197,7 @@ static void look_and_save(struct seat *s)
     struct plan *p = s->team->shared;
     locus_key keys[100];
     for (int i = 0; i < 100; i++) keys[i] = (locus_key)(733 + 40000 * i + s->number);
-    CHECK_EQ(locus_intent(s->worker, keys, 100, 0, 10, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_intent(s->worker, keys, 100, 0, 10), 0);
     CHECK_EQ(locus_quiesce(s->worker), 0);
     CHECK_EQ(locus_checkpoint(s->worker, p->folder), 0);
 }
@@ -254,8 +254,7 @@ static void *signal_on(void *argument)
         if (calls > (IS_SANITIZED ? 8 : 40) * (now + 1)) continue;
         calls++;
         for (int i = 0; i < 20; i++) keys[i] = (locus_key)rand_r(&l->seed) % WRITTEN;
-        CHECK_EQ(locus_loader_intent(loader, keys, 20, now, now + 1 + (locus_clock)(keys[0] % 3),
-                                     LOCUS_READ_WRITE),
+        CHECK_EQ(locus_loader_intent(loader, keys, 20, now, now + 1 + (locus_clock)(keys[0] % 3)),
                  0);
     }
     CHECK_EQ(locus_loader_close(loader), 0);

@@ -239,7 +239,7 @@ static void *come_and_go(void *argument)
     float row[3];
     for (int i = 0; i < c->visits; i++) {
         locus_worker *w = worker_of(c->node);
-        CHECK_EQ(locus_intent(w, &visited, 1, 0, 1, LOCUS_READ_WRITE), 0);
+        CHECK_EQ(locus_intent(w, &visited, 1, 0, 1), 0);
         CHECK_EQ(locus_push(w, &visited, 1, one), 0);
         count(c->pushes);
         CHECK_EQ(locus_quiesce(w), 0);

@@ -40,7 +40,7 @@ static locus_key own_key(locus *node)
 
 static void intend(struct seat *s, locus_clock start, locus_clock end)
 {
-    CHECK_EQ(locus_intent(s->worker, &key, 1, start, end, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_intent(s->worker, &key, 1, start, end), 0);
 }
 
 /* What a node does in the step of that name. */

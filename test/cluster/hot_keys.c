@@ -39,7 +39,7 @@ static void keep_hot(struct seat *s, const struct shares *h)
     locus_key key[ROWS];
     float row[LENGTH];
     for (unsigned k = 0; k < h->hot; k++) key[k] = k;
-    CHECK_EQ(locus_intent(s->worker, key, h->hot, 0, LOCUS_FOREVER, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_intent(s->worker, key, h->hot, 0, LOCUS_FOREVER), 0);
     double end = now_s() + HANG_S;
     for (unsigned k = 0; k < h->hot; k++)
         while (locus_pull_local(s->worker, k, row)) {

@@ -35,7 +35,7 @@ static void train(struct seat *s)
         locus_key keys[2] = {steps % 10, 10 + seat_random(s, KEYS - 10)};
         float rows[2 * LENGTH];
         locus_clock next = locus_advance_clock(s->worker) + 1;
-        CHECK_EQ(locus_intent(s->worker, keys, 2, next, next + 2, LOCUS_READ_WRITE), 0);
+        CHECK_EQ(locus_intent(s->worker, keys, 2, next, next + 2), 0);
         CHECK_EQ(locus_pull(s->worker, keys, 2, rows), 0);
         for (int i = 0; i < 2; i++) CHECK_EQ(locus_push(s->worker, &keys[i], 1, one), 0);
         __atomic_store_n(&training.steps[s->rank], ++steps, __ATOMIC_RELEASE);

@@ -25,7 +25,7 @@ static void work(struct seat *s)
     for (int i = 0; i < 50; i++) {
         locus_key key = seat_random(s, KEYS);
         locus_clock now = locus_current_clock(s->worker);
-        CHECK_EQ(locus_intent(s->worker, &key, 1, now, now + 2, LOCUS_READ_WRITE), 0);
+        CHECK_EQ(locus_intent(s->worker, &key, 1, now, now + 2), 0);
         CHECK_EQ(locus_push(s->worker, &key, 1, row), 0);
         locus_advance_clock(s->worker);
         sleep_s(0.001);

@@ -29,7 +29,7 @@ static void do_call(struct seat *s, enum deed deed, float *rows)
         key[i] = ((uint64_t)seat_random(s, 1u << 31) << 20 ^ seat_random(s, 1u << 31)) % keys;
     if (deed == INTEND) {
         locus_clock next = locus_current_clock(s->worker) + 1;
-        CHECK_EQ(locus_intent(s->worker, key, CALL, next, next + 1, LOCUS_READ), 0);
+        CHECK_EQ(locus_intent(s->worker, key, CALL, next, next + 1), 0);
         locus_advance_clock(s->worker);
     }
     if (deed == WRITE)

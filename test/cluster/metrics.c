@@ -47,8 +47,8 @@ static void work(struct seat *s)
         locus_key shared = (locus_key)(i % 10),
                   own = 10 + (locus_key)(i + s->rank * 90) % (KEYS - 10),
                   any = seat_random(s, KEYS);
-        locus_intent(s->worker, &shared, 1, now, now + 3, LOCUS_READ_WRITE);
-        locus_intent(s->worker, &own, 1, now + 2, now + 4, LOCUS_READ_WRITE);
+        locus_intent(s->worker, &shared, 1, now, now + 3);
+        locus_intent(s->worker, &own, 1, now + 2, now + 4);
         CHECK_EQ(locus_push(s->worker, &shared, 1, row), 0);
         CHECK_EQ(locus_pull(s->worker, &own, 1, row), 0);
         CHECK_EQ(locus_pull(s->worker, &any, 1, row), 0);
@@ -59,8 +59,7 @@ static void work(struct seat *s)
         sleep_s(0.001);
     }
     locus_clock now = locus_current_clock(s->worker);
-    for (locus_key k = 0; k < 10; k++)
-        locus_intent(s->worker, &k, 1, now, INT64_MAX, LOCUS_READ_WRITE);
+    for (locus_key k = 0; k < 10; k++) locus_intent(s->worker, &k, 1, now, INT64_MAX);
     CHECK_EQ(locus_quiesce(s->worker), 0);
     sleep_s(0.3);
     CHECK_EQ(locus_quiesce(s->worker), 0);
@@ -221,7 +220,7 @@ static void need_advice(struct seat *s)
     while (stats_of(s->node).advice_intend == 0 && now_s() < end) {
         for (int i = 0; i < 64; i++) keys[i] = seat_random(s, KEYS);
         locus_clock next = locus_advance_clock(s->worker) + 1;
-        CHECK_EQ(locus_intent(s->worker, &own, 1, next, next + 1, LOCUS_READ), 0);
+        CHECK_EQ(locus_intent(s->worker, &own, 1, next, next + 1), 0);
         CHECK_EQ(locus_pull(s->worker, keys, 64, rows[s->rank]), 0);
     }
 }
@@ -254,7 +253,7 @@ static void collect_too_old(struct seat *s)
     float row[LENGTH];
     locus_key key = 0;
     const double end = now_s() + HANG_S;
-    CHECK_EQ(locus_intent(s->worker, &key, 1, 0, LOCUS_FOREVER, LOCUS_READ), 0);
+    CHECK_EQ(locus_intent(s->worker, &key, 1, 0, LOCUS_FOREVER), 0);
     CHECK_EQ(locus_quiesce(s->worker), 0);
     while (!is_home(s, key) && stats_of(s->node).pulled_too_old == 0) {
         CHECK(now_s() < end);

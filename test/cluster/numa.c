@@ -80,7 +80,7 @@ static void bring_rows(struct seat *s)
     size_t n = 0;
     for (locus_key k = 0; k < ROWS; k++)
         if (wants(s, k)) keys[n++] = k;
-    CHECK_EQ(locus_intent(s->worker, keys, n, 0, TO_THE_END, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_intent(s->worker, keys, n, 0, TO_THE_END), 0);
     double end = now_s() + HANG_S;
     for (size_t i = 0; i < n; i++)
         while (locus_pull_local(s->worker, keys[i], row) != 0) {

@@ -94,7 +94,7 @@ static void rest_after_quiesce(struct seat *s)
     struct batch all = batch_of_all(s->node);
     for (int round = 0; round < 20; round++) {
         locus_clock now = locus_current_clock(s->worker);
-        CHECK_EQ(locus_intent(s->worker, all.keys, all.n, now, now + 1, LOCUS_READ_WRITE), 0);
+        CHECK_EQ(locus_intent(s->worker, all.keys, all.n, now, now + 1), 0);
         locus_advance_clock(s->worker);
         CHECK_EQ(locus_quiesce(s->worker), 0);
         uint64_t moved = stats_of(s->node).relocated_in;

@@ -167,7 +167,7 @@ static void body(struct seat *s)
     for (int i = 0; i < 100; i++) {
         locus_key key = (locus_key)(i % 10);
         locus_clock now = locus_current_clock(s->worker);
-        locus_intent(s->worker, &key, 1, now, now + 20, LOCUS_READ_WRITE);
+        locus_intent(s->worker, &key, 1, now, now + 20);
         CHECK_EQ(locus_push(s->worker, &key, 1, row), 0);
         locus_advance_clock(s->worker);
         sleep_s(0.003);

@@ -316,7 +316,7 @@ static void rotate(struct seat *s)
         CHECK_EQ(locus_schedule_next(rotation, parts), ALL);
         locus_key block = parts[number_of(s)].variable;
         locus_clock now = locus_current_clock(s->worker);
-        CHECK_EQ(locus_intent(s->worker, &block, 1, now, now + 1, LOCUS_READ_WRITE), 0);
+        CHECK_EQ(locus_intent(s->worker, &block, 1, now, now + 1), 0);
         visit_block(s, block, round);
         locus_advance_clock(s->worker);
         CHECK_EQ(locus_bound(s->worker, STALENESS), 0);

@@ -85,7 +85,7 @@ static void open_reader(struct reader *r, const struct team *t, int rank)
     CHECK(owned > 0 && owned < ROWS);
     r->own = mine[0];
     for (size_t i = 0; i < owned && mine[i] == r->key; i++) r->key++;
-    CHECK_EQ(locus_intent(r->worker, &r->key, 1, 0, LOCUS_FOREVER, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_intent(r->worker, &r->key, 1, 0, LOCUS_FOREVER), 0);
     CHECK_EQ(locus_quiesce(r->worker), 0);
 }
 

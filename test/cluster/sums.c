@@ -116,7 +116,7 @@ static void intend_missed(struct sums *s, struct batch *b)
     {
         if (locus_pull_local(s->seat->worker, c.key, c.row) == 0) continue;
         CHECK_EQ(locus_intent(s->seat->worker, &c.key, 1, now,
-                              stays ? LOCUS_FOREVER : now + staleness + 1, LOCUS_READ_WRITE),
+                              stays ? LOCUS_FOREVER : now + staleness + 1),
                  0);
     }
 }
@@ -160,7 +160,7 @@ static void intend_something(struct sums *s)
     locus_clock start = now + (locus_clock)seat_random(s->seat, 30);
     draw_call(s, b);
     CHECK_EQ(locus_intent(s->seat->worker, b->keys, b->n, start,
-                          start + 1 + (locus_clock)seat_random(s->seat, 30), LOCUS_READ_WRITE),
+                          start + 1 + (locus_clock)seat_random(s->seat, 30)),
              0);
 }
 
@@ -198,9 +198,7 @@ static void keep_or_not(struct sums *s, bool keeps)
     locus_worker *w = s->seat->worker;
     locus_key key[FEW];
     for (unsigned i = 0; i < FEW; i++) key[i] = FIRST_OF_FEW + i;
-    CHECK_EQ(keeps ? locus_intent(w, key, FEW, 0, LOCUS_FOREVER, LOCUS_READ_WRITE)
-                   : locus_unintend(w, key, FEW),
-             0);
+    CHECK_EQ(keeps ? locus_intent(w, key, FEW, 0, LOCUS_FOREVER) : locus_unintend(w, key, FEW), 0);
 }
 
 static void step_of_a_clock(struct sums *s, int flight)

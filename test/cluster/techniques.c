@@ -72,7 +72,7 @@ static void wait_until_local(struct seat *s, const locus_key *keys, size_t n)
 static void intend_now(struct seat *s, const struct batch *b)
 {
     locus_clock now = locus_current_clock(s->worker);
-    CHECK_EQ(locus_intent(s->worker, b->keys, b->n, now, now + 1, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_intent(s->worker, b->keys, b->n, now, now + 1), 0);
 }
 
 static void end_intents(struct seat *s)
@@ -298,8 +298,8 @@ static void look_ahead(struct seat *s)
     struct batch all = batch_of_all(s->node);
     locus_key last = ROWS - 1;
     if (s->number == 0) {
-        CHECK_EQ(locus_intent(s->worker, all.keys, ROWS - 1, 1000000, 1000001, LOCUS_READ), 0);
-        CHECK_EQ(locus_intent(s->worker, &last, 1, 0, 1000001, LOCUS_READ), 0);
+        CHECK_EQ(locus_intent(s->worker, all.keys, ROWS - 1, 1000000, 1000001), 0);
+        CHECK_EQ(locus_intent(s->worker, &last, 1, 0, 1000001), 0);
         wait_until_local(s, &last, 1);
         if (s->team->act_immediately) wait_until_local(s, all.keys, ROWS);
     }
@@ -359,7 +359,7 @@ static void come_and_go(struct seat *s)
     do {
         locus_key key = seat_random(s, ROWS);
         locus_clock now = locus_advance_clock(s->worker);
-        CHECK_EQ(locus_intent(s->worker, &key, 1, now, now + 2, LOCUS_READ), 0);
+        CHECK_EQ(locus_intent(s->worker, &key, 1, now, now + 2), 0);
         CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
     } while (now_s() < began + 0.4);
     rounds = stats_of(s->node).rounds - rounds;
@@ -388,17 +388,17 @@ static void signal_too_much(struct seat *s)
     CHECK(keys != NULL);
     for (size_t i = 0; i < CALL; i++) keys[i] = i % ROWS;
     for (int i = 0; i < LOCUS_WAITING_KEYS_MAX / CALL; i++)
-        CHECK_EQ(locus_intent(s->worker, keys, CALL, 100000, 100001, LOCUS_READ), 0);
-    CHECK_EQ(locus_intent(s->worker, keys, 1, 100000, 100001, LOCUS_READ), -ENOBUFS);
+        CHECK_EQ(locus_intent(s->worker, keys, CALL, 100000, 100001), 0);
+    CHECK_EQ(locus_intent(s->worker, keys, 1, 100000, 100001), -ENOBUFS);
     CHECK_STR(locus_error(), "16000000");
     /* What is for now does not wait; and accesses work. */
-    CHECK_EQ(locus_intent(s->worker, keys, ROWS, 0, 1, LOCUS_READ), 0);
+    CHECK_EQ(locus_intent(s->worker, keys, ROWS, 0, 1), 0);
     wait_until_local(s, keys, ROWS);
     /* The worker's end makes room again, as soon as the shards have seen it. */
     CHECK_EQ(locus_worker_close(s->worker), 0);
     s->worker = worker_of(s->node);
     double end = now_s() + HANG_S;
-    while (locus_intent(s->worker, keys, CALL, 100000, 100001, LOCUS_READ) == -ENOBUFS) {
+    while (locus_intent(s->worker, keys, CALL, 100000, 100001) == -ENOBUFS) {
         CHECK(now_s() < end);
         sleep_s(0.001);
     }
@@ -420,7 +420,7 @@ enum { KEPT_STEPS = 10 };
 static void keep_all(struct seat *s)
 {
     struct batch all = batch_of_all(s->node);
-    CHECK_EQ(locus_intent(s->worker, all.keys, all.n, 0, LOCUS_FOREVER, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_intent(s->worker, all.keys, all.n, 0, LOCUS_FOREVER), 0);
     wait_until_local(s, all.keys, all.n);
     CHECK_EQ(locus_quiesce(s->worker), 0);
     struct locus_stats before = stats_of(s->node);
@@ -470,7 +470,7 @@ static void step_within(struct seat *s, locus_clock staleness)
 {
     struct batch all = batch_of_all(s->node);
     locus_ticket ticket;
-    CHECK_EQ(locus_intent(s->worker, all.keys, all.n / 2, 0, LOCUS_FOREVER, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_intent(s->worker, all.keys, all.n / 2, 0, LOCUS_FOREVER), 0);
     CHECK_EQ(locus_bound(s->worker, -1), -EINVAL);
     locus_read_begin(s->worker);
     CHECK_EQ(locus_bound(s->worker, 0), -EDEADLK);

@@ -348,9 +348,7 @@ static void intend_something(struct sailor *s)
     locus_clock now = locus_current_clock(s->w), start = now + seat_random(s->seat, 8);
     locus_clock end = seat_random(s->seat, 50) ? start + 1 + seat_random(s->seat, 6) : INT64_MAX;
     draw_call(s, &s->calm, false);
-    CHECK_EQ(
-        locus_intent(s->w, s->calm.keys, s->calm.n, start, end, 1 + (int)seat_random(s->seat, 3)),
-        0);
+    CHECK_EQ(locus_intent(s->w, s->calm.keys, s->calm.n, start, end), 0);
 }
 
 /* ---- samples ---- */
@@ -436,9 +434,7 @@ static void *load_ahead(void *sailor)
         size_t n = (size_t)rand_r(&seed) % CALL_KEYS;
         for (size_t i = 0; i < n; i++) keys[i] = draw_key(s, &seed);
         locus_clock start = locus_current_clock(s->w) + rand_r(&seed) % 10;
-        CHECK_EQ(
-            locus_loader_intent(l, keys, n, start, start + 1 + rand_r(&seed) % 5, LOCUS_READ_WRITE),
-            0);
+        CHECK_EQ(locus_loader_intent(l, keys, n, start, start + 1 + rand_r(&seed) % 5), 0);
         if (rand_r(&seed) % 8 == 0) prepare_ahead(s, l, start);
     }
     CHECK_EQ(locus_loader_close(l), 0);

@@ -18,7 +18,7 @@ static void work(struct seat *s)
     struct batch all = batch_of_all(s->node);
     char word[LINE_BYTES];
     for (locus_key k = 0; k < KEYS / 4; k++)
-        CHECK_EQ(locus_intent(s->worker, &k, 1, 0, LOCUS_FOREVER, LOCUS_READ), 0);
+        CHECK_EQ(locus_intent(s->worker, &k, 1, 0, LOCUS_FOREVER), 0);
     seat_barrier(s);
     if (s->rank) {
         parent_tell("works");

@@ -21,7 +21,7 @@ static void body(struct seat *s)
     float rows[2 * LENGTH] = {1};
     for (int turn = 0; turn < s->seats; turn++) {
         if (turn == s->number) {
-            CHECK_EQ(locus_intent(s->worker, keys, 2, turn, turn + 1, LOCUS_READ_WRITE), 0);
+            CHECK_EQ(locus_intent(s->worker, keys, 2, turn, turn + 1), 0);
             while (locus_pull_local(s->worker, 7, rows)) sleep_s(0.0005);
             CHECK_EQ(locus_push(s->worker, keys, 2, rows), 0);
         }
@@ -30,7 +30,7 @@ static void body(struct seat *s)
     }
     for (int i = 0; s->number == 0 && i < 3; i++) CHECK_EQ(locus_pull(s->worker, keys, 2, rows), 0);
     if (s->number == 1) {
-        CHECK_EQ(locus_intent(s->worker, keys, 1, 0, LOCUS_FOREVER, LOCUS_READ_WRITE), 0);
+        CHECK_EQ(locus_intent(s->worker, keys, 1, 0, LOCUS_FOREVER), 0);
         while (locus_pull_local(s->worker, 7, rows)) sleep_s(0.0005);
     }
     CHECK_EQ(locus_quiesce(s->worker), 0);

@@ -36,7 +36,7 @@ int main()
     if (locus_open(&config, &node) || locus_worker_open(node, &worker)) return fail("open");
     std::vector<locus_key> keys{7, 42};
     std::vector<float> rows(keys.size() * table.length, 1.0F);
-    if (locus_intent(worker, keys.data(), keys.size(), 1, 2, LOCUS_READ_WRITE)) return fail("intent");
+    if (locus_intent(worker, keys.data(), keys.size(), 1, 2)) return fail("intent");
     locus_advance_clock(worker);
     if (locus_push(worker, keys.data(), keys.size(), rows.data())) return fail("push");
     if (locus_change_local(worker, 42, add_one, nullptr)) return fail("change");

@@ -61,7 +61,7 @@ class Node(unittest.TestCase):
     def test_clocks_intents_and_what_is_counted(self):
         self.worker.intent(np.array([1, 2, 3]), 1, 2)
         with self.worker.loader() as loader:
-            loader.intent(np.array([4]), 1, 2, locus.READ)
+            loader.intent(np.array([4]), 1, 2)
             with self.assertRaisesRegex(locus.ArgumentError, "end"):
                 loader.intent(np.array([4]), 2, 2)
         self.assertEqual(self.worker.advance_clock(), 1)

@@ -42,7 +42,7 @@ static void signal_intents(void *guide)
         locus_key key = dice_below(&g->dice, cluster.tables->keys);
         locus_clock start = locus_current_clock(m->worker) + dice_below(&g->dice, 2);
         locus_clock end = start + 1 + dice_below(&g->dice, 2);
-        int rc = locus_loader_intent(m->loader, &key, 1, start, end, LOCUS_READ_WRITE);
+        int rc = locus_loader_intent(m->loader, &key, 1, start, end);
         MUST(rc == 0, "worker %u: a loader's intent: %d, %s", m->number, rc, locus_error());
         for (unsigned n = dice_below(&g->dice, NAPS); n > 0 && !g->ends; n--) locus_fiber_yield();
         if (dice_below(&g->dice, 8)) locus_fiber_wait(is_wanted, g);

@@ -123,8 +123,7 @@ static void want(struct member *m)
 {
     locus_key key = dice_below(&m->dice, story.tables.keys);
     locus_clock start = locus_current_clock(m->worker) + dice_below(&m->dice, 2);
-    int rc = locus_intent(m->worker, &key, 1, start, start + 1 + dice_below(&m->dice, 3),
-                          LOCUS_READ_WRITE);
+    int rc = locus_intent(m->worker, &key, 1, start, start + 1 + dice_below(&m->dice, 3));
     MUST(rc == 0, "worker %u: an intent: %d, %s", m->number, rc, locus_error());
 }
 

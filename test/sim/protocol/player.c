@@ -325,12 +325,9 @@ static void signal_intent(struct worker *w, const struct script_step *s)
     for (unsigned i = 0; i < s->n; i++) key[i] = s->key[i];
     report_called(w->number, s);
     if (s->async)
-        check_result(
-            w, s,
-            locus_loader_intent(w->loader, key, s->n, start, start + s->clocks, LOCUS_READ_WRITE));
+        check_result(w, s, locus_loader_intent(w->loader, key, s->n, start, start + s->clocks));
     else
-        check_result(
-            w, s, locus_intent(w->handle, key, s->n, start, start + s->clocks, LOCUS_READ_WRITE));
+        check_result(w, s, locus_intent(w->handle, key, s->n, start, start + s->clocks));
 }
 
 /* Whether a key is kept in the end, the shard tells. */
@@ -344,9 +341,9 @@ static void signal_keep(struct worker *w, const struct script_step *s)
     if (s->kind == STEP_UNKEEP)
         rc = locus_unintend(w->handle, key, s->n);
     else if (s->async)
-        rc = locus_loader_intent(w->loader, key, s->n, start, LOCUS_FOREVER, LOCUS_READ_WRITE);
+        rc = locus_loader_intent(w->loader, key, s->n, start, LOCUS_FOREVER);
     else
-        rc = locus_intent(w->handle, key, s->n, start, LOCUS_FOREVER, LOCUS_READ_WRITE);
+        rc = locus_intent(w->handle, key, s->n, start, LOCUS_FOREVER);
     check_result(w, s, rc);
     for (unsigned i = 0; i < s->n && rc == 0; i++)
         invariants_kept(node_of(w), key[i], s->kind == STEP_KEEP);

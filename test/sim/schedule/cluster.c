@@ -146,7 +146,7 @@ int locus_localize(locus_worker *w, const locus_key *keys, size_t n)
 }
 
 int locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock start,
-                 locus_clock end, int access)
+                 locus_clock end)
 {
     (void)access;
     MUST(start > w->clock && end == start + (int)world.config.schedule.window,

@@ -180,7 +180,7 @@ TEST(access, a_key_out_of_range_is_named_and_nothing_is_done)
     check_same(rows, before, 8);
     CHECK_EQ(locus_localize(w, bad, 4), -EINVAL);
     CHECK_STR(locus_error(), "locus_localize: key 10");
-    CHECK_EQ(locus_intent(w, bad, 4, 0, 1, LOCUS_READ), -EINVAL);
+    CHECK_EQ(locus_intent(w, bad, 4, 0, 1), -EINVAL);
     CHECK_STR(locus_error(), "locus_intent: key 10");
     CHECK_EQ(locus_pull(w, good, 2, rows), 0);
     check_same(rows, before, 4);

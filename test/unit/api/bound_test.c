@@ -79,7 +79,7 @@ static void push_and_look(struct pair *p, int rank)
         keys[key] = key;
         ones[key] = 1;
     }
-    CHECK_EQ(locus_intent(w, keys, ROWS / 2, 0, LOCUS_FOREVER, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_intent(w, keys, ROWS / 2, 0, LOCUS_FOREVER), 0);
     for (locus_clock clock = 0; clock < BOUND_ROUNDS; clock++) {
         CHECK_EQ(locus_push(w, keys, ROWS, ones), 0);
         locus_advance_clock(w);

@@ -68,7 +68,7 @@ static void refuses_the_rest(locus_worker *w, locus_distribution *d, int rc, con
     locus_key drawn[2];
     locus_loader *l = (void *)&l;
     locus_sample sample;
-    REFUSED(locus_intent(w, keys, 2, 1, 2, LOCUS_READ), rc, why);
+    REFUSED(locus_intent(w, keys, 2, 1, 2), rc, why);
     REFUSED(locus_unintend(w, keys, 2), rc, why);
     REFUSED(locus_bound(w, 0), rc, why);
     REFUSED(locus_advance_clock(w), locus_current_clock(w), why);
@@ -151,7 +151,7 @@ TEST(closed, loaders_and_distributions_that_have_ended_are_refused)
     begin(&s);
     CHECK_EQ(locus_loader_close(s.loader), 0);
     locus_distribution_free(s.distribution);
-    REFUSED(locus_loader_intent(s.loader, &key, 1, 1, 2, LOCUS_READ), -EINVAL,
+    REFUSED(locus_loader_intent(s.loader, &key, 1, 1, 2), -EINVAL,
             "locus_loader_intent: the loader is closed");
     REFUSED(locus_loader_prepare_sample(s.loader, s.distribution, 1, 1, 2, &sample), -EINVAL,
             "locus_loader_prepare_sample: the loader is closed");
@@ -185,7 +185,7 @@ TEST(closed, null_is_refused_by_every_call)
     refuses_the_rest(NULL, s.distribution, -EINVAL, "the worker is NULL");
     refuses_node(NULL, -EINVAL, "the node is NULL");
     has_no_shape(NULL, "the node is NULL");
-    REFUSED(locus_loader_intent(NULL, NULL, 1, 1, 2, LOCUS_READ), -EINVAL, "the loader is NULL");
+    REFUSED(locus_loader_intent(NULL, NULL, 1, 1, 2), -EINVAL, "the loader is NULL");
     REFUSED(locus_loader_prepare_sample(NULL, s.distribution, 1, 1, 2, NULL), -EINVAL,
             "the loader is NULL");
     REFUSED(locus_distribution_seed(NULL, 1), -EINVAL, "the distribution is NULL");
@@ -212,9 +212,9 @@ TEST(closed, more_keys_than_memory_has_are_refused)
         REFUSED(locus_pull_async(s.worker, &key, n, value, &ticket), -EINVAL, "so many keys");
         REFUSED(locus_localize(s.worker, &key, n), -EINVAL, "no array has so many keys");
         REFUSED(locus_localize_async(s.worker, &key, n, &ticket), -EINVAL, "so many keys");
-        REFUSED(locus_intent(s.worker, &key, n, 1, 2, LOCUS_READ), -EINVAL, "so many keys");
+        REFUSED(locus_intent(s.worker, &key, n, 1, 2), -EINVAL, "so many keys");
         REFUSED(locus_unintend(s.worker, &key, n), -EINVAL, "no array has so many keys");
-        REFUSED(locus_loader_intent(s.loader, &key, n, 1, 2, LOCUS_READ), -EINVAL, "so many keys");
+        REFUSED(locus_loader_intent(s.loader, &key, n, 1, 2), -EINVAL, "so many keys");
     }
     end(&s);
 }
@@ -317,7 +317,7 @@ TEST(closed, a_forked_child_is_refused_at_once)
         refuses_accesses(s.worker, -EPERM, why);
         refuses_the_rest(s.worker, s.distribution, -EPERM, why);
         refuses_node(s.node, -EPERM, why);
-        REFUSED(locus_loader_intent(s.loader, &key, 1, 1, 2, LOCUS_READ), -EPERM, why);
+        REFUSED(locus_loader_intent(s.loader, &key, 1, 1, 2), -EPERM, why);
         REFUSED(locus_loader_close(s.loader), -EPERM, why);
         REFUSED(locus_worker_close(s.worker), -EPERM, why);
         REFUSED(locus_close(s.node), -EPERM, why);

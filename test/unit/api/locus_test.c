@@ -488,10 +488,10 @@ TEST(locus, statistics_count_keys_of_all_workers)
     CHECK_EQ(locus_push(a, keys, 2, rows), 0);
     CHECK_EQ(locus_set(b, keys, 3, rows), 0);
     CHECK_EQ(locus_pull_local(b, 2, rows), 0);
-    CHECK_EQ(locus_intent(b, keys, 3, 5, 6, LOCUS_READ), 0);
+    CHECK_EQ(locus_intent(b, keys, 3, 5, 6), 0);
     /* refused calls do not count */
     CHECK_EQ(locus_pull(a, (const locus_key[]){16}, 1, rows), -EINVAL);
-    CHECK_EQ(locus_intent(a, (const locus_key[]){16}, 1, 5, 6, LOCUS_READ), -EINVAL);
+    CHECK_EQ(locus_intent(a, (const locus_key[]){16}, 1, 5, 6), -EINVAL);
     struct locus_stats s = stats_of(n);
     CHECK_EQ(s.pulled_local, 5);
     CHECK_EQ(s.pushed_local, 5);

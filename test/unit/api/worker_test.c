@@ -35,7 +35,7 @@ TEST(worker, a_worker_that_opens_again_starts_at_clock_zero)
     locus_worker *w = worker_of(n);
     CHECK_EQ(locus_set(w, &key, 1, &row), 0);
     for (int i = 1; i <= 10; i++) CHECK_EQ(locus_advance_clock(w), i);
-    CHECK_EQ(locus_intent(w, &key, 1, 1000, 1001, LOCUS_READ), 0);
+    CHECK_EQ(locus_intent(w, &key, 1, 1000, 1001), 0);
     for (int round = 0; round < 100; round++) {
         CHECK_EQ(locus_worker_close(w), 0);
         w = worker_of(n);
@@ -90,14 +90,14 @@ TEST(worker, nulls_are_refused_with_the_name_of_the_call)
     CHECK_EQ(locus_change_local(NULL, 1, halve, NULL), -EINVAL);
     CHECK_EQ(locus_change_local(w, 1, NULL, NULL), -EINVAL);
     CHECK_STR(locus_error(), "`change` is NULL");
-    CHECK_EQ(locus_intent(NULL, &key, 1, 0, 1, LOCUS_READ), -EINVAL);
-    CHECK_EQ(locus_intent(w, NULL, 1, 0, 1, LOCUS_READ), -EINVAL);
+    CHECK_EQ(locus_intent(NULL, &key, 1, 0, 1), -EINVAL);
+    CHECK_EQ(locus_intent(w, NULL, 1, 0, 1), -EINVAL);
     CHECK_EQ(locus_localize(NULL, &key, 1), -EINVAL);
     CHECK_EQ(locus_localize(w, NULL, 1), -EINVAL);
     CHECK_EQ(locus_loader_open(NULL, &l), -EINVAL);
     CHECK(l == NULL);
     CHECK_EQ(locus_loader_open(w, NULL), -EINVAL);
-    CHECK_EQ(locus_loader_intent(NULL, &key, 1, 0, 1, LOCUS_READ), -EINVAL);
+    CHECK_EQ(locus_loader_intent(NULL, &key, 1, 0, 1), -EINVAL);
     CHECK_EQ(locus_loader_close(NULL), 0);
     CHECK_EQ(locus_barrier(NULL), -EINVAL);
     CHECK_STR(locus_error(), "locus_barrier");
@@ -132,8 +132,8 @@ TEST(worker, no_keys_are_no_work)
     t = 99;
     CHECK_EQ(locus_set_async(w, NULL, 0, NULL, &t), 0);
     CHECK_EQ(t, 0);
-    CHECK_EQ(locus_intent(w, NULL, 0, 0, 1, LOCUS_READ), 0);
-    CHECK_EQ(locus_loader_intent(l, NULL, 0, 0, 1, LOCUS_READ), 0);
+    CHECK_EQ(locus_intent(w, NULL, 0, 0, 1), 0);
+    CHECK_EQ(locus_loader_intent(l, NULL, 0, 0, 1), 0);
     CHECK_EQ(locus_localize(w, NULL, 0), 0);
     CHECK_EQ(locus_localize_async(w, NULL, 0, &t), 0);
     locus_prefetch(w, NULL, 0);
@@ -182,9 +182,7 @@ static void *load(void *argument)
         locus_clock now = locus_current_clock(l->worker);
         CHECK(now >= last); /* a clock does not go back */
         last = now;
-        CHECK_EQ(
-            locus_loader_intent(loader, keys, 2, now + 1 + batch % 5, now + 10, LOCUS_READ_WRITE),
-            0);
+        CHECK_EQ(locus_loader_intent(loader, keys, 2, now + 1 + batch % 5, now + 10), 0);
     }
     CHECK_EQ(locus_loader_close(loader), 0);
     return NULL;
@@ -245,7 +243,7 @@ TEST(worker, one_that_closes_brings_its_updates_home_and_leaves_others_at_work)
     p.config.workers = 2;
     pair_open(&p);
     struct pushing other = {.worker = worker_of(p.node[0]), .key = pair_key_of(&p, 1, 0)};
-    CHECK_EQ(locus_intent(other.worker, &other.key, 1, 0, 1000, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_intent(other.worker, &other.key, 1, 0, 1000), 0);
     while (stats_of(p.node[0]).replicas_now == 0) sleep_s(0.001);
     CHECK_EQ(pthread_create(&thread, NULL, push_on, &other), 0);
     CHECK_EQ(locus_push(p.worker[0], &other.key, 1, &one), 0);

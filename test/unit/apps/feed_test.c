@@ -155,7 +155,7 @@ TEST(feed, goes_on_where_there_is_no_room_for_intents)
     CHECK_EQ(locus_distribution_uniform(pool.node, 0, TINY_ENTITIES, LOCUS_CONFORM, 0,
                                         &p.task.distribution),
              0);
-    while (locus_intent(m.worker, keys, TOGETHER, 1000000, 1000001, LOCUS_READ) == 0) continue;
+    while (locus_intent(m.worker, keys, TOGETHER, 1000000, 1000001) == 0) continue;
     feed_open(&feed, &p.task, &m, &(struct progress){.part = 0}, 1);
     while (feed_next(&feed) != NULL) p.batches++;
     CHECK_EQ(p.batches, TINY_TRAIN);

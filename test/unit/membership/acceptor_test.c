@@ -134,6 +134,23 @@ TEST(rendezvous, silent_and_slow_connections_keep_nobody_out)
     for (int i = 1; i < SILENT - 1; i++) close(silent[i]);
 }
 
+/* The first loses its place when so many have been accepted, each a hundredth of a second after
+ * the one before. */
+TEST(rendezvous, a_flood_of_connections_to_a_running_job_is_taken_slowly)
+{
+    enum { PLACES = RENDEZVOUS_UNAUTHENTICATED_MAX + 2, FLOOD = PLACES + 20 };
+    struct node n[2];
+    int fd[FLOOD];
+    nodes_form(n, 2);
+    double began_s = now_s();
+    for (int i = 0; i < FLOOD; i++) fd[i] = peer_connect(n[0].config.address);
+    CHECK(peer_is_cut_off(fd[0], 60000));
+    CHECK(now_s() - began_s > (PLACES - 1) * 0.01);
+    nodes_meet(n, 2);
+    for (int i = 1; i < FLOOD; i++) close(fd[i]);
+    nodes_leave(n, 2);
+}
+
 /* A member's messages are checked like an unauthenticated peer's; what it breaks is its own
  * place. */
 TEST(rendezvous, a_member_that_sends_nonsense_is_lost)

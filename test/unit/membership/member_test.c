@@ -172,6 +172,23 @@ TEST(rendezvous, all_notice_a_stopped_rank_0_which_blames_itself)
     stop_one(0);
 }
 
+/* Rank 0 is silent; whose links to the others are silent, too, was cut off itself. */
+TEST(rendezvous, who_finds_all_others_silent_names_itself)
+{
+    struct node n[3];
+    nodes_init(n, 3, nodes_address());
+    for (int i = 0; i < 3; i++) n[i].config.peer_timeout_s = 1.5;
+    pid_t child = join_with_child(n, 3, 0, "be_stopped");
+    kill(child, SIGSTOP);
+    sleep_s(0.5); /* what it reads now it reads never */
+    rendezvous_report_lost(n[1].rendezvous, 2, "was silent for 1.5 s");
+    node_expect_loss(&n[1], 1, "was cut off: it found all other nodes silent");
+    node_expect_loss(&n[2], 0, "was silent for 1.5 s");
+    for (int rank = 1; rank < 3; rank++) node_leave(&n[rank]);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
 /* All its stops together are shorter than the time-out: it may be that it does not get to run
  * between them. */
 static void stop_shortly(int rank)

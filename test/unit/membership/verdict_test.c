@@ -5,7 +5,7 @@
 static unsigned pick(struct verdict *v, char reason[VERDICT_REASON_BYTES])
 {
     CHECK_EQ(verdict_due_ns(v), 100);
-    unsigned rank = verdict_pick(v, reason);
+    unsigned rank = verdict_pick(v, 5000, reason);
     CHECK_EQ(verdict_due_ns(v), UINT64_MAX);
     return rank;
 }
@@ -46,6 +46,22 @@ TEST(verdict, counts_an_accuser_once)
     verdict_accuse(&v, 2, 0, "was silent for 10 s", 100);
     CHECK_EQ(pick(&v, reason), 0);
     CHECK_STR(reason, "was silent for 10 s, as node 2 says");
+}
+
+TEST(verdict, is_the_only_accuser_if_it_accuses_all_others)
+{
+    struct verdict v = {0};
+    char reason[VERDICT_REASON_BYTES];
+    for (unsigned rank = 1; rank < 4; rank++)
+        verdict_accuse(&v, 0, rank, "was silent for 10 s", 100);
+    CHECK_EQ(verdict_pick(&v, 4, reason), 0);
+    CHECK_STR(reason, "was cut off: it found all other nodes silent");
+    for (unsigned rank = 1; rank < 4; rank++)
+        verdict_accuse(&v, 0, rank, "was silent for 10 s", 100);
+    CHECK_EQ(verdict_pick(&v, 5, reason), 3); /* one other is heard */
+    CHECK_STR(reason, "was silent for 10 s, as node 0 says");
+    verdict_accuse(&v, 0, 1, "was silent for 10 s", 100);
+    CHECK_EQ(verdict_pick(&v, 2, reason), 1); /* of two nobody knows */
 }
 
 TEST(verdict, is_bounded)

@@ -17,7 +17,7 @@ static void open_both(struct pair *p)
 
 static int intend(struct pair *p, locus_key key, locus_clock start, locus_clock end)
 {
-    return locus_intent(p->worker[0], &key, 1, start, end, LOCUS_READ_WRITE);
+    return locus_intent(p->worker[0], &key, 1, start, end);
 }
 
 /* What the shard of the key knows. */
@@ -51,7 +51,7 @@ TEST(signaling, each_key_reaches_its_shard_and_no_other)
     locus_key keys[ROWS];
     open_both(&p);
     for (locus_key key = 0; key < ROWS; key++) keys[key] = key;
-    CHECK_EQ(locus_intent(p.worker[0], keys, ROWS / 2, 0, 100, LOCUS_READ), 0);
+    CHECK_EQ(locus_intent(p.worker[0], keys, ROWS / 2, 0, 100), 0);
     for (locus_key key = 0; key < ROWS; key++) {
         if (key < ROWS / 2)
             while (look(&p, 0, key).wanted == 0) continue; /* the shard was woken */
@@ -103,9 +103,9 @@ TEST(signaling, beyond_the_bound_nothing_is_recorded)
     open_both(&p);
     for (int i = 0; i < KEYS; i++, next++) keys[i] = next = pair_key_of(&p, 0, next);
     __atomic_fetch_add(&p.node[0]->waiting_keys, LOCUS_WAITING_KEYS_MAX - REST, __ATOMIC_RELAXED);
-    CHECK_EQ(locus_intent(p.worker[0], keys, KEYS, 5000, 5001, LOCUS_READ), -ENOBUFS);
-    CHECK_EQ(locus_intent(p.worker[0], keys, REST, 5000, 5001, LOCUS_READ), 0);
-    CHECK_EQ(locus_intent(p.worker[0], keys, KEYS, 0, 5001, LOCUS_READ), 0); /* do not wait */
+    CHECK_EQ(locus_intent(p.worker[0], keys, KEYS, 5000, 5001), -ENOBUFS);
+    CHECK_EQ(locus_intent(p.worker[0], keys, REST, 5000, 5001), 0);
+    CHECK_EQ(locus_intent(p.worker[0], keys, KEYS, 0, 5001), 0); /* do not wait */
     for (int i = 0; i < KEYS; i++) {
         while (look(&p, 0, keys[i]).wanted == 0) continue;
         CHECK_EQ(look(&p, 0, keys[i]).intents, i < REST ? 2 : 1);
@@ -137,7 +137,7 @@ TEST(signaling, intents_of_a_loader_outlive_it_and_end_with_the_worker)
     open_both(&p);
     locus_key key = pair_key_of(&p, 0, 0);
     CHECK_EQ(locus_loader_open(p.worker[0], &l), 0);
-    CHECK_EQ(locus_loader_intent(l, &key, 1, 0, 100, LOCUS_READ), 0);
+    CHECK_EQ(locus_loader_intent(l, &key, 1, 0, 100), 0);
     CHECK_EQ(locus_loader_close(l), 0);
     while (look(&p, 0, key).wanted == 0) continue;
     CHECK_EQ(locus_worker_close(p.worker[0]), 0);

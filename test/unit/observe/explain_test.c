@@ -100,7 +100,7 @@ static void expect(unsigned port, locus_key key, const char *part)
 
 static void intend(locus_worker *w, locus_key key, locus_clock start, locus_clock end)
 {
-    CHECK_EQ(locus_intent(w, &key, 1, start, end, LOCUS_READ_WRITE), 0);
+    CHECK_EQ(locus_intent(w, &key, 1, start, end), 0);
 }
 
 /* Until the row, or a copy, is there. */

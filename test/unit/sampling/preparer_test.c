@@ -116,11 +116,11 @@ TEST(sampling_preparer, samples_are_served_when_too_many_intents_wait)
     locus_key *keys = keys_of(1000000);
     locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0),
                        *c = uniform(s.node, LOCUS_CONFORM, 0);
-    while (locus_intent(s.worker, keys, 1000000, 100, 200, LOCUS_READ) == 0) {
+    while (locus_intent(s.worker, keys, 1000000, 100, 200) == 0) {
     }
-    while (locus_intent(s.worker, keys, 1000, 100, 200, LOCUS_READ) == 0) {
+    while (locus_intent(s.worker, keys, 1000, 100, 200) == 0) {
     }
-    while (locus_intent(s.worker, keys, 1, 100, 200, LOCUS_READ) == 0) {
+    while (locus_intent(s.worker, keys, 1, 100, 200) == 0) {
     }
     for (int i = 0; i < 100; i++) {
         locus_sample a, b;
