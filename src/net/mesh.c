@@ -3,18 +3,16 @@
 #include "net/forked.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "net/descriptors.h"
 #include "locus.h"
 #include "net/mesh_address.h"
 #include "net/secret.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum { ACCEPTS_PER_TURN = 64 }; /* so that our own connections have their turn, too */
@@ -138,35 +136,7 @@ static int hear(struct contact *k)
 
 static int out_of_descriptors(const struct mesh *m, int error)
 {
-    const struct mesh_config *c = m->config;
-    struct rlimit limit = {0};
-    getrlimit(RLIMIT_NOFILE, &limit);
-    return error_set(
-        -error,
-        "too few descriptors: the links to %u nodes need %u; raise `ulimit -n`, which is %llu",
-        c->size - 1, (c->size - 1) * c->shards, (unsigned long long)limit.rlim_cur);
-}
-
-/* -1: nobody can tell. */
-static long open_descriptors(void)
-{
-    long count = -3; /* ".", "..", and the folder itself */
-    DIR *all = opendir("/proc/self/fd");
-    if (!all) return errno == EMFILE || errno == ENFILE ? LONG_MAX : -1;
-    while (readdir(all)) count++;
-    closedir(all);
-    return count;
-}
-
-/* Before anything connects: otherwise the nodes with room enough would wait for this one, and blame
- * each other. */
-static int check_descriptors(const struct mesh *m)
-{
-    enum { OF_A_SHARD = 2 }; /* its ring, and what wakes it */
-    struct rlimit limit;
-    long open = open_descriptors(), most = m->missing + (long)m->config->shards * OF_A_SHARD;
-    if (open < 0 || getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= LONG_MAX) return 0;
-    return open <= (long)limit.rlim_cur - most ? 0 : out_of_descriptors(m, EMFILE);
+    return descriptors_lacking(error, m->config->size - 1, m->config->shards);
 }
 
 /* ---- connecting to nodes of lower rank ------------------------------------------------------- */
@@ -611,7 +581,8 @@ int mesh_connect(const struct mesh_config *c, int *fd)
     struct mesh m;
     for (size_t i = 0; i < (size_t)c->size * c->shards; i++) fd[i] = -1;
     int rc = init_mesh(&m, c, fd);
-    if (!rc) rc = check_descriptors(&m);
+    /* Two a shard are for its ring. Those with room enough would wait for who has none. */
+    if (!rc && !descriptors_suffice(m.missing + 2 * c->shards)) rc = out_of_descriptors(&m, EMFILE);
     if (!rc) rc = connect_all(&m);
     forked_end(c->listener);
     close_unauthenticated(&m);

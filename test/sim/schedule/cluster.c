@@ -148,7 +148,6 @@ int locus_localize(locus_worker *w, const locus_key *keys, size_t n)
 int locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock start,
                  locus_clock end)
 {
-    (void)access;
     MUST(start > w->clock && end == start + (int)world.config.schedule.window,
          "an intent for clocks %d to %d comes at clock %d", (int)start, (int)end, (int)w->clock);
     for (size_t i = 0; i < n; i++) MUST(keys[i] < VARIABLES, "an intent for no variable");
@@ -176,6 +175,17 @@ int locus_worker_close(locus_worker *w)
 {
     deliver_all(w);
     return 0;
+}
+
+int locus_worker_id(const locus_worker *w)
+{
+    return (int)(w - world.worker);
+}
+
+int locus_size(const locus *node)
+{
+    (void)node;
+    return 1;
 }
 
 uint64_t locus_keys(const locus *node)
