@@ -182,13 +182,18 @@ char *manifest_text(const struct manifest *m)
     return text;
 }
 
+static bool is_tail(const char *tail)
+{
+    return memcmp(tail, TAIL_BEFORE, BEFORE_BYTES) == 0 &&
+           memcmp(tail + BEFORE_BYTES + DIGEST_HEX, TAIL_BEHIND, BEHIND_BYTES) == 0;
+}
+
 static bool is_whole(const char *text, size_t bytes)
 {
     char digest[DIGEST_TEXT];
     if (bytes < TAIL_BYTES) return false;
     const char *tail = text + bytes - TAIL_BYTES;
-    if (memcmp(tail, TAIL_BEFORE, BEFORE_BYTES) != 0) return false;
-    if (memcmp(tail + BEFORE_BYTES + DIGEST_HEX, TAIL_BEHIND, BEHIND_BYTES) != 0) return false;
+    if (!is_tail(tail)) return false;
     digest_of(text, bytes - TAIL_BYTES, digest);
     return memcmp(tail + BEFORE_BYTES, digest, DIGEST_HEX) == 0;
 }
@@ -369,12 +374,16 @@ static const char *parse(struct manifest *m, const char *text, size_t bytes)
     return ok ? check(m) : s.wrong;
 }
 
+static int no_digest(uint64_t bytes)
+{
+    return error_set(-EBADMSG, "damaged: its %llu bytes do not have the digest at its end",
+                     (unsigned long long)bytes);
+}
+
 int manifest_parse(struct manifest *m, const char *text, size_t bytes)
 {
     *m = (struct manifest){.tables = 0};
-    if (!is_whole(text, bytes))
-        return error_set(-EBADMSG, "damaged: its %zu bytes do not have the digest at its end",
-                         bytes);
+    if (!is_whole(text, bytes)) return no_digest(bytes);
     const char *wrong = parse(m, text, bytes);
     if (!wrong) return 0;
     manifest_fini(m);
@@ -396,40 +405,41 @@ int manifest_write(const struct manifest *m, const char *path)
     return rc ? error_set(rc, "cannot write %s: %s", path, strerror(-rc)) : 0;
 }
 
-static int read_whole(int fd, char *text, size_t bytes)
+static int read_at(int fd, char *text, size_t bytes, uint64_t at)
 {
-    ssize_t n = files_read(fd, text, bytes, 0);
+    ssize_t n = files_read(fd, text, bytes, at);
     if (n < 0) return (int)n;
     return (size_t)n == bytes ? 0 : -EIO;
 }
 
-/* All of it, into memory to be free()d. */
-static int read_text(int folder, const char *path, char **text, size_t *bytes)
+/* All of it, into memory to be free()d; NULL: it does not end as a manifest, and has cost none. */
+static int read_open(int fd, char **text, uint64_t *bytes)
 {
-    int fd = files()->open(folder, path, O_RDONLY);
-    if (fd < 0) return fd;
+    char tail[TAIL_BYTES];
     int64_t size = files()->size(fd);
-    bool is_readable = size >= 0 && size <= MANIFEST_BYTES_MAX;
-    int rc = is_readable ? 0 : size < 0 ? (int)size : -EFBIG;
-    *bytes = is_readable ? (size_t)size : 0;
-    *text = is_readable ? malloc(*bytes + 1) : NULL;
-    if (rc == 0) rc = *text ? read_whole(fd, *text, *bytes) : -ENOMEM;
-    files()->close(fd);
-    return rc;
+    if (size < 0) return (int)size;
+    *bytes = (uint64_t)size;
+    if (size < TAIL_BYTES) return 0;
+    int rc = read_at(fd, tail, TAIL_BYTES, *bytes - TAIL_BYTES);
+    if (rc || !is_tail(tail)) return rc;
+    if (size > MANIFEST_BYTES_MAX) return -EFBIG;
+    *text = malloc(*bytes);
+    return *text ? read_at(fd, *text, *bytes, 0) : -ENOMEM;
 }
 
 static int read_in(struct manifest *m, int folder, const char *path, char digest[DIGEST_TEXT])
 {
     char *text = NULL, why[256];
-    size_t bytes;
+    uint64_t bytes = 0;
     *m = (struct manifest){.tables = 0};
-    int rc = read_text(folder, path, &text, &bytes);
+    int fd = files()->open(folder, path, O_RDONLY), rc = fd < 0 ? fd : read_open(fd, &text, &bytes);
+    if (fd >= 0) files()->close(fd);
     if (rc) {
         free(text);
         return error_set(rc, "cannot read %s: %s", path, files_strerror(rc));
     }
-    if (digest) digest_of(text, bytes, digest);
-    rc = manifest_parse(m, text, bytes);
+    if (digest && text) digest_of(text, bytes, digest);
+    rc = text ? manifest_parse(m, text, bytes) : no_digest(bytes);
     free(text);
     if (rc == 0) return 0;
     snprintf(why, sizeof why, "%s", locus_error());

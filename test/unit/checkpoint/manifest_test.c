@@ -1,10 +1,12 @@
 #include "checkpoint/manifest.h"
 
+#include "common/folder.h"
 #include "one_node.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static struct manifest whole(void)
 {
@@ -139,6 +141,24 @@ TEST(manifest, a_large_text_takes_the_memory_of_its_bytes)
 #else
     (void)before;
 #endif
+}
+
+/* Of another program, or of a disk: 4 GiB, none of which is read. */
+TEST(manifest, a_file_that_does_not_end_as_a_manifest_costs_nothing)
+{
+    char f[FOLDER_PATH_BYTES];
+    struct manifest m;
+    folder_new(f);
+    folder_write(f, "manifest.json", "{}", 2);
+    CHECK_EQ(manifest_read(&m, folder_path(f, "manifest.json"), NULL), -EBADMSG);
+    CHECK_STR(locus_error(),
+              "manifest.json is damaged: its 2 bytes do not have the digest at its end");
+    CHECK_EQ(truncate(folder_path(f, "manifest.json"), (off_t)1 << 32), 0);
+    long before = resident();
+    CHECK_EQ(manifest_read(&m, folder_path(f, "manifest.json"), NULL), -EBADMSG);
+    CHECK_STR(locus_error(), "its 4294967296 bytes do not have the digest");
+    CHECK(resident() - before < 2);
+    folder_remove(f);
 }
 
 TEST(manifest, members_may_come_in_any_order_and_each_once)
