@@ -19,6 +19,7 @@
 #define APPS_FIELDS_H
 
 #include "lines.h"
+#include "names.h"
 
 enum { FIELDS_MAX = 4096, FIELDS_LOOKED_AT = 1000 };
 #define FIELDS_NONE SIZE_MAX
@@ -28,6 +29,7 @@ struct fields_wanted {
     bool is_loose;    /* what is behind the first `least` columns may differ from row to row, and
                       {...} at the end of a line is passed over: attributes of an edge */
     const char *name; /* a first row that has this name of a column is a heading; may be NULL */
+    const struct names *known; /* a first row that has one of them is a row; or NULL */
 };
 
 /* Of a column, in the rows that were looked at, without a heading. */

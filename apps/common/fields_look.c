@@ -400,6 +400,8 @@ void fields_look(struct fields *f, const struct fields_wanted *wanted)
         return;
     }
     take_first(f, &r);
+    for (size_t i = 0; wanted->known && i < r.count; i++)
+        r.is_seen[i] = names_find(wanted->known, r.field[i].text, r.field[i].length) != NAMES_NONE;
     while (r.rows < FIELDS_LOOKED_AT && next_row(f, &wrong)) {
         f->form.columns = r.count;
         fields_check(f);

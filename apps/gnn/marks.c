@@ -133,13 +133,13 @@ struct table {
     size_t node, word; /* columns */
 };
 
-static void open_table(struct table *t, const char *path)
+static void open_table(struct table *t, const struct network *n, const char *path)
 {
     static const char *const nodes[] = {"node", "nodeid", "id", NULL}, *const words[] = {
                                                                            "class", "label",
                                                                            "labels", "split", NULL};
     struct fields *f = &t->fields;
-    fields_open(f, path, &(struct fields_wanted){.least = 1});
+    fields_open(f, path, &(struct fields_wanted){.least = 1, .known = &n->names});
     size_t columns = f->form.columns - f->form.hidden;
     t->node = column_of(f, nodes, 0);
     t->word = column_of(f, words, columns > 0 ? columns - 1 : 0);
@@ -155,7 +155,7 @@ static bool begins_with_0(const struct network *n, const char *path)
     struct table t;
     uint64_t number;
     bool has_zero = false, has_last = false;
-    open_table(&t, path);
+    open_table(&t, n, path);
     while (fields_next(&t.fields)) {
         if (!field_whole(t.fields.field[t.node], 0, n->names.count, &number)) continue;
         has_zero = has_zero || number == 0;
@@ -194,7 +194,7 @@ static void read_table(struct marks_lines *m, const char *path, marks_use *use, 
     struct table t;
     struct fields *f = &t.fields;
     uint32_t known = 0, before = n->names.count;
-    open_table(&t, path);
+    open_table(&t, n, path);
     bool is_list = f->form.columns - f->form.hidden == 1;
     bool is_from_0 = !is_list && n->is_matrix && begins_with_0(n, path);
     if (is_list) marks_lines_begin(m, &f->lines);

@@ -77,7 +77,7 @@ static void load_split(struct graph *g, const char *folder, enum graph_split spl
     char path[PATH_BYTES];
     struct fields f;
     graph_file(folder, split, path);
-    fields_open(&f, path, &(struct fields_wanted){.least = 3});
+    fields_open(&f, path, &(struct fields_wanted){.least = 3, .known = &g->entities});
     while (fields_next(&f)) facts_add(&g->splits[split], fact_of(g, &f, split));
     fields_close(&f);
     if (g->splits[split].count == 0)

@@ -80,6 +80,18 @@ TEST(graph, is_its_facts_alone)
     }
 }
 
+/* Nothing of the first row comes again in its file. */
+TEST(graph, a_first_fact_of_known_names_is_no_heading)
+{
+    struct graph g;
+    new_graph("a\tr\tb\nb\tq\tc\nc\tr\ta\n", "a\tr\tc\n", "b\tq\ta\nc\tr\tc\nc\tr\tc\n");
+    graph_load(&g, folder, 1);
+    CHECK_EQ(g.splits[GRAPH_TEST].count, 3);
+    is_fact(&g, GRAPH_TEST, 0, "b", "q", "a");
+    graph_fini(&g);
+    folder_remove(folder);
+}
+
 TEST(graph, digests_tell_graphs_apart)
 {
     struct graph g;
