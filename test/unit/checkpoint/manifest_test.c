@@ -163,7 +163,7 @@ TEST(manifest, a_file_that_does_not_end_as_a_manifest_costs_nothing)
 
 TEST(manifest, members_may_come_in_any_order_and_each_once)
 {
-    CHECK_EQ(parse_text("{\"files\": [], " TABLES ", ", "", 0, FRONT "\"x\": null" + 1), 0);
+    CHECK_EQ(parse_text("{\"files\": [], " TABLES ", ", "", 0, &(FRONT "\"x\": null")[1]), 0);
     CHECK_EQ(parse_text(FRONT TABLES ", " TABLES ", \"files\": []", "", 0, ""), -EBADMSG);
     CHECK_STR(locus_error(), "one name twice");
     CHECK_EQ(parse_text(FRONT TABLES, "", 0, ""), -EBADMSG);
