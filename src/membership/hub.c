@@ -470,44 +470,6 @@ static void *run(void *argument)
 
 /* ---- life ---- */
 
-/* A few messages a second do not need one thread for each processor. nng 1.5 starts that many
- * anyway; it has no such setting. */
-static void bound_threads_of_nng(void)
-{
-#if NNG_MAJOR_VERSION > 1 || (NNG_MAJOR_VERSION == 1 && NNG_MINOR_VERSION >= 8)
-    nng_init_set_parameter(NNG_INIT_NUM_TASK_THREADS, 2);
-    nng_init_set_parameter(NNG_INIT_NUM_EXPIRE_THREADS, 1);
-    nng_init_set_parameter(NNG_INIT_NUM_POLLER_THREADS, 1);
-    nng_init_set_parameter(NNG_INIT_NUM_RESOLVER_THREADS, 1);
-#endif
-}
-
-/* One at a time: nng reads without a lock whether it has been started. */
-int rendezvous_hub_prepare_nng(void)
-{
-    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-    static pid_t user; /* of nng, which ends a child that uses it, too */
-    nng_aio *unused;
-    sigset_t all, before;
-    sigfillset(&all);
-    pid_t used_by = __atomic_load_n(&user, __ATOMIC_RELAXED);
-    if (used_by && used_by != getpid())
-        return error_set(
-            -EPERM,
-            "process %d has forked this one after it had opened a node of a cluster: a "
-            "child cannot open one; fork before, or start a program (exec)",
-            (int)used_by);
-    pthread_mutex_lock(&turn);
-    __atomic_store_n(&user, getpid(), __ATOMIC_RELAXED);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    bound_threads_of_nng();
-    int result = nng_aio_alloc(&unused, NULL, NULL);
-    if (result == 0) nng_aio_free(unused);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_mutex_unlock(&turn);
-    return result ? error_set(-ENOMEM, "nng could not be started: %s", nng_strerror(result)) : 0;
-}
-
 static void init_condition(pthread_cond_t *condition)
 {
     pthread_condattr_t attributes;

@@ -97,9 +97,6 @@ struct rendezvous_channel {
     struct rendezvous_message *queue[RENDEZVOUS_QUEUE_MAX];
 };
 
-/* nng starts its threads when it is first used. They must not take the application's signals. */
-int rendezvous_hub_prepare_nng(void);
-
 /* 0, or a negative errno with the sentence in locus_error(). */
 int rendezvous_hub_start(struct rendezvous_hub *, double peer_timeout_s,
                          const struct rendezvous_events *, void *context);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "membership/joining.h"
+#include "membership/prepare.h"
 #include "membership/server.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ static int join(struct rendezvous *r, const struct rendezvous_config *c)
     r->start_ns = clock_now_ns();
     r->deadline_ns = r->start_ns + (uint64_t)(c->join_timeout_s * 1e9);
     int rc = rendezvous_address_parse(&r->address, c->address);
-    if (rc == 0) rc = rendezvous_hub_prepare_nng();
+    if (rc == 0) rc = prepare_nng();
     if (rc == 0) rc = rendezvous_hub_start(&r->hub, c->peer_timeout_s, &member_events, r);
     r->has_hub = rc == 0;
     if (rc == 0) rc = joining_resolve(r);
@@ -42,7 +43,7 @@ static int join(struct rendezvous *r, const struct rendezvous_config *c)
 
 int rendezvous_prepare(void)
 {
-    return rendezvous_hub_prepare_nng();
+    return prepare_nng();
 }
 
 int rendezvous_join(const struct rendezvous_config *c, struct rendezvous **out,

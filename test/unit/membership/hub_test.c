@@ -5,6 +5,7 @@
 #include "membership/agreement.h"
 #include "membership/dial.h"
 #include "membership/peers.h"
+#include "membership/prepare.h"
 #include "test.h"
 
 #include <arpa/inet.h>
@@ -72,7 +73,7 @@ static void begin(struct scene *s, double timeout_s)
     const char *address = nodes_address();
     *s = (struct scene){.listener = peer_listen(address)};
     snprintf(url, sizeof url, "tcp://%s", address);
-    CHECK_EQ(rendezvous_hub_prepare_nng(), 0);
+    CHECK_EQ(prepare_nng(), 0);
     CHECK_EQ(rendezvous_hub_start(&s->hub, timeout_s, &events, s), 0);
     CHECK_EQ(rendezvous_dial(url, UINT64_C(60000000000), &stream), 0);
     s->fd = accept(s->listener, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include "membership/peers.h"
 #include "membership/hub.h"
+#include "membership/prepare.h"
 #include "test.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ static void start(struct scene *s)
     snprintf(s->address, sizeof s->address, "%s", nodes_address());
     nodes_init(s->node, NODES, s->address);
     for (int i = 0; i < NODES; i++) s->node[i].config.peer_timeout_s = TIMEOUT_S;
-    CHECK_EQ(rendezvous_hub_prepare_nng(), 0);
+    CHECK_EQ(prepare_nng(), 0);
     CHECK_EQ(rendezvous_address_parse(&a, s->address), 0);
     CHECK_EQ(rendezvous_address_resolve(&a), 0);
     CHECK_EQ(rendezvous_server_start(&s->server, &s->node[0].config, &a,
