@@ -45,7 +45,10 @@ static int check_schedule(const char *call, const struct locus_scheduler_config 
 
 int mail_init(struct mail *m, const char *call, const struct locus_scheduler_config *c)
 {
-    if (!c) return error_set(-EINVAL, "%s: the configuration is NULL", call);
+    if (!c) {
+        error_set(-EINVAL, "%s: the configuration is NULL", call);
+        return -EINVAL;
+    }
     int rc = check_range(call, "schedulers", c->schedulers, 1, LOCUS_SCHEDULERS_MAX);
     if (rc == 0) rc = check_range(call, "depth", c->depth, 0, DEPTH_MAX);
     if (rc == 0) rc = check_range(call, "figures", c->figures, 0, LOCUS_SCHEDULER_FIGURES_MAX);

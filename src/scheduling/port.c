@@ -57,7 +57,10 @@ static int check(struct mail *m, locus *node, locus_worker *worker,
                  const struct locus_scheduler_config *config, unsigned number)
 {
     int rc = locus_size(node), id = rc < 0 ? rc : locus_worker_id(worker);
-    if (id < 0) return error_set(id, "locus_port_open: %s", locus_error());
+    if (id < 0) {
+        error_set(id, "locus_port_open: %s", locus_error());
+        return id;
+    }
     rc = mail_init(m, "locus_port_open", config);
     if (rc == 0) rc = mail_check_tables(m, "locus_port_open", node);
     if (rc == 0) rc = check_variables(config, node);
