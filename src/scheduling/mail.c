@@ -88,8 +88,8 @@ int locus_scheduler_tables(const struct locus_scheduler_config *c,
 {
     struct mail m = {0};
     int rc = mail_init(&m, "locus_scheduler_tables", c);
-    if (rc == 0 && !tables) rc = error_set(-EINVAL, "locus_scheduler_tables: `tables` is NULL");
     if (rc) return rc;
+    if (!tables) return error_set(-EINVAL, "locus_scheduler_tables: `tables` is NULL");
     uint64_t rows = (uint64_t)m.schedulers * m.slots;
     tables[0] = (struct locus_table){.name = "rounds", .rows = rows, .length = m.round_length};
     tables[1] = (struct locus_table){.name = "sums", .rows = rows, .length = m.sums_length};
