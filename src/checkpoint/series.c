@@ -135,15 +135,18 @@ static int read_token(int folder, const char *path, char text[TOKEN_BYTES + 1])
     return n < 0 ? (int)n : 0;
 }
 
-/* The folder of all, and what holds it: a new one's name would be gone after a crash. */
+/* The folder of all, and what holds it: a new one's name would be gone after a crash. Until there is
+ * a first checkpoint, who made it may not have come so far. */
 static int make_series(const char *dir)
 {
-    char parent[SERIES_PATH];
+    char parent[SERIES_PATH], name[SERIES_NAME] = "";
     int rc = files()->make_folder(dir);
-    if (rc == -EEXIST) return 0;
-    if (rc) return judged(rc, "make the folder of checkpoints", dir);
+    bool is_new = rc == 0;
+    if (rc && rc != -EEXIST) return judged(rc, "make the folder of checkpoints", dir);
+    if (!is_new && series_older(dir, name) == 0) return 0;
     rc = series_path(parent, dir, "");
-    return rc ? rc : series_sync(dirname(parent));
+    if (rc == 0) rc = series_sync(dirname(parent));
+    return rc == -EACCES && !is_new ? 0 : rc;
 }
 
 int series_create(const char *dir, char name[SERIES_NAME], char nonce[MANIFEST_NONCE + 1])

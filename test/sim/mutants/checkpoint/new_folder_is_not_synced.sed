@@ -1,3 +1,3 @@
 # file: src/checkpoint/series.c
 # what: the folder that the first checkpoint made may be gone
-/^static int make_series/,/^}/ s/return rc ? rc : series_sync(dirname(parent));/return rc;/
+/^static int make_series/,/^}/ s/if (rc == 0) rc = series_sync(dirname(parent));//
