@@ -104,9 +104,9 @@ static fields_trouble check_field(const struct fields_form *form, struct field f
 {
     if (is_strict(form) && memchr(f.text, '"', f.length)) return inner_mark;
     const char *mark = f.text, *end = f.text + f.length;
-    while (*form->separator && (mark = memmem(mark, (size_t)(end - mark), " #", 2))) {
-        mark += 2;
-        if (mark == end || lines_is_blank(*mark))
+    for (; *form->separator && (mark = memchr(mark, '#', (size_t)(end - mark))); mark++) {
+        bool is_begun = mark == f.text || lines_is_blank(mark[-1]);
+        if (is_begun && (mark + 1 == end || lines_is_blank(mark[1])))
             return "has # between blanks: quote the field, or give the comment a line of its own";
     }
     return NULL;
@@ -349,6 +349,39 @@ size_t fields_column(const struct fields *f, const char *name, bool is_exact)
     for (size_t i = 0; f->name && i < columns; i++)
         if (is_exact ? field_is(f->name[i], name) : is_about(f->name[i], name)) return i;
     return FIELDS_NONE;
+}
+
+bool fields_ends(const struct fields *f, size_t *from, size_t *to)
+{
+    static const char *const usual[][2] = {{"source", "target"},
+                                           {"sourceid", "targetid"},
+                                           {"source", "destination"},
+                                           {"source", "dest"},
+                                           {"src", "dst"},
+                                           {"src", "dest"},
+                                           {"from", "to"},
+                                           {"fromid", "toid"},
+                                           {"fromnode", "tonode"},
+                                           {"node1", "node2"},
+                                           {"fromnodeid", "tonodeid"},
+                                           {"nodea", "nodeb"},
+                                           {"head", "tail"},
+                                           {"headid", "tailid"},
+                                           {"headentity", "tailentity"},
+                                           {"subject", "object"},
+                                           {"subjectid", "objectid"},
+                                           {"subj", "obj"},
+                                           {"entity1", "entity2"},
+                                           {"e1", "e2"},
+                                           {"lhs", "rhs"},
+                                           {"h", "t"},
+                                           {"s", "o"}};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        *from = fields_column(f, usual[i][0], false);
+        *to = fields_column(f, usual[i][1], false);
+        if (*from != FIELDS_NONE && *to != FIELDS_NONE) return true;
+    }
+    return false;
 }
 
 /* ---- parts ---- */

@@ -72,6 +72,10 @@ void fields_close(struct fields *);
  * and what is neither letter nor digit, matter. */
 size_t fields_column(const struct fields *, const char *name, bool is_exact);
 
+/* The columns that the heading calls by a usual pair of names: source and target, head and tail,
+ * and so on. False: there are none. */
+bool fields_ends(const struct fields *, size_t *from, size_t *to);
+
 /* Is there any quotation mark in the file? */
 bool fields_has_quotes(const struct fields *);
 /* The fields of a line without quotation marks, at most `max`, hidden ones included. Returns how

@@ -56,28 +56,12 @@ static bool has_more(const struct fields *f)
     return f->count > 2 || (is_text && end[-1] == '}' && end[-2] != '{');
 }
 
-/* Where the nodes are: the first two columns, unless the heading has their usual names. */
-static void find_columns(const struct fields *f, size_t *from, size_t *to)
-{
-    static const char *const usual[][2] = {
-        {"source", "target"}, {"src", "dst"}, {"from", "to"}, {"node1", "node2"}};
-    *from = 0;
-    *to = 1;
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
-        size_t a = fields_column(f, usual[i][0], false), b = fields_column(f, usual[i][1], false);
-        if (a == FIELDS_NONE || b == FIELDS_NONE) continue;
-        *from = a;
-        *to = b;
-        return;
-    }
-}
-
 static void load_fields(struct network *n, const char *path)
 {
     struct fields f;
-    size_t from, to;
+    size_t from, to; /* the first two columns, unless the heading says others */
     fields_open(&f, path, &(struct fields_wanted){.least = 2, .is_loose = true});
-    find_columns(&f, &from, &to);
+    if (!fields_ends(&f, &from, &to)) from = 0, to = 1;
     while (fields_next(&f)) {
         if (f.count <= from || f.count <= to)
             lines_fail(&f.lines, "has %zu fields; nodes are in the columns %zu and %zu", f.count,

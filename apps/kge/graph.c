@@ -57,28 +57,60 @@ static uint32_t trained_relation(const struct graph *g, const struct lines *l, s
     return relation;
 }
 
-static struct fact fact_of(struct graph *g, const struct fields *f, enum graph_split split)
+enum { SUBJECT, RELATION, OBJECT, PARTS };
+
+/* Where a fact's parts are: they may come in any order if the heading says so. */
+static void find_columns(const struct fields *f, size_t at[PARTS])
 {
-    static const char *const are[] = {"subject", "relation", "object"};
-    const struct field *x = f->field;
-    if (f->count != 3)
+    enum { IN_ALL = SUBJECT + RELATION + OBJECT };
+    at[SUBJECT] = SUBJECT;
+    at[OBJECT] = OBJECT;
+    if (f->name && f->form.columns - f->form.hidden == PARTS &&
+        !fields_ends(f, &at[SUBJECT], &at[OBJECT]))
+        fail("%s: its heading does not tell which columns are subject and object: give them these "
+             "names, or put # before it, if they are the first and the third",
+             f->lines.path);
+    at[RELATION] = IN_ALL - at[SUBJECT] - at[OBJECT];
+}
+
+/* "<a>\t<b>\t<c> .": the dot ends a line of N-Triples, and is no part of the object. */
+static void check_dot(const struct lines *l, struct field subject, struct field object)
+{
+    const char *last = object.text + object.length - 1;
+    if (*subject.text == '<' && object.length > 1 && *last == '.' && lines_is_blank(last[-1]))
+        lines_fail(l, "ends with a dot, as a line of N-Triples does: leave it out");
+}
+
+static struct fact fact_of(struct graph *g, const struct fields *f, const size_t at[PARTS],
+                           enum graph_split split)
+{
+    static const char *const are[PARTS] = {"subject", "relation", "object"};
+    struct field x[PARTS];
+    if (f->count != PARTS)
         lines_fail(&f->lines, "has %zu fields; a fact is subject, relation and object", f->count);
-    for (int i = 0; i < 3; i++) lines_check_name(&f->lines, x[i], are[i]);
+    for (int i = 0; i < PARTS; i++) {
+        x[i] = f->field[at[i]];
+        lines_check_name(&f->lines, x[i], are[i]);
+    }
+    check_dot(&f->lines, x[SUBJECT], x[OBJECT]);
     return (struct fact){
-        .subject = names_add(&g->entities, x[0].text, x[0].length),
-        .relation = split == GRAPH_TRAIN ? names_add(&g->relations, x[1].text, x[1].length)
-                                         : trained_relation(g, &f->lines, x[1]),
-        .object = names_add(&g->entities, x[2].text, x[2].length),
+        .subject = names_add(&g->entities, x[SUBJECT].text, x[SUBJECT].length),
+        .relation = split == GRAPH_TRAIN
+                        ? names_add(&g->relations, x[RELATION].text, x[RELATION].length)
+                        : trained_relation(g, &f->lines, x[RELATION]),
+        .object = names_add(&g->entities, x[OBJECT].text, x[OBJECT].length),
     };
 }
 
 static void load_split(struct graph *g, const char *folder, enum graph_split split)
 {
     char path[PATH_BYTES];
+    size_t at[PARTS];
     struct fields f;
     graph_file(folder, split, path);
-    fields_open(&f, path, &(struct fields_wanted){.least = 3, .known = &g->entities});
-    while (fields_next(&f)) facts_add(&g->splits[split], fact_of(g, &f, split));
+    fields_open(&f, path, &(struct fields_wanted){.least = PARTS, .known = &g->entities});
+    find_columns(&f, at);
+    while (fields_next(&f)) facts_add(&g->splits[split], fact_of(g, &f, at, split));
     fields_close(&f);
     if (g->splits[split].count == 0)
         fail("%s is empty: it must have rows of subject, relation and object", path);

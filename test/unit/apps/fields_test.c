@@ -123,6 +123,9 @@ TEST(fields, quotation_marks_are_those_of_rfc_4180)
     refuses(&two, "a,1\nb,2\n\"c,3\nd,4\n",
             "rows:3: has a quotation mark that no other one closes");
     refuses(&two, "a # b,1\nc,2\n", "rows:1: has # between blanks");
+    refuses(&two, "a\tb\nc\t#\n", "rows:2: has # between blanks");
+    refuses(&two, "a,b\nc,# d\n", "rows:2: has # between blanks");
+    reads(&two, "a\t#b\nC#\t\"#\"\n", "a|#b/C#|#/");
     /* where no text needs them, they are text */
     reads(&two, "\"a b\"\t1\n\"Heroes\"_(x)\t2\n\"\t3\n", "a b|1/\"Heroes\"_(x)|2/\"|3/");
     reads(&two, "\"New York\" 1\n\"x\" 2\n", "New York|1/x|2/");

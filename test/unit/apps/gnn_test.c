@@ -99,7 +99,9 @@ TEST(gnn, names_may_have_separators_and_headings_be_of_words)
         "\"Smith, John\",\"Smith, Ann\"\n\"Lee, Kim\",\"Smith, John\"\n\"Smith, Ann\",\"Lee, Kim\"\n",
         "source,target\n\"Smith, John\",\"Smith, Ann\"\n\"Lee, Kim\",\"Smith, John\"\n"
         "\"Smith, Ann\",\"Lee, Kim\"\n",
-        "Smith, John\tSmith, Ann\nLee, Kim\tSmith, John\nSmith, Ann\tLee, Kim\n"};
+        "Smith, John\tSmith, Ann\nLee, Kim\tSmith, John\nSmith, Ann\tLee, Kim\n",
+        "edge\tfrom_id\tto_id\n1\tSmith, John\tSmith, Ann\n2\tLee, Kim\tSmith, John\n"
+        "3\tSmith, Ann\tLee, Kim\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct network n;
         load_graph(&n, texts[i]);

@@ -63,6 +63,8 @@ TEST(graph, is_its_facts_alone)
         {"\n# facts\na\tr\tb\n  \nb\tr\tc \r\n% more\nc\tr\ta", "\t\na\tr\tc\n", "b\tr\ta\n#\n"},
         {"# of CSV\nSubject,Predicate,Object\na,r,b\n\"b\",r,c\nc,r,a\n", "\"a\",\"r\",\"c\"\n",
          "b,r,a\n"},
+        {"head,tail,relation\na,b,r\nb,c,r\nc,a,r\n", "rel,Entity 1,Entity 2\nr,a,c\n",
+         "Object,Predicate,Subject\na,r,b\n"},
         {"\xEF\xBB\xBFsource relation target\na r b\nb  r c # yes\nc r a\n", "a r c\n", "b r a\n"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -132,6 +134,8 @@ TEST(graph, errors_name_file_and_line)
     is_refused(good, good, NULL, "/test.txt: No such file");
     is_refused(NULL, good, good, "has neither train.txt nor WordNet's data.noun in it");
     is_refused("\"a\nb\",r,b\n", good, good, "/train.txt:1: the subject has a line end in it");
+    is_refused("x,y,z\n1,2,3\n4,2,5\n6,2,7\n", good, good, "/train.txt: its heading does not tell");
+    is_refused("<a>\t<r>\t<b> .\n", good, good, "/train.txt:1: ends with a dot");
     is_refused(good, good, "a\tq\tb\n", "/test.txt:1: the relation \"q\" is not in train.txt");
 }
 
