@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void put(struct json *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -15,11 +16,9 @@ static void put(struct json *j, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int n = vsnprintf(j->text + j->length, sizeof j->text - j->length, format, arguments);
+    int n = vfprintf(j->line, format, arguments);
     va_end(arguments);
-    if (n < 0 || (size_t)n >= sizeof j->text - j->length)
-        fail("a line of JSON is longer than %zu bytes", sizeof j->text);
-    j->length += (size_t)n;
+    if (n < 0) fail("a line of JSON finds no memory");
 }
 
 const char *json_escape(const char *text, char *escaped)
@@ -52,7 +51,8 @@ static void put_text(struct json *j, const char *text)
 void json_begin_in(struct json *j, const struct json_style *style, FILE *file, const char *value)
 {
     if (!j) return;
-    j->length = 0;
+    j->line = open_memstream(&j->text, &j->length);
+    if (!j->line) fail("a line of JSON finds no memory");
     j->style = style;
     j->file = file;
     put(j, "{\"%s\"%s", style->first, style->colon);
@@ -107,7 +107,9 @@ void json_end(struct json *j)
 {
     if (!j) return;
     put(j, "}\n");
+    if (fclose(j->line) != 0) fail("a line of JSON finds no memory");
     if (fwrite(j->text, 1, j->length, j->file) != j->length || fflush(j->file) != 0)
         fail("%s cannot be written: %s", j->file == stdout ? "stdout" : "the file of JSON",
              strerror(errno));
+    free(j->text);
 }

@@ -10,7 +10,7 @@
  * Without a struct (NULL) every call does nothing, so callers need not ask whether JSON was wanted.
  *
  * Callers   one thread at a time
- * Memory    the struct: a line is at most JSON_BYTES_MAX long
+ * Memory    a line's, from json_begin() to json_end()
  * Waiting   for the file
  */
 #ifndef APPS_JSON_H
@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { JSON_BYTES_MAX = 4096, JSON_ESCAPED_BYTES = 8 };
+enum { JSON_ESCAPED_BYTES = 8 };
 
 /* How the lines of a program look. */
 struct json_style {
@@ -30,7 +30,8 @@ struct json_style {
 };
 
 struct json {
-    char text[JSON_BYTES_MAX];
+    FILE *line; /* whose bytes are `text` */
+    char *text;
     size_t length;
     const struct json_style *style;
     FILE *file;

@@ -82,7 +82,8 @@ void lda_report_topics(const struct lda *l, const struct likeliest *b)
         } else {
             printf("topic %4" PRIu64 " %8.0f tokens:", k, (double)b->totals[k]);
         }
-        for (uint64_t i = 0; i < o->top; i++) {
+        const float *counts = b->counts + k * b->top;
+        for (uint64_t i = 0; i < o->top && counts[i] > 0; i++) {
             const char *name = likeliest_name(l, b->words[k * b->top + i], text, sizeof text);
             snprintf(field, sizeof field, "word%" PRIu64, i + 1);
             if (o->common.json) {

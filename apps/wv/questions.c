@@ -32,10 +32,10 @@ static uint32_t find(const struct vocabulary *v, struct field word)
 
 /* ---- analogies ---- */
 
-static void begin_section(struct analogies *a, const struct lines *l, size_t *capacity)
+static void begin_section(struct analogies *a, const struct lines *l, size_t colon,
+                          size_t *capacity)
 {
-    size_t skip = 1;
-    size_t end = l->length;
+    size_t skip = colon + 1, end = l->length;
     while (skip < end && lines_is_blank(l->text[skip])) skip++;
     while (end > skip && lines_is_blank(l->text[end - 1])) end--;
     uint32_t before = a->sections.count;
@@ -86,8 +86,10 @@ void analogies_load(struct analogies *a, const char *path, const struct vocabula
     names_init(&a->sections);
     lines_open(&l, path);
     while (lines_next_data(&l)) {
-        if (l.text[0] == ':') {
-            begin_section(a, &l, &sections_capacity);
+        size_t first = 0;
+        while (lines_is_blank(l.text[first])) first++;
+        if (l.text[first] == ':') {
+            begin_section(a, &l, first, &sections_capacity);
         } else {
             add_analogy(a, &l, v, limit, &capacity);
         }
@@ -107,20 +109,44 @@ void analogies_fini(struct analogies *a)
 
 /* ---- similarity ---- */
 
+struct rating_columns {
+    size_t a, b, rating;
+};
+
+/* SimLex-999 has the part of speech before the rating, and more behind it. */
+static void find_columns(const struct fields *f, struct rating_columns *c)
+{
+    static const char *const usual[] = {"SimLex999",   "rating",     "score", "similarity",
+                                        "relatedness", "human mean", "mean"};
+    c->a = fields_column(f, "word1", false);
+    c->b = fields_column(f, "word2", false);
+    c->rating = FIELDS_NONE;
+    for (size_t i = 0; c->rating == FIELDS_NONE && i < sizeof usual / sizeof *usual; i++)
+        c->rating = fields_column(f, usual[i], false);
+    if (c->a == FIELDS_NONE || c->b == FIELDS_NONE || c->rating == FIELDS_NONE)
+        *c = (struct rating_columns){0, 1, f->form.columns - f->form.hidden == 3 ? 2 : FIELDS_NONE};
+}
+
 void similarities_load(struct similarities *s, const char *path, const struct vocabulary *v)
 {
     struct fields f;
+    struct rating_columns c;
     size_t capacity = 0;
     *s = (struct similarities){0};
     fields_open(&f, path, &(struct fields_wanted){.least = 3});
-    /* SimLex-999 has the part of speech before it, and more behind. */
-    size_t rating = fields_column(&f, "SimLex999", false);
-    if (rating == FIELDS_NONE) rating = 2;
+    find_columns(&f, &c);
     while (fields_next(&f)) {
+        if (c.rating == FIELDS_NONE)
+            lines_fail(&f.lines,
+                       "has %zu fields; must have two words and a rating, or a heading that calls "
+                       "them word1, word2 and rating",
+                       f.count);
+        lines_check_name(&f.lines, f.field[c.a], "first word");
+        lines_check_name(&f.lines, f.field[c.b], "second word");
         struct similarity pair = {
-            .a = find(v, f.field[0]),
-            .b = find(v, f.field[1]),
-            .rating = lines_take_number(&f.lines, f.field[rating], "rating"),
+            .a = find(v, f.field[c.a]),
+            .b = find(v, f.field[c.b]),
+            .rating = lines_take_number(&f.lines, f.field[c.rating], "rating"),
         };
         s->total++;
         if (pair.a == NAMES_NONE || pair.b == NAMES_NONE) continue;

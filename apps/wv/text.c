@@ -30,7 +30,14 @@ static _Noreturn void complain(struct text *t, const char *what)
 {
     t->file.number = 1;
     for (const char *c = t->file.file; c < t->word; c++) t->file.number += *c == '\n';
-    lines_fail(&t->file, "%s: is this text?", what);
+    lines_fail(&t->file, "%s", what);
+}
+
+static void check_end(struct text *t)
+{
+    t->word = t->at;
+    if (t->at + 1 < t->file.end && t->at[1] != '\n')
+        complain(t, "has a carriage return in it: lines must end with LF or CR LF");
 }
 
 enum text_event text_next(struct text *t)
@@ -40,14 +47,16 @@ enum text_event text_next(struct text *t)
             t->at++;
             return TEXT_LINE;
         }
+        if (*t->at == '\r') check_end(t);
     }
     if (t->at == t->end) return TEXT_END;
     t->word = t->at;
     for (; t->at < t->end && !is_space(*t->at); t->at++) {
-        if (*t->at == '\0') complain(t, "there is a zero byte");
+        if (*t->at == '\0') complain(t, "there is a zero byte: is this text?");
     }
     t->length = (size_t)(t->at - t->word);
-    if (t->length > TEXT_WORD_MAX) complain(t, "there is a word of more than 1024 bytes");
+    if (t->length > TEXT_WORD_MAX)
+        complain(t, "there is a word of more than 1024 bytes: is this text?");
     return TEXT_WORD;
 }
 

@@ -1,4 +1,6 @@
 /* The samplers of lda: topics are drawn with the probabilities that the counts give. */
+#include "ending.h"
+#include "lda/lda_report.h"
 #include "lda/new_documents.h"
 #include "lda/sampler.h"
 #include "sampling/chi_square.h"
@@ -216,6 +218,24 @@ TEST(lda, shares_of_topics_are_the_likeliest)
     }
     CHECK(fabs(theta[0] - best_share) < 2.0 / GRID);
     CHECK(fabs(theta[0] + theta[1] - 1) < 1e-9);
+}
+
+static void report_topics(const void *unused)
+{
+    uint32_t words[] = {2, 1, 0, 2, 0, 0};
+    float counts[] = {5, 2, 0, 1, 0, 0}, totals[] = {7, 1};
+    const struct likeliest b = {
+        .topics = 2, .top = 3, .words = words, .counts = counts, .totals = totals};
+    struct lda l = {.options = {.topics = 2, .top = 3}};
+    (void)unused;
+    lda_report_topics(&l, &b);
+}
+
+TEST(lda, a_topic_has_the_words_of_its_tokens_alone)
+{
+    char said[256];
+    CHECK_EQ(ending_of(report_topics, NULL, said, sizeof said), 0);
+    CHECK_STR(said, "topic    0        7 tokens: 2 1\ntopic    1        1 tokens: 2\n");
 }
 
 TEST(lda, about_half_of_the_tokens_are_given)

@@ -41,6 +41,24 @@ TEST(output, json_is_one_object_a_line)
           0);
 }
 
+static void print_long(const void *unused)
+{
+    enum { LENGTH = 20000 };
+    static char name[LENGTH + 1];
+    struct json j;
+    (void)unused;
+    json_begin(&j, "topic");
+    json_text(&j, "word1", memset(name, 'x', LENGTH));
+    json_end(&j);
+}
+
+/* Words and names of sections are as long as users have them. */
+TEST(output, a_line_of_json_may_be_long)
+{
+    char said[64];
+    CHECK_EQ(ending_of(print_long, NULL, said, sizeof said), 0);
+}
+
 /* ---- models ---- */
 
 static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];

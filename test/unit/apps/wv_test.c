@@ -85,6 +85,12 @@ TEST(wv, what_is_no_text_is_refused_with_its_line)
     file_of("fine\nal\0so\n", 11);
     ends_with(read_all, NULL, 1, "text:2: there is a zero byte");
     folder_remove(folder);
+    file_of("one\r\ntwo\r\n\r\n\r", 0);
+    read_all(NULL);
+    folder_remove(folder);
+    file_of("one\r\ntwo\rthree\n", 0);
+    ends_with(read_all, NULL, 1, "text:2: has a carriage return in it");
+    folder_remove(folder);
     memset(longest, 'x', sizeof longest);
     longest[1] = longest[3] = '\n';
     file_of(longest, sizeof longest);
@@ -503,7 +509,7 @@ TEST(wv, analogies_are_counted_by_section)
     folder_write(
         folder, "questions",
         "# a # comment in words\n\n: family\nMan Woman  King\tQueen\n% four more words of\n"
-        "man woman king empress\n  \n: capitals \r\n"
+        "man woman king empress\n  \n\t : capitals \r\n"
         "paris france man rome\r\n\n# end of this file",
         0);
     snprintf(path, sizeof path, "%s/questions", folder);
@@ -572,6 +578,13 @@ TEST(wv, malformed_questions_are_refused_with_their_line)
     ends_with(load_questions, similarity, 1,
               "text:1: has 2 fields, with blanks between; must have at least 3");
     folder_remove(folder);
+    file_of("a,b,3,75\na,b,2,50\n", 0); /* a comma is the point */
+    ends_with(load_questions, similarity, 1,
+              "text:1: has 4 fields; must have two words and a rating");
+    folder_remove(folder);
+    file_of("a\tb\t1\n\tb\t2\n", 0);
+    ends_with(load_questions, similarity, 1, "text:2: the first word is empty");
+    folder_remove(folder);
     file_of("word1\tword2\tPOS\tSimLex999\na\tb\tA\t1\na\tb\tA\n", 0);
     ends_with(load_questions, similarity, 1, "text:3: has 3 fields");
     folder_remove(folder);
@@ -580,8 +593,11 @@ TEST(wv, malformed_questions_are_refused_with_their_line)
 TEST(wv, ratings_stand_behind_the_words_or_where_simlex_has_them)
 {
     static const char *const texts[] = {
-        "a\tb\t0.25\nb\ta\t3\n", "a b 0.25\n\nb  a 3 \n# a b 7\n",
+        "a\tb\t0.25\nb\ta\t3\n",
+        "a b 0.25\n\nb  a 3 \n# a b 7\n",
         "# word b 2\nWord 1,Word 2,Human (mean)\na,b,0.25\n\n\"b\",a,3\n",
+        "id,word1,word2,sd,score\n1,a,b,9,0.25\n2,b,a,8,3\n",
+        "Mean;Word 2;Word 1\n0.25;b;a\n3;a;b\n",
         "word1\tword2\tPOS\tSimLex999\tconc(w1)\na\tb\tA\t0.25\t9\nb\ta\tN\t3\t9\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct similarities s;
