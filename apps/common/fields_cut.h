@@ -1,7 +1,6 @@
 /*
  * fields_cut.h - one row of separated fields, as a form says; for fields.c and fields_look.c.
  *
- * Callers   fields.c, fields_look.c
  * Memory    that of struct fields
  * Waiting   never
  */

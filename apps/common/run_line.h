@@ -2,7 +2,6 @@
  * run_line.h - a line of what a run writes of itself: a JSON object, flat, of numbers and texts,
  * each name once. For lines that the library and json.h write; of others, whatever is found.
  *
- * Callers   run_parts.c
  * Memory    none
  * Waiting   never
  */

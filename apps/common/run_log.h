@@ -6,8 +6,7 @@
  * place; at the end rank 0 makes the page of them and, if the place was ours, removes those that
  * are on its host. With LOCUS_REPORT alone they stay, and there is no page.
  *
- * Callers   settings.c opens; the first worker of rank 0 adds points; the program closes. One run a
- *           process
+ * Callers   the first worker of rank 0 adds points. One run a process
  * Memory    a path
  * Waiting   for the disk. What cannot be written ends the program with a sentence
  * Life      run_log_place before the node opens; run_log_open on rank 0; points; run_log_close when

@@ -3,7 +3,6 @@
  * counts over time (PREFIX.RANK.report.jsonl, src/observe/journal.h), and the program's settings and curves
  * (PREFIX.run.jsonl, run_log.h).
  *
- * Callers   run_page.c
  * Memory    the parts', until run_parts_free(): 144 bytes a line, RUN_SAMPLES_MAX of a node
  * Waiting   for the disk
  * Life      run_parts_read, any look, run_parts_free

@@ -3,7 +3,6 @@
  * ROWS_AT_ONCE, and includes this file; mk/config.mk gives each the flags of its width, -O3 and
  * -ffast-math: loops of plain C become vectors.
  *
- * Callers   vec_16.c, vec_32.c, vec_64.c
  * Memory    none
  * Waiting   never
  */

@@ -1,7 +1,6 @@
 /*
  * clicks_csv.h - reads examples from separated fields: clicks_read.h says what becomes a feature.
  *
- * Callers   clicks_read.c
  * Memory    8 bytes a value of columns of numbers, while it reads
  * Waiting   for the disk
  */

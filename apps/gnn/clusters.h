@@ -3,7 +3,6 @@
  * 2007): each node in turn joins the group that most of its neighbours are in, as long as that one
  * has room. What is found are groups that the graph has; how many, nobody says.
  *
- * Callers   partition.c
  * Memory    16 bytes a node meanwhile
  * Waiting   never
  */

@@ -9,7 +9,6 @@
  * The first node is the one named 0; where MatrixMarket has the graph, the one of the first row.
  * What may be about other nodes is refused.
  *
- * Callers   labels.c; features.c, whose lines are nodes likewise
  * Memory    a row
  * Waiting   for the disk. What is malformed ends the program, with file and line
  */

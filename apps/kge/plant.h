@@ -5,7 +5,6 @@
  * drawn by Zipf's law (exponent 1); one fact in ten has any object instead. No fact comes twice.
  * The same for a seed on all nodes.
  *
- * Callers   kge_job.c, once
  * Memory    the graph's; 16 to 32 bytes a fact while it works
  * Waiting   never
  */

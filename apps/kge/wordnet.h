@@ -8,7 +8,6 @@
  * split stands in the training split the other way round, and ranks are those of facts that were
  * never seen.
  *
- * Callers   graph.c
  * Memory    of the whole database while it is read
  * Waiting   for the disk. Malformed files end the program with file and line
  */

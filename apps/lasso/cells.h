@@ -1,7 +1,6 @@
 /*
  * cells.h - the values of a matrix as a file gives them, in any order.
  *
- * Callers   columns.c, cells_read.c
  * Memory    16 bytes a value, until they are columns
  * Waiting   never
  */

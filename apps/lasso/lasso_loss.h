@@ -11,7 +11,7 @@
  * centring would: columns that are centred beside their values are used as they are. So rows in
  * which nothing changes need not be looked at.
  *
- * Callers   descent.c; choice.c asks for correlations; one worker's thread
+ * Callers   one worker's thread
  * Memory    8 bytes a row, 16 for the logistic loss
  * Waiting   never
  * Life      open, at coefficients that are all 0; any mix of the rest; close

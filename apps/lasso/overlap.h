@@ -3,7 +3,7 @@
  * each row it keeps which of the columns have a value there, so that those which have nothing in
  * common cost nothing.
  *
- * Callers   choice.c, on one scheduler's thread
+ * Callers   one scheduler's thread
  * Memory    4 bytes a row of the matrix, 12 a value of the columns kept
  * Waiting   never
  * Life      open; keep and find, again and again; close

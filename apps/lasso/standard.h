@@ -1,7 +1,6 @@
 /*
  * standard.h - makes columns centred and of unit norm, one after the other.
  *
- * Callers   cells.c, planted.c
  * Memory    that of the columns, and half as much again while their room grows
  * Waiting   never
  * Life      standard_begin; standard_add for each column; standard_end

@@ -9,7 +9,6 @@
  *                                         measurement, and says "served" or "error SENTENCE"
  *     -> "measure HOST PORT TOKEN"     <- "measured SECONDS BYTES" or "error SENTENCE"
  *
- * Callers   main.c, in a process of its own
  * Memory    constant
  * Waiting   for orders; it ends with stdin
  */

@@ -3,7 +3,6 @@
  * its own, because the launcher's waits for whoever takes its output, who may have stopped
  * (Ctrl-S).
  *
- * Callers   run.c
  * Memory    the caller's; nodes are used by reference
  * Waiting   beats_hold for a beat to end; never long
  * Life      beats_init, beats_start, beats_hold and beats_go_on, beats_stop

@@ -2,7 +2,6 @@
  * checkpoint.h - `locus checkpoint`: lists, verifies, shows and exports checkpoints
  * (docs/checkpoint.md).
  *
- * Callers   main.c
  * Memory    a manifest, and what contents.h says
  * Waiting   for files
  */

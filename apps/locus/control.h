@@ -7,7 +7,6 @@
  * First CONTROL_HELLO, then what describes the program, in any order, then CONTROL_START; then
  * input and beats. Bodies are texts without a 0 at the end, but for input, which is any bytes.
  *
- * Callers   run.c and node.c write, keeper.c reads
  * Memory    the writer's grows with what is put; a reader's is CONTROL_BODY_MAX, allocated once
  * Waiting   never
  */

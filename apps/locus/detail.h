@@ -1,7 +1,6 @@
 /*
  * detail.h - what `locus top` shows of one node: its shards and peers, or its hottest keys.
  *
- * Callers   screen.c
  * Memory    the caller's
  * Waiting   detail_keys as scrape.h
  * Life      none

@@ -2,7 +2,6 @@
  * doctor.h - `locus doctor`: before a job, whether these machines will carry it; every line says
  * what to do.
  *
- * Callers   main.c
  * Memory    its own
  * Waiting   as findings' makers state
  */

@@ -2,7 +2,6 @@
  * explain.h - `locus explain`: why a key is where it is, as the nodes of a running job say
  * (docs/explain.md).
  *
- * Callers   main.c
  * Memory    a few KiB a node
  * Waiting   as scrape.h, for each node
  */

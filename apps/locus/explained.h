@@ -1,7 +1,6 @@
 /*
  * explained.h - what `locus explain` prints: sentences, or JSON.
  *
- * Callers   explain.c
  * Memory    the caller's
  * Waiting   for stdout
  * Life      none

@@ -1,7 +1,6 @@
 /*
  * export.h - a checkpoint's tables as dense safetensors files, one a table.
  *
- * Callers   checkpoint.c
  * Memory    contents.h
  * Waiting   for files
  */

@@ -8,7 +8,6 @@
  * is the number of nodes there, 1 unless told; "slots=4" is the same as "4". Ranks follow the order
  * of the lines.
  *
- * Callers   run.c
  * Memory    its own
  * Waiting   for the file
  * Life      hosts_read, hosts_free

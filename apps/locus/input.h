@@ -3,7 +3,6 @@
  * inherit our stdin. A terminal's can be read by the process group in its foreground only, which is
  * ours and not the program's; and another host does not have it.
  *
- * Callers   run.c
  * Memory    one frame
  * Waiting   never
  */

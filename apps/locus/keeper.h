@@ -19,7 +19,6 @@
  *
  * The first failure counts for the launcher, so that one is told without delay.
  *
- * Callers   main.c, in a process of its own
  * Memory    its own
  * Waiting   for the program as long as the launcher lives
  */

@@ -2,7 +2,6 @@
  * known.h - what the nodes of a job have answered about a key (docs/explain.md), and its history,
  * put together from what each of them has decided.
  *
- * Callers   explain.c
  * Memory    the struct
  * Waiting   never
  * Life      known_read for each node, known_history once

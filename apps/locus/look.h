@@ -1,7 +1,6 @@
 /*
  * look.h - two looks at the metrics of nodes, and what happened between them.
  *
- * Callers   top.c, screen.c; table.c and detail.c read
  * Memory    the caller's
  * Waiting   as scrape.h
  * Life      look_find, any number of look_again, look_free

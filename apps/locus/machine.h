@@ -2,7 +2,6 @@
  * machine.h - does this machine let a node run? Kernel, io_uring, limits, memory, cores, network
  * interfaces.
  *
- * Callers   doctor.c
  * Memory    none
  * Waiting   never
  * Life      none

@@ -2,7 +2,6 @@
  * node.h - one node as the launcher has it: a keeper (keeper.h) on this host, or ssh that runs one
  * on another, the stream by which it is told what to do, and what it prints.
  *
- * Callers   run.c
  * Memory    descriptors, and the lines of its output
  * Waiting   never
  * Life      node_start, node_end or its own end, node_fini

@@ -1,7 +1,6 @@
 /*
  * options.h - the command line of `locus run`.
  *
- * Callers   run.c, once
  * Memory    texts belong to argv
  * Waiting   never
  * Life      none

@@ -2,7 +2,6 @@
  * orders.h - what a node's keeper is told (control.h): which program, with which arguments and
  * variables, as which node of which cluster.
  *
- * Callers   run.c
  * Memory    what the text grows to; all else by reference
  * Waiting   never
  * Life      none

@@ -1,7 +1,6 @@
 /*
  * output.h - what one node prints, shown in whole lines with its rank before them: "[2] epoch 1".
  *
- * Callers   run.c, for descriptors that are a terminal
  * Memory    one line of at most OUTPUT_LINE_MAX bytes; longer ones are shown in pieces
  * Waiting   as long as the terminal does; when a signal asks us to end, a second longer, then the
  *           rest is lost

@@ -2,7 +2,6 @@
  * page.h - the page of `locus trace`: HTML before and behind the traced lines. It needs nothing
  * from anywhere else.
  *
- * Callers   trace.c
  * Memory    constant
  * Waiting   never
  * Life      none

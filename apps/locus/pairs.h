@@ -5,7 +5,6 @@
  * Of up to PAIRS_ALL_MAX hosts every pair is looked at, both ways; of more each host with the first
  * and with the next. One pair at a time, so that none is slowed by another.
  *
- * Callers   doctor.c
  * Memory    its own: some KiB a host
  * Waiting   for ssh; for a host that says nothing, half a minute
  * Life      none

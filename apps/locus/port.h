@@ -8,7 +8,6 @@
  * neither to another launcher that asks for any port, nor to a connecting socket. So launches at
  * the same time cannot collide, and no attempt is ever repeated.
  *
- * Callers   run.c
  * Memory    one descriptor
  * Waiting   never
  * Life      port_hold, port_release

@@ -11,7 +11,6 @@
  *
  * The token keeps others out: who does not say it is hung up on.
  *
- * Callers   agent.c
  * Memory    1 MiB while it runs
  * Waiting   PROBE_TIMEOUT_S at most, each step
  * Life      probe_listen, probe_serve, which closes; or probe_measure

@@ -1,7 +1,6 @@
 /*
  * program.h - one program, started as a child of this process in a process group of its own.
  *
- * Callers   keeper.c; program_find also run.c, before it starts anything
  * Memory    none
  * Waiting   until the program runs or could not be started
  */

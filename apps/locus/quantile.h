@@ -1,7 +1,6 @@
 /*
  * quantile.h - what part of a histogram of Prometheus' lies below what, between two looks at it.
  *
- * Callers   look.c
  * Memory    none
  * Waiting   never
  * Life      none

@@ -1,7 +1,6 @@
 /*
  * remote.h - a doctor's agent (agent.h) on another host: started over ssh, spoken to in lines.
  *
- * Callers   pairs.c
  * Memory    the caller's
  * Waiting   remote_hear to its deadline
  * Life      remote_start, lines, remote_end

@@ -2,7 +2,6 @@
  * report.h - `locus report`: makes one page of what the nodes of a run, and its program, have
  * written (docs/report.md).
  *
- * Callers   main.c
  * Memory    run_parts.h
  * Waiting   for files
  */

@@ -2,7 +2,6 @@
  * roll_call.h - which hosts still answer: each is asked over ssh, all at once, for the version of
  * this program.
  *
- * Callers   run.c, between a run and the next one
  * Memory    a process a host, meanwhile
  * Waiting   ROLL_CALL_S at most, or until a signal asks us to end
  */

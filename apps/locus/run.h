@@ -1,7 +1,6 @@
 /*
  * run.h - `locus run`: starts the nodes of a cluster, shows what they print, and ends them all.
  *
- * Callers   main.c
  * Memory    its own
  * Waiting   as long as a node lives; once the end has begun, to a deadline
  */

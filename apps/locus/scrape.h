@@ -1,7 +1,6 @@
 /*
  * scrape.h - reads the metrics of a node (docs/metrics.md) over HTTP.
  *
- * Callers   look.c, explain.c
  * Memory    the caller frees the text, of at most SCRAPE_BYTES_MAX
  * Waiting   SCRAPE_TIMEOUT_S for each step
  * Life      none

@@ -1,7 +1,6 @@
 /*
  * screen.h - `locus top` on a terminal: the table of nodes, one node, its hottest keys.
  *
- * Callers   top.c
  * Memory    some KiB
  * Waiting   for keys, and between two looks
  * Life      none

@@ -8,7 +8,6 @@
  * PATH is that of LOCUS_SECRET_FILE here, which `locus run` would take along; "-": there is none.
  * The rest a host has from its own environment, as a node that is started there by hand has.
  *
- * Callers   pairs.c asks, agent.c answers
  * Memory    constant
  * Waiting   for answers, SECRETS_TIMEOUT_S each; for the disk that has the file
  * Life      none

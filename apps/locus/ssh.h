@@ -2,7 +2,6 @@
  * ssh.h - the words that start this program on another host: ssh, its options, the host, and the
  * command there.
  *
- * Callers   node.c and pairs.c
  * Memory    the caller's; `host` is kept by reference
  * Waiting   never
  * Life      none

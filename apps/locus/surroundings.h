@@ -3,7 +3,6 @@
  * launcher's variables, the secret, the rendezvous, the address for peers. It asks the library's
  * own parts, and so says what a node would say.
  *
- * Callers   doctor.c
  * Memory    none
  * Waiting   for the resolver (10 s for a name that nobody knows), and 2 s for the rendezvous
  * Life      none

@@ -1,7 +1,6 @@
 /*
  * table.h - what `locus top` shows: lines of text, for a terminal or a file, or JSON.
  *
- * Callers   top.c, screen.c, detail.c
  * Memory    none
  * Waiting   for stdout
  * Life      none

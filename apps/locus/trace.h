@@ -1,7 +1,6 @@
 /*
  * trace.h - `locus trace`: makes one page, or a picture, of what nodes have traced (docs/trace.md).
  *
- * Callers   main.c
  * Memory    a line at a time; of a picture, timeline.h
  * Waiting   for files
  */

@@ -2,7 +2,6 @@
  * trial.h - a cluster of two nodes in this process, on loopback, that joins, moves a row and
  * leaves: what fails for want of a resource fails here, with the sentence that a job would see.
  *
- * Callers   doctor.c, at last: it takes LOCUS_LISTEN and LOCUS_TRACE out of the environment
  * Memory    the nodes'
  * Waiting   TRIAL_JOIN_S at most to join; then for the nodes
  * Life      none

@@ -1,7 +1,6 @@
 /*
  * version.h - the release, as a text.
  *
- * Callers   main.c, agent.c, pairs.c
  * Memory    none
  * Waiting   never
  * Life      none

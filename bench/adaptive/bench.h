@@ -6,8 +6,6 @@
  * with the cell's technique. The benchmark itself is none of them; it starts them, tells them to
  * begin, and asks for what they measured.
  *
- * Callers   adaptive.c (main) and the parts: select.c, node.c, epoch.c, replicas.c, arrival.c,
- *           shards.c, cells.c, report.c, summary.c, picture.c
  * Memory    one struct bench, static; rows and keys live as long as a cell's processes
  */
 #ifndef BENCH_ADAPTIVE_H

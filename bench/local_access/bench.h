@@ -6,8 +6,6 @@
  * is timed in every repetition, floors and locus in turn, so that a noisy moment meets both. One
  * step in one setting is a cell.
  *
- * Callers   local_access.c (main) and the parts: steps.c, node.c, cells.c, tails.c, report.c,
- *           summary.c
  * Memory    one struct bench, static; rows and keys come and go with each row length
  */
 #ifndef BENCH_LOCAL_ACCESS_H

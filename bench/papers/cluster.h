@@ -2,7 +2,6 @@
  * cluster.h - a program on all nodes of a modelled cluster, each from its own main(), in one
  * thread.
  *
- * Callers   papers.c
  * Memory    all nodes' models and data
  * Waiting   never
  * Life      cluster_run once a process

@@ -2,7 +2,6 @@
  * machine.h - the machines and networks that the papers used, and today's, as constants of
  * scale/model.h and some more.
  *
- * Callers   papers.c, world.c
  * Memory    the caller's
  * Waiting   never
  */

@@ -2,7 +2,6 @@
  * quick.h - is it repeatable? Each program trains twice on a few modelled nodes with a little
  * generated data: the two outputs must be the same to the bit, and those of another seed must not.
  *
- * Callers   papers.c, for --quick
  * Memory    a folder for temporary files, removed at the end
  * Waiting   for child processes: each run is one
  */

@@ -8,8 +8,6 @@
  * is one table, all of whose keys stand in one shuffled sequence, the same at both nodes; a block
  * is BLOCK_KEYS neighbours in it. One step at one length is a cell.
  *
- * Callers   relocation.c (main) and the parts: select.c, node.c, other_node.c, takes.c, accesses.c,
- *           floors.c, cells.c, report.c, summary.c
  * Memory    one struct bench, static; rows and buffers live as long as the cluster
  */
 #ifndef BENCH_RELOCATION_H

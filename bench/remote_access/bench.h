@@ -8,8 +8,6 @@
  * setting every step is timed in every repetition, floors and locus in turn, so that a noisy moment
  * meets both. One step in one setting is a cell.
  *
- * Callers   remote_access.c (main) and the parts: select.c, node.c, other_node.c, raw.c, cells.c,
- *           idle.c, verdict.c, report.c, summary.c
  * Memory    one struct bench, static; rows and buffers live as long as the cluster
  */
 #ifndef BENCH_REMOTE_ACCESS_H

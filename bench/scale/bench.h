@@ -6,7 +6,6 @@
  * platform of platform.h. Virtual time does not depend on the machine, so a cell gives the same
  * figures each time, but for `engine` and memory.
  *
- * Callers   scale.c (main) and the parts: select.c, node.c, lag.c, run.c, report.c, summary.c
  * Memory    one struct bench, static
  */
 #ifndef BENCH_SCALE_H

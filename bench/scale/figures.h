@@ -1,7 +1,6 @@
 /*
  * figures.h - what a shard has done: sums, and what a frame adds to them.
  *
- * Callers   platform.c
  * Memory    the caller's
  * Waiting   never
  */

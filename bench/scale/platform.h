@@ -9,7 +9,6 @@
  * nothing to do for REACTOR_SPIN_NS sleeps. A card sends and receives a byte at a time, in order;
  * the switch between them never is full, nothing is lost, acknowledgements of TCP take no room.
  *
- * Callers   run.c; bench/papers
  * Memory    frames, from malloc, until they are delivered; 20 bytes for each pair of nodes
  * Waiting   as fibers
  * Life      platform_begin, locus_open for each node, platform_add_worker for each, platform_run,

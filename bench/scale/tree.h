@@ -7,7 +7,6 @@
  * is assumed: sending, the way and receiving overlap within a round; no round waits for a slow
  * node.
  *
- * Callers   run.c
  * Memory    none
  * Waiting   never
  * Life      none

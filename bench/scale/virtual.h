@@ -8,7 +8,6 @@
  * at the same moment that one happens first which was planned first: the same program comes to the
  * same end each time.
  *
- * Callers   platform.c, and who stands for threads
  * Memory    of test/sim/fibers.h and events.h
  * Waiting   as fibers
  * Life      virtual_begin, virtual_start for some, virtual_run, virtual_end

@@ -5,7 +5,6 @@
  * 4 ... N threads, floors and locus in turn, again in each repetition. One step with so many
  * threads in a setting is a cell.
  *
- * Callers   scaling.c (main) and the parts: steps.c, places.c, node.c, cells.c, report.c
  * Memory    one struct bench, static; rows and keys come and go with each number of shards
  * Waiting   for what is measured
  */

@@ -17,7 +17,7 @@
  * Not in it: the bandwidth of memory, hyper-threads, latches that are waited for in the middle of a
  * queue (only its limit is), the system's own work.
  *
- * Callers   report.c; any thread
+ * Callers   any thread
  * Memory    none
  * Waiting   never
  */

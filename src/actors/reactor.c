@@ -1,15 +1,15 @@
 #include "actors/reactor.h"
 
-#include "net/forked.h"
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
-#include "protocol/shard.h"
-#include "protocol/look.h"
-#include "protocol/trace.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "net/uring.h"
 #include "base/yield.h"
+#include "net/forked.h"
+#include "net/uring.h"
+#include "protocol/look.h"
+#include "protocol/shard.h"
+#include "protocol/trace.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -8,8 +8,8 @@
  * a polling one. If there are more threads than cores, a polling reactor yields its core in each
  * turn, so that it does not starve the worker for which it waits.
  *
- * Callers   cluster.c opens, starts, stops; operation.c posts from workers' threads; reactor_lose
- *           from any thread
+ * Callers   the thread that opens the node; reactor_post and reactor_wake from workers' threads,
+ *           reactor_lose from any
  * Memory    mailboxes, the shard's state, the ring and its links; all at open
  * Waiting   reactor_stop: at most REACTOR_GOODBYE_NS for the peers' goodbye; reactor_look:
  *           REACTOR_LOOK_S
@@ -20,10 +20,10 @@
 #define LOCUS_ACTORS_REACTOR_H
 
 #include "base/pinning.h"
+#include "net/link.h"
 #include "protocol/look.h"
 #include "protocol/request.h"
 #include "protocol/shard.h"
-#include "net/link.h"
 #include "store/store.h"
 
 struct reactor;

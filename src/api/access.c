@@ -1,8 +1,8 @@
 /* Pull, push, set, localize, and waiting for them. */
+#include "api/call.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/histogram.h"
-#include "api/call.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Bounded staleness: SSP, ESSP, BSP. */
+#include "api/call.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "api/call.h"
-#include "protocol/clocks.h"
 #include "base/yield.h"
+#include "protocol/clocks.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -1,8 +1,8 @@
 #include "api/call.h"
 
 #include "base/error.h"
-#include "protocol/sources.h"
 #include "base/yield.h"
+#include "protocol/sources.h"
 
 #include <errno.h>
 

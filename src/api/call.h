@@ -2,8 +2,7 @@
  * call.h - what the public calls of a worker share: checking of arguments, and sentences for
  * errors.
  *
- * Callers   access.c, reading.c, intent.c, worker.c, on the worker's thread; those for loaders on
- *           the loader's
+ * Callers   the worker's thread; those for loaders the loader's
  * Memory    none
  * Waiting   only call_flush
  * Life      none

@@ -8,7 +8,7 @@
  * home, and each row has exactly one. If the row, or a replica, is at its home, it is copied;
  * otherwise it is pulled.
  *
- * Callers   save.c and restore.c, on workers' threads in a collective
+ * Callers   workers' threads, in a collective
  * Memory    HOME_ROWS_BYTES, or one row, during a call
  * Waiting   for rows that are elsewhere
  * Life      home_rows_deal until it is false; home_rows_each for each slice

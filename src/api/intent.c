@@ -1,6 +1,6 @@
 /* Intent and clocks, of workers and loaders. */
-#include "base/error.h"
 #include "api/call.h"
+#include "base/error.h"
 #include "node/signaling.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 #include "api/call.h"
 
-#include "node/environment.h"
-#include "node/variables.h"
 #include "base/closed.h"
 #include "base/error.h"
 #include "base/histogram.h"
-#include "observe/journal.h"
 #include "membership/rendezvous.h"
+#include "node/environment.h"
+#include "node/variables.h"
+#include "observe/journal.h"
 #include "observe/metrics.h"
 #include "observe/observer.h"
 

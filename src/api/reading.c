@@ -1,6 +1,6 @@
 /* Rows in place: changes, read sections, views. */
-#include "base/error.h"
 #include "api/call.h"
+#include "base/error.h"
 
 #include <errno.h>
 

@@ -1,9 +1,9 @@
 /* locus_restore(): find one that is whole, zero what is written, set what was. */
-#include "checkpoint/contents.h"
 #include "api/steps.h"
+#include "checkpoint/contents.h"
 
-#include "base/error.h"
 #include "api/call.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Sampling: what programs call (NuPS, Section 4.3). The schemes are in sampling/. */
-#include "base/error.h"
 #include "api/call.h"
+#include "base/error.h"
 #include "sampling/distribution.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 #include "api/steps.h"
 #include "checkpoint/tensors.h"
 
-#include "base/error.h"
 #include "api/call.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <stdio.h>

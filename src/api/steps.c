@@ -1,7 +1,7 @@
 #include "api/steps.h"
 
-#include "base/error.h"
 #include "api/call.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <stdio.h>

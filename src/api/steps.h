@@ -7,7 +7,6 @@
  *     ...
  *     COLLECTIVE_END
  *
- * Callers   save.c and restore.c
  * Memory    share.h
  * Waiting   as any collective
  * Life      steps_begin, steps_meet..., steps_end
@@ -15,8 +14,8 @@
 #ifndef LOCUS_CHECKPOINT_STEPS_H
 #define LOCUS_CHECKPOINT_STEPS_H
 
-#include "checkpoint/series.h"
 #include "api/home_rows.h"
+#include "checkpoint/series.h"
 
 struct steps {
     locus_worker *worker;

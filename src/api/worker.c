@@ -1,7 +1,7 @@
 /* Workers and loaders open and close; collectives. */
+#include "api/call.h"
 #include "base/closed.h"
 #include "base/error.h"
-#include "api/call.h"
 #include "node/signaling.h"
 
 #include <errno.h>

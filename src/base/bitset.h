@@ -5,7 +5,7 @@
  * A tree of bits, 64 children to a word: a bit of an upper level says that its child word is not
  * zero.
  *
- * Callers   slab.c, under the slab's latch; protocol/replica.c, on the shard's thread
+ * Callers   one thread at a time: under the user's latch, or the shard's thread
  * Memory    one bit for each possible member and 1/63 more, reserved at init, used only where there
  *           were members
  * Waiting   never

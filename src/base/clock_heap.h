@@ -1,7 +1,7 @@
 /*
  * clock_heap.h - a heap of items that are due at a clock, the earliest on top.
  *
- * Callers   waiting.c, protocol/intents.c; not two at once
+ * Callers   not two threads at once
  * Memory    16 bytes each, from malloc; given back at fini
  * Waiting   never
  * Life      zeros are an empty heap; clock_heap_add, clock_heap_drop, clock_heap_fini

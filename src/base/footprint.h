@@ -1,7 +1,6 @@
 /*
  * footprint.h - the memory and processor time that this process uses.
  *
- * Callers   metrics.c, journal.c
  * Memory    none
  * Waiting   never, except for a system call or two
  * Life      none

@@ -2,7 +2,6 @@
  * keyset.h - a hash set of keys that only grows, for example of the keys in a sample without
  * replacement.
  *
- * Callers   sampling: target.c, pool.c, local.c, for one sample at a time; protocol: intents.c
  * Memory    16 to 32 bytes a key of the largest set, kept for the next one
  * Waiting   never
  * Life      zeroed, keyset_begin, keyset_add, again keyset_begin ..., keyset_fini

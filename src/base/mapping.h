@@ -6,7 +6,7 @@
  * sanitizer sees neither and reports a race. So under the sanitizer these calls take turns;
  * otherwise nothing is done.
  *
- * Callers   ring.c, pinning.c; any thread
+ * Callers   any thread
  * Memory    none
  * Waiting   for other threads between their begin and end; only under the sanitizer
  * Life      none

@@ -14,7 +14,7 @@
  * their own threads count from the first. Workers are the user's threads: for them the plan is only
  * advice.
  *
- * Callers   cluster.c when it opens a node; pinning_apply is for each shard's thread
+ * Callers   the thread that opens the node; pinning_apply is for each shard's thread
  * Memory    the caller's, without pointers into it. For a machine with several NUMA nodes hwloc's
  *           topology is kept, too
  * Waiting   never; loading the machine reads some files of the kernel, which takes milliseconds

@@ -5,7 +5,6 @@
  * Where the kernel refuses io_uring, which a cluster of one does not need, blocks are written and
  * read one after the other.
  *
- * Callers   tensors.c writes; restore.c and `locus checkpoint` read
  * Memory    BLOCKS of BLOCK_BYTES, from init to fini
  * Waiting   for the disk
  * Life      blocks_init; blocks_create, append, finish, or blocks_open, read, close, any number of

@@ -4,7 +4,6 @@
  * What is read is what was verified: a file that changes in between is found before any of it is
  * given out.
  *
- * Callers   restore.c, `locus checkpoint`
  * Memory    contents_rows: the numbers of a section's rows, and CONTENTS_BYTES or one row
  * Waiting   for the disk
  * Life      contents_verify of a file, then contents_rows of its sections

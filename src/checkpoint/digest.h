@@ -1,7 +1,6 @@
 /*
  * digest.h - BLAKE2b of 32 bytes, as 64 hexadecimal digits: what `b2sum -l 256` prints.
  *
- * Callers   blocks.c, manifest.c
  * Memory    the caller's
  * Waiting   never
  * Life      digest_begin, digest_add, digest_end

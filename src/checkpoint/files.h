@@ -4,7 +4,6 @@
  *
  * Every call returns a negative errno when it fails.
  *
- * Callers   blocks.c, manifest.c, series.c
  * Memory    none
  * Waiting   for the disk
  * Life      none; a replacement is installed before any other call and removed after the last

@@ -4,7 +4,6 @@
  *
  * It ends with the digest of all bytes before, so no byte of it can change unnoticed.
  *
- * Callers   save.c, restore.c, `locus checkpoint`; no I/O but in manifest_read and manifest_write
  * Memory    malloc; manifest_fini gives it back. While it is read, its text; other texts of JSON in
  *           it cost nothing more
  * Waiting   for the disk

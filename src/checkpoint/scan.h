@@ -2,7 +2,6 @@
  * scan.h - reads JSON from its front to its end, and keeps of it what was asked for: whatever else
  * the text has costs no memory.
  *
- * Callers   manifest.c
  * Memory    the texts and numbers of one object at a time
  * Waiting   never
  * Life      scan_object for the whole, and within its arrays; scan_ends

@@ -2,7 +2,6 @@
  * seal.h - the bytes of a file as they were when they were verified, to be compared when they are
  * read again: a tag of each SEAL_BYTES, under a key that nobody else knows (Poly1305).
  *
- * Callers   blocks.c fills it and compares; contents.c
  * Memory    SEAL_TAG for each SEAL_BYTES: 256 bytes a MiB
  * Waiting   never
  * Life      zeroed; seal_begin, seal_put for each piece, any number of seal_holds; seal_end

@@ -4,7 +4,6 @@
  *     DIR/checkpoint-000007/manifest.json    written last, by rename: it is what makes it whole
  *     DIR/checkpoint-000007/...
  *
- * Callers   save.c, restore.c, `locus checkpoint`
  * Memory    the caller's
  * Waiting   for the file system
  * Life      none

@@ -1,7 +1,6 @@
 /*
  * share.h - what the workers of a node share while they write or read a checkpoint.
  *
- * Callers   steps.c, save.c, restore.c; locus.c frees it with the node
  * Memory    malloc, from a node's first checkpoint on: after a loss some may still be at work
  * Waiting   share_lock: for moments
  * Life      share_new, share_begin for each checkpoint or restore, share_free

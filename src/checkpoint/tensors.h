@@ -6,7 +6,7 @@
  * TENSORS_BYTES, or when a table with a lower number comes, because a file has each table only
  * once. Each tensor begins at a multiple of 64 bytes; the padding is a tensor of its own.
  *
- * Callers   save.c, on a worker's thread
+ * Callers   a worker's thread
  * Memory    of blocks.h, and 8 bytes for each of TENSORS_KEYS; the list of files
  * Waiting   for the disk
  * Life      tensors_init, tensors_add..., tensors_end, tensors_fini
@@ -15,8 +15,8 @@
 #define LOCUS_CHECKPOINT_TENSORS_H
 
 #include "checkpoint/blocks.h"
-#include "checkpoint/series.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/series.h"
 
 enum { TENSORS_KEYS = MANIFEST_ROWS_MAX, TENSORS_ALIGNMENT = 64 };
 #define TENSORS_BYTES (UINT64_C(4000) << 20)

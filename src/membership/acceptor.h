@@ -2,8 +2,7 @@
  * acceptor.h - listens on rank 0 and accepts unauthenticated peers: an accepted connection becomes
  * a channel of the hub, without a rank until the peer has said who it is.
  *
- * Callers   server.c; rendezvous_acceptor_tick and _close with the lock of the hub, once that has
- *           started
+ * Callers   rendezvous_acceptor_tick and _close with the lock of the hub, once that has started
  * Memory    its own, of nng; one channel for each member, and at most
  *           RENDEZVOUS_UNAUTHENTICATED_MAX whose peers have not said who they are
  * Waiting   open: up to two seconds for a port to become free. close: for the descriptor to be

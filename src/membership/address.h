@@ -1,7 +1,6 @@
 /*
  * address.h - "host:port" of a rendezvous, and the addresses behind a host's name.
  *
- * Callers   rendezvous.c
  * Memory    the caller's
  * Waiting   rendezvous_address_resolve, if the host is a name: as long as the system's resolver
  *           takes (resolv.conf)

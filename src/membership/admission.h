@@ -10,7 +10,6 @@
  *       v
  *   REFUSING      with one sentence for all who came and are yet to come
  *
- * Callers   server.c, with the lock of the hub
  * Memory    rank 0's hello at init; messages
  * Waiting   never
  * Life      rendezvous_admission_init; begin when the hub has started; message, tick and lose in

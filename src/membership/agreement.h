@@ -1,7 +1,6 @@
 /*
  * agreement.h - what a node brings to a cluster, and what all nodes have agreed on after joining.
  *
- * Callers   all of src/membership, and cluster.c
  * Memory    the caller's; the addresses belong to the rendezvous
  * Waiting   never
  * Life      none

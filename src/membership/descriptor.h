@@ -4,7 +4,6 @@
  * A stream's is the socket of this process with the same two addresses; a listener's is the one
  * that listens at its address.
  *
- * Callers   hub.c, acceptor.c
  * Memory    none
  * Waiting   never; it reads the list of descriptors
  * Life      none: nng closes the descriptor when it likes, after the stream or listener was closed

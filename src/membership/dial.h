@@ -1,7 +1,6 @@
 /*
  * dial.h - one attempt to connect to rank 0.
  *
- * Callers   joining.c, without a lock
  * Memory    only the stream outlives the call
  * Waiting   until the connection is made or refused, or for `timeout_ns`
  * Life      none

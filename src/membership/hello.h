@@ -2,7 +2,6 @@
  * hello.h - the first message of a node: who it is, and its configuration, which must be equal on
  * all nodes.
  *
- * Callers   joining.c writes it, admission.c reads and compares it
  * Memory    a hello that was read points into the message
  * Waiting   never
  * Life      none

@@ -12,8 +12,6 @@
  * planned, the process was stopped or the machine asleep, and silence is counted from the
  * beginning.
  *
- * Callers   rendezvous.c, and rank 0's server.c and its parts. The caller holds the lock for
- *           functions of a channel, and for those that say so
  * Memory    its own; a channel keeps at most one message received and RENDEZVOUS_QUEUE_MAX to be
  *           sent
  * Waiting   rendezvous_hub_wait; rendezvous_hub_drain, to the channels' deadlines;

@@ -5,7 +5,6 @@
  * first failure of any node; if no node has failed, the first text. So a step of all nodes succeeds
  * either on all of them or on none.
  *
- * Callers   collective.c and server.c combine words; member.c and rendezvous.c carry them
  * Memory    the caller's
  * Waiting   never
  * Life      none

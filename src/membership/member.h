@@ -2,7 +2,7 @@
  * member.h - a node's side of its connection to rank 0: its state, and its reactions to rank 0's
  * messages. Rank 0 has a connection to itself, too.
  *
- * Callers   rendezvous.c and joining.c, under the hub's lock; the hub's thread for messages
+ * Callers   under the hub's lock; the hub's thread for messages
  * Memory    the struct, of rendezvous.c
  * Waiting   member_wait() only
  * Life      as the rendezvous

@@ -2,7 +2,6 @@
  * members.h - the members of a cluster as rank 0 knows them: what each has said, messages to all of
  * them, and which are missing for how long.
  *
- * Callers   server.c, admission.c, with the lock of the hub that has the channels
  * Memory    an array at init; the channels are the hub's
  * Waiting   never
  * Life      rendezvous_members_init ... rendezvous_members_fini

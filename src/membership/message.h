@@ -33,7 +33,6 @@
  * The header, the first two numbers of HELLO (rank and size), REFUSED and AGAIN are the same in all
  * versions, so that nodes of different versions can tell each other what is wrong.
  *
- * Callers   rendezvous.c, hub.c, and rank 0's server.c and its parts
  * Memory    malloc, with a count of references, which the hub's lock protects once the message was
  *           given to a channel
  * Waiting   never

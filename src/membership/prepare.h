@@ -1,7 +1,6 @@
 /*
  * prepare.h - starts nng, before anything of a node that has others.
  *
- * Callers   rendezvous.c
  * Memory    none
  * Waiting   for threads that are tried, once
  * Life      once in a process

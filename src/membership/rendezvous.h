@@ -11,7 +11,7 @@
  * other that they know it, before anything that the member said is used. A member that cannot is
  * refused and named on rank 0's stderr, and the others continue to wait for the right node.
  *
- * Callers   cluster.c; the callback comes from a thread of the rendezvous
+ * Callers   the callback comes from a thread of the rendezvous
  * Memory    its own; messages are bounded by RENDEZVOUS_MESSAGE_MAX
  * Waiting   join: until its deadline. barrier, leave: while all members live, and up to
  *           peer_timeout_s after the last sign of life of a member

@@ -3,7 +3,6 @@
  * decides which was lost first; admission.h decides who may join. It talks to the member of its own
  * process as to all others, over a connection.
  *
- * Callers   rendezvous.c, on rank 0
  * Memory    its own, allocated at start, except messages and connections, which the acceptor limits
  * Waiting   start: up to two seconds for a port to become free. stop: for members to read the last
  *           message, as said there
@@ -12,8 +11,8 @@
 #ifndef LOCUS_MEMBERSHIP_SERVER_H
 #define LOCUS_MEMBERSHIP_SERVER_H
 
-#include "membership/agreement.h"
 #include "membership/address.h"
+#include "membership/agreement.h"
 
 #include <stdint.h>
 

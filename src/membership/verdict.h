@@ -5,7 +5,6 @@
  * first accusation rank 0 waits for the time of a heartbeat. Then it gives up the node that most
  * nodes accuse; of several the one with the highest rank. So all nodes name the same one.
  *
- * Callers   server.c, with the lock of the hub
  * Memory    the struct, with VERDICT_MAX accusations; further ones change nothing
  * Waiting   never
  * Life      all zero at first; verdict_accuse, and when verdict_due_ns has come verdict_pick, which

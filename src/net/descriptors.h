@@ -1,7 +1,6 @@
 /*
  * descriptors.h - has this process room for more descriptors?
  *
- * Callers   mesh.c
  * Memory    none
  * Waiting   never; it reads the list of descriptors
  * Life      none

@@ -8,7 +8,7 @@
  *   state       OPEN --the connection ends after a WIRE_BYE of either side--> ENDED
  *                 `---anything else that ends it--> FAILED, and the ring's owner is told
  *
- * Callers   uring.c, on the reactor's thread
+ * Callers   the reactor's thread
  * Memory    as link.h says
  * Waiting   never
  * Life      link_new, one send and one receive under way at most, link_free when there is neither

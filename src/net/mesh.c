@@ -1,12 +1,12 @@
 #include "net/mesh.h"
 
-#include "net/forked.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "net/descriptors.h"
-#include "locus.h"
+#include "net/forked.h"
 #include "net/mesh_address.h"
 #include "net/secret.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "locus.h"
 #include "net/secret.h"
+#include "locus.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

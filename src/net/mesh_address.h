@@ -1,7 +1,6 @@
 /*
  * mesh_address.h - "host:port" in text, as the system has it, by route and by interface.
  *
- * Callers   mesh.c, mesh_listener.c, address.c
  * Memory    the caller's; lists of the resolver are freed with freeaddrinfo()
  * Waiting   for the resolver, if the host is a name. mesh_address_route also waits for a name to
  *           become known

@@ -1,9 +1,9 @@
 #include "net/mesh_listener.h"
 
-#include "net/forked.h"
 #include "base/error.h"
-#include "locus.h"
+#include "net/forked.h"
 #include "net/mesh_address.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -8,8 +8,6 @@
  * side that accepted the connection gives its proof last, to a peer that has proved itself; so an
  * unauthenticated peer learns nothing. What follows the proofs is neither encrypted nor protected.
  *
- * Callers   cluster.c reads it; mesh.c, rendezvous.c and admission.c prove and check; locus doctor
- *           compares hosts
  * Memory    a few pages for the key; secret_forget() wipes and releases them
  * Waiting   never, except for the disk that has the file
  * Life      secret_read, any number of proofs on any threads, secret_forget

@@ -11,7 +11,6 @@
  * A node that was itself not heard for long cannot accuse others: it was cut off, so all others
  * seemed silent to it.
  *
- * Callers   link.c, uring.c; cluster.c; membership: hub.c, server.c
  * Memory    none
  * Waiting   never
  * Life      none

@@ -8,7 +8,6 @@
  * used only after wire_check_frame() and, for each entry, wire_next(): every length is compared
  * with what is left.
  *
- * Callers   link.c (frames), the roles of a shard (entries)
  * Memory    the caller's buffers; entries are read and written in place
  * Waiting   never
  * Life      none

@@ -9,7 +9,7 @@
  *
  *     LOCUS_ADVICE=0 reports and counts nothing LOCUS_ADVICE=60 looks every 60 s
  *
- * Callers   locus.c opens it; access.c, on the worker's thread
+ * Callers   the worker's thread; advisor_init: the thread that opens the node
  * Memory    in the node and its workers
  * Waiting   never, except for stderr
  * Life      advisor_init; advice_look any number of times

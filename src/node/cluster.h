@@ -2,8 +2,7 @@
  * cluster.h - the other nodes: joining them, one reactor a shard with links to them, losing one,
  * leaving in order.
  *
- * Callers   locus.c opens and closes; worker.c, call.c, bound.c, signaling.c, metrics.c and others
- *           ask; losses come from reactors' and rendezvous' threads
+ * Callers   any thread; losses come from reactors' and rendezvous' threads
  * Memory    its own, and what its parts state
  * Waiting   cluster_join until the join deadline; cluster_barrier and cluster_leave while all nodes
  *           live
@@ -13,10 +12,10 @@
 #define LOCUS_CLUSTER_H
 
 #include "actors/reactor.h"
-#include "locus.h"
 #include "membership/meeting.h"
 #include "net/link.h"
 #include "store/store.h"
+#include "locus.h"
 
 #include <pthread.h>
 

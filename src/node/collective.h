@@ -9,7 +9,7 @@
  * at the first is too late: both take place without it, and its own collective begins after them.
  * (rendezvous_present() does the same for nodes.)
  *
- * Callers   worker.c, from the workers' threads; collective_fail from any
+ * Callers   workers' threads; collective_fail from any
  * Memory    its own
  * Waiting   collective_meet: until all have arrived or a node is lost; after 10 s, and then every
  *           10 s, it reports on stderr which workers are missing (the rendezvous reports which
@@ -19,8 +19,8 @@
 #ifndef LOCUS_COLLECTIVE_H
 #define LOCUS_COLLECTIVE_H
 
-#include "locus.h"
 #include "membership/meeting.h"
+#include "locus.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,8 +1,6 @@
 /*
  * node.h - the parts of a node: the store, its workers, and their collectives.
  *
- * Callers   locus.c (open, close, questions about the node), and the files of a worker's calls
- *           (call.h)
  * Memory    allocated by locus_open(), released by locus_close()
  * Waiting   only in collectives
  * Life      locus_open ... locus_close
@@ -10,17 +8,17 @@
 #ifndef LOCUS_NODE_H
 #define LOCUS_NODE_H
 
-#include "node/advice.h"
 #include "checkpoint/share.h"
+#include "net/forked.h"
+#include "node/advice.h"
 #include "node/cluster.h"
 #include "node/collective.h"
-#include "locus.h"
-#include "net/forked.h"
 #include "node/operation.h"
-#include "sampling/sample.h"
-#include "store/rows.h"
 #include "node/waiting.h"
 #include "protocol/plan.h"
+#include "sampling/sample.h"
+#include "store/rows.h"
+#include "locus.h"
 
 #include <sys/types.h>
 

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/histogram.h"
-#include "protocol/clocks.h"
 #include "base/yield.h"
+#include "protocol/clocks.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -7,8 +7,7 @@
  * At most OPERATIONS_MAX are in flight. If there are more, a call waits for the oldest; if the pool
  * of requests is used up, for any request.
  *
- * Callers   access.c, bound.c, call.c, reading.c on the worker's thread; operation_request_done on
- *           a shard's thread
+ * Callers   the worker's thread; operation_request_done a shard's
  * Memory    a pool a worker, sized by the number of shards; items are touched when used
  * Waiting   operations_wait: polls for WAITER_SPIN_NS, yielding the core each time if threads share
  *           cores, then sleeps. It ends, because each request is either answered by a living peer

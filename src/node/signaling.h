@@ -2,7 +2,7 @@
  * signaling.h - sends intents and clocks of workers and loaders to the shards: a stream to each
  * shard, and waking the shard when it must act now.
  *
- * Callers   intent.c, worker.c, on the worker's thread or the loader's
+ * Callers   the worker's thread or the loader's
  * Memory    a pointer a shard, and the streams' chunks (protocol/intents.h)
  * Waiting   never
  * Life      signaling_open, signaling_intent …, signaling_close. Does nothing if no shard uses

@@ -6,8 +6,7 @@
  * because every row is here. So a worker that advances its clock does nothing here. Adding an
  * intent removes those that have started, now and then, and whenever the limit is reached.
  *
- * Callers   intent.c, worker.c, on the worker's thread and its loaders'; on another worker's thread
- *           if that has reached the limit
+ * Callers   the worker's thread and its loaders'; another worker's if that has reached the limit
  * Memory    a heap of 16 bytes for each different start, released at fini; at most the node's bound
  *           of keys
  * Waiting   for its own latch: some nanoseconds, and longer when the heap grows or many keys are

@@ -6,7 +6,6 @@
  *     exposition_count(&e, "locus_rounds_total", 12);
  *     exposition_labeled(&e, "locus_sent_bytes_total", "peer", "3", 4096);
  *
- * Callers   metrics.c
  * Memory    malloc, at most EXPOSITION_BYTES_MAX; beyond that, or without memory, the whole text
  *           fails
  * Waiting   never

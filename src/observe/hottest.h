@@ -5,7 +5,7 @@
  * one and continues from its count. So every key that is more than one in HOTTEST_KEYS of the
  * stream has a counter, and no counter is too high by more than its `error`.
  *
- * Callers   metrics.c, on one thread
+ * Callers   one thread
  * Memory    the caller's, 6 KiB
  * Waiting   never
  * Life      hottest_clear, any use

@@ -1,9 +1,9 @@
 #include "observe/httpd.h"
 
-#include "net/forked.h"
 #include "base/error.h"
-#include "locus.h"
+#include "net/forked.h"
 #include "net/mesh_address.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <microhttpd.h>

@@ -7,7 +7,6 @@
  * When three quarters of them are in use, a new one replaces the oldest, so slow clients keep no
  * other client out. Bodies of requests are not read.
  *
- * Callers   metrics.c
  * Memory    HTTPD_CONNECTIONS_MAX * (HTTPD_CONNECTION_BYTES and the text under way)
  * Waiting   httpd_close waits for the thread, and so for an answer that is being made
  * Life      httpd_listen, httpd_open, httpd_close

@@ -7,7 +7,6 @@
  * time that has passed, once that is longer), and one when the node closes. So a short run has
  * enough lines for curves, and one of a month writes some megabytes.
  *
- * Callers   locus.c
  * Memory    a line
  * Waiting   for the disk, on a thread of its own; journal_close for that thread
  * Life      journal_open before the node joins, so that the caller learns of a file that cannot be

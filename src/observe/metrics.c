@@ -1,15 +1,15 @@
 #include "observe/metrics.h"
 
-#include "net/forked.h"
-#include "base/footprint.h"
-#include "observe/httpd.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/footprint.h"
 #include "base/histogram.h"
+#include "net/forked.h"
+#include "node/node.h"
 #include "observe/explain.h"
 #include "observe/exposition.h"
 #include "observe/hottest.h"
-#include "node/node.h"
+#include "observe/httpd.h"
 #include "observe/observer.h"
 
 #include <errno.h>

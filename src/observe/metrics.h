@@ -3,7 +3,6 @@
  * locus_stats and the histograms, and their parts by peer, shard and worker. Without LOCUS_METRICS
  * a node has no thread and no port for it, and executes no additional instruction.
  *
- * Callers   locus.c
  * Memory    httpd.h
  * Waiting   metrics_stop for the answer under way
  * Life      metrics_listen before the node joins, so that the caller learns of an address that is

@@ -7,8 +7,7 @@
  * node.h). The next OBSERVER_WINDOW calls take the long way, where some, at random distances, are
  * observed. The last of them restores the short cut.
  *
- * Callers   access.c and reading.c on the worker's thread; locus.c; metrics.c asks, from its
- *           threads
+ * Callers   the worker's thread; metrics ask from threads of their own
  * Memory    10 KiB a worker, and a thread, if metrics are served; otherwise nothing
  * Waiting   observers_stop for the thread, which itself never waits
  * Life      observer_new before the worker works, observers_start, observers_stop, observer_free
@@ -16,8 +15,8 @@
 #ifndef LOCUS_OBSERVER_H
 #define LOCUS_OBSERVER_H
 
-#include "locus.h"
 #include "store/store.h"
+#include "locus.h"
 
 #include <stdbool.h>
 #include <stddef.h>

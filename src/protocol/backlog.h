@@ -12,7 +12,6 @@
  *   refresh   rows of ours that changed, for their holders; where intents piggyback, a holder that
  *             got the row just now hears of it the next time
  *
- * Callers   replica.c, owner.c and handover.c add; round.c takes
  * Memory    8 bytes for each key that waits for a round and peer
  * Waiting   never
  * Life      backlog_init, any use, backlog_fini

@@ -25,8 +25,7 @@
  * (`awaited`), and they begin to send their markers. They do not wait for the pacer while a worker
  * waits for a marker that they can send.
  *
- * Callers   shard.c, dispatch.c, origin.c, replica.c, round.c on the shard's thread; clocks_gate,
- *           clocks_advanced and clocks_last on any
+ * Callers   the shard's thread; clocks_gate, clocks_advanced and clocks_last any
  * Memory    96 bytes a node, 24 a worker
  * Waiting   never
  * Life      clocks_init, any use, clocks_fini

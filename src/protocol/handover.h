@@ -14,7 +14,6 @@
  * Requests that reach the new owner are parked here and served when the row has arrived
  * (dispatch.h).
  *
- * Callers   owner.c gives; dispatch.c puts and parks
  * Memory    the row is copied into the frame, and from the frame, or from an equal replica, into a
  *           slot. Parked entries take at most the credit of all nodes
  * Waiting   never, with one exception: an arriving row may find no slot, because more rows left

@@ -6,7 +6,6 @@
  * Without holders there is no version; it begins anew with the next holder. That is safe: whatever
  * a former holder was sent came on the same link as the answer with the new version, and before it.
  *
- * Callers   owner.c, round.c, shard.c
  * Memory    16 bytes a holder, in the record
  * Waiting   never
  * Life      the record's

@@ -4,7 +4,7 @@
  * One thread writes, the shard reads, and neither waits for the other. If one call names a key
  * several times, repetitions that are noticed are counted and not written.
  *
- * Callers   the writer: one thread, signaling.c; the reader: the shard's thread, intents.c
+ * Callers   the writer: one thread; the reader: the shard's
  * Memory    8 bytes a key in chunks of 4 KiB until they are read, and 16 KiB of keys that the
  *           present call has named
  * Waiting   never

@@ -20,8 +20,8 @@
  * at which it must look next; the worker wakes the shard when it reaches that clock
  * (intents_advanced).
  *
- * Callers   intents_open_stream, intents_published, intents_advanced: signaling.c on workers' and
- *           loaders' threads; the rest: the shard's thread
+ * Callers   intents_open_stream, intents_published, intents_advanced: workers' and loaders'
+ *           threads; the rest: the shard's
  * Memory    8 bytes a key while its intent waits, up to 16 while it is active; for each stream
  *           chunks of 4 KiB, and 16 KiB for the keys that the current call has named. At most
  *           LOCUS_WAITING_KEYS_MAX keys wait on a node

@@ -7,8 +7,6 @@
  * directory word. If the word says that we are the owner, and the row is not here, then it is on
  * its way to us: requests for it are parked until it arrives (handover.h).
  *
- * Callers   the roles above it: handover.c, origin.c, replica.c, owner.c, round.c, dispatch.c,
- *           shard.c
  * Memory    only the directory word and the key's record
  * Waiting   never
  * Life      none of its own

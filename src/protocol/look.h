@@ -2,8 +2,7 @@
  * look.h - what a shard knows of one key, for `locus explain`: where the main copy is, which nodes
  * hold replicas, what this node intends, and what was recently decided about the key.
  *
- * Callers   reactor.c, on the shard's thread. A look changes only which keys are watched
- *           (decisions.h)
+ * Callers   the shard's thread. A look changes only which keys are watched (decisions.h)
  * Memory    the caller's
  * Waiting   never. It looks through this shard's intents, at most INTENTS_LOOK_MAX keys
  * Life      none

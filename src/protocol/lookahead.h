@@ -20,7 +20,6 @@
  * costs more than acting early, so the widest lookahead is used, of all peers that had a round
  * within the last second.
  *
- * Callers   round.c, at the start and end of rounds, and for lookaheads
  * Memory    the caller's
  * Waiting   never
  * Life      lookahead_init, any use

@@ -12,7 +12,6 @@
  * and acting earlier does not help. It also stays 1 with relocation alone, because a row that comes
  * earlier is taken from other nodes earlier.
  *
- * Callers   origin.c: late; shard.c: began; round.c: the rest
  * Memory    the caller's
  * Waiting   never
  * Life      margin_init, any use

@@ -18,7 +18,6 @@
  * request of this node for a key is under way, other workers of the node send only to the same
  * peer, and nothing while the row itself has been asked for.
  *
- * Callers   dispatch.c, shard.c, step.c, replica.c
  * Memory    values are copied once: from the caller's array into the frame, from the frame into the
  *           array
  * Waiting   never

@@ -14,7 +14,6 @@
  *
  * holders.h knows which nodes hold a replica, and which version each was sent last.
  *
- * Callers   dispatch.c, step.c, round.c
  * Memory    holders.h
  * Waiting   as handover.h
  * Life      none of its own

@@ -27,7 +27,6 @@
  * replaces when the pacer judges whether rounds carry few. docs/design/pace.md shows what each term
  * brings.
  *
- * Callers   round.c, backlog.c, replica.c, owner.c
  * Memory    16 bytes a worker
  * Waiting   never
  * Life      pacer_init, any use, pacer_fini

@@ -18,8 +18,8 @@
 #define LOCUS_PROTOCOL_RECORD_H
 
 #include "base/memory.h"
-#include "protocol/request.h"
 #include "net/wire.h"
+#include "protocol/request.h"
 
 /* An entry that waits for a row on its way here. */
 struct parked {

@@ -1,5 +1,6 @@
 #include "protocol/replica.h"
 
+#include "base/yield.h"
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
 #include "protocol/intents.h"
@@ -9,7 +10,6 @@
 #include "protocol/sources.h"
 #include "protocol/trace.h"
 #include "store/rows.h"
-#include "base/yield.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -17,7 +17,6 @@
  * before the end of quiesce such replicas ask for the row, unless they have become the row
  * themselves.
  *
- * Callers   dispatch.c, step.c, round.c; intents.c through shard.c
  * Memory    a bit a key
  * Waiting   never, except for memory as handover.h says
  * Life      replica_init, any use, replica_fini
@@ -25,8 +24,8 @@
 #ifndef LOCUS_PROTOCOL_REPLICA_H
 #define LOCUS_PROTOCOL_REPLICA_H
 
-#include "protocol/backlog.h"
 #include "base/bitset.h"
+#include "protocol/backlog.h"
 
 struct replicas {
     uint64_t awaited;     /* records for which quiesce must wait: is_awaited or is_later */

@@ -6,7 +6,6 @@
  * each entry on the wire, so an answer finds the place for its values without a look-up. The
  * generation distinguishes the awaited answer from a late or invented one.
  *
- * Callers   operation.c fills and posts; shard.c takes; origin.c, clocks.c and round.c serve
  * Memory    the worker's pool; items are allocated with it and touched when used
  * Waiting   never here
  * Life      free, filled, posted, served, free again

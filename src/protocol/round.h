@@ -13,7 +13,6 @@
  * and that counts as well. The dirty set (store/dirty_set.h) says what has changed: the cost of a
  * round depends on what changed, not on what is replicated.
  *
- * Callers   shard.c, dispatch.c; intents.c through shard.c
  * Memory    32 bytes a peer and worker
  * Waiting   never
  * Life      round_init, round_turn in each turn, round_fini

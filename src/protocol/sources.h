@@ -10,7 +10,7 @@
  * and not with a WIRE_PULL, so that the answer keeps what workers have added to the replica and the
  * owner does not have yet.
  *
- * Callers   shard.c, replica.c, origin.c, look.c on the shard's thread; sources_are_fresh any
+ * Callers   the shard's thread; sources_are_fresh any
  * Memory    16 bytes a node
  * Waiting   never
  * Life      sources_init, any use, sources_fini

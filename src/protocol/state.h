@@ -16,10 +16,10 @@
 #include "base/histogram.h"
 #include "protocol/decisions.h"
 #include "protocol/margin.h"
+#include "protocol/plan.h"
 #include "protocol/platform.h"
 #include "protocol/record.h"
 #include "protocol/request.h"
-#include "protocol/plan.h"
 #include "store/row.h"
 
 struct backlog;

@@ -6,7 +6,6 @@
  * owner be told something?), the origin (may waiting requests go on?). A role may wake this key or
  * others again. A record with nothing left to remember is released.
  *
- * Callers   dispatch.c, round.c, shard.c: after each entry, request, intent
  * Memory    the list is in the records
  * Waiting   never
  * Life      none of its own

@@ -6,7 +6,6 @@
  * above it for one other index. One random number chooses the cell and the side. An index of weight
  * 0 is never drawn; any other can be.
  *
- * Callers   target.c
  * Memory    16 bytes an index; 16 more while the table is built
  * Waiting   never
  * Life      alias_init, draws and alias_weights from any thread, alias_fini

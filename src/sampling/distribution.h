@@ -2,7 +2,6 @@
  * distribution.h - a registered distribution: the target, the scheme of its conformity level, and a
  * stream of samples for each worker.
  *
- * Callers   calls.c
  * Memory    about 1.4 KB a worker, the target's (target.h), the pools of the workers that use them
  *           (stream.h)
  * Waiting   never

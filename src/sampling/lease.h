@@ -5,7 +5,6 @@
  * as long as the pool is expected to last, and again if it lasts longer. Each extension is a
  * fraction of the whole time so far, so there are few of them.
  *
- * Callers   stream.c, under its latch
  * Memory    none
  * Waiting   never
  * Life      lease_begin, lease_cover ... as long as the pool gives keys

@@ -9,7 +9,6 @@
  * key, and the caller falls back. After the whole range was searched in vain, the next searches are
  * shorter, until one succeeds.
  *
- * Callers   stream.c, under its latch
  * Memory    its own
  * Waiting   never
  * Life      zeroed, local_draw any number of times

@@ -6,7 +6,6 @@
  * one of all the pool's keys, and a key of great weight is first in as many samples as its weight
  * says.
  *
- * Callers   stream.c, under its latch
  * Memory    8 bytes a key, kept from one filling to the next
  * Waiting   never
  * Life      zeroed, pool_fill, pool_take until it is used up, again pool_fill ..., pool_fini

@@ -2,7 +2,7 @@
  * preparer.h - the thread that prepares a sample and signals intent for it: the worker itself, or
  * one of its loaders.
  *
- * Callers   stream.c and lease.c, on the preparer's thread
+ * Callers   the preparer's thread
  * Memory    none
  * Waiting   never
  * Life      that of one call

@@ -11,8 +11,7 @@
  *     ^                         |                          |    ^
  *     +-----samples_finish------+                          +----+ put off once (LONG_TERM)
  *
- * Callers   calls.c: samples_open on the thread of the worker or a loader, all the rest on the
- *           worker's
+ * Callers   samples_open on the thread of the worker or a loader, all the rest on the worker's
  * Memory    64 places of about 120 bytes at a time, 8 bytes for each key of a sample, 16 to 32 more
  *           without replacement; kept for later samples up to SAMPLE_KEPT_KEYS, released when the
  *           worker closes

@@ -12,7 +12,6 @@
  * ahead whenever a pool's turn comes and an eighth of its rows is not here yet (NuPS, Section 4.4,
  * compares durations to the same end).
  *
- * Callers   calls.c
  * Memory    pools when they are first needed: 2 KB each for POOL_KEYS keys, at most 1 +
  *           POOLS_AHEAD_MAX of them
  * Waiting   for the latch: some hundred nanoseconds for a sample of 64 keys, some microseconds when

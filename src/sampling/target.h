@@ -1,7 +1,6 @@
 /*
  * target.h - the target distribution (NuPS, Section 4.1: pi), and independent draws from it.
  *
- * Callers   distribution.c makes it; all schemes draw from it
  * Memory    16 bytes a key if weighted, none if uniform; a draw takes none, except as
  *           target_draw_unique() says
  * Waiting   never
@@ -11,8 +10,8 @@
 #ifndef LOCUS_SAMPLING_TARGET_H
 #define LOCUS_SAMPLING_TARGET_H
 
-#include "sampling/alias.h"
 #include "base/keyset.h"
+#include "sampling/alias.h"
 
 struct target {
     locus_key first;

@@ -5,7 +5,6 @@
  * Variables are counted within the schedule's share: 0 ... count - 1. One that is busy (in a round,
  * or refused and waiting) is no candidate.
  *
- * Callers   schedule.c
  * Memory    a bit a variable; 20 bytes with priorities
  * Waiting   never
  * Life      candidates_init; any mix of the rest; candidates_fini
@@ -13,8 +12,8 @@
 #ifndef LOCUS_SCHEDULING_CANDIDATES_H
 #define LOCUS_SCHEDULING_CANDIDATES_H
 
-#include "locus_schedule.h"
 #include "scheduling/weights.h"
+#include "locus_schedule.h"
 
 struct candidates {
     const struct locus_schedule_config *config; /* the schedule's */

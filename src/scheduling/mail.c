@@ -1,8 +1,8 @@
 #include "scheduling/mail.h"
 
 #include "base/error.h"
-#include "scheduling/schedule.h"
 #include "base/yield.h"
+#include "scheduling/schedule.h"
 
 #include <errno.h>
 #include <math.h>

@@ -17,7 +17,6 @@
  * A scheduler that fails says so in all of its slots, in place of the rounds and of the numbers of
  * workers that have pushed. So a worker that waits for either learns that nothing will come.
  *
- * Callers   port.c, scheduler.c
  * Memory    none
  * Waiting   mail_nap(), a moment
  * Life      mail_init, then any

@@ -8,7 +8,6 @@
  * schedulers have written ahead, and intends their variables at once: so the manager knows what
  * this worker will write.
  *
- * Callers   programs, by locus_schedule.h
  * Memory    rounds and rows of all slots, taken when it opens
  * Waiting   locus_port_schedule() for a scheduler, locus_port_pull() for the other workers
  * Life      open; rounds; close, between rounds or within one

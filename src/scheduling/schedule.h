@@ -5,7 +5,6 @@
  *         |                   ^
  *         +--refused--> waits-+   the next round tries it before any other, in order of refusal
  *
- * Callers   programs, by locus_schedule.h; scheduler.c
  * Memory    a bit a variable, 20 bytes with priorities; 64 rounds of variables; taken at the start
  * Waiting   never
  * Life      locus_schedule_new; any mix of the rest; locus_schedule_free

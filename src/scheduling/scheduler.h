@@ -3,7 +3,6 @@
  *
  *     write the next round, if a slot is free --> look for the changes of the oldest --> again
  *
- * Callers   programs, by locus_schedule.h
  * Memory    the schedule's, and a row of each mailbox
  * Waiting   the thread: for workers, and for rows of other nodes. Closing: for the thread
  * Life      locus_scheduler_open() starts the thread; locus_scheduler_close() ends it. A failed

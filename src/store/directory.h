@@ -25,7 +25,7 @@
  * consistent if the word is the same before and after. A reader would be deceived only if the
  * version wrapped around (2^26 changes) during one copy.
  *
- * Callers   row.h and row.c, on any thread
+ * Callers   any thread
  * Memory    store.c reserves 8 bytes a key; pages by use
  * Waiting   never here
  * Life      words live as long as the store

@@ -7,7 +7,7 @@
  * are taken is either seen now or found by way of the root the next time. The cost of both depends
  * on the keys in the set, however many keys there are in all.
  *
- * Callers   row.c adds, on any thread, under the key's latch; the shard's thread adds and takes
+ * Callers   any thread adds, under the key's latch; the shard's thread adds and takes
  * Memory    one bit a key and 1/63 more, reserved at init, used only where there were members
  * Waiting   never
  * Life      dirty_set_init, any use, dirty_set_fini

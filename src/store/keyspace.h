@@ -12,8 +12,8 @@
 #ifndef LOCUS_STORE_KEYSPACE_H
 #define LOCUS_STORE_KEYSPACE_H
 
-#include "locus.h"
 #include "store/directory.h"
+#include "locus.h"
 
 __extension__ typedef unsigned __int128 uint128;
 

@@ -14,7 +14,6 @@
  * rows in them plus SLAB_SLACK_BYTES. Otherwise the row takes a spare slot, because spare slots are
  * dense.
  *
- * Callers   row.c; slots are taken under the key's latch and returned after a grace period
  * Memory    address space at init; pages by use. Beside the rows: two bits a slot, 4 bytes a chunk
  * Waiting   for its own latch, some nanoseconds
  * Life      slab_init, slab_take / slab_give, slab_fini

@@ -6,7 +6,6 @@
  * keys of a partition have consecutive indices in its shard's directory, rows of one length, and
  * one slab.
  *
- * Callers   locus.c opens and closes it; row.h works on it
  * Memory    address space at init; 8 bytes a key written, copied or moved, in pages; rows when
  *           written
  * Waiting   only in mover_wait, and in mover_free if its list cannot grow
@@ -18,10 +17,10 @@
 
 #include "base/memory.h"
 #include "store/directory.h"
+#include "store/dirty_set.h"
 #include "store/floats.h"
 #include "store/home.h"
 #include "store/keyspace.h"
-#include "store/dirty_set.h"
 #include "store/slab.h"
 
 #include <ck_epoch.h>

@@ -1,7 +1,7 @@
 /*
  * port.h - ports of this machine that nobody has, for tests that run beside each other.
  *
- * Callers   test/cluster/process.c and test/unit/net/nodes.c, any thread
+ * Callers   any thread
  * Memory    a descriptor for each port
  * Waiting   none
  * Life      a port is this process' until it ends, in use or not: a test may need one at which

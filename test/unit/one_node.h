@@ -4,8 +4,8 @@
 #ifndef LOCUS_TEST_ONE_NODE_H
 #define LOCUS_TEST_ONE_NODE_H
 
-#include "locus.h"
 #include "test.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "checkpoint.h"
 
-#include "sim/protocol/platform.h"
 #include "base/yield.h"
+#include "sim/protocol/platform.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "checkpoint.h"
 
-#include "common/memory_files.h"
 #include "base/yield.h"
+#include "common/memory_files.h"
 
 #include <errno.h>
 #include <string.h>

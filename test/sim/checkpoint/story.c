@@ -1,8 +1,8 @@
 #include "checkpoint.h"
 
-#include "common/memory_files.h"
 #include "base/yield.h"
 #include "checkpoint/series.h"
+#include "common/memory_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

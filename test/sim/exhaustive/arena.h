@@ -6,7 +6,6 @@
  * (mk/build.mk). While the arena is closed, before and after an exploration, they are the C
  * library's.
  *
- * Callers   world.c opens it, search.c saves and restores
  * Memory    static
  * Waiting   never
  * Life      arena_open, arena_save / arena_restore, arena_close

@@ -1,7 +1,6 @@
 /*
  * scenario.h - a handful of operations on one key, by workers of three nodes.
  *
- * Callers   main.c chooses, search.c explores
  * Memory    the caller's
  * Waiting   never
  * Life      none

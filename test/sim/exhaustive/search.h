@@ -1,7 +1,6 @@
 /*
  * search.h - every course that a scenario can take, each state once.
  *
- * Callers   main.c
  * Memory    8 bytes a state (twice that at most), copies of the states on the way
  * Waiting   never
  * Life      search_all

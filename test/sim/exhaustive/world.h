@@ -2,7 +2,6 @@
  * world.h - three nodes' shards, one key, and a message at a time: everything that can happen next
  * is a choice.
  *
- * Callers   search.c
  * Memory    its own and the arena's
  * Waiting   never
  * Life      world_open, world_choices / world_do / world_check, world_close; saving and restoring

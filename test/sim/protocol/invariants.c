@@ -1,9 +1,9 @@
 #include "invariants.h"
 
+#include "journal.h"
 #include "protocol/clocks.h"
 #include "protocol/location.h"
 #include "protocol/sources.h"
-#include "journal.h"
 #include "report.h"
 
 #include <inttypes.h>

@@ -11,7 +11,6 @@
  *   9  no replica answers whose owner was not heard of for longer than staleness_s
  * What workers saw (3, 4) is journal.h's.
  *
- * Callers   run.c
  * Memory    a few words a key, static
  * Waiting   never
  * Life      invariants_begin, steps, invariants_at_rest

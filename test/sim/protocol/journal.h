@@ -1,7 +1,6 @@
 /*
  * journal.h - what the workers did to each key and what they saw, and whether that has an order.
  *
- * Callers   player.c writes, invariants.c asks what was done so far, run.c judges at the end
  * Memory    an array of events a key, kept from run to run
  * Waiting   never
  * Life      journal_begin, journal_issue / journal_done as workers go, journal_judge

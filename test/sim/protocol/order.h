@@ -1,7 +1,6 @@
 /*
  * order.h - the order of what was done to a key that is set as well as added to.
  *
- * Callers   journal.c
  * Memory    a table of states, static
  * Waiting   never
  * Life      order_of_sets

@@ -1,10 +1,10 @@
 #include "platform.h"
 
 #include "actors/mailbox.h"
-#include "node/cluster.h"
 #include "base/error.h"
-#include "node/operation.h"
 #include "base/yield.h"
+#include "node/cluster.h"
+#include "node/operation.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,6 @@
  * where frames are cut and how many arrive together differ from seed to seed, from link to link and
  * from frame to frame.
  *
- * Callers   run.c, invariants.c
  * Memory    frames, from malloc, until they are delivered
  * Waiting   as fibers
  * Life      platform_begin, locus_open for each node, platform_add_reactors, fibers_run,
@@ -17,8 +16,8 @@
 #ifndef LOCUS_SIM_PLATFORM_H
 #define LOCUS_SIM_PLATFORM_H
 
-#include "sim/parts.h"
 #include "sim/fibers.h"
+#include "sim/parts.h"
 
 enum { PLATFORM_NODES_MAX = 8, PLATFORM_SHARDS_MAX = 3 };
 

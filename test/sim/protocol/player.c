@@ -1,11 +1,11 @@
 #include "player.h"
 
+#include "base/yield.h"
 #include "invariants.h"
 #include "journal.h"
 #include "node/node.h"
 #include "platform.h"
 #include "report.h"
-#include "base/yield.h"
 
 #include <errno.h>
 #include <string.h>

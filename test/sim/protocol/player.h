@@ -2,7 +2,6 @@
  * player.h - workers that play their part of a script on the public interface, and take down what
  * they see.
  *
- * Callers   run.c
  * Memory    buffers of each worker, static
  * Waiting   as fibers
  * Life      player_begin, player_add_worker for each, fibers_run

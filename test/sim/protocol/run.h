@@ -1,7 +1,6 @@
 /*
  * run.h - one run: a cluster, a script, a schedule; everything follows from the options.
  *
- * Callers   main.c, shrink.c
  * Memory    as its parts; a run that failed leaves its cluster behind
  * Waiting   never
  * Life      run_once

@@ -2,7 +2,6 @@
  * script.h - what the workers of a run will do, written down before it begins: from a seed, or for
  * a purpose.
  *
- * Callers   run.c has it written, player.c plays it, shrink.c takes steps out
  * Memory    one script at a time, static
  * Waiting   never
  * Life      script_write
@@ -10,8 +9,8 @@
 #ifndef LOCUS_SIM_SCRIPT_H
 #define LOCUS_SIM_SCRIPT_H
 
-#include "locus.h"
 #include "sim/fibers.h"
+#include "locus.h"
 
 enum {
     SCRIPT_STEPS_MAX = 600,

@@ -1,7 +1,6 @@
 /*
  * shrink.h - the shortest script that still fails, as far as leaving steps out leads there.
  *
- * Callers   main.c
  * Memory    the caller's
  * Waiting   for child processes: each attempt is one, so that it may end in any way
  * Life      shrink

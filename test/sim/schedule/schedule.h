@@ -1,7 +1,6 @@
 /*
  * schedule.h - the two simulations of scheduling, each a seed at a time.
  *
- * Callers   main.c
  * Memory    static
  * Waiting   never
  */

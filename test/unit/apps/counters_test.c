@@ -1,6 +1,6 @@
 /* The counters that the programs show. */
-#include "ending.h"
 #include "counters.h"
+#include "ending.h"
 #include "test.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Ranks against a naive ranking. */
-#include "kge/evaluate.h"
 #include "fail.h"
+#include "kge/evaluate.h"
 #include "rng.h"
 #include "test.h"
 #include "tiny.h"

@@ -1,6 +1,6 @@
-#include "fields.h"
 #include "common/folder.h"
 #include "ending.h"
+#include "fields.h"
 #include "test.h"
 
 #include <stdio.h>

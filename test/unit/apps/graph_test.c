@@ -1,8 +1,8 @@
+#include "common/folder.h"
+#include "ending.h"
 #include "kge/filter.h"
 #include "kge/graph.h"
 #include "kge/plant.h"
-#include "ending.h"
-#include "common/folder.h"
 #include "test.h"
 
 #include <limits.h>

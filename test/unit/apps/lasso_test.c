@@ -1,8 +1,8 @@
 /* The losses of lasso: products are slopes, steps never go up, and what they come to is the least
  * there is. */
-#include "lasso/lasso_loss.h"
 #include "common/folder.h"
 #include "ending.h"
+#include "lasso/lasso_loss.h"
 #include "test.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-#include "libsvm.h"
 #include "common/folder.h"
 #include "ending.h"
+#include "libsvm.h"
 #include "test.h"
 
 #include <stdio.h>

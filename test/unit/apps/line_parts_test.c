@@ -1,6 +1,6 @@
-#include "line_parts.h"
 #include "common/folder.h"
 #include "ending.h"
+#include "line_parts.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-#include "lines.h"
-#include "ending.h"
 #include "common/folder.h"
+#include "ending.h"
+#include "lines.h"
 #include "rng.h"
 #include "test.h"
 

@@ -1,6 +1,6 @@
-#include "matrix_market.h"
 #include "common/folder.h"
 #include "ending.h"
+#include "matrix_market.h"
 #include "test.h"
 
 #include <stdio.h>

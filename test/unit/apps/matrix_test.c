@@ -1,5 +1,5 @@
-#include "matrix.h"
 #include "fail.h"
+#include "matrix.h"
 #include "rng.h"
 #include "test.h"
 #include "vec.h"

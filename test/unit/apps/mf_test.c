@@ -1,7 +1,7 @@
+#include "common/folder.h"
 #include "ending.h"
 #include "fail.h"
 #include "line_parts.h"
-#include "common/folder.h"
 #include "mf/factors.h"
 #include "mf/ratings.h"
 #include "mf/rmse.h"

@@ -1,7 +1,7 @@
 /* Scores against their definitions, and gradients against finite differences. */
+#include "fail.h"
 #include "kge/loss.h"
 #include "kge/model.h"
-#include "fail.h"
 #include "rng.h"
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* What the programs write: JSON lines, models, charts, progress. */
 #include "chart.h"
-#include "ending.h"
 #include "common/folder.h"
+#include "ending.h"
 #include "json.h"
 #include "meter.h"
 #include "tensors.h"

@@ -1,6 +1,6 @@
-#include "pool.h"
 #include "batch_loader.h"
 #include "params.h"
+#include "pool.h"
 #include "rng.h"
 #include "test.h"
 

@@ -1,7 +1,7 @@
-#include "saving.h"
+#include "common/folder.h"
 #include "ending.h"
 #include "fail.h"
-#include "common/folder.h"
+#include "saving.h"
 #include "test.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* A training step against its definition: the loss in double precision, and its slopes by finite
  * differences. */
-#include "kge/step.h"
 #include "fail.h"
+#include "kge/step.h"
 #include "rng.h"
 #include "test.h"
 #include "tiny.h"

@@ -1,7 +1,7 @@
 /* A WordNet of a few synsets. The real one, where it is installed, is looked at, too. */
-#include "kge/wordnet.h"
-#include "ending.h"
 #include "common/folder.h"
+#include "ending.h"
+#include "kge/wordnet.h"
 #include "test.h"
 
 #include <stdio.h>

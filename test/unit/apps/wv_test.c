@@ -1,5 +1,5 @@
-#include "ending.h"
 #include "common/folder.h"
+#include "ending.h"
 #include "matrix.h"
 #include "rows.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 #include "base/error.h"
-#include "locus.h"
 #include "test.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,8 +2,8 @@
 
 #include "checkpoint/tensors.h"
 #include "common/folder.h"
-#include "locus.h"
 #include "test.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <fcntl.h>

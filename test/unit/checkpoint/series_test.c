@@ -1,8 +1,8 @@
 #include "checkpoint/series.h"
 
 #include "common/folder.h"
-#include "locus.h"
 #include "test.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <stdio.h>

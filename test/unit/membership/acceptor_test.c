@@ -1,7 +1,7 @@
 /* What unauthenticated peers and mad members send harms nobody else. */
-#include "membership/peers.h"
 #include "membership/acceptor.h"
 #include "membership/hello.h"
+#include "membership/peers.h"
 #include "test.h"
 
 #include <fcntl.h>

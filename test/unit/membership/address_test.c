@@ -1,7 +1,7 @@
 #include "membership/address.h"
 
-#include "locus.h"
 #include "test.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Who joins, and with whom: agreement, differences, versions. */
 #include "common/port.h"
-#include "membership/peers.h"
 #include "membership/hello.h"
+#include "membership/peers.h"
 #include "test.h"
 
 #include <errno.h>

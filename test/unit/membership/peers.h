@@ -5,8 +5,8 @@
 #ifndef TEST_NET_PEERS_H
 #define TEST_NET_PEERS_H
 
-#include "membership/nodes.h"
 #include "membership/message.h"
+#include "membership/nodes.h"
 
 /* ---- bytes ---- */
 

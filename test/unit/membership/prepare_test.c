@@ -1,8 +1,8 @@
 /* prepare: what nng needs is there, or a sentence says what is not. */
 #include "membership/prepare.h"
 
-#include "locus.h"
 #include "test.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * member too; they are closed when the server has stopped. */
 #include "membership/server.h"
 
-#include "membership/peers.h"
 #include "membership/hub.h"
+#include "membership/peers.h"
 #include "membership/prepare.h"
 #include "test.h"
 

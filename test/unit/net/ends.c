@@ -1,7 +1,7 @@
 #include "net/ends.h"
 
-#include "locus.h"
 #include "test.h"
+#include "locus.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

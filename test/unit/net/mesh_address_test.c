@@ -1,7 +1,7 @@
 #include "net/mesh_address.h"
 
-#include "locus.h"
 #include "test.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,8 +1,8 @@
 /* Meshes of several nodes: those that come about, and those that end without. */
 #include "test.h"
 
-#include "locus.h"
 #include "meshes.h"
+#include "locus.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
  * the secret. */
 #include "test.h"
 
-#include "locus.h"
 #include "meshes.h"
+#include "locus.h"
 
 #include <poll.h>
 #include <pthread.h>

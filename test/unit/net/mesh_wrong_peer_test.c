@@ -1,8 +1,8 @@
 /* Who answers in place of a node of the mesh. */
 #include "test.h"
 
-#include "locus.h"
 #include "meshes.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,8 +2,8 @@
 
 #include "test.h"
 
-#include "locus.h"
 #include "net/mesh_listener.h"
+#include "locus.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>

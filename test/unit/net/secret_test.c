@@ -1,8 +1,8 @@
 /* Where a cluster's secret comes from, and what a proof of it is good for. */
 #include "test.h"
 
-#include "locus.h"
 #include "net/secret.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* The ring: sleep and wake-up, threads, and the end. */
 #include "net/ends.h"
-#include "locus.h"
 #include "test.h"
+#include "locus.h"
 
 #include <dirent.h>
 #include <errno.h>

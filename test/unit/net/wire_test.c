@@ -1,7 +1,7 @@
 #include "test.h"
 
-#include "locus.h"
 #include "net/wire.h"
+#include "locus.h"
 
 #include <stdlib.h>
 #include <string.h>

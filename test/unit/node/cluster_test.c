@@ -1,6 +1,6 @@
 /* A cluster that loses a node, as those see it who ask. */
-#include "node/cluster.h"
 #include "membership/nodes.h"
+#include "node/cluster.h"
 #include "test.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
 
 #include "common/port.h"
 #include "http.h"
-#include "locus.h"
 #include "test.h"
+#include "locus.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 #include "world.h"
 
-#include "protocol/trace.h"
 #include "common/folder.h"
-#include "locus.h"
+#include "protocol/trace.h"
 #include "test.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "sampling/sample.h"
 
-#include "locus.h"
 #include "test.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "scheduling/candidates.h"
 
-#include "locus.h"
 #include "test.h"
+#include "locus.h"
 
 #include <errno.h>
 #include <math.h>

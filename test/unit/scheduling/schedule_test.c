@@ -1,8 +1,8 @@
 /* Schedules: which variables a round has, which it never has together, and when each comes
  * again. */
-#include "locus_schedule.h"
 #include "sampling/chi_square.h"
 #include "test.h"
+#include "locus_schedule.h"
 
 #include <errno.h>
 #include <math.h>

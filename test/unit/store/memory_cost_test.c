@@ -6,8 +6,8 @@
  * bytes for a key that is not held, and up to 24 for one that is; the values of the rows that are
  * held; and rows that left give theirs back.
  */
-#include "one_node.h"
 #include "base/memory.h"
+#include "one_node.h"
 #include "store/row.h"
 
 #include <stdio.h>
