@@ -215,13 +215,18 @@ bool lines_is_passed_over(const struct lines *l)
     return i == l->length || l->text[i] == '#' || l->text[i] == '%';
 }
 
+void lines_check_end(const struct lines *l)
+{
+    if (memchr(l->text, '\r', l->length))
+        lines_fail(l, "has a carriage return in it: lines must end with LF or CR LF");
+}
+
 bool lines_is_data(const struct lines *l)
 {
     if (lines_is_banner(l))
         lines_fail(l, "is MatrixMarket's banner: must be the first line that is no comment");
     if (lines_is_passed_over(l)) return false;
-    if (memchr(l->text, '\r', l->length))
-        lines_fail(l, "has a carriage return in it: lines must end with LF or CR LF");
+    lines_check_end(l);
     return true;
 }
 

@@ -198,7 +198,7 @@ static bool is_alone(const struct lines *l, uint64_t *number)
 {
     const char *at = l->text;
     struct field word;
-    return lines_word(l, &at, &word) && field_whole(word, 0, NUMBER_MAX, number) &&
+    return lines_word(l, &at, &word) && field_whole(word, 0, UINT64_C(1) << 52, number) &&
            !lines_word(l, &at, &word);
 }
 
@@ -236,8 +236,31 @@ static bool has_letter(const struct lines *l)
 /* What was seen of a text. */
 struct looks {
     bool has_letters, has_letters_behind; /* in the first line; in any other */
-    size_t longest;                       /* line, in words */
+    size_t shortest, longest;             /* line, in words */
+    size_t fewest_tabs, most_tabs;        /* in a line */
+    uint64_t counted, others; /* words behind the first of a line: as word:count, or not */
 };
+
+static void note_size(size_t size, bool is_first, size_t *least, size_t *most)
+{
+    if (is_first || size < *least) *least = size;
+    if (size > *most) *most = size;
+}
+
+static bool is_counted(const char *word, size_t length)
+{
+    uint64_t count;
+    const char *colon = memrchr(word, ':', length), *end = word + length;
+    return colon && colon > word &&
+           field_whole((struct field){colon + 1, (size_t)(end - colon - 1)}, 0, COUNT_MAX, &count);
+}
+
+static size_t tabs_in(const struct lines *l)
+{
+    size_t tabs = 0;
+    for (size_t i = 0; i < l->length; i++) tabs += l->text[i] == '\t';
+    return tabs;
+}
 
 static void add_line(struct corpus *c, const struct lines *l, struct looks *k)
 {
@@ -253,9 +276,12 @@ static void add_line(struct corpus *c, const struct lines *l, struct looks *k)
         if (at == end) break;
         const char *word = at;
         while (at < end && !lines_is_blank(*at)) at++;
-        add_token(c, names_add(&c->names, word, (size_t)(at - word)));
+        size_t length = (size_t)(at - word);
+        add_token(c, names_add(&c->names, word, length));
+        if (words > 0) *(is_counted(word, length) ? &k->counted : &k->others) += 1;
     }
-    if (words > k->longest) k->longest = words;
+    note_size(words, c->documents == 1, &k->shortest, &k->longest);
+    note_size(tabs_in(l), c->documents == 1, &k->fewest_tabs, &k->most_tabs);
 }
 
 /* What may as well be another format, with a heading before it or without its own, is no text. */
@@ -263,6 +289,10 @@ static void check_text(const struct corpus *c, const char *path, const struct lo
 {
     const char *first = names_get(&c->names, 0);
     double number;
+    if (k->counted > 0 && k->others == 0)
+        fail("%s has word:count in each line: LDA-C has numbers for words, and begins lines with "
+             "how many there are; in text a word comes as often as it counts",
+             path);
     if (k->has_letters && !k->has_letters_behind && c->documents > 1)
         fail("%s has no letter behind its first line: if that is a heading of numbers, leave it "
              "out, or begin it with #",
@@ -270,6 +300,13 @@ static void check_text(const struct corpus *c, const char *path, const struct lo
     if (!k->has_letters && !k->has_letters_behind && k->longest <= 3)
         fail("%s has no letter, and at most three numbers a line: it is no text, and docword and "
              "MatrixMarket have a head",
+             path);
+    if (c->documents > 1 && !k->has_letters && k->shortest == k->longest)
+        fail("%s has no letter, and as many numbers in each line: it is a table, and no text",
+             path);
+    if (c->documents > 1 && k->fewest_tabs > 0 && k->fewest_tabs == k->most_tabs)
+        fail("%s has columns, with tabs between: leave all but the text out, or put blanks between "
+             "its words",
              path);
     if (c->documents > 1 && c->start[1] == 1 && lines_number(first, strlen(first), &number) &&
         fabs(number - (c->documents - 1)) < 0.5)
@@ -312,9 +349,23 @@ static bool next_word(struct lines *l)
         while (l->length > 0 && lines_is_blank(l->text[l->length - 1])) l->length--;
         while (l->length > 0 && lines_is_blank(*l->text)) l->text++, l->length--;
         bool is_one = !memchr(l->text, ' ', l->length) && !memchr(l->text, '\t', l->length);
+        if (is_one) lines_check_end(l);
         if (l->length > 0 && (is_one || lines_is_data(l))) return true;
     }
     return false;
+}
+
+/* Is the part before the first separator a number, or, `is_last`, the part behind the last? */
+static bool has_number(struct field f, bool is_last)
+{
+    const char *at = f.text, *end = f.text + f.length;
+    double number;
+    if (is_last) {
+        for (at = end; at > f.text && !strchr(" \t,;:", at[-1]);) at--;
+        return at > f.text && lines_number(at, (size_t)(end - at), &number);
+    }
+    while (at < end && !strchr(" \t,;:", *at)) at++;
+    return at < end && lines_number(f.text, (size_t)(at - f.text), &number);
 }
 
 static void read_vocabulary(struct corpus *c, const char *path)
@@ -322,13 +373,19 @@ static void read_vocabulary(struct corpus *c, const char *path)
     struct lines l;
     if (c->format == CORPUS_TEXT)
         fail("%s: plain text has its words: it takes no --vocabulary", path);
+    uint32_t numbers_first = 0, numbers_last = 0;
     lines_open(&l, path);
     while (next_word(&l)) {
         uint32_t before = c->names.count;
+        struct field word = {l.text, l.length};
+        numbers_first += has_number(word, false);
+        numbers_last += has_number(word, true);
         if (names_add(&c->names, l.text, l.length) < before)
             lines_fail(&l, "has a word that was there before");
     }
     lines_close(&l);
+    if (c->names.count > 1 && (numbers_first == c->names.count || numbers_last == c->names.count))
+        fail("%s has a number beside each word: leave it out", path);
     bool is_declared = c->format != CORPUS_LDAC;
     if (is_declared ? c->names.count != c->words : c->names.count < c->words)
         fail("%s has %u words, and the documents have %u", path, c->names.count, c->words);
@@ -376,6 +433,7 @@ void corpus_load_test(struct corpus *c, const char *path, const struct corpus *k
         }
         c->start[d + 1] = kept;
     }
+    c->unknown = at - kept;
     if (kept == 0) fail("%s has no word of the documents to train with", path);
 }
 

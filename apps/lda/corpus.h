@@ -23,6 +23,7 @@ enum corpus_format { CORPUS_TEXT, CORPUS_LDAC, CORPUS_DOCWORD, CORPUS_MATRIX };
 struct corpus {
     enum corpus_format format; /* of the file */
     uint64_t comments;         /* lines of a text that are none of its documents */
+    uint64_t unknown;          /* tokens to test with of words to train without: left out */
     uint32_t documents, words;
     uint64_t *start; /* of each document among the tokens; one more at the end */
     uint32_t *token; /* words, in the order of the file */

@@ -22,6 +22,12 @@ void lda_report_start(const struct lda *l, const struct pool *pool)
                 "%s: %s: lines that begin with # or %% are comments, no documents: there are "
                 "%" PRIu64 "\n",
                 fail_program(), o->common.data, c->comments);
+    if (l->test.unknown > 0)
+        fprintf(stderr,
+                "%s: %s: %" PRIu64 " of its %" PRIu64
+                " tokens are of words that no document to train with has, and are left out\n",
+                fail_program(), o->test, l->test.unknown,
+                l->test.unknown + l->test.start[l->test.documents]);
     if (o->common.json) return;
     printf("%s: %s%u documents, %u words, %" PRIu64 " tokens, of which %g %% are held back\n",
            o->common.data ? o->common.data : o->generate, o->common.data ? formats[c->format] : "",

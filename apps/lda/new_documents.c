@@ -61,14 +61,16 @@ struct reading {
     size_t row; /* that is read next */
 };
 
-static void open_reading(struct reading *r, const struct sampler *s, const struct corpus *c)
+static void open_reading(struct reading *r, const struct sampler *s, const struct corpus *c,
+                         uint32_t words)
 {
     uint64_t longest = 1;
     for (uint32_t d = 0; d < c->documents; d++)
         if (c->start[d + 1] - c->start[d] > longest) longest = c->start[d + 1] - c->start[d];
+    uint64_t different = longest < words ? longest : words;
     *r = (struct reading){.sampler = s};
     r->words = take_memory(longest, sizeof *r->words);
-    r->rows = take_memory(longest * s->topics, sizeof *r->rows);
+    r->rows = take_memory(different * s->topics, sizeof *r->rows);
     r->phi = take_memory(longest, sizeof *r->phi);
     r->theta = take_memory(s->topics, sizeof *r->theta);
     r->next = take_memory(s->topics, sizeof *r->next);
@@ -122,7 +124,7 @@ void new_documents_foretell(const struct lda *l, const struct sampler *s, struct
     uint64_t first, end;
     *logarithms = *tokens = 0;
     if (c->documents == 0) return;
-    open_reading(&r, s, c);
+    open_reading(&r, s, c, l->corpus.words);
     pool_share(c->documents, rows->member->place, rows->member->total, &first, &end);
     for (uint64_t d = first; d < end; d++) {
         const uint32_t *list = c->token + c->start[d];

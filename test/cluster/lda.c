@@ -109,6 +109,13 @@ TEST(lda, foretells_new_documents)
     snprintf(start, sizeof start, "%s run -n 3", locus_path());
     double cluster = new_perplexity(start, folder, "--seed 2");
     CHECK(cluster > 2.9 && cluster < 7);
+    /* memory is for the different words of a document, however long it is */
+    CHECK_EQ(command_run(&c,
+                         "cd %s && printf '1 0:1\\n1 2:1\\n' > ldac && echo 1 1:100000 > test && "
+                         "ulimit -v %s && %s --data ldac --test test --topics 2000 --epochs 1 "
+                         "--hold-back 0 --baseline",
+                         folder, IS_SANITIZED ? "unlimited" : "900000", trainer_path("lda")),
+             0);
     CHECK_EQ(command_run(&c, "echo x > %s/test; %s --data %s/text --test %s/test", folder,
                          trainer_path("lda"), folder, folder),
              1);

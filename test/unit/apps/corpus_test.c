@@ -94,6 +94,7 @@ TEST(corpus, text_has_blank_lines_and_comments)
         "a a a b b\na c c d\nb d d d d\n",
         "# by hand\n\n\ta  a a b b \r\n% more\na c c d\n \nb d d d d\n\n",
         "1984 1984 1984 b b\n1984 c c d\nb d d d d\n",
+        "1\t1\t1 2 2\n1 3 3 4\n2\t4 4 4 4\n",
         "12:30 12:30 12:30 b#1 b#1\n12:30 c c 5%\nb#1 5% 5% 5% 5%\n",
     };
     expect_all(texts, sizeof texts / sizeof *texts, CORPUS_TEXT);
@@ -132,6 +133,10 @@ TEST(corpus, what_may_be_another_format_is_no_text)
     is_refused("a b\n#b c\n", ":2: is a comment, or a document that begins so");
     is_refused("the first\n%%MatrixMarket matrix coordinate real general\n",
                ":2: is MatrixMarket's");
+    is_refused("0:3 1:1\n1:2 2:2 3:1\n", "has word:count in each line");
+    is_refused("2 ox:3 cow:1\n1 ox:2\n", "has word:count in each line");
+    is_refused("0 0 2 1\n1 0 0 0\n", "has no letter, and as many numbers in each line");
+    is_refused("d1\tthe first\nd2\tthe second one\n", "has columns, with tabs between");
     is_refused("0 1:3 2:1\n1 2:2\n", ":1: has 2 words, and says that it has 0");
 }
 
@@ -154,6 +159,7 @@ TEST(corpus, a_huge_number_is_no_size)
 {
     is_refused("2 0:1 100000000:1\n2 0:1 3:1\n", "has 100000001 words by its numbers, and only 4");
     is_refused("2\n900000000\n2\n1 1 2\n2 2 2\n", "has 900000000 words by its numbers");
+    is_refused("1000000000000\n2\n1\n1 1 2\n", ":1: \"1000000000000\" is no number of documents");
     is_refused("900000000\n2\n2\n1 1 2\n2 2 2\n", "has 900000000 documents by its numbers");
 }
 
@@ -187,6 +193,10 @@ TEST(corpus, a_vocabulary_has_a_word_a_line)
     ends_with(load_named, "a\nb\n", 0, "b 2");
     ends_with(load_named, "# of Associated Press\n\na \n\tb\n\nnew york\n\n", 0, "b 3");
     ends_with(load_named, "#\n%\n#tag\n", 0, "% 3");
+    ends_with(load_named, "2001\nroute 66\nroute 67\n", 0, "route 66 3");
+    ends_with(load_named, "0\ta\n1\tb\n", 1, "/words has a number beside each word");
+    ends_with(load_named, "a,17\nb,5\n", 1, "/words has a number beside each word");
+    ends_with(load_named, "a\nb\rc\n", 1, "/words:2: has a carriage return");
     ends_with(load_named, "a\n", 1, "/words has 1 words, and the documents have 2");
     ends_with(load_named, "a\nb\na\n", 1, "/words:3: has a word that was there before");
     ends_with(load_named, "a\na\nb\n", 1, "/words:2: has a word that was there before");
@@ -202,7 +212,8 @@ static void load_test(const void *text)
     struct corpus known, c;
     corpus_load(&known, data, NULL);
     corpus_load_test(&c, file_of("test", text), &known);
-    printf("%llu tokens\n", (unsigned long long)c.start[c.documents]);
+    printf("%llu tokens, %llu unknown\n", (unsigned long long)c.start[c.documents],
+           (unsigned long long)c.unknown);
     corpus_fini(&c);
     corpus_fini(&known);
 }
@@ -210,7 +221,7 @@ static void load_test(const void *text)
 TEST(corpus, numbers_do_not_test_words)
 {
     begin("a a b\nc d\n");
-    ends_with(load_test, "c c x\n", 0, "2 tokens");
+    ends_with(load_test, "c c x\n", 0, "2 tokens, 1 unknown");
     ends_with(load_test, "1 0:3\n", 1, "/test has numbers of words");
     folder_remove(folder);
     begin("2 0:3 1:2\n");
