@@ -237,6 +237,15 @@ static bool may_be_row(struct fields *f)
     return is_row && (numbers > 0 || f->has_begun);
 }
 
+/* What some files of the UCI collection begin with: | and a text of one field. */
+static bool is_title(const struct fields *f)
+{
+    const struct lines *l = &f->lines;
+    const char *end = l->text + l->length;
+    return *l->text == '|' && *f->form.separator && *f->form.separator != '|' &&
+           end_of_field(&f->form, l->text, end) == end;
+}
+
 bool fields_next_line(struct fields *f)
 {
     struct lines *l = &f->lines;
@@ -249,8 +258,7 @@ bool fields_next_line(struct fields *f)
                               "behind the mark, or quote the field");
             continue;
         }
-        /* what some files of the UCI collection begin with */
-        if (*l->text == '|' && *f->form.separator != '|' && !f->has_begun) continue;
+        if (!f->has_begun && is_title(f)) continue;
         return true;
     }
     return false;
@@ -265,6 +273,9 @@ void fields_check(const struct fields *f)
     size_t least = form->least + form->hidden;
     if (form->is_loose && f->count < least)
         lines_fail(&f->lines, "has %zu field%s; must have at least %zu", f->count, plural, least);
+    if (form->is_loose && f->name && f->count > form->columns)
+        lines_fail(&f->lines, "has %zu field%s; the heading has %zu", f->count, plural,
+                   form->columns);
     if (!form->is_loose && f->count != form->columns)
         lines_fail(&f->lines, "has %zu field%s; the first row has %zu", f->count, plural,
                    form->columns);
@@ -363,6 +374,8 @@ bool fields_ends(const struct fields *f, size_t *from, size_t *to)
                                            {"fromid", "toid"},
                                            {"fromnode", "tonode"},
                                            {"node1", "node2"},
+                                           {"id1", "id2"},
+                                           {"u", "v"},
                                            {"fromnodeid", "tonodeid"},
                                            {"nodea", "nodeb"},
                                            {"head", "tail"},
@@ -382,6 +395,11 @@ bool fields_ends(const struct fields *f, size_t *from, size_t *to)
         if (*from != FIELDS_NONE && *to != FIELDS_NONE) return true;
     }
     return false;
+}
+
+bool fields_is_missing(const struct fields *f, size_t column, struct field x)
+{
+    return x.length == 0 || (f->kind[column] != FIELDS_WORDS && field_is_missing(x));
 }
 
 /* ---- parts ---- */

@@ -76,6 +76,9 @@ size_t fields_column(const struct fields *, const char *name, bool is_exact);
  * and so on. False: there are none. */
 bool fields_ends(const struct fields *, size_t *from, size_t *to);
 
+/* Is that field of the current row a missing value in a column of numbers? */
+bool fields_is_missing(const struct fields *, size_t column, struct field);
+
 /* Is there any quotation mark in the file? */
 bool fields_has_quotes(const struct fields *);
 /* The fields of a line without quotation marks, at most `max`, hidden ones included. Returns how

@@ -220,7 +220,7 @@ static void free_first(struct first_row *r)
 /* ---- a size without a banner ---- */
 
 /* "rows columns cells", where all other lines are cells of that matrix. */
-static bool is_size(struct fields *f, const struct first_row *r, const struct lines *start)
+static bool is_matrix_size(struct fields *f, const struct first_row *r, const struct lines *start)
 {
     uint64_t size[3], cell[2], rows = 0;
     fields_trouble wrong;
@@ -237,6 +237,37 @@ static bool is_size(struct fields *f, const struct first_row *r, const struct li
             return false;
     }
     return rows == size[2] || has_mark;
+}
+
+/* "nodes edges", where all other lines are so many edges of that graph, up to its last node. */
+static bool is_graph_size(struct fields *f, const struct first_row *r, const struct lines *start)
+{
+    uint64_t size[2], node, last = 0, rows = 0;
+    fields_trouble wrong;
+    if (!f->form.is_loose || r->count != 2 || r->rows < NUMBERS_TRUSTED) return false;
+    for (int i = 0; i < 2; i++)
+        if (!field_whole(r->field[i], 1, UINT64_C(1) << 52, &size[i])) return false;
+    go_back(f, start);
+    for (next_row(f, &wrong); rows <= size[1] && next_row(f, &wrong); rows++)
+        for (size_t i = 0; i < 2; i++) {
+            if (f->count < 2 || !field_whole(f->all[i], 0, size[0], &node)) return false;
+            if (node > last) last = node;
+        }
+    return rows == size[1] && last + 1 >= size[0];
+}
+
+static void check_size(struct fields *f, const struct first_row *r, const struct lines *start)
+{
+    struct lines first = *start;
+    first.number = r->line;
+    if (is_matrix_size(f, r, start))
+        lines_fail(&first,
+                   "looks like MatrixMarket's size, without its banner: begin the file "
+                   "with \"%s matrix coordinate real general\"",
+                   LINES_MATRIX_MARKET);
+    if (is_graph_size(f, r, start))
+        lines_fail(&first, "looks like a graph's numbers of nodes and edges: begin it with #; or, "
+                           "if it is an edge, move it down");
 }
 
 /* ---- the heading ---- */
@@ -410,11 +441,7 @@ void fields_look(struct fields *f, const struct fields_wanted *wanted)
     }
     struct lines first = start;
     first.number = r.line;
-    if (is_size(f, &r, &start))
-        lines_fail(&first,
-                   "looks like MatrixMarket's size, without its banner: begin the file "
-                   "with \"%s matrix coordinate real general\"",
-                   LINES_MATRIX_MARKET);
+    check_size(f, &r, &start);
     enum first kind = first_of(f, &r, &start, wanted->name);
     if (kind == UNSURE)
         lines_fail(&first, "may be a heading or a row: begin it with #, and it is neither; or, if "

@@ -28,13 +28,18 @@ static bool take_label(struct lines *l, const char **at, struct field *label)
     return true;
 }
 
-bool libsvm_next(struct libsvm *s)
+static void begin_line(struct libsvm *s)
 {
-    if (!lines_next_data(&s->lines)) return false;
     take_label(&s->lines, &s->at, &s->label);
     if (has_colon(s->label))
         lines_fail(&s->lines, "begins with \"%.*s\": the label must be first",
                    lines_shown(s->label.length), s->label.text);
+}
+
+bool libsvm_next(struct libsvm *s)
+{
+    if (!lines_next_data(&s->lines)) return false;
+    begin_line(s);
     return true;
 }
 
@@ -65,6 +70,15 @@ bool libsvm_pair(struct libsvm *s, const char *what, struct libsvm_pair *p)
     if (p->has_field) p->field = (uint32_t)lines_take_whole(l, field, 0, LIBSVM_INDEX_MAX, "field");
     p->index = (uint32_t)lines_take_whole(l, index, 0, LIBSVM_INDEX_MAX, what);
     return true;
+}
+
+void libsvm_complain(const struct lines *l)
+{
+    struct libsvm s = {.lines = *l};
+    struct libsvm_pair p;
+    begin_line(&s);
+    lines_take_number(&s.lines, s.label, "label");
+    while (libsvm_pair(&s, "feature", &p)) lines_take_number(&s.lines, p.value, "value");
 }
 
 bool libsvm_is_line(const struct lines *line)

@@ -38,6 +38,8 @@ bool libsvm_next(struct libsvm *);
 bool libsvm_pair(struct libsvm *, const char *what, struct libsvm_pair *);
 void libsvm_close(struct libsvm *);
 
+/* Complains of what makes a line no such line, or of its label where that has to be a number. */
+void libsvm_complain(const struct lines *);
 /* Whether a line is one: a label, and nothing but pairs with numbers behind it. */
 bool libsvm_is_line(const struct lines *);
 

@@ -101,11 +101,17 @@ void lines_open(struct lines *l, const char *path)
         l->file = l->next = file;
         l->end = l->file + bytes;
         note_open(l);
-        bool is_marked = bytes >= sizeof byte_order_mark &&
-                         memcmp(l->file, byte_order_mark, sizeof byte_order_mark) == 0;
-        if (is_marked) l->next += sizeof byte_order_mark;
     }
     close(fd);
+}
+
+/* Files that were put together have one within, too. */
+static void pass_mark(struct lines *l)
+{
+    const size_t bytes = sizeof byte_order_mark;
+    if (l->length < bytes || memcmp(l->text, byte_order_mark, bytes) != 0) return;
+    l->text += bytes;
+    l->length -= bytes;
 }
 
 bool lines_next(struct lines *l)
@@ -117,8 +123,10 @@ bool lines_next(struct lines *l)
     l->length = stop ? (size_t)(stop - l->next) : left;
     l->next = stop ? stop + 1 : l->end;
     if (l->length > 0 && l->text[l->length - 1] == '\r') l->length--;
+    pass_mark(l);
     l->number++;
-    if (memchr(l->text, '\0', l->length)) lines_fail(l, "has a zero byte: is this text?");
+    if (memchr(l->text, '\0', l->length))
+        lines_fail(l, "has a zero byte: is this text? Decompress it, or save it as UTF-8");
     return true;
 }
 
@@ -260,7 +268,8 @@ bool field_is_word(struct field f, const char *text)
 
 bool field_is_missing(struct field f)
 {
-    static const char *const words[] = {"", "?", "NA", "NaN", "NULL", "None"};
+    static const char *const words[] = {"",     "?",   "NA",   "NaN", "NULL",
+                                        "None", "N/A", "#N/A", "<NA>"};
     for (size_t i = 0; f.length <= 4 && i < sizeof words / sizeof *words; i++)
         if (field_is_word(f, words[i])) return true;
     return false;

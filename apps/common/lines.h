@@ -5,7 +5,7 @@
  *     while (lines_next(&l)) ...l.text, l.length...
  *     lines_close(&l);
  *
- * A byte order mark before the first line is skipped. A line with a zero byte is not text: the
+ * A byte order mark before a line is skipped. A line with a zero byte is not text: the
  * program fails, as it does if the file becomes shorter while it is read. What is complained of in
  * a file that is no longer what it was when it was opened is said to be that. A folder, a pipe, a
  * socket or a device is refused, and never waited for.
@@ -82,7 +82,8 @@ bool lines_word(const struct lines *, const char **at, struct field *);
 
 /* Is all of it a whole number from `least` to `most`? */
 bool field_whole(struct field, uint64_t least, uint64_t most, uint64_t *);
-/* Empty, ?, NA, NaN, NULL or None, in capitals or not: a missing value in a column of numbers. */
+/* Empty, ?, NA, NaN, NULL, None, N/A, #N/A or <NA>, in capitals or not: a missing value in a column
+ * of numbers. */
 bool field_is_missing(struct field);
 bool field_is(struct field, const char *text);
 /* The same, in capitals or not. */

@@ -3,9 +3,10 @@
 #include "fail.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
-enum { WORDS_MAX = 4 };
+enum { WORDS_MAX = 4, BANNER_WORDS = 5 };
 
 /* One more than there may be is looked for. */
 static size_t words_of(const struct lines *l, struct field *words, size_t max)
@@ -41,17 +42,19 @@ bool matrix_market_is(const char *path)
 static void read_banner(struct matrix_market *m, unsigned kinds)
 {
     const struct lines *l = &m->lines;
-    struct field w[WORDS_MAX + 1] = {{0}}; /* the first is the banner itself */
+    struct field w[BANNER_WORDS + 1] = {{0}}; /* the first is the banner itself */
     const char *at = l->text;
-    for (size_t i = 0; i <= WORDS_MAX; i++)
-        if (!lines_word(l, &at, &w[i])) w[i] = (struct field){"", 0};
+    for (size_t i = 0; i <= BANNER_WORDS; i++)
+        if (!lines_word(l, &at, &w[i]) || (i > 0 && *w[i].text == '%'))
+            w[i] = (struct field){"", 0};
     m->is_array = field_is_word(w[2], "array");
     m->is_pattern = field_is_word(w[3], "pattern");
+    m->is_integer = field_is_word(w[3], "integer");
     m->is_symmetric = field_is_word(w[4], "symmetric");
-    bool is_whole = w[0].length == sizeof LINES_MATRIX_MARKET - 1;
+    bool is_whole = w[0].length == sizeof LINES_MATRIX_MARKET - 1 && w[BANNER_WORDS].length == 0;
     bool has_form = m->is_array ? kinds & MATRIX_ARRAY : field_is_word(w[2], "coordinate");
     bool has_values = m->is_pattern ? !m->is_array && kinds & MATRIX_PATTERN
-                                    : field_is_word(w[3], "real") || field_is_word(w[3], "integer");
+                                    : field_is_word(w[3], "real") || m->is_integer;
     bool has_cells = m->is_symmetric ? !m->is_array && kinds & MATRIX_SYMMETRIC
                                      : field_is_word(w[4], "general");
     if (!is_whole || !field_is_word(w[1], "matrix") || !has_form || !has_values || !has_cells)
@@ -95,6 +98,11 @@ void matrix_market_close(struct matrix_market *m)
     lines_close(&m->lines);
 }
 
+static bool value_of(const struct matrix_market *m, struct field f, double *value)
+{
+    return lines_number(f.text, f.length, value) && (!m->is_integer || *value <= floor(*value));
+}
+
 bool matrix_market_cell(const struct matrix_market *m, const struct lines *l,
                         struct matrix_market_cell *c)
 {
@@ -105,11 +113,11 @@ bool matrix_market_cell(const struct matrix_market *m, const struct lines *l,
         !field_whole(w[1], 1, m->columns, &column))
         return false;
     *c = (struct matrix_market_cell){(uint32_t)row - 1, (uint32_t)column - 1, 1};
-    return m->is_pattern || lines_number(w[2].text, w[2].length, &c->value);
+    return m->is_pattern || value_of(m, w[2], &c->value);
 }
 
 /* The current line is no cell, or one too many. */
-static void complain(const struct matrix_market *m)
+static _Noreturn void complain(const struct matrix_market *m)
 {
     struct field w[WORDS_MAX];
     const struct lines *l = &m->lines;
@@ -127,14 +135,15 @@ static void complain(const struct matrix_market *m)
         lines_take_whole(l, w[1], 1, m->columns, "column");
     }
     if (!m->is_pattern) lines_take_number(l, w[wanted - 1], "value");
+    lines_fail(l, "\"%.*s\" is no whole number, and the banner says integer",
+               lines_shown(w[wanted - 1].length), w[wanted - 1].text);
 }
 
 void matrix_market_take(struct matrix_market *m, struct matrix_market_cell *c)
 {
     struct field w[WORDS_MAX];
     const struct lines *l = &m->lines;
-    bool is_cell = m->is_array ? words_of(l, w, WORDS_MAX) == 1 &&
-                                     lines_number(w[0].text, w[0].length, &c->value)
+    bool is_cell = m->is_array ? words_of(l, w, WORDS_MAX) == 1 && value_of(m, w[0], &c->value)
                                : matrix_market_cell(m, l, c);
     if (!is_cell || m->read == m->cells) complain(m);
     if (m->is_array) {

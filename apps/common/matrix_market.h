@@ -28,7 +28,8 @@ enum matrix_market_kinds { MATRIX_ARRAY = 1, MATRIX_PATTERN = 2, MATRIX_SYMMETRI
 
 struct matrix_market {
     struct lines lines;
-    bool is_array, is_pattern, is_symmetric; /* symmetric: half of the cells are in the file */
+    bool is_array, is_pattern, is_integer;
+    bool is_symmetric; /* half of the cells are in the file */
     uint32_t rows, columns;
     uint64_t cells, read; /* declared, and read */
 };

@@ -156,6 +156,7 @@ static bool is_libsvm(const char *path)
         bool is_line = is_libsvm_line(&l), has_pair = is_line && memchr(l.text, ':', l.length);
         if (has_pair && pairs++ == 0) first = l.number;
         has_others = has_others || !is_line;
+        if (pairs > 0 && !is_line) libsvm_complain(&l);
         if (pairs > 0 && has_others)
             lines_fail(&l, "some lines are LIBSVM, as line %" PRIu64 ", and others are not", first);
     }

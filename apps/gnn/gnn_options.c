@@ -39,8 +39,7 @@ static void task_options(struct gnn_options *o, struct args_list *list)
          .argument = "FILE",
          .kind = ARGS_TEXT,
          .target = &o->split,
-         .help =
-             "what nodes are for, in a format of --labels: train,\nval or test; all others are for nothing"},
+         .help = "what nodes are for, in a format of --labels: train,\nval, test, or none"},
         {.name = "--train",
          .argument = "X",
          .kind = ARGS_REAL,

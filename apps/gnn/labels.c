@@ -40,7 +40,8 @@ void labels_reserve(struct labels *l, uint32_t nodes)
 static void set_class(void *labels, const struct lines *lines, uint32_t node, struct field word)
 {
     struct labels *l = labels;
-    if (field_is(word, "-1")) return;
+    double number;
+    if (lines_number(word.text, word.length, &number) && number == -1) return;
     lines_check_name(lines, word, "class");
     if (field_is_missing(word))
         lines_fail(lines, "\"%.*s\" may be a class, or none: write -1 for none, or a longer name",
@@ -60,6 +61,12 @@ void labels_load(struct labels *l, struct network *n, const char *path)
 {
     marks_read(n, path, true, set_class, l);
     l->classes = l->names.count;
+    uint32_t labelled = 0;
+    for (uint32_t v = 0; v < l->nodes; v++) labelled += l->class_of[v] != LABELS_NONE;
+    if (l->classes > 2 && l->classes == labelled)
+        fail("%s: each node has a class of its own: is the last field a class? A heading may name "
+             "another",
+             path);
     if (l->classes < 2) fail("%s has %u classes: must have two at least", path, l->classes);
 }
 
@@ -68,13 +75,19 @@ void labels_load(struct labels *l, struct network *n, const char *path)
 static void set_purpose(void *labels, const struct lines *lines, uint32_t node, struct field word)
 {
     struct labels *l = labels;
-    (void)lines;
     enum labels_purpose p = LABELS_PURPOSES;
     if (field_is_word(word, "train")) p = LABELS_TRAIN;
     if (field_is_word(word, "val") || field_is_word(word, "valid") ||
         field_is_word(word, "validation"))
         p = LABELS_VALIDATE;
     if (field_is_word(word, "test")) p = LABELS_TEST;
+    if (p == LABELS_PURPOSES) {
+        if (field_is_word(word, "none") || field_is(word, "-1")) return;
+        lines_fail(lines, "\"%.*s\" is no purpose: must be train, val, test or none",
+                   lines_shown(word.length), word.text);
+    }
+    if (l->purpose_of[node] != LABELS_PURPOSES && l->purpose_of[node] != p)
+        lines_fail(lines, "a node has two purposes");
     l->purpose_of[node] = (uint8_t)p;
 }
 

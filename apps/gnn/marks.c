@@ -133,16 +133,23 @@ struct table {
     size_t node, word; /* columns */
 };
 
-static void open_table(struct table *t, const struct network *n, const char *path)
+static void open_table(struct table *t, const struct network *n, const char *path, bool is_split)
 {
-    static const char *const nodes[] = {"node", "nodeid", "id", NULL}, *const words[] = {
-                                                                           "class", "label",
-                                                                           "labels", "split", NULL};
+    static const char *const nodes[] = {"node", "nodeid", "id", NULL},
+                             *const classes[] = {"class", "label", "labels", NULL},
+                             *const purposes[] = {"split", "purpose", NULL};
     struct fields *f = &t->fields;
     fields_open(f, path, &(struct fields_wanted){.least = 1, .known = &n->names});
     size_t columns = f->form.columns - f->form.hidden;
-    t->node = column_of(f, nodes, 0);
-    t->word = column_of(f, words, columns > 0 ? columns - 1 : 0);
+    t->node = column_of(f, nodes, FIELDS_NONE);
+    t->word = column_of(f, is_split ? purposes : classes, FIELDS_NONE);
+    if (is_split && t->word == FIELDS_NONE) t->word = column_of(f, classes, FIELDS_NONE);
+    if (f->name && columns > 2 && t->node == FIELDS_NONE && t->word == FIELDS_NONE)
+        fail("%s: its heading does not tell which columns are the nodes and their words: name them "
+             "node and %s, or put # before it, if they are the first and the last",
+             path, is_split ? "split" : "class");
+    if (t->node == FIELDS_NONE) t->node = 0;
+    if (t->word == FIELDS_NONE) t->word = columns > 0 ? columns - 1 : 0;
     if (columns > 1 && t->node == t->word)
         fail("%s: nodes and their words are in one column by its heading: name them node and class",
              path);
@@ -150,12 +157,12 @@ static void open_table(struct table *t, const struct network *n, const char *pat
 
 /* Where MatrixMarket has the graph and another program the table, they may count otherwise: 0 tells,
  * and so does the number of nodes. */
-static bool begins_with_0(const struct network *n, const char *path)
+static bool begins_with_0(const struct network *n, const char *path, bool is_split)
 {
     struct table t;
     uint64_t number;
     bool has_zero = false, has_last = false;
-    open_table(&t, n, path);
+    open_table(&t, n, path, is_split);
     while (fields_next(&t.fields)) {
         if (!field_whole(t.fields.field[t.node], 0, n->names.count, &number)) continue;
         has_zero = has_zero || number == 0;
@@ -188,15 +195,53 @@ static uint32_t node_of_table(struct network *n, const struct lines *l, struct f
     return node_named(n, l, name, has_new);
 }
 
+/* Of names. */
+struct numbers {
+    uint64_t least, most;
+    bool has_words;
+};
+
+static void note_number(struct numbers *of, struct field name)
+{
+    uint64_t number;
+    if (!field_whole(name, 0, UINT64_C(1) << 52, &number)) {
+        of->has_words = true;
+        return;
+    }
+    if (number < of->least) of->least = number;
+    if (number > of->most) of->most = number;
+}
+
+/* Is the table another program's, which begins with another number than the graph's? */
+static void check_first(const struct network *n, uint32_t before, const struct numbers *table,
+                        const char *path)
+{
+    struct numbers graph = {.least = UINT64_MAX};
+    for (uint32_t i = 0; i < before; i++) {
+        const char *name = names_get(&n->names, i);
+        note_number(&graph, (struct field){name, strlen(name)});
+    }
+    bool has_words = graph.has_words || table->has_words;
+    bool is_later = table->least == graph.least + 1 && table->most == graph.most + 1;
+    bool is_earlier = table->least + 1 == graph.least && table->most + 1 == graph.most;
+    if (!has_words && (is_later || is_earlier))
+        fail("%s numbers nodes from %" PRIu64 " to %" PRIu64 ", and the graph from %" PRIu64
+             " to %" PRIu64 ": begin both alike; or, if they are the same nodes, give node %" PRIu64
+             " a line, with -1 if it has no word",
+             path, table->least, table->most, graph.least, graph.most,
+             is_later ? graph.least : graph.most);
+}
+
 static void read_table(struct marks_lines *m, const char *path, marks_use *use, void *context)
 {
     struct network *n = m->network;
     struct table t;
     struct fields *f = &t.fields;
+    struct numbers named = {.least = UINT64_MAX};
     uint32_t known = 0, before = n->names.count;
-    open_table(&t, n, path);
+    open_table(&t, n, path, !m->has_new);
     bool is_list = f->form.columns - f->form.hidden == 1;
-    bool is_from_0 = !is_list && n->is_matrix && begins_with_0(n, path);
+    bool is_from_0 = !is_list && n->is_matrix && begins_with_0(n, path, !m->has_new);
     if (is_list) marks_lines_begin(m, &f->lines);
     while (fields_next(f)) {
         struct field word = f->field[t.word];
@@ -205,12 +250,13 @@ static void read_table(struct marks_lines *m, const char *path, marks_use *use, 
                             ? marks_lines_node(m, &f->lines)
                             : node_of_table(n, &f->lines, f->field[t.node], is_from_0, m->has_new);
         known += node < before;
-        bool is_missing = f->kind[t.word] != FIELDS_WORDS && field_is_missing(word);
-        if (word.length > 0 && !is_missing) use(context, &f->lines, node, word);
+        if (!is_list) note_number(&named, f->field[t.node]);
+        if (!fields_is_missing(f, t.word, word)) use(context, &f->lines, node, word);
     }
     if (is_list) marks_lines_end(m, &f->lines);
     fields_close(f);
     if (known == 0) fail("%s says nothing of any node of the graph", path);
+    if (!is_list && !n->is_matrix) check_first(n, before, &named, path);
 }
 
 void marks_read(struct network *n, const char *path, bool has_new, marks_use *use, void *context)

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void network_init(struct network *n)
 {
@@ -38,9 +39,31 @@ void network_add(struct network *n, uint32_t from, uint32_t to)
 
 /* ---- a file ---- */
 
+static const struct fields_wanted edge_fields = {.least = 2, .is_loose = true};
+
+/* What they look like. */
+struct edge_rows {
+    size_t count, fewest, most; /* how many; fields of one */
+    bool is_number;             /* are all their columns, as far as they were looked at? */
+};
+
+/* Programs write edges as lists and with arrows, too. */
+static void check_node(const struct lines *l, struct field f)
+{
+    static const char brackets[] = "([{", closing[] = ")]}";
+    lines_check_name(l, f, "node");
+    const char *bracket = strchr(brackets, *f.text);
+    bool is_open = bracket && !memchr(f.text, closing[bracket - brackets], f.length);
+    size_t marks = 0;
+    while (marks < f.length && strchr("-=<>", f.text[marks])) marks++;
+    if (is_open || marks == f.length)
+        lines_fail(l, "\"%.*s\" is no node: an edge is two nodes, without brackets or arrows",
+                   lines_shown(f.length), f.text);
+}
+
 static uint32_t node_of(struct network *n, const struct lines *l, struct field f)
 {
-    lines_check_name(l, f, "node");
+    check_node(l, f);
     uint32_t node = names_add(&n->names, f.text, f.length);
     if (node >= NETWORK_NODES_MAX) lines_fail(l, "there are more than %d nodes", NETWORK_NODES_MAX);
     return node;
@@ -56,21 +79,70 @@ static bool has_more(const struct fields *f)
     return f->count > 2 || (is_text && end[-1] == '}' && end[-2] != '{');
 }
 
+/* Where the nodes are: the first two columns, unless the heading says others. */
+static void find_columns(const struct fields *f, size_t *from, size_t *to)
+{
+    if (fields_ends(f, from, to)) return;
+    if (f->name && f->form.columns - f->form.hidden > 2)
+        fail("%s: its heading does not tell which columns are the nodes: name them source and "
+             "target, or put # before it, if they are the first two",
+             f->lines.path);
+    *from = 0;
+    *to = 1;
+}
+
+/* A list of neighbours has other nodes where an edge has attributes, and lines of all lengths. A
+ * table of all nodes with all has as many columns as rows. */
+static void check_lists(const struct network *n, const char *path, const struct edge_rows *r)
+{
+    struct fields f;
+    bool are_nodes = r->most > 2 && r->fewest < r->most;
+    if (r->is_number && r->fewest == r->most && r->most == r->count && r->most > 3)
+        fail("%s has as many columns as rows: is it a table of all nodes? Give a row an edge",
+             path);
+    fields_open(&f, path, &edge_fields);
+    while (are_nodes && fields_next(&f))
+        for (size_t i = 2; are_nodes && i < f.count; i++)
+            are_nodes = names_find(&n->names, f.field[i].text, f.field[i].length) != NAMES_NONE;
+    fields_close(&f);
+    if (are_nodes)
+        fail("%s has other nodes behind the first two of its rows, as lists of neighbours have: "
+             "give a row an edge",
+             path);
+}
+
+static struct field node_in(const struct fields *f, size_t column)
+{
+    struct field x = f->field[column];
+    if (fields_is_missing(f, column, x))
+        lines_fail(&f->lines, "the node is %s", x.length ? "missing" : "empty");
+    return x;
+}
+
 static void load_fields(struct network *n, const char *path)
 {
     struct fields f;
-    size_t from, to; /* the first two columns, unless the heading says others */
-    fields_open(&f, path, &(struct fields_wanted){.least = 2, .is_loose = true});
-    if (!fields_ends(&f, &from, &to)) from = 0, to = 1;
+    struct edge_rows rows = {.fewest = SIZE_MAX};
+    size_t from, to;
+    fields_open(&f, path, &edge_fields);
+    find_columns(&f, &from, &to);
+    rows.is_number = !f.name;
+    for (size_t i = 0; f.kind && i < f.form.columns; i++)
+        rows.is_number = rows.is_number && f.kind[i] == FIELDS_NUMBERS;
     while (fields_next(&f)) {
         if (f.count <= from || f.count <= to)
             lines_fail(&f.lines, "has %zu fields; nodes are in the columns %zu and %zu", f.count,
                        from + 1, to + 1);
         n->has_more = n->has_more || has_more(&f);
-        uint32_t first = node_of(n, &f.lines, f.field[from]);
-        network_add(n, first, node_of(n, &f.lines, f.field[to]));
+        uint32_t first = node_of(n, &f.lines, node_in(&f, from));
+        network_add(n, first, node_of(n, &f.lines, node_in(&f, to)));
+        if (f.count < rows.fewest) rows.fewest = f.count;
+        if (f.count > rows.most) rows.most = f.count;
+        rows.count++;
     }
+    bool has_heading = f.name != NULL;
     fields_close(&f);
+    if (!has_heading && n->has_more) check_lists(n, path, &rows);
 }
 
 /* A row is a node, named by its number. */

@@ -24,9 +24,13 @@ void lasso_loss_prepare(struct lasso *l)
         high = fmax(high, c->response[r]);
     }
     double wide = high - low;
+    if (wide <= 0)
+        fail("all rows have the response %g: --loss logistic takes labels, of which there are two "
+             "in all, like -1 and 1",
+             low + c->response_mean);
     for (uint32_t r = 0; r < c->rows; r++) {
         double from_end = fmin(c->response[r] - low, high - c->response[r]);
-        if (wide <= 0 || from_end > 1e-9 * wide)
+        if (from_end > 1e-9 * wide)
             fail("row %u has the response %g: --loss logistic takes labels, of which there are two "
                  "in all, like -1 and 1",
                  r + 1, c->response[r] + c->response_mean);

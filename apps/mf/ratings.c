@@ -82,10 +82,14 @@ void ratings_finish(struct ratings *r, double held_back, uint64_t seed)
 void ratings_load(struct ratings *r, const char *train, const char *test, double held_back,
                   uint64_t seed, unsigned threads)
 {
-    bool is_matrix = ratings_read(r, train, &r->train, threads);
-    if (test && ratings_read(r, test, &r->test, threads) != is_matrix)
+    enum ratings_form form = ratings_read(r, train, &r->train, threads), other = form;
+    if (test) other = ratings_read(r, test, &r->test, threads);
+    bool is_matrix = form == RATINGS_MATRIX;
+    if ((other == RATINGS_MATRIX) != is_matrix)
         fail("%s and %s have different formats: both must be MatrixMarket, or neither", train,
              test);
+    if (form == RATINGS_ELSEWHERE && other == RATINGS_WITHOUT_HEADING)
+        fail("%s has no heading, and %s has one: both must have one, or neither", test, train);
     size_t cells = r->train + r->test;
     if (is_matrix) {
         ids_number(&r->list->row, cells, sizeof *r->list, &r->rows, 1, &r->row_names);

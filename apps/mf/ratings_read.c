@@ -63,7 +63,7 @@ static void read_parts(struct line_parts *p, struct lines *of_file, size_t colum
 
 /* ---- user, item, rating ---- */
 
-enum { USER, ITEM, RATING, WANTED };
+enum { USER, ITEM, RATING, WANTED, WITHOUT_HEADING_MAX }; /* the last is often a time */
 
 struct named_file {
     struct ratings *ratings;
@@ -97,6 +97,9 @@ static size_t usual_column(const struct fields *f, int wanted)
 static void find_columns(struct named_file *f)
 {
     struct fields *rows = &f->fields;
+    if (!rows->name && rows->form.columns > WITHOUT_HEADING_MAX)
+        fail("%s has %zu columns, and no heading that tells which are user, item and rating",
+             rows->lines.path, rows->form.columns);
     for (int i = 0; i < WANTED; i++) {
         f->at[i] = rows->name ? usual_column(rows, i) : (size_t)i;
         if (f->at[i] != FIELDS_NONE) continue;
@@ -108,6 +111,15 @@ static void find_columns(struct named_file *f)
         fail("%s: its first column counts the rows: leave it out, or, if these are users, give "
              "the columns the names user, item, rating",
              rows->lines.path);
+}
+
+static enum ratings_form form_of(const struct named_file *f)
+{
+    const struct fields *rows = &f->fields;
+    if (!rows->name) return RATINGS_WITHOUT_HEADING;
+    for (size_t i = 0; i < WANTED; i++)
+        if (f->at[i] + rows->form.hidden != i) return RATINGS_ELSEWHERE;
+    return RATINGS_FIRST;
 }
 
 /* A value that a float holds. */
@@ -123,7 +135,9 @@ static bool take_rating(const struct named_file *f, const struct field *fields, 
                         struct names *columns, struct rating *to)
 {
     struct field user = fields[f->at[USER]], item = fields[f->at[ITEM]];
-    if (user.length == 0 || item.length == 0 || !value_of(fields[f->at[RATING]], &to->value))
+    if (fields_is_missing(&f->fields, f->at[USER], user) ||
+        fields_is_missing(&f->fields, f->at[ITEM], item) ||
+        !value_of(fields[f->at[RATING]], &to->value))
         return false;
     to->row = names_add(rows, user.text, user.length);
     to->column = names_add(columns, item.text, item.length);
@@ -134,7 +148,8 @@ static _Noreturn void complain_of_row(const struct named_file *f)
 {
     const struct fields *rows = &f->fields;
     lines_take_float(&rows->lines, rows->field[f->at[RATING]], "rating");
-    lines_fail(&rows->lines, "has an empty %s", rows->field[f->at[USER]].length ? "item" : "user");
+    bool has_user = !fields_is_missing(rows, f->at[USER], rows->field[f->at[USER]]);
+    lines_fail(&rows->lines, "has an empty or missing %s", has_user ? "item" : "user");
 }
 
 static bool read_row(struct named_file *f)
@@ -217,7 +232,8 @@ static void take_named_part(void *file, void *made, struct lines *part, bool is_
 
 /* A row may be of several lines where it has quotation marks: then one thread reads. The first row
  * is behind the heading. */
-static void read_named(struct ratings *r, const char *path, size_t *counter, unsigned threads)
+static enum ratings_form read_named(struct ratings *r, const char *path, size_t *counter,
+                                    unsigned threads)
 {
     struct named_file f = {.ratings = r, .counter = counter};
     struct line_parts p = {
@@ -229,7 +245,9 @@ static void read_named(struct ratings *r, const char *path, size_t *counter, uns
     } else if (read_row(&f)) {
         read_parts(&p, &f.fields.lines, f.fields.form.columns);
     }
+    enum ratings_form form = form_of(&f);
     fields_close(&f.fields);
+    return form;
 }
 
 /* ---- MatrixMarket ---- */
@@ -298,14 +316,15 @@ static void read_matrix(struct ratings *r, const char *path, size_t *counter, un
 
 /* ---- a file ---- */
 
-bool ratings_read(struct ratings *r, const char *path, size_t *counter, unsigned threads)
+enum ratings_form ratings_read(struct ratings *r, const char *path, size_t *counter,
+                               unsigned threads)
 {
-    bool is_matrix = matrix_market_is(path);
-    if (is_matrix) {
+    enum ratings_form form = RATINGS_MATRIX;
+    if (matrix_market_is(path)) {
         read_matrix(r, path, counter, threads);
     } else {
-        read_named(r, path, counter, threads);
+        form = read_named(r, path, counter, threads);
     }
     if (*counter == 0) fail("%s has no ratings", path);
-    return is_matrix;
+    return form;
 }

@@ -11,9 +11,12 @@
 
 #include "ratings.h"
 
+/* MatrixMarket, or rows whose columns are the first three or named elsewhere by a heading. */
+enum ratings_form { RATINGS_MATRIX, RATINGS_WITHOUT_HEADING, RATINGS_FIRST, RATINGS_ELSEWHERE };
+
 /* Adds the file's cells behind all others, and their number to the counter, which is one of the
- * ratings'. Gives up, with file and line, when it is malformed. Returns whether it is
- * MatrixMarket. */
-bool ratings_read(struct ratings *, const char *path, size_t *counter, unsigned threads);
+ * ratings'. Gives up, with file and line, when it is malformed. */
+enum ratings_form ratings_read(struct ratings *, const char *path, size_t *counter,
+                               unsigned threads);
 
 #endif

@@ -188,7 +188,10 @@ TEST(ctr, refuses_wrong_input_with_a_sentence)
     is_refused_text("", "", "has no examples");
     is_refused_text("hello\n", "", ":1: has 1 field, with blanks between; must have at least 2");
     is_refused_text("1 2:1\n2 2:1\n", "", ":2: \"2\" is no label: must be 1 for a click");
-    is_refused_text("1 2:1\n0 2:1 x:1\n", "", ":2: some lines are LIBSVM, as line 1, and");
+    is_refused_text("1 2:1\n0 2:1 x:1\n", "", ":2: \"x\" is no feature");
+    is_refused_text("1 2:1\n0 qid:1 2:1\n", "", ":2: \"qid\" is no feature");
+    is_refused_text("1 2:1\n? 2:1\n", "", ":2: \"?\" is no label: must be a number");
+    is_refused_text("label features\n1 2:1\n", "", ":2: some lines are LIBSVM, as line 2, and");
     is_refused_text("1 2:1\n0 2:1 x:1\n", "--format libsvm", ":2: \"x\" is no feature");
     is_refused_text("1 2:1\n0 2:y\n", "--format libsvm", ":2: \"y\" is no value: must be a number");
     is_refused_text("1 2:1\n0 1:2:1\n", "", ":2: feature 2: either all features have a field");

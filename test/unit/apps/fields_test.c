@@ -69,6 +69,12 @@ TEST(fields, blank_lines_and_comments_are_passed_over)
     reads(&two, "\xEF\xBB\xBF# x\n1 , 2 \n 3,4\t\n", "1|2/3|4/");
     reads(&two, "1 2 # one\n 3   4 #\n", "1|2/3|4/");
     reads(&two, "|1x3 Cross validator\n1,a.\n2,b.\n", "1|a./2|b./");
+    reads(&two, "|x\ta\ny\tb\n", "|x|a/y|b/");
+    reads(&two,
+          "\xEF\xBB\xBF"
+          "1,2\n\xEF\xBB\xBF"
+          "1,4\n",
+          "1|2/1|4/");
 }
 
 TEST(fields, a_comment_that_may_be_a_row_is_refused)
@@ -179,8 +185,20 @@ TEST(fields, a_size_is_no_row)
     refuses(&three, "% written\n600 400 3\n1 1 4\n2 2 3\n3 1 5\n",
             "rows:2: looks like MatrixMarket's size");
     refuses(&edges, "40 40 2\n20 4\n17 8\n", "rows:1: looks like MatrixMarket's size");
+    refuses(&edges, "# a graph\n4 5\n0 1\n1 2\n2 3\n3 0\n0 2\n",
+            "rows:2: looks like a graph's numbers of nodes and edges");
+    refuses(&edges, "4 3\n1 2\n2 3\n3 4\n", "rows:1: looks like a graph's numbers");
+    reads(&edges, "4 3\n1 2\n2 3\n3 4\n1 5\n", "4|3/1|2/2|3/3|4/1|5/");
+    reads(&edges, "9 3\n1 2\n2 3\n3 4\n", "9|3/1|2/2|3/3|4/");
     refuses(&three, "1,2,3\n%%MatrixMarket matrix\n", "rows:2: is MatrixMarket's banner");
     reads(&three, "600 400 3\n1 1 4\n2 2 3\n", "600|400|3/1|1|4/2|2|3/");
+}
+
+TEST(fields, a_heading_has_as_many_as_any_row)
+{
+    refuses(&edges, "from to\n1 0 1\n2 1 2\n", "rows:2: has 3 fields; the heading has 2");
+    refuses(&three, "user item rating\n1 0 1 5\n2 1 2 4\n", "rows:2: has 4 fields");
+    reads(&edges, "from to day\n0 1 5\n1 2\n2 3 {'day': 1}\n", "from|to|day=0|1|5/1|2/2|3/");
 }
 
 TEST(fields, lines_end_with_lf)

@@ -147,8 +147,29 @@ TEST(gnn, refuses_wrong_edges_with_file_and_line)
     folder_remove(folder);
     ends_with(read_edges, file_of("# nothing\n"), 1, "has no edges");
     folder_remove(folder);
+    ends_with(read_edges, file_of("0,1\n1,2\n2,NA\n"), 1, "file:3: the node is missing");
+    folder_remove(folder);
     ends_with(read_edges, file_of("0 0\n"), 1, "no edge between different nodes");
     folder_remove(folder);
+}
+
+/* Which nodes an edge has cannot be told. */
+TEST(gnn, refuses_what_is_no_list_of_edges)
+{
+    static const char *const texts[][2] = {
+        {"0 1 2\n1 2\n2 3 0\n3 0\n", "as lists of neighbours have"},
+        {"a\tb\tc\nb\tc\nc\td\ta\nd\ta\n", "as lists of neighbours have"},
+        {"0 1 0 1\n1 0 1 0\n0 1 0 1\n1 0 1 0\n", "is it a table of all nodes"},
+        {",0,1,2\n0,0,1,0\n1,1,0,1\n2,0,1,0\n", "does not tell which columns are the nodes"},
+        {"id,paper,other\n7,0,1\n8,1,2\n", "does not tell which columns are the nodes"},
+        {"0 -> 1\n1 -> 2\n", "file:1: \"->\" is no node"},
+        {"(0, 1)\n(1, 2)\n", "file:1: \"(0\" is no node"},
+        {"[[0, 1],\n[1, 2]]\n", "file:1: \"[[0\" is no node"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        ends_with(read_edges, file_of(texts[i][0]), 1, texts[i][1]);
+        folder_remove(folder);
+    }
 }
 
 /* ---- classes ---- */
@@ -176,6 +197,7 @@ TEST(gnn, reads_classes)
         "# exported\n\nnode,class\n0,a\n1,b\n4,b\n2,a\n3,\n",
         "class,node,degree\na,0,1\nb,1,2\nb,4,0\na,2,2\n",
         ",node,class\n0,0,a\n1,1,b\n2,4,b\n3,2,a\n",
+        "node,split,label\n0,train,a\n1,none,b\n4,test,b\n2,train,a\n3,train,-1.0\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct network n;
@@ -248,6 +270,10 @@ TEST(gnn, refuses_wrong_classes_with_file_and_line)
     refuses_classes(path_edges, "a\na\na\na\n", "has 1 classes: must have two at least");
     refuses_classes(path_edges, "0,a\n1,b\n2,NA\n", "file:3: \"NA\" may be a class, or none");
     refuses_classes(path_edges, "class,id\n0,a\n1,b\n", "says nothing of any node of the graph");
+    refuses_classes(path_edges, "person,group,age\n0,1,7\n1,2,8\n2,2,8\n",
+                    "does not tell which columns are the nodes and their words");
+    refuses_classes(path_edges, "id,mature,new_id\n0,a,15\n1,b,16\n2,b,17\n",
+                    "each node has a class of its own");
 }
 
 /* Which nodes lines are about cannot be told. */
@@ -259,6 +285,9 @@ TEST(gnn, refuses_classes_that_may_be_of_other_nodes)
     refuses_classes(from_1, "a\nb\na\nb\n", "the graph has no node 0: if its nodes begin with 1");
     refuses_classes("n0 n1\nn1 n2\n", "a\nb\na\n", "and the graph has others: \"n0\"");
     refuses_classes("n0 n1\nn1 n2\n", "0,a\n1,b\n2,a\n", "says nothing of any node");
+    refuses_classes(path_edges, "1,a\n2,b\n3,a\n4,b\n",
+                    "numbers nodes from 1 to 4, and the graph from 0 to 3");
+    refuses_classes(from_1, "0,a\n1,b\n2,a\n3,b\n", "or, if they are the same nodes, give node 4");
     refuses_classes(path_edges, "\na\nb\na\nb\n", "file:2: stands behind a blank line");
     refuses_classes(path_edges, "a 1:1\n\nb 1:1\na 1:1\nb 1:1\n", "file:3: stands behind a blank");
     refuses_classes(matrix, "2,a\n3,b\n", "may number the nodes from 0 or from 1");
@@ -283,6 +312,29 @@ TEST(gnn, splits_by_a_file)
     CHECK_EQ(l.list[LABELS_TEST][0], node_of(&n, "0"));
     labels_fini(&l);
     network_fini(&n);
+}
+
+static void read_split(const void *text)
+{
+    struct network n;
+    struct labels l;
+    load_path(&n);
+    labels_init(&l);
+    labels_load(&l, &n, file_of("a\nb\na\nb\n"));
+    folder_remove(folder);
+    network_finish(&n);
+    labels_split_by_file(&l, &n, file_of(text));
+    printf("%u %u %u\n", l.count[LABELS_TRAIN], l.count[LABELS_VALIDATE], l.count[LABELS_TEST]);
+    fflush(stdout);
+}
+
+TEST(gnn, a_split_says_one_thing_of_each_node)
+{
+    static const char table[] = "node,label,split\n0,a,train\n1,b,train\n2,a,val\n3,b,test\n";
+    ends_with(read_split, "train\nnone\n-1\ntest\n", 0, "1 0 1");
+    ends_with(read_split, table, 0, "2 1 1");
+    ends_with(read_split, "train\ndev\ntest\ntrain\n", 1, "file:2: \"dev\" is no purpose");
+    ends_with(read_split, "0,train\n1,test\n0,test\n", 1, "file:3: a node has two purposes");
 }
 
 /* ---- features ---- */

@@ -121,9 +121,11 @@ TEST(lines, numbers_are_those_of_strtod)
 TEST(lines, a_byte_order_mark_is_no_text)
 {
     struct lines l;
-    open_text(&l, "\xEF\xBB\xBFone\n\xEF\xBB\xBF\n", 0);
+    open_text(&l, "\xEF\xBB\xBFone\ntwo\n\xEF\xBB\xBF\n\xEF\xBB\xBFthree\xEF\xBB\xBF\n", 0);
     next_is(&l, "one");
-    next_is(&l, "\xEF\xBB\xBF");
+    next_is(&l, "two");
+    next_is(&l, "");
+    next_is(&l, "three\xEF\xBB\xBF"); /* files that were put together */
     lines_close(&l);
     folder_remove(folder);
 }

@@ -74,6 +74,11 @@ TEST(matrix_market, a_program_takes_the_kinds_that_it_knows)
     refuses(&graph, "%%MatrixMarket matrix coordinate complex symmetric\n2 2 1\n",
             "real, integer or pattern");
     refuses(&none, "%%MatrixMarket matrix coordinate real\n2 2 1\n", "matrix:1: must be");
+    refuses(&none, "%%MatrixMarket matrix coordinate real general x\n2 2 1\n", "matrix:1: must");
+    refuses(&none, "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n",
+            "matrix:3: \"1.5\" is no whole number, and the banner says integer");
+    reads(&none, "%%MatrixMarket matrix coordinate integer general % x\n2 2 1\n1 1 3.0\n",
+          "2x2: 0,0=3/");
     refuses(&none, "%%MatrixMarketmatrix coordinate real general\n2 2 1\n", "matrix:1: must be");
     refuses(&graph, "%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n",
             "matrix:2: has 2 rows and 3 columns");

@@ -122,8 +122,10 @@ TEST(mf, malformed_files_are_refused_with_their_line)
     is_refused("user,item,r\n1,2,n\n", "cells:2: \"n\" is no rating");
     is_refused("a,b,c\nd,e,f\n", "cells:1: \"c\" is no rating");
     is_refused("1 2 1e39\n", "cells:1: \"1e39\" is no rating");
-    is_refused(",2,3\n", "cells:1: has an empty user");
-    is_refused("1,,3\n", "cells:1: has an empty item");
+    is_refused(",2,3\n", "cells:1: has an empty or missing user");
+    is_refused("1,,3\n", "cells:1: has an empty or missing item");
+    is_refused("1,2,3\nNA,2,3\n", "cells:2: has an empty or missing user");
+    is_refused("1,2,3\n1,4,3\n1,nan,3\n", "cells:3: has an empty or missing item");
     is_refused("a,2,3\nb\"c,2,3\n", "cells:2: has a quotation mark");
     is_refused("a b 1\na b\n", "cells:2: has 2 fields");
     is_refused("a b 1\na b much\n", "cells:2: \"much\" is no rating");
@@ -144,6 +146,7 @@ TEST(mf, what_is_not_to_be_told_is_refused)
 {
     is_refused("% written by a tool, without the banner\n600 400 3\n1 1 4\n2 2 3\n3 1 5\n",
                "cells:2: looks like MatrixMarket's size, without its banner");
+    is_refused("1,5,3,4,4\n2,1,3,5,5\n3,4,4,1,2\n", "has 5 columns, and no heading that tells");
     is_refused("x,film,stars\n1,2,3\n", "heading does not tell which columns are user, item");
     is_refused("user,user_id,item,rating\n1,1,2,3\n", "heading does not tell which columns");
     is_refused(",item1,item2,item3\nu1,5,,3\nu2,4,1,2\n", "heading does not tell which columns");
@@ -182,10 +185,29 @@ TEST(mf, columns_are_found_by_their_names)
         }
 }
 
+static void load_two(const void *test)
+{
+    struct ratings r;
+    char second[2 * FOLDER_PATH_BYTES];
+    write_cells("rating,user,item\n3,1,10\n4,2,10\n");
+    snprintf(second, sizeof second, "%s/test", folder);
+    folder_write(folder, "test", test, 0);
+    ratings_init(&r);
+    ratings_load(&r, path, second, 0, 1, 1);
+    printf("%u rows, %g\n", r.rows, (double)r.list[r.train].value);
+    fflush(stdout);
+}
+
+TEST(mf, columns_of_the_test_are_found_alike)
+{
+    ends_with(load_two, "item,rating,user\n10,5,1\n", 0, "2 rows, 5");
+    ends_with(load_two, "5,1,10\n", 1, "test has no heading, and");
+}
+
 TEST(mf, names_that_look_like_others_are_names)
 {
     struct ratings r;
-    load(&r, "7,NA,1\n07,\"#1, or \"\"two\"\"\nlines\",2\n7.0,nan,3\n\"None\",?,4\n");
+    load(&r, "7,NA,1\n07,\"#1, or \"\"two\"\"\nlines\",2\n7.0,nan,3\nx,?,4\n");
     CHECK_EQ(r.rows, 4);
     CHECK_EQ(r.columns, 4);
     CHECK_STR(names_get(&r.row_names, 1), "07");
