@@ -7,23 +7,58 @@
 
 static const uint64_t SECOND_NS = 1000000000;
 static const uint64_t LAST_WORD_TIMEOUT_NS = SECOND_NS; /* for a node to hear why it must go */
-static const uint64_t TURNED_AWAY_NS = SECOND_NS;       /* between reports of those */
+/* Between reports of those: who has another secret comes again until its time is over. */
+static const uint64_t TURNED_AWAY_NS = SECOND_NS, TURNED_AWAY_NS_MAX = 16 * SECOND_NS;
 enum { HELLO_SPARE = 64 << 10 };
 
 /* ---- refusing ---- */
 
-static struct rendezvous_message *refusal_message(int rc, const char *sentence)
+/* Who has come, and has proved itself if that is asked for. */
+struct visitor {
+    struct rendezvous_channel *channel;
+    const struct rendezvous_hello *hello;
+    const unsigned char *nonce; /* its challenge to us; NULL: the cluster has no secret */
+};
+
+/* That we know the secret, and say what `body` has. `v`: NULL, or who can tell. */
+static void put_proof(const struct rendezvous_admission *a, struct rendezvous_message *m,
+                      const struct visitor *v, const void *body, size_t body_bytes)
+{
+    unsigned char proof[SECRET_PROOF_BYTES] = {0};
+    if (v && v->nonce) {
+        const struct secret_claim claim = {.role = SECRET_RENDEZVOUS,
+                                           .verifier = v->hello->rank,
+                                           .prover_nonce = v->channel->nonce,
+                                           .verifier_nonce = v->nonce,
+                                           .body = body,
+                                           .body_bytes = body_bytes};
+        secret_prove(&a->secret, &claim, proof);
+    }
+    rendezvous_put_bytes(m, proof, sizeof proof);
+}
+
+/* `v`: NULL, or who does not believe it without a proof. */
+static struct rendezvous_message *refusal_message(const struct rendezvous_admission *a, int rc,
+                                                  const char *sentence, const struct visitor *v)
 {
     struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_REFUSED);
     rendezvous_put_u32(m, (uint32_t)-rc);
     rendezvous_put_text(m, sentence);
+    if (m)
+        put_proof(a, m, v, m->data + RENDEZVOUS_HEADER_BYTES, m->bytes - RENDEZVOUS_HEADER_BYTES);
     return rendezvous_message_done(m);
 }
 
-static void refuse(struct rendezvous_channel *c, int rc, const char *sentence)
+static void refuse_with(struct rendezvous_channel *c, struct rendezvous_message *refusal)
 {
-    rendezvous_channel_send(c, refusal_message(rc, sentence));
+    rendezvous_channel_send(c, refusal);
     rendezvous_channel_finish(c, LAST_WORD_TIMEOUT_NS);
+}
+
+static void refuse(const struct rendezvous_admission *a, const struct visitor *v, int rc,
+                   const char *sentence)
+{
+    refuse_with(v->channel, refusal_message(a, rc, sentence, v));
 }
 
 /* The cluster cannot form: all peers that have come get the same sentence, and so do all that come
@@ -32,7 +67,8 @@ static void refuse_all(struct rendezvous_admission *a, int rc)
 {
     a->state = RENDEZVOUS_REFUSING;
     a->refusal = rc;
-    rendezvous_members_send(a->members, refusal_message(rc, a->sentence));
+    /* they have been welcomed, with a proof */
+    rendezvous_members_send(a->members, refusal_message(a, rc, a->sentence, NULL));
     rendezvous_members_dismiss(a->members, LAST_WORD_TIMEOUT_NS);
 }
 
@@ -123,22 +159,21 @@ static void start_cluster(struct rendezvous_admission *a)
     rendezvous_members_send(a->members, rendezvous_message_done(m));
 }
 
-/* `proof`: ours, or zeros. */
-static void welcome(struct rendezvous_admission *a, struct rendezvous_channel *c,
-                    const struct rendezvous_hello *h, const unsigned char proof[SECRET_PROOF_BYTES])
+static void welcome(struct rendezvous_admission *a, const struct visitor *v)
 {
+    const struct rendezvous_hello *h = v->hello;
     struct rendezvous_member *m = &a->members->member[h->rank];
     struct rendezvous_message *message = rendezvous_message_new(RENDEZVOUS_WELCOME);
     uint64_t deadline_ns = clock_now_ns() + (uint64_t)h->timeout_ms * 1000000;
     rendezvous_put_u32(message, a->peer_timeout_ms);
-    rendezvous_put_bytes(message, proof, SECRET_PROOF_BYTES);
-    *m = (struct rendezvous_member){.channel = c,
+    put_proof(a, message, v, NULL, 0);
+    *m = (struct rendezvous_member){.channel = v->channel,
                                     .workers = h->workers,
                                     .peer_timeout_ms = h->peer_timeout_ms,
                                     .has_joined = true};
     memcpy(m->address, h->address, sizeof m->address);
-    rendezvous_channel_watch(c, h->peer_timeout_ms);
-    rendezvous_channel_send(c, rendezvous_message_done(message));
+    rendezvous_channel_watch(v->channel, h->peer_timeout_ms);
+    rendezvous_channel_send(v->channel, rendezvous_message_done(message));
     rendezvous_waiting_begin(&a->waiting);
     if (deadline_ns < a->deadline_ns) {
         a->deadline_ns = deadline_ns;
@@ -154,16 +189,16 @@ static bool is_taken(const struct rendezvous_admission *a, const struct rendezvo
            (h->rank == 0 && strcmp(h->address, a->ours.address) != 0);
 }
 
-static void refuse_twin(const struct rendezvous_admission *a, struct rendezvous_channel *c,
-                        const struct rendezvous_hello *h)
+static void refuse_twin(const struct rendezvous_admission *a, const struct visitor *v)
 {
+    const struct rendezvous_hello *h = v->hello;
     char sentence[RENDEZVOUS_TEXT_MAX];
     const char *address = h->rank == 0 ? a->ours.address : a->members->member[h->rank].address;
     snprintf(
         sentence, sizeof sentence,
         "rank %u of %u is taken: the node at %s joined with it, then the one at %s came; rendezvous %.200s",
         h->rank, a->members->size, address, h->address, a->shown);
-    refuse(c, -EINVAL, sentence);
+    refuse(a, v, -EINVAL, sentence);
 }
 
 /* ---- who proves to know the secret ---- */
@@ -174,7 +209,7 @@ static void turn_away(struct rendezvous_admission *a, struct rendezvous_channel 
 {
     a->turned_away++;
     rendezvous_hub_note(a->hub); /* for the report */
-    refuse(c, rc, a->turned_away_why);
+    refuse_with(c, refusal_message(a, rc, a->turned_away_why, NULL));
 }
 
 static void turn_away_for_secret(struct rendezvous_admission *a, struct rendezvous_channel *c,
@@ -201,8 +236,6 @@ static void challenge(struct rendezvous_admission *a, struct rendezvous_channel 
     rendezvous_channel_send(c, rendezvous_message_done(m));
 }
 
-static const unsigned char no_proof[SECRET_PROOF_BYTES];
-
 /* ---- who comes ---- */
 
 /* As all others were: rank 0 waits until it has heard it. */
@@ -210,7 +243,7 @@ static void refuse_too(const struct rendezvous_admission *a, struct rendezvous_c
                        unsigned rank)
 {
     c->rank = (int)rank;
-    refuse(c, a->refusal, a->sentence);
+    refuse_with(c, refusal_message(a, a->refusal, a->sentence, NULL));
 }
 
 static void refuse_version(struct rendezvous_admission *a, struct rendezvous_channel *c,
@@ -231,20 +264,19 @@ static void refuse_version(struct rendezvous_admission *a, struct rendezvous_cha
     }
 }
 
-/* It has proved itself, if that is asked for. */
-static void let_in(struct rendezvous_admission *a, struct rendezvous_channel *c,
-                   const struct rendezvous_hello *h, const unsigned char proof[SECRET_PROOF_BYTES])
+static void let_in(struct rendezvous_admission *a, const struct visitor *v)
 {
-    c->rank = (int)h->rank;
+    const struct rendezvous_hello *h = v->hello;
+    v->channel->rank = (int)h->rank;
     if (a->state == RENDEZVOUS_GATHERING &&
         rendezvous_hello_differs(h, &a->ours, a->shards, a->sentence, sizeof a->sentence))
         refuse_all(a, -EINVAL);
     if (a->state == RENDEZVOUS_REFUSING)
-        refuse(c, a->refusal, a->sentence);
+        refuse(a, v, a->refusal, a->sentence);
     else if (is_taken(a, h))
-        refuse_twin(a, c, h);
+        refuse_twin(a, v);
     else
-        welcome(a, c, h, proof);
+        welcome(a, v);
 }
 
 static void on_hello(struct rendezvous_admission *a, struct rendezvous_channel *c,
@@ -267,7 +299,7 @@ static void on_hello(struct rendezvous_admission *a, struct rendezvous_channel *
     else if (h.has_secret)
         turn_away_for_secret(a, c, h.rank, "knows a secret, but rank 0 of this cluster has none");
     else
-        let_in(a, c, &h, no_proof);
+        let_in(a, &(struct visitor){.channel = c, .hello = &h});
 }
 
 static void on_response(struct rendezvous_admission *a, struct rendezvous_channel *c,
@@ -277,7 +309,6 @@ static void on_response(struct rendezvous_admission *a, struct rendezvous_channe
     const unsigned char *nonce = rendezvous_get_bytes(&r, SECRET_NONCE_BYTES);
     const unsigned char *proof = rendezvous_get_bytes(&r, SECRET_PROOF_BYTES);
     struct rendezvous_hello h;
-    unsigned char ours[SECRET_PROOF_BYTES];
     size_t bytes = (size_t)(r.end - r.at);
     if (!proof || !c->is_challenged || !rendezvous_hello_read(&h, r.at, bytes)) {
         rendezvous_channel_close(c);
@@ -297,12 +328,7 @@ static void on_response(struct rendezvous_admission *a, struct rendezvous_channe
         turn_away_for_secret(a, c, h.rank, "does not know the cluster's secret");
         return;
     }
-    const struct secret_claim claim = {.role = SECRET_RENDEZVOUS,
-                                       .verifier = h.rank,
-                                       .prover_nonce = c->nonce,
-                                       .verifier_nonce = nonce};
-    secret_prove(&a->secret, &claim, ours);
-    let_in(a, c, &h, ours);
+    let_in(a, &(struct visitor){.channel = c, .hello = &h, .nonce = nonce});
 }
 
 void rendezvous_admission_message(struct rendezvous_admission *a, struct rendezvous_channel *c,
@@ -353,7 +379,8 @@ static void report_turned_away(struct rendezvous_admission *a, uint64_t now_ns, 
 {
     if (a->turned_away > 0 && now_ns >= a->report_ns) {
         say_who_was_turned_away(a);
-        a->report_ns = now_ns + TURNED_AWAY_NS;
+        a->report_ns = now_ns + a->report_pause_ns;
+        if (a->report_pause_ns < TURNED_AWAY_NS_MAX) a->report_pause_ns *= 2;
     }
     if (a->turned_away > 0 && a->report_ns < *due_ns) *due_ns = a->report_ns;
 }
@@ -380,6 +407,7 @@ int rendezvous_admission_init(struct rendezvous_admission *a, const struct rende
     if (secret_copy(&a->secret, c->secret)) return -ENOMEM;
     a->shards = c->shards ? c->shards : c->choice;
     a->peer_timeout_ms = a->ours.peer_timeout_ms;
+    a->report_pause_ns = TURNED_AWAY_NS;
     a->deadline_ns = deadline_ns;
     a->limit_s = c->join_timeout_s;
     return 0;

@@ -46,7 +46,7 @@ struct rendezvous_admission {
 
     /* peers that could not prove themselves and were not yet reported */
     unsigned turned_away;
-    uint64_t report_ns;                         /* when the next report may be */
+    uint64_t report_ns, report_pause_ns;        /* when the next report may be, and between them */
     char turned_away_why[RENDEZVOUS_WHY_BYTES]; /* of the last; "": there was none */
 };
 

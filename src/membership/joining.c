@@ -22,8 +22,9 @@ static const uint64_t ANSWER_NS = SECOND_NS / 4;
 enum { RESPONSE_BYTES = SECRET_NONCE_BYTES + SECRET_PROOF_BYTES };
 static const uint64_t PAUSE_MIN_NS = 1000000, PAUSE_MAX_NS = 200000000; /* between attempts */
 
-static void describe_delay(const struct rendezvous *r, double seconds,
-                           char sentence[2 * RENDEZVOUS_TEXT_MAX])
+/* Returns what joining returns if that is the last word. */
+static int describe_delay(const struct rendezvous *r, double seconds,
+                          char sentence[2 * RENDEZVOUS_TEXT_MAX])
 {
     const char *obstacle = r->obstacle;
     bool had_time = clock_now_ns() >= r->greeted_ns + ANSWER_NS;
@@ -33,6 +34,7 @@ static void describe_delay(const struct rendezvous *r, double seconds,
     snprintf(sentence, 2 * RENDEZVOUS_TEXT_MAX,
              "rank %u of %u could not join for %g s; rendezvous %s: %s", r->rank, r->size, seconds,
              r->address.shown, obstacle);
+    return obstacle == r->obstacle ? r->obstacle_rc : -ETIMEDOUT;
 }
 
 /* Rank 0 tells the members that it has accepted who is missing; the others report themselves what
@@ -123,6 +125,7 @@ static enum member_phase await_verdict(struct rendezvous *r)
 
 static void describe_obstacle(struct rendezvous *r, int result)
 {
+    r->obstacle_rc = -ETIMEDOUT;
     if (result == NNG_ENOFILES)
         snprintf(r->obstacle, sizeof r->obstacle,
                  "this process has no descriptors left: raise `ulimit -n`");
@@ -151,10 +154,10 @@ static int give_up(struct rendezvous *r, double seconds)
 {
     char sentence[2 * RENDEZVOUS_TEXT_MAX];
     rendezvous_hub_lock(&r->hub);
-    describe_delay(r, seconds, sentence);
+    int rc = describe_delay(r, seconds, sentence);
     member_hang_up(r);
     rendezvous_hub_unlock(&r->hub);
-    return error_set(-ETIMEDOUT, "%s", sentence);
+    return error_set(rc, "%s", sentence);
 }
 
 int joining_reach_rank_0(struct rendezvous *r, const struct rendezvous_config *c)

@@ -72,6 +72,34 @@ static void clear_up(struct rendezvous *r)
     lose(r, others >= most ? r->rank : 0, reason);
 }
 
+/* Tries again, until the deadline: then joining returns `rc`, and says `why`. */
+static void stay_away(struct rendezvous *r, int rc, const char *why)
+{
+    snprintf(r->obstacle, sizeof r->obstacle, "%s", why);
+    r->obstacle_rc = rc;
+    member_hang_up(r);
+    enter(r, AWAY);
+}
+
+/* Before the WELCOME: `r->sentence` is why this node cannot join. Whoever knows the secret believes
+ * it from rank 0 alone: another that listens there may say anything. */
+static void turn_back(struct rendezvous *r, int rc, bool is_proved)
+{
+    if (is_proved || !r->secret.is_known) {
+        fail_joining(r, rc);
+        return;
+    }
+    char why[RENDEZVOUS_TEXT_MAX];
+    snprintf(why, sizeof why,
+             "what answers there does not prove that it knows this node's secret: %.400s",
+             r->sentence);
+    if (!r->has_doubted)
+        snprintf(r->notice, sizeof r->notice, "rank %u of %u still tries to join at %.300s: %s",
+                 r->rank, r->size, r->address.shown, why);
+    r->has_doubted = true;
+    stay_away(r, -EACCES, why);
+}
+
 static void on_ended(void *context, struct rendezvous_channel *c, int rc, const char *reason)
 {
     struct rendezvous *r = context;
@@ -82,10 +110,11 @@ static void on_ended(void *context, struct rendezvous_channel *c, int rc, const 
             r->sentence, sizeof r->sentence,
             "what answers at %.300s is no rendezvous of locus: give the address and port of rank 0's",
             r->address.shown);
-        fail_joining(r, -EPROTO);
+        turn_back(r, -EPROTO, false);
     } else if (r->phase == GREETED) {
-        snprintf(r->obstacle, sizeof r->obstacle, "what answers there %.200s", reason);
-        enter(r, AWAY);
+        char why[RENDEZVOUS_TEXT_MAX];
+        snprintf(why, sizeof why, "what answers there %.200s", reason);
+        stay_away(r, -ETIMEDOUT, why);
     } else if (r->phase == WELCOMED) {
         snprintf(r->sentence, sizeof r->sentence,
                  "rank 0 %.150s before all had joined; rendezvous %.300s", reason,
@@ -96,23 +125,12 @@ static void on_ended(void *context, struct rendezvous_channel *c, int rc, const 
     }
 }
 
-static bool on_refused(struct rendezvous *r, struct rendezvous_reader *reader)
-{
-    int code = (int)rendezvous_get_u32(reader);
-    rendezvous_get_text(reader, r->sentence, sizeof r->sentence);
-    bool is_known = code == EINVAL || code == EPROTO || code == ETIMEDOUT || code == ECONNRESET ||
-                    code == EACCES;
-    if (reader->failed || (r->phase != GREETED && r->phase != WELCOMED)) return false;
-    fail_joining(r, is_known ? -code : -EPROTO);
-    return true;
-}
-
 static bool on_again(struct rendezvous *r, struct rendezvous_reader *reader)
 {
-    rendezvous_get_text(reader, r->obstacle, sizeof r->obstacle);
+    char why[RENDEZVOUS_TEXT_MAX];
+    rendezvous_get_text(reader, why, sizeof why);
     if (reader->failed || r->phase != GREETED) return false;
-    member_hang_up(r);
-    enter(r, AWAY);
+    stay_away(r, -ETIMEDOUT, why);
     return true;
 }
 
@@ -121,9 +139,7 @@ static bool on_again(struct rendezvous *r, struct rendezvous_reader *reader)
 static bool on_our_own_hello(struct rendezvous *r)
 {
     if (r->phase != GREETED) return false;
-    snprintf(r->obstacle, sizeof r->obstacle, "nobody answers there");
-    member_hang_up(r);
-    enter(r, AWAY);
+    stay_away(r, -ETIMEDOUT, "nobody answers there");
     return true;
 }
 
@@ -131,10 +147,11 @@ static void refuse_rank_0(struct rendezvous *r, const char *why)
 {
     snprintf(r->sentence, sizeof r->sentence,
              "rank 0, at the rendezvous %.300s, %s; " SECRET_REMEDY, r->address.shown, why);
-    fail_joining(r, -EACCES);
+    turn_back(r, -EACCES, false);
 }
 
-static struct secret_claim claim_of(const struct rendezvous *r, enum secret_role role)
+static struct secret_claim claim_of(const struct rendezvous *r, enum secret_role role,
+                                    const void *body, size_t body_bytes)
 {
     bool is_ours = role == SECRET_MEMBER;
     return (struct secret_claim){
@@ -143,8 +160,8 @@ static struct secret_claim claim_of(const struct rendezvous *r, enum secret_role
         .verifier = is_ours ? 0 : r->rank,
         .prover_nonce = is_ours ? r->our_nonce : r->their_nonce,
         .verifier_nonce = is_ours ? r->their_nonce : r->our_nonce,
-        .body = is_ours ? r->hello->data + RENDEZVOUS_HEADER_BYTES : NULL,
-        .body_bytes = is_ours ? r->hello->bytes - RENDEZVOUS_HEADER_BYTES : 0,
+        .body = body,
+        .body_bytes = body_bytes,
     };
 }
 
@@ -153,7 +170,9 @@ static void respond(struct rendezvous *r)
     unsigned char proof[SECRET_PROOF_BYTES];
     struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_RESPONSE);
     secret_nonce(r->our_nonce);
-    const struct secret_claim claim = claim_of(r, SECRET_MEMBER);
+    const struct secret_claim claim = claim_of(r, SECRET_MEMBER,
+                                               r->hello->data + RENDEZVOUS_HEADER_BYTES,
+                                               r->hello->bytes - RENDEZVOUS_HEADER_BYTES);
     secret_prove(&r->secret, &claim, proof);
     rendezvous_put_bytes(m, r->our_nonce, sizeof r->our_nonce);
     rendezvous_put_bytes(m, proof, sizeof proof);
@@ -175,10 +194,27 @@ static bool on_challenge(struct rendezvous *r, struct rendezvous_reader *reader)
     return true;
 }
 
-static bool has_proved(const struct rendezvous *r, const unsigned char *proof)
+/* `proof`: NULL if there is none. */
+static bool has_proved(const struct rendezvous *r, const unsigned char *proof, const void *body,
+                       size_t body_bytes)
 {
-    const struct secret_claim claim = claim_of(r, SECRET_RENDEZVOUS);
-    return r->has_responded && secret_check(&r->secret, &claim, proof);
+    const struct secret_claim claim = claim_of(r, SECRET_RENDEZVOUS, body, body_bytes);
+    return proof && r->has_responded && secret_check(&r->secret, &claim, proof);
+}
+
+static bool on_refused(struct rendezvous *r, struct rendezvous_reader *reader)
+{
+    const unsigned char *body = reader->at;
+    int code = (int)rendezvous_get_u32(reader);
+    rendezvous_get_text(reader, r->sentence, sizeof r->sentence);
+    bool is_known = code == EINVAL || code == EPROTO || code == ETIMEDOUT || code == ECONNRESET ||
+                    code == EACCES;
+    if (reader->failed || (r->phase != GREETED && r->phase != WELCOMED)) return false;
+    size_t bytes = (size_t)(reader->at - body);
+    const unsigned char *proof = rendezvous_get_bytes(reader, SECRET_PROOF_BYTES);
+    turn_back(r, is_known ? -code : -EPROTO,
+              r->phase == WELCOMED || has_proved(r, proof, body, bytes));
+    return true;
 }
 
 static bool on_welcome(struct rendezvous *r, struct rendezvous_reader *reader)
@@ -186,7 +222,7 @@ static bool on_welcome(struct rendezvous *r, struct rendezvous_reader *reader)
     unsigned peer_timeout_ms = rendezvous_get_u32(reader);
     const unsigned char *proof = rendezvous_get_bytes(reader, SECRET_PROOF_BYTES);
     if (!proof || !rendezvous_read_all(reader) || r->phase != GREETED) return false;
-    if (r->secret.is_known && !has_proved(r, proof)) {
+    if (r->secret.is_known && !has_proved(r, proof, NULL, 0)) {
         refuse_rank_0(r, "does not know the cluster's secret");
         return true;
     }
@@ -239,6 +275,7 @@ static bool on_present(struct rendezvous *r, const struct rendezvous_reader *rea
 
 static bool on_waiting(struct rendezvous *r, struct rendezvous_reader *reader)
 {
+    if (r->phase == GREETED) return false;
     rendezvous_get_text(reader, r->notice, sizeof r->notice);
     rendezvous_hub_announce(&r->hub);
     return rendezvous_read_all(reader);
@@ -276,7 +313,7 @@ static bool on_other_version(struct rendezvous *r, unsigned version)
         r->sentence, sizeof r->sentence,
         "rank 0 speaks version %u of the protocol, rank %u speaks %d: run the same version of locus on all nodes",
         version, r->rank, RENDEZVOUS_VERSION);
-    fail_joining(r, -EPROTO);
+    turn_back(r, -EPROTO, false);
     return true;
 }
 

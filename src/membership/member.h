@@ -29,6 +29,7 @@ enum { MEMBER_SILENT_MAX = 16 };
  *    |                 |  +--+        |                |                |
  *    |                 |  CHALLENGE: RESPONSE sent     |                |
  *    +--ended, AGAIN---+--> FAILED <--+                +----> LOST <----+
+ *       or, with a secret, REFUSED without a proof
  */
 enum member_phase { AWAY, GREETED, WELCOMED, FAILED, RUNNING, LEAVING, LEFT, LOST };
 
@@ -43,6 +44,7 @@ struct rendezvous {
     struct secret secret;
     struct rendezvous_message *hello; /* the last that was sent */
     bool has_responded;
+    bool has_doubted; /* has said that somebody answers who has proved nothing */
     unsigned char our_nonce[SECRET_NONCE_BYTES], their_nonce[SECRET_NONCE_BYTES];
     struct rendezvous_cluster cluster;
     char notice[2 * RENDEZVOUS_TEXT_MAX]; /* for stderr, printed by the thread that waits */
@@ -51,6 +53,7 @@ struct rendezvous {
     uint64_t greeted_ns;            /* when the last hello was sent */
     unsigned reports;
     char obstacle[RENDEZVOUS_TEXT_MAX]; /* why the last attempt to reach rank 0 failed */
+    int obstacle_rc;                    /* what joining returns if that stays so */
     int failure;
     char sentence[RENDEZVOUS_TEXT_MAX]; /* why joining has failed */
 

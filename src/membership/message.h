@@ -30,8 +30,12 @@
  * The end is the acknowledgement, so no message is lost in a socket that is closed with unread
  * bytes.
  *
- * The header, the first two numbers of HELLO (rank and size), REFUSED and AGAIN are the same in all
- * versions, so that nodes of different versions can tell each other what is wrong.
+ * A member that knows a secret gives up joining only for what comes with a proof, or after the
+ * WELCOME: all else may be somebody else's who listens there, and it tries again.
+ *
+ * The header, the first two numbers of HELLO (rank and size), the errno and sentence of REFUSED,
+ * and AGAIN are the same in all versions, so that nodes of different versions can tell each other
+ * what is wrong.
  *
  * Memory    malloc, with a count of references, which the hub's lock protects once the message was
  *           given to a channel
@@ -48,7 +52,7 @@
 
 #define RENDEZVOUS_MAGIC UINT32_C(0x72636f6c) /* "locr" */
 enum {
-    RENDEZVOUS_VERSION = 6,
+    RENDEZVOUS_VERSION = 7,
     RENDEZVOUS_HEADER_BYTES = 12,
     RENDEZVOUS_GOES_ON = 1, /* flags of BARRIER */
     RENDEZVOUS_NEEDS_ALL = 2,
@@ -62,8 +66,10 @@ enum rendezvous_type {
     /* nonce (32), proof (32) that covers the rest: the body of HELLO again */
     RENDEZVOUS_RESPONSE,
     RENDEZVOUS_WELCOME, /* rank 0's peer timeout in ms (4), proof (32; zeros without a secret) */
-    RENDEZVOUS_REFUSED, /* errno (4), the sentence */
-    RENDEZVOUS_AGAIN,   /* the reason */
+    /* errno (4), the sentence; proof (32) that covers both; zeros if there is no secret, or the
+     * member has not proved that it knows it */
+    RENDEZVOUS_REFUSED,
+    RENDEZVOUS_AGAIN, /* the reason */
     /* cluster id (8), shards (4), peer timeout in ms (4), size (4); of each rank: address, workers
      * (4) */
     RENDEZVOUS_START,

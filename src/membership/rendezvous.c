@@ -29,6 +29,7 @@ static struct rendezvous *new_rendezvous(const struct rendezvous_config *c)
 static int join(struct rendezvous *r, const struct rendezvous_config *c)
 {
     r->start_ns = clock_now_ns();
+    r->obstacle_rc = -ETIMEDOUT;
     r->deadline_ns = r->start_ns + (uint64_t)(c->join_timeout_s * 1e9);
     int rc = rendezvous_address_parse(&r->address, c->address);
     if (rc == 0) rc = prepare_nng();

@@ -45,9 +45,10 @@ static struct rendezvous_config config_of(const struct rank_0 *z)
 
 /* ---- what rank 0 says ------------------------------------------------------------------------ */
 
-/* It has heard a response to its challenge: the proof is ours. Without a secret, zeros. */
+/* It has heard a response to its challenge: the proof is ours, over what the message has, or over
+ * nothing. Without a secret, zeros. */
 static void put_proof(const struct rank_0 *z, struct rendezvous_message *m,
-                      const unsigned char *nonce)
+                      const unsigned char *nonce, bool covers_message)
 {
     unsigned char heard[1024], proof[SECRET_PROOF_BYTES] = {0};
     struct rendezvous_config config = config_of(z);
@@ -56,10 +57,13 @@ static void put_proof(const struct rank_0 *z, struct rendezvous_message *m,
     rendezvous_message_let_go(hello);
     MUST(bytes < sizeof heard);
     if (z->has_secret && peer_heard(z->peer, heard, bytes) == bytes) {
-        const struct secret_claim claim = {.role = SECRET_RENDEZVOUS,
-                                           .verifier = RANK,
-                                           .prover_nonce = nonce,
-                                           .verifier_nonce = heard + RENDEZVOUS_HEADER_BYTES};
+        const struct secret_claim claim = {
+            .role = SECRET_RENDEZVOUS,
+            .verifier = RANK,
+            .prover_nonce = nonce,
+            .verifier_nonce = heard + RENDEZVOUS_HEADER_BYTES,
+            .body = m->data + RENDEZVOUS_HEADER_BYTES,
+            .body_bytes = covers_message ? m->bytes - RENDEZVOUS_HEADER_BYTES : 0};
         secret_prove(&secret, &claim, proof);
     }
     rendezvous_put_bytes(m, proof, sizeof proof);
@@ -97,7 +101,7 @@ static struct rendezvous_message *make_message(struct rank_0 *z, enum rendezvous
     case RENDEZVOUS_CHALLENGE: rendezvous_put_bytes(m, nonce, sizeof nonce); break;
     case RENDEZVOUS_WELCOME:
         rendezvous_put_u32(m, 1000);
-        put_proof(z, m, nonce);
+        put_proof(z, m, nonce, false);
         break;
     case RENDEZVOUS_START: put_start(z, m); break;
     case RENDEZVOUS_RELEASE:
@@ -105,6 +109,7 @@ static struct rendezvous_message *make_message(struct rank_0 *z, enum rendezvous
     case RENDEZVOUS_REFUSED:
         rendezvous_put_u32(m, input_below(&z->in, 128));
         rendezvous_put_text(m, "is a sentence");
+        if (type == RENDEZVOUS_REFUSED && input_below(&z->in, 4)) put_proof(z, m, nonce, true);
         break;
     case RENDEZVOUS_WAITING:
     case RENDEZVOUS_AGAIN: rendezvous_put_text(m, "waits"); break;

@@ -77,8 +77,8 @@ TEST(rendezvous, the_key_is_wiped_when_all_have_joined)
     nodes_leave(n, 3);
 }
 
-/* `unauthenticated` comes in place of rank 2 and is refused; the others go on waiting, and
- * rank 2 joins in the end. */
+/* `unauthenticated` comes in place of rank 2 and is refused, at once or when its time is over; the
+ * others go on waiting, and rank 2 joins in the end. */
 static void check_turned_away(struct node n[3], struct node *unauthenticated, int rc,
                               const char *sentence)
 {
@@ -107,6 +107,7 @@ TEST(rendezvous, who_does_not_know_the_secret_is_refused_and_the_others_wait_on)
         init_sharing(n, 3, &right);
         node_init(&unauthenticated, 2, 3, n[0].config.address);
         unauthenticated.config.secret = i ? &wrong : NULL;
+        unauthenticated.config.join_timeout_s = 0.5;
         check_turned_away(n, &unauthenticated, -EACCES, "node 2 (127.0.0.1:");
         CHECK_STR(
             unauthenticated.error,
@@ -121,6 +122,7 @@ TEST(rendezvous, a_secret_that_rank_0_does_not_have_is_named_on_both_sides)
     nodes_init(n, 3, nodes_address());
     node_init(&unauthenticated, 2, 3, n[0].config.address);
     unauthenticated.config.secret = &s;
+    unauthenticated.config.join_timeout_s = 0.5;
     check_turned_away(
         n, &unauthenticated, -EACCES,
         ") knows a secret, but rank 0 of this cluster has none; set LOCUS_SECRET to the same on all nodes");
@@ -141,10 +143,11 @@ TEST(rendezvous, an_unauthenticated_peer_cannot_end_the_joining_of_others)
     int fd = peer_connect(n[0].config.address);
     peer_say(fd, hello, bytes);
     peer_read_refusal(fd, sentence, sizeof sentence);
-    CHECK_STR(sentence, "rank 1 speaks version 9 of the protocol, rank 0 speaks 6");
+    CHECK_STR(sentence, "rank 1 speaks version 9 of the protocol, rank 0 speaks 7");
     node_init(&unauthenticated, 1, 4, n[0].config.address);
     unauthenticated.config.secret = &wrong;
     unauthenticated.config.shards = 77;
+    unauthenticated.config.join_timeout_s = 0.5;
     node_join(&unauthenticated);
     CHECK_EQ(unauthenticated.rc, -EACCES);
     node_start(&n[1], node_join);
@@ -254,41 +257,129 @@ TEST(rendezvous, a_response_is_good_for_its_challenge_alone)
     node_leave(&n[0]);
 }
 
-/* Something at rank 0's address that speaks the protocol and does not know the secret. */
-TEST(rendezvous, a_member_asks_rank_0_for_a_proof_too)
+/* ---- what answers in place of rank 0 ---- */
+
+static const unsigned char zeros[SECRET_PROOF_BYTES];
+
+static void say_challenge(int fd)
 {
-    static const unsigned char zeros[SECRET_PROOF_BYTES];
+    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_CHALLENGE);
+    rendezvous_put_bytes(m, zeros, sizeof zeros);
+    peer_say_message(fd, m);
+}
+
+/* Challenges, and hears the response. Returns where the member's own proof is. */
+static const unsigned char *hear_response(int fd, unsigned char data[TEXT_BYTES])
+{
+    say_challenge(fd);
+    peer_hear(fd, RENDEZVOUS_RESPONSE, data, TEXT_BYTES);
+    return data + RENDEZVOUS_HEADER_BYTES + SECRET_NONCE_BYTES;
+}
+
+static void say_refusal(int fd, const unsigned char *proof)
+{
+    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_REFUSED);
+    rendezvous_put_u32(m, EINVAL);
+    rendezvous_put_text(m, "go home");
+    if (proof) rendezvous_put_bytes(m, proof, SECRET_PROOF_BYTES);
+    peer_say_message(fd, m);
+}
+
+static void welcome_without_proof(int fd)
+{
+    peer_say_message(fd, peer_welcome(zeros));
+}
+
+static void welcome_with_its_own_proof(int fd)
+{
     unsigned char data[TEXT_BYTES];
+    peer_say_message(fd, peer_welcome(hear_response(fd, data)));
+}
+
+static void refuse_without_proof(int fd)
+{
+    say_refusal(fd, NULL);
+}
+
+static void refuse_with_its_own_proof(int fd)
+{
+    unsigned char data[TEXT_BYTES];
+    say_refusal(fd, hear_response(fd, data));
+}
+
+static void speak_another_version(int fd)
+{
+    static const unsigned char heartbeat[] = {'l', 'o', 'c', 'r', 9, 0, 8, 0, 0, 0, 0, 0};
+    peer_say(fd, heartbeat, sizeof heartbeat);
+}
+
+static void speak_otherwise(int fd)
+{
+    static const char greeting[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
+    peer_say(fd, greeting, sizeof greeting);
+}
+
+/* Somebody listens at rank 0's address before it, and says what would end a node's joining. The
+ * node says so once, tries again, and joins when rank 0 is there. */
+TEST(rendezvous, who_has_proved_nothing_ends_no_joining)
+{
+    static void (*const conduct[])(int fd) = {welcome_without_proof, welcome_with_its_own_proof,
+                                              refuse_without_proof,  refuse_with_its_own_proof,
+                                              speak_another_version, speak_otherwise};
+    unsigned char data[TEXT_BYTES];
+    char text[TEXT_BYTES];
     struct secret s = secret_of("open sesame");
-    for (int is_asking = 0; is_asking < 3; is_asking++) {
-        struct node n;
-        node_init(&n, 1, 2, nodes_address());
-        if (is_asking < 2) n.config.secret = &s;
-        struct impostor i = impostor_meet(&n);
-        peer_hear(i.fd, RENDEZVOUS_HELLO, data, sizeof data);
-        if (is_asking) {
-            struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_CHALLENGE);
-            rendezvous_put_bytes(m, zeros, sizeof zeros);
-            peer_say_message(i.fd, m);
+    for (unsigned i = 0; i < sizeof conduct / sizeof *conduct; i++) {
+        struct node n[2];
+        struct caught c = stderr_catch();
+        init_sharing(n, 2, &s);
+        struct impostor impostor = impostor_meet(&n[1]);
+        for (int again = 0; again < 3; again++) {
+            if (again) impostor_meet_again(&impostor);
+            peer_hear(impostor.fd, RENDEZVOUS_HELLO, data, sizeof data);
+            conduct[i](impostor.fd);
+            CHECK(peer_is_cut_off(impostor.fd, 10000));
         }
-        if (is_asking == 1) {
-            peer_hear(i.fd, RENDEZVOUS_RESPONSE, data, sizeof data);
-            peer_say_message(i.fd,
-                             /* its own proof */
-                             peer_welcome(data + RENDEZVOUS_HEADER_BYTES + SECRET_NONCE_BYTES));
-        } else if (!is_asking) {
-            peer_say_message(i.fd, peer_welcome(zeros));
-        }
-        node_finish(&n);
-        CHECK_EQ(n.rc, -EACCES);
-        CHECK_STR(n.error, "rank 0, at the rendezvous 127.0.0.1:");
-        CHECK_STR(
-            n.error,
-            is_asking < 2
-                ? "does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes"
-                : "asks for the cluster's secret, which this node does not know; set");
-        impostor_close(&i);
+        close(impostor.listener);
+        node_join(&n[0]);
+        node_finish(&n[1]);
+        stderr_release(&c, text, sizeof text);
+        nodes_check(n, 2, 0, "");
+        const char *said = strstr(text, "locus: rank 1 of 2 still tries to join at 127.0.0.1:");
+        CHECK(said);
+        CHECK_STR(said, ": what answers there does not prove that it knows this node's secret: ");
+        CHECK(!strstr(said, "\nlocus: ")); /* once */
+        nodes_leave(n, 2);
     }
+}
+
+/* A node without a secret has nothing to ask a proof of. */
+TEST(rendezvous, a_secret_that_rank_0_asks_for_is_named)
+{
+    unsigned char data[TEXT_BYTES];
+    struct node n;
+    node_init(&n, 1, 2, nodes_address());
+    struct impostor i = impostor_meet(&n);
+    peer_hear(i.fd, RENDEZVOUS_HELLO, data, sizeof data);
+    say_challenge(i.fd);
+    node_finish(&n);
+    CHECK_EQ(n.rc, -EACCES);
+    CHECK_STR(n.error, "rank 0, at the rendezvous 127.0.0.1:");
+    CHECK_STR(n.error, "asks for the cluster's secret, which this node does not know; set");
+    impostor_close(&i);
+}
+
+/* A refusal that rank 0 has proved ends it at once. */
+TEST(rendezvous, a_refusal_with_a_proof_is_believed)
+{
+    struct node n[2];
+    struct secret s = secret_of("open sesame");
+    init_sharing(n, 2, &s);
+    n[0].config.shards = 2;
+    n[1].config.shards = 4;
+    n[1].config.join_timeout_s = 10;
+    nodes_do(n, 2, node_join);
+    nodes_check(n, 2, -EINVAL, "rank 1 has shards 4, rank 0 has 2");
 }
 
 TEST(rendezvous, who_does_not_answer_the_challenge_is_cut_off)

@@ -39,6 +39,8 @@ struct impostor {
 
 /* Listens at the node's address, starts it joining, and has its connection on return. */
 struct impostor impostor_meet(struct node *);
+/* The same node once more, which must come. */
+void impostor_meet_again(struct impostor *);
 void impostor_close(const struct impostor *);
 
 #endif
