@@ -5,6 +5,7 @@
 #include "fields.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 /* Of few examples more than these bins would be learned by heart, if each had fewer examples. */
 enum { BINS_LEAST = 16, EXAMPLES_OF_BIN = 32 };
 /* A column of numbers has so many to each word in it. */
-enum { NAME_BYTES = 256, NUMBERS_TO_A_WORD = 9, LABELS_MAX = 1000 };
+enum { NAME_BYTES = 256, NUMBER_BYTES = 32, NUMBERS_TO_A_WORD = 9, LABELS_MAX = 1000 };
 
 /* A column: the numbers in it, and where they are cut. */
 struct column {
@@ -33,6 +34,9 @@ struct csv {
     char *label_name;    /* NULL: there is no heading */
     struct names labels; /* in the file to train with */
 };
+
+/* A double has each whole number below it. */
+#define WHOLE_MAX 9007199254740992.0
 
 /* ---- columns ---- */
 
@@ -132,16 +136,24 @@ static void learn_values(struct csv *c)
 
 /* ---- examples ---- */
 
-/* Numbers that are equal have the same text: without zeros behind the point. */
-static struct field without_zeros(struct field f)
+/* 0, or digits that do not begin with it: what ids are like, which may be longer than a double. */
+static bool is_whole(struct field f)
+{
+    size_t i = f.length > 1 && *f.text == '-', first = i;
+    bool is_short = f.length == first + 1;
+    while (i < f.length && f.text[i] >= '0' && f.text[i] <= '9') i++;
+    return i == f.length && (f.text[first] != '0' || (is_short && first == 0));
+}
+
+/* Numbers that are equal have the same text, which may be in `text`. */
+static struct field same_text(struct field f, char text[NUMBER_BYTES])
 {
     double number;
-    if (!memchr(f.text, '.', f.length) || memchr(f.text, 'e', f.length) ||
-        memchr(f.text, 'E', f.length) || !lines_number(f.text, f.length, &number))
-        return f;
-    while (f.text[f.length - 1] == '0') f.length--;
-    if (f.text[f.length - 1] == '.' && f.length > 1) f.length--;
-    return f;
+    if (!lines_number(f.text, f.length, &number) || is_whole(f)) return f;
+    bool is_short = fabs(number) < WHOLE_MAX && number <= floor(number);
+    snprintf(text, NUMBER_BYTES, is_short ? "%.0f" : "%.15g", number + 0.0);
+    if (strtod(text, NULL) != number) snprintf(text, NUMBER_BYTES, "%.17g", number);
+    return (struct field){text, strlen(text)};
 }
 
 /* A label to test with is one that was trained with. */
@@ -151,22 +163,23 @@ static bool is_click(struct csv *c, bool is_training)
     const char *positive = c->source->positive;
     size_t column = c->columns[c->label].at;
     struct field f = c->file.field[column];
+    char text[NUMBER_BYTES], wanted[NUMBER_BYTES];
     if (field_is_missing(f)) lines_fail(l, "has no label, in column %zu", column + 1);
     if (!positive) return clicks_label(l, f);
     if (f.length > 1 && f.text[f.length - 1] == '.') f.length--;
-    f = without_zeros(f);
+    f = same_text(f, text);
     if (!is_training && names_find(&c->labels, f.text, f.length) == NAMES_NONE)
         lines_fail(l, "the label \"%.*s\" is not in %s", lines_shown(f.length), f.text,
                    c->source->train);
     if (is_training && names_add(&c->labels, f.text, f.length) == LABELS_MAX)
         lines_fail(l, "there are more than %d labels: --label says which column has them",
                    LABELS_MAX);
-    struct field click = without_zeros((struct field){positive, strlen(positive)});
+    struct field click = same_text((struct field){positive, strlen(positive)}, wanted);
     return f.length == click.length && memcmp(f.text, click.text, f.length) == 0;
 }
 
 /* What is missing in a column of numbers is ? however it is written. */
-static struct field value_of(const struct csv *c, const struct column *k)
+static struct field value_of(const struct csv *c, const struct column *k, char text[NUMBER_BYTES])
 {
     struct field value = c->file.field[k->at];
     double number;
@@ -175,15 +188,15 @@ static struct field value_of(const struct csv *c, const struct column *k)
     if (k->has_numbers && k->words == 0 && !lines_number(value.text, value.length, &number))
         lines_fail(&c->file.lines, "\"%.*s\" is no number; all others in column %zu are",
                    lines_shown(value.length), value.text, k->at + 1);
-    return k->has_numbers ? without_zeros(value) : value;
+    return k->has_numbers ? same_text(value, text) : value;
 }
 
 static void add_feature(struct clicks *to, const struct csv *c, size_t column, uint32_t field,
                         bool is_training)
 {
-    char name[NAME_BYTES];
+    char name[NAME_BYTES], text[NUMBER_BYTES];
     const struct column *k = &c->columns[column];
-    struct field value = value_of(c, k);
+    struct field value = value_of(c, k, text);
     size_t part = 0;
     double number;
     if (k->cuts && lines_number(value.text, value.length, &number)) {

@@ -30,6 +30,7 @@ bool clicks_label(const struct lines *l, struct field f)
 struct shape {
     bool has_fields, has_begun, is_even; /* all have as many features */
     uint64_t each;
+    uint32_t least, most; /* indices in the current file */
 };
 
 static void read_example(struct clicks *c, struct libsvm *s, struct shape *shape)
@@ -45,6 +46,8 @@ static void read_example(struct clicks *c, struct libsvm *s, struct shape *shape
         shape->has_fields = p.has_field;
         shape->has_begun = true;
         uint32_t field = p.has_field ? p.field : position;
+        if (p.index < shape->least) shape->least = p.index;
+        if (p.index > shape->most) shape->most = p.index;
         if (p.has_field && field >= CLICKS_FIELDS_MAX)
             lines_fail(l, "field %" PRIu32 ": must be less than %d", field, CLICKS_FIELDS_MAX);
         if (field >= CLICKS_FIELDS_MAX) field = CLICKS_FIELDS_MAX - 1;
@@ -58,9 +61,25 @@ static void read_example(struct clicks *c, struct libsvm *s, struct shape *shape
 static void read_libsvm(struct clicks *c, const char *path, struct shape *shape)
 {
     struct libsvm s;
+    shape->least = UINT32_MAX;
+    shape->most = 0;
     libsvm_open(&s, path);
     while (libsvm_next(&s)) read_example(c, &s, shape);
     libsvm_close(&s);
+}
+
+/* Is the file to test with another program's, which begins with another number? */
+static void check_first(const struct clicks_source *source, const struct shape *train,
+                        const struct shape *test)
+{
+    bool is_later = test->least == train->least + 1 && test->most == train->most + 1;
+    bool is_earlier = test->least + 1 == train->least && test->most + 1 == train->most;
+    if (is_later || is_earlier)
+        fail("%s numbers features from %" PRIu32 " to %" PRIu32 ", and %s from %" PRIu32
+             " to %" PRIu32 ": begin both alike; or, if they are the same features, give a line of "
+             "one of them %" PRIu32 ":0",
+             source->test, test->least, test->most, source->train, train->least, train->most,
+             is_later ? test->most : train->most);
 }
 
 /* Ids that are few and large become small ones, which have names. */
@@ -196,7 +215,9 @@ uint64_t clicks_read(struct clicks *c, const struct clicks_source *source)
     } else {
         read_file(c, source, source->train, format, &shape);
         train = c->count;
+        struct shape first = shape;
         if (source->test) read_file(c, source, source->test, format, &shape);
+        if (source->test && format == CLICKS_LIBSVM) check_first(source, &first, &shape);
     }
     if (format == CLICKS_LIBSVM) end_libsvm(c, &shape);
     if (c->entries == 0) fail("%s: no example has a feature", source->train);

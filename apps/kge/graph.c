@@ -91,6 +91,7 @@ static struct fact fact_of(struct graph *g, const struct fields *f, const size_t
     for (int i = 0; i < PARTS; i++) {
         x[i] = f->field[at[i]];
         lines_check_name(&f->lines, x[i], are[i]);
+        if (fields_is_missing(f, at[i], x[i])) lines_fail(&f->lines, "the %s is missing", are[i]);
     }
     check_dot(&f->lines, x[SUBJECT], x[OBJECT]);
     return (struct fact){

@@ -256,6 +256,11 @@ TEST(ctr, numbers_that_are_equal_are_one_feature)
 {
     are_alike((struct clicks_source){.bins = 9}, "1,a,0\n2,b,1\n", "2,a,1\n",
               "1.0,a,0.0\n2.50,b,1.0\n", "2.5,a,1\n");
+    are_alike((struct clicks_source){.bins = 9}, "0,100000,0\n0.5,7,1\n", "0.5,100000,1\n",
+              "-0,1e+05,0\n.5,007,1\n", "5e-1,+100000.0,1\n");
+    are_alike((struct clicks_source){.bins = 9}, "12345678901234567890,0\n-7,1\n",
+              "12345678901234567891,1\n", "12345678901234567890,0\n-7,1\n",
+              "12345678901234567892,1\n"); /* ids: one that was not trained with is none */
 }
 
 TEST(ctr, fields_in_quotation_marks_have_commas_in_them)
@@ -322,6 +327,18 @@ static void read_two(const void *texts)
 static void refuses(struct clicks_source s, const char *train, const char *test, const char *part)
 {
     ends_with(read_two, &(struct two_texts){s, train, test}, 1, part);
+}
+
+TEST(ctr, features_of_the_test_begin_with_the_same_number)
+{
+    static const char train[] = "1 1:1 2:1\n0 3:1\n";
+    struct clicks_source s = {0};
+    refuses(s, train, "1 0:1 1:1\n0 2:1\n", "numbers features from 0 to 2, and");
+    refuses(s, train, "1 2:1\n0 3:1 4:1\n", "numbers features from 2 to 4, and");
+    struct clicks c;
+    read_texts(&c, s, train, "1 0:1 1:1\n0 2:1 3:0\n");
+    CHECK_EQ(c.count, 4);
+    clicks_fini(&c);
 }
 
 TEST(ctr, refuses_what_is_not_to_be_told)

@@ -127,6 +127,7 @@ TEST(graph, errors_name_file_and_line)
     is_refused(good, good, "a,b\n", "/test.txt:1: has 1 field");
     is_refused("a\tr\tb\n\nb\tr\n", good, good, "/train.txt:3: has 2 fields");
     is_refused("a\tr\tb\n\tr\tb\n", good, good, "/train.txt:2: the subject is empty");
+    is_refused("1\tr\t2\n2\tr\tNA\n", good, good, "/train.txt:2: the object is missing");
     is_refused("a\t\tb\n", good, good, "/train.txt:1: the relation is empty");
     is_refused("a\tr\t\r\n", good, good, "/train.txt:1: the object is empty");
     is_refused("", good, good, "/train.txt is empty");
