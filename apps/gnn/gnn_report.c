@@ -23,6 +23,9 @@ void gnn_report_start(const struct gnn *g, const struct pool *pool)
                 "%s: %s has more than two nodes of an edge; weights and other attributes are not "
                 "used\n",
                 fail_program(), o->common.data);
+    if (g->network.added > 0)
+        fprintf(stderr, "%s: %s names %u nodes that are in no edge\n", fail_program(), o->labels,
+                g->network.added);
     if (o->common.json) {
         struct json j;
         if (pool->size == 1) return;

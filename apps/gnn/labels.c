@@ -67,7 +67,9 @@ void labels_load(struct labels *l, struct network *n, const char *path)
         fail("%s: each node has a class of its own: is the last field a class? A heading may name "
              "another",
              path);
-    if (l->classes < 2) fail("%s has %u classes: must have two at least", path, l->classes);
+    if (l->classes < 2)
+        fail("%s has %u class%s: must have two at least; -1 is none", path, l->classes,
+             l->classes == 1 ? "" : "es");
 }
 
 /* ---- purposes ---- */

@@ -262,10 +262,12 @@ static void read_table(struct marks_lines *m, const char *path, marks_use *use, 
 void marks_read(struct network *n, const char *path, bool has_new, marks_use *use, void *context)
 {
     struct marks_lines m = {.network = n, .has_new = has_new};
+    uint32_t before = n->names.count;
     if (is_libsvm(path)) {
         read_libsvm(&m, path, use, context);
     } else {
         m.has_blank = true;
         read_table(&m, path, use, context);
     }
+    n->added += n->names.count - before;
 }

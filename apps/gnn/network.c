@@ -92,14 +92,16 @@ static void find_columns(const struct fields *f, size_t *from, size_t *to)
 }
 
 /* A list of neighbours has other nodes where an edge has attributes, and lines of all lengths. A
- * table of all nodes with all has as many columns as rows. */
+ * table of all nodes with all has as many columns as rows; one of ends has two rows. */
 static void check_lists(const struct network *n, const char *path, const struct edge_rows *r)
 {
     struct fields f;
     bool are_nodes = r->most > 2 && r->fewest < r->most;
-    if (r->is_number && r->fewest == r->most && r->most == r->count && r->most > 3)
-        fail("%s has as many columns as rows: is it a table of all nodes? Give a row an edge",
-             path);
+    bool is_table = r->fewest == r->most && (r->most == r->count || r->count == 2);
+    if (r->is_number && r->most > 3 && is_table)
+        fail("%s has %zu rows and %zu columns: is it a table of all nodes, or of ends? Give a row "
+             "an edge",
+             path, r->count, r->most);
     fields_open(&f, path, &edge_fields);
     while (are_nodes && fields_next(&f))
         for (size_t i = 2; are_nodes && i < f.count; i++)

@@ -33,6 +33,7 @@ struct network {
     struct names names;  /* of nodes; empty where they were generated */
     struct network_edge *edges;
     size_t count, capacity; /* of edges, until network_finish() */
+    uint32_t added;         /* nodes that another file named, and no edge has */
     bool is_matrix;         /* by MatrixMarket */
     bool has_more;          /* the file said more of its edges, of some at least */
 };

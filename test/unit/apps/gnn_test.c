@@ -159,7 +159,8 @@ TEST(gnn, refuses_what_is_no_list_of_edges)
     static const char *const texts[][2] = {
         {"0 1 2\n1 2\n2 3 0\n3 0\n", "as lists of neighbours have"},
         {"a\tb\tc\nb\tc\nc\td\ta\nd\ta\n", "as lists of neighbours have"},
-        {"0 1 0 1\n1 0 1 0\n0 1 0 1\n1 0 1 0\n", "is it a table of all nodes"},
+        {"0 1 0 1\n1 0 1 0\n0 1 0 1\n1 0 1 0\n", "has 4 rows and 4 columns: is it a table"},
+        {"0 1 2 3 4\n1 2 3 4 0\n", "has 2 rows and 5 columns: is it a table"},
         {",0,1,2\n0,0,1,0\n1,1,0,1\n2,0,1,0\n", "does not tell which columns are the nodes"},
         {"id,paper,other\n7,0,1\n8,1,2\n", "does not tell which columns are the nodes"},
         {"0 -> 1\n1 -> 2\n", "file:1: \"->\" is no node"},
@@ -209,6 +210,7 @@ TEST(gnn, reads_classes)
         network_finish(&n);
         CHECK_EQ(l.classes, 2);
         CHECK_EQ(n.nodes, 5); /* one without edges */
+        CHECK_EQ(n.added, 1);
         CHECK_EQ(network_degree(&n, node_of(&n, "4")), 0);
         CHECK_STR(names_get(&l.names, l.class_of[node_of(&n, "2")]), "a");
         CHECK_STR(names_get(&l.names, l.class_of[node_of(&n, "4")]), "b");
@@ -267,7 +269,7 @@ TEST(gnn, refuses_wrong_classes_with_file_and_line)
     refuses_classes(path_edges, "0,a\n1\n", "file:1: has \",\" in it, and other lines have none");
     refuses_classes(path_edges, "0 a\n1\n", "file:2: has 1 field");
     refuses_classes(path_edges, "0,a\n,b\n", "file:2: the node is empty");
-    refuses_classes(path_edges, "a\na\na\na\n", "has 1 classes: must have two at least");
+    refuses_classes(path_edges, "a\na\na\na\n", "has 1 class: must have two at least; -1 is none");
     refuses_classes(path_edges, "0,a\n1,b\n2,NA\n", "file:3: \"NA\" may be a class, or none");
     refuses_classes(path_edges, "class,id\n0,a\n1,b\n", "says nothing of any node of the graph");
     refuses_classes(path_edges, "person,group,age\n0,1,7\n1,2,8\n2,2,8\n",
