@@ -3,6 +3,7 @@
 #include "base/closed.h"
 #include "base/error.h"
 #include "base/histogram.h"
+#include "checkpoint/series.h"
 #include "membership/rendezvous.h"
 #include "node/environment.h"
 #include "node/variables.h"
@@ -254,7 +255,9 @@ static int open_node(const struct locus_config *c, locus *n)
     n->size = c->size;
     note_technique(n, c->technique);
     n->workers = c->workers;
+    unsigned keep;
     int metrics = -1, rc = advisor_init(&n->advisor);
+    if (rc == 0) rc = series_keeps(&keep); /* refused now, and not by the first checkpoint */
     if (rc == 0 && n->size > 1) rc = rendezvous_prepare();
     if (rc == 0) rc = journal_open((unsigned)c->rank, &n->journal);
     if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);

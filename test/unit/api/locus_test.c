@@ -181,6 +181,19 @@ static void name_is_refused(const char *name, const char *part)
     is_refused(&c, -EINVAL, part);
 }
 
+/* Checkpoints, hours later, would refuse it. */
+TEST(locus, a_wrong_number_of_checkpoints_is_refused_at_once)
+{
+    const struct locus_table t = {.rows = 1, .length = 1};
+    struct locus_config c;
+    locus_config_init(&c);
+    c.tables = &t;
+    c.table_count = 1;
+    CHECK_EQ(setenv("LOCUS_CHECKPOINTS", "none", 1), 0);
+    is_refused(&c, -EINVAL, "LOCUS_CHECKPOINTS is \"none\"");
+    CHECK_EQ(unsetenv("LOCUS_CHECKPOINTS"), 0);
+}
+
 TEST(locus, a_table_has_a_name_of_its_own_that_a_file_can_have)
 {
     char longest[LOCUS_NAME_MAX + 2];
