@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -102,6 +103,14 @@ static int read_file(struct secret *s, const char *path)
     return rc;
 }
 
+/* Of the environment, which children need and a node that is opened again: so it stays. */
+static void keep_out_of_dumps(const char *text)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)text & ~(page - 1);
+    madvise((char *)text - ((uintptr_t)text - from), (uintptr_t)text + strlen(text) - from,
+            MADV_DONTDUMP);
+}
+
 int secret_read(struct secret *s)
 {
     const char *text = getenv("LOCUS_SECRET"), *path = getenv("LOCUS_SECRET_FILE");
@@ -111,7 +120,9 @@ int secret_read(struct secret *s)
                          "LOCUS_SECRET and LOCUS_SECRET_FILE (\"%.300s\") are both set: unset one",
                          path);
     if (path && *path) return read_file(s, path);
-    return text ? secret_from_text(s, "LOCUS_SECRET", text, strlen(text)) : 0;
+    if (!text) return 0;
+    keep_out_of_dumps(text);
+    return secret_from_text(s, "LOCUS_SECRET", text, strlen(text));
 }
 
 int secret_copy(struct secret *to, const struct secret *from)

@@ -38,7 +38,8 @@ struct secret {
 /*
  * Reads the secret from LOCUS_SECRET, or from the file that LOCUS_SECRET_FILE names, without blanks
  * and newlines around it. If neither is set, returns 0 and the secret is unknown. Warns on stderr
- * if others may read the file. Errors, with the sentence in locus_error():
+ * if others may read the file. The pages of the environment that have LOCUS_SECRET are in no core
+ * dump from then on. Errors, with the sentence in locus_error():
  *   -EINVAL   both are set, it is empty, too long, or the file is no file
  *   -errno    the file cannot be read
  */

@@ -86,6 +86,37 @@ TEST(secret, comes_from_either_variable)
     CHECK(memcmp(secret_of("open sesame").key, other.key, SECRET_KEY_BYTES) != 0);
 }
 
+/* "dd" in the flags of the mapping that has `at`: do not dump. */
+static bool is_dumped(const char *at)
+{
+    char line[512];
+    unsigned long from, to;
+    bool is_here = false, is_excluded = false;
+    FILE *maps = fopen("/proc/self/smaps", "re");
+    CHECK(maps != NULL);
+    while (fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            is_here = (unsigned long)(uintptr_t)at >= from && (unsigned long)(uintptr_t)at < to;
+        if (is_here && strncmp(line, "VmFlags:", 8) == 0) is_excluded = strstr(line, " dd") != NULL;
+    }
+    fclose(maps);
+    return !is_excluded;
+}
+
+TEST(secret, of_the_environment_is_in_no_core_dump)
+{
+    struct secret s;
+    static char text[] = "LOCUS_SECRET=open sesame"; /* as the system put it: it is not copied */
+    unsetenv("LOCUS_SECRET_FILE");
+    CHECK_EQ(putenv(text), 0);
+    CHECK(is_dumped(text));
+    CHECK_EQ(secret_read(&s), 0);
+    CHECK(!is_dumped(text) && !is_dumped(text + sizeof text - 2));
+    CHECK_STR(getenv("LOCUS_SECRET"), "open sesame"); /* for children, and to open again */
+    secret_forget(&s);
+    unsetenv("LOCUS_SECRET");
+}
+
 TEST(secret, that_is_none_is_refused)
 {
     static char long_text[SECRET_TEXT_MAX + 2];
