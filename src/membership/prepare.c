@@ -75,5 +75,8 @@ int prepare_nng(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc == 0 && result == 0) __atomic_store_n(&user, getpid(), __ATOMIC_RELAXED);
     pthread_mutex_unlock(&turn);
+    if (result == NNG_ENOFILES)
+        return error_set(-EMFILE,
+                         "nng could not be started: no descriptors are left: raise `ulimit -n`");
     return result ? error_set(-ENOMEM, "nng could not be started: %s", nng_strerror(result)) : rc;
 }
