@@ -12,6 +12,7 @@
 #include <time.h>
 
 enum { REPORT_AFTER_S = 10 };
+enum { PACKET_BYTES = 1200 }; /* who sends less needs no large packets */
 static const uint64_t SECOND_NS = 1000000000;
 static const uint64_t DIAL_TIMEOUT_NS = 2 * SECOND_NS; /* for one attempt to connect */
 /* launchers publish names while nodes start already */
@@ -29,7 +30,10 @@ static int describe_delay(const struct rendezvous *r, double seconds,
     const char *obstacle = r->obstacle;
     bool had_time = clock_now_ns() >= r->greeted_ns + ANSWER_NS;
     if (r->phase == GREETED && (had_time || !r->obstacle[0]))
-        obstacle = "what listens there takes the connection, but does not answer";
+        obstacle = r->hello->bytes > PACKET_BYTES
+                       ? "what listens there takes the connection, but does not answer: another "
+                         "program, or large packets are dropped (ping -M do -s 1472)"
+                       : "what listens there takes the connection, but does not answer";
     if (r->phase == WELCOMED) obstacle = "rank 0 has let us join, but does not go on";
     snprintf(sentence, 2 * RENDEZVOUS_TEXT_MAX,
              "rank %u of %u could not join for %g s; rendezvous %s: %s", r->rank, r->size, seconds,

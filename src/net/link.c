@@ -532,7 +532,9 @@ uint64_t link_tick(struct link *l, uint64_t now_ns)
     uint64_t speak_ns = UINT64_MAX;
     if (l->state != LINK_OPEN) return UINT64_MAX;
     if (now_ns >= silence_ns) {
-        link_fail(l, l->peer, SILENCE_REASON "%g s", (double)all->timeout_ns * 1e-9);
+        char reason[SILENCE_REASON_BYTES];
+        silence_describe(l->fd, all->timeout_ns, reason);
+        link_fail(l, l->peer, "%s", reason);
         return UINT64_MAX;
     }
     if (is_speaking(l)) {

@@ -94,6 +94,15 @@ void cables_lose(const struct cables *c, int from, int to, bool lost)
         CHECK_EQ(run("ip -n %s%d neigh del 10.77.0.%d dev eth0", c->name, from + 1, to + 1), 0);
 }
 
+/* A full packet does not pass the port of the bridge, and several in one piece of the kernel's
+ * count as such, too. Nobody is told. */
+void cables_narrow(const struct cables *c, int host)
+{
+    for (int i = 1; i <= c->hosts; i++)
+        CHECK_EQ(run("ip -n %s%d link set eth0 gso_max_segs 1", c->name, i), 0);
+    CHECK_EQ(run("ip -n %s0 link set v%d mtu 1000", c->name, host + 1), 0);
+}
+
 void cables_enter(const char *host)
 {
     char path[128];

@@ -32,6 +32,9 @@ void cables_pull(const struct cables *, int host, bool out);
 /* What `from` sends to `to` is lost, silently, or no longer. */
 void cables_lose(const struct cables *, int from, int to, bool lost);
 
+/* Packets of more than 1000 bytes, from that host and to it, are lost, silently. */
+void cables_narrow(const struct cables *, int host);
+
 /* In a child. */
 void cables_enter(const char *host);
 /* From then on its list of hosts (/etc/hosts) is that. */

@@ -1,10 +1,12 @@
 /*
  * One pair of nodes whose packets are lost while the cluster forms, as by a firewall between them:
  * the others wait for the two, for longer than the time-out of silence, and are told which two when
- * it is in vain.
+ * it is in vain. And a network that drops large packets alone.
  */
 #include "cables.h"
 #include "team.h"
+
+#include "net/silence.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -86,4 +88,58 @@ TEST(firewall, between_two_nodes_is_what_all_name)
         CHECK(strstr(said, " has not ") && !strstr(said, "silent"));
     }
     end(&c, node);
+}
+
+/* ---- large packets ---- */
+
+/* Node 1 sends rows to node 0, which waits for it. */
+ROLE(sender)
+{
+    enum { ROWS = 64, LENGTH = 1024 };
+    static const struct locus_table rows = {.rows = ROWS, .length = LENGTH};
+    static float values[ROWS * LENGTH];
+    locus_key keys[ROWS];
+    struct locus_config c;
+    char host[64], listen[32];
+    locus *node;
+    locus_worker *w;
+    int rank;
+    CHECK_EQ(sscanf(arguments, "%63s %d", host, &rank), 2);
+    cables_enter(host);
+    snprintf(listen, sizeof listen, "10.77.0.%d", rank + 1);
+    locus_config_init(&c);
+    c.tables = &rows;
+    c.table_count = 1;
+    c.technique = LOCUS_STATIC;
+    c.rank = rank;
+    c.size = 2;
+    c.rendezvous = "10.77.0.1:7777";
+    c.listen = listen;
+    c.peer_timeout_s = 4;
+    CHECK_EQ(locus_open(&c, &node), 0);
+    CHECK_EQ(locus_worker_open(node, &w), 0);
+    for (int i = 0; i < ROWS; i++) keys[i] = (locus_key)i;
+    int rc = rank ? locus_push(w, keys, ROWS, values) : 0;
+    if (rc == 0) rc = locus_barrier(w);
+    parent_tell("%d %s", rc, rc ? locus_error() : "");
+    locus_worker_close(w);
+    locus_close(node);
+}
+
+/* Node 1 is healthy: it must not be named as one that died. */
+TEST(firewall, that_drops_large_packets_is_not_taken_for_a_dead_node)
+{
+    struct cables c;
+    struct child node[2];
+    cables_need();
+    cables_lay(&c, 2);
+    cables_narrow(&c, 0);
+    for (int n = 0; n < 2; n++) child_start(&node[n], "sender", "%s %d", cables_host(&c, n), n);
+    for (int n = 0; n < 2; n++) {
+        const char *said = child_hear(&node[n]);
+        printf("node %d: %s\n", n, said);
+        CHECK_STR(said, "was silent for 4 s" SILENCE_ACKNOWLEDGED);
+    }
+    for (int n = 0; n < 2; n++) child_wait(&node[n]);
+    cables_remove(&c);
 }
