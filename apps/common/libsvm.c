@@ -74,7 +74,7 @@ bool libsvm_pair(struct libsvm *s, const char *what, struct libsvm_pair *p)
 
 void libsvm_complain(const struct lines *l)
 {
-    struct libsvm s = {.lines = *l};
+    struct libsvm s = {.lines = *l, .label = {"", 0}};
     struct libsvm_pair p;
     begin_line(&s);
     lines_take_number(&s.lines, s.label, "label");

@@ -2,6 +2,7 @@
 
 #include "fail.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -28,16 +29,26 @@ void standard_begin(struct standard *s, struct columns *c, uint32_t rows, uint32
     resize(s, values);
 }
 
+static double square(double x)
+{
+    return x * x;
+}
+
+/* Of any size: no square of what may be large or small is taken. */
 static void measure(struct columns *c, uint32_t j, const double *values, uint64_t count)
 {
     double sum = 0, squares = 0;
     for (uint64_t i = 0; i < count; i++) sum += values[i];
     double mean = sum / c->rows;
-    for (uint64_t i = 0; i < count; i++) squares += (values[i] - mean) * (values[i] - mean);
-    squares += (double)(c->rows - count) * mean * mean;
-    bool is_constant = squares <= 1e-20 * c->rows * (mean * mean + 1e-300);
+    double largest = count < c->rows ? fabs(mean) : 0;
+    for (uint64_t i = 0; i < count; i++) largest = fmax(largest, fabs(values[i] - mean));
+    if (!isfinite(largest)) fail("the values of column %u are too large to be added up", j + 1);
+    bool is_constant = largest <= 1e-10 * fabs(mean) || largest < DBL_MIN;
+    for (uint64_t i = 0; i < count && !is_constant; i++)
+        squares += square((values[i] - mean) / largest);
+    if (!is_constant) squares += (double)(c->rows - count) * square(mean / largest);
     c->mean[j] = mean;
-    c->norm[j] = is_constant ? 0 : sqrt(squares);
+    c->norm[j] = largest * sqrt(squares);
 }
 
 static void write_dense(struct columns *c, uint32_t j, const uint32_t *rows, const double *values,

@@ -128,6 +128,24 @@ TEST(lasso, a_large_number_of_a_column_is_no_size)
             "says that it has 900000000 rows, and hardly any of them has a value");
 }
 
+/* Columns have unit norm, whatever their values are measured in. */
+TEST(lasso, values_may_be_of_any_size)
+{
+    static const char *const texts[] = {"1 1:1 2:3\n2 1:2\n4 2:5\n3 1:7 2:1\n",
+                                        "1 1:1e200 2:3e-200\n2 1:2e200\n4 2:5e-200\n"
+                                        "3 1:7e200 2:1e-200\n"};
+    struct columns c[2];
+    for (int i = 0; i < 2; i++) load_files(&c[i], &(struct files){texts[i], NULL});
+    CHECK_EQ(c[1].start[2], c[0].start[2]);
+    for (uint64_t i = 0; i < c[0].start[2] && i < c[1].start[2]; i++)
+        CHECK(fabsf(c[1].value[i] - c[0].value[i]) < 1e-6F);
+    CHECK(fabs(c[1].norm[0] / c[0].norm[0] - 1e200) < 1e190);
+    CHECK(fabs(c[1].norm[1] / c[0].norm[1] - 1e-200) < 1e-210);
+    for (int i = 0; i < 2; i++) columns_fini(&c[i]);
+    ends_with(load_only, &(struct files){"1 1:1.7e308\n2 1:1.7e308\n3 1:1\n", NULL}, 1,
+              "the values of column 1 are too large to be added up");
+}
+
 TEST(lasso, refuses_what_is_not_to_be_told)
 {
     refuses("% no banner\n3 3 4\n1 1 2\n", NULL, ":2: \"3\" is no index: must be index:value");
