@@ -41,22 +41,27 @@ TEST(output, json_is_one_object_a_line)
           0);
 }
 
+enum { LONG = 20000 };
+
 static void print_long(const void *unused)
 {
-    enum { LENGTH = 20000 };
-    static char name[LENGTH + 1];
+    static char name[LONG + 1];
     struct json j;
     (void)unused;
     json_begin(&j, "topic");
-    json_text(&j, "word1", memset(name, 'x', LENGTH));
+    json_text(&j, "word1", memset(name, 'x', LONG));
     json_end(&j);
 }
 
 /* Words and names of sections are as long as users have them. */
 TEST(output, a_line_of_json_may_be_long)
 {
-    char said[64];
+    static const char start[] = "{\"event\":\"topic\",\"word1\":\"", end[] = "\"}\n";
+    static char said[LONG + 64];
     CHECK_EQ(ending_of(print_long, NULL, said, sizeof said), 0);
+    CHECK_EQ(strlen(said), sizeof start - 1 + LONG + sizeof end - 1);
+    CHECK_STR(said, start);
+    CHECK_STR(said, end);
 }
 
 /* ---- models ---- */
