@@ -32,9 +32,12 @@ static void is_joined(const struct command *c, int nodes)
 TEST(torchrun, starts_a_cluster)
 {
     struct command c;
+    char store[ADDRESS_BYTES]; /* --standalone takes one port for all who test here */
+    address_new(store);
     int status = command_run(
-        &c, "%s --standalone --redirects 1 --tee 1 --nproc_per_node 3 --no_python %s once",
-        torchrun(), role_command("member"));
+        &c,
+        "%s --rdzv_backend c10d --rdzv_endpoint %s --redirects 1 --tee 1 --nproc_per_node 3 --no_python %s once",
+        torchrun(), store, role_command("member"));
     if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
     is_joined(&c, 3);
 }

@@ -13,6 +13,10 @@ BIN = ROOT / "build" / "gcc" / "bin"
 LIMIT_S = 400
 
 
+# Python 3.12 warns of every fork beside threads.
+FORKS = ("-W", "ignore:This process:DeprecationWarning")
+
+
 def free_port():
     """A port of loopback that nobody has: between those of the other tests and those that systems deal out."""
     for port in random.sample(range(32000, 32768), 768):

@@ -6,7 +6,7 @@ import unittest
 import locus
 import numpy as np
 
-from support import passes, run
+from support import FORKS, passes, run
 
 try:
     import locus.torch as lt
@@ -171,7 +171,7 @@ class Forked(unittest.TestCase):
             done.set(), holder.join()
             objects.worker.pull(test_closed.KEYS)
             objects.node.close()
-            print("status", status)"""))
+            print("status", status)""", *FORKS))
         self.assertEqual(said, "status 0\n")
 
     def test_processes_of_torch_and_multiprocessing(self):

@@ -8,7 +8,7 @@ import unittest
 
 import locus
 import numpy as np
-from support import free_port, passes, run, run_nodes, script, environment, BIN
+from support import FORKS, free_port, passes, run, run_nodes, script, environment, BIN
 
 OPEN = "node = locus.open([locus.Table('a', 1000, 4)], workers=2)\nw, v = node.worker(), node.worker()\nk = np.arange(8)\n"
 # Until a call that was interrupted has ended.
@@ -89,7 +89,7 @@ class Lifetimes(unittest.TestCase):
                 assert os.waitpid(pid, 0)[1] == 0
             w.pull(k)
             node.close()
-            print("good")""".replace("\n            ", "\n"), "-X", "dev"))
+            print("good")""".replace("\n            ", "\n"), "-X", "dev", *FORKS))
         self.assertEqual(said, "good\n")
 
     def test_cycles_leak_nothing(self):

@@ -146,7 +146,7 @@ TEST(server, an_absent_member_is_waited_for_by_nobody_and_missed_where_all_are_n
         peer_say_message(s.fd[i], barrier(RENDEZVOUS_NEEDS_ALL, 0, "", "checkpoint"));
     for (int i = 0; i < 2; i++)
         is_released(&s, i, EINVAL,
-                    "node 2 takes no part in the checkpoint: all of its workers have closed");
+                    "node 2 takes no part in checkpoint: all of its workers have closed");
     say_absent(&s, 2, 0);
     hear(s.fd[2], RENDEZVOUS_PRESENT);
     for (int i = 0; i < NODES; i++)
