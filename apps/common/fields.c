@@ -284,9 +284,7 @@ void fields_check(const struct fields *f)
 static bool is_heading(const struct fields *f)
 {
     for (size_t i = 0; i < f->count; i++)
-        if (!f->name || f->field[i].length != f->name[i].length ||
-            memcmp(f->field[i].text, f->name[i].text, f->field[i].length) != 0)
-            return false;
+        if (!f->name || !field_equals(f->field[i], f->name[i])) return false;
     return true;
 }
 

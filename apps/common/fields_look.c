@@ -180,18 +180,13 @@ static void take_first(struct fields *f, struct first_row *r)
     }
 }
 
-static bool are_equal(struct field a, struct field b)
-{
-    return a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
-}
-
 static void note_seen(const struct fields *f, struct first_row *r)
 {
     for (size_t i = 0; i < r->count; i++) {
         if (r->is_seen[i] || r->field[i].length == 0) continue;
         bool is_any = r->count <= WORDS_COMPARED;
         for (size_t k = is_any ? 0 : i; k < f->count && (is_any || k == i); k++)
-            if (are_equal(f->all[k], r->field[i])) r->is_seen[i] = true;
+            if (field_equals(f->all[k], r->field[i])) r->is_seen[i] = true;
     }
 }
 
@@ -344,7 +339,7 @@ static bool has_twice(const struct first_row *r)
 {
     for (size_t i = 1; i < r->count; i++)
         for (size_t k = 0; k < i; k++)
-            if (are_equal(r->field[i], r->field[k])) return true;
+            if (field_equals(r->field[i], r->field[k])) return true;
     return false;
 }
 

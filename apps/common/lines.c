@@ -256,9 +256,15 @@ bool lines_word(const struct lines *l, const char **at, struct field *word)
     return true;
 }
 
+/* An empty one may have no text. */
+bool field_equals(struct field a, struct field b)
+{
+    return a.length == b.length && (a.length == 0 || memcmp(a.text, b.text, a.length) == 0);
+}
+
 bool field_is(struct field f, const char *text)
 {
-    return f.length == strlen(text) && memcmp(f.text, text, f.length) == 0;
+    return field_equals(f, (struct field){text, strlen(text)});
 }
 
 bool field_is_word(struct field f, const char *text)

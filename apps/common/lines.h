@@ -85,6 +85,7 @@ bool field_whole(struct field, uint64_t least, uint64_t most, uint64_t *);
 /* Empty, ?, NA, NaN, NULL, None, N/A, #N/A or <NA>, in capitals or not: a missing value in a column
  * of numbers. */
 bool field_is_missing(struct field);
+bool field_equals(struct field, struct field);
 bool field_is(struct field, const char *text);
 /* The same, in capitals or not. */
 bool field_is_word(struct field, const char *text);

@@ -175,7 +175,7 @@ static bool is_click(struct csv *c, bool is_training)
         lines_fail(l, "there are more than %d labels: --label says which column has them",
                    LABELS_MAX);
     struct field click = same_text((struct field){positive, strlen(positive)}, wanted);
-    return f.length == click.length && memcmp(f.text, click.text, f.length) == 0;
+    return field_equals(f, click);
 }
 
 /* What is missing in a column of numbers is ? however it is written. */

@@ -59,7 +59,10 @@ static inline bool call_has_keys(size_t n)
 /* 0, or why the worker cannot be used at all. A node that was lost is no reason yet. */
 static inline int call_check_worker(const char *call, const locus_worker *w)
 {
-    if (!w) return call_no_worker(call);
+    if (!w) {
+        call_no_worker(call);
+        return -EINVAL; /* what an analyzer would not know of that */
+    }
     return __builtin_expect(call_key_bound(w) == 0, 0) ? call_why_not(call, w) : 0;
 }
 

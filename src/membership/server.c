@@ -125,8 +125,7 @@ static void miss_who_is_away(struct rendezvous_server *s)
     if (!s->barrier_needs_all || s->absent + s->leaving == 0) return;
     while (!s->members.member[rank].is_absent && !s->members.member[rank].is_leaving) rank++;
     snprintf(missed.text, sizeof missed.text,
-             "node %u takes no part in %s: all of its workers have closed", rank,
-             s->barrier_name);
+             "node %u takes no part in %s: all of its workers have closed", rank, s->barrier_name);
     word_add(&s->answer, &missed);
 }
 

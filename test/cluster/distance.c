@@ -96,7 +96,8 @@ TEST(distance, a_program_runs_to_its_end)
 {
     char program[PATH_MAX];
     const char *beside = locus_path();
-    snprintf(program, sizeof program, "%.*s/locus-mf", (int)(strrchr(beside, '/') - beside), beside);
+    snprintf(program, sizeof program, "%.*s/locus-mf", (int)(strrchr(beside, '/') - beside),
+             beside);
     command_run(&c, "%s '2 0.001 %s --zipf 50x20x400 --rank 4 --epochs 2 --json'",
                 role_command("distance"), program);
     if (strstr(c.out.text, "not permitted")) SKIP("network namespaces are not permitted here");
