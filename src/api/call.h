@@ -13,6 +13,8 @@
 #include "node/node.h"
 #include "observe/observer.h"
 
+#include <errno.h>
+
 /* Each sets the sentence for the call named `call`, and returns the errno. */
 int call_no_worker(const char *call);
 /* For a worker whose bound is 0: it is closed, or another process's. 0: neither, so a node was
