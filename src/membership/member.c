@@ -234,12 +234,13 @@ static bool on_welcome(struct rendezvous *r, struct rendezvous_reader *reader)
 static bool on_start(struct rendezvous *r, struct rendezvous_reader *reader)
 {
     struct rendezvous_cluster *c = &r->cluster;
+    if (r->phase != WELCOMED) return false; /* a second one changes nothing */
     c->id = rendezvous_get_u64(reader);
     c->shards = rendezvous_get_u32(reader);
     unsigned peer_timeout_ms = rendezvous_get_u32(reader), size = rendezvous_get_u32(reader);
     bool is_sound = c->id != 0 && c->shards > 0 && c->shards <= LOCUS_SHARDS_MAX &&
                     peer_timeout_ms > 0;
-    if (r->phase != WELCOMED || !is_sound || size != r->size) return false;
+    if (!is_sound || size != r->size) return false;
     for (unsigned rank = 0; rank < size; rank++) {
         rendezvous_get_text(reader, c->address[rank], sizeof c->address[rank]);
         c->workers[rank] = rendezvous_get_u32(reader);
