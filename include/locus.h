@@ -12,9 +12,10 @@
  *           locus_strerror() names the value, locus_error() is the calling thread's last full
  *           message. A message about a peer starts with "node N (host:port)"; one about a key names
  *           the key and the valid range. A wrong argument returns -EINVAL and changes nothing.
- *           n = 0 does nothing and returns 0. A handle that was closed or freed is refused like NULL,
- *           until 256 others were closed, or the later ones are 1 MiB; a worker's until its id is
- *           opened again. Calls without a return value then do nothing; locus_error() says why.
+ *           n = 0 does nothing and returns 0. A handle that was closed or freed is refused like
+ *           NULL, until 256 others were closed, or the later ones are 1 MiB; a worker's until its
+ *           id is opened again. Calls without a return value then do nothing; locus_error() says
+ *           why.
  * Output    The library never prints on stdout. It ends the process only if an internal invariant
  *           is violated, or a shard has no memory for what it must remember: then with one sentence
  *           on stderr. A collective that has waited for 10 s says on stderr which nodes it waits
@@ -163,9 +164,9 @@ LOCUS_API void locus_config_init_sized(struct locus_config *, size_t size);
  * Other values name the system resource that was refused.
  *
  * A node belongs to its process alone. A child that is forked without exec has none of the node's
- * links and ports, so it does not keep a dead parent alive. It may neither use the node nor open one
- * of a cluster: each such call is -EPERM at once. Children that only compute, such as data loaders,
- * may run.
+ * links and ports, so it does not keep a dead parent alive. It may neither use the node nor open
+ * one of a cluster: each such call is -EPERM at once. Children that only compute, such as data
+ * loaders, may run.
  */
 LOCUS_API int locus_open(const struct locus_config *, locus **out);
 /* Collective. -EBUSY while workers are open (nothing changes); -ECONNRESET if a peer was lost (the
@@ -415,9 +416,9 @@ LOCUS_API void locus_distribution_free(locus_distribution *);
 
 /*
  * Prepares a sample of n keys that the worker will pull, and may push, while its clock is in
- * [start, end). Signals intent for the rows that shall come here, as locus_intent() does. Returns at
- * once: never waits for the network or for rows to arrive. A start in the past counts as now. n = 0
- * gives the sample 0, which has no keys.
+ * [start, end). Signals intent for the rows that shall come here, as locus_intent() does. Returns
+ * at once: never waits for the network or for rows to arrive. A start in the past counts as now.
+ * n = 0 gives the sample 0, which has no keys.
  *   -EINVAL   end <= start; n above LOCUS_SAMPLE_KEYS_MAX; without replacement, n above the number
  *             of keys that have a weight above 0; a distribution of another node
  *   -ENOBUFS  LOCUS_SAMPLES_MAX samples of this worker are open: finish some
@@ -462,17 +463,17 @@ LOCUS_API int locus_quiesce(locus_worker *);
  * environment: another number). Loaders may go on signaling. A worker that opens meanwhile waits
  * for the end. Of what else is in `directory` nothing is removed. locus_restore() sets all rows to
  * those of the newest checkpoint in `directory` that is whole (or of `directory` itself, if it is a
- * checkpoint), and all other rows to zero; a newer one that is damaged is named on stderr. It works with any
- * number of nodes and shards and with any technique. Tables are matched by name. A checkpoint holds
- * no clocks, intents or samples.
+ * checkpoint), and all other rows to zero; a newer one that is damaged is named on stderr. It works
+ * with any number of nodes and shards and with any technique. Tables are matched by name. A
+ * checkpoint holds no clocks, intents or samples.
  *
  * If the call fails, it fails for every worker on every node, with one sentence that names the node
  * and the file. Nothing has changed then, unless a node was lost, or the sentence says that rows
  * were being set: a disk failed, or a file changed that had been verified.
  *   -ENOENT      no checkpoint; or a folder that not all nodes see
  *   -EBADMSG     all that there are are damaged: which file of the newest, and where
- *   -EINVAL      tables that differ, and in what; a node whose workers have all closed, so that none can handle its rows; no directory: the caller did not
- *                arrive
+ *   -EINVAL      tables that differ, and in what; a node whose workers have all closed, so that
+ *                none can handle its rows; no directory: the caller did not arrive
  *   -ENOMEM, -ENOSPC, -EIO, and other errors of the system
  *   -ECONNRESET  a node was lost
  */

@@ -14,7 +14,7 @@ typedef const char *fields_trouble;
 
 /* Goes to the next line that is no comment, of which the next row begins. */
 bool fields_next_line(struct fields *);
-/* The fields of the row that begins with the current line: f->all, f->count, hidden ones included. */
+/* The fields of the row that begins with the current line: f->all, f->count, hidden ones too. */
 fields_trouble fields_cut(struct fields *);
 /* Complains of a row that has not as many fields as form.columns and the others say. */
 void fields_check(const struct fields *);

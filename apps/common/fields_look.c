@@ -1,4 +1,4 @@
-/* What a file's first rows tell: the separator, whether there is a heading, and kinds of columns. */
+/* What a file's first rows tell: the separator, whether there is a heading, the columns' kinds. */
 #include "fail.h"
 #include "fields_cut.h"
 #include "names.h"

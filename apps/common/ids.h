@@ -13,8 +13,8 @@
 
 #include <stdbool.h>
 
-/* `count` ids, `stride` bytes apart, all below *bound. If far fewer differ: they become 0, 1, ... in
- * their order, *bound becomes how many there are, and `names`, which is empty, gets each one's
+/* `count` ids, `stride` bytes apart, all below *bound. If far fewer differ: they become 0, 1, ...
+ * in their order, *bound becomes how many there are, and `names`, which is empty, gets each one's
  * decimal text, `plus` added. Returns whether they did. */
 bool ids_number(uint32_t *ids, size_t count, size_t stride, uint32_t *bound, uint32_t plus,
                 struct names *names);

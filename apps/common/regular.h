@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-/* A descriptor; -1: it cannot be read, and the reason as the end of a sentence: "it is a folder". */
+/* A descriptor; -1: it cannot be read, and the reason, the end of a sentence: "it is a folder". */
 int regular_open(const char *path, const char **why);
 /* The same, buffered; NULL. */
 FILE *regular_stream(const char *path, const char **why);

@@ -1,7 +1,7 @@
 /*
  * run_parts.h - what nodes and a program have written of a run, to be shown on a page: each node's
- * counts over time (PREFIX.RANK.report.jsonl, src/observe/journal.h), and the program's settings and curves
- * (PREFIX.run.jsonl, run_log.h).
+ * counts over time (PREFIX.RANK.report.jsonl, src/observe/journal.h), and the program's settings
+ * and curves (PREFIX.run.jsonl, run_log.h).
  *
  * Memory    the parts', until run_parts_free(): 144 bytes a line, RUN_SAMPLES_MAX of a node
  * Waiting   for the disk

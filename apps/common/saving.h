@@ -7,7 +7,8 @@
  * Memory    some names
  * Waiting   for the disk. Any failure ends the program with a sentence, and what is not whole is
  *           removed
- * Life      saving_check(), saving_check_folder() before long work; saving_open(), saving_put() or `file`, saving_close()
+ * Life      saving_check(), saving_check_folder() before long work; saving_open(), saving_put() or
+ *           `file`, saving_close()
  */
 #ifndef APPS_SAVING_H
 #define APPS_SAVING_H

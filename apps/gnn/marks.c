@@ -155,8 +155,8 @@ static void open_table(struct table *t, const struct network *n, const char *pat
              path);
 }
 
-/* Where MatrixMarket has the graph and another program the table, they may count otherwise: 0 tells,
- * and so does the number of nodes. */
+/* Where MatrixMarket has the graph and another program the table, they may count otherwise: 0
+ * tells, and so does the number of nodes. */
 static bool begins_with_0(const struct network *n, const char *path, bool is_split)
 {
     struct table t;

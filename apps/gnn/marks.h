@@ -3,7 +3,8 @@
  *
  * Three formats:
  *   separated fields   the name of a node first and its word last, or where a heading says so
- *   LIBSVM             the word, then index:value; the first line is about the first node, and so on
+ *   LIBSVM             the word, then index:value; the first line is about the first node, and so
+ *                      on
  *   a word a line      likewise; a blank line between two is about a node without a word
  *
  * The first node is the one named 0; where MatrixMarket has the graph, the one of the first row.

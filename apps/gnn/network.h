@@ -2,9 +2,9 @@
  * network.h - a graph: nodes, and of each its neighbours. Edges have no direction; one that is said
  * twice counts once, one from a node to itself not at all.
  *
- * A file has an edge a row, the names of two nodes (fields.h), or is MatrixMarket's with a row and a
- * column for each node, which are named by their numbers, from 1. Weights and other attributes are
- * not used.
+ * A file has an edge a row, the names of two nodes (fields.h), or is MatrixMarket's with a row and
+ * a column for each node, which are named by their numbers, from 1. Weights and other attributes
+ * are not used.
  *
  * Callers   main() loads or generates; any thread reads
  * Memory    8 bytes an edge and node, 8 bytes an edge more while it is put together, and the names

@@ -11,12 +11,12 @@
 #include <sys/types.h>
 
 /* Where it is: locus-NAME beside this command, else NAME as a shell would look for it, else
- * locus-NAME in PATH, else NAME beside this command. A name with a slash is a path. 0, or STATUS_NOT_FOUND or
- * STATUS_NOT_EXECUTABLE with a sentence. */
+ * locus-NAME in PATH, else NAME beside this command. A name with a slash is a path. 0, or
+ * STATUS_NOT_FOUND or STATUS_NOT_EXECUTABLE with a sentence. */
 int program_find(const char *name, char path[PATH_MAX]);
 
-/* Starts argv[0], found so, with `input` as its stdin, or our own when it is -1. The program is killed when we
- * die. 0, or a status as above with a sentence. */
+/* Starts argv[0], found so, with `input` as its stdin, or our own when it is -1. The program is
+ * killed when we die. 0, or a status as above with a sentence. */
 int program_start(char **argv, int input, pid_t *pid);
 
 #endif

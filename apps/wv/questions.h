@@ -31,8 +31,8 @@ struct analogies {
     size_t count;
 };
 
-/* As in questions-words: lines of ": section", and of four words with blanks between. Words numbered `limit` and above
- * count as unknown; 0: none does. */
+/* As in questions-words: lines of ": section", and of four words with blanks between. Words
+ * numbered `limit` and above count as unknown; 0: none does. */
 void analogies_load(struct analogies *, const char *path, const struct vocabulary *,
                     uint64_t limit);
 void analogies_fini(struct analogies *);

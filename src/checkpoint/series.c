@@ -135,8 +135,8 @@ static int read_token(int folder, const char *path, char text[TOKEN_BYTES + 1])
     return n < 0 ? (int)n : 0;
 }
 
-/* The folder of all, and what holds it: a new one's name would be gone after a crash. Until there is
- * a first checkpoint, who made it may not have come so far. */
+/* The folder of all, and what holds it: a new one's name would be gone after a crash. Until there
+ * is a first checkpoint, who made it may not have come so far. */
 static int make_series(const char *dir)
 {
     char parent[SERIES_PATH], name[SERIES_NAME] = "";

@@ -64,7 +64,7 @@ struct rendezvous {
 
     bool has_reported, has_reported_failure;          /* any loss; one that is none of silence */
     unsigned silent[MEMBER_SILENT_MAX], silent_count; /* whose silence was reported */
-    /* when it is clear whether rank 0 is silent or we were cut off; 0: nothing is to be cleared up */
+    /* when it is clear whether rank 0 is silent or we were cut off; 0: nothing to clear up */
     uint64_t clear_ns;
     unsigned lost_rank;
     char lost_reason[RENDEZVOUS_TEXT_MAX];

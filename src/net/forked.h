@@ -14,7 +14,7 @@
 #ifndef LOCUS_NET_FORKED_H
 #define LOCUS_NET_FORKED_H
 
-/* Children will close the descriptor; once more changes nothing. 0 or -ENOMEM: then they keep it. */
+/* Children will close the descriptor; once more changes nothing. 0 or -ENOMEM: they keep it. */
 int forked_close(int fd);
 /* They no longer will: it is about to be closed. */
 void forked_keep(int fd);

@@ -4,8 +4,8 @@
  * A worker whose accesses keep going to other nodes waits for the network, and its user rarely
  * knows why: it signals no intents, signals them too late, or never advances its clock, so that its
  * intents never begin. So if many keys are accessed at other nodes, or few that make many calls
- * wait, each worker looks at its own counters every ADVICE_S seconds. The node reports each kind of finding once on stderr, and counts
- * all of them (locus_stats).
+ * wait, each worker looks at its own counters every ADVICE_S seconds. The node reports each kind of
+ * finding once on stderr, and counts all of them (locus_stats).
  *
  *     LOCUS_ADVICE=0 reports and counts nothing LOCUS_ADVICE=60 looks every 60 s
  *

@@ -174,8 +174,8 @@ static bool stays_on_loopback(const struct cluster *c, const struct locus_config
     return !c->secret.is_known && !mesh_is_told_where(listen_address(config));
 }
 
-/* By the machine, as if all nodes were on one host: rank 0 does not know more before the others have
- * come. And as many as the tables need. */
+/* By the machine, as if all nodes were on one host: rank 0 does not know more before the others
+ * have come. And as many as the tables need. */
 static unsigned choose_shards(const struct cluster *c, const struct locus_config *config)
 {
     unsigned choice = pinning_choose_shards(c->machine, 1, config->workers);

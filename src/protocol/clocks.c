@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Markers that a peer may be told of which it is not known that it has read any: it may not read for
- * as long as its time-out, and they would fill the link. Those left out are followed by later ones,
- * which say more. */
+/* Markers that a peer may be told of which it is not known that it has read any: it may not read
+ * for as long as its time-out, and they would fill the link. Those left out are followed by later
+ * ones, which say more. */
 #ifdef LOCUS_FIBERS
 enum { UNHEARD_MAX = 2 }; /* simulations have few clocks */
 #else

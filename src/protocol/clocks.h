@@ -86,8 +86,8 @@ void clocks_done(struct shard *, struct request *);
 /* A replica has updates that were not sent to its owner; it has none any more. */
 void clocks_unsent(struct shard *, struct record *);
 void clocks_sent(struct shard *, struct record *);
-/* What is unsent now becomes the earlier generation. That is allowed when the present earlier one is
- * empty (clocks_may_look). Returns its number; clocks_is_sent: has all of that generation been
+/* What is unsent now becomes the earlier generation. That is allowed when the present earlier one
+ * is empty (clocks_may_look). Returns its number; clocks_is_sent: has all of that generation been
  * sent? */
 bool clocks_may_look(const struct shard *);
 uint64_t clocks_look(struct shard *);

@@ -1,10 +1,11 @@
 /*
- * plan.h - what a node decided when it was opened, and each of its parts points to: the cluster, its
- * reactors, their shards. A new setting is a field here, and is read where it acts.
+ * plan.h - what a node decided when it was opened, and each of its parts points to: the cluster,
+ * its reactors, their shards. A new setting is a field here, and is read where it acts.
  *
  * Memory    the node's. The arrays are its, too
  * Waiting   never
- * Life      filled before the cluster starts, not changed afterwards, valid until all parts have ended
+ * Life      filled before the cluster starts, not changed afterwards, valid until all parts have
+ *           ended
  */
 #ifndef LOCUS_PROTOCOL_PLAN_H
 #define LOCUS_PROTOCOL_PLAN_H

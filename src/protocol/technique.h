@@ -1,6 +1,6 @@
 /*
- * technique.h - how rows are managed: what one technique does and another does not, a row of a table
- * each. Everything else asks these questions, and never which technique it is.
+ * technique.h - how rows are managed: what one technique does and another does not, a row of a
+ * table each. Everything else asks these questions, and never which technique it is.
  *
  * Memory    constants
  * Waiting   never
@@ -23,8 +23,8 @@ struct technique {
     bool heeds_intents;
     /* locus_localize moves main copies here (Lapse, Section 3.2). */
     bool localizes;
-    /* A row goes to the node that intends it last. Owners count only the holders that keep a row for
-     * ever (NuPS, Section 4); an intent is said once, and only the row itself answers it. */
+    /* A row goes to the node that intends it last. Owners count only the holders that keep a row
+     * for ever (NuPS, Section 4); an intent is said once, and only the row itself answers it. */
     bool rows_follow;
     /* A row goes to the one node that wants it; several hold replicas (AdaPM, Appendix B.2.4). */
     bool moves_to_only_one;

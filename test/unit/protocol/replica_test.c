@@ -159,8 +159,8 @@ TEST(adversity, a_row_goes_to_a_replica_as_good_without_its_values)
     CHECK_EQ(length_of_the_row_to_its_holder(true), LENGTH);
 }
 
-/* Our own sync comes to us while the row does, and twice is once too often: the row answers it, too.
- * Who sent it is refused, and who sent the row is not. */
+/* Our own sync comes to us while the row does, and twice is once too often: the row answers it,
+ * too. Who sent it is refused, and who sent the row is not. */
 TEST(adversity, what_is_wrong_with_a_parked_entry_fails_the_link_that_it_came_by)
 {
     static const char no[] = "an entry in our own name";
