@@ -155,7 +155,8 @@ static fields_trouble next_field(struct fields *f, const char **at, const char *
     *at = behind_blanks(&f->form, *at, *end);
     if (*at < *end && **at == '"') {
         bool is_whole = quoted_field(f, at, to, &wrong);
-        if (f->lines_behind > 0) *end = f->lines.text + f->lines.length;
+        /* it goes on in the next line, or what looked like attributes stands within its marks */
+        if (f->lines_behind > 0 || *at > *end) *end = f->lines.text + f->lines.length;
         if (is_whole || wrong) return wrong;
         if (is_strict(&f->form)) return inner_mark;
     }

@@ -26,13 +26,20 @@ static uint64_t advice_of(const struct locus_stats *stats)
     }
 }
 
-/* Until it was advised twice: the second time nothing is said. */
+/* Until both nodes were advised twice: the second time nothing is said. Neither stops before, or all
+ * rows would come to the other, which then has no reason. */
 static void learn(struct seat *s)
 {
     static float rows[2][STEP * LENGTH];
+    static int advised; /* atomic: how many nodes were */
     locus_key keys[STEP];
-    struct locus_stats stats = {0};
-    for (double end = now_s() + HANG_S; advice_of(&stats) < 2; stats = stats_of(s->node)) {
+    bool is_advised = false;
+    for (double end = now_s() + HANG_S; __atomic_load_n(&advised, __ATOMIC_RELAXED) < 2;) {
+        struct locus_stats stats = stats_of(s->node);
+        if (!is_advised && advice_of(&stats) >= 2) {
+            is_advised = true;
+            __atomic_add_fetch(&advised, 1, __ATOMIC_RELAXED);
+        }
         CHECK(now_s() < end);
         locus_clock now = locus_current_clock(s->worker);
         draw(s, keys);
