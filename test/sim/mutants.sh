@@ -36,10 +36,10 @@ passed=0 failed=0
 case $set in
     local)
         programs=(local_fibers) finding='^seed.*'
-        sources=(src/store/*.c src/base/error.c test/sim/local_fibers.c) ;;
+        sources=(src/store/*.c src/base/*.c test/sim/local_fibers.c) ;;
     schedule)
         programs=(schedule) finding='^seed.*'
-        sources=(src/scheduling/*.c src/base/error.c test/sim/schedule/*.c) ;;
+        sources=(src/scheduling/*.c src/base/*.c test/sim/schedule/*.c) ;;
     protocol)
         programs=(protocol exhaustive) finding='violation: .*'
         mapfile -t sources < <(find src test/sim/protocol test/sim/exhaustive -name '*.c' | sort) ;;
