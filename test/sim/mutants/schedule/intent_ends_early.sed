@@ -1,3 +1,3 @@
 # file: src/scheduling/port.c
 # what: a round is intended for one clock, although it ends in a later one
-s/clock + (locus_clock)p->mail.window,/clock + 1,/
+s/clock + (locus_clock)p->mail.window)/clock + 1)/
