@@ -273,7 +273,9 @@ static void wait_to_be_seen(struct record *record, struct request *r, uint32_t i
     r->item[i].state = ITEM_WAITS;
     r->item[i].next = record->unseen_first;
     record->unseen_first = request_place_of(r, i);
-    if (version > record->unseen_version) record->unseen_version = version;
+    if (version <= record->unseen_version) return;
+    record->unseen_version = version;
+    record->asked_unseen = false;
 }
 
 void origin_seen(struct shard *s, struct record *record)

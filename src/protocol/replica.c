@@ -106,8 +106,12 @@ void replica_consider(struct shard *s, struct record *r)
     if (r->unseen_first != REQUEST_NOWHERE) {
         if (!location_of(s, ref).is_replica || r->version >= r->unseen_version)
             origin_seen(s, r);
-        else if (!r->in_flight)
-            want_row(s, r, true); /* the refresh that brings it waits for the owner's pacer */
+        else if (!r->in_flight && !r->asked_unseen) {
+            /* The refresh that brings it waits for the owner's pacer. Once: the answer of an owner
+             * that has this version brings it, and one that has not would be asked for ever. */
+            want_row(s, r, true);
+            r->asked_unseen = true;
+        }
     }
     if (origin_needs_row(s, r, ref)) want_row(s, r, true);
     queue_what_must_be_said(s, r, ref);
