@@ -345,6 +345,13 @@ int nng_stream_listener_listen(nng_stream_listener *l)
     return 0;
 }
 
+/* It has no descriptor that a child could hold. */
+int nng_stream_listener_get_addr(nng_stream_listener *l, const char *name, nng_sockaddr *a)
+{
+    (void)l, (void)name, (void)a;
+    return NNG_ENOTSUP;
+}
+
 void nng_stream_listener_accept(nng_stream_listener *l, nng_aio *a)
 {
     pthread_mutex_lock(&mutex);
