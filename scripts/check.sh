@@ -36,8 +36,8 @@ layers           check 0   60 no folder of the library includes one that stands 
 format           check 0  120 every source has the style of .clang-format
 build-gcc        check 0  600 gcc builds everything without a warning
 unit             check 1  720 unit tests
-sim              check 1  800 simulations
 cluster          check 2 1200 several processes
+sim              check 2  800 simulations
 install          check 3  600 programs and examples run from an installed tree
 python           check 3  600 the Python package, and locus.torch
 manuals          check 3  240 every public name and every option has a manual page
