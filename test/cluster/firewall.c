@@ -129,7 +129,7 @@ ROLE(sender)
 /* Node 1 is healthy: it must not be named as one that died. */
 TEST(firewall, that_drops_large_packets_is_not_taken_for_a_dead_node)
 {
-    struct cables c;
+    struct cables c = {0};
     struct child node[2];
     cables_need();
     cables_lay(&c, 2);

@@ -94,11 +94,12 @@ TEST(resume, a_lasso_that_stops_and_goes_on_gives_the_bits_of_one_that_does_not)
 /* The line of the last lambda, without the time that it took. */
 static void last_lambda(char line[256])
 {
-    const char *last = NULL;
+    const char *last = c.out.text;
     for (const char *at = strstr(c.out.text, "lambda "); at; at = strstr(at + 1, "lambda "))
         if (strstr(at, "objective")) last = at;
-    CHECK(last != NULL);
-    snprintf(line, 256, "%.*s", (int)(strstr(last, "updates") - last), last);
+    const char *end = strstr(last, "updates");
+    CHECK(last != c.out.text && end != NULL);
+    snprintf(line, 256, "%.*s", (int)(end - last), last);
 }
 
 static void run_lasso(const char *more)

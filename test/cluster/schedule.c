@@ -98,7 +98,7 @@ static void update_own(struct seat *s, const struct locus_part *parts, size_t co
 {
     for (size_t i = 0; i < count; i++) {
         locus_key key = config.variable_key + parts[i].variable;
-        float row;
+        float row = 0;
         changes[i] = (float)(parts[i].variable % 5);
         digests[number_of(s)] = digests[number_of(s)] * 31 + parts[i].variable;
         times[number_of(s)][parts[i].variable]++;
