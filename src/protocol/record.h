@@ -58,9 +58,9 @@ struct record {
     /* how far beyond the lookahead its piggybacking intent starts: intents.h */
     uint8_t eighths : 3;
     bool asked_unseen : 1; /* a sync was sent for what is not yet visible (unseen_version) */
-    uint8_t queued;  /* enum backlog_class bits: waits for the next rounds */
-    uint16_t source; /* the node that gave us the replica */
-    uint16_t owner;  /* of the row of which we hold a replica, as far as known; */
+    uint8_t queued;        /* enum backlog_class bits: waits for the next rounds */
+    uint16_t source;       /* the node that gave us the replica */
+    uint16_t owner;        /* of the row of which we hold a replica, as far as known; */
     uint16_t holders, holder_capacity;
     uint64_t term; /* of that ownership */
     uint64_t version;
