@@ -144,13 +144,19 @@ TEST(rendezvous, a_node_that_differs_is_told_in_what)
 TEST(rendezvous, all_who_wait_are_told_that_one_differs)
 {
     struct node n[4];
+    int fd[3];
+    char sentence[TEXT_BYTES];
     nodes_init(n, 4, nodes_address());
     n[3].config.shards = 7;
-    for (int rank = 0; rank < 3; rank++) node_start(&n[rank], node_join);
-    sleep_s(0.1);
-    node_start(&n[3], node_join);
-    nodes_finish(n, 4);
-    nodes_check(n, 4, -EINVAL, "rank 3 has shards 7, rank 0 has 2");
+    node_start(&n[0], node_join);
+    for (int rank = 1; rank < 3; rank++) fd[rank] = peer_join(&n[rank]);
+    node_check_wrong(&n[3], -EINVAL, "rank 3 has shards 7, rank 0 has 2");
+    node_finish(&n[0]);
+    CHECK_EQ(n[0].rc, -EINVAL);
+    for (int rank = 1; rank < 3; rank++) {
+        peer_read_refusal(fd[rank], sentence, sizeof sentence);
+        CHECK_STR(sentence, n[0].error);
+    }
 }
 
 TEST(rendezvous, a_rank_is_given_once_and_the_first_keeps_it)
