@@ -88,6 +88,14 @@ static int allocate(struct locus_schedule *s)
     return candidates_init(&s->candidates, c, count);
 }
 
+static void release(struct locus_schedule *s)
+{
+    candidates_fini(&s->candidates);
+    free(s->rounds);
+    free(s->together);
+    free(s->waiting);
+}
+
 int locus_schedule_new(const struct locus_schedule_config *config, locus_schedule **out)
 {
     if (!config || !out) return error_set(-EINVAL, "locus_schedule_new: an argument is NULL");
@@ -97,7 +105,8 @@ int locus_schedule_new(const struct locus_schedule_config *config, locus_schedul
     struct locus_schedule *s = calloc(1, sizeof *s);
     if (s) s->config = *config;
     if (!s || allocate(s)) {
-        locus_schedule_free(s);
+        if (s) release(s);
+        free(s);
         return error_set(-ENOMEM, "locus_schedule_new: no memory for %llu variables",
                          (unsigned long long)config->variables);
     }
@@ -108,10 +117,7 @@ int locus_schedule_new(const struct locus_schedule_config *config, locus_schedul
 void locus_schedule_free(locus_schedule *s)
 {
     if (!s || s->is_freed) return;
-    candidates_fini(&s->candidates);
-    free(s->rounds);
-    free(s->together);
-    free(s->waiting);
+    release(s);
     s->is_freed = true;
     closed_keep(s, NULL, sizeof *s);
 }
