@@ -4,6 +4,7 @@
 #   apps/NAME/*.c                -> <variant>/bin/locus-NAME, and bin/locus-NAME as a link to it; apps/locus: locus
 #   apps/common/*.c              -> <variant>/lib/libapps.a, of which each program takes what it needs
 #   bench/NAME.c bench/NAME/*.c  -> <variant>/bench/NAME             those of BENCH_ON_FIBERS as test/sim is
+#   lab/papers.c lab/papers/*.c  -> <variant>/lab/papers             the training programs, simulated
 #   test/unit/*.c, .../*/*.c     -> <variant>/test/unit-criterion and unit-plain
 #   test/cluster/NAME.c          -> <variant>/test/cluster/NAME      likewise test/tsan
 #   test/sim/NAME.c              -> <variant>-fibers/test/sim/NAME   with that flavor of the library
@@ -121,13 +122,13 @@ program_name = $(if $(filter locus,$1),locus,locus-$1)
 $(foreach n,$(call names,apps),$(eval $(call PROGRAM,apps,$n,$(B)/bin/$(call program_name,$n),$(B),$(APPS_LIB))))
 PLATFORM_PARTS := $(addprefix bench/scale/,platform.c joined.c figures.c virtual.c cores.c events.c model.c)
 # Some simulate: on the fibers of the tests, with that flavor of the library.
-$(foreach n,$(filter-out $(BENCH_ON_FIBERS) $(BENCH_OF_PROGRAMS),$(call names,bench)),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B),$(APPS_LIB))))
+$(foreach n,$(filter-out $(BENCH_ON_FIBERS),$(call names,bench)),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B),$(APPS_LIB))))
 $(foreach n,$(BENCH_ON_FIBERS),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B)-fibers,$(B)-fibers/obj/test/sim/fibers.o $(APPS_LIB))))
-$(B)/bench/papers: $(call objects,$(B)-fibers,$(wildcard bench/papers.c bench/papers/*.c) test/sim/fibers.c $(PLATFORM_PARTS)) \
+$(B)/lab/papers: $(call objects,$(B)-fibers,$(wildcard lab/*.c lab/papers/*.c) test/sim/fibers.c $(PLATFORM_PARTS)) \
                    $(B)/lib/libparts.a $(APPS_LIB) $(B)-fibers/lib/liblocus.a
 	$(call say,LINK,$(@:build/%=%))
 	@mkdir -p $(@D)
-	$(call LINK,$(LINK_bench/papers))
+	$(call LINK,$(LINK_lab/papers))
 $(call PROGRAMS,test/cluster,$(B)/test/cluster,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/tsan,$(B)/test/tsan,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/sim,$(B)-fibers/test/sim,$(B)-fibers,$(B)-fibers/lib/libtest.a)
@@ -140,6 +141,7 @@ $(B)/test/fuzz/readers: $(B)/lib/libparts.a $(APPS_LIB)
 
 PROGRAMS_BUILT := $(foreach n,$(call names,apps),$(B)/bin/$(call program_name,$n))
 BENCHES        := $(call results,bench,$(B)/bench)
+LAB            := $(call results,lab,$(B)/lab)
 CLUSTER_TESTS  := $(call results,test/cluster,$(B)/test/cluster)
 # The command's own: one thread each, and mostly time-outs. A sanitizer has nothing to look at there.
 ifneq ($(SAN),)
@@ -150,7 +152,7 @@ SIM_TESTS      := $(call results,test/sim,$(B)-fibers/test/sim)
 FUZZ_TARGETS   := $(call results,test/fuzz,$(B)/test/fuzz)
 
 programs: $(PROGRAMS_BUILT)
-benches: $(BENCHES)
+benches: $(BENCHES) $(LAB)
 # bin/ shows the programs of the variant that was built last.
 link_programs = $(if $(PROGRAMS_BUILT),@mkdir -p bin && ln -sf $(addprefix ../,$(PROGRAMS_BUILT)) bin/)
 

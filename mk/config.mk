@@ -30,8 +30,6 @@ FLAVOR_fibers := -DLOCUS_FIBERS
 
 # Benchmarks that simulate.
 BENCH_ON_FIBERS := scale
-# The one that simulates the training programs: with their parts and a world of its own, but without bench/common.
-BENCH_OF_PROGRAMS := papers
 
 SAN_CFLAGS_address   := -fsanitize=address,undefined -fno-sanitize-recover=all -DLOCUS_ASAN
 SAN_CFLAGS_undefined := -fsanitize=undefined -fno-sanitize-recover=all
@@ -68,6 +66,7 @@ FOLDER_src   := -Isrc
 FOLDER_apps  := -Iapps -Iapps/common
 FOLDER_examples :=
 FOLDER_bench := -Isrc -Ibench -Ibench/common -Itest -Iapps
+FOLDER_lab   := -Isrc -Ilab -Ibench -Itest -Iapps
 FOLDER_test  := -Isrc -Itest -Itest/unit -Iapps -Iapps/common
 
 # Flags of one file: FLAGS_<path without .c>. The command reads checkpoints as the library does.
@@ -81,8 +80,8 @@ FLAGS_apps/locus/surroundings := -Isrc
 FLAGS_apps/locus/secrets      := -Isrc
 
 # What a simulated program calls is counted on its way to the library.
-LINK_bench/papers := $(foreach f,open intent loader_intent loader_prepare_sample pull pull_sample wait wait_all push_async localize quiesce scheduler_open,-Wl,--wrap=locus_$f)
-LINK_bench/papers += -Wl,--wrap=mail_nap -Wl,--wrap=mail_now
+LINK_lab/papers := $(foreach f,open intent loader_intent loader_prepare_sample pull pull_sample wait wait_all push_async localize quiesce scheduler_open,-Wl,--wrap=locus_$f)
+LINK_lab/papers += -Wl,--wrap=mail_nap -Wl,--wrap=mail_now
 # Flags for linking one program: LINK_<folder>/<name>. That one keeps all memory in an arena of its own.
 LINK_apps/locus := -lncurses -ltinfo
 LINK_test/sim/exhaustive := $(foreach f,malloc calloc realloc aligned_alloc free,-Wl,--wrap=$f)

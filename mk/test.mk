@@ -41,17 +41,17 @@ soak: deps ## the long tests, SOAK_SECONDS each, under every sanitizer
 
 bench: deps ## all benchmarks in full; results in build/bench-results/
 	@$(MAKE) benches
-	@scripts/bench.sh $(filter-out $(BENCH_OF_PROGRAMS:%=$(B)/bench/%),$(BENCHES))
+	@scripts/bench.sh $(BENCHES)
 
-bench-quick: $(BENCHES) ## do all benchmarks run? their figures say nothing
+bench-quick: $(BENCHES) $(LAB) ## do all benchmarks run? their figures say nothing
 	@scripts/bench.sh --quick $^
 
 bench-demo: deps-build ## what a local access costs next to a plain array: a short table
 	@$(MAKE) benches
 	@$(B)/bench/local_access --demo
 
-papers: deps ## the papers' results on modelled machines: docs/papers.md, ctr.md, gnn.md (DATA=folder; what is there already stays)
-	@$(MAKE) $(B)/bench/papers
-	@scripts/papers.sh $(B)/bench/papers '$(DATA)' build/papers
+papers: deps ## the papers' results on modelled machines: lab/papers.md, ctr.md, gnn.md (DATA=folder; what is there already stays)
+	@$(MAKE) $(B)/lab/papers
+	@lab/papers.sh $(B)/lab/papers '$(DATA)' build/papers
 
 .PHONY: papers everything test cluster sim fuzz fuzz-targets selftest soak bench bench-quick bench-demo

@@ -1,8 +1,8 @@
 # What looks at the sources without running them, and the packages that all of this needs.
 
 ALL_SOURCES := $(sort $(LIB_SOURCES) $(UNIT_SOURCES) $(TEST_SUPPORT) test/runner/criterion.c \
-                 $(wildcard apps/*.c apps/*/*.c examples/*.c bench/*.c bench/*/*.c test/*/*.c test/*/*/*.c))
-ALL_HEADERS := $(sort $(wildcard include/*.h src/*.h src/*/*.h apps/*.h apps/*/*.h bench/*.h bench/*/*.h \
+                 $(wildcard apps/*.c apps/*/*.c examples/*.c bench/*.c bench/*/*.c lab/*.c lab/*/*.c test/*/*.c test/*/*/*.c))
+ALL_HEADERS := $(sort $(wildcard include/*.h src/*.h src/*/*.h apps/*.h apps/*/*.h bench/*.h bench/*/*.h lab/*/*.h \
                  test/*/*.h test/*/*/*.h))
 # The shadows of the ck headers make sense only where SAN=thread puts them.
 LONE_HEADERS := $(filter-out test/tsan/%,$(ALL_HEADERS))
@@ -16,7 +16,7 @@ deps-build: ## the same, only for all, demo, results and install
 # $(call header_alone,<compiler>): every header compiles when nothing comes before it.
 define header_alone
 	@for h in $(LONE_HEADERS); do \
-	    case $$h in apps/locus/*) flags='$(FOLDER_apps) -Isrc';; apps/*) flags='$(FOLDER_apps)';; bench/*) flags='$(FOLDER_bench)';; test/*) flags='$(FOLDER_test)';; \
+	    case $$h in apps/locus/*) flags='$(FOLDER_apps) -Isrc';; apps/*) flags='$(FOLDER_apps)';; bench/*) flags='$(FOLDER_bench)';; lab/*) flags='$(FOLDER_lab)';; test/*) flags='$(FOLDER_test)';; \
 	        *) flags='$(FOLDER_src)';; esac; \
 	    printf '#include "%s"\ntypedef int alone;\n' $$h | \
 	        $1 $(BASE_CFLAGS) $(CPPFLAGS) $$flags -I. -Wno-unused-function -x c -fsyntax-only - || exit 1; \
@@ -53,7 +53,7 @@ cppcheck: ## cppcheck over all sources
 	@mkdir -p build/cppcheck
 	@cppcheck --quiet --std=c11 -j "$$(nproc)" --cppcheck-build-dir=build/cppcheck --error-exitcode=1 \
 	    --enable=warning,performance,portability --inline-suppr --suppressions-list=.cppcheck \
-	    $(CPPCHECK_MACROS) -D__x86_64__ -D__GNUC__=12 -Iinclude -Isrc -Iapps/common -Ibench -Ibench/common -Itest -Itest/unit $(ALL_SOURCES)
+	    $(CPPCHECK_MACROS) -D__x86_64__ -D__GNUC__=12 -Iinclude -Isrc -Iapps/common -Ibench -Ibench/common -Ilab -Itest -Itest/unit $(ALL_SOURCES)
 
 # gcc 12 takes memory that is stored through a pointer for leaked, and what a loop filled for unset or NULL. LeakSanitizer
 # and clang's analyzer, which clang-tidy runs, know better.
@@ -69,10 +69,10 @@ documents: programs ## do the documents say what is there, and is it spelled rig
 	@git ls-files -z -- ':!test/fuzz/seeds' ':!*.svg' ':!LICENSE' | xargs -0 codespell $(CODESPELL) && echo '  OK    spelling'
 
 shellcheck: ## shellcheck over all scripts
-	@shellcheck .ci/run $(wildcard scripts/*.sh test/*.sh test/*/*.sh)
+	@shellcheck .ci/run $(wildcard scripts/*.sh lab/*.sh test/*.sh test/*/*.sh)
 
 # $(call compile_entry,<source>): as it is compiled, with the flavor of its folder.
-compile_entry = $1 $(CC) $(call flags_of,$1) $(if $(filter test/sim/% $(foreach b,$(BENCH_ON_FIBERS) $(BENCH_OF_PROGRAMS),bench/$b.c bench/$b/%),$1),$(FLAVOR_fibers)) \
+compile_entry = $1 $(CC) $(call flags_of,$1) $(if $(filter test/sim/% lab/% $(foreach b,$(BENCH_ON_FIBERS),bench/$b.c bench/$b/%),$1),$(FLAVOR_fibers)) \
                 $(if $(filter %/criterion.c,$1),-DTEST_WITH_CRITERION) -c $1
 compile_commands.json: FORCE | build ## for editors and clang-tidy
 	$(file >build/compile_commands)$(foreach s,$(ALL_SOURCES),$(file >>build/compile_commands,$(call compile_entry,$s)))

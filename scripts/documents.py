@@ -151,10 +151,11 @@ def check_options(d, known, benchmarks):
 def options_of_benchmarks(root):
     """They have no --help of all their options: what stands in their sources."""
     found = set()
-    for place, _, names in os.walk(os.path.join(root, "bench")):
-        for name in names:
-            with open(os.path.join(place, name), encoding="utf-8") as f:
-                found |= set() if name.endswith(".md") else set(re.findall(r'"(--[a-z][\w-]*)"', f.read()))
+    for folder in ("bench", "lab"):
+        for place, _, names in os.walk(os.path.join(root, folder)):
+            for name in (n for n in names if n.endswith((".c", ".h", ".py"))):
+                with open(os.path.join(place, name), encoding="utf-8") as f:
+                    found |= set(re.findall(r'"(--[a-z][\w-]*)"', f.read()))
     return found
 
 
@@ -178,7 +179,7 @@ def check_names(root, d, targets, variables):
         for target in re.findall(r"(?:^|&& )\s*make ((?:[A-Z]+=\S+ )*[a-z][a-z-]*)(?=\s|$)", text):
             if target.split()[-1] not in targets:
                 fault(d.path, number, f"make has no target {target}")
-        for path in re.findall(r"(?<![\w./-])((?:scripts|examples|src|include|mk|docs)/[\w./-]*\.(?:sh|py|c|h|mk|md))", text):
+        for path in re.findall(r"(?<![\w./-])((?:scripts|examples|src|include|mk|docs|lab|bench)/[\w./-]*\.(?:sh|py|c|h|mk|md))", text):
             if not os.path.exists(os.path.join(root, path)):
                 fault(d.path, number, f"there is no {path}")
         for name in re.findall(r"\bLOCUS_[A-Z_]*[A-Z]", text):

@@ -79,7 +79,7 @@ documents() {
     local tree i
     tree=$(mktemp -d) || return
     make -j"$(nproc)" programs > "$log" 2>&1 || { bad "documents: programs do not compile"; return; }
-    cp -r README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md Makefile docs examples include src apps mk packaging scripts bench python test \
+    cp -r README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md Makefile docs examples include src apps mk packaging scripts bench lab python test \
         "$tree"
     rm "$tree/test/selftest.sh" # it names what must not be known
     scripts/documents.py build/gcc/bin "$tree" > "$log" 2>&1 || { bad "documents: a false report"; rm -rf "$tree"; return; }

@@ -4,7 +4,7 @@
  *
  * world.c is the real one: threads of the system, its clock, a place in the cluster as the
  * environment says. A simulation links another one, which defines all of these: fibers on virtual
- * time (bench/papers).
+ * time (lab/papers).
  *
  * Callers   pool.c, batch_loader.c and meter.c; world_computed(): loops of training, schedulers;
  *           world_ahead(): loaders

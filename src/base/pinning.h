@@ -129,7 +129,7 @@ int pinning_apply(struct pinning_place);
 /* Asks the kernel for time slices of PINNING_SLICE_NS, so that the calling thread runs soon after
  * it is woken, for a short time, even if it shares a processor with threads that compute. Its share
  * of the processor does not change. Kernels before 6.12 ignore it. (For the length see
- * docs/design/links-and-threads.md.) */
+ * lab/design/links-and-threads.md.) */
 void pinning_shorten_slices(void);
 
 /* Asks that untouched pages of [from, from + bytes) come from the place's NUMA node while it has

@@ -24,7 +24,7 @@
  * anyway. So intents that would become active before the synchronization after the next one are
  * acted on with this one (AdaPM, Section 4.2, looks two rounds ahead for the same reason), and
  * recalls wait for it. A round with piggybacking intents counts as the several rounds that it
- * replaces when the pacer judges whether rounds carry few. docs/design/pace.md shows what each term
+ * replaces when the pacer judges whether rounds carry few. lab/design/pace.md shows what each term
  * brings.
  *
  * Memory    16 bytes a worker

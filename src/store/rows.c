@@ -5,7 +5,7 @@
 /* Prefetching. In a cluster of one a key's word and home slot follow from the key, so both can be
  * loaded at the same time. With several nodes most rows are elsewhere, and useless prefetches take
  * the place and the time of useful ones. Rows go to the second level of the cache, because the
- * first must also hold the caller's buffer. (Figures: docs/design/row-access.md.) */
+ * first must also hold the caller's buffer. (Figures: lab/design/row-access.md.) */
 enum {
     FETCH_LINES_MAX = 16, /* the processor goes on by itself in a longer row */
     CACHE_LINE = 64,

@@ -80,7 +80,7 @@ struct store {
 /* The place of a key. It fits into two registers, so it stays in registers between functions. The
  * compiler would write a larger struct to the stack in two pieces and read it back in one, and that
  * waits until every earlier store has reached the cache, even stores to rows that are still being
- * loaded (docs/design/row-access.md). So the word is computed where it is needed. */
+ * loaded (lab/design/row-access.md). So the word is computed where it is needed. */
 struct row_ref {
     struct partition *partition;
     uint64_t index; /* of the key in its shard */

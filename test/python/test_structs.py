@@ -102,7 +102,7 @@ class Types(unittest.TestCase):
 
 
 def sources():
-    return [path for folder in ("python", "test/python", "bench/python")
+    return [path for folder in ("python", "test/python", "lab/python")
             for path in sorted((ROOT / folder).rglob("*.py"))]
 
 

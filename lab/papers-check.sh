@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Is the model true? Trains the same on real nodes of this machine and on modelled ones that share as many cores (bench/papers),
+# Is the model true? Trains the same on real nodes of this machine and on modelled ones that share as many cores (lab/papers),
 # and compares what both counted and how long they took: medians, the ratio of the model to the real runs, and "off" where it is
 # beyond 20 %.
 #
-#     scripts/papers-check.sh BUILD DATA [NODES...]     build/gcc, a folder with a graph, 2 4
+#     lab/papers-check.sh BUILD DATA [NODES...]     build/gcc, a folder with a graph, 2 4
 #
 # Runs of few slices differ from each other, modelled ones too: each is repeated, PAPERS_CHECK_RUNS times (5), the model's
 # PAPERS_CHECK_MODELLED times (as often). The model's runs differ in what a loader takes for an example, by a nanosecond.
@@ -12,7 +12,7 @@
 #
 # What a step takes is measured with one node, real, the same way. What a loader takes for an example among nodes, and a worker
 # for an access of a replica more than for one of its own rows, is written below, from threads' processor time on an EPYC
-# (Zen 5); all else is of bench/papers/machine.c, "shared".
+# (Zen 5); all else is of lab/papers/machine.c, "shared".
 set -u
 build=$1 data=$2 runs=${PAPERS_CHECK_RUNS:-5} modelled=${PAPERS_CHECK_MODELLED:-${PAPERS_CHECK_RUNS:-5}} cores=$(nproc)
 shift 2
@@ -106,7 +106,7 @@ check() {
     done
     step=$(step_of)
     for ((i = 1; i <= modelled; i++)); do
-        run "$folder/model.$i" "$build/bench/papers" --nodes "$nodes" --machine shared \
+        run "$folder/model.$i" "$build/lab/papers" --nodes "$nodes" --machine shared \
             --model "cores=$cores,step=$step,replica=${replica[$program]},prepare=$((${prepare[$program]} + i - 1))" "$program" "${options[@]}"
     done
     echo "$program on $nodes nodes of one worker, $cores cores, $step ns a step alone"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Repeats the tables of docs/gnn.md: scripts/results-gnn.sh PROGRAMS DATA OUT [SECTION...]
+# Repeats the tables of lab/gnn.md: lab/results-gnn.sh PROGRAMS DATA OUT [SECTION...]
 #
 # PROGRAMS has the programs; DATA is a folder in which, at any depth, facebook_edges.csv and facebook_target.csv, and cora
 # and citeseer (.edges.tsv, .nodes.svm, .split.txt) are found; a section whose files are not there is passed over. Sections:
@@ -107,7 +107,7 @@ run_techniques() {
 need_beside() { need_pages; }
 run_beside() {
     [ "$turn" = "${turns%% *}" ] || return 0
-    /usr/bin/python3 "$(dirname "$0")/../bench/python/tasks.py" gnn "$bin/locus-gnn" "$data" > "$out/$section/text" || failed=$((failed + 1))
+    /usr/bin/python3 "$(dirname "$0")/python/tasks.py" gnn "$bin/locus-gnn" "$data" > "$out/$section/text" || failed=$((failed + 1))
 }
 
 [ $# -gt 0 ] || set -- facebook features planted techniques beside

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Repeats the tables of docs/ctr.md: scripts/results-ctr.sh PROGRAMS DATA OUT [SECTION...]
+# Repeats the tables of lab/ctr.md: lab/results-ctr.sh PROGRAMS DATA OUT [SECTION...]
 #
 # PROGRAMS has the programs; DATA is a folder in which, at any depth, census_148d_train.libsvm and census_148d_test.libsvm are
 # found, else that section is passed over. Sections: census (quality on one, two and four nodes), techniques, planted (against
@@ -104,7 +104,7 @@ run_speed() {
 need_beside() { :; }
 run_beside() {
     [ "$turn" = "${turns%% *}" ] || return 0
-    /usr/bin/python3 "$(dirname "$0")/../bench/python/tasks.py" ctr "$bin/locus-ctr" "$data" > "$out/$section/text" || failed=$((failed + 1))
+    /usr/bin/python3 "$(dirname "$0")/python/tasks.py" ctr "$bin/locus-ctr" "$data" > "$out/$section/text" || failed=$((failed + 1))
 }
 
 [ $# -gt 0 ] || set -- census techniques planted speed beside

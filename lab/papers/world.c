@@ -8,8 +8,8 @@
  */
 #include "../../apps/common/world.h"
 
-#include "../scale/platform.h"
-#include "../scale/virtual.h"
+#include "scale/platform.h"
+#include "scale/virtual.h"
 #include "cluster.h"
 #include "base/yield.h"
 

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Repeats the tables and drawings of docs/wv.md and docs/mf.md: scripts/results.sh PROGRAMS DATA OUT [SECTION...]
+# Repeats the tables and drawings of lab/wv.md and lab/mf.md: lab/results.sh PROGRAMS DATA OUT [SECTION...]
 #
 # PROGRAMS has the programs; DATA is a folder in which, at any depth, whatever there is of these is found: clic.txt and
 # wiki.train.tokens (texts), questions-words.txt and EN-WS-353-ALL.txt (questions), jester-1.mtx, ratings.csv and zipf.mtx
 # (matrices; the last one is made if it is not there). What is missing is passed over, by name. SECTION is the beginning of a
 # section's name; without any, all are run, which takes about 25 minutes on two processors.
 #
-# OUT/SECTION/ gets the JSON lines of each run, OUT/SECTION.md and OUT/SECTION.svg what scripts/results.awk makes of them.
+# OUT/SECTION/ gets the JSON lines of each run, OUT/SECTION.md and OUT/SECTION.svg what lab/results.awk makes of them.
 # The runs of a section take turns; TURNS are their seeds ('1 2 3'). A section may be run in pieces, turn by turn. No run may
 # take longer than RUN_SECONDS (120).
 # shellcheck disable=SC2086 # options are words

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Techniques beside each other on modelled machines: NuPS' Figures 6, 8 and 11 and Section 5.7, AdaPM's Section 5.3. Runs each cell that has
-# no result yet, then prints the tables that docs/techniques.md has.
+# no result yet, then prints the tables that lab/techniques.md has.
 #
-#     scripts/papers-techniques.sh PAPERS DATA RESULTS [PREFIX]
+#     lab/papers-techniques.sh PAPERS DATA RESULTS [PREFIX]
 #
 # PAPERS, DATA: as of papers.sh. PREFIX: only cells whose name begins so, "mf" or "mf-hot".
 # MATRIX and EPOCHS in the environment: another size of mf.

@@ -7,8 +7,8 @@
 #include "../../apps/lda/lda_job.h"
 #include "../../apps/mf/mf_job.h"
 #include "../../apps/wv/wv_job.h"
-#include "../scale/platform.h"
-#include "../scale/virtual.h"
+#include "scale/platform.h"
+#include "scale/virtual.h"
 
 #include <stdlib.h>
 #include <string.h>

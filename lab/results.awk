@@ -1,4 +1,4 @@
-# What the runs of one section came to, for scripts/results.sh: a table (Markdown) and, with -v svg=FILE, a drawing; with
+# What the runs of one section came to, for lab/results.sh: a table (Markdown) and, with -v svg=FILE, a drawing; with
 # -v line=1 one line. Input: files of JSON lines, the first of which has the run's label; files of one label are repetitions.
 # Figures are medians, speeds over all epochs of all repetitions, and the range; the drawing likewise.
 

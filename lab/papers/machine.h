@@ -8,7 +8,7 @@
 #ifndef BENCH_PAPERS_MACHINE_H
 #define BENCH_PAPERS_MACHINE_H
 
-#include "../scale/model.h"
+#include "scale/model.h"
 
 /* X(name, value, unit, what, where from) */
 #define MACHINE(X) \

@@ -6,8 +6,8 @@
  */
 #include "scheduling/scheduler.h"
 
-#include "../scale/platform.h"
-#include "../scale/virtual.h"
+#include "scale/platform.h"
+#include "scale/virtual.h"
 #include "cluster.h"
 
 static double look_ns;

@@ -1,6 +1,6 @@
 """What Python costs, beside floors of the same run:
 
-    PYTHONPATH=python /usr/bin/python3 bench/python/ratios.py [--quick]
+    PYTHONPATH=python /usr/bin/python3 lab/python/ratios.py [--quick]
 
 Pull of 64 and 10,000 keys of 128 floats beside the call of C (through ctypes, with addresses at hand); and a step of an
 embedding, forward, backward and optimizer, beside torch.nn.Embedding(sparse=True) with torch's optimizer: 1 M x 64, batches

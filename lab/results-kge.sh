@@ -1,5 +1,5 @@
 #!/bin/sh
-# Repeats the tables of docs/kge.md: scripts/results-kge.sh PROGRAMS DATA OUT [SECTION...]
+# Repeats the tables of lab/kge.md: lab/results-kge.sh PROGRAMS DATA OUT [SECTION...]
 #
 # PROGRAMS has the programs; DATA is a folder with fb15k-237 and wn18rr in it, at any depth: what is missing is passed over.
 # SECTION is the beginning of a section's name; without any, all are run, which takes about an hour on two processors.

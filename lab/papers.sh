@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The papers' results on modelled machines: runs each cell of bench/papers that has no result yet, then writes the
-# tables of docs/papers.md, ctr.md and gnn.md, and drawings, from all results.
+# The papers' results on modelled machines: runs each cell of lab/papers that has no result yet, then writes the
+# tables of lab/papers.md, ctr.md and gnn.md, and drawings, from all results.
 #
-#     scripts/papers.sh PAPERS DATA RESULTS [CELL...]
+#     lab/papers.sh PAPERS DATA RESULTS [CELL...]
 #
 # DATA holds fb15k-237/ (train.txt, valid.txt, test.txt), text.txt and novels.txt; what is not there is passed over. A
 # document of which there is no result stays as it is. A cell is a line of
@@ -30,7 +30,7 @@ declare -A options=(
 )
 
 # A step's time. `their`: what AdaPM's programs take on the machine where ours were measured, by the seconds of an epoch; of
-# ctr and gnn, which were PyTorch's there, what PyTorch takes for our model (bench/python/tasks.py). `our`: our programs'
+# ctr and gnn, which were PyTorch's there, what PyTorch takes for our model (lab/python/tasks.py). `our`: our programs'
 # --baseline there.
 declare -A steps=(
     [their_ctr]="step=28000,prepare=1000" [our_ctr]="step=1000,prepare=1000"
@@ -208,16 +208,16 @@ while read -r name program rest; do
     run "$name" "$program" "${fields[@]}" < /dev/null
 done <<< "$CELLS"
 
-# ---- docs/papers.md ------------------------------------------------------------------------------------------------
+# ---- lab/papers.md ------------------------------------------------------------------------------------------------
 
 here=$(dirname "$0")
 # cell NAME [GOAL]: `seconds to the goal` are of that quality
 cell() { awk -v goal="${2:-0}" -f "$here/papers.awk" "$results/$1.json" 2> /dev/null; }
 have() { [ -e "$results/$1.json" ]; }
 # command NAME: as a user types it, without this machine's paths
-command_of() { sed -e "s|$papers|build/gcc/bench/papers|" -e "s|$data|DATA|g" "$results/$1.command"; }
+command_of() { sed -e "s|$papers|build/gcc/lab/papers|" -e "s|$data|DATA|g" "$results/$1.command"; }
 
-# The part between the two marks of docs/papers.md is written anew: tables of what there is.
+# The part between the two marks of lab/papers.md is written anew: tables of what there is.
 # speedups PROGRAM TITLE
 speedups() {
     local program=$1 one goal nodes name
@@ -463,7 +463,7 @@ draw() {
         plots+="${plots:+, }'$folder/$name' using 1:2 with linespoints title '${name%-*}, ${name##*-}'"
     done
     [ -z "$plots" ] || gnuplot <<< "set terminal svg size 640,360 font 'sans,11' noenhanced
-        set output 'docs/papers_$program.svg'
+        set output 'lab/papers_$program.svg'
         $COLOURS
         set logscale x; set autoscale xfix; set offsets graph 0.04, graph 0.04, 0, 0
         set xtics (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
@@ -473,7 +473,7 @@ draw() {
     rm -rf "$folder"
 }
 
-# The same two figures of all programs by the offset: docs/papers_ahead.svg
+# The same two figures of all programs by the offset: lab/papers_ahead.svg
 draw_offsets() {
     local program offset kind folder script='' column programs=()
     for program in kge mf wv; do
@@ -500,7 +500,7 @@ draw_offsets() {
         done
     done
     gnuplot <<< "set terminal svg size 760,$((260 * ${#programs[@]})) font 'sans,11' noenhanced
-        set output 'docs/papers_ahead.svg'
+        set output 'lab/papers_ahead.svg'
         $COLOURS
         set multiplot layout ${#programs[@]},2
         set logscale x; set xlabel 'clocks that intent is signaled ahead'; set grid; set xrange [0.8:5000]
@@ -509,7 +509,7 @@ draw_offsets() {
     rm -rf "$folder"
 }
 
-# What the workers' time goes into, a bar for each program and technique: docs/papers_time.svg
+# What the workers' time goes into, a bar for each program and technique: lab/papers_time.svg
 draw_bars() {
     local program name folder plots='' part i=2
     have kge-adaptive-8 || return
@@ -530,7 +530,7 @@ draw_bars() {
         i=$((i + 1))
     done
     gnuplot <<< "set terminal svg size 760,400 font 'sans,11' noenhanced
-        set output 'docs/papers_time.svg'
+        set output 'lab/papers_time.svg'
         set linetype 1 lc rgb '#1a7a3c'; set linetype 2 lc rgb '#b8860b'; set linetype 3 lc rgb '#b03030'
         set linetype 4 lc rgb '#7a3fa0'; set linetype 5 lc rgb '#2a6fb0'; set linetype 6 lc rgb '#b0b0b0'
         set style data histograms; set style histogram rowstacked; set style fill solid; set boxwidth 0.8
@@ -550,14 +550,14 @@ draw wv '1 / loss'
 insert() {
     local document=$1 mark=$2 tables=$3 name
     shift 3
-    [ -e "docs/$document.md" ] || return
+    [ -e "lab/$document.md" ] || return
     for name; do
         compgen -G "$results/$name*.json" > /dev/null || continue
         "$tables" > "$results/tables"
         awk -v tables="$results/tables" -v mark="$mark" '
             $0 == "<!-- " mark " -->" { print; while ((getline line < tables) > 0) print line; skips = 1; next }
             $0 == "<!-- end of " mark " -->" { skips = 0 }
-            !skips' "docs/$document.md" > "$results/$document.md" && cp "$results/$document.md" "docs/$document.md"
+            !skips' "lab/$document.md" > "$results/$document.md" && cp "$results/$document.md" "lab/$document.md"
         return
     done
 }
