@@ -1,5 +1,6 @@
 #include "args.h"
 
+#include "digest.h"
 #include "fail.h"
 
 #include <errno.h>
@@ -165,6 +166,8 @@ static int parse_one(const struct args_program *p, char **rest)
     return has_value ? 1 : 2;
 }
 
+/* ---- all of them ---- */
+
 static struct args_list parsed;
 
 void args_parse(const struct args_program *p, int argc, char **argv)
@@ -194,4 +197,32 @@ void args_each(void (*visit)(void *context, const char *name, const char *value)
         const char *value = o->kind == ARGS_SECTION ? NULL : value_text(o, text, sizeof text);
         if (value) visit(context, o->name, value);
     }
+}
+
+uint64_t args_digest(const struct args_list *l, unsigned trait)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct args_option *o = &l->options[i];
+        char text[32];
+        if (o->kind == ARGS_SECTION || (o->traits & trait) != trait) continue;
+        const char *value = o->kind == ARGS_REAL ? NULL : value_text(o, text, sizeof text);
+        uint64_t digest = digest_add(DIGEST_FIRST, o->name, strlen(o->name));
+        if (value) digest = digest_add(digest, value, strlen(value));
+        if (o->kind == ARGS_REAL) digest = digest_add(digest, o->target, sizeof(double));
+        sum += digest;
+    }
+    return sum;
+}
+
+size_t args_files(const struct args_list *l, enum args_trait trait, const char **files)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct args_option *o = &l->options[i];
+        if (!(o->traits & trait)) continue;
+        const char *file = *(const char *const *)o->target;
+        if (file) files[count++] = file;
+    }
+    return count;
 }

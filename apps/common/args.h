@@ -27,6 +27,14 @@ enum args_kind {
     ARGS_CHOICE,
 };
 
+/* What the system is to do about an option, besides. */
+enum args_trait {
+    ARGS_NODES = 1,             /* all nodes must be given the same */
+    ARGS_TASK = 2 | ARGS_NODES, /* and so must who goes on from a checkpoint */
+    ARGS_INPUT = 4,             /* a file that is read */
+    ARGS_OUTPUT = 8,            /* a file that is written */
+};
+
 struct args_option {
     const char *name;     /* "--dim" */
     const char *argument; /* as --help shows it: "N"; NULL for a flag */
@@ -35,7 +43,33 @@ struct args_option {
     void *target;
     double min, max;
     const char *const *choices;
+    unsigned traits; /* of enum args_trait; 0: none */
 };
+
+/* An option in a line. The target must have the type of its kind. */
+#define ARGS_OPTION(...) \
+    { \
+        __VA_ARGS__ \
+    }
+#define ARGS_TARGET(type, pointer) .target = 1 ? (pointer) : (type *)NULL
+#define ARGS_NUMBER(n, a, k, type, to, least, most, t, h) \
+    ARGS_OPTION(.name = (n), .argument = (a), .kind = (k), ARGS_TARGET(type, to), .min = (least), \
+                .max = (most), .traits = (t), .help = (h))
+#define OPTION_SECTION(heading) ARGS_OPTION(.kind = ARGS_SECTION, .help = (heading))
+#define OPTION_FLAG(n, to, t, h) \
+    ARGS_OPTION(.name = (n), .kind = ARGS_FLAG, ARGS_TARGET(bool, to), .traits = (t), .help = (h))
+#define OPTION_COUNT(n, a, to, least, most, t, h) \
+    ARGS_NUMBER(n, a, ARGS_COUNT, uint64_t, to, least, most, t, h)
+#define OPTION_SMALL(n, a, to, least, most, t, h) \
+    ARGS_NUMBER(n, a, ARGS_SMALL, unsigned, to, least, most, t, h)
+#define OPTION_REAL(n, a, to, least, most, t, h) \
+    ARGS_NUMBER(n, a, ARGS_REAL, double, to, least, most, t, h)
+#define OPTION_TEXT(n, a, to, t, h) \
+    ARGS_OPTION(.name = (n), .argument = (a), .kind = ARGS_TEXT, ARGS_TARGET(const char *, to), \
+                .traits = (t), .help = (h))
+#define OPTION_CHOICE(n, a, to, words, t, h) \
+    ARGS_OPTION(.name = (n), .argument = (a), .kind = ARGS_CHOICE, ARGS_TARGET(int, to), \
+                .choices = (words), .traits = (t), .help = (h))
 
 enum { ARGS_LIST_MAX = 48 };
 
@@ -59,6 +93,12 @@ void args_add(struct args_list *, const struct args_option *options, size_t coun
 /* Sets the targets. Ends the process: after --help (status 0, text on stdout) and, with one
  * sentence on stderr that names the value and what would be right, on a wrong option (status 2). */
 void args_parse(const struct args_program *, int argc, char **argv);
+/* A number for the options with all bits of `trait`, and their values as they are now; their order
+ * does not matter. */
+uint64_t args_digest(const struct args_list *, unsigned trait);
+/* The files of the options with the trait that were given, into `files`, of ARGS_LIST_MAX. Returns
+ * how many. */
+size_t args_files(const struct args_list *, enum args_trait, const char **files);
 /* Each option that was last parsed, with its value as it is now; a text that nobody gave is left
  * out. The targets must still be there. */
 void args_each(void (*visit)(void *context, const char *name, const char *value), void *context);

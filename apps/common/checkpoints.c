@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RECORD_VERSION = 1, PATH_BYTES = 4096 };
+enum { RECORD_VERSION = 2, PATH_BYTES = 4096 };
 static const char EVERY[] = "10s";
 static const double EVERY_MAX = 1e9;
 
@@ -23,21 +23,13 @@ static const double EVERY_MAX = 1e9;
 void checkpoints_options(struct checkpoints_wish *w, struct args_list *list)
 {
     const struct args_option options[] = {
-        {.name = "--checkpoint",
-         .argument = "DIR",
-         .kind = ARGS_TEXT,
-         .target = &w->folder,
-         .help = "write checkpoints there: a folder that all nodes see"},
-        {.name = "--checkpoint-every",
-         .argument = "N[s]",
-         .kind = ARGS_TEXT,
-         .target = &w->every,
-         .help = "each N epochs, or about each N seconds (1); and\nbehind the last epoch"},
-        {.name = "--resume",
-         .kind = ARGS_FLAG,
-         .target = &w->resumes,
-         .help =
-             "go on from the newest checkpoint in DIR, if there\nis one; LOCUS_RESTART (of locus run --restarts) says\nthe same"},
+        OPTION_TEXT("--checkpoint", "DIR", &w->folder, 0,
+                    "write checkpoints there: a folder that all nodes see"),
+        OPTION_TEXT("--checkpoint-every", "N[s]", &w->every, 0,
+                    "each N epochs, or about each N seconds (1); and\nbehind the last epoch"),
+        OPTION_FLAG(
+            "--resume", &w->resumes, 0,
+            "go on from the newest checkpoint in DIR, if there\nis one; LOCUS_RESTART (of locus run --restarts) says\nthe same"),
     };
     args_add(list, options, sizeof options / sizeof *options);
 }

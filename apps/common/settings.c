@@ -4,6 +4,7 @@
 #include "fail.h"
 #include "hot.h"
 #include "run_log.h"
+#include "saving.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -50,11 +51,6 @@ void settings_init(struct settings *s, unsigned has)
     if (!(has & SETTINGS_BOUNDS)) s->techniques[TECHNIQUE_SSP] = s->techniques[TECHNIQUE_ESSP] = "";
 }
 
-static void add(struct args_list *list, struct args_option option)
-{
-    args_add(list, &option, 1);
-}
-
 static const char *technique_help(unsigned has)
 {
     if (has & SETTINGS_BOUNDS)
@@ -66,169 +62,69 @@ static const char *technique_help(unsigned has)
     return "how rows are managed: adaptive, static, relocate or\nreplicate";
 }
 
-static void management_options(struct settings *s, struct args_list *list)
+static void hot_option(struct settings *s)
 {
-    add(list, (struct args_option){.name = "--technique",
-                                   .argument = "NAME",
-                                   .kind = ARGS_CHOICE,
-                                   .target = &s->technique,
-                                   .choices = s->techniques,
-                                   .help = technique_help(s->has)});
-    if (s->has & SETTINGS_HOT)
-        add(list,
-            (struct args_option){
-                .name = "--hot",
-                .argument = "RULE",
-                .kind = ARGS_TEXT,
-                .target = &s->hot,
-                .help =
-                    "which keys are hot for nups: a number of keys, 50x (more\nthan 50 times as frequent as the mean), or auto (100x)"});
-    if (s->has & SETTINGS_BOUNDS) {
-        add(list,
-            (struct args_option){
-                .name = "--staleness",
-                .argument = "S",
-                .kind = ARGS_COUNT,
-                .target = &s->staleness,
-                .max = 1e6,
-                .help =
-                    "clocks that copies may be behind with ssp and essp; 0: all\nworkers keep step"});
-        add(list, (struct args_option){.name = "--clocks",
-                                       .argument = "N",
-                                       .kind = ARGS_COUNT,
-                                       .target = &s->clocks,
-                                       .min = 1,
-                                       .max = 1e6,
-                                       .help = "clocks of an epoch with ssp and essp"});
-    }
-    add(list,
-        (struct args_option){
-            .name = "--max-rounds",
-            .argument = "N",
-            .kind = ARGS_COUNT,
-            .target = &s->max_rounds,
-            .max = 1e9,
-            .help = "synchronizations a second of each shard at most; 0: the\nmanager decides"});
+    const struct args_option option = OPTION_TEXT(
+        "--hot", "RULE", &s->hot, 0,
+        "which keys are hot for nups: a number of keys, 50x (more\nthan 50 times as frequent as the mean), or auto (100x)");
+    args_add(&s->list, &option, 1);
 }
 
-void settings_options(struct settings *s, struct args_list *list)
+static void bounds_options(struct settings *s)
 {
+    const struct args_option options[] = {
+        OPTION_COUNT(
+            "--staleness", "S", &s->staleness, 0, 1e6, ARGS_NODES,
+            "clocks that copies may be behind with ssp and essp; 0: all\nworkers keep step"),
+        OPTION_COUNT("--clocks", "N", &s->clocks, 1, 1e6, ARGS_NODES,
+                     "clocks of an epoch with ssp and essp"),
+    };
+    args_add(&s->list, options, sizeof options / sizeof *options);
+}
+
+void settings_options(struct settings *s)
+{
+    const struct args_option epochs = OPTION_COUNT("--epochs", "N", &s->epochs, 0, 1e6, ARGS_NODES,
+                                                   "passes over the training data");
     const struct args_option first[] = {
-        {.name = "--seed",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &s->seed,
-         .max = 0x1p53,
-         .help = "of everything random"},
-        {.name = "--workers",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &s->workers,
-         .min = 1,
-         .max = LOCUS_WORKERS_MAX,
-         .help = "training threads of each node"},
+        OPTION_COUNT("--seed", "N", &s->seed, 0, 0x1p53, ARGS_TASK, "of everything random"),
+        OPTION_COUNT("--workers", "N", &s->workers, 1, LOCUS_WORKERS_MAX, ARGS_NODES,
+                     "training threads of each node"),
+        OPTION_CHOICE("--technique", "NAME", &s->technique, s->techniques, ARGS_NODES,
+                      technique_help(s->has)),
     };
     const struct args_option last[] = {
-        {.name = "--out",
-         .argument = "PATH",
-         .kind = ARGS_TEXT,
-         .target = &s->out,
-         .help = "write the model there, as safetensors"},
-        {.name = "--report",
-         .argument = "PATH",
-         .kind = ARGS_TEXT,
-         .target = &s->report,
-         .help =
-             "at the end write a page (HTML) with curves of loss,\nthroughput, locality, bytes and load of each node"},
-        {.name = "--json",
-         .kind = ARGS_FLAG,
-         .target = &s->json,
-         .help = "rank 0 prints JSON lines on stdout, and nothing else"},
-        {.name = "--baseline",
-         .kind = ARGS_FLAG,
-         .target = &s->is_baseline,
-         .help = "without locus: plain arrays shared by the threads"},
+        OPTION_COUNT("--max-rounds", "N", &s->max_rounds, 0, 1e9, 0,
+                     "synchronizations a second of each shard at most; 0: the\nmanager decides"),
+        OPTION_TEXT("--out", "PATH", &s->out, ARGS_OUTPUT, "write the model there, as safetensors"),
+        OPTION_TEXT(
+            "--report", "PATH", &s->report, ARGS_OUTPUT,
+            "at the end write a page (HTML) with curves of loss,\nthroughput, locality, bytes and load of each node"),
+        OPTION_FLAG("--json", &s->json, 0, "rank 0 prints JSON lines on stdout, and nothing else"),
+        OPTION_FLAG("--baseline", &s->is_baseline, 0,
+                    "without locus: plain arrays shared by the threads"),
     };
-    if (s->has & SETTINGS_EPOCHS)
-        add(list, (struct args_option){.name = "--epochs",
-                                       .argument = "N",
-                                       .kind = ARGS_COUNT,
-                                       .target = &s->epochs,
-                                       .max = 1e6,
-                                       .help = "passes over the training data"});
-    args_add(list, first, sizeof first / sizeof *first);
-    management_options(s, list);
-    args_add(list, last, sizeof last / sizeof *last);
-}
-
-struct args_option settings_data(struct settings *s, const char *help)
-{
-    return (struct args_option){
-        .name = "--data", .argument = "PATH", .kind = ARGS_TEXT, .target = &s->data, .help = help};
+    if (s->has & SETTINGS_EPOCHS) args_add(&s->list, &epochs, 1);
+    args_add(&s->list, first, sizeof first / sizeof *first);
+    if (s->has & SETTINGS_HOT) hot_option(s);
+    if (s->has & SETTINGS_BOUNDS) bounds_options(s);
+    args_add(&s->list, last, sizeof last / sizeof *last);
 }
 
 struct args_option settings_sampling(struct settings *s)
 {
-    return (struct args_option){
-        .name = "--sampling",
-        .argument = "LEVEL",
-        .kind = ARGS_CHOICE,
-        .target = &s->sampling,
-        .choices = samplings,
-        .help =
-            "how close negative samples keep to the\ndistribution: conform, bounded, long-term or\nnon-conform"};
+    return (struct args_option)OPTION_CHOICE(
+        "--sampling", "LEVEL", &s->sampling, samplings, ARGS_TASK,
+        "how close negative samples keep to the\ndistribution: conform, bounded, long-term or\nnon-conform");
 }
 
-struct args_option settings_eval_every(struct settings *s, const char *help)
+void settings_parse(struct settings *s, const struct args_program *program, int argc, char **argv)
 {
-    return (struct args_option){.name = "--eval-every",
-                                .argument = "N",
-                                .kind = ARGS_COUNT,
-                                .target = &s->eval_every,
-                                .max = 1e6,
-                                .help = help};
-}
-
-struct args_option settings_seconds(struct settings *s, const char *help)
-{
-    return (struct args_option){.name = "--seconds",
-                                .argument = "N",
-                                .kind = ARGS_COUNT,
-                                .target = &s->seconds,
-                                .max = 1e9,
-                                .help = help};
-}
-
-struct args_option settings_batch(uint64_t *target, double max, const char *help)
-{
-    return (struct args_option){.name = "--batch",
-                                .argument = "N",
-                                .kind = ARGS_COUNT,
-                                .target = target,
-                                .min = 1,
-                                .max = max,
-                                .help = help};
-}
-
-struct args_option settings_rate(double *target, const char *help)
-{
-    return (struct args_option){.name = "--lr",
-                                .argument = "X",
-                                .kind = ARGS_REAL,
-                                .target = target,
-                                .max = 100,
-                                .help = help};
-}
-
-void settings_parse(const struct args_list *list, const char *name, const char *about,
-                    const char *more, int argc, char **argv)
-{
-    args_parse(&(struct args_program){.name = name,
-                                      .about = about,
-                                      .more = more,
-                                      .options = list->options,
-                                      .option_count = list->count},
-               argc, argv);
+    struct args_program p = *program;
+    checkpoints_options(&s->checkpoints, &s->list);
+    p.options = s->list.options;
+    p.option_count = s->list.count;
+    args_parse(&p, argc, argv);
 }
 
 void settings_check_source(const struct settings *s, const char *what, const char *option,
@@ -237,6 +133,15 @@ void settings_check_source(const struct settings *s, const char *what, const cha
     if (!s->data && !made)
         fail_usage("--data is missing: %s to learn from; or %s makes some up", what, option);
     if (s->data && made) fail_usage("--data and %s are both given: choose one", option);
+}
+
+void settings_check_files(const struct settings *s)
+{
+    const char *outputs[ARGS_LIST_MAX], *inputs[ARGS_LIST_MAX + SETTINGS_INPUTS];
+    size_t written = args_files(&s->list, ARGS_OUTPUT, outputs),
+           read = args_files(&s->list, ARGS_INPUT, inputs);
+    for (size_t i = 0; i < SETTINGS_INPUTS; i++) inputs[read++] = s->inputs[i];
+    saving_check(outputs, written, inputs, read);
 }
 
 void settings_check(const struct settings *s)
@@ -304,10 +209,8 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
                         const struct locus_table *tables, size_t table_count, uint64_t digest)
 {
     (void)rule_of(s);
-    double numbers[] = {(double)s->epochs,  (double)s->eval_every, (double)s->seed,
-                        (double)s->workers, s->sampling,           (double)s->seconds,
-                        s->technique,       (double)s->staleness,  (double)s->clocks};
-    const double model[] = {(double)s->seed, s->sampling};
+    const uint64_t task = args_digest(&s->list, ARGS_TASK),
+                   nodes = args_digest(&s->list, ARGS_NODES);
     struct pool_config c = {.tables = tables,
                             .table_count = table_count,
                             .workers = (unsigned)s->workers,
@@ -319,9 +222,8 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
                                       .staleness = (locus_clock)s->staleness,
                                       .clocks = s->clocks},
                             .is_baseline = s->is_baseline,
-                            .task = digest_add(digest, model, sizeof model)};
-    c.fingerprint =
-        checkpoints_digest(&s->checkpoints, digest_add(digest, numbers, sizeof numbers));
+                            .task = digest_add(digest, &task, sizeof task)};
+    c.fingerprint = checkpoints_digest(&s->checkpoints, digest_add(digest, &nodes, sizeof nodes));
     run_log_place(s->report, !s->is_baseline);
     pool_open(pool, &c);
     if (pool->rank == 0) run_log_open(fail_program());

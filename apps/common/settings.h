@@ -1,8 +1,8 @@
 /*
  * settings.h - the options that all training programs have, and the pool that they ask for.
  *
- * Some have a place of their own among a program's options, or words and a range of its own: those
- * are made one by one, for the program to put into its table.
+ * Those with words of a program's own (--data, --eval-every, --seconds, --sampling) the program puts
+ * into its table.
  *
  * Callers   main(), before args_parse() and after; workers read
  * Memory    texts belong to argv
@@ -22,7 +22,7 @@ enum settings_has {
     SETTINGS_HOT = 4,    /* --technique nups, --hot */
     SETTINGS_BOUNDS = 8, /* --technique ssp and essp, --staleness, --clocks */
 };
-enum { SETTINGS_TECHNIQUES = 8 };
+enum { SETTINGS_TECHNIQUES = 8, SETTINGS_INPUTS = 8 };
 
 struct settings {
     uint64_t workers, seed, epochs;
@@ -37,29 +37,24 @@ struct settings {
     int sampling;                                    /* enum locus_conformity */
     const char *data, *out, *report;
     bool json, is_baseline;
-    struct checkpoints_wish checkpoints; /* of programs that have checkpoints_options() */
+    struct checkpoints_wish checkpoints;
+    struct args_list list;               /* all options of the program */
+    const char *inputs[SETTINGS_INPUTS]; /* files that are read besides those that options name */
 };
 
 /* Defaults; LOCUS_WORKERS of the environment is the number of workers. An option that a program has
  * no use for is not offered: `has` says which it has, of enum settings_has. */
 void settings_init(struct settings *, unsigned has);
 
-/* Adds --seed, --workers, --technique, --max-rounds, --out, --report, --json and --baseline, and
- * what the program has besides. */
-void settings_options(struct settings *, struct args_list *);
+/* Adds to the list --seed, --workers, --technique, --max-rounds, --out, --report, --json and
+ * --baseline, and what the program has besides. */
+void settings_options(struct settings *);
 
-/* One option each: --data, --sampling, --eval-every, --seconds. */
-struct args_option settings_data(struct settings *, const char *help);
+/* --sampling, where the program wants it. */
 struct args_option settings_sampling(struct settings *);
-struct args_option settings_eval_every(struct settings *, const char *help);
-struct args_option settings_seconds(struct settings *, const char *help);
-/* --batch and --lr, whose targets are the program's. */
-struct args_option settings_batch(uint64_t *target, double max, const char *help);
-struct args_option settings_rate(double *target, const char *help);
 
-/* args_parse() of the options in the list. */
-void settings_parse(const struct args_list *, const char *name, const char *about, const char *more,
-                    int argc, char **argv);
+/* Adds --checkpoint and its like, and parses the list. `program`: names and texts. */
+void settings_parse(struct settings *, const struct args_program *program, int argc, char **argv);
 /* For programs that learn from --data, or from what their own `option` makes up, whose value is
  * `made`: exactly one of them. `what` the data are, for the sentence. Ends the process
  * otherwise. */
@@ -67,6 +62,8 @@ void settings_check_source(const struct settings *, const char *what, const char
                            const char *made);
 /* What does not go together ends the program. */
 void settings_check(const struct settings *);
+/* The same of files: where some would be written that are read, or written by another option. */
+void settings_check_files(const struct settings *);
 /* Is there an evaluation after this epoch, before the one at the end? */
 bool settings_wants_evaluation(const struct settings *, uint64_t epoch);
 /* Shall this epoch be compared with the best one so far (best.h)? The last one is, too. */
@@ -85,7 +82,7 @@ void settings_keep(const struct settings *, const struct pool_member *, const ui
 const char *settings_technique_name(int technique);
 const char *settings_sampling_name(int sampling);
 
-/* `digest` is of the data and of the program's own options: what must be equal on all nodes. */
+/* `digest` is of the data. It must be equal on all nodes, and so must the options that say so. */
 void settings_open_pool(const struct settings *, struct pool *, const struct locus_table *tables,
                         size_t table_count, uint64_t digest);
 /* A line for people: nodes, workers and technique, or that it is the baseline. */

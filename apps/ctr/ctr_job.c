@@ -7,22 +7,14 @@
 #include "digest.h"
 #include "fail.h"
 #include "run_log.h"
-#include "saving.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/* Of what must be equal on all nodes, besides the settings. */
+/* Of the data. */
 static uint64_t digest(const struct ctr *c)
 {
-    const struct ctr_options *o = &c->options;
-    double numbers[] = {(double)o->dim,    (double)o->batch, o->rate,         o->final_rate,
-                        o->regularization, o->init,          o->held_back,    o->validate,
-                        o->zipf_exponent,  (double)c->train, (double)c->test, c->fields};
-    uint64_t digest = c->planted ? digest_add(DIGEST_FIRST, o->zipf, strlen(o->zipf))
-                                 : clicks_digest(&c->clicks);
-    digest = digest_add(digest, o->hidden, strlen(o->hidden));
-    return digest_add(digest, numbers, sizeof numbers);
+    uint64_t parts[] = {c->planted ? 0 : clicks_digest(&c->clicks), c->train, c->test, c->fields};
+    return digest_add(DIGEST_FIRST, parts, sizeof parts);
 }
 
 static void open_pool(struct pool *pool, const struct ctr *c)
@@ -41,13 +33,6 @@ static void open_pool(struct pool *pool, const struct ctr *c)
     settings_open_pool(&c->options.common, pool, tables, count, digest(c));
 }
 
-static void check_files(const struct ctr_options *o)
-{
-    const char *outputs[] = {o->common.out, o->common.report},
-               *inputs[] = {o->common.data, o->test};
-    saving_check(outputs, 2, inputs, 2);
-}
-
 int ctr_job(int argc, char **argv)
 {
     struct ctr *ctr = take_memory(1, sizeof *ctr);
@@ -57,7 +42,7 @@ int ctr_job(int argc, char **argv)
     ctr_options(&ctr->options, argc, argv);
     ctr_load(ctr);
     open_pool(&pool, ctr);
-    if (pool.rank == 0) check_files(&ctr->options);
+    if (pool.rank == 0) settings_check_files(&ctr->options.common);
     if (pool.rank == 0) ctr_report_start(ctr, &pool);
     if (pool.rank == 0 && ctr->planted && ctr->test > 0) {
         struct ctr_quality q = ctr_quality_planted(ctr);

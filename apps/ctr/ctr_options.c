@@ -15,114 +15,56 @@ static const char more[] =
     "  locus-ctr --data criteo.tsv --hash 22 --epochs 1 --out model.safetensors\n"
     "  locus run -n 4 locus-ctr --zipf 26x10000000x4000000 --epochs 1\n";
 
-static void data_options(struct ctr_options *o, struct args_list *list)
+static void data_options(struct ctr_options *o)
 {
     const struct args_option options[] = {
-        {.kind = ARGS_SECTION, .help = "the task"},
-        settings_data(&o->common, "LIBSVM or LIBFFM, Criteo's format, or CSV"),
-        {.name = "--test",
-         .argument = "FILE",
-         .kind = ARGS_TEXT,
-         .target = &o->test,
-         .help = "examples to test with, in the same format"},
-        {.name = "--hold-back",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->held_back,
-         .max = 0.9,
-         .help = "without --test: the share of the examples that is\ntested with"},
-        {.name = "--validate",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->validate,
-         .max = 0.9,
-         .help =
-             "the share of the others that chooses the best epoch,\nwhose model is tested and saved; 0: the last one's"},
-        {.name = "--format",
-         .argument = "NAME",
-         .kind = ARGS_CHOICE,
-         .target = &o->format,
-         .choices = formats,
-         .help = "auto, libsvm, criteo or csv"},
-        {.name = "--hash",
-         .argument = "BITS",
-         .kind = ARGS_COUNT,
-         .target = &o->hash_bits,
-         .max = 30,
-         .help = "criteo, csv: features by a hash of so many bits;\n0: by a vocabulary"},
-        {.name = "--label",
-         .argument = "NAME",
-         .kind = ARGS_TEXT,
-         .target = &o->label,
-         .help = "csv: the label's column, by its name in the heading;\nwithout, it is the last"},
-        {.name = "--positive",
-         .argument = "TEXT",
-         .kind = ARGS_TEXT,
-         .target = &o->positive,
-         .help = "csv: the label of a click; without, 1 is one,\n0 and -1 are none"},
-        {.name = "--bins",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->bins,
-         .min = 2,
-         .max = 1000,
-         .help = "csv: parts of a column of numbers"},
-        {.name = "--zipf",
-         .argument = "FxCxN",
-         .kind = ARGS_TEXT,
-         .target = &o->zipf,
-         .help =
-             "instead of --data: N examples of F fields with C\ncategories by Zipf's law, and a planted model"},
-        {.name = "--zipf-exponent",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->zipf_exponent,
-         .max = 10,
-         .help = "of the law"},
+        OPTION_SECTION("the task"),
+        OPTION_TEXT("--data", "PATH", &o->common.data, ARGS_INPUT,
+                    "LIBSVM or LIBFFM, Criteo's format, or CSV"),
+        OPTION_TEXT("--test", "FILE", &o->test, ARGS_INPUT,
+                    "examples to test with, in the same format"),
+        OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, ARGS_TASK,
+                    "without --test: the share of the examples that is\ntested with"),
+        OPTION_REAL(
+            "--validate", "X", &o->validate, 0, 0.9, ARGS_TASK,
+            "the share of the others that chooses the best epoch,\nwhose model is tested and saved; 0: the last one's"),
+        OPTION_CHOICE("--format", "NAME", &o->format, formats, 0, "auto, libsvm, criteo or csv"),
+        OPTION_COUNT("--hash", "BITS", &o->hash_bits, 0, 30, 0,
+                     "criteo, csv: features by a hash of so many bits;\n0: by a vocabulary"),
+        OPTION_TEXT(
+            "--label", "NAME", &o->label, 0,
+            "csv: the label's column, by its name in the heading;\nwithout, it is the last"),
+        OPTION_TEXT("--positive", "TEXT", &o->positive, 0,
+                    "csv: the label of a click; without, 1 is one,\n0 and -1 are none"),
+        OPTION_COUNT("--bins", "N", &o->bins, 2, 1000, 0, "csv: parts of a column of numbers"),
+        OPTION_TEXT(
+            "--zipf", "FxCxN", &o->zipf, ARGS_TASK,
+            "instead of --data: N examples of F fields with C\ncategories by Zipf's law, and a planted model"),
+        OPTION_REAL("--zipf-exponent", "X", &o->zipf_exponent, 0, 10, ARGS_TASK, "of the law"),
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
-static void training_options(struct ctr_options *o, struct args_list *list)
+static void training_options(struct ctr_options *o)
 {
     const struct args_option options[] = {
-        {.kind = ARGS_SECTION, .help = "training"},
-        {.name = "--dim",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->dim,
-         .min = 1,
-         .max = 1024,
-         .help = "floats of a feature's vector"},
-        {.name = "--hidden",
-         .argument = "N,N...",
-         .kind = ARGS_TEXT,
-         .target = &o->hidden,
-         .help = "units of the dense layers"},
-        settings_batch(&o->batch, 65536, "examples of a step"),
-        settings_rate(&o->rate, "learning rate of AdaGrad"),
-        {.name = "--final-lr",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->final_rate,
-         .max = 1,
-         .help = "the share of it that is left at the end: it falls evenly"},
-        {.name = "--reg",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->regularization,
-         .max = 1000,
-         .help = "weight of the squared norm of the features in a batch"},
-        {.name = "--init",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->init,
-         .max = 10,
-         .help = "standard deviation of the first vectors"},
-        settings_eval_every(&o->common, "validate each N epochs, and the last; 0: never"),
-        settings_seconds(&o->common, "end the training after that time; 0: after the last epoch"),
+        OPTION_SECTION("training"),
+        OPTION_COUNT("--dim", "N", &o->dim, 1, 1024, ARGS_TASK, "floats of a feature's vector"),
+        OPTION_TEXT("--hidden", "N,N...", &o->hidden, ARGS_TASK, "units of the dense layers"),
+        OPTION_COUNT("--batch", "N", &o->batch, 1, 65536, ARGS_TASK, "examples of a step"),
+        OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
+        OPTION_REAL("--final-lr", "X", &o->final_rate, 0, 1, ARGS_TASK,
+                    "the share of it that is left at the end: it falls evenly"),
+        OPTION_REAL("--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
+                    "weight of the squared norm of the features in a batch"),
+        OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
+                    "standard deviation of the first vectors"),
+        OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
+                     "validate each N epochs, and the last; 0: never"),
+        OPTION_COUNT("--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
+                     "end the training after that time; 0: after the last epoch"),
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
 static void check(const struct ctr_options *o)
@@ -136,7 +78,6 @@ static void check(const struct ctr_options *o)
 
 void ctr_options(struct ctr_options *o, int argc, char **argv)
 {
-    struct args_list list = {0};
     *o = (struct ctr_options){.dim = 8,
                               .batch = 128,
                               .rate = 0.1,
@@ -151,11 +92,12 @@ void ctr_options(struct ctr_options *o, int argc, char **argv)
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT);
     o->common.epochs = 8;
     o->common.eval_every = 1;
-    data_options(o, &list);
-    training_options(o, &list);
-    settings_options(&o->common, &list);
-    checkpoints_options(&o->common.checkpoints, &list);
-    settings_parse(&list, "locus-ctr", about, more, argc, argv);
+    data_options(o);
+    training_options(o);
+    settings_options(&o->common);
+    settings_parse(&o->common,
+                   &(struct args_program){.name = "locus-ctr", .about = about, .more = more}, argc,
+                   argv);
     check(o);
     settings_check(&o->common);
 }

@@ -9,7 +9,6 @@
 #include "partition.h"
 #include "planted.h"
 #include "run_log.h"
-#include "saving.h"
 
 #include <stdlib.h>
 
@@ -44,26 +43,12 @@ static void plan(struct gnn *g)
     dense_plan_add(&g->plan, o->hidden, g->labels.classes, false);
 }
 
-/* Of what must be equal on all nodes, besides the settings. */
+/* Of the data. */
 static uint64_t digest(const struct gnn *g)
 {
-    const struct gnn_options *o = &g->options;
-    double numbers[] = {(double)o->dim,
-                        (double)o->hidden,
-                        (double)o->batch,
-                        (double)o->neighbours,
-                        o->rate,
-                        o->dense_rate,
-                        o->decay,
-                        o->dropout,
-                        o->init,
-                        o->average,
-                        o->partition,
-                        (double)o->test_neighbours,
-                        gnn_has_features(g)};
     uint64_t parts[] = {network_digest(&g->network), labels_digest(&g->labels),
-                        features_digest(&g->features)};
-    return digest_add(digest_add(DIGEST_FIRST, parts, sizeof parts), numbers, sizeof numbers);
+                        features_digest(&g->features), gnn_has_features(g)};
+    return digest_add(DIGEST_FIRST, parts, sizeof parts);
 }
 
 static void open_pool(struct pool *pool, const struct gnn *g)
@@ -78,13 +63,6 @@ static void open_pool(struct pool *pool, const struct gnn *g)
     tables[GNN_BEST_DENSE] = best_table(&tables[GNN_DENSE], "best dense", g->plan.length / 2);
     size_t count = gnn_chooses(g) ? GNN_TABLES : GNN_BEST_INPUTS;
     settings_open_pool(&g->options.common, pool, tables, count, digest(g));
-}
-
-static void check_files(const struct gnn_options *o)
-{
-    const char *outputs[] = {o->common.out, o->common.report},
-               *inputs[] = {o->common.data, o->labels, o->features, o->split};
-    saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, sizeof inputs / sizeof *inputs);
 }
 
 static void cut(struct gnn *g, const struct pool *pool)
@@ -113,7 +91,7 @@ int gnn_job(int argc, char **argv)
     load(gnn);
     plan(gnn);
     open_pool(&pool, gnn);
-    if (pool.rank == 0) check_files(&gnn->options);
+    if (pool.rank == 0) settings_check_files(&gnn->options.common);
     cut(gnn, &pool);
     if (pool.rank == 0) gnn_report_start(gnn, &pool);
     training->gnn = gnn;

@@ -16,148 +16,79 @@ static const char more[] =
     "  locus-gnn --data cora.edges.tsv --labels cora.nodes.svm --features cora.nodes.svm --split cora.split.txt\n"
     "  locus run -n 4 locus-gnn --planted 1000000x16x32\n";
 
-static void task_options(struct gnn_options *o, struct args_list *list)
+static void task_options(struct gnn_options *o)
 {
     const struct args_option options[] = {
-        {.kind = ARGS_SECTION, .help = "the task"},
-        settings_data(
-            &o->common,
+        OPTION_SECTION("the task"),
+        OPTION_TEXT(
+            "--data", "PATH", &o->common.data, ARGS_INPUT,
             "edges: rows of two nodes' names, with tabs, commas,\nsemicolons or blanks between; or MatrixMarket;\nweights are not used"),
-        {.name = "--labels",
-         .argument = "FILE",
-         .kind = ARGS_TEXT,
-         .target = &o->labels,
-         .help =
-             "classes: rows of a node first and its class last; or\nLIBSVM, or a class a line, of the nodes 0, 1, ...;\n-1 is none"},
-        {.name = "--features",
-         .argument = "FILE",
-         .kind = ARGS_TEXT,
-         .target = &o->features,
-         .help =
-             "LIBSVM: given features of the nodes 0, 1, ...; each\nnode's are divided by the sum of their absolute values;\nwithout it embeddings are learned"},
-        {.name = "--split",
-         .argument = "FILE",
-         .kind = ARGS_TEXT,
-         .target = &o->split,
-         .help = "what nodes are for, in a format of --labels: train,\nval, test, or none"},
-        {.name = "--train",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->train,
-         .max = 1,
-         .help = "without --split: the share of the nodes with a class\nthat is trained with"},
-        {.name = "--validate",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->validate,
-         .max = 1,
-         .help = "the share that is validated with; the rest is for the\ntest"},
-        {.name = "--planted",
-         .argument = "NxDxC",
-         .kind = ARGS_TEXT,
-         .target = &o->planted,
-         .help =
-             "instead of --data: N nodes of mean degree D, by a\npower law, with C planted classes"},
-        {.name = "--planted-same",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->planted_same,
-         .max = 1,
-         .help = "the share of edges that stay in a class for sure"},
-        {.name = "--planted-exponent",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->planted_exponent,
-         .min = 2.01,
-         .max = 100,
-         .help = "of the power law"},
+        OPTION_TEXT(
+            "--labels", "FILE", &o->labels, ARGS_INPUT,
+            "classes: rows of a node first and its class last; or\nLIBSVM, or a class a line, of the nodes 0, 1, ...;\n-1 is none"),
+        OPTION_TEXT(
+            "--features", "FILE", &o->features, ARGS_INPUT,
+            "LIBSVM: given features of the nodes 0, 1, ...; each\nnode's are divided by the sum of their absolute values;\nwithout it embeddings are learned"),
+        OPTION_TEXT("--split", "FILE", &o->split, ARGS_INPUT,
+                    "what nodes are for, in a format of --labels: train,\nval, test, or none"),
+        OPTION_REAL("--train", "X", &o->train, 0, 1, 0,
+                    "without --split: the share of the nodes with a class\nthat is trained with"),
+        OPTION_REAL("--validate", "X", &o->validate, 0, 1, 0,
+                    "the share that is validated with; the rest is for the\ntest"),
+        OPTION_TEXT(
+            "--planted", "NxDxC", &o->planted, 0,
+            "instead of --data: N nodes of mean degree D, by a\npower law, with C planted classes"),
+        OPTION_REAL("--planted-same", "X", &o->planted_same, 0, 1, 0,
+                    "the share of edges that stay in a class for sure"),
+        OPTION_REAL("--planted-exponent", "X", &o->planted_exponent, 2.01, 100, 0,
+                    "of the power law"),
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
-static void model_options(struct gnn_options *o, struct args_list *list)
+static void model_options(struct gnn_options *o)
 {
     const struct args_option options[] = {
-        {.name = "--dim",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->dim,
-         .min = 1,
-         .max = 4096,
-         .help = "floats of an embedding, optimizer state not included"},
-        {.name = "--hidden",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->hidden,
-         .min = 1,
-         .max = 4096,
-         .help = "values between the two layers"},
-        {.name = "--average",
-         .argument = "NAME",
-         .kind = ARGS_CHOICE,
-         .target = &o->average,
-         .choices = averages,
-         .help =
-             "how neighbours count: mean, all alike; symmetric,\nless the more neighbours both ends have"},
+        OPTION_COUNT("--dim", "N", &o->dim, 1, 4096, ARGS_TASK,
+                     "floats of an embedding, optimizer state not included"),
+        OPTION_COUNT("--hidden", "N", &o->hidden, 1, 4096, ARGS_TASK,
+                     "values between the two layers"),
+        OPTION_CHOICE(
+            "--average", "NAME", &o->average, averages, ARGS_TASK,
+            "how neighbours count: mean, all alike; symmetric,\nless the more neighbours both ends have"),
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
-static void training_options(struct gnn_options *o, struct args_list *list)
+static void training_options(struct gnn_options *o)
 {
     const struct args_option options[] = {
-        {.kind = ARGS_SECTION, .help = "training"},
-        settings_batch(&o->batch, 4096, "nodes of a step"),
-        {.name = "--neighbours",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->neighbours,
-         .max = 1024,
-         .help = "of a node that are drawn in a layer; 0: all"},
-        {.name = "--test-neighbours",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->test_neighbours,
-         .max = 1024,
-         .help = "the same when the model is judged"},
-        settings_rate(&o->rate, "learning rate of AdaGrad"),
-        {.name = "--dense-lr",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->dense_rate,
-         .max = 100,
-         .help = "the same for the layers' weights"},
-        {.name = "--decay",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->decay,
-         .max = 1,
-         .help = "weight of the squared norm of the rows"},
-        {.name = "--dropout",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->dropout,
-         .max = 0.95,
-         .help = "the share of the hidden values, and of given features,\nthat a step leaves out"},
-        {.name = "--init",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->init,
-         .max = 10,
-         .help = "standard deviation of the rows' first values"},
-        {.name = "--partition",
-         .argument = "NAME",
-         .kind = ARGS_CHOICE,
-         .target = &o->partition,
-         .choices = partitions,
-         .help =
-             "of the graph among nodes of the cluster: greedy, with\nfew edges between them, or random"},
-        settings_eval_every(
-            &o->common,
+        OPTION_SECTION("training"),
+        OPTION_COUNT("--batch", "N", &o->batch, 1, 4096, ARGS_TASK, "nodes of a step"),
+        OPTION_COUNT("--neighbours", "N", &o->neighbours, 0, 1024, ARGS_TASK,
+                     "of a node that are drawn in a layer; 0: all"),
+        OPTION_COUNT("--test-neighbours", "N", &o->test_neighbours, 0, 1024, ARGS_TASK,
+                     "the same when the model is judged"),
+        OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
+        OPTION_REAL("--dense-lr", "X", &o->dense_rate, 0, 100, ARGS_TASK,
+                    "the same for the layers' weights"),
+        OPTION_REAL("--decay", "X", &o->decay, 0, 1, ARGS_TASK,
+                    "weight of the squared norm of the rows"),
+        OPTION_REAL(
+            "--dropout", "X", &o->dropout, 0, 0.95, ARGS_TASK,
+            "the share of the hidden values, and of given features,\nthat a step leaves out"),
+        OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
+                    "standard deviation of the rows' first values"),
+        OPTION_CHOICE(
+            "--partition", "NAME", &o->partition, partitions, ARGS_TASK,
+            "of the graph among nodes of the cluster: greedy, with\nfew edges between them, or random"),
+        OPTION_COUNT(
+            "--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
             "judge each N epochs, besides at the end; the model that\nvalidated best is the one in the end"),
-        settings_seconds(&o->common, "end the training after that time; 0: after the last epoch"),
+        OPTION_COUNT("--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
+                     "end the training after that time; 0: after the last epoch"),
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
 static void check(const struct gnn_options *o)
@@ -174,7 +105,6 @@ static void check(const struct gnn_options *o)
 
 void gnn_options(struct gnn_options *o, int argc, char **argv)
 {
-    struct args_list list = {0};
     *o = (struct gnn_options){.dim = 64,
                               .hidden = 64,
                               .batch = 32,
@@ -189,12 +119,13 @@ void gnn_options(struct gnn_options *o, int argc, char **argv)
                               .init = 0.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT);
     o->common.epochs = 3;
-    task_options(o, &list);
-    model_options(o, &list);
-    training_options(o, &list);
-    settings_options(&o->common, &list);
-    checkpoints_options(&o->common.checkpoints, &list);
-    settings_parse(&list, "locus-gnn", about, more, argc, argv);
+    task_options(o);
+    model_options(o);
+    training_options(o);
+    settings_options(&o->common);
+    settings_parse(&o->common,
+                   &(struct args_program){.name = "locus-gnn", .about = about, .more = more}, argc,
+                   argv);
     check(o);
     settings_check(&o->common);
 }

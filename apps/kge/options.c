@@ -18,99 +18,56 @@ static const char more[] =
     "  locus run -n 4 locus-kge --data my-graph --json\n"
     "  locus run -n 4 locus-kge --planted 100000x50x1000000 --epochs 5\n";
 
-static void own_options(struct options *o, struct args_list *list)
+static void own_options(struct options *o)
 {
     const struct args_option options[] = {
-        {.kind = ARGS_SECTION, .help = "the task"},
-        settings_data(
-            &o->common,
+        OPTION_SECTION("the task"),
+        OPTION_TEXT(
+            "--data", "PATH", &o->common.data, 0,
             "a folder with train.txt, valid.txt and test.txt:\nrows of subject, relation and object; or with\n"
             "WordNet's database files (data.noun, ...)"),
-        {.name = "--planted",
-         .argument = "ExRxF",
-         .kind = ARGS_TEXT,
-         .target = &o->planted,
-         .help =
-             "instead of --data: E entities, R relations, F facts\nby Zipf's law, with planted clusters"},
-        {.name = "--model",
-         .argument = "NAME",
-         .kind = ARGS_CHOICE,
-         .target = &o->model,
-         .choices = models,
-         .help = "complex or rescal"},
-        {.name = "--dim",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->dim,
-         .min = 1,
-         .max = DIM_MAX,
-         .help =
-             "floats of an embedding (complex: two for each\nnumber), optimizer state not included"},
-        {.name = "--reciprocal",
-         .kind = ARGS_FLAG,
-         .target = &o->is_reciprocal,
-         .help = "a second embedding of each relation, for\nquestions for subjects"},
-        {.kind = ARGS_SECTION, .help = "training"},
-        {.name = "--negatives",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->negatives,
-         .min = 1,
-         .max = 1e6,
-         .help = "sampled subjects, and as many objects"},
-        {.name = "--own-negatives",
-         .kind = ARGS_FLAG,
-         .target = &o->has_own_negatives,
-         .help = "each fact has its own N and N; otherwise the\nfacts of a batch share them"},
+        OPTION_TEXT(
+            "--planted", "ExRxF", &o->planted, 0,
+            "instead of --data: E entities, R relations, F facts\nby Zipf's law, with planted clusters"),
+        OPTION_CHOICE("--model", "NAME", &o->model, models, ARGS_TASK, "complex or rescal"),
+        OPTION_COUNT(
+            "--dim", "N", &o->dim, 1, DIM_MAX, ARGS_TASK,
+            "floats of an embedding (complex: two for each\nnumber), optimizer state not included"),
+        OPTION_FLAG("--reciprocal", &o->is_reciprocal, ARGS_TASK,
+                    "a second embedding of each relation, for\nquestions for subjects"),
+        OPTION_SECTION("training"),
+        OPTION_COUNT("--negatives", "N", &o->negatives, 1, 1e6, ARGS_TASK,
+                     "sampled subjects, and as many objects"),
+        OPTION_FLAG("--own-negatives", &o->has_own_negatives, ARGS_TASK,
+                    "each fact has its own N and N; otherwise the\nfacts of a batch share them"),
         settings_sampling(&o->common),
-        settings_batch(&o->batch, 1e6, "facts of a step"),
-        settings_rate(&o->rate, "learning rate of AdaGrad"),
-        {.name = "--loss",
-         .argument = "NAME",
-         .kind = ARGS_CHOICE,
-         .target = &o->loss,
-         .choices = losses,
-         .help = "logistic, or softmax over the samples"},
-        {.name = "--reg",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->regularization,
-         .min = 0,
-         .max = 1000,
-         .help = "weight of the cubed norm (N3) of the embeddings\nin a fact"},
-        {.name = "--init",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->init,
-         .min = 0,
-         .max = 10,
-         .help = "standard deviation of the first values"},
+        OPTION_COUNT("--batch", "N", &o->batch, 1, 1e6, ARGS_TASK, "facts of a step"),
+        OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
+        OPTION_CHOICE("--loss", "NAME", &o->loss, losses, ARGS_TASK,
+                      "logistic, or softmax over the samples"),
+        OPTION_REAL("--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
+                    "weight of the cubed norm (N3) of the embeddings\nin a fact"),
+        OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
+                    "standard deviation of the first values"),
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
-static void result_options(struct options *o, struct args_list *list)
+static void result_options(struct options *o)
 {
     const struct args_option options[] = {
-        settings_eval_every(
-            &o->common,
+        OPTION_COUNT(
+            "--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
             "evaluate the valid split each N epochs; valid and\ntest are evaluated at the end in any case"),
-        settings_seconds(
-            &o->common,
-            "end the training after that time, wherever it is;\n0: after the last epoch"),
-        {.name = "--chart",
-         .argument = "PATH",
-         .kind = ARGS_TEXT,
-         .target = &o->chart,
-         .help = "draw loss, MRR and management over time as SVG"},
-        {.name = "--near",
-         .argument = "WORDS",
-         .kind = ARGS_TEXT,
-         .target = &o->near,
-         .help =
-             "at the end show nearest neighbours of these\nentities, with commas between: dog,run.v.01"},
+        OPTION_COUNT("--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
+                     "end the training after that time, wherever it is;\n0: after the last epoch"),
+        OPTION_TEXT("--chart", "PATH", &o->chart, ARGS_OUTPUT,
+                    "draw loss, MRR and management over time as SVG"),
+        OPTION_TEXT(
+            "--near", "WORDS", &o->near, 0,
+            "at the end show nearest neighbours of these\nentities, with commas between: dog,run.v.01"),
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
 static void check(const struct options *o)
@@ -133,7 +90,6 @@ static void check(const struct options *o)
 
 void kge_options(struct options *o, int argc, char **argv)
 {
-    struct args_list list = {0};
     *o = (struct options){.dim = 128,
                           .negatives = 500,
                           .batch = 512,
@@ -143,11 +99,12 @@ void kge_options(struct options *o, int argc, char **argv)
                           .loss = LOSS_SOFTMAX};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS);
     o->common.epochs = 30;
-    own_options(o, &list);
-    settings_options(&o->common, &list);
-    result_options(o, &list);
-    checkpoints_options(&o->common.checkpoints, &list);
-    settings_parse(&list, "locus-kge", about, more, argc, argv);
+    own_options(o);
+    settings_options(&o->common);
+    result_options(o);
+    settings_parse(&o->common,
+                   &(struct args_program){.name = "locus-kge", .about = about, .more = more}, argc,
+                   argv);
     if (o->batch == 1) o->has_own_negatives = true;
     o->source = o->planted ? o->planted : o->common.data;
     check(o);

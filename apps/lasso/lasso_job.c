@@ -2,7 +2,6 @@
 
 #include "descent.h"
 #include "descent_rows.h"
-#include "digest.h"
 #include "fail.h"
 #include "lasso_loss.h"
 #include "lasso_options.h"
@@ -10,19 +9,9 @@
 #include "path.h"
 #include "planted.h"
 #include "run_log.h"
-#include "saving.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static uint64_t digest(const struct lasso *l)
-{
-    const struct lasso_options *o = &l->options;
-    double numbers[] = {(double)o->width, (double)o->schedulers, (double)o->depth, (double)o->path,
-                        o->lambda,        o->correlation,        o->tolerance,     o->order,
-                        o->loss,          (double)o->staleness};
-    return digest_add(columns_digest(&l->columns), numbers, sizeof numbers);
-}
 
 static enum locus_order order_of(int order)
 {
@@ -66,7 +55,7 @@ static void open_pool(struct pool *pool, struct lasso *l)
     tables[LASSO_PATH] = path_table(l);
     descent_rows_tables(l, &tables[LASSO_TURNS], &tables[LASSO_LOSSES]);
     size_t count = o->common.checkpoints.folder ? LASSO_TABLES : LASSO_TURNS;
-    settings_open_pool(&o->common, pool, tables, count, digest(l));
+    settings_open_pool(&o->common, pool, tables, count, columns_digest(&l->columns));
     plan(l, pool->workers * (unsigned)pool->size);
 }
 
@@ -88,13 +77,6 @@ static void load(struct lasso *l)
                    (unsigned long long)o->schedulers, l->columns.count);
 }
 
-static void check_files(const struct lasso_options *o)
-{
-    const char *outputs[] = {o->common.out, o->common.report};
-    const char *inputs[] = {o->common.data, o->response};
-    saving_check(outputs, 2, inputs, 2);
-}
-
 int lasso_job(int argc, char **argv)
 {
     struct lasso *lasso = take_memory(1, sizeof *lasso);
@@ -104,7 +86,7 @@ int lasso_job(int argc, char **argv)
     lasso_options(&lasso->options, argc, argv);
     load(lasso);
     open_pool(&pool, lasso);
-    if (pool.rank == 0) check_files(&lasso->options);
+    if (pool.rank == 0) settings_check_files(&lasso->options.common);
     if (pool.rank == 0) lasso_report_start(lasso, &pool);
     here->lasso = lasso;
     const struct settings *s = &lasso->options.common;

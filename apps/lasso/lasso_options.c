@@ -16,111 +16,55 @@ static const char more[] =
     "  locus-lasso --data X.mtx --response y.mtx --lambda 0.01 --path 20\n"
     "  locus run -n 4 locus-lasso --generate 50000x1000000x25 --width 256\n";
 
-static void task_options(struct lasso_options *o, struct args_list *list)
+static void task_options(struct lasso_options *o)
 {
     const struct args_option options[] = {
-        {.kind = ARGS_SECTION, .help = "the task"},
-        settings_data(
-            &o->common,
+        OPTION_SECTION("the task"),
+        OPTION_TEXT(
+            "--data", "PATH", &o->common.data, ARGS_INPUT,
             "LIBSVM; or MatrixMarket, with --response. Columns are\ncentred and scaled to unit norm"),
-        {.name = "--response",
-         .argument = "PATH",
-         .kind = ARGS_TEXT,
-         .target = &o->response,
-         .help = "one column as MatrixMarket"},
-        {.name = "--generate",
-         .argument = "RxCxN",
-         .kind = ARGS_TEXT,
-         .target = &o->generate,
-         .help =
-             "instead of --data: R rows, C columns of N values each,\nof which one in ten is like the one before"},
-        {.name = "--loss",
-         .argument = "NAME",
-         .kind = ARGS_CHOICE,
-         .target = &o->loss,
-         .choices = losses,
-         .help = "squared: half the squared errors\nlogistic: the response has two values, labels"},
-        {.name = "--lambda",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->lambda,
-         .min = 1e-6,
-         .max = 1,
-         .help =
-             "weight of the coefficients' absolute values: this\nshare of the least that leaves none"},
-        {.name = "--path",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->path,
-         .min = 1,
-         .max = 10000,
-         .help =
-             "go down to it in N steps of equal ratio, each from\nthe coefficients of the one before"},
+        OPTION_TEXT("--response", "PATH", &o->response, ARGS_INPUT, "one column as MatrixMarket"),
+        OPTION_TEXT(
+            "--generate", "RxCxN", &o->generate, 0,
+            "instead of --data: R rows, C columns of N values each,\nof which one in ten is like the one before"),
+        OPTION_CHOICE(
+            "--loss", "NAME", &o->loss, losses, ARGS_TASK,
+            "squared: half the squared errors\nlogistic: the response has two values, labels"),
+        OPTION_REAL(
+            "--lambda", "X", &o->lambda, 1e-6, 1, ARGS_TASK,
+            "weight of the coefficients' absolute values: this\nshare of the least that leaves none"),
+        OPTION_COUNT(
+            "--path", "N", &o->path, 1, 10000, ARGS_TASK,
+            "go down to it in N steps of equal ratio, each from\nthe coefficients of the one before"),
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
-static void schedule_options(struct lasso_options *o, struct args_list *list)
+static void schedule_options(struct lasso_options *o)
 {
     const struct args_option options[] = {
-        {.kind = ARGS_SECTION, .help = "the schedule"},
-        {.name = "--order",
-         .argument = "NAME",
-         .kind = ARGS_CHOICE,
-         .target = &o->order,
-         .choices = orders,
-         .help =
-             "priority: what changed most comes first\nround-robin: one after the other\nrandom: all equally likely"},
-        {.name = "--width",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->width,
-         .min = 1,
-         .max = LOCUS_SCHEDULE_WIDTH_MAX,
-         .help = "coefficients that are updated at once, at most"},
-        {.name = "--correlation",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->correlation,
-         .max = 1,
-         .help = "no two of them whose columns' product is larger;\n1: no filter"},
-        {.name = "--schedulers",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->schedulers,
-         .min = 1,
-         .max = LOCUS_SCHEDULERS_MAX,
-         .help = "that share the coefficients"},
-        {.name = "--depth",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->depth,
-         .max = 62,
-         .help = "rounds that each of them is ahead"},
-        {.name = "--staleness",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->staleness,
-         .max = LASSO_STALENESS_MAX,
-         .help =
-             "a round begins when the one N before the last has ended:\nits products miss the changes of N rounds at most"},
-        {.name = "--tolerance",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->tolerance,
-         .min = 1e-9,
-         .max = 1,
-         .help =
-             "done when no coefficient changes by more than this\nshare of the response's norm"},
-        {.name = "--passes",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->common.epochs,
-         .min = 1,
-         .max = 1e6,
-         .help = "done after so many updates a coefficient, whatever\nthey change"},
+        OPTION_SECTION("the schedule"),
+        OPTION_CHOICE(
+            "--order", "NAME", &o->order, orders, ARGS_TASK,
+            "priority: what changed most comes first\nround-robin: one after the other\nrandom: all equally likely"),
+        OPTION_COUNT("--width", "N", &o->width, 1, LOCUS_SCHEDULE_WIDTH_MAX, ARGS_TASK,
+                     "coefficients that are updated at once, at most"),
+        OPTION_REAL("--correlation", "X", &o->correlation, 0, 1, ARGS_TASK,
+                    "no two of them whose columns' product is larger;\n1: no filter"),
+        OPTION_COUNT("--schedulers", "N", &o->schedulers, 1, LOCUS_SCHEDULERS_MAX, ARGS_TASK,
+                     "that share the coefficients"),
+        OPTION_COUNT("--depth", "N", &o->depth, 0, 62, ARGS_TASK,
+                     "rounds that each of them is ahead"),
+        OPTION_COUNT(
+            "--staleness", "N", &o->staleness, 0, LASSO_STALENESS_MAX, ARGS_TASK,
+            "a round begins when the one N before the last has ended:\nits products miss the changes of N rounds at most"),
+        OPTION_REAL(
+            "--tolerance", "X", &o->tolerance, 1e-9, 1, ARGS_TASK,
+            "done when no coefficient changes by more than this\nshare of the response's norm"),
+        OPTION_COUNT("--passes", "N", &o->common.epochs, 1, 1e6, ARGS_NODES,
+                     "done after so many updates a coefficient, whatever\nthey change"),
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
 static void check(const struct lasso_options *o)
@@ -146,7 +90,6 @@ const char *lasso_order_name(int order)
 
 void lasso_options(struct lasso_options *o, int argc, char **argv)
 {
-    struct args_list list = {0};
     *o = (struct lasso_options){.width = 64,
                                 .schedulers = 1,
                                 .depth = 2,
@@ -157,11 +100,12 @@ void lasso_options(struct lasso_options *o, int argc, char **argv)
     /* Schedules need rows that all see alike at once, which full replication has not. */
     settings_init(&o->common, 0);
     o->common.epochs = 10000;
-    task_options(o, &list);
-    schedule_options(o, &list);
-    settings_options(&o->common, &list);
-    checkpoints_options(&o->common.checkpoints, &list);
-    settings_parse(&list, "locus-lasso", about, more, argc, argv);
+    task_options(o);
+    schedule_options(o);
+    settings_options(&o->common);
+    settings_parse(&o->common,
+                   &(struct args_program){.name = "locus-lasso", .about = about, .more = more},
+                   argc, argv);
     check(o);
     settings_check(&o->common);
     struct checkpoints_wish *c = &o->common.checkpoints;

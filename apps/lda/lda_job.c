@@ -6,20 +6,15 @@
 #include "lda_report.h"
 #include "lda_train.h"
 #include "run_log.h"
-#include "saving.h"
 #include "topic_rows.h"
 
 #include <stdlib.h>
 
+/* Of the data. */
 static uint64_t digest(const struct lda *l)
 {
-    const struct lda_options *o = &l->options;
-    double numbers[] = {(double)o->topics,   o->alpha, o->beta,
-                        o->held_back,        o->visit, (double)o->sampler,
-                        (double)o->staleness};
-    uint64_t sum = digest_add(corpus_digest(&l->corpus), numbers, sizeof numbers);
-    uint64_t test = o->test ? corpus_digest(&l->test) : 0;
-    return digest_add(sum, &test, sizeof test);
+    uint64_t parts[] = {corpus_digest(&l->corpus), l->options.test ? corpus_digest(&l->test) : 0};
+    return digest_add(DIGEST_FIRST, parts, sizeof parts);
 }
 
 static void open_pool(struct pool *pool, const struct lda *l)
@@ -48,13 +43,6 @@ static void load(struct lda *l)
     if (o->test) corpus_load_test(&l->test, o->test, &l->corpus);
 }
 
-static void check_files(const struct lda_options *o)
-{
-    const char *outputs[] = {o->common.out, o->common.report, o->picture};
-    const char *inputs[] = {o->common.data, o->vocabulary, o->test};
-    saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, sizeof inputs / sizeof *inputs);
-}
-
 int lda_job(int argc, char **argv)
 {
     struct lda *lda = take_memory(1, sizeof *lda);
@@ -64,7 +52,7 @@ int lda_job(int argc, char **argv)
     lda_options(&lda->options, argc, argv);
     load(lda);
     open_pool(&pool, lda);
-    if (pool.rank == 0) check_files(&lda->options);
+    if (pool.rank == 0) settings_check_files(&lda->options.common);
     if (pool.rank == 0) lda_report_start(lda, &pool);
     training->lda = lda;
     const struct settings *s = &lda->options.common;

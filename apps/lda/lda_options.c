@@ -15,102 +15,55 @@ static const char more[] =
     "  locus-lda --data text --topics 50 --workers 2 --out topics.safetensors\n"
     "  locus run -n 4 locus-lda --data docword.txt --topics 1000 --technique relocate\n";
 
-static void task_options(struct lda_options *o, struct args_list *list)
+static void task_options(struct lda_options *o)
 {
     const struct args_option options[] = {
-        {.kind = ARGS_SECTION, .help = "the task"},
-        settings_data(&o->common,
-                      "LDA-C, UCI docword, MatrixMarket, or text of a\ndocument a line"),
-        {.name = "--vocabulary",
-         .argument = "PATH",
-         .kind = ARGS_TEXT,
-         .target = &o->vocabulary,
-         .help = "the words of all but text, one a line"},
-        {.name = "--test",
-         .argument = "FILE",
-         .kind = ARGS_TEXT,
-         .target = &o->test,
-         .help =
-             "documents in the same format: how well does half of\neach foretell the other half, topics as learnt?"},
-        {.name = "--generate",
-         .argument = "DxWxNxT",
-         .kind = ARGS_TEXT,
-         .target = &o->generate,
-         .help = "instead of --data: D documents of N tokens, W words,\nT planted topics"},
-        {.name = "--hold-back",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->held_back,
-         .max = 0.9,
-         .help = "the share of the tokens that is tested with"},
-        {.name = "--topics",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->topics,
-         .min = 2,
-         .max = 100000,
-         .help = "to find"},
-        {.name = "--alpha",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->alpha,
-         .min = 1e-6,
-         .max = 1000,
-         .help = "what each topic has in each document beforehand"},
-        {.name = "--beta",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->beta,
-         .min = 1e-6,
-         .max = 1000,
-         .help = "what each word has in each topic beforehand"},
-        {.name = "--top",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->top,
-         .max = 50,
-         .help = "print each topic's likeliest words"},
-        {.name = "--picture",
-         .argument = "FILE",
-         .kind = ARGS_TEXT,
-         .target = &o->picture,
-         .help = "draw the most frequent topics and their likeliest\nwords there, as SVG"},
-        {.kind = ARGS_SECTION, .help = "training"},
-        {.name = "--visit",
-         .argument = "NAME",
-         .kind = ARGS_CHOICE,
-         .target = &o->visit,
-         .choices = visits,
-         .help =
-             "rotation: blocks of words go from worker to worker\ncopies: all workers have all their words, and learn of\nothers' changes in the background"},
-        {.name = "--staleness",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->staleness,
-         .max = LDA_STALENESS_MAX,
-         .help =
-             "a round may begin when all have ended the one N before\nthe last; 0: when all have ended the last"},
-        {.name = "--sampler",
-         .argument = "NAME",
-         .kind = ARGS_CHOICE,
-         .target = &o->sampler,
-         .choices = samplers,
-         .help = "tree: in the topics that a document has\nplain: in all topics. Both are exact"},
-        settings_eval_every(&o->common, "test each N passes, besides at the end"),
+        OPTION_SECTION("the task"),
+        OPTION_TEXT("--data", "PATH", &o->common.data, ARGS_INPUT,
+                    "LDA-C, UCI docword, MatrixMarket, or text of a\ndocument a line"),
+        OPTION_TEXT("--vocabulary", "PATH", &o->vocabulary, ARGS_INPUT,
+                    "the words of all but text, one a line"),
+        OPTION_TEXT(
+            "--test", "FILE", &o->test, ARGS_INPUT,
+            "documents in the same format: how well does half of\neach foretell the other half, topics as learnt?"),
+        OPTION_TEXT("--generate", "DxWxNxT", &o->generate, 0,
+                    "instead of --data: D documents of N tokens, W words,\nT planted topics"),
+        OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, ARGS_TASK,
+                    "the share of the tokens that is tested with"),
+        OPTION_COUNT("--topics", "N", &o->topics, 2, 100000, ARGS_TASK, "to find"),
+        OPTION_REAL("--alpha", "X", &o->alpha, 1e-6, 1000, ARGS_TASK,
+                    "what each topic has in each document beforehand"),
+        OPTION_REAL("--beta", "X", &o->beta, 1e-6, 1000, ARGS_TASK,
+                    "what each word has in each topic beforehand"),
+        OPTION_COUNT("--top", "N", &o->top, 0, 50, 0, "print each topic's likeliest words"),
+        OPTION_TEXT("--picture", "FILE", &o->picture, ARGS_OUTPUT,
+                    "draw the most frequent topics and their likeliest\nwords there, as SVG"),
+        OPTION_SECTION("training"),
+        OPTION_CHOICE(
+            "--visit", "NAME", &o->visit, visits, ARGS_TASK,
+            "rotation: blocks of words go from worker to worker\ncopies: all workers have all their words, and learn of\nothers' changes in the background"),
+        OPTION_COUNT(
+            "--staleness", "N", &o->staleness, 0, LDA_STALENESS_MAX, ARGS_TASK,
+            "a round may begin when all have ended the one N before\nthe last; 0: when all have ended the last"),
+        OPTION_CHOICE(
+            "--sampler", "NAME", &o->sampler, samplers, ARGS_TASK,
+            "tree: in the topics that a document has\nplain: in all topics. Both are exact"),
+        OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
+                     "test each N passes, besides at the end"),
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
 void lda_options(struct lda_options *o, int argc, char **argv)
 {
-    struct args_list list = {0};
     *o = (struct lda_options){.topics = 100, .alpha = 0.5, .beta = 0.01, .held_back = 0.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL);
     o->common.epochs = 200;
-    task_options(o, &list);
-    settings_options(&o->common, &list);
-    checkpoints_options(&o->common.checkpoints, &list);
-    settings_parse(&list, "locus-lda", about, more, argc, argv);
+    task_options(o);
+    settings_options(&o->common);
+    settings_parse(&o->common,
+                   &(struct args_program){.name = "locus-lda", .about = about, .more = more}, argc,
+                   argv);
     settings_check_source(&o->common, "the documents", "--generate", o->generate);
     if (o->staleness > 0 && (o->visit == LDA_COPIES || o->common.is_baseline))
         fail_usage("--staleness is for blocks that rotate, with locus: leave --visit copies or "

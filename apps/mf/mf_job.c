@@ -1,12 +1,10 @@
 #include "mf_job.h"
 
-#include "digest.h"
 #include "fail.h"
 #include "mf_options.h"
 #include "mf_report.h"
 #include "mf_train.h"
 #include "run_log.h"
-#include "saving.h"
 #include "zipf.h"
 
 #include <stdlib.h>
@@ -29,15 +27,6 @@ static void load(struct mf *f)
     }
 }
 
-/* Of what must be equal on all nodes, besides the settings. */
-static uint64_t digest(const struct mf *f)
-{
-    const struct mf_options *o = &f->options;
-    double numbers[] = {(double)o->rank,   o->has_bias, o->visit,  (double)o->batch, o->rate,
-                        o->regularization, o->init,     o->method, o->adagrad};
-    return digest_add(ratings_digest(&f->ratings), numbers, sizeof numbers);
-}
-
 static void open_pool(struct pool *pool, const struct mf *f)
 {
     const struct mf_options *o = &f->options;
@@ -46,14 +35,8 @@ static void open_pool(struct pool *pool, const struct mf *f)
         [MF_ROWS] = {.name = "rows", .rows = f->ratings.rows, .length = length},
         [MF_COLS] = {.name = "columns", .rows = f->ratings.columns, .length = length},
     };
-    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables, digest(f));
-}
-
-static void check_files(const struct mf_options *o)
-{
-    const char *outputs[] = {o->common.out, o->common.report, o->write},
-               *inputs[] = {o->common.data, o->test};
-    saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, sizeof inputs / sizeof *inputs);
+    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables,
+                       ratings_digest(&f->ratings));
 }
 
 int mf_job(int argc, char **argv)
@@ -65,7 +48,7 @@ int mf_job(int argc, char **argv)
     mf_options(&mf->options, argc, argv);
     load(mf);
     open_pool(&pool, mf);
-    if (pool.rank == 0) check_files(&mf->options);
+    if (pool.rank == 0) settings_check_files(&mf->options.common);
     if (pool.rank == 0) mf_report_start(mf, &pool);
     if (pool.rank == 0 && mf->options.write) ratings_write(&mf->ratings, mf->options.write);
     training->mf = mf;

@@ -18,115 +18,59 @@ static const char more[] =
     "  locus-mf --zipf 100000x10000x5000000 --rank 100 --workers 2\n"
     "  locus run -n 4 locus-mf --data ratings.mtx --visit blocks --technique relocate\n";
 
-static void task_options(struct mf_options *o, struct args_list *list)
+static void task_options(struct mf_options *o)
 {
     const struct args_option options[] = {
-        {.kind = ARGS_SECTION, .help = "the task"},
-        settings_data(
-            &o->common,
+        OPTION_SECTION("the task"),
+        OPTION_TEXT(
+            "--data", "PATH", &o->common.data, ARGS_INPUT,
             "MatrixMarket, or lines of user, item and rating\nwith tabs, \"::\", commas, semicolons or blanks between"),
-        {.name = "--test",
-         .argument = "FILE",
-         .kind = ARGS_TEXT,
-         .target = &o->test,
-         .help = "cells to test with, in the same format"},
-        {.name = "--hold-back",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->held_back,
-         .min = 0,
-         .max = 0.9,
-         .help = "without --test: the share of the cells that is\ntested with"},
-        {.name = "--zipf",
-         .argument = "RxCxN",
-         .kind = ARGS_TEXT,
-         .target = &o->zipf,
-         .help =
-             "instead of --data: R rows, C columns, N cells by\nZipf's law, with planted factors"},
-        {.name = "--zipf-exponent",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->zipf_exponent,
-         .max = 10,
-         .help = "of the law"},
-        {.name = "--zipf-rank",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->zipf_rank,
-         .min = 1,
-         .max = 10000,
-         .help = "of the planted factors"},
-        {.name = "--zipf-noise",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->zipf_noise,
-         .max = 1000,
-         .help = "standard deviation; values have 1"},
-        {.name = "--write",
-         .argument = "PATH",
-         .kind = ARGS_TEXT,
-         .target = &o->write,
-         .help = "write the cells to train with as MatrixMarket"},
-        {.name = "--rank",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->rank,
-         .min = 1,
-         .max = 10000,
-         .help = "floats of a factor, optimizer state not included"},
-        {.name = "--bias",
-         .kind = ARGS_FLAG,
-         .target = &o->has_bias,
-         .help = "a bias of each row and each column"},
+        OPTION_TEXT("--test", "FILE", &o->test, ARGS_INPUT,
+                    "cells to test with, in the same format"),
+        OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, 0,
+                    "without --test: the share of the cells that is\ntested with"),
+        OPTION_TEXT(
+            "--zipf", "RxCxN", &o->zipf, 0,
+            "instead of --data: R rows, C columns, N cells by\nZipf's law, with planted factors"),
+        OPTION_REAL("--zipf-exponent", "X", &o->zipf_exponent, 0, 10, 0, "of the law"),
+        OPTION_COUNT("--zipf-rank", "N", &o->zipf_rank, 1, 10000, 0, "of the planted factors"),
+        OPTION_REAL("--zipf-noise", "X", &o->zipf_noise, 0, 1000, 0,
+                    "standard deviation; values have 1"),
+        OPTION_TEXT("--write", "PATH", &o->write, ARGS_OUTPUT,
+                    "write the cells to train with as MatrixMarket"),
+        OPTION_COUNT("--rank", "N", &o->rank, 1, 10000, ARGS_TASK,
+                     "floats of a factor, optimizer state not included"),
+        OPTION_FLAG("--bias", &o->has_bias, ARGS_TASK, "a bias of each row and each column"),
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
-static void training_options(struct mf_options *o, struct args_list *list)
+static void training_options(struct mf_options *o)
 {
     const struct args_option options[] = {
-        {.kind = ARGS_SECTION, .help = "training"},
-        {.name = "--method",
-         .argument = "NAME",
-         .kind = ARGS_CHOICE,
-         .target = &o->method,
-         .choices = methods,
-         .help =
-             "sgd: AdaGrad, cell by cell\ncd: coordinate descent, all rows and then all columns;\nwithout --visit, --batch, --lr and --bias"},
-        {.name = "--visit",
-         .argument = "NAME",
-         .kind = ARGS_CHOICE,
-         .target = &o->visit,
-         .choices = visits,
-         .help =
-             "columns: cells by column, in random order\nblocks: blocks of columns go from worker to worker"},
-        settings_batch(&o->batch, 1e5, "cells of a step"),
-        settings_rate(&o->rate, "learning rate of AdaGrad"),
-        {.name = "--adagrad",
-         .argument = "NAME",
-         .kind = ARGS_CHOICE,
-         .target = &o->adagrad,
-         .choices = adagrads,
-         .help =
-             "row: a learning rate for each factor\ncoordinate: for each of its floats: twice the memory"},
-        {.name = "--reg",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->regularization,
-         .max = 1000,
-         .help = "weight of the squared norm, for each cell; with cd\nin all"},
-        {.name = "--init",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->init,
-         .max = 10,
-         .help = "standard deviation of the first products"},
-        settings_eval_every(&o->common, "test each N epochs, besides at the end"),
-        settings_seconds(
-            &o->common,
+        OPTION_SECTION("training"),
+        OPTION_CHOICE(
+            "--method", "NAME", &o->method, methods, ARGS_TASK,
+            "sgd: AdaGrad, cell by cell\ncd: coordinate descent, all rows and then all columns;\nwithout --visit, --batch, --lr and --bias"),
+        OPTION_CHOICE(
+            "--visit", "NAME", &o->visit, visits, ARGS_TASK,
+            "columns: cells by column, in random order\nblocks: blocks of columns go from worker to worker"),
+        OPTION_COUNT("--batch", "N", &o->batch, 1, 1e5, ARGS_TASK, "cells of a step"),
+        OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
+        OPTION_CHOICE(
+            "--adagrad", "NAME", &o->adagrad, adagrads, ARGS_TASK,
+            "row: a learning rate for each factor\ncoordinate: for each of its floats: twice the memory"),
+        OPTION_REAL("--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
+                    "weight of the squared norm, for each cell; with cd\nin all"),
+        OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
+                    "standard deviation of the first products"),
+        OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
+                     "test each N epochs, besides at the end"),
+        OPTION_COUNT(
+            "--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
             "end the training after that time, with blocks after\nthe epoch; 0: after the last epoch"),
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
 static void check(const struct mf_options *o)
@@ -142,7 +86,6 @@ static void check(const struct mf_options *o)
 
 void mf_options(struct mf_options *o, int argc, char **argv)
 {
-    struct args_list list = {0};
     *o = (struct mf_options){.rank = 100,
                              .batch = 128,
                              .rate = 0.05,
@@ -154,11 +97,12 @@ void mf_options(struct mf_options *o, int argc, char **argv)
                              .zipf_rank = 10,
                              .zipf_noise = 0.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS);
-    task_options(o, &list);
-    training_options(o, &list);
-    settings_options(&o->common, &list);
-    checkpoints_options(&o->common.checkpoints, &list);
-    settings_parse(&list, "locus-mf", about, more, argc, argv);
+    task_options(o);
+    training_options(o);
+    settings_options(&o->common);
+    settings_parse(&o->common,
+                   &(struct args_program){.name = "locus-mf", .about = about, .more = more}, argc,
+                   argv);
     check(o);
     settings_check(&o->common);
 }

@@ -5,25 +5,20 @@
 #include "pace.h"
 #include "lines.h"
 #include "run_log.h"
-#include "saving.h"
 #include "wv_options.h"
 #include "wv_report.h"
 #include "wv_train.h"
 
 #include <stdlib.h>
 
-/* Of what must be equal on all nodes, besides the settings. */
+/* Of the data. */
 static uint64_t digest(const struct wv *w)
 {
     const struct wv_options *o = &w->options;
-    double numbers[] = {(double)o->dim,       (double)o->window,    (double)o->negatives,
-                        o->is_shared,         o->optimizer,         o->rate,
-                        (double)o->batch,     o->subsample,         (double)o->analogy_words,
-                        o->analogies != NULL, o->similarity != NULL};
-    uint64_t all = digest_add(vocabulary_digest(&w->vocabulary), numbers, sizeof numbers);
-    if (o->analogies) all = lines_digest(o->analogies, all);
-    if (o->similarity) all = lines_digest(o->similarity, all);
-    return all;
+    uint64_t parts[] = {vocabulary_digest(&w->vocabulary),
+                        o->analogies ? lines_digest(o->analogies, DIGEST_FIRST) : 0,
+                        o->similarity ? lines_digest(o->similarity, DIGEST_FIRST) : 0};
+    return digest_add(DIGEST_FIRST, parts, sizeof parts);
 }
 
 static void open_pool(struct pool *pool, const struct wv *w)
@@ -57,13 +52,6 @@ static void open_negatives(struct wv *w, const struct pool *pool)
     free(weights);
 }
 
-static void check_files(const struct wv_options *o)
-{
-    const char *outputs[] = {o->common.out, o->common.report, o->text, o->binary};
-    const char *inputs[] = {o->common.data, o->analogies, o->similarity};
-    saving_check(outputs, sizeof outputs / sizeof *outputs, inputs, sizeof inputs / sizeof *inputs);
-}
-
 int wv_job(int argc, char **argv)
 {
     struct wv *wv = take_memory(1, sizeof *wv);
@@ -73,7 +61,7 @@ int wv_job(int argc, char **argv)
     wv_options(&wv->options, argc, argv);
     vocabulary_load(&wv->vocabulary, wv->options.common.data, wv->options.min_count);
     open_pool(&pool, wv);
-    if (pool.rank == 0) check_files(&wv->options);
+    if (pool.rank == 0) settings_check_files(&wv->options.common);
     if (pool.rank == 0) wv_report_start(wv, &pool);
     open_negatives(wv, &pool);
     wv_training_init(training, wv, &pool);

@@ -14,102 +14,57 @@ static const char more[] =
     "  locus-wv --data novels.txt --analogies questions-words.txt --similarity wordsim353.txt\n"
     "  locus run -n 4 locus-wv --data novels.txt --binary vectors.bin --json\n";
 
-static void task_options(struct wv_options *o, struct args_list *list)
+static void task_options(struct wv_options *o)
 {
     const struct args_option options[] = {
-        {.kind = ARGS_SECTION, .help = "the task"},
-        settings_data(
-            &o->common,
+        OPTION_SECTION("the task"),
+        OPTION_TEXT(
+            "--data", "PATH", &o->common.data, ARGS_INPUT,
             "a text: words with white space between them; the\nend of a line ends a sentence"),
-        {.name = "--dim",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->dim,
-         .min = 1,
-         .max = 4096,
-         .help = "floats of a vector, optimizer state not included"},
-        {.name = "--window",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->window,
-         .min = 1,
-         .max = 100,
-         .help = "words to either side, at most; each window is 1\nto N words wide"},
-        {.name = "--min-count",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->min_count,
-         .min = 1,
-         .max = 1e9,
-         .help = "leave out words that occur less often"},
-        {.name = "--subsample",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &o->subsample,
-         .min = 0,
-         .max = 1,
-         .help = "thin out words of a higher frequency than that;\n0: none"},
-        {.kind = ARGS_SECTION, .help = "training"},
-        {.name = "--negatives",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->negatives,
-         .min = 1,
-         .max = 1000,
-         .help = "sampled words for each pair"},
-        {.name = "--shared-negatives",
-         .kind = ARGS_FLAG,
-         .target = &o->is_shared,
-         .help = "the pairs of a window share theirs: faster"},
+        OPTION_COUNT("--dim", "N", &o->dim, 1, 4096, ARGS_TASK,
+                     "floats of a vector, optimizer state not included"),
+        OPTION_COUNT("--window", "N", &o->window, 1, 100, ARGS_TASK,
+                     "words to either side, at most; each window is 1\nto N words wide"),
+        OPTION_COUNT("--min-count", "N", &o->min_count, 1, 1e9, 0,
+                     "leave out words that occur less often"),
+        OPTION_REAL("--subsample", "X", &o->subsample, 0, 1, ARGS_TASK,
+                    "thin out words of a higher frequency than that;\n0: none"),
+        OPTION_SECTION("training"),
+        OPTION_COUNT("--negatives", "N", &o->negatives, 1, 1000, ARGS_TASK,
+                     "sampled words for each pair"),
+        OPTION_FLAG("--shared-negatives", &o->is_shared, ARGS_TASK,
+                    "the pairs of a window share theirs: faster"),
         settings_sampling(&o->common),
-        {.name = "--optimizer",
-         .argument = "NAME",
-         .kind = ARGS_CHOICE,
-         .target = &o->optimizer,
-         .choices = optimizers,
-         .help = "sgd, whose rate falls to nothing as in the\noriginal, or adagrad"},
-        settings_rate(&o->rate, "learning rate; 0: 0.025, with adagrad 0.1"),
-        settings_batch(&o->batch, 10000, "words in the middle of a window, of a step"),
+        OPTION_CHOICE("--optimizer", "NAME", &o->optimizer, optimizers, ARGS_TASK,
+                      "sgd, whose rate falls to nothing as in the\noriginal, or adagrad"),
+        OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK,
+                    "learning rate; 0: 0.025, with adagrad 0.1"),
+        OPTION_COUNT("--batch", "N", &o->batch, 1, 10000, ARGS_TASK,
+                     "words in the middle of a window, of a step"),
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
-static void result_options(struct wv_options *o, struct args_list *list)
+static void result_options(struct wv_options *o)
 {
     const struct args_option options[] = {
-        {.kind = ARGS_SECTION, .help = "results"},
-        {.name = "--analogies",
-         .argument = "FILE",
-         .kind = ARGS_TEXT,
-         .target = &o->analogies,
-         .help = "questions as in questions-words: \": section\",\nthen lines of four words"},
-        {.name = "--analogy-words",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &o->analogy_words,
-         .max = 1e9,
-         .help = "ask only about, and look only among, the N most\nfrequent words; 0: all"},
-        {.name = "--similarity",
-         .argument = "FILE",
-         .kind = ARGS_TEXT,
-         .target = &o->similarity,
-         .help = "lines of two words and people's rating"},
-        settings_eval_every(&o->common, "evaluate each N epochs, besides at the end"),
-        settings_seconds(
-            &o->common,
-            "end the training after that time, wherever it is;\n0: after the last epoch"),
-        {.name = "--text",
-         .argument = "PATH",
-         .kind = ARGS_TEXT,
-         .target = &o->text,
-         .help = "write the vectors as word2vec's text"},
-        {.name = "--binary",
-         .argument = "PATH",
-         .kind = ARGS_TEXT,
-         .target = &o->binary,
-         .help = "write them in word2vec's binary format"},
+        OPTION_SECTION("results"),
+        OPTION_TEXT("--analogies", "FILE", &o->analogies, ARGS_INPUT,
+                    "questions as in questions-words: \": section\",\nthen lines of four words"),
+        OPTION_COUNT("--analogy-words", "N", &o->analogy_words, 0, 1e9, ARGS_TASK,
+                     "ask only about, and look only among, the N most\nfrequent words; 0: all"),
+        OPTION_TEXT("--similarity", "FILE", &o->similarity, ARGS_INPUT,
+                    "lines of two words and people's rating"),
+        OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
+                     "evaluate each N epochs, besides at the end"),
+        OPTION_COUNT("--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
+                     "end the training after that time, wherever it is;\n0: after the last epoch"),
+        OPTION_TEXT("--text", "PATH", &o->text, ARGS_OUTPUT,
+                    "write the vectors as word2vec's text"),
+        OPTION_TEXT("--binary", "PATH", &o->binary, ARGS_OUTPUT,
+                    "write them in word2vec's binary format"),
     };
-    args_add(list, options, sizeof options / sizeof *options);
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
 /* The manager draws a step's negatives together. */
@@ -126,7 +81,6 @@ static void check_negatives(const struct wv_options *o)
 
 void wv_options(struct wv_options *o, int argc, char **argv)
 {
-    struct args_list list = {0};
     /* A smaller batch has many more clocks to a text, and rows that two nodes want then move back
      * and forth between them. */
     *o = (struct wv_options){.dim = 100,
@@ -138,11 +92,12 @@ void wv_options(struct wv_options *o, int argc, char **argv)
                              .subsample = 1e-3};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS);
     o->common.epochs = 5;
-    task_options(o, &list);
-    settings_options(&o->common, &list);
-    result_options(o, &list);
-    checkpoints_options(&o->common.checkpoints, &list);
-    settings_parse(&list, "locus-wv", about, more, argc, argv);
+    task_options(o);
+    settings_options(&o->common);
+    result_options(o);
+    settings_parse(&o->common,
+                   &(struct args_program){.name = "locus-wv", .about = about, .more = more}, argc,
+                   argv);
     if (!o->common.data) fail_usage("--data is missing: the text to learn from");
     check_negatives(o);
     settings_check(&o->common);

@@ -3,6 +3,7 @@
 #include "settings.h"
 #include "test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,33 +21,12 @@ static struct {
 static void parse(int argc, char **argv)
 {
     const struct args_option options[] = {
-        {.kind = ARGS_SECTION, .help = "things"},
-        {.name = "--flag", .kind = ARGS_FLAG, .target = &got.flag, .help = "a flag"},
-        {.name = "--count",
-         .argument = "N",
-         .kind = ARGS_COUNT,
-         .target = &got.count,
-         .min = 1,
-         .max = 1000,
-         .help = "n"},
-        {.name = "--real",
-         .argument = "X",
-         .kind = ARGS_REAL,
-         .target = &got.real,
-         .min = -1,
-         .max = 1,
-         .help = "x"},
-        {.name = "--text",
-         .argument = "T",
-         .kind = ARGS_TEXT,
-         .target = &got.text,
-         .help = "first line\nsecond line"},
-        {.name = "--colour",
-         .argument = "C",
-         .kind = ARGS_CHOICE,
-         .target = &got.colour,
-         .choices = colours,
-         .help = "c"},
+        OPTION_SECTION("things"),
+        OPTION_FLAG("--flag", &got.flag, 0, "a flag"),
+        OPTION_COUNT("--count", "N", &got.count, 1, 1000, 0, "n"),
+        OPTION_REAL("--real", "X", &got.real, -1, 1, 0, "x"),
+        OPTION_TEXT("--text", "T", &got.text, 0, "first line\nsecond line"),
+        OPTION_CHOICE("--colour", "C", &got.colour, colours, 0, "c"),
     };
     args_parse(
         &(struct args_program){
@@ -167,27 +147,16 @@ static void parse_settings(const void *line)
 {
     static char text[256];
     static struct settings s;
-    static uint64_t batch;
-    static double rate;
     char name[] = "thing", *argv[32] = {name};
     int argc = 1;
-    struct args_list list = {0};
     settings_init(&s, *(const char *)line == '!' ? 0 : SETTINGS_EPOCHS | SETTINGS_FULL);
-    const struct args_option own[] = {
-        settings_data(&s, "data"),          settings_eval_every(&s, "evaluations"),
-        settings_seconds(&s, "seconds"),    settings_sampling(&s),
-        settings_batch(&batch, 8, "batch"), settings_rate(&rate, "rate")};
-    args_add(&list, own, sizeof own / sizeof *own);
-    settings_options(&s, &list);
+    const struct args_option own = settings_sampling(&s);
+    args_add(&s.list, &own, 1);
+    settings_options(&s);
     strncpy(text, line, sizeof text - 1);
     for (char *word = strtok(text, " !"); word; word = strtok(NULL, " ")) argv[argc++] = word;
-    args_parse(
-        &(struct args_program){
-            .name = "thing", .about = "", .options = list.options, .option_count = list.count},
-        argc, argv);
-    printf("%s %d %d %d %g %s\n", s.data, (int)s.eval_every, (int)s.seconds, (int)batch, rate,
-           s.out);
-    printf("%d %d %d %s %s %d %d\n", (int)s.epochs, (int)s.seed, (int)s.workers,
+    settings_parse(&s, &(struct args_program){.name = "thing", .about = ""}, argc, argv);
+    printf("%s %d %d %d %s %s %d %d\n", s.out, (int)s.epochs, (int)s.seed, (int)s.workers,
            settings_technique_name(s.technique), settings_sampling_name(s.sampling), s.json,
            s.is_baseline);
 }
@@ -195,16 +164,12 @@ static void parse_settings(const void *line)
 TEST(args, settings_have_the_options_of_all_programs)
 {
     char said[4096];
-    CHECK_EQ(
-        ending_of(
-            parse_settings,
-            "--data d --eval-every 2 --seconds 3 --batch 8 --lr 0.5 --out o --epochs 4 --seed 5 --workers 6 "
-            "--technique relocate --sampling long-term --json --baseline",
-            said, sizeof said),
-        0);
-    CHECK_STR(said, "d 2 3 8 0.5 o\n4 5 6 relocate long-term 1 1\n");
-    ends_with(parse_settings, "--batch 9", 2,
-              "--batch takes a whole number from 1 to 8, not \"9\"");
+    CHECK_EQ(ending_of(parse_settings,
+                       "--out o --epochs 4 --seed 5 --workers 6 "
+                       "--technique relocate --sampling long-term --json --baseline",
+                       said, sizeof said),
+             0);
+    CHECK_STR(said, "o 4 5 6 relocate long-term 1 1\n");
     ends_with(parse_settings, "--workers 0", 2, "--workers takes a whole number from 1 to 1024");
 }
 
@@ -247,9 +212,9 @@ static void add_double(const void *is_apart)
 {
     struct args_list list = {0};
     const struct args_option options[] = {{.name = "--other", .kind = ARGS_FLAG},
-                                          {.kind = ARGS_SECTION, .help = "section"},
+                                          OPTION_SECTION("section"),
                                           {.name = "--flag", .kind = ARGS_FLAG},
-                                          {.kind = ARGS_SECTION, .help = "section"},
+                                          OPTION_SECTION("section"),
                                           {.name = "--flag", .kind = ARGS_FLAG}};
     args_add(&list, options, is_apart ? 4 : 5);
     if (is_apart) args_add(&list, options + 4, 1);
@@ -276,4 +241,67 @@ TEST(args, are_told_with_their_values)
     *told = '\0';
     args_each(tell, &got);
     CHECK_STR(told, " --real=-0.5 --colour=green ");
+}
+
+static struct args_option traits[] = {
+    OPTION_SECTION("things"),
+    OPTION_FLAG("--flag", &got.flag, 0, ""),
+    OPTION_COUNT("--count", "N", &got.count, 0, 9, ARGS_NODES, ""),
+    OPTION_REAL("--real", "X", &got.real, 0, 1, ARGS_TASK, ""),
+    OPTION_CHOICE("--colour", "C", &got.colour, colours, ARGS_TASK, ""),
+    OPTION_TEXT("--text", "T", &got.text, ARGS_INPUT | ARGS_NODES, ""),
+};
+
+struct digests {
+    uint64_t nodes, task;
+};
+
+static struct digests digests_of(const struct args_option *options, size_t count)
+{
+    struct args_list list = {0};
+    args_add(&list, options, count);
+    return (struct digests){args_digest(&list, ARGS_NODES), args_digest(&list, ARGS_TASK)};
+}
+
+/* Each changes what it must, and nothing else. */
+static void changes(struct digests *last, bool of_nodes, bool of_task)
+{
+    struct digests d = digests_of(traits, 6);
+    CHECK_EQ(d.nodes != last->nodes, of_nodes);
+    CHECK_EQ(d.task != last->task, of_task);
+    *last = d;
+}
+
+TEST(args, a_digest_is_of_what_must_be_equal)
+{
+    parse_line("--count 3 --real 0.25 --colour red --text a");
+    struct digests d = digests_of(traits, 6);
+    got.flag = !got.flag;
+    changes(&d, false, false);
+    got.count++;
+    changes(&d, true, false);
+    got.real = nextafter(got.real, 1);
+    changes(&d, true, true);
+    got.colour = 1;
+    changes(&d, true, true);
+    got.text = "b";
+    changes(&d, true, false);
+    got.text = NULL;
+    changes(&d, true, false);
+    struct args_option turned[] = {traits[4], traits[3], traits[5], traits[2]};
+    CHECK_EQ(digests_of(turned, 4).nodes, d.nodes);
+    CHECK_EQ(digests_of(turned, 4).task, d.task);
+}
+
+TEST(args, files_are_those_that_were_given)
+{
+    struct args_list list = {0};
+    const char *files[ARGS_LIST_MAX];
+    args_add(&list, traits, 6);
+    got.text = "here";
+    CHECK_EQ(args_files(&list, ARGS_OUTPUT, files), 0);
+    CHECK_EQ(args_files(&list, ARGS_INPUT, files), 1);
+    CHECK_STR(files[0], "here");
+    got.text = NULL;
+    CHECK_EQ(args_files(&list, ARGS_INPUT, files), 0);
 }
