@@ -24,8 +24,7 @@ static const char usage[] =
     "all nodes in one process. What it prints is what it would print there; its seconds are those of\n"
     "the model. The same command gives the same output, to the bit.\n\n"
     "  --nodes N          machines, 1 to 64 (8)\n"
-    "  --machine NAME     nups, lapse, strads, today: which machines and network (nups); shared: one\n"
-    "                     host of two cores for all nodes\n"
+    "  --machine NAME     nups, lapse, strads, today: which machines and network (nups)\n"
     "  --model CHANGES    other constants, like latency=20000,step=850,prepare=200\n"
     "  --list             the constants of the machine, and where they come from\n"
     "  --quick            is it repeatable? A few seconds\n"
@@ -36,9 +35,8 @@ static const char usage[] =
     "A program's step takes the time that --model step= says, in ns an example; measure it with the\n"
     "program's --baseline and one worker. At the end a line {\"event\":\"machine\",...} says what the\n"
     "workers' time went into. lasso's example is a value of the matrix; --model compare= is what its\n"
-    "schedulers take for one, and look= what it takes to look into a mailbox again.\n\n"
-    "Each thread has a core of its own. With --model cores=N all threads of all nodes take turns on N\n"
-    "cores of one host, as Linux lets them; with host_nodes=M as well, there are M nodes on a host.\n";
+    "schedulers take for one, and look= what it takes to look into a mailbox again.\n"
+    "Each thread has a core of its own.\n";
 
 static _Noreturn void refuse(const char *why, const char *what)
 {

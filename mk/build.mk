@@ -120,7 +120,7 @@ APPS_LIB := $(B)/lib/libapps.a
 # Their names take nobody else's: locus-kge, locus-mf. The command is locus itself.
 program_name = $(if $(filter locus,$1),locus,locus-$1)
 $(foreach n,$(call names,apps),$(eval $(call PROGRAM,apps,$n,$(B)/bin/$(call program_name,$n),$(B),$(APPS_LIB))))
-PLATFORM_PARTS := $(addprefix bench/scale/,platform.c joined.c figures.c virtual.c cores.c events.c model.c)
+PLATFORM_PARTS := $(addprefix bench/scale/,platform.c joined.c figures.c virtual.c events.c model.c)
 # Some simulate: on the fibers of the tests, with that flavor of the library.
 $(foreach n,$(filter-out $(BENCH_ON_FIBERS),$(call names,bench)),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B),$(APPS_LIB))))
 $(foreach n,$(BENCH_ON_FIBERS),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B)-fibers,$(B)-fibers/obj/test/sim/fibers.o $(APPS_LIB))))

@@ -156,29 +156,6 @@ void floor_add(struct floors *f, const uint64_t *keys, size_t n, const float *ba
     RACE_END();
 }
 
-void floor_atomic_read(const struct floors *f, const uint64_t *keys, size_t n, float *batch)
-{
-    for (size_t i = 0; i < n; i++) {
-        const float *row = row_of(f, keys[i]);
-        float *to = batch + place_in_batch(f, i);
-        for (size_t j = 0; j < f->length; j++) __atomic_load(&row[j], &to[j], __ATOMIC_RELAXED);
-    }
-}
-
-void floor_atomic_add(struct floors *f, const uint64_t *keys, size_t n, const float *batch)
-{
-    for (size_t i = 0; i < n; i++) {
-        float *row = row_of(f, keys[i]);
-        const float *d = batch + place_in_batch(f, i);
-        for (size_t j = 0; j < f->length; j++) {
-            float value;
-            __atomic_load(&row[j], &value, __ATOMIC_RELAXED);
-            value += d[j];
-            __atomic_store(&row[j], &value, __ATOMIC_RELAXED);
-        }
-    }
-}
-
 void floor_locked_read(struct floors *f, const uint64_t *keys, size_t n, float *batch)
 {
     size_t bytes = f->length * sizeof(float);

@@ -33,10 +33,6 @@ void floor_read(const struct floors *f, const uint64_t *keys, size_t n, float *b
 void floor_add(struct floors *f, const uint64_t *keys, size_t n, const float *batch);
 /* memcpy in */
 void floor_write(struct floors *f, const uint64_t *keys, size_t n, const float *batch);
-/* The same as floor_read() and floor_add() float by float, with relaxed atomics: races that C
- * allows; an addition may be lost. */
-void floor_atomic_read(const struct floors *f, const uint64_t *keys, size_t n, float *batch);
-void floor_atomic_add(struct floors *f, const uint64_t *keys, size_t n, const float *batch);
 /* under the mutex */
 void floor_locked_read(struct floors *f, const uint64_t *keys, size_t n, float *batch);
 /* under the mutex */

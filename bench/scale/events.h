@@ -20,7 +20,6 @@ enum event_kind {
     EVENT_TURN,    /* a shard's turn, unless it had an earlier one */
     EVENT_FIBER,   /* a fiber may go on */
     EVENT_NODE,    /* what a node's fibers wait for may have come */
-    EVENT_CORE,    /* a core's thread has done what it had to do, or others want the core */
 };
 
 struct event {

@@ -23,10 +23,6 @@
     X(packet_bytes, 1448, "bytes", "of a frame in one packet", "MTU 1500, TCP with time stamps") \
     X(packet_overhead, 90, "bytes", "around a packet", "Ethernet 38, IP 20, TCP 32") \
     X(own_core, 0, "", "1: shards pace as with a core of their own", "0: as on shared cores") \
-    X(cores, 0, "", "of a host, shared by all threads of its nodes; 0: one each", \
-      "bench/scale/cores.h") \
-    X(host_nodes, 0, "", "nodes on a host, if it has cores to share; 0: all", "assumed") \
-    X(switching, 2000, "ns", "until a shared core's next thread runs", "assumed") \
     X(wake, 30000, "ns", "until a thread that sleeps is awake", "idle processor, 25 to 40 us") \
     X(wake_cpu, 3000, "ns", "shard: processor time of that", \
       "remote_access, ping-pong, blocking less spinning") \

@@ -8,7 +8,6 @@
 #include "protocol/trace.h"
 #include "store/dirty_set.h"
 #include "node/cluster.h"
-#include "cores.h"
 #include "figures.h"
 #include "node/operation.h"
 #include "virtual.h"
@@ -32,7 +31,7 @@ void platform_begin(unsigned nodes, const struct model *m)
     memset(&sim, 0, sizeof sim);
     sim.nodes = nodes;
     sim.model = *m;
-    virtual_begin(m, happen);
+    virtual_begin(happen);
 }
 
 void platform_never_synchronize(void)
@@ -85,15 +84,10 @@ unsigned platform_holders(uint64_t key)
 
 /* ---- when ---- */
 
-/* Something has come for the shard, from that thread. One that sleeps takes a moment to wake. */
-static void stir(struct reactor *r, const struct cores_thread *by)
+/* Something has come for the shard. One that sleeps takes a moment to wake. */
+static void stir(struct reactor *r)
 {
     uint64_t at = virtual_now_ns(), asleep = r->busy_until + REACTOR_SPIN_NS;
-    if (cores_are_shared()) {
-        if (at < r->turn_ns) r->turn_ns = at;
-        cores_wake(&r->thread, by);
-        return;
-    }
     if (at < r->busy_until) at = r->busy_until;
     if (at > asleep) at += (uint64_t)sim.model.wake;
     if (at >= r->turn_ns) return;
@@ -106,7 +100,7 @@ static void wait_until(struct reactor *r, uint64_t due_ns)
     if (due_ns < r->busy_until) due_ns = r->busy_until;
     if (due_ns >= r->turn_ns) return;
     r->turn_ns = due_ns;
-    if (!cores_are_shared()) virtual_plan(due_ns, EVENT_TURN, r);
+    virtual_plan(due_ns, EVENT_TURN, r);
 }
 
 static void charge(struct reactor *r, double ns)
@@ -132,7 +126,6 @@ static void send_frame(struct reactor *r, struct frame *f)
 {
     const struct model *m = &sim.model;
     size_t bytes = sizeof f->header + f->header.body_bytes;
-    r->in_kernel += m->frame_out + m->byte_out * (double)bytes;
     charge(r, m->frame_out + m->byte_out * (double)bytes);
     r->figures.frames_out++;
     r->figures.bytes_out += bytes;
@@ -162,7 +155,7 @@ static void arrive(struct frame *f)
     f->next = NULL;
     *(r->first ? &r->last->next : &r->first) = f;
     r->last = f;
-    stir(r, sim.node[f->from] ? &sim.node[f->from]->reactor[f->shard]->thread : NULL);
+    stir(r);
 }
 
 /* ---- the platform of the shards ---- */
@@ -227,15 +220,6 @@ static uint64_t read_clock_ns(void *context)
     charge(r, r->owed);
     r->owed = 0;
     return now;
-}
-
-/* On shared cores as in reactor.c: frames leave after the shard's turn, so what the kernel takes
- * for them is not in what the shard measures. With a core each it always was, in the model. */
-static uint64_t read_cpu_ns(void *context)
-{
-    const struct reactor *r = context;
-    uint64_t now = read_clock_ns(context);
-    return cores_are_shared() ? now - (uint64_t)r->in_kernel : now;
 }
 
 /* ---- a shard's turns ---- */
@@ -320,11 +304,6 @@ static void work(struct reactor *r)
 /* It has looked for news since its last turn, at most for as long as it does before it sleeps. */
 static void note_pause(struct reactor *r)
 {
-    if (cores_are_shared()) {
-        if (r->has_slept) charge(r, sim.model.wake_cpu);
-        r->has_slept = false;
-        return;
-    }
     double pause = (double)(virtual_now_ns() - r->busy_until), spins = (double)REACTOR_SPIN_NS;
     r->figures.polling_ns += pause < spins ? pause : spins;
     if (pause > spins) charge(r, sim.model.wake_cpu);
@@ -347,35 +326,10 @@ static void turn(struct reactor *r)
     if (r->due_ns != NEVER) wait_until(r, r->due_ns);
 }
 
-/* ---- a shard that shares its core ---- */
-
-/* At its turn's end, whenever it has a core again, and when it need not spin any longer. */
-static void look_around(void *reactor)
-{
-    struct reactor *r = reactor;
-    uint64_t now = virtual_now_ns(), asleep;
-    if (r->is_in_turn) r->busy_until = now;
-    asleep = r->busy_until + REACTOR_SPIN_NS;
-    r->is_in_turn = r->turn_ns <= now;
-    if (r->is_in_turn) {
-        turn(r);
-        cores_compute(&r->thread, r->now - (double)now);
-    } else if (now < asleep) {
-        cores_spin(&r->thread, r->turn_ns < asleep ? r->turn_ns : asleep);
-    } else {
-        r->has_slept = true;
-        if (r->turn_ns != NEVER) virtual_plan(r->turn_ns, EVENT_TURN, r);
-        cores_sleep(&r->thread);
-    }
-}
-
 static void take_turn(struct reactor *r, uint64_t at_ns)
 {
     if (r->is_over || r->turn_ns != at_ns) return;
-    if (cores_are_shared())
-        cores_wake(&r->thread, NULL);
-    else
-        turn(r);
+    turn(r);
 }
 
 static void happen(const struct event *e)
@@ -386,8 +340,7 @@ static void happen(const struct event *e)
     case EVENT_ARRIVED: arrive(e->what); break;
     case EVENT_TURN: take_turn(r, e->at_ns); break;
     case EVENT_FIBER:
-    case EVENT_NODE:
-    case EVENT_CORE: break;
+    case EVENT_NODE: break;
     }
 }
 
@@ -410,7 +363,7 @@ void platform_sleep_until(uint64_t ns)
 
 void platform_work(double ns)
 {
-    virtual_compute(ns);
+    virtual_sleep_until(virtual_now_ns() + (uint64_t)ns);
 }
 
 void platform_signaled(unsigned node, size_t keys)
@@ -425,7 +378,7 @@ void platform_signaled(unsigned node, size_t keys)
 void reactor_post(struct reactor *r, struct request *request)
 {
     mailbox_put(&r->inbox[request->worker].mailbox, request);
-    stir(r, virtual_thread());
+    stir(r);
 }
 
 struct clocks *reactor_clocks(struct reactor *r)
@@ -445,19 +398,18 @@ struct intents *reactor_intents(struct reactor *r)
 
 void reactor_wake(struct reactor *r)
 {
-    stir(r, virtual_thread());
+    stir(r);
 }
 
 static void wake_for_dirty(void *reactor)
 {
-    stir(reactor, virtual_thread());
+    stir(reactor);
 }
 
 /* Events may still name it: its memory stays. */
 void platform_end_reactor(struct reactor *r)
 {
     if (!r) return;
-    if (r->thread.go) cores_close(&r->thread);
     trace_close(r->shard.trace, virtual_now_ns());
     shard_fini(&r->shard);
     for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
@@ -477,25 +429,11 @@ void platform_end_reactor(struct reactor *r)
     sim.over = r;
 }
 
-/* What shards believe: the library's own figures where the model is to be compared with it, on
- * shared cores; else the model's, as if the library had been made for such machines. */
-static uint64_t round_ns(void)
-{
-    const struct model *m = &sim.model;
-    return cores_are_shared() ? REACTOR_ROUND_NS : (uint64_t)(m->frame_out + m->frame_in);
-}
-
-static uint64_t kib_ns(void)
-{
-    const struct model *m = &sim.model;
-    return cores_are_shared() ? REACTOR_KIB_NS : (uint64_t)(512 * (m->byte_out + m->byte_in));
-}
-
 int platform_open_reactor(struct reactor *r, const struct node_plan *plan)
 {
+    const struct model *m = &sim.model;
     r->turn_ns = NEVER;
-    cores_open(&r->thread, r->node, PINNING_SLICE_NS, look_around, r);
-    r->calls = (struct platform){r, give_entry, complete_request, read_clock_ns, read_cpu_ns};
+    r->calls = (struct platform){r, give_entry, complete_request, read_clock_ns, read_clock_ns};
     r->open = calloc(sim.nodes, sizeof(struct frame *));
     r->spoke_ns = calloc(sim.nodes, sizeof *r->spoke_ns);
     r->inbox = calloc(plan->workers, sizeof *r->inbox);
@@ -510,10 +448,10 @@ int platform_open_reactor(struct reactor *r, const struct node_plan *plan)
         .plan = plan,
         .platform = &r->calls,
         .number = r->number,
-        .has_own_core = sim.model.own_core > 0 &&
-                        cores_suffice(sim.nodes, plan->workers + sim.node[r->node]->shards),
-        .round_ns = round_ns(),
-        .kib_ns = kib_ns(),
+        .has_own_core = m->own_core > 0,
+        /* What shards believe is the model's, as if the library had been made for such machines. */
+        .round_ns = (uint64_t)(m->frame_out + m->frame_in),
+        .kib_ns = (uint64_t)(512 * (m->byte_out + m->byte_in)),
         .credit_bytes = LINK_CREDIT_BYTES};
     int rc = shard_init(&r->shard, &shard);
     /* In virtual time nothing happens but since the beginning. */

@@ -3,8 +3,7 @@
  * on virtual time that network and processors use up as model.h says.
  *
  * The library is the one that ships: locus.c, access.c, the store and the shards. A node has
- * workers, fibers on processors of their own, and shards on others, unless they share the cores of
- * a host (cores.h). A shard's turn is taken at one moment and lasts as long as what it did costs:
+ * workers, fibers on processors of their own, and shards on others. A shard's turn is taken at one moment and lasts as long as what it did costs:
  * its frames leave one by one meanwhile, what arrives waits for its end. A shard that has had
  * nothing to do for REACTOR_SPIN_NS sleeps. A card sends and receives a byte at a time, in order;
  * the switch between them never is full, nothing is lost, acknowledgements of TCP take no room.

@@ -10,7 +10,6 @@
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
 #include "node/cluster.h"
-#include "cores.h"
 #include "protocol/shard.h"
 #include "virtual.h"
 
@@ -38,15 +37,12 @@ struct reactor {
     double now;           /* within a turn */
     /* of the frame that is served next: passes when the shard has looked at the clock */
     double owed;
-    double in_kernel; /* of all that it has taken: for frames that it sent */
     uint64_t busy_until;
-    uint64_t turn_ns;           /* of the next turn, NEVER: none is due */
-    uint64_t due_ns;            /* when the shard wants one */
-    double signaled;            /* keys */
-    bool completed;             /* something for a worker in this turn */
-    bool is_over;               /* what is planned for it does not happen any more */
-    struct cores_thread thread; /* where cores are shared */
-    bool is_in_turn, has_slept;
+    uint64_t turn_ns;     /* of the next turn, NEVER: none is due */
+    uint64_t due_ns;      /* when the shard wants one */
+    double signaled;      /* keys */
+    bool completed;       /* something for a worker in this turn */
+    bool is_over;         /* what is planned for it does not happen any more */
     struct reactor *next; /* of those that are over */
     struct platform_figures figures;
 };

@@ -3,8 +3,7 @@
  * thread there.
  *
  * A fiber that waits for a condition looks again whenever another fiber of its node has run, and
- * when virtual_news() says that something has come. Time passes only while all wait. Where cores
- * are shared (cores.h) it goes on when it has got one. Of two things
+ * when virtual_news() says that something has come. Time passes only while all wait. Of two things
  * at the same moment that one happens first which was planned first: the same program comes to the
  * same end each time.
  *
@@ -16,12 +15,11 @@
 #define BENCH_SCALE_VIRTUAL_H
 
 #include "events.h"
-#include "model.h"
 
 enum { VIRTUAL_NODES_MAX = 256 };
 
-/* `happen` is told of all events but those of fibers and cores. */
-void virtual_begin(const struct model *, void (*happen)(const struct event *));
+/* `happen` is told of all events but those of fibers. */
+void virtual_begin(void (*happen)(const struct event *));
 /* Forgets what is still to come; `forget` is told of it. */
 void virtual_end(void (*forget)(const struct event *));
 uint64_t virtual_now_ns(void);
@@ -33,17 +31,10 @@ bool virtual_has_ended(int fiber);
 /* Of the running fiber; outside 0 and -1. */
 unsigned virtual_node(void);
 int virtual_fiber(void);
-/* Where cores are shared; outside NULL. */
-const struct cores_thread *virtual_thread(void);
 /* To the end of all fibers; false: they wait for each other for ever. */
 bool virtual_run(void);
 
 void virtual_sleep_until(uint64_t ns);
-/* Of processor time, which shared cores may take longer for. */
-void virtual_compute(double ns);
-/* Whether the running fiber spins for a moment when it waits, as the library's calls do, or sleeps
- * at once: only shared cores make a difference. It spins unless told otherwise. */
-void virtual_spin(bool);
 /* From then on the node's fibers have something to look at. */
 void virtual_news(unsigned node, uint64_t at_ns);
 

@@ -33,9 +33,6 @@ static const struct {
     {"strads", "latency=50000,bandwidth=0.125,shards=1,own_core=1"},
     /* A data centre: 100 Gbit/s; 64 cores. */
     {"today", "latency=10000,bandwidth=12.5,shards=8,own_core=1"},
-    /* One host of two cores that runs all nodes, by loopback: lab/papers-check.sh. */
-    {"shared", "cores=2,latency=0,bandwidth=12.5,shards=1,item=30,entry_out=60,entry_in=120,"
-               "intent=20,byte_out=0.2,byte_in=0.15,row_byte=0.08"},
 };
 
 static double *place_of(struct machine *m, const struct constant *c)

@@ -183,19 +183,6 @@ static bool check(const struct machine *machine, const struct task *t)
     return repeats && varies;
 }
 
-/* All threads on two cores. */
-static bool check_shared(void)
-{
-    static const struct task sharing = {
-        "mf", {"--zipf", "1000x200x20000", "--rank", "10", "--epochs", "2"}};
-    struct machine shared;
-    bool good = machine_init(&shared, "shared") && run(&shared, &sharing, FIRST, "1") &&
-                run(&shared, &sharing, SECOND, "1") && are_equal(FIRST, SECOND);
-    printf("%-7s mf on two cores that all nodes share: two runs %s\n", good ? "ok" : "FAILED",
-           good ? "are the same to the bit" : "differ");
-    return good;
-}
-
 /* NuPS' mix of which no key is hot is relocation: in every byte and count. */
 static bool check_nothing_kept(const struct machine *machine)
 {
@@ -269,7 +256,6 @@ int quick_run(const struct machine *machine)
     write_text();
     for (unsigned i = 0; i < TASKS; i++) failed += !check(machine, &tasks[i]);
     failed += !check_nothing_kept(machine);
-    failed += !check_shared();
     failed += !check_ahead(machine);
     failed += !check_traces(machine);
     for (int i = 0; i < FILES; i++) unlink(path_of(i));

@@ -3,8 +3,7 @@
  * virtual, and what a thread computes takes the time that the machine says. Compute is real, at the
  * moment when it begins: what it writes is there from then on, and then its time passes.
  *
- * Fibers give way only where they wait, so locks are nothing. Where threads share cores, one that
- * computes takes its time when it has a core (scale/cores.h).
+ * Fibers give way only where they wait, so locks are nothing.
  */
 #include "../../apps/common/world.h"
 
@@ -91,9 +90,7 @@ static bool has_ended(const void *thread)
 
 void world_join(struct world_thread *t)
 {
-    virtual_spin(false);
     locus_fiber_wait(has_ended, t);
-    virtual_spin(true);
 }
 
 /* ---- meeting and waiting ---- */
@@ -143,9 +140,7 @@ static double wait_for(const uint64_t *count)
 {
     const struct awaited a = {count, *count};
     uint64_t began = virtual_now_ns();
-    virtual_spin(false);
     locus_fiber_wait(has_come, &a);
-    virtual_spin(true);
     return (double)(virtual_now_ns() - began);
 }
 
