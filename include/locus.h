@@ -176,6 +176,7 @@ LOCUS_API int locus_rank(const locus *);
 LOCUS_API int locus_size(const locus *);
 /* the number of keys in all tables: valid keys are below it */
 LOCUS_API uint64_t locus_keys(const locus *);
+LOCUS_API int locus_technique_of(const locus *); /* an enum locus_technique */
 /* floats in that key's row; 0: no such key */
 LOCUS_API uint32_t locus_length(const locus *, locus_key);
 /* Writes at most `max` keys >= from whose main copy is here, in ascending order; returns how many.

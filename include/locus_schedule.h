@@ -144,8 +144,8 @@ LOCUS_API void locus_schedule_done(locus_schedule *);
  *
  * A scheduler uses one of the `workers` of its node's configuration, so add one for each scheduler
  * of the node. While a scheduler is open, collectives (quiesce, barrier) of others wait for it:
- * close it before, or let workers meet by rounds. Schedulers do not work with
- * LOCUS_FULL_REPLICATION, because no row is the same on all nodes at once.
+ * close it before, or let workers meet by rounds. A node with LOCUS_FULL_REPLICATION opens neither
+ * schedulers nor ports, because no row is the same on all nodes at once.
  */
 typedef struct locus_scheduler locus_scheduler;
 typedef struct locus_port locus_port;
@@ -179,7 +179,7 @@ LOCUS_API int locus_scheduler_tables(const struct locus_scheduler_config *,
 
 /* Starts scheduler `number` (0 ... schedulers - 1), once in the cluster. Its mailboxes must not
  * have been used before. Filter and candidates are called on its thread.
- *   -EINVAL  an invalid configuration, or mailboxes that do not exist
+ *   -EINVAL  an invalid configuration, mailboxes that do not exist, or LOCUS_FULL_REPLICATION
  *   -EBUSY   the node's workers are all open
  *   -EAGAIN  no thread could be started */
 LOCUS_API int locus_scheduler_open(locus *, const struct locus_scheduler_config *, unsigned number,

@@ -357,6 +357,12 @@ uint64_t locus_keys(const locus *n)
     return call_is_gone("locus_keys", n) ? 0 : n->store.keyspace.keys;
 }
 
+int locus_technique_of(const locus *n)
+{
+    return call_is_gone("locus_technique_of", n) ? -EINVAL
+                                                 : (int)(n->plan.technique - technique_of(0));
+}
+
 uint32_t locus_length(const locus *n, locus_key key)
 {
     if (call_is_gone("locus_length", n) || key >= n->store.keyspace.keys) return 0;

@@ -97,11 +97,16 @@ int locus_scheduler_tables(const struct locus_scheduler_config *c,
     return 0;
 }
 
-int mail_check_tables(const struct mail *m, const char *call, const locus *node)
+int mail_check_node(const struct mail *m, const char *call, const locus *node)
 {
     const locus_key first[] = {m->rounds, m->sums, m->changes};
     const uint32_t length[] = {m->round_length, m->sums_length, m->changes_length};
     uint64_t rows = (uint64_t)m->schedulers * m->slots;
+    if (locus_technique_of(node) == LOCUS_FULL_REPLICATION)
+        return error_set(-EINVAL,
+                         "%s: `technique` of the node is LOCUS_FULL_REPLICATION, with which no row "
+                         "is the same on all nodes at once, as mailboxes must be: use another one",
+                         call);
     for (int i = 0; i < LOCUS_SCHEDULER_TABLES; i++)
         for (locus_key key = first[i]; key - first[i] < rows; key++)
             if (locus_length(node, key) != length[i])

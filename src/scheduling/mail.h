@@ -36,8 +36,8 @@ struct mail {
 
 /* Checks a configuration for the named call, and sets the sentence. */
 int mail_init(struct mail *, const char *call, const struct locus_scheduler_config *);
-/* Are the tables there? */
-int mail_check_tables(const struct mail *, const char *call, const locus *);
+/* Are the tables there, and their rows the same for all? */
+int mail_check_node(const struct mail *, const char *call, const locus *);
 
 /* The row of a round, behind the first key of its table. */
 static inline uint64_t mail_slot(const struct mail *m, uint64_t round)

@@ -62,7 +62,7 @@ static int check(struct mail *m, locus *node, locus_worker *worker,
         return id;
     }
     rc = mail_init(m, "locus_port_open", config);
-    if (rc == 0) rc = mail_check_tables(m, "locus_port_open", node);
+    if (rc == 0) rc = mail_check_node(m, "locus_port_open", node);
     if (rc == 0) rc = check_variables(config, node);
     if (rc || number < config->schedule.workers) return rc;
     return error_set(-EINVAL, "locus_port_open: `number` is %u: must be below `workers`, %u",

@@ -208,7 +208,7 @@ int locus_scheduler_open(locus *node, const struct locus_scheduler_config *confi
     int rc = locus_size(node);
     if (rc < 0) return error_set(rc, "locus_scheduler_open: %s", locus_error());
     rc = mail_init(&m, "locus_scheduler_open", config);
-    if (rc == 0) rc = mail_check_tables(&m, "locus_scheduler_open", node);
+    if (rc == 0) rc = mail_check_node(&m, "locus_scheduler_open", node);
     if (rc) return rc;
     if (number >= m.schedulers)
         return error_set(-EINVAL,

@@ -220,7 +220,7 @@ TEST(schedule, rounds_overlap_within_the_window)
 
 /* ---- wrong calls ---- */
 
-static locus *open_one(void)
+static locus *open_one(enum locus_technique technique)
 {
     struct locus_table tables[1 + LOCUS_SCHEDULER_TABLES] = {{.rows = VARIABLES, .length = 1}};
     struct locus_config c;
@@ -234,8 +234,25 @@ static locus *open_one(void)
     c.tables = tables;
     c.table_count = 1 + LOCUS_SCHEDULER_TABLES;
     c.workers = 2;
+    c.technique = technique;
     CHECK_EQ(locus_open(&c, &node), 0);
     return node;
+}
+
+/* At once, on one node, too: with several, mailboxes would differ between nodes for ever. */
+TEST(schedule, full_replication_is_refused)
+{
+    locus *node = open_one(LOCUS_FULL_REPLICATION);
+    locus_worker *worker = worker_of(node);
+    locus_scheduler *scheduler;
+    locus_port *port;
+    CHECK_EQ(locus_technique_of(node), LOCUS_FULL_REPLICATION);
+    CHECK_EQ(locus_scheduler_open(node, &config, 0, &scheduler), -EINVAL);
+    CHECK_STR(locus_error(), "locus_scheduler_open: `technique` of the node is LOCUS_FULL_REPLI");
+    CHECK_EQ(locus_port_open(node, worker, &config, 0, &port), -EINVAL);
+    CHECK_STR(locus_error(), "locus_port_open: `technique` of the node is LOCUS_FULL_REPLICATION");
+    CHECK_EQ(locus_worker_close(worker), 0);
+    CHECK_EQ(locus_close(node), 0);
 }
 
 static void refuse_configurations(locus *node, locus_worker *worker)
@@ -334,9 +351,9 @@ static void rotate(struct seat *s)
 TEST(schedule, a_rotation_with_staleness_loses_nothing)
 {
     static const enum locus_technique techniques[] = {LOCUS_ADAPTIVE, LOCUS_RELOCATE,
-                                                      LOCUS_REPLICATE};
+                                                      LOCUS_REPLICATE, LOCUS_FULL_REPLICATION};
     struct locus_table blocks = {.rows = BLOCKS, .length = 1};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         struct team team = {.nodes = NODES,
                             .workers = WORKERS,
                             .is_managed = true,
@@ -358,7 +375,7 @@ static uint64_t next_until_wrong(void *given)
 /* Its worker is told, and does not wait for ever; why, it says when it is closed. */
 TEST(schedule, a_scheduler_that_fails_tells_its_workers)
 {
-    locus *node = open_one();
+    locus *node = open_one(LOCUS_ADAPTIVE);
     locus_worker *worker = worker_of(node);
     struct locus_scheduler_config own = config;
     const struct locus_part *parts;
@@ -390,7 +407,7 @@ TEST(schedule, a_scheduler_that_fails_tells_its_workers)
 
 TEST(schedule, wrong_calls_are_refused)
 {
-    locus *node = open_one();
+    locus *node = open_one(LOCUS_ADAPTIVE);
     locus_worker *worker = worker_of(node);
     refuse_configurations(node, worker);
     refuse_orders(node, worker);

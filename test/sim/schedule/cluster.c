@@ -188,6 +188,12 @@ int locus_size(const locus *node)
     return 1;
 }
 
+int locus_technique_of(const locus *node)
+{
+    (void)node;
+    return LOCUS_ADAPTIVE;
+}
+
 uint64_t locus_keys(const locus *node)
 {
     (void)node;

@@ -187,14 +187,14 @@ TEST(mail, tables_are_where_first_says_or_named_as_missing)
     CHECK_EQ(locus_scheduler_tables(&c, tables + 1), 0);
     locus *n = node_of(tables, 1 + LOCUS_SCHEDULER_TABLES, 1, 1);
     struct mail m = made(&c);
-    CHECK_EQ(mail_check_tables(&m, "a_call", n), 0);
+    CHECK_EQ(mail_check_node(&m, "a_call", n), 0);
     c.first = 101;
     m = made(&c);
-    CHECK_EQ(mail_check_tables(&m, "a_call", n), -EINVAL);
+    CHECK_EQ(mail_check_node(&m, "a_call", n), -EINVAL);
     CHECK_STR(locus_error(), "a_call: key 106 has a row of 23 floats, and a mailbox has 11");
     c.first = UINT64_MAX - 3; /* no such keys */
     m = made(&c);
-    CHECK_EQ(mail_check_tables(&m, "a_call", n), -EINVAL);
+    CHECK_EQ(mail_check_node(&m, "a_call", n), -EINVAL);
     CHECK_EQ(locus_close(n), 0);
 }
 
