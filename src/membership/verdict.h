@@ -22,8 +22,8 @@ struct verdict {
     unsigned count;
     struct accusation {
         unsigned accuser, accused;
+        char reason[VERDICT_REASON_BYTES];
     } said[VERDICT_MAX];
-    char reason[VERDICT_REASON_BYTES]; /* of the first */
 };
 
 /* `accuser` says that `accused` "was silent for 10 s". */

@@ -15,11 +15,11 @@ TEST(verdict, is_whom_most_accuse)
     struct verdict v = {0};
     char reason[VERDICT_REASON_BYTES];
     CHECK_EQ(verdict_due_ns(&v), UINT64_MAX);
-    verdict_accuse(&v, 1, 7, "was silent for 10 s", 100);
+    verdict_accuse(&v, 1, 7, "broke the protocol", 100);
     verdict_accuse(&v, 2, 1, "was silent for 10 s", 150);
-    verdict_accuse(&v, 3, 1, "was silent for 10 s", 160);
+    verdict_accuse(&v, 3, 1, "closed the connection", 160);
     CHECK_EQ(pick(&v, reason), 1);
-    CHECK_STR(reason, "was silent for 10 s, as 2 nodes say");
+    CHECK_STR(reason, "was silent for 10 s, as 2 nodes say"); /* not what node 7 did */
 }
 
 TEST(verdict, is_the_higher_rank_of_two_that_accuse_each_other)
