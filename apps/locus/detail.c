@@ -32,7 +32,7 @@ static void put(struct lines *l, const char *format, ...)
 static double value_of(const char *text, const char *name, const char *labels)
 {
     char begin[256];
-    snprintf(begin, sizeof begin, "%s{%s}", name, labels);
+    snprintf(begin, sizeof begin, "%s%s%s%s", name, *labels ? "{" : "", labels, *labels ? "}" : "");
     return scrape_sum(text, begin);
 }
 
@@ -108,6 +108,26 @@ static void put_memory(struct lines *l, const struct look_row *r)
     put(l, "\n");
 }
 
+/* All that the node counts, but for what the tables above show. */
+static void put_counters(struct lines *l, const struct look_row *r)
+{
+    static const char end[] = "_total";
+    struct scrape_sample s;
+    for (const char *at = r->text; (at = strstr(at, "\n# TYPE locus_")); at++) {
+        char name[96];
+        if (sscanf(at, "\n# TYPE %95s counter", name) != 1) continue;
+        size_t length = strlen(name);
+        if (length < sizeof end || strcmp(name + length - (sizeof end - 1), end) != 0) continue;
+        for (const char *of = r->text; (of = scrape_next(of, name, &s));) {
+            char shown[16];
+            if (strstr(s.labels, "peer=") || strstr(s.labels, "shard=")) continue;
+            const struct two t = {r, s.labels};
+            table_shorten(rate(&t, name), shown);
+            put(l, "%8s/s  %.*s %s\n", shown, (int)(length - (sizeof end - 1)), name, s.labels);
+        }
+    }
+}
+
 void detail_node(const struct look_row *r, char text[DETAIL_BYTES_MAX])
 {
     struct lines l = {.text = text};
@@ -121,6 +141,8 @@ void detail_node(const struct look_row *r, char text[DETAIL_BYTES_MAX])
     put_peers(&l, r);
     put(&l, "\n");
     put_memory(&l, r);
+    put(&l, "\n");
+    put_counters(&l, r);
 }
 
 bool detail_keys(const struct look_row *r, char text[DETAIL_BYTES_MAX])

@@ -8,6 +8,7 @@
 #include "protocol/trace.h"
 #include "store/dirty_set.h"
 #include "node/cluster.h"
+#include "node/figures.h"
 #include "figures.h"
 #include "node/operation.h"
 #include "virtual.h"
@@ -67,7 +68,7 @@ unsigned platform_peers(unsigned node, uint64_t since_ns)
 
 uint64_t platform_replicas(unsigned node)
 {
-    struct shard_counters c = cluster_counters(sim.node[node]);
+    struct shard_counters c = figures_shards(sim.node[node]);
     return c.replicas_created - c.replicas_dropped;
 }
 
@@ -381,19 +382,38 @@ void reactor_post(struct reactor *r, struct request *request)
     stir(r);
 }
 
-struct clocks *reactor_clocks(struct reactor *r)
+int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
 {
-    return r->shard.clocks;
+    shard_look(&r->shard, index, out);
+    return 0;
 }
 
-const struct sources *reactor_sources(const struct reactor *r)
+const struct shard *reactor_shard(const struct reactor *r)
 {
-    return r->shard.sources;
+    return &r->shard;
 }
 
-struct intents *reactor_intents(struct reactor *r)
+/* The shard's frames, as if it had one link. */
+void reactor_add_link(const struct reactor *r, unsigned peer, struct link_stats *to)
 {
-    return r->shard.intents;
+    if (peer > 0) return;
+    to->bytes_sent += r->figures.bytes_out;
+    to->bytes_received += r->figures.bytes_in;
+    to->messages_sent += r->figures.frames_out;
+    to->messages_received += r->figures.frames_in;
+}
+
+/* Nobody serves metrics in a simulation. */
+struct link_load reactor_load(const struct reactor *r, unsigned peer)
+{
+    (void)r, (void)peer;
+    return (struct link_load){0};
+}
+
+struct reactor_figures reactor_figures(const struct reactor *r)
+{
+    (void)r;
+    return (struct reactor_figures){0};
 }
 
 void reactor_wake(struct reactor *r)

@@ -411,21 +411,6 @@ void reactor_post(struct reactor *r, struct request *request)
     wake_if_sleeping(r);
 }
 
-struct intents *reactor_intents(struct reactor *r)
-{
-    return r->shard.intents;
-}
-
-struct clocks *reactor_clocks(struct reactor *r)
-{
-    return r->shard.clocks;
-}
-
-const struct sources *reactor_sources(const struct reactor *r)
-{
-    return r->shard.sources;
-}
-
 void reactor_wake(struct reactor *r)
 {
     wake_if_sleeping(r);
@@ -499,58 +484,27 @@ void reactor_stop(struct reactor *r)
     r->started = false;
 }
 
-struct link_stats reactor_link_stats(const struct reactor *r)
+const struct shard *reactor_shard(const struct reactor *r)
 {
-    struct link_stats sum = {0};
-    for (unsigned peer = 0; peer < r->nodes; peer++) {
-        if (r->link[peer]) link_stats_add(&sum, link_stats(r->link[peer]));
-    }
-    return sum;
+    return &r->shard;
 }
 
-struct link_stats reactor_peer_stats(const struct reactor *r, unsigned peer)
+void reactor_add_link(const struct reactor *r, unsigned peer, struct link_stats *to)
 {
-    return r->link[peer] ? link_stats(r->link[peer]) : (struct link_stats){0};
+    if (r->link[peer]) link_add_stats(r->link[peer], to);
 }
 
-struct reactor_peer_load reactor_peer_load(const struct reactor *r, unsigned peer)
+struct link_load reactor_load(const struct reactor *r, unsigned peer)
 {
-    if (!r->link[peer]) return (struct reactor_peer_load){0};
-    return (struct reactor_peer_load){.link = link_load(r->link[peer]),
-                                      .asked_bytes = shard_asked_bytes(&r->shard, peer)};
+    return r->link[peer] ? link_load(r->link[peer]) : (struct link_load){0};
 }
 
-struct reactor_memory reactor_memory(const struct reactor *r)
-{
-    return (struct reactor_memory){.records = shard_record_bytes(&r->shard),
-                                   .buffers = uring_buffer_bytes(r->uring)};
-}
-
-double reactor_cpu_s(const struct reactor *r)
+struct reactor_figures reactor_figures(const struct reactor *r)
 {
     struct timespec used = {0};
     clockid_t clock;
     if (r->started && pthread_getcpuclockid(r->thread, &clock) == 0) clock_gettime(clock, &used);
-    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
-}
-
-uint64_t reactor_sleeps(const struct reactor *r)
-{
-    return __atomic_load_n(&r->sleeps, __ATOMIC_RELAXED);
-}
-
-void reactor_add_counters(const struct reactor *r, struct shard_counters *to)
-{
-    shard_add_counters(&r->shard, to);
-}
-
-void reactor_add_histogram(const struct reactor *r, enum locus_histogram_kind kind,
-                           struct locus_histogram *to)
-{
-    shard_add_histogram(&r->shard, kind, to);
-}
-
-void reactor_add_rounds(const struct reactor *r, struct locus_histogram *to)
-{
-    shard_add_rounds(&r->shard, to);
+    return (struct reactor_figures){.cpu_s = (double)used.tv_sec + 1e-9 * (double)used.tv_nsec,
+                                    .sleeps = __atomic_load_n(&r->sleeps, __ATOMIC_RELAXED),
+                                    .buffer_bytes = uring_buffer_bytes(r->uring)};
 }

@@ -72,44 +72,28 @@ void reactor_free(struct reactor *); /* NULL is allowed */
  * worker. */
 void reactor_post(struct reactor *, struct request *);
 
-/* The intents of this node's workers in this shard; and waking the shard for them. Any thread. */
-struct intents *reactor_intents(struct reactor *);
-struct clocks *reactor_clocks(struct reactor *);
-const struct sources *reactor_sources(const struct reactor *);
+/* Wakes the shard for intents of this node's workers. Any thread. */
 void reactor_wake(struct reactor *);
 
 /* Node `rank` was lost: from now on all requests fail with -ECONNRESET, and the other peers are
  * told why we leave. Any thread, never waits; only the first call has an effect. */
 void reactor_lose(struct reactor *, unsigned rank, const char *reason);
 
-/* Sums over the reactor's links. Any thread. */
-struct link_stats reactor_link_stats(const struct reactor *);
-/* Of the link to one peer; zeros for ourselves. Any thread. */
-struct link_stats reactor_peer_stats(const struct reactor *, unsigned peer);
-/* The same for its load, and for the credit in use. */
-struct reactor_peer_load {
-    struct link_load link;
-    size_t asked_bytes;
+/* Its shard, for what any thread may read of it. */
+const struct shard *reactor_shard(const struct reactor *);
+/* Adds what the link to a peer has counted: nothing for ourselves. Its load: zeros. Any thread. */
+void reactor_add_link(const struct reactor *, unsigned peer, struct link_stats *to);
+struct link_load reactor_load(const struct reactor *, unsigned peer);
+/* Of its thread: processor time, 0 unless it runs; how often it has gone to sleep; bytes of buffers
+ * for sending. Any thread, but not during reactor_stop. */
+struct reactor_figures {
+    double cpu_s;
+    uint64_t sleeps, buffer_bytes;
 };
-struct reactor_peer_load reactor_peer_load(const struct reactor *, unsigned peer);
-/* Bytes of the shard's records, and of buffers for sending. Any thread. */
-struct reactor_memory {
-    uint64_t records, buffers;
-};
-struct reactor_memory reactor_memory(const struct reactor *);
-/* Processor time of the thread, 0 unless it runs; and how often it has gone to sleep. Any thread,
- * but not during reactor_stop. */
-double reactor_cpu_s(const struct reactor *);
-uint64_t reactor_sleeps(const struct reactor *);
+struct reactor_figures reactor_figures(const struct reactor *);
 /* Looks at a key of this shard. One thread asks and waits. Returns 0, or -ETIMEDOUT: the shard had
  * no time. Not during reactor_stop. */
 enum { REACTOR_LOOK_S = 2 };
 int reactor_look(struct reactor *, uint64_t index, struct key_look *);
-
-/* Adds what the shard has counted. Any thread. */
-void reactor_add_counters(const struct reactor *, struct shard_counters *to);
-void reactor_add_histogram(const struct reactor *, enum locus_histogram_kind,
-                           struct locus_histogram *to);
-void reactor_add_rounds(const struct reactor *, struct locus_histogram *to);
 
 #endif

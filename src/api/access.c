@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/histogram.h"
+#include "node/figures.h"
 
 #include <errno.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static __attribute__((noinline)) void look_for_advice(locus_worker *w, uint64_t 
         .remote = remote,
         .waited_ns = w->operations.blocked.sum,
         .signaled = __atomic_load_n(&w->signaled, __ATOMIC_RELAXED),
-        .late = cluster_counters(n->cluster).intents_late,
+        .late = figures_shards(n->cluster).intents_late,
         .clock = w->clock,
     };
     advice_look(&n->advisor, n->rank, w->id, &w->advice, &sums);

@@ -117,8 +117,8 @@ static void count_behind(locus_worker *w)
     uint64_t behind = fresh < w->clock ? (uint64_t)(w->clock - fresh) : 0;
     unsigned bucket = behind < LOCUS_HISTOGRAM_BUCKETS ? (unsigned)behind
                                                        : LOCUS_HISTOGRAM_BUCKETS - 1;
-    counter_add(&w->bounds.behind.count[bucket], 1);
-    counter_add(&w->bounds.behind.sum, behind);
+    counter_add(&w->behind.count[bucket], 1);
+    counter_add(&w->behind.sum, behind);
 }
 
 static int wait_for_copies(locus_worker *w, locus_clock clock)
@@ -146,8 +146,8 @@ int locus_bound(locus_worker *w, locus_clock staleness)
             rc = wait_for_copies(w, clock);
         else
             wait_local(w, clock);
-        counter_add(&w->bounds.waited, 1);
-        counter_add(&w->bounds.waited_ns, clock_now_ns() - began);
+        counter_add(&w->counters.bounds_waited, 1);
+        counter_add(&w->counters.bounds_waited_ns, clock_now_ns() - began);
     }
     if (rc == 0) count_behind(w);
     return rc;

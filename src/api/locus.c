@@ -6,6 +6,7 @@
 #include "checkpoint/series.h"
 #include "membership/rendezvous.h"
 #include "node/environment.h"
+#include "node/figures.h"
 #include "node/variables.h"
 #include "observe/journal.h"
 #include "observe/metrics.h"
@@ -193,8 +194,7 @@ static int share_sources(const struct locus_config *c, locus *n, unsigned shards
     if (c->staleness_s == 0 || !n->moves) return 0;
     n->sources = calloc(shards, sizeof(struct sources *));
     if (!n->sources) return error_set(-ENOMEM, "no memory for %u shards", shards);
-    for (unsigned s = 0; s < shards; s++)
-        n->sources[s] = reactor_sources(cluster_reactors(n->cluster)[s]);
+    for (unsigned s = 0; s < shards; s++) n->sources[s] = node_shard(n, s)->sources;
     return 0;
 }
 
@@ -218,10 +218,10 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
     n->plan.progress = n->progress;
     n->plan.posted = (const uint64_t *const *)n->posted;
     rc = cluster_start(n->cluster, &n->plan);
-    for (unsigned s = 0; s < shards && rc == 0; s++)
-        n->intents[s] = reactor_intents(cluster_reactors(n->cluster)[s]);
-    for (unsigned s = 0; s < shards && rc == 0; s++)
-        n->clocks[s] = reactor_clocks(cluster_reactors(n->cluster)[s]);
+    for (unsigned s = 0; s < shards && rc == 0; s++) {
+        n->intents[s] = node_shard(n, s)->intents;
+        n->clocks[s] = node_shard(n, s)->clocks;
+    }
     return rc ? rc : share_sources(c, n, shards);
 }
 
@@ -375,63 +375,15 @@ size_t locus_owned(locus *n, locus_key from, locus_key *keys, size_t max)
     return keys ? store_owned(&n->store, from, keys, max) : 0;
 }
 
-static void add_worker_stats(locus_worker *w, struct locus_stats *s)
-{
-    const uint64_t *pulled = w->counters.pulled, *pushed = w->counters.pushed;
-    s->pulled_local += __atomic_load_n(&pulled[COUNT_LOCAL], __ATOMIC_RELAXED);
-    s->pulled_replica += __atomic_load_n(&pulled[COUNT_REPLICA], __ATOMIC_RELAXED);
-    s->pulled_remote += __atomic_load_n(&pulled[COUNT_REMOTE], __ATOMIC_RELAXED);
-    s->pushed_local += __atomic_load_n(&pushed[COUNT_LOCAL], __ATOMIC_RELAXED);
-    s->pushed_replica += __atomic_load_n(&pushed[COUNT_REPLICA], __ATOMIC_RELAXED);
-    s->pushed_remote += __atomic_load_n(&pushed[COUNT_REMOTE], __ATOMIC_RELAXED);
-    s->intents_signaled += waiting_signaled(&w->waiting) +
-                           __atomic_load_n(&w->signaled, __ATOMIC_RELAXED);
-    struct locus_histogram blocked = {0};
-    histogram_sum(&blocked, &w->operations.blocked);
-    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) s->calls_waited += blocked.count[i];
-    s->calls_waited_s += 1e-9 * (double)blocked.sum;
-    s->bounds_waited += __atomic_load_n(&w->bounds.waited, __ATOMIC_RELAXED);
-    s->bounds_waited_s += 1e-9 * (double)__atomic_load_n(&w->bounds.waited_ns, __ATOMIC_RELAXED);
-}
-
 int locus_stats_read_sized(const locus *n, struct locus_stats *out, size_t size)
 {
-    struct locus_stats s = {0};
+    struct figures f;
     if (!out) return error_set(-EINVAL, "locus_stats_read: the result is NULL");
     int rc = call_check_node("locus_stats_read", n);
     if (rc) return rc;
-    for (unsigned i = 0; i < n->workers; i++) add_worker_stats(&n->worker[i], &s);
-    s.owned_now = store_home_keys(&n->store);
-    s.advice_intend = __atomic_load_n(&n->advisor.found[ADVICE_INTEND], __ATOMIC_RELAXED);
-    s.advice_earlier = __atomic_load_n(&n->advisor.found[ADVICE_EARLIER], __ATOMIC_RELAXED);
-    s.advice_advance = __atomic_load_n(&n->advisor.found[ADVICE_ADVANCE], __ATOMIC_RELAXED);
-    if (n->cluster) {
-        struct link_stats l = cluster_link_stats(n->cluster);
-        s.bytes_sent = l.bytes_sent;
-        s.bytes_received = l.bytes_received;
-        s.messages_sent = l.frames_sent;
-        s.messages_received = l.frames_received;
-        struct shard_counters c = cluster_counters(n->cluster);
-        s.relocated_in = c.relocated_in;
-        s.relocated_out = c.relocated_out;
-        s.forwards = c.forwards;
-        s.replicas_created = c.replicas_created;
-        s.replicas_dropped = c.replicas_dropped;
-        s.replicas_now = c.replicas_created - c.replicas_dropped;
-        s.rounds = c.rounds;
-        s.intents_late = c.intents_late;
-        s.pulled_too_old = c.too_old;
-        s.kept_now = c.keeps_begun - c.keeps_ended;
-        if (c.stale_us)
-            s.replica_staleness_mean_s = 1e-6 * (double)c.stale_us_squared *
-                                         (1 << SHARD_STALE_SHIFT) / (double)c.stale_us;
-        s.owned_now += c.relocated_in - c.relocated_out;
-        /* Every row is here from the start, written or not. */
-        if (n->plan.technique->every_node_holds)
-            s.replicas_created = s.replicas_now = n->store.keyspace.keys - s.owned_now;
-    }
+    figures_read(n, &f);
     memset(out, 0, size);
-    memcpy(out, &s, size < sizeof s ? size : sizeof s);
+    memcpy(out, &f.stats, size < sizeof f.stats ? size : sizeof f.stats);
     return 0;
 }
 
@@ -444,8 +396,9 @@ int locus_histogram_read(const locus *n, enum locus_histogram_kind kind,
     if ((unsigned)kind > LOCUS_STALENESS)
         return error_set(-EINVAL, "locus_histogram_read: kind is %d: no such histogram", (int)kind);
     *out = (struct locus_histogram){0};
-    if (kind != LOCUS_BLOCKED_TIME && n->cluster) cluster_histogram(n->cluster, kind, out);
     for (unsigned i = 0; i < n->workers && kind == LOCUS_BLOCKED_TIME; i++)
         histogram_sum(out, &n->worker[i].operations.blocked);
+    unsigned shards = n->cluster && kind != LOCUS_BLOCKED_TIME ? cluster_shards(n->cluster) : 0;
+    for (unsigned s = 0; s < shards; s++) shard_add_histogram(node_shard(n, s), kind, out);
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "api/call.h"
 #include "base/closed.h"
 #include "base/error.h"
+#include "node/figures.h"
 #include "node/signaling.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ int locus_worker_open(locus *node, locus_worker **out)
 static bool has_replicas(const locus *n)
 {
     if (!n->moves) return false;
-    return !n->plan.technique->rows_follow || cluster_counters(n->cluster).keeps_begun > 0;
+    return !n->plan.technique->rows_follow || figures_shards(n->cluster).keeps_begun > 0;
 }
 
 int locus_worker_close(locus_worker *w)

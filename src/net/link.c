@@ -359,7 +359,7 @@ static void count_sent(struct link *l, size_t bytes)
         l->sent -= o->bytes;
         l->first = o->next;
         if (!l->first) l->last = NULL;
-        count(&l->stats.frames_sent, 1);
+        count(&l->stats.messages_sent, 1);
         give_buffer(l->all, o);
     }
 }
@@ -462,7 +462,7 @@ static size_t take_frames(struct link *l)
         if (l->tail - l->head < bytes) return bytes;
         l->head += bytes;
         l->sequence_in++;
-        count(&l->stats.frames_received, 1);
+        count(&l->stats.messages_received, 1);
         take_frame(l, f);
     }
     return 0;
@@ -545,12 +545,8 @@ uint64_t link_tick(struct link *l, uint64_t now_ns)
     return silence_ns < speak_ns ? silence_ns : speak_ns;
 }
 
-struct link_stats link_stats(const struct link *l)
+void link_add_stats(const struct link *l, struct link_stats *to)
 {
-    return (struct link_stats){
-        .bytes_sent = __atomic_load_n(&l->stats.bytes_sent, __ATOMIC_RELAXED),
-        .bytes_received = __atomic_load_n(&l->stats.bytes_received, __ATOMIC_RELAXED),
-        .frames_sent = __atomic_load_n(&l->stats.frames_sent, __ATOMIC_RELAXED),
-        .frames_received = __atomic_load_n(&l->stats.frames_received, __ATOMIC_RELAXED),
-    };
+#define ADD(to_stats, field, ...) to->field += __atomic_load_n(&l->stats.field, __ATOMIC_RELAXED);
+    LINK_FIGURES(ADD)
 }

@@ -24,6 +24,7 @@
 #ifndef LOCUS_NET_LINK_H
 #define LOCUS_NET_LINK_H
 
+#include "base/figures.h"
 #include "net/wire.h"
 
 enum {
@@ -81,10 +82,10 @@ bool link_is_drained(const struct link *);
 bool link_peer_is_gone(const struct link *);
 
 struct link_stats {
-    uint64_t bytes_sent, bytes_received;
-    uint64_t frames_sent, frames_received; /* heartbeats included */
+    LINK_FIGURES(FIGURE_FIELD)
 };
-struct link_stats link_stats(const struct link *); /* any thread */
+/* Adds what was counted so far. Any thread. */
+void link_add_stats(const struct link *, struct link_stats *to);
 
 /* The load of the link; any thread, until the link is freed. */
 struct link_load {
@@ -92,13 +93,5 @@ struct link_load {
     double round_trip_s; /* as TCP measures it; 0: unknown */
 };
 struct link_load link_load(const struct link *);
-
-static inline void link_stats_add(struct link_stats *to, struct link_stats more)
-{
-    to->bytes_sent += more.bytes_sent;
-    to->bytes_received += more.bytes_received;
-    to->frames_sent += more.frames_sent;
-    to->frames_received += more.frames_received;
-}
 
 #endif

@@ -49,23 +49,4 @@ int cluster_absent(struct cluster *, bool absent);
 int cluster_leave(struct cluster *);
 void cluster_free(struct cluster *); /* NULL is allowed */
 
-/* Sums over the links, over the shards. Any thread. */
-struct link_stats cluster_link_stats(const struct cluster *);
-struct shard_counters cluster_counters(const struct cluster *);
-/* Of the links to one peer. Any thread. */
-struct link_stats cluster_peer_stats(const struct cluster *, unsigned peer);
-/* The load of the links, and the credit in use; the longest round trip. */
-struct reactor_peer_load cluster_peer_load(const struct cluster *, unsigned peer);
-struct reactor_memory cluster_memory(const struct cluster *);
-/* Of one shard's thread, while it runs: between cluster_start and cluster_leave. Any thread. */
-double cluster_shard_cpu_s(const struct cluster *, unsigned shard);
-uint64_t cluster_shard_sleeps(const struct cluster *, unsigned shard);
-/* Adds the durations of its rounds to `out`. Any thread. */
-void cluster_shard_rounds(const struct cluster *, unsigned shard, struct locus_histogram *out);
-/* As reactor_look(), of one shard. */
-int cluster_look(const struct cluster *, unsigned shard, uint64_t index, struct key_look *);
-/* Adds a histogram of any kind except LOCUS_BLOCKED_TIME to `out`. */
-void cluster_histogram(const struct cluster *, enum locus_histogram_kind,
-                       struct locus_histogram *out);
-
 #endif

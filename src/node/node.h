@@ -8,6 +8,7 @@
 #ifndef LOCUS_NODE_H
 #define LOCUS_NODE_H
 
+#include "base/figures.h"
 #include "checkpoint/share.h"
 #include "net/forked.h"
 #include "node/advice.h"
@@ -30,14 +31,18 @@ enum { COUNT_LOCAL, COUNT_REPLICA = ROW_ON_REPLICA, COUNT_REMOTE, COUNT_PLACES }
 
 /* Written by one thread, read by any: relaxed, never shared between writers. */
 struct worker_counters {
-    uint64_t pulled[COUNT_PLACES], pushed[COUNT_PLACES]; /* keys */
+    union {
+        struct {
+            WORKER_FIGURES(FIGURE_FIELD)
+        };
+        struct {
+            uint64_t pulled[COUNT_PLACES], pushed[COUNT_PLACES]; /* keys */
+        };
+    };
 };
-
-/* Waits for clocks; as above. */
-struct bound_counters {
-    uint64_t waited, waited_ns;
-    struct locus_histogram behind; /* clocks that the copies were behind the worker's */
-};
+static_assert(offsetof(struct worker_counters, pushed_remote) ==
+                  offsetof(struct worker_counters, pushed[COUNT_REMOTE]),
+              "the table has them in the order of places");
 
 /* The number of keys of a call that are handled together; those that are not here are stored by
  * position. */
@@ -73,7 +78,8 @@ struct locus_worker {
     locus_clock clock __attribute__((aligned(64)));
     /* for bounds: 0 until it first opens, then its clock, INT64_MAX when closed */
     locus_clock progress;
-    struct bound_counters bounds;
+    /* of locus_bound: clocks that the copies were behind the worker's */
+    struct locus_histogram behind;
     /* Loaders, too. */
     struct waiting waiting __attribute__((aligned(64)));
     struct samples samples; /* open ones */
@@ -118,6 +124,12 @@ struct locus {
     struct metrics *metrics;      /* NULL: not switched on */
     struct journal *journal;      /* likewise */
 };
+
+/* Of a node of several. */
+static inline const struct shard *node_shard(const locus *n, unsigned shard)
+{
+    return reactor_shard(cluster_reactors(n->cluster)[shard]);
+}
 
 /* One writer: no locked instruction. */
 static inline void counter_add(uint64_t *counter, uint64_t n)

@@ -158,7 +158,8 @@ static unsigned answer(struct httpd_reply *out, const locus *n, locus_key key)
     struct key_look l;
     int rc = 0;
     if (n->cluster)
-        rc = cluster_look(n->cluster, keyspace_shard(k, key), keyspace_index(k, key), &l);
+        rc = reactor_look(cluster_reactors(n->cluster)[keyspace_shard(k, key)],
+                          keyspace_index(k, key), &l);
     else
         look_alone(n, &l);
     if (rc) {

@@ -43,20 +43,12 @@ void exposition_head(struct exposition *e, const char *name, const char *kind, c
     put(e, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
 }
 
-void exposition_count(struct exposition *e, const char *name, uint64_t value)
+void exposition_sample(struct exposition *e, const char *name, const char *label, double value)
 {
-    put(e, "%s %" PRIu64 "\n", name, value);
-}
-
-void exposition_real(struct exposition *e, const char *name, double value)
-{
-    put(e, "%s %.9g\n", name, value);
-}
-
-void exposition_labeled(struct exposition *e, const char *name, const char *label, const char *of,
-                        double value)
-{
-    put(e, "%s{%s=\"%s\"} %.15g\n", name, label, of, value);
+    if (label)
+        put(e, "%s{%s} %.15g\n", name, label, value);
+    else
+        put(e, "%s %.15g\n", name, value);
 }
 
 void exposition_numbered(struct exposition *e, const char *name, const char *label, unsigned of,

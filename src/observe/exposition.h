@@ -3,8 +3,7 @@
  * written.
  *
  *     exposition_head(&e, "locus_rounds_total", "counter", "Synchronizations with peers.");
- *     exposition_count(&e, "locus_rounds_total", 12);
- *     exposition_labeled(&e, "locus_sent_bytes_total", "peer", "3", 4096);
+ *     exposition_sample(&e, "locus_rounds_total", NULL, 12);
  *
  * Memory    malloc, at most EXPOSITION_BYTES_MAX; beyond that, or without memory, the whole text
  *           fails
@@ -30,12 +29,9 @@ struct exposition {
 
 /* `kind`: "counter", "gauge", "histogram" or "summary". Before the samples of that name. */
 void exposition_head(struct exposition *, const char *name, const char *kind, const char *help);
-void exposition_count(struct exposition *, const char *name, uint64_t value);
-void exposition_real(struct exposition *, const char *name, double value);
-/* With one label, whose value needs no quoting. */
-void exposition_labeled(struct exposition *, const char *name, const char *label, const char *of,
-                        double value);
-/* The same, labeled with a number. */
+/* `label`: name="value", or NULL. */
+void exposition_sample(struct exposition *, const char *name, const char *label, double value);
+/* With a label that is a number. */
 void exposition_numbered(struct exposition *, const char *name, const char *label, unsigned of,
                          double value);
 

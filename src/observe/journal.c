@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/footprint.h"
 #include "base/notation.h"
-#include "node/node.h"
+#include "node/figures.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -52,35 +52,36 @@ static void write_head(const struct journal *j)
     fputs("\"}\n", f);
 }
 
-static void write_accesses(FILE *f, const struct locus_stats *s)
+/* Rows of the same name are added. */
+static void write_figures(FILE *out, const struct figures *f)
 {
-    fprintf(f, ",\"local\":%" PRIu64 ",\"replica\":%" PRIu64 ",\"remote\":%" PRIu64,
-            s->pulled_local + s->pushed_local, s->pulled_replica + s->pushed_replica,
-            s->pulled_remote + s->pushed_remote);
-    fprintf(f,
-            ",\"relocated\":%" PRIu64 ",\"copied\":%" PRIu64 ",\"replicas\":%" PRIu64
-            ",\"owned\":%" PRIu64 ",\"late\":%" PRIu64 ",\"sent\":%" PRIu64,
-            s->relocated_in, s->replicas_created, s->replicas_now, s->owned_now, s->intents_late,
-            s->bytes_sent);
-    notation_print(f, ",\"waits\":%" PRIu64 ",\"waits_s\":%.6f", s->calls_waited,
-                   s->calls_waited_s);
+    for (size_t i = 0; i < figure_rows; i++) {
+        const struct figure *row = &figure_table[i];
+        double sum = 0;
+        size_t first = figure_rows;
+        for (size_t k = 0; row->report && k < figure_rows; k++) {
+            if (!figure_table[k].report || strcmp(row->report, figure_table[k].report)) continue;
+            if (k < first) first = k;
+            sum += figure_value(&figure_table[k], f);
+        }
+        if (first == i)
+            notation_print(out, row->is_real ? ",\"%s\":%.6f" : ",\"%s\":%.0f", row->report, sum);
+    }
 }
 
 /* Sums, so that the difference of two lines describes the time between them: replica-microseconds,
  * and ages weighted by them. */
-static void write_shards(FILE *f, const locus *n)
+static void write_shards(FILE *f, const locus *n, const struct shard_counters *c)
 {
     unsigned shards = cluster_shards(n->cluster);
-    const struct shard_counters c = cluster_counters(n->cluster);
     double cpu_s = 0, busiest_s = 0;
     for (unsigned s = 0; s < shards; s++) {
-        double one_s = cluster_shard_cpu_s(n->cluster, s);
+        double one_s = reactor_figures(cluster_reactors(n->cluster)[s]).cpu_s;
         cpu_s += one_s;
         if (one_s > busiest_s) busiest_s = one_s;
     }
-    notation_print(f, ",\"held\":%" PRIu64 ",\"aged\":%.9g,\"shards_s\":%.6f,\"busiest_s\":%.6f",
-                   c.stale_us, (double)c.stale_us_squared * (1 << SHARD_STALE_SHIFT), cpu_s,
-                   busiest_s);
+    notation_print(f, ",\"aged\":%.9g,\"shards_s\":%.6f,\"busiest_s\":%.6f", shard_aged_us(c),
+                   cpu_s, busiest_s);
 }
 
 static void write_process(FILE *f, const locus *n)
@@ -98,11 +99,11 @@ static void write_process(FILE *f, const locus *n)
 static bool write_line(const struct journal *j, bool is_last)
 {
     const locus *n = j->node;
-    struct locus_stats s;
-    locus_stats_read(n, &s);
+    struct figures f;
+    figures_read(n, &f);
     fprintf(j->file, "{\"t\":%lld", wall_us());
-    write_accesses(j->file, &s);
-    if (n->cluster) write_shards(j->file, n);
+    write_figures(j->file, &f);
+    if (n->cluster) write_shards(j->file, n, &f.shards);
     write_process(j->file, n);
     fputs(is_last ? ",\"end\":1}\n" : "}\n", j->file);
     return fflush(j->file) == 0 && !ferror(j->file);

@@ -5,7 +5,7 @@
 #include "base/footprint.h"
 #include "base/histogram.h"
 #include "net/forked.h"
-#include "node/node.h"
+#include "node/figures.h"
 #include "observe/explain.h"
 #include "observe/exposition.h"
 #include "observe/hottest.h"
@@ -20,110 +20,64 @@
 
 /* ---- what the node counts ---- */
 
-static void put_places(struct exposition *e, const char *name, const char *help,
-                       const uint64_t place[COUNT_PLACES])
+static void sum_behind(const locus *n, struct locus_histogram *to)
 {
-    exposition_head(e, name, "counter", help);
-    exposition_labeled(e, name, "place", "local", (double)place[COUNT_LOCAL]);
-    exposition_labeled(e, name, "place", "replica", (double)place[COUNT_REPLICA]);
-    exposition_labeled(e, name, "place", "remote", (double)place[COUNT_REMOTE]);
+    for (unsigned w = 0; w < n->workers; w++) histogram_sum(to, &n->worker[w].behind);
 }
 
-static void put_accesses(struct exposition *e, const struct locus_stats *s)
+static uint64_t count_of(const struct locus_histogram *h)
 {
-    uint64_t pulled[COUNT_PLACES], pushed[COUNT_PLACES];
-    pulled[COUNT_LOCAL] = s->pulled_local;
-    pulled[COUNT_REPLICA] = s->pulled_replica;
-    pulled[COUNT_REMOTE] = s->pulled_remote;
-    pushed[COUNT_LOCAL] = s->pushed_local;
-    pushed[COUNT_REPLICA] = s->pushed_replica;
-    pushed[COUNT_REMOTE] = s->pushed_remote;
-    put_places(e, "locus_pulled_keys_total",
-               "Keys pulled: main copy here, replica here, or at another node.", pulled);
-    put_places(e, "locus_pushed_keys_total",
-               "Keys pushed or set: main copy here, replica here, or at another node.", pushed);
+    uint64_t count = 0;
+    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) count += h->count[i];
+    return count;
 }
 
-static void put_one(struct exposition *e, const char *name, const char *kind, const char *help,
-                    uint64_t value)
-{
-    exposition_head(e, name, kind, help);
-    exposition_count(e, name, value);
-}
-
-static void put_rows(struct exposition *e, const struct locus_stats *s)
-{
-    const char *moved = "locus_relocated_rows_total";
-    exposition_head(e, moved, "counter", "Rows whose main copy came here, or left.");
-    exposition_labeled(e, moved, "direction", "in", (double)s->relocated_in);
-    exposition_labeled(e, moved, "direction", "out", (double)s->relocated_out);
-    put_one(e, "locus_forwarded_requests_total", "counter",
-            "Requests of other nodes that this one passed on to where the row is.", s->forwards);
-}
-
-static void put_replicas(struct exposition *e, const locus *n, const struct locus_stats *s)
-{
-    const char *age = "locus_replica_staleness_seconds";
-    put_one(e, "locus_replicas_created_total", "counter", "Replicas that came here.",
-            s->replicas_created);
-    put_one(e, "locus_replicas_dropped_total", "counter", "Replicas that this node gave up.",
-            s->replicas_dropped);
-    put_one(e, "locus_replicas", "gauge", "Replicas that are here.", s->replicas_now);
-    exposition_head(
-        e, age, "gauge",
-        "Age of replicas since the owner's last frame, mean since the node was opened.");
-    exposition_real(e, age, s->replica_staleness_mean_s);
-    if (n->sources)
-        put_one(e, "locus_too_old_keys_total", "counter",
-                "Keys pulled whose replicas here were too old for staleness_s: owners were asked.",
-                s->pulled_too_old);
-}
-
-static void put_intents(struct exposition *e, const struct locus_stats *s)
-{
-    const char *advice = "locus_advice_total";
-    put_one(e, "locus_rounds_total", "counter", "Synchronizations of shards with their peers.",
-            s->rounds);
-    put_one(e, "locus_late_keys_total", "counter",
-            "Keys accessed at another node although an intent for them was active already.",
-            s->intents_late);
-    exposition_head(e, advice, "counter",
-                    "How often a worker was found to need advice: docs/metrics.md says which.");
-    exposition_labeled(e, advice, "what", "intend", (double)s->advice_intend);
-    exposition_labeled(e, advice, "what", "earlier", (double)s->advice_earlier);
-    exposition_labeled(e, advice, "what", "advance", (double)s->advice_advance);
-    put_one(e, "locus_kept_keys", "gauge", "Keys that this node intends for ever.", s->kept_now);
-}
-
-/* Of bounded staleness, once somebody has asked for it. */
-static void put_bounds(struct exposition *e, const locus *n, const struct locus_stats *s)
+static bool is_shown(enum figure_shown shown, const locus *n, const struct figures *f)
 {
     struct locus_histogram behind = {0};
-    const char *waited = "locus_bound_waited_seconds_total", *name = "locus_bound_behind_clocks";
-    uint64_t calls = 0;
-    for (unsigned w = 0; w < n->workers; w++) histogram_sum(&behind, &n->worker[w].bounds.behind);
-    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) calls += behind.count[i];
-    if (calls == 0 && s->bounds_waited == 0) return;
-    put_one(e, "locus_bound_waits_total", "counter", "Calls of locus_bound that had to wait.",
-            s->bounds_waited);
-    exposition_head(e, waited, "counter", "How long calls of locus_bound waited.");
-    exposition_real(e, waited, s->bounds_waited_s);
-    if (calls == 0) return;
+    switch (shown) {
+    case FIGURE_NEVER: return false;
+    case FIGURE_ALWAYS: return true;
+    case FIGURE_OTHERS: return n->cluster != NULL;
+    case FIGURE_MOVES: return n->moves;
+    case FIGURE_FOLLOWS: return n->moves && !n->plan.technique->every_node_holds;
+    case FIGURE_INTENTS: return n->heeds_intents;
+    case FIGURE_BOUND: return n->sources != NULL;
+    case FIGURE_CLOCKS:
+        sum_behind(n, &behind);
+        return f->stats.bounds_waited > 0 || count_of(&behind) > 0;
+    }
+    return false;
+}
+
+static const char *kind_of(const char *name)
+{
+    size_t length = strlen(name), end = sizeof "_total" - 1;
+    return length > end && strcmp(name + length - end, "_total") == 0 ? "counter" : "gauge";
+}
+
+static void put_figures(struct exposition *e, const locus *n, const struct figures *f)
+{
+    const char *name = "";
+    for (size_t i = 0; i < figure_rows; i++) {
+        const struct figure *row = &figure_table[i];
+        if (!is_shown(row->shown, n, f)) continue;
+        if (strcmp(name, row->metric) != 0)
+            exposition_head(e, row->metric, kind_of(row->metric), row->help);
+        name = row->metric;
+        exposition_sample(e, name, row->label, figure_value(row, f));
+    }
+}
+
+static void put_behind(struct exposition *e, const locus *n)
+{
+    struct locus_histogram behind = {0};
+    const char *name = "locus_bound_behind_clocks";
+    sum_behind(n, &behind);
+    if (count_of(&behind) == 0) return;
     exposition_head(e, name, "histogram",
                     "Clocks that the copies here were behind a worker that came from locus_bound.");
     exposition_numbers(e, name, &behind);
-}
-
-/* What cannot change with this technique, or on a cluster of one, is left out. */
-static void put_management(struct exposition *e, const locus *n, const struct locus_stats *s)
-{
-    put_one(e, "locus_owned_rows", "gauge", "Rows whose main copy is here.", s->owned_now);
-    put_one(e, "locus_intended_keys_total", "counter", "Keys for which intent was signaled.",
-            s->intents_signaled);
-    if (n->moves && !n->plan.technique->every_node_holds) put_rows(e, s);
-    if (n->moves) put_replicas(e, n, s);
-    if (n->heeds_intents) put_intents(e, s);
-    put_bounds(e, n, s);
 }
 
 static void put_histograms(struct exposition *e, const locus *n)
@@ -157,13 +111,11 @@ static void put_staleness(struct exposition *e, const locus *n, const struct loc
 {
     struct locus_histogram h;
     const char *name = "locus_staleness_seconds";
-    uint64_t count = 0;
     if (!n->moves || locus_histogram_read(n, LOCUS_STALENESS, &h)) return;
-    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) count += h.count[i];
     exposition_head(e, name, "histogram",
                     "Age of replicas since the owner's last frame: each counts every millisecond.");
     exposition_times(e, name, &h, EXPOSITION_MICROSECOND,
-                     s->replica_staleness_mean_s * (double)count);
+                     s->replica_staleness_mean_s * (double)count_of(&h));
 }
 
 static void put_calls(struct exposition *e, const locus *n)
@@ -198,14 +150,14 @@ static void put_rounds(struct exposition *e, const locus *n)
     struct locus_histogram all = {0};
     const char *name = "locus_round_seconds", *by_shard = "locus_shard_round_seconds";
     unsigned shards = cluster_shards(n->cluster);
-    for (unsigned s = 0; s < shards; s++) cluster_shard_rounds(n->cluster, s, &all);
+    for (unsigned s = 0; s < shards; s++) shard_add_rounds(node_shard(n, s), &all);
     exposition_head(e, name, "histogram",
                     "From the beginning of a round to a peer until that had served all of it.");
     exposition_times(e, name, &all, EXPOSITION_MICROSECOND, 1e-9 * (double)all.sum);
     exposition_head(e, by_shard, "summary", "The same of each shard.");
     for (unsigned s = 0; s < shards; s++) {
         struct locus_histogram h = {0};
-        cluster_shard_rounds(n->cluster, s, &h);
+        shard_add_rounds(node_shard(n, s), &h);
         exposition_summary(e, by_shard, "shard", s, &h);
     }
 }
@@ -214,29 +166,37 @@ static void put_rounds(struct exposition *e, const locus *n)
 
 static void put_peers(struct exposition *e, const locus *n)
 {
+#define ROW(to, field, report, shown, metric, label, help) \
+    {metric, help, offsetof(struct link_stats, field)},
     static const struct {
         const char *name, *help;
         size_t field;
-    } all[] = {
-        {"locus_sent_bytes_total", "Bytes sent to the peer.",
-         offsetof(struct link_stats, bytes_sent)},
-        {"locus_received_bytes_total", "Bytes received from the peer.",
-         offsetof(struct link_stats, bytes_received)},
-        {"locus_sent_frames_total", "Frames sent to the peer, heartbeats included.",
-         offsetof(struct link_stats, frames_sent)},
-        {"locus_received_frames_total", "Frames received from the peer, heartbeats included.",
-         offsetof(struct link_stats, frames_received)},
-    };
+    } all[] = {LINK_FIGURES(ROW)};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         exposition_head(e, all[i].name, "counter", all[i].help);
         for (unsigned peer = 0; peer < (unsigned)n->size; peer++) {
             if (peer == (unsigned)n->rank) continue;
-            struct link_stats l = cluster_peer_stats(n->cluster, peer);
+            struct link_stats l = {0};
             uint64_t value;
+            figures_add_peer(n->cluster, peer, &l);
             memcpy(&value, (const char *)&l + all[i].field, sizeof value);
             exposition_numbered(e, all[i].name, "peer", peer, (double)value);
         }
     }
+}
+
+/* Sums over the shards, but the longest round trip. */
+static struct link_load load_of(const locus *n, unsigned peer, size_t *asked_bytes)
+{
+    struct link_load sum = {0};
+    *asked_bytes = 0;
+    for (unsigned s = 0; s < cluster_shards(n->cluster); s++) {
+        const struct link_load l = reactor_load(cluster_reactors(n->cluster)[s], peer);
+        *asked_bytes += shard_asked_bytes(node_shard(n, s), peer);
+        sum.queued_bytes += l.queued_bytes;
+        if (l.round_trip_s > sum.round_trip_s) sum.round_trip_s = l.round_trip_s;
+    }
+    return sum;
 }
 
 /* What is on its way to them now. */
@@ -257,13 +217,19 @@ static void put_loads(struct exposition *e, const locus *n)
         exposition_head(e, all[i].name, "gauge", all[i].help);
         for (unsigned peer = 0; peer < (unsigned)n->size; peer++) {
             if (peer == (unsigned)n->rank) continue;
-            const struct reactor_peer_load l = cluster_peer_load(n->cluster, peer);
-            const double value[] = {(double)l.link.queued_bytes, (double)l.asked_bytes,
+            size_t asked_bytes;
+            const struct link_load l = load_of(n, peer, &asked_bytes);
+            const double value[] = {(double)l.queued_bytes, (double)asked_bytes,
                                     (double)cluster_shards(n->cluster) * LINK_CREDIT_BYTES,
-                                    l.link.round_trip_s};
+                                    l.round_trip_s};
             exposition_numbered(e, all[i].name, "peer", peer, value[i]);
         }
     }
+}
+
+static struct reactor_figures thread_of(const locus *n, unsigned shard)
+{
+    return reactor_figures(cluster_reactors(n->cluster)[shard]);
 }
 
 static void put_shards(struct exposition *e, const locus *n)
@@ -272,12 +238,12 @@ static void put_shards(struct exposition *e, const locus *n)
     const char *name = "locus_shard_cpu_seconds_total";
     exposition_head(e, name, "counter", "Processor time of the shard's thread.");
     for (unsigned s = 0; s < shards; s++)
-        exposition_numbered(e, name, "shard", s, cluster_shard_cpu_s(n->cluster, s));
+        exposition_numbered(e, name, "shard", s, thread_of(n, s).cpu_s);
     name = "locus_shard_sleeps_total";
     exposition_head(e, name, "counter",
                     "How often the shard's thread found nothing to do and slept until woken.");
     for (unsigned s = 0; s < shards; s++)
-        exposition_numbered(e, name, "shard", s, (double)cluster_shard_sleeps(n->cluster, s));
+        exposition_numbered(e, name, "shard", s, (double)thread_of(n, s).sleeps);
 }
 
 static void put_memory(struct exposition *e, const locus *n)
@@ -290,13 +256,17 @@ static void put_memory(struct exposition *e, const locus *n)
     exposition_head(e, name, "gauge",
                     "Memory in use: rows, those with replicas, what shards remember of keys, "
                     "buffers for sending, and workers' requests.");
-    exposition_labeled(e, name, "kind", "rows", (double)rows);
+    exposition_sample(e, name, "kind=\"rows\"", (double)rows);
     if (!n->cluster) return;
-    const struct reactor_memory m = cluster_memory(n->cluster);
-    if (n->moves) exposition_labeled(e, name, "kind", "replicas", (double)replicas);
-    if (n->moves) exposition_labeled(e, name, "kind", "records", (double)m.records);
-    exposition_labeled(e, name, "kind", "buffers", (double)m.buffers);
-    exposition_labeled(e, name, "kind", "requests", (double)requests);
+    uint64_t records = 0, buffers = 0;
+    for (unsigned s = 0; s < cluster_shards(n->cluster); s++) {
+        records += shard_record_bytes(node_shard(n, s));
+        buffers += thread_of(n, s).buffer_bytes;
+    }
+    if (n->moves) exposition_sample(e, name, "kind=\"replicas\"", (double)replicas);
+    if (n->moves) exposition_sample(e, name, "kind=\"records\"", (double)records);
+    exposition_sample(e, name, "kind=\"buffers\"", (double)buffers);
+    exposition_sample(e, name, "kind=\"requests\"", (double)requests);
 }
 
 static void put_workers(struct exposition *e, const locus *n)
@@ -312,9 +282,9 @@ static void put_workers(struct exposition *e, const locus *n)
 static void put_process(struct exposition *e, const locus *n)
 {
     exposition_head(e, "process_cpu_seconds_total", "counter", "Processor time of the process.");
-    exposition_real(e, "process_cpu_seconds_total", footprint_cpu_s());
+    exposition_sample(e, "process_cpu_seconds_total", NULL, footprint_cpu_s());
     exposition_head(e, "process_resident_memory_bytes", "gauge", "Memory that the process holds.");
-    exposition_real(e, "process_resident_memory_bytes", footprint_resident_bytes());
+    exposition_sample(e, "process_resident_memory_bytes", NULL, footprint_resident_bytes());
     exposition_head(e, "locus_nodes", "gauge",
                     "Nodes of the cluster; the label is this one's rank.");
     exposition_numbered(e, "locus_nodes", "rank", (unsigned)n->rank, n->size);
@@ -349,18 +319,18 @@ static void write_metrics(void *node, const struct httpd_request *request, struc
 {
     const locus *n = node;
     struct exposition e = {0};
-    struct locus_stats s;
+    struct figures f;
     (void)request;
-    locus_stats_read(n, &s);
+    figures_read(n, &f);
     put_process(&e, n);
-    put_accesses(&e, &s);
+    put_figures(&e, n, &f);
     put_calls(&e, n);
-    put_management(&e, n, &s);
+    put_behind(&e, n);
     put_workers(&e, n);
     put_memory(&e, n);
     if (n->cluster) {
         put_histograms(&e, n);
-        put_staleness(&e, n, &s);
+        put_staleness(&e, n, &f.stats);
         if (n->heeds_intents) put_rounds(&e, n);
         put_peers(&e, n);
         put_loads(&e, n);
@@ -403,8 +373,8 @@ static void write_keys(void *node, const struct httpd_request *request, struct h
     m->looked_ns = now_ns;
     observers_want_keys(m->observers, now_ns + LOOK_NS);
     size_t count = hottest_list(&m->hottest, key, KEYS_SHOWN);
-    put_one(&e, "locus_sampled_keys", "gauge", "Keys of calls that were looked at.",
-            m->hottest.all);
+    exposition_head(&e, "locus_sampled_keys", "gauge", "Keys of calls that were looked at.");
+    exposition_sample(&e, "locus_sampled_keys", NULL, (double)m->hottest.all);
     exposition_head(&e, "locus_hot_keys", "gauge",
                     "How often at least a key was among them: the most frequent ones.");
     for (size_t i = 0; i < count; i++)

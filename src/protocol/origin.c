@@ -173,7 +173,7 @@ bool origin_take_on(struct shard *s, struct request *r, uint32_t i)
     struct location l = location_of(s, ref);
     struct record *record = s->technique->moves ? record_find(&s->records, ref.index) : NULL;
     enum course course = course_of(s, record, r, l);
-    if (course == COURSE_REFRESH) shard_count(&s->counters.too_old, 1);
+    if (course == COURSE_REFRESH) shard_count(&s->counters.pulled_too_old, 1);
     if (record && record->waiting_first != REQUEST_NOWHERE) course = COURSE_WAIT; /* in order */
     switch (course) {
     case COURSE_HERE: serve_item(s, r, i, ref); return true;

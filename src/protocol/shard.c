@@ -441,21 +441,8 @@ static void add(uint64_t *to, const uint64_t *from)
 
 void shard_add_counters(const struct shard *s, struct shard_counters *to)
 {
-    add(&to->served_pulls, &s->counters.served_pulls);
-    add(&to->served_pushes, &s->counters.served_pushes);
-    /* Reads the ends before the beginnings, so that no more seem to have ended than begun. */
-    add(&to->relocated_out, &s->counters.relocated_out);
-    add(&to->replicas_dropped, &s->counters.replicas_dropped);
-    add(&to->keeps_ended, &s->counters.keeps_ended);
-    add(&to->keeps_begun, &s->counters.keeps_begun);
-    add(&to->relocated_in, &s->counters.relocated_in);
-    add(&to->replicas_created, &s->counters.replicas_created);
-    add(&to->forwards, &s->counters.forwards);
-    add(&to->rounds, &s->counters.rounds);
-    add(&to->intents_late, &s->counters.intents_late);
-    add(&to->too_old, &s->counters.too_old);
-    add(&to->stale_us, &s->counters.stale_us);
-    add(&to->stale_us_squared, &s->counters.stale_us_squared);
+#define ADD(to_stats, field, ...) add(&to->field, &s->counters.field);
+    SHARD_FIGURES(ADD)
 }
 
 /* Between two frames a replica has every age up to the gap, each for the same time. So this is
@@ -474,9 +461,9 @@ static void add_ages(const struct shard *s, struct locus_histogram *to)
         to->count[i] += (uint64_t)(1e-6 * (longer * width + (last > 0 ? last : 0)));
         longer += (double)replicas;
     }
-    uint64_t squared = 0;
-    add(&squared, &s->counters.stale_us_squared);
-    ages = (double)to->sum + (double)squared * (1 << SHARD_STALE_SHIFT);
+    struct shard_counters c = {0};
+    shard_add_counters(s, &c);
+    ages = (double)to->sum + shard_aged_us(&c);
     to->sum = ages < (double)(UINT64_MAX / 2) ? (uint64_t)ages : UINT64_MAX / 2;
 }
 

@@ -13,6 +13,7 @@
 #ifndef LOCUS_PROTOCOL_STATE_H
 #define LOCUS_PROTOCOL_STATE_H
 
+#include "base/figures.h"
 #include "base/histogram.h"
 #include "protocol/decisions.h"
 #include "protocol/margin.h"
@@ -37,15 +38,14 @@ enum { SHARD_STALE_SHIFT = 10 };
 
 /* Written by the shard's thread, read by any. */
 struct shard_counters {
-    uint64_t served_pulls, served_pushes; /* keys, for other nodes; a set counts as a push */
-    uint64_t relocated_in, relocated_out, forwards;
-    uint64_t replicas_created, replicas_dropped, rounds, intents_late;
-    uint64_t keeps_begun, keeps_ended; /* keys */
-    uint64_t too_old; /* keys: pulls that waited because a replica's owner was silent */
-    /* Over all replicas: time since the last frame of the owner; half of its square, in units of 1
-     * << SHARD_STALE_SHIFT us². */
-    uint64_t stale_us, stale_us_squared;
+    SHARD_FIGURES(FIGURE_FIELD)
 };
+
+/* Over all replicas, microseconds that they were held, weighed by their age in microseconds. */
+static inline double shard_aged_us(const struct shard_counters *c)
+{
+    return (double)c->stale_us_squared * (1 << SHARD_STALE_SHIFT);
+}
 
 struct shard_histograms {
     /* of a localize, from taking it on until all its rows were here */

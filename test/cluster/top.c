@@ -151,6 +151,7 @@ TEST(top, is_a_table_on_a_terminal)
     command_await(&c, &c.out, "rounds/s");
     command_await(&c, &c.out, "credit");
     command_await(&c, &c.out, "replicas ");
+    command_await(&c, &c.out, "/s  locus_pushed_keys place=\"local\"");
     command_type(&c, "k");
     command_await(&c, &c.out, "of calls");
     command_type(&c, "b");

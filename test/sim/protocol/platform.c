@@ -640,19 +640,33 @@ void reactor_post(struct reactor *r, struct request *request)
     mailbox_put(&r->inbox[request->worker].mailbox, request);
 }
 
-struct clocks *reactor_clocks(struct reactor *r)
+int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
 {
-    return r->shard.clocks;
+    shard_look(&r->shard, index, out);
+    return 0;
 }
 
-const struct sources *reactor_sources(const struct reactor *r)
+const struct shard *reactor_shard(const struct reactor *r)
 {
-    return r->shard.sources;
+    return &r->shard;
 }
 
-struct intents *reactor_intents(struct reactor *r)
+void reactor_add_link(const struct reactor *r, unsigned peer, struct link_stats *to)
 {
-    return r->shard.intents;
+    (void)r, (void)peer, (void)to;
+}
+
+/* Nobody serves metrics in a simulation. */
+struct link_load reactor_load(const struct reactor *r, unsigned peer)
+{
+    (void)r, (void)peer;
+    return (struct link_load){0};
+}
+
+struct reactor_figures reactor_figures(const struct reactor *r)
+{
+    (void)r;
+    return (struct reactor_figures){0};
 }
 
 void reactor_wake(struct reactor *r)
@@ -817,69 +831,4 @@ void cluster_free(struct cluster *c)
     sim.node[c->rank] = NULL;
     free(c->reactor);
     free(c);
-}
-
-struct link_stats cluster_link_stats(const struct cluster *c)
-{
-    (void)c;
-    return (struct link_stats){0};
-}
-
-/* Nobody serves metrics in a simulation. */
-struct link_stats cluster_peer_stats(const struct cluster *c, unsigned peer)
-{
-    (void)c;
-    (void)peer;
-    return (struct link_stats){0};
-}
-
-struct reactor_peer_load cluster_peer_load(const struct cluster *c, unsigned peer)
-{
-    (void)c;
-    (void)peer;
-    return (struct reactor_peer_load){0};
-}
-
-struct reactor_memory cluster_memory(const struct cluster *c)
-{
-    (void)c;
-    return (struct reactor_memory){0};
-}
-
-void cluster_shard_rounds(const struct cluster *c, unsigned shard, struct locus_histogram *out)
-{
-    shard_add_rounds(&c->reactor[shard]->shard, out);
-}
-
-double cluster_shard_cpu_s(const struct cluster *c, unsigned shard)
-{
-    (void)c;
-    (void)shard;
-    return 0;
-}
-
-uint64_t cluster_shard_sleeps(const struct cluster *c, unsigned shard)
-{
-    (void)c;
-    (void)shard;
-    return 0;
-}
-
-int cluster_look(const struct cluster *c, unsigned shard, uint64_t index, struct key_look *out)
-{
-    shard_look(&c->reactor[shard]->shard, index, out);
-    return 0;
-}
-
-struct shard_counters cluster_counters(const struct cluster *c)
-{
-    struct shard_counters sum = {0};
-    for (unsigned s = 0; s < c->shards; s++) shard_add_counters(&c->reactor[s]->shard, &sum);
-    return sum;
-}
-
-void cluster_histogram(const struct cluster *c, enum locus_histogram_kind kind,
-                       struct locus_histogram *out)
-{
-    for (unsigned s = 0; s < c->shards; s++) shard_add_histogram(&c->reactor[s]->shard, kind, out);
 }

@@ -201,7 +201,7 @@ void ends_say(int fd, const void *bytes, size_t n)
 
 bool end_has_heard(const struct end *e, uint64_t bytes)
 {
-    return link_stats(e->link).bytes_received == bytes;
+    return stats_of(e).bytes_received == bytes;
 }
 
 void end_check_failed(struct end *e, unsigned culprit, const char *reason)

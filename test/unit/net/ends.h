@@ -39,6 +39,13 @@ struct end {
 /* Two sockets that are connected. */
 void ends_connect(int fd[2]);
 
+static inline struct link_stats stats_of(const struct end *e)
+{
+    struct link_stats sum = {0};
+    link_add_stats(e->link, &sum);
+    return sum;
+}
+
 /* An end that has not started. Skips the test where there is no io_uring. */
 void end_open_by(struct end *, int fd, size_t entry_bytes_max, double timeout_s, unsigned setup);
 void end_open(struct end *, int fd, double timeout_s);

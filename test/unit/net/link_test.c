@@ -36,12 +36,12 @@ static void exchange(struct end e[2], uint64_t entries, uint32_t length_max)
 static void check_stats(struct end e[2])
 {
     TURN_UNTIL(&e[0], &e[1], link_is_drained(e[0].link) && link_is_drained(e[1].link));
-    struct link_stats a = link_stats(e[0].link), b = link_stats(e[1].link);
+    struct link_stats a = stats_of(&e[0]), b = stats_of(&e[1]);
     CHECK_EQ(a.bytes_sent, b.bytes_received);
     CHECK_EQ(b.bytes_sent, a.bytes_received);
-    CHECK_EQ(a.frames_sent, b.frames_received);
-    CHECK_EQ(b.frames_sent, a.frames_received);
-    CHECK(a.frames_sent > 0);
+    CHECK_EQ(a.messages_sent, b.messages_received);
+    CHECK_EQ(b.messages_sent, a.messages_received);
+    CHECK(a.messages_sent > 0);
 }
 
 TEST(link, keeps_the_order_of_many_small_entries)
@@ -127,7 +127,7 @@ TEST(link, fills_one_frame_while_another_is_under_way)
         uring_submit(e[0].uring);
     }
     TURN_UNTIL(&e[0], &e[1], e[1].entries == 50);
-    CHECK_EQ(link_stats(e[1].link).frames_received, 2);
+    CHECK_EQ(stats_of(&e[1]).messages_received, 2);
     ends_close(e);
 }
 
@@ -138,7 +138,7 @@ TEST(link, sends_nothing_that_was_not_flushed)
     link_flush(e[0].link); /* nothing: no frame */
     ends_put(e[0].link, 0, 10);
     ends_turn_for(&e[0], &e[1], 0.05);
-    CHECK_EQ(link_stats(e[1].link).frames_received, 0);
+    CHECK_EQ(stats_of(&e[1]).messages_received, 0);
     CHECK(!link_is_drained(e[0].link));
     CHECK_EQ(link_queued_bytes(e[0].link), 40 + wire_entry_bytes(10));
     link_flush(e[0].link);

@@ -106,7 +106,7 @@ TEST(link, does_not_count_time_in_which_its_own_thread_did_not_run)
 
 static uint64_t frames_sent(const struct end *e)
 {
-    return link_stats(e->link).frames_sent;
+    return stats_of(e).messages_sent;
 }
 
 static void check_heartbeats(double timeout_s, double staleness_s, uint64_t interval_ns)
@@ -119,7 +119,7 @@ static void check_heartbeats(double timeout_s, double staleness_s, uint64_t inte
     CHECK_EQ(frames_sent(&e), 0);
     go_on_to(&e, t += 1);
     TURN_UNTIL(&e, NULL, frames_sent(&e) == 1);
-    CHECK_EQ(link_stats(e.link).bytes_sent, sizeof(struct wire_frame));
+    CHECK_EQ(stats_of(&e).bytes_sent, sizeof(struct wire_frame));
     CHECK_EQ(uring_next_tick_ns(e.uring), t + interval_ns);
     /* A frame of any kind counts as one. */
     e.now = t += interval_ns / 2;

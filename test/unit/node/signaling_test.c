@@ -25,9 +25,9 @@ static struct key_look look(const struct pair *p, int rank, locus_key key)
 {
     struct key_look l;
     const struct keyspace *k = &p->node[rank]->store.keyspace;
-    CHECK_EQ(
-        cluster_look(p->node[rank]->cluster, keyspace_shard(k, key), keyspace_index(k, key), &l),
-        0);
+    CHECK_EQ(reactor_look(cluster_reactors(p->node[rank]->cluster)[keyspace_shard(k, key)],
+                          keyspace_index(k, key), &l),
+             0);
     return l;
 }
 

@@ -23,18 +23,16 @@ TEST(exposition, a_head_says_what_a_name_means_before_its_samples)
 {
     struct exposition e = {0};
     exposition_head(&e, "a_total", "counter", "What it counts.");
-    exposition_count(&e, "a_total", 3);
+    exposition_sample(&e, "a_total", NULL, 3);
     is(&e, "# HELP a_total What it counts.\n# TYPE a_total counter\na_total 3\n");
 }
 
 TEST(exposition, numbers_keep_their_digits)
 {
     struct exposition e = {0};
-    exposition_count(&e, "a", UINT64_MAX);
-    is(&e, "a 18446744073709551615\n");
-    exposition_real(&e, "a", 0.25);
+    exposition_sample(&e, "a", NULL, 0.25);
     is(&e, "a 0.25\n");
-    exposition_labeled(&e, "a", "peer", "p", 9007199254740991.0 / 16);
+    exposition_sample(&e, "a", "peer=\"p\"", 9007199254740991.0 / 16);
     is(&e, "a{peer=\"p\"} 562949953421312\n"); /* to 15 digits */
     exposition_numbered(&e, "a", "peer", 3, 4096);
     is(&e, "a{peer=\"3\"} 4096\n");
@@ -90,7 +88,7 @@ TEST(exposition, a_text_grows_by_whole_lines)
     enum { LINES = 20000 };
     struct exposition e = {0};
     char line[64];
-    for (uint64_t i = 0; i < LINES; i++) exposition_count(&e, "a_name_of_some_length", i);
+    for (unsigned i = 0; i < LINES; i++) exposition_sample(&e, "a_name_of_some_length", NULL, i);
     CHECK(!e.failed && e.text[e.length] == '\0');
     const char *at = e.text;
     for (uint64_t i = 0; i < LINES; i++) {
@@ -106,11 +104,11 @@ TEST(exposition, what_is_too_large_fails_as_a_whole_and_stays_failed)
 {
     struct exposition e = {0};
     size_t lines = 0;
-    for (; !e.failed; lines++) exposition_count(&e, "a", 1234567890);
+    for (; !e.failed; lines++) exposition_sample(&e, "a", NULL, 1234567890);
     CHECK(e.length <= EXPOSITION_BYTES_MAX);
     CHECK(e.length > EXPOSITION_BYTES_MAX - 64);
     size_t length = e.length;
-    exposition_count(&e, "b", 1); /* this one would find room */
+    exposition_sample(&e, "b", NULL, 1); /* this one would find room */
     CHECK(e.failed);
     CHECK_EQ(e.length, length);
     free(e.text);
@@ -122,7 +120,7 @@ TEST(exposition, a_line_that_is_longer_than_any_name_fails)
     char name[600];
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = '\0';
-    exposition_count(&e, name, 1);
+    exposition_sample(&e, name, NULL, 1);
     CHECK(e.failed);
     free(e.text);
 }

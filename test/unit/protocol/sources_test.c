@@ -89,8 +89,8 @@ static void pulls_wait_for_the_silent(enum locus_technique technique)
     begin_pull(w, &of_silent, 1, key[1]);
     begin_pull(w, &once_more, 2, key[1]);
     CHECK_EQ(of_silent.request.busy, 1);
-    CHECK_EQ(s->counters.too_old, 2); /* and not the one that was served */
-    shard_turn(s, w->now_ns);         /* and nobody looks for ever */
+    CHECK_EQ(s->counters.pulled_too_old, 2); /* and not the one that was served */
+    shard_turn(s, w->now_ns);                /* and nobody looks for ever */
     CHECK_EQ(of_silent.request.busy, 1);
     world_deliver_all(w);
     CHECK_EQ(of_silent.request.busy, 0);
