@@ -21,8 +21,6 @@
 
 enum { NUMBER_BYTES = 64 };
 
-static const char byte_order_mark[] = {'\xEF', '\xBB', '\xBF'};
-
 /* ---- files that become shorter ---- */
 
 /* Reading a mapped file beyond its end raises SIGBUS. The handler has to know whose file that is;
@@ -105,13 +103,11 @@ void lines_open(struct lines *l, const char *path)
     close(fd);
 }
 
-/* Files that were put together have one within, too. */
-static void pass_mark(struct lines *l)
+size_t lines_mark(const char *text, size_t length)
 {
-    const size_t bytes = sizeof byte_order_mark;
-    if (l->length < bytes || memcmp(l->text, byte_order_mark, bytes) != 0) return;
-    l->text += bytes;
-    l->length -= bytes;
+    static const char mark[] = {'\xEF', '\xBB', '\xBF'};
+    bool is_mark = length >= sizeof mark && memcmp(text, mark, sizeof mark) == 0;
+    return is_mark ? sizeof mark : 0;
 }
 
 bool lines_next(struct lines *l)
@@ -123,10 +119,11 @@ bool lines_next(struct lines *l)
     l->length = stop ? (size_t)(stop - l->next) : left;
     l->next = stop ? stop + 1 : l->end;
     if (l->length > 0 && l->text[l->length - 1] == '\r') l->length--;
-    pass_mark(l);
+    size_t mark = lines_mark(l->text, l->length);
+    l->text += mark;
+    l->length -= mark;
     l->number++;
-    if (memchr(l->text, '\0', l->length))
-        lines_fail(l, "has a zero byte: is this text? Decompress it, or save it as UTF-8");
+    if (memchr(l->text, '\0', l->length)) lines_fail(l, LINES_ZERO_BYTE);
     return true;
 }
 

@@ -39,6 +39,10 @@ struct lines {
 void lines_open(struct lines *, const char *path);
 bool lines_next(struct lines *);
 void lines_close(struct lines *);
+/* The bytes of the byte order mark that a line begins with, or 0. Files that were put together have
+ * one within, too. */
+size_t lines_mark(const char *text, size_t length);
+#define LINES_ZERO_BYTE "has a zero byte: is this text? Decompress it, or save it as UTF-8"
 
 /* The same file, and as far as its size and its time of change say with the same in it? */
 bool lines_is_same(const struct stat *, const struct stat *);

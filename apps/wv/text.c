@@ -40,8 +40,16 @@ static void check_end(struct text *t)
         complain(t, "has a carriage return in it: lines must end with LF or CR LF");
 }
 
+/* A byte order mark before a line is no part of its first word. */
+static void pass_mark(struct text *t)
+{
+    bool is_first = t->at == t->file.file || t->at[-1] == '\n';
+    if (is_first) t->at += lines_mark(t->at, (size_t)(t->end - t->at));
+}
+
 enum text_event text_next(struct text *t)
 {
+    if (t->at < t->end) pass_mark(t);
     for (; t->at < t->end && is_space(*t->at); t->at++) {
         if (*t->at == '\n') {
             t->at++;
@@ -52,7 +60,7 @@ enum text_event text_next(struct text *t)
     if (t->at == t->end) return TEXT_END;
     t->word = t->at;
     for (; t->at < t->end && !is_space(*t->at); t->at++) {
-        if (*t->at == '\0') complain(t, "there is a zero byte: is this text?");
+        if (*t->at == '\0') complain(t, LINES_ZERO_BYTE);
     }
     t->length = (size_t)(t->at - t->word);
     if (t->length > TEXT_WORD_MAX)
