@@ -1,5 +1,6 @@
 #include "mf_report.h"
 
+#include "fail.h"
 #include "json.h"
 #include "run_log.h"
 
@@ -10,6 +11,14 @@
 void mf_report_start(const struct mf *f, const struct pool *pool)
 {
     const struct mf_options *o = &f->options;
+    if (f->ratings.unknown > 0)
+        fprintf(stderr,
+                "%s: %zu of the %zu cells of %s have a row or a column without any to train "
+                "with\n",
+                fail_program(), f->ratings.unknown, f->ratings.test, o->test);
+    if (f->ratings.is_tested_again)
+        fprintf(stderr, "%s: %s has the cells to train with: its error is not that of new ones\n",
+                fail_program(), o->test);
     if (o->common.json) return;
     printf("%s: %u rows, %u columns; %zu cells to train with, %zu to test with; mean %.4f\n",
            mf_source(f), f->ratings.rows, f->ratings.columns, f->ratings.train, f->ratings.test,

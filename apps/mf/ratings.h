@@ -3,8 +3,8 @@
  *
  * Files are MatrixMarket (coordinate; real, integer; general), or rows of user, item and rating:
  * docs/formats.md. A heading says which columns these are; without one they are the first three.
- * Further ones are passed over. Where few rows, or columns, of a matrix have cells, these alone are
- * rows, and have their old numbers as names.
+ * Others are passed over. Where few rows, or columns, of a matrix have cells, these alone are rows,
+ * and have their old numbers as names.
  *
  * Callers   main() loads; any thread reads
  * Memory    12 bytes a cell
@@ -25,6 +25,9 @@ struct rating {
 struct ratings {
     struct rating *list;
     size_t train, test; /* how many of each */
+    /* of those to test with, of a file: in a row or a column without any to train with */
+    size_t unknown;
+    bool is_tested_again; /* the file has the cells to train with */
     size_t capacity;
     uint32_t rows, columns;
     /* each is empty without names (MatrixMarket, generated) */

@@ -94,12 +94,32 @@ static size_t usual_column(const struct fields *f, int wanted)
     return found;
 }
 
+/* Without a heading a fourth column is when it was: names of rows before the three, or a time
+ * before the rating, would make others of them. */
+static void check_times(const char *path)
+{
+    const double earliest = 1e8; /* seconds: in 1973 */
+    struct fields f;
+    double time;
+    fields_open(&f, path, &(struct fields_wanted){.least = WANTED});
+    for (size_t i = 0; i < FIELDS_LOOKED_AT && fields_next(&f); i++) {
+        struct field x = f.field[WANTED];
+        if (lines_number(x.text, x.length, &time) && time < earliest)
+            lines_fail(&f.lines,
+                       "\"%.*s\" is no time, as a fourth column has without a heading: give a "
+                       "heading that tells which columns are user, item and rating",
+                       lines_shown(x.length), x.text);
+    }
+    fields_close(&f);
+}
+
 static void find_columns(struct named_file *f)
 {
     struct fields *rows = &f->fields;
     if (!rows->name && rows->form.columns > WITHOUT_HEADING_MAX)
         fail("%s has %zu columns, and no heading that tells which are user, item and rating",
              rows->lines.path, rows->form.columns);
+    if (!rows->name && rows->form.columns > WANTED) check_times(rows->lines.path);
     for (int i = 0; i < WANTED; i++) {
         f->at[i] = rows->name ? usual_column(rows, i) : (size_t)i;
         if (f->at[i] != FIELDS_NONE) continue;
@@ -107,10 +127,6 @@ static void find_columns(struct named_file *f)
              "these names, or put # before it, if they are the first three",
              rows->lines.path);
     }
-    if (rows->counts_rows && rows->form.columns > WANTED)
-        fail("%s: its first column counts the rows: leave it out, or, if these are users, give "
-             "the columns the names user, item, rating",
-             rows->lines.path);
 }
 
 static enum ratings_form form_of(const struct named_file *f)
@@ -307,8 +323,14 @@ static void read_matrix(struct ratings *r, const char *path, size_t *counter, un
     struct line_parts p = {
         .threads = threads, .context = &f, .read = read_matrix_part, .take = take_matrix_part};
     matrix_market_open(&f.market, path, 0);
-    if (f.market.rows > r->rows) r->rows = f.market.rows;
-    if (f.market.columns > r->columns) r->columns = f.market.columns;
+    bool is_other = f.market.rows != r->rows || f.market.columns != r->columns;
+    if (r->rows > 0 && is_other)
+        lines_fail(&f.market.lines,
+                   "has %u rows and %u columns, and the matrix to train with %u and %u: give both "
+                   "the size of the whole matrix",
+                   f.market.rows, f.market.columns, r->rows, r->columns);
+    r->rows = f.market.rows;
+    r->columns = f.market.columns;
     read_parts(&p, &f.market.lines, 0);
     matrix_market_end(&f.market);
     matrix_market_close(&f.market);

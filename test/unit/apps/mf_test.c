@@ -39,7 +39,8 @@ TEST(mf, reads_user_item_rating)
     static const char *const texts[] = {
         "u\tx\t1\nv\ty\t2\nu\ty\t-4.5\n",
         "userId,movieId,rating,time\nu,x,1,9\nv,y,2,9\nu,y,-4.5,9\n",
-        "u::x::1::9\r\nv::y::2::9\r\nu::y::-4.5::9\r\n",
+        "u::x::1::978300760\r\nv::y::2::978300761\r\nu::y::-4.5::978300762\r\n",
+        "u\tx\t1\t2004-01-31 00:00\nv\ty\t2\t\nu\ty\t-4.5\t2004-01-31 00:00\n",
         "u x 1\nv y 2\n\nu y -4.5",
         "% bip weighted\n# from elsewhere\nu  x\t1\nv y 2\n \nu y -4.5",
         "\xEF\xBB\xBF\"user\",\"item\",\"rating\"\n\"u\",\"x\",1\nv, y ,2\nu,y,-4.5\n",
@@ -150,7 +151,8 @@ TEST(mf, what_is_not_to_be_told_is_refused)
     is_refused("x,film,stars\n1,2,3\n", "heading does not tell which columns are user, item");
     is_refused("user,user_id,item,rating\n1,1,2,3\n", "heading does not tell which columns");
     is_refused(",item1,item2,item3\nu1,5,,3\nu2,4,1,2\n", "heading does not tell which columns");
-    is_refused("0,1,31,2.5\n1,1,29,3\n2,2,31,3.5\n3,2,61,4\n", "its first column counts the rows");
+    is_refused("0,1,31,2.5\n1,1,29,3\n", "cells:1: \"2.5\" is no time, as a fourth column has");
+    is_refused("1,31,978300760,2.5\n1,29,978300761,3\n", "cells:1: \"2.5\" is no time");
     is_refused("0,1,2\n1,31,2.5\n1,29,3.0\n", "cells:1: may be a heading or a row");
     is_refused("1,31,2.5\n#1,29,3.0\n", "cells:2: is a comment, or a row");
     is_refused("Smith, John,1,2\nLee,1,3\n", "cells:2: has 3 fields; the first row has 4");
@@ -185,23 +187,44 @@ TEST(mf, columns_are_found_by_their_names)
         }
 }
 
-static void load_two(const void *test)
+static void load_two(const void *texts)
 {
+    const char *const *text = texts;
     struct ratings r;
     char second[2 * FOLDER_PATH_BYTES];
-    write_cells("rating,user,item\n3,1,10\n4,2,10\n");
+    write_cells(text[0]);
     snprintf(second, sizeof second, "%s/test", folder);
-    folder_write(folder, "test", test, 0);
+    folder_write(folder, "test", text[1], 0);
     ratings_init(&r);
     ratings_load(&r, path, second, 0, 1, 1);
-    printf("%u rows, %g\n", r.rows, (double)r.list[r.train].value);
+    printf("%u rows, %g, %zu unknown%s\n", r.rows, (double)r.list[r.train].value, r.unknown,
+           r.is_tested_again ? ", the same" : "");
     fflush(stdout);
+    ratings_fini(&r);
+    folder_remove(folder);
 }
 
-TEST(mf, columns_of_the_test_are_found_alike)
+TEST(mf, a_test_is_of_the_rows_and_columns_trained_with)
 {
-    ends_with(load_two, "item,rating,user\n10,5,1\n", 0, "2 rows, 5");
-    ends_with(load_two, "5,1,10\n", 1, "test has no heading, and");
+    static const char named[] = "rating,user,item\n3,1,10\n4,2,10\n", plain[] = "u,i,3\nv,j,4\n",
+                      matrix[] = MATRIX "3 2 2\n1 1 3\n2 2 4\n";
+    static const struct {
+        const char *texts[2];
+        int status;
+        const char *part;
+    } cases[] = {
+        {{named, "item,rating,user\n10,5,1\n"}, 0, "2 rows, 5, 0 unknown\n"},
+        {{named, "5,1,10\n"}, 1, "test has no heading, and"},
+        {{plain, "v,i,3\n"}, 0, "2 rows, 3, 0 unknown\n"},
+        {{plain, plain}, 0, "0 unknown, the same"},
+        {{plain, "u,j,2\nw,i,3\nu,k,3\n"}, 0, "3 rows, 2, 2 unknown\n"},
+        {{plain, "w,k,3\nu,l,3\n"}, 1, "has no cell whose row and column are those of cells"},
+        {{plain, "i,u,3\nj,v,4\n"}, 1, "or its columns in another order?"},
+        {{matrix, MATRIX "3 2 2\n2 1 3\n3 2 5\n"}, 0, "3 rows, 3, 1 unknown\n"},
+        {{matrix, MATRIX "2 3 1\n1 2 3\n"}, 1, "2 rows and 3 columns, and the matrix to train"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ends_with(load_two, cases[i].texts, cases[i].status, cases[i].part);
 }
 
 TEST(mf, names_that_look_like_others_are_names)
@@ -231,7 +254,7 @@ TEST(mf, a_large_number_of_a_row_is_no_size)
 
 /* ---- files that several threads read ---- */
 
-enum { LONG_LINES = 150000, LONG_LINE_BYTES = 32, LONG_BYTES = LONG_LINES * LONG_LINE_BYTES };
+enum { LONG_LINES = 150000, LONG_LINE_BYTES = 40, LONG_BYTES = LONG_LINES * LONG_LINE_BYTES };
 
 /* Four parts and more, where line i says what `write` makes of it. */
 static char *long_text(const char *first, int (*write)(char *to, size_t i), size_t *length)
@@ -252,7 +275,7 @@ static int write_cell(char *to, size_t i)
 
 static int write_named(char *to, size_t i)
 {
-    return sprintf(to, "u%zu,%zu and more,%.1f,12345\n", rng_mix(i) % (i + 10) % 5000,
+    return sprintf(to, "u%zu,%zu and more,%.1f,978312345\n", rng_mix(i) % (i + 10) % 5000,
                    rng_mix(i) % 777, (double)(i % 11) / 2);
 }
 
