@@ -50,6 +50,8 @@ def _layout(array: Any) -> str:
             return f" on {array.device}"
         return " that takes part in autograd" if array.requires_grad else (
             "" if array.is_contiguous() else ", not contiguous")
+    if isinstance(array, np.ma.MaskedArray):
+        return ", masked"
     if isinstance(array, np.ndarray):
         return "" if array.flags.c_contiguous else ", not contiguous"
     return ""
@@ -57,7 +59,7 @@ def _layout(array: Any) -> str:
 
 def keys(array: Any, name: str = "keys") -> Tuple[int, int]:
     """The address and the number of keys: one dimension, int64 or uint64, contiguous."""
-    if isinstance(array, np.ndarray):
+    if isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray):
         dtype = array.dtype
         if (dtype is INT64 or dtype in (INT64, UINT64)) and array.ndim == 1 and array.flags.c_contiguous:
             return _address(array), len(array)
@@ -69,10 +71,11 @@ def keys(array: Any, name: str = "keys") -> Tuple[int, int]:
 
 
 def rows(array: Any, name: str, count: int, floats: int, written: bool) -> int:
-    """The address of `floats` floats of `count` rows: float32, contiguous, writable if they are written."""
-    if isinstance(array, np.ndarray):
+    """The address of `floats` floats of `count` rows, or of all of them in one dimension: float32, contiguous, writable
+    if they are written."""
+    if isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray):
         if (array.dtype is FLOAT32 or array.dtype == FLOAT32) and array.flags.c_contiguous:
-            if array.size != floats:
+            if array.size != floats or not _are_rows(array, count):
                 raise _wrong_size(array, name, count, floats)
             if written and not array.flags.writeable:
                 raise ArgumentError(f"`{name}` is read-only: must be writable; write numpy.empty_like({name})")
@@ -80,10 +83,14 @@ def rows(array: Any, name: str, count: int, floats: int, written: bool) -> int:
     elif is_tensor(array):
         if array.dtype is sys.modules["torch"].float32 and array.is_contiguous() and array.device.type == "cpu" and \
                 not array.requires_grad:
-            if array.numel() != floats:
+            if array.numel() != floats or not _are_rows(array, count):
                 raise _wrong_size(array, name, count, floats)
             return int(array.data_ptr())
     raise _refuse(array, name, "a contiguous array of float32 on the CPU", "float32")
+
+
+def _are_rows(array: Any, count: int) -> bool:
+    return array.ndim == 1 or (array.ndim > 1 and array.shape[0] == count)
 
 
 def _wrong_size(array: Any, name: str, count: int, floats: int) -> ArgumentError:

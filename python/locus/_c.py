@@ -178,6 +178,10 @@ def integer(name: str, value: Any, least: int, most: int) -> int:
     return made
 
 
+def clock(name: str, value: Any) -> int:
+    return integer(name, value, -(1 << 63), (1 << 63) - 1)
+
+
 def on_main_thread() -> bool:
     """Only there do signals, and with them Ctrl-C, end something."""
     return threading.get_ident() == threading.main_thread().ident

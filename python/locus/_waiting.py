@@ -22,12 +22,16 @@ class Job:
         self.keeps = keeps  # what the call may use until it returns
         self.rc = 0
         self.sentence = ""
+        self.fault: Optional[BaseException] = None
         self.done = threading.Event()
 
     def run(self) -> None:
-        self.rc = self.call(*self.arguments)
-        if self.rc < 0:
-            self.sentence = _c.sentence(self.rc)
+        try:
+            self.rc = self.call(*self.arguments)
+            if self.rc < 0:
+                self.sentence = _c.sentence(self.rc)
+        except BaseException as fault:  # ctypes' about an argument: whoever waits raises it
+            self.fault = fault
         self.done.set()
 
 
@@ -78,5 +82,7 @@ class Waiting:
         job.done.wait()
         self.left = None
         _idle.append(helper)
+        if job.fault:
+            raise job.fault
         if job.rc < 0:
             raise errors.of_result(job.rc, job.sentence)

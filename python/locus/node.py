@@ -77,8 +77,7 @@ class Node:
 
     def length(self, key: int) -> int:
         """Floats in that key's row."""
-        if not 0 <= key < self.keys:
-            raise ArgumentError(f"key {key} is out of range: must be 0 to {self.keys - 1}")
+        key = _c.integer("the key", key, 0, self.keys - 1)
         with self._use() as node:
             return int(_quick.locus_length(node, key))
 
@@ -228,6 +227,8 @@ def _checked_tables(tables: Sequence[Table]) -> List[Table]:
     placed: List[Table] = []
     first = 0
     for table in tables:
+        if not isinstance(table, Table):
+            raise ArgumentError(f"`tables` has a {type(table).__name__}: must hold locus.Tables alone")
         if any(table.name == other.name for other in placed):
             raise ArgumentError(f"two tables have the name {table.name!r}: each must have its own")
         rows = _c.integer(f"`rows` of table {table.name!r}", table.rows, 1, 1 << 40)

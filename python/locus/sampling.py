@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 _lib, _quick = _c.lib, _c.quick
 
 
+def checked_sample(n: Any, start: Any, end: Any) -> Tuple[int, int, int]:
+    return _c.integer("n", n, 0, (1 << 63) - 1), _c.clock("start", start), _c.clock("end", end)
+
+
 class Loader:
     """Signals intent for a worker, from the thread that prepares its batches. Worker.loader() opens it."""
 
@@ -39,6 +43,7 @@ class Loader:
     def intent(self, keys: Any, start: int, end: int) -> None:
         """As Worker.intent()."""
         at, n = _arrays.keys(keys)
+        start, end = _c.clock("start", start), _c.clock("end", end)
         self._enter()
         try:
             _c.check(_lib.locus_loader_intent(self._handle, at, n, start, end))
@@ -47,6 +52,7 @@ class Loader:
 
     def prepare_sample(self, distribution: "Distribution", n: int, start: int, end: int) -> "Sample":
         """As Worker.prepare_sample(). The sample is the worker's."""
+        n, start, end = checked_sample(n, start, end)
         sample = c_uint64()
         self._enter()
         try:
@@ -154,7 +160,7 @@ class Sample:
             self.worker._at_once(_lib.locus_finish_sample, self._handle)
 
     def _checked(self, n: Optional[int]) -> int:
-        n = self.left if n is None else n
+        n = self.left if n is None else _c.clock("n", n)
         if not 0 <= n <= self.left:
             raise ArgumentError(f"n is {n}: must be 0 to {self.left}, the keys that are left")
         return n

@@ -11,7 +11,7 @@ import numpy as np
 from . import _arrays, _c
 from ._waiting import Waiting
 from .errors import AbsentError, UsageError, of_result
-from .sampling import Distribution, Loader, Sample
+from .sampling import Distribution, Loader, Sample, checked_sample
 
 if TYPE_CHECKING:
     from .node import Node
@@ -181,6 +181,7 @@ class Worker:
         """Says that this worker will access the keys while its clock is in [start, end); FOREVER as
         the end keeps a replica for good. Never waits."""
         at, n = _keys_of(keys)
+        start, end = _c.clock("start", start), _c.clock("end", end)
         with _Use(self):
             _c.check(_lib.locus_intent(self._handle, at, n, start, end))
 
@@ -227,6 +228,7 @@ class Worker:
 
     def prepare_sample(self, distribution: Distribution, n: int, start: int, end: int) -> Sample:
         """Prepares n keys drawn from the distribution, for accesses while the clock is in [start, end)."""
+        n, start, end = checked_sample(n, start, end)
         sample = c_uint64()
         with _Use(self):
             _c.check(_lib.locus_prepare_sample(self._handle, distribution._use(self.node), n, start, end,
@@ -246,7 +248,7 @@ class Worker:
     def bound(self, staleness: int) -> None:
         """Waits until the copies of rows here hold all that any worker began before its clock came to ours less
         `staleness`. Ctrl-C ends the wait, and makes this worker unusable."""
-        self._wait_in(_lib.locus_bound, staleness)
+        self._wait_in(_lib.locus_bound, _c.clock("staleness", staleness))
 
     def checkpoint(self, directory: _c.Path) -> None:
         """Collective: writes all rows to a directory that all nodes see."""

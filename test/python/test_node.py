@@ -47,7 +47,8 @@ class Node(unittest.TestCase):
                 self.worker.push(wrong, values)
         for wrong, sentence in ((values.astype(np.float64), "float64 of shape.*dtype=numpy.float32"),
                                 (values.T, "not contiguous"), (values[:1], r"write numpy.empty\(\(2, 4\)"),
-                                (1.0, "a float")):
+                                (1.0, "a float"), (values.reshape(4, 2), r"shape \(4, 2\): must have 8 floats"),
+                                (np.ma.array(values, mask=values > 0), "masked")):
             with self.assertRaisesRegex(locus.ArgumentError, sentence):
                 self.worker.push(keys, wrong)
         frozen = np.ones((2, 4), np.float32)
@@ -57,6 +58,21 @@ class Node(unittest.TestCase):
             self.worker.pull(keys, frozen)
         self.assertEqual(self.worker.pull(keys).tolist(), [[1] * 4] * 2)
         self.assertEqual(self.worker.pull(np.array([], np.int64)).shape, (0, 4))
+
+    def test_numbers_are_whole_and_have_room_in_the_library(self):
+        keys, node = np.array([1]), locus.open([locus.Table("a", 9, 1)], workers=2)  # whose waits another thread makes
+        worker, draw = node.worker(), node.distribution("a")
+        calls = [(worker.intent, (keys, None, 9)), (worker.intent, (keys, 0, None)), (worker.bound, (None,)),
+                 (worker.loader().intent, (keys, 0, None)), (worker.prepare_sample, (draw, 1, 0, None)),
+                 (worker.prepare_sample, (draw, None, 0, 9)), (worker.loader().prepare_sample, (draw, 1, None, 9)),
+                 (worker.prepare_sample(draw, 2, 0, 9).keys, (None,)), (worker.pull_local, (None,))]
+        for call, arguments in calls:
+            for wrong in (1.5, 2**64 + 1, keys.repeat(2)):
+                with self.assertRaisesRegex(locus.ArgumentError, "must be (an integer|-?[0-9]+ to)"):
+                    call(*[wrong if each is None else each for each in arguments])
+        with self.assertRaisesRegex(locus.ArgumentError, "`tables` has a tuple"):
+            locus.open([("a", 1, 1)])
+        node.close()
 
     def test_clocks_intents_and_what_is_counted(self):
         self.worker.intent(np.array([1, 2, 3]), 1, 2)

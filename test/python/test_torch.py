@@ -329,7 +329,7 @@ class Modules(unittest.TestCase):
             self.model["a"](indices)
         with lt.open(self.optimizer):
             for wrong, sentence in ((torch.tensor([0, ROWS]), f"must be 0 to {ROWS - 1}"), (torch.tensor([-1]), "-1"),
-                                    (torch.tensor([1.0]), "integers")):
+                                    (torch.tensor([1.0]), "integers"), (torch.tensor([True]), "integers")):
                 with self.assertRaisesRegex(locus.ArgumentError, sentence):
                     self.model["a"](wrong)
         with self.assertRaisesRegex(locus.UsageError, "closed"):

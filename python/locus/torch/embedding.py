@@ -21,6 +21,7 @@ from .initial import Given, Normal, Own, ZeroAt
 Initial = Callable[[torch.Tensor, int], torch.Tensor]
 _STATE_DICT_FLOATS_MAX = 1 << 28
 _PLACES_MAX = 1 << 24
+_INDICES = (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8)  # a mask of bool is none
 
 
 class _Distinct:
@@ -122,7 +123,7 @@ class _Rows(torch.nn.Module):
 
     def _look_up(self, indices: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor, Optional[int]]:
         """The values of the different indices; for each index which it is; which of them is the padding."""
-        if indices.is_floating_point() or indices.device.type != "cpu":
+        if indices.dtype not in _INDICES or indices.device.type != "cpu":
             raise ArgumentError(f"`input` is {indices.dtype} on {indices.device}: must be integers on the CPU; write "
                                 "input.cpu().long(), or do not move it: values are returned on the model's device")
         flat = indices.reshape(-1).long()
