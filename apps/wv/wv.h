@@ -33,6 +33,7 @@ struct wv {
     struct vocabulary vocabulary;
     struct noise noise;               /* the baseline's negative words */
     locus_distribution *distribution; /* NULL for the baseline */
+    struct judge *judge;
 };
 
 static inline size_t wv_length(const struct wv *w)
@@ -49,5 +50,8 @@ static inline locus_key wv_output_key(const struct wv *w, uint32_t word)
 {
     return (locus_key)w->vocabulary.words.count + word;
 }
+
+/* What training begins with. Every worker of every node calls it. */
+void wv_first_rows(struct pool_member *, const struct wv *);
 
 #endif

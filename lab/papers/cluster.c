@@ -6,7 +6,7 @@
 #include "../../apps/lasso/lasso_job.h"
 #include "../../apps/lda/lda_job.h"
 #include "../../apps/mf/mf_job.h"
-#include "../../apps/wv/wv_job.h"
+#include "../../apps/common/programs.h"
 #include "scale/platform.h"
 #include "scale/virtual.h"
 
@@ -14,6 +14,11 @@
 #include <string.h>
 
 static const struct papers *papers;
+
+static int wv_job(int argc, char **argv)
+{
+    return training_run(&wv_training, argc, argv);
+}
 
 int (*cluster_job(const char *name))(int argc, char **argv)
 {

@@ -1,6 +1,7 @@
 #include "common/folder.h"
 #include "ending.h"
 #include "matrix.h"
+#include "programs.h"
 #include "rows.h"
 #include "test.h"
 #include "wv/judge.h"
@@ -9,7 +10,6 @@
 #include "wv/text.h"
 #include "wv/vocabulary.h"
 #include "wv/windows.h"
-#include "wv/wv_train.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -469,12 +469,12 @@ TEST(wv, outputs_are_zeros_that_show_what_becomes_of_them)
 static void train_all(const void *context)
 {
     struct wv w = *(const struct wv *)context;
-    struct wv_training *t = calloc(1, sizeof *t);
+    struct training *t = calloc(1, sizeof *t);
     struct pool pool;
     CHECK(t != NULL);
     tiny_pool(&pool, &w);
-    wv_training_init(t, &w, &pool);
-    pool_run(&pool, wv_work, t);
+    training_open(t, &wv_training, &w, &w.options.common, &pool);
+    pool_run(&pool, training_work, t);
 }
 
 static void write_as_old(const char *text, const struct stat *about)

@@ -1,0 +1,42 @@
+/*
+ * figures.h - what a program says of itself: each figure has its name, its unit and its value in
+ * one place, from which a line for people, a line of JSON and the report's curve are made.
+ *
+ *     const struct figure figures[] = {
+ *         {"RMSE ", 8, 4, .name = "rmse", .curve = "RMSE of the test cells", .value = rmse},
+ *         FIGURE_TOOK(seconds),
+ *     };
+ *     figures_say(json, "eval", "test     ", figures, 2);
+ *
+ * Callers   the first worker of rank 0, and main()
+ * Memory    the caller's
+ * Waiting   for stdout
+ * Life      none
+ */
+#ifndef APPS_FIGURES_H
+#define APPS_FIGURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct figure {
+    const char *label; /* before the value, for people; NULL: they are not shown it */
+    int width, digits; /* of the value; negative digits: so many that count, as %g has them */
+    const char *unit;  /* behind it; NULL: nothing */
+    const char *name;  /* in JSON; NULL: it is not there */
+    const char *curve; /* of the report; NULL: none */
+    double value;
+    const char *text; /* of JSON, instead of the value; NULL: there is none */
+};
+
+/* How long something took: last in its line. */
+#define FIGURE_TOOK(seconds) \
+    { \
+        "(", 0, 1, " s)", .name = "seconds", .value = (seconds) \
+    }
+
+/* `head` begins the line of people, {"event":EVENT that of JSON. What is not a number is a dash. */
+void figures_say(bool json, const char *event, const char *head, const struct figure *,
+                 size_t count);
+
+#endif

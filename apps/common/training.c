@@ -1,0 +1,262 @@
+#include "training.h"
+
+#include "counters.h"
+#include "fail.h"
+#include "pace.h"
+#include "run_log.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the job ---- */
+
+void training_open(struct training *t, const struct training_kind *kind, void *program,
+                   const struct settings *s, struct pool *pool)
+{
+    *t = (struct training){.kind = kind,
+                           .program = program,
+                           .settings = s,
+                           .pool = pool,
+                           .epochs = s->epochs,
+                           .parts_max = 1};
+    if (kind->ready) kind->ready(program, t);
+    checkpoints_init(&t->checkpoints, &s->checkpoints, t->epochs, t->parts_max, s->json);
+    meter_init(&t->meter, pool->rank == 0);
+}
+
+int training_run(const struct training_kind *kind, int argc, char **argv)
+{
+    void *program = take_memory(1, kind->program_bytes);
+    struct training *t = take_memory(1, sizeof *t);
+    struct locus_table tables[POOL_TABLES_MAX];
+    struct pool pool;
+    fail_set_program(kind->name);
+    struct settings *s = kind->options(program);
+    settings_parse(
+        s, &(struct args_program){.name = kind->name, .about = kind->about, .more = kind->more},
+        argc, argv);
+    kind->check(program);
+    settings_check(s);
+    kind->load(program);
+    size_t count = kind->tables(program, tables);
+    settings_open_pool(s, &pool, tables, count, kind->digest(program));
+    if (pool.rank == 0) settings_check_files(s);
+    training_open(t, kind, program, s, &pool);
+    if (pool.rank == 0) kind->start(program, &pool);
+    pool_run(&pool, kind->work ? kind->work : training_work, t);
+    pool_close(&pool);
+    run_log_close();
+    kind->unload(program);
+    free(program);
+    free(t);
+    return fail_unless_printed();
+}
+
+/* ---- a part of an epoch ---- */
+
+/* What progress.sums are of. */
+enum { SUM_LOSS, SUM_EXAMPLES, SUM_SECONDS, SUM_MORE };
+
+static bool is_over(const struct training *t)
+{
+    uint64_t limit = t->settings->seconds;
+    return limit > 0 && meter_now() - t->began_s >= (double)limit;
+}
+
+/* The steps of this worker, or as many as there is time for. */
+static struct training_sums run_part(struct training_worker *w)
+{
+    struct training *t = w->training;
+    struct training_sums sums = {0};
+    struct pace pace;
+    pace_begin(&pace, w->member, w->total, w->clocks);
+    for (bool is_last = false; !is_last && (t->is_whole || !is_over(t));) {
+        is_last = t->kind->step(w, &sums);
+        pace_done(&pace, sums.done);
+        if (training_is_first(w) && !t->sweeps)
+            meter_set(&t->meter, t->examples_before + (uint64_t)sums.examples * w->member->total);
+    }
+    pace_end(&pace);
+    if (t->kind->flush) t->kind->flush(w);
+    return sums;
+}
+
+/* Returns whether there is time for more, and whether it is time for a checkpoint: the same on all
+ * workers. */
+static bool train_part(struct training_worker *w, bool *is_due)
+{
+    struct training *t = w->training;
+    struct progress *p = &w->progress, next = *p;
+    if (training_is_first(w)) t->examples_before = (uint64_t)p->sums[SUM_EXAMPLES];
+    double began = meter_now();
+    struct training_sums own = run_part(w);
+    progress_next(&next, t->checkpoints.parts);
+    double sums[] = {own.loss, own.examples, own.more, is_over(t),
+                     checkpoints_is_due(&t->checkpoints, w->member, &next)};
+    pool_sum(w->member, sums, sizeof sums / sizeof *sums);
+    next.sums[SUM_LOSS] = p->sums[SUM_LOSS] + sums[0];
+    next.sums[SUM_EXAMPLES] = p->sums[SUM_EXAMPLES] + sums[1];
+    next.sums[SUM_MORE] = p->sums[SUM_MORE] + sums[2];
+    next.sums[SUM_SECONDS] = p->sums[SUM_SECONDS] + (meter_now() - began);
+    *p = next;
+    bool has_time = sums[3] == 0;
+    *is_due = sums[4] > 0 && (has_time || t->sweeps);
+    return has_time;
+}
+
+static void write_checkpoint(struct training_worker *w)
+{
+    struct training *t = w->training;
+    if (t->kind->checkpoint) t->kind->checkpoint(w);
+    checkpoints_write(&t->checkpoints, w->member, &w->progress);
+}
+
+/* The parts that are left of an epoch; likewise. */
+static bool train_parts(struct training_worker *w, bool *is_due)
+{
+    bool has_time;
+    do {
+        has_time = train_part(w, is_due);
+        if (w->progress.part == 0 || !*is_due) continue;
+        if (training_is_first(w)) meter_end(&w->training->meter);
+        write_checkpoint(w);
+    } while (has_time && w->progress.part > 0);
+    return has_time;
+}
+
+/* ---- an epoch ---- */
+
+static void begin_meter(struct training *t, uint64_t number)
+{
+    char task[32];
+    if (t->sweeps) return;
+    snprintf(task, sizeof task, "epoch %llu", (unsigned long long)number);
+    meter_begin(&t->meter, task, t->kind->unit, t->examples);
+}
+
+static void end_meter(struct training *t, uint64_t number)
+{
+    if (t->sweeps)
+        meter_set(&t->meter, number);
+    else
+        meter_end(&t->meter);
+}
+
+static void report(struct training_worker *w, uint64_t number, bool has_time,
+                   const struct locus_stats *stats)
+{
+    struct training *t = w->training;
+    const double *sums = w->progress.sums;
+    if (sums[SUM_EXAMPLES] == 0 && !has_time) return; /* it has not begun */
+    if (!t->sweeps && !isfinite(sums[SUM_LOSS]))
+        fail("the loss is no number any more in epoch %llu: choose a smaller --lr",
+             (unsigned long long)number);
+    counters_add(&t->stats, stats);
+    t->kind->report(w->program, &(struct training_epoch){.training = t,
+                                                         .number = number,
+                                                         .examples = sums[SUM_EXAMPLES],
+                                                         .loss = sums[SUM_LOSS],
+                                                         .more = sums[SUM_MORE],
+                                                         .seconds = sums[SUM_SECONDS],
+                                                         .is_whole = has_time,
+                                                         .stats = stats});
+}
+
+/* What is left of one. Returns as train_part() does. */
+static bool train_epoch(struct training_worker *w, bool *is_due)
+{
+    struct training *t = w->training;
+    struct locus_stats before, stats = {0};
+    uint64_t number = w->progress.epochs + 1;
+    if (t->kind->epoch) t->kind->epoch(w);
+    if (t->kind->counts_epochs) before = counters_take(w->member);
+    if (training_is_first(w)) begin_meter(t, number);
+    bool has_time = train_parts(w, is_due);
+    if (t->kind->counts_epochs) {
+        struct locus_stats after = counters_take(w->member);
+        stats = counters_change(&before, &after);
+    }
+    if (training_is_first(w)) end_meter(t, number);
+    if (training_is_first(w)) report(w, number, has_time, &stats);
+    memset(w->progress.sums, 0, sizeof w->progress.sums);
+    return has_time;
+}
+
+static void train_all(struct training_worker *w)
+{
+    struct training *t = w->training;
+    const struct training_kind *kind = t->kind;
+    struct progress *p = &w->progress;
+    bool has_time = true, is_due, shows_sweeps = training_is_first(w) && t->sweeps;
+    if (shows_sweeps) meter_begin(&t->meter, "training", t->sweeps, t->epochs);
+    while (p->epochs < t->epochs && has_time) {
+        has_time = train_epoch(w, &is_due);
+        if (kind->judge) kind->judge(w, !has_time || p->epochs == t->epochs);
+        if (is_due) write_checkpoint(w);
+        if (kind->evaluate && has_time && settings_wants_evaluation(t->settings, p->epochs))
+            kind->evaluate(w);
+    }
+    if (shows_sweeps) meter_end(&t->meter);
+}
+
+/* ---- a worker ---- */
+
+/* People are shown what the epochs counted, where they did. */
+static void show_counters(const struct training *t, const struct locus_stats *all)
+{
+    bool json = t->settings->json, is_of_epochs = t->kind->counts_epochs && !json;
+    counters_show(is_of_epochs ? &t->stats : all,
+                  is_of_epochs ? "accesses in training" : "accesses", t->pool->size, json);
+}
+
+void training_work(struct pool_member *m, void *training)
+{
+    struct training *t = training;
+    const struct training_kind *kind = t->kind;
+    struct training_worker w = {.training = t, .member = m, .program = t->program};
+    w.state = take_memory(1, kind->worker_bytes);
+    bool goes_on = checkpoints_resume(&t->checkpoints, m, &w.progress);
+    kind->begin(&w, goes_on);
+    if (m->index == 0) t->began_s = meter_now() - w.progress.seconds;
+    checkpoints_begin(&t->checkpoints, m, &w.progress);
+    pool_meet_here(m);
+    train_all(&w);
+    kind->end(&w);
+    struct locus_stats stats = counters_take(m);
+    if (m->place == 0 && m->worker) show_counters(t, &stats);
+    if (m->place == 0) kind->save(&w);
+    if (kind->close) kind->close(&w);
+    free(w.state);
+}
+
+/* ---- for programs ---- */
+
+void training_keep_hot(const struct training_worker *w, size_t keys,
+                       void (*count)(const void *program, uint64_t *count))
+{
+    const struct settings *s = w->training->settings;
+    if (w->member->index != 0 || !settings_keeps(s)) return;
+    uint64_t *counts = take_memory(keys, sizeof *counts);
+    count(w->program, counts);
+    settings_keep(s, w->member, counts, keys);
+    free(counts);
+}
+
+void training_say_epoch(const struct training_epoch *e, const struct figure *figures, size_t count)
+{
+    const struct training_kind *kind = e->training->kind;
+    double rate = e->examples / e->seconds;
+    char head[32], unit[32];
+    struct figure all[16] = {{.name = "epoch", .value = (double)e->number},
+                             {.name = "seconds", .value = e->seconds},
+                             {.name = "examples_per_second", .value = rate},
+                             figures[0],
+                             {"", 7, 2, " s", .value = e->seconds},
+                             {"", 9, 0, unit, .curve = kind->rate, .value = rate}};
+    snprintf(head, sizeof head, "epoch %3llu", (unsigned long long)e->number);
+    snprintf(unit, sizeof unit, " %s/s", kind->unit);
+    memcpy(all + 6, figures + 1, (count - 1) * sizeof *figures);
+    figures_say(e->training->settings->json, "epoch", head, all, 5 + count);
+}

@@ -1,0 +1,134 @@
+/*
+ * training.h - what all training programs have in common: the job, from the command line to the
+ * exit status, and the loop over epochs. A program is a struct training_kind: its options, its data,
+ * its step, its evaluation, and what it says of them.
+ *
+ * The job: options, load, tables, the pool opens, ready, start, the workers, unload. A worker:
+ * begin; in each epoch steps, flush, report, judge, a checkpoint, evaluate; end, save, close.
+ *
+ * Callers   training_run(): main(), or each node of a simulation. Hooks of a worker run on its
+ *           thread; those that every worker of every node calls may be collectives
+ * Memory    the program's struct, and a worker's state, both zeros at first
+ * Waiting   for all workers at the end of each epoch
+ * Life      one run. Any failure ends the program with a sentence
+ */
+#ifndef APPS_TRAINING_H
+#define APPS_TRAINING_H
+
+#include "checkpoints.h"
+#include "figures.h"
+#include "meter.h"
+#include "settings.h"
+
+struct training;
+
+/* A worker, for the hooks. */
+struct training_worker {
+    struct training *training;
+    struct pool_member *member;
+    void *program, *state;
+    struct progress progress;
+    /* Of an epoch, or of a part of one: how much this worker has to do, in clocks that the options
+     * say, unless `clocks` does; for bounded staleness. */
+    uint64_t total, clocks;
+};
+
+/* What a worker has trained with. A step adds to it. */
+struct training_sums {
+    double examples, loss;
+    double more;   /* the program's */
+    uint64_t done; /* of the worker's total */
+};
+
+/* Of all workers. */
+struct training_epoch {
+    const struct training *training;
+    uint64_t number;
+    double examples, loss, more, seconds;
+    bool is_whole;                   /* not cut short by --seconds */
+    const struct locus_stats *stats; /* of those that count them */
+};
+
+struct training_kind {
+    const char *name;         /* "locus-mf" */
+    const char *about, *more; /* for --help */
+    const char *unit;         /* "cells": what is trained with */
+    const char *rate;         /* "Cells trained a second": its curve */
+    size_t program_bytes, worker_bytes;
+    bool heeds_ahead;   /* loaders heed world_ahead() */
+    bool counts_epochs; /* the counters of each epoch */
+
+    /* ---- the job ---- */
+
+    /* Defaults, and the list of options but those for checkpoints. */
+    struct settings *(*options)(void *program);
+    /* What does not go together ends the program; values that follow from others. */
+    void (*check)(void *program);
+    void (*load)(void *program);
+    size_t (*tables)(void *program, struct locus_table *); /* returns how many */
+    uint64_t (*digest)(const void *program);               /* of the data */
+    void (*ready)(void *program, struct training *); /* the pool is open; NULL: nothing to do */
+    void (*start)(const void *program, const struct pool *); /* says what it is about to do */
+    void (*unload)(void *program);
+
+    /* ---- every worker ---- */
+
+    pool_work *work; /* instead of all that follows; the context is the struct training */
+    /* First values, unless it goes on from a checkpoint; then what the first epoch needs. */
+    void (*begin)(struct training_worker *, bool goes_on);
+    void (*epoch)(struct training_worker *); /* one begins; NULL: nothing to do */
+    /* Returns whether it was the last of the epoch, or of its part. */
+    bool (*step)(struct training_worker *, struct training_sums *);
+    void (*flush)(struct training_worker *); /* all updates are complete; NULL: they are */
+    void (*report)(void *program, const struct training_epoch *); /* the first worker alone */
+    /* After each epoch, and before its checkpoint, of which what it says is part; NULL: nothing. */
+    void (*judge)(struct training_worker *, bool is_last);
+    void (*checkpoint)(struct training_worker *); /* what else is to be in one; NULL: nothing */
+    void (*evaluate)(struct training_worker *);   /* each --eval-every epochs but at the end */
+    void (*end)(struct training_worker *);        /* the last evaluation */
+    void (*save)(struct training_worker *);       /* the first worker alone */
+    void (*close)(struct training_worker *);      /* NULL: nothing to do */
+};
+
+/* A node's. */
+struct training {
+    const struct training_kind *kind;
+    void *program;
+    const struct settings *settings;
+    struct pool *pool;
+    /* What `ready` may set: */
+    uint64_t examples;  /* of an epoch */
+    const char *sweeps; /* an epoch is one step: the meter shows so many of these, not examples */
+    bool is_whole;      /* who has begun an epoch trains it to its end */
+    uint64_t epochs;    /* wanted */
+    uint64_t parts_max; /* of an epoch, between which there may be a checkpoint */
+    /* The loop's: */
+    struct meter meter;
+    struct checkpoints checkpoints;
+    double began_s;           /* as if all had been trained in this run */
+    uint64_t examples_before; /* in this epoch, when its part began */
+    struct locus_stats stats; /* of all epochs, where they are counted */
+};
+
+/* Returns the exit status. */
+int training_run(const struct training_kind *, int argc, char **argv);
+
+/* For tests: a program that is loaded, in a pool that is open; training_work() is a pool_work, whose
+ * context is the struct training. */
+void training_open(struct training *, const struct training_kind *, void *program,
+                   const struct settings *, struct pool *);
+void training_work(struct pool_member *, void *training);
+
+/* Is it the first worker of rank 0? */
+static inline bool training_is_first(const struct training_worker *w)
+{
+    return w->member->place == 0;
+}
+
+/* --technique nups: keeps the hot ones of all keys, by how often each is used. */
+void training_keep_hot(const struct training_worker *, size_t keys,
+                       void (*count)(const void *program, uint64_t *count));
+/* The epoch's line: the first figure, seconds and examples a second, then the others. */
+void training_say_epoch(const struct training_epoch *, const struct figure *, size_t count);
+
+#endif
