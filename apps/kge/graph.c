@@ -103,6 +103,30 @@ static struct fact fact_of(struct graph *g, const struct fields *f, const size_t
     };
 }
 
+/* Other programs write subject, object and relation, or the relation first: then what seems to be
+ * relations are entities, more of them than there seem to be objects, or subjects. */
+static void check_order(const struct graph *g, const char *path)
+{
+    const struct facts *f = &g->splits[GRAPH_TRAIN];
+    bool *is[2] = {take_memory(g->entities.count, 1), take_memory(g->entities.count, 1)};
+    size_t count[2] = {0, 0}, shared[2] = {0, 0};
+    for (size_t i = 0; i < f->count; i++)
+        is[0][f->list[i].subject] = is[1][f->list[i].object] = true;
+    for (int end = 0; end < 2; end++) {
+        for (uint32_t e = 0; e < g->entities.count; e++) count[end] += is[end][e];
+        for (uint32_t r = 0; r < g->relations.count; r++) {
+            const char *name = names_get(&g->relations, r);
+            uint32_t entity = names_find(&g->entities, name, strlen(name));
+            shared[end] += entity != NAMES_NONE && is[end][entity];
+        }
+        free(is[end]);
+    }
+    if (shared[0] > count[1] || shared[1] > count[0])
+        fail("%s has entities where relations should be: give it, and the other files, a heading "
+             "that calls the columns subject, relation and object",
+             path);
+}
+
 static void load_split(struct graph *g, const char *folder, enum graph_split split)
 {
     char path[PATH_BYTES];
@@ -112,9 +136,31 @@ static void load_split(struct graph *g, const char *folder, enum graph_split spl
     fields_open(&f, path, &(struct fields_wanted){.least = PARTS, .known = &g->entities});
     find_columns(&f, at);
     while (fields_next(&f)) facts_add(&g->splits[split], fact_of(g, &f, at, split));
-    fields_close(&f);
     if (g->splits[split].count == 0)
         fail("%s is empty: it must have rows of subject, relation and object", path);
+    if (split == GRAPH_TRAIN && !f.name) check_order(g, path);
+    fields_close(&f);
+}
+
+static void count_unknown(struct graph *g, const char *folder, enum graph_split split,
+                          uint32_t trained)
+{
+    struct facts *f = &g->splits[split];
+    for (size_t i = 0; i < f->count; i++)
+        f->unknown += f->list[i].subject >= trained || f->list[i].object >= trained;
+    if (f->unknown == f->count)
+        fail("%s/%s.txt has no fact of which both entities are in train.txt: are its names others?",
+             folder, graph_split_name(split));
+}
+
+static void load_splits(struct graph *g, const char *folder)
+{
+    load_split(g, folder, GRAPH_TRAIN);
+    uint32_t trained = g->entities.count;
+    for (int split = GRAPH_VALID; split < GRAPH_SPLITS; split++) {
+        load_split(g, folder, (enum graph_split)split);
+        count_unknown(g, folder, (enum graph_split)split, trained);
+    }
 }
 
 void graph_load(struct graph *g, const char *path, uint64_t seed)
@@ -127,8 +173,7 @@ void graph_load(struct graph *g, const char *path, uint64_t seed)
     if (!S_ISDIR(about.st_mode))
         fail("--data %s is not a folder: it must have train.txt, valid.txt and test.txt", path);
     if (has_file(path, "train.txt")) {
-        for (int split = 0; split < GRAPH_SPLITS; split++)
-            load_split(g, path, (enum graph_split)split);
+        load_splits(g, path);
     } else if (has_file(path, "data.noun")) {
         wordnet_load(g, path, seed);
     } else {

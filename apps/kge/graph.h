@@ -26,6 +26,7 @@ struct fact {
 struct facts {
     struct fact *list;
     size_t count, capacity;
+    size_t unknown; /* of a file: with an entity that is in no fact to train with */
 };
 
 struct graph {

@@ -2,6 +2,7 @@
 
 #include "json.h"
 #include "counters.h"
+#include "fail.h"
 #include "run_log.h"
 
 #include <inttypes.h>
@@ -15,6 +16,15 @@ static const char *model_name(const struct task *t)
 void report_start(const struct task *t, const struct pool *pool)
 {
     const struct options *o = &t->options;
+    for (int split = GRAPH_VALID; split < GRAPH_SPLITS; split++) {
+        const struct facts *f = &t->graph.splits[split];
+        if (f->unknown > 0)
+            fprintf(stderr,
+                    "%s: %zu of the %zu facts of %s.txt have an entity that is not in "
+                    "train.txt\n",
+                    fail_program(), f->unknown, f->count,
+                    graph_split_name((enum graph_split)split));
+    }
     if (o->common.json) return;
     printf("%s: %u entities, %u relations; %zu facts to train on, %zu valid, %zu test\n", o->source,
            t->model.entities, t->model.relations, t->graph.splits[GRAPH_TRAIN].count,

@@ -41,7 +41,8 @@ static void is_fact(const struct graph *g, enum graph_split split, size_t i, con
 TEST(graph, is_read_from_a_folder)
 {
     struct graph g;
-    new_graph("dog\tis a\tanimal\r\ncat\tis a\tanimal\r\n", "dog\tis a\tcat\n", "12\tis a\t13");
+    new_graph("dog\tis a\tanimal\r\ncat\tis a\tanimal\r\n", "dog\tis a\tcat\n",
+              "12\tis a\t13\ndog\tis a\tanimal");
     graph_load(&g, folder, 1);
     CHECK_EQ(g.entities.count, 5);
     CHECK_EQ(g.relations.count, 1);
@@ -49,6 +50,7 @@ TEST(graph, is_read_from_a_folder)
     is_fact(&g, GRAPH_TRAIN, 1, "cat", "is a", "animal");
     is_fact(&g, GRAPH_VALID, 0, "dog", "is a", "cat");
     is_fact(&g, GRAPH_TEST, 0, "12", "is a", "13");
+    CHECK(g.splits[GRAPH_VALID].unknown == 0 && g.splits[GRAPH_TEST].unknown == 1);
     graph_fini(&g);
     folder_remove(folder);
 }
@@ -138,6 +140,16 @@ TEST(graph, errors_name_file_and_line)
     is_refused("x,y,z\n1,2,3\n4,2,5\n6,2,7\n", good, good, "/train.txt: its heading does not tell");
     is_refused("<a>\t<r>\t<b> .\n", good, good, "/train.txt:1: ends with a dot");
     is_refused(good, good, "a\tq\tb\n", "/test.txt:1: the relation \"q\" is not in train.txt");
+}
+
+TEST(graph, facts_that_cannot_be_as_they_seem_are_refused)
+{
+    const char *good = "a\tr\tb\n", *other = "x\tr\ty\nx\tr\tb\n";
+    is_refused(good, other, good, "/valid.txt has no fact of which both entities are in train.txt");
+    is_refused(good, good, other, "/test.txt has no fact of which both entities are in train.txt");
+    is_refused("a\tb\tr\nb\tc\tr\nc\ta\ts\n", good, good, "entities where relations should be");
+    is_refused("r\ta\tb\nr\tb\tc\ns\tc\ta\n", good, good, "entities where relations should be");
+    is_refused("0,1,0\n1,2,0\n2,0,1\n", good, good, "entities where relations should be");
 }
 
 TEST(graph, tells_the_files_that_it_reads)
