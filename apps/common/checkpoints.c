@@ -160,8 +160,8 @@ static void take_record(const struct checkpoints *c, const struct pool_member *m
     if (r[AT_TASK_HIGH] != (double)(m->pool->task >> 32) ||
         r[AT_TASK_LOW] != (double)(m->pool->task & UINT32_MAX))
         fail(
-            "the checkpoint in %s is of other data, or of other options than these: all but --epochs or --passes, "
-            "--seconds, --eval-every, --workers and --technique must be the same",
+            "the checkpoint in %s is of other data, or of other options than these: only what ends or judges the "
+            "training, --workers and --technique may differ",
             c->folder);
     *p = (struct progress){.epochs = (uint64_t)r[AT_EPOCHS], .seconds = r[AT_SECONDS]};
     p->part = (uint64_t)r[AT_PART] * c->parts / (uint64_t)r[AT_PARTS];

@@ -206,11 +206,12 @@ const char *settings_sampling_name(int sampling)
 }
 
 void settings_open_pool(const struct settings *s, struct pool *pool,
-                        const struct locus_table *tables, size_t table_count, uint64_t digest)
+                        const struct locus_table *tables, size_t table_count,
+                        struct settings_digest digest)
 {
     (void)rule_of(s);
-    const uint64_t task = args_digest(&s->list, ARGS_TASK),
-                   nodes = args_digest(&s->list, ARGS_NODES);
+    const uint64_t task[] = {digest.trained, args_digest(&s->list, ARGS_TASK)},
+                   nodes[] = {digest.trained, digest.judged, args_digest(&s->list, ARGS_NODES)};
     struct pool_config c = {.tables = tables,
                             .table_count = table_count,
                             .workers = (unsigned)s->workers,
@@ -222,8 +223,9 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
                                       .staleness = (locus_clock)s->staleness,
                                       .clocks = s->clocks},
                             .is_baseline = s->is_baseline,
-                            .task = digest_add(digest, &task, sizeof task)};
-    c.fingerprint = checkpoints_digest(&s->checkpoints, digest_add(digest, &nodes, sizeof nodes));
+                            .task = digest_add(DIGEST_FIRST, task, sizeof task)};
+    c.fingerprint =
+        checkpoints_digest(&s->checkpoints, digest_add(DIGEST_FIRST, nodes, sizeof nodes));
     run_log_place(s->report, !s->is_baseline);
     pool_open(pool, &c);
     if (pool->rank == 0) run_log_open(fail_program());

@@ -82,9 +82,14 @@ void settings_keep(const struct settings *, const struct pool_member *, const ui
 const char *settings_technique_name(int technique);
 const char *settings_sampling_name(int sampling);
 
-/* `digest` is of the data. It must be equal on all nodes, and so must the options that say so. */
+/* Of the data: of what is trained with, and of what the model is only judged by, which may be
+ * another for who goes on from a checkpoint. */
+struct settings_digest {
+    uint64_t trained, judged;
+};
+/* The digest must be equal on all nodes, and so must the options that say so. */
 void settings_open_pool(const struct settings *, struct pool *, const struct locus_table *tables,
-                        size_t table_count, uint64_t digest);
+                        size_t table_count, struct settings_digest);
 /* A line for people: nodes, workers and technique, or that it is the baseline. */
 void settings_show_pool(const struct settings *, const struct pool *, bool has_samples);
 

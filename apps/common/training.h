@@ -66,7 +66,7 @@ struct training_kind {
     void (*check)(void *program);
     void (*load)(void *program);
     size_t (*tables)(void *program, struct locus_table *); /* returns how many */
-    uint64_t (*digest)(const void *program);               /* of the data */
+    struct settings_digest (*digest)(const void *program);
     void (*ready)(void *program, struct training *); /* the pool is open; NULL: nothing to do */
     void (*start)(const void *program, const struct pool *); /* says what it is about to do */
     void (*unload)(void *program);

@@ -10,11 +10,11 @@
 
 #include <stdlib.h>
 
-/* Of the data. */
-static uint64_t digest(const struct ctr *c)
+/* The data to test with give features, too. */
+static struct settings_digest digest(const struct ctr *c)
 {
     uint64_t parts[] = {c->planted ? 0 : clicks_digest(&c->clicks), c->train, c->test, c->fields};
-    return digest_add(DIGEST_FIRST, parts, sizeof parts);
+    return (struct settings_digest){digest_add(DIGEST_FIRST, parts, sizeof parts), 0};
 }
 
 static void open_pool(struct pool *pool, const struct ctr *c)

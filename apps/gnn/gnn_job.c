@@ -43,12 +43,12 @@ static void plan(struct gnn *g)
     dense_plan_add(&g->plan, o->hidden, g->labels.classes, false);
 }
 
-/* Of the data. */
-static uint64_t digest(const struct gnn *g)
+static struct settings_digest digest(const struct gnn *g)
 {
-    uint64_t parts[] = {network_digest(&g->network), labels_digest(&g->labels),
+    uint64_t parts[] = {network_digest(&g->network), labels_digest(&g->labels, false),
                         features_digest(&g->features), gnn_has_features(g)};
-    return digest_add(DIGEST_FIRST, parts, sizeof parts);
+    return (struct settings_digest){digest_add(DIGEST_FIRST, parts, sizeof parts),
+                                    labels_digest(&g->labels, true)};
 }
 
 static void open_pool(struct pool *pool, const struct gnn *g)

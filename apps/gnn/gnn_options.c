@@ -67,7 +67,7 @@ static void training_options(struct gnn_options *o)
         OPTION_COUNT("--batch", "N", &o->batch, 1, 4096, ARGS_TASK, "nodes of a step"),
         OPTION_COUNT("--neighbours", "N", &o->neighbours, 0, 1024, ARGS_TASK,
                      "of a node that are drawn in a layer; 0: all"),
-        OPTION_COUNT("--test-neighbours", "N", &o->test_neighbours, 0, 1024, ARGS_TASK,
+        OPTION_COUNT("--test-neighbours", "N", &o->test_neighbours, 0, 1024, ARGS_NODES,
                      "the same when the model is judged"),
         OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
         OPTION_REAL("--dense-lr", "X", &o->dense_rate, 0, 100, ARGS_TASK,

@@ -137,10 +137,13 @@ void labels_split(struct labels *l, double train, double validate, uint64_t seed
     list_purposes(l);
 }
 
-uint64_t labels_digest(const struct labels *l)
+uint64_t labels_digest(const struct labels *l, bool of_test)
 {
     uint64_t digest = digest_add(DIGEST_FIRST, &l->classes, sizeof l->classes);
-    digest = digest_add(digest, l->purpose_of, l->nodes);
-    for (uint32_t v = 0; v < l->nodes; v++) digest = rng_mix(digest ^ l->class_of[v]);
+    for (int p = of_test ? LABELS_TEST : 0; p < (of_test ? LABELS_PURPOSES : LABELS_TEST); p++)
+        for (uint32_t i = 0; i < l->count[p]; i++) {
+            uint32_t node[] = {l->list[p][i], l->class_of[l->list[p][i]], (uint32_t)p};
+            digest = digest_add(digest, node, sizeof node);
+        }
     return digest;
 }

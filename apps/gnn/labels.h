@@ -37,6 +37,7 @@ void labels_split_by_file(struct labels *, struct network *, const char *path);
 void labels_split(struct labels *, double train, double validate, uint64_t seed);
 /* For generators: room for so many nodes, each of which is given a class. */
 void labels_reserve(struct labels *, uint32_t nodes);
-uint64_t labels_digest(const struct labels *);
+/* Of the nodes to test with; or of those to train and to validate with, which choose the model. */
+uint64_t labels_digest(const struct labels *, bool of_test);
 
 #endif

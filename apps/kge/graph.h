@@ -45,6 +45,7 @@ const char *graph_split_name(enum graph_split);
  * for PATH_MAX. */
 bool graph_file(const char *folder, unsigned i, char *path);
 /* Of the names and facts: equal graphs have equal ones. */
-uint64_t graph_digest(const struct graph *);
+/* Of the names and so many splits. */
+uint64_t graph_digest(const struct graph *, enum graph_split first, enum graph_split end);
 
 #endif

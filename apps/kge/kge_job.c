@@ -39,6 +39,12 @@ static void load(struct task *t)
                               .relations = t->graph.relations.count};
 }
 
+static struct settings_digest digest(const struct task *t)
+{
+    return (struct settings_digest){graph_digest(&t->graph, GRAPH_TRAIN, GRAPH_VALID),
+                                    graph_digest(&t->graph, GRAPH_VALID, GRAPH_SPLITS)};
+}
+
 static void open_pool(struct pool *pool, const struct task *t)
 {
     const struct options *o = &t->options;
@@ -48,8 +54,7 @@ static void open_pool(struct pool *pool, const struct task *t)
          .rows = model_relation_rows(&t->model),
          .length = (uint32_t)(2 * model_relation_floats(&t->model))},
     };
-    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables,
-                       graph_digest(&t->graph));
+    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables, digest(t));
 }
 
 /* Negative samples are drawn among all entities alike. */

@@ -296,9 +296,10 @@ enum {
     OWN_ABSOLUTE,
     OWN_NONZERO,
     OBJECTIVE,
-    IS_CONVERGED
+    IS_CONVERGED,
+    TOLERANCE
 };
-_Static_assert((int)IS_CONVERGED < (int)CHECKPOINTS_FIGURES, "each figure has a place");
+_Static_assert((int)TOLERANCE < (int)CHECKPOINTS_FIGURES, "each figure has a place");
 
 static struct progress progress_of(const struct descent *d, const double *own)
 {
@@ -313,7 +314,8 @@ static struct progress progress_of(const struct descent *d, const double *own)
                                          [OWN_ABSOLUTE] = own[0],
                                          [OWN_NONZERO] = own[1],
                                          [OBJECTIVE] = d->progress.objective,
-                                         [IS_CONVERGED] = d->progress.is_converged}};
+                                         [IS_CONVERGED] = d->progress.is_converged,
+                                         [TOLERANCE] = d->lasso->options.tolerance}};
 }
 
 /* The coefficients belong to other workers where there are as many others: the first one counts
@@ -335,6 +337,10 @@ static void take_progress(struct descent *d, const struct progress *p)
     d->progress.nonzero = f[OWN_NONZERO];
     d->progress.is_converged = f[IS_CONVERGED] > 0;
     d->progress.seconds = p->seconds;
+    if (f[TOLERANCE] != d->lasso->options.tolerance) { /* what rests is to be found anew */
+        d->progress.is_converged = false;
+        turns_disturb(&d->turns);
+    }
     if (!is_first(d)) return;
     d->absolute = f[OWN_ABSOLUTE];
     d->nonzero = f[OWN_NONZERO];

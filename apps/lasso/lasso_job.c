@@ -45,6 +45,11 @@ static void plan(struct lasso *l, unsigned workers)
     c->variable_key = 0;
 }
 
+static struct settings_digest digest(const struct lasso *l)
+{
+    return (struct settings_digest){columns_digest(&l->columns), 0};
+}
+
 static void open_pool(struct pool *pool, struct lasso *l)
 {
     const struct lasso_options *o = &l->options;
@@ -55,7 +60,7 @@ static void open_pool(struct pool *pool, struct lasso *l)
     tables[LASSO_PATH] = path_table(l);
     descent_rows_tables(l, &tables[LASSO_TURNS], &tables[LASSO_LOSSES]);
     size_t count = o->common.checkpoints.folder ? LASSO_TABLES : LASSO_TURNS;
-    settings_open_pool(&o->common, pool, tables, count, columns_digest(&l->columns));
+    settings_open_pool(&o->common, pool, tables, count, digest(l));
     plan(l, pool->workers * (unsigned)pool->size);
 }
 

@@ -59,7 +59,7 @@ static void schedule_options(struct lasso_options *o)
             "--staleness", "N", &o->staleness, 0, LASSO_STALENESS_MAX, ARGS_TASK,
             "a round begins when the one N before the last has ended:\nits products miss the changes of N rounds at most"),
         OPTION_REAL(
-            "--tolerance", "X", &o->tolerance, 1e-9, 1, ARGS_TASK,
+            "--tolerance", "X", &o->tolerance, 1e-9, 1, ARGS_NODES,
             "done when no coefficient changes by more than this\nshare of the response's norm"),
         OPTION_COUNT("--passes", "N", &o->common.epochs, 1, 1e6, ARGS_NODES,
                      "done after so many updates a coefficient, whatever\nthey change"),

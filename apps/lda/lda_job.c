@@ -1,6 +1,5 @@
 #include "lda_job.h"
 
-#include "digest.h"
 #include "fail.h"
 #include "lda_options.h"
 #include "lda_report.h"
@@ -11,10 +10,10 @@
 #include <stdlib.h>
 
 /* Of the data. */
-static uint64_t digest(const struct lda *l)
+static struct settings_digest digest(const struct lda *l)
 {
-    uint64_t parts[] = {corpus_digest(&l->corpus), l->options.test ? corpus_digest(&l->test) : 0};
-    return digest_add(DIGEST_FIRST, parts, sizeof parts);
+    return (struct settings_digest){corpus_digest(&l->corpus),
+                                    l->options.test ? corpus_digest(&l->test) : 0};
 }
 
 static void open_pool(struct pool *pool, const struct lda *l)

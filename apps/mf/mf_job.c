@@ -27,6 +27,13 @@ static void load(struct mf *f)
     }
 }
 
+static struct settings_digest digest(const struct mf *f)
+{
+    return (struct settings_digest){
+        ratings_digest(&f->ratings, 0, f->ratings.train),
+        ratings_digest(&f->ratings, f->ratings.train, f->ratings.train + f->ratings.test)};
+}
+
 static void open_pool(struct pool *pool, const struct mf *f)
 {
     const struct mf_options *o = &f->options;
@@ -35,8 +42,7 @@ static void open_pool(struct pool *pool, const struct mf *f)
         [MF_ROWS] = {.name = "rows", .rows = f->ratings.rows, .length = length},
         [MF_COLS] = {.name = "columns", .rows = f->ratings.columns, .length = length},
     };
-    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables,
-                       ratings_digest(&f->ratings));
+    settings_open_pool(&o->common, pool, tables, sizeof tables / sizeof *tables, digest(f));
 }
 
 int mf_job(int argc, char **argv)

@@ -142,11 +142,11 @@ void ratings_write(const struct ratings *r, const char *path)
     saving_close(&s);
 }
 
-uint64_t ratings_digest(const struct ratings *r)
+uint64_t ratings_digest(const struct ratings *r, size_t first, size_t end)
 {
     uint32_t shape[] = {r->rows, r->columns};
     uint64_t digest = digest_add(DIGEST_FIRST, shape, sizeof shape);
-    for (size_t i = 0; i < r->train + r->test; i++) {
+    for (size_t i = first; i < end; i++) {
         const struct rating *x = &r->list[i];
         uint32_t bits;
         memcpy(&bits, &x->value, sizeof bits);

@@ -49,6 +49,7 @@ void ratings_add(struct ratings *, struct rating);
 void ratings_finish(struct ratings *, double held_back, uint64_t seed);
 /* Those to train with, as MatrixMarket. */
 void ratings_write(const struct ratings *, const char *path);
-uint64_t ratings_digest(const struct ratings *);
+/* Of the shape and so many cells. */
+uint64_t ratings_digest(const struct ratings *, size_t first, size_t end);
 
 #endif

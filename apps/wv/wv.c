@@ -69,7 +69,7 @@ static void result_options(struct wv_options *o)
         OPTION_SECTION("results"),
         OPTION_TEXT("--analogies", "FILE", &o->analogies, ARGS_INPUT,
                     "questions as in questions-words: \": section\",\nthen lines of four words"),
-        OPTION_COUNT("--analogy-words", "N", &o->analogy_words, 0, 1e9, ARGS_TASK,
+        OPTION_COUNT("--analogy-words", "N", &o->analogy_words, 0, 1e9, ARGS_NODES,
                      "ask only about, and look only among, the N most\nfrequent words; 0: all"),
         OPTION_TEXT("--similarity", "FILE", &o->similarity, ARGS_INPUT,
                     "lines of two words and people's rating"),
@@ -133,15 +133,13 @@ static void load(void *program)
     vocabulary_load(&w->vocabulary, w->options.common.data, w->options.min_count);
 }
 
-/* Of the data. */
-static uint64_t digest(const void *program)
+static struct settings_digest digest(const void *program)
 {
     const struct wv *w = program;
     const struct wv_options *o = &w->options;
-    uint64_t parts[] = {vocabulary_digest(&w->vocabulary),
-                        o->analogies ? lines_digest(o->analogies, DIGEST_FIRST) : 0,
-                        o->similarity ? lines_digest(o->similarity, DIGEST_FIRST) : 0};
-    return digest_add(DIGEST_FIRST, parts, sizeof parts);
+    uint64_t judged = o->analogies ? lines_digest(o->analogies, DIGEST_FIRST) : DIGEST_FIRST;
+    if (o->similarity) judged = lines_digest(o->similarity, ~judged);
+    return (struct settings_digest){vocabulary_digest(&w->vocabulary), judged};
 }
 
 static size_t tables(void *program, struct locus_table *tables)

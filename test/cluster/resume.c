@@ -131,6 +131,10 @@ TEST(resume, a_lasso_that_was_over_says_its_result_and_goes_on_with_more_passes)
     run_lasso("--passes 100000 --resume");
     last_lambda(before);
     if (strcmp(before, after) != 0) test_fail(__FILE__, __LINE__, "%s, then %s", after, before);
+    run_lasso("--tolerance 1e-6 --resume"); /* what rested goes on */
+    last_lambda(after);
+    CHECK(sscanf(strstr(after, "objective"), "objective %lf", &objective) == 1);
+    CHECK(strcmp(before, after) != 0 && objective <= better);
     program_folder_remove(folder);
 }
 
@@ -316,6 +320,56 @@ static void is_refused(int status, const char *arguments, const char *part)
                          program_path("kge"), arguments),
              status);
     CHECK_STR(c.err.text, part);
+}
+
+/* What judges or ends a training may be another one; what is trained may not. */
+TEST(resume, only_what_was_trained_must_be_the_same)
+{
+    static const struct {
+        const char *program, *options, *first, *other, *wrong;
+    } rows[] = {
+        {"kge", "--dim 4 --negatives 2 --epochs 1", "--data graph", "--data fewer-tests",
+         "--data fewer-facts"},
+        {"wv", "--data text --dim 4 --epochs 1", "",
+         "--analogies questions --analogy-words 9 --similarity pairs", "--window 3"},
+        {"mf", "--data ratings --rank 2 --epochs 1", "--test few", "--test some",
+         "--test few --reg 1"},
+        {"ctr", "--data clicks --dim 2 --hidden 4 --epochs 1", "", "--eval-every 0", "--reg 0.5"},
+        {"gnn", "--data edges --labels classes --dim 4 --hidden 4 --epochs 1", "--split parts",
+         "--split fewer --test-neighbours 2", "--split parts --neighbours 3"},
+        {"gnn", "--data edges --labels classes --dim 4 --hidden 4 --epochs 1", "--split parts",
+         "--split parts --seconds 9", "--split others"},
+        {"lda", "--data docs --topics 4 --epochs 1", "--test docs", "--test asked",
+         "--test docs --alpha 0.1"},
+        {"lasso", "--generate 100x120x5 --lambda 0.1", "--tolerance 1e-2", "--tolerance 1e-4",
+         "--correlation 0.2"},
+    };
+    program_folder(folder);
+    must_run(command_run(
+        &c,
+        "cd %s && cp -r graph fewer-tests && sed -i 1d fewer-tests/test.txt && "
+        "cp -r graph fewer-facts && sed -i 1d fewer-facts/train.txt && "
+        "head -n 20 ratings > few && head -n 30 ratings > some && head -n 60 text > docs && "
+        "head -n 9 text > asked && "
+        "printf ': a\\nw1 w2 w3 w4\\n' > questions && printf 'w1 w2 5\\nw3 w4 2\\n' > pairs && "
+        "for i in $(seq 0 39); do echo $i $(((i + 1) %% 40)); echo $i $(((i + 7) %% 40)); done > edges && "
+        "for i in $(seq 0 39); do echo $i $((i %% 2)); done > classes && "
+        "for i in $(seq 0 39); do echo $i $(echo train val test | cut -d ' ' -f $((1 + i %% 3))); "
+        "done > parts && sed '3s/test/none/' parts > fewer && sed '1s/train/none/' parts > others",
+        folder));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *path = program_path(rows[i].program);
+        must_run(command_run(&c, "cd %s && rm -rf model && %s %s %s --checkpoint model", folder,
+                             path, rows[i].options, rows[i].first));
+        CHECK_EQ(command_run(&c, "cd %s && %s %s %s --checkpoint model --resume", folder, path,
+                             rows[i].options, rows[i].wrong),
+                 1);
+        CHECK_STR(c.err.text, "is of other data, or of other options than these: only what ends");
+        must_run(command_run(&c, "cd %s && %s %s %s --checkpoint model --resume", folder, path,
+                             rows[i].options, rows[i].other));
+        CHECK_STR(c.out.text, "goes on behind epoch ");
+    }
+    program_folder_remove(folder);
 }
 
 TEST(resume, what_would_be_another_training_is_refused)

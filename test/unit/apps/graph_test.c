@@ -105,7 +105,7 @@ TEST(graph, digests_tell_graphs_apart)
     for (int i = 0; i < 3; i++) {
         new_graph(trains[i], "a\tr\tc\n", "b\tr\ta\n");
         graph_load(&g, folder, 1);
-        digests[i] = graph_digest(&g);
+        digests[i] = graph_digest(&g, GRAPH_TRAIN, GRAPH_SPLITS);
         graph_fini(&g);
         folder_remove(folder);
     }
@@ -203,7 +203,7 @@ TEST(graph, a_planted_one_is_as_large_as_asked_for_and_of_its_seed)
     uint64_t digests[3];
     for (int i = 0; i < 3; i++) {
         plant(&g, "400x8x4000", i < 2 ? 5 : 6);
-        digests[i] = graph_digest(&g);
+        digests[i] = graph_digest(&g, GRAPH_TRAIN, GRAPH_SPLITS);
         CHECK_EQ(g.entities.count, 400);
         CHECK_EQ(g.relations.count, 8);
         CHECK_EQ(g.splits[GRAPH_VALID].count, 4000 / PLANT_PART);
