@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void click_batch_open(struct click_batch *b, size_t examples_max, size_t entries_max)
+void click_batch_open(struct click_batch *b, size_t examples_max, size_t entries)
 {
-    size_t entries = examples_max * entries_max;
     *b = (struct click_batch){0};
     b->keys = take_memory(entries, sizeof *b->keys);
     b->starts = take_memory(examples_max + 1, sizeof *b->starts);

@@ -26,7 +26,7 @@ struct click_batch {
     bool is_last;    /* of its epoch; it may have no examples */
 };
 
-void click_batch_open(struct click_batch *, size_t examples_max, size_t entries_max);
+void click_batch_open(struct click_batch *, size_t examples_max, size_t entries);
 void click_batch_close(struct click_batch *);
 void click_batch_clear(struct click_batch *, struct places *);
 /* `places` are those of the batch that was cleared last, for as many keys as it has entries. */

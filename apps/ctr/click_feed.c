@@ -56,10 +56,10 @@ static bool fill(void *feed, locus_loader *loader, void *batch)
     return true;
 }
 
-static size_t batches_ahead(const struct ctr *c, const struct pool_member *m)
+static size_t batches_ahead(const struct pool_member *m, size_t entries)
 {
     size_t wanted = m->pool->size > 1 ? AHEAD : AHEAD_ALONE;
-    size_t fit = AHEAD_ENTRIES / ((size_t)c->options.batch * c->entries_max);
+    size_t fit = AHEAD_ENTRIES / entries;
     if (wanted > fit) wanted = fit;
     return wanted > AHEAD_LEAST ? wanted : AHEAD_LEAST;
 }
@@ -68,7 +68,8 @@ void click_feed_open(struct click_feed *f, const struct ctr *c, struct pool_memb
                      uint64_t epochs)
 {
     uint64_t end;
-    *f = (struct click_feed){.ctr = c, .list_count = batches_ahead(c, m)};
+    size_t entries = ctr_entries(c, c->options.batch);
+    *f = (struct click_feed){.ctr = c, .list_count = batches_ahead(m, entries)};
     f->workers = m->total;
     pool_share(c->train, m->place, m->total, &f->first, &end);
     f->count = end - f->first;
@@ -79,11 +80,11 @@ void click_feed_open(struct click_feed *f, const struct ctr *c, struct pool_memb
     f->planted_click = take_memory(1, sizeof *f->planted_click);
     rng_init(&f->rng, c->options.common.seed, 16 + m->place);
     go_to(f, epochs);
-    places_init(&f->places, (size_t)c->options.batch * c->entries_max);
+    places_init(&f->places, entries);
     f->batch = take_memory(f->list_count, sizeof *f->batch);
     f->list = take_memory(f->list_count, sizeof *f->list);
     for (size_t i = 0; i < f->list_count; i++) {
-        click_batch_open(&f->batch[i], c->options.batch, c->entries_max);
+        click_batch_open(&f->batch[i], c->options.batch, entries);
         f->list[i] = &f->batch[i];
     }
     batch_loader_open(&f->loader, m->worker, f->list, f->list_count, fill, f);

@@ -112,6 +112,19 @@ struct click clicks_get(const struct clicks *c, uint64_t number)
                           .is_click = c->labels[i]};
 }
 
+size_t clicks_entries(const struct clicks *c, size_t examples)
+{
+    size_t entries = 0, *having = take_memory((size_t)c->entries_max + 1, sizeof *having);
+    for (uint64_t i = 0; i < c->count; i++) having[c->starts[i + 1] - c->starts[i]]++;
+    for (size_t each = c->entries_max; each > 0 && examples > 0; each--) {
+        size_t n = having[each] < examples ? having[each] : examples;
+        entries += n * each;
+        examples -= n;
+    }
+    free(having);
+    return entries;
+}
+
 uint64_t clicks_digest(const struct clicks *c)
 {
     uint64_t shape[] = {c->count, c->entries, c->train, c->test, c->feature_count};

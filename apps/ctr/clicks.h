@@ -59,6 +59,8 @@ void clicks_finish(struct clicks *, const struct clicks_split *);
 
 /* Number 0 ... train - 1, behind those the ones to test with, then the ones to validate with. */
 struct click clicks_get(const struct clicks *, uint64_t number);
+/* As many entries as so many examples have at most. */
+size_t clicks_entries(const struct clicks *, size_t examples);
 uint64_t clicks_digest(const struct clicks *);
 
 #endif

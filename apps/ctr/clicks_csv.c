@@ -12,13 +12,18 @@
 
 /* Of few examples more than these bins would be learned by heart, if each had fewer examples. */
 enum { BINS_LEAST = 16, EXAMPLES_OF_BIN = 32 };
-/* A column of numbers has so many to each word in it. */
-enum { NAME_BYTES = 256, NUMBER_BYTES = 32, NUMBERS_TO_A_WORD = 9, LABELS_MAX = 1000 };
+/* A column of numbers has so many to each different word in it. */
+enum { NAME_BYTES = 256, NUMBER_BYTES = CLICKS_NUMBER_BYTES, NUMBERS_TO_A_WORD = 9 };
+/* More different words are none beside numbers. */
+enum { WORDS_MAX = 1 << 16 };
 
 /* A column: the numbers in it, and where they are cut. */
 struct column {
     bool has_numbers; /* it is one of numbers */
-    size_t words;     /* values that are neither numbers nor missing */
+    struct names
+        words; /* different values that are neither numbers nor missing, WORDS_MAX at most */
+    struct names foreign;  /* of them, so many at most, numbers as others write them */
+    uint64_t foreign_line; /* of the first */
     double *values;
     size_t count, capacity;
     double *cuts; /* NULL: each value is a feature */
@@ -32,7 +37,7 @@ struct csv {
     struct column *columns;
     size_t count, label; /* columns */
     char *label_name;    /* NULL: there is no heading */
-    struct names labels; /* in the file to train with */
+    struct clicks_labels labels;
 };
 
 /* A double has each whole number below it. */
@@ -64,6 +69,10 @@ static void learn_columns(struct csv *c)
     if (f->name && !(c->label_name = strndup(f->name[c->label].text, f->name[c->label].length)))
         fail("a column's name finds no memory");
     c->columns = take_memory(c->count, sizeof *c->columns);
+    for (size_t i = 0; i < c->count; i++) {
+        names_init(&c->columns[i].words);
+        names_init(&c->columns[i].foreign);
+    }
 }
 
 /* Columns of the file to test with are found by name. */
@@ -90,12 +99,55 @@ static void find_columns(struct csv *c, const struct fields *f, const struct fie
 
 /* ---- columns of numbers ---- */
 
-static void note_value(struct column *k, struct field text)
+/* Takes the longest of these off one end. */
+static void strip(struct field *f, bool at_end)
+{
+    static const char *const marks[] = {"$", "\xe2\x82\xac", "\xc2\xa3", "\xc2\xa5", "%", "+",
+                                        "-", "\xe2\x88\x92"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        size_t n = strlen(marks[i]);
+        if (f->length <= n || memcmp(f->text + (at_end ? f->length - n : 0), marks[i], n) != 0)
+            continue;
+        f->text += at_end ? 0 : n;
+        f->length -= n;
+    }
+}
+
+/* A number with a decimal comma, marks between thousands, or a unit: 1,5 or 1.234,50 or $12 or 7%. */
+static bool is_foreign(struct field f)
+{
+    size_t digits = 0, groups = 0;
+    bool has_other = false; /* a group that is not of three digits */
+    strip(&f, false);
+    strip(&f, false);
+    strip(&f, true);
+    for (size_t i = 0; i < f.length; i++) {
+        if (f.text[i] >= '0' && f.text[i] <= '9') {
+            digits++;
+            continue;
+        }
+        if (!strchr(",.'", f.text[i]) || digits == 0 || i + 1 == f.length) return false;
+        has_other = has_other || (groups > 0 && digits != 3) || (groups == 0 && digits > 3);
+        groups++;
+        digits = 0;
+    }
+    return digits > 0 && (groups < 2 || !has_other);
+}
+
+static void note_word(struct column *k, const struct lines *l, struct field text)
+{
+    if (k->words.count < WORDS_MAX) names_add(&k->words, text.text, text.length);
+    if (k->foreign.count == WORDS_MAX || !is_foreign(text)) return;
+    if (k->foreign.count == 0) k->foreign_line = l->number;
+    names_add(&k->foreign, text.text, text.length);
+}
+
+static void note_value(struct column *k, const struct lines *l, struct field text)
 {
     double value;
     if (field_is_missing(text)) return;
     if (!lines_number(text.text, text.length, &value)) {
-        k->words++;
+        note_word(k, l, text);
         return;
     }
     if (k->count == k->capacity) {
@@ -110,7 +162,6 @@ static void note_value(struct column *k, struct field text)
 /* A value's part is how many cuts are at most as large. */
 static void cut(struct column *k, size_t bins)
 {
-    k->has_numbers = k->count > 0 && k->words <= k->count / NUMBERS_TO_A_WORD;
     if (!k->has_numbers) return;
     size_t most = k->count / EXAMPLES_OF_BIN;
     if (most < BINS_LEAST) most = BINS_LEAST;
@@ -121,16 +172,33 @@ static void cut(struct column *k, size_t bins)
     if (!k->cuts) free(cuts);
 }
 
+/* Each of them would be a feature, as those of a column of few are rightly. */
+static void check_foreign(const struct csv *c, size_t column)
+{
+    const struct column *k = &c->columns[column];
+    size_t others = k->words.count - k->foreign.count;
+    bool are_most = k->foreign.count > c->source->bins &&
+                    k->foreign.count / NUMBERS_TO_A_WORD >= others;
+    if (k->foreign.count == 0 || !(are_most || k->has_numbers)) return;
+    fail("%s:%" PRIu64
+         ": \"%s\", in column %zu, is no number, but seems to be one: write 1234.5, with "
+         "a point and nothing else; or, if it is a name, put a letter before it",
+         c->file.lines.path, k->foreign_line, names_get(&k->foreign, 0), column + 1);
+}
+
 static void learn_values(struct csv *c)
 {
     struct fields *f = &c->file;
     while (fields_next(f))
         for (size_t i = 0; i < c->count; i++)
-            if (i != c->label) note_value(&c->columns[i], f->field[i]);
+            if (i != c->label) note_value(&c->columns[i], &f->lines, f->field[i]);
     for (size_t i = 0; i < c->count; i++) {
-        cut(&c->columns[i], c->source->bins);
-        free(c->columns[i].values);
-        c->columns[i].values = NULL;
+        struct column *k = &c->columns[i];
+        k->has_numbers = k->count > 0 && k->words.count <= k->count / NUMBERS_TO_A_WORD;
+        check_foreign(c, i);
+        cut(k, c->source->bins);
+        free(k->values);
+        k->values = NULL;
     }
 }
 
@@ -145,37 +213,19 @@ static bool is_whole(struct field f)
     return i == f.length && (f.text[first] != '0' || (is_short && first == 0));
 }
 
-/* Numbers that are equal have the same text, which may be in `text`. */
-static struct field same_text(struct field f, char text[NUMBER_BYTES])
+static void write_number(char text[NUMBER_BYTES], double number)
 {
-    double number;
-    if (!lines_number(f.text, f.length, &number) || is_whole(f)) return f;
     bool is_short = fabs(number) < WHOLE_MAX && number <= floor(number);
     snprintf(text, NUMBER_BYTES, is_short ? "%.0f" : "%.15g", number + 0.0);
     if (strtod(text, NULL) != number) snprintf(text, NUMBER_BYTES, "%.17g", number);
-    return (struct field){text, strlen(text)};
 }
 
-/* A label to test with is one that was trained with. */
-static bool is_click(struct csv *c, bool is_training)
+struct field clicks_same_text(struct field f, char text[NUMBER_BYTES])
 {
-    const struct lines *l = &c->file.lines;
-    const char *positive = c->source->positive;
-    size_t column = c->columns[c->label].at;
-    struct field f = c->file.field[column];
-    char text[NUMBER_BYTES], wanted[NUMBER_BYTES];
-    if (field_is_missing(f)) lines_fail(l, "has no label, in column %zu", column + 1);
-    if (!positive) return clicks_label(l, f);
-    if (f.length > 1 && f.text[f.length - 1] == '.') f.length--;
-    f = same_text(f, text);
-    if (!is_training && names_find(&c->labels, f.text, f.length) == NAMES_NONE)
-        lines_fail(l, "the label \"%.*s\" is not in %s", lines_shown(f.length), f.text,
-                   c->source->train);
-    if (is_training && names_add(&c->labels, f.text, f.length) == LABELS_MAX)
-        lines_fail(l, "there are more than %d labels: --label says which column has them",
-                   LABELS_MAX);
-    struct field click = same_text((struct field){positive, strlen(positive)}, wanted);
-    return field_equals(f, click);
+    double number;
+    if (!lines_number(f.text, f.length, &number) || is_whole(f)) return f;
+    write_number(text, number);
+    return (struct field){text, strlen(text)};
 }
 
 /* What is missing in a column of numbers is ? however it is written. */
@@ -185,10 +235,19 @@ static struct field value_of(const struct csv *c, const struct column *k, char t
     double number;
     if (value.length == 0 || (k->has_numbers && field_is_missing(value)))
         return (struct field){"?", 1};
-    if (k->has_numbers && k->words == 0 && !lines_number(value.text, value.length, &number))
+    if (k->has_numbers && k->words.count == 0 && !lines_number(value.text, value.length, &number))
         lines_fail(&c->file.lines, "\"%.*s\" is no number; all others in column %zu are",
                    lines_shown(value.length), value.text, k->at + 1);
-    return k->has_numbers ? same_text(value, text) : value;
+    return k->has_numbers ? clicks_same_text(value, text) : value;
+}
+
+/* What is in a part is from its first number to below the next one's. */
+static void name_part(char name[NAME_BYTES], size_t column, const struct column *k, size_t part)
+{
+    char first[NUMBER_BYTES] = "-inf", end[NUMBER_BYTES] = "inf";
+    if (part > 0) write_number(first, k->cuts[part - 1]);
+    if (part < k->cut_count) write_number(end, k->cuts[part]);
+    snprintf(name, NAME_BYTES, "%zu=[%s,%s)", column + 1, first, end);
 }
 
 static void add_feature(struct clicks *to, const struct csv *c, size_t column, uint32_t field,
@@ -201,7 +260,7 @@ static void add_feature(struct clicks *to, const struct csv *c, size_t column, u
     double number;
     if (k->cuts && lines_number(value.text, value.length, &number)) {
         while (part < k->cut_count && number >= k->cuts[part]) part++;
-        snprintf(name, sizeof name, "%zu=part%zu", column + 1, part);
+        name_part(name, column, k, part);
     } else if ((size_t)snprintf(name, sizeof name, "%zu=%.*s", column + 1, (int)value.length,
                                 value.text) >= sizeof name) {
         lines_fail(&c->file.lines, "column %zu is longer than %d bytes", k->at + 1,
@@ -210,25 +269,19 @@ static void add_feature(struct clicks *to, const struct csv *c, size_t column, u
     clicks_add_named(to, c->source, is_training, name, strlen(name), field);
 }
 
-static uint64_t read_rows(struct clicks *to, struct csv *c, bool is_training)
+static void read_rows(struct clicks *to, struct csv *c, bool is_training)
 {
-    const char *path = c->file.lines.path, *positive = c->source->positive;
-    uint64_t count = 0, clicks = 0;
+    const struct lines *l = &c->file.lines;
     while (fields_next(&c->file)) {
         uint32_t field = 0;
         for (size_t i = 0; i < c->count; i++)
             if (i != c->label) add_feature(to, c, i, field++, is_training);
-        bool click = is_click(c, is_training);
-        clicks += click;
-        count++;
-        clicks_end(to, click);
+        size_t at = c->columns[c->label].at;
+        if (field_is_missing(c->file.field[at]))
+            lines_fail(l, "has no label, in column %zu", at + 1);
+        clicks_end(to, clicks_label(&c->labels, l, c->file.field[at]));
     }
-    if (count == 0) fail("%s has no examples", path);
-    if (is_training && (clicks == 0 || clicks == count))
-        fail("%s: %s example has the label \"%s\": --positive says which label is a click, --label "
-             "which column has it",
-             path, clicks ? "every" : "no", positive ? positive : "1");
-    return count;
+    clicks_labels_end(&c->labels, l->path);
 }
 
 static void open_file(struct csv *c, const char *path, const char *name)
@@ -239,7 +292,7 @@ static void open_file(struct csv *c, const char *path, const char *name)
 uint64_t clicks_read_csv(struct clicks *to, const struct clicks_source *source)
 {
     struct csv c = {.source = source};
-    names_init(&c.labels);
+    clicks_labels_init(&c.labels, source);
     open_file(&c, source->train, source->label);
     if (c.file.form.columns == 0) fail("%s has no examples", source->train);
     learn_columns(&c);
@@ -247,7 +300,8 @@ uint64_t clicks_read_csv(struct clicks *to, const struct clicks_source *source)
     struct fields train = c.file; /* its names */
     open_file(&c, source->train, source->label);
     find_columns(&c, &c.file, &train);
-    uint64_t examples = read_rows(to, &c, true);
+    read_rows(to, &c, true);
+    uint64_t examples = to->count;
     fields_close(&c.file);
     if (source->test) {
         open_file(&c, source->test, c.label_name);
@@ -256,9 +310,13 @@ uint64_t clicks_read_csv(struct clicks *to, const struct clicks_source *source)
         fields_close(&c.file);
     }
     fields_close(&train);
-    for (size_t i = 0; i < c.count; i++) free(c.columns[i].cuts);
+    for (size_t i = 0; i < c.count; i++) {
+        free(c.columns[i].cuts);
+        names_fini(&c.columns[i].words);
+        names_fini(&c.columns[i].foreign);
+    }
     free(c.columns);
     free(c.label_name);
-    names_fini(&c.labels);
+    clicks_labels_fini(&c.labels);
     return examples;
 }

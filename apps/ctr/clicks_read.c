@@ -13,16 +13,76 @@
 
 enum { CRITEO_NUMBERS = 13, CRITEO_CATEGORIES = 26, CRITEO_FIELDS = 40, FEATURE_NAME_BYTES = 96 };
 
-bool clicks_label(const struct lines *l, struct field f)
+enum { LABELS_MAX = 1000 };
+
+void clicks_labels_init(struct clicks_labels *c, const struct clicks_source *source)
+{
+    *c = (struct clicks_labels){.source = source};
+    names_init(&c->trained);
+}
+
+void clicks_labels_fini(struct clicks_labels *c)
+{
+    names_fini(&c->trained);
+}
+
+static bool is_one(struct clicks_labels *c, const struct lines *l, struct field f)
 {
     double value;
     bool is_number = lines_number(f.text, f.length, &value);
-    bool is_label = is_number && ((value <= 1 && value >= 1) || (value <= 0 && value >= 0) ||
-                                  (value <= -1 && value >= -1));
-    if (!is_label)
-        lines_fail(l, "\"%.*s\" is no label: must be 1 for a click, 0 or -1 for none",
+    bool is_zero = is_number && value <= 0 && value >= 0;
+    bool is_minus = is_number && value <= -1 && value >= -1;
+    bool is_click = is_number && value <= 1 && value >= 1;
+    if (!is_zero && !is_minus && !is_click)
+        lines_fail(l,
+                   "\"%.*s\" is no label: must be 1 for a click, 0 or -1 for none; --positive says "
+                   "which label is a click",
                    lines_shown(f.length), f.text);
-    return value > 0;
+    c->has_zero = c->has_zero || is_zero;
+    c->has_minus = c->has_minus || is_minus;
+    if (c->has_zero && c->has_minus)
+        lines_fail(l,
+                   "has the label %s, and another line has %s: --positive says which label is a "
+                   "click",
+                   is_zero ? "0" : "-1", is_zero ? "-1" : "0");
+    return is_click;
+}
+
+static bool is_positive(struct clicks_labels *c, const struct lines *l, struct field f)
+{
+    const char *positive = c->source->positive;
+    bool is_training = l->path == c->source->train;
+    char text[CLICKS_NUMBER_BYTES], wanted[CLICKS_NUMBER_BYTES];
+    if (f.length > 1 && f.text[f.length - 1] == '.') f.length--;
+    f = clicks_same_text(f, text);
+    if (!is_training && names_find(&c->trained, f.text, f.length) == NAMES_NONE)
+        lines_fail(l, "the label \"%.*s\" is not in %s", lines_shown(f.length), f.text,
+                   c->source->train);
+    if (is_training && names_add(&c->trained, f.text, f.length) == LABELS_MAX)
+        lines_fail(l, "there are more than %d labels: --label says which column has them",
+                   LABELS_MAX);
+    struct field click = clicks_same_text((struct field){positive, strlen(positive)}, wanted);
+    return field_equals(f, click);
+}
+
+bool clicks_label(struct clicks_labels *c, const struct lines *l, struct field f)
+{
+    bool is_click = c->source->positive ? is_positive(c, l, f) : is_one(c, l, f);
+    c->count++;
+    c->clicks += is_click;
+    return is_click;
+}
+
+void clicks_labels_end(struct clicks_labels *c, const char *path)
+{
+    const char *positive = c->source->positive;
+    if (c->count == 0) fail("%s has no examples", path);
+    if (path == c->source->train && (c->clicks == 0 || c->clicks == c->count))
+        fail("%s: %s example has the label \"%s\": --positive says which label is a click, --label "
+             "which column has it",
+             path, c->clicks ? "every" : "no", positive ? positive : "1");
+    c->count = c->clicks = 0;
+    c->has_zero = c->has_minus = false;
 }
 
 /* ---- LIBSVM, LIBFFM ---- */
@@ -31,14 +91,16 @@ struct shape {
     bool has_fields, has_begun, is_even; /* all have as many features */
     uint64_t each;
     uint32_t least, most; /* indices in the current file */
+    uint32_t least_field, most_field;
 };
 
-static void read_example(struct clicks *c, struct libsvm *s, struct shape *shape)
+static void read_example(struct clicks *c, struct clicks_labels *labels, struct libsvm *s,
+                         struct shape *shape)
 {
     const struct lines *l = &s->lines;
     struct libsvm_pair p;
     uint32_t position = 0;
-    bool is_click = clicks_label(l, s->label);
+    bool is_click = clicks_label(labels, l, s->label);
     for (; libsvm_pair(s, "feature", &p); position++) {
         if (shape->has_begun && p.has_field != shape->has_fields)
             lines_fail(l, "feature %" PRIu32 ": either all features have a field, or none",
@@ -48,6 +110,8 @@ static void read_example(struct clicks *c, struct libsvm *s, struct shape *shape
         uint32_t field = p.has_field ? p.field : position;
         if (p.index < shape->least) shape->least = p.index;
         if (p.index > shape->most) shape->most = p.index;
+        if (field < shape->least_field) shape->least_field = field;
+        if (field > shape->most_field) shape->most_field = field;
         if (p.has_field && field >= CLICKS_FIELDS_MAX)
             lines_fail(l, "field %" PRIu32 ": must be less than %d", field, CLICKS_FIELDS_MAX);
         if (field >= CLICKS_FIELDS_MAX) field = CLICKS_FIELDS_MAX - 1;
@@ -58,28 +122,39 @@ static void read_example(struct clicks *c, struct libsvm *s, struct shape *shape
     clicks_end(c, is_click);
 }
 
-static void read_libsvm(struct clicks *c, const char *path, struct shape *shape)
+static void read_libsvm(struct clicks *c, struct clicks_labels *labels, const char *path,
+                        struct shape *shape)
 {
     struct libsvm s;
-    shape->least = UINT32_MAX;
-    shape->most = 0;
+    shape->least = shape->least_field = UINT32_MAX;
+    shape->most = shape->most_field = 0;
     libsvm_open(&s, path);
-    while (libsvm_next(&s)) read_example(c, &s, shape);
+    while (libsvm_next(&s)) read_example(c, labels, &s, shape);
     libsvm_close(&s);
 }
 
 /* Is the file to test with another program's, which begins with another number? */
+static bool is_shifted(uint32_t least, uint32_t most, uint32_t test_least, uint32_t test_most)
+{
+    return (test_least == least + 1 && test_most == most + 1) ||
+           (test_least + 1 == least && test_most + 1 == most);
+}
+
 static void check_first(const struct clicks_source *source, const struct shape *train,
                         const struct shape *test)
 {
-    bool is_later = test->least == train->least + 1 && test->most == train->most + 1;
-    bool is_earlier = test->least + 1 == train->least && test->most + 1 == train->most;
-    if (is_later || is_earlier)
+    if (is_shifted(train->least, train->most, test->least, test->most))
         fail("%s numbers features from %" PRIu32 " to %" PRIu32 ", and %s from %" PRIu32
              " to %" PRIu32 ": begin both alike; or, if they are the same features, give a line of "
              "one of them %" PRIu32 ":0",
              source->test, test->least, test->most, source->train, train->least, train->most,
-             is_later ? test->most : train->most);
+             test->most > train->most ? test->most : train->most);
+    if (train->has_fields &&
+        is_shifted(train->least_field, train->most_field, test->least_field, test->most_field))
+        fail("%s numbers fields from %" PRIu32 " to %" PRIu32 ", and %s from %" PRIu32
+             " to %" PRIu32 ": begin both alike",
+             source->test, test->least_field, test->most_field, source->train, train->least_field,
+             train->most_field);
 }
 
 /* Ids that are few and large become small ones, which have names. */
@@ -136,7 +211,7 @@ static void add_criteo(struct clicks *c, const struct fields *f, const struct cl
     }
 }
 
-static void read_criteo(struct clicks *c, const struct clicks_source *source, const char *path)
+static void read_criteo(struct clicks *c, struct clicks_labels *labels, const char *path)
 {
     struct fields f;
     fields_open(&f, path, &(struct fields_wanted){.least = 2});
@@ -146,8 +221,8 @@ static void read_criteo(struct clicks *c, const struct clicks_source *source, co
                        "has %zu fields; must be 40, with tabs between: label, 13 numbers, 26 "
                        "categories",
                        f.count);
-        bool is_click = clicks_label(&f.lines, f.field[0]);
-        add_criteo(c, &f, source, path == source->train);
+        bool is_click = clicks_label(labels, &f.lines, f.field[0]);
+        add_criteo(c, &f, labels->source, path == labels->source->train);
         clicks_end(c, is_click);
     }
     fields_close(&f);
@@ -164,6 +239,22 @@ static bool is_libsvm_line(const struct lines *l)
            libsvm_is_line(l);
 }
 
+/* Has most of what is behind the label a number and a colon in front? */
+static bool is_like_libsvm(const struct lines *l)
+{
+    const char *at = l->text;
+    struct field word;
+    size_t pairs = 0, others = 0;
+    lines_word(l, &at, &word);
+    while (lines_word(l, &at, &word)) {
+        size_t digits = strspn(word.text, "0123456789");
+        bool is_pair = digits > 0 && digits < word.length && word.text[digits] == ':';
+        pairs += is_pair;
+        others += !is_pair;
+    }
+    return pairs > others;
+}
+
 /* All of the first lines are LIBSVM, and some have features; or none is. */
 static bool is_libsvm(const char *path)
 {
@@ -175,7 +266,7 @@ static bool is_libsvm(const char *path)
         bool is_line = is_libsvm_line(&l), has_pair = is_line && memchr(l.text, ':', l.length);
         if (has_pair && pairs++ == 0) first = l.number;
         has_others = has_others || !is_line;
-        if (pairs > 0 && !is_line) libsvm_complain(&l);
+        if (!is_line && (pairs > 0 || (i == 0 && is_like_libsvm(&l)))) libsvm_complain(&l);
         if (pairs > 0 && has_others)
             lines_fail(&l, "some lines are LIBSVM, as line %" PRIu64 ", and others are not", first);
     }
@@ -183,45 +274,62 @@ static bool is_libsvm(const char *path)
     return pairs > 0;
 }
 
-static enum clicks_format format_of(const char *path)
+static enum clicks_format format_of(const struct clicks_source *source)
 {
     struct fields f;
-    if (is_libsvm(path)) return CLICKS_LIBSVM;
-    fields_open(&f, path, &(struct fields_wanted){.least = 2});
+    if (is_libsvm(source->train)) return CLICKS_LIBSVM;
+    if (source->label) return CLICKS_CSV;
+    fields_open(&f, source->train, &(struct fields_wanted){.least = 2});
     bool is_criteo = f.form.columns == CRITEO_FIELDS && *f.form.separator == '\t';
     fields_close(&f);
     return is_criteo ? CLICKS_CRITEO : CLICKS_CSV;
 }
 
-static void read_file(struct clicks *c, const struct clicks_source *source, const char *path,
+/* What would have no effect is said. */
+static void check_options(const struct clicks_source *source, enum clicks_format format)
+{
+    if (source->label && format != CLICKS_CSV)
+        fail("--label is for separated fields, and %s is %s: its label is first", source->train,
+             format == CLICKS_LIBSVM ? "LIBSVM" : "Criteo's");
+    if (source->hash_bits && format == CLICKS_LIBSVM)
+        fail("--hash is for names, and %s is LIBSVM, whose features are numbers", source->train);
+}
+
+static void read_file(struct clicks *c, struct clicks_labels *labels, const char *path,
                       enum clicks_format format, struct shape *shape)
 {
-    uint64_t before = c->count;
     if (format == CLICKS_LIBSVM) {
-        read_libsvm(c, path, shape);
+        read_libsvm(c, labels, path, shape);
     } else {
-        read_criteo(c, source, path);
+        read_criteo(c, labels, path);
     }
-    if (c->count == before) fail("%s has no examples", path);
+    clicks_labels_end(labels, path);
+}
+
+/* LIBSVM and Criteo's. Returns how many examples are to train with. */
+static uint64_t read_files(struct clicks *c, const struct clicks_source *source,
+                           enum clicks_format format)
+{
+    struct shape shape = {0};
+    struct clicks_labels labels;
+    clicks_labels_init(&labels, source);
+    read_file(c, &labels, source->train, format, &shape);
+    uint64_t train = c->count;
+    struct shape first = shape;
+    if (source->test) read_file(c, &labels, source->test, format, &shape);
+    if (source->test && format == CLICKS_LIBSVM) check_first(source, &first, &shape);
+    if (format == CLICKS_LIBSVM) end_libsvm(c, &shape);
+    clicks_labels_fini(&labels);
+    return train;
 }
 
 uint64_t clicks_read(struct clicks *c, const struct clicks_source *source)
 {
-    enum clicks_format format = source->format ? source->format : format_of(source->train);
-    struct shape shape = {0};
-    uint64_t train;
-    if (format == CLICKS_CSV) {
-        train = clicks_read_csv(c, source);
-    } else {
-        read_file(c, source, source->train, format, &shape);
-        train = c->count;
-        struct shape first = shape;
-        if (source->test) read_file(c, source, source->test, format, &shape);
-        if (source->test && format == CLICKS_LIBSVM) check_first(source, &first, &shape);
-    }
-    if (format == CLICKS_LIBSVM) end_libsvm(c, &shape);
+    enum clicks_format format = source->format ? source->format : format_of(source);
+    check_options(source, format);
+    uint64_t train = format == CLICKS_CSV ? clicks_read_csv(c, source)
+                                          : read_files(c, source, format);
     if (c->entries == 0) fail("%s: no example has a feature", source->train);
-    if (source->hash_bits && format != CLICKS_LIBSVM)
-        c->feature_count = UINT32_C(1) << source->hash_bits;
+    if (source->hash_bits) c->feature_count = UINT32_C(1) << source->hash_bits;
     return train;
 }

@@ -8,8 +8,8 @@
  * Criteo: label, 13 numbers and 26 categories, with tabs between; any of them may be empty. A
  * number becomes the category of its squared logarithm, as is usual with these data.
  *
- * Separated fields: a column is a field. A column of numbers (nine or more to each word in it), and
- * more than `bins` different ones, is cut into so many parts of about the same number of examples,
+ * Separated fields: a column is a field. A column of numbers (nine or more to each different word in
+ * it; numbers with a decimal comma or a unit are refused), and more than `bins` different ones, is cut into so many parts of about the same number of examples,
  * or fewer, down to 16, where these would be less than 32. Each part, and each value that is not
  * cut, is a feature; so is what is missing. The label is in the last column, or in the one named
  * `label`. The columns of `test` are found by their names, and where there is no heading by their
@@ -32,7 +32,7 @@ enum clicks_format { CLICKS_AUTO, CLICKS_LIBSVM, CLICKS_CRITEO, CLICKS_CSV };
 struct clicks_source {
     const char *train, *test; /* `test` may be NULL */
     enum clicks_format format;
-    const char *label, *positive; /* of CSV: a column's name, and the label of a click; or NULL */
+    const char *label, *positive; /* a column's name, of CSV, and the label of a click; or NULL */
     unsigned hash_bits;           /* 0: a vocabulary */
     unsigned bins;
 };

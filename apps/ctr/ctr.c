@@ -45,7 +45,6 @@ static void read_files(struct ctr *c)
     c->validate = c->clicks.validate;
     c->features = c->clicks.feature_count;
     c->fields = c->clicks.field_count;
-    c->entries_max = c->clicks.entries_max;
 }
 
 static void plant(struct ctr *c)
@@ -57,7 +56,7 @@ static void plant(struct ctr *c)
     c->test = (uint64_t)((double)c->train * o->held_back / (1 - o->held_back));
     c->validate = (uint64_t)((double)c->train * o->validate);
     c->features = c->planted->categories;
-    c->fields = c->entries_max = c->planted->fields;
+    c->fields = c->planted->fields;
 }
 
 void ctr_load(struct ctr *c)

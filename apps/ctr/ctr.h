@@ -42,7 +42,7 @@ struct ctr {
     struct clicks clicks;    /* empty with --zipf */
     struct planted *planted; /* NULL without */
     uint64_t train, test, validate, features;
-    uint32_t fields, entries_max; /* of an example */
+    uint32_t fields; /* of an example */
     struct dense_plan plan;
 };
 
@@ -57,6 +57,13 @@ static inline struct click ctr_get(const struct ctr *c, uint64_t number,
 {
     return c->planted ? planted_get(c->planted, number, planted_click)
                       : clicks_get(&c->clicks, number);
+}
+
+/* As many entries as so many examples have at most; at least 1. */
+static inline size_t ctr_entries(const struct ctr *c, size_t examples)
+{
+    size_t n = c->planted ? examples * c->fields : clicks_entries(&c->clicks, examples);
+    return n > 0 ? n : 1;
 }
 
 /* A feature's parameters: the first half of its row. */

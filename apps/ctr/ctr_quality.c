@@ -92,8 +92,9 @@ static void write_scores(const struct scores *s, struct pool_member *m, struct w
     struct click_batch b;
     struct places places;
     uint64_t first, end;
-    click_batch_open(&b, CTR_SCORES_OF_ROW, s->ctr->entries_max);
-    places_init(&places, (size_t)CTR_SCORES_OF_ROW * s->ctr->entries_max);
+    size_t entries = ctr_entries(s->ctr, CTR_SCORES_OF_ROW);
+    click_batch_open(&b, CTR_SCORES_OF_ROW, entries);
+    places_init(&places, entries);
     pool_share(rows_of(s), m->place, m->total, &first, &end);
     for (uint64_t row = first; row < end; row++) {
         float scores[CTR_SCORES_OF_ROW] = {0};

@@ -17,7 +17,7 @@ static size_t width(const struct wide_deep *w, size_t layer)
 void wide_deep_open(struct wide_deep *w, const struct ctr *c, struct pool_member *m,
                     size_t examples_max)
 {
-    size_t keys = examples_max * c->entries_max, parameters = ctr_parameters(c);
+    size_t keys = ctr_entries(c, examples_max), parameters = ctr_parameters(c);
     *w = (struct wide_deep){.ctr = c, .member = m};
     dense_rows_open(&w->dense, &c->plan, m, CTR_LAYERS, examples_max);
     params_open(&w->params, m, keys, keys * 2 * parameters);

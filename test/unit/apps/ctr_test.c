@@ -165,6 +165,8 @@ TEST(ctr, csv_cuts_columns_of_numbers)
     CHECK_EQ(c.field_count, 3);
     /* two parts; x, y and none; 5 and 6 */
     CHECK_EQ(c.feature_count, 7);
+    CHECK_STR(names_get(&c.names, 0), "1=[-inf,3)");
+    CHECK_STR(names_get(&c.names, 4), "1=[3,inf)");
     has(&c, 0, true, 3, LIST(0, 1, 2), FIELDS(0, 1, 2));
     has(&c, 1, false, 3, LIST(0, 3, 2), FIELDS(0, 1, 2));
     has(&c, 3, true, 3, LIST(4, 1, 6), FIELDS(0, 1, 2));
@@ -227,6 +229,32 @@ TEST(ctr, what_is_missing_is_no_word_of_a_column_of_numbers)
     has(&c, 10, false, 1, LIST(0), FIELDS(0));
     has(&c, 11, true, 1, LIST(2), FIELDS(0));
     has(&c, 12, true, 0, LIST(0), FIELDS(0));
+    clicks_fini(&c);
+    read_texts(&c, s, "1,0\n2,0\n3,1\n4,1\n5,0\n-,0\n-,0\n6,0\n7,0\n8,0\n9,0\n-,1\n", "3.5,0\n");
+    CHECK_EQ(c.feature_count, 3); /* a word is one however often it comes */
+    clicks_fini(&c);
+}
+
+TEST(ctr, a_batch_has_room_for_the_longest_examples)
+{
+    struct clicks c;
+    read_texts(&c, (struct clicks_source){0}, "1 1:1\n0 1:1 2:1 3:1 4:1\n0 2:1 3:1\n",
+               "1 1:1 2:1\n");
+    CHECK_EQ(clicks_entries(&c, 1), 4);
+    CHECK_EQ(clicks_entries(&c, 3), 8);
+    CHECK_EQ(clicks_entries(&c, 1000), 9);
+    clicks_fini(&c);
+}
+
+TEST(ctr, the_label_of_a_click_is_told_in_all_formats)
+{
+    struct clicks_source s = {.positive = "2"};
+    are_alike((struct clicks_source){0}, "1 1:1\n0 2:1\n", "1 1:1\n", "1 1:1\n-1 2:1\n", "1 1:1\n");
+    struct clicks c;
+    read_texts(&c, s, "2 1:1\n1 2:1\n", "1 1:1\n");
+    has(&c, 0, true, 1, LIST(1), FIELDS(0));
+    has(&c, 1, false, 1, LIST(2), FIELDS(0));
+    has(&c, 2, false, 1, LIST(1), FIELDS(0));
     clicks_fini(&c);
 }
 
@@ -304,11 +332,14 @@ TEST(ctr, a_long_number_is_one)
     struct clicks c;
     read_texts(
         &c, (struct clicks_source){0},
-        "1" NUMBERS("111111111111111111111111111111111111111111111111111111111111") "\tab" TABS_25
-                                                                                    "\n",
+        "1" NUMBERS(
+            "111111111111111111111111111111111111111111111111111111111111") "\tab" TABS_25
+                                                                            "\n0" NUMBERS(
+                                                                                "NA") "\tab" TABS_25
+                                                                                      "\n",
         "1" NUMBERS("NA") "\tab" TABS_25 "\n");
     CHECK_STR(names_get(&c.names, 0), "I1=l18484");
-    has(&c, 1, true, 1, LIST(1), FIELDS(13));
+    has(&c, 2, true, 1, LIST(1), FIELDS(13));
     clicks_fini(&c);
 }
 
@@ -335,6 +366,7 @@ TEST(ctr, features_of_the_test_begin_with_the_same_number)
     struct clicks_source s = {0};
     refuses(s, train, "1 0:1 1:1\n0 2:1\n", "numbers features from 0 to 2, and");
     refuses(s, train, "1 2:1\n0 3:1 4:1\n", "numbers features from 2 to 4, and");
+    refuses(s, "1 1:1:1\n0 2:2:1\n", "1 0:1:1\n0 1:2:1\n", "numbers fields from 0 to 1, and");
     struct clicks c;
     read_texts(&c, s, train, "1 0:1 1:1\n0 2:1 3:0\n");
     CHECK_EQ(c.count, 4);
@@ -356,6 +388,37 @@ TEST(ctr, refuses_what_is_not_to_be_told)
     refuses(s, "x,1\nx,?\n", "", ":2: has no label, in column 2");
     refuses(yes, "x,yes\ny,no\n", "x,Yes\n", ":1: the label \"Yes\" is not in ");
     refuses(s, "age,click\n1,0\n2,1\n", "age,click\n1,0\nage,click\n", "the heading again");
+    refuses(s, "x,1\nx,0\nx,-1\n", "", ":3: has the label -1, and another line has 0: --positive");
+    refuses(s, "1 1:1\n0 1:1\n-1 1:1\n", "", ":3: has the label -1, and another line has 0");
+    refuses(s, "0 1:1\n0 2:1\n", "", "no example has the label \"1\": --positive");
+    refuses(s, "1 1:1\n0 1:1\n", "1 7:0,5\n", "\"0,5\" is no value: must be a number");
+    refuses(s, "1 qid:3 1:1 2:1\n", "", "\"qid\" is no feature: must be a whole number");
+    refuses(s, "1 1:0x10\n", "", "\"0x10\" is no value: must be a number");
+    s.label = "click";
+    refuses(s, "1 1:1\n0 1:1\n", "", "--label is for separated fields, and ");
+    refuses((struct clicks_source){.hash_bits = 4}, "1 1:1\n0 1:1\n", "", "--hash is for names");
+}
+
+TEST(ctr, numbers_as_others_write_them_are_refused)
+{
+    static const char *const rows[] = {"%u,5", "1.%03u,50", "\xe2\x82\xac%u", "%u%%",
+                                       "-$%u", "2'%03u",    "\xe2\x88\x92%u"};
+    struct clicks_source s = {.bins = 2};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[256];
+        size_t at = 0;
+        for (unsigned row = 1; row <= 9; row++) {
+            at += (size_t)sprintf(text + at, rows[i], row);
+            at += (size_t)sprintf(text + at, "\t%u\n", row % 2);
+        }
+        refuses(s, text, "", ":1: \"");
+        refuses(s, text, "", "in column 1, is no number, but seems to be one");
+    }
+    refuses(s, "1\t0\n2\t1\n3\t0\n4\t0\n5\t0\n6\t0\n7\t0\n8\t0\n950\t0\n1,050\t1\n", "",
+            ":10: \"1,050\", in column 1, is no number, but seems to be one");
+    static const char words[] = "a1\t0\na2\t1\na3\t1\n";
+    are_alike(s, words, "a1\t0\n", "1.2.3\t0\n1.2.4\t1\n10.0.0.7\t1\n", "1.2.3\t0\n");
+    are_alike(s, words, "a1\t0\n", "10-20\t0\n20-30\t1\n2024-01-01\t1\n", "10-20\t0\n");
 }
 
 /* ---- planted ---- */
@@ -417,8 +480,8 @@ static void check_gradients(struct pool_member *m, void *ctr)
         t->values[i] = (float)(i % t->length <= DIM ? 2 * rng_real(&rng) - 1 : 1); /* sums: 1 */
     dense_rows_init(&c->plan, m, CTR_LAYERS, 11);
     wide_deep_open(&w, c, m, EXAMPLES);
-    click_batch_open(&b, EXAMPLES, c->entries_max);
-    places_init(&places, (size_t)EXAMPLES * c->entries_max);
+    click_batch_open(&b, EXAMPLES, ctr_entries(c, EXAMPLES));
+    places_init(&places, ctr_entries(c, EXAMPLES));
     click_batch_clear(&b, &places);
     for (uint32_t i = 0; i < EXAMPLES; i++) {
         uint32_t own[4];
@@ -458,9 +521,13 @@ TEST(ctr, gradients_of_features_are_slopes)
     static struct ctr c = {.options = {.dim = DIM, .batch = EXAMPLES},
                            .train = EXAMPLES,
                            .features = FEATURES,
-                           .fields = FIELD_COUNT,
-                           .entries_max = 4};
+                           .fields = FIELD_COUNT};
     struct pool pool;
+    clicks_init(&c.clicks); /* as many entries as ours */
+    for (uint32_t i = 0; i < EXAMPLES; i++) {
+        for (uint32_t j = 0; j < 4; j++) clicks_add(&c.clicks, 0, 0, 0);
+        clicks_end(&c.clicks, false);
+    }
     dense_plan_add(&c.plan, (size_t)FIELD_COUNT * DIM, 7, true);
     dense_plan_add(&c.plan, 7, 1, false);
     struct locus_table tables[] = {
@@ -472,6 +539,7 @@ TEST(ctr, gradients_of_features_are_slopes)
                          .tables = tables, .table_count = 3, .workers = 1, .is_baseline = true});
     pool_run(&pool, check_gradients, &c);
     pool_close(&pool);
+    clicks_fini(&c.clicks);
 }
 
 /* ---- bins ---- */
