@@ -54,7 +54,7 @@ struct fields {
     size_t count;        /* of them: as many in all rows, unless it is loose */
     struct field *name;  /* of each column; NULL: there is no heading */
     enum fields_kind *kind;
-    bool counts_rows; /* no heading, and the first column is 0, 1, 2, ...: row numbers? */
+    bool counts_rows; /* no heading, and the first column is 0, 1, ... or 1, 2, ...: of rows? */
     struct field *all;
     char *unquoted, *names; /* memory of texts with quotation marks in them, and of names */
     size_t unquoted_capacity;

@@ -158,7 +158,8 @@ struct first_row {
     size_t *numbers, *words; /* of the column in other rows */
     bool *is_seen;           /* in another row: in its column, or, of few columns, in any */
     size_t rows;             /* others */
-    bool counts;             /* all of the first column is the number of the row */
+    uint64_t begins;         /* with 0 or 1 ... */
+    bool counts;             /* ... and all of the first column is the number of the row */
 };
 
 static void take_first(struct fields *f, struct first_row *r)
@@ -171,7 +172,7 @@ static void take_first(struct fields *f, struct first_row *r)
     r->numbers = take_memory(f->count, sizeof *r->numbers);
     r->words = take_memory(f->count, sizeof *r->words);
     r->is_seen = take_memory(f->count, sizeof *r->is_seen);
-    r->counts = field_is(f->all[0], "0");
+    r->counts = field_whole(f->all[0], 0, 1, &r->begins);
     char *to = f->names = take_memory(bytes, 1);
     for (size_t i = 0; i < f->count; i++) {
         memcpy(to, f->all[i].text, f->all[i].length);
@@ -195,7 +196,8 @@ static void note_row(const struct fields *f, struct first_row *r)
     double number;
     uint64_t count;
     note_seen(f, r);
-    r->counts = r->counts && field_whole(f->all[0], r->rows + 1, r->rows + 1, &count);
+    uint64_t next = r->begins + r->rows + 1;
+    r->counts = r->counts && field_whole(f->all[0], next, next, &count);
     for (size_t i = 0; i < r->count && i < f->count; i++) {
         if (field_is_missing(f->all[i])) continue;
         bool is_number = lines_number(f->all[i].text, f->all[i].length, &number);

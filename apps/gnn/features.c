@@ -68,12 +68,9 @@ static void read_lines(struct features *f, struct reading *r, struct network *n,
         read_line(f, r, &s);
         r->end[r->lines++] = r->values;
     }
-    libsvm_close(&s);
     if (f->count == 0) fail("%s has no features", path);
-    if (r->lines < n->nodes)
-        fail("%s has %zu lines, and the graph has %u nodes: a node without features has a line of "
-             "a label alone",
-             path, r->lines, n->nodes);
+    marks_lines_end(&m, &s.lines);
+    libsvm_close(&s);
 }
 
 /* Lines become nodes, whose numbers are others. */

@@ -50,6 +50,7 @@ void marks_lines_begin(struct marks_lines *m, const struct lines *l)
                 "%s has a line for each of the nodes 0, 1, ..., and the graph has others: \"%.60s\". "
                 "Give lines of a node and its word",
                 l->path, name);
+        if (number > m->last) m->last = number;
     }
 }
 
@@ -77,14 +78,20 @@ uint32_t marks_lines_node(struct marks_lines *m, const struct lines *l)
     return node_named(m->network, l, name, m->has_new);
 }
 
-/* Whether the nodes begin with 0 or with 1 is seen where they end. */
+/* Whether the nodes begin with 0 or with 1 is seen where they end. Where lines are missing, they may
+ * be any. */
 void marks_lines_end(const struct marks_lines *m, const struct lines *l)
 {
-    if (m->network->is_matrix || m->count == 0 || has_node(m, 0)) return;
-    if (!has_node(m, m->count - 1) || has_node(m, m->count))
+    bool is_matrix = m->network->is_matrix;
+    if (m->count == 0) return;
+    if (!is_matrix && !has_node(m, 0) && (!has_node(m, m->count - 1) || has_node(m, m->count)))
         fail("%s has %" PRIu64 " lines, for the nodes from 0 on, and the graph has no node 0: if "
              "its nodes begin with 1, begin with a line of -1",
              l->path, m->count);
+    if (m->count < m->last + !is_matrix)
+        fail("%s has %" PRIu64 " lines, for the nodes from %d on, and the graph has node %" PRIu64
+             ": a node of which it says nothing has a line, of -1",
+             l->path, m->count, is_matrix, m->last);
 }
 
 /* ---- LIBSVM ---- */
@@ -153,6 +160,44 @@ static void open_table(struct table *t, const struct network *n, const char *pat
     if (columns > 1 && t->node == t->word)
         fail("%s: nodes and their words are in one column by its heading: name them node and class",
              path);
+}
+
+static bool is_binary(struct field f)
+{
+    double number;
+    if (field_is_word(f, "true") || field_is_word(f, "false")) return true;
+    return lines_number(f.text, f.length, &number) && (number == 0 || number == 1);
+}
+
+/* Of more than two columns without a heading, the first are the nodes and the last their words:
+ * numbers of rows may stand before them, words have blanks in them, or be a column each. */
+static void check_columns(const struct network *n, const char *path, bool is_split)
+{
+    struct table t;
+    struct fields *f = &t.fields;
+    struct names seconds;
+    uint32_t rows = 0;
+    bool is_table = true, are_nodes = true, has_blanks = false;
+    open_table(&t, n, path, is_split);
+    names_init(&seconds);
+    while (!f->name && t.word > 1 && fields_next(f)) {
+        struct field x = f->field[1];
+        rows++;
+        are_nodes = are_nodes && names_find(&n->names, x.text, x.length) != NAMES_NONE &&
+                    names_add(&seconds, x.text, x.length) + 1 == rows;
+        for (size_t i = 1; i < f->count; i++) is_table = is_table && is_binary(f->field[i]);
+    }
+    for (size_t i = 1; rows > 0 && i < t.word; i++)
+        has_blanks = has_blanks || (!*f->form.separator && f->kind[i] == FIELDS_WORDS);
+    bool counts = f->counts_rows && are_nodes;
+    fields_close(f);
+    names_fini(&seconds);
+    if (rows > 0 && (is_table || counts || has_blanks))
+        fail("%s has %s: give it a heading that calls the columns node and %s%s", path,
+             is_table ? "nothing but 0 and 1 behind the nodes"
+             : counts ? "numbers of its rows in its first column, and nodes in its second"
+                      : "words before the last",
+             is_split ? "split" : "class", has_blanks ? ", or tabs between them" : "");
 }
 
 /* Where MatrixMarket has the graph and another program the table, they may count otherwise: 0
@@ -239,6 +284,7 @@ static void read_table(struct marks_lines *m, const char *path, marks_use *use, 
     struct fields *f = &t.fields;
     struct numbers named = {.least = UINT64_MAX};
     uint32_t known = 0, before = n->names.count;
+    check_columns(n, path, !m->has_new);
     open_table(&t, n, path, !m->has_new);
     bool is_list = f->form.columns - f->form.hidden == 1;
     bool is_from_0 = !is_list && n->is_matrix && begins_with_0(n, path, !m->has_new);

@@ -30,6 +30,7 @@ struct marks_lines {
     struct network *network;
     uint64_t count;     /* of nodes so far */
     uint32_t before;    /* nodes of the graph, when it began */
+    uint64_t last;      /* the largest number of one */
     bool has_new;       /* as above */
     bool has_blank;     /* blank lines between are nodes; else they are refused */
     const char *behind; /* the last line */

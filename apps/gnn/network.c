@@ -113,6 +113,46 @@ static void check_lists(const struct network *n, const char *path, const struct 
              path);
 }
 
+/* Numbers of rows may stand before the nodes, and the kind of an edge between them. */
+static void check_ends(const struct network *n, const char *path)
+{
+    enum { FROM = 1, TO = 2 };
+    struct fields f;
+    uint8_t *is = take_memory(n->names.count, 1);
+    uint32_t previous = NAMES_NONE;
+    bool are_shared = false, has_first = false, has_nodes = false, are_alike = true,
+         are_weights = false;
+    double weight;
+    for (size_t i = 0; i < n->count; i++) {
+        is[n->edges[i].from] |= FROM;
+        is[n->edges[i].to] |= TO;
+    }
+    for (uint32_t v = 0; v < n->names.count; v++) are_shared = are_shared || is[v] == (FROM | TO);
+    fields_open(&f, path, &edge_fields);
+    while (fields_next(&f)) {
+        if (f.count < 3) continue;
+        struct field x = f.field[2];
+        uint32_t third = names_find(&n->names, x.text, x.length);
+        are_weights = are_weights ||
+                      (lines_number(x.text, x.length, &weight) && memchr(x.text, '.', x.length));
+        are_alike = are_alike && (previous == NAMES_NONE || third == previous);
+        previous = third;
+        if (third == NAMES_NONE) continue;
+        has_nodes = true;
+        has_first = has_first || is[third] & FROM;
+    }
+    bool counts = f.counts_rows && has_nodes && !are_alike && !are_weights,
+         is_between = has_first && !are_shared;
+    fields_close(&f);
+    free(is);
+    if (counts || is_between)
+        fail("%s has %s, and nodes of the graph in its third column: give it a heading that calls "
+             "the nodes source and target",
+             path,
+             counts ? "numbers of its rows in its first column"
+                    : "no node of its first column in its second");
+}
+
 static struct field node_in(const struct fields *f, size_t column)
 {
     struct field x = f->field[column];
@@ -144,7 +184,10 @@ static void load_fields(struct network *n, const char *path)
     }
     bool has_heading = f.name != NULL;
     fields_close(&f);
-    if (!has_heading && n->has_more) check_lists(n, path, &rows);
+    if (!has_heading && n->has_more) {
+        check_lists(n, path, &rows);
+        check_ends(n, path);
+    }
 }
 
 /* A row is a node, named by its number. */

@@ -50,6 +50,8 @@ static const char *const edges[] = {
     "0 1 {'weight': 3, 'kind': \"a, b\"}\n1 2 {}\n2 0 {'weight': 1}\n0 3 {}\n",
     "# by an editor\nid,source,target\n7,0,1\n8,1,2\n9,2,0\n10,3,0\n",
     "0\t1\t2019-01-01\tlate at night\n1\t2\n2\t0\tx\n3\t0\n",
+    "0 1 0.5\n1 2 0.25\n2 0 1\n3 0 2\n",
+    "0,1,1\n1,2,1\n2,0,1\n3,0,1\n",
 };
 
 static void load_graph(struct network *n, const char *text)
@@ -165,6 +167,10 @@ TEST(gnn, refuses_what_is_no_list_of_edges)
         {"id,paper,other\n7,0,1\n8,1,2\n", "does not tell which columns are the nodes"},
         {"0 -> 1\n1 -> 2\n", "file:1: \"->\" is no node"},
         {"(0, 1)\n(1, 2)\n", "file:1: \"(0\" is no node"},
+        {"0,5,7\n1,7,9\n2,9,5\n3,5,9\n", "has numbers of its rows in its first column, and nodes"},
+        {"1 5 7\n2 7 9\n3 9 5\n4 5 9\n", "has numbers of its rows in its first column, and nodes"},
+        {"ann likes bob\nbob likes kim\nkim hates ann\n", "has no node of its first column in its"},
+        {"1,0.5,2\n2,0.5,3\n3,1.0,1\n", "has no node of its first column in its second, and nodes"},
         {"[[0, 1],\n[1, 2]]\n", "file:1: \"[[0\" is no node"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -272,6 +278,12 @@ TEST(gnn, refuses_wrong_classes_with_file_and_line)
     refuses_classes(path_edges, "a\na\na\na\n", "has 1 class: must have two at least; -1 is none");
     refuses_classes(path_edges, "0,a\n1,b\n2,NA\n", "file:3: \"NA\" may be a class, or none");
     refuses_classes(path_edges, "class,id\n0,a\n1,b\n", "says nothing of any node of the graph");
+    refuses_classes(path_edges, "0,2,a\n1,3,b\n2,1,a\n3,0,b\n", "has numbers of its rows in its");
+    refuses_classes(path_edges, "0,1,0\n1,0,1\n2,1,0\n",
+                    "has nothing but 0 and 1 behind the nodes");
+    refuses_classes(path_edges, "0,True,False\n3,False,True\n2,True,False\n",
+                    "nothing but 0 and 1");
+    refuses_classes(path_edges, "0 machine learning\n1 data bases\n", "has words before the last");
     refuses_classes(path_edges, "person,group,age\n0,1,7\n1,2,8\n2,2,8\n",
                     "does not tell which columns are the nodes and their words");
     refuses_classes(path_edges, "id,mature,new_id\n0,a,15\n1,b,16\n2,b,17\n",
@@ -290,6 +302,12 @@ TEST(gnn, refuses_classes_that_may_be_of_other_nodes)
     refuses_classes(path_edges, "1,a\n2,b\n3,a\n4,b\n",
                     "numbers nodes from 1 to 4, and the graph from 0 to 3");
     refuses_classes(from_1, "0,a\n1,b\n2,a\n3,b\n", "or, if they are the same nodes, give node 4");
+    refuses_classes(path_edges, "a\nb\na\n\n",
+                    "has 3 lines, for the nodes from 0 on, and the graph");
+    refuses_classes(path_edges, "a 1:1\nb 1:1\n",
+                    "has node 3: a node of which it says nothing has");
+    refuses_classes(matrix, "a\na\n-1\n",
+                    "has 3 lines, for the nodes from 1 on, and the graph has node 4");
     refuses_classes(path_edges, "\na\nb\na\nb\n", "file:2: stands behind a blank line");
     refuses_classes(path_edges, "a 1:1\n\nb 1:1\na 1:1\nb 1:1\n", "file:3: stands behind a blank");
     refuses_classes(matrix, "2,a\n3,b\n", "may number the nodes from 0 or from 1");
@@ -397,7 +415,7 @@ TEST(gnn, refuses_wrong_features_with_file_and_line)
         {"a 1:nan\n", "file:1: \"nan\" is no value"},
         {"a 1:2:3\n", "file:1: has two colons"},
         {"a\nb\n", "has no features"},
-        {"a 1:1\n", "has 1 lines, and the graph has 2 nodes"},
+        {"a 1:1\n", "has 1 lines, for the nodes from 0 on, and the graph has node 1"},
         {"a 1:1\n\nb 1:1\n", "file:3: stands behind a blank line, which may be for a node or not"},
         {"a 1:1\nb 1:1\nc 1:1\n", "file:3: there is no node"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
