@@ -2,6 +2,16 @@
 
 #include "locus.h"
 
+#define RULE(name_, route_, values_, without_, technique_, ...) \
+    [WIRE_##name_] = {.name = #name_, \
+                      .route = WIRE_##route_, \
+                      .values = WIRE_##values_, \
+                      .without = WIRE_##without_, \
+                      .technique = WIRE_##technique_, \
+                      .flag_sets = sizeof((uint8_t[]){__VA_ARGS__}), \
+                      .flags = {__VA_ARGS__}},
+const struct wire_rule wire_rules[WIRE_OPERATIONS] = {WIRE_MESSAGES(RULE)};
+
 static const char *check_kind(const struct wire_frame *f)
 {
     switch (f->kind) {
@@ -40,14 +50,13 @@ const struct wire_entry *wire_next(struct wire_cursor *c, const char **why)
     }
     if (rest < sizeof *e)
         *why = "an entry beyond the end of its frame";
-    else if (e->operation == 0 || e->operation >= WIRE_OPERATIONS)
+    else if (e->operation == WIRE_NONE || e->operation >= WIRE_OPERATIONS)
         *why = "an entry of no known operation";
     else if (e->encoding >= WIRE_ENCODINGS)
         *why = "an entry of no known encoding";
-    else if (e->encoding == WIRE_ZEROS && (e->length > 0 || e->operation != WIRE_ANSWER))
-        *why = "zeros with values";
-    else if (e->encoding == WIRE_AS_REPLICA && (e->length > 0 || e->operation != WIRE_ROW))
-        *why = "a replica's row with values";
+    else if (e->encoding != WIRE_BINARY32 &&
+             (e->length > 0 || e->encoding != wire_rules[e->operation].without))
+        *why = "values of an encoding that has none";
     else if (e->length > LOCUS_LENGTH_MAX || wire_entry_bytes(e->length) > rest)
         *why = "an entry longer than its frame";
     if (*why) return NULL;

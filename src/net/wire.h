@@ -49,39 +49,6 @@ struct wire_frame {
 };
 static_assert(sizeof(struct wire_frame) == 40, "peers read this by offset");
 
-enum wire_operation {
-    /* Requests, from the origin to the owner, maybe forwarded by other nodes. */
-    WIRE_PULL = 1, /* no values */
-    WIRE_PUSH,     /* the update */
-    WIRE_SET,      /* the new row */
-    WIRE_LOCALIZE, /* no values: the row itself is wanted at the origin */
-    /* Answers, from the owner to the origin. */
-    WIRE_PULLED, /* the row */
-    WIRE_PUSHED,
-    WIRE_WAS_SET,
-    WIRE_STAYS, /* to WIRE_LOCALIZE: nothing moves */
-    /* A row's main copy, with its ownership. Without values if it was never written, or if your
-     * replica equals it. */
-    WIRE_ROW,
-    /* News of where a row is, to its home. */
-    WIRE_LOCATION,
-    /* Rounds (round.h, replica.h): between a node that wants a row or holds a replica, and the
-     * owner. */
-    WIRE_SYNC,    /* WIRE_BEGIN, WIRE_END; the update or the new row, if a flag says so */
-    WIRE_ANSWER,  /* to a sync: WIRE_HOLDER or not; the row, unless the replica is fresh */
-    WIRE_REFRESH, /* the row */
-    WIRE_RECALL,  /* no other node holds it: send a sync, and the row will come */
-    WIRE_ROUND,   /* the end of a round's syncs and refreshes */
-    WIRE_ROUND_DONE,
-    /* Bounded staleness (clocks.h), of `clock`. The sender's updates made before it have
-     * been sent; your replicas of its rows hold everything done before it; a worker there waits for
-     * it. */
-    WIRE_CLOCK_UPDATED,
-    WIRE_CLOCK_FRESH,
-    WIRE_CLOCK_AWAITED,
-    WIRE_OPERATIONS
-};
-
 enum wire_flag {
     WIRE_LOCALIZED = 1, /* of a row: it answers the WIRE_LOCALIZE of this tag */
     WIRE_ANSWERS = 2,   /* of a row: it answers a sync */
@@ -94,6 +61,77 @@ enum wire_flag {
     WIRE_FOREVER = 128,
     WIRE_FLAGS = 255, /* all there are */
 };
+
+/* Who says it to whom. `owner` and `origin` are those of the entry. */
+enum wire_route {
+    WIRE_REQUEST,  /* `origin`, perhaps by way of others, to the owner */
+    WIRE_REPLY,    /* `owner` to `origin` */
+    WIRE_GIFT,     /* `origin` to the new `owner` */
+    WIRE_NEWS,     /* `origin` about another `owner` */
+    WIRE_OF_SHARD, /* `origin`, which is `owner`, too; it has no key */
+};
+
+enum wire_values {
+    WIRE_NO_VALUES,
+    WIRE_A_ROW,
+    WIRE_MAYBE_A_ROW,
+    WIRE_ROW_BY_FLAG, /* with WIRE_UPDATE or WIRE_VALUE */
+};
+
+/* Which techniques have it. */
+enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
+
+/* All messages: M(name, route, values, without, technique, flags). `without`: the encoding that it
+ * may have instead of WIRE_BINARY32. `flags`: all values that these may have. Who adds a message
+ * adds a row, a case in dispatch.c, and what its role does.
+ *
+ *   PULL, PUSH, SET    a key's row, the update, the new row
+ *   LOCALIZE           the row itself is wanted at the origin
+ *   PULLED ... STAYS   the answers; STAYS: to LOCALIZE: nothing moves
+ *   ROW                the main copy, with its ownership. Without values if it was never written,
+ *                      or if your replica equals it
+ *   LOCATION           news of where a row is, to its home
+ *   SYNC               between a node that wants a row or holds a replica, and the owner (round.h,
+ *                      replica.h); the update or the new row, if a flag says so
+ *   ANSWER             to a sync: WIRE_HOLDER or not; the row, unless the replica is fresh
+ *   REFRESH            the row, for a holder
+ *   RECALL             no other node holds it: send a sync, and the row will come
+ *   ROUND              the end of a round's syncs and refreshes
+ *   CLOCK_...          bounded staleness (clocks.h), of `clock`. The sender's updates made before
+ *                      it have been sent; your replicas of its rows hold everything done before it;
+ *                      a worker there waits for it */
+#define WIRE_MESSAGES(M) \
+    M(PULL, REQUEST, NO_VALUES, BINARY32, ALL, 0) \
+    M(PUSH, REQUEST, A_ROW, BINARY32, ALL, 0) \
+    M(SET, REQUEST, A_ROW, BINARY32, ALL, 0) \
+    M(LOCALIZE, REQUEST, NO_VALUES, BINARY32, ALL, 0) \
+    M(PULLED, REPLY, A_ROW, BINARY32, ALL, 0) \
+    M(PUSHED, REPLY, NO_VALUES, BINARY32, ALL, 0) \
+    M(WAS_SET, REPLY, NO_VALUES, BINARY32, ALL, 0) \
+    M(STAYS, REPLY, NO_VALUES, BINARY32, ALL, 0) \
+    M(ROW, GIFT, MAYBE_A_ROW, AS_REPLICA, MOVING, WIRE_LOCALIZED, WIRE_ANSWERS) \
+    M(LOCATION, NEWS, NO_VALUES, BINARY32, MOVING, 0) \
+    M(SYNC, REQUEST, ROW_BY_FLAG, BINARY32, MOVING, 0, WIRE_BEGIN, WIRE_BEGIN | WIRE_FOREVER, \
+      WIRE_END, WIRE_UPDATE, WIRE_END | WIRE_UPDATE, WIRE_VALUE, WIRE_END | WIRE_VALUE) \
+    M(ANSWER, REPLY, MAYBE_A_ROW, ZEROS, REPLICATING, 0, WIRE_HOLDER, WIRE_HOLDER | WIRE_FOREVER) \
+    M(REFRESH, REPLY, A_ROW, BINARY32, REPLICATING, 0) \
+    M(RECALL, REPLY, NO_VALUES, BINARY32, REPLICATING, 0) \
+    M(ROUND, OF_SHARD, NO_VALUES, BINARY32, MOVING, 0) \
+    M(ROUND_DONE, OF_SHARD, NO_VALUES, BINARY32, MOVING, 0) \
+    M(CLOCK_UPDATED, OF_SHARD, NO_VALUES, BINARY32, ALL, 0) \
+    M(CLOCK_FRESH, OF_SHARD, NO_VALUES, BINARY32, ALL, 0) \
+    M(CLOCK_AWAITED, OF_SHARD, NO_VALUES, BINARY32, ALL, 0)
+
+#define WIRE_NAME(name, ...) WIRE_##name,
+enum wire_operation { WIRE_NONE, WIRE_MESSAGES(WIRE_NAME) WIRE_OPERATIONS };
+
+enum { WIRE_FLAG_SETS = 8 };
+struct wire_rule {
+    const char *name;
+    uint8_t route, values, without, technique; /* enums, as above */
+    uint8_t flag_sets, flags[WIRE_FLAG_SETS];
+};
+extern const struct wire_rule wire_rules[WIRE_OPERATIONS];
 
 enum { WIRE_SLACK_US_MAX = 100000 };
 
@@ -122,7 +160,7 @@ struct wire_entry {
         /* of WIRE_ROUND and WIRE_ROUND_DONE: which */
         uint32_t round;
     };
-    uint64_t key; /* 0 from WIRE_ROUND on: rounds and clocks are of the shard */
+    uint64_t key; /* 0 of WIRE_OF_SHARD */
     uint64_t term;
     union {
         uint64_t version; /* of the main copy that a holder has, or is sent */

@@ -139,11 +139,11 @@ void clocks_wait(struct shard *s, struct request *r)
     say_to_all(s, WIRE_CLOCK_AWAITED, r->clock);
 }
 
-const char *clocks_entry(struct shard *s, unsigned peer, const struct wire_entry *e)
+const char *clocks_entry(struct shard *s, const struct arrival *a)
 {
-    struct clock_peer *p = &s->clocks->peer[peer];
+    const struct wire_entry *e = a->entry;
+    struct clock_peer *p = &s->clocks->peer[a->peer];
     locus_clock at = e->clock;
-    if (e->length) return "a clock with values";
     turn_on(s);
     if (e->operation == WIRE_CLOCK_AWAITED) {
         if (at <= p->awaited) return "a clock that is awaited no longer";
@@ -155,7 +155,7 @@ const char *clocks_entry(struct shard *s, unsigned peer, const struct wire_entry
     } else {
         if (at <= p->fresh || at <= p->fresh_next) return "a clock that goes back";
         p->fresh_next = at;
-        if (!s->backlog->peer[peer].is_under_way) clocks_round_over(s, peer);
+        if (!s->backlog->peer[a->peer].is_under_way) clocks_round_over(s, a->peer);
     }
     return NULL;
 }

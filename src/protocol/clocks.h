@@ -33,7 +33,7 @@
 #ifndef LOCUS_PROTOCOL_CLOCKS_H
 #define LOCUS_PROTOCOL_CLOCKS_H
 
-#include "protocol/state.h"
+#include "protocol/arrival.h"
 
 /* What we know about a node, and it about us. For our own node only `updated` is used. */
 struct clock_peer {
@@ -95,7 +95,7 @@ bool clocks_is_sent(const struct shard *, uint64_t look);
 /* A worker waits for a clock: its request (REQUEST_CLOCK) is complete when the gate reaches it. */
 void clocks_wait(struct shard *, struct request *);
 /* A marker from a peer. Returns NULL, or what is wrong with it. */
-const char *clocks_entry(struct shard *, unsigned peer, const struct wire_entry *);
+const char *clocks_entry(struct shard *, const struct arrival *);
 /* Our round to the peer is over. */
 void clocks_round_over(struct shard *, unsigned peer);
 

@@ -11,72 +11,59 @@
 
 #include <stdlib.h>
 
-static const char unheard_of[] = "an entry of what the cluster's technique does not know";
-
 /* The row is not here: on to its owner, or it waits for the row. */
-static const char *pass_on(struct shard *s, unsigned peer, const struct wire_entry *e,
-                           struct location l)
+static const char *pass_on(struct shard *s, const struct arrival *a, struct location l)
 {
-    return l.owner == s->rank ? handover_park(s, peer, e) : location_forward(s, e, l);
+    return l.owner == s->rank ? handover_park(s, a) : location_forward(s, a->entry, l);
 }
 
 /* ---- requests ---- */
 
-static const char *check_request(const struct shard *s, unsigned peer, const struct wire_entry *e,
-                                 struct row_ref ref)
+static const char *serve_request(struct shard *s, const struct arrival *a)
 {
-    bool has_values = e->operation == WIRE_PUSH || e->operation == WIRE_SET;
-    if (e->length != (has_values ? ref.partition->length : 0))
-        return "a row of another length than its table's";
-    if (e->origin >= s->nodes || e->owner >= s->nodes)
-        return "a request of a node that does not exist";
-    if (s->technique->moves) return e->origin == s->rank ? origin_check_own(s, e) : NULL;
-    if (e->origin != peer) return "a request in the name of another node";
-    return row_ref_is_home(ref) ? NULL : "a request for a row that is not here";
-}
-
-static const char *serve_request(struct shard *s, unsigned peer, const struct wire_entry *e)
-{
-    struct row_ref ref = store_row_ref(s->store, e->key);
-    const char *wrong = check_request(s, peer, e, ref);
-    if (wrong) return wrong;
-    if (s->technique->moves) location_learn(s, ref, e->owner, e->term);
-    struct location l = location_of(s, ref);
-    if (!l.is_here) return pass_on(s, peer, e, l);
+    const struct wire_entry *e = a->entry;
+    if (s->technique->moves) {
+        const char *wrong = e->origin == s->rank ? origin_check_own(s, e) : NULL;
+        if (wrong) return wrong;
+        location_learn(s, a->ref, e->owner, e->term);
+    } else if (!row_ref_is_home(a->ref)) {
+        return "a request for a row that is not here";
+    }
+    struct location l = location_of(s, a->ref);
+    if (!l.is_here) return pass_on(s, a, l);
     shard_count(&s->histograms.hops[e->hops < SHARD_HOPS ? e->hops : SHARD_HOPS - 1], 1);
     if (e->origin == s->rank)
-        origin_came_back(s, e, ref);
+        origin_came_back(s, e, a->ref);
     else
-        owner_serve(s, e, ref);
+        owner_serve(s, e, a->ref);
     return NULL;
 }
 
 /* ---- intents and replicas ---- */
 
-static const char *serve_sync(struct shard *s, unsigned peer, const struct wire_entry *e)
+static const char *serve_sync(struct shard *s, const struct arrival *a)
 {
-    struct row_ref ref = store_row_ref(s->store, e->key);
-    const char *wrong = owner_check(s, e, ref);
-    if (wrong) return wrong;
+    const struct wire_entry *e = a->entry;
     bool begins = e->flags & WIRE_BEGIN;
-    location_learn(s, ref, e->owner, e->term);
-    struct location l = location_of(s, ref);
-    struct record *r = record_find(&s->records, ref.index);
+    location_learn(s, a->ref, e->owner, e->term);
+    struct location l = location_of(s, a->ref);
+    struct record *r = record_find(&s->records, a->ref.index);
     if (e->origin == s->rank && (!begins || !r || !r->in_flight)) return "an entry in our own name";
     if (!l.is_here)
-        return begins ? pass_on(s, peer, e, l) : "an update of a replica whose row is not here";
-    if (e->origin != s->rank) return owner_sync(s, e, ref);
+        return begins ? pass_on(s, a, l) : "an update of a replica whose row is not here";
+    if (e->origin != s->rank) return owner_sync(s, e, a->ref);
     replica_came_back(s, r); /* the row has come here by another way */
     return NULL;
 }
 
 /* ---- a row arrives ---- */
 
-static const char *check_row(const struct shard *s, const struct wire_entry *e)
+static const char *check_row(const struct shard *s, const struct arrival *a)
 {
-    const char *wrong = handover_check(s, e);
+    const char *wrong = handover_check(s, a);
     if (wrong) return wrong;
-    return e->flags & WIRE_LOCALIZED ? origin_check_row(s, e) : replica_check_row(s, e);
+    return a->entry->flags & WIRE_LOCALIZED ? origin_check_row(s, a->entry)
+                                            : replica_check_row(s, a);
 }
 
 /* The frame that brought the entry was accepted before: if the entry turns out to be wrong, the
@@ -85,8 +72,8 @@ static void serve_parked(struct shard *s, struct parked *p)
 {
     bool is_sync = p->entry.operation == WIRE_SYNC;
     if (is_sync) p->entry.slack_us = 0; /* it has waited */
-    const char *wrong = is_sync ? serve_sync(s, p->peer, &p->entry)
-                                : serve_request(s, p->peer, &p->entry);
+    const struct arrival a = {&p->entry, store_row_ref(s->store, p->entry.key), p->peer};
+    const char *wrong = is_sync ? serve_sync(s, &a) : serve_request(s, &a);
     if (wrong) s->wrong[p->peer] = wrong;
     step(s);
 }
@@ -105,53 +92,54 @@ static void serve_all_parked(struct shard *s, struct record *r)
     }
 }
 
-static const char *arrive(struct shard *s, const struct wire_entry *e)
+static const char *arrive(struct shard *s, const struct arrival *a)
 {
-    struct row_ref ref = store_row_ref(s->store, e->key);
-    const char *wrong = check_row(s, e);
+    uint8_t flags = a->entry->flags;
+    const char *wrong = check_row(s, a);
     if (wrong) return wrong;
-    handover_put(s, ref, e);
-    struct record *r = record_find(&s->records, ref.index);
-    if (r) replica_row_is_here(s, r, e->flags & WIRE_ANSWERS);
-    if (e->flags & WIRE_LOCALIZED) origin_row_is_here(s, e);
+    handover_put(s, a->ref, a->entry);
+    struct record *r = record_find(&s->records, a->ref.index);
+    if (r) replica_row_is_here(s, r, flags & WIRE_ANSWERS);
+    if (flags & WIRE_LOCALIZED) origin_row_is_here(s, a);
     step(s);
-    r = record_find(&s->records, ref.index);
+    r = record_find(&s->records, a->ref.index);
     if (r) serve_all_parked(s, r);
     return NULL;
 }
 
 /* ---- all ---- */
 
-static const char *serve(struct shard *s, unsigned peer, const struct wire_entry *e)
+static const char *serve(struct shard *s, const struct arrival *a)
 {
-    switch ((enum wire_operation)e->operation) {
+    switch ((enum wire_operation)a->entry->operation) {
     case WIRE_PULL:
     case WIRE_PUSH:
     case WIRE_SET:
-    case WIRE_LOCALIZE: return serve_request(s, peer, e);
+    case WIRE_LOCALIZE: return serve_request(s, a);
     case WIRE_PULLED:
     case WIRE_PUSHED:
     case WIRE_WAS_SET:
-    case WIRE_STAYS: return origin_answer(s, peer, e);
-    case WIRE_ROW: return s->technique->moves ? arrive(s, e) : unheard_of;
-    case WIRE_LOCATION: return s->technique->moves ? location_news(s, e) : unheard_of;
-    case WIRE_SYNC: return s->technique->moves ? serve_sync(s, peer, e) : unheard_of;
-    case WIRE_ANSWER: return s->dirty ? replica_answer(s, e) : unheard_of;
-    case WIRE_REFRESH: return s->dirty ? replica_refresh(s, peer, e) : unheard_of;
-    case WIRE_RECALL: return s->dirty ? replica_recall(s, e) : unheard_of;
+    case WIRE_STAYS: return origin_answer(s, a);
+    case WIRE_ROW: return arrive(s, a);
+    case WIRE_LOCATION: return location_news(s, a);
+    case WIRE_SYNC: return serve_sync(s, a);
+    case WIRE_ANSWER: return replica_answer(s, a);
+    case WIRE_REFRESH: return replica_refresh(s, a);
+    case WIRE_RECALL: return replica_recall(s, a);
     case WIRE_ROUND:
-    case WIRE_ROUND_DONE: return s->technique->moves ? round_end(s, peer, e) : unheard_of;
+    case WIRE_ROUND_DONE: return round_end(s, a);
     case WIRE_CLOCK_UPDATED:
     case WIRE_CLOCK_FRESH:
-    case WIRE_CLOCK_AWAITED: return clocks_entry(s, peer, e);
+    case WIRE_CLOCK_AWAITED: return clocks_entry(s, a);
+    case WIRE_NONE:
     case WIRE_OPERATIONS: break;
     }
     return "an entry of no known operation";
 }
 
-const char *dispatch(struct shard *s, unsigned peer, const struct wire_entry *e)
+const char *dispatch(struct shard *s, const struct arrival *a)
 {
-    const char *wrong = serve(s, peer, e);
+    const char *wrong = serve(s, a);
     step(s);
     return wrong;
 }

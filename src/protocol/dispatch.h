@@ -15,9 +15,9 @@
 #ifndef LOCUS_PROTOCOL_DISPATCH_H
 #define LOCUS_PROTOCOL_DISPATCH_H
 
-#include "protocol/state.h"
+#include "protocol/arrival.h"
 
 /* Serves the entry. NULL, or what is wrong with it, in the words of wire.h. */
-const char *dispatch(struct shard *, unsigned peer, const struct wire_entry *);
+const char *dispatch(struct shard *, const struct arrival *);
 
 #endif

@@ -83,13 +83,10 @@ void handover_give(struct shard *s, struct row_ref ref, const struct wire_entry 
 
 /* ---- rows that arrive ---- */
 
-const char *handover_check(const struct shard *s, const struct wire_entry *e)
+const char *handover_check(const struct shard *s, const struct arrival *a)
 {
-    struct row_ref ref = store_row_ref(s->store, e->key);
-    struct location known = location_of(s, ref);
-    if (e->length != 0 && e->length != ref.partition->length)
-        return "a row of another length than its table's";
-    if (e->owner != s->rank) return "a row for another node";
+    const struct wire_entry *e = a->entry;
+    struct location known = location_of(s, a->ref);
     if (known.is_here) return "a row that is here already";
     if (e->term < known.term || (e->term == known.term && known.owner != s->rank))
         return "a row whose ownership has passed on";
@@ -124,17 +121,18 @@ static size_t parked_max(const struct shard *s)
     return (size_t)s->nodes * s->nodes * (s->credit_bytes > entry ? s->credit_bytes : entry);
 }
 
-const char *handover_park(struct shard *s, unsigned peer, const struct wire_entry *e)
+const char *handover_park(struct shard *s, const struct arrival *a)
 {
+    const struct wire_entry *e = a->entry;
     if (s->parked_bytes + wire_entry_bytes(e->length) > parked_max(s))
         return "more requests for rows on their way than the credit of all nodes allows";
-    struct record *r = record_get(&s->records, keyspace_index(&s->store->keyspace, e->key));
+    struct record *r = record_get(&s->records, a->ref.index);
     size_t bytes = wire_entry_bytes(e->length);
     struct parked *p = malloc(offsetof(struct parked, entry) + bytes);
     INVARIANT(p != NULL, "no memory to park a request");
     p->next = NULL;
     p->since_ns = s->now_ns;
-    p->peer = peer;
+    p->peer = a->peer;
     memcpy(&p->entry, e, bytes);
     if (r->parked)
         r->parked->last->next = p;

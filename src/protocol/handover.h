@@ -24,7 +24,7 @@
 #ifndef LOCUS_PROTOCOL_HANDOVER_H
 #define LOCUS_PROTOCOL_HANDOVER_H
 
-#include "protocol/state.h"
+#include "protocol/arrival.h"
 
 /* Gives a row that is here, and its ownership, to another node, as the answer to `request`: a
  * WIRE_LOCALIZE or WIRE_SYNC. We forget what we knew of the key as its owner. `then`: the node's
@@ -34,11 +34,11 @@ void handover_give(struct shard *, struct row_ref, const struct wire_entry *requ
                    const directory_word *then);
 
 /* A row arrives. check: NULL, or what is wrong with it. put: stores it. */
-const char *handover_check(const struct shard *, const struct wire_entry *);
+const char *handover_check(const struct shard *, const struct arrival *);
 void handover_put(struct shard *, struct row_ref, const struct wire_entry *);
 
-/* Parks an entry from `peer` whose row is on its way here. Returns NULL, or why it cannot. */
-const char *handover_park(struct shard *, unsigned peer, const struct wire_entry *);
+/* Parks an entry whose row is on its way here. Returns NULL, or why it cannot. */
+const char *handover_park(struct shard *, const struct arrival *);
 /* Takes out the entries that wait for the key's row, in order; the caller frees each of them. */
 struct parked *handover_unpark(struct shard *, struct record *);
 

@@ -66,11 +66,10 @@ void location_announce(struct shard *s, struct row_ref ref, const struct wire_en
     e->term = l.term;
 }
 
-const char *location_news(struct shard *s, const struct wire_entry *e)
+const char *location_news(struct shard *s, const struct arrival *a)
 {
-    if (e->owner >= s->nodes || e->length != 0) return "news of a node that does not exist";
-    if (e->owner == s->rank) return "news of a row that is ours"; /* the row itself tells that */
+    const struct wire_entry *e = a->entry;
     if (e->term >> DIRECTORY_TERM_BITS) return "news of no possible term";
-    location_learn(s, store_row_ref(s->store, e->key), e->owner, e->term);
+    location_learn(s, a->ref, e->owner, e->term);
     return NULL;
 }

@@ -15,7 +15,7 @@
 #define LOCUS_PROTOCOL_LOCATION_H
 
 #include "base/error.h"
-#include "protocol/state.h"
+#include "protocol/arrival.h"
 
 /* News of where a row is waits for a frame to its home: at most this long, or as long as the
  * request has slack. A request that reaches the home meanwhile takes one more hop. */
@@ -59,6 +59,6 @@ const char *location_forward(struct shard *, const struct wire_entry *, struct l
 /* announce: we gave the row away for this request; tells its home, at once unless the row went to
  * the only node that wants it. news: at the home; returns NULL, or what is wrong with the news. */
 void location_announce(struct shard *, struct row_ref, const struct wire_entry *request);
-const char *location_news(struct shard *, const struct wire_entry *);
+const char *location_news(struct shard *, const struct arrival *);
 
 #endif

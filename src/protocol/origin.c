@@ -345,20 +345,17 @@ void origin_came_back(struct shard *s, const struct wire_entry *e, struct row_re
     finish_item(s, e->tag, ref, 0);
 }
 
-const char *origin_answer(struct shard *s, unsigned peer, const struct wire_entry *e)
+const char *origin_answer(struct shard *s, const struct arrival *a)
 {
-    struct row_ref ref = store_row_ref(s->store, e->key);
+    const struct wire_entry *e = a->entry;
     const char *wrong = check_item(s, e, answered);
     if (wrong) return wrong;
     struct request_item *item = &find(s, e->tag)->item[request_tag_item(e->tag)];
-    if (e->origin != s->rank || e->owner >= s->nodes ||
-        (!s->technique->moves && item->peer != peer))
+    if (!s->technique->moves && item->peer != a->peer)
         return "an answer that another node was asked for";
-    if (e->length != (e->operation == WIRE_PULLED ? ref.partition->length : 0))
-        return "an answer of another length than its table's rows";
-    if (s->technique->moves) location_learn(s, ref, e->owner, e->term);
+    if (s->technique->moves) location_learn(s, a->ref, e->owner, e->term);
     if (e->length) memcpy(item->values, wire_values_const(e), e->length * sizeof(float));
-    finish_item(s, e->tag, ref, e->version);
+    finish_item(s, e->tag, a->ref, e->version);
     return NULL;
 }
 
@@ -366,14 +363,13 @@ const char *origin_check_row(const struct shard *s, const struct wire_entry *e)
 {
     static const uint8_t row[] = {
         [REQUEST_PULL] = 0, [REQUEST_PUSH] = 0, [REQUEST_SET] = 0, [REQUEST_LOCALIZE] = WIRE_ROW};
-    return e->flags == WIRE_LOCALIZED && e->encoding == WIRE_BINARY32
-               ? check_item(s, e, row)
-               : "a row for a localize and an entry at once";
+    return e->encoding == WIRE_BINARY32 ? check_item(s, e, row)
+                                        : "a row for a localize that is our replica";
 }
 
-void origin_row_is_here(struct shard *s, const struct wire_entry *e)
+void origin_row_is_here(struct shard *s, const struct arrival *a)
 {
-    finish_item(s, e->tag, store_row_ref(s->store, e->key), 0);
+    finish_item(s, a->entry->tag, a->ref, 0);
 }
 
 const char *origin_check_own(const struct shard *s, const struct wire_entry *e)

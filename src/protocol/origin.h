@@ -26,7 +26,7 @@
 #ifndef LOCUS_PROTOCOL_ORIGIN_H
 #define LOCUS_PROTOCOL_ORIGIN_H
 
-#include "protocol/state.h"
+#include "protocol/arrival.h"
 
 /* Takes item `i` on: serves it here, sends it, or lets it wait for other requests for its key.
  * False: the credit is used up. */
@@ -38,7 +38,7 @@ void origin_go_on(struct shard *, struct record *);
 void origin_wake_stalled(struct shard *);
 
 /* The owner's answer. Returns NULL, or what is wrong with it. */
-const char *origin_answer(struct shard *, unsigned peer, const struct wire_entry *);
+const char *origin_answer(struct shard *, const struct arrival *);
 
 /* A request in our own name has come back. check: is it one of ours? NULL, or what is wrong with
  * it. came_back: the row is here; serves the request. */
@@ -48,7 +48,7 @@ void origin_came_back(struct shard *, const struct wire_entry *, struct row_ref)
 /* A row answers a localize. check: did we ask for it? NULL, or what is wrong with it. is_here: the
  * row has been stored. */
 const char *origin_check_row(const struct shard *, const struct wire_entry *);
-void origin_row_is_here(struct shard *, const struct wire_entry *);
+void origin_row_is_here(struct shard *, const struct arrival *);
 
 /* For replica.h. The replica now has what was written at the owner: requests that waited for that
  * are done. */

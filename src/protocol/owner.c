@@ -235,22 +235,6 @@ static void take_sync(struct shard *s, struct row_ref ref, const struct wire_ent
     shard_wake(s, r, WOKEN_OWNER | WOKEN_REPLICA);
 }
 
-const char *owner_check(const struct shard *s, const struct wire_entry *e, struct row_ref ref)
-{
-    bool has_values = e->flags & (WIRE_UPDATE | WIRE_VALUE);
-    if (e->origin >= s->nodes || e->owner >= s->nodes)
-        return "an entry of a node that does not exist";
-    if (e->length != (has_values ? ref.partition->length : 0))
-        return "a row of another length than its table's";
-    if (e->flags & (WIRE_LOCALIZED | WIRE_ANSWERS | WIRE_HOLDER))
-        return "an entry with flags of something else";
-    if ((e->flags & WIRE_UPDATE && e->flags & WIRE_VALUE) ||
-        (e->flags & WIRE_BEGIN && e->flags & ~(WIRE_BEGIN | WIRE_FOREVER)) ||
-        (e->flags & WIRE_FOREVER && !(e->flags & WIRE_BEGIN)))
-        return "an entry that contradicts itself";
-    return NULL;
-}
-
 const char *owner_sync(struct shard *s, const struct wire_entry *e, struct row_ref ref)
 {
     const struct record *r = record_find(&s->records, ref.index);

@@ -23,9 +23,7 @@
 
 #include "protocol/state.h"
 
-/* check: may a peer send this WIRE_SYNC, perhaps on behalf of another node? sync: serves it; the
- * row is here. Both return NULL, or what is wrong with it. */
-const char *owner_check(const struct shard *, const struct wire_entry *, struct row_ref);
+/* Serves a WIRE_SYNC whose row is here. Returns NULL, or what is wrong with it. */
 const char *owner_sync(struct shard *, const struct wire_entry *, struct row_ref);
 
 /* Serves a request of another node to access or localize a row that is here. */

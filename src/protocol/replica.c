@@ -385,14 +385,14 @@ static void install(struct shard *s, struct record *r, struct row_ref ref, struc
     }
 }
 
-const char *replica_answer(struct shard *s, const struct wire_entry *e)
+const char *replica_answer(struct shard *s, const struct arrival *a)
 {
-    struct row_ref ref = store_row_ref(s->store, e->key);
+    const struct wire_entry *e = a->entry;
+    struct row_ref ref = a->ref;
     struct record *r = record_find(&s->records, ref.index);
     struct location l = location_of(s, ref);
     bool holder = e->flags & WIRE_HOLDER;
-    if (!r || !r->in_flight || e->origin != s->rank || e->owner >= s->nodes)
-        return "an answer to no entry of ours";
+    if (!r || !r->in_flight) return "an answer to no entry of ours";
     if (l.is_here) {
         /* The replica had ended, and before we heard of that the row came back for a localize. */
         if (holder || e->length) return "an answer about a row that is here";
@@ -400,10 +400,8 @@ const char *replica_answer(struct shard *s, const struct wire_entry *e)
         return NULL;
     }
     if (holder && e->version == 0 && !shard_is_full(s)) return "a replica of no version";
-    if (e->length != 0 && (!holder || e->length != ref.partition->length))
-        return "an answer of no possible length";
     bool is_zeros = e->encoding == WIRE_ZEROS;
-    if (is_zeros && !holder) return "zeros for who holds no replica";
+    if (!holder && (e->length || is_zeros)) return "a row for a node that holds no replica";
     if (holder && e->length == 0 && !is_zeros && !l.is_replica)
         return "an answer that makes a replica of nothing";
     if (l.is_replica && e->version < r->version) return "an answer older than the replica";
@@ -421,12 +419,11 @@ const char *replica_answer(struct shard *s, const struct wire_entry *e)
     return NULL;
 }
 
-const char *replica_refresh(struct shard *s, unsigned peer, const struct wire_entry *e)
+const char *replica_refresh(struct shard *s, const struct arrival *a)
 {
-    struct row_ref ref = store_row_ref(s->store, e->key);
+    const struct wire_entry *e = a->entry;
+    struct row_ref ref = a->ref;
     struct location l = location_of(s, ref);
-    if (e->length != ref.partition->length || e->owner != peer)
-        return "a refresh of no possible row";
     location_learn(s, ref, e->owner, e->term);
     if (!l.is_replica) return NULL;
     struct record *r = shard_is_full(s) ? record_get(&s->records, ref.index)
@@ -440,22 +437,20 @@ const char *replica_refresh(struct shard *s, unsigned peer, const struct wire_en
     return NULL;
 }
 
-const char *replica_recall(struct shard *s, const struct wire_entry *e)
+const char *replica_recall(struct shard *s, const struct arrival *a)
 {
-    struct row_ref ref = store_row_ref(s->store, e->key);
-    struct record *r = record_find(&s->records, ref.index);
-    if (e->length) return "a recall with values";
-    if (!r || r->in_flight || !location_of(s, ref).is_replica) return NULL;
+    struct record *r = record_find(&s->records, a->ref.index);
+    if (!r || r->in_flight || !location_of(s, a->ref).is_replica) return NULL;
     r->is_recalled = true;
     shard_wake(s, r, WOKEN_REPLICA);
     return NULL;
 }
 
-const char *replica_check_row(const struct shard *s, const struct wire_entry *e)
+const char *replica_check_row(const struct shard *s, const struct arrival *a)
 {
-    const struct record *r = record_find(&s->records, keyspace_index(&s->store->keyspace, e->key));
-    if (e->flags != WIRE_ANSWERS || !s->technique->localizes || !r || !r->in_flight)
-        return "a row that nobody asked for";
+    const struct wire_entry *e = a->entry;
+    const struct record *r = record_find(&s->records, a->ref.index);
+    if (!s->technique->localizes || !r || !r->in_flight) return "a row that nobody asked for";
     if (e->encoding == WIRE_AS_REPLICA && (r->version == 0 || e->version != r->version))
         return "a row that is not our replica";
     return NULL;

@@ -25,6 +25,7 @@
 #define LOCUS_PROTOCOL_REPLICA_H
 
 #include "base/bitset.h"
+#include "protocol/arrival.h"
 #include "protocol/backlog.h"
 
 struct replicas {
@@ -62,14 +63,14 @@ size_t replica_exchange_bytes(uint32_t length, uint32_t row_length);
 void replica_came_back(struct shard *, struct record *);
 /* A row answers a sync: did we ask, and if it says that our replica is the row, is there one? NULL,
  * or what is wrong with it. */
-const char *replica_check_row(const struct shard *, const struct wire_entry *);
+const char *replica_check_row(const struct shard *, const struct arrival *);
 /* The row itself is here now, and the replica has ended. `answers`: the row answers our sync. */
 void replica_row_is_here(struct shard *, struct record *, bool answers);
 
 /* From owners. They return NULL, or what is wrong with the message. */
-const char *replica_answer(struct shard *, const struct wire_entry *);
-const char *replica_refresh(struct shard *, unsigned peer, const struct wire_entry *);
-const char *replica_recall(struct shard *, const struct wire_entry *);
+const char *replica_answer(struct shard *, const struct arrival *);
+const char *replica_refresh(struct shard *, const struct arrival *);
+const char *replica_recall(struct shard *, const struct arrival *);
 
 /* For quiesce. are_answered: is every sync answered that must be? exact: if so, and if main copies
  * are final: does no replica lack anything or differ by rounding? ask: replicas that may differ ask

@@ -140,10 +140,11 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     shard_count(&s->counters.rounds, 1);
 }
 
-const char *round_end(struct shard *s, unsigned peer, const struct wire_entry *e)
+const char *round_end(struct shard *s, const struct arrival *a)
 {
+    const struct wire_entry *e = a->entry;
+    unsigned peer = a->peer;
     struct peer_round *p = &s->rounds->peer[peer];
-    if (e->length) return "the end of a round with values";
     if (e->operation == WIRE_ROUND) {
         s->rounds->ended_one = true;
         say_round(s, peer, WIRE_ROUND_DONE, e->round);

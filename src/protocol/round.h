@@ -21,7 +21,7 @@
 #define LOCUS_PROTOCOL_ROUND_H
 
 #include "protocol/lookahead.h"
-#include "protocol/state.h"
+#include "protocol/arrival.h"
 
 enum {
     /* of one round and its answers: the most that waits for a link at once */
@@ -82,7 +82,7 @@ void round_look(struct shard *);
 void round_quiesce(struct shard *, struct request *);
 
 /* A peer's round ends, or one of ours is acknowledged. Returns NULL, or what is wrong with it. */
-const char *round_end(struct shard *, unsigned peer, const struct wire_entry *);
+const char *round_end(struct shard *, const struct arrival *);
 /* A peer's frame is about to be served. */
 void round_frame_begins(struct shard *);
 /* The frame synchronized, and serving it took `cpu_ns` of processor time. */

@@ -300,63 +300,37 @@ bool shard_has_news(const struct shard *s)
     return s->dirty && !s->dirty_seen && !dirty_set_is_empty(s->dirty);
 }
 
-/* Of a shard, which may have no keys. */
-static bool is_of_no_key(const struct wire_entry *e)
-{
-    return e->operation >= WIRE_ROUND;
-}
-
-static const char *check_entry(const struct shard *s, const struct wire_entry *e)
-{
-    if (is_of_no_key(e)) return e->key ? "a round or a clock with a key" : NULL;
-    if (e->key >= s->store->keyspace.keys) return "a key that does not exist";
-    if (keyspace_shard(&s->store->keyspace, e->key) != s->number) return "a key of another shard";
-    return NULL;
-}
-
-static bool is_request(const struct wire_entry *e)
-{
-    return e->operation <= WIRE_LOCALIZE;
-}
-
-static bool touches_row(const struct wire_entry *e)
-{
-    bool has_row = e->length > 0 || e->encoding == WIRE_AS_REPLICA;
-    return is_request(e) || e->operation == WIRE_SYNC || (has_row && e->operation >= WIRE_ROW);
-}
-
 /* What serving it will look at is on its way into the cache. */
-static void fetch(const struct shard *s, const struct wire_entry *e)
+static void fetch(const struct shard *s, const struct arrival *a)
 {
-    if (is_of_no_key(e)) return;
-    word_fetch(store_row_ref(s->store, e->key));
-    if (s->technique->moves) record_fetch(&s->records, keyspace_index(&s->store->keyspace, e->key));
+    if (!a->ref.partition) return;
+    word_fetch(a->ref);
+    if (s->technique->moves) record_fetch(&s->records, a->ref.index);
 }
 
 /* A moment later: what the first look tells. */
-static void fetch_found(const struct shard *s, const struct wire_entry *e)
+static void fetch_found(const struct shard *s, const struct arrival *a)
 {
-    if (is_of_no_key(e)) return;
-    if (touches_row(e)) rows_fetch_found(s->store, &e->key, 1);
-    if (s->technique->moves)
-        record_fetch_found(&s->records, keyspace_index(&s->store->keyspace, e->key));
+    if (!a->ref.partition) return;
+    if (arrival_touches_row(a)) row_fetch_found(a->ref);
+    if (s->technique->moves) record_fetch_found(&s->records, a->ref.index);
 }
 
 /* The next entries of a frame, checked and fetched. Returns how many. */
-static unsigned gather(struct shard *s, struct wire_cursor *c, const struct wire_entry **entry,
-                       const char **why)
+static unsigned gather(struct shard *s, unsigned peer, struct wire_cursor *c,
+                       struct arrival arrived[SERVE_AHEAD], const char **why)
 {
+    const struct wire_entry *e;
     unsigned n = 0;
-    while (n < SERVE_AHEAD && (entry[n] = wire_next(c, why))) {
-        *why = check_entry(s, entry[n]);
+    while (n < SERVE_AHEAD && (e = wire_next(c, why))) {
+        *why = arrival_check(s, peer, e, &arrived[n]);
         if (*why) break;
-        fetch(s, entry[n]);
+        fetch(s, &arrived[n]);
         n++;
     }
-    for (unsigned i = 0; i < n; i++) fetch_found(s, entry[i]);
+    for (unsigned i = 0; i < n; i++) fetch_found(s, &arrived[i]);
     for (unsigned i = 0; i < n; i++)
-        if (entry[i]->operation == WIRE_SYNC)
-            holders_fetch(s, keyspace_index(&s->store->keyspace, entry[i]->key));
+        if (arrived[i].entry->operation == WIRE_SYNC) holders_fetch(s, arrived[i].ref.index);
     return n;
 }
 
@@ -368,13 +342,13 @@ static bool synchronizes(const struct wire_entry *e)
 static const char *serve_entries(struct shard *s, unsigned peer, struct wire_cursor *cursor,
                                  bool *is_sync)
 {
-    const struct wire_entry *entry[SERVE_AHEAD];
+    struct arrival arrived[SERVE_AHEAD];
     const char *why = NULL;
     for (;;) {
-        unsigned n = gather(s, cursor, entry, &why);
+        unsigned n = gather(s, peer, cursor, arrived, &why);
         for (unsigned i = 0; i < n; i++) {
-            *is_sync |= synchronizes(entry[i]);
-            const char *wrong = dispatch(s, peer, entry[i]);
+            *is_sync |= synchronizes(arrived[i].entry);
+            const char *wrong = dispatch(s, &arrived[i]);
             if (wrong) return wrong;
         }
         if (why || n < SERVE_AHEAD) return why;

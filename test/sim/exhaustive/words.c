@@ -6,29 +6,12 @@
 
 static void print_entry(const struct wire_entry *e)
 {
-    static const char *const name[WIRE_OPERATIONS] = {[WIRE_PULL] = "PULL",
-                                                      [WIRE_PUSH] = "PUSH",
-                                                      [WIRE_SET] = "SET",
-                                                      [WIRE_LOCALIZE] = "LOCALIZE",
-                                                      [WIRE_PULLED] = "PULLED",
-                                                      [WIRE_PUSHED] = "PUSHED",
-                                                      [WIRE_WAS_SET] = "WAS_SET",
-                                                      [WIRE_STAYS] = "STAYS",
-                                                      [WIRE_ROW] = "ROW",
-                                                      [WIRE_LOCATION] = "LOCATION",
-                                                      [WIRE_SYNC] = "SYNC",
-                                                      [WIRE_ANSWER] = "ANSWER",
-                                                      [WIRE_REFRESH] = "REFRESH",
-                                                      [WIRE_RECALL] = "RECALL",
-                                                      [WIRE_ROUND] = "ROUND",
-                                                      [WIRE_ROUND_DONE] = "ROUND_DONE",
-                                                      [WIRE_CLOCK_UPDATED] = "CLOCK_UPDATED",
-                                                      [WIRE_CLOCK_FRESH] = "CLOCK_FRESH",
-                                                      [WIRE_CLOCK_AWAITED] = "CLOCK_AWAITED"};
     printf("%s of node %u, owner %u term %" PRIu64 " hops %u",
-           e->operation < WIRE_OPERATIONS && name[e->operation] ? name[e->operation] : "?",
-           e->origin, e->owner, e->term, e->hops);
-    if (e->operation >= WIRE_CLOCK_UPDATED) printf(" clock %" PRId64, e->clock);
+           e->operation < WIRE_OPERATIONS ? wire_rules[e->operation].name : "?", e->origin,
+           e->owner, e->term, e->hops);
+    if (e->operation == WIRE_CLOCK_UPDATED || e->operation == WIRE_CLOCK_FRESH ||
+        e->operation == WIRE_CLOCK_AWAITED)
+        printf(" clock %" PRId64, e->clock);
     if (e->operation <= WIRE_ROW) printf(" call %u", request_tag_number(e->tag));
     if (e->operation == WIRE_SYNC || e->operation == WIRE_ANSWER || e->operation == WIRE_REFRESH)
         printf(" flags %x version %" PRIu64 "%s", e->flags, e->version, e->length ? ", a row" : "");

@@ -122,10 +122,13 @@ TEST(wire, stops_at_entries_that_lie)
     first->encoding = WIRE_ENCODINGS;
     CHECK_STR(walk(body, bytes, 2, &good), "no known encoding");
     first->encoding = WIRE_ZEROS;
-    CHECK_STR(walk(body, bytes, 2, &good), "zeros with values");
+    CHECK_STR(walk(body, bytes, 2, &good), "an encoding that has none");
     first->encoding = WIRE_AS_REPLICA;
     first->operation = WIRE_ROW;
-    CHECK_STR(walk(body, bytes, 2, &good), "a replica's row with values");
+    CHECK_STR(walk(body, bytes, 2, &good), "an encoding that has none");
+    first->length = 0;
+    first->operation = WIRE_ANSWER; /* which has zeros, and no replica's row */
+    CHECK_STR(walk(body, bytes, 2, &good), "an encoding that has none");
     CHECK_EQ(good, 0);
 }
 

@@ -27,27 +27,81 @@ TEST(dispatch, an_entry_that_cannot_be_fails_the_link_with_the_reason)
                   w, owner, 0,
                   (struct wire_entry){.operation = WIRE_PUSH, .key = key, .length = LENGTH - 1}),
               "another length");
-    CHECK_STR(
-        world_receive(w, 0, owner,
-                      (struct wire_entry){.operation = WIRE_PULLED, .key = key, .tag = 12345}),
-        "never asked");
+    struct wire_entry answer = {
+        .operation = WIRE_PULLED, .owner = 1, .key = key, .tag = 12345, .length = LENGTH};
+    CHECK_STR(world_receive(w, 0, owner, answer), "never asked");
     world_request(&r, 0, 0, REQUEST_PULL, &item, 1);
     CHECK(shard_serve(&w->node[0].shard, &r));
-    struct wire_entry answer = {
-        .operation = WIRE_PULLED, .key = key, .tag = request_tag(&r, 0), .length = LENGTH};
+    answer.tag = request_tag(&r, 0);
     struct wire_entry wrong = answer;
     wrong.key = key ^ 1;
     CHECK_STR(world_receive(w, 0, owner, wrong), "something else");
     wrong = answer;
     wrong.operation = WIRE_PUSHED;
+    wrong.length = 0;
     CHECK_STR(world_receive(w, 0, owner, wrong), "something else");
     wrong = answer;
     wrong.length = 1;
     CHECK_STR(world_receive(w, 0, owner, wrong), "another length");
-    CHECK_STR(world_receive(w, 0, third, answer), "another node");
+    CHECK_STR(world_receive(w, 0, third, answer), "name of another node");
+    wrong = answer;
+    wrong.owner = (uint16_t)third;
+    CHECK_STR(world_receive(w, 0, third, wrong), "another node was asked for");
     CHECK(world_receive(w, 0, owner, answer) == NULL);
     CHECK_EQ(w->node[0].completed, 1);
     CHECK_STR(world_receive(w, 0, owner, answer), "never asked");
+    world_free(w);
+}
+
+/* From node 1 to node 0, whatever they have said before. */
+TEST(dispatch, each_message_has_its_sender_its_length_and_its_flags)
+{
+    static const char length[] = "a row of another length", flags[] = "flags of something else",
+                      name[] = "in the name of another node";
+    static const struct {
+        const char *why;
+        struct wire_entry e;
+    } cases[] = {
+        {length, {.operation = WIRE_PULL, .length = LENGTH}},
+        {length, {.operation = WIRE_LOCALIZE, .length = LENGTH}},
+        {length, {.operation = WIRE_SET}},
+        {length, {.operation = WIRE_PULLED, .owner = 1}},
+        {length, {.operation = WIRE_STAYS, .owner = 1, .length = LENGTH}},
+        {length, {.operation = WIRE_ROW, .origin = 1, .length = LENGTH + 1}},
+        {length, {.operation = WIRE_LOCATION, .owner = 2, .origin = 1, .length = LENGTH}},
+        {length, {.operation = WIRE_SYNC, .length = LENGTH}},
+        {length, {.operation = WIRE_SYNC, .flags = WIRE_END, .length = LENGTH}},
+        {length, {.operation = WIRE_SYNC, .flags = WIRE_UPDATE}},
+        {length, {.operation = WIRE_ANSWER, .owner = 1, .length = LENGTH - 1}},
+        {length, {.operation = WIRE_REFRESH, .owner = 1}},
+        {length, {.operation = WIRE_RECALL, .owner = 1, .length = LENGTH}},
+        {"with a key or values", {.operation = WIRE_ROUND, .owner = 1, .origin = 1, .length = 2}},
+        {"with a key or values", {.operation = WIRE_CLOCK_FRESH, .origin = 1, .key = 1}},
+        {flags, {.operation = WIRE_PULL, .flags = WIRE_BEGIN}},
+        {flags, {.operation = WIRE_ROW, .origin = 1}},
+        {flags, {.operation = WIRE_SYNC, .flags = WIRE_BEGIN | WIRE_END}},
+        {flags, {.operation = WIRE_SYNC, .flags = WIRE_FOREVER}},
+        {flags, {.operation = WIRE_SYNC, .flags = WIRE_UPDATE | WIRE_VALUE, .length = LENGTH}},
+        {flags, {.operation = WIRE_ANSWER, .owner = 1, .flags = WIRE_FOREVER}},
+        {name, {.operation = WIRE_PUSHED}},
+        {"asked for", {.operation = WIRE_PUSHED, .owner = 1, .origin = 2}},
+        {name, {.operation = WIRE_ROW, .origin = 2, .flags = WIRE_ANSWERS}},
+        {"for another node", {.operation = WIRE_ROW, .owner = 2, .flags = WIRE_ANSWERS}},
+        {name, {.operation = WIRE_LOCATION, .owner = 2}},
+        {"that is ours", {.operation = WIRE_LOCATION, .origin = 1}},
+        {name, {.operation = WIRE_ANSWER}},
+        {name, {.operation = WIRE_REFRESH, .owner = 2, .length = LENGTH}},
+        {name, {.operation = WIRE_RECALL}},
+        {name, {.operation = WIRE_ROUND_DONE, .owner = 1}},
+        {name, {.operation = WIRE_CLOCK_AWAITED, .origin = 1}},
+    };
+    struct world *w = moving_world(3, 4);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct wire_entry e = cases[i].e;
+        if (!e.key && wire_rules[e.operation].route != WIRE_OF_SHARD)
+            e.key = moving_key_at_home(w, 1);
+        CHECK_STR(world_receive(w, 0, 1, e), cases[i].why);
+    }
     world_free(w);
 }
 

@@ -270,12 +270,12 @@ TEST(relocation, a_row_that_cannot_be_fails_the_link_with_the_reason)
     wrong = row;
     wrong.encoding = WIRE_AS_REPLICA;
     wrong.length = 0;
-    CHECK_STR(world_receive(w, 0, 1, wrong), "at once");
+    CHECK_STR(world_receive(w, 0, 1, wrong), "that is our replica");
     wrong = row;
     wrong.flags |= WIRE_HOLDER;
-    CHECK_STR(world_receive(w, 0, 1, wrong), "at once");
+    CHECK_STR(world_receive(w, 0, 1, wrong), "flags of something else");
     wrong.flags = WIRE_LOCALIZED | WIRE_ANSWERS;
-    CHECK_STR(world_receive(w, 0, 1, wrong), "at once");
+    CHECK_STR(world_receive(w, 0, 1, wrong), "flags of something else");
     CHECK(!moving_known(w, 0, key).is_here);
     CHECK(world_receive(w, 0, 1, row) == NULL);
     CHECK(moving_is_done(&taker));
@@ -293,6 +293,7 @@ TEST(relocation, a_row_of_an_ownership_that_has_passed_on_is_refused)
     moving_ask_localize(w, &taker, 0, 0, 0, key);
     struct wire_entry row = {.operation = WIRE_ROW,
                              .flags = WIRE_LOCALIZED,
+                             .origin = 1,
                              .tag = request_tag(&taker.request, 0),
                              .key = key};
     for (row.term = 1; row.term <= 2; row.term++)
@@ -305,7 +306,8 @@ TEST(relocation, news_that_cannot_be_fail_the_link_with_the_reason)
 {
     struct world *w = moving_world(3, 20);
     locus_key here = moving_key_at_home(w, 0), key = moving_key_at_home(w, 1);
-    const struct wire_entry news = {.operation = WIRE_LOCATION, .owner = 2, .key = key, .term = 5};
+    const struct wire_entry news = {
+        .operation = WIRE_LOCATION, .owner = 2, .origin = 1, .key = key, .term = 5};
     struct wire_entry wrong = news;
     wrong.owner = 3;
     CHECK_STR(world_receive(w, 0, 1, wrong), "does not exist");
@@ -360,10 +362,9 @@ TEST(relocation, a_request_by_an_ownership_that_another_has_fails_the_link)
 {
     struct world *w = moving_world(3, 24);
     locus_key key = moving_key_at_home(w, 1);
-    CHECK(world_receive(
-              w, 0, 1,
-              (struct wire_entry){.operation = WIRE_LOCATION, .owner = 2, .key = key, .term = 5}) ==
-          NULL);
+    const struct wire_entry news = {
+        .operation = WIRE_LOCATION, .owner = 2, .origin = 1, .key = key, .term = 5};
+    CHECK(world_receive(w, 0, 1, news) == NULL);
     const struct wire_entry pull = {
         .operation = WIRE_PULL, .owner = 0, .origin = 1, .key = key, .term = 5};
     struct wire_entry other = pull;

@@ -168,10 +168,18 @@ TEST(adversity, what_is_wrong_with_a_parked_entry_fails_the_link_that_it_came_by
         struct world *w = world_new_managed(LOCUS_ADAPTIVE, 3, KEYS, LENGTH, 1, 1 << 20, 1);
         locus_key key = key_of(w, 1);
         intend(w, 0, key, 100);
-        const struct wire_entry
-            ours = {.operation = WIRE_SYNC, .flags = WIRE_BEGIN, .key = key, .term = 1},
-            row = {.operation = WIRE_ROW, .flags = WIRE_ANSWERS, .key = key, .term = 1},
-            news = {.operation = WIRE_ROUND_DONE, .origin = (uint16_t)from};
+        const struct wire_entry ours = {.operation = WIRE_SYNC,
+                                        .flags = WIRE_BEGIN,
+                                        .key = key,
+                                        .term = 1},
+                                row = {.operation = WIRE_ROW,
+                                       .flags = WIRE_ANSWERS,
+                                       .origin = 1,
+                                       .key = key,
+                                       .term = 1},
+                                news = {.operation = WIRE_ROUND_DONE,
+                                        .owner = (uint16_t)from,
+                                        .origin = (uint16_t)from};
         CHECK(!world_receive(w, 0, from, ours)); /* it waits for the row */
         const char *why = world_receive(w, 0, 1, row);
         CHECK(location_of(&w->node[0].shard, row_ref_at(w, 0, key)).is_here);
