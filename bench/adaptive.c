@@ -22,7 +22,6 @@ static struct bench bench;
 static void run(struct bench *b, unsigned selected)
 {
     node_process_limit(b->run.options.quick ? 90 : 60 + 15.0 * selected * b->run.repetitions);
-    report_start(b);
     cells_measure(&b->run, &cells, cell_measure, b);
     report_cells(b);
 }
@@ -39,8 +38,6 @@ int main(int argc, char **argv)
     run_begin(&b->run, selected > 0);
     b->results = must_alloc(cells.count * sizeof *b->results);
     run(b, selected);
-    summary_targets(b);
-    if (b->run.options.svg != NULL) picture_draw(b);
     run_end(&b->run);
     free(b->results);
     return 0;

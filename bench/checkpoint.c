@@ -143,30 +143,6 @@ static void repeat(locus_worker *w, uint64_t rows, struct span took[KINDS], long
     free(block);
 }
 
-static void report(const struct run *r, double s[KINDS][SPREAD_MAX],
-                   double cpu_s[KINDS][SPREAD_MAX], double bytes)
-{
-    double sums[SPREAD_MAX];
-    run_title(r, "checkpoint: rows to files and back");
-    run_end_title(r, "too few rows to say how fast");
-    for (unsigned k = 0; k < KINDS; k++) {
-        struct spread t = run_spread(r, s[k]), cpu = run_spread(r, cpu_s[k]);
-        fprintf(r->report, "%-18s %8.3f s  %6.2f GB/s  %8.3f s of a processor\n", names[k],
-                t.median, 1e-9 * bytes / t.median, cpu.median);
-        run_json(r, names[k]);
-        results_spread(r->json, "seconds", t);
-        results_spread(r->json, "cpu_s", cpu);
-        json_end(r->json);
-    }
-    for (unsigned i = 0; i < r->repetitions; i++) sums[i] = s[READ][i] + s[SET][i];
-    double save = 1 / run_ratio(r, s[SAVE], s[WRITE]).median,
-           restore = 1 / run_ratio(r, s[RESTORE], sums).median;
-    fprintf(r->report, "checkpoint: %.0f %% of writing (at least 80 wanted): %s\n", 100 * save,
-            run_verdict(r, save >= 0.8));
-    fprintf(r->report, "restore: %.0f %% of reading and setting (at least 80 wanted): %s\n",
-            100 * restore, run_verdict(r, restore >= 0.8));
-}
-
 static void open_worker(uint64_t rows, locus **node, locus_worker **w)
 {
     const struct locus_table table = {.name = "rows", .rows = rows, .length = LENGTH};
@@ -180,7 +156,7 @@ static void open_worker(uint64_t rows, locus **node, locus_worker **w)
 
 int main(int argc, char **argv)
 {
-    static double seconds[KINDS][SPREAD_MAX], cpu_s[KINDS][SPREAD_MAX];
+    static double seconds[KINDS][REPETITIONS_MAX], cpu_s[KINDS][REPETITIONS_MAX];
     struct run r = {0};
     locus *node;
     locus_worker *w;
@@ -206,9 +182,14 @@ int main(int argc, char **argv)
             cpu_s[k][i] = one[k].cpu_s;
         }
     }
-    report(&r, seconds, cpu_s, (double)rows * LENGTH * sizeof(float));
-    fprintf(r.report, "memory beside the model: %.1f MiB at most\n", (double)kb / 1024);
-    run_show_load(&r);
+    for (unsigned k = 0; k < KINDS; k++) {
+        run_cell(&r, names[k]);
+        run_values(&r, "seconds", seconds[k]);
+        run_values(&r, "cpu_s", cpu_s[k]);
+        json_count(&r.json, "bytes", rows * LENGTH * sizeof(float));
+        if (k == SAVE) json_count(&r.json, "bytes_beside", (uint64_t)kb << 10);
+        json_end(&r.json);
+    }
     run_end(&r);
     must(locus_worker_close(w), "locus_worker_close");
     must(locus_close(node), "locus_close");

@@ -40,7 +40,7 @@ static void measure_choice(struct bench *b, unsigned length, enum key_choice cho
     for (unsigned team = 0; team < b->team_count; team++) {
         if (!setting_selected(b, length, choice, team)) continue;
         setting_measure(b, length, choice, team);
-        if (!b->run.options.demo) report_setting(b, length, choice, team);
+        report_setting(b, length, choice, team);
     }
     tails_measure(b, length, choice);
 }
@@ -50,7 +50,7 @@ static void measure_length(struct bench *b, unsigned length)
     node_open(b, length);
     measure_choice(b, length, KEYS_UNIFORM);
     measure_choice(b, length, KEYS_ZIPF);
-    if (!b->run.options.demo) report_tails(b, length);
+    report_tails(b, length);
     report_memory(b, length);
     node_close(b);
 }
@@ -61,17 +61,9 @@ int main(int argc, char **argv)
     run_parse(&b->run, &(struct program){.name = "local_access", .about = about}, argc, argv);
     choose_sizes(b);
     run_begin(&b->run, anything_selected(b));
-    report_start(b);
     for (unsigned length = 0; length < LENGTHS; length++) {
         if (length_selected(b, length)) measure_length(b, length);
     }
-    if (b->run.options.demo) {
-        summary_demo(b);
-    } else {
-        summary_targets(b);
-    }
-    summary_floors(b);
-    if (b->run.options.svg != NULL) summary_svg(b);
     run_end(&b->run);
     return 0;
 }

@@ -76,11 +76,8 @@ int main(int argc, char **argv)
     b->results = mmap(NULL, cells.count * sizeof *b->results, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (b->results == MAP_FAILED) return 1;
-    report_start(b);
     cells_measure(&b->run, &cells, cell_measure, b);
     report_cells(b);
-    summary_targets(b);
-    if (b->run.options.svg) report_draw(b);
     run_end(&b->run);
     return 0;
 }

@@ -66,7 +66,8 @@ static struct bench {
     locus_worker *worker;
     locus_key *keys; /* [SEQUENCE] of rows that are here */
     struct times pulls[SETTINGS];
-    double idle[SETTINGS][SPREAD_MAX], scrapes[SPREAD_MAX]; /* shares of a core; answers */
+    double idle[SETTINGS][REPETITIONS_MAX],
+        scrapes[REPETITIONS_MAX]; /* shares of a core; answers */
 } bench;
 
 /* ---- who scrapes, a process of its own ---- */
@@ -199,7 +200,7 @@ static void measure(struct bench *b, unsigned setting, unsigned repetition)
     unsetenv("LOCUS_METRICS");
     if (setting != OFF) setenv("LOCUS_METRICS", address, 1);
     cluster_rendezvous(rendezvous);
-    struct node_process *other = cluster_start_other(rendezvous, false);
+    struct node_process *other = cluster_start_other(rendezvous, NULL, NULL);
     struct locus_config c = cluster_config(&table, 1, LOCUS_ADAPTIVE, 0, 2, rendezvous);
     cluster_open(&c, &b->node, &b->worker);
     write_rows(b);
@@ -230,43 +231,15 @@ static void count_calls(struct bench *b)
 
 static void report(struct bench *b)
 {
-    const struct run *r = &b->run;
-    struct table t = table_new("lrrrrrr");
-    run_title(r, "watched: what metrics cost a node");
-    run_end_title(r, "too short to say anything");
-    table_header(&t, (const char *const[]){"metrics", "pull p50 ns", "p99", "p99.9", "+-",
-                                           "idle % of a core", "+-"});
+    struct run *r = &b->run;
     for (unsigned s = 0; s < SETTINGS; s++) {
         if (!run_selects(r, names[s])) continue;
-        struct spread idle = run_spread(r, b->idle[s]);
-        table_add(&t, "%s", names[s]);
-        table_add(&t, "%.0f", run_spread(r, b->pulls[s].p50).median);
-        table_add(&t, "%.0f", run_spread(r, b->pulls[s].p99).median);
-        table_add(&t, "%.0f", run_spread(r, b->pulls[s].p999).median);
-        table_add(&t, "%.0f", run_spread(r, b->pulls[s].p999).mad);
-        table_add(&t, "%.3f", 100 * idle.median);
-        table_add(&t, "%.3f", 100 * idle.mad);
-        run_json(r, names[s]);
-        times_json(r, &b->pulls[s], true);
-        results_spread(r->json, "idle_share", idle);
-        json_end(r->json);
+        run_cell(r, names[s]);
+        times_json(r, &b->pulls[s]);
+        run_values(r, "idle_share", b->idle[s]);
+        if (s == SCRAPED) run_values(r, "scrapes", b->scrapes);
+        json_end(&r->json);
     }
-    table_print(&t, r->report);
-    if (run_selects(r, names[SCRAPED]))
-        fprintf(r->report, "scrapes in a repetition: %.0f\n", run_spread(r, b->scrapes).median);
-    if (run_selects(r, names[SCRAPED]) && run_selects(r, names[OFF])) {
-        double ratio[SPREAD_MAX], more_share[SPREAD_MAX];
-        for (unsigned i = 0; i < r->repetitions; i++) {
-            ratio[i] = b->pulls[SCRAPED].p999[i] / b->pulls[OFF].p999[i];
-            more_share[i] = b->idle[SCRAPED][i] - b->idle[OFF][i];
-        }
-        struct spread x = run_spread(r, ratio), share = run_spread(r, more_share);
-        fprintf(r->report, "p99.9 scraped / off: %.2f, from %.2f to %.2f\n", x.median, x.min,
-                x.max);
-        fprintf(r->report, "scraped: %.3f %% of a core more than off (at most 0.2 wanted): %s\n",
-                100 * share.median, run_verdict(r, share.median <= 0.002));
-    }
-    run_show_load(r);
 }
 
 static void compare(struct bench *b)

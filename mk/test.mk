@@ -48,7 +48,7 @@ bench-quick: $(BENCHES) $(LAB) ## do all benchmarks run? their figures say nothi
 
 bench-demo: deps-build ## what a local access costs next to a plain array: a short table
 	@$(MAKE) benches
-	@$(B)/bench/local_access --demo
+	@$(B)/bench/local_access --demo | bench/report.py
 
 papers: deps ## the papers' results on modelled machines: lab/papers.md, ctr.md, gnn.md (DATA=folder; what is there already stays)
 	@$(MAKE) $(B)/lab/papers

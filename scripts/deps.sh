@@ -28,7 +28,7 @@ check=(
     codespell       # the spelling of sources and documents
     ccache          # what was compiled before is not compiled again
     reuse           # every file's licence
-    gnuplot-nox     # the drawings of the benchmarks
+    gnuplot-nox     # the drawings of lab/papers.md
     python3         # reads the models that the programs write
     python3-numpy   # reads checkpoints
     iproute2        # networks whose cables a test pulls

@@ -77,15 +77,32 @@ void json_text(struct json *j, const char *name, const char *value)
     put_text(j, value);
 }
 
-void json_number(struct json *j, const char *name, double value)
+static void put_number(struct json *j, double value)
 {
-    if (!j) return;
-    put_name(j, name);
     if (isfinite(value)) {
         put(j, "%.*g", j->style->digits, value);
     } else {
         put(j, "null");
     }
+}
+
+void json_number(struct json *j, const char *name, double value)
+{
+    if (!j) return;
+    put_name(j, name);
+    put_number(j, value);
+}
+
+void json_numbers(struct json *j, const char *name, const double *values, size_t count)
+{
+    if (!j) return;
+    put_name(j, name);
+    put(j, "[");
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0) put(j, "%s", j->style->comma);
+        put_number(j, values[i]);
+    }
+    put(j, "]");
 }
 
 void json_count(struct json *j, const char *name, uint64_t value)

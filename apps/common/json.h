@@ -46,6 +46,8 @@ void json_begin_epoch(struct json *, uint64_t number, double seconds, double exa
 void json_text(struct json *, const char *name, const char *value);
 void json_number(struct json *, const char *name, double value); /* null when it is not finite */
 void json_count(struct json *, const char *name, uint64_t value);
+/* "NAME":[...], each as json_number() has it. */
+void json_numbers(struct json *, const char *name, const double *values, size_t count);
 /* Closes the object and prints the line. */
 void json_end(struct json *);
 

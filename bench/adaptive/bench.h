@@ -131,7 +131,7 @@ enum { NODE_BEGIN = 1, NODE_OUTCOME, NODE_LEAVE };
 
 struct result {
     bool measured;
-    double value[METRICS][SPREAD_MAX]; /* mean of all nodes */
+    double value[METRICS][REPETITIONS_MAX]; /* mean of all nodes */
 };
 
 struct bench {
@@ -140,16 +140,6 @@ struct bench {
 };
 
 void cell_measure(void *bench, unsigned number, unsigned repetition); /* cells.c */
-
-void report_start(const struct bench *b); /* report.c */
-void report_cells(const struct bench *b);
-
-/* summary.c */
-struct spread over_repetitions(const struct bench *b, unsigned number, enum metric m);
-void summary_targets(const struct bench *b);
-/* Over the repetitions, of a cell by its name; NAN when it was not measured. */
-double median_of(const struct bench *b, const char *cell, enum metric m);
-
-void picture_draw(const struct bench *b); /* picture.c: --svg */
+void report_cells(struct bench *b);                                   /* report.c */
 
 #endif

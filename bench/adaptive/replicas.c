@@ -16,6 +16,7 @@ enum {
     STAMP_NS = 100000, /* a float holds a whole number of these for half an hour */
     CALLS_A_LOOK = 8,
     CALLS_A_SLICE = 200,
+    SLICES_MAX = 99,
 };
 
 /* Every node wants every row, for ever. */
@@ -182,18 +183,25 @@ static double slice(struct costs *c, one_call *call, size_t count)
     return (own_ns() - began) / (CALLS_A_SLICE * CALL_KEYS);
 }
 
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
 /* The median ratio of slices that follow each other. A plain loop over an array needs no calls: 64
  * keys each. */
 static double ratio(struct costs *c, one_call *ours, one_call *floor, size_t count, double s)
 {
-    double ratios[SPREAD_MAX];
+    double ratios[SLICES_MAX];
     unsigned slices = 0;
     uint64_t until = clock_ns() + (uint64_t)(s * 1e9);
-    while (slices < SPREAD_MAX && (slices < 3 || clock_ns() < until)) {
+    while (slices < SLICES_MAX && (slices < 3 || clock_ns() < until)) {
         double ns = slice(c, ours, count);
         ratios[slices++] = ns / slice(c, floor, CALL_KEYS);
     }
-    return spread_of(ratios, slices).median;
+    qsort(ratios, slices, sizeof *ratios, by_value);
+    return ratios[slices / 2];
 }
 
 static void note_single_pulls(struct costs *c, double s, double *value)

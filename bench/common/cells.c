@@ -22,19 +22,3 @@ void cells_measure(const struct run *r, const struct cells *c,
         for (unsigned i = 0; i < c->count; i++)
             if (cells_selected(r, c, i)) measure(bench, i, repetition);
 }
-
-void cells_print(const struct run *r, const struct cells *c, const struct cells_table *shown,
-                 const void *bench)
-{
-    struct table t = table_new(shown->columns);
-    char name[CELL_NAME];
-    table_header(&t, shown->header);
-    for (unsigned i = 0; i < c->count; i++) {
-        if (!shown->show(bench, i)) continue;
-        c->name(i, name);
-        table_add(&t, "%s", name);
-        shown->add(&t, bench, i);
-    }
-    table_print(&t, r->report);
-    fputc('\n', r->report);
-}

@@ -1,6 +1,5 @@
 /*
- * cells.h - a benchmark whose cells stand in one list: which are chosen, measuring them, the rows
- * of its tables.
+ * cells.h - a benchmark whose cells stand in one list: which are chosen, and measuring them.
  *
  * Callers   the benchmark's thread
  * Memory    the caller's
@@ -10,7 +9,6 @@
 #define BENCH_CELLS_H
 
 #include "run.h"
-#include "table.h"
 
 #include <stddef.h>
 
@@ -30,15 +28,5 @@ unsigned cells_selected_count(const struct run *r, const struct cells *c);
  * meets all cells alike. */
 void cells_measure(const struct run *r, const struct cells *c,
                    void (*measure)(void *bench, unsigned number, unsigned repetition), void *bench);
-
-/* A table with the cells that `show` wants: their names, and what `add` adds. */
-struct cells_table {
-    const char *columns;
-    const char *const *header;
-    bool (*show)(const void *bench, unsigned number);
-    void (*add)(struct table *t, const void *bench, unsigned number);
-};
-void cells_print(const struct run *r, const struct cells *c, const struct cells_table *shown,
-                 const void *bench);
 
 #endif

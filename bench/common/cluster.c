@@ -11,10 +11,10 @@ void cluster_rendezvous(char address[CLUSTER_RENDEZVOUS])
     snprintf(address, CLUSTER_RENDEZVOUS, "127.0.0.1:%u", node_process_port());
 }
 
-struct node_process *cluster_start_other(const char *rendezvous, bool is_quick)
+struct node_process *cluster_start_other(const char *rendezvous, const char *first,
+                                         const char *second)
 {
-    const char *const arguments[] = {CLUSTER_OTHER_NODE, rendezvous, is_quick ? "--quick" : NULL,
-                                     NULL};
+    const char *const arguments[] = {CLUSTER_OTHER_NODE, rendezvous, first, second, NULL};
     return node_process_start("node 1", arguments);
 }
 

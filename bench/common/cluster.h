@@ -15,18 +15,17 @@
 
 #include "locus.h"
 
-#include <stdbool.h>
-
-/* The first argument of node 1, whose main() must then call other_node(); the rendezvous and, if
- * asked for, --quick follow. */
+/* The first argument of node 1, whose main() must then call other_node(); the rendezvous and what
+ * else it was started with follow. */
 #define CLUSTER_OTHER_NODE "--other-node"
 
 enum { CLUSTER_RENDEZVOUS = 32 };
 /* Where the nodes of a new cluster meet. */
 void cluster_rendezvous(char address[CLUSTER_RENDEZVOUS]);
 
-/* Starts this program once more, as node 1. */
-struct node_process *cluster_start_other(const char *rendezvous, bool is_quick);
+/* Starts this program once more, as node 1; further arguments may be NULL. */
+struct node_process *cluster_start_other(const char *rendezvous, const char *first,
+                                         const char *second);
 
 /* The defaults, but for what is named. More may be set before cluster_open(). */
 struct locus_config cluster_config(const struct locus_table *tables, size_t table_count,

@@ -1,6 +1,5 @@
 #include "options.h"
 
-#include "spread.h"
 #include "team.h"
 
 #include "common/fail.h"
@@ -16,13 +15,10 @@ static void add_common(struct args_list *list, struct options *o)
         {"--threads", "N", "the largest number of threads", .kind = ARGS_SMALL,
          .target = &o->threads, .min = 1, .max = TEAM_MAX},
         {"--repetitions", "N", "how often each cell is measured", .kind = ARGS_SMALL,
-         .target = &o->repetitions, .min = 1, .max = SPREAD_MAX},
+         .target = &o->repetitions, .min = 1, .max = REPETITIONS_MAX},
         {"--only", "WORDS",
          "only cells with all these words in their name, such as: pull,length=128",
          .kind = ARGS_TEXT, .target = &o->only},
-        {"--json", "FILE", "one JSON line for each cell; - is stdout, and tables then go to stderr",
-         .kind = ARGS_TEXT, .target = &o->json},
-        {"--svg", "FILE", "draw the result (needs gnuplot)", .kind = ARGS_TEXT, .target = &o->svg},
     };
     args_add(list, common, sizeof common / sizeof *common);
 }
@@ -70,9 +66,4 @@ bool options_select(const struct options *o, const char *cell)
 _Noreturn void options_refuse_selection(const struct options *o)
 {
     fail_usage("--only %s chooses no cell; --help tells the words", o->only);
-}
-
-FILE *options_report(const struct options *o)
-{
-    return o->json != NULL && strcmp(o->json, "-") == 0 ? stderr : stdout;
 }

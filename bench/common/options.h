@@ -12,7 +12,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
+
+enum { REPETITIONS_MAX = 99 };
 
 struct options {
     bool quick;           /* small sizes, a few seconds: to see that it runs, not how fast */
@@ -20,8 +21,6 @@ struct options {
     unsigned threads;     /* as asked; by default one a processor */
     unsigned repetitions; /* 0: the benchmark chooses */
     const char *only;     /* NULL: all cells */
-    const char *json;     /* NULL: none; "-": stdout */
-    const char *svg;      /* NULL: none */
 };
 
 struct program {
@@ -42,8 +41,5 @@ bool options_select(const struct options *o, const char *cell);
 
 /* Ends the program with status 2 and a sentence: --only has chosen nothing. */
 _Noreturn void options_refuse_selection(const struct options *o);
-
-/* Where tables and sentences go: stdout, or stderr when stdout carries JSON. */
-FILE *options_report(const struct options *o);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "common/fail.h"
 
-#include <math.h>
+static const struct json_style style = {"benchmark", ", ", ": ", 6};
 
 void run_parse(struct run *r, const struct program *p, int argc, char **argv)
 {
@@ -29,63 +29,30 @@ void run_begin(struct run *r, bool selects_any)
 {
     if (!selects_any) options_refuse_selection(&r->options);
     r->clock_cost = clock_cost_ns();
-    r->report = options_report(&r->options);
-    r->json = results_open(r->options.json);
+    json_begin_in(&r->json, &style, stdout, r->name);
+    json_text(&r->json, "machine", machine_name());
+    json_count(&r->json, "processors", team_processors());
+    json_number(&r->json, "load", machine_load());
+    json_count(&r->json, "quick", r->options.quick);
+    json_count(&r->json, "repetitions", r->repetitions);
+    json_count(&r->json, "clock_ns", r->clock_cost);
+    json_end(&r->json);
 }
 
 void run_end(struct run *r)
 {
-    results_close(r->json);
-    r->json = NULL;
+    json_begin_in(&r->json, &style, stdout, r->name);
+    json_number(&r->json, "load_after", machine_load());
+    json_end(&r->json);
 }
 
-struct spread run_spread(const struct run *r, const double *values)
+void run_cell(struct run *r, const char *cell)
 {
-    return spread_of(values, r->repetitions);
+    json_begin_in(&r->json, &style, stdout, r->name);
+    json_text(&r->json, "cell", cell);
 }
 
-struct spread run_ratio(const struct run *r, const double *values, const double *floor)
+void run_values(struct run *r, const char *name, const double *values)
 {
-    return spread_of_ratios(values, floor, r->repetitions);
-}
-
-void run_least(const struct run *r, double *best, const double *values)
-{
-    for (unsigned i = 0; i < r->repetitions; i++) best[i] = fmin(best[i], values[i]);
-}
-
-void run_most(const struct run *r, double *best, const double *values)
-{
-    for (unsigned i = 0; i < r->repetitions; i++) best[i] = fmax(best[i], values[i]);
-}
-
-void run_title(const struct run *r, const char *title)
-{
-    fprintf(r->report, "locus, %s\n\nmachine  %s; load %.1f\n", title, machine_name(),
-            machine_load());
-}
-
-void run_end_title(const struct run *r, const char *if_quick)
-{
-    if (r->options.quick) fprintf(r->report, "quick    %s\n", if_quick);
-    fputc('\n', r->report);
-    fflush(r->report);
-}
-
-const char *run_verdict(const struct run *r, bool is_met)
-{
-    return r->options.quick ? "quick" : is_met ? "met" : "not met";
-}
-
-void run_show_load(const struct run *r)
-{
-    if (r->options.quick) return;
-    fprintf(r->report,
-            "\nload %.1f now, %u processors: what else runs here stretches all of these times.\n",
-            machine_load(), team_processors());
-}
-
-void run_json(const struct run *r, const char *cell)
-{
-    results_begin(r->json, r->name, cell);
+    json_numbers(&r->json, name, values, r->repetitions);
 }

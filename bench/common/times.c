@@ -10,19 +10,11 @@ void times_note(struct times *t, const struct latency *latency, unsigned repetit
     if (latency->longest_ns > t->longest) t->longest = latency->longest_ns;
 }
 
-void times_add(struct table *table, const struct run *r, const struct times *t, bool has_times,
-               bool has_p99, bool has_p999)
+void times_json(struct run *r, const struct times *t)
 {
-    table_add_if(table, has_times, "%.1f", (double)t->shortest / 1e3);
-    table_add_if(table, has_times, "%.1f", run_spread(r, t->p50).median / 1e3);
-    table_add_if(table, has_times && has_p99, "%.1f", run_spread(r, t->p99).median / 1e3);
-    table_add_if(table, has_times && has_p999, "%.1f", run_spread(r, t->p999).median / 1e3);
-}
-
-void times_json(const struct run *r, const struct times *t, bool has_p999)
-{
-    results_spread(r->json, "p50_ns", run_spread(r, t->p50));
-    results_spread(r->json, "p99_ns", run_spread(r, t->p99));
-    if (has_p999) results_spread(r->json, "p999_ns", run_spread(r, t->p999));
-    json_count(r->json, "shortest_ns", t->shortest);
+    run_values(r, "p50_ns", t->p50);
+    run_values(r, "p99_ns", t->p99);
+    run_values(r, "p999_ns", t->p999);
+    json_count(&r->json, "shortest_ns", t->shortest);
+    json_count(&r->json, "longest_ns", t->longest);
 }

@@ -16,6 +16,7 @@
 #include "../common/must.h"
 #include "../common/run.h"
 #include "../common/team.h"
+#include "../common/times.h"
 
 #include "locus.h"
 
@@ -98,17 +99,14 @@ enum store { LOCUS, MUTEX, STORES };
 
 struct cell {
     bool measured;
-    double ns[SPREAD_MAX]; /* a key, one for each repetition */
-    struct spread time;
-    struct spread ratio; /* to the floor in the same repetition; all 0 without a floor */
+    double ns[REPETITIONS_MAX]; /* a key, one for each repetition */
     double digest;
 };
 
 struct tail {
     bool measured;
-    struct spread p50, p99, p999; /* ns */
-    struct spread pushes;         /* of the writer for each pull */
-    uint64_t longest;
+    struct times times;
+    double pushes[REPETITIONS_MAX]; /* of the writer for each pull */
 };
 
 struct bench {
@@ -135,7 +133,6 @@ size_t keys_of_step(const struct bench *b, uint32_t length);
 void cell_name(char *name, size_t capacity, const struct bench *b, unsigned length,
                enum key_choice choice, unsigned team, enum step_id step);
 void tail_name(char *name, size_t capacity, unsigned length, unsigned watch, enum store store);
-void rows_text(char *text, size_t capacity, uint64_t rows); /* "1 M rows" */
 bool cell_selected(const struct bench *b, unsigned length, enum key_choice choice, unsigned team,
                    enum step_id step);
 bool setting_selected(const struct bench *b, unsigned length, enum key_choice choice,
@@ -161,17 +158,9 @@ void setting_measure(struct bench *b, unsigned length, enum key_choice choice, u
 /* tails.c */
 void tails_measure(struct bench *b, unsigned length, enum key_choice choice);
 
-/* report.c: tables and JSON lines as results come. */
-void report_start(const struct bench *b);
-void report_setting(const struct bench *b, unsigned length, enum key_choice choice, unsigned team);
-void report_tails(const struct bench *b, unsigned length);
-void report_memory(const struct bench *b, unsigned length);
-
-/* summary.c: what stands at the end. */
-void summary_targets(const struct bench *b);
-void summary_demo(const struct bench *b);
-/* whether the floors are those of the machine that the targets came from */
-void summary_floors(const struct bench *b);
-void summary_svg(const struct bench *b);
+/* report.c: lines of JSON, as results come. */
+void report_setting(struct bench *b, unsigned length, enum key_choice choice, unsigned team);
+void report_tails(struct bench *b, unsigned length);
+void report_memory(struct bench *b, unsigned length);
 
 #endif

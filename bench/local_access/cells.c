@@ -36,17 +36,6 @@ static double time_step(struct bench *b, const struct step *s, unsigned threads,
     return ns / (double)keys;
 }
 
-static void conclude(const struct bench *b, struct cell *cells)
-{
-    for (unsigned s = 0; s < STEPS; s++) {
-        struct cell *c = &cells[s];
-        if (!c->measured) continue;
-        c->time = run_spread(&b->run, c->ns);
-        if (steps[s].floor != NO_FLOOR)
-            c->ratio = run_ratio(&b->run, c->ns, cells[steps[s].floor].ns);
-    }
-}
-
 void setting_measure(struct bench *b, unsigned length, enum key_choice choice, unsigned team)
 {
     struct cell *cells = b->cells[length][choice][team];
@@ -61,5 +50,4 @@ void setting_measure(struct bench *b, unsigned length, enum key_choice choice, u
             cells[s].measured = true;
         }
     }
-    conclude(b, cells);
 }

@@ -41,15 +41,6 @@ void tail_name(char *name, size_t capacity, unsigned length, unsigned watch, enu
              watches[watch].writer ? "writer" : "quiet");
 }
 
-void rows_text(char *text, size_t capacity, uint64_t rows)
-{
-    if (rows % 1000000 == 0) {
-        snprintf(text, capacity, "%" PRIu64 " M rows", rows / 1000000);
-    } else {
-        snprintf(text, capacity, "%" PRIu64 " k rows", rows / 1000);
-    }
-}
-
 /* The demo shows uniform keys on one thread and Zipf keys on all. */
 static bool setting_in_mode(const struct bench *b, unsigned length, enum key_choice choice,
                             unsigned team)

@@ -106,19 +106,11 @@ static double watch_once(struct bench *b, const struct watch *watch, enum store 
 static void watch_measure(struct bench *b, unsigned length, unsigned watch, enum store store)
 {
     static struct latency times;
-    double p50[SPREAD_MAX], p99[SPREAD_MAX], p999[SPREAD_MAX], pushes[SPREAD_MAX];
     struct tail *t = &b->tails[length][watch][store];
     for (unsigned r = 0; r < b->run.repetitions; r++) {
-        pushes[r] = watch_once(b, &watches[watch], store, &times);
-        p50[r] = (double)latency_percentile(&times, 50);
-        p99[r] = (double)latency_percentile(&times, 99);
-        p999[r] = (double)latency_percentile(&times, 99.9);
-        if (times.longest_ns > t->longest) t->longest = times.longest_ns;
+        t->pushes[r] = watch_once(b, &watches[watch], store, &times);
+        times_note(&t->times, &times, r);
     }
-    t->p50 = run_spread(&b->run, p50);
-    t->p99 = run_spread(&b->run, p99);
-    t->p999 = run_spread(&b->run, p999);
-    t->pushes = run_spread(&b->run, pushes);
     t->measured = true;
 }
 

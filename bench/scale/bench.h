@@ -131,11 +131,6 @@ void lag_begin(void); /* the timed part */
 /* ---- Results ---- */
 
 void cell_measure(void *bench, unsigned number, unsigned repetition); /* run.c */
-
-void report_start(const struct bench *b); /* report.c */
-void report_cells(const struct bench *b);
-void report_draw(const struct bench *b);
-
-void summary_targets(const struct bench *b); /* summary.c */
+void report_cells(struct bench *b);                                   /* report.c */
 
 #endif

@@ -2,7 +2,7 @@
  * model.h - what the simulated machines and their network are like: every constant, its unit and
  * where it comes from.
  *
- * This table is all there is. The report prints it, --model changes it.
+ * This table is all there is; --model changes it.
  *
  * Callers   all parts
  * Memory    the caller's
@@ -25,26 +25,26 @@
     X(own_core, 0, "", "1: shards pace as with a core of their own", "0: as on shared cores") \
     X(wake, 30000, "ns", "until a thread that sleeps is awake", "idle processor, 25 to 40 us") \
     X(wake_cpu, 3000, "ns", "shard: processor time of that", \
-      "remote_access, ping-pong, blocking less spinning") \
+      "two_nodes, ping-pong, blocking less spinning") \
     X(turn, 200, "ns", "shard: a turn that something has come for", \
       "shard_turn 20 ns; clock, ring and mailbox assumed") \
     X(turn_peer, 0, "ns", "shard: a turn, for each other node", \
       "a turn looks at those it has something for") \
     X(frame_out, 3000, "ns", "shard: sending a frame, system call included", \
-      "remote_access, ping-pong, spinning") \
+      "two_nodes, ping-pong, spinning") \
     X(frame_in, 1500, "ns", "shard: receiving a frame", "the same: both 4.2 us") \
     X(byte_out, 0.25, "ns", "shard: a byte of a frame that is sent", \
-      "remote_access, pull, 16 and 128 floats") \
+      "two_nodes, pull, 16 and 128 floats") \
     X(byte_in, 0.2, "ns", "shard: a byte of a frame that arrives", \
-      "remote_access, pull, 16 and 128 floats") \
+      "two_nodes, pull, 16 and 128 floats") \
     X(row_byte, 0.15, "ns", "shard: a byte of a row, read or written", \
-      "remote_access, pull, 16 and 128 floats") \
+      "two_nodes, pull, 16 and 128 floats") \
     X(entry_out, 50, "ns", "shard: writing an entry, without its row", \
-      "remote_access, pull, 64 and 1024 keys") \
+      "two_nodes, pull, 64 and 1024 keys") \
     X(entry_in, 90, "ns", "shard: serving an entry, without its row", \
-      "remote_access, pull, 64 and 1024 keys") \
+      "two_nodes, pull, 64 and 1024 keys") \
     X(item, 30, "ns", "shard: taking on a key that a worker asks for", \
-      "remote_access, pull, 64 and 1024 keys") \
+      "two_nodes, pull, 64 and 1024 keys") \
     X(intent, 50, "ns", "shard: a key of an intent, noted, begun, ended", \
       "assumed: two looks at a record") \
     X(pull, 40, "ns", "worker: a key that is here", "local_access, 128 floats") \

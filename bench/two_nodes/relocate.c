@@ -1,4 +1,4 @@
-/* Times the steps at one length. */
+/* Times how rows move from node to node. */
 #include "bench.h"
 
 #include "../common/clock.h"
@@ -8,17 +8,12 @@
 
 enum { ASK_S = 60 };
 
-/* ---- Notes ---- */
-
-static struct usage usage_now(const struct bench *b)
+uint64_t ask(struct bench *b, uint64_t what, uint64_t number)
 {
-    struct usage used;
-    node_process_ask(b->other, &(struct node_question){.what = NODE_FIGURES}, &used, sizeof used,
-                     ASK_S);
-    used.there = used.here;
-    used.here = node_figures(b->node.locus);
-    used.accesses += accesses_done(&b->node.accesses);
-    return used;
+    const struct node_question q = {.what = what, .numbers = {number}};
+    uint64_t answer;
+    node_process_ask(b->other, &q, &answer, sizeof answer, ASK_S);
+    return answer;
 }
 
 /* ---- Takes ---- */
@@ -92,9 +87,9 @@ static void take_once(struct bench *b, unsigned length, const struct step *s, ui
                       struct measured *m)
 {
     struct take t = {.length = length,
-                     .count = rows_of(b->run.options.quick, length),
+                     .count = b->node.count[length],
                      .per_call = s->kind == ONE_BY_ONE ? 1 : BLOCK_KEYS,
-                     .flight = s->kind == TO_AND_FRO || s->kind == AT_ONCE ? FLIGHT_MAX : 1};
+                     .flight = s->flight};
     if (s->kind == ONE_BY_ONE) t.until_ns = until_ns;
     if (s->kind == AT_ONCE)
         take_both(b, &t, m);
@@ -111,10 +106,10 @@ static void take_for(struct bench *b, unsigned length, const struct step *s, uin
 }
 
 /* Rows that did not have to move would make everything look fast. */
-static void check_moves(const struct usage *before, const struct usage *after,
+static void check_moves(const struct node_figures *before, const struct node_figures *after,
                         const struct measured *m)
 {
-    uint64_t moved = after->here.stats.relocated_in - before->here.stats.relocated_in;
+    uint64_t moved = after->stats.relocated_in - before->stats.relocated_in;
     if (moved != m->here.keys)
         fail("node 0 asked for %" PRIu64 " rows of node 1, and %" PRIu64 " came", m->here.keys,
              moved);
@@ -122,62 +117,70 @@ static void check_moves(const struct usage *before, const struct usage *after,
 
 static void both_access(struct bench *b, unsigned length, bool begin)
 {
-    struct node_question q = {.what = begin ? NODE_ACCESS : NODE_REST, .numbers = {length}};
-    uint64_t done;
-    node_process_ask(b->other, &q, &done, sizeof done, ASK_S);
+    ask(b, begin ? NODE_ACCESS : NODE_REST, length);
     if (begin)
-        accesses_begin(&b->node.accesses, b->node.keys[length],
-                       rows_of(b->run.options.quick, length));
+        background_begin(&b->node.background, b->node.keys[length], b->node.count[length]);
     else
-        accesses_end(&b->node.accesses);
+        background_end(&b->node.background);
 }
 
-static void takes_measure(struct bench *b, unsigned length, enum step_id step, unsigned repetition)
+static uint64_t accesses(struct bench *b)
+{
+    return background_done(&b->node.background) + ask(b, NODE_ACCESSES, 0);
+}
+
+void relocate_measure(struct bench *b, struct setting at, unsigned step, unsigned repetition)
 {
     static struct latency times;
     const struct step *s = &steps[step];
-    struct cell *c = &b->cells[length][step];
+    struct cell *c = &b->cells[step];
     struct measured warm = {.times = &times}, m = {.times = &times};
-    if (s->is_busy) both_access(b, length, true);
-    take_for(b, length, s, b->warm_ns, &warm);
+    if (s->is_busy) both_access(b, at.length, true);
+    take_for(b, at.length, s, b->warm_ns, &warm);
     latency_clear(&times);
-    struct usage before = usage_now(b);
-    uint64_t began = clock_ns();
-    take_for(b, length, s, b->timed_ns, &m);
+    struct node_figures here = node_figures(b->node.locus), there = node_process_figures(b->other);
+    uint64_t done = accesses(b), began = clock_ns();
+    take_for(b, at.length, s, b->timed_ns, &m);
     uint64_t lasted = clock_ns() - began;
-    struct usage after = usage_now(b);
-    if (s->is_busy) both_access(b, length, false);
-    check_moves(&before, &after, &m);
+    done = accesses(b) - done;
+    struct node_figures here_after = node_figures(b->node.locus),
+                        there_after = node_process_figures(b->other);
+    if (s->is_busy) both_access(b, at.length, false);
+    check_moves(&here, &here_after, &m);
     times_note(&c->times, &times, repetition);
     c->per_s[repetition] = (double)m.keys / (double)m.ns * 1e9;
-    c->accesses_per_s[repetition] = (double)(after.accesses - before.accesses) / (double)lasted *
-                                    1e9;
+    c->accesses_per_s[repetition] = (double)done / (double)lasted * 1e9;
     c->calls += times.calls;
-    node_figures_add(&c->used.here, &before.here, &after.here);
-    node_figures_add(&c->used.there, &before.there, &after.there);
+    node_figures_add(&c->here, &here, &here_after);
+    node_figures_add(&c->there, &there, &there_after);
     c->measured = true;
 }
 
 /* Wherever the rows are: node 1 has them now. */
-static void gather_there(struct bench *b, unsigned length)
+void gather_there(struct bench *b, unsigned length)
 {
     take_there(b, &(struct take){.length = length,
-                                 .count = rows_of(b->run.options.quick, length),
+                                 .count = b->node.count[length],
                                  .per_call = BLOCK_KEYS,
                                  .flight = FLIGHT_MAX});
 }
 
-void length_measure(struct bench *b, unsigned length)
+/* ---- A setting ---- */
+
+void setting_measure(struct bench *b, struct setting at)
 {
-    gather_there(b, length);
+    memset(b->cells, 0, sizeof b->cells);
+    if (at.phase == RELOCATION) gather_there(b, at.length);
     for (unsigned r = 0; r < b->run.repetitions; r++) {
         for (unsigned i = 0; i < STEPS; i++) {
-            enum step_id step = (enum step_id)run_turn(r, i, STEPS);
-            if (!step_selected(b, length, step)) continue;
-            if (is_floor(step))
-                floor_measure(b, length, step, r);
+            unsigned step = run_turn(r, i, STEPS);
+            if (!step_selected(b, at, step)) continue;
+            if (is_floor(&steps[step]))
+                floor_measure(b, at, step, r);
+            else if (at.phase == ACCESS)
+                access_measure(b, at, step, r);
             else
-                takes_measure(b, length, step, r);
+                relocate_measure(b, at, step, r);
         }
     }
 }

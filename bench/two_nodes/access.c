@@ -1,30 +1,17 @@
-/* Times the steps of one setting. */
+/* Times the calls of node 0's worker for rows of node 1. */
 #include "bench.h"
 
 #include "../common/clock.h"
-
-/* ---- Notes ---- */
-
-struct usage usage_now(const struct bench *b, struct node_process *other)
-{
-    return (struct usage){.here = node_figures(b->node), .there = node_process_figures(other)};
-}
-
-void usage_note(struct cell *c, const struct usage *before, const struct usage *after)
-{
-    node_figures_add(&c->used.here, &before->here, &after->here);
-    node_figures_add(&c->used.there, &before->there, &after->there);
-}
-
-/* ---- Calls ---- */
 
 /* The calls of one step. With one in flight they are synchronous ones; with several, asynchronous,
  * and the oldest is waited for before another is made. */
 struct caller {
     struct bench *bench;
     const struct step *step;
-    const locus_key *keys; /* b->sequence of them */
+    const locus_key *keys;
+    size_t count;
     unsigned per_call;
+    size_t values_per_call;
     int rc; /* the first failure */
     struct latency *times;
     locus_ticket tickets[FLIGHT_MAX];
@@ -39,9 +26,9 @@ static void note(struct caller *c, int rc)
 static const locus_key *next_keys(struct caller *c)
 {
     struct bench *b = c->bench;
-    if (b->sequence_at + c->per_call > b->sequence) b->sequence_at = 0;
-    const locus_key *keys = c->keys + b->sequence_at;
-    b->sequence_at += c->per_call;
+    if (b->next_key + c->per_call > c->count) b->next_key = 0;
+    const locus_key *keys = c->keys + b->next_key;
+    b->next_key += c->per_call;
     return keys;
 }
 
@@ -53,7 +40,7 @@ static void record(struct caller *c, uint64_t began, uint64_t now)
 
 static int call(struct caller *c, const locus_key *keys, float *values)
 {
-    locus_worker *w = c->bench->worker;
+    locus_worker *w = c->bench->node.worker;
     switch (c->step->kind) {
     case PULL: return locus_pull(w, keys, c->per_call, values);
     case PUSH: return locus_push(w, keys, c->per_call, values);
@@ -63,7 +50,7 @@ static int call(struct caller *c, const locus_key *keys, float *values)
 
 static int call_async(struct caller *c, const locus_key *keys, float *values, locus_ticket *ticket)
 {
-    locus_worker *w = c->bench->worker;
+    locus_worker *w = c->bench->node.worker;
     switch (c->step->kind) {
     case PULL: return locus_pull_async(w, keys, c->per_call, values, ticket);
     case PUSH: return locus_push_async(w, keys, c->per_call, values, ticket);
@@ -82,7 +69,7 @@ static void call_and_wait(struct caller *c)
 static void finish(struct caller *c, unsigned place)
 {
     if (c->began[place] == 0) return;
-    note(c, locus_wait(c->bench->worker, c->tickets[place]));
+    note(c, locus_wait(c->bench->node.worker, c->tickets[place]));
     record(c, c->began[place], clock_ns());
     c->began[place] = 0;
 }
@@ -91,7 +78,7 @@ static void call_ahead(struct caller *c, unsigned place)
 {
     finish(c, place);
     c->began[place] = clock_ns();
-    note(c, call_async(c, next_keys(c), c->bench->values + place * c->bench->values_per_call,
+    note(c, call_async(c, next_keys(c), c->bench->values + place * c->values_per_call,
                        &c->tickets[place]));
 }
 
@@ -111,53 +98,38 @@ static uint64_t calls_for(struct caller *c, uint64_t ns)
     return calls;
 }
 
-static void calls_measure(struct bench *b, unsigned length, unsigned batch, enum step_id step,
-                          unsigned repetition)
+/* Ones, so that pushed values stay small numbers, whatever was received into the buffer before. */
+static void values_reset(struct caller *c)
+{
+    for (size_t i = 0; i < FLIGHT_MAX * c->values_per_call; i++) c->bench->values[i] = 1;
+}
+
+void access_measure(struct bench *b, struct setting at, unsigned step, unsigned repetition)
 {
     static struct latency times;
-    struct cell *cell = &b->cells[length][batch][step];
-    struct caller c = {b, &steps[step], b->keys[length], batches[batch], 0, &times, {0}, {0}};
-    bool single = batches[batch] == 1 && steps[step].flight == 1;
-    struct usage before = usage_now(b, b->other);
+    struct cell *cell = &b->cells[step];
+    struct caller c = {.bench = b,
+                       .step = &steps[step],
+                       .keys = b->node.keys[at.length],
+                       .count = b->node.count[at.length],
+                       .per_call = batches[at.batch],
+                       .values_per_call = batches[at.batch] * lengths[at.length],
+                       .times = &times};
+    bool single = c.per_call == 1 && c.step->flight == 1;
+    if (c.step->kind != PULL) values_reset(&c);
+    struct node_figures here = node_figures(b->node.locus), there = node_process_figures(b->other);
     cell->calls += calls_for(&c, b->warm_ns);
     latency_clear(&times);
     uint64_t start = clock_ns();
     uint64_t calls = calls_for(&c, single ? b->single_ns : b->timed_ns);
     double seconds = (double)(clock_ns() - start) / 1e9;
-    must(c.rc, steps[step].name);
-    struct usage after = usage_now(b, b->other);
+    must(c.rc, c.step->name);
+    struct node_figures here_after = node_figures(b->node.locus),
+                        there_after = node_process_figures(b->other);
     cell->calls += calls;
-    cell->bytes_per_s[repetition] = (double)(calls * c.per_call * row_bytes(length)) / seconds;
+    cell->per_s[repetition] = (double)(calls * c.per_call) / seconds;
     times_note(&cell->times, &times, repetition);
-    usage_note(cell, &before, &after);
+    node_figures_add(&cell->here, &here, &here_after);
+    node_figures_add(&cell->there, &there, &there_after);
     cell->measured = true;
-}
-
-/* Ones, so that pushed values stay small numbers, whatever was received into the buffer before. */
-static void values_reset(struct bench *b)
-{
-    for (size_t i = 0; i < FLIGHT_MAX * b->values_per_call; i++) b->values[i] = 1;
-}
-
-static void step_measure(struct bench *b, unsigned length, unsigned batch, enum step_id step,
-                         unsigned repetition)
-{
-    if (!step_selected(b, length, batch, step)) return;
-    if (steps[step].flight == 0) {
-        raw_measure(b, length, batch, step, repetition);
-        return;
-    }
-    if (steps[step].kind != PULL) values_reset(b);
-    calls_measure(b, length, batch, step, repetition);
-}
-
-void setting_measure(struct bench *b, unsigned length, unsigned batch)
-{
-    b->values_per_call = batches[batch] * lengths[length];
-    for (unsigned r = 0; r < b->run.repetitions; r++) {
-        for (unsigned i = 0; i < STEPS; i++)
-            step_measure(b, length, batch, (enum step_id)run_turn(r, i, STEPS), r);
-        /* Node 1 waits in the next barrier then: none is waited in for long. */
-        must(locus_barrier(b->worker), "locus_barrier");
-    }
 }

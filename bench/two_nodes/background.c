@@ -15,7 +15,7 @@ static uint64_t draw(uint64_t *random, uint64_t below)
 }
 
 /* Pulls and pushes in turn. What it pushes is zero, so that rows can be checked in the end. */
-static void access_some(struct accesses *a, const locus_key *keys, size_t count, uint64_t *random)
+static void access_some(struct background *a, const locus_key *keys, size_t count, uint64_t *random)
 {
     locus_key some[CALL_KEYS];
     float *pulled = a->values, *update = a->values + (size_t)CALL_KEYS * lengths[LENGTHS - 1];
@@ -25,7 +25,7 @@ static void access_some(struct accesses *a, const locus_key *keys, size_t count,
     __atomic_store_n(&a->done, a->done + 2 * CALL_KEYS, __ATOMIC_RELAXED);
 }
 
-static bool wait_for_keys(struct accesses *a, const locus_key **keys, size_t *count)
+static bool wait_for_keys(struct background *a, const locus_key **keys, size_t *count)
 {
     pthread_mutex_lock(&a->mutex);
     a->rests = a->keys == NULL;
@@ -41,7 +41,7 @@ static bool wait_for_keys(struct accesses *a, const locus_key **keys, size_t *co
 
 static void *run(void *argument)
 {
-    struct accesses *a = argument;
+    struct background *a = argument;
     uint64_t random = 0x9E3779B97F4A7C15;
     const locus_key *keys;
     size_t count;
@@ -49,7 +49,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-void accesses_open(struct accesses *a, locus *node)
+void background_open(struct background *a, locus *node)
 {
     must(locus_worker_open(node, &a->worker), "locus_worker_open");
     a->values = must_alloc((size_t)2 * CALL_KEYS * row_bytes(LENGTHS - 1));
@@ -58,7 +58,7 @@ void accesses_open(struct accesses *a, locus *node)
     must(-pthread_create(&a->thread, NULL, run, a), "pthread_create");
 }
 
-static void change(struct accesses *a, const locus_key *keys, size_t count, bool ends)
+static void change(struct background *a, const locus_key *keys, size_t count, bool ends)
 {
     pthread_mutex_lock(&a->mutex);
     a->keys = keys;
@@ -69,22 +69,22 @@ static void change(struct accesses *a, const locus_key *keys, size_t count, bool
     pthread_mutex_unlock(&a->mutex);
 }
 
-void accesses_begin(struct accesses *a, const locus_key *keys, size_t count)
+void background_begin(struct background *a, const locus_key *keys, size_t count)
 {
     change(a, keys, count, false);
 }
 
-void accesses_end(struct accesses *a)
+void background_end(struct background *a)
 {
     change(a, NULL, 0, false);
 }
 
-uint64_t accesses_done(const struct accesses *a)
+uint64_t background_done(const struct background *a)
 {
     return __atomic_load_n(&a->done, __ATOMIC_RELAXED);
 }
 
-void accesses_close(struct accesses *a)
+void background_close(struct background *a)
 {
     change(a, NULL, 0, true);
     pthread_join(a->thread, NULL);
