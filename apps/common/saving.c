@@ -95,6 +95,23 @@ static void try_beside(const char *path)
     free(name);
 }
 
+enum { LOOKS_FOR_READER = 20, LOOK_EACH_MS = 50 };
+
+/* A pipe for writing, once somebody reads from it, who was perhaps started beside us. */
+static int open_pipe(const char *path)
+{
+    int fd = -1;
+    for (int i = 0; i < LOOKS_FOR_READER; i++) {
+        if (i > 0) usleep(LOOK_EACH_MS * 1000);
+        fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        if (fd >= 0 || errno != ENXIO) break;
+    }
+    if (fd < 0 && errno == ENXIO)
+        fail("%s is a pipe from which nobody reads: begin to read before, or write a file", path);
+    if (fd < 0 || fcntl(fd, F_SETFL, 0) != 0) fail("%s: %s", path, strerror(errno));
+    return fd;
+}
+
 static void check_one(const char *path)
 {
     struct stat about;
@@ -108,6 +125,7 @@ static void check_one(const char *path)
     if (!exists && path[strlen(path) - 1] == '/')
         fail("%s is the name of a folder, not of a file", path);
     if (!exists || S_ISREG(about.st_mode)) try_beside(real);
+    if (exists && S_ISFIFO(about.st_mode)) open_pipe(real); /* to the end: its reader would go */
     free(real);
 }
 
@@ -206,8 +224,9 @@ void saving_open(struct saving *s, const char *path)
     *s = (struct saving){.path = behind_links(path)};
     bool exists = stat(s->path, &about) == 0;
     bool is_replaced = !exists || S_ISREG(about.st_mode);
-    int fd = is_replaced ? open_partial(s, exists ? &about : NULL)
-                         : open(s->path, O_WRONLY | O_CLOEXEC);
+    int fd = is_replaced               ? open_partial(s, exists ? &about : NULL)
+             : S_ISFIFO(about.st_mode) ? open_pipe(s->path)
+                                       : open(s->path, O_WRONLY | O_CLOEXEC);
     if (fd >= 0) s->file = fdopen(fd, "wb");
     if (!s->file) give_up(s);
 }
