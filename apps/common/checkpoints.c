@@ -7,6 +7,7 @@
 #include "saving.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,11 +156,11 @@ static void take_record(const struct checkpoints *c, const struct pool_member *m
     double r[RECORD_FIGURES];
     pool_get_record(m, r, RECORD_FIGURES);
     if (r[AT_VERSION] != RECORD_VERSION)
-        fail("the checkpoint in %s was not written by a training program of this release",
-             c->folder);
+        fail_usage("the checkpoint in %s was not written by a training program of this release",
+                   c->folder);
     if (r[AT_TASK_HIGH] != (double)(m->pool->task >> 32) ||
         r[AT_TASK_LOW] != (double)(m->pool->task & UINT32_MAX))
-        fail(
+        fail_usage(
             "the checkpoint in %s is of other data, or of other options than these: only what ends or judges the "
             "training, --workers and --technique may differ",
             c->folder);
@@ -233,12 +234,22 @@ static void report_resumed(const struct checkpoints *c, const struct progress *p
     fflush(stdout);
 }
 
+/* What would fail again has the status of a wrong command line: nobody starts that job again. */
+static void restore(const struct checkpoints *c, const struct pool_member *m)
+{
+    int rc = locus_restore(m->worker, c->folder);
+    if (rc == -EBADMSG || rc == -EINVAL)
+        fail_usage("going on from a checkpoint: %s; who begins anew needs another folder",
+                   locus_error());
+    must(rc, "going on from a checkpoint");
+}
+
 bool checkpoints_resume(struct checkpoints *c, struct pool_member *m, struct progress *p)
 {
     double written;
     *p = (struct progress){.epochs = 0};
     if (!c->folder || !m->worker || !look(c, m)) return false;
-    must(locus_restore(m->worker, c->folder), "going on from a checkpoint");
+    restore(c, m);
     take_record(c, m, p, &written);
     if (m->place == 0) report_resumed(c, p, written);
     pool_meet(m);

@@ -275,13 +275,25 @@ static void describe_end(const struct run *r, const struct node *n, int status)
         say("node %u%s failed with status %d%s", n->rank, where, status, others);
 }
 
-/* When a node crashes the others notice, and may return before we are told of the crash. So the end
- * begins a moment later, and a crash in between counts as the first. */
+/* What would fail again. */
+static bool is_hopeless(int status)
+{
+    return status == STATUS_USAGE || status == STATUS_NOT_FOUND || status == STATUS_NOT_EXECUTABLE;
+}
+
+/* Those that notice another's end fail, too. */
+static int weight_of(int status)
+{
+    return is_by_signal(status) ? 2 : is_hopeless(status);
+}
+
+/* When a node ends the others notice, and we may be told of their failures before its own. So the
+ * end begins a moment later, and a graver failure in between counts as the first. */
 static void note_failure(struct run *r, const struct node *n, int status)
 {
     if (!r->failed)
         r->settle_s = clock_s() + SETTLE_S;
-    else if (is_by_signal(r->failed_status) || !is_by_signal(status))
+    else if (weight_of(status) <= weight_of(r->failed_status))
         return;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -475,13 +487,10 @@ static void run(struct run *r)
 
 /* ---- once more ---- */
 
-/* What would fail again is not tried again. */
 static bool should_restart(const struct run *r)
 {
-    bool is_hopeless = r->failed_status == STATUS_USAGE || r->failed_status == STATUS_NOT_FOUND ||
-                       r->failed_status == STATUS_NOT_EXECUTABLE;
-    return r->failed && !is_hopeless && r->restart < r->o.restarts && !r->was_asked &&
-           !r->has_lost_output;
+    return r->failed && !is_hopeless(r->failed_status) && r->restart < r->o.restarts &&
+           !r->was_asked && !r->has_lost_output;
 }
 
 /* As many nodes as the hosts that answer have room for. 0, or a status with a sentence. */

@@ -41,11 +41,14 @@ static void note_damage(struct restore *r, const char *sentence)
     snprintf(r->last_damage, sizeof r->last_damage, "%s", sentence);
 }
 
-/* To the one before r->name. */
+/* To the one before r->name. What failed is about the newest. */
 static int go_back(struct restore *r)
 {
     int rc = series_older(r->steps.directory, r->name);
-    if (rc == -ENOENT) return error_set(-EBADMSG, "%s", r->damage);
+    if (rc == -ENOENT)
+        return error_set(-EBADMSG, "%s%s", r->damage,
+                         strcmp(r->damage, r->last_damage) ? "; all older ones are damaged, too"
+                                                           : "");
     if (rc == 0)
         fprintf(stderr, "locus: %s; going on from the one before, %s/%s\n", r->last_damage,
                 r->steps.directory, r->name);

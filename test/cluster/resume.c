@@ -363,7 +363,7 @@ TEST(resume, only_what_was_trained_must_be_the_same)
                              path, rows[i].options, rows[i].first));
         CHECK_EQ(command_run(&c, "cd %s && %s %s %s --checkpoint model --resume", folder, path,
                              rows[i].options, rows[i].wrong),
-                 1);
+                 2);
         CHECK_STR(c.err.text, "is of other data, or of other options than these: only what ends");
         must_run(command_run(&c, "cd %s && %s %s %s --checkpoint model --resume", folder, path,
                              rows[i].options, rows[i].other));
@@ -385,9 +385,9 @@ TEST(resume, what_would_be_another_training_is_refused)
     is_refused(0, "--checkpoint model --resume", "");
     CHECK_STR(c.out.text, "no checkpoint in model yet: from the beginning");
     is_refused(2, "--checkpoint model", "there are checkpoints in model already");
-    is_refused(1, "--checkpoint model --resume --lr 0.3", "is of other data, or of other options");
-    is_refused(1, "--checkpoint model --resume --seed 2", "is of other data, or of other options");
-    is_refused(1, "--checkpoint model --resume --dim 32", "has rows of 64 floats here, of 32 in");
+    is_refused(2, "--checkpoint model --resume --lr 0.3", "is of other data, or of other options");
+    is_refused(2, "--checkpoint model --resume --seed 2", "is of other data, or of other options");
+    is_refused(2, "--checkpoint model --resume --dim 32", "has rows of 64 floats here, of 32 in");
     is_refused(0, "--checkpoint model --resume --technique static --epochs 2", "");
     setenv("LOCUS_RESTART", "1", 1);
     is_refused(0, "--checkpoint model", "");
