@@ -5,16 +5,16 @@
 #include "libsvm.h"
 #include "matrix_market.h"
 #include "rng.h"
+#include "text_looks.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-/* Counts are floats in rows: more of one could not be told apart. */
-enum { NUMBER_MAX = LIBSVM_INDEX_MAX, COUNT_MAX = (1 << 24) - 1 };
+enum { NUMBER_MAX = LIBSVM_INDEX_MAX, COUNT_MAX = CORPUS_COUNT_MAX };
 
 static void *grow(void *list, size_t *capacity, size_t bytes)
 {
@@ -226,93 +226,15 @@ static enum corpus_format format_of(const char *path)
 
 /* ---- text ---- */
 
-static bool has_letter(const struct lines *l)
+static void add_line(struct corpus *c, const struct lines *l)
 {
-    for (size_t i = 0; i < l->length; i++)
-        if (isalpha((unsigned char)l->text[i]) || (unsigned char)l->text[i] >= 0x80) return true;
-    return false;
-}
-
-/* What was seen of a text. */
-struct looks {
-    bool has_letters, has_letters_behind; /* in the first line; in any other */
-    size_t shortest, longest;             /* line, in words */
-    size_t fewest_tabs, most_tabs;        /* in a line */
-    uint64_t counted, others; /* words behind the first of a line: as word:count, or not */
-};
-
-static void note_size(size_t size, bool is_first, size_t *least, size_t *most)
-{
-    if (is_first || size < *least) *least = size;
-    if (size > *most) *most = size;
-}
-
-static bool is_counted(const char *word, size_t length)
-{
-    uint64_t count;
-    const char *colon = memrchr(word, ':', length), *end = word + length;
-    return colon && colon > word &&
-           field_whole((struct field){colon + 1, (size_t)(end - colon - 1)}, 0, COUNT_MAX, &count);
-}
-
-static size_t tabs_in(const struct lines *l)
-{
-    size_t tabs = 0;
-    for (size_t i = 0; i < l->length; i++) tabs += l->text[i] == '\t';
-    return tabs;
-}
-
-static void add_line(struct corpus *c, const struct lines *l, struct looks *k)
-{
-    const char *at = l->text, *end = l->text + l->length;
-    size_t words = 0;
+    const char *at = l->text;
+    struct field word;
     if (is_ldac(l, true))
         lines_fail(l, "is a line of LDA-C, and the first one is not: if that is a heading, leave "
                       "it out, or begin it with #");
-    *(c->documents == 0 ? &k->has_letters : &k->has_letters_behind) |= has_letter(l);
     begin_document(c);
-    for (;; words++) {
-        while (at < end && lines_is_blank(*at)) at++;
-        if (at == end) break;
-        const char *word = at;
-        while (at < end && !lines_is_blank(*at)) at++;
-        size_t length = (size_t)(at - word);
-        add_token(c, names_add(&c->names, word, length));
-        if (words > 0) *(is_counted(word, length) ? &k->counted : &k->others) += 1;
-    }
-    note_size(words, c->documents == 1, &k->shortest, &k->longest);
-    note_size(tabs_in(l), c->documents == 1, &k->fewest_tabs, &k->most_tabs);
-}
-
-/* What may as well be another format, with a heading before it or without its own, is no text. */
-static void check_text(const struct corpus *c, const char *path, const struct looks *k)
-{
-    const char *first = names_get(&c->names, 0);
-    double number;
-    if (k->counted > 0 && k->others == 0)
-        fail("%s has word:count in each line: LDA-C has numbers for words, and begins lines with "
-             "how many there are; in text a word comes as often as it counts",
-             path);
-    if (k->has_letters && !k->has_letters_behind && c->documents > 1)
-        fail("%s has no letter behind its first line: if that is a heading of numbers, leave it "
-             "out, or begin it with #",
-             path);
-    if (!k->has_letters && !k->has_letters_behind && k->longest <= 3)
-        fail("%s has no letter, and at most three numbers a line: it is no text, and docword and "
-             "MatrixMarket have a head",
-             path);
-    if (c->documents > 1 && !k->has_letters && k->shortest == k->longest)
-        fail("%s has no letter, and as many numbers in each line: it is a table, and no text",
-             path);
-    if (c->documents > 1 && k->fewest_tabs > 0 && k->fewest_tabs == k->most_tabs)
-        fail("%s has columns, with tabs between: leave all but the text out, or put blanks between "
-             "its words",
-             path);
-    if (c->documents > 1 && c->start[1] == 1 && lines_number(first, strlen(first), &number) &&
-        fabs(number - (c->documents - 1)) < 0.5)
-        fail("%s begins with the number of its other lines: if that is no document, leave it out, "
-             "else move it down",
-             path);
+    while (lines_word(l, &at, &word)) add_token(c, names_add(&c->names, word.text, word.length));
 }
 
 /* #word may be a document's first. */
@@ -330,16 +252,18 @@ static void pass_over(struct corpus *c, const struct lines *l)
 static void read_text(struct corpus *c, const char *path)
 {
     struct lines l;
-    struct looks k = {0};
+    struct text_looks k = {0};
     lines_open(&l, path);
     while (lines_next(&l)) {
-        if (lines_is_data(&l))
-            add_line(c, &l, &k);
-        else
+        if (!lines_is_data(&l)) {
             pass_over(c, &l);
+            continue;
+        }
+        add_line(c, &l);
+        text_looks_note(&k, &l);
     }
     lines_close(&l);
-    if (c->documents > 0) check_text(c, path, &k);
+    if (c->documents > 0) text_looks_check(&k, c, path);
 }
 
 /* A word may be # or %: of one word a line is no comment. */
@@ -368,6 +292,15 @@ static bool has_number(struct field f, bool is_last)
     return at < end && lines_number(f.text, (size_t)(at - f.text), &number);
 }
 
+static bool is_usual_heading(const char *text)
+{
+    static const char *const usual[] = {"word",  "words",  "term",       "terms",
+                                        "token", "tokens", "vocabulary", "vocab"};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (strcasecmp(text, usual[i]) == 0) return true;
+    return false;
+}
+
 static void read_vocabulary(struct corpus *c, const char *path)
 {
     struct lines l;
@@ -387,6 +320,10 @@ static void read_vocabulary(struct corpus *c, const char *path)
     if (c->names.count > 1 && (numbers_first == c->names.count || numbers_last == c->names.count))
         fail("%s has a number beside each word: leave it out", path);
     bool is_declared = c->format != CORPUS_LDAC;
+    if (!is_declared && c->names.count == c->words + 1 && is_usual_heading(names_get(&c->names, 0)))
+        fail(
+            "%s: \"%s\", its first line, may be a heading, for one word less would do: leave it out",
+            path, names_get(&c->names, 0));
     if (is_declared ? c->names.count != c->words : c->names.count < c->words)
         fail("%s has %u words, and the documents have %u", path, c->names.count, c->words);
     c->words = c->names.count;
@@ -420,12 +357,43 @@ static uint32_t known_word(const struct corpus *c, uint32_t word, const struct c
     return names_find(&known->names, name, strlen(name));
 }
 
+static void range_of(const struct corpus *c, uint32_t *least, uint32_t *most)
+{
+    *least = UINT32_MAX;
+    *most = 0;
+    for (uint64_t i = 0; i < c->start[c->documents]; i++) {
+        if (c->token[i] < *least) *least = c->token[i];
+        if (c->token[i] > *most) *most = c->token[i];
+    }
+}
+
+/* Are the numbers of both those of the same words? */
+static void check_numbers(const struct corpus *c, const char *path, const struct corpus *known)
+{
+    uint32_t least, most, test_least, test_most;
+    bool are_declared = c->format > CORPUS_LDAC && known->format > CORPUS_LDAC;
+    if (are_declared && c->words != known->words)
+        fail(
+            "%s has %u words by its head, and the documents to train with have %u: number the same "
+            "words alike",
+            path, c->words, known->words);
+    range_of(known, &least, &most);
+    range_of(c, &test_least, &test_most);
+    if (c->format == known->format && ((test_least == least + 1 && test_most == most + 1) ||
+                                       (test_least + 1 == least && test_most + 1 == most)))
+        fail(
+            "%s has words %u to %u, and the documents to train with have %u to %u: begin both with "
+            "0, as LDA-C does",
+            path, test_least, test_most, least, most);
+}
+
 void corpus_load_test(struct corpus *c, const char *path, const struct corpus *known)
 {
     uint64_t kept = 0, at = 0;
     read_documents(c, path);
     if (known->format == CORPUS_TEXT && c->format != CORPUS_TEXT)
         fail("%s has numbers of words, and the documents to train with have words", path);
+    if (c->format != CORPUS_TEXT) check_numbers(c, path, known);
     for (uint32_t d = 0; d < c->documents; d++) {
         for (; at < c->start[d + 1]; at++) {
             uint32_t word = known_word(c, c->token[at], known);

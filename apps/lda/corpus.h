@@ -18,6 +18,9 @@
 
 #include <stdbool.h>
 
+/* Counts are floats in rows: more of one could not be told apart. */
+enum { CORPUS_COUNT_MAX = (1 << 24) - 1 };
+
 enum corpus_format { CORPUS_TEXT, CORPUS_LDAC, CORPUS_DOCWORD, CORPUS_MATRIX };
 
 struct corpus {

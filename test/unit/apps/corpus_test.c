@@ -111,6 +111,8 @@ TEST(corpus, a_number_alone_may_be_a_document)
     corpus_fini(&c);
 }
 
+enum { NAMED = 16 };
+
 static void load_text(const void *text)
 {
     struct corpus c;
@@ -138,6 +140,22 @@ TEST(corpus, what_may_be_another_format_is_no_text)
     is_refused("0 0 2 1\n1 0 0 0\n", "has no letter, and as many numbers in each line");
     is_refused("d1\tthe first\nd2\tthe second one\n", "has columns, with tabs between");
     is_refused("0 1:3 2:1\n1 2:2\n", ":1: has 2 words, and says that it has 0");
+    is_refused("id,text\n1,\"the first\"\n2,\"the second one\"\n", "has columns, with commas");
+    is_refused("the first one,1\nthe second,0\n", "has columns, with commas");
+    is_refused("the,first,one\nthe,second\n", "has columns, with commas");
+    is_refused("1|w the first\n-1|w the second one\n", "has columns, with commas, semicolons or |");
+    is_refused("text\n\"the first\"\n\"the second one\"\n", "has lines in quotation marks");
+    is_refused("{\"text\": \"the first\"}\n{\"text\": \"one\"}\n", "has lines in quotation marks");
+    is_refused("[\"the\", \"first\"]\n[\"one\"]\n", "has lines in quotation marks");
+    is_refused("ox 3 cow 1\nox 2\n", "has a number behind each word");
+    is_refused("0 the first\n1 the second one\n2 the third\n", "numbers its lines");
+    char named[NAMED * 16] = "";
+    for (int i = 0; i < NAMED; i++) sprintf(named + strlen(named), "d%d the x%d\n", i, i % 5);
+    is_refused(named, "begins each line with a word of its own, the document's name");
+    struct corpus c;
+    load(&c, strchr(named, '\n') + 1); /* too few to be sure */
+    CHECK_EQ(c.documents, NAMED - 1);
+    corpus_fini(&c);
 }
 
 TEST(corpus, counts_are_whole_and_entries_as_many_as_declared)
@@ -193,6 +211,8 @@ TEST(corpus, a_vocabulary_has_a_word_a_line)
     ends_with(load_named, "a\nb\n", 0, "b 2");
     ends_with(load_named, "# of Associated Press\n\na \n\tb\n\nnew york\n\n", 0, "b 3");
     ends_with(load_named, "#\n%\n#tag\n", 0, "% 3");
+    ends_with(load_named, "a\nword\nc\n", 0, "word 3");
+    ends_with(load_named, "Word\na\nb\n", 1, "/words: \"Word\", its first line, may be a heading");
     ends_with(load_named, "2001\nroute 66\nroute 67\n", 0, "route 66 3");
     ends_with(load_named, "0\ta\n1\tb\n", 1, "/words has a number beside each word");
     ends_with(load_named, "a,17\nb,5\n", 1, "/words has a number beside each word");
@@ -228,5 +248,14 @@ TEST(corpus, numbers_do_not_test_words)
     ends_with(load_test, "2 1:3 700000000:2\n", 0, "3 tokens");
     ends_with(load_test, "%%MatrixMarket matrix coordinate integer general\n1 2 1\n1 2 4\n", 0,
               "4 tokens");
+    folder_remove(folder);
+    begin("3 0:3 1:2 4:1\n");
+    ends_with(load_test, "3 1:3 2:2 5:1\n", 1,
+              "/test has words 1 to 5, and the documents to train");
+    ends_with(load_test, "3 1:3 2:2 6:1\n", 0, "5 tokens, 1 unknown");
+    folder_remove(folder);
+    begin("1\n3\n2\n1 1 1\n1 2 1\n");
+    ends_with(load_test, "1\n3\n1\n1 2 1\n", 0, "1 tokens");
+    ends_with(load_test, "1\n2\n1\n1 2 1\n", 1, "/test has 2 words by its head, and the documents");
     folder_remove(folder);
 }
