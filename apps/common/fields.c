@@ -323,6 +323,7 @@ void fields_close(struct fields *f)
     lines_close(&f->lines);
     if (f->name) free(f->name - f->form.hidden);
     if (f->kind) free(f->kind - f->form.hidden);
+    free(f->said);
     free(f->all);
     free(f->unquoted);
     free(f->names);
@@ -359,6 +360,20 @@ size_t fields_column(const struct fields *f, const char *name, bool is_exact)
     for (size_t i = 0; f->name && i < columns; i++)
         if (is_exact ? field_is(f->name[i], name) : is_about(f->name[i], name)) return i;
     return FIELDS_NONE;
+}
+
+bool fields_said(const struct fields *f, struct fields *as_heading)
+{
+    *as_heading = *f;
+    as_heading->name = f->said;
+    return f->said != NULL;
+}
+
+void fields_fail_said(const struct fields *f)
+{
+    fail("%s: a comment names its columns, in another order than that of files without a heading: "
+         "make it a heading, without its mark, or take it out",
+         f->lines.path);
 }
 
 bool fields_ends(const struct fields *f, size_t *from, size_t *to)

@@ -53,6 +53,7 @@ struct fields {
     struct field *field; /* of the current row */
     size_t count;        /* of them: as many in all rows, unless it is loose */
     struct field *name;  /* of each column; NULL: there is no heading */
+    struct field *said;  /* likewise, where a comment before the first row names them all */
     enum fields_kind *kind;
     bool counts_rows; /* no heading, and the first column is 0, 1, ... or 1, 2, ...: of rows? */
     struct field *all;
@@ -71,6 +72,12 @@ void fields_close(struct fields *);
 /* The column of that name, among those shown; FIELDS_NONE: there is none. `is_exact`: capitals,
  * and what is neither letter nor digit, matter. */
 size_t fields_column(const struct fields *, const char *name, bool is_exact);
+
+/* Where there is no heading: what it would be by a comment that names all columns. False: none
+ * does. It is not to be closed. */
+bool fields_said(const struct fields *, struct fields *);
+/* The end: that comment has another order of columns. */
+_Noreturn void fields_fail_said(const struct fields *);
 
 /* The columns that the heading calls by a usual pair of names: source and target, head and tail,
  * and so on. False: there are none. */

@@ -40,6 +40,7 @@ struct attempt {
     bool is_padding;           /* it stands only behind commas and the like */
     bool has_pairs;            /* a field of each row is two numbers with a blank between */
     bool has_tabs;             /* between a row's fields */
+    size_t fields;             /* of the last row that was looked at */
     fields_trouble wrong;      /* of the first row that is no row: too few fields, too */
     uint64_t line;
     bool is_even;
@@ -84,6 +85,7 @@ static struct attempt attempt(struct fields *f, const struct fields_wanted *want
         if (!a.wrong) look_at_row(&a, f);
     }
     a.line = f->lines.number;
+    a.fields = f->count;
     a.is_even = !a.wrong && (a.fewest == a.most || wanted->is_loose);
     go_back(f, &start);
     return a;
@@ -97,7 +99,8 @@ static _Noreturn void complain(struct fields *f, const struct attempt *attempts,
     int best = attempts[BLANKS].has_tabs && is_tabs ? TAB : BLANKS;
     fields_trouble wrong;
     for (int s = 0; s < BLANKS && best != TAB; s++)
-        if (attempts[s].rows > attempts[best].rows || (*attempts[s].wrong && best == BLANKS))
+        if (attempts[s].rows > attempts[best].rows || (*attempts[s].wrong && best == BLANKS) ||
+            (attempts[s].rows == attempts[best].rows && attempts[s].fields > attempts[best].fields))
             best = s;
     f->form.separator = separators[best];
     for (size_t i = 0; i <= attempts[best].rows; i++) next_row(f, &wrong);
@@ -389,6 +392,24 @@ static enum first first_of(struct fields *f, const struct first_row *r, const st
     return is_row || has_twice(r) ? UNSURE : HEADING;
 }
 
+/* "# item,user,rating", as NumPy writes it: names alone, of all columns. */
+static void note_said(struct fields *f, const struct first_row *r, const struct lines *start)
+{
+    struct lines l = *start;
+    while (lines_next(&l) && l.number < r->line) {
+        while (l.length > 0 && strchr("#% \t", *l.text)) l.text++, l.length--;
+        f->lines = l;
+        if (l.length == 0 || memchr(l.text, '"', l.length) || fields_cut(f) || f->count != r->count)
+            continue;
+        size_t named = 0;
+        while (named < f->count && is_usual(f->all[named])) named++;
+        if (named < f->count) continue;
+        free(f->said);
+        f->said = take_memory(f->count, sizeof *f->said);
+        memcpy(f->said, f->all, f->count * sizeof *f->said);
+    }
+}
+
 /* ---- all of it ---- */
 
 static void set_columns(struct fields *f, struct first_row *r, enum first first)
@@ -444,6 +465,7 @@ void fields_look(struct fields *f, const struct fields_wanted *wanted)
         lines_fail(&first, "may be a heading or a row: begin it with #, and it is neither; or, if "
                            "it is a row, move it down");
     set_columns(f, &r, kind);
+    if (kind == ROW) note_said(f, &r, &start);
     free_first(&r);
     go_back(f, &start);
 }

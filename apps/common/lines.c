@@ -226,10 +226,22 @@ void lines_check_end(const struct lines *l)
         lines_fail(l, "has a carriage return in it: lines must end with LF or CR LF");
 }
 
+static bool is_first_data(const struct lines *l)
+{
+    struct lines before = *l;
+    before.next = l->file;
+    while (lines_next(&before) && before.text < l->text)
+        if (!lines_is_passed_over(&before)) return false;
+    return true;
+}
+
 bool lines_is_data(const struct lines *l)
 {
     if (lines_is_banner(l))
-        lines_fail(l, "is MatrixMarket's banner: must be the first line that is no comment");
+        lines_fail(l, is_first_data(l)
+                          ? "is MatrixMarket's banner: this file must have another format"
+                          : "is MatrixMarket's banner: must be the first line that is no "
+                            "comment");
     if (lines_is_passed_over(l)) return false;
     lines_check_end(l);
     return true;

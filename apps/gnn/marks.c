@@ -157,6 +157,11 @@ static void open_table(struct table *t, const struct network *n, const char *pat
              path, is_split ? "split" : "class");
     if (t->node == FIELDS_NONE) t->node = 0;
     if (t->word == FIELDS_NONE) t->word = columns > 0 ? columns - 1 : 0;
+    struct fields said;
+    if (fields_said(f, &said) &&
+        (column_of(&said, nodes, t->node) != t->node ||
+         column_of(&said, is_split ? purposes : classes, t->word) != t->word))
+        fields_fail_said(f);
     if (columns > 1 && t->node == t->word)
         fail("%s: nodes and their words are in one column by its heading: name them node and class",
              path);

@@ -82,7 +82,10 @@ static bool has_more(const struct fields *f)
 /* Where the nodes are: the first two columns, unless the heading says others. */
 static void find_columns(const struct fields *f, size_t *from, size_t *to)
 {
+    struct fields said;
     if (fields_ends(f, from, to)) return;
+    if (fields_said(f, &said) && fields_ends(&said, from, to) && (*from != 0 || *to != 1))
+        fields_fail_said(f);
     if (f->name && f->form.columns - f->form.hidden > 2)
         fail("%s: its heading does not tell which columns are the nodes: name them source and "
              "target, or put # before it, if they are the first two",

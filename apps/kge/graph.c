@@ -70,6 +70,11 @@ static void find_columns(const struct fields *f, size_t at[PARTS])
         fail("%s: its heading does not tell which columns are subject and object: give them these "
              "names, or put # before it, if they are the first and the third",
              f->lines.path);
+    struct fields said;
+    size_t from, to;
+    if (fields_said(f, &said) && fields_ends(&said, &from, &to) &&
+        (from != SUBJECT || to != OBJECT))
+        fields_fail_said(f);
     at[RELATION] = IN_ALL - at[SUBJECT] - at[OBJECT];
 }
 

@@ -119,7 +119,12 @@ static void find_columns(struct named_file *f)
     if (!rows->name && rows->form.columns > WITHOUT_HEADING_MAX)
         fail("%s has %zu columns, and no heading that tells which are user, item and rating",
              rows->lines.path, rows->form.columns);
+    struct fields said;
     if (!rows->name && rows->form.columns > WANTED) check_times(rows->lines.path);
+    for (size_t i = 0; fields_said(rows, &said) && i < WANTED; i++) {
+        size_t column = usual_column(&said, (int)i);
+        if (column != FIELDS_NONE && column != i) fields_fail_said(rows);
+    }
     for (int i = 0; i < WANTED; i++) {
         f->at[i] = rows->name ? usual_column(rows, i) : (size_t)i;
         if (f->at[i] != FIELDS_NONE) continue;

@@ -167,6 +167,7 @@ TEST(gnn, refuses_what_is_no_list_of_edges)
         {"id,paper,other\n7,0,1\n8,1,2\n", "does not tell which columns are the nodes"},
         {"0 -> 1\n1 -> 2\n", "file:1: \"->\" is no node"},
         {"(0, 1)\n(1, 2)\n", "file:1: \"(0\" is no node"},
+        {"# target source\n0 1\n2 1\n", "a comment names its columns, in another order"},
         {"0,5,7\n1,7,9\n2,9,5\n3,5,9\n", "has numbers of its rows in its first column, and nodes"},
         {"1 5 7\n2 7 9\n3 9 5\n4 5 9\n", "has numbers of its rows in its first column, and nodes"},
         {"ann likes bob\nbob likes kim\nkim hates ann\n", "has no node of its first column in its"},
@@ -281,6 +282,9 @@ TEST(gnn, refuses_wrong_classes_with_file_and_line)
     refuses_classes(path_edges, "0,2,a\n1,3,b\n2,1,a\n3,0,b\n", "has numbers of its rows in its");
     refuses_classes(path_edges, "0,1,0\n1,0,1\n2,1,0\n",
                     "has nothing but 0 and 1 behind the nodes");
+    refuses_classes(path_edges, "# class,node\n0,1\n0,2\n1,3\n", "a comment names its columns");
+    refuses_classes(path_edges, "%%MatrixMarket matrix coordinate real general\n2 1 1\n1 1 1\n",
+                    "file:1: is MatrixMarket's banner: this file");
     refuses_classes(path_edges, "0,True,False\n3,False,True\n2,True,False\n",
                     "nothing but 0 and 1");
     refuses_classes(path_edges, "0 machine learning\n1 data bases\n", "has words before the last");

@@ -126,7 +126,8 @@ TEST(graph, errors_name_file_and_line)
     is_refused("a\tr\tb\na\tr\n", good, good, "/train.txt:2: has 2 fields");
     is_refused(good, "a\tr\tb\tc\n", good,
                "/valid.txt:1: has 4 fields; a fact is subject, relation");
-    is_refused(good, good, "a,b\n", "/test.txt:1: has 1 field");
+    is_refused(good, good, "a,b\n",
+               "/test.txt:1: has 2 fields, with commas between; must have at least 3");
     is_refused("a\tr\tb\n\nb\tr\n", good, good, "/train.txt:3: has 2 fields");
     is_refused("a\tr\tb\n\tr\tb\n", good, good, "/train.txt:2: the subject is empty");
     is_refused("1\tr\t2\n2\tr\tNA\n", good, good, "/train.txt:2: the object is missing");
@@ -149,6 +150,7 @@ TEST(graph, facts_that_cannot_be_as_they_seem_are_refused)
     is_refused(good, good, other, "/test.txt has no fact of which both entities are in train.txt");
     is_refused("a\tb\tr\nb\tc\tr\nc\ta\ts\n", good, good, "entities where relations should be");
     is_refused("r\ta\tb\nr\tb\tc\ns\tc\ta\n", good, good, "entities where relations should be");
+    is_refused("% tail rel head\na r b\nb r c\n", good, good, "a comment names its columns");
     is_refused("0,1,0\n1,2,0\n2,0,1\n", good, good, "entities where relations should be");
 }
 

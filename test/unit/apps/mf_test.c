@@ -160,6 +160,8 @@ TEST(mf, what_is_not_to_be_told_is_refused)
     is_refused("1,31,978300760,2.5\n1,29,978300761,3\n", "cells:1: \"2.5\" is no time");
     is_refused("0,1,2\n1,31,2.5\n1,29,3.0\n", "cells:1: may be a heading or a row");
     is_refused("1,31,2.5\n#1,29,3.0\n", "cells:2: is a comment, or a row");
+    is_refused("# item,user,rating\n1,2,3\n2,2,4\n",
+               "a comment names its columns, in another order");
     is_refused("Smith, John,1,2\nLee,1,3\n", "cells:2: has 3 fields; the first row has 4");
 }
 
