@@ -1,6 +1,209 @@
 #include "mf.h"
 
+#include "coordinates.h"
+#include "fail.h"
+#include "factors.h"
+#include "pace.h"
+#include "programs.h"
+#include "rmse.h"
+#include "rows.h"
+#include "tensors.h"
 #include "vec.h"
+#include "zipf.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- options ---- */
+
+static const char *const visits[] = {"columns", "blocks", NULL};
+
+static const char *const methods[] = {"sgd", "cd", NULL};
+
+static const char *const adagrads[] = {"coordinate", "row", NULL};
+
+static const char about[] =
+    "Factorizes a matrix of which some cells are known (ratings), alone or on a cluster (locus run, mpirun, srun, ...),\n"
+    "and says how well the factors predict cells that were held back.";
+
+static const char more[] =
+    "examples:\n"
+    "  locus-mf --data ratings.csv --bias --out factors.safetensors\n"
+    "  locus-mf --zipf 100000x10000x5000000 --rank 100 --workers 2\n"
+    "  locus run -n 4 locus-mf --data ratings.mtx --visit blocks --technique relocate\n";
+
+static void task_options(struct mf_options *o)
+{
+    const struct args_option options[] = {
+        OPTION_SECTION("the task"),
+        OPTION_TEXT(
+            "--data", "PATH", &o->common.data, ARGS_INPUT,
+            "MatrixMarket, or lines of user, item and rating\nwith tabs, \"::\", commas, semicolons or blanks between"),
+        OPTION_TEXT("--test", "FILE", &o->test, ARGS_INPUT,
+                    "cells to test with, in the same format"),
+        OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, 0,
+                    "without --test: the share of the cells that is\ntested with"),
+        OPTION_TEXT(
+            "--zipf", "RxCxN", &o->zipf, 0,
+            "instead of --data: R rows, C columns, N cells by\nZipf's law, with planted factors"),
+        OPTION_REAL("--zipf-exponent", "X", &o->zipf_exponent, 0, 10, 0, "of the law"),
+        OPTION_COUNT("--zipf-rank", "N", &o->zipf_rank, 1, 10000, 0, "of the planted factors"),
+        OPTION_REAL("--zipf-noise", "X", &o->zipf_noise, 0, 1000, 0,
+                    "standard deviation; values have 1"),
+        OPTION_TEXT("--write", "PATH", &o->write, ARGS_OUTPUT,
+                    "write the cells to train with as MatrixMarket"),
+        OPTION_COUNT("--rank", "N", &o->rank, 1, 10000, ARGS_TASK,
+                     "floats of a factor, optimizer state not included"),
+        OPTION_FLAG("--bias", &o->has_bias, ARGS_TASK, "a bias of each row and each column"),
+    };
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
+}
+
+static void training_options(struct mf_options *o)
+{
+    const struct args_option options[] = {
+        OPTION_SECTION("training"),
+        OPTION_CHOICE(
+            "--method", "NAME", &o->method, methods, ARGS_TASK,
+            "sgd: AdaGrad, cell by cell\ncd: coordinate descent, all rows and then all columns;\nwithout --visit, --batch, --lr and --bias"),
+        OPTION_CHOICE(
+            "--visit", "NAME", &o->visit, visits, ARGS_TASK,
+            "columns: cells by column, in random order\nblocks: blocks of columns go from worker to worker"),
+        OPTION_COUNT("--batch", "N", &o->batch, 1, 1e5, ARGS_TASK, "cells of a step"),
+        OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
+        OPTION_CHOICE(
+            "--adagrad", "NAME", &o->adagrad, adagrads, ARGS_TASK,
+            "row: a learning rate for each factor\ncoordinate: for each of its floats: twice the memory"),
+        OPTION_REAL("--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
+                    "weight of the squared norm, for each cell; with cd\nin all"),
+        OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
+                    "standard deviation of the first products"),
+        OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
+                     "test each N epochs, besides at the end"),
+        OPTION_COUNT(
+            "--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
+            "end the training after that time, with blocks after\nthe epoch; 0: after the last epoch"),
+    };
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
+}
+
+static struct settings *options(void *program)
+{
+    struct mf_options *o = &((struct mf *)program)->options;
+    *o = (struct mf_options){.rank = 100,
+                             .batch = 128,
+                             .rate = 0.05,
+                             .regularization = 0.02,
+                             .init = 0.1,
+                             .adagrad = MF_BY_ROW,
+                             .held_back = 0.1,
+                             .zipf_exponent = 1.1,
+                             .zipf_rank = 10,
+                             .zipf_noise = 0.1};
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS);
+    task_options(o);
+    training_options(o);
+    settings_options(&o->common);
+    return &o->common;
+}
+
+static void check(void *program)
+{
+    const struct mf_options *o = &((struct mf *)program)->options;
+    settings_check_source(&o->common, "the ratings", "--zipf", o->zipf);
+    if (o->zipf && o->test)
+        fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
+    if (o->method == MF_COORDINATES && (o->has_bias || o->visit == MF_BLOCKS))
+        fail_usage("--method cd has neither --bias nor --visit blocks: leave them out");
+    if (o->method == MF_COORDINATES && settings_is_bounded(&o->common))
+        fail_usage("--method cd bounds no staleness, its phases meet: choose another --technique");
+}
+
+/* ---- the data ---- */
+
+static void load(void *program)
+{
+    struct mf *f = program;
+    const struct mf_options *o = &f->options;
+    ratings_init(&f->ratings);
+    if (o->common.data) {
+        ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed,
+                     (unsigned)o->common.workers);
+    } else {
+        struct zipf z = {.exponent = o->zipf_exponent,
+                         .rank = o->zipf_rank,
+                         .noise = o->zipf_noise,
+                         .seed = o->common.seed};
+        zipf_parse(&z, o->zipf);
+        zipf_generate(&z, &f->ratings);
+        ratings_finish(&f->ratings, o->held_back, o->common.seed);
+    }
+}
+
+static struct settings_digest digest(const void *program)
+{
+    const struct ratings *r = &((const struct mf *)program)->ratings;
+    return (struct settings_digest){ratings_digest(r, 0, r->train),
+                                    ratings_digest(r, r->train, r->train + r->test)};
+}
+
+static size_t tables(void *program, struct locus_table *tables)
+{
+    const struct mf *f = program;
+    uint32_t length = (uint32_t)mf_row_floats(f);
+    tables[MF_ROWS] =
+        (struct locus_table){.name = "rows", .rows = f->ratings.rows, .length = length};
+    tables[MF_COLS] =
+        (struct locus_table){.name = "columns", .rows = f->ratings.columns, .length = length};
+    return 2;
+}
+
+static void ready(void *program, struct training *t)
+{
+    const struct mf *f = program;
+    t->examples = f->ratings.train;
+    if (f->options.method == MF_COORDINATES) t->sweeps = "epochs";
+    /* With blocks, workers meet within an epoch: all of them train it to its end. */
+    t->is_whole = t->sweeps || f->options.visit == MF_BLOCKS;
+}
+
+static void start(const void *program, const struct pool *pool)
+{
+    const struct mf *f = program;
+    const struct mf_options *o = &f->options;
+    if (f->ratings.unknown > 0)
+        fprintf(stderr,
+                "%s: %zu of the %zu cells of %s have a row or a column without any to train "
+                "with\n",
+                fail_program(), f->ratings.unknown, f->ratings.test, o->test);
+    if (f->ratings.is_tested_again)
+        fprintf(stderr, "%s: %s has the cells to train with: its error is not that of new ones\n",
+                fail_program(), o->test);
+    if (o->write) ratings_write(&f->ratings, o->write);
+    if (o->common.json) return;
+    printf("%s: %u rows, %u columns; %zu cells to train with, %zu to test with; mean %.4f\n",
+           mf_source(f), f->ratings.rows, f->ratings.columns, f->ratings.train, f->ratings.test,
+           f->ratings.mean);
+    if (o->method == MF_COORDINATES)
+        printf("rank %" PRIu64 "; coordinate descent, regularization %g\n", o->rank,
+               o->regularization);
+    else
+        printf("rank %" PRIu64 "%s; AdaGrad%s, rate %g, regularization %g; %s\n", o->rank,
+               o->has_bias ? " and biases" : "", o->adagrad == MF_BY_ROW ? " by row" : "", o->rate,
+               o->regularization,
+               o->visit == MF_BLOCKS ? "blocks of columns from worker to worker"
+                                     : "column by column");
+    settings_show_pool(&o->common, pool, false);
+}
+
+static void unload(void *program)
+{
+    ratings_fini(&((struct mf *)program)->ratings);
+}
+
+/* ---- the model ---- */
 
 float mf_predict(const struct mf *f, const float *row, const float *column)
 {
@@ -9,3 +212,189 @@ float mf_predict(const struct mf *f, const float *row, const float *column)
     float biases = f->options.has_bias ? row[rank] + column[rank] : 0;
     return (float)f->ratings.mean + biases + product;
 }
+
+struct first_values {
+    const struct mf *mf;
+    enum mf_table table;
+};
+
+/* Uniform; products of two factors have the wanted standard deviation. The same for a factor
+ * whatever the cluster. Biases and sums of squares begin at 0. */
+static void draw_factor(const void *first_values, uint64_t row, float *values)
+{
+    const struct first_values *f = first_values;
+    const struct mf_options *o = &f->mf->options;
+    double deviation = sqrt(o->init) * pow((double)o->rank, -0.25);
+    struct rng rng;
+    rng_init(&rng, o->common.seed, (UINT64_C(1) + f->table) << 40 | row);
+    for (uint64_t i = 0; i < o->rank; i++)
+        values[i] = (float)(deviation * sqrt(12) * (rng_real(&rng) - 0.5));
+}
+
+/* A key is accessed once for each rating of its row or column. */
+static void count_uses(const void *program, uint64_t *count)
+{
+    const struct mf *f = program;
+    for (size_t i = 0; i < f->ratings.train; i++) {
+        count[mf_row_key(f->ratings.list[i].row)]++;
+        count[mf_column_key(f, f->ratings.list[i].column)]++;
+    }
+}
+
+/* ---- training ---- */
+
+struct worker {
+    struct visit visit;
+    struct factors step;
+    struct coordinates coordinates; /* instead, with --method cd */
+};
+
+static void begin(struct training_worker *t, bool goes_on)
+{
+    const struct mf *f = t->program;
+    struct pool_member *m = t->member;
+    struct worker *own = t->state;
+    for (enum mf_table i = MF_ROWS; i <= MF_COLS && !goes_on; i++)
+        rows_init(m, i, draw_factor, &(struct first_values){.mf = f, .table = i});
+    training_keep_hot(t, (size_t)f->ratings.rows + f->ratings.columns, count_uses);
+    pool_quiesce(m);
+    if (t->training->sweeps) {
+        coordinates_open(&own->coordinates, f, m);
+    } else {
+        visit_open(&own->visit, f, m, t->progress.epochs);
+        factors_open(&own->step, f, m);
+    }
+    bool has_blocks = f->options.visit == MF_BLOCKS;
+    t->total = has_blocks ? own->visit.blocks : own->visit.count;
+    t->clocks = has_blocks ? own->visit.blocks : 0;
+    /* Sorting out the cells is not part of the first epoch. */
+    pool_quiesce(m);
+}
+
+/* By coordinate descent: a whole epoch. */
+static bool sweep(struct training_worker *t, struct training_sums *sums)
+{
+    struct worker *own = t->state;
+    coordinates_sweep(&own->coordinates, &sums->loss, &sums->more);
+    if (training_is_first(t)) sums->examples = (double)t->training->examples;
+    return true;
+}
+
+static bool step(struct training_worker *t, struct training_sums *sums)
+{
+    struct worker *own = t->state;
+    if (t->training->sweeps) return sweep(t, sums);
+    const struct visit_batch *b = visit_next(&own->visit);
+    sums->examples += b->cells;
+    sums->loss += factors_train(&own->step, &own->visit, b);
+    sums->done += t->clocks ? b->ends_block : b->cells;
+    world_computed(WORLD_TRAINED, b->cells);
+    return b->is_last;
+}
+
+static void flush(struct training_worker *t)
+{
+    if (!t->training->sweeps) draft_flush(&((struct worker *)t->state)->step.draft);
+}
+
+static void report(void *program, const struct training_epoch *e)
+{
+    const struct mf *f = program;
+    double loss = e->examples > 0 ? e->loss / e->examples : 0,
+           objective = e->loss + f->options.regularization * e->more;
+    const struct figure figures[] = {
+        {"RMSE ", 8, 4, .curve = "RMSE of the cells trained with", .value = sqrt(loss)},
+        {.name = "loss", .value = loss},
+        {"objective ", .digits = -9, .name = "objective", .value = objective},
+    };
+    training_say_epoch(e, figures, f->options.method == MF_COORDINATES && objective > 0 ? 3 : 2);
+}
+
+static void evaluate(struct training_worker *t)
+{
+    const struct mf *f = t->program;
+    if (f->ratings.test == 0) return;
+    struct rmse r = rmse_of_test(f, t->member);
+    const struct figure figures[] = {
+        {.name = "split", .text = "test"},
+        {"RMSE ", 8, 4, .name = "rmse", .curve = "RMSE of the test cells", .value = r.rmse},
+        FIGURE_TOOK(r.seconds),
+    };
+    if (training_is_first(t)) figures_say(f->options.common.json, "eval", "test     ", figures, 3);
+}
+
+static void end(struct training_worker *t)
+{
+    struct worker *own = t->state;
+    if (t->training->sweeps) {
+        coordinates_close(&own->coordinates);
+    } else {
+        factors_close(&own->step);
+        visit_close(&own->visit);
+    }
+    pool_quiesce(t->member);
+    evaluate(t);
+}
+
+static void note(struct tensors *t, const struct mf *mf)
+{
+    char text[64];
+    tensors_note(t, "model", "factors");
+    tensors_note_count(t, "rank", mf->options.rank);
+    snprintf(text, sizeof text, "%.17g", mf->ratings.mean);
+    tensors_note(t, "mean", text);
+    tensors_note(t, "data", mf_source(mf));
+}
+
+static void save(struct training_worker *t)
+{
+    const struct mf *mf = t->program;
+    struct pool_member *m = t->member;
+    const struct ratings *r = &mf->ratings;
+    const struct names *rows = &r->row_names, *columns = &r->column_names;
+    bool has_bias = mf->options.has_bias;
+    size_t rank = mf->options.rank;
+    struct tensors f;
+    if (!mf->options.common.out) return;
+    tensors_open(&f, mf->options.common.out);
+    note(&f, mf);
+    tensors_declare(&f, "rows", TENSORS_F32, r->rows, rank);
+    tensors_declare(&f, "columns", TENSORS_F32, r->columns, rank);
+    if (has_bias) tensors_declare(&f, "row_biases", TENSORS_F32, r->rows, 0);
+    if (has_bias) tensors_declare(&f, "column_biases", TENSORS_F32, r->columns, 0);
+    if (rows->count > 0) tensors_declare(&f, "row_names", TENSORS_U8, rows->text_length, 0);
+    if (columns->count > 0)
+        tensors_declare(&f, "column_names", TENSORS_U8, columns->text_length, 0);
+    tensors_begin(&f);
+    rows_save(m, MF_ROWS, 0, rank, &f);
+    rows_save(m, MF_COLS, 0, rank, &f);
+    if (has_bias) rows_save(m, MF_ROWS, rank, 1, &f);
+    if (has_bias) rows_save(m, MF_COLS, rank, 1, &f);
+    tensors_write_names(&f, rows);
+    tensors_write_names(&f, columns);
+    tensors_close(&f);
+}
+
+const struct training_kind mf_training = {.name = "locus-mf",
+                                          .about = about,
+                                          .more = more,
+                                          .unit = "cells",
+                                          .rate = "Cells trained a second",
+                                          .program_bytes = sizeof(struct mf),
+                                          .worker_bytes = sizeof(struct worker),
+                                          .heeds_ahead = true,
+                                          .options = options,
+                                          .check = check,
+                                          .load = load,
+                                          .tables = tables,
+                                          .digest = digest,
+                                          .ready = ready,
+                                          .start = start,
+                                          .unload = unload,
+                                          .begin = begin,
+                                          .step = step,
+                                          .flush = flush,
+                                          .report = report,
+                                          .evaluate = evaluate,
+                                          .end = end,
+                                          .save = save};

@@ -5,7 +5,6 @@
 #include "../../apps/kge/kge_job.h"
 #include "../../apps/lasso/lasso_job.h"
 #include "../../apps/lda/lda_job.h"
-#include "../../apps/mf/mf_job.h"
 #include "../../apps/common/programs.h"
 #include "scale/platform.h"
 #include "scale/virtual.h"
@@ -18,6 +17,11 @@ static const struct papers *papers;
 static int wv_job(int argc, char **argv)
 {
     return training_run(&wv_training, argc, argv);
+}
+
+static int mf_job(int argc, char **argv)
+{
+    return training_run(&mf_training, argc, argv);
 }
 
 int (*cluster_job(const char *name))(int argc, char **argv)
