@@ -1,9 +1,118 @@
 #include "ctr.h"
 
+#include "best.h"
+#include "click_feed.h"
 #include "clicks_read.h"
+#include "ctr_quality.h"
+#include "digest.h"
 #include "fail.h"
+#include "programs.h"
+#include "tensors.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+/* ---- options ---- */
+
+static const char *const formats[] = {"auto", "libsvm", "criteo", "csv", NULL};
+
+static const char about[] =
+    "Foretells clicks with Wide & Deep: a weight and a vector of each feature, and dense layers, trained with AdaGrad,\n"
+    "alone or on a cluster (locus run, mpirun, srun, ...); and says how well on examples that were held back.";
+
+static const char more[] =
+    "examples:\n"
+    "  locus-ctr --data train.libsvm --test test.libsvm --epochs 5\n"
+    "  locus-ctr --data adult.data --test adult.test --positive '>50K'\n"
+    "  locus-ctr --data criteo.tsv --hash 22 --epochs 1 --out model.safetensors\n"
+    "  locus run -n 4 locus-ctr --zipf 26x10000000x4000000 --epochs 1\n";
+
+static void data_options(struct ctr_options *o)
+{
+    const struct args_option options[] = {
+        OPTION_SECTION("the task"),
+        OPTION_TEXT("--data", "PATH", &o->common.data, ARGS_INPUT,
+                    "LIBSVM or LIBFFM, Criteo's format, or CSV"),
+        OPTION_TEXT("--test", "FILE", &o->test, ARGS_INPUT,
+                    "examples to test with, in the same format"),
+        OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, ARGS_TASK,
+                    "without --test: the share of the examples that is\ntested with"),
+        OPTION_REAL(
+            "--validate", "X", &o->validate, 0, 0.9, ARGS_TASK,
+            "the share of the others that chooses the best epoch,\nwhose model is tested and saved; 0: the last one's"),
+        OPTION_CHOICE("--format", "NAME", &o->format, formats, 0, "auto, libsvm, criteo or csv"),
+        OPTION_COUNT("--hash", "BITS", &o->hash_bits, 0, 30, 0,
+                     "criteo, csv: features by a hash of so many bits;\n0: by a vocabulary"),
+        OPTION_TEXT(
+            "--label", "NAME", &o->label, 0,
+            "csv: the label's column, by its name in the heading;\nwithout, it is the last"),
+        OPTION_TEXT("--positive", "TEXT", &o->positive, 0,
+                    "csv: the label of a click; without, 1 is one,\n0 and -1 are none"),
+        OPTION_COUNT("--bins", "N", &o->bins, 2, 1000, 0, "csv: parts of a column of numbers"),
+        OPTION_TEXT(
+            "--zipf", "FxCxN", &o->zipf, ARGS_TASK,
+            "instead of --data: N examples of F fields with C\ncategories by Zipf's law, and a planted model"),
+        OPTION_REAL("--zipf-exponent", "X", &o->zipf_exponent, 0, 10, ARGS_TASK, "of the law"),
+    };
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
+}
+
+static void training_options(struct ctr_options *o)
+{
+    const struct args_option options[] = {
+        OPTION_SECTION("training"),
+        OPTION_COUNT("--dim", "N", &o->dim, 1, 1024, ARGS_TASK, "floats of a feature's vector"),
+        OPTION_TEXT("--hidden", "N,N...", &o->hidden, ARGS_TASK, "units of the dense layers"),
+        OPTION_COUNT("--batch", "N", &o->batch, 1, 65536, ARGS_TASK, "examples of a step"),
+        OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
+        OPTION_REAL("--final-lr", "X", &o->final_rate, 0, 1, ARGS_TASK,
+                    "the share of it that is left at the end: it falls evenly"),
+        OPTION_REAL("--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
+                    "weight of the squared norm of the features in a batch"),
+        OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
+                    "standard deviation of the first vectors"),
+        OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
+                     "validate each N epochs, and the last; 0: never"),
+        OPTION_COUNT("--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
+                     "end the training after that time; 0: after the last epoch"),
+    };
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
+}
+
+static struct settings *options(void *program)
+{
+    struct ctr_options *o = &((struct ctr *)program)->options;
+    *o = (struct ctr_options){.dim = 8,
+                              .batch = 128,
+                              .rate = 0.1,
+                              .regularization = 1e-3,
+                              .final_rate = 0.1,
+                              .init = 0.05,
+                              .held_back = 0.1,
+                              .validate = 0.1,
+                              .bins = 64,
+                              .hidden = "64,32",
+                              .zipf_exponent = 1.1};
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT);
+    o->common.epochs = 8;
+    o->common.eval_every = 1;
+    data_options(o);
+    training_options(o);
+    settings_options(&o->common);
+    return &o->common;
+}
+
+static void check(void *program)
+{
+    const struct ctr_options *o = &((struct ctr *)program)->options;
+    settings_check_source(&o->common, "the examples", "--zipf", o->zipf);
+    if (o->zipf && o->test)
+        fail_usage("--test is given with --zipf: planted examples are held back, see --hold-back");
+}
+
+/* ---- the data ---- */
 
 /* "64,32" */
 static void plan_layers(struct ctr *c)
@@ -59,8 +168,9 @@ static void plant(struct ctr *c)
     c->fields = c->planted->fields;
 }
 
-void ctr_load(struct ctr *c)
+static void load(void *program)
 {
+    struct ctr *c = program;
     clicks_init(&c->clicks);
     if (c->options.zipf) {
         plant(c);
@@ -70,8 +180,292 @@ void ctr_load(struct ctr *c)
     plan_layers(c);
 }
 
-void ctr_unload(struct ctr *c)
+/* The data to test with give features, too. */
+static struct settings_digest digest(const void *program)
 {
+    const struct ctr *c = program;
+    uint64_t parts[] = {c->planted ? 0 : clicks_digest(&c->clicks), c->train, c->test, c->fields};
+    return (struct settings_digest){digest_add(DIGEST_FIRST, parts, sizeof parts), 0};
+}
+
+static size_t tables(void *program, struct locus_table *tables)
+{
+    const struct ctr *c = program;
+    uint32_t parameters = (uint32_t)ctr_parameters(c);
+    tables[CTR_FEATURES] =
+        (struct locus_table){.name = "features", .rows = c->features, .length = 2 * parameters};
+    tables[CTR_LAYERS] =
+        (struct locus_table){.name = "layers", .rows = c->plan.rows, .length = c->plan.length};
+    tables[CTR_SCORES] = (struct locus_table){
+        .name = "scores", .rows = ctr_score_rows(c), .length = CTR_SCORES_OF_ROW};
+    tables[CTR_BEST_FEATURES] = best_table(&tables[CTR_FEATURES], "best features", parameters);
+    tables[CTR_BEST_LAYERS] = best_table(&tables[CTR_LAYERS], "best layers", c->plan.length / 2);
+    return c->validate > 0 ? CTR_TABLES : CTR_BEST_FEATURES;
+}
+
+static void ready(void *program, struct training *t)
+{
+    t->examples = ((const struct ctr *)program)->train;
+}
+
+/* `split`: "valid", "test", or "planted" (of the planted model itself). `epoch` 0: of none. */
+static void say_quality(const struct ctr *c, const char *split, uint64_t epoch,
+                        const struct ctr_quality *q)
+{
+    char head[16];
+    bool has_epoch = epoch > 0;
+    const struct figure figures[] = {
+        {.name = "split", .text = split},
+        {.name = has_epoch ? "epoch" : NULL, .value = (double)epoch},
+        {"log loss ", 8, 5, .value = q->log_loss},
+        {"AUC ", 0, 5, .name = "auc", .value = q->auc},
+        {.name = "log_loss", .value = q->log_loss},
+        {"calibration ", 0, 3, .name = "calibration", .value = q->calibration},
+        {"error ", 0, 4, .name = "calibration_error", .value = q->calibration_error},
+        {has_epoch ? "epoch " : NULL, .value = (double)epoch},
+        {q->seconds > 0 ? "(" : NULL, 0, 1, " s)", .name = "seconds", .value = q->seconds},
+    };
+    snprintf(head, sizeof head, "%-7s  ", split);
+    figures_say(c->options.common.json, "eval", head, figures, sizeof figures / sizeof *figures);
+}
+
+static void describe(const struct ctr *c, const struct pool *pool)
+{
+    const struct ctr_options *o = &c->options;
+    printf("%s: %" PRIu64 " features in %" PRIu32 " field%s; %" PRIu64
+           " examples to train with, %" PRIu64 " to validate with, %" PRIu64 " to test with\n",
+           ctr_source(c), c->features, c->fields, c->fields == 1 ? "" : "s", c->train, c->validate,
+           c->test);
+    printf("vectors of %" PRIu64 ", layers of %s, %" PRIu64
+           " dense weights; AdaGrad, rate %g, batches of %" PRIu64 "\n",
+           o->dim, o->hidden, dense_plan_weights(&c->plan), o->rate, o->batch);
+    settings_show_pool(&o->common, pool, false);
+}
+
+static void start(const void *program, const struct pool *pool)
+{
+    const struct ctr *c = program;
+    if (!c->options.common.json) describe(c, pool);
+    if (!c->planted || c->test == 0) return;
+    struct ctr_quality q = ctr_quality_planted(c);
+    say_quality(c, "planted", 0, &q);
+}
+
+static void unload(void *program)
+{
+    struct ctr *c = program;
     clicks_fini(&c->clicks);
     free(c->planted);
 }
+
+/* ---- training ---- */
+
+struct worker {
+    struct click_feed feed;
+    struct wide_deep step;
+};
+
+/* More planted examples than these are not counted for what is hot. */
+enum { COUNTED_MAX = 1 << 20 };
+
+/* Uniform; weights and sums of squares begin at 0. The same for a feature whatever the cluster. */
+static void draw_feature(const void *ctr, uint64_t row, float *values)
+{
+    const struct ctr_options *o = &((const struct ctr *)ctr)->options;
+    struct rng rng;
+    rng_init(&rng, o->common.seed, UINT64_C(1) << 40 | row);
+    for (uint64_t i = 1; i <= o->dim; i++)
+        values[i] = (float)(o->init * sqrt(12) * (rng_real(&rng) - 0.5));
+}
+
+/* A key is accessed once for each batch that has the feature: about once for each example, where
+ * it is rare, and in every batch where it is hot. */
+static void count_uses(const void *program, uint64_t *count)
+{
+    const struct ctr *c = program;
+    struct planted_click *planted_click = take_memory(1, sizeof *planted_click);
+    for (uint64_t i = 0; i < c->train && (!c->planted || i < COUNTED_MAX); i++) {
+        struct click click = ctr_get(c, i, planted_click);
+        for (uint32_t j = 0; j < click.count; j++) count[click.feature[j]]++;
+    }
+    free(planted_click);
+}
+
+static void begin(struct training_worker *w, bool goes_on)
+{
+    const struct ctr *c = w->program;
+    struct pool_member *m = w->member;
+    struct worker *own = w->state;
+    size_t batch = c->options.batch;
+    if (!goes_on) rows_init(m, CTR_FEATURES, draw_feature, c);
+    if (!goes_on) dense_rows_init(&c->plan, m, CTR_LAYERS, c->options.common.seed);
+    pool_quiesce(m);
+    if (m->index == 0) dense_rows_keep(&c->plan, m, CTR_LAYERS);
+    training_keep_hot(w, c->features, count_uses);
+    pool_quiesce(m);
+    click_feed_open(&own->feed, c, m, w->progress.epochs);
+    wide_deep_open(&own->step, c, m, batch > CTR_SCORES_OF_ROW ? batch : CTR_SCORES_OF_ROW);
+    pool_quiesce(m);
+}
+
+static bool step(struct training_worker *w, struct training_sums *sums)
+{
+    struct worker *own = w->state;
+    const struct click_batch *b = click_feed_next(&own->feed);
+    sums->examples += b->examples;
+    sums->loss += wide_deep_train(&own->step, b);
+    world_computed(WORLD_TRAINED, b->examples);
+    return b->is_last;
+}
+
+static void flush(struct training_worker *w)
+{
+    wide_deep_flush(&((struct worker *)w->state)->step);
+}
+
+static void report(void *program, const struct training_epoch *e)
+{
+    double loss = e->examples > 0 ? e->loss / e->examples : 0;
+    const struct figure figure = {
+        "log loss ", 8, 5, .name = "loss", .curve = "Log loss of an example", .value = loss};
+    (void)program;
+    training_say_epoch(e, &figure, 1);
+}
+
+/* ---- how good it is ---- */
+
+/* What was validated best so far, which is in a checkpoint: all workers know the epoch, the first
+ * one how good it was. */
+enum { BEST_EPOCH, BEST_LOG_LOSS };
+static const struct best_rows best_rows[] = {{CTR_FEATURES, CTR_BEST_FEATURES},
+                                             {CTR_LAYERS, CTR_BEST_LAYERS}};
+enum { BEST_ROWS = sizeof best_rows / sizeof *best_rows };
+
+static uint64_t best_epoch(const struct progress *p)
+{
+    return (uint64_t)p->figures[BEST_EPOCH];
+}
+
+/* The last one needs no copy, unless others go on from it. */
+static void validate(struct training_worker *w, bool is_last)
+{
+    const struct ctr *c = w->program;
+    struct progress *p = &w->progress;
+    struct wide_deep *model = &((struct worker *)w->state)->step;
+    struct ctr_quality q = ctr_quality_take(c, w->member, model, c->train + c->test, c->validate);
+    bool is_better = best_epoch(p) == 0 || q.log_loss < p->figures[BEST_LOG_LOSS];
+    if (training_is_first(w)) say_quality(c, "valid", p->epochs, &q);
+    size_t kept = is_last && !w->training->checkpoints.folder ? 0 : BEST_ROWS;
+    if (!best_offer(w->member, is_better, best_rows, kept)) return;
+    p->figures[BEST_EPOCH] = (double)p->epochs;
+    p->figures[BEST_LOG_LOSS] = q.log_loss;
+}
+
+static void test(struct training_worker *w, uint64_t epoch)
+{
+    const struct ctr *c = w->program;
+    struct wide_deep *model = &((struct worker *)w->state)->step;
+    if (c->test == 0) return;
+    struct ctr_quality q = ctr_quality_take(c, w->member, model, c->train, c->test);
+    if (training_is_first(w)) say_quality(c, "test", epoch, &q);
+}
+
+/* Without examples to validate with nothing is chosen, and the test says how training goes. */
+static void judge(struct training_worker *w, bool is_last)
+{
+    const struct ctr *c = w->program;
+    uint64_t epoch = w->progress.epochs;
+    if (!settings_wants_choice(&c->options.common, epoch, is_last)) return;
+    if (c->validate > 0)
+        validate(w, is_last);
+    else if (!is_last)
+        test(w, epoch);
+}
+
+static void say_best(const struct ctr *c, uint64_t epoch)
+{
+    char text[96];
+    const struct figure figure = {.name = "epoch", .value = (double)epoch};
+    snprintf(text, sizeof text, "the model is that of epoch %" PRIu64 ", which was validated best",
+             epoch);
+    figures_say(c->options.common.json, "best", text, &figure, 1);
+}
+
+/* What is tested is what is saved. */
+static void end(struct training_worker *w)
+{
+    struct worker *own = w->state;
+    const struct progress *p = &w->progress;
+    uint64_t best = best_epoch(p);
+    if (best > 0 && best != p->epochs) best_take(w->member, best_rows, BEST_ROWS);
+    if (best > 0 && training_is_first(w)) say_best(w->program, best);
+    test(w, best > 0 ? best : p->epochs);
+    wide_deep_close(&own->step);
+    click_feed_close(&own->feed);
+}
+
+enum { NAME_BYTES = 48 };
+
+static void write_layer(const struct ctr *c, struct pool_member *m, size_t layer, struct tensors *t)
+{
+    const struct dense_plan_layer *l = &c->plan.layers[layer];
+    size_t weights = l->inputs * l->outputs;
+    float *all = take_memory(weights + l->outputs, sizeof *all);
+    dense_rows_collect(&c->plan, m, CTR_LAYERS, layer, all);
+    tensors_write(t, all, weights * sizeof *all);
+    tensors_write(t, all + weights, l->outputs * sizeof *all);
+    free(all);
+}
+
+static void save(struct training_worker *w)
+{
+    const struct ctr *c = w->program;
+    struct pool_member *m = w->member;
+    const struct names *names = &c->clicks.names;
+    char name[NAME_BYTES];
+    struct tensors t;
+    if (!c->options.common.out) return;
+    tensors_open(&t, c->options.common.out);
+    tensors_note(&t, "model", "wide & deep");
+    tensors_note_count(&t, "fields", c->fields);
+    tensors_note_count(&t, "hash_bits", c->options.hash_bits);
+    tensors_note(&t, "data", ctr_source(c));
+    tensors_declare(&t, "wide", TENSORS_F32, c->features, 0);
+    tensors_declare(&t, "vectors", TENSORS_F32, c->features, c->options.dim);
+    for (size_t i = 0; i < c->plan.count; i++) {
+        snprintf(name, sizeof name, "layer%zu.weight", i);
+        tensors_declare(&t, name, TENSORS_F32, c->plan.layers[i].inputs, c->plan.layers[i].outputs);
+        snprintf(name, sizeof name, "layer%zu.bias", i);
+        tensors_declare(&t, name, TENSORS_F32, c->plan.layers[i].outputs, 0);
+    }
+    if (names->count > 0) tensors_declare(&t, "features", TENSORS_U8, names->text_length, 0);
+    tensors_begin(&t);
+    rows_save(m, CTR_FEATURES, 0, 1, &t);
+    rows_save(m, CTR_FEATURES, 1, c->options.dim, &t);
+    for (size_t i = 0; i < c->plan.count; i++) write_layer(c, m, i, &t);
+    if (names->count > 0) tensors_write_names(&t, names);
+    tensors_close(&t);
+}
+
+const struct training_kind ctr_training = {.name = "locus-ctr",
+                                           .about = about,
+                                           .more = more,
+                                           .unit = "examples",
+                                           .rate = "Examples trained a second",
+                                           .program_bytes = sizeof(struct ctr),
+                                           .worker_bytes = sizeof(struct worker),
+                                           .options = options,
+                                           .check = check,
+                                           .load = load,
+                                           .tables = tables,
+                                           .digest = digest,
+                                           .ready = ready,
+                                           .start = start,
+                                           .unload = unload,
+                                           .begin = begin,
+                                           .step = step,
+                                           .flush = flush,
+                                           .report = report,
+                                           .judge = judge,
+                                           .end = end,
+                                           .save = save};

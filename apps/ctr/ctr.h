@@ -46,10 +46,6 @@ struct ctr {
     struct dense_plan plan;
 };
 
-/* From the files, or from the planted model; then the layers. */
-void ctr_load(struct ctr *);
-void ctr_unload(struct ctr *);
-
 /* An example to train with, behind those one to test with, then one to validate with. The last
  * argument is for a planted one. */
 static inline struct click ctr_get(const struct ctr *c, uint64_t number,

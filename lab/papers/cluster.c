@@ -1,6 +1,5 @@
 #include "cluster.h"
 
-#include "../../apps/ctr/ctr_job.h"
 #include "../../apps/gnn/gnn_job.h"
 #include "../../apps/kge/kge_job.h"
 #include "../../apps/lasso/lasso_job.h"
@@ -22,6 +21,11 @@ static int wv_job(int argc, char **argv)
 static int mf_job(int argc, char **argv)
 {
     return training_run(&mf_training, argc, argv);
+}
+
+static int ctr_job(int argc, char **argv)
+{
+    return training_run(&ctr_training, argc, argv);
 }
 
 int (*cluster_job(const char *name))(int argc, char **argv)
