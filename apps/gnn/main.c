@@ -3,12 +3,12 @@
  * embeddings of the nodes that are learned, as in AdaPM's experiments (Appendix C), or on given
  * features.
  *
- * Read gnn.h first (what all share), then gnn_train.c (the loop), convolution.c (a training step)
+ * Read gnn.h first (what all share), then gnn.c (the program), convolution.c (a training step)
  * and neighbourhood.c (what a step depends on).
  */
-#include "gnn_job.h"
+#include "programs.h"
 
 int main(int argc, char **argv)
 {
-    return gnn_job(argc, argv);
+    return training_run(&gnn_training, argc, argv);
 }

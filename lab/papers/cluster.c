@@ -1,6 +1,5 @@
 #include "cluster.h"
 
-#include "../../apps/gnn/gnn_job.h"
 #include "../../apps/kge/kge_job.h"
 #include "../../apps/lasso/lasso_job.h"
 #include "../../apps/lda/lda_job.h"
@@ -26,6 +25,11 @@ static int mf_job(int argc, char **argv)
 static int ctr_job(int argc, char **argv)
 {
     return training_run(&ctr_training, argc, argv);
+}
+
+static int gnn_job(int argc, char **argv)
+{
+    return training_run(&gnn_training, argc, argv);
 }
 
 int (*cluster_job(const char *name))(int argc, char **argv)

@@ -1,0 +1,511 @@
+#include "gnn.h"
+
+#include "accuracy.h"
+#include "best.h"
+#include "convolution.h"
+#include "digest.h"
+#include "epochs.h"
+#include "fail.h"
+#include "json.h"
+#include "partition.h"
+#include "planted.h"
+#include "programs.h"
+#include "rows.h"
+#include "tensors.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- options ---- */
+
+static const char *const averages[] = {"mean", "symmetric", NULL};
+
+static const char *const partitions[] = {"greedy", "random", NULL};
+
+static const char about[] =
+    "Finds the classes of a graph's nodes by graph convolution with sampled neighbours, alone or on a cluster (locus run,\n"
+    "mpirun, srun, ...), and says for how many of those that were held back it finds the right one.";
+
+static const char more[] =
+    "examples:\n"
+    "  locus-gnn --data edges.csv --labels classes.csv --out model.safetensors\n"
+    "  locus-gnn --data cora.edges.tsv --labels cora.nodes.svm --features cora.nodes.svm --split cora.split.txt\n"
+    "  locus run -n 4 locus-gnn --planted 1000000x16x32\n";
+
+static void task_options(struct gnn_options *o)
+{
+    const struct args_option options[] = {
+        OPTION_SECTION("the task"),
+        OPTION_TEXT(
+            "--data", "PATH", &o->common.data, ARGS_INPUT,
+            "edges: rows of two nodes' names, with tabs, commas,\nsemicolons or blanks between; or MatrixMarket;\nweights are not used"),
+        OPTION_TEXT(
+            "--labels", "FILE", &o->labels, ARGS_INPUT,
+            "classes: rows of a node first and its class last; or\nLIBSVM, or a class a line, of the nodes 0, 1, ...;\n-1 is none"),
+        OPTION_TEXT(
+            "--features", "FILE", &o->features, ARGS_INPUT,
+            "LIBSVM: given features of the nodes 0, 1, ...; each\nnode's are divided by the sum of their absolute values;\nwithout it embeddings are learned"),
+        OPTION_TEXT("--split", "FILE", &o->split, ARGS_INPUT,
+                    "what nodes are for, in a format of --labels: train,\nval, test, or none"),
+        OPTION_REAL("--train", "X", &o->train, 0, 1, 0,
+                    "without --split: the share of the nodes with a class\nthat is trained with"),
+        OPTION_REAL("--validate", "X", &o->validate, 0, 1, 0,
+                    "the share that is validated with; the rest is for the\ntest"),
+        OPTION_TEXT(
+            "--planted", "NxDxC", &o->planted, 0,
+            "instead of --data: N nodes of mean degree D, by a\npower law, with C planted classes"),
+        OPTION_REAL("--planted-same", "X", &o->planted_same, 0, 1, 0,
+                    "the share of edges that stay in a class for sure"),
+        OPTION_REAL("--planted-exponent", "X", &o->planted_exponent, 2.01, 100, 0,
+                    "of the power law"),
+    };
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
+}
+
+static void model_options(struct gnn_options *o)
+{
+    const struct args_option options[] = {
+        OPTION_COUNT("--dim", "N", &o->dim, 1, 4096, ARGS_TASK,
+                     "floats of an embedding, optimizer state not included"),
+        OPTION_COUNT("--hidden", "N", &o->hidden, 1, 4096, ARGS_TASK,
+                     "values between the two layers"),
+        OPTION_CHOICE(
+            "--average", "NAME", &o->average, averages, ARGS_TASK,
+            "how neighbours count: mean, all alike; symmetric,\nless the more neighbours both ends have"),
+    };
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
+}
+
+static void training_options(struct gnn_options *o)
+{
+    const struct args_option options[] = {
+        OPTION_SECTION("training"),
+        OPTION_COUNT("--batch", "N", &o->batch, 1, 4096, ARGS_TASK, "nodes of a step"),
+        OPTION_COUNT("--neighbours", "N", &o->neighbours, 0, 1024, ARGS_TASK,
+                     "of a node that are drawn in a layer; 0: all"),
+        OPTION_COUNT("--test-neighbours", "N", &o->test_neighbours, 0, 1024, ARGS_NODES,
+                     "the same when the model is judged"),
+        OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
+        OPTION_REAL("--dense-lr", "X", &o->dense_rate, 0, 100, ARGS_TASK,
+                    "the same for the layers' weights"),
+        OPTION_REAL("--decay", "X", &o->decay, 0, 1, ARGS_TASK,
+                    "weight of the squared norm of the rows"),
+        OPTION_REAL(
+            "--dropout", "X", &o->dropout, 0, 0.95, ARGS_TASK,
+            "the share of the hidden values, and of given features,\nthat a step leaves out"),
+        OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
+                    "standard deviation of the rows' first values"),
+        OPTION_CHOICE(
+            "--partition", "NAME", &o->partition, partitions, ARGS_TASK,
+            "of the graph among nodes of the cluster: greedy, with\nfew edges between them, or random"),
+        OPTION_COUNT(
+            "--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
+            "judge each N epochs, besides at the end; the model that\nvalidated best is the one in the end"),
+        OPTION_COUNT("--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
+                     "end the training after that time; 0: after the last epoch"),
+    };
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
+}
+
+static struct settings *options(void *program)
+{
+    struct gnn_options *o = &((struct gnn *)program)->options;
+    *o = (struct gnn_options){.dim = 64,
+                              .hidden = 64,
+                              .batch = 32,
+                              .neighbours = 16,
+                              .test_neighbours = 16,
+                              .train = 0.6,
+                              .validate = 0.2,
+                              .planted_exponent = 2.5,
+                              .planted_same = 0.6,
+                              .rate = 0.1,
+                              .dense_rate = 0.01,
+                              .init = 0.1};
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT);
+    o->common.epochs = 3;
+    task_options(o);
+    model_options(o);
+    training_options(o);
+    settings_options(&o->common);
+    return &o->common;
+}
+
+static void check(void *program)
+{
+    const struct gnn_options *o = &((struct gnn *)program)->options;
+    if (!o->common.data && !o->planted)
+        fail_usage("--data is missing: the edges of the graph; or --planted makes a graph up");
+    if (o->common.data && o->planted) fail_usage("--data and --planted are both given: choose one");
+    if (o->common.data && !o->labels) fail_usage("--labels is missing: the classes of the nodes");
+    if (o->planted && (o->labels || o->features || o->split))
+        fail_usage("--planted has neither --labels nor --features nor --split: leave them out");
+    if (o->train + o->validate > 1)
+        fail_usage("--train %g and --validate %g are more than all nodes", o->train, o->validate);
+}
+
+/* ---- the data ---- */
+
+static void read_all(struct gnn *g)
+{
+    const struct gnn_options *o = &g->options;
+    network_init(&g->network);
+    labels_init(&g->labels);
+    if (o->planted) {
+        struct planted p = {
+            .exponent = o->planted_exponent, .same = o->planted_same, .seed = o->common.seed};
+        planted_parse(&p, o->planted);
+        planted_generate(&p, &g->network, &g->labels);
+    } else {
+        network_load(&g->network, o->common.data);
+        labels_load(&g->labels, &g->network, o->labels);
+    }
+    network_finish(&g->network);
+    labels_reserve(&g->labels, g->network.nodes);
+    if (o->split)
+        labels_split_by_file(&g->labels, &g->network, o->split);
+    else
+        labels_split(&g->labels, o->train, o->validate, o->common.seed);
+    if (o->features) features_load(&g->features, &g->network, o->features);
+}
+
+static void plan(struct gnn *g)
+{
+    const struct gnn_options *o = &g->options;
+    dense_plan_of_length(&g->plan, 2 * gnn_width(g));
+    if (!gnn_has_features(g)) dense_plan_add(&g->plan, o->dim, o->hidden, true);
+    dense_plan_add(&g->plan, o->hidden, g->labels.classes, false);
+}
+
+static void load(void *program)
+{
+    read_all(program);
+    plan(program);
+}
+
+static struct settings_digest digest(const void *program)
+{
+    const struct gnn *g = program;
+    uint64_t parts[] = {network_digest(&g->network), labels_digest(&g->labels, false),
+                        features_digest(&g->features), gnn_has_features(g)};
+    return (struct settings_digest){digest_add(DIGEST_FIRST, parts, sizeof parts),
+                                    labels_digest(&g->labels, true)};
+}
+
+static size_t tables(void *program, struct locus_table *tables)
+{
+    const struct gnn *g = program;
+    tables[GNN_INPUTS] = (struct locus_table){.name = gnn_has_features(g) ? "features" : "nodes",
+                                              .rows = gnn_inputs(g),
+                                              .length = (uint32_t)(2 * gnn_width(g))};
+    tables[GNN_DENSE] =
+        (struct locus_table){.name = "dense", .rows = g->plan.rows, .length = g->plan.length};
+    tables[GNN_BEST_INPUTS] = best_table(&tables[GNN_INPUTS], "best inputs", gnn_width(g));
+    tables[GNN_BEST_DENSE] = best_table(&tables[GNN_DENSE], "best dense", g->plan.length / 2);
+    return gnn_chooses(g) ? GNN_TABLES : GNN_BEST_INPUTS;
+}
+
+static void ready(void *program, struct training *t)
+{
+    struct gnn *g = program;
+    g->part_of = take_memory(g->network.nodes, sizeof *g->part_of);
+    partition_cut((enum partition_kind)g->options.partition, &g->network, &g->labels,
+                  (uint32_t)t->pool->size, g->options.common.seed, g->part_of);
+    t->examples = g->labels.count[LABELS_TRAIN];
+}
+
+static const char *source_of(const struct gnn *g)
+{
+    return g->options.common.data ? g->options.common.data : g->options.planted;
+}
+
+static void start(const void *program, const struct pool *pool)
+{
+    const struct gnn *g = program;
+    const struct gnn_options *o = &g->options;
+    const struct labels *l = &g->labels;
+    double between = partition_cut_share(&g->network, g->part_of);
+    if (g->network.has_more)
+        fprintf(stderr,
+                "%s: %s has more than two nodes of an edge; weights and other attributes are not "
+                "used\n",
+                fail_program(), o->common.data);
+    if (g->network.added > 0)
+        fprintf(stderr, "%s: %s names %u nodes that are in no edge\n", fail_program(), o->labels,
+                g->network.added);
+    if (o->common.json) {
+        struct json j;
+        if (pool->size == 1) return;
+        json_begin(&j, "partition");
+        json_number(&j, "edges_between", between);
+        json_end(&j);
+        return;
+    }
+    printf("%s: %u nodes, %" PRIu64 " edges, %u classes; %u nodes to train with, %u to validate "
+           "with, %u to test with\n",
+           source_of(g), g->network.nodes, network_edges(&g->network), l->classes,
+           l->count[LABELS_TRAIN], l->count[LABELS_VALIDATE], l->count[LABELS_TEST]);
+    if (gnn_has_features(g))
+        printf("%u features; ", g->features.count);
+    else
+        printf("embeddings of %" PRIu64 "; ", o->dim);
+    printf("%" PRIu64 " hidden; batches of %" PRIu64 ", %" PRIu64 " neighbours; AdaGrad, rate %g\n",
+           o->hidden, o->batch, o->neighbours, o->rate);
+    settings_show_pool(&o->common, pool, false);
+    if (pool->size > 1) printf("%.1f %% of the edges are between nodes' parts\n", 100 * between);
+    fflush(stdout);
+}
+
+static void unload(void *program)
+{
+    struct gnn *g = program;
+    network_fini(&g->network);
+    labels_fini(&g->labels);
+    features_fini(&g->features);
+    free(g->part_of);
+}
+
+/* ---- training ---- */
+
+struct worker {
+    struct epochs epochs;
+    struct convolution convolution;
+    struct accuracy_judge judge;
+};
+
+/* Uniform, with --init as the deviation. The same for a row whatever the cluster. Sums of squares
+ * begin at 0. */
+static void draw_row(const void *gnn, uint64_t row, float *values)
+{
+    const struct gnn *g = gnn;
+    const struct gnn_options *o = &g->options;
+    struct rng rng;
+    rng_init(&rng, o->common.seed, UINT64_C(1) << 40 | row);
+    for (size_t i = 0; i < gnn_width(g); i++)
+        values[i] = (float)(o->init * sqrt(12) * (rng_real(&rng) - 0.5));
+}
+
+/* How often a row is accessed: a node's by those that have it as a neighbour, about. */
+static void count_uses(const void *program, uint64_t *count)
+{
+    const struct gnn *g = program;
+    for (uint32_t v = 0; v < g->network.nodes; v++) {
+        uint64_t uses = 1 + network_degree(&g->network, v);
+        if (!gnn_has_features(g)) {
+            count[v] = uses;
+            continue;
+        }
+        for (uint64_t i = g->features.start[v]; i < g->features.start[v + 1]; i++)
+            count[g->features.index[i]] += uses;
+    }
+}
+
+static void begin(struct training_worker *w, bool goes_on)
+{
+    const struct gnn *g = w->program;
+    struct pool_member *m = w->member;
+    struct worker *own = w->state;
+    if (!goes_on) rows_init(m, GNN_INPUTS, draw_row, g);
+    if (!goes_on) dense_rows_init(&g->plan, m, GNN_DENSE, g->options.common.seed);
+    training_keep_hot(w, gnn_inputs(g), count_uses);
+    if (m->index == 0) dense_rows_keep(&g->plan, m, GNN_DENSE);
+    pool_quiesce(m);
+    accuracy_open(&own->judge, g, m);
+    convolution_open(&own->convolution, g, m, g->options.batch, g->options.neighbours);
+    epochs_open(&own->epochs, g, m, w->progress.epochs);
+    /* Getting ready is not part of the first epoch. */
+    pool_quiesce(m);
+}
+
+static void epoch(struct training_worker *w)
+{
+    convolution_begin(&((struct worker *)w->state)->convolution, w->progress.epochs);
+}
+
+static bool step(struct training_worker *w, struct training_sums *sums)
+{
+    struct worker *own = w->state;
+    const struct neighbourhood *h = epochs_next(&own->epochs);
+    sums->examples += h->tops;
+    sums->loss += convolution_train(&own->convolution, h);
+    world_computed(WORLD_TRAINED, h->tops);
+    return h->is_last;
+}
+
+static void flush(struct training_worker *w)
+{
+    convolution_flush(&((struct worker *)w->state)->convolution);
+}
+
+static void report(void *program, const struct training_epoch *e)
+{
+    double loss = e->examples > 0 ? e->loss / e->examples : 0;
+    const struct figure figure = {"loss ",      8, 4, .name = "loss", .curve = "Loss of a node",
+                                  .value = loss};
+    (void)program;
+    training_say_epoch(e, &figure, 1);
+}
+
+/* ---- how good it is ---- */
+
+static void say_accuracy(const struct gnn *g, const struct accuracy *a)
+{
+    bool validates = g->labels.count[LABELS_VALIDATE] > 0, tests = g->labels.count[LABELS_TEST] > 0;
+    const struct figure figures[] = {
+        {.name = "split", .text = "test"},
+        {validates ? "validation " : NULL, 0, 4, .curve = validates ? "Accuracy, validation" : NULL,
+         .value = a->validation},
+        {tests ? "test " : NULL, 0, 4, .name = "accuracy", .value = a->test},
+        {.name = "validation_accuracy", .value = a->validation},
+        FIGURE_TOOK(a->seconds),
+    };
+    figures_say(g->options.common.json, "eval", "accuracy ", figures,
+                sizeof figures / sizeof *figures);
+}
+
+/* What was best so far, which is in a checkpoint. */
+enum { BEST_EPOCH, BEST_VALIDATION, BEST_TEST, BEST_SECONDS };
+static const struct best_rows best_rows[] = {{GNN_INPUTS, GNN_BEST_INPUTS},
+                                             {GNN_DENSE, GNN_BEST_DENSE}};
+enum { BEST_TABLES = sizeof best_rows / sizeof *best_rows };
+
+static void judge_model(struct training_worker *w)
+{
+    const struct gnn *g = w->program;
+    double *best = w->progress.figures;
+    if (g->labels.count[LABELS_VALIDATE] + g->labels.count[LABELS_TEST] == 0) return;
+    struct accuracy a = accuracy_take(&((struct worker *)w->state)->judge);
+    if (training_is_first(w)) say_accuracy(g, &a);
+    if (!gnn_chooses(g)) return;
+    bool is_better = best[BEST_EPOCH] == 0 || a.validation > best[BEST_VALIDATION];
+    if (!best_offer(w->member, is_better, best_rows, BEST_TABLES)) return;
+    best[BEST_EPOCH] = (double)w->progress.epochs;
+    best[BEST_VALIDATION] = a.validation;
+    best[BEST_TEST] = a.test;
+    best[BEST_SECONDS] = a.seconds;
+}
+
+static void judge(struct training_worker *w, bool is_last)
+{
+    const struct gnn *g = w->program;
+    if (!is_last && settings_wants_evaluation(&g->options.common, w->progress.epochs))
+        judge_model(w);
+}
+
+static void say_best(const struct gnn *g, const double *best)
+{
+    const struct figure figures[] = {
+        {.name = "epoch", .value = best[BEST_EPOCH]},
+        {"validation ", 0, 4, .value = best[BEST_VALIDATION]},
+        {"test ", 0, 4, .name = "accuracy", .value = best[BEST_TEST]},
+        {.name = "validation_accuracy", .value = best[BEST_VALIDATION]},
+        {"after epoch ", .value = best[BEST_EPOCH]},
+    };
+    figures_say(g->options.common.json, "best", "best     ", figures,
+                sizeof figures / sizeof *figures);
+}
+
+/* What is reported is what is saved. */
+static void end(struct training_worker *w)
+{
+    pool_quiesce(w->member);
+    judge_model(w);
+    if (!gnn_chooses(w->program)) return;
+    best_take(w->member, best_rows, BEST_TABLES);
+    if (training_is_first(w)) say_best(w->program, w->progress.figures);
+}
+
+static void close_all(struct training_worker *w)
+{
+    struct worker *own = w->state;
+    epochs_close(&own->epochs);
+    convolution_close(&own->convolution);
+    accuracy_close(&own->judge);
+}
+
+static void note(struct tensors *t, const struct gnn *g)
+{
+    const struct gnn_options *o = &g->options;
+    tensors_note(t, "model", "graph convolution");
+    tensors_note(t, "average", o->average == GNN_MEAN ? "mean" : "symmetric");
+    tensors_note_count(t, "neighbours", o->test_neighbours);
+    tensors_note(t, "data", o->common.data ? o->common.data : o->planted);
+}
+
+/* The last layer is layer2, with one before it or not. */
+static void declare_layers(struct tensors *t, const struct gnn *g)
+{
+    for (size_t i = 0; i < g->plan.count; i++) {
+        const struct dense_plan_layer *l = &g->plan.layers[i];
+        char name[32];
+        size_t number = 3 - g->plan.count + i;
+        snprintf(name, sizeof name, "layer%zu.weight", number);
+        tensors_declare(t, name, TENSORS_F32, l->inputs, l->outputs);
+        snprintf(name, sizeof name, "layer%zu.bias", number);
+        tensors_declare(t, name, TENSORS_F32, l->outputs, 0);
+    }
+}
+
+/* Biases are behind the weights. */
+static void write_layers(struct tensors *t, const struct gnn *g, struct pool_member *m)
+{
+    for (size_t i = 0; i < g->plan.count; i++) {
+        size_t count = (g->plan.layers[i].inputs + 1) * g->plan.layers[i].outputs;
+        float *weights = take_memory(count, sizeof *weights);
+        dense_rows_collect(&g->plan, m, GNN_DENSE, i, weights);
+        tensors_write(t, weights, count * sizeof *weights);
+        free(weights);
+    }
+}
+
+static void save(struct training_worker *w)
+{
+    const struct gnn *g = w->program;
+    struct pool_member *m = w->member;
+    const struct names *nodes = &g->network.names, *classes = &g->labels.names,
+                       *features = &g->features.names;
+    struct tensors t;
+    if (!g->options.common.out) return;
+    tensors_open(&t, g->options.common.out);
+    note(&t, g);
+    tensors_declare(&t, gnn_has_features(g) ? "layer1.weight" : "embeddings", TENSORS_F32,
+                    gnn_inputs(g), gnn_width(g));
+    declare_layers(&t, g);
+    if (nodes->count > 0) tensors_declare(&t, "nodes", TENSORS_U8, nodes->text_length, 0);
+    if (classes->count > 0) tensors_declare(&t, "classes", TENSORS_U8, classes->text_length, 0);
+    if (features->count > 0) tensors_declare(&t, "features", TENSORS_U8, features->text_length, 0);
+    tensors_begin(&t);
+    rows_save(m, GNN_INPUTS, 0, gnn_width(g), &t);
+    write_layers(&t, g, m);
+    tensors_write_names(&t, nodes);
+    tensors_write_names(&t, classes);
+    tensors_write_names(&t, features);
+    tensors_close(&t);
+}
+
+const struct training_kind gnn_training = {.name = "locus-gnn",
+                                           .about = about,
+                                           .more = more,
+                                           .unit = "nodes",
+                                           .rate = "Nodes trained a second",
+                                           .program_bytes = sizeof(struct gnn),
+                                           .worker_bytes = sizeof(struct worker),
+                                           .options = options,
+                                           .check = check,
+                                           .load = load,
+                                           .tables = tables,
+                                           .digest = digest,
+                                           .ready = ready,
+                                           .start = start,
+                                           .unload = unload,
+                                           .begin = begin,
+                                           .epoch = epoch,
+                                           .step = step,
+                                           .flush = flush,
+                                           .report = report,
+                                           .judge = judge,
+                                           .end = end,
+                                           .save = save,
+                                           .close = close_all};
