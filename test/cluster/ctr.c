@@ -1,6 +1,6 @@
 /* The program ctr from end to end, on planted clicks: alone, on a cluster, and with wrong input. */
-#include "command.h"
 #include "test.h"
+#include "trainer.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -10,40 +10,22 @@
 
 static struct command c;
 
-/* Of this build, beside `locus`. */
-static const char *ctr_path(void)
-{
-    static char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s", locus_path());
-    char *name = strrchr(path, '/') + 1;
-    snprintf(name, sizeof path - (size_t)(name - path), "locus-ctr");
-    CHECK_EQ(access(path, X_OK), 0);
-    return path;
-}
-
 /* The planted model has an AUC of 0.80; who knows nothing has 0.5. */
 static const char small[] = "--zipf 6x100x3000 --dim 4 --hidden 8,4 --epochs 3 --lr 0.1 "
                             "--batch 32 --hold-back 0.25 --eval-every 0";
 static const double AUC_MIN = 0.72;
-
-static double number_behind(const char *text, const char *part)
-{
-    const char *at = strstr(text, part);
-    if (!at) test_fail(__FILE__, __LINE__, "there is no %s in %s", part, text);
-    return at ? strtod(at + strlen(part), NULL) : 0;
-}
 
 static double auc_of(const char *split)
 {
     char event[64];
     snprintf(event, sizeof event, "{\"event\":\"eval\",\"split\":\"%s\"", split);
     const char *at = strstr(c.out.text, event);
-    return number_behind(at ? at : "", "\"auc\":");
+    return trainer_number(at ? at : "", "\"auc\":");
 }
 
 static void learns(const char *start, const char *more)
 {
-    int status = command_run(&c, "%s %s %s %s --json", start, ctr_path(), small, more);
+    int status = command_run(&c, "%s %s %s %s --json", start, trainer_path("ctr"), small, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":3,");
@@ -66,7 +48,7 @@ TEST(ctr, learns_alone)
 /* What is not trained foretells nothing. */
 TEST(ctr, needs_its_epochs)
 {
-    CHECK_EQ(command_run(&c, "%s %s --json --epochs 0", ctr_path(), small), 0);
+    CHECK_EQ(command_run(&c, "%s %s --json --epochs 0", trainer_path("ctr"), small), 0);
     CHECK(auc_of("test") > 0.4 && auc_of("test") < 0.6);
     CHECK(strstr(c.out.text, "{\"event\":\"epoch\"") == NULL);
 }
@@ -98,7 +80,7 @@ TEST(ctr, one_worker_gives_the_same_in_every_run)
     for (int i = 0; i < RUNS; i++) {
         const char *run = "%s %s --json %s | sed -E 's/\"(seconds|examples_per_second)\":"
                           "[^,}]*//g; /stats/d'";
-        CHECK_EQ(command_run(&c, run, ctr_path(), small, i == 2 ? "--baseline" : ""), 0);
+        CHECK_EQ(command_run(&c, run, trainer_path("ctr"), small, i == 2 ? "--baseline" : ""), 0);
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
     }
     CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":3");
@@ -126,7 +108,7 @@ TEST(ctr, reads_three_formats)
                           "--batch 4 --validate 0 --out model";
         char train[] = "libsvm";
         snprintf(train, sizeof train, "%.*s", (int)strcspn(inputs[i], " "), inputs[i]);
-        CHECK_EQ(command_run(&c, run, folder, ctr_path(), inputs[i], train), 0);
+        CHECK_EQ(command_run(&c, run, folder, trainer_path("ctr"), inputs[i], train), 0);
         CHECK_STR(c.out.text, "18 examples to train with, 0 to validate with, 18 to test with");
         CHECK_STR(c.out.text, "AUC 1.00000");
     }
@@ -148,7 +130,7 @@ TEST(ctr, has_no_auc_where_all_examples_to_test_with_are_alike)
                 command_run(&c,
                             "cd %s && for i in 1 2 3 4; do echo 1 $i:1; echo 0 $i:1; done > train "
                             "&& echo %s 2:1 > test && %s --data train --test test --epochs 1 %s",
-                            folder, labels[i], ctr_path(), json ? "--json" : ""),
+                            folder, labels[i], trainer_path("ctr"), json ? "--json" : ""),
                 0);
             CHECK_STR(c.out.text, json ? "\"auc\":null" : "   AUC -   ");
             CHECK(strstr(c.out.text, "nan") == NULL && strstr(c.out.text, "inf") == NULL);
@@ -159,44 +141,33 @@ TEST(ctr, has_no_auc_where_all_examples_to_test_with_are_alike)
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
-static void is_refused(int status, const char *arguments, const char *part)
-{
-    CHECK_EQ(command_run(&c, "%s %s", ctr_path(), arguments), status);
-    CHECK_STR(c.err.text, "locus-ctr: ");
-    CHECK_STR(c.err.text, part);
-    CHECK_EQ(c.out.length, 0);
-}
-
-static void is_refused_text(const char *text, const char *more, const char *part)
-{
-    char path[] = "/tmp/locus-ctr-bad-XXXXXX", arguments[96];
-    int file = mkstemp(path);
-    CHECK(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
-    close(file);
-    snprintf(arguments, sizeof arguments, "--data %s %s", path, more);
-    is_refused(1, arguments, part);
-    unlink(path);
-}
-
 TEST(ctr, refuses_wrong_input_with_a_sentence)
 {
-    is_refused(2, "", "--data is missing");
-    is_refused(2, "--zipf 10x10", "--zipf takes FIELDSxCATEGORIESxEXAMPLES");
-    is_refused(2, "--zipf 100x10000x5", "fields must be from 1 to 64");
-    is_refused(2, "--zipf 4x100x50 --hidden 4,,2", "--hidden takes 1 to 7 numbers");
-    is_refused(1, "--data /no/such", "/no/such: No such file");
-    is_refused_text("", "", "has no examples");
-    is_refused_text("hello\n", "", ":1: has 1 field, with blanks between; must have at least 2");
-    is_refused_text("1 2:1\n2 2:1\n", "", ":2: \"2\" is no label: must be 1 for a click");
-    is_refused_text("1 2:1\n0 2:1 x:1\n", "", ":2: \"x\" is no feature");
-    is_refused_text("1 2:1\n0 qid:1 2:1\n", "", ":2: \"qid\" is no feature");
-    is_refused_text("1 2:1\n? 2:1\n", "", ":2: \"?\" is no label: must be a number");
-    is_refused_text("label features\n1 2:1\n", "", ":2: some lines are LIBSVM, as line 2, and");
-    is_refused_text("1 2:1\n0 2:1 x:1\n", "--format libsvm", ":2: \"x\" is no feature");
-    is_refused_text("1 2:1\n0 2:y\n", "--format libsvm", ":2: \"y\" is no value: must be a number");
-    is_refused_text("1 2:1\n0 1:2:1\n", "", ":2: feature 2: either all features have a field");
-    is_refused_text("1\t2\t3\n", "--format criteo", ":1: has 3 fields; must be 40");
-    is_refused_text("a,b,1\na,1\n", "", ":2: has 2 fields; the first row has 3");
-    is_refused_text("a,b,0\na,c,0\n", "", "no example has the label \"1\": --positive");
-    is_refused_text("a,b\nx,1\n", "--label z", "no column has the name \"z\"");
+    trainer_refuses(&c, "ctr", 2, "", "--data is missing");
+    trainer_refuses(&c, "ctr", 2, "--zipf 10x10", "--zipf takes FIELDSxCATEGORIESxEXAMPLES");
+    trainer_refuses(&c, "ctr", 2, "--zipf 100x10000x5", "fields must be from 1 to 64");
+    trainer_refuses(&c, "ctr", 2, "--zipf 4x100x50 --hidden 4,,2", "--hidden takes 1 to 7 numbers");
+    trainer_refuses(&c, "ctr", 1, "--data /no/such", "/no/such: No such file");
+    trainer_refuses_text(&c, "ctr", "", "", "has no examples");
+    trainer_refuses_text(&c, "ctr", "hello\n", "",
+                         ":1: has 1 field, with blanks between; must have at least 2");
+    trainer_refuses_text(&c, "ctr", "1 2:1\n2 2:1\n", "",
+                         ":2: \"2\" is no label: must be 1 for a click");
+    trainer_refuses_text(&c, "ctr", "1 2:1\n0 2:1 x:1\n", "", ":2: \"x\" is no feature");
+    trainer_refuses_text(&c, "ctr", "1 2:1\n0 qid:1 2:1\n", "", ":2: \"qid\" is no feature");
+    trainer_refuses_text(&c, "ctr", "1 2:1\n? 2:1\n", "",
+                         ":2: \"?\" is no label: must be a number");
+    trainer_refuses_text(&c, "ctr", "label features\n1 2:1\n", "",
+                         ":2: some lines are LIBSVM, as line 2, and");
+    trainer_refuses_text(&c, "ctr", "1 2:1\n0 2:1 x:1\n", "--format libsvm",
+                         ":2: \"x\" is no feature");
+    trainer_refuses_text(&c, "ctr", "1 2:1\n0 2:y\n", "--format libsvm",
+                         ":2: \"y\" is no value: must be a number");
+    trainer_refuses_text(&c, "ctr", "1 2:1\n0 1:2:1\n", "",
+                         ":2: feature 2: either all features have a field");
+    trainer_refuses_text(&c, "ctr", "1\t2\t3\n", "--format criteo", ":1: has 3 fields; must be 40");
+    trainer_refuses_text(&c, "ctr", "a,b,1\na,1\n", "", ":2: has 2 fields; the first row has 3");
+    trainer_refuses_text(&c, "ctr", "a,b,0\na,c,0\n", "",
+                         "no example has the label \"1\": --positive");
+    trainer_refuses_text(&c, "ctr", "a,b\nx,1\n", "--label z", "no column has the name \"z\"");
 }

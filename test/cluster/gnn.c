@@ -1,7 +1,7 @@
 /* The program gnn from end to end, on generated graphs: alone, on a cluster, and with wrong
  * input. */
-#include "command.h"
 #include "test.h"
+#include "trainer.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -11,38 +11,20 @@
 
 static struct command c;
 
-/* Of this build, beside `locus`. */
-static const char *gnn_path(void)
-{
-    static char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s", locus_path());
-    char *name = strrchr(path, '/') + 1;
-    snprintf(name, sizeof path - (size_t)(name - path), "locus-gnn");
-    CHECK_EQ(access(path, X_OK), 0);
-    return path;
-}
-
 /* Who knows nothing finds a quarter; who finds the planted classes, nearly all. */
 static const char small[] =
     "--planted 400x12x4 --planted-same 0.8 --dim 8 --hidden 16 --neighbours 6 --epochs 4";
 static const double ACCURACY_MIN = 0.8;
 
-static double number_behind(const char *text, const char *part)
-{
-    const char *at = strstr(text, part);
-    if (!at) test_fail(__FILE__, __LINE__, "there is no %s in %s", part, text);
-    return at ? strtod(at + strlen(part), NULL) : 0;
-}
-
 static void learns(const char *start, const char *more)
 {
-    int status = command_run(&c, "%s %s %s %s --json", start, gnn_path(), small, more);
+    int status = command_run(&c, "%s %s %s %s --json", start, trainer_path("gnn"), small, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":4,");
     const char *last = strstr(c.out.text, "{\"event\":\"epoch\",\"epoch\":4,");
-    double test = number_behind(last, "\"accuracy\":"),
-           validation = number_behind(last, "\"validation_accuracy\":");
+    double test = trainer_number(last, "\"accuracy\":"),
+           validation = trainer_number(last, "\"validation_accuracy\":");
     if (!(test > ACCURACY_MIN && test <= 1 && validation > ACCURACY_MIN))
         test_fail(__FILE__, __LINE__, "%s %s: accuracy %f, %f", start, more, test, validation);
 }
@@ -60,8 +42,8 @@ TEST(gnn, learns_alone)
 /* Nothing learned is not good enough for these tests. */
 TEST(gnn, needs_its_epochs)
 {
-    CHECK_EQ(command_run(&c, "%s %s --json --epochs 0", gnn_path(), small), 0);
-    CHECK(number_behind(c.out.text, "\"accuracy\":") < 0.6);
+    CHECK_EQ(command_run(&c, "%s %s --json --epochs 0", trainer_path("gnn"), small), 0);
+    CHECK(trainer_number(c.out.text, "\"accuracy\":") < 0.6);
 }
 
 /* Where ThreadSanitizer looks on, rows are copied and their changes added, which rounds otherwise
@@ -82,7 +64,7 @@ TEST(gnn, learns_on_a_cluster)
         snprintf(more, sizeof more, "--technique %s", techniques[i]);
         learns(start, more);
     }
-    CHECK(number_behind(c.out.text, "\"edges_between\":") < 0.4);
+    CHECK(trainer_number(c.out.text, "\"edges_between\":") < 0.4);
     snprintf(start, sizeof start, "%s run -n 3", locus_path());
     learns(start, "--workers 2 --partition random");
 }
@@ -94,7 +76,7 @@ TEST(gnn, one_worker_gives_the_same_in_every_run)
         const char *run =
             "%s %s --json %s | sed -E 's/\"(seconds|examples_per_second)\":[^,}]*//g; "
             "/stats/d'";
-        CHECK_EQ(command_run(&c, run, gnn_path(), small, i == 2 ? "--baseline" : ""), 0);
+        CHECK_EQ(command_run(&c, run, trainer_path("gnn"), small, i == 2 ? "--baseline" : ""), 0);
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
     }
     CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":4");
@@ -109,16 +91,18 @@ TEST(gnn, the_epoch_that_validated_best_is_reported_and_saved)
     CHECK(mkdtemp(folder) != NULL);
     for (int i = 0; i < 2; i++) {
         const char *run = "cd %s && %s %s --lr 0.3 %s --json --epochs %d --eval-every %d --out %s";
-        CHECK_EQ(command_run(&c, run, folder, gnn_path(), small, more[i], 12, 1, "best"), 0);
+        CHECK_EQ(command_run(&c, run, folder, trainer_path("gnn"), small, more[i], 12, 1, "best"),
+                 0);
         const char *best = strstr(c.out.text, "\"best\"");
         CHECK(best != NULL);
-        int epoch = (int)number_behind(best, "\"epoch\":");
-        double test = number_behind(best, "\"accuracy\":"),
-               validation = number_behind(best, "\"validation_accuracy\":");
+        int epoch = (int)trainer_number(best, "\"epoch\":");
+        double test = trainer_number(best, "\"accuracy\":"),
+               validation = trainer_number(best, "\"validation_accuracy\":");
         CHECK(epoch > 0 && epoch < 12);
-        CHECK_EQ(command_run(&c, run, folder, gnn_path(), small, more[i], epoch, 0, "last"), 0);
-        CHECK(number_behind(c.out.text, "\"accuracy\":") == test);
-        CHECK(number_behind(c.out.text, "\"validation_accuracy\":") == validation);
+        CHECK_EQ(
+            command_run(&c, run, folder, trainer_path("gnn"), small, more[i], epoch, 0, "last"), 0);
+        CHECK(trainer_number(c.out.text, "\"accuracy\":") == test);
+        CHECK(trainer_number(c.out.text, "\"validation_accuracy\":") == validation);
         CHECK_EQ(command_run(&c, "cmp %s/best %s/last", folder, folder), 0);
     }
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
@@ -146,7 +130,7 @@ TEST(gnn, reads_two_formats_and_writes_a_model)
         const char *run =
             "cd %s && %s %s --features nodes --split split --epochs 20 --batch 4 --out model | "
             "sed -E 's/^edges[.csv]*: //; s/ [0-9.]+ s.*//'";
-        CHECK_EQ(command_run(&c, run, folder, gnn_path(), inputs[i]), 0);
+        CHECK_EQ(command_run(&c, run, folder, trainer_path("gnn"), inputs[i]), 0);
         CHECK_STR(c.out.text, "20 nodes, 21 edges, 2 classes; 10 nodes to train with, 0 to val");
         CHECK_STR(c.out.text, "test 1.0000");
         bool has_said = strstr(c.err.text, "edges.csv has more than two nodes of an edge") != NULL;
@@ -163,24 +147,17 @@ TEST(gnn, reads_two_formats_and_writes_a_model)
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
-static void is_refused(int status, const char *arguments, const char *part)
-{
-    CHECK_EQ(command_run(&c, "%s %s", gnn_path(), arguments), status);
-    CHECK_STR(c.err.text, "locus-gnn: ");
-    CHECK_STR(c.err.text, part);
-    CHECK_EQ(c.out.length, 0);
-}
-
 TEST(gnn, refuses_wrong_input_with_a_sentence)
 {
-    is_refused(2, "", "--data is missing");
-    is_refused(2, "--data edges", "--labels is missing");
-    is_refused(2, "--planted 10x10", "--planted takes NODESxDEGREExCLASSES");
-    is_refused(2, "--planted 10x2x2", "there must be 20 to");
-    is_refused(2, "--planted 100x60x2", "the mean degree must be from 1 to");
-    is_refused(2, "--planted 100x4x2 --features x", "--planted has neither");
-    is_refused(2, "--planted 100x4x2 --train 0.9", "are more than all nodes");
-    is_refused(1, "--planted 100x4x2 --train 0", "no node with a class to train with");
-    is_refused(1, "--data /no/such --labels x", "/no/such: No such file");
-    is_refused(1, "--data /dev/null --labels x", "is not a regular file");
+    trainer_refuses(&c, "gnn", 2, "", "--data is missing");
+    trainer_refuses(&c, "gnn", 2, "--data edges", "--labels is missing");
+    trainer_refuses(&c, "gnn", 2, "--planted 10x10", "--planted takes NODESxDEGREExCLASSES");
+    trainer_refuses(&c, "gnn", 2, "--planted 10x2x2", "there must be 20 to");
+    trainer_refuses(&c, "gnn", 2, "--planted 100x60x2", "the mean degree must be from 1 to");
+    trainer_refuses(&c, "gnn", 2, "--planted 100x4x2 --features x", "--planted has neither");
+    trainer_refuses(&c, "gnn", 2, "--planted 100x4x2 --train 0.9", "are more than all nodes");
+    trainer_refuses(&c, "gnn", 1, "--planted 100x4x2 --train 0",
+                    "no node with a class to train with");
+    trainer_refuses(&c, "gnn", 1, "--data /no/such --labels x", "/no/such: No such file");
+    trainer_refuses(&c, "gnn", 1, "--data /dev/null --labels x", "is not a regular file");
 }

@@ -1,28 +1,11 @@
-/* Rows that move while everybody uses them: exact sums, and what the statistics say. */
-#include "storms.h"
+/* Rows that move while everybody uses them: what everybody reads, and what the statistics say. */
+#include "team.h"
 
 #include <time.h>
 
 enum { ROWS = 1000, LENGTH = 16 };
 
 static const struct locus_table rows_table[] = {{.rows = ROWS, .length = LENGTH}};
-
-TEST(relocate, in_a_storm_of_two_nodes)
-{
-    storm_here((struct storm){2, 2, 1, LOCUS_RELOCATE, SUMS_ALL_KEYS, {0}});
-}
-
-TEST(relocate, in_a_storm_on_few_keys)
-{
-    storm_here((struct storm){3, 2, 2, LOCUS_RELOCATE, SUMS_FEW_KEYS, {0}});
-    storm_here((struct storm){4, 1, 1, LOCUS_RELOCATE, SUMS_FEW_KEYS, {0}});
-}
-
-TEST(relocate, among_four_processes)
-{
-    storm_among_processes((struct storm){4, 2, 2, LOCUS_RELOCATE, SUMS_FEW_KEYS, {0}});
-    storm_among_processes((struct storm){3, 1, 2, LOCUS_RELOCATE, SUMS_ALL_KEYS, {0}});
-}
 
 static struct team team_of(int nodes, unsigned shards)
 {

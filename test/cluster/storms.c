@@ -1,9 +1,26 @@
-#include "storms.h"
+/*
+ * Storms: sums.h's workload on a whole cluster, a process for each node, under every technique:
+ * everybody pushes, pulls, localizes and has intent at random, with bounds on staleness (what SSP,
+ * ESSP and NuPS are here) and without. Every seat reads exact sums afterwards. In one process
+ * tempest does it.
+ *
+ * LOCUS_STORMS=N repeats each N times. One without bounds takes a fifth of test_seconds().
+ */
+#include "sums.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NODES_MAX = 4 };
+
+struct storm {
+    int nodes;
+    unsigned workers, shards;
+    enum locus_technique technique;
+    enum sums_keys keys;
+    struct sums_clocks clocks; /* of none: for a time, without bounds */
+};
 
 static void body(struct seat *s)
 {
@@ -28,12 +45,6 @@ static struct team team_of(struct storm *s)
                          .shared = s};
 }
 
-void storm_here(struct storm s)
-{
-    struct team t = team_of(&s);
-    team_run(&t, body);
-}
-
 ROLE(stormy)
 {
     int rank, technique, keys, manner;
@@ -51,7 +62,7 @@ ROLE(stormy)
     team_run_node(&t, rank, body);
 }
 
-void storm_among_processes(struct storm s)
+static void among_processes(struct storm s)
 {
     char address[ADDRESS_BYTES];
     struct child c[NODES_MAX];
@@ -63,3 +74,55 @@ void storm_among_processes(struct storm s)
                     s.clocks.staleness, address);
     for (int i = 0; i < s.nodes; i++) child_wait(&c[i]);
 }
+
+enum { UNBOUNDED = 1000000 };
+
+static unsigned repeats(void)
+{
+    const char *text = getenv("LOCUS_STORMS");
+    unsigned long n = text ? strtoul(text, NULL, 10) : 1;
+    return n > 0 ? (unsigned)n : 1;
+}
+
+static void repeat(struct storm s)
+{
+    for (unsigned i = 0, n = repeats(); i < n; i++) {
+        s.keys = (i + (s.nodes == 2)) % 2 ? SUMS_ALL_KEYS : SUMS_FEW_KEYS;
+        among_processes(s);
+        if (n > 1) printf("storm %u of %u\n", i + 1, n);
+        fflush(stdout);
+    }
+}
+
+static struct storm storm(int nodes, enum locus_technique technique, enum sums_manner manner,
+                          unsigned staleness)
+{
+    unsigned clocks = staleness == UNBOUNDED ? 0 : IS_SANITIZED ? 4 : 12;
+    return (struct storm){.nodes = nodes,
+                          .workers = 2,
+                          .shards = 1 + (unsigned)nodes % 4 / 2,
+                          .technique = technique,
+                          .clocks = {.manner = manner, .clocks = clocks, .staleness = staleness}};
+}
+
+#define STORM(name, technique, manner, staleness) \
+    TEST(storms, name##_among_two) \
+    { \
+        repeat(storm(2, technique, manner, staleness)); \
+    } \
+    TEST(storms, name##_among_four) \
+    { \
+        repeat(storm(4, technique, manner, staleness)); \
+    }
+
+STORM(ssp, LOCUS_REPLICATE, SUMS_SSP, 1)
+STORM(essp, LOCUS_REPLICATE, SUMS_ESSP, 1)
+STORM(lockstep, LOCUS_ADAPTIVE, SUMS_SSP, 0)
+STORM(nups, LOCUS_RELOCATE, SUMS_KEEPS, 2)
+STORM(adaptive, LOCUS_ADAPTIVE, SUMS_KEEPS, 3)
+STORM(static, LOCUS_STATIC, SUMS_AT_RANDOM, 1)
+STORM(full, LOCUS_FULL_REPLICATION, SUMS_AT_RANDOM, 1)
+STORM(static_unbounded, LOCUS_STATIC, SUMS_AT_RANDOM, UNBOUNDED)
+STORM(relocating, LOCUS_RELOCATE, SUMS_AT_RANDOM, UNBOUNDED)
+STORM(replicating, LOCUS_REPLICATE, SUMS_AT_RANDOM, UNBOUNDED)
+STORM(adaptive_unbounded, LOCUS_ADAPTIVE, SUMS_AT_RANDOM, UNBOUNDED)

@@ -100,160 +100,6 @@ static const char *describe(const struct pinning_plan *p, struct text *t)
     return t->at;
 }
 
-#define EXPECT(nodes, index, shards, workers, text) \
-    expect(__LINE__, nodes, index, shards, workers, text)
-static void expect(int line, unsigned nodes, unsigned index, unsigned shards, unsigned workers,
-                   const char *wanted)
-{
-    static struct text t;
-    pinning_plan(&machine, nodes, index, shards, workers, &plans[0]);
-    describe(&plans[0], &t);
-    if (strcmp(t.at, wanted) != 0)
-        test_fail(__FILE__, line, "the plan is\n  %s\nand not\n  %s", t.at, wanted);
-}
-
-/* ---- plans in full ---- */
-
-TEST(pinning, of_one_node_takes_all_numa_nodes)
-{
-    load(TWO_SOCKETS, NULL);
-    EXPECT(1, 0, 1, 1, "cores 0-15; shards 7@0; workers 0@0; near 0; own core");
-    EXPECT(1, 0, 2, 4,
-           "cores 0-15; shards 7@0 15@1; workers 0@0 8@1 1@0 9@1; near 0 1 0 1; own core");
-    EXPECT(1, 0, 3, 3,
-           "cores 0-15; shards 7@0 15@1 6@0; workers 0@0 8@1 1@0; near 0 1 2; own core");
-    EXPECT(
-        1, 0, 2, 14,
-        "cores 0-15; shards 7@0 15@1; workers 0@0 8@1 1@0 9@1 2@0 10@1 3@0 11@1 4@0 12@1 5@0 13@1 6@0 14@1; "
-        "near 0 1 0 1 0 1 0 1 0 1 0 1 0 1; own core");
-}
-
-TEST(pinning, gives_two_nodes_a_socket_each)
-{
-    load(TWO_SOCKETS, NULL);
-    EXPECT(2, 0, 1, 2, "cores 0-7; shards 7@0; workers 0@0 1@0; near 0 0; own core");
-    EXPECT(2, 1, 1, 2, "cores 8-15; shards 15@1; workers 8@1 9@1; near 0 0; own core");
-}
-
-TEST(pinning, gives_three_nodes_as_even_slices_as_there_are)
-{
-    load(TWO_SOCKETS, NULL);
-    EXPECT(3, 0, 1, 2, "cores 0-4; shards 4@0; workers 0@0 1@0; near 0 0; own core");
-    EXPECT(3, 1, 1, 2, "cores 5-9; shards 7@0; workers 5@0 8@1; near 0 0; own core");
-    EXPECT(3, 2, 1, 2, "cores 10-15; shards 15@1; workers 10@1 11@1; near 0 0; own core");
-}
-
-TEST(pinning, gives_four_nodes_a_numa_node_each)
-{
-    load(FOUR_NUMA, NULL);
-    EXPECT(4, 0, 1, 1, "cores 0-3; shards 3@0; workers 0@0; near 0; own core");
-    EXPECT(4, 1, 1, 1, "cores 4-7; shards 7@1; workers 4@1; near 0; own core");
-    EXPECT(4, 2, 1, 1, "cores 8-11; shards 11@2; workers 8@2; near 0; own core");
-    EXPECT(4, 3, 1, 1, "cores 12-15; shards 15@3; workers 12@3; near 0; own core");
-}
-
-TEST(pinning, spreads_shards_over_numa_nodes_and_sockets)
-{
-    load(FOUR_NUMA, NULL);
-    EXPECT(1, 0, 2, 0, "cores 0-15; shards 3@0 11@2; workers; near; own core");
-    EXPECT(1, 0, 5, 0, "cores 0-15; shards 3@0 11@2 7@1 15@3 2@0; workers; near; own core");
-    EXPECT(2, 1, 3, 0, "cores 8-15; shards 11@2 15@3 10@2; workers; near; own core");
-}
-
-TEST(pinning, sends_workers_to_a_shard_of_their_numa_node_then_of_their_socket)
-{
-    load(FOUR_NUMA, NULL);
-    EXPECT(1, 0, 1, 4, "cores 0-15; shards 3@0; workers 0@0 8@2 4@1 12@3; near 0 0 0 0; own core");
-    EXPECT(1, 0, 2, 4,
-           "cores 0-15; shards 3@0 11@2; workers 0@0 8@2 4@1 12@3; near 0 1 0 1; own core");
-    EXPECT(1, 0, 3, 4,
-           "cores 0-15; shards 3@0 11@2 7@1; workers 0@0 8@2 4@1 12@3; near 0 1 2 1; own core");
-}
-
-TEST(pinning, gives_each_of_four_sockets_its_share)
-{
-    load(FOUR_SOCKETS, NULL);
-    EXPECT(4, 2, 2, 3,
-           "cores 32-47; shards 47@2 46@2; workers 32@2 33@2 34@2; near 0 1 0; own core");
-    EXPECT(2, 1, 2, 4,
-           "cores 32-63; shards 47@2 63@3; workers 32@2 48@3 33@2 49@3; near 0 1 0 1; own core");
-    EXPECT(
-        1, 0, 4, 5,
-        "cores 0-63; shards 15@0 31@1 47@2 63@3; workers 0@0 16@1 32@2 48@3 1@0; near 0 1 2 3 0; own core");
-    /* The units' numbers are other ones, the cores' are not. */
-    load(FOUR_SOCKETS_SMT, NULL);
-    EXPECT(4, 3, 1, 2, "cores 48-63; shards 63@3; workers 48@3 49@3; near 0 0; own core");
-    pinning_plan(&machine, 4, 3, 1, 16, &plans[0]);
-    CHECK_EQ(plans[0].worker[14].unit, 62);
-    CHECK_EQ(plans[0].worker[15].unit, 112); /* the second hyper-thread of core 48 */
-    CHECK(plans[0].has_own_core && !plans[0].is_oversubscribed);
-}
-
-TEST(pinning, takes_different_cores_before_hyper_threads)
-{
-    load(TWO_SOCKETS_SMT, NULL);
-    EXPECT(2, 0, 1, 4, "cores 0-7; shards 7@0; workers 0@0 1@0 2@0 3@0; near 0 0 0 0; own core");
-    /* Nine threads on eight cores: workers share. */
-    EXPECT(
-        2, 0, 1, 8,
-        "cores 0-7; shards 7@0; workers 0@0 1@0 2@0 3@0 4@0 5@0 6@0 16@0; near 0 0 0 0 0 0 0 0; own core");
-    /* Sixteen: the last worker shares with the shard. */
-    EXPECT(
-        2, 0, 1, 15,
-        "cores 0-7; shards 7@0; workers 0@0 1@0 2@0 3@0 4@0 5@0 6@0 16@0 17@0 18@0 19@0 20@0 21@0 22@0 23@0; "
-        "near 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0; shared cores");
-    EXPECT(2, 0, 9, 0,
-           "cores 0-7; shards 7@0 6@0 5@0 4@0 3@0 2@0 1@0 0@0 23@0; workers; near; shared cores");
-}
-
-TEST(pinning, pins_nobody_where_threads_are_more_than_units)
-{
-    load("package:1 core:2 pu:1", NULL);
-    EXPECT(1, 0, 1, 1, "cores 0-1; shards 1@0; workers 0@0; near 0; own core");
-    EXPECT(1, 0, 1, 2, "cores 0-1; shards -; workers - -; near 0 0; oversubscribed");
-    EXPECT(2, 0, 1, 1, "cores 0-0; shards -; workers -; near 0; oversubscribed");
-    EXPECT(3, 0, 2, 3, "no cores; shards - -; workers - - -; near 0 1 0; oversubscribed");
-    load(TWO_SOCKETS_SMT, NULL);
-    EXPECT(4, 3, 2, 7,
-           "cores 12-15; shards - -; workers - - - - - - -; near 0 1 0 1 0 1 0; oversubscribed");
-}
-
-TEST(pinning, stays_within_the_units_that_the_process_may_use)
-{
-    load(TWO_SOCKETS, "6-9");
-    EXPECT(1, 0, 2, 2, "cores 0-3; shards 7@0 9@1; workers 6@0 8@1; near 0 1; own core");
-    EXPECT(2, 1, 1, 1, "cores 2-3; shards 9@1; workers 8@1; near 0; own core");
-    /* One NUMA node has room for a shard only. */
-    load(TWO_SOCKETS, "0,8-11");
-    EXPECT(1, 0, 3, 1, "cores 0-4; shards 0@0 11@1 10@1; workers 8@1; near 1; own core");
-    /* The second hyper-thread of core 0 and both of core 8. */
-    load(TWO_SOCKETS_SMT, "16,8,24");
-    EXPECT(1, 0, 1, 2, "cores 0-1; shards 16@0; workers 8@1 24@1; near 0 0; own core");
-}
-
-TEST(pinning, moves_a_border_of_slices_to_one_of_sockets_unless_threads_would_not_fit)
-{
-    load(TWO_SOCKETS, "0-5,8-15");
-    EXPECT(2, 0, 1, 1, "cores 0-5; shards 5@0; workers 0@0; near 0; own core");
-    EXPECT(2, 1, 1, 1, "cores 6-13; shards 15@1; workers 8@1; near 0; own core");
-    EXPECT(2, 0, 1, 6,
-           "cores 0-6; shards 5@0; workers 0@0 8@1 1@0 2@0 3@0 4@0; near 0 0 0 0 0 0; own core");
-    EXPECT(
-        2, 1, 1, 6,
-        "cores 7-13; shards 15@1; workers 9@1 10@1 11@1 12@1 13@1 14@1; near 0 0 0 0 0 0; own core");
-    /* Too far away to move: 2 and 8 cores would be no halves. */
-    load(TWO_SOCKETS, "6-15");
-    EXPECT(2, 0, 1, 1, "cores 0-4; shards 7@0; workers 6@0; near 0; own core");
-    EXPECT(2, 1, 1, 1, "cores 5-9; shards 15@1; workers 11@1; near 0; own core");
-}
-
-TEST(pinning, knows_nothing_of_an_empty_machine_and_pins_nobody)
-{
-    pinning_machine_fini(&machine);
-    EXPECT(1, 0, 2, 2, "no cores; shards - -; workers - -; near 0 1; oversubscribed");
-    CHECK_EQ(pinning_choose_shards(&machine, 1, 4), 1);
-}
-
 /* ---- what holds for every plan ---- */
 
 static const struct pinning_core *core_of(const struct pinning_machine *m, int unit)
@@ -403,6 +249,25 @@ static void check_plans(const struct pinning_machine *m, unsigned nodes, unsigne
         check_spread(m, &plans[i]);
         check_nearest(m, &plans[i]);
     }
+}
+
+TEST(pinning, gives_each_of_as_many_nodes_a_socket)
+{
+    load(TWO_SOCKETS, NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        pinning_plan(&machine, 2, i, 1, 2, &plans[i]);
+        CHECK_EQ(plans[i].first_core, 8 * i);
+        CHECK_EQ(plans[i].cores, 8);
+        CHECK_EQ(plans[i].shard[0].numa, i);
+    }
+}
+
+TEST(pinning, knows_nothing_of_an_empty_machine_and_pins_nobody)
+{
+    pinning_machine_fini(&machine);
+    pinning_plan(&machine, 1, 0, 2, 2, &plans[0]);
+    CHECK(plans[0].is_oversubscribed && plans[0].shard[1].unit == PINNING_NONE);
+    CHECK_EQ(pinning_choose_shards(&machine, 1, 4), 1);
 }
 
 TEST(pinning, holds_its_promises_on_every_machine)

@@ -42,25 +42,6 @@ static uint64_t pause_after(struct pacer *g, uint64_t now_ns)
     return g->due_ns - now_ns;
 }
 
-TEST(pacer, pauses_for_some_clocks_of_the_fastest_worker)
-{
-    struct pacer g = opened();
-    CHECK_EQ(pause_after(&g, 1000), 0); /* nobody has passed a clock: what they take is not known */
-    now_of[0] = 10, now_of[1] = 40;
-    CHECK_EQ(pause_after(&g, 41000), PACER_CLOCKS * 1000);
-    now_of[0] = 30;
-    CHECK_EQ(pause_after(&g, 81000), PACER_CLOCKS * 2000);
-    CHECK_EQ(pause_after(&g, 82000), PACER_CLOCKS * 2000);
-    now_of[0] = 31; /* since the last one that passed, not since we last synchronized */
-    CHECK_EQ(pause_after(&g, 91000), PACER_CLOCKS * 10000);
-    now_of[0] = 0; /* a worker opened again */
-    CHECK_EQ(pause_after(&g, 101000), PACER_CLOCKS * 10000);
-    now_of[0] = 5;
-    pacer_spent(&g, 30000, 0, 0); /* what it costs counts when it is more */
-    CHECK_EQ(pause_after(&g, 126000), PACER_FACTOR * 30000);
-    pacer_fini(&g);
-}
-
 TEST(pacer, does_not_pause_long_for_long_clocks)
 {
     struct pacer g = opened();
@@ -91,28 +72,6 @@ TEST(pacer, counts_what_it_serves_until_time_has_paid_for_it)
     pacer_fini(&g);
 }
 
-TEST(pacer, pauses_longer_for_rounds_where_they_carry_few_intents)
-{
-    struct pacer g = opened();
-    pacer_spent(&g, 0, 10, 0);
-    pacer_pause(&g, 10000, clocks);
-    CHECK_EQ(g.due_ns, 10000 + PACER_FACTOR * 10 * 1000);
-    g.rounds_are_sparse = true;
-    pacer_spent(&g, 0, 6, 0);
-    pacer_spent(&g, 0, 4, 0);
-    pacer_pause(&g, 100000, clocks);
-    CHECK_EQ(g.due_ns, 100000 + PACER_ROUNDS_FACTOR * 2 * 10 * 1000);
-    pacer_pause(&g, 1000000, clocks); /* they are paid for */
-    CHECK_EQ(g.due_ns, 1000000);
-    pacer_spent(&g, 0, 5000, 0);
-    pacer_pause(&g, 2000000, clocks);
-    CHECK_EQ(g.due_ns, 2000000 + PACER_ROUNDS_NS_MAX);
-    pacer_spent(&g, 0, 50000, 0); /* but for what all of it took there is no bound */
-    pacer_pause(&g, 100000000, clocks);
-    CHECK_EQ(g.due_ns, 100000000 + PACER_FACTOR * 50000 * 1000);
-    pacer_fini(&g);
-}
-
 /* Neither clocks nor rounds make it wait: it takes nobody's time. */
 TEST(pacer, pauses_with_a_core_of_its_own_as_long_as_it_took)
 {
@@ -136,34 +95,6 @@ static void synchronize(struct pacer *g, uint64_t now_ns, uint64_t pause_ns)
 {
     pacer_spent(g, pause_ns / PACER_FACTOR, 0, 0);
     pacer_pause(g, now_ns, clocks);
-}
-
-TEST(pacer, knows_how_long_clocks_ahead_take)
-{
-    struct pacer g = opened();
-    synchronize(&g, 10000, 800000);
-    synchronize(&g, 810000, 800000);
-    CHECK_EQ(pacer_eighths_us(&g, 0), 0);
-    CHECK_EQ(pacer_eighths_us(&g, 1), 200);
-    CHECK_EQ(pacer_eighths_us(&g, 7), 1400);
-    synchronize(&g, 1610000, 8000000); /* these clocks are of the pause before, which was shorter */
-    CHECK_EQ(pacer_eighths_us(&g, 7), 1400);
-    synchronize(&g, 9610000, 80000);
-    CHECK_EQ(pacer_eighths_us(&g, 7), 140);
-    pacer_fini(&g);
-}
-
-TEST(pacer, knows_what_was_a_part_of_a_pause_ago)
-{
-    struct pacer g = opened();
-    synchronize(&g, 10000, 8000000);
-    CHECK(pacer_is_recent(&g, 1000, 6999));
-    CHECK(!pacer_is_recent(&g, 1000, 7000));
-    CHECK(pacer_is_recent(&g, UINT32_MAX, 5998));
-    CHECK(!pacer_is_recent(&g, UINT32_MAX, 5999));
-    synchronize(&g, 9000000, 2000000000);
-    CHECK_EQ(pacer_recent_ns(&g), PACER_ROUNDS_NS_MAX / 4 * 3);
-    pacer_fini(&g);
 }
 
 /* When as many clocks have passed since as before. */
@@ -206,38 +137,6 @@ TEST(pacer, does_not_look_ahead_of_a_worker_that_stands)
     CHECK_EQ(pacer_ahead(&g, 0, 59), 58);
     CHECK_EQ(pacer_ahead(&g, 0, 61), 60);
     CHECK_EQ(pacer_ahead(&g, 0, 0), 0); /* opened again */
-    pacer_fini(&g);
-}
-
-static void carry(struct pacer *g, unsigned rounds, uint64_t intents)
-{
-    for (unsigned i = 0; i < rounds; i++) pacer_carries(g, intents, 1);
-}
-
-TEST(pacer, judges_by_many_rounds_whether_they_carry_few_intents)
-{
-    struct pacer g = opened();
-    carry(&g, PACER_JUDGED_ROUNDS - 1, 1);
-    CHECK(!g.rounds_are_sparse);
-    carry(&g, 1, 1);
-    CHECK(g.rounds_are_sparse);
-    carry(&g, PACER_JUDGED_ROUNDS - 1, PACER_FEW_INTENTS);
-    carry(&g, 1, PACER_FEW_INTENTS + 1);
-    CHECK(!g.rounds_are_sparse);
-    carry(&g, PACER_JUDGED_ROUNDS, PACER_FEW_INTENTS);
-    CHECK(g.rounds_are_sparse);
-    pacer_fini(&g);
-}
-
-TEST(pacer, takes_a_round_for_the_several_that_it_stands_for)
-{
-    struct pacer g = opened();
-    for (unsigned i = 0; i < PACER_JUDGED_ROUNDS / 8; i++)
-        pacer_carries(&g, 8 * PACER_FEW_INTENTS, 8);
-    CHECK(g.rounds_are_sparse);
-    for (unsigned i = 0; i < PACER_JUDGED_ROUNDS / 8; i++)
-        pacer_carries(&g, 8 * PACER_FEW_INTENTS + 1, 8);
-    CHECK(!g.rounds_are_sparse);
     pacer_fini(&g);
 }
 

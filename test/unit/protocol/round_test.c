@@ -6,15 +6,8 @@
 
 #include "test.h"
 
-enum { NODES = 2, KEYS = 64, LENGTH = 4, LONG = 64 };
+enum { NODES = 2, KEYS = 64, LENGTH = 4 };
 #define ROUND_NS UINT64_C(1000)
-
-static struct world *open_world(void)
-{
-    struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, NODES, KEYS, LENGTH, 1, 1 << 20, 1);
-    for (unsigned n = 0; n < NODES; n++) w->node[n].shard.pacer->round_ns = ROUND_NS;
-    return w;
-}
 
 static locus_key key_of_home(struct world *w, unsigned home)
 {
@@ -23,128 +16,14 @@ static locus_key key_of_home(struct world *w, unsigned home)
     return key;
 }
 
-/* A main copy changes, and its shard has a turn. Returns the rounds that it begins. */
-static uint64_t change(struct world *w, unsigned node)
+static size_t bytes_to(const struct world *w, unsigned peer)
 {
-    static const float one[LONG] = {1};
-    struct shard *s = &w->node[node].shard;
-    uint64_t before = s->counters.rounds;
-    shard_write(s, store_row_ref(&w->node[node].store, key_of_home(w, node)), one, ROW_ADD);
-    shard_turn(s, w->now_ns);
-    return s->counters.rounds - before;
-}
-
-TEST(rounds, the_pacer_counts_the_frames_of_a_round)
-{
-    struct world *w = open_world();
-    w->now_ns = 5000;
-    CHECK_EQ(change(w, 0), 1);
-    world_deliver_all(w);
-    w->now_ns += PACER_FACTOR * ROUND_NS - 1;
-    CHECK_EQ(change(w, 0), 0);
-    w->now_ns++;
-    CHECK_EQ(change(w, 0), 1);
-    world_deliver_all(w);
-    world_free(w);
-}
-
-TEST(rounds, the_pacer_counts_the_frames_of_rounds_that_it_serves)
-{
-    struct world *w = open_world();
-    w->now_ns = 5000;
-    CHECK_EQ(change(w, 0), 1);
-    world_deliver_all(w);
-    CHECK_EQ(change(w, 1), 1); /* had none of its own before; from now on it pauses for both */
-    world_deliver_all(w);
-    w->now_ns += 2 * PACER_FACTOR * ROUND_NS - 1;
-    CHECK_EQ(change(w, 1), 0);
-    w->now_ns++;
-    CHECK_EQ(change(w, 1), 1);
-    world_deliver_all(w);
-    world_free(w);
-}
-
-enum { KEYS_A_NODE = 650 };
-
-/* All main copies of node 0 change, and its shard has a turn. */
-static struct world *change_all(unsigned nodes)
-{
-    static const float ones[LONG] = {1};
-    struct world *w =
-        world_new_managed(LOCUS_FULL_REPLICATION, nodes, nodes * KEYS_A_NODE, LONG, 1, 1 << 20, 1);
-    w->node[0].shard.pacer->round_ns = ROUND_NS;
-    for (locus_key key = 0; key < nodes * KEYS_A_NODE; key++) {
-        struct row_ref ref = store_row_ref(&w->node[0].store, key);
-        if (row_ref_home(ref) == 0) shard_write(&w->node[0].shard, ref, ones, ROW_ADD);
-    }
-    shard_turn(&w->node[0].shard, w->now_ns);
-    return w;
-}
-
-static size_t bytes_between(const struct world *w, unsigned from, unsigned to)
-{
-    const struct world_link *l = &w->link[from][to];
+    const struct world_link *l = &w->link[0][peer];
     size_t bytes = 0;
     for (unsigned i = 0; i < l->count; i++)
         bytes += l->frame[(l->first + i) % WORLD_FRAMES_MAX].header.body_bytes;
     return bytes;
 }
-
-static size_t bytes_to(const struct world *w, unsigned peer)
-{
-    return bytes_between(w, 0, peer);
-}
-
-/* What is left goes on without the pacer. */
-TEST(rounds, are_the_smaller_the_more_nodes_there_are)
-{
-    const size_t all = KEYS_A_NODE * wire_entry_bytes(LONG), capacity = ROUND_BYTES_MAX / 9;
-    struct world *w = change_all(4);
-    /* two rounds, wherever the homes are */
-    CHECK(all > 1.4 * (double)capacity && all < 1.8 * (double)capacity);
-    for (unsigned peer = 1; peer < 4; peer++) {
-        CHECK(bytes_to(w, peer) >= capacity);
-        CHECK(bytes_to(w, peer) <= capacity + 2 * wire_entry_bytes(LONG));
-    }
-    world_deliver_all(w);
-    shard_turn(&w->node[0].shard, w->now_ns);
-    CHECK_EQ(w->node[0].shard.counters.rounds, 6);
-    world_deliver_all(w);
-    shard_turn(&w->node[0].shard, w->now_ns);
-    CHECK(world_is_quiet(w));
-    world_free(w);
-}
-
-TEST(rounds, that_go_on_count_for_the_pacer)
-{
-    struct world *w = change_all(4);
-    world_deliver_all(w);
-    shard_turn(&w->node[0].shard, w->now_ns);
-    CHECK_EQ(w->node[0].shard.counters.rounds, 6);
-    world_deliver_all(w);
-    w->now_ns += PACER_FACTOR * 3 * ROUND_NS;
-    CHECK_EQ(change(w, 0), 3);
-    world_deliver_all(w);
-    w->now_ns += PACER_FACTOR * 6 * ROUND_NS - 1;
-    CHECK_EQ(change(w, 0), 0);
-    w->now_ns++;
-    CHECK_EQ(change(w, 0), 3);
-    world_deliver_all(w);
-    world_free(w);
-}
-
-TEST(rounds, between_two_nodes_are_large)
-{
-    struct world *w = change_all(2);
-    CHECK(bytes_to(w, 1) > ROUND_BYTES_MAX / 9);
-    world_deliver_all(w);
-    shard_turn(&w->node[0].shard, w->now_ns);
-    CHECK(world_is_quiet(w));
-    CHECK_EQ(w->node[0].shard.counters.rounds, 1);
-    world_free(w);
-}
-
-/* ---- what piggybacks ---- */
 
 enum { CLOCKS_A_PAUSE = 10 };
 
@@ -223,30 +102,18 @@ static int wanted(const struct piggyback *r)
     return (int)r->s->records.state[r->other].wanted;
 }
 
-TEST(rounds, that_synchronize_wait_for_some_clocks)
+TEST(rounds, for_an_intent_that_begins_now_do_not_wait_for_the_pacer)
 {
     struct piggyback r = open_piggyback();
-    struct pacer *g = r.s->pacer;
-    uint64_t pause = g->due_ns - r.w->now_ns;
-    g->rounds_are_sparse = false; /* else what a round takes would count for more */
-    r.w->now_ns = g->due_ns;
-    r.w->node[0].clock[0]++; /* a clock takes as long as that pause */
-    change_shared(&r);
-    all_turn(r.w);
-    CHECK(PACER_CLOCKS * pause < PACER_CLOCKS_NS_MAX);
-    CHECK_EQ(g->due_ns, r.w->now_ns + PACER_CLOCKS * pause);
     uint64_t before = r.s->counters.rounds;
     change_shared(&r);
-    r.w->now_ns = g->due_ns - 1;
-    CHECK_EQ(shard_turn(r.s, r.w->now_ns), g->due_ns);
+    r.w->now_ns = r.s->pacer->due_ns - 1;
+    CHECK_EQ(shard_turn(r.s, r.w->now_ns), r.s->pacer->due_ns);
     CHECK_EQ(r.s->counters.rounds, before);
-    shard_begin_intent(r.s, r.other); /* which begins now, and waits for nothing */
+    shard_begin_intent(r.s, r.other);
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(r.s->counters.rounds, before + 1);
     world_deliver_all(r.w);
-    r.w->now_ns++;
-    shard_turn(r.s, r.w->now_ns);
-    CHECK_EQ(r.s->counters.rounds, before + 2);
     close_piggyback(&r);
 }
 
@@ -275,51 +142,6 @@ TEST(rounds, that_synchronize_take_along_intents_of_the_next_two_pauses)
     close_piggyback(&r);
 }
 
-TEST(rounds, of_expired_intents_alone_take_others_along)
-{
-    struct piggyback r = open_piggyback();
-    r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
-    intend(&r, 2 * CLOCKS_A_PAUSE - 1);
-    shard_end_intent(r.s, r.shared.index);
-    shard_turn(r.s, r.w->now_ns);
-    CHECK_EQ(wanted(&r), 0);
-    r.w->now_ns = r.s->pacer->due_ns;
-    shard_turn(r.s, r.w->now_ns);
-    CHECK_EQ(wanted(&r), 1);
-    close_piggyback(&r);
-}
-
-TEST(rounds, count_the_intents_that_they_carry)
-{
-    struct piggyback r = open_piggyback();
-    const struct pacer *g = r.s->pacer;
-    uint64_t rounds = g->rounds, intents = g->intents;
-    change_and_pause(&r);
-    shard_turn(r.s, r.w->now_ns);
-    world_deliver_all(r.w);
-    CHECK_EQ(g->rounds, rounds); /* it carried none */
-    intend(&r, -1);
-    shard_turn(r.s, r.w->now_ns);
-    CHECK_EQ(g->rounds, rounds + 1);
-    CHECK_EQ(g->intents, intents + 1);
-    close_piggyback(&r);
-}
-
-TEST(rounds, that_take_intents_along_stand_for_those_that_would_have_carried_them)
-{
-    struct piggyback r = open_piggyback();
-    const struct pacer *g = r.s->pacer;
-    uint64_t rounds = g->rounds, intents = g->intents;
-    r.s->rounds->lookahead[0] = 2 * lookahead_quantile(2);
-    intend(&r, CLOCKS_A_PAUSE);
-    change_and_pause(&r);
-    shard_turn(r.s, r.w->now_ns);
-    CHECK_EQ(wanted(&r), 1);
-    CHECK_EQ(g->rounds, rounds + CLOCKS_A_PAUSE / 2);
-    CHECK_EQ(g->intents, intents + 1);
-    close_piggyback(&r);
-}
-
 /* The last entry with an intent that is on its way, NULL: none is. */
 static const struct wire_entry *begin_to(struct world *w, unsigned from, unsigned to)
 {
@@ -333,27 +155,6 @@ static const struct wire_entry *begin_to(struct world *w, unsigned from, unsigne
             if (e->operation == WIRE_SYNC && e->flags == WIRE_BEGIN) last = e;
     }
     return last;
-}
-
-/* Of an intent that piggybacks, or, with -1, of one that is due; in eighths of what lies ahead. */
-static void check_slack(locus_clock ahead, unsigned eighths)
-{
-    struct piggyback r = open_piggyback();
-    uint64_t slack = pacer_eighths_us(r.s->pacer, eighths);
-    change_and_pause(&r);
-    intend(&r, ahead);
-    shard_turn(r.s, r.w->now_ns);
-    CHECK_EQ(begin_to(r.w, 0, 1)->slack_us, slack);
-    CHECK_EQ(slack > 0, eighths > 0);
-    close_piggyback(&r);
-}
-
-TEST(rounds, that_take_intents_along_say_how_long_these_can_wait)
-{
-    check_slack(-1, 0);
-    check_slack(1, 0);
-    check_slack(CLOCKS_A_PAUSE, 4);
-    check_slack(2 * CLOCKS_A_PAUSE - 1, 7);
 }
 
 /* Node 0 asks the home, node 1, for the row, which node 2 owns. Returns the key. */
@@ -392,29 +193,6 @@ TEST(rounds, what_piggybacks_and_its_answer_wait_no_longer_than_its_slack)
     check_waits(UINT32_MAX, most, most); /* nobody believes that */
 }
 
-/* Node 2 does not want the row any more, and gives it away: until when the home need not hear of
- * that. */
-static uint64_t news_wait(enum locus_technique technique, uint32_t slack_us)
-{
-    struct world *w = world_new_managed(technique, 3, KEYS, LENGTH, 1, 1 << 20, 1);
-    const char *why;
-    locus_key key = ask_home(w, slack_us);
-    shard_end_intent(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
-    CHECK(world_deliver(w, 1, 2, &why));
-    CHECK(!location_of(&w->node[2].shard, store_row_ref(&w->node[2].store, key)).is_here);
-    uint64_t row = w->link[2][0].until_ns, news = w->link[2][1].until_ns;
-    CHECK_EQ(row, 0); /* others may want it */
-    world_free(w);
-    return news;
-}
-
-TEST(rounds, news_of_a_row_waits_where_it_goes_to_the_only_one_who_wants_it)
-{
-    CHECK_EQ(news_wait(LOCUS_ADAPTIVE, 0), LOCATION_WAIT_NS);
-    CHECK_EQ(news_wait(LOCUS_ADAPTIVE, 10000), 5000000);
-    CHECK_EQ(news_wait(LOCUS_RELOCATE, 10000), 0);
-}
-
 /* The owner of the shared row, a while later; its rounds carry few intents. */
 static struct shard *sparse_owner(struct piggyback *r)
 {
@@ -429,29 +207,6 @@ static void change_main_copy(struct piggyback *r)
     static const float one[LENGTH] = {1};
     struct shard *owner = &r->w->node[1].shard;
     shard_write(owner, shard_row_ref(owner, r->shared.index), one, ROW_ADD);
-}
-
-TEST(rounds, refresh_what_was_brought_just_now_the_next_time)
-{
-    struct piggyback r = open_piggyback();
-    struct shard *owner = sparse_owner(&r);
-    struct pacer *g = owner->pacer;
-    g->lasts_ns = 80000, g->due_ns = r.w->now_ns;
-    struct holder *h = holder_find(record_find(&owner->records, r.shared.index), 0);
-    h->brought_us = (uint32_t)(r.w->now_ns / 1000) - 59;
-    change_main_copy(&r);
-    shard_turn(owner, r.w->now_ns);
-    CHECK_EQ(bytes_between(r.w, 1, 0), 0);
-    /* it need not look again and again */
-    CHECK_EQ(shard_turn(owner, r.w->now_ns), r.w->now_ns + 60000);
-    r.w->now_ns += 59999;
-    CHECK_EQ(shard_turn(owner, r.w->now_ns), r.w->now_ns + 1);
-    CHECK_EQ(bytes_between(r.w, 1, 0), 0);
-    r.w->now_ns++;
-    shard_turn(owner, r.w->now_ns);
-    CHECK_EQ(bytes_between(r.w, 1, 0), wire_entry_bytes(LENGTH) + wire_entry_bytes(0));
-    world_deliver_all(r.w);
-    close_piggyback(&r);
 }
 
 TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_of_one)
@@ -494,32 +249,6 @@ TEST(rounds, quiesce_waits_for_what_was_asked_for_an_intent_that_has_expired)
     close_piggyback(&r);
 }
 
-/* The owner's intent expires while node 0 has a replica. Returns the rounds that the owner begins
- * for that at once. */
-static uint64_t expire_at_owner(struct piggyback *r, uint64_t intents)
-{
-    struct shard *owner = &r->w->node[1].shard;
-    for (int i = 0; i < PACER_JUDGED_ROUNDS; i++) pacer_carries(owner->pacer, intents, 1);
-    owner->pacer->due_ns = r->w->now_ns + 1;
-    uint64_t before = owner->counters.rounds;
-    shard_end_intent(owner, r->shared.index);
-    shard_turn(owner, r->w->now_ns);
-    return owner->counters.rounds - before;
-}
-
-TEST(rounds, that_synchronize_take_along_recalls_where_rounds_carry_few_intents)
-{
-    struct piggyback r = open_piggyback();
-    struct shard *owner = &r.w->node[1].shard;
-    CHECK_EQ(expire_at_owner(&r, 1), 0);
-    CHECK_EQ(shard_turn(owner, r.w->now_ns), r.w->now_ns + 1);
-    r.w->now_ns++;
-    shard_turn(owner, r.w->now_ns);
-    all_turn(r.w);
-    CHECK(location_of(r.s, r.shared).is_here);
-    close_piggyback(&r);
-}
-
 /* Its node says so at once. */
 static void say_intent(struct world *w, unsigned node, uint64_t index, bool begins)
 {
@@ -559,15 +288,6 @@ TEST(rounds, a_recall_for_another_holder_than_first_is_not_forgotten)
     world_free(w);
 }
 
-TEST(rounds, that_carry_a_recall_do_not_wait_where_others_carry_many_intents)
-{
-    struct piggyback r = open_piggyback();
-    CHECK_EQ(expire_at_owner(&r, 100), 1);
-    all_turn(r.w);
-    CHECK(location_of(r.s, r.shared).is_here);
-    close_piggyback(&r);
-}
-
 /* The thread reads the clock, handles what has come, and then has its turn, with the time that it
  * has read. */
 TEST(rounds, that_end_after_the_clock_was_read_count_for_the_lookahead)
@@ -600,19 +320,6 @@ TEST(rounds, are_not_judged_where_intents_are_acted_on_at_once)
     close_piggyback(&r);
 }
 
-/* They look ahead as far as there is: nothing lies beyond. */
-TEST(rounds, that_act_at_once_have_nothing_to_piggyback)
-{
-    struct piggyback r = open_piggyback();
-    r.s->pacer->piggybacks = true;
-    r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
-    CHECK(round_ahead(r.s, 0) > 0);
-    r.w->node[0].plan.acts_immediately = true;
-    CHECK_EQ(round_lookahead(r.s, 0), INT64_MAX);
-    CHECK_EQ(round_ahead(r.s, 0), 0);
-    close_piggyback(&r);
-}
-
 /* What was expected of the worker before. */
 TEST(rounds, take_nothing_along_for_a_worker_that_opened_again)
 {
@@ -624,40 +331,6 @@ TEST(rounds, take_nothing_along_for_a_worker_that_opened_again)
     r.w->now_ns += UINT64_C(3600000000000);
     intend(&r, 2 * CLOCKS_A_PAUSE - 1);
     change_shared(&r);
-    shard_turn(r.s, r.w->now_ns);
-    CHECK_EQ(wanted(&r), 0);
-    close_piggyback(&r);
-}
-
-/* A row that went there as an answer has no round to follow it until something else is said. */
-TEST(rounds, that_are_only_owed_take_nothing_along)
-{
-    struct piggyback r = open_piggyback();
-    backlog_owes(r.s, 1);
-    r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
-    r.w->now_ns = r.s->pacer->due_ns;
-    intend(&r, 1);
-    shard_turn(r.s, r.w->now_ns);
-    CHECK_EQ(wanted(&r), 0);
-    close_piggyback(&r);
-}
-
-TEST(rounds, that_synchronize_leave_later_intents_alone)
-{
-    struct piggyback r = open_piggyback();
-    intend(&r, 2 * CLOCKS_A_PAUSE + CLOCKS_A_PAUSE);
-    change_and_pause(&r);
-    shard_turn(r.s, r.w->now_ns);
-    CHECK_EQ(wanted(&r), 0);
-    close_piggyback(&r);
-}
-
-TEST(rounds, that_carry_many_intents_take_none_along)
-{
-    struct piggyback r = open_piggyback();
-    for (int i = 0; i < 2 * PACER_JUDGED_ROUNDS; i++) pacer_carries(r.s->pacer, 100, 1);
-    intend(&r, 2 * CLOCKS_A_PAUSE);
-    change_and_pause(&r);
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 0);
     close_piggyback(&r);
