@@ -24,10 +24,11 @@ struct columns {
     float *value;    /* times 1 / norm of the column; minus `shift` it is the centred value */
     double *shift;   /* of each column: what all its rows have less; 0 where it is in the values */
     double *mean, *norm; /* of the columns as they were; a constant one has norm 0 and no values */
-    double *response;    /* centred */
-    double response_mean, response_squares; /* the sum of squares, centred */
+    double *response;    /* centred, in units */
+    double unit, response_mean, response_squares; /* the sum of squares, centred, in units */
     struct names names; /* of columns that were numbered anew: what their numbers were, from 1 */
-    double largest;     /* of all |column * response|: the smallest lambda without coefficients */
+    double
+        largest; /* of all |column * response|, in units: the smallest lambda without coefficients */
 };
 
 /* Gives up, with file and line, when a file is malformed. `response` is NULL for LIBSVM. */

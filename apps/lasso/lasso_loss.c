@@ -18,6 +18,8 @@ void lasso_loss_prepare(struct lasso *l)
 {
     struct columns *c = &l->columns;
     if (!is_logistic(l)) return;
+    const char *path = l->options.response ? l->options.response : l->options.common.data;
+    if (!path) path = "--generate";
     double low = c->response[0], high = low;
     for (uint32_t r = 1; r < c->rows; r++) {
         low = fmin(low, c->response[r]);
@@ -25,17 +27,18 @@ void lasso_loss_prepare(struct lasso *l)
     }
     double wide = high - low;
     if (wide <= 0)
-        fail("all rows have the response %g: --loss logistic takes labels, of which there are two "
-             "in all, like -1 and 1",
-             low + c->response_mean);
+        fail("%s: all rows have the response %g: --loss logistic takes labels, of which there are "
+             "two in all, like -1 and 1",
+             path, low * c->unit + c->response_mean);
     for (uint32_t r = 0; r < c->rows; r++) {
         double from_end = fmin(c->response[r] - low, high - c->response[r]);
         if (from_end > 1e-9 * wide)
-            fail("row %u has the response %g: --loss logistic takes labels, of which there are two "
-                 "in all, like -1 and 1",
-                 r + 1, c->response[r] + c->response_mean);
+            fail("%s: row %u has the response %g: --loss logistic takes labels, of which there are "
+                 "two in all, like -1 and 1",
+                 path, r + 1, c->response[r] * c->unit + c->response_mean);
     }
     c->response_mean = -low / wide;
+    c->unit = 1;
     for (uint32_t r = 0; r < c->rows; r++) c->response[r] /= wide;
     c->response_squares /= wide * wide;
     c->largest /= wide;

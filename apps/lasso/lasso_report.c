@@ -14,7 +14,7 @@ void lasso_report_start(const struct lasso *l, const struct pool *pool)
     if (o->common.json) return;
     printf("%s: %u rows, %u columns, %" PRIu64 " values; largest lambda %.9g\n",
            o->common.data ? o->common.data : o->generate, c->rows, c->count, c->start[c->count],
-           c->largest);
+           c->largest * c->unit);
     printf("%s loss; %s, %" PRIu64 " at once, correlations below %g; %" PRIu64
            " scheduler%s, %" PRIu64 " rounds ahead\n",
            lasso_loss_name(o->loss), lasso_order_name(o->order), o->width, o->correlation,
@@ -22,14 +22,19 @@ void lasso_report_start(const struct lasso *l, const struct pool *pool)
     settings_show_pool(&o->common, pool, false);
 }
 
+static double objective(const struct lasso *l, const struct lasso_progress *p)
+{
+    return p->objective * l->columns.unit * l->columns.unit;
+}
+
 static void write_event(const struct lasso *l, const struct lasso_progress *p, const char *event)
 {
     struct json j;
     json_begin(&j, event);
     json_count(&j, "step", p->step + 1);
-    json_number(&j, "lambda", p->lambda);
+    json_number(&j, "lambda", p->lambda * l->columns.unit);
     json_number(&j, "lambda_ratio", p->lambda / l->columns.largest);
-    json_number(&j, "objective", p->objective);
+    json_number(&j, "objective", objective(l, p));
     json_count(&j, "nonzero", (uint64_t)p->nonzero);
     json_count(&j, "rounds", p->rounds);
     json_count(&j, "updates", p->updates);
@@ -45,7 +50,7 @@ void lasso_report_progress(const struct lasso *l, const struct lasso_progress *p
 
 void lasso_report_step(const struct lasso *l, const struct lasso_progress *p)
 {
-    run_log_point("Objective", p->objective);
+    run_log_point("Objective", objective(l, p));
     run_log_point("Coefficients that are not 0", p->nonzero);
     if (l->options.common.json) {
         write_event(l, p, "lambda");
@@ -53,8 +58,8 @@ void lasso_report_step(const struct lasso *l, const struct lasso_progress *p)
     }
     printf("lambda %-12.6g  objective %-12.9g  %6.0f coefficients   %8" PRIu64 " rounds  %10" PRIu64
            " updates  %7.2f s%s\n",
-           p->lambda, p->objective, p->nonzero, p->rounds, p->updates, p->seconds,
-           p->is_converged ? "" : "   not converged");
+           p->lambda * l->columns.unit, objective(l, p), p->nonzero, p->rounds, p->updates,
+           p->seconds, p->is_converged ? "" : "   not converged");
     fflush(stdout);
 }
 

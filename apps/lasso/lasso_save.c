@@ -32,7 +32,7 @@ static double first_intercept(const struct lasso *l, double intercept)
 static double scale_back(struct scaled *s, uint64_t column, float value)
 {
     const struct columns *c = &s->lasso->columns;
-    double norm = c->norm[column], coefficient = norm > 0 ? (double)value / norm : 0;
+    double norm = c->norm[column], coefficient = norm > 0 ? (double)value * c->unit / norm : 0;
     bool is_as_it_is = is_logistic(s->lasso) && fabs(c->shift[column]) > 0;
     if (!is_as_it_is) s->intercept -= coefficient * c->mean[column];
     return coefficient;
@@ -75,7 +75,7 @@ static void put_model(struct path_tensors *p, size_t step, struct scaled *s,
     }
     p->starts[step + 1] = (int64_t)p->count;
     p->intercepts[step] = s->intercept;
-    p->lambdas[step] = lasso_lambda(s->lasso, step);
+    p->lambdas[step] = lasso_lambda(s->lasso, step) * s->lasso->columns.unit;
 }
 
 static void put_noted(struct path_tensors *p, const struct lasso *l, const struct path_models *m,
@@ -149,7 +149,7 @@ static void note(struct tensors *t, const struct lasso *l, double intercept)
     tensors_note(t, "loss", lasso_loss_name(l->options.loss));
     snprintf(text, sizeof text, "%.17g", intercept);
     tensors_note(t, "intercept", text);
-    snprintf(text, sizeof text, "%.17g", lasso_lambda(l, l->options.path - 1));
+    snprintf(text, sizeof text, "%.17g", lasso_lambda(l, l->options.path - 1) * l->columns.unit);
     tensors_note(t, "lambda", text);
 }
 

@@ -34,16 +34,28 @@ static double square(double x)
     return x * x;
 }
 
+/* What rounding alone may make of numbers that are equal. */
+#define ROUNDED (8 * DBL_EPSILON)
+
+/* Of so many values and zeros. The second sum is of what rounding took from the first. */
+static double mean_of(const double *values, uint64_t count, uint32_t rows)
+{
+    double sum = 0, rest = 0;
+    for (uint64_t i = 0; i < count; i++) sum += values[i];
+    double mean = sum / rows;
+    if (!isfinite(mean)) return mean;
+    for (uint64_t i = 0; i < count; i++) rest += values[i] - mean;
+    return mean + (rest - (double)(rows - count) * mean) / rows;
+}
+
 /* Of any size: no square of what may be large or small is taken. */
 static void measure(struct columns *c, uint32_t j, const double *values, uint64_t count)
 {
-    double sum = 0, squares = 0;
-    for (uint64_t i = 0; i < count; i++) sum += values[i];
-    double mean = sum / c->rows;
+    double squares = 0, mean = mean_of(values, count, c->rows);
     double largest = count < c->rows ? fabs(mean) : 0;
     for (uint64_t i = 0; i < count; i++) largest = fmax(largest, fabs(values[i] - mean));
     if (!isfinite(largest)) fail("the values of column %u are too large to be added up", j + 1);
-    bool is_constant = largest <= 1e-10 * fabs(mean) || largest < DBL_MIN;
+    bool is_constant = largest <= ROUNDED * fabs(mean) || largest < DBL_MIN;
     for (uint64_t i = 0; i < count && !is_constant; i++)
         squares += square((values[i] - mean) / largest);
     if (!is_constant) squares += (double)(c->rows - count) * square(mean / largest);
@@ -91,14 +103,31 @@ void standard_add(struct standard *s, const uint32_t *rows, const double *values
     }
 }
 
+/* Coefficients are floats, and objectives squares: responses far from 1 are counted in a unit, a
+ * power of two, with which no digit is lost. */
+static double unit_of(double largest)
+{
+    enum { EXPONENT_PLAIN = 32, EXPONENT_MAX = 500 };
+    int exponent = largest > 0 ? ilogb(largest) : 0;
+    if (!isfinite(largest) || abs(exponent) > EXPONENT_MAX)
+        fail("responses differ from their mean by up to %g: from 1e-150 to 1e150 they may: scale "
+             "them",
+             largest);
+    return abs(exponent) > EXPONENT_PLAIN ? ldexp(1, exponent) : 1;
+}
+
 static void set_response(struct columns *c, const double *response)
 {
-    double sum = 0;
+    double largest = 0;
     c->response = take_memory((size_t)c->rows + 1, sizeof *c->response);
-    for (uint32_t r = 0; r < c->rows; r++) sum += response[r];
-    c->response_mean = sum / c->rows;
-    for (uint32_t r = 0; r < c->rows; r++) {
-        double y = c->response[r] = response[r] - c->response_mean;
+    c->response_mean = mean_of(response, c->rows, c->rows);
+    for (uint32_t r = 0; r < c->rows; r++)
+        largest = fmax(largest, fabs(response[r] - c->response_mean));
+    if (!isfinite(c->response_mean)) largest = INFINITY;
+    bool is_constant = largest <= ROUNDED * fabs(c->response_mean);
+    c->unit = unit_of(is_constant ? 0 : largest);
+    for (uint32_t r = 0; r < c->rows && !is_constant; r++) {
+        double y = c->response[r] = (response[r] - c->response_mean) / c->unit;
         c->response_squares += y * y;
     }
 }

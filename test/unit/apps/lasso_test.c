@@ -146,6 +146,40 @@ TEST(lasso, values_may_be_of_any_size)
               "the values of column 1 are too large to be added up");
 }
 
+/* So have responses. */
+TEST(lasso, responses_may_be_of_any_size)
+{
+    static const char *const texts[] = {"1 1:1 2:3\n2 1:2\n4 2:5\n3 1:7 2:1\n",
+                                        "1e100 1:1 2:3\n2e100 1:2\n4e100 2:5\n3e100 1:7 2:1\n",
+                                        "1e-100 1:1 2:3\n2e-100 1:2\n4e-100 2:5\n3e-100 1:7 2:1\n"};
+    static const double sizes[] = {1, 1e100, 1e-100};
+    struct columns c[3];
+    for (int i = 0; i < 3; i++) load_files(&c[i], &(struct files){texts[i], NULL});
+    CHECK(c[0].unit <= 1 && c[0].unit >= 1); /* as it is */
+    for (int i = 1; i < 3; i++) {
+        CHECK(fabs(c[i].largest * c[i].unit / c[0].largest / sizes[i] - 1) < 1e-12);
+        CHECK(c[i].largest > 0.1 && c[i].largest < 100);
+        CHECK(fabs(c[i].response_mean / sizes[i] - 2.5) < 1e-12);
+    }
+    for (int i = 0; i < 3; i++) columns_fini(&c[i]);
+    ends_with(load_only, &(struct files){"1e160 1:1\n2e160 1:2\n", NULL}, 1,
+              "responses differ from their mean by up to");
+}
+
+TEST(lasso, what_is_constant_is_so_to_the_last_digit)
+{
+    static const char text[] = "0.1 1:0.1 2:1000000000001\n0.1 1:0.1 2:1000000000002\n"
+                               "0.1 1:0.1 2:1000000000003\n0.1 1:0.1 2:1000000000004\n"
+                               "0.1 1:0.1 2:1000000000005\n0.1 1:0.1 2:1000000000006\n";
+    struct columns c;
+    load_files(&c, &(struct files){text, NULL});
+    CHECK_EQ(c.start[1], 0);
+    CHECK_EQ(c.start[2], 6); /* differences of a millionth of a millionth are data */
+    CHECK(fabs(c.norm[1] - sqrt(17.5)) < 1e-9);
+    CHECK(c.response_squares <= 0 && c.largest <= 0);
+    columns_fini(&c);
+}
+
 TEST(lasso, refuses_what_is_not_to_be_told)
 {
     refuses("% no banner\n3 3 4\n1 1 2\n", NULL, ":2: \"3\" is no index: must be index:value");
