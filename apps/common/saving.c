@@ -162,9 +162,11 @@ void saving_check_folder(const char *path)
     free(name);
 }
 
+/* Devices take what several write: /dev/null, a terminal. */
 static bool are_one(const struct stat *x, const struct stat *y)
 {
-    return S_ISREG(x->st_mode) && x->st_dev == y->st_dev && x->st_ino == y->st_ino;
+    bool has_place = S_ISREG(x->st_mode) || S_ISFIFO(x->st_mode);
+    return has_place && x->st_dev == y->st_dev && x->st_ino == y->st_ino;
 }
 
 static bool are_one_file(const char *a, const char *b)
@@ -174,7 +176,7 @@ static bool are_one_file(const char *a, const char *b)
     return are_one(&x, &y);
 }
 
-/* A file that is replaced would leave what is printed without a name. */
+/* A file that is replaced would leave what is printed without a name; a pipe would have both. */
 static void check_not_printed_to(const char *path, int fd, const char *what)
 {
     struct stat file, open;

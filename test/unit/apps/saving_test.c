@@ -59,6 +59,11 @@ static void check(const void *outputs)
     saving_check(outputs, 2, inputs, 2);
 }
 
+static void check_two(const void *outputs)
+{
+    saving_check(outputs, 2, NULL, 0);
+}
+
 TEST(saving, a_file_appears_when_it_is_whole)
 {
     struct saving s;
@@ -94,9 +99,9 @@ TEST(saving, what_is_no_file_stays_what_it_is)
 {
     begin();
     CHECK_EQ(mkfifo(path, 0600), 0);
-    ends_with(check, (const char *[]){path, NULL}, 1, "is a pipe from which nobody reads");
+    ends_with(check_two, (const char *[]){path, NULL}, 1, "is a pipe from which nobody reads");
     struct pollfd end = {.fd = open(path, O_RDONLY | O_NONBLOCK), .events = POLLIN};
-    check((const char *[]){path, NULL}); /* and does not make the reader go */
+    check_two((const char *[]){path, NULL}); /* and does not make the reader go */
     pid_t reader = fork();
     if (reader == 0) {
         char text[8] = "";
@@ -213,6 +218,19 @@ static void check_printed(const void *unused)
     (void)unused;
     CHECK(freopen(other, "we", stdout) != NULL);
     saving_check(outputs, 1, NULL, 0);
+}
+
+TEST(saving, a_pipe_has_one_output)
+{
+    int ends[2];
+    char named[64];
+    const char *printed[] = {NULL, "/dev/fd/1"}, *two[] = {named, named};
+    CHECK_EQ(pipe(ends), 0);
+    snprintf(named, sizeof named, "/dev/fd/%d", ends[1]);
+    ends_with(check_two, printed, 1, "/dev/fd/1 is where stdout goes: write another file");
+    ends_with(check_two, two, 1, "is to be written twice");
+    close(ends[0]);
+    close(ends[1]);
 }
 
 static void check_as_another(const void *unused)
