@@ -4,6 +4,7 @@
 #include "membership/agreement.h"
 #include "membership/descriptor.h"
 #include "net/forked.h"
+#include "net/tcp.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -358,7 +359,7 @@ void rendezvous_channel_watch(struct rendezvous_channel *c, unsigned peer_timeou
     c->deadline_ns = 0;
     c->fd = descriptor_of_stream(c->stream);
     if (c->fd >= 0) {
-        silence_bound_retries(c->fd);
+        tcp_bound_retries(c->fd);
         forked_close(c->fd); /* no memory: children keep it */
     }
     rendezvous_hub_note(c->hub);

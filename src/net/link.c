@@ -1,19 +1,13 @@
 #include "net/link_private.h"
 
 #include "base/error.h"
-#include "net/forked.h"
 #include "locus.h"
 
 #include <errno.h>
-#include <linux/sockios.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 enum {
     SPARE_BYTES_MAX = 4 << 20, /* of send buffers that wait in the pool, but 2 in any case */
@@ -97,14 +91,15 @@ static void set_queued(struct link *l, size_t bytes)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct link *link_new(struct links *all, unsigned peer, int fd)
+struct link *link_new(struct links *all, unsigned peer, const struct carrier *carrier, int fd)
 {
     struct link *l = aligned_alloc(64, (sizeof *l + 63) & ~(size_t)63);
     if (!l) return NULL;
-    *l = (struct link){.all = all, .peer = peer, .fd = fd};
+    *l = (struct link){.all = all, .peer = peer, .carrier = carrier, .fd = fd};
     /* Its pages cost memory only once that many bytes have arrived together. */
     l->buffer = malloc(2 * all->frame_bytes);
-    if (l->buffer) return l;
+    if (l->buffer && carrier->open(l)) return l;
+    free(l->buffer);
     free(l);
     return NULL;
 }
@@ -133,8 +128,7 @@ void link_free(struct link *l)
 {
     l->under_way = 0;
     drop_queue(l);
-    forked_keep(l->fd);
-    close(l->fd);
+    l->carrier->close(l);
     free(l->buffer);
     free(l);
 }
@@ -143,7 +137,7 @@ static void close_down(struct link *l, enum link_state state)
 {
     if (l->state != LINK_OPEN) return;
     l->state = state;
-    shutdown(l->fd, SHUT_RDWR); /* ends what is under way, too */
+    l->carrier->shut(l);
     drop_queue(l);
 }
 
@@ -171,7 +165,7 @@ static void tell_accused(struct link *l)
     last.header.lost = l->peer;
     last.header.body_bytes = (uint32_t)((length + 7) & ~(size_t)7);
     memcpy(last.reason, l->reason, length);
-    send(l->fd, &last, sizeof last.header + last.header.body_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    l->carrier->say_last(l, &last, sizeof last.header + last.header.body_bytes);
 }
 
 void link_fail(struct link *l, unsigned culprit, const char *format, ...)
@@ -373,11 +367,11 @@ void link_sent(struct link *l, int result)
         if (result > 0) count_sent(l, (size_t)result);
         if (l->first || l->flushed) link_is_ready(l);
     } else {
-        /* The peer's last message may still be in the socket; it may name the node that the peer
-         * lost. The shutdown ends the connection, receiving continues to that end, and finds the
+        /* The peer's last message may still be under way; it may name the node that the peer lost.
+         * The shutdown ends the connection, receiving continues to that end, and finds the
          * reason. */
         l->send_error = -result;
-        shutdown(l->fd, SHUT_RDWR);
+        l->carrier->shut(l);
     }
 }
 
@@ -391,12 +385,7 @@ struct link_load link_load(const struct link *l)
     struct link_load load = {
         .queued_bytes = __atomic_load_n(&l->queued_bytes, __ATOMIC_RELAXED),
     };
-    struct tcp_info info = {0};
-    socklen_t bytes = sizeof info;
-    int unacknowledged = 0;
-    if (ioctl(l->fd, SIOCOUTQ, &unacknowledged) == 0) load.queued_bytes += (size_t)unacknowledged;
-    if (getsockopt(l->fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) == 0)
-        load.round_trip_s = 1e-6 * info.tcpi_rtt;
+    l->carrier->add_load(l, &load);
     return load;
 }
 
@@ -533,7 +522,7 @@ uint64_t link_tick(struct link *l, uint64_t now_ns)
     if (l->state != LINK_OPEN) return UINT64_MAX;
     if (now_ns >= silence_ns) {
         char reason[SILENCE_REASON_BYTES];
-        silence_describe(l->fd, all->timeout_ns, reason);
+        l->carrier->describe_silence(l, all->timeout_ns, reason);
         link_fail(l, l->peer, "%s", reason);
         return UINT64_MAX;
     }

@@ -90,7 +90,7 @@ void link_add_stats(const struct link *, struct link_stats *to);
 /* The load of the link; any thread, until the link is freed. */
 struct link_load {
     size_t queued_bytes; /* not acknowledged by the peer: here and in the kernel */
-    double round_trip_s; /* as TCP measures it; 0: unknown */
+    double round_trip_s; /* as the carrier measures it; 0: unknown */
 };
 struct link_load link_load(const struct link *);
 

@@ -1,6 +1,5 @@
 /*
- * link_private.h - a link as its ring drives it: what to send, where to receive. No I/O, except for
- * a last message and a shutdown.
+ * link_private.h - a link as its ring drives it: what to send, where to receive. No I/O.
  *
  *   sending     building --full, or flushed--> queued --> under way --sent--> back to the pool
  *   receiving   [0, head) handled, [head, tail) the beginning of a frame, [tail, end of the buffer)
@@ -16,6 +15,7 @@
 #ifndef LOCUS_NET_LINK_PRIVATE_H
 #define LOCUS_NET_LINK_PRIVATE_H
 
+#include "net/carrier.h"
 #include "net/link.h"
 #include "net/silence.h"
 
@@ -56,7 +56,8 @@ enum link_state { LINK_OPEN, LINK_ENDED, LINK_FAILED };
 struct link {
     struct links *all;
     unsigned peer;
-    int fd;
+    const struct carrier *carrier;
+    int fd; /* the carrier's */
     enum link_state state;
     bool said_bye, heard_bye;
 
@@ -92,9 +93,9 @@ void links_init(struct links *, const struct link_events *, unsigned nodes, size
 void links_fini(struct links *);
 uint64_t links_bytes(const struct links *); /* of send buffers; any thread */
 
-/* NULL: no memory; the descriptor is still the caller's. */
-struct link *link_new(struct links *, unsigned peer, int fd);
-/* Closes the descriptor. */
+/* NULL: no memory; the connection is still the caller's. */
+struct link *link_new(struct links *, unsigned peer, const struct carrier *, int fd);
+/* Closes the connection. */
 void link_free(struct link *);
 
 /* What to send now: the number of pieces in piece[], and `message`. 0: nothing, or a send is under

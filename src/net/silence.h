@@ -77,16 +77,6 @@ static inline bool silence_is_reason(const char *reason)
     return strncmp(reason, SILENCE_REASON, sizeof SILENCE_REASON - 1) == 0;
 }
 
-/* Who is silent while its machine acknowledges our heartbeats is not cut off. Either its process
- * does not run, or what it sends is too large for the network and is dropped on the way: then it is
- * as healthy as we are. From here nobody can tell which, so the sentence says both. */
-#define SILENCE_ACKNOWLEDGED \
-    ", but its machine answers: it was stopped, or large packets are dropped (ping -M do -s 1472)"
 enum { SILENCE_REASON_BYTES = 144 };
-/* Why a peer at that connection has failed that was not heard for the time-out. */
-void silence_describe(int fd, uint64_t timeout_ns, char reason[SILENCE_REASON_BYTES]);
-
-/* Makes TCP try again at least every SILENCE_RETRY_MS, if the kernel supports that. */
-void silence_bound_retries(int fd);
 
 #endif

@@ -5,14 +5,11 @@
 #include "base/ring.h"
 #include "net/forked.h"
 #include "net/link_private.h"
+#include "net/tcp.h"
 #include "locus.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -175,45 +172,12 @@ int uring_init(struct uring **out, const struct link_events *events, unsigned no
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* Without these settings a link is slower, but not wrong. For a non-blocking descriptor the kernel
- * would return "would block" instead of waiting in the ring. */
-static bool is_on_loopback(int fd)
-{
-    struct sockaddr_storage peer = {0};
-    socklen_t bytes = sizeof peer;
-    if (getpeername(fd, (struct sockaddr *)&peer, &bytes)) return false;
-    if (peer.ss_family == AF_INET6)
-        return IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&peer)->sin6_addr);
-    return peer.ss_family == AF_INET &&
-           ntohl(((struct sockaddr_in *)&peer)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-}
-
-/* The host's congestion control suits its network. On loopback, without a network, the pacing of
- * bbr is useless. LOCUS_CONGESTION names another one for all links. */
-static void choose_congestion_control(int fd)
-{
-    const char *name = getenv("LOCUS_CONGESTION");
-    if (!name || !*name) name = is_on_loopback(fd) ? "cubic" : NULL;
-    if (name) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name));
-}
-
-static void set_options(int fd)
-{
-    int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    choose_congestion_control(fd);
-    silence_bound_retries(fd);
-    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-}
-
 int uring_add_link(struct uring *u, unsigned peer, int fd, struct link **out)
 {
     INVARIANT(!u->thread && peer < u->links.nodes && u->count < u->links.nodes,
               "a link is added out of place");
-    *out = forked_close(fd) ? NULL : link_new(&u->links, peer, fd);
-    if (!*out) forked_keep(fd);
+    *out = link_new(&u->links, peer, &tcp_carrier, fd);
     if (!*out) return error_set(-ENOMEM, "no memory for the buffers of the link to node %u", peer);
-    set_options(fd);
     u->link[u->count++] = *out;
     return 0;
 }

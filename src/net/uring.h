@@ -39,9 +39,8 @@ int uring_check(unsigned nodes);
 /* NULL is allowed. */
 void uring_fini(struct uring *);
 
-/* Takes over a connected, authenticated TCP socket. Sets no delay, the retries, and blocking mode,
- * because the ring does the waiting; cubic on loopback (docs/running.md). Returns 0, or -ENOMEM:
- * then the descriptor still belongs to the caller. */
+/* Takes over a connected, authenticated TCP socket (tcp.h). Returns 0, or -ENOMEM: then the
+ * descriptor still belongs to the caller. */
 int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
 
 /* Sets the cluster view that frames carry from now on; before uring_start, or on the reactor's

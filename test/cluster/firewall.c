@@ -6,7 +6,7 @@
 #include "cables.h"
 #include "team.h"
 
-#include "net/silence.h"
+#include "net/tcp.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -138,7 +138,7 @@ TEST(firewall, that_drops_large_packets_is_not_taken_for_a_dead_node)
     for (int n = 0; n < 2; n++) {
         const char *said = child_hear(&node[n]);
         printf("node %d: %s\n", n, said);
-        CHECK_STR(said, "was silent for 4 s" SILENCE_ACKNOWLEDGED);
+        CHECK_STR(said, "was silent for 4 s" TCP_ACKNOWLEDGED);
     }
     for (int n = 0; n < 2; n++) child_wait(&node[n]);
     cables_remove(&c);

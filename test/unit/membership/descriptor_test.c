@@ -2,7 +2,7 @@
 #include "membership/descriptor.h"
 
 #include "membership/dial.h"
-#include "net/silence.h"
+#include "net/tcp.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -127,7 +127,7 @@ TEST(descriptor, bounds_the_retries_of_its_stream_alone)
     int before = retries_ms(url[1]);
     if (before) {
         CHECK(before > SILENCE_RETRY_MS);
-        silence_bound_retries(descriptor_of_stream(stream[0]));
+        tcp_bound_retries(descriptor_of_stream(stream[0]));
         CHECK_EQ(retries_ms(url[0]), SILENCE_RETRY_MS);
         CHECK_EQ(retries_ms(url[1]), before);
     }

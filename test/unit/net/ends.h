@@ -8,6 +8,7 @@
 #define TEST_NET_ENDS_H
 
 #include "net/link_private.h"
+#include "net/tcp.h"
 #include "net/uring.h"
 #include "test.h"
 

@@ -165,7 +165,7 @@ static void open_lone(struct lone *l)
     ends_connect(fd);
     l->peer = fd[1];
     links_init(&l->all, &events, NODES, 0, 10);
-    l->link = link_new(&l->all, PEER, fd[0]);
+    l->link = link_new(&l->all, PEER, &tcp_carrier, fd[0]);
 }
 
 static void close_lone(struct lone *l)

@@ -1,4 +1,4 @@
-#include "net/silence.h"
+#include "net/tcp.h"
 
 #include "test.h"
 
@@ -45,7 +45,7 @@ TEST(silence, is_known_by_how_its_sentence_begins)
 static void check_reason(int fd, uint64_t timeout_ns, const char *wanted)
 {
     char reason[SILENCE_REASON_BYTES];
-    silence_describe(fd, timeout_ns, reason);
+    tcp_describe_silence(fd, timeout_ns, reason);
     CHECK(strcmp(reason, wanted) == 0);
     CHECK(silence_is_reason(reason));
 }
@@ -63,7 +63,7 @@ TEST(silence, of_who_acknowledges_is_told_from_that_of_who_is_cut_off)
     CHECK_EQ(getsockname(listener, (struct sockaddr *)&a, &bytes), 0);
     CHECK_EQ(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
     CHECK_EQ(send(fd, "beat", 4, MSG_NOSIGNAL), 4);
-    check_reason(fd, 60 * SECOND, "was silent for 60 s" SILENCE_ACKNOWLEDGED);
+    check_reason(fd, 60 * SECOND, "was silent for 60 s" TCP_ACKNOWLEDGED);
     nanosleep(&pause, NULL); /* nothing was acknowledged for longer than half of the time-out */
     check_reason(fd, SECOND / 2, "was silent for 0.5 s");
     close(fd);
