@@ -7,7 +7,7 @@
 
 bool run_line_is_whole(const char *line)
 {
-    size_t n = strcspn(line, "\n");
+    size_t n = strcspn(line, "\r\n");
     return n >= 2 && line[0] == '{' && line[n - 1] == '}';
 }
 

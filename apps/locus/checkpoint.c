@@ -66,12 +66,19 @@ static void print_line(const char *name, const struct manifest *m)
                 (unsigned long long)all_rows(m), (unsigned long long)manifest_bytes(m));
 }
 
+struct listing {
+    const char *dir;
+    unsigned count;
+};
+
 /* One that is damaged does not hide the others. */
-static int list_one(void *dir, const char *name)
+static int list_one(void *context, const char *name)
 {
+    struct listing *l = context;
     char path[SERIES_PATH];
     struct manifest m;
-    if (read_one(dir, name, path, &m)) {
+    l->count++;
+    if (read_one(l->dir, name, path, &m)) {
         plain_print("%s  damaged: %s\n", name, locus_error());
         return 0;
     }
@@ -82,8 +89,16 @@ static int list_one(void *dir, const char *name)
 
 static int list(char *dir, const char *out)
 {
+    char name[SERIES_NAME], path[SERIES_PATH];
+    struct listing l = {.dir = dir};
+    struct manifest m;
     (void)out;
-    return series_list(dir, list_one, dir) ? failed() : 0;
+    if (series_list(dir, list_one, &l)) return failed();
+    if (l.count > 0) return 0;
+    if (series_newest(dir, name) || read_one(dir, name, path, &m)) return failed();
+    print_line(path, &m); /* it is one itself */
+    manifest_fini(&m);
+    return 0;
 }
 
 static int verify_all(const struct contents *c)
@@ -160,6 +175,8 @@ int checkpoint_main(int argc, char **argv)
         if (argc != d->arguments)
             return say_and(STATUS_USAGE, "%s takes %s", word,
                            d->arguments == 3 ? "one folder" : "a folder, and one to write to");
+        for (int j = 2; j < argc; j++)
+            if (!*argv[j]) return say_and(STATUS_USAGE, "%s: the name of a folder is empty", word);
         int status = d->main(argv[2], argc > 3 ? argv[3] : NULL);
         return fflush(stdout) ? STATUS_FAILED : status;
     }

@@ -106,6 +106,8 @@ TEST(checkpoint_files, the_command_shows_and_exports_them)
     make(folder);
     CHECK_EQ(command_run(&c, "%s checkpoint list %s", locus_path(), folder), 0);
     CHECK_STR(c.out.text, "2 nodes  2 tables  2022 rows");
+    CHECK_EQ(command_run(&c, "%s checkpoint list %s/checkpoint-000001", locus_path(), folder), 0);
+    CHECK_STR(c.out.text, "2 nodes  2 tables  2022 rows");
     CHECK_EQ(command_run(&c, "%s checkpoint show %s/checkpoint-000001", locus_path(), folder), 0);
     CHECK_STR(c.out.text, "table entities: 2000 of 3000 rows of 7 floats");
     CHECK_EQ(command_run(&c, "%s checkpoint verify %s", locus_path(), folder), 0);
@@ -165,5 +167,11 @@ TEST(checkpoint_files, the_command_names_what_is_damaged)
     CHECK_EQ(command_run(&c, "%s checkpoint list", locus_path()), 2);
     CHECK_EQ(command_run(&c, "%s checkpoint verify %s/nowhere", locus_path(), folder), 1);
     CHECK_STR(c.err.text, "cannot open the folder of checkpoints");
+    CHECK_EQ(
+        command_run(&c, "mkdir %s/none; %s checkpoint list %s/none", folder, locus_path(), folder),
+        1);
+    CHECK_STR(c.err.text, "there is no checkpoint in");
+    CHECK_EQ(command_run(&c, "%s checkpoint verify ''", locus_path()), 2);
+    CHECK_STR(c.err.text, "verify: the name of a folder is empty");
     folder_remove(folder);
 }

@@ -42,5 +42,6 @@ TEST(run_line, may_be_cut_anywhere)
         run_line_text(cut, "a", text, sizeof text);
         run_line_number(cut, "n", &number);
     }
+    CHECK(run_line_is_whole("{}\r\n")); /* by way of another system */
     CHECK(!run_line_is_whole("") && !run_line_is_whole("{") && !run_line_is_whole("\n"));
 }
