@@ -1,6 +1,5 @@
 #include "cluster.h"
 
-#include "../../apps/kge/kge_job.h"
 #include "../../apps/lasso/lasso_job.h"
 #include "../../apps/lda/lda_job.h"
 #include "../../apps/common/programs.h"
@@ -30,6 +29,11 @@ static int ctr_job(int argc, char **argv)
 static int gnn_job(int argc, char **argv)
 {
     return training_run(&gnn_training, argc, argv);
+}
+
+static int kge_job(int argc, char **argv)
+{
+    return training_run(&kge_training, argc, argv);
 }
 
 int (*cluster_job(const char *name))(int argc, char **argv)

@@ -1,0 +1,406 @@
+#include "digest.h"
+#include "evaluate.h"
+#include "fail.h"
+#include "history.h"
+#include "pace.h"
+#include "plant.h"
+#include "programs.h"
+#include "rows.h"
+#include "save.h"
+#include "step.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The task comes first. */
+struct program {
+    struct task task;
+    struct evaluation evaluation;
+    struct history history;
+};
+
+/* ---- options ---- */
+
+enum { DIM_MAX = 4096, DIM_RESCAL_MAX = 512 };
+
+static const char *const models[] = {"complex", "rescal", NULL};
+static const char *const losses[] = {"logistic", "softmax", NULL};
+
+static const char about[] =
+    "Trains embeddings of a knowledge graph, alone or on a cluster (locus run, mpirun, srun, ...), and says how well\n"
+    "they predict facts that were held back.";
+
+static const char more[] =
+    "examples:\n"
+    "  locus-kge --data /usr/share/wordnet       WordNet (Debian package wordnet-base)\n"
+    "  locus-kge --data my-graph --dim 256 --out model.safetensors\n"
+    "  locus run -n 4 locus-kge --data my-graph --json\n"
+    "  locus run -n 4 locus-kge --planted 100000x50x1000000 --epochs 5\n";
+
+static void own_options(struct options *o)
+{
+    const struct args_option options[] = {
+        OPTION_SECTION("the task"),
+        OPTION_TEXT(
+            "--data", "PATH", &o->common.data, 0,
+            "a folder with train.txt, valid.txt and test.txt:\nrows of subject, relation and object; or with\n"
+            "WordNet's database files (data.noun, ...)"),
+        OPTION_TEXT(
+            "--planted", "ExRxF", &o->planted, 0,
+            "instead of --data: E entities, R relations, F facts\nby Zipf's law, with planted clusters"),
+        OPTION_CHOICE("--model", "NAME", &o->model, models, ARGS_TASK, "complex or rescal"),
+        OPTION_COUNT(
+            "--dim", "N", &o->dim, 1, DIM_MAX, ARGS_TASK,
+            "floats of an embedding (complex: two for each\nnumber), optimizer state not included"),
+        OPTION_FLAG("--reciprocal", &o->is_reciprocal, ARGS_TASK,
+                    "a second embedding of each relation, for\nquestions for subjects"),
+        OPTION_SECTION("training"),
+        OPTION_COUNT("--negatives", "N", &o->negatives, 1, 1e6, ARGS_TASK,
+                     "sampled subjects, and as many objects"),
+        OPTION_FLAG("--own-negatives", &o->has_own_negatives, ARGS_TASK,
+                    "each fact has its own N and N; otherwise the\nfacts of a batch share them"),
+        settings_sampling(&o->common),
+        OPTION_COUNT("--batch", "N", &o->batch, 1, 1e6, ARGS_TASK, "facts of a step"),
+        OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
+        OPTION_CHOICE("--loss", "NAME", &o->loss, losses, ARGS_TASK,
+                      "logistic, or softmax over the samples"),
+        OPTION_REAL("--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
+                    "weight of the cubed norm (N3) of the embeddings\nin a fact"),
+        OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
+                    "standard deviation of the first values"),
+    };
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
+}
+
+static void result_options(struct options *o)
+{
+    const struct args_option options[] = {
+        OPTION_COUNT(
+            "--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
+            "evaluate the valid split each N epochs; valid and\ntest are evaluated at the end in any case"),
+        OPTION_COUNT("--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
+                     "end the training after that time, wherever it is;\n0: after the last epoch"),
+        OPTION_TEXT("--chart", "PATH", &o->chart, ARGS_OUTPUT,
+                    "draw loss, MRR and management over time as SVG"),
+        OPTION_TEXT(
+            "--near", "WORDS", &o->near, 0,
+            "at the end show nearest neighbours of these\nentities, with commas between: dog,run.v.01"),
+    };
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
+}
+
+static struct settings *options(void *program)
+{
+    struct options *o = &((struct task *)program)->options;
+    *o = (struct options){.dim = 128,
+                          .negatives = 500,
+                          .batch = 512,
+                          .rate = 0.1,
+                          .regularization = 0.05,
+                          .init = 0.01,
+                          .loss = LOSS_SOFTMAX};
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS);
+    o->common.epochs = 30;
+    own_options(o);
+    settings_options(&o->common);
+    result_options(o);
+    return &o->common;
+}
+
+static void check(void *program)
+{
+    struct options *o = &((struct task *)program)->options;
+    if (o->batch == 1) o->has_own_negatives = true;
+    o->source = o->planted ? o->planted : o->common.data;
+    settings_check_source(&o->common, "the graph", "--planted", o->planted);
+    if (o->near && o->common.json) fail_usage("--near prints for people to read: not with --json");
+    if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
+        fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
+    if (o->model == MODEL_RESCAL && o->dim > DIM_RESCAL_MAX)
+        fail_usage("--dim %d is more than %d: RESCAL's relations are matrices of that size",
+                   (int)o->dim, DIM_RESCAL_MAX);
+    /* The manager draws a batch's negatives together. */
+    double facts = o->has_own_negatives ? (double)o->batch : 1,
+           most = MODEL_SIDES * (double)o->negatives * facts;
+    if (most > LOCUS_SAMPLE_KEYS_MAX)
+        fail_usage(
+            "--negatives %zu make %.0f of a batch, more than %d: use fewer, or smaller batches",
+            (size_t)o->negatives, most, LOCUS_SAMPLE_KEYS_MAX);
+}
+
+/* ---- the data ---- */
+
+/* Of the folder; or WordNet's. */
+static void name_files(struct options *o)
+{
+    static char paths[SETTINGS_INPUTS][PATH_MAX];
+    for (unsigned i = 0; i < SETTINGS_INPUTS && graph_file(o->common.data, i, paths[i]); i++)
+        o->common.inputs[i] = paths[i];
+}
+
+static void load(void *program)
+{
+    struct task *t = program;
+    struct options *o = &t->options;
+    if (o->planted) {
+        struct plant p = {.seed = o->common.seed};
+        plant_parse(&p, o->planted);
+        plant_generate(&p, &t->graph);
+    } else {
+        graph_load(&t->graph, o->common.data, o->common.seed);
+        name_files(o);
+    }
+    filter_init(&t->filter, &t->graph);
+    t->model = (struct model){.kind = (enum model_kind)o->model,
+                              .is_reciprocal = o->is_reciprocal,
+                              .dim = o->dim,
+                              .entities = t->graph.entities.count,
+                              .relations = t->graph.relations.count};
+}
+
+static struct settings_digest digest(const void *program)
+{
+    const struct task *t = program;
+    return (struct settings_digest){graph_digest(&t->graph, GRAPH_TRAIN, GRAPH_VALID),
+                                    graph_digest(&t->graph, GRAPH_VALID, GRAPH_SPLITS)};
+}
+
+static size_t tables(void *program, struct locus_table *tables)
+{
+    const struct model *m = &((const struct task *)program)->model;
+    tables[0] = (struct locus_table){
+        .name = "entities", .rows = m->entities, .length = (uint32_t)(2 * m->dim)};
+    tables[1] = (struct locus_table){.name = "relations",
+                                     .rows = model_relation_rows(m),
+                                     .length = (uint32_t)(2 * model_relation_floats(m))};
+    return 2;
+}
+
+/* Negative samples are drawn among all entities alike. */
+static void open_distribution(struct task *t, const struct pool *pool)
+{
+    if (!pace_signals_ahead(pool)) return;
+    must(locus_distribution_uniform(pool->node, 0, t->model.entities,
+                                    (enum locus_conformity)t->options.common.sampling, 0,
+                                    &t->distribution),
+         "registering the negative samples");
+    must(locus_distribution_seed(t->distribution, t->options.common.seed),
+         "seeding the negative samples");
+}
+
+static void ready(void *program, struct training *t)
+{
+    struct program *p = program;
+    uint64_t workers = (uint64_t)t->pool->size * t->pool->workers;
+    open_distribution(&p->task, t->pool);
+    evaluation_init(&p->evaluation, &p->task);
+    t->examples = p->task.graph.splits[GRAPH_TRAIN].count;
+    t->parts_max = t->examples / workers / p->task.options.batch;
+}
+
+static const char *model_name(const struct task *t)
+{
+    return t->model.kind == MODEL_COMPLEX ? "ComplEx" : "RESCAL";
+}
+
+static void start(const void *program, const struct pool *pool)
+{
+    const struct task *t = program;
+    const struct options *o = &t->options;
+    for (int split = GRAPH_VALID; split < GRAPH_SPLITS; split++) {
+        const struct facts *f = &t->graph.splits[split];
+        if (f->unknown > 0)
+            fprintf(stderr,
+                    "%s: %zu of the %zu facts of %s.txt have an entity that is not in "
+                    "train.txt\n",
+                    fail_program(), f->unknown, f->count,
+                    graph_split_name((enum graph_split)split));
+    }
+    if (o->common.json) return;
+    printf("%s: %u entities, %u relations; %zu facts to train on, %zu valid, %zu test\n", o->source,
+           t->model.entities, t->model.relations, t->graph.splits[GRAPH_TRAIN].count,
+           t->graph.splits[GRAPH_VALID].count, t->graph.splits[GRAPH_TEST].count);
+    printf("%s, %" PRIu64 " floats; %s over %" PRIu64
+           " negatives of each side %s; batches of %" PRIu64 "\n",
+           model_name(t), o->dim, o->loss == LOSS_SOFTMAX ? "softmax" : "logistic loss",
+           o->negatives, o->has_own_negatives ? "a fact" : "a batch", o->batch);
+    settings_show_pool(&o->common, pool, true);
+}
+
+static void unload(void *program)
+{
+    struct program *p = program;
+    evaluation_fini(&p->evaluation);
+    free(p->history.list);
+    locus_distribution_free(p->task.distribution);
+    filter_fini(&p->task.filter);
+    graph_fini(&p->task.graph);
+}
+
+/* ---- training ---- */
+
+struct worker {
+    struct feed feed;
+    struct step step;
+};
+
+struct first_values {
+    const struct options *options;
+    const struct pool_table *table;
+};
+
+/* Uniform with the wanted standard deviation; the same for a key whatever the cluster. Sums of
+ * squares begin at 0. */
+static void draw_row(const void *first_values, uint64_t row, float *values)
+{
+    const struct first_values *f = first_values;
+    const struct options *o = f->options;
+    struct rng rng;
+    rng_init(&rng, o->common.seed, UINT64_C(1) << 40 | (f->table->first + row));
+    for (size_t i = 0; i < f->table->length / 2; i++)
+        values[i] = (float)(o->init * sqrt(12) * (rng_real(&rng) - 0.5));
+}
+
+static void init_table(struct pool_member *m, const struct options *o, size_t table)
+{
+    rows_init(m, table, draw_row,
+              &(struct first_values){.options = o, .table = &m->pool->tables[table]});
+}
+
+/* By the facts to train with: what is sampled is equally likely for all. */
+static void count_uses(const void *program, uint64_t *count)
+{
+    const struct task *t = program;
+    const struct facts *facts = &t->graph.splits[GRAPH_TRAIN];
+    for (size_t i = 0; i < facts->count; i++) {
+        count[task_entity_key(facts->list[i].subject)]++;
+        count[task_entity_key(facts->list[i].object)]++;
+        for (int side = 0; side < 2; side++)
+            count[task_relation_key(t, model_relation_row(&t->model,
+                                                          side ? MODEL_SUBJECTS : MODEL_OBJECTS,
+                                                          facts->list[i].relation))]++;
+    }
+}
+
+static void begin(struct training_worker *w, bool goes_on)
+{
+    const struct task *t = w->program;
+    struct worker *own = w->state;
+    const struct pool *pool = w->member->pool;
+    uint64_t parts = w->training->checkpoints.parts;
+    for (size_t i = 0; i < 2 && !goes_on; i++) init_table(w->member, &t->options, i);
+    training_keep_hot(w, pool->node ? locus_keys(pool->node) : 0, count_uses);
+    pool_quiesce(w->member);
+    feed_open(&own->feed, t, w->member, &w->progress, parts);
+    step_open(&own->step, t, w->member);
+    w->total = own->feed.count / parts;
+    w->clocks = (pool->bound.clocks + parts - 1) / parts;
+}
+
+static bool step(struct training_worker *w, struct training_sums *sums)
+{
+    struct worker *own = w->state;
+    if (own->feed.count == 0) return true;
+    const struct batch *b = feed_next(&own->feed);
+    sums->examples += b->facts;
+    sums->loss += step_train(&own->step, b);
+    sums->done += b->facts;
+    world_computed(WORLD_TRAINED, b->facts);
+    return b->is_last;
+}
+
+static void flush(struct training_worker *w)
+{
+    params_flush(&((struct worker *)w->state)->step.params);
+}
+
+static void report(void *program, const struct training_epoch *e)
+{
+    struct program *p = program;
+    double loss = e->examples > 0 ? e->loss / e->examples : 0,
+           gflops = step_operations(&p->task) * (e->examples / e->seconds) * 1e-9;
+    const struct figure figures[] = {
+        {"loss ", 8, 4, .name = "loss", .curve = "Loss of a fact", .value = loss},
+        {"", 0, 1, " GFLOP/s", .name = "gflops", .value = gflops},
+    };
+    history_add(&p->history, e->seconds, loss, e->stats);
+    training_say_epoch(e, figures, 2);
+}
+
+/* ---- how good it is ---- */
+
+static void say_quality(const struct task *t, enum graph_split split, const struct quality *q)
+{
+    char head[16];
+    const struct figure figures[] = {
+        {.name = "split", .text = graph_split_name(split)},
+        {"MRR ", 0, 4, .name = "mrr", .value = q->mrr,
+         .curve = split == GRAPH_VALID ? "MRR, valid, filtered" : NULL},
+        {"hits@1 ", 0, 4, .name = "hits@1", .value = q->hits1},
+        {"hits@3 ", 0, 4, .name = "hits@3", .value = q->hits3},
+        {"hits@10 ", 0, 4, .name = "hits@10", .value = q->hits10},
+        FIGURE_TOOK(q->seconds),
+    };
+    snprintf(head, sizeof head, "%-5s    ", graph_split_name(split));
+    figures_say(t->options.common.json, "eval", head, figures, sizeof figures / sizeof *figures);
+}
+
+static void judge_by(struct training_worker *w, enum graph_split split)
+{
+    struct program *p = w->program;
+    struct quality q = evaluate(&p->evaluation, w->member, split);
+    if (!training_is_first(w)) return;
+    say_quality(&p->task, split, &q);
+    if (split == GRAPH_VALID) history_set_mrr(&p->history, q.mrr);
+}
+
+static void evaluate_valid(struct training_worker *w)
+{
+    judge_by(w, GRAPH_VALID);
+}
+
+static void end(struct training_worker *w)
+{
+    struct worker *own = w->state;
+    step_close(&own->step);
+    feed_close(&own->feed);
+    judge_by(w, GRAPH_VALID);
+    judge_by(w, GRAPH_TEST);
+}
+
+static void save(struct training_worker *w)
+{
+    const struct program *p = w->program;
+    const struct options *o = &p->task.options;
+    if (o->common.out) save_model(&p->task, w->member);
+    if (o->chart) history_draw(&p->history, &p->task, w->member->pool->size);
+    if (o->near && !o->common.json) save_show_neighbours(&p->task, w->member);
+}
+
+const struct training_kind kge_training = {.name = "locus-kge",
+                                           .about = about,
+                                           .more = more,
+                                           .unit = "facts",
+                                           .rate = "Facts trained a second",
+                                           .program_bytes = sizeof(struct program),
+                                           .worker_bytes = sizeof(struct worker),
+                                           .heeds_ahead = true,
+                                           .counts_epochs = true,
+                                           .options = options,
+                                           .check = check,
+                                           .load = load,
+                                           .tables = tables,
+                                           .digest = digest,
+                                           .ready = ready,
+                                           .start = start,
+                                           .unload = unload,
+                                           .begin = begin,
+                                           .step = step,
+                                           .flush = flush,
+                                           .report = report,
+                                           .evaluate = evaluate_valid,
+                                           .end = end,
+                                           .save = save};
