@@ -5,6 +5,7 @@
 #include "marks.h"
 #include "rng.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,11 @@ static void set_class(void *labels, const struct lines *lines, uint32_t node, st
 {
     struct labels *l = labels;
     double number;
-    if (lines_number(word.text, word.length, &number) && number == -1) return;
+    bool is_number = lines_number(word.text, word.length, &number);
+    if (is_number && number == -1) return;
+    if (is_number && number != floor(number))
+        lines_fail(lines, "\"%.*s\" is no class: is the last field one? A heading may name another",
+                   lines_shown(word.length), word.text);
     lines_check_name(lines, word, "class");
     if (field_is_missing(word))
         lines_fail(lines, "\"%.*s\" may be a class, or none: write -1 for none, or a longer name",

@@ -138,6 +138,7 @@ static size_t column_of(const struct fields *f, const char *const *names, size_t
 struct table {
     struct fields fields;
     size_t node, word; /* columns */
+    bool is_last;      /* the words' is, for no heading names it */
 };
 
 static void open_table(struct table *t, const struct network *n, const char *path, bool is_split)
@@ -156,7 +157,8 @@ static void open_table(struct table *t, const struct network *n, const char *pat
              "node and %s, or put # before it, if they are the first and the last",
              path, is_split ? "split" : "class");
     if (t->node == FIELDS_NONE) t->node = 0;
-    if (t->word == FIELDS_NONE) t->word = columns > 0 ? columns - 1 : 0;
+    t->is_last = t->word == FIELDS_NONE;
+    if (t->is_last) t->word = columns > 0 ? columns - 1 : 0;
     struct fields said;
     if (fields_said(f, &said) &&
         (column_of(&said, nodes, t->node) != t->node ||
@@ -174,7 +176,7 @@ static bool is_binary(struct field f)
     return lines_number(f.text, f.length, &number) && (number == 0 || number == 1);
 }
 
-/* Of more than two columns without a heading, the first are the nodes and the last their words:
+/* Where no heading names the words, they are the last of more than two columns, behind the nodes:
  * numbers of rows may stand before them, words have blanks in them, or be a column each. */
 static void check_columns(const struct network *n, const char *path, bool is_split)
 {
@@ -185,15 +187,16 @@ static void check_columns(const struct network *n, const char *path, bool is_spl
     bool is_table = true, are_nodes = true, has_blanks = false;
     open_table(&t, n, path, is_split);
     names_init(&seconds);
-    while (!f->name && t.word > 1 && fields_next(f)) {
+    while (t.is_last && t.word > 1 && fields_next(f)) {
         struct field x = f->field[1];
         rows++;
         are_nodes = are_nodes && names_find(&n->names, x.text, x.length) != NAMES_NONE &&
                     names_add(&seconds, x.text, x.length) + 1 == rows;
-        for (size_t i = 1; i < f->count; i++) is_table = is_table && is_binary(f->field[i]);
+        for (size_t i = 0; i < f->count; i++)
+            is_table = is_table && (i == t.node || is_binary(f->field[i]));
     }
     for (size_t i = 1; rows > 0 && i < t.word; i++)
-        has_blanks = has_blanks || (!*f->form.separator && f->kind[i] == FIELDS_WORDS);
+        has_blanks = has_blanks || (!f->name && !*f->form.separator && f->kind[i] == FIELDS_WORDS);
     bool counts = f->counts_rows && are_nodes;
     fields_close(f);
     names_fini(&seconds);

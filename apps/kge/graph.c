@@ -82,7 +82,7 @@ static void find_columns(const struct fields *f, size_t at[PARTS])
 static void check_dot(const struct lines *l, struct field subject, struct field object)
 {
     const char *last = object.text + object.length - 1;
-    if (*subject.text == '<' && object.length > 1 && *last == '.' && lines_is_blank(last[-1]))
+    if (*subject.text == '<' && object.length > 1 && *last == '.' && strchr(" \t>\"", last[-1]))
         lines_fail(l, "ends with a dot, as a line of N-Triples does: leave it out");
 }
 

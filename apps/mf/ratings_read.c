@@ -94,23 +94,44 @@ static size_t usual_column(const struct fields *f, int wanted)
     return found;
 }
 
-/* Without a heading a fourth column is when it was: names of rows before the three, or a time
- * before the rating, would make others of them. */
-static void check_times(const char *path)
+/* Since 1970: seconds, later than 1973, or parts of seconds. */
+static bool is_time(struct field f)
 {
-    const double earliest = 1e8; /* seconds: in 1973 */
+    double number;
+    return lines_number(f.text, f.length, &number) && number >= 1e8 && number < 1e19;
+}
+
+static bool is_fraction(struct field f)
+{
+    uint64_t number;
+    return !field_whole(f, 0, UINT64_MAX, &number) || memchr(f.text, '.', f.length);
+}
+
+/* Without a heading the third column has the ratings, and a fourth the times: with names of rows
+ * before them, or without ratings, they would be others. */
+static void check_third(const char *path, bool is_test)
+{
     struct fields f;
-    double time;
+    double number;
+    bool has_ratings = false, has_fractions = false;
     fields_open(&f, path, &(struct fields_wanted){.least = WANTED});
     for (size_t i = 0; i < FIELDS_LOOKED_AT && fields_next(&f); i++) {
-        struct field x = f.field[WANTED];
-        if (lines_number(x.text, x.length, &time) && time < earliest)
+        struct field last = f.field[f.count - 1];
+        has_ratings = has_ratings || !is_time(f.field[RATING]);
+        has_fractions = has_fractions || is_fraction(f.field[RATING]);
+        if (f.count > WANTED && !is_time(last) && lines_number(last.text, last.length, &number))
             lines_fail(&f.lines,
                        "\"%.*s\" is no time, as a fourth column has without a heading: give a "
                        "heading that tells which columns are user, item and rating",
-                       lines_shown(x.length), x.text);
+                       lines_shown(last.length), last.text);
     }
+    /* to test with, one of each user's is common */
+    bool counts = f.counts_rows && !has_fractions && !is_test, is_empty = !f.has_begun;
     fields_close(&f);
+    if (!is_empty && (counts || !has_ratings))
+        fail("%s has %s: give it a heading that tells which columns are user, item and rating",
+             path,
+             counts ? "numbers of its rows in its first column" : "times in its third column");
 }
 
 static void find_columns(struct named_file *f)
@@ -120,7 +141,7 @@ static void find_columns(struct named_file *f)
         fail("%s has %zu columns, and no heading that tells which are user, item and rating",
              rows->lines.path, rows->form.columns);
     struct fields said;
-    if (!rows->name && rows->form.columns > WANTED) check_times(rows->lines.path);
+    if (!rows->name) check_third(rows->lines.path, f->counter == &f->ratings->test);
     for (size_t i = 0; fields_said(rows, &said) && i < WANTED; i++) {
         size_t column = usual_column(&said, (int)i);
         if (column != FIELDS_NONE && column != i) fields_fail_said(rows);

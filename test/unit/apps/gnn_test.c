@@ -285,6 +285,8 @@ TEST(gnn, refuses_wrong_classes_with_file_and_line)
     refuses_classes(path_edges, "# class,node\n0,1\n0,2\n1,3\n", "a comment names its columns");
     refuses_classes(path_edges, "%%MatrixMarket matrix coordinate real general\n2 1 1\n1 1 1\n",
                     "file:1: is MatrixMarket's banner: this file");
+    refuses_classes(path_edges, "node,c0,c1\n0,1,0\n1,0,1\n2,1,0\n", "nothing but 0 and 1 behind");
+    refuses_classes(path_edges, "0,a,0.5\n1,b,0.5\n2,b,0.7\n", "file:1: \"0.5\" is no class");
     refuses_classes(path_edges, "0,True,False\n3,False,True\n2,True,False\n",
                     "nothing but 0 and 1");
     refuses_classes(path_edges, "0 machine learning\n1 data bases\n", "has words before the last");

@@ -140,6 +140,7 @@ TEST(graph, errors_name_file_and_line)
     is_refused("\"a\nb\",r,b\n", good, good, "/train.txt:1: the subject has a line end in it");
     is_refused("x,y,z\n1,2,3\n4,2,5\n6,2,7\n", good, good, "/train.txt: its heading does not tell");
     is_refused("<a>\t<r>\t<b> .\n", good, good, "/train.txt:1: ends with a dot");
+    is_refused("<a> <r> <b>.\n", good, good, "/train.txt:1: ends with a dot");
     is_refused(good, good, "a\tq\tb\n", "/test.txt:1: the relation \"q\" is not in train.txt");
 }
 

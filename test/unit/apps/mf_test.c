@@ -157,6 +157,9 @@ TEST(mf, what_is_not_to_be_told_is_refused)
     is_refused("user,user_id,item,rating\n1,1,2,3\n", "heading does not tell which columns");
     is_refused(",item1,item2,item3\nu1,5,,3\nu2,4,1,2\n", "heading does not tell which columns");
     is_refused("0,1,31,2.5\n1,1,29,3\n", "cells:1: \"2.5\" is no time, as a fourth column has");
+    is_refused("1,31,978300760\n2,29,978300761\n", "has times in its third column");
+    is_refused("1,10,20\n2,11,20\n3,10,21\n4,12,22\n",
+               "has numbers of its rows in its first column");
     is_refused("1,31,978300760,2.5\n1,29,978300761,3\n", "cells:1: \"2.5\" is no time");
     is_refused("0,1,2\n1,31,2.5\n1,29,3.0\n", "cells:1: may be a heading or a row");
     is_refused("1,31,2.5\n#1,29,3.0\n", "cells:2: is a comment, or a row");
@@ -223,6 +226,7 @@ TEST(mf, a_test_is_of_the_rows_and_columns_trained_with)
         {{named, "item,rating,user\n10,5,1\n"}, 0, "2 rows, 5, 0 unknown\n"},
         {{named, "5,1,10\n"}, 1, "test has no heading, and"},
         {{plain, "v,i,3\n"}, 0, "2 rows, 3, 0 unknown\n"},
+        {{"0 3 1\n0 7 2\n1 3 1\n", "0 3 3\n1 7 4\n2 3 4\n3 7 3\n"}, 0, "4 rows, 3, 2 unknown\n"},
         {{plain, plain}, 0, "0 unknown, the same"},
         {{plain, "u,j,2\nw,i,3\nu,k,3\n"}, 0, "3 rows, 2, 2 unknown\n"},
         {{plain, "w,k,3\nu,l,3\n"}, 1, "has no cell whose row and column are those of cells"},
