@@ -300,7 +300,7 @@ static bool is_row_name(struct field f)
     return f.length == 0 || field_is(f, "Unnamed: 0");
 }
 
-enum first { ROW, HEADING, UNSURE };
+enum first { ROW, HEADING, NAMED_TWICE, UNSURE };
 
 /* A number, or one with something wrong about it: no name of a column. */
 static bool is_like_number(struct field f)
@@ -372,7 +372,7 @@ static enum first first_of(struct fields *f, const struct first_row *r, const st
     size_t columns = 0, words = 0;
     bool has_row_names = is_row_name(r->field[0]) && r->count > 1, is_trusted = false,
          is_row = false;
-    if (is_named(r, name)) return has_twice(r) ? UNSURE : HEADING;
+    if (is_named(r, name)) return has_twice(r) ? NAMED_TWICE : HEADING;
     if (has_row_names && is_counted(r, 1)) return HEADING;
     if (r->count > 2 && *f->form.separator && r->rows > 0 && is_counted(r, 0)) return UNSURE;
     for (size_t i = has_row_names; i < r->count; i++) {
@@ -389,7 +389,8 @@ static enum first first_of(struct fields *f, const struct first_row *r, const st
     if (columns == 0) return of_words(f, r, start);
     if (words == 0) return ROW;
     if (words < columns) return is_trusted ? UNSURE : ROW;
-    return is_row || has_twice(r) ? UNSURE : HEADING;
+    if (is_row) return UNSURE;
+    return has_twice(r) ? NAMED_TWICE : HEADING;
 }
 
 /* "# item,user,rating", as NumPy writes it: names alone, of all columns. */
@@ -464,6 +465,9 @@ void fields_look(struct fields *f, const struct fields_wanted *wanted)
     if (kind == UNSURE)
         lines_fail(&first, "may be a heading or a row: begin it with #, and it is neither; or, if "
                            "it is a row, move it down");
+    if (kind == NAMED_TWICE)
+        lines_fail(&first,
+                   "two columns have one name: rename one; or, if it is a row, move it down");
     set_columns(f, &r, kind);
     if (kind == ROW) note_said(f, &r, &start);
     free_first(&r);

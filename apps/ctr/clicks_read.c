@@ -329,7 +329,10 @@ uint64_t clicks_read(struct clicks *c, const struct clicks_source *source)
     check_options(source, format);
     uint64_t train = format == CLICKS_CSV ? clicks_read_csv(c, source)
                                           : read_files(c, source, format);
-    if (c->entries == 0) fail("%s: no example has a feature", source->train);
+    if (c->starts[train] == 0) fail("%s: no example has a feature", source->train);
+    if (source->test && format != CLICKS_LIBSVM && c->starts[train] == c->entries)
+        fail("%s has no feature that %s has: are the names in both written alike?", source->test,
+             source->train);
     if (source->hash_bits) c->feature_count = UINT32_C(1) << source->hash_bits;
     return train;
 }

@@ -265,7 +265,7 @@ static uint32_t parts_of(unsigned examples)
     char *text = take_memory(examples, 24);
     size_t at = 0;
     for (unsigned i = 0; i < examples; i++) at += (size_t)sprintf(text + at, "%u.5,%u\n", i, i % 2);
-    read_texts(&c, (struct clicks_source){.bins = 64}, text, "1,0\n");
+    read_texts(&c, (struct clicks_source){.bins = 64}, text, "0.5,0\n");
     uint32_t parts = c.feature_count;
     clicks_fini(&c);
     free(text);
@@ -287,8 +287,8 @@ TEST(ctr, numbers_that_are_equal_are_one_feature)
     are_alike((struct clicks_source){.bins = 9}, "0,100000,0\n0.5,7,1\n", "0.5,100000,1\n",
               "-0,1e+05,0\n.5,007,1\n", "5e-1,+100000.0,1\n");
     are_alike((struct clicks_source){.bins = 9}, "12345678901234567890,0\n-7,1\n",
-              "12345678901234567891,1\n", "12345678901234567890,0\n-7,1\n",
-              "12345678901234567892,1\n"); /* ids: one that was not trained with is none */
+              "-7,0\n12345678901234567891,1\n", "12345678901234567890,0\n-7,1\n",
+              "-7,0\n12345678901234567892,1\n"); /* ids: one that was not trained with is none */
 }
 
 TEST(ctr, fields_in_quotation_marks_have_commas_in_them)
@@ -388,6 +388,8 @@ TEST(ctr, refuses_what_is_not_to_be_told)
     refuses(s, "x,1\nx,?\n", "", ":2: has no label, in column 2");
     refuses(yes, "x,yes\ny,no\n", "x,Yes\n", ":1: the label \"Yes\" is not in ");
     refuses(s, "age,click\n1,0\n2,1\n", "age,click\n1,0\nage,click\n", "the heading again");
+    refuses(s, "x,1\ny,0\n", "v,1\nw,0\n", "has no feature that ");
+    refuses(s, "a,a,click\n1,7,0\n2,8,1\n", "", ":1: two columns have one name");
     refuses(s, "x,1\nx,0\nx,-1\n", "", ":3: has the label -1, and another line has 0: --positive");
     refuses(s, "1 1:1\n0 1:1\n-1 1:1\n", "", ":3: has the label -1, and another line has 0");
     refuses(s, "0 1:1\n0 2:1\n", "", "no example has the label \"1\": --positive");
