@@ -32,8 +32,10 @@ void options_parse(struct options *o, const struct program *p, int argc, char **
     *o = (struct options){.threads = team_processors()};
     add_common(&list, o);
     if (!p->has_no_demo) args_add(&list, &demo, 1);
-    if (p->more_count > 0) args_add(&list, &own, 1);
-    args_add(&list, p->more, p->more_count);
+    if (p->more_count > 0) {
+        args_add(&list, &own, 1);
+        args_add(&list, p->more, p->more_count);
+    }
     args_parse(&(struct args_program){.name = p->name,
                                       .about = p->about,
                                       .options = list.options,
