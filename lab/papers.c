@@ -110,9 +110,9 @@ int main(int argc, char **argv)
         return 0;
     }
     if (at == argc) refuse("no program is named", "");
-    papers.job = cluster_job(argv[at]);
-    if (!papers.job) refuse("there is no program ", argv[at]);
-    if (papers.ahead > 0 && !cluster_job_heeds_ahead(argv[at]))
+    papers.program = cluster_program(argv[at]);
+    if (!papers.program) refuse("there is no program ", argv[at]);
+    if (papers.ahead > 0 && !papers.program->heeds_ahead)
         refuse("--ahead is for kge, mf and wv, not for ", argv[at]);
     papers.argc = argc - at;
     papers.argv = argv + at;

@@ -112,14 +112,6 @@ void json_count(struct json *j, const char *name, uint64_t value)
     put(j, "%" PRIu64, value);
 }
 
-void json_begin_epoch(struct json *j, uint64_t number, double seconds, double examples_per_second)
-{
-    json_begin(j, "epoch");
-    json_count(j, "epoch", number);
-    json_number(j, "seconds", seconds);
-    json_number(j, "examples_per_second", examples_per_second);
-}
-
 void json_end(struct json *j)
 {
     if (!j) return;

@@ -41,8 +41,6 @@ struct json {
 void json_begin(struct json *, const char *event);
 /* The same in a style of its own, for a file. */
 void json_begin_in(struct json *, const struct json_style *, FILE *, const char *value);
-/* {"event":"epoch","epoch":...,"seconds":...,"examples_per_second":... */
-void json_begin_epoch(struct json *, uint64_t number, double seconds, double examples_per_second);
 void json_text(struct json *, const char *name, const char *value);
 void json_number(struct json *, const char *name, double value); /* null when it is not finite */
 void json_count(struct json *, const char *name, uint64_t value);

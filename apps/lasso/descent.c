@@ -7,6 +7,7 @@
 #include "lasso_save.h"
 #include "params.h"
 #include "path.h"
+#include "training.h"
 #include "counters.h"
 
 #include <math.h>
@@ -484,23 +485,25 @@ static bool begin(struct descent *d)
     return true;
 }
 
-void descent_work(struct pool_member *m, void *context)
+void descent_work(struct pool_member *m, void *training)
 {
-    struct descent_here *here = context;
+    struct training *t = training;
+    struct descent_here *here = t->program;
+    const struct lasso *l = &here->lasso;
     struct descent d;
     double waits[3] = {0};
-    open_descent(&d, here->lasso, m, &here->rounds);
-    d.checkpoints = &here->checkpoints;
-    if (begin(&d)) descend_path(&d, &here->meter);
+    open_descent(&d, l, m, &here->rounds);
+    d.checkpoints = &t->checkpoints;
+    if (begin(&d)) descend_path(&d, &t->meter);
     rounds_waits(&d.rounds, &waits[0], &waits[1]);
     double intercept = d.loss.intercept;
     close_descent(&d);
     pool_sum(m, waits, 2);
     struct locus_stats stats = counters_take(m);
     if (m->place == 0 && m->worker) {
-        bool json = here->lasso->options.common.json;
-        lasso_report_waits(here->lasso, waits[0] / m->total, waits[1] / m->total);
+        bool json = l->options.common.json;
+        lasso_report_waits(l, waits[0] / m->total, waits[1] / m->total);
         counters_show(&stats, "accesses", m->pool->size, json);
     }
-    if (m->place == 0 && here->lasso->options.common.out) lasso_save(here->lasso, m, intercept);
+    if (m->place == 0 && l->options.common.out) lasso_save(l, m, intercept);
 }

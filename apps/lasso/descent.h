@@ -13,18 +13,15 @@
 #ifndef LASSO_DESCENT_H
 #define LASSO_DESCENT_H
 
-#include "meter.h"
 #include "rounds.h"
 
-/* What the workers of a node share. */
+/* The program: what the workers of a node share. */
 struct descent_here {
-    const struct lasso *lasso;
-    struct meter meter;
+    struct lasso lasso;
     struct rounds_here rounds;
-    struct checkpoints checkpoints;
 };
 
-/* A pool_work; the context is the struct descent_here. */
-void descent_work(struct pool_member *, void *here);
+/* A pool_work; the context is the struct training, whose program is the struct descent_here. */
+void descent_work(struct pool_member *, void *training);
 
 #endif

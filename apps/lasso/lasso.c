@@ -1,6 +1,228 @@
 #include "lasso.h"
 
+#include "descent.h"
+#include "descent_rows.h"
+#include "fail.h"
+#include "lasso_loss.h"
+#include "path.h"
+#include "planted.h"
+#include "programs.h"
+
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+
+/* ---- options ---- */
+
+static const char *const orders[] = {"priority", "round-robin", "random", NULL};
+
+static const char *const losses[] = {"squared", "logistic", NULL};
+
+static const char about[] =
+    "Linear or logistic regression with few coefficients (the lasso), by parallel coordinate descent, alone or on a cluster\n"
+    "(locus run, mpirun, srun, ...): a scheduler chooses which coefficients are updated at once.";
+
+static const char more[] =
+    "examples:\n"
+    "  locus-lasso --data train.libsvm --lambda 0.1 --out coefficients.safetensors\n"
+    "  locus-lasso --data X.mtx --response y.mtx --lambda 0.01 --path 20\n"
+    "  locus run -n 4 locus-lasso --generate 50000x1000000x25 --width 256\n";
+
+static void task_options(struct lasso_options *o)
+{
+    const struct args_option options[] = {
+        OPTION_SECTION("the task"),
+        OPTION_TEXT(
+            "--data", "PATH", &o->common.data, ARGS_INPUT,
+            "LIBSVM; or MatrixMarket, with --response. Columns are\ncentred and scaled to unit norm"),
+        OPTION_TEXT("--response", "PATH", &o->response, ARGS_INPUT, "one column as MatrixMarket"),
+        OPTION_TEXT(
+            "--generate", "RxCxN", &o->generate, 0,
+            "instead of --data: R rows, C columns of N values each,\nof which one in ten is like the one before"),
+        OPTION_CHOICE(
+            "--loss", "NAME", &o->loss, losses, ARGS_TASK,
+            "squared: half the squared errors\nlogistic: the response has two values, labels"),
+        OPTION_REAL(
+            "--lambda", "X", &o->lambda, 1e-6, 1, ARGS_TASK,
+            "weight of the coefficients' absolute values: this\nshare of the least that leaves none"),
+        OPTION_COUNT(
+            "--path", "N", &o->path, 1, 10000, ARGS_TASK,
+            "go down to it in N steps of equal ratio, each from\nthe coefficients of the one before"),
+    };
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
+}
+
+static void schedule_options(struct lasso_options *o)
+{
+    const struct args_option options[] = {
+        OPTION_SECTION("the schedule"),
+        OPTION_CHOICE(
+            "--order", "NAME", &o->order, orders, ARGS_TASK,
+            "priority: what changed most comes first\nround-robin: one after the other\nrandom: all equally likely"),
+        OPTION_COUNT("--width", "N", &o->width, 1, LOCUS_SCHEDULE_WIDTH_MAX, ARGS_TASK,
+                     "coefficients that are updated at once, at most"),
+        OPTION_REAL("--correlation", "X", &o->correlation, 0, 1, ARGS_TASK,
+                    "no two of them whose columns' product is larger;\n1: no filter"),
+        OPTION_COUNT("--schedulers", "N", &o->schedulers, 1, LOCUS_SCHEDULERS_MAX, ARGS_TASK,
+                     "that share the coefficients"),
+        OPTION_COUNT("--depth", "N", &o->depth, 0, 62, ARGS_TASK,
+                     "rounds that each of them is ahead"),
+        OPTION_COUNT(
+            "--staleness", "N", &o->staleness, 0, LASSO_STALENESS_MAX, ARGS_TASK,
+            "a round begins when the one N before the last has ended:\nits products miss the changes of N rounds at most"),
+        OPTION_REAL(
+            "--tolerance", "X", &o->tolerance, 1e-9, 1, ARGS_NODES,
+            "done when no coefficient changes by more than this\nshare of the response's norm"),
+        OPTION_COUNT("--passes", "N", &o->common.epochs, 1, 1e6, ARGS_NODES,
+                     "done after so many updates a coefficient, whatever\nthey change"),
+    };
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
+}
+
+const char *lasso_loss_name(int loss)
+{
+    return losses[loss];
+}
+
+const char *lasso_order_name(int order)
+{
+    return orders[order];
+}
+
+static struct settings *options(void *program)
+{
+    struct lasso_options *o = &((struct lasso *)program)->options;
+    *o = (struct lasso_options){.width = 64,
+                                .schedulers = 1,
+                                .depth = 2,
+                                .path = 1,
+                                .lambda = 0.1,
+                                .correlation = 0.1,
+                                .tolerance = 1e-5};
+    /* Schedules need rows that all see alike at once, which full replication has not. */
+    /* Schedules need rows that all see alike at once, which full replication has not. */
+    settings_init(&o->common, 0);
+    o->common.epochs = 10000;
+    task_options(o);
+    schedule_options(o);
+    settings_options(&o->common);
+    return &o->common;
+}
+
+static void check(void *program)
+{
+    struct lasso_options *o = &((struct lasso *)program)->options;
+    struct checkpoints_wish *c = &o->common.checkpoints;
+    settings_check_source(&o->common, "the matrix", "--generate", o->generate);
+    if (o->staleness > 0 && (o->common.is_baseline || o->loss == LASSO_LOGISTIC))
+        fail_usage("--staleness is for the squared loss, with locus: leave --loss logistic or "
+                   "--baseline out");
+    if (o->depth + o->staleness > 62) fail_usage("--depth and --staleness are 62 together at most");
+    if (o->common.workers + o->schedulers > LOCUS_WORKERS_MAX)
+        fail_usage("--workers and --schedulers are %d together at most", LOCUS_WORKERS_MAX);
+    /* What the filter had refused loses its place each time: each pass would be too often. */
+    if (c->folder && !c->every) c->every = "600s";
+    o->common.spare = o->schedulers;
+}
+
+/* ---- the data ---- */
+
+static void load(void *program)
+{
+    struct lasso *l = program;
+    const struct lasso_options *o = &l->options;
+    if (o->common.data) {
+        columns_load(&l->columns, o->common.data, o->response);
+    } else {
+        planted_make(&l->columns, o->generate, o->common.seed);
+    }
+    lasso_loss_prepare(l);
+    if (l->columns.largest <= 0)
+        fail("%s: no column has anything in common with the response, which is all constant or "
+             "orthogonal: there is nothing to learn",
+             o->common.data ? o->common.data : "--generate");
+    if (o->schedulers > l->columns.count)
+        fail_usage("--schedulers is %llu: more than the %u columns",
+                   (unsigned long long)o->schedulers, l->columns.count);
+}
+
+static struct settings_digest digest(const void *program)
+{
+    const struct lasso *l = program;
+    return (struct settings_digest){columns_digest(&l->columns), 0};
+}
+
+static enum locus_order order_of(int order)
+{
+    switch (order) {
+    case LASSO_ROUND_ROBIN: return LOCUS_ROUND_ROBIN;
+    case LASSO_RANDOM: return LOCUS_OWN_ORDER;
+    default: return LOCUS_PRIORITY;
+    }
+}
+
+/* Eta is what a coefficient at rest weighs beside one that changes: as much as a change of which
+ * all coefficients together make up a hundred-thousandth of the response's norm. More of it makes
+ * the order round robin's as soon as changes are small; what is at rest has its turns besides. */
+static void plan(struct lasso *l, unsigned workers)
+{
+    const struct lasso_options *o = &l->options;
+    struct locus_scheduler_config *c = &l->schedule;
+    locus_scheduler_config_init(c);
+    c->schedule.order = order_of(o->order);
+    c->schedule.variables = l->columns.count;
+    c->schedule.workers = workers;
+    c->schedule.width = (unsigned)o->width;
+    c->schedule.window = 1 + (unsigned)o->staleness;
+    c->schedule.eta = 1e-5 * sqrt(l->columns.response_squares / l->columns.count) + 1e-30;
+    c->schedule.seed = o->common.seed;
+    c->schedulers = (unsigned)o->schedulers;
+    c->depth = (unsigned)o->depth;
+    c->figures = ROUNDS_FIGURES;
+    c->extra = ROUNDS_EXTRA;
+    c->first = l->columns.count;
+    c->variable_key = 0;
+}
+
+static size_t tables(void *program, struct locus_table *tables)
+{
+    struct lasso *l = program;
+    tables[LASSO_COEFFICIENTS] =
+        (struct locus_table){.name = "coefficients", .rows = l->columns.count, .length = 1};
+    plan(l, 1); /* the mailboxes are the same for any number of workers */
+    must(locus_scheduler_tables(&l->schedule, tables + LASSO_MAILBOXES), "making mailboxes");
+    tables[LASSO_PATH] = path_table(l);
+    descent_rows_tables(l, &tables[LASSO_TURNS], &tables[LASSO_LOSSES]);
+    return l->options.common.checkpoints.folder ? LASSO_TABLES : LASSO_TURNS;
+}
+
+static void ready(void *program, struct training *t)
+{
+    plan(program, t->pool->workers * (unsigned)t->pool->size);
+    /* Passes, whose number nobody knows beforehand. */
+    t->epochs = UINT64_MAX;
+}
+
+static void start(const void *program, const struct pool *pool)
+{
+    const struct lasso *l = program;
+    const struct lasso_options *o = &l->options;
+    const struct columns *c = &l->columns;
+    if (o->common.json) return;
+    printf("%s: %u rows, %u columns, %" PRIu64 " values; largest lambda %.9g\n",
+           o->common.data ? o->common.data : o->generate, c->rows, c->count, c->start[c->count],
+           c->largest * c->unit);
+    printf("%s loss; %s, %" PRIu64 " at once, correlations below %g; %" PRIu64
+           " scheduler%s, %" PRIu64 " rounds ahead\n",
+           lasso_loss_name(o->loss), lasso_order_name(o->order), o->width, o->correlation,
+           o->schedulers, o->schedulers == 1 ? "" : "s", o->depth);
+    settings_show_pool(&o->common, pool, false);
+}
+
+static void unload(void *program)
+{
+    columns_fini(&((struct lasso *)program)->columns);
+}
 
 double lasso_lambda(const struct lasso *l, uint64_t step)
 {
@@ -8,3 +230,18 @@ double lasso_lambda(const struct lasso *l, uint64_t step)
     double share = (double)(step + 1) / (double)o->path;
     return l->columns.largest * pow(o->lambda, share);
 }
+
+/* Its passes have no end that all reach together: descent.c has a loop of its own. */
+const struct training_kind lasso_training = {.name = "locus-lasso",
+                                             .about = about,
+                                             .more = more,
+                                             .program_bytes = sizeof(struct descent_here),
+                                             .options = options,
+                                             .check = check,
+                                             .load = load,
+                                             .tables = tables,
+                                             .digest = digest,
+                                             .ready = ready,
+                                             .start = start,
+                                             .unload = unload,
+                                             .work = descent_work};

@@ -64,6 +64,9 @@ static inline uint64_t lasso_column(const struct lasso *l, uint64_t variable)
     return share * (count / shares) + (share < longer ? share : longer) + variable / shares;
 }
 
+const char *lasso_order_name(int order);
+const char *lasso_loss_name(int loss);
+
 /* The lambda of step 0 ... path - 1: down to the wanted one, in equal ratios. */
 double lasso_lambda(const struct lasso *, uint64_t step);
 

@@ -2,25 +2,9 @@
 
 #include "json.h"
 #include "run_log.h"
-#include "lasso_options.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-void lasso_report_start(const struct lasso *l, const struct pool *pool)
-{
-    const struct lasso_options *o = &l->options;
-    const struct columns *c = &l->columns;
-    if (o->common.json) return;
-    printf("%s: %u rows, %u columns, %" PRIu64 " values; largest lambda %.9g\n",
-           o->common.data ? o->common.data : o->generate, c->rows, c->count, c->start[c->count],
-           c->largest * c->unit);
-    printf("%s loss; %s, %" PRIu64 " at once, correlations below %g; %" PRIu64
-           " scheduler%s, %" PRIu64 " rounds ahead\n",
-           lasso_loss_name(o->loss), lasso_order_name(o->order), o->width, o->correlation,
-           o->schedulers, o->schedulers == 1 ? "" : "s", o->depth);
-    settings_show_pool(&o->common, pool, false);
-}
 
 static double objective(const struct lasso *l, const struct lasso_progress *p)
 {

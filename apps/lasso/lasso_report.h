@@ -19,7 +19,6 @@ struct lasso_progress {
     bool is_converged;
 };
 
-void lasso_report_start(const struct lasso *, const struct pool *);
 /* Along the way (JSON only), and at the end of a step. */
 void lasso_report_progress(const struct lasso *, const struct lasso_progress *);
 void lasso_report_step(const struct lasso *, const struct lasso_progress *);

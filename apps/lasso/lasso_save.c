@@ -1,7 +1,6 @@
 #include "lasso_save.h"
 
 #include "fail.h"
-#include "lasso_options.h"
 #include "path.h"
 #include "rows.h"
 #include "tensors.h"

@@ -5,9 +5,9 @@
  * Read lasso.h first (what all share), then descent.c (the loop), rounds.c (schedulers and ports)
  * and choice.c (the filter).
  */
-#include "lasso_job.h"
+#include "programs.h"
 
 int main(int argc, char **argv)
 {
-    return lasso_job(argc, argv);
+    return training_run(&lasso_training, argc, argv);
 }

@@ -1,8 +1,11 @@
 #include "likeliest.h"
 
 #include "fail.h"
+#include "json.h"
+#include "plain.h"
 #include "rows.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -50,4 +53,35 @@ const char *likeliest_name(const struct lda *l, uint32_t word, char *text, size_
     if (l->corpus.names.count > word) return names_get(&l->corpus.names, word);
     snprintf(text, bytes, "%u", word);
     return text;
+}
+
+void likeliest_say(const struct lda *l, const struct likeliest *b)
+{
+    const struct lda_options *o = &l->options;
+    char text[16], field[32];
+    for (uint64_t k = 0; k < o->topics; k++) {
+        struct json j;
+        if (o->common.json) {
+            json_begin(&j, "topic");
+            json_count(&j, "topic", k);
+            json_count(&j, "tokens", (uint64_t)b->totals[k]);
+        } else {
+            printf("topic %4" PRIu64 " %8.0f tokens:", k, (double)b->totals[k]);
+        }
+        const float *counts = b->counts + k * b->top;
+        for (uint64_t i = 0; i < o->top && counts[i] > 0; i++) {
+            const char *name = likeliest_name(l, b->words[k * b->top + i], text, sizeof text);
+            snprintf(field, sizeof field, "word%" PRIu64, i + 1);
+            if (o->common.json) {
+                json_text(&j, field, name);
+            } else {
+                plain_print(" %s", name);
+            }
+        }
+        if (o->common.json) {
+            json_end(&j);
+        } else {
+            printf("\n");
+        }
+    }
 }

@@ -22,5 +22,7 @@ void likeliest_find(struct likeliest *, const struct lda *, size_t top, struct w
 void likeliest_fini(struct likeliest *);
 /* What the word is called, or its number: then in `capacity`. */
 const char *likeliest_name(const struct lda *, uint32_t word, char *text, size_t bytes);
+/* Tells them to people, or as JSON. */
+void likeliest_say(const struct lda *, const struct likeliest *);
 
 #endif

@@ -1,8 +1,5 @@
 #include "cluster.h"
 
-#include "../../apps/lasso/lasso_job.h"
-#include "../../apps/lda/lda_job.h"
-#include "../../apps/common/programs.h"
 #include "scale/platform.h"
 #include "scale/virtual.h"
 
@@ -11,52 +8,22 @@
 
 static const struct papers *papers;
 
-static int wv_job(int argc, char **argv)
-{
-    return training_run(&wv_training, argc, argv);
-}
+static const struct training_kind *const programs[] = {
+    &ctr_training, &gnn_training, &kge_training, &lasso_training,
+    &lda_training, &mf_training,  &wv_training};
 
-static int mf_job(int argc, char **argv)
+const struct training_kind *cluster_program(const char *name)
 {
-    return training_run(&mf_training, argc, argv);
-}
-
-static int ctr_job(int argc, char **argv)
-{
-    return training_run(&ctr_training, argc, argv);
-}
-
-static int gnn_job(int argc, char **argv)
-{
-    return training_run(&gnn_training, argc, argv);
-}
-
-static int kge_job(int argc, char **argv)
-{
-    return training_run(&kge_training, argc, argv);
-}
-
-int (*cluster_job(const char *name))(int argc, char **argv)
-{
-    if (strcmp(name, "ctr") == 0) return ctr_job;
-    if (strcmp(name, "gnn") == 0) return gnn_job;
-    if (strcmp(name, "kge") == 0) return kge_job;
-    if (strcmp(name, "lasso") == 0) return lasso_job;
-    if (strcmp(name, "lda") == 0) return lda_job;
-    if (strcmp(name, "mf") == 0) return mf_job;
-    if (strcmp(name, "wv") == 0) return wv_job;
+    static const char prefix[] = "locus-";
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (strcmp(programs[i]->name + sizeof prefix - 1, name) == 0) return programs[i];
     return NULL;
-}
-
-bool cluster_job_heeds_ahead(const char *name)
-{
-    return strcmp(name, "kge") == 0 || strcmp(name, "mf") == 0 || strcmp(name, "wv") == 0;
 }
 
 static void be_node(void *none)
 {
     (void)none;
-    papers->job(papers->argc, papers->argv);
+    training_run(papers->program, papers->argc, papers->argv);
 }
 
 int cluster_run(const struct papers *p)

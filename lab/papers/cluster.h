@@ -11,6 +11,8 @@
 
 #include "machine.h"
 
+#include "common/programs.h"
+
 enum { PAPERS_NODES_MAX = 64 };
 
 struct papers {
@@ -21,13 +23,11 @@ struct papers {
     size_t ahead;
     int argc; /* of the program: its name first */
     char **argv;
-    int (*job)(int argc, char **argv);
+    const struct training_kind *program;
 };
 
 /* NULL: there is no such program. */
-int (*cluster_job(const char *name))(int argc, char **argv);
-/* Do the loaders of that program heed world_ahead()? */
-bool cluster_job_heeds_ahead(const char *name);
+const struct training_kind *cluster_program(const char *name);
 /* The exit status. At the end it prints what the time went into. */
 int cluster_run(const struct papers *);
 

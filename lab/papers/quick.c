@@ -120,8 +120,10 @@ static _Noreturn void be_run(const struct machine *machine, const struct task *t
                              const char *seed)
 {
     static char *argv[ARGUMENTS_MAX + 8];
-    struct papers p = {
-        .machine = *machine, .nodes = NODES, .ahead = ahead, .job = cluster_job(t->program)};
+    struct papers p = {.machine = *machine,
+                       .nodes = NODES,
+                       .ahead = ahead,
+                       .program = cluster_program(t->program)};
     const char *more[] = {"--seed", seed, "--workers", "2", "--json"};
     argv[p.argc++] = strdup(t->program);
     for (unsigned i = 0; t->arguments[i]; i++)

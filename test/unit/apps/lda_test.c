@@ -1,6 +1,6 @@
 /* The samplers of lda: topics are drawn with the probabilities that the counts give. */
 #include "ending.h"
-#include "lda/lda_report.h"
+#include "lda/likeliest.h"
 #include "lda/new_documents.h"
 #include "lda/sampler.h"
 #include "sampling/chi_square.h"
@@ -228,7 +228,7 @@ static void report_topics(const void *unused)
         .topics = 2, .top = 3, .words = words, .counts = counts, .totals = totals};
     struct lda l = {.options = {.topics = 2, .top = 3}};
     (void)unused;
-    lda_report_topics(&l, &b);
+    likeliest_say(&l, &b);
 }
 
 TEST(lda, a_topic_has_the_words_of_its_tokens_alone)

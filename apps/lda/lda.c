@@ -1,0 +1,336 @@
+#include "lda.h"
+
+#include "fail.h"
+#include "gibbs.h"
+#include "lda_picture.h"
+#include "likeliest.h"
+#include "programs.h"
+#include "rows.h"
+#include "tensors.h"
+#include "topic_rows.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- options ---- */
+
+static const char *const visits[] = {"rotation", "copies", NULL};
+static const char *const samplers[] = {"tree", "plain", NULL};
+
+static const char about[] =
+    "Finds the topics of documents (latent Dirichlet allocation, collapsed Gibbs sampling), alone or on a cluster\n"
+    "(locus run, mpirun, srun, ...), and says how well they foretell words that were held back.";
+
+static const char more[] =
+    "examples:\n"
+    "  locus-lda --data ap.dat --vocabulary vocab.txt --topics 100 --epochs 200 --top 10\n"
+    "  locus-lda --data text --topics 50 --workers 2 --out topics.safetensors\n"
+    "  locus run -n 4 locus-lda --data docword.txt --topics 1000 --technique relocate\n";
+
+static void task_options(struct lda_options *o)
+{
+    const struct args_option options[] = {
+        OPTION_SECTION("the task"),
+        OPTION_TEXT("--data", "PATH", &o->common.data, ARGS_INPUT,
+                    "LDA-C, UCI docword, MatrixMarket, or text of a\ndocument a line"),
+        OPTION_TEXT("--vocabulary", "PATH", &o->vocabulary, ARGS_INPUT,
+                    "the words of all but text, one a line"),
+        OPTION_TEXT(
+            "--test", "FILE", &o->test, ARGS_INPUT,
+            "documents in the same format: how well does half of\neach foretell the other half, topics as learnt?"),
+        OPTION_TEXT("--generate", "DxWxNxT", &o->generate, 0,
+                    "instead of --data: D documents of N tokens, W words,\nT planted topics"),
+        OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, ARGS_TASK,
+                    "the share of the tokens that is tested with"),
+        OPTION_COUNT("--topics", "N", &o->topics, 2, 100000, ARGS_TASK, "to find"),
+        OPTION_REAL("--alpha", "X", &o->alpha, 1e-6, 1000, ARGS_TASK,
+                    "what each topic has in each document beforehand"),
+        OPTION_REAL("--beta", "X", &o->beta, 1e-6, 1000, ARGS_TASK,
+                    "what each word has in each topic beforehand"),
+        OPTION_COUNT("--top", "N", &o->top, 0, 50, 0, "print each topic's likeliest words"),
+        OPTION_TEXT("--picture", "FILE", &o->picture, ARGS_OUTPUT,
+                    "draw the most frequent topics and their likeliest\nwords there, as SVG"),
+        OPTION_SECTION("training"),
+        OPTION_CHOICE(
+            "--visit", "NAME", &o->visit, visits, ARGS_TASK,
+            "rotation: blocks of words go from worker to worker\ncopies: all workers have all their words, and learn of\nothers' changes in the background"),
+        OPTION_COUNT(
+            "--staleness", "N", &o->staleness, 0, LDA_STALENESS_MAX, ARGS_TASK,
+            "a round may begin when all have ended the one N before\nthe last; 0: when all have ended the last"),
+        OPTION_CHOICE(
+            "--sampler", "NAME", &o->sampler, samplers, ARGS_TASK,
+            "tree: in the topics that a document has\nplain: in all topics. Both are exact"),
+        OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
+                     "test each N passes, besides at the end"),
+    };
+    args_add(&o->common.list, options, sizeof options / sizeof *options);
+}
+
+static struct settings *options(void *program)
+{
+    struct lda_options *o = &((struct lda *)program)->options;
+    *o = (struct lda_options){.topics = 100, .alpha = 0.5, .beta = 0.01, .held_back = 0.1};
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL);
+    o->common.epochs = 200;
+    task_options(o);
+    settings_options(&o->common);
+    return &o->common;
+}
+
+static void check(void *program)
+{
+    const struct lda_options *o = &((struct lda *)program)->options;
+    settings_check_source(&o->common, "the documents", "--generate", o->generate);
+    if (o->staleness > 0 && (o->visit == LDA_COPIES || o->common.is_baseline))
+        fail_usage("--staleness is for blocks that rotate, with locus: leave --visit copies or "
+                   "--baseline out");
+    if (o->common.is_baseline && o->visit == LDA_COPIES && o->common.workers > 1)
+        fail_usage("--visit copies with --baseline is for one worker: threads that share plain "
+                   "arrays would lose each other's counts; leave --workers out");
+    if (o->generate && o->test)
+        fail_usage("--test is given with --generate: generated tokens are held back, see "
+                   "--hold-back");
+    if (o->generate && o->vocabulary)
+        fail_usage("--vocabulary is given with --generate: generated words have no names");
+}
+
+/* ---- the data ---- */
+
+static void load(void *program)
+{
+    struct lda *l = program;
+    const struct lda_options *o = &l->options;
+    if (o->common.data) {
+        corpus_load(&l->corpus, o->common.data, o->vocabulary);
+    } else {
+        corpus_generate(&l->corpus, o->generate, o->common.seed);
+    }
+    if (o->test) corpus_load_test(&l->test, o->test, &l->corpus);
+}
+
+static struct settings_digest digest(const void *program)
+{
+    const struct lda *l = program;
+    return (struct settings_digest){corpus_digest(&l->corpus),
+                                    l->options.test ? corpus_digest(&l->test) : 0};
+}
+
+static size_t tables(void *program, struct locus_table *tables)
+{
+    const struct lda *l = program;
+    uint32_t length = (uint32_t)l->options.topics;
+    uint64_t rows = topic_rows_count(l);
+    tables[LDA_WORDS] =
+        (struct locus_table){.name = "words", .rows = l->corpus.words, .length = length};
+    tables[LDA_TOTALS] =
+        (struct locus_table){.name = "totals", .rows = LDA_TOTAL_ROWS, .length = length};
+    tables[LDA_TOKENS] = (struct locus_table){.name = "tokens", .rows = rows, .length = length};
+    tables[LDA_ORDERS] = (struct locus_table){.name = "orders", .rows = rows, .length = length};
+    return l->options.common.checkpoints.folder ? LDA_TABLES : LDA_TOKENS;
+}
+
+static void ready(void *program, struct training *t)
+{
+    (void)program;
+    t->sweeps = "sweeps";
+    t->is_whole = true;
+}
+
+static const char *const formats[] = {[CORPUS_TEXT] = "plain text, ",
+                                      [CORPUS_LDAC] = "LDA-C, ",
+                                      [CORPUS_DOCWORD] = "docword, ",
+                                      [CORPUS_MATRIX] = "MatrixMarket, "};
+
+static void start(const void *program, const struct pool *pool)
+{
+    const struct lda *l = program;
+    const struct lda_options *o = &l->options;
+    const struct corpus *c = &l->corpus;
+    if (c->comments > 0)
+        fprintf(stderr,
+                "%s: %s: lines that begin with # or %% are comments, no documents: there are "
+                "%" PRIu64 "\n",
+                fail_program(), o->common.data, c->comments);
+    if (l->test.unknown > 0)
+        fprintf(stderr,
+                "%s: %s: %" PRIu64 " of its %" PRIu64
+                " tokens are of words that no document to train with has, and are left out\n",
+                fail_program(), o->test, l->test.unknown,
+                l->test.unknown + l->test.start[l->test.documents]);
+    if (o->common.json) return;
+    printf("%s: %s%u documents, %u words, %" PRIu64 " tokens, of which %g %% are held back\n",
+           o->common.data ? o->common.data : o->generate, o->common.data ? formats[c->format] : "",
+           c->documents, c->words, c->start[c->documents], 100 * o->held_back);
+    printf("%" PRIu64 " topics, alpha %g, beta %g; %s, %s sampler\n", o->topics, o->alpha, o->beta,
+           o->visit == LDA_ROTATION ? "blocks of words from worker to worker"
+                                    : "copies of all words",
+           o->sampler == LDA_TREE ? "tree" : "plain");
+    settings_show_pool(&o->common, pool, false);
+}
+
+static void unload(void *program)
+{
+    struct lda *l = program;
+    corpus_fini(&l->corpus);
+    corpus_fini(&l->test);
+}
+
+/* ---- training ---- */
+
+struct worker {
+    struct shelf shelf;
+    struct sampler sampler;
+    struct word_rows rows;
+    struct gibbs gibbs;
+};
+
+static void begin(struct training_worker *w, bool goes_on)
+{
+    const struct lda *l = w->program;
+    struct pool_member *m = w->member;
+    struct worker *own = w->state;
+    shelf_open(&own->shelf, l, m->place, m->total, gibbs_blocks(l, m));
+    sampler_open(&own->sampler, &own->shelf, m->place);
+    word_rows_open(&own->rows, l, m);
+    if (goes_on) topic_rows_read(&own->shelf, m);
+    pool_quiesce(m);
+    gibbs_open(&own->gibbs, l, m, &own->shelf, &own->sampler, &own->rows, goes_on);
+}
+
+/* A sweep. More: the first worker's seconds. */
+static bool step(struct training_worker *w, struct training_sums *sums)
+{
+    struct worker *own = w->state;
+    double began = meter_now();
+    sampler_begin(&own->sampler, w->progress.epochs);
+    sums->loss = gibbs_sweep(&own->gibbs);
+    sums->examples = (double)own->shelf.tokens;
+    if (training_is_first(w)) sums->more = meter_now() - began;
+    return true;
+}
+
+static void report(void *program, const struct training_epoch *e)
+{
+    const struct lda *l = program;
+    const struct pool *pool = e->training->pool;
+    double seconds = e->more, rate = e->examples / seconds,
+           error = e->loss / (pool->workers * (unsigned)pool->size);
+    char head[32];
+    const struct figure figures[] = {
+        {.name = "epoch", .value = (double)e->number},
+        {.name = "seconds", .value = seconds},
+        {.name = "examples_per_second", .value = rate},
+        {"s-error ", 7, 5, .name = "s_error", .curve = "S-error", .value = error},
+        {"", 7, 3, " s", .value = seconds},
+        {"", 10, 0, " tokens/s", .curve = "Tokens sampled a second", .value = rate},
+    };
+    snprintf(head, sizeof head, "sweep %4" PRIu64, e->number);
+    figures_say(l->options.common.json, "epoch", head, figures, sizeof figures / sizeof *figures);
+}
+
+static void write_topics(struct training_worker *w)
+{
+    topic_rows_write(&((struct worker *)w->state)->shelf, w->member);
+}
+
+/* ---- how good it is ---- */
+
+static void say_quality(const struct lda *l, const struct quality *q)
+{
+    bool is_held = q->perplexity > 0, is_new = q->new_perplexity > 0;
+    char head[64];
+    const struct figure figures[] = {
+        {.name = "log_likelihood", .value = q->likelihood},
+        {is_held ? "perplexity " : NULL, 8, 1, .name = is_held ? "perplexity" : NULL,
+         .curve = is_held ? "Perplexity" : NULL, .value = q->perplexity},
+        {is_new ? "of new documents " : NULL, 8, 1, .name = is_new ? "new_perplexity" : NULL,
+         .value = q->new_perplexity},
+        FIGURE_TOOK(q->seconds),
+    };
+    snprintf(head, sizeof head, "log p(w, z) %9.4f a token", q->likelihood);
+    figures_say(l->options.common.json, "eval", head, figures, sizeof figures / sizeof *figures);
+}
+
+/* The counts are checked whenever the topics are judged. */
+static void evaluate(struct training_worker *w)
+{
+    const struct lda *l = w->program;
+    struct worker *own = w->state;
+    quality_check(l, &own->shelf, &own->rows);
+    struct quality q = quality_of(l, &own->sampler, &own->rows);
+    if (training_is_first(w)) say_quality(l, &q);
+}
+
+static void say_topics(const struct lda *l, struct word_rows *r)
+{
+    struct likeliest b;
+    likeliest_find(&b, l, l->options.top, r);
+    likeliest_say(l, &b);
+    likeliest_fini(&b);
+}
+
+static void save_model(const struct lda *l, struct pool_member *m, struct word_rows *r)
+{
+    const struct names *names = &l->corpus.names;
+    float *totals = take_memory(r->topics, sizeof *totals);
+    char text[64];
+    struct tensors t;
+    word_rows_read(r, LDA_TOPICS, totals);
+    tensors_open(&t, l->options.common.out);
+    tensors_note(&t, "model", "lda");
+    snprintf(text, sizeof text, "%.17g", l->options.alpha);
+    tensors_note(&t, "alpha", text);
+    snprintf(text, sizeof text, "%.17g", l->options.beta);
+    tensors_note(&t, "beta", text);
+    tensors_declare(&t, "word_topics", TENSORS_F32, l->corpus.words, r->topics);
+    tensors_declare(&t, "topic_totals", TENSORS_F32, r->topics, 0);
+    if (names->count > 0) tensors_declare(&t, "words", TENSORS_U8, names->text_length, 0);
+    tensors_begin(&t);
+    rows_save(m, LDA_WORDS, 0, r->topics, &t);
+    tensors_write(&t, totals, r->topics * sizeof *totals);
+    if (names->count > 0) tensors_write_names(&t, names);
+    tensors_close(&t);
+    free(totals);
+}
+
+static void save(struct training_worker *w)
+{
+    const struct lda *l = w->program;
+    struct word_rows *rows = &((struct worker *)w->state)->rows;
+    if (l->options.top > 0) say_topics(l, rows);
+    if (l->options.picture) lda_picture_write(l, rows);
+    if (l->options.common.out) save_model(l, w->member, rows);
+}
+
+static void close_all(struct training_worker *w)
+{
+    struct worker *own = w->state;
+    gibbs_close(&own->gibbs);
+    word_rows_close(&own->rows);
+    sampler_close(&own->sampler);
+    shelf_close(&own->shelf);
+}
+
+const struct training_kind lda_training = {.name = "locus-lda",
+                                           .about = about,
+                                           .more = more,
+                                           .unit = "tokens",
+                                           .program_bytes = sizeof(struct lda),
+                                           .worker_bytes = sizeof(struct worker),
+                                           .options = options,
+                                           .check = check,
+                                           .load = load,
+                                           .tables = tables,
+                                           .digest = digest,
+                                           .ready = ready,
+                                           .start = start,
+                                           .unload = unload,
+                                           .begin = begin,
+                                           .step = step,
+                                           .report = report,
+                                           .checkpoint = write_topics,
+                                           .evaluate = evaluate,
+                                           .end = evaluate,
+                                           .save = save,
+                                           .close = close_all};
