@@ -16,6 +16,7 @@ int cluster_join(const struct locus_config *config, void (*lost)(void *context),
     c->shards = config->shards ? config->shards : 1;
     c->reactor = calloc(c->shards, sizeof(struct reactor *));
     sim.node[c->rank] = c;
+    sim.attendant[c->rank] = &c->attendant;
     for (unsigned s = 0; c->reactor && s < c->shards; s++) {
         struct reactor *r = c->reactor[s] = aligned_alloc(_Alignof(struct reactor), sizeof *r);
         if (!r) return -ENOMEM;
@@ -57,14 +58,8 @@ int cluster_loss(struct cluster *c)
 /* When all have arrived the meeting is over: everybody has told rank 0, and rank 0 everybody. */
 static void look_for_meeting(void)
 {
-    bool anybody = false;
+    if (!gathering_ends(sim.attendant, sim.nodes)) return;
     for (unsigned n = 0; n < sim.nodes; n++) {
-        if (!sim.node[n]) return;
-        if (!sim.node[n]->arrived && !sim.node[n]->absent) return;
-        anybody |= sim.node[n]->arrived;
-    }
-    for (unsigned n = 0; anybody && n < sim.nodes; n++) {
-        sim.node[n]->arrived = false;
         sim.node[n]->met_ns = virtual_now_ns() + (uint64_t)(2 * sim.model.latency);
         virtual_news(n, sim.node[n]->met_ns);
     }
@@ -73,22 +68,24 @@ static void look_for_meeting(void)
 static bool has_met(const void *cluster)
 {
     const struct cluster *c = cluster;
-    return !c->arrived && virtual_now_ns() >= c->met_ns;
+    return !c->attendant.arrived && virtual_now_ns() >= c->met_ns;
 }
 
 int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
 {
     struct cluster *c = cluster;
-    (void)meeting, (void)w;
-    c->arrived = true;
+    (void)meeting;
+    c->attendant.word = *w;
+    c->attendant.arrived = true;
     look_for_meeting();
     locus_fiber_wait(has_met, c);
-    return 0;
+    *w = c->attendant.word;
+    return w->rc;
 }
 
 int cluster_absent(struct cluster *c, bool absent)
 {
-    c->absent = absent;
+    c->attendant.absent = absent;
     look_for_meeting();
     return 0;
 }
@@ -114,6 +111,7 @@ void cluster_free(struct cluster *c)
     if (!c) return;
     sim.last[c->rank] = platform_figures((unsigned)c->rank);
     sim.node[c->rank] = NULL;
+    sim.attendant[c->rank] = NULL;
     for (unsigned s = 0; c->reactor && s < c->shards; s++) platform_end_reactor(c->reactor[s]);
     free(c->reactor);
     free(c);

@@ -11,6 +11,7 @@
 #include "actors/outbox.h"
 #include "node/cluster.h"
 #include "protocol/shard.h"
+#include "sim/gathering.h"
 #include "virtual.h"
 
 struct frame {
@@ -51,7 +52,8 @@ struct cluster {
     int rank;
     unsigned shards;
     struct reactor **reactor; /* [shards] */
-    bool arrived, absent, leaves;
+    struct attendant attendant;
+    bool leaves;
     uint64_t met_ns; /* when it hears that all have arrived */
 };
 
@@ -60,6 +62,7 @@ struct simulation {
     struct model model;
     bool never_synchronizes;
     struct cluster *node[PLATFORM_NODES_MAX];
+    struct attendant *attendant[PLATFORM_NODES_MAX];
     struct reactor *over;
     struct platform_figures last[PLATFORM_NODES_MAX]; /* of those that have left */
     double sends_until[PLATFORM_NODES_MAX], receives_until[PLATFORM_NODES_MAX]; /* cards */

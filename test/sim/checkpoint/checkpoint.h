@@ -11,6 +11,7 @@
 #include "locus.h"
 
 #include "sim/fibers.h"
+#include "../seeds.h"
 
 #include <stdbool.h>
 
@@ -88,12 +89,5 @@ bool faults_has_changed(void);
 /* Of the story: the last checkpoint that is whole for sure, and one that is being written, or may
  * be whole; -1. */
 extern int story_old, story_new;
-
-/* Says what is wrong with which seed, and ends the program. */
-_Noreturn void give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
-#define MUST(condition, ...) \
-    do { \
-        if (!(condition)) give_up(__VA_ARGS__); \
-    } while (0)
 
 #endif

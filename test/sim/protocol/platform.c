@@ -5,6 +5,7 @@
 #include "base/yield.h"
 #include "node/cluster.h"
 #include "node/operation.h"
+#include "sim/gathering.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,8 +40,8 @@ struct cluster {
     struct reactor **reactor; /* [shards] */
     void (*lost)(void *context);
     void *context;
-    bool is_lost, arrived, absent;
-    struct word word;    /* at a meeting: said, then the answer */
+    bool is_lost;
+    struct attendant attendant;
     uint64_t loss_ns;    /* when the news of a loss arrives, UINT64_MAX: never */
     uint64_t stopped_ns; /* its shards do nothing before */
     unsigned lost_rank;
@@ -65,11 +66,11 @@ static struct {
     struct dice dice;
     struct nature nature;
     struct cluster *node[PLATFORM_NODES_MAX];
+    struct attendant *attendant[PLATFORM_NODES_MAX];
     struct platform_link link[PLATFORM_SHARDS_MAX][PLATFORM_NODES_MAX][PLATFORM_NODES_MAX];
     unsigned calls[PLATFORM_SHARDS_MAX]; /* shards of this number that are inside a call */
     uint64_t skipped_ns;                 /* that passed while nobody had anything to do */
-    uint64_t meeting;
-    uint64_t beat_ns; /* who said nothing for as long speaks; 0: nobody */
+    uint64_t beat_ns;                    /* who said nothing for as long speaks; 0: nobody */
     bool ended, broken;
     struct platform_counters counters;
 } sim;
@@ -734,6 +735,7 @@ int cluster_join(const struct locus_config *config, void (*lost)(void *context),
     c->loss_ns = UINT64_MAX;
     c->reactor = calloc(c->shards, sizeof(struct reactor *));
     sim.node[c->rank] = c;
+    sim.attendant[c->rank] = &c->attendant;
     return c->reactor ? 0 : -ENOMEM;
 }
 
@@ -770,52 +772,29 @@ int cluster_loss(struct cluster *c)
     return c->is_lost ? error_set(-ECONNRESET, "node %u (simulated) was lost", c->lost_rank) : 0;
 }
 
-/* Words, by rank, become what all hear. */
-static void answer(void)
-{
-    struct word all = {.rc = 0};
-    for (unsigned n = 0; n < sim.nodes; n++)
-        if (sim.node[n]->arrived) word_add(&all, &sim.node[n]->word);
-    for (unsigned n = 0; n < sim.nodes; n++) sim.node[n]->word = all;
-}
-
-/* When all have arrived the meeting is over. */
-static void look_for_meeting(void)
-{
-    bool anybody = false;
-    for (unsigned n = 0; n < sim.nodes; n++) {
-        if (!sim.node[n]->arrived && !sim.node[n]->absent) return;
-        anybody |= sim.node[n]->arrived;
-    }
-    if (!anybody) return;
-    answer();
-    sim.meeting++;
-    for (unsigned n = 0; n < sim.nodes; n++) sim.node[n]->arrived = false;
-}
-
 static bool has_met(const void *cluster)
 {
     const struct cluster *c = cluster;
-    return !c->arrived || c->is_lost;
+    return !c->attendant.arrived || c->is_lost;
 }
 
 int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
 {
     struct cluster *c = cluster;
     (void)meeting;
-    c->word = *w;
-    c->arrived = true;
-    look_for_meeting();
+    c->attendant.word = *w;
+    c->attendant.arrived = true;
+    gathering_ends(sim.attendant, sim.nodes);
     locus_fiber_wait(has_met, c);
-    *w = c->word;
+    *w = c->attendant.word;
     int rc = cluster_loss(c);
     return rc ? rc : w->rc;
 }
 
 int cluster_absent(struct cluster *c, bool absent)
 {
-    c->absent = absent;
-    look_for_meeting();
+    c->attendant.absent = absent;
+    gathering_ends(sim.attendant, sim.nodes);
     return 0;
 }
 
@@ -829,6 +808,7 @@ void cluster_free(struct cluster *c)
     if (!c) return;
     for (unsigned s = 0; c->reactor && s < c->shards; s++) free_reactor(c->reactor[s], c->workers);
     sim.node[c->rank] = NULL;
+    sim.attendant[c->rank] = NULL;
     free(c->reactor);
     free(c);
 }
