@@ -1,5 +1,6 @@
 #include "names.h"
 
+#include "digest.h"
 #include "fail.h"
 
 #include <stdlib.h>
@@ -92,4 +93,9 @@ uint32_t names_add(struct names *n, const char *name, size_t length)
 const char *names_get(const struct names *n, uint32_t number)
 {
     return n->text + n->starts[number];
+}
+
+uint64_t names_digest(const struct names *n, uint32_t count, uint64_t digest)
+{
+    return digest_add(digest, n->text, count < n->count ? n->starts[count] : n->text_length);
 }

@@ -28,6 +28,9 @@ void names_fini(struct names *);
 uint32_t names_add(struct names *, const char *name, size_t length);
 /* The same, or NAMES_NONE. */
 uint32_t names_find(const struct names *, const char *name, size_t length);
+/* Goes on from a digest (digest.h) with the first `count` of them: data that differ in names alone
+ * are others, whose model would be named wrongly. */
+uint64_t names_digest(const struct names *, uint32_t count, uint64_t digest);
 const char *names_get(const struct names *, uint32_t number);
 
 #endif

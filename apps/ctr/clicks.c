@@ -134,5 +134,6 @@ uint64_t clicks_digest(const struct clicks *c)
         memcpy(&bits, &c->values[i], sizeof bits);
         digest = rng_mix(digest ^ ((uint64_t)c->fields[i] << 32 | c->features[i])) + bits;
     }
+    digest = names_digest(&c->names, c->names.count, digest);
     return digest_add(digest, c->labels, c->count);
 }

@@ -144,7 +144,8 @@ void labels_split(struct labels *l, double train, double validate, uint64_t seed
 
 uint64_t labels_digest(const struct labels *l, bool of_test)
 {
-    uint64_t digest = digest_add(DIGEST_FIRST, &l->classes, sizeof l->classes);
+    uint64_t digest = names_digest(&l->names, l->names.count, DIGEST_FIRST);
+    digest = digest_add(digest, &l->classes, sizeof l->classes);
     for (int p = of_test ? LABELS_TEST : 0; p < (of_test ? LABELS_PURPOSES : LABELS_TEST); p++)
         for (uint32_t i = 0; i < l->count[p]; i++) {
             uint32_t node[] = {l->list[p][i], l->class_of[l->list[p][i]], (uint32_t)p};

@@ -290,5 +290,5 @@ uint64_t network_digest(const struct network *n)
     uint64_t digest = digest_add(DIGEST_FIRST, &n->nodes, sizeof n->nodes);
     for (uint32_t v = 0; v <= n->nodes; v++) digest = rng_mix(digest ^ n->start[v]);
     for (uint64_t i = 0; i < n->start[n->nodes]; i++) digest = rng_mix(digest ^ n->neighbour[i]);
-    return digest_add(digest, n->names.text, n->names.text_length);
+    return names_digest(&n->names, n->names.count, digest);
 }

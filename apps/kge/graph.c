@@ -206,8 +206,8 @@ bool graph_file(const char *folder, unsigned i, char *path)
 
 uint64_t graph_digest(const struct graph *g, enum graph_split first, enum graph_split end)
 {
-    uint64_t digest = digest_add(DIGEST_FIRST, g->entities.text, g->entities.text_length);
-    digest = digest_add(digest, g->relations.text, g->relations.text_length);
+    uint64_t digest = names_digest(&g->entities, g->entities.count, DIGEST_FIRST);
+    digest = names_digest(&g->relations, g->relations.count, digest);
     for (enum graph_split split = first; split < end; split++)
         digest =
             digest_add(digest, g->splits[split].list, g->splits[split].count * sizeof(struct fact));

@@ -29,7 +29,7 @@ uint64_t columns_digest(const struct columns *c)
 {
     uint32_t shape[] = {c->rows, c->count};
     uint64_t values = c->start[c->count], digest = digest_add(DIGEST_FIRST, shape, sizeof shape);
-    digest = digest_add(digest, c->names.text, c->names.text_length);
+    digest = names_digest(&c->names, c->names.count, digest);
     digest = digest_add(digest, c->row, values * sizeof *c->row);
     digest = digest_add(digest, c->value, values * sizeof *c->value);
     return digest_add(digest, c->response, c->rows * sizeof *c->response);

@@ -410,6 +410,7 @@ uint64_t corpus_digest(const struct corpus *c)
     uint32_t shape[] = {c->documents, c->words};
     uint64_t tokens = c->start[c->documents];
     uint64_t digest = digest_add(DIGEST_FIRST, shape, sizeof shape);
+    digest = names_digest(&c->names, c->names.count, digest);
     digest = digest_add(digest, c->start, (c->documents + 1) * sizeof *c->start);
     return digest_add(digest, c->token, tokens * sizeof *c->token);
 }

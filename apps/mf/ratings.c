@@ -146,11 +146,15 @@ uint64_t ratings_digest(const struct ratings *r, size_t first, size_t end)
 {
     uint32_t shape[] = {r->rows, r->columns};
     uint64_t digest = digest_add(DIGEST_FIRST, shape, sizeof shape);
+    uint32_t rows = 0, columns = 0; /* those to train with come first */
     for (size_t i = first; i < end; i++) {
         const struct rating *x = &r->list[i];
         uint32_t bits;
+        if (x->row >= rows) rows = x->row + 1;
+        if (x->column >= columns) columns = x->column + 1;
         memcpy(&bits, &x->value, sizeof bits);
         digest = rng_mix(digest ^ ((uint64_t)x->row << 32 | x->column)) + bits;
     }
-    return digest;
+    digest = names_digest(&r->row_names, rows, digest);
+    return names_digest(&r->column_names, columns, digest);
 }

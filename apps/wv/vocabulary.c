@@ -118,6 +118,6 @@ double vocabulary_keep(const struct vocabulary *v, uint32_t word, double thresho
 
 uint64_t vocabulary_digest(const struct vocabulary *v)
 {
-    uint64_t digest = digest_add(DIGEST_FIRST, v->words.text, v->words.text_length);
+    uint64_t digest = names_digest(&v->words, v->words.count, DIGEST_FIRST);
     return digest_add(digest, v->counts, v->words.count * sizeof *v->counts);
 }

@@ -100,6 +100,16 @@ TEST(corpus, text_has_blank_lines_and_comments)
     expect_all(texts, sizeof texts / sizeof *texts, CORPUS_TEXT);
 }
 
+TEST(corpus, documents_of_other_words_are_others)
+{
+    struct corpus a, b;
+    load(&a, "the cat\nthe dog\n");
+    load(&b, "the cow\nthe dog\n");
+    CHECK(corpus_digest(&a) != corpus_digest(&b));
+    corpus_fini(&a);
+    corpus_fini(&b);
+}
+
 TEST(corpus, a_number_alone_may_be_a_document)
 {
     struct corpus c;

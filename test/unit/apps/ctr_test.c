@@ -235,6 +235,16 @@ TEST(ctr, what_is_missing_is_no_word_of_a_column_of_numbers)
     clicks_fini(&c);
 }
 
+TEST(ctr, examples_of_other_names_are_others)
+{
+    struct clicks a, b;
+    read_texts(&a, (struct clicks_source){.bins = 9}, "x,1\ny,0\n", "x,1\n");
+    read_texts(&b, (struct clicks_source){.bins = 9}, "x,1\nz,0\n", "x,1\n");
+    CHECK(clicks_digest(&a) != clicks_digest(&b));
+    clicks_fini(&a);
+    clicks_fini(&b);
+}
+
 TEST(ctr, a_batch_has_room_for_the_longest_examples)
 {
     struct clicks c;
@@ -282,7 +292,7 @@ TEST(ctr, few_examples_have_few_bins)
 
 TEST(ctr, numbers_that_are_equal_are_one_feature)
 {
-    are_alike((struct clicks_source){.bins = 9}, "1,a,0\n2,b,1\n", "2,a,1\n",
+    are_alike((struct clicks_source){.bins = 9}, "1,a,0\n2.5,b,1\n", "2.5,a,1\n",
               "1.0,a,0.0\n2.50,b,1.0\n", "2.5,a,1\n");
     are_alike((struct clicks_source){.bins = 9}, "0,100000,0\n0.5,7,1\n", "0.5,100000,1\n",
               "-0,1e+05,0\n.5,007,1\n", "5e-1,+100000.0,1\n");
@@ -418,9 +428,13 @@ TEST(ctr, numbers_as_others_write_them_are_refused)
     }
     refuses(s, "1\t0\n2\t1\n3\t0\n4\t0\n5\t0\n6\t0\n7\t0\n8\t0\n950\t0\n1,050\t1\n", "",
             ":10: \"1,050\", in column 1, is no number, but seems to be one");
-    static const char words[] = "a1\t0\na2\t1\na3\t1\n";
-    are_alike(s, words, "a1\t0\n", "1.2.3\t0\n1.2.4\t1\n10.0.0.7\t1\n", "1.2.3\t0\n");
-    are_alike(s, words, "a1\t0\n", "10-20\t0\n20-30\t1\n2024-01-01\t1\n", "10-20\t0\n");
+    struct clicks c;
+    read_texts(&c, s,
+               "1.2.3\t10-20\t2024-01-01\t0\n1.2.4\t20-30\t2024-01-02\t1\n"
+               "10.0.0.7\t5-10\t2024-02-01\t1\n",
+               "1.2.3\t10-20\t2024-01-01\t0\n");
+    CHECK_EQ(c.feature_count, 9); /* words, each of them */
+    clicks_fini(&c);
 }
 
 /* ---- planted ---- */
