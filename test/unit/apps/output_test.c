@@ -2,6 +2,7 @@
 #include "chart.h"
 #include "common/folder.h"
 #include "ending.h"
+#include "figures.h"
 #include "json.h"
 #include "meter.h"
 #include "tensors.h"
@@ -25,20 +26,45 @@ static void print_json(const void *unused)
     json_number(&j, "loss", NAN);
     json_text(&j, "name", "a\"b\\c\n\x01\x7F\xC2\x9B");
     json_end(&j);
-    json_begin_epoch(&j, 3, 0.5, 1000);
-    json_end(&j);
 }
 
 TEST(output, json_is_one_object_a_line)
 {
     char said[1024];
     CHECK_EQ(ending_of(print_json, NULL, said, sizeof said), 0);
-    CHECK(strcmp(
-              said,
-              "{\"event\":\"epoch\",\"epoch\":18446744073709551615,\"hits@1\":0.25,\"loss\":null,"
-              "\"name\":\"a\\\"b\\\\c\\u000a\\u0001\\u007f\\u009b\"}\n"
-              "{\"event\":\"epoch\",\"epoch\":3,\"seconds\":0.5,\"examples_per_second\":1000}\n") ==
-          0);
+    CHECK(
+        strcmp(said,
+               "{\"event\":\"epoch\",\"epoch\":18446744073709551615,\"hits@1\":0.25,\"loss\":null,"
+               "\"name\":\"a\\\"b\\\\c\\u000a\\u0001\\u007f\\u009b\"}\n") == 0);
+}
+
+/* ---- figures ---- */
+
+static void print_figures(const void *is_json)
+{
+    const struct figure figures[] = {
+        {.name = "split", .text = "test"},
+        {"RMSE ", 8, 4, .name = "rmse", .value = 0.5},
+        {"", 9, 0, " cells/s", .value = 1234.5},
+        {"AUC ", 0, 3, .name = "auc", .value = NAN},
+        {"objective ", .digits = -3, .name = "objective", .value = 12345},
+        {.curve = "of nobody's report", .value = 1},
+        FIGURE_TOOK(0.25),
+    };
+    figures_say(is_json != NULL, "eval", "test     ", figures, sizeof figures / sizeof *figures);
+}
+
+TEST(output, figures_are_a_line_for_people_or_of_json)
+{
+    char said[256];
+    CHECK_EQ(ending_of(print_figures, NULL, said, sizeof said), 0);
+    CHECK_EQ(strcmp(said, "test        RMSE   0.5000        1234 cells/s   AUC -   "
+                          "objective 1.23e+04   (0.2 s)\n"),
+             0);
+    CHECK_EQ(ending_of(print_figures, "", said, sizeof said), 0);
+    CHECK_EQ(strcmp(said, "{\"event\":\"eval\",\"split\":\"test\",\"rmse\":0.5,\"auc\":null,"
+                          "\"objective\":12345,\"seconds\":0.25}\n"),
+             0);
 }
 
 enum { LONG = 20000 };
