@@ -28,7 +28,7 @@ cd "$tree" || exit 2
 cc=${CC:-gcc}
 flags=(-std=gnu11 -D_GNU_SOURCE -O1 -w -DLOCUS_FIBERS -Iinclude -Isrc -Itest)
 libraries=(-pthread -lck -luring -lnng -lsodium -ljansson -lmicrohttpd -lm)
-shared=(test/sim/fibers.c test/sim/history.c test/sim/content.c)
+shared=(test/sim/fibers.c test/sim/history.c test/sim/content.c test/sim/seeds.c)
 passed=0 failed=0
 
 # ---- what differs between the sets -----------------------------------------------------------------------------------
