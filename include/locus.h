@@ -84,7 +84,7 @@ LOCUS_API const char *locus_error(void);
 #define LOCUS_NAME_MAX 200     /* bytes in a table's name */
 #define LOCUS_WORKERS_MAX 1024 /* workers of a node */
 #define LOCUS_SHARDS_MAX 256   /* shards of a node */
-/* keys of a node whose intents are signaled and have not started */
+/* keys of a node of several whose intents are signaled and have not started */
 #define LOCUS_WAITING_KEYS_MAX 16000000
 
 /* A range of keys whose rows hold `length` floats each. The range follows from the order of the
@@ -289,8 +289,8 @@ LOCUS_API void locus_read_end(locus_worker *);
  * overlap, repeat and be extended. A start in the past counts as now; an intent whose end is in the
  * past is ignored.
  *   -EINVAL   end <= start, a key out of range: nothing was recorded
- *   -ENOBUFS  more than LOCUS_WAITING_KEYS_MAX keys of this node wait for their start: nothing of
- *             the call is recorded; accesses still work
+ *   -ENOBUFS  more than LOCUS_WAITING_KEYS_MAX keys of this node wait for their start, where nodes
+ *             act on intents: nothing of the call is recorded; accesses still work
  *   -ENOMEM   no memory for them: some may be recorded
  *   -ECONNRESET  a node was lost: locus_error() names it */
 LOCUS_API int locus_intent(locus_worker *, const locus_key *, size_t n, locus_clock start,

@@ -5,19 +5,6 @@
 
 #include <errno.h>
 
-/* For nodes on which no shard uses intents. As a last resort it takes from other workers the share
- * of intents that have started. */
-static int wait_for_start(locus_worker *w, size_t n, locus_clock start)
-{
-    const locus *node = w->node;
-    int rc = waiting_add(&w->waiting, &w->clock, start, n);
-    for (unsigned i = 0; i < node->workers && rc == -ENOBUFS && node->workers > 1; i++) {
-        waiting_give_up(&node->worker[i].waiting, &node->worker[i].clock, n);
-        rc = waiting_add(&w->waiting, &w->clock, start, n);
-    }
-    return rc;
-}
-
 /* `streams`: the worker's or the loader's. */
 static int signal_intent(const char *call, locus_worker *w, struct intent_stream **streams,
                          const locus_key *keys, size_t n, locus_clock start, locus_clock end)
@@ -29,8 +16,7 @@ static int signal_intent(const char *call, locus_worker *w, struct intent_stream
                          call, (long long)end, (long long)start);
     if (!keys) return call_no_array(call, "keys", n);
     if (!call_in_range(w, keys, n)) return call_no_such_key(call, w, keys, n);
-    if (streams) return signaling_intent(w, streams, keys, n, start, end);
-    return wait_for_start(w, n, start);
+    return signaling_intent(w, streams, keys, n, start, end);
 }
 
 int locus_intent(locus_worker *w, const locus_key *keys, size_t n, locus_clock start,

@@ -125,7 +125,6 @@ static int init_worker(locus *n, unsigned id)
     w->looks_closer = w->observer || n->sources;
     /* Registered for the node's life: ck_epoch keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
-    waiting_init(&w->waiting, &n->waiting_keys);
     w->scratch = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->scratch);
     if (!w->scratch || samples_init(&w->samples, id))
         return error_set(-ENOMEM, "no memory for worker %u", id);
@@ -152,7 +151,6 @@ static void fini_workers(locus *n)
         free(w->missed);
         free(w->scratch);
         samples_fini(&w->samples);
-        waiting_fini(&w->waiting);
         reader_fini(&w->reader);
     }
 }

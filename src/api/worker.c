@@ -73,7 +73,6 @@ int locus_worker_close(locus_worker *w)
     if (loaders)
         return error_set(-EBUSY, "%u loaders of worker %d are still open: close them first",
                          loaders, w->id);
-    waiting_fini(&w->waiting);
     signaling_close(w, &w->stream, true);
     rc = locus_wait_all(w);
     /* Nobody quiesces for us any more; the others may go on. */

@@ -26,7 +26,7 @@ static void sift_down(struct clock_heap *h)
     h->due[i] = moving;
 }
 
-static bool add(struct clock_heap *h, struct clock_due due)
+bool clock_heap_add(struct clock_heap *h, locus_clock at, void *what)
 {
     if (h->count == h->capacity) {
         size_t capacity = h->capacity ? 2 * h->capacity : FIRST_CAPACITY;
@@ -35,19 +35,9 @@ static bool add(struct clock_heap *h, struct clock_due due)
         h->due = larger;
         h->capacity = capacity;
     }
-    h->due[h->count] = due;
+    h->due[h->count] = (struct clock_due){at, what};
     sift_up(h, h->count++);
     return true;
-}
-
-bool clock_heap_add(struct clock_heap *h, locus_clock at, void *what)
-{
-    return add(h, (struct clock_due){.at = at, .what = what});
-}
-
-bool clock_heap_add_count(struct clock_heap *h, locus_clock at, uint64_t count)
-{
-    return add(h, (struct clock_due){.at = at, .count = count});
 }
 
 void clock_heap_drop(struct clock_heap *h)

@@ -15,10 +15,7 @@
 
 struct clock_due {
     locus_clock at;
-    union {
-        void *what;
-        uint64_t count;
-    };
+    void *what;
 };
 
 struct clock_heap {
@@ -28,7 +25,6 @@ struct clock_heap {
 
 /* false: no memory, and nothing was done. */
 bool clock_heap_add(struct clock_heap *, locus_clock at, void *what);
-bool clock_heap_add_count(struct clock_heap *, locus_clock at, uint64_t count);
 /* Removes the earliest; the heap is not empty. */
 void clock_heap_drop(struct clock_heap *);
 void clock_heap_fini(struct clock_heap *);

@@ -39,14 +39,13 @@ void figures_add_peer(struct cluster *c, unsigned peer, struct link_stats *to)
         reactor_add_link(cluster_reactors(c)[s], peer, to);
 }
 
-static void add_worker(locus_worker *w, struct figures *f)
+static void add_worker(const locus_worker *w, struct figures *f)
 {
     struct locus_histogram blocked = {0};
 #define ADD(to, field, ...) \
     f->workers.field += __atomic_load_n(&w->counters.field, __ATOMIC_RELAXED);
     WORKER_FIGURES(ADD)
-    f->stats.intents_signaled += waiting_signaled(&w->waiting) +
-                                 __atomic_load_n(&w->signaled, __ATOMIC_RELAXED);
+    f->stats.intents_signaled += __atomic_load_n(&w->signaled, __ATOMIC_RELAXED);
     histogram_sum(&blocked, &w->operations.blocked);
     for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++)
         f->stats.calls_waited += blocked.count[i];

@@ -15,7 +15,6 @@
 #include "node/cluster.h"
 #include "node/collective.h"
 #include "node/operation.h"
-#include "node/waiting.h"
 #include "protocol/plan.h"
 #include "sampling/sample.h"
 #include "store/rows.h"
@@ -81,10 +80,9 @@ struct locus_worker {
     /* of locus_bound: clocks that the copies were behind the worker's */
     struct locus_histogram behind;
     /* Loaders, too. */
-    struct waiting waiting __attribute__((aligned(64)));
-    struct samples samples; /* open ones */
-    uint64_t signaled;      /* keys, where shards heed intents */
-    unsigned loaders;       /* open ones */
+    struct samples samples __attribute__((aligned(64))); /* open ones */
+    uint64_t signaled;                                   /* keys */
+    unsigned loaders;                                    /* open ones */
 } __attribute__((aligned(128)));
 
 struct locus_loader {

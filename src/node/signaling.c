@@ -69,20 +69,37 @@ static void publish(locus_worker *w, struct intent_stream **streams, locus_clock
     }
 }
 
+/* Keys of the node that wait for their start; the shards subtract those that no longer do. Not
+ * added and taken back: meanwhile others would find no room. */
+static int count_waiting(uint64_t *node_keys, uint64_t n)
+{
+    uint64_t waiting = __atomic_load_n(node_keys, __ATOMIC_RELAXED);
+    do {
+        if (n > LOCUS_WAITING_KEYS_MAX || waiting > LOCUS_WAITING_KEYS_MAX - n)
+            return error_set(-ENOBUFS,
+                             "%llu keys of this node wait for the start of their intent, %llu more "
+                             "pass the limit of %d: signal later",
+                             (unsigned long long)waiting, (unsigned long long)n,
+                             LOCUS_WAITING_KEYS_MAX);
+    } while (!__atomic_compare_exchange_n(node_keys, &waiting, waiting + n, true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    return 0;
+}
+
 int signaling_intent(locus_worker *w, struct intent_stream **streams, const locus_key *keys,
                      size_t n, locus_clock start, locus_clock end)
 {
     locus_clock now = locus_current_clock(w);
     if (start < now) start = now;
     bool waits = start > now;
-    int rc = waits ? waiting_count(&w->node->waiting_keys, n) : 0;
-    if (rc == 0 && end > now) rc = record(w, streams, keys, n, start, end, waits);
+    int rc = streams && waits ? count_waiting(&w->node->waiting_keys, n) : 0;
+    if (rc == 0 && streams && end > now) rc = record(w, streams, keys, n, start, end, waits);
     if (rc) {
         if (rc == -ENOMEM && waits) __atomic_fetch_sub(&w->node->waiting_keys, n, __ATOMIC_RELAXED);
         return rc;
     }
     __atomic_fetch_add(&w->signaled, n, __ATOMIC_RELAXED);
-    publish(w, streams, start, now);
+    if (streams) publish(w, streams, start, now);
     return 0;
 }
 

@@ -18,7 +18,8 @@
 int signaling_open(locus_worker *, struct intent_stream ***streams);
 /* The worker's own are closed last. */
 void signaling_close(locus_worker *, struct intent_stream ***streams, bool ends_worker);
-/* Keys are in range. 0, -ENOBUFS or -ENOMEM: nothing recorded. */
+/* Keys are in range. Where no shard uses intents they are counted for statistics, and no more. 0,
+ * -ENOBUFS or -ENOMEM: nothing recorded. */
 int signaling_intent(locus_worker *, struct intent_stream **streams, const locus_key *keys,
                      size_t n, locus_clock start, locus_clock end);
 /* The node no longer keeps these keys, nor will it. 0 or -ENOMEM: nothing recorded. */
