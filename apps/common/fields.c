@@ -103,6 +103,9 @@ static void bare_field(const struct fields_form *form, const char **at, const ch
 static fields_trouble check_field(const struct fields_form *form, struct field f)
 {
     if (is_strict(form) && memchr(f.text, '"', f.length)) return inner_mark;
+    /* Blanks would cut what begins here, and is to end behind them. */
+    bool is_open = !*form->separator && f.length > 1 && *f.text == '"';
+    if (is_open && !memchr(f.text + 1, '"', f.length - 1)) return inner_mark;
     const char *mark = f.text, *end = f.text + f.length;
     for (; *form->separator && (mark = memchr(mark, '#', (size_t)(end - mark))); mark++) {
         bool is_begun = mark == f.text || lines_is_blank(mark[-1]);

@@ -38,6 +38,7 @@ static bool next_row(struct fields *f, fields_trouble *wrong)
 struct attempt {
     size_t rows, fewest, most; /* fields of a row */
     bool is_padding;           /* it stands only behind commas and the like */
+    bool has_padding;          /* so it is in a row */
     bool has_pairs;            /* a field of each row is two numbers with a blank between */
     bool has_tabs;             /* between a row's fields */
     size_t fields;             /* of the last row that was looked at */
@@ -60,15 +61,17 @@ static bool is_pair(const struct lines *l, struct field f)
 
 static void look_at_row(struct attempt *a, const struct fields *f)
 {
-    bool has_pair = false;
+    bool has_pair = false, is_padding = true;
     if (a->rows == 0 || f->count < a->fewest) a->fewest = f->count;
     if (f->count > a->most) a->most = f->count;
     for (size_t i = 0; i < f->count; i++) {
         struct field x = f->all[i];
         bool is_padded = x.length > 0 && strchr(",;|", x.text[x.length - 1]);
-        if (i + 1 < f->count && !is_padded) a->is_padding = false;
+        if (i + 1 < f->count && !is_padded) is_padding = false;
         has_pair = has_pair || is_pair(&f->lines, x);
     }
+    if (!is_padding) a->is_padding = false;
+    if (is_padding && f->count > 1) a->has_padding = true;
     if (!has_pair) a->has_pairs = false;
     if (memchr(f->lines.text, '\t', f->lines.length)) a->has_tabs = true;
     a->rows++;
@@ -96,11 +99,15 @@ static _Noreturn void complain(struct fields *f, const struct attempt *attempts,
                                const struct fields_wanted *wanted)
 {
     bool is_tabs = attempts[TAB].rows > 0 || !attempts[BLANKS].wrong;
-    int best = attempts[BLANKS].has_tabs && is_tabs ? TAB : BLANKS;
+    int best = attempts[BLANKS].has_padding           ? COMMA
+               : attempts[BLANKS].has_tabs && is_tabs ? TAB
+                                                      : BLANKS;
     fields_trouble wrong;
     for (int s = 0; s < BLANKS && best != TAB; s++)
-        if (attempts[s].rows > attempts[best].rows || (*attempts[s].wrong && best == BLANKS) ||
-            (attempts[s].rows == attempts[best].rows && attempts[s].fields > attempts[best].fields))
+        if (attempts[s].rows > attempts[best].rows ||
+            (attempts[s].rows == attempts[best].rows &&
+             ((*attempts[s].wrong && best == BLANKS) ||
+              attempts[s].fields > attempts[best].fields)))
             best = s;
     f->form.separator = separators[best];
     for (size_t i = 0; i <= attempts[best].rows; i++) next_row(f, &wrong);
@@ -148,7 +155,8 @@ static int separator_of(struct fields *f, const struct fields_wanted *wanted)
     found = only_one(f, a, false);
     /* Blanks that make rows of all lengths are part of fields, where there are tabs. */
     bool is_mixed = a[BLANKS].has_tabs && a[BLANKS].fewest < a[BLANKS].most;
-    if (found == SEPARATORS && (a[BLANKS].wrong || is_mixed)) complain(f, a, wanted);
+    bool is_wrong = a[BLANKS].wrong || is_mixed || a[BLANKS].has_padding;
+    if (found == SEPARATORS && is_wrong) complain(f, a, wanted);
     return found < SEPARATORS ? found : BLANKS;
 }
 

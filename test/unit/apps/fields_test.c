@@ -128,6 +128,11 @@ TEST(fields, quotation_marks_are_those_of_rfc_4180)
     refuses(&two, "a,1\n\"x\"y,2\n", "rows:2: has a quotation mark that is not around");
     refuses(&two, "a,1\nb,2\n\"c,3\nd,4\n",
             "rows:3: has a quotation mark that no other one closes");
+    refuses(&two, "a; b\n\"c; d\n", "rows:2: has a quotation mark that no other one closes");
+    refuses(&two, "a; b\nc; d\ne\tf\n", "rows:3: has 1 field, with semicolons between");
+    refuses(&two, "a b\n\"c d\n", "rows:2: has a quotation mark that is not around");
+    refuses(&edges, "\"x y\" z\nz \"x y\n", "rows:2: has a quotation mark that is not around");
+    refuses(&edges, "a| b\nc| \"d\n", "rows:2: has a quotation mark that no other one closes");
     refuses(&two, "a # b,1\nc,2\n", "rows:1: has # between blanks");
     refuses(&two, "a\tb\nc\t#\n", "rows:2: has # between blanks");
     refuses(&two, "a,b\nc,# d\n", "rows:2: has # between blanks");
