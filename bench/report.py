@@ -32,12 +32,12 @@ class Cells(dict):
         values = self.values(cell, name)
         return statistics.median(values) if values else NAN
 
-    def ratio(self, cell, name, floors, floor_name, best=min):
-        """Times the best floor of the same repetition."""
+    def ratio(self, cell, name, floors, floor_name, best=min, together=statistics.median):
+        """Times the best floor of the same repetition; of all of these the median."""
         floors = [self.values(f, floor_name) for f in floors if f in self]
         values = self.values(cell, name)
         ratios = [v / best(f) for v, *f in zip(values, *floors)] if values and floors else []
-        return statistics.median(ratios) if ratios else NAN
+        return together(ratios) if ratios else NAN
 
 
 def show(value, digits=2, unit=""):
@@ -207,6 +207,9 @@ def each(c, name, figure, scale=1):
 def two_nodes_targets(c):
     one = "pull flight=1 length=128 keys=1"
     yield at_most(f"{one}, p50", 3, of_pingpong(c, one), "x ping-pong")
+    if one in c:
+        best = c.ratio(one, "p99_ns", beside(c, one, SPINNING), "p50_ns", together=min)
+        yield at_most(f"{one}, p99 of the best repetition", 6, best, "x that")
     for name in ("pull flight=8 length=128 keys=1024", "push flight=8 length=128 keys=1024"):
         for floor in (STREAMS, PINNED):
             yield at_least(f"{name}, of the best {'pinned ' if floor is PINNED else ''}stream", 60,

@@ -25,7 +25,7 @@ static double auc_of(const char *split)
 
 static void learns(const char *start, const char *more)
 {
-    int status = command_run(&c, "%s %s %s %s --json", start, trainer_path("ctr"), small, more);
+    int status = command_run(&c, "%s %s %s %s --json", start, program_path("ctr"), small, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":3,");
@@ -48,7 +48,7 @@ TEST(ctr, learns_alone)
 /* What is not trained foretells nothing. */
 TEST(ctr, needs_its_epochs)
 {
-    CHECK_EQ(command_run(&c, "%s %s --json --epochs 0", trainer_path("ctr"), small), 0);
+    CHECK_EQ(command_run(&c, "%s %s --json --epochs 0", program_path("ctr"), small), 0);
     CHECK(auc_of("test") > 0.4 && auc_of("test") < 0.6);
     CHECK(strstr(c.out.text, "{\"event\":\"epoch\"") == NULL);
 }
@@ -80,7 +80,7 @@ TEST(ctr, one_worker_gives_the_same_in_every_run)
     for (int i = 0; i < RUNS; i++) {
         const char *run = "%s %s --json %s | sed -E 's/\"(seconds|examples_per_second)\":"
                           "[^,}]*//g; /stats/d'";
-        CHECK_EQ(command_run(&c, run, trainer_path("ctr"), small, i == 2 ? "--baseline" : ""), 0);
+        CHECK_EQ(command_run(&c, run, program_path("ctr"), small, i == 2 ? "--baseline" : ""), 0);
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
     }
     CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":3");
@@ -108,7 +108,7 @@ TEST(ctr, reads_three_formats)
                           "--batch 4 --validate 0 --out model";
         char train[] = "libsvm";
         snprintf(train, sizeof train, "%.*s", (int)strcspn(inputs[i], " "), inputs[i]);
-        CHECK_EQ(command_run(&c, run, folder, trainer_path("ctr"), inputs[i], train), 0);
+        CHECK_EQ(command_run(&c, run, folder, program_path("ctr"), inputs[i], train), 0);
         CHECK_STR(c.out.text, "18 examples to train with, 0 to validate with, 18 to test with");
         CHECK_STR(c.out.text, "AUC 1.00000");
     }
@@ -130,7 +130,7 @@ TEST(ctr, has_no_auc_where_all_examples_to_test_with_are_alike)
                 command_run(&c,
                             "cd %s && for i in 1 2 3 4; do echo 1 $i:1; echo 0 $i:1; done > train "
                             "&& echo %s 2:1 > test && %s --data train --test test --epochs 1 %s",
-                            folder, labels[i], trainer_path("ctr"), json ? "--json" : ""),
+                            folder, labels[i], program_path("ctr"), json ? "--json" : ""),
                 0);
             CHECK_STR(c.out.text, json ? "\"auc\":null" : "   AUC -   ");
             CHECK(strstr(c.out.text, "nan") == NULL && strstr(c.out.text, "inf") == NULL);

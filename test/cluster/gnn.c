@@ -18,7 +18,7 @@ static const double ACCURACY_MIN = 0.8;
 
 static void learns(const char *start, const char *more)
 {
-    int status = command_run(&c, "%s %s %s %s --json", start, trainer_path("gnn"), small, more);
+    int status = command_run(&c, "%s %s %s %s --json", start, program_path("gnn"), small, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":4,");
@@ -42,7 +42,7 @@ TEST(gnn, learns_alone)
 /* Nothing learned is not good enough for these tests. */
 TEST(gnn, needs_its_epochs)
 {
-    CHECK_EQ(command_run(&c, "%s %s --json --epochs 0", trainer_path("gnn"), small), 0);
+    CHECK_EQ(command_run(&c, "%s %s --json --epochs 0", program_path("gnn"), small), 0);
     CHECK(trainer_number(c.out.text, "\"accuracy\":") < 0.6);
 }
 
@@ -76,7 +76,7 @@ TEST(gnn, one_worker_gives_the_same_in_every_run)
         const char *run =
             "%s %s --json %s | sed -E 's/\"(seconds|examples_per_second)\":[^,}]*//g; "
             "/stats/d'";
-        CHECK_EQ(command_run(&c, run, trainer_path("gnn"), small, i == 2 ? "--baseline" : ""), 0);
+        CHECK_EQ(command_run(&c, run, program_path("gnn"), small, i == 2 ? "--baseline" : ""), 0);
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
     }
     CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":4");
@@ -91,7 +91,7 @@ TEST(gnn, the_epoch_that_validated_best_is_reported_and_saved)
     CHECK(mkdtemp(folder) != NULL);
     for (int i = 0; i < 2; i++) {
         const char *run = "cd %s && %s %s --lr 0.3 %s --json --epochs %d --eval-every %d --out %s";
-        CHECK_EQ(command_run(&c, run, folder, trainer_path("gnn"), small, more[i], 12, 1, "best"),
+        CHECK_EQ(command_run(&c, run, folder, program_path("gnn"), small, more[i], 12, 1, "best"),
                  0);
         const char *best = strstr(c.out.text, "\"best\"");
         CHECK(best != NULL);
@@ -100,7 +100,7 @@ TEST(gnn, the_epoch_that_validated_best_is_reported_and_saved)
                validation = trainer_number(best, "\"validation_accuracy\":");
         CHECK(epoch > 0 && epoch < 12);
         CHECK_EQ(
-            command_run(&c, run, folder, trainer_path("gnn"), small, more[i], epoch, 0, "last"), 0);
+            command_run(&c, run, folder, program_path("gnn"), small, more[i], epoch, 0, "last"), 0);
         CHECK(trainer_number(c.out.text, "\"accuracy\":") == test);
         CHECK(trainer_number(c.out.text, "\"validation_accuracy\":") == validation);
         CHECK_EQ(command_run(&c, "cmp %s/best %s/last", folder, folder), 0);
@@ -130,7 +130,7 @@ TEST(gnn, reads_two_formats_and_writes_a_model)
         const char *run =
             "cd %s && %s %s --features nodes --split split --epochs 20 --batch 4 --out model | "
             "sed -E 's/^edges[.csv]*: //; s/ [0-9.]+ s.*//'";
-        CHECK_EQ(command_run(&c, run, folder, trainer_path("gnn"), inputs[i]), 0);
+        CHECK_EQ(command_run(&c, run, folder, program_path("gnn"), inputs[i]), 0);
         CHECK_STR(c.out.text, "20 nodes, 21 edges, 2 classes; 10 nodes to train with, 0 to val");
         CHECK_STR(c.out.text, "test 1.0000");
         bool has_said = strstr(c.err.text, "edges.csv has more than two nodes of an edge") != NULL;

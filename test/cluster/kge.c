@@ -57,7 +57,7 @@ static void check_json(const char *start, const char *options, int epochs, const
 {
     trainer_needs_python(&c);
     must_run(command_run(&c, "%s %s --data %s --json %s > %s/lines && python3 %s %d %s < %s/lines",
-                         start, trainer_path("kge"), folder, options, folder,
+                         start, program_path("kge"), folder, options, folder,
                          trainer_script("json_lines.py"), epochs, minimum, folder));
     CHECK_STR(c.out.text, "test MRR");
 }
@@ -121,11 +121,11 @@ TEST(kge, learns_a_planted_graph)
     make_graph();
     char lines[2 * PATH_BYTES];
     snprintf(lines, sizeof lines, "%s/lines", folder);
-    must_run(command_run(&c, start, locus_path(), trainer_path("kge"), planted, lines));
+    must_run(command_run(&c, start, locus_path(), program_path("kge"), planted, lines));
     must_run(command_run(&c, "python3 %s 12 0.3 < %s", trainer_script("json_lines.py"), lines));
     CHECK_STR(c.out.text, "test MRR");
     must_run(command_run(&c, "%s --planted 400x8x4000 %s --epochs 1 --near t1.g2.e0",
-                         trainer_path("kge"), planted));
+                         program_path("kge"), planted));
     CHECK_STR(c.out.text, "400x8x4000: 400 entities, 8 relations; 3758 facts");
     CHECK_STR(c.out.text, "  t1.g2.e0 ");
     remove_graph();
@@ -151,14 +151,14 @@ TEST(kge, one_worker_gives_the_same_in_every_run)
     const char *cut = "sed -E 's/\"(seconds|examples_per_second|gflops)\":[^,}]*//g; /stats/d'";
     for (int baseline = 0; baseline < 2; baseline++) {
         const char *options = baseline ? "--baseline" : "";
-        must_run(command_run(&c, "%s --data %s %s --epochs 3 --json %s | %s", trainer_path("kge"),
+        must_run(command_run(&c, "%s --data %s %s --epochs 3 --json %s | %s", program_path("kge"),
                              folder, small, options, cut));
         must_run(command_run(&other, "%s --data %s %s --epochs 3 --json %s | %s",
-                             trainer_path("kge"), folder, small, options, cut));
+                             program_path("kge"), folder, small, options, cut));
         CHECK_STR(c.out.text, "\"event\":\"epoch\",\"epoch\":3");
         CHECK(strcmp(c.out.text, other.out.text) == 0);
         must_run(command_run(&other, "%s --data %s %s --epochs 3 --seed 2 --json %s | %s",
-                             trainer_path("kge"), folder, small, options, cut));
+                             program_path("kge"), folder, small, options, cut));
         CHECK(strcmp(c.out.text, other.out.text) != 0);
     }
     remove_graph();
@@ -170,7 +170,7 @@ TEST(kge, writes_a_model_that_python_reads)
     trainer_needs_python(&c);
     must_run(command_run(
         &c, "%s --data %s %s --epochs 2 --reciprocal --out %s/model && python3 %s %s/model",
-        trainer_path("kge"), folder, small, folder, trainer_script("tensors.py"), folder));
+        program_path("kge"), folder, small, folder, trainer_script("tensors.py"), folder));
     CHECK_STR(c.out.text, "dim=32 model=complex reciprocal=true\n");
     CHECK_STR(c.out.text, "entities F32 [60, 32]\n");
     CHECK_STR(c.out.text, "relations F32 [12, 32]\n");
@@ -181,7 +181,7 @@ TEST(kge, writes_a_model_that_python_reads)
         &c,
         "%s run -n 2 %s --data %s %s --epochs 2 --technique static --model rescal --dim 8 --out %s/model "
         "&& python3 %s %s/model",
-        locus_path(), trainer_path("kge"), folder, small, folder, trainer_script("tensors.py"),
+        locus_path(), program_path("kge"), folder, small, folder, trainer_script("tensors.py"),
         folder));
     CHECK_STR(c.out.text, "entities F32 [60, 8]\n");
     CHECK_STR(c.out.text, "relations F32 [6, 64]\n");
@@ -195,7 +195,7 @@ TEST(kge, shows_people_what_happens)
         &c,
         "%s --data %s %s --epochs 2 --near 'entity 3,nobody' --chart %s/chart.svg && head -c 4 "
         "%s/chart.svg",
-        trainer_path("kge"), folder, small, folder, folder));
+        program_path("kge"), folder, small, folder, folder));
     CHECK_STR(c.out.text, "60 entities, 6 relations");
     CHECK_STR(c.out.text, "epoch   2   loss");
     CHECK_STR(c.out.text, "valid       MRR 0.");
@@ -208,7 +208,7 @@ TEST(kge, shows_people_what_happens)
     command_start(
         &c, COMMAND_TERMINAL,
         "exec %s --data %s --dim 256 --batch 1 --negatives 2000 --epochs 1000 --seconds 1",
-        trainer_path("kge"), folder);
+        program_path("kge"), folder);
     CHECK_EQ(command_wait(&c), 0);
     CHECK(strchr(c.out.text, '\r') != NULL);
     CHECK_STR(c.out.text, "facts/s");
@@ -243,7 +243,7 @@ TEST(kge, refuses_wrong_input_with_a_sentence)
     make_graph();
     snprintf(arguments, sizeof arguments, "--data %s --out %s/no/model %s --epochs 1", folder,
              folder, small);
-    CHECK_EQ(command_run(&c, "%s %s", trainer_path("kge"), arguments), 1);
+    CHECK_EQ(command_run(&c, "%s %s", program_path("kge"), arguments), 1);
     CHECK_STR(c.err.text, "/no: No such file or directory");
     CHECK_EQ(command_run(&c, "printf 'entity 1\\tnext_1\\n' >> %s/valid.txt; wc -l < %s/valid.txt",
                          folder, folder),
@@ -261,7 +261,7 @@ TEST(kge, nodes_that_differ_in_their_options_are_refused)
     make_graph();
     int status = command_run(
         &c, "%s run -n 2 -- sh -c 'exec %s --data %s %s --technique static --seed $LOCUS_RANK'",
-        locus_path(), trainer_path("kge"), folder, small);
+        locus_path(), program_path("kge"), folder, small);
     CHECK_EQ(status, 1);
     CHECK_STR(c.err.text, "has other data or other options than another node");
     remove_graph();

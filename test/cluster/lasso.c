@@ -114,7 +114,7 @@ static double wanted;
 
 static void reaches(const char *start, const char *data, const char *more)
 {
-    int status = command_run(&c, "%s %s %s --lambda 0.05 %s --json", start, trainer_path("lasso"),
+    int status = command_run(&c, "%s %s %s --lambda 0.05 %s --json", start, program_path("lasso"),
                              data, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
@@ -176,11 +176,11 @@ TEST(lasso, the_filter_is_what_lets_it_converge)
     if (IS_SANITIZED) SKIP("it is the arithmetic of one thread, and slow with a sanitizer");
     const char *run = "%s --generate 100x400x60 --lambda 0.01 --order round-robin --width 128 "
                       "--passes 200 --json --baseline %s";
-    CHECK_EQ(command_run(&c, run, trainer_path("lasso"), "--correlation 0.1"), 0);
+    CHECK_EQ(command_run(&c, run, program_path("lasso"), "--correlation 0.1"), 0);
     const char *last = strstr(c.out.text, "{\"event\":\"lambda\"");
     CHECK(last != NULL);
     double objective = trainer_number(last, "\"objective\":");
-    int status = command_run(&c, run, trainer_path("lasso"), "--correlation 1");
+    int status = command_run(&c, run, program_path("lasso"), "--correlation 1");
     if (status == 0) {
         last = strstr(c.out.text, "{\"event\":\"lambda\"");
         CHECK(last && trainer_number(last, "\"objective\":") > 100 * objective);
@@ -198,7 +198,7 @@ static double logistic_objective(const char *start, const char *more)
         &c,
         "%s %s --data %s/labels --loss logistic --lambda 0.6 --width 16 --correlation 0.6 "
         "--tolerance 1e-4 %s",
-        start, trainer_path("lasso"), folder, more);
+        start, program_path("lasso"), folder, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     CHECK(strstr(c.out.text, "not converged") == NULL);
@@ -235,7 +235,7 @@ TEST(lasso, learns_labels)
     CHECK(fabs(logistic_objective("", "--order round-robin") / alone - 1) < 1e-4);
     CHECK(fabs(logistic_objective(start, "") / alone - 1) < 1e-4);
     CHECK_EQ(command_run(&c, "%s --data %s/labels --loss logistic --out %s/model",
-                         trainer_path("lasso"), folder, folder),
+                         program_path("lasso"), folder, folder),
              0);
     CHECK_STR(c.out.text, "logistic loss; priority");
     if (command_run(&c, "command -v python3") != 0) SKIP("there is no python3 here");

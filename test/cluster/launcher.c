@@ -632,23 +632,13 @@ TEST(launcher, respects_signals_that_are_ignored)
 
 /* ---- clusters ---- */
 
-static void is_joined(const struct command *c, int nodes)
-{
-    for (int rank = 0; rank < nodes; rank++) {
-        char line[64];
-        snprintf(line, sizeof line, "rank %d of %d, sum %d\n", rank, nodes,
-                 nodes * (nodes + 1) / 2);
-        is_in(&c->out, line);
-    }
-}
-
 static void run_cluster(int nodes)
 {
     struct command c;
     int status =
         command_run(&c, "%s run -n %d -- %s once", locus_path(), nodes, role_command("member"));
     if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
-    is_joined(&c, nodes);
+    member_all_joined(&c, nodes);
 }
 
 TEST(launcher, starts_a_cluster)
@@ -673,7 +663,7 @@ TEST(launcher, starts_clusters_beside_each_other)
                           role_command("member"));
         for (int j = 0; j < CLUSTERS; j++) {
             CHECK_EQ(command_wait(&c[j]), 0);
-            is_joined(&c[j], 3);
+            member_all_joined(&c[j], 3);
         }
     }
 }

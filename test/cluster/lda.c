@@ -18,7 +18,7 @@ static const double PERPLEXITY_MAX = 100;
 
 static void learns(const char *start, const char *more)
 {
-    int status = command_run(&c, "%s %s %s %s --json", start, trainer_path("lda"), small, more);
+    int status = command_run(&c, "%s %s %s %s --json", start, program_path("lda"), small, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":40,");
@@ -44,7 +44,7 @@ TEST(lda, learns_alone)
 /* One sweep that learns nothing: knowing nothing is not good enough for these tests. */
 TEST(lda, needs_its_sweeps)
 {
-    CHECK_EQ(command_run(&c, "%s %s --json --epochs 1", trainer_path("lda"), small), 0);
+    CHECK_EQ(command_run(&c, "%s %s --json --epochs 1", program_path("lda"), small), 0);
     CHECK(trainer_number(c.out.text, "\"perplexity\":") > 1.3 * PERPLEXITY_MAX);
 }
 
@@ -71,7 +71,7 @@ TEST(lda, one_worker_gives_the_same_in_every_run)
         const char *run =
             "%s %s --json %s | sed -E 's/\"(seconds|examples_per_second)\":[^,}]*//g; "
             "/stats/d'";
-        CHECK_EQ(command_run(&c, run, trainer_path("lda"), small, i == 2 ? "--baseline" : ""), 0);
+        CHECK_EQ(command_run(&c, run, program_path("lda"), small, i == 2 ? "--baseline" : ""), 0);
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
     }
     CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":40");
@@ -91,7 +91,7 @@ static double new_perplexity(const char *start, const char *folder, const char *
     int status = command_run(&c,
                              "%s %s --data %s/text --test %s/test --topics 5 --alpha 0.1 "
                              "--epochs 60 --hold-back 0 --json %s",
-                             start, trainer_path("lda"), folder, folder, more);
+                             start, program_path("lda"), folder, folder, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     return trainer_number(c.out.text, "\"new_perplexity\":");
@@ -114,10 +114,10 @@ TEST(lda, foretells_new_documents)
                          "cd %s && printf '1 0:1\\n1 2:1\\n' > ldac && echo 1 1:100000 > test && "
                          "ulimit -v %s && %s --data ldac --test test --topics 2000 --epochs 1 "
                          "--hold-back 0 --baseline",
-                         folder, IS_SANITIZED ? "unlimited" : "900000", trainer_path("lda")),
+                         folder, IS_SANITIZED ? "unlimited" : "900000", program_path("lda")),
              0);
     CHECK_EQ(command_run(&c, "echo x > %s/test; %s --data %s/text --test %s/test", folder,
-                         trainer_path("lda"), folder, folder),
+                         program_path("lda"), folder, folder),
              1);
     CHECK_STR(c.err.text, "/test has no word of the documents to train with");
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
@@ -141,7 +141,7 @@ TEST(lda, reads_three_formats)
         const char *run =
             "cd %s && %s %s --topics 2 --epochs 5 --hold-back 0 --top 2 --out model | "
             "grep -v ' s ' | sed 's/^[a-z]*: [^,]*, //; /log p/d'";
-        CHECK_EQ(command_run(&c, run, folder, trainer_path("lda"), inputs[i]), 0);
+        CHECK_EQ(command_run(&c, run, folder, program_path("lda"), inputs[i]), 0);
         CHECK_STR(c.out.text, "2 documents, 4 words, 8 tokens");
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
         CHECK(strcmp(first, c.out.text) == 0);
@@ -149,7 +149,7 @@ TEST(lda, reads_three_formats)
     CHECK_EQ(command_run(&c,
                          "cd %s && %s --data text --topics 2 --epochs 5 --picture topics.svg && "
                          "cat topics.svg",
-                         folder, trainer_path("lda")),
+                         folder, program_path("lda")),
              0);
     CHECK_STR(c.out.text, ">2 of 2 topics</text>");
     CHECK_STR(c.out.text, ">d</text>");

@@ -84,3 +84,13 @@ ROLE(member)
     CHECK_EQ(locus_worker_close(w), 0);
     CHECK_EQ(locus_close(n), 0);
 }
+
+void member_all_joined(const struct command *c, int nodes)
+{
+    for (int rank = 0; rank < nodes; rank++) {
+        char line[64];
+        snprintf(line, sizeof line, "rank %d of %d, sum %d\n", rank, nodes,
+                 nodes * (nodes + 1) / 2);
+        CHECK_STR(c->out.text, line);
+    }
+}

@@ -15,4 +15,7 @@
 
 #include "command.h"
 
+/* What a command has printed has the line of each of so many that joined `once`. */
+void member_all_joined(const struct command *, int nodes);
+
 #endif

@@ -20,7 +20,7 @@ static const char small[] =
  * 0.1. Returns the RMSE. */
 static double learns(const char *start, const char *more)
 {
-    int status = command_run(&c, "%s %s %s %s --json", start, trainer_path("mf"), small, more);
+    int status = command_run(&c, "%s %s %s %s --json", start, program_path("mf"), small, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":15,");
@@ -89,7 +89,7 @@ enum { SWEEPS = 15 };
 static void descends(const char *start, const char *more, double *objectives)
 {
     int status = command_run(&c, "%s %s %s --method cd --reg 1 %s --json", start,
-                             trainer_path("mf"), small, more);
+                             program_path("mf"), small, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     const char *at = c.out.text;
@@ -119,9 +119,9 @@ TEST(mf, coordinate_descent_is_the_same_whoever_does_it)
         snprintf(more, sizeof more, "--technique %s --workers %d", techniques[i], 1 + i % 2);
         descends(start, more, objectives);
     }
-    CHECK_EQ(command_run(&c, "%s %s --method cd --bias", trainer_path("mf"), small), 2);
+    CHECK_EQ(command_run(&c, "%s %s --method cd --bias", program_path("mf"), small), 2);
     CHECK_STR(c.err.text, "--method cd has neither --bias nor --visit blocks");
-    CHECK_EQ(command_run(&c, "%s %s --method cd --technique essp", trainer_path("mf"), small), 2);
+    CHECK_EQ(command_run(&c, "%s %s --method cd --technique essp", program_path("mf"), small), 2);
     CHECK_STR(c.err.text, "--method cd bounds no staleness");
 }
 
@@ -133,7 +133,7 @@ TEST(mf, one_worker_gives_the_same_in_every_run)
             command_run(
                 &c,
                 "%s %s --json | sed -E 's/\"(seconds|examples_per_second)\":[^,}]*//g; /stats/d'",
-                trainer_path("mf"), small),
+                program_path("mf"), small),
             0);
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
     }
@@ -147,18 +147,18 @@ TEST(mf, reads_what_it_wrote)
     char folder[PATH_BYTES] = "/tmp/locus-mf-XXXXXX";
     CHECK(mkdtemp(folder) != NULL);
     CHECK_EQ(
-        command_run(&c, "%s %s --epochs 0 --write %s/m.mtx", trainer_path("mf"), small, folder), 0);
+        command_run(&c, "%s %s --epochs 0 --write %s/m.mtx", program_path("mf"), small, folder), 0);
     CHECK_EQ(command_run(
                  &c,
                  "%s --data %s/m.mtx --test %s/m.mtx --rank 6 --lr 0.1 --epochs 15 --out %s/model",
-                 trainer_path("mf"), folder, folder, folder),
+                 program_path("mf"), folder, folder, folder),
              0);
     CHECK_STR(c.out.text, "300 rows, 100 columns");
     CHECK(trainer_number(c.out.text, "test        RMSE") < 0.5);
     CHECK_EQ(command_run(&c, "head -c 300 %s/model | tail -c 292", folder), 0);
     CHECK_STR(c.out.text, "\"rank\":\"6\"");
     CHECK_EQ(command_run(&c, "printf 'a b 1\\na b x\\n' > %s/bad; %s --data %s/bad", folder,
-                         trainer_path("mf"), folder),
+                         program_path("mf"), folder),
              1);
     CHECK_STR(c.err.text, "/bad:2: \"x\" is no rating");
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);

@@ -21,25 +21,15 @@ static void need_mpirun(void)
     if (command_run(&c, "%s -n 2 true", mpirun) != 0) SKIP("mpirun starts nothing here");
 }
 
-static void is_joined(const struct command *c, int nodes)
-{
-    for (int rank = 0; rank < nodes; rank++) {
-        char line[64];
-        snprintf(line, sizeof line, "rank %d of %d, sum %d\n", rank, nodes,
-                 nodes * (nodes + 1) / 2);
-        CHECK_STR(c->out.text, line);
-    }
-}
-
 TEST(openmpi, mpirun_starts_a_cluster)
 {
     struct command c;
     need_mpirun();
     int status = command_run(&c, "%s -n 3 %s once", mpirun, role_command("member"));
     if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
-    is_joined(&c, 3);
+    member_all_joined(&c, 3);
     CHECK_EQ(command_run(&c, "%s -n 1 %s once", mpirun, role_command("member")), 0);
-    is_joined(&c, 1);
+    member_all_joined(&c, 1);
 }
 
 TEST(openmpi, mpirun_starts_clusters_beside_each_other)
@@ -52,7 +42,7 @@ TEST(openmpi, mpirun_starts_clusters_beside_each_other)
     for (int i = 0; i < CLUSTERS; i++) {
         int status = command_wait(&c[i]);
         if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c[i].err.text);
-        is_joined(&c[i], 2);
+        member_all_joined(&c[i], 2);
     }
 }
 
@@ -65,7 +55,7 @@ TEST(openmpi, mpirun_passes_a_rendezvous)
     CHECK_EQ(command_run(&c, "LOCUS_RENDEZVOUS=%s %s -x LOCUS_RENDEZVOUS -n 2 %s once", address,
                          mpirun, role_command("member")),
              0);
-    is_joined(&c, 2);
+    member_all_joined(&c, 2);
     CHECK(command_run(&c, "%s -x LOCUS_RENDEZVOUS=%s -n 2 %s once", mpirun, "nowhere",
                       role_command("member")) != 0);
     CHECK_STR(c.err.text, "the rendezvous \"nowhere\"");
@@ -78,5 +68,5 @@ TEST(openmpi, locus_run_inside_mpirun_is_a_cluster_of_its_own)
     CHECK_EQ(command_run(&c, "%s -n 2 %s run -n 3 -- %s once", mpirun, locus_path(),
                          role_command("member")),
              0);
-    is_joined(&c, 3);
+    member_all_joined(&c, 3);
 }

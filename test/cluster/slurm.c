@@ -100,16 +100,6 @@ static void need_slurm(void)
     start_daemons();
 }
 
-static void is_joined(const struct command *c, int nodes)
-{
-    for (int rank = 0; rank < nodes; rank++) {
-        char line[64];
-        snprintf(line, sizeof line, "rank %d of %d, sum %d\n", rank, nodes,
-                 nodes * (nodes + 1) / 2);
-        CHECK_STR(c->out.text, line);
-    }
-}
-
 TEST(slurm, srun_starts_clusters_also_beside_each_other)
 {
     enum { CLUSTERS = 3 };
@@ -120,10 +110,10 @@ TEST(slurm, srun_starts_clusters_also_beside_each_other)
     for (int i = 0; i < CLUSTERS; i++) {
         int status = command_wait(&c[i]);
         if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c[i].err.text);
-        is_joined(&c[i], 3);
+        member_all_joined(&c[i], 3);
     }
     CHECK_EQ(command_run(&c[0], "srun -N 1 -n 1 %s once", role_command("member")), 0);
-    is_joined(&c[0], 1);
+    member_all_joined(&c[0], 1);
 }
 
 /* In the script itself a program is a cluster of one; each step is a cluster of its own. */
@@ -143,9 +133,9 @@ TEST(slurm, steps_of_a_batch_job_are_clusters)
          sleep_s(0.1))
         CHECK(now_s() < end);
     CHECK_EQ(command_run(&c, "cat %s/out", folder), 0);
-    is_joined(&c, 1);
-    is_joined(&c, 2);
-    is_joined(&c, 3);
+    member_all_joined(&c, 1);
+    member_all_joined(&c, 2);
+    member_all_joined(&c, 3);
 }
 
 TEST(slurm, a_node_that_fails_ends_the_step)

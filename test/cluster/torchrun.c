@@ -19,16 +19,6 @@ static const char *torchrun(void)
     return path;
 }
 
-static void is_joined(const struct command *c, int nodes)
-{
-    for (int rank = 0; rank < nodes; rank++) {
-        char line[64];
-        snprintf(line, sizeof line, "rank %d of %d, sum %d\n", rank, nodes,
-                 nodes * (nodes + 1) / 2);
-        CHECK_STR(c->out.text, line);
-    }
-}
-
 TEST(torchrun, starts_a_cluster)
 {
     struct command c;
@@ -39,7 +29,7 @@ TEST(torchrun, starts_a_cluster)
         "%s --rdzv_backend c10d --rdzv_endpoint %s --redirects 1 --tee 1 --nproc_per_node 3 --no_python %s once",
         torchrun(), store, role_command("member"));
     if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
-    is_joined(&c, 3);
+    member_all_joined(&c, 3);
 }
 
 /* Two agents, as on two hosts. Each learns from the other where rank 0 is. */
@@ -62,5 +52,5 @@ TEST(torchrun, starts_a_cluster_of_two_agents)
         strncat(out, agent[i].out.text, sizeof out - strlen(out) - 1);
     }
     memcpy(agent[0].out.text, out, sizeof agent[0].out.text - 1);
-    is_joined(&agent[0], 4);
+    member_all_joined(&agent[0], 4);
 }

@@ -8,16 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *trainer_path(const char *name)
-{
-    static char path[PATH_MAX + 16];
-    const char *beside = locus_path();
-    snprintf(path, sizeof path, "%.*s/locus-%s", (int)(strrchr(beside, '/') - beside), beside,
-             name);
-    CHECK_EQ(access(path, X_OK), 0);
-    return path;
-}
-
 /* This program is <repository>/build/<variant>/test/cluster/NAME. */
 const char *trainer_script(const char *name)
 {
@@ -47,7 +37,7 @@ void trainer_refuses(struct command *c, const char *name, int status, const char
 {
     char begin[32];
     snprintf(begin, sizeof begin, "locus-%s: ", name);
-    CHECK_EQ(command_run(c, "%s %s", trainer_path(name), arguments), status);
+    CHECK_EQ(command_run(c, "%s %s", program_path(name), arguments), status);
     CHECK_STR(c->err.text, begin);
     CHECK_STR(c->err.text, part);
     CHECK_EQ(c->out.length, 0);

@@ -1,6 +1,6 @@
 /*
- * trainer.h - the training programs as a user would start them: where they are, what they print,
- * and how they refuse what is wrong.
+ * trainer.h - the training programs as a user would start them: what they print, and
+ * how they refuse what is wrong.
  *
  * Callers   the tests of one program, on their thread
  * Memory    static: one program a process
@@ -10,9 +10,7 @@
 #define LOCUS_TEST_TRAINER_H
 
 #include "command.h"
-
-/* Of this build, beside `locus`; "kge". Valid until it is called with another name. */
-const char *trainer_path(const char *name);
+#include "program.h"
 
 /* A script of test/python. Valid until it is called again. */
 const char *trainer_script(const char *name);

@@ -53,7 +53,7 @@ static void learns(const char *start, const char *more)
 {
     int status = command_run(
         &c, "%s %s --data %s/text --similarity %s/pairs --analogies %s/questions %s %s --json",
-        start, trainer_path("wv"), folder, folder, folder, small, more);
+        start, program_path("wv"), folder, folder, folder, small, more);
     if (status != 0)
         test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":5,");
@@ -133,9 +133,9 @@ TEST(wv, one_worker_gives_the_same_in_every_run)
             "%s --data %s/text %s %s --text %s/vectors > %s/out && cksum < %s/vectors";
         const char *more = baseline ? "--baseline" : "";
         CHECK_EQ(
-            command_run(&c, run, trainer_path("wv"), folder, small, more, folder, folder, folder),
+            command_run(&c, run, program_path("wv"), folder, small, more, folder, folder, folder),
             0);
-        CHECK_EQ(command_run(&other, run, trainer_path("wv"), folder, small, more, folder, folder,
+        CHECK_EQ(command_run(&other, run, program_path("wv"), folder, small, more, folder, folder,
                              folder),
                  0);
         CHECK(strcmp(c.out.text, other.out.text) == 0);
@@ -152,7 +152,7 @@ TEST(wv, writes_the_same_in_three_formats)
         &c,
         "%s run -n 2 %s --data %s/text %s --text %s/t --binary %s/b --out %s/m > %s/out && "
         "python3 %s wv %s/m %s/t %s/b",
-        locus_path(), trainer_path("wv"), folder, small, folder, folder, folder, folder,
+        locus_path(), program_path("wv"), folder, small, folder, folder, folder, folder,
         trainer_script("saved.py"), folder, folder, folder);
     if (status != 0) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
     double same = trainer_number(c.out.text, "same ");
@@ -190,7 +190,7 @@ TEST(wv, a_loss_that_is_no_number_ends_the_training)
     int status = command_run(
         &c,
         "TSAN_OPTIONS=\"$TSAN_OPTIONS report_thread_leaks=0\" %s --data %s/text --json --dim 16 %s",
-        trainer_path("wv"), folder, "--min-count 2 --lr 100");
+        program_path("wv"), folder, "--min-count 2 --lr 100");
     CHECK_EQ(status, 1);
     CHECK_STR(c.err.text, "wv: the loss is no number any more in epoch 1: choose a smaller --lr");
     CHECK_EQ(c.out.length, 0);
