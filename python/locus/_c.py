@@ -5,6 +5,7 @@
 wait and take less time than that. Handles are integers.
 """
 import ctypes
+import math
 import operator
 import os
 import pathlib
@@ -12,6 +13,8 @@ import threading
 from ctypes import (CDLL, POINTER, PyDLL, Structure, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint,
                     c_uint32, c_uint64, c_void_p)
 from typing import Any, List, Tuple, Union
+
+import numpy as np
 
 from . import errors
 
@@ -176,6 +179,15 @@ def integer(name: str, value: Any, least: int, most: int) -> int:
     if not least <= made <= most:
         raise errors.ArgumentError(f"{name} is {made}: must be {least} to {most}")
     return made
+
+
+def number(name: str, value: Any, below: float = math.inf) -> float:
+    """A finite number, at least 0."""
+    is_number = isinstance(value, (float, int, np.number)) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < below:
+        raise errors.ArgumentError(f"{name} is {value!r}: must be a number, at least 0 and "
+                                   f"{'finite' if below == math.inf else f'below {below}'}")
+    return float(value)
 
 
 def clock(name: str, value: Any) -> int:

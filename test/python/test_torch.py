@@ -256,6 +256,15 @@ class Modules(unittest.TestCase):
                 lt.Normal(**wrong)
         with self.assertRaisesRegex(locus.ArgumentError, "bound is -1"):
             lt.Uniform(-1)
+        for wrong, sentence in ((dict(lr="1"), "lr is '1': must be a number, at least 0 and finite"), (dict(lr=-1), "lr"),
+                                (dict(lr=float("inf")), "lr is inf"), (dict(eps=-1), "eps is -1"),
+                                (dict(betas=(1.5, 0.9)), "a beta is 1.5: must be a number, at least 0 and below 1"),
+                                (dict(betas=0.9), "betas is 0.9: must be two numbers")):
+            with self.assertRaisesRegex(locus.ArgumentError, sentence):
+                lt.Adam(model, **wrong)
+        for wrong in ((2.0, 4), (2, 4.5), ("2", 4), (0, 4), (1 << 50, 4)):
+            with self.assertRaisesRegex(locus.ArgumentError, "must be (an integer|1 to)"):
+                lt.Embedding(*wrong)
         lt.Normal(seed=np.int64(-3))(torch.arange(3), 2)
         for wrong in (lambda indices, dimension: torch.zeros(dimension), lambda indices, dimension: torch.zeros(
                 len(indices), dimension).double()):
@@ -332,6 +341,10 @@ class Modules(unittest.TestCase):
                                     (torch.tensor([1.0]), "integers"), (torch.tensor([True]), "integers")):
                 with self.assertRaisesRegex(locus.ArgumentError, sentence):
                     self.model["a"](wrong)
+            with self.assertRaisesRegex(locus.ArgumentError, "`input` is a list: must be a tensor of integers"):
+                self.model["a"]([1])
+            with self.assertRaisesRegex(locus.UsageError, "'a' has its rows in a job that is open"):
+                lt.open(self.optimizer)
         with self.assertRaisesRegex(locus.UsageError, "closed"):
             self.model["a"](indices)
         with self.assertRaisesRegex(locus.ArgumentError, "no embedding"):

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 import torch.nn.functional
 
+from .._c import LENGTH_MAX, integer
 from ..errors import ArgumentError, UsageError
 from ..worker import Worker
 from .devices import to_device
@@ -63,8 +64,8 @@ class _Rows(torch.nn.Module):
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: Optional[int],
                  initial: Optional[Initial], unknown: Dict[str, Any]) -> None:
         super().__init__()
-        if num_embeddings < 1 or embedding_dim < 1:
-            raise ArgumentError(f"the table is {num_embeddings} x {embedding_dim}: both must be at least 1")
+        num_embeddings = integer("num_embeddings", num_embeddings, 1, 1 << 40)
+        embedding_dim = integer("embedding_dim", embedding_dim, 1, LENGTH_MAX)
         for name, value in unknown.items():
             if value:
                 raise ArgumentError(f"{name} is {value!r}: locus.torch has nothing like it, leave it out")
@@ -123,6 +124,9 @@ class _Rows(torch.nn.Module):
 
     def _look_up(self, indices: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor, Optional[int]]:
         """The values of the different indices; for each index which it is; which of them is the padding."""
+        if not isinstance(indices, torch.Tensor):
+            raise ArgumentError(f"`input` is a {type(indices).__name__}: must be a tensor of integers; write "
+                                "torch.as_tensor(input)")
         if indices.dtype not in _INDICES or indices.device.type != "cpu":
             raise ArgumentError(f"`input` is {indices.dtype} on {indices.device}: must be integers on the CPU; write "
                                 "input.cpu().long(), or do not move it: values are returned on the model's device")
@@ -150,6 +154,11 @@ class _Rows(torch.nn.Module):
     def rows_have_changed(self) -> None:
         """What was pulled before is old."""
         self.gradients.age += 1
+
+    def refuse_bound(self) -> None:
+        """Its rows would be those of another job, and what was trained be gone."""
+        if self._worker is not None and not self._worker.is_over:
+            raise UsageError(f"the embedding {self.table!r} has its rows in a job that is open: close that before")
 
     def bind(self, worker: Worker) -> None:
         self._worker, self._first = worker, worker.node.tables[self.table].first

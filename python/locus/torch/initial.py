@@ -11,7 +11,7 @@ import numpy as np
 import torch
 import torch.nn.functional
 
-from .._c import integer
+from .._c import integer, number
 from ..errors import ArgumentError
 
 _BITS, _PARTS = 11, 3
@@ -55,8 +55,7 @@ class _Mixed(Own):
     million different ones, in one pass."""
 
     def __init__(self, seed: int, name: str, size: float) -> None:
-        if not isinstance(size, (float, int, np.number)) or not 0 <= size < math.inf:
-            raise ArgumentError(f"{name} is {size!r}: must be a number, at least 0 and finite")
+        number(name, size)
         self.seed = integer("seed", seed, -(1 << 63), (1 << 63) - 1)
         self._tables: Dict[int, torch.Tensor] = {}
 

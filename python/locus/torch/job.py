@@ -81,6 +81,8 @@ def open(*optimizers: Optimizer, tables: List[Table] = [], **config: Any) -> Job
         if not isinstance(optimizer, Optimizer):
             raise ArgumentError(f"an argument is a {type(optimizer).__name__}: must be optimizers of locus.torch; write "
                                 "locus.torch.open(locus.torch.Adagrad(model, lr=0.1))")
+        for each in optimizer.embeddings:
+            each.refuse_bound()
     made = [Table(each.table, each.num_embeddings, each.embedding_dim + optimizer.state_length(each.embedding_dim),
                   encoded=True) for optimizer in optimizers for each in optimizer.embeddings]
     node = open_node(made + tables, **config)

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
+from .._c import number
 from ..errors import ArgumentError
 from .devices import to_memory
 from .embedding import _Rows
@@ -43,8 +44,7 @@ class Optimizer(torch.optim.Optimizer):
     state_adds_up = False
 
     def __init__(self, model: Any, lr: float) -> None:
-        if not lr >= 0:
-            raise ArgumentError(f"lr is {lr}: must be at least 0")
+        number("lr", lr)
         self.embeddings = _embeddings_of(model)
         weights = []
         for each in self.embeddings:
@@ -142,7 +142,8 @@ class Adagrad(Optimizer):
     def __init__(self, model: Any, lr: float = 0.01, initial_accumulator_value: float = 0.0,
                  eps: float = 1e-10) -> None:
         super().__init__(model, lr)
-        self.initial_accumulator_value, self.eps = initial_accumulator_value, eps
+        self.initial_accumulator_value = number("initial_accumulator_value", initial_accumulator_value)
+        self.eps = number("eps", eps)
 
     def state_length(self, dimension: int) -> int:
         return dimension
@@ -177,7 +178,9 @@ class Adam(Optimizer):
     def __init__(self, model: Any, lr: float = 0.001, betas: Tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8) -> None:
         super().__init__(model, lr)
-        self.betas, self.eps = betas, eps
+        if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+            raise ArgumentError(f"betas is {betas!r}: must be two numbers")
+        self.betas, self.eps = [number("a beta", beta, 1) for beta in betas], number("eps", eps)
         self.steps: Dict[str, int] = {}
 
     def state_length(self, dimension: int) -> int:
