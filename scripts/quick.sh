@@ -35,8 +35,10 @@ mapfile -t wanted < <(suites)
 [ ${#wanted[@]} -eq 0 ] || step "$B/test/unit-plain" "${wanted[@]}"
 
 mapfile -t clusters < <(matching '^test/cluster/[a-z_]+\.c$' | sed "s|^|$B/|; s|\.c$||" |
-    while read -r p; do [ -e "${p#"$B"/}.h" ] || echo "$p"; done)
+    while read -r p; do [ ! -e "${p#"$B"/}.c" ] || [ -e "${p#"$B"/}.h" ] || echo "$p"; done)
 [ ${#clusters[@]} -eq 0 ] || { step make -j"$(nproc)" "${clusters[@]}"; step scripts/run-programs.sh "${clusters[@]}"; }
+
+matching '^(bench|lab)/.*\.[ch]$' > /dev/null && step make -j"$(nproc)" benches
 
 if matching '^(src/(store|protocol|actors|net|node|api)|test/sim)/' > /dev/null; then
     step make -j"$(nproc)" "$B-fibers/test/sim/protocol"
