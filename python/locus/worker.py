@@ -276,8 +276,7 @@ class Worker:
                     ticket._keeps = None
                 self._tickets = {}
 
-    @property
-    def is_over(self) -> bool:
+    def _is_over(self) -> bool:
         """Is it of no use any more: closed, or its node, or another process's?"""
         return self._closed or self.node._state != "open"
 

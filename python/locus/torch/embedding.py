@@ -157,7 +157,7 @@ class _Rows(torch.nn.Module):
 
     def refuse_bound(self) -> None:
         """Its rows would be those of another job, and what was trained be gone."""
-        if self._worker is not None and not self._worker.is_over:
+        if self._worker is not None and not self._worker._is_over():
             raise UsageError(f"the embedding {self.table!r} has its rows in a job that is open: close that before")
 
     def bind(self, worker: Worker) -> None:
