@@ -49,6 +49,7 @@ static void print_default(const struct args_option *o)
             printf(" (default %s)", *(const char *const *)o->target);
         break;
     case ARGS_FLAG:
+    case ARGS_MANY:
     case ARGS_SECTION: break;
     }
 }
@@ -76,10 +77,14 @@ static void print_option(const struct args_option *o)
 
 static _Noreturn void print_help(const struct args_program *p)
 {
-    printf("usage: %s [options]\n\n%s\n", p->name, p->about);
-    for (size_t i = 0; i < p->option_count; i++) print_option(&p->options[i]);
-    printf("  %-*s%s\n", HELP_COLUMN - 2, "--help", "this text");
-    if (p->more) printf("\n%s\n", p->more);
+    if (p->help) {
+        fputs(p->help, stdout);
+    } else {
+        printf("usage: %s [options]\n\n%s\n", p->name, p->about);
+        for (size_t i = 0; i < p->option_count; i++) print_option(&p->options[i]);
+        printf("  %-*s%s\n", HELP_COLUMN - 2, "--help", "this text");
+        if (p->more) printf("\n%s\n", p->more);
+    }
     exit(fflush(stdout) ? FAIL_STATUS : 0);
 }
 
@@ -123,6 +128,14 @@ static void set_choice(const struct args_option *o, const char *text)
     fail_usage("%s takes one of %s, not \"%s\"", o->name, words, text);
 }
 
+static void add_text(const struct args_option *o, const char *text)
+{
+    struct args_many *many = o->target;
+    if (many->count == ARGS_MANY_MAX)
+        fail_usage("%s is given more than %d times", o->name, ARGS_MANY_MAX);
+    many->list[many->count++] = text;
+}
+
 static void set_value(const struct args_option *o, const char *text)
 {
     if (*text == '\0') fail_usage("%s needs a value that is not empty", o->name);
@@ -131,6 +144,7 @@ static void set_value(const struct args_option *o, const char *text)
     if (o->kind == ARGS_REAL) set_real(o, text);
     if (o->kind == ARGS_CHOICE) set_choice(o, text);
     if (o->kind == ARGS_TEXT) *(const char **)o->target = text;
+    if (o->kind == ARGS_MANY) add_text(o, text);
 }
 
 /* ---- parsing ---- */
@@ -151,7 +165,7 @@ static const struct args_option *option_of(const struct args_program *p, const c
 static int parse_one(const struct args_program *p, char **rest)
 {
     if (strcmp(rest[0], "--help") == 0 || strcmp(rest[0], "-h") == 0) print_help(p);
-    if (strncmp(rest[0], "--", 2) != 0)
+    if (strncmp(rest[0], "--", 2) != 0 && !p->words)
         fail_usage("\"%s\" is not an option; --help lists them, and each begins with --", rest[0]);
     size_t length = strcspn(rest[0], "=");
     const struct args_option *o = option_of(p, rest[0], length);
@@ -174,12 +188,16 @@ void args_parse(const struct args_program *p, int argc, char **argv)
 {
     parsed.count = 0;
     args_add(&parsed, p->options, p->option_count);
-    for (int i = 1; i < argc;) i += parse_one(p, argv + i);
+    int i = 1;
+    while (i < argc && !(p->words && (argv[i][0] != '-' || strcmp(argv[i], "--") == 0)))
+        i += parse_one(p, argv + i);
+    if (p->words) *p->words = argv + i + (i < argc && strcmp(argv[i], "--") == 0);
 }
 
 static const char *value_text(const struct args_option *o, char *text, size_t capacity)
 {
     *text = '\0';
+    if (o->kind == ARGS_MANY) return NULL;
     if (o->kind == ARGS_FLAG) return *(const bool *)o->target ? "yes" : "no";
     if (o->kind == ARGS_TEXT) return *(const char *const *)o->target;
     if (o->kind == ARGS_CHOICE) return o->choices[*(const int *)o->target];

@@ -3,7 +3,8 @@
  * --help.
  *
  *     --name VALUE, --name=VALUE; a flag takes no value. What the target holds before parsing is
- *     the default.
+ *     the default. Words may follow where the program takes some: they begin with the first that
+ *     does not begin with -, or behind --.
  *
  * Callers   main(), once, before there are threads
  * Memory    the caller's; texts belong to argv
@@ -25,6 +26,13 @@ enum args_kind {
     ARGS_TEXT,    /* const char *, not empty */
     /* int, the index of the word in `choices`, which ends with NULL; "" is not offered */
     ARGS_CHOICE,
+    ARGS_MANY, /* struct args_many: a text each time it is given */
+};
+
+enum { ARGS_MANY_MAX = 64 };
+struct args_many {
+    const char *list[ARGS_MANY_MAX];
+    size_t count;
 };
 
 /* What the system is to do about an option, besides. */
@@ -67,6 +75,9 @@ struct args_option {
 #define OPTION_TEXT(n, a, to, t, h) \
     ARGS_OPTION(.name = (n), .argument = (a), .kind = ARGS_TEXT, ARGS_TARGET(const char *, to), \
                 .traits = (t), .help = (h))
+#define OPTION_MANY(n, a, to, h) \
+    ARGS_OPTION(.name = (n), .argument = (a), .kind = ARGS_MANY, \
+                ARGS_TARGET(struct args_many, to), .help = (h))
 #define OPTION_CHOICE(n, a, to, words, t, h) \
     ARGS_OPTION(.name = (n), .argument = (a), .kind = ARGS_CHOICE, ARGS_TARGET(int, to), \
                 .choices = (words), .traits = (t), .help = (h))
@@ -85,6 +96,8 @@ struct args_program {
     const char *more;  /* below them, or NULL */
     const struct args_option *options;
     size_t option_count;
+    const char *help; /* all of --help, instead of what is made of the options; NULL: that */
+    char ***words;    /* those behind the options, NULL after the last; NULL: it takes none */
 };
 
 /* Appends copies; more than ARGS_LIST_MAX, and two of one name, end the program. */

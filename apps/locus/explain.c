@@ -1,6 +1,8 @@
 #include "explain.h"
 
+#include "args.h"
 #include "clock.h"
+#include "fail.h"
 #include "explained.h"
 #include "known.h"
 #include "look.h"
@@ -26,7 +28,7 @@ static const char usage[] =
 
 struct explain {
     double wait_s;
-    bool json, wants_help;
+    bool json;
     const char *what;
     char **address;
     size_t count;
@@ -34,35 +36,23 @@ struct explain {
 
 /* ---- the command line ---- */
 
-static int set_wait(struct explain *e, const char *value)
-{
-    char *end = NULL;
-    e->wait_s = value ? strtod(value, &end) : -1;
-    if (value && end != value && !*end && e->wait_s >= 0 && e->wait_s <= 60) return 0;
-    return say_and(STATUS_USAGE, "--wait takes seconds from 0 to 60, not \"%s\"",
-                   value ? value : "");
-}
-
 static int parse(struct explain *e, int argc, char **argv)
 {
-    int i = 1, rc = 0;
-    for (; i < argc && argv[i][0] == '-' && rc == 0; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            e->json = true;
-        else if (strcmp(argv[i], "--wait") == 0)
-            rc = set_wait(e, argv[++i < argc ? i : argc]);
-        else if (strncmp(argv[i], "--wait=", 7) == 0)
-            rc = set_wait(e, argv[i] + 7);
-        else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            e->wants_help = true;
-        else
-            rc = say_and(STATUS_USAGE, "there is no option %s; --help lists them", argv[i]);
-    }
-    if (rc || e->wants_help) return rc;
-    if (i >= argc) return say_and(STATUS_USAGE, "which key? locus explain 7, or entities:7");
-    e->what = argv[i];
-    e->address = argv + i + 1;
-    e->count = (size_t)(argc - i - 1);
+    const struct args_option options[] = {
+        OPTION_REAL("--wait", "SECONDS", &e->wait_s, 0, 60, 0, ""),
+        OPTION_FLAG("--json", &e->json, 0, ""),
+    };
+    char **words;
+    args_parse(&(struct args_program){.help = usage,
+                                      .options = options,
+                                      .option_count = sizeof options / sizeof *options,
+                                      .words = &words},
+               argc, argv);
+    if (words == argv + argc)
+        return say_and(STATUS_USAGE, "which key? locus explain 7, or entities:7");
+    e->what = words[0];
+    e->address = words + 1;
+    e->count = (size_t)(argv + argc - e->address);
     return 0;
 }
 
@@ -165,9 +155,9 @@ int explain_main(int argc, char **argv)
     struct look l = {0};
     char path[SCRAPE_PATH_MAX];
     say_as("locus explain");
+    fail_set_program("locus explain");
     int rc = parse(&e, argc, argv);
     if (rc) return rc;
-    if (e.wants_help) return fputs(usage, stdout) < 0 || fflush(stdout) ? STATUS_FAILED : 0;
     if (!make_path(e.what, path))
         return say_and(STATUS_USAGE, "\"%s\" is no key: write a number, or TABLE:ROW", e.what);
     if (!look_find(&l, e.address, e.count)) rc = say_and(STATUS_FAILED, "no memory");

@@ -1,10 +1,10 @@
 #include "options.h"
 
+#include "args.h"
+#include "fail.h"
 #include "locus.h"
 #include "say.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
@@ -32,154 +32,12 @@ static const char help[] =
     "\n"
     "  -h, --help           this text\n";
 
-void options_print_help(void)
-{
-    fputs(help, stdout);
-}
-
-static int refuse(const char *option, const char *what, const char *value)
-{
-    return say_and(STATUS_USAGE, "%s %s, not \"%s\"; --help lists the options", option, what,
-                   value);
-}
-
-static int set_count(unsigned *out, const char *option, const char *value, unsigned max)
-{
-    char what[64], *end;
-    unsigned long n = strtoul(value, &end, 10);
-    if (*value >= '0' && *value <= '9' && !*end && n >= 1 && n <= max) {
-        *out = (unsigned)n;
-        return 0;
-    }
-    snprintf(what, sizeof what, "takes a number from 1 to %u", max);
-    return refuse(option, what, value);
-}
-
-static int set_nodes(struct options *o, const char *option, const char *value)
-{
-    return set_count(&o->nodes, option, value, OPTIONS_NODES_MAX);
-}
-
-static int set_workers(struct options *o, const char *option, const char *value)
-{
-    return set_count(&o->workers, option, value, LOCUS_WORKERS_MAX);
-}
-
-static int set_port(struct options *o, const char *option, const char *value)
-{
-    return set_count(&o->port, option, value, 65535);
-}
-
-static int set_restarts(struct options *o, const char *option, const char *value)
-{
-    return set_count(&o->restarts, option, value, OPTIONS_RESTARTS_MAX);
-}
-
-static int set_min_nodes(struct options *o, const char *option, const char *value)
-{
-    return set_count(&o->min_nodes, option, value, OPTIONS_NODES_MAX);
-}
-
-static int set_prefix(struct options *o, const char *option, const char *value)
-{
-    static const char *const words[] = {
-        [PREFIX_ON_TERMINALS] = "auto", [PREFIX_ALWAYS] = "always", [PREFIX_NEVER] = "never"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(value, words[i]) != 0) continue;
-        o->prefix = (enum prefix)i;
-        return 0;
-    }
-    return refuse(option, "takes auto, always or never", value);
-}
-
-static int set_grace(struct options *o, const char *option, const char *value)
-{
-    char *end;
-    o->grace_s = strtod(value, &end);
-    if (end != value && !*end && o->grace_s >= 0 && o->grace_s <= 3600) return 0;
-    return refuse(option, "takes seconds from 0 to 3600", value);
-}
-
-static int set_hosts(struct options *o, const char *option, const char *value)
-{
-    (void)option;
-    o->hosts = value;
-    return 0;
-}
-
-static int set_directory(struct options *o, const char *option, const char *value)
-{
-    (void)option;
-    o->directory = value;
-    return 0;
-}
-
-static int set_ssh(struct options *o, const char *option, const char *value)
-{
-    (void)option;
-    o->ssh = value;
-    return 0;
-}
-
-static int set_keeper(struct options *o, const char *option, const char *value)
-{
-    (void)option;
-    o->keeper = value;
-    return 0;
-}
-
-static int add_export(struct options *o, const char *option, const char *value)
-{
-    if (strchr(value, '=')) return refuse(option, "takes the name of a variable", value);
-    if (o->exports == OPTIONS_EXPORTS_MAX)
-        return refuse(option, "is given more than 64 times", value);
-    o->export[o->exports++] = value;
-    return 0;
-}
-
-static const struct option {
-    const char *name, *brief;
-    int (*set)(struct options *, const char *option, const char *value);
-} all[] = {
-    {"--nodes", "-n", set_nodes},         {"--workers", "-w", set_workers},
-    {"--prefix", NULL, set_prefix},       {"--grace", NULL, set_grace},
-    {"--port", NULL, set_port},           {"--hosts", NULL, set_hosts},
-    {"--directory", NULL, set_directory}, {"--ssh", NULL, set_ssh},
-    {"--keeper", NULL, set_keeper},       {"--export", NULL, add_export},
-    {"--restarts", NULL, set_restarts},   {"--min-nodes", NULL, set_min_nodes},
-};
-
-/* `length`: of the name, without what may stand behind "=". */
-static const struct option *find(const char *word, size_t length)
-{
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (strlen(all[i].name) == length && memcmp(all[i].name, word, length) == 0) return &all[i];
-        if (all[i].brief && strcmp(all[i].brief, word) == 0) return &all[i];
-    }
-    return NULL;
-}
-
-/* Returns how many words were used, 0 when something is wrong. */
-static int take(struct options *o, char **words)
-{
-    const char *equals = strchr(words[0], '=');
-    const struct option *known =
-        find(words[0], equals ? (size_t)(equals - words[0]) : strlen(words[0]));
-    if (!known) {
-        say("there is no option %s; --help lists them", words[0]);
-        return 0;
-    }
-    const char *value = equals ? equals + 1 : words[1];
-    if (!value || !*value) {
-        say("%s needs a value; --help lists the options", known->name);
-        return 0;
-    }
-    if (known->set(o, known->name, value)) return 0;
-    return equals ? 1 : 2;
-}
-
 static int check(const struct options *o)
 {
+    for (size_t i = 0; i < o->exports.count; i++)
+        if (strchr(o->exports.list[i], '='))
+            return say_and(STATUS_USAGE, "--export takes the name of a variable, not \"%s\"",
+                           o->exports.list[i]);
     if (!o->argv[0] || !*o->argv[0])
         return say_and(STATUS_USAGE,
                        "which program? locus run -n 4 -- program arguments; --help says more");
@@ -190,28 +48,39 @@ static int check(const struct options *o)
     if (o->min_nodes > o->nodes && o->nodes)
         return say_and(STATUS_USAGE, "--min-nodes %u is more than the %u nodes of -n", o->min_nodes,
                        o->nodes);
-    if (o->hosts || (!o->exports && !o->ssh && !o->keeper)) return 0;
+    if (o->hosts || (!o->exports.count && !o->ssh && !o->keeper)) return 0;
     return say_and(STATUS_USAGE,
                    "--export, --ssh and --keeper are for --hosts, which is not given");
 }
 
 int options_parse(struct options *o, int argc, char **argv)
 {
+    static const char *const prefixes[] = {[PREFIX_ON_TERMINALS] = "auto",
+                                           [PREFIX_ALWAYS] = "always",
+                                           [PREFIX_NEVER] = "never",
+                                           [PREFIX_NEVER + 1] = NULL};
+    const struct args_option options[] = {
+        OPTION_SMALL("--nodes", "N", &o->nodes, 1, OPTIONS_NODES_MAX, 0, ""),
+        OPTION_SMALL("-n", "N", &o->nodes, 1, OPTIONS_NODES_MAX, 0, ""),
+        OPTION_SMALL("--workers", "W", &o->workers, 1, LOCUS_WORKERS_MAX, 0, ""),
+        OPTION_SMALL("-w", "W", &o->workers, 1, LOCUS_WORKERS_MAX, 0, ""),
+        OPTION_CHOICE("--prefix", "WHEN", &o->prefix, prefixes, 0, ""),
+        OPTION_REAL("--grace", "SECONDS", &o->grace_s, 0, 3600, 0, ""),
+        OPTION_TEXT("--directory", "DIR", &o->directory, 0, ""),
+        OPTION_SMALL("--restarts", "N", &o->restarts, 1, OPTIONS_RESTARTS_MAX, 0, ""),
+        OPTION_SMALL("--port", "P", &o->port, 1, 65535, 0, ""),
+        OPTION_TEXT("--hosts", "FILE", &o->hosts, 0, ""),
+        OPTION_SMALL("--min-nodes", "M", &o->min_nodes, 1, OPTIONS_NODES_MAX, 0, ""),
+        OPTION_MANY("--export", "NAME", &o->exports, ""),
+        OPTION_TEXT("--ssh", "COMMAND", &o->ssh, 0, ""),
+        OPTION_TEXT("--keeper", "PATH", &o->keeper, 0, ""),
+    };
+    fail_set_program("locus run");
     *o = (struct options){.grace_s = 5};
-    int i = 1;
-    while (i < argc && argv[i][0] == '-') {
-        if (strcmp(argv[i], "--") == 0) {
-            i++;
-            break;
-        }
-        if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
-            o->wants_help = true;
-            return 0;
-        }
-        int used = take(o, argv + i);
-        if (!used) return STATUS_USAGE;
-        i += used;
-    }
-    o->argv = argv + i;
+    args_parse(&(struct args_program){.help = help,
+                                      .options = options,
+                                      .option_count = sizeof options / sizeof *options,
+                                      .words = &o->argv},
+               argc, argv);
     return check(o);
 }

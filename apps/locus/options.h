@@ -8,13 +8,11 @@
 #ifndef LOCUS_RUN_OPTIONS_H
 #define LOCUS_RUN_OPTIONS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "args.h"
 
 enum {
     OPTIONS_NODES_MAX = 4096, /* as many as a cluster can have */
     OPTIONS_RESTARTS_MAX = 1000,
-    OPTIONS_EXPORTS_MAX = 64,   /* names given with --export */
     OPTIONS_PORT_REMOTE = 7777, /* of rank 0 on another host, where no free one can be looked for */
 };
 
@@ -27,19 +25,17 @@ struct options {
     unsigned restarts;  /* 0: none */
     unsigned min_nodes; /* of a restart; 0: as many as at first */
     double grace_s;
-    enum prefix prefix;
+    int prefix;            /* enum prefix */
     const char *hosts;     /* a file; NULL: this host */
     const char *directory; /* NULL: ours */
     const char *ssh;       /* command with its options */
     const char *keeper;    /* path of this program on the hosts; NULL: as here */
-    const char *export[OPTIONS_EXPORTS_MAX];
-    size_t exports;
+    struct args_many exports;
     char **argv; /* of the program, NULL at its end */
-    bool wants_help;
 };
 
-/* argv: "run", options, program and its arguments. 0, or STATUS_USAGE with a sentence. */
+/* argv: "run", options, program and its arguments. 0, or STATUS_USAGE with a sentence; --help, and
+ * an option that is wrong, end the process. */
 int options_parse(struct options *, int argc, char **argv);
-void options_print_help(void);
 
 #endif

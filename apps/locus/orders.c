@@ -58,8 +58,8 @@ static bool is_name_of(const char *name, size_t length, const char *variable)
 /* Those of locus, but for an address to listen at: that belongs to this machine. */
 static bool goes_to_hosts(const struct options *o, const char *variable)
 {
-    for (size_t i = 0; i < o->exports; i++)
-        if (is_name_of(o->export[i], strlen(o->export[i]), variable)) return true;
+    for (size_t i = 0; i < o->exports.count; i++)
+        if (is_name_of(o->exports.list[i], strlen(o->exports.list[i]), variable)) return true;
     return strncmp(variable, "LOCUS_", 6) == 0 && !is_name_of("LOCUS_LISTEN", 12, variable);
 }
 

@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include "args.h"
 #include "fail.h"
 #include "run_page.h"
 #include "say.h"
@@ -41,11 +42,9 @@ int report_main(int argc, char **argv)
 {
     say_as("locus report");
     fail_set_program("locus report");
-    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-        return fputs(usage, stdout) < 0 || fflush(stdout) ? STATUS_FAILED : 0;
-    if (argc > 1 && argv[1][0] == '-')
-        return say_and(STATUS_USAGE, "there is no option %s; --help lists them", argv[1]);
-    if (argc != 2)
+    char **words;
+    args_parse(&(struct args_program){.help = usage, .words = &words}, argc, argv);
+    if (words + 1 != argv + argc)
         return say_and(STATUS_USAGE, "which run? locus report PREFIX, as LOCUS_REPORT was");
-    return put_page(argv[1]);
+    return put_page(words[0]);
 }

@@ -576,10 +576,6 @@ int run_main(int argc, char **argv)
     struct run r = {.port.fd = -1, .signals = -1};
     int rc = options_parse(&r.o, argc, argv);
     if (rc) return rc;
-    if (r.o.wants_help) {
-        options_print_help();
-        return 0;
-    }
     fill_standard_descriptors();
     rc = prepare(&r);
     beats_init(&r.beats, r.node, &r.nodes);

@@ -1,5 +1,6 @@
 #include "top.h"
 
+#include "args.h"
 #include "detail.h"
 #include "fail.h"
 #include "say.h"
@@ -7,8 +8,6 @@
 #include "table.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 static const char usage[] =
@@ -29,45 +28,29 @@ static const char usage[] =
 
 struct top {
     double interval_s;
-    bool once, json, keys, wants_help;
+    bool once, json, keys;
     char **address;
     size_t count;
 };
 
-static int set_interval(struct top *t, const char *value)
-{
-    char *end = NULL;
-    t->interval_s = value ? strtod(value, &end) : 0;
-    if (value && end != value && !*end && t->interval_s >= 0.05 && t->interval_s <= 3600) return 0;
-    return say_and(STATUS_USAGE, "--interval takes seconds from 0.05 to 3600, not \"%s\"",
-                   value ? value : "");
-}
-
 static int parse(struct top *t, int argc, char **argv)
 {
-    int i = 1, rc = 0;
-    for (; i < argc && argv[i][0] == '-' && rc == 0; i++) {
-        if (strcmp(argv[i], "--once") == 0)
-            t->once = true;
-        else if (strcmp(argv[i], "--json") == 0)
-            t->once = t->json = true;
-        else if (strcmp(argv[i], "--keys") == 0)
-            t->once = t->keys = true;
-        else if (strcmp(argv[i], "--interval") == 0)
-            rc = set_interval(t, argv[++i < argc ? i : argc]);
-        else if (strncmp(argv[i], "--interval=", 11) == 0)
-            rc = set_interval(t, argv[i] + 11);
-        else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            t->wants_help = true;
-        else
-            rc = say_and(STATUS_USAGE, "there is no option %s; --help lists them", argv[i]);
-    }
-    if (rc == 0 && t->keys && t->json)
-        rc = say_and(STATUS_USAGE, "--keys is a text: leave --json out, or ask a node for /keys");
-    if (i > argc) i = argc;
-    t->address = argv + i;
-    t->count = (size_t)(argc - i);
-    return rc;
+    const struct args_option options[] = {
+        OPTION_FLAG("--once", &t->once, 0, ""),
+        OPTION_FLAG("--json", &t->json, 0, ""),
+        OPTION_FLAG("--keys", &t->keys, 0, ""),
+        OPTION_REAL("--interval", "SECONDS", &t->interval_s, 0.05, 3600, 0, ""),
+    };
+    args_parse(&(struct args_program){.help = usage,
+                                      .options = options,
+                                      .option_count = sizeof options / sizeof *options,
+                                      .words = &t->address},
+               argc, argv);
+    t->once = t->once || t->json || t->keys;
+    t->count = (size_t)(argv + argc - t->address);
+    if (t->keys && t->json)
+        return say_and(STATUS_USAGE, "--keys is a text: leave --json out, or ask a node for /keys");
+    return 0;
 }
 
 static void pause_for(double seconds)
@@ -134,7 +117,6 @@ int top_main(int argc, char **argv)
     fail_set_program("locus top");
     int rc = parse(&t, argc, argv);
     if (rc) return rc;
-    if (t.wants_help) return fputs(usage, stdout) < 0 || fflush(stdout) ? STATUS_FAILED : 0;
     if (!look_find(&l, t.address, t.count)) rc = say_and(STATUS_FAILED, "no memory");
     if (rc == 0 && l.count == 0)
         rc = say_and(STATUS_FAILED, "no job of yours on this host serves metrics: start it with "

@@ -1,5 +1,6 @@
 #include "trace.h"
 
+#include "args.h"
 #include "fail.h"
 #include "page.h"
 #include "regular.h"
@@ -160,7 +161,6 @@ static int draw_picture(const struct trace_options *o, char *const *path, int co
 {
     struct traced_node about;
     int status = 0;
-    fail_set_program("locus trace");
     saving_check(&o->picture, 1, (const char *const *)path, (size_t)count);
     struct timeline *t = timeline_new(nodes);
     for (int i = 0; i < count && status == 0; i++)
@@ -174,30 +174,21 @@ static int draw_picture(const struct trace_options *o, char *const *path, int co
     return status;
 }
 
-static bool take_ms(const char *text, double *ms)
+/* Returns the files. */
+static char **parse(int argc, char **argv, struct trace_options *o)
 {
-    char *end;
-    *ms = text ? strtod(text, &end) : -1;
-    return text && end != text && *end == '\0' && *ms >= 0 && *ms <= 1e15;
-}
-
-/* Where the files begin, or a negative status. */
-static int parse(int argc, char **argv, struct trace_options *o)
-{
-    int at = 1;
-    for (; at < argc && argv[at][0] == '-'; at++) {
-        const char *option = argv[at];
-        if (strcmp(option, "--") == 0) return at + 1;
-        bool is_svg = strcmp(option, "--svg") == 0, is_from = strcmp(option, "--from") == 0;
-        if (!is_svg && !is_from && strcmp(option, "--to") != 0)
-            return -say_and(STATUS_USAGE, "there is no option %s; locus trace --help", option);
-        const char *value = ++at < argc ? argv[at] : NULL;
-        if (is_svg && !value) return -say_and(STATUS_USAGE, "--svg needs a file to write");
-        if (is_svg) o->picture = value;
-        if (!is_svg && !take_ms(value, is_from ? &o->from_ms : &o->to_ms))
-            return -say_and(STATUS_USAGE, "%s needs a number of milliseconds", option);
-    }
-    return at;
+    const struct args_option options[] = {
+        OPTION_TEXT("--svg", "PICTURE", &o->picture, 0, ""),
+        OPTION_REAL("--from", "MS", &o->from_ms, 0, 1e15, 0, ""),
+        OPTION_REAL("--to", "MS", &o->to_ms, 0, 1e15, 0, ""),
+    };
+    char **files;
+    args_parse(&(struct args_program){.help = help,
+                                      .options = options,
+                                      .option_count = sizeof options / sizeof *options,
+                                      .words = &files},
+               argc, argv);
+    return files;
 }
 
 int trace_main(int argc, char **argv)
@@ -205,22 +196,17 @@ int trace_main(int argc, char **argv)
     struct trace_options o = {.to_ms = HUGE_VAL};
     unsigned nodes = 0;
     say_as("locus trace");
-    if (argc < 2)
+    fail_set_program("locus trace");
+    char **file = parse(argc, argv, &o);
+    if (file == argv + argc)
         return say_and(STATUS_USAGE,
                        "which files? They are named by LOCUS_TRACE; locus trace --help");
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        fputs(help, stdout);
-        return fflush(stdout) ? STATUS_FAILED : 0;
-    }
-    int from = parse(argc, argv, &o);
-    if (from < 0) return -from;
-    if (argc == from) return say_and(STATUS_USAGE, "which files? locus trace --help");
     if (!o.picture && (o.from_ms > 0 || o.to_ms < HUGE_VAL))
         return say_and(STATUS_USAGE, "--from and --to are for --svg: the page shows all");
-    int count = leave_reports_out(argv + from, argc - from);
+    int count = leave_reports_out(file, (int)(argv + argc - file));
     if (count == 0)
         return say_and(STATUS_USAGE, "these are files of a report: locus report PREFIX shows them");
-    int status = check_files(argv + from, count, &nodes);
+    int status = check_files(file, count, &nodes);
     if (status) return status;
-    return o.picture ? draw_picture(&o, argv + from, count, nodes) : print_page(argv + from, count);
+    return o.picture ? draw_picture(&o, file, count, nodes) : print_page(file, count);
 }

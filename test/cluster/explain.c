@@ -231,8 +231,8 @@ TEST(explain, says_what_it_cannot_tell)
     is_refused(2, "seven", "\"seven\" is no key: write a number, or TABLE:ROW");
     is_refused(2, "users: 127.0.0.1:1", "\"users:\" is no key");
     is_refused(2, "99999999999999999999", "is no key");
-    is_refused(2, "--wait never 7", "--wait takes seconds from 0 to 60");
-    is_refused(2, "--bogus", "there is no option --bogus");
+    is_refused(2, "--wait never 7", "--wait takes a number from 0 to 60");
+    is_refused(2, "--bogus", "there is no option \"--bogus\"");
 }
 
 /* Without LOCUS_METRICS a job has no port, and remembers nothing. */

@@ -55,15 +55,15 @@ TEST(launcher, refuses_a_wrong_command_line_with_a_sentence)
     is_refused(2, "fly", "no command \"fly\"");
     is_refused(2, "run", "which program?");
     is_refused(2, "run true", "how many nodes?");
-    is_refused(2, "run -n", "--nodes needs a value");
+    is_refused(2, "run -n", "-n needs a value");
     is_refused(2, "run -n 0 true", "from 1 to 4096, not \"0\"");
     is_refused(2, "run -n 4097 true", "from 1 to 4096, not \"4097\"");
     is_refused(2, "run -n two true", "from 1 to 4096, not \"two\"");
     is_refused(2, "run -n 2 --workers 5000 true", "from 1 to 1024, not \"5000\"");
     is_refused(2, "run -n 2 --port 70000 true", "from 1 to 65535, not \"70000\"");
-    is_refused(2, "run -n 2 --grace=x true", "takes seconds from 0 to 3600, not \"x\"");
-    is_refused(2, "run -n 2 --prefix=maybe true", "auto, always or never, not \"maybe\"");
-    is_refused(2, "run -n 2 --hots x true", "no option --hots");
+    is_refused(2, "run -n 2 --grace=x true", "takes a number from 0 to 3600, not \"x\"");
+    is_refused(2, "run -n 2 --prefix=maybe true", "auto, always, never, not \"maybe\"");
+    is_refused(2, "run -n 2 --hots x true", "no option \"--hots\"");
     is_refused(2, "run -n 2 --ssh ssh true", "are for --hosts");
     is_refused(2, "run -n 2 --directory /no/such true", "directory \"/no/such\"");
 }

@@ -215,7 +215,7 @@ TEST(report, says_what_it_cannot_make)
     char arguments[128];
     folder_new();
     is_refused(2, "", "which run?");
-    is_refused(2, "--bogus", "there is no option --bogus");
+    is_refused(2, "--bogus", "there is no option \"--bogus\"");
     is_refused(1, "/no/such/run", "there is no /no/such/run.RANK.report.jsonl");
     CHECK_EQ(command_run(&c, "echo hello > %s/x.0.report.jsonl", folder), 0);
     snprintf(arguments, sizeof arguments, "%s/x", folder);

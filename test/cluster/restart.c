@@ -105,7 +105,7 @@ TEST(restart, who_is_asked_to_end_does)
 TEST(restart, options_that_make_no_sense_are_refused)
 {
     CHECK_EQ(command_run(&c, "%s run -n 1 --restarts 0 -- true", locus_path()), 2);
-    CHECK_STR(c.err.text, "--restarts takes a number from 1 to 1000");
+    CHECK_STR(c.err.text, "--restarts takes a whole number from 1 to 1000");
     CHECK_EQ(command_run(&c, "%s run -n 2 --restarts 1 --min-nodes 1 -- true", locus_path()), 2);
     CHECK_STR(c.err.text, "--min-nodes is for --restarts with --hosts");
 }

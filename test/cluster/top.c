@@ -176,7 +176,7 @@ TEST(top, says_what_it_cannot_do)
     char nobody[ADDRESS_BYTES];
     address_new(nobody);
     CHECK_EQ(command_run(&c, "%s top --interval never", locus_path()), 2);
-    CHECK_STR(c.err.text, "locus top: --interval takes seconds from 0.05 to 3600");
+    CHECK_STR(c.err.text, "locus top: --interval takes a number from 0.05 to 3600");
     CHECK_EQ(command_run(&c, "%s top --interval", locus_path()), 2);
     CHECK_EQ(command_run(&c, "%s top --wrong", locus_path()), 2);
     CHECK_EQ(command_run(&c, "%s top --keys --json", locus_path()), 2);

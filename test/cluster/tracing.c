@@ -94,11 +94,11 @@ TEST(tracing, refuses_what_is_no_trace)
     CHECK_EQ(truncate(file, 0), 0);
     is_refused(1, file, "is empty");
     CHECK_EQ(unlink(file), 0);
-    is_refused(2, "--bogus", "there is no option --bogus");
-    is_refused(2, "--svg", "--svg needs a file");
-    is_refused(2, "--svg p.svg --from x file", "--from needs a number of milliseconds");
-    is_refused(2, "--svg p.svg --to", "--to needs a number of milliseconds");
-    is_refused(2, "--to -1 file", "--to needs a number of milliseconds");
+    is_refused(2, "--bogus", "there is no option \"--bogus\"");
+    is_refused(2, "--svg", "--svg needs a value: PICTURE");
+    is_refused(2, "--svg p.svg --from x file", "--from takes a number from 0");
+    is_refused(2, "--svg p.svg --to", "--to needs a value: MS");
+    is_refused(2, "--to -1 file", "--to takes a number from 0");
     is_refused(2, "--to 3 file", "--from and --to are for --svg");
 }
 

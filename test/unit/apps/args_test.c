@@ -305,3 +305,48 @@ TEST(args, files_are_those_that_were_given)
     got.text = NULL;
     CHECK_EQ(args_files(&list, ARGS_INPUT, files), 0);
 }
+
+/* ---- words ---- */
+
+static void parse_words(const void *line)
+{
+    static char text[16 * ARGS_MANY_MAX];
+    static char *argv[3 * ARGS_MANY_MAX];
+    struct args_many many = {.count = 0};
+    bool flag = false;
+    char **words;
+    int argc = 0;
+    const struct args_option options[] = {OPTION_FLAG("-f", &flag, 0, ""),
+                                          OPTION_MANY("--many", "T", &many, "")};
+    strncpy(text, line, sizeof text - 1);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
+    args_parse(
+        &(struct args_program){
+            .help = "all of it\n", .options = options, .option_count = 2, .words = &words},
+        argc, argv);
+    printf("%d", flag);
+    for (size_t i = 0; i < many.count; i++) printf(" +%s", many.list[i]);
+    for (; *words; words++) printf(" %s", *words);
+    printf("\n");
+}
+
+static void says(const char *line, const char *wanted)
+{
+    char said[4096];
+    CHECK_EQ(ending_of(parse_words, line, said, sizeof said), 0);
+    CHECK_EQ(strcmp(said, wanted), 0);
+}
+
+TEST(args, words_come_behind_the_options)
+{
+    char line[16 * ARGS_MANY_MAX] = "thing";
+    says("thing", "0\n");
+    says("thing a -f", "0 a -f\n");
+    says("thing -f --many 1 --many=2 a b", "1 +1 +2 a b\n");
+    says("thing -f -- -f --", "1 -f --\n");
+    says("thing --help a", "all of it\n");
+    ends_with(parse_words, "thing -g a", 2, "there is no option \"-g\"");
+    ends_with(parse_words, "thing --many", 2, "--many needs a value: T");
+    for (int i = 0; i <= ARGS_MANY_MAX; i++) strcat(line, i % 2 ? " --many b" : " --many=b");
+    ends_with(parse_words, line, 2, "--many is given more than 64 times");
+}
