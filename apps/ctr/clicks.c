@@ -11,11 +11,13 @@ void clicks_init(struct clicks *c)
 {
     *c = (struct clicks){0};
     names_init(&c->names);
+    names_init(&c->number_columns);
 }
 
 void clicks_fini(struct clicks *c)
 {
     names_fini(&c->names);
+    names_fini(&c->number_columns);
     free(c->features);
     free(c->fields);
     free(c->values);

@@ -35,7 +35,9 @@ struct clicks {
     uint32_t *order; /* examples to train with, to test with, to validate with */
     uint64_t train, test, validate;
     uint32_t feature_count, field_count, entries_max; /* of an example */
-    struct names names; /* of features; none where they have numbers */
+    struct names names;          /* of features; none where they have numbers */
+    struct names number_columns; /* of CSV: those that were read as numbers, by name or place */
+    uint32_t word_columns;
 };
 
 void clicks_init(struct clicks *);

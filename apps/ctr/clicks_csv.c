@@ -289,6 +289,20 @@ static void open_file(struct csv *c, const char *path, const char *name)
     fields_open(&c->file, path, &(struct fields_wanted){.least = 2, .name = name});
 }
 
+static void name_columns(struct clicks *to, const struct csv *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        char place[NUMBER_BYTES];
+        struct field name = {place, (size_t)snprintf(place, sizeof place, "%zu", i + 1)};
+        if (i == c->label) continue;
+        if (c->file.name) name = c->file.name[i];
+        if (c->columns[i].has_numbers)
+            names_add(&to->number_columns, name.text, name.length);
+        else
+            to->word_columns++;
+    }
+}
+
 uint64_t clicks_read_csv(struct clicks *to, const struct clicks_source *source)
 {
     struct csv c = {.source = source};
@@ -297,6 +311,7 @@ uint64_t clicks_read_csv(struct clicks *to, const struct clicks_source *source)
     if (c.file.form.columns == 0) fail("%s has no examples", source->train);
     learn_columns(&c);
     learn_values(&c);
+    name_columns(to, &c);
     struct fields train = c.file; /* its names */
     open_file(&c, source->train, source->label);
     find_columns(&c, &c.file, &train);

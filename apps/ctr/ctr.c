@@ -8,6 +8,7 @@
 #include "fail.h"
 #include "programs.h"
 #include "tensors.h"
+#include "plain.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -229,6 +230,19 @@ static void say_quality(const struct ctr *c, const char *split, uint64_t epoch,
     figures_say(c->options.common.json, "eval", head, figures, sizeof figures / sizeof *figures);
 }
 
+/* What the columns of a CSV were read as: numbers that were written otherwise would be words. */
+static void describe_columns(const struct clicks *c)
+{
+    enum { SHOWN_MAX = 12 };
+    uint32_t numbers = c->number_columns.count;
+    if (numbers + c->word_columns == 0) return;
+    plain_print("%u column%s of words, %u of numbers", c->word_columns,
+                c->word_columns == 1 ? "" : "s", numbers);
+    for (uint32_t i = 0; i < numbers && i < SHOWN_MAX; i++)
+        plain_print("%s%s", i ? ", " : ": ", names_get(&c->number_columns, i));
+    plain_print("%s\n", numbers > SHOWN_MAX ? ", ..." : "");
+}
+
 static void describe(const struct ctr *c, const struct pool *pool)
 {
     const struct ctr_options *o = &c->options;
@@ -236,6 +250,7 @@ static void describe(const struct ctr *c, const struct pool *pool)
            " examples to train with, %" PRIu64 " to validate with, %" PRIu64 " to test with\n",
            ctr_source(c), c->features, c->fields, c->fields == 1 ? "" : "s", c->train, c->validate,
            c->test);
+    describe_columns(&c->clicks);
     printf("vectors of %" PRIu64 ", layers of %s, %" PRIu64
            " dense weights; AdaGrad, rate %g, batches of %" PRIu64 "\n",
            o->dim, o->hidden, dense_plan_weights(&c->plan), o->rate, o->batch);

@@ -144,6 +144,9 @@ void text_looks_check(const struct text_looks *k, const struct corpus *c, const 
         fail("%s has columns, with commas, semicolons or | between: leave all but the text out, or "
              "put blanks between its words",
              path);
+    if (k->lines > 1 && k->longest == 1)
+        fail("%s has one word a line: put blanks between the words of a document, a line each",
+             path);
     if (are_all(k, k->marks))
         fail("%s has lines in quotation marks or brackets, as CSV and JSON have them: leave the "
              "text alone",

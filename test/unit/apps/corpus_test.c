@@ -157,6 +157,9 @@ TEST(corpus, what_may_be_another_format_is_no_text)
     is_refused("text\n\"the first\"\n\"the second one\"\n", "has lines in quotation marks");
     is_refused("{\"text\": \"the first\"}\n{\"text\": \"one\"}\n", "has lines in quotation marks");
     is_refused("[\"the\", \"first\"]\n[\"one\"]\n", "has lines in quotation marks");
+    is_refused("cat\xc2\xa0"
+               "dog\ncow\xc2\xa0ox\n",
+               "has one word a line: put blanks");
     is_refused("ox 3 cow 1\nox 2\n", "has a number behind each word");
     is_refused("0 the first\n1 the second one\n2 the third\n", "numbers its lines");
     char named[NAMED * 16] = "";
