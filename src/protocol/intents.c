@@ -84,72 +84,40 @@ static void no_longer_waits(struct intents *all, struct intent_batch *b)
     b->waiting = 0;
 }
 
-/* Keys to which the same happens, from one batch or several: their state is prefetched together. */
-enum { TOGETHER = 64 };
-struct together {
-    const struct intent_events *events;
-    void (*event)(void *context, uint64_t index);
-    uint32_t count, parts;
-    struct {
-        const struct intent_batch *batch;
-        uint32_t end; /* of its keys among these */
-    } part[TOGETHER]; /* of those that begin */
-    uint64_t index[TOGETHER];
+/* Events that go to the shard together: so it can prefetch what they are about. */
+struct run {
+    intents_hear *hear;
+    void *context;
+    unsigned count;
+    struct intent_event event[INTENTS_RUN];
 };
 
-/* No initializer: that would fill it with zeros, and there are several in each turn. */
-static void together_init(struct together *t, const struct intent_events *events,
-                          void (*event)(void *context, uint64_t index))
+static void pass_on(struct run *r)
 {
-    t->events = events;
-    t->event = event;
-    t->count = t->parts = 0;
+    if (r->count > 0) r->hear(r->context, r->event, r->count);
+    r->count = 0;
 }
 
-static void together_happen(struct together *t)
+static void add_event(struct run *r, const struct intent_event *e)
 {
-    for (uint32_t i = 0; i < t->count; i++) t->events->very_soon(t->events->context, t->index[i]);
-    for (uint32_t i = 0; i < t->count; i++) t->event(t->events->context, t->index[i]);
-    t->count = 0;
+    if (r->count == INTENTS_RUN) pass_on(r);
+    r->event[r->count++] = *e;
 }
 
-/* The same for keys that begin: who is told of one may ask for its clocks. */
-static void together_begin(struct together *t, struct intents *all)
+static void add_key(struct run *r, enum intent_kind kind, uint64_t index)
 {
-    const struct intent_events *e = t->events;
-    for (uint32_t i = 0; i < t->count; i++) e->very_soon(e->context, t->index[i]);
-    for (uint32_t p = 0, i = 0; p < t->parts; p++) {
-        all->beginning = t->part[p].batch;
-        for (; i < t->part[p].end; i++) e->begin(e->context, t->index[i]);
+    add_event(r, &(struct intent_event){.index = index, .kind = (uint8_t)kind});
+}
+
+static void add_batch(struct run *r, enum intent_kind kind, const struct intent_batch *b,
+                      unsigned eighths)
+{
+    struct intent_event e = {
+        .start = b->start, .end = b->end, .kind = (uint8_t)kind, .eighths = (uint8_t)eighths};
+    for (uint32_t i = 0; i < b->count; i++) {
+        e.index = b->index[i];
+        add_event(r, &e);
     }
-    all->beginning = NULL;
-    t->count = t->parts = 0;
-}
-
-static void together_add_beginning(struct together *t, struct intents *all,
-                                   const struct intent_batch *b)
-{
-    for (uint32_t i = 0; i < b->count;) {
-        if (t->count == TOGETHER) together_begin(t, all);
-        for (; i < b->count && t->count < TOGETHER; i++) {
-            t->index[t->count++] = b->index[i];
-            t->events->soon(t->events->context, b->index[i]);
-        }
-        t->part[t->parts].batch = b;
-        t->part[t->parts++].end = t->count;
-    }
-}
-
-static void together_add_key(struct together *t, uint64_t index)
-{
-    if (t->count == TOGETHER) together_happen(t);
-    t->index[t->count++] = index;
-    t->events->soon(t->events->context, index);
-}
-
-static void together_add(struct together *t, const struct intent_batch *b)
-{
-    for (uint32_t i = 0; i < b->count; i++) together_add_key(t, b->index[i]);
 }
 
 /* ---- the shard: batches that others outlast ---- */
@@ -167,31 +135,28 @@ static int latest_first(const void *a, const void *b)
 }
 
 /* Takes the keys out that an earlier batch has. They end for this one, and go on for that. */
-static void take_out_seen(struct intent_batch *b, struct keyset *seen, struct together *ends)
+static void take_out_seen(struct intent_batch *b, struct keyset *seen, struct run *run)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < b->count; i++) {
         if (keyset_add(seen, b->index[i]))
             b->index[kept++] = b->index[i];
         else
-            together_add_key(ends, b->index[i]);
+            add_key(run, INTENT_ENDS, b->index[i]);
     }
     b->count = kept;
 }
 
 /* Later ends first. What stays, in the order of ends, is a heap again. */
-static void merge_with(struct worker_intents *w, struct keyset *seen,
-                       const struct intent_events *events)
+static void merge_with(struct worker_intents *w, struct keyset *seen, struct run *run)
 {
     struct clock_due *due = w->active.due;
-    struct together ends;
     size_t all = w->active.count, kept = 0;
-    together_init(&ends, events, events->end);
     qsort(due, all, sizeof *due, latest_first);
     w->active_keys = 0;
     for (size_t i = 0; i < all; i++) {
         struct intent_batch *b = due[i].what, *smaller;
-        take_out_seen(b, seen, &ends);
+        take_out_seen(b, seen, run);
         w->active_keys += b->count;
         if (b->count == 0) {
             free(b);
@@ -208,57 +173,45 @@ static void merge_with(struct worker_intents *w, struct keyset *seen,
         due[i] = due[kept - 1 - i];
         due[kept - 1 - i] = first;
     }
-    together_happen(&ends);
 }
 
-static void merge(struct worker_intents *w, const struct intent_events *events)
+static void merge(struct worker_intents *w, struct run *run)
 {
     if (w->active_keys <= w->merge_at || w->active_keys <= MERGE_MIN) return;
     struct keyset seen = {0};
     /* or the next time */
-    if (keyset_begin(&seen, w->active_keys) == 0) merge_with(w, &seen, events);
+    if (keyset_begin(&seen, w->active_keys) == 0) merge_with(w, &seen, run);
     keyset_fini(&seen);
     w->merge_at = 2 * w->active_keys;
 }
 
-static void end_until(struct worker_intents *w, locus_clock now, const struct intent_events *events)
+static void end_until(struct worker_intents *w, locus_clock now, struct run *run)
 {
-    struct together ends;
-    together_init(&ends, events, events->end);
     while (w->active.count > 0 && clock_heap_first(&w->active) <= now) {
         struct intent_batch *b = pop(&w->active);
-        together_add(&ends, b);
+        add_batch(run, INTENT_ENDS, b, 0);
         w->active_keys -= b->count;
         free(b);
     }
-    together_happen(&ends);
 }
 
 /* Those that never end are the node's. */
-static void end_worker(struct intents *all, struct worker_intents *w,
-                       const struct intent_events *events)
+static void end_worker(struct intents *all, struct worker_intents *w, struct run *run)
 {
-    struct together keeps;
-    together_init(&keeps, events, events->keep);
     while (w->waiting.count > 0) {
         struct intent_batch *b = pop(&w->waiting);
         no_longer_waits(all, b);
-        if (b->end == LOCUS_FOREVER) together_add(&keeps, b);
+        if (b->end == LOCUS_FOREVER) add_batch(run, INTENT_KEEPS, b, 0);
         free(b);
     }
-    together_happen(&keeps);
-    end_until(w, INT64_MAX, events);
+    end_until(w, INT64_MAX, run);
 }
 
 /* ---- the shard: streams ---- */
 
-static void happens(const struct intent_record *r, const struct intent_events *events,
-                    void (*event)(void *context, uint64_t index))
+static void happens(const struct intent_record *r, struct run *run, enum intent_kind kind)
 {
-    struct together t;
-    together_init(&t, events, event);
-    for (uint32_t i = 0; i < r->count; i++) together_add_key(&t, r->index[i]);
-    together_happen(&t);
+    for (uint32_t i = 0; i < r->count; i++) add_key(run, kind, r->index[i]);
 }
 
 static int lower_first(const void *a, const void *b)
@@ -277,8 +230,7 @@ static void take_out(struct intent_batch *b, const uint64_t *sorted, uint32_t co
     b->count = left;
 }
 
-static void take_back(struct intents *all, const struct intent_record *r,
-                      const struct intent_events *events)
+static void take_back(struct intents *all, const struct intent_record *r, struct run *run)
 {
     uint64_t sorted[STREAM_RECORD_MAX];
     memcpy(sorted, r->index, r->count * sizeof *sorted);
@@ -290,7 +242,7 @@ static void take_back(struct intents *all, const struct intent_record *r,
             if (b->end == LOCUS_FOREVER) take_out(b, sorted, r->count);
         }
     }
-    happens(r, events, events->unkeep);
+    happens(r, run, INTENT_UNKEEPS);
 }
 
 static void count_off(struct intents *all, const struct intent_record *r)
@@ -310,14 +262,13 @@ static void take_in(struct intents *all, const struct intent_stream *s,
     push(&w->waiting, r->start, b);
 }
 
-static void drop_records(struct intents *all, struct intent_stream *s,
-                         const struct intent_events *events)
+static void drop_records(struct intents *all, struct intent_stream *s, struct run *run)
 {
     struct intent_record r;
     stream_begin_reading(s);
     while (stream_read(s, &r)) {
         count_off(all, &r);
-        if (r.end == LOCUS_FOREVER) happens(&r, events, events->keep);
+        if (r.end == LOCUS_FOREVER) happens(&r, run, INTENT_KEEPS);
     }
 }
 
@@ -340,25 +291,24 @@ static void welcome(struct intents *all)
 
 /* A worker's loaders have closed before it, and what they signaled belongs to the worker. Streams
  * of its next life come after all of these in the list: none of them was read yet. */
-static void end_life(struct intents *all, const struct intent_stream *ended,
-                     const struct intent_events *events)
+static void end_life(struct intents *all, const struct intent_stream *ended, struct run *run)
 {
     welcome(all); /* a loader may have come and gone since this turn began */
     for (struct intent_stream *s = all->stream; s; s = s->next)
         if (s != ended && s->worker == ended->worker && s->life == ended->life)
-            drop_records(all, s, events);
-    end_worker(all, &all->worker[ended->worker], events);
+            drop_records(all, s, run);
+    end_worker(all, &all->worker[ended->worker], run);
 }
 
 /* `now`: the worker's clock. An intent that ended before it was read is dropped. So a shard that is
  * behind catches up, because dropping costs less than signaling. */
 static void heed(struct intents *all, const struct intent_stream *s, locus_clock now,
-                 const struct intent_record *r, const struct intent_events *events)
+                 const struct intent_record *r, struct run *run)
 {
     if (r->end == INTENT_TAKES_BACK)
-        take_back(all, r, events);
+        take_back(all, r, run);
     else if (r->end == LOCUS_FOREVER && r->kind == RECORD_INTENTS)
-        happens(r, events, events->keep);
+        happens(r, run, INTENT_KEEPS);
     else if (r->end <= now)
         count_off(all, r);
     else
@@ -370,27 +320,26 @@ static locus_clock clock_of(const struct intents *all, unsigned worker)
     return __atomic_load_n(all->clock[worker], __ATOMIC_ACQUIRE);
 }
 
-static void read_stream(struct intents *all, struct intent_stream *s,
-                        const struct intent_events *events)
+static void read_stream(struct intents *all, struct intent_stream *s, struct run *run)
 {
     struct intent_record r;
     stream_begin_reading(s);
     locus_clock now = clock_of(all, s->worker);
     while (stream_read(s, &r)) {
         if (r.kind == RECORD_END_OF_WORKER)
-            end_life(all, s, events);
+            end_life(all, s, run);
         else if (r.count > 0)
-            heed(all, s, now, &r, events);
+            heed(all, s, now, &r, run);
     }
 }
 
-static void read_streams(struct intents *all, const struct intent_events *events)
+static void read_streams(struct intents *all, struct run *run)
 {
     welcome(all);
     for (struct intent_stream **at = &all->stream; *at;) {
         struct intent_stream *s = *at;
         bool closed = stream_is_closed(s);
-        read_stream(all, s, events);
+        read_stream(all, s, run);
         if (closed) {
             *at = s->next;
             stream_free(s);
@@ -402,14 +351,11 @@ static void read_streams(struct intents *all, const struct intent_events *events
 
 /* ---- the shard: turns ---- */
 
-static void begin_due(struct intents *all, unsigned worker, locus_clock lookahead,
-                      const struct intent_events *events)
+static void begin_due(struct intents *all, unsigned worker, locus_clock lookahead, unsigned eighths,
+                      struct run *run)
 {
     struct worker_intents *w = &all->worker[worker];
     locus_clock now = clock_of(all, worker);
-    struct together begins, keeps;
-    together_init(&begins, events, events->begin);
-    together_init(&keeps, events, events->keep);
     while (w->waiting.count > 0 && clock_heap_first(&w->waiting) - now < lookahead) {
         struct intent_batch *b = pop(&w->waiting);
         no_longer_waits(all, b);
@@ -418,17 +364,15 @@ static void begin_due(struct intents *all, unsigned worker, locus_clock lookahea
             continue;
         }
         if (b->end == LOCUS_FOREVER) {
-            together_add(&keeps, b);
+            add_batch(run, INTENT_KEEPS, b, 0);
             free(b);
             continue;
         }
-        together_add_beginning(&begins, all, b);
+        add_batch(run, INTENT_BEGINS, b, eighths);
         w->active_keys += b->count;
         push(&w->active, b->end, b);
     }
-    together_begin(&begins, all);
-    together_happen(&keeps);
-    merge(w, events);
+    merge(w, run);
 }
 
 /* Workers read it all the time: written only when it changes. */
@@ -440,47 +384,44 @@ static void publish(locus_clock *to, locus_clock clock)
 
 /* First what is due, of all workers; then what piggybacks, in order of start, so that a key that
  * several want counts for the first. */
-static void begin_all(struct intents *all, const struct intent_events *events)
+static void begin_all(struct intents *all, struct run *run)
 {
     bool piggybacks = false;
     for (unsigned worker = 0; worker < all->workers; worker++) {
-        begin_due(all, worker, events->lookahead(events->context, worker), events);
-        piggybacks |= events->ahead(events->context, worker) > 0;
+        begin_due(all, worker, all->worker[worker].lookahead, 0, run);
+        piggybacks |= all->worker[worker].ahead > 0;
     }
-    for (; piggybacks && all->eighths < INTENTS_EIGHTHS; all->eighths++) {
+    for (unsigned eighths = 0; piggybacks && eighths < INTENTS_EIGHTHS; eighths++) {
         for (unsigned worker = 0; worker < all->workers; worker++) {
-            locus_clock ahead = events->ahead(events->context, worker) * (all->eighths + 1) /
-                                INTENTS_EIGHTHS;
-            if (ahead > 0)
-                begin_due(all, worker, events->lookahead(events->context, worker) + ahead, events);
+            const struct worker_intents *w = &all->worker[worker];
+            locus_clock ahead = w->ahead * (eighths + 1) / INTENTS_EIGHTHS;
+            if (ahead > 0) begin_due(all, worker, w->lookahead + ahead, eighths, run);
         }
     }
-    all->eighths = 0;
 }
 
-static void look_at(struct intents *all, unsigned worker, const struct intent_events *events)
+static void look_at(struct intents *all, unsigned worker, struct run *run)
 {
     struct worker_intents *w = &all->worker[worker];
     struct intent_note *note = &all->note[worker];
-    locus_clock lookahead = events->lookahead(events->context, worker);
-    end_until(w, clock_of(all, worker), events);
+    locus_clock lookahead = w->lookahead;
+    end_until(w, clock_of(all, worker), run);
     locus_clock start = clock_heap_first(&w->waiting), due = clock_heap_first(&w->active);
     if (start != INT64_MAX && start - lookahead + 1 < due) due = start - lookahead + 1;
     publish(&note->lookahead, lookahead);
     publish(&note->due, due);
 }
 
-void intents_turn(struct intents *all, const struct intent_events *events)
+void intents_turn(struct intents *all, intents_hear *hear, void *context)
 {
-    read_streams(all, events);
-    begin_all(all, events);
-    for (unsigned worker = 0; worker < all->workers; worker++) look_at(all, worker, events);
-}
-
-void intents_beginning(const struct intents *all, locus_clock *start, locus_clock *end)
-{
-    *start = all->beginning ? all->beginning->start : 0;
-    *end = all->beginning ? all->beginning->end : 0;
+    struct run run;
+    run.hear = hear; /* no initializer: it would fill the events with zeros */
+    run.context = context;
+    run.count = 0;
+    read_streams(all, &run);
+    begin_all(all, &run);
+    for (unsigned worker = 0; worker < all->workers; worker++) look_at(all, worker, &run);
+    pass_on(&run);
 }
 
 /* ---- looking ---- */

@@ -40,6 +40,9 @@ struct intent_batch;
 
 /* One worker's intents in one shard. */
 struct worker_intents {
+    /* How many clocks ahead of the current one to act; and how many more in this turn, where acting
+     * costs little: the shard is not woken for them. round.c sets both before each turn. */
+    locus_clock lookahead, ahead;
     struct clock_heap waiting, active; /* by start, by end */
     size_t active_keys, merge_at;      /* in all active batches; when to merge them */
 };
@@ -48,10 +51,6 @@ enum { INTENTS_EIGHTHS = 8 };
 
 struct intents {
     unsigned workers;
-    /* eighths of `ahead`: how far beyond the lookahead the batch that begins now starts */
-    uint32_t eighths;
-    /* the batch whose keys begin now; NULL: none */
-    const struct intent_batch *beginning;
     const locus_clock *const *clock; /* [workers] */
     uint64_t *node_keys;             /* keys that wait on the whole node */
     struct intent_stream *arrived;   /* atomic: opened, but not yet known to the shard */
@@ -80,27 +79,20 @@ bool intents_advanced(const struct intents *, unsigned worker, locus_clock now);
 
 /* ---- the shard ---- */
 
-struct intent_events {
-    void *context;
-    /* The key will be looked at soon, very soon: prefetch its state, then what that refers to. */
-    void (*soon)(void *context, uint64_t index);
-    void (*very_soon)(void *context, uint64_t index);
-    /* A key is wanted once more, once less. */
-    void (*begin)(void *context, uint64_t index);
-    void (*end)(void *context, uint64_t index);
-    /* The node keeps a key; no longer. */
-    void (*keep)(void *context, uint64_t index);
-    void (*unkeep)(void *context, uint64_t index);
-    /* How many clocks ahead of the current one to act. */
-    locus_clock (*lookahead)(void *context, unsigned worker);
-    /* How many more in this turn, where acting costs little: the shard is not woken for them. */
-    locus_clock (*ahead)(void *context, unsigned worker);
+/* What happens to a key: it is wanted once more, once less; the node keeps it, no longer. */
+enum intent_kind { INTENT_BEGINS, INTENT_ENDS, INTENT_KEEPS, INTENT_UNKEEPS };
+struct intent_event {
+    uint64_t index;
+    locus_clock start, end; /* of its batch; 0: not known */
+    uint8_t kind;           /* enum intent_kind */
+    uint8_t eighths;        /* of `ahead`: how far beyond the lookahead it starts */
 };
 
-/* Reads the streams; begins and ends the intents that are due. */
-void intents_turn(struct intents *, const struct intent_events *);
-/* The clocks of the batch whose keys begin now; both 0 if there is none. */
-void intents_beginning(const struct intents *, locus_clock *start, locus_clock *end);
+/* Reads the streams; passes the events that are due to `hear`, in order, in runs of at most
+ * INTENTS_RUN. */
+enum { INTENTS_RUN = 64 };
+typedef void intents_hear(void *context, const struct intent_event *, unsigned count);
+void intents_turn(struct intents *, intents_hear *, void *context);
 
 /* Finds the intents for a key, for look.h. *more: there are more than `max`, or there were more
  * than INTENTS_LOOK_MAX keys to look through. Returns how many were found. */

@@ -154,14 +154,16 @@ void replica_fetch_found(const struct shard *s, uint64_t index)
 }
 
 /* For `locus explain`: until when is the key intended? */
-static void note_asked(struct shard *s, uint64_t index, bool is_kept)
+static void note_asked(struct shard *s, const struct intent_event *e)
 {
-    struct location l = location_of(s, shard_row_ref(s, index));
-    struct decision asked = {
-        .ns = s->now_ns, .index = index, .node = (uint16_t)l.owner, .kind = DECISION_ASKED};
+    struct location l = location_of(s, shard_row_ref(s, e->index));
+    const struct decision asked = {.ns = s->now_ns,
+                                   .index = e->index,
+                                   .node = (uint16_t)l.owner,
+                                   .kind = DECISION_ASKED,
+                                   .start = e->start,
+                                   .end = e->kind == INTENT_KEEPS ? LOCUS_FOREVER : e->end};
     if (l.is_here) return;
-    intents_beginning(s->intents, &asked.start, &asked.end);
-    if (is_kept) asked.end = LOCUS_FOREVER;
     decisions_note(s->decisions, &asked);
 }
 
@@ -173,8 +175,9 @@ static bool is_said_soon(const struct shard *s, struct row_ref ref)
     return !l.is_here && !s->backlog->peer[l.owner].is_under_way;
 }
 
-void replica_want(struct shard *s, uint64_t index)
+void replica_want(struct shard *s, const struct intent_event *e)
 {
+    uint64_t index = e->index;
     struct key_state *state = &s->records.state[index];
     if (state->wanted++ > 0) return;
     record_touched(&s->records, index);
@@ -183,9 +186,9 @@ void replica_want(struct shard *s, uint64_t index)
     struct record *r = record_find(&s->records, index);
     if (!r && location_of(s, ref).is_here) return;
     if (!r) r = record_get(&s->records, index);
-    bool has_slack = s->intents->eighths > 0 && is_said_soon(s, ref);
-    r->eighths = has_slack ? s->intents->eighths & (INTENTS_EIGHTHS - 1) : 0;
-    if (s->decisions) note_asked(s, index, false);
+    bool has_slack = e->eighths > 0 && is_said_soon(s, ref);
+    r->eighths = has_slack ? e->eighths & (INTENTS_EIGHTHS - 1) : 0;
+    if (s->decisions) note_asked(s, e);
     queue_what_must_be_said(s, r, ref);
 }
 
@@ -226,8 +229,9 @@ void replica_unwant(struct shard *s, uint64_t index)
     if (!key_is_wanted(state)) nobody_wants(s, index);
 }
 
-void replica_keep(struct shard *s, uint64_t index)
+void replica_keep(struct shard *s, const struct intent_event *e)
 {
+    uint64_t index = e->index;
     struct key_state *state = &s->records.state[index];
     if (state->is_kept) return;
     state->is_kept = true;
@@ -236,7 +240,7 @@ void replica_keep(struct shard *s, uint64_t index)
     struct record *r = record_find(&s->records, index);
     if (!r && location_of(s, ref).is_here) return;
     if (!r) r = record_get(&s->records, index);
-    if (s->decisions) note_asked(s, index, true);
+    if (s->decisions) note_asked(s, e);
     queue_what_must_be_said(s, r, ref);
 }
 

@@ -27,6 +27,7 @@
 #include "base/bitset.h"
 #include "protocol/arrival.h"
 #include "protocol/backlog.h"
+#include "protocol/intents.h"
 
 struct replicas {
     uint64_t awaited;     /* records for which quiesce must wait: is_awaited or is_later */
@@ -41,10 +42,10 @@ void replica_fini(struct shard *);
 /* For intents.h: the key will be looked at soon, very soon; its count of intents rises, falls. */
 void replica_fetch(const struct shard *, uint64_t index);
 void replica_fetch_found(const struct shard *, uint64_t index);
-void replica_want(struct shard *, uint64_t index);
+void replica_want(struct shard *, const struct intent_event *);
 void replica_unwant(struct shard *, uint64_t index);
 /* The node wants the key for ever; no longer for ever. */
-void replica_keep(struct shard *, uint64_t index);
+void replica_keep(struct shard *, const struct intent_event *);
 void replica_unkeep(struct shard *, uint64_t index);
 
 /* The replica has updates that were not yet looked at. */

@@ -423,13 +423,13 @@ void round_served(struct shard *s, uint64_t cpu_ns, uint64_t bytes)
     pacer_served(s->pacer, s->now_ns, cpu_ns, s->rounds->ended_one, bytes);
 }
 
-locus_clock round_lookahead(const struct shard *s, unsigned worker)
+static locus_clock lookahead_of(const struct shard *s, unsigned worker)
 {
     if (s->plan->acts_immediately) return INT64_MAX;
     return margin_of(&s->margin, s->rounds->lookahead[worker]);
 }
 
-locus_clock round_ahead(const struct shard *s, unsigned worker)
+static locus_clock ahead_of(const struct shard *s, unsigned worker)
 {
     bool looks_further = s->pacer->piggybacks && !s->plan->acts_immediately;
     return looks_further ? pacer_ahead(s->pacer, worker, shard_clock(s, worker)) : 0;
@@ -454,6 +454,10 @@ void round_look(struct shard *s)
 {
     s->pacer->piggybacks = pacer_piggybacks(s->pacer) && will_synchronize(s);
     s->rounds->instead_of = s->pacer->piggybacks ? round_in_a_pause(s) : 1;
+    for (unsigned w = 0; w < s->intents->workers; w++) {
+        s->intents->worker[w].lookahead = lookahead_of(s, w);
+        s->intents->worker[w].ahead = ahead_of(s, w);
+    }
 }
 
 /* ---- life ---- */

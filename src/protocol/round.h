@@ -70,11 +70,8 @@ void round_fini(struct shard *);
 /* Sends what may be sent. Returns the time of the next call that it needs. */
 uint64_t round_turn(struct shard *);
 
-/* For intents.h: how far ahead to act on a worker's intents, and how much further on those that
- * piggyback. */
-locus_clock round_lookahead(const struct shard *, unsigned worker);
-locus_clock round_ahead(const struct shard *, unsigned worker);
-/* Before a turn looks at intents: decides whether some can piggyback. */
+/* Before a turn looks at intents: decides how far ahead to act on each worker's, and how much
+ * further on those that piggyback. */
 void round_look(struct shard *);
 
 /* A worker quiesces: its request is completed when the state that its kind names is reached

@@ -184,77 +184,31 @@ static void reclaim(struct shard *s)
 
 /* ---- turns ---- */
 
-void shard_begin_intent(struct shard *s, uint64_t index)
+void shard_intent(struct shard *s, const struct intent_event *e)
 {
-    margin_began(&s->margin);
-    replica_want(s, index);
+    switch ((enum intent_kind)e->kind) {
+    case INTENT_BEGINS:
+        margin_began(&s->margin);
+        replica_want(s, e);
+        break;
+    case INTENT_ENDS: replica_unwant(s, e->index); break;
+    case INTENT_KEEPS: replica_keep(s, e); break;
+    case INTENT_UNKEEPS: replica_unkeep(s, e->index); break;
+    }
     step(s);
 }
 
-void shard_end_intent(struct shard *s, uint64_t index)
+static void hear(void *shard, const struct intent_event *e, unsigned count)
 {
-    replica_unwant(s, index);
-    step(s);
-}
-
-void shard_keep(struct shard *s, uint64_t index)
-{
-    replica_keep(s, index);
-    step(s);
-}
-
-void shard_unkeep(struct shard *s, uint64_t index)
-{
-    replica_unkeep(s, index);
-    step(s);
-}
-
-static void begin_intent(void *shard, uint64_t index)
-{
-    shard_begin_intent(shard, index);
-}
-
-static void end_intent(void *shard, uint64_t index)
-{
-    shard_end_intent(shard, index);
-}
-
-static void keep(void *shard, uint64_t index)
-{
-    shard_keep(shard, index);
-}
-
-static void unkeep(void *shard, uint64_t index)
-{
-    shard_unkeep(shard, index);
-}
-
-static void fetch_key(void *shard, uint64_t index)
-{
-    replica_fetch(shard, index);
-}
-
-static void fetch_key_found(void *shard, uint64_t index)
-{
-    replica_fetch_found(shard, index);
-}
-
-static locus_clock lookahead(void *shard, unsigned worker)
-{
-    return round_lookahead(shard, worker);
-}
-
-static locus_clock ahead(void *shard, unsigned worker)
-{
-    return round_ahead(shard, worker);
+    for (unsigned i = 0; i < count; i++) replica_fetch(shard, e[i].index);
+    for (unsigned i = 0; i < count; i++) replica_fetch_found(shard, e[i].index);
+    for (unsigned i = 0; i < count; i++) shard_intent(shard, &e[i]);
 }
 
 static void turn_intents(struct shard *s)
 {
-    const struct intent_events events = {s,    fetch_key, fetch_key_found, begin_intent, end_intent,
-                                         keep, unkeep,    lookahead,       ahead};
     round_look(s);
-    intents_turn(s->intents, &events);
+    intents_turn(s->intents, hear, s);
 }
 
 static struct trace_view view(const void *shard, uint64_t index)

@@ -16,6 +16,7 @@
 #ifndef LOCUS_PROTOCOL_SHARD_H
 #define LOCUS_PROTOCOL_SHARD_H
 
+#include "protocol/intents.h"
 #include "protocol/state.h"
 
 struct shard_config {
@@ -47,13 +48,8 @@ uint64_t shard_turn(struct shard *, uint64_t now_ns);
  * frame, before any other request of that worker. */
 bool shard_serve(struct shard *, struct request *);
 
-/* An intent of this node for this key becomes active, expires. Turns do this with what workers
- * signal. */
-void shard_begin_intent(struct shard *, uint64_t index);
-void shard_end_intent(struct shard *, uint64_t index);
-/* The same for an intent that never ends, and for taking it back. */
-void shard_keep(struct shard *, uint64_t index);
-void shard_unkeep(struct shard *, uint64_t index);
+/* An intent of this node begins or ends. Turns do this with what workers signal. */
+void shard_intent(struct shard *, const struct intent_event *);
 
 /* Would a turn do anything? Asked before sleeping, after announcing it. */
 bool shard_has_news(const struct shard *);

@@ -298,10 +298,15 @@ static bool do_in_place(unsigned worker, const struct scenario_call *call, float
     enum scenario_kind kind = call->kind;
     struct row_ref ref = row_ref_at(world_scenario.node[worker]);
     struct shard *shard = &world_state.node[world_scenario.node[worker]].shard;
-    if (kind == CALL_BEGIN) return shard_begin_intent(shard, 0), true;
-    if (kind == CALL_END) return shard_end_intent(shard, 0), true;
-    if (kind == CALL_KEEP) return shard_keep(shard, 0), true;
-    if (kind == CALL_UNKEEP) return shard_unkeep(shard, 0), true;
+    if (kind == CALL_BEGIN)
+        return shard_intent(shard, &(struct intent_event){.kind = INTENT_BEGINS, .index = 0}), true;
+    if (kind == CALL_END)
+        return shard_intent(shard, &(struct intent_event){.kind = INTENT_ENDS, .index = 0}), true;
+    if (kind == CALL_KEEP)
+        return shard_intent(shard, &(struct intent_event){.kind = INTENT_KEEPS, .index = 0}), true;
+    if (kind == CALL_UNKEEP)
+        return shard_intent(shard, &(struct intent_event){.kind = INTENT_UNKEEPS, .index = 0}),
+               true;
     if (kind == CALL_BOUND) return is_within_bound(shard, call->clock);
     if (kind == CALL_CLOCK)
         return world_state.node[shard->rank].progress[local_worker[worker]]++, true;

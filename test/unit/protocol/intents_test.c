@@ -20,61 +20,43 @@ struct desk {
     int wanted[KEYS];
     int kept[KEYS];
     long begun, ended;
-    unsigned eighths; /* ahead, of the last that began */
-    bool tells_clocks;
-    locus_clock start[KEYS], end[KEYS]; /* of what began last, if so */
+    unsigned eighths;                   /* ahead, of the last that began */
+    locus_clock start[KEYS], end[KEYS]; /* of what began last */
 };
 
-static void look(void *desk, uint64_t index)
-{
-    (void)desk;
-    CHECK(index < KEYS);
-}
-
-static void begin(void *context, uint64_t index)
+static void hear(void *context, const struct intent_event *e, unsigned count)
 {
     struct desk *d = context;
-    CHECK(index < KEYS);
-    d->wanted[index]++;
-    d->begun++;
-    d->eighths = d->intents.eighths;
-    if (d->tells_clocks) intents_beginning(&d->intents, &d->start[index], &d->end[index]);
+    CHECK(count <= INTENTS_RUN);
+    for (; count-- > 0; e++) {
+        CHECK(e->index < KEYS);
+        if (e->kind == INTENT_BEGINS) {
+            d->wanted[e->index]++;
+            d->begun++;
+            d->eighths = e->eighths;
+            d->start[e->index] = e->start;
+            d->end[e->index] = e->end;
+        } else if (e->kind == INTENT_ENDS) {
+            CHECK(d->wanted[e->index]-- > 0);
+            d->ended++;
+        } else {
+            d->kept[e->index] = e->kind == INTENT_KEEPS ? d->kept[e->index] + 1 : 0;
+        }
+    }
 }
 
-static void end(void *context, uint64_t index)
+static void turn_to(struct desk *d, intents_hear *to)
 {
-    struct desk *d = context;
-    CHECK(index < KEYS);
-    CHECK(d->wanted[index]-- > 0);
-    d->ended++;
-}
-
-static void keep(void *context, uint64_t index)
-{
-    ((struct desk *)context)->kept[index]++;
-}
-
-static void unkeep(void *context, uint64_t index)
-{
-    ((struct desk *)context)->kept[index] = 0;
-}
-
-static locus_clock lookahead(void *context, unsigned worker)
-{
-    (void)worker;
-    return ((struct desk *)context)->lookahead;
-}
-
-static locus_clock ahead(void *context, unsigned worker)
-{
-    (void)worker;
-    return ((struct desk *)context)->ahead;
+    for (unsigned w = 0; w < WORKERS; w++) {
+        d->intents.worker[w].lookahead = d->lookahead;
+        d->intents.worker[w].ahead = d->ahead;
+    }
+    intents_turn(&d->intents, to, d);
 }
 
 static void turn(struct desk *d)
 {
-    const struct intent_events events = {d, look, look, begin, end, keep, unkeep, lookahead, ahead};
-    intents_turn(&d->intents, &events);
+    turn_to(d, hear);
 }
 
 static void open_desk(struct desk *d)
@@ -171,7 +153,6 @@ TEST(intents, tell_the_clocks_of_what_begins)
     static struct desk d;
     uint64_t first = 0;
     open_desk(&d);
-    d.tells_clocks = true;
     struct intent_stream *s = intents_open_stream(&d.intents, 1);
     for (uint64_t count = 1; first + count <= KEYS; first += count, count++)
         signal_range(&d, s, first, count, 2, (locus_clock)(100 + count));
@@ -183,9 +164,6 @@ TEST(intents, tell_the_clocks_of_what_begins)
             CHECK_EQ(d.end[i], 100 + count);
         }
     }
-    locus_clock start, end_clock;
-    intents_beginning(&d.intents, &start, &end_clock);
-    CHECK(start == 0 && end_clock == 0);
     close_desk(&d);
 }
 
@@ -281,7 +259,6 @@ TEST(intents, what_piggybacks_tells_how_far_ahead_it_begins)
         d.eighths = 9;
         turn(&d);
         CHECK_EQ(d.eighths, eighths[i]);
-        CHECK_EQ(d.intents.eighths, 0);
     }
     stream_close(s, true);
     close_desk(&d);
@@ -589,11 +566,12 @@ TEST(intents, for_ever_are_taken_back_begun_or_not)
 /* The worker's id is opened again before the shard has seen the first life's end. */
 /* While the shard reads, the worker signals as many again: the next turn's. */
 static struct intent_stream *restless;
-static void keep_and_signal(void *context, uint64_t index)
+static void hear_and_signal(void *context, const struct intent_event *e, unsigned count)
 {
     struct desk *d = context;
-    keep(d, index);
-    if (index + 1 < KEYS) signal_range(d, restless, index + 1, 1, 0, LOCUS_FOREVER);
+    hear(d, e, count);
+    for (; count-- > 0; e++)
+        if (e->index + 1 < KEYS) signal_range(d, restless, e->index + 1, 1, 0, LOCUS_FOREVER);
 }
 
 TEST(intents, that_come_as_fast_as_they_are_read_leave_a_turn_its_end)
@@ -601,14 +579,12 @@ TEST(intents, that_come_as_fast_as_they_are_read_leave_a_turn_its_end)
     enum { A_CHUNK = 200 };
     struct desk d;
     open_desk(&d);
-    const struct intent_events events = {&d,     look,      look, begin, end, keep_and_signal,
-                                         unkeep, lookahead, ahead};
     restless = intents_open_stream(&d.intents, 0);
     signal_range(&d, restless, 0, 1, 0, LOCUS_FOREVER);
     int turns = 0;
     for (; intents_have_news(&d.intents); turns++) {
         int before = kept_keys(&d);
-        intents_turn(&d.intents, &events);
+        turn_to(&d, hear_and_signal);
         CHECK(kept_keys(&d) > before && kept_keys(&d) <= before + A_CHUNK);
     }
     CHECK_EQ(kept_keys(&d), KEYS);

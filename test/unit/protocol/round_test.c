@@ -69,7 +69,9 @@ static struct piggyback open_piggyback(void)
     r.shared = store_row_ref(&r.w->node[0].store, key);
     while (row_ref_home(store_row_ref(&r.w->node[0].store, other)) != 1) other++;
     r.other = keyspace_index(&r.w->node[0].store.keyspace, other);
-    for (unsigned n = NODES; n-- > 0;) shard_begin_intent(&r.w->node[n].shard, r.shared.index);
+    for (unsigned n = NODES; n-- > 0;)
+        shard_intent(&r.w->node[n].shard,
+                     &(struct intent_event){.kind = INTENT_BEGINS, .index = r.shared.index});
     all_turn(r.w);
     r.stream = intents_open_stream(r.s->intents, 0);
     for (int i = 0; i < 3; i++) {
@@ -110,7 +112,7 @@ TEST(rounds, for_an_intent_that_begins_now_do_not_wait_for_the_pacer)
     r.w->now_ns = r.s->pacer->due_ns - 1;
     CHECK_EQ(shard_turn(r.s, r.w->now_ns), r.s->pacer->due_ns);
     CHECK_EQ(r.s->counters.rounds, before);
-    shard_begin_intent(r.s, r.other);
+    shard_intent(r.s, &(struct intent_event){.kind = INTENT_BEGINS, .index = r.other});
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(r.s->counters.rounds, before + 1);
     world_deliver_all(r.w);
@@ -163,7 +165,9 @@ static locus_key ask_home(struct world *w, uint32_t slack_us)
     locus_key key = key_of_home(w, 1);
     struct wire_entry e = {
         .operation = WIRE_SYNC, .owner = 1, .flags = WIRE_BEGIN, .slack_us = slack_us, .key = key};
-    shard_begin_intent(&w->node[2].shard, keyspace_index(&w->node[2].store.keyspace, key));
+    shard_intent(&w->node[2].shard,
+                 &(struct intent_event){.kind = INTENT_BEGINS,
+                                        .index = keyspace_index(&w->node[2].store.keyspace, key)});
     shard_turn(&w->node[2].shard, w->now_ns);
     world_deliver_all(w);
     CHECK(location_of(&w->node[2].shard, store_row_ref(&w->node[2].store, key)).is_here);
@@ -221,7 +225,7 @@ TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_o
     g->lasts_ns = 80000, g->due_ns = r.w->now_ns;
     change_main_copy(&r);
     /* a recall waits for the end of that round, and for the pacer */
-    shard_end_intent(owner, r.shared.index);
+    shard_intent(owner, &(struct intent_event){.kind = INTENT_ENDS, .index = r.shared.index});
     shard_turn(owner, r.w->now_ns);
     CHECK_EQ(owner->counters.rounds, before);
     world_deliver_all(r.w);
@@ -234,14 +238,14 @@ TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_o
 TEST(rounds, quiesce_waits_for_what_was_asked_for_an_intent_that_has_expired)
 {
     struct piggyback r = open_piggyback();
-    shard_begin_intent(r.s, r.other);
+    shard_intent(r.s, &(struct intent_event){.kind = INTENT_BEGINS, .index = r.other});
     shard_turn(r.s, r.w->now_ns);
     CHECK(begin_to(r.w, 0, 1) != NULL);
     CHECK_EQ(r.s->replicas->awaited, 0);
-    shard_end_intent(r.s, r.other);
+    shard_intent(r.s, &(struct intent_event){.kind = INTENT_ENDS, .index = r.other});
     CHECK_EQ(r.s->replicas->awaited, 1);
-    shard_begin_intent(r.s, r.other);
-    shard_end_intent(r.s, r.other);
+    shard_intent(r.s, &(struct intent_event){.kind = INTENT_BEGINS, .index = r.other});
+    shard_intent(r.s, &(struct intent_event){.kind = INTENT_ENDS, .index = r.other});
     CHECK_EQ(r.s->replicas->awaited, 1);
     world_deliver_all(r.w);
     CHECK_EQ(r.s->replicas->awaited, 0);
@@ -254,9 +258,9 @@ static void say_intent(struct world *w, unsigned node, uint64_t index, bool begi
 {
     struct shard *s = &w->node[node].shard;
     if (begins)
-        shard_begin_intent(s, index);
+        shard_intent(s, &(struct intent_event){.kind = INTENT_BEGINS, .index = index});
     else
-        shard_end_intent(s, index);
+        shard_intent(s, &(struct intent_event){.kind = INTENT_ENDS, .index = index});
     s->pacer->due_ns = 0;
     shard_turn(s, w->now_ns);
     world_deliver_all(w);
@@ -269,12 +273,12 @@ TEST(rounds, a_recall_for_another_holder_than_first_is_not_forgotten)
     struct shard *owner = &w->node[1].shard;
     struct row_ref shared = store_row_ref(&w->node[0].store, key_of_home(w, 1));
     w->now_ns = 1;
-    shard_begin_intent(owner, shared.index);
+    shard_intent(owner, &(struct intent_event){.kind = INTENT_BEGINS, .index = shared.index});
     say_intent(w, 0, shared.index, true);
     say_intent(w, 2, shared.index, true);
     for (int i = 0; i < PACER_JUDGED_ROUNDS; i++) pacer_carries(owner->pacer, 1, 1);
     owner->pacer->due_ns = 1000;
-    shard_end_intent(owner, shared.index);
+    shard_intent(owner, &(struct intent_event){.kind = INTENT_ENDS, .index = shared.index});
     say_intent(w, 0, shared.index, false); /* a recall for node 2 */
     say_intent(w, 0, shared.index, true);
     say_intent(w, 2, shared.index, false);

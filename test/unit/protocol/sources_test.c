@@ -24,7 +24,10 @@ static locus_key key_of(struct world *w, unsigned home)
 
 static void keep(struct world *w, unsigned node, locus_key key)
 {
-    shard_keep(&w->node[node].shard, keyspace_index(&w->node[node].store.keyspace, key));
+    shard_intent(
+        &w->node[node].shard,
+        &(struct intent_event){.kind = INTENT_KEEPS,
+                               .index = keyspace_index(&w->node[node].store.keyspace, key)});
     shard_turn(&w->node[node].shard, w->now_ns);
     world_deliver_all(w);
 }
@@ -137,7 +140,9 @@ TEST(sources, a_pull_whose_replica_ends_goes_to_the_owner)
     w->now_ns += 1000 * MS;
     begin_pull(w, &p, 0, key[1]);
     CHECK_EQ(p.request.busy, 1);
-    shard_unkeep(s, keyspace_index(&w->node[0].store.keyspace, key[1]));
+    shard_intent(
+        s, &(struct intent_event){.kind = INTENT_UNKEEPS,
+                                  .index = keyspace_index(&w->node[0].store.keyspace, key[1])});
     CHECK_EQ(row_add(row_ref_at(w, 1, key[1]), ones), 0);
     for (int i = 0; i < 4; i++) {
         shard_turn(s, w->now_ns += 1000 * MS);
@@ -166,7 +171,10 @@ TEST(sources, without_replicas_or_without_a_bound_nothing_is_too_old)
     CHECK(is_fresh(w));
     w->now_ns += BOUND + 1;
     CHECK(!is_fresh(w));
-    shard_unkeep(&w->node[0].shard, keyspace_index(&w->node[0].store.keyspace, key_of(w, 1)));
+    shard_intent(
+        &w->node[0].shard,
+        &(struct intent_event){.kind = INTENT_UNKEEPS,
+                               .index = keyspace_index(&w->node[0].store.keyspace, key_of(w, 1))});
     for (int i = 0; i < 4; i++) {
         shard_turn(&w->node[0].shard, w->now_ns += 1000 * MS);
         world_deliver_all(w);

@@ -192,7 +192,7 @@ TEST(trace, tells_what_is_kept_and_who_waits_for_clocks)
     quiesce(&s);
     struct shard *one = &s.world->node[1].shard;
     uint64_t index = keyspace_index(&s.world->node[1].store.keyspace, s.key);
-    shard_keep(one, index);
+    shard_intent(one, &(struct intent_event){.kind = INTENT_KEEPS, .index = index});
     quiesce(&s);
     static struct request wait;
     world_request(&wait, 0, 0, REQUEST_CLOCK, NULL, 0);
@@ -200,7 +200,7 @@ TEST(trace, tells_what_is_kept_and_who_waits_for_clocks)
     CHECK(shard_serve(one, &wait));
     quiesce(&s);
     CHECK_EQ(wait.busy, 0);
-    shard_unkeep(one, index);
+    shard_intent(one, &(struct intent_event){.kind = INTENT_UNKEEPS, .index = index});
     quiesce(&s);
     close_traces(&s);
     check_key(&s, 1,

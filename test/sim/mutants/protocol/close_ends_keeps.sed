@@ -1,4 +1,4 @@
 # file: src/protocol/intents.c
 # what: what waits to be kept ends with its worker
 # run: --script kept
-/^static void end_worker/,/^}/ s/if (b->end == LOCUS_FOREVER) together_add/if (0) together_add/
+/^static void end_worker/,/^}/ s/if (b->end == LOCUS_FOREVER) add_batch/if (0) add_batch/
