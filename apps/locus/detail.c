@@ -83,15 +83,18 @@ static void put_peers(struct lines *l, const struct look_row *r)
         "credit", "trip us");
     for (const char *at = r->text; (at = scrape_next(at, "locus_sent_bytes_total", &s));) {
         const struct two t = {r, s.labels};
-        char sent[16], received[16], queued[16];
+        char sent[16], received[16], queued[16], trip[16];
         double credit = now(&t, "locus_peer_credit_bytes");
         table_shorten(rate(&t, "locus_sent_bytes_total"), sent);
         table_shorten(rate(&t, "locus_received_bytes_total"), received);
         table_shorten(now(&t, "locus_peer_queued_bytes"), queued);
-        put(l, "%-6u %8s %8s %9.0f %8s %7.1f%% %9.0f\n", number_of(s.labels), sent, received,
+        if (now(&t, "locus_peer_shares_memory") > 0)
+            snprintf(trip, sizeof trip, "memory");
+        else
+            snprintf(trip, sizeof trip, "%.0f", 1e6 * now(&t, "locus_peer_round_trip_seconds"));
+        put(l, "%-6u %8s %8s %9.0f %8s %7.1f%% %9s\n", number_of(s.labels), sent, received,
             rate(&t, "locus_sent_frames_total"), queued,
-            credit > 0 ? 100 * now(&t, "locus_peer_asked_bytes") / credit : 0,
-            1e6 * now(&t, "locus_peer_round_trip_seconds"));
+            credit > 0 ? 100 * now(&t, "locus_peer_asked_bytes") / credit : 0, trip);
     }
 }
 

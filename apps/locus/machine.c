@@ -1,6 +1,7 @@
 #include "machine.h"
 
 #include "base/pinning.h"
+#include "net/shared.h"
 #include "net/uring.h"
 
 #include <arpa/inet.h>
@@ -318,6 +319,28 @@ static void check_congestion(struct findings *all)
         find(all, FIND_OK, "congestion", "LOCUS_CONGESTION is %.40s", name);
 }
 
+/* The library goes on without. */
+static void check_shared_memory(struct findings *all)
+{
+    char place[SHARED_TEXT_BYTES], name[SHARED_TEXT_BYTES];
+    const char *carrier = getenv("LOCUS_CARRIER");
+    struct shared *s = shared_place(place) ? shared_create(name) : NULL;
+    if (carrier && *carrier && strcmp(carrier, "tcp") != 0)
+        find(all, FIND_WARN, "carrier",
+             "LOCUS_CARRIER is \"%.40s\", which means nothing: set it to tcp, or not at all",
+             carrier);
+    else if (carrier && *carrier)
+        find(all, FIND_OK, "carrier", "LOCUS_CARRIER is tcp: nodes of this host use TCP");
+    else if (s)
+        find(all, FIND_OK, "carrier", "nodes of this host speak through memory, in /dev/shm");
+    else
+        find(all, FIND_WARN, "carrier",
+             "nodes of this host must use TCP: /dev/shm cannot be written, or is full; each link "
+             "between two of them needs %d KiB there",
+             2 * SHARED_RING_BYTES / 1024 + 4);
+    shared_free(s);
+}
+
 void machine_check(struct findings *all, const struct machine_plan *p)
 {
     check_kernel(all);
@@ -330,4 +353,5 @@ void machine_check(struct findings *all, const struct machine_plan *p)
     check_cores(all, p);
     check_interfaces(all);
     check_congestion(all);
+    check_shared_memory(all);
 }

@@ -156,6 +156,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
     rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(store), c->peer_timeout_s);
     if (rc) return rc;
     uring_set_view(r->uring, store->home.view);
+    uring_share(r->uring, r->shard.rank);
     if (c->plan->staleness_ns) uring_speak_for(r->uring, 1e-9 * (double)c->plan->staleness_ns);
     if (store->dirty) {
         store->dirty[c->shard].context = r;

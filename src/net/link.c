@@ -129,6 +129,7 @@ void link_free(struct link *l)
     l->under_way = 0;
     drop_queue(l);
     l->carrier->close(l);
+    shared_free(l->shared);
     free(l->buffer);
     free(l);
 }
@@ -295,8 +296,7 @@ void link_flush(struct link *l)
     link_is_ready(l);
 }
 
-/* A frame without entries, behind everything queued. */
-static void send_notice(struct link *l, enum wire_kind kind, unsigned lost, const char *text)
+void link_notice(struct link *l, enum wire_kind kind, unsigned lost, const char *text)
 {
     size_t length = strnlen(text, LOST_TEXT_MAX);
     seal_building(l);
@@ -314,15 +314,20 @@ static void send_notice(struct link *l, enum wire_kind kind, unsigned lost, cons
 void link_bye(struct link *l)
 {
     if (!is_speaking(l)) return;
-    send_notice(l, WIRE_BYE, 0, "");
+    link_notice(l, WIRE_BYE, 0, "");
     l->said_bye = true;
 }
 
 void link_lost(struct link *l, unsigned lost, const char *reason)
 {
     if (!is_speaking(l)) return;
-    send_notice(l, WIRE_LOST, lost, reason);
+    link_notice(l, WIRE_LOST, lost, reason);
     l->said_bye = true;
+}
+
+static enum wire_kind kind_of(const struct outgoing *o)
+{
+    return ((const struct wire_frame *)(const void *)o->data)->kind;
 }
 
 unsigned link_gather(struct link *l)
@@ -334,6 +339,7 @@ unsigned link_gather(struct link *l)
     for (struct outgoing *o = l->first; o && n < LINK_GATHER_MAX; o = o->next) {
         l->piece[n++] = (struct iovec){o->data + skip, o->bytes - skip};
         skip = 0;
+        if (kind_of(o) == WIRE_THROUGH) break; /* what follows goes another way */
     }
     if (n == 0) return 0;
     l->message = (struct msghdr){.msg_iov = l->piece, .msg_iovlen = n};
@@ -353,6 +359,7 @@ static void count_sent(struct link *l, size_t bytes)
         l->sent -= o->bytes;
         l->first = o->next;
         if (!l->first) l->last = NULL;
+        if (kind_of(o) == WIRE_THROUGH) link_begin_to_give(l);
         count(&l->stats.messages_sent, 1);
         give_buffer(l->all, o);
     }
@@ -385,7 +392,7 @@ struct link_load link_load(const struct link *l)
     struct link_load load = {
         .queued_bytes = __atomic_load_n(&l->queued_bytes, __ATOMIC_RELAXED),
     };
-    l->carrier->add_load(l, &load);
+    __atomic_load_n(&l->carrier, __ATOMIC_ACQUIRE)->add_load(l, &load);
     return load;
 }
 
@@ -402,14 +409,20 @@ bool link_is_drained(const struct link *l)
 
 /* ---- receiving ------------------------------------------------------------------------------- */
 
-/* The text of a WIRE_LOST: whatever the peer wrote, one line of it. */
-static void take_lost(struct link *l, const struct wire_frame *f, const char *text)
+/* Of a body, whatever the peer wrote: one line. */
+static void read_text(const struct wire_frame *f, char text[LINK_REASON_BYTES])
+{
+    const char *body = (const char *)(f + 1);
+    size_t n = 0;
+    for (; n < f->body_bytes && n < LINK_REASON_BYTES - 1 && body[n]; n++)
+        text[n] = body[n] >= ' ' && body[n] <= '~' ? body[n] : '?';
+    text[n] = '\0';
+}
+
+static void take_lost(struct link *l, const struct wire_frame *f)
 {
     char reason[LINK_REASON_BYTES];
-    size_t n = 0;
-    for (; n < f->body_bytes && n < sizeof reason - 1 && text[n]; n++)
-        reason[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
-    reason[n] = '\0';
+    read_text(f, reason);
     uint64_t silent_ns = silence_recent_ns(&l->silence, l->all->now_ns, l->all->timeout_ns);
     if (f->lost != l->peer && silent_ns > 0)
         link_fail(l, l->peer, SILENCE_REASON "%.1f s", (double)silent_ns * 1e-9);
@@ -417,7 +430,14 @@ static void take_lost(struct link *l, const struct wire_frame *f, const char *te
         link_fail(l, l->peer, "sent a notice of failure about node %u of %u", f->lost,
                   l->all->nodes);
     else
-        link_fail(l, f->lost, "%s", n > 0 ? reason : "failed");
+        link_fail(l, f->lost, "%s", *reason ? reason : "failed");
+}
+
+static const char *take_share(struct link *l, const struct wire_frame *f)
+{
+    char text[LINK_REASON_BYTES];
+    read_text(f, text);
+    return link_heard_share(l, text);
 }
 
 static void take_frame(struct link *l, const struct wire_frame *f)
@@ -433,7 +453,11 @@ static void take_frame(struct link *l, const struct wire_frame *f)
     else if (f->kind == WIRE_BYE)
         l->heard_bye = true;
     else if (f->kind == WIRE_LOST)
-        take_lost(l, f, (const char *)(f + 1));
+        take_lost(l, f);
+    else if (f->kind == WIRE_SHARE)
+        why = take_share(l, f);
+    else if (f->kind == WIRE_THROUGH)
+        why = link_heard_through(l);
     if (why) link_fail(l, l->peer, "sent %s", why);
 }
 
@@ -468,17 +492,23 @@ static void move_to_front(struct link *l, size_t frame_bytes)
     l->tail = have;
 }
 
+void link_take(struct link *l, size_t bytes)
+{
+    l->tail += bytes;
+    silence_note(&l->silence, l->heard_ns, l->all->now_ns, l->all->timeout_ns);
+    l->heard_ns = l->all->now_ns;
+    count(&l->stats.bytes_received, bytes);
+    move_to_front(l, take_frames(l));
+}
+
 void link_received(struct link *l, int result, bool more)
 {
     if (l->state != LINK_OPEN) return;
     if (result > 0) {
-        l->tail += (size_t)result;
         l->more = more;
-        silence_note(&l->silence, l->heard_ns, l->all->now_ns, l->all->timeout_ns);
-        l->heard_ns = l->all->now_ns;
-        count(&l->stats.bytes_received, (size_t)result);
-        move_to_front(l, take_frames(l));
+        if (!l->reads_shared) link_take(l, (size_t)result);
     } else if (result != -EINTR && result != -EAGAIN) {
+        link_read_rest(l);
         end(l, -result);
     }
     if (l->state == LINK_OPEN) link_is_ready(l);
@@ -509,7 +539,7 @@ static void send_heartbeat(struct link *l)
 {
     struct outgoing *building = l->building;
     l->building = NULL;
-    send_notice(l, WIRE_HEARTBEAT, 0, "");
+    link_notice(l, WIRE_HEARTBEAT, 0, "");
     l->building = building;
 }
 

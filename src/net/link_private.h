@@ -4,6 +4,8 @@
  *   sending     building --full, or flushed--> queued --> under way --sent--> back to the pool
  *   receiving   [0, head) handled, [head, tail) the beginning of a frame, [tail, end of the buffer)
  *               free
+ *   carrier     the connection; or, if the peer is at the same place, memory (shared.h), and of the
+ *               connection only its end, and bytes that wake who sleeps
  *   state       OPEN --the connection ends after a WIRE_BYE of either side--> ENDED
  *                 `---anything else that ends it--> FAILED, and the ring's owner is told
  *
@@ -17,6 +19,7 @@
 
 #include "net/carrier.h"
 #include "net/link.h"
+#include "net/shared.h"
 #include "net/silence.h"
 
 #include <sys/socket.h>
@@ -24,6 +27,7 @@
 enum {
     LINK_GATHER_MAX = 8, /* frames in one send */
     LINK_REASON_BYTES = 192,
+    LINK_BELL_BYTES = 16,
 };
 
 /* A frame on its way out. */
@@ -41,8 +45,10 @@ struct links {
     uint32_t view;      /* the cluster's, for the headers of frames */
     size_t frame_bytes; /* of the largest frame, header included */
     uint64_t timeout_ns, heartbeat_ns;
-    uint64_t now_ns; /* of the latest poll or tick */
-    bool all_run;    /* every node has started, and speaks */
+    uint64_t now_ns;               /* of the latest poll or tick */
+    bool all_run;                  /* every node has started, and speaks */
+    char place[SHARED_TEXT_BYTES]; /* of this node; empty: it shares no memory */
+    struct link *sharing;          /* the links that have memory */
     struct outgoing *spare;
     uint64_t buffers; /* there are; read by any thread */
     unsigned spares, spares_max;
@@ -52,6 +58,11 @@ struct links {
 };
 
 enum link_state { LINK_OPEN, LINK_ENDED, LINK_FAILED };
+
+/*   lower rank    NONE --says its place--> ASKED --a name, opened--> THROUGH
+ *   higher rank   NONE --its own place heard, says a name--> ASKED --WIRE_THROUGH--> THROUGH
+ *   both          --anything else that the other one may say--> APART */
+enum link_share { SHARE_NONE, SHARE_ASKED, SHARE_THROUGH, SHARE_APART };
 
 struct link {
     struct links *all;
@@ -75,6 +86,12 @@ struct link {
     bool receiving; /* a receive is under way */
     bool more;      /* when the last one ended, the socket had more bytes */
     uint64_t sequence_in;
+
+    enum link_share share;
+    struct shared *shared;
+    bool writes_shared, reads_shared; /* WIRE_THROUGH has gone, has come */
+    unsigned char bell[LINK_BELL_BYTES];
+    struct link *next_sharing;
 
     uint64_t spoke_ns, heard_ns; /* when the last send began, when the last bytes came */
     struct silence silence;
@@ -105,13 +122,40 @@ unsigned link_gather(struct link *);
 void link_sent(struct link *, int result);
 
 /* Where the next bytes go; never empty. */
-static inline struct iovec link_space(const struct link *l)
+static inline struct iovec link_space(struct link *l)
 {
+    if (l->reads_shared) return (struct iovec){l->bell, sizeof l->bell};
     return (struct iovec){l->buffer + l->tail, 2 * l->all->frame_bytes - l->tail};
 }
 /* The receive ended with this many bytes (0: the connection ended), or a negative errno value.
  * Passes complete frames up. */
 void link_received(struct link *, int result, bool more);
+
+/* Bytes of the peer lie where the next ones go: passes complete frames up. */
+void link_take(struct link *, size_t bytes);
+/* A frame without entries, behind everything queued. */
+void link_notice(struct link *, enum wire_kind, unsigned lost, const char *text);
+
+/* ---- memory that both ends share (link_shared.c) ---- */
+
+/* Begins to agree on it: at the start, of links to nodes of higher rank. */
+void link_ask_to_share(struct link *);
+/* WIRE_SHARE and WIRE_THROUGH have come. Return NULL, or why the link must fail. */
+const char *link_heard_share(struct link *, const char *text);
+const char *link_heard_through(struct link *);
+/* Our WIRE_THROUGH has gone. */
+void link_begin_to_give(struct link *);
+/* Write, or read and write, what there is, and wake the peer if it sleeps. false: there was
+ * nothing. */
+bool link_give(struct link *);
+bool link_move(struct link *);
+/* Reads what the peer wrote before its connection ended. */
+void link_read_rest(struct link *);
+/* Wakes the peer if it sleeps and there is something for it. */
+void link_wake(struct link *);
+/* All links that share memory: this end is about to sleep. false: it must not, there is news. */
+bool links_sleep(struct links *);
+void links_awake(struct links *);
 
 /* Heartbeat and silence. Returns when to look again. */
 uint64_t link_tick(struct link *, uint64_t now_ns);

@@ -32,7 +32,8 @@ struct uring {
     unsigned flags;     /* IORING_SETUP_* */
     pid_t thread;       /* 0: not started */
     uint64_t tick_ns;
-    bool all_run; /* atomic */
+    unsigned rank; /* of this node, if it shares memory */
+    bool all_run;  /* atomic */
     int wake_fd;
     bool wake_is_read; /* a read of wake_fd is under way */
     uint64_t wakes;
@@ -182,6 +183,14 @@ int uring_add_link(struct uring *u, unsigned peer, int fd, struct link **out)
     return 0;
 }
 
+void uring_share(struct uring *u, unsigned rank)
+{
+    const char *carrier = getenv("LOCUS_CARRIER");
+    if (carrier && strcmp(carrier, "tcp") == 0) return;
+    u->rank = rank;
+    if (!shared_place(u->links.place)) *u->links.place = '\0';
+}
+
 void uring_set_view(struct uring *u, uint32_t view)
 {
     u->links.view = view;
@@ -210,7 +219,8 @@ static struct io_uring_sqe *next_operation(struct uring *u)
 
 static void send_on(struct uring *u, struct link *l)
 {
-    unsigned pieces = link_gather(l);
+    if (l->writes_shared) link_give(l);
+    unsigned pieces = l->writes_shared ? 0 : link_gather(l);
     if (pieces == 0) return;
     struct io_uring_sqe *sqe = next_operation(u);
     if (pieces == 1)
@@ -318,6 +328,7 @@ unsigned uring_poll(struct uring *u, uint64_t now_ns)
     u->links.now_ns = now_ns;
     collect(u);
     unsigned n = complete_all(u);
+    for (struct link *l = u->links.sharing; l; l = l->next_sharing) n += link_move(l);
     return n + tell_fallen(u);
 }
 
@@ -344,13 +355,14 @@ void uring_wait(struct uring *u, uint64_t until_ns)
 {
     uint64_t now_ns = clock_now_ns();
     prepare(u);
-    if (until_ns <= now_ns || u->links.fallen) {
+    if (until_ns <= now_ns || u->links.fallen || !links_sleep(&u->links)) {
         uring_submit(u);
         return;
     }
     read_wake(u);
     uint64_t ns = until_ns - now_ns;
     wait_for_one(u, ns < SLEEP_MAX_NS ? ns : SLEEP_MAX_NS);
+    links_awake(&u->links);
 }
 
 void uring_wake(struct uring *u)
@@ -433,6 +445,7 @@ int uring_start(struct uring *u, uint64_t now_ns)
     for (unsigned i = 0; i < u->count; i++) {
         u->link[i]->heard_ns = u->link[i]->spoke_ns = now_ns;
         link_is_ready(u->link[i]);
+        if (u->link[i]->peer > u->rank) link_ask_to_share(u->link[i]);
     }
     u->tick_ns = now_ns;
     uring_tick(u, now_ns);

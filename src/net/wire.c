@@ -22,9 +22,11 @@ static const char *check_kind(const struct wire_frame *f)
         return NULL;
     case WIRE_HEARTBEAT:
     case WIRE_BYE:
+    case WIRE_THROUGH:
         return f->count || f->body_bytes ? "a frame of no content that has a body" : NULL;
     case WIRE_LOST:
-        return f->count || f->body_bytes > 512 ? "a notice of failure out of bounds" : NULL;
+    case WIRE_SHARE:
+        return f->count || f->body_bytes > WIRE_TEXT_MAX ? "a text out of bounds" : NULL;
     default: return "a frame of no known kind";
     }
 }

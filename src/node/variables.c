@@ -10,11 +10,11 @@ enum { BEGIN_BYTES = sizeof BEGIN - 1, WARNINGS_MAX = 32 };
 
 /* docs/running.md has a line for each. */
 static const char *const known[] = {
-    "LOCUS_ADVICE",      "LOCUS_CHECKPOINTS", "LOCUS_CONGESTION", "LOCUS_LIBRARY",
-    "LOCUS_LISTEN",      "LOCUS_LOST",        "LOCUS_METRICS",    "LOCUS_RANK",
-    "LOCUS_RENDEZVOUS",  "LOCUS_REPORT",      "LOCUS_RESTART",    "LOCUS_SECRET",
-    "LOCUS_SECRET_FILE", "LOCUS_SIZE",        "LOCUS_TRACE",      "LOCUS_TRACE_KEYS",
-    "LOCUS_WORKERS",
+    "LOCUS_ADVICE",     "LOCUS_CARRIER",     "LOCUS_CHECKPOINTS", "LOCUS_CONGESTION",
+    "LOCUS_LIBRARY",    "LOCUS_LISTEN",      "LOCUS_LOST",        "LOCUS_METRICS",
+    "LOCUS_RANK",       "LOCUS_RENDEZVOUS",  "LOCUS_REPORT",      "LOCUS_RESTART",
+    "LOCUS_SECRET",     "LOCUS_SECRET_FILE", "LOCUS_SIZE",        "LOCUS_TRACE",
+    "LOCUS_TRACE_KEYS", "LOCUS_WORKERS",
 };
 enum { KNOWN = sizeof known / sizeof *known };
 

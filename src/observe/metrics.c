@@ -195,6 +195,7 @@ static struct link_load load_of(const locus *n, unsigned peer, size_t *asked_byt
         *asked_bytes += shard_asked_bytes(node_shard(n, s), peer);
         sum.queued_bytes += l.queued_bytes;
         if (l.round_trip_s > sum.round_trip_s) sum.round_trip_s = l.round_trip_s;
+        sum.is_shared = sum.is_shared || l.is_shared;
     }
     return sum;
 }
@@ -212,6 +213,8 @@ static void put_loads(struct exposition *e, const locus *n)
         {"locus_peer_credit_bytes", "Bytes of requests and answers that may be under way."},
         {"locus_peer_round_trip_seconds",
          "Round trip to the peer, as TCP sees it; the longest of all shards' links."},
+        {"locus_peer_shares_memory",
+         "1 if links to the peer go through memory of this host, 0 if through TCP."},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         exposition_head(e, all[i].name, "gauge", all[i].help);
@@ -221,7 +224,7 @@ static void put_loads(struct exposition *e, const locus *n)
             const struct link_load l = load_of(n, peer, &asked_bytes);
             const double value[] = {(double)l.queued_bytes, (double)asked_bytes,
                                     (double)cluster_shards(n->cluster) * LINK_CREDIT_BYTES,
-                                    l.round_trip_s};
+                                    l.round_trip_s, l.is_shared};
             exposition_numbered(e, all[i].name, "peer", peer, value[i]);
         }
     }

@@ -112,6 +112,7 @@ void islands_open(struct islands *s, int count)
     s->count = count;
     s->home = this_space();
     need_privilege();
+    setenv("LOCUS_CARRIER", "tcp", 1); /* islands share no memory, either */
     for (int i = 0; i < count; i++) {
         CHECK_EQ(unshare(CLONE_NEWNET), 0);
         raise_loopback();

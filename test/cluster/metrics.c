@@ -321,8 +321,10 @@ TEST(metrics, are_all_moved)
         setenv("LOCUS_ADVICE", text, 1);
         *shown = '\0';
         t.staleness_s = 0;
+        setenv("LOCUS_CARRIER", "", 1);
         team_run(&t, collect);
         t.staleness_s = 1e-6;
+        setenv("LOCUS_CARRIER", "tcp", 1);
         team_run(&t, collect_too_old);
     }
     if (first_still(still)) test_fail(__FILE__, __LINE__, "%s is zero", still);

@@ -1,0 +1,264 @@
+#include "net/shared.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER "/dev/shm"
+#define PREFIX "locus-"
+enum { PATH_BYTES = sizeof FOLDER + 256 };
+
+/* One direction. Each line is written by one end, but for the wishes, which the other one grants. */
+struct ring {
+    _Alignas(64) uint64_t written;
+    _Alignas(64) uint64_t read;
+    _Alignas(64) uint32_t reader_sleeps;
+    uint32_t wants_room; /* the writer sleeps until something is read */
+};
+
+struct file {
+    struct ring ring[2];
+    _Alignas(4096) unsigned char bytes[2][SHARED_RING_BYTES];
+};
+
+struct shared {
+    struct file *file;
+    struct ring *in, *out;
+    unsigned char *in_bytes, *out_bytes;
+    uint64_t read, written;       /* ours */
+    uint64_t seen_read;           /* the peer's, as it was when there was no room */
+    char name[SHARED_TEXT_BYTES]; /* to be removed; empty: the peer has done it */
+};
+
+/* ---- files ---- */
+
+bool shared_place(char place[SHARED_TEXT_BYTES])
+{
+    struct stat at;
+    char boot[64] = "";
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (!f) return false;
+    bool is_there = fscanf(f, "%63s", boot) == 1 && stat(FOLDER, &at) == 0;
+    fclose(f);
+    if (!is_there || access(FOLDER, R_OK | W_OK | X_OK)) return false;
+    snprintf(place, SHARED_TEXT_BYTES, "%s %llx %llx", boot, (unsigned long long)at.st_dev,
+             (unsigned long long)at.st_ino);
+    return true;
+}
+
+static void path_of(const char *name, char path[PATH_BYTES])
+{
+    snprintf(path, PATH_BYTES, FOLDER "/%s", name);
+}
+
+static void remove_name(const char *name)
+{
+    char path[PATH_BYTES];
+    path_of(name, path);
+    unlink(path);
+}
+
+/* Of processes that were killed between shared_create and the peer's shared_open. One in another
+ * namespace of processes seems dead; if it has just begun, its link will do without. */
+static void remove_leftovers(void)
+{
+    static bool was_done; /* once in a process is enough */
+    if (__atomic_exchange_n(&was_done, true, __ATOMIC_RELAXED)) return;
+    DIR *d = opendir(FOLDER);
+    struct dirent *e;
+    while (d && (e = readdir(d))) {
+        long pid = strncmp(e->d_name, PREFIX, strlen(PREFIX)) == 0
+                       ? strtol(e->d_name + strlen(PREFIX), NULL, 10)
+                       : 0;
+        if (pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH) remove_name(e->d_name);
+    }
+    if (d) closedir(d);
+}
+
+/* Takes over the descriptor. `side`: which ring is ours to write. */
+static struct shared *map(int fd, int side)
+{
+    struct shared *s = calloc(1, sizeof *s);
+    struct file *f = s ? mmap(NULL, sizeof *f, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+                       : MAP_FAILED;
+    close(fd);
+    if (f == MAP_FAILED) {
+        free(s);
+        return NULL;
+    }
+    madvise(f, sizeof *f, MADV_DONTFORK);
+    *s = (struct shared){.file = f,
+                         .in = &f->ring[!side],
+                         .out = &f->ring[side],
+                         .in_bytes = f->bytes[!side],
+                         .out_bytes = f->bytes[side]};
+    return s;
+}
+
+struct shared *shared_create(char name[SHARED_TEXT_BYTES])
+{
+    char path[PATH_BYTES];
+    uint64_t number;
+    remove_leftovers();
+    if (getrandom(&number, sizeof number, 0) != sizeof number) return NULL;
+    snprintf(name, SHARED_TEXT_BYTES, PREFIX "%ld-%016llx", (long)getpid(),
+             (unsigned long long)number);
+    path_of(name, path);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) return NULL;
+    /* A page that the system has not got would end the process at its first use. */
+    bool is_there = posix_fallocate(fd, 0, sizeof(struct file)) == 0;
+    struct shared *s = is_there ? map(fd, 0) : NULL;
+    if (!is_there) close(fd);
+    if (s)
+        snprintf(s->name, sizeof s->name, "%s", name);
+    else
+        unlink(path);
+    return s;
+}
+
+/* The peer says the name, which may be anything. */
+static bool is_ours(int fd)
+{
+    struct stat at;
+    return fstat(fd, &at) == 0 && S_ISREG(at.st_mode) && at.st_uid == geteuid() &&
+           at.st_size == sizeof(struct file);
+}
+
+struct shared *shared_open(const char *name)
+{
+    char path[PATH_BYTES];
+    if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || strchr(name, '/')) return NULL;
+    path_of(name, path);
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return NULL;
+    if (!is_ours(fd)) {
+        close(fd);
+        return NULL;
+    }
+    unlink(path);
+    return map(fd, 1);
+}
+
+void shared_free(struct shared *s)
+{
+    if (!s) return;
+    if (*s->name) remove_name(s->name);
+    munmap(s->file, sizeof *s->file);
+    free(s);
+}
+
+/* ---- bytes ---- */
+
+static size_t less(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* `at` counts all bytes ever. */
+static void copy_in(unsigned char *ring, uint64_t at, const void *from, size_t n)
+{
+    size_t begin = at % SHARED_RING_BYTES, first = less(n, SHARED_RING_BYTES - begin);
+    memcpy(ring + begin, from, first);
+    memcpy(ring, (const unsigned char *)from + first, n - first);
+}
+
+static void copy_out(void *to, const unsigned char *ring, uint64_t at, size_t n)
+{
+    size_t begin = at % SHARED_RING_BYTES, first = less(n, SHARED_RING_BYTES - begin);
+    memcpy(to, ring + begin, first);
+    memcpy((unsigned char *)to + first, ring, n - first);
+}
+
+/* The peer's number is looked at only if there seems to be too little room. */
+static ssize_t room(struct shared *s, size_t wanted)
+{
+    if (SHARED_RING_BYTES - (s->written - s->seen_read) < wanted)
+        s->seen_read = __atomic_load_n(&s->out->read, __ATOMIC_SEQ_CST);
+    uint64_t unread = s->written - s->seen_read;
+    return unread <= SHARED_RING_BYTES ? (ssize_t)(SHARED_RING_BYTES - unread) : -EBADMSG;
+}
+
+size_t shared_room(struct shared *s)
+{
+    ssize_t n = room(s, SHARED_RING_BYTES);
+    return n < 0 ? 0 : (size_t)n;
+}
+
+/* Piece by piece, so that the peer can begin to read. */
+ssize_t shared_write(struct shared *s, const struct iovec *piece, unsigned pieces)
+{
+    size_t all = 0;
+    for (unsigned i = 0; i < pieces; i++) {
+        ssize_t free_bytes = room(s, piece[i].iov_len);
+        if (free_bytes < 0) return free_bytes;
+        size_t n = less(piece[i].iov_len, (size_t)free_bytes);
+        copy_in(s->out_bytes, s->written, piece[i].iov_base, n);
+        s->written += n;
+        all += n;
+        /* Ordered before the look at who sleeps. */
+        __atomic_exchange_n(&s->out->written, s->written, __ATOMIC_SEQ_CST);
+        if (n < piece[i].iov_len) break;
+    }
+    return (ssize_t)all;
+}
+
+ssize_t shared_read(struct shared *s, void *to, size_t bytes)
+{
+    uint64_t there = __atomic_load_n(&s->in->written, __ATOMIC_ACQUIRE) - s->read;
+    if (there == 0) return 0;
+    if (there > SHARED_RING_BYTES) return -EBADMSG;
+    size_t n = less((size_t)there, bytes);
+    copy_out(to, s->in_bytes, s->read, n);
+    s->read += n;
+    __atomic_exchange_n(&s->in->read, s->read, __ATOMIC_SEQ_CST);
+    return (ssize_t)n;
+}
+
+size_t shared_unread(const struct shared *s)
+{
+    uint64_t read = __atomic_load_n(&s->out->read, __ATOMIC_RELAXED);
+    uint64_t unread = __atomic_load_n(&s->out->written, __ATOMIC_RELAXED) - read;
+    return unread <= SHARED_RING_BYTES ? (size_t)unread : 0;
+}
+
+/* ---- sleep ---- */
+
+static bool was_set(uint32_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_SEQ_CST) &&
+           __atomic_exchange_n(word, 0, __ATOMIC_SEQ_CST);
+}
+
+bool shared_must_wake(struct shared *s)
+{
+    bool has_bytes = s->written != __atomic_load_n(&s->out->read, __ATOMIC_RELAXED);
+    bool waits_for_bytes = has_bytes && was_set(&s->out->reader_sleeps);
+    return was_set(&s->in->wants_room) || waits_for_bytes;
+}
+
+void shared_sleep(struct shared *s, bool wants_room)
+{
+    __atomic_exchange_n(&s->out->wants_room, wants_room, __ATOMIC_SEQ_CST);
+    __atomic_exchange_n(&s->in->reader_sleeps, 1, __ATOMIC_SEQ_CST);
+}
+
+bool shared_has_news(struct shared *s, bool wants_room)
+{
+    return __atomic_load_n(&s->in->written, __ATOMIC_SEQ_CST) != s->read ||
+           (wants_room && shared_room(s) > 0);
+}
+
+void shared_awake(struct shared *s)
+{
+    __atomic_store_n(&s->out->wants_room, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->in->reader_sleeps, 0, __ATOMIC_RELAXED);
+}

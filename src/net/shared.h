@@ -1,0 +1,62 @@
+/*
+ * shared.h - bytes each way between two nodes of one host, in memory that both have mapped.
+ *
+ *   file   of /dev/shm, readable by its owner alone, removed as soon as both have mapped it
+ *   rings  one each way: the writer moves `written`, the reader moves `read`; neither believes the
+ *          other's more than that between the two lie at most SHARED_RING_BYTES
+ *   sleep  who sleeps says so in the memory; whoever then has something for it, bytes or room, must
+ *          wake it by other means (a byte on the connection)
+ *
+ * Two processes see the same files if they have booted together and have the same /dev/shm mounted:
+ * that is their place. Containers may share it.
+ *
+ * Callers   the link's thread, both ends; shared_unread on any thread
+ * Memory    two rings of SHARED_RING_BYTES and a page, all there from the beginning; the peer's
+ *           process has the same ones
+ * Waiting   never
+ * Life      shared_create at one end, shared_open at the other; shared_free at both. What was
+ *           written can be read after the writer has died
+ */
+#ifndef LOCUS_NET_SHARED_H
+#define LOCUS_NET_SHARED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+enum {
+    SHARED_RING_BYTES = 256 << 10, /* stays in a core's cache */
+    SHARED_TEXT_BYTES = 96,        /* of a place, or of a name */
+};
+
+struct shared;
+
+/* Where this process is. false: it has no memory to share. */
+bool shared_place(char place[SHARED_TEXT_BYTES]);
+
+/* NULL: not to be had; the links stay as they are. Names that processes of this host left behind
+ * when they died are removed. */
+struct shared *shared_create(char name[SHARED_TEXT_BYTES]);
+/* NULL: `name` is none of ours, or cannot be opened. */
+struct shared *shared_open(const char *name);
+void shared_free(struct shared *); /* NULL is allowed */
+
+/* As many bytes as there is room for, or there are. -EBADMSG: the peer wrote nonsense beside the
+ * rings. */
+ssize_t shared_write(struct shared *, const struct iovec *, unsigned pieces);
+ssize_t shared_read(struct shared *, void *to, size_t bytes);
+size_t shared_room(struct shared *);
+/* Bytes that the peer has not read. */
+size_t shared_unread(const struct shared *);
+
+/* After writing and reading: does the peer sleep, and wait for that? Says so once a sleep. */
+bool shared_must_wake(struct shared *);
+/* This end is about to sleep; it must not if shared_has_news() afterwards. `wants_room`: it has more
+ * to write. */
+void shared_sleep(struct shared *, bool wants_room);
+bool shared_has_news(struct shared *, bool wants_room);
+void shared_awake(struct shared *);
+
+#endif
