@@ -49,7 +49,9 @@ void rendezvous_hub_announce(struct rendezvous_hub *h)
 
 void rendezvous_hub_note(struct rendezvous_hub *h)
 {
+    uint64_t now_ns = clock_now_ns();
     h->is_noted = true;
+    if (now_ns < h->due_ns) h->due_ns = now_ns;
     pthread_cond_broadcast(&h->changed);
     pthread_cond_signal(&h->wake);
 }
@@ -226,6 +228,16 @@ static size_t take_messages(struct rendezvous_channel *c)
     return wanted;
 }
 
+/* By whoever runs first: what we did not hear while we did not run was no silence. */
+static void notice_absence(struct rendezvous_hub *h, uint64_t now_ns)
+{
+    uint64_t late_ns = now_ns > h->due_ns ? now_ns - h->due_ns : 0;
+    if (late_ns < h->timeout_ns / 4) return;
+    for (struct rendezvous_channel *c = h->first; c; c = c->next) c->heard_ns = now_ns;
+    h->absence_ns = late_ns;
+    h->absence_end_ns = now_ns;
+}
+
 static void on_received(void *argument)
 {
     struct rendezvous_channel *c = argument;
@@ -235,6 +247,7 @@ static void on_received(void *argument)
     int result = nng_aio_result(c->receiving);
     if (!c->is_closed && result == 0) {
         uint64_t now_ns = clock_now_ns();
+        notice_absence(h, now_ns);
         if (c->beat_ns) silence_note(&c->silence, c->heard_ns, now_ns, h->timeout_ns);
         c->heard_ns = now_ns;
         c->have += nng_aio_count(c->receiving);
@@ -397,15 +410,6 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static void notice_absence(struct rendezvous_hub *h, uint64_t now_ns)
-{
-    uint64_t late_ns = now_ns > h->due_ns ? now_ns - h->due_ns : 0;
-    if (late_ns < h->timeout_ns / 4) return;
-    for (struct rendezvous_channel *c = h->first; c; c = c->next) c->heard_ns = now_ns;
-    h->absence_ns = late_ns;
-    h->absence_end_ns = now_ns;
-}
-
 uint64_t rendezvous_hub_absence(const struct rendezvous_hub *h)
 {
     uint64_t now_ns = clock_now_ns(), long_ns = h->timeout_ns / 2;
@@ -460,7 +464,7 @@ static void *run(void *argument)
         notice_absence(h, now_ns);
         uint64_t due_ns = look_after_all(h, now_ns);
         due_ns = earlier(due_ns, h->events->tick(h->context, now_ns));
-        h->due_ns = due_ns;
+        h->due_ns = h->is_noted ? now_ns : due_ns;
         if (free_what_is_over(h)) continue;
         if (h->stopping && h->channels == 0) break;
         if (!h->is_noted) wait_until(h, &h->wake, due_ns);

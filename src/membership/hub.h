@@ -65,7 +65,7 @@ struct rendezvous_hub {
     uint64_t timeout_ns; /* of silence */
     /* of a message of a channel without a rank; the owner may lower it */
     size_t unauthenticated_bytes_max;
-    uint64_t due_ns; /* when the thread plans to wake */
+    uint64_t due_ns; /* when the thread is to wake */
     /* the last long time during which this process did not run */
     uint64_t absence_ns, absence_end_ns;
 };

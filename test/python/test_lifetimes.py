@@ -203,7 +203,8 @@ class Clusters(unittest.TestCase):
                 else:
                     pid = int(open(pids).read())
                     os.kill(pid, signal.SIGSTOP)
-                    time.sleep(.2)  # all its threads
+                    while not all(open(f"/proc/{pid}/task/{task}/stat").read().rsplit(") ", 1)[1].startswith("T")
+                                  for task in os.listdir(f"/proc/{pid}/task")): time.sleep(.01)
                     try:
                         def stop(*_): raise KeyboardInterrupt
                         signal.signal(signal.SIGALRM, stop)

@@ -313,6 +313,8 @@ TEST(hub, time_in_which_this_process_did_not_run_is_known)
     CHECK_EQ(rendezvous_hub_absence(&s.hub), UINT64_C(70000000000));
     s.hub.absence_ns = UINT64_C(40000000000); /* less than half of the time-out */
     CHECK_EQ(rendezvous_hub_absence(&s.hub), 0);
+    rendezvous_hub_note(&s.hub); /* the thread is to run at once: from now on it is late */
+    CHECK(s.hub.due_ns <= clock_now_ns());
     rendezvous_hub_unlock(&s.hub);
     end(&s);
 }
@@ -453,4 +455,28 @@ TEST(hub, a_peer_is_shown_by_its_address)
     rendezvous_hub_unlock(&s.hub);
     CHECK_EQ(strcmp(text, wanted), 0);
     end(&s);
+}
+
+/* A process that was stopped goes on: a message may be read before the thread finds that it is
+ * late. It says nothing of its sender. */
+TEST(hub, what_was_not_heard_while_we_did_not_run_is_no_silence)
+{
+    struct scene s;
+    for (int was_stopped = 0; was_stopped < 2; was_stopped++) {
+        begin(&s, LONG_S);
+        rendezvous_hub_lock(&s.hub);
+        rendezvous_channel_watch(s.channel, (unsigned)(1e3 * LONG_S));
+        await(&s, &s.ticks, s.ticks + 1); /* the thread sleeps until the next heartbeat */
+        const uint64_t then_ns = clock_now_ns() - UINT64_C(600000000000);
+        s.channel->heard_ns = then_ns;
+        if (was_stopped) s.hub.due_ns = then_ns;
+        struct rendezvous_message *m = rendezvous_message_done(numbered(7, 0));
+        peer_say(s.fd, m->data, m->bytes);
+        rendezvous_message_let_go(m);
+        await(&s, &s.heard, 1);
+        CHECK_EQ(rendezvous_channel_silence(s.channel) == 0, was_stopped);
+        CHECK_EQ(rendezvous_hub_absence(&s.hub) > 0, was_stopped);
+        rendezvous_hub_unlock(&s.hub);
+        end(&s);
+    }
 }

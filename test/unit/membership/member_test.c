@@ -73,6 +73,7 @@ __attribute__((constructor)) static void be_a_child(void)
     n.config.peer_timeout_s = peer_timeout_s;
     node_join(&n);
     CHECK_EQ(n.rc, 0);
+    node_meet(&n);
     if (strcmp(body, "wait") == 0) pause();
     if (strcmp(body, "be_stopped") == 0) expect_to_be_stopped(&n);
     if (strcmp(body, "leave") == 0) expect_to_leave(&n);
@@ -102,15 +103,25 @@ static void check_loss_by_all(struct node *n, int size, int lost, const char *re
     }
 }
 
-/* `rank` is a child; the others are ours and have joined on return. */
+/* `rank` is a child; the others are ours. All know on return that they have joined. */
 static pid_t join_with_child(struct node *n, int size, int rank, const char *body)
 {
     pid_t child = spawn(body, &n[rank]);
     nodes_start_but(n, size, rank, node_join);
     nodes_finish_but(n, size, rank);
     nodes_check(n, size, 0, "");
-    sleep_s(0.05);
+    nodes_start_but(n, size, rank, node_meet);
+    nodes_finish_but(n, size, rank);
+    nodes_check(n, size, 0, "");
     return child;
+}
+
+/* Nothing of it runs any more on return. */
+static void stop(pid_t child)
+{
+    siginfo_t info;
+    CHECK_EQ(kill(child, SIGSTOP), 0);
+    CHECK_EQ(waitid(P_PID, (id_t)child, &info, WSTOPPED), 0);
 }
 
 static void kill_one(int rank, const char *reason)
@@ -155,7 +166,7 @@ static void stop_one(int rank)
     nodes_init(n, 3, nodes_address());
     for (int i = 0; i < 3; i++) n[i].config.peer_timeout_s = 1.5;
     pid_t child = join_with_child(n, 3, rank, "be_stopped");
-    kill(child, SIGSTOP);
+    stop(child);
     check_loss_by_all(n, 3, rank, "was silent for 1.5 s");
     sleep_s(0.5);
     kill(child, SIGCONT);
@@ -179,8 +190,7 @@ TEST(rendezvous, who_finds_all_others_silent_names_itself)
     nodes_init(n, 3, nodes_address());
     for (int i = 0; i < 3; i++) n[i].config.peer_timeout_s = 1.5;
     pid_t child = join_with_child(n, 3, 0, "be_stopped");
-    kill(child, SIGSTOP);
-    sleep_s(0.5); /* what it reads now it reads never */
+    stop(child);
     rendezvous_report_lost(n[1].rendezvous, 2, "was silent for 1.5 s");
     node_expect_loss(&n[1], 1, "was cut off: it found all other nodes silent");
     node_expect_loss(&n[2], 0, "was silent for 1.5 s");
@@ -198,7 +208,7 @@ static void stop_shortly(int rank)
     for (int i = 0; i < 3; i++) n[i].config.peer_timeout_s = 4;
     pid_t child = join_with_child(n, 3, rank, "leave");
     for (int i = 0; i < 4; i++) {
-        kill(child, SIGSTOP);
+        stop(child);
         sleep_s(0.5);
         kill(child, SIGCONT);
         sleep_s(0.05);

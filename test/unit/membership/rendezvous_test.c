@@ -16,10 +16,10 @@ TEST(rendezvous, the_shortest_time_out_is_that_of_all)
 {
     struct node n[3];
     nodes_init(n, 3, nodes_address());
-    n[1].config.peer_timeout_s = 1;
+    n[1].config.peer_timeout_s = 3;
     nodes_join(n, 3);
-    for (int rank = 0; rank < 3; rank++) CHECK(n[rank].cluster.peer_timeout_s == 1);
-    sleep_s(3);
+    for (int rank = 0; rank < 3; rank++) CHECK(n[rank].cluster.peer_timeout_s == 3);
+    sleep_s(4);
     nodes_meet(n, 3);
     nodes_leave(n, 3);
     nodes_check_unharmed(n, 3);

@@ -482,14 +482,17 @@ TEST(store, the_end_of_a_mover_gives_everything_back)
 struct section {
     struct moving *of;
     bool is_open;
+    FILE *said;
 };
 
+/* Until somebody has said so. */
 static void *read_for_long(void *section)
 {
     struct section *s = section;
+    char one;
     reader_begin(&s->of->a);
     __atomic_store_n(&s->is_open, true, __ATOMIC_SEQ_CST);
-    sleep(STORE_LONG_SECTION_S + 1);
+    while (pread(fileno(s->said), &one, 1, 0) != 1) usleep(1000);
     reader_end(&s->of->a);
     return NULL;
 }
@@ -497,24 +500,23 @@ static void *read_for_long(void *section)
 /* The node answers nobody meanwhile, so somebody must hear why. */
 TEST(store, who_waits_for_a_long_section_says_so_and_goes_on_when_it_ends)
 {
-    struct section s = {.of = moving_store(4, 16)};
+    struct section s = {.of = moving_store(4, 16), .said = tmpfile()};
     char said[1024] = "";
     pthread_t thread;
-    FILE *file = tmpfile();
     int before = dup(STDERR_FILENO);
-    CHECK(file != NULL);
+    CHECK(s.said != NULL);
     write_row(s.of, 2, 5);
     CHECK_EQ(pthread_create(&thread, NULL, read_for_long, &s), 0);
     while (!__atomic_load_n(&s.is_open, __ATOMIC_SEQ_CST)) sched_yield();
     take_row(s.of, 2);
-    dup2(fileno(file), STDERR_FILENO);
+    dup2(fileno(s.said), STDERR_FILENO);
     mover_wait(&s.of->mover);
     dup2(before, STDERR_FILENO);
     CHECK_EQ(store_held_rows(&s.of->store), 0);
     CHECK_EQ(pthread_join(thread, NULL), 0);
-    CHECK(pread(fileno(file), said, sizeof said - 1, 0) > 0);
+    CHECK(pread(fileno(s.said), said, sizeof said - 1, 0) > 0);
     CHECK_STR(said, "locus: a read section has been open for 2 s while more rows came");
-    fclose(file);
+    fclose(s.said);
     close(before);
     end_moving(s.of);
 }
