@@ -76,6 +76,7 @@ void text_looks_note(struct text_looks *k, const struct lines *l)
         turns += is_whole(word) == (words % 2 == 1);
         last = word;
     }
+    if (words == 0) return; /* no line of data is so */
     k->fields += has_separator(first) || has_separator(last);
     k->marks += has_marks(first, last);
     k->in_turn += words % 2 == 0 && turns == words;
