@@ -25,11 +25,7 @@ enum { LENGTH = 128, BLOCK = 1 << 20, BATCH = 1024, PATH = 512 };
 
 static const char *folder = ".";
 static const struct args_option more[] = {
-    {.name = "--folder",
-     .argument = "DIR",
-     .help = "where files are written, and removed again",
-     .kind = ARGS_TEXT,
-     .target = &folder},
+    OPTION_TEXT("--folder", "DIR", &folder, 0, "where files are written, and removed again"),
 };
 
 /* Of one repetition. */

@@ -18,35 +18,23 @@ static const char *const about =
 
 static struct bench bench;
 
-static struct args_option load_option(const char *name, const char *argument, const char *help,
-                                      unsigned *target, unsigned max)
-{
-    return (struct args_option){.name = name,
-                                .argument = argument,
-                                .help = help,
-                                .kind = ARGS_SMALL,
-                                .target = target,
-                                .min = 1,
-                                .max = max};
-}
-
 static void parse(struct bench *b, int argc, char **argv)
 {
     const char *changes = NULL, *wrong;
     struct load *l = &b->load;
     const struct args_option more[] = {
-        {"--model", "CHANGES", "other constants, like latency=50000,bandwidth=12.5",
-         .kind = ARGS_TEXT, .target = &changes},
-        load_option("--rows", "N", "of a node", &l->rows, 1 << 20),
-        load_option("--length", "N", "floats of a row", &l->length, 1 << 12),
-        load_option("--keys", "N", "pulled and pushed a clock", &l->keys, 1 << 12),
-        load_option("--period", "US", "of a clock", &l->period_us, 1 << 20),
-        load_option("--offset", "N", "clocks from an intent's signal to its start", &l->offset,
-                    1 << 12),
-        load_option("--clocks", "N", "of a run; the first third is not measured", &l->clocks,
-                    1 << 20),
-        load_option("--max-rounds", "N", "a second, of those that synchronize", &l->max_rounds,
-                    1 << 20),
+        OPTION_TEXT("--model", "CHANGES", &changes, 0,
+                    "other constants, like latency=50000,bandwidth=12.5"),
+        OPTION_SMALL("--rows", "N", &l->rows, 1, 1 << 20, 0, "of a node"),
+        OPTION_SMALL("--length", "N", &l->length, 1, 1 << 12, 0, "floats of a row"),
+        OPTION_SMALL("--keys", "N", &l->keys, 1, 1 << 12, 0, "pulled and pushed a clock"),
+        OPTION_SMALL("--period", "US", &l->period_us, 1, 1 << 20, 0, "of a clock"),
+        OPTION_SMALL("--offset", "N", &l->offset, 1, 1 << 12, 0,
+                     "clocks from an intent's signal to its start"),
+        OPTION_SMALL("--clocks", "N", &l->clocks, 1, 1 << 20, 0,
+                     "of a run; the first third is not measured"),
+        OPTION_SMALL("--max-rounds", "N", &l->max_rounds, 1, 1 << 20, 0,
+                     "a second, of those that synchronize"),
     };
     const struct program program = {.name = "scale",
                                     .about = about,

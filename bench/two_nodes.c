@@ -79,8 +79,7 @@ int main(int argc, char **argv)
 {
     struct bench *b = &bench;
     const struct args_option more[] = {
-        {"--calls-only", NULL, "no floors: for a look with a profiler", .kind = ARGS_FLAG,
-         .target = &b->calls_only},
+        OPTION_FLAG("--calls-only", &b->calls_only, 0, "no floors: for a look with a profiler"),
     };
     const struct program program = {
         .name = "two_nodes", .about = about, .more = more, .more_count = 1};

@@ -41,21 +41,12 @@ static const struct locus_table table = {.name = "rows", .rows = ROWS, .length =
 static uint64_t calls, seconds = 10;
 static bool pushes;
 static const struct args_option more[] = {
-    {.name = "--calls",
-     .argument = "N",
-     .help = "so many pulls on a cluster of one, nothing is timed, metrics as LOCUS_METRICS says",
-     .kind = ARGS_COUNT,
-     .target = &calls,
-     .min = 1,
-     .max = UINT32_MAX},
-    {.name = "--push", .help = "with --calls: pushes", .kind = ARGS_FLAG, .target = &pushes},
-    {.name = "--seconds",
-     .argument = "S",
-     .help = "how long each cell is measured, in each repetition (10)",
-     .kind = ARGS_COUNT,
-     .target = &seconds,
-     .min = 1,
-     .max = 3600},
+    OPTION_COUNT(
+        "--calls", "N", &calls, 1, UINT32_MAX, 0,
+        "so many pulls on a cluster of one, nothing is timed, metrics as LOCUS_METRICS says"),
+    OPTION_FLAG("--push", &pushes, 0, "with --calls: pushes"),
+    OPTION_COUNT("--seconds", "S", &seconds, 1, 3600, 0,
+                 "how long each cell is measured, in each repetition (10)"),
 };
 
 static struct bench {

@@ -9,16 +9,15 @@
 static void add_common(struct args_list *list, struct options *o)
 {
     const struct args_option common[] = {
-        {.kind = ARGS_SECTION, .help = "options of all benchmarks"},
-        {"--quick", NULL, "small sizes, a few seconds: shows that it runs, not how fast",
-         .kind = ARGS_FLAG, .target = &o->quick},
-        {"--threads", "N", "the largest number of threads", .kind = ARGS_SMALL,
-         .target = &o->threads, .min = 1, .max = TEAM_MAX},
-        {"--repetitions", "N", "how often each cell is measured", .kind = ARGS_SMALL,
-         .target = &o->repetitions, .min = 1, .max = REPETITIONS_MAX},
-        {"--only", "WORDS",
-         "only cells with all these words in their name, such as: pull,length=128",
-         .kind = ARGS_TEXT, .target = &o->only},
+        OPTION_SECTION("options of all benchmarks"),
+        OPTION_FLAG("--quick", &o->quick, 0,
+                    "small sizes, a few seconds: shows that it runs, not how fast"),
+        OPTION_SMALL("--threads", "N", &o->threads, 1, TEAM_MAX, 0,
+                     "the largest number of threads"),
+        OPTION_SMALL("--repetitions", "N", &o->repetitions, 1, REPETITIONS_MAX, 0,
+                     "how often each cell is measured"),
+        OPTION_TEXT("--only", "WORDS", &o->only, 0,
+                    "only cells with all these words in their name, such as: pull,length=128"),
     };
     args_add(list, common, sizeof common / sizeof *common);
 }
@@ -26,9 +25,9 @@ static void add_common(struct args_list *list, struct options *o)
 void options_parse(struct options *o, const struct program *p, int argc, char **argv)
 {
     static struct args_list list;
-    const struct args_option demo = {"--demo", NULL, "10 to 20 seconds and one short table",
-                                     .kind = ARGS_FLAG, .target = &o->demo},
-                             own = {.kind = ARGS_SECTION, .help = "options of this one"};
+    const struct args_option demo = OPTION_FLAG("--demo", &o->demo, 0,
+                                                "10 to 20 seconds and one short table"),
+                             own = OPTION_SECTION("options of this one");
     *o = (struct options){.threads = team_processors()};
     add_common(&list, o);
     if (!p->has_no_demo) args_add(&list, &demo, 1);
