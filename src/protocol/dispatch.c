@@ -48,7 +48,7 @@ static const char *serve_sync(struct shard *s, const struct arrival *a)
     location_learn(s, a->ref, e->owner, e->term);
     struct location l = location_of(s, a->ref);
     struct record *r = record_find(&s->records, a->ref.index);
-    if (e->origin == s->rank && (!begins || !r || !r->in_flight)) return "an entry in our own name";
+    if (e->origin == s->rank && (!begins || !r || !r->sync)) return "an entry in our own name";
     if (!l.is_here)
         return begins ? pass_on(s, a, l) : "an update of a replica whose row is not here";
     if (e->origin != s->rank) return owner_sync(s, e, a->ref);

@@ -24,7 +24,7 @@ static void look_at_holders(const struct shard *s, struct record *r, struct key_
 
 static void look_at_record(const struct shard *s, struct record *r, struct key_look *out)
 {
-    out->is_asking = r->in_flight;
+    out->is_asking = r->sync != SYNC_NONE;
     for (const struct parked *p = r->parked; p; p = p->next) out->parked++;
     if (out->is_here) look_at_holders(s, r, out);
 }

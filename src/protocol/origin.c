@@ -150,7 +150,7 @@ static void set_replica(struct shard *s, struct record *record, struct request *
 /* The replica is too old to answer: its owner sends the row once more. */
 static void want_fresh_row(struct shard *s, struct record *record)
 {
-    if (!record->in_flight && !record->wants_row) shard_wake(s, record, WOKEN_REPLICA);
+    if (!record->sync && !record->wants_row) shard_wake(s, record, WOKEN_REPLICA);
 }
 
 static void wait_for_row(struct shard *s, struct record *record, struct request *r, uint32_t i)
@@ -162,7 +162,7 @@ static void wait_for_row(struct shard *s, struct record *record, struct request 
 bool origin_needs_row(const struct shard *s, const struct record *record, struct row_ref ref)
 {
     struct request *r;
-    if (record->waiting_first == REQUEST_NOWHERE || record->in_flight) return false;
+    if (record->waiting_first == REQUEST_NOWHERE || record->sync) return false;
     item_at(s, record->waiting_first, &r);
     return course_of(s, record, r, location_of(s, ref)) == COURSE_REFRESH;
 }

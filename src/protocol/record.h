@@ -36,6 +36,17 @@ enum record_woken {
     WOKEN_OWNER = 4,   /* the row may leave */
 };
 
+/* Our sync of a key (replica.h): at most one is under way.
+ *
+ *              an intent begins, the last one ends,
+ *              a recall, the row is wanted           --> ASKS    --.
+ *    NONE ---- our updates                           --> UPDATES --+--> NONE
+ *              a set, which takes updates along      --> SETS    --'
+ *
+ * It ends with its answer, with the row itself, or when it comes back because the row has come here
+ * by another way. Only then does the next one leave, for what has changed meanwhile. */
+enum record_sync { SYNC_NONE, SYNC_ASKS, SYNC_UPDATES, SYNC_SETS };
+
 /* Two cache lines: one for intents and rounds, one for requests under way. */
 struct record {
     uint64_t index;  /* of the key in its shard */
@@ -44,11 +55,9 @@ struct record {
     /* On a node that wants the row or holds a replica (replica.h). For `registered` and `version`
      * see README.md. */
     bool registered;   /* the owner counts us as a holder, by its last answer */
-    bool in_flight;    /* our sync is not yet answered; */
-    bool has_update;   /* it carries an update of ours, or a set that took one along; */
-    bool has_set;      /* it carries the value of a set; */
+    uint8_t sync;      /* enum record_sync: ours under way */
     bool is_awaited;   /* quiesce must wait for its answer */
-    bool is_later : 1; /* changed since it left */
+    bool is_later : 1; /* changed since it left: another one follows */
     /* its replica has unsent updates, of this generation: clocks.h */
     bool is_unsent : 1;
     uint8_t is_unsent_later : 1;
@@ -102,7 +111,7 @@ static inline bool record_is_empty(const struct record *r)
 {
     return r->asked == 0 && !r->is_stalled && r->waiting_first == REQUEST_NOWHERE &&
            r->unseen_first == REQUEST_NOWHERE && r->set == REQUEST_NOWHERE && !r->parked &&
-           !r->registered && !r->in_flight && !r->is_later && !r->is_unsent && !r->queued &&
+           !r->registered && !r->sync && !r->is_later && !r->is_unsent && !r->queued &&
            r->version == 0 && r->holders == 0;
 }
 

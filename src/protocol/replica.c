@@ -69,7 +69,7 @@ static uint8_t sync_flags(const struct shard *s, const struct record *r, struct 
 {
     uint8_t flags = 0;
     const struct key_state *state = &s->records.state[r->index];
-    if (l.is_here || l.owner == s->rank || r->in_flight) return 0;
+    if (l.is_here || l.owner == s->rank || r->sync) return 0;
     if (state->is_kept && !r->is_kept) return WIRE_BEGIN | WIRE_FOREVER;
     if (key_is_wanted(state) && !r->registered && !shard_is_full(s)) return WIRE_BEGIN;
     if (must_end(s, r))
@@ -88,7 +88,7 @@ static void queue_what_must_be_said(struct shard *s, struct record *r, struct ro
     uint8_t flags = sync_flags(s, r, ref, l);
     bool was_later = r->is_later;
     if (r->is_recalled && !l.is_replica) r->is_recalled = false;
-    if (r->in_flight) return;
+    if (r->sync) return;
     s->replicas->awaited -= was_later;
     r->is_later = false;
     if (!(flags & (WIRE_BEGIN | WIRE_UPDATE | WIRE_VALUE))) clocks_sent(s, r); /* it has none */
@@ -106,7 +106,7 @@ void replica_consider(struct shard *s, struct record *r)
     if (r->unseen_first != REQUEST_NOWHERE) {
         if (!location_of(s, ref).is_replica || r->version >= r->unseen_version)
             origin_seen(s, r);
-        else if (!r->in_flight && !r->asked_unseen) {
+        else if (!r->sync && !r->asked_unseen) {
             /* The refresh that brings it waits for the owner's pacer. Once: the answer of an owner
              * that has this version brings it, and one that has not would be asked for ever. */
             want_row(s, r, true);
@@ -120,7 +120,7 @@ void replica_consider(struct shard *s, struct record *r)
 void replica_changed(struct shard *s, struct record *r, unsigned owner)
 {
     clocks_unsent(s, r);
-    if (!r->in_flight && owner != s->rank) {
+    if (!r->sync && owner != s->rank) {
         backlog_add_sync(s, r, owner, BACKLOG_LAZY);
     } else if (!r->is_later) {
         r->is_later = true;
@@ -196,7 +196,7 @@ void replica_want(struct shard *s, const struct intent_event *e)
  * reading the word. */
 static bool is_idle_replica(const struct shard *s, const struct record *r)
 {
-    return r->registered && r->version > 0 && !r->in_flight && !r->is_recalled && !r->wants_row &&
+    return r->registered && r->version > 0 && !r->sync && !r->is_recalled && !r->wants_row &&
            r->set == REQUEST_NOWHERE && r->unseen_first == REQUEST_NOWHERE && r->owner != s->rank &&
            !shard_is_full(s);
 }
@@ -206,7 +206,7 @@ static void nobody_wants(struct shard *s, uint64_t index)
     struct record *r = record_find(&s->records, index);
     if (!r) return; /* the row is here, and nobody holds a replica */
     /* it asks for what nobody wants any more, and must give back */
-    if (r->in_flight && !r->is_awaited) {
+    if (r->sync && !r->is_awaited) {
         r->is_awaited = true;
         s->replicas->awaited++;
     }
@@ -291,11 +291,8 @@ static void take_values(struct shard *s, struct record *r, struct row_ref ref, s
 
 static void note_sync(struct shard *s, struct record *r, uint8_t flags)
 {
-    r->in_flight = true;
+    r->sync = flags & WIRE_VALUE ? SYNC_SETS : flags & WIRE_UPDATE ? SYNC_UPDATES : SYNC_ASKS;
     r->is_recalled = false;
-    /* a set takes updates along, and hides them */
-    r->has_update = flags & (WIRE_UPDATE | WIRE_VALUE);
-    r->has_set = flags & WIRE_VALUE;
     /* If holders are not counted, only the row itself shows that an intent was heeded, even one
      * that has expired. */
     r->is_awaited = flags & ~WIRE_BEGIN || r->wants_row || s->technique->rows_follow;
@@ -323,7 +320,7 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
     uint8_t flags = sync_flags(s, r, ref, l);
     uint32_t slack = slack_us(s, r);
     r->eighths = 0;
-    if (l.is_here || r->in_flight || (!flags && !r->is_recalled && !r->wants_row)) return 0;
+    if (l.is_here || r->sync || (!flags && !r->is_recalled && !r->wants_row)) return 0;
     if (l.owner != peer) {
         if (l.owner != s->rank) backlog_add_sync(s, r, l.owner, class);
         return 0;
@@ -357,13 +354,18 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
 
 /* ---- what the owner says ---- */
 
+/* A set hides the updates that it takes along. */
+static bool has_update(const struct record *r)
+{
+    return r->sync == SYNC_UPDATES || r->sync == SYNC_SETS;
+}
+
 static void sync_is_answered(struct shard *s, struct record *r)
 {
-    r->in_flight = r->has_update = false;
+    enum record_sync answered = r->sync;
+    r->sync = SYNC_NONE;
     not_awaited(s, r);
-    if (!r->has_set) return;
-    r->has_set = false;
-    origin_set_done(s, r);
+    if (answered == SYNC_SETS) origin_set_done(s, r);
 }
 
 void replica_came_back(struct shard *s, struct record *r)
@@ -396,7 +398,7 @@ const char *replica_answer(struct shard *s, const struct arrival *a)
     struct record *r = record_find(&s->records, ref.index);
     struct location l = location_of(s, ref);
     bool holder = e->flags & WIRE_HOLDER;
-    if (!r || !r->in_flight) return "an answer to no entry of ours";
+    if (!r || !r->sync) return "an answer to no entry of ours";
     if (l.is_here) {
         /* The replica had ended, and before we heard of that the row came back for a localize. */
         if (holder || e->length) return "an answer about a row that is here";
@@ -412,7 +414,7 @@ const char *replica_answer(struct shard *s, const struct arrival *a)
     location_learn(s, ref, e->owner, e->term);
     if (e->length || is_zeros)
         install(s, r, ref, l, e);
-    else if (holder && r->has_update)
+    else if (holder && has_update(r))
         bitset_add(&s->replicas->rounded, ref.index);
     if (holder) r->version = e->version;
     /* with relocation alone, who was asked to end is told so; an intent is said once */
@@ -434,7 +436,7 @@ const char *replica_refresh(struct shard *s, const struct arrival *a)
                                         : record_find(&s->records, ref.index);
     /* While an update is under way it would hide our own writes; the answer to the update brings
      * what it has. */
-    if (r->has_update || e->version <= r->version) return NULL;
+    if (has_update(r) || e->version <= r->version) return NULL;
     install(s, r, ref, l, e);
     r->version = e->version;
     shard_wake(s, r, WOKEN_REPLICA);
@@ -444,7 +446,7 @@ const char *replica_refresh(struct shard *s, const struct arrival *a)
 const char *replica_recall(struct shard *s, const struct arrival *a)
 {
     struct record *r = record_find(&s->records, a->ref.index);
-    if (!r || r->in_flight || !location_of(s, a->ref).is_replica) return NULL;
+    if (!r || r->sync || !location_of(s, a->ref).is_replica) return NULL;
     r->is_recalled = true;
     shard_wake(s, r, WOKEN_REPLICA);
     return NULL;
@@ -454,7 +456,7 @@ const char *replica_check_row(const struct shard *s, const struct arrival *a)
 {
     const struct wire_entry *e = a->entry;
     const struct record *r = record_find(&s->records, a->ref.index);
-    if (!s->technique->localizes || !r || !r->in_flight) return "a row that nobody asked for";
+    if (!s->technique->localizes || !r || !r->sync) return "a row that nobody asked for";
     if (e->encoding == WIRE_AS_REPLICA && (r->version == 0 || e->version != r->version))
         return "a row that is not our replica";
     return NULL;
@@ -467,7 +469,7 @@ void replica_row_is_here(struct shard *s, struct record *r, bool answers)
     r->registered = s->technique->rows_follow && s->records.state[r->index].wanted;
     r->is_recalled = r->is_kept = false;
     if (answers) sync_is_answered(s, r);
-    if (r->set != REQUEST_NOWHERE && !r->has_set) origin_set_here(s, r);
+    if (r->set != REQUEST_NOWHERE && r->sync != SYNC_SETS) origin_set_here(s, r);
 }
 
 /* ---- quiesce ---- */
@@ -488,7 +490,7 @@ void replica_ask_for_rounded(struct shard *s)
     for (uint64_t index;
          s->dirty && (index = bitset_lowest(&s->replicas->rounded)) != BITSET_NONE;) {
         struct record *r = record_find(&s->records, index);
-        if (r && r->in_flight) return;
+        if (r && r->sync) return;
         bitset_remove(&s->replicas->rounded, index);
         if (!r || !location_of(s, shard_row_ref(s, index)).is_replica) continue;
         want_row(s, r, true);

@@ -3,7 +3,7 @@
  * what follows from the owner's answers. The other side is owner.h; round.h decides when messages
  * are sent (AdaPM, Appendix B.2; README.md).
  *
- * A key has at most one sync under way (its `in_flight`); whatever happens meanwhile is aggregated
+ * A key has at most one sync under way (record.h); whatever happens meanwhile is aggregated
  * into the next sync. Most of what the next sync must say follows from the state: the count of
  * intents, the replica's updates, and what the owner knows (`registered`). Only a recall, a set,
  * and a wish for the row itself are stored (record.h).

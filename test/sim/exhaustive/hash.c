@@ -48,10 +48,9 @@ static void put_rounds(const struct shard *s)
 static void put_replication(const struct record *r, directory_word w)
 {
     bool has_holders = r->holders > 0;
-    put((uint64_t)r->registered << 4 | (uint64_t)r->in_flight << 5 | (uint64_t)r->has_update << 6 |
-        (uint64_t)r->has_set << 7 | (uint64_t)r->is_awaited << 8 | (uint64_t)r->is_later << 9 |
-        (uint64_t)r->is_recalled << 10 | (uint64_t)r->is_kept << 11 | (uint64_t)r->queued << 12 |
-        r->version << 16);
+    put((uint64_t)r->registered << 4 | (uint64_t)r->sync << 5 | (uint64_t)r->is_awaited << 8 |
+        (uint64_t)r->is_later << 9 | (uint64_t)r->is_recalled << 10 | (uint64_t)r->is_kept << 11 |
+        (uint64_t)r->queued << 12 | r->version << 16);
     put(has_holders && r->seen_word != directory_version(w));
     for (unsigned i = 0; i < r->holders; i++) {
         const struct holder *h = &r->holder[i];

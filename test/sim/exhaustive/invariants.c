@@ -293,7 +293,7 @@ static bool remembers(unsigned node)
     const struct record *r = record_of(node);
     bool waits = r && (r->asked || r->waiting_first != REQUEST_NOWHERE ||
                        r->unseen_first != REQUEST_NOWHERE || r->set != REQUEST_NOWHERE ||
-                       r->parked || r->in_flight || r->is_later || r->queued);
+                       r->parked || r->sync || r->is_later || r->queued);
     return waits || (r && !replicates());
 }
 

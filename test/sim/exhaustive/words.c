@@ -67,9 +67,9 @@ static void print_node(unsigned n)
     }
     if (wanted(n)) printf("; wanted %u", wanted(n));
     if (keeps(n)) printf("; kept");
-    if (r && (r->registered || r->in_flight || r->version || r->holders))
+    if (r && (r->registered || r->sync || r->version || r->holders))
         printf("%s%s, version %" PRIu64 ", %u holders", r->registered ? ", registered" : "",
-               r->in_flight ? ", a sync is in flight" : "", r->version, r->holders);
+               r->sync ? ", a sync is in flight" : "", r->version, r->holders);
     if (r && r->asked)
         printf("; %u asked of node %u, %u localize", r->asked, r->route, r->localizing);
     for (struct parked *p = r ? r->parked : NULL; p; p = p->next) {

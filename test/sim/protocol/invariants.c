@@ -318,7 +318,7 @@ static void check_replicas(locus_key key, unsigned owner)
     for (unsigned n = 0; n < world.script->nodes; n++) {
         const struct record *r = record_of(n, key);
         w = directory_load(row_ref_word(row_ref_at(n, key)));
-        if (directory_state(w) != DIRECTORY_REPLICA || w & DIRECTORY_DIRTY || !r || r->in_flight)
+        if (directory_state(w) != DIRECTORY_REPLICA || w & DIRECTORY_DIRTY || !r || r->sync)
             continue;
         if (r->version != o->version || !read_main(n, key, row)) continue;
         for (uint32_t i = 0; i < journal_key(key)->layout.length; i++)
@@ -469,7 +469,7 @@ static void check_record(unsigned node, unsigned shard, const struct record *r)
     locus_key key = r->index * world.script->shards + shard;
     bool waits = r->asked || r->waiting_first != REQUEST_NOWHERE ||
                  r->unseen_first != REQUEST_NOWHERE || r->set != REQUEST_NOWHERE || r->parked ||
-                 r->in_flight || r->is_later || r->queued;
+                 r->sync || r->is_later || r->queued;
     if (waits || !(is_full() || is_kept_anywhere(key)))
         report_fail(key, "at rest: node %u remembers something of key %u", node, (unsigned)key);
 }
@@ -621,9 +621,9 @@ static void print_at(unsigned node, locus_key key)
     }
     if (s->records.state[ref.index].wanted)
         printf("; wanted %u", s->records.state[ref.index].wanted);
-    if (r && (r->registered || r->in_flight || r->version || r->holders))
+    if (r && (r->registered || r->sync || r->version || r->holders))
         printf("%s%s, version %" PRIu64 ", %u holders", r->registered ? ", registered" : "",
-               r->in_flight ? ", a sync is in flight" : "", r->version, r->holders);
+               r->sync ? ", a sync is in flight" : "", r->version, r->holders);
     if (r && (r->asked || r->waiting_first != REQUEST_NOWHERE))
         printf("; %u asked of node %u, %u localize%s", r->asked, r->route, r->localizing,
                r->waiting_first == REQUEST_NOWHERE ? "" : ", requests wait");

@@ -121,7 +121,7 @@ TEST(sources, a_pull_behind_an_update_under_way_waits_for_its_answer)
     CHECK_EQ(row_add(row_ref_at(w, 0, key[1]), ones), ROW_ON_REPLICA);
     w->now_ns += 1000 * MS;
     shard_turn(s, w->now_ns);
-    CHECK(record_find(&s->records, keyspace_index(&w->node[0].store.keyspace, key[1]))->in_flight);
+    CHECK(record_find(&s->records, keyspace_index(&w->node[0].store.keyspace, key[1]))->sync);
     begin_pull(w, &p, 0, key[1]);
     CHECK_EQ(p.request.busy, 1);
     world_deliver_all(w);
