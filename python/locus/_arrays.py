@@ -59,9 +59,10 @@ def _layout(array: Any) -> str:
 
 def keys(array: Any, name: str = "keys") -> Tuple[int, int]:
     """The address and the number of keys: one dimension, int64 or uint64, contiguous."""
-    if isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray):
+    if isinstance(array, np.ndarray):
         dtype = array.dtype
-        if (dtype is INT64 or dtype in (INT64, UINT64)) and array.ndim == 1 and array.flags.c_contiguous:
+        if (dtype is INT64 or dtype in (INT64, UINT64)) and array.ndim == 1 and array.flags.c_contiguous and \
+                not isinstance(array, np.ma.MaskedArray):
             return _address(array), len(array)
     elif is_tensor(array):
         if array.dtype is sys.modules["torch"].int64 and array.ndim == 1 and array.is_contiguous() and \
@@ -73,8 +74,9 @@ def keys(array: Any, name: str = "keys") -> Tuple[int, int]:
 def rows(array: Any, name: str, count: int, floats: int, written: bool) -> int:
     """The address of `floats` floats of `count` rows, or of all of them in one dimension: float32, contiguous, writable
     if they are written."""
-    if isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray):
-        if (array.dtype is FLOAT32 or array.dtype == FLOAT32) and array.flags.c_contiguous:
+    if isinstance(array, np.ndarray):
+        if (array.dtype is FLOAT32 or array.dtype == FLOAT32) and array.flags.c_contiguous and \
+                not isinstance(array, np.ma.MaskedArray):
             if array.size != floats or not _are_rows(array, count):
                 raise _wrong_size(array, name, count, floats)
             if written and not array.flags.writeable:
@@ -90,7 +92,7 @@ def rows(array: Any, name: str, count: int, floats: int, written: bool) -> int:
 
 
 def _are_rows(array: Any, count: int) -> bool:
-    return array.ndim == 1 or (array.ndim > 1 and array.shape[0] == count)
+    return bool(array.ndim == 1 or (array.ndim > 1 and array.shape[0] == count))
 
 
 def _wrong_size(array: Any, name: str, count: int, floats: int) -> ArgumentError:

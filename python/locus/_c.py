@@ -115,7 +115,8 @@ _QUICK = {
 }
 # Rows in place: pointers that end with a section, and a function that is called while others wait for the row, are
 # nothing for Python; and prefetching a row pays only for those.
-NOT_BOUND = {"locus_read_begin", "locus_read_end", "locus_view", "locus_change_local", "locus_prefetch"}
+NOT_BOUND = {"locus_read_begin", "locus_read_end", "locus_view", "locus_change_local", "locus_prefetch",
+             "locus_technique_of"}  # a node knows what it was opened with
 BOUND = set(_BLOCKING) | set(_QUICK)
 
 
