@@ -1,0 +1,153 @@
+/* The loop of all training programs: which hooks are called when, and what is summed up. */
+#include "ending.h"
+#include "test.h"
+#include "training.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORKERS = 2, STEPS = 3 };
+
+/* What a run is like. */
+struct job {
+    struct settings settings;
+    uint64_t until; /* the epoch whose loss is no number */
+    const char *sweeps;
+};
+
+/* The first worker says what happens. */
+static void say(const struct training_worker *w, const char *what)
+{
+    if (training_is_first(w)) printf("%s ", what);
+}
+
+static void ready(void *program, struct training *t)
+{
+    const struct job *j = program;
+    t->examples = STEPS * WORKERS;
+    t->sweeps = j->sweeps;
+    t->is_whole = j->sweeps != NULL;
+}
+
+static void begin(struct training_worker *w, bool goes_on)
+{
+    say(w, goes_on ? "goes-on" : "begin");
+}
+
+static bool step(struct training_worker *w, struct training_sums *sums)
+{
+    const struct job *j = w->program;
+    int *steps = w->state;
+    say(w, "step");
+    sums->examples++;
+    sums->loss += w->progress.epochs + 1 == j->until ? NAN : 0.5 + (double)w->progress.epochs;
+    sums->more += w->member->place;
+    return ++*steps % STEPS == 0 || j->sweeps;
+}
+
+static void flush(struct training_worker *w)
+{
+    say(w, "flush");
+}
+
+static void report(void *program, const struct training_epoch *e)
+{
+    const struct figure figure = {"loss ", 0, 2, .name = "loss", .value = e->loss / e->examples};
+    const struct training_epoch fixed = {
+        .training = e->training, .number = e->number, .examples = e->examples, .seconds = 1};
+    (void)program;
+    printf("examples=%g more=%g whole=%d: ", e->examples, e->more, e->is_whole);
+    training_say_epoch(&fixed, &figure, 1);
+}
+
+static void judge(struct training_worker *w, bool is_last)
+{
+    say(w, is_last ? "judge-last" : "judge");
+}
+
+static void evaluate(struct training_worker *w)
+{
+    say(w, "evaluate");
+}
+
+static void end(struct training_worker *w)
+{
+    say(w, "end");
+}
+
+static void save(struct training_worker *w)
+{
+    say(w, "save");
+}
+
+static void close_all(struct training_worker *w)
+{
+    say(w, "close");
+}
+
+static const struct training_kind kind = {.name = "thing",
+                                          .unit = "things",
+                                          .worker_bytes = sizeof(int),
+                                          .ready = ready,
+                                          .begin = begin,
+                                          .step = step,
+                                          .flush = flush,
+                                          .report = report,
+                                          .judge = judge,
+                                          .evaluate = evaluate,
+                                          .end = end,
+                                          .save = save,
+                                          .close = close_all};
+
+static void run(const void *job)
+{
+    struct job j = *(const struct job *)job;
+    const struct locus_table table = {.name = "rows", .rows = 1, .length = 1};
+    struct training t;
+    struct pool pool;
+    pool_open(&pool,
+              &(struct pool_config){
+                  .tables = &table, .table_count = 1, .workers = WORKERS, .is_baseline = true});
+    training_open(&t, &kind, &j, &j.settings, &pool);
+    pool_run(&pool, training_work, &t);
+    pool_close(&pool);
+}
+
+static void says(const struct job *j, const char *wanted)
+{
+    char said[1024];
+    CHECK_EQ(ending_of(run, j, said, sizeof said), 0);
+    CHECK_STR(said, wanted);
+    CHECK_EQ(strlen(said), strlen(wanted));
+}
+
+TEST(training, calls_the_hooks_in_order_and_sums_over_all_workers)
+{
+    says(&(struct job){.settings = {.epochs = 2, .eval_every = 1}},
+         "begin step step step flush examples=6 more=3 whole=1: "
+         "epoch   1   loss 0.50      1.00 s           6 things/s\n"
+         "judge evaluate step step step flush examples=6 more=3 whole=1: "
+         "epoch   2   loss 1.50      1.00 s           6 things/s\n"
+         "judge-last end save close ");
+}
+
+TEST(training, a_sweep_is_one_step)
+{
+    says(&(struct job){.settings = {.epochs = 1}, .sweeps = "sweeps"},
+         "begin step flush examples=2 more=1 whole=1: "
+         "epoch   1   loss 0.50      1.00 s           2 things/s\n"
+         "judge-last end save close ");
+}
+
+TEST(training, without_epochs_there_is_the_end)
+{
+    says(&(struct job){.until = 1}, "begin end save close ");
+}
+
+TEST(training, a_loss_that_is_no_number_ends_it)
+{
+    const struct job j = {.settings = {.epochs = 3}, .until = 2};
+    ends_with(run, &j, 1, "the loss is no number any more in epoch 2: choose a smaller --lr");
+}
