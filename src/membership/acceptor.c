@@ -26,22 +26,22 @@ enum { BEHIND_DESCRIPTORS = 32 };
 
 /* Makes room for one more peer: closes the one that has been silent for longest, and those that
  * have said something last. */
-static void limit_unauthenticated(struct rendezvous_acceptor *d)
+static void limit_unauthenticated(struct rendezvous_acceptor *acceptor)
 {
     struct rendezvous_channel *oldest = NULL;
     unsigned unauthenticated_count = 0;
-    for (struct rendezvous_channel *c = d->hub->last; c; c = c->previous) {
+    for (struct rendezvous_channel *c = acceptor->hub->last; c; c = c->previous) {
         if (c->rank >= 0 || c->is_closed) continue;
         unauthenticated_count++;
         if (!oldest || !c->is_challenged || oldest->is_challenged) oldest = c;
     }
-    if (unauthenticated_count >= RENDEZVOUS_UNAUTHENTICATED_MAX + d->members)
+    if (unauthenticated_count >= RENDEZVOUS_UNAUTHENTICATED_MAX + acceptor->members)
         rendezvous_channel_close(oldest);
 }
 
-static unsigned channels_max(const struct rendezvous_acceptor *d)
+static unsigned channels_max(const struct rendezvous_acceptor *acceptor)
 {
-    return 2 * (RENDEZVOUS_UNAUTHENTICATED_MAX + d->members);
+    return 2 * (RENDEZVOUS_UNAUTHENTICATED_MAX + acceptor->members);
 }
 
 /* The system hands out the lowest that is free. -1: there is none, as accepting will find, too. */
@@ -56,40 +56,44 @@ static int lowest_descriptor(void)
  * machine it is slower than unauthenticated peers that come and go, and these would use up the
  * descriptors of the process. If that does not get better, the descriptors in use belong to the
  * application. */
-static bool is_behind(struct rendezvous_acceptor *d, uint64_t now_ns)
+static bool is_behind(struct rendezvous_acceptor *acceptor, uint64_t now_ns)
 {
     int fd = lowest_descriptor();
-    bool is_high = fd > d->usual_descriptor + (int)d->hub->channels + BEHIND_DESCRIPTORS;
+    bool is_high = fd >
+                   acceptor->usual_descriptor + (int)acceptor->hub->channels + BEHIND_DESCRIPTORS;
     if (!is_high) {
-        d->behind_since_ns = 0;
+        acceptor->behind_since_ns = 0;
         return false;
     }
-    if (d->behind_since_ns == 0) d->behind_since_ns = now_ns;
-    if (now_ns - d->behind_since_ns < BEHIND_MAX_NS) return true;
-    d->usual_descriptor = fd;
-    d->behind_since_ns = 0;
+    if (acceptor->behind_since_ns == 0) acceptor->behind_since_ns = now_ns;
+    if (now_ns - acceptor->behind_since_ns < BEHIND_MAX_NS) return true;
+    acceptor->usual_descriptor = fd;
+    acceptor->behind_since_ns = 0;
     return false;
 }
 
 /* Not before ending channels have ended: otherwise a flood of unauthenticated peers would fill the
  * memory faster than it is freed. */
-static void accept_next(struct rendezvous_acceptor *d)
+static void accept_next(struct rendezvous_acceptor *acceptor)
 {
     uint64_t now_ns = clock_now_ns();
-    d->accept_ns = 0;
-    if (!d->listener || d->is_accepting || d->hub->channels >= channels_max(d)) return;
-    if (is_behind(d, now_ns)) {
-        d->accept_ns = now_ns + BEHIND_PAUSE_NS;
+    acceptor->accept_ns = 0;
+    if (!acceptor->listener || acceptor->is_accepting ||
+        acceptor->hub->channels >= channels_max(acceptor))
+        return;
+    if (is_behind(acceptor, now_ns)) {
+        acceptor->accept_ns = now_ns + BEHIND_PAUSE_NS;
         return;
     }
-    d->is_accepting = true;
-    nng_stream_listener_accept(d->listener, d->accepting);
+    acceptor->is_accepting = true;
+    nng_stream_listener_accept(acceptor->listener, acceptor->accepting);
 }
 
-static void take_unauthenticated(struct rendezvous_acceptor *d, nng_stream *stream)
+static void take_unauthenticated(struct rendezvous_acceptor *acceptor, nng_stream *stream)
 {
-    if (d->listener) limit_unauthenticated(d);
-    if (d->listener && rendezvous_channel_open(d->hub, stream, clock_now_ns() + HELLO_TIMEOUT_NS))
+    if (acceptor->listener) limit_unauthenticated(acceptor);
+    if (acceptor->listener &&
+        rendezvous_channel_open(acceptor->hub, stream, clock_now_ns() + HELLO_TIMEOUT_NS))
         return;
     nng_stream_close(stream);
     nng_stream_free(stream);
@@ -97,29 +101,29 @@ static void take_unauthenticated(struct rendezvous_acceptor *d, nng_stream *stre
 
 static void on_accepted(void *context)
 {
-    struct rendezvous_acceptor *d = context;
-    rendezvous_hub_lock(d->hub);
-    d->is_accepting = false;
-    int result = nng_aio_result(d->accepting);
-    if (result == 0) take_unauthenticated(d, nng_aio_get_output(d->accepting, 0));
-    if (result == NNG_ENOFILES) d->lacks_descriptors = true;
-    if (result == 0 && d->pause_ns == 0)
-        accept_next(d);
+    struct rendezvous_acceptor *acceptor = context;
+    rendezvous_hub_lock(acceptor->hub);
+    acceptor->is_accepting = false;
+    int result = nng_aio_result(acceptor->accepting);
+    if (result == 0) take_unauthenticated(acceptor, nng_aio_get_output(acceptor->accepting, 0));
+    if (result == NNG_ENOFILES) acceptor->lacks_descriptors = true;
+    if (result == 0 && acceptor->pause_ns == 0)
+        accept_next(acceptor);
     else
-        d->accept_ns = clock_now_ns() + (result ? ACCEPT_PAUSE_NS : d->pause_ns);
-    if (d->accept_ns) rendezvous_hub_note(d->hub);
-    rendezvous_hub_unlock(d->hub);
+        acceptor->accept_ns = clock_now_ns() + (result ? ACCEPT_PAUSE_NS : acceptor->pause_ns);
+    if (acceptor->accept_ns) rendezvous_hub_note(acceptor->hub);
+    rendezvous_hub_unlock(acceptor->hub);
 }
 
-void rendezvous_acceptor_calm(struct rendezvous_acceptor *d)
+void rendezvous_acceptor_calm(struct rendezvous_acceptor *acceptor)
 {
-    d->pause_ns = CALM_PAUSE_NS;
+    acceptor->pause_ns = CALM_PAUSE_NS;
 }
 
-uint64_t rendezvous_acceptor_tick(struct rendezvous_acceptor *d, uint64_t now_ns)
+uint64_t rendezvous_acceptor_tick(struct rendezvous_acceptor *acceptor, uint64_t now_ns)
 {
-    if (now_ns >= d->accept_ns) accept_next(d);
-    return d->accept_ns ? d->accept_ns : RENDEZVOUS_NEVER;
+    if (now_ns >= acceptor->accept_ns) accept_next(acceptor);
+    return acceptor->accept_ns ? acceptor->accept_ns : RENDEZVOUS_NEVER;
 }
 
 /* ---- listening ---- */
@@ -158,7 +162,7 @@ static int not_on_loopback(const char *shown)
         shown);
 }
 
-static int listen_at(struct rendezvous_acceptor *d, const char *url)
+static int listen_at(struct rendezvous_acceptor *acceptor, const char *url)
 {
     nng_stream_listener *l;
     int result = nng_stream_listener_alloc(&l, url);
@@ -170,72 +174,73 @@ static int listen_at(struct rendezvous_acceptor *d, const char *url)
         nng_stream_listener_free(l);
         return result;
     }
-    d->listener = l;
-    d->fd = descriptor_of_listener(l);
-    if (d->fd >= 0) forked_close(d->fd); /* no memory: children keep the port */
+    acceptor->listener = l;
+    acceptor->fd = descriptor_of_listener(l);
+    if (acceptor->fd >= 0) forked_register(acceptor->fd); /* no memory: children keep the port */
     return 0;
 }
 
-static int listen_at_any(struct rendezvous_acceptor *d, const struct rendezvous_address *a)
+static int listen_at_any(struct rendezvous_acceptor *acceptor, const struct rendezvous_address *a)
 {
     int result = NNG_EADDRINVAL;
     for (unsigned i = 0; i < a->urls; i++) {
-        result = listen_at(d, a->url[i]);
+        result = listen_at(acceptor, a->url[i]);
         if (result == 0 || result == NNG_EADDRINUSE) return result;
     }
     return result;
 }
 
-static int start_listening(struct rendezvous_acceptor *d, const struct rendezvous_address *a,
+static int start_listening(struct rendezvous_acceptor *acceptor, const struct rendezvous_address *a,
                            uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = (long)PORT_RETRY_NS};
     uint64_t until_ns = clock_now_ns() + PORT_TIMEOUT_NS;
     if (until_ns > deadline_ns) until_ns = deadline_ns;
-    int result = listen_at_any(d, a);
+    int result = listen_at_any(acceptor, a);
     while (result == NNG_EADDRINUSE && clock_now_ns() < until_ns) {
         nanosleep(&pause, NULL);
-        result = listen_at_any(d, a);
+        result = listen_at_any(acceptor, a);
     }
     return result ? listening_failed(a->shown, result) : 0;
 }
 
 /* ---- life ---- */
 
-int rendezvous_acceptor_init(struct rendezvous_acceptor *d, struct rendezvous_hub *hub,
+int rendezvous_acceptor_init(struct rendezvous_acceptor *acceptor, struct rendezvous_hub *hub,
                              unsigned members)
 {
-    d->hub = hub;
-    d->members = members;
-    return nng_aio_alloc(&d->accepting, on_accepted, d) ? -ENOMEM : 0;
+    acceptor->hub = hub;
+    acceptor->members = members;
+    return nng_aio_alloc(&acceptor->accepting, on_accepted, acceptor) ? -ENOMEM : 0;
 }
 
-int rendezvous_acceptor_open(struct rendezvous_acceptor *d, const struct rendezvous_address *a,
-                             bool loopback_only, uint64_t deadline_ns)
+int rendezvous_acceptor_open(struct rendezvous_acceptor *acceptor,
+                             const struct rendezvous_address *a, bool loopback_only,
+                             uint64_t deadline_ns)
 {
     struct rendezvous_address allowed = *a;
     if (loopback_only && !rendezvous_address_keep_loopback(&allowed))
         return not_on_loopback(a->shown);
-    int rc = start_listening(d, &allowed, deadline_ns);
-    d->usual_descriptor = lowest_descriptor();
+    int rc = start_listening(acceptor, &allowed, deadline_ns);
+    acceptor->usual_descriptor = lowest_descriptor();
     return rc;
 }
 
-void rendezvous_acceptor_close(struct rendezvous_acceptor *d)
+void rendezvous_acceptor_close(struct rendezvous_acceptor *acceptor)
 {
-    if (!d->listener) return;
-    forked_keep(d->fd);
-    nng_stream_listener_close(d->listener);
-    nng_stream_listener_free(d->listener); /* returns when the descriptor is closed */
-    d->listener = NULL;
+    if (!acceptor->listener) return;
+    forked_unregister(acceptor->fd);
+    nng_stream_listener_close(acceptor->listener);
+    nng_stream_listener_free(acceptor->listener); /* returns when the descriptor is closed */
+    acceptor->listener = NULL;
 }
 
-void rendezvous_acceptor_stop(struct rendezvous_acceptor *d)
+void rendezvous_acceptor_stop(struct rendezvous_acceptor *acceptor)
 {
-    nng_aio_stop(d->accepting);
+    nng_aio_stop(acceptor->accepting);
 }
 
-void rendezvous_acceptor_fini(struct rendezvous_acceptor *d)
+void rendezvous_acceptor_fini(struct rendezvous_acceptor *acceptor)
 {
-    nng_aio_free(d->accepting);
+    nng_aio_free(acceptor->accepting);
 }

@@ -72,7 +72,7 @@ void rendezvous_channel_close(struct rendezvous_channel *c)
 {
     if (c->is_closed) return;
     c->is_closed = true;
-    forked_keep(c->fd);
+    forked_unregister(c->fd);
     nng_stream_close(c->stream);
     rendezvous_hub_note(c->hub);
 }
@@ -373,7 +373,7 @@ void rendezvous_channel_watch(struct rendezvous_channel *c, unsigned peer_timeou
     c->fd = descriptor_of_stream(c->stream);
     if (c->fd >= 0) {
         tcp_bound_retries(c->fd);
-        forked_close(c->fd); /* no memory: children keep it */
+        forked_register(c->fd); /* no memory: children keep it */
     }
     rendezvous_hub_note(c->hub);
 }

@@ -54,7 +54,7 @@ static bool reach(size_t fd)
     return true;
 }
 
-int forked_close(int fd)
+int forked_register(int fd)
 {
     pthread_once(&all.once, listen_for_forks);
     pthread_mutex_lock(&all.mutex);
@@ -67,7 +67,7 @@ int forked_close(int fd)
     return ok ? 0 : -ENOMEM;
 }
 
-void forked_keep(int fd)
+void forked_unregister(int fd)
 {
     pthread_mutex_lock(&all.mutex);
     if (fd >= 0 && (size_t)fd < all.capacity && all.closes[fd]) {
@@ -84,7 +84,7 @@ void forked_keep(int fd)
 
 void forked_end(int fd)
 {
-    forked_keep(fd);
+    forked_unregister(fd);
     close(fd);
 }
 

@@ -9,15 +9,15 @@
  * Callers   whoever opens a socket or a ring of a node, on any thread; locus.c watches
  * Memory    a byte a descriptor of the process; the caller's for those who watch
  * Waiting   for a lock that is held for a moment
- * Life      forked_close, and forked_keep before the descriptor is closed
+ * Life      forked_register, and forked_unregister before the descriptor is closed
  */
 #ifndef LOCUS_NET_FORKED_H
 #define LOCUS_NET_FORKED_H
 
 /* Children will close the descriptor; once more changes nothing. 0 or -ENOMEM: they keep it. */
-int forked_close(int fd);
+int forked_register(int fd);
 /* They no longer will: it is about to be closed. */
-void forked_keep(int fd);
+void forked_unregister(int fd);
 /* Does so, and closes it. */
 void forked_end(int fd);
 

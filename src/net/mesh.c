@@ -161,7 +161,7 @@ static int open_contact(struct mesh *m, struct contact *k, uint64_t now_ns)
     k->fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool is_exhausted = k->fd < 0 && (errno == EMFILE || errno == ENFILE);
     if (is_exhausted) rc = out_of_descriptors(m, errno);
-    if (k->fd >= 0) forked_close(k->fd);
+    if (k->fd >= 0) forked_register(k->fd);
     k->heard = 0;
     k->step = CONNECTING;
     if (k->fd < 0 || (connect(k->fd, to->ai_addr, to->ai_addrlen) && errno != EINPROGRESS))
@@ -376,7 +376,7 @@ static void drop_late_unauthenticated(struct mesh *m, uint64_t now_ns)
 /* Most say hello at once, and without a secret they are accepted when this returns. */
 static void welcome(struct mesh *m, int fd, uint64_t now_ns)
 {
-    forked_close(fd);
+    forked_register(fd);
     limit_unauthenticated(m, HEARING, MESH_UNAUTHENTICATED_MAX - 1);
     m->unauthenticated[m->unauthenticated_count++] =
         (struct contact){.fd = fd, .step = HEARING, .since_ns = now_ns};

@@ -22,7 +22,7 @@ static int bind_and_listen(const struct sockaddr *at, socklen_t bytes, int *list
         forked_end(fd);
         return rc;
     }
-    forked_close(fd);
+    forked_register(fd);
     *listener = fd;
     return 0;
 }

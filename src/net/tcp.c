@@ -73,7 +73,7 @@ static void set_options(int fd)
 
 static bool open_link(const struct link *l)
 {
-    if (forked_close(l->fd)) return false;
+    if (forked_register(l->fd)) return false;
     set_options(l->fd);
     return true;
 }
@@ -90,7 +90,7 @@ static void shut(const struct link *l)
 
 static void close_link(const struct link *l)
 {
-    forked_keep(l->fd);
+    forked_unregister(l->fd);
     close(l->fd);
 }
 

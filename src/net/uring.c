@@ -150,7 +150,7 @@ int uring_open(struct uring **out, const struct link_events *events, unsigned no
     u->wake_fd = -1;
     if (!rc) rc = open_wake(u);
     if (!rc) rc = open_ring(u, nodes, first_setup);
-    if (!rc && forked_close(u->ring.ring_fd)) {
+    if (!rc && forked_register(u->ring.ring_fd)) {
         ring_close(&u->ring);
         rc = error_set(-ENOMEM, "no memory for a ring");
     }
@@ -469,7 +469,7 @@ void uring_fini(struct uring *u)
 {
     if (!u) return;
     if (u->thread == gettid()) uring_stop(u);
-    forked_keep(u->ring.ring_fd);
+    forked_unregister(u->ring.ring_fd);
     ring_close(&u->ring);
     for (unsigned i = 0; i < u->count; i++) {
         link_end(u->link[i]);

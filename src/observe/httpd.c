@@ -49,7 +49,7 @@ static int bind_and_listen(const struct addrinfo *a, int *out)
         forked_end(fd);
         return rc;
     }
-    forked_close(fd);
+    forked_register(fd);
     *out = fd;
     return 0;
 }
@@ -130,7 +130,7 @@ static void note_connection(void *server, struct MHD_Connection *connection, voi
     struct httpd *d = server;
     unsigned i = 0;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-        forked_keep(socket_of(connection));
+        forked_unregister(socket_of(connection));
         uint64_t *came = *place;
         if (came && socket_of(connection) == d->fd[came - d->came]) *came = 0;
         return;
@@ -139,7 +139,7 @@ static void note_connection(void *server, struct MHD_Connection *connection, voi
     while (i < HTTPD_CONNECTIONS_MAX && d->came[i]) i++;
     d->came[i] = ++d->arrivals;
     d->fd[i] = socket_of(connection);
-    if (d->fd[i] >= 0) forked_close(d->fd[i]);
+    if (d->fd[i] >= 0) forked_register(d->fd[i]);
     *place = &d->came[i];
 }
 
@@ -250,7 +250,7 @@ int httpd_open(int fd, const struct httpd_path *path, void *context, struct http
 void httpd_close(struct httpd *d)
 {
     if (!d) return;
-    forked_keep(d->listener); /* the daemon closes it */
+    forked_unregister(d->listener); /* the daemon closes it */
     MHD_stop_daemon(d->daemon);
     free(d);
 }

@@ -39,27 +39,27 @@ locus_clock lookahead_quantile(double mean)
     return mean <= EXACT_MEAN_MAX ? exact(mean) : expanded(mean);
 }
 
-void lookahead_init(struct lookahead *t)
+void lookahead_init(struct lookahead *l)
 {
-    *t = (struct lookahead){.rate = LOOKAHEAD_FIRST_RATE,
+    *l = (struct lookahead){.rate = LOOKAHEAD_FIRST_RATE,
                             .lookahead = lookahead_quantile(2 * LOOKAHEAD_FIRST_RATE)};
 }
 
-void lookahead_begin(struct lookahead *t, locus_clock now)
+void lookahead_begin(struct lookahead *l, locus_clock now)
 {
-    t->at_start = now;
+    l->at_start = now;
 }
 
-void lookahead_end(struct lookahead *t, locus_clock now)
+void lookahead_end(struct lookahead *l, locus_clock now)
 {
     /* the worker computes, pauses, or began anew: Section 4.2.2 keeps the estimate */
-    if (now <= t->at_start) {
-        t->rounds_of_clock += now == t->at_start;
+    if (now <= l->at_start) {
+        l->rounds_of_clock += now == l->at_start;
         return;
     }
-    double passed = (double)(now - t->at_start) / (1 + (double)t->rounds_of_clock);
-    t->rounds_of_clock = 0;
-    t->rate = (1 - LOOKAHEAD_SMOOTHING) * t->rate + LOOKAHEAD_SMOOTHING * passed;
-    t->lookahead = lookahead_quantile(2 * (t->rate > passed ? t->rate : passed));
-    if (t->lookahead < LOOKAHEAD_MIN) t->lookahead = LOOKAHEAD_MIN;
+    double passed = (double)(now - l->at_start) / (1 + (double)l->rounds_of_clock);
+    l->rounds_of_clock = 0;
+    l->rate = (1 - LOOKAHEAD_SMOOTHING) * l->rate + LOOKAHEAD_SMOOTHING * passed;
+    l->lookahead = lookahead_quantile(2 * (l->rate > passed ? l->rate : passed));
+    if (l->lookahead < LOOKAHEAD_MIN) l->lookahead = LOOKAHEAD_MIN;
 }

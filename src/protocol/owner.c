@@ -79,9 +79,9 @@ size_t owner_refresh(struct shard *s, struct record *r, unsigned node)
  * brought less than three quarters of a pause ago, the next refresh is early enough. */
 static bool is_recent(const struct shard *s, const struct holder *h)
 {
-    const struct pacer *g = s->pacer;
-    return pacer_piggybacks(g) && s->quiescing == 0 && !s->clocks->is_on &&
-           pacer_is_recent(g, h->brought_us, (uint32_t)(s->now_ns / 1000));
+    const struct pacer *p = s->pacer;
+    return pacer_piggybacks(p) && s->quiescing == 0 && !s->clocks->is_on &&
+           pacer_is_recent(p, h->brought_us, (uint32_t)(s->now_ns / 1000));
 }
 
 void owner_changed(struct shard *s, struct record *r)

@@ -83,20 +83,20 @@ void pacer_fini(struct pacer *);
 
 /* The configuration limits the rounds (max_rounds_per_second): then intents that begin wait,
  * too. */
-static inline bool pacer_is_limited(const struct pacer *g)
+static inline bool pacer_is_limited(const struct pacer *p)
 {
-    return g->pause_ns > 0;
+    return p->pause_ns > 0;
 }
 
 /* May intents and recalls wait for a round that synchronizes, or be sent ahead with it? */
-static inline bool pacer_piggybacks(const struct pacer *g)
+static inline bool pacer_piggybacks(const struct pacer *p)
 {
-    return g->rounds_are_sparse || pacer_is_limited(g);
+    return p->rounds_are_sparse || pacer_is_limited(p);
 }
 
-static inline bool pacer_allows(const struct pacer *g, uint64_t now_ns)
+static inline bool pacer_allows(const struct pacer *p, uint64_t now_ns)
 {
-    return now_ns >= g->due_ns;
+    return now_ns >= p->due_ns;
 }
 
 /* Rounds that synchronize took `cpu_ns` of the shard's processor time; they and their answers have
@@ -113,37 +113,37 @@ void pacer_pause(struct pacer *, uint64_t now_ns, const locus_clock *const *cloc
 
 /* How far beyond the worker's lookahead intents piggyback, now that we synchronize and its clock is
  * `now`. The expectation is cut if the worker has paused or was opened again since. */
-static inline locus_clock pacer_ahead(const struct pacer *g, unsigned worker, locus_clock now)
+static inline locus_clock pacer_ahead(const struct pacer *p, unsigned worker, locus_clock now)
 {
-    locus_clock most = PACER_AHEAD_PAUSES * (now - g->then[worker]),
-                ahead = g->ahead[worker] < most ? g->ahead[worker] : most;
+    locus_clock most = PACER_AHEAD_PAUSES * (now - p->then[worker]),
+                ahead = p->ahead[worker] < most ? p->ahead[worker] : most;
     return ahead > 0 ? ahead : 0;
 }
 
 /* How long a row that was sent to a peer counts as recent: three quarters of a pause, unless the
  * pause was exceptional. */
-static inline uint64_t pacer_recent_ns(const struct pacer *g)
+static inline uint64_t pacer_recent_ns(const struct pacer *p)
 {
-    return (g->lasts_ns < PACER_ROUNDS_NS_MAX ? g->lasts_ns : PACER_ROUNDS_NS_MAX) / 4 * 3;
+    return (p->lasts_ns < PACER_ROUNDS_NS_MAX ? p->lasts_ns : PACER_ROUNDS_NS_MAX) / 4 * 3;
 }
 
 /* Times are in microseconds, modulo 2^32. */
-static inline bool pacer_is_recent(const struct pacer *g, uint32_t us, uint32_t now_us)
+static inline bool pacer_is_recent(const struct pacer *p, uint32_t us, uint32_t now_us)
 {
-    return (uint32_t)(now_us - us) < pacer_recent_ns(g) / 1000;
+    return (uint32_t)(now_us - us) < pacer_recent_ns(p) / 1000;
 }
 
 /* How long `eighths` eighths of the clocks ahead take, in microseconds. */
-static inline uint64_t pacer_eighths_us(const struct pacer *g, unsigned eighths)
+static inline uint64_t pacer_eighths_us(const struct pacer *p, unsigned eighths)
 {
-    return eighths * g->ahead_ns / 8000;
+    return eighths * p->ahead_ns / 8000;
 }
 
 /* How long the answer to an intent can wait that piggybacks in this turn and starts `eighths`
  * eighths beyond the lookahead. */
-static inline uint64_t pacer_slack_us(const struct pacer *g, unsigned eighths)
+static inline uint64_t pacer_slack_us(const struct pacer *p, unsigned eighths)
 {
-    return g->piggybacks ? pacer_eighths_us(g, eighths) : 0;
+    return p->piggybacks ? pacer_eighths_us(p, eighths) : 0;
 }
 
 #endif

@@ -479,7 +479,7 @@ bool replica_are_answered(const struct shard *s)
     return s->replicas->awaited == 0;
 }
 
-bool replica_replicas_are_exact(const struct shard *s)
+bool replica_are_exact(const struct shard *s)
 {
     return s->replicas->rows_wanted == 0 &&
            !(s->dirty && bitset_lowest(&s->replicas->rounded) != BITSET_NONE);

@@ -78,7 +78,7 @@ const char *replica_recall(struct shard *, const struct arrival *);
  * for the row; if a sync of the key is under way, this and the following ones ask when it is
  * answered. */
 bool replica_are_answered(const struct shard *);
-bool replica_replicas_are_exact(const struct shard *);
+bool replica_are_exact(const struct shard *);
 void replica_ask_for_rounded(struct shard *);
 
 #endif

@@ -264,7 +264,7 @@ static bool is_flushed(const struct shard *s, enum request_kind kind)
     if (dirty_rows_wait(s)) return false;
     if (!replica_are_answered(s)) return false;
     if (kind == REQUEST_FLUSH_UPDATES) return all_peers(s, has_no_lazy);
-    return replica_replicas_are_exact(s) && all_peers(s, has_no_refresh);
+    return replica_are_exact(s) && all_peers(s, has_no_refresh);
 }
 
 static bool flushes_replicas(const struct shard *s)
@@ -349,19 +349,19 @@ static bool peers_wait(const struct shard *s)
 
 static void say_what_waits(struct shard *s, bool sync)
 {
-    struct pacer *g = s->pacer;
+    struct pacer *p = s->pacer;
     bool counts = sync || s->rounds->going_on > 0;
     uint64_t began = counts ? s->platform->cpu_ns(s->platform->context) : 0,
              before = s->counters.rounds;
     begin_rounds(s, sync);
     uint64_t rounds = s->counters.rounds - before;
     if (rounds > 0 && counts)
-        pacer_spent(g, s->platform->cpu_ns(s->platform->context) - began, rounds,
+        pacer_spent(p, s->platform->cpu_ns(s->platform->context) - began, rounds,
                     s->rounds->sync_bytes);
     if (rounds > 0) s->rounds->sync_bytes = 0;
     if (!sync) return;
-    if (rounds > 0) pacer_pause(g, s->platform->now_ns(s->platform->context), s->clock);
-    s->rounds->dirty_ns = s->backlog->puts_off ? s->now_ns + pacer_recent_ns(g) : 0;
+    if (rounds > 0) pacer_pause(p, s->platform->now_ns(s->platform->context), s->clock);
+    s->rounds->dirty_ns = s->backlog->puts_off ? s->now_ns + pacer_recent_ns(p) : 0;
     s->backlog->puts_off = false;
 }
 

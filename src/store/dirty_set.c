@@ -8,67 +8,67 @@ static uint64_t words_for(uint64_t bits)
     return (bits + 63) / 64;
 }
 
-bool dirty_set_init(struct dirty_set *m, uint64_t bound)
+bool dirty_set_init(struct dirty_set *d, uint64_t bound)
 {
     uint64_t words = 0, bits = bound ? bound : 1;
-    *m = (struct dirty_set){0};
+    *d = (struct dirty_set){0};
     do {
         bits = words_for(bits);
         words += bits;
-        m->levels++;
+        d->levels++;
     } while (bits > 1);
-    m->bytes = words * sizeof(uint64_t);
-    m->memory = memory_reserve(m->bytes);
-    if (!m->memory) return false;
-    uint64_t *at = m->memory;
+    d->bytes = words * sizeof(uint64_t);
+    d->memory = memory_reserve(d->bytes);
+    if (!d->memory) return false;
+    uint64_t *at = d->memory;
     bits = bound ? bound : 1;
-    for (unsigned l = 0; l < m->levels; l++) {
+    for (unsigned l = 0; l < d->levels; l++) {
         bits = words_for(bits);
-        m->level[l] = at;
+        d->level[l] = at;
         at += bits;
     }
     return true;
 }
 
-void dirty_set_fini(struct dirty_set *m)
+void dirty_set_fini(struct dirty_set *d)
 {
-    memory_release(m->memory, m->bytes);
-    *m = (struct dirty_set){0};
+    memory_release(d->memory, d->bytes);
+    *d = (struct dirty_set){0};
 }
 
-void dirty_set_add(struct dirty_set *m, uint64_t index)
+void dirty_set_add(struct dirty_set *d, uint64_t index)
 {
-    for (unsigned l = 0; l < m->levels; l++, index /= 64) {
+    for (unsigned l = 0; l < d->levels; l++, index /= 64) {
         uint64_t bit = UINT64_C(1) << index % 64;
         /* Sequentially consistent: a thread that finds a word empty goes up until it is seen; pairs
          * with take(). */
-        uint64_t before = __atomic_fetch_or(&m->level[l][index / 64], bit, __ATOMIC_SEQ_CST);
+        uint64_t before = __atomic_fetch_or(&d->level[l][index / 64], bit, __ATOMIC_SEQ_CST);
         LOCUS_YIELD();
         if (before) return;
     }
-    if (m->notify) m->notify(m->context);
+    if (d->notify) d->notify(d->context);
 }
 
-bool dirty_set_is_empty(const struct dirty_set *m)
+bool dirty_set_is_empty(const struct dirty_set *d)
 {
-    return m->levels == 0 || __atomic_load_n(&m->level[m->levels - 1][0], __ATOMIC_SEQ_CST) == 0;
+    return d->levels == 0 || __atomic_load_n(&d->level[d->levels - 1][0], __ATOMIC_SEQ_CST) == 0;
 }
 
-static void take(struct dirty_set *m, unsigned level, uint64_t word, void (*each)(void *, uint64_t),
+static void take(struct dirty_set *d, unsigned level, uint64_t word, void (*each)(void *, uint64_t),
                  void *context)
 {
-    uint64_t bits = __atomic_exchange_n(&m->level[level][word], 0, __ATOMIC_SEQ_CST);
+    uint64_t bits = __atomic_exchange_n(&d->level[level][word], 0, __ATOMIC_SEQ_CST);
     LOCUS_YIELD();
     for (; bits; bits &= bits - 1) {
         uint64_t child = word * 64 + (uint64_t)__builtin_ctzll(bits);
         if (level == 0)
             each(context, child);
         else
-            take(m, level - 1, child, each, context);
+            take(d, level - 1, child, each, context);
     }
 }
 
-void dirty_set_take(struct dirty_set *m, void (*each)(void *, uint64_t), void *context)
+void dirty_set_take(struct dirty_set *d, void (*each)(void *, uint64_t), void *context)
 {
-    if (!dirty_set_is_empty(m)) take(m, m->levels - 1, 0, each, context);
+    if (!dirty_set_is_empty(d)) take(d, d->levels - 1, 0, each, context);
 }

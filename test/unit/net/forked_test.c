@@ -33,11 +33,11 @@ TEST(forked, a_child_has_none_and_the_parent_all)
     int fd[COUNT];
     for (int i = 0; i < COUNT; i++) fd[i] = dup(STDERR_FILENO);
     CHECK_EQ(open_in_child(fd, COUNT), COUNT);
-    for (int i = 0; i < COUNT; i++) CHECK_EQ(forked_close(fd[i]), 0);
+    for (int i = 0; i < COUNT; i++) CHECK_EQ(forked_register(fd[i]), 0);
     CHECK_EQ(open_in_child(fd, COUNT), 0);
     for (int i = 0; i < COUNT; i++) {
         CHECK(is_open(fd[i]));
-        forked_keep(fd[i]);
+        forked_unregister(fd[i]);
         close(fd[i]);
     }
 }
@@ -47,15 +47,15 @@ TEST(forked, what_is_kept_again_stays_open)
     int fd[3];
     for (int i = 0; i < 3; i++) {
         fd[i] = dup(STDERR_FILENO);
-        CHECK_EQ(forked_close(fd[i]), 0);
+        CHECK_EQ(forked_register(fd[i]), 0);
     }
-    forked_keep(fd[1]);
+    forked_unregister(fd[1]);
     CHECK_EQ(open_in_child(fd, 3), 1);
     CHECK_EQ(open_in_child(fd + 1, 1), 1);
-    forked_keep(fd[0]);
-    forked_keep(fd[2]);
+    forked_unregister(fd[0]);
+    forked_unregister(fd[2]);
     CHECK_EQ(open_in_child(fd, 3), 3);
-    forked_keep(fd[2]); /* once more: nothing */
+    forked_unregister(fd[2]); /* once more: nothing */
     for (int i = 0; i < 3; i++) close(fd[i]);
 }
 
@@ -63,7 +63,7 @@ TEST(forked, what_is_kept_again_stays_open)
 TEST(forked, a_child_of_the_child_keeps_its_own)
 {
     int status, fd = dup(STDERR_FILENO);
-    CHECK_EQ(forked_close(fd), 0);
+    CHECK_EQ(forked_register(fd), 0);
     pid_t pid = fork();
     CHECK(pid >= 0);
     if (pid == 0) {
@@ -72,6 +72,6 @@ TEST(forked, a_child_of_the_child_keeps_its_own)
     }
     CHECK_EQ(waitpid(pid, &status, 0), pid);
     CHECK_EQ(WEXITSTATUS(status), 1);
-    forked_keep(fd);
+    forked_unregister(fd);
     close(fd);
 }
