@@ -122,7 +122,7 @@ static const struct program programs[] = {
      {{.option = "--test ../clicks"},
       {.option = "--hold-back 0.3"},
       {.option = "--validate 0.3"},
-      {.option = "--format csv", .base = "--data ../criteo --epochs 2 --positive 2"},
+      {.option = "--format csv", .base = "--data ../criteo --epochs 2 --positive 1"},
       {.option = "--hash 4", .base = CTR_CSV},
       {.option = "--label b", .base = CTR_CSV},
       {.option = "--positive 0", .base = CTR_CSV " --positive 1"},
