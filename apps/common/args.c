@@ -161,6 +161,28 @@ static const struct args_option *option_of(const struct args_program *p, const c
     fail_usage("there is no option \"%.*s\"; --help lists them", (int)length, name);
 }
 
+static struct args_list parsed;
+static bool is_given[ARGS_LIST_MAX];
+
+bool args_has(const char *name)
+{
+    for (size_t i = 0; i < parsed.count; i++)
+        if (is_given[i] && strcmp(parsed.options[i].name, name) == 0) return true;
+    return false;
+}
+
+void args_needs(const char *name, const char *other)
+{
+    if (args_has(name) && !args_has(other))
+        fail_usage("%s has no effect without %s: give both, or neither", name, other);
+}
+
+void args_excludes(const char *name, const char *other)
+{
+    if (args_has(name) && args_has(other))
+        fail_usage("%s has no effect beside %s: leave one of them away", name, other);
+}
+
 /* Returns how many arguments were used. */
 static int parse_one(const struct args_program *p, char **rest)
 {
@@ -170,6 +192,7 @@ static int parse_one(const struct args_program *p, char **rest)
     size_t length = strcspn(rest[0], "=");
     const struct args_option *o = option_of(p, rest[0], length);
     bool has_value = rest[0][length] == '=';
+    is_given[o - p->options] = true;
     if (o->kind == ARGS_FLAG) {
         if (has_value) fail_usage("%s takes no value", o->name);
         *(bool *)o->target = true;
@@ -182,11 +205,10 @@ static int parse_one(const struct args_program *p, char **rest)
 
 /* ---- all of them ---- */
 
-static struct args_list parsed;
-
 void args_parse(const struct args_program *p, int argc, char **argv)
 {
     parsed.count = 0;
+    memset(is_given, 0, sizeof is_given);
     args_add(&parsed, p->options, p->option_count);
     int i = 1;
     while (i < argc && !(p->words && (argv[i][0] != '-' || strcmp(argv[i], "--") == 0)))

@@ -106,6 +106,11 @@ void args_add(struct args_list *, const struct args_option *options, size_t coun
 /* Sets the targets. Ends the process: after --help (status 0, text on stdout) and, with one
  * sentence on stderr that names the value and what would be right, on a wrong option (status 2). */
 void args_parse(const struct args_program *, int argc, char **argv);
+/* Was it given when options were last parsed? */
+bool args_has(const char *name);
+/* Without `other`, or beside it, an option has no effect: ends the process, if it was given so. */
+void args_needs(const char *name, const char *other);
+void args_excludes(const char *name, const char *other);
 /* A number for the options with all bits of `trait`, and their values as they are now; their order
  * does not matter. */
 uint64_t args_digest(const struct args_list *, unsigned trait);

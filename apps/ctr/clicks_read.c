@@ -1,5 +1,6 @@
 #include "clicks_read.h"
 
+#include "args.h"
 #include "clicks_csv.h"
 #include "fail.h"
 #include "fields.h"
@@ -290,6 +291,9 @@ static void check_options(const struct clicks_source *source, enum clicks_format
 {
     if (source->label && format != CLICKS_CSV)
         fail("--label is for separated fields, and %s is %s: its label is first", source->train,
+             format == CLICKS_LIBSVM ? "LIBSVM" : "Criteo's");
+    if (args_has("--bins") && format != CLICKS_CSV)
+        fail("--bins is for columns of numbers, and %s is %s", source->train,
              format == CLICKS_LIBSVM ? "LIBSVM" : "Criteo's");
     if (source->hash_bits && format == CLICKS_LIBSVM)
         fail("--hash is for names, and %s is LIBSVM, whose features are numbers", source->train);

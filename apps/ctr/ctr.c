@@ -111,6 +111,11 @@ static void check(void *program)
     settings_check_source(&o->common, "the examples", "--zipf", o->zipf);
     if (o->zipf && o->test)
         fail_usage("--test is given with --zipf: planted examples are held back, see --hold-back");
+    static const char *const of_files[] = {"--format", "--hash", "--label", "--positive", "--bins"};
+    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
+        args_excludes(of_files[i], "--zipf");
+    args_excludes("--hold-back", "--test");
+    args_needs("--zipf-exponent", "--zipf");
 }
 
 /* ---- the data ---- */

@@ -142,6 +142,10 @@ static void check(void *program)
     if (o->common.data && !o->labels) fail_usage("--labels is missing: the classes of the nodes");
     if (o->planted && (o->labels || o->features || o->split))
         fail_usage("--planted has neither --labels nor --features nor --split: leave them out");
+    args_excludes("--train", "--split");
+    args_excludes("--validate", "--split");
+    args_needs("--planted-same", "--planted");
+    args_needs("--planted-exponent", "--planted");
     if (o->train + o->validate > 1)
         fail_usage("--train %g and --validate %g are more than all nodes", o->train, o->validate);
 }

@@ -114,6 +114,7 @@ static void check(void *program)
     struct lasso_options *o = &((struct lasso *)program)->options;
     struct checkpoints_wish *c = &o->common.checkpoints;
     settings_check_source(&o->common, "the matrix", "--generate", o->generate);
+    args_excludes("--response", "--generate");
     if (o->staleness > 0 && (o->common.is_baseline || o->loss == LASSO_LOGISTIC))
         fail_usage("--staleness is for the squared loss, with locus: leave --loss logistic or "
                    "--baseline out");

@@ -115,6 +115,10 @@ static void check(void *program)
     settings_check_source(&o->common, "the ratings", "--zipf", o->zipf);
     if (o->zipf && o->test)
         fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
+    args_excludes("--hold-back", "--test");
+    args_needs("--zipf-exponent", "--zipf");
+    args_needs("--zipf-rank", "--zipf");
+    args_needs("--zipf-noise", "--zipf");
     if (o->method == MF_COORDINATES && (o->has_bias || o->visit == MF_BLOCKS))
         fail_usage("--method cd has neither --bias nor --visit blocks: leave them out");
     if (o->method == MF_COORDINATES && settings_is_bounded(&o->common))

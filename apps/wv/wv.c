@@ -121,6 +121,7 @@ static void check(void *program)
 {
     struct wv_options *o = &((struct wv *)program)->options;
     if (!o->common.data) fail_usage("--data is missing: the text to learn from");
+    args_needs("--analogy-words", "--analogies");
     check_negatives(o);
     if (o->rate <= 0) o->rate = o->optimizer == WV_ADAGRAD ? 0.1 : 0.025;
 }

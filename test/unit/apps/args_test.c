@@ -103,6 +103,24 @@ TEST(args, refuses_with_a_sentence_that_names_value_and_range)
     is_refused("--colour blue", "--colour takes one of red, green, not \"blue\"");
 }
 
+static void parse_with_rules(const void *line)
+{
+    parse_line(line);
+    args_needs("--real", "--flag");
+    args_excludes("--count", "--text");
+}
+
+TEST(args, what_would_have_no_effect_is_refused)
+{
+    ends_with(parse_with_rules, "--count 3 --real 0.1", 2,
+              "--real has no effect without --flag: give both, or neither");
+    ends_with(parse_with_rules, "--text x --count 7", 2,
+              "--count has no effect beside --text: leave one of them away");
+    parse_with_rules("--real 0.5 --flag --text x");
+    parse_with_rules("--flag --count 7");
+    CHECK(args_has("--count") && !args_has("--real"));
+}
+
 TEST(args, help_lists_all_options_with_their_defaults)
 {
     char said[4096];
