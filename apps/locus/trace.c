@@ -182,7 +182,7 @@ static char **parse(int argc, char **argv, struct trace_options *o)
         OPTION_REAL("--from", "MS", &o->from_ms, 0, 1e15, 0, ""),
         OPTION_REAL("--to", "MS", &o->to_ms, 0, 1e15, 0, ""),
     };
-    char **files;
+    char **files = argv + argc;
     args_parse(&(struct args_program){.help = help,
                                       .options = options,
                                       .option_count = sizeof options / sizeof *options,
