@@ -337,13 +337,20 @@ def report_scale(c):
     targets(c, scale_targets(c))
 
 
-# ---- watched, checkpoint ----
+# ---- watched, steps, checkpoint ----
 
 def report_watched(c):
     table(c, "metrics", [column(c, "pull p50 ns", "p50_ns", 0), column(c, "p99", "p99_ns", 0), column(c, "p99.9", "p999_ns", 0),
                          column(c, "idle % of a core", "idle_share", 3, 100), column(c, "scrapes", "scrapes", 0)])
     more = [100 * (s - o) for s, o in zip(c.values("scraped", "idle_share"), c.values("off", "idle_share"))]
     targets(c, [at_most("scraped, of a core more than off", 0.2, statistics.median(more) if more else NAN, " %", 3)])
+
+
+def report_steps(c):
+    table(c, "an epoch of 640,000 keys a node", [column(c, "seconds", "seconds", 3), column(c, "calls waited s", "waited_s", 3),
+                                                 column(c, "remote %", "remote_share", 2, 100)])
+    targets(c, [at_most(f"adaptive keys={n}, of static", 1.1, c.ratio(f"adaptive keys={n}", "seconds", [f"static keys={n}"], "seconds"))
+                for n in (20, 80, 640, 5120)])
 
 
 def report_checkpoint(c):
@@ -356,7 +363,7 @@ def report_checkpoint(c):
 
 
 REPORTS = {"local_access": report_local_access, "two_nodes": report_two_nodes, "adaptive": report_adaptive, "scale": report_scale,
-           "watched": report_watched, "checkpoint": report_checkpoint}
+           "watched": report_watched, "steps": report_steps, "checkpoint": report_checkpoint}
 
 
 def main():
