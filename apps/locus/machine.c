@@ -324,7 +324,7 @@ static void check_shared_memory(struct findings *all)
 {
     char place[SHARED_TEXT_BYTES], name[SHARED_TEXT_BYTES];
     const char *carrier = getenv("LOCUS_CARRIER");
-    struct shared *s = shared_place(place) ? shared_create(name) : NULL;
+    struct shared *s = shared_place(place) ? shared_create(SHARED_RING_MAX, name) : NULL;
     if (carrier && *carrier && strcmp(carrier, "tcp") != 0)
         find(all, FIND_WARN, "carrier",
              "LOCUS_CARRIER is \"%.40s\", which means nothing: set it to tcp, or not at all",
@@ -336,8 +336,8 @@ static void check_shared_memory(struct findings *all)
     else
         find(all, FIND_WARN, "carrier",
              "nodes of this host must use TCP: /dev/shm cannot be written, or is full; each link "
-             "between two of them needs %d KiB there",
-             2 * SHARED_RING_BYTES / 1024 + 4);
+             "between two of them needs up to %d KiB there",
+             2 * SHARED_RING_MAX / 1024 + 4);
     shared_free(s);
 }
 

@@ -37,7 +37,7 @@ static void offer(struct link *l, const char *place)
 {
     char name[SHARED_TEXT_BYTES];
     bool is_here = *l->all->place && strcmp(place, l->all->place) == 0;
-    struct shared *s = is_here ? shared_create(name) : NULL;
+    struct shared *s = is_here ? shared_create(shared_ring_bytes(l->all->nodes), name) : NULL;
     l->share = s ? SHARE_ASKED : SHARE_APART;
     if (!s) return;
     keep(l, s);
@@ -47,7 +47,7 @@ static void offer(struct link *l, const char *place)
 /* A name: the answer of a peer of higher rank. */
 static void accept_offer(struct link *l, const char *name)
 {
-    struct shared *s = shared_open(name);
+    struct shared *s = shared_open(shared_ring_bytes(l->all->nodes), name);
     l->share = s ? SHARE_THROUGH : SHARE_APART;
     if (s) keep(l, s);
     link_notice(l, s ? WIRE_THROUGH : WIRE_SHARE, 0, "");
@@ -173,7 +173,7 @@ bool link_move(struct link *l)
 
 void link_read_rest(struct link *l)
 {
-    size_t left = SHARED_RING_BYTES, n;
+    size_t left = shared_ring_bytes(l->all->nodes), n;
     while (left > 0 && (n = take(l)) > 0) left -= n < left ? n : left;
 }
 

@@ -24,19 +24,27 @@ struct ring {
     uint32_t wants_room; /* the writer sleeps until something is read */
 };
 
+/* The beginning of a file; the bytes of the one ring and of the other one follow. */
 struct file {
-    struct ring ring[2];
-    _Alignas(4096) unsigned char bytes[2][SHARED_RING_BYTES];
+    _Alignas(4096) struct ring ring[2];
 };
 
 struct shared {
     struct file *file;
+    size_t size; /* of a ring */
     struct ring *in, *out;
     unsigned char *in_bytes, *out_bytes;
     uint64_t read, written;       /* ours */
     uint64_t seen_read;           /* the peer's, as it was when there was no room */
     char name[SHARED_TEXT_BYTES]; /* to be removed; empty: the peer has done it */
 };
+
+size_t shared_ring_bytes(unsigned nodes)
+{
+    size_t bytes = SHARED_RING_MAX;
+    while (bytes > SHARED_RING_MIN && bytes * nodes > SHARED_NODE_BYTES) bytes /= 2;
+    return bytes;
+}
 
 /* ---- files ---- */
 
@@ -83,27 +91,35 @@ static void remove_leftovers(void)
     if (d) closedir(d);
 }
 
+static size_t file_bytes(size_t ring_bytes)
+{
+    return sizeof(struct file) + 2 * ring_bytes;
+}
+
 /* Takes over the descriptor. `side`: which ring is ours to write. */
-static struct shared *map(int fd, int side)
+static struct shared *map(int fd, size_t ring_bytes, int side)
 {
     struct shared *s = calloc(1, sizeof *s);
-    struct file *f = s ? mmap(NULL, sizeof *f, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                       : MAP_FAILED;
+    struct file *f =
+        s ? mmap(NULL, file_bytes(ring_bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+          : MAP_FAILED;
     close(fd);
     if (f == MAP_FAILED) {
         free(s);
         return NULL;
     }
-    madvise(f, sizeof *f, MADV_DONTFORK);
+    madvise(f, file_bytes(ring_bytes), MADV_DONTFORK);
+    unsigned char *bytes = (unsigned char *)(f + 1);
     *s = (struct shared){.file = f,
+                         .size = ring_bytes,
                          .in = &f->ring[!side],
                          .out = &f->ring[side],
-                         .in_bytes = f->bytes[!side],
-                         .out_bytes = f->bytes[side]};
+                         .in_bytes = bytes + !side * ring_bytes,
+                         .out_bytes = bytes + side * ring_bytes};
     return s;
 }
 
-struct shared *shared_create(char name[SHARED_TEXT_BYTES])
+struct shared *shared_create(size_t ring_bytes, char name[SHARED_TEXT_BYTES])
 {
     char path[PATH_BYTES];
     uint64_t number;
@@ -115,8 +131,8 @@ struct shared *shared_create(char name[SHARED_TEXT_BYTES])
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return NULL;
     /* A page that the system has not got would end the process at its first use. */
-    bool is_there = posix_fallocate(fd, 0, sizeof(struct file)) == 0;
-    struct shared *s = is_there ? map(fd, 0) : NULL;
+    bool is_there = posix_fallocate(fd, 0, (off_t)file_bytes(ring_bytes)) == 0;
+    struct shared *s = is_there ? map(fd, ring_bytes, 0) : NULL;
     if (!is_there) close(fd);
     if (s)
         snprintf(s->name, sizeof s->name, "%s", name);
@@ -126,33 +142,33 @@ struct shared *shared_create(char name[SHARED_TEXT_BYTES])
 }
 
 /* The peer says the name, which may be anything. */
-static bool is_ours(int fd)
+static bool is_ours(int fd, size_t ring_bytes)
 {
     struct stat at;
     return fstat(fd, &at) == 0 && S_ISREG(at.st_mode) && at.st_uid == geteuid() &&
-           at.st_size == sizeof(struct file);
+           at.st_size == (off_t)file_bytes(ring_bytes);
 }
 
-struct shared *shared_open(const char *name)
+struct shared *shared_open(size_t ring_bytes, const char *name)
 {
     char path[PATH_BYTES];
     if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || strchr(name, '/')) return NULL;
     path_of(name, path);
     int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return NULL;
-    if (!is_ours(fd)) {
+    if (!is_ours(fd, ring_bytes)) {
         close(fd);
         return NULL;
     }
     unlink(path);
-    return map(fd, 1);
+    return map(fd, ring_bytes, 1);
 }
 
 void shared_free(struct shared *s)
 {
     if (!s) return;
     if (*s->name) remove_name(s->name);
-    munmap(s->file, sizeof *s->file);
+    munmap(s->file, file_bytes(s->size));
     free(s);
 }
 
@@ -164,32 +180,32 @@ static size_t less(size_t a, size_t b)
 }
 
 /* `at` counts all bytes ever. */
-static void copy_in(unsigned char *ring, uint64_t at, const void *from, size_t n)
+static void copy_in(const struct shared *s, uint64_t at, const void *from, size_t n)
 {
-    size_t begin = at % SHARED_RING_BYTES, first = less(n, SHARED_RING_BYTES - begin);
-    memcpy(ring + begin, from, first);
-    memcpy(ring, (const unsigned char *)from + first, n - first);
+    size_t begin = at & (s->size - 1), first = less(n, s->size - begin);
+    memcpy(s->out_bytes + begin, from, first);
+    memcpy(s->out_bytes, (const unsigned char *)from + first, n - first);
 }
 
-static void copy_out(void *to, const unsigned char *ring, uint64_t at, size_t n)
+static void copy_out(const struct shared *s, uint64_t at, void *to, size_t n)
 {
-    size_t begin = at % SHARED_RING_BYTES, first = less(n, SHARED_RING_BYTES - begin);
-    memcpy(to, ring + begin, first);
-    memcpy((unsigned char *)to + first, ring, n - first);
+    size_t begin = at & (s->size - 1), first = less(n, s->size - begin);
+    memcpy(to, s->in_bytes + begin, first);
+    memcpy((unsigned char *)to + first, s->in_bytes, n - first);
 }
 
 /* The peer's number is looked at only if there seems to be too little room. */
 static ssize_t room(struct shared *s, size_t wanted)
 {
-    if (SHARED_RING_BYTES - (s->written - s->seen_read) < wanted)
+    if (s->size - (s->written - s->seen_read) < wanted)
         s->seen_read = __atomic_load_n(&s->out->read, __ATOMIC_SEQ_CST);
     uint64_t unread = s->written - s->seen_read;
-    return unread <= SHARED_RING_BYTES ? (ssize_t)(SHARED_RING_BYTES - unread) : -EBADMSG;
+    return unread <= s->size ? (ssize_t)(s->size - unread) : -EBADMSG;
 }
 
 size_t shared_room(struct shared *s)
 {
-    ssize_t n = room(s, SHARED_RING_BYTES);
+    ssize_t n = room(s, s->size);
     return n < 0 ? 0 : (size_t)n;
 }
 
@@ -201,7 +217,7 @@ ssize_t shared_write(struct shared *s, const struct iovec *piece, unsigned piece
         ssize_t free_bytes = room(s, piece[i].iov_len);
         if (free_bytes < 0) return free_bytes;
         size_t n = less(piece[i].iov_len, (size_t)free_bytes);
-        copy_in(s->out_bytes, s->written, piece[i].iov_base, n);
+        copy_in(s, s->written, piece[i].iov_base, n);
         s->written += n;
         all += n;
         /* Ordered before the look at who sleeps. */
@@ -215,9 +231,9 @@ ssize_t shared_read(struct shared *s, void *to, size_t bytes)
 {
     uint64_t there = __atomic_load_n(&s->in->written, __ATOMIC_ACQUIRE) - s->read;
     if (there == 0) return 0;
-    if (there > SHARED_RING_BYTES) return -EBADMSG;
+    if (there > s->size) return -EBADMSG;
     size_t n = less((size_t)there, bytes);
-    copy_out(to, s->in_bytes, s->read, n);
+    copy_out(s, s->read, to, n);
     s->read += n;
     __atomic_exchange_n(&s->in->read, s->read, __ATOMIC_SEQ_CST);
     return (ssize_t)n;
@@ -227,7 +243,7 @@ size_t shared_unread(const struct shared *s)
 {
     uint64_t read = __atomic_load_n(&s->out->read, __ATOMIC_RELAXED);
     uint64_t unread = __atomic_load_n(&s->out->written, __ATOMIC_RELAXED) - read;
-    return unread <= SHARED_RING_BYTES ? (size_t)unread : 0;
+    return unread <= s->size ? (size_t)unread : 0;
 }
 
 /* ---- sleep ---- */

@@ -138,7 +138,7 @@ TEST(doctor_machine, warns_of_settings_of_memory)
         {INSTEAD("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]"),
          "huge pages", "transparent huge pages are off"},
         {"unshare -m sh -c 'mount -t tmpfs -o size=64k none /dev/shm && exec env \"$@\"' -- ",
-         "carrier", "or is full; each link between two of them needs 516 KiB there"},
+         "carrier", "or is full; each link between two of them needs up to 516 KiB there"},
         {"LOCUS_CARRIER=pigeon", "carrier", "which means nothing"},
     };
     need_other_files();

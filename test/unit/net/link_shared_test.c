@@ -11,7 +11,7 @@
 static void need_memory(void)
 {
     char place[SHARED_TEXT_BYTES], name[SHARED_TEXT_BYTES];
-    struct shared *s = shared_place(place) ? shared_create(name) : NULL;
+    struct shared *s = shared_place(place) ? shared_create(SHARED_RING_MAX, name) : NULL;
     if (!s) SKIP("there is no room in /dev/shm here");
     shared_free(s);
 }
@@ -77,7 +77,7 @@ TEST(link_shared, keeps_the_order_from_the_connection_to_the_memory)
 
 TEST(link_shared, carries_entries_that_are_larger_than_the_ring)
 {
-    check_exchange(2 * SHARED_RING_BYTES / sizeof(float), 100);
+    check_exchange(2 * SHARED_RING_MAX / sizeof(float), 100);
 }
 
 /* ---- sleep ---- */
@@ -229,7 +229,7 @@ static struct shared *share_with_socket(struct end *e, int *fd, uint64_t *sequen
     ends_say(*fd, bytes, ends_notice(bytes, (*sequence)++, WIRE_SHARE, 0, e->link->all->place));
     TURN_UNTIL(e, NULL, e->link->stats.messages_sent == 1);
     CHECK(recv(*fd, bytes, sizeof bytes, 0) > (ssize_t)sizeof(struct wire_frame));
-    struct shared *s = shared_open(bytes + sizeof(struct wire_frame));
+    struct shared *s = shared_open(shared_ring_bytes(NODES), bytes + sizeof(struct wire_frame));
     CHECK(s);
     ends_say(*fd, bytes, ends_notice(bytes, (*sequence)++, WIRE_THROUGH, 0, ""));
     TURN_UNTIL(e, NULL, link_load(e->link).is_shared);
