@@ -87,8 +87,8 @@ enum wire_values {
 enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
 
 /* All messages: M(name, route, values, without, technique, flags). `without`: the encoding that it
- * may have instead of WIRE_BINARY32. `flags`: all values that these may have. Who adds a message
- * adds a row, a case in dispatch.c, and what its role does.
+ * may have instead of WIRE_BINARY32. `flags`: all values that these may have, the most frequent one
+ * first. Who adds a message adds a row, a case in dispatch.c, and what its role does.
  *
  *   PULL, PUSH, SET    a key's row, the update, the new row
  *   LOCALIZE           the row itself is wanted at the origin
@@ -114,11 +114,11 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
     M(PUSHED, REPLY, NO_VALUES, BINARY32, ALL, 0) \
     M(WAS_SET, REPLY, NO_VALUES, BINARY32, ALL, 0) \
     M(STAYS, REPLY, NO_VALUES, BINARY32, ALL, 0) \
-    M(ROW, GIFT, MAYBE_A_ROW, AS_REPLICA, MOVING, WIRE_LOCALIZED, WIRE_ANSWERS) \
+    M(ROW, GIFT, MAYBE_A_ROW, AS_REPLICA, MOVING, WIRE_ANSWERS, WIRE_LOCALIZED) \
     M(LOCATION, NEWS, NO_VALUES, BINARY32, MOVING, 0) \
-    M(SYNC, REQUEST, ROW_BY_FLAG, BINARY32, MOVING, 0, WIRE_BEGIN, WIRE_BEGIN | WIRE_FOREVER, \
+    M(SYNC, REQUEST, ROW_BY_FLAG, BINARY32, MOVING, WIRE_BEGIN, 0, WIRE_BEGIN | WIRE_FOREVER, \
       WIRE_END, WIRE_UPDATE, WIRE_END | WIRE_UPDATE, WIRE_VALUE, WIRE_END | WIRE_VALUE) \
-    M(ANSWER, REPLY, MAYBE_A_ROW, ZEROS, REPLICATING, 0, WIRE_HOLDER, WIRE_HOLDER | WIRE_FOREVER) \
+    M(ANSWER, REPLY, MAYBE_A_ROW, ZEROS, REPLICATING, WIRE_HOLDER, 0, WIRE_HOLDER | WIRE_FOREVER) \
     M(REFRESH, REPLY, A_ROW, BINARY32, REPLICATING, 0) \
     M(RECALL, REPLY, NO_VALUES, BINARY32, REPLICATING, 0) \
     M(ROUND, OF_SHARD, NO_VALUES, BINARY32, MOVING, 0) \

@@ -2,13 +2,14 @@
 
 static bool is_known(const struct shard *s, const struct wire_rule *rule)
 {
-    if (rule->technique == WIRE_REPLICATING) return s->dirty;
-    return rule->technique == WIRE_ALL || s->technique->moves;
+    if (rule->technique == WIRE_ALL) return true;
+    return rule->technique == WIRE_MOVING ? s->technique->moves : s->dirty != NULL;
 }
 
 static bool may_have(const struct wire_rule *rule, uint8_t flags)
 {
-    for (unsigned i = 0; i < rule->flag_sets; i++)
+    if (rule->flags[0] == flags) return true;
+    for (unsigned i = 1; i < rule->flag_sets; i++)
         if (rule->flags[i] == flags) return true;
     return false;
 }
@@ -41,29 +42,33 @@ static const char *check_nodes(const struct shard *s, unsigned peer, const struc
     return e->origin == peer ? NULL : "an entry in the name of another node";
 }
 
-static bool is_length_right(const struct wire_rule *rule, const struct wire_entry *e, uint32_t row)
+static uint32_t length_of(const struct wire_rule *rule, const struct wire_entry *e, uint32_t row)
 {
-    if (e->length == 0)
-        return rule->values == WIRE_NO_VALUES || rule->values == WIRE_MAYBE_A_ROW ||
-               (rule->values == WIRE_ROW_BY_FLAG && !(e->flags & (WIRE_UPDATE | WIRE_VALUE)));
-    if (rule->values == WIRE_NO_VALUES || e->length != row) return false;
-    return rule->values != WIRE_ROW_BY_FLAG || e->flags & (WIRE_UPDATE | WIRE_VALUE);
+    switch ((enum wire_values)rule->values) {
+    case WIRE_NO_VALUES: break;
+    case WIRE_A_ROW: return row;
+    case WIRE_MAYBE_A_ROW: return e->length ? row : 0;
+    case WIRE_ROW_BY_FLAG: return e->flags & (WIRE_UPDATE | WIRE_VALUE) ? row : 0;
+    }
+    return 0;
 }
 
 const char *arrival_check(const struct shard *s, unsigned peer, const struct wire_entry *e,
                           struct arrival *out)
 {
     const struct wire_rule *rule = &wire_rules[e->operation];
-    *out = (struct arrival){.entry = e, .peer = peer};
+    out->entry = e;
+    out->peer = peer;
     if (!is_known(s, rule)) return "an entry of what the cluster's technique does not know";
     if (rule->route == WIRE_OF_SHARD) {
         if (e->key || e->length) return "a round or a clock with a key or values";
+        out->ref = (struct row_ref){0};
     } else {
         if (e->key >= s->store->keyspace.keys) return "a key that does not exist";
         if (keyspace_shard(&s->store->keyspace, e->key) != s->number)
             return "a key of another shard";
         out->ref = store_row_ref(s->store, e->key);
-        if (!is_length_right(rule, e, out->ref.partition->length))
+        if (e->length != length_of(rule, e, out->ref.partition->length))
             return "a row of another length than its table's";
     }
     if (!may_have(rule, e->flags)) return "an entry with flags of something else";
