@@ -82,7 +82,6 @@ static void check(void *program)
 {
     const struct lda_options *o = &((struct lda *)program)->options;
     settings_check_source(&o->common, "the documents", "--generate", o->generate);
-    args_excludes("--hold-back", "--test");
     if (o->staleness > 0 && (o->visit == LDA_COPIES || o->common.is_baseline))
         fail_usage("--staleness is for blocks that rotate, with locus: leave --visit copies or "
                    "--baseline out");
