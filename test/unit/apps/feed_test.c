@@ -140,32 +140,6 @@ TEST(feed, the_seed_decides_the_order)
 }
 
 /* Other workers signal far ahead, or the node's shards are behind. */
-TEST(feed, goes_on_where_there_is_no_room_for_intents)
-{
-    enum { TOGETHER = 4000 };
-    static const locus_key keys[TOGETHER];
-    static struct pass p;
-    struct pool pool;
-    struct feed feed;
-    start(&p, 2);
-    tiny_finish(&p.task);
-    tiny_pool(&pool, &p.task, false, 1);
-    struct pool_member m = {.pool = &pool, .total = 1};
-    CHECK_EQ(locus_worker_open(pool.node, &m.worker), 0);
-    CHECK_EQ(locus_distribution_uniform(pool.node, 0, TINY_ENTITIES, LOCUS_CONFORM, 0,
-                                        &p.task.distribution),
-             0);
-    while (locus_intent(m.worker, keys, TOGETHER, 1000000, 1000001) == 0) continue;
-    feed_open(&feed, &p.task, &m, &(struct progress){.part = 0}, 1);
-    while (feed_next(&feed) != NULL) p.batches++;
-    CHECK_EQ(p.batches, TINY_TRAIN);
-    feed_close(&feed);
-    CHECK_EQ(locus_worker_close(m.worker), 0);
-    locus_distribution_free(p.task.distribution);
-    pool_close(&pool);
-    tiny_fini(&p.task);
-}
-
 TEST(feed, closes_in_the_middle)
 {
     static struct pass p;

@@ -1,6 +1,9 @@
 /* What intent is signaled for samples, by the worker. */
+#include "node/node.h"
+#include "pair.h"
 #include "samples.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Keys for which intent was signaled, a sampled key. Clocks advance with every sample. */
@@ -112,27 +115,27 @@ TEST(sampling_preparer, any_clocks_are_served)
 /* When the manager has no room for intents, samples are served all the same. */
 TEST(sampling_preparer, samples_are_served_when_too_many_intents_wait)
 {
-    struct scene s = scene();
-    locus_key *keys = keys_of(1000000);
-    locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0),
-                       *c = uniform(s.node, LOCUS_CONFORM, 0);
-    while (locus_intent(s.worker, keys, 1000000, 100, 200) == 0) {
-    }
-    while (locus_intent(s.worker, keys, 1000, 100, 200) == 0) {
-    }
-    while (locus_intent(s.worker, keys, 1, 100, 200) == 0) {
-    }
+    static const struct locus_table table = {.rows = ROWS, .length = LENGTH};
+    struct pair p;
+    locus_key keys[100] = {0};
+    pair_init(&p, &table, 1);
+    pair_open(&p);
+    set_rows(p.worker[0]);
+    locus_distribution *d = uniform(p.node[0], LOCUS_BOUNDED, 0),
+                       *c = uniform(p.node[0], LOCUS_CONFORM, 0);
+    __atomic_fetch_add(&p.node[0]->waiting_keys, LOCUS_WAITING_KEYS_MAX, __ATOMIC_RELAXED);
+    CHECK_EQ(locus_intent(p.worker[0], keys, 1, 100, 200), -ENOBUFS);
     for (int i = 0; i < 100; i++) {
         locus_sample a, b;
-        CHECK_EQ(locus_prepare_sample(s.worker, d, 100, 50, 60, &a), 0);
-        CHECK_EQ(locus_prepare_sample(s.worker, c, 100, 50, 60, &b), 0);
-        pull(s.worker, a, 100, keys);
-        pull(s.worker, b, 100, keys);
-        CHECK_EQ(locus_finish_sample(s.worker, a), 0);
-        CHECK_EQ(locus_finish_sample(s.worker, b), 0);
+        CHECK_EQ(locus_prepare_sample(p.worker[0], d, 100, 50, 60, &a), 0);
+        CHECK_EQ(locus_prepare_sample(p.worker[0], c, 100, 50, 60, &b), 0);
+        pull(p.worker[0], a, 100, keys);
+        pull(p.worker[0], b, 100, keys);
+        CHECK_EQ(locus_finish_sample(p.worker[0], a), 0);
+        CHECK_EQ(locus_finish_sample(p.worker[0], b), 0);
     }
-    free(keys);
+    __atomic_fetch_sub(&p.node[0]->waiting_keys, LOCUS_WAITING_KEYS_MAX, __ATOMIC_RELAXED);
     locus_distribution_free(d);
     locus_distribution_free(c);
-    close_both(s.node, s.worker);
+    pair_close(&p);
 }
