@@ -103,6 +103,13 @@ static double staleness_ms(const struct piece *p)
     return held > 0 ? 1e-3 * change(p, RUN_AGED) / held : NAN;
 }
 
+/* A wait is counted when it is over, so that more can be over than there was time. */
+static double waiting_percent(const struct piece *p)
+{
+    double share = 100 * rate(p, RUN_WAITS_S) / (p->node->workers ? p->node->workers : 1);
+    return share < 100 ? share : 100;
+}
+
 static double sent(const struct piece *p)
 {
     return rate(p, RUN_SENT);
@@ -276,6 +283,7 @@ static void put_drawings(const struct run_parts *p, FILE *f)
     } all[] = {
         {"Accesses without the network, %", local_percent, 100},
         {"Accesses of replicas, %", replica_percent, 0},
+        {"Workers wait for other nodes, % of their time", waiting_percent, 100},
         {"Age of replicas, ms", staleness_ms, 0},
         {"Bytes sent a second", sent, 0},
         {"Shards' load, % of a core each", shard_percent, 0},

@@ -13,8 +13,9 @@
 enum { PATH_BYTES = 4096 };
 
 static const char *const names[RUN_COUNTS] = {
-    "local", "replica", "remote", "relocated", "copied",    "replicas", "owned",    "late",
-    "sent",  "held",    "aged",   "shards_s",  "busiest_s", "cpu_s",    "resident", "clock"};
+    "local",    "replica",   "remote",  "relocated", "copied", "replicas",
+    "owned",    "late",      "waits_s", "sent",      "held",   "aged",
+    "shards_s", "busiest_s", "cpu_s",   "resident",  "clock"};
 
 /* ---- a node's file ---- */
 

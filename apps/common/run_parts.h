@@ -32,6 +32,7 @@ enum run_count {
     RUN_REPLICAS, /* gauge */
     RUN_OWNED,    /* gauge */
     RUN_LATE,
+    RUN_WAITS_S, /* of all workers together */
     RUN_SENT,
     RUN_HELD, /* replica-microseconds, */
     RUN_AGED, /* and their ages */

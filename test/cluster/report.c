@@ -194,6 +194,7 @@ TEST(report, of_many_nodes_shows_the_most_and_the_least)
     CHECK_EQ(command_run(&c, "%s report %s > %s/page.html", locus_path(), prefix, folder), 0);
     read_page("page.html");
     CHECK_STR(c.out.text, "most median node least");
+    is_drawn("Workers wait for other nodes, % of their time");
     is_drawn("Age of replicas, ms");
     is_drawn("Replicas held");
     is_drawn("Replicas that came a second");
