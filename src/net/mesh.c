@@ -200,36 +200,42 @@ static int meet_challenge(const struct mesh *m, struct contact *k, uint64_t now_
     return 0;
 }
 
+/* By a node that will never take this connection. */
+static int refused(const struct mesh *m, const struct contact *k)
+{
+    const struct mesh_config *c = m->config;
+    char by[MESH_ADDRESS_MAX + 32];
+    snprintf(by, sizeof by, "node %u (%s)", k->peer, c->address[k->peer]);
+    if (k->message.status != MESH_MISFIT)
+        return error_set(-EPROTO,
+                         "%s makes its links by version %u of the protocol, this node by %u: run "
+                         "the same version of locus on all nodes",
+                         by, k->message.version, MESH_VERSION);
+    return error_set(-EPROTO,
+                     "%s refuses shard %u of node %u: it knows another cluster than one of %u "
+                     "nodes with %u shards",
+                     by, k->shard, c->rank, c->size, c->shards);
+}
+
 static int take_answer(struct mesh *m, struct contact *k, uint64_t now_ns)
 {
     const struct mesh_config *c = m->config;
     const struct mesh_hello *a = &k->message;
-    const char *address = c->address[k->peer];
     bool fits = a->cluster == c->cluster && a->rank == k->peer && a->shard == k->shard;
-    if (a->version != MESH_VERSION || a->status == MESH_OTHER_VERSION)
-        return error_set(
-            -EPROTO,
-            "node %u (%s) makes its links by version %u of the protocol, this node by %u: %s",
-            k->peer, address, a->version, MESH_VERSION,
-            "run the same version of locus on all nodes");
-    if (a->status == MESH_MISFIT)
-        return error_set(
-            -EPROTO,
-            "node %u (%s) refuses shard %u of node %u: it knows another cluster than one of %u "
-            "nodes with %u shards",
-            k->peer, address, k->shard, c->rank, c->size, c->shards);
+    bool is_other = a->version != MESH_VERSION || a->status == MESH_OTHER_VERSION;
+    /* Where there is a secret, who has proved nothing may be anybody. */
+    if ((is_other || a->status == MESH_MISFIT) && !has_secret(m)) return refused(m, k);
+    if (is_other) fits = false;
     if (a->status == MESH_CHALLENGE && fits && k->step == HEARING)
         return meet_challenge(m, k, now_ns);
     bool is_unproven = has_secret(m) && (k->step != PROVING || !has_proved(m, k, SECRET_CALLEE));
-    if (a->status != MESH_ACCEPTED || !fits) {
-        try_later(k, a->status == MESH_UNPROVEN ? EKEYREJECTED : EPROTO, now_ns);
-    } else if (is_unproven) {
-        try_later(k, EKEYREJECTED, now_ns);
-    } else {
+    if (a->status == MESH_ACCEPTED && fits && !is_unproven) {
         k->step = DONE;
         note_connected(m, k->peer, k->shard, k->fd);
+        return 0;
     }
-    return 0;
+    bool is_proof = a->status == MESH_UNPROVEN || (a->status == MESH_ACCEPTED && fits);
+    return try_later(k, is_proof ? EKEYREJECTED : EPROTO, now_ns), 0;
 }
 
 static int go_on(struct mesh *m, struct contact *k, uint64_t now_ns)

@@ -66,6 +66,12 @@ TEST(mesh_wrong_peer, tries_again_until_who_answers_knows_the_secret)
     share_secret(&c, &s);
     start_node(&c.node[1]);
     answer_and_close(accept_one(&c.node[0]), &answer, sizeof answer); /* it asks for nothing */
+    answer.status = MESH_MISFIT;
+    answer_and_close(accept_one(&c.node[0]), &answer, sizeof answer);
+    answer.version = 7;
+    answer.status = MESH_OTHER_VERSION;
+    answer_and_close(accept_one(&c.node[0]), &answer, sizeof answer);
+    answer = hello_of(0, 0);
     int fd = accept_one(&c.node[0]);
     answer.status = MESH_CHALLENGE;
     CHECK_EQ(send(fd, &answer, sizeof answer, MSG_NOSIGNAL), sizeof answer);
