@@ -29,7 +29,7 @@ void args_add(struct args_list *l, const struct args_option *options, size_t cou
         refuse_double(l->options, l->count, &options[i]);
         refuse_double(options, i, &options[i]);
     }
-    memcpy(l->options + l->count, options, count * sizeof *options);
+    if (count > 0) memcpy(l->options + l->count, options, count * sizeof *options);
     l->count += count;
 }
 
