@@ -60,7 +60,8 @@ static void write_figures(FILE *out, const struct figures *f)
         double sum = 0;
         size_t first = figure_rows;
         for (size_t k = 0; row->report && k < figure_rows; k++) {
-            if (!figure_table[k].report || strcmp(row->report, figure_table[k].report)) continue;
+            if (!figure_table[k].report || strcmp(row->report, figure_table[k].report) != 0)
+                continue;
             if (k < first) first = k;
             sum += figure_value(&figure_table[k], f);
         }
