@@ -56,8 +56,8 @@ mutants-protocol rest  2 1200 the same for the protocol between nodes
 fuzz             rest  2  720 fuzzers
 headers          rest  2  360 every header compiles alone
 bench            rest  2  540 every benchmark runs, small
-package          rest  2  540 a release and Debian packages can be made, and the release builds
-tidy             rest  2 1200 clang-tidy
+package          rest  1  540 a release and Debian packages can be made, and the release builds
+tidy             rest  1 1200 clang-tidy
 cppcheck         rest  2  540 cppcheck
 analyzer         rest  2  360 gcc -fanalyzer
 '
