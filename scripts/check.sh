@@ -114,7 +114,7 @@ stage_unit-asan() { need_sanitizer address; build SAN=address RUNNER="$CHECK_RUN
 stage_unit-tsan() {
     need_sanitizer thread
     local suite left=
-    for suite in pinning relocation shard owner mf wv wordnet target manifest adversity; do left+="-$suite/ "; done
+    for suite in pinning relocation shard owner mf ratings wv wordnet target manifest adversity; do left+="-$suite/ "; done
     left+=-intents/an_intent_that_is_extended_again_and_again_is_kept_once
     build SAN=thread RUNNER=plain T="$left" test
 }

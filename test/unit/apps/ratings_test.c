@@ -1,0 +1,503 @@
+/* mf's cells: from files, made up, held back. */
+#include "common/folder.h"
+#include "ending.h"
+#include "fail.h"
+#include "line_parts.h"
+#include "mf/ratings.h"
+#include "mf/zipf.h"
+#include "rng.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+
+static void write_cells(const char *text)
+{
+    folder_new(folder);
+    folder_write(folder, "cells", text, 0);
+    snprintf(path, sizeof path, "%s/cells", folder);
+}
+
+static void load(struct ratings *r, const char *text)
+{
+    write_cells(text);
+    ratings_init(r);
+    ratings_load(r, path, NULL, 0, 1, 1);
+    folder_remove(folder);
+}
+
+static uint64_t digest_of(const struct ratings *r)
+{
+    return ratings_digest(r, 0, r->train + r->test);
+}
+
+/* ---- files ---- */
+
+TEST(ratings, reads_user_item_rating)
+{
+    static const char *const texts[] = {
+        "u\tx\t1\nv\ty\t2\nu\ty\t-4.5\n",
+        "userId,movieId,rating,time\nu,x,1,9\nv,y,2,9\nu,y,-4.5,9\n",
+        "u::x::1::978300760\r\nv::y::2::978300761\r\nu::y::-4.5::978300762\r\n",
+        "u\tx\t1\t2004-01-31 00:00\nv\ty\t2\t\nu\ty\t-4.5\t2004-01-31 00:00\n",
+        "u x 1\nv y 2\n\nu y -4.5",
+        "% bip weighted\n# from elsewhere\nu  x\t1\nv y 2\n \nu y -4.5",
+        "\xEF\xBB\xBF\"user\",\"item\",\"rating\"\n\"u\",\"x\",1\nv, y ,2\nu,y,-4.5\n",
+        "u;x;1\nv;y;2\nu;y;-4.5\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct ratings r;
+        load(&r, texts[i]);
+        CHECK_EQ(r.train, 3);
+        CHECK_EQ(r.test, 0);
+        CHECK_EQ(r.rows, 2);
+        CHECK_EQ(r.columns, 2);
+        CHECK_STR(names_get(&r.row_names, 1), "v");
+        CHECK(r.list[2].row == 0 && r.list[2].column == 1 && r.list[2].value == -4.5F);
+        CHECK(fabs(r.mean + 0.5) < 1e-12);
+        ratings_fini(&r);
+    }
+}
+
+TEST(ratings, one_separator_counts_in_a_file)
+{
+    struct ratings r;
+    load(&r, "John Smith\tGone, girl\t5\nJohn Smith\tHeat: 2\t3\n");
+    CHECK_EQ(r.train, 2);
+    CHECK_EQ(r.rows, 1);
+    CHECK_STR(names_get(&r.row_names, 0), "John Smith");
+    CHECK_STR(names_get(&r.column_names, 0), "Gone, girl");
+    CHECK(r.list[1].value == 3);
+    ratings_fini(&r);
+}
+
+TEST(ratings, reads_matrix_market_and_writes_it)
+{
+    struct ratings r, again;
+    load(
+        &r,
+        "\xEF\xBB\xBF%%matrixmarket Matrix coordinate real general\n% remark\n3 4 2\n1 4\t0.1\n \n3 1 -2e3\n");
+    CHECK_EQ(r.rows, 3);
+    CHECK_EQ(r.columns, 4);
+    CHECK_EQ(r.train, 2);
+    CHECK(r.list[1].row == 2 && r.list[1].column == 0 && r.list[1].value == -2000);
+    folder_new(folder);
+    snprintf(path, sizeof path, "%s/written", folder);
+    ratings_write(&r, path);
+    ratings_init(&again);
+    ratings_load(&again, path, NULL, 0, 1, 1);
+    CHECK_EQ(digest_of(&again), digest_of(&r));
+    again.list[0].value = 0.25F;
+    CHECK(digest_of(&again) != digest_of(&r));
+    ratings_fini(&r);
+    ratings_fini(&again);
+    folder_remove(folder);
+}
+
+#define MATRIX "%%MatrixMarket matrix coordinate real general\n"
+
+static const unsigned one_thread = 1, three_threads = 3;
+
+static void load_cells(const void *threads)
+{
+    struct ratings r;
+    ratings_init(&r);
+    ratings_load(&r, path, NULL, 0, 1, *(const unsigned *)threads);
+}
+
+static void is_refused(const char *text, const char *part)
+{
+    write_cells(text);
+    ends_with(load_cells, &one_thread, 1, part);
+    folder_remove(folder);
+}
+
+TEST(ratings, malformed_files_are_refused_with_their_line)
+{
+    is_refused("", "has no ratings");
+    is_refused("u,i,r,t\n1,2,,978301\n", "cells:2: \"\" is no rating");
+    is_refused("1\t2\t3,5\n", "cells:1: \"3,5\" is no rating");
+    is_refused("1,2,3x\n1,2,3\n", "cells:1: \"3x\" is no rating");
+    is_refused("1,2,nan\n1,2,3\n", "cells:1: \"nan\" is no rating");
+    is_refused("1,2,infinity\n1,2,3\n", "cells:1: \"infinity\" is no rating");
+    is_refused("user,item,r\n1,2,n\n", "cells:2: \"n\" is no rating");
+    is_refused("a,b,c\nd,e,f\n", "cells:1: \"c\" is no rating");
+    is_refused("1 2 1e39\n", "cells:1: \"1e39\" is no rating");
+    is_refused(",2,3\n", "cells:1: has an empty or missing user");
+    is_refused("1,,3\n", "cells:1: has an empty or missing item");
+    is_refused("1,2,3\nNA,2,3\n", "cells:2: has an empty or missing user");
+    is_refused("1,2,3\n1,4,3\n1,nan,3\n", "cells:3: has an empty or missing item");
+    is_refused("a,2,3\nb\"c,2,3\n", "cells:2: has a quotation mark");
+    is_refused("a b 1\na b\n", "cells:2: has 2 fields");
+    is_refused("a b 1\na b much\n", "cells:2: \"much\" is no rating");
+    is_refused(MATRIX, "ends before its size");
+    is_refused(MATRIX "2 2 1\n1 1 2 3\n", "cells:3: has 4 numbers; a line here has 3");
+    is_refused(MATRIX "2 2 1\n1 1 1e39\n", "cells:3: 1e+39 is no rating: is too large");
+    is_refused(
+        "%%MatrixMarket matrix array real general\n",
+        "cells:1: must be \"%%MatrixMarket matrix\", coordinate, real, integer, and general");
+    is_refused(MATRIX "2 2 1\n3 1 5\n",
+               "cells:3: \"3\" is no row: must be a whole number from 1 to 2");
+    is_refused(MATRIX "2 2 2\n1 1 5\n", "cells:3: the file ends after 1 of 2 values");
+    is_refused(MATRIX "2 2 1\n1 1 5\n1 2 5\n",
+               "cells:4: there are more values than the 1 declared");
+}
+
+TEST(ratings, what_is_not_to_be_told_is_refused)
+{
+    is_refused("% written by a tool, without the banner\n600 400 3\n1 1 4\n2 2 3\n3 1 5\n",
+               "cells:2: looks like MatrixMarket's size, without its banner");
+    is_refused("1,5,3,4,4\n2,1,3,5,5\n3,4,4,1,2\n", "has 5 columns, and no heading that tells");
+    is_refused("x,film,stars\n1,2,3\n", "heading does not tell which columns are user, item");
+    is_refused("user,user_id,item,rating\n1,1,2,3\n", "heading does not tell which columns");
+    is_refused(",item1,item2,item3\nu1,5,,3\nu2,4,1,2\n", "heading does not tell which columns");
+    is_refused("0,1,31,2.5\n1,1,29,3\n", "cells:1: \"2.5\" is no time, as a fourth column has");
+    is_refused("1,31,978300760\n2,29,978300761\n", "has times in its third column");
+    is_refused("1,10,20\n2,11,20\n3,10,21\n4,12,22\n",
+               "has numbers of its rows in its first column");
+    is_refused("1,31,978300760,2.5\n1,29,978300761,3\n", "cells:1: \"2.5\" is no time");
+    is_refused("0,1,2\n1,31,2.5\n1,29,3.0\n", "cells:1: may be a heading or a row");
+    is_refused("1,31,2.5\n#1,29,3.0\n", "cells:2: is a comment, or a row");
+    is_refused("# item,user,rating\n1,2,3\n2,2,4\n",
+               "a comment names its columns, in another order");
+    is_refused("Smith, John,1,2\nLee,1,3\n", "cells:2: has 3 fields; the first row has 4");
+}
+
+/* From each of them the same, with one thread and with several. */
+TEST(ratings, columns_are_found_by_their_names)
+{
+    static const char *const texts[] = {
+        "1,31,2.5\n1,29,3.0\n2,31,3.5\n",
+        "\xEF\xBB\xBF\n# x\nuserId,movieId,rating\n1,31,2.5\n\n1,29,3.0\n# y\n2,31,3.5\n\n",
+        ",userId,movieId,rating\r\n0,1,31,2.5\r\n1,1,29,3.0\r\n2,2,31,3.5\r\n",
+        "rating;time;Movie-ID;User-ID\n2.5;7;31;1\n3;8;29;1\n3.50;9;31;2\n",
+        "\"\" \"user\" \"item\" \"score\"\n\"1\" \"1\" \"31\" 2.5\n\"2\" \"1\" \"29\" 3\n\"3\" \"2\" \"31\" 3.5\n",
+        "\"1\",\"31\",\"2.5\"\n\"1\",\"29\",\"3.0\"\n\"2\",\"31\",\"3.5\"\n",
+        "#user item rating\n1 31\t2.5 \n 1 29 3.0\n2 31 3.5"};
+    uint64_t first = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (unsigned threads = 1; threads <= 2; threads++) {
+            struct ratings r;
+            write_cells(texts[i]);
+            ratings_init(&r);
+            ratings_load(&r, path, NULL, 0, 1, threads);
+            CHECK_EQ(r.train, 3);
+            CHECK(fabs(r.mean - 3) < 1e-12);
+            CHECK_STR(names_get(&r.row_names, 1), "2");
+            CHECK_STR(names_get(&r.column_names, 1), "29");
+            if (i == 0 && threads == 1) first = digest_of(&r);
+            CHECK_EQ(digest_of(&r), first);
+            ratings_fini(&r);
+            folder_remove(folder);
+        }
+}
+
+static void load_two(const void *texts)
+{
+    const char *const *text = texts;
+    struct ratings r;
+    char second[2 * FOLDER_PATH_BYTES];
+    write_cells(text[0]);
+    snprintf(second, sizeof second, "%s/test", folder);
+    folder_write(folder, "test", text[1], 0);
+    ratings_init(&r);
+    ratings_load(&r, path, second, 0, 1, 1);
+    printf("%u rows, %g, %zu unknown%s\n", r.rows, (double)r.list[r.train].value, r.unknown,
+           r.is_tested_again ? ", the same" : "");
+    fflush(stdout);
+    ratings_fini(&r);
+    folder_remove(folder);
+}
+
+TEST(ratings, a_test_is_of_the_rows_and_columns_trained_with)
+{
+    static const char named[] = "rating,user,item\n3,1,10\n4,2,10\n", plain[] = "u,i,3\nv,j,4\n",
+                      matrix[] = MATRIX "3 2 2\n1 1 3\n2 2 4\n";
+    static const struct {
+        const char *texts[2];
+        int status;
+        const char *part;
+    } cases[] = {
+        {{named, "item,rating,user\n10,5,1\n"}, 0, "2 rows, 5, 0 unknown\n"},
+        {{named, "5,1,10\n"}, 1, "test has no heading, and"},
+        {{plain, "v,i,3\n"}, 0, "2 rows, 3, 0 unknown\n"},
+        {{"0 3 1\n0 7 2\n1 3 1\n", "0 3 3\n1 7 4\n2 3 4\n3 7 3\n"}, 0, "4 rows, 3, 2 unknown\n"},
+        {{plain, plain}, 0, "0 unknown, the same"},
+        {{plain, "u,j,2\nw,i,3\nu,k,3\n"}, 0, "3 rows, 2, 2 unknown\n"},
+        {{plain, "w,k,3\nu,l,3\n"}, 1, "has no cell whose row and column are those of cells"},
+        {{plain, "i,u,3\nj,v,4\n"}, 1, "or its columns in another order?"},
+        {{matrix, MATRIX "3 2 2\n2 1 3\n3 2 5\n"}, 0, "3 rows, 3, 1 unknown\n"},
+        {{matrix, MATRIX "2 3 1\n1 2 3\n"}, 1, "2 rows and 3 columns, and the matrix to train"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ends_with(load_two, cases[i].texts, cases[i].status, cases[i].part);
+}
+
+TEST(ratings, names_that_look_like_others_are_names)
+{
+    struct ratings r;
+    load(&r, "7,NA,1\n07,\"#1, or \"\"two\"\"\nlines\",2\n7.0,nan,3\nx,?,4\n");
+    CHECK_EQ(r.rows, 4);
+    CHECK_EQ(r.columns, 4);
+    CHECK_STR(names_get(&r.row_names, 1), "07");
+    CHECK_STR(names_get(&r.column_names, 1), "#1, or \"two\"\nlines");
+    ratings_fini(&r);
+}
+
+TEST(ratings, a_large_number_of_a_row_is_no_size)
+{
+    struct ratings r;
+    load(&r, MATRIX "300000000 5 3\n1 1 4\n300000000 2 3\n3 1 5\n");
+    CHECK_EQ(r.rows, 3);
+    CHECK_EQ(r.columns, 5);
+    CHECK_EQ(r.column_names.count, 0);
+    CHECK_STR(names_get(&r.row_names, 0), "1");
+    CHECK_STR(names_get(&r.row_names, 2), "300000000");
+    CHECK(r.list[1].row == 2 && r.list[1].column == 1 && r.list[2].row == 1);
+    CHECK(fabs(r.mean - 4) < 1e-12);
+    ratings_fini(&r);
+}
+
+/* ---- files that several threads read ---- */
+
+enum { LONG_LINES = 150000, LONG_LINE_BYTES = 40, LONG_BYTES = LONG_LINES * LONG_LINE_BYTES };
+
+/* Four parts and more, where line i says what `write` makes of it. */
+static char *long_text(const char *first, int (*write)(char *to, size_t i), size_t *length)
+{
+    char *text = take_memory(LONG_BYTES + 256, 1);
+    size_t at = (size_t)sprintf(text, "%s", first);
+    for (size_t i = 0; i < LONG_LINES; i++) at += (size_t)write(text + at, i);
+    *length = at;
+    CHECK(at > (size_t)4 * LINE_PARTS_BYTES);
+    return text;
+}
+
+static int write_cell(char *to, size_t i)
+{
+    return sprintf(to, "%7zu %5zu\t%.6f0000000\n", rng_mix(i) % 900 + 1, rng_mix(i) % 999 + 1,
+                   (double)(i % 4096) / 64);
+}
+
+static int write_named(char *to, size_t i)
+{
+    return sprintf(to, "u%zu,%zu and more,%.1f,978312345\n", rng_mix(i) % (i + 10) % 5000,
+                   rng_mix(i) % 777, (double)(i % 11) / 2);
+}
+
+static void write_long(const char *text, size_t length)
+{
+    folder_new(folder);
+    folder_write(folder, "cells", text, length);
+    snprintf(path, sizeof path, "%s/cells", folder);
+}
+
+static void equals(const struct ratings *a, const struct ratings *b)
+{
+    CHECK_EQ(a->train, b->train);
+    CHECK_EQ(a->test, b->test);
+    CHECK(memcmp(a->list, b->list, (a->train + a->test) * sizeof *a->list) == 0);
+    CHECK_EQ(a->rows, b->rows);
+    CHECK_EQ(a->columns, b->columns);
+    CHECK(memcmp(&a->mean, &b->mean, sizeof a->mean) == 0);
+    CHECK_EQ(a->row_names.text_length, b->row_names.text_length);
+    CHECK_EQ(a->column_names.text_length, b->column_names.text_length);
+    for (uint32_t i = 0; i < a->row_names.count; i++)
+        CHECK_STR(names_get(&a->row_names, i), names_get(&b->row_names, i));
+    for (uint32_t i = 0; i < a->column_names.count; i++)
+        CHECK_STR(names_get(&a->column_names, i), names_get(&b->column_names, i));
+}
+
+/* One and the same with 1 and with several threads; in the tests' file, too. */
+static void is_read_alike(const char *text, size_t length, size_t lines)
+{
+    struct ratings one, several;
+    write_long(text, length);
+    ratings_init(&one);
+    ratings_load(&one, path, path, 0, 1, 1);
+    CHECK_EQ(one.train, lines);
+    CHECK_EQ(one.test, lines);
+    for (unsigned threads = 2; threads <= 4; threads++) {
+        ratings_init(&several);
+        ratings_load(&several, path, path, 0, 1, threads);
+        equals(&several, &one);
+        ratings_fini(&several);
+    }
+    ratings_fini(&one);
+    folder_remove(folder);
+}
+
+static const char long_matrix[] =
+    "%%MatrixMarket matrix coordinate real general\n% of a test\n1000 1000 150000\n";
+
+TEST(ratings, threads_read_a_matrix_as_one_does)
+{
+    size_t length;
+    char *text = long_text(long_matrix, write_cell, &length);
+    is_read_alike(text, length, LONG_LINES);
+    is_read_alike(text, length - 1, LONG_LINES); /* no newline at the end */
+    /* a comment, one part of it and more, of blank lines within */
+    char *at = text + (size_t)LINE_PARTS_BYTES / 2, *end = at + (size_t)3 * LINE_PARTS_BYTES / 2;
+    at = strchr(at, '\n') + 1;
+    end = strchr(end, '\n');
+    size_t lines = 0;
+    for (const char *c = at; c <= end; c++) lines += *c == '\n';
+    memset(at, ' ', (size_t)(end - at));
+    *at = '%';
+    char declared[16];
+    snprintf(declared, sizeof declared, "%6zu", LONG_LINES - lines);
+    memcpy(strstr(text, " 150000") + 1, declared, 6);
+    is_read_alike(text, length, LONG_LINES - lines);
+    free(text);
+}
+
+TEST(ratings, threads_number_names_as_one_does)
+{
+    size_t length;
+    char *text = long_text("% of a test\nuser,item,rating,time\n", write_named, &length);
+    is_read_alike(text, length, LONG_LINES);
+    /* a name longer than a part */
+    char *at = strchr(text + (size_t)LINE_PARTS_BYTES / 2, '\n') + 1;
+    char *end = strchr(at + (size_t)5 * LINE_PARTS_BYTES / 4, '\n') + 1;
+    size_t lines = 0;
+    for (char *c = at; c < end - 1; c++) {
+        lines += *c == '\n';
+        if (*c == '\n' || *c == ',' || *c == '"') *c = '_';
+    }
+    memcpy(end - 9, ",x,3,12\n", 8);
+    end[-1] = '\n';
+    is_read_alike(text, length, LONG_LINES - lines);
+    /* and one of two lines */
+    char *row = strchr(text + (size_t)3 * LINE_PARTS_BYTES, '\n') + 1, *name = strchr(row, ',') + 1;
+    name[0] = '"';
+    name[1] = '\n';
+    strchr(name, ',')[-1] = '"';
+    is_read_alike(text, length, LONG_LINES - lines);
+    free(text);
+}
+
+/* The line behind this byte becomes wrong; its number. */
+static size_t spoil(char *text, size_t byte, char letter)
+{
+    size_t line = 1;
+    char *begin = strchr(text + byte, '\n') + 1;
+    for (const char *c = text; c < begin; c++) line += *c == '\n';
+    begin[1] = letter;
+    return line;
+}
+
+static void is_refused_at(const char *text, size_t length, size_t line, const char *what)
+{
+    char part[64];
+    snprintf(part, sizeof part, "cells:%zu: %s", line, what);
+    write_long(text, length);
+    ends_with(load_cells, &three_threads, 1, part);
+    ends_with(load_cells, &one_thread, 1, part);
+    folder_remove(folder);
+}
+
+/* From the last part to the first: it is always the first wrong line that is named. */
+TEST(ratings, threads_name_the_first_wrong_line)
+{
+    size_t length;
+    char *text = long_text(long_matrix, write_cell, &length);
+    for (size_t part = 5; part-- > 0;)
+        is_refused_at(text, length, spoil(text, part * LINE_PARTS_BYTES + 100, 'x'),
+                      "has 4 numbers");
+    free(text);
+    text = long_text("", write_named, &length);
+    for (size_t part = 5; part-- > 0;)
+        is_refused_at(text, length, spoil(text, part * LINE_PARTS_BYTES + 100, ','),
+                      "has 5 fields");
+    free(text);
+}
+
+/* More cells than declared, before a line that is wrong. */
+TEST(ratings, threads_count_cells_as_one_does)
+{
+    size_t length;
+    char *text = long_text(long_matrix, write_cell, &length);
+    memcpy(strstr(text, " 150000") + 1, "100000", 6);
+    spoil(text, length - 200, 'x');
+    is_refused_at(text, length, 100004, "there are more values than the 100000 declared");
+    spoil(text, strlen(long_matrix), 'x');
+    is_refused_at(text, length, 5, "has 4 numbers");
+    free(text);
+}
+
+TEST(ratings, holds_back_a_share)
+{
+    struct ratings r;
+    ratings_init(&r);
+    for (uint32_t i = 0; i < 10000; i++) ratings_add(&r, (struct rating){.row = i, .value = 1});
+    r.rows = 10000;
+    r.columns = 1;
+    ratings_finish(&r, 0.2, 5);
+    CHECK_EQ(r.train + r.test, 10000);
+    CHECK(r.test > 1800 && r.test < 2200);
+    char seen[10000] = {0};
+    for (size_t i = 0; i < 10000; i++) CHECK_EQ(seen[r.list[i].row]++, 0);
+    ratings_fini(&r);
+}
+
+/* ---- generated cells ---- */
+
+static void generate(struct ratings *r, uint64_t seed)
+{
+    struct zipf z = {.exponent = 1.1, .rank = 5, .noise = 0.1, .seed = seed};
+    zipf_parse(&z, "2000x500x50000");
+    ratings_init(r);
+    zipf_generate(&z, r);
+    ratings_finish(r, 0, seed);
+}
+
+static int descending(const void *a, const void *b)
+{
+    return *(const int *)b - *(const int *)a;
+}
+
+TEST(ratings, generated_cells_follow_zipf)
+{
+    struct ratings r, other;
+    int rows[2000] = {0};
+    double squares = 0;
+    generate(&r, 1);
+    CHECK_EQ(r.train, 50000);
+    char *seen = calloc(2000, 500);
+    CHECK(seen != NULL);
+    for (size_t i = 0; i < r.train; i++) {
+        CHECK_EQ(seen[r.list[i].row * 500 + r.list[i].column]++, 0);
+        rows[r.list[i].row]++;
+        squares += (double)r.list[i].value * (double)r.list[i].value;
+    }
+    free(seen);
+    qsort(rows, 2000, sizeof *rows, descending);
+    /* The head is full: different cells. Behind it each tenfold rank has a tenth or so. */
+    CHECK(rows[0] > 300);
+    CHECK(rows[20] > 4 * rows[200]);
+    CHECK(rows[200] > 4 * rows[1999]);
+    CHECK(squares / 50000 > 0.4 && squares / 50000 < 2.5);
+    generate(&other, 1);
+    CHECK_EQ(digest_of(&other), digest_of(&r));
+    ratings_fini(&other);
+    generate(&other, 2);
+    CHECK(digest_of(&other) != digest_of(&r));
+    ratings_fini(&other);
+    ratings_fini(&r);
+}
+
+static void parse(const void *text)
+{
+    struct zipf z;
+    zipf_parse(&z, text);
+}
+
+TEST(ratings, impossible_matrices_are_refused)
+{
+    ends_with(parse, "10x10", 2, "--zipf takes ROWSxCOLUMNSxCELLS");
+    ends_with(parse, "10x10x51", 2, "51 cells are more than half of the matrix");
+    ends_with(parse, "0x10x1", 2, "rows and columns must be from 1");
+}
