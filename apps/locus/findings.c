@@ -11,11 +11,6 @@
 static const char *const words[FIND_VERDICTS] = {
     [FIND_OK] = "ok", [FIND_WARN] = "warn", [FIND_FAIL] = "fail", [FIND_SKIP] = "skip"};
 
-const char *find_word(enum verdict v)
-{
-    return words[v];
-}
-
 enum verdict find_verdict(const char *word)
 {
     unsigned v = 0;

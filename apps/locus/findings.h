@@ -32,9 +32,7 @@ void findings_init(struct findings *, enum findings_style);
 /* `about`: a word. A failure's or a warning's text ends with what to do. */
 void find(struct findings *, enum verdict, const char *about, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* "ok", "warn", "fail", "skip" */
-const char *find_word(enum verdict);
-/* FIND_VERDICTS: no such word. */
+/* "ok", "warn", "fail" or "skip"; FIND_VERDICTS: no such word. */
 enum verdict find_verdict(const char *word);
 /* The last line, how many there were. The exit status: STATUS_FAILED when something failed, or
  * stdout could not be written. */

@@ -29,10 +29,8 @@
  */
 #if defined __x86_64__ && defined __GLIBC__ && !SANITIZES_THREADS && !SANITIZES_ADDRESSES
 #define WIDEST_VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
-#define WIDEST_VECTORS_CHOSEN 1
 #else
 #define WIDEST_VECTORS
-#define WIDEST_VECTORS_CHOSEN 0
 #endif
 
 /* The loops without mutexes race on purpose; the thread sanitizer is asked to look away. */
@@ -216,13 +214,4 @@ float floor_sum(const struct floors *f, const uint64_t *keys, size_t n)
     for (size_t i = 0; i < n; i++) total += row_sum(row_of(f, keys[i]), f->length);
     RACE_END();
     return total;
-}
-
-const char *floors_instructions(void)
-{
-#if WIDEST_VECTORS_CHOSEN
-    if (__builtin_cpu_supports("avx512f")) return "avx512f";
-    if (__builtin_cpu_supports("avx2")) return "avx2";
-#endif
-    return "default";
 }

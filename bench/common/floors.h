@@ -46,7 +46,4 @@ float row_sum(const float *row, size_t length);
 /* row[i] += d[i]. Likewise, for changing in place. */
 void row_increase(float *row, const float *d, size_t length);
 
-/* "avx512f", "avx2" or "default": the instructions that the loops use on this processor. */
-const char *floors_instructions(void);
-
 #endif

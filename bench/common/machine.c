@@ -45,14 +45,6 @@ const char *machine_name(void)
     return text;
 }
 
-const char *machine_processor(void)
-{
-    static char processor[200];
-    read_processor(processor, sizeof processor);
-    processor[strcspn(processor, ",")] = '\0';
-    return processor;
-}
-
 double machine_load(void)
 {
     double load;

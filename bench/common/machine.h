@@ -13,9 +13,6 @@
 /* "AMD EPYC, 2 processors, Linux 6.18.5, gcc 12.2.0". Valid until the next call. */
 const char *machine_name(void);
 
-/* The first part of it: "AMD EPYC". Valid until the next call. */
-const char *machine_processor(void);
-
 /* Threads that ran or wanted to run during the last minute, on average; negative when unknown. */
 double machine_load(void);
 

@@ -20,24 +20,13 @@ static _Noreturn void lost(const char *what)
     fail("raw connection: %s: %s", what, strerror(errno));
 }
 
-static bool cubic_is_missing;
-
 /* As the library's links are: no delay, and cubic, which the kernel may not have. */
 static void prepare(int fd)
 {
     int on = 1;
     if (fd < 0) lost("socket");
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5) != 0) cubic_is_missing = true;
-}
-
-const char *raw_congestion_control(void)
-{
-    int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    prepare(probe);
-    close(probe);
-    return cubic_is_missing ? "the system's default congestion control: there is no cubic here"
-                            : "cubic";
+    setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5);
 }
 
 static bool would_wait(ssize_t moved)

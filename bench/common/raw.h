@@ -54,7 +54,4 @@ uint64_t raw_round_trips(int fd, const struct raw_task *, void *buffer, uint64_t
 /* Bytes a second that arrive while `ns` pass. */
 double raw_receive_for(int fd, const struct raw_task *, void *buffer, uint64_t ns);
 
-/* What sockets here have, for the report. */
-const char *raw_congestion_control(void);
-
 #endif

@@ -220,7 +220,8 @@ ssize_t shared_write(struct shared *s, const struct iovec *piece, unsigned piece
         copy_in(s, s->written, piece[i].iov_base, n);
         s->written += n;
         all += n;
-        /* Ordered before the look at who sleeps. */
+        /* Sequentially consistent: shared_must_wake() looks at `reader_sleeps` after it, and
+         * shared_sleep() sets that before shared_has_news() looks here. */
         __atomic_exchange_n(&s->out->written, s->written, __ATOMIC_SEQ_CST);
         if (n < piece[i].iov_len) break;
     }
@@ -235,6 +236,7 @@ ssize_t shared_read(struct shared *s, void *to, size_t bytes)
     size_t n = less((size_t)there, bytes);
     copy_out(s, s->read, to, n);
     s->read += n;
+    /* The same of room, with `wants_room`. */
     __atomic_exchange_n(&s->in->read, s->read, __ATOMIC_SEQ_CST);
     return (ssize_t)n;
 }

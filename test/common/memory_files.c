@@ -435,13 +435,6 @@ unsigned memory_files_open(void)
     return open;
 }
 
-unsigned memory_files_count(void)
-{
-    unsigned count = 0;
-    for (unsigned i = 0; i < disk.names; i++) count += disk.name[i].now != NONE;
-    return count - 1;
-}
-
 unsigned char *memory_files_bytes(const char *path, size_t *bytes)
 {
     struct inode *n = node_at(path);

@@ -39,8 +39,6 @@ void memory_files_take(struct disk *);
 
 uint64_t memory_files_calls(void); /* so far */
 unsigned memory_files_open(void);  /* file descriptors */
-/* How many files and folders there are. */
-unsigned memory_files_count(void);
 /* A file's bytes, NULL: there is none. Valid until the next call. */
 unsigned char *memory_files_bytes(const char *path, size_t *bytes);
 
