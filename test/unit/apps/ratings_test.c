@@ -278,14 +278,14 @@ static char *long_text(const char *first, int (*write)(char *to, size_t i), size
 
 static int write_cell(char *to, size_t i)
 {
-    return sprintf(to, "%7zu %5zu\t%.6f0000000\n", rng_mix(i) % 900 + 1, rng_mix(i) % 999 + 1,
-                   (double)(i % 4096) / 64);
+    size_t row = rng_mix(i) % 900 + 1, column = rng_mix(i) % 999 + 1;
+    return sprintf(to, "%7zu %5zu\t%.6f0000000\n", row, column, (double)(i % 4096) / 64);
 }
 
 static int write_named(char *to, size_t i)
 {
-    return sprintf(to, "u%zu,%zu and more,%.1f,978312345\n", rng_mix(i) % (i + 10) % 5000,
-                   rng_mix(i) % 777, (double)(i % 11) / 2);
+    size_t row = rng_mix(i) % (i + 10) % 5000, column = rng_mix(i) % 777;
+    return sprintf(to, "u%zu,%zu and more,%.1f,978312345\n", row, column, (double)(i % 11) / 2);
 }
 
 static void write_long(const char *text, size_t length)
