@@ -1,5 +1,5 @@
 /* A skip-gram trainer (word2vec with negative samples), as it was for a classic parameter server,
- * and ported, as docs/embedding.md explains. The text is made up.
+ * and ported, as docs/guides/port-c.md explains. The text is made up.
  *     ./port 0       as it was    ./port 256     intent is signaled 256 steps ahead */
 #include <locus.h>
 #include <math.h>

@@ -141,7 +141,7 @@ struct locus_config {
     /* A replica whose owner has been silent for so many seconds answers no pull and no
      * locus_view(); 0: no limit. A pull then asks the owner; locus_view() returns NULL, and
      * locus_pull_local() -EAGAIN. Owners with nothing to say send heartbeats four times as often as
-     * this, but at most 1000 times a second. Equal on all nodes. docs/techniques.md has the cost */
+     * this, but at most 1000 times a second. Equal on all nodes. docs/reference/techniques.md has the cost */
     double staleness_s;
 };
 
@@ -457,7 +457,7 @@ LOCUS_API int locus_barrier(locus_worker *);
  * acted on. */
 LOCUS_API int locus_quiesce(locus_worker *);
 /*
- * Checkpoints (docs/checkpoint.md). locus_checkpoint() waits for the caller's asynchronous
+ * Checkpoints (docs/guides/checkpoints.md). locus_checkpoint() waits for the caller's asynchronous
  * operations, and for all workers to arrive; then it writes all rows to a new folder in
  * `directory`, which all nodes must see. The older checkpoint stays until the new one is complete
  * on the disk, whatever happens meanwhile; the newest three are kept (LOCUS_CHECKPOINTS in the

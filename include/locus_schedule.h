@@ -15,7 +15,7 @@
  * Port       a worker's end of the mailboxes: schedule, push, pull, sync (STRADS, Section 2).
  *
  * Errors, output and threads are as in locus.h. A schedule and a port are each used by one thread
- * at a time. docs/scheduling.md has a complete example program.
+ * at a time. docs/reference/scheduling.md has a complete example program.
  */
 #ifndef LOCUS_SCHEDULE_H
 #define LOCUS_SCHEDULE_H

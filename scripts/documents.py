@@ -5,7 +5,7 @@
   - options of our programs that the program's --help does not know, targets that make does not have, scripts and sources
     that do not exist, variables LOCUS_... that no source reads, tests `suite/name` of a suite that has no such one
   - code that is said to be shown from a file and is not in it
-  - variables LOCUS_... that locus reads and docs/running.md does not name, or the other way round; commits that do not exist
+  - variables LOCUS_... that locus reads and docs/reference/variables.md does not name, or the other way round; commits that do not exist
   - tables without a head, or with a row of more or fewer cells than the head
   - lines of more than 120 columns, but in tables
   - a README of more than 120 lines or 10 figures
@@ -211,16 +211,16 @@ def known_tests(root):
 
 
 def check_variables(root):
-    """The table of docs/running.md has those of src/node/variables.c, and no others."""
+    """The table of docs/reference/variables.md has those of src/node/variables.c, and no others."""
     with open(os.path.join(root, "src/node/variables.c"), encoding="utf-8") as f:
         read = set(re.findall(r'"(LOCUS_[A-Z_]+)"', f.read()))
-    with open(os.path.join(root, "docs/running.md"), encoding="utf-8") as f:
+    with open(os.path.join(root, "docs/reference/variables.md"), encoding="utf-8") as f:
         cells = [line.split("|")[1] for line in f if line.startswith("| `LOCUS_")]
     told = {name for cell in cells for name in re.findall(r"LOCUS_[A-Z_]+", cell) if f"`{name}`" in cell}
     for name in sorted(read - told):
-        fault("docs/running.md", 1, f"the variable {name} is in no table")
+        fault("docs/reference/variables.md", 1, f"the variable {name} is in no table")
     for name in sorted(told - read):
-        fault("docs/running.md", 1, f"src/node/variables.c does not know {name}")
+        fault("docs/reference/variables.md", 1, f"src/node/variables.c does not know {name}")
 
 
 def has_history(root):

@@ -35,7 +35,7 @@ img { max-width: 100% } a { color: #05a } .head, .foot { width: 100%; border: 0;
 @media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd } pre, code { background: #262626 }
 a { color: #7bf } img { background: #fff } }
 """
-NAVIGATION = (("README.md", "locus"), ("docs/README.md", "documents"), ("docs/running.md", "running"),
+NAVIGATION = (("README.md", "locus"), ("docs/README.md", "documents"), ("docs/guides/cluster.md", "running"),
               ("examples/README.md", "examples"), ("man/index.html", "manual pages"))
 
 

@@ -57,9 +57,9 @@ static() {
         "$place/static" && ! ldd "$place/static" | grep liblocus
 }
 
-# The program of docs/scheduling.md, alone and as a cluster of two.
+# The program of docs/reference/scheduling.md, alone and as a cluster of two.
 scheduling() {
-    awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' docs/scheduling.md > "$place/scheduling.c"
+    awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' docs/reference/scheduling.md > "$place/scheduling.c"
     # shellcheck disable=SC2046
     compile gcc "$place/scheduling.c" "$place/scheduling" -Wno-unused-parameter $(flags --cflags --libs) -lm &&
         export LD_LIBRARY_PATH=$prefix/lib && timeout 300 "$place/scheduling" > "$place/found" &&
@@ -149,7 +149,7 @@ if echo 'int main(void) { return 0; }' | gcc -fsanitize=thread -x c - -o "$place
 else
     skip "a program under ThreadSanitizer" "it does not run here"
 fi
-try "the example of docs/scheduling.md" scheduling
+try "the example of docs/reference/scheduling.md" scheduling
 try "the exported names are those of the headers" exports
 try "no library is linked in vain" needs_only_what_it_uses
 

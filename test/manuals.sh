@@ -85,13 +85,13 @@ else
         judge "every link of the site leads somewhere" "$(head -n 3 "$place/faults")"
     fi
     missing=''
-    grep -q '<table>' "$place/site/docs/metrics.html" || missing+=' tables'
-    grep -q '<h3 id="the-rendezvous">' "$place/site/docs/running.html" || missing+=' headings'
+    grep -q '<table>' "$place/site/docs/reference/metrics.html" || missing+=' tables'
+    grep -q '<h3 id="the-rendezvous">' "$place/site/docs/reference/errors.html" || missing+=' headings'
     grep -q 'locus_pull' "$place/site/man/locus_pull.3.html" || missing+=' manuals'
     # A line is a line, and as wide as a page has room for.
     tr -d '\n' < "$place/site/man/locus_pull.3.html" | grep -qE '<pre>[^/]*<br' && missing+=' lines without others between'
     # A link that is planted to lead nowhere is seen.
-    sed -i 's/href="docs\/running.html"/href="docs\/nowhere.html"/' "$place/site/README.html"
+    sed -i 's/href="docs\/README.html"/href="docs\/nowhere.html"/' "$place/site/README.html"
     scripts/site.py --check "$place/site" > "$place/faults" && missing+=' who follows links'
     judge "the site has what documents have" "$missing"
 fi

@@ -85,18 +85,18 @@ documents() {
     scripts/documents.py build/gcc/bin "$tree" > "$log" 2>&1 || { bad "documents: a false report"; rm -rf "$tree"; return; }
     # shellcheck disable=SC2016
     {
-        printf '\nSee [this](nowhere.md) and [that](running.md#no-such-heading), `make no-such-target`, `scripts/no-such.sh`,\n`doctor/no_such`,\n'
+        printf '\nSee [this](nowhere.md) and [that](cluster.md#no-such-heading), `make no-such-target`, `scripts/no-such.sh`,\n`doctor/no_such`,\n'
         printf '`LOCUS_%s` and `--no-such-option`.\n\n    locus run --no-such -n 4 -- kge --other\n    kge --nowhere\n\n' NO_SUCH
         printf 'A line%s\n' "$(printf ' of words%.0s' {1..20})"
         printf '\nOf commit 1f3''9692:\n| a | b |\n|---|---|\n| 1 | 2 | 3 |\n\n| alone | it is |\n'
-    } >> "$tree/docs/trace.md"
+    } >> "$tree/docs/guides/trace.md"
     for i in {1..40}; do echo "line $i"; done >> "$tree/README.md"
     sed -i 's/^| a row that is here.*/& 1 2 3 4 5 6 7 8 9 |/; s/locus_pull(worker, &now/locus_pull(worker, \&then/' "$tree/README.md"
-    sed -i '/^| .LOCUS_ADVICE/d' "$tree/docs/running.md"
+    sed -i '/^| .LOCUS_ADVICE/d' "$tree/docs/reference/variables.md"
     git init -q "$tree" # without a commit
     scripts/documents.py build/gcc/bin "$tree" > "$log" 2>&1
     expect "documents: planted faults are found" $? 'trace.md:.* there is no nowhere.md' \
-        'trace.md:.* docs/running.md has no heading #no-such-heading' 'make has no target no-such-target' \
+        'trace.md:.* docs/guides/cluster.md has no heading #no-such-heading' 'make has no target no-such-target' \
         'there is no scripts/no-such.sh' 'there is no test doctor/no_such' 'no source knows LOCUS_NO_SUCH' 'nobody knows the option --no-such-option' \
         'locus has no option --no-such$' 'kge has no option --nowhere' 'README.md:.*the code above is not in examples/first.c' \
         'trace.md:.* columns; at most 120' 'trace.md:.* there is no commit 1f3''9692' \

@@ -19,7 +19,7 @@ static const char help[] =
     "       locus checkpoint export DIR OUT\n"
     "\n"
     "DIR is the folder that a job writes its checkpoints to; verify, show and export take the newest one in it. Or it is\n"
-    "one checkpoint: model/checkpoint-000007. docs/checkpoint.md describes the files.\n"
+    "one checkpoint: model/checkpoint-000007. docs/guides/checkpoints.md describes the files.\n"
     "\n"
     "  list      a line for each, the newest first: when it was written, by how many nodes, rows and bytes\n"
     "  verify    reads every byte; status 1, and a sentence, if something is damaged\n"

@@ -1,6 +1,6 @@
 /*
  * checkpoint.h - `locus checkpoint`: lists, verifies, shows and exports checkpoints
- * (docs/checkpoint.md).
+ * (docs/guides/checkpoints.md).
  *
  * Memory    a manifest, and what contents.h says
  * Waiting   for files

@@ -1,6 +1,6 @@
 /*
  * explain.h - `locus explain`: why a key is where it is, as the nodes of a running job say
- * (docs/explain.md).
+ * (docs/guides/explain.md).
  *
  * Memory    a few KiB a node
  * Waiting   as scrape.h, for each node

@@ -69,7 +69,7 @@ static void check_kernel(struct findings *all)
     else
         find(all, FIND_OK, "kernel", "Linux %s%s", release,
              version < 6015 ? "; before 6.15, so some outages of seconds are not survived "
-                              "(docs/running.md)"
+                              "(docs/guides/cluster.md)"
                             : "");
 }
 

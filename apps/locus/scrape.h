@@ -1,5 +1,5 @@
 /*
- * scrape.h - reads the metrics of a node (docs/metrics.md) over HTTP.
+ * scrape.h - reads the metrics of a node (docs/reference/metrics.md) over HTTP.
  *
  * Memory    the caller frees the text, of at most SCRAPE_BYTES_MAX
  * Waiting   SCRAPE_TIMEOUT_S for each step

@@ -1,6 +1,6 @@
 /*
  * top.h - `locus top`: what the nodes of a running job do, a row each, from their metrics
- * (docs/metrics.md).
+ * (docs/reference/metrics.md).
  *
  * Memory    some KiB a node
  * Waiting   for nodes (scrape.h), and between two looks

@@ -4,7 +4,7 @@
     with locus.open([locus.Table("entities", 1_000_000, 128)]) as node, node.worker() as worker:
         rows = worker.pull(numpy.array([7, 42]))
 
-docs/python.md is the guide; locus.torch is for those who train in PyTorch.
+docs/reference/python.md is the guide; locus.torch is for those who train in PyTorch.
 """
 from .errors import (AbsentError, ArgumentError, BusyError, Error, FullError, JoinError, LostError, SystemFailure,
                      UnsupportedError, UsageError)

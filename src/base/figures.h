@@ -101,7 +101,7 @@ enum figure_shown {
     F(STATS, kept_now, NULL, FIGURE_INTENTS, "locus_kept_keys", NULL, \
       "Keys that this node intends for ever.") \
     F(STATS, advice_intend, NULL, FIGURE_INTENTS, "locus_advice_total", "what=\"intend\"", \
-      "How often a worker was found to need advice: docs/metrics.md says which.") \
+      "How often a worker was found to need advice: docs/reference/metrics.md says which.") \
     F(STATS, advice_earlier, NULL, FIGURE_INTENTS, "locus_advice_total", "what=\"earlier\"", NULL) \
     F(STATS, advice_advance, NULL, FIGURE_INTENTS, "locus_advice_total", "what=\"advance\"", NULL) \
     F(STATS, bounds_waited_s, NULL, FIGURE_CLOCKS, "locus_bound_waited_seconds_total", NULL, \

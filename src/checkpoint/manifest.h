@@ -1,6 +1,6 @@
 /*
  * manifest.h - the parts of a checkpoint: its tables, its files, and what is where in them.
- * docs/checkpoint.md has the format.
+ * docs/guides/checkpoints.md has the format.
  *
  * It ends with the digest of all bytes before, so no byte of it can change unnoticed.
  *

@@ -12,7 +12,7 @@
 #include "net/silence.h"
 
 /* A link on a connected socket (`fd`): no delay, bounded retries, blocking, because a ring does the
- * waiting; cubic on loopback (docs/running.md). */
+ * waiting; cubic on loopback (docs/reference/variables.md). */
 extern const struct carrier tcp_carrier;
 
 /* Who is silent while its machine acknowledges our heartbeats is not cut off. Either its process

@@ -8,7 +8,7 @@
 #define BEGIN "LOCUS_"
 enum { BEGIN_BYTES = sizeof BEGIN - 1, WARNINGS_MAX = 32 };
 
-/* docs/running.md has a line for each. */
+/* docs/reference/variables.md has a line for each. */
 static const char *const known[] = {
     "LOCUS_ADVICE",     "LOCUS_CARRIER",     "LOCUS_CHECKPOINTS", "LOCUS_CONGESTION",
     "LOCUS_LIBRARY",    "LOCUS_LISTEN",      "LOCUS_LOST",        "LOCUS_METRICS",

@@ -1,5 +1,5 @@
 /*
- * metrics.h - serves a node's metrics over HTTP at LOCUS_METRICS (docs/metrics.md): all of
+ * metrics.h - serves a node's metrics over HTTP at LOCUS_METRICS (docs/reference/metrics.md): all of
  * locus_stats and the histograms, and their parts by peer, shard and worker. Without LOCUS_METRICS
  * a node has no thread and no port for it, and executes no additional instruction.
  *

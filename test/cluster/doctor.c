@@ -1,5 +1,5 @@
 /*
- * `locus doctor`: failures that docs/running.md explains are provoked, and it names each of them in
+ * `locus doctor`: failures that docs/reference/errors.md explains are provoked, and it names each of them in
  * the words of the node that would fail. Here are those of the environment; those of a machine are
  * in doctor_machine.c, those of several hosts in doctor_hosts.c.
  */

@@ -344,22 +344,25 @@ TEST(metrics, are_all_moved)
     CHECK(names >= NODES * 40);
 }
 
-/* Every name is in docs/metrics.md, and the dashboard has no other. */
+/* Every name is in docs/reference/metrics.md, and the dashboard has no other. */
 TEST(metrics, are_in_the_manual)
 {
     struct team t = team_of_three();
     struct command c;
     t.staleness_s = 1;
-    if (access("docs/metrics.md", R_OK)) SKIP("this is not run in the source tree");
+    if (access("docs/reference/metrics.md", R_OK)) SKIP("this is not run in the source tree");
     ask_for_metrics();
     *shown = '\0';
     team_run(&t, collect_quietly);
     for (const char *line = shown; (line = strstr(line, "# TYPE "));) {
         line += 7;
-        CHECK_EQ(command_run(&c, "grep -q '`%.*s`' docs/metrics.md", (int)strcspn(line, " "), line),
+        CHECK_EQ(command_run(&c, "grep -q '`%.*s`' docs/reference/metrics.md",
+                             (int)strcspn(line, " "), line),
                  0);
     }
-    CHECK_EQ(command_run(&c, "grep -oE '(locus|process)_[a-z_]+' docs/grafana.json | sort -u"), 0);
+    CHECK_EQ(
+        command_run(&c, "grep -oE '(locus|process)_[a-z_]+' docs/reference/grafana.json | sort -u"),
+        0);
     for (char *name = strtok(c.out.text, "\n"); name; name = strtok(NULL, "\n"))
         if (!strstr(shown, name)) test_fail(__FILE__, __LINE__, "no metric is called %s", name);
 }

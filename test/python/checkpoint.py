@@ -1,4 +1,4 @@
-"""Reads a checkpoint with Python and numpy, as docs/checkpoint.md describes it: checkpoint.py CHECKPOINT TABLE OUT. Checks all that
+"""Reads a checkpoint with Python and numpy, as docs/guides/checkpoints.md describes it: checkpoint.py CHECKPOINT TABLE OUT. Checks all that
 is promised of the files, and writes the table's rows, dense, to OUT."""
 import hashlib
 import json
