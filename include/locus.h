@@ -87,6 +87,29 @@ LOCUS_API const char *locus_error(void);
 /* keys of a node of several whose intents are signaled and have not started */
 #define LOCUS_WAITING_KEYS_MAX 16000000
 
+/* What locus_push() does with a row. LOCUS_NO_OPTIMIZER: it adds. All others: what is pushed is a
+ * gradient g, and the row takes a step. The state of a row (momentum u, sums s, moments m and v)
+ * lives with the row. Constants are those of PyTorch; Adam's bias correction counts the steps of
+ * the node (locus_push()), as PyTorch's SparseAdam does. */
+enum locus_optimizer {
+    LOCUS_NO_OPTIMIZER,
+    LOCUS_SGD,         /* w -= rate g */
+    LOCUS_MOMENTUM,    /* u = momentum u + g; w -= rate u */
+    LOCUS_ADAGRAD,     /* s += g^2; w -= rate g / (sqrt s + epsilon) */
+    LOCUS_ROW_ADAGRAD, /* the same with one s for the row: s += mean of g^2 */
+    LOCUS_ADAM,        /* m, v: means of g and g^2 that forget by beta1 and beta2 */
+    LOCUS_ADAMW,       /* the same; first w -= rate decay w */
+};
+
+/* The constants of an optimizer. 0: the usual one. What an optimizer does not use must be 0. */
+struct locus_rule {
+    float rate;         /* above 0; usually 0.001, of both AdaGrads 0.01; locus_table_rate() */
+    float momentum;     /* above 0, below 1; usually 0.9 */
+    float beta1, beta2; /* above 0, below 1; usually 0.9 and 0.999 */
+    float epsilon;      /* above 0; usually 1e-8, of both AdaGrads 1e-10 */
+    float decay;        /* of LOCUS_ADAMW: above 0; usually 0.01 */
+};
+
 /* A range of keys whose rows hold `length` floats each. The range follows from the order of the
  * tables. */
 struct locus_table {
@@ -95,8 +118,10 @@ struct locus_table {
      * "table1", ... */
     const char *name;
     uint64_t rows;   /* at least 1 */
-    uint32_t length; /* floats a row, 1 to LOCUS_LENGTH_MAX */
+    uint32_t length; /* floats a row, 1 to LOCUS_LENGTH_MAX; with optimizer state likewise */
     uint32_t flags;  /* 0, or LOCUS_TABLE_ENCODED */
+    enum locus_optimizer optimizer;
+    struct locus_rule rule;
 };
 /* Rows mean something to their program alone, as differences to first values that it computes, or
  * with optimizer state behind the values. Checkpoints note it: `locus checkpoint export` refuses

@@ -10,8 +10,8 @@ import operator
 import os
 import pathlib
 import threading
-from ctypes import (CDLL, POINTER, PyDLL, Structure, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint,
-                    c_uint32, c_uint64, c_void_p)
+from ctypes import (CDLL, POINTER, PyDLL, Structure, c_bool, c_char_p, c_double, c_float, c_int, c_int64, c_size_t,
+                    c_uint, c_uint32, c_uint64, c_void_p)
 from typing import Any, List, Tuple, Union
 
 import numpy as np
@@ -28,8 +28,13 @@ CONFORMITIES = ("conform", "bounded", "long_term", "non_conform")
 HISTOGRAMS = ("relocation_time", "parked_time", "blocked_time", "hops", "staleness")
 
 
+class CRule(Structure):
+    _fields_ = [(name, c_float) for name in ("rate", "momentum", "beta1", "beta2", "epsilon", "decay")]
+
+
 class CTable(Structure):
-    _fields_ = [("name", c_char_p), ("rows", c_uint64), ("length", c_uint32), ("flags", c_uint32)]
+    _fields_ = [("name", c_char_p), ("rows", c_uint64), ("length", c_uint32), ("flags", c_uint32),
+                ("optimizer", c_int), ("rule", CRule)]
 
 
 class CConfig(Structure):
@@ -57,7 +62,8 @@ class CHistogram(Structure):
     _fields_ = [("count", c_uint64 * HISTOGRAM_BUCKETS), ("sum", c_uint64)]
 
 
-STRUCTS = {"locus_table": CTable, "locus_config": CConfig, "locus_stats": CStats, "locus_histogram": CHistogram}
+STRUCTS = {"locus_rule": CRule, "locus_table": CTable, "locus_config": CConfig, "locus_stats": CStats,
+           "locus_histogram": CHistogram}
 
 # Arrays are passed by address.
 _keys, _n, _rows, _handle, _out, _clock = c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_int64

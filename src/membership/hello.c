@@ -2,6 +2,7 @@
 
 #include "net/secret.h"
 #include "protocol/technique.h"
+#include "store/row_type.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -18,6 +19,13 @@ static unsigned milliseconds(double seconds)
     return ms < 1 ? 1 : (unsigned)ms;
 }
 
+static uint32_t bits_of(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
 static void write_table(struct rendezvous_message *m, const struct locus_table *t, size_t i)
 {
     char name[32];
@@ -26,6 +34,10 @@ static void write_table(struct rendezvous_message *m, const struct locus_table *
     rendezvous_put_u64(m, t->rows);
     rendezvous_put_u32(m, t->length);
     rendezvous_put_u32(m, t->flags);
+    rendezvous_put_u32(m, (uint32_t)t->optimizer);
+    struct locus_rule rule = row_type_rule(t);
+    for (size_t c = 0; c < ROW_TYPE_CONSTANTS; c++)
+        rendezvous_put_u32(m, bits_of(row_type_constant(&rule, c)));
 }
 
 struct rendezvous_message *rendezvous_hello_write(const struct rendezvous_config *c,
@@ -54,7 +66,8 @@ struct rendezvous_message *rendezvous_hello_write(const struct rendezvous_config
 struct table {
     struct rendezvous_slice name;
     uint64_t rows;
-    unsigned length, flags;
+    unsigned length, flags, optimizer;
+    uint32_t constant[ROW_TYPE_CONSTANTS]; /* bits of floats */
 };
 
 static struct table next_table(struct rendezvous_reader *r)
@@ -64,6 +77,8 @@ static struct table next_table(struct rendezvous_reader *r)
     t.rows = rendezvous_get_u64(r);
     t.length = rendezvous_get_u32(r);
     t.flags = rendezvous_get_u32(r);
+    t.optimizer = rendezvous_get_u32(r);
+    for (size_t c = 0; c < ROW_TYPE_CONSTANTS; c++) t.constant[c] = rendezvous_get_u32(r);
     return t;
 }
 
@@ -127,12 +142,12 @@ static void compare(struct difference *d, const char *what, uint64_t theirs, uin
 }
 
 static void compare_words(struct difference *d, const char *what, const char *theirs,
-                          const char *ours)
+                          const char *where, const char *ours)
 {
     if (d->found || strcmp(theirs, ours) == 0) return;
     d->found = true;
-    snprintf(d->sentence, d->capacity, "rank %u has %s %s, rank 0 has %s" ALIKE, d->rank, what,
-             theirs, ours);
+    snprintf(d->sentence, d->capacity, "rank %u has %s %s%s, rank 0 has %s" ALIKE, d->rank, what,
+             theirs, where, ours);
 }
 
 static void compare_seconds(struct difference *d, const char *what, uint64_t theirs_ns,
@@ -141,7 +156,7 @@ static void compare_seconds(struct difference *d, const char *what, uint64_t the
     char theirs[32], ours[32];
     snprintf(theirs, sizeof theirs, "%.9g", 1e-9 * (double)theirs_ns);
     snprintf(ours, sizeof ours, "%.9g", 1e-9 * (double)ours_ns);
-    if (theirs_ns != ours_ns) compare_words(d, what, theirs, ours);
+    if (theirs_ns != ours_ns) compare_words(d, what, theirs, "", ours);
 }
 
 static const char *technique_name(unsigned technique)
@@ -164,6 +179,34 @@ static void compare_names(struct difference *d, unsigned i, struct rendezvous_sl
              their_name, our_name);
 }
 
+static const char *optimizer_name(unsigned optimizer)
+{
+    const struct row_type *type = row_type_of((enum locus_optimizer)optimizer);
+    if (type) return type->name;
+    return optimizer == LOCUS_NO_OPTIMIZER ? "LOCUS_NO_OPTIMIZER" : "unknown to rank 0";
+}
+
+static float float_of(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static void compare_rules(struct difference *d, const struct table *theirs,
+                          const struct table *ours, const char *where)
+{
+    compare_words(d, "optimizer", optimizer_name(theirs->optimizer), where,
+                  optimizer_name(ours->optimizer));
+    for (size_t c = 0; c < ROW_TYPE_CONSTANTS; c++) {
+        char what[32], their_value[32], our_value[32];
+        snprintf(what, sizeof what, "rule.%s", row_type_constant_name(c));
+        snprintf(their_value, sizeof their_value, "%.9g", (double)float_of(theirs->constant[c]));
+        snprintf(our_value, sizeof our_value, "%.9g", (double)float_of(ours->constant[c]));
+        compare_words(d, what, their_value, where, our_value);
+    }
+}
+
 static void compare_tables(struct difference *d, unsigned i, const struct table *theirs,
                            const struct table *ours)
 {
@@ -174,6 +217,7 @@ static void compare_tables(struct difference *d, unsigned i, const struct table 
     compare(d, "rows", theirs->rows, ours->rows, where);
     compare(d, "length", theirs->length, ours->length, where);
     compare(d, "flags", theirs->flags, ours->flags, where);
+    compare_rules(d, theirs, ours, where);
 }
 
 bool rendezvous_hello_differs(const struct rendezvous_hello *theirs,
@@ -182,9 +226,9 @@ bool rendezvous_hello_differs(const struct rendezvous_hello *theirs,
 {
     struct difference d = {.rank = theirs->rank, .sentence = sentence, .capacity = capacity};
     compare(&d, "size", theirs->size, ours->size, "");
-    compare_words(&d, "technique", technique_name(theirs->technique),
+    compare_words(&d, "technique", technique_name(theirs->technique), "",
                   technique_name(ours->technique));
-    compare_words(&d, "act_immediately", theirs->act_immediately ? "true" : "false",
+    compare_words(&d, "act_immediately", theirs->act_immediately ? "true" : "false", "",
                   ours->act_immediately ? "true" : "false");
     compare_seconds(&d, "staleness_s", theirs->staleness_ns, ours->staleness_ns);
     if (theirs->shards) compare(&d, "shards", theirs->shards, shards, "");

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "store/row_type.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -59,7 +60,7 @@ static int check_table(const struct locus_table *t, size_t i, uint64_t keys)
     if (t->flags & ~(uint32_t)LOCUS_TABLE_ENCODED)
         return error_set(-EINVAL, "table %zu has flags 0x%x: use 0 or LOCUS_TABLE_ENCODED", i,
                          t->flags);
-    return 0;
+    return row_type_check(t, i);
 }
 
 int keyspace_check(const struct locus_table *tables, size_t count, unsigned shards)

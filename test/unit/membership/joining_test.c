@@ -85,7 +85,7 @@ TEST(rendezvous, many_tables_do)
     static char names[TABLES][200];
     for (int i = 0; i < TABLES; i++) {
         memset(names[i], 'a' + i % 26, sizeof names[i] - 1);
-        tables[i] = (struct locus_table){names[i], 1 + (uint64_t)i, 1, 0};
+        tables[i] = (struct locus_table){.name = names[i], .rows = 1 + (uint64_t)i, .length = 1};
     }
     nodes_init(n, 2, nodes_address());
     for (int rank = 0; rank < 2; rank++) {
@@ -116,10 +116,14 @@ static void check_difference(struct node n[2], const char *part)
 TEST(rendezvous, a_node_that_differs_is_told_in_what)
 {
     struct node n[2];
-    const struct locus_table renamed[] = {{"items", 1000, 16, 0}, {NULL, 50, 8, 0}};
-    const struct locus_table resized[] = {{"users", 1000, 16, 0}, {NULL, 51, 8, 0}};
-    const struct locus_table lengthened[] = {{"users", 1000, 32, 0}, {NULL, 50, 8, 0}};
-    const struct locus_table flagged[] = {{"users", 1000, 16, 0}, {"table1", 50, 8, 1}};
+    const struct locus_table renamed[] = {{.name = "items", .rows = 1000, .length = 16},
+                                          {.rows = 50, .length = 8}};
+    const struct locus_table resized[] = {{.name = "users", .rows = 1000, .length = 16},
+                                          {.rows = 51, .length = 8}};
+    const struct locus_table lengthened[] = {{.name = "users", .rows = 1000, .length = 32},
+                                             {.rows = 50, .length = 8}};
+    const struct locus_table flagged[] = {{.name = "users", .rows = 1000, .length = 16},
+                                          {.name = "table1", .rows = 50, .length = 8, .flags = 1}};
 
     second_of(n)->tables = renamed;
     check_difference(n, "rank 1 has table 0 named \"items\", rank 0 has it named \"users\"");

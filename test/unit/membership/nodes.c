@@ -9,7 +9,8 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t loss = PTHREAD_COND_INITIALIZER;
-static const struct locus_table two_tables[] = {{"users", 1000, 16, 0}, {NULL, 50, 8, 0}};
+static const struct locus_table two_tables[] = {{.name = "users", .rows = 1000, .length = 16},
+                                                {.rows = 50, .length = 8}};
 
 const char *nodes_address(void)
 {

@@ -1,0 +1,86 @@
+#include "store/row_type.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <math.h>
+
+enum { OPTIMIZERS = LOCUS_ADAMW + 1 };
+
+static const struct row_type *const type[OPTIMIZERS] = {
+    [LOCUS_NO_OPTIMIZER] = NULL,
+};
+
+const struct row_type *row_type_of(enum locus_optimizer o)
+{
+    return (unsigned)o < OPTIMIZERS ? type[o] : NULL;
+}
+
+/* `below`: what each must stay below. */
+static const struct {
+    const char *name;
+    size_t offset;
+    float below;
+} constant[ROW_TYPE_CONSTANTS] = {
+    {"rate", offsetof(struct locus_rule, rate), INFINITY},
+    {"momentum", offsetof(struct locus_rule, momentum), 1},
+    {"beta1", offsetof(struct locus_rule, beta1), 1},
+    {"beta2", offsetof(struct locus_rule, beta2), 1},
+    {"epsilon", offsetof(struct locus_rule, epsilon), INFINITY},
+    {"decay", offsetof(struct locus_rule, decay), INFINITY},
+};
+
+const char *row_type_constant_name(size_t i)
+{
+    return constant[i].name;
+}
+
+float row_type_constant(const struct locus_rule *r, size_t i)
+{
+    return *(const float *)(const void *)((const char *)r + constant[i].offset);
+}
+
+static void put(struct locus_rule *r, size_t i, float value)
+{
+    *(float *)(void *)((char *)r + constant[i].offset) = value;
+}
+
+struct locus_rule row_type_rule(const struct locus_table *t)
+{
+    const struct row_type *of = row_type_of(t->optimizer);
+    struct locus_rule rule = {0};
+    for (size_t i = 0; i < ROW_TYPE_CONSTANTS && of; i++)
+        put(&rule, i,
+            row_type_constant(&t->rule, i) != 0 ? row_type_constant(&t->rule, i)
+                                                : row_type_constant(&of->usual, i));
+    return rule;
+}
+
+static int check_constant(const struct locus_table *t, size_t table, const struct row_type *of,
+                          size_t i)
+{
+    float value = row_type_constant(&t->rule, i);
+    if (value == 0) return 0;
+    if (!of || row_type_constant(&of->usual, i) == 0)
+        return error_set(-EINVAL, "table %zu has rule.%s %g, which %s does not use: set it to 0",
+                         table, constant[i].name, (double)value,
+                         of ? of->name : "LOCUS_NO_OPTIMIZER");
+    if (value > 0 && value < constant[i].below) return 0;
+    return error_set(-EINVAL, "table %zu has rule.%s %g: must be above 0 and %s", table,
+                     constant[i].name, (double)value, constant[i].below < 2 ? "below 1" : "finite");
+}
+
+int row_type_check(const struct locus_table *t, size_t table)
+{
+    const struct row_type *of = row_type_of(t->optimizer);
+    int rc = 0;
+    if (!of && t->optimizer != LOCUS_NO_OPTIMIZER)
+        return error_set(-EINVAL, "table %zu has optimizer %d: there is none with that number",
+                         table, (int)t->optimizer);
+    for (size_t i = 0; i < ROW_TYPE_CONSTANTS && rc == 0; i++) rc = check_constant(t, table, of, i);
+    if (rc || row_type_record(of, t->length) <= LOCUS_LENGTH_MAX) return rc;
+    return error_set(-EINVAL,
+                     "table %zu has rows of %u floats and with %s %llu: must be at most %u in all",
+                     table, t->length, of->name, (unsigned long long)row_type_record(of, t->length),
+                     LOCUS_LENGTH_MAX);
+}

@@ -1,0 +1,78 @@
+/*
+ * row_type.h - what a row is made of: the values that users see, the state of its optimizer, and
+ * the record of what a replica did.
+ *
+ * The state of each optimizer is a linear recurrence, m = b m + x with x from the gradient alone.
+ * So k steps are an affine map: m becomes b^k m + c, and such maps compose. A replica keeps the
+ * record of its steps since the owner last heard of them: the sum d of the changes of the values, c
+ * of each array or number of the state, and, where something decays, k. The owner merges it into
+ * whatever it has by then: values += d, m = b^k m + c. So the state ends as in one serial order of
+ * all steps of all nodes.
+ *
+ *   row     n values, then `arrays` arrays of n floats of state, then `numbers` single ones
+ *   record  the same with changes instead (d, c), then k as a float if `counts`
+ *
+ * A new optimizer is a file, and a line in row_type.c and in locus.h. Every operation is for a row
+ * that nobody else writes; readers may copy it meanwhile, as in floats.h.
+ *
+ * Callers   any thread
+ * Memory    the caller's
+ * Waiting   never
+ * Life      constants
+ */
+#ifndef LOCUS_STORE_ROW_TYPE_H
+#define LOCUS_STORE_ROW_TYPE_H
+
+#include "locus.h"
+
+/* Of one step: the learning rate, and what to multiply the direction by, which for Adam has the
+ * bias correction in it. It travels with a gradient. */
+struct row_step {
+    float rate, size;
+};
+
+struct row_type {
+    const char *name;        /* of the constant in locus.h */
+    struct locus_rule usual; /* 0: it has no such constant */
+    uint8_t arrays, numbers; /* of state */
+    bool counts;             /* a record has k */
+    /* of the node's step with this number, from 1. NULL: the rate */
+    float (*size)(const struct locus_rule *, float rate, uint64_t number);
+    /* One step. `record` NULL: nobody must be told; otherwise the step comes after those that are
+     * in it. A record of zeros is one of no step. */
+    void (*step)(const struct locus_rule *, struct row_step, float *row, const float *gradient,
+                 uint32_t n, float *record);
+    /* `record` becomes that of its own steps and then those of `later`. */
+    void (*compose)(const struct locus_rule *, float *record, const float *later, uint32_t n);
+    /* The row takes the steps of the record. */
+    void (*merge)(const struct locus_rule *, float *row, const float *record, uint32_t n);
+};
+
+/* NULL: there is no such optimizer; and for LOCUS_NO_OPTIMIZER, whose rows are their values, and
+ * whose steps and records are sums (floats.h). */
+const struct row_type *row_type_of(enum locus_optimizer);
+
+/* Floats of a row with its state, and of a record; the second is never less. `t` may be NULL. */
+static inline uint64_t row_type_stored(const struct row_type *t, uint32_t n)
+{
+    return t ? (uint64_t)n * (1u + t->arrays) + t->numbers : n;
+}
+
+static inline uint64_t row_type_record(const struct row_type *t, uint32_t n)
+{
+    return row_type_stored(t, n) + (t && t->counts);
+}
+
+/* The constants of a rule, by number. */
+enum { ROW_TYPE_CONSTANTS = 6 };
+const char *row_type_constant_name(size_t);
+float row_type_constant(const struct locus_rule *, size_t);
+
+/* The rule of a table with the usual constants filled in; all 0 without an optimizer. */
+struct locus_rule row_type_rule(const struct locus_table *);
+
+/* 0, or -EINVAL with the sentence in locus_error(): an optimizer, a rule or a length with state
+ * that table number i cannot have. */
+int row_type_check(const struct locus_table *, size_t i);
+
+#endif
