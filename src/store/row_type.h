@@ -12,7 +12,11 @@
  *   row     n values, then `arrays` arrays of n floats of state, then `numbers` single ones
  *   record  the same with changes instead (d, c), then k as a float if `counts`
  *
- * A new optimizer is a file, and a line in row_type.c and in locus.h. Every operation is for a row
+ * Each step is torch's: SGD with and without momentum (no dampening), Adagrad, SparseAdam, AdamW.
+ * In row-wise AdaGrad the squares of a row's gradient have one sum, of their means. Infinity and NaN
+ * go through all operations as they do through those of one float.
+ *
+ * A new optimizer is a paragraph in optimizers.c and a line in locus.h. Every operation is for a row
  * that nobody else writes; readers may copy it meanwhile, as in floats.h.
  *
  * Callers   any thread
@@ -25,10 +29,10 @@
 
 #include "locus.h"
 
-/* Of one step: the learning rate, and what to multiply the direction by, which for Adam has the
- * bias correction in it. It travels with a gradient. */
+/* Of one step: the learning rate; and what to multiply the direction by, and epsilon, which for
+ * Adam have the bias correction in them. It travels with a gradient. */
 struct row_step {
-    float rate, size;
+    float rate, size, epsilon;
 };
 
 struct row_type {
@@ -36,8 +40,8 @@ struct row_type {
     struct locus_rule usual; /* 0: it has no such constant */
     uint8_t arrays, numbers; /* of state */
     bool counts;             /* a record has k */
-    /* of the node's step with this number, from 1. NULL: the rate */
-    float (*size)(const struct locus_rule *, float rate, uint64_t number);
+    /* Corrects the node's step with this number, from 1. NULL: all steps are alike */
+    void (*correct)(const struct locus_rule *, struct row_step *, uint64_t number);
     /* One step. `record` NULL: nobody must be told; otherwise the step comes after those that are
      * in it. A record of zeros is one of no step. */
     void (*step)(const struct locus_rule *, struct row_step, float *row, const float *gradient,
@@ -48,9 +52,23 @@ struct row_type {
     void (*merge)(const struct locus_rule *, float *row, const float *record, uint32_t n);
 };
 
-/* NULL: there is no such optimizer; and for LOCUS_NO_OPTIMIZER, whose rows are their values, and
+/* The loops of all optimizers (optimizers.c), by enum locus_optimizer, the first empty: version 0,
+ * 1, ... of as many instruction sets. NULL: this processor does not run it, or there is none. */
+enum { ROW_TYPES = LOCUS_ADAMW + 1 };
+const struct row_type *row_type_version(unsigned version);
+
+/* In the widest version. NULL: there is no such optimizer; and for LOCUS_NO_OPTIMIZER, whose rows are their values, and
  * whose steps and records are sums (floats.h). */
 const struct row_type *row_type_of(enum locus_optimizer);
+
+/* Of the node's step with this number, from 1, at a rate. */
+static inline struct row_step row_type_step(const struct row_type *t, const struct locus_rule *r,
+                                            float rate, uint64_t number)
+{
+    struct row_step s = {.rate = rate, .size = rate, .epsilon = r->epsilon};
+    if (t->correct) t->correct(r, &s, number);
+    return s;
+}
 
 /* Floats of a row with its state, and of a record; the second is never less. `t` may be NULL. */
 static inline uint64_t row_type_stored(const struct row_type *t, uint32_t n)

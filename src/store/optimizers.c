@@ -1,0 +1,325 @@
+#include "base/tsan.h"
+#include "store/row_type.h"
+
+#include <math.h>
+
+/*
+ * Each function is plain C, of which the compiler makes vectors (mk/config.mk), for several
+ * instruction sets: VERSION() at the end.
+ *
+ * In a step: row w, gradient g, of n floats each; d: the record, or NULL.
+ */
+#ifdef LOCUS_TSAN /* readers copy rows meanwhile, as in floats.h */
+#define RACES __attribute__((no_sanitize("thread")))
+#else
+#define RACES
+#endif
+#define INLINE static inline __attribute__((always_inline)) RACES
+/* The arrays of a loop do not overlap, although the state lies behind the values. */
+#ifdef __clang__
+#define LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define LOOP _Pragma("GCC ivdep")
+#endif
+
+/* base^count, from products alone: libm's may differ between machines, which must agree. */
+static double power(double base, double count)
+{
+    double product = 1;
+    for (uint64_t left = count > 0 && count < 1e18 ? (uint64_t)count : 0; left; left /= 2) {
+        if (left % 2) product *= base;
+        base *= base;
+    }
+    return product;
+}
+
+INLINE void add(float *restrict to, const float *restrict from, size_t n)
+{
+    LOOP for (size_t i = 0; i < n; i++) to[i] += from[i];
+}
+
+/* What `count` steps make of a state that keeps a part of itself in each. */
+INLINE void carry(float *restrict to, float part, float count, const float *restrict from, size_t n)
+{
+    float keep = (float)power(part, count);
+    LOOP for (size_t i = 0; i < n; i++) to[i] = keep * to[i] + from[i];
+}
+
+/* ---- SGD ---- */
+
+INLINE void descend(float rate, float *restrict w, const float *restrict g, size_t n,
+                    float *restrict d)
+{
+    LOOP for (size_t i = 0; i < n; i++)
+    {
+        float by = -rate * g[i];
+        w[i] += by;
+        if (d) d[i] += by;
+    }
+}
+
+INLINE void sgd_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
+                     size_t n, float *d)
+{
+    (void)rule;
+    descend(step.rate, w, g, n, d);
+}
+
+INLINE void sgd_merge(const struct locus_rule *rule, float *w, const float *d, size_t n)
+{
+    (void)rule;
+    add(w, d, n);
+}
+
+INLINE void sgd_compose(const struct locus_rule *rule, float *d, const float *later, size_t n)
+{
+    sgd_merge(rule, d, later, n);
+}
+
+/* ---- momentum: the state is that of the gradients ---- */
+
+INLINE void momentum_step(const struct locus_rule *rule, struct row_step step, float *restrict w,
+                          const float *restrict g, size_t n, float *restrict d)
+{
+    float *restrict u = w + n, *restrict c = d ? d + n : NULL;
+    float keep = rule->momentum, rate = step.rate;
+    LOOP for (size_t i = 0; i < n; i++)
+    {
+        u[i] = keep * u[i] + g[i];
+        float by = -rate * u[i];
+        w[i] += by;
+        if (!d) continue;
+        d[i] += by;
+        c[i] = keep * c[i] + g[i];
+    }
+    if (d) d[2 * n]++;
+}
+
+INLINE void momentum_merge(const struct locus_rule *rule, float *w, const float *d, size_t n)
+{
+    add(w, d, n);
+    carry(w + n, rule->momentum, d[2 * n], d + n, n);
+}
+
+INLINE void momentum_compose(const struct locus_rule *rule, float *d, const float *later, size_t n)
+{
+    momentum_merge(rule, d, later, n);
+    d[2 * n] += later[2 * n];
+}
+
+/* ---- AdaGrad: the state is the sums of squares ---- */
+
+INLINE void adagrad_step(const struct locus_rule *rule, struct row_step step, float *restrict w,
+                         const float *restrict g, size_t n, float *restrict d)
+{
+    float *restrict s = w + n, *restrict c = d ? d + n : NULL;
+    float rate = step.rate, epsilon = rule->epsilon;
+    LOOP for (size_t i = 0; i < n; i++)
+    {
+        float square = g[i] * g[i];
+        s[i] += square;
+        float by = -rate * g[i] / (sqrtf(s[i]) + epsilon);
+        w[i] += by;
+        if (!d) continue;
+        d[i] += by;
+        c[i] += square;
+    }
+}
+
+INLINE void adagrad_merge(const struct locus_rule *rule, float *w, const float *d, size_t n)
+{
+    (void)rule;
+    add(w, d, 2 * n);
+}
+
+INLINE void adagrad_compose(const struct locus_rule *rule, float *d, const float *later, size_t n)
+{
+    adagrad_merge(rule, d, later, n);
+}
+
+/* ---- row-wise AdaGrad: one sum, behind the values ---- */
+
+INLINE float mean_square(const float *g, size_t n)
+{
+    enum { LANES = 16 }; /* side by side, because one sum alone waits for each addition */
+    float lane[LANES] = {0}, sum = 0;
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t j = 0; j < LANES; j++) lane[j] += g[i + j] * g[i + j];
+    for (; i < n; i++) sum += g[i] * g[i];
+    for (size_t j = 0; j < LANES; j++) sum += lane[j];
+    return sum / (float)n;
+}
+
+INLINE void row_adagrad_step(const struct locus_rule *rule, struct row_step step, float *w,
+                             const float *g, size_t n, float *d)
+{
+    float square = mean_square(g, n);
+    w[n] += square;
+    if (d) d[n] += square;
+    descend(step.rate / (sqrtf(w[n]) + rule->epsilon), w, g, n, d);
+}
+
+INLINE void row_adagrad_merge(const struct locus_rule *rule, float *w, const float *d, size_t n)
+{
+    (void)rule;
+    add(w, d, n + 1);
+}
+
+INLINE void row_adagrad_compose(const struct locus_rule *rule, float *d, const float *later,
+                                size_t n)
+{
+    row_adagrad_merge(rule, d, later, n);
+}
+
+/* ---- Adam: the state is both moments ---- */
+
+static void adam_correct(const struct locus_rule *rule, struct row_step *step, uint64_t number)
+{
+    step->size *= (float)(sqrt(1 - power(rule->beta2, (double)number)) /
+                          (1 - power(rule->beta1, (double)number)));
+}
+
+/* As torch.optim.AdamW has it, the second moment is corrected before epsilon is added. */
+static void adamw_correct(const struct locus_rule *rule, struct row_step *step, uint64_t number)
+{
+    adam_correct(rule, step, number);
+    step->epsilon *= (float)sqrt(1 - power(rule->beta2, (double)number));
+}
+
+/* `shrink`: the part of the values that goes with the step. */
+INLINE void step_moments(const struct locus_rule *rule, struct row_step step, float shrink,
+                         float *restrict w, const float *restrict g, size_t n, float *restrict d)
+{
+    float *restrict m = w + n, *restrict v = w + 2 * n;
+    float *restrict c = d ? d + n : NULL, *restrict e = d ? d + 2 * n : NULL;
+    float keep1 = rule->beta1, keep2 = rule->beta2, take1 = 1 - keep1, take2 = 1 - keep2;
+    LOOP for (size_t i = 0; i < n; i++)
+    {
+        float first = take1 * g[i], second = take2 * (g[i] * g[i]);
+        m[i] = keep1 * m[i] + first;
+        v[i] = keep2 * v[i] + second;
+        float by = -step.size * m[i] / (sqrtf(v[i]) + step.epsilon) - shrink * w[i];
+        w[i] += by;
+        if (!d) continue;
+        d[i] += by;
+        c[i] = keep1 * c[i] + first;
+        e[i] = keep2 * e[i] + second;
+    }
+    if (d) d[3 * n]++;
+}
+
+INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
+                      size_t n, float *d)
+{
+    step_moments(rule, step, 0, w, g, n, d);
+}
+
+INLINE void adam_merge(const struct locus_rule *rule, float *w, const float *d, size_t n)
+{
+    add(w, d, n);
+    carry(w + n, rule->beta1, d[3 * n], d + n, n);
+    carry(w + 2 * n, rule->beta2, d[3 * n], d + 2 * n, n);
+}
+
+INLINE void adam_compose(const struct locus_rule *rule, float *d, const float *later, size_t n)
+{
+    adam_merge(rule, d, later, n);
+    d[3 * n] += later[3 * n];
+}
+
+INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, float *w,
+                       const float *g, size_t n, float *d)
+{
+    step_moments(rule, step, step.rate * rule->decay, w, g, n, d);
+}
+
+#define adamw_merge adam_merge
+#define adamw_compose adam_compose
+
+/* ---- versions ---- */
+
+/* The compiler sees in which case there is no record. */
+#define FUNCTIONS(name, version, target) \
+    RACES target static void name##_step_##version( \
+        const struct locus_rule *rule, struct row_step step, float *row, const float *gradient, \
+        uint32_t n, float *record) \
+    { \
+        if (record) \
+            name##_step(rule, step, row, gradient, n, record); \
+        else \
+            name##_step(rule, step, row, gradient, n, NULL); \
+    } \
+    RACES target static void name##_compose_##version( \
+        const struct locus_rule *rule, float *record, const float *later, uint32_t n) \
+    { \
+        name##_compose(rule, record, later, n); \
+    } \
+    RACES target static void name##_merge_##version(const struct locus_rule *rule, float *row, \
+                                                    const float *record, uint32_t n) \
+    { \
+        name##_merge(rule, row, record, n); \
+    }
+#define OF(name, version) \
+    .step = name##_step_##version, .compose = name##_compose_##version, \
+    .merge = name##_merge_##version
+
+#define VERSION(version, target) \
+    FUNCTIONS(sgd, version, target) \
+    FUNCTIONS(momentum, version, target) \
+    FUNCTIONS(adagrad, version, target) \
+    FUNCTIONS(row_adagrad, version, target) \
+    FUNCTIONS(adam, version, target) \
+    FUNCTIONS(adamw, version, target) \
+    static const struct row_type version[ROW_TYPES] = { \
+        [LOCUS_SGD] = {.name = "LOCUS_SGD", .usual = {.rate = 1e-3f}, OF(sgd, version)}, \
+        [LOCUS_MOMENTUM] = {.name = "LOCUS_MOMENTUM", \
+                            .usual = {.rate = 1e-3f, .momentum = 0.9f}, \
+                            .arrays = 1, \
+                            .counts = true, \
+                            OF(momentum, version)}, \
+        [LOCUS_ADAGRAD] = {.name = "LOCUS_ADAGRAD", \
+                           .usual = {.rate = 0.01f, .epsilon = 1e-10f}, \
+                           .arrays = 1, \
+                           OF(adagrad, version)}, \
+        [LOCUS_ROW_ADAGRAD] = {.name = "LOCUS_ROW_ADAGRAD", \
+                               .usual = {.rate = 0.01f, .epsilon = 1e-10f}, \
+                               .numbers = 1, \
+                               OF(row_adagrad, version)}, \
+        [LOCUS_ADAM] = \
+            {.name = "LOCUS_ADAM", \
+             .usual = {.rate = 1e-3f, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f}, \
+             .arrays = 2, \
+             .counts = true, \
+             .correct = adam_correct, \
+             OF(adam, version)}, \
+        [LOCUS_ADAMW] = {.name = "LOCUS_ADAMW", \
+                         .usual = {.rate = 1e-3f, \
+                                   .beta1 = 0.9f, \
+                                   .beta2 = 0.999f, \
+                                   .epsilon = 1e-8f, \
+                                   .decay = 0.01f}, \
+                         .arrays = 2, \
+                         .counts = true, \
+                         .correct = adamw_correct, \
+                         OF(adamw, version)}, \
+    };
+
+VERSION(plain, )
+#if defined(__x86_64__)
+VERSION(avx2, __attribute__((target("avx2,fma"))))
+VERSION(avx512, __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma"))))
+#endif
+
+const struct row_type *row_type_version(unsigned i)
+{
+    if (i == 0) return plain;
+#if defined(__x86_64__)
+    bool runs = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (i == 1 && runs) return avx2;
+    runs = runs && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+    if (i == 2 && runs) return avx512;
+#endif
+    return NULL;
+}

@@ -1,0 +1,344 @@
+#include "store/row_type.h"
+
+#include "test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LARGE = 1000, STATE_MAX = 3 * LARGE + 1, GUARD = 16 };
+
+/* A row and a record, or a reference of either, with guards behind. */
+struct copy {
+    float row[STATE_MAX + GUARD], record[STATE_MAX + GUARD];
+};
+struct exact {
+    double row[STATE_MAX], record[STATE_MAX];
+};
+
+static struct locus_rule rule_of(const struct row_type *t)
+{
+    struct locus_rule r = t->usual;
+    r.rate = 0.125f;
+    if (r.momentum != 0) r.momentum = 0.5f;
+    if (r.beta1 != 0) r.beta1 = r.beta2 = 0.5f;
+    return r;
+}
+
+static void for_all(void check(const struct row_type *, enum locus_optimizer))
+{
+    for (unsigned v = 0; row_type_version(v); v++)
+        for (enum locus_optimizer o = LOCUS_SGD; o <= LOCUS_ADAMW; o++)
+            check(&row_type_version(v)[o], o);
+}
+
+/* ---- the published steps, in doubles ---- */
+
+struct reference {
+    const struct locus_rule *rule;
+    enum locus_optimizer optimizer;
+    uint64_t number; /* of the step, from 1 */
+};
+
+/* What is added to value w; `state`: its state, with this gradient's part already in it. */
+static double change_of(const struct reference *f, double w, double g, const double *state)
+{
+    const struct locus_rule *r = f->rule;
+    double first = 1 - pow(r->beta1, (double)f->number),
+           second = 1 - pow(r->beta2, (double)f->number);
+    switch (f->optimizer) {
+    case LOCUS_SGD: return -r->rate * g;
+    case LOCUS_MOMENTUM: return -r->rate * state[0];
+    case LOCUS_ADAGRAD:
+    case LOCUS_ROW_ADAGRAD: return -r->rate * g / (sqrt(state[0]) + r->epsilon);
+    case LOCUS_ADAM:
+        return -r->rate * sqrt(second) / first * state[0] / (sqrt(state[1]) + r->epsilon);
+    case LOCUS_ADAMW:
+        return -(double)r->rate * r->decay * w -
+               r->rate * (state[0] / first) / (sqrt(state[1] / second) + r->epsilon);
+    default: return NAN;
+    }
+}
+
+static void note(double *state, double part, double gained)
+{
+    *state = part * *state + gained;
+}
+
+static void step_exactly(const struct reference *f, struct exact *e, const float *g, uint32_t n)
+{
+    const struct locus_rule *r = f->rule;
+    double squares = 0;
+    for (uint32_t i = 0; i < n; i++) squares += (double)g[i] * g[i];
+    for (double *to = e->row; to; to = to == e->row ? e->record : NULL) {
+        if (f->optimizer == LOCUS_ROW_ADAGRAD) to[n] += squares / n;
+        if (f->optimizer == LOCUS_MOMENTUM) to[2 * n] += to == e->record;
+        if (f->optimizer >= LOCUS_ADAM) to[3 * n] += to == e->record;
+        for (uint32_t i = 0; i < n; i++) {
+            double *a = &to[n + i], *b = &to[2 * n + i], square = (double)g[i] * g[i];
+            if (f->optimizer == LOCUS_MOMENTUM) note(a, r->momentum, g[i]);
+            if (f->optimizer == LOCUS_ADAGRAD) note(a, 1, square);
+            if (f->optimizer < LOCUS_ADAM) continue;
+            note(a, r->beta1, (1 - r->beta1) * g[i]);
+            note(b, r->beta2, (1 - r->beta2) * square);
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        double state[2] = {e->row[f->optimizer == LOCUS_ROW_ADAGRAD ? n : n + i],
+                           e->row[2 * n + i]};
+        double by = change_of(f, e->row[i], g[i], state);
+        e->row[i] += by;
+        e->record[i] += by;
+    }
+}
+
+static void check_near(const float *now, const double *expected, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        CHECK(fabs(now[i] - expected[i]) <= 2e-6 * (1 + fabs(expected[i])));
+    for (uint64_t i = n; i < n + GUARD; i++) CHECK(now[i] == -7);
+}
+
+static float random_float(void)
+{
+    return (float)(rand() % 2001 - 1000) / 500;
+}
+
+static struct copy *copies, *copies_end;
+static struct exact *exact;
+
+static void begin(uint32_t n, const struct row_type *t)
+{
+    if (!copies) {
+        copies = malloc(4 * sizeof *copies);
+        exact = malloc(sizeof *exact);
+        copies_end = copies + 4;
+    }
+    memset(exact, 0, sizeof *exact);
+    for (uint32_t i = 0; i < n; i++) exact->row[i] = random_float();
+    for (struct copy *c = copies; c < copies_end; c++) {
+        for (size_t i = 0; i < STATE_MAX + GUARD; i++) c->row[i] = c->record[i] = -7;
+        for (uint64_t i = 0; i < row_type_stored(t, n); i++) c->row[i] = (float)exact->row[i];
+        memset(c->record, 0, row_type_record(t, n) * sizeof(float));
+    }
+}
+
+static void end(void)
+{
+    free(copies);
+    free(exact);
+    copies = NULL;
+    exact = NULL;
+}
+
+static void check_steps(const struct row_type *t, enum locus_optimizer o, uint32_t n)
+{
+    struct locus_rule r = rule_of(t);
+    r.decay *= 3;
+    if (o >= LOCUS_ADAM) r.beta1 = 0.9f, r.beta2 = 0.999f;
+    float gradient[LARGE];
+    begin(n, t);
+    for (uint64_t number = 1; number <= 5; number++) {
+        struct row_step s = row_type_step(t, &r, r.rate, number);
+        for (uint32_t i = 0; i < n; i++) gradient[i] = random_float();
+        step_exactly(&(struct reference){&r, o, number}, exact, gradient, n);
+        t->step(&r, s, copies[0].row, gradient, n, copies[0].record);
+        t->step(&r, s, copies[1].row, gradient, n, NULL);
+    }
+    check_near(copies[0].row, exact->row, row_type_stored(t, n));
+    check_near(copies[1].row, exact->row, row_type_stored(t, n));
+    check_near(copies[0].record, exact->record, row_type_record(t, n));
+}
+
+static void check_lengths(const struct row_type *t, enum locus_optimizer o)
+{
+    for (uint32_t n = 1; n <= 40; n++) check_steps(t, o, n);
+    check_steps(t, o, LARGE - 1);
+    check_steps(t, o, LARGE);
+}
+
+TEST(optimizers, steps_are_the_published_ones_at_all_lengths)
+{
+    for_all(check_lengths);
+    end();
+}
+
+/* ---- records ---- */
+
+/* `steps` steps of copy c with gradients that do not depend on it: integers, so that with parts of
+ * one half all state is exact. */
+static void take_steps(const struct row_type *t, struct copy *c, unsigned first, unsigned steps,
+                       uint32_t n)
+{
+    struct locus_rule r = rule_of(t);
+    float gradient[LARGE];
+    for (unsigned k = first; k < first + steps; k++) {
+        for (uint32_t i = 0; i < n; i++) gradient[i] = (float)((int)((k * 7 + i) % 9) - 4);
+        t->step(&r, row_type_step(t, &r, r.rate, k + 1), c->row, gradient, n, c->record);
+    }
+}
+
+/* Equal, but for rounding in what is not exact: values, and means. */
+static void check_equal(const struct row_type *t, const float *a, const float *b, uint32_t n,
+                        uint64_t floats)
+{
+    for (uint64_t i = 0; i < floats; i++)
+        CHECK(a[i] == b[i] ||
+              ((i < n || t->numbers) && fabsf(a[i] - b[i]) <= 1e-5f * (1 + fabsf(a[i]))));
+}
+
+/* Seven steps in one row; and in three rows, whose records are composed, in either order of
+ * composing, and merged: the state is the same to the bit. */
+static void check_laws(const struct row_type *t, uint32_t n)
+{
+    static struct copy serial, left, right;
+    struct locus_rule r = rule_of(t);
+    uint64_t stored = row_type_stored(t, n), record = row_type_record(t, n);
+    begin(n, t);
+    serial = left = right = copies[0];
+    take_steps(t, &serial, 0, 7, n);
+    take_steps(t, &copies[1], 0, 2, n);
+    take_steps(t, &copies[2], 2, 1, n);
+    take_steps(t, &copies[3], 3, 4, n);
+    for (unsigned i = 1; i <= 3; i++) t->compose(&r, left.record, copies[i].record, n);
+    t->merge(&r, left.row, left.record, n);
+    t->merge(&r, copies[0].row, copies[1].record, n);
+    t->merge(&r, copies[0].row, copies[2].record, n);
+    t->merge(&r, copies[0].row, copies[3].record, n);
+    t->compose(&r, copies[2].record, copies[3].record, n);
+    t->compose(&r, right.record, copies[1].record, n);
+    t->compose(&r, right.record, copies[2].record, n);
+    memcpy(serial.row, left.row, n * sizeof(float)); /* its values took other steps */
+    memcpy(serial.record, left.record, n * sizeof(float));
+    check_equal(t, left.record, right.record, n, record);
+    check_equal(t, left.record, serial.record, n, record);
+    check_equal(t, left.row, copies[0].row, n, stored);
+    check_equal(t, left.row, serial.row, n, stored);
+    if (t->counts) CHECK(left.record[record - 1] == 7);
+    for (uint64_t i = stored; i < stored + GUARD; i++)
+        CHECK(left.row[i] == -7 && left.record[i + t->counts] == -7);
+}
+
+static void check_laws_of(const struct row_type *t, enum locus_optimizer o)
+{
+    (void)o;
+    for (uint32_t n = 1; n <= 40; n++) check_laws(t, n);
+    check_laws(t, LARGE);
+}
+
+TEST(optimizers, records_compose_to_that_of_one_serial_order)
+{
+    for_all(check_laws_of);
+    end();
+}
+
+/* ---- what is no number ---- */
+
+/* What becomes of a value and its first state after a step with infinity: torch's SGDs go there
+ * with it, all others divide infinity by infinity. */
+static void check_no_numbers(const struct row_type *t, enum locus_optimizer o)
+{
+    enum { N = 37 };
+    struct locus_rule r = rule_of(t);
+    float gradient[N];
+    begin(N, t);
+    for (uint32_t i = 0; i < N; i++)
+        gradient[i] = o == LOCUS_ROW_ADAGRAD || i % 3 == 0 ? 1 : i % 3 == 1 ? NAN : INFINITY;
+    for (uint64_t k = 1; k <= 2; k++)
+        t->step(&r, row_type_step(t, &r, r.rate, k), copies[0].row, gradient, N, copies[0].record);
+    t->merge(&r, copies[1].row, copies[0].record, N);
+    for (const struct copy *c = copies; c < copies + 2; c++)
+        for (uint32_t i = 0; i < N; i++) {
+            bool falls = o <= LOCUS_MOMENTUM;
+            if (i % 3 == 0 || o == LOCUS_ROW_ADAGRAD)
+                CHECK(isfinite(c->row[i]));
+            else if (i % 3 == 1)
+                CHECK(isnan(c->row[i]) && (!t->arrays || isnan(c->row[N + i])));
+            else
+                CHECK(falls ? c->row[i] == -INFINITY : isnan(c->row[i]));
+            if (i % 3 == 2 && t->arrays) CHECK(c->row[N + i] == INFINITY);
+        }
+}
+
+static void check_row_without_numbers(const struct row_type *t)
+{
+    struct locus_rule r = rule_of(t);
+    float gradient[3] = {1, INFINITY, 1};
+    begin(3, t);
+    t->step(&r, row_type_step(t, &r, r.rate, 1), copies[0].row, gradient, 3, NULL);
+    CHECK(copies[0].row[3] == INFINITY && isnan(copies[0].row[1]));
+    CHECK(isfinite(copies[0].row[0])); /* 1 / infinity is no step */
+}
+
+TEST(optimizers, what_is_no_number_stays_where_it_is)
+{
+    for_all(check_no_numbers);
+    check_row_without_numbers(row_type_of(LOCUS_ROW_ADAGRAD));
+    end();
+}
+
+/* ---- many nodes ---- */
+
+enum { NODES = 8, ROUNDS = 60 };
+
+/* Nodes that step copies of one row towards 1, at a rate that falls to nothing, and hand in their
+ * records after every `steps` steps. The worst distance there was is *worst. */
+static double train(const struct row_type *t, unsigned steps, double *worst)
+{
+    struct locus_rule r = t->usual;
+    float row[4] = {0}, copy[NODES][4], record[4];
+    r.decay = 0;
+    for (unsigned k = 0; k < ROUNDS; k++) {
+        for (unsigned node = 0; node < NODES; node++) memcpy(copy[node], row, sizeof row);
+        for (unsigned node = 0; node < NODES; node++) {
+            memset(record, 0, sizeof record);
+            for (unsigned i = 0; i < steps; i++) {
+                float fall = 1 - (float)k / ROUNDS, gradient = copy[node][0] - 1;
+                r.rate = 0.3f / (float)steps / NODES * fall * fall * fall;
+                struct row_step s = row_type_step(t, &r, r.rate, k * steps + i + 1);
+                t->step(&r, s, copy[node], &gradient, 1, record);
+            }
+            t->merge(&r, row, record, 1);
+        }
+        *worst = fmax(*worst, fabs(row[0] - 1));
+    }
+    return fabs(row[0] - 1);
+}
+
+TEST(optimizers, adam_converges_on_eight_nodes_that_rarely_hear_of_each_other)
+{
+    for (enum locus_optimizer o = LOCUS_ADAM; o <= LOCUS_ADAMW; o++)
+        for (unsigned steps = 20; steps <= 200; steps *= 10) {
+            double worst = 0, last = train(row_type_of(o), steps, &worst);
+            CHECK(last < 1e-3 && worst < 3);
+        }
+}
+
+/* ---- Adam's correction ---- */
+
+TEST(optimizers, a_correction_is_that_of_the_step_however_late)
+{
+    const struct row_type *t = row_type_of(LOCUS_ADAMW);
+    struct locus_rule r = t->usual;
+    const uint64_t numbers[] = {1, 2, 10, 12345, 10000000, UINT64_C(1) << 50};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        double first = 1 - pow(r.beta1, (double)numbers[i]),
+               second = sqrt(1 - pow(r.beta2, (double)numbers[i]));
+        struct row_step s = row_type_step(t, &r, r.rate, numbers[i]);
+        CHECK(fabs(s.size / (r.rate * second / first) - 1) < 1e-6);
+        CHECK(fabs(s.epsilon / (r.epsilon * second) - 1) < 1e-6 && s.rate == r.rate);
+    }
+}
+
+/* A record that holds no number of steps is one of none: nothing of it is waited for. */
+TEST(optimizers, a_number_of_steps_that_cannot_be_is_none)
+{
+    const struct row_type *t = row_type_of(LOCUS_MOMENTUM);
+    const float numbers[] = {-1, NAN, INFINITY, 1e30f};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct locus_rule r = t->usual;
+        float row[2] = {1, 2}, record[3] = {1, 1, numbers[i]};
+        t->merge(&r, row, record, 1);
+        CHECK(row[0] == 2 && row[1] == 3);
+    }
+}
