@@ -70,10 +70,11 @@ static void step_exactly(const struct reference *f, struct exact *e, const float
     const struct locus_rule *r = f->rule;
     double squares = 0;
     for (uint32_t i = 0; i < n; i++) squares += (double)g[i] * g[i];
-    for (double *to = e->row; to; to = to == e->row ? e->record : NULL) {
+    for (int is_record = 0; is_record < 2; is_record++) {
+        double *to = is_record ? e->record : e->row;
         if (f->optimizer == LOCUS_ROW_ADAGRAD) to[n] += squares / n;
-        if (f->optimizer == LOCUS_MOMENTUM) to[2 * n] += to == e->record;
-        if (f->optimizer >= LOCUS_ADAM) to[3 * n] += to == e->record;
+        if (f->optimizer == LOCUS_MOMENTUM) to[2 * n] += is_record;
+        if (f->optimizer >= LOCUS_ADAM) to[3 * n] += is_record;
         for (uint32_t i = 0; i < n; i++) {
             double *a = &to[n + i], *b = &to[2 * n + i], square = (double)g[i] * g[i];
             if (f->optimizer == LOCUS_MOMENTUM) note(a, r->momentum, g[i]);
@@ -112,6 +113,7 @@ static void begin(uint32_t n, const struct row_type *t)
     if (!copies) {
         copies = malloc(4 * sizeof *copies);
         exact = malloc(sizeof *exact);
+        CHECK(copies && exact);
         copies_end = copies + 4;
     }
     memset(exact, 0, sizeof *exact);
@@ -300,9 +302,9 @@ static double train(const struct row_type *t, unsigned steps, double *worst)
             }
             t->merge(&r, row, record, 1);
         }
-        *worst = fmax(*worst, fabs(row[0] - 1));
+        *worst = fmax(*worst, fabsf(row[0] - 1));
     }
-    return fabs(row[0] - 1);
+    return fabsf(row[0] - 1);
 }
 
 TEST(optimizers, adam_converges_on_eight_nodes_that_rarely_hear_of_each_other)
