@@ -174,17 +174,10 @@ INLINE void row_adagrad_compose(const struct locus_rule *rule, float *d, const f
 
 /* ---- Adam: the state is both moments ---- */
 
-static void adam_correct(const struct locus_rule *rule, struct row_step *step, uint64_t number)
+static float adam_factor(const struct locus_rule *rule, uint64_t number)
 {
-    step->size *= (float)(sqrt(1 - power(rule->beta2, (double)number)) /
-                          (1 - power(rule->beta1, (double)number)));
-}
-
-/* As torch.optim.AdamW has it, the second moment is corrected before epsilon is added. */
-static void adamw_correct(const struct locus_rule *rule, struct row_step *step, uint64_t number)
-{
-    adam_correct(rule, step, number);
-    step->epsilon *= (float)sqrt(1 - power(rule->beta2, (double)number));
+    return (float)(sqrt(1 - power(rule->beta2, (double)number)) /
+                   (1 - power(rule->beta1, (double)number)));
 }
 
 /* `shrink`: the part of the values that goes with the step. */
@@ -194,12 +187,13 @@ INLINE void step_moments(const struct locus_rule *rule, struct row_step step, fl
     float *restrict m = w + n, *restrict v = w + 2 * n;
     float *restrict c = d ? d + n : NULL, *restrict e = d ? d + 2 * n : NULL;
     float keep1 = rule->beta1, keep2 = rule->beta2, take1 = 1 - keep1, take2 = 1 - keep2;
+    float size = step.size, epsilon = rule->epsilon;
     LOOP for (size_t i = 0; i < n; i++)
     {
         float first = take1 * g[i], second = take2 * (g[i] * g[i]);
         m[i] = keep1 * m[i] + first;
         v[i] = keep2 * v[i] + second;
-        float by = -step.size * m[i] / (sqrtf(v[i]) + step.epsilon) - shrink * w[i];
+        float by = -size * m[i] / (sqrtf(v[i]) + epsilon) - shrink * w[i];
         w[i] += by;
         if (!d) continue;
         d[i] += by;
@@ -291,7 +285,7 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
              .usual = {.rate = 1e-3f, .beta1 = 0.9f, .beta2 = 0.999f, .epsilon = 1e-8f}, \
              .arrays = 2, \
              .counts = true, \
-             .correct = adam_correct, \
+             .factor = adam_factor, \
              OF(adam, version)}, \
         [LOCUS_ADAMW] = {.name = "LOCUS_ADAMW", \
                          .usual = {.rate = 1e-3f, \
@@ -301,7 +295,7 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
                                    .decay = 0.01f}, \
                          .arrays = 2, \
                          .counts = true, \
-                         .correct = adamw_correct, \
+                         .factor = adam_factor, \
                          OF(adamw, version)}, \
     };
 

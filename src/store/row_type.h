@@ -12,7 +12,8 @@
  *   row     n values, then `arrays` arrays of n floats of state, then `numbers` single ones
  *   record  the same with changes instead (d, c), then k as a float if `counts`
  *
- * Each step is torch's: SGD with and without momentum (no dampening), Adagrad, SparseAdam, AdamW.
+ * Each step is torch's: SGD with and without momentum (no dampening), Adagrad, SparseAdam; AdamW is
+ * that with decay, so its epsilon is added to what is not corrected.
  * In row-wise AdaGrad the squares of a row's gradient have one sum, of their means. Infinity and NaN
  * go through all operations as they do through those of one float.
  *
@@ -29,10 +30,10 @@
 
 #include "locus.h"
 
-/* Of one step: the learning rate; and what to multiply the direction by, and epsilon, which for
- * Adam have the bias correction in them. It travels with a gradient. */
+/* Of one step: the learning rate, and its product with the type's factor, which a direction is
+ * multiplied by: Adam's bias correction is in it. It travels with a gradient. */
 struct row_step {
-    float rate, size, epsilon;
+    float rate, size;
 };
 
 struct row_type {
@@ -40,8 +41,8 @@ struct row_type {
     struct locus_rule usual; /* 0: it has no such constant */
     uint8_t arrays, numbers; /* of state */
     bool counts;             /* a record has k */
-    /* Corrects the node's step with this number, from 1. NULL: all steps are alike */
-    void (*correct)(const struct locus_rule *, struct row_step *, uint64_t number);
+    /* What the rate is multiplied by, in the node's step with this number, from 1. NULL: 1 */
+    float (*factor)(const struct locus_rule *, uint64_t number);
     /* One step. `record` NULL: nobody must be told; otherwise the step comes after those that are
      * in it. A record of zeros is one of no step. */
     void (*step)(const struct locus_rule *, struct row_step, float *row, const float *gradient,
@@ -60,15 +61,6 @@ const struct row_type *row_type_version(unsigned version);
 /* In the widest version. NULL: there is no such optimizer; and for LOCUS_NO_OPTIMIZER, whose rows are their values, and
  * whose steps and records are sums (floats.h). */
 const struct row_type *row_type_of(enum locus_optimizer);
-
-/* Of the node's step with this number, from 1, at a rate. */
-static inline struct row_step row_type_step(const struct row_type *t, const struct locus_rule *r,
-                                            float rate, uint64_t number)
-{
-    struct row_step s = {.rate = rate, .size = rate, .epsilon = r->epsilon};
-    if (t->correct) t->correct(r, &s, number);
-    return s;
-}
 
 /* Floats of a row with its state, and of a record; the second is never less. `t` may be NULL. */
 static inline uint64_t row_type_stored(const struct row_type *t, uint32_t n)

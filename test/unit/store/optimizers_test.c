@@ -25,6 +25,12 @@ static struct locus_rule rule_of(const struct row_type *t)
     return r;
 }
 
+static struct row_step step_of(const struct row_type *t, const struct locus_rule *r,
+                               uint64_t number)
+{
+    return (struct row_step){r->rate, r->rate * (t->factor ? t->factor(r, number) : 1)};
+}
+
 static void for_all(void check(const struct row_type *, enum locus_optimizer))
 {
     for (unsigned v = 0; row_type_version(v); v++)
@@ -52,10 +58,9 @@ static double change_of(const struct reference *f, double w, double g, const dou
     case LOCUS_ADAGRAD:
     case LOCUS_ROW_ADAGRAD: return -r->rate * g / (sqrt(state[0]) + r->epsilon);
     case LOCUS_ADAM:
-        return -r->rate * sqrt(second) / first * state[0] / (sqrt(state[1]) + r->epsilon);
     case LOCUS_ADAMW:
         return -(double)r->rate * r->decay * w -
-               r->rate * (state[0] / first) / (sqrt(state[1] / second) + r->epsilon);
+               r->rate * sqrt(second) / first * state[0] / (sqrt(state[1]) + r->epsilon);
     default: return NAN;
     }
 }
@@ -141,7 +146,7 @@ static void check_steps(const struct row_type *t, enum locus_optimizer o, uint32
     float gradient[LARGE];
     begin(n, t);
     for (uint64_t number = 1; number <= 5; number++) {
-        struct row_step s = row_type_step(t, &r, r.rate, number);
+        struct row_step s = step_of(t, &r, number);
         for (uint32_t i = 0; i < n; i++) gradient[i] = random_float();
         step_exactly(&(struct reference){&r, o, number}, exact, gradient, n);
         t->step(&r, s, copies[0].row, gradient, n, copies[0].record);
@@ -176,7 +181,7 @@ static void take_steps(const struct row_type *t, struct copy *c, unsigned first,
     float gradient[LARGE];
     for (unsigned k = first; k < first + steps; k++) {
         for (uint32_t i = 0; i < n; i++) gradient[i] = (float)((int)((k * 7 + i) % 9) - 4);
-        t->step(&r, row_type_step(t, &r, r.rate, k + 1), c->row, gradient, n, c->record);
+        t->step(&r, step_of(t, &r, k + 1), c->row, gradient, n, c->record);
     }
 }
 
@@ -247,7 +252,7 @@ static void check_no_numbers(const struct row_type *t, enum locus_optimizer o)
     for (uint32_t i = 0; i < N; i++)
         gradient[i] = o == LOCUS_ROW_ADAGRAD || i % 3 == 0 ? 1 : i % 3 == 1 ? NAN : INFINITY;
     for (uint64_t k = 1; k <= 2; k++)
-        t->step(&r, row_type_step(t, &r, r.rate, k), copies[0].row, gradient, N, copies[0].record);
+        t->step(&r, step_of(t, &r, k), copies[0].row, gradient, N, copies[0].record);
     t->merge(&r, copies[1].row, copies[0].record, N);
     for (const struct copy *c = copies; c < copies + 2; c++)
         for (uint32_t i = 0; i < N; i++) {
@@ -267,7 +272,7 @@ static void check_row_without_numbers(const struct row_type *t)
     struct locus_rule r = rule_of(t);
     float gradient[3] = {1, INFINITY, 1};
     begin(3, t);
-    t->step(&r, row_type_step(t, &r, r.rate, 1), copies[0].row, gradient, 3, NULL);
+    t->step(&r, step_of(t, &r, 1), copies[0].row, gradient, 3, NULL);
     CHECK(copies[0].row[3] == INFINITY && isnan(copies[0].row[1]));
     CHECK(isfinite(copies[0].row[0])); /* 1 / infinity is no step */
 }
@@ -297,7 +302,7 @@ static double train(const struct row_type *t, unsigned steps, double *worst)
             for (unsigned i = 0; i < steps; i++) {
                 float fall = 1 - (float)k / ROUNDS, gradient = copy[node][0] - 1;
                 r.rate = 0.3f / (float)steps / NODES * fall * fall * fall;
-                struct row_step s = row_type_step(t, &r, r.rate, k * steps + i + 1);
+                struct row_step s = step_of(t, &r, k * steps + i + 1);
                 t->step(&r, s, copy[node], &gradient, 1, record);
             }
             t->merge(&r, row, record, 1);
@@ -326,9 +331,8 @@ TEST(optimizers, a_correction_is_that_of_the_step_however_late)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         double first = 1 - pow(r.beta1, (double)numbers[i]),
                second = sqrt(1 - pow(r.beta2, (double)numbers[i]));
-        struct row_step s = row_type_step(t, &r, r.rate, numbers[i]);
+        struct row_step s = step_of(t, &r, numbers[i]);
         CHECK(fabs(s.size / (r.rate * second / first) - 1) < 1e-6);
-        CHECK(fabs(s.epsilon / (r.epsilon * second) - 1) < 1e-6 && s.rate == r.rate);
     }
 }
 
