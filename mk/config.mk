@@ -99,7 +99,7 @@ FLAGS_apps/common/vec_64 += -mavx512f -mavx512vl -mavx512dq -mavx512bw -mavx2 -m
 endif
 
 # Loops that become vectors, square roots among them.
-FLAGS_src/store/optimizers := -O3 -fno-math-errno -fno-trapping-math
+FLAGS_src/store/row_steps := -O3 -fno-math-errno -fno-trapping-math
 
 # $(call flags_of,<source>)
 flags_of = $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(FOLDER_$(firstword $(subst /, ,$1))) $(FLAGS_$(basename $1))

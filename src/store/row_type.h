@@ -17,8 +17,9 @@
  * In row-wise AdaGrad the squares of a row's gradient have one sum, of their means. Infinity and NaN
  * go through all operations as they do through those of one float.
  *
- * A new optimizer is a paragraph in optimizers.c and a line in locus.h. Every operation is for a row
- * that nobody else writes; readers may copy it meanwhile, as in floats.h.
+ * A new optimizer is a paragraph in row_steps.c and a line in locus.h. Every operation is for a row
+ * that nobody else writes. Readers may copy it meanwhile: under the thread sanitizer, which would
+ * report that, give it a copy.
  *
  * Callers   any thread
  * Memory    the caller's
@@ -53,7 +54,7 @@ struct row_type {
     void (*merge)(const struct locus_rule *, float *row, const float *record, uint32_t n);
 };
 
-/* The loops of all optimizers (optimizers.c), by enum locus_optimizer, the first empty: version 0,
+/* The loops of all optimizers (row_steps.c), by enum locus_optimizer, the first empty: version 0,
  * 1, ... of as many instruction sets. NULL: this processor does not run it, or there is none. */
 enum { ROW_TYPES = LOCUS_ADAMW + 1 };
 const struct row_type *row_type_version(unsigned version);

@@ -1,4 +1,3 @@
-#include "base/tsan.h"
 #include "store/row_type.h"
 
 #include <math.h>
@@ -9,12 +8,7 @@
  *
  * In a step: row w, gradient g, of n floats each; d: the record, or NULL.
  */
-#ifdef LOCUS_TSAN /* readers copy rows meanwhile, as in floats.h */
-#define RACES __attribute__((no_sanitize("thread")))
-#else
-#define RACES
-#endif
-#define INLINE static inline __attribute__((always_inline)) RACES
+#define INLINE static inline __attribute__((always_inline))
 /* The arrays of a loop do not overlap, although the state lies behind the values. */
 #ifdef __clang__
 #define LOOP _Pragma("clang loop vectorize(assume_safety)")
@@ -235,22 +229,22 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
 
 /* The compiler sees in which case there is no record. */
 #define FUNCTIONS(name, version, target) \
-    RACES target static void name##_step_##version( \
-        const struct locus_rule *rule, struct row_step step, float *row, const float *gradient, \
-        uint32_t n, float *record) \
+    target static void name##_step_##version(const struct locus_rule *rule, struct row_step step, \
+                                             float *row, const float *gradient, uint32_t n, \
+                                             float *record) \
     { \
         if (record) \
             name##_step(rule, step, row, gradient, n, record); \
         else \
             name##_step(rule, step, row, gradient, n, NULL); \
     } \
-    RACES target static void name##_compose_##version( \
-        const struct locus_rule *rule, float *record, const float *later, uint32_t n) \
+    target static void name##_compose_##version(const struct locus_rule *rule, float *record, \
+                                                const float *later, uint32_t n) \
     { \
         name##_compose(rule, record, later, n); \
     } \
-    RACES target static void name##_merge_##version(const struct locus_rule *rule, float *row, \
-                                                    const float *record, uint32_t n) \
+    target static void name##_merge_##version(const struct locus_rule *rule, float *row, \
+                                              const float *record, uint32_t n) \
     { \
         name##_merge(rule, row, record, n); \
     }

@@ -164,7 +164,7 @@ static void check_lengths(const struct row_type *t, enum locus_optimizer o)
     check_steps(t, o, LARGE);
 }
 
-TEST(optimizers, steps_are_the_published_ones_at_all_lengths)
+TEST(row_steps, steps_are_the_published_ones_at_all_lengths)
 {
     for_all(check_lengths);
     end();
@@ -233,7 +233,7 @@ static void check_laws_of(const struct row_type *t, enum locus_optimizer o)
     check_laws(t, LARGE);
 }
 
-TEST(optimizers, records_compose_to_that_of_one_serial_order)
+TEST(row_steps, records_compose_to_that_of_one_serial_order)
 {
     for_all(check_laws_of);
     end();
@@ -277,7 +277,7 @@ static void check_row_without_numbers(const struct row_type *t)
     CHECK(isfinite(copies[0].row[0])); /* 1 / infinity is no step */
 }
 
-TEST(optimizers, what_is_no_number_stays_where_it_is)
+TEST(row_steps, what_is_no_number_stays_where_it_is)
 {
     for_all(check_no_numbers);
     check_row_without_numbers(row_type_of(LOCUS_ROW_ADAGRAD));
@@ -312,7 +312,7 @@ static double train(const struct row_type *t, unsigned steps, double *worst)
     return fabsf(row[0] - 1);
 }
 
-TEST(optimizers, adam_converges_on_eight_nodes_that_rarely_hear_of_each_other)
+TEST(row_steps, adam_converges_on_eight_nodes_that_rarely_hear_of_each_other)
 {
     for (enum locus_optimizer o = LOCUS_ADAM; o <= LOCUS_ADAMW; o++)
         for (unsigned steps = 20; steps <= 200; steps *= 10) {
@@ -323,7 +323,7 @@ TEST(optimizers, adam_converges_on_eight_nodes_that_rarely_hear_of_each_other)
 
 /* ---- Adam's correction ---- */
 
-TEST(optimizers, a_correction_is_that_of_the_step_however_late)
+TEST(row_steps, a_correction_is_that_of_the_step_however_late)
 {
     const struct row_type *t = row_type_of(LOCUS_ADAMW);
     struct locus_rule r = t->usual;
@@ -337,7 +337,7 @@ TEST(optimizers, a_correction_is_that_of_the_step_however_late)
 }
 
 /* A record that holds no number of steps is one of none: nothing of it is waited for. */
-TEST(optimizers, a_number_of_steps_that_cannot_be_is_none)
+TEST(row_steps, a_number_of_steps_that_cannot_be_is_none)
 {
     const struct row_type *t = row_type_of(LOCUS_MOMENTUM);
     const float numbers[] = {-1, NAN, INFINITY, 1e30f};
