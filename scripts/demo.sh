@@ -88,7 +88,7 @@ echo
 echo "   a step for each fact, $short seconds of training each"
 for technique in adaptive static; do compare single $technique "${single[@]}"; done
 bars single
-echo "   (Where a step fetches the rows of many facts together the two are closer: docs/reference/kge.md.)"
+echo "   (Where a step fetches the rows of many facts together the two are closer: lab/programs/kge.md.)"
 
 echo
 echo "The picture is $results/wordnet.svg, the model $results/wordnet.safetensors."

@@ -26,7 +26,8 @@ COMMANDS = ("run", "doctor", "top", "explain", "report", "trace", "checkpoint")
 FOREIGN = set("""--bind-to --cpus-per-task --rdzv_backend --rdzv_endpoint --nproc_per_node --no_python --nnodes --master_port
     --standalone --redirects --tee --host --ntasks-per-node --nodes --from-file --security-opt --from-literal --cflags --libs
     --network --gpus --break --wrap --system-site-packages --break-system-packages --max_restarts
-    --kill-on-bad-exit --requeue --open-mode""".split())
+    --kill-on-bad-exit --requeue --open-mode
+    --model_name --data_path --hidden_dim --neg_sample_size --batch_size --num_proc --ip_config""".split())
 faults = []
 
 
@@ -291,10 +292,10 @@ def check_readme(d):
     for _, line in d.prose:
         if line.startswith("## "):
             section = line[3:]
-        elif section == "Five figures" and line.startswith("|"):
+        elif section == "What it brings" and line.startswith("|"):
             figures += sum(len(re.findall(r"\d+(?:\.\d+)?", cell)) for cell in line.split("|")[2:])
     if not 1 <= figures <= README_FIGURES:
-        fault(d.path, 1, f"the README has {figures} figures in \"Five figures\"; 1 to {README_FIGURES}")
+        fault(d.path, 1, f"the README has {figures} figures in \"What it brings\"; 1 to {README_FIGURES}")
 
 
 def main():

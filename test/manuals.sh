@@ -86,7 +86,7 @@ else
     fi
     missing=''
     grep -q '<table>' "$place/site/docs/reference/metrics.html" || missing+=' tables'
-    grep -q '<h3 id="the-rendezvous">' "$place/site/docs/reference/errors.html" || missing+=' headings'
+    grep -q '<h2 id="the-rendezvous">' "$place/site/docs/reference/errors.html" || missing+=' headings'
     grep -q 'locus_pull' "$place/site/man/locus_pull.3.html" || missing+=' manuals'
     # A line is a line, and as wide as a page has room for.
     tr -d '\n' < "$place/site/man/locus_pull.3.html" | grep -qE '<pre>[^/]*<br' && missing+=' lines without others between'

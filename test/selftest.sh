@@ -89,18 +89,18 @@ documents() {
         printf '`LOCUS_%s` and `--no-such-option`.\n\n    locus run --no-such -n 4 -- kge --other\n    kge --nowhere\n\n' NO_SUCH
         printf 'A line%s\n' "$(printf ' of words%.0s' {1..20})"
         printf '\nOf commit 1f3''9692:\n| a | b |\n|---|---|\n| 1 | 2 | 3 |\n\n| alone | it is |\n'
-    } >> "$tree/docs/guides/trace.md"
+    } >> "$tree/docs/guides/observe.md"
     for i in {1..40}; do echo "line $i"; done >> "$tree/README.md"
-    sed -i 's/^| a row that is here.*/& 1 2 3 4 5 6 7 8 9 |/; s/locus_pull(worker, &now/locus_pull(worker, \&then/' "$tree/README.md"
+    sed -i 's/^| word vectors.*/& 1 2 3 4 5 6 7 8 9 |/; s/locus_pull(worker, &now/locus_pull(worker, \&then/' "$tree/README.md"
     sed -i '/^| .LOCUS_ADVICE/d' "$tree/docs/reference/variables.md"
     git init -q "$tree" # without a commit
     scripts/documents.py build/gcc/bin "$tree" > "$log" 2>&1
-    expect "documents: planted faults are found" $? 'trace.md:.* there is no nowhere.md' \
-        'trace.md:.* docs/guides/cluster.md has no heading #no-such-heading' 'make has no target no-such-target' \
+    expect "documents: planted faults are found" $? 'observe.md:.* there is no nowhere.md' \
+        'observe.md:.* docs/guides/cluster.md has no heading #no-such-heading' 'make has no target no-such-target' \
         'there is no scripts/no-such.sh' 'there is no test doctor/no_such' 'no source knows LOCUS_NO_SUCH' 'nobody knows the option --no-such-option' \
         'locus has no option --no-such$' 'kge has no option --nowhere' 'README.md:.*the code above is not in examples/first.c' \
-        'trace.md:.* columns; at most 120' 'trace.md:.* there is no commit 1f3''9692' \
-        'trace.md:.* no empty line before the table' 'trace.md:.* 3 cells in a table of 2' 'trace.md:.* without a head' \
+        'observe.md:.* columns; at most 120' 'observe.md:.* there is no commit 1f3''9692' \
+        'observe.md:.* no empty line before the table' 'observe.md:.* 3 cells in a table of 2' 'observe.md:.* without a head' \
         'the variable LOCUS_ADVICE is in no table' 'the README has more than 120 lines' 'the README has 1[0-9] figures'
     if command -v codespell > /dev/null; then
         echo 't''eh test' > "$tree/words"

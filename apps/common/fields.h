@@ -2,7 +2,7 @@
  * fields.h - a file of rows with a separator between their fields: CSV, TSV and their like. What
  * separates, whether the first row is a heading, and which columns have numbers is found once a
  * file, from its first FIELDS_LOOKED_AT rows; what they do not tell for certain is refused, with
- * file and line. docs/reference/formats.md has the rules.
+ * file and line. apps/common/FORMATS.md has the rules.
  *
  *     fields_open(&f, path, &(struct fields_wanted){.least = 3});
  *     while (fields_next(&f)) ...f.field[0 ... f.count - 1]...

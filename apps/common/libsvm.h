@@ -1,6 +1,6 @@
 /*
  * libsvm.h - a file of LIBSVM lines: a label, then index:value, or field:index:value (LIBFFM), with
- * blanks between. What follows # is a comment. docs/reference/formats.md has the rules.
+ * blanks between. What follows # is a comment. apps/common/FORMATS.md has the rules.
  *
  *     libsvm_open(&s, path);
  *     while (libsvm_next(&s))

@@ -10,7 +10,7 @@
  * a file that is no longer what it was when it was opened is said to be that. A folder, a pipe, a
  * socket or a device is refused, and never waited for.
  *
- * All formats are read by the same rules, docs/reference/formats.md. lines_next_data() has those about what
+ * All formats are read by the same rules, apps/common/FORMATS.md. lines_next_data() has those about what
  * is passed over: lines of blanks, and comments, which begin with # or %.
  *
  * Callers   one thread for each file

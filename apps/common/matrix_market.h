@@ -1,6 +1,6 @@
 /*
  * matrix_market.h - a file in MatrixMarket's format: a banner, a size, and values with their row
- * and column, or (array) all values column by column. docs/reference/formats.md has the rules.
+ * and column, or (array) all values column by column. apps/common/FORMATS.md has the rules.
  *
  *     if (matrix_market_is(path)) {
  *         matrix_market_open(&m, path, MATRIX_ARRAY);

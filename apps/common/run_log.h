@@ -1,6 +1,6 @@
 /*
  * run_log.h - a program's report of its run, in addition to the nodes' counters: its settings, and
- * curves such as the loss. For the page of --report, and for `locus report` (docs/guides/report.md).
+ * curves such as the loss. For the page of --report, and for `locus report` (docs/guides/observe.md).
  *
  * With --report FILE.html the nodes write to FILE.html.parts.*, unless LOCUS_REPORT names another
  * place; at the end rank 0 makes the page of them and, if the place was ours, removes those that

@@ -1,7 +1,7 @@
 /*
  * clicks_read.h - reads examples from files.
  *
- * docs/reference/formats.md says how files are read. Of LIBSVM feature numbers are keys, or, where they are
+ * apps/common/FORMATS.md says how files are read. Of LIBSVM feature numbers are keys, or, where they are
  * few and large, names; without fields (LIBFFM), where all examples have the same number of
  * features, the first one is in the first field and so on; else all are in one.
  *

@@ -5,7 +5,7 @@
  * UCI docword (three lines with the numbers of documents, words and entries, then a line an entry:
  * document, word, count, from 1), MatrixMarket (a row a document, a column a word), or plain text
  * (a line a document; words between blanks). Which, the first lines say. A vocabulary is a word a
- * line. docs/reference/formats.md has the rules.
+ * line. apps/common/FORMATS.md has the rules.
  *
  * Callers   main() loads; any thread reads
  * Memory    4 bytes a token, 8 a document

@@ -1,6 +1,6 @@
 /*
  * text_looks.h - what the lines of a text look like: one that may as well be another format is none,
- * and is refused. docs/reference/formats.md has the rules.
+ * and is refused. apps/common/FORMATS.md has the rules.
  *
  * Callers   the reader, a line after the other, then once
  * Memory    none of its own; the check takes 4 bytes a word

@@ -1,6 +1,6 @@
 /*
  * explain.h - `locus explain`: why a key is where it is, as the nodes of a running job say
- * (docs/guides/explain.md).
+ * (docs/guides/observe.md).
  *
  * Memory    a few KiB a node
  * Waiting   as scrape.h, for each node

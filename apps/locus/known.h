@@ -1,5 +1,5 @@
 /*
- * known.h - what the nodes of a job have answered about a key (docs/guides/explain.md), and its history,
+ * known.h - what the nodes of a job have answered about a key (docs/guides/observe.md), and its history,
  * put together from what each of them has decided.
  *
  * Memory    the struct

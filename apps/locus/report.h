@@ -1,6 +1,6 @@
 /*
  * report.h - `locus report`: makes one page of what the nodes of a run, and its program, have
- * written (docs/guides/report.md).
+ * written (docs/guides/observe.md).
  *
  * Memory    run_parts.h
  * Waiting   for files

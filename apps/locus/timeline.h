@@ -1,6 +1,6 @@
 /*
  * timeline.h - a picture of what nodes have traced, as SVG: of each key a lane for each node, over
- * time, as the page of `locus trace` shows it (docs/guides/trace.md), but without its script.
+ * time, as the page of `locus trace` shows it (docs/reference/run-files.md), but without its script.
  *
  * Memory    40 bytes a line of the trace
  * Waiting   for the file. Memory that is not there and a file that cannot be written end the

@@ -1,5 +1,5 @@
 /*
- * trace.h - `locus trace`: makes one page, or a picture, of what nodes have traced (docs/guides/trace.md).
+ * trace.h - `locus trace`: makes one page, or a picture, of what nodes have traced (docs/reference/run-files.md).
  *
  * Memory    a line at a time; of a picture, timeline.h
  * Waiting   for files

@@ -2,7 +2,7 @@
  * ratings.h - the revealed cells of a matrix: those to train with, then those to test with.
  *
  * Files are MatrixMarket (coordinate; real, integer; general), or rows of user, item and rating:
- * docs/reference/formats.md. A heading says which columns these are; without one they are the first three.
+ * apps/common/FORMATS.md. A heading says which columns these are; without one they are the first three.
  * Others are passed over. Where few rows, or columns, of a matrix have cells, these alone are rows,
  * and have their old numbers as names.
  *

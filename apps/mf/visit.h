@@ -12,7 +12,7 @@
  * not quite the same: nodes that keep step would all want the same column at once, each train a
  * replica of it from the same beginning, and together take it much too far. So the order is cut
  * into lots, and in each lot every node begins elsewhere; a column goes from node to node.
- * (docs/reference/mf.md: what either is worth.)
+ * (lab/programs/mf.md: what either is worth.)
  *
  * By blocks (Lapse, Appendix A): cells go to workers by row, and columns are cut into as many
  * blocks as there are workers. In the s-th part of an epoch, worker w takes block w + s; after each

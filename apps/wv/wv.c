@@ -215,7 +215,7 @@ struct worker {
 };
 
 /* Uniform within 1 / dim of 0: twice as far as in the original program; of a short text vectors
- * then learn more (docs/reference/wv.md). The same for a word whatever the cluster. */
+ * then learn more (lab/programs/wv.md). The same for a word whatever the cluster. */
 static void draw_input(const void *wv, uint64_t row, float *values)
 {
     const struct wv *w = wv;

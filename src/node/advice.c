@@ -76,7 +76,7 @@ void advice_look(struct advisor *a, int rank, int worker, struct advice_sums *fr
             stderr,
             "locus: node %d, worker %d: %.2g %% of %.3g keys were at other nodes in %.3g s, and "
             "calls waited for them %.0f %% of the time; %s "
-            "(docs/guides/port-c.md; LOCUS_ADVICE=0 ends advice)\n",
+            "(docs/guides/slow.md; LOCUS_ADVICE=0 ends advice)\n",
             rank, worker, 100.0 * (double)remote / (double)keys, (double)keys, seconds,
             100.0 * fmin(1, 1e-9 * (double)waited_ns / seconds), text);
     }

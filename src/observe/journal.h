@@ -1,6 +1,6 @@
 /*
  * journal.h - what a node counts, again and again over its life, into a file: for `locus report`
- * (docs/guides/report.md).
+ * (docs/guides/observe.md).
  *
  * LOCUS_REPORT=PREFIX switches it on: PREFIX.RANK.report.jsonl has a line that says who writes, one
  * every JOURNAL_FIRST_NS at first and ever less often later (each time after 1/JOURNAL_SHARE of the

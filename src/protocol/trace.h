@@ -1,5 +1,5 @@
 /*
- * trace.h - the history of chosen keys on this node, for `locus trace` (docs/guides/trace.md): where the
+ * trace.h - the history of chosen keys on this node, for `locus trace` (docs/reference/run-files.md): where the
  * row is, whether the node intends to access it or keeps it, how often it is accessed, and when
  * workers wait for clocks.
  *
