@@ -72,9 +72,10 @@ bars() {
 echo "== ComplEx on WordNet, $nodes nodes on this machine: rows are relocated and replicated as their use needs it,"
 echo "   negative samples are taken from the rows that are there"
 "$programs/locus" run -n "$nodes" --prefix never "$programs/locus-kge" "${batches[@]}" --eval-every 5 --technique adaptive --epochs 60 \
-    --seconds "$seconds" --near dog,piano,physics,run,happy \
-    --chart "$results/wordnet.svg" --out "$results/wordnet.safetensors" | tee "$results/wordnet.txt"
+    --seconds "$seconds" --chart "$results/wordnet.svg" --out "$results/wordnet.safetensors" | tee "$results/wordnet.txt"
 [ "${PIPESTATUS[0]}" -eq 0 ] || give_up "the training"
+echo "   the nearest entities of some, by the cosine of their vectors:"
+printf '%s\n' dog piano physics run happy | "$programs/locus-kge" predict --best 3 "$results/wordnet.safetensors"
 
 echo
 if [ "$is_far" ]; then

@@ -110,7 +110,8 @@ def options_of(help_text):
 def read_help(programs):
     def run(*words):
         return subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
-    known = {name: options_of(run(os.path.join(programs, name), "--help")) for name in TRAINERS}
+    known = {name: options_of(run(os.path.join(programs, name), "--help")) |
+             options_of(run(os.path.join(programs, name), "predict", "--help")) for name in TRAINERS}
     locus = os.path.join(programs, "locus")
     known["locus"] = options_of(run(locus, "--help"))
     for command in COMMANDS:

@@ -59,8 +59,9 @@ shown() { mandoc -T utf8 "$1" | sed 's/.\x08//g'; }
 if ! command -v mandoc > "$place/which"; then
     skip "pages are understood" "there is no mandoc here"
 else
+    mapfile -t programs < <(cd apps && for f in */main.c; do [ "$f" = locus/main.c ] || echo "locus-$(dirname "$f")"; done)
     for command in 'locus' 'locus run' 'locus doctor' 'locus top' 'locus explain' 'locus report' 'locus trace' \
-        'locus checkpoint' $(cd apps && for f in */main.c; do [ "$f" = locus/main.c ] || echo "locus-$(dirname "$f")"; done); do
+        'locus checkpoint' "${programs[@]}" "${programs[@]/%/ predict}"; do
         page=$man/man1/${command/ /-}.1 missing=''
         shown "$page" > "$place/shown"
         read -ra words <<< "$command"

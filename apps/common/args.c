@@ -80,7 +80,8 @@ static _Noreturn void print_help(const struct args_program *p)
     if (p->help) {
         fputs(p->help, stdout);
     } else {
-        printf("usage: %s [options]\n\n%s\n", p->name, p->about);
+        printf("usage: %s [options]%s%s\n\n%s\n", p->name, p->arguments ? " " : "",
+               p->arguments ? p->arguments : "", p->about);
         for (size_t i = 0; i < p->option_count; i++) print_option(&p->options[i]);
         printf("  %-*s%s\n", HELP_COLUMN - 2, "--help", "this text");
         if (p->more) printf("\n%s\n", p->more);

@@ -96,8 +96,9 @@ struct args_program {
     const char *more;  /* below them, or NULL */
     const struct args_option *options;
     size_t option_count;
-    const char *help; /* all of --help, instead of what is made of the options; NULL: that */
-    char ***words;    /* those behind the options, NULL after the last; NULL: it takes none */
+    const char *arguments; /* behind the options, for --help: "MODEL [FILE]"; NULL: none */
+    const char *help;      /* all of --help, instead of what is made of the options; NULL: that */
+    char ***words;         /* those behind the options, NULL after the last; NULL: it takes none */
 };
 
 /* Appends copies; more than ARGS_LIST_MAX, and two of one name, end the program. */

@@ -36,6 +36,15 @@ static void begin_line(struct libsvm *s)
                    lines_shown(s->label.length), s->label.text);
 }
 
+void libsvm_take_line(struct libsvm *s, const struct lines *line)
+{
+    *s = (struct libsvm){.lines = *line};
+    bool is_label = take_label(&s->lines, &s->at, &s->label) && !has_colon(s->label);
+    if (is_label) return;
+    s->at = s->lines.text;
+    s->label.length = 0;
+}
+
 bool libsvm_next(struct libsvm *s)
 {
     if (!lines_next_data(&s->lines)) return false;

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NUMBER_BYTES = 64 };
+enum { NUMBER_BYTES = 64, LINE_MAX_BYTES = 1 << 26 };
 
 /* ---- files that become shorter ---- */
 
@@ -103,6 +103,15 @@ void lines_open(struct lines *l, const char *path)
     close(fd);
 }
 
+void lines_open_stream(struct lines *l, const char *path)
+{
+    if (strcmp(path, "-") != 0) {
+        lines_open(l, path);
+        return;
+    }
+    *l = (struct lines){.path = "stdin", .stream = stdin};
+}
+
 size_t lines_mark(const char *text, size_t length)
 {
     static const char mark[] = {'\xEF', '\xBB', '\xBF'};
@@ -110,8 +119,28 @@ size_t lines_mark(const char *text, size_t length)
     return is_mark ? sizeof mark : 0;
 }
 
+/* The stream's next line, with its end, as if it were all that is left of a file. */
+static void read_line(struct lines *l)
+{
+    size_t length = 0;
+    for (int c = 0; c != '\n' && (c = getc_unlocked(l->stream)) != EOF;
+         l->line[length++] = (char)c) {
+        if (length < l->capacity) continue;
+        if (l->capacity >= LINE_MAX_BYTES)
+            fail("%s:%" PRIu64 ": is longer than %d bytes", l->path, l->number + 1, LINE_MAX_BYTES);
+        l->capacity = l->capacity ? 2 * l->capacity : 4096;
+        char *larger = realloc(l->line, l->capacity);
+        if (!larger) fail("a line of %zu bytes finds no memory", l->capacity);
+        l->line = larger;
+    }
+    if (ferror(l->stream)) fail("%s: %s", l->path, strerror(errno));
+    l->file = l->next = l->line;
+    l->end = l->line ? l->line + length : NULL;
+}
+
 bool lines_next(struct lines *l)
 {
+    if (l->stream) read_line(l);
     if (l->next == l->end) return false;
     size_t left = (size_t)(l->end - l->next);
     const char *stop = memchr(l->next, '\n', left);
@@ -129,7 +158,9 @@ bool lines_next(struct lines *l)
 
 void lines_close(struct lines *l)
 {
-    if (l->file) {
+    if (l->stream) {
+        free(l->line);
+    } else if (l->file) {
         note_closed(l);
         munmap((void *)(uintptr_t)l->file, (size_t)(l->end - l->file));
     }
@@ -229,6 +260,7 @@ void lines_check_end(const struct lines *l)
 static bool is_first_data(const struct lines *l)
 {
     struct lines before = *l;
+    if (l->stream) return true;
     before.next = l->file;
     while (lines_next(&before) && before.text < l->text)
         if (!lines_is_passed_over(&before)) return false;
@@ -332,7 +364,7 @@ void lines_fail(const struct lines *l, const char *format, ...)
     char sentence[512];
     va_list arguments;
     struct stat about;
-    if (stat(l->path, &about) != 0 || !lines_is_same(&about, &l->about))
+    if (!l->stream && (stat(l->path, &about) != 0 || !lines_is_same(&about, &l->about)))
         lines_fail_changed(l->path);
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);

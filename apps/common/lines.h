@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 struct lines {
@@ -33,10 +34,15 @@ struct lines {
     const char *file; /* NULL when it is empty */
     const char *next, *end;
     struct stat about; /* when it was opened */
+    FILE *stream;      /* instead of a file: a line at a time */
+    char *line;        /* of it, which `text` points into */
+    size_t capacity;
 };
 
 /* Gives up when the file cannot be read. `path` is kept by reference. */
 void lines_open(struct lines *, const char *path);
+/* The same, of "-" too, which is stdin: a line is read when it is asked for. */
+void lines_open_stream(struct lines *, const char *path);
 bool lines_next(struct lines *);
 void lines_close(struct lines *);
 /* The bytes of the byte order mark that a line begins with, or 0. Files that were put together have

@@ -11,6 +11,11 @@
 /* Readers want the tensors aligned. */
 enum { ALIGNMENT = 8 };
 
+const struct tensors_type_about tensors_types[TENSORS_TYPES] = {[TENSORS_F32] = {"F32", 4},
+                                                                [TENSORS_F64] = {"F64", 8},
+                                                                [TENSORS_I64] = {"I64", 8},
+                                                                [TENSORS_U8] = {"U8", 1}};
+
 static void append(char **text, size_t *length, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static void append(char **text, size_t *length, const char *format, ...)
@@ -60,21 +65,21 @@ void tensors_note_count(struct tensors *t, const char *name, uint64_t value)
     tensors_note(t, name, text);
 }
 
+void tensors_note_number(struct tensors *t, const char *name, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.17g", value);
+    tensors_note(t, name, text);
+}
+
 void tensors_declare(struct tensors *t, const char *name, enum tensors_type type, uint64_t rows,
                      uint64_t columns)
 {
-    static const struct {
-        const char *name;
-        unsigned bytes;
-    } types[] = {[TENSORS_F32] = {"F32", 4},
-                 [TENSORS_F64] = {"F64", 8},
-                 [TENSORS_I64] = {"I64", 8},
-                 [TENSORS_U8] = {"U8", 1}};
-    uint64_t bytes = rows * (columns ? columns : 1) * types[type].bytes;
+    uint64_t bytes = rows * (columns ? columns : 1) * tensors_types[type].bytes;
     append(&t->header, &t->header_length, ",");
     append_quoted(&t->header, &t->header_length, name);
     append(&t->header, &t->header_length, ":{\"dtype\":\"%s\",\"shape\":[%" PRIu64,
-           types[type].name, rows);
+           tensors_types[type].name, rows);
     if (columns) append(&t->header, &t->header_length, ",%" PRIu64, columns);
     append(&t->header, &t->header_length, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}",
            t->declared, t->declared + bytes);

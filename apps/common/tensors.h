@@ -27,7 +27,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum tensors_type { TENSORS_F32, TENSORS_F64, TENSORS_I64, TENSORS_U8 };
+enum tensors_type { TENSORS_F32, TENSORS_F64, TENSORS_I64, TENSORS_U8, TENSORS_TYPES };
+extern const struct tensors_type_about {
+    const char *name;
+    unsigned bytes;
+} tensors_types[TENSORS_TYPES];
 
 struct tensors {
     const char *path;
@@ -42,6 +46,7 @@ struct tensors {
 void tensors_open(struct tensors *, const char *path);
 void tensors_note(struct tensors *, const char *name, const char *value);
 void tensors_note_count(struct tensors *, const char *name, uint64_t value);
+void tensors_note_number(struct tensors *, const char *name, double value);
 /* columns 0: a vector of `rows`. */
 void tensors_declare(struct tensors *, const char *name, enum tensors_type, uint64_t rows,
                      uint64_t columns);

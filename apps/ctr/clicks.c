@@ -11,13 +11,15 @@ void clicks_init(struct clicks *c)
 {
     *c = (struct clicks){0};
     names_init(&c->names);
-    names_init(&c->number_columns);
+    names_init(&c->columns.names);
 }
 
 void clicks_fini(struct clicks *c)
 {
     names_fini(&c->names);
-    names_fini(&c->number_columns);
+    names_fini(&c->columns.names);
+    free(c->columns.kind);
+    free(c->columns.cuts);
     free(c->features);
     free(c->fields);
     free(c->values);

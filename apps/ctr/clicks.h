@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 enum { CLICKS_FIELDS_MAX = 4096 };
+enum clicks_format { CLICKS_AUTO, CLICKS_LIBSVM, CLICKS_CRITEO, CLICKS_CSV };
 
 /* One of them; the arrays are somebody else's. */
 struct click {
@@ -24,7 +25,21 @@ struct click {
     bool is_click;
 };
 
+/* What a column of CSV is. */
+enum clicks_column { CLICKS_LABEL, CLICKS_WORDS, CLICKS_NUMBERS };
+
+/* Columns of CSV, for who reads more of it later. */
+struct clicks_columns {
+    int64_t *kind; /* enum clicks_column of each */
+    size_t count;
+    struct names names; /* none where there is no heading */
+    double *cuts;       /* of columns of numbers, ascending: the column, the number */
+    size_t cut_count;
+};
+
 struct clicks {
+    enum clicks_format format; /* of the files */
+    struct clicks_columns columns;
     uint32_t *features;
     uint16_t *fields;
     float *values;
@@ -35,9 +50,7 @@ struct clicks {
     uint32_t *order; /* examples to train with, to test with, to validate with */
     uint64_t train, test, validate;
     uint32_t feature_count, field_count, entries_max; /* of an example */
-    struct names names;          /* of features; none where they have numbers */
-    struct names number_columns; /* of CSV: those that were read as numbers, by name or place */
-    uint32_t word_columns;
+    struct names names; /* of features; none where they have numbers */
 };
 
 void clicks_init(struct clicks *);

@@ -38,6 +38,7 @@ struct csv {
     size_t count, label; /* columns */
     char *label_name;    /* NULL: there is no heading */
     struct clicks_labels labels;
+    bool is_visited; /* a model's columns were learned from another file */
 };
 
 /* A double has each whole number below it. */
@@ -235,7 +236,8 @@ static struct field value_of(const struct csv *c, const struct column *k, char t
     double number;
     if (value.length == 0 || (k->has_numbers && field_is_missing(value)))
         return (struct field){"?", 1};
-    if (k->has_numbers && k->words.count == 0 && !lines_number(value.text, value.length, &number))
+    bool is_strict = k->has_numbers && k->words.count == 0 && !c->is_visited;
+    if (is_strict && !lines_number(value.text, value.length, &number))
         lines_fail(&c->file.lines, "\"%.*s\" is no number; all others in column %zu are",
                    lines_shown(value.length), value.text, k->at + 1);
     return k->has_numbers ? clicks_same_text(value, text) : value;
@@ -289,18 +291,93 @@ static void open_file(struct csv *c, const char *path, const char *name)
     fields_open(&c->file, path, &(struct fields_wanted){.least = 2, .name = name});
 }
 
-static void name_columns(struct clicks *to, const struct csv *c)
+static void keep_columns(struct clicks_columns *to, const struct csv *c, const struct fields *train)
+{
+    size_t cuts = 0;
+    for (size_t i = 0; i < c->count; i++) cuts += c->columns[i].cuts ? c->columns[i].cut_count : 0;
+    to->count = c->count;
+    to->kind = take_memory(c->count, sizeof *to->kind);
+    to->cuts = take_memory(2 * cuts + 1, sizeof *to->cuts);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct column *k = &c->columns[i];
+        to->kind[i] = i == c->label ? CLICKS_LABEL : k->has_numbers ? CLICKS_NUMBERS : CLICKS_WORDS;
+        if (train->name) names_add(&to->names, train->name[i].text, train->name[i].length);
+        for (size_t n = 0; k->cuts && n < k->cut_count; n++, to->cut_count++) {
+            to->cuts[2 * to->cut_count] = (double)i;
+            to->cuts[2 * to->cut_count + 1] = k->cuts[n];
+        }
+    }
+}
+
+static void close_columns(struct csv *c)
 {
     for (size_t i = 0; i < c->count; i++) {
-        char place[NUMBER_BYTES];
-        struct field name = {place, (size_t)snprintf(place, sizeof place, "%zu", i + 1)};
-        if (i == c->label) continue;
-        if (c->file.name) name = c->file.name[i];
-        if (c->columns[i].has_numbers)
-            names_add(&to->number_columns, name.text, name.length);
-        else
-            to->word_columns++;
+        free(c->columns[i].cuts);
+        names_fini(&c->columns[i].words);
+        names_fini(&c->columns[i].foreign);
     }
+    free(c->columns);
+    free(c->label_name);
+}
+
+/* ---- a model's columns ---- */
+
+/* By name; without a heading by place, where the label may be left out. */
+static size_t place_of(const struct csv *c, const struct clicks_columns *known, size_t column)
+{
+    const struct fields *f = &c->file;
+    if (known->names.count != known->count) {
+        size_t columns = f->form.columns - f->form.hidden;
+        if (f->name || (columns != known->count && columns + 1 != known->count))
+            fail("%s must have %zu columns, or the label left out of them, and no heading: as what "
+                 "was trained with",
+                 f->lines.path, known->count);
+        return column - (columns < known->count && column > c->label);
+    }
+    const char *name = names_get(&known->names, (uint32_t)column);
+    size_t at = f->name ? fields_column(f, name, true) : FIELDS_NONE;
+    if (at == FIELDS_NONE) fail("%s has no column \"%s\" in its heading", f->lines.path, name);
+    return at;
+}
+
+static void adopt(struct csv *c, const struct clicks_columns *known)
+{
+    c->count = known->count;
+    c->columns = take_memory(c->count, sizeof *c->columns);
+    for (size_t i = 0; i < c->count; i++)
+        if (known->kind[i] == CLICKS_LABEL) c->label = i;
+    for (size_t i = 0; i < c->count; i++) {
+        struct column *k = &c->columns[i];
+        k->has_numbers = known->kind[i] == CLICKS_NUMBERS;
+        if (i != c->label) k->at = place_of(c, known, i);
+        k->cuts = take_memory(known->cut_count + 1, sizeof *k->cuts);
+        for (size_t n = 0; n < known->cut_count; n++)
+            if (known->cuts[2 * n] >= (double)i && known->cuts[2 * n] <= (double)i)
+                k->cuts[k->cut_count++] = known->cuts[2 * n + 1];
+        if (k->cut_count > 0) continue;
+        free(k->cuts);
+        k->cuts = NULL;
+    }
+}
+
+void clicks_visit_csv(struct clicks *to, const struct clicks_source *source, clicks_visit *visit,
+                      void *context)
+{
+    struct csv c = {.source = source, .is_visited = true};
+    const struct names *names = &to->columns.names;
+    fields_open(
+        &c.file, source->test,
+        &(struct fields_wanted){.least = 1, .name = names->count > 0 ? names_get(names, 0) : NULL});
+    adopt(&c, &to->columns);
+    while (fields_next(&c.file)) {
+        uint32_t field = 0;
+        to->entries = 0;
+        for (size_t i = 0; i < c.count; i++)
+            if (i != c.label) add_feature(to, &c, i, field++, false);
+        visit(context, to);
+    }
+    fields_close(&c.file);
+    close_columns(&c);
 }
 
 uint64_t clicks_read_csv(struct clicks *to, const struct clicks_source *source)
@@ -311,7 +388,6 @@ uint64_t clicks_read_csv(struct clicks *to, const struct clicks_source *source)
     if (c.file.form.columns == 0) fail("%s has no examples", source->train);
     learn_columns(&c);
     learn_values(&c);
-    name_columns(to, &c);
     struct fields train = c.file; /* its names */
     open_file(&c, source->train, source->label);
     find_columns(&c, &c.file, &train);
@@ -324,14 +400,9 @@ uint64_t clicks_read_csv(struct clicks *to, const struct clicks_source *source)
         read_rows(to, &c, false);
         fields_close(&c.file);
     }
+    keep_columns(&to->columns, &c, &train);
     fields_close(&train);
-    for (size_t i = 0; i < c.count; i++) {
-        free(c.columns[i].cuts);
-        names_fini(&c.columns[i].words);
-        names_fini(&c.columns[i].foreign);
-    }
-    free(c.columns);
-    free(c.label_name);
+    close_columns(&c);
     clicks_labels_fini(&c.labels);
     return examples;
 }

@@ -212,19 +212,40 @@ static void add_criteo(struct clicks *c, const struct fields *f, const struct cl
     }
 }
 
+static _Noreturn void fail_criteo(const struct fields *f)
+{
+    lines_fail(&f->lines,
+               "has %zu fields; must be 40, with tabs between: label, 13 numbers, 26 categories",
+               f->count);
+}
+
 static void read_criteo(struct clicks *c, struct clicks_labels *labels, const char *path)
 {
     struct fields f;
     fields_open(&f, path, &(struct fields_wanted){.least = 2});
     while (fields_next(&f)) {
-        if (f.count != CRITEO_FIELDS)
-            lines_fail(&f.lines,
-                       "has %zu fields; must be 40, with tabs between: label, 13 numbers, 26 "
-                       "categories",
-                       f.count);
+        if (f.count != CRITEO_FIELDS) fail_criteo(&f);
         bool is_click = clicks_label(labels, &f.lines, f.field[0]);
         add_criteo(c, &f, labels->source, path == labels->source->train);
         clicks_end(c, is_click);
+    }
+    fields_close(&f);
+}
+
+/* The label may be left out. */
+void clicks_visit_criteo(struct clicks *c, const struct clicks_source *source, clicks_visit *visit,
+                         void *context)
+{
+    struct fields f;
+    fields_open(&f, source->test, &(struct fields_wanted){.least = 2});
+    while (fields_next(&f)) {
+        bool has_label = f.count == CRITEO_FIELDS;
+        struct fields row = f;
+        if (!has_label && f.count != CRITEO_FIELDS - 1) fail_criteo(&f);
+        row.field -= !has_label;
+        c->entries = 0;
+        add_criteo(c, &row, source, false);
+        visit(context, c);
     }
     fields_close(&f);
 }
@@ -331,6 +352,7 @@ uint64_t clicks_read(struct clicks *c, const struct clicks_source *source)
 {
     enum clicks_format format = source->format ? source->format : format_of(source);
     check_options(source, format);
+    c->format = format;
     uint64_t train = format == CLICKS_CSV ? clicks_read_csv(c, source)
                                           : read_files(c, source, format);
     if (c->starts[train] == 0) fail("%s: no example has a feature", source->train);

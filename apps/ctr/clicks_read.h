@@ -27,8 +27,6 @@
 
 #include "clicks.h"
 
-enum clicks_format { CLICKS_AUTO, CLICKS_LIBSVM, CLICKS_CRITEO, CLICKS_CSV };
-
 struct clicks_source {
     const char *train, *test; /* `test` may be NULL */
     enum clicks_format format;
@@ -36,6 +34,13 @@ struct clicks_source {
     unsigned hash_bits;           /* 0: a vocabulary */
     unsigned bins;
 };
+
+/* Examples of `test` one by one, with or without labels, of CSV or Criteo's format and in what
+ * `clicks` says of a model's features: its entries are the example's, when it is visited. */
+typedef void clicks_visit(void *context, const struct clicks *);
+void clicks_visit_csv(struct clicks *, const struct clicks_source *, clicks_visit *, void *context);
+void clicks_visit_criteo(struct clicks *, const struct clicks_source *, clicks_visit *,
+                         void *context);
 
 /* Returns how many examples are to train with; those of `test` follow. */
 uint64_t clicks_read(struct clicks *, const struct clicks_source *);

@@ -239,12 +239,22 @@ static void say_quality(const struct ctr *c, const char *split, uint64_t epoch,
 static void describe_columns(const struct clicks *c)
 {
     enum { SHOWN_MAX = 12 };
-    uint32_t numbers = c->number_columns.count;
-    if (numbers + c->word_columns == 0) return;
-    plain_print("%u column%s of words, %u of numbers", c->word_columns,
-                c->word_columns == 1 ? "" : "s", numbers);
-    for (uint32_t i = 0; i < numbers && i < SHOWN_MAX; i++)
-        plain_print("%s%s", i ? ", " : ": ", names_get(&c->number_columns, i));
+    const struct clicks_columns *columns = &c->columns;
+    uint32_t numbers = 0, words = 0;
+    for (size_t i = 0; i < columns->count; i++) {
+        numbers += columns->kind[i] == CLICKS_NUMBERS;
+        words += columns->kind[i] == CLICKS_WORDS;
+    }
+    if (columns->count == 0) return;
+    plain_print("%u column%s of words, %u of numbers", words, words == 1 ? "" : "s", numbers);
+    for (uint32_t i = 0, shown = 0; i < columns->count && shown < SHOWN_MAX; i++) {
+        if (columns->kind[i] != CLICKS_NUMBERS) continue;
+        plain_print("%s", shown++ ? ", " : ": ");
+        if (columns->names.count == columns->count)
+            plain_print("%s", names_get(&columns->names, i));
+        else
+            plain_print("%u", i + 1);
+    }
     plain_print("%s\n", numbers > SHOWN_MAX ? ", ..." : "");
 }
 
@@ -444,12 +454,17 @@ static void save(struct training_worker *w)
     const struct names *names = &c->clicks.names;
     char name[NAME_BYTES];
     struct tensors t;
+    const struct clicks_columns *columns = &c->clicks.columns;
     if (!c->options.common.out) return;
     tensors_open(&t, c->options.common.out);
     tensors_note(&t, "model", "wide & deep");
+    tensors_note(&t, "format", c->planted ? "libsvm" : formats[c->clicks.format]);
+    tensors_note_count(&t, "dim", c->options.dim);
     tensors_note_count(&t, "fields", c->fields);
     tensors_note_count(&t, "hash_bits", c->options.hash_bits);
     tensors_note(&t, "data", ctr_source(c));
+    if (columns->count > 0) tensors_declare(&t, "column_kinds", TENSORS_I64, columns->count, 0);
+    if (columns->count > 0) tensors_declare(&t, "column_cuts", TENSORS_F64, columns->cut_count, 2);
     tensors_declare(&t, "wide", TENSORS_F32, c->features, 0);
     tensors_declare(&t, "vectors", TENSORS_F32, c->features, c->options.dim);
     for (size_t i = 0; i < c->plan.count; i++) {
@@ -459,11 +474,16 @@ static void save(struct training_worker *w)
         tensors_declare(&t, name, TENSORS_F32, c->plan.layers[i].outputs, 0);
     }
     if (names->count > 0) tensors_declare(&t, "features", TENSORS_U8, names->text_length, 0);
+    if (columns->names.count > 0)
+        tensors_declare(&t, "columns", TENSORS_U8, columns->names.text_length, 0);
     tensors_begin(&t);
+    tensors_write(&t, columns->kind, columns->count * sizeof *columns->kind);
+    tensors_write(&t, columns->cuts, 2 * columns->cut_count * sizeof *columns->cuts);
     rows_save(m, CTR_FEATURES, 0, 1, &t);
     rows_save(m, CTR_FEATURES, 1, c->options.dim, &t);
     for (size_t i = 0; i < c->plan.count; i++) write_layer(c, m, i, &t);
-    if (names->count > 0) tensors_write_names(&t, names);
+    tensors_write_names(&t, names);
+    tensors_write_names(&t, &columns->names);
     tensors_close(&t);
 }
 
@@ -471,6 +491,7 @@ const struct training_kind ctr_training = {.name = "locus-ctr",
                                            .about = about,
                                            .more = more,
                                            .unit = "examples",
+                                           .predict = &ctr_predict_kind,
                                            .rate = "Examples trained a second",
                                            .program_bytes = sizeof(struct ctr),
                                            .worker_bytes = sizeof(struct worker),

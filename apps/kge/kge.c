@@ -6,7 +6,7 @@
 #include "plant.h"
 #include "programs.h"
 #include "rows.h"
-#include "save.h"
+#include "tensors.h"
 #include "step.h"
 
 #include <inttypes.h>
@@ -85,9 +85,6 @@ static void result_options(struct options *o)
                      "end the training after that time, wherever it is;\n0: after the last epoch"),
         OPTION_TEXT("--chart", "PATH", &o->chart, ARGS_OUTPUT,
                     "draw loss, MRR and management over time as SVG"),
-        OPTION_TEXT(
-            "--near", "WORDS", &o->near, 0,
-            "at the end show nearest neighbours of these\nentities, with commas between: dog,run.v.01"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
@@ -116,7 +113,7 @@ static void check(void *program)
     if (o->batch == 1) o->has_own_negatives = true;
     o->source = o->planted ? o->planted : o->common.data;
     settings_check_source(&o->common, "the graph", "--planted", o->planted);
-    if (o->near && o->common.json) fail_usage("--near prints for people to read: not with --json");
+    if (o->init <= 0) fail_usage("--init 0 learns nothing: all gradients are 0 then");
     if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
     if (o->model == MODEL_RESCAL && o->dim > DIM_RESCAL_MAX)
@@ -371,13 +368,35 @@ static void end(struct training_worker *w)
     judge_by(w, GRAPH_TEST);
 }
 
+/* With reciprocal relations the second rows follow all the first. */
+static void save_model(const struct task *task, struct pool_member *m)
+{
+    const struct model *model = &task->model;
+    struct tensors t;
+    tensors_open(&t, task->options.common.out);
+    tensors_note(&t, "model", model->kind == MODEL_COMPLEX ? "complex" : "rescal");
+    tensors_note_count(&t, "dim", model->dim);
+    tensors_note(&t, "reciprocal", model->is_reciprocal ? "true" : "false");
+    tensors_note(&t, "data", task->options.source);
+    tensors_declare(&t, "entities", TENSORS_F32, model->entities, model->dim);
+    tensors_declare(&t, "relations", TENSORS_F32, model_relation_rows(model),
+                    model_relation_floats(model));
+    tensors_declare(&t, "entity_names", TENSORS_U8, task->graph.entities.text_length, 0);
+    tensors_declare(&t, "relation_names", TENSORS_U8, task->graph.relations.text_length, 0);
+    tensors_begin(&t);
+    rows_save(m, 0, 0, model->dim, &t);
+    rows_save(m, 1, 0, model_relation_floats(model), &t);
+    tensors_write_names(&t, &task->graph.entities);
+    tensors_write_names(&t, &task->graph.relations);
+    tensors_close(&t);
+}
+
 static void save(struct training_worker *w)
 {
     const struct program *p = w->program;
     const struct options *o = &p->task.options;
     if (o->common.out) save_model(&p->task, w->member);
     if (o->chart) history_draw(&p->history, &p->task, w->member->pool->size);
-    if (o->near && !o->common.json) save_show_neighbours(&p->task, w->member);
 }
 
 const struct training_kind kge_training = {.name = "locus-kge",
@@ -385,6 +404,7 @@ const struct training_kind kge_training = {.name = "locus-kge",
                                            .more = more,
                                            .unit = "facts",
                                            .rate = "Facts trained a second",
+                                           .predict = &kge_predict_kind,
                                            .program_bytes = sizeof(struct program),
                                            .worker_bytes = sizeof(struct worker),
                                            .heeds_ahead = true,

@@ -143,13 +143,10 @@ static void write_path(const struct path_tensors *p, size_t steps, struct tensor
 
 static void note(struct tensors *t, const struct lasso *l, double intercept)
 {
-    char text[64];
     tensors_note(t, "model", "lasso");
     tensors_note(t, "loss", lasso_loss_name(l->options.loss));
-    snprintf(text, sizeof text, "%.17g", intercept);
-    tensors_note(t, "intercept", text);
-    snprintf(text, sizeof text, "%.17g", lasso_lambda(l, l->options.path - 1) * l->columns.unit);
-    tensors_note(t, "lambda", text);
+    tensors_note_number(t, "intercept", intercept);
+    tensors_note_number(t, "lambda", lasso_lambda(l, l->options.path - 1) * l->columns.unit);
 }
 
 void lasso_save(const struct lasso *l, struct pool_member *m, double intercept)

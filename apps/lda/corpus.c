@@ -193,6 +193,11 @@ static bool is_ldac(const struct lines *l, bool all)
     return pairs > 0 && pairs == declared;
 }
 
+bool corpus_is_ldac(const struct lines *l)
+{
+    return is_ldac(l, true);
+}
+
 /* Is a number all that the line has? */
 static bool is_alone(const struct lines *l, uint64_t *number)
 {

@@ -14,6 +14,7 @@
 #ifndef LDA_CORPUS_H
 #define LDA_CORPUS_H
 
+#include "lines.h"
 #include "names.h"
 
 #include <stdbool.h>
@@ -41,6 +42,8 @@ void corpus_load_test(struct corpus *, const char *path, const struct corpus *kn
 /* "DOCUMENTSxWORDSxTOKENSxTOPICS": so many tokens a document; topics are planted, each with a part
  * of the words, and each document has three of them. */
 void corpus_generate(struct corpus *, const char *text, uint64_t seed);
+/* Is it a line of LDA-C: a number, and so many word:count? */
+bool corpus_is_ldac(const struct lines *);
 void corpus_fini(struct corpus *);
 uint64_t corpus_digest(const struct corpus *);
 

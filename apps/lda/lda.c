@@ -274,15 +274,12 @@ static void save_model(const struct lda *l, struct pool_member *m, struct word_r
 {
     const struct names *names = &l->corpus.names;
     float *totals = take_memory(r->topics, sizeof *totals);
-    char text[64];
     struct tensors t;
     word_rows_read(r, LDA_TOPICS, totals);
     tensors_open(&t, l->options.common.out);
     tensors_note(&t, "model", "lda");
-    snprintf(text, sizeof text, "%.17g", l->options.alpha);
-    tensors_note(&t, "alpha", text);
-    snprintf(text, sizeof text, "%.17g", l->options.beta);
-    tensors_note(&t, "beta", text);
+    tensors_note_number(&t, "alpha", l->options.alpha);
+    tensors_note_number(&t, "beta", l->options.beta);
     tensors_declare(&t, "word_topics", TENSORS_F32, l->corpus.words, r->topics);
     tensors_declare(&t, "topic_totals", TENSORS_F32, r->topics, 0);
     if (names->count > 0) tensors_declare(&t, "words", TENSORS_U8, names->text_length, 0);
@@ -316,6 +313,7 @@ const struct training_kind lda_training = {.name = "locus-lda",
                                            .about = about,
                                            .more = more,
                                            .unit = "tokens",
+                                           .predict = &lda_predict_kind,
                                            .program_bytes = sizeof(struct lda),
                                            .worker_bytes = sizeof(struct worker),
                                            .options = options,

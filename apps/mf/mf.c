@@ -342,11 +342,9 @@ static void end(struct training_worker *t)
 
 static void note(struct tensors *t, const struct mf *mf)
 {
-    char text[64];
     tensors_note(t, "model", "factors");
     tensors_note_count(t, "rank", mf->options.rank);
-    snprintf(text, sizeof text, "%.17g", mf->ratings.mean);
-    tensors_note(t, "mean", text);
+    tensors_note_number(t, "mean", mf->ratings.mean);
     tensors_note(t, "data", mf_source(mf));
 }
 
@@ -384,6 +382,7 @@ const struct training_kind mf_training = {.name = "locus-mf",
                                           .more = more,
                                           .unit = "cells",
                                           .rate = "Cells trained a second",
+                                          .predict = &mf_predict_kind,
                                           .program_bytes = sizeof(struct mf),
                                           .worker_bytes = sizeof(struct worker),
                                           .heeds_ahead = true,

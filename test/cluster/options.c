@@ -73,7 +73,6 @@ static const struct program programs[] = {
       {.option = "--eval-every 1"},
       {.option = "--seconds 1 --epochs 1000000", .is_alone = true},
       {.option = "--chart chart.svg"},
-      {.option = "--near 1", .is_text = true},
       {.option = "--checkpoint-every 2 --checkpoint f", .base = KGE " --checkpoint f"}}},
     {"wv",
      WV,

@@ -167,9 +167,9 @@ TEST(ctr, csv_cuts_columns_of_numbers)
     CHECK_EQ(c.feature_count, 7);
     CHECK_STR(names_get(&c.names, 0), "1=[-inf,3)");
     CHECK_STR(names_get(&c.names, 4), "1=[3,inf)");
-    CHECK_EQ(c.word_columns, 1);
-    CHECK_EQ(c.number_columns.count, 2);
-    CHECK_STR(names_get(&c.number_columns, 1), "3");
+    static const int64_t kinds[] = {CLICKS_NUMBERS, CLICKS_WORDS, CLICKS_NUMBERS, CLICKS_LABEL};
+    CHECK_EQ(c.columns.count, 4);
+    CHECK_EQ(memcmp(c.columns.kind, kinds, sizeof kinds), 0);
     has(&c, 0, true, 3, LIST(0, 1, 2), FIELDS(0, 1, 2));
     has(&c, 1, false, 3, LIST(0, 3, 2), FIELDS(0, 1, 2));
     has(&c, 3, true, 3, LIST(4, 1, 6), FIELDS(0, 1, 2));

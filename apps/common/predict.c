@@ -1,0 +1,187 @@
+#include "predict.h"
+
+#include "fail.h"
+#include "plain.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- answers ---- */
+
+static struct json *begin(struct predict *p)
+{
+    bool is_first = !p->has_begun;
+    p->has_begun = true;
+    if (is_first && p->is_json) json_begin(&p->json, "prediction");
+    if (!is_first && !p->is_json) putchar('\t');
+    return p->is_json ? &p->json : NULL;
+}
+
+void predict_text(struct predict *p, const char *name, struct field text)
+{
+    struct json *j = begin(p);
+    if (!j) plain_print("%.*s", (int)text.length, text.text);
+    if (!j) return;
+    char *copy = take_memory(text.length + 1, 1);
+    memcpy(copy, text.text, text.length);
+    json_text(j, name, copy);
+    free(copy);
+}
+
+void predict_number(struct predict *p, const char *name, double number)
+{
+    struct json *j = begin(p);
+    json_number(j, name, number);
+    if (!j) printf(isfinite(number) ? "%.9g" : "nan", number);
+}
+
+void predict_numbers(struct predict *p, const char *name, const double *list, size_t count)
+{
+    if (p->is_json)
+        json_numbers(begin(p), name, list, count);
+    else
+        for (size_t i = 0; i < count; i++) predict_number(p, name, list[i]);
+}
+
+void predict_end(struct predict *p)
+{
+    if (p->is_json)
+        json_end(&p->json);
+    else
+        putchar('\n');
+    p->has_begun = false;
+}
+
+void predict_name(struct predict *p, const char *name, const struct names *n, uint32_t number,
+                  uint32_t first)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%" PRIu32, number + first);
+    const char *its = n->count > 0 ? names_get(n, number) : text;
+    predict_text(p, name, (struct field){its, strlen(its)});
+}
+
+uint32_t predict_row(const struct names *n, uint64_t rows, struct field f, uint32_t first)
+{
+    uint64_t number;
+    if (n->count > 0) return names_find(n, f.text, f.length);
+    if (rows == 0 || !field_whole(f, first, rows - 1 + first, &number)) return NAMES_NONE;
+    return (uint32_t)(number - first);
+}
+
+/* ---- the best ones ---- */
+
+void predict_offer(struct predict *p, uint32_t number, float score)
+{
+    struct predict_candidate *c = p->candidates;
+    bool is_full = p->candidate_count == p->best;
+    if (isnan(score) || (is_full && score <= c[p->candidate_count - 1].score)) return;
+    size_t at = is_full ? p->candidate_count - 1 : p->candidate_count++;
+    for (; at > 0 && c[at - 1].score < score; at--) c[at] = c[at - 1];
+    c[at] = (struct predict_candidate){number, score};
+}
+
+/* ---- lines ---- */
+
+/* Quotation marks are as any others. */
+static void cut(struct predict *p)
+{
+    const struct lines *l = &p->lines;
+    char mark = memchr(l->text, '\t', l->length)  ? '\t'
+                : memchr(l->text, ',', l->length) ? ','
+                                                  : ' ';
+    p->fields = 0;
+    for (size_t at = 0, stop; at <= l->length; at = stop + 1) {
+        while (at < l->length && l->text[at] == ' ') at++;
+        for (stop = at; stop < l->length && l->text[stop] != mark;) stop++;
+        size_t last = stop;
+        while (last > at && l->text[last - 1] == ' ') last--;
+        if (mark == ' ' && last == at) break;
+        if (p->fields == p->kind->fields_max)
+            lines_fail(l, "has more than %zu fields: %s predict --help says what a line is",
+                       p->kind->fields_max, fail_program());
+        p->field[p->fields++] = (struct field){l->text + at, last - at};
+    }
+}
+
+void predict_lines(struct predict *p)
+{
+    lines_open_stream(&p->lines, p->path);
+    while (lines_next_data(&p->lines)) {
+        if (p->kind->fields_max > 0) cut(p);
+        p->candidate_count = 0;
+        p->kind->answer(p);
+        if (fflush(stdout) != 0) break;
+    }
+    lines_close(&p->lines);
+}
+
+/* ---- the command ---- */
+
+static void open_model(struct predict *p, const char *path)
+{
+    char wanted[64];
+    saved_open(&p->model, path);
+    const char *model = saved_note(&p->model, "model");
+    snprintf(wanted, sizeof wanted, "|%s|", model ? model : "");
+    if (!strstr(p->kind->model, wanted))
+        saved_fail(&p->model, "is no model of %s: it says that it is \"%s\"", fail_program(),
+                   model ? model : "");
+}
+
+static void parse(struct predict *p, const char *program, int argc, char **argv)
+{
+    const struct predict_kind *k = p->kind;
+    char name[64], **words;
+    struct args_list list = {0};
+    const struct args_option section = OPTION_SECTION("options");
+    const struct args_option best[] = {
+        OPTION_COUNT("--best", "N", &p->best, k->best > 0, PREDICT_BEST_MAX, 0, k->best_help)};
+    const struct args_option json[] = {
+        OPTION_FLAG("--json", &p->is_json, 0, "JSON lines on stdout")};
+    snprintf(name, sizeof name, "%s predict", program);
+    args_add(&list, &section, 1);
+    if (k->best_help) args_add(&list, best, 1);
+    if (k->options) k->options(p->program, &list);
+    args_add(&list, json, 1);
+    args_parse(&(struct args_program){.name = name,
+                                      .about = k->about,
+                                      .more = k->more,
+                                      .arguments = k->arguments ? k->arguments : "MODEL [FILE]",
+                                      .options = list.options,
+                                      .option_count = list.count,
+                                      .words = &words},
+               argc, argv);
+    if (!words[0]) fail_usage("MODEL is missing: a file that %s has written by --out", program);
+    if (words[1] && words[2])
+        fail_usage("\"%s\" is one word too many: MODEL and FILE are all", words[2]);
+    p->path = words[1] ? words[1] : "-";
+    open_model(p, words[0]);
+}
+
+int predict_run(const char *program, const struct predict_kind *kind, int argc, char **argv)
+{
+    struct predict p = {.kind = kind, .best = kind->best};
+    fail_set_program(program);
+    p.program = take_memory(1, kind->program_bytes);
+    parse(&p, program, argc, argv);
+    p.candidates = take_memory(p.best + 1, sizeof *p.candidates);
+    p.field = take_memory(kind->fields_max + 1, sizeof *p.field);
+    kind->open(&p);
+    if (kind->all)
+        kind->all(&p);
+    else
+        predict_lines(&p);
+    kind->close(&p);
+    if (p.unknown > 0)
+        fprintf(stderr, "%s: %" PRIu64 " lines have a name that the model does not know\n", program,
+                p.unknown);
+    saved_close(&p.model);
+    free(p.program);
+    free(p.candidates);
+    free(p.field);
+    return fail_unless_printed();
+}
