@@ -90,8 +90,18 @@ static int add_tables(struct keyspace *k, const struct locus_table *tables, size
         if (!name) return error_set(-ENOMEM, "no memory for the name of table %zu", i);
         uint64_t first = k->keys;
         k->keys += tables[i].rows;
+        const struct locus_table *t = &tables[i];
+        const struct row_type *type = row_type_of(t->optimizer);
         k->table[k->tables++] =
-            (struct keyspace_table){name, first, k->keys, tables[i].length, tables[i].flags};
+            (struct keyspace_table){.name = name,
+                                    .first = first,
+                                    .end = k->keys,
+                                    .length = t->length,
+                                    .flags = t->flags,
+                                    .optimizer = t->optimizer,
+                                    .rule = row_type_rule(t),
+                                    .stored = (uint32_t)row_type_stored(type, t->length),
+                                    .record = (uint32_t)row_type_record(type, t->length)};
     }
     return 0;
 }
@@ -101,7 +111,7 @@ static void add_ranges(struct keyspace *k)
     for (unsigned i = 0; i < k->tables; i++) {
         const struct keyspace_table *t = &k->table[i];
         struct keyspace_table *last = i ? &k->range[k->ranges - 1] : NULL;
-        if (last && last->length == t->length &&
+        if (last && last->length == t->length && !last->optimizer && !t->optimizer &&
             keyspace_most_of(k, t->end - last->first) <= KEYSPACE_RANGE_KEYS_MAX)
             last->end = t->end;
         else
@@ -155,6 +165,6 @@ uint32_t keyspace_longest(const struct keyspace *k)
 {
     uint32_t longest = 0;
     for (unsigned t = 0; t < k->tables; t++)
-        if (k->table[t].length > longest) longest = k->table[t].length;
+        if (k->table[t].record > longest) longest = k->table[t].record;
     return longest;
 }

@@ -21,8 +21,11 @@ struct keyspace_table {
     char *name;
     uint64_t first; /* its keys: first ... end-1 */
     uint64_t end;
-    uint32_t length; /* floats in a row */
+    uint32_t length; /* values in a row */
     uint32_t flags;  /* of struct locus_table */
+    enum locus_optimizer optimizer;
+    struct locus_rule rule;  /* complete: row_type_rule() */
+    uint32_t stored, record; /* floats of a row with its state; of a record, which is no less */
 };
 
 /* Keys of a range in one shard: as many as have a slot (directory.h). */
@@ -34,8 +37,8 @@ struct keyspace {
     uint64_t reciprocal; /* of shards: ceil(2^64 / shards); 0 for one shard */
     unsigned tables, ranges;
     struct keyspace_table *table;
-    /* Consecutive tables whose rows have the same length are one range, with the name of the first:
-     * where a row lies does not depend on the borders between them. */
+    /* Consecutive tables whose rows have the same length and no optimizer are one range, with the
+     * name of the first: where a row lies does not depend on the borders between them. */
     struct keyspace_table *range;
 };
 
@@ -46,7 +49,7 @@ int keyspace_init(struct keyspace *, const struct locus_table *tables, size_t co
                   unsigned shards);
 void keyspace_fini(struct keyspace *);
 
-/* Floats in the longest rows. */
+/* Floats in the longest records; no row has more. */
 uint32_t keyspace_longest(const struct keyspace *);
 
 /* Which of `count` tables, end to end, holds `key`, which must be below keys. */

@@ -15,6 +15,10 @@
  * not have yet. A worker reads and adds in place; an update is added to both. Only the owner sets
  * rows: setting a replica returns -EAGAIN.
  *
+ * With an optimizer (optimizer.h) an update is a gradient, with which the row takes a step, and the
+ * sum of a replica's is the record of its steps (row_type.h). Workers read values; a row that moves
+ * or is copied has its state with it.
+ *
  * Callers   workers (any thread) for read, add, set, edit, view; a shard's mover alone for take and
  *           put of its keys
  * Memory    slots of the key's slab; values are the caller's
@@ -28,7 +32,6 @@
 
 #include <errno.h>
 
-enum row_change { ROW_ADD, ROW_SET };
 enum { ROW_ON_REPLICA = 1 };
 
 /* A change of a row in place, by a caller's function. */
@@ -41,10 +44,11 @@ struct row_edit {
 };
 
 /* The slow path: a writer is at work, the row was never written, or it is not here. */
-int row_read_slowly(struct row_ref, float *values);
+int row_read_slowly(struct row_ref, float *values, uint32_t length);
 int row_write_slowly(struct row_ref, const float *values, enum row_change);
 int row_edit_slowly(struct row_ref, const struct row_edit *);
-/* The key is latched, and w was its word before: a replica, or a main copy that has replicas. */
+/* The key is latched, and w was its word before: a replica, a main copy that has replicas, or one
+ * that has an optimizer. */
 int row_write_shared(struct row_ref, directory_word w, const float *values, enum row_change);
 int row_edit_shared(struct row_ref, directory_word w, const struct row_edit *);
 
@@ -94,14 +98,14 @@ static inline __attribute__((always_inline)) int row_try_read(struct row_ref s, 
 static inline __attribute__((always_inline)) int row_read(struct row_ref s, float *values)
 {
     int done = row_try_read(s, values, s.partition->length, false);
-    return done >= 0 ? done : row_read_slowly(s, values);
+    return done >= 0 ? done : row_read_slowly(s, values, s.partition->length);
 }
 
 /* One key alone, whose word was not prefetched. */
 static inline __attribute__((always_inline)) int row_read_alone(struct row_ref s, float *values)
 {
     int done = row_try_read(s, values, s.partition->length, true);
-    return done >= 0 ? done : row_read_slowly(s, values);
+    return done >= 0 ? done : row_read_slowly(s, values, s.partition->length);
 }
 
 /* Lets a waiting thread have the latch. A thread that writes a row again and again would otherwise
@@ -183,6 +187,15 @@ static inline int row_add(struct row_ref s, const float *updates)
 static inline int row_set(struct row_ref s, const float *values)
 {
     return row_write(s, values, ROW_SET);
+}
+
+/* A step of the row that another node has asked for: row_add() makes one of this node's. */
+int row_step(struct row_ref, const float *gradient, struct row_step);
+
+/* The row with its state. */
+static inline int row_read_stored(struct row_ref s, float *values)
+{
+    return row_read_slowly(s, values, s.partition->stored);
 }
 
 /* No other thread writes the row: the key is latched, or its partition is plain. `scratch` holds

@@ -36,13 +36,13 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     /* nor are there numbers for more slots */
     if (named > 2 * keys || keys > KEYSPACE_RANGE_KEYS_MAX / 2) named = 0;
     if (!(s->dirty
-              ? slab_init_with_pairs(&p->slab, &p->pairs, t->length, keys, home, named, &s->density)
-              : slab_init(&p->slab, t->length, keys, home, &s->density)))
+              ? slab_init_with_pairs(&p->slab, &p->pairs, t->record, keys, home, named, &s->density)
+              : slab_init(&p->slab, t->record, keys, home, &s->density)))
         return error_set(
             -ENOMEM,
             "no address space for the tables from \"%s\" on (%llu rows of %u floats): raise `ulimit -v`, set "
             "vm.overcommit_memory to 0 or 1, or raise vm.max_map_count (several maps a table and shard)",
-            t->name, (unsigned long long)keys, t->length);
+            t->name, (unsigned long long)keys, t->record);
     p->words = s->words[shard];
     p->words_bytes = words_bytes(k, shard);
     p->rows = p->slab.rows;
@@ -60,7 +60,10 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->first_number = first - p->first_bucket;
     p->keys = keys;
     p->length = t->length;
-    p->row_bytes = (uint32_t)(t->length * sizeof(float));
+    p->row_bytes = (uint32_t)(t->record * sizeof(float));
+    p->optimizer = t->optimizer ? &s->optimizer[keyspace_table_of(k, t->first)] : NULL;
+    p->stored = t->stored;
+    p->record = t->record;
     return 0;
 }
 
@@ -98,6 +101,16 @@ static int check_parts(const struct keyspace *k)
     return 0;
 }
 
+static void init_optimizers(struct store *s)
+{
+    for (unsigned i = 0; i < s->keyspace.tables; i++) {
+        const struct keyspace_table *t = &s->keyspace.table[i];
+        if (!t->optimizer) continue;
+        optimizer_init(&s->optimizer[i], row_type_of(t->optimizer), &t->rule);
+        s->has_optimizers = true;
+    }
+}
+
 static int init_all(struct store *s, bool replicates)
 {
     const struct keyspace *k = &s->keyspace;
@@ -105,13 +118,15 @@ static int init_all(struct store *s, bool replicates)
     s->zeros_bytes = keyspace_longest(k) * sizeof(float);
     s->zeros = memory_reserve(s->zeros_bytes);
     s->words = calloc(k->shards, sizeof *s->words);
+    s->optimizer = calloc(k->tables, sizeof *s->optimizer);
     if (replicates) s->dirty = calloc(k->shards, sizeof *s->dirty);
     s->partition = aligned_alloc(_Alignof(struct partition), partitions * sizeof *s->partition);
     /* before any failure: store_fini() looks at them */
     if (s->partition) memset(s->partition, 0, partitions * sizeof *s->partition);
-    if (!s->zeros || !s->words || !s->partition || (replicates && !s->dirty))
+    if (!s->zeros || !s->words || !s->optimizer || !s->partition || (replicates && !s->dirty))
         return error_set(-ENOMEM, "no memory for %zu parts", partitions);
     s->has_one_partition = partitions == 1;
+    init_optimizers(s);
     for (unsigned shard = 0; shard < k->shards; shard++) {
         int rc = init_shard(s, shard);
         if (rc) return rc;
@@ -166,6 +181,7 @@ void store_fini(struct store *s)
         memory_release(s->words[shard], words_bytes(&s->keyspace, shard));
     memory_release((void *)s->zeros, s->zeros_bytes);
     free(s->words);
+    free(s->optimizer);
     free(s->partition);
     keyspace_fini(&s->keyspace);
 }

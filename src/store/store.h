@@ -21,6 +21,7 @@
 #include "store/floats.h"
 #include "store/home.h"
 #include "store/keyspace.h"
+#include "store/optimizer.h"
 #include "store/slab.h"
 
 #include <ck_epoch.h>
@@ -31,8 +32,8 @@ struct partition {
     char *rows;
     const struct home *home; /* NULL in a cluster of one: everything is at home */
     uint64_t first_number;   /* an index minus this is the key's number: home.h */
-    uint32_t length;         /* floats in a row */
-    uint32_t row_bytes;
+    uint32_t length;         /* values in a row */
+    uint32_t row_bytes;      /* of a slot: a row with its state, or a record */
     uint64_t first_usual[2]; /* where the computed slots begin: 0, and those of replicas */
     /* slots are computed from keys, also for keys at home elsewhere: row_ref_usual_slot() */
     bool foresees;
@@ -44,6 +45,10 @@ struct partition {
     unsigned first_bucket; /* home.h */
     floats_add_fn *add;    /* from here on, what only a push needs */
     uint64_t keys;
+    /* NULL: there is none. With one, a main copy that no other node has a copy of is SHARED and
+     * always dirty: so the paths for rows that are sums do not ask. */
+    struct optimizer *optimizer;
+    uint32_t stored, record; /* floats of a row with its state; of a record */
     /* every node holds every row: an untouched row of another home is a replica of zeros here */
     bool is_full;
     bool is_alone; /* no row ever leaves */
@@ -69,7 +74,9 @@ struct store {
     struct partition *partition; /* [shard * ranges + range] */
     directory_word **words;      /* [shard] */
     struct dirty_set *dirty;     /* [shard]; NULL: nothing is replicated */
-    /* a row of the greatest length, never written: what an empty row looks like */
+    struct optimizer *optimizer; /* [table] those without one have no type */
+    bool has_optimizers;
+    /* a row or record of the greatest length, never written: what an empty row looks like */
     const float *zeros;
     size_t zeros_bytes;
     struct home home;

@@ -143,7 +143,7 @@ TEST(rendezvous, an_unauthenticated_peer_cannot_end_the_joining_of_others)
     int fd = peer_connect(n[0].config.address);
     peer_say(fd, hello, bytes);
     peer_read_refusal(fd, sentence, sizeof sentence);
-    CHECK_STR(sentence, "rank 1 speaks version 9 of the protocol, rank 0 speaks 7");
+    CHECK_STR(sentence, "rank 1 speaks version 9 of the protocol, rank 0 speaks 8");
     node_init(&unauthenticated, 1, 4, n[0].config.address);
     unauthenticated.config.secret = &wrong;
     unauthenticated.config.shards = 77;

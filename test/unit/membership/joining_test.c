@@ -263,7 +263,7 @@ TEST(rendezvous, a_member_of_another_version_and_rank_0_tell_each_other)
     peer_read_refusal(fd, sentence, sizeof sentence);
     node_finish(&n[0]);
     CHECK_STR(sentence,
-              "rank 1 speaks version 9 of the protocol, rank 0 speaks 7: run the same version");
+              "rank 1 speaks version 9 of the protocol, rank 0 speaks 8: run the same version");
     CHECK_STR(n[0].error, sentence);
     CHECK_EQ(n[0].rc, -EPROTO);
 }
@@ -279,7 +279,7 @@ TEST(rendezvous, a_rank_0_of_another_version_is_recognized)
     peer_say(i.fd, welcome->data, welcome->bytes);
     node_finish(&n);
     CHECK_EQ(n.rc, -EPROTO);
-    CHECK_STR(n.error, "rank 0 speaks version 9 of the protocol, rank 1 speaks 7");
+    CHECK_STR(n.error, "rank 0 speaks version 9 of the protocol, rank 1 speaks 8");
     rendezvous_message_let_go(welcome);
     impostor_close(&i);
 }

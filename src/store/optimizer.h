@@ -1,0 +1,39 @@
+/*
+ * optimizer.h - the optimizer of a table on this node, and what it makes of a row.
+ *
+ * Callers   any thread; whoever changes a row has its latch
+ * Memory    the store's; rows are the caller's
+ * Waiting   never
+ * Life      as the store
+ */
+#ifndef LOCUS_STORE_OPTIMIZER_H
+#define LOCUS_STORE_OPTIMIZER_H
+
+#include "store/row_type.h"
+
+/* What a row is given: what it adds (with an optimizer: the gradient of a step); its values, which
+ * clear the state; a record of another node's; values and state. Without an optimizer the last two
+ * are the same as the first two. */
+enum row_change { ROW_ADD, ROW_SET, ROW_MERGE, ROW_SET_STORED };
+
+struct optimizer {
+    const struct row_type *type;
+    struct locus_rule rule;
+    /* atomic: */
+    float rate;   /* of this node */
+    float factor; /* of the step that began last */
+    uint64_t steps;
+};
+
+void optimizer_init(struct optimizer *, const struct row_type *, const struct locus_rule *);
+/* A call begins that makes steps: all its rows have the same number. */
+void optimizer_begin_step(struct optimizer *);
+/* Of the rows that are stepped now. */
+struct row_step optimizer_step(const struct optimizer *);
+
+/* Changes a row of n values. `record`: NULL, or that of a replica, which is empty if `is_first`,
+ * whatever is in it. */
+void optimizer_change(const struct optimizer *, float *row, uint32_t n, enum row_change,
+                      const float *values, struct row_step, float *record, bool is_first);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * row_private.h - what row.c and row_replica.c share.
+ *
+ * Callers, memory, waiting, life: as row.h
+ */
+#ifndef LOCUS_STORE_ROW_PRIVATE_H
+#define LOCUS_STORE_ROW_PRIVATE_H
+
+#include "base/yield.h"
+#include "store/row.h"
+
+/* A copy that a writer disturbs this often in a row is made under the latch. */
+enum { READ_ATTEMPTS = 4 };
+
+static inline float *slot_row(const struct partition *p, directory_word w)
+{
+    return partition_row(p, directory_slot(w));
+}
+
+/* The slot that is reserved for the key here. */
+static inline uint64_t own_slot(struct row_ref s)
+{
+    return row_ref_is_home(s) ? row_ref_usual_slot(s) : SLAB_NONE;
+}
+
+/* Returns the word, latched by us; or, unlatched, a word that says that the row is not here. Waits
+ * for the holder of the latch. */
+static inline directory_word latch_here(struct row_ref s)
+{
+    unsigned spins = 0;
+    for (;;) {
+        directory_word w = directory_load(row_ref_word(s));
+        LOCUS_YIELD();
+        if (directory_is_latched(w)) {
+            directory_want(row_ref_word(s), w);
+            spin_wait(&spins);
+            continue;
+        }
+        if (!row_ref_is_held(s, w)) return w;
+        if (directory_try_latch(row_ref_word(s), w)) return w | DIRECTORY_LATCH;
+    }
+}
+
+static inline void fill_slot(struct partition *p, uint64_t slot, const float *values)
+{
+    /* Release: the slot's previous row changed its word before we write. Pairs with the fence in
+     * directory_is_unchanged(): a late reader of that row that copies what is written here finds
+     * the word changed. */
+    FENCE(__ATOMIC_RELEASE);
+    floats_copy(partition_row(p, slot), values, p->stored);
+}
+
+static inline void zero_slot(struct partition *p, uint64_t slot)
+{
+    FENCE(__ATOMIC_RELEASE); /* as in fill_slot() */
+    floats_zero(partition_row(p, slot), p->stored);
+}
+
+static inline void unlatch(struct row_ref s, directory_word w)
+{
+    directory_publish(row_ref_word(s), w & ~DIRECTORY_LATCH);
+}
+
+/* Takes two slots for a replica and returns the copy's. A key whose home is here has no computed
+ * slots for a replica. */
+static inline uint64_t take_pair(struct row_ref s)
+{
+    uint64_t elsewhere, slot = home_slot(s.partition->home, row_ref_number(s), &elsewhere);
+    uint64_t pair =
+        slab_take(&s.partition->pairs, elsewhere && s.partition->foresees ? slot / 2 : SLAB_NONE);
+    return pair == SLAB_NONE ? SLAB_NONE : s.partition->first_pair + 2 * pair;
+}
+
+static inline float *updates_row(const struct partition *p, directory_word w)
+{
+    return partition_row(p, directory_slot(w) + 1);
+}
+
+/* Each time a row arrives, its version begins far from the last one: a reader that began before the
+ * row left and ends now must not find the same word again. */
+static inline uint64_t fresh_version(struct partition *p)
+{
+    return __atomic_add_fetch(&p->arrivals, 1, __ATOMIC_RELAXED) * UINT64_C(0x9E3779B1);
+}
+
+/* The word of a main copy that no other node has a copy of (store.h). */
+static inline directory_word main_word(const struct partition *p, uint64_t slot, uint64_t version)
+{
+    return p->optimizer ? directory_held(DIRECTORY_SHARED, slot, version) | DIRECTORY_DIRTY
+                        : directory_main(slot, version);
+}
+
+/* One write of a row. */
+struct write {
+    enum row_change change;
+    const float *values;
+    struct row_step step; /* of ROW_ADD, if there is an optimizer */
+};
+
+static inline bool is_set(enum row_change change)
+{
+    return change == ROW_SET || change == ROW_SET_STORED;
+}
+
+/* Latched. `updates`: of a replica, else NULL; the first since the last were taken out finds the
+ * slot with whatever was there. */
+static inline void write_at(const struct partition *p, float *row, const struct write *write,
+                            float *updates, bool is_first)
+{
+    if (p->optimizer) {
+        optimizer_change(p->optimizer, row, p->length, write->change, write->values, write->step,
+                         updates, is_first);
+        return;
+    }
+    if (is_set(write->change))
+        floats_copy(row, write->values, p->length);
+    else
+        p->add(row, write->values, p->length);
+    LOCUS_YIELD();
+    if (updates && is_first)
+        floats_copy(updates, write->values, p->length);
+    else if (updates)
+        p->add(updates, write->values, p->length);
+}
+
+#endif

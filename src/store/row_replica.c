@@ -1,0 +1,215 @@
+/* Replicas, and main copies that have them. */
+#include "store/row_private.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+
+/* Of a row that is here: the word, latched. */
+static directory_word latch(struct row_ref s)
+{
+    directory_word w = latch_here(s);
+    INVARIANT(directory_is_latched(w), "a row that must be here is not");
+    return w & ~DIRECTORY_LATCH;
+}
+
+void row_read_version(struct row_ref s, float *values, directory_word *w)
+{
+    for (int i = 0; i < READ_ATTEMPTS; i++) {
+        *w = directory_load(row_ref_word(s));
+        LOCUS_YIELD();
+        if (!directory_is_readable(*w)) {
+            cpu_relax();
+            continue;
+        }
+        floats_copy(values, slot_row(s.partition, *w), s.partition->stored);
+        LOCUS_YIELD();
+        if (directory_is_unchanged(row_ref_word(s), *w)) return;
+    }
+    *w = latch(s);
+    if (directory_has_row(*w))
+        floats_copy(values, slot_row(s.partition, *w), s.partition->stored);
+    else
+        floats_zero(values, s.partition->stored);
+    unlatch(s, *w);
+}
+
+directory_word row_word(struct row_ref s)
+{
+    unsigned spins = 0;
+    for (;;) {
+        directory_word w = directory_load(row_ref_word(s));
+        if (!directory_is_latched(w)) return w;
+        LOCUS_YIELD();
+        spin_wait(&spins);
+    }
+}
+
+void row_share(struct row_ref s)
+{
+    directory_word w = latch(s);
+    bool has_row = directory_has_row(w);
+    uint64_t slot = has_row ? directory_slot(w) : s.partition->zero_slot,
+             version = has_row ? directory_version(w) : 1;
+    directory_publish(row_ref_word(s), directory_held(DIRECTORY_SHARED, slot, version));
+    row_ref_touched(s);
+}
+
+void row_unshare(struct row_ref s)
+{
+    directory_word w = latch(s);
+    if (partition_is_zeros(s.partition, w))
+        directory_publish(row_ref_word(s), directory_empty());
+    else
+        directory_publish(row_ref_word(s),
+                          main_word(s.partition, directory_slot(w), directory_version(w)));
+}
+
+void row_clean(struct row_ref s)
+{
+    directory_word w = directory_load(row_ref_word(s));
+    if (!(w & DIRECTORY_DIRTY)) return;
+    w = latch(s);
+    unlatch(s, w & ~DIRECTORY_DIRTY);
+}
+
+int row_replicate(struct row_ref s, const float *values)
+{
+    uint64_t slot = values ? take_pair(s) : s.partition->zero_slot;
+    if (slot == SLAB_NONE) return -ENOMEM;
+    LOCUS_YIELD();
+    if (values) fill_slot(s.partition, slot, values);
+    LOCUS_YIELD();
+    directory_publish(row_ref_word(s),
+                      directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.partition)));
+    row_ref_touched(s);
+    return 0;
+}
+
+int row_ensure_replica(struct row_ref s)
+{
+    if (row_word_is_written(s, row_word(s))) return 0;
+    uint64_t slot = take_pair(s);
+    if (slot == SLAB_NONE) return -ENOMEM;
+    directory_word w = latch(s);
+    if (row_word_is_written(s, w)) { /* a worker was faster */
+        unlatch(s, w);
+        slab_give(&s.partition->pairs, (slot - s.partition->first_pair) / 2);
+        return 0;
+    }
+    zero_slot(s.partition, slot);
+    directory_publish(row_ref_word(s),
+                      directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.partition)));
+    return 0;
+}
+
+/* Latched: the row of a replica gets what its owner does not know. */
+static void merge_updates(const struct partition *p, float *row, directory_word w)
+{
+    const struct write write = {.change = ROW_MERGE, .values = updates_row(p, w)};
+    if (w & DIRECTORY_DIRTY) write_at(p, row, &write, NULL, false);
+}
+
+void row_refresh(struct row_ref s, const float *values)
+{
+    directory_word w = latch(s);
+    float *row = slot_row(s.partition, w);
+    LOCUS_YIELD();
+    floats_copy(row, values, s.partition->stored);
+    LOCUS_YIELD();
+    merge_updates(s.partition, row, w);
+    LOCUS_YIELD();
+    unlatch(s, w + DIRECTORY_VERSION_ONE);
+}
+
+/* Latched: the updates go out, the mark comes off. */
+static void take_updates(struct row_ref s, directory_word w, float *updates)
+{
+    if (updates && w & DIRECTORY_DIRTY)
+        floats_copy(updates, updates_row(s.partition, w), s.partition->record);
+    else if (updates)
+        floats_zero(updates, s.partition->record);
+    LOCUS_YIELD();
+}
+
+void row_collect(struct row_ref s, float *updates)
+{
+    directory_word w = latch(s);
+    LOCUS_YIELD();
+    take_updates(s, w, updates);
+    unlatch(s, w & ~DIRECTORY_DIRTY);
+}
+
+bool row_forget_clean(struct mover *m, struct row_ref s, directory_word next)
+{
+    directory_word w = directory_load(row_ref_word(s));
+    LOCUS_YIELD();
+    if (w & (DIRECTORY_LATCH | DIRECTORY_DIRTY)) return false;
+    if (!__atomic_compare_exchange_n(row_ref_word(s), &w, next, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return false;
+    if (directory_has_row(w)) mover_free(m, s.partition, directory_slot(w));
+    return true;
+}
+
+void row_forget(struct mover *m, struct row_ref s, float *updates, directory_word next)
+{
+    directory_word w = latch(s);
+    LOCUS_YIELD();
+    take_updates(s, w, updates);
+    LOCUS_YIELD();
+    directory_publish(row_ref_word(s), next);
+    mover_free(m, s.partition, directory_slot(w));
+}
+
+/* Latched: the slot has the row. */
+static void promote(struct mover *m, struct row_ref s, directory_word w, uint64_t slot)
+{
+    LOCUS_YIELD();
+    directory_publish(row_ref_word(s), main_word(s.partition, slot, fresh_version(s.partition)));
+    mover_free(m, s.partition, directory_slot(w));
+}
+
+/* A replica of zeros becomes a row of zeros: false, when it is none, or was written just now. */
+static bool promote_zeros(struct row_ref s)
+{
+    directory_word w = row_word(s);
+    if (!partition_is_zeros(s.partition, w)) return false;
+    w = latch(s);
+    if (partition_is_zeros(s.partition, w)) {
+        directory_publish(row_ref_word(s), directory_empty());
+        return true;
+    }
+    unlatch(s, w);
+    return false;
+}
+
+int row_promote(struct mover *m, struct row_ref s, const float *values)
+{
+    if (!values && promote_zeros(s)) return 0;
+    uint64_t slot = slab_take(&s.partition->slab, own_slot(s));
+    if (slot == SLAB_NONE) return -ENOMEM;
+    float *row = partition_row(s.partition, slot);
+    directory_word w = latch(s);
+    LOCUS_YIELD();
+    if (values)
+        fill_slot(s.partition, slot, values);
+    else
+        floats_zero(row, s.partition->stored);
+    LOCUS_YIELD();
+    merge_updates(s.partition, row, w);
+    promote(m, s, w, slot);
+    return 0;
+}
+
+int row_promote_as_it_is(struct mover *m, struct row_ref s)
+{
+    if (promote_zeros(s)) return 0;
+    uint64_t slot = slab_take(&s.partition->slab, own_slot(s));
+    if (slot == SLAB_NONE) return -ENOMEM;
+    directory_word w = latch(s);
+    LOCUS_YIELD();
+    fill_slot(s.partition, slot, slot_row(s.partition, w));
+    promote(m, s, w, slot);
+    return 0;
+}
