@@ -204,6 +204,8 @@ LOCUS_API uint64_t locus_keys(const locus *);
 LOCUS_API int locus_technique_of(const locus *); /* an enum locus_technique */
 /* floats in that key's row; 0: no such key */
 LOCUS_API uint32_t locus_length(const locus *, locus_key);
+/* the same with the state of its optimizer */
+LOCUS_API uint32_t locus_state_length(const locus *, locus_key);
 /* Writes at most `max` keys >= from whose main copy is here, in ascending order; returns how many.
  * A snapshot: rows may move meanwhile. To continue: from = last key + 1. */
 LOCUS_API size_t locus_owned(locus *, locus_key from, locus_key *keys, size_t max);
@@ -236,10 +238,27 @@ LOCUS_API int locus_worker_id(const locus_worker *); /* 0 ... workers-1 on this 
  *                section: other rows of the call may have been written. Never on a cluster of one
  */
 LOCUS_API int locus_pull(locus_worker *, const locus_key *keys, size_t n, float *values);
-/* adds */
+/* Adds. If the table has an optimizer, `updates` are gradients: the row of each key takes one step,
+ * where a copy of it is, and equal keys of a call one each, in their order. For Adam a call is one
+ * step of this node with the table, and each locus_step_local() is one. */
 LOCUS_API int locus_push(locus_worker *, const locus_key *keys, size_t n, const float *updates);
-/* overwrites */
+/* Overwrites. If the table has an optimizer, the row's state is cleared. */
 LOCUS_API int locus_set(locus_worker *, const locus_key *keys, size_t n, const float *values);
+
+/*
+ * Optimizers. Nodes that step copies of one row at the same time do not see each other's steps
+ * until copies are synchronized. Then the changes of the values are added up, and the state becomes
+ * that of all steps of all nodes, one after the other: nothing is lost, counted twice or blown up,
+ * however many nodes there are. All calls that read or write values leave the state out, except
+ * these two, for which a row is locus_state_length() floats: the values, then the state (m before
+ * v). Without an optimizer they are locus_pull() and locus_set().
+ */
+LOCUS_API int locus_pull_state(locus_worker *, const locus_key *keys, size_t n, float *rows);
+LOCUS_API int locus_set_state(locus_worker *, const locus_key *keys, size_t n, const float *rows);
+/* From now on the steps of this node's workers with this table (by number, from 0) have this rate;
+ * 0: none moves a row. From any thread. -EINVAL: no such table, one without an optimizer, or a rate
+ * that is negative or not finite */
+LOCUS_API int locus_table_rate(locus *, unsigned table, double rate);
 
 /*
  * The same without waiting. Arrays of keys and values belong to locus until the ticket is done; a
@@ -280,6 +299,15 @@ LOCUS_API int locus_pull_local(locus_worker *, locus_key, float *value);
  */
 typedef void locus_change(void *context, float *row, uint32_t length);
 LOCUS_API int locus_change_local(locus_worker *, locus_key, locus_change *, void *context);
+
+/*
+ * The same for a row of a table with an optimizer: calls `gradient` once, with your context, the
+ * values, and an array of `length` floats, all of which it must write: the gradient, with which the
+ * row then takes a step. locus_change_local() is for tables without an optimizer, this for those
+ * with one: otherwise -EINVAL.
+ */
+typedef void locus_gradient(void *context, const float *values, float *gradient, uint32_t length);
+LOCUS_API int locus_step_local(locus_worker *, locus_key, locus_gradient *, void *context);
 
 /* Starts to fetch rows that are held here into the processor's cache, for an access within about a
  * microsecond, mainly by locus_view(); calls with many keys prefetch by themselves. A hint: returns

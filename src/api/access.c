@@ -8,14 +8,13 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const call_name[] = {[REQUEST_PULL] = "locus_pull",
-                                        [REQUEST_PUSH] = "locus_push",
-                                        [REQUEST_SET] = "locus_set",
-                                        [REQUEST_LOCALIZE] = "locus_localize"};
-static const char *const array_name[] = {[REQUEST_PULL] = "values",
-                                         [REQUEST_PUSH] = "updates",
-                                         [REQUEST_SET] = "values",
-                                         [REQUEST_LOCALIZE] = "keys"};
+static const char *const call_name[] = {
+    [REQUEST_PULL] = "locus_pull",           [REQUEST_PULL_STATE] = "locus_pull_state",
+    [REQUEST_PUSH] = "locus_push",           [REQUEST_SET] = "locus_set",
+    [REQUEST_SET_STATE] = "locus_set_state", [REQUEST_LOCALIZE] = "locus_localize"};
+static const char *const array_name[] = {
+    [REQUEST_PULL] = "values", [REQUEST_PULL_STATE] = "rows", [REQUEST_PUSH] = "updates",
+    [REQUEST_SET] = "values",  [REQUEST_SET_STATE] = "rows",  [REQUEST_LOCALIZE] = "keys"};
 
 /* How often to look: seldom enough to cost nothing beside that many requests. */
 enum { ADVICE_EVERY = 256 };
@@ -47,7 +46,7 @@ static __attribute__((noinline)) void look_for_advice(locus_worker *w, uint64_t 
 static void count_remote(locus_worker *w, enum request_kind kind, size_t keys)
 {
     struct worker_counters *c = &w->counters;
-    counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_REMOTE] : &c->pushed[COUNT_REMOTE], keys);
+    counter_add(request_pulls(kind) ? &c->pulled[COUNT_REMOTE] : &c->pushed[COUNT_REMOTE], keys);
     uint64_t remote = c->pulled[COUNT_REMOTE] + c->pushed[COUNT_REMOTE];
     if (remote >= w->advice_at) look_for_advice(w, remote);
 }
@@ -57,19 +56,28 @@ static void count_access(locus_worker *w, enum request_kind kind, size_t local, 
 {
     struct worker_counters *c = &w->counters;
     if (kind == REQUEST_LOCALIZE) return;
-    counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_LOCAL] : &c->pushed[COUNT_LOCAL], local);
+    counter_add(request_pulls(kind) ? &c->pulled[COUNT_LOCAL] : &c->pushed[COUNT_LOCAL], local);
     if (replica)
-        counter_add(kind == REQUEST_PULL ? &c->pulled[COUNT_REPLICA] : &c->pushed[COUNT_REPLICA],
+        counter_add(request_pulls(kind) ? &c->pulled[COUNT_REPLICA] : &c->pushed[COUNT_REPLICA],
                     replica);
     if (remote) count_remote(w, kind, remote);
 }
 
-static size_t count_floats(const struct store *s, const locus_key *keys, size_t n)
+static size_t length_in(const struct keyspace_table *range, enum request_kind kind)
+{
+    bool has_state = kind == REQUEST_PULL_STATE || kind == REQUEST_SET_STATE;
+    return has_state ? range->stored : range->length;
+}
+
+/* Of the caller's rows. */
+static size_t count_floats(const struct store *s, enum request_kind kind, const locus_key *keys,
+                           size_t n)
 {
     const struct keyspace *k = &s->keyspace;
-    if (k->ranges == 1) return n * k->range[0].length;
+    if (k->ranges == 1) return n * length_in(&k->range[0], kind);
     size_t floats = 0;
-    for (size_t i = 0; i < n; i++) floats += k->range[keyspace_range_of(k, keys[i])].length;
+    for (size_t i = 0; i < n; i++)
+        floats += length_in(&k->range[keyspace_range_of(k, keys[i])], kind);
     return floats;
 }
 
@@ -91,6 +99,9 @@ static size_t access_run(const locus_worker *w, enum request_kind kind, const lo
                          int *rc)
 {
     if (kind == REQUEST_PULL) return rows_read(w->store, keys, n, values, missed, replicas);
+    if (kind == REQUEST_PULL_STATE || kind == REQUEST_SET_STATE)
+        return rows_access_stored(w->store, keys, n, values, kind == REQUEST_SET_STATE, missed,
+                                  replicas, rc);
     return rows_write(w->store, keys, n, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, missed,
                       replicas, rc);
 }
@@ -98,7 +109,7 @@ static size_t access_run(const locus_worker *w, enum request_kind kind, const lo
 /* Is one of the rows a replica that must not answer? */
 static bool hides(const locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n)
 {
-    return __builtin_expect(w->node->sources != NULL, 0) && kind == REQUEST_PULL &&
+    return __builtin_expect(w->node->sources != NULL, 0) && request_pulls(kind) &&
            call_hides(w, keys, n);
 }
 
@@ -124,11 +135,11 @@ static size_t access_around_held(locus_worker *w, enum request_kind kind, const 
             missed[m].offset += offset;
         }
         misses += more;
-        offset += count_floats(w->store, keys + i, run);
+        offset += count_floats(w->store, kind, keys + i, run);
         i += run;
         if (i == n) break;
         w->missed[misses++] = (struct missed_row){i, offset};
-        offset += count_floats(w->store, keys + i, 1);
+        offset += count_floats(w->store, kind, keys + i, 1);
         i++;
     }
     return misses;
@@ -145,11 +156,11 @@ static size_t access_here(locus_worker *w, enum request_kind kind, const locus_k
 }
 
 /* The caller's values, or a copy that lasts until the operation is complete. */
-static float *values_of(const locus_worker *w, struct operation *op, locus_key key, float *values,
-                        bool keeps)
+static float *values_of(const locus_worker *w, struct operation *op, enum request_kind kind,
+                        locus_key key, float *values, bool keeps)
 {
     if (!keeps) return values;
-    uint32_t length = store_row_ref(w->store, key).partition->length;
+    size_t length = count_floats(w->store, kind, &key, 1);
     return memcpy(operation_keep(op, length), values, length * sizeof(float));
 }
 
@@ -162,7 +173,8 @@ static void ask_for_missed(locus_worker *w, enum request_kind kind, const locus_
     for (size_t i = 0; i < misses; i++) {
         locus_key key = keys[w->missed[i].position];
         unsigned shard = keyspace_shard(&w->store->keyspace, key);
-        float *at = values ? values_of(w, *op, key, values + w->missed[i].offset, keeps) : NULL;
+        float *at = values ? values_of(w, *op, kind, key, values + w->missed[i].offset, keeps)
+                           : NULL;
         operation_add(&w->operations, *op, kind, shard, key, at);
     }
 }
@@ -187,7 +199,7 @@ static int begin_access(locus_worker *w, enum request_kind kind, const locus_key
         if (refuses) return call_in_section(call_name[kind]);
         if (misses) ask_for_missed(w, kind, keys, values, misses, missing == MISSING_KEEP, op);
         n -= chunk;
-        if (n > 0 && values) values += count_floats(w->store, keys, chunk);
+        if (n > 0 && values) values += count_floats(w->store, kind, keys, chunk);
         keys += chunk;
     }
     return rc ? call_no_slot(call_name[kind]) : 0;
@@ -198,7 +210,7 @@ static int begin_access(locus_worker *w, enum request_kind kind, const locus_key
  * cannot. */
 static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n)
 {
-    bool needs_owner = kind == REQUEST_SET || kind == REQUEST_LOCALIZE;
+    bool needs_owner = request_sets(kind) || kind == REQUEST_LOCALIZE;
     if (operations_hold(&w->operations, keys, n) || hides(w, kind, keys, n)) return false;
     for (size_t i = 0; i < n; i++) {
         struct row_ref ref = store_row_ref(w->store, keys[i]);
@@ -218,7 +230,7 @@ static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *k
 static int check_section(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
                          enum missing *missing)
 {
-    bool is_here = all_here(w, kind, keys, n), writes = kind == REQUEST_PUSH || kind == REQUEST_SET;
+    bool is_here = all_here(w, kind, keys, n), writes = request_writes(kind);
     *missing = writes && n > 1 ? MISSING_KEEP : MISSING_REFUSE;
     if (!is_here) return call_in_section(call_name[kind]);
     bool may_leave = w->operations.under_way != NULL;
@@ -273,6 +285,20 @@ static void end_async(locus_worker *w, int rc)
     operations_time_next(o, NULL, 0);
 }
 
+/* One step of each table that has an optimizer and one of the keys. */
+static void begin_steps(const locus_worker *w, const locus_key *keys, size_t n)
+{
+    const struct keyspace *k = &w->store->keyspace;
+    uint64_t begun[(LOCUS_TABLES_MAX + 63) / 64] = {0};
+    if (!w->store->has_optimizers || !keys || !call_in_range(w, keys, n)) return;
+    for (size_t i = 0; i < n; i++) {
+        unsigned table = keyspace_table_of(k, keys[i]);
+        if (!k->table[table].optimizer || begun[table / 64] >> table % 64 & 1) continue;
+        begun[table / 64] |= UINT64_C(1) << table % 64;
+        optimizer_begin_step(&w->store->optimizer[table]);
+    }
+}
+
 static int access_async(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
                         float *values, locus_ticket *ticket)
 {
@@ -290,6 +316,7 @@ static int access_async(locus_worker *w, enum request_kind kind, const locus_key
         (rc = check_section(w, kind, keys, n, &missing)))
         return rc;
     if (is_due) time_async(w, kind, began_ns);
+    if (kind == REQUEST_PUSH) begin_steps(w, keys, n);
     rc = begin_access(w, kind, keys, n, values, missing, &op);
     if (is_due) end_async(w, rc);
     if (is_due) observer_note_keys(w->observer, keys, n);
@@ -338,10 +365,11 @@ static inline __attribute__((always_inline)) int access_now(locus_worker *w, enu
     return 0;
 }
 
-/* Where somebody looks closer. */
+/* Where somebody looks closer, or tables have optimizers. */
 static __attribute__((noinline)) int access_watched(locus_worker *w, enum request_kind kind,
                                                     const locus_key *keys, size_t n, float *values)
 {
+    if (kind == REQUEST_PUSH && call_has_keys(n)) begin_steps(w, keys, n);
     if (n == 1 && keys && values && keys[0] < call_key_bound(w) && hides(w, kind, keys, 1))
         return access_rows(w, kind, keys, n, values);
     if (!w->observer) return access_now(w, kind, keys, n, values);
@@ -414,6 +442,16 @@ int locus_set(locus_worker *w, const locus_key *keys, size_t n, const float *val
         return access_unusual(w, REQUEST_SET, keys, n, (float *)(uintptr_t)values);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
+}
+
+int locus_pull_state(locus_worker *w, const locus_key *keys, size_t n, float *rows)
+{
+    return w || n > 0 ? access_rows(w, REQUEST_PULL_STATE, keys, n, rows) : 0;
+}
+
+int locus_set_state(locus_worker *w, const locus_key *keys, size_t n, const float *rows)
+{
+    return w || n > 0 ? access_rows(w, REQUEST_SET_STATE, keys, n, (float *)(uintptr_t)rows) : 0;
 }
 
 int locus_pull_async(locus_worker *w, const locus_key *keys, size_t n, float *values,

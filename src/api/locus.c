@@ -13,6 +13,7 @@
 #include "observe/observer.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,7 @@ static int init_worker(locus *n, unsigned id)
     w->id = (int)id;
     if (n->is_observed && !(w->observer = observer_new(w->only, id)))
         return error_set(-ENOMEM, "no memory for worker %u", id);
-    w->looks_closer = w->observer || n->sources;
+    w->looks_closer = w->observer || n->sources || n->store.has_optimizers;
     /* Registered for the node's life: ck_epoch keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
     w->scratch = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->scratch);
@@ -365,6 +366,27 @@ uint32_t locus_length(const locus *n, locus_key key)
 {
     if (call_is_gone("locus_length", n) || key >= n->store.keyspace.keys) return 0;
     return n->store.keyspace.table[keyspace_table_of(&n->store.keyspace, key)].length;
+}
+
+uint32_t locus_state_length(const locus *n, locus_key key)
+{
+    if (call_is_gone("locus_state_length", n) || key >= n->store.keyspace.keys) return 0;
+    return n->store.keyspace.table[keyspace_table_of(&n->store.keyspace, key)].stored;
+}
+
+int locus_table_rate(locus *n, unsigned table, double rate)
+{
+    int rc = call_check_node("locus_table_rate", n);
+    if (rc) return rc;
+    const struct keyspace *k = &n->store.keyspace;
+    if (table >= k->tables || !k->table[table].optimizer)
+        return error_set(-EINVAL, "locus_table_rate: table %u %s", table,
+                         table < k->tables ? "has no optimizer" : "does not exist");
+    if (!(rate >= 0 && rate <= FLT_MAX))
+        return error_set(-EINVAL, "locus_table_rate: rate is %g: must be 0 or above, and finite",
+                         rate);
+    optimizer_set_rate(&n->store.optimizer[table], (float)rate);
+    return 0;
 }
 
 size_t locus_owned(locus *n, locus_key from, locus_key *keys, size_t max)

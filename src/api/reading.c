@@ -4,17 +4,36 @@
 
 #include <errno.h>
 
-static __attribute__((noinline, cold)) int no_change(locus_worker *w, locus_key key,
-                                                     locus_change *change, int rc)
+static bool has_optimizer(const locus_worker *w, locus_key key)
 {
-    if (!w) return call_no_worker("locus_change_local");
-    if (!change) return error_set(-EINVAL, "locus_change_local: `change` is NULL");
-    if (!call_in_range(w, &key, 1)) return call_no_such_key("locus_change_local", w, &key, 1);
-    if (rc == -ENOMEM) return call_no_slot("locus_change_local");
+    return store_row_ref(w->store, key).partition->optimizer != NULL;
+}
+
+/* Why a row cannot be changed in place. `missing`: the argument that is NULL, or NULL. */
+static __attribute__((noinline, cold)) int no_change(const char *call, locus_worker *w,
+                                                     locus_key key, const char *missing, int rc)
+{
+    if (!w) return call_no_worker(call);
+    if (missing) return error_set(-EINVAL, "%s: `%s` is NULL", call, missing);
+    if (!call_in_range(w, &key, 1)) return call_no_such_key(call, w, &key, 1);
+    if (rc == -ENOMEM) return call_no_slot(call);
+    if (rc == -EINVAL)
+        return error_set(rc, "%s: the table of key %llu has %s: call %s", call,
+                         (unsigned long long)key,
+                         has_optimizer(w, key) ? "an optimizer" : "no optimizer",
+                         has_optimizer(w, key) ? "locus_step_local" : "locus_change_local");
     return error_set(
         rc,
         "the row of key %llu is not held by this node, or an operation of this worker's on it may be under way",
         (unsigned long long)key);
+}
+
+/* `place`: enum count_place. */
+static void count_change(locus_worker *w, locus_key key, int place)
+{
+    if (w->observer && observer_is_due(w->observer, &w->only))
+        observer_note_keys(w->observer, &key, 1);
+    counter_add(&w->counters.pushed[place], 1);
 }
 
 static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key key,
@@ -22,11 +41,23 @@ static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key ke
 {
     int done = -EAGAIN;
     if (w && edit->change && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
-        done = row_edit(store_row_ref(w->store, key), edit);
-    if (done < 0) return no_change(w, key, edit->change, done);
-    if (w->observer && observer_is_due(w->observer, &w->only))
-        observer_note_keys(w->observer, &key, 1);
-    counter_add(&w->counters.pushed[done], 1);
+        done = has_optimizer(w, key) ? -EINVAL : row_edit(store_row_ref(w->store, key), edit);
+    if (done < 0)
+        return no_change("locus_change_local", w, key, edit->change ? NULL : "change", done);
+    count_change(w, key, done);
+    return 0;
+}
+
+int locus_step_local(locus_worker *w, locus_key key, locus_gradient *gradient, void *context)
+{
+    int done = -EAGAIN;
+    if (w && gradient && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
+        done = has_optimizer(w, key)
+                   ? row_step_in_place(store_row_ref(w->store, key), gradient, context, w->scratch)
+                   : -EINVAL;
+    if (__builtin_expect(done < 0, 0))
+        return no_change("locus_step_local", w, key, gradient ? NULL : "gradient", done);
+    count_change(w, key, done);
     return 0;
 }
 

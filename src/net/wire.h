@@ -25,7 +25,7 @@
 #endif
 
 #define WIRE_MAGIC UINT32_C(0x73636f6c) /* "locs" */
-enum { WIRE_VERSION = 9, WIRE_TEXT_MAX = 512 };
+enum { WIRE_VERSION = 10, WIRE_TEXT_MAX = 512 };
 
 enum wire_kind {
     WIRE_ENTRIES,   /* `count` entries follow */
@@ -55,6 +55,7 @@ struct wire_frame {
 static_assert(sizeof(struct wire_frame) == 40, "peers read this by offset");
 
 enum wire_flag {
+    WIRE_STATE = 1,     /* of a pull and its answer: with the state */
     WIRE_LOCALIZED = 1, /* of a row: it answers the WIRE_LOCALIZE of this tag */
     WIRE_ANSWERS = 2,   /* of a row: it answers a sync */
     WIRE_BEGIN = 4,     /* of a sync: an intent became active */
@@ -76,11 +77,15 @@ enum wire_route {
     WIRE_OF_SHARD, /* `origin`, which is `owner`, too; it has no key */
 };
 
+/* Of a table without an optimizer a row with its state and a record of updates are as long as the
+ * values (../store/row_type.h). */
 enum wire_values {
     WIRE_NO_VALUES,
-    WIRE_A_ROW,
+    WIRE_ROW_VALUES,
+    WIRE_A_ROW, /* with its state */
     WIRE_MAYBE_A_ROW,
-    WIRE_ROW_BY_FLAG, /* with WIRE_UPDATE or WIRE_VALUE */
+    WIRE_ROW_OR_VALUES, /* a row with WIRE_STATE, otherwise values */
+    WIRE_RECORD_OR_ROW, /* a record with WIRE_UPDATE, a row with WIRE_VALUE, otherwise nothing */
 };
 
 /* Which techniques have it. */
@@ -90,7 +95,7 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
  * may have instead of WIRE_BINARY32. `flags`: all values that these may have, the most frequent one
  * first. Who adds a message adds a row, a case in dispatch.c, and what its role does.
  *
- *   PULL, PUSH, SET    a key's row, the update, the new row
+ *   PULL, PUSH, SET    a key's row, the update (a gradient and its `rate` and `size`), the new row
  *   LOCALIZE           the row itself is wanted at the origin
  *   PULLED ... STAYS   the answers; STAYS: to LOCALIZE: nothing moves
  *   ROW                the main copy, with its ownership. Without values if it was never written,
@@ -106,17 +111,17 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
  *                      it have been sent; your replicas of its rows hold everything done before it;
  *                      a worker there waits for it */
 #define WIRE_MESSAGES(M) \
-    M(PULL, REQUEST, NO_VALUES, BINARY32, ALL, 0) \
-    M(PUSH, REQUEST, A_ROW, BINARY32, ALL, 0) \
+    M(PULL, REQUEST, NO_VALUES, BINARY32, ALL, 0, WIRE_STATE) \
+    M(PUSH, REQUEST, ROW_VALUES, BINARY32, ALL, 0) \
     M(SET, REQUEST, A_ROW, BINARY32, ALL, 0) \
     M(LOCALIZE, REQUEST, NO_VALUES, BINARY32, ALL, 0) \
-    M(PULLED, REPLY, A_ROW, BINARY32, ALL, 0) \
+    M(PULLED, REPLY, ROW_OR_VALUES, BINARY32, ALL, 0, WIRE_STATE) \
     M(PUSHED, REPLY, NO_VALUES, BINARY32, ALL, 0) \
     M(WAS_SET, REPLY, NO_VALUES, BINARY32, ALL, 0) \
     M(STAYS, REPLY, NO_VALUES, BINARY32, ALL, 0) \
     M(ROW, GIFT, MAYBE_A_ROW, AS_REPLICA, MOVING, WIRE_ANSWERS, WIRE_LOCALIZED) \
     M(LOCATION, NEWS, NO_VALUES, BINARY32, MOVING, 0) \
-    M(SYNC, REQUEST, ROW_BY_FLAG, BINARY32, MOVING, WIRE_BEGIN, 0, WIRE_BEGIN | WIRE_FOREVER, \
+    M(SYNC, REQUEST, RECORD_OR_ROW, BINARY32, MOVING, WIRE_BEGIN, 0, WIRE_BEGIN | WIRE_FOREVER, \
       WIRE_END, WIRE_UPDATE, WIRE_END | WIRE_UPDATE, WIRE_VALUE, WIRE_END | WIRE_VALUE) \
     M(ANSWER, REPLY, MAYBE_A_ROW, ZEROS, REPLICATING, WIRE_HOLDER, 0, WIRE_HOLDER | WIRE_FOREVER) \
     M(REFRESH, REPLY, A_ROW, BINARY32, REPLICATING, 0) \
@@ -170,6 +175,10 @@ struct wire_entry {
     union {
         uint64_t version; /* of the main copy that a holder has, or is sent */
         int64_t clock;    /* of WIRE_CLOCK_...: which */
+        /* of WIRE_PUSH, where there is an optimizer (row_type.h) */
+        struct {
+            float rate, size;
+        };
     };
 };
 static_assert(sizeof(struct wire_entry) == 40, "peers read this by offset");

@@ -64,7 +64,8 @@ struct locus_worker {
     float *scratch;                /* for two of the longest rows, while one is changed */
     struct intent_stream **stream; /* [shards] of our intents; NULL: no shard uses them */
     struct observer *observer;     /* NULL: nobody asked for metrics */
-    /* calls that take the long way: an observer looks, or replicas may be too old */
+    /* calls that take the long way: an observer looks, replicas may be too old, or tables have
+     * optimizers */
     bool looks_closer;
     /* The worker. */
     struct worker_counters counters __attribute__((aligned(64)));

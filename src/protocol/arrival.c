@@ -42,13 +42,18 @@ static const char *check_nodes(const struct shard *s, unsigned peer, const struc
     return e->origin == peer ? NULL : "an entry in the name of another node";
 }
 
-static uint32_t length_of(const struct wire_rule *rule, const struct wire_entry *e, uint32_t row)
+static uint32_t length_of(const struct wire_rule *rule, const struct wire_entry *e,
+                          const struct partition *p)
 {
     switch ((enum wire_values)rule->values) {
     case WIRE_NO_VALUES: break;
-    case WIRE_A_ROW: return row;
-    case WIRE_MAYBE_A_ROW: return e->length ? row : 0;
-    case WIRE_ROW_BY_FLAG: return e->flags & (WIRE_UPDATE | WIRE_VALUE) ? row : 0;
+    case WIRE_ROW_VALUES: return p->length;
+    case WIRE_A_ROW: return p->stored;
+    case WIRE_MAYBE_A_ROW: return e->length ? p->stored : 0;
+    case WIRE_ROW_OR_VALUES: return e->flags & WIRE_STATE ? p->stored : p->length;
+    case WIRE_RECORD_OR_ROW:
+        if (e->flags & WIRE_UPDATE) return p->record;
+        return e->flags & WIRE_VALUE ? p->stored : 0;
     }
     return 0;
 }
@@ -68,7 +73,7 @@ const char *arrival_check(const struct shard *s, unsigned peer, const struct wir
         if (keyspace_shard(&s->store->keyspace, e->key) != s->number)
             return "a key of another shard";
         out->ref = store_row_ref(s->store, e->key);
-        if (e->length != length_of(rule, e, out->ref.partition->length))
+        if (e->length != length_of(rule, e, out->ref.partition))
             return "a row of another length than its table's";
     }
     if (!may_have(rule, e->flags)) return "an entry with flags of something else";

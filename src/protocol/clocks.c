@@ -70,7 +70,7 @@ static void say_to_all(struct shard *s, uint8_t operation, locus_clock clock)
 
 static bool writes(const struct request *r)
 {
-    return r->kind == REQUEST_PUSH || r->kind == REQUEST_SET;
+    return request_writes(r->kind);
 }
 
 void clocks_taken(struct shard *s, struct request *r)

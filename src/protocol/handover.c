@@ -42,7 +42,7 @@ static void take_into_frame(struct shard *s, struct row_ref ref, const struct wi
         return;
     }
     bool written;
-    struct wire_entry *e = row_entry(s, request, term, ref.partition->length);
+    struct wire_entry *e = row_entry(s, request, term, ref.partition->stored);
     /* Without a link the row is lost, and so is the cluster; but no worker may find the row here
      * any more. */
     row_take(&s->mover, ref, e ? wire_values(e) : NULL, &written, next);

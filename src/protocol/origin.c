@@ -5,14 +5,13 @@
 #include "protocol/sources.h"
 #include "protocol/trace.h"
 
-static const uint8_t asked[] = {[REQUEST_PULL] = WIRE_PULL,
-                                [REQUEST_PUSH] = WIRE_PUSH,
-                                [REQUEST_SET] = WIRE_SET,
-                                [REQUEST_LOCALIZE] = WIRE_LOCALIZE};
-static const uint8_t answered[] = {[REQUEST_PULL] = WIRE_PULLED,
-                                   [REQUEST_PUSH] = WIRE_PUSHED,
-                                   [REQUEST_SET] = WIRE_WAS_SET,
-                                   [REQUEST_LOCALIZE] = WIRE_STAYS};
+static const uint8_t asked[] = {[REQUEST_PULL] = WIRE_PULL,     [REQUEST_PULL_STATE] = WIRE_PULL,
+                                [REQUEST_PUSH] = WIRE_PUSH,     [REQUEST_SET] = WIRE_SET,
+                                [REQUEST_SET_STATE] = WIRE_SET, [REQUEST_LOCALIZE] = WIRE_LOCALIZE};
+static const uint8_t answered[] = {
+    [REQUEST_PULL] = WIRE_PULLED,       [REQUEST_PULL_STATE] = WIRE_PULLED,
+    [REQUEST_PUSH] = WIRE_PUSHED,       [REQUEST_SET] = WIRE_WAS_SET,
+    [REQUEST_SET_STATE] = WIRE_WAS_SET, [REQUEST_LOCALIZE] = WIRE_STAYS};
 
 /* ---- requests ---- */
 
@@ -43,8 +42,10 @@ static void serve_item(struct shard *s, struct request *r, uint32_t i, struct ro
 {
     float *values = r->item[i].values;
     if (r->kind == REQUEST_PULL) shard_read(ref, values);
+    if (r->kind == REQUEST_PULL_STATE) shard_read_state(ref, values);
     if (r->kind == REQUEST_PUSH) shard_write(s, ref, values, ROW_ADD);
     if (r->kind == REQUEST_SET) shard_write(s, ref, values, ROW_SET);
+    if (r->kind == REQUEST_SET_STATE) shard_write(s, ref, values, ROW_SET_STORED);
     item_done(s, r, i);
 }
 
@@ -53,13 +54,42 @@ static uint64_t asker_bit(const struct request *r)
     return UINT64_C(1) << r->worker % 64;
 }
 
+/* Floats that the request has for the owner. */
+static uint32_t sent_length(enum request_kind kind, const struct partition *p)
+{
+    if (kind == REQUEST_PUSH) return p->length;
+    return request_sets(kind) ? p->stored : 0;
+}
+
+/* A new row has its state, cleared unless that is set, too. */
+static void copy_row(const struct partition *p, enum request_kind kind, float *to,
+                     const float *values)
+{
+    uint32_t given = kind == REQUEST_SET_STATE ? p->stored : p->length;
+    memcpy(to, values, given * sizeof *to);
+    memset(to + given, 0, (p->stored - given) * sizeof *to);
+}
+
+/* What the entry says beside its key. */
+static void fill(struct wire_entry *e, const struct partition *p, enum request_kind kind,
+                 const float *values)
+{
+    if (kind == REQUEST_PULL_STATE) e->flags = WIRE_STATE;
+    if (request_sets(kind)) copy_row(p, kind, wire_values(e), values);
+    if (kind != REQUEST_PUSH) return;
+    memcpy(wire_values(e), values, p->length * sizeof *values);
+    if (!p->optimizer) return;
+    struct row_step step = optimizer_step(p->optimizer);
+    e->rate = step.rate;
+    e->size = step.size;
+}
+
 static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row_ref ref,
                       struct location to)
 {
     struct request_item *item = &r->item[i];
-    size_t bytes = cost(ref.partition->length);
-    bool has_values = r->kind == REQUEST_PUSH || r->kind == REQUEST_SET;
-    uint32_t length = has_values ? ref.partition->length : 0;
+    size_t bytes = cost(ref.partition->stored);
+    uint32_t length = sent_length(r->kind, ref.partition);
     if (!fits_credit(s, to.owner, bytes)) return false;
     item->peer = (uint16_t)to.owner;
     item->state = ITEM_ASKED;
@@ -86,7 +116,7 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
     e->tag = request_tag(r, i);
     e->key = item->key;
     e->term = to.term;
-    if (has_values) memcpy(wire_values(e), item->values, length * sizeof(float));
+    fill(e, ref.partition, r->kind, item->values);
     return true;
 }
 
@@ -109,8 +139,8 @@ static enum course course_of(const struct shard *s, const struct record *record,
         return COURSE_WAIT;
     if (l.is_here || l.is_replica) {
         if (record && record->asked) return COURSE_WAIT;
-        if (r->kind == REQUEST_PULL && source_is_silent(s, record, l)) return COURSE_REFRESH;
-        return l.is_replica && r->kind == REQUEST_SET ? COURSE_SET : COURSE_HERE;
+        if (request_pulls(r->kind) && source_is_silent(s, record, l)) return COURSE_REFRESH;
+        return l.is_replica && request_sets(r->kind) ? COURSE_SET : COURSE_HERE;
     }
     if (l.owner == s->rank) return COURSE_WAIT; /* the row is on its way */
     if (!record || record->asked == 0) return COURSE_SEND;
@@ -255,7 +285,9 @@ static const char *check_item(const struct shard *s, const struct wire_entry *e,
     const struct request *r = find(s, e->tag);
     if (!r) return "an answer to what was never asked";
     const struct request_item *item = &r->item[request_tag_item(e->tag)];
-    if (item->key != e->key || operation[r->kind] != e->operation)
+    bool pulls = e->operation == WIRE_PULL || e->operation == WIRE_PULLED;
+    if (item->key != e->key || operation[r->kind] != e->operation ||
+        (pulls && !(e->flags & WIRE_STATE) != (r->kind != REQUEST_PULL_STATE)))
         return "an answer to something else than was asked";
     if (item->state != ITEM_ASKED) return "an answer twice";
     return NULL;
@@ -293,7 +325,7 @@ void origin_set_value(const struct shard *s, const struct record *record, float 
 {
     struct request *r;
     const struct request_item *item = item_at(s, record->set, &r);
-    memcpy(values, item->values, shard_row_ref(s, record->index).partition->row_bytes);
+    copy_row(shard_row_ref(s, record->index).partition, r->kind, values, item->values);
 }
 
 void origin_set_done(struct shard *s, struct record *record)
@@ -322,7 +354,7 @@ static void finish_item(struct shard *s, uint32_t tag, struct row_ref ref, uint6
     bool localizes = r->kind == REQUEST_LOCALIZE;
     struct record *record = s->technique->moves ? record_find(&s->records, ref.index) : NULL;
     unsigned peer = r->item[i].peer;
-    shard_asks(s, peer, s->asked_bytes[peer] - cost(ref.partition->length));
+    shard_asks(s, peer, s->asked_bytes[peer] - cost(ref.partition->stored));
     bool waits = record && !is_seen(s, record, ref, version);
     if (waits)
         wait_to_be_seen(record, r, i, version);
@@ -339,9 +371,10 @@ static void finish_item(struct shard *s, uint32_t tag, struct row_ref ref, uint6
 void origin_came_back(struct shard *s, const struct wire_entry *e, struct row_ref ref)
 {
     float *values = find(s, e->tag)->item[request_tag_item(e->tag)].values;
-    if (e->operation == WIRE_PULL) shard_read(ref, values);
-    if (e->operation == WIRE_PUSH) shard_write(s, ref, wire_values_const(e), ROW_ADD);
-    if (e->operation == WIRE_SET) shard_write(s, ref, wire_values_const(e), ROW_SET);
+    if (e->operation == WIRE_PULL)
+        (e->flags & WIRE_STATE ? shard_read_state : shard_read)(ref, values);
+    if (e->operation == WIRE_PUSH) shard_push(s, ref, e);
+    if (e->operation == WIRE_SET) shard_write(s, ref, wire_values_const(e), ROW_SET_STORED);
     finish_item(s, e->tag, ref, 0);
 }
 
@@ -362,7 +395,7 @@ const char *origin_answer(struct shard *s, const struct arrival *a)
 const char *origin_check_row(const struct shard *s, const struct wire_entry *e)
 {
     static const uint8_t row[] = {
-        [REQUEST_PULL] = 0, [REQUEST_PUSH] = 0, [REQUEST_SET] = 0, [REQUEST_LOCALIZE] = WIRE_ROW};
+        [REQUEST_LOCALIZE] = WIRE_ROW}; /* nothing else is answered with one */
     return e->encoding == WIRE_BINARY32 ? check_item(s, e, row)
                                         : "a row for a localize that is our replica";
 }

@@ -53,7 +53,7 @@ static bool say_zeros(struct shard *s, struct record *r, struct row_ref ref, str
 static void say_row(struct shard *s, struct record *r, struct row_ref ref, struct holder *h,
                     uint8_t operation, uint8_t flags, uint64_t until_ns)
 {
-    struct wire_entry *e = say(s, r, h->node, operation, ref.partition->length, until_ns);
+    struct wire_entry *e = say(s, r, h->node, operation, ref.partition->stored, until_ns);
     directory_word w;
     if (!e) return;
     row_read_version(ref, wire_values(e), &w);
@@ -72,7 +72,7 @@ size_t owner_refresh(struct shard *s, struct record *r, unsigned node)
     h->is_queued = false;
     if (!location_of(s, ref).is_here || h->seen >= holders_version(r, ref)) return 0;
     say_row(s, r, ref, h, WIRE_REFRESH, 0, 0);
-    return wire_entry_bytes(ref.partition->length);
+    return wire_entry_bytes(ref.partition->stored);
 }
 
 /* If intents piggyback, a replica waits a pause or two before it is used, usually once. If it was
@@ -182,8 +182,8 @@ static void answer(struct shard *s, struct record *r, struct row_ref ref,
 
 static void merge(struct shard *s, struct record *r, struct row_ref ref, const struct wire_entry *e)
 {
-    if (e->flags & WIRE_UPDATE) shard_write(s, ref, wire_values_const(e), ROW_ADD);
-    if (e->flags & WIRE_VALUE) shard_write(s, ref, wire_values_const(e), ROW_SET);
+    if (e->flags & WIRE_UPDATE) shard_write(s, ref, wire_values_const(e), ROW_MERGE);
+    if (e->flags & WIRE_VALUE) shard_write(s, ref, wire_values_const(e), ROW_SET_STORED);
     if (e->flags & WIRE_END) {
         holders_remove(r, ref, e->origin);
         shard_decided(s, ref.index, e->origin, DECISION_UNSHARED, WHY_NONE, 0);
@@ -270,15 +270,22 @@ static struct wire_entry *reply(struct shard *s, struct row_ref ref, const struc
 
 static void serve_pull(struct shard *s, const struct wire_entry *e, struct row_ref ref)
 {
-    struct wire_entry *a = reply(s, ref, e, WIRE_PULLED, ref.partition->length);
+    bool has_state = e->flags & WIRE_STATE;
+    struct wire_entry *a =
+        reply(s, ref, e, WIRE_PULLED, has_state ? ref.partition->stored : ref.partition->length);
     shard_count(&s->counters.served_pulls, 1);
-    if (a) shard_read(ref, wire_values(a));
+    if (!a) return;
+    a->flags = e->flags;
+    (has_state ? shard_read_state : shard_read)(ref, wire_values(a));
 }
 
 static void serve_write(struct shard *s, const struct wire_entry *e, struct row_ref ref)
 {
     bool add = e->operation == WIRE_PUSH;
-    shard_write(s, ref, wire_values_const(e), add ? ROW_ADD : ROW_SET);
+    if (add)
+        shard_push(s, ref, e);
+    else
+        shard_write(s, ref, wire_values_const(e), ROW_SET_STORED);
     shard_count(&s->counters.served_pushes, 1);
     struct wire_entry *a = reply(s, ref, e, add ? WIRE_PUSHED : WIRE_WAS_SET, 0);
     struct record *r = s->dirty ? record_find(&s->records, ref.index) : NULL;

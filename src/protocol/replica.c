@@ -328,7 +328,9 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
     bool had_replica = l.is_replica;
     bool is_gone = flags & WIRE_END && had_replica &&
                    forget_clean(s, ref, directory_elsewhere(l.owner, l.term), &flags);
-    uint32_t length = flags & (WIRE_UPDATE | WIRE_VALUE) ? ref.partition->length : 0;
+    uint32_t length = flags & WIRE_UPDATE  ? ref.partition->record
+                      : flags & WIRE_VALUE ? ref.partition->stored
+                                           : 0;
     struct wire_entry *e = s->platform->entry(s->platform->context, peer, length, 0);
     if (e) {
         e->operation = WIRE_SYNC;
@@ -349,7 +351,7 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
     /* An intent brings no update along: it waits for the next entry. */
     if (had_replica && flags & WIRE_BEGIN && row_is_dirty(ref)) replica_changed(s, r, l.owner);
     s->backlog->intents += flags == WIRE_BEGIN;
-    return replica_exchange_bytes(length, ref.partition->length);
+    return replica_exchange_bytes(length, ref.partition->stored);
 }
 
 /* ---- what the owner says ---- */

@@ -29,8 +29,10 @@ enum {
 
 enum request_kind {
     REQUEST_PULL,
+    REQUEST_PULL_STATE, /* the row with its state */
     REQUEST_PUSH,
     REQUEST_SET,
+    REQUEST_SET_STATE, /* likewise */
     REQUEST_LOCALIZE,
     /* For quiesce, without items. The first is complete when this node's updates are in the main
      * copies; the second when what the node owns is in all replicas. */
@@ -41,6 +43,21 @@ enum request_kind {
     REQUEST_FLUSH_EARLIER,
     REQUEST_CLOCK, /* without items: complete when what was done before `clock` is in our copies */
 };
+
+static inline bool request_pulls(enum request_kind kind)
+{
+    return kind <= REQUEST_PULL_STATE;
+}
+
+static inline bool request_sets(enum request_kind kind)
+{
+    return kind == REQUEST_SET || kind == REQUEST_SET_STATE;
+}
+
+static inline bool request_writes(enum request_kind kind)
+{
+    return kind == REQUEST_PUSH || request_sets(kind);
+}
 
 /* Worker, request and item in one number: a tag without its generation. */
 typedef uint32_t request_place;

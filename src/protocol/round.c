@@ -81,7 +81,7 @@ static size_t emit_recalls(struct shard *s, unsigned peer, size_t bytes)
         struct record *r = record_find(&s->records, list_pop(s->backlog, l));
         r->queued &= (uint8_t)~BACKLOG_RECALL;
         if (owner_recall(s, r, peer))
-            bytes += replica_exchange_bytes(0, shard_row_ref(s, r->index).partition->length);
+            bytes += replica_exchange_bytes(0, shard_row_ref(s, r->index).partition->stored);
         shard_wake(s, r, WOKEN_REPLICA);
         step(s);
     }

@@ -34,8 +34,25 @@ void shard_read(struct row_ref ref, float *values)
     check_held(row_read(ref, values));
 }
 
+void shard_read_state(struct row_ref ref, float *values)
+{
+    check_held(row_read_stored(ref, values));
+}
+
 void shard_write(struct shard *s, struct row_ref ref, const float *values, enum row_change change)
 {
     for (int rc; (rc = row_write(ref, values, change)) < 0; mover_wait(&s->mover)) check_held(rc);
+    if (s->trace) trace_wrote(s->trace, ref.index);
+}
+
+void shard_push(struct shard *s, struct row_ref ref, const struct wire_entry *e)
+{
+    const struct row_step step = {e->rate, e->size};
+    if (!ref.partition->optimizer) {
+        shard_write(s, ref, wire_values_const(e), ROW_ADD);
+        return;
+    }
+    for (int rc; (rc = row_step(ref, wire_values_const(e), step)) < 0; mover_wait(&s->mover))
+        check_held(rc);
     if (s->trace) trace_wrote(s->trace, ref.index);
 }

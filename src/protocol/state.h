@@ -176,5 +176,9 @@ static inline void shard_decided(const struct shard *s, uint64_t index, unsigned
 /* Reads or writes a row that is here; waits for memory as handover.h says. */
 void shard_read(struct row_ref, float *values);
 void shard_write(struct shard *, struct row_ref, const float *values, enum row_change);
+/* The same with its state. */
+void shard_read_state(struct row_ref, float *values);
+/* A push of another node, or one of this node's that comes back. */
+void shard_push(struct shard *, struct row_ref, const struct wire_entry *);
 
 #endif

@@ -243,8 +243,8 @@ void trace_wrote(struct trace *t, uint64_t index)
 void trace_sent(struct trace *t, uint64_t index, enum request_kind kind)
 {
     struct traced *k = find(t, index);
-    if (k && kind == REQUEST_PULL) k->pulled++;
-    if (k && (kind == REQUEST_PUSH || kind == REQUEST_SET)) k->written++;
+    if (k && request_pulls(kind)) k->pulled++;
+    if (k && request_writes(kind)) k->written++;
 }
 
 /* ---- the file ---- */

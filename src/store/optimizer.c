@@ -13,6 +13,11 @@ void optimizer_init(struct optimizer *o, const struct row_type *type, const stru
     *o = (struct optimizer){.type = type, .rule = *rule, .rate = rule->rate, .factor = 1};
 }
 
+void optimizer_set_rate(struct optimizer *o, float rate)
+{
+    __atomic_store(&o->rate, &rate, __ATOMIC_RELAXED);
+}
+
 void optimizer_begin_step(struct optimizer *o)
 {
     if (!o->type->factor || __atomic_load_n(&o->steps, __ATOMIC_RELAXED) >= STEPS_COUNTED) return;

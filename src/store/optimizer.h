@@ -11,10 +11,15 @@
 
 #include "store/row_type.h"
 
-/* What a row is given: what it adds (with an optimizer: the gradient of a step); its values, which
- * clear the state; a record of another node's; values and state. Without an optimizer the last two
- * are the same as the first two. */
-enum row_change { ROW_ADD, ROW_SET, ROW_MERGE, ROW_SET_STORED };
+/* What a row is given: what it adds (with an optimizer: the gradient of a step); the record of a
+ * replica; its values, which clear the state; values and state. Without an optimizer the first two
+ * are the same, and so are the last two. */
+enum row_change { ROW_ADD, ROW_MERGE, ROW_SET, ROW_SET_STORED };
+
+static inline bool row_change_sets(enum row_change change)
+{
+    return change >= ROW_SET;
+}
 
 struct optimizer {
     const struct row_type *type;
@@ -26,6 +31,7 @@ struct optimizer {
 };
 
 void optimizer_init(struct optimizer *, const struct row_type *, const struct locus_rule *);
+void optimizer_set_rate(struct optimizer *, float rate);
 /* A call begins that makes steps: all its rows have the same number. */
 void optimizer_begin_step(struct optimizer *);
 /* Of the rows that are stepped now. */

@@ -86,11 +86,11 @@ static void write_new(struct partition *p, uint64_t slot, const struct write *wr
 /* Full replication: a first update of what is a replica of zeros. */
 static int write_first_replica(struct row_ref s, const struct write *write, directory_word w)
 {
-    uint64_t slot = is_set(write->change) ? SLAB_NONE : take_pair(s);
+    uint64_t slot = row_change_sets(write->change) ? SLAB_NONE : take_pair(s);
     LOCUS_YIELD();
     if (slot == SLAB_NONE) {
         unlatch(s, w);
-        return is_set(write->change) ? -EAGAIN : -ENOMEM;
+        return row_change_sets(write->change) ? -EAGAIN : -ENOMEM;
     }
     write_new(s.partition, slot, write, partition_row(s.partition, slot + 1));
     publish_dirty(s, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.partition)));
@@ -144,7 +144,7 @@ static bool materialize(struct row_ref s, directory_word *w)
 static int write_shared(struct row_ref s, directory_word w, const struct write *write)
 {
     bool replica = directory_is_replica(w);
-    if (replica && is_set(write->change)) {
+    if (replica && row_change_sets(write->change)) {
         unlatch(s, w);
         return -EAGAIN;
     }
@@ -167,16 +167,20 @@ int row_write_shared(struct row_ref s, directory_word w, const float *values,
     return write_shared(s, w, &write);
 }
 
-static int write_slowly(struct row_ref s, const struct write *write)
+/* The key is latched, and w was its word before. */
+static int write_latched(struct row_ref s, directory_word w, const struct write *write)
 {
-    directory_word w = latch_here(s);
-    if (!directory_is_latched(w)) return -EAGAIN;
-    w &= ~DIRECTORY_LATCH;
     if (!directory_has_row(w))
         return row_ref_is_here(s, w) ? write_first(s, write, w) : write_first_replica(s, write, w);
     if (directory_state(w) != DIRECTORY_MAIN) return write_shared(s, w, write);
     row_write_latched(s, row_ref_word(s), w, write->values, write->change);
     return 0;
+}
+
+static int write_slowly(struct row_ref s, const struct write *write)
+{
+    directory_word w = latch_here(s);
+    return directory_is_latched(w) ? write_latched(s, w & ~DIRECTORY_LATCH, write) : -EAGAIN;
 }
 
 int row_write_slowly(struct row_ref s, const float *values, enum row_change change)
@@ -189,6 +193,25 @@ int row_step(struct row_ref s, const float *gradient, struct row_step step)
 {
     const struct write write = {ROW_ADD, gradient, step};
     return write_slowly(s, &write);
+}
+
+int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context, float *scratch)
+{
+    const struct partition *p = s.partition;
+    directory_word w = latch_here(s);
+    if (!directory_is_latched(w)) return -EAGAIN;
+    w &= ~DIRECTORY_LATCH;
+    const float *row = directory_has_row(w) ? slot_row(p, w) : NULL;
+    float *copy = scratch + p->length;
+    if (!row) floats_zero(copy, p->length);
+#if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
+    if (row) floats_copy(copy, row, p->length); /* as in row_edit_at() */
+    row = NULL;
+#endif
+    gradient(context, row ? row : copy, scratch, p->length);
+    optimizer_begin_step(p->optimizer);
+    const struct write write = {ROW_ADD, scratch, optimizer_step(p->optimizer)};
+    return write_latched(s, w, &write);
 }
 
 int row_edit_shared(struct row_ref s, directory_word w, const struct row_edit *e)

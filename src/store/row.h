@@ -125,7 +125,7 @@ static inline __attribute__((always_inline)) void row_write_at(struct row_ref s,
                                                                const float *values,
                                                                enum row_change change)
 {
-    if (change == ROW_ADD)
+    if (!row_change_sets(change))
         s.partition->add(row, values, s.partition->length);
     else
         floats_copy(row, values, s.partition->length);
@@ -188,6 +188,12 @@ static inline int row_set(struct row_ref s, const float *values)
 {
     return row_write(s, values, ROW_SET);
 }
+
+/* A step in place: the function is called once, with the values and the gradient that it shall
+ * write, unless the row is not here. `scratch` as in struct row_edit. The partition has an
+ * optimizer. */
+typedef void row_gradient_fn(void *context, const float *values, float *gradient, uint32_t length);
+int row_step_in_place(struct row_ref, row_gradient_fn *, void *context, float *scratch);
 
 /* A step of the row that another node has asked for: row_add() makes one of this node's. */
 int row_step(struct row_ref, const float *gradient, struct row_step);

@@ -97,11 +97,6 @@ struct write {
     struct row_step step; /* of ROW_ADD, if there is an optimizer */
 };
 
-static inline bool is_set(enum row_change change)
-{
-    return change == ROW_SET || change == ROW_SET_STORED;
-}
-
 /* Latched. `updates`: of a replica, else NULL; the first since the last were taken out finds the
  * slot with whatever was there. */
 static inline void write_at(const struct partition *p, float *row, const struct write *write,
@@ -112,7 +107,7 @@ static inline void write_at(const struct partition *p, float *row, const struct 
                          updates, is_first);
         return;
     }
-    if (is_set(write->change))
+    if (row_change_sets(write->change))
         floats_copy(row, write->values, p->length);
     else
         p->add(row, write->values, p->length);

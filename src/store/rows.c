@@ -177,3 +177,20 @@ size_t rows_write(const struct store *s, const locus_key *keys, size_t n, const 
     if (change == ROW_ADD) return access_rows(s, keys, n, from, missed, replicas, rc, ADD);
     return access_rows(s, keys, n, from, missed, replicas, rc, SET);
 }
+
+size_t rows_access_stored(const struct store *s, const locus_key *keys, size_t n, float *rows,
+                          bool sets, struct missed_row *missed, size_t *replicas, int *rc)
+{
+    size_t misses = 0, offset = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct row_ref ref = store_row_ref(s, keys[i]);
+        float *at = rows + offset;
+        int done = sets ? row_write(ref, at, ROW_SET_STORED) : row_read_stored(ref, at);
+        if (done > 0) ++*replicas;
+        if (done == -ENOMEM) *rc = done;
+        if (done < 0 && missed) missed[misses] = (struct missed_row){i, offset};
+        misses += done < 0;
+        offset += ref.partition->stored;
+    }
+    return misses;
+}

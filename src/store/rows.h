@@ -44,5 +44,9 @@ size_t rows_read(const struct store *, const locus_key *keys, size_t n, float *v
                  struct missed_row *missed, size_t *replicas);
 size_t rows_write(const struct store *, const locus_key *keys, size_t n, const float *values,
                   enum row_change, struct missed_row *missed, size_t *replicas, int *rc);
+/* The same of rows with their state, without fetching ahead: with `sets`, `rows`
+ * written. */
+size_t rows_access_stored(const struct store *, const locus_key *keys, size_t n, float *rows,
+                          bool sets, struct missed_row *missed, size_t *replicas, int *rc);
 
 #endif
