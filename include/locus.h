@@ -210,9 +210,9 @@ LOCUS_API uint32_t locus_state_length(const locus *, locus_key);
  * A snapshot: rows may move meanwhile. To continue: from = last key + 1. */
 LOCUS_API size_t locus_owned(locus *, locus_key from, locus_key *keys, size_t max);
 
-/* A worker gets the lowest free id. If all workers of the node had closed, the first one that opens
- * again waits for the end of a quiesce of the other nodes. -EBUSY if `workers` of the configuration
- * are open already; -ECONNRESET if a peer was lost. */
+/* Opens a worker, with the lowest free id. If all workers of the node had closed, the first one
+ * that opens again waits for the end of a quiesce of the other nodes. -EBUSY if `workers` of the
+ * configuration are open already; -ECONNRESET if a peer was lost. */
 LOCUS_API int locus_worker_open(locus *, locus_worker **out);
 /* Waits for the worker's operations; its intents end; it counts as arrived at later collectives.
  * -EDEADLK inside a read section, -EBUSY while a loader is open: nothing changes. If an operation
@@ -222,12 +222,13 @@ LOCUS_API int locus_worker_close(locus_worker *);
 LOCUS_API int locus_worker_id(const locus_worker *); /* 0 ... workers-1 on this node */
 
 /*
- * Access. `values` and `updates` hold the n rows one after the other. Keys may repeat within a
- * call; a call promises no order among its keys. Each key's read or write is atomic: no reader sees
- * half an update. Per key, synchronous operations on keys that are not replicated are sequentially
- * consistent (Lapse, Theorem 1); a worker sees its own completed updates in every later value.
- * Others' updates may seem to go backwards: a value from the owner has more of them than one that
- * is read later from a replica here, until the next refresh. locus_bound() and locus_quiesce() say
+ * Pull reads rows, push adds to them, set overwrites them, wherever they are. `values` and
+ * `updates` hold the n rows one after the other. Keys may repeat within a call; a call promises
+ * no order among its keys. Each key's read or write is atomic: no reader sees half an update.
+ * Per key, synchronous operations on keys that are not replicated are sequentially consistent
+ * (Lapse, Theorem 1); a worker sees its own completed updates in every later value. Others'
+ * updates may seem to go backwards: a value from the owner has more of them than one that is
+ * read later from a replica here, until the next refresh. locus_bound() and locus_quiesce() say
  * what every later value has.
  *   -EINVAL      a key out of range or a NULL array: nothing was read or written
  *   -ECONNRESET  a node was lost: locus_error() names it; requests to it may or may not have been
@@ -261,10 +262,10 @@ LOCUS_API int locus_set_state(locus_worker *, const locus_key *keys, size_t n, c
 LOCUS_API int locus_table_rate(locus *, unsigned table, double rate);
 
 /*
- * The same without waiting. Arrays of keys and values belong to locus until the ticket is done; a
- * ticket of 0 is done already. Operations of one worker on one key take effect in program order
- * (Lapse, Theorem 3 says what would break otherwise). The call waits if too many operations are in
- * flight.
+ * Pull, push and set without waiting. Arrays of keys and values belong to locus until the ticket
+ * is done; a ticket of 0 is done already. Operations of one worker on one key take effect in
+ * program order (Lapse, Theorem 3 says what would break otherwise). The call waits if too many
+ * operations are in flight.
  */
 LOCUS_API int locus_pull_async(locus_worker *, const locus_key *keys, size_t n, float *values,
                                locus_ticket *);

@@ -1,39 +1,36 @@
-# Writes the manual pages of section 3 from locus.h: awk -v folder=F -v version=V -f scripts/manual-functions.awk include/locus.h
+# Writes the manual pages of section 3 from locus.h, with examples from examples/calls.c:
+#     awk -v folder=F -v version=V -f scripts/manual-functions.awk examples/calls.c include/locus.h
 #
-# A page is what stands between two empty lines of the header, if it declares something: its first comment is the
-# description, all behind it the synopsis. Every name that it declares leads there.
+# A page is what stands between two empty lines of the header, if it declares something. Its first comment is the
+# description; a comment before or behind a later function is that function's. What a comment says of -E... are the
+# errors; the example is each function of calls.c that calls one of the page's. Every declared name leads to the page.
 
-function flush_page(    i, page, description, code, in_first, ends, line) {
-    if (!names) { count = 0; return }
-    name_after_a_function()
-    page = folder "/" name[1] ".3"
-    description = ""; code = ""; in_first = (text[1] ~ /^\/\*/)
-    for (i = 1; i <= count; i++) {
-        line = text[i]
-        if (in_first) {
-            ends = (line ~ /\*\/$/)
-            sub(/^ *\/\*+ ?/, "", line); sub(/ ?\*\/ *$/, "", line); sub(/^ \* ?/, "", line)
-            description = description line "\n"
-            if (ends) in_first = 0
-        } else if (line !~ /^#(ifdef|endif|if|else|ifndef)/)
-            code = code line "\n"
-    }
-    write_page(page, description, code)
-    for (i = 2; i <= names; i++) {
-        print ".so man3/" name[1] ".3" > (folder "/" name[i] ".3")
-        close(folder "/" name[i] ".3")
-    }
-    close(page)
-    count = names = 0
+# ---- examples: blocks between empty lines
+FNR == NR {
+    if ($0 == "") blocks++
+    else block[blocks] = block[blocks] $0 "\n"
+    next
 }
 
-# The page is called as its first name in small letters: a constant before it is found there, too.
-function name_after_a_function(    i, first) {
-    for (i = 1; i <= names && name[i] !~ /^locus/; i++) continue
-    if (i == 1 || i > names) return
-    first = name[i]
-    for (; i > 1; i--) name[i] = name[i - 1]
-    name[1] = first
+function quoted(line) {
+    gsub(/\\/, "\\e", line); gsub(/-/, "\\-", line)
+    if (line ~ /^[.']/) line = "\\&" line
+    return line
+}
+
+function bare(line) { # what a line of a comment says
+    sub(/^ *\/\*+ ?/, "", line); sub(/ ?\*\/ *$/, "", line); sub(/^ *\* ?/, "", line)
+    return line
+}
+
+function trimmed(line) { gsub(/^ +|[. ]+$/, "", line); return line }
+
+# An item of ERRORS: the values, and what they mean.
+function error_item(values, text) { return ".TP\n.B " quoted(values) "\n" quoted(trimmed(text)) "\n" }
+
+function add(n,    i) {
+    for (i = 1; i <= names; i++) if (name[i] == n) return
+    if (n != "" && !(n in known)) { name[++names] = n; known[n] = 1 }
 }
 
 # Of an enumeration's lines: each word in capitals that is no value of another one.
@@ -45,15 +42,62 @@ function add_constants(line) {
     }
 }
 
-function quoted(line) {
-    gsub(/\\/, "\\e", line); gsub(/-/, "\\-", line)
-    if (line ~ /^[.']/) line = "\\&" line
-    return line
+# What a line outside comments declares; "" or the function's name.
+function declare(line,    found) {
+    sub(/\/\*.*/, "", line)
+    if (line ~ /^LOCUS_API|^typedef/ && match(line, /locus_[a-z0-9_]+\(/)) found = substr(line, RSTART, RLENGTH - 1)
+    else if (line ~ /^ +\*?locus_[a-z0-9_]+\(/ && match(line, /locus_[a-z0-9_]+/)) found = substr(line, RSTART, RLENGTH)
+    else if (line ~ /^typedef .*;/ && match(line, /locus[a-z0-9_]*;/)) add(substr(line, RSTART, RLENGTH - 1))
+    else if (line ~ /^(struct|enum) locus_[a-z_]+ \{/ && match(line, /locus_[a-z_]+/)) add(substr(line, RSTART, RLENGTH))
+    else if (line ~ /^#define LOCUS_[A-Z_]+ / && line !~ /LOCUS_API/ && match(line, /LOCUS_[A-Z_]+/)) add(substr(line, RSTART, RLENGTH))
+    else if (line ~ /^#define locus_[a-z_]+/ && match(line, /locus_[a-z_]+/)) add(substr(line, RSTART, RLENGTH))
+    add(found)
+    if (line ~ /^enum .*\{/) in_enum = 1
+    if (in_enum) { sub(/^.*\{/, "", line); add_constants(line) }
+    if (line ~ /\}/) in_enum = 0
+    return found
+}
+
+# Sorts the lines of a page into description, code, and what is said of single functions.
+function read_page(    i, line, comment, depth, function_, said, first) {
+    first = 1
+    for (i = 1; i <= count; i++) {
+        line = text[i]
+        if (!depth && (comment || line ~ /^\/\*/)) {
+            said = said bare(line) "\n"
+            comment = line !~ /\*\//
+            if (!comment && first) { description = said; said = ""; first = 0 }
+            continue
+        }
+        if (line ~ /^#(ifdef|endif|if|else|ifndef)/) continue
+        first = 0
+        function_ = declare(line)
+        if (line ~ /\{/) depth = 1
+        if (!depth && match(line, / *\/\*.*\*\/ *$/)) { said = said bare(substr(line, RSTART)) "\n"; line = substr(line, 1, RSTART - 1) }
+        if (function_ != "" && line ~ /^LOCUS_API/) {
+            functions[++function_count] = function_
+            returns[function_] = line
+        }
+        if (said != "" && names) { about[function_count] = about[function_count] said; if (!function_count) description = description said }
+        said = ""
+        if (depth && line ~ /^\}/) depth = 0
+        sub(/^LOCUS_API /, "", line)
+        code = code line "\n"
+    }
+}
+
+# The page is called as its first name in small letters: a constant before it is found there, too.
+function name_after_a_function(    i, first) {
+    for (i = 1; i <= names && name[i] !~ /^locus/; i++) continue
+    if (i == 1 || i > names) return
+    first = name[i]
+    for (; i > 1; i--) name[i] = name[i - 1]
+    name[1] = first
 }
 
 # The first sentence in one line, for apropos.
-function summary(description,    s, at) {
-    s = description; gsub(/\n/, " ", s); gsub(/  +/, " ", s); sub(/^ /, "", s)
+function summary(s,    at) {
+    gsub(/\n/, " ", s); gsub(/  +/, " ", s); sub(/^ /, "", s)
     at = match(s, /[.:;]( |$)/)
     if (at) s = substr(s, 1, at - 1)
     if (length(s) > 120) { s = substr(s, 1, 120); sub(/ [^ ]*$/, " ...", s) }
@@ -61,52 +105,114 @@ function summary(description,    s, at) {
     return s == "" ? "of locus.h" : s
 }
 
-function write_page(page, description, code,    i, n, lines, verbatim, list, in_list) {
+# Prints a comment; its lines "  -EINVAL  text" are kept for ERRORS, and so are its sentences that have a -E.
+function say(s,    i, n, lines, flow, parts, values) {
+    n = split(s, lines, "\n")
+    for (i = 1; i < n; i++) {
+        if (lines[i] ~ /^  +-E[A-Z]/) {
+            sub(/^ +/, "", lines[i])
+            match(lines[i], /^-E[A-Z]+(, -E[A-Z]+)*/)
+            errors = errors error_item(substr(lines[i], 1, RLENGTH), substr(lines[i], RLENGTH + 1))
+            in_error = 1
+        } else if (in_error && lines[i] ~ /^   /) {
+            sub(/^ +/, "", lines[i]); errors = errors quoted(lines[i]) "\n"
+        } else {
+            in_error = 0
+            if (lines[i] == "") { if (i > 1 && i < n - 1) print ".PP" > page }
+            else if (lines[i] ~ /^  /) print ".br\n" quoted(lines[i]) > page
+            else { flow = flow " " lines[i]; print quoted(lines[i]) > page }
+        }
+    }
+    n = split(flow, parts, /[.] /)
+    for (i = 1; i <= n; i++) {
+        values = ""
+        for (s = parts[i]; match(s, /-E[A-Z]+/); s = substr(s, RSTART + RLENGTH))
+            values = values (values ? ", " : "") substr(s, RSTART, RLENGTH)
+        if (values) errors = errors error_item(values, parts[i])
+    }
+    in_error = 0
+}
+
+# How a function's value is told.
+function kind_of(f,    line) {
+    line = returns[f]
+    if (line ~ /^LOCUS_API void /) return "nothing"
+    if (line ~ /^LOCUS_API bool /) return "true or false"
+    if (line ~ /^LOCUS_API int / && line !~ /\(const locus(_worker)? \*\)/) return "0, or a negative value of errno"
+    return "the value that is described above"
+}
+
+function write_returns(    i, kind, list, order, n) {
+    print ".SH RETURN VALUE" > page
+    for (i = 1; i <= function_count; i++) {
+        kind = kind_of(functions[i])
+        if (!(kind in list)) order[++n] = kind
+        list[kind] = list[kind] (kind in list && list[kind] ? ", " : "") functions[i] "()"
+    }
+    for (i = 1; i <= n; i++)
+        print (i > 1 ? ".br\n" : "") quoted(list[order[i]] (list[order[i]] ~ /,/ ? " return " : " returns ") order[i] ".") > page
+    return "0, or a negative value of errno" in list
+}
+
+# Of each name that no block before has shown, the first block that has it.
+function write_examples(    i, k, m, n, lines, covered) {
+    for (i = 1; i <= names; i++) {
+        if (name[i] !~ /^locus/ || name[i] in covered) continue
+        for (k = 0; k <= blocks; k++) if (block[k] !~ /^\/\*/ && has(block[k], name[i])) break
+        if (k > blocks) continue
+        print (n ? "" : ".SH EXAMPLE\n.nf") > page
+        for (m = 1; m <= names; m++) if (has(block[k], name[m])) covered[name[m]] = 1
+        n = split(block[k], lines, "\n")
+        for (m = 1; m < n; m++) print quoted(lines[m]) > page
+    }
+    if (n) print ".fi" > page
+}
+function has(text, n) { return index(text, n "(") || index(text, "struct " n " ") }
+
+function write_page(    i, n, lines, list) {
     list = name[1]
     for (i = 2; i <= names; i++) list = list ", " name[i]
     printf ".TH %s 3 \"\" \"locus %s\" \"locus\"\n.SH NAME\n%s \\- %s\n", toupper(name[1]), version, list, \
         quoted(summary(description)) > page
     print ".SH SYNOPSIS\n.nf\n#include <locus.h>\n" > page
     n = split(code, lines, "\n")
-    for (i = 1; i < n; i++) { sub(/^LOCUS_API /, "", lines[i]); print quoted(lines[i]) > page }
-    print ".fi" > page
-    if (description == "") { print ".SH SEE ALSO\n.BR locus (1)" > page; return }
-    print ".SH DESCRIPTION" > page
-    n = split(description, lines, "\n")
-    in_list = 0
-    for (i = 1; i < n; i++) {
-        if (lines[i] == "") { if (in_list) print ".fi" > page; in_list = 0; if (i > 1 && i < n - 1) print ".PP" > page; continue }
-        verbatim = (lines[i] ~ /^  /)
-        if (verbatim && !in_list) print ".nf" > page
-        if (!verbatim && in_list) print ".fi" > page
-        in_list = verbatim
-        print quoted(lines[i]) > page
+    for (i = 1; i < n; i++) print quoted(lines[i]) > page
+    print ".fi\n.SH DESCRIPTION" > page
+    errors = ""
+    if (description != "") say(description)
+    else print "A part of locus.h." > page
+    for (i = 1; i <= function_count; i++)
+        if (about[i] != "") { print ".PP\n.BR " functions[i] " ():" > page; say(about[i]) }
+    if (function_count && write_returns()) {
+        print ".SH ERRORS\n.BR locus_error (3)\nhas a sentence that says what, where, and the remedy." > page
+        if (errors == "")
+            errors = error_item("-EINVAL", "a wrong argument: nothing was changed") \
+                error_item("-ECONNRESET", "a node was lost: the sentence names it")
+        printf "%s", errors > page
     }
-    if (in_list) print ".fi" > page
-    print ".SH SEE ALSO\n.BR locus (1)" > page
+    write_examples()
+    print ".SH SEE ALSO\n.BR locus (1),\n.BR locus_open (3),\n.BR locus_error (3)" > page
 }
 
-function add(n,    i) {
-    for (i = 1; i <= names; i++) if (name[i] == n) return
-    if (n != "" && !(n in known)) { name[++names] = n; known[n] = 1 }
+function flush_page(    i) {
+    description = code = ""
+    names = function_count = 0
+    split("", about); split("", returns)
+    read_page()
+    count = 0
+    if (!names) return
+    name_after_a_function()
+    page = folder "/" name[1] ".3"
+    write_page()
+    for (i = 2; i <= names; i++) {
+        print ".so man3/" name[1] ".3" > (folder "/" name[i] ".3")
+        close(folder "/" name[i] ".3")
+    }
+    close(page)
 }
 
-/^ *$/ && !comment { flush_page(); next }
+/^ *$/ && !in_comment { flush_page(); next }
 { text[++count] = $0 }
-# Comments declare nothing.
-comment { if ($0 ~ /\*\//) comment = 0; next }
-/^ *\/\*/ { if ($0 !~ /\*\//) comment = 1; next }
-/\/\*/ && !/\*\// { comment = 1 }
-{
-    line = $0; sub(/\/\*.*/, "", line)
-    if (line ~ /^LOCUS_API|^typedef/ && match(line, /locus_[a-z0-9_]+\(/)) add(substr(line, RSTART, RLENGTH - 1))
-    else if (line ~ /^ +\*?locus_[a-z0-9_]+\(/ && match(line, /locus_[a-z0-9_]+/)) add(substr(line, RSTART, RLENGTH))
-    else if (line ~ /^typedef .*;/ && match(line, /locus[a-z0-9_]*;/)) add(substr(line, RSTART, RLENGTH - 1))
-    else if (line ~ /^(struct|enum) locus_[a-z_]+ \{/ && match(line, /locus_[a-z_]+/)) add(substr(line, RSTART, RLENGTH))
-    else if (line ~ /^#define LOCUS_[A-Z_]+ / && line !~ /LOCUS_API/ && match(line, /LOCUS_[A-Z_]+/)) add(substr(line, RSTART, RLENGTH))
-    else if (line ~ /^#define locus_[a-z_]+/ && match(line, /locus_[a-z_]+/)) add(substr(line, RSTART, RLENGTH))
-    if (line ~ /^enum .*\{/) in_enum = 1
-    if (in_enum) { sub(/^.*\{/, "", line); add_constants(line) }
-    if (line ~ /\}/) in_enum = 0
-}
+/\/\*/ { in_comment = 1 }
+/\*\// { in_comment = 0 }
 END { flush_page() }

@@ -50,6 +50,13 @@ for name in "${names[@]}"; do
     awk '/^\.SH SYNOPSIS/ { on = 1 } /^\.SH DESCRIPTION/ { on = 0 } on' "$page" | grep -q "$name(" || missing+=" $name"
 done
 judge "every function's page declares it" "$missing"
+missing=''
+for page in "$man"/man3/*.3; do
+    grep -qE '^(int|bool|void|const|size_t|uint).*\(' "$page" || continue
+    for section in 'RETURN VALUE' EXAMPLE; do grep -q "^.SH $section" "$page" || missing+=" $(basename "$page"): $section"; done
+    ! grep -q 'value of errno' "$page" || grep -q '^.SH ERRORS' "$page" || missing+=" $(basename "$page"): ERRORS"
+done
+judge "every function's page has its sections" "$missing"
 
 # options COMMAND...: what its help speaks of
 options() { "$@" --help | grep -oE '(^|[ ,[(])--?[a-z][a-z-]*' | grep -oE -- '--?[a-z][a-z-]*' | sort -u; }
@@ -72,8 +79,9 @@ else
     done
     judge "mandoc understands every page" "$(cd "$man" && mandoc -T lint -W error man1/*.1 man3/*.3 2>&1 | head -n 5)"
     missing=''
-    shown "$man/man3/locus_pull.3" | grep -q 'ECONNRESET  *a node was lost' || missing=ECONNRESET
-    judge "man locus_pull speaks of its errors" "$missing"
+    shown "$man/man3/locus_pull.3" | tr -s ' \n' ' ' | grep -q 'ERRORS .*-ECONNRESET a node was lost.* EXAMPLE .*locus_pull(worker, keys' ||
+        missing=ECONNRESET
+    judge "man locus_pull speaks of its errors, and has an example" "$missing"
 fi
 
 if ! /usr/bin/python3 -c 'import markdown' 2> "$place/which" || ! command -v mandoc > "$place/which"; then

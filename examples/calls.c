@@ -1,0 +1,151 @@
+/* Each call of locus.h once, in a few lines. The manual pages show these functions as examples. */
+#include <locus.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LENGTH = 4, KEYS = 3 };
+static const locus_key keys[KEYS] = {7, 42, 99};
+
+static void check(int rc)
+{
+    if (rc) exit((printf("%s: %s\n", locus_strerror(rc), locus_error()), 1));
+}
+
+static locus *open_node(void)
+{
+    struct locus_table table = {.name = "entities", .rows = 1000, .length = LENGTH};
+    struct locus_config config;
+    locus_config_init(&config); /* rank, size and rendezvous come from the launcher */
+    config.tables = &table;
+    config.table_count = 1;
+    config.technique = LOCUS_ADAPTIVE;
+    locus *node;
+    check(locus_open(&config, &node));
+    return node;
+}
+
+static void access_rows(locus_worker *worker)
+{
+    float rows[KEYS * LENGTH], updates[KEYS * LENGTH] = {1};
+    check(locus_push(worker, keys, KEYS, updates)); /* adds */
+    check(locus_pull(worker, keys, KEYS, rows));
+    check(locus_set(worker, keys, KEYS, rows)); /* overwrites */
+}
+
+static void access_without_waiting(locus_worker *worker)
+{
+    float rows[KEYS * LENGTH], updates[KEYS * LENGTH] = {1};
+    locus_ticket pull, push;
+    check(locus_pull_async(worker, keys, KEYS, rows, &pull));
+    check(locus_push_async(worker, keys, KEYS, updates, &push));
+    check(locus_wait(worker, pull)); /* now rows may be read */
+    if (!locus_done(worker, push)) check(locus_wait_all(worker));
+    check(locus_set_async(worker, keys, KEYS, rows, &push));
+    check(locus_wait(worker, push));
+}
+
+static void halve(void *context, float *row, uint32_t length)
+{
+    for (uint32_t i = 0; i < length; i++) row[i] *= *(float *)context;
+}
+static void change_where_it_is(locus_worker *worker)
+{
+    float half = 0.5F, row[LENGTH];
+    if (locus_change_local(worker, keys[0], halve, &half) == 0) return;
+    check(locus_pull(worker, keys, 1, row)); /* the row is at another node */
+    for (int i = 0; i < LENGTH; i++) row[i] = -half * row[i];
+    check(locus_push(worker, keys, 1, row));
+}
+
+static float sum_in_place(locus_worker *worker)
+{
+    float sum = 0, row[LENGTH];
+    const float *seen;
+    locus_prefetch(worker, keys, KEYS);
+    locus_read_begin(worker);
+    for (int k = 0; k < KEYS; k++)
+        if ((seen = locus_view(worker, keys[k]))) sum += seen[0];
+    locus_read_end(worker);
+    return locus_pull_local(worker, keys[0], row) == 0 ? sum + row[0] : sum;
+}
+
+static void say_what_comes(locus_worker *worker)
+{
+    locus_clock now = locus_current_clock(worker);
+    check(locus_intent(worker, keys, KEYS, now + 10, now + 11)); /* for the step in ten steps */
+    check(locus_intent(worker, keys, 1, now, LOCUS_FOREVER));    /* a hot row: keep a copy here */
+    while (locus_advance_clock(worker) < now + 10) check(locus_bound(worker, 2));
+    check(locus_unintend(worker, keys, 1));
+}
+
+static void fetch_by_hand(locus_worker *worker)
+{
+    locus_ticket ticket;
+    check(locus_localize(worker, keys, KEYS)); /* they are here now, if nobody else intends them */
+    check(locus_localize_async(worker, keys, KEYS, &ticket));
+    check(locus_wait(worker, ticket));
+}
+
+static void load_ahead(locus_worker *worker) /* mostly in a thread of its own */
+{
+    locus_loader *loader;
+    locus_clock next = locus_current_clock(worker) + 1;
+    check(locus_loader_open(worker, &loader));
+    check(locus_loader_intent(loader, keys, KEYS, next, next + 1));
+    check(locus_loader_close(loader)); /* before the worker */
+}
+
+static void draw_negatives(locus *node, locus_worker *worker)
+{
+    enum { COUNT = 5 };
+    float rows[COUNT * LENGTH];
+    double weights[1000];
+    locus_key drawn[COUNT];
+    locus_distribution *uniform, *weighted;
+    locus_sample sample;
+    locus_clock now = locus_current_clock(worker);
+    for (int i = 0; i < 1000; i++) weights[i] = 1.0 / (i + 1);
+    check(locus_distribution_uniform(node, 0, 1000, LOCUS_BOUNDED, 0, &uniform));
+    check(locus_distribution_weighted(node, 0, weights, 1000, LOCUS_CONFORM, 0, &weighted));
+    check(locus_distribution_seed(weighted, 1)); /* before the first sample */
+    check(locus_prepare_sample(worker, weighted, COUNT, now + 10, now + 11, &sample));
+    check(locus_pull_sample(worker, sample, COUNT, drawn, rows)); /* when the clock is there */
+    check(locus_finish_sample(worker, sample));
+    locus_distribution_free(uniform), locus_distribution_free(weighted);
+}
+
+static void meet(locus_worker *worker)
+{
+    check(locus_barrier(worker)); /* all workers of all nodes are here */
+    check(locus_quiesce(worker)); /* and all copies hold all updates */
+    check(locus_checkpoint(worker, "calls.checkpoints"));
+    check(locus_restore(worker, "calls.checkpoints"));
+}
+
+static void look(locus *node)
+{
+    struct locus_stats stats;
+    struct locus_histogram waits;
+    locus_key mine[10];
+    check(locus_stats_read(node, &stats));
+    check(locus_histogram_read(node, LOCUS_BLOCKED_TIME, &waits));
+    size_t count = locus_owned(node, 0, mine, 10); /* the first ten keys whose rows are here */
+    printf("node %d of %d: %zu and more of %llu keys here, %llu pulled elsewhere\n",
+           locus_rank(node), locus_size(node), count, (unsigned long long)locus_keys(node),
+           (unsigned long long)stats.pulled_remote);
+}
+
+int main(void)
+{
+    locus *node = open_node();
+    locus_worker *worker;
+    check(locus_worker_open(node, &worker));
+    access_rows(worker), access_without_waiting(worker), change_where_it_is(worker),
+        say_what_comes(worker);
+    fetch_by_hand(worker), load_ahead(worker), draw_negatives(node, worker), meet(worker);
+    printf("worker %d: the first floats add up to %g\n", locus_worker_id(worker),
+           sum_in_place(worker));
+    look(node);
+    check(locus_worker_close(worker));
+    return locus_close(node) != 0;
+}
