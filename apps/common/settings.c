@@ -104,7 +104,11 @@ void settings_options(struct settings *s)
         OPTION_FLAG("--baseline", &s->is_baseline, 0,
                     "without locus: plain arrays shared by the threads"),
     };
+    const struct args_option patience = OPTION_COUNT(
+        "--patience", "N", &s->patience, 0, 1e6, ARGS_NODES,
+        "end after so many evaluations that were no better, with\nthe best model; each --eval-every epochs, or one; 0: do not");
     if (s->has & SETTINGS_EPOCHS) args_add(&s->list, &epochs, 1);
+    if (s->has & SETTINGS_PATIENCE) args_add(&s->list, &patience, 1);
     args_add(&s->list, first, sizeof first / sizeof *first);
     if (s->has & SETTINGS_HOT) hot_option(s);
     if (s->has & SETTINGS_BOUNDS) bounds_options(s);
@@ -144,8 +148,9 @@ void settings_check_files(const struct settings *s)
     saving_check(outputs, written, inputs, read);
 }
 
-void settings_check(const struct settings *s)
+void settings_check(struct settings *s)
 {
+    if (s->patience > 0 && s->eval_every == 0) s->eval_every = 1;
     if (s->is_baseline && s->checkpoints.folder)
         fail_usage("--baseline writes no checkpoints: leave --checkpoint away");
     checkpoints_check(&s->checkpoints);

@@ -21,6 +21,7 @@ enum settings_has {
     SETTINGS_FULL = 2,   /* --technique full */
     SETTINGS_HOT = 4,    /* --technique nups, --hot */
     SETTINGS_BOUNDS = 8, /* --technique ssp and essp, --staleness, --clocks */
+    SETTINGS_PATIENCE = 16,
 };
 enum { SETTINGS_TECHNIQUES = 8, SETTINGS_INPUTS = 8 };
 
@@ -28,6 +29,7 @@ struct settings {
     uint64_t workers, seed, epochs;
     uint64_t spare;               /* workers of each node for schedulers */
     uint64_t eval_every, seconds; /* 0: never; no limit */
+    uint64_t patience;            /* evaluations that need not be better; 0: any number */
     int technique;                /* enum locus_technique, or one more: nups, ssp, essp */
     const char *hot;              /* which keys nups replicates: hot.h */
     uint64_t staleness, clocks;   /* of ssp and essp: pace.h */
@@ -61,7 +63,7 @@ void settings_parse(struct settings *, const struct args_program *program, int a
 void settings_check_source(const struct settings *, const char *what, const char *option,
                            const char *made);
 /* What does not go together ends the program. */
-void settings_check(const struct settings *);
+void settings_check(struct settings *);
 /* The same of files: where some would be written that are read, or written by another option. */
 void settings_check_files(const struct settings *);
 /* Is there an evaluation after this epoch, before the one at the end? */

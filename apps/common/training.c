@@ -1,5 +1,6 @@
 #include "training.h"
 
+#include "best.h"
 #include "counters.h"
 #include "fail.h"
 #include "pace.h"
@@ -26,6 +27,24 @@ void training_open(struct training *t, const struct training_kind *kind, void *p
     meter_init(&t->meter, pool->rank == 0);
 }
 
+/* Tables for the best model, behind the others. */
+struct kept {
+    char names[TRAINING_MODEL_TABLES][LOCUS_NAME_MAX];
+};
+
+static size_t add_kept(struct kept *k, const struct training_kind *kind, const void *program,
+                       struct locus_table *tables, size_t count)
+{
+    size_t floats[TRAINING_MODEL_TABLES];
+    if (!kind->chooses || !kind->chooses(program)) return 0;
+    kind->parameters(program, floats);
+    for (size_t i = 0; i < TRAINING_MODEL_TABLES; i++) {
+        snprintf(k->names[i], sizeof k->names[i], "best %s", tables[i].name);
+        tables[count + i] = best_table(&tables[i], k->names[i], floats[i]);
+    }
+    return count;
+}
+
 int training_run(const struct training_kind *kind, int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "predict") == 0)
@@ -34,6 +53,7 @@ int training_run(const struct training_kind *kind, int argc, char **argv)
     struct training *t = take_memory(1, sizeof *t);
     struct locus_table tables[POOL_TABLES_MAX];
     struct pool pool;
+    struct kept names;
     fail_set_program(kind->name);
     struct settings *s = kind->options(program);
     settings_parse(
@@ -42,18 +62,24 @@ int training_run(const struct training_kind *kind, int argc, char **argv)
     kind->check(program);
     settings_check(s);
     kind->load(program);
-    size_t count = kind->tables(program, tables);
-    settings_open_pool(s, &pool, tables, count, kind->digest(program));
+    size_t count = kind->tables(program, tables),
+           kept = add_kept(&names, kind, program, tables, count);
+    if (s->patience > 0 && !kept)
+        fail_usage("--patience needs examples to validate with, and there are none");
+    settings_open_pool(s, &pool, tables, count + (kept ? TRAINING_MODEL_TABLES : 0),
+                       kind->digest(program));
     if (pool.rank == 0) settings_check_files(s);
     training_open(t, kind, program, s, &pool);
+    t->kept = kept;
     if (pool.rank == 0) kind->start(program, &pool);
     pool_run(&pool, kind->work ? kind->work : training_work, t);
     pool_close(&pool);
     run_log_close();
     kind->unload(program);
+    int status = t->has_diverged ? FAIL_STATUS : 0;
     free(program);
     free(t);
-    return fail_unless_printed();
+    return fail_unless_printed() ? FAIL_STATUS : status;
 }
 
 /* ---- a part of an epoch ---- */
@@ -146,15 +172,89 @@ static void end_meter(struct training *t, uint64_t number)
         meter_end(&t->meter);
 }
 
+/* ---- the best model ---- */
+
+/* The first of a checkpoint's figures: all workers know the epoch, the first one how good it was. */
+enum { BEST_EPOCH, BEST_QUALITY };
+
+uint64_t training_epoch_of(const struct training_worker *w)
+{
+    uint64_t best = w->training->kept ? (uint64_t)w->progress.figures[BEST_EPOCH] : 0;
+    return best ? best : w->progress.epochs;
+}
+
+static void best_rows(const struct training *t, struct best_rows rows[TRAINING_MODEL_TABLES])
+{
+    for (size_t i = 0; i < TRAINING_MODEL_TABLES; i++)
+        rows[i] = (struct best_rows){.model = i, .kept = t->kept + i};
+}
+
+/* The last one needs no copy, unless others go on from it. */
+static void choose(struct training_worker *w, bool is_last)
+{
+    const struct training *t = w->training;
+    double *best = w->progress.figures;
+    struct best_rows rows[TRAINING_MODEL_TABLES];
+    if (!settings_wants_choice(t->settings, w->progress.epochs, is_last)) return;
+    double quality = t->kind->validate(w);
+    bool is_better = best[BEST_EPOCH] <= 0 ? isfinite(quality) : quality > best[BEST_QUALITY];
+    best_rows(t, rows);
+    size_t count = is_last && !t->checkpoints.folder ? 0 : TRAINING_MODEL_TABLES;
+    if (!best_offer(w->member, is_better, rows, count)) return;
+    best[BEST_EPOCH] = (double)w->progress.epochs;
+    best[BEST_QUALITY] = quality;
+}
+
+/* So many evaluations were no better: there is no hope of more. */
+static bool is_patience_over(const struct training_worker *w)
+{
+    const struct settings *s = w->training->settings;
+    uint64_t best = w->training->kept ? (uint64_t)w->progress.figures[BEST_EPOCH] : 0;
+    return best > 0 && s->patience > 0 && w->progress.epochs - best >= s->patience * s->eval_every;
+}
+
+/* What is reported in the end is what is saved. */
+static void take_best(struct training_worker *w)
+{
+    const struct training *t = w->training;
+    struct best_rows rows[TRAINING_MODEL_TABLES];
+    uint64_t epoch = t->kept ? (uint64_t)w->progress.figures[BEST_EPOCH] : 0;
+    char text[96];
+    const struct figure figure = {.name = "epoch", .value = (double)epoch};
+    if (epoch == 0) return;
+    best_rows(t, rows);
+    if (epoch != w->progress.epochs) best_take(w->member, rows, TRAINING_MODEL_TABLES);
+    snprintf(text, sizeof text, "the model is that of epoch %llu, which was validated best",
+             (unsigned long long)epoch);
+    if (training_is_first(w)) figures_say(t->settings->json, "best", text, &figure, 1);
+}
+
+/* A loss that is no number ends the training: with the best model so far, if there is one. The same
+ * on all workers. */
+static bool diverges(struct training_worker *w, uint64_t number)
+{
+    struct training *t = w->training;
+    bool is_first = training_is_first(w);
+    if (t->sweeps || isfinite(w->progress.sums[SUM_LOSS])) return false;
+    uint64_t best = t->kept ? (uint64_t)w->progress.figures[BEST_EPOCH] : 0;
+    static const char sentence[] = "the loss is no number any more in epoch %llu: choose a smaller "
+                                   "--lr";
+    if (is_first && best == 0) fail(sentence, (unsigned long long)number);
+    if (is_first) {
+        fprintf(stderr, "%s: ", fail_program());
+        fprintf(stderr, sentence, (unsigned long long)number);
+        fprintf(stderr, "; the model is that of epoch %llu\n", (unsigned long long)best);
+    }
+    if (w->member->index == 0) t->has_diverged = true;
+    return true;
+}
+
 static void report(struct training_worker *w, uint64_t number, bool has_time,
                    const struct locus_stats *stats)
 {
     struct training *t = w->training;
     const double *sums = w->progress.sums;
     if (sums[SUM_EXAMPLES] == 0 && !has_time) return; /* it has not begun */
-    if (!t->sweeps && !isfinite(sums[SUM_LOSS]))
-        fail("the loss is no number any more in epoch %llu: choose a smaller --lr",
-             (unsigned long long)number);
     counters_add(&t->stats, stats);
     t->kind->report(w->program, &(struct training_epoch){.training = t,
                                                          .number = number,
@@ -166,8 +266,8 @@ static void report(struct training_worker *w, uint64_t number, bool has_time,
                                                          .stats = stats});
 }
 
-/* What is left of one. Returns as train_part() does. */
-static bool train_epoch(struct training_worker *w, bool *is_due)
+/* What is left of one. Returns as train_part() does. Is the loss a number? */
+static bool train_epoch(struct training_worker *w, bool *is_due, bool *is_good)
 {
     struct training *t = w->training;
     struct locus_stats before, stats = {0};
@@ -181,8 +281,11 @@ static bool train_epoch(struct training_worker *w, bool *is_due)
         stats = counters_change(&before, &after);
     }
     if (training_is_first(w)) end_meter(t, number);
-    if (training_is_first(w)) report(w, number, has_time, &stats);
+    bool has_diverged = diverges(w, number);
+    if (training_is_first(w) && !has_diverged) report(w, number, has_time, &stats);
     memset(w->progress.sums, 0, sizeof w->progress.sums);
+    if (has_diverged) *is_due = false;
+    *is_good = !has_diverged;
     return has_time;
 }
 
@@ -191,14 +294,14 @@ static void train_all(struct training_worker *w)
     struct training *t = w->training;
     const struct training_kind *kind = t->kind;
     struct progress *p = &w->progress;
-    bool has_time = true, is_due, shows_sweeps = training_is_first(w) && t->sweeps;
+    bool has_time = true, is_good = true, is_due, shows_sweeps = training_is_first(w) && t->sweeps;
     if (shows_sweeps) meter_begin(&t->meter, "training", t->sweeps, t->epochs);
-    while (p->epochs < t->epochs && has_time) {
-        has_time = train_epoch(w, &is_due);
-        if (kind->judge) kind->judge(w, !has_time || p->epochs == t->epochs);
+    while (p->epochs < t->epochs && has_time && is_good && !is_patience_over(w)) {
+        has_time = train_epoch(w, &is_due, &is_good);
+        if (t->kept && is_good) choose(w, !has_time || p->epochs == t->epochs);
         if (is_due) write_checkpoint(w);
-        if (kind->evaluate && has_time && settings_wants_evaluation(t->settings, p->epochs))
-            kind->evaluate(w);
+        bool evaluates = kind->evaluate && !t->kept && has_time;
+        if (evaluates && settings_wants_evaluation(t->settings, p->epochs)) kind->evaluate(w);
     }
     if (shows_sweeps) meter_end(&t->meter);
 }
@@ -225,6 +328,7 @@ void training_work(struct pool_member *m, void *training)
     checkpoints_begin(&t->checkpoints, m, &w.progress);
     pool_meet_here(m);
     train_all(&w);
+    take_best(&w);
     kind->end(&w);
     struct locus_stats stats = counters_take(m);
     if (m->place == 0 && m->worker) show_counters(t, &stats);

@@ -50,6 +50,8 @@ struct training_epoch {
     const struct locus_stats *stats; /* of those that count them */
 };
 
+enum { TRAINING_MODEL_TABLES = 2 };
+
 struct training_kind {
     const char *name;                   /* "locus-mf" */
     const char *about, *more;           /* for --help */
@@ -83,10 +85,15 @@ struct training_kind {
     bool (*step)(struct training_worker *, struct training_sums *);
     void (*flush)(struct training_worker *); /* all updates are complete; NULL: they are */
     void (*report)(void *program, const struct training_epoch *); /* the first worker alone */
-    /* After each epoch, and before its checkpoint, of which what it says is part; NULL: nothing. */
-    void (*judge)(struct training_worker *, bool is_last);
+    /* Is the model to be the one that was best on other data? Then how good it is (the larger the
+     * better; the first worker's counts), which it says: each --eval-every epochs, at the end, and
+     * before a checkpoint, of which what was kept is part. NULL: it is the last one. */
+    bool (*chooses)(const void *program);
+    double (*validate)(struct training_worker *);
+    /* The first so many floats of a row of its two tables, the first ones, are the model. */
+    void (*parameters)(const void *program, size_t floats[TRAINING_MODEL_TABLES]);
     void (*checkpoint)(struct training_worker *); /* what else is to be in one; NULL: nothing */
-    void (*evaluate)(struct training_worker *);   /* each --eval-every epochs but at the end */
+    void (*evaluate)(struct training_worker *);   /* instead of validate(), and not at the end */
     void (*end)(struct training_worker *);        /* the last evaluation */
     void (*save)(struct training_worker *);       /* the first worker alone */
     void (*close)(struct training_worker *);      /* NULL: nothing to do */
@@ -107,6 +114,8 @@ struct training {
     /* The loop's: */
     struct meter meter;
     struct checkpoints checkpoints;
+    size_t kept; /* the first table of the best model; 0: it is not kept */
+    bool has_diverged;
     double began_s;           /* as if all had been trained in this run */
     uint64_t examples_before; /* in this epoch, when its part began */
     struct locus_stats stats; /* of all epochs, where they are counted */
@@ -127,6 +136,8 @@ static inline bool training_is_first(const struct training_worker *w)
     return w->member->place == 0;
 }
 
+/* The epoch that the model is of; 0: of none. */
+uint64_t training_epoch_of(const struct training_worker *);
 /* --technique nups: keeps the hot ones of all keys, by how often each is used. */
 void training_keep_hot(const struct training_worker *, size_t keys,
                        void (*count)(const void *program, uint64_t *count));

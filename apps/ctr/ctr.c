@@ -1,6 +1,5 @@
 #include "ctr.h"
 
-#include "best.h"
 #include "click_feed.h"
 #include "clicks_read.h"
 #include "ctr_quality.h"
@@ -96,7 +95,7 @@ static struct settings *options(void *program)
                               .bins = 64,
                               .hidden = "64,32",
                               .zipf_exponent = 1.1};
-    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT);
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE);
     o->common.epochs = 8;
     o->common.eval_every = 1;
     data_options(o);
@@ -204,9 +203,7 @@ static size_t tables(void *program, struct locus_table *tables)
         (struct locus_table){.name = "layers", .rows = c->plan.rows, .length = c->plan.length};
     tables[CTR_SCORES] = (struct locus_table){
         .name = "scores", .rows = ctr_score_rows(c), .length = CTR_SCORES_OF_ROW};
-    tables[CTR_BEST_FEATURES] = best_table(&tables[CTR_FEATURES], "best features", parameters);
-    tables[CTR_BEST_LAYERS] = best_table(&tables[CTR_LAYERS], "best layers", c->plan.length / 2);
-    return c->validate > 0 ? CTR_TABLES : CTR_BEST_FEATURES;
+    return CTR_TABLES;
 }
 
 static void ready(void *program, struct training *t)
@@ -364,31 +361,26 @@ static void report(void *program, const struct training_epoch *e)
 
 /* ---- how good it is ---- */
 
-/* What was validated best so far, which is in a checkpoint: all workers know the epoch, the first
- * one how good it was. */
-enum { BEST_EPOCH, BEST_LOG_LOSS };
-static const struct best_rows best_rows[] = {{CTR_FEATURES, CTR_BEST_FEATURES},
-                                             {CTR_LAYERS, CTR_BEST_LAYERS}};
-enum { BEST_ROWS = sizeof best_rows / sizeof *best_rows };
-
-static uint64_t best_epoch(const struct progress *p)
+static bool chooses(const void *program)
 {
-    return (uint64_t)p->figures[BEST_EPOCH];
+    const struct ctr *c = program;
+    return c->validate > 0 && c->options.common.eval_every > 0;
 }
 
-/* The last one needs no copy, unless others go on from it. */
-static void validate(struct training_worker *w, bool is_last)
+static double validate(struct training_worker *w)
 {
     const struct ctr *c = w->program;
-    struct progress *p = &w->progress;
     struct wide_deep *model = &((struct worker *)w->state)->step;
     struct ctr_quality q = ctr_quality_take(c, w->member, model, c->train + c->test, c->validate);
-    bool is_better = best_epoch(p) == 0 || q.log_loss < p->figures[BEST_LOG_LOSS];
-    if (training_is_first(w)) say_quality(c, "valid", p->epochs, &q);
-    size_t kept = is_last && !w->training->checkpoints.folder ? 0 : BEST_ROWS;
-    if (!best_offer(w->member, is_better, best_rows, kept)) return;
-    p->figures[BEST_EPOCH] = (double)p->epochs;
-    p->figures[BEST_LOG_LOSS] = q.log_loss;
+    if (training_is_first(w)) say_quality(c, "valid", w->progress.epochs, &q);
+    return -q.log_loss;
+}
+
+static void parameters(const void *program, size_t floats[TRAINING_MODEL_TABLES])
+{
+    const struct ctr *c = program;
+    floats[CTR_FEATURES] = ctr_parameters(c);
+    floats[CTR_LAYERS] = c->plan.length / 2;
 }
 
 static void test(struct training_worker *w, uint64_t epoch)
@@ -401,35 +393,16 @@ static void test(struct training_worker *w, uint64_t epoch)
 }
 
 /* Without examples to validate with nothing is chosen, and the test says how training goes. */
-static void judge(struct training_worker *w, bool is_last)
+static void evaluate(struct training_worker *w)
 {
-    const struct ctr *c = w->program;
-    uint64_t epoch = w->progress.epochs;
-    if (!settings_wants_choice(&c->options.common, epoch, is_last)) return;
-    if (c->validate > 0)
-        validate(w, is_last);
-    else if (!is_last)
-        test(w, epoch);
-}
-
-static void say_best(const struct ctr *c, uint64_t epoch)
-{
-    char text[96];
-    const struct figure figure = {.name = "epoch", .value = (double)epoch};
-    snprintf(text, sizeof text, "the model is that of epoch %" PRIu64 ", which was validated best",
-             epoch);
-    figures_say(c->options.common.json, "best", text, &figure, 1);
+    test(w, w->progress.epochs);
 }
 
 /* What is tested is what is saved. */
 static void end(struct training_worker *w)
 {
     struct worker *own = w->state;
-    const struct progress *p = &w->progress;
-    uint64_t best = best_epoch(p);
-    if (best > 0 && best != p->epochs) best_take(w->member, best_rows, BEST_ROWS);
-    if (best > 0 && training_is_first(w)) say_best(w->program, best);
-    test(w, best > 0 ? best : p->epochs);
+    test(w, training_epoch_of(w));
     wide_deep_close(&own->step);
     click_feed_close(&own->feed);
 }
@@ -507,6 +480,9 @@ const struct training_kind ctr_training = {.name = "locus-ctr",
                                            .step = step,
                                            .flush = flush,
                                            .report = report,
-                                           .judge = judge,
+                                           .chooses = chooses,
+                                           .validate = validate,
+                                           .parameters = parameters,
+                                           .evaluate = evaluate,
                                            .end = end,
                                            .save = save};

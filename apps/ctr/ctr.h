@@ -18,15 +18,7 @@
 #include "planted.h"
 #include "settings.h"
 
-enum ctr_table {
-    CTR_FEATURES,
-    CTR_LAYERS,
-    CTR_SCORES,
-    /* with examples to validate with: the best epoch's */
-    CTR_BEST_FEATURES,
-    CTR_BEST_LAYERS,
-    CTR_TABLES
-};
+enum ctr_table { CTR_FEATURES, CTR_LAYERS, CTR_SCORES, CTR_TABLES };
 enum { CTR_HIDDEN_MAX = DENSE_LAYERS_MAX - 1, CTR_SCORES_OF_ROW = 256 };
 
 struct ctr_options {

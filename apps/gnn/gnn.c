@@ -1,7 +1,6 @@
 #include "gnn.h"
 
 #include "accuracy.h"
-#include "best.h"
 #include "convolution.h"
 #include "digest.h"
 #include "epochs.h"
@@ -124,7 +123,7 @@ static struct settings *options(void *program)
                               .rate = 0.1,
                               .dense_rate = 0.01,
                               .init = 0.1};
-    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT);
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE);
     o->common.epochs = 3;
     task_options(o);
     model_options(o);
@@ -206,9 +205,7 @@ static size_t tables(void *program, struct locus_table *tables)
                                               .length = (uint32_t)(2 * gnn_width(g))};
     tables[GNN_DENSE] =
         (struct locus_table){.name = "dense", .rows = g->plan.rows, .length = g->plan.length};
-    tables[GNN_BEST_INPUTS] = best_table(&tables[GNN_INPUTS], "best inputs", gnn_width(g));
-    tables[GNN_BEST_DENSE] = best_table(&tables[GNN_DENSE], "best dense", g->plan.length / 2);
-    return gnn_chooses(g) ? GNN_TABLES : GNN_BEST_INPUTS;
+    return GNN_TABLES;
 }
 
 static void ready(void *program, struct training *t)
@@ -369,56 +366,39 @@ static void say_accuracy(const struct gnn *g, const struct accuracy *a)
                 sizeof figures / sizeof *figures);
 }
 
-/* What was best so far, which is in a checkpoint. */
-enum { BEST_EPOCH, BEST_VALIDATION, BEST_TEST, BEST_SECONDS };
-static const struct best_rows best_rows[] = {{GNN_INPUTS, GNN_BEST_INPUTS},
-                                             {GNN_DENSE, GNN_BEST_DENSE}};
-enum { BEST_TABLES = sizeof best_rows / sizeof *best_rows };
+static bool chooses(const void *program)
+{
+    const struct gnn *g = program;
+    return g->options.common.eval_every > 0 && g->labels.count[LABELS_VALIDATE] > 0;
+}
 
-static void judge_model(struct training_worker *w)
+static double validate(struct training_worker *w)
 {
     const struct gnn *g = w->program;
-    double *best = w->progress.figures;
-    if (g->labels.count[LABELS_VALIDATE] + g->labels.count[LABELS_TEST] == 0) return;
+    if (g->labels.count[LABELS_VALIDATE] + g->labels.count[LABELS_TEST] == 0) return 0;
     struct accuracy a = accuracy_take(&((struct worker *)w->state)->judge);
     if (training_is_first(w)) say_accuracy(g, &a);
-    if (!gnn_chooses(g)) return;
-    bool is_better = best[BEST_EPOCH] == 0 || a.validation > best[BEST_VALIDATION];
-    if (!best_offer(w->member, is_better, best_rows, BEST_TABLES)) return;
-    best[BEST_EPOCH] = (double)w->progress.epochs;
-    best[BEST_VALIDATION] = a.validation;
-    best[BEST_TEST] = a.test;
-    best[BEST_SECONDS] = a.seconds;
+    return a.validation;
 }
 
-static void judge(struct training_worker *w, bool is_last)
+static void parameters(const void *program, size_t floats[TRAINING_MODEL_TABLES])
 {
-    const struct gnn *g = w->program;
-    if (!is_last && settings_wants_evaluation(&g->options.common, w->progress.epochs))
-        judge_model(w);
+    const struct gnn *g = program;
+    floats[GNN_INPUTS] = gnn_width(g);
+    floats[GNN_DENSE] = g->plan.length / 2;
 }
 
-static void say_best(const struct gnn *g, const double *best)
+static void evaluate(struct training_worker *w)
 {
-    const struct figure figures[] = {
-        {.name = "epoch", .value = best[BEST_EPOCH]},
-        {"validation ", 0, 4, .value = best[BEST_VALIDATION]},
-        {"test ", 0, 4, .name = "accuracy", .value = best[BEST_TEST]},
-        {.name = "validation_accuracy", .value = best[BEST_VALIDATION]},
-        {"after epoch ", .value = best[BEST_EPOCH]},
-    };
-    figures_say(g->options.common.json, "best", "best     ", figures,
-                sizeof figures / sizeof *figures);
+    validate(w);
 }
 
-/* What is reported is what is saved. */
+/* What is said last is what is saved. */
 static void end(struct training_worker *w)
 {
+    bool is_said = w->training->kept && training_epoch_of(w) == w->progress.epochs;
     pool_quiesce(w->member);
-    judge_model(w);
-    if (!gnn_chooses(w->program)) return;
-    best_take(w->member, best_rows, BEST_TABLES);
-    if (training_is_first(w)) say_best(w->program, w->progress.figures);
+    if (!is_said || w->progress.epochs == 0) validate(w);
 }
 
 static void close_all(struct training_worker *w)
@@ -510,7 +490,10 @@ const struct training_kind gnn_training = {.name = "locus-gnn",
                                            .step = step,
                                            .flush = flush,
                                            .report = report,
-                                           .judge = judge,
+                                           .chooses = chooses,
+                                           .validate = validate,
+                                           .parameters = parameters,
+                                           .evaluate = evaluate,
                                            .end = end,
                                            .save = save,
                                            .close = close_all};

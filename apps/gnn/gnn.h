@@ -45,14 +45,7 @@ struct gnn {
     struct dense_plan plan;   /* of the dense layers; the last one finds the classes */
 };
 
-/* The last two, of the best model so far, are there only where epochs are compared. */
-enum gnn_table { GNN_INPUTS, GNN_DENSE, GNN_BEST_INPUTS, GNN_BEST_DENSE, GNN_TABLES };
-
-/* Is the model the one of the epoch that validated best, not of the last one? */
-static inline bool gnn_chooses(const struct gnn *g)
-{
-    return g->options.common.eval_every > 0 && g->labels.count[LABELS_VALIDATE] > 0;
-}
+enum gnn_table { GNN_INPUTS, GNN_DENSE, GNN_TABLES };
 
 static inline bool gnn_has_features(const struct gnn *g)
 {

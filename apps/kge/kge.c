@@ -99,7 +99,8 @@ static struct settings *options(void *program)
                           .regularization = 0.05,
                           .init = 0.01,
                           .loss = LOSS_SOFTMAX};
-    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS);
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS |
+                                  SETTINGS_PATIENCE);
     o->common.epochs = 30;
     own_options(o);
     settings_options(&o->common);
@@ -345,13 +346,31 @@ static void say_quality(const struct task *t, enum graph_split split, const stru
     figures_say(t->options.common.json, "eval", head, figures, sizeof figures / sizeof *figures);
 }
 
-static void judge_by(struct training_worker *w, enum graph_split split)
+static double judge_by(struct training_worker *w, enum graph_split split)
 {
     struct program *p = w->program;
     struct quality q = evaluate(&p->evaluation, w->member, split);
-    if (!training_is_first(w)) return;
+    if (!training_is_first(w)) return q.mrr;
     say_quality(&p->task, split, &q);
     if (split == GRAPH_VALID) history_set_mrr(&p->history, q.mrr);
+    return q.mrr;
+}
+
+static bool chooses(const void *program)
+{
+    return ((const struct task *)program)->options.common.patience > 0;
+}
+
+static double validate(struct training_worker *w)
+{
+    return judge_by(w, GRAPH_VALID);
+}
+
+static void parameters(const void *program, size_t floats[TRAINING_MODEL_TABLES])
+{
+    const struct model *m = &((const struct task *)program)->model;
+    floats[0] = m->dim;
+    floats[1] = model_relation_floats(m);
 }
 
 static void evaluate_valid(struct training_worker *w)
@@ -421,6 +440,9 @@ const struct training_kind kge_training = {.name = "locus-kge",
                                            .step = step,
                                            .flush = flush,
                                            .report = report,
+                                           .chooses = chooses,
+                                           .validate = validate,
+                                           .parameters = parameters,
                                            .evaluate = evaluate_valid,
                                            .end = end,
                                            .save = save};

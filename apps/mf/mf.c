@@ -102,7 +102,8 @@ static struct settings *options(void *program)
                              .zipf_exponent = 1.1,
                              .zipf_rank = 10,
                              .zipf_noise = 0.1};
-    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS);
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS |
+                                  SETTINGS_PATIENCE);
     task_options(o);
     training_options(o);
     settings_options(&o->common);
@@ -314,10 +315,21 @@ static void report(void *program, const struct training_epoch *e)
     training_say_epoch(e, figures, f->options.method == MF_COORDINATES && objective > 0 ? 3 : 2);
 }
 
-static void evaluate(struct training_worker *t)
+static bool chooses(const void *program)
+{
+    const struct mf *f = program;
+    return f->options.common.patience > 0 && f->ratings.test > 0;
+}
+
+static void parameters(const void *program, size_t floats[TRAINING_MODEL_TABLES])
+{
+    floats[MF_ROWS] = floats[MF_COLS] = mf_parameters(program);
+}
+
+static double validate(struct training_worker *t)
 {
     const struct mf *f = t->program;
-    if (f->ratings.test == 0) return;
+    if (f->ratings.test == 0) return 0;
     struct rmse r = rmse_of_test(f, t->member);
     const struct figure figures[] = {
         {.name = "split", .text = "test"},
@@ -325,6 +337,12 @@ static void evaluate(struct training_worker *t)
         FIGURE_TOOK(r.seconds),
     };
     if (training_is_first(t)) figures_say(f->options.common.json, "eval", "test     ", figures, 3);
+    return -r.rmse;
+}
+
+static void evaluate(struct training_worker *t)
+{
+    validate(t);
 }
 
 static void end(struct training_worker *t)
@@ -398,6 +416,9 @@ const struct training_kind mf_training = {.name = "locus-mf",
                                           .step = step,
                                           .flush = flush,
                                           .report = report,
+                                          .chooses = chooses,
+                                          .validate = validate,
+                                          .parameters = parameters,
                                           .evaluate = evaluate,
                                           .end = end,
                                           .save = save};

@@ -15,6 +15,7 @@ struct job {
     struct settings settings;
     uint64_t until; /* the epoch whose loss is no number */
     const char *sweeps;
+    double quality[8]; /* of each epoch's model; 0 in the first: nothing is chosen */
 };
 
 /* The first worker says what happens. */
@@ -41,6 +42,8 @@ static bool step(struct training_worker *w, struct training_sums *sums)
     const struct job *j = w->program;
     int *steps = w->state;
     say(w, "step");
+    if (training_is_first(w)) /* the model is the epoch's number */
+        w->member->pool->tables[0].values[0] = (float)(w->progress.epochs + 1);
     sums->examples++;
     sums->loss += w->progress.epochs + 1 == j->until ? NAN : 0.5 + (double)w->progress.epochs;
     sums->more += w->member->place;
@@ -62,9 +65,10 @@ static void report(void *program, const struct training_epoch *e)
     training_say_epoch(&fixed, &figure, 1);
 }
 
-static void judge(struct training_worker *w, bool is_last)
+static double validate(struct training_worker *w)
 {
-    say(w, is_last ? "judge-last" : "judge");
+    say(w, "validate");
+    return ((const struct job *)w->program)->quality[w->progress.epochs - 1];
 }
 
 static void evaluate(struct training_worker *w)
@@ -75,6 +79,9 @@ static void evaluate(struct training_worker *w)
 static void end(struct training_worker *w)
 {
     say(w, "end");
+    if (training_is_first(w) && w->training->kept)
+        printf("model=%g of %d ", (double)w->member->pool->tables[0].values[0],
+               (int)training_epoch_of(w));
 }
 
 static void save(struct training_worker *w)
@@ -95,7 +102,7 @@ static const struct training_kind kind = {.name = "thing",
                                           .step = step,
                                           .flush = flush,
                                           .report = report,
-                                          .judge = judge,
+                                          .validate = validate,
                                           .evaluate = evaluate,
                                           .end = end,
                                           .save = save,
@@ -104,14 +111,19 @@ static const struct training_kind kind = {.name = "thing",
 static void run(const void *job)
 {
     struct job j = *(const struct job *)job;
-    const struct locus_table table = {.name = "rows", .rows = 1, .length = 1};
+    const struct locus_table tables[] = {{.name = "rows", .rows = 1, .length = 2},
+                                         {.name = "more", .rows = 1, .length = 1},
+                                         {.name = "best rows", .rows = 1, .length = 1},
+                                         {.name = "best more", .rows = 1, .length = 1}};
     struct training t;
     struct pool pool;
     pool_open(&pool,
               &(struct pool_config){
-                  .tables = &table, .table_count = 1, .workers = WORKERS, .is_baseline = true});
+                  .tables = tables, .table_count = 4, .workers = WORKERS, .is_baseline = true});
     training_open(&t, &kind, &j, &j.settings, &pool);
+    t.kept = j.quality[0] > 0 ? 2 : 0;
     pool_run(&pool, training_work, &t);
+    if (t.has_diverged) printf("diverged ");
     pool_close(&pool);
 }
 
@@ -128,9 +140,9 @@ TEST(training, calls_the_hooks_in_order_and_sums_over_all_workers)
     says(&(struct job){.settings = {.epochs = 2, .eval_every = 1}},
          "begin step step step flush examples=6 more=3 whole=1: "
          "epoch   1   loss 0.50      1.00 s           6 things/s\n"
-         "judge evaluate step step step flush examples=6 more=3 whole=1: "
+         "evaluate step step step flush examples=6 more=3 whole=1: "
          "epoch   2   loss 1.50      1.00 s           6 things/s\n"
-         "judge-last end save close ");
+         "end save close ");
 }
 
 TEST(training, a_sweep_is_one_step)
@@ -138,7 +150,7 @@ TEST(training, a_sweep_is_one_step)
     says(&(struct job){.settings = {.epochs = 1}, .sweeps = "sweeps"},
          "begin step flush examples=2 more=1 whole=1: "
          "epoch   1   loss 0.50      1.00 s           2 things/s\n"
-         "judge-last end save close ");
+         "end save close ");
 }
 
 TEST(training, without_epochs_there_is_the_end)
@@ -150,4 +162,42 @@ TEST(training, a_loss_that_is_no_number_ends_it)
 {
     const struct job j = {.settings = {.epochs = 3}, .until = 2};
     ends_with(run, &j, 1, "the loss is no number any more in epoch 2: choose a smaller --lr");
+}
+
+#define STEPS_SAID "step step step flush examples=6 more=3 whole=1: epoch   "
+#define EPOCH_SAID(number, loss) \
+    STEPS_SAID number "   loss " loss "      1.00 s           6 things/s\n"
+#define BEST_SAID(epoch) "the model is that of epoch " epoch ", which was validated best\n"
+
+TEST(training, ends_where_patience_does_with_the_best_model)
+{
+    says(
+        &(struct job){.settings = {.epochs = 8, .eval_every = 1, .patience = 2},
+                      .quality = {1, 3, 2, 3}},
+        "begin " EPOCH_SAID("1", "0.50") "validate " EPOCH_SAID("2", "1.50") "validate " EPOCH_SAID(
+            "3", "2.50") "validate " EPOCH_SAID("4", "3.50") "validate " BEST_SAID("2") "end "
+                                                                                        "model=2 "
+                                                                                        "of 2 "
+                                                                                        "save "
+                                                                                        "close ");
+}
+
+TEST(training, the_last_model_is_compared_whatever_the_distance)
+{
+    says(&(struct job){.settings = {.epochs = 3, .eval_every = 2}, .quality = {9, 1, 2}},
+         "begin " EPOCH_SAID("1", "0.50") EPOCH_SAID("2", "1.50") "validate " EPOCH_SAID(
+             "3", "2.50") "validate " BEST_SAID("3") "end model=3 of 3 save close ");
+}
+
+TEST(training, what_diverges_ends_with_the_best_model_so_far)
+{
+    char said[1024];
+    const struct job j = {
+        .settings = {.epochs = 8, .eval_every = 1}, .until = 3, .quality = {2, 1}};
+    CHECK_EQ(ending_of(run, &j, said, sizeof said), 0);
+    CHECK_STR(said,
+              "the loss is no number any more in epoch 3: choose a smaller --lr; the model is "
+              "that of epoch 1\n");
+    CHECK_STR(said, BEST_SAID("1") "end model=1 of 1 save close diverged ");
+    CHECK(strstr(said, "epoch   3") == NULL);
 }
