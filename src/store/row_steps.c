@@ -4,7 +4,8 @@
 
 /*
  * Each function is plain C, of which the compiler makes vectors (mk/config.mk), for several
- * instruction sets: VERSION() at the end.
+ * instruction sets: VERSION() at the end. All give the same, to the bit, because nothing is
+ * contracted, so nodes with other processors step alike.
  *
  * In a step: row w, gradient g, of n floats each; d: the record, or NULL.
  */

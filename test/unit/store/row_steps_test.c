@@ -239,6 +239,22 @@ TEST(row_steps, records_compose_to_that_of_one_serial_order)
     end();
 }
 
+static void check_version(const struct row_type *t, enum locus_optimizer o)
+{
+    enum { N = 77 };
+    const struct row_type *first = &row_type_version(0)[o];
+    begin(N, t);
+    take_steps(first, &copies[0], 0, 9, N);
+    take_steps(t, &copies[1], 0, 9, N);
+    CHECK(memcmp(&copies[0], &copies[1], sizeof *copies) == 0);
+}
+
+TEST(row_steps, all_processors_step_alike)
+{
+    for_all(check_version);
+    end();
+}
+
 /* ---- what is no number ---- */
 
 /* What becomes of a value and its first state after a step with infinity: torch's SGDs go there
