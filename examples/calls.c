@@ -13,11 +13,16 @@ static void check(int rc)
 
 static locus *open_node(void)
 {
-    struct locus_table table = {.name = "entities", .rows = 1000, .length = LENGTH};
+    static const struct locus_table tables[] = {
+        {.name = "entities", .rows = 1000, .length = LENGTH},
+        {.name = "trained",
+         .rows = 1000,
+         .length = LENGTH,
+         .optimizer = LOCUS_SGD}}; /* from key 1000 on */
     struct locus_config config;
     locus_config_init(&config); /* rank, size and rendezvous come from the launcher */
-    config.tables = &table;
-    config.table_count = 1;
+    config.tables = tables;
+    config.table_count = 2;
     config.technique = LOCUS_ADAPTIVE;
     locus *node;
     check(locus_open(&config, &node));
@@ -55,6 +60,23 @@ static void change_where_it_is(locus_worker *worker)
     check(locus_pull(worker, keys, 1, row)); /* the row is at another node */
     for (int i = 0; i < LENGTH; i++) row[i] = -half * row[i];
     check(locus_push(worker, keys, 1, row));
+}
+
+static void point_to_zero(void *unused, const float *values, float *gradient, uint32_t length)
+{
+    (void)unused;
+    for (uint32_t i = 0; i < length; i++) gradient[i] = 2 * values[i];
+}
+static void train_with_an_optimizer(locus *node, locus_worker *worker)
+{
+    locus_key key = 1007;
+    float gradient[LENGTH] = {1}, *row = calloc(locus_state_length(node, key), sizeof *row);
+    check(locus_table_rate(node, 1, 0.1));        /* of the table "trained" */
+    check(locus_push(worker, &key, 1, gradient)); /* the row takes a step */
+    if (locus_step_local(worker, key, point_to_zero, NULL)) puts("the row is at another node");
+    check(locus_pull_state(worker, &key, 1, row)); /* the values, then the optimizer's state */
+    check(locus_set_state(worker, &key, 1, row));
+    free(row);
 }
 
 static float sum_in_place(locus_worker *worker)
@@ -142,7 +164,8 @@ int main(void)
     check(locus_worker_open(node, &worker));
     access_rows(worker), access_without_waiting(worker), change_where_it_is(worker),
         say_what_comes(worker);
-    fetch_by_hand(worker), load_ahead(worker), draw_negatives(node, worker), meet(worker);
+    train_with_an_optimizer(node, worker), fetch_by_hand(worker), load_ahead(worker),
+        draw_negatives(node, worker), meet(worker);
     printf("worker %d: the first floats add up to %g\n", locus_worker_id(worker),
            sum_in_place(worker));
     look(node);

@@ -356,7 +356,7 @@ LOCUS_API int locus_intent(locus_worker *, const locus_key *, size_t n, locus_cl
  * any node moves it. Updates are synchronized in the background, as often as max_rounds_per_second
  * allows. With LOCUS_RELOCATE such keys are replicated and all others relocated: that is the mix of
  * NuPS (Section 3.2), if all nodes intend the hot keys for ever. On a node that does not, accesses
- * to them are remote. LOCUS_ADAPTIVE and LOCUS_REPLICATE heed such intents, too; the other
+ * to them are remote. LOCUS_ADAPTIVE and LOCUS_REPLICATE act on such intents, too; the other
  * techniques ignore intents. */
 #define LOCUS_FOREVER INT64_MAX
 /* Takes back all intents for ever of this node's workers for these keys, whether they have begun or

@@ -4,7 +4,8 @@
     scripts/site.py OUT [MAN]
     scripts/site.py --check OUT
 
-OUT: the folder to write; MAN: that of the manual pages, with man1 and man3
+OUT: the folder to write; MAN: that of the manual pages, with man1 and man3. Every page has the groups of documents, a
+search that needs no server (pages.js), and links to the pages before and behind it, in the order of docs/README.md.
 
 What documents link to, pictures and sources, is copied beside them. Then every link of every page is followed: one that
 leads nowhere is a fault, and the exit status 1. With --check this is all. It needs Debian's python3-markdown and, for
@@ -12,6 +13,7 @@ manual pages, mandoc.
 """
 import html
 import html.parser
+import json
 import os
 import posixpath
 import re
@@ -26,17 +28,44 @@ except ImportError:
     sys.exit("site.py: there is no markdown for Python here: apt install python3-markdown")
 
 # Prose has lines that are read easily, code has room for 120 columns.
-STYLE = """body { max-width: 66em; margin: 1em auto; padding: 0 1em; font: 16px/1.5 sans-serif; color: #222 }
-p, li, h1, h2, h3, h4, nav { max-width: 52em } nav { border-bottom: 1px solid #ccc; padding-bottom: .3em }
-pre, code { font: 14px/1.4 monospace; background: #f4f4f4 } pre { padding: .6em; overflow-x: auto }
+STYLE = """body { margin: 0; font: 16px/1.5 sans-serif; color: #222; background: #fff } main { max-width: 66em; padding: 0 1.5em }
+p, li, h1, h2, h3, h4, .foot { max-width: 52em } pre, code { font: 14px/1.4 monospace; background: #f4f4f4 }
+pre { padding: .6em; overflow-x: auto } code { overflow-wrap: anywhere } pre code { overflow-wrap: normal }
 table { border-collapse: collapse; display: block; overflow-x: auto } td, th { border: 1px solid #ccc; padding: .2em .5em }
 img { max-width: 100% } a { color: #05a } .head, .foot { width: 100%; border: 0; display: table }
-@media print { pre { white-space: pre-wrap } }
+.head td, .foot td { border: 0 } .head-vol, .foot-os { text-align: center } .head-rtitle { text-align: right }
+nav { padding: 1em 1.5em; font-size: 15px } nav ul { list-style: none; padding: 0; margin: .2em 0 .8em } nav b a { color: inherit }
+nav input { width: 100%; max-width: 20em; box-sizing: border-box; padding: .3em; font: inherit } nav .here { font-weight: bold }
+.steps { border-top: 1px solid #ccc; margin: 2em 0; padding: .6em 0; max-width: 52em; overflow: hidden } .steps .next { float: right }
+.permalink { color: inherit; text-decoration: none } dd { margin-left: 2em } .Bl-tag > dt { font-weight: bold }
+@media (min-width: 62em) { body { display: grid; grid-template-columns: 15em minmax(0, 1fr) }
+nav { border-right: 1px solid #ccc; position: sticky; top: 0; height: 100vh; overflow-y: auto; box-sizing: border-box } }
+@media (max-width: 61.99em) { nav div:not(#found) { display: none } nav { border-bottom: 1px solid #ccc } }
+@media print { pre { white-space: pre-wrap } nav { display: none } }
 @media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd } pre, code { background: #262626 }
 a { color: #7bf } img { background: #fff } }
 """
-NAVIGATION = (("README.md", "locus"), ("docs/README.md", "documents"), ("docs/guides/cluster.md", "running"),
-              ("examples/README.md", "examples"), ("man/index.html", "manual pages"))
+# All words must be on a page; a title counts most, then headings. PAGES is the index: title, address, headings, text, weight.
+SEARCH = """const box = document.getElementById("search"), found = document.getElementById("found");
+box.addEventListener("input", () => {
+  const words = box.value.toLowerCase().split(/\\s+/).filter(w => w.length > 1);
+  const count = (text, w) => text.toLowerCase().split(w).length - 1;
+  const hits = !words.length ? [] : PAGES.map(p => [Math.min(...words.map(w => p[4] * (count(p[0], w) * 50 +
+    count(p[2], w) * 10 + Math.min(count(p[3], w), 9)))), p]).filter(h => h[0] > 0).sort((a, b) => b[0] - a[0]).slice(0, 12);
+  found.replaceChildren();
+  if (!words.length) return;
+  const list = found.appendChild(document.createElement("ul"));
+  if (!hits.length) list.appendChild(document.createElement("li")).textContent = "nothing found";
+  for (const [, p] of hits) {
+    const item = list.appendChild(document.createElement("li")), link = item.appendChild(document.createElement("a"));
+    link.href = ROOT + p[1];
+    link.textContent = p[0];
+    const at = Math.max(0, p[3].toLowerCase().indexOf(words[0]) - 30);
+    item.append(" ", p[3].slice(at, at + 90));
+  }
+});
+"""
+GROUPS = ("README.md", "docs/README.md", "docs/start", "docs/guides", "docs/reference", "lab", "src", "CONTRIBUTING.md")
 
 
 def slug(text, _separator="-"):
@@ -57,22 +86,81 @@ def markdown_files():
                 yield posixpath.normpath(posixpath.join(folder, name))
 
 
+def title_of(path):
+    with open(path, encoding="utf-8") as f:
+        heading = re.search(r"(?m)^# +(.*)", f.read())
+    return re.sub(r"[`*]", "", heading[1]) if heading else path
+
+
+def reading_order():
+    """The documents in the order in which docs/README.md names them, then all others, folder by folder."""
+    with open("docs/README.md", encoding="utf-8") as f:
+        links = re.findall(r"\]\(([^)#]+\.md)", f.read())
+    order = ["README.md", "docs/README.md"] + [posixpath.normpath(posixpath.join("docs", link)) for link in links]
+    files = list(markdown_files())
+    order += sorted(files, key=lambda f: (next((i for i, g in enumerate(GROUPS) if f.startswith(g)), 99), f))
+    return [path for path in dict.fromkeys(order) if path in files]
+
+
 class Site:
     def __init__(self, out):
         self.out, self.linked, self.folders = out, set(), set()
+        self.order, self.index = reading_order(), []
+        self.titles = {path: title_of(path) for path in self.order}
 
-    def write(self, path, title, body):
-        folder = posixpath.dirname(path)
-        links = " · ".join(f'<a href="{posixpath.relpath(page_of(to), folder or ".")}">{name}</a>'
-                           for to, name in NAVIGATION if os.path.exists(to) or to.startswith("man/"))
-        text = ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+    def navigation(self, path):
+        """The groups of documents; in each its pages, in the order of reading."""
+        def link(to, name):
+            here = ' class="here"' if page_of(to) == path else ""
+            return f'<a href="{self.relative(to, path)}"{here}>{html.escape(name)}</a>'
+        parts = [f"<b>{link('README.md', 'locus')}</b> · {link('docs/README.md', 'all documents')}"]
+        for folder, name in (("docs/start", "Start"), ("docs/guides", "Guides"), ("docs/reference", "Reference")):
+            pages = "".join(f"<li>{link(to, self.titles[to])}</li>" for to in self.order if to.startswith(folder))
+            parts.append(f"<div>{name}<ul>{pages}</ul></div>")
+        more = "".join(f"<li>{link(to, name)}</li>" for to, name in (
+            ("man/index.html", "Manual pages"), ("examples/README.md", "Examples"), ("lab/README.md", "Research"),
+            ("CONTRIBUTING.md", "Contributing")) if to.startswith("man/") or to in self.order)
+        return "".join(parts) + f"<div>More<ul>{more}</ul></div>"
+
+    @staticmethod
+    def relative(to, path):
+        return posixpath.relpath(page_of(to), posixpath.dirname(path) or ".")
+
+    def steps(self, path, order):
+        """Links to the page before and the page behind."""
+        if path not in order:
+            return ""
+        at, links = order.index(path), []
+        for i, name in ((at - 1, "prev"), (at + 1, "next")):
+            if 0 <= i < len(order):
+                title = html.escape(self.titles.get(order[i], posixpath.basename(order[i])))
+                arrow = f"← {title}" if name == "prev" else f"{title} →"
+                links.append(f'<a class="{name}" rel="{name}" href="{self.relative(order[i], page_of(path))}">{arrow}</a>')
+        return f'<div class="steps">{"".join(links)}</div>'
+
+    def write(self, path, title, body, steps=""):
+        headings = " ".join(re.sub(r"<[^>]*>", "", h) for h in re.findall(r"<h[1-4][^>]*>(.*?)</h", body, re.S))
+        text = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", body)))
+        weight = 3 if path.startswith("docs/") or path == "README.html" else 2 if path.startswith("man/") else 1
+        self.index.append([title, path, html.unescape(headings), text, weight])
+        root = posixpath.relpath(".", posixpath.dirname(path) or ".")
+        page = ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
                 '<meta name="viewport" content="width=device-width, initial-scale=1">'
                 f"<title>{html.escape(title)}</title><style>\n{STYLE}</style></head>\n"
-                f"<body><nav>{links}</nav>\n{body}\n</body></html>\n")
+                '<body><nav><input id="search" type="search" placeholder="search" aria-label="search"><div id="found"></div>'
+                f"{self.navigation(path)}</nav>\n<main>\n{body}\n{steps}</main>\n"
+                f'<script>const ROOT = "{root}/"</script><script src="{root}/pages.js"></script></body></html>\n')
+        self.put(path, page)
+
+    def put(self, path, text):
         place = os.path.join(self.out, path)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "w", encoding="utf-8") as f:
             f.write(text)
+
+    def write_index(self):
+        """What the search looks through: a script, which a browser reads from a disk, too."""
+        self.put("pages.js", f"const PAGES = {json.dumps(self.index, ensure_ascii=False)};\n{SEARCH}")
 
     def target(self, path, link):
         """Where a link of the document leads on the site; notes what must be copied there."""
@@ -102,13 +190,12 @@ class Site:
         body = maker.convert(source)
         body = re.sub(r'(href|src)="([^"]*)"',
                       lambda m: f'{m[1]}="{html.escape(self.target(path, html.unescape(m[2])))}"', body)
-        heading = re.search(r"(?m)^# +(.*)", source)
-        self.write(page_of(path), heading[1] if heading else path, body)
+        self.write(page_of(path), self.titles[path], body, self.steps(path, self.order))
 
     def add_manuals(self, man):
         if not shutil.which("mandoc"):
             sys.exit("site.py: there is no mandoc here, which makes pages of manuals: apt install mandoc")
-        pages = []
+        pages, texts = [], {}
         for section in ("man1", "man3"):
             for name in sorted(os.listdir(os.path.join(man, section))):
                 place = os.path.join(man, section, name)
@@ -121,8 +208,12 @@ class Site:
                 made = subprocess.run(["mandoc", "-T", "html", "-O", "fragment", place], capture_output=True,
                                       text=True, check=True, timeout=60)
                 # Its line breaks beside the ends of lines would be twice as many.
-                body = re.sub(r"(?s)<pre>.*?</pre>", lambda m: m[0].replace("<br/>\n", ""), made.stdout)
-                self.write(f"man/{name}.html", name, body)
+                body = re.sub(r"(?s)<pre>.*?</pre>", lambda m: re.sub(r"<br */?>\n?", "", m[0]), made.stdout)
+                # Names of other pages are links.
+                texts[name] = re.sub(r"<b>(locus[\w-]*)</b>\s*\((\d)\)", r'<a href="\1.\2.html">\1(\2)</a>', body)
+        order = [f"man/{name}.html" for name in texts]
+        for name, body in texts.items():
+            self.write(f"man/{name}.html", name, body, self.steps(f"man/{name}.html", order))
         lines = "\n".join(f'<li><a href="{html.escape(to)}.html">{html.escape(name)}</a></li>' for name, to in pages)
         self.write("man/index.html", "manual pages", f"<h1>Manual pages</h1>\n<ul>\n{lines}\n</ul>")
 
@@ -189,6 +280,7 @@ def main():
     else:
         site.write("man/index.html", "manual pages", "<p>They were not made.</p>")
     site.copy_linked()
+    site.write_index()
     shutil.copyfile(os.path.join(out, "README.html"), os.path.join(out, "index.html"))
     return report(out)
 

@@ -27,7 +27,7 @@ void checkpoints_options(struct checkpoints_wish *w, struct args_list *list)
         OPTION_TEXT("--checkpoint", "DIR", &w->folder, 0,
                     "write checkpoints there: a folder that all nodes see"),
         OPTION_TEXT("--checkpoint-every", "N[s]", &w->every, 0,
-                    "each N epochs, or about each N seconds (1); and\nbehind the last epoch"),
+                    "each N epochs, or about each N seconds (1); and\nafter the last epoch"),
         OPTION_FLAG(
             "--resume", &w->resumes, 0,
             "go on from the newest checkpoint in DIR, if there\nis one; LOCUS_RESTART (of locus run --restarts) says\nthe same"),
@@ -239,7 +239,7 @@ static void restore(const struct checkpoints *c, const struct pool_member *m)
 {
     int rc = locus_restore(m->worker, c->folder);
     if (rc == -EBADMSG || rc == -EINVAL)
-        fail_usage("going on from a checkpoint: %s; who begins anew needs another folder",
+        fail_usage("going on from a checkpoint: %s; to begin again give another folder",
                    locus_error());
     must(rc, "going on from a checkpoint");
 }

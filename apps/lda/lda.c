@@ -20,7 +20,7 @@ static const char *const samplers[] = {"tree", "plain", NULL};
 
 static const char about[] =
     "Finds the topics of documents (latent Dirichlet allocation, collapsed Gibbs sampling), alone or on a cluster\n"
-    "(locus run, mpirun, srun, ...), and says how well they foretell words that were held back.";
+    "(locus run, mpirun, srun, ...), and says how well they predict words that were held back.";
 
 static const char more[] =
     "examples:\n"
@@ -38,7 +38,7 @@ static void task_options(struct lda_options *o)
                     "the words of all but text, one a line"),
         OPTION_TEXT(
             "--test", "FILE", &o->test, ARGS_INPUT,
-            "documents in the same format: how well does half of\neach foretell the other half, topics as learnt?"),
+            "documents in the same format: how well does half of\neach predict the other half, topics as learnt?"),
         OPTION_TEXT("--generate", "DxWxNxT", &o->generate, 0,
                     "instead of --data: D documents of N tokens, W words,\nT planted topics"),
         OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, ARGS_TASK,

@@ -207,14 +207,14 @@ static void put_loads(struct exposition *e, const locus *n)
         const char *name, *help;
     } all[] = {
         {"locus_peer_queued_bytes",
-         "Bytes for the peer that it has not acknowledged, here and in the kernel."},
+         "Bytes for that node that it has not acknowledged, here and in the kernel."},
         {"locus_peer_asked_bytes",
          "Bytes of requests and their answers that are under way: of the credit, what is used."},
         {"locus_peer_credit_bytes", "Bytes of requests and answers that may be under way."},
         {"locus_peer_round_trip_seconds",
-         "Round trip to the peer, as TCP sees it; the longest of all shards' links."},
+         "Round trip to that node, as TCP sees it; the longest of all shards' links."},
         {"locus_peer_shares_memory",
-         "1 if links to the peer go through memory of this host, 0 if through TCP."},
+         "1 if links to that node go through memory of this host, 0 if through TCP."},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         exposition_head(e, all[i].name, "gauge", all[i].help);

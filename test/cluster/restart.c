@@ -219,7 +219,7 @@ TEST(restart, what_cannot_go_on_from_its_checkpoints_is_not_started_again)
                              i == 2 ? "--seed 7" : ""),
                  2);
         CHECK_STR(c.err.text, i == 2 ? "is of other data, or of other options than these"
-                                     : "; all older ones are damaged, too; who begins anew needs");
+                                     : "; all older ones are damaged, too; to begin again gi");
         CHECK_EQ(count(c.err.text, "going on from the one before"), i == 2 ? 0 : 2);
         CHECK_EQ(count(c.err.text, "restart"), 0);
         CHECK_EQ(count(c.out.text, "epoch"), 0);
