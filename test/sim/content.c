@@ -1,5 +1,6 @@
 #include "content.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,6 +57,20 @@ const char *content_read(const float *row, struct content_layout l, struct conte
     if (!whole(row[l.length - 1], &n)) return "holds a value that nobody wrote";
     if (n % count_of(l)) return "is another key's";
     if (n / count_of(l) != updates) return torn;
+    return NULL;
+}
+
+const char *content_check_state(const float *row, struct content_layout l, const struct content *c)
+{
+    double expected[CONTENT_LENGTH_MAX] = {0};
+    for (unsigned u = 0; u < content_capacity(l.length) && l.has_state; u++) {
+        if (!content_has(c, u)) continue;
+        expected[1 + u / CONTENT_FIELDS] += (double)(UINT64_C(1) << 4 * (u % CONTENT_FIELDS));
+        expected[l.length - 1] += (double)count_of(l) * count_of(l);
+    }
+    for (uint32_t i = 0; i < l.length && l.has_state; i++) /* it is rounded */
+        if (fabs((double)row[l.length + i] - expected[i]) > 1e-4 * expected[i])
+            return "has a state that is not that of its updates";
     return NULL;
 }
 

@@ -8,6 +8,10 @@
  * it is torn and whether it is another key's; and rows can be added up: owner's row plus updates
  * under way must be all that were made.
  *
+ * If the table has an optimizer, that is an AdaGrad whose epsilon is so large that a step adds the
+ * update: its gradient is the update, negated. So values are as above, and the state is the sum of
+ * the squares of the updates since the last set.
+ *
  * Callers   simulation programs
  * Memory    the caller's
  * Waiting   never
@@ -60,11 +64,15 @@ static inline unsigned content_capacity(uint32_t length)
 struct content_layout {
     uint32_t length;
     unsigned key;
+    bool has_state; /* `length` floats, behind the values */
 };
+/* The rule of such an optimizer: its rate is equal to its epsilon. */
+#define CONTENT_EPSILON 0x1p60f
 void content_write_update(float *row, struct content_layout, unsigned update);
 void content_write_set(float *row, struct content_layout, unsigned set);
-/* NULL, or what is wrong with the row. */
+/* NULL, or what is wrong with the row; of its state content_check_state() tells that. */
 const char *content_read(const float *row, struct content_layout, struct content *);
+const char *content_check_state(const float *row, struct content_layout, const struct content *);
 /* Is that what is wrong: a row half written? */
 bool content_is_torn(const char *wrong);
 /* "set 2 + 1 5 9"; returns `text`. */

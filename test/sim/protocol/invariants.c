@@ -174,20 +174,41 @@ static void add_row(float *sum, const float *row, uint32_t length)
     for (uint32_t i = 0; i < length; i++) sum[i] += row[i];
 }
 
+/* A gradient is no update: content.h. */
+static void add_entry(float *sum, const struct wire_entry *e)
+{
+    const float *values = wire_values_const(e);
+    if (e->operation != WIRE_PUSH || !world.script->has_optimizers) {
+        add_row(sum, values, e->length);
+        return;
+    }
+    for (uint32_t i = 0; i < e->length; i++) {
+        sum[i] -= values[i];
+        sum[e->length + i] += values[i] * values[i];
+    }
+}
+
+static const char *check_content(const float *row, struct content_layout l, struct content *c)
+{
+    const char *wrong = content_read(row, l, c);
+    return wrong ? wrong : content_check_state(row, l, c);
+}
+
 /* The row is on its way to a replica that is as good: that is the main copy, but for what was added
  * since, which look_at_replicas() has. */
 static void add_replica(locus_key key, unsigned node, struct traffic *t)
 {
-    uint32_t length = journal_key(key)->layout.length;
     struct row_ref ref = row_ref_at(node, key);
     directory_word w = directory_load(row_ref_word(ref));
     if (directory_state(w) != DIRECTORY_REPLICA)
         report_fail(key, "key %u is on its way to node %u without values, which has no replica",
                     (unsigned)key, node);
     if (directory_state(w) != DIRECTORY_REPLICA || directory_is_latched(w)) return;
-    const float *row = partition_row(ref.partition, directory_slot(w));
-    add_row(t->sum, row, length);
-    for (uint32_t i = 0; w & DIRECTORY_DIRTY && i < length; i++) t->sum[i] -= row[length + i];
+    const float *row = partition_row(ref.partition, directory_slot(w)),
+                *record = partition_row(ref.partition, directory_slot(w) + 1);
+    add_row(t->sum, row, ref.partition->stored);
+    for (uint32_t i = 0; w & DIRECTORY_DIRTY && i < ref.partition->stored; i++)
+        t->sum[i] -= record[i];
 }
 
 static void look_at_links(locus_key key, struct traffic *t)
@@ -199,7 +220,7 @@ static void look_at_links(locus_key key, struct traffic *t)
             for (const struct wire_entry *e; (e = platform_next(&w));) {
                 if (e->key != key || !is_about_a_key(e)) continue;
                 t->rows += e->operation == WIRE_ROW;
-                if (counts(e)) add_row(t->sum, wire_values_const(e), e->length);
+                if (counts(e)) add_entry(t->sum, e);
                 if (e->encoding == WIRE_AS_REPLICA) add_replica(key, to, t);
             }
         }
@@ -211,7 +232,7 @@ static void look_at_parked(locus_key key, struct traffic *t)
         struct shard *s = platform_shard(n, shard_of(key));
         struct record *r = record_find(&s->records, row_ref_at(n, key).index);
         for (struct parked *p = r ? r->parked : NULL; p; p = p->next)
-            if (counts(&p->entry)) add_row(t->sum, wire_values_const(&p->entry), p->entry.length);
+            if (counts(&p->entry)) add_entry(t->sum, &p->entry);
     }
 }
 
@@ -243,9 +264,11 @@ static void look_at_replicas(locus_key key, struct traffic *t)
             continue;
         }
         const float *row = partition_row(ref.partition, directory_slot(w));
-        const char *wrong = content_read(row, j->layout, &c);
+        const char *wrong = check_content(row, j->layout, &c);
         if (wrong) report_fail(key, "the replica of key %u at node %u %s", (unsigned)key, n, wrong);
-        if (w & DIRECTORY_DIRTY) add_row(t->sum, row + j->layout.length, j->layout.length);
+        if (w & DIRECTORY_DIRTY)
+            add_row(t->sum, partition_row(ref.partition, directory_slot(w) + 1),
+                    ref.partition->record);
     }
 }
 
@@ -255,10 +278,10 @@ static void check_updates(locus_key key, int owner, struct traffic *t)
     float row[CONTENT_CAPACITY];
     struct content c;
     if (t->is_disturbed || (owner >= 0 && !read_main((unsigned)owner, key, row))) return;
-    if (owner >= 0) add_row(t->sum, row, j->layout.length);
-    const char *wrong = content_read(t->sum, j->layout, &c);
+    if (owner >= 0) add_row(t->sum, row, row_ref_at((unsigned)owner, key).partition->stored);
+    const char *wrong = check_content(t->sum, j->layout, &c);
     if (j->has_sets) { /* a set may take updates away; what it leaves must be a row */
-        wrong = owner >= 0 ? content_read(row, j->layout, &c) : NULL;
+        wrong = owner >= 0 ? check_content(row, j->layout, &c) : NULL;
         if (wrong) report_fail(key, "the row of key %u at node %d %s", (unsigned)key, owner, wrong);
         return;
     }
@@ -530,7 +553,7 @@ static void check_copies(locus_key key)
             report_fail(key, "at rest: node %u has a replica of key %u without intent", n,
                         (unsigned)key);
         read_main(n, key, row);
-        if (memcmp(main, row, ref.partition->row_bytes) != 0)
+        if (memcmp(main, row, ref.partition->length * sizeof *row) != 0)
             report_fail(key, "at rest: the replica of key %u at node %u is not its main copy",
                         (unsigned)key, n);
     }
@@ -559,7 +582,9 @@ static void read_last(locus_key key)
     float row[CONTENT_CAPACITY];
     for (unsigned n = 0; n < world.script->nodes; n++) {
         if (!is_here(n, key) || !read_main(n, key, row)) continue;
+        struct content c;
         const char *wrong = journal_saw(key, 0, journal_tick(), row);
+        if (!wrong) wrong = check_content(row, journal_key(key)->layout, &c);
         if (wrong) report_fail(key, "at rest: the row of key %u %s", (unsigned)key, wrong);
         return;
     }

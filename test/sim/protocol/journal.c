@@ -30,7 +30,7 @@ void journal_begin(unsigned keys)
 void journal_key_init(locus_key key, uint32_t length, bool has_sets)
 {
     struct journal_key *k = &journal.key[key];
-    k->layout = (struct content_layout){length, (unsigned)key};
+    k->layout = (struct content_layout){.length = length, .key = (unsigned)key};
     k->has_sets = has_sets;
     k->capacity = content_capacity(length);
     if (has_sets && k->capacity > JOURNAL_SET_UPDATES_MAX) k->capacity = JOURNAL_SET_UPDATES_MAX;

@@ -92,6 +92,12 @@ static struct call *free_call(struct worker *w)
     return NULL;
 }
 
+/* Does it push gradients (content.h)? */
+static bool steps(const struct script_step *s)
+{
+    return s->kind == STEP_PUSH && player.script->has_optimizers;
+}
+
 /* The keys of the step that the journal has room for. */
 static void begin_call(struct worker *w, struct call *c, const struct script_step *s)
 {
@@ -108,6 +114,8 @@ static void begin_call(struct worker *w, struct call *c, const struct script_ste
         c->was_here[c->n] = invariants_is_here(node_of(w), key);
         if (s->kind != STEP_LOCALIZE)
             c->event[c->n] = journal_issue(key, kind_of(s), w->number, number, c->values + offset);
+        for (uint32_t f = 0; f < journal_key(key)->layout.length && steps(s); f++)
+            c->values[offset + f] = -c->values[offset + f];
         offset += journal_key(key)->layout.length;
         c->n++;
     }
@@ -124,14 +132,37 @@ static void add_to_row(void *update, float *row, uint32_t length)
     for (uint32_t i = 0; i < length; i++) row[i] += from[i];
 }
 
+/* A locus_gradient. */
+static void give_gradient(void *gradient, const float *values, float *to, uint32_t length)
+{
+    (void)values;
+    memcpy(to, gradient, length * sizeof *to);
+}
+
 /* Rows that are here are changed in place. */
 static int change(struct worker *w, struct call *c)
 {
     int rc = 0;
     for (unsigned i = 0; i < c->n && rc == 0; i++) {
         float *update = c->values + c->offset[i];
-        rc = locus_change_local(w->handle, c->key[i], add_to_row, update);
+        rc = steps(c->step) ? locus_step_local(w->handle, c->key[i], give_gradient, update)
+                            : locus_change_local(w->handle, c->key[i], add_to_row, update);
         if (rc == -EAGAIN) rc = locus_push(w->handle, &c->key[i], 1, update);
+    }
+    return rc;
+}
+
+/* With the state, which must be that of the values. */
+static int pull_state(struct worker *w, struct call *c)
+{
+    float rows[SCRIPT_KEYS_MAX * CONTENT_CAPACITY], *row = rows;
+    int rc = locus_pull_state(w->handle, c->key, c->n, rows);
+    for (unsigned i = 0; i < c->n && rc == 0; i++) {
+        struct content_layout l = journal_key(c->key[i])->layout;
+        struct content seen;
+        memcpy(c->values + c->offset[i], row, l.length * sizeof *row);
+        if (!content_read(row, l, &seen)) check(w, c->key[i], content_check_state(row, l, &seen));
+        row += 2 * l.length;
     }
     return rc;
 }
@@ -144,6 +175,7 @@ static int make_call(struct worker *w, struct call *c)
     c->ticket = 0;
     switch (c->step->kind) {
     case STEP_PULL:
+        if (!async && player.script->has_optimizers && c->n % 2) return pull_state(w, c);
         return async ? locus_pull_async(h, c->key, c->n, c->values, t)
                      : locus_pull(h, c->key, c->n, c->values);
     case STEP_PUSH:

@@ -34,7 +34,9 @@ static struct dice dice_of(uint64_t seed, uint64_t what)
 
 const struct script *run_script(const struct run_options *o)
 {
+    struct dice d = dice_of(o->seed, 6);
     script_write(&run.script, o->script, o->nodes, o->technique, dice_of(o->seed, 1));
+    run.script.has_optimizers = dice_below(&d, 3) == 0;
     return &run.script;
 }
 
@@ -76,8 +78,14 @@ static unsigned draw_tables(struct dice *d, struct locus_table *table)
         uint32_t length = CONTENT_LENGTH_MIN +
                           dice_below(d, CONTENT_LENGTH_MAX - CONTENT_LENGTH_MIN + 1);
         table[tables] = (struct locus_table){.rows = rows, .length = length};
-        for (unsigned i = 0; i < rows; i++)
-            journal_key_init(key++, length, s->has_sets && dice_below(d, 2));
+        if (s->has_optimizers) {
+            table[tables].optimizer = LOCUS_ADAGRAD;
+            table[tables].rule.rate = table[tables].rule.epsilon = CONTENT_EPSILON;
+        }
+        for (unsigned i = 0; i < rows; i++, key++) {
+            journal_key_init(key, length, s->has_sets && dice_below(d, 2));
+            journal_key(key)->layout.has_state = s->has_optimizers;
+        }
         left -= rows;
     }
     return tables;

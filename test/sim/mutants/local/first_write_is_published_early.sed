@@ -1,3 +1,3 @@
 # file: src/store/row.c
 # what: a first write publishes its slot before the copy
-/^static int write_first/,/^}/ s/fill_slot(/directory_publish(row_ref_word(s), directory_main(slot, 1)); &/
+/^static int write_first/,/^}/ s/write_new(/directory_publish(row_ref_word(s), directory_main(slot, 1)); &/

@@ -1,3 +1,3 @@
-# file: src/store/row.c
+# file: src/store/row_private.h
 # what: the first update since the last were taken out is added to those
-/^static void add_update/,/^}/ s/if (w & DIRECTORY_DIRTY)/if (true)/
+/^static inline void write_at/,/^}/ s/if (updates && is_first)/if (false)/

@@ -1,0 +1,3 @@
+# file: src/store/row_replica.c
+# what: a row that comes to a replica hides the steps that were made there
+/^static void merge_updates/,/^}/ s/if (w & DIRECTORY_DIRTY)/if (w \& DIRECTORY_DIRTY \&\& !p->optimizer)/
