@@ -88,7 +88,7 @@ documents() {
         printf '\nSee [this](nowhere.md) and [that](cluster.md#no-such-heading), `make no-such-target`, `scripts/no-such.sh`,\n`doctor/no_such`,\n'
         printf '`LOCUS_%s` and `--no-such-option`.\n\n    locus run --no-such -n 4 -- kge --other\n    kge --nowhere\n\n' NO_SUCH
         printf 'A line%s\n' "$(printf ' of words%.0s' {1..20})"
-        printf '\nOf commit 1f3''9692:\n| a | b |\n|---|---|\n| 1 | 2 | 3 |\n\n| alone | it is |\n'
+        printf '\nOf commit 1f3''9692:\n| a | b |\n|---|---|\n| 1 | 2 | 3 |\n\n| alone | it is |\n\nIt foretells words.\n'
     } >> "$tree/docs/guides/observe.md"
     for i in {1..40}; do echo "line $i"; done >> "$tree/README.md"
     sed -i 's/^| word vectors.*/& 1 2 3 4 5 6 7 8 9 |/; s/locus_pull(worker, &now/locus_pull(worker, \&then/' "$tree/README.md"
@@ -99,6 +99,7 @@ documents() {
         'observe.md:.* docs/guides/cluster.md has no heading #no-such-heading' 'make has no target no-such-target' \
         'there is no scripts/no-such.sh' 'there is no test doctor/no_such' 'no source knows LOCUS_NO_SUCH' 'nobody knows the option --no-such-option' \
         'locus has no option --no-such$' 'kge has no option --nowhere' 'README.md:.*the code above is not in examples/first.c' \
+        '"foretells" is not used here: predict' \
         'observe.md:.* columns; at most 120' 'observe.md:.* there is no commit 1f3''9692' \
         'observe.md:.* no empty line before the table' 'observe.md:.* 3 cells in a table of 2' 'observe.md:.* without a head' \
         'the variable LOCUS_ADVICE is in no table' 'the README has more than 120 lines' 'the README has 1[0-9] figures'
