@@ -27,7 +27,7 @@ void checkpoints_options(struct checkpoints_wish *w, struct args_list *list)
         OPTION_TEXT("--checkpoint", "DIR", &w->folder, 0,
                     "write checkpoints there: a folder that all nodes see"),
         OPTION_TEXT("--checkpoint-every", "N[s]", &w->every, 0,
-                    "each N epochs, or about each N seconds (1); and\nafter the last epoch"),
+                    "every N epochs, or about every N seconds (1);\nalso after the last epoch"),
         OPTION_FLAG(
             "--resume", &w->resumes, 0,
             "go on from the newest checkpoint in DIR, if there\nis one; LOCUS_RESTART (of locus run --restarts) says\nthe same"),

@@ -95,7 +95,7 @@ void settings_options(struct settings *s)
     };
     const struct args_option last[] = {
         OPTION_COUNT("--max-rounds", "N", &s->max_rounds, 0, 1e9, 0,
-                     "synchronizations a second of each shard at most; 0: the\nmanager decides"),
+                     "how often a second a shard synchronizes at most;\n0: the manager decides"),
         OPTION_TEXT("--out", "PATH", &s->out, ARGS_OUTPUT, "write the model there, as safetensors"),
         OPTION_TEXT(
             "--report", "PATH", &s->report, ARGS_OUTPUT,

@@ -74,7 +74,7 @@ static void training_options(struct ctr_options *o)
         OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
                     "standard deviation of the first vectors"),
         OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
-                     "validate each N epochs, and the last; 0: never"),
+                     "validate every N epochs and after the last; 0: never"),
         OPTION_COUNT("--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
                      "end the training after that time; 0: after the last epoch"),
     };

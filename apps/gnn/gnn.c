@@ -99,9 +99,8 @@ static void training_options(struct gnn_options *o)
         OPTION_CHOICE(
             "--partition", "NAME", &o->partition, partitions, ARGS_TASK,
             "of the graph among nodes of the cluster: greedy, with\nfew edges between them, or random"),
-        OPTION_COUNT(
-            "--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
-            "judge each N epochs, besides at the end; the model that\nvalidated best is the one in the end"),
+        OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
+                     "judge every N epochs and at the end; the model that\nvalidated best is kept"),
         OPTION_COUNT("--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
                      "end the training after that time; 0: after the last epoch"),
     };

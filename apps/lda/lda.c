@@ -62,7 +62,7 @@ static void task_options(struct lda_options *o)
             "--sampler", "NAME", &o->sampler, samplers, ARGS_TASK,
             "tree: in the topics that a document has\nplain: in all topics. Both are exact"),
         OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
-                     "test each N passes, besides at the end"),
+                     "test every N passes and at the end"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }

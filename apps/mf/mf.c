@@ -81,7 +81,7 @@ static void training_options(struct mf_options *o)
         OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
                     "standard deviation of the first products"),
         OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
-                     "test each N epochs, besides at the end"),
+                     "test every N epochs and at the end"),
         OPTION_COUNT(
             "--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
             "end the training after that time, with blocks after\nthe epoch; 0: after the last epoch"),

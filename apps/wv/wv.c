@@ -74,7 +74,7 @@ static void result_options(struct wv_options *o)
         OPTION_TEXT("--similarity", "FILE", &o->similarity, ARGS_INPUT,
                     "lines of two words and people's rating"),
         OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
-                     "evaluate each N epochs, besides at the end"),
+                     "evaluate every N epochs and at the end"),
         OPTION_COUNT("--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
                      "end the training after that time, wherever it is;\n0: after the last epoch"),
         OPTION_TEXT("--text", "PATH", &o->text, ARGS_OUTPUT,
