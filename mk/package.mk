@@ -12,7 +12,7 @@ DEB_TAGS := $(if $(MAINTAINER),,--suppress-tags bogus-mail-host$(comma)bogus-mai
 
 deb: ## Debian packages, in build/deb/, and what lintian says of them
 	@rm -rf $(DEB) && mkdir -p $(DEB_TREE)
-	@cp -r Makefile LICENSE README.md mk include src apps python scripts docs packaging/debian $(DEB_TREE)
+	@cp -r Makefile LICENSE README.md mk include src apps python examples scripts docs packaging/debian $(DEB_TREE)
 	@find $(DEB_TREE) -name __pycache__ -prune -exec rm -rf {} +
 	@head -n 1 $(DEB_TREE)/debian/changelog | grep -q '($(VERSION))' || \
 	    { echo "packaging/debian/changelog has not $(VERSION), which locus.h has, on top" >&2; exit 1; }
