@@ -3,6 +3,7 @@
 #include "digest.h"
 #include "fail.h"
 #include "regular.h"
+#include "unpack.h"
 
 #include <errno.h>
 #include <float.h>
@@ -85,14 +86,30 @@ static void note_closed(const struct lines *l)
 
 /* ---- lines ---- */
 
+/* Of the file, or of what was compressed in it. */
+static int open_contents(struct lines *l)
+{
+    const char *why;
+    if (strcmp(l->path, "-") == 0) {
+        l->path = "stdin";
+        l->is_stdin = true;
+        return unpack_stdin();
+    }
+    int fd = regular_open(l->path, &why);
+    if (fd < 0) fail("%s: %s", l->path, why);
+    if (fstat(fd, &l->about) != 0) fail("%s: %s", l->path, strerror(errno));
+    int contents = unpack(l->path, fd, &l->about);
+    close(fd);
+    return contents;
+}
+
 void lines_open(struct lines *l, const char *path)
 {
     *l = (struct lines){.path = path};
-    const char *why;
-    int fd = regular_open(path, &why);
-    if (fd < 0) fail("%s: %s", path, why);
-    if (fstat(fd, &l->about) != 0) fail("%s: %s", path, strerror(errno));
-    size_t bytes = (size_t)l->about.st_size;
+    int fd = open_contents(l);
+    struct stat contents;
+    if (fstat(fd, &contents) != 0) fail("%s: %s", path, strerror(errno));
+    size_t bytes = (size_t)contents.st_size;
     if (bytes > 0) {
         void *file = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
         if (file == MAP_FAILED) fail("%s: %s", path, strerror(errno));
@@ -109,7 +126,7 @@ void lines_open_stream(struct lines *l, const char *path)
         lines_open(l, path);
         return;
     }
-    *l = (struct lines){.path = "stdin", .stream = stdin};
+    *l = (struct lines){.path = "stdin", .is_stdin = true, .stream = stdin};
 }
 
 size_t lines_mark(const char *text, size_t length)
@@ -364,7 +381,7 @@ void lines_fail(const struct lines *l, const char *format, ...)
     char sentence[512];
     va_list arguments;
     struct stat about;
-    if (!l->stream && (stat(l->path, &about) != 0 || !lines_is_same(&about, &l->about)))
+    if (!l->is_stdin && (stat(l->path, &about) != 0 || !lines_is_same(&about, &l->about)))
         lines_fail_changed(l->path);
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);

@@ -8,7 +8,8 @@
  * A byte order mark before a line is skipped. A line with a zero byte is not text: the
  * program fails, as it does if the file becomes shorter while it is read. What is complained of in
  * a file that is no longer what it was when it was opened is said to be that. A folder, a pipe, a
- * socket or a device is refused, and never waited for.
+ * socket or a device is refused, and never waited for; but "-" is stdin, and of a compressed file
+ * what is in it (unpack.h).
  *
  * All formats are read by the same rules, apps/common/FORMATS.md. lines_next_data() has those about what
  * is passed over: lines of blanks, and comments, which begin with # or %.
@@ -34,8 +35,9 @@ struct lines {
     const char *file; /* NULL when it is empty */
     const char *next, *end;
     struct stat about; /* when it was opened */
-    FILE *stream;      /* instead of a file: a line at a time */
-    char *line;        /* of it, which `text` points into */
+    bool is_stdin;
+    FILE *stream; /* instead of a file: a line at a time */
+    char *line;   /* of it, which `text` points into */
     size_t capacity;
 };
 

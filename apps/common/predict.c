@@ -150,7 +150,7 @@ static void parse(struct predict *p, const char *program, int argc, char **argv)
     args_parse(&(struct args_program){.name = name,
                                       .about = k->about,
                                       .more = k->more,
-                                      .arguments = k->arguments ? k->arguments : "MODEL [FILE]",
+                                      .arguments = "MODEL [FILE]",
                                       .options = list.options,
                                       .option_count = list.count,
                                       .words = &words},

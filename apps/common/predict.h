@@ -46,7 +46,6 @@ struct predict {
 struct predict_kind {
     const char *model;        /* its note "model", one of these: "|complex|rescal|" */
     const char *about, *more; /* for --help: what a line is, what an answer is */
-    const char *arguments;    /* NULL: "MODEL [FILE]" */
     size_t program_bytes;
     size_t fields_max;     /* of a line; 0: the program cuts it */
     uint64_t best;         /* the default of --best; 0: as the program has it */

@@ -145,9 +145,6 @@ static void answer(struct predict *p)
 static void all(struct predict *p)
 {
     struct using *u = p->program;
-    if (u->clicks.format != CLICKS_LIBSVM && strcmp(p->path, "-") == 0)
-        fail_usage("FILE is missing: separated fields are looked at before they are read, and "
-                   "stdin cannot be read twice");
     if (u->clicks.format == CLICKS_CSV)
         clicks_visit_csv(&u->clicks, &u->source, say, p);
     else if (u->clicks.format == CLICKS_CRITEO)
@@ -167,9 +164,8 @@ static void close(struct predict *p)
 const struct predict_kind ctr_predict_kind = {
     .model = "|wide & deep|",
     .about =
-        "Says how likely a click is for each example of FILE, by a model that locus-ctr has saved. FILE has the\n"
-        "format of the file that was trained with; a label is passed over, or may be left out. LIBSVM is read from\n"
-        "stdin, too.",
+        "Says how likely a click is for each example of FILE, or of stdin, by a model that locus-ctr has saved. FILE\n"
+        "has the format of the file that was trained with; a label is passed over, or may be left out.",
     .more = "A probability a line out. Features that the model does not know are left out.\n\n"
             "example:\n"
             "  locus-ctr predict model.safetensors today.csv > probabilities",

@@ -62,7 +62,6 @@ static void open(struct predict *p)
     if (has_features != (u->features_path != NULL))
         fail_usage("%s was trained %s --features: %s it", s->file.path,
                    has_features ? "with" : "without", has_features ? "give" : "leave out");
-    if (strcmp(p->path, "-") == 0) fail_usage("EDGES is missing: the file of the graph's edges");
     u->is_mean = !average || strcmp(average, "mean") == 0;
     u->width = u->hidden = u->rows->columns;
     if (!has_features) {
@@ -178,10 +177,9 @@ static void close(struct predict *p)
 
 const struct predict_kind gnn_predict_kind = {
     .model = "|graph convolution|",
-    .arguments = "MODEL EDGES",
     .about =
         "Finds the class of each node of a graph by a model that locus-gnn has saved, from all its neighbours.\n"
-        "EDGES is a file as for --data; nodes may be new: of one without features of its own, what its neighbours\n"
+        "FILE, or stdin, has edges as for --data; nodes may be new: of one without features of its own, what its neighbours\n"
         "say counts.",
     .more = "A line out: node, class and how likely it is.\n\n"
             "example:\n"

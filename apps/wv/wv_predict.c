@@ -57,18 +57,17 @@ static void say(struct predict *p, const uint32_t *words)
 
 static void answer(struct predict *p)
 {
-    static const float parts[WORDS_MAX][WORDS_MAX] = {{1}, {1}, {-1, 1, 1}};
     const struct using *u = p->program;
     uint32_t words[WORDS_MAX] = {0};
     bool is_known = true;
     for (size_t i = 0; i < u->dim; i++) u->query[i] = 0;
     for (size_t k = 0; k < p->fields; k++) {
         words[k] = predict_row(&u->names, u->inputs->rows, p->field[k], 0);
-        if (words[k] == NAMES_NONE)
-            is_known = false;
-        else
-            vec_best()->add_scaled(u->query, parts[p->fields - 1][k] * u->scale[words[k]],
-                                   saved_row(u->inputs, words[k]), u->dim);
+        is_known = is_known && words[k] != NAMES_NONE;
+        if (!is_known || (p->fields == 2 && k == 1)) continue;
+        float part = p->fields == 3 && k == 0 ? -1 : 1;
+        vec_best()->add_scaled(u->query, part * u->scale[words[k]], saved_row(u->inputs, words[k]),
+                               u->dim);
     }
     p->unknown += !is_known;
     if (p->fields != 2) {
