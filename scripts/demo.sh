@@ -75,7 +75,7 @@ echo "   negative samples are taken from the rows that are there"
     --seconds "$seconds" --chart "$results/wordnet.svg" --out "$results/wordnet.safetensors" | tee "$results/wordnet.txt"
 [ "${PIPESTATUS[0]}" -eq 0 ] || give_up "the training"
 echo "   the nearest entities of some, by the cosine of their vectors:"
-printf '%s\n' dog piano physics run happy | "$programs/locus-kge" predict --best 3 "$results/wordnet.safetensors"
+printf '%s\n' piano gold london rose eat | "$programs/locus-kge" predict --best 3 "$results/wordnet.safetensors"
 
 echo
 if [ "$is_far" ]; then
