@@ -24,6 +24,7 @@ LENGTH_MAX = 1 << 20
 OPERATIONS_MAX = 64  # of a worker in flight; the next one waits for the oldest
 HISTOGRAM_BUCKETS = 40
 TECHNIQUES = ("adaptive", "static", "relocate", "replicate", "full_replication")
+OPTIMIZERS = ("", "sgd", "momentum", "adagrad", "row_adagrad", "adam", "adamw")
 CONFORMITIES = ("conform", "bounded", "long_term", "non_conform")
 HISTOGRAMS = ("relocation_time", "parked_time", "blocked_time", "hops", "staleness")
 
@@ -76,6 +77,8 @@ _BLOCKING = {
     "locus_pull": (c_int, _handle, _keys, _n, _rows),
     "locus_push": (c_int, _handle, _keys, _n, _rows),
     "locus_set": (c_int, _handle, _keys, _n, _rows),
+    "locus_pull_state": (c_int, _handle, _keys, _n, _rows),
+    "locus_set_state": (c_int, _handle, _keys, _n, _rows),
     "locus_pull_async": (c_int, _handle, _keys, _n, _rows, _out),
     "locus_push_async": (c_int, _handle, _keys, _n, _rows, _out),
     "locus_set_async": (c_int, _handle, _keys, _n, _rows, _out),
@@ -109,6 +112,8 @@ _QUICK = {
     "locus_size": (c_int, _handle),
     "locus_keys": (c_uint64, _handle),
     "locus_length": (c_uint32, _handle, c_uint64),
+    "locus_state_length": (c_uint32, _handle, c_uint64),
+    "locus_table_rate": (c_int, _handle, c_uint, c_double),
     "locus_worker_id": (c_int, _handle),
     "locus_pull_local": (c_int, _handle, c_uint64, _rows),
     "locus_done": (c_bool, _handle, c_uint64),
@@ -121,7 +126,7 @@ _QUICK = {
 }
 # Rows in place: pointers that end with a section, and a function that is called while others wait for the row, are
 # nothing for Python; and prefetching a row pays only for those.
-NOT_BOUND = {"locus_read_begin", "locus_read_end", "locus_view", "locus_change_local", "locus_prefetch",
+NOT_BOUND = {"locus_read_begin", "locus_read_end", "locus_view", "locus_change_local", "locus_step_local", "locus_prefetch",
              "locus_technique_of"}  # a node knows what it was opened with
 BOUND = set(_BLOCKING) | set(_QUICK)
 

@@ -5,7 +5,7 @@ import contextlib
 import os
 import threading
 from ctypes import byref, c_void_p, sizeof
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 import numpy as np
@@ -28,6 +28,8 @@ class Table:
     rows: int
     length: int
     first: int = 0  # its first key; open() fills it in
+    optimizer: str = ""  # sgd, momentum, adagrad, row_adagrad, adam or adamw: what is pushed is a gradient
+    rule: Dict[str, float] = field(default_factory=dict, hash=False)  # as struct locus_rule; usual unless said
     encoded: bool = False  # rows that mean something to this program alone: `locus checkpoint export` refuses them
 
     @property
@@ -80,6 +82,13 @@ class Node:
         key = _c.integer("the key", key, 0, self.keys - 1)
         with self._use() as node:
             return int(_quick.locus_length(node, key))
+
+    def set_rate(self, table: str, rate: float) -> None:
+        """The learning rate of this node's steps with a table that has an optimizer, from now on."""
+        if table not in self.tables:
+            raise ArgumentError(f"there is no table {table!r}: must be one of {', '.join(self.tables)}")
+        with self._use() as node:
+            _c.check(_quick.locus_table_rate(node, list(self.tables).index(table), rate))
 
     def owned(self) -> "np.ndarray[Any, Any]":
         """The keys whose main copy is here, ascending: int64. A moment's view."""
@@ -233,6 +242,12 @@ def _checked_tables(tables: Sequence[Table]) -> List[Table]:
             raise ArgumentError(f"two tables have the name {table.name!r}: each must have its own")
         rows = _c.integer(f"`rows` of table {table.name!r}", table.rows, 1, 1 << 40)
         length = _c.integer(f"`length` of table {table.name!r}", table.length, 1, _c.LENGTH_MAX)
+        if table.optimizer not in _c.OPTIMIZERS:
+            raise ArgumentError(f"`optimizer` of table {table.name!r} is {table.optimizer!r}: must be one of "
+                                f"{', '.join(_c.OPTIMIZERS[1:])}, or empty")
+        for name in table.rule:
+            if name not in dict(_c.CRule._fields_):
+                raise ArgumentError(f"`rule` of table {table.name!r} has {name!r}: an optimizer has no such constant")
         placed.append(replace(table, first=first, rows=rows, length=length))
         first += rows
     if not placed:
@@ -257,8 +272,8 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
     if _forked:
         raise UsageError("this process was forked from one that has opened a node: start it anew "
                          "(multiprocessing's \"spawn\"), for it has nothing of the parent's links")
-    c_tables = (_c.CTable * len(placed))(*[_c.CTable(_c.text("a table's name", t.name), t.rows, t.length, int(t.encoded))
-                                            for t in placed])
+    c_tables = (_c.CTable * len(placed))(*[_c.CTable(_c.text("a table's name", t.name), t.rows, t.length, int(t.encoded),
+                                                     _c.OPTIMIZERS.index(t.optimizer), _c.CRule(**t.rule)) for t in placed])
     config = _c.CConfig()
     _quick.locus_config_init_sized(byref(config), sizeof(config))
     config.tables, config.table_count = c_tables, len(placed)

@@ -134,6 +134,23 @@ class Worker:
         finally:
             self._guard.release()
 
+    def pull_state(self, keys: Any) -> Any:
+        """The rows of these keys, of one table, with the state of its optimizer behind the values."""
+        at, n = _keys_of(keys)
+        out = _arrays.empty_like_keys(keys, (n, self._state_length(keys)))
+        self._wait_in(_lib.locus_pull_state, at, n, _rows_of(out, "out", n, n * out.shape[1], True), keeps=(keys, out))
+        return out
+
+    def set_state(self, keys: Any, rows: Any) -> None:
+        """Overwrites rows and their state, of one table, as pull_state() gives them."""
+        at, n = _keys_of(keys)
+        rows_at = _rows_of(rows, "rows", n, n * self._state_length(keys), False)
+        self._wait_in(_lib.locus_set_state, at, n, rows_at, keeps=(keys, rows))
+
+    def _state_length(self, keys: Any) -> int:
+        with self.node._use() as node:
+            return int(_quick.locus_state_length(node, int(keys[0]))) if len(keys) else 0
+
     def pull_async(self, keys: Any, out: Any = None) -> Ticket:
         """The same as pull(), without waiting: Ticket.wait() returns the rows."""
         at, n = _keys_of(keys)

@@ -170,6 +170,31 @@ class Tables(unittest.TestCase):
 COMMA = struct.pack("<8I2s2s4sII8s", 0x20031114, 6, 32, 34, 36, 40, 44, 48, b",", b".", b"\3\3", 44, 46, b"UTF-8")
 
 
+class Optimizers(unittest.TestCase):
+    def test_rows_step_and_have_state(self):
+        keys = np.array([3, 7])
+        with locus.open([locus.Table("a", 10, 2, optimizer="adagrad", rule={"rate": 0.5})]) as node, node.worker() as worker:
+            worker.push(keys, np.full((2, 2), 3, np.float32))
+            np.testing.assert_allclose(worker.pull(keys), -0.5)
+            np.testing.assert_allclose(worker.pull_state(keys), [[-0.5, -0.5, 9, 9]] * 2)
+            worker.set_state(keys, np.array([[1, 1, 16, 16]] * 2, np.float32))
+            node.set_rate("a", 0.25)
+            worker.push(keys, np.full((2, 2), 3, np.float32))
+            np.testing.assert_allclose(worker.pull_state(keys), [[0.85, 0.85, 25, 25]] * 2)
+
+    def test_what_cannot_be_is_refused(self):
+        for wrong, sentence in ((dict(optimizer="best"), "is 'best': must be one of sgd"),
+                                (dict(optimizer="sgd", rule={"speed": 1}), "has 'speed'"),
+                                (dict(optimizer="sgd", rule={"rate": -1}), "rate -1"), (dict(rule={"rate": 1}), "rate 1")):
+            with self.assertRaisesRegex(locus.ArgumentError, sentence):
+                locus.open([locus.Table("a", 10, 2, **wrong)])
+        with locus.open([locus.Table("a", 10, 2)]) as node:
+            with self.assertRaisesRegex(locus.ArgumentError, "there is no table 'b'"):
+                node.set_rate("b", 1)
+            with self.assertRaises(locus.ArgumentError):
+                node.set_rate("a", 1)
+
+
 class Locale(unittest.TestCase):
     def test_a_decimal_comma_changes_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
