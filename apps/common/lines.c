@@ -91,7 +91,6 @@ static int open_contents(struct lines *l)
 {
     const char *why;
     if (strcmp(l->path, "-") == 0) {
-        l->path = "stdin";
         l->is_stdin = true;
         return unpack_stdin();
     }
@@ -126,7 +125,7 @@ void lines_open_stream(struct lines *l, const char *path)
         lines_open(l, path);
         return;
     }
-    *l = (struct lines){.path = "stdin", .is_stdin = true, .stream = stdin};
+    *l = (struct lines){.path = path, .is_stdin = true, .stream = stdin};
 }
 
 size_t lines_mark(const char *text, size_t length)
@@ -144,13 +143,13 @@ static void read_line(struct lines *l)
          l->line[length++] = (char)c) {
         if (length < l->capacity) continue;
         if (l->capacity >= LINE_MAX_BYTES)
-            fail("%s:%" PRIu64 ": is longer than %d bytes", l->path, l->number + 1, LINE_MAX_BYTES);
+            fail("stdin:%" PRIu64 ": is longer than %d bytes", l->number + 1, LINE_MAX_BYTES);
         l->capacity = l->capacity ? 2 * l->capacity : 4096;
         char *larger = realloc(l->line, l->capacity);
         if (!larger) fail("a line of %zu bytes finds no memory", l->capacity);
         l->line = larger;
     }
-    if (ferror(l->stream)) fail("%s: %s", l->path, strerror(errno));
+    if (ferror(l->stream)) fail("stdin: %s", strerror(errno));
     l->file = l->next = l->line;
     l->end = l->line ? l->line + length : NULL;
 }
@@ -386,5 +385,5 @@ void lines_fail(const struct lines *l, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    fail("%s:%" PRIu64 ": %s", l->path, l->number, sentence);
+    fail("%s:%" PRIu64 ": %s", l->is_stdin ? "stdin" : l->path, l->number, sentence);
 }
