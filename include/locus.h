@@ -338,6 +338,43 @@ LOCUS_API void locus_read_begin(locus_worker *);
 LOCUS_API const float *locus_view(locus_worker *, locus_key);
 LOCUS_API void locus_read_end(locus_worker *);
 
+/*
+ * Batches: what a training step does around its accesses. It finds the different ones among its
+ * indices and pulls each row once; it gathers the rows where the batch wants them; and it adds up
+ * the gradients of each row before it pushes them.
+ *
+ *     locus_distinct(keys, n, locus_keys(node), distinct, places, &count);
+ *     locus_pull(w, distinct, count, rows);
+ *     locus_gather(w, rows, count, length, places, n, 1, values);          values, (n, length)
+ *     ...
+ *     locus_scatter_add(w, gradients, n, length, places, count, sums);     sums, (count, length)
+ *     locus_push(w, distinct, count, sums);
+ */
+#define LOCUS_THREADS_MAX 64
+/* From now on, `threads` threads do this worker's calls with many keys, and the two below: the
+ * caller's, and helpers that the library has. Until it closes; 1 at first. Results are the same.
+ *   -EINVAL  0, or above LOCUS_THREADS_MAX
+ *   -ENOMEM  no memory, or no threads: nothing changes */
+LOCUS_API int locus_use_threads(locus_worker *, unsigned threads);
+/* The different ones among n keys, in the order in which they first come: distinct[0 ... *count-1],
+ * which has room for n; keys[i] is distinct[places[i]]. Any thread may call it; needs 8 to 16 bytes
+ * a key meanwhile.
+ *   -EINVAL  a key that is not below `bound`: locus_error() names it; n above INT32_MAX
+ *   -ENOMEM  no memory for that */
+LOCUS_API int locus_distinct(const locus_key *keys, size_t n, locus_key bound, locus_key *distinct,
+                             int64_t *places, size_t *count);
+/* Row i of `values` becomes the sum of those rows of `rows`, which has `count`, that
+ * places[i * each ... (i + 1) * each - 1] name: n rows of `length` floats, from n * each places. No
+ * worker (NULL): the caller's thread does it, which may be any.
+ *   -EINVAL  a place that is not below count: nothing was written; `each` or `length` is 0 */
+LOCUS_API int locus_gather(locus_worker *, const float *rows, size_t count, uint32_t length,
+                           const int64_t *places, size_t n, uint32_t each, float *values);
+/* Row d of `sums` becomes the sum of those of the n rows of `values` whose place is d, in their
+ * order, for all d below count: zeros if there is none. Worker and errors as for locus_gather(); n
+ * above INT32_MAX is -EINVAL, too; needs 4 bytes a place and a sum meanwhile (-ENOMEM). */
+LOCUS_API int locus_scatter_add(locus_worker *, const float *values, size_t n, uint32_t length,
+                                const int64_t *places, size_t count, float *sums);
+
 /* Intents and clocks (AdaPM, Section 3). An intent says: this worker will access these keys while
  * its clock is in [start, end). The call never blocks and never touches the network. Intents may
  * overlap, repeat and be extended. A start in the past counts as now; an intent whose end is in the

@@ -1,5 +1,6 @@
 /* Pull, push, set, localize, and waiting for them. */
 #include "api/call.h"
+#include "api/parts.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/histogram.h"
@@ -63,24 +64,6 @@ static void count_access(locus_worker *w, enum request_kind kind, size_t local, 
     if (remote) count_remote(w, kind, remote);
 }
 
-static size_t length_in(const struct keyspace_table *range, enum request_kind kind)
-{
-    bool has_state = kind == REQUEST_PULL_STATE || kind == REQUEST_SET_STATE;
-    return has_state ? range->stored : range->length;
-}
-
-/* Of the caller's rows. */
-static size_t count_floats(const struct store *s, enum request_kind kind, const locus_key *keys,
-                           size_t n)
-{
-    const struct keyspace *k = &s->keyspace;
-    if (k->ranges == 1) return n * length_in(&k->range[0], kind);
-    size_t floats = 0;
-    for (size_t i = 0; i < n; i++)
-        floats += length_in(&k->range[keyspace_range_of(k, keys[i])], kind);
-    return floats;
-}
-
 /* Those that are elsewhere. */
 static size_t miss_absent(locus_worker *w, const locus_key *keys, size_t n)
 {
@@ -92,18 +75,6 @@ static size_t miss_absent(locus_worker *w, const locus_key *keys, size_t n)
             w->missed[misses++] = (struct missed_row){i, 0};
     }
     return misses;
-}
-
-static size_t access_run(const locus_worker *w, enum request_kind kind, const locus_key *keys,
-                         size_t n, float *values, struct missed_row *missed, size_t *replicas,
-                         int *rc)
-{
-    if (kind == REQUEST_PULL) return rows_read(w->store, keys, n, values, missed, replicas);
-    if (kind == REQUEST_PULL_STATE || kind == REQUEST_SET_STATE)
-        return rows_access_stored(w->store, keys, n, values, kind == REQUEST_SET_STATE, missed,
-                                  replicas, rc);
-    return rows_write(w->store, keys, n, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, missed,
-                      replicas, rc);
 }
 
 /* Is one of the rows a replica that must not answer? */
@@ -129,17 +100,18 @@ static size_t access_around_held(locus_worker *w, enum request_kind kind, const 
         while (i + run < n && !must_ask(w, kind, keys[i + run])) run++;
         struct missed_row *missed = w->missed + misses;
         size_t more =
-            run > 0 ? access_run(w, kind, keys + i, run, values + offset, missed, replicas, rc) : 0;
+            run > 0 ? parts_access(w, kind, keys + i, run, values + offset, missed, replicas, rc)
+                    : 0;
         for (size_t m = 0; m < more; m++) {
             missed[m].position += i;
             missed[m].offset += offset;
         }
         misses += more;
-        offset += count_floats(w->store, kind, keys + i, run);
+        offset += parts_floats(w->store, kind, keys + i, run);
         i += run;
         if (i == n) break;
         w->missed[misses++] = (struct missed_row){i, offset};
-        offset += count_floats(w->store, kind, keys + i, 1);
+        offset += parts_floats(w->store, kind, keys + i, 1);
         i++;
     }
     return misses;
@@ -152,7 +124,7 @@ static size_t access_here(locus_worker *w, enum request_kind kind, const locus_k
     if (kind == REQUEST_LOCALIZE) return miss_absent(w, keys, n);
     if (operations_hold(&w->operations, keys, n) || hides(w, kind, keys, n))
         return access_around_held(w, kind, keys, n, values, replicas, rc);
-    return access_run(w, kind, keys, n, values, w->missed, replicas, rc);
+    return parts_access(w, kind, keys, n, values, w->missed, replicas, rc);
 }
 
 /* The caller's values, or a copy that lasts until the operation is complete. */
@@ -160,7 +132,7 @@ static float *values_of(const locus_worker *w, struct operation *op, enum reques
                         locus_key key, float *values, bool keeps)
 {
     if (!keeps) return values;
-    size_t length = count_floats(w->store, kind, &key, 1);
+    size_t length = parts_floats(w->store, kind, &key, 1);
     return memcpy(operation_keep(op, length), values, length * sizeof(float));
 }
 
@@ -191,7 +163,7 @@ static int begin_access(locus_worker *w, enum request_kind kind, const locus_key
     int rc = 0;
     *op = NULL;
     while (n > 0) {
-        size_t chunk = n < CALL_CHUNK || !w->missed ? n : CALL_CHUNK;
+        size_t chunk = n < w->chunk || !w->missed ? n : w->chunk;
         size_t replicas = 0, misses = access_here(w, kind, keys, chunk, values, &replicas, &rc);
         if (rc) break; /* no memory for a first write */
         bool refuses = misses > 0 && missing == MISSING_REFUSE;
@@ -199,7 +171,7 @@ static int begin_access(locus_worker *w, enum request_kind kind, const locus_key
         if (refuses) return call_in_section(call_name[kind]);
         if (misses) ask_for_missed(w, kind, keys, values, misses, missing == MISSING_KEEP, op);
         n -= chunk;
-        if (n > 0 && values) values += count_floats(w->store, kind, keys, chunk);
+        if (n > 0 && values) values += parts_floats(w->store, kind, keys, chunk);
         keys += chunk;
     }
     return rc ? call_no_slot(call_name[kind]) : 0;

@@ -55,10 +55,10 @@ int call_no_array(const char *call, const char *name, size_t n)
     return error_set(-EINVAL, "%s: `%s` is NULL for %zu keys", call, name, n);
 }
 
-static int bad_key(const char *call, const locus *node, const locus_key *keys, size_t n)
+int call_bad_key(const char *call, uint64_t bound, const locus_key *keys, size_t n)
 {
-    uint64_t bound = node->store.keyspace.keys;
     size_t i = 0;
+    if (bound == 0) return error_set(-EINVAL, "%s: the bound is 0: no key is below it", call);
     while (i < n - 1 && keys[i] < bound) i++;
     return error_set(-EINVAL,
                      "%s: key %llu (position %zu) is out of range: valid keys are 0 to %llu", call,
@@ -77,7 +77,7 @@ int call_no_such_key(const char *call, const locus_worker *w, const locus_key *k
     /* No key is in range then: so the fast path needs no look at that. */
     int rc = call_check_worker(call, w);
     if (rc == 0 && w->node->cluster) rc = cluster_loss(w->node->cluster);
-    return rc ? rc : bad_key(call, w->node, keys, n);
+    return rc ? rc : call_bad_key(call, w->node->store.keyspace.keys, keys, n);
 }
 
 int call_in_section(const char *call)

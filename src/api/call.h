@@ -25,6 +25,9 @@ int call_no_count(const char *call, size_t n) __attribute__((cold));
 int call_no_array(const char *call, const char *name, size_t n) __attribute__((cold));
 int call_no_such_key(const char *call, const locus_worker *, const locus_key *keys, size_t n)
     __attribute__((cold));
+/* Of n keys, one is not below `bound`. */
+int call_bad_key(const char *call, uint64_t bound, const locus_key *keys, size_t n)
+    __attribute__((cold));
 /* Too many rows left during an open read section. */
 int call_no_slot(const char *call) __attribute__((cold));
 /* The call would wait inside a read section. */

@@ -130,7 +130,8 @@ static int init_worker(locus *n, unsigned id)
     if (!w->scratch || samples_init(&w->samples, id))
         return error_set(-ENOMEM, "no memory for worker %u", id);
     if (!n->cluster) return 0;
-    w->missed = malloc(CALL_CHUNK * sizeof *w->missed);
+    w->chunk = CALL_CHUNK;
+    w->missed = malloc(w->chunk * sizeof *w->missed);
     if (!w->missed) return error_set(-ENOMEM, "no memory for worker %u", id);
     const struct operations_config c = {.worker = id,
                                         .reactor = cluster_reactors(n->cluster),

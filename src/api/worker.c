@@ -1,5 +1,6 @@
 /* Workers and loaders open and close; collectives. */
 #include "api/call.h"
+#include "api/parts.h"
 #include "base/closed.h"
 #include "base/error.h"
 #include "node/figures.h"
@@ -78,6 +79,7 @@ int locus_worker_close(locus_worker *w)
     /* Nobody quiesces for us any more; the others may go on. */
     if (rc == 0 && has_replicas(w->node)) rc = call_flush(w, REQUEST_FLUSH_EARLIER);
     samples_close(&w->samples);
+    parts_close(w);
     __atomic_store_n(&w->bound, 0, __ATOMIC_RELAXED);
     signaling_progress(w, INT64_MAX);
     close_place(w->node, w->id);

@@ -24,6 +24,7 @@
 
 struct metrics;
 struct observer;
+struct team;
 
 /* Where an access was served; the first two are what row_read and row_write return. */
 enum { COUNT_LOCAL, COUNT_REPLICA = ROW_ON_REPLICA, COUNT_REMOTE, COUNT_PLACES };
@@ -43,15 +44,15 @@ static_assert(offsetof(struct worker_counters, pushed_remote) ==
                   offsetof(struct worker_counters, pushed[COUNT_REMOTE]),
               "the table has them in the order of places");
 
-/* The number of keys of a call that are handled together; those that are not here are stored by
- * position. */
+/* The number of keys of a call that one thread handles together; those that are not here are
+ * stored by position. */
 enum { CALL_CHUNK = 1024 };
 
 /* In parts, by which threads write to them at run time. Loaders read a worker's first part with
  * every call; if the counters that the worker writes with every key were there, too, loaders and
  * worker would wait for each other each time. */
 struct locus_worker {
-    /* Written by no thread, except `bound`. */
+    /* Written by no thread, except `bound`, and what locus_use_threads() sets. */
     struct store *store; /* the node's */
     /* atomic: its only partition; NULL: there are several, or an observer looks */
     struct partition *only;
@@ -60,7 +61,9 @@ struct locus_worker {
     uint64_t bound;
     locus *node;
     int id;
-    struct missed_row *missed;     /* [CALL_CHUNK] */
+    struct missed_row *missed;     /* [chunk] */
+    size_t chunk;                  /* keys that are handled together: CALL_CHUNK a thread */
+    struct team *team;             /* helps with many keys; NULL: nobody does */
     float *scratch;                /* for two of the longest rows, while one is changed */
     struct intent_stream **stream; /* [shards] of our intents; NULL: no shard uses them */
     struct observer *observer;     /* NULL: nobody asked for metrics */

@@ -1,0 +1,132 @@
+#include "api/parts.h"
+
+#include "api/call.h"
+#include "base/error.h"
+#include "base/team.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PART_KEYS = 128, /* the fewest that are worth another thread */
+    PARTS_MAX = 64,
+};
+
+struct part {
+    size_t first, offset; /* of its keys and of its values, in floats */
+    size_t n, misses, replicas;
+    int rc;
+};
+
+struct access {
+    const locus_worker *worker;
+    enum request_kind kind;
+    const locus_key *keys;
+    float *values;
+    struct missed_row *missed;
+    struct part part[PARTS_MAX];
+};
+
+static size_t length_in(const struct keyspace_table *range, enum request_kind kind)
+{
+    bool has_state = kind == REQUEST_PULL_STATE || kind == REQUEST_SET_STATE;
+    return has_state ? range->stored : range->length;
+}
+
+size_t parts_floats(const struct store *s, enum request_kind kind, const locus_key *keys, size_t n)
+{
+    const struct keyspace *k = &s->keyspace;
+    if (k->ranges == 1) return n * length_in(&k->range[0], kind);
+    size_t floats = 0;
+    for (size_t i = 0; i < n; i++)
+        floats += length_in(&k->range[keyspace_range_of(k, keys[i])], kind);
+    return floats;
+}
+
+static size_t access_some(const locus_worker *w, enum request_kind kind, const locus_key *keys,
+                          size_t n, float *values, struct missed_row *missed, size_t *replicas,
+                          int *rc)
+{
+    if (kind == REQUEST_PULL) return rows_read(w->store, keys, n, values, missed, replicas);
+    if (kind == REQUEST_PULL_STATE || kind == REQUEST_SET_STATE)
+        return rows_access_stored(w->store, keys, n, values, kind == REQUEST_SET_STATE, missed,
+                                  replicas, rc);
+    return rows_write(w->store, keys, n, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, missed,
+                      replicas, rc);
+}
+
+static void access_part(void *access, unsigned number)
+{
+    struct access *a = access;
+    struct part *p = &a->part[number];
+    p->misses = access_some(a->worker, a->kind, a->keys + p->first, p->n, a->values + p->offset,
+                            a->missed ? a->missed + p->first : NULL, &p->replicas, &p->rc);
+}
+
+/* Puts those that a part missed behind those of the parts before it. */
+static size_t gather_missed(const struct access *a, const struct part *p, size_t misses)
+{
+    if (!a->missed) return misses + p->misses;
+    for (size_t i = 0; i < p->misses; i++) {
+        struct missed_row each = a->missed[p->first + i];
+        a->missed[misses++] =
+            (struct missed_row){each.position + p->first, each.offset + p->offset};
+    }
+    return misses;
+}
+
+static size_t access_in_parts(struct access *a, unsigned parts, size_t n, size_t *replicas, int *rc)
+{
+    size_t first = 0, offset = 0, misses = 0;
+    for (unsigned i = 0; i < parts; i++) {
+        size_t end = n * (i + 1) / parts;
+        a->part[i] = (struct part){.first = first, .offset = offset, .n = end - first};
+        offset += i + 1 < parts
+                      ? parts_floats(a->worker->store, a->kind, a->keys + first, end - first)
+                      : 0;
+        first = end;
+    }
+    team_run(a->worker->team, parts, access_part, a);
+    for (unsigned i = 0; i < parts; i++) {
+        const struct part *p = &a->part[i];
+        misses = gather_missed(a, p, misses);
+        *replicas += p->replicas;
+        if (p->rc) *rc = p->rc;
+    }
+    return misses;
+}
+
+size_t parts_access(const locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
+                    float *values, struct missed_row *missed, size_t *replicas, int *rc)
+{
+    size_t parts = n / PART_KEYS;
+    if (!w->team || parts < 2) return access_some(w, kind, keys, n, values, missed, replicas, rc);
+    struct access a = {w, kind, keys, values, missed, {{0}}};
+    return access_in_parts(&a, parts < PARTS_MAX ? (unsigned)parts : PARTS_MAX, n, replicas, rc);
+}
+
+void parts_close(locus_worker *w)
+{
+    team_free(w->team);
+    w->team = NULL;
+}
+
+int locus_use_threads(locus_worker *w, unsigned threads)
+{
+    int rc = call_check_worker("locus_use_threads", w);
+    if (rc) return rc;
+    if (threads < 1 || threads > LOCUS_THREADS_MAX)
+        return error_set(-EINVAL, "locus_use_threads: %u threads: must be 1 to %d", threads,
+                         LOCUS_THREADS_MAX);
+    if (w->missed) {
+        struct missed_row *more = realloc(w->missed, threads * CALL_CHUNK * sizeof *more);
+        if (!more) return error_set(-ENOMEM, "no memory for %u threads", threads);
+        w->missed = more;
+        w->chunk = (size_t)CALL_CHUNK * threads;
+    }
+    struct team *team = threads > 1 ? team_new(threads - 1) : NULL;
+    if (threads > 1 && !team) return -ENOMEM;
+    parts_close(w);
+    w->team = team;
+    return 0;
+}

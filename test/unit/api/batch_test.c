@@ -1,0 +1,259 @@
+/* Batches: distinct keys, gathered rows, sums; and calls with helpers. Each beside a plain loop. */
+#include "pair.h"
+
+#include <string.h>
+
+enum { LENGTH = 5, ROWS = 3000, BATCH = 20000 };
+
+/* Each of the first keys often, the others seldom. */
+static void draw(locus_key *keys, size_t n, uint64_t bound, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+        uint64_t number = seed >> 33;
+        keys[i] = number % 4 ? number % 7 % bound : (number >> 2) % bound;
+    }
+}
+
+static void check_distinct(size_t n, uint64_t bound)
+{
+    locus_key *keys = calloc(n, sizeof *keys), *distinct = calloc(n, sizeof *distinct);
+    int64_t *places = calloc(n, sizeof *places);
+    unsigned char *seen = calloc(bound, 1);
+    size_t count = 77, expected = 0;
+    CHECK(keys && distinct && places && seen);
+    draw(keys, n, bound, n);
+    CHECK_EQ(locus_distinct(keys, n, bound, distinct, places, &count), 0);
+    for (size_t i = 0; i < n; i++) {
+        if (!seen[keys[i]]) CHECK_EQ(distinct[expected++], keys[i]);
+        seen[keys[i]] = 1;
+        CHECK(places[i] >= 0 && (size_t)places[i] < expected);
+        CHECK_EQ(distinct[places[i]], keys[i]);
+    }
+    CHECK_EQ(count, expected);
+    free(keys);
+    free(distinct);
+    free(places);
+    free(seen);
+}
+
+TEST(batch, distinct_keys_come_in_the_order_of_the_batch)
+{
+    static const size_t sizes[] = {1, 2, 3, 64, 1000, BATCH};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        check_distinct(sizes[i], 1);
+        check_distinct(sizes[i], 10);
+        check_distinct(sizes[i], 1 << 20);
+    }
+}
+
+TEST(batch, keys_that_collide_are_different_all_the_same)
+{
+    /* Multiples of 2^56 share the upper bits of their hashes; the highest key is none below. */
+    locus_key keys[256], distinct[256];
+    int64_t places[256];
+    size_t count;
+    for (uint64_t i = 0; i < 256; i++) keys[i] = i << 56;
+    CHECK_EQ(locus_distinct(keys, 256, UINT64_MAX, distinct, places, &count), 0);
+    CHECK_EQ(count, 256);
+    for (int i = 0; i < 256; i++) CHECK_EQ(places[i], i);
+}
+
+struct rows {
+    float *values;
+    int64_t *places;
+    size_t n, count;
+};
+
+/* Whole numbers: sums are exact. */
+static struct rows rows_of(size_t n, size_t count)
+{
+    struct rows r = {floats_of((n > count ? n : count) * LENGTH), calloc(n, sizeof(int64_t)), n,
+                     count};
+    CHECK(r.places != NULL);
+    locus_key *drawn = calloc(n, sizeof *drawn);
+    CHECK(drawn != NULL);
+    draw(drawn, n, count, n + count);
+    for (size_t i = 0; i < n; i++) r.places[i] = (int64_t)drawn[i];
+    free(drawn);
+    for (size_t i = 0; i < (n > count ? n : count) * LENGTH; i++) r.values[i] = (float)(i % 1009);
+    return r;
+}
+
+static void free_rows(struct rows *r)
+{
+    free(r->values);
+    free(r->places);
+}
+
+static void check_gather(locus_worker *w, size_t n, size_t count, uint32_t each)
+{
+    struct rows r = rows_of(n * each, count);
+    float *out = floats_of(n * LENGTH);
+    CHECK_EQ(locus_gather(w, r.values, count, LENGTH, r.places, n, each, out), 0);
+    for (size_t i = 0; i < n * LENGTH; i++) {
+        float sum = 0;
+        for (uint32_t k = 0; k < each; k++)
+            sum += r.values[(size_t)r.places[i / LENGTH * each + k] * LENGTH + i % LENGTH];
+        CHECK(out[i] == sum);
+    }
+    free(out);
+    free_rows(&r);
+}
+
+static void check_scatter(locus_worker *w, size_t n, size_t count)
+{
+    struct rows r = rows_of(n, count);
+    float *sums = floats_of(count * LENGTH), *expected = floats_of(count * LENGTH);
+    for (size_t i = 0; i < count * LENGTH; i++) sums[i] = 99;
+    for (size_t i = 0; i < n * LENGTH; i++)
+        expected[(size_t)r.places[i / LENGTH] * LENGTH + i % LENGTH] += r.values[i];
+    CHECK_EQ(locus_scatter_add(w, r.values, n, LENGTH, r.places, count, sums), 0);
+    CHECK_EQ(memcmp(sums, expected, count * LENGTH * sizeof *sums), 0);
+    free(sums);
+    free(expected);
+    free_rows(&r);
+}
+
+TEST(batch, rows_are_gathered_and_added_up_on_any_number_of_threads)
+{
+    locus *n = one_node(10, LENGTH, 1);
+    locus_worker *w = worker_of(n);
+    for (unsigned threads = 0; threads <= 3; threads++) {
+        if (threads > 0) CHECK_EQ(locus_use_threads(w, threads), 0);
+        locus_worker *whose = threads > 0 ? w : NULL;
+        for (size_t size = 1; size <= BATCH; size = size * 7 + 1) {
+            check_gather(whose, size, 1, 1);
+            check_gather(whose, size, 500, 1);
+            check_gather(whose, size, 500, 3);
+            check_scatter(whose, size, 1);
+            check_scatter(whose, size, 500);
+            check_scatter(whose, size, 2 * BATCH);
+        }
+    }
+    close_both(n, w);
+}
+
+/* ---- calls with helpers ---- */
+
+static locus *node_of_two_lengths(void)
+{
+    const struct locus_table tables[] = {{.rows = ROWS, .length = 3}, {.rows = ROWS, .length = 8}};
+    return node_of(tables, 2, 1, 2);
+}
+
+static uint32_t length_of(locus_key key)
+{
+    return key < ROWS ? 3 : 8;
+}
+
+TEST(batch, pull_push_and_set_of_many_keys_do_the_same_with_helpers)
+{
+    locus *n = node_of_two_lengths();
+    locus_worker *w = worker_of(n);
+    locus_key *keys = calloc(BATCH, sizeof *keys);
+    float *values = floats_of(BATCH * 8), *expected = floats_of(2 * ROWS * 8);
+    CHECK(keys != NULL);
+    draw(keys, BATCH, 2 * ROWS, 5);
+    CHECK_EQ(locus_use_threads(w, 4), 0);
+    for (size_t i = 0, at = 0; i < BATCH; i++)
+        for (uint32_t f = 0; f < length_of(keys[i]); f++, at++) {
+            values[at] = (float)(keys[i] % 100 + f);
+            expected[keys[i] * 8 + f] += values[at];
+        }
+    CHECK_EQ(locus_push(w, keys, BATCH, values), 0);
+    memset(values, 0, BATCH * 8 * sizeof *values);
+    CHECK_EQ(locus_pull(w, keys, BATCH, values), 0);
+    for (size_t i = 0, at = 0; i < BATCH; i++)
+        for (uint32_t f = 0; f < length_of(keys[i]); f++, at++)
+            CHECK(values[at] == expected[keys[i] * 8 + f]);
+    CHECK_EQ(stats_of(n).pulled_local, BATCH);
+    CHECK_EQ(stats_of(n).pushed_local, BATCH);
+    for (int i = 0; i < BATCH; i++) keys[i] = (locus_key)i % (2 * ROWS);
+    for (size_t i = 0; i < BATCH * 8; i++) values[i] = 6;
+    CHECK_EQ(locus_set(w, keys, BATCH, values), 0);
+    CHECK_EQ(locus_pull(w, keys, 2 * ROWS, expected), 0);
+    for (size_t i = 0; i < (size_t)ROWS * 11; i++) CHECK(expected[i] == 6);
+    keys[BATCH - 1] = 2 * ROWS;
+    CHECK_EQ(locus_pull(w, keys, BATCH, values), -EINVAL);
+    CHECK_STR(locus_error(), "key 6000 (position 19999)");
+    free(keys);
+    free(values);
+    free(expected);
+    close_both(n, w);
+}
+
+/* Half of the rows are the other node's: what is missed, in any part, goes there. */
+static void work_with_both(struct pair *p, int rank)
+{
+    if (rank > 0) return;
+    locus_worker *w = p->worker[0];
+    locus_key *keys = calloc(BATCH, sizeof *keys);
+    float *values = floats_of(BATCH * 8), *expected = floats_of(2 * ROWS * 8);
+    CHECK(keys != NULL);
+    draw(keys, BATCH, 2 * ROWS, 8);
+    CHECK_EQ(locus_use_threads(w, 3), 0);
+    for (size_t i = 0, at = 0; i < BATCH; i++)
+        for (uint32_t f = 0; f < length_of(keys[i]); f++, at++)
+            expected[keys[i] * 8 + f] += values[at] = (float)(keys[i] % 10 + f);
+    CHECK_EQ(locus_push(w, keys, BATCH, values), 0);
+    CHECK_EQ(locus_pull(w, keys, BATCH, values), 0);
+    for (size_t i = 0, at = 0; i < BATCH; i++)
+        for (uint32_t f = 0; f < length_of(keys[i]); f++, at++)
+            CHECK(values[at] == expected[keys[i] * 8 + f]);
+    struct locus_stats s = stats_of(p->node[0]);
+    CHECK_EQ(s.pulled_local + s.pulled_replica + s.pulled_remote, BATCH);
+    CHECK(s.pulled_local > 0 && s.pulled_remote > 0);
+    free(keys);
+    free(values);
+    free(expected);
+}
+
+TEST(batch, what_helpers_miss_is_asked_for)
+{
+    const struct locus_table tables[] = {{.rows = ROWS, .length = 3}, {.rows = ROWS, .length = 8}};
+    struct pair p;
+    pair_init(&p, tables, 2);
+    p.config.technique = LOCUS_STATIC;
+    pair_open(&p);
+    pair_do(&p, work_with_both);
+    pair_close(&p);
+}
+
+/* ---- errors ---- */
+
+TEST(batch, wrong_arguments_are_named_and_nothing_is_written)
+{
+    locus *n = one_node(10, LENGTH, 1);
+    locus_worker *w = worker_of(n);
+    locus_key keys[2] = {3, 10}, distinct[2] = {7, 7};
+    int64_t places[2] = {0, -1};
+    float from[2 * LENGTH] = {1}, to[2 * LENGTH] = {5};
+    size_t count = 9;
+    CHECK_EQ(locus_distinct(keys, 2, 10, distinct, places, &count), -EINVAL);
+    CHECK_STR(locus_error(), "key 10 (position 1) is out of range: valid keys are 0 to 9");
+    CHECK_EQ(distinct[0], 7);
+    CHECK_EQ(count, 0);
+    CHECK_EQ(locus_distinct(keys, 1, 0, distinct, places, &count), -EINVAL);
+    CHECK_STR(locus_error(), "the bound is 0");
+    CHECK_EQ(locus_distinct(NULL, 0, 0, NULL, NULL, &count), 0);
+    CHECK_EQ(locus_distinct(keys, 1, 10, NULL, places, &count), -EINVAL);
+    CHECK_STR(locus_error(), "`distinct` is NULL");
+    CHECK_EQ(locus_distinct(keys, (size_t)INT32_MAX + 1, 10, distinct, places, &count), -EINVAL);
+    CHECK_STR(locus_error(), "at most 2147483647 keys");
+    CHECK_EQ(locus_gather(w, from, 2, LENGTH, places, 2, 1, to), -EINVAL);
+    CHECK_STR(locus_error(), "locus_gather: a place is -1: must be at least 0 and below 2");
+    CHECK_EQ(locus_gather(w, from, 2, LENGTH, places, 1, 0, to), -EINVAL);
+    CHECK_EQ(locus_gather(w, NULL, 2, LENGTH, places, 1, 1, to), -EINVAL);
+    CHECK_EQ(locus_scatter_add(w, from, 2, LENGTH, places, 2, to), -EINVAL);
+    CHECK_STR(locus_error(), "locus_scatter_add: a place is -1");
+    CHECK_EQ(locus_scatter_add(w, from, 1, 0, places, 2, to), -EINVAL);
+    CHECK_EQ(locus_scatter_add(w, from, 1, LENGTH, places, 1, NULL), -EINVAL);
+    CHECK(to[0] == 5);
+    CHECK_EQ(locus_use_threads(w, 0), -EINVAL);
+    CHECK_EQ(locus_use_threads(w, LOCUS_THREADS_MAX + 1), -EINVAL);
+    CHECK_STR(locus_error(), "locus_use_threads: 65 threads: must be 1 to 64");
+    CHECK_EQ(locus_use_threads(NULL, 1), -EINVAL);
+    close_both(n, w);
+    CHECK_EQ(locus_use_threads(w, 2), -EINVAL);
+}
