@@ -21,6 +21,7 @@ from . import errors
 SONAME = "liblocus.so.0"
 Path = Union[str, "os.PathLike[str]"]
 LENGTH_MAX = 1 << 20
+THREADS_MAX = 64
 OPERATIONS_MAX = 64  # of a worker in flight; the next one waits for the oldest
 HISTOGRAM_BUCKETS = 40
 TECHNIQUES = ("adaptive", "static", "relocate", "replicate", "full_replication")
@@ -86,6 +87,10 @@ _BLOCKING = {
     "locus_wait_all": (c_int, _handle),
     "locus_localize": (c_int, _handle, _keys, _n),
     "locus_localize_async": (c_int, _handle, _keys, _n, _out),
+    "locus_use_threads": (c_int, _handle, c_uint),
+    "locus_distinct": (c_int, _keys, _n, c_uint64, _keys, _out, _out),
+    "locus_gather": (c_int, _handle, _rows, _n, c_uint32, _keys, _n, c_uint32, _rows),
+    "locus_scatter_add": (c_int, _handle, _rows, _n, c_uint32, _keys, _n, _rows),
     "locus_intent": (c_int, _handle, _keys, _n, _clock, _clock),
     "locus_unintend": (c_int, _handle, _keys, _n),
     "locus_loader_intent": (c_int, _handle, _keys, _n, _clock, _clock),

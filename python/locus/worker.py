@@ -192,6 +192,10 @@ class Worker:
         for ticket in list(self._tickets.values()):
             ticket.wait()
 
+    def use_threads(self, threads: int) -> None:
+        """From now on so many threads do calls with many keys: the caller's, and helpers of the library; 1 at first."""
+        self._at_once(_lib.locus_use_threads, _c.integer("threads", threads, 1, _c.THREADS_MAX))
+
     # ---- management ---------------------------------------------------------------------------------------------
 
     def intent(self, keys: Any, start: int, end: int) -> None:

@@ -96,11 +96,18 @@ static size_t access_in_parts(struct access *a, unsigned parts, size_t n, size_t
     return misses;
 }
 
+/* Rows with one writer have no latches. */
+static bool may_share(const locus_worker *w, enum request_kind kind)
+{
+    return w->team && (kind == REQUEST_PULL || !w->store->has_one_writer);
+}
+
 size_t parts_access(const locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
                     float *values, struct missed_row *missed, size_t *replicas, int *rc)
 {
     size_t parts = n / PART_KEYS;
-    if (!w->team || parts < 2) return access_some(w, kind, keys, n, values, missed, replicas, rc);
+    if (parts < 2 || !may_share(w, kind))
+        return access_some(w, kind, keys, n, values, missed, replicas, rc);
     struct access a = {w, kind, keys, values, missed, {{0}}};
     return access_in_parts(&a, parts < PARTS_MAX ? (unsigned)parts : PARTS_MAX, n, replicas, rc);
 }

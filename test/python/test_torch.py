@@ -365,16 +365,35 @@ class Modules(unittest.TestCase):
                     worker.push(keys, wrong)
 
 
-class Distinct(unittest.TestCase):
-    def test_both_ways_agree_with_sorting(self):
-        from locus.torch import embedding
-        for limit in (1, 100, embedding._PLACES_MAX + 1):
-            finds = embedding._Distinct(limit)
-            for n in (0, 1, 50, 1000):
-                indices = torch.randint(0, min(limit, 3000), (n,))
-                different, places = finds.find(indices)
-                self.assertTrue(torch.equal(different[places], indices))
-                self.assertTrue(torch.equal(different.sort()[0], torch.unique(indices)))
+class Batch(unittest.TestCase):
+    def test_as_torch_has_it(self):
+        from locus.torch import batch
+        table = lt.Embedding(10, 3)
+        with lt.open(lt.SGD(table, lr=1), threads=2) as job:
+            for worker in (None, job.worker):
+                for n in (0, 1, 50, 10000):
+                    indices = torch.randint(0, 300, (n,))
+                    different, places = batch.distinct(indices, 300)
+                    self.assertTrue(torch.equal(different[places], indices))
+                    self.assertTrue(torch.equal(different.sort()[0], torch.unique(indices)))
+                    rows, gradients = torch.randn(len(different), 3), torch.randint(9, (n, 3)).float()
+                    self.assertTrue(torch.equal(batch.gather(worker, rows, places), rows[places]))
+                    sums = torch.zeros_like(rows).index_add_(0, places, gradients)
+                    self.assertTrue(torch.equal(batch.scatter_add(worker, gradients, places, len(rows)), sums))
+
+    def test_threads_are_checked(self):
+        for threads in (0, 65, 1.5):
+            with self.assertRaisesRegex(locus.ArgumentError, "threads is "):
+                lt.open(lt.SGD(lt.Embedding(10, 3), lr=1), threads=threads)
+
+    def test_a_gradient_of_any_layout_and_after_the_end(self):
+        table = lt.Embedding(10, 3)
+        optimizer = lt.SGD(table, lr=1)
+        with lt.open(optimizer):
+            loss = table(torch.tensor([[1, 1], [2, 1]])).transpose(0, 2).sum()
+        loss.backward()  # which needs no rows
+        gradient = table.gradients.sum()
+        self.assertEqual(dict(zip(gradient.of.indices.tolist(), gradient.values.tolist())), {1: [3.0] * 3, 2: [1.0] * 3})
 
 
 class Initial(unittest.TestCase):

@@ -7,45 +7,21 @@ repeats. The optimizer finds rows and gradients here (gradients.py).
 import functools
 from typing import Any, Callable, Dict, List, Optional, Tuple, TypeVar
 
-import numpy as np
 import torch
 import torch.nn.functional
 
 from .._c import LENGTH_MAX, integer
 from ..errors import ArgumentError, UsageError
 from ..worker import Worker
+from .batch import distinct
 from .devices import to_device
 from .export import ranges
-from .gradients import Gradients, Pass, watched
+from .gradients import Gradients, Pass, spread, watched
 from .initial import Given, Normal, Own, ZeroAt
 
 Initial = Callable[[torch.Tensor, int], torch.Tensor]
 _STATE_DICT_FLOATS_MAX = 1 << 28
-_PLACES_MAX = 1 << 24
 _INDICES = (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8)  # a mask of bool is none
-
-
-class _Distinct:
-    """Finds the different ones among indices below `limit`: in one pass over a scratch array, which has 4 bytes for each
-    index that there is; by sorting where that is too much. A quarter of the time, at 8192 indices of a million."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.place: Optional["np.ndarray[Any, Any]"] = None
-
-    def find(self, indices: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
-        """Of indices that were checked, of one dimension: the different ones, and for each which of them it is."""
-        if self.limit > _PLACES_MAX:
-            different, places = torch.unique(indices, return_inverse=True)
-            return different, places
-        if self.place is None:
-            self.place = np.empty(self.limit, np.int32)  # never cleared: what is read was written just before
-        each, numbers = indices.numpy(), np.arange(len(indices), dtype=np.int32)
-        self.place[each] = numbers
-        speaker = self.place[each]  # of those that are equal, one
-        speaks = speaker == numbers
-        place_of = np.cumsum(speaks) - 1
-        return torch.from_numpy(each[speaks]), torch.from_numpy(place_of[speaker])
 
 
 def _checked_padding(padding_idx: Any, rows: int) -> Optional[int]:
@@ -83,7 +59,6 @@ class _Rows(torch.nn.Module):
         self._worker: Optional[Worker] = None
         self._first = 0
         self.gradients = Gradients(embedding_dim)
-        self._distinct = _Distinct(num_embeddings)
         self.device = torch.device("cpu")  # where values are returned; rows and indices are in memory
 
     def _apply(self, fn: Any, *arguments: Any, **more: Any) -> Any:
@@ -122,8 +97,8 @@ class _Rows(torch.nn.Module):
         self.is_frozen = not requires_grad
         return self
 
-    def _look_up(self, indices: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor, Optional[int]]:
-        """The values of the different indices; for each index which it is; which of them is the padding."""
+    def _look_up(self, indices: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor, Pass]:
+        """The values of the different indices; for each index which it is; and what was pulled."""
         if not isinstance(indices, torch.Tensor):
             raise ArgumentError(f"`input` is a {type(indices).__name__}: must be a tensor of integers; write "
                                 "torch.as_tensor(input)")
@@ -131,19 +106,24 @@ class _Rows(torch.nn.Module):
             raise ArgumentError(f"`input` is {indices.dtype} on {indices.device}: must be integers on the CPU; write "
                                 "input.cpu().long(), or do not move it: values are returned on the model's device")
         flat = indices.reshape(-1).long()
-        self._check(flat)
-        different, places = self._distinct.find(flat)
+        try:
+            different, places = distinct(flat, self.num_embeddings)
+        except ArgumentError:
+            self._check(flat)
+            raise
         rows = self.worker.pull(different + self._first)
-        values = to_device(self._values(different, rows), self.device)
-        if not self.is_frozen:
-            values = watched(values, self.gradients, Pass(different, rows, self.gradients.age))
-        return values, to_device(places.view(indices.shape), self.device), self._padding_among(different)
+        return self._values(different, rows), places.view(indices.shape), Pass(different, rows, self.gradients.age)
 
     def _padding_among(self, different: torch.Tensor) -> Optional[int]:
         if self.padding_idx is None:
             return None
         at = torch.nonzero(different == self.padding_idx)
         return int(at[0]) if len(at) else None
+
+    def _followed(self, values: torch.Tensor, of: Pass) -> torch.Tensor:
+        """The values of different indices on the model's device, whose gradients come back."""
+        moved = to_device(values, self.device)
+        return moved if self.is_frozen else watched(moved, self.gradients, of)
 
     def take_rows(self, keys: torch.Tensor) -> torch.Tensor:
         """The rows of the sum of gradients, as they are now, for a step that will change them."""
@@ -238,8 +218,12 @@ class Embedding(_Rows):
         return _given(made, embeddings, freeze)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        values, places, padding = self._look_up(input)
-        return torch.nn.functional.embedding(places, values, padding)
+        values, places, of = self._look_up(input)
+        padding = self._padding_among(of.indices)
+        if self.device.type == "cpu":
+            flat = spread(self.worker, values, places.view(-1), padding, None if self.is_frozen else self.gradients, of)
+            return flat.view(*input.shape, self.embedding_dim)
+        return torch.nn.functional.embedding(to_device(places, self.device), self._followed(values, of), padding)
 
     def _plain(self) -> Tuple[Callable[..., torch.nn.Module], Dict[str, Any]]:
         return torch.nn.Embedding.from_pretrained, {"padding_idx": self.padding_idx}
@@ -272,14 +256,14 @@ class EmbeddingBag(_Rows):
 
     def forward(self, input: torch.Tensor, offsets: Optional[torch.Tensor] = None,
                 per_sample_weights: Optional[torch.Tensor] = None) -> torch.Tensor:
-        values, places, padding = self._look_up(input)
+        values, places, of = self._look_up(input)
         if offsets is not None:
             offsets = to_device(offsets, self.device)
         if per_sample_weights is not None:
             per_sample_weights = to_device(per_sample_weights, self.device)
         return torch.nn.functional.embedding_bag(
-            places, values, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
-            include_last_offset=self.include_last_offset, padding_idx=padding)
+            to_device(places, self.device), self._followed(values, of), offsets, mode=self.mode, per_sample_weights=per_sample_weights,
+            include_last_offset=self.include_last_offset, padding_idx=self._padding_among(of.indices))
 
     def _plain(self) -> Tuple[Callable[..., torch.nn.Module], Dict[str, Any]]:
         return torch.nn.EmbeddingBag.from_pretrained, {

@@ -9,6 +9,9 @@ from typing import Any, List, NamedTuple, Optional
 
 import torch
 
+from ..worker import Worker
+from .batch import gather, scatter_add
+
 _GATHERED_MAX = 32  # passes; more are added up, so that memory is bounded by the table
 
 
@@ -96,4 +99,30 @@ def watched(values: torch.Tensor, gradients: Gradients, of: Pass) -> torch.Tenso
     if not torch.is_grad_enabled():
         return values
     result: torch.Tensor = _Arrive.apply(torch.empty(0, requires_grad=True), values, gradients, of)
+    return result
+
+
+class _Spread(torch.autograd.Function):
+    """The value of each index of a batch; going back, the gradients of an index that repeats are added up."""
+
+    @staticmethod
+    def forward(ctx: Any, *passed: Any, **named: Any) -> torch.Tensor:
+        _, values, ctx.worker, ctx.places, ctx.padding, ctx.gradients, ctx.of = passed
+        return gather(ctx.worker, values, ctx.places)
+
+    @staticmethod
+    def backward(ctx: Any, *gradient: torch.Tensor) -> Any:
+        sums = scatter_add(ctx.worker, gradient[0].detach().contiguous(), ctx.places, len(ctx.of.indices))
+        if ctx.padding is not None:
+            sums[ctx.padding] = 0
+        ctx.gradients.add(ctx.of, sums)
+        return (None,) * 7
+
+
+def spread(worker: Worker, values: torch.Tensor, places: torch.Tensor, padding: Optional[int],
+           gradients: Optional[Gradients], of: Pass) -> torch.Tensor:
+    """values[places] on the CPU; what comes back goes to `gradients`, if any, but not for `padding`."""
+    if gradients is None or not torch.is_grad_enabled():
+        return gather(worker, values, places)
+    result: torch.Tensor = _Spread.apply(torch.empty(0, requires_grad=True), values, worker, places, padding, gradients, of)
     return result

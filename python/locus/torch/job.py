@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """This process' part of a training job: a node with the embeddings' tables, and its worker."""
-from pathlib import Path
-from typing import Any, Callable, Dict, List, Sequence
+import pathlib
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import torch
 
+from .._c import THREADS_MAX, Path, integer
 from ..errors import ArgumentError
 from ..node import Node, Table
 from ..node import open as open_node
@@ -35,23 +36,23 @@ class Job:
         """Collective: afterwards every process sees every update made before it."""
         self.worker.quiesce()
 
-    def checkpoint(self, directory: str) -> None:
+    def checkpoint(self, directory: Path) -> None:
         """Collective: as Worker.checkpoint(). Optimizer state in rows is in it, Optimizer.state_dict() is not."""
         self.worker.checkpoint(directory)
 
-    def restore(self, directory: str) -> None:
+    def restore(self, directory: Path) -> None:
         """Collective: as Worker.restore(). Initial functions must be those that trained."""
         self.worker.restore(directory)
         for each in self.embeddings:
             each.rows_have_changed()
 
-    def export(self, directory: Any) -> None:
+    def export(self, directory: Path) -> None:
         """Writes the values of all tables, without optimizer state, as safetensors that others read: one file a table,
         directory/TABLE.safetensors with the tensor TABLE. One process calls it, after a quiesce()."""
         for name in self.node.tables:
             if "/" in name or name.startswith("."):
                 raise ArgumentError(f"table {name!r} cannot be the name of a file")
-        folder = Path(directory)
+        folder = pathlib.Path(directory)
         folder.mkdir(exist_ok=True)
         embeddings = {each.table: each for each in self.embeddings}
         for name, table in self.node.tables.items():
@@ -74,9 +75,11 @@ class Job:
         self.node.__exit__(*fault)
 
 
-def open(*optimizers: Optimizer, tables: List[Table] = [], **config: Any) -> Job:
+def open(*optimizers: Optimizer, tables: List[Table] = [], threads: Optional[int] = None, **config: Any) -> Job:
     """Opens a node with a table for each embedding of the optimizers, and those of `tables` beside them; config is that
-    of locus.open(). Rank and size come from torchrun, locus run, srun or mpirun."""
+    of locus.open(). Rank and size come from torchrun, locus run, srun or mpirun. `threads` look up and add up the rows
+    of a batch: as many as torch.get_num_threads() unless told."""
+    threads = min(torch.get_num_threads(), THREADS_MAX) if threads is None else integer("threads", threads, 1, THREADS_MAX)
     for optimizer in optimizers:
         if not isinstance(optimizer, Optimizer):
             raise ArgumentError(f"an argument is a {type(optimizer).__name__}: must be optimizers of locus.torch; write "
@@ -92,6 +95,7 @@ def open(*optimizers: Optimizer, tables: List[Table] = [], **config: Any) -> Job
         node.close()
         raise
     worker = node.worker()
+    worker.use_threads(threads)
     embeddings = [each for optimizer in optimizers for each in optimizer.embeddings]
     for each in embeddings:
         each.bind(worker)

@@ -13,6 +13,7 @@ import torch
 from ..errors import ArgumentError, Error, UsageError
 from ..sampling import Loader, Sample
 from ..worker import Worker
+from .batch import distinct
 from .embedding import _Rows
 from .negatives import Negatives
 
@@ -164,7 +165,9 @@ class Prefetch:
             if isinstance(source, Negatives):
                 samples.append((source, source.prepare(loader, wanted, first + number)))
                 continue
-            keys = source.keys_of(torch.unique(wanted.reshape(-1).long()))
+            indices = wanted.reshape(-1).long()
+            source._check(indices)
+            keys = distinct(indices, source.num_embeddings)[0] + source._first
             loader.intent(keys, first + number, first + number + 1)
             looked_at.append(_some_of(keys))
         return _Item(batch, worker, looked_at, samples)
