@@ -117,6 +117,24 @@ static void load_ahead(locus_worker *worker) /* mostly in a thread of its own */
     check(locus_loader_close(loader)); /* before the worker */
 }
 
+/* Indices that repeat: each row is pulled once, and its gradients are pushed as one. */
+static void train_on_a_batch(locus_worker *worker, uint64_t rows)
+{
+    enum { BATCH = 6 };
+    const locus_key indices[BATCH] = {7, 9, 7, 8, 7, 9};
+    locus_key distinct[BATCH];
+    int64_t places[BATCH];
+    float row[BATCH * LENGTH], values[BATCH * LENGTH], sums[BATCH * LENGTH];
+    size_t count;
+    check(locus_use_threads(worker, 2)); /* once, for large batches */
+    check(locus_distinct(indices, BATCH, rows, distinct, places, &count)); /* 7, 9, 8 */
+    check(locus_pull(worker, distinct, count, row));
+    check(locus_gather(worker, row, count, LENGTH, places, BATCH, 1, values));
+    /* here: forward and backward; the gradients take the place of the values */
+    check(locus_scatter_add(worker, values, BATCH, LENGTH, places, count, sums));
+    check(locus_push(worker, distinct, count, sums));
+}
+
 static void draw_negatives(locus *node, locus_worker *worker)
 {
     enum { COUNT = 5 };
@@ -166,6 +184,7 @@ int main(void)
         say_what_comes(worker);
     train_with_an_optimizer(node, worker), fetch_by_hand(worker), load_ahead(worker),
         draw_negatives(node, worker), meet(worker);
+    train_on_a_batch(worker, locus_keys(node));
     printf("worker %d: the first floats add up to %g\n", locus_worker_id(worker),
            sum_in_place(worker));
     look(node);
