@@ -44,10 +44,10 @@ static void parse(struct doctor *d, int argc, char **argv)
     const struct args_program program = {
         .name = "locus doctor",
         .about =
-            "Looks whether these machines will carry a job: kernel, io_uring, limits, memory, cores, network, the\n"
-            "variables that a launcher sets, the secret, and a trial of two nodes. Start it where, and as, the\n"
-            "program would be started. A line each: ok, warn, fail or skip, with what to do. The exit status is 1\n"
-            "when something fails.",
+            "Checks whether these machines can run a job: kernel, io_uring, limits, memory, cores, network, the\n"
+            "launcher's variables, the secret, and a trial of two nodes. Start it where and how the program would\n"
+            "be started. It prints a line for each check: ok, warn, fail or skip, and what to do. The exit status\n"
+            "is 1 when something fails.",
         .options = options,
         .option_count = sizeof options / sizeof *options,
     };

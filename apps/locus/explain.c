@@ -17,12 +17,12 @@
 static const char usage[] =
     "usage: locus explain [options] [TABLE:]KEY [HOST:PORT ...]\n"
     "\n"
-    "Says of a key of a running job where its main copy is, which nodes hold replicas and how old they are, who intends to\n"
-    "access it until which clock, and what was lately decided about it, and why. KEY is a key, or the row of TABLE. The\n"
-    "nodes must serve metrics, as LOCUS_METRICS told them. HOST:PORT is rank 0's, and stands for all nodes at the ports\n"
-    "behind it, or another node's. Without one: the job of this user on this host.\n"
+    "Says why a row of a running job is where it is: its main copy, its replicas and their age, the intents for it, and\n"
+    "the last decisions with their reasons. KEY is a key, or the row of TABLE. The nodes must serve metrics\n"
+    "(LOCUS_METRICS). HOST:PORT is rank 0's, which stands for all nodes at the ports after it, or another node's. Without\n"
+    "one it asks the job of this user on this host.\n"
     "\n"
-    "  --wait SECONDS  ask twice, so far apart: what is decided meanwhile is remembered in any case (0)\n"
+    "  --wait SECONDS  ask twice, with this pause; decisions of the pause are always remembered (0)\n"
     "  --json          the same as JSON objects\n"
     "  -h, --help      this text\n";
 

@@ -16,7 +16,7 @@ static const char usage[] =
     "\n"
     "  LOCUS_REPORT=PREFIX        to PREFIX.RANK.report.jsonl, all the time\n"
     "\n"
-    "and our programs add their loss and their options. Of a run that goes on, or has failed, it is the page so far.\n"
+    "and our programs add their loss and their options. While a run goes on, or after it failed, the page shows it so far.\n"
     "\n"
     "  -h, --help  this text\n"
     "\n"

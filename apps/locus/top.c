@@ -13,8 +13,8 @@
 static const char usage[] =
     "usage: locus top [options] [HOST:PORT ...]\n"
     "\n"
-    "Shows what the nodes of a running job do, a row each. They serve metrics, as LOCUS_METRICS told them. HOST:PORT is\n"
-    "rank 0's, and stands for all nodes at the ports behind it, or another node's. Without one: the jobs of this user on\n"
+    "Shows a row for each node of a running job. Its nodes must serve metrics (LOCUS_METRICS). HOST:PORT is rank 0's,\n"
+    "which stands for all nodes at the ports after it, or another node's. Without one it shows the jobs of this user on\n"
     "this host.\n"
     "\n"
     "  --once              one table on stdout, of what happens within the interval\n"

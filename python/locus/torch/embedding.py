@@ -149,7 +149,7 @@ class _Rows(torch.nn.Module):
         return self._values(indices, self.worker.pull(self.keys_of(indices)))
 
     def set_weight(self, indices: torch.Tensor, values: torch.Tensor) -> None:
-        """Overwrites the rows of different indices; their optimizer state begins anew."""
+        """Overwrites the rows of different indices; their optimizer state is cleared."""
         rows = torch.zeros(len(indices), self.worker.node.tables[self.table].length)
         rows[:, :self.embedding_dim] = values - self.initial(indices, self.embedding_dim)
         self.rows_have_changed()
