@@ -20,7 +20,7 @@ struct target {
     int fd;
     const char *path;
     off_t data_at;
-    size_t row_bytes;
+    size_t row_bytes, stored_bytes; /* what is written of a row; of it and its state */
 };
 
 static int failed(const char *path)
@@ -47,7 +47,7 @@ static int write_rows(void *target, const int64_t *rows, size_t count, const flo
     const struct target *t = target;
     int rc = 0;
     for (size_t i = 0; i < count && rc == 0; i++)
-        rc = write_at(t, (const char *)values + i * t->row_bytes, t->row_bytes,
+        rc = write_at(t, (const char *)values + i * t->stored_bytes, t->row_bytes,
                       t->data_at + (off_t)((size_t)rows[i] * t->row_bytes));
     return rc;
 }
@@ -125,7 +125,9 @@ static int export_table(const struct contents *c, unsigned number, const char *o
     char path[SERIES_PATH], name[NAME_BYTES];
     snprintf(name, sizeof name, "%s" MANIFEST_FILES, table->name);
     int rc = series_path(path, out, name);
-    struct target t = {.path = path, .row_bytes = table->length * sizeof(float)};
+    struct target t = {.path = path,
+                       .row_bytes = table->length * sizeof(float),
+                       .stored_bytes = table->stored * sizeof(float)};
     return rc ? rc : write_table(c, number, &t, folder, name);
 }
 

@@ -61,16 +61,16 @@ static bool is_zero(const float *values, uint32_t length)
 
 static int show(struct walk *walk, locus_key key, const float *values)
 {
-    if (is_zero(values, walk->of->length)) return 0;
+    if (is_zero(values, walk->of->stored)) return 0;
     return walk->visit(walk->context, walk->table, key - walk->of->first, values);
 }
 
 static int pull(struct walk *walk)
 {
     size_t count = walk->count;
-    int rc = count ? locus_pull(walk->worker, walk->key, count, walk->values) : 0;
+    int rc = count ? locus_pull_state(walk->worker, walk->key, count, walk->values) : 0;
     for (size_t i = 0; i < count && rc == 0; i++)
-        rc = show(walk, walk->key[i], walk->values + i * walk->of->length);
+        rc = show(walk, walk->key[i], walk->values + i * walk->of->stored);
     walk->count = 0;
     return rc;
 }
@@ -84,12 +84,12 @@ static int look_elsewhere(struct walk *walk, locus_key key)
 static int look(struct walk *walk, struct row_ref ref, locus_key key)
 {
     /* Its place among those to pull is still free. */
-    float *values = walk->values + walk->count * walk->of->length;
+    float *values = walk->values + walk->count * walk->of->stored;
     directory_word w = directory_load(row_ref_word(ref));
     enum directory_state state = directory_state(w);
     if (state == DIRECTORY_ELSEWHERE) return look_elsewhere(walk, key);
     if (!row_word_is_written(ref, w)) return 0;
-    if (row_read(ref, values) < 0) return look_elsewhere(walk, key); /* it has just left */
+    if (row_read_stored(ref, values) < 0) return look_elsewhere(walk, key); /* it has just left */
     return show(walk, key, values);
 }
 
@@ -109,7 +109,7 @@ static int walk_slice(struct walk *walk, const struct slice *s)
 int home_rows_each(locus_worker *w, const struct slice *s, home_rows_visit *visit, void *context)
 {
     const struct keyspace_table *table = &w->store->keyspace.table[s->table];
-    size_t row_bytes = table->length * sizeof(float), capacity = HOME_ROWS_BYTES / row_bytes;
+    size_t row_bytes = table->stored * sizeof(float), capacity = HOME_ROWS_BYTES / row_bytes;
     if (capacity > PULL_KEYS) capacity = PULL_KEYS;
     if (capacity == 0) capacity = 1;
     struct walk *walk = malloc(sizeof *walk);

@@ -103,6 +103,9 @@ static int find_table(const struct restore *r, const struct manifest_table *t, u
         if (o->length != t->length)
             return error_set(-EINVAL, "table \"%s\" has rows of %u floats here, of %u in %s",
                              t->name, o->length, t->length, r->path);
+        if (o->optimizer != t->optimizer)
+            return error_set(-EINVAL, "table \"%s\" has %s here, %s in %s", t->name,
+                             row_type_name(o->optimizer), row_type_name(t->optimizer), r->path);
         return 0;
     }
     return error_set(-EINVAL, "table \"%s\" of %s is none of this cluster's", t->name, r->path);
@@ -193,6 +196,7 @@ static int zero_rows(struct restore *r)
 struct target {
     struct restore *restore;
     locus_key first; /* of the table */
+    bool has_state;
 };
 
 static int set_rows(void *target, const int64_t *rows, size_t count, const float *values)
@@ -200,7 +204,8 @@ static int set_rows(void *target, const int64_t *rows, size_t count, const float
     const struct target *t = target;
     locus_key *keys = t->restore->keys;
     for (size_t i = 0; i < count; i++) keys[i] = t->first + (uint64_t)rows[i];
-    return locus_set(t->restore->steps.worker, keys, count, values);
+    return t->has_state ? locus_set_state(t->restore->steps.worker, keys, count, values)
+                        : locus_set(t->restore->steps.worker, keys, count, values);
 }
 
 static int set_file(struct restore *r, const struct manifest_file *f)
@@ -210,7 +215,8 @@ static int set_file(struct restore *r, const struct manifest_file *f)
     int rc = 0;
     for (unsigned i = 0; i < f->sections && rc == 0; i++) {
         const struct manifest_section *s = &f->section[i];
-        struct target t = {r, k->table[r->table_of[s->table]].first};
+        const struct keyspace_table *table = &k->table[r->table_of[s->table]];
+        struct target t = {r, table->first, table->optimizer != LOCUS_NO_OPTIMIZER};
         rc = contents_rows(&c, f, s, set_rows, &t);
     }
     return rc;

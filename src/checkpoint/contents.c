@@ -167,7 +167,7 @@ static int show_rows(const struct contents *c, const struct manifest_file *f,
                      const struct manifest_section *s, const int64_t *numbers, float *values,
                      contents_each *each, void *context)
 {
-    size_t row_bytes = c->manifest->table[s->table].length * sizeof(float), count,
+    size_t row_bytes = c->manifest->table[s->table].stored * sizeof(float), count,
            capacity = CONTENTS_BYTES / row_bytes;
     int rc = 0;
     if (capacity > CONTENTS_ROWS) capacity = CONTENTS_ROWS;
@@ -184,7 +184,7 @@ static int show_rows(const struct contents *c, const struct manifest_file *f,
 int contents_rows(const struct contents *c, const struct manifest_file *f,
                   const struct manifest_section *s, contents_each *each, void *context)
 {
-    size_t row_bytes = c->manifest->table[s->table].length * sizeof(float);
+    size_t row_bytes = c->manifest->table[s->table].stored * sizeof(float);
     int64_t *numbers = malloc(s->rows * sizeof *numbers);
     float *values = malloc(row_bytes > CONTENTS_BYTES ? row_bytes : CONTENTS_BYTES);
     int rc = numbers && values ? read_numbers(c, f, s, numbers)

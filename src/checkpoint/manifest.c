@@ -53,12 +53,18 @@ static bool grow(void **array, unsigned count, size_t bytes)
 }
 
 int manifest_add_table(struct manifest *m, const char *name, uint64_t rows, uint32_t length,
-                       uint32_t flags)
+                       uint32_t flags, enum locus_optimizer optimizer)
 {
     void *array = m->table;
     if (!grow(&array, m->tables, sizeof *m->table)) return -ENOMEM;
     m->table = array;
-    m->table[m->tables] = (struct manifest_table){strdup(name), rows, length, flags};
+    m->table[m->tables] = (struct manifest_table){
+        .name = strdup(name),
+        .rows = rows,
+        .length = length,
+        .flags = flags,
+        .optimizer = optimizer,
+        .stored = (uint32_t)row_type_stored(row_type_of(optimizer), length)};
     return m->table[m->tables++].name ? 0 : -ENOMEM;
 }
 
@@ -144,9 +150,11 @@ static json_t *manifest_json(const struct manifest *m)
     json_t *tables = json_array(), *files = json_array();
     for (unsigned i = 0; i < m->tables; i++) {
         const struct manifest_table *t = &m->table[i];
-        json_array_append_new(
-            tables, json_pack("{sssIsIsI}", "name", t->name, "rows", (json_int_t)t->rows, "length",
-                              (json_int_t)t->length, "flags", (json_int_t)t->flags));
+        json_t *table = json_pack("{sssIsIsI}", "name", t->name, "rows", (json_int_t)t->rows,
+                                  "length", (json_int_t)t->length, "flags", (json_int_t)t->flags);
+        if (table && t->optimizer)
+            json_object_set_new(table, "optimizer", json_string(row_type_of(t->optimizer)->name));
+        json_array_append_new(tables, table);
     }
     for (unsigned i = 0; i < m->files; i++) {
         const struct manifest_file *f = &m->file[i];
@@ -230,28 +238,47 @@ static bool judge(struct scan *s, const char *wrong)
     return !s->wrong;
 }
 
+/* False: there is none of that name. */
+static bool get_optimizer(const struct scan_member *o, enum locus_optimizer *optimizer)
+{
+    const char *name = o->is_seen ? get_text(o) : NULL;
+    *optimizer = LOCUS_NO_OPTIMIZER;
+    if (!o->is_seen) return true;
+    for (unsigned i = 1; name && i < ROW_TYPES; i++)
+        if (strcmp(row_type_of((enum locus_optimizer)i)->name, name) == 0)
+            *optimizer = (enum locus_optimizer)i;
+    return *optimizer != LOCUS_NO_OPTIMIZER;
+}
+
 static const char *table_of(struct manifest *m, const struct scan_member *o)
 {
     uint64_t rows, length, flags = 0; /* none: before there were any */
+    enum locus_optimizer optimizer;
     const char *name = get_text(&o[0]);
     if (m->tables == LOCUS_TABLES_MAX || !name || strlen(name) > LOCUS_NAME_MAX ||
         !get_count(&o[1], LOCUS_KEYS_MAX, &rows) || rows == 0 ||
         !get_count(&o[2], LOCUS_LENGTH_MAX, &length) || length == 0 ||
-        (o[3].is_seen && !get_count(&o[3], LOCUS_TABLE_ENCODED, &flags)))
+        (o[3].is_seen && !get_count(&o[3], LOCUS_TABLE_ENCODED, &flags)) ||
+        !get_optimizer(&o[4], &optimizer) ||
+        row_type_record(row_type_of(optimizer), (uint32_t)length) > LOCUS_LENGTH_MAX)
         return "a table that cannot be";
     for (unsigned i = 0; i < m->tables; i++)
         if (strcmp(m->table[i].name, name) == 0) return "two tables of one name";
-    return manifest_add_table(m, name, rows, (uint32_t)length, (uint32_t)flags) ? "no memory"
-                                                                                : NULL;
+    return manifest_add_table(m, name, rows, (uint32_t)length, (uint32_t)flags, optimizer)
+               ? "no memory"
+               : NULL;
 }
 
 /* A scan_item. */
 static bool parse_table(void *manifest, struct scan *s)
 {
-    struct scan_member o[] = {
-        {.name = "name"}, {.name = "rows"}, {.name = "length"}, {.name = "flags"}};
-    bool ok = scan_object(s, o, 4, NULL) && judge(s, table_of(manifest, o));
-    scan_forget(o, 4);
+    struct scan_member o[] = {{.name = "name"},
+                              {.name = "rows"},
+                              {.name = "length"},
+                              {.name = "flags"},
+                              {.name = "optimizer"}};
+    bool ok = scan_object(s, o, 5, NULL) && judge(s, table_of(manifest, o));
+    scan_forget(o, 5);
     return ok;
 }
 
@@ -332,7 +359,7 @@ static const char *check_file(const struct manifest *m, const struct manifest_fi
         const struct manifest_section *s = &f->section[i];
         if (s->table >= m->tables) return "a section that is of no table";
         const struct manifest_table *t = &m->table[s->table];
-        uint64_t row_bytes = t->length * sizeof(float);
+        uint64_t row_bytes = t->stored * sizeof(float);
         if (s->rows > t->rows || !lies_in(f, s->rows_at, s->rows * row_bytes) ||
             !lies_in(f, s->keys_at, s->rows * sizeof(int64_t)) || s->rows_at < from ||
             s->keys_at < s->rows_at + s->rows * row_bytes)

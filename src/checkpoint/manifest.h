@@ -13,6 +13,7 @@
 #define LOCUS_CHECKPOINT_MANIFEST_H
 
 #include "checkpoint/digest.h"
+#include "store/row_type.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,6 +35,8 @@ struct manifest_table {
     uint64_t rows;
     uint32_t length;
     uint32_t flags; /* of struct locus_table */
+    enum locus_optimizer optimizer;
+    uint32_t stored; /* floats of a row: its values, then the optimizer's state */
 };
 
 /* Rows of one table in a file, and their numbers in the table. */
@@ -65,7 +68,7 @@ struct manifest {
 bool manifest_is_file(const char *name);
 /* 0 or -ENOMEM. */
 int manifest_add_table(struct manifest *, const char *name, uint64_t rows, uint32_t length,
-                       uint32_t flags);
+                       uint32_t flags, enum locus_optimizer);
 /* The new file, empty; NULL: no memory. Valid until the next is added. */
 struct manifest_file *manifest_add_file(struct manifest *, const char *name);
 int manifest_add_section(struct manifest_file *, const struct manifest_section *);

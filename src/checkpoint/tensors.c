@@ -134,9 +134,9 @@ static void pad_to(struct head *h, uint64_t at)
 static void describe(struct head *h, const struct manifest_table *t,
                      const struct manifest_section *s)
 {
-    uint64_t rows = s->rows * t->length * sizeof(float), keys = s->rows * sizeof(int64_t);
+    uint64_t rows = s->rows * t->stored * sizeof(float), keys = s->rows * sizeof(int64_t);
     add_tensor(h, t->name, ".rows",
-               about_tensor(h, "F32", json_pack("[II]", (json_int_t)s->rows, (json_int_t)t->length),
+               about_tensor(h, "F32", json_pack("[II]", (json_int_t)s->rows, (json_int_t)t->stored),
                             s->rows_at, rows));
     h->from = s->rows_at + rows;
     pad_to(h, s->keys_at);
@@ -212,7 +212,7 @@ int tensors_add(struct tensors *t, unsigned table, uint64_t row, const float *va
     int rc = 0;
     if (t->is_open && (is_full(t) || table < t->table)) rc = end_file(t);
     if (rc == 0 && (!t->is_open || t->rows == 0 || t->table != table)) rc = begin_section(t, table);
-    if (rc == 0) rc = append(t, values, t->tables->table[table].length * sizeof(float));
+    if (rc == 0) rc = append(t, values, t->tables->table[table].stored * sizeof(float));
     t->keys[t->rows] = (int64_t)row;
     t->rows++;
     return rc;

@@ -179,13 +179,6 @@ static void compare_names(struct difference *d, unsigned i, struct rendezvous_sl
              their_name, our_name);
 }
 
-static const char *optimizer_name(unsigned optimizer)
-{
-    const struct row_type *type = row_type_of((enum locus_optimizer)optimizer);
-    if (type) return type->name;
-    return optimizer == LOCUS_NO_OPTIMIZER ? "LOCUS_NO_OPTIMIZER" : "unknown to rank 0";
-}
-
 static float float_of(uint32_t bits)
 {
     float f;
@@ -196,8 +189,8 @@ static float float_of(uint32_t bits)
 static void compare_rules(struct difference *d, const struct table *theirs,
                           const struct table *ours, const char *where)
 {
-    compare_words(d, "optimizer", optimizer_name(theirs->optimizer), where,
-                  optimizer_name(ours->optimizer));
+    compare_words(d, "optimizer", row_type_name((enum locus_optimizer)theirs->optimizer), where,
+                  row_type_name((enum locus_optimizer)ours->optimizer));
     for (size_t c = 0; c < ROW_TYPE_CONSTANTS; c++) {
         char what[32], their_value[32], our_value[32];
         snprintf(what, sizeof what, "rule.%s", row_type_constant_name(c));

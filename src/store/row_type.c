@@ -13,6 +13,13 @@ const struct row_type *row_type_of(enum locus_optimizer o)
     return &row_type_version(best)[o];
 }
 
+const char *row_type_name(enum locus_optimizer o)
+{
+    const struct row_type *type = row_type_of(o);
+    if (type) return type->name;
+    return o == LOCUS_NO_OPTIMIZER ? "LOCUS_NO_OPTIMIZER" : "an unknown optimizer";
+}
+
 /* `below`: what each must stay below. */
 static const struct {
     const char *name;

@@ -63,6 +63,9 @@ const struct row_type *row_type_version(unsigned version);
  * whose steps and records are sums (floats.h). */
 const struct row_type *row_type_of(enum locus_optimizer);
 
+/* Of its constant; "an unknown optimizer" for what is none. */
+const char *row_type_name(enum locus_optimizer);
+
 /* Floats of a row with its state, and of a record; the second is never less. `t` may be NULL. */
 static inline uint64_t row_type_stored(const struct row_type *t, uint32_t n)
 {

@@ -44,8 +44,8 @@ static void make_tables(struct input *in)
         const uint8_t *from = input_bytes(in, most, &bytes);
         snprintf(name, sizeof name, "%.*s%u", (int)bytes, (const char *)from, i);
         made.is_text = made.is_text && utf8_is_text(name);
-        MUST(manifest_add_table(&made.manifest, name, ROWS, 1 + input_below(in, LENGTH_MAX), 0) ==
-             0);
+        MUST(manifest_add_table(&made.manifest, name, ROWS, 1 + input_below(in, LENGTH_MAX), 0,
+                                LOCUS_NO_OPTIMIZER) == 0);
     }
 }
 
