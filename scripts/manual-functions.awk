@@ -158,7 +158,7 @@ function write_returns(    i, kind, list, order, n) {
 function write_examples(    i, k, m, n, lines, covered) {
     for (i = 1; i <= names; i++) {
         if (name[i] !~ /^locus/ || name[i] in covered) continue
-        for (k = 0; k <= blocks; k++) if (block[k] !~ /^\/\*/ && has(block[k], name[i])) break
+        for (k = 1; k <= blocks; k++) if (has(block[k], name[i])) break # the first says what the file is
         if (k > blocks) continue
         print (n ? "" : ".SH EXAMPLE\n.nf") > page
         for (m = 1; m <= names; m++) if (has(block[k], name[m])) covered[name[m]] = 1
