@@ -22,6 +22,21 @@ deb: ## Debian packages, in build/deb/, and what lintian says of them
 	$(if $(LINTIAN),@$(LINTIAN) --fail-on error --allow-root $(DEB_TAGS) $(DEB)/*.changes)
 	@ls $(DEB)/*.deb
 
+# Library and command look for what they need in libs/ of the package; RPATH, not RUNPATH, because only that counts for
+# the libraries of libraries, too.
+WHEEL := $(B)/wheel
+WHEEL_LDFLAGS := -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/libs:$$ORIGIN/../libs'
+
+$(WHEEL)/liblocus.so.$(SOVERSION): $(call objects,$(B),$(LIB_SOURCES))
+	$(call say,LINK,wheel/$(@F))
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) $(BASE_LDFLAGS) $(LDFLAGS) $(WHEEL_LDFLAGS) $^ $(PKG_LIBS) $(LIBS) -o $@
+$(eval $(call PROGRAM,apps,locus,$(WHEEL)/locus,$(B),$(APPS_LIB),$$(WHEEL_LDFLAGS)))
+
+wheel: $(WHEEL)/liblocus.so.$(SOVERSION) $(WHEEL)/locus ## a wheel with all that it needs but glibc: build/VARIANT/wheel/locus-VERSION-....whl
+	@rm -f $(WHEEL)/*.whl
+	@strip $^ && python3 python/backend.py $(WHEEL) $^
+
 # What a release is: every file that git knows, as it is committed. It builds where there is no git.
 DIST := build/locus-$(VERSION)
 
@@ -33,4 +48,4 @@ dist: ## a release: build/locus-VERSION.tar.gz, and its checksum
 	@cd build && sha256sum $(notdir $(DIST)).tar.gz > $(notdir $(DIST)).tar.gz.sha256
 	@ls $(DIST).tar.gz
 
-.PHONY: deb dist
+.PHONY: deb dist wheel

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the wheel: the package, and the library that `make lib` has built beside it. pip calls this.
 
+`make wheel` calls it, too, as `backend.py FOLDER LIBRARY PROGRAM`: the wheel then carries the command as well, and all that
+library and command need but glibc, with its licences. Its tag names the least glibc that its files ask for.
+
 Of its own, because pip fetches a backend from the network for each build, and a wheel is a zip with four files of text.
 LOCUS_LIBRARY names another library to carry than that of the source tree, which is built if it is not there.
 """
 import base64
 import hashlib
 import os
+import platform
 import re
 import subprocess
+import sys
 import sysconfig
 import zipfile
 from pathlib import Path
@@ -16,6 +21,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 SONAME = "liblocus.so.0"
+# What every system with glibc has, and what belongs to its version.
+SYSTEM = ("linux-vdso.so.1", "libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libresolv.so.2",
+          "libgcc_s.so.1")
 
 
 def _version():
@@ -44,30 +52,79 @@ def _tag():
     return "py3-none-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
 
 
-def _wheel():
-    return f"Wheel-Version: 1.0\nGenerator: locus\nRoot-Is-Purelib: false\nTag: {_tag()}\n"
+def _wheel(tag):
+    return f"Wheel-Version: 1.0\nGenerator: locus\nRoot-Is-Purelib: false\nTag: {tag}\n"
 
 
 def _entry(name, data):
     entry = zipfile.ZipInfo(name)  # with one date: the same sources make the same wheel
-    entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+    mode = 0o100755 if "/bin/" in name else 0o100644
+    entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, mode << 16
     return entry, data
+
+
+def _said(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def _needed(path):
+    """The libraries that a file needs, and those that they need: names and paths."""
+    lines = _said("ldd", str(path))
+    if "not found" in lines:
+        raise RuntimeError(f"{path} needs what is not here:\n{lines}")
+    return {name: Path(at) for name, at in re.findall(r"^\s*(\S+) => (/\S+)", lines, re.M)
+            if name not in SYSTEM and not name.startswith("ld-linux")}
+
+
+def _least_glibc(paths):
+    versions = re.findall(r"GLIBC_(\d+)\.(\d+)", "".join(_said("readelf", "-VW", str(path)) for path in paths))
+    return max((int(major), int(minor)) for major, minor in versions)
+
+
+def _licences(path):
+    """Of the Debian package that a library comes from, and what that refers to: names and texts."""
+    real = os.path.realpath(path)
+    for name in (real, real.replace("/usr/lib/", "/lib/", 1), "/usr" + real):
+        found = subprocess.run(["dpkg", "-S", name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        if found.returncode == 0:
+            package = found.stdout.split(":")[0]
+            text = (Path("/usr/share/doc") / package / "copyright").read_bytes()
+            common = sorted(set(re.findall(rb"/usr/share/common-licenses/[A-Za-z0-9.-]*[A-Za-z0-9]", text)))
+            return [(package, text)] + [(Path(os.fsdecode(each)).name, Path(os.fsdecode(each)).read_bytes())
+                                        for each in common]
+    raise RuntimeError(f"{path} belongs to no Debian package: its licence is not known")
+
+
+def _carried(library, program):
+    """Files beside the package, by name; and the tag."""
+    needed = {**_needed(library), **_needed(program)}
+    files = {f"locus/libs/{name}": path.read_bytes() for name, path in sorted(needed.items())}
+    files[f"locus/{SONAME}"], files["locus/bin/locus"] = library.read_bytes(), program.read_bytes()
+    info = f"locus-{_version()}.dist-info"
+    files.update((f"{info}/licenses/{name}", text) for path in needed.values() for name, text in _licences(path))
+    files[f"{info}/entry_points.txt"] = b"[console_scripts]\nlocus = locus.__main__:main\n"
+    major, minor = _least_glibc([library, program, *needed.values()])
+    return files, f"py3-none-manylinux_{major}_{minor}_{platform.machine()}"
 
 
 def _files():
     for path in sorted((HERE / "locus").rglob("*")):
         if path.suffix == ".py" or path.name == "py.typed":
             yield path.relative_to(HERE).as_posix(), path.read_bytes()
-    yield f"locus/{SONAME}", _library().read_bytes()
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    return _write(wheel_directory, {f"locus/{SONAME}": _library().read_bytes()}, _tag())
+
+
+def _write(wheel_directory, carried, tag):
     version = _version()
-    info, name = f"locus-{version}.dist-info", f"locus-{version}-{_tag()}.whl"
+    info, name = f"locus-{version}.dist-info", f"locus-{version}-{tag}.whl"
     record = []
     with zipfile.ZipFile(Path(wheel_directory) / name, "w") as wheel:
-        files = list(_files()) + [(f"{info}/METADATA", _metadata().encode()), (f"{info}/WHEEL", _wheel().encode()),
-                                  (f"{info}/LICENSE", (ROOT / "LICENSE").read_bytes())]
+        files = list(_files()) + list(carried.items()) + [
+            (f"{info}/METADATA", _metadata().encode()), (f"{info}/WHEEL", _wheel(tag).encode()),
+            (f"{info}/LICENSE", (ROOT / "LICENSE").read_bytes())]
         for path, data in files:
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record.append(f"{path},sha256={digest},{len(data)}\n")
@@ -80,3 +137,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 def build_sdist(sdist_directory, config_settings=None):
     raise RuntimeError("there is no source distribution of the Python package alone: its library is built from the "
                        "whole source tree; build a wheel there")
+
+
+if __name__ == "__main__":
+    print(Path(sys.argv[1]) / _write(sys.argv[1], *_carried(Path(sys.argv[2]), Path(sys.argv[3]))))

@@ -52,6 +52,26 @@ class Package(unittest.TestCase):
         self.assertTrue((self.folder / "place" / "locus" / "torch" / "__init__.py").exists())
         self.works_in(self.folder / "place")
 
+    def test_a_wheel_with_all_that_it_needs(self):
+        self.need_pip()
+        wheel = self.run_in(["make", "-s", "-C", str(ROOT), "wheel"]).split()[-1]
+        self.assertRegex(wheel, r"-manylinux_2_\d+_\w+\.whl$")
+        self.run_in(PIP + ["install", "--no-deps", "--target", "place", str(ROOT / wheel)])
+        place = self.folder / "place"
+        self.works_in(place)
+        (self.folder / "each.py").write_text(
+            "import locus\n"
+            "with locus.open([locus.Table('a', 10, 4)]) as node: rank, size = node.rank, node.size\n"
+            "maps = [line.split()[-1] for line in open('/proc/self/maps') if '.so' in line]\n"
+            "ours = {path.split('/')[-1] for path in maps if '/locus/' in path}\n"
+            "print('rank', rank, size, sorted({'liblocus.so.0', 'libnng.so.1', 'libmbedtls.so.14', 'libhwloc.so.15'} - ours))\n")
+        said = self.run_in([sys.executable, "-m", "locus", "run", "-n", "2", "each.py"], PYTHONPATH=str(place))
+        for rank in range(2):
+            self.assertIn(f"rank {rank} 2 []", said)
+        licences, = place.glob("*.dist-info/licenses")
+        self.assertEqual({path.name for path in (place / "locus" / "libs").iterdir()} & {"libc.so.6", "libm.so.6"}, set())
+        self.assertGreater(len((licences / "LGPL-3").read_text()), 5000)
+
     def test_make_install_and_a_move(self):
         self.run_in(["make", "-C", str(ROOT), "install", "PREFIX=/opt/locus", f"DESTDIR={self.folder / 'stage'}"])
         shutil.move(str(self.folder / "stage" / "opt" / "locus"), str(self.folder / "moved"))
