@@ -107,7 +107,11 @@ void settings_options(struct settings *s)
     const struct args_option patience = OPTION_COUNT(
         "--patience", "N", &s->patience, 0, 1e6, ARGS_NODES,
         "end after so many evaluations that were no better, with\nthe best model; each --eval-every epochs, or one; 0: do not");
+    const struct args_option from =
+        OPTION_TEXT("--from", "FILE", &s->from, ARGS_NODES | ARGS_INPUT,
+                    "begin with what a model that --out has written has of\nrows of these names");
     if (s->has & SETTINGS_EPOCHS) args_add(&s->list, &epochs, 1);
+    if (s->has & SETTINGS_FROM) args_add(&s->list, &from, 1);
     if (s->has & SETTINGS_PATIENCE) args_add(&s->list, &patience, 1);
     args_add(&s->list, first, sizeof first / sizeof *first);
     if (s->has & SETTINGS_HOT) hot_option(s);

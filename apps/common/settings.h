@@ -22,6 +22,7 @@ enum settings_has {
     SETTINGS_HOT = 4,    /* --technique nups, --hot */
     SETTINGS_BOUNDS = 8, /* --technique ssp and essp, --staleness, --clocks */
     SETTINGS_PATIENCE = 16,
+    SETTINGS_FROM = 32, /* --from: warm.h */
 };
 enum { SETTINGS_TECHNIQUES = 8, SETTINGS_INPUTS = 8 };
 
@@ -37,7 +38,7 @@ struct settings {
     unsigned has;                 /* of enum settings_has */
     const char *techniques[SETTINGS_TECHNIQUES + 1]; /* those offered; "" for others */
     int sampling;                                    /* enum locus_conformity */
-    const char *data, *out, *report;
+    const char *data, *out, *report, *from;
     bool json, is_baseline;
     struct checkpoints_wish checkpoints;
     struct args_list list;               /* all options of the program */

@@ -7,6 +7,7 @@
 #include "programs.h"
 #include "rows.h"
 #include "tensors.h"
+#include "warm.h"
 #include "step.h"
 
 #include <inttypes.h>
@@ -100,7 +101,7 @@ static struct settings *options(void *program)
                           .init = 0.01,
                           .loss = LOSS_SOFTMAX};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS |
-                                  SETTINGS_PATIENCE);
+                                  SETTINGS_PATIENCE | SETTINGS_FROM);
     o->common.epochs = 30;
     own_options(o);
     settings_options(&o->common);
@@ -262,10 +263,14 @@ static void draw_row(const void *first_values, uint64_t row, float *values)
         values[i] = (float)(o->init * sqrt(12) * (rng_real(&rng) - 0.5));
 }
 
-static void init_table(struct pool_member *m, const struct options *o, size_t table)
+static void init_table(struct pool_member *m, const struct task *t, size_t table)
 {
-    rows_init(m, table, draw_row,
-              &(struct first_values){.options = o, .table = &m->pool->tables[table]});
+    const struct warm_part parts[] = {
+        {"entities", "entity_names", 0, t->model.dim},
+        {"relations", "relation_names", 0, model_relation_floats(&t->model)}};
+    warm_init(m, table, t->options.common.from, &parts[table], 1,
+              table == 0 ? &t->graph.entities : &t->graph.relations, draw_row,
+              &(struct first_values){.options = &t->options, .table = &m->pool->tables[table]});
 }
 
 /* By the facts to train with: what is sampled is equally likely for all. */
@@ -289,7 +294,7 @@ static void begin(struct training_worker *w, bool goes_on)
     struct worker *own = w->state;
     const struct pool *pool = w->member->pool;
     uint64_t parts = w->training->checkpoints.parts;
-    for (size_t i = 0; i < 2 && !goes_on; i++) init_table(w->member, &t->options, i);
+    for (size_t i = 0; i < 2 && !goes_on; i++) init_table(w->member, t, i);
     training_keep_hot(w, pool->node ? locus_keys(pool->node) : 0, count_uses);
     pool_quiesce(w->member);
     feed_open(&own->feed, t, w->member, &w->progress, parts);

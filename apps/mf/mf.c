@@ -9,6 +9,7 @@
 #include "rows.h"
 #include "tensors.h"
 #include "vec.h"
+#include "warm.h"
 #include "zipf.h"
 
 #include <inttypes.h>
@@ -103,7 +104,7 @@ static struct settings *options(void *program)
                              .zipf_rank = 10,
                              .zipf_noise = 0.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS |
-                                  SETTINGS_PATIENCE);
+                                  SETTINGS_PATIENCE | SETTINGS_FROM);
     task_options(o);
     training_options(o);
     settings_options(&o->common);
@@ -236,6 +237,17 @@ static void draw_factor(const void *first_values, uint64_t row, float *values)
         values[i] = (float)(deviation * sqrt(12) * (rng_real(&rng) - 0.5));
 }
 
+static void init_table(struct pool_member *m, const struct mf *f, enum mf_table table)
+{
+    const size_t rank = f->options.rank;
+    const struct warm_part parts[][2] = {
+        {{"rows", "row_names", 0, rank}, {"row_biases", NULL, rank, 1}},
+        {{"columns", "column_names", 0, rank}, {"column_biases", NULL, rank, 1}}};
+    warm_init(m, table, f->options.common.from, parts[table], 1 + (size_t)f->options.has_bias,
+              table == MF_ROWS ? &f->ratings.row_names : &f->ratings.column_names, draw_factor,
+              &(struct first_values){.mf = f, .table = table});
+}
+
 /* A key is accessed once for each rating of its row or column. */
 static void count_uses(const void *program, uint64_t *count)
 {
@@ -259,8 +271,7 @@ static void begin(struct training_worker *t, bool goes_on)
     const struct mf *f = t->program;
     struct pool_member *m = t->member;
     struct worker *own = t->state;
-    for (enum mf_table i = MF_ROWS; i <= MF_COLS && !goes_on; i++)
-        rows_init(m, i, draw_factor, &(struct first_values){.mf = f, .table = i});
+    for (enum mf_table i = MF_ROWS; i <= MF_COLS && !goes_on; i++) init_table(m, f, i);
     training_keep_hot(t, (size_t)f->ratings.rows + f->ratings.columns, count_uses);
     pool_quiesce(m);
     if (t->training->sweeps) {

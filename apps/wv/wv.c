@@ -11,6 +11,7 @@
 #include "rows.h"
 #include "skipgram.h"
 #include "vectors.h"
+#include "warm.h"
 #include "windows.h"
 
 #include <inttypes.h>
@@ -109,7 +110,8 @@ static struct settings *options(void *program)
                              .batch = 64,
                              .analogy_words = 30000,
                              .subsample = 1e-3};
-    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS);
+    settings_init(&o->common,
+                  SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS | SETTINGS_FROM);
     o->common.epochs = 5;
     task_options(o);
     settings_options(&o->common);
@@ -227,10 +229,13 @@ static void draw_input(const void *wv, uint64_t row, float *values)
 
 void wv_first_rows(struct pool_member *m, const struct wv *w)
 {
-    rows_init(m, WV_INPUTS, draw_input, w);
-    /* Zeros, and written: a view of a row that never was goes on to show zeros when the row is
+    const struct warm_part parts[] = {{"inputs", "word_names", 0, w->options.dim},
+                                      {"outputs", "word_names", 0, w->options.dim}};
+    /* Zeros are written: a view of a row that never was goes on to show zeros when the row is
      * changed. */
-    rows_init(m, WV_OUTPUTS, NULL, NULL);
+    for (size_t i = WV_INPUTS; i <= WV_OUTPUTS; i++)
+        warm_init(m, i, w->options.common.from, &parts[i], 1, &w->vocabulary.words,
+                  i == WV_INPUTS ? draw_input : NULL, w);
 }
 
 /* A word's two rows, by how often it occurs. */

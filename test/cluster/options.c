@@ -31,9 +31,9 @@ static const struct effect common[] = {{.option = "--seed 7"},
                                        {.option = "--checkpoint folder"}};
 
 /* Of several nodes: what is managed where is measured elsewhere (techniques, staleness, hot_keys,
- * resume). */
+ * resume; what a training begins with, by test/unit/apps/warm_test.c). */
 static const char *const managed[] = {"--technique", "--hot",    "--max-rounds", "--clocks",
-                                      "--staleness", "--resume", "--help"};
+                                      "--staleness", "--resume", "--help",       "--from"};
 /* Without one of them nothing runs. */
 static const char *const sources[] = {"--data", "--planted", "--generate", "--zipf"};
 

@@ -1,0 +1,106 @@
+#include "warm.h"
+
+#include "fail.h"
+#include "saved.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PARTS_MAX = 2 };
+
+struct warm {
+    const struct warm_part *parts;
+    size_t part_count;
+    const struct saved_tensor *tensors[PARTS_MAX];
+    const struct names *names; /* of the table's rows */
+    struct names saved;        /* of the model's */
+    rows_draw *draw;
+    const void *context;
+    double *found; /* rows */
+};
+
+/* The model's row; NAMES_NONE: it has none. */
+static uint64_t row_of(const struct warm *w, uint64_t row)
+{
+    const struct names *now = w->names, *then = &w->saved;
+    uint64_t turn = now->count > 0 ? row / now->count : 0, rows = w->tensors[0]->rows;
+    if (now->count > 0) {
+        const char *name = names_get(now, (uint32_t)(row % now->count));
+        row = names_find(then, name, strlen(name));
+        if (row == NAMES_NONE) return NAMES_NONE;
+        row += turn * then->count;
+    }
+    return row < rows ? row : NAMES_NONE;
+}
+
+static void draw(const void *warm, uint64_t row, float *values)
+{
+    const struct warm *w = warm;
+    if (w->draw) w->draw(w->context, row, values);
+    uint64_t from = row_of(w, row);
+    if (from == NAMES_NONE) return;
+    ++*w->found;
+    for (size_t i = 0; i < w->part_count; i++)
+        if (w->tensors[i])
+            memcpy(values + w->parts[i].at, saved_row(w->tensors[i], from),
+                   w->parts[i].count * sizeof *values);
+}
+
+static void open_parts(struct warm *w, const struct saved *s)
+{
+    for (size_t i = 0; i < w->part_count; i++) {
+        const struct warm_part *p = &w->parts[i];
+        const struct saved_tensor *t = saved_find(s, p->tensor, TENSORS_F32);
+        if (i > 0 && !t) continue;
+        uint64_t floats = !t ? 0 : t->columns ? t->columns : 1;
+        if (floats != p->count || (i > 0 && t->rows != w->tensors[0]->rows))
+            saved_fail(s,
+                       "has %" PRIu64 " floats in a row of \"%s\", and this training has %zu: "
+                       "train alike (--from)",
+                       floats, p->tensor, p->count);
+        w->tensors[i] = t;
+    }
+}
+
+/* Second rows of a name are no names. */
+static void open_names(struct warm *w, const struct saved *s)
+{
+    const struct saved_tensor *text = saved_find(s, w->parts[0].names, TENSORS_U8);
+    uint64_t count = 0;
+    for (uint64_t i = 0; text && i < text->rows; i++)
+        count += ((const char *)text->values)[i] == '\n';
+    saved_names(s, w->parts[0].names, count, &w->saved);
+    if ((w->saved.count > 0) != (w->names->count > 0))
+        saved_fail(s, "has %s of rows, and the data have %s (--from)", text ? "names" : "no names",
+                   text ? "none" : "some");
+}
+
+void warm_init(struct pool_member *m, size_t table, const char *path, const struct warm_part *parts,
+               size_t part_count, const struct names *names, rows_draw *first, const void *context)
+{
+    struct saved s;
+    double found = 0;
+    struct warm w = {.parts = parts,
+                     .part_count = part_count,
+                     .names = names,
+                     .draw = first,
+                     .context = context,
+                     .found = &found};
+    if (!path) {
+        rows_init(m, table, first, context);
+        return;
+    }
+    saved_open(&s, path);
+    open_parts(&w, &s);
+    open_names(&w, &s);
+    rows_init(m, table, draw, &w);
+    pool_sum(m, &found, 1);
+    if (found <= 0)
+        saved_fail(&s, "has no row of \"%s\" that the data name (--from)", parts->tensor);
+    if (m->place == 0)
+        fprintf(stderr, "%s: %.0f of %" PRIu64 " rows of \"%s\" begin as %s has them\n",
+                fail_program(), found, m->pool->tables[table].rows, parts->tensor, path);
+    names_fini(&w.saved);
+    saved_close(&s);
+}

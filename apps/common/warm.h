@@ -1,0 +1,27 @@
+/*
+ * warm.h - a table's first values, of which a saved model (saved.h) has some: --from. Rows are known
+ * by their names, or where there are none by their numbers.
+ *
+ * Callers   every worker of every node, collectively
+ * Memory    the model's names, for the call
+ * Waiting   for the disk, and for all workers
+ */
+#ifndef APPS_WARM_H
+#define APPS_WARM_H
+
+#include "names.h"
+#include "rows.h"
+
+/* A tensor's rows are floats at ... at + count - 1 of the table's. */
+struct warm_part {
+    const char *tensor, *names;
+    size_t at, count;
+};
+
+/* As rows_init(), and then what `path` has of rows of these names, unless it is NULL. Where a table
+ * has a multiple of the names, they come again. A model with other lengths ends the program; of
+ * parts but the first it may have none. */
+void warm_init(struct pool_member *, size_t table, const char *path, const struct warm_part *parts,
+               size_t part_count, const struct names *, rows_draw *, const void *context);
+
+#endif

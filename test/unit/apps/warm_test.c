@@ -1,0 +1,90 @@
+/* A training that begins with a model's rows, by hand. */
+#include "common/folder.h"
+#include "ending.h"
+#include "tensors.h"
+#include "test.h"
+#include "warm.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS = 6, LENGTH = 4, WORKERS = 2 };
+
+static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+
+/* Rows a, b, and second ones of both: 1 2, 3 4, 5 6, 7 8; biases 10, 20, 30, 40. */
+static void write_model(const char *names)
+{
+    static const float values[] = {1, 2, 3, 4, 5, 6, 7, 8}, biases[] = {10, 20, 30, 40};
+    struct tensors t;
+    folder_new(folder);
+    snprintf(path, sizeof path, "%s/model", folder);
+    tensors_open(&t, path);
+    tensors_declare(&t, "rows", TENSORS_F32, 4, 2);
+    tensors_declare(&t, "biases", TENSORS_F32, 4, 0);
+    if (names) tensors_declare(&t, "names", TENSORS_U8, strlen(names), 0);
+    tensors_begin(&t);
+    tensors_write(&t, values, sizeof values);
+    tensors_write(&t, biases, sizeof biases);
+    tensors_write(&t, names, names ? strlen(names) : 0);
+    tensors_close(&t);
+}
+
+struct job {
+    const char *names; /* a letter each */
+    size_t count;      /* of the first part */
+};
+
+static void draw(const void *unused, uint64_t row, float *values)
+{
+    (void)unused;
+    for (size_t i = 0; i < LENGTH - 1; i++) values[i] = -(float)row;
+}
+
+static void work(struct pool_member *m, void *job)
+{
+    const struct job *j = job;
+    const struct warm_part parts[] = {{"rows", "names", 0, j->count},
+                                      {"biases", NULL, j->count, 1}};
+    struct names n;
+    names_init(&n);
+    for (const char *c = j->names; *c; c++) names_add(&n, c, 1);
+    warm_init(m, 0, path, parts, 2, &n, draw, NULL);
+    names_fini(&n);
+}
+
+static void run(const void *job)
+{
+    struct job j = *(const struct job *)job;
+    const struct locus_table table = {.name = "rows", .rows = ROWS, .length = LENGTH};
+    struct pool pool;
+    pool_open(&pool,
+              &(struct pool_config){
+                  .tables = &table, .table_count = 1, .workers = WORKERS, .is_baseline = true});
+    pool_run(&pool, work, &j);
+    for (size_t i = 0; i < (size_t)ROWS * LENGTH; i++)
+        printf("%g%s", (double)pool.tables[0].values[i], i % LENGTH == LENGTH - 1 ? ";" : " ");
+    pool_close(&pool);
+}
+
+TEST(warm, rows_of_known_names_are_the_models)
+{
+    write_model("a\nb\n");
+    /* b, c and a, and second ones; the last float is the optimizer's */
+    ends_with(run, &(struct job){"bca", 2}, 0,
+              "3 4 20 0;-1 -1 -1 0;1 2 10 0;7 8 40 0;-4 -4 -4 0;5 6 30 0;");
+    ends_with(run, &(struct job){"bca", 2}, 0, "4 of 6 rows of \"rows\" begin as");
+    ends_with(run, &(struct job){"xyz", 2}, 1, "has no row of \"rows\" that the data name");
+    ends_with(run, &(struct job){"", 2}, 1, "has names of rows, and the data have none");
+    ends_with(run, &(struct job){"bca", 3}, 1,
+              "has 2 floats in a row of \"rows\", and this training has 3");
+    folder_remove(folder);
+}
+
+TEST(warm, rows_without_names_are_known_by_their_numbers)
+{
+    write_model(NULL);
+    ends_with(run, &(struct job){"", 2}, 0,
+              "1 2 10 0;3 4 20 0;5 6 30 0;7 8 40 0;-4 -4 -4 0;-5 -5 -5 0;");
+    folder_remove(folder);
+}
