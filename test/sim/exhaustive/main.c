@@ -23,7 +23,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STATES_MAX = 8000000, SECONDS = 25, SECONDS_LONG = 60 };
+/* All memory of a course is one block to a sanitizer, which takes five times as long. */
+#ifdef LOCUS_ASAN
+enum { STATES_MAX = 20000 };
+#else
+enum { STATES_MAX = 8000000 };
+#endif
+enum { SECONDS = 25, SECONDS_LONG = 60 };
 
 /* Courses that had to be thought of. */
 static const char *const known[] = {
@@ -135,15 +141,11 @@ static bool explore(const struct scenario *s, bool talks)
     return r.end != SEARCH_VIOLATION;
 }
 
-/* Adaptive ones twice: recalls go at once, or piggyback. */
 static bool explore_these(const char *const text[], unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         struct scenario s;
         if (!scenario_parse(&s, text[i])) abort();
-        if (!explore(&s, true)) return false;
-        if (s.technique != LOCUS_ADAPTIVE) continue;
-        s.sparse = true;
         if (!explore(&s, true)) return false;
     }
     return true;

@@ -7,8 +7,6 @@ static const char *const kind_name[] = {"pull", "push", "set",    "localize", "b
                                         "end",  "keep", "unkeep", "clock",    "bound"};
 static const char *const technique_name[] = {"adaptive", "static", "relocate", "replicate", "full"};
 
-#define SPARSE "sparse "
-
 static bool parse_call(struct scenario *s, const char **at)
 {
     for (int k = 0; k < CALL_KINDS && s->calls < SCENARIO_CALLS_MAX; k++) {
@@ -48,10 +46,6 @@ bool scenario_parse(struct scenario *s, const char *text)
         text += length + 1;
         break;
     }
-    s->sparse = strncmp(text, SPARSE, strlen(SPARSE)) == 0;
-    /* elsewhere nothing piggybacks */
-    if (s->sparse && s->technique != LOCUS_ADAPTIVE) return false;
-    if (s->sparse) text += strlen(SPARSE);
     for (const char *at = text; *at;) {
         if (*at < '0' || *at >= '0' + SCENARIO_NODES || at[1] != ':' ||
             s->workers == SCENARIO_WORKERS_MAX)
@@ -72,9 +66,8 @@ bool scenario_parse(struct scenario *s, const char *text)
 const char *scenario_text(const struct scenario *s, char *text, size_t bytes)
 {
     bool is_usual = s->technique == LOCUS_RELOCATE;
-    size_t at = (size_t)snprintf(text, bytes, "%s%s%s",
-                                 is_usual ? "" : technique_name[s->technique], is_usual ? "" : " ",
-                                 s->sparse ? SPARSE : "");
+    size_t at = (size_t)snprintf(text, bytes, "%s%s", is_usual ? "" : technique_name[s->technique],
+                                 is_usual ? "" : " ");
     for (unsigned w = 0; w < s->workers; w++) {
         char before = ':';
         at += (size_t)snprintf(text + at, bytes - at, "%s%u", w ? " " : "", s->node[w]);

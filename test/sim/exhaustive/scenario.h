@@ -35,7 +35,6 @@ struct scenario_call {
 
 struct scenario {
     enum locus_technique technique;
-    bool sparse; /* the pacer lets recalls piggyback */
     /* Somebody waits for clocks: workers close at their end, so that nobody waits for ever. Then
      * there are two nodes, where the third has no worker. */
     bool has_clocks;
@@ -47,8 +46,8 @@ struct scenario {
 };
 
 /* "0:localize,push* 1:pull": workers with their nodes, and their calls; * is asynchronous. Before
- * them the technique, if it is not relocate: "adaptive 0:begin,push,end 1:begin,pull"; or "adaptive
- * sparse ...". False: no such scenario. */
+ * them the technique, if it is not relocate: "adaptive 0:begin,push,end 1:begin,pull". False:
+ * no such scenario. */
 bool scenario_parse(struct scenario *, const char *text);
 /* Returns `text`. */
 const char *scenario_text(const struct scenario *, char *text, size_t bytes);

@@ -81,7 +81,6 @@ static void open_node(unsigned rank)
     const struct shard_config c = {
         .plan = &n->plan, .platform = &n->calls, .credit_bytes = 1 << 20};
     if (store_open(&world_store[rank], &config) || shard_init(&n->shard, &c)) abort();
-    n->shard.pacer->rounds_are_sparse = world_scenario.sparse;
 }
 
 static void prepare_call(unsigned i)

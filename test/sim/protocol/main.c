@@ -128,7 +128,6 @@ static void explain(struct run_options o)
 {
     static bool is_dropped[SCRIPT_STEPS_MAX];
     char replay[4096];
-    printf("replay: %s\n", run_command(&o, replay, sizeof replay));
     unsigned left = shrink(&o, is_dropped, SHRINK_SECONDS);
     printf("shrunk to %u steps:\n", left);
     shrink_fails(&o, false);
@@ -141,7 +140,9 @@ static bool run_plan(const struct plan *p)
     progress->next = p->first;
     if (run_in_child(p)) return true;
     progress->test[script_number(progress->now.script)].has_failed = true;
-    printf("seed %" PRIu64 " failed\n", progress->now.seed);
+    char replay[4096];
+    printf("seed %" PRIu64 " failed\nreplay: %s\n", progress->now.seed,
+           run_command(&progress->now, replay, sizeof replay));
     if (!getenv("LOCUS_SIM_BRIEF")) explain(progress->now);
     return false;
 }

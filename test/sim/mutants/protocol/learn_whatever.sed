@@ -1,4 +1,4 @@
 # file: src/protocol/location.c
 # what: older knowledge of an owner replaces newer
-# by: exhaustive
+# run: exhaustive --scenario "0:localize 1:localize 2:localize"
 /^void location_learn/,/^}/ s/ || term <= known.term//

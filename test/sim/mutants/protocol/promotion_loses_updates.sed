@@ -1,4 +1,4 @@
 # file: src/store/row_replica.c
 # what: a main copy that comes to a replica hides what was added there
-# by: exhaustive
+# run: exhaustive --scenario "adaptive 1:keep,begin,unkeep,push 0:begin"
 /^int row_promote/,/^}/ s/merge_updates(.*);/(void)0;/

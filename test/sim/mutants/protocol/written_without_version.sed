@@ -1,4 +1,4 @@
 # file: src/protocol/owner.c
 # what: a push is acknowledged without the version that the origin's replica must show
-# by: exhaustive
+# run: exhaustive --scenario "0:keep 1:keep,push,pull"
 /^static void serve_write/,/^}/ s/if (a && r && holder_find(r, e->origin))/if (false)/
