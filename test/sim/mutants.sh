@@ -104,7 +104,7 @@ objects() {
 # link <program>: what a simulated cluster replaces stays in the archive; exhaustive keeps all memory in an arena of its own.
 link() {
     local program=$1 options=() parts
-    [ "$program" = exhaustive ] && options=(-Wl,--wrap={malloc,calloc,realloc,aligned_alloc,free})
+    [ "$program" = exhaustive ] && mapfile -t options < <(printf -- "-Wl,--wrap=%s\n" malloc calloc realloc aligned_alloc free)
     mapfile -t parts < <(objects "test/sim/$program"{,/*}.c "${shared[@]}")
     objects "${sources[@]}" | xargs ar rcsT mutant/lib.a &&
         "$cc" -Wl,-S "${options[@]}" "${parts[@]}" mutant/lib.a "${libraries[@]}" -o "mutant/$program"
