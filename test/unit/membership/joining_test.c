@@ -124,6 +124,8 @@ TEST(rendezvous, a_node_that_differs_is_told_in_what)
                                              {.rows = 50, .length = 8}};
     const struct locus_table flagged[] = {{.name = "users", .rows = 1000, .length = 16},
                                           {.name = "table1", .rows = 50, .length = 8, .flags = 1}};
+    const struct locus_table optimized[] = {{.name = "users", .rows = 1000, .length = 16},
+                                            {.rows = 50, .length = 8, .optimizer = LOCUS_ADAM}};
 
     second_of(n)->tables = renamed;
     check_difference(n, "rank 1 has table 0 named \"items\", rank 0 has it named \"users\"");
@@ -133,6 +135,9 @@ TEST(rendezvous, a_node_that_differs_is_told_in_what)
     check_difference(n, "rank 1 has length 32 in table 0 (\"users\"), rank 0 has 16");
     second_of(n)->tables = flagged;
     check_difference(n, "rank 1 has flags 1 in table 1 (\"table1\"), rank 0 has 0");
+    second_of(n)->tables = optimized;
+    check_difference(n, "rank 1 has optimizer LOCUS_ADAM in table 1 (\"table1\"), rank 0 has "
+                        "LOCUS_NO_OPTIMIZER");
     second_of(n)->table_count = 1;
     check_difference(n, "rank 1 has table_count 1, rank 0 has 2");
     second_of(n)->technique = LOCUS_STATIC;
