@@ -84,7 +84,7 @@ LINK = $(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $1
 
 # $(call PROGRAM,<folder>,<name>,<result>,<root>,<archives>,<libraries and flags>)
 define PROGRAM
-$3: $$(call objects,$4,$$(wildcard $1/$2.c $1/$2/*.c) $$(call shared,$1)) $5 $4/lib/liblocus.a
+$3: $$(call objects,$4,$$(wildcard $1/$2.c $1/$2/*.c) $$(call shared,$1)) $5 $$(if $$(filter test/tsan,$1),,$4/lib/liblocus.a)
 	$$(call say,LINK,$$(@:build/%=%))
 	@mkdir -p $$(@D)
 	$$(call LINK,$6 $$(LINK_$1/$2))
@@ -158,18 +158,18 @@ link_programs = $(if $(PROGRAMS_BUILT),@mkdir -p bin && ln -sf $(addprefix ../,$
 
 # ---- the unit tests, under either runner --------------------------------------------------------------------------
 
-# $(call UNIT,<name>,<sources>): the same bodies under both runners. The plain one is in libtest.a.
+# $(call UNIT,<name>,<sources>,<archives>): the same bodies under both runners. The plain one is in libtest.a.
 define UNIT
-$(B)/test/$1-plain: $$(call objects,$(B),$2) $(TEST_LIB) $(B)/lib/libparts.a $(APPS_LIB) $(B)/lib/liblocus.a
+$(B)/test/$1-plain: $$(call objects,$(B),$2) $(TEST_LIB) $3
 	$$(call say,LINK,$$(@:build/%=%))
 	@mkdir -p $$(@D)
 	$$(call LINK,)
-$(B)/test/$1-criterion: $$(call objects,$(B)/criterion,$2 test/runner/criterion.c) $(TEST_LIB) $(B)/lib/libparts.a $(APPS_LIB) $(B)/lib/liblocus.a
+$(B)/test/$1-criterion: $$(call objects,$(B)/criterion,$2 test/runner/criterion.c) $(TEST_LIB) $3
 	$$(call say,LINK,$$(@:build/%=%))
 	@mkdir -p $$(@D)
 	$$(call LINK,-lcriterion)
 endef
-$(eval $(call UNIT,unit,$(UNIT_SOURCES)))
+$(eval $(call UNIT,unit,$(UNIT_SOURCES),$(B)/lib/libparts.a $(APPS_LIB) $(B)/lib/liblocus.a))
 $(eval $(call UNIT,planted,test/selftest/planted.c))
 
 # Only this variant's: another make may be writing those of another.
