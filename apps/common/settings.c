@@ -152,8 +152,21 @@ void settings_check_files(const struct settings *s)
     saving_check(outputs, written, inputs, read);
 }
 
+/* What has no effect is refused. */
+static void check_technique(const struct settings *s)
+{
+    const char *technique = techniques[s->technique];
+    bool is_hot = s->has & SETTINGS_HOT, has_bounds = s->has & SETTINGS_BOUNDS;
+    if (is_hot && args_has("--hot") && s->technique != TECHNIQUE_NUPS)
+        fail_usage("--hot is for --technique nups, and this one is %s", technique);
+    if (has_bounds && (args_has("--staleness") || args_has("--clocks")) && !settings_is_bounded(s))
+        fail_usage("--staleness and --clocks are for --technique ssp and essp, and this one is %s",
+                   technique);
+}
+
 void settings_check(struct settings *s)
 {
+    check_technique(s);
     if (s->patience > 0 && s->eval_every == 0) s->eval_every = 1;
     if (s->is_baseline && s->checkpoints.folder)
         fail_usage("--baseline writes no checkpoints: leave --checkpoint away");

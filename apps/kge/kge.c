@@ -295,7 +295,7 @@ static void begin(struct training_worker *w, bool goes_on)
     const struct pool *pool = w->member->pool;
     uint64_t parts = w->training->checkpoints.parts;
     for (size_t i = 0; i < 2 && !goes_on; i++) init_table(w->member, t, i);
-    training_keep_hot(w, pool->node ? locus_keys(pool->node) : 0, count_uses);
+    training_keep_hot(w, (size_t)t->model.entities + model_relation_rows(&t->model), count_uses);
     pool_quiesce(w->member);
     feed_open(&own->feed, t, w->member, &w->progress, parts);
     step_open(&own->step, t, w->member);

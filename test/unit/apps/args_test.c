@@ -167,13 +167,17 @@ static void parse_settings(const void *line)
     static struct settings s;
     char name[] = "thing", *argv[32] = {name};
     int argc = 1;
-    settings_init(&s, *(const char *)line == '!' ? 0 : SETTINGS_EPOCHS | SETTINGS_FULL);
+    const char first = *(const char *)line;
+    settings_init(&s, first == '!'   ? 0
+                      : first == '@' ? SETTINGS_HOT | SETTINGS_BOUNDS
+                                     : SETTINGS_EPOCHS | SETTINGS_FULL);
     const struct args_option own = settings_sampling(&s);
     args_add(&s.list, &own, 1);
     settings_options(&s);
     strncpy(text, line, sizeof text - 1);
-    for (char *word = strtok(text, " !"); word; word = strtok(NULL, " ")) argv[argc++] = word;
+    for (char *word = strtok(text, " !@"); word; word = strtok(NULL, " ")) argv[argc++] = word;
     settings_parse(&s, &(struct args_program){.name = "thing", .about = ""}, argc, argv);
+    settings_check(&s);
     printf("%s %d %d %d %s %s %d %d\n", s.out, (int)s.epochs, (int)s.seed, (int)s.workers,
            settings_technique_name(s.technique), settings_sampling_name(s.sampling), s.json,
            s.is_baseline);
@@ -202,6 +206,17 @@ TEST(args, settings_offer_only_what_the_program_has)
     ends_with(parse_settings, "--hot 3", 2, "there is no option \"--hot\"");
     ends_with(parse_settings, "--staleness 3", 2, "there is no option \"--staleness\"");
     ends_with(parse_settings, "--clocks 3", 2, "there is no option \"--clocks\"");
+}
+
+TEST(args, what_another_technique_would_need_is_refused)
+{
+    ends_with(parse_settings, "@--hot 3", 2,
+              "--hot is for --technique nups, and this one is adaptive");
+    ends_with(parse_settings, "@--technique nups --clocks 3", 2, "and this one is nups");
+    ends_with(parse_settings, "@--staleness 3 --technique relocate", 2,
+              "--staleness and --clocks are for --technique ssp and essp");
+    ends_with(parse_settings, "@--technique nups --hot 3", 0, "");
+    ends_with(parse_settings, "@--technique essp --staleness 3 --clocks 2", 0, "");
 }
 
 TEST(args, settings_want_evaluations_before_the_last_epoch)
