@@ -396,6 +396,32 @@ class Batch(unittest.TestCase):
         self.assertEqual(dict(zip(gradient.of.indices.tolist(), gradient.values.tolist())), {1: [3.0] * 3, 2: [1.0] * 3})
 
 
+class MixedPrecision(unittest.TestCase):
+    def losses(self, table, optimizer):
+        torch.manual_seed(1)
+        linear, losses = torch.nn.Linear(8, 4), []
+        for _ in range(3):
+            optimizer.zero_grad()
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                loss = linear(table(torch.tensor([[1, 2], [2, 3]]))).float().pow(2).sum()
+            loss.backward(retain_graph=True)
+            loss.backward()
+            optimizer.step()
+            losses.append(float(loss))
+        return losses
+
+    def test_autocast_and_two_backward_passes_are_as_in_torch(self):
+        weight = torch.randn(10, 8)
+        ours = lt.Embedding.from_pretrained(weight, freeze=False)
+        theirs = torch.nn.Embedding.from_pretrained(weight.clone(), freeze=False)
+        optimizer = lt.SGD(ours, lr=0.1)
+        with lt.open(optimizer):
+            losses = self.losses(ours, optimizer)
+        self.assertLess(losses[2], losses[0])
+        for a, b in zip(losses, self.losses(theirs, torch.optim.SGD(theirs.parameters(), lr=0.1))):
+            self.assertAlmostEqual(a, b, delta=1e-4 * b)
+
+
 class Initial(unittest.TestCase):
     def test_moments(self):
         indices = torch.arange(20000)
