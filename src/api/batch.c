@@ -109,7 +109,7 @@ static unsigned parts_of(size_t rows, size_t length)
 static void run(locus_worker *w, struct batch *b, team_work *work)
 {
     b->add = floats_add_best();
-    team_run(w ? w->team : NULL, b->parts, work, b);
+    team_do(w ? w->team : NULL, b->parts, work, b);
 }
 
 static void gather_part(void *batch, unsigned part)

@@ -86,7 +86,7 @@ static size_t access_in_parts(struct access *a, unsigned parts, size_t n, size_t
                       : 0;
         first = end;
     }
-    team_run(a->worker->team, parts, access_part, a);
+    team_do(a->worker->team, parts, access_part, a);
     for (unsigned i = 0; i < parts; i++) {
         const struct part *p = &a->part[i];
         misses = gather_missed(a, p, misses);

@@ -40,11 +40,11 @@ static bool do_part(struct team *t)
     uint64_t left = __atomic_load_n(&t->left, __ATOMIC_ACQUIRE);
     do {
         if (!has_parts(left)) return false;
-        /* Acquire: pairs with the store of team_run(); whoever takes a part sees its work. */
+        /* Acquire: pairs with the store of team_do(); whoever takes a part sees its work. */
     } while (!__atomic_compare_exchange_n(&t->left, &left, left - 1, true, __ATOMIC_ACQUIRE,
                                           __ATOMIC_ACQUIRE));
     t->work(t->context, (uint32_t)left - 1);
-    /* Release: pairs with the acquire of team_run(), which sees what the part has written. */
+    /* Release: pairs with the acquire of team_do(), which sees what the part has written. */
     __atomic_fetch_add(&t->done, 1, __ATOMIC_RELEASE);
     return true;
 }
@@ -53,7 +53,7 @@ static bool do_part(struct team *t)
 static bool sleep_until_work(struct team *t)
 {
     pthread_mutex_lock(&t->mutex);
-    /* Sequentially consistent, as in team_run(): either we see its parts, or it sees us. */
+    /* Sequentially consistent, as in team_do(): either we see its parts, or it sees us. */
     __atomic_fetch_add(&t->asleep, 1, __ATOMIC_SEQ_CST);
     while (!t->ends && !has_parts(__atomic_load_n(&t->left, __ATOMIC_SEQ_CST)))
         pthread_cond_wait(&t->wake, &t->mutex);
@@ -106,7 +106,7 @@ struct team *team_new(unsigned helpers)
     return NULL;
 }
 
-void team_run(struct team *t, unsigned parts, team_work *work, void *context)
+void team_do(struct team *t, unsigned parts, team_work *work, void *context)
 {
     if (!t) {
         for (unsigned i = 0; i < parts; i++) work(context, i);

@@ -6,8 +6,8 @@
  *
  * Callers   one thread at a time
  * Memory    its own; the parts' is the caller's
- * Waiting   team_run() for parts that a helper has begun; a helper without work sleeps
- * Life      team_new, team_run any number of times, team_free
+ * Waiting   team_do() for parts that a helper has begun; a helper without work sleeps
+ * Life      team_new, team_do any number of times, team_free
  */
 #ifndef LOCUS_BASE_TEAM_H
 #define LOCUS_BASE_TEAM_H
@@ -20,7 +20,7 @@ typedef void team_work(void *context, unsigned part);
 /* NULL: no memory, or no threads; locus_error() has the sentence. */
 struct team *team_new(unsigned helpers);
 /* Returns when all parts are done. NULL: the caller does them all. */
-void team_run(struct team *, unsigned parts, team_work *, void *context);
+void team_do(struct team *, unsigned parts, team_work *, void *context);
 void team_free(struct team *); /* NULL is allowed */
 
 #endif

@@ -26,11 +26,11 @@ static void runs_all(unsigned helpers)
     struct sums s = {0, {0}};
     unsigned expected = 0;
     for (s.run = 1; s.run <= RUNS; s.run++) {
-        team_run(t, PARTS, add, &s);
+        team_do(t, PARTS, add, &s);
         expected += s.run;
         for (unsigned i = 0; i < PARTS; i++) CHECK_EQ(s.seen[i], expected);
     }
-    team_run(t, 0, add, &s);
+    team_do(t, 0, add, &s);
     team_free(t);
 }
 
@@ -57,7 +57,7 @@ TEST(team, has_so_many_threads_whether_they_slept_or_not)
     struct team *t = team_new(HELPERS);
     for (int i = 0; i < 50; i++) {
         struct meeting m = {0};
-        team_run(t, HELPERS + 1, meet, &m);
+        team_do(t, HELPERS + 1, meet, &m);
         CHECK_EQ(m.arrived, HELPERS + 1);
     }
     team_free(t);
