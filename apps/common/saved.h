@@ -56,7 +56,7 @@ static inline const float *saved_row(const struct saved_tensor *t, uint64_t row)
     return (const float *)t->values + row * (t->columns ? t->columns : 1);
 }
 
-_Noreturn void saved_fail(const struct saved *, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void saved_fail(const struct saved *, const char *format, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
 
 #endif

@@ -193,7 +193,7 @@ static inline int row_set(struct row_ref s, const float *values)
  * write, unless the row is not here. `scratch` as in struct row_edit. The partition has an
  * optimizer. */
 typedef void row_gradient_fn(void *context, const float *values, float *gradient, uint32_t length);
-int row_step_in_place(struct row_ref, row_gradient_fn *, void *context, float *scratch);
+int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context, float *scratch);
 
 /* A step of the row that another node has asked for: row_add() makes one of this node's. */
 int row_step(struct row_ref, const float *gradient, struct row_step);

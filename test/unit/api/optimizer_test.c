@@ -111,7 +111,7 @@ static void step_in_place(struct model *m, uint64_t round)
 
 static void set_some(struct model *m, uint64_t round)
 {
-    float given[STORED_MAX];
+    float given[STORED_MAX] = {0};
     locus_key row = round * 11 % ROWS, other = (row + 1) % ROWS, key = PLAIN + row;
     for (size_t f = 0; f < m->stored; f++) given[f] = 1 + (float)(f + round);
     memset(m->row[row], 0, sizeof m->row[row]);
