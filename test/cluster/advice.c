@@ -84,7 +84,7 @@ ROLE(pupil)
                               .tables = &table,
                               .table_count = 1};
     way = atoi(arguments);
-    team_run(&team, attend);
+    run_team(&team, attend);
 }
 
 static int count_of(const char *text, const char *part)

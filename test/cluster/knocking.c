@@ -56,7 +56,7 @@ static void train(struct seat *s)
 
 static void *run_team(void *team)
 {
-    team_run(team, train);
+    run_team(team, train);
     return NULL;
 }
 
