@@ -81,7 +81,7 @@ static void exchange_among(int nodes, unsigned workers, unsigned shards)
                      .shards = shards,
                      .tables = mixed,
                      .table_count = MIXED};
-    run_team(&t, exchange);
+    team_run(&t, exchange);
 }
 
 TEST(access, between_two_nodes_of_one_worker_and_one_shard)
@@ -152,7 +152,7 @@ static void exchange_longest(struct seat *s)
 TEST(access, rows_of_the_greatest_length)
 {
     struct team t = {.nodes = 2, .workers = 2, .shards = 2, .tables = &longest, .table_count = 1};
-    run_team(&t, exchange_longest);
+    team_run(&t, exchange_longest);
 }
 
 /* ---- long calls with keys that repeat ---- */
@@ -201,7 +201,7 @@ TEST(access, a_hundred_thousand_keys_in_one_call_some_of_them_often)
 {
     struct team t = {
         .nodes = 2, .workers = 2, .shards = 2, .tables = &long_table, .table_count = 1};
-    run_team(&t, call_with_many_keys);
+    team_run(&t, call_with_many_keys);
 }
 
 /* ---- calls that are wrong ---- */
@@ -252,5 +252,5 @@ static void call_with_no_keys(struct seat *s)
 TEST(access, no_keys_are_no_work)
 {
     struct team t = {.nodes = 2, .workers = 2, .shards = 2, .tables = mixed, .table_count = MIXED};
-    run_team(&t, call_with_no_keys);
+    team_run(&t, call_with_no_keys);
 }

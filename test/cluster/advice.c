@@ -84,7 +84,7 @@ ROLE(pupil)
                               .tables = &table,
                               .table_count = 1};
     way = atoi(arguments);
-    run_team(&team, attend);
+    team_run(&team, attend);
 }
 
 static int count_of(const char *text, const char *part)

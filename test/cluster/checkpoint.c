@@ -166,9 +166,9 @@ TEST(checkpoint, any_number_of_nodes_goes_on_from_any)
         static const int nodes[] = {1, 2, 4, 3, 1, 4, 2, 3};
         unsigned shards = 1 + (unsigned)i % 3, workers = 1 + (unsigned)i % 2;
         struct team team = team_of(&p, nodes[i], workers, shards, techniques[i % TECHNIQUES]);
-        run_team(&team, i == 0 ? save : restore);
+        team_run(&team, i == 0 ? save : restore);
         p.version = (float)(i + 2);
-        run_team(&team, save);
+        team_run(&team, save);
     }
     folder_remove(p.folder);
 }
@@ -180,12 +180,12 @@ TEST(checkpoint, any_technique_goes_on_from_any)
     for (int from = 0; from < TECHNIQUES; from++) {
         struct team team = team_of(&p, 2, 2, 2, techniques[from]);
         p.version += 1;
-        run_team(&team, save);
+        team_run(&team, save);
         /* A sanitizer is slow: with one each is gone on from once. */
         for (int to = 0; to < TECHNIQUES; to++) {
             if (IS_SANITIZED && to != (from + 1) % TECHNIQUES) continue;
             team.technique = techniques[to];
-            run_team(&team, restore);
+            team_run(&team, restore);
         }
     }
     folder_remove(p.folder);
@@ -224,7 +224,7 @@ TEST(checkpoint, what_nobody_wrote_is_not_in_it)
     char one[2 * FOLDER_PATH_BYTES];
     folder_new(p.folder);
     struct team team = team_of(&p, 3, 1, 2, LOCUS_ADAPTIVE);
-    run_team(&team, look_and_save);
+    team_run(&team, look_and_save);
     snprintf(one, sizeof one, "%s/checkpoint-000001", p.folder);
     CHECK(bytes_in(one) < 4096);
     folder_remove(p.folder);
@@ -290,7 +290,7 @@ TEST(checkpoint, rows_may_travel_meanwhile)
         struct plan p = {.version = 1};
         folder_new(p.folder);
         struct team team = team_of(&p, 3, 1, 2, techniques[t]);
-        run_team(&team, save_while_rows_travel);
+        team_run(&team, save_while_rows_travel);
         folder_remove(p.folder);
     }
 }
@@ -320,7 +320,7 @@ static void fail_with(struct plan *p, seat_body *body, int nodes, int rc, const 
     p->expected = rc;
     p->sentence = sentence;
     struct team team = team_of(p, nodes, 1, 2, LOCUS_ADAPTIVE);
-    run_team(&team, body);
+    team_run(&team, body);
 }
 
 TEST(checkpoint, a_folder_without_one_says_so)
@@ -341,19 +341,19 @@ TEST(checkpoint, other_tables_are_refused)
     struct locus_table other[TABLES];
     folder_new(p.folder);
     struct team team = team_of(&p, 2, 1, 2, LOCUS_ADAPTIVE);
-    run_team(&team, save);
+    team_run(&team, save);
     memcpy(other, tables, sizeof other);
     team.tables = other;
     p.expected = -EINVAL;
     other[2].rows = 4999999;
     p.sentence = "table \"empty\" has 4999999 rows here, 5000000 in";
-    run_team(&team, restore_in_vain);
+    team_run(&team, restore_in_vain);
     other[2] = (struct locus_table){.name = "empty", .rows = 5000000, .length = 4};
     p.sentence = "table \"empty\" has rows of 4 floats here, of 3 in";
-    run_team(&team, restore_in_vain);
+    team_run(&team, restore_in_vain);
     other[2].name = "void";
     p.sentence = "table \"empty\" of";
-    run_team(&team, restore_in_vain);
+    team_run(&team, restore_in_vain);
     folder_remove(p.folder);
 }
 
@@ -375,7 +375,7 @@ TEST(checkpoint, a_folder_that_not_all_nodes_see_is_a_sentence)
     struct plan p = {.version = 1};
     folder_new(p.folder);
     struct team team = team_of(&p, 3, 1, 1, LOCUS_ADAPTIVE);
-    run_team(&team, save_apart);
+    team_run(&team, save_apart);
     folder_remove(p.folder);
 }
 
@@ -396,6 +396,6 @@ TEST(checkpoint, a_node_whose_workers_have_closed_fails_it)
     struct plan p = {.version = 1};
     folder_new(p.folder);
     struct team team = team_of(&p, 2, 1, 1, LOCUS_ADAPTIVE);
-    run_team(&team, close_before);
+    team_run(&team, close_before);
     folder_remove(p.folder);
 }

@@ -293,7 +293,7 @@ TEST(checkpoint_damage, a_full_disk_is_a_sentence_on_every_node_and_leaves_the_o
                         .tables = wide,
                         .table_count = 1,
                         .shared = folder};
-    run_team(&team, fill_the_disk);
+    team_run(&team, fill_the_disk);
     CHECK_EQ(umount(folder), 0);
     folder_remove(folder);
 }
@@ -334,7 +334,7 @@ TEST(checkpoint_damage, a_disk_that_cannot_read_is_a_sentence_on_every_node)
                         .tables = wide,
                         .table_count = 1,
                         .shared = folder};
-    run_team(&team, read_an_error);
+    team_run(&team, read_an_error);
     folder_remove(folder);
 }
 
@@ -386,7 +386,7 @@ TEST(checkpoint_damage, where_the_newest_are_damaged_all_nodes_take_an_older_one
                         .tables = wide,
                         .table_count = 1,
                         .shared = folder};
-    run_team(&team, pass_over);
+    team_run(&team, pass_over);
     folder_remove(folder);
 }
 

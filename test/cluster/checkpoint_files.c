@@ -43,7 +43,7 @@ static void make(char *folder)
                         .tables = tables,
                         .table_count = 2,
                         .shared = folder};
-    run_team(&team, save);
+    team_run(&team, save);
 }
 
 /* A script of test/python: this program is <repository>/build/<variant>/test/cluster/NAME. */

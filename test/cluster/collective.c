@@ -49,8 +49,8 @@ TEST(collective, nobody_leaves_a_barrier_before_all_have_come)
 {
     int arrived[2][ROUNDS] = {0};
     struct team two = team_of(2, 2, arrived[0]), four = team_of(4, 3, arrived[1]);
-    run_team(&two, meet_often);
-    run_team(&four, meet_often);
+    team_run(&two, meet_often);
+    team_run(&four, meet_often);
 }
 
 /* ---- those who are late ---- */
@@ -109,7 +109,7 @@ TEST(collective, workers_that_closed_count_as_arrived)
 {
     int arrived[ROUNDS] = {0};
     struct team t = team_of(2, 3, arrived);
-    run_team(&t, meet_in_dwindling_numbers);
+    team_run(&t, meet_in_dwindling_numbers);
 }
 
 static void *meet_twenty_times(void *argument)
@@ -207,8 +207,8 @@ static void push_and_quiesce(struct seat *s)
 TEST(collective, after_a_quiesce_every_update_is_everywhere)
 {
     struct team two = team_of(2, 2, NULL), three = team_of(3, 1, NULL);
-    run_team(&two, push_and_quiesce);
-    run_team(&three, push_and_quiesce);
+    team_run(&two, push_and_quiesce);
+    team_run(&three, push_and_quiesce);
 }
 
 /* One worker of each node quiesces all the time, others open, push, quiesce and close, whenever
@@ -357,5 +357,5 @@ static void serve_while_closing(struct seat *s)
 TEST(collective, nodes_that_close_serve_those_who_still_work)
 {
     struct team t = team_of(3, 1, NULL);
-    run_team(&t, serve_while_closing);
+    team_run(&t, serve_while_closing);
 }

@@ -91,7 +91,7 @@ ROLE(job)
                            .tables = tables,
                            .table_count = 2};
     if (strcmp(arguments, "off") != 0) CHECK_EQ(setenv("LOCUS_METRICS", arguments, 1), 0);
-    run_team(&t, work);
+    team_run(&t, work);
 }
 
 /* ---- who asks ---- */

@@ -107,7 +107,7 @@ static void check_shares(double factor, unsigned hot)
                         .shared = &h};
     choose(&h, factor);
     CHECK_EQ(h.hot, hot);
-    run_team(&team, body);
+    team_run(&team, body);
     double all = (double)(h.pulled_local + h.pulled_replica + h.pulled_remote),
            share = (double)h.pulled_replica / all,
            predicted = (double)h.hot_accesses / h.all * (NODES - 1) / NODES;

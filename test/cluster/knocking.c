@@ -56,7 +56,7 @@ static void train(struct seat *s)
 
 static void *run_team(void *team)
 {
-    run_team(team, train);
+    team_run(team, train);
     return NULL;
 }
 

@@ -61,7 +61,7 @@ TEST(locale, with_a_comma_changes_nothing_for_machines)
     CHECK_EQ(setenv("LOCUS_ADVICE", "0.5", 1), 0);
     CHECK_EQ(setenv("LOCUS_REPORT", folder_path(folder, "run"), 1), 0);
     CHECK_EQ(setenv("LOCUS_TRACE", folder_path(folder, "run"), 1), 0);
-    run_team(&(struct team){.nodes = NODES,
+    team_run(&(struct team){.nodes = NODES,
                             .workers = 1,
                             .shards = 1,
                             .is_managed = true,

@@ -64,7 +64,7 @@ static void cost(uint64_t keys, uint32_t length, struct trial t)
     if (IS_SANITIZED) SKIP("a sanitizer's shadow is resident memory too");
     if (sysconf(_SC_AVPHYS_PAGES) < (3072L << 20) / sysconf(_SC_PAGESIZE))
         SKIP("3 GiB of memory are not free here");
-    run_team(&(struct team){.nodes = NODES,
+    team_run(&(struct team){.nodes = NODES,
                             .workers = 1,
                             .shards = 1,
                             .is_managed = true,

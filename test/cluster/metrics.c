@@ -196,7 +196,7 @@ TEST(metrics, are_what_the_node_counts)
 {
     const struct team t = team_of_three();
     ask_for_metrics();
-    run_team(&t, compare_at_rest);
+    team_run(&t, compare_at_rest);
 }
 
 /* ---- none is always zero ---- */
@@ -334,10 +334,10 @@ TEST(metrics, are_all_moved)
         *shown = '\0';
         t.staleness_s = 0;
         setenv("LOCUS_CARRIER", "", 1);
-        run_team(&t, collect);
+        team_run(&t, collect);
         t.staleness_s = 1e-6;
         setenv("LOCUS_CARRIER", "tcp", 1);
-        run_team(&t, collect_too_old);
+        team_run(&t, collect_too_old);
     }
     if (first_still(still)) test_fail(__FILE__, __LINE__, "%s is zero", still);
     for (const char *line = shown; (line = strstr(line, "# TYPE ")); line++) names++;
@@ -353,7 +353,7 @@ TEST(metrics, are_in_the_manual)
     if (access("docs/reference/metrics.md", R_OK)) SKIP("this is not run in the source tree");
     ask_for_metrics();
     *shown = '\0';
-    run_team(&t, collect_quietly);
+    team_run(&t, collect_quietly);
     for (const char *line = shown; (line = strstr(line, "# TYPE "));) {
         line += 7;
         CHECK_EQ(command_run(&c, "grep -q '`%.*s`' docs/reference/metrics.md",
@@ -420,7 +420,7 @@ ROLE(job)
 {
     struct team t = team_of_three();
     (void)arguments;
-    run_team(&t, hold);
+    team_run(&t, hold);
 }
 
 static const char script[] =

@@ -138,7 +138,7 @@ static void run(struct machine m)
     CHECK_EQ(setenv("HWLOC_SYNTHETIC", m.description, 1), 0);
     calls.count = 0;
     replicas = 0;
-    run_team(&t, look);
+    team_run(&t, look);
 }
 
 TEST(numa, of_a_socket_each)

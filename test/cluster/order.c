@@ -130,13 +130,13 @@ static void write_and_read_my_keys(struct seat *seat)
 TEST(order, operations_in_flight_on_one_key_take_effect_in_program_order)
 {
     struct team t = {.nodes = 2, .workers = 2, .shards = 2, .tables = three, .table_count = 3};
-    run_team(&t, write_and_read_my_keys);
+    team_run(&t, write_and_read_my_keys);
 }
 
 TEST(order, also_when_threads_outnumber_cores)
 {
     struct team t = {.nodes = 4, .workers = 3, .shards = 3, .tables = three, .table_count = 3};
-    run_team(&t, write_and_read_my_keys);
+    team_run(&t, write_and_read_my_keys);
 }
 
 /* The shortest form: one key, three operations, nothing waited for in between. */
@@ -165,7 +165,7 @@ TEST(order, a_set_a_push_and_a_pull_in_flight_together)
 {
     const struct locus_table table = {.rows = 64, .length = 1};
     struct team t = {.nodes = 2, .workers = 4, .shards = 1, .tables = &table, .table_count = 1};
-    run_team(&t, set_push_pull);
+    team_run(&t, set_push_pull);
 }
 
 /* ---- counters of all: own updates are visible, nothing goes back, no half rows ---- */
@@ -209,10 +209,10 @@ TEST(order, own_updates_are_visible_and_counters_never_go_back)
 {
     const struct locus_table table = {.rows = COUNTERS, .length = 2 * 8};
     struct team t = {.nodes = 2, .workers = 4, .shards = 2, .tables = &table, .table_count = 1};
-    run_team(&t, count_and_look);
+    team_run(&t, count_and_look);
     t.nodes = 4;
     t.workers = 2;
-    run_team(&t, count_and_look);
+    team_run(&t, count_and_look);
 }
 
 /* ---- sequential consistency per key ----
@@ -301,7 +301,7 @@ static void check_consistency(int nodes)
                      .table_count = 1,
                      .shared = keys};
     memset(chains, 0, sizeof chains);
-    run_team(&t, write_and_read);
+    team_run(&t, write_and_read);
     for (int k = 0; k < KEYS; k++) check_one_order(chains[k]);
 }
 

@@ -51,7 +51,7 @@ static void go_round(struct seat *s)
 TEST(relocate, in_turn)
 {
     struct team t = team_of(3, 2);
-    run_team(&t, go_round);
+    team_run(&t, go_round);
 }
 
 /* Without localize nothing moves. */
@@ -68,7 +68,7 @@ static void only_access(struct seat *s)
 TEST(relocate, only_when_asked)
 {
     struct team t = team_of(2, 1);
-    run_team(&t, only_access);
+    team_run(&t, only_access);
 }
 
 /* What moves after quiesce would have been asked for by an intent that has expired. */
@@ -93,5 +93,5 @@ static void rest_after_quiesce(struct seat *s)
 TEST(relocate, nothing_moves_after_quiesce_for_what_has_expired)
 {
     struct team t = team_of(3, 2);
-    run_team(&t, rest_after_quiesce);
+    team_run(&t, rest_after_quiesce);
 }

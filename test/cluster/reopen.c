@@ -136,7 +136,7 @@ TEST(reopen, nodes_of_one_process)
     int count = WARM + cycles() / 4;
     for (int i = 0; i < count; i++) {
         growth_look(&growth, i, count);
-        run_team(&t, push_all);
+        team_run(&t, push_all);
     }
     growth_check(&growth);
 }

@@ -183,7 +183,7 @@ TEST(report, of_many_nodes_shows_the_most_and_the_least)
     folder_new();
     snprintf(prefix, sizeof prefix, "%s/run", folder);
     CHECK_EQ(setenv("LOCUS_REPORT", prefix, 1), 0);
-    run_team(&(struct team){.nodes = NODES,
+    team_run(&(struct team){.nodes = NODES,
                             .workers = 1,
                             .shards = 1,
                             .is_managed = true,

@@ -92,7 +92,7 @@ static void sample_at_every_level(struct seat *s)
 TEST(sampling, values_are_those_of_the_keys_wherever_these_are)
 {
     struct team t = team_of(2);
-    run_team(&t, sample_at_every_level);
+    team_run(&t, sample_at_every_level);
 }
 
 /* A worker's statistics are its node's here: one worker a node. */
@@ -121,7 +121,7 @@ static void count_remote(struct seat *s)
 TEST(sampling, local_sampling_pulls_nothing_from_elsewhere)
 {
     struct team t = team_of(1);
-    run_team(&t, count_remote);
+    team_run(&t, count_remote);
 }
 
 /* What is put off is intended once more, so that its row comes; but not where none ever comes. */
@@ -143,7 +143,7 @@ static void pull_in_portions(struct seat *s)
 TEST(sampling, what_is_put_off_is_not_signaled_where_rows_never_move)
 {
     struct team t = team_of(1);
-    run_team(&t, pull_in_portions);
+    team_run(&t, pull_in_portions);
 }
 
 /* ---- local sampling when little or nothing is here ---- */
@@ -189,7 +189,7 @@ static void sample_where_nothing_is_here(struct seat *s)
 TEST(sampling, local_sampling_falls_back_when_nothing_is_here)
 {
     struct team t = team_of(1);
-    run_team(&t, sample_where_nothing_is_here);
+    team_run(&t, sample_where_nothing_is_here);
 }
 
 /* The one key that is here is the least likely of all, and is found all the same. */
@@ -215,7 +215,7 @@ static void sample_the_only_one(struct seat *s)
 TEST(sampling, local_sampling_finds_the_only_key_that_is_here)
 {
     struct team t = team_of(1);
-    run_team(&t, sample_the_only_one);
+    team_run(&t, sample_the_only_one);
 }
 
 /* ---- postponing (NuPS, Section 4.4) ---- */
@@ -274,7 +274,7 @@ static void postpone(struct seat *s)
 TEST(sampling, postponing_changes_the_order_within_a_sample_and_nothing_else)
 {
     struct team t = team_of(1);
-    run_team(&t, postpone);
+    team_run(&t, postpone);
 }
 
 /* ---- calls that fail ---- */
@@ -315,7 +315,7 @@ static void sample_in_a_section(struct seat *s)
 TEST(sampling, a_pull_that_would_wait_inside_a_section_leaves_the_sample_as_it_was)
 {
     struct team t = team_of(1);
-    run_team(&t, sample_in_a_section);
+    team_run(&t, sample_in_a_section);
 }
 
 /* ---- nodes ---- */
@@ -361,7 +361,7 @@ TEST(sampling, workers_of_all_nodes_draw_independently_under_one_seed)
     CHECK(all != NULL);
     struct team t = team_of(SEATS / NODES);
     t.shared = all;
-    run_team(&t, draw_a_sequence);
+    team_run(&t, draw_a_sequence);
     for (int a = 0; a < SEATS; a++)
         for (int b = 0; b < a; b++) check_independence(all->keys[a], all->keys[b]);
     free(all);
@@ -419,7 +419,7 @@ static struct movement movement_of(enum locus_technique technique, enum locus_co
                      .tables = &many,
                      .table_count = 1,
                      .shared = &m};
-    run_team(&t, sample_ahead);
+    team_run(&t, sample_ahead);
     return m;
 }
 

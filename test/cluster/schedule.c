@@ -198,7 +198,7 @@ static void run(enum locus_technique technique, enum locus_order order, unsigned
     memset(digests, 0, sizeof digests);
     memset(times, 0, sizeof times);
     CHECK_EQ(locus_scheduler_tables(&config, tables + 1), 0);
-    run_team(&team, body);
+    team_run(&team, body);
 }
 
 TEST(schedule, rounds_are_whole_and_alike)
@@ -360,7 +360,7 @@ TEST(schedule, a_rotation_with_staleness_loses_nothing)
                             .technique = techniques[i],
                             .tables = &blocks,
                             .table_count = 1};
-        run_team(&team, rotate);
+        team_run(&team, rotate);
     }
 }
 

@@ -206,7 +206,7 @@ TEST(section, a_row_that_leaves_meanwhile_is_not_fetched_inside)
                            .tables = &table,
                            .table_count = 1,
                            .shared = &c};
-    run_team(&t, contest);
+    team_run(&t, contest);
 }
 
 TEST(section, rows_elsewhere_have_no_view_and_are_not_read_without_the_network)

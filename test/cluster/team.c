@@ -120,7 +120,7 @@ static void run_places(const struct team *t, seat_body *body, locus **nodes, voi
     }
 }
 
-void run_team(const struct team *team, seat_body *body)
+void team_run(const struct team *team, seat_body *body)
 {
     struct team t = *team;
     if (!*t.address) address_new(t.address);

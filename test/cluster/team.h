@@ -6,9 +6,9 @@
  *         CHECK_EQ(locus_push(s->worker, ...), 0);
  *         seat_barrier(s);
  *     }
- *     run_team(&(struct team){.nodes = 3, .workers = 2, .tables = tables, .table_count = 1}, body);
+ *     team_run(&(struct team){.nodes = 3, .workers = 2, .tables = tables, .table_count = 1}, body);
  *
- * A seat is one worker of one node. run_team() has all nodes in this process (they talk through
+ * A seat is one worker of one node. team_run() has all nodes in this process (they talk through
  * sockets like any others); team_run_node() has one of them here, for a child process. Both open
  * nodes and workers, run the body once a seat, close everything, and check that all of it succeeds.
  */
@@ -31,7 +31,7 @@ struct team {
     double staleness_s;
     void *shared;                /* the body's */
     const char *listen;          /* of this node, or NULL */
-    char address[ADDRESS_BYTES]; /* of the rendezvous; "": run_team() chooses one */
+    char address[ADDRESS_BYTES]; /* of the rendezvous; "": team_run() chooses one */
 };
 
 struct seat {
@@ -45,7 +45,7 @@ struct seat {
 
 typedef void seat_body(struct seat *);
 
-void run_team(const struct team *, seat_body *);
+void team_run(const struct team *, seat_body *);
 void team_run_node(const struct team *, int rank, seat_body *);
 
 struct locus_config team_config(const struct team *, int rank);

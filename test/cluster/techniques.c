@@ -125,7 +125,7 @@ static struct locus_stats run_in_turn(enum locus_technique technique, int nodes)
 {
     struct total t = {{0}};
     struct team team = team_of(technique, nodes, &t);
-    run_team(&team, in_turn);
+    team_run(&team, in_turn);
     CHECK_EQ(t.sum.owned_now, ROWS);
     CHECK(t.sum.pulled_local + t.sum.pulled_replica + t.sum.pulled_remote >=
           (uint64_t)nodes * ROWS);
@@ -274,7 +274,7 @@ TEST(techniques, adaptive_on_rows_that_are_replicated_right_now)
 {
     struct total t = {{0}};
     struct team team = team_of(LOCUS_ADAPTIVE, NODES, &t);
-    run_team(&team, at_a_time);
+    team_run(&team, at_a_time);
     CHECK_EQ(t.sum.owned_now, ROWS);
     CHECK(t.sum.replicas_created >= ROWS);
     CHECK_EQ(t.sum.replicas_created, t.sum.replicas_dropped);
@@ -284,7 +284,7 @@ TEST(techniques, replication_on_rows_that_are_replicated_right_now)
 {
     struct total t = {{0}};
     struct team team = team_of(LOCUS_REPLICATE, NODES, &t);
-    run_team(&team, at_a_time);
+    team_run(&team, at_a_time);
     CHECK_EQ(t.sum.relocated_in, 0);
     CHECK(t.sum.replicas_created >= ROWS); /* of each row on one or two of them */
     CHECK_EQ(t.sum.replicas_created, t.sum.replicas_dropped);
@@ -311,14 +311,14 @@ static void look_ahead(struct seat *s)
 TEST(techniques, an_intent_is_acted_on_in_time_and_not_before)
 {
     struct team team = team_of(LOCUS_ADAPTIVE, 2, NULL);
-    run_team(&team, look_ahead);
+    team_run(&team, look_ahead);
 }
 
 TEST(techniques, an_intent_is_acted_on_immediately_where_that_is_wanted)
 {
     struct team team = team_of(LOCUS_ADAPTIVE, 2, NULL);
     team.act_immediately = true;
-    run_team(&team, look_ahead);
+    team_run(&team, look_ahead);
 }
 
 enum { ROUNDS_A_SECOND = 20 };
@@ -347,7 +347,7 @@ TEST(techniques, rounds_a_second_are_limited_where_that_is_wanted)
 {
     struct team team = team_of(LOCUS_ADAPTIVE, 2, NULL);
     team.max_rounds_per_second = ROUNDS_A_SECOND;
-    run_team(&team, push_for_a_while);
+    team_run(&team, push_for_a_while);
 }
 
 /* Intents begin and end all the time, and nobody waits for one. */
@@ -374,7 +374,7 @@ TEST(techniques, rounds_a_second_are_limited_for_intents_as_well)
     for (int i = 0; i < 3; i++) {
         struct team team = team_of(technique[i], 2, NULL);
         team.max_rounds_per_second = ROUNDS_A_SECOND;
-        run_team(&team, come_and_go);
+        team_run(&team, come_and_go);
     }
 }
 
@@ -408,7 +408,7 @@ static void signal_too_much(struct seat *s)
 TEST(techniques, more_intents_than_may_wait_are_refused)
 {
     struct team team = team_of(LOCUS_ADAPTIVE, 2, NULL);
-    run_team(&team, signal_too_much);
+    team_run(&team, signal_too_much);
 }
 
 /* ---- for ever ---- */
@@ -455,7 +455,7 @@ TEST(techniques, what_is_kept_is_local_and_does_not_move)
                                                      LOCUS_RELOCATE};
     for (int i = 0; i < 3; i++) {
         struct team team = team_of(technique[i], NODES, NULL);
-        run_team(&team, keep_all);
+        team_run(&team, keep_all);
     }
 }
 
@@ -507,7 +507,7 @@ TEST(techniques, copies_are_as_fresh_as_the_bound_says)
 {
     for (int t = LOCUS_ADAPTIVE; t <= LOCUS_FULL_REPLICATION; t++) {
         struct team team = team_of((enum locus_technique)t, NODES, NULL);
-        run_team(&team, step_together);
-        run_team(&team, step_apart);
+        team_run(&team, step_together);
+        team_run(&team, step_apart);
     }
 }

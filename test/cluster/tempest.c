@@ -641,7 +641,7 @@ static void sail_round(unsigned number)
         r.few, r.phases, r.steps, (int)r.level, r.clocks);
     fflush(stdout);
     CHECK_EQ(pthread_barrier_init(&r.meeting, NULL, (unsigned)r.team.nodes * r.team.workers), 0);
-    run_team(&r.team, sail);
+    team_run(&r.team, sail);
     pthread_barrier_destroy(&r.meeting);
 }
 

@@ -44,7 +44,7 @@ ROLE(job)
                            .tables = &table,
                            .table_count = 1};
     CHECK_EQ(setenv("LOCUS_METRICS", arguments, 1), 0);
-    run_team(&t, work);
+    team_run(&t, work);
 }
 
 static char base[ADDRESS_BYTES];

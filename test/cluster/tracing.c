@@ -44,7 +44,7 @@ TEST(tracing, from_a_cluster_to_a_page)
     snprintf(prefix, sizeof prefix, "%s/run", folder);
     CHECK_EQ(setenv("LOCUS_TRACE", prefix, 1), 0);
     CHECK_EQ(setenv("LOCUS_TRACE_KEYS", "7", 1), 0);
-    run_team(&(struct team){.nodes = NODES,
+    team_run(&(struct team){.nodes = NODES,
                             .workers = 1,
                             .shards = 2,
                             .is_managed = true,
