@@ -96,9 +96,10 @@ static size_t access_in_parts(struct access *a, unsigned parts, size_t n, size_t
     return misses;
 }
 
-/* Rows with one writer have no latches. */
+/* Rows with one writer have no latches; and equal keys of a call take their steps in order. */
 static bool may_share(const locus_worker *w, enum request_kind kind)
 {
+    if (kind == REQUEST_PUSH && w->store->has_optimizers) return false;
     return w->team && (kind == REQUEST_PULL || !w->store->has_one_writer);
 }
 
