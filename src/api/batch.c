@@ -86,14 +86,20 @@ struct batch {
 };
 
 static int check_places(const char *call, const locus_worker *w, const int64_t *places, size_t n,
-                        size_t count, uint32_t length)
+                        uint32_t each, size_t count, uint32_t length)
 {
     int rc = w ? call_check_worker(call, w) : 0;
     if (rc) return rc;
     if (length == 0) return error_set(-EINVAL, "%s: `length` is 0", call);
-    if (n > 0 && !places) return call_no_array(call, "places", n);
+    if (each == 0) return error_set(-EINVAL, "%s: `each` is 0", call);
+    if (n > 0 && !places) {
+        call_no_array(call, "places", n);
+        return -EINVAL; /* what an analyzer would not know of that */
+    }
+    if (n > PTRDIFF_MAX / sizeof *places / each) return call_no_count(call, n);
     uint64_t most = 0;
-    for (size_t i = 0; i < n; i++) most = (uint64_t)places[i] > most ? (uint64_t)places[i] : most;
+    for (size_t i = 0; i < n * each; i++)
+        most = (uint64_t)places[i] > most ? (uint64_t)places[i] : most;
     if (n == 0 || most < count) return 0;
     return error_set(-EINVAL, "%s: a place is %lld: must be at least 0 and below %zu", call,
                      (long long)most, count);
@@ -129,8 +135,7 @@ int locus_gather(locus_worker *w, const float *rows, size_t count, uint32_t leng
                  const int64_t *places, size_t n, uint32_t each, float *values)
 {
     static const char call[] = "locus_gather";
-    if (each == 0) return error_set(-EINVAL, "%s: `each` is 0", call);
-    int rc = check_places(call, w, places, n * each, count, length);
+    int rc = check_places(call, w, places, n, each, count, length);
     if (rc || n == 0) return rc;
     if (!rows) return call_no_array(call, "rows", count);
     if (!values) return call_no_array(call, "values", n);
@@ -191,7 +196,7 @@ int locus_scatter_add(locus_worker *w, const float *values, size_t n, uint32_t l
     static const char call[] = "locus_scatter_add";
     if (n > INT32_MAX)
         return error_set(-EINVAL, "%s: n is %zu: at most %d rows in a call", call, n, INT32_MAX);
-    int rc = check_places(call, w, places, n, count, length);
+    int rc = check_places(call, w, places, n, 1, count, length);
     if (rc || count == 0) return rc;
     if (n > 0 && !values) return call_no_array(call, "values", n);
     if (!sums) return call_no_array(call, "sums", count);

@@ -244,6 +244,9 @@ TEST(batch, wrong_arguments_are_named_and_nothing_is_written)
     CHECK_EQ(locus_gather(w, from, 2, LENGTH, places, 2, 1, to), -EINVAL);
     CHECK_STR(locus_error(), "locus_gather: a place is -1: must be at least 0 and below 2");
     CHECK_EQ(locus_gather(w, from, 2, LENGTH, places, 1, 0, to), -EINVAL);
+    CHECK_EQ(locus_gather(w, from, 2, LENGTH, places, (size_t)1 << 62, 4, to), -EINVAL);
+    CHECK_STR(locus_error(), "no array has so many");
+    CHECK_EQ(locus_gather(w, from, 2, LENGTH, NULL, 1, 1, to), -EINVAL);
     CHECK_EQ(locus_gather(w, NULL, 2, LENGTH, places, 1, 1, to), -EINVAL);
     CHECK_EQ(locus_scatter_add(w, from, 2, LENGTH, places, 2, to), -EINVAL);
     CHECK_STR(locus_error(), "locus_scatter_add: a place is -1");
