@@ -52,12 +52,12 @@ sim-asan         rest  1 1000 simulations, AddressSanitizer and UBSan
 unit-tsan        rest  3 1800 unit tests, ThreadSanitizer
 cluster-tsan     rest  3 2600 several processes, ThreadSanitizer
 mutants          rest  2  540 the simulations find every planted fault
-mutants-protocol rest  2 1200 the same for the protocol between nodes
+mutants-protocol rest  2  540 the same for the protocol between nodes
 fuzz             rest  2  720 fuzzers
 headers          rest  2  360 every header compiles alone
 bench            rest  2  540 every benchmark runs, small
 package          rest  1  540 a release and Debian packages can be made, and the release builds
-tidy             rest  1 1200 clang-tidy
+tidy             rest  2 1200 clang-tidy
 cppcheck         rest  2  540 cppcheck
 analyzer         rest  2  360 gcc -fanalyzer
 '
