@@ -195,20 +195,28 @@ int row_step(struct row_ref s, const float *gradient, struct row_step step)
     return write_slowly(s, &write);
 }
 
+/* The values of a latched row, for a caller's function: as in row_edit_at(). */
+static const float *values_to_show(const struct partition *p, directory_word w, float *copy)
+{
+    if (!directory_has_row(w)) {
+        floats_zero(copy, p->length);
+        return copy;
+    }
+#if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
+    floats_copy(copy, slot_row(p, w), p->length);
+    return copy;
+#else
+    return slot_row(p, w);
+#endif
+}
+
 int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context, float *scratch)
 {
     const struct partition *p = s.partition;
     directory_word w = latch_here(s);
     if (!directory_is_latched(w)) return -EAGAIN;
     w &= ~DIRECTORY_LATCH;
-    const float *row = directory_has_row(w) ? slot_row(p, w) : NULL;
-    float *copy = scratch + p->length;
-    if (!row) floats_zero(copy, p->length);
-#if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
-    if (row) floats_copy(copy, row, p->length); /* as in row_edit_at() */
-    row = NULL;
-#endif
-    gradient(context, row ? row : copy, scratch, p->length);
+    gradient(context, values_to_show(p, w, scratch + p->length), scratch, p->length);
     optimizer_begin_step(p->optimizer);
     const struct write write = {ROW_ADD, scratch, optimizer_step(p->optimizer)};
     return write_latched(s, w, &write);

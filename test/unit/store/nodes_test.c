@@ -188,7 +188,7 @@ static void check_quadratic(unsigned count, unsigned steps, uint64_t seed)
     struct nodes c;
     float rate = 0.1f, row[STORED_MAX] = {0};
     open_nodes(&c, count, table, seed);
-    for (; rate > 1e-8f; rate *= 0.8f) {
+    for (int round = 0; round < 73; round++, rate *= 0.8f) {
         for (unsigned i = 0; i < count; i++) {
             optimizer_set_rate(c.node[i].store.optimizer, rate);
             for (unsigned s = 0; s < steps; s++) {
