@@ -1,3 +1,4 @@
 # file: src/store/slab.c
 # what: two threads may take the same slot
+# run: local_fibers --seed 8
 /^uint64_t slab_take/,/^}/ s/^    latch_take(&s->latch);//
