@@ -54,7 +54,8 @@ static void open_parts(struct warm *w, const struct saved *s)
         const struct saved_tensor *t = saved_find(s, p->tensor, TENSORS_F32);
         if (i > 0 && !t) continue;
         uint64_t floats = !t ? 0 : t->columns ? t->columns : 1;
-        if (floats != p->count || (i > 0 && t->rows != w->tensors[0]->rows))
+        const struct saved_tensor *first = w->tensors[0];
+        if (!t || floats != p->count || (first && t->rows != first->rows))
             saved_fail(s,
                        "has %" PRIu64 " floats in a row of \"%s\", and this training has %zu: "
                        "train alike (--from)",

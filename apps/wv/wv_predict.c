@@ -48,7 +48,8 @@ static void say(struct predict *p, const uint32_t *words)
                               vec_best()->dot(u->query, saved_row(u->inputs, i), u->dim));
     }
     for (size_t i = 0; i < p->candidate_count; i++) {
-        for (size_t k = 0; k < p->fields; k++) predict_text(p, asked[k], p->field[k]);
+        for (size_t k = 0; k < p->fields && k < WORDS_MAX; k++)
+            predict_text(p, asked[k], p->field[k]);
         predict_name(p, "word", &u->names, p->candidates[i].number, 0);
         predict_number(p, "cosine", (double)p->candidates[i].score);
         predict_end(p);
