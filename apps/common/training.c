@@ -27,22 +27,29 @@ void training_open(struct training *t, const struct training_kind *kind, void *p
     meter_init(&t->meter, pool->rank == 0);
 }
 
-/* Tables for the best model, behind the others. */
+/* Tables for the best model, behind the others. Whoever goes on from a checkpoint may choose where
+ * nothing was chosen, or the other way: with checkpoints they are always there. */
 struct kept {
     char names[TRAINING_MODEL_TABLES][LOCUS_NAME_MAX];
 };
 
+static bool chooses(const struct training_kind *kind, const void *program)
+{
+    return kind->chooses && kind->chooses(program);
+}
+
+/* Returns how many tables there are with them. */
 static size_t add_kept(struct kept *k, const struct training_kind *kind, const void *program,
-                       struct locus_table *tables, size_t count)
+                       const struct settings *s, struct locus_table *tables, size_t count)
 {
     size_t floats[TRAINING_MODEL_TABLES];
-    if (!kind->chooses || !kind->chooses(program)) return 0;
+    if (!chooses(kind, program) && !(kind->chooses && s->checkpoints.folder)) return count;
     kind->parameters(program, floats);
     for (size_t i = 0; i < TRAINING_MODEL_TABLES; i++) {
         snprintf(k->names[i], sizeof k->names[i], "best %s", tables[i].name);
         tables[count + i] = best_table(&tables[i], k->names[i], floats[i]);
     }
-    return count;
+    return count + TRAINING_MODEL_TABLES;
 }
 
 int training_run(const struct training_kind *kind, int argc, char **argv)
@@ -63,14 +70,13 @@ int training_run(const struct training_kind *kind, int argc, char **argv)
     settings_check(s);
     kind->load(program);
     size_t count = kind->tables(program, tables),
-           kept = add_kept(&names, kind, program, tables, count);
-    if (s->patience > 0 && !kept)
+           all = add_kept(&names, kind, program, s, tables, count);
+    if (s->patience > 0 && !chooses(kind, program))
         fail_usage("--patience needs examples to validate with, and there are none");
-    settings_open_pool(s, &pool, tables, count + (kept ? TRAINING_MODEL_TABLES : 0),
-                       kind->digest(program));
+    settings_open_pool(s, &pool, tables, all, kind->digest(program));
     if (pool.rank == 0) settings_check_files(s);
     training_open(t, kind, program, s, &pool);
-    t->kept = kept;
+    t->kept = chooses(kind, program) ? count : 0;
     if (pool.rank == 0) kind->start(program, &pool);
     pool_run(&pool, kind->work ? kind->work : training_work, t);
     pool_close(&pool);

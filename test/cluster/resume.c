@@ -328,15 +328,15 @@ TEST(resume, only_what_was_trained_must_be_the_same)
     static const struct {
         const char *program, *options, *first, *other, *wrong;
     } rows[] = {
-        {"kge", "--dim 4 --negatives 2 --epochs 1", "--data graph", "--data fewer-tests",
-         "--data fewer-facts"},
+        {"kge", "--dim 4 --negatives 2 --epochs 1", "--data graph",
+         "--data fewer-tests --patience 1", "--data fewer-facts"},
         {"wv", "--data text --dim 4 --epochs 1", "",
          "--analogies questions --analogy-words 9 --similarity pairs", "--window 3"},
-        {"mf", "--data ratings --rank 2 --epochs 1", "--test few", "--test some",
+        {"mf", "--data ratings --rank 2 --epochs 1", "--test few", "--test some --patience 1",
          "--test few --reg 1"},
         {"ctr", "--data clicks --dim 2 --hidden 4 --epochs 1", "", "--eval-every 0", "--reg 0.5"},
         {"gnn", "--data edges --labels classes --dim 4 --hidden 4 --epochs 1", "--split parts",
-         "--split fewer --test-neighbours 2", "--split parts --neighbours 3"},
+         "--split fewer --test-neighbours 2 --eval-every 1", "--split parts --neighbours 3"},
         {"gnn", "--data edges --labels classes --dim 4 --hidden 4 --epochs 1", "--split parts",
          "--split parts --seconds 9", "--split others"},
         {"lda", "--data docs --topics 4 --epochs 1", "--test docs", "--test asked",
