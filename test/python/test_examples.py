@@ -15,8 +15,8 @@ except ImportError:
     raise unittest.SkipTest("there is no torch here (python3-torch)")
 
 EXAMPLES = ROOT / "python" / "examples"
-# As docs/reference/python.md has it, on a free port.
-OPTIONS = re.search(r"^    torchrun (.*) python/examples/wide_and_deep.py$", (ROOT / "docs" / "python.md").read_text(), re.M)
+# As the example itself has it, on a free port.
+OPTIONS = re.search(r"^    torchrun (.*) wide_and_deep.py ", (EXAMPLES / "wide_and_deep.py").read_text(), re.M)
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--rdzv_backend", "c10d", *OPTIONS.group(1).split()]
 
 
