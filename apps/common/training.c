@@ -180,8 +180,9 @@ static void end_meter(struct training *t, uint64_t number)
 
 /* ---- the best model ---- */
 
-/* The first of a checkpoint's figures: all workers know the epoch, the first one how good it was. */
-enum { BEST_EPOCH, BEST_QUALITY };
+/* The first of a checkpoint's figures: the first worker alone knows how good the best one was. Since
+ * then so many evaluations were no better. */
+enum { BEST_EPOCH, BEST_QUALITY, BEST_WORSE };
 
 uint64_t training_epoch_of(const struct training_worker *w)
 {
@@ -206,7 +207,9 @@ static void choose(struct training_worker *w, bool is_last)
     bool is_better = best[BEST_EPOCH] <= 0 ? isfinite(quality) : quality > best[BEST_QUALITY];
     best_rows(t, rows);
     size_t count = is_last && !t->checkpoints.folder ? 0 : TRAINING_MODEL_TABLES;
+    best[BEST_WORSE]++;
     if (!best_offer(w->member, is_better, rows, count)) return;
+    best[BEST_WORSE] = 0;
     best[BEST_EPOCH] = (double)w->progress.epochs;
     best[BEST_QUALITY] = quality;
 }
@@ -214,9 +217,10 @@ static void choose(struct training_worker *w, bool is_last)
 /* So many evaluations were no better: there is no hope of more. */
 static bool is_patience_over(const struct training_worker *w)
 {
-    const struct settings *s = w->training->settings;
-    uint64_t best = w->training->kept ? (uint64_t)w->progress.figures[BEST_EPOCH] : 0;
-    return best > 0 && s->patience > 0 && w->progress.epochs - best >= s->patience * s->eval_every;
+    const struct training *t = w->training;
+    const double *best = w->progress.figures;
+    uint64_t patience = t->settings->patience;
+    return t->kept && patience > 0 && best[BEST_EPOCH] > 0 && best[BEST_WORSE] >= (double)patience;
 }
 
 /* What is reported in the end is what is saved. */

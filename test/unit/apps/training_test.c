@@ -15,7 +15,8 @@ struct job {
     struct settings settings;
     uint64_t until; /* the epoch whose loss is no number */
     const char *sweeps;
-    double quality[8]; /* of each epoch's model; 0 in the first: nothing is chosen */
+    double quality[8];    /* of each epoch's model; 0 in the first: nothing is chosen */
+    struct progress from; /* 0 epochs: the beginning */
 };
 
 /* The first worker says what happens. */
@@ -34,6 +35,8 @@ static void ready(void *program, struct training *t)
 
 static void begin(struct training_worker *w, bool goes_on)
 {
+    const struct job *j = w->program;
+    if (j->from.epochs > 0) w->progress = j->from;
     say(w, goes_on ? "goes-on" : "begin");
 }
 
@@ -180,6 +183,16 @@ TEST(training, ends_where_patience_does_with_the_best_model)
                                                                                         "of 2 "
                                                                                         "save "
                                                                                         "close ");
+}
+
+/* As behind a checkpoint of a run that did not choose. */
+TEST(training, patience_counts_evaluations_not_epochs)
+{
+    says(&(struct job){.settings = {.epochs = 8, .eval_every = 1, .patience = 2},
+                       .quality = {1, 3, 1, 1, 1, 2},
+                       .from = {.epochs = 5, .figures = {2, 3}}},
+         "begin " EPOCH_SAID("6", "5.50") "validate " EPOCH_SAID("7", "6.50") "validate " BEST_SAID(
+             "2") "end model=0 of 2 save close ");
 }
 
 TEST(training, the_last_model_is_compared_whatever_the_distance)
