@@ -322,9 +322,9 @@ static inline __attribute__((always_inline)) struct partition *usual_partition(
 static int access_one(const locus_worker *w, enum request_kind kind, locus_key key, float *values)
 {
     struct row_ref s = store_row_ref(w->store, key);
-    if (kind == REQUEST_PULL) return row_read_alone(s, values);
+    if (kind == REQUEST_PULL) return row_read_alone(s, values, w->copies);
     if (!worker_only(w) && s.partition->home) row_fetch_to_write(s);
-    return row_write(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET);
+    return row_write_by(s, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, w->copies);
 }
 
 static inline __attribute__((always_inline)) int access_now(locus_worker *w, enum request_kind kind,
@@ -472,7 +472,7 @@ int locus_pull_local(locus_worker *w, locus_key key, float *value)
     int rc = call_check("locus_pull_local", "value", w, &key, 1, value);
     if (rc) return rc;
     bool must_not = operations_hold(&w->operations, &key, 1) || hides(w, REQUEST_PULL, &key, 1);
-    rc = must_not ? -EAGAIN : row_read(store_row_ref(w->store, key), value);
+    rc = must_not ? -EAGAIN : row_read_by(store_row_ref(w->store, key), value, w->copies);
     if (rc < 0)
         return error_set(
             rc,

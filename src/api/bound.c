@@ -149,6 +149,7 @@ int locus_bound(locus_worker *w, locus_clock staleness)
         counter_add(&w->counters.bounds_waited, 1);
         counter_add(&w->counters.bounds_waited_ns, clock_now_ns() - began);
     }
+    copies_drain_all(w->store); /* what other workers did may be in theirs */
     if (rc == 0) count_behind(w);
     return rc;
 }

@@ -126,6 +126,7 @@ static int init_worker(locus *n, unsigned id)
     w->looks_closer = w->observer || n->sources || n->store.has_optimizers;
     /* Registered for the node's life: ck_epoch keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
+    w->copies = copies_of(&n->store, id, &w->reader);
     w->scratch = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->scratch);
     if (!w->scratch || samples_init(&w->samples, id))
         return error_set(-ENOMEM, "no memory for worker %u", id);
@@ -242,7 +243,8 @@ static int open_store(const struct locus_config *c, locus *n)
                                        .has_one_writer = !n->cluster && c->workers == 1};
     int rc = store_open(&n->store, &store);
     n->has_store = rc == 0;
-    return rc;
+    bool may_copy = c->workers > 1 && c->staleness_s == 0 && n->plan.technique->replicates;
+    return rc || !may_copy ? rc : copies_open(&n->store, c->workers);
 }
 
 static int open_node(const struct locus_config *c, locus *n)
@@ -279,7 +281,10 @@ static void end_node(locus *n)
     journal_close(n->journal);
     cluster_free(n->cluster); /* first: its threads use all the rest */
     if (n->worker) fini_workers(n);
-    if (n->has_store) store_fini(&n->store);
+    if (n->has_store) {
+        copies_close(&n->store);
+        store_fini(&n->store);
+    }
     collective_fini(&n->collective);
     pthread_mutex_destroy(&n->presence);
     share_free(n->share);

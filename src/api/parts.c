@@ -43,24 +43,26 @@ size_t parts_floats(const struct store *s, enum request_kind kind, const locus_k
     return floats;
 }
 
-static size_t access_some(const locus_worker *w, enum request_kind kind, const locus_key *keys,
-                          size_t n, float *values, struct missed_row *missed, size_t *replicas,
-                          int *rc)
+/* `mine`: the worker's copies of rows, which its own thread alone may use. */
+static size_t access_some(const locus_worker *w, struct copies *mine, enum request_kind kind,
+                          const locus_key *keys, size_t n, float *values, struct missed_row *missed,
+                          size_t *replicas, int *rc)
 {
-    if (kind == REQUEST_PULL) return rows_read(w->store, keys, n, values, missed, replicas);
+    if (kind == REQUEST_PULL) return rows_read(w->store, mine, keys, n, values, missed, replicas);
     if (kind == REQUEST_PULL_STATE || kind == REQUEST_SET_STATE)
         return rows_access_stored(w->store, keys, n, values, kind == REQUEST_SET_STATE, missed,
                                   replicas, rc);
-    return rows_write(w->store, keys, n, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET, missed,
-                      replicas, rc);
+    return rows_write(w->store, mine, keys, n, values, kind == REQUEST_PUSH ? ROW_ADD : ROW_SET,
+                      missed, replicas, rc);
 }
 
 static void access_part(void *access, unsigned number)
 {
     struct access *a = access;
     struct part *p = &a->part[number];
-    p->misses = access_some(a->worker, a->kind, a->keys + p->first, p->n, a->values + p->offset,
-                            a->missed ? a->missed + p->first : NULL, &p->replicas, &p->rc);
+    p->misses = access_some(a->worker, NULL, a->kind, a->keys + p->first, p->n,
+                            a->values + p->offset, a->missed ? a->missed + p->first : NULL,
+                            &p->replicas, &p->rc);
 }
 
 /* Puts those that a part missed behind those of the parts before it. */
@@ -108,7 +110,7 @@ size_t parts_access(const locus_worker *w, enum request_kind kind, const locus_k
 {
     size_t parts = n / PART_KEYS;
     if (parts < 2 || !may_share(w, kind))
-        return access_some(w, kind, keys, n, values, missed, replicas, rc);
+        return access_some(w, w->copies, kind, keys, n, values, missed, replicas, rc);
     struct access a = {w, kind, keys, values, missed, {{0}}};
     return access_in_parts(&a, parts < PARTS_MAX ? (unsigned)parts : PARTS_MAX, n, replicas, rc);
 }

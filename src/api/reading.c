@@ -41,7 +41,8 @@ static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key ke
 {
     int done = -EAGAIN;
     if (w && edit->change && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
-        done = has_optimizer(w, key) ? -EINVAL : row_edit(store_row_ref(w->store, key), edit);
+        done = has_optimizer(w, key) ? -EINVAL
+                                     : row_edit(store_row_ref(w->store, key), edit, w->copies);
     if (done < 0)
         return no_change("locus_change_local", w, key, edit->change ? NULL : "change", done);
     count_change(w, key, done);
@@ -107,7 +108,7 @@ void locus_read_begin(locus_worker *w)
 static inline __attribute__((always_inline)) const float *view_at(locus_worker *w, struct row_ref s)
 {
     int replica;
-    const float *row = row_view(w->store, s, &replica);
+    const float *row = row_view(w->store, s, w->copies, &replica);
     if (row) count_read(w, replica);
     return row;
 }

@@ -78,6 +78,7 @@ int locus_worker_close(locus_worker *w)
     rc = locus_wait_all(w);
     /* Nobody quiesces for us any more; the others may go on. */
     if (rc == 0 && has_replicas(w->node)) rc = call_flush(w, REQUEST_FLUSH_EARLIER);
+    copies_drain(w->copies);
     samples_close(&w->samples);
     parts_close(w);
     __atomic_store_n(&w->bound, 0, __ATOMIC_RELAXED);
@@ -130,6 +131,7 @@ static int meet(const char *call, locus_worker *w, enum collective_kind kind)
     int rc = call_check_worker(call, w);
     if (rc) return rc;
     if (w->reader.depth > 0) return call_in_section(call);
+    copies_drain(w->copies);
     return call_name_loss(w, collective_meet(&w->node->collective, w->id, kind));
 }
 

@@ -65,6 +65,7 @@ struct locus_worker {
     size_t chunk;                  /* keys that are handled together: CALL_CHUNK a thread */
     struct team *team;             /* helps with many keys; NULL: nobody does */
     float *scratch;                /* for two of the longest rows, while one is changed */
+    struct copies *copies;         /* of rows that others write, too; NULL: there are none */
     struct intent_stream **stream; /* [shards] of our intents; NULL: no shard uses them */
     struct observer *observer;     /* NULL: nobody asked for metrics */
     /* calls that take the long way: an observer looks, replicas may be too old, or tables have

@@ -6,6 +6,7 @@ static const struct technique techniques[] = {
                         .moves = true,
                         .heeds_intents = true,
                         .localizes = true,
+                        .replicates = true,
                         .moves_to_only_one = true},
     [LOCUS_STATIC] = {.name = "static", .api_name = "LOCUS_STATIC"},
     [LOCUS_RELOCATE] = {.name = "relocate",
@@ -17,11 +18,13 @@ static const struct technique techniques[] = {
     [LOCUS_REPLICATE] = {.name = "replicate",
                          .api_name = "LOCUS_REPLICATE",
                          .moves = true,
-                         .heeds_intents = true},
+                         .heeds_intents = true,
+                         .replicates = true},
     [LOCUS_FULL_REPLICATION] = {.name = "full_replication",
                                 .api_name = "LOCUS_FULL_REPLICATION",
                                 .moves = true,
-                                .every_node_holds = true},
+                                .every_node_holds = true,
+                                .replicates = true},
 };
 
 const struct technique *technique_of(unsigned number)

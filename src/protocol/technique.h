@@ -26,6 +26,9 @@ struct technique {
     /* A row goes to the node that intends it last. Owners count only the holders that keep a row
      * for ever (NuPS, Section 4); an intent is said once, and only the row itself answers it. */
     bool rows_follow;
+    /* A row may have copies, on other nodes or by workers of one (store/copies.h), without anybody
+     * asking for them. */
+    bool replicates;
     /* A row goes to the one node that wants it; several hold replicas (AdaPM, Appendix B.2.4). */
     bool moves_to_only_one;
 };

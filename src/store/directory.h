@@ -5,7 +5,7 @@
  *   bit 0      latch: a writer (or a mover, or a reader after too many attempts) is at work
  *   bits 1-3   state
  *   held:      bits 4-35 the row's slot; bit 36 wanted: a thread waits for the latch; bit 37 dirty;
- *              bits 38-63 the version, which every change of the row raises
+ *              bit 38 copied; bits 39-63 the version, which every change of the row raises
  *   elsewhere: bits 4-19 the owner as far as known; bits 20-63 the term of that ownership
  *              (src/protocol/README.md)
  *
@@ -23,7 +23,7 @@
  * is here and was never written; on any other node, that the row is at its home (under full
  * replication, that it is a replica of zeros). A lookup is one load. A copy of the row is
  * consistent if the word is the same before and after. A reader would be deceived only if the
- * version wrapped around (2^26 changes) during one copy.
+ * version wrapped around (2^25 changes) during one copy.
  *
  * Callers   any thread
  * Memory    store.c reserves 8 bytes a key; pages by use
@@ -57,7 +57,9 @@ enum directory_state {
 /* Of REPLICA and SHARED: changed here since the shard last looked; the key is in the dirty set
  * (dirty_set.h). */
 #define DIRECTORY_DIRTY (UINT64_C(1) << 37)
-#define DIRECTORY_VERSION_SHIFT 38
+/* With the latch, of MAIN: workers have copies of the row, and nobody has its latch (copies.h). */
+#define DIRECTORY_COPIED (UINT64_C(1) << 38)
+#define DIRECTORY_VERSION_SHIFT 39
 #define DIRECTORY_VERSION_ONE (UINT64_C(1) << DIRECTORY_VERSION_SHIFT)
 #define DIRECTORY_SLOT_BITS 32
 #define DIRECTORY_SLOTS_MAX (UINT64_C(1) << DIRECTORY_SLOT_BITS)
@@ -72,6 +74,12 @@ static inline enum directory_state directory_state(directory_word w)
 static inline bool directory_is_latched(directory_word w)
 {
     return w & DIRECTORY_LATCH;
+}
+
+static inline bool directory_is_copied(directory_word w)
+{
+    return (w & (DIRECTORY_COPIED | DIRECTORY_LATCH)) == (DIRECTORY_COPIED | DIRECTORY_LATCH) &&
+           directory_state(w) == DIRECTORY_MAIN;
 }
 
 /* Here, written, and no writer at work: the only test of the fast path. */
@@ -107,7 +115,7 @@ static inline uint64_t directory_version(directory_word w)
     return w >> DIRECTORY_VERSION_SHIFT;
 }
 
-/* Only the lowest 26 bits of `version` are used. */
+/* Only the lowest 25 bits of `version` are used. */
 static inline directory_word directory_held(enum directory_state state, uint64_t slot,
                                             uint64_t version)
 {

@@ -17,9 +17,60 @@ void row_give_way(const directory_word *word)
     }
 }
 
-static int read_latched(struct row_ref s, float *values, uint32_t length)
+/* ---- a worker's own copy: false, the row has none any more ---- */
+
+static bool read_copy(struct copies *mine, struct row_ref s, float *values)
 {
-    directory_word w = latch_here(s);
+    struct copy *copy = copies_hold(mine, s);
+    if (!copy) return false;
+    floats_copy(values, copies_row(mine, copy), s.partition->length);
+    copies_release(mine, copy);
+    return true;
+}
+
+static bool add_to_copy(struct copies *mine, struct row_ref s, const struct write *write)
+{
+    struct copy *copy = copies_hold(mine, s);
+    if (!copy) return false;
+    write_at(s.partition, copies_row(mine, copy), write, copies_updates(mine, copy),
+             !copy->is_dirty);
+    copy->is_dirty = true;
+    LOCUS_YIELD();
+    copies_release(mine, copy);
+    return true;
+}
+
+static bool edit_copy(struct copies *mine, struct row_ref s, const struct row_edit *e)
+{
+    struct copy *copy = copies_hold(mine, s);
+    if (!copy) return false;
+    const struct partition *p = s.partition;
+    float *row = copies_row(mine, copy);
+    floats_copy(e->scratch, row, p->length);
+    row_edit_latched(row, p->length, e);
+    p->gain(copies_updates(mine, copy), e->scratch, row, p->length, copy->is_dirty);
+    copy->is_dirty = true;
+    LOCUS_YIELD();
+    copies_release(mine, copy);
+    return true;
+}
+
+/* As row_publish(); but who found the latch taken may give the row copies. */
+static void publish_contended(struct copies *mine, struct row_ref s, directory_word w)
+{
+    if (copies_contended(mine, s))
+        copies_begin(s, w);
+    else
+        row_publish(row_ref_word(s), w);
+}
+
+/* ---- reading ---- */
+
+static int read_latched(struct row_ref s, float *values, uint32_t length, struct copies *mine)
+{
+    directory_word w;
+    while (directory_is_copied(w = latch_or_copied(s, mine)))
+        if (read_copy(mine, s, values)) return 0;
     if (!directory_is_latched(w)) return -EAGAIN;
     LOCUS_YIELD();
     if (directory_has_row(w))
@@ -31,7 +82,7 @@ static int read_latched(struct row_ref s, float *values, uint32_t length)
     return directory_has_row(w) ? directory_is_replica(w) : 0;
 }
 
-int row_read_slowly(struct row_ref s, float *values, uint32_t length)
+int row_read_slowly(struct row_ref s, float *values, uint32_t length, struct copies *mine)
 {
     for (int i = 0; i < READ_ATTEMPTS; i++) {
         directory_word w = directory_load(row_ref_word(s));
@@ -46,11 +97,30 @@ int row_read_slowly(struct row_ref s, float *values, uint32_t length)
             /* zero at the moment of the load, latched or not */
             floats_zero(values, length);
             return row_ref_is_here(s, w) ? 0 : ROW_ON_REPLICA;
+        } else if (directory_is_copied(w)) {
+            break;
         }
         cpu_relax();
     }
-    return read_latched(s, values, length);
+    return read_latched(s, values, length, mine);
 }
+
+const float *row_view_slowly(const struct store *st, struct row_ref s, struct copies *mine,
+                             int *is_replica)
+{
+    for (;;) {
+        directory_word w = directory_load(row_ref_word(s));
+        LOCUS_YIELD();
+        /* State and slot are valid even while the key is latched. */
+        *is_replica = directory_has_row(w) ? directory_is_replica(w) : 0;
+        if (!directory_has_row(w)) return row_ref_is_held(s, w) ? st->zeros : NULL;
+        if (!mine || !directory_is_copied(w)) return row_at(s, w);
+        const float *copy = copies_view(mine, s);
+        if (copy) return copy;
+    }
+}
+
+/* ---- writing ---- */
 
 /* Publishes a shared row with its change. The first change since the shard last looked adds the key
  * to the dirty set. */
@@ -104,7 +174,9 @@ static void partition_note_first(struct partition *p)
 {
     if (!slab_is_full_at_home(&p->slab, p->keys)) return;
     /* with the rows; pairs with partition_is_array() */
-    __atomic_store_n(&p->is_array, true, __ATOMIC_RELEASE);
+    uint8_t is_array = false;
+    __atomic_compare_exchange_n(&p->is_array, &is_array, true, false, __ATOMIC_RELEASE,
+                                __ATOMIC_RELAXED);
     if (p->has_one_writer && !p->optimizer) __atomic_store_n(&p->is_plain, true, __ATOMIC_RELEASE);
 }
 
@@ -168,31 +240,38 @@ int row_write_shared(struct row_ref s, directory_word w, const float *values,
 }
 
 /* The key is latched, and w was its word before. */
-static int write_latched(struct row_ref s, directory_word w, const struct write *write)
+static int write_latched(struct row_ref s, directory_word w, const struct write *write,
+                         struct copies *mine)
 {
     if (!directory_has_row(w))
         return row_ref_is_here(s, w) ? write_first(s, write, w) : write_first_replica(s, write, w);
     if (directory_state(w) != DIRECTORY_MAIN) return write_shared(s, w, write);
-    row_write_latched(s, row_ref_word(s), w, write->values, write->change);
+    LOCUS_YIELD();
+    row_write_at(s, slot_row(s.partition, w), write->values, write->change);
+    publish_contended(mine, s, w);
     return 0;
 }
 
-static int write_slowly(struct row_ref s, const struct write *write)
+static int write_slowly(struct row_ref s, const struct write *write, struct copies *mine)
 {
-    directory_word w = latch_here(s);
-    return directory_is_latched(w) ? write_latched(s, w & ~DIRECTORY_LATCH, write) : -EAGAIN;
+    directory_word w;
+    if (row_change_sets(write->change)) mine = NULL; /* the row itself is set */
+    while (directory_is_copied(w = latch_or_copied(s, mine)))
+        if (add_to_copy(mine, s, write)) return 0;
+    return directory_is_latched(w) ? write_latched(s, w & ~DIRECTORY_LATCH, write, mine) : -EAGAIN;
 }
 
-int row_write_slowly(struct row_ref s, const float *values, enum row_change change)
+int row_write_slowly(struct row_ref s, const float *values, enum row_change change,
+                     struct copies *mine)
 {
     const struct write write = write_of(s.partition, values, change);
-    return write_slowly(s, &write);
+    return write_slowly(s, &write, mine);
 }
 
 int row_step(struct row_ref s, const float *gradient, struct row_step step)
 {
     const struct write write = {ROW_ADD, gradient, step};
-    return write_slowly(s, &write);
+    return write_slowly(s, &write, NULL);
 }
 
 /* The values of a latched row, for a caller's function: as in row_edit_at(). */
@@ -219,7 +298,7 @@ int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context
     gradient(context, values_to_show(p, w, scratch + p->length), scratch, p->length);
     optimizer_begin_step(p->optimizer);
     const struct write write = {ROW_ADD, scratch, optimizer_step(p->optimizer)};
-    return write_latched(s, w, &write);
+    return write_latched(s, w, &write, NULL);
 }
 
 int row_edit_shared(struct row_ref s, directory_word w, const struct row_edit *e)
@@ -251,15 +330,17 @@ static int edit_first(struct row_ref s, const struct row_edit *e, directory_word
     return row_ref_is_here(s, w) ? write_first(s, &write, w) : write_first_replica(s, &write, w);
 }
 
-int row_edit_slowly(struct row_ref s, const struct row_edit *e)
+int row_edit_slowly(struct row_ref s, const struct row_edit *e, struct copies *mine)
 {
-    directory_word w = latch_here(s);
+    directory_word w;
+    while (directory_is_copied(w = latch_or_copied(s, mine)))
+        if (edit_copy(mine, s, e)) return 0;
     if (!directory_is_latched(w)) return -EAGAIN;
     w &= ~DIRECTORY_LATCH;
     if (!directory_has_row(w)) return edit_first(s, e, w);
     if (directory_state(w) != DIRECTORY_MAIN) return row_edit_shared(s, w, e);
     row_edit_latched(slot_row(s.partition, w), s.partition->length, e);
-    row_publish(row_ref_word(s), w);
+    publish_contended(mine, s, w);
     return 0;
 }
 

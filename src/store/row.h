@@ -19,6 +19,9 @@
  * sum of a replica's is the record of its steps (row_type.h). Workers read values; a row that moves
  * or is copied has its state with it.
  *
+ * Where several workers write a row at the same time, each has a copy of it (copies.h). So those of
+ * a worker name its copies: `mine`, NULL for a worker without, and for a thread that is none.
+ *
  * Callers   workers (any thread) for read, add, set, edit, view; a shard's mover alone for take and
  *           put of its keys
  * Memory    slots of the key's slab; values are the caller's
@@ -28,7 +31,7 @@
 #ifndef LOCUS_STORE_ROW_H
 #define LOCUS_STORE_ROW_H
 
-#include "store/store.h"
+#include "store/copies.h"
 
 #include <errno.h>
 
@@ -43,10 +46,13 @@ struct row_edit {
     float *scratch; /* for two rows */
 };
 
-/* The slow path: a writer is at work, the row was never written, or it is not here. */
-int row_read_slowly(struct row_ref, float *values, uint32_t length);
-int row_write_slowly(struct row_ref, const float *values, enum row_change);
-int row_edit_slowly(struct row_ref, const struct row_edit *);
+/* The slow path: a writer is at work, workers have copies of the row, it was never written, or it
+ * is not here. */
+int row_read_slowly(struct row_ref, float *values, uint32_t length, struct copies *mine);
+int row_write_slowly(struct row_ref, const float *values, enum row_change, struct copies *mine);
+int row_edit_slowly(struct row_ref, const struct row_edit *, struct copies *mine);
+const float *row_view_slowly(const struct store *, struct row_ref, struct copies *mine,
+                             int *is_replica);
 /* The key is latched, and w was its word before: a replica, a main copy that has replicas, or one
  * that has an optimizer. */
 int row_write_shared(struct row_ref, directory_word w, const float *values, enum row_change);
@@ -95,17 +101,24 @@ static inline __attribute__((always_inline)) int row_try_read(struct row_ref s, 
     return __builtin_expect(directory_is_unchanged(word, w), 1) ? directory_is_replica(w) : -EAGAIN;
 }
 
-static inline __attribute__((always_inline)) int row_read(struct row_ref s, float *values)
+static inline __attribute__((always_inline)) int row_read_by(struct row_ref s, float *values,
+                                                             struct copies *mine)
 {
     int done = row_try_read(s, values, s.partition->length, false);
-    return done >= 0 ? done : row_read_slowly(s, values, s.partition->length);
+    return done >= 0 ? done : row_read_slowly(s, values, s.partition->length, mine);
+}
+
+static inline int row_read(struct row_ref s, float *values)
+{
+    return row_read_by(s, values, NULL);
 }
 
 /* One key alone, whose word was not prefetched. */
-static inline __attribute__((always_inline)) int row_read_alone(struct row_ref s, float *values)
+static inline __attribute__((always_inline)) int row_read_alone(struct row_ref s, float *values,
+                                                                struct copies *mine)
 {
     int done = row_try_read(s, values, s.partition->length, true);
-    return done >= 0 ? done : row_read_slowly(s, values, s.partition->length);
+    return done >= 0 ? done : row_read_slowly(s, values, s.partition->length, mine);
 }
 
 /* Lets a waiting thread have the latch. A thread that writes a row again and again would otherwise
@@ -165,18 +178,24 @@ static inline __attribute__((always_inline)) bool row_write_own(struct row_ref s
     return true;
 }
 
-static inline __attribute__((always_inline)) int row_write(struct row_ref s, const float *values,
-                                                           enum row_change change)
+static inline __attribute__((always_inline)) int row_write_by(struct row_ref s, const float *values,
+                                                              enum row_change change,
+                                                              struct copies *mine)
 {
     if (partition_is_plain(s.partition)) return row_write_own(s, values, change), 0;
     directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0))
-        return row_write_slowly(s, values, change);
+        return row_write_slowly(s, values, change, mine);
     if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0))
         return row_write_shared(s, w, values, change);
     row_write_latched(s, word, w, values, change);
     return 0;
+}
+
+static inline int row_write(struct row_ref s, const float *values, enum row_change change)
+{
+    return row_write_by(s, values, change, NULL);
 }
 
 static inline int row_add(struct row_ref s, const float *updates)
@@ -201,7 +220,7 @@ int row_step(struct row_ref, const float *gradient, struct row_step);
 /* The row with its state. */
 static inline int row_read_stored(struct row_ref s, float *values)
 {
-    return row_read_slowly(s, values, s.partition->stored);
+    return row_read_slowly(s, values, s.partition->stored, NULL);
 }
 
 /* No other thread writes the row: the key is latched, or its partition is plain. `scratch` holds
@@ -246,13 +265,14 @@ static inline __attribute__((always_inline)) bool row_edit_own(struct row_ref s,
 
 /* The function is called once, unless the row is not here. */
 static inline __attribute__((always_inline)) int row_edit(struct row_ref s,
-                                                          const struct row_edit *e)
+                                                          const struct row_edit *e,
+                                                          struct copies *mine)
 {
     if (partition_is_plain(s.partition)) return row_edit_own(s, e), 0;
     directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0))
-        return row_edit_slowly(s, e);
+        return row_edit_slowly(s, e, mine);
     if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0)) return row_edit_shared(s, w, e);
     LOCUS_YIELD();
     row_edit_latched(row_at(s, w), s.partition->length, e);
@@ -260,9 +280,9 @@ static inline __attribute__((always_inline)) int row_edit(struct row_ref s,
     return 0;
 }
 
-/* The row in place, inside a reader's section; NULL if it is not here. State and slot are valid
- * even while the key is latched. *is_replica: 0 or 1. */
-static inline const float *row_view(const struct store *st, struct row_ref s, int *is_replica)
+/* The row in place, inside a reader's section; NULL if it is not here. *is_replica: 0 or 1. */
+static inline const float *row_view(const struct store *st, struct row_ref s, struct copies *mine,
+                                    int *is_replica)
 {
     if (partition_is_array(s.partition)) {
         *is_replica = 0;
@@ -270,9 +290,10 @@ static inline const float *row_view(const struct store *st, struct row_ref s, in
     }
     directory_word w = directory_load(row_ref_word(s));
     LOCUS_YIELD();
-    *is_replica = directory_has_row(w) ? directory_is_replica(w) : 0;
-    if (__builtin_expect(directory_has_row(w), 1)) return row_at(s, w);
-    return row_ref_is_held(s, w) ? st->zeros : NULL;
+    if (__builtin_expect(!directory_is_readable(w), 0))
+        return row_view_slowly(st, s, mine, is_replica);
+    *is_replica = directory_is_replica(w);
+    return row_at(s, w);
 }
 
 /* Takes the row out: copies it to `values` (zeros if it was never written; NULL: no copy), sets the

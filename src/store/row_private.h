@@ -23,14 +23,20 @@ static inline uint64_t own_slot(struct row_ref s)
     return row_ref_is_home(s) ? row_ref_usual_slot(s) : SLAB_NONE;
 }
 
-/* Returns the word, latched by us; or, unlatched, a word that says that the row is not here. Waits
- * for the holder of the latch. */
-static inline directory_word latch_here(struct row_ref s)
+/* Returns the word, latched by us; or, unlatched, a word that says that the row is not here; or,
+ * for a worker that can have a copy, one that says that the row has copies. Waits for the holder of
+ * the latch. */
+static inline directory_word latch_or_copied(struct row_ref s, const struct copies *mine)
 {
     unsigned spins = 0;
     for (;;) {
         directory_word w = directory_load(row_ref_word(s));
         LOCUS_YIELD();
+        if (directory_is_copied(w)) {
+            if (mine) return w;
+            copies_end(s);
+            continue;
+        }
         if (directory_is_latched(w)) {
             directory_want(row_ref_word(s), w);
             spin_wait(&spins);
@@ -39,6 +45,11 @@ static inline directory_word latch_here(struct row_ref s)
         if (!row_ref_is_held(s, w)) return w;
         if (directory_try_latch(row_ref_word(s), w)) return w | DIRECTORY_LATCH;
     }
+}
+
+static inline directory_word latch_here(struct row_ref s)
+{
+    return latch_or_copied(s, NULL);
 }
 
 static inline void fill_slot(struct partition *p, uint64_t slot, const float *values)

@@ -40,6 +40,7 @@ directory_word row_word(struct row_ref s)
     for (;;) {
         directory_word w = directory_load(row_ref_word(s));
         if (!directory_is_latched(w)) return w;
+        if (directory_is_copied(w)) copies_end(s);
         LOCUS_YIELD();
         spin_wait(&spins);
     }

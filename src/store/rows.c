@@ -136,7 +136,7 @@ static inline size_t row_ahead(const struct partition *p)
 enum access { READ, ADD, SET };
 
 static inline __attribute__((always_inline)) size_t access_rows(
-    const struct store *s, const locus_key *keys, size_t n, float *values,
+    const struct store *s, struct copies *mine, const locus_key *keys, size_t n, float *values,
     struct missed_row *missed, size_t *replicas, int *rc, enum access access)
 {
     const enum fetch fetch = access == READ ? TO_READ : TO_WRITE;
@@ -150,8 +150,8 @@ static inline __attribute__((always_inline)) size_t access_rows(
         if (i + ahead < n) fetch_found(located(&p, i + ahead), fetch);
         if (i + WORD_AHEAD < n) locate(&p, i + WORD_AHEAD, s, keys[i + WORD_AHEAD]);
         float *at = values + offset;
-        int done = access == READ ? row_read(now, at)
-                                  : row_write(now, at, access == ADD ? ROW_ADD : ROW_SET);
+        int done = access == READ ? row_read_by(now, at, mine)
+                                  : row_write_by(now, at, access == ADD ? ROW_ADD : ROW_SET, mine);
         if (__builtin_expect(done > 0, 0)) ++*replicas;
         if (__builtin_expect(done < 0, 0)) {
             if (done == -ENOMEM && rc) *rc = done;
@@ -163,19 +163,20 @@ static inline __attribute__((always_inline)) size_t access_rows(
     return misses;
 }
 
-size_t rows_read(const struct store *s, const locus_key *keys, size_t n, float *values,
-                 struct missed_row *missed, size_t *replicas)
+size_t rows_read(const struct store *s, struct copies *mine, const locus_key *keys, size_t n,
+                 float *values, struct missed_row *missed, size_t *replicas)
 {
-    return access_rows(s, keys, n, values, missed, replicas, NULL, READ);
+    return access_rows(s, mine, keys, n, values, missed, replicas, NULL, READ);
 }
 
-size_t rows_write(const struct store *s, const locus_key *keys, size_t n, const float *values,
-                  enum row_change change, struct missed_row *missed, size_t *replicas, int *rc)
+size_t rows_write(const struct store *s, struct copies *mine, const locus_key *keys, size_t n,
+                  const float *values, enum row_change change, struct missed_row *missed,
+                  size_t *replicas, int *rc)
 {
     /* only read: the one pipeline serves both directions */
     float *from = (float *)(uintptr_t)values;
-    if (change == ROW_ADD) return access_rows(s, keys, n, from, missed, replicas, rc, ADD);
-    return access_rows(s, keys, n, from, missed, replicas, rc, SET);
+    if (change == ROW_ADD) return access_rows(s, mine, keys, n, from, missed, replicas, rc, ADD);
+    return access_rows(s, mine, keys, n, from, missed, replicas, rc, SET);
 }
 
 size_t rows_access_stored(const struct store *s, const locus_key *keys, size_t n, float *rows,

@@ -40,10 +40,11 @@ struct missed_row {
     size_t position; /* in keys */
     size_t offset;   /* in values, in floats */
 };
-size_t rows_read(const struct store *, const locus_key *keys, size_t n, float *values,
-                 struct missed_row *missed, size_t *replicas);
-size_t rows_write(const struct store *, const locus_key *keys, size_t n, const float *values,
-                  enum row_change, struct missed_row *missed, size_t *replicas, int *rc);
+size_t rows_read(const struct store *, struct copies *mine, const locus_key *keys, size_t n,
+                 float *values, struct missed_row *missed, size_t *replicas);
+size_t rows_write(const struct store *, struct copies *mine, const locus_key *keys, size_t n,
+                  const float *values, enum row_change, struct missed_row *missed, size_t *replicas,
+                  int *rc);
 /* The same of rows with their state, without fetching ahead: with `sets`, `rows`
  * written. */
 size_t rows_access_stored(const struct store *, const locus_key *keys, size_t n, float *rows,

@@ -248,6 +248,7 @@ size_t store_owned(const struct store *s, locus_key from, locus_key *keys, size_
 void reader_init(struct reader *r, struct store *s)
 {
     r->depth = 0;
+    r->section = 0;
     r->is_alone = s->is_alone;
     ck_epoch_register(&s->epoch, &r->record, NULL);
 }

@@ -39,8 +39,8 @@ struct partition {
     bool foresees;
     bool has_one_writer; /* nobody else reads or writes rows */
     /* atomic: no row ever leaves, and each is written and in its home slot, so its word is not
-     * needed */
-    bool is_array;
+     * needed. PARTITION_NO_ARRAY: some have copies (copies.h), or had */
+    uint8_t is_array;
     bool is_plain;         /* atomic: is_array, and has_one_writer */
     unsigned first_bucket; /* home.h */
     floats_add_fn *add;    /* from here on, what only a push needs */
@@ -63,7 +63,10 @@ struct partition {
     struct slab slab, pairs;
     /* rows that came here, and first updates under full replication; written by the shard */
     uint64_t arrivals;
+    struct all_copies *copies; /* workers' copies of rows; NULL: there are none */
 } __attribute__((aligned(64)));
+
+enum { PARTITION_NO_ARRAY = 2 };
 
 struct store {
     struct keyspace keyspace;
@@ -82,6 +85,7 @@ struct store {
     struct home home;
     struct slab_density density;
     ck_epoch_t epoch;
+    struct all_copies *copies; /* copies.h; NULL: there are none */
 };
 
 /* The place of a key. It fits into two registers, so it stays in registers between functions. The
@@ -222,7 +226,7 @@ static inline bool partition_is_zeros(const struct partition *p, directory_word 
 
 static inline bool partition_is_array(const struct partition *p)
 {
-    return __atomic_load_n(&p->is_array, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&p->is_array, __ATOMIC_ACQUIRE) == true;
 }
 
 static inline bool partition_is_plain(const struct partition *p)
@@ -244,8 +248,9 @@ static inline float *row_ref_array_row(struct row_ref s)
 struct reader {
     /* stays on the store's list: registered once, in memory that outlives the store */
     ck_epoch_record_t record;
-    unsigned depth; /* open sections */
-    bool is_alone;  /* no row ever leaves, so nothing waits for the end of a section */
+    unsigned depth;   /* open sections */
+    uint64_t section; /* the number of the last one, without those within it */
+    bool is_alone;    /* no row ever leaves, so nothing waits for the end of a section */
 };
 void reader_init(struct reader *, struct store *);
 void reader_fini(struct reader *);
@@ -288,7 +293,9 @@ void mover_wait(struct mover *);
 
 static inline void reader_begin(struct reader *r)
 {
-    if (r->depth++ == 0 && !r->is_alone) ck_epoch_begin(&r->record, NULL);
+    if (r->depth++ > 0) return;
+    r->section++;
+    if (!r->is_alone) ck_epoch_begin(&r->record, NULL);
 }
 
 static inline void reader_end(struct reader *r)

@@ -222,7 +222,7 @@ static void write_one(struct key *k, enum row_change change, unsigned amount, ui
     int rc;
     fill(k, row, amount);
     for (uint64_t attempt = called;
-         (rc = in_place ? row_edit(k->ref, &edit) : row_write(k->ref, row, change));
+         (rc = in_place ? row_edit(k->ref, &edit, NULL) : row_write(k->ref, row, change));
          attempt = tick())
         check_refusal(k, rc, attempt);
     trace("key %u: %s %u", (unsigned)k->key, change == ROW_ADD ? "added" : "set to", amount);
@@ -301,7 +301,7 @@ static void read_batch(struct worker *w)
     fill_batch(&b, w, false);
     memset(b.values, 0xff, sizeof b.values);
     uint64_t called = tick();
-    size_t missed = rows_read(&world.store, b.keys, b.n, b.values, b.missed, NULL);
+    size_t missed = rows_read(&world.store, NULL, b.keys, b.n, b.values, b.missed, NULL);
     for (size_t i = 0, m = 0; i < b.n; i++) {
         bool is_missed = m < missed && b.missed[m].position == i;
         if (is_missed) m++;
@@ -324,7 +324,8 @@ static void write_batch(struct worker *w)
     for (size_t i = 0; i < b.n; i++) all_may_be_set &= batch_key(&b, i)->has_sets;
     enum row_change change = all_may_be_set && dice_below(&w->dice, 2) ? ROW_SET : ROW_ADD;
     uint64_t called = tick();
-    size_t missed = rows_write(&world.store, b.keys, b.n, b.values, change, b.missed, NULL, &rc);
+    size_t missed =
+        rows_write(&world.store, NULL, b.keys, b.n, b.values, change, b.missed, NULL, &rc);
     if (rc) fail("a write of many: %s", strerror(-rc));
     for (size_t i = 0, m = 0; i < b.n; i++) {
         bool is_missed = m < missed && b.missed[m].position == i;
@@ -383,7 +384,7 @@ static void view_some(struct worker *w)
         if (nested) reader_begin(&w->reader);
         *l = (struct look){.key = k,
                            .departures = k->departures,
-                           .row = row_view(&world.store, k->ref, &(int){0})};
+                           .row = row_view(&world.store, k->ref, NULL, &(int){0})};
         if (nested) reader_end(&w->reader);
         trace("key %u: viewed, %s", (unsigned)k->key, l->row ? "here" : "away");
         if (!l->row && !k->away && k->away_until < called)

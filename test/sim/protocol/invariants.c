@@ -307,7 +307,8 @@ static int find_owner(locus_key key)
     struct key_history *k = &world.key[key];
     for (unsigned n = 0; n < world.script->nodes; n++) {
         directory_word w = directory_load(k->word[n]);
-        if (directory_state(w) == DIRECTORY_REPLICA) journal_key(key)->was_replicated = true;
+        if (directory_state(w) == DIRECTORY_REPLICA || directory_is_copied(w))
+            journal_key(key)->was_replicated = true;
         if (is_elsewhere(directory_state(w), n == k->owner[0])) continue;
         if (owner >= 0)
             report_fail(key, "nodes %d and %u both own key %u", owner, n, (unsigned)key);

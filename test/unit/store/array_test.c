@@ -62,7 +62,7 @@ static void set_all(struct fixture *f)
 static const float *view(struct fixture *f, locus_key key)
 {
     int is_replica = -1;
-    const float *row = row_view(&f->store, row_ref_of(f, key), &is_replica);
+    const float *row = row_view(&f->store, row_ref_of(f, key), NULL, &is_replica);
     CHECK(row != NULL);
     CHECK_EQ(is_replica, 0);
     return row;
@@ -94,7 +94,7 @@ static void access_all(struct fixture *f)
         check_row(f, key, 0);
         CHECK_EQ(row_add(row_ref_of(f, key), ones), 0);
         check_row(f, key, 1);
-        CHECK_EQ(row_edit(row_ref_of(f, key), &edit), 0);
+        CHECK_EQ(row_edit(row_ref_of(f, key), &edit, NULL), 0);
         check_row(f, key, 2);
         CHECK(row_write_own(row_ref_of(f, key), ones, ROW_ADD));
         CHECK(row_edit_own(row_ref_of(f, key), &edit));
@@ -130,7 +130,8 @@ TEST(array, by_any_kind_of_write)
     for (int kind = 0; kind < 2; kind++) {
         struct fixture *f = open_alone(KEYS, LENGTH, true);
         for (locus_key key = 0; key < KEYS; key++)
-            CHECK_EQ(kind ? row_edit(row_ref_of(f, key), &edit) : row_add(row_ref_of(f, key), ones),
+            CHECK_EQ(kind ? row_edit(row_ref_of(f, key), &edit, NULL)
+                          : row_add(row_ref_of(f, key), ones),
                      0);
         CHECK(f->store.partition->is_plain);
         for (locus_key key = 0; key < KEYS; key++) CHECK(view(f, key)[LENGTH - 1] == 1);
@@ -210,9 +211,9 @@ TEST(array, many_rows_at_once)
     struct fixture *f = open_alone(KEYS, LENGTH, true);
     set_all(f);
     for (size_t i = 0; i < KEYS; i++) keys[i] = (i * 29 + 3) % KEYS;
-    CHECK_EQ(rows_read(&f->store, keys, KEYS, rows, NULL, &replicas), 0);
-    CHECK_EQ(rows_write(&f->store, keys, KEYS, rows, ROW_ADD, NULL, &replicas, &rc), 0);
-    CHECK_EQ(rows_read(&f->store, keys, KEYS, back, NULL, &replicas), 0);
+    CHECK_EQ(rows_read(&f->store, NULL, keys, KEYS, rows, NULL, &replicas), 0);
+    CHECK_EQ(rows_write(&f->store, NULL, keys, KEYS, rows, ROW_ADD, NULL, &replicas, &rc), 0);
+    CHECK_EQ(rows_read(&f->store, NULL, keys, KEYS, back, NULL, &replicas), 0);
     for (size_t i = 0; i < KEYS * LENGTH; i++) CHECK(back[i] == 2 * rows[i]);
     CHECK(rows[LENGTH] == value_of(keys[1], 0));
     CHECK(rc == 0 && replicas == 0);

@@ -155,13 +155,13 @@ TEST(replica, owes_its_owner_what_an_edit_adds)
     float row[CAPACITY], scratch[2 * CAPACITY];
     struct ramp ramp = {.base = 2, .step = 1};
     const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
-    CHECK_EQ(row_edit(theirs(f), &edit), -EAGAIN);
+    CHECK_EQ(row_edit(theirs(f), &edit, NULL), -EAGAIN);
     CHECK_EQ(ramp.calls, 0);
     CHECK_EQ(row_replicate(theirs(f), row_of(100, 1)), 0);
-    CHECK_EQ(row_edit(theirs(f), &edit), ROW_ON_REPLICA);
+    CHECK_EQ(row_edit(theirs(f), &edit, NULL), ROW_ON_REPLICA);
     CHECK_EQ(marked(f), 1);
     check_read(theirs(f), ROW_ON_REPLICA, 102, 2);
-    CHECK_EQ(row_edit(theirs(f), &edit), ROW_ON_REPLICA);
+    CHECK_EQ(row_edit(theirs(f), &edit, NULL), ROW_ON_REPLICA);
     CHECK_EQ(row_add(theirs(f), row_of(1, 0)), ROW_ON_REPLICA);
     CHECK_EQ(marked(f), 0);
     CHECK_EQ(ramp.calls, 2);
@@ -185,7 +185,7 @@ TEST(replica, owes_nothing_for_what_an_edit_leaves_alone)
     for (int i = 0; i < LENGTH; i++) row[i] = i % 2 ? -INFINITY : 1e38F;
     row[0] = 5;
     CHECK_EQ(row_replicate(theirs(f), row), 0);
-    CHECK_EQ(row_edit(theirs(f), &edit), ROW_ON_REPLICA);
+    CHECK_EQ(row_edit(theirs(f), &edit, NULL), ROW_ON_REPLICA);
     row_forget(&f->mover, theirs(f), row, elsewhere);
     for (int i = 0; i < LENGTH; i++) CHECK(row[i] == (float)(i == 0));
     end(f, 0);
@@ -197,11 +197,11 @@ TEST(replica, of_a_main_copy_hears_of_edits)
     float scratch[2 * CAPACITY];
     struct ramp ramp = {.base = 2, .step = 1};
     const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
-    CHECK_EQ(row_edit(ours(f), &edit), 0);
+    CHECK_EQ(row_edit(ours(f), &edit, NULL), 0);
     CHECK_EQ(marked(f), 0);
     row_share(ours(f));
     uint64_t version = directory_version(row_word(ours(f)));
-    CHECK_EQ(row_edit(ours(f), &edit), 0);
+    CHECK_EQ(row_edit(ours(f), &edit, NULL), 0);
     CHECK_EQ(marked(f), 1);
     CHECK(directory_version(row_word(ours(f))) != version);
     check_read(ours(f), 0, 4, 2);
@@ -220,7 +220,7 @@ TEST(replica, of_a_row_that_was_never_written_takes_no_memory)
     check_read(ours(f), 0, 0, 0);
     check_read(theirs(f), ROW_ON_REPLICA, 0, 0);
     reader_begin(&f->reader);
-    const float *view = row_view(&f->store, theirs(f), &is_replica);
+    const float *view = row_view(&f->store, theirs(f), NULL, &is_replica);
     check_row(view, 0, 0);
     CHECK_EQ(is_replica, 1);
     CHECK_EQ(row_add(theirs(f), row_of(3, 1)), ROW_ON_REPLICA);
@@ -243,8 +243,8 @@ TEST(replica, of_zeros_is_edited_from_zeros)
     const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
     row_share(ours(f));
     CHECK_EQ(row_replicate(theirs(f), NULL), 0);
-    CHECK_EQ(row_edit(ours(f), &edit), 0);
-    CHECK_EQ(row_edit(theirs(f), &edit), ROW_ON_REPLICA);
+    CHECK_EQ(row_edit(ours(f), &edit, NULL), 0);
+    CHECK_EQ(row_edit(theirs(f), &edit, NULL), ROW_ON_REPLICA);
     check_read(ours(f), 0, 2, 1);
     row_collect(theirs(f), row);
     check_row(row, 2, 1);
@@ -405,7 +405,7 @@ static uint64_t slot_of(struct row_ref s)
 static void check_alone(struct fixture *f, float first, float last)
 {
     float row[CAPACITY];
-    CHECK_EQ(row_read_alone(theirs(f), row), ROW_ON_REPLICA);
+    CHECK_EQ(row_read_alone(theirs(f), row, NULL), ROW_ON_REPLICA);
     check_row(row, first, last);
 }
 
@@ -439,7 +439,7 @@ TEST(replica, stays_under_a_view)
     int is_replica;
     CHECK_EQ(row_replicate(theirs(f), row_of(6, 1)), 0);
     reader_begin(&f->reader);
-    const float *view = row_view(&f->store, theirs(f), &is_replica);
+    const float *view = row_view(&f->store, theirs(f), NULL, &is_replica);
     CHECK(view && is_replica);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
     for (int i = 0; i < POLLS; i++) mover_reclaim(&f->mover);
@@ -532,8 +532,8 @@ TEST(replica, of_zeros_gets_memory_with_its_first_edit)
     float row[CAPACITY], scratch[2 * CAPACITY];
     struct ramp ramp = {.base = 2, .step = 1};
     const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
-    CHECK_EQ(row_edit(theirs(f), &edit), ROW_ON_REPLICA);
-    CHECK_EQ(row_edit(ours(f), &edit), 0);
+    CHECK_EQ(row_edit(theirs(f), &edit, NULL), ROW_ON_REPLICA);
+    CHECK_EQ(row_edit(ours(f), &edit, NULL), 0);
     CHECK_EQ(marked(f), 2);
     check_read(theirs(f), ROW_ON_REPLICA, 2, 1);
     check_read(ours(f), 0, 2, 1);
@@ -576,8 +576,10 @@ static void *add_ones(void *argument)
     __atomic_fetch_add(&t->storm->begun, 1, __ATOMIC_RELAXED);
     for (bool in_place = false; !is_over(t->storm); in_place = !in_place) {
         struct row_ref s = theirs(t->storm->f);
-        if ((in_place ? row_edit(s, &edit) : row_add(s, ones)) >= 0) t->storm->added[t->number]++;
-        CHECK_EQ(in_place ? row_edit(ours(t->storm->f), &edit) : row_add(ours(t->storm->f), ones),
+        if ((in_place ? row_edit(s, &edit, NULL) : row_add(s, ones)) >= 0)
+            t->storm->added[t->number]++;
+        CHECK_EQ(in_place ? row_edit(ours(t->storm->f), &edit, NULL)
+                          : row_add(ours(t->storm->f), ones),
                  0);
         sched_yield();
     }

@@ -162,7 +162,7 @@ TEST(row, an_edit_makes_of_a_row_what_the_function_says)
         for (int i = 1; i <= 5; i++) {
             directory_word before = word_of(f, 3);
             /* the first time it was never written */
-            CHECK_EQ(row_edit(row_ref_of(f, 3), &edit), 0);
+            CHECK_EQ(row_edit(row_ref_of(f, 3), &edit, NULL), 0);
             CHECK(word_of(f, 3) != before);
             CHECK_EQ(d.calls, i);
             CHECK_EQ(d.length, length);
@@ -206,7 +206,7 @@ TEST(row, a_row_that_is_taken_out_is_not_here)
     CHECK_EQ(row_set(row_ref_of(f, 4), row), -EAGAIN);
     CHECK(word_of(f, 4) == directory_elsewhere(3, 7));
     reader_begin(&f->reader);
-    CHECK(row_view(&f->store, row_ref_of(f, 4), &(int){0}) == NULL);
+    CHECK(row_view(&f->store, row_ref_of(f, 4), NULL, &(int){0}) == NULL);
     reader_end(&f->reader);
     CHECK_EQ(row_read(row_ref_of(f, 5), row), 0); /* its neighbours are */
     end(f);
@@ -320,11 +320,11 @@ TEST(row, a_view_shows_the_row_in_place)
     float row[CAPACITY];
     CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 1)), 0);
     reader_begin(&f->reader);
-    const float *view = row_view(&f->store, row_ref_of(f, 2), &(int){0});
+    const float *view = row_view(&f->store, row_ref_of(f, 2), NULL, &(int){0});
     check_pattern(view, 16, 1);
     CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 50)), 0);
     check_pattern(view, 16, 50);
-    CHECK(row_view(&f->store, row_ref_of(f, 2), &(int){0}) == view);
+    CHECK(row_view(&f->store, row_ref_of(f, 2), NULL, &(int){0}) == view);
     reader_end(&f->reader);
     end(f);
 }
@@ -336,7 +336,7 @@ TEST(row, a_view_of_a_row_never_written_is_zeros_of_any_length)
     struct fixture *f = open_tables(t, 3, 2, 1);
     reader_begin(&f->reader);
     for (locus_key k = 0; k < 9; k++) {
-        const float *view = row_view(&f->store, row_ref_of(f, k), &(int){0});
+        const float *view = row_view(&f->store, row_ref_of(f, k), NULL, &(int){0});
         CHECK(view != NULL);
         check_zero(view, row_ref_of(f, k).partition->length);
     }
@@ -351,7 +351,7 @@ TEST(row, a_view_keeps_the_row_as_it_left)
     float row[CAPACITY];
     CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 1)), 0);
     reader_begin(&f->reader);
-    const float *view = row_view(&f->store, row_ref_of(f, 2), &(int){0});
+    const float *view = row_view(&f->store, row_ref_of(f, 2), NULL, &(int){0});
     take(f, 2, row, true);
     for (int i = 0; i < 20; i++) { /* comes and goes, changed, with others */
         poll(f);
@@ -401,7 +401,7 @@ static void wait_for_latch(void *(*other)(void *))
     usleep(20000);
     CHECK_EQ(__atomic_load_n(&latched_done, __ATOMIC_ACQUIRE), 0);
     reader_begin(&f->reader);
-    check_pattern(row_view(&f->store, row_ref_of(f, 1), &(int){0}), 16, 5);
+    check_pattern(row_view(&f->store, row_ref_of(f, 1), NULL, &(int){0}), 16, 5);
     reader_end(&f->reader);
     directory_publish(row_ref_word(row_ref_of(f, 1)), w);
     CHECK_EQ(pthread_join(thread, NULL), 0);
@@ -430,7 +430,7 @@ TEST(row, a_first_write_under_way_leaves_the_row_zero)
     CHECK_EQ(row_read(row_ref_of(f, 1), row), 0); /* does not wait */
     check_zero(row, 16);
     reader_begin(&f->reader);
-    check_zero(row_view(&f->store, row_ref_of(f, 1), &(int){0}), 16);
+    check_zero(row_view(&f->store, row_ref_of(f, 1), NULL, &(int){0}), 16);
     reader_end(&f->reader);
     directory_publish(row_ref_word(row_ref_of(f, 1)), 0);
     end(f);
@@ -495,7 +495,7 @@ TEST(row, a_first_write_without_a_slot_does_nothing)
     struct missed_row missed[3];
     int rc = 0;
     memset(many, 0, sizeof many);
-    CHECK_EQ(rows_write(&f->store, keys, 3, many, ROW_ADD, missed, NULL, &rc), 3);
+    CHECK_EQ(rows_write(&f->store, NULL, keys, 3, many, ROW_ADD, missed, NULL, &rc), 3);
     CHECK_EQ(rc, -ENOMEM);
     for (size_t i = 0; i < 3; i++) CHECK(missed[i].position == i && missed[i].offset == 16 * i);
 
@@ -562,8 +562,8 @@ static void many_at_once(size_t n, unsigned shards)
                 (float)(i + 1));
         expected[keys[i]] += (float)(i + 1);
     }
-    CHECK_EQ(rows_write(&f->store, keys, n, values, ROW_ADD, NULL, NULL, NULL), 0);
-    CHECK_EQ(rows_read(&f->store, keys, n, values, NULL, NULL), 0);
+    CHECK_EQ(rows_write(&f->store, NULL, keys, n, values, ROW_ADD, NULL, NULL, NULL), 0);
+    CHECK_EQ(rows_read(&f->store, NULL, keys, n, values, NULL, NULL), 0);
     for (size_t i = 0; i < n; i++) {
         const float *row = values + offset_of(f, keys, i);
         size_t times = (n - keys[i] * 13 % 15 + 14) /
@@ -587,7 +587,7 @@ TEST(row, setting_a_key_twice_in_one_call_leaves_one_of_the_values)
     const locus_key keys[] = {3, 3, 3};
     const float values[CAPACITY] = {1, 1, 2, 2, 3, 3};
     float row[CAPACITY] = {0};
-    CHECK_EQ(rows_write(&f->store, keys, 3, values, ROW_SET, NULL, NULL, NULL), 0);
+    CHECK_EQ(rows_write(&f->store, NULL, keys, 3, values, ROW_SET, NULL, NULL, NULL), 0);
     CHECK_EQ(row_read(row_ref_of(f, 3), row), 0);
     CHECK(row[0] == row[1]);
     CHECK(row[0] == 1 || row[0] == 2 || row[0] == 3);
@@ -610,7 +610,7 @@ TEST(row, a_batch_names_the_rows_that_are_elsewhere_and_does_the_others)
     }
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) values[i] = 1;
     int rc = 0;
-    CHECK_EQ(rows_write(&f->store, keys, 40, values, ROW_ADD, missed, NULL, &rc), away);
+    CHECK_EQ(rows_write(&f->store, NULL, keys, 40, values, ROW_ADD, missed, NULL, &rc), away);
     CHECK_EQ(rc, 0);
     for (size_t i = 0; i < away; i++) {
         CHECK_EQ(keys[missed[i].position] % 3, 1);
@@ -618,12 +618,12 @@ TEST(row, a_batch_names_the_rows_that_are_elsewhere_and_does_the_others)
         CHECK(i == 0 || missed[i].position > missed[i - 1].position);
     }
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) values[i] = 9;
-    CHECK_EQ(rows_read(&f->store, keys, 40, values, missed, NULL), away);
+    CHECK_EQ(rows_read(&f->store, NULL, keys, 40, values, missed, NULL), away);
     for (size_t i = 0; i < 40; i++)
         for (uint32_t k = 0; k < row_ref_of(f, keys[i]).partition->length; k++)
             /* what was missed is untouched */
             CHECK(values[offset_of(f, keys, i) + k] == (keys[i] % 3 == 1 ? 9 : 1));
-    CHECK_EQ(rows_read(&f->store, keys, 40, values, NULL, NULL), away);
+    CHECK_EQ(rows_read(&f->store, NULL, keys, 40, values, NULL, NULL), away);
     end(f);
 }
 

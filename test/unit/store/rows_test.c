@@ -48,9 +48,9 @@ TEST(rows, of_several_lengths_lie_one_behind_the_other)
     size_t floats = fill(keys, KEYS, in);
     rows_fetch(&s, keys, KEYS);
     rows_fetch_found(&s, keys, KEYS);
-    CHECK_EQ(rows_write(&s, keys, KEYS, in, ROW_SET, NULL, &replicas, &rc), 0);
-    CHECK_EQ(rows_write(&s, keys, KEYS, in, ROW_ADD, NULL, &replicas, &rc), 0);
-    CHECK_EQ(rows_read(&s, keys, KEYS, out, NULL, &replicas), 0);
+    CHECK_EQ(rows_write(&s, NULL, keys, KEYS, in, ROW_SET, NULL, &replicas, &rc), 0);
+    CHECK_EQ(rows_write(&s, NULL, keys, KEYS, in, ROW_ADD, NULL, &replicas, &rc), 0);
+    CHECK_EQ(rows_read(&s, NULL, keys, KEYS, out, NULL, &replicas), 0);
     for (size_t i = 0; i < floats; i++) CHECK(out[i] == 2 * in[i]);
     CHECK_EQ(rc, 0);
     CHECK_EQ(replicas, 0);
@@ -67,8 +67,8 @@ TEST(rows, a_key_may_come_again)
     size_t replicas = 0;
     int rc = 0;
     open_store(&s, 1);
-    CHECK_EQ(rows_write(&s, keys, 4, in, ROW_ADD, NULL, &replicas, &rc), 0);
-    CHECK_EQ(rows_read(&s, keys, 4, out, NULL, &replicas), 0);
+    CHECK_EQ(rows_write(&s, NULL, keys, 4, in, ROW_ADD, NULL, &replicas, &rc), 0);
+    CHECK_EQ(rows_read(&s, NULL, keys, 4, out, NULL, &replicas), 0);
     CHECK(out[0] == 6 && out[1] == 8 && out[2] == 10);
     CHECK(out[3] == 10 && memcmp(out, out + 2 * SHORT, sizeof *out * SHORT) == 0);
     store_fini(&s);
@@ -88,10 +88,10 @@ TEST(rows, that_are_not_here_are_missed_by_position)
     shuffle(keys);
     fill(keys, KEYS, in);
     memset(out, 0, sizeof out);
-    size_t count = rows_write(&s, keys, KEYS, in, ROW_SET, written, &replicas, &rc);
+    size_t count = rows_write(&s, NULL, keys, KEYS, in, ROW_SET, written, &replicas, &rc);
     CHECK(count > 0 && count < KEYS);
-    CHECK_EQ(rows_read(&s, keys, KEYS, out, read, &replicas), count);
-    CHECK_EQ(rows_read(&s, keys, KEYS, out, NULL, &replicas), count);
+    CHECK_EQ(rows_read(&s, NULL, keys, KEYS, out, read, &replicas), count);
+    CHECK_EQ(rows_read(&s, NULL, keys, KEYS, out, NULL, &replicas), count);
     for (size_t i = 0; i < KEYS; i++) {
         bool is_home = row_ref_is_home(store_row_ref(&s, keys[i]));
         if (!is_home) {
@@ -113,8 +113,8 @@ TEST(rows, of_no_keys_are_none)
     size_t replicas = 0;
     int rc = 0;
     open_store(&s, 2);
-    CHECK_EQ(rows_read(&s, NULL, 0, NULL, NULL, &replicas), 0);
-    CHECK_EQ(rows_write(&s, NULL, 0, NULL, ROW_ADD, NULL, &replicas, &rc), 0);
+    CHECK_EQ(rows_read(&s, NULL, NULL, 0, NULL, NULL, &replicas), 0);
+    CHECK_EQ(rows_write(&s, NULL, NULL, 0, NULL, ROW_ADD, NULL, &replicas, &rc), 0);
     rows_fetch(&s, NULL, 0);
     rows_fetch_found(&s, NULL, 0);
     store_fini(&s);

@@ -357,7 +357,7 @@ TEST(store, a_slot_stays_while_a_section_is_open_that_could_see_it)
     struct moving *m = moving_store(4, 16);
     write_row(m, 2, 5);
     reader_begin(&m->a);
-    const float *view = row_view(&m->store, store_row_ref(&m->store, 2), &(int){0});
+    const float *view = row_view(&m->store, store_row_ref(&m->store, 2), NULL, &(int){0});
     take_row(m, 2);
     write_row(m, 1, 7); /* would take the slot if it could */
     poll(m);
@@ -431,7 +431,7 @@ TEST(store, a_row_that_left_later_has_a_grace_period_of_its_own)
     take_row(m, 1);
     mover_reclaim(&m->mover); /* key 1 waits now */
     reader_begin(&m->b);
-    const float *view = row_view(&m->store, store_row_ref(&m->store, 2), &(int){0});
+    const float *view = row_view(&m->store, store_row_ref(&m->store, 2), NULL, &(int){0});
     take_row(m, 2);
     reader_end(&m->a);
     poll(m);

@@ -139,7 +139,7 @@ static void add_many(struct thread *t)
             values[offset + k] = (float)amount[i];
         offset += row_ref_of(t, keys[i]).partition->length;
     }
-    size_t count = rows_write(&t->storm->store, keys, n, values, ROW_ADD, missed, NULL, &rc);
+    size_t count = rows_write(&t->storm->store, NULL, keys, n, values, ROW_ADD, missed, NULL, &rc);
     CHECK_EQ(rc, 0);
     for (size_t i = 0; i < count; i++)
         write_row(t, keys[missed[i].position], ROW_ADD, amount[missed[i].position]);
@@ -176,7 +176,7 @@ static void read_many(struct thread *t)
     struct missed_row missed[20];
     size_t n = 2 + throw_dice(t, 19), offset = 0;
     for (size_t i = 0; i < n; i++) keys[i] = throw_dice(t, KEYS);
-    size_t count = rows_read(&t->storm->store, keys, n, values, missed, NULL);
+    size_t count = rows_read(&t->storm->store, NULL, keys, n, values, missed, NULL);
     for (size_t i = 0, m = 0; i < n; i++) {
         uint32_t length = row_ref_of(t, keys[i]).partition->length;
         if (m < count && missed[m].position == i)
@@ -220,7 +220,7 @@ static void *view(void *argument)
         reader_begin(&t->reader);
         for (unsigned i = 0; i < n; i++) {
             keys[i] = throw_dice(t, KEYS);
-            views[i] = row_view(&t->storm->store, row_ref_of(t, keys[i]), &(int){0});
+            views[i] = row_view(&t->storm->store, row_ref_of(t, keys[i]), NULL, &(int){0});
         }
         for (unsigned again = throw_dice(t, 20); again > 0; again--) {
             for (unsigned i = 0; i < n; i++)

@@ -1,0 +1,351 @@
+/*
+ * copies.c - workers' copies of rows, under every interleaving that a seed can think of.
+ *
+ * A few workers add to, edit, read and view a few short rows, sometimes stop for some milliseconds
+ * of a clock of their own making, and drain; a mover takes rows out and puts them back; a stranger
+ * reads them as a shard would. Each update counts in the element of its worker, in an element for
+ * all, and no update changes the last one, which names the key. Checked at each read: the row is
+ * whole and the key's own, has all of its worker's updates, no fewer of anybody's than this worker
+ * saw before, and all that were done some milliseconds ago; who is no worker sees everything that is
+ * done. At the end nothing is missing. Where one worker alone writes, no row ever has copies.
+ */
+#include "fibers.h"
+#include "seeds.h"
+#include "store/rows.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    WORKERS_MAX = 4,
+    KEYS_MAX = 6, /* more than a worker has copies */
+    LENGTH = WORKERS_MAX + 2,
+    CAPACITY = 40, /* what the compiler does not know to be more than enough */
+    ALL = WORKERS_MAX,
+    NAME = WORKERS_MAX + 1,
+    OPERATIONS = 60,
+    STEPS_MAX = 400000,
+    STEP_NS = 1,
+};
+/* How old may be what a copy lacks: it is exchanged when it is COPIES_AGE_NS old, which its worker
+ * looks at as often; so is another's, or after twice that, if it does not look. */
+static const uint64_t lag_ns = UINT64_C(7) * COPIES_AGE_NS;
+
+struct seen {
+    float row[LENGTH];
+};
+
+static struct {
+    struct store store;
+    struct dice dice;
+    uint64_t now_ns;
+    unsigned workers, writers, keys, busy; /* busy: inside an operation */
+    bool is_pausing;
+    struct reader reader[WORKERS_MAX];
+    struct copies *copies[WORKERS_MAX];
+    struct mover mover;
+    unsigned begun[KEYS_MAX][WORKERS_MAX], done[KEYS_MAX][WORKERS_MAX];
+    uint64_t done_ns[KEYS_MAX][WORKERS_MAX][OPERATIONS * 3 + 1];
+    struct seen seen[WORKERS_MAX][KEYS_MAX];
+    unsigned moves[KEYS_MAX]; /* odd: it is taken out, or about to be */
+    uint64_t copied;          /* over all seeds */
+} world;
+
+static uint64_t now_ns(void)
+{
+    return world.now_ns += STEP_NS;
+}
+
+static struct row_ref ref_of(unsigned key)
+{
+    return store_row_ref(&world.store, key);
+}
+
+/* Updates of `worker` that were done before. */
+static unsigned done_before(unsigned key, unsigned worker, uint64_t ns)
+{
+    unsigned n = world.done[key][worker];
+    while (n > 0 && world.done_ns[key][worker][n] >= ns) n--;
+    return n;
+}
+
+static void check_whole(unsigned key, const float *row)
+{
+    float sum = 0;
+    for (unsigned w = 0; w < WORKERS_MAX; w++) {
+        sum += row[w];
+        MUST(row[w] <= (float)world.begun[key][w], "key %u has update %g of worker %u, of %u", key,
+             (double)row[w], w, world.begun[key][w]);
+    }
+    MUST(row[NAME] == (float)key + 1, "key %u has the row of %g", key, (double)row[NAME] - 1);
+    MUST(row[ALL] == sum, "the row of key %u is torn: %g of %g", key, (double)row[ALL],
+         (double)sum);
+}
+
+static void check_has(unsigned key, const float *row, unsigned worker, unsigned least,
+                      const char *who)
+{
+    MUST(row[worker] >= (float)least, "%s of key %u has %g of %u updates of worker %u", who, key,
+         (double)row[worker], least, worker);
+}
+
+/* Only a row that was out at some moment of the call is not here. */
+static void check_refused(unsigned key, int rc, unsigned moves)
+{
+    MUST(rc == 0 || moves % 2 || world.moves[key] != moves, "key %u, which is here, is not", key);
+}
+
+/* What was done when the call began. */
+struct before {
+    unsigned done[WORKERS_MAX];
+};
+
+static struct before before_now(unsigned key, uint64_t ns)
+{
+    struct before b;
+    for (unsigned w = 0; w < WORKERS_MAX; w++) b.done[w] = done_before(key, w, ns);
+    return b;
+}
+
+static void check_read(unsigned reader, unsigned key, const float *row, const struct before *b)
+{
+    struct seen *s = &world.seen[reader][key];
+    check_whole(key, row);
+    for (unsigned w = 0; w < WORKERS_MAX; w++) {
+        check_has(key, row, w, b->done[w], "a late read");
+        check_has(key, row, w, (unsigned)s->row[w], "a second read");
+    }
+    check_has(key, row, reader, world.done[key][reader], "a worker's read");
+    memcpy(s->row, row, sizeof s->row);
+}
+
+static uint64_t long_ago(void)
+{
+    return world.now_ns > lag_ns ? world.now_ns - lag_ns : 0;
+}
+
+static void read_one(unsigned me, unsigned key)
+{
+    float row[CAPACITY];
+    struct before b = before_now(key, long_ago());
+    unsigned moves = world.moves[key];
+    locus_key keys[1] = {key};
+    bool is_batch = dice_below(&world.dice, 2);
+    size_t replicas = 0;
+    int rc = is_batch
+                 ? -(int)rows_read(&world.store, world.copies[me], keys, 1, row, NULL, &replicas)
+                 : row_read_by(ref_of(key), row, world.copies[me]);
+    if (rc == 0) check_read(me, key, row, &b);
+    check_refused(key, rc, moves);
+}
+
+static void view_some(unsigned me)
+{
+    const float *view[3];
+    unsigned key[3], n = 1 + dice_below(&world.dice, 3);
+    reader_begin(&world.reader[me]);
+    for (unsigned i = 0; i < n; i++) {
+        key[i] = dice_below(&world.dice, world.keys);
+        struct before b = before_now(key[i], long_ago());
+        view[i] = row_view(&world.store, ref_of(key[i]), world.copies[me], &(int){0});
+        /* nobody may have written it meanwhile: else a view may be torn */
+        if (view[i]) check_has(key[i], view[i], me, world.done[key[i]][me], "a view");
+        for (unsigned w = 0; view[i] && w < WORKERS_MAX; w++)
+            check_has(key[i], view[i], w, b.done[w], "a late view");
+        if (dice_below(&world.dice, 3) == 0) read_one(me, dice_below(&world.dice, world.keys));
+        for (unsigned j = 0; j <= i; j++)
+            MUST(!view[j] || view[j][NAME] == (float)key[j] + 1, "a view of key %u shows %g",
+                 key[j], (double)view[j][NAME] - 1);
+    }
+    reader_end(&world.reader[me]);
+}
+
+static void add_to_row(void *update, float *row, uint32_t length)
+{
+    const float *from = update;
+    for (uint32_t i = 0; i < length; i++) row[i] += from[i];
+}
+
+static void write_one(unsigned me, unsigned key)
+{
+    float update[CAPACITY] = {[ALL] = 1}, scratch[2 * CAPACITY];
+    const struct row_edit edit = {.change = add_to_row, .context = update, .scratch = scratch};
+    unsigned moves = world.moves[key];
+    locus_key keys[1] = {key};
+    size_t replicas = 0;
+    int rc = 0, none = 0;
+    update[me] = 1;
+    world.begun[key][me]++;
+    switch (dice_below(&world.dice, 3)) {
+    case 0: rc = row_edit(ref_of(key), &edit, world.copies[me]); break;
+    case 1: rc = row_write_by(ref_of(key), update, ROW_ADD, world.copies[me]); break;
+    default:
+        rc = -(int)rows_write(&world.store, world.copies[me], keys, 1, update, ROW_ADD, NULL,
+                              &replicas, &none);
+    }
+    check_refused(key, rc, moves);
+    if (rc)
+        world.begun[key][me]--;
+    else
+        world.done_ns[key][me][++world.done[key][me]] = world.now_ns;
+}
+
+/* Time passes between operations alone: in one everybody is as quick as the seed likes. */
+static bool is_quiet(const void *unused)
+{
+    (void)unused;
+    return world.busy == 0;
+}
+
+static bool may_go_on(const void *unused)
+{
+    (void)unused;
+    return !world.is_pausing;
+}
+
+static void pause_some(void)
+{
+    if (world.is_pausing) return;
+    world.is_pausing = true;
+    locus_fiber_wait(is_quiet, NULL);
+    world.now_ns += dice_below(&world.dice, 3 * COPIES_AGE_NS);
+    world.is_pausing = false;
+}
+
+static void work_once(unsigned me)
+{
+    unsigned key = dice_below(&world.dice, 3) ? 0 : dice_below(&world.dice, world.keys);
+    unsigned what = dice_below(&world.dice, 32);
+    while (world.is_pausing) locus_fiber_wait(may_go_on, NULL);
+    world.busy++;
+    if (what < 20 && me < world.writers)
+        write_one(me, key);
+    else if (what < 28)
+        read_one(me, key);
+    else if (what < 31)
+        view_some(me);
+    else
+        copies_drain(world.copies[me]);
+    world.busy--;
+    if (dice_below(&world.dice, 4) == 0) pause_some();
+}
+
+static void work(void *argument)
+{
+    unsigned me = (unsigned)(uintptr_t)argument;
+    for (unsigned i = 0; i < OPERATIONS; i++) {
+        work_once(me);
+        locus_fiber_yield();
+    }
+}
+
+/* Who is no worker sees all that is done. */
+static void check_exact(unsigned key, const float *row, const struct before *b, const char *who)
+{
+    check_whole(key, row);
+    for (unsigned w = 0; w < WORKERS_MAX; w++) check_has(key, row, w, b->done[w], who);
+}
+
+static void move_one(unsigned key)
+{
+    float row[CAPACITY];
+    bool written;
+    struct before b = before_now(key, UINT64_MAX);
+    world.moves[key]++;
+    MUST(row_take(&world.mover, ref_of(key), row, &written, directory_elsewhere(1, 1)) == 0,
+         "key %u cannot be taken out", key);
+    check_exact(key, row, &b, "what was taken out");
+    locus_fiber_yield();
+    MUST(row_put(ref_of(key), row) == 0, "key %u cannot be put back", key);
+    world.moves[key]++;
+}
+
+static void move(void *unused)
+{
+    (void)unused;
+    for (unsigned i = dice_below(&world.dice, 40); i > 0; i--) {
+        float row[CAPACITY];
+        unsigned key = dice_below(&world.dice, world.keys);
+        struct before b = before_now(key, UINT64_MAX);
+        locus_fiber_yield();
+        if (dice_below(&world.dice, 4) == 0)
+            move_one(key);
+        else if (dice_below(&world.dice, 3) == 0 && row_read(ref_of(key), row) == 0)
+            check_exact(key, row, &b, "a stranger's read");
+        mover_reclaim(&world.mover);
+        for (unsigned n = dice_below(&world.dice, 200); n > 0; n--) locus_fiber_yield();
+    }
+}
+
+static void open_world(void)
+{
+    const struct locus_table table = {.name = "rows", .rows = world.keys, .length = LENGTH};
+    MUST(store_init(&world.store, &table, 1, 1, 1, 0) == 0, "no store");
+    MUST(copies_open(&world.store, world.workers) == 0, "no copies");
+    for (unsigned key = 0; key < world.keys; key++) {
+        float row[CAPACITY] = {[NAME] = (float)key + 1};
+        MUST(row_set(ref_of(key), row) == 0, "no row");
+    }
+    mover_init(&world.mover, &world.store);
+    for (unsigned w = 0; w < world.workers; w++) {
+        reader_init(&world.reader[w], &world.store);
+        world.copies[w] = copies_of(&world.store, w, &world.reader[w]);
+    }
+}
+
+static void close_world(void)
+{
+    for (unsigned w = 0; w < world.workers; w++) reader_fini(&world.reader[w]);
+    mover_fini(&world.mover);
+    copies_close(&world.store);
+    store_fini(&world.store);
+}
+
+static void check_end(void)
+{
+    copies_drain_all(&world.store);
+    for (unsigned key = 0; key < world.keys; key++) {
+        float row[CAPACITY];
+        struct before b = before_now(key, UINT64_MAX);
+        directory_word w = directory_load(row_ref_word(ref_of(key)));
+        const float *at = partition_row(ref_of(key).partition, directory_slot(w));
+        MUST(!(w & DIRECTORY_COPIED) || directory_is_copied(w), "key %u has a strange word", key);
+        check_exact(key, at, &b, "the row");
+        MUST(row_read(ref_of(key), row) == 0, "key %u is not here", key);
+        MUST(!(directory_load(row_ref_word(ref_of(key))) & (DIRECTORY_LATCH | DIRECTORY_COPIED)),
+             "key %u is still latched", key);
+    }
+    MUST(world.writers > 1 || copies_begun(&world.store) == 0,
+         "a row that one worker writes had copies");
+    world.copied += copies_begun(&world.store);
+}
+
+static void run(uint64_t seed)
+{
+    uint64_t copied = world.copied;
+    memset(&world, 0, sizeof world);
+    world.copied = copied;
+    world.dice.state = seed;
+    world.workers = 2 + dice_below(&world.dice, WORKERS_MAX - 1);
+    world.writers = 1 + dice_below(&world.dice, world.workers);
+    world.keys = 1 + dice_below(&world.dice, KEYS_MAX);
+    open_world();
+    fibers_begin((enum fibers_policy)(seed % FIBERS_POLICIES), seed);
+    fibers_set_clock(now_ns);
+    for (uintptr_t w = 0; w < world.workers; w++) fibers_add(work, (void *)w);
+    fibers_add(move, NULL);
+    MUST(fibers_run(STEPS_MAX) == FIBERS_ENDED, "no end");
+    check_end();
+    close_world();
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t seeds = seeds_run(argc, argv, run);
+    printf("%" PRIu64 " seeds, %" PRIu64 " times a row got copies\n", seeds, world.copied);
+    printf("%d passed, %d failed, 0 skipped\n", world.copied > 0 || seeds < SEEDS,
+           world.copied == 0 && seeds >= SEEDS);
+    return world.copied == 0 && seeds >= SEEDS;
+}

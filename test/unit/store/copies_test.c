@@ -1,0 +1,238 @@
+/* Workers' copies of rows, made and ended step by step; test/sim/copies.c has the orders. */
+#include "store/rows.h"
+
+#include "test.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYS = 8, LENGTH = 3, CAPACITY = 40, WORKERS = 3, HOT = 5 };
+
+struct fixture {
+    struct store store;
+    struct reader reader[WORKERS];
+    struct copies *of[WORKERS];
+};
+
+static struct row_ref row_ref_of(struct fixture *f, locus_key key)
+{
+    return store_row_ref(&f->store, key);
+}
+
+static void fill(float *row, float value)
+{
+    for (int i = 0; i < LENGTH; i++) row[i] = value;
+}
+
+static struct fixture *begin(void)
+{
+    const struct locus_table table = {.rows = KEYS, .length = LENGTH};
+    const struct store_config c = {
+        .tables = &table, .table_count = 1, .shards = 1, .nodes = 1, .is_alone = true};
+    struct fixture *f = aligned_alloc(128, (sizeof *f + 127) / 128 * 128);
+    float row[CAPACITY];
+    CHECK(f != NULL);
+    CHECK_EQ(store_open(&f->store, &c), 0);
+    CHECK_EQ(copies_open(&f->store, WORKERS), 0);
+    for (unsigned w = 0; w < WORKERS; w++) {
+        reader_init(&f->reader[w], &f->store);
+        f->of[w] = copies_of(&f->store, w, &f->reader[w]);
+    }
+    fill(row, 1000);
+    for (locus_key key = 0; key < KEYS; key++) CHECK_EQ(row_set(row_ref_of(f, key), row), 0);
+    return f;
+}
+
+static void end(struct fixture *f)
+{
+    for (unsigned w = 0; w < WORKERS; w++) reader_fini(&f->reader[w]);
+    copies_close(&f->store);
+    store_fini(&f->store);
+    free(f);
+}
+
+/* As a writer that found the latch of HOT taken. */
+static void give_copies(struct fixture *f)
+{
+    struct row_ref s = row_ref_of(f, HOT);
+    directory_word w = directory_load(row_ref_word(s));
+    CHECK(directory_try_latch(row_ref_word(s), w));
+    copies_begin(s, w);
+    CHECK(directory_is_copied(directory_load(row_ref_word(s))));
+}
+
+static bool has_copies(struct fixture *f)
+{
+    return directory_is_copied(directory_load(row_ref_word(row_ref_of(f, HOT))));
+}
+
+static void add(struct fixture *f, unsigned worker, float value)
+{
+    float row[CAPACITY];
+    fill(row, value);
+    CHECK_EQ(row_write_by(row_ref_of(f, HOT), row, ROW_ADD, f->of[worker]), 0);
+}
+
+/* `mine` NULL: as somebody who is no worker. */
+static float read_by(struct fixture *f, struct copies *mine)
+{
+    float row[CAPACITY];
+    CHECK_EQ(row_read_by(row_ref_of(f, HOT), row, mine), 0);
+    for (int i = 1; i < LENGTH; i++) CHECK(row[i] == row[0]);
+    return row[0];
+}
+
+TEST(copies, a_worker_sees_its_own_updates_and_who_is_none_sees_all)
+{
+    struct fixture *f = begin();
+    give_copies(f);
+    add(f, 0, 1);
+    add(f, 1, 10);
+    CHECK(read_by(f, f->of[0]) >= 1001 && read_by(f, f->of[1]) >= 1010);
+    CHECK(has_copies(f));
+    CHECK(read_by(f, NULL) == 1011);
+    CHECK(!has_copies(f));
+    CHECK(read_by(f, f->of[0]) == 1011 && read_by(f, f->of[2]) == 1011);
+    end(f);
+}
+
+TEST(copies, are_exchanged_after_so_many_uses)
+{
+    struct fixture *f = begin();
+    give_copies(f);
+    float first = read_by(f, f->of[1]);
+    CHECK(first == 1000);
+    for (int i = 0; i < COPIES_USES; i++) add(f, 0, 1);
+    /* the other's copy may be older, but only so many uses long */
+    for (int i = 1; i < COPIES_USES; i++) (void)read_by(f, f->of[1]);
+    CHECK(read_by(f, f->of[1]) == 1000 + COPIES_USES);
+    end(f);
+}
+
+TEST(copies, a_set_ends_them_and_is_what_everybody_reads)
+{
+    struct fixture *f = begin();
+    float row[CAPACITY];
+    give_copies(f);
+    add(f, 0, 1);
+    add(f, 1, 1);
+    fill(row, 7);
+    CHECK_EQ(row_write_by(row_ref_of(f, HOT), row, ROW_SET, f->of[0]), 0);
+    for (unsigned w = 0; w < WORKERS; w++) CHECK(read_by(f, f->of[w]) == 7);
+    end(f);
+}
+
+TEST(copies, a_worker_that_drains_keeps_nothing)
+{
+    struct fixture *f = begin();
+    give_copies(f);
+    add(f, 0, 1);
+    copies_drain(f->of[1]); /* has none */
+    CHECK(has_copies(f));
+    copies_drain(f->of[0]);
+    CHECK(!has_copies(f) && read_by(f, f->of[1]) == 1001);
+    give_copies(f);
+    add(f, 2, 1);
+    copies_drain_all(&f->store);
+    CHECK(!has_copies(f) && read_by(f, f->of[1]) == 1002);
+    copies_drain(NULL); /* of a worker that has no copies */
+    end(f);
+}
+
+static void double_it(void *unused, float *row, uint32_t length)
+{
+    (void)unused;
+    for (uint32_t i = 0; i < length; i++) row[i] *= 2;
+}
+
+TEST(copies, an_edit_sends_what_it_has_added)
+{
+    struct fixture *f = begin();
+    float scratch[2 * CAPACITY];
+    const struct row_edit edit = {.change = double_it, .scratch = scratch};
+    give_copies(f);
+    CHECK_EQ(row_edit(row_ref_of(f, HOT), &edit, f->of[0]), 0);
+    add(f, 1, 1);
+    CHECK(has_copies(f));
+    CHECK(read_by(f, NULL) == 2001);
+    end(f);
+}
+
+TEST(copies, a_view_shows_them_and_stays_its_rows)
+{
+    struct fixture *f = begin();
+    int replica;
+    CHECK(f->store.partition->is_array == true);
+    give_copies(f);
+    add(f, 0, 1);
+    reader_begin(&f->reader[0]);
+    const float *view = row_view(&f->store, row_ref_of(f, HOT), f->of[0], &replica);
+    CHECK(view && view[0] == 1001 && replica == 0);
+    copies_drain_all(&f->store);
+    CHECK(view[0] == 1001);
+    reader_end(&f->reader[0]);
+    view = row_view(&f->store, row_ref_of(f, HOT), f->of[0], &replica);
+    CHECK(view && view[0] == 1001);
+    end(f);
+}
+
+TEST(copies, two_workers_must_have_found_the_latch_taken)
+{
+    struct fixture *f = begin();
+    struct row_ref s = row_ref_of(f, HOT);
+    for (int i = 0; i < 1000; i++) CHECK(!copies_contended(f->of[0], s));
+    bool shared = false;
+    for (int tries = 0; tries < 100 && !shared; tries++) /* a pause between them forgets */
+        for (unsigned w = 0; w < 2; w++)
+            for (int i = 0; i < 8; i++) shared |= copies_contended(f->of[w], s);
+    CHECK(shared);
+    CHECK(!copies_contended(NULL, s));
+    end(f);
+}
+
+/* ---- threads ---- */
+
+enum { UPDATES = 20000 };
+
+struct thread {
+    struct fixture *fixture;
+    unsigned worker;
+};
+
+static void *push(void *argument)
+{
+    const struct thread *t = argument;
+    float last = 0;
+    for (int i = 1; i <= UPDATES; i++) {
+        if (i % 500 == 1 && !has_copies(t->fixture)) {
+            float row[CAPACITY];
+            fill(row, 0);
+            struct row_ref s = row_ref_of(t->fixture, HOT);
+            directory_word w = directory_load(row_ref_word(s));
+            if (directory_is_own(w) && directory_try_latch(row_ref_word(s), w)) copies_begin(s, w);
+        }
+        add(t->fixture, t->worker, 1);
+        float now = read_by(t->fixture, t->fixture->of[t->worker]);
+        CHECK(now >= last + 1);
+        last = now;
+        if (i % 1000 == 0) (void)read_by(t->fixture, NULL);
+    }
+    copies_drain(t->fixture->of[t->worker]);
+    return NULL;
+}
+
+TEST(copies, nothing_is_lost_or_added_twice)
+{
+    struct fixture *f = begin();
+    struct thread t[WORKERS];
+    pthread_t thread[WORKERS];
+    for (unsigned w = 0; w < WORKERS; w++) {
+        t[w] = (struct thread){f, w};
+        CHECK_EQ(pthread_create(&thread[w], NULL, push, &t[w]), 0);
+    }
+    for (unsigned w = 0; w < WORKERS; w++) CHECK_EQ(pthread_join(thread[w], NULL), 0);
+    CHECK(read_by(f, NULL) == 1000 + WORKERS * UPDATES);
+    CHECK(copies_begun(&f->store) > 0);
+    end(f);
+}
