@@ -72,7 +72,7 @@ find_widely() {
     local before run words
     run=$(run_of "$1") before=$run
     read -ra words <<< "$(sed 's/^[a-z_]* *//; s/--\(seed\|seeds\|schedule\) [0-9]*//g' <<< "$run")"
-    { [[ $run != exhaustive* ]] && fails 120 mutant "${programs[0]}" --seeds 12000 "${words[@]}"; } ||
+    { [[ $run != exhaustive* ]] && fails 120 mutant "${run%% *}" --seeds 12000 "${words[@]}"; } ||
         { [ "$set" = protocol ] && fails 300 mutant exhaustive --known; } || return 1
     run=$(sed -n 's/^ *replay: //p' output | head -n 1)
     if [ "${RENEW:-}" ]; then

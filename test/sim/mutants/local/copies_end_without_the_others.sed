@@ -1,4 +1,4 @@
 # file: src/store/copies.c
 # what: who ends copies takes those of the first worker alone
-# run: copies --seeds 6000
+# run: copies --seed 1
 /^static void end(/,/^}/s/i < all->workers/i < 1/
