@@ -418,12 +418,12 @@ int locus_set(locus_worker *w, const locus_key *keys, size_t n, const float *val
 
 int locus_pull_state(locus_worker *w, const locus_key *keys, size_t n, float *rows)
 {
-    return w || n > 0 ? access_rows(w, REQUEST_PULL_STATE, keys, n, rows) : 0;
+    return access_rows(w, REQUEST_PULL_STATE, keys, n, rows);
 }
 
 int locus_set_state(locus_worker *w, const locus_key *keys, size_t n, const float *rows)
 {
-    return w || n > 0 ? access_rows(w, REQUEST_SET_STATE, keys, n, (float *)(uintptr_t)rows) : 0;
+    return access_rows(w, REQUEST_SET_STATE, keys, n, (float *)(uintptr_t)rows);
 }
 
 int locus_pull_async(locus_worker *w, const locus_key *keys, size_t n, float *values,
