@@ -69,10 +69,10 @@ fails() {
 
 # find_widely <mutant>: without its run, which has found nothing; and notes what finds it now.
 find_widely() {
-    local before run words
-    run=$(run_of "$1") before=$run
+    local before run words program
+    run=$(run_of "$1") before=$run program=${run%% *}
     read -ra words <<< "$(sed 's/^[a-z_]* *//; s/--\(seed\|seeds\|schedule\) [0-9]*//g' <<< "$run")"
-    { [[ $run != exhaustive* ]] && fails 120 mutant "${run%% *}" --seeds 12000 "${words[@]}"; } ||
+    { [[ $run != exhaustive* ]] && fails 120 mutant "${program:-${programs[0]}}" --seeds 12000 "${words[@]}"; } ||
         { [ "$set" = protocol ] && fails 300 mutant exhaustive --known; } || return 1
     run=$(sed -n 's/^ *replay: //p' output | head -n 1)
     if [ "${RENEW:-}" ]; then
@@ -115,6 +115,7 @@ build() {
     local source
     rm -rf mutant && mkdir mutant
     for source in $(cd "$made/obj" && grep -rlwF --include='*.d' "$1" src test/sim | sed 's/d$/c/'); do
+        [ -e "$source" ] || continue # it was moved since
         mkdir -p "mutant/${source%/*}"
         "$cc" "${flags[@]}" -c "$source" -o "mutant/${source%.c}.o" || return 1
     done
