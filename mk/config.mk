@@ -98,8 +98,8 @@ FLAGS_apps/common/vec_32 += -mavx2 -mfma
 FLAGS_apps/common/vec_64 += -mavx512f -mavx512vl -mavx512dq -mavx512bw -mavx2 -mfma -mprefer-vector-width=256
 endif
 
-# Loops that become vectors, square roots among them; the same to the bit on all processors.
-FLAGS_src/store/row_steps := -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off
+# Loops that become vectors, square roots among them; the same to the bit on all processors. With a sanitizer they do not.
+FLAGS_src/store/row_steps := -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-failed
 
 # $(call flags_of,<source>)
 flags_of = $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(FOLDER_$(firstword $(subst /, ,$1))) $(FLAGS_$(basename $1))
