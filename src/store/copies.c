@@ -352,7 +352,8 @@ bool copies_contended(struct copies *c, struct row_ref s)
 
 void copies_begin(struct row_ref s, directory_word w)
 {
-    /* before any update is in a copy: a view of an array shows the row alone */
+    /* before any update is in a copy: a view of an array shows the row alone; pairs with
+     * partition_is_array() */
     __atomic_store_n(&s.partition->is_array, PARTITION_NO_ARRAY, __ATOMIC_SEQ_CST);
     __atomic_add_fetch(&s.partition->copies->begun, 1, __ATOMIC_RELAXED);
     LOCUS_YIELD();
