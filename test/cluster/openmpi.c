@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As root it asks whether that is meant, and it counts cores. */
-static const char mpirun[] = "mpirun --allow-run-as-root --oversubscribe";
+/* As root it asks whether that is meant, and it counts cores. Its folder of sessions is one for all of
+ * a user: an mpirun that ends removes it while another one begins. So each gets a folder of its own. */
+static const char mpirun[] = "folder=$(mktemp -d) && trap 'rm -rf \"$folder\"' EXIT && "
+                             "TMPDIR=$folder mpirun --allow-run-as-root --oversubscribe";
 
 static void need_mpirun(void)
 {
@@ -38,7 +40,7 @@ TEST(openmpi, mpirun_starts_clusters_beside_each_other)
     static struct command c[CLUSTERS];
     need_mpirun();
     for (int i = 0; i < CLUSTERS; i++)
-        command_start(&c[i], COMMAND_FILES, "exec %s -n 2 %s once", mpirun, role_command("member"));
+        command_start(&c[i], COMMAND_FILES, "%s -n 2 %s once", mpirun, role_command("member"));
     for (int i = 0; i < CLUSTERS; i++) {
         int status = command_wait(&c[i]);
         if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c[i].err.text);
@@ -52,8 +54,8 @@ TEST(openmpi, mpirun_passes_a_rendezvous)
     char address[ADDRESS_BYTES];
     need_mpirun();
     address_new(address);
-    CHECK_EQ(command_run(&c, "LOCUS_RENDEZVOUS=%s %s -x LOCUS_RENDEZVOUS -n 2 %s once", address,
-                         mpirun, role_command("member")),
+    CHECK_EQ(command_run(&c, "export LOCUS_RENDEZVOUS=%s; %s -x LOCUS_RENDEZVOUS -n 2 %s once",
+                         address, mpirun, role_command("member")),
              0);
     member_all_joined(&c, 2);
     CHECK(command_run(&c, "%s -x LOCUS_RENDEZVOUS=%s -n 2 %s once", mpirun, "nowhere",
