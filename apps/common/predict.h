@@ -2,8 +2,9 @@
  * predict.h - what the programs have in common that use a saved model: "locus-mf predict MODEL
  * FILE". A program is a struct predict_kind: what it takes of the model, and how it answers a line.
  *
- * A line is cut into fields by tabs; without one by commas; without one by blanks. Lines of blanks,
- * and comments, are passed over. Answers are lines of fields with tabs between, or JSON; each is
+ * A line is cut into fields by tabs; without one by commas; without one by blanks. All lines have as
+ * many as the first: what a line asks follows from that. Lines of blanks, and comments, are passed
+ * over. Answers are lines of fields with tabs between, or JSON; each is
  * printed before the next line is waited for.
  *
  * Callers   predict_run(): training_run(), before there are threads; hooks, on that thread
@@ -33,8 +34,8 @@ struct predict {
     const char *path;   /* of the file; "-" is stdin */
     uint64_t best;      /* --best */
     bool is_json;
-    struct field *field; /* of the line, where the kind wants them */
-    size_t fields;
+    struct field *field;         /* of the line, where the kind wants them */
+    size_t fields, fields_first; /* of the first line */
     uint64_t unknown; /* lines with a name that the model does not know: said in the end */
     /* The program's: */
     struct predict_candidate *candidates; /* the best ones first */

@@ -161,10 +161,13 @@ TEST(predict, mf_counts_rows_without_names_from_1)
 {
     write_model(NOTES("model=factors", "rank=1", "mean=0"),
                 PARTS(FLOATS("rows", 2, 1, 2, 3), FLOATS("columns", 1, 1, 5)));
-    answers((struct wish){&mf_predict_kind, "1 1\n2 1\n0 1\n2", {0}},
-            "1\t1\t10\n2\t1\t15\n0\t1\t0\n2\t1\t15\n"
+    answers((struct wish){&mf_predict_kind, "1 1\n2 1\n0 1", {0}},
+            "1\t1\t10\n2\t1\t15\n0\t1\t0\n"
             "locus-x: 1 lines have a name that the model does not know\n");
+    answers((struct wish){&mf_predict_kind, "2", {0}}, "2\t1\t15\n");
     refuses((struct wish){&mf_predict_kind, "1 1 1", {0}}, "stdin:1: has more than 2 fields");
+    refuses((struct wish){&mf_predict_kind, "1 1\n\n2", {0}},
+            "stdin:3: has 1 field, and the lines before have 2");
     folder_remove(folder);
 }
 
@@ -183,9 +186,9 @@ TEST(predict, kge_scores_facts_and_answers_questions)
     answers((struct wish){&kge_predict_kind, "a\tr\tb\nb\tr\ta\nthe c\tr\tb\na\tr\td", {0}},
             "a\tr\tb\t1\nb\tr\ta\t-1\nthe c\tr\tb\t2\na\tr\td\tnan\n"
             "locus-x: 1 lines have a name that the model does not know\n");
-    answers((struct wish){&kge_predict_kind, "a\tr\t?\n?\tr\tb\nb", {"--best", "2"}},
-            "a\tr\tb\t1\na\tr\ta\t0\nthe c\tr\tb\t2\na\tr\tb\t1\n"
-            "b\ta\t0\nb\tthe c\t0\n");
+    answers((struct wish){&kge_predict_kind, "a\tr\t?\n?\tr\tb", {"--best", "2"}},
+            "a\tr\tb\t1\na\tr\ta\t0\nthe c\tr\tb\t2\na\tr\tb\t1\n");
+    answers((struct wish){&kge_predict_kind, "b", {"--best", "2"}}, "b\ta\t0\nb\tthe c\t0\n");
     refuses((struct wish){&kge_predict_kind, "a\tr", {0}},
             "stdin:1: has 2 fields: must be subject");
     folder_remove(folder);
@@ -213,11 +216,13 @@ TEST(predict, wv_finds_near_words_and_analogies)
     write_model(NOTES("model=skip-gram", "dim=2"),
                 PARTS(FLOATS("inputs", 4, 2, 2, 0, 0, 3, 3, 4, -1, 0),
                       NAMES("word_names", "east\nnorth\nne\nwest\n")));
-    answers(
-        (struct wish){&wv_predict_kind, "east\neast ne\neast north west\nne me", {"--best", "2"}},
-        "east\tne\t0.600000024\neast\tnorth\t0\neast\tne\t0.600000024\n"
-        "east\tnorth\twest\tne\t-0.178885445\nne\tme\tnan\n"
-        "locus-x: 1 lines have a name that the model does not know\n");
+    answers((struct wish){&wv_predict_kind, "east", {"--best", "2"}},
+            "east\tne\t0.600000024\neast\tnorth\t0\n");
+    answers((struct wish){&wv_predict_kind, "east north west", {0}},
+            "east\tnorth\twest\tne\t-0.178885445\n");
+    answers((struct wish){&wv_predict_kind, "east ne\nne me", {0}},
+            "east\tne\t0.600000024\nne\tme\tnan\n"
+            "locus-x: 1 lines have a name that the model does not know\n");
     folder_remove(folder);
 }
 
