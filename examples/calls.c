@@ -24,6 +24,7 @@ static locus *open_node(void)
     config.tables = tables;
     config.table_count = 2;
     config.technique = LOCUS_ADAPTIVE;
+    config.fingerprint = 42; /* a digest of the data and options, equal on all nodes */
     locus *node;
     check(locus_open(&config, &node));
     return node;
@@ -169,7 +170,8 @@ static void look(locus *node)
     locus_key mine[10];
     check(locus_stats_read(node, &stats));
     check(locus_histogram_read(node, LOCUS_BLOCKED_TIME, &waits));
-    size_t count = locus_owned(node, 0, mine, 10); /* the first ten keys whose rows are here */
+    locus_key trained = locus_table_first(node, 1);
+    size_t count = locus_owned(node, trained, mine, 10); /* ten keys of it whose rows are here */
     printf("node %d of %d: %zu and more of %llu keys here, %llu pulled elsewhere\n",
            locus_rank(node), locus_size(node), count, (unsigned long long)locus_keys(node),
            (unsigned long long)stats.pulled_remote);

@@ -168,6 +168,9 @@ struct locus_config {
      * locus_pull_local() -EAGAIN. Owners with nothing to say send heartbeats four times as often as
      * this, but at most 1000 times a second. Equal on all nodes. docs/reference/techniques.md has the cost */
     double staleness_s;
+    /* Of what else must be equal on all nodes, such as the data and the program's options: a node
+     * with another one than rank 0's is refused */
+    uint64_t fingerprint;
 };
 
 /* Fills in the defaults. `size` is the size of the struct that the caller was compiled with. */
@@ -202,6 +205,8 @@ LOCUS_API int locus_size(const locus *);
 /* the number of keys in all tables: valid keys are below it */
 LOCUS_API uint64_t locus_keys(const locus *);
 LOCUS_API int locus_technique_of(const locus *); /* an enum locus_technique */
+/* The first key of a table (by number, from 0); of one that does not exist, locus_keys(). */
+LOCUS_API locus_key locus_table_first(const locus *, unsigned table);
 /* floats in that key's row; 0: no such key */
 LOCUS_API uint32_t locus_length(const locus *, locus_key);
 /* the same with the state of its optimizer */

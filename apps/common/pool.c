@@ -66,6 +66,7 @@ static void open_node(struct pool *pool, const struct pool_config *config,
     c.workers = config->workers + config->spare;
     c.technique = config->technique;
     c.max_rounds_per_second = config->max_rounds;
+    c.fingerprint = config->fingerprint;
     world_place(&c);
     must(locus_open(&c, &pool->node), "joining the cluster");
     pool->rank = locus_rank(pool->node);
@@ -96,7 +97,6 @@ void pool_open(struct pool *pool, const struct pool_config *config)
                           .workers = config->workers,
                           .spare = config->spare,
                           .bound = config->bound,
-                          .fingerprint = config->fingerprint,
                           .task = config->task};
     place_tables(pool, config, tables);
     world_meeting_init(&pool->meeting, config->workers);
@@ -124,19 +124,6 @@ struct start {
     unsigned index;
     struct world_thread thread;
 };
-
-/* The nodes must have the same data and options, or they would train different things in one model.
- * Where they differ, the mean is another than some node's own value, and that node says so. */
-static void compare_fingerprints(struct pool_member *m)
-{
-    struct pool *pool = m->pool;
-    double high = (double)(pool->fingerprint >> 32), low = (double)(pool->fingerprint & UINT32_MAX);
-    double sums[] = {high, low};
-    pool_sum(m, sums, 2);
-    if (sums[0] / m->total != high || sums[1] / m->total != low)
-        fail("node %d has other data or other options than another node: start all with the same",
-             pool->rank);
-}
 
 /* Other nodes' figures, of which there are none: locus asks no directory where a node is alone and
  * all rows are written. */
@@ -173,7 +160,6 @@ static void *be_member(void *start)
     m.place = (unsigned)pool->rank * pool->workers + m.index;
     close_spare(&m);
     write_unused(&m);
-    compare_fingerprints(&m);
     s->work(&m, s->context);
     if (m.worker) must(locus_worker_close(m.worker), "closing a worker");
     return NULL;

@@ -60,7 +60,7 @@ struct pool {
     uint32_t figure_rows;         /* of a node, in that last table */
     struct world_meeting meeting; /* of the baseline, and of the node's workers */
     double figures[POOL_FIGURES_MAX];
-    uint64_t fingerprint, task;
+    uint64_t task;
 };
 
 /* One worker. */

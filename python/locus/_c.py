@@ -43,7 +43,8 @@ class CConfig(Structure):
     _fields_ = [("tables", POINTER(CTable)), ("table_count", c_size_t), ("workers", c_uint), ("shards", c_uint),
                 ("technique", c_int), ("act_immediately", c_bool), ("max_rounds_per_second", c_uint),
                 ("peer_timeout_s", c_double), ("join_timeout_s", c_double), ("rank", c_int), ("size", c_int),
-                ("rendezvous", c_char_p), ("listen", c_char_p), ("staleness_s", c_double)]
+                ("rendezvous", c_char_p), ("listen", c_char_p), ("staleness_s", c_double),
+                ("fingerprint", c_uint64)]
 
 
 STATS_INTEGERS = ("pulled_local", "pulled_replica", "pulled_remote", "pushed_local", "pushed_replica",
@@ -132,7 +133,7 @@ _QUICK = {
 # Rows in place: pointers that end with a section, and a function that is called while others wait for the row, are
 # nothing for Python; and prefetching a row pays only for those.
 NOT_BOUND = {"locus_read_begin", "locus_read_end", "locus_view", "locus_change_local", "locus_step_local", "locus_prefetch",
-             "locus_technique_of"}  # a node knows what it was opened with
+             "locus_technique_of", "locus_table_first"}  # a node knows what it was opened with
 BOUND = set(_BLOCKING) | set(_QUICK)
 
 

@@ -258,10 +258,11 @@ def _checked_tables(tables: Sequence[Table]) -> List[Table]:
 def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, technique: str = "adaptive",
          act_immediately: bool = False, max_rounds_per_second: int = 0, peer_timeout: float = 0.0,
          join_timeout: float = 0.0, rank: int = 0, size: int = 0, rendezvous: Optional[str] = None,
-         listen: Optional[str] = None, staleness: float = 0.0) -> Node:
+         listen: Optional[str] = None, staleness: float = 0.0, fingerprint: int = 0) -> Node:
     """Joins the cluster; returns when all nodes have. Rank, size and rendezvous come from what started the process
     (locus run, torchrun, srun, mpirun), unless `size` is given; alone it is a cluster of one. See struct locus_config
     for the rest; times are in seconds. `staleness`: no replica answers whose owner was silent for longer; 0: no bound.
+    `fingerprint`: 64 bits of what else must be equal on all nodes; one that has others is refused.
 
     ArgumentError for a configuration that cannot be; JoinError when the cluster does not form, SystemFailure or
     FullError when the system refuses a resource.
@@ -281,7 +282,7 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
     config.technique, config.act_immediately = _c.TECHNIQUES.index(technique), act_immediately
     config.max_rounds_per_second = _c.integer("max_rounds_per_second", max_rounds_per_second, 0, 1 << 31)
     config.peer_timeout_s, config.join_timeout_s = peer_timeout, join_timeout
-    config.staleness_s = staleness
+    config.staleness_s, config.fingerprint = staleness, _c.integer("fingerprint", fingerprint, 0, (1 << 64) - 1)
     config.rank, config.size = (_c.integer(name, value, -(1 << 31), (1 << 31) - 1)
                                 for name, value in (("rank", rank), ("size", size)))
     config.rendezvous = _c.text("rendezvous", rendezvous) if rendezvous else None

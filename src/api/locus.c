@@ -362,6 +362,13 @@ uint64_t locus_keys(const locus *n)
     return call_is_gone("locus_keys", n) ? 0 : n->store.keyspace.keys;
 }
 
+locus_key locus_table_first(const locus *n, unsigned table)
+{
+    if (call_is_gone("locus_table_first", n)) return 0;
+    const struct keyspace *k = &n->store.keyspace;
+    return table < k->tables ? k->table[table].first : k->keys;
+}
+
 int locus_technique_of(const locus *n)
 {
     return call_is_gone("locus_technique_of", n) ? -EINVAL

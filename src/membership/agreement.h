@@ -27,9 +27,10 @@ struct rendezvous_config {
     int technique;
     bool act_immediately;
     double staleness_s;
-    unsigned shards;  /* 0: rank 0's choice */
-    unsigned choice;  /* what rank 0 chooses if its own `shards` is 0 */
-    unsigned workers; /* of this node; may differ */
+    uint64_t fingerprint; /* what else must be equal */
+    unsigned shards;      /* 0: rank 0's choice */
+    unsigned choice;      /* what rank 0 chooses if its own `shards` is 0 */
+    unsigned workers;     /* of this node; may differ */
     double join_timeout_s, peer_timeout_s;
     const struct secret *secret; /* of the cluster; NULL: none */
     bool loopback_only;          /* rank 0 listens at no other address */

@@ -54,6 +54,7 @@ struct rendezvous_message *rendezvous_hello_write(const struct rendezvous_config
     rendezvous_put_u32(m, (uint32_t)c->technique);
     rendezvous_put_u32(m, c->act_immediately);
     rendezvous_put_u64(m, (uint64_t)(c->staleness_s * 1e9));
+    rendezvous_put_u64(m, c->fingerprint);
     rendezvous_put_u32(m, c->shards);
     rendezvous_put_u32(m, c->secret && c->secret->is_known);
     rendezvous_put_u32(m, (uint32_t)c->table_count);
@@ -111,6 +112,7 @@ bool rendezvous_hello_read(struct rendezvous_hello *h, const void *body, size_t 
     h->technique = rendezvous_get_u32(&r);
     h->act_immediately = rendezvous_get_u32(&r) != 0;
     h->staleness_ns = rendezvous_get_u64(&r);
+    h->fingerprint = rendezvous_get_u64(&r);
     h->shards = rendezvous_get_u32(&r);
     h->has_secret = rendezvous_get_u32(&r) != 0;
     h->table_count = rendezvous_get_u32(&r);
@@ -157,6 +159,14 @@ static void compare_seconds(struct difference *d, const char *what, uint64_t the
     snprintf(theirs, sizeof theirs, "%.9g", 1e-9 * (double)theirs_ns);
     snprintf(ours, sizeof ours, "%.9g", 1e-9 * (double)ours_ns);
     if (theirs_ns != ours_ns) compare_words(d, what, theirs, "", ours);
+}
+
+static void compare_fingerprints(struct difference *d, uint64_t theirs, uint64_t ours)
+{
+    char their_text[32], our_text[32];
+    snprintf(their_text, sizeof their_text, "%016llx", (unsigned long long)theirs);
+    snprintf(our_text, sizeof our_text, "%016llx", (unsigned long long)ours);
+    compare_words(d, "data and options of fingerprint", their_text, "", our_text);
 }
 
 static const char *technique_name(unsigned technique)
@@ -232,6 +242,7 @@ bool rendezvous_hello_differs(const struct rendezvous_hello *theirs,
         struct table t = next_table(&their_tables), o = next_table(&our_tables);
         compare_tables(&d, i, &t, &o);
     }
+    compare_fingerprints(&d, theirs->fingerprint, ours->fingerprint);
     return d.found;
 }
 

@@ -21,7 +21,7 @@ struct rendezvous_hello {
     unsigned workers;
     unsigned technique;
     bool act_immediately;
-    uint64_t staleness_ns;
+    uint64_t staleness_ns, fingerprint;
     unsigned shards; /* 0: any */
     bool has_secret; /* the node has one, perhaps not the cluster's */
     unsigned table_count;

@@ -259,6 +259,6 @@ TEST(kge, nodes_that_differ_in_their_options_are_refused)
         &c, "%s run -n 2 -- sh -c 'exec %s --data %s %s --technique static --seed $LOCUS_RANK'",
         locus_path(), program_path("kge"), folder, small);
     CHECK_EQ(status, 1);
-    CHECK_STR(c.err.text, "has other data or other options than another node");
+    CHECK_STR(c.err.text, "rank 1 has data and options of fingerprint");
     remove_graph();
 }

@@ -110,6 +110,7 @@ static void has_no_shape(locus *n, const char *why)
     REFUSED(locus_rank(n), -EINVAL, why);
     REFUSED(locus_size(n), -EINVAL, why);
     REFUSED(locus_keys(n), 0, why);
+    REFUSED(locus_table_first(n, 0), 0, why);
     REFUSED(locus_technique_of(n), -EINVAL, why);
     REFUSED(locus_length(n, 0), 0, why);
 }

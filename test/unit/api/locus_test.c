@@ -364,6 +364,11 @@ TEST(locus, tables_lie_end_to_end_in_the_key_space)
     CHECK_EQ(locus_length(n, 15), 16);
     CHECK_EQ(locus_length(n, 16), 0);
     CHECK_EQ(locus_length(n, UINT64_MAX), 0);
+    CHECK_EQ(locus_table_first(n, 0), 0);
+    CHECK_EQ(locus_table_first(n, 1), 10);
+    CHECK_EQ(locus_table_first(n, 2), 11);
+    CHECK_EQ(locus_table_first(n, 3), 16);
+    CHECK_EQ(locus_table_first(n, UINT32_MAX), 16);
     CHECK_EQ(locus_close(n), 0);
 }
 
