@@ -297,66 +297,6 @@ TEST(checkpoint, rows_may_travel_meanwhile)
 
 /* ---- what is wrong ---- */
 
-static void restore_in_vain(struct seat *s)
-{
-    const struct plan *p = s->team->shared;
-    write_all(s, -7);
-    CHECK_EQ(locus_restore(s->worker, p->folder), p->expected);
-    CHECK_STR(locus_error(), p->sentence);
-    check_all(s, -7);
-}
-
-static void save_in_vain(struct seat *s)
-{
-    const struct plan *p = s->team->shared;
-    write_all(s, -7);
-    CHECK_EQ(locus_checkpoint(s->worker, p->folder), p->expected);
-    CHECK_STR(locus_error(), p->sentence);
-    check_all(s, -7);
-}
-
-static void fail_with(struct plan *p, seat_body *body, int nodes, int rc, const char *sentence)
-{
-    p->expected = rc;
-    p->sentence = sentence;
-    struct team team = team_of(p, nodes, 1, 2, LOCUS_ADAPTIVE);
-    team_run(&team, body);
-}
-
-TEST(checkpoint, a_folder_without_one_says_so)
-{
-    struct plan p = {.version = 1};
-    folder_new(p.folder);
-    fail_with(&p, restore_in_vain, 2, -ENOENT, "node 0: there is no checkpoint in");
-    strcat(p.folder, "/not/there");
-    fail_with(&p, restore_in_vain, 2, -ENOENT, "not/there");
-    fail_with(&p, save_in_vain, 2, -ENOENT, "cannot make the folder of checkpoints");
-    p.folder[strlen(p.folder) - strlen("/not/there")] = '\0';
-    folder_remove(p.folder);
-}
-
-TEST(checkpoint, other_tables_are_refused)
-{
-    struct plan p = {.version = 1};
-    struct locus_table other[TABLES];
-    folder_new(p.folder);
-    struct team team = team_of(&p, 2, 1, 2, LOCUS_ADAPTIVE);
-    team_run(&team, save);
-    memcpy(other, tables, sizeof other);
-    team.tables = other;
-    p.expected = -EINVAL;
-    other[2].rows = 4999999;
-    p.sentence = "table \"empty\" has 4999999 rows here, 5000000 in";
-    team_run(&team, restore_in_vain);
-    other[2] = (struct locus_table){.name = "empty", .rows = 5000000, .length = 4};
-    p.sentence = "table \"empty\" has rows of 4 floats here, of 3 in";
-    team_run(&team, restore_in_vain);
-    other[2].name = "void";
-    p.sentence = "table \"empty\" of";
-    team_run(&team, restore_in_vain);
-    folder_remove(p.folder);
-}
-
 /* Each node has a folder of its own. */
 static void save_apart(struct seat *s)
 {

@@ -7,14 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PATH_BYTES = 4 * FOLDER_PATH_BYTES, FILES_MAX = 64 };
@@ -124,43 +121,6 @@ TEST(checkpoint_damage, every_byte_counts)
     folder_remove(folder);
 }
 
-TEST(checkpoint_damage, files_that_are_cut_or_longer_or_missing_are_refused)
-{
-    static struct whole all;
-    char folder[FOLDER_PATH_BYTES], aside[PATH_BYTES];
-    locus *node;
-    folder_new(folder);
-    locus_worker *w = open_one(&node);
-    set_all(w, 5);
-    CHECK_EQ(locus_checkpoint(w, folder), 0);
-    list_files(folder, "checkpoint-000001", &all);
-    for (int i = 0; i < all.files; i++) {
-        size_t bytes;
-        char *slash = strrchr(all.name[i], '/');
-        *slash = '\0';
-        char *text = folder_read(all.name[i], slash + 1, &bytes);
-        for (size_t cut = 0; cut <= bytes + 1; cut += cut < 64 || cut + 64 > bytes ? 1 : 61) {
-            if (cut == bytes) continue;
-            folder_write(all.name[i], slash + 1, text, cut < bytes && cut > 0 ? cut : bytes);
-            *slash = '/';
-            CHECK_EQ(truncate(all.name[i], (off_t)cut), 0);
-            refuse(w, folder, slash + 1);
-            *slash = '\0';
-        }
-        folder_write(all.name[i], slash + 1, text, bytes);
-        free(text);
-        *slash = '/';
-        if (strcmp(slash + 1, "manifest.json") == 0) continue;
-        snprintf(aside, sizeof aside, "%s/aside", folder);
-        CHECK_EQ(rename(all.name[i], aside), 0);
-        refuse(w, folder, "it is missing");
-        CHECK_EQ(rename(aside, all.name[i]), 0);
-    }
-    CHECK_EQ(locus_restore(w, folder), 0);
-    close_one(node, w);
-    folder_remove(folder);
-}
-
 TEST(checkpoint_damage, files_of_two_checkpoints_mixed_are_refused)
 {
     static struct whole first, second;
@@ -185,42 +145,6 @@ TEST(checkpoint_damage, files_of_two_checkpoints_mixed_are_refused)
 }
 
 /* ---- a disk that takes no more ---- */
-
-/* Stands in for a full one: no file may become so long. */
-static void limit_files(rlim_t bytes)
-{
-    struct rlimit limit;
-    CHECK(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-    CHECK_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-    CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
-TEST(checkpoint_damage, what_cannot_be_written_leaves_the_older_one)
-{
-    char folder[FOLDER_PATH_BYTES];
-    locus *node;
-    folder_new(folder);
-    locus_worker *w = open_one(&node);
-    set_all(w, 3);
-    CHECK_EQ(locus_checkpoint(w, folder), 0);
-    set_all(w, 5);
-    limit_files(4000);
-    CHECK_EQ(locus_checkpoint(w, folder), -EFBIG);
-    CHECK_STR(locus_error(), "locus_checkpoint: node 0: cannot write");
-    CHECK_STR(locus_error(), "checkpoint-000002/0-0-0.safetensors: File too large");
-    CHECK(all_are(w, 5));
-    struct dirent **names;
-    CHECK_EQ(scandir(folder, &names, NULL, NULL), 3); /* ., .. and the first */
-    limit_files(RLIM_INFINITY);
-    CHECK_EQ(locus_restore(w, folder), 0);
-    CHECK(all_are(w, 3));
-    CHECK_EQ(locus_checkpoint(w, folder), 0);
-    for (int i = 0; i < 3; i++) free(names[i]);
-    free(names);
-    close_one(node, w);
-    folder_remove(folder);
-}
 
 /* A file system of this process alone, which goes with it. False: it may not have one. */
 static bool mount_small(const char *folder, const char *size)
@@ -295,140 +219,6 @@ TEST(checkpoint_damage, a_full_disk_is_a_sentence_on_every_node_and_leaves_the_o
                         .shared = folder};
     team_run(&team, fill_the_disk);
     CHECK_EQ(umount(folder), 0);
-    folder_remove(folder);
-}
-
-/* ---- a disk that gives an error ---- */
-
-/* Reading the first bytes of a process's memory, where nothing is, is -EIO: stands in for a disk
- * that cannot read any more. One node reads the file, and all are told. */
-static void read_an_error(struct seat *s)
-{
-    const char *folder = s->team->shared;
-    char file[PATH_BYTES], aside[PATH_BYTES];
-    snprintf(file, sizeof file, "%s/checkpoint-000001/1-0-0.safetensors", folder);
-    snprintf(aside, sizeof aside, "%s/aside", folder);
-    set_wide(s, WIDE_FEW, 3);
-    CHECK_EQ(locus_checkpoint(s->worker, folder), 0);
-    set_wide(s, WIDE_FEW, 5);
-    if (s->number == 0) CHECK_EQ(rename(file, aside) || symlink("/proc/self/mem", file), 0);
-    seat_barrier(s);
-    CHECK_EQ(locus_restore(s->worker, folder), -EIO);
-    CHECK_STR(locus_error(), "locus_restore: node 1: cannot read ");
-    CHECK_STR(locus_error(), "checkpoint-000001/1-0-0.safetensors: Input/output error");
-    check_wide(s, WIDE_FEW, 5);
-    if (s->number == 0) CHECK_EQ(rename(aside, file), 0);
-    seat_barrier(s);
-    CHECK_EQ(locus_restore(s->worker, folder), 0);
-    check_wide(s, WIDE_FEW, 3);
-}
-
-TEST(checkpoint_damage, a_disk_that_cannot_read_is_a_sentence_on_every_node)
-{
-    char folder[FOLDER_PATH_BYTES];
-    folder_new(folder);
-    struct team team = {.nodes = 3,
-                        .workers = 1,
-                        .shards = 1,
-                        .is_managed = true,
-                        .tables = wide,
-                        .table_count = 1,
-                        .shared = folder};
-    team_run(&team, read_an_error);
-    folder_remove(folder);
-}
-
-/* ---- an older one serves ---- */
-
-static void damage(const char *folder, const char *file)
-{
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/%s", folder, file);
-    CHECK_EQ(truncate(path, 100), 0);
-}
-
-/* Of four, whose rows are 1 to 4, the last is damaged where node 2 reads it, and the third where
- * rank 0 looks first. */
-static void pass_over(struct seat *s)
-{
-    const char *folder = s->team->shared;
-    CHECK_EQ(setenv("LOCUS_CHECKPOINTS", "4", 1), 0);
-    for (int i = 1; i <= 4; i++) {
-        set_wide(s, WIDE_ROWS, (float)i);
-        CHECK_EQ(locus_checkpoint(s->worker, folder), 0);
-    }
-    set_wide(s, WIDE_ROWS, 9);
-    if (s->number == 0) damage(folder, "checkpoint-000004/2-0-0.safetensors");
-    if (s->number == 0) damage(folder, "checkpoint-000003/manifest.json");
-    seat_barrier(s);
-    CHECK_EQ(locus_restore(s->worker, folder), 0);
-    check_wide(s, WIDE_ROWS, 2);
-    if (s->number == 0) damage(folder, "checkpoint-000002/1-0-0.safetensors");
-    if (s->number == 0) damage(folder, "checkpoint-000001/manifest.json");
-    seat_barrier(s);
-    CHECK_EQ(locus_restore(s->worker, folder), -EBADMSG);
-    CHECK_STR(locus_error(), "locus_restore: node 2: /");
-    CHECK_STR(locus_error(), "checkpoint-000004/2-0-0.safetensors is damaged: it ends too early");
-    check_wide(s, WIDE_ROWS, 2);
-    CHECK_EQ(locus_checkpoint(s->worker, folder), 0);
-    CHECK_EQ(locus_restore(s->worker, folder), 0);
-    check_wide(s, WIDE_ROWS, 2);
-}
-
-TEST(checkpoint_damage, where_the_newest_are_damaged_all_nodes_take_an_older_one)
-{
-    char folder[FOLDER_PATH_BYTES];
-    folder_new(folder);
-    struct team team = {.nodes = 3,
-                        .workers = 1,
-                        .shards = 1,
-                        .is_managed = true,
-                        .tables = wide,
-                        .table_count = 1,
-                        .shared = folder};
-    team_run(&team, pass_over);
-    folder_remove(folder);
-}
-
-/* ---- how many are kept ---- */
-
-static int count_of(const char *folder)
-{
-    int count = 0;
-    DIR *d = opendir(folder);
-    CHECK(d != NULL);
-    for (const struct dirent *e; (e = readdir(d));) count += e->d_name[0] != '.';
-    closedir(d);
-    return count;
-}
-
-TEST(checkpoint_damage, the_newest_three_are_kept)
-{
-    char folder[FOLDER_PATH_BYTES], unfinished[PATH_BYTES];
-    locus *node;
-    folder_new(folder);
-    locus_worker *w = open_one(&node);
-    snprintf(unfinished, sizeof unfinished, "%s/checkpoint-000003", folder);
-    CHECK_EQ(mkdir(unfinished, 0700), 0);
-    folder_write(unfinished, "nonce", "locus checkpoint 0123456789abcdef0123456789abcdef", 0);
-    folder_write(unfinished, "0-0-0.safetensors", "rows", 0);
-    for (int i = 1; i <= 6; i++) {
-        set_all(w, (float)i);
-        CHECK_EQ(locus_checkpoint(w, folder), 0);
-        CHECK_EQ(count_of(folder), i < 3 ? i : 3); /* what was not finished is gone */
-    }
-    CHECK_EQ(setenv("LOCUS_CHECKPOINTS", "1", 1), 0);
-    set_all(w, 7);
-    CHECK_EQ(locus_checkpoint(w, folder), 0);
-    CHECK_EQ(count_of(folder), 1);
-    CHECK_EQ(setenv("LOCUS_CHECKPOINTS", "none", 1), 0);
-    CHECK_EQ(locus_checkpoint(w, folder), -EINVAL);
-    CHECK_STR(locus_error(), "LOCUS_CHECKPOINTS is \"none\": must be how many checkpoints to keep");
-    CHECK_EQ(unsetenv("LOCUS_CHECKPOINTS"), 0);
-    set_all(w, 0);
-    CHECK_EQ(locus_restore(w, folder), 0);
-    CHECK(all_are(w, 7));
-    close_one(node, w);
     folder_remove(folder);
 }
 

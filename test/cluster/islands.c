@@ -1,7 +1,6 @@
 #include "islands.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -161,15 +160,6 @@ void islands_stall(struct islands *s, int a, int b, bool stalled)
 {
     proxy_stall(s->link[a][b], PROXY_FORTH, stalled);
     proxy_stall(s->link[b][a], PROXY_BACK, stalled);
-}
-
-/* Whichever of the two made the connections. */
-void islands_corrupt(struct islands *s, int a, int b)
-{
-    if (proxy_connections(s->link[a][b]))
-        proxy_corrupt(s->link[a][b], PROXY_FORTH);
-    else
-        proxy_corrupt(s->link[b][a], PROXY_BACK);
 }
 
 void islands_delay(struct islands *s, double seconds)

@@ -43,7 +43,6 @@ void islands_rendezvous(char address[ADDRESS_BYTES]);
 
 /* On all data connections between two nodes: the direction is that from a to b. */
 void islands_stall(struct islands *, int a, int b, bool stalled);
-void islands_corrupt(struct islands *, int a, int b);
 /* Everything that passes, the rendezvous included. */
 void islands_delay(struct islands *, double seconds);
 

@@ -1,7 +1,8 @@
 /*
  * Joining that must not succeed, as an application meets it: whatever is wrong, locus_open() says
- * in one sentence what, with the value, and what to do. What the parts of joining say alone is in
- * unit/net; here are whole nodes, each a process in the role `joiner`, with its environment.
+ * in one sentence what, with the value, and what to do. What the parts of joining say is in
+ * unit/membership and unit/net; here is what a machine refuses, or how long it stood still, each node
+ * a process in the role `joiner`, with its environment.
  */
 #include "team.h"
 
@@ -95,35 +96,16 @@ static void be_hindered(const char *arguments)
     if (read_word(arguments, "descriptors", word, sizeof word)) limit_descriptors(atoi(word));
 }
 
-static void tell_result(int rc)
-{
-    if (rc)
-        parent_tell("%d %s", rc, locus_error());
-    else
-        parent_tell("done");
-}
-
-static void obey(locus *n, const char *line)
-{
-    locus_worker *w = worker_of(n);
-    CHECK_STR("meet", line);
-    tell_result(locus_barrier(w));
-    locus_worker_close(w);
-}
-
-/* rank=, size=, at= (the rendezvous), timeout=, silence= (the time-outs), shards=, rows=, listen=:
- * as in the configuration. It says "open" or its sentence. Then its parent may say "meet", a
- * barrier whose result it says, and "close". */
+/* rank=, size=, at= (the rendezvous), timeout=, silence= (the time-outs), shards=: as in the
+ * configuration. It says "open", and closes when its parent says so; or it says its sentence. */
 ROLE(joiner)
 {
-    char at[128], listen[64], line[LINE_BYTES];
+    char at[128], line[LINE_BYTES];
     struct locus_config c;
-    struct locus_table t = table;
     locus *n;
     locus_config_init(&c);
-    t.rows = (uint64_t)number_of(arguments, "rows", (double)t.rows);
     c.technique = LOCUS_STATIC;
-    c.tables = &t;
+    c.tables = &table;
     c.table_count = 1;
     c.rank = (int)number_of(arguments, "rank", 0);
     c.size = (int)number_of(arguments, "size", 2);
@@ -131,29 +113,20 @@ ROLE(joiner)
     c.join_timeout_s = number_of(arguments, "timeout", HANG_S);
     c.peer_timeout_s = number_of(arguments, "silence", 0);
     if (read_word(arguments, "at", at, sizeof at)) c.rendezvous = at;
-    if (read_word(arguments, "listen", listen, sizeof listen)) c.listen = listen;
     be_hindered(arguments);
     int rc = locus_open(&c, &n);
     if (descriptors.rlim_cur) setrlimit(RLIMIT_NOFILE, &descriptors);
-    if (rc == 0)
-        parent_tell("open");
-    else
-        tell_result(rc);
-    while (rc == 0 && parent_hear(line)) {
-        if (strcmp(line, "close") != 0) {
-            obey(n, line);
-        } else {
-            CHECK_EQ(locus_close(n), 0);
-            return;
-        }
+    if (rc) {
+        parent_tell("%d %s", rc, locus_error());
+        return;
     }
+    parent_tell("open");
+    if (parent_hear(line)) CHECK_EQ(locus_close(n), 0);
 }
 
-/* Variables of the environment for the children that are started next; NULL: not set. */
+/* Of the children that are started next; NULL: none. */
 static void secret_is(const char *secret)
 {
-    unsetenv("LOCUS_SECRET_FILE");
-    unsetenv("LOCUS_LISTEN");
     if (secret)
         setenv("LOCUS_SECRET", secret, 1);
     else
@@ -183,76 +156,12 @@ static void close_all(struct child *c, int count)
     for (int i = 0; i < count; i++) child_wait(&c[i]);
 }
 
-/* ---- the secret ---- */
-
 static void check_cluster(const char *format, int nodes, const char *address)
 {
     struct child c[4];
     for (int i = 0; i < nodes; i++) child_start(&c[i], "joiner", format, i, nodes, address);
     for (int i = 0; i < nodes; i++) child_expect(&c[i], "open");
     close_all(c, nodes);
-}
-
-TEST(joining, nodes_that_know_the_secret_form_a_cluster)
-{
-    char address[ADDRESS_BYTES];
-    address_new(address);
-    secret_is("open sesame");
-    check_cluster("rank=%d size=%d at=%s shards=3", 4, address);
-}
-
-/* Of three nodes one has another secret, or none: that one is refused, when its time is over or at
- * once, and the rightful one completes the cluster. */
-TEST(joining, who_does_not_know_the_secret_is_refused_and_the_others_wait_on)
-{
-    char address[ADDRESS_BYTES];
-    struct child c[3], intruder;
-    address_new(address);
-    secret_is("open sesame");
-    for (int i = 0; i < 2; i++) child_start(&c[i], "joiner", "rank=%d size=3 at=%s", i, address);
-    for (int i = 0; i < 2; i++) {
-        secret_is(i ? "open barley" : NULL);
-        child_start(&intruder, "joiner", "rank=2 size=3 at=%s timeout=2", address);
-        is_refused(&intruder, -EACCES,
-                   "does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes");
-    }
-    CHECK(!child_has_spoken(&c[0]) && !child_has_spoken(&c[1]));
-    secret_is("open sesame");
-    child_start(&c[2], "joiner", "rank=2 size=3 at=%s", address);
-    for (int i = 0; i < 3; i++) child_expect(&c[i], "open");
-    close_all(c, 3);
-}
-
-TEST(joining, a_secret_that_cannot_be_read_is_named)
-{
-    struct child c;
-    char address[ADDRESS_BYTES];
-    address_new(address);
-    secret_is(NULL);
-    setenv("LOCUS_SECRET_FILE", "/no/such/file", 1);
-    child_start(&c, "joiner", "rank=1 at=%s", address);
-    is_refused(
-        &c, -ENOENT,
-        "LOCUS_SECRET_FILE is \"/no/such/file\", which cannot be read: No such file or directory");
-}
-
-TEST(joining, without_a_secret_a_rendezvous_elsewhere_than_on_loopback_is_refused)
-{
-    struct child c;
-    secret_is(NULL);
-    for (int rank = 0; rank < 2; rank++) {
-        child_start(&c, "joiner", "rank=%d at=192.0.2.1:7777", rank);
-        is_refused(
-            &c, -EACCES,
-            "the rendezvous \"192.0.2.1:7777\" is not on loopback, and the cluster has no secret: set LOCUS_SECRET "
-            "to the same on all nodes, or, where the whole network is trusted, name the address to listen at with "
-            "LOCUS_LISTEN");
-    }
-    /* With an address to listen at it is tried, and here in vain. */
-    child_start(&c, "joiner", "rank=0 at=203.0.113.7:7777 listen=127.0.0.1");
-    is_refused(
-        &c, -EINVAL,
-        "203.0.113.7:7777: this machine has no such address: give an address of the machine of rank 0");
 }
 
 /* ---- addresses ---- */
@@ -307,85 +216,7 @@ TEST(joining, a_machine_whose_network_is_down_says_so)
         "or give another address of rank 0 with LOCUS_RENDEZVOUS");
 }
 
-static void check_listen(const char *listen, int rc, const char *sentence)
-{
-    struct child c;
-    secret_is(NULL);
-    setenv("LOCUS_LISTEN", listen, 1);
-    child_start(&c, "joiner", "rank=1 at=127.0.0.1:7777");
-    const char *said = hear_refusal(&c, rc);
-    CHECK_STR(said, listen);
-    CHECK_STR(said, sentence);
-    child_wait(&c);
-}
-
-TEST(joining, an_address_or_an_interface_that_is_not_here_is_named)
-{
-    check_listen(
-        "203.0.113.7", -EADDRNOTAVAIL,
-        "belongs to no interface of this machine: set LOCUS_LISTEN to one that does, or to an interface (lo");
-    check_listen("eth77", -EINVAL,
-                 "set LOCUS_LISTEN to an address of this machine or an interface (lo");
-    check_listen("127.0.0.1:99999", -EINVAL,
-                 "is not of the form host:port, with a port up to 65535");
-}
-
-TEST(joining, an_interface_may_be_named)
-{
-    char address[ADDRESS_BYTES];
-    address_new(address);
-    secret_is(NULL);
-    setenv("LOCUS_LISTEN", "lo", 1);
-    check_cluster("rank=%d size=%d at=%s", 2, address);
-}
-
 /* ---- the rendezvous ---- */
-
-static int listen_at(const char *address)
-{
-    const int on = 1;
-    struct sockaddr_in a = {.sin_family = AF_INET,
-                            .sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1)),
-                            .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(fd >= 0);
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    CHECK_EQ(bind(fd, (const struct sockaddr *)&a, sizeof a), 0);
-    CHECK_EQ(listen(fd, 4), 0);
-    return fd;
-}
-
-TEST(joining, a_rendezvous_that_is_none_is_named)
-{
-    static const char greeting[] = "220 mail.example ESMTP ready\r\n";
-    char address[ADDRESS_BYTES], sentence[256];
-    struct child c;
-    address_new(address);
-    secret_is(NULL);
-    child_start(&c, "joiner", "rank=1 at=%s timeout=0.5", address);
-    snprintf(sentence, sizeof sentence,
-             "rank 1 of 2 could not join for 0.5 s; rendezvous %s: nobody answers there", address);
-    is_refused(&c, -ETIMEDOUT, sentence);
-
-    int fd = listen_at(address);
-    child_start(&c, "joiner", "rank=0 at=%s", address);
-    snprintf(sentence, sizeof sentence,
-             "rank 0 cannot listen at the rendezvous %s: the port is taken", address);
-    is_refused(&c, -EADDRINUSE, sentence);
-
-    child_start(&c, "joiner", "rank=1 at=%s", address);
-    int other = accept(fd, NULL, NULL);
-    CHECK_EQ(send(other, greeting, sizeof greeting - 1, MSG_NOSIGNAL), sizeof greeting - 1);
-    snprintf(sentence, sizeof sentence,
-             "what answers at %s is no rendezvous of locus: give the address and port of rank 0",
-             address);
-    is_refused(&c, -EPROTO, sentence);
-    close(other);
-    close(fd);
-
-    child_start(&c, "joiner", "rank=1 at=127.0.0.1");
-    is_refused(&c, -EINVAL, "the rendezvous \"127.0.0.1\" has no port: write host:port");
-}
 
 /* Until rank 0 listens. */
 static void await_listener(const char *address)
@@ -399,21 +230,6 @@ static void await_listener(const char *address)
         is_there = connect(fd, (const struct sockaddr *)&a, sizeof a) == 0;
         close(fd);
     }
-}
-
-/* The shortest time-out counts: that of rank 1, which finds rank 0 there. */
-TEST(joining, who_does_not_come_is_named)
-{
-    char address[ADDRESS_BYTES], sentence[256];
-    struct child c[2];
-    address_new(address);
-    secret_is("open sesame");
-    child_start(&c[0], "joiner", "rank=0 size=3 at=%s", address);
-    await_listener(address);
-    child_start(&c[1], "joiner", "rank=1 size=3 at=%s timeout=2", address);
-    snprintf(sentence, sizeof sentence, "rank 2 of 3 has not joined after 2 s; rendezvous %s",
-             address);
-    for (int i = 0; i < 2; i++) is_refused(&c[i], -ETIMEDOUT, sentence);
 }
 
 /* Rank 0 stands still from when it has let rank 1 join until that has given up, after so many
@@ -447,64 +263,6 @@ TEST(joining, who_does_not_come_is_named_by_a_rank_0_that_stood_still)
     snprintf(sentence, sizeof sentence, "rank 2 of 3 has not joined after %d s; rendezvous %s",
              timeout_s, address);
     is_refused(&c[0], -ETIMEDOUT, sentence);
-}
-
-/* ---- nodes that differ ---- */
-
-static void check_difference(const char *other, const char *sentence)
-{
-    char address[ADDRESS_BYTES];
-    struct child c[2];
-    address_new(address);
-    child_start(&c[0], "joiner", "rank=0 at=%s", address);
-    child_start(&c[1], "joiner", "rank=1 at=%s %s", address, other);
-    for (int i = 0; i < 2; i++) is_refused(&c[i], -EINVAL, sentence);
-}
-
-TEST(joining, nodes_that_differ_are_told_in_what)
-{
-    secret_is("open sesame");
-    check_difference("size=5",
-                     "rank 1 has size 5, rank 0 has 2: all nodes must be configured alike");
-    check_difference("rows=65",
-                     "rank 1 has rows 65 in table 0 (\"rows\"), rank 0 has 64: all nodes must be");
-    check_difference("shards=2",
-                     "rank 1 has shards 2, rank 0 has 1: all nodes must be configured alike");
-}
-
-TEST(joining, a_rank_that_is_taken_is_named_and_the_others_wait_on)
-{
-    char address[ADDRESS_BYTES];
-    struct child c[3], twin, *extra = &twin;
-    address_new(address);
-    secret_is("open sesame");
-    child_start(&c[0], "joiner", "rank=0 size=3 at=%s", address);
-    child_start(&c[1], "joiner", "rank=1 size=3 at=%s", address);
-    child_start(&twin, "joiner", "rank=1 size=3 at=%s", address);
-    while (!child_has_spoken(&twin) && !child_has_spoken(&c[1])) sleep_s(0.01);
-    if (child_has_spoken(&c[1])) extra = &c[1]; /* whichever came second */
-    is_refused(extra, -EINVAL, "rank 1 of 3 is taken: the node at 127.0.0.1:");
-    if (extra == &c[1]) c[1] = twin;
-    child_start(&c[2], "joiner", "rank=2 size=3 at=%s", address);
-    for (int i = 0; i < 3; i++) child_expect(&c[i], "open");
-    close_all(c, 3);
-}
-
-/* A node with a longer time-out notices a node's silence as early as the one with the shortest. */
-TEST(joining, the_shortest_time_out_is_that_of_all)
-{
-    char address[ADDRESS_BYTES];
-    struct child c[2];
-    address_new(address);
-    secret_is(NULL);
-    for (int i = 0; i < 2; i++)
-        child_start(&c[i], "joiner", "rank=%d at=%s silence=%d", i, address, i ? 2 : 4 * HANG_S);
-    for (int i = 0; i < 2; i++) child_expect(&c[i], "open");
-    child_signal(&c[1], SIGSTOP);
-    child_tell(&c[0], "meet");
-    CHECK_STR(hear_refusal(&c[0], -ECONNRESET), "was silent for 2 s");
-    child_kill(&c[0]);
-    child_kill(&c[1]);
 }
 
 /* ---- what the system refuses ---- */

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { ENTITIES = 60, SHIFTS = 6, PATH_BYTES = 64 };
 
@@ -96,15 +95,15 @@ TEST(kge, samples_at_every_level)
     remove_graph();
 }
 
-/* Whatever the technique, and however many nodes: the same quality. */
+/* Whatever the technique, and however many nodes: the same quality. Storms prove all techniques; here
+ * are those that ask something of the program. */
 TEST(kge, learns_on_a_cluster)
 {
-    static const char *const techniques[] = {
-        "adaptive", "static", "relocate",          "replicate",
-        "full",     "nups",   "ssp --staleness 1", "essp --staleness 0 --clocks 9"};
+    static const char *const techniques[] = {"adaptive", "static", "nups", "ssp --staleness 1",
+                                             "essp --staleness 0 --clocks 9"};
     char start[PATH_MAX + 64], options[256];
     make_graph();
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 5; i++) {
         snprintf(start, sizeof start, "%s run -n %d", locus_path(), i == 0 ? 3 : 2);
         snprintf(options, sizeof options, "%s --technique %s", small, techniques[i]);
         check_json(start, options, 30, "0.4");

@@ -449,16 +449,6 @@ TEST(loss, killed_while_the_others_are_closing)
     lose_each(AT_CLOSE, END_KILLED);
 }
 
-TEST(loss, exits_without_closing_while_all_are_at_work)
-{
-    lose_at_work(END_EXITED);
-}
-
-TEST(loss, exits_without_closing_while_all_are_at_rest)
-{
-    lose_each(AT_REST, END_EXITED);
-}
-
 TEST(loss, stopped_while_all_are_at_work)
 {
     lose_at_work(END_STOPPED);
@@ -475,23 +465,6 @@ TEST(loss, stopped_while_the_others_rest_wait_at_a_barrier_or_are_closing)
 }
 
 /* ---- random moments ---- */
-
-TEST(loss, any_node_at_any_moment)
-{
-    static struct scenario s;
-    unsigned seed = (unsigned)getpid();
-    double end = now_s() + test_seconds() / 2.0;
-    printf("seed %u\n", seed);
-    do {
-        int nodes = 2 + (int)((unsigned)rand_r(&seed) % 3);
-        s = (struct scenario){.nodes = nodes,
-                              .victim = rand_r(&seed) % nodes,
-                              .activity = AT_WORK,
-                              .when_s = (double)(rand_r(&seed) % 1000) * 4e-4};
-        if (rand_r(&seed) % 8 == 0) s.end = END_STOPPED;
-        lose(&s, 1);
-    } while (now_s() < end);
-}
 
 TEST(loss, any_node_at_any_moment_of_a_storm_in_which_rows_move)
 {
@@ -564,90 +537,4 @@ TEST(loss, the_node_that_failed_is_named_and_not_the_one_that_left_because_of_it
     lose_in_a_chain(1, 2, 0);
     lose_in_a_chain(2, 0, 1);
     lose_in_a_chain(0, 2, 1);
-}
-
-/* ---- nodes that never come ---- */
-
-struct hopeful {
-    struct team team;
-    int rank, rc;
-    char message[LINE_BYTES];
-};
-
-static void *try_to_open(void *argument)
-{
-    struct hopeful *h = argument;
-    struct locus_config c = team_config(&h->team, h->rank);
-    locus *n = (locus *)(void *)h;
-    c.join_timeout_s = 4; /* for the others to come together */
-    h->rc = locus_open(&c, &n);
-    CHECK(n == NULL);
-    snprintf(h->message, sizeof h->message, "%s", locus_error());
-    return NULL;
-}
-
-static void miss(int nodes, int missing, const char *part)
-{
-    struct hopeful h[NODES_MAX];
-    pthread_t thread[NODES_MAX];
-    struct team t = {.nodes = nodes, .workers = 1, .tables = &table, .table_count = 1};
-    address_new(t.address);
-    for (int i = 0; i < nodes; i++) {
-        h[i] = (struct hopeful){.team = t, .rank = i};
-        if (i != missing) pthread_create(&thread[i], NULL, try_to_open, &h[i]);
-    }
-    for (int i = 0; i < nodes; i++) {
-        if (i == missing) continue;
-        pthread_join(thread[i], NULL);
-        CHECK_EQ(h[i].rc, -ETIMEDOUT);
-        CHECK_STR(h[i].message, part ? part : t.address);
-    }
-}
-
-TEST(loss, a_node_that_never_comes_is_named)
-{
-    miss(2, 1, "rank 1");
-    miss(4, 2, "rank 2");
-}
-
-TEST(loss, a_rendezvous_that_never_comes_is_named)
-{
-    miss(3, 0, NULL);
-}
-
-/* ---- time-outs ---- */
-
-struct waiter {
-    struct team team;
-    int rank;
-};
-
-static void *open_rest_and_close(void *argument)
-{
-    const struct waiter *p = argument;
-    float row[LENGTH];
-    locus *n = team_open(&p->team, p->rank);
-    locus_worker *w = worker_of(n);
-    sleep_s(4.5);
-    for (locus_key k = 0; k < KEYS; k++) CHECK_EQ(locus_pull(w, &k, 1, row), 0);
-    CHECK_EQ(locus_worker_close(w), 0);
-    CHECK_EQ(locus_close(n), 0);
-    return NULL;
-}
-
-/* A node with a long time-out must still speak often enough for one with a short one. */
-TEST(loss, nodes_with_different_time_outs_do_not_lose_each_other)
-{
-    struct waiter p[2];
-    pthread_t thread[2];
-    p[0].team =
-        (struct team){.nodes = 2, .workers = 1, .shards = 1, .tables = &table, .table_count = 1};
-    address_new(p[0].team.address);
-    p[1] = p[0];
-    for (int i = 0; i < 2; i++) {
-        p[i].rank = i;
-        p[i].team.peer_timeout_s = i ? 30 : 3;
-        pthread_create(&thread[i], NULL, open_rest_and_close, &p[i]);
-    }
-    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
 }

@@ -1,13 +1,12 @@
 /*
  * What a node tells over HTTP (LOCUS_METRICS): it is what locus_stats and the histograms say, a
- * real Prometheus takes it, every metric is moved by something, and whoever knocks at the port does
- * no harm to the node.
+ * real Prometheus takes it, and every metric is moved by something. Whoever knocks at the port is in
+ * knocking.c.
  */
 #include "command.h"
 #include "scraping.h"
 #include "team.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -17,7 +16,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { NODES = 3, KEYS = 300, LENGTH = 8, CROWD = 200 };
+enum { NODES = 3, KEYS = 300, LENGTH = 8 };
 static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
 
 static unsigned base; /* node r is at base + r */
@@ -367,44 +366,6 @@ TEST(metrics, are_in_the_manual)
         if (!strstr(shown, name)) test_fail(__FILE__, __LINE__, "no metric is called %s", name);
 }
 
-/* ---- the hottest keys ---- */
-
-static locus *open_alone(void)
-{
-    const struct team t = {.nodes = 1, .workers = 1, .tables = &table, .table_count = 1};
-    ask_for_metrics();
-    return team_open(&t, 0);
-}
-
-/* Half of all calls name one key. Nobody has looked before: the first look begins it. */
-TEST(metrics, list_the_hottest_keys_while_somebody_looks)
-{
-    static char page[PAGE_MAX];
-    float row[LENGTH] = {0};
-    locus *node = open_alone();
-    locus_worker *w = worker_of(node);
-    scraping_say(base, "GET /keys HTTP/1.0\r\n\r\n", page);
-    CHECK(scraping_sample(page, "locus_sampled_keys") == 0);
-    double next = now_s() + 0.2;
-    for (double until = now_s() + HANG_S; scraping_sample(page, "locus_sampled_keys") < 300;) {
-        CHECK(now_s() < until);
-        for (locus_key i = 0; i < 1000; i++) {
-            locus_key key = i % 2 ? i % KEYS : 77;
-            CHECK_EQ(locus_pull(w, &key, 1, row), 0);
-        }
-        if (now_s() < next) continue;
-        scraping_say(base, "GET /keys HTTP/1.0\r\n\r\n", page);
-        next = now_s() + 0.2;
-    }
-    const char *first = strstr(page, "locus_hot_keys{");
-    CHECK(first == strstr(page, "locus_hot_keys{key=\"77\""));
-    double all = scraping_sample(page, "locus_sampled_keys"),
-           hot = scraping_sample(page, "locus_hot_keys{key=\"77\",place=\"local\"}");
-    CHECK(hot > 0.3 * all && hot < 0.7 * all);
-    locus_worker_close(w);
-    CHECK_EQ(locus_close(node), 0);
-}
-
 /* ---- Prometheus ---- */
 
 /* A node of a job, which works and then waits to be told that it may end. */
@@ -485,144 +446,7 @@ TEST(metrics, are_taken_by_prometheus)
     command_run(&c, "rm -rf %s", folder);
 }
 
-/* ---- whoever knocks ---- */
-
-TEST(metrics, refuse_what_they_do_not_know)
-{
-    static char page[PAGE_MAX], huge[1 << 20];
-    locus *node = open_alone();
-    scraping_say(base, "GET /secrets HTTP/1.0\r\n\r\n", page);
-    CHECK_STR(page, "404");
-    scraping_say(base, "GET /key HTTP/1.0\r\n\r\n", page);
-    CHECK_STR(page, " 400 ");
-    CHECK_STR(page, "the key \"\" is no number");
-    scraping_say(base, "GET /key?key=-1 HTTP/1.0\r\n\r\n", page);
-    CHECK_STR(page, " 400 ");
-    scraping_say(base, "GET /key?key=99999999999999999999 HTTP/1.0\r\n\r\n", page);
-    CHECK_STR(page, " 400 ");
-    scraping_say(base, "GET /key?key=300 HTTP/1.0\r\n\r\n", page);
-    CHECK_STR(page, " 404 ");
-    scraping_say(base, "GET /key?key=299 HTTP/1.0\r\n\r\n", page);
-    CHECK_STR(page, " 200 OK");
-    CHECK_STR(page, "place main\nowner 0 0\nintends 0\nend\n");
-    scraping_say(base, "DELETE /metrics HTTP/1.0\r\n\r\n", page);
-    CHECK_STR(page, "405");
-    scraping_say(base, "\x16\x03\x01\x02\r\n\r\n", page);
-    CHECK(!strstr(page, "200 OK"));
-    memset(huge, 'a', sizeof huge - 1);
-    memcpy(huge, "GET /metrics HTTP/1.0\r\nX: ", 26);
-    int fd = scraping_dial(base);
-    send(fd, huge, sizeof huge - 1, MSG_NOSIGNAL); /* it may end in the middle */
-    scraping_read(fd, page, PAGE_MAX);
-    CHECK(!strstr(page, "200 OK"));
-    close(fd);
-    scraping_get(base, page);
-    CHECK_EQ(locus_close(node), 0);
-}
-
-struct crowd {
-    int fd[CROWD];
-    int ends; /* atomic */
-};
-
-/* None is ever idle: who waits for one to end waits for ever. */
-static void *drip(void *crowd)
-{
-    struct crowd *c = crowd;
-    while (!__atomic_load_n(&c->ends, __ATOMIC_RELAXED)) {
-        for (int i = 0; i < CROWD; i++) send(c->fd[i], "E", 1, MSG_NOSIGNAL);
-        sleep_s(0.5);
-    }
-    return NULL;
-}
-
-/* Connections that say a byte now and then are more than it holds: the next one gets
- * its answer all the same, the node keeps few descriptors, and goes on with its work. */
-TEST(metrics, have_room_for_who_asks)
-{
-    static char page[PAGE_MAX];
-    struct crowd crowd = {.ends = 0};
-    pthread_t dripper;
-    float row[LENGTH] = {1};
-    locus *node = open_alone();
-    locus_worker *w = worker_of(node);
-    struct footprint before = footprint_now();
-    for (int i = 0; i < CROWD; i++) {
-        crowd.fd[i] = scraping_dial(base);
-        locus_key key = (locus_key)i;
-        CHECK_EQ(locus_push(w, &key, 1, row), 0);
-    }
-    CHECK_EQ(pthread_create(&dripper, NULL, drip, &crowd), 0);
-    for (int i = 0; i < 5; i++) {
-        scraping_get(base, page);
-        CHECK(scraping_sample(page, "locus_pushed_keys_total{place=\"local\"}") == CROWD);
-    }
-    CHECK(footprint_now().descriptors - before.descriptors <= CROWD + 40);
-    __atomic_store_n(&crowd.ends, 1, __ATOMIC_RELAXED);
-    pthread_join(dripper, NULL);
-    for (int i = 0; i < CROWD; i++) close(crowd.fd[i]);
-    locus_worker_close(w);
-    CHECK_EQ(locus_close(node), 0);
-}
-
-/* Requests of random bytes, and good ones with bytes changed. */
-TEST(metrics, bear_noise)
-{
-    static char page[PAGE_MAX];
-    unsigned seed = 7;
-    locus *node = open_alone();
-    for (double end = now_s() + test_seconds() / 5.0; now_s() < end;) {
-        char metrics[] = "GET /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
-             question[] = "GET /key?table=table0&key=299 HTTP/1.1\r\nHost: ab\r\n\r\n and more";
-        _Static_assert(sizeof question >= sizeof metrics, "noise is put into either");
-        char *noise = rand_r(&seed) % 2 ? metrics : question;
-        for (int i = rand_r(&seed) % 8; i > 0; i--)
-            noise[(size_t)rand_r(&seed) % (sizeof metrics - 1)] = (char)rand_r(&seed);
-        int fd = scraping_dial(base);
-        send(fd, noise, (size_t)rand_r(&seed) % sizeof metrics, MSG_NOSIGNAL);
-        shutdown(fd, SHUT_WR);
-        if (rand_r(&seed) % 2) scraping_read(fd, page, PAGE_MAX);
-        close(fd);
-    }
-    scraping_get(base, page);
-    CHECK_EQ(locus_close(node), 0);
-}
-
 /* ---- where ---- */
-
-static void is_refused(const char *address, const char *sentence)
-{
-    struct locus_config c;
-    locus *node;
-    locus_config_init(&c);
-    c.tables = &table;
-    c.table_count = 1;
-    c.size = 1;
-    setenv("LOCUS_METRICS", address, 1);
-    CHECK(locus_open(&c, &node) < 0);
-    CHECK_STR(locus_error(), sentence);
-}
-
-TEST(metrics, want_an_address_that_can_be_had)
-{
-    locus *node = open_alone();
-    char text[32];
-    snprintf(text, sizeof text, "127.0.0.1:%u", base);
-    is_refused(text, "this node cannot listen there");
-    is_refused("127.0.0.1:http", "LOCUS_METRICS \"127.0.0.1:http\" is not of the form host:port");
-    is_refused("192.0.2.77:9400", "LOCUS_METRICS is \"192.0.2.77:9400\"");
-    CHECK_EQ(locus_close(node), 0);
-}
-
-/* Nobody else's machine is let in unless it is said so. */
-TEST(metrics, are_on_loopback_unless_told)
-{
-    locus *node = open_alone();
-    struct command c;
-    CHECK_EQ(command_run(&c, "grep -i ':%04X 00000000:0000 0A' /proc/net/tcp", base), 0);
-    CHECK_STR(c.out.text, "0100007F:");
-    CHECK_EQ(locus_close(node), 0);
-}
 
 TEST(metrics, cost_no_thread_when_nobody_asks)
 {

@@ -1,7 +1,6 @@
 /* In which order operations take effect: one worker's, and per key everybody's. */
 #include "team.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,81 +138,7 @@ TEST(order, also_when_threads_outnumber_cores)
     team_run(&t, write_and_read_my_keys);
 }
 
-/* The shortest form: one key, three operations, nothing waited for in between. */
-static void set_push_pull(struct seat *s)
-{
-    const float set = 10, push = 1;
-    float pulled[3] = {0};
-    locus_ticket t;
-    for (int round = 0; round < 300; round++) {
-        const locus_key key = (locus_key)s->number;
-        CHECK_EQ(locus_set_async(s->worker, &key, 1, &set, &t), 0);
-        CHECK_EQ(locus_pull_async(s->worker, &key, 1, &pulled[0], &t), 0);
-        CHECK_EQ(locus_push_async(s->worker, &key, 1, &push, &t), 0);
-        CHECK_EQ(locus_pull_async(s->worker, &key, 1, &pulled[1], &t), 0);
-        CHECK_EQ(locus_push_async(s->worker, &key, 1, &push, &t), 0);
-        CHECK_EQ(locus_pull_async(s->worker, &key, 1, &pulled[2], &t), 0);
-        CHECK_EQ(locus_wait(s->worker, t), 0);
-        CHECK(pulled[2] == 12);
-        CHECK_EQ(locus_wait_all(s->worker), 0);
-        CHECK(pulled[0] == 10 && pulled[1] == 11);
-        memset(pulled, 0, sizeof pulled);
-    }
-}
-
-TEST(order, a_set_a_push_and_a_pull_in_flight_together)
-{
-    const struct locus_table table = {.rows = 64, .length = 1};
-    struct team t = {.nodes = 2, .workers = 4, .shards = 1, .tables = &table, .table_count = 1};
-    team_run(&t, set_push_pull);
-}
-
 /* ---- counters of all: own updates are visible, nothing goes back, no half rows ---- */
-
-enum { COUNTERS = 24, STEPS = 1500 };
-
-/* Every seat has two floats in every row, and always adds to both. */
-static void check_counters(const struct seat *s, const float *row, float *before, float mine)
-{
-    for (int i = 0; i < s->seats; i++) {
-        CHECK(row[2 * i] == row[2 * i + 1]);
-        CHECK(row[2 * i] >= before[i]);
-        before[i] = row[2 * i];
-    }
-    CHECK(row[2 * s->number] == mine);
-}
-
-static void count_and_look(struct seat *s)
-{
-    uint32_t length = locus_length(s->node, 0);
-    float *before = calloc((size_t)COUNTERS * (size_t)s->seats, sizeof *before);
-    float *row = calloc(length, sizeof *row), *update = calloc(length, sizeof *update);
-    int mine[COUNTERS] = {0};
-    CHECK(before && row && update);
-    update[2 * s->number] = update[2 * s->number + 1] = 1;
-    for (int step = 0; step < STEPS; step++) {
-        locus_key key = seat_random(s, COUNTERS);
-        if (seat_random(s, 2)) {
-            CHECK_EQ(locus_push(s->worker, &key, 1, update), 0);
-            mine[key]++;
-        }
-        CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
-        check_counters(s, row, before + key * (unsigned)s->seats, (float)mine[key]);
-    }
-    free(before);
-    free(row);
-    free(update);
-}
-
-TEST(order, own_updates_are_visible_and_counters_never_go_back)
-{
-    const struct locus_table table = {.rows = COUNTERS, .length = 2 * 8};
-    struct team t = {.nodes = 2, .workers = 4, .shards = 2, .tables = &table, .table_count = 1};
-    team_run(&t, count_and_look);
-    t.nodes = 4;
-    t.workers = 2;
-    team_run(&t, count_and_look);
-}
 
 /* ---- sequential consistency per key ----
  *

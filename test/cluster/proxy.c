@@ -44,7 +44,7 @@ struct proxy {
     int (*dial)(void *);
     void *context;
     bool is_stopping, is_cut;
-    bool is_stalled[DIRECTIONS], is_corrupted[DIRECTIONS];
+    bool is_stalled[DIRECTIONS];
     uint64_t delay_ns, bytes[DIRECTIONS];
     unsigned connections;
     struct connection connection[PROXY_CONNECTIONS_MAX];
@@ -71,8 +71,6 @@ static void stream_take(struct proxy *p, struct connection *c, int direction)
         free(k);
         return;
     }
-    if (p->is_corrupted[direction]) k->data[0] ^= 0x10;
-    p->is_corrupted[direction] = false;
     k->next = NULL;
     k->bytes = (size_t)n;
     k->sent = 0;
@@ -273,11 +271,6 @@ void proxy_stall(struct proxy *p, enum proxy_direction d, bool stalled)
     change(p, &p->is_stalled[d], stalled);
 }
 
-void proxy_corrupt(struct proxy *p, enum proxy_direction d)
-{
-    change(p, &p->is_corrupted[d], true);
-}
-
 void proxy_cut(struct proxy *p)
 {
     change(p, &p->is_cut, true);
@@ -287,14 +280,6 @@ uint64_t proxy_bytes(struct proxy *p, enum proxy_direction d)
 {
     pthread_mutex_lock(&p->mutex);
     uint64_t n = p->bytes[d];
-    pthread_mutex_unlock(&p->mutex);
-    return n;
-}
-
-unsigned proxy_connections(struct proxy *p)
-{
-    pthread_mutex_lock(&p->mutex);
-    unsigned n = p->connections;
     pthread_mutex_unlock(&p->mutex);
     return n;
 }

@@ -4,7 +4,7 @@
  *
  * A proxy accepts connections and forwards what they carry to where its `dial` connects to, in
  * order and unchanged, after a delay. Told so, it stalls a direction (reads and forwards nothing:
- * the sender soon finds the connection full), flips a bit, or cuts what there is. What it is told
+ * the sender soon finds the connection full), or cuts what there is. What it is told
  * holds for all its connections, and also for later ones.
  *
  * Callers   any thread
@@ -36,13 +36,10 @@ void proxy_free(struct proxy *);
 
 void proxy_delay(struct proxy *, double seconds); /* each direction, of what is read from now on */
 void proxy_stall(struct proxy *, enum proxy_direction, bool);
-/* Flips a bit of the next byte that is read. */
-void proxy_corrupt(struct proxy *, enum proxy_direction);
 /* Resets all connections; later ones are forwarded. */
 void proxy_cut(struct proxy *);
 
 /* Bytes forwarded so far. */
 uint64_t proxy_bytes(struct proxy *, enum proxy_direction);
-unsigned proxy_connections(struct proxy *);
 
 #endif

@@ -1,5 +1,4 @@
-/* Sampling among nodes: values wherever the row is, what is put off, what is local, what nodes have
- * in common: nothing. */
+/* Sampling among nodes: values wherever the row is, what is put off, what is local. */
 #include "team.h"
 
 #include "sampling/chi_square.h"
@@ -192,32 +191,6 @@ TEST(sampling, local_sampling_falls_back_when_nothing_is_here)
     team_run(&t, sample_where_nothing_is_here);
 }
 
-/* The one key that is here is the least likely of all, and is found all the same. */
-static void sample_the_only_one(struct seat *s)
-{
-    enum { N = 50 };
-    locus_key first = 0, keys[N];
-    uint64_t run = find_run(s, &first);
-    double *weights = calloc(run + 1, sizeof *weights);
-    locus_distribution *d;
-    set_rows(s);
-    CHECK(weights != NULL);
-    for (uint64_t i = 0; i <= run; i++) weights[i] = i < run ? 1 : 1e-12;
-    CHECK_EQ(
-        locus_distribution_weighted(s->node, first, weights, run + 1, LOCUS_NON_CONFORM, 0, &d), 0);
-    sample_keys(s->worker, d, N, 5, keys);
-    for (int i = 0; i < N; i++) CHECK_EQ(keys[i], first + run);
-    free(weights);
-    locus_distribution_free(d);
-    seat_barrier(s);
-}
-
-TEST(sampling, local_sampling_finds_the_only_key_that_is_here)
-{
-    struct team t = team_of(1);
-    team_run(&t, sample_the_only_one);
-}
-
 /* ---- postponing (NuPS, Section 4.4) ---- */
 
 static int compare(const void *a, const void *b)
@@ -320,116 +293,6 @@ TEST(sampling, a_pull_that_would_wait_inside_a_section_leaves_the_sample_as_it_w
 
 /* ---- nodes ---- */
 
-enum { SEATS = 4, SEQUENCE = PER_POOL * 20, CLASSES = 4 };
-struct sequences {
-    locus_key keys[SEATS][SEQUENCE];
-};
-
-static void draw_a_sequence(struct seat *s)
-{
-    enum { N = 1000 };
-    struct sequences *all = s->team->shared;
-    locus_distribution *d = distribution_of(s->node, 0, KEYS, LOCUS_BOUNDED, 0);
-    CHECK_EQ(locus_distribution_seed(d, 13), 0);
-    seat_barrier(s);
-    for (int i = 0; i < SEQUENCE; i += N) {
-        locus_sample sample = prepared(s->worker, d, N);
-        float values[N * LENGTH];
-        CHECK_EQ(locus_pull_sample(s->worker, sample, N, &all->keys[s->number][i], values), 0);
-        CHECK_EQ(locus_finish_sample(s->worker, sample), 0);
-        locus_advance_clock(s->worker);
-    }
-    seat_barrier(s);
-    locus_distribution_free(d);
-}
-
-/* Each draw counts once: the first traversals of the pools, side by side. */
-static void check_independence(const locus_key *a, const locus_key *b)
-{
-    uint64_t pairs[CLASSES * CLASSES] = {0};
-    double expected[CLASSES * CLASSES];
-    for (int pool = 0; pool < SEQUENCE; pool += PER_POOL)
-        for (int i = pool; i < pool + POOL; i++) pairs[a[i] % CLASSES * CLASSES + b[i] % CLASSES]++;
-    for (int i = 0; i < CLASSES * CLASSES; i++)
-        expected[i] = (double)SEQUENCE / USES / (CLASSES * CLASSES);
-    CHECK_COUNTS(pairs, expected, CLASSES * CLASSES);
-}
-
-TEST(sampling, workers_of_all_nodes_draw_independently_under_one_seed)
-{
-    struct sequences *all = calloc(1, sizeof *all);
-    CHECK(all != NULL);
-    struct team t = team_of(SEATS / NODES);
-    t.shared = all;
-    team_run(&t, draw_a_sequence);
-    for (int a = 0; a < SEATS; a++)
-        for (int b = 0; b < a; b++) check_independence(all->keys[a], all->keys[b]);
-    free(all);
-}
-
 /* ---- rows moved ---- */
 
-enum { MANY_KEYS = 20000, AHEAD = 50, PORTION = 40, SAMPLES = 4 * PER_POOL / PORTION };
-static const struct locus_table many = {.rows = MANY_KEYS, .length = LENGTH};
-
-struct movement {
-    enum locus_conformity level;
-    uint64_t by_intent, at_pull; /* rows that came here, all nodes together */
-};
-
-static void finish_sample(locus_worker *w, locus_sample sample)
-{
-    locus_key keys[PORTION];
-    float values[PORTION * LENGTH];
-    CHECK_EQ(locus_pull_sample(w, sample, PORTION, keys, values), 0);
-    CHECK_EQ(locus_finish_sample(w, sample), 0);
-    locus_advance_clock(w);
-}
-
-/* Samples are prepared AHEAD clocks before they are pulled. */
-static void sample_ahead(struct seat *s)
-{
-    struct movement *m = s->team->shared;
-    locus_sample sample[AHEAD];
-    locus_distribution *d = distribution_of(s->node, 0, MANY_KEYS, m->level, 0);
-    for (int i = 0; i < SAMPLES + AHEAD; i++) {
-        locus_sample *place = &sample[i % AHEAD];
-        if (i >= AHEAD) finish_sample(s->worker, *place);
-        locus_clock start = i;
-        if (i < SAMPLES)
-            CHECK_EQ(locus_prepare_sample(s->worker, d, PORTION, start, start + 1, place), 0);
-    }
-    seat_barrier(s);
-    struct locus_stats stats = stats_of(s->node);
-    __atomic_fetch_add(&m->by_intent, stats.relocated_in + stats.replicas_created,
-                       __ATOMIC_RELAXED);
-    __atomic_fetch_add(&m->at_pull, stats.pulled_remote, __ATOMIC_RELAXED);
-    locus_distribution_free(d);
-    seat_barrier(s);
-}
-
-static struct movement movement_of(enum locus_technique technique, enum locus_conformity level)
-{
-    struct movement m = {.level = level};
-    struct team t = {.nodes = NODES,
-                     .workers = 1,
-                     .shards = 2,
-                     .is_managed = true,
-                     .technique = technique,
-                     .tables = &many,
-                     .table_count = 1,
-                     .shared = &m};
-    team_run(&t, sample_ahead);
-    return m;
-}
-
-/* A row comes here by its intent, or is read from afar when it is not here in time: both are rows
- * on the network. */
-TEST(sampling, reuse_moves_at_most_a_quarter_of_the_rows_of_independent_sampling)
-{
-    struct movement conform = movement_of(LOCUS_RELOCATE, LOCUS_CONFORM);
-    if (conform.by_intent == 0) SKIP("intent moves no rows yet");
-    struct movement bounded = movement_of(LOCUS_RELOCATE, LOCUS_BOUNDED);
-    CHECK(bounded.by_intent > 0);
-    CHECK(4 * (bounded.by_intent + bounded.at_pull) <= conform.by_intent + conform.at_pull);
-}
+enum { PORTION = 40, SAMPLES = 4 * PER_POOL / PORTION };

@@ -4,7 +4,6 @@
 #include "team.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -255,53 +254,6 @@ TEST(schedule, full_replication_is_refused)
     CHECK_EQ(locus_close(node), 0);
 }
 
-static void refuse_configurations(locus *node, locus_worker *worker)
-{
-    struct locus_scheduler_config wrong = config;
-    locus_scheduler *scheduler;
-    locus_port *port;
-    CHECK_EQ(locus_scheduler_open(node, &config, 1, &scheduler), -EINVAL);
-    CHECK_STR(locus_error(), "`number` is 1: must be below `schedulers`, 1");
-    CHECK_EQ(locus_port_open(node, worker, &config, 1, &port), -EINVAL);
-    CHECK_STR(locus_error(), "`number` is 1: must be below `workers`, 1");
-    wrong.first--;
-    CHECK_EQ(locus_port_open(node, worker, &wrong, 0, &port), -EINVAL);
-    CHECK_STR(locus_error(), "key 299 has a row of 1 floats, and a mailbox has 50");
-    wrong = config;
-    wrong.depth = 63;
-    CHECK_EQ(locus_scheduler_open(node, &wrong, 0, &scheduler), -EINVAL);
-    CHECK_STR(locus_error(), "`depth` is 63: must be 0 to 62");
-    wrong.depth = 60;
-    wrong.schedule.window = 4;
-    CHECK_EQ(locus_scheduler_open(node, &wrong, 0, &scheduler), -EINVAL);
-    CHECK_STR(locus_error(), "`window` is 4: must be 1 to 3");
-    wrong = config;
-    wrong.variable_key = 1000;
-    CHECK_EQ(locus_port_open(node, worker, &wrong, 0, &port), -EINVAL);
-    CHECK_STR(locus_error(), "variables have keys 1000 to 1299");
-}
-
-static void refuse_orders(locus *node, locus_worker *worker)
-{
-    const struct locus_part *parts;
-    float values[FIGURES * WIDTH + 1] = {0};
-    locus_scheduler *scheduler, *second;
-    locus_port *port;
-    size_t count;
-    CHECK_EQ(locus_port_open(node, worker, &config, 0, &port), 0);
-    CHECK_EQ(locus_port_push(port, values), -EINVAL);
-    CHECK_STR(locus_error(), "in round 0 locus_port_schedule() is next");
-    CHECK_EQ(locus_scheduler_open(node, &config, 0, &scheduler), 0);
-    CHECK_EQ(locus_scheduler_open(node, &config, 0, &second), -EBUSY);
-    CHECK_EQ(locus_port_schedule(port, &parts, &count), 0);
-    CHECK_EQ(locus_port_pull(port, values), -EINVAL);
-    CHECK_STR(locus_error(), "in round 0 locus_port_push() is next");
-    CHECK_EQ(locus_port_push(port, values), 0);
-    CHECK_EQ(locus_port_pull(port, values), 0);
-    CHECK_EQ(locus_port_close(port), 0); /* within a round */
-    CHECK_EQ(locus_scheduler_close(scheduler), 0);
-}
-
 /* ---- blocks that rotate without barriers ---- */
 
 enum { STALENESS = 2, BLOCKS = ALL * (STALENESS + 1), TURNS = 6 };
@@ -362,55 +314,4 @@ TEST(schedule, a_rotation_with_staleness_loses_nothing)
                             .table_count = 1};
         team_run(&team, rotate);
     }
-}
-
-/* ---- a scheduler that fails ---- */
-
-static uint64_t next_until_wrong(void *given)
-{
-    unsigned *n = given;
-    return *n < 10 * WIDTH ? (*n)++ : VARIABLES; /* which is no variable */
-}
-
-/* Its worker is told, and does not wait for ever; why, it says when it is closed. */
-TEST(schedule, a_scheduler_that_fails_tells_its_workers)
-{
-    locus *node = open_one(LOCUS_ADAPTIVE);
-    locus_worker *worker = worker_of(node);
-    struct locus_scheduler_config own = config;
-    const struct locus_part *parts;
-    float values[FIGURES * WIDTH + 1] = {0};
-    locus_scheduler *scheduler;
-    locus_port *port;
-    unsigned given = 0, rounds = 0;
-    size_t count;
-    own.schedule.order = LOCUS_OWN_ORDER;
-    own.schedule.next = next_until_wrong;
-    own.schedule.context = &given;
-    CHECK_EQ(locus_port_open(node, worker, &own, 0, &port), 0);
-    CHECK_EQ(locus_scheduler_open(node, &own, 0, &scheduler), 0);
-    for (int rc = 0; rc != -ECANCELED; rounds += rc == 0) {
-        rc = locus_port_schedule(port, &parts, &count);
-        if (rc == 0) rc = locus_port_push(port, values);
-        if (rc == 0) rc = locus_port_pull(port, values);
-        if (rc == 0) rc = locus_port_sync(port, values);
-        CHECK(rc == 0 || rc == -ECANCELED);
-    }
-    CHECK(rounds <= 10);
-    CHECK_STR(locus_error(), "does not come: scheduler 0 has failed");
-    CHECK_EQ(locus_port_close(port), 0);
-    CHECK_EQ(locus_scheduler_close(scheduler), -EINVAL);
-    CHECK_STR(locus_error(), "candidate 300 is no variable");
-    CHECK_EQ(locus_worker_close(worker), 0);
-    CHECK_EQ(locus_close(node), 0);
-}
-
-TEST(schedule, wrong_calls_are_refused)
-{
-    locus *node = open_one(LOCUS_ADAPTIVE);
-    locus_worker *worker = worker_of(node);
-    refuse_configurations(node, worker);
-    refuse_orders(node, worker);
-    CHECK_EQ(locus_worker_close(worker), 0);
-    CHECK_EQ(locus_close(node), 0);
 }

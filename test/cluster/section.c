@@ -1,8 +1,7 @@
-/* What a node knows without asking others: read sections, views, who owns what, statistics. */
+/* What a node knows without asking others: read sections and views. */
 #include "team.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NODES = 3, KEYS = 3000, LENGTH = 4 };
@@ -55,19 +54,6 @@ TEST(section, a_call_that_would_wait_is_refused_and_does_nothing)
     locus_read_end(c.worker[0]);
     CHECK_EQ(locus_pull(c.worker[0], keys, 2, row), 0);
     for (int i = 0; i < 2 * LENGTH; i++) CHECK(row[i] == 0);
-    cluster_close(&c);
-}
-
-TEST(section, what_is_here_can_be_read_and_written_inside)
-{
-    struct cluster c = cluster_open();
-    const float ones[LENGTH] = {1, 1, 1, 1};
-    float row[LENGTH];
-    locus_read_begin(c.worker[0]);
-    CHECK_EQ(locus_push(c.worker[0], &c.of[0], 1, ones), 0);
-    CHECK_EQ(locus_pull(c.worker[0], &c.of[0], 1, row), 0);
-    CHECK(row[0] == 1);
-    locus_read_end(c.worker[0]);
     cluster_close(&c);
 }
 
@@ -224,104 +210,5 @@ TEST(section, rows_elsewhere_have_no_view_and_are_not_read_without_the_network)
     }
     CHECK_STR(locus_error(), "not held");
     locus_prefetch(c.worker[0], c.of, NODES);
-    cluster_close(&c);
-}
-
-/* ---- owners ---- */
-
-static void mark_owned(locus *node, int rank, int owner[KEYS])
-{
-    locus_key keys[100], from = 0, last = 0;
-    uint64_t owned = 0;
-    for (size_t n; (n = locus_owned(node, from, keys, 100)); from = last + 1)
-        for (size_t i = 0; i < n; i++) {
-            CHECK(keys[i] < KEYS && (owned == 0 || keys[i] > last));
-            CHECK_EQ(owner[keys[i]], -1);
-            owner[keys[i]] = rank;
-            last = keys[i];
-            owned++;
-        }
-    CHECK_EQ(stats_of(node).owned_now, owned);
-}
-
-TEST(section, every_key_has_one_owner_and_nodes_own_about_as_many)
-{
-    struct cluster c = cluster_open();
-    int owner[KEYS], count[NODES] = {0};
-    for (int k = 0; k < KEYS; k++) owner[k] = -1;
-    for (int i = 0; i < NODES; i++) {
-        CHECK_EQ(locus_rank(c.node[i]), i);
-        CHECK_EQ(locus_size(c.node[i]), NODES);
-        CHECK_EQ(locus_keys(c.node[i]), KEYS);
-        mark_owned(c.node[i], i, owner);
-    }
-    for (int k = 0; k < KEYS; k++) {
-        CHECK(owner[k] >= 0);
-        count[owner[k]]++;
-    }
-    for (int i = 0; i < NODES; i++) CHECK(count[i] > KEYS / NODES / 2);
-    cluster_close(&c);
-}
-
-/* ---- statistics ---- */
-
-static struct locus_stats stats_sum(const struct cluster *c)
-{
-    struct locus_stats sum = {0};
-    for (int i = 0; i < NODES; i++) {
-        struct locus_stats s = stats_of(c->node[i]);
-        sum.bytes_sent += s.bytes_sent;
-        sum.bytes_received += s.bytes_received;
-        sum.messages_sent += s.messages_sent;
-        sum.messages_received += s.messages_received;
-    }
-    return sum;
-}
-
-TEST(section, statistics_count_every_key_once)
-{
-    struct cluster c = cluster_open();
-    struct locus_stats before = stats_of(c.node[0]), after;
-    struct batch all = batch_of_all(c.node[0]);
-    locus_ticket t;
-    CHECK_EQ(locus_pull(c.worker[0], all.keys, KEYS, all.values), 0);
-    CHECK_EQ(locus_push(c.worker[0], all.keys, KEYS, all.values), 0);
-    CHECK_EQ(locus_set_async(c.worker[0], all.keys, KEYS, all.values, &t), 0);
-    CHECK_EQ(locus_wait(c.worker[0], t), 0);
-    CHECK_EQ(locus_pull(c.worker[0], &c.of[0], 1, all.values), 0);
-    CHECK_EQ(locus_pull(c.worker[0], &c.of[1], 1, all.values), 0);
-    CHECK_EQ(locus_pull(c.worker[0], (locus_key[]){KEYS}, 1, all.values), -EINVAL);
-    after = stats_of(c.node[0]);
-    CHECK_EQ(after.pulled_local + after.pulled_remote, KEYS + 2);
-    CHECK_EQ(after.pulled_local, after.owned_now + 1);
-    CHECK_EQ(after.pushed_local + after.pushed_remote, 2 * KEYS);
-    CHECK_EQ(after.pushed_local, 2 * after.owned_now);
-    CHECK_EQ(after.pulled_replica + after.pushed_replica + after.replicas_now, 0);
-    uint64_t values = after.pulled_remote * LENGTH * sizeof(float);
-    CHECK(after.bytes_received - before.bytes_received >= values);
-    CHECK(after.bytes_sent - before.bytes_sent >= 2 * values);
-    CHECK(after.messages_sent > before.messages_sent &&
-          after.messages_received > before.messages_received);
-    CHECK_EQ(stats_of(c.node[1]).pulled_local + stats_of(c.node[1]).pushed_local, 0);
-    batch_free(&all);
-    cluster_close(&c);
-}
-
-/* Local accesses send nothing, and an idle link at most two heartbeats a second. */
-TEST(section, an_idle_cluster_sends_heartbeats_only)
-{
-    team.peer_timeout_s = 4; /* so that there is one */
-    struct cluster c = cluster_open();
-    float row[LENGTH] = {1};
-    locus_key key = c.of[0];
-    double start = now_s();
-    struct locus_stats before = stats_sum(&c);
-    for (int i = 0; i < 10000; i++) CHECK_EQ(locus_push(c.worker[0], &key, 1, row), 0);
-    sleep_s(2.5);
-    struct locus_stats after = stats_sum(&c);
-    double links = NODES * (NODES - 1) * 2, allowed = links * (2 * (now_s() - start) + 1);
-    CHECK((double)(after.messages_sent - before.messages_sent) <= allowed);
-    CHECK((double)(after.bytes_sent - before.bytes_sent) <= allowed * 64);
-    CHECK(after.messages_sent > before.messages_sent); /* heartbeats do count */
     cluster_close(&c);
 }
