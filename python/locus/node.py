@@ -142,7 +142,7 @@ class Node:
             self._waiting.refuse_while_left()
             for worker in self._workers:
                 worker._waiting.refuse_while_left()
-                if worker._guard.locked():
+                if worker._guard.locked() and not worker._lent:
                     raise BusyError(f"worker {worker.id} is in a call of another thread: join that thread first")
             if self._calls:
                 raise BusyError("another thread is in a call of the node: join that thread first")

@@ -75,6 +75,7 @@ class Worker:
         self._handle = handle
         self._guard = threading.Lock()  # of the one thread's calls
         self._shared = threading.Lock()  # of what any thread may call: close() waits for it
+        self._lent = 0  # Prefetches that use it, too, a short call at a time: calls wait for each other
         self._unusable = False
         self._closed = False
         self._waiting = Waiting(f"worker {self.id}")
@@ -88,7 +89,7 @@ class Worker:
     def pull(self, keys: Any, out: Any = None) -> Any:
         """The rows of these keys, into `out` if given. Keys may repeat."""
         if not self._guard.acquire(False):
-            raise self._taken()
+            self._wait_or_refuse()
         try:
             if self._unusable:
                 self._refuse()
@@ -118,7 +119,7 @@ class Worker:
 
     def _write(self, calls: Any, keys: Any, values: Any, name: str) -> None:
         if not self._guard.acquire(False):
-            raise self._taken()
+            self._wait_or_refuse()
         try:
             if self._unusable:
                 self._refuse()
@@ -311,9 +312,15 @@ class Worker:
 
     # ---- within -------------------------------------------------------------------------------------------------
 
-    def _taken(self) -> UsageError:
-        return UsageError(f"worker {self.id} is in a call of another thread: a worker is used by one thread at a time; "
-                          "open one for each thread with Node.worker()")
+    def _wait_or_refuse(self) -> None:
+        """Takes the guard, which another thread had."""
+        if not self._guard.acquire(self._lent > 0):
+            raise UsageError(f"worker {self.id} is in a call of another thread: a worker is used by one thread at a time; "
+                             "open one for each thread with Node.worker()")
+
+    def _lend(self, more: int) -> None:
+        with self._shared:
+            self._lent += more
 
     def _refuse(self) -> None:
         self.node._refuse_unusable()
@@ -438,7 +445,7 @@ class _Use:
     def __enter__(self) -> None:
         worker = self.worker
         if not worker._guard.acquire(False):
-            raise worker._taken()
+            worker._wait_or_refuse()
         if worker._unusable:
             try:
                 worker._refuse()

@@ -2,8 +2,10 @@
 import copy
 import io
 import tempfile
+import threading
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import locus
@@ -18,6 +20,7 @@ except ImportError:
     raise unittest.SkipTest("there is no torch here (python3-torch)")
 
 import locus.torch as lt
+from locus.torch.ahead import Ahead as Pulled
 
 ROWS, DIMENSION = 200, 8
 STEPS = 25
@@ -487,6 +490,79 @@ class Ahead(unittest.TestCase):
         with self.assertRaisesRegex(ZeroDivisionError, "division"):
             list(lt.Prefetch([1], keys=lambda batch: 1 / 0))
         self.assertEqual(self.job.worker._loaders, [])
+
+
+class ValuesAhead(unittest.TestCase):
+    def setUp(self):
+        self.embedding = lt.Embedding(ROWS, DIMENSION)
+        self.optimizer = lt.SGD(self.embedding, 1)
+        self.job = lt.open(self.optimizer)
+        self.addCleanup(self.job.close)
+        self.pulled, pull = [], Pulled.pull
+
+        def counted(ahead):
+            pull(ahead)
+            self.pulled.append(ahead)
+
+        patch = unittest.mock.patch.object(Pulled, "pull", counted)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def step(self, indices):
+        self.optimizer.zero_grad()
+        self.embedding(indices).square().sum().backward()
+        self.optimizer.step()
+
+    def test_what_changed_since_is_pulled_again(self):
+        indices = torch.tensor([[3, 5], [3, 7]])
+        for change, known in ((lambda: None, True), (lambda: self.step(torch.tensor([5, 9])), True),
+                              (lambda: [self.step(torch.tensor([number])) for number in range(6)], True),
+                              (lambda: [self.step(torch.tensor([5])) for _ in range(40)], False),
+                              (lambda: self.embedding.set_weight(torch.tensor([7]), torch.ones(1, DIMENSION)), False)):
+            ahead = Pulled(self.embedding, indices)
+            ahead.pull()
+            change()
+            self.assertIsNone(ahead.take(indices.view(-1) + 1))
+            found = ahead.take(indices.view(-1))
+            self.assertEqual(found is not None, known)
+            self.assertIsNone(ahead.take(indices.view(-1)))  # a step may use its memory
+            if found:
+                self.assertTrue(torch.equal(found.values, weights(self.embedding)[found.indices]))
+                self.assertTrue(torch.equal(found.rows, self.job.worker.pull(found.indices)))
+                self.assertTrue(torch.equal(found.indices[found.places], indices.view(-1)))
+
+    def test_training_is_the_same(self):
+        batches = [torch.randint(0, 30, (20,)) for _ in range(30)]
+        for number, batch in enumerate(lt.Prefetch(batches, keys=lambda batch: {self.embedding: batch})):
+            deadline = time.monotonic() + 100
+            while len(self.pulled) < min(number + 2, 30) and time.monotonic() < deadline:
+                time.sleep(.001)  # until the next one's have come
+            before = self.embedding.ahead
+            self.step(batch)
+            self.assertFalse(before.is_unused())
+        values = weights(self.embedding)
+        self.embedding.set_weight(torch.arange(ROWS), self.embedding.initial(torch.arange(ROWS), DIMENSION))
+        for batch in batches:
+            self.step(batch)
+        self.assertTrue(torch.equal(values, weights(self.embedding)))
+        self.assertEqual((self.job.worker._lent, self.embedding.ahead), (0, None))
+
+    def test_not_for_whom_does_not_look_it_up(self):
+        for batch in lt.Prefetch([torch.arange(10)] * 60, keys=lambda batch: {self.embedding: batch}, ahead=3):
+            self.step(batch[:5])
+        self.assertLess(len(self.pulled), 6)
+
+    def test_calls_of_a_worker_that_is_lent_wait(self):
+        worker, done = self.job.worker, threading.Event()
+        worker._lend(1)
+        worker._guard.acquire()
+        thread = threading.Thread(target=lambda: (worker.pull(torch.arange(3)), done.set()))
+        thread.start()
+        self.assertFalse(done.wait(.02))
+        worker._guard.release()
+        self.assertTrue(done.wait(100))
+        thread.join()
+        worker._lend(-1)
 
 
 class Drawn(unittest.TestCase):

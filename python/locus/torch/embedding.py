@@ -13,6 +13,7 @@ import torch.nn.functional
 from .._c import LENGTH_MAX, integer
 from ..errors import ArgumentError, UsageError
 from ..worker import Worker
+from .ahead import Ahead, Changes, Found
 from .batch import distinct
 from .devices import to_device
 from .export import ranges
@@ -59,6 +60,8 @@ class _Rows(torch.nn.Module):
         self._worker: Optional[Worker] = None
         self._first = 0
         self.gradients = Gradients(embedding_dim)
+        self.changes = Changes()
+        self.ahead: Optional[Ahead] = None  # of the batch that Prefetch gave last
         self.device = torch.device("cpu")  # where values are returned; rows and indices are in memory
 
     def _apply(self, fn: Any, *arguments: Any, **more: Any) -> Any:
@@ -106,13 +109,20 @@ class _Rows(torch.nn.Module):
             raise ArgumentError(f"`input` is {indices.dtype} on {indices.device}: must be integers on the CPU; write "
                                 "input.cpu().long(), or do not move it: values are returned on the model's device")
         flat = indices.reshape(-1).long()
+        found = self.ahead.take(flat) if self.ahead is not None and not self.worker._is_over() else None
+        if found is None:
+            different, places = self.different(flat)
+            rows = self.worker.pull(different + self._first)
+            found = Found(different, places, rows, self._values(different, rows))
+        return found.values, found.places.view(indices.shape), Pass(found.indices, found.rows, self.gradients.age)
+
+    def different(self, flat: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+        """The different ones among indices of one dimension, which are checked; for each which of them it is."""
         try:
-            different, places = distinct(flat, self.num_embeddings)
+            return distinct(flat, self.num_embeddings)
         except ArgumentError:
             self._check(flat)
             raise
-        rows = self.worker.pull(different + self._first)
-        return self._values(different, rows), places.view(indices.shape), Pass(different, rows, self.gradients.age)
 
     def _padding_among(self, different: torch.Tensor) -> Optional[int]:
         if self.padding_idx is None:
@@ -134,6 +144,7 @@ class _Rows(torch.nn.Module):
     def rows_have_changed(self) -> None:
         """What was pulled before is old."""
         self.gradients.age += 1
+        self.changes.add(None)
 
     def refuse_bound(self) -> None:
         """Its rows would be those of another job, and what was trained be gone."""
@@ -142,7 +153,7 @@ class _Rows(torch.nn.Module):
 
     def bind(self, worker: Worker) -> None:
         self._worker, self._first = worker, worker.node.tables[self.table].first
-        self.gradients = Gradients(self.embedding_dim)
+        self.gradients, self.changes, self.ahead = Gradients(self.embedding_dim), Changes(), None
 
     def weight_of(self, indices: torch.Tensor) -> torch.Tensor:
         """The values of different indices, outside of autograd: float32 of shape (n, embedding_dim)."""
@@ -152,8 +163,8 @@ class _Rows(torch.nn.Module):
         """Overwrites the rows of different indices; their optimizer state is cleared."""
         rows = torch.zeros(len(indices), self.worker.node.tables[self.table].length)
         rows[:, :self.embedding_dim] = values - self.initial(indices, self.embedding_dim)
-        self.rows_have_changed()
         self.worker.set(self.keys_of(indices), rows)
+        self.rows_have_changed()
 
     def _ranges(self) -> List[torch.Tensor]:
         if self.num_embeddings * self.embedding_dim > _STATE_DICT_FLOATS_MAX:

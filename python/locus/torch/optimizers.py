@@ -89,6 +89,7 @@ class Optimizer(torch.optim.Optimizer):
             # In place: the rows are in the processor's caches, and nobody wants them any more.
             self.update(embedding.table, gradient, rows[:, :dimension], rows[:, dimension:])
             embedding.worker.push_async(keys, rows)
+            embedding.changes.add(total.of.indices)
         return loss
 
     def zero_grad(self, set_to_none: bool = True) -> None:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches ahead of time: a thread takes them from a data loader and says which rows they will need."""
+"""Batches ahead of time: a thread takes them from a data loader and says which rows they will need; another pulls the
+values of the next ones."""
 import collections
 import os
 import threading
 import time
 import weakref
-from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
+from enum import Enum
+from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, Optional, Set, Tuple, Union
 
 import numpy as np
 import torch
@@ -13,7 +15,7 @@ import torch
 from ..errors import ArgumentError, Error, UsageError
 from ..sampling import Loader, Sample
 from ..worker import Worker
-from .batch import distinct
+from .ahead import Ahead
 from .embedding import _Rows
 from .negatives import Negatives
 
@@ -21,15 +23,25 @@ _LOOK_S = 1e-3
 _ARRIVAL_MAX_S = 0.5  # a round takes milliseconds; who waits longer than this would better ask for the rows
 _LOOKED_AT_MAX = 64  # of the rows of a batch and an embedding: those that are late are many
 _MANAGED = ("adaptive", "replicate")  # the techniques where what is intended comes
+_DEPTH_MAX = 2  # batches whose values are pulled before they come
 
 
-class _Item(NamedTuple):
+class _Pull(Enum):
+    """Of a batch's values."""
+
+    WANTED, BEGUN, OVER = range(3)
+
+
+class _Item:
     """A batch that was intended."""
 
-    batch: Any
-    worker: Optional[Worker]  # whose clock it has; None: no batch so far had indices
-    looked_at: List[torch.Tensor]  # some of its keys
-    samples: List[Tuple[Negatives, Sample]]  # what was drawn for it
+    def __init__(self, batch: Any, worker: Optional[Worker], ahead: List[Ahead],
+                 samples: List[Tuple[Negatives, Sample]]) -> None:
+        self.batch = batch
+        self.worker = worker  # whose clock it has; None: no batch so far had indices
+        self.ahead = ahead
+        self.samples = samples  # what was drawn for it
+        self.pull = _Pull.WANTED if ahead else _Pull.OVER
 
 
 class _Line:
@@ -41,6 +53,9 @@ class _Line:
 
     def __init__(self, ahead: int) -> None:
         self.ahead, self.least = ahead, ahead  # the least that are behind one that is given
+        self.given: List[Ahead] = []
+        self.useless: Set[Any] = set()  # embeddings that did not look up what was pulled for them
+        self.depth = 1  # batches whose values are pulled; more once a batch came before its values
         self.items: Deque[_Item] = collections.deque()
         self.changed = threading.Condition()
         self.over = self.ended = False  # nobody takes any more; nobody puts any more
@@ -52,19 +67,29 @@ class _Line:
         with self.changed:
             self.changed.wait_for(lambda: self.over or len(self.items) <= self.ahead)
             self.items.append(item)
-            self.changed.notify()
+            self.changed.notify_all()
             return not self.over
 
+    def _is_early(self) -> bool:
+        """May the next one be? It is the first, or the loader has ended."""
+        return self.ended or self.least == self.ahead
+
     def take(self) -> Optional[Tuple[_Item, bool]]:
-        """Waits for the next one; says whether it may be early: it is the first, or the loader has ended. None after
-        the last; raises why the loader ended before its time, after what it gave."""
+        """Waits for the next one; says whether its rows are still to be waited for. None after the last; raises why the
+        loader ended before its time, after what it gave."""
         with self.changed:
             self.changed.wait_for(lambda: self.ended or len(self.items) > self.least)
-            early = self.ended or self.least == self.ahead
+            early = self._is_early()
             self.least = self.ahead // 2
-            self.changed.notify()
+            self.changed.notify_all()
             if self.items:
-                return self.items.popleft(), early
+                item = self.items.popleft()
+                if item.pull != _Pull.OVER:
+                    self.depth = _DEPTH_MAX
+                early = early and item.pull == _Pull.WANTED
+                self.changed.wait_for(lambda: item.pull != _Pull.BEGUN)
+                item.pull = _Pull.OVER
+                return item, early
             if self.fault is not None:
                 raise self.fault
             return None
@@ -72,12 +97,41 @@ class _Line:
     def end(self, fault: Optional[BaseException]) -> None:
         with self.changed:
             self.ended, self.fault = True, fault
-            self.changed.notify()
+            self.changed.notify_all()
 
     def leave(self) -> None:
         with self.changed:
             self.over = True
-            self.changed.notify()
+            self.changed.notify_all()
+
+    def next_to_pull(self) -> Optional[Tuple[_Item, bool]]:
+        """Waits for a batch among the next ones whose values are wanted, and whether its rows are to be waited for. None:
+        there are no more."""
+        def wanted() -> List[_Item]:
+            return [item for item in list(self.items)[:self.depth] if item.pull == _Pull.WANTED]
+        with self.changed:
+            self.changed.wait_for(lambda: self.over or wanted() or (self.ended and not self.items))
+            if self.over or not self.items:
+                return None
+            item = wanted()[0]
+            item.pull = _Pull.BEGUN
+            return item, self._is_early()
+
+    def give(self, item: Optional[_Item]) -> None:
+        """To the embeddings: what was pulled for this batch, and no longer for the one before."""
+        before, self.given = self.given, item.ahead if item else []
+        for ahead in before:
+            if ahead.is_unused():
+                self.useless.add(ahead.embedding)
+            if ahead.embedding.ahead is ahead:
+                ahead.embedding.ahead = None
+        for ahead in self.given:
+            ahead.embedding.ahead = ahead
+
+    def pulled(self, item: _Item) -> None:
+        with self.changed:
+            item.pull = _Pull.OVER
+            self.changed.notify_all()
 
 
 _lines: "weakref.WeakSet[_Line]" = weakref.WeakSet()
@@ -102,6 +156,10 @@ class Prefetch:
     before they are needed, at most; at least half as many, but for the last. The first one is given when all are, and
     its rows are here. The worker's clock is advanced here, and nowhere else.
 
+    The values of the next one or two batches are pulled while the model computes: for embeddings that look up what `keys`
+    said, all of it at once. Rows that this process changes meanwhile are pulled again. So on one node nothing is old; of
+    other nodes' changes, values may lack those of the last two batches. The other calls of the worker wait for such a pull.
+
     The loader may have worker processes (num_workers): they prepare batches, and do not touch the node.
     """
 
@@ -117,7 +175,9 @@ class Prefetch:
     def __iter__(self) -> Iterator[Any]:
         line = _Line(self.ahead)
         thread = threading.Thread(target=self._prepare, args=(line,), name="locus prefetch", daemon=True)
+        puller = threading.Thread(target=_pull_values, args=(line,), name="locus values", daemon=True)
         thread.start()
+        puller.start()
         given: List[Tuple[Negatives, Sample]] = []
         try:
             while True:
@@ -129,6 +189,7 @@ class Prefetch:
                     if early:
                         _await_arrival(item)
                     item.worker.advance_clock()
+                line.give(item)
                 given = item.samples
                 for negatives, sample in given:
                     negatives.give(sample)
@@ -136,6 +197,8 @@ class Prefetch:
         finally:
             line.leave()
             thread.join()
+            puller.join()
+            line.give(None)
             _finish(given, line.items)
 
     def _prepare(self, line: _Line) -> None:
@@ -155,7 +218,7 @@ class Prefetch:
         line.end(fault)
 
     def _intend(self, number: int, batch: Any, loaders: Dict[Worker, Tuple[Loader, int]]) -> _Item:
-        worker, looked_at, samples = next(iter(loaders), None), [], []
+        worker, aheads, samples = next(iter(loaders), None), [], []
         for source, wanted in self.keys(batch).items():
             worker = source.embedding.worker if isinstance(source, Negatives) else source.worker
             if worker not in loaders:
@@ -165,12 +228,29 @@ class Prefetch:
             if isinstance(source, Negatives):
                 samples.append((source, source.prepare(loader, wanted, first + number)))
                 continue
-            indices = wanted.reshape(-1).long()
-            source._check(indices)
-            keys = distinct(indices, source.num_embeddings)[0] + source._first
-            loader.intent(keys, first + number, first + number + 1)
-            looked_at.append(_some_of(keys))
-        return _Item(batch, worker, looked_at, samples)
+            aheads.append(Ahead(source, wanted))
+            loader.intent(aheads[-1].keys, first + number, first + number + 1)
+        return _Item(batch, worker, aheads, samples)
+
+
+def _pull_values(line: _Line) -> None:
+    """Of the next batches, until there are no more. Not of embeddings that did not look up what they had."""
+    lent: Set[Worker] = set()
+    for item, early in iter(line.next_to_pull, None):
+        try:
+            for worker in {ahead.embedding.worker for ahead in item.ahead} - lent:
+                worker._lend(1)
+                lent.add(worker)
+            if early:
+                _await_arrival(item)
+            for ahead in item.ahead:
+                if ahead.embedding not in line.useless:
+                    ahead.pull()
+        except Exception:  # the training loop's to see, which does it then
+            pass
+        line.pulled(item)
+    for worker in lent:
+        worker._lend(-1)
 
 
 def _finish(given: List[Tuple[Negatives, Sample]], items: Iterable[_Item]) -> None:
@@ -200,8 +280,8 @@ def _await_arrival(item: _Item) -> None:
     if worker is None or worker.node.size == 1 or worker.node.technique not in _MANAGED:
         return
     deadline = time.monotonic() + _ARRIVAL_MAX_S
-    for keys in item.looked_at:
-        for key in keys.tolist():
+    for ahead in item.ahead:
+        for key in _some_of(ahead.keys).tolist():
             while worker.pull_local(key) is None:
                 if time.monotonic() >= deadline:
                     return

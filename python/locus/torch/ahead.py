@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values of a batch that are pulled before it comes, by Prefetch, and what has changed since.
+
+What this process changed since is pulled again when they are looked up, so that on one node they are what a pull would give
+then. What other nodes changed since may be missing.
+"""
+import collections
+import time
+from typing import Any, Deque, List, NamedTuple, Optional, Tuple
+
+import torch
+
+from ..worker import Ticket, Worker
+from .batch import distinct
+
+_CHANGES_MAX = 16  # the last steps; values that are older are pulled anew
+_KEYS_AT_ONCE = 4096  # other calls of the worker wait for so many at most
+_LOOK_S = 1e-4
+
+
+class Changes:
+    """Which rows of an embedding this process has changed."""
+
+    def __init__(self) -> None:
+        self.count = 0  # a change is in `_last` before it counts
+        self._last: Deque[Tuple[int, Optional[torch.Tensor]]] = collections.deque(maxlen=_CHANGES_MAX)
+
+    def add(self, indices: Optional[torch.Tensor]) -> None:
+        """After they were changed; None: any may have been."""
+        self._last.append((self.count, indices))
+        self.count += 1
+
+    def since(self, count: int) -> Optional[List[torch.Tensor]]:
+        """Those changed after it was `count`; None: any may have been."""
+        changed = [indices for number, indices in self._last if number >= count]
+        each = [indices for indices in changed if indices is not None]
+        return each if len(each) == self.count - count else None
+
+
+class Found(NamedTuple):
+    """What a batch looks up."""
+
+    indices: torch.Tensor  # (n,), different
+    places: torch.Tensor  # of each index of the batch among them
+    rows: torch.Tensor  # (n, length of the table's rows)
+    values: torch.Tensor  # (n, embedding_dim)
+
+
+class Ahead:
+    """The indices of a batch and an embedding, and their values once somebody has pulled them."""
+
+    def __init__(self, embedding: Any, wanted: torch.Tensor) -> None:
+        self.embedding = embedding
+        self.flat = wanted.reshape(-1).long()
+        self.indices, self.places = embedding.different(self.flat)
+        self.keys: torch.Tensor = self.indices + embedding._first
+        self._pulled: Optional[Tuple[int, torch.Tensor, torch.Tensor]] = None
+
+    def pull(self) -> None:
+        """From any thread, while the worker is lent."""
+        worker: Worker = self.embedding.worker
+        count = self.embedding.changes.count
+        rows = torch.empty(len(self.keys), worker.node.tables[self.embedding.table].length)
+        for ticket in [self._begin(worker, rows, first) for first in range(0, len(self.keys), _KEYS_AT_ONCE)]:
+            while not ticket.done():
+                time.sleep(_LOOK_S)
+        values = self.embedding._values(self.indices, rows)
+        if self.embedding.device.type == "cuda":
+            values = values.pin_memory()
+        self._pulled = count, rows, values
+
+    def _begin(self, worker: Worker, rows: torch.Tensor, first: int) -> Ticket:
+        return worker.pull_async(self.keys[first:first + _KEYS_AT_ONCE], rows[first:first + _KEYS_AT_ONCE])
+
+    def is_unused(self) -> bool:
+        return self._pulled is not None
+
+    def take(self, flat: torch.Tensor) -> Optional[Found]:
+        """For these indices, once; None: they are others, or not here."""
+        if self._pulled is None or not torch.equal(flat, self.flat):
+            return None
+        (count, rows, values), self._pulled = self._pulled, None
+        changed = self.embedding.changes.since(count)
+        if changed is None:
+            return None
+        if changed:
+            old = _among(self.indices, changed)
+        if changed and len(old):
+            rows[old] = self.embedding.worker.pull(self.keys[old])
+            values[old] = self.embedding._values(self.indices[old], rows[old])
+        return Found(self.indices, self.places, rows, values)
+
+
+def _among(indices: torch.Tensor, changed: List[torch.Tensor]) -> torch.Tensor:
+    """The places of those that changed."""
+    before = distinct(torch.cat(changed), 1 << 62)[0]
+    places = distinct(torch.cat([before, indices]), 1 << 62)[1]
+    return torch.nonzero(places[len(before):] < len(before)).view(-1)
