@@ -2,7 +2,7 @@
 
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
-#include "base/clock.h"
+#include "base/condition.h"
 #include "base/error.h"
 #include "base/yield.h"
 #include "net/forked.h"
@@ -422,16 +422,6 @@ static void wake_for_dirty(void *reactor)
     reactor_wake(reactor);
 }
 
-static void init_question(struct question *q)
-{
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&q->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    pthread_mutex_init(&q->mutex, NULL);
-}
-
 static bool take_back(struct reactor *r, struct question *q)
 {
     return __atomic_compare_exchange_n(&r->shared.question, &q, NULL, false, __ATOMIC_ACQUIRE,
@@ -441,15 +431,13 @@ static bool take_back(struct reactor *r, struct question *q)
 int reactor_look(struct reactor *r, uint64_t index, struct key_look *out)
 {
     struct question q = {.index = index, .answer = out};
-    struct timespec until;
-    int rc = 0;
-    init_question(&q);
+    uint64_t until_ns = clock_now_ns() + REACTOR_LOOK_S * UINT64_C(1000000000);
+    pthread_mutex_init(&q.mutex, NULL);
+    condition_init(&q.changed);
     __atomic_store_n(&r->shared.question, &q, __ATOMIC_SEQ_CST);
     wake_if_sleeping(r);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += REACTOR_LOOK_S;
     pthread_mutex_lock(&q.mutex);
-    while (!q.is_answered && rc == 0) rc = pthread_cond_timedwait(&q.changed, &q.mutex, &until);
+    while (!q.is_answered && condition_wait(&q.changed, &q.mutex, until_ns)) continue;
     bool is_late = !q.is_answered && take_back(r, &q);
     /* The thread that has taken it answers at once. */
     while (!q.is_answered && !is_late) pthread_cond_wait(&q.changed, &q.mutex);

@@ -2,17 +2,12 @@
 
 #include "base/memory.h"
 
-static uint64_t words_for(uint64_t bits)
-{
-    return (bits + 63) / 64;
-}
-
 bool bitset_init(struct bitset *b, uint64_t bound)
 {
     uint64_t words[BITSET_LEVELS_MAX] = {0}, total = 0;
     *b = (struct bitset){0};
     for (uint64_t bits = bound ? bound : 1;; bits = words[b->levels - 1]) {
-        words[b->levels] = words_for(bits);
+        words[b->levels] = (bits + 63) / 64;
         total += words[b->levels++];
         if (words[b->levels - 1] == 1) break;
     }

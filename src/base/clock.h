@@ -15,6 +15,17 @@ static inline uint64_t clock_now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+static inline uint64_t clock_earlier(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
+static inline struct timespec clock_timespec(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+                             .tv_nsec = (long)(ns % 1000000000)};
+}
+
 /* clock_now_ns() plus this is nanoseconds since 1970. */
 static inline int64_t clock_epoch_ns(void)
 {

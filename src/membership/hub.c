@@ -1,5 +1,6 @@
 #include "membership/hub.h"
 
+#include "base/condition.h"
 #include "base/error.h"
 #include "membership/agreement.h"
 #include "membership/descriptor.h"
@@ -30,16 +31,9 @@ void rendezvous_hub_unlock(struct rendezvous_hub *h)
     pthread_mutex_unlock(&h->mutex);
 }
 
-static bool wait_until(struct rendezvous_hub *h, pthread_cond_t *condition, uint64_t until_ns)
-{
-    struct timespec until = {.tv_sec = (time_t)(until_ns / SECOND_NS),
-                             .tv_nsec = (long)(until_ns % SECOND_NS)};
-    return pthread_cond_timedwait(condition, &h->mutex, &until) != ETIMEDOUT;
-}
-
 bool rendezvous_hub_wait(struct rendezvous_hub *h, uint64_t until_ns)
 {
-    return wait_until(h, &h->changed, until_ns);
+    return condition_wait(&h->changed, &h->mutex, until_ns);
 }
 
 void rendezvous_hub_announce(struct rendezvous_hub *h)
@@ -405,11 +399,6 @@ void rendezvous_channel_show_peer(const struct rendezvous_channel *c,
 
 /* ---- the thread ---- */
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 uint64_t rendezvous_hub_absence(const struct rendezvous_hub *h)
 {
     uint64_t now_ns = clock_now_ns(), long_ns = h->timeout_ns / 2;
@@ -441,7 +430,7 @@ static uint64_t look_after(struct rendezvous_channel *c, uint64_t now_ns)
         uint64_t silent_at_ns = c->heard_ns + silence_limit_ns(c->hub->timeout_ns);
         if (now_ns >= silent_at_ns) fail_by_silence(c);
         if (now_ns >= c->spoke_ns + c->beat_ns) say_something(c, now_ns);
-        due_ns = earlier(due_ns, earlier(c->spoke_ns + c->beat_ns, silent_at_ns));
+        due_ns = clock_earlier(due_ns, clock_earlier(c->spoke_ns + c->beat_ns, silent_at_ns));
     }
     return c->is_closed ? RENDEZVOUS_NEVER : due_ns;
 }
@@ -450,7 +439,7 @@ static uint64_t look_after_all(struct rendezvous_hub *h, uint64_t now_ns)
 {
     uint64_t due_ns = now_ns + 60 * SECOND_NS;
     for (struct rendezvous_channel *c = h->first; c; c = c->next)
-        if (!c->is_closed) due_ns = earlier(due_ns, look_after(c, now_ns));
+        if (!c->is_closed) due_ns = clock_earlier(due_ns, look_after(c, now_ns));
     return due_ns;
 }
 
@@ -463,26 +452,17 @@ static void *run(void *argument)
         uint64_t now_ns = clock_now_ns();
         notice_absence(h, now_ns);
         uint64_t due_ns = look_after_all(h, now_ns);
-        due_ns = earlier(due_ns, h->events->tick(h->context, now_ns));
+        due_ns = clock_earlier(due_ns, h->events->tick(h->context, now_ns));
         h->due_ns = h->is_noted ? now_ns : due_ns;
         if (free_what_is_over(h)) continue;
         if (h->stopping && h->channels == 0) break;
-        if (!h->is_noted) wait_until(h, &h->wake, due_ns);
+        if (!h->is_noted) condition_wait(&h->wake, &h->mutex, due_ns);
     }
     rendezvous_hub_unlock(h);
     return NULL;
 }
 
 /* ---- life ---- */
-
-static void init_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
 
 static int start_thread(struct rendezvous_hub *h)
 {
@@ -509,8 +489,8 @@ int rendezvous_hub_start(struct rendezvous_hub *h, double peer_timeout_s,
     h->timeout_ns = (uint64_t)(peer_timeout_s * 1e9);
     h->unauthenticated_bytes_max = RENDEZVOUS_MESSAGE_MAX;
     pthread_mutex_init(&h->mutex, NULL);
-    init_condition(&h->changed);
-    init_condition(&h->wake);
+    condition_init(&h->changed);
+    condition_init(&h->wake);
     int rc = start_thread(h);
     if (rc == 0) return 0;
     rendezvous_hub_fini(h);

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { REPORT_AFTER_S = 10 };
 enum { PACKET_BYTES = 1200 }; /* who sends less needs no large packets */
@@ -54,22 +53,10 @@ static void report_delay(struct rendezvous *r)
     member_print_notice(r);
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static uint64_t left_ns(const struct rendezvous *r)
 {
     uint64_t now_ns = clock_now_ns();
     return r->deadline_ns > now_ns ? r->deadline_ns - now_ns : 0;
-}
-
-static void sleep_ns(uint64_t ns)
-{
-    const struct timespec pause = {.tv_sec = (time_t)(ns / SECOND_NS),
-                                   .tv_nsec = (long)(ns % SECOND_NS)};
-    nanosleep(&pause, NULL);
 }
 
 static void pause_before_retry(struct rendezvous *r, uint64_t *pause_ns)
@@ -77,14 +64,15 @@ static void pause_before_retry(struct rendezvous *r, uint64_t *pause_ns)
     rendezvous_hub_lock(&r->hub);
     report_delay(r);
     rendezvous_hub_unlock(&r->hub);
-    sleep_ns(earlier(*pause_ns, left_ns(r)));
-    *pause_ns = earlier(*pause_ns * 3 / 2, PAUSE_MAX_NS);
+    const struct timespec pause = clock_timespec(clock_earlier(*pause_ns, left_ns(r)));
+    nanosleep(&pause, NULL);
+    *pause_ns = clock_earlier(*pause_ns * 3 / 2, PAUSE_MAX_NS);
 }
 
 static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_stream *stream)
 {
     struct rendezvous_message *hello =
-        rendezvous_hello_write(c, (unsigned)earlier(left_ns(r) / 1000000, INT32_MAX));
+        rendezvous_hello_write(c, (unsigned)clock_earlier(left_ns(r) / 1000000, INT32_MAX));
     rendezvous_hub_lock(&r->hub);
     struct rendezvous_channel *channel = rendezvous_channel_open(&r->hub, stream, 0);
     if (channel) {
@@ -109,7 +97,8 @@ static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_s
 static uint64_t answer_due_ns(const struct rendezvous *r)
 {
     if (r->phase == WELCOMED) return r->deadline_ns + RENDEZVOUS_VERDICT_TIMEOUT_NS;
-    return earlier(r->deadline_ns, r->start_ns + (r->reports + 1) * REPORT_AFTER_S * SECOND_NS);
+    return clock_earlier(r->deadline_ns,
+                         r->start_ns + (r->reports + 1) * REPORT_AFTER_S * SECOND_NS);
 }
 
 /* Returns when the attempt has succeeded or failed. */
@@ -142,7 +131,7 @@ static enum member_phase attempt(struct rendezvous *r, const struct rendezvous_c
                                  const char *url)
 {
     nng_stream *stream = NULL;
-    uint64_t timeout_ns = earlier(DIAL_TIMEOUT_NS, left_ns(r));
+    uint64_t timeout_ns = clock_earlier(DIAL_TIMEOUT_NS, left_ns(r));
     int result = rendezvous_dial(url, timeout_ns, &stream);
     if (result == 0) {
         greet(r, c, stream);
@@ -179,7 +168,7 @@ int joining_reach_rank_0(struct rendezvous *r, const struct rendezvous_config *c
 int joining_resolve(struct rendezvous *r)
 {
     uint64_t pause_ns = PAUSE_MAX_NS,
-             until_ns = earlier(r->start_ns + RESOLVE_TIMEOUT_NS, r->deadline_ns);
+             until_ns = clock_earlier(r->start_ns + RESOLVE_TIMEOUT_NS, r->deadline_ns);
     for (;;) {
         int rc = rendezvous_address_resolve(&r->address);
         if (rc == 0) return 0;

@@ -469,23 +469,18 @@ static void report_delay(struct mesh *m, uint64_t now_ns)
     m->report_ns += m->config->report_ns;
 }
 
-static uint64_t min_ns(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Begins what is due. *until_ns: when there is something to begin next. */
 static int begin_contacts(struct mesh *m, uint64_t now_ns, uint64_t *until_ns)
 {
     int rc = 0;
-    *until_ns = min_ns(m->config->deadline_ns, m->report_ns);
+    *until_ns = clock_earlier(m->config->deadline_ns, m->report_ns);
     if (m->unauthenticated_count > 0)
-        *until_ns = min_ns(*until_ns, m->unauthenticated[0].since_ns + UNAUTHENTICATED_NS);
-    if (m->config->cancel) *until_ns = min_ns(*until_ns, now_ns + CANCEL_NS);
+        *until_ns = clock_earlier(*until_ns, m->unauthenticated[0].since_ns + UNAUTHENTICATED_NS);
+    if (m->config->cancel) *until_ns = clock_earlier(*until_ns, now_ns + CANCEL_NS);
     for (unsigned i = 0; i < m->ours_count && !rc; i++) {
         struct contact *k = &m->ours[i];
         if (k->step == WAITING && k->retry_ns <= now_ns) rc = open_contact(m, k, now_ns);
-        if (k->step == WAITING) *until_ns = min_ns(*until_ns, k->retry_ns);
+        if (k->step == WAITING) *until_ns = clock_earlier(*until_ns, k->retry_ns);
     }
     return rc;
 }

@@ -1,6 +1,6 @@
 #include "node/cluster.h"
 
-#include "base/clock.h"
+#include "base/condition.h"
 #include "base/error.h"
 #include "base/pinning.h"
 #include "membership/address.h"
@@ -105,11 +105,9 @@ static void lost_by_link(void *context, unsigned rank, const char *reason)
 /* For a moment, until a loss is noted. */
 static void await_note(struct cluster *c)
 {
-    struct timespec deadline;
-    clock_gettime(CLOCK_MONOTONIC, &deadline);
-    deadline.tv_sec += 1;
+    uint64_t until_ns = clock_now_ns() + 1000000000;
     pthread_mutex_lock(&c->mutex);
-    while (!c->is_lost && pthread_cond_timedwait(&c->noted, &c->mutex, &deadline) == 0) continue;
+    while (!c->is_lost && condition_wait(&c->noted, &c->mutex, until_ns)) continue;
     pthread_mutex_unlock(&c->mutex);
 }
 
@@ -242,23 +240,14 @@ static int join(struct cluster *c, const struct locus_config *config)
     return c->reactor ? 0 : error_set(-ENOMEM, "no memory for %u shards", c->shards);
 }
 
-static void init_lock(struct cluster *c)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_mutex_init(&c->mutex, NULL);
-    pthread_cond_init(&c->noted, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
                  struct cluster **out)
 {
     struct cluster *c = calloc(1, sizeof *c);
     *out = NULL;
     if (!c) return error_set(-ENOMEM, "no memory for a cluster");
-    init_lock(c);
+    pthread_mutex_init(&c->mutex, NULL);
+    condition_init(&c->noted);
     c->listener = -1;
     c->rank = config->rank;
     c->size = config->size;

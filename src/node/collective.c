@@ -1,13 +1,14 @@
 #include "node/collective.h"
 
+#include "base/condition.h"
 #include "base/error.h"
 #include "base/yield.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
 
 enum { REPORT_AFTER_S = 10, REPORT_BYTES = 160 };
+#define REPORT_AFTER_NS (REPORT_AFTER_S * UINT64_C(1000000000))
 
 static const struct {
     const char *name; /* of the call, for the people who made it */
@@ -32,12 +33,8 @@ static const char *kind_name(enum collective_kind kind)
 void collective_init(struct collective *c, unsigned workers)
 {
     *c = (struct collective){.workers = workers};
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&c->mutex, NULL);
-    pthread_cond_init(&c->complete, &attributes);
-    pthread_condattr_destroy(&attributes);
+    condition_init(&c->complete);
 }
 
 void collective_join(struct collective *c, collective_others *others, void *context)
@@ -209,10 +206,10 @@ static void wait_while_late(struct collective *c, int id)
     pthread_mutex_lock(&c->mutex);
 }
 
-static void wait_for_news(struct collective *c, struct timespec *deadline, unsigned *waited_s)
+static void wait_for_news(struct collective *c, uint64_t *until_ns, unsigned *waited_s)
 {
     const struct awaited a = {c, c->meeting};
-    (void)deadline, (void)waited_s, (void)report_missing;
+    (void)until_ns, (void)waited_s, (void)report_missing;
     pthread_mutex_unlock(&c->mutex);
     locus_fiber_wait(has_news, &a);
     pthread_mutex_lock(&c->mutex);
@@ -221,14 +218,11 @@ static void wait_for_news(struct collective *c, struct timespec *deadline, unsig
 static void wait_while_late(struct collective *c, int id)
 {
     unsigned waited_s = 0;
-    struct timespec deadline;
-    if (c->place[id] != PLACE_LATE) return;
-    clock_gettime(CLOCK_MONOTONIC, &deadline);
-    deadline.tv_sec += REPORT_AFTER_S;
+    uint64_t until_ns = clock_now_ns() + REPORT_AFTER_NS;
     while (c->place[id] == PLACE_LATE && !c->failure) {
-        if (pthread_cond_timedwait(&c->complete, &c->mutex, &deadline) != ETIMEDOUT) continue;
+        if (condition_wait(&c->complete, &c->mutex, until_ns)) continue;
         waited_s += REPORT_AFTER_S;
-        deadline.tv_sec += REPORT_AFTER_S;
+        until_ns += REPORT_AFTER_NS;
         fprintf(
             stderr,
             "locus: worker %d has waited %u s for the end of a locus_quiesce that began before it "
@@ -238,11 +232,11 @@ static void wait_while_late(struct collective *c, int id)
 }
 
 /* Waits for a change, to the next moment of reporting. */
-static void wait_for_news(struct collective *c, struct timespec *deadline, unsigned *waited_s)
+static void wait_for_news(struct collective *c, uint64_t *until_ns, unsigned *waited_s)
 {
-    if (pthread_cond_timedwait(&c->complete, &c->mutex, deadline) != ETIMEDOUT) return;
+    if (condition_wait(&c->complete, &c->mutex, *until_ns)) return;
     *waited_s += REPORT_AFTER_S;
-    deadline->tv_sec += REPORT_AFTER_S;
+    *until_ns += REPORT_AFTER_NS;
     if (!all_are_there(c)) report_missing(c, c->kind, *waited_s);
 }
 #endif
@@ -251,16 +245,14 @@ static int wait_for_meeting(struct collective *c)
 {
     uint64_t meeting = c->meeting;
     unsigned waited_s = 0;
-    struct timespec deadline;
-    clock_gettime(CLOCK_MONOTONIC, &deadline);
-    deadline.tv_sec += REPORT_AFTER_S;
+    uint64_t until_ns = clock_now_ns() + REPORT_AFTER_NS;
     while (c->meeting == meeting) {
         if (should_meet_others(c))
             meet_others(c);
         else if (c->failure && !c->others_called)
             complete(c, c->failure);
         else
-            wait_for_news(c, &deadline, &waited_s);
+            wait_for_news(c, &until_ns, &waited_s);
     }
     return c->result;
 }

@@ -1,6 +1,6 @@
 #include "observe/journal.h"
 
-#include "base/clock.h"
+#include "base/condition.h"
 #include "base/error.h"
 #include "base/footprint.h"
 #include "base/notation.h"
@@ -122,11 +122,8 @@ static uint64_t pause_ns(const struct journal *j, uint64_t now_ns)
 static bool wait_for_line(struct journal *j)
 {
     uint64_t now_ns = clock_now_ns(), until_ns = now_ns + pause_ns(j, now_ns);
-    const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
-                                   .tv_nsec = (long)(until_ns % 1000000000)};
-    int rc = 0;
     pthread_mutex_lock(&j->mutex);
-    while (!j->ends && rc == 0) rc = pthread_cond_timedwait(&j->changed, &j->mutex, &until);
+    while (!j->ends && condition_wait(&j->changed, &j->mutex, until_ns)) continue;
     bool ends = j->ends;
     pthread_mutex_unlock(&j->mutex);
     return !ends;
@@ -158,12 +155,8 @@ static int open_file(struct journal *j, const char *prefix, unsigned rank)
 
 static void init(struct journal *j)
 {
-    pthread_condattr_t monotonic;
     *j = (struct journal){.began_ns = clock_now_ns()};
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&j->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    condition_init(&j->changed);
     pthread_mutex_init(&j->mutex, NULL);
 }
 

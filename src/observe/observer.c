@@ -1,6 +1,6 @@
 #include "observe/observer.h"
 
-#include "base/clock.h"
+#include "base/condition.h"
 #include "base/error.h"
 #include "base/histogram.h"
 #include "node/node.h"
@@ -114,11 +114,8 @@ static void *run(void *observers)
     pthread_mutex_lock(&all->mutex);
     while (!all->ends) {
         uint64_t now_ns = clock_now_ns(), next_ns = now_ns + OBSERVER_PAUSE_NS;
-        const struct timespec next = {.tv_sec = (time_t)(next_ns / 1000000000),
-                                      .tv_nsec = (long)(next_ns % 1000000000)};
         open_windows(all->node, now_ns < __atomic_load_n(&all->keys_until_ns, __ATOMIC_RELAXED));
-        while (!all->ends && pthread_cond_timedwait(&all->ends_now, &all->mutex, &next) == 0)
-            continue;
+        while (!all->ends && condition_wait(&all->ends_now, &all->mutex, next_ns)) continue;
     }
     pthread_mutex_unlock(&all->mutex);
     return NULL;
@@ -133,16 +130,12 @@ static void free_all(struct observers *all)
 
 int observers_start(locus *n, struct observers **out)
 {
-    pthread_condattr_t attributes;
     struct observers *all = calloc(1, sizeof *all);
     *out = NULL;
     if (!all) return error_set(-ENOMEM, "no memory for metrics");
     all->node = n;
     pthread_mutex_init(&all->mutex, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&all->ends_now, &attributes);
-    pthread_condattr_destroy(&attributes);
+    condition_init(&all->ends_now);
     int rc = pthread_create(&all->thread, NULL, run, all);
     if (rc) {
         free_all(all);

@@ -1,48 +1,25 @@
 #include "store/dirty_set.h"
 
-#include "base/memory.h"
 #include "base/yield.h"
-
-static uint64_t words_for(uint64_t bits)
-{
-    return (bits + 63) / 64;
-}
 
 bool dirty_set_init(struct dirty_set *d, uint64_t bound)
 {
-    uint64_t words = 0, bits = bound ? bound : 1;
-    *d = (struct dirty_set){0};
-    do {
-        bits = words_for(bits);
-        words += bits;
-        d->levels++;
-    } while (bits > 1);
-    d->bytes = words * sizeof(uint64_t);
-    d->memory = memory_reserve(d->bytes);
-    if (!d->memory) return false;
-    uint64_t *at = d->memory;
-    bits = bound ? bound : 1;
-    for (unsigned l = 0; l < d->levels; l++) {
-        bits = words_for(bits);
-        d->level[l] = at;
-        at += bits;
-    }
-    return true;
+    *d = (struct dirty_set){.notify = NULL};
+    return bitset_init(&d->keys, bound);
 }
 
 void dirty_set_fini(struct dirty_set *d)
 {
-    memory_release(d->memory, d->bytes);
-    *d = (struct dirty_set){0};
+    bitset_fini(&d->keys);
 }
 
 void dirty_set_add(struct dirty_set *d, uint64_t index)
 {
-    for (unsigned l = 0; l < d->levels; l++, index /= 64) {
+    for (unsigned l = 0; l < d->keys.levels; l++, index /= 64) {
         uint64_t bit = UINT64_C(1) << index % 64;
         /* Sequentially consistent: a thread that finds a word empty goes up until it is seen; pairs
          * with take(). */
-        uint64_t before = __atomic_fetch_or(&d->level[l][index / 64], bit, __ATOMIC_SEQ_CST);
+        uint64_t before = __atomic_fetch_or(&d->keys.level[l][index / 64], bit, __ATOMIC_SEQ_CST);
         LOCUS_YIELD();
         if (before) return;
     }
@@ -51,13 +28,15 @@ void dirty_set_add(struct dirty_set *d, uint64_t index)
 
 bool dirty_set_is_empty(const struct dirty_set *d)
 {
-    return d->levels == 0 || __atomic_load_n(&d->level[d->levels - 1][0], __ATOMIC_SEQ_CST) == 0;
+    const struct bitset *keys = &d->keys;
+    return keys->levels == 0 ||
+           __atomic_load_n(&keys->level[keys->levels - 1][0], __ATOMIC_SEQ_CST) == 0;
 }
 
 static void take(struct dirty_set *d, unsigned level, uint64_t word, void (*each)(void *, uint64_t),
                  void *context)
 {
-    uint64_t bits = __atomic_exchange_n(&d->level[level][word], 0, __ATOMIC_SEQ_CST);
+    uint64_t bits = __atomic_exchange_n(&d->keys.level[level][word], 0, __ATOMIC_SEQ_CST);
     LOCUS_YIELD();
     for (; bits; bits &= bits - 1) {
         uint64_t child = word * 64 + (uint64_t)__builtin_ctzll(bits);
@@ -70,5 +49,5 @@ static void take(struct dirty_set *d, unsigned level, uint64_t word, void (*each
 
 void dirty_set_take(struct dirty_set *d, void (*each)(void *, uint64_t), void *context)
 {
-    if (!dirty_set_is_empty(d)) take(d, d->levels - 1, 0, each, context);
+    if (!dirty_set_is_empty(d)) take(d, d->keys.levels - 1, 0, each, context);
 }

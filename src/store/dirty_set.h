@@ -2,30 +2,23 @@
  * dirty_set.h - the keys of a shard that have changed, so that other nodes must be told: any thread
  * adds, the shard takes.
  *
- * A tree of bits, 64 children to a word. Adding goes up only while a word was empty. Taking goes
+ * A tree of bits (bitset.h). Adding goes up only while a word was empty. Taking goes
  * down from the root and empties each word with one exchange. So a key that is added while others
  * are taken is either seen now or found by way of the root the next time. The cost of both depends
  * on the keys in the set, however many keys there are in all.
  *
  * Callers   any thread adds, under the key's latch; the shard's thread adds and takes
- * Memory    one bit a key and 1/63 more, reserved at init, used only where there were members
+ * Memory    as bitset.h
  * Waiting   never
  * Life      dirty_set_init, any use, dirty_set_fini
  */
 #ifndef LOCUS_STORE_DIRTY_SET_H
 #define LOCUS_STORE_DIRTY_SET_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-enum { DIRTY_SET_LEVELS_MAX = 7 };
+#include "base/bitset.h"
 
 struct dirty_set {
-    unsigned levels;
-    uint64_t *level[DIRTY_SET_LEVELS_MAX]; /* [0]: the keys; the last is one word, the root */
-    void *memory;
-    size_t bytes;
+    struct bitset keys; /* changed by atomic operations alone */
     /* Called by the thread that adds a key to an empty set. May be NULL. Must not wait. */
     void (*notify)(void *context);
     void *context;

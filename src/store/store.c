@@ -161,7 +161,7 @@ void store_ranges(const struct store *s, unsigned shard,
 {
     const struct keyspace *k = &s->keyspace;
     range(context, s->words[shard], words_bytes(k, shard));
-    if (s->dirty) range(context, s->dirty[shard].memory, s->dirty[shard].bytes);
+    if (s->dirty) range(context, s->dirty[shard].keys.memory, s->dirty[shard].keys.bytes);
     for (unsigned i = 0; i < k->ranges; i++) {
         const struct slab *slab = &s->partition[(size_t)shard * k->ranges + i].slab;
         range(context, slab->memory, slab->memory_bytes);
