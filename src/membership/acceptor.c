@@ -3,13 +3,13 @@
 #include "base/error.h"
 #include "membership/descriptor.h"
 #include "net/forked.h"
+#include "net/strangers.h"
 
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 static const uint64_t SECOND_NS = 1000000000;
-static const uint64_t HELLO_TIMEOUT_NS = RENDEZVOUS_HELLO_TIMEOUT_S * SECOND_NS;
 /* for an earlier rank 0's port to become free */
 static const uint64_t PORT_TIMEOUT_NS = 2 * SECOND_NS;
 static const uint64_t PORT_RETRY_NS = 10000000;
@@ -24,24 +24,18 @@ enum { BEHIND_DESCRIPTORS = 32 };
 
 /* ---- accepting ---- */
 
-/* Makes room for one more peer: closes the one that has been silent for longest, and those that
- * have said something last. */
 static void limit_unauthenticated(struct rendezvous_acceptor *acceptor)
 {
-    struct rendezvous_channel *oldest = NULL;
-    unsigned unauthenticated_count = 0;
-    for (struct rendezvous_channel *c = acceptor->hub->last; c; c = c->previous) {
-        if (c->rank >= 0 || c->is_closed) continue;
-        unauthenticated_count++;
-        if (!oldest || !c->is_challenged || oldest->is_challenged) oldest = c;
-    }
-    if (unauthenticated_count >= RENDEZVOUS_UNAUTHENTICATED_MAX + acceptor->members)
-        rendezvous_channel_close(oldest);
+    struct strangers s = {.count = 0};
+    for (struct rendezvous_channel *c = acceptor->hub->last; c; c = c->previous)
+        if (c->rank < 0 && !c->is_closed) strangers_count(&s, c, c->is_challenged);
+    struct rendezvous_channel *leaves = strangers_leaves(&s, acceptor->members);
+    if (leaves) rendezvous_channel_close(leaves);
 }
 
 static unsigned channels_max(const struct rendezvous_acceptor *acceptor)
 {
-    return 2 * (RENDEZVOUS_UNAUTHENTICATED_MAX + acceptor->members);
+    return 2 * (STRANGERS_MAX + acceptor->members);
 }
 
 /* The system hands out the lowest that is free. -1: there is none, as accepting will find, too. */
@@ -93,7 +87,7 @@ static void take_unauthenticated(struct rendezvous_acceptor *acceptor, nng_strea
 {
     if (acceptor->listener) limit_unauthenticated(acceptor);
     if (acceptor->listener &&
-        rendezvous_channel_open(acceptor->hub, stream, clock_now_ns() + HELLO_TIMEOUT_NS))
+        rendezvous_channel_open(acceptor->hub, stream, clock_now_ns() + STRANGERS_NS))
         return;
     nng_stream_close(stream);
     nng_stream_free(stream);

@@ -3,8 +3,8 @@
  * a channel of the hub, without a rank until the peer has said who it is.
  *
  * Callers   rendezvous_acceptor_tick and _close with the lock of the hub, once that has started
- * Memory    its own, of nng; one channel for each member, and at most
- *           RENDEZVOUS_UNAUTHENTICATED_MAX whose peers have not said who they are
+ * Memory    its own, of nng; one channel for each member, and
+ *           as many others as strangers.h says
  * Waiting   open: up to two seconds for a port to become free. close: for the descriptor to be
  *           closed. stop: for a callback under way
  * Life      rendezvous_acceptor_init, open; accepting begins with the first tick; close, stop, and
@@ -15,12 +15,6 @@
 
 #include "membership/address.h"
 #include "membership/hub.h"
-
-/* In addition to one for each member. When one more comes, the one that has been silent for longest
- * is closed. A member says at once who it is, so unauthenticated peers cannot keep it out. */
-enum { RENDEZVOUS_UNAUTHENTICATED_MAX = 64 };
-/* How long an unauthenticated peer may take to say who it is. */
-enum { RENDEZVOUS_HELLO_TIMEOUT_S = 5 };
 
 struct rendezvous_acceptor {
     struct rendezvous_hub *hub;

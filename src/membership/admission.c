@@ -17,7 +17,6 @@ enum { HELLO_SPARE = 64 << 10 };
 struct visitor {
     struct rendezvous_channel *channel;
     const struct rendezvous_hello *hello;
-    const unsigned char *nonce; /* its challenge to us; NULL: the cluster has no secret */
 };
 
 /* That we know the secret, and say what `body` has. `v`: NULL, or who can tell. */
@@ -25,13 +24,10 @@ static void put_proof(const struct rendezvous_admission *a, struct rendezvous_me
                       const struct visitor *v, const void *body, size_t body_bytes)
 {
     unsigned char proof[SECRET_PROOF_BYTES] = {0};
-    if (v && v->nonce) {
-        const struct secret_claim claim = {.role = SECRET_RENDEZVOUS,
-                                           .verifier = v->hello->rank,
-                                           .prover_nonce = v->channel->nonce,
-                                           .verifier_nonce = v->nonce,
-                                           .body = body,
-                                           .body_bytes = body_bytes};
+    if (v && v->channel->is_challenged) {
+        struct secret_claim claim = secret_claim_of(&v->channel->talk, SECRET_RENDEZVOUS, true);
+        claim.body = body;
+        claim.body_bytes = body_bytes;
         secret_prove(&a->secret, &claim, proof);
     }
     rendezvous_put_bytes(m, proof, sizeof proof);
@@ -231,8 +227,8 @@ static void challenge(struct rendezvous_admission *a, struct rendezvous_channel 
     }
     struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_CHALLENGE);
     c->is_challenged = true;
-    secret_nonce(c->nonce);
-    rendezvous_put_bytes(m, c->nonce, sizeof c->nonce);
+    secret_nonce(c->talk.our_nonce);
+    rendezvous_put_bytes(m, c->talk.our_nonce, sizeof c->talk.our_nonce);
     rendezvous_channel_send(c, rendezvous_message_done(m));
 }
 
@@ -318,17 +314,16 @@ static void on_response(struct rendezvous_admission *a, struct rendezvous_channe
         send_away(a, c);
         return;
     }
-    const struct secret_claim theirs = {.role = SECRET_MEMBER,
-                                        .prover = h.rank,
-                                        .prover_nonce = nonce,
-                                        .verifier_nonce = c->nonce,
-                                        .body = r.at,
-                                        .body_bytes = bytes};
+    c->talk.their_rank = h.rank;
+    memcpy(c->talk.their_nonce, nonce, sizeof c->talk.their_nonce);
+    struct secret_claim theirs = secret_claim_of(&c->talk, SECRET_MEMBER, false);
+    theirs.body = r.at;
+    theirs.body_bytes = bytes;
     if (!secret_check(&a->secret, &theirs, proof)) {
         turn_away_for_secret(a, c, h.rank, "does not know the cluster's secret");
         return;
     }
-    let_in(a, &(struct visitor){.channel = c, .hello = &h, .nonce = nonce});
+    let_in(a, &(struct visitor){.channel = c, .hello = &h});
 }
 
 void rendezvous_admission_message(struct rendezvous_admission *a, struct rendezvous_channel *c,

@@ -73,9 +73,9 @@ struct rendezvous_hub {
 struct rendezvous_channel {
     struct rendezvous_hub *hub;
     struct rendezvous_channel *next, *previous;
-    int rank; /* the owner's: -1 at first */
-    bool is_challenged;
-    unsigned char nonce[SECRET_NONCE_BYTES]; /* the owner's, too: our challenge */
+    int rank;                /* the owner's: -1 at first */
+    struct secret_talk talk; /* the owner's, too */
+    bool is_challenged;      /* we have challenged it, or it us */
     nng_stream *stream;
     int fd; /* of the stream, once it is watched; else -1 */
     nng_aio *receiving, *sending;

@@ -78,7 +78,6 @@ static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_s
     if (channel) {
         r->channel = channel;
         r->phase = GREETED;
-        r->has_responded = false;
         r->greeted_ns = clock_now_ns();
         rendezvous_message_let_go(r->hello);
         r->hello = rendezvous_message_hold(hello);

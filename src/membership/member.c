@@ -150,45 +150,32 @@ static void refuse_rank_0(struct rendezvous *r, const char *why)
     turn_back(r, -EACCES, false);
 }
 
-static struct secret_claim claim_of(const struct rendezvous *r, enum secret_role role,
-                                    const void *body, size_t body_bytes)
-{
-    bool is_ours = role == SECRET_MEMBER;
-    return (struct secret_claim){
-        .role = role,
-        .prover = is_ours ? r->rank : 0,
-        .verifier = is_ours ? 0 : r->rank,
-        .prover_nonce = is_ours ? r->our_nonce : r->their_nonce,
-        .verifier_nonce = is_ours ? r->their_nonce : r->our_nonce,
-        .body = body,
-        .body_bytes = body_bytes,
-    };
-}
-
-static void respond(struct rendezvous *r)
+static void respond(struct rendezvous *r, const unsigned char their_nonce[SECRET_NONCE_BYTES])
 {
     unsigned char proof[SECRET_PROOF_BYTES];
     struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_RESPONSE);
-    secret_nonce(r->our_nonce);
-    const struct secret_claim claim = claim_of(r, SECRET_MEMBER,
-                                               r->hello->data + RENDEZVOUS_HEADER_BYTES,
-                                               r->hello->bytes - RENDEZVOUS_HEADER_BYTES);
+    struct secret_talk *talk = &r->channel->talk;
+    *talk = (struct secret_talk){.our_rank = r->rank};
+    secret_nonce(talk->our_nonce);
+    memcpy(talk->their_nonce, their_nonce, sizeof talk->their_nonce);
+    r->channel->is_challenged = true;
+    struct secret_claim claim = secret_claim_of(talk, SECRET_MEMBER, true);
+    claim.body = r->hello->data + RENDEZVOUS_HEADER_BYTES;
+    claim.body_bytes = r->hello->bytes - RENDEZVOUS_HEADER_BYTES;
     secret_prove(&r->secret, &claim, proof);
-    rendezvous_put_bytes(m, r->our_nonce, sizeof r->our_nonce);
+    rendezvous_put_bytes(m, talk->our_nonce, sizeof talk->our_nonce);
     rendezvous_put_bytes(m, proof, sizeof proof);
     rendezvous_put_bytes(m, claim.body, claim.body_bytes);
-    r->has_responded = true;
     member_send(r, rendezvous_message_done(m));
 }
 
 static bool on_challenge(struct rendezvous *r, struct rendezvous_reader *reader)
 {
     const unsigned char *nonce = rendezvous_get_bytes(reader, SECRET_NONCE_BYTES);
-    if (!nonce || !rendezvous_read_all(reader) || r->phase != GREETED || r->has_responded)
+    if (!nonce || !rendezvous_read_all(reader) || r->phase != GREETED || r->channel->is_challenged)
         return false;
-    memcpy(r->their_nonce, nonce, sizeof r->their_nonce);
     if (r->secret.is_known)
-        respond(r);
+        respond(r, nonce);
     else
         refuse_rank_0(r, "asks for the cluster's secret, which this node does not know");
     return true;
@@ -198,8 +185,10 @@ static bool on_challenge(struct rendezvous *r, struct rendezvous_reader *reader)
 static bool has_proved(const struct rendezvous *r, const unsigned char *proof, const void *body,
                        size_t body_bytes)
 {
-    const struct secret_claim claim = claim_of(r, SECRET_RENDEZVOUS, body, body_bytes);
-    return proof && r->has_responded && secret_check(&r->secret, &claim, proof);
+    struct secret_claim claim = secret_claim_of(&r->channel->talk, SECRET_RENDEZVOUS, false);
+    claim.body = body;
+    claim.body_bytes = body_bytes;
+    return proof && r->channel->is_challenged && secret_check(&r->secret, &claim, proof);
 }
 
 static bool on_refused(struct rendezvous *r, struct rendezvous_reader *reader)

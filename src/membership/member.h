@@ -43,9 +43,7 @@ struct rendezvous {
     struct rendezvous_channel *channel; /* to rank 0; NULL: none */
     struct secret secret;
     struct rendezvous_message *hello; /* the last that was sent */
-    bool has_responded;
-    bool has_doubted; /* has said that somebody answers who has proved nothing */
-    unsigned char our_nonce[SECRET_NONCE_BYTES], their_nonce[SECRET_NONCE_BYTES];
+    bool has_doubted;                 /* has said that somebody answers who has proved nothing */
     struct rendezvous_cluster cluster;
     char notice[2 * RENDEZVOUS_TEXT_MAX]; /* for stderr, printed by the thread that waits */
 

@@ -6,6 +6,7 @@
 #include "net/forked.h"
 #include "net/mesh_address.h"
 #include "net/secret.h"
+#include "net/strangers.h"
 #include "locus.h"
 
 #include <errno.h>
@@ -17,8 +18,7 @@
 
 enum { ACCEPTS_PER_TURN = 64 }; /* so that our own connections have their turn, too */
 #define RETRY_NS UINT64_C(100000000)
-#define CANCEL_NS UINT64_C(100000000) /* how often `cancel` is looked at */
-#define UNAUTHENTICATED_NS (MESH_UNAUTHENTICATED_S * UINT64_C(1000000000))
+#define CANCEL_NS UINT64_C(100000000)  /* how often `cancel` is looked at */
 #define REPORT_NS UINT64_C(1000000000) /* how often unauthenticated peers are worth a line */
 
 /* ---- what a mesh is made of ------------------------------------------------------------------ */
@@ -40,7 +40,7 @@ struct contact {
     int error;         /* of the last try, as errno value */
     size_t heard;
     struct mesh_hello message;
-    unsigned char our_nonce[SECRET_NONCE_BYTES], their_nonce[SECRET_NONCE_BYTES];
+    struct secret_talk talk;
 };
 static_assert(sizeof((struct mesh_hello){0}.proof) == SECRET_PROOF_BYTES, "a proof fits");
 static_assert((int)SECRET_PROOF_BYTES == (int)SECRET_NONCE_BYTES, "so does a nonce");
@@ -54,7 +54,7 @@ struct mesh {
     unsigned ours_count;
     struct contact *unauthenticated; /* the oldest first */
     unsigned unauthenticated_count;
-    unsigned proving_max; /* of them, that have said hello: a link each */
+    unsigned expected; /* of those that will prove to be links */
     struct pollfd *polled;
     uint64_t report_ns;   /* when to say who is missing */
     uint64_t reported_ns; /* when an unauthenticated peer was last named on stderr */
@@ -92,32 +92,35 @@ static bool has_secret(const struct mesh *m)
     return m->config->secret && m->config->secret->is_known;
 }
 
-/* What one of the two says in its proof; `is_ours`: we do. */
-static struct secret_claim claim_of(const struct mesh *m, const struct contact *k,
-                                    enum secret_role role, bool is_ours)
+/* The peer is known, so our challenge to it is. */
+static void begin_talk(const struct mesh *m, struct contact *k)
 {
-    return (struct secret_claim){
-        .role = role,
-        .prover = is_ours ? m->config->rank : k->peer,
-        .verifier = is_ours ? k->peer : m->config->rank,
-        .shard = k->shard,
-        .cluster = m->config->cluster,
-        .prover_nonce = is_ours ? k->our_nonce : k->their_nonce,
-        .verifier_nonce = is_ours ? k->their_nonce : k->our_nonce,
-    };
+    if (!has_secret(m)) return;
+    k->talk = (struct secret_talk){.our_rank = m->config->rank,
+                                   .their_rank = k->peer,
+                                   .shard = k->shard,
+                                   .cluster = m->config->cluster};
+    secret_nonce(k->talk.our_nonce);
+}
+
+static void await_proof(struct contact *k)
+{
+    memcpy(k->talk.their_nonce, k->message.proof, sizeof k->talk.their_nonce);
+    k->heard = 0;
+    k->step = PROVING;
 }
 
 static bool say_proof(const struct mesh *m, const struct contact *k, enum secret_role role)
 {
     unsigned char proof[SECRET_PROOF_BYTES];
-    const struct secret_claim claim = claim_of(m, k, role, true);
+    const struct secret_claim claim = secret_claim_of(&k->talk, role, true);
     secret_prove(m->config->secret, &claim, proof);
     return say(k->fd, m->config, MESH_ACCEPTED, k->shard, proof);
 }
 
 static bool has_proved(const struct mesh *m, const struct contact *k, enum secret_role role)
 {
-    const struct secret_claim claim = claim_of(m, k, role, false);
+    const struct secret_claim claim = secret_claim_of(&k->talk, role, false);
     return secret_check(m->config->secret, &claim, k->message.proof);
 }
 
@@ -175,9 +178,8 @@ static void greet(const struct mesh *m, struct contact *k, uint64_t now_ns)
     int error = 0;
     socklen_t bytes = sizeof error;
     getsockopt(k->fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
-    if (has_secret(m)) secret_nonce(k->our_nonce);
-    if (error ||
-        !say(k->fd, m->config, MESH_ACCEPTED, k->shard, has_secret(m) ? k->our_nonce : NULL))
+    begin_talk(m, k);
+    if (error || !say(k->fd, m->config, MESH_ACCEPTED, k->shard, k->talk.our_nonce))
         try_later(k, error ? error : ECONNRESET, now_ns);
     else
         k->step = HEARING;
@@ -190,13 +192,8 @@ static int meet_challenge(const struct mesh *m, struct contact *k, uint64_t now_
             -EACCES,
             "node %u (%s) asks for the cluster's secret, which this node does not know; %s",
             k->peer, m->config->address[k->peer], SECRET_REMEDY);
-    memcpy(k->their_nonce, k->message.proof, sizeof k->their_nonce);
-    if (say_proof(m, k, SECRET_CALLER)) {
-        k->heard = 0;
-        k->step = PROVING;
-    } else {
-        try_later(k, ECONNRESET, now_ns);
-    }
+    await_proof(k);
+    if (!say_proof(m, k, SECRET_CALLER)) try_later(k, ECONNRESET, now_ns);
     return 0;
 }
 
@@ -305,11 +302,9 @@ static enum verdict admit(struct mesh *m, struct contact *k)
     k->peer = hello->rank;
     k->shard = hello->shard;
     if (has_secret(m)) {
-        memcpy(k->their_nonce, hello->proof, sizeof k->their_nonce);
-        secret_nonce(k->our_nonce);
-        k->heard = 0;
-        k->step = PROVING;
-        return say(k->fd, m->config, MESH_CHALLENGE, k->shard, k->our_nonce) ? STAYS : MUST_GO;
+        begin_talk(m, k);
+        await_proof(k);
+        return say(k->fd, m->config, MESH_CHALLENGE, k->shard, k->talk.our_nonce) ? STAYS : MUST_GO;
     }
     if (!say(k->fd, m->config, MESH_ACCEPTED, k->shard, NULL)) return MUST_GO;
     place(m, k);
@@ -347,17 +342,13 @@ static void drop_unauthenticated(struct mesh *m, unsigned i)
     forget_unauthenticated(m, i);
 }
 
-/* If more than `most` are at that step, closes the one that has been there longest: a node that
- * belongs here is quick. */
-static void limit_unauthenticated(struct mesh *m, enum step step, unsigned most)
+static void limit_unauthenticated(struct mesh *m)
 {
-    unsigned count = 0, oldest = 0;
-    for (unsigned i = m->unauthenticated_count; i-- > 0;) {
-        if (m->unauthenticated[i].step != step) continue;
-        count++;
-        oldest = i;
-    }
-    if (count > most) drop_unauthenticated(m, oldest);
+    struct strangers s = {.count = 0};
+    for (unsigned i = m->unauthenticated_count; i-- > 0;)
+        strangers_count(&s, &m->unauthenticated[i], m->unauthenticated[i].step == PROVING);
+    const struct contact *k = strangers_leaves(&s, m->expected);
+    if (k) drop_unauthenticated(m, (unsigned)(k - m->unauthenticated));
 }
 
 static void listen_to_unauthenticated(struct mesh *m, unsigned i, uint64_t now_ns)
@@ -365,17 +356,16 @@ static void listen_to_unauthenticated(struct mesh *m, unsigned i, uint64_t now_n
     struct contact *k = &m->unauthenticated[i];
     int heard = hear(k);
     if (heard == 0) return;
-    bool is_first = k->step == HEARING;
-    enum verdict verdict = heard < 0 ? MUST_GO : is_first ? admit(m, k) : take_proof(m, k, now_ns);
+    enum verdict verdict = heard < 0            ? MUST_GO
+                           : k->step == HEARING ? admit(m, k)
+                                                : take_proof(m, k, now_ns);
     if (verdict == MUST_GO) forked_end(k->fd);
     if (verdict != STAYS) forget_unauthenticated(m, i);
-    if (verdict == STAYS && is_first) limit_unauthenticated(m, PROVING, m->proving_max);
 }
 
 static void drop_late_unauthenticated(struct mesh *m, uint64_t now_ns)
 {
-    while (m->unauthenticated_count > 0 &&
-           now_ns >= m->unauthenticated[0].since_ns + UNAUTHENTICATED_NS)
+    while (m->unauthenticated_count > 0 && now_ns >= m->unauthenticated[0].since_ns + STRANGERS_NS)
         drop_unauthenticated(m, 0);
 }
 
@@ -383,7 +373,7 @@ static void drop_late_unauthenticated(struct mesh *m, uint64_t now_ns)
 static void welcome(struct mesh *m, int fd, uint64_t now_ns)
 {
     forked_register(fd);
-    limit_unauthenticated(m, HEARING, MESH_UNAUTHENTICATED_MAX - 1);
+    limit_unauthenticated(m);
     m->unauthenticated[m->unauthenticated_count++] =
         (struct contact){.fd = fd, .step = HEARING, .since_ns = now_ns};
     listen_to_unauthenticated(m, m->unauthenticated_count - 1, now_ns);
@@ -475,7 +465,7 @@ static int begin_contacts(struct mesh *m, uint64_t now_ns, uint64_t *until_ns)
     int rc = 0;
     *until_ns = clock_earlier(m->config->deadline_ns, m->report_ns);
     if (m->unauthenticated_count > 0)
-        *until_ns = clock_earlier(*until_ns, m->unauthenticated[0].since_ns + UNAUTHENTICATED_NS);
+        *until_ns = clock_earlier(*until_ns, m->unauthenticated[0].since_ns + STRANGERS_NS);
     if (m->config->cancel) *until_ns = clock_earlier(*until_ns, now_ns + CANCEL_NS);
     for (unsigned i = 0; i < m->ours_count && !rc; i++) {
         struct contact *k = &m->ours[i];
@@ -505,10 +495,10 @@ static unsigned fill_polled(struct mesh *m)
 static int handle_polled(struct mesh *m, uint64_t now_ns)
 {
     int rc = 0;
-    const struct pollfd *ours = m->polled + 1, *unauthenticated_count = ours + m->ours_count;
+    const struct pollfd *ours = m->polled + 1, *unauthenticated = ours + m->ours_count;
     /* From the last to the first: when one leaves, those behind it move up. */
     for (unsigned i = m->unauthenticated_count; i-- > 0;)
-        if (unauthenticated_count[i].revents) listen_to_unauthenticated(m, i, now_ns);
+        if (unauthenticated[i].revents) listen_to_unauthenticated(m, i, now_ns);
     drop_late_unauthenticated(m, now_ns);
     for (unsigned i = 0; i < m->ours_count && !rc; i++)
         if (ours[i].revents) rc = go_on(m, &m->ours[i], now_ns);
@@ -552,12 +542,10 @@ static int init_mesh(struct mesh *m, const struct mesh_config *c, int *fd)
     m->report_ns = c->report_ns ? m->start_ns + c->report_ns : UINT64_MAX;
     m->missing = (c->size - 1) * c->shards;
     m->ours_count = c->rank * c->shards;
-    m->proving_max = (c->size - 1 - c->rank) * c->shards;
+    m->expected = (c->size - 1 - c->rank) * c->shards;
     m->ours = calloc((size_t)m->ours_count + 1, sizeof *m->ours);
-    m->unauthenticated =
-        calloc((size_t)m->proving_max + 1 + MESH_UNAUTHENTICATED_MAX, sizeof *m->unauthenticated);
-    m->polled = calloc((size_t)m->ours_count + m->proving_max + 2 + MESH_UNAUTHENTICATED_MAX,
-                       sizeof *m->polled);
+    m->unauthenticated = calloc((size_t)m->expected + STRANGERS_MAX, sizeof *m->unauthenticated);
+    m->polled = calloc((size_t)m->ours_count + m->expected + 1 + STRANGERS_MAX, sizeof *m->polled);
     if (!m->ours || !m->unauthenticated || !m->polled)
         return error_set(-ENOMEM, "no memory for %u links", m->missing);
     for (unsigned i = 0; i < m->ours_count; i++)

@@ -9,9 +9,8 @@
  * and delay nothing; a peer whose proof is wrong is named on stderr.
  *
  * Callers   the thread that opens a node; nodes of one process share nothing
- * Memory    its own, released on return; at most MESH_UNAUTHENTICATED_MAX connections that have not
- *           said hello, each for at most MESH_UNAUTHENTICATED_S; and of those that must still prove
- *           themselves, as many as links are missing
+ * Memory    its own, released on return; of connections that have not yet proved to be
+ *           links as many as strangers.h says
  * Waiting   to the deadline
  * Life      mesh_listen (mesh_listener.h), then mesh_connect, which ends the listening: no peer can
  *           connect later
@@ -26,11 +25,6 @@
 #include <stdint.h>
 
 struct secret;
-
-enum {
-    MESH_UNAUTHENTICATED_MAX = 64,
-    MESH_UNAUTHENTICATED_S = 5,
-};
 
 struct mesh_config {
     uint64_t cluster; /* its id */

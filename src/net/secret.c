@@ -149,6 +149,20 @@ void secret_nonce(unsigned char nonce[SECRET_NONCE_BYTES])
     randombytes_buf(nonce, SECRET_NONCE_BYTES);
 }
 
+struct secret_claim secret_claim_of(const struct secret_talk *t, enum secret_role role,
+                                    bool is_ours)
+{
+    return (struct secret_claim){
+        .role = role,
+        .prover = is_ours ? t->our_rank : t->their_rank,
+        .verifier = is_ours ? t->their_rank : t->our_rank,
+        .shard = t->shard,
+        .cluster = t->cluster,
+        .prover_nonce = is_ours ? t->our_nonce : t->their_nonce,
+        .verifier_nonce = is_ours ? t->their_nonce : t->our_nonce,
+    };
+}
+
 static void put_number(crypto_generichash_state *h, uint64_t value)
 {
     unsigned char bytes[8];

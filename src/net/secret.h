@@ -76,6 +76,16 @@ struct secret_claim {
     size_t body_bytes;
 };
 
+/* What both sides of a connection know when each has sent its challenge, as one of them sees it. */
+struct secret_talk {
+    unsigned our_rank, their_rank, shard;
+    uint64_t cluster;
+    unsigned char our_nonce[SECRET_NONCE_BYTES], their_nonce[SECRET_NONCE_BYTES];
+};
+
+/* What we claim in that role; or what they do. */
+struct secret_claim secret_claim_of(const struct secret_talk *, enum secret_role, bool is_ours);
+
 /* The secret must be known. */
 void secret_prove(const struct secret *, const struct secret_claim *,
                   unsigned char proof[SECRET_PROOF_BYTES]);

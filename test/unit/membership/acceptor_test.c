@@ -2,6 +2,7 @@
 #include "membership/acceptor.h"
 #include "membership/hello.h"
 #include "membership/peers.h"
+#include "net/strangers.h"
 #include "test.h"
 
 #include <fcntl.h>
@@ -115,7 +116,7 @@ TEST(rendezvous, silent_and_slow_connections_keep_nobody_out)
     int silent[SILENT];
     unsigned char hello[TEXT_BYTES];
     nodes_init(n, 3, nodes_address());
-    n[1].config.join_timeout_s = n[2].config.join_timeout_s = RENDEZVOUS_HELLO_TIMEOUT_S - 1;
+    n[1].config.join_timeout_s = n[2].config.join_timeout_s = STRANGERS_S - 1;
     peer_hello(&n[1].config, hello, sizeof hello);
     node_start(&n[0], node_join);
     for (int i = 0; i < SILENT; i++) {
@@ -138,7 +139,7 @@ TEST(rendezvous, silent_and_slow_connections_keep_nobody_out)
  * the one before. */
 TEST(rendezvous, a_flood_of_connections_to_a_running_job_is_taken_slowly)
 {
-    enum { PLACES = RENDEZVOUS_UNAUTHENTICATED_MAX + 2, FLOOD = PLACES + 20 };
+    enum { PLACES = STRANGERS_MAX + 2, FLOOD = PLACES + 20 };
     struct node n[2];
     int fd[FLOOD];
     nodes_form(n, 2);

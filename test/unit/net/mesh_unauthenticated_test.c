@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "meshes.h"
+#include "net/strangers.h"
 #include "locus.h"
 
 #include <poll.h>
@@ -70,7 +71,7 @@ struct crowd {
 /* Connects with all that may knock at a port, and keeps what says nothing open. */
 static void *run_crowd(void *context)
 {
-    enum { SILENT = 3 * MESH_UNAUTHENTICATED_MAX };
+    enum { SILENT = 3 * STRANGERS_MAX };
     const struct crowd *crowd = context;
     static const char request[] =
         "GET / HTTP/1.0\r\n\r\n and more of what nobody asked for, as long as the hello is ...";
@@ -155,7 +156,7 @@ TEST(mesh_unauthenticated, gives_unauthenticated_a_deadline)
     CHECK_EQ(answer.status, MESH_CHALLENGE);
     for (int i = 0; i < 3; i++) {
         CHECK(is_closed_within(fd[i], 60000));
-        CHECK(now_ns() - start >= (MESH_UNAUTHENTICATED_S - 1) * UINT64_C(1000000000));
+        CHECK(now_ns() - start >= (STRANGERS_S - 1) * UINT64_C(1000000000));
         close(fd[i]);
     }
     start_node(&c.node[1]);

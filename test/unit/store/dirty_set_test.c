@@ -60,7 +60,7 @@ TEST(dirty_set, of_any_number_of_keys)
     for (size_t i = 0; i < sizeof bound / sizeof *bound; i++) {
         struct dirty_set m;
         CHECK(dirty_set_init(&m, bound[i]));
-        CHECK(m.levels <= DIRTY_SET_LEVELS_MAX);
+        CHECK(m.keys.levels <= BITSET_LEVELS_MAX);
         uint64_t last = bound[i] ? bound[i] - 1 : 0;
         dirty_set_add(&m, 0);
         dirty_set_add(&m, last);
