@@ -4,7 +4,8 @@
 #include "base/error.h"
 #include "base/histogram.h"
 #include "checkpoint/series.h"
-#include "membership/rendezvous.h"
+#include "membership/agreement.h"
+#include "membership/streams.h"
 #include "node/environment.h"
 #include "node/figures.h"
 #include "node/variables.h"
@@ -260,7 +261,7 @@ static int open_node(const struct locus_config *c, locus *n)
     unsigned keep;
     int metrics = -1, rc = advisor_init(&n->advisor);
     if (rc == 0) rc = series_keeps(&keep); /* refused now, and not by the first checkpoint */
-    if (rc == 0 && n->size > 1) rc = rendezvous_prepare();
+    if (rc == 0 && n->size > 1) rc = streams_prepare();
     if (rc == 0) rc = journal_open((unsigned)c->rank, &n->journal);
     if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
     if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);

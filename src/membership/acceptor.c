@@ -1,7 +1,7 @@
 #include "membership/acceptor.h"
 
 #include "base/error.h"
-#include "membership/descriptor.h"
+#include "membership/streams.h"
 #include "net/forked.h"
 #include "net/strangers.h"
 
@@ -169,7 +169,7 @@ static int listen_at(struct rendezvous_acceptor *acceptor, const char *url)
         return result;
     }
     acceptor->listener = l;
-    acceptor->fd = descriptor_of_listener(l);
+    acceptor->fd = streams_descriptor_of_listener(l);
     if (acceptor->fd >= 0) forked_register(acceptor->fd); /* no memory: children keep the port */
     return 0;
 }

@@ -65,19 +65,15 @@ static void add_url(struct rendezvous_address *a, const struct addrinfo *found)
     }
 }
 
-int rendezvous_address_resolve(struct rendezvous_address *a)
+int rendezvous_address_resolve(struct rendezvous_address *a, uint64_t deadline_ns)
 {
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    struct addrinfo *all = NULL;
-    int rc = getaddrinfo(a->host, a->port, &hints, &all);
-    a->urls = 0;
+    struct addrinfo *all;
+    int rc = mesh_address_await(a->shown, AF_UNSPEC, deadline_ns, &all);
+    if (rc) return rc;
     for (struct addrinfo *i = all; i && a->urls < RENDEZVOUS_URLS_MAX; i = i->ai_next)
         add_url(a, i);
-    if (all) freeaddrinfo(all);
-    if (a->urls) return 0;
-    return error_set(rc == EAI_AGAIN ? -EAGAIN : -ENOENT,
-                     "the host of the rendezvous \"%s:%s\" is not known: %s", a->host, a->port,
-                     gai_strerror(rc ? rc : EAI_NONAME));
+    freeaddrinfo(all);
+    return a->urls ? 0 : not_an_address(a->shown, "has no address of IPv4 or IPv6");
 }
 
 void rendezvous_address_prefer(struct rendezvous_address *a, const char *data_address)

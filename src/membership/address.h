@@ -2,15 +2,14 @@
  * address.h - "host:port" of a rendezvous, and the addresses behind a host's name.
  *
  * Memory    the caller's
- * Waiting   rendezvous_address_resolve, if the host is a name: as long as the system's resolver
- *           takes (resolv.conf)
+ * Waiting   rendezvous_address_resolve, if the host is a name: until it is known (mesh_address.h)
  * Life      none
  */
 #ifndef LOCUS_MEMBERSHIP_ADDRESS_H
 #define LOCUS_MEMBERSHIP_ADDRESS_H
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdint.h>
 
 enum { RENDEZVOUS_URLS_MAX = 8, RENDEZVOUS_HOST_MAX = 256, RENDEZVOUS_SHOWN_MAX = 320 };
 
@@ -25,9 +24,8 @@ struct rendezvous_address {
 
 /* Parses "host:port" or "[IPv6]:port". -EINVAL with the sentence in locus_error(). */
 int rendezvous_address_parse(struct rendezvous_address *, const char *text);
-/* Fills in the addresses. Errors, with the sentence: -ENOENT, the name is not known (yet); -EAGAIN,
- * the resolver does not answer. */
-int rendezvous_address_resolve(struct rendezvous_address *);
+/* Fills in the addresses, once. 0 or -EINVAL, with the sentence. */
+int rendezvous_address_resolve(struct rendezvous_address *, uint64_t deadline_ns);
 /* If the host is this machine's own name, on loopback, others reach it at the address of the data
  * port. So that address comes first, to listen at and to connect to. Otherwise, or if the data port
  * is on loopback, too, nothing changes. */

@@ -3,7 +3,7 @@
 #include "base/condition.h"
 #include "base/error.h"
 #include "membership/agreement.h"
-#include "membership/descriptor.h"
+#include "membership/streams.h"
 #include "net/forked.h"
 #include "net/tcp.h"
 
@@ -364,7 +364,7 @@ void rendezvous_channel_watch(struct rendezvous_channel *c, unsigned peer_timeou
     uint64_t timeout_ns = (uint64_t)peer_timeout_ms * 1000000;
     c->beat_ns = beat_for(timeout_ns < c->hub->timeout_ns ? timeout_ns : c->hub->timeout_ns);
     c->deadline_ns = 0;
-    c->fd = descriptor_of_stream(c->stream);
+    c->fd = streams_descriptor(c->stream);
     if (c->fd >= 0) {
         tcp_bound_retries(c->fd);
         forked_register(c->fd); /* no memory: children keep it */

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "membership/dial.h"
 #include "membership/hello.h"
+#include "membership/streams.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,8 +14,6 @@ enum { REPORT_AFTER_S = 10 };
 enum { PACKET_BYTES = 1200 }; /* who sends less needs no large packets */
 static const uint64_t SECOND_NS = 1000000000;
 static const uint64_t DIAL_TIMEOUT_NS = 2 * SECOND_NS; /* for one attempt to connect */
-/* launchers publish names while nodes start already */
-static const uint64_t RESOLVE_TIMEOUT_NS = 10 * SECOND_NS;
 /* after which a missing answer is worth mentioning */
 static const uint64_t ANSWER_NS = SECOND_NS / 4;
 /* What a RESPONSE has beyond the HELLO that it repeats. */
@@ -131,7 +129,7 @@ static enum member_phase attempt(struct rendezvous *r, const struct rendezvous_c
 {
     nng_stream *stream = NULL;
     uint64_t timeout_ns = clock_earlier(DIAL_TIMEOUT_NS, left_ns(r));
-    int result = rendezvous_dial(url, timeout_ns, &stream);
+    int result = streams_dial(url, timeout_ns, &stream);
     if (result == 0) {
         greet(r, c, stream);
         return await_verdict(r);
@@ -161,19 +159,6 @@ int joining_reach_rank_0(struct rendezvous *r, const struct rendezvous_config *c
         if (phase == FAILED) return error_set(r->failure, "%s", r->sentence);
         if (left_ns(r) == 0) return give_up(r, c->join_timeout_s);
         if (i + 1 == r->address.urls) pause_before_retry(r, &pause_ns);
-    }
-}
-
-int joining_resolve(struct rendezvous *r)
-{
-    uint64_t pause_ns = PAUSE_MAX_NS,
-             until_ns = clock_earlier(r->start_ns + RESOLVE_TIMEOUT_NS, r->deadline_ns);
-    for (;;) {
-        int rc = rendezvous_address_resolve(&r->address);
-        if (rc == 0) return 0;
-        if (clock_now_ns() >= (rc == -EAGAIN ? r->deadline_ns : until_ns)) return -EINVAL;
-        snprintf(r->obstacle, sizeof r->obstacle, "%s", locus_error());
-        pause_before_retry(r, &pause_ns);
     }
 }
 

@@ -5,7 +5,7 @@
  * Callers   rendezvous_join(), on the caller's thread
  * Memory    none
  * Waiting   to the deadline of joining. Every 10 s a line on stderr says what it waits for
- * Life      joining_check, joining_resolve, joining_reach_rank_0
+ * Life      joining_check, joining_reach_rank_0
  */
 #ifndef LOCUS_MEMBERSHIP_JOINING_H
 #define LOCUS_MEMBERSHIP_JOINING_H
@@ -14,9 +14,6 @@
 
 /* 0 or -EINVAL, with the sentence. */
 int joining_check(const struct rendezvous_config *);
-/* Resolves the address. If the resolver does not know the name yet, it is asked again for a while;
- * if the resolver does not answer, until the deadline. 0 or -EINVAL. */
-int joining_resolve(struct rendezvous *);
 /* Returns 0 if the cluster runs, or was lost or left meanwhile; otherwise as rendezvous_join(). */
 int joining_reach_rank_0(struct rendezvous *, const struct rendezvous_config *);
 

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "membership/joining.h"
-#include "membership/prepare.h"
 #include "membership/server.h"
+#include "membership/streams.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,19 +32,14 @@ static int join(struct rendezvous *r, const struct rendezvous_config *c)
     r->obstacle_rc = -ETIMEDOUT;
     r->deadline_ns = r->start_ns + (uint64_t)(c->join_timeout_s * 1e9);
     int rc = rendezvous_address_parse(&r->address, c->address);
-    if (rc == 0) rc = prepare_nng();
+    if (rc == 0) rc = streams_prepare();
     if (rc == 0) rc = rendezvous_hub_start(&r->hub, c->peer_timeout_s, &member_events, r);
     r->has_hub = rc == 0;
-    if (rc == 0) rc = joining_resolve(r);
+    if (rc == 0) rc = rendezvous_address_resolve(&r->address, r->deadline_ns);
     if (rc == 0 && !c->loopback_only) rendezvous_address_prefer(&r->address, c->data_address);
     if (rc == 0 && r->rank == 0)
         rc = rendezvous_server_start(&r->server, c, &r->address, r->deadline_ns);
     return rc ? rc : joining_reach_rank_0(r, c);
-}
-
-int rendezvous_prepare(void)
-{
-    return prepare_nng();
 }
 
 int rendezvous_join(const struct rendezvous_config *c, struct rendezvous **out,

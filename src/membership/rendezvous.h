@@ -25,10 +25,6 @@
 
 struct rendezvous;
 
-/* Starts nng, if nobody has; before anything else of a node that has others. -EPERM: this process
- * was forked by one that has used nng, which would end it; -ENOMEM, -EAGAIN. */
-int rendezvous_prepare(void);
-
 /*
  * Joins. 0, or with the sentence in locus_error():
  *   -ETIMEDOUT   names who is missing, for how long and the address: "rank 3 of 4 has not joined

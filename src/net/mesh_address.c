@@ -118,8 +118,8 @@ static void report_delay(unsigned *reports, uint64_t waited_ns)
     fprintf(stderr, "locus: after %u s %s\n", *reports * REPORT_AFTER_S, locus_error());
 }
 
-static int resolve_rendezvous(const char *rendezvous, int family, uint64_t deadline_ns,
-                              struct addrinfo **all)
+int mesh_address_await(const char *rendezvous, int family, uint64_t deadline_ns,
+                       struct addrinfo **all)
 {
     const struct timespec pause = {.tv_nsec = (long)NAME_RETRY_NS};
     uint64_t start_ns = clock_now_ns();
@@ -221,7 +221,7 @@ int mesh_address_route(const char *rendezvous, int family, bool loopback_only, u
                        struct mesh_address *out)
 {
     struct addrinfo *all;
-    int rc = resolve_rendezvous(rendezvous, family, deadline_ns, &all);
+    int rc = mesh_address_await(rendezvous, family, deadline_ns, &all);
     if (rc) return rc;
     rc = !loopback_only && is_own_name(rendezvous, all) ? route_outside(out) : -EACCES;
     for (struct addrinfo *a = all; a && rc; a = a->ai_next) {

@@ -2,8 +2,8 @@
  * mesh_address.h - "host:port" in text, as the system has it, by route and by interface.
  *
  * Memory    the caller's; lists of the resolver are freed with freeaddrinfo()
- * Waiting   for the resolver, if the host is a name. mesh_address_route also waits for a name to
- *           become known
+ * Waiting   for the resolver, if the host is a name. mesh_address_await and _route also wait for
+ *           a name to become known
  * Life      none
  */
 #ifndef LOCUS_NET_MESH_ADDRESS_H
@@ -35,10 +35,14 @@ int mesh_address_port_of(const char *what, const char *text, unsigned *port);
 /* Is it this machine's own name, which its list of hosts maps to loopback (Debian: 127.0.1.1),
  * while others know it elsewhere? */
 bool mesh_address_is_own_name(const char *host, bool all_are_loopback);
+/* The addresses of `rendezvous`. An unknown name is looked up again for 10 s; if the resolver does
+ * not answer, until the deadline, with a line on stderr every 10 s. 0, or -EINVAL with the
+ * sentence. */
+int mesh_address_await(const char *rendezvous, int family, uint64_t deadline_ns,
+                       struct addrinfo **all);
 /* The address from which this machine sends to `rendezvous`, with port 0. If `rendezvous` is the
  * machine's own name, on loopback for itself, it is the address from which the machine reaches
- * others. An unknown name is looked up again for 10 s; if the resolver does not answer, until the
- * deadline. `loopback_only`: only addresses of the rendezvous on loopback count. Returns 0, or a
+ * others. It is looked up as above. `loopback_only`: only addresses of the rendezvous on loopback count. Returns 0, or a
  * negative errno with the sentence: -EACCES if there are only others. */
 int mesh_address_route(const char *rendezvous, int family, bool loopback_only, uint64_t deadline_ns,
                        struct mesh_address *out);

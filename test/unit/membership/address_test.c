@@ -34,7 +34,7 @@ TEST(address, on_loopback_is_known_as_such)
 {
     struct rendezvous_address a = {0};
     CHECK_EQ(rendezvous_address_parse(&a, "127.0.0.1:7777"), 0);
-    CHECK_EQ(rendezvous_address_resolve(&a), 0);
+    CHECK_EQ(rendezvous_address_resolve(&a, 0), 0);
     CHECK_EQ(a.urls, 1);
     CHECK_STR(a.url[0], "tcp://127.0.0.1:7777");
     CHECK(a.is_loopback[0]);
@@ -47,7 +47,7 @@ TEST(address, elsewhere_leaves_nothing_on_loopback)
 {
     struct rendezvous_address a = {0};
     CHECK_EQ(rendezvous_address_parse(&a, "192.0.2.1:7777"), 0);
-    CHECK_EQ(rendezvous_address_resolve(&a), 0);
+    CHECK_EQ(rendezvous_address_resolve(&a, 0), 0);
     CHECK(!a.is_loopback[0]);
     CHECK(!rendezvous_address_keep_loopback(&a));
 }

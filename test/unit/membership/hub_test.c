@@ -3,9 +3,8 @@
 #include "membership/hub.h"
 
 #include "membership/agreement.h"
-#include "membership/dial.h"
 #include "membership/peers.h"
-#include "membership/prepare.h"
+#include "membership/streams.h"
 #include "test.h"
 
 #include <arpa/inet.h>
@@ -73,9 +72,9 @@ static void begin(struct scene *s, double timeout_s)
     const char *address = nodes_address();
     *s = (struct scene){.listener = peer_listen(address)};
     snprintf(url, sizeof url, "tcp://%s", address);
-    CHECK_EQ(prepare_nng(), 0);
+    CHECK_EQ(streams_prepare(), 0);
     CHECK_EQ(rendezvous_hub_start(&s->hub, timeout_s, &events, s), 0);
-    CHECK_EQ(rendezvous_dial(url, UINT64_C(60000000000), &stream), 0);
+    CHECK_EQ(streams_dial(url, UINT64_C(60000000000), &stream), 0);
     s->fd = accept(s->listener, NULL, NULL);
     CHECK(s->fd >= 0);
     rendezvous_hub_lock(&s->hub);
@@ -430,7 +429,7 @@ TEST(hub, a_hub_that_stops_takes_no_channel)
     const char *address = nodes_address();
     int listener = peer_listen(address);
     snprintf(url, sizeof url, "tcp://%s", address);
-    CHECK_EQ(rendezvous_dial(url, UINT64_C(60000000000), &stream), 0);
+    CHECK_EQ(streams_dial(url, UINT64_C(60000000000), &stream), 0);
     rendezvous_hub_lock(&s.hub);
     CHECK(rendezvous_channel_open(&s.hub, stream, 0) == NULL);
     rendezvous_hub_unlock(&s.hub);

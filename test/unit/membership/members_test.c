@@ -136,6 +136,6 @@ TEST(rendezvous, a_resolver_that_does_not_answer_is_asked_again)
     nodes_leave(n, 2);
     late_name_fails(1000, EAI_AGAIN);
     n[1].config.join_timeout_s = 1;
-    node_check_wrong(&n[1], -EINVAL, "the host of the rendezvous \"late.invalid:");
+    node_check_wrong(&n[1], -EINVAL, "the rendezvous \"late.invalid:");
     CHECK(late_name_questions() > 1);
 }

@@ -4,7 +4,7 @@
 
 #include "membership/hub.h"
 #include "membership/peers.h"
-#include "membership/prepare.h"
+#include "membership/streams.h"
 #include "test.h"
 
 #include <errno.h>
@@ -43,9 +43,9 @@ static void start(struct scene *s)
     snprintf(s->address, sizeof s->address, "%s", nodes_address());
     nodes_init(s->node, NODES, s->address);
     for (int i = 0; i < NODES; i++) s->node[i].config.peer_timeout_s = TIMEOUT_S;
-    CHECK_EQ(prepare_nng(), 0);
+    CHECK_EQ(streams_prepare(), 0);
     CHECK_EQ(rendezvous_address_parse(&a, s->address), 0);
-    CHECK_EQ(rendezvous_address_resolve(&a), 0);
+    CHECK_EQ(rendezvous_address_resolve(&a, 0), 0);
     CHECK_EQ(rendezvous_server_start(&s->server, &s->node[0].config, &a,
                                      clock_now_ns() + TIMEOUT_S * UINT64_C(1000000000)),
              0);
@@ -294,7 +294,7 @@ TEST(server, a_port_that_is_taken_is_named)
     struct rendezvous_address a;
     start(&s);
     CHECK_EQ(rendezvous_address_parse(&a, s.address), 0);
-    CHECK_EQ(rendezvous_address_resolve(&a), 0);
+    CHECK_EQ(rendezvous_address_resolve(&a, 0), 0);
     CHECK_EQ(rendezvous_server_start(&other, &s.node[0].config, &a, clock_now_ns()), -EADDRINUSE);
     CHECK_STR(locus_error(), s.address);
     CHECK(other == NULL);

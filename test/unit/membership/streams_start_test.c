@@ -1,5 +1,5 @@
-/* prepare: what nng needs is there, or a sentence says what is not. */
-#include "membership/prepare.h"
+/* streams: what nng needs is there, or a sentence says what is not. */
+#include "membership/streams.h"
 
 #include "test.h"
 #include "locus.h"
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* The number of threads is no limit for root; their stacks are. */
-TEST(prepare, few_threads_are_a_sentence_before_nng_starts)
+TEST(streams, few_threads_are_a_sentence_before_nng_starts)
 {
     struct rlimit limit;
     long pages = 0;
@@ -24,9 +24,9 @@ TEST(prepare, few_threads_are_a_sentence_before_nng_starts)
     CHECK_EQ(getrlimit(RLIMIT_AS, &limit), 0);
     limit.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (20 << 20);
     CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
-    CHECK_EQ(prepare_nng(), -EAGAIN);
+    CHECK_EQ(streams_prepare(), -EAGAIN);
     CHECK_STR(locus_error(), "nng could not be started: it needs ");
     limit.rlim_cur = limit.rlim_max;
     CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
-    CHECK_EQ(prepare_nng(), 0);
+    CHECK_EQ(streams_prepare(), 0);
 }
