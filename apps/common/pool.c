@@ -151,7 +151,7 @@ static void *be_member(void *start)
 {
     const struct start *s = start;
     struct pool *pool = s->pool;
-    struct pool_member m = {.pool = pool, .index = s->index};
+    struct pool_member m = {.pool = pool, .index = s->index, .rate = 1};
     if (pool->node) {
         must(locus_worker_open(pool->node, &m.worker), "opening a worker");
         m.index = (unsigned)locus_worker_id(m.worker);

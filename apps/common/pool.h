@@ -69,6 +69,7 @@ struct pool_member {
     locus_worker *worker;  /* NULL for the baseline */
     unsigned index;        /* among this node's */
     unsigned place, total; /* among all nodes' */
+    double rate;           /* the share of the learning rate that a step takes now: rate.h; 1 */
 };
 
 /* The key is in one. */

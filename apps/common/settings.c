@@ -42,6 +42,7 @@ void settings_init(struct settings *s, unsigned has)
                            .seed = 1,
                            .epochs = 10,
                            .hot = "auto",
+                           .schedule = "constant",
                            .staleness = 1,
                            .clocks = 64,
                            .has = has};
@@ -110,9 +111,13 @@ void settings_options(struct settings *s)
     const struct args_option from =
         OPTION_TEXT("--from", "FILE", &s->from, ARGS_NODES | ARGS_INPUT,
                     "begin with what a model that --out has written has of\nrows of these names");
+    const struct args_option schedule = OPTION_TEXT(
+        "--schedule", "SHAPE", &s->schedule, ARGS_NODES,
+        "of the learning rate over all epochs: constant, linear or\ncosine; then ,to=X: the share that is left at the end;\n,warmup=X: the share of the epochs in which it rises");
     if (s->has & SETTINGS_EPOCHS) args_add(&s->list, &epochs, 1);
     if (s->has & SETTINGS_FROM) args_add(&s->list, &from, 1);
     if (s->has & SETTINGS_PATIENCE) args_add(&s->list, &patience, 1);
+    if (s->has & SETTINGS_RATE) args_add(&s->list, &schedule, 1);
     args_add(&s->list, first, sizeof first / sizeof *first);
     if (s->has & SETTINGS_HOT) hot_option(s);
     if (s->has & SETTINGS_BOUNDS) bounds_options(s);
@@ -167,6 +172,7 @@ static void check_technique(const struct settings *s)
 void settings_check(struct settings *s)
 {
     check_technique(s);
+    rate_parse(&s->rate, s->schedule);
     if (s->patience > 0 && s->eval_every == 0) s->eval_every = 1;
     if (s->is_baseline && s->checkpoints.folder)
         fail_usage("--baseline writes no checkpoints: leave --checkpoint away");

@@ -14,6 +14,7 @@
 #include "args.h"
 #include "checkpoints.h"
 #include "pool.h"
+#include "rate.h"
 
 /* What not every program has. */
 enum settings_has {
@@ -23,6 +24,7 @@ enum settings_has {
     SETTINGS_BOUNDS = 8, /* --technique ssp and essp, --staleness, --clocks */
     SETTINGS_PATIENCE = 16,
     SETTINGS_FROM = 32, /* --from: warm.h */
+    SETTINGS_RATE = 64, /* --schedule: rate.h */
 };
 enum { SETTINGS_TECHNIQUES = 8, SETTINGS_INPUTS = 8 };
 
@@ -38,8 +40,9 @@ struct settings {
     unsigned has;                 /* of enum settings_has */
     const char *techniques[SETTINGS_TECHNIQUES + 1]; /* those offered; "" for others */
     int sampling;                                    /* enum locus_conformity */
-    const char *data, *out, *report, *from;
+    const char *data, *out, *report, *from, *schedule;
     bool json, is_baseline;
+    struct rate rate; /* as --schedule says */
     struct checkpoints_wish checkpoints;
     struct args_list list;               /* all options of the program */
     const char *inputs[SETTINGS_INPUTS]; /* files that are read besides those that options name */

@@ -99,6 +99,20 @@ static bool is_over(const struct training *t)
     return limit > 0 && meter_now() - t->began_s >= (double)limit;
 }
 
+/* Of the next step. Whoever goes on from a checkpoint has had his first ones. */
+static void set_rate(struct training_worker *w, uint64_t done)
+{
+    const struct training *t = w->training;
+    const struct progress *p = &w->progress;
+    double part = w->total && done < w->total ? (double)done / (double)w->total : done > 0,
+           epoch = ((double)p->part + part) /
+                   (double)(t->checkpoints.parts ? t->checkpoints.parts : 1);
+    w->member->rate =
+        rate_share(&t->settings->rate, ((double)p->epochs + epoch) / (double)t->epochs);
+    if (p->epochs + p->part == 0) w->member->rate *= rate_among((double)w->steps, w->member->total);
+    w->steps++;
+}
+
 /* The steps of this worker, or as many as there is time for. */
 static struct training_sums run_part(struct training_worker *w)
 {
@@ -107,6 +121,7 @@ static struct training_sums run_part(struct training_worker *w)
     struct pace pace;
     pace_begin(&pace, w->member, w->total, w->clocks);
     for (bool is_last = false; !is_last && (t->is_whole || !is_over(t));) {
+        set_rate(w, sums.done);
         is_last = t->kind->step(w, &sums);
         pace_done(&pace, sums.done);
         if (training_is_first(w) && !t->sweeps)

@@ -29,9 +29,10 @@ struct training_worker {
     struct pool_member *member;
     void *program, *state;
     struct progress progress;
-    /* Of an epoch, or of a part of one: how much this worker has to do, in clocks that the options
-     * say, unless `clocks` does; for bounded staleness. */
+    /* Of an epoch, or of a part of one: how much this worker has to do, for the learning rate; in
+     * clocks that the options say, unless `clocks` does, for bounded staleness. */
     uint64_t total, clocks;
+    uint64_t steps; /* in this run */
 };
 
 /* What a worker has trained with. A step adds to it. */

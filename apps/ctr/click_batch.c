@@ -30,8 +30,6 @@ void click_batch_close(struct click_batch *b)
 void click_batch_clear(struct click_batch *b, struct places *places)
 {
     b->examples = b->entries = b->key_count = 0;
-    b->progress = 0;
-    b->warmth = 1;
     b->is_last = false;
     places_clear(places);
 }

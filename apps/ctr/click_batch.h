@@ -21,9 +21,7 @@ struct click_batch {
     uint16_t *field;
     float *value;
     bool *is_click;
-    double progress; /* of the training, from 0 to 1, when it begins */
-    double warmth;   /* a share of the rate (warm_up.h) */
-    bool is_last;    /* of its epoch; it may have no examples */
+    bool is_last; /* of its epoch; it may have no examples */
 };
 
 void click_batch_open(struct click_batch *, size_t examples_max, size_t entries);

@@ -1,7 +1,6 @@
 #include "click_feed.h"
 
 #include "fail.h"
-#include "warm_up.h"
 
 #include <stdlib.h>
 
@@ -23,13 +22,6 @@ static void go_to(struct click_feed *f, uint64_t epochs)
     f->at = f->count;
 }
 
-/* This worker's, of all epochs. */
-static double steps_before(const struct click_feed *f)
-{
-    double examples = (double)(f->epochs - 1) * (double)f->count + (double)f->at;
-    return examples / (double)f->ctr->options.batch;
-}
-
 static bool fill(void *feed, locus_loader *loader, void *batch)
 {
     struct click_feed *f = feed;
@@ -40,9 +32,6 @@ static bool fill(void *feed, locus_loader *loader, void *batch)
         begin_epoch(f);
     }
     click_batch_clear(b, &f->places);
-    double passed = f->count > 0 ? (double)f->at / (double)f->count : 0;
-    b->progress = ((double)(f->epochs - 1) + passed) / (double)o->common.epochs;
-    b->warmth = warm_up(steps_before(f), f->workers);
     while (b->examples < o->batch && f->at < f->count) {
         uint64_t number = f->first + (f->order ? f->order[f->at] : f->at);
         struct click c = ctr_get(f->ctr, number, f->planted_click);
@@ -70,7 +59,6 @@ void click_feed_open(struct click_feed *f, const struct ctr *c, struct pool_memb
     uint64_t end;
     size_t entries = ctr_entries(c, c->options.batch);
     *f = (struct click_feed){.ctr = c, .list_count = batches_ahead(m, entries)};
-    f->workers = m->total;
     pool_share(c->train, m->place, m->total, &f->first, &end);
     f->count = end - f->first;
     if (!c->planted) {

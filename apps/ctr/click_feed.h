@@ -26,7 +26,6 @@ struct click_feed {
     struct rng rng;
     uint32_t *order; /* of this worker's examples; NULL where they are planted */
     uint64_t first, count, at, epochs, batches;
-    unsigned workers; /* of the cluster */
     struct click_batch *batch;
     void **list;
     size_t list_count;

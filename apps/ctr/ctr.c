@@ -67,8 +67,6 @@ static void training_options(struct ctr_options *o)
         OPTION_TEXT("--hidden", "N,N...", &o->hidden, ARGS_TASK, "units of the dense layers"),
         OPTION_COUNT("--batch", "N", &o->batch, 1, 65536, ARGS_TASK, "examples of a step"),
         OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
-        OPTION_REAL("--final-lr", "X", &o->final_rate, 0, 1, ARGS_TASK,
-                    "the share of it that is left at the end: it falls evenly"),
         OPTION_REAL("--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
                     "weight of the squared norm of the features in a batch"),
         OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
@@ -88,15 +86,16 @@ static struct settings *options(void *program)
                               .batch = 128,
                               .rate = 0.1,
                               .regularization = 1e-3,
-                              .final_rate = 0.1,
                               .init = 0.05,
                               .held_back = 0.1,
                               .validate = 0.1,
                               .bins = 64,
                               .hidden = "64,32",
                               .zipf_exponent = 1.1};
-    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE);
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE |
+                                  SETTINGS_RATE);
     o->common.epochs = 8;
+    o->common.schedule = "linear,to=0.1"; /* with smaller steps the model comes to rest */
     o->common.eval_every = 1;
     data_options(o);
     training_options(o);
@@ -332,6 +331,7 @@ static void begin(struct training_worker *w, bool goes_on)
     pool_quiesce(m);
     click_feed_open(&own->feed, c, m, w->progress.epochs);
     wide_deep_open(&own->step, c, m, batch > CTR_SCORES_OF_ROW ? batch : CTR_SCORES_OF_ROW);
+    w->total = own->feed.count;
     pool_quiesce(m);
 }
 
@@ -341,6 +341,7 @@ static bool step(struct training_worker *w, struct training_sums *sums)
     const struct click_batch *b = click_feed_next(&own->feed);
     sums->examples += b->examples;
     sums->loss += wide_deep_train(&own->step, b);
+    sums->done += b->examples;
     world_computed(WORLD_TRAINED, b->examples);
     return b->is_last;
 }

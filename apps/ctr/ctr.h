@@ -25,7 +25,7 @@ struct ctr_options {
     struct settings common;
     const char *test, *zipf, *label, *positive, *hidden;
     uint64_t dim, batch, hash_bits, bins;
-    double rate, final_rate, regularization, init, held_back, validate, zipf_exponent;
+    double rate, regularization, init, held_back, validate, zipf_exponent;
     int format;
 };
 

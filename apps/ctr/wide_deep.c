@@ -159,16 +159,10 @@ static void change_features(struct wide_deep *w, struct params_update *u,
     }
 }
 
-/* A step goes by the last batches' examples: with smaller ones the model comes to rest. */
-static float rate_of(const struct ctr_options *o, const struct click_batch *b)
-{
-    return (float)(o->rate * b->warmth * (1 - b->progress * (1 - o->final_rate)));
-}
-
 double wide_deep_train(struct wide_deep *w, const struct click_batch *b)
 {
     double loss = 0;
-    float rate = rate_of(&w->ctr->options, b);
+    float rate = (float)(w->ctr->options.rate * w->member->rate);
     if (b->examples > 0) {
         dense_rows_read(&w->dense);
         params_prefetch(&w->params, b->keys, b->key_count);

@@ -231,7 +231,7 @@ static struct row_step step_of(struct convolution *c, const struct neighbourhood
         v->add_scaled(c->gradient, e->weight, c->sum_gradients + e->end * c->width, c->width);
     return (struct row_step){.gradient = c->gradient,
                              .scratch = c->gradient,
-                             .rate = (float)c->gnn->options.rate,
+                             .rate = (float)(c->gnn->options.rate * c->member->rate),
                              .decay = (float)c->gnn->options.decay};
 }
 
@@ -299,7 +299,7 @@ double convolution_train(struct convolution *c, const struct neighbourhood *h)
             change_plain(c, h);
         else
             change_rows(c, h, missing);
-        dense_rows_train(&c->dense, (float)(c->gnn->options.dense_rate * h->warmth), 1);
+        dense_rows_train(&c->dense, (float)(c->gnn->options.dense_rate * c->member->rate), 1);
     }
     if (c->member->worker) locus_advance_clock(c->member->worker);
     return loss;

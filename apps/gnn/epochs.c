@@ -1,7 +1,6 @@
 #include "epochs.h"
 
 #include "fail.h"
-#include "warm_up.h"
 
 #include <stdlib.h>
 
@@ -58,19 +57,11 @@ static bool begin_batch(struct epochs *e)
     return true;
 }
 
-/* This worker's, of all epochs. */
-static double steps_before(const struct epochs *e)
-{
-    double nodes = (double)(e->epochs - 1) * e->count + e->at;
-    return nodes / (double)e->gnn->options.batch;
-}
-
 static bool fill(void *epochs, locus_loader *loader, void *to)
 {
     struct epochs *e = epochs;
     struct neighbourhood *h = to;
     if (!begin_batch(e)) return false;
-    h->warmth = warm_up(steps_before(e), e->workers);
     for (h->tops = 0; h->tops < e->gnn->options.batch && e->at < e->count;)
         h->top[h->tops++] = e->node[e->at++];
     h->is_last = e->at == e->count;
@@ -84,7 +75,7 @@ static bool fill(void *epochs, locus_loader *loader, void *to)
 void epochs_open(struct epochs *e, const struct gnn *g, struct pool_member *m, uint64_t epochs)
 {
     const struct gnn_options *o = &g->options;
-    *e = (struct epochs){.gnn = g, .place = m->place, .workers = m->total};
+    *e = (struct epochs){.gnn = g, .place = m->place};
     take_share(e, m);
     go_to(e, epochs);
     neighbourhood_maker_init(&e->maker, g, o->batch, o->neighbours, o->dropout);

@@ -24,8 +24,7 @@ struct epochs {
     uint32_t *node, count; /* the worker's */
     uint32_t at;           /* the next one */
     uint64_t batches, epochs;
-    unsigned place;   /* the worker's */
-    unsigned workers; /* of the cluster */
+    unsigned place; /* the worker's */
     struct neighbourhood *list[EPOCHS_AHEAD];
     size_t ahead; /* so many of them */
     bool has_taken;

@@ -122,7 +122,8 @@ static struct settings *options(void *program)
                               .rate = 0.1,
                               .dense_rate = 0.01,
                               .init = 0.1};
-    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE);
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE |
+                                  SETTINGS_RATE);
     o->common.epochs = 3;
     task_options(o);
     model_options(o);
@@ -315,6 +316,7 @@ static void begin(struct training_worker *w, bool goes_on)
     accuracy_open(&own->judge, g, m);
     convolution_open(&own->convolution, g, m, g->options.batch, g->options.neighbours);
     epochs_open(&own->epochs, g, m, w->progress.epochs);
+    w->total = own->epochs.count;
     /* Getting ready is not part of the first epoch. */
     pool_quiesce(m);
 }
@@ -330,6 +332,7 @@ static bool step(struct training_worker *w, struct training_sums *sums)
     const struct neighbourhood *h = epochs_next(&own->epochs);
     sums->examples += h->tops;
     sums->loss += convolution_train(&own->convolution, h);
+    sums->done += h->tops;
     world_computed(WORLD_TRAINED, h->tops);
     return h->is_last;
 }

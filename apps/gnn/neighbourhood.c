@@ -17,7 +17,7 @@ static void *longer(void *array, size_t count, size_t bytes)
 
 void neighbourhood_init(struct neighbourhood *h, size_t tops_max)
 {
-    *h = (struct neighbourhood){.warmth = 1};
+    *h = (struct neighbourhood){0};
     h->top = take_memory(tops_max, sizeof *h->top);
     h->top_start = take_memory(tops_max + 1, sizeof *h->top_start);
 }

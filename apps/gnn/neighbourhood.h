@@ -34,8 +34,7 @@ struct neighbourhood {
     uint32_t *input_start; /* of each row's edges, from middle nodes */
     struct neighbourhood_edge *lower;
     size_t middle_capacity, upper_capacity, input_capacity, lower_capacity;
-    double warmth; /* of the step: a share of the layers' rate (warm_up.h); 1 at first */
-    bool is_last;  /* of its epoch; it may have no nodes */
+    bool is_last; /* of its epoch; it may have no nodes */
 };
 
 /* Puts it together. */

@@ -146,9 +146,9 @@ static void step_row(void *row_step, float *row, uint32_t length)
 static void update_rows(struct step *s, const struct batch *b)
 {
     const struct options *o = &s->task->options;
-    struct row_step r = {
-        .vec = s->vec,
-        .step = {.rate = (float)o->rate, .is_complex = s->task->model.kind == MODEL_COMPLEX}};
+    struct row_step r = {.vec = s->vec,
+                         .step = {.rate = (float)(o->rate * s->member->rate),
+                                  .is_complex = s->task->model.kind == MODEL_COMPLEX}};
     for (uint32_t place = 0; place < b->entities + b->relations; place++) {
         r.gradient = gradient_of(s, b, place);
         r.step.weight = (float)o->regularization * b->uses[place];
@@ -167,7 +167,7 @@ static void update_negative(struct step *s, size_t negative, float scale, const 
     struct row_step r = {.vec = s->vec,
                          .gradient = direction,
                          .scale = scale,
-                         .step = {.rate = (float)s->task->options.rate}};
+                         .step = {.rate = (float)(s->task->options.rate * s->member->rate)}};
     change_row(s, s->negative_keys[negative], s->negative_rows[negative], step_negative, &r);
 }
 

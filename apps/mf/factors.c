@@ -29,16 +29,15 @@ struct cell {
     const struct mf *mf;
     const struct vec *vec;
     float *column;
-    float value, error;
+    float value, error, rate;
     const struct vec_pairs *pairs; /* MF_BY_ROW */
     size_t pair;
 };
 
-static struct vec_factors step_of(const struct mf *f, float error)
+static struct vec_factors step_of(const struct mf *f, float error, float rate)
 {
-    return (struct vec_factors){.error = error,
-                                .regularization = (float)f->options.regularization,
-                                .rate = (float)f->options.rate};
+    return (struct vec_factors){
+        .error = error, .regularization = (float)f->options.regularization, .rate = rate};
 }
 
 /* What is to be added to a bias whose sum of squares is `sum`. */
@@ -69,7 +68,8 @@ static void train_by_coordinate(void *cell, float *row, uint32_t length)
 {
     struct cell *c = cell;
     const struct mf *f = c->mf;
-    const struct vec_factors step = step_of(f, c->error = mf_predict(f, row, c->column) - c->value);
+    const struct vec_factors step =
+        step_of(f, c->error = mf_predict(f, row, c->column) - c->value, c->rate);
     (void)length;
     c->vec->factors(row, c->column, f->options.rank, mf_parameters(f), step);
     if (f->options.has_bias) train_biases(f, row, c->column, step);
@@ -82,7 +82,7 @@ static void train_by_row(void *cell, float *row, uint32_t length)
     const struct mf *f = c->mf;
     (void)length;
     c->vec->step_pair(row, c->column, f->options.rank, mf_parameters(f), c->pairs, c->pair);
-    if (f->options.has_bias) train_biases(f, row, c->column, step_of(f, c->error));
+    if (f->options.has_bias) train_biases(f, row, c->column, step_of(f, c->error, c->rate));
 }
 
 /* ---- blocks ---- */
@@ -122,10 +122,18 @@ static void read_cells(struct factors *s, const struct visit_batch *b, uint32_t 
     if (next < b->cells) draft_prefetch(&s->draft, b->columns + next, cells_from(b, next));
 }
 
+static float rate_of(const struct factors *s)
+{
+    return (float)(s->mf->options.rate * s->member->rate);
+}
+
 static struct cell cell_of(const struct factors *s, const struct visit_batch *b, uint32_t i)
 {
-    return (struct cell){
-        .mf = s->mf, .vec = s->vec, .column = s->draft.now[b->column[i]], .value = b->values[i]};
+    return (struct cell){.mf = s->mf,
+                         .vec = s->vec,
+                         .column = s->draft.now[b->column[i]],
+                         .value = b->values[i],
+                         .rate = rate_of(s)};
 }
 
 static double train_one(struct factors *s, const struct visit_batch *b, uint32_t i)
@@ -159,7 +167,8 @@ static double train_pairs(struct factors *s, const struct visit_batch *b, uint32
         p.b[i] = s->draft.now[b->column[first + i]];
         p.error[i] = bias_of(s->mf, p.a[i], p.b[i]) - b->values[first + i];
     }
-    s->vec->plan_pairs(&p, count, s->mf->options.rank, mf_parameters(s->mf), step_of(s->mf, 0));
+    s->vec->plan_pairs(&p, count, s->mf->options.rank, mf_parameters(s->mf),
+                       step_of(s->mf, 0, rate_of(s)));
     for (uint32_t i = 0; i < count; i++) {
         struct cell c = cell_of(s, b, first + i);
         c.error = p.error[i];

@@ -68,7 +68,7 @@ static void training_options(struct mf_options *o)
         OPTION_SECTION("training"),
         OPTION_CHOICE(
             "--method", "NAME", &o->method, methods, ARGS_TASK,
-            "sgd: AdaGrad, cell by cell\ncd: coordinate descent, all rows and then all columns;\nwithout --visit, --batch, --lr and --bias"),
+            "sgd: AdaGrad, cell by cell\ncd: coordinate descent, all rows and then all columns;\nwithout --visit, --batch, --lr, --schedule and --bias"),
         OPTION_CHOICE(
             "--visit", "NAME", &o->visit, visits, ARGS_TASK,
             "columns: cells by column, in random order\nblocks: blocks of columns go from worker to worker"),
@@ -104,7 +104,7 @@ static struct settings *options(void *program)
                              .zipf_rank = 10,
                              .zipf_noise = 0.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS |
-                                  SETTINGS_PATIENCE | SETTINGS_FROM);
+                                  SETTINGS_PATIENCE | SETTINGS_FROM | SETTINGS_RATE);
     task_options(o);
     training_options(o);
     settings_options(&o->common);

@@ -213,7 +213,7 @@ static double train_middles(struct skipgram *s, const struct window_batch *b)
     size_t n = s->wv->options.negatives;
     bool is_shared = s->wv->options.is_shared;
     double loss = 0;
-    struct pair p = {.rate = b->rate};
+    struct pair p = {.rate = (float)(s->wv->options.rate * s->member->rate)};
     prefetch_negatives(s, b, 0);
     for (uint32_t middle = 0, pair = 0; middle < b->middles; middle++) {
         p.middle = b->middle[middle];

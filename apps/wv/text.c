@@ -73,11 +73,6 @@ void text_rewind(struct text *t)
     t->at = t->first;
 }
 
-double text_progress(const struct text *t)
-{
-    return t->end > t->first ? (double)(t->at - t->first) / (double)(t->end - t->first) : 1;
-}
-
 void text_close(struct text *t)
 {
     lines_close(&t->file);

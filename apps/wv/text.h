@@ -28,8 +28,6 @@ void text_open(struct text *, const char *path, unsigned place, unsigned places)
  * that is no text. */
 enum text_event text_next(struct text *);
 void text_rewind(struct text *);
-/* The share of the piece that has been read. */
-double text_progress(const struct text *);
 void text_close(struct text *);
 
 #endif

@@ -9,7 +9,6 @@
 enum { AHEAD_WORDS = 16384, AHEAD_BATCHES = 4, AHEAD_BATCHES_MAX = 1024 };
 
 /* The learning rate does not fall below this share of the first one (the original program's). */
-static const double LEAST_RATE = 1e-4;
 
 size_t windows_pairs_max(const struct wv *w)
 {
@@ -70,15 +69,6 @@ static void add_middle(struct windows *s, struct window_batch *b, size_t at)
     }
     b->middle[b->middles] = place_of(s, b, wv_output_key(s->wv, s->sentence[at]));
     b->pairs_end[b->middles++] = b->pairs;
-}
-
-static double rate_now(const struct windows *s)
-{
-    const struct wv_options *o = &s->wv->options;
-    if (o->optimizer == WV_ADAGRAD) return o->rate;
-    double left = 1 -
-                  ((double)(s->epochs - 1) + text_progress(&s->text)) / (double)o->common.epochs;
-    return o->rate * (left > LEAST_RATE ? left : LEAST_RATE);
 }
 
 /* Where nothing is signaled ahead; else the manager draws them. */
@@ -143,7 +133,6 @@ static bool fill(void *windows, locus_loader *loader, void *to)
     }
     b->words = s->words;
     s->words = 0;
-    b->rate = (float)rate_now(s);
     b->is_last = s->is_over;
     s->batches++;
     return true;

@@ -30,7 +30,6 @@ struct window_batch {
     locus_key *negatives_drawn; /* without locus */
     locus_sample sample;        /* with locus */
     uint64_t words;             /* of the text that it stands for */
-    float rate;                 /* learning rate */
     bool is_last;               /* of its epoch; it may have no pairs */
 };
 

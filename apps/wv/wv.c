@@ -55,7 +55,7 @@ static void task_options(struct wv_options *o)
                     "the pairs of a window share theirs: faster"),
         settings_sampling(&o->common),
         OPTION_CHOICE("--optimizer", "NAME", &o->optimizer, optimizers, ARGS_TASK,
-                      "sgd, whose rate falls to nothing as in the\noriginal, or adagrad"),
+                      "sgd, with --schedule linear as in the original,\nor adagrad"),
         OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK,
                     "learning rate; 0: 0.025, with adagrad 0.1"),
         OPTION_COUNT("--batch", "N", &o->batch, 1, 10000, ARGS_TASK,
@@ -110,8 +110,8 @@ static struct settings *options(void *program)
                              .batch = 64,
                              .analogy_words = 30000,
                              .subsample = 1e-3};
-    settings_init(&o->common,
-                  SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS | SETTINGS_FROM);
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS |
+                                  SETTINGS_FROM | SETTINGS_RATE);
     o->common.epochs = 5;
     task_options(o);
     settings_options(&o->common);
@@ -125,6 +125,7 @@ static void check(void *program)
     if (!o->common.data) fail_usage("--data is missing: the text to learn from");
     args_needs("--analogy-words", "--analogies");
     check_negatives(o);
+    if (o->optimizer == WV_SGD && !args_has("--schedule")) o->common.schedule = "linear";
     if (o->rate <= 0) o->rate = o->optimizer == WV_ADAGRAD ? 0.1 : 0.025;
 }
 

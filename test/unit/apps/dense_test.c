@@ -5,7 +5,6 @@
 #include "pool.h"
 #include "rng.h"
 #include "test.h"
-#include "warm_up.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -248,18 +247,5 @@ TEST(dense, rows_are_trained_on_arrays_and_with_locus)
                       .tables = tables, .table_count = 2, .workers = 1, .is_baseline = baseline});
         pool_run(&pool, use_rows, &p);
         pool_close(&pool);
-    }
-}
-
-/* ---- the first steps ---- */
-
-/* The first step of an AdaGrad weight, whatever its gradient, is a whole rate. */
-TEST(dense, first_steps_of_many_workers_are_together_no_longer_than_one)
-{
-    for (unsigned workers = 1; workers <= 64; workers *= 4) {
-        CHECK(fabs(warm_up(0, workers) * workers - 1) < 1e-12);
-        CHECK(warm_up(workers - 1, workers) == 1 && warm_up(1e9, workers) == 1);
-        for (unsigned step = 1; step < workers; step++)
-            CHECK(warm_up(step, workers) > warm_up(step - 1, workers));
     }
 }

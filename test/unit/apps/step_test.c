@@ -159,7 +159,7 @@ static void check_step(struct task *t)
     tiny_finish(t);
     tiny_pool(&pool, t, true, 1);
     fill_rows(&pool);
-    struct pool_member member = {.pool = &pool, .total = 1};
+    struct pool_member member = {.pool = &pool, .total = 1, .rate = 1};
     struct batch b = batch_of(t);
     float *values[2], *slopes[2];
     for (int table = 0; table < 2; table++) {

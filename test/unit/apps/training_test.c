@@ -17,6 +17,7 @@ struct job {
     const char *sweeps;
     double quality[8];    /* of each epoch's model; 0 in the first: nothing is chosen */
     struct progress from; /* 0 epochs: the beginning */
+    bool says_rates;
 };
 
 /* The first worker says what happens. */
@@ -37,6 +38,7 @@ static void begin(struct training_worker *w, bool goes_on)
 {
     const struct job *j = w->program;
     if (j->from.epochs > 0) w->progress = j->from;
+    w->total = STEPS;
     say(w, goes_on ? "goes-on" : "begin");
 }
 
@@ -45,6 +47,8 @@ static bool step(struct training_worker *w, struct training_sums *sums)
     const struct job *j = w->program;
     int *steps = w->state;
     say(w, "step");
+    if (training_is_first(w) && j->says_rates) printf("%.3f ", w->member->rate);
+    sums->done++;
     if (training_is_first(w)) /* the model is the epoch's number */
         w->member->pool->tables[0].values[0] = (float)(w->progress.epochs + 1);
     sums->examples++;
@@ -159,6 +163,18 @@ TEST(training, a_sweep_is_one_step)
 TEST(training, without_epochs_there_is_the_end)
 {
     says(&(struct job){.until = 1}, "begin end save close ");
+}
+
+/* The very first step of two workers is half as long. */
+TEST(training, rates_follow_the_schedule_through_all_epochs)
+{
+    struct job j = {.settings = {.epochs = 2}, .says_rates = true};
+    rate_parse(&j.settings.rate, "linear");
+    says(&j, "begin step 0.500 step 0.833 step 0.667 flush examples=6 more=3 whole=1: "
+             "epoch   1   loss 0.50      1.00 s           6 things/s\n"
+             "step 0.500 step 0.333 step 0.167 flush examples=6 more=3 whole=1: "
+             "epoch   2   loss 1.50      1.00 s           6 things/s\n"
+             "end save close ");
 }
 
 TEST(training, a_loss_that_is_no_number_ends_it)

@@ -1,0 +1,58 @@
+#include "rate.h"
+
+#include "fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONSTANT, LINEAR, COSINE, SHAPES };
+static const char *const shapes[SHAPES] = {"constant", "linear", "cosine"};
+
+static void refuse(const char *schedule)
+{
+    fail_usage("--schedule is \"%s\": must be constant, linear or cosine, and then ,warmup=X or "
+               ",to=X, a share from 0 to 1",
+               schedule);
+}
+
+/* From "warmup=0.1" on, to what is behind it. */
+static const char *take_share(const char *at, const char *name, double *share)
+{
+    char *end;
+    size_t length = strlen(name);
+    if (strncmp(at, name, length) != 0) return at;
+    double value = strtod(at + length, &end);
+    if (end == at + length || !(value >= 0 && value <= 1) || (*end && *end != ',')) return at;
+    *share = value;
+    return end;
+}
+
+void rate_parse(struct rate *r, const char *schedule)
+{
+    size_t length = strcspn(schedule, ",");
+    *r = (struct rate){0};
+    while (r->shape < SHAPES &&
+           (strncmp(schedule, shapes[r->shape], length) != 0 || shapes[r->shape][length] != '\0'))
+        r->shape++;
+    if (r->shape == SHAPES) refuse(schedule);
+    for (const char *at = schedule + length, *next; *at; at = next) {
+        next = take_share(at, ",warmup=", &r->warmup);
+        if (next == at) next = take_share(at, ",to=", &r->to);
+        if (next == at) refuse(schedule);
+    }
+}
+
+double rate_share(const struct rate *r, double progress)
+{
+    if (progress < r->warmup) return progress / r->warmup;
+    double left = r->warmup < 1 && progress < 1 ? (1 - progress) / (1 - r->warmup) : 0;
+    if (r->shape == CONSTANT) return 1;
+    if (r->shape == COSINE) left = (1 - cos(acos(-1) * left)) / 2;
+    return r->to + (1 - r->to) * left;
+}
+
+double rate_among(double steps, unsigned workers)
+{
+    return steps + 1 < workers ? (steps + 1) / workers : 1;
+}
