@@ -172,6 +172,7 @@ static void look(locus *node)
     check(locus_histogram_read(node, LOCUS_BLOCKED_TIME, &waits));
     locus_key trained = locus_table_first(node, 1);
     size_t count = locus_owned(node, trained, mine, 10); /* ten keys of it whose rows are here */
+    check(locus_report_value(node, "loss", 0.5));        /* a point of a curve of the report */
     printf("node %d of %d: %zu and more of %llu keys here, %llu pulled elsewhere\n",
            locus_rank(node), locus_size(node), count, (unsigned long long)locus_keys(node),
            (unsigned long long)stats.pulled_remote);

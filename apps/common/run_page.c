@@ -261,16 +261,31 @@ static void put_sum(struct lines *l, FILE *f)
     chart_put(&c, f);
 }
 
+/* Curves of one name in one picture, a line for each node that has one. */
+static void put_curve(const struct run_parts *p, size_t first, FILE *f)
+{
+    char label[CHART_SERIES_MAX][32];
+    struct chart c = {.panel_count = 1};
+    struct chart_panel *panel = &c.panels[0];
+    *panel = panel_of(p, p->curve[first].name);
+    for (size_t i = first; i < p->curves && panel->series_count < CHART_SERIES_MAX; i++) {
+        const struct run_curve *of = &p->curve[i];
+        if (strcmp(of->name, p->curve[first].name) != 0) continue;
+        snprintf(label[panel->series_count], sizeof *label, "node %u", of->node);
+        panel->series[panel->series_count] = (struct chart_series){
+            .label = label[panel->series_count], .x = of->at_s, .y = of->y, .count = of->points};
+        panel->series_count++;
+    }
+    if (panel->series_count == 1) panel->series[0].label = p->curve[first].name;
+    chart_put(&c, f);
+}
+
 static void put_curves(const struct run_parts *p, FILE *f)
 {
     for (size_t i = 0; i < p->curves; i++) {
-        const struct run_curve *of = &p->curve[i];
-        struct chart c = {.panel_count = 1};
-        c.panels[0] = panel_of(p, of->name);
-        c.panels[0].series_count = 1;
-        c.panels[0].series[0] = (struct chart_series){
-            .label = of->name, .x = of->at_s, .y = of->y, .count = of->points};
-        chart_put(&c, f);
+        size_t before = 0;
+        while (before < i && strcmp(p->curve[before].name, p->curve[i].name) != 0) before++;
+        if (before == i) put_curve(p, i, f);
     }
 }
 
@@ -335,6 +350,7 @@ static void put_settings(const struct run_parts *p, FILE *f)
         put_number(f, "shards of each", first->shards);
         put_row(f, "technique", first->technique);
         put_row(f, "tables (rows x floats)", first->tables);
+        put_row(f, "command", first->command);
     }
     for (size_t i = 0; i < p->settings; i++) put_row(f, p->setting[i].name, p->setting[i].value);
     fputs("</table>\n", f);

@@ -17,6 +17,49 @@ static const char *const names[RUN_COUNTS] = {
     "owned",    "late",      "waits_s", "sent",      "held",   "aged",
     "shards_s", "busiest_s", "cpu_s",   "resident",  "clock"};
 
+/* ---- curves ---- */
+
+static struct run_curve *curve_of(struct run_parts *p, unsigned node, const char *name)
+{
+    for (size_t i = 0; i < p->curves; i++)
+        if (p->curve[i].node == node && strcmp(p->curve[i].name, name) == 0) return &p->curve[i];
+    if (p->curves == RUN_CURVES_MAX) return NULL;
+    struct run_curve *c = &p->curve[p->curves++];
+    c->node = node;
+    snprintf(c->name, sizeof c->name, "%.31s", name);
+    return c;
+}
+
+static bool add_point(struct run_curve *c, double at_s, double y)
+{
+    if (c->points == RUN_SAMPLES_MAX) return true;
+    if (c->points == c->capacity) {
+        size_t capacity = c->capacity ? 2 * c->capacity : 64;
+        double *at = realloc(c->at_s, capacity * sizeof *at);
+        if (at) c->at_s = at;
+        double *values = at ? realloc(c->y, capacity * sizeof *values) : NULL;
+        if (!values) return false;
+        c->y = values;
+        c->capacity = capacity;
+    }
+    c->at_s[c->points] = at_s;
+    c->y[c->points++] = y;
+    return true;
+}
+
+/* False: the line is none of a curve. */
+static bool read_point(struct run_parts *p, unsigned node, const char *line)
+{
+    char name[RUN_TEXT_MAX];
+    double at, y;
+    if (!run_line_text(line, "curve", name, sizeof name) || !run_line_number(line, "t", &at) ||
+        !run_line_number(line, "y", &y))
+        return false;
+    struct run_curve *c = curve_of(p, node, name);
+    if (c) add_point(c, 1e-6 * at, y);
+    return true;
+}
+
 /* ---- a node's file ---- */
 
 static bool add_sample(struct run_node *n, const char *line)
@@ -55,15 +98,17 @@ static bool read_head(struct run_node *n, const char *line, unsigned *node, unsi
     n->began_s = 1e-6 * at;
     run_line_text(line, "technique", n->technique, sizeof n->technique);
     run_line_text(line, "tables", n->tables, sizeof n->tables);
+    run_line_text(line, "command", n->command, sizeof n->command);
     return true;
 }
 
-static void read_samples(struct run_node *n, FILE *f)
+static void read_lines(struct run_parts *p, unsigned rank, struct run_node *n, FILE *f)
 {
     char *line = NULL;
     size_t capacity = 0;
     while (getline(&line, &capacity, f) > 0)
-        if (!run_line_is_whole(line) || !add_sample(n, line)) n->cut++;
+        if (!run_line_is_whole(line) || (!read_point(p, rank, line) && !add_sample(n, line)))
+            n->cut++;
     free(line);
 }
 
@@ -104,7 +149,7 @@ static bool read_node(struct run_parts *p, const char *prefix, unsigned rank, ch
         if (!ok) snprintf(why, RUN_TEXT_MAX, "no memory for %u nodes", nodes);
     }
     if (ok) {
-        read_samples(&n, f);
+        read_lines(p, rank, &n, f);
         p->node[rank] = n;
     }
     fclose(f);
@@ -128,33 +173,6 @@ static void stretch(struct run_parts *p, double at_s)
 
 /* ---- the program's ---- */
 
-static struct run_curve *curve_of(struct run_parts *p, const char *name)
-{
-    for (size_t i = 0; i < p->curves; i++)
-        if (strcmp(p->curve[i].name, name) == 0) return &p->curve[i];
-    if (p->curves == RUN_CURVES_MAX) return NULL;
-    struct run_curve *c = &p->curve[p->curves++];
-    snprintf(c->name, sizeof c->name, "%.31s", name);
-    return c;
-}
-
-static bool add_point(struct run_curve *c, double at_s, double y)
-{
-    if (c->points == RUN_SAMPLES_MAX) return true;
-    if (c->points == c->capacity) {
-        size_t capacity = c->capacity ? 2 * c->capacity : 64;
-        double *at = realloc(c->at_s, capacity * sizeof *at);
-        if (at) c->at_s = at;
-        double *values = at ? realloc(c->y, capacity * sizeof *values) : NULL;
-        if (!values) return false;
-        c->y = values;
-        c->capacity = capacity;
-    }
-    c->at_s[c->points] = at_s;
-    c->y[c->points++] = y;
-    return true;
-}
-
 static void add_setting(struct run_parts *p, const char *name, const char *value)
 {
     if (p->settings == RUN_SETTINGS_MAX) return;
@@ -170,7 +188,7 @@ static void add_setting(struct run_parts *p, const char *name, const char *value
 static void read_program_line(struct run_parts *p, const char *line)
 {
     char name[RUN_TEXT_MAX], value[RUN_TEXT_MAX];
-    double at, y;
+    double at;
     if (run_line_number(line, "t", &at)) stretch(p, 1e-6 * at);
     if (run_line_text(line, "program", name, sizeof name)) {
         free(p->program);
@@ -178,10 +196,8 @@ static void read_program_line(struct run_parts *p, const char *line)
     } else if (run_line_text(line, "setting", name, sizeof name) &&
                run_line_text(line, "value", value, sizeof value)) {
         add_setting(p, name, value);
-    } else if (run_line_text(line, "curve", name, sizeof name) && run_line_number(line, "t", &at) &&
-               run_line_number(line, "y", &y)) {
-        struct run_curve *c = curve_of(p, name);
-        if (c) add_point(c, 1e-6 * at, y);
+    } else {
+        read_point(p, 0, line);
     }
 }
 

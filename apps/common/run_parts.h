@@ -19,7 +19,7 @@ enum {
     RUN_SAMPLES_MAX = 100000,
     RUN_TEXT_MAX = 512,
     RUN_SETTINGS_MAX = 64,
-    RUN_CURVES_MAX = 8
+    RUN_CURVES_MAX = 64
 };
 
 /* What a node counts. All since its beginning, but the gauges. */
@@ -52,15 +52,16 @@ struct run_sample {
 struct run_node {
     bool has_file, has_ended;
     unsigned workers, shards, cut; /* lines that are none: the node was killed */
-    char technique[32], tables[RUN_TEXT_MAX];
+    char technique[32], tables[RUN_TEXT_MAX], command[RUN_TEXT_MAX];
     double began_s; /* wall clock */
     struct run_sample *sample;
     size_t samples, capacity;
 };
 
-/* A curve of the program's. */
+/* A curve of the program's, or of one node's (locus_report_value). */
 struct run_curve {
     char name[32];
+    unsigned node;
     double *at_s, *y;
     size_t points, capacity;
 };

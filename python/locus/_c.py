@@ -128,6 +128,7 @@ _QUICK = {
     "locus_distribution_seed": (c_int, _handle, c_uint64),
     "locus_distribution_seed_worker": (c_int, _handle, c_int, c_uint64),
     "locus_stats_read_sized": (c_int, _handle, POINTER(CStats), c_size_t),
+    "locus_report_value": (c_int, _handle, c_char_p, c_double),
     "locus_histogram_read": (c_int, _handle, c_int, POINTER(CHistogram)),
 }
 # Rows in place: pointers that end with a section, and a function that is called while others wait for the row, are

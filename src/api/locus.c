@@ -436,3 +436,15 @@ int locus_histogram_read(const locus *n, enum locus_histogram_kind kind,
     for (unsigned s = 0; s < shards; s++) shard_add_histogram(node_shard(n, s), kind, out);
     return 0;
 }
+
+int locus_report_value(const locus *n, const char *curve, double value)
+{
+    if (!curve || !journal_may_name(curve))
+        return error_set(-EINVAL,
+                         "locus_report_value: the name of a curve has 1 to %d printable ASCII "
+                         "characters, without \" and \\",
+                         JOURNAL_CURVE_BYTES - 1);
+    int rc = call_check_node("locus_report_value", n);
+    if (rc == 0 && n->journal && isfinite(value)) journal_value(n->journal, curve, value);
+    return rc;
+}

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, COMMAND_BYTES = 500 };
 
 struct journal {
     const locus *node;
@@ -35,6 +35,20 @@ static long long wall_us(void)
     return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+/* The words that the process was started with; what would need quoting is replaced. */
+static void write_command(FILE *to)
+{
+    FILE *from = fopen("/proc/self/cmdline", "re");
+    int c = from ? fgetc(from) : EOF;
+    for (int i = 0; c != EOF && i < COMMAND_BYTES; i++) {
+        int next = fgetc(from);
+        if (c == '\0' && next == EOF) break;
+        fputc(c == '\0' ? ' ' : c < ' ' || c > '~' || c == '"' || c == '\\' ? '_' : c, to);
+        c = next;
+    }
+    if (from) fclose(from);
+}
+
 static void write_head(const struct journal *j)
 {
     const locus *n = j->node;
@@ -49,6 +63,8 @@ static void write_head(const struct journal *j)
         notation_name(f, k->table[i].name);
         fprintf(f, " %" PRIu64 " x %u", k->table[i].end - k->table[i].first, k->table[i].length);
     }
+    fputs("\",\"command\":\"", f);
+    write_command(f);
     fputs("\"}\n", f);
 }
 
@@ -102,11 +118,13 @@ static bool write_line(const struct journal *j, bool is_last)
     const locus *n = j->node;
     struct figures f;
     figures_read(n, &f);
+    flockfile(j->file); /* values come between lines */
     fprintf(j->file, "{\"t\":%lld", wall_us());
     write_figures(j->file, &f);
     if (n->cluster) write_shards(j->file, n, &f.shards);
     write_process(j->file, n);
     fputs(is_last ? ",\"end\":1}\n" : "}\n", j->file);
+    funlockfile(j->file);
     return fflush(j->file) == 0 && !ferror(j->file);
 }
 
@@ -132,7 +150,6 @@ static bool wait_for_line(struct journal *j)
 static void *run(void *journal)
 {
     struct journal *j = journal;
-    write_head(j);
     bool can_write = write_line(j, false);
     while (wait_for_line(j)) can_write = can_write && write_line(j, false);
     if (can_write) write_line(j, true);
@@ -188,9 +205,23 @@ int journal_start(struct journal *j, const locus *n)
 {
     if (!j) return 0;
     j->node = n;
+    write_head(j);
     int rc = pthread_create(&j->thread, NULL, run, j);
     j->runs = rc == 0;
     return rc ? error_set(-rc, "no thread for the report (ulimit -u)") : 0;
+}
+
+bool journal_may_name(const char *curve)
+{
+    size_t n = strnlen(curve, JOURNAL_CURVE_BYTES);
+    for (size_t i = 0; i < n; i++)
+        if (curve[i] < ' ' || curve[i] > '~' || curve[i] == '"' || curve[i] == '\\') return false;
+    return n > 0 && n < JOURNAL_CURVE_BYTES;
+}
+
+void journal_value(struct journal *j, const char *curve, double value)
+{
+    notation_print(j->file, "{\"t\":%lld,\"curve\":\"%s\",\"y\":%.9g}\n", wall_us(), curve, value);
 }
 
 void journal_close(struct journal *j)

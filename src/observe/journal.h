@@ -5,7 +5,8 @@
  * LOCUS_REPORT=PREFIX switches it on: PREFIX.RANK.report.jsonl has a line that says who writes, one
  * every JOURNAL_FIRST_NS at first and ever less often later (each time after 1/JOURNAL_SHARE of the
  * time that has passed, once that is longer), and one when the node closes. So a short run has
- * enough lines for curves, and one of a month writes some megabytes.
+ * enough lines for curves, and one of a month writes some megabytes. Values of the program's
+ * (locus_report_value) are lines of their own.
  *
  * Memory    a line
  * Waiting   for the disk, on a thread of its own; journal_close for that thread
@@ -17,10 +18,11 @@
 
 #include "locus.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define JOURNAL_FIRST_NS UINT64_C(100000000)
-enum { JOURNAL_SHARE = 500 };
+enum { JOURNAL_SHARE = 500, JOURNAL_CURVE_BYTES = 32 };
 
 struct journal;
 
@@ -28,6 +30,9 @@ struct journal;
  * locus_error(). */
 int journal_open(unsigned rank, struct journal **out);
 int journal_start(struct journal *, const locus *); /* the same results; NULL: nothing */
-void journal_close(struct journal *);               /* NULL is allowed */
+/* A point of a curve, on any thread. A name as journal_may_name() allows; a finite value. */
+void journal_value(struct journal *, const char *curve, double value);
+bool journal_may_name(const char *curve);
+void journal_close(struct journal *); /* NULL is allowed */
 
 #endif

@@ -170,6 +170,7 @@ static void body(struct seat *s)
         locus_intent(s->worker, &key, 1, now, now + 20);
         CHECK_EQ(locus_push(s->worker, &key, 1, row), 0);
         locus_advance_clock(s->worker);
+        CHECK_EQ(locus_report_value(s->node, "my loss", 1.0 / (1 + i)), 0);
         sleep_s(0.003);
     }
     CHECK_EQ(locus_quiesce(s->worker), 0);
@@ -196,6 +197,8 @@ TEST(report, of_many_nodes_shows_the_most_and_the_least)
     CHECK_STR(c.out.text, "most median node least");
     is_drawn("Workers wait for other nodes, % of their time");
     is_drawn("Age of replicas, ms");
+    is_drawn("my loss");
+    CHECK_STR(c.out.text, "\ncommand|");
     is_drawn("Replicas held");
     is_drawn("Replicas that came a second");
     CHECK_STR(c.out.text, "\nnodes|8\n");

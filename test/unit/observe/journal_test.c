@@ -5,7 +5,9 @@
 #include "node/node.h"
 #include "one_node.h"
 
+#include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -122,18 +124,28 @@ TEST(journal, its_last_line_has_what_was_counted)
     float row[2] = {1, 2};
     for (locus_key key = 0; key < 7; key++) CHECK_EQ(locus_set(w, &key, 1, row), 0);
     for (int i = 0; i < 3; i++) locus_advance_clock(w);
+    journal_value(j, "test loss", 0.25);
     journal_close(j);
     char *text = folder_read(folder, "run.0.report.jsonl", &bytes), *at = text;
     check_head(next(&at));
     json_t *line, *last = NULL;
     json_int_t before = 0;
+    double loss = 0;
     for (; (line = next(&at)); last = line) {
         CHECK(last == NULL || json_object_get(last, "end") == NULL); /* none behind the end */
+        if (json_object_get(line, "curve")) {
+            CHECK_STR(json_string_value(json_object_get(line, "curve")), "test loss");
+            loss += json_real_value(json_object_get(line, "y"));
+            json_decref(line);
+            line = last;
+            continue;
+        }
         CHECK(number(line, "local") >= before);
         before = number(line, "local");
         if (last) json_decref(last);
     }
     CHECK(last != NULL);
+    CHECK(loss == 0.25);
     CHECK_EQ(number(last, "end"), 1);
     CHECK_EQ(number(last, "local"), 7);
     CHECK_EQ(number(last, "remote"), 0);
@@ -143,6 +155,22 @@ TEST(journal, its_last_line_has_what_was_counted)
     free(text);
     folder_remove(folder);
     close_both(n, w);
+}
+
+/* Without a report a value goes nowhere; names must be such as need no quoting. */
+TEST(journal, curves_have_names)
+{
+    CHECK_EQ(unsetenv("LOCUS_REPORT"), 0);
+    locus *n = one_node(ROWS, 1, 1);
+    CHECK_EQ(locus_report_value(n, "loss, test", NAN), 0);
+    const char *const wrong[] = {
+        NULL, "", "a\nb", "a\"b", "a\\b", "\xc3\xa4", "a name of thirty-two characters.."};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK_EQ(locus_report_value(n, wrong[i], 1), -EINVAL);
+        CHECK_STR(locus_error(), "the name of a curve has 1 to 31 printable");
+    }
+    CHECK_EQ(locus_report_value(NULL, "loss", 1), -EINVAL);
+    CHECK_EQ(locus_close(n), 0);
 }
 
 /* A node whose disk is full goes on; and is closed. */
