@@ -45,10 +45,7 @@ check-all: deps ## what else must hold: whole clusters under sanitizers, planted
 DATA ?= data
 results: deps-build ## the tables of lab/kge.md, wv.md, mf.md, ctr.md and gnn.md (DATA=folder; what is not there is passed over)
 	@$(MAKE) all $(B)/test/cluster/distance
-	@lab/results-kge.sh $(B)/bin '$(DATA)' build/results/kge
-	@lab/results-ctr.sh $(B)/bin '$(DATA)' build/results/ctr
-	@lab/results-gnn.sh $(B)/bin '$(DATA)' build/results/gnn
-	@lab/results.sh $(B)/bin '$(DATA)' build/results
+	@lab/results.py $(B)/bin '$(DATA)' build/results
 
 clean: ## remove everything that was built
 	rm -rf build bin compile_commands.json
