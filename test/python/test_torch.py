@@ -565,6 +565,52 @@ class ValuesAhead(unittest.TestCase):
         worker._lend(-1)
 
 
+class Ngrams(unittest.TestCase):
+    def test_rows_are_those_of_the_last_tokens(self):
+        table = lt.NgramTable(6000, 4, orders=(1, 3), heads=2, seed=5)
+        tokens = torch.randint(0, 50, (3, 40))
+        rows = table.indices(tokens)
+        self.assertEqual(rows.shape, (3, 40, 4))
+        self.assertEqual((rows // 1500).view(-1, 4).unique(dim=0).tolist(), [[0, 1, 2, 3]])  # each in its part
+        for start in (0, 7):  # only the last three count; before the first there is none that a text has
+            self.assertTrue(torch.equal(table.indices(tokens[:, start:])[:, 2:], rows[:, start + 2:]))
+        self.assertFalse(torch.equal(table.indices(tokens[:, 7:])[:, 0, 2:], rows[:, 7, 2:]))
+        self.assertTrue(torch.equal(table.indices(tokens.int()), rows))
+        swapped = table.indices(tokens.flip(-1)).flip(-2)[:, 1:-1]  # the same tokens in another order
+        self.assertLess(float((swapped[..., 2:] == rows[:, 1:-1, 2:]).float().mean()), 0.1)
+        self.assertTrue(torch.equal(swapped[..., :2], rows[:, 1:-1, :2]))
+
+    def test_hashes_spread_over_all_rows(self):
+        table = lt.NgramTable(4096, 4, orders=(2,), heads=1)
+        pairs = torch.stack([torch.arange(40960) // 256, torch.arange(40960) % 256], 1)
+        counts = torch.bincount(table.indices(pairs)[:, 1, 0], minlength=4096)
+        self.assertLess(float(counts.float().var() / counts.float().mean()), 1.2)  # 1 if at random
+        two = lt.NgramTable(8192, 4, orders=(2,), heads=2).indices(pairs)[:, 1]
+        same = two[:, :1] == two[:1, :1]
+        self.assertLess(len(two[same[:, 0], 1].unique()) / int(same.sum()), 1.01)
+        self.assertGreater(len(two[same[:, 0], 1].unique()) / int(same.sum()), 0.7)  # heads do not collide together
+
+    def test_values_learn(self):
+        table = lt.NgramTable(1000, 4, orders=(1, 2), heads=2)
+        self.assertEqual(table.width, 16)
+        optimizer = lt.SGD(table, 1)
+        tokens = torch.tensor([[1, 2, 1, 2]])
+        with lt.open(optimizer) as job:
+            self.assertEqual(list(job.node.tables), ["table"])
+            self.assertEqual(float(table(tokens).abs().sum()), 0)
+            table(tokens)[0, 3].sum().backward()
+            optimizer.step()
+            values = table(tokens)
+            self.assertEqual(values.shape, (1, 4, 16))
+            self.assertTrue((values[0, 3] == -1).all() and torch.equal(values[0, 1, :8], values[0, 3, :8]))
+            self.assertTrue((values[0, 0] == 0).all())
+
+    def test_what_cannot_be_is_refused(self):
+        for wrong in (dict(rows=3), dict(orders=()), dict(orders=(0,)), dict(heads=65), dict(seed=1.5)):
+            with self.assertRaises(locus.ArgumentError):
+                lt.NgramTable(**{**dict(rows=100, embedding_dim=4), **wrong})
+
+
 class Drawn(unittest.TestCase):
     def setUp(self):
         self.before, self.embedding = lt.Embedding(50, 4), lt.Embedding(ROWS, DIMENSION)

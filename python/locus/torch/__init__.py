@@ -13,8 +13,9 @@ from .embedding import Embedding, EmbeddingBag
 from .initial import Normal, Uniform, Zeros
 from .job import Job, open
 from .negatives import Negatives
+from .ngrams import NgramTable
 from .optimizers import SGD, Adagrad, Adam, Optimizer, RowAdagrad
 from .prefetch import Prefetch
 
-__all__ = ["Adagrad", "Adam", "Embedding", "EmbeddingBag", "Job", "Negatives", "Normal", "Optimizer", "Prefetch",
-           "RowAdagrad", "SGD", "Uniform", "Zeros", "open"]
+__all__ = ["Adagrad", "Adam", "Embedding", "EmbeddingBag", "Job", "Negatives", "NgramTable", "Normal",
+           "Optimizer", "Prefetch", "RowAdagrad", "SGD", "Uniform", "Zeros", "open"]

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A memory of n-grams: rows of a table that a language model looks up by the last tokens."""
+from typing import List, Optional, Sequence
+
+import torch
+
+from .._c import integer
+from ..errors import ArgumentError
+from .embedding import Embedding, Initial
+from .initial import Zeros
+
+_ORDER_MAX, _HEADS_MAX = 16, 64
+_ODD = 0x9E3779B97F4A7C15 - (1 << 64)  # as int64
+
+
+class NgramTable(torch.nn.Module):
+    """Token ids of shape (*, T) to float32 of shape (*, T, width), width = len(orders) * heads * embedding_dim.
+
+    At each position, the last n tokens, for each n of `orders`, are hashed once for each of `heads`: each hash is a row of
+    a part of the table of its own, so that n-grams that collide in one head hardly do in the next. Before the first token
+    there is one that no text has. `rows` are those of all parts; which are never seen take no memory. The rows lie in
+    `table`, an Embedding, first zeros unless told, which Prefetch knows by indices():
+
+        Prefetch(loader, keys=lambda tokens: {memory.table: memory.indices(tokens)})
+    """
+
+    def __init__(self, rows: int, embedding_dim: int, orders: Sequence[int] = (2, 3), heads: int = 4, seed: int = 0, *,
+                 initial: Optional[Initial] = None) -> None:
+        super().__init__()
+        self.orders: List[int] = [integer("an order", each, 1, _ORDER_MAX) for each in orders]
+        self.heads = integer("heads", heads, 1, _HEADS_MAX)
+        parts = len(self.orders) * self.heads
+        if parts == 0 or integer("rows", rows, 1, 1 << 40) < parts:
+            raise ArgumentError(f"rows is {rows} and orders {list(orders)!r}: must be at least one order, and a row for "
+                                f"each of the {parts} parts, one for each order and head")
+        self.each = rows // parts
+        self.table = Embedding(self.each * parts, embedding_dim, initial=initial or Zeros())
+        self.width = parts * embedding_dim
+        drawn = torch.Generator().manual_seed(integer("seed", seed, -(1 << 63), (1 << 63) - 1))
+        self._seeds = torch.randint(-(1 << 62), 1 << 62, (parts,), generator=drawn)
+
+    def indices(self, tokens: torch.Tensor) -> torch.Tensor:
+        """The rows of `table`: int64 of shape (*, T, len(orders) * heads), of integers on the CPU."""
+        hashed: List[torch.Tensor] = []
+        for place, order in enumerate(self.orders):
+            each = self._seeds[place * self.heads:(place + 1) * self.heads].expand(*tokens.shape, self.heads)
+            for back in reversed(range(order)):
+                before = torch.nn.functional.pad(tokens.long(), (back, 0), value=-1)[..., :tokens.shape[-1]]
+                each = (each ^ before.unsqueeze(-1)) * _ODD
+                each = each ^ (each >> 32)
+            hashed.append(each)
+        parts = torch.arange(len(self._seeds)) * self.each
+        return (torch.cat(hashed, -1) & ((1 << 62) - 1)) % self.each + parts
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.table(self.indices(tokens))
+        return found.flatten(-2)
