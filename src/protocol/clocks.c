@@ -53,25 +53,14 @@ static locus_clock least_updated(const struct shard *s)
 
 static void say(struct shard *s, unsigned peer, uint8_t operation, locus_clock clock)
 {
-    struct wire_entry *e = s->platform->entry(s->platform->context, peer, 0, 0);
-    if (!e) return;
-    e->operation = operation;
-    e->owner = e->origin = (uint16_t)s->rank;
-    e->clock = clock;
-}
-
-static void say_to_all(struct shard *s, uint8_t operation, locus_clock clock)
-{
-    for (unsigned n = 0; n < s->nodes; n++)
-        if (n != s->rank) say(s, n, operation, clock);
+    const uint16_t rank = (uint16_t)s->rank;
+    shard_entry(
+        s, peer,
+        (struct wire_entry){.operation = operation, .owner = rank, .origin = rank, .clock = clock},
+        0);
 }
 
 /* ---- what happens ---- */
-
-static bool writes(const struct request *r)
-{
-    return request_writes(r->kind);
-}
 
 void clocks_taken(struct shard *s, struct request *r)
 {
@@ -80,12 +69,12 @@ void clocks_taken(struct shard *s, struct request *r)
     r->is_taken = true;
     c->taken[r->worker]++;
     r->is_later = c->later_open;
-    if (writes(r)) c->open[r->is_later]++;
+    if (request_writes(r->kind)) c->open[r->is_later]++;
 }
 
 void clocks_done(struct shard *s, struct request *r)
 {
-    if (r->is_taken && writes(r)) s->clocks->open[r->is_later]--;
+    if (r->is_taken && request_writes(r->kind)) s->clocks->open[r->is_later]--;
     r->is_taken = false;
 }
 
@@ -136,7 +125,8 @@ void clocks_wait(struct shard *s, struct request *r)
     c->waiting++;
     if (r->clock <= c->awaited) return;
     c->awaited = r->clock;
-    say_to_all(s, WIRE_CLOCK_AWAITED, r->clock);
+    for (unsigned n = 0; n < s->nodes; n++)
+        if (n != s->rank) say(s, n, WIRE_CLOCK_AWAITED, r->clock);
 }
 
 const char *clocks_entry(struct shard *s, const struct arrival *a)
@@ -168,28 +158,26 @@ void clocks_round_over(struct shard *s, unsigned peer)
 
 /* ---- turns ---- */
 
-/* The clock is read first. So the requests and changes that are looked at afterwards include all
- * that came before it. */
-static void begin_generation(struct shard *s)
+/* The next clock to be sent is read first. So the requests and changes that are looked at
+ * afterwards include all that came before it. */
+static void read_clock(struct shard *s)
 {
     struct clocks *c = s->clocks;
-    locus_clock low = lowest(s);
-    if (c->reading >= 0) return;
-    publish(&c->due, low == INT64_MAX ? INT64_MAX - 1 : low + 1);
-    low = lowest(s);
-    if (low <= *our_updated(s)) return;
-    c->reading = low;
-    c->has_taken = c->has_looked = false;
+    if (c->reading < 0) {
+        locus_clock low = lowest(s);
+        publish(&c->due, low == INT64_MAX ? INT64_MAX - 1 : low + 1);
+        low = lowest(s);
+        if (low <= *our_updated(s)) return;
+        c->reading = low;
+        c->has_taken = c->has_looked = false;
+        for (unsigned w = 0; w < s->workers && c->posted; w++)
+            c->target[w] = __atomic_load_n(&c->posted[w][s->number], __ATOMIC_ACQUIRE);
+    }
+    if (c->has_taken) return;
     for (unsigned w = 0; w < s->workers; w++)
-        c->target[w] = c->posted ? __atomic_load_n(&c->posted[w][s->number], __ATOMIC_ACQUIRE) : 0;
-}
-
-static bool has_taken(const struct shard *s)
-{
-    const struct clocks *c = s->clocks;
-    for (unsigned w = 0; w < s->workers; w++)
-        if (c->taken[w] < c->target[w]) return false;
-    return true;
+        if (c->taken[w] < c->target[w]) return;
+    c->has_taken = true;
+    c->later_open ^= 1;
 }
 
 static bool can_look(const struct shard *s)
@@ -197,14 +185,6 @@ static bool can_look(const struct shard *s)
     const struct clocks *c = s->clocks;
     return c->reading >= 0 && c->has_taken && !c->has_looked && c->open[c->later_open ^ 1] == 0 &&
            clocks_may_look(s);
-}
-
-static void note_taken(struct shard *s)
-{
-    struct clocks *c = s->clocks;
-    if (c->reading < 0 || c->has_taken || !has_taken(s)) return;
-    c->has_taken = true;
-    c->later_open ^= 1;
 }
 
 static bool can_aim(const struct shard *s, unsigned n, locus_clock least)
@@ -224,8 +204,7 @@ static bool can_aim_at_any(const struct shard *s)
 bool clocks_want_look(struct shard *s)
 {
     if (!s->clocks->is_on) return false;
-    begin_generation(s);
-    note_taken(s);
+    read_clock(s);
     return can_look(s) || can_aim_at_any(s);
 }
 
@@ -245,52 +224,29 @@ void clocks_looked(struct shard *s)
     }
 }
 
-static void say_updated(struct shard *s)
+/* Tells a peer which markers it has not got. */
+static void say_markers(struct shard *s, unsigned n)
 {
-    struct clocks *c = s->clocks;
-    if (c->reading < 0 || !c->has_looked || !clocks_is_sent(s, c->look)) return;
-    publish(our_updated(s), c->reading);
-    c->reading = -1;
-}
-
-/* What it says is fresh, it has heard from all. */
-static bool may_be_told(struct clock_peer *p)
-{
+    struct clock_peer *p = &s->clocks->peer[n];
+    locus_clock updated = *our_updated(s);
+    /* What it says is fresh, it has heard from all. */
     if (p->unheard == UNHEARD_MAX && p->fresh_next >= p->told_before) {
         p->told_before = p->told;
         p->unheard = 0;
     }
-    return p->unheard < UNHEARD_MAX;
-}
-
-static void tell_updated(struct shard *s)
-{
-    locus_clock updated = *our_updated(s);
-    for (unsigned n = 0; n < s->nodes; n++) {
-        struct clock_peer *p = &s->clocks->peer[n];
-        if (n == s->rank || p->told >= updated || !may_be_told(p)) continue;
+    if (p->told < updated && p->unheard < UNHEARD_MAX) {
         say(s, n, WIRE_CLOCK_UPDATED, updated);
         p->told = updated;
         p->unheard++;
     }
-}
-
-/* Nobody there needs it who has not asked: all of its workers had closed. */
-static bool may_stay_unsaid(const struct clock_peer *p)
-{
-    return p->updated == INT64_MAX && p->unasked == UNHEARD_MAX && p->awaited <= p->said;
-}
-
-static void say_fresh(struct shard *s)
-{
-    for (unsigned n = 0; n < s->nodes; n++) {
-        struct clock_peer *p = &s->clocks->peer[n];
-        if (p->aim <= p->said || s->backlog->peer[n].refreshes_left < p->aim_at) continue;
-        if (may_stay_unsaid(p)) continue;
-        p->said = p->aim;
-        p->unasked += p->unasked < UNHEARD_MAX;
-        say(s, n, WIRE_CLOCK_FRESH, p->said);
-    }
+    bool have_left = s->backlog->peer[n].refreshes_left >= p->aim_at;
+    /* All of its workers had closed: nobody there needs it who has not asked. */
+    bool is_needless = p->updated == INT64_MAX && p->unasked == UNHEARD_MAX &&
+                       p->awaited <= p->said;
+    if (p->aim <= p->said || !have_left || is_needless) return;
+    say(s, n, WIRE_CLOCK_FRESH, p->aim);
+    p->said = p->aim;
+    p->unasked += p->unasked < UNHEARD_MAX;
 }
 
 static void open_gate(struct shard *s)
@@ -311,10 +267,14 @@ static void open_gate(struct shard *s)
 
 void clocks_say(struct shard *s)
 {
-    if (!s->clocks->is_on) return;
-    say_updated(s);
-    tell_updated(s);
-    say_fresh(s);
+    struct clocks *c = s->clocks;
+    if (!c->is_on) return;
+    if (c->reading >= 0 && c->has_looked && clocks_is_sent(s, c->look)) {
+        publish(our_updated(s), c->reading);
+        c->reading = -1;
+    }
+    for (unsigned n = 0; n < s->nodes; n++)
+        if (n != s->rank) say_markers(s, n);
     open_gate(s);
 }
 

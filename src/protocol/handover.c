@@ -14,18 +14,17 @@
 static struct wire_entry *row_entry(struct shard *s, const struct wire_entry *request,
                                     uint64_t term, uint32_t length)
 {
-    unsigned to = request->origin;
-    struct wire_entry *e = s->platform->entry(s->platform->context, to, length, 0);
-    if (!e) return NULL;
-    e->operation = WIRE_ROW;
-    e->owner = (uint16_t)to;
-    e->origin = (uint16_t)s->rank;
-    e->flags = request->operation == WIRE_LOCALIZE ? WIRE_LOCALIZED : WIRE_ANSWERS;
-    e->length = length;
-    if (request->operation == WIRE_LOCALIZE) e->tag = request->tag;
-    e->key = request->key;
-    e->term = term;
-    return e;
+    bool is_localized = request->operation == WIRE_LOCALIZE;
+    return shard_entry(s, request->origin,
+                       (struct wire_entry){.operation = WIRE_ROW,
+                                           .owner = request->origin,
+                                           .origin = (uint16_t)s->rank,
+                                           .flags = is_localized ? WIRE_LOCALIZED : WIRE_ANSWERS,
+                                           .length = length,
+                                           .tag = is_localized ? request->tag : 0,
+                                           .key = request->key,
+                                           .term = term},
+                       0);
 }
 
 /* The space in the frame comes before the latch: getting it may take long. */

@@ -21,16 +21,15 @@ void location_learn(struct shard *s, struct row_ref ref, unsigned owner, uint64_
 /* Half of its slack is for whoever comes next. */
 static void forward(struct shard *s, const struct wire_entry *e, struct location to)
 {
-    struct wire_entry half = *e;
-    if (e->operation == WIRE_SYNC) half.slack_us /= 2;
-    struct wire_entry *on = s->platform->entry(s->platform->context, to.owner, e->length,
-                                               shard_can_wait_until(s, &half));
-    if (!on) return; /* that link has failed: the shard will be told */
-    memcpy(on, e, wire_entry_bytes(e->length));
-    on->tag = half.tag;
-    on->owner = (uint16_t)to.owner;
-    on->term = to.term;
-    if (on->hops < UINT8_MAX) on->hops++;
+    struct wire_entry on = *e;
+    if (e->operation == WIRE_SYNC) on.slack_us /= 2;
+    uint64_t until_ns = shard_can_wait_until(s, &on);
+    on.owner = (uint16_t)to.owner;
+    on.term = to.term;
+    if (on.hops < UINT8_MAX) on.hops++;
+    struct wire_entry *sent = shard_entry(s, to.owner, on, until_ns);
+    if (!sent) return;
+    memcpy(wire_values(sent), wire_values_const(e), e->length * sizeof(float));
     shard_count(&s->counters.forwards, 1);
 }
 
@@ -56,14 +55,13 @@ void location_announce(struct shard *s, struct row_ref ref, const struct wire_en
     unsigned home = row_ref_home(ref);
     struct location l = location_of(s, ref);
     if (home == s->rank || home == l.owner) return;
-    struct wire_entry *e =
-        s->platform->entry(s->platform->context, home, 0, may_learn_by(s, request));
-    if (!e) return;
-    e->operation = WIRE_LOCATION;
-    e->owner = (uint16_t)l.owner;
-    e->origin = (uint16_t)s->rank;
-    e->key = request->key;
-    e->term = l.term;
+    shard_entry(s, home,
+                (struct wire_entry){.operation = WIRE_LOCATION,
+                                    .owner = (uint16_t)l.owner,
+                                    .origin = (uint16_t)s->rank,
+                                    .key = request->key,
+                                    .term = l.term},
+                may_learn_by(s, request));
 }
 
 const char *location_news(struct shard *s, const struct arrival *a)

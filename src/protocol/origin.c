@@ -74,7 +74,6 @@ static void copy_row(const struct partition *p, enum request_kind kind, float *t
 static void fill(struct wire_entry *e, const struct partition *p, enum request_kind kind,
                  const float *values)
 {
-    if (kind == REQUEST_PULL_STATE) e->flags = WIRE_STATE;
     if (request_sets(kind)) copy_row(p, kind, wire_values(e), values);
     if (kind != REQUEST_PUSH) return;
     memcpy(wire_values(e), values, p->length * sizeof *values);
@@ -107,16 +106,19 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
         record->askers |= asker_bit(r);
         record->asked_last = request_place_of(r, 0);
     }
-    struct wire_entry *e = s->platform->entry(s->platform->context, to.owner, length, 0);
-    if (!e) return true; /* that link has failed: the request ends when the shard is told */
-    e->operation = asked[r->kind];
-    e->owner = item->peer;
-    e->origin = (uint16_t)s->rank;
-    e->length = length;
-    e->tag = request_tag(r, i);
-    e->key = item->key;
-    e->term = to.term;
-    fill(e, ref.partition, r->kind, item->values);
+    struct wire_entry *e =
+        shard_entry(s, to.owner,
+                    (struct wire_entry){.operation = asked[r->kind],
+                                        .owner = item->peer,
+                                        .origin = (uint16_t)s->rank,
+                                        .flags = r->kind == REQUEST_PULL_STATE ? WIRE_STATE : 0,
+                                        .length = length,
+                                        .tag = request_tag(r, i),
+                                        .key = item->key,
+                                        .term = to.term},
+                    0);
+    /* If the link has failed, the request ends when the shard is told. */
+    if (e) fill(e, ref.partition, r->kind, item->values);
     return true;
 }
 
@@ -169,24 +171,29 @@ static void wait_in(struct shard *s, struct record *record, struct request *r, u
     record->waiting_last = place;
 }
 
-/* A replica is set through its owner, in the key's entry (README.md). */
-static void set_replica(struct shard *s, struct record *record, struct request *r, uint32_t i)
-{
-    r->item[i].state = ITEM_WAITS;
-    record->set = request_place_of(r, i);
-    shard_wake(s, record, WOKEN_REPLICA);
-}
-
 /* The replica is too old to answer: its owner sends the row once more. */
 static void want_fresh_row(struct shard *s, struct record *record)
 {
     if (!record->sync && !record->wants_row) shard_wake(s, record, WOKEN_REPLICA);
 }
 
-static void wait_for_row(struct shard *s, struct record *record, struct request *r, uint32_t i)
+/* Does what the course says. False: the item must wait, for other requests or for credit.
+ * `record`: NULL only if there is none and the course needs none. */
+static bool go(struct shard *s, struct record *record, struct request *r, uint32_t i,
+               struct row_ref ref, struct location l, enum course course)
 {
-    wait_in(s, record, r, i);
-    want_fresh_row(s, record);
+    switch (course) {
+    case COURSE_HERE: serve_item(s, r, i, ref); return true;
+    case COURSE_SEND: return send_item(s, r, i, ref, l);
+    case COURSE_SET: /* a replica, through its owner, in the key's entry (README.md) */
+        r->item[i].state = ITEM_WAITS;
+        record->set = request_place_of(r, i);
+        shard_wake(s, record, WOKEN_REPLICA);
+        return true;
+    case COURSE_REFRESH: want_fresh_row(s, record); return false;
+    case COURSE_WAIT: return false;
+    }
+    return false;
 }
 
 bool origin_needs_row(const struct shard *s, const struct record *record, struct row_ref ref)
@@ -205,14 +212,10 @@ bool origin_take_on(struct shard *s, struct request *r, uint32_t i)
     enum course course = course_of(s, record, r, l);
     if (course == COURSE_REFRESH) shard_count(&s->counters.pulled_too_old, 1);
     if (record && record->waiting_first != REQUEST_NOWHERE) course = COURSE_WAIT; /* in order */
-    switch (course) {
-    case COURSE_HERE: serve_item(s, r, i, ref); return true;
-    case COURSE_SEND: return send_item(s, r, i, ref, l);
-    case COURSE_SET: set_replica(s, record_get(&s->records, ref.index), r, i); return true;
-    case COURSE_WAIT: wait_in(s, record_get(&s->records, ref.index), r, i); return true;
-    case COURSE_REFRESH: wait_for_row(s, record_get(&s->records, ref.index), r, i); return true;
-    }
-    return true;
+    bool waits = course == COURSE_WAIT || course == COURSE_REFRESH;
+    if (waits || course == COURSE_SET) record = record_get(&s->records, ref.index);
+    if (waits) wait_in(s, record, r, i);
+    return go(s, record, r, i, ref, l, course) || waits;
 }
 
 static void stall(struct shard *s, struct record *record)
@@ -232,19 +235,10 @@ static bool first_goes_on(struct shard *s, struct record *record, struct row_ref
     struct location l = location_of(s, ref);
     enum course course = course_of(s, record, r, l);
     request_place next = item->next; /* once served, the item is its worker's */
-    if (course == COURSE_WAIT) return false;
-    if (course == COURSE_REFRESH) {
-        want_fresh_row(s, record);
-        return false;
-    }
-    if (course == COURSE_SEND && !send_item(s, r, i, ref, l)) {
-        stall(s, record);
-        return false;
-    }
-    record->waiting_first = next;
-    if (course == COURSE_HERE) serve_item(s, r, i, ref);
-    if (course == COURSE_SET) set_replica(s, record, r, i);
-    return true;
+    bool goes = go(s, record, r, i, ref, l, course);
+    if (goes) record->waiting_first = next;
+    if (!goes && course == COURSE_SEND) stall(s, record);
+    return goes;
 }
 
 void origin_go_on(struct shard *s, struct record *record)
@@ -328,22 +322,16 @@ void origin_set_value(const struct shard *s, const struct record *record, float 
     copy_row(shard_row_ref(s, record->index).partition, r->kind, values, item->values);
 }
 
-void origin_set_done(struct shard *s, struct record *record)
+void origin_set_done(struct shard *s, struct record *record, bool is_here)
 {
     struct request *r;
     request_place place = record->set;
     item_at(s, place, &r);
     record->set = REQUEST_NOWHERE;
-    item_done(s, r, request_tag_item(place));
-}
-
-void origin_set_here(struct shard *s, struct record *record)
-{
-    struct request *r;
-    request_place place = record->set;
-    item_at(s, place, &r);
-    record->set = REQUEST_NOWHERE;
-    serve_item(s, r, request_tag_item(place), shard_row_ref(s, record->index));
+    if (is_here)
+        serve_item(s, r, request_tag_item(place), shard_row_ref(s, record->index));
+    else
+        item_done(s, r, request_tag_item(place));
 }
 
 /* An item of ours was answered; a write got this version at the owner, 0: none. */

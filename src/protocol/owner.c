@@ -15,16 +15,16 @@
 static struct wire_entry *say(struct shard *s, const struct record *r, unsigned node,
                               uint8_t operation, uint32_t length, uint64_t until_ns)
 {
-    struct wire_entry *e = s->platform->entry(s->platform->context, node, length, until_ns);
-    if (!e) return NULL;
-    e->operation = operation;
-    e->owner = (uint16_t)s->rank;
-    e->origin = (uint16_t)node;
-    e->length = length;
-    e->key = keyspace_key(&s->store->keyspace, s->number, r->index);
-    e->term = s->records.state[r->index].term;
-    e->version = r->version;
-    return e;
+    return shard_entry(
+        s, node,
+        (struct wire_entry){.operation = operation,
+                            .owner = (uint16_t)s->rank,
+                            .origin = (uint16_t)node,
+                            .length = length,
+                            .key = keyspace_key(&s->store->keyspace, s->number, r->index),
+                            .term = s->records.state[r->index].term,
+                            .version = r->version},
+        until_ns);
 }
 
 static uint8_t as_holder(const struct holder *h)
@@ -255,17 +255,16 @@ const char *owner_sync(struct shard *s, const struct wire_entry *e, struct row_r
 static struct wire_entry *reply(struct shard *s, struct row_ref ref, const struct wire_entry *to,
                                 uint8_t operation, uint32_t length)
 {
-    struct wire_entry *e = s->platform->entry(s->platform->context, to->origin, length, 0);
-    if (!e) return NULL;
-    e->operation = operation;
-    e->owner = (uint16_t)s->rank;
-    e->origin = to->origin;
-    e->hops = to->hops;
-    e->length = length;
-    e->tag = to->tag;
-    e->key = to->key;
-    e->term = s->records.state[ref.index].term;
-    return e;
+    return shard_entry(s, to->origin,
+                       (struct wire_entry){.operation = operation,
+                                           .owner = (uint16_t)s->rank,
+                                           .origin = to->origin,
+                                           .hops = to->hops,
+                                           .length = length,
+                                           .tag = to->tag,
+                                           .key = to->key,
+                                           .term = s->records.state[ref.index].term},
+                       0);
 }
 
 static void serve_pull(struct shard *s, const struct wire_entry *e, struct row_ref ref)

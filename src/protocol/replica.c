@@ -331,18 +331,20 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
     uint32_t length = flags & WIRE_UPDATE  ? ref.partition->record
                       : flags & WIRE_VALUE ? ref.partition->stored
                                            : 0;
-    struct wire_entry *e = s->platform->entry(s->platform->context, peer, length, 0);
-    if (e) {
-        e->operation = WIRE_SYNC;
-        e->owner = (uint16_t)l.owner;
-        e->origin = (uint16_t)s->rank;
-        e->flags = flags;
-        e->length = length;
-        e->key = keyspace_key(&s->store->keyspace, s->number, r->index);
-        if (flags == WIRE_BEGIN) e->slack_us = slack;
-        e->term = l.term;
-        e->version = had_replica && !r->wants_row ? r->version : 0;
-    }
+    struct wire_entry *e =
+        shard_entry(s, peer,
+                    (struct wire_entry){
+                        .operation = WIRE_SYNC,
+                        .owner = (uint16_t)l.owner,
+                        .origin = (uint16_t)s->rank,
+                        .flags = flags,
+                        .length = length,
+                        .slack_us = flags == WIRE_BEGIN ? slack : 0,
+                        .key = keyspace_key(&s->store->keyspace, s->number, r->index),
+                        .term = l.term,
+                        .version = had_replica && !r->wants_row ? r->version : 0,
+                    },
+                    0);
     if (had_replica && !is_gone)
         take_values(s, r, ref, l, flags, e && length ? wire_values(e) : NULL);
     if (had_replica && flags & WIRE_END) replica_ends(s, r);
@@ -367,7 +369,7 @@ static void sync_is_answered(struct shard *s, struct record *r)
     enum record_sync answered = r->sync;
     r->sync = SYNC_NONE;
     not_awaited(s, r);
-    if (answered == SYNC_SETS) origin_set_done(s, r);
+    if (answered == SYNC_SETS) origin_set_done(s, r, false);
 }
 
 void replica_came_back(struct shard *s, struct record *r)
@@ -471,7 +473,7 @@ void replica_row_is_here(struct shard *s, struct record *r, bool answers)
     r->registered = s->technique->rows_follow && s->records.state[r->index].wanted;
     r->is_recalled = r->is_kept = false;
     if (answers) sync_is_answered(s, r);
-    if (r->set != REQUEST_NOWHERE && r->sync != SYNC_SETS) origin_set_here(s, r);
+    if (r->set != REQUEST_NOWHERE && r->sync != SYNC_SETS) origin_set_done(s, r, true);
 }
 
 /* ---- quiesce ---- */

@@ -90,11 +90,11 @@ static size_t emit_recalls(struct shard *s, unsigned peer, size_t bytes)
 
 static void say_round(struct shard *s, unsigned peer, uint8_t operation, uint32_t number)
 {
-    struct wire_entry *e = s->platform->entry(s->platform->context, peer, 0, 0);
-    if (!e) return;
-    e->operation = operation;
-    e->owner = e->origin = (uint16_t)s->rank;
-    e->round = number;
+    const uint16_t rank = (uint16_t)s->rank;
+    shard_entry(
+        s, peer,
+        (struct wire_entry){.operation = operation, .owner = rank, .origin = rank, .round = number},
+        0);
 }
 
 static bool wants_round(const struct shard *s, const struct peer_backlog *p, bool sync)
@@ -237,34 +237,22 @@ static bool dirty_is_due(const struct shard *s)
     return dirty_rows_wait(s) && (s->now_ns >= s->rounds->dirty_ns || s->quiescing > 0);
 }
 
-static bool has_no_lazy(const struct shard *s, unsigned peer)
-{
-    const struct peer_backlog *b = &s->backlog->peer[peer];
-    return list_length(&b->lazy) == 0 && list_length(&b->recall) == 0;
-}
-
-static bool has_no_refresh(const struct shard *s, unsigned peer)
-{
-    const struct peer_backlog *b = &s->backlog->peer[peer];
-    return list_length(&b->refresh) == 0 && !b->owes &&
-           !(b->is_under_way && s->rounds->peer[peer].refreshes);
-}
-
-static bool all_peers(const struct shard *s, bool (*holds)(const struct shard *, unsigned peer))
-{
-    for (unsigned peer = 0; peer < s->nodes; peer++)
-        if (!holds(s, peer)) return false;
-    return true;
-}
-
 /* README.md, Quiesce: first our updates are in the main copies, then our rows are in all
  * replicas. */
 static bool is_flushed(const struct shard *s, enum request_kind kind)
 {
+    bool updates_alone = kind == REQUEST_FLUSH_UPDATES;
     if (dirty_rows_wait(s)) return false;
     if (!replica_are_answered(s)) return false;
-    if (kind == REQUEST_FLUSH_UPDATES) return all_peers(s, has_no_lazy);
-    return replica_are_exact(s) && all_peers(s, has_no_refresh);
+    if (!updates_alone && !replica_are_exact(s)) return false;
+    for (unsigned peer = 0; peer < s->nodes; peer++) {
+        const struct peer_backlog *b = &s->backlog->peer[peer];
+        bool has_updates = list_length(&b->lazy) > 0 || list_length(&b->recall) > 0;
+        bool has_refreshes = list_length(&b->refresh) > 0 || b->owes ||
+                             (b->is_under_way && s->rounds->peer[peer].refreshes);
+        if (updates_alone ? has_updates : has_refreshes) return false;
+    }
+    return true;
 }
 
 static bool flushes_replicas(const struct shard *s)
@@ -423,18 +411,6 @@ void round_served(struct shard *s, uint64_t cpu_ns, uint64_t bytes)
     pacer_served(s->pacer, s->now_ns, cpu_ns, s->rounds->ended_one, bytes);
 }
 
-static locus_clock lookahead_of(const struct shard *s, unsigned worker)
-{
-    if (s->plan->acts_immediately) return INT64_MAX;
-    return margin_of(&s->margin, s->rounds->lookahead[worker]);
-}
-
-static locus_clock ahead_of(const struct shard *s, unsigned worker)
-{
-    bool looks_further = s->pacer->piggybacks && !s->plan->acts_immediately;
-    return looks_further ? pacer_ahead(s->pacer, worker, shard_clock(s, worker)) : 0;
-}
-
 /* How many rounds does a round with piggybacking intents replace? Without them a round would have
  * begun with each clock, or at the end of the one before. If that takes a clock, the lookahead is
  * LOOKAHEAD_OF_A_CLOCK. */
@@ -454,9 +430,12 @@ void round_look(struct shard *s)
 {
     s->pacer->piggybacks = pacer_piggybacks(s->pacer) && will_synchronize(s);
     s->rounds->instead_of = s->pacer->piggybacks ? round_in_a_pause(s) : 1;
+    bool at_once = s->plan->acts_immediately;
     for (unsigned w = 0; w < s->intents->workers; w++) {
-        s->intents->worker[w].lookahead = lookahead_of(s, w);
-        s->intents->worker[w].ahead = ahead_of(s, w);
+        s->intents->worker[w].lookahead = at_once ? INT64_MAX
+                                                  : margin_of(&s->margin, s->rounds->lookahead[w]);
+        s->intents->worker[w].ahead =
+            at_once || !s->pacer->piggybacks ? 0 : pacer_ahead(s->pacer, w, shard_clock(s, w));
     }
 }
 
@@ -471,16 +450,11 @@ static size_t capacity_of_round(unsigned nodes)
     return capacity > ROUND_BYTES_MIN ? capacity : ROUND_BYTES_MIN;
 }
 
-static int init_peer(struct shard *s, struct peer_round *p)
+int round_init(struct shard *s)
 {
-    p->lookahead = calloc(s->workers, sizeof *p->lookahead);
-    if (!p->lookahead) return -ENOMEM;
-    for (unsigned w = 0; w < s->workers; w++) lookahead_init(&p->lookahead[w]);
-    return 0;
-}
-
-static int init_parts(struct shard *s, struct rounds *all)
-{
+    struct rounds *all = s->rounds = calloc(1, sizeof *all);
+    margin_init(&s->margin, s->pacer->has_own_core && !s->technique->rows_follow);
+    if (!all) return -ENOMEM;
     all->capacity = capacity_of_round(s->nodes);
     all->instead_of = 1;
     all->peer = calloc(s->nodes, sizeof *all->peer);
@@ -490,16 +464,12 @@ static int init_parts(struct shard *s, struct rounds *all)
     if (!all->peer || !all->lookahead || !all->quiesce || !all->flush) return -ENOMEM;
     for (unsigned w = 0; w < s->workers; w++)
         all->lookahead[w] = lookahead_quantile(2 * LOOKAHEAD_FIRST_RATE);
-    int rc = 0;
-    for (unsigned peer = 0; peer < s->nodes && rc == 0; peer++) rc = init_peer(s, &all->peer[peer]);
-    return rc;
-}
-
-int round_init(struct shard *s)
-{
-    margin_init(&s->margin, s->pacer->has_own_core && !s->technique->rows_follow);
-    s->rounds = calloc(1, sizeof *s->rounds);
-    return s->rounds ? init_parts(s, s->rounds) : -ENOMEM;
+    for (unsigned peer = 0; peer < s->nodes; peer++) {
+        struct lookahead *l = all->peer[peer].lookahead = calloc(s->workers, sizeof *l);
+        if (!l) return -ENOMEM;
+        for (unsigned w = 0; w < s->workers; w++) lookahead_init(&l[w]);
+    }
+    return 0;
 }
 
 void round_fini(struct shard *s)

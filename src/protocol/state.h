@@ -104,6 +104,16 @@ struct shard {
     struct shard_histograms histograms;
 };
 
+/* Writes an entry into the peer's next frame, and returns it for the values that follow; until_ns
+ * as platform.h says. NULL: the link has failed, and the shard will hear of that. */
+static inline struct wire_entry *shard_entry(const struct shard *s, unsigned peer,
+                                             struct wire_entry entry, uint64_t until_ns)
+{
+    struct wire_entry *e = s->platform->entry(s->platform->context, peer, entry.length, until_ns);
+    if (e) *e = entry;
+    return e;
+}
+
 /* A request is done. */
 void shard_complete(struct shard *, struct request *);
 
