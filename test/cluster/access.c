@@ -1,7 +1,6 @@
 /* Any key from any node: what one worker sets or pushes, every other pulls. */
 #include "team.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,16 +88,6 @@ TEST(access, between_two_nodes_of_one_worker_and_one_shard)
     exchange_among(2, 1, 1);
 }
 
-TEST(access, between_two_nodes_of_four_workers_and_three_shards)
-{
-    exchange_among(2, 4, 3);
-}
-
-TEST(access, between_three_nodes)
-{
-    exchange_among(3, 2, 2);
-}
-
 TEST(access, between_four_nodes)
 {
     exchange_among(4, 1, 4);
@@ -108,25 +97,6 @@ TEST(access, between_four_nodes)
 TEST(access, rank_0_chooses_the_number_of_shards)
 {
     exchange_among(2, 2, 0);
-}
-
-/* Nodes may have different numbers of workers, and a row that was never written is zero
- * everywhere. */
-TEST(access, rows_never_written_are_zero_at_every_node)
-{
-    struct team t = {.nodes = 3, .workers = 1, .shards = 2, .tables = mixed, .table_count = MIXED};
-    locus *node[3];
-    team_open_all(&t, node);
-    for (int i = 0; i < 3; i++) {
-        locus_worker *w = worker_of(node[i]);
-        struct batch all = batch_of_all(node[i]);
-        memset(all.values, 0xff, all.floats * sizeof(float));
-        CHECK_EQ(locus_pull(w, all.keys, all.n, all.values), 0);
-        for (size_t f = 0; f < all.floats; f++) CHECK(all.values[f] == 0);
-        batch_free(&all);
-        CHECK_EQ(locus_worker_close(w), 0);
-    }
-    team_close_all(3, node);
 }
 
 /* ---- the longest rows there may be ---- */
@@ -202,55 +172,4 @@ TEST(access, a_hundred_thousand_keys_in_one_call_some_of_them_often)
     struct team t = {
         .nodes = 2, .workers = 2, .shards = 2, .tables = &long_table, .table_count = 1};
     team_run(&t, call_with_many_keys);
-}
-
-/* ---- calls that are wrong ---- */
-
-static locus_key key_of_node(locus *n, locus_key from)
-{
-    locus_key key;
-    CHECK_EQ(locus_owned(n, from, &key, 1), 1);
-    return key;
-}
-
-TEST(access, a_key_out_of_range_writes_nothing_anywhere)
-{
-    const struct locus_table table = {.rows = 100, .length = 2};
-    struct team t = {.nodes = 2, .workers = 1, .shards = 2, .tables = &table, .table_count = 1};
-    locus *node[2];
-    team_open_all(&t, node);
-    locus_worker *w = worker_of(node[0]), *other = worker_of(node[1]);
-    const locus_key keys[] = {key_of_node(node[0], 0), key_of_node(node[1], 0), 100};
-    float values[6] = {1, 2, 3, 4, 5, 6};
-    locus_ticket ticket = 5;
-    CHECK_EQ(locus_set(w, keys, 3, values), -EINVAL);
-    CHECK_STR(locus_error(), "key 100");
-    CHECK_EQ(locus_push(w, keys, 3, values), -EINVAL);
-    CHECK_EQ(locus_push_async(w, keys, 3, values, &ticket), -EINVAL);
-    CHECK_EQ(ticket, 0);
-    CHECK_EQ(locus_pull(w, keys, 3, values), -EINVAL);
-    CHECK(values[0] == 1 && values[3] == 4);
-    CHECK_EQ(locus_wait_all(w), 0);
-    CHECK_EQ(locus_pull(other, keys, 2, values), 0);
-    CHECK(values[0] == 0 && values[1] == 0 && values[2] == 0 && values[3] == 0);
-    CHECK_EQ(locus_worker_close(w), 0);
-    CHECK_EQ(locus_worker_close(other), 0);
-    team_close_all(2, node);
-}
-
-static void call_with_no_keys(struct seat *s)
-{
-    locus_ticket ticket = 99;
-    CHECK_EQ(locus_pull(s->worker, NULL, 0, NULL), 0);
-    CHECK_EQ(locus_push(s->worker, NULL, 0, NULL), 0);
-    CHECK_EQ(locus_set(s->worker, NULL, 0, NULL), 0);
-    CHECK_EQ(locus_pull_async(s->worker, NULL, 0, NULL, &ticket), 0);
-    CHECK_EQ(ticket, 0);
-    CHECK_EQ(locus_wait_all(s->worker), 0);
-}
-
-TEST(access, no_keys_are_no_work)
-{
-    struct team t = {.nodes = 2, .workers = 2, .shards = 2, .tables = mixed, .table_count = MIXED};
-    team_run(&t, call_with_no_keys);
 }

@@ -30,7 +30,7 @@ static const struct effect common[] = {{.option = "--seed 7"},
                                        {.option = "--baseline"},
                                        {.option = "--checkpoint folder"}};
 
-/* Of several nodes: what is managed where is measured elsewhere (techniques, staleness, hot_keys,
+/* Of several nodes: what is managed where is measured elsewhere (techniques, staleness,
  * resume; what a training begins with, by test/unit/apps/warm_test.c). */
 static const char *const managed[] = {"--technique", "--hot",    "--max-rounds", "--clocks",
                                       "--staleness", "--resume", "--help",       "--from"};

@@ -74,32 +74,6 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char
     CHECK(t->end < sizeof t->at);
 }
 
-static void add_place(struct text *t, struct pinning_place p)
-{
-    if (p.unit == PINNING_NONE)
-        add(t, " -");
-    else
-        add(t, " %d@%d", p.unit, p.numa);
-}
-
-/* "cores 0-7; shards 7@0 15@1; workers 0@0 8@1; near 0 1; own core": unit@NUMA node. */
-static const char *describe(const struct pinning_plan *p, struct text *t)
-{
-    t->end = 0;
-    add(t, p->cores ? "cores %u-%u; shards" : "no cores; shards", p->first_core,
-        p->first_core + p->cores - 1);
-    for (unsigned s = 0; s < p->shards; s++) add_place(t, p->shard[s]);
-    add(t, "; workers");
-    for (unsigned w = 0; w < p->workers; w++) add_place(t, p->worker[w]);
-    add(t, "; near");
-    for (unsigned w = 0; w < p->workers; w++) add(t, " %u", p->nearest_shard[w]);
-    add(t, "; %s",
-        p->is_oversubscribed ? "oversubscribed"
-        : p->has_own_core    ? "own core"
-                             : "shared cores");
-    return t->at;
-}
-
 /* ---- what holds for every plan ---- */
 
 static const struct pinning_core *core_of(const struct pinning_machine *m, int unit)
@@ -251,17 +225,6 @@ static void check_plans(const struct pinning_machine *m, unsigned nodes, unsigne
     }
 }
 
-TEST(pinning, gives_each_of_as_many_nodes_a_socket)
-{
-    load(TWO_SOCKETS, NULL);
-    for (unsigned i = 0; i < 2; i++) {
-        pinning_plan(&machine, 2, i, 1, 2, &plans[i]);
-        CHECK_EQ(plans[i].first_core, 8 * i);
-        CHECK_EQ(plans[i].cores, 8);
-        CHECK_EQ(plans[i].shard[0].numa, i);
-    }
-}
-
 TEST(pinning, knows_nothing_of_an_empty_machine_and_pins_nobody)
 {
     pinning_machine_fini(&machine);
@@ -321,19 +284,6 @@ TEST(pinning, holds_its_promises_in_any_cpuset)
         for (unsigned j = 0; j < 100; j++)
             check_plans(&machine, 1 + draw(NODES_MAX), 1 + draw(SHARDS_MAX), draw(WORKERS_MAX + 1));
     }
-}
-
-TEST(pinning, is_the_same_for_the_same_arguments)
-{
-    static struct text first, again;
-    for (unsigned i = 0; i < MACHINES; i++)
-        for (unsigned shards = 1; shards <= SHARDS_MAX; shards++) {
-            memset(&plans[0], 0x55, sizeof plans[0]);
-            memset(&plans[1], 0xaa, sizeof plans[1]);
-            pinning_plan(load(machines[i], NULL), 2, 1, shards, shards, &plans[0]);
-            pinning_plan(load(machines[i], NULL), 2, 1, shards, shards, &plans[1]);
-            CHECK(strcmp(describe(&plans[0], &first), describe(&plans[1], &again)) == 0);
-        }
 }
 
 /* The greatest numbers there may be. */
@@ -397,41 +347,6 @@ TEST(pinning, refuses_descriptions_that_it_cannot_read)
 }
 
 /* ---- the number of shards ---- */
-
-static unsigned choice(const char *description, unsigned nodes, unsigned workers)
-{
-    return pinning_choose_shards(load(description, NULL), nodes, workers);
-}
-
-TEST(pinning, chooses_a_shard_for_every_eight_cores_and_every_numa_node)
-{
-    CHECK_EQ(choice(TWO_SOCKETS, 1, 14), 2);
-    CHECK_EQ(choice(TWO_SOCKETS, 2, 7), 1);
-    CHECK_EQ(choice(FOUR_NUMA, 1, 8), 4);
-    CHECK_EQ(choice(FOUR_NUMA, 2, 4), 2);
-    CHECK_EQ(choice(FOUR_NUMA, 4, 2), 1);
-    CHECK_EQ(choice("package:1 core:64 pu:2", 1, 48), 8);
-    CHECK_EQ(choice("package:2 numa:1 core:64 pu:2", 1, 100), 16);
-    CHECK_EQ(choice(FOUR_SOCKETS, 1, 48), 8);
-    CHECK_EQ(choice(FOUR_SOCKETS_SMT, 4, 12), 2);
-}
-
-TEST(pinning, chooses_no_more_shards_than_workers_need)
-{
-    CHECK_EQ(choice("package:1 core:64 pu:1", 1, 3), 3);
-    CHECK_EQ(choice("package:1 core:64 pu:1", 1, 0), 1);
-    CHECK_EQ(choice(TWO_SOCKETS, 1, 1), 2); /* one for each NUMA node */
-}
-
-TEST(pinning, chooses_one_shard_when_cores_are_scarce)
-{
-    CHECK_EQ(choice("package:1 core:2 pu:1", 1, 1), 1);
-    CHECK_EQ(choice("package:1 core:2 pu:1", 2, 1), 1);
-    CHECK_EQ(choice(TWO_SOCKETS, 1, 15), 1);
-    CHECK_EQ(choice(TWO_SOCKETS, 1, 16), 1);
-    CHECK_EQ(choice(TWO_SOCKETS, 1, 1000), 1);
-    CHECK_EQ(choice(TWO_SOCKETS, 100, 1), 1);
-}
 
 /* A plan never has to share because of what was chosen. */
 TEST(pinning, chooses_what_fits)

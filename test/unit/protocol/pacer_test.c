@@ -42,17 +42,6 @@ static uint64_t pause_after(struct pacer *g, uint64_t now_ns)
     return g->due_ns - now_ns;
 }
 
-TEST(pacer, does_not_pause_long_for_long_clocks)
-{
-    struct pacer g = opened();
-    pause_after(&g, 1000);
-    now_of[0] = 1;
-    CHECK_EQ(pause_after(&g, UINT64_C(3000000000)), PACER_CLOCKS_NS_MAX);
-    now_of[0] = 2;
-    CHECK_EQ(pause_after(&g, UINT64_C(3000000000) + 2 * PACER_CLOCKS_NS_MAX), PACER_CLOCKS_NS_MAX);
-    pacer_fini(&g);
-}
-
 TEST(pacer, counts_what_it_serves_until_time_has_paid_for_it)
 {
     struct pacer g = opened();
@@ -101,29 +90,6 @@ static void synchronize(struct pacer *g, uint64_t now_ns, uint64_t pause_ns)
 static locus_clock ahead_later(const struct pacer *g, unsigned worker)
 {
     return pacer_ahead(g, worker, g->then[worker] + 1000);
-}
-
-TEST(pacer, looks_two_pauses_ahead_of_each_worker)
-{
-    struct pacer g = opened();
-    synchronize(&g, 10000, 8000);
-    now_of[0] = 30;
-    synchronize(&g, 18000, 8000);
-    CHECK_EQ(ahead_later(&g, 0), 60);
-    CHECK_EQ(ahead_later(&g, 1), 0);
-    now_of[0] = 130, now_of[1] = 8;
-    synchronize(&g, 58000, 8000); /* five pauses passed */
-    CHECK_EQ(ahead_later(&g, 0), 40);
-    CHECK_EQ(ahead_later(&g, 1), 3);
-    now_of[0] = 131;
-    synchronize(&g, 58010, 8000); /* quiesce does not wait */
-    CHECK_EQ(ahead_later(&g, 0), 2);
-    now_of[0] = 0; /* a worker opened again */
-    synchronize(&g, 66010, 8000);
-    CHECK_EQ(ahead_later(&g, 0), 0);
-    synchronize(&g, 66010, 8000);
-    CHECK_EQ(ahead_later(&g, 0), 0);
-    pacer_fini(&g);
 }
 
 TEST(pacer, does_not_look_ahead_of_a_worker_that_stands)
