@@ -72,13 +72,19 @@ class _Mixed(Own):
     def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
         if len(indices) == 0:
             return torch.zeros(0, dimension)
+        return self._made(self._chosen(indices), self._table(dimension))
+
+    def _chosen(self, indices: torch.Tensor) -> torch.Tensor:
         hashed = (indices.numpy() + self.seed) * _ODD[0]
         hashed ^= hashed >> 31
         hashed *= _ODD[1]
         chosen = hashed[:, None] >> _SHIFTS
         chosen &= (1 << _BITS) - 1
         chosen += _FIRSTS
-        return torch.nn.functional.embedding_bag(torch.from_numpy(chosen), self._table(dimension), mode="sum")
+        return torch.from_numpy(chosen)
+
+    def _made(self, chosen: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.embedding_bag(chosen, table, mode="sum")
 
 
 class Normal(_Mixed):
@@ -105,3 +111,23 @@ class Uniform(_Mixed):
     def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
         # The fraction of a sum of uniform numbers is uniform.
         return super().__call__(indices, dimension).frac_().mul_(2 * self.bound).sub_(self.bound)
+
+
+class Filled(_Mixed):
+    """As fill(shape, dtype) makes them: a third of each row's columns is that of another one of the rows that it made."""
+
+    def __init__(self, fill: Any, seed: int = 0) -> None:
+        super().__init__(seed, "seed", 0)
+        self.fill = fill
+
+    def _draw(self, shape: Any, generator: torch.Generator) -> torch.Tensor:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            made: torch.Tensor = self.fill(shape, dtype=torch.float32)
+        if not isinstance(made, torch.Tensor) or made.shape != torch.Size(shape):
+            raise ArgumentError(f"init_func made no tensor of shape {tuple(shape)}, which it was asked for")
+        return made.detach().float()
+
+    def _made(self, chosen: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+        columns = torch.arange(table.shape[1])
+        return table[chosen[:, columns % _PARTS], columns]

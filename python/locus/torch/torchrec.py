@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What scripts use of TorchRec on CPUs: EmbeddingBagCollection, over its KeyedJaggedTensor or the one below.
+
+    from locus.torch.torchrec import EmbeddingBagCollection    # instead of torchrec's; configurations may be torchrec's
+    bags = EmbeddingBagCollection(tables=[EmbeddingBagConfig(...), ...])
+    optimizer = locus.torch.RowAdagrad(bags, lr=0.1)
+    with locus.torch.open(optimizer):
+        for batch in locus.torch.Prefetch(loader, keys=lambda batch: bags.indices(batch.sparse_features)):
+            vectors = bags(batch.sparse_features)["user"]      # (batch, embedding_dim)
+
+No sharding plan and no DistributedModelParallel: the manager places rows. Dense layers are torch's.
+"""
+from enum import Enum
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import torch
+
+from ..errors import ArgumentError
+from .embedding import EmbeddingBag
+
+
+class PoolingType(Enum):
+    SUM, MEAN = "SUM", "MEAN"
+
+
+class EmbeddingBagConfig(NamedTuple):
+    """A table, and the features that look it up."""
+
+    num_embeddings: int
+    embedding_dim: int
+    name: str
+    feature_names: List[str]
+    pooling: Any = PoolingType.SUM
+
+
+class KeyedJaggedTensor:
+    """Bags of indices of several features: of the first one all examples' bags, then of the next one. `lengths`: of each
+    bag, (features * batch,); or `offsets`, where they begin and where the last one ends."""
+
+    def __init__(self, keys: Sequence[str], values: torch.Tensor, weights: Optional[torch.Tensor] = None,
+                 lengths: Optional[torch.Tensor] = None, offsets: Optional[torch.Tensor] = None) -> None:
+        if lengths is None and offsets is None:
+            raise ArgumentError("neither `lengths` nor `offsets` of a KeyedJaggedTensor are given: give one")
+        self._keys, self._values, self._weights = list(keys), values, weights
+        self._offsets: torch.Tensor = offsets if offsets is not None else torch.nn.functional.pad(
+            lengths.cumsum(0), (1, 0))  # type: ignore[union-attr]
+
+    @classmethod
+    def from_lengths_sync(cls, keys: Sequence[str], values: torch.Tensor, lengths: torch.Tensor,
+                          weights: Optional[torch.Tensor] = None) -> "KeyedJaggedTensor":
+        return cls(keys, values, weights, lengths)
+
+    @classmethod
+    def from_offsets_sync(cls, keys: Sequence[str], values: torch.Tensor, offsets: torch.Tensor,
+                          weights: Optional[torch.Tensor] = None) -> "KeyedJaggedTensor":
+        return cls(keys, values, weights, offsets=offsets)
+
+    def keys(self) -> List[str]:
+        return self._keys
+
+    def values(self) -> torch.Tensor:
+        return self._values
+
+    def weights(self) -> Optional[torch.Tensor]:
+        return self._weights
+
+    def weights_or_none(self) -> Optional[torch.Tensor]:
+        return self._weights
+
+    def offsets(self) -> torch.Tensor:
+        return self._offsets
+
+    def lengths(self) -> torch.Tensor:
+        return self._offsets[1:] - self._offsets[:-1]
+
+
+class KeyedTensor:
+    """Of each key, a matrix of (batch, its length)."""
+
+    def __init__(self, keys: Sequence[str], length_per_key: Sequence[int], values: torch.Tensor) -> None:
+        self._keys, self._lengths, self._values = list(keys), list(length_per_key), values
+
+    def keys(self) -> List[str]:
+        return self._keys
+
+    def values(self) -> torch.Tensor:
+        return self._values
+
+    def length_per_key(self) -> List[int]:
+        return self._lengths
+
+    def to_dict(self) -> Dict[str, torch.Tensor]:
+        return dict(zip(self._keys, torch.split(self._values, self._lengths, 1)))
+
+    def __getitem__(self, key: str) -> torch.Tensor:
+        return self.to_dict()[key]
+
+
+class EmbeddingBagCollection(torch.nn.Module):
+    """Tables by the features that look them up. A feature of several tables is called feature@table in the result, whose
+    values are (batch, all dimensions), table by table. `is_weighted`: by the weights of the features, sums only."""
+
+    def __init__(self, tables: Sequence[Any], is_weighted: bool = False, device: Any = None) -> None:
+        super().__init__()
+        self.tables, self.is_weighted = list(tables), is_weighted
+        self.embedding_bags = torch.nn.ModuleDict()
+        for each in self.tables:
+            if each.name in self.embedding_bags:
+                raise ArgumentError(f"two tables have the name {each.name!r}: each must have its own")
+            mode = str(getattr(each.pooling, "value", each.pooling)).lower()
+            self.embedding_bags[each.name] = EmbeddingBag(each.num_embeddings, each.embedding_dim, mode=mode)
+        features = [feature for each in self.tables for feature in each.feature_names]
+        self._names = [f"{feature}@{each.name}" if features.count(feature) > 1 else feature
+                       for each in self.tables for feature in each.feature_names]
+        self._lengths = [each.embedding_dim for each in self.tables for _ in each.feature_names]
+        if device is not None:
+            self.to(device)
+
+    def indices(self, features: Any) -> Dict[EmbeddingBag, torch.Tensor]:
+        """What forward() will look up, as Prefetch asks for it."""
+        return {self._bag(each): self._bags_of(each, features)[0] for each in self.tables}
+
+    def _bag(self, table: Any) -> EmbeddingBag:
+        bag: EmbeddingBag = self.embedding_bags[table.name]
+        return bag
+
+    def _bags_of(self, table: Any, features: Any) -> Tuple[torch.Tensor, torch.Tensor, Optional[torch.Tensor]]:
+        """Of the table's features, one after the other: indices, where bags begin, weights."""
+        keys, offsets = list(features.keys()), features.offsets().long()
+        batch = (len(offsets) - 1) // len(keys)
+        values, begins, weights, end = [], [], [], 0
+        for feature in table.feature_names:
+            if feature not in keys:
+                raise ArgumentError(f"feature {feature!r} of table {table.name!r} is not among {keys!r}")
+            of = offsets[keys.index(feature) * batch:][:batch + 1]
+            first, last = int(of[0]), int(of[-1])
+            values.append(features.values()[first:last])
+            begins.append(of[:-1] - first + end)
+            weights.append(features.weights()[first:last] if self.is_weighted else None)
+            end += last - first
+        return torch.cat(values), torch.cat(begins), torch.cat(weights) if self.is_weighted else None
+
+    def forward(self, features: Any) -> KeyedTensor:
+        parts = []
+        for each in self.tables:
+            indices, offsets, weights = self._bags_of(each, features)
+            found = self._bag(each)(indices, offsets, weights)
+            parts += found.chunk(len(each.feature_names))
+        return KeyedTensor(self._names, self._lengths, torch.cat(parts, 1))

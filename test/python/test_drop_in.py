@@ -1,0 +1,126 @@
+"""Embeddings in the forms of DGL and TorchRec, beside torch's own: by value, and as scripts on two nodes."""
+import unittest
+
+import locus
+
+from support import BIN, passes, run_nodes
+
+try:
+    import torch
+except ImportError:
+    raise unittest.SkipTest("there is no torch here (python3-torch)")
+
+import locus.torch as lt
+from locus.torch import dgl, torchrec
+
+
+class Collections(unittest.TestCase):
+    TABLES = [torchrec.EmbeddingBagConfig(name="a", embedding_dim=4, num_embeddings=20, feature_names=["x", "y"]),
+              torchrec.EmbeddingBagConfig(name="b", embedding_dim=3, num_embeddings=9, feature_names=["y"],
+                                          pooling=torchrec.PoolingType.MEAN)]
+    # Two examples: x has 2 and 0 indices, y 1 and 3.
+    VALUES, LENGTHS = torch.tensor([1, 19, 5, 7, 8, 7]), torch.tensor([2, 0, 1, 3])
+    BAGS = {"x": (VALUES[:2], torch.tensor([0, 2])), "y": (VALUES[2:], torch.tensor([0, 1]))}
+
+    def test_as_bags_of_torch(self):
+        for weights in (None, torch.arange(1., 7)):
+            tables = self.TABLES if weights is None else self.TABLES[:1]
+            ours = torchrec.EmbeddingBagCollection(tables, is_weighted=weights is not None)
+            features = torchrec.KeyedJaggedTensor.from_lengths_sync(["x", "y"], self.VALUES, self.LENGTHS, weights)
+            same = torchrec.KeyedJaggedTensor.from_offsets_sync(["x", "y"], self.VALUES, torch.tensor([0, 2, 2, 3, 6]), weights)
+            self.assertTrue(torch.equal(same.lengths(), features.lengths()))
+            optimizer = lt.SGD(ours, 0.1)
+            with lt.open(optimizer) as job:
+                self.assertEqual(list(job.node.tables), [f"embedding_bags.{each.name}" for each in tables])
+                theirs = {each.name: torch.nn.EmbeddingBag.from_pretrained(
+                    ours.embedding_bags[each.name].weight_of(torch.arange(each.num_embeddings)), freeze=False,
+                    mode=each.pooling.value.lower()) for each in tables}
+                step = torch.optim.SGD([each.weight for each in theirs.values()], 0.1)
+                for _ in range(3):
+                    found, sums = ours(features), []
+                    for table, feature in (("a", "x"), ("a", "y"), ("b", "y"))[:len(found.keys())]:
+                        indices, offsets = self.BAGS[feature]
+                        of = None if weights is None else weights[:2] if feature == "x" else weights[2:]
+                        sums.append(theirs[table](indices, offsets, of))
+                        key = feature + "@" + table if feature == "y" and len(tables) > 1 else feature
+                        self.assertTrue(torch.allclose(found[key], sums[-1], atol=1e-6), key)
+                    self.assertTrue(torch.equal(found.values(), ours(same).values()))
+                    optimizer.zero_grad()
+                    found.values().square().sum().backward()
+                    optimizer.step()
+                    step.zero_grad()
+                    torch.cat(sums, 1).square().sum().backward()
+                    step.step()
+
+    def test_keys_and_faults(self):
+        ours = torchrec.EmbeddingBagCollection(self.TABLES)
+        features = torchrec.KeyedJaggedTensor(["y", "x"], self.VALUES, lengths=torch.tensor([1, 3, 2, 0]))
+        self.assertEqual({ours.embedding_bags["a"]: [7, 7, 1, 19, 5, 8], ours.embedding_bags["b"]: [1, 19, 5, 7]}, {
+            bag: sorted(found.tolist(), key=[7, 1, 19, 5, 8].index) if len(found) > 4 else found.tolist()
+            for bag, found in ours.indices(features).items()})
+        with lt.open(lt.SGD(ours, 0.1)), self.assertRaisesRegex(locus.ArgumentError, "indices of .* must be 0 to 8"):
+            ours(features)  # 19 is none of b
+        with self.assertRaisesRegex(locus.ArgumentError, "feature 'x' of table 'a' is not among"):
+            ours.indices(torchrec.KeyedJaggedTensor(["y"], self.VALUES, lengths=self.LENGTHS))
+        with self.assertRaisesRegex(locus.ArgumentError, "give one"):
+            torchrec.KeyedJaggedTensor(["x"], self.VALUES)
+        with self.assertRaisesRegex(locus.ArgumentError, "two tables have the name 'a'"):
+            torchrec.EmbeddingBagCollection(self.TABLES[:1] * 2)
+
+
+class Dgl(unittest.TestCase):
+    def test_steps_are_those_of_torch(self):
+        for make, other in ((dgl.optim.SparseAdagrad, torch.optim.Adagrad),
+                            (dgl.optim.SparseAdam, lambda weights, lr: torch.optim.SparseAdam(weights, lr))):
+            emb = dgl.DistEmbedding(40, 6, "emb", init_func=lambda shape, dtype: torch.randn(shape, dtype=dtype))
+            with self.assertRaisesRegex(locus.UsageError, "has an optimizer yet"):
+                emb(torch.tensor([1]))
+            optimizer = make([emb], lr=0.1)
+            before = emb.weight[torch.arange(40)]
+            self.assertEqual(emb.weight.shape, (40, 6))
+            theirs = torch.nn.Embedding(40, 6, sparse=make is dgl.optim.SparseAdam)
+            theirs.weight.data.copy_(before)
+            step = other(list(theirs.parameters()), 0.1)
+            for ids in (torch.tensor([3, 5, 3]), torch.tensor([5, 9])):
+                emb(ids).square().sum().backward()
+                optimizer.step()  # and forgets the gradients
+                step.zero_grad()
+                theirs(ids).square().sum().backward()
+                step.step()
+            self.assertTrue(torch.allclose(emb.weight[:], theirs.weight, atol=1e-6))
+            self.assertEqual(list(dgl.job().node.tables), ["emb"])
+            self.assertEqual(emb.weight[[[3, 5]]].shape, (1, 2, 6))
+            dgl.exit_client()
+
+    def test_first_values_are_drawn_from_those_that_were_made(self):
+        emb = dgl.DistEmbedding(100000, 16, init_func=lambda shape, dtype: torch.rand(shape, dtype=dtype) + 5)
+        values = emb.initial(torch.arange(2000), 16)
+        self.assertEqual(len(values.unique(dim=0)), 2000)
+        self.assertTrue(5 <= values.min() and values.max() <= 6)
+        self.assertLess(abs(float(values.mean()) - 5.5), 0.01)
+        self.assertTrue(torch.equal(emb.initial(torch.tensor([77]), 16)[0], values[77]))
+        with self.assertRaisesRegex(locus.ArgumentError, "init_func made no tensor of shape"):
+            dgl.DistEmbedding(10, 4, init_func=lambda shape, dtype: torch.zeros(2)).initial(torch.tensor([1]), 4)
+
+    def test_scripts_on_two_nodes(self):
+        if not (BIN / "locus").exists():
+            self.skipTest("the command is not built: make")
+        said = passes(self, run_nodes(2, """
+            import torch, locus.torch as lt
+            from locus.torch.dgl import DistEmbedding, job, optim
+            from locus.torch.torchrec import EmbeddingBagCollection, EmbeddingBagConfig, KeyedJaggedTensor
+            emb = DistEmbedding(100, 4, name="emb")
+            optimizer = optim.SparseAdagrad([emb], lr=0.1)
+            for step in range(3):
+                emb(torch.arange(50) + 50 * job().rank).sum().backward()
+                optimizer.step()
+            job().quiesce()
+            told = -0.1 * (1 + 2 ** -.5 + 3 ** -.5)
+            assert torch.allclose(emb.weight[:], torch.full((100, 4), told), atol=1e-5), emb.weight[:]
+            job().barrier()
+            sys.stdout.write(f"good {job().rank}\\n")"""))
+        self.assertEqual(sorted(said.split("\n")), ["", "good 0", "good 1"])
+
+
+if __name__ == "__main__":
+    unittest.main()
