@@ -277,7 +277,7 @@ static void exchange(struct pool_member *m, size_t count)
     pool_meet(m);
 }
 
-void pool_sum(struct pool_member *m, double *figures, size_t count)
+static void sum_some(struct pool_member *m, double *figures, size_t count)
 {
     struct pool *pool = m->pool;
     if (m->index == 0) memset(pool->figures, 0, sizeof pool->figures);
@@ -292,6 +292,13 @@ void pool_sum(struct pool_member *m, double *figures, size_t count)
     pool_meet_here(m);
     memcpy(figures, pool->figures, count * sizeof *figures);
     pool_meet_here(m);
+}
+
+void pool_sum(struct pool_member *m, double *figures, size_t count)
+{
+    for (; count > POOL_FIGURES_MAX; figures += POOL_FIGURES_MAX, count -= POOL_FIGURES_MAX)
+        sum_some(m, figures, POOL_FIGURES_MAX);
+    sum_some(m, figures, count);
 }
 
 void pool_share(uint64_t total, unsigned place, unsigned places, uint64_t *first, uint64_t *end)

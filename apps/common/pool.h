@@ -95,7 +95,7 @@ void pool_meet(struct pool_member *);
 void pool_quiesce(struct pool_member *);
 /* Only this node's workers. */
 void pool_meet_here(struct pool_member *);
-/* Every worker gives `count` figures (at most POOL_FIGURES_MAX) and gets their sums over all
+/* Every worker gives `count` figures, fastest no more than POOL_FIGURES_MAX, and gets their sums over all
  * workers of all nodes. Whole numbers below 2^53 are summed exactly. Quiesces, too. */
 void pool_sum(struct pool_member *, double *figures, size_t count);
 

@@ -1,6 +1,6 @@
 /*
- * accuracy.h - the share of nodes whose class is found, of those to validate with and of those to
- * test with, computed by all nodes of the cluster. A node's neighbours are drawn by the seed: the
+ * accuracy.h - the share of nodes whose class is found, and the mean over classes of F1, of those to
+ * validate with and of those to test with, computed by all nodes of the cluster. A node's neighbours are drawn by the seed: the
  * same ones each time, whatever the cluster.
  *
  * Callers   every worker of every node, a collective
@@ -14,7 +14,7 @@
 #include "convolution.h"
 
 struct accuracy {
-    double validation, test; /* NAN: there are no such nodes */
+    double validation, test, f1; /* the last of the test; NAN: there are no such nodes */
     double seconds;
 };
 
@@ -25,6 +25,11 @@ struct accuracy_judge {
     struct neighbourhood neighbourhood;
     struct convolution convolution;
 };
+
+/* Of nodes of a class: as found, found, all there are. */
+enum accuracy_tally { ACCURACY_RIGHT, ACCURACY_FOUND, ACCURACY_ALL, ACCURACY_TALLY };
+/* Macro: of classes that are, or were found. 0 / 0 is no number. */
+double accuracy_f1(const double *tally, uint32_t classes);
 
 void accuracy_open(struct accuracy_judge *, const struct gnn *, struct pool_member *);
 struct accuracy accuracy_take(struct accuracy_judge *);

@@ -361,6 +361,7 @@ static void say_accuracy(const struct gnn *g, const struct accuracy *a)
         {validates ? "validation " : NULL, 0, 4, .curve = validates ? "Accuracy, validation" : NULL,
          .value = a->validation},
         {tests ? "test " : NULL, 0, 4, .name = "accuracy", .value = a->test},
+        {tests ? "F1 " : NULL, 0, 4, .name = "f1", .value = a->f1},
         {.name = "validation_accuracy", .value = a->validation},
         FIGURE_TOOK(a->seconds),
     };

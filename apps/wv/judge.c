@@ -136,13 +136,11 @@ static void answer_together(struct judge *j, struct pool_member *m, uint64_t *co
     uint32_t sections = j->analogies.sections.count;
     pool_share(j->analogies.count, m->place, m->total, &first, &end);
     judge_answer(j, j->analogies.list + first, (size_t)(end - first), correct);
-    for (uint32_t at = 0; at < sections; at += POOL_FIGURES_MAX) {
-        double figures[POOL_FIGURES_MAX];
-        uint32_t count = sections - at < POOL_FIGURES_MAX ? sections - at : POOL_FIGURES_MAX;
-        for (uint32_t i = 0; i < count; i++) figures[i] = (double)correct[at + i];
-        pool_sum(m, figures, count);
-        for (uint32_t i = 0; i < count; i++) correct[at + i] = (uint64_t)figures[i];
-    }
+    double *figures = take_memory(sections + 1, sizeof *figures);
+    for (uint32_t i = 0; i < sections; i++) figures[i] = (double)correct[i];
+    pool_sum(m, figures, sections);
+    for (uint32_t i = 0; i < sections; i++) correct[i] = (uint64_t)figures[i];
+    free(figures);
 }
 
 static double similarity(const struct judge *j)

@@ -4,6 +4,7 @@
 #include "ending.h"
 #include "fail.h"
 #include "gnn/clusters.h"
+#include "gnn/accuracy.h"
 #include "gnn/convolution.h"
 #include "gnn/partition.h"
 #include "gnn/planted.h"
@@ -839,4 +840,11 @@ TEST(gnn, a_node_alone_learns_what_plain_arrays_do)
         CHECK(last < 0.8 * first);
         release(&c.gnn);
     }
+}
+
+/* 0 1 2 0 1 2 are found to be 0 2 1 0 0 1; nobody is a 3. */
+TEST(gnn, f1_is_the_mean_of_classes)
+{
+    const double tally[] = {2, 3, 2, 0, 2, 2, 0, 1, 2, 0, 0, 0};
+    CHECK(fabs(accuracy_f1(tally, 4) - 0.8 / 3) < 1e-12);
 }
