@@ -21,7 +21,7 @@ _Static_assert(CHUNK % VEC_PANEL_MAX == 0 && PULL_ROWS % VEC_PANEL_MAX == 0,
 void evaluation_init(struct evaluation *e, const struct task *t)
 {
     const struct model *m = &t->model;
-    *e = (struct evaluation){.task = t};
+    *e = (struct evaluation){.task = t, .parts = t->options.is_by_relation ? m->relations : 1};
     e->entities = take_memory(matrix_panels(m->dim, m->entities), sizeof(float));
     e->relations = take_memory(model_relation_rows(m) * model_relation_floats(m), sizeof(float));
 }
@@ -100,7 +100,7 @@ struct question {
     float score; /* of the answer */
     const struct fact *known;
     size_t known_count, known_at;
-    uint64_t greater, equal;
+    uint64_t greater, equal, known_greater, known_equal;
 };
 
 /* The same arithmetic as for all others, so that equal embeddings have equal scores. */
@@ -131,8 +131,7 @@ static void prepare(const struct evaluation *e, struct question *q, float *query
                               q->relation, &q->known_count);
 }
 
-/* Counts a chunk of entities, and takes the known answers in it out again, the true one among
- * them. */
+/* Counts a chunk of entities, and the known answers in it, the true one among them. */
 static void count_chunk(struct question *q, const float *scores, uint32_t first, size_t count)
 {
     size_t equal = 0;
@@ -141,26 +140,36 @@ static void count_chunk(struct question *q, const float *scores, uint32_t first,
     for (; q->known_at < q->known_count && q->known[q->known_at].object < first + count;
          q->known_at++) {
         float score = scores[q->known[q->known_at].object - first];
-        q->greater -= score > q->score;
-        q->equal -= score == q->score;
+        q->known_greater += score > q->score;
+        q->known_equal += score == q->score;
     }
 }
 
-static void add_rank(const struct evaluation *e, const struct question *q,
-                     struct quality_sums *sums)
+static void add_rank(double rank, struct quality_sums *sums)
 {
-    double rank = 1 + (double)q->greater + (double)q->equal / 2;
-    if (!isfinite(q->score)) rank = e->task->model.entities;
-    sums->reciprocal += 1 / rank;
+    sums->questions++;
+    sums->reciprocals += 1 / rank;
+    sums->ranks += rank;
     sums->hits1 += rank <= 1;
     sums->hits3 += rank <= 3;
     sums->hits10 += rank <= 10;
-    sums->questions++;
+}
+
+static void add_question(const struct evaluation *e, const struct question *q,
+                         struct quality_part *parts)
+{
+    struct quality_sums *of = parts[e->parts > 1 ? q->relation : 0].of[q->side];
+    double raw = 1 + (double)q->greater + ((double)q->equal - 1) / 2,
+           filtered = 1 + (double)(q->greater - q->known_greater) +
+                      (double)(q->equal - q->known_equal) / 2;
+    if (!isfinite(q->score)) raw = filtered = e->task->model.entities;
+    add_rank(filtered, &of[QUALITY_FILTERED]);
+    add_rank(raw, &of[QUALITY_RAW]);
 }
 
 static void rank_block(const struct evaluation *e, const struct fact *facts, size_t count,
                        struct question *questions, float *queries, float *scores,
-                       struct quality_sums *sums)
+                       struct quality_part *parts)
 {
     size_t dim = e->task->model.dim, n = 0;
     uint32_t all = e->task->model.entities;
@@ -173,11 +182,11 @@ static void rank_block(const struct evaluation *e, const struct fact *facts, siz
         matrix_multiply_part(scores, CHUNK, queries, dim, 1, e->entities, n, first, chunk, dim, 0);
         for (size_t i = 0; i < n; i++) count_chunk(&questions[i], scores + i * CHUNK, first, chunk);
     }
-    for (size_t i = 0; i < n; i++) add_rank(e, &questions[i], sums);
+    for (size_t i = 0; i < n; i++) add_question(e, &questions[i], parts);
 }
 
 void evaluation_rank(const struct evaluation *e, enum graph_split split, size_t first, size_t end,
-                     struct quality_sums *sums)
+                     struct quality_part *parts)
 {
     const struct fact *facts = e->task->graph.splits[split].list;
     struct question *questions = take_memory(QUESTIONS, sizeof *questions);
@@ -186,7 +195,7 @@ void evaluation_rank(const struct evaluation *e, enum graph_split split, size_t 
     const size_t block = QUESTIONS / MODEL_SIDES;
     for (size_t at = first; at < end; at += block)
         rank_block(e, facts + at, end - at < block ? end - at : block, questions, queries, scores,
-                   sums);
+                   parts);
     free(questions);
     free(queries);
     free(scores);
@@ -194,22 +203,35 @@ void evaluation_rank(const struct evaluation *e, enum graph_split split, size_t 
 
 /* ---- together ---- */
 
-struct quality evaluate(struct evaluation *e, struct pool_member *m, enum graph_split split)
+void evaluate(struct evaluation *e, struct pool_member *m, enum graph_split split,
+              struct quality_part *parts)
 {
-    double began = meter_now();
     uint64_t first, end;
-    struct quality_sums sums = {0};
+    memset(parts, 0, e->parts * sizeof *parts);
     pool_quiesce(m);
     pull_model(e, m);
     pool_meet_here(m);
     pool_share(e->task->graph.splits[split].count, m->place, m->total, &first, &end);
-    evaluation_rank(e, split, first, end, &sums);
-    double all[] = {sums.reciprocal, sums.hits1, sums.hits3, sums.hits10, sums.questions};
-    pool_sum(m, all, sizeof all / sizeof *all);
-    return (struct quality){.mrr = all[0] / all[4],
-                            .hits1 = all[1] / all[4],
-                            .hits3 = all[2] / all[4],
-                            .hits10 = all[3] / all[4],
-                            .questions = all[4],
-                            .seconds = meter_now() - began};
+    evaluation_rank(e, split, first, end, parts);
+    pool_sum(m, &parts->of[0][0].questions, e->parts * sizeof *parts / sizeof(double));
+}
+
+struct quality quality_of(const struct quality_part *parts, size_t count, int side,
+                          enum quality_kind kind)
+{
+    struct quality q = {0};
+    for (const struct quality_part *p = parts; p < parts + count; p++)
+        for (int i = 0; i < MODEL_SIDES; i++) {
+            const struct quality_sums *s = &p->of[i][kind];
+            if (side != MODEL_SIDES && side != i) continue;
+            q.questions += s->questions;
+            q.mrr += s->reciprocals;
+            q.mr += s->ranks;
+            q.hits1 += s->hits1;
+            q.hits3 += s->hits3;
+            q.hits10 += s->hits10;
+        }
+    double *const of_all[] = {&q.mrr, &q.mr, &q.hits1, &q.hits3, &q.hits10};
+    for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++) *of_all[i] /= q.questions;
+    return q;
 }

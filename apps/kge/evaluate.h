@@ -3,7 +3,7 @@
  * entities as answers to (subject, relation, ?), and of its subject as an answer to (?, relation,
  * object).
  *
- * Filtered: other answers that are known from any split are left out. Ties are counted fairly: a
+ * Filtered: other answers that are known from any split are left out; raw: they are not. Ties are counted fairly: a
  * rank is the mean of the optimistic one (all equal scores behind) and the pessimistic one (all
  * before), so a model that gives every entity the same score gains nothing. An answer whose score
  * is not a number ranks last.
@@ -27,26 +27,32 @@ struct evaluation {
     const struct task *task;
     float *entities;  /* panels: the entities as columns (matrix.h) */
     float *relations; /* rows, one after the other */
+    uint32_t parts;   /* of the figures: one for each relation (--by-relation), or one in all */
 };
 
+enum quality_kind { QUALITY_FILTERED, QUALITY_RAW, QUALITY_KINDS };
+/* Of the questions for one side: doubles alone, which workers add up. */
+struct quality_sums {
+    double questions, reciprocals, ranks, hits1, hits3, hits10;
+};
+struct quality_part {
+    struct quality_sums of[MODEL_SIDES][QUALITY_KINDS];
+};
 struct quality {
-    double mrr, hits1, hits3, hits10;
-    double questions;
-    double seconds;
+    double questions, mrr, mr, hits1, hits3, hits10;
 };
 
 void evaluation_init(struct evaluation *, const struct task *);
 void evaluation_fini(struct evaluation *);
-/* Returns the same on all workers. */
-struct quality evaluate(struct evaluation *, struct pool_member *, enum graph_split);
+/* Into evaluation.parts of them, the same on all workers. */
+void evaluate(struct evaluation *, struct pool_member *, enum graph_split, struct quality_part *);
+/* `side`: MODEL_SIDES is both. */
+struct quality quality_of(const struct quality_part *, size_t parts, int side, enum quality_kind);
 
 /* The two halves of it, for use without a pool: ranking a part of a split against rows that are
  * there already. */
-struct quality_sums {
-    double reciprocal, hits1, hits3, hits10, questions;
-};
 void evaluation_rank(const struct evaluation *, enum graph_split, size_t first, size_t end,
-                     struct quality_sums *);
+                     struct quality_part *);
 /* `entities` and `relations`: rows of `stride` floats, of which the first are the parameters. */
 void evaluation_fill(struct evaluation *, const float *entities, size_t entity_stride,
                      const float *relations, size_t relation_stride);

@@ -84,6 +84,8 @@ static void result_options(struct options *o)
             "evaluate the valid split every N epochs; valid and\ntest are evaluated at the end in any case"),
         OPTION_COUNT("--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
                      "end the training after that time, wherever it is;\n0: after the last epoch"),
+        OPTION_FLAG("--by-relation", &o->is_by_relation, ARGS_NODES,
+                    "say how well each relation of the test is answered, too"),
         OPTION_TEXT("--chart", "PATH", &o->chart, ARGS_OUTPUT,
                     "draw loss, MRR and management over time as SVG"),
     };
@@ -335,30 +337,72 @@ static void report(void *program, const struct training_epoch *e)
 
 /* ---- how good it is ---- */
 
-static void say_quality(const struct task *t, enum graph_split split, const struct quality *q)
+enum { VIEW_FIGURES = 5, VIEWS = 4, NAME_BYTES = 32 };
+
+/* Figures of one view, named for JSON; people are told those of the first. */
+static size_t add_view(struct figure *to, char (*names)[NAME_BYTES], const char *view,
+                       struct quality q)
 {
-    char head[16];
-    const struct figure figures[] = {
-        {.name = "split", .text = graph_split_name(split)},
-        {"MRR ", 0, 4, .name = "mrr", .value = q->mrr,
-         .curve = split == GRAPH_VALID ? "MRR, valid, filtered" : NULL},
-        {"hits@1 ", 0, 4, .name = "hits@1", .value = q->hits1},
-        {"hits@3 ", 0, 4, .name = "hits@3", .value = q->hits3},
-        {"hits@10 ", 0, 4, .name = "hits@10", .value = q->hits10},
-        FIGURE_TOOK(q->seconds),
-    };
-    snprintf(head, sizeof head, "%-5s    ", graph_split_name(split));
-    figures_say(t->options.common.json, "eval", head, figures, sizeof figures / sizeof *figures);
+    bool is_told = !*view;
+    const struct figure all[VIEW_FIGURES] = {
+        {"MRR ", 0, 4, .name = "mrr", .value = q.mrr},
+        {"MR ", 0, 1, .name = "mr", .value = q.mr},
+        {"hits@1 ", 0, 4, .name = "hits@1", .value = q.hits1},
+        {"hits@3 ", 0, 4, .name = "hits@3", .value = q.hits3},
+        {"hits@10 ", 0, 4, .name = "hits@10", .value = q.hits10}};
+    for (size_t i = 0; i < VIEW_FIGURES; i++) {
+        snprintf(names[i], NAME_BYTES, "%s%s", view, all[i].name);
+        to[i] = all[i];
+        to[i].name = names[i];
+        if (!is_told) to[i].label = NULL;
+    }
+    return VIEW_FIGURES;
+}
+
+/* Of these parts. `relation`: its name; NULL: of all. */
+static void say_quality(const struct task *t, enum graph_split split, const char *relation,
+                        const struct quality_part *parts, size_t count, double seconds)
+{
+    static const struct {
+        const char *name;
+        int side;
+        enum quality_kind kind;
+    } views[VIEWS] = {{"", MODEL_SIDES, QUALITY_FILTERED},
+                      {"raw_", MODEL_SIDES, QUALITY_RAW},
+                      {"subject_", MODEL_SUBJECTS, QUALITY_FILTERED},
+                      {"object_", MODEL_OBJECTS, QUALITY_FILTERED}};
+    char head[64], names[VIEWS][VIEW_FIGURES][NAME_BYTES];
+    struct figure all[VIEWS * VIEW_FIGURES + 3] = {
+        {.name = "split", .text = graph_split_name(split)}};
+    size_t n = 1;
+    if (relation) all[n++] = (struct figure){.name = "relation", .text = relation};
+    for (size_t i = 0; i < VIEWS; i++)
+        n += add_view(all + n, names[i], views[i].name,
+                      quality_of(parts, count, views[i].side, views[i].kind));
+    if (split == GRAPH_VALID) all[1].curve = "MRR, valid, filtered";
+    if (!relation) all[n++] = (struct figure)FIGURE_TOOK(seconds);
+    snprintf(head, sizeof head, "%-5s    %s", relation ? "" : graph_split_name(split),
+             relation ? relation : "");
+    figures_say(t->options.common.json, relation ? "relation" : "eval", head, all, n);
 }
 
 static double judge_by(struct training_worker *w, enum graph_split split)
 {
     struct program *p = w->program;
-    struct quality q = evaluate(&p->evaluation, w->member, split);
-    if (!training_is_first(w)) return q.mrr;
-    say_quality(&p->task, split, &q);
-    if (split == GRAPH_VALID) history_set_mrr(&p->history, q.mrr);
-    return q.mrr;
+    const struct task *t = &p->task;
+    uint32_t count = p->evaluation.parts;
+    double began = meter_now();
+    struct quality_part *parts = take_memory(count, sizeof *parts);
+    evaluate(&p->evaluation, w->member, split, parts);
+    double mrr = quality_of(parts, count, MODEL_SIDES, QUALITY_FILTERED).mrr;
+    bool is_first = training_is_first(w);
+    if (is_first) say_quality(t, split, NULL, parts, count, meter_now() - began);
+    if (is_first && split == GRAPH_VALID) history_set_mrr(&p->history, mrr);
+    for (uint32_t r = 0; is_first && split == GRAPH_TEST && count > 1 && r < count; r++)
+        if (parts[r].of[0]->questions > 0)
+            say_quality(t, split, names_get(&t->graph.relations, r), &parts[r], 1, 0);
+    free(parts);
+    return mrr;
 }
 
 static bool chooses(const void *program)

@@ -25,7 +25,7 @@ struct options {
     int model, loss;
     uint64_t dim, negatives, batch;
     double rate, regularization, init;
-    bool is_reciprocal, has_own_negatives;
+    bool is_reciprocal, has_own_negatives, is_by_relation;
 };
 
 struct task {

@@ -74,6 +74,7 @@ static const struct program programs[] = {
       {.option = "--eval-every 1"},
       {.option = "--patience 1"},
       {.option = "--seconds 1 --epochs 1000000", .is_alone = true},
+      {.option = "--by-relation"},
       {.option = "--chart chart.svg"},
       {.option = "--checkpoint-every 2 --checkpoint f", .base = KGE " --checkpoint f"}}},
     {"wv",

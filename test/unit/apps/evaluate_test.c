@@ -30,7 +30,8 @@ static bool is_known(const struct graph *g, uint32_t s, uint32_t r, uint32_t o)
 }
 
 static void add_naive(const struct task *t, const float *entities, const float *relations,
-                      struct fact f, enum model_side side, struct quality_sums *sums)
+                      struct fact f, enum model_side side, enum quality_kind kind,
+                      struct quality_sums *sums)
 {
     size_t dim = t->model.dim, floats = model_relation_floats(&t->model), better = 0, equal = 0;
     const float *s = entities + f.subject * dim, *o = entities + f.object * dim;
@@ -39,8 +40,10 @@ static void add_naive(const struct task *t, const float *entities, const float *
     double own = is_turned ? naive_score(t, o, r, s) : naive_score(t, s, r, o);
     for (uint32_t e = 0; e < t->model.entities; e++) {
         const float *other = entities + e * dim;
-        if (side == MODEL_OBJECTS ? is_known(&t->graph, f.subject, f.relation, e)
-                                  : is_known(&t->graph, e, f.relation, f.object))
+        bool is_answer = e == (side == MODEL_OBJECTS ? f.object : f.subject);
+        if (is_answer || (kind == QUALITY_FILTERED &&
+                          (side == MODEL_OBJECTS ? is_known(&t->graph, f.subject, f.relation, e)
+                                                 : is_known(&t->graph, e, f.relation, f.object))))
             continue;
         double score = is_turned ? naive_score(t, o, r, other)
                        : side    ? naive_score(t, other, r, o)
@@ -49,7 +52,8 @@ static void add_naive(const struct task *t, const float *entities, const float *
         equal += fabs(score - own) <= 1e-6;
     }
     double rank = 1 + (double)better + (double)equal / 2;
-    sums->reciprocal += 1 / rank;
+    sums->reciprocals += 1 / rank;
+    sums->ranks += rank;
     sums->hits1 += rank <= 1;
     sums->hits3 += rank <= 3;
     sums->hits10 += rank <= 10;
@@ -57,40 +61,48 @@ static void add_naive(const struct task *t, const float *entities, const float *
 }
 
 static void rank_both_ways(struct task *t, float *entities, float *relations,
-                           struct quality_sums *got, struct quality_sums *expected)
+                           struct quality_part *got, struct quality_part *expected)
 {
     struct evaluation e;
-    *got = *expected = (struct quality_sums){0};
     evaluation_init(&e, t);
     evaluation_fill(&e, entities, t->model.dim, relations, model_relation_floats(&t->model));
     /* In two parts, as two workers would. */
     evaluation_rank(&e, GRAPH_TEST, 0, 7, got);
     evaluation_rank(&e, GRAPH_TEST, 7, TINY_HELD_BACK, got);
     for (int i = 0; i < TINY_HELD_BACK; i++) {
+        struct fact f = t->graph.splits[GRAPH_TEST].list[i];
+        struct quality_part *part = &expected[e.parts > 1 ? f.relation : 0];
         for (int side = 0; side < MODEL_SIDES; side++)
-            add_naive(t, entities, relations, t->graph.splits[GRAPH_TEST].list[i],
-                      (enum model_side)side, expected);
+            for (int kind = 0; kind < QUALITY_KINDS; kind++)
+                add_naive(t, entities, relations, f, (enum model_side)side, (enum quality_kind)kind,
+                          &part->of[side][kind]);
     }
     evaluation_fini(&e);
 }
 
-static void is_same(const struct quality_sums *a, const struct quality_sums *b)
+static void is_same(const struct quality_part *got, const struct quality_part *expected)
 {
-    CHECK_EQ(a->questions, 2 * TINY_HELD_BACK);
-    CHECK_EQ(a->questions, b->questions);
-    CHECK_EQ(a->hits1, b->hits1);
-    CHECK_EQ(a->hits3, b->hits3);
-    CHECK_EQ(a->hits10, b->hits10);
-    CHECK(fabs(a->reciprocal - b->reciprocal) < 1e-9);
+    const double *a = &got->of[0][0].questions, *b = &expected->of[0][0].questions;
+    for (size_t i = 0; i < TINY_RELATIONS * sizeof *got / sizeof *a; i++)
+        CHECK(fabs(a[i] - b[i]) < 1e-9);
+    for (int kind = 0; kind < QUALITY_KINDS; kind++) {
+        struct quality q = quality_of(got, TINY_RELATIONS, MODEL_SIDES, (enum quality_kind)kind),
+                       s = quality_of(got, TINY_RELATIONS, MODEL_SUBJECTS, (enum quality_kind)kind),
+                       o = quality_of(got, TINY_RELATIONS, MODEL_OBJECTS, (enum quality_kind)kind);
+        CHECK_EQ(q.questions, 2 * TINY_HELD_BACK);
+        CHECK(fabs(q.mrr - (s.mrr + o.mrr) / 2) < 1e-12 && fabs(q.mr - (s.mr + o.mr) / 2) < 1e-9);
+        CHECK(q.hits1 <= q.hits3 && q.hits3 <= q.hits10 && s.questions == TINY_HELD_BACK);
+    }
 }
 
 /* `alike`: so many entities share an embedding, which makes ties. */
 static void check_ranks(int kind, bool is_reciprocal, uint32_t alike)
 {
     struct task t;
-    struct quality_sums got, expected;
+    struct quality_part got[TINY_RELATIONS] = {0}, expected[TINY_RELATIONS] = {0};
     struct rng rng;
     tiny_init(&t);
+    t.options.is_by_relation = is_reciprocal;
     t.options.model = kind;
     t.options.is_reciprocal = is_reciprocal;
     tiny_finish(&t);
@@ -104,8 +116,8 @@ static void check_ranks(int kind, bool is_reciprocal, uint32_t alike)
     for (size_t i = 0; i < floats; i++) relations[i] = (float)rng_below(&rng, 9) / 4 - 1;
     for (uint32_t e = 0; e < alike; e++)
         memcpy(entities + e * dim, entities, dim * sizeof *entities);
-    rank_both_ways(&t, entities, relations, &got, &expected);
-    is_same(&got, &expected);
+    rank_both_ways(&t, entities, relations, got, expected);
+    is_same(got, expected);
     free(entities);
     free(relations);
     tiny_fini(&t);
@@ -127,7 +139,9 @@ TEST(evaluate, equal_scores_give_the_middle_rank)
 {
     struct task t;
     struct evaluation e;
-    struct quality_sums sums = {0};
+    struct quality_part part = {0};
+    const struct quality_sums *o = &part.of[MODEL_OBJECTS][QUALITY_FILTERED],
+                              *s = &part.of[MODEL_SUBJECTS][QUALITY_FILTERED];
     tiny_init(&t);
     tiny_finish(&t);
     float *zeros = take_memory(TINY_ENTITIES * t.model.dim, sizeof *zeros);
@@ -137,11 +151,11 @@ TEST(evaluate, equal_scores_give_the_middle_rank)
     size_t known[2];
     filter_answers(&t.filter, FILTER_OBJECTS, f.subject, f.relation, &known[0]);
     filter_answers(&t.filter, FILTER_SUBJECTS, f.object, f.relation, &known[1]);
-    evaluation_rank(&e, GRAPH_TEST, 0, 1, &sums);
+    evaluation_rank(&e, GRAPH_TEST, 0, 1, &part);
     double expected = 0;
     for (int i = 0; i < 2; i++) expected += 1 / (1 + (double)(TINY_ENTITIES - known[i]) / 2);
-    CHECK(fabs(sums.reciprocal - expected) < 1e-9);
-    CHECK_EQ(sums.hits10, 0);
+    CHECK(fabs(o->reciprocals + s->reciprocals - expected) < 1e-9);
+    CHECK(o->hits10 + s->hits10 <= 0);
     evaluation_fini(&e);
     free(zeros);
     tiny_fini(&t);
@@ -151,16 +165,18 @@ TEST(evaluate, a_score_that_is_no_number_ranks_last)
 {
     struct task t;
     struct evaluation e;
-    struct quality_sums sums = {0};
+    struct quality_part part = {0};
+    const struct quality_sums *o = &part.of[MODEL_OBJECTS][QUALITY_FILTERED],
+                              *s = &part.of[MODEL_SUBJECTS][QUALITY_FILTERED];
     tiny_init(&t);
     tiny_finish(&t);
     float *none = take_memory(TINY_ENTITIES * t.model.dim, sizeof *none);
     for (size_t i = 0; i < TINY_ENTITIES * t.model.dim; i++) none[i] = NAN;
     evaluation_init(&e, &t);
     evaluation_fill(&e, none, t.model.dim, none, t.model.dim);
-    evaluation_rank(&e, GRAPH_TEST, 0, TINY_HELD_BACK, &sums);
-    CHECK(fabs(sums.reciprocal - 2.0 * TINY_HELD_BACK / TINY_ENTITIES) < 1e-9);
-    CHECK_EQ(sums.hits10, 0);
+    evaluation_rank(&e, GRAPH_TEST, 0, TINY_HELD_BACK, &part);
+    CHECK(fabs(o->reciprocals + s->reciprocals - 2.0 * TINY_HELD_BACK / TINY_ENTITIES) < 1e-9);
+    CHECK(o->hits10 + s->hits10 <= 0);
     evaluation_fini(&e);
     free(none);
     tiny_fini(&t);
@@ -190,7 +206,9 @@ static void evaluate_together(struct pool_member *m, void *unused)
             }
         }
     }
-    struct quality q = evaluate(&shared, m, GRAPH_TEST);
+    struct quality_part part;
+    evaluate(&shared, m, GRAPH_TEST, &part);
+    struct quality q = quality_of(&part, 1, MODEL_SIDES, QUALITY_FILTERED);
     CHECK_EQ(q.questions, 2 * TINY_HELD_BACK);
     mrrs[m->index] = q.mrr;
 }

@@ -51,6 +51,10 @@ static void sum(struct pool_member *m, void *unused)
         CHECK(isinf(figures[6]));
         CHECK(figures[3] > 0.0999999 * m->total && figures[3] < 0.1000001 * m->total);
     }
+    double many[2 * POOL_FIGURES_MAX + 1];
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++) many[i] = (double)i;
+    pool_sum(m, many, sizeof many / sizeof *many);
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++) CHECK_EQ(many[i], i * m->total);
 }
 
 TEST(pool, sums_are_exact)
