@@ -76,12 +76,7 @@ uint32_t predict_row(const struct names *n, uint64_t rows, struct field f, uint3
 
 void predict_offer(struct predict *p, uint32_t number, float score)
 {
-    struct predict_candidate *c = p->candidates;
-    bool is_full = p->candidate_count == p->best;
-    if (isnan(score) || (is_full && score <= c[p->candidate_count - 1].score)) return;
-    size_t at = is_full ? p->candidate_count - 1 : p->candidate_count++;
-    for (; at > 0 && c[at - 1].score < score; at--) c[at] = c[at - 1];
-    c[at] = (struct predict_candidate){number, score};
+    top_offer(p->candidates, &p->candidate_count, p->best, number, score);
 }
 
 /* ---- lines ---- */

@@ -17,14 +17,9 @@
 #include "args.h"
 #include "json.h"
 #include "saved.h"
+#include "top.h"
 
 enum { PREDICT_BEST_MAX = 10000 };
-
-/* A candidate's number and score. */
-struct predict_candidate {
-    uint32_t number;
-    float score;
-};
 
 struct predict {
     const struct predict_kind *kind;
@@ -38,7 +33,7 @@ struct predict {
     size_t fields, fields_first; /* of the first line */
     uint64_t unknown; /* lines with a name that the model does not know: said in the end */
     /* The program's: */
-    struct predict_candidate *candidates; /* the best ones first */
+    struct top *candidates; /* the best ones first */
     size_t candidate_count;
     struct json json;
     bool has_begun; /* an answer, which has a field already */

@@ -81,7 +81,7 @@ static void say_nearest(struct predict *p, uint32_t entity)
 }
 
 /* The candidate stands in the place of the question mark, if there is one. */
-static void say_fact(struct predict *p, const struct predict_candidate *c)
+static void say_fact(struct predict *p, const struct top *c)
 {
     static const char *const names[] = {"subject", "relation", "object"};
     const struct using *u = p->program;

@@ -5,6 +5,7 @@
 #include "factors.h"
 #include "pace.h"
 #include "programs.h"
+#include "ranking.h"
 #include "rmse.h"
 #include "rows.h"
 #include "tensors.h"
@@ -83,6 +84,8 @@ static void training_options(struct mf_options *o)
                     "standard deviation of the first products"),
         OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
                      "test every N epochs and at the end"),
+        OPTION_COUNT("--best", "N", &o->best, 0, 10000, ARGS_NODES,
+                     "test the N best columns of a row, too: precision, NDCG"),
         OPTION_COUNT(
             "--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
             "end the training after that time, with blocks after\nthe epoch; 0: after the last epoch"),
@@ -341,13 +344,19 @@ static double validate(struct training_worker *t)
 {
     const struct mf *f = t->program;
     if (f->ratings.test == 0) return 0;
+    size_t best = f->options.best;
     struct rmse r = rmse_of_test(f, t->member);
+    struct ranking k = {0};
+    if (best > 0) k = ranking_of_test(f, t->member, best);
     const struct figure figures[] = {
         {.name = "split", .text = "test"},
         {"RMSE ", 8, 4, .name = "rmse", .curve = "RMSE of the test cells", .value = r.rmse},
+        {"MAE ", 0, 4, .name = "mae", .value = r.mae},
+        {best ? "precision " : NULL, 0, 4, .name = best ? "precision" : NULL, .value = k.precision},
+        {best ? "NDCG " : NULL, 0, 4, .name = best ? "ndcg" : NULL, .value = k.ndcg},
         FIGURE_TOOK(r.seconds),
     };
-    if (training_is_first(t)) figures_say(f->options.common.json, "eval", "test     ", figures, 3);
+    if (training_is_first(t)) figures_say(f->options.common.json, "eval", "test     ", figures, 6);
     return -r.rmse;
 }
 

@@ -1,5 +1,5 @@
 /*
- * rmse.h - the root of the mean squared error over the cells held back, computed by all nodes.
+ * rmse.h - the root of the mean squared error, and the mean absolute one, over the cells held back, computed by all nodes.
  *
  * Callers   every worker of every node, a collective
  * Memory    a few hundred factors, for the call
@@ -11,7 +11,7 @@
 #include "mf.h"
 
 struct rmse {
-    double rmse, seconds;
+    double rmse, mae, seconds;
 };
 
 struct rmse rmse_of_test(const struct mf *, struct pool_member *);

@@ -115,6 +115,7 @@ static const struct program programs[] = {
       {.option = "--lr 0.3"},
       {.option = "--schedule linear"},
       {.option = "--adagrad coordinate"},
+      {.option = "--best 3"},
       {.option = "--reg 1"},
       {.option = "--init 0.5"},
       {.option = "--eval-every 1"},

@@ -1,5 +1,6 @@
 /* How mf trains: which cells its workers visit, its steps, its error. */
 #include "mf/factors.h"
+#include "mf/ranking.h"
 #include "mf/rmse.h"
 #include "mf/visit.h"
 #include "mf/zipf.h"
@@ -408,17 +409,63 @@ TEST(mf, steps_are_those_of_the_book)
     }
 }
 
-/* ---- RMSE ---- */
+/* ---- how good it is ---- */
+
+enum { BEST = 5 };
+
+/* Of the cell: -1 it is trained with, 1 it is relevant. */
+static int relevance(const struct mf *f, uint32_t row, uint32_t column)
+{
+    for (size_t i = 0; i < f->ratings.train + f->ratings.test; i++) {
+        const struct rating *x = &f->ratings.list[i];
+        if (x->row != row || x->column != column) continue;
+        return i < f->ratings.train ? -1 : (double)x->value >= f->ratings.mean;
+    }
+    return 0;
+}
+
+/* A column's place is one behind those that are better. */
+static void check_ranking(const struct mf *f, const struct copy *all, struct ranking k)
+{
+    double precision = 0, ndcg = 0, asked = 0, scores[64];
+    for (uint32_t row = 0; row < f->ratings.rows; row++) {
+        double gain = 0, most = 0, hits = 0;
+        int relevant = 0;
+        for (uint32_t c = 0; c < f->ratings.columns; c++) {
+            scores[c] = relevance(f, row, c) < 0 ? -INFINITY : 0;
+            for (size_t i = 0; i < f->options.rank; i++)
+                scores[c] += all->rows[row * all->length + i] *
+                             all->rows[(f->ratings.rows + c) * all->length + i];
+        }
+        for (uint32_t c = 0; c < f->ratings.columns; c++) {
+            int place = 1;
+            if (relevance(f, row, c) != 1) continue;
+            if (++relevant <= BEST) most += 1 / log2(1 + relevant);
+            for (uint32_t other = 0; other < f->ratings.columns; other++)
+                place += scores[other] > scores[c];
+            if (place > BEST) continue;
+            gain += 1 / log2(1 + place);
+            hits++;
+        }
+        if (relevant == 0) continue;
+        precision += hits / BEST;
+        ndcg += gain / most;
+        asked++;
+    }
+    CHECK(asked > 10 && precision > 0);
+    CHECK(fabs(k.precision - precision / asked) < 1e-6 && fabs(k.ndcg - ndcg / asked) < 1e-6);
+}
 
 static void rmse_work(struct pool_member *m, void *mf)
 {
     const struct mf *f = mf;
     static struct copy all;
-    double squares = 0;
+    double squares = 0, distances = 0;
     rows_init(m, MF_ROWS, fill_row, f);
     rows_init(m, MF_COLS, fill_row, f);
     pool_quiesce(m);
-    double rmse = rmse_of_test(f, m).rmse;
+    struct rmse r = rmse_of_test(f, m);
+    struct ranking ranking = ranking_of_test(f, m, BEST);
     if (m->place > 0) return;
     copy_all(m, f, &all);
     for (size_t i = f->ratings.train; i < f->ratings.train + f->ratings.test; i++) {
@@ -428,8 +475,11 @@ static void rmse_work(struct pool_member *m, void *mf)
         double error = f->ratings.mean - (double)x->value;
         for (size_t k = 0; k < f->options.rank; k++) error += p[k] * q[k];
         squares += error * error;
+        distances += fabs(error);
     }
-    CHECK(fabs(rmse - sqrt(squares / (double)f->ratings.test)) < 1e-5);
+    CHECK(fabs(r.rmse - sqrt(squares / (double)f->ratings.test)) < 1e-5);
+    CHECK(fabs(r.mae - distances / (double)f->ratings.test) < 1e-5);
+    check_ranking(f, &all, ranking);
 }
 
 TEST(mf, rmse_is_of_the_cells_held_back)

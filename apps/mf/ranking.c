@@ -1,0 +1,134 @@
+#include "ranking.h"
+
+#include "fail.h"
+#include "rows.h"
+#include "top.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOGETHER = 256 };
+
+/* Rows of this worker. Cells are numbers of row and column, ascending. */
+struct ranks {
+    const struct mf *mf;
+    uint64_t first, end, *known, *relevant;
+    size_t known_count, relevant_count, k, length;
+    float *factors;
+    uint64_t **known_at; /* of each row, the first that is not passed */
+    struct top *best;    /* of each row k */
+    size_t *best_count;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static uint64_t *first_of(uint64_t *list, size_t count, uint64_t row)
+{
+    size_t at = 0, end = count;
+    while (at < end) {
+        size_t middle = at + (end - at) / 2;
+        if (list[middle] >> 32 < row)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    return list + at;
+}
+
+static void take_cells(struct ranks *r)
+{
+    const struct ratings *all = &r->mf->ratings;
+    r->known = take_memory(all->train + 1, sizeof *r->known);
+    r->relevant = take_memory(all->test + 1, sizeof *r->relevant);
+    for (size_t i = 0; i < all->train + all->test; i++) {
+        const struct rating *x = &all->list[i];
+        if (x->row < r->first || x->row >= r->end) continue;
+        uint64_t cell = (uint64_t)x->row << 32 | x->column;
+        if (i < all->train)
+            r->known[r->known_count++] = cell;
+        else if ((double)x->value >= all->mean)
+            r->relevant[r->relevant_count++] = cell;
+    }
+    qsort(r->known, r->known_count, sizeof *r->known, by_number);
+    qsort(r->relevant, r->relevant_count, sizeof *r->relevant, by_number);
+}
+
+static void take_factors(void *ranks, uint64_t row, size_t count, const float *values)
+{
+    struct ranks *r = ranks;
+    memcpy(r->factors + (row - r->first) * r->length, values, count * r->length * sizeof *values);
+}
+
+/* Columns come in their order. */
+static void offer(void *ranks, uint64_t column, size_t count, const float *values)
+{
+    struct ranks *r = ranks;
+    const uint64_t *end = r->known + r->known_count;
+    for (uint64_t row = r->first; row < r->end; row++) {
+        size_t own = row - r->first;
+        const uint64_t *asked = first_of(r->relevant, r->relevant_count, row);
+        if (asked == r->relevant + r->relevant_count || *asked >> 32 != row) continue;
+        for (size_t i = 0; i < count; i++) {
+            uint64_t cell = row << 32 | (column + i), **at = &r->known_at[own];
+            while (*at < end && **at < cell) ++*at;
+            if (*at < end && **at == cell) continue;
+            top_offer(r->best + own * r->k, &r->best_count[own], r->k, (uint32_t)(column + i),
+                      mf_predict(r->mf, r->factors + own * r->length, values + i * r->length));
+        }
+    }
+}
+
+static void judge(struct ranks *r, double *sums)
+{
+    const uint64_t *end = r->relevant + r->relevant_count;
+    for (const uint64_t *of_row = r->relevant, *next; of_row < end; of_row = next) {
+        uint64_t row = *of_row >> 32;
+        double gain = 0, most = 0, hits = 0;
+        for (next = of_row; next < end && *next >> 32 == row;) next++;
+        size_t own = row - r->first;
+        for (size_t i = 0; i < r->k; i++) {
+            double share = 1 / log2(2 + (double)i);
+            uint64_t cell = row << 32 | r->best[own * r->k + i].number;
+            if (i < (size_t)(next - of_row)) most += share;
+            if (i >= r->best_count[own] ||
+                !bsearch(&cell, of_row, (size_t)(next - of_row), sizeof cell, by_number))
+                continue;
+            gain += share;
+            hits++;
+        }
+        sums[0] += hits / (double)r->k;
+        sums[1] += gain / most;
+        sums[2]++;
+    }
+}
+
+struct ranking ranking_of_test(const struct mf *f, struct pool_member *m, size_t k)
+{
+    struct ranks r = {.mf = f, .k = k, .length = m->pool->tables[MF_ROWS].length};
+    double sums[3] = {0};
+    pool_quiesce(m);
+    pool_share(f->ratings.rows, m->place, m->total, &r.first, &r.end);
+    size_t rows = (size_t)(r.end - r.first);
+    take_cells(&r);
+    r.factors = take_memory(rows * r.length + 1, sizeof *r.factors);
+    r.known_at = take_memory(rows + 1, sizeof *r.known_at);
+    r.best = take_memory(rows * k + 1, sizeof *r.best);
+    r.best_count = take_memory(rows + 1, sizeof *r.best_count);
+    for (size_t i = 0; i < rows; i++) r.known_at[i] = first_of(r.known, r.known_count, r.first + i);
+    rows_visit_blocks(m, MF_ROWS, r.first, r.end, TOGETHER, take_factors, &r);
+    rows_visit_blocks(m, MF_COLS, 0, f->ratings.columns, TOGETHER, offer, &r);
+    judge(&r, sums);
+    free(r.known);
+    free(r.relevant);
+    free(r.factors);
+    free(r.known_at);
+    free(r.best);
+    free(r.best_count);
+    pool_sum(m, sums, 3);
+    return (struct ranking){.precision = sums[0] / sums[2], .ndcg = sums[1] / sums[2]};
+}
