@@ -8,7 +8,6 @@
  * passes).
  */
 #include "papers/cluster.h"
-#include "papers/quick.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -27,7 +26,6 @@ static const char usage[] =
     "  --machine NAME     nups, lapse, strads, today: which machines and network (nups)\n"
     "  --model CHANGES    other constants, like latency=20000,step=850,prepare=200\n"
     "  --list             the constants of the machine, and where they come from\n"
-    "  --quick            is it repeatable? A few seconds\n"
     "  --immediate        act on intents at once (AdaPM, Section 5.8)\n"
     "  --ahead N          kge, mf and wv signal intents N clocks ahead, 1 to 4000, each clock's by\n"
     "                     itself; otherwise as far ahead as they do\n"
@@ -61,7 +59,7 @@ static unsigned number_of(const char *text, unsigned long most, const char *comp
 }
 
 /* Returns where the program's name is. */
-static int parse(struct papers *p, int argc, char **argv, bool *lists, bool *is_quick)
+static int parse(struct papers *p, int argc, char **argv, bool *lists)
 {
     const char *changes = NULL, *wrong = NULL;
     int at = 1;
@@ -84,8 +82,6 @@ static int parse(struct papers *p, int argc, char **argv, bool *lists, bool *is_
             changes = value_of(argc, argv, &at);
         } else if (strcmp(argv[at], "--list") == 0) {
             *lists = true;
-        } else if (strcmp(argv[at], "--quick") == 0) {
-            *is_quick = true;
         } else if (strcmp(argv[at], "--immediate") == 0) {
             p->acts_immediately = true;
         } else if (strcmp(argv[at], "--unsynchronized") == 0) {
@@ -102,9 +98,8 @@ static int parse(struct papers *p, int argc, char **argv, bool *lists, bool *is_
 int main(int argc, char **argv)
 {
     static struct papers papers;
-    bool lists = false, is_quick = false;
-    int at = parse(&papers, argc, argv, &lists, &is_quick);
-    if (is_quick) return quick_run(&papers.machine);
+    bool lists = false;
+    int at = parse(&papers, argc, argv, &lists);
     if (lists) {
         machine_show(&papers.machine);
         return 0;
