@@ -1,5 +1,6 @@
 #include "lda.h"
 
+#include "coherence.h"
 #include "fail.h"
 #include "gibbs.h"
 #include "lda_picture.h"
@@ -10,6 +11,7 @@
 #include "topic_rows.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -265,9 +267,18 @@ static void evaluate(struct training_worker *w)
 static void say_topics(const struct lda *l, struct word_rows *r)
 {
     struct likeliest b;
+    double *npmi = take_memory(r->topics, sizeof *npmi), sum = 0, count = 0;
     likeliest_find(&b, l, l->options.top, r);
-    likeliest_say(l, &b);
+    coherence_npmi(&l->corpus, &b, npmi);
+    likeliest_say(l, &b, npmi);
+    for (size_t k = 0; k < r->topics; k++) {
+        if (!isnan(npmi[k])) sum += npmi[k];
+        count += !isnan(npmi[k]);
+    }
+    const struct figure mean = {"NPMI ", 0, 4, .name = "npmi", .value = sum / count};
+    figures_say(l->options.common.json, "coherence", "coherence", &mean, 1);
     likeliest_fini(&b);
+    free(npmi);
 }
 
 static void save_model(const struct lda *l, struct pool_member *m, struct word_rows *r)

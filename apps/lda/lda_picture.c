@@ -48,14 +48,14 @@ static void put_topic(FILE *f, const struct lda *l, const struct likeliest *b, s
 {
     size_t column = place % ACROSS, line = place / ACROSS;
     double x = LEFT + (double)column * CELL_WIDTH, y = TOP + (double)line * CELL_HEIGHT;
-    const float *counts = b->counts + topic * b->top;
+    const struct top *list = b->list + topic * b->top;
     char head[64];
-    double share = b->totals[topic] > 0 ? (double)(counts[0] / b->totals[topic]) : 0;
+    double share = b->totals[topic] > 0 ? (double)(list[0].score / b->totals[topic]) : 0;
     snprintf(head, sizeof head, "topic %zu: %.0f tokens, first word %.1f %%", topic,
              (double)b->totals[topic], 100 * share);
     svg_text(f, x, y + 12, 11, "#555555", "start", head);
-    for (size_t i = 0; i < b->top && counts[i] > 0; i++)
-        put_word(f, l, b->words[topic * b->top + i], (double)(counts[i] / counts[0]), x,
+    for (size_t i = 0; i < b->top && list[i].score > 0; i++)
+        put_word(f, l, list[i].number, (double)(list[i].score / list[0].score), x,
                  y + HEAD + (double)(i + 1) * LINE - 5);
 }
 

@@ -9,32 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void insert(struct likeliest *b, size_t topic, uint32_t word, float count)
-{
-    float *counts = b->counts + topic * b->top;
-    uint32_t *words = b->words + topic * b->top;
-    size_t at = b->top;
-    for (; at > 0 && count > counts[at - 1]; at--) {
-        if (at == b->top) continue;
-        counts[at] = counts[at - 1];
-        words[at] = words[at - 1];
-    }
-    if (at == b->top) return;
-    counts[at] = count;
-    words[at] = word;
-}
-
 static void compare_word(void *likeliest, uint64_t word, const float *row)
 {
     struct likeliest *b = likeliest;
-    for (size_t k = 0; k < b->topics; k++) insert(b, k, (uint32_t)word, row[k]);
+    for (size_t k = 0, full = b->top; k < b->topics; k++)
+        top_offer(b->list + k * b->top, &full, b->top, (uint32_t)word, row[k]);
 }
 
 void likeliest_find(struct likeliest *b, const struct lda *l, size_t top, struct word_rows *r)
 {
     *b = (struct likeliest){.topics = r->topics, .top = top};
-    b->words = take_memory(b->topics * top, sizeof *b->words);
-    b->counts = take_memory(b->topics * top, sizeof *b->counts);
+    b->list = take_memory(b->topics * top, sizeof *b->list);
     b->totals = take_memory(b->topics, sizeof *b->totals);
     word_rows_read(r, LDA_TOPICS, b->totals);
     rows_visit(r->member, LDA_WORDS, 0, l->corpus.words, compare_word, b);
@@ -42,8 +27,7 @@ void likeliest_find(struct likeliest *b, const struct lda *l, size_t top, struct
 
 void likeliest_fini(struct likeliest *b)
 {
-    free(b->words);
-    free(b->counts);
+    free(b->list);
     free(b->totals);
     *b = (struct likeliest){0};
 }
@@ -55,7 +39,7 @@ const char *likeliest_name(const struct lda *l, uint32_t word, char *text, size_
     return text;
 }
 
-void likeliest_say(const struct lda *l, const struct likeliest *b)
+void likeliest_say(const struct lda *l, const struct likeliest *b, const double *npmi)
 {
     const struct lda_options *o = &l->options;
     char text[16], field[32];
@@ -65,12 +49,13 @@ void likeliest_say(const struct lda *l, const struct likeliest *b)
             json_begin(&j, "topic");
             json_count(&j, "topic", k);
             json_count(&j, "tokens", (uint64_t)b->totals[k]);
+            json_number(&j, "npmi", npmi[k]);
         } else {
             printf("topic %4" PRIu64 " %8.0f tokens:", k, (double)b->totals[k]);
         }
-        const float *counts = b->counts + k * b->top;
-        for (uint64_t i = 0; i < o->top && counts[i] > 0; i++) {
-            const char *name = likeliest_name(l, b->words[k * b->top + i], text, sizeof text);
+        const struct top *list = b->list + k * b->top;
+        for (uint64_t i = 0; i < o->top && list[i].score > 0; i++) {
+            const char *name = likeliest_name(l, list[i].number, text, sizeof text);
             snprintf(field, sizeof field, "word%" PRIu64, i + 1);
             if (o->common.json) {
                 json_text(&j, field, name);

@@ -9,20 +9,20 @@
 #ifndef LDA_LIKELIEST_H
 #define LDA_LIKELIEST_H
 
+#include "top.h"
 #include "word_rows.h"
 
 struct likeliest {
     size_t topics, top;
-    uint32_t *words; /* of each topic `top`, the likeliest first */
-    float *counts;   /* 0: there are no more */
-    float *totals;   /* of the topics */
+    struct top *list; /* of each topic `top`, the likeliest first, by their counts; 0: no more */
+    float *totals;    /* of the topics */
 };
 
 void likeliest_find(struct likeliest *, const struct lda *, size_t top, struct word_rows *);
 void likeliest_fini(struct likeliest *);
 /* What the word is called, or its number: then in `capacity`. */
 const char *likeliest_name(const struct lda *, uint32_t word, char *text, size_t bytes);
-/* Tells them to people, or as JSON. */
-void likeliest_say(const struct lda *, const struct likeliest *);
+/* Tells them to people, or as JSON. `npmi`: of each topic (coherence.h). */
+void likeliest_say(const struct lda *, const struct likeliest *, const double *npmi);
 
 #endif

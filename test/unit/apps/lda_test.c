@@ -1,6 +1,6 @@
 /* The samplers of lda: topics are drawn with the probabilities that the counts give. */
 #include "ending.h"
-#include "lda/likeliest.h"
+#include "lda/coherence.h"
 #include "lda/new_documents.h"
 #include "lda/sampler.h"
 #include "sampling/chi_square.h"
@@ -220,15 +220,16 @@ TEST(lda, shares_of_topics_are_the_likeliest)
     CHECK(fabs(theta[0] + theta[1] - 1) < 1e-9);
 }
 
+static struct top of_topics[] = {{2, 5}, {1, 2}, {0, 0}, {2, 1}, {0, 0}, {0, 0}};
+
 static void report_topics(const void *unused)
 {
-    uint32_t words[] = {2, 1, 0, 2, 0, 0};
-    float counts[] = {5, 2, 0, 1, 0, 0}, totals[] = {7, 1};
-    const struct likeliest b = {
-        .topics = 2, .top = 3, .words = words, .counts = counts, .totals = totals};
+    float totals[] = {7, 1};
+    const double npmi[] = {0.5, 0};
+    const struct likeliest b = {.topics = 2, .top = 3, .list = of_topics, .totals = totals};
     struct lda l = {.options = {.topics = 2, .top = 3}};
     (void)unused;
-    likeliest_say(&l, &b);
+    likeliest_say(&l, &b, npmi);
 }
 
 TEST(lda, a_topic_has_the_words_of_its_tokens_alone)
@@ -236,6 +237,21 @@ TEST(lda, a_topic_has_the_words_of_its_tokens_alone)
     char said[256];
     CHECK_EQ(ending_of(report_topics, NULL, said, sizeof said), 0);
     CHECK_STR(said, "topic    0        7 tokens: 2 1\ntopic    1        1 tokens: 2\n");
+}
+
+/* Of four documents 0 is in three, 1 in two, 2 in two; 0 and 1 in two, 0 and 2 in one. */
+TEST(lda, coherence_is_that_of_pairs_of_words_in_documents)
+{
+    static uint32_t words[] = {0, 1, 0, 0, 1, 0, 2, 2, 2};
+    static uint64_t first[] = {0, 3, 5, 7, 9};
+    const struct corpus c = {.documents = 4, .words = 3, .start = first, .token = words};
+    struct top list[] = {{0, 3}, {1, 2}, {2, 1}, {0, 3}, {1, 2}, {2, 0}, {1, 1}, {0, 0}, {0, 0}};
+    const struct likeliest b = {.topics = 3, .top = 3, .list = list};
+    double npmi[3], pair = log(4 / 3.0) / log(2);
+    coherence_npmi(&c, &b, npmi);
+    CHECK(fabs(npmi[0] - (pair + log(2 / 3.0) / log(4) - 1) / 3) < 1e-12);
+    CHECK(fabs(npmi[1] - pair) < 1e-12);
+    CHECK(isnan(npmi[2]));
 }
 
 TEST(lda, about_half_of_the_tokens_are_given)
