@@ -1,5 +1,6 @@
 #include "dense_rows.h"
 
+#include "dense_file.h"
 #include "rng.h"
 #include "vec.h"
 
@@ -60,6 +61,7 @@ static size_t inputs_of(const struct dense_plan_layer *l, uint64_t row)
 struct first_weights {
     const struct dense_plan *plan;
     uint64_t seed;
+    struct dense_file_layer saved[DENSE_LAYERS_MAX]; /* --from; or none */
 };
 
 static const struct dense_plan_layer *layer_of(const struct dense_plan *p, uint64_t row)
@@ -75,6 +77,12 @@ static void draw_weights(const void *first_weights, uint64_t row, float *values)
     const struct first_weights *f = first_weights;
     const struct dense_plan_layer *l = layer_of(f->plan, row);
     size_t first = first_input(l, row - l->first), count = inputs_of(l, row - l->first);
+    const struct dense_file_layer *saved = &f->saved[l - f->plan->layers];
+    for (size_t i = first; saved->weights && i < first + count; i++)
+        memcpy(values + (i - first) * l->outputs,
+               i < l->inputs ? saved_row(saved->weights, i) : saved->bias->values,
+               l->outputs * sizeof *values);
+    if (saved->weights) return;
     double bound = sqrt((l->is_rectified ? 6.0 : 3.0) / (double)l->inputs);
     struct rng rng;
     rng_init(&rng, f->seed, UINT64_C(0xd) << 56 | row);
@@ -83,9 +91,16 @@ static void draw_weights(const void *first_weights, uint64_t row, float *values)
             values[i * l->outputs + j] = (float)(bound * (2 * rng_real(&rng) - 1));
 }
 
-void dense_rows_init(const struct dense_plan *p, struct pool_member *m, size_t table, uint64_t seed)
+void dense_rows_init(const struct dense_plan *p, struct pool_member *m, size_t table, uint64_t seed,
+                     const char *from, size_t first)
 {
-    rows_init(m, table, draw_weights, &(struct first_weights){.plan = p, .seed = seed});
+    struct first_weights f = {.plan = p, .seed = seed};
+    struct saved s;
+    if (from) saved_open(&s, from);
+    for (size_t i = 0; from && i < p->count; i++)
+        f.saved[i] = dense_file_take(&s, first + i, p->layers[i].inputs, p->layers[i].outputs);
+    rows_init(m, table, draw_weights, &f);
+    if (from) saved_close(&s);
 }
 
 static locus_key *keys_of(const struct dense_plan *p, const struct pool_member *m, size_t table)

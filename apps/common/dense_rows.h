@@ -9,7 +9,7 @@
  *
  *     dense_plan_add(&plan, inputs, outputs, is_rectified);      each layer, before there is a pool
  *     ...a table of plan.rows rows of plan.length floats...
- *     dense_rows_init(&plan, member, table, seed);               every worker, once
+ *     dense_rows_init(&plan, member, table, seed, NULL, 0);      every worker, once
  *     dense_rows_keep(&plan, member, table);                     one worker of each node
  *     dense_rows_open(&d, &plan, member, table, examples_max);
  *     for each step
@@ -66,8 +66,10 @@ uint64_t dense_plan_weights(const struct dense_plan *);
 
 /* First weights: uniform, of the variance 2 / inputs where the layer is rectified (He et al.,
  * 2015), else 1 / inputs; biases and sums of squares are 0. The same for a seed on every cluster.
- * Collective. */
-void dense_rows_init(const struct dense_plan *, struct pool_member *, size_t table, uint64_t seed);
+ * Or those of the model `from`, unless that is NULL, whose layers are numbered from `first`
+ * (dense_file.h). Collective. */
+void dense_rows_init(const struct dense_plan *, struct pool_member *, size_t table, uint64_t seed,
+                     const char *from, size_t first);
 /* With techniques that heed intents the node keeps them. */
 void dense_rows_keep(const struct dense_plan *, const struct pool_member *, size_t table);
 

@@ -105,3 +105,26 @@ void warm_init(struct pool_member *m, size_t table, const char *path, const stru
     names_fini(&w.saved);
     saved_close(&s);
 }
+
+void warm_check_names(const char *path, const char *tensor, const struct names *names)
+{
+    struct saved s;
+    if (!path) return;
+    saved_open(&s, path);
+    const struct saved_tensor *t = saved_find(&s, tensor, TENSORS_U8);
+    const char *at = t ? t->values : NULL;
+    uint64_t left = t ? t->rows : 0;
+    for (uint32_t i = 0; i < names->count; i++) {
+        const char *name = names_get(names, i);
+        size_t length = strlen(name);
+        if (length + 1 > left || memcmp(at, name, length) != 0 || at[length] != '\n')
+            saved_fail(&s,
+                       "has not \"%s\" at place %" PRIu32 " of \"%s\", as the data have: give the "
+                       "data in the order that it was trained in (--from)",
+                       name, i, tensor);
+        at += length + 1;
+        left -= length + 1;
+    }
+    if (left > 0) saved_fail(&s, "has more \"%s\" than the data (--from)", tensor);
+    saved_close(&s);
+}

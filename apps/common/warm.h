@@ -24,4 +24,7 @@ struct warm_part {
 void warm_init(struct pool_member *, size_t table, const char *path, const struct warm_part *parts,
                size_t part_count, const struct names *, rows_draw *, const void *context);
 
+/* What the model knows by its place must have these names there. `path` NULL: no model. */
+void warm_check_names(const char *path, const char *tensor, const struct names *);
+
 #endif

@@ -3,11 +3,13 @@
 #include "click_feed.h"
 #include "clicks_read.h"
 #include "ctr_quality.h"
+#include "dense_file.h"
 #include "digest.h"
 #include "fail.h"
 #include "programs.h"
 #include "tensors.h"
 #include "plain.h"
+#include "warm.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -93,7 +95,7 @@ static struct settings *options(void *program)
                               .hidden = "64,32",
                               .zipf_exponent = 1.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE |
-                                  SETTINGS_RATE);
+                                  SETTINGS_FROM | SETTINGS_RATE);
     o->common.epochs = 8;
     o->common.schedule = "linear,to=0.1"; /* with smaller steps the model comes to rest */
     o->common.eval_every = 1;
@@ -317,14 +319,22 @@ static void count_uses(const void *program, uint64_t *count)
     free(planted_click);
 }
 
+static void init_model(const struct ctr *c, struct pool_member *m)
+{
+    const struct settings *o = &c->options.common;
+    const struct warm_part parts[] = {{"wide", "features", 0, 1},
+                                      {"vectors", NULL, 1, c->options.dim}};
+    warm_init(m, CTR_FEATURES, o->from, parts, 2, &c->clicks.names, draw_feature, c);
+    dense_rows_init(&c->plan, m, CTR_LAYERS, o->seed, o->from, 0);
+}
+
 static void begin(struct training_worker *w, bool goes_on)
 {
     const struct ctr *c = w->program;
     struct pool_member *m = w->member;
     struct worker *own = w->state;
     size_t batch = c->options.batch;
-    if (!goes_on) rows_init(m, CTR_FEATURES, draw_feature, c);
-    if (!goes_on) dense_rows_init(&c->plan, m, CTR_LAYERS, c->options.common.seed);
+    if (!goes_on) init_model(c, m);
     pool_quiesce(m);
     if (m->index == 0) dense_rows_keep(&c->plan, m, CTR_LAYERS);
     training_keep_hot(w, c->features, count_uses);
@@ -408,25 +418,11 @@ static void end(struct training_worker *w)
     click_feed_close(&own->feed);
 }
 
-enum { NAME_BYTES = 48 };
-
-static void write_layer(const struct ctr *c, struct pool_member *m, size_t layer, struct tensors *t)
-{
-    const struct dense_plan_layer *l = &c->plan.layers[layer];
-    size_t weights = l->inputs * l->outputs;
-    float *all = take_memory(weights + l->outputs, sizeof *all);
-    dense_rows_collect(&c->plan, m, CTR_LAYERS, layer, all);
-    tensors_write(t, all, weights * sizeof *all);
-    tensors_write(t, all + weights, l->outputs * sizeof *all);
-    free(all);
-}
-
 static void save(struct training_worker *w)
 {
     const struct ctr *c = w->program;
     struct pool_member *m = w->member;
     const struct names *names = &c->clicks.names;
-    char name[NAME_BYTES];
     struct tensors t;
     const struct clicks_columns *columns = &c->clicks.columns;
     if (!c->options.common.out) return;
@@ -441,12 +437,7 @@ static void save(struct training_worker *w)
     if (columns->count > 0) tensors_declare(&t, "column_cuts", TENSORS_F64, columns->cut_count, 2);
     tensors_declare(&t, "wide", TENSORS_F32, c->features, 0);
     tensors_declare(&t, "vectors", TENSORS_F32, c->features, c->options.dim);
-    for (size_t i = 0; i < c->plan.count; i++) {
-        snprintf(name, sizeof name, "layer%zu.weight", i);
-        tensors_declare(&t, name, TENSORS_F32, c->plan.layers[i].inputs, c->plan.layers[i].outputs);
-        snprintf(name, sizeof name, "layer%zu.bias", i);
-        tensors_declare(&t, name, TENSORS_F32, c->plan.layers[i].outputs, 0);
-    }
+    dense_file_declare(&c->plan, 0, &t);
     if (names->count > 0) tensors_declare(&t, "features", TENSORS_U8, names->text_length, 0);
     if (columns->names.count > 0)
         tensors_declare(&t, "columns", TENSORS_U8, columns->names.text_length, 0);
@@ -455,7 +446,7 @@ static void save(struct training_worker *w)
     tensors_write(&t, columns->cuts, 2 * columns->cut_count * sizeof *columns->cuts);
     rows_save(m, CTR_FEATURES, 0, 1, &t);
     rows_save(m, CTR_FEATURES, 1, c->options.dim, &t);
-    for (size_t i = 0; i < c->plan.count; i++) write_layer(c, m, i, &t);
+    dense_file_write(&c->plan, m, CTR_LAYERS, &t);
     tensors_write_names(&t, names);
     tensors_write_names(&t, &columns->names);
     tensors_close(&t);

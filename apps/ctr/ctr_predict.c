@@ -1,6 +1,5 @@
 #include "clicks_read.h"
-#include "dense.h"
-#include "dense_rows.h"
+#include "dense_file.h"
 #include "fail.h"
 #include "libsvm.h"
 #include "predict.h"
@@ -25,36 +24,18 @@ struct using
 
 /* ---- the model ---- */
 
-static void open_layer(struct using *u, const struct saved *s, const struct saved_tensor *weights,
-                       size_t inputs)
-{
-    char name[32];
-    size_t outputs = weights->columns;
-    struct dense *d = &u->layer[u->layers];
-    snprintf(name, sizeof name, "layer%zu.bias", u->layers);
-    const struct saved_tensor *bias = saved_take(s, name, TENSORS_F32, outputs, 0);
-    const float **rows = take_memory(inputs + 1, sizeof *rows);
-    for (size_t i = 0; i < inputs; i++) rows[i] = saved_row(weights, i);
-    rows[inputs] = bias->values;
-    dense_open(d, inputs, outputs, outputs > 1, 1);
-    dense_load(d, rows);
-    u->values[++u->layers] = take_memory(outputs, sizeof(float));
-    free(rows);
-}
-
 /* The last layer has one output, and is the only one that is not rectified. */
 static void open_layers(struct using *u, const struct saved *s)
 {
     size_t inputs = u->fields * u->dim;
     u->values[0] = take_memory(inputs + 1, sizeof(float));
     while (inputs != 1 || u->layers == 0) {
-        char name[32];
-        snprintf(name, sizeof name, "layer%zu.weight", u->layers);
-        const struct saved_tensor *weights = saved_find(s, name, TENSORS_F32);
-        if (!weights || weights->rows != inputs || u->layers == DENSE_LAYERS_MAX)
-            saved_fail(s, "its layers do not fit each other");
-        open_layer(u, s, weights, inputs);
-        inputs = weights->columns;
+        if (u->layers == DENSE_LAYERS_MAX) saved_fail(s, "has too many layers");
+        struct dense *d = &u->layer[u->layers];
+        dense_file_open(d, s, u->layers, inputs, true);
+        inputs = d->outputs;
+        d->is_rectified = inputs > 1;
+        u->values[++u->layers] = take_memory(inputs, sizeof(float));
     }
 }
 

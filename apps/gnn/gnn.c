@@ -2,6 +2,7 @@
 
 #include "accuracy.h"
 #include "convolution.h"
+#include "dense_file.h"
 #include "digest.h"
 #include "epochs.h"
 #include "fail.h"
@@ -11,6 +12,7 @@
 #include "programs.h"
 #include "rows.h"
 #include "tensors.h"
+#include "warm.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -123,7 +125,7 @@ static struct settings *options(void *program)
                               .dense_rate = 0.01,
                               .init = 0.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE |
-                                  SETTINGS_RATE);
+                                  SETTINGS_FROM | SETTINGS_RATE);
     o->common.epochs = 3;
     task_options(o);
     model_options(o);
@@ -303,13 +305,30 @@ static void count_uses(const void *program, uint64_t *count)
     }
 }
 
+/* In a model file the last layer is layer2, with one before it or not. */
+static size_t first_layer(const struct gnn *g)
+{
+    return 3 - g->plan.count;
+}
+
+static void init_model(const struct gnn *g, struct pool_member *m)
+{
+    const struct settings *o = &g->options.common;
+    bool has_features = gnn_has_features(g);
+    const struct warm_part part = {has_features ? "layer1.weight" : "embeddings",
+                                   has_features ? "features" : "nodes", 0, gnn_width(g)};
+    warm_init(m, GNN_INPUTS, o->from, &part, 1,
+              has_features ? &g->features.names : &g->network.names, draw_row, g);
+    warm_check_names(o->from, "classes", &g->labels.names);
+    dense_rows_init(&g->plan, m, GNN_DENSE, o->seed, o->from, first_layer(g));
+}
+
 static void begin(struct training_worker *w, bool goes_on)
 {
     const struct gnn *g = w->program;
     struct pool_member *m = w->member;
     struct worker *own = w->state;
-    if (!goes_on) rows_init(m, GNN_INPUTS, draw_row, g);
-    if (!goes_on) dense_rows_init(&g->plan, m, GNN_DENSE, g->options.common.seed);
+    if (!goes_on) init_model(g, m);
     training_keep_hot(w, gnn_inputs(g), count_uses);
     if (m->index == 0) dense_rows_keep(&g->plan, m, GNN_DENSE);
     pool_quiesce(m);
@@ -421,32 +440,6 @@ static void note(struct tensors *t, const struct gnn *g)
     tensors_note(t, "data", o->common.data ? o->common.data : o->planted);
 }
 
-/* The last layer is layer2, with one before it or not. */
-static void declare_layers(struct tensors *t, const struct gnn *g)
-{
-    for (size_t i = 0; i < g->plan.count; i++) {
-        const struct dense_plan_layer *l = &g->plan.layers[i];
-        char name[32];
-        size_t number = 3 - g->plan.count + i;
-        snprintf(name, sizeof name, "layer%zu.weight", number);
-        tensors_declare(t, name, TENSORS_F32, l->inputs, l->outputs);
-        snprintf(name, sizeof name, "layer%zu.bias", number);
-        tensors_declare(t, name, TENSORS_F32, l->outputs, 0);
-    }
-}
-
-/* Biases are behind the weights. */
-static void write_layers(struct tensors *t, const struct gnn *g, struct pool_member *m)
-{
-    for (size_t i = 0; i < g->plan.count; i++) {
-        size_t count = (g->plan.layers[i].inputs + 1) * g->plan.layers[i].outputs;
-        float *weights = take_memory(count, sizeof *weights);
-        dense_rows_collect(&g->plan, m, GNN_DENSE, i, weights);
-        tensors_write(t, weights, count * sizeof *weights);
-        free(weights);
-    }
-}
-
 static void save(struct training_worker *w)
 {
     const struct gnn *g = w->program;
@@ -459,13 +452,13 @@ static void save(struct training_worker *w)
     note(&t, g);
     tensors_declare(&t, gnn_has_features(g) ? "layer1.weight" : "embeddings", TENSORS_F32,
                     gnn_inputs(g), gnn_width(g));
-    declare_layers(&t, g);
+    dense_file_declare(&g->plan, first_layer(g), &t);
     if (nodes->count > 0) tensors_declare(&t, "nodes", TENSORS_U8, nodes->text_length, 0);
     if (classes->count > 0) tensors_declare(&t, "classes", TENSORS_U8, classes->text_length, 0);
     if (features->count > 0) tensors_declare(&t, "features", TENSORS_U8, features->text_length, 0);
     tensors_begin(&t);
     rows_save(m, GNN_INPUTS, 0, gnn_width(g), &t);
-    write_layers(&t, g, m);
+    dense_file_write(&g->plan, m, GNN_DENSE, &t);
     tensors_write_names(&t, nodes);
     tensors_write_names(&t, classes);
     tensors_write_names(&t, features);

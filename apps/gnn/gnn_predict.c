@@ -1,4 +1,4 @@
-#include "dense.h"
+#include "dense_file.h"
 #include "fail.h"
 #include "features.h"
 #include "predict.h"
@@ -34,21 +34,6 @@ static void options(void *using, struct args_list *list)
 
 /* ---- the model ---- */
 
-static void open_layer(struct dense *d, const struct saved *s, const char *weight, const char *bias,
-                       size_t inputs, bool is_rectified)
-{
-    const struct saved_tensor *w = saved_find(s, weight, TENSORS_F32);
-    if (!w || w->rows != inputs || w->columns == 0)
-        saved_fail(s, "its \"%s\" does not fit the layer before", weight);
-    const struct saved_tensor *b = saved_take(s, bias, TENSORS_F32, w->columns, 0);
-    const float **rows = take_memory(inputs + 1, sizeof *rows);
-    for (size_t i = 0; i < inputs; i++) rows[i] = saved_row(w, i);
-    rows[inputs] = b->values;
-    dense_open(d, inputs, w->columns, is_rectified, 1);
-    dense_load(d, rows);
-    free(rows);
-}
-
 static void open(struct predict *p)
 {
     struct using *u = p->program;
@@ -65,10 +50,10 @@ static void open(struct predict *p)
     u->is_mean = !average || strcmp(average, "mean") == 0;
     u->width = u->hidden = u->rows->columns;
     if (!has_features) {
-        open_layer(&u->first, s, "layer1.weight", "layer1.bias", u->width, true);
+        dense_file_open(&u->first, s, 1, u->width, true);
         u->hidden = u->first.outputs;
     }
-    open_layer(&u->last, s, "layer2.weight", "layer2.bias", u->hidden, false);
+    dense_file_open(&u->last, s, 2, u->hidden, false);
     u->classes = u->last.outputs;
     saved_names(s, has_features ? "features" : "nodes", u->rows->rows, &u->row_names);
     saved_names(s, "classes", u->classes, &u->class_names);

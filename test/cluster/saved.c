@@ -161,6 +161,31 @@ TEST(saved, mf_predicts_as_it_said)
     program_folder_remove(folder);
 }
 
+/* No epoch, and the first values are those of the model: byte for byte the same model again. */
+TEST(saved, a_training_begins_with_what_another_one_saved)
+{
+    static const struct {
+        const char *program, *options;
+    } cases[] = {
+        {"kge", "--data graph --dim 8 --batch 16 --negatives 4 --reciprocal"},
+        {"mf", "--data ratings --rank 4 --bias"},
+        {"ctr", "--data train --test test --dim 4 --hidden 8,4"},
+        {"gnn", "--data edges --labels classes --dim 8 --hidden 4"},
+    };
+    program_folder(folder);
+    must_run(command_run(&c, write_noise, folder));
+    must_run(command_run(&c, write_circles, folder));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *path = program_path(cases[i].program), *options = cases[i].options;
+        must_run(command_run(
+            &c,
+            "cd %s && %s %s --epochs 2 --out model && "
+            "%s run -n 2 -- %s %s --epochs 0 --from model --out again && cmp model again",
+            folder, path, options, locus_path(), path, options));
+    }
+    program_folder_remove(folder);
+}
+
 /* Documents of three words each, of one of 5 topics. */
 static const char write_documents[] =
     "cd %s && awk 'BEGIN {srand(3); for (d = 0; d < 200; d++) {t = int(5 * rand()); "

@@ -497,7 +497,7 @@ static void check_gradients(struct pool_member *m, void *ctr)
     struct places places;
     for (uint64_t i = 0; i < t->rows * t->length; i++)
         t->values[i] = (float)(i % t->length <= DIM ? 2 * rng_real(&rng) - 1 : 1); /* sums: 1 */
-    dense_rows_init(&c->plan, m, CTR_LAYERS, 11);
+    dense_rows_init(&c->plan, m, CTR_LAYERS, 11, NULL, 0);
     wide_deep_open(&w, c, m, EXAMPLES);
     click_batch_open(&b, EXAMPLES, ctr_entries(c, EXAMPLES));
     places_init(&places, ctr_entries(c, EXAMPLES));

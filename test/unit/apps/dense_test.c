@@ -206,7 +206,7 @@ static void use_rows(struct pool_member *m, void *plan)
     struct dense_plan *p = plan;
     struct dense_rows d;
     float *first[LAYERS], *now[LAYERS];
-    dense_rows_init(p, m, TABLE, 7);
+    dense_rows_init(p, m, TABLE, 7, NULL, 0);
     dense_rows_keep(p, m, TABLE);
     pool_quiesce(m);
     dense_rows_open(&d, p, m, TABLE, 1);

@@ -698,7 +698,7 @@ static void check_gradients(struct pool_member *m, void *checked)
     size_t n = gnn_width(g);
     rng_init(&rng, 1, 1);
     rows_init(m, GNN_INPUTS, draw_row, g);
-    dense_rows_init(&g->plan, m, GNN_DENSE, 5);
+    dense_rows_init(&g->plan, m, GNN_DENSE, 5, NULL, 0);
     convolution_open(&c, g, m, TOPS, 0);
     neighbourhood_maker_init(&maker, g, TOPS, 0, 0);
     neighbourhood_init(&h, TOPS);
@@ -796,7 +796,7 @@ static void train(struct pool_member *m, void *run)
     struct rng rng;
     rng_init(&rng, 1, 1);
     rows_init(m, GNN_INPUTS, draw_row, r->gnn);
-    dense_rows_init(&r->gnn->plan, m, GNN_DENSE, 5);
+    dense_rows_init(&r->gnn->plan, m, GNN_DENSE, 5, NULL, 0);
     pool_quiesce(m);
     convolution_open(&c, r->gnn, m, 8, 3);
     neighbourhood_maker_init(&maker, r->gnn, 8, 3, r->gnn->options.dropout);

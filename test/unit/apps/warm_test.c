@@ -81,6 +81,25 @@ TEST(warm, rows_of_known_names_are_the_models)
     folder_remove(folder);
 }
 
+static void check_names(const void *letters)
+{
+    struct names n;
+    names_init(&n);
+    for (const char *l = letters; *l; l++) names_add(&n, l, 1);
+    warm_check_names(path, "names", &n);
+    names_fini(&n);
+}
+
+TEST(warm, what_is_known_by_its_place_has_the_same_names)
+{
+    write_model("a\nb\n");
+    ends_with(check_names, "ab", 0, "");
+    ends_with(check_names, "ba", 1, "has not \"b\" at place 0 of \"names\"");
+    ends_with(check_names, "abc", 1, "has not \"c\" at place 2");
+    ends_with(check_names, "a", 1, "has more \"names\" than the data");
+    folder_remove(folder);
+}
+
 TEST(warm, rows_without_names_are_known_by_their_numbers)
 {
     write_model(NULL);
