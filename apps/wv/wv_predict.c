@@ -22,8 +22,9 @@ static void open(struct predict *p)
 {
     struct using *u = p->program;
     const struct saved *s = &p->model;
-    u->dim = (size_t)saved_number(s, "dim");
-    u->inputs = saved_take(s, "inputs", TENSORS_F32, 0, u->dim);
+    u->inputs = saved_find(s, "inputs", TENSORS_F32);
+    if (!u->inputs || u->inputs->columns == 0) saved_fail(s, "has no \"inputs\"");
+    u->dim = u->inputs->columns;
     saved_names(s, "word_names", u->inputs->rows, &u->names);
     u->scale = take_memory(u->inputs->rows + 1, sizeof *u->scale);
     u->query = take_memory(u->dim, sizeof *u->query);

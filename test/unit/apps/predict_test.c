@@ -226,6 +226,45 @@ TEST(predict, wv_finds_near_words_and_analogies)
     folder_remove(folder);
 }
 
+/* Vectors (2, 0), (0, 3), (3, 4), as word2vec writes them and as others do. */
+TEST(predict, wv_reads_word2vec)
+{
+    static const struct {
+        const char *bytes;
+        size_t length;
+    } files[] = {
+#define FILE_OF(text) {text, sizeof(text) - 1}
+        FILE_OF("3 2\neast 2 0\nnorth 0 3.0\nne 3 4 \n"),
+        FILE_OF("3 2\r\neast 2 0\r\nnorth 0 3e0\r\nne 3 4"),
+        FILE_OF(
+            "3 2\neast \0\0\0\x40\0\0\0\0\nnorth \0\0\0\0\0\0\x40\x40\nne \0\0\x40\x40\0\0\x80\x40\n"),
+        FILE_OF(
+            "3 2\neast \0\0\0\x40\0\0\0\0north \0\0\0\0\0\0\x40\x40ne \0\0\x40\x40\0\0\x80\x40"),
+    };
+    static const char *const wrong[][2] = {
+        {"9 2\na 1 2\n", "is cut off: 9 vectors of 2"},
+        {"2 2\na 1 2\nb 3\n", "has no word and 2 numbers at place 2 of 2"},
+        {"2 2\na 1 2 3\nb 3 4 5\n", "has no word and 2 numbers at place 2 of 2"},
+        {"2 1\na 1\na 2\n", "are not the names of 2 rows"},
+        {"2 1 1\na 1\na 2\n", "is no model in safetensors"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        folder_new(folder);
+        snprintf(path, sizeof path, "%s/model", folder);
+        folder_write(folder, "model", files[i].bytes, files[i].length);
+        answers((struct wish){&wv_predict_kind, "east", {0}},
+                "east\tne\t0.600000024\neast\tnorth\t0\n");
+        folder_remove(folder);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        folder_new(folder);
+        snprintf(path, sizeof path, "%s/model", folder);
+        folder_write(folder, "model", wrong[i][0], 0);
+        refuses((struct wish){&wv_predict_kind, "east", {0}}, wrong[i][1]);
+        folder_remove(folder);
+    }
+}
+
 /* 1 + 2 x1 - x3, and before it in the path 5 + x2. */
 static void write_lasso(const char *loss)
 {

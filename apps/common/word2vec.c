@@ -1,0 +1,105 @@
+#include "word2vec.h"
+
+#include "fail.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { HEADER_MAX = 48 };
+
+struct scan {
+    struct saved *saved;
+    const char *at, *end;
+    uint64_t rows, columns;
+    bool is_text;
+};
+
+static bool take_header(struct scan *s)
+{
+    char line[HEADER_MAX];
+    size_t left = (size_t)(s->end - s->at), most = left < HEADER_MAX ? left : HEADER_MAX;
+    const char *stop = left > 0 ? memchr(s->at, '\n', most) : NULL;
+    if (!stop) return false;
+    int length = 0, is = snprintf(line, sizeof line, "%.*s", (int)(stop - s->at), s->at);
+    if (sscanf(line, "%9" SCNu64 " %6" SCNu64 " %n", &s->rows, &s->columns, &length) != 2 ||
+        length != is || s->rows == 0 || s->columns == 0)
+        return false;
+    s->at = stop + 1;
+    return true;
+}
+
+/* The next field of the line; false: there is none. */
+static bool take_field(struct scan *s, struct field *f)
+{
+    while (s->at < s->end && *s->at == ' ') s->at++;
+    *f = (struct field){.text = s->at};
+    while (s->at < s->end && *s->at != ' ' && *s->at != '\n' && *s->at != '\r') s->at++;
+    f->length = (size_t)(s->at - f->text);
+    return f->length > 0;
+}
+
+static bool take_numbers(struct scan *s, float *to)
+{
+    struct field f;
+    double number;
+    for (uint64_t i = 0; i < s->columns; i++) {
+        if (!take_field(s, &f) || !lines_number(f.text, f.length, &number)) return false;
+        to[i] = (float)number;
+    }
+    return !take_field(s, &f);
+}
+
+static bool take_floats(struct scan *s, float *to)
+{
+    size_t bytes = s->columns * sizeof *to;
+    if ((size_t)(s->end - s->at) < bytes) return false;
+    memcpy(to, s->at, bytes);
+    s->at += bytes;
+    return true;
+}
+
+/* Returns where the next name goes. */
+static char *take_word(struct scan *s, uint64_t row, float *values, char *name)
+{
+    struct field word;
+    while (s->at < s->end && (*s->at == '\n' || *s->at == '\r')) s->at++;
+    bool is_good = take_field(s, &word) && !memchr(word.text, '\0', word.length) &&
+                   s->at < s->end && *s->at++ == ' ';
+    const char *numbers = s->at;
+    if (is_good && row == 0) s->is_text = take_numbers(s, values);
+    if (row == 0) s->at = numbers;
+    if (!is_good || !(s->is_text ? take_numbers(s, values) : take_floats(s, values)))
+        saved_fail(s->saved, "has no word and %" PRIu64 " numbers at place %" PRIu64 " of %" PRIu64,
+                   s->columns, row + 1, s->rows);
+    memcpy(name, word.text, word.length);
+    name[word.length] = '\n';
+    return name + word.length + 1;
+}
+
+static void add_tensor(struct saved *m, const char *name, enum tensors_type type, uint64_t rows,
+                       uint64_t columns, const void *values)
+{
+    m->tensors[m->tensor_count++] = (struct saved_tensor){
+        .name = name, .type = type, .rows = rows, .columns = columns, .values = values};
+}
+
+bool word2vec_open(struct saved *m)
+{
+    struct scan s = {.saved = m, .at = m->file.file, .end = m->file.end};
+    if (!s.at || !take_header(&s)) return false;
+    size_t left = (size_t)(s.end - s.at), floats = s.rows * s.columns;
+    if (floats > left / 2)
+        saved_fail(m, "is cut off: %" PRIu64 " vectors of %" PRIu64 " need more", s.rows,
+                   s.columns);
+    float *inputs = take_memory(2 * floats * sizeof *inputs + left + s.rows, 1);
+    char *names = (char *)(inputs + 2 * floats), *name = names;
+    m->header = (char *)inputs;
+    for (uint64_t row = 0; row < s.rows; row++)
+        name = take_word(&s, row, inputs + row * s.columns, name);
+    add_tensor(m, "inputs", TENSORS_F32, s.rows, s.columns, inputs);
+    add_tensor(m, "outputs", TENSORS_F32, s.rows, s.columns, inputs + floats);
+    add_tensor(m, "word_names", TENSORS_U8, (uint64_t)(name - names), 0, names);
+    m->notes[m->note_count++] = (struct saved_note){"model", "skip-gram"};
+    return true;
+}
