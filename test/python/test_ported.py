@@ -1,10 +1,12 @@
 """What scripts of torch use beside the plain calls, against torch itself."""
 import copy
 import math
+import tempfile
 import unittest
 import warnings
 
 import locus
+import numpy as np
 
 try:
     import torch
@@ -194,6 +196,35 @@ class Ported(unittest.TestCase):
                         scaler.update()
                 self.assertTrue(torch.allclose(weights(ours), theirs.weight.detach(), atol=1e-6))
                 self.assertFalse(torch.allclose(weights(ours), ours.initial(torch.arange(ROWS), DIMENSION), atol=1e-2))
+
+    def test_scripts_that_ask_for_the_weight(self):
+        embedding = lt.Embedding(ROWS, DIMENSION)
+        self.assertFalse(hasattr(embedding, "weight"))
+        with self.assertRaisesRegex(AttributeError, "first values are given by initial="):
+            torch.nn.init.xavier_uniform_(embedding.weight)
+        with self.assertRaisesRegex(AttributeError, "has no attribute 'wait'"):
+            embedding.wait
+
+    def test_the_whole_model_in_distributed_data_parallel(self):
+        distributed, losses = torch.distributed, []
+        if not distributed.is_available():
+            self.skipTest("this torch has no torch.distributed")
+        with tempfile.TemporaryDirectory() as folder:
+            distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=0, world_size=1)
+            self.addCleanup(distributed.destroy_process_group)
+            for wrap in (lambda model: model, torch.nn.parallel.DistributedDataParallel):
+                torch.manual_seed(1)
+                model = wrap(torch.nn.Sequential(lt.EmbeddingBag(ROWS, DIMENSION), torch.nn.Linear(DIMENSION, 1)))
+                rows, dense = lt.Adagrad(model, 0.1), torch.optim.Adagrad(model.parameters(), 0.1)
+                with lt.open(rows):
+                    for indices in batches():
+                        rows.zero_grad(), dense.zero_grad()
+                        loss = (model(indices) - 1).square().mean()
+                        loss.backward()
+                        rows.step(), dense.step()
+                        losses.append(float(loss))
+        self.assertLess(losses[11], losses[0])
+        np.testing.assert_allclose(losses[:12], losses[12:], rtol=1e-5)
 
     def test_what_a_job_says(self):
         embedding = lt.Embedding(ROWS, DIMENSION)

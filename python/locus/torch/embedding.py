@@ -70,6 +70,13 @@ class _Rows(torch.nn.Module):
         move: Callable[..., Any] = super()._apply
         return move(fn, *arguments, **more)
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "weight":
+            raise AttributeError("the rows of an embedding of locus.torch lie in a table: read weight_of(indices), write "
+                                 "set_weight(indices, values); first values are given by initial=")
+        find: Callable[[str], Any] = super().__getattr__
+        return find(name)
+
     @property
     def worker(self) -> Worker:
         if self._worker is None:
