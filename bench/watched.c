@@ -9,6 +9,7 @@
  */
 #include "common/clock.h"
 #include "common/cluster.h"
+#include "common/floors.h"
 #include "common/keys.h"
 #include "common/latency.h"
 #include "common/must.h"
@@ -38,13 +39,19 @@ static const char *const names[SETTINGS] = {"off", "on", "scraped"};
 static const char scraper_role[] = "--scraper";
 static const struct locus_table table = {.name = "rows", .rows = ROWS, .length = LENGTH};
 
+/* A step in a table with AdaGrad; and the same by hand, with sums in the row. */
+enum { PULL, PUSH, STEP, PUSH_STEP, CHANGE };
+static const char *const call_names[] = {"pull", "push", "step", "push-step", "change", NULL};
 static uint64_t calls, seconds = 10;
+static int call;
 static bool pushes;
 static const struct args_option more[] = {
     OPTION_COUNT(
         "--calls", "N", &calls, 1, UINT32_MAX, 0,
-        "so many pulls on a cluster of one, nothing is timed, metrics as LOCUS_METRICS says"),
-    OPTION_FLAG("--push", &pushes, 0, "with --calls: pushes"),
+        "so many calls on a cluster of one, nothing is timed, metrics as LOCUS_METRICS says"),
+    OPTION_CHOICE(
+        "--call", "C", &call, call_names, 0,
+        "with --calls: which (pull); a step is one of AdaGrad, a change the same by hand"),
     OPTION_COUNT("--seconds", "S", &seconds, 1, 3600, 0,
                  "how long each cell is measured, in each repetition (10)"),
 };
@@ -136,9 +143,9 @@ static int other_main(const char *rendezvous)
 
 static void write_rows(struct bench *b)
 {
-    static const float one[LENGTH] = {1};
-    locus_key *own = must_alloc(ROWS * sizeof *own);
-    size_t count = locus_owned(b->node, 0, own, ROWS);
+    static const float one[2 * LENGTH] = {1};
+    locus_key *own = must_alloc(locus_keys(b->node) * sizeof *own);
+    size_t count = locus_owned(b->node, 0, own, locus_keys(b->node));
     if (count == 0) fail("node 0 owns no row");
     for (size_t i = 0; i < count; i++) must(locus_set(b->worker, &own[i], 1, one), "locus_set");
     keys_fill(b->keys, SEQUENCE, KEYS_UNIFORM, count, 1);
@@ -152,6 +159,26 @@ static void write_rows(struct bench *b)
 static __attribute__((noinline)) void access_row(locus_worker *w, const locus_key *key, float *row)
 {
     must(pushes ? locus_push(w, key, 1, row) : locus_pull(w, key, 1, row), "locus_pull or _push");
+}
+
+static void copy_gradient(void *from, const float *values, float *gradient, uint32_t length)
+{
+    (void)values;
+    memcpy(gradient, from, length * sizeof *gradient);
+}
+
+static void step_by_hand(void *from, float *row, uint32_t length)
+{
+    static float gradient[LENGTH];
+    copy_gradient(from, row, gradient, length / 2);
+    row_adagrad(row, gradient, length / 2, 0.01F);
+}
+
+static __attribute__((noinline)) void access_row_to_step(locus_worker *w, locus_key key, float *row)
+{
+    must(call == STEP ? locus_step_local(w, key, copy_gradient, row)
+                      : locus_change_local(w, key, step_by_hand, row),
+         "locus_step_local or _change_local");
 }
 
 static void time_pulls(struct bench *b, unsigned setting, unsigned repetition)
@@ -211,10 +238,21 @@ static void measure(struct bench *b, unsigned setting, unsigned repetition)
 static void count_calls(struct bench *b)
 {
     static float row[LENGTH];
-    struct locus_config c = cluster_config(&table, 1, LOCUS_ADAPTIVE, 0, 1, NULL);
+    bool in_place = call == STEP || call == CHANGE, steps = call == STEP || call == PUSH_STEP;
+    struct locus_table t[2] = {table, {.name = "others", .rows = 1, .length = LENGTH}};
+    pushes = call == PUSH || call == PUSH_STEP;
+    if (call == CHANGE) t[0].length = 2 * LENGTH;
+    if (steps) t[0].optimizer = t[1].optimizer = LOCUS_ADAGRAD;
+    struct locus_config c = cluster_config(t, 1 + steps, LOCUS_ADAPTIVE, 0, 1, NULL);
     cluster_open(&c, &b->node, &b->worker);
     write_rows(b);
-    for (uint64_t i = 0; i < calls; i++) access_row(b->worker, &b->keys[i % SEQUENCE], row);
+    for (uint64_t i = 0; i < calls; i++) {
+        const locus_key *key = &b->keys[i % SEQUENCE];
+        if (in_place)
+            access_row_to_step(b->worker, *key, row);
+        else
+            access_row(b->worker, key, row);
+    }
     cluster_close(b->node, b->worker);
 }
 

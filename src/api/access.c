@@ -257,17 +257,18 @@ static void end_async(locus_worker *w, int rc)
     operations_time_next(o, NULL, 0);
 }
 
-/* One step of each table that has an optimizer and one of the keys. */
+/* One step of each table that has an optimizer and one of the keys; each is a range. */
 static void begin_steps(const locus_worker *w, const locus_key *keys, size_t n)
 {
     const struct keyspace *k = &w->store->keyspace;
     uint64_t begun[(LOCUS_TABLES_MAX + 63) / 64] = {0};
-    if (!w->store->has_optimizers || !keys || !call_in_range(w, keys, n)) return;
+    if (!w->store->counts_steps || !keys || !call_in_range(w, keys, n)) return;
     for (size_t i = 0; i < n; i++) {
-        unsigned table = keyspace_table_of(k, keys[i]);
-        if (!k->table[table].optimizer || begun[table / 64] >> table % 64 & 1) continue;
-        begun[table / 64] |= UINT64_C(1) << table % 64;
-        optimizer_begin_step(&w->store->optimizer[table]);
+        unsigned range = keyspace_range_of(k, keys[i]);
+        struct optimizer *o = w->store->partition[range].optimizer;
+        if (!o || begun[range / 64] >> range % 64 & 1) continue;
+        begun[range / 64] |= UINT64_C(1) << range % 64;
+        optimizer_begin_step(o);
     }
 }
 
@@ -337,7 +338,7 @@ static inline __attribute__((always_inline)) int access_now(locus_worker *w, enu
     return 0;
 }
 
-/* Where somebody looks closer, or tables have optimizers. */
+/* Where somebody looks closer, or steps have numbers. */
 static __attribute__((noinline)) int access_watched(locus_worker *w, enum request_kind kind,
                                                     const locus_key *keys, size_t n, float *values)
 {
@@ -400,10 +401,23 @@ static inline __attribute__((always_inline)) bool write_usual(const locus_worker
     return row_write_own(s, values, change);
 }
 
+/* A step with one gradient, of a row that no other node needs to hear of. */
+static __attribute__((noinline)) int push_unusual(locus_worker *w, const locus_key *keys, size_t n,
+                                                  float *updates)
+{
+    if (__builtin_expect(!is_one_key(w, keys, n, updates) || w->observer, 0))
+        return access_unusual(w, REQUEST_PUSH, keys, n, updates);
+    struct row_ref s = store_row_ref(w->store, keys[0]);
+    if (!s.partition->optimizer || !row_step_own(s, NULL, NULL, updates))
+        return access_unusual(w, REQUEST_PUSH, keys, n, updates);
+    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    return 0;
+}
+
 int locus_push(locus_worker *w, const locus_key *keys, size_t n, const float *updates)
 {
     if (!write_usual(w, keys, n, updates, ROW_ADD))
-        return access_unusual(w, REQUEST_PUSH, keys, n, (float *)(uintptr_t)updates);
+        return push_unusual(w, keys, n, (float *)(uintptr_t)updates);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
 }

@@ -124,7 +124,7 @@ static int init_worker(locus *n, unsigned id)
     w->id = (int)id;
     if (n->is_observed && !(w->observer = observer_new(w->only, id)))
         return error_set(-ENOMEM, "no memory for worker %u", id);
-    w->looks_closer = w->observer || n->sources || n->store.has_optimizers;
+    w->looks_closer = w->observer || n->sources || n->store.counts_steps;
     /* Registered for the node's life: ck_epoch keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
     w->copies = copies_of(&n->store, id, &w->reader);

@@ -49,16 +49,49 @@ static __attribute__((noinline)) int change_slowly(locus_worker *w, locus_key ke
     return 0;
 }
 
-int locus_step_local(locus_worker *w, locus_key key, locus_gradient *gradient, void *context)
+static __attribute__((noinline)) int step_slowly(locus_worker *w, locus_key key,
+                                                 locus_gradient *gradient, void *context)
 {
     int done = -EAGAIN;
     if (w && gradient && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
         done = has_optimizer(w, key)
                    ? row_step_in_place(store_row_ref(w->store, key), gradient, context, w->scratch)
                    : -EINVAL;
-    if (__builtin_expect(done < 0, 0))
-        return no_change("locus_step_local", w, key, gradient ? NULL : "gradient", done);
+    if (done < 0) return no_change("locus_step_local", w, key, gradient ? NULL : "gradient", done);
     count_change(w, key, done);
+    return 0;
+}
+
+/* May a row be changed in place, if it is here? */
+static inline __attribute__((always_inline)) bool is_easy(const locus_worker *w, locus_key key)
+{
+    return w && key < call_key_bound(w) && w->operations.keys_under_way == 0 &&
+           (!w->observer || worker_only(w));
+}
+
+static __attribute__((noinline)) int step_unusual(locus_worker *w, locus_key key,
+                                                  locus_gradient *gradient, void *context)
+{
+    if (__builtin_expect(!gradient || !is_easy(w, key), 0))
+        return step_slowly(w, key, gradient, context);
+    struct row_ref s = store_row_ref(w->store, key);
+    if (__builtin_expect(!s.partition->optimizer || !row_step_own(s, gradient, context, w->scratch),
+                         0))
+        return step_slowly(w, key, gradient, context);
+    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    return 0;
+}
+
+/* As locus_change_local(). */
+int locus_step_local(locus_worker *w, locus_key key, locus_gradient *gradient, void *context)
+{
+    if (__builtin_expect(!w || !gradient || key >= call_key_bound(w) || w->observer, 0))
+        return step_unusual(w, key, gradient, context);
+    struct partition *p = store_usual_partition(w->store, key);
+    if (__builtin_expect(!p || !partition_plain_optimizer(p), 0))
+        return step_unusual(w, key, gradient, context);
+    row_step_at(p, row_ref_array_row(partition_row_ref(p, key)), gradient, context, w->scratch);
+    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
 }
 
@@ -67,9 +100,8 @@ static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key k
 {
     const struct row_edit edit = {
         .change = change, .context = context, .scratch = w ? w->scratch : NULL};
-    struct partition *only = w ? worker_only(w) : NULL;
-    bool is_easy = only && change && key < call_key_bound(w) && w->operations.keys_under_way == 0;
-    if (__builtin_expect(!is_easy || !row_edit_own(partition_row_ref(only, key), &edit), 0))
+    if (__builtin_expect(
+            !change || !is_easy(w, key) || !row_edit_own(store_row_ref(w->store, key), &edit), 0))
         return change_slowly(w, key, &edit);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;

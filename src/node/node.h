@@ -68,8 +68,8 @@ struct locus_worker {
     struct copies *copies;         /* of rows that others write, too; NULL: there are none */
     struct intent_stream **stream; /* [shards] of our intents; NULL: no shard uses them */
     struct observer *observer;     /* NULL: nobody asked for metrics */
-    /* calls that take the long way: an observer looks, replicas may be too old, or tables have
-     * optimizers */
+    /* calls that take the long way: an observer looks, replicas may be too old, or steps have
+     * numbers */
     bool looks_closer;
     /* The worker. */
     struct worker_counters counters __attribute__((aligned(64)));

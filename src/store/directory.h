@@ -94,6 +94,13 @@ static inline bool directory_is_own(directory_word w)
     return (w & (DIRECTORY_STATE_MASK | DIRECTORY_LATCH)) == DIRECTORY_MAIN << 1;
 }
 
+/* The same where the table has an optimizer; or a copy that does not know of the last change. */
+static inline bool directory_is_own_stepped(directory_word w)
+{
+    return (w & (DIRECTORY_STATE_MASK | DIRECTORY_LATCH | DIRECTORY_DIRTY)) ==
+           (DIRECTORY_SHARED << 1 | DIRECTORY_DIRTY);
+}
+
 static inline bool directory_has_row(directory_word w)
 {
     return w & DIRECTORY_HAS_ROW;

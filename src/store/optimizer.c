@@ -18,20 +18,12 @@ void optimizer_set_rate(struct optimizer *o, float rate)
     __atomic_store(&o->rate, &rate, __ATOMIC_RELAXED);
 }
 
-void optimizer_begin_step(struct optimizer *o)
+void optimizer_count_step(struct optimizer *o)
 {
-    if (!o->type->factor || __atomic_load_n(&o->steps, __ATOMIC_RELAXED) >= STEPS_COUNTED) return;
+    if (__atomic_load_n(&o->steps, __ATOMIC_RELAXED) >= STEPS_COUNTED) return;
     uint64_t number = __atomic_add_fetch(&o->steps, 1, __ATOMIC_RELAXED);
     float factor = o->type->factor(&o->rule, number);
     __atomic_store(&o->factor, &factor, __ATOMIC_RELAXED);
-}
-
-struct row_step optimizer_step(const struct optimizer *o)
-{
-    float rate, factor;
-    __atomic_load(&o->rate, &rate, __ATOMIC_RELAXED);
-    __atomic_load(&o->factor, &factor, __ATOMIC_RELAXED);
-    return (struct row_step){rate, rate * factor};
 }
 
 static void change(const struct optimizer *o, float *row, uint32_t n, enum row_change change,

@@ -33,13 +33,35 @@ struct optimizer {
 void optimizer_init(struct optimizer *, const struct row_type *, const struct locus_rule *);
 void optimizer_set_rate(struct optimizer *, float rate);
 /* A call begins that makes steps: all its rows have the same number. */
-void optimizer_begin_step(struct optimizer *);
+void optimizer_count_step(struct optimizer *);
+static inline void optimizer_begin_step(struct optimizer *o)
+{
+    if (o->type->factor) optimizer_count_step(o);
+}
+
 /* Of the rows that are stepped now. */
-struct row_step optimizer_step(const struct optimizer *);
+static inline struct row_step optimizer_step(const struct optimizer *o)
+{
+    float rate, factor;
+    __atomic_load(&o->rate, &rate, __ATOMIC_RELAXED);
+    __atomic_load(&o->factor, &factor, __ATOMIC_RELAXED);
+    return (struct row_step){rate, rate * factor};
+}
 
 /* Changes a row of n values. `record`: NULL, or that of a replica, which is empty if `is_first`,
  * whatever is in it. */
 void optimizer_change(const struct optimizer *, float *row, uint32_t n, enum row_change,
                       const float *values, struct row_step, float *record, bool is_first);
+
+/* A step of a row that has no record. */
+static inline void optimizer_step_row(const struct optimizer *o, float *row, uint32_t n,
+                                      const float *gradient)
+{
+#if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
+    optimizer_change(o, row, n, ROW_ADD, gradient, optimizer_step(o), NULL, false);
+#else
+    o->type->step(&o->rule, optimizer_step(o), row, gradient, n, NULL);
+#endif
+}
 
 #endif

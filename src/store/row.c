@@ -177,7 +177,11 @@ static void partition_note_first(struct partition *p)
     uint8_t is_array = false;
     __atomic_compare_exchange_n(&p->is_array, &is_array, true, false, __ATOMIC_RELEASE,
                                 __ATOMIC_RELAXED);
-    if (p->has_one_writer && !p->optimizer) __atomic_store_n(&p->is_plain, true, __ATOMIC_RELEASE);
+    if (!p->has_one_writer) return;
+    if (p->optimizer && p->has_one_shard)
+        __atomic_store_n(&p->plain_optimizer, p->optimizer, __ATOMIC_RELEASE);
+    else if (!p->optimizer)
+        __atomic_store_n(&p->is_plain, true, __ATOMIC_RELEASE);
 }
 
 /* The first write of a row: it gets a slot. The key is latched; w is its word. */
@@ -235,7 +239,13 @@ static int write_shared(struct row_ref s, directory_word w, const struct write *
 int row_write_shared(struct row_ref s, directory_word w, const float *values,
                      enum row_change change)
 {
-    const struct write write = write_of(s.partition, values, change);
+    const struct partition *p = s.partition;
+    if (change == ROW_ADD && p->optimizer && directory_is_own_stepped(w)) {
+        optimizer_step_row(p->optimizer, row_at(s, w), p->length, values);
+        row_publish(row_ref_word(s), w);
+        return 0;
+    }
+    const struct write write = write_of(p, values, change);
     return write_shared(s, w, &write);
 }
 

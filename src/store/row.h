@@ -214,6 +214,41 @@ static inline int row_set(struct row_ref s, const float *values)
 typedef void row_gradient_fn(void *context, const float *values, float *gradient, uint32_t length);
 int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context, float *scratch);
 
+/* The same where no other thread writes the row. `gradient` NULL: it is in `scratch`. */
+static inline __attribute__((always_inline)) void row_step_at(const struct partition *p, float *row,
+                                                              row_gradient_fn *gradient,
+                                                              void *context, float *scratch)
+{
+#if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
+    const float *values = scratch + p->length;
+    if (gradient) floats_copy(scratch + p->length, row, p->length); /* as in row_edit_at() */
+#else
+    const float *values = row;
+#endif
+    if (gradient) gradient(context, values, scratch, p->length);
+    optimizer_begin_step(p->optimizer);
+    optimizer_step_row(p->optimizer, row, p->length, scratch);
+}
+
+/* A step in place while no writer is at work, and no other node needs the change; false: nothing
+ * was done. */
+static inline __attribute__((always_inline)) bool row_step_own(struct row_ref s,
+                                                               row_gradient_fn *gradient,
+                                                               void *context, float *scratch)
+{
+    if (partition_plain_optimizer(s.partition)) {
+        row_step_at(s.partition, row_ref_array_row(s), gradient, context, scratch);
+        return true;
+    }
+    directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
+    LOCUS_YIELD();
+    if (__builtin_expect(!directory_is_own_stepped(w) || !row_try_latch(s, word, w), 0))
+        return false;
+    row_step_at(s.partition, row_at(s, w), gradient, context, scratch);
+    row_publish(word, w);
+    return true;
+}
+
 /* A step of the row that another node has asked for: row_add() makes one of this node's. */
 int row_step(struct row_ref, const float *gradient, struct row_step);
 

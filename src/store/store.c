@@ -54,6 +54,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->is_full = s->is_full;
     p->is_alone = s->is_alone;
     p->has_one_writer = s->has_one_writer;
+    p->has_one_shard = k->shards == 1;
     p->add = floats_add_best();
     p->gain = floats_gain_best();
     /* may wrap below 0, and back when it is subtracted */
@@ -108,6 +109,19 @@ static void init_optimizers(struct store *s)
         if (!t->optimizer) continue;
         optimizer_init(&s->optimizer[i], row_type_of(t->optimizer), &t->rule);
         s->has_optimizers = true;
+        if (s->optimizer[i].type->factor) s->counts_steps = true;
+    }
+}
+
+static void init_blocks(struct store *s)
+{
+    const struct keyspace *k = &s->keyspace;
+    while ((k->keys - 1) >> s->block_bits >= STORE_BLOCKS) s->block_bits++;
+    for (locus_key i = 0; i << s->block_bits < k->keys; i++) {
+        locus_key next = (i + 1) << s->block_bits;
+        unsigned range = keyspace_range_of(k, i << s->block_bits);
+        if (next <= k->range[range].end || range == k->ranges - 1)
+            s->block[i] = &s->partition[range];
     }
 }
 
@@ -126,6 +140,7 @@ static int init_all(struct store *s, bool replicates)
     if (!s->zeros || !s->words || !s->optimizer || !s->partition || (replicates && !s->dirty))
         return error_set(-ENOMEM, "no memory for %zu parts", partitions);
     s->has_one_partition = partitions == 1;
+    init_blocks(s);
     init_optimizers(s);
     for (unsigned shard = 0; shard < k->shards; shard++) {
         int rc = init_shard(s, shard);

@@ -37,7 +37,7 @@ struct partition {
     uint64_t first_usual[2]; /* where the computed slots begin: 0, and those of replicas */
     /* slots are computed from keys, also for keys at home elsewhere: row_ref_usual_slot() */
     bool foresees;
-    bool has_one_writer; /* nobody else reads or writes rows */
+    bool has_one_writer, has_one_shard; /* nobody else reads or writes rows; a key is its index */
     /* atomic: no row ever leaves, and each is written and in its home slot, so its word is not
      * needed. PARTITION_NO_ARRAY: some have copies (copies.h), or had */
     uint8_t is_array;
@@ -48,6 +48,8 @@ struct partition {
     /* NULL: there is none. With one, a main copy that no other node has a copy of is SHARED and
      * always dirty: so the paths for rows that are sums do not ask. */
     struct optimizer *optimizer;
+    /* atomic: that of what would be plain without it, in the only shard; or NULL */
+    struct optimizer *plain_optimizer;
     uint32_t stored, record; /* floats of a row with its state; of a record */
     /* every node holds every row: an untouched row of another home is a replica of zeros here */
     bool is_full;
@@ -68,6 +70,8 @@ struct partition {
 
 enum { PARTITION_NO_ARRAY = 2 };
 
+enum { STORE_BLOCKS = 256 };
+
 struct store {
     struct keyspace keyspace;
     bool is_full;                /* every node holds every row */
@@ -75,10 +79,14 @@ struct store {
     bool has_one_writer;         /* one thread writes rows, and is their only reader */
     bool has_one_partition;      /* one length and one shard: no need to search */
     struct partition *partition; /* [shard * ranges + range] */
-    directory_word **words;      /* [shard] */
-    struct dirty_set *dirty;     /* [shard]; NULL: nothing is replicated */
-    struct optimizer *optimizer; /* [table] those without one have no type */
-    bool has_optimizers;
+    /* So that a key's range needs no search: that of shard 0 for each 2^block_bits keys; NULL: they
+     * have several. */
+    unsigned block_bits;
+    struct partition *block[STORE_BLOCKS];
+    directory_word **words;            /* [shard] */
+    struct dirty_set *dirty;           /* [shard]; NULL: nothing is replicated */
+    struct optimizer *optimizer;       /* [table] those without one have no type */
+    bool has_optimizers, counts_steps; /* some; and some number them */
     /* a row or record of the greatest length, never written: what an empty row looks like */
     const float *zeros;
     size_t zeros_bytes;
@@ -160,14 +168,22 @@ static inline void row_ref_touched(struct row_ref s)
                    sizeof(directory_word));
 }
 
+/* The partition of the key's range in shard 0; NULL: to be searched for. */
+static inline struct partition *store_usual_partition(const struct store *s, locus_key key)
+{
+    return s->block[key >> s->block_bits];
+}
+
 static inline struct row_ref store_row_ref(const struct store *s, locus_key key)
 {
     const struct keyspace *k = &s->keyspace;
     if (s->has_one_partition) return partition_row_ref(s->partition, key);
+    struct partition *first = store_usual_partition(s, key);
+    if (__builtin_expect(!first, 0)) first = &s->partition[keyspace_range_of(k, key)];
+    if (k->shards == 1) return partition_row_ref(first, key);
     uint64_t index = keyspace_index(k, key);
-    unsigned shard = (unsigned)(key - index * k->shards);
-    unsigned range = k->ranges == 1 ? 0 : keyspace_range_of(k, key);
-    return partition_row_ref(&s->partition[(size_t)shard * k->ranges + range], index);
+    size_t shard = (size_t)(key - index * k->shards);
+    return partition_row_ref(first + shard * k->ranges, index);
 }
 
 /* The key's number in its partition, counted from the partition's first bucket. */
@@ -232,6 +248,11 @@ static inline bool partition_is_array(const struct partition *p)
 static inline bool partition_is_plain(const struct partition *p)
 {
     return __atomic_load_n(&p->is_plain, __ATOMIC_ACQUIRE);
+}
+
+static inline struct optimizer *partition_plain_optimizer(const struct partition *p)
+{
+    return __atomic_load_n(&p->plain_optimizer, __ATOMIC_ACQUIRE);
 }
 
 /* The row of a key whose partition is an array. */

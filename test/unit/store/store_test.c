@@ -71,6 +71,28 @@ TEST(store, every_key_has_a_word_of_its_own)
     }
 }
 
+/* Blocks of keys with borders within, of a small table, and of one key alone. */
+TEST(store, a_key_is_in_the_part_of_its_range_and_shard)
+{
+    const struct locus_table tables[] = {{.rows = 1000, .length = 3},
+                                         {.rows = 1, .length = 3, .optimizer = LOCUS_SGD},
+                                         {.rows = 70, .length = 3},
+                                         {.rows = 70, .length = 3},
+                                         {.rows = 2000, .length = 4}};
+    for (unsigned shards = 1; shards <= 3; shards++) {
+        struct store s;
+        CHECK_EQ(store_init(&s, tables, 5, shards, 1, 0), 0);
+        const struct keyspace *k = &s.keyspace;
+        for (locus_key key = 0; key < k->keys; key++) {
+            struct row_ref ref = store_row_ref(&s, key);
+            size_t part = keyspace_shard(k, key) * k->ranges + keyspace_range_of(k, key);
+            CHECK(ref.partition == &s.partition[part]);
+            CHECK_EQ(ref.index, keyspace_index(k, key));
+        }
+        store_fini(&s);
+    }
+}
+
 TEST(store, home_slots_of_a_part_are_all_different)
 {
     const unsigned nodes = 3;
