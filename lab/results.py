@@ -95,7 +95,7 @@ def fastest(runs):
 
 
 def table_of(headings, runs, cells):
-    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
+    lines = ["|" + "|".join(f" {h} " if h else " " for h in headings) + "|", "|" + "---|" * len(headings)]
     return "\n".join(lines + ["| " + " | ".join([label, *cells(got)]) + " |" for label, got in runs.items()]) + "\n"
 
 
