@@ -100,6 +100,7 @@ endif
 
 # Loops that become vectors, square roots among them; the same to the bit on all processors. With a sanitizer they do not.
 FLAGS_src/store/row_steps := -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-failed
+FLAGS_apps/common/params := $(FLAGS_src/store/row_steps)
 
 # $(call flags_of,<source>)
 flags_of = $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(FOLDER_$(firstword $(subst /, ,$1))) $(FLAGS_$(basename $1))

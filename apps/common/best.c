@@ -27,12 +27,13 @@ static void copy_block(void *copying, uint64_t row, size_t rows, const float *va
     struct copying *c = copying;
     const struct pool_table *to = c->to;
     bool is_plain = !c->member->worker;
-    float *target = is_plain ? to->values + row * to->length : c->values;
+    size_t stride = is_plain ? to->stride : to->length;
+    float *target = is_plain ? to->values + row * stride : c->values;
     for (size_t i = 0; i < rows; i++) c->keys[i] = to->first + row + i;
     if (!is_plain && to->length > c->count)
         must(locus_pull(c->member->worker, c->keys, rows, target), "pull");
     for (size_t i = 0; i < rows; i++)
-        memcpy(target + i * to->length, values + i * c->from_length, c->count * sizeof *values);
+        memcpy(target + i * stride, values + i * c->from_length, c->count * sizeof *values);
     if (!is_plain) must(locus_set(c->member->worker, c->keys, rows, target), "set");
 }
 

@@ -17,7 +17,7 @@ static size_t at_most(size_t a, size_t b)
 
 void dense_plan_of_length(struct dense_plan *p, size_t length)
 {
-    p->row_floats = length / 2;
+    p->row_floats = length;
     p->length = (uint32_t)length;
 }
 
@@ -34,7 +34,7 @@ void dense_plan_add(struct dense_plan *p, size_t inputs, size_t outputs, bool is
                                    .first = p->rows};
     l->rows = (inputs + l->inputs_of_row) / l->inputs_of_row;
     p->rows += l->rows;
-    size_t length = 2 * l->inputs_of_row * outputs;
+    size_t length = l->inputs_of_row * outputs;
     if (length > p->length) p->length = (uint32_t)length;
 }
 
@@ -149,8 +149,7 @@ void dense_rows_close(struct dense_rows *d)
 void dense_rows_read(struct dense_rows *d)
 {
     const struct dense_plan *p = d->plan;
-    d->has_copies = !params_view(&d->params, d->keys, p->rows, d->rows);
-    if (d->has_copies) params_fetch(&d->params, d->keys, p->rows, d->rows);
+    params_read(&d->params, d->keys, p->rows, d->rows);
     for (size_t i = 0; i < p->count; i++) {
         const struct dense_plan_layer *l = &p->layers[i];
         for (size_t j = 0; j <= l->inputs; j++)
@@ -161,46 +160,30 @@ void dense_rows_read(struct dense_rows *d)
     params_release(&d->params);
 }
 
-struct step {
-    const float *gradient;
+struct gradient {
+    const float *values;
     size_t count;
-    float rate, scale;
 };
 
-/* A locus_change. */
-static void take_step(void *step, float *row, uint32_t length)
+/* A locus_gradient. A layer's last row may have fewer weights than others. */
+static void write_gradient(void *gradient, const float *row, float *to, uint32_t length)
 {
-    const struct step *s = step;
-    (void)length;
-    vec_best()->adagrad_scaled(row, s->scale, s->gradient, s->count, s->rate);
+    const struct gradient *g = gradient;
+    (void)row;
+    memcpy(to, g->values, g->count * sizeof *to);
+    memset(to + g->count, 0, (length - g->count) * sizeof *to);
 }
 
-/* Rows that were here when they were read, and cannot be changed here now, are rare: then all are
- * fetched. */
-static void change(struct dense_rows *d, struct params_update *u, uint64_t row, struct step *s)
-{
-    struct params *p = &d->params;
-    float *noted = NULL;
-    if (params_is_plain(p)) {
-        take_step(s, (float *)(uintptr_t)d->rows[row], d->plan->length);
-    } else if (!params_change_here(p, d->keys[row], take_step, s)) {
-        if (!d->has_copies) params_fetch(p, d->keys, d->plan->rows, d->rows);
-        d->has_copies = true;
-        params_change_copy(p, u, d->keys[row], d->rows[row], take_step, s, &noted);
-    }
-}
-
-void dense_rows_train(struct dense_rows *d, float rate, float scale)
+void dense_rows_train(struct dense_rows *d)
 {
     struct params_update *u = params_is_plain(&d->params) ? NULL : params_begin(&d->params);
     for (size_t i = 0; i < d->plan->count; i++) {
         const struct dense_plan_layer *l = &d->plan->layers[i];
         for (uint64_t r = 0; r < l->rows; r++) {
-            struct step s = {.gradient = d->layers[i].gradient + first_input(l, r) * l->outputs,
-                             .count = inputs_of(l, r) * l->outputs,
-                             .rate = rate,
-                             .scale = scale};
-            change(d, u, l->first + r, &s);
+            struct gradient g = {.values = d->layers[i].gradient + first_input(l, r) * l->outputs,
+                                 .count = inputs_of(l, r) * l->outputs};
+            params_step(&d->params, u, d->keys[l->first + r], d->rows[l->first + r],
+                        d->plan->length, write_gradient, &g);
         }
     }
     if (u) params_end(&d->params, u);

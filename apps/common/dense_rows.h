@@ -2,20 +2,20 @@
  * dense_rows.h - the layers of a network, whose weights are rows of one table that every node
  * holds for good (LOCUS_FOREVER): all nodes need all of them in each step. Steps are AdaGrad's.
  *
- * A row of the table has the weights of as many inputs of one layer as DENSE_ROW_FLOATS hold, one
- * at least, and behind them as many sums of squared gradients. The weights of an input are in one
+ * A row of the table, which has the optimizer, has the weights of as many inputs of one layer as
+ * DENSE_ROW_FLOATS hold, one at least. The weights of an input are in one
  * row; the bias is an input more. Where all tables' rows are equally long, one row alone is found
  * sooner: a plan may be told how long the others are.
  *
  *     dense_plan_add(&plan, inputs, outputs, is_rectified);      each layer, before there is a pool
- *     ...a table of plan.rows rows of plan.length floats...
+ *     ...a table of plan.rows rows of plan.length floats, with LOCUS_ADAGRAD...
  *     dense_rows_init(&plan, member, table, seed, NULL, 0);      every worker, once
  *     dense_rows_keep(&plan, member, table);                     one worker of each node
  *     dense_rows_open(&d, &plan, member, table, examples_max);
  *     for each step
  *         dense_rows_read(&d);
  *         ...dense_forward(&d.layers[i], ...), dense_backward(&d.layers[i], ...)...
- *         dense_rows_train(&d, rate);
+ *         dense_rows_train(&d);
  *     dense_rows_close(&d);
  *
  * Callers   one worker's thread
@@ -43,7 +43,7 @@ struct dense_plan {
     size_t count;
     size_t row_floats; /* weights of a row; 0: DENSE_ROW_FLOATS */
     uint64_t rows;
-    uint32_t length; /* floats of a row of the table */
+    uint32_t length; /* of a row of the table */
 };
 
 struct dense_rows {
@@ -53,7 +53,6 @@ struct dense_rows {
     locus_key *keys;
     const float **rows;  /* of the table */
     const float **lists; /* of one layer: the weights of each input */
-    bool has_copies;     /* rows are copies of this step's */
 };
 
 /* A plan begins as zeros. */
@@ -65,7 +64,7 @@ void dense_plan_add(struct dense_plan *, size_t inputs, size_t outputs, bool is_
 uint64_t dense_plan_weights(const struct dense_plan *);
 
 /* First weights: uniform, of the variance 2 / inputs where the layer is rectified (He et al.,
- * 2015), else 1 / inputs; biases and sums of squares are 0. The same for a seed on every cluster.
+ * 2015), else 1 / inputs; biases are 0. The same for a seed on every cluster.
  * Or those of the model `from`, unless that is NULL, whose layers are numbered from `first`
  * (dense_file.h). Collective. */
 void dense_rows_init(const struct dense_plan *, struct pool_member *, size_t table, uint64_t seed,
@@ -77,8 +76,8 @@ void dense_rows_open(struct dense_rows *, const struct dense_plan *, struct pool
                      size_t table, size_t examples_max);
 void dense_rows_close(struct dense_rows *);
 void dense_rows_read(struct dense_rows *);
-/* One AdaGrad step of all layers with their gradients, each multiplied by `scale`. */
-void dense_rows_train(struct dense_rows *, float rate, float scale);
+/* One step of all layers with their gradients. */
+void dense_rows_train(struct dense_rows *);
 /* Waits for all updates. */
 void dense_rows_flush(struct dense_rows *);
 

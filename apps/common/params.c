@@ -3,6 +3,7 @@
 #include "pace.h"
 #include "vec.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,10 +18,10 @@ static uint32_t longest_row(const struct pool *pool)
 void params_open(struct params *p, struct pool_member *member, size_t keys_max, size_t floats_max)
 {
     *p = (struct params){.member = member, .keys_max = keys_max, .floats_max = floats_max};
+    p->scratch = take_memory(2 * (size_t)longest_row(member->pool), sizeof *p->scratch);
     if (!member->worker) return;
     p->copies = take_memory(floats_max, sizeof *p->copies);
     places_init(&p->places, keys_max);
-    p->scratch = take_memory(2 * (size_t)longest_row(member->pool), sizeof *p->scratch);
 }
 
 void params_close(struct params *p)
@@ -45,7 +46,7 @@ static const struct pool_table *table_of(const struct params *p, locus_key key)
 
 static float *row_in(const struct pool_table *t, locus_key key)
 {
-    return t->values + (key - t->first) * t->length;
+    return t->values + (key - t->first) * t->stride;
 }
 
 static void prefetch_plain(const struct params *p, const locus_key *keys, size_t n)
@@ -54,7 +55,7 @@ static void prefetch_plain(const struct params *p, const locus_key *keys, size_t
     for (size_t i = 0; i < n; i++) {
         const struct pool_table *t = table_of(p, keys[i]);
         const float *row = row_in(t, keys[i]);
-        for (uint32_t j = 0; j < t->length && j < LINE * LINES_MAX; j += LINE)
+        for (uint32_t j = 0; j < t->stride && j < LINE * LINES_MAX; j += LINE)
             __builtin_prefetch(row + j, 0, 2);
     }
 }
@@ -165,6 +166,33 @@ float *params_note(struct params_update *u, locus_key key, size_t length)
     u->keys[u->count++] = key;
     u->floats += length;
     return at;
+}
+
+/* LOCUS_ADAGRAD's step: the same to the bit. */
+static void adagrad(float *restrict row, const float *restrict gradient, size_t n, float rate)
+{
+    float *restrict sums = row + n;
+#ifndef __clang__
+#pragma GCC ivdep
+#endif
+    for (size_t i = 0; i < n; i++) {
+        sums[i] += gradient[i] * gradient[i];
+        row[i] += -rate * gradient[i] / (sqrtf(sums[i]) + 1e-10F);
+    }
+}
+
+void params_step_plain(struct params *p, locus_key key, const float *row, locus_gradient *gradient,
+                       void *context)
+{
+    const struct pool_table *t = table_of(p, key);
+    gradient(context, row, p->scratch, t->length);
+    adagrad((float *)(uintptr_t)row, p->scratch, t->length, (float)(t->rate * p->member->rate));
+}
+
+void params_step_away(struct params_update *u, locus_key key, const float *row, size_t length,
+                      locus_gradient *gradient, void *context)
+{
+    gradient(context, row, params_note(u, key, length), (uint32_t)length);
 }
 
 /* A copy of ours, which later reads of this step see changed; or a row that may not be changed in

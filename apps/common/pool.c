@@ -33,7 +33,11 @@ static void place_tables(struct pool *pool, const struct pool_config *config,
     locus_key first = 0;
     for (size_t i = 0; i < pool->table_count; i++) {
         pool->tables[i] =
-            (struct pool_table){.first = first, .rows = tables[i].rows, .length = tables[i].length};
+            (struct pool_table){.first = first,
+                                .rows = tables[i].rows,
+                                .length = tables[i].length,
+                                .stride = tables[i].length * (tables[i].optimizer ? 2 : 1),
+                                .rate = (double)tables[i].rule.rate};
         first += tables[i].rows;
     }
 }
@@ -52,7 +56,16 @@ static void open_arrays(struct pool *pool)
 {
     for (size_t i = 0; i + 1 < pool->table_count; i++) {
         struct pool_table *t = &pool->tables[i];
-        t->values = take_array(t->rows * t->length * sizeof(float));
+        t->values = take_array(t->rows * t->stride * sizeof(float));
+    }
+}
+
+static void set_rates(const struct pool *pool, double share)
+{
+    for (unsigned i = 0; i < pool->table_count; i++) {
+        const struct pool_table *t = &pool->tables[i];
+        if (t->stride > t->length)
+            must(locus_table_rate(pool->node, i, t->rate * share), "setting a learning rate");
     }
 }
 
@@ -72,6 +85,7 @@ static void open_node(struct pool *pool, const struct pool_config *config,
     pool->rank = locus_rank(pool->node);
     pool->size = locus_size(pool->node);
     if (pool->size > POOL_NODES_MAX) fail("%d nodes are more than %d", pool->size, POOL_NODES_MAX);
+    set_rates(pool, 1); /* of 0, too, which locus_open() takes for the usual one */
 }
 
 /* Who starts several, under locus run or mpirun, would get as many baselines that know nothing of
@@ -175,6 +189,13 @@ void pool_run(struct pool *pool, pool_work *work, void *context)
     }
     for (unsigned i = 0; i < pool->workers; i++) world_join(&starts[i].thread);
     free(starts);
+}
+
+void pool_set_rate(struct pool_member *m, double share)
+{
+    if (m->rate == share) return;
+    m->rate = share;
+    if (m->worker) set_rates(m->pool, share);
 }
 
 /* ---- meeting ---- */

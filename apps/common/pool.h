@@ -42,12 +42,15 @@ struct pool_config {
     uint64_t task;        /* likewise, of what goes on from a checkpoint */
 };
 
-/* A table as a plain array. */
+/* A table as a plain array. With an optimizer, which is AdaGrad there, as many sums of squares
+ * follow the values of a row. */
 struct pool_table {
     locus_key first;
     uint64_t rows;
-    uint32_t length;
-    float *values; /* NULL with locus */
+    uint32_t length; /* values of a row */
+    uint32_t stride; /* floats from row to row, in the array */
+    double rate;     /* of its optimizer, as it was opened */
+    float *values;   /* NULL with locus */
 };
 
 struct pool {
@@ -69,7 +72,7 @@ struct pool_member {
     locus_worker *worker;  /* NULL for the baseline */
     unsigned index;        /* among this node's */
     unsigned place, total; /* among all nodes' */
-    double rate;           /* the share of the learning rate that a step takes now: rate.h; 1 */
+    double rate;           /* the share of the learning rate that a step takes now; at first 1 */
 };
 
 /* The key is in one. */
@@ -86,6 +89,10 @@ void pool_open(struct pool *, const struct pool_config *);
 /* Starts all workers with the same context, and returns when all have returned. */
 void pool_run(struct pool *pool, pool_work *work, void *context);
 void pool_close(struct pool *);
+
+/* From now on a step of this worker takes so much of the learning rate (rate.h). With locus tables
+ * have a rate for all workers of a node, which are about equally far. */
+void pool_set_rate(struct pool_member *, double share);
 
 /* Collectives: every worker of every node calls them in the same order. */
 

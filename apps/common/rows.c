@@ -47,9 +47,10 @@ void rows_init(struct pool_member *m, size_t table, rows_draw *draw, const void 
     pool_share(t->rows, m->place, m->total, &first, &end);
     for (uint64_t at = first; at < end; at += b.rows) {
         size_t count = block_at(&b, t, at, end);
-        float *to = m->worker ? b.values : t->values + at * t->length;
-        memset(to, 0, count * t->length * sizeof *to);
-        for (size_t i = 0; i < count && draw; i++) draw(context, at + i, to + i * t->length);
+        size_t stride = m->worker ? t->length : t->stride;
+        float *to = m->worker ? b.values : t->values + at * stride;
+        memset(to, 0, count * stride * sizeof *to);
+        for (size_t i = 0; i < count && draw; i++) draw(context, at + i, to + i * stride);
         if (m->worker) must(locus_set(m->worker, b.keys, count, to), "set");
     }
     block_close(&b);
@@ -64,7 +65,10 @@ void rows_visit_blocks(struct pool_member *m, size_t table, uint64_t first, uint
     for (uint64_t at = first; at < end; at += b.rows) {
         size_t count = block_at(&b, t, at, end);
         if (m->worker) must(locus_pull(m->worker, b.keys, count, b.values), "pull");
-        use(context, at, count, m->worker ? b.values : t->values + at * t->length);
+        for (size_t i = 0; i < count && !m->worker; i++)
+            memcpy(b.values + i * t->length, t->values + (at + i) * t->stride,
+                   t->length * sizeof *b.values);
+        use(context, at, count, b.values);
     }
     block_close(&b);
 }

@@ -107,9 +107,9 @@ static void set_rate(struct training_worker *w, uint64_t done)
     double part = w->total && done < w->total ? (double)done / (double)w->total : done > 0,
            epoch = ((double)p->part + part) /
                    (double)(t->checkpoints.parts ? t->checkpoints.parts : 1);
-    w->member->rate =
-        rate_share(&t->settings->rate, ((double)p->epochs + epoch) / (double)t->epochs);
-    if (p->epochs + p->part == 0) w->member->rate *= rate_among((double)w->steps, w->member->total);
+    double share = rate_share(&t->settings->rate, ((double)p->epochs + epoch) / (double)t->epochs);
+    if (p->epochs + p->part == 0) share *= rate_among((double)w->steps, w->member->total);
+    pool_set_rate(w->member, share);
     w->steps++;
 }
 

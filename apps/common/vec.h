@@ -3,8 +3,7 @@
  * widest that this processor has is chosen when the program runs.
  *
  * Vectors need no alignment. Complex vectors of n floats hold n/2 real parts, then n/2 imaginary
- * parts. A row of a table is `n` parameters, then `n` sums of squared gradients (AdaGrad; Duchi et
- * al., 2011). Results differ in the last bits between widths; each width is deterministic.
+ * parts. Results differ in the last bits between widths; each width is deterministic.
  *
  * Callers   any thread
  * Memory    the caller's; arrays of one call do not overlap, unless said otherwise
@@ -13,16 +12,9 @@
 #ifndef APPS_VEC_H
 #define APPS_VEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* How an AdaGrad step regularizes: the gradient grows by weight * 3 |x| x, the one of the cubed
- * norm |x|^3 (N3; Lacroix et al., 2018). */
-struct vec_step {
-    float rate;     /* learning rate */
-    float weight;   /* of the regularization */
-    int is_complex; /* |x| is of complex numbers */
-};
 
 /* An AdaGrad step of two factors. */
 struct vec_factors {
@@ -68,9 +60,10 @@ struct vec {
     void (*multiply_add)(float *to, const float *a, const float *b, size_t n);
     void (*multiply_conjugate_add)(float *to, const float *a, const float *b, size_t n);
 
-    /* A step of a row (2n floats) for a gradient of n floats. */
-    void (*adagrad)(float *row, const float *gradient, size_t n, struct vec_step);
-    /* The same for the gradient scale * direction, without regularization. */
+    /* Adds weight * 3 |x| x, the gradient of the cubed norm |x|^3 (N3; Lacroix et al., 2018). */
+    void (*add_cubed)(float *to, float weight, const float *x, size_t n, bool is_complex);
+    /* A step of a row for the gradient scale * direction (AdaGrad; Duchi et al., 2011): `n`
+     * parameters, then `n` sums of squared gradients. */
     void (*adagrad_scaled)(float *row, float scale, const float *direction, size_t n, float rate);
     /* Two factors of one product: the gradient of each is error * the other, and regularization *
      * itself. Of each, n parameters, whose sums of squares are `sums` floats behind. */

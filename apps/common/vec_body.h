@@ -120,55 +120,28 @@ static inline float change_of(float gradient, float sum, float rate)
     return -rate * gradient * (1 / sqrtf(sum + gradient * gradient + TINY));
 }
 
-static inline float regularized(float gradient, float x, float weight3)
-{
-    return gradient + weight3 * fabsf(x) * x;
-}
-
-static inline void step_of(float *restrict row, float *restrict sums, size_t i, float gradient,
-                           float rate)
-{
-    row[i] += change_of(gradient, sums[i], rate);
-    sums[i] += gradient * gradient;
-}
-
 static void adagrad_scaled(float *restrict row, float scale, const float *restrict direction,
                            size_t n, float rate)
 {
     float *restrict sums = row + n;
-    for (size_t i = 0; i < n; i++) step_of(row, sums, i, scale * direction[i], rate);
-}
-
-static void adagrad_real(float *restrict row, const float *restrict gradient, size_t n, float rate,
-                         float weight3)
-{
-    float *restrict sums = row + n;
-    for (size_t i = 0; i < n; i++)
-        step_of(row, sums, i, regularized(gradient[i], row[i], weight3), rate);
-}
-
-static void adagrad_complex(float *restrict row, const float *restrict gradient, size_t n,
-                            float rate, float weight3)
-{
-    size_t half = n / 2;
-    float *restrict imaginary = row + half, *restrict sums = row + n,
-                    *restrict imaginary_sums = row + n + half;
-    for (size_t i = 0; i < half; i++) {
-        float re = row[i], im = imaginary[i];
-        float factor = weight3 * sqrtf(re * re + im * im);
-        step_of(row, sums, i, gradient[i] + factor * re, rate);
-        step_of(imaginary, imaginary_sums, i, gradient[half + i] + factor * im, rate);
+    for (size_t i = 0; i < n; i++) {
+        float gradient = scale * direction[i];
+        row[i] += change_of(gradient, sums[i], rate);
+        sums[i] += gradient * gradient;
     }
 }
 
-static void adagrad(float *row, const float *gradient, size_t n, struct vec_step step)
+static void add_cubed(float *restrict to, float weight, const float *restrict x, size_t n,
+                      bool is_complex)
 {
-    if (step.weight <= 0) {
-        adagrad_scaled(row, 1, gradient, n, step.rate);
-    } else if (step.is_complex) {
-        adagrad_complex(row, gradient, n, step.rate, 3 * step.weight);
-    } else {
-        adagrad_real(row, gradient, n, step.rate, 3 * step.weight);
+    size_t half = n / 2;
+    weight *= 3;
+    if (!is_complex)
+        for (size_t i = 0; i < n; i++) to[i] += weight * fabsf(x[i]) * x[i];
+    for (size_t i = 0; i < half && is_complex; i++) {
+        float factor = weight * sqrtf(x[i] * x[i] + x[half + i] * x[half + i]);
+        to[i] += factor * x[i];
+        to[half + i] += factor * x[half + i];
     }
 }
 
@@ -492,7 +465,7 @@ const struct vec VEC_TABLE = {
     .multiply_conjugate = multiply_conjugate,
     .multiply_add = multiply_add,
     .multiply_conjugate_add = multiply_conjugate_add,
-    .adagrad = adagrad,
+    .add_cubed = add_cubed,
     .adagrad_scaled = adagrad_scaled,
     .factors = factors,
     .plan_pairs = plan_pairs,

@@ -197,11 +197,17 @@ static struct settings_digest digest(const void *program)
 static size_t tables(void *program, struct locus_table *tables)
 {
     const struct ctr *c = program;
-    uint32_t parameters = (uint32_t)ctr_parameters(c);
-    tables[CTR_FEATURES] =
-        (struct locus_table){.name = "features", .rows = c->features, .length = 2 * parameters};
-    tables[CTR_LAYERS] =
-        (struct locus_table){.name = "layers", .rows = c->plan.rows, .length = c->plan.length};
+    const struct locus_rule rule = {.rate = (float)c->options.rate};
+    tables[CTR_FEATURES] = (struct locus_table){.name = "features",
+                                                .rows = c->features,
+                                                .length = (uint32_t)ctr_parameters(c),
+                                                .optimizer = LOCUS_ADAGRAD,
+                                                .rule = rule};
+    tables[CTR_LAYERS] = (struct locus_table){.name = "layers",
+                                              .rows = c->plan.rows,
+                                              .length = c->plan.length,
+                                              .optimizer = LOCUS_ADAGRAD,
+                                              .rule = rule};
     tables[CTR_SCORES] = (struct locus_table){
         .name = "scores", .rows = ctr_score_rows(c), .length = CTR_SCORES_OF_ROW};
     return CTR_TABLES;
@@ -391,7 +397,7 @@ static void parameters(const void *program, size_t floats[TRAINING_MODEL_TABLES]
 {
     const struct ctr *c = program;
     floats[CTR_FEATURES] = ctr_parameters(c);
-    floats[CTR_LAYERS] = c->plan.length / 2;
+    floats[CTR_LAYERS] = c->plan.length;
 }
 
 static void test(struct training_worker *w, uint64_t epoch)

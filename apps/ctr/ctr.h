@@ -3,8 +3,7 @@
  *
  * Wide & Deep (Cheng et al., 2016): an example's logit is the sum of its features' weights, plus
  * what dense layers make of its features' vectors, which are added up field by field. A feature is
- * one key: its row has the weight, the vector of --dim floats, and as many sums of squares
- * (AdaGrad). The layers are rows that every node keeps (dense_rows.h).
+ * one key: its row has the weight and the vector of --dim floats. The layers are rows that every node keeps (dense_rows.h).
  *
  * Callers   main() fills it in; workers read
  * Memory    the parts'
@@ -54,7 +53,7 @@ static inline size_t ctr_entries(const struct ctr *c, size_t examples)
     return n > 0 ? n : 1;
 }
 
-/* A feature's parameters: the first half of its row. */
+/* A feature's parameters: its row. */
 static inline size_t ctr_parameters(const struct ctr *c)
 {
     return 1 + (size_t)c->options.dim;

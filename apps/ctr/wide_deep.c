@@ -20,7 +20,7 @@ void wide_deep_open(struct wide_deep *w, const struct ctr *c, struct pool_member
     size_t keys = ctr_entries(c, examples_max), parameters = ctr_parameters(c);
     *w = (struct wide_deep){.ctr = c, .member = m};
     dense_rows_open(&w->dense, &c->plan, m, CTR_LAYERS, examples_max);
-    params_open(&w->params, m, keys, keys * 2 * parameters);
+    params_open(&w->params, m, keys, keys * parameters);
     w->rows = take_memory(keys, sizeof *w->rows);
     w->gradients = take_memory(keys * parameters, sizeof *w->gradients);
     w->logits = take_memory(examples_max, sizeof *w->logits);
@@ -129,40 +129,33 @@ static void backward(struct wide_deep *w, const struct click_batch *b)
 
 /* ---- the step ---- */
 
-struct feature_step {
-    float *gradient;
-    size_t parameters;
-    float rate, regularization;
+struct feature_gradient {
+    const float *direction;
+    float regularization;
 };
 
-/* A locus_change of a feature's row. */
-static void take_step(void *feature_step, float *row, uint32_t length)
+/* A locus_gradient of a feature's row. */
+static void write_gradient(void *gradient, const float *row, float *to, uint32_t length)
 {
-    const struct feature_step *s = feature_step;
-    const struct vec *v = vec_best();
-    (void)length;
-    if (s->regularization > 0) v->add_scaled(s->gradient, s->regularization, row, s->parameters);
-    v->adagrad_scaled(row, 1, s->gradient, s->parameters, s->rate);
+    const struct feature_gradient *g = gradient;
+    memcpy(to, g->direction, length * sizeof *to);
+    if (g->regularization > 0) vec_best()->add_scaled(to, g->regularization, row, length);
 }
 
 static void change_features(struct wide_deep *w, struct params_update *u,
-                            const struct click_batch *b, float rate)
+                            const struct click_batch *b)
 {
-    const struct ctr_options *o = &w->ctr->options;
-    struct feature_step s = {.parameters = ctr_parameters(w->ctr),
-                             .rate = rate,
-                             .regularization = (float)o->regularization};
+    size_t parameters = ctr_parameters(w->ctr);
+    struct feature_gradient g = {.regularization = (float)w->ctr->options.regularization};
     for (uint32_t i = 0; i < b->key_count; i++) {
-        float *noted = NULL;
-        s.gradient = w->gradients + i * s.parameters;
-        params_change(&w->params, u, b->keys[i], w->rows[i], take_step, &s, &noted);
+        g.direction = w->gradients + i * parameters;
+        params_step(&w->params, u, b->keys[i], w->rows[i], parameters, write_gradient, &g);
     }
 }
 
 double wide_deep_train(struct wide_deep *w, const struct click_batch *b)
 {
     double loss = 0;
-    float rate = (float)(w->ctr->options.rate * w->member->rate);
     if (b->examples > 0) {
         dense_rows_read(&w->dense);
         params_prefetch(&w->params, b->keys, b->key_count);
@@ -171,10 +164,10 @@ double wide_deep_train(struct wide_deep *w, const struct click_batch *b)
         forward(w, b);
         loss = judge(w, b);
         backward(w, b);
-        change_features(w, u, b, rate);
+        change_features(w, u, b);
         params_release(&w->params);
         if (u) params_end(&w->params, u);
-        dense_rows_train(&w->dense, rate, 1);
+        dense_rows_train(&w->dense);
     }
     if (w->member->worker) locus_advance_clock(w->member->worker);
     return loss;

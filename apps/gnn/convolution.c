@@ -18,7 +18,7 @@ void convolution_open(struct convolution *c, const struct gnn *g, struct pool_me
     *c = (struct convolution){.gnn = g, .member = m, .width = gnn_width(g)};
     convolution_begin(c, 0);
     dense_rows_open(&c->dense, &g->plan, m, GNN_DENSE, middles > tops_max ? middles : tops_max);
-    params_open(&c->params, m, inputs, inputs * 2 * c->width);
+    params_open(&c->params, m, inputs, inputs * c->width);
     c->sums = take_memory(middles * c->width, sizeof(float));
     c->sum_gradients = take_memory(middles * c->width, sizeof(float));
     c->hidden = take_memory(middles * hidden, sizeof(float));
@@ -205,23 +205,21 @@ static void spread_top(struct convolution *c, const struct neighbourhood *h)
                           c->top_gradients + t * n, n);
 }
 
-struct row_step {
-    const float *gradient;
-    float *scratch;
-    float rate, decay;
+struct row_gradient {
+    const float *direction;
+    float decay;
 };
 
-/* A locus_change. */
-static void take_step(void *row_step, float *row, uint32_t length)
+/* A locus_gradient. */
+static void write_gradient(void *gradient, const float *row, float *to, uint32_t length)
 {
-    const struct row_step *s = row_step;
-    const struct vec *v = vec_best();
-    size_t n = length / 2;
-    if (s->decay > 0) v->add_scaled(s->scratch, s->decay, row, n);
-    v->adagrad_scaled(row, 1, s->gradient, n, s->rate);
+    const struct row_gradient *g = gradient;
+    memcpy(to, g->direction, length * sizeof *to);
+    if (g->decay > 0) vec_best()->add_scaled(to, g->decay, row, length);
 }
 
-static struct row_step step_of(struct convolution *c, const struct neighbourhood *h, uint32_t input)
+static struct row_gradient gradient_of(struct convolution *c, const struct neighbourhood *h,
+                                       uint32_t input)
 {
     const struct vec *v = vec_best();
     const struct neighbourhood_edge *e = h->lower + h->input_start[input],
@@ -229,45 +227,41 @@ static struct row_step step_of(struct convolution *c, const struct neighbourhood
     v->set_scaled(c->gradient, e->weight, c->sum_gradients + e->end * c->width, c->width);
     while (++e < end)
         v->add_scaled(c->gradient, e->weight, c->sum_gradients + e->end * c->width, c->width);
-    return (struct row_step){.gradient = c->gradient,
-                             .scratch = c->gradient,
-                             .rate = (float)(c->gnn->options.rate * c->member->rate),
-                             .decay = (float)c->gnn->options.decay};
+    return (struct row_gradient){.direction = c->gradient, .decay = (float)c->gnn->options.decay};
 }
 
-/* Copies of the first `count` of c->missing. */
-static void change_copies(struct convolution *c, const struct neighbourhood *h, uint32_t count)
+/* With the copies of the first `count` of c->missing. */
+static void step_away(struct convolution *c, const struct neighbourhood *h, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        float *noted = NULL;
-        struct row_step s = step_of(c, h, c->missing[i]);
-        params_change_copy(&c->params, c->update, h->input[c->missing[i]], c->rows[i], take_step,
-                           &s, &noted);
+        struct row_gradient g = gradient_of(c, h, c->missing[i]);
+        params_step_away(c->update, h->input[c->missing[i]], c->rows[i], c->width, write_gradient,
+                         &g);
     }
 }
 
-static void change_plain(struct convolution *c, const struct neighbourhood *h)
+static void step_plain(struct convolution *c, const struct neighbourhood *h)
 {
     for (uint32_t i = 0; i < h->inputs; i++) {
-        struct row_step s = step_of(c, h, i);
+        struct row_gradient g = gradient_of(c, h, i);
         if (i % TOGETHER == 0) prefetch(c, h, i + TOGETHER);
-        take_step(&s, (float *)(uintptr_t)c->rows[i], (uint32_t)(2 * c->width));
+        params_step_plain(&c->params, h->input[i], c->rows[i], write_gradient, &g);
     }
 }
 
 /* A row that left since it was read is fetched. */
-static void change_rows(struct convolution *c, const struct neighbourhood *h, uint32_t missing)
+static void step_rows(struct convolution *c, const struct neighbourhood *h, uint32_t missing)
 {
     uint32_t left = 0;
-    change_copies(c, h, missing);
+    step_away(c, h, missing);
     for (uint32_t i = 0; i < h->inputs; i++) {
         if (i % TOGETHER == 0) prefetch(c, h, i + TOGETHER);
         if (!c->is_here[i]) continue;
-        struct row_step s = step_of(c, h, i);
-        if (!params_change_here(&c->params, h->input[i], take_step, &s)) c->missing[left++] = i;
+        struct row_gradient g = gradient_of(c, h, i);
+        if (!params_step_here(&c->params, h->input[i], write_gradient, &g)) c->missing[left++] = i;
     }
     if (left > 0) fetch(c, h, left);
-    change_copies(c, h, left);
+    step_away(c, h, left);
     params_end(&c->params, c->update);
 }
 
@@ -296,10 +290,10 @@ double convolution_train(struct convolution *c, const struct neighbourhood *h)
         loss = subtract_right(c, h);
         backward(c, h);
         if (is_plain)
-            change_plain(c, h);
+            step_plain(c, h);
         else
-            change_rows(c, h, missing);
-        dense_rows_train(&c->dense, (float)(c->gnn->options.dense_rate * c->member->rate), 1);
+            step_rows(c, h, missing);
+        dense_rows_train(&c->dense);
     }
     if (c->member->worker) locus_advance_clock(c->member->worker);
     return loss;

@@ -179,7 +179,7 @@ static void read_all(struct gnn *g)
 static void plan(struct gnn *g)
 {
     const struct gnn_options *o = &g->options;
-    dense_plan_of_length(&g->plan, 2 * gnn_width(g));
+    dense_plan_of_length(&g->plan, gnn_width(g));
     if (!gnn_has_features(g)) dense_plan_add(&g->plan, o->dim, o->hidden, true);
     dense_plan_add(&g->plan, o->hidden, g->labels.classes, false);
 }
@@ -204,9 +204,14 @@ static size_t tables(void *program, struct locus_table *tables)
     const struct gnn *g = program;
     tables[GNN_INPUTS] = (struct locus_table){.name = gnn_has_features(g) ? "features" : "nodes",
                                               .rows = gnn_inputs(g),
-                                              .length = (uint32_t)(2 * gnn_width(g))};
-    tables[GNN_DENSE] =
-        (struct locus_table){.name = "dense", .rows = g->plan.rows, .length = g->plan.length};
+                                              .length = (uint32_t)gnn_width(g),
+                                              .optimizer = LOCUS_ADAGRAD,
+                                              .rule = {.rate = (float)g->options.rate}};
+    tables[GNN_DENSE] = (struct locus_table){.name = "dense",
+                                             .rows = g->plan.rows,
+                                             .length = g->plan.length,
+                                             .optimizer = LOCUS_ADAGRAD,
+                                             .rule = {.rate = (float)g->options.dense_rate}};
     return GNN_TABLES;
 }
 
@@ -278,8 +283,7 @@ struct worker {
     struct accuracy_judge judge;
 };
 
-/* Uniform, with --init as the deviation. The same for a row whatever the cluster. Sums of squares
- * begin at 0. */
+/* Uniform, with --init as the deviation. The same for a row whatever the cluster. */
 static void draw_row(const void *gnn, uint64_t row, float *values)
 {
     const struct gnn *g = gnn;
@@ -407,7 +411,7 @@ static void parameters(const void *program, size_t floats[TRAINING_MODEL_TABLES]
 {
     const struct gnn *g = program;
     floats[GNN_INPUTS] = gnn_width(g);
-    floats[GNN_DENSE] = g->plan.length / 2;
+    floats[GNN_DENSE] = g->plan.length;
 }
 
 static void evaluate(struct training_worker *w)

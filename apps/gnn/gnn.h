@@ -9,8 +9,6 @@
  * input is the sum of its features' rows, weighted by their values, and the first layer only cuts
  * off.
  *
- * Behind the parameters in each row are their sums of squares (AdaGrad).
- *
  * Callers   main() fills it in; workers read
  * Memory    the parts'
  * Waiting   never

@@ -35,43 +35,30 @@ void evaluation_fini(struct evaluation *e)
 
 /* ---- the model's rows ---- */
 
-static void store_entities(struct evaluation *e, uint32_t first, size_t count, const float *rows,
-                           size_t stride)
-{
-    const float *starts[PULL_ROWS];
-    for (size_t i = 0; i < count; i++) starts[i] = rows + i * stride;
-    matrix_pack_turned_part(e->entities, starts, e->task->model.dim, first, count);
-}
-
-static void store_relations(struct evaluation *e, uint32_t first, size_t count, const float *rows,
-                            size_t stride)
-{
-    size_t floats = model_relation_floats(&e->task->model);
-    for (size_t i = 0; i < count; i++)
-        memcpy(e->relations + (first + i) * floats, rows + i * stride, floats * sizeof(float));
-}
-
-void evaluation_fill(struct evaluation *e, const float *entities, size_t entity_stride,
-                     const float *relations, size_t relation_stride)
-{
-    uint32_t all = e->task->model.entities;
-    for (uint32_t first = 0; first < all; first += PULL_ROWS) {
-        size_t count = all - first < PULL_ROWS ? all - first : PULL_ROWS;
-        store_entities(e, first, count, entities + first * entity_stride, entity_stride);
-    }
-    store_relations(e, 0, model_relation_rows(&e->task->model), relations, relation_stride);
-}
-
+/* Those of so many rows, one after the other. */
 static void keep_entities(void *evaluation, uint64_t row, size_t count, const float *values)
 {
     struct evaluation *e = evaluation;
-    store_entities(e, (uint32_t)row, count, values, 2 * e->task->model.dim);
+    const float *starts[PULL_ROWS];
+    size_t dim = e->task->model.dim;
+    for (size_t i = 0; i < count; i++) starts[i] = values + i * dim;
+    matrix_pack_turned_part(e->entities, starts, dim, (uint32_t)row, count);
 }
 
 static void keep_relations(void *evaluation, uint64_t row, size_t count, const float *values)
 {
     struct evaluation *e = evaluation;
-    store_relations(e, (uint32_t)row, count, values, 2 * model_relation_floats(&e->task->model));
+    size_t floats = model_relation_floats(&e->task->model);
+    memcpy(e->relations + row * floats, values, count * floats * sizeof *values);
+}
+
+void evaluation_fill(struct evaluation *e, const float *entities, const float *relations)
+{
+    uint32_t all = e->task->model.entities;
+    for (uint32_t first = 0; first < all; first += PULL_ROWS)
+        keep_entities(e, first, all - first < PULL_ROWS ? all - first : PULL_ROWS,
+                      entities + first * e->task->model.dim);
+    keep_relations(e, 0, model_relation_rows(&e->task->model), relations);
 }
 
 /* Rows of one table, `block` at a time; this worker takes its part of the node's blocks. */
@@ -87,7 +74,7 @@ static void pull_table(struct evaluation *e, struct pool_member *m, size_t table
 
 static void pull_model(struct evaluation *e, struct pool_member *m)
 {
-    size_t relations = PULL_FLOATS / (2 * model_relation_floats(&e->task->model));
+    size_t relations = PULL_FLOATS / model_relation_floats(&e->task->model);
     pull_table(e, m, 0, PULL_ROWS, keep_entities);
     pull_table(e, m, 1, relations ? relations : 1, keep_relations);
 }

@@ -53,8 +53,7 @@ struct quality quality_of(const struct quality_part *, size_t parts, int side, e
  * there already. */
 void evaluation_rank(const struct evaluation *, enum graph_split, size_t first, size_t end,
                      struct quality_part *);
-/* `entities` and `relations`: rows of `stride` floats, of which the first are the parameters. */
-void evaluation_fill(struct evaluation *, const float *entities, size_t entity_stride,
-                     const float *relations, size_t relation_stride);
+/* With rows that lie one after the other. */
+void evaluation_fill(struct evaluation *, const float *entities, const float *relations);
 
 #endif

@@ -171,12 +171,19 @@ static struct settings_digest digest(const void *program)
 
 static size_t tables(void *program, struct locus_table *tables)
 {
-    const struct model *m = &((const struct task *)program)->model;
-    tables[0] = (struct locus_table){
-        .name = "entities", .rows = m->entities, .length = (uint32_t)(2 * m->dim)};
+    const struct task *t = program;
+    const struct model *m = &t->model;
+    const struct locus_rule rule = {.rate = (float)t->options.rate};
+    tables[0] = (struct locus_table){.name = "entities",
+                                     .rows = m->entities,
+                                     .length = (uint32_t)m->dim,
+                                     .optimizer = LOCUS_ADAGRAD,
+                                     .rule = rule};
     tables[1] = (struct locus_table){.name = "relations",
                                      .rows = model_relation_rows(m),
-                                     .length = (uint32_t)(2 * model_relation_floats(m))};
+                                     .length = (uint32_t)model_relation_floats(m),
+                                     .optimizer = LOCUS_ADAGRAD,
+                                     .rule = rule};
     return 2;
 }
 
@@ -253,15 +260,14 @@ struct first_values {
     const struct pool_table *table;
 };
 
-/* Uniform with the wanted standard deviation; the same for a key whatever the cluster. Sums of
- * squares begin at 0. */
+/* Uniform with the wanted standard deviation; the same for a key whatever the cluster. */
 static void draw_row(const void *first_values, uint64_t row, float *values)
 {
     const struct first_values *f = first_values;
     const struct options *o = f->options;
     struct rng rng;
     rng_init(&rng, o->common.seed, UINT64_C(1) << 40 | (f->table->first + row));
-    for (size_t i = 0; i < f->table->length / 2; i++)
+    for (size_t i = 0; i < f->table->length; i++)
         values[i] = (float)(o->init * sqrt(12) * (rng_real(&rng) - 0.5));
 }
 

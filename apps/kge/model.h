@@ -12,8 +12,7 @@
  * With reciprocal relations (Lacroix et al., 2018) each relation has a second row, and a question
  * for subjects is one for objects of the second: q as in the first column.
  *
- * A row of an entity is `dim` parameters and as many sums of squares (AdaGrad); one of a relation
- * model_relation_floats() of each.
+ * A row of an entity is `dim` floats; one of a relation model_relation_floats().
  *
  * Callers   any thread
  * Memory    the caller's

@@ -47,7 +47,7 @@ void step_open(struct step *s, const struct task *t, struct pool_member *m)
     size_t keys = feed_keys_max(t), relations = feed_relations_max(t),
            negatives = feed_negatives(t, o->batch);
     size_t entity_floats = keys - relations + negatives;
-    size_t floats = 2 * (entity_floats * s->dim + relations * s->relation_floats);
+    size_t floats = entity_floats * s->dim + relations * s->relation_floats;
     params_open(&s->params, m, keys + negatives, floats);
     s->rows = take_memory(keys + negatives, sizeof *s->rows);
     s->keys = take_memory(keys + negatives, sizeof *s->keys);
@@ -122,53 +122,45 @@ static float *gradient_of(const struct step *s, const struct batch *b, uint32_t 
     return s->gradients + b->entities * s->dim + (place - b->entities) * s->relation_floats;
 }
 
-static void change_row(struct step *s, locus_key key, const float *row, locus_change *change,
-                       void *context)
-{
-    float *noted = NULL; /* no row is changed again */
-    params_change(&s->params, s->update, key, row, change, context, &noted);
-}
-
-struct row_step {
+struct gradient {
     const struct vec *vec;
-    const float *gradient;
-    float scale;
-    struct vec_step step;
+    const float *direction;
+    float scale, weight; /* of the regularization */
+    bool is_complex;
 };
 
-static void step_row(void *row_step, float *row, uint32_t length)
+/* A locus_gradient. */
+static void regularize(void *gradient, const float *row, float *to, uint32_t length)
 {
-    const struct row_step *r = row_step;
-    r->vec->adagrad(row, r->gradient, length / 2, r->step);
+    const struct gradient *g = gradient;
+    memcpy(to, g->direction, length * sizeof *to);
+    if (g->weight > 0) g->vec->add_cubed(to, g->weight, row, length, g->is_complex);
 }
 
 /* The rows of the batch's keys: all gradients are there. */
 static void update_rows(struct step *s, const struct batch *b)
 {
-    const struct options *o = &s->task->options;
-    struct row_step r = {.vec = s->vec,
-                         .step = {.rate = (float)(o->rate * s->member->rate),
-                                  .is_complex = s->task->model.kind == MODEL_COMPLEX}};
+    struct gradient g = {.vec = s->vec, .is_complex = s->task->model.kind == MODEL_COMPLEX};
     for (uint32_t place = 0; place < b->entities + b->relations; place++) {
-        r.gradient = gradient_of(s, b, place);
-        r.step.weight = (float)o->regularization * b->uses[place];
-        change_row(s, b->keys[place], s->rows[place], step_row, &r);
+        g.direction = gradient_of(s, b, place);
+        g.weight = (float)s->task->options.regularization * b->uses[place];
+        params_step(&s->params, s->update, b->keys[place], s->rows[place],
+                    place < b->entities ? s->dim : s->relation_floats, regularize, &g);
     }
 }
 
-static void step_negative(void *row_step, float *row, uint32_t length)
+static void scale(void *gradient, const float *row, float *to, uint32_t length)
 {
-    const struct row_step *r = row_step;
-    r->vec->adagrad_scaled(row, r->scale, r->gradient, length / 2, r->step.rate);
+    const struct gradient *g = gradient;
+    (void)row;
+    g->vec->set_scaled(to, g->scale, g->direction, length);
 }
 
-static void update_negative(struct step *s, size_t negative, float scale, const float *direction)
+static void update_negative(struct step *s, size_t negative, float by, const float *direction)
 {
-    struct row_step r = {.vec = s->vec,
-                         .gradient = direction,
-                         .scale = scale,
-                         .step = {.rate = (float)(s->task->options.rate * s->member->rate)}};
-    change_row(s, s->negative_keys[negative], s->negative_rows[negative], step_negative, &r);
+    struct gradient g = {.vec = s->vec, .direction = direction, .scale = by};
+    params_step(&s->params, s->update, s->negative_keys[negative], s->negative_rows[negative],
+                s->dim, scale, &g);
 }
 
 /* ---- what both kinds of steps ask ---- */

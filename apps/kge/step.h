@@ -1,5 +1,5 @@
 /*
- * step.h - a training step: the gradients of a batch, and AdaGrad.
+ * step.h - a training step: the gradients of a batch, with which the rows take AdaGrad's.
  *
  * Callers   one worker's thread
  * Memory    the step's, for the largest batch

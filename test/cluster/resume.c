@@ -387,7 +387,7 @@ TEST(resume, what_would_be_another_training_is_refused)
     is_refused(2, "--checkpoint model", "there are checkpoints in model already");
     is_refused(2, "--checkpoint model --resume --lr 0.3", "is of other data, or of other options");
     is_refused(2, "--checkpoint model --resume --seed 2", "is of other data, or of other options");
-    is_refused(2, "--checkpoint model --resume --dim 32", "has rows of 64 floats here, of 32 in");
+    is_refused(2, "--checkpoint model --resume --dim 32", "has rows of 32 floats here, of 16 in");
     is_refused(0, "--checkpoint model --resume --technique static --epochs 2", "");
     setenv("LOCUS_RESTART", "1", 1);
     is_refused(0, "--checkpoint model", "");

@@ -495,8 +495,8 @@ static void check_gradients(struct pool_member *m, void *ctr)
     struct wide_deep w;
     struct click_batch b;
     struct places places;
-    for (uint64_t i = 0; i < t->rows * t->length; i++)
-        t->values[i] = (float)(i % t->length <= DIM ? 2 * rng_real(&rng) - 1 : 1); /* sums: 1 */
+    for (uint64_t i = 0; i < t->rows * t->stride; i++)
+        t->values[i] = (float)(i % t->stride <= DIM ? 2 * rng_real(&rng) - 1 : 1); /* sums: 1 */
     dense_rows_init(&c->plan, m, CTR_LAYERS, 11, NULL, 0);
     wide_deep_open(&w, c, m, EXAMPLES);
     click_batch_open(&b, EXAMPLES, ctr_entries(c, EXAMPLES));
@@ -518,7 +518,7 @@ static void check_gradients(struct pool_member *m, void *ctr)
     for (uint32_t i = 0; i < b.key_count; i++) {
         for (uint32_t j = 0; j <= DIM; j++) {
             const float by = 2e-3F;
-            float *at = t->values + b.keys[i] * t->length + j, before = *at;
+            float *at = t->values + b.keys[i] * t->stride + j, before = *at;
             *at = before + by;
             double above = loss_of(&w, &b);
             *at = before - by;
@@ -550,8 +550,8 @@ TEST(ctr, gradients_of_features_are_slopes)
     dense_plan_add(&c.plan, (size_t)FIELD_COUNT * DIM, 7, true);
     dense_plan_add(&c.plan, 7, 1, false);
     struct locus_table tables[] = {
-        {.rows = FEATURES, .length = 2 * (DIM + 1)},
-        {.rows = c.plan.rows, .length = c.plan.length},
+        {.rows = FEATURES, .length = DIM + 1, .optimizer = LOCUS_ADAGRAD},
+        {.rows = c.plan.rows, .length = c.plan.length, .optimizer = LOCUS_ADAGRAD},
         {.rows = 1, .length = CTR_SCORES_OF_ROW},
     };
     pool_open(&pool, &(struct pool_config){

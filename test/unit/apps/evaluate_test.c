@@ -65,7 +65,7 @@ static void rank_both_ways(struct task *t, float *entities, float *relations,
 {
     struct evaluation e;
     evaluation_init(&e, t);
-    evaluation_fill(&e, entities, t->model.dim, relations, model_relation_floats(&t->model));
+    evaluation_fill(&e, entities, relations);
     /* In two parts, as two workers would. */
     evaluation_rank(&e, GRAPH_TEST, 0, 7, got);
     evaluation_rank(&e, GRAPH_TEST, 7, TINY_HELD_BACK, got);
@@ -146,7 +146,7 @@ TEST(evaluate, equal_scores_give_the_middle_rank)
     tiny_finish(&t);
     float *zeros = take_memory(TINY_ENTITIES * t.model.dim, sizeof *zeros);
     evaluation_init(&e, &t);
-    evaluation_fill(&e, zeros, t.model.dim, zeros, t.model.dim);
+    evaluation_fill(&e, zeros, zeros);
     struct fact f = t.graph.splits[GRAPH_TEST].list[0];
     size_t known[2];
     filter_answers(&t.filter, FILTER_OBJECTS, f.subject, f.relation, &known[0]);
@@ -173,7 +173,7 @@ TEST(evaluate, a_score_that_is_no_number_ranks_last)
     float *none = take_memory(TINY_ENTITIES * t.model.dim, sizeof *none);
     for (size_t i = 0; i < TINY_ENTITIES * t.model.dim; i++) none[i] = NAN;
     evaluation_init(&e, &t);
-    evaluation_fill(&e, none, t.model.dim, none, t.model.dim);
+    evaluation_fill(&e, none, none);
     evaluation_rank(&e, GRAPH_TEST, 0, TINY_HELD_BACK, &part);
     CHECK(fabs(o->reciprocals + s->reciprocals - 2.0 * TINY_HELD_BACK / TINY_ENTITIES) < 1e-9);
     CHECK(o->hits10 + s->hits10 <= 0);
@@ -202,7 +202,7 @@ static void evaluate_together(struct pool_member *m, void *unused)
             if (m->worker) {
                 CHECK_EQ(locus_set(m->worker, &key, 1, row), 0);
             } else {
-                memcpy(t->values + i * t->length, row, t->length * sizeof *row);
+                memcpy(t->values + i * t->stride, row, t->length * sizeof *row);
             }
         }
     }

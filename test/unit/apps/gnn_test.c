@@ -658,7 +658,7 @@ static void draw_row(const void *gnn, uint64_t row, float *values)
 static float *row_of(struct pool_member *m, locus_key key)
 {
     const struct pool_table *t = pool_table_of(m->pool, key);
-    return t->values + (key - t->first) * t->length;
+    return t->values + (key - t->first) * t->stride;
 }
 
 /* The loss beside that of a value a little higher, and a little lower. */
@@ -727,8 +727,16 @@ static void check_gradients(struct pool_member *m, void *checked)
 static void open_pool(struct pool *pool, const struct gnn *g, bool is_baseline)
 {
     struct locus_table tables[] = {
-        {.name = "inputs", .rows = gnn_inputs(g), .length = (uint32_t)(2 * gnn_width(g))},
-        {.name = "dense", .rows = g->plan.rows, .length = g->plan.length},
+        {.name = "inputs",
+         .rows = gnn_inputs(g),
+         .length = (uint32_t)gnn_width(g),
+         .optimizer = LOCUS_ADAGRAD,
+         .rule = {.rate = (float)g->options.rate}},
+        {.name = "dense",
+         .rows = g->plan.rows,
+         .length = g->plan.length,
+         .optimizer = LOCUS_ADAGRAD,
+         .rule = {.rate = (float)g->options.dense_rate}},
     };
     pool_open(pool,
               &(struct pool_config){

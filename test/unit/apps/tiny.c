@@ -53,9 +53,14 @@ void tiny_fini(struct task *t)
 void tiny_pool(struct pool *pool, const struct task *t, bool is_baseline, unsigned workers)
 {
     struct locus_table tables[] = {
-        {.rows = t->model.entities, .length = (uint32_t)(2 * t->model.dim)},
+        {.rows = t->model.entities,
+         .length = (uint32_t)t->model.dim,
+         .optimizer = LOCUS_ADAGRAD,
+         .rule = {.rate = (float)t->options.rate}},
         {.rows = model_relation_rows(&t->model),
-         .length = (uint32_t)(2 * model_relation_floats(&t->model))},
+         .length = (uint32_t)model_relation_floats(&t->model),
+         .optimizer = LOCUS_ADAGRAD,
+         .rule = {.rate = (float)t->options.rate}},
     };
     pool_open(pool, &(struct pool_config){.tables = tables,
                                           .table_count = 2,
