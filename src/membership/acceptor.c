@@ -24,16 +24,16 @@ enum { BEHIND_DESCRIPTORS = 32 };
 
 /* ---- accepting ---- */
 
-static void limit_unauthenticated(struct rendezvous_acceptor *acceptor)
+static void limit_unauthenticated(struct acceptor *acceptor)
 {
     struct strangers s = {.count = 0};
-    for (struct rendezvous_channel *c = acceptor->hub->last; c; c = c->previous)
+    for (struct channel *c = acceptor->hub->last; c; c = c->previous)
         if (c->rank < 0 && !c->is_closed) strangers_count(&s, c, c->is_challenged);
-    struct rendezvous_channel *leaves = strangers_leaves(&s, acceptor->members);
-    if (leaves) rendezvous_channel_close(leaves);
+    struct channel *leaves = strangers_leaves(&s, acceptor->members);
+    if (leaves) channel_close(leaves);
 }
 
-static unsigned channels_max(const struct rendezvous_acceptor *acceptor)
+static unsigned channels_max(const struct acceptor *acceptor)
 {
     return 2 * (STRANGERS_MAX + acceptor->members);
 }
@@ -50,7 +50,7 @@ static int lowest_descriptor(void)
  * machine it is slower than unauthenticated peers that come and go, and these would use up the
  * descriptors of the process. If that does not get better, the descriptors in use belong to the
  * application. */
-static bool is_behind(struct rendezvous_acceptor *acceptor, uint64_t now_ns)
+static bool is_behind(struct acceptor *acceptor, uint64_t now_ns)
 {
     int fd = lowest_descriptor();
     bool is_high = fd >
@@ -68,7 +68,7 @@ static bool is_behind(struct rendezvous_acceptor *acceptor, uint64_t now_ns)
 
 /* Not before ending channels have ended: otherwise a flood of unauthenticated peers would fill the
  * memory faster than it is freed. */
-static void accept_next(struct rendezvous_acceptor *acceptor)
+static void accept_next(struct acceptor *acceptor)
 {
     uint64_t now_ns = clock_now_ns();
     acceptor->accept_ns = 0;
@@ -83,11 +83,10 @@ static void accept_next(struct rendezvous_acceptor *acceptor)
     nng_stream_listener_accept(acceptor->listener, acceptor->accepting);
 }
 
-static void take_unauthenticated(struct rendezvous_acceptor *acceptor, nng_stream *stream)
+static void take_unauthenticated(struct acceptor *acceptor, nng_stream *stream)
 {
     if (acceptor->listener) limit_unauthenticated(acceptor);
-    if (acceptor->listener &&
-        rendezvous_channel_open(acceptor->hub, stream, clock_now_ns() + STRANGERS_NS))
+    if (acceptor->listener && channel_open(acceptor->hub, stream, clock_now_ns() + STRANGERS_NS))
         return;
     nng_stream_close(stream);
     nng_stream_free(stream);
@@ -95,8 +94,8 @@ static void take_unauthenticated(struct rendezvous_acceptor *acceptor, nng_strea
 
 static void on_accepted(void *context)
 {
-    struct rendezvous_acceptor *acceptor = context;
-    rendezvous_hub_lock(acceptor->hub);
+    struct acceptor *acceptor = context;
+    hub_lock(acceptor->hub);
     acceptor->is_accepting = false;
     int result = nng_aio_result(acceptor->accepting);
     if (result == 0) take_unauthenticated(acceptor, nng_aio_get_output(acceptor->accepting, 0));
@@ -105,19 +104,19 @@ static void on_accepted(void *context)
         accept_next(acceptor);
     else
         acceptor->accept_ns = clock_now_ns() + (result ? ACCEPT_PAUSE_NS : acceptor->pause_ns);
-    if (acceptor->accept_ns) rendezvous_hub_note(acceptor->hub);
-    rendezvous_hub_unlock(acceptor->hub);
+    if (acceptor->accept_ns) hub_note(acceptor->hub);
+    hub_unlock(acceptor->hub);
 }
 
-void rendezvous_acceptor_calm(struct rendezvous_acceptor *acceptor)
+void acceptor_calm(struct acceptor *acceptor)
 {
     acceptor->pause_ns = CALM_PAUSE_NS;
 }
 
-uint64_t rendezvous_acceptor_tick(struct rendezvous_acceptor *acceptor, uint64_t now_ns)
+uint64_t acceptor_tick(struct acceptor *acceptor, uint64_t now_ns)
 {
     if (now_ns >= acceptor->accept_ns) accept_next(acceptor);
-    return acceptor->accept_ns ? acceptor->accept_ns : RENDEZVOUS_NEVER;
+    return acceptor->accept_ns ? acceptor->accept_ns : HUB_NEVER;
 }
 
 /* ---- listening ---- */
@@ -156,7 +155,7 @@ static int not_on_loopback(const char *shown)
         shown);
 }
 
-static int listen_at(struct rendezvous_acceptor *acceptor, const char *url)
+static int listen_at(struct acceptor *acceptor, const char *url)
 {
     nng_stream_listener *l;
     int result = nng_stream_listener_alloc(&l, url);
@@ -174,7 +173,7 @@ static int listen_at(struct rendezvous_acceptor *acceptor, const char *url)
     return 0;
 }
 
-static int listen_at_any(struct rendezvous_acceptor *acceptor, const struct rendezvous_address *a)
+static int listen_at_any(struct acceptor *acceptor, const struct rendezvous_address *a)
 {
     int result = NNG_EADDRINVAL;
     for (unsigned i = 0; i < a->urls; i++) {
@@ -184,7 +183,7 @@ static int listen_at_any(struct rendezvous_acceptor *acceptor, const struct rend
     return result;
 }
 
-static int start_listening(struct rendezvous_acceptor *acceptor, const struct rendezvous_address *a,
+static int start_listening(struct acceptor *acceptor, const struct rendezvous_address *a,
                            uint64_t deadline_ns)
 {
     const struct timespec pause = {.tv_nsec = (long)PORT_RETRY_NS};
@@ -200,17 +199,15 @@ static int start_listening(struct rendezvous_acceptor *acceptor, const struct re
 
 /* ---- life ---- */
 
-int rendezvous_acceptor_init(struct rendezvous_acceptor *acceptor, struct rendezvous_hub *hub,
-                             unsigned members)
+int acceptor_init(struct acceptor *acceptor, struct hub *hub, unsigned members)
 {
     acceptor->hub = hub;
     acceptor->members = members;
     return nng_aio_alloc(&acceptor->accepting, on_accepted, acceptor) ? -ENOMEM : 0;
 }
 
-int rendezvous_acceptor_open(struct rendezvous_acceptor *acceptor,
-                             const struct rendezvous_address *a, bool loopback_only,
-                             uint64_t deadline_ns)
+int acceptor_open(struct acceptor *acceptor, const struct rendezvous_address *a, bool loopback_only,
+                  uint64_t deadline_ns)
 {
     struct rendezvous_address allowed = *a;
     if (loopback_only && !rendezvous_address_keep_loopback(&allowed))
@@ -220,7 +217,7 @@ int rendezvous_acceptor_open(struct rendezvous_acceptor *acceptor,
     return rc;
 }
 
-void rendezvous_acceptor_close(struct rendezvous_acceptor *acceptor)
+void acceptor_close(struct acceptor *acceptor)
 {
     if (!acceptor->listener) return;
     forked_unregister(acceptor->fd);
@@ -229,12 +226,12 @@ void rendezvous_acceptor_close(struct rendezvous_acceptor *acceptor)
     acceptor->listener = NULL;
 }
 
-void rendezvous_acceptor_stop(struct rendezvous_acceptor *acceptor)
+void acceptor_stop(struct acceptor *acceptor)
 {
     nng_aio_stop(acceptor->accepting);
 }
 
-void rendezvous_acceptor_fini(struct rendezvous_acceptor *acceptor)
+void acceptor_fini(struct acceptor *acceptor)
 {
     nng_aio_free(acceptor->accepting);
 }

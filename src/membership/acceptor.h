@@ -2,12 +2,12 @@
  * acceptor.h - listens on rank 0 and accepts unauthenticated peers: an accepted connection becomes
  * a channel of the hub, without a rank until the peer has said who it is.
  *
- * Callers   rendezvous_acceptor_tick and _close with the lock of the hub, once that has started
+ * Callers   acceptor_tick and _close with the lock of the hub, once that has started
  * Memory    its own, of nng; one channel for each member, and
  *           as many others as strangers.h says
  * Waiting   open: up to two seconds for a port to become free. close: for the descriptor to be
  *           closed. stop: for a callback under way
- * Life      rendezvous_acceptor_init, open; accepting begins with the first tick; close, stop, and
+ * Life      acceptor_init, open; accepting begins with the first tick; close, stop, and
  *           then fini
  */
 #ifndef LOCUS_MEMBERSHIP_ACCEPTOR_H
@@ -16,8 +16,8 @@
 #include "membership/address.h"
 #include "membership/hub.h"
 
-struct rendezvous_acceptor {
-    struct rendezvous_hub *hub;
+struct acceptor {
+    struct hub *hub;
     unsigned members;
     nng_stream_listener *listener; /* NULL: no peer can come any more */
     int fd;                        /* of the listener; -1: not found */
@@ -31,20 +31,19 @@ struct rendezvous_acceptor {
 };
 
 /* 0 or -ENOMEM. The hub need not have started. */
-int rendezvous_acceptor_init(struct rendezvous_acceptor *, struct rendezvous_hub *,
-                             unsigned members);
+int acceptor_init(struct acceptor *, struct hub *, unsigned members);
 /* Listens at the first address where that is possible. `deadline_ns`: of joining. Returns 0,
  * -EADDRINUSE or another negative errno, with the sentence in locus_error(). */
-int rendezvous_acceptor_open(struct rendezvous_acceptor *, const struct rendezvous_address *,
-                             bool loopback_only, uint64_t deadline_ns);
-/* Accepts the next peer if it is time. Returns when to call again; RENDEZVOUS_NEVER: no need to. */
-uint64_t rendezvous_acceptor_tick(struct rendezvous_acceptor *, uint64_t now_ns);
+int acceptor_open(struct acceptor *, const struct rendezvous_address *, bool loopback_only,
+                  uint64_t deadline_ns);
+/* Accepts the next peer if it is time. Returns when to call again; HUB_NEVER: no need to. */
+uint64_t acceptor_tick(struct acceptor *, uint64_t now_ns);
 /* All members are there: who comes now is sent away, so it may wait. */
-void rendezvous_acceptor_calm(struct rendezvous_acceptor *);
+void acceptor_calm(struct acceptor *);
 /* Releases the port; accepted peers stay. May be called twice. */
-void rendezvous_acceptor_close(struct rendezvous_acceptor *);
+void acceptor_close(struct acceptor *);
 /* Call it without the lock. No callback comes after it has returned. */
-void rendezvous_acceptor_stop(struct rendezvous_acceptor *);
-void rendezvous_acceptor_fini(struct rendezvous_acceptor *);
+void acceptor_stop(struct acceptor *);
+void acceptor_fini(struct acceptor *);
 
 #endif

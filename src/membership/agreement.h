@@ -15,7 +15,7 @@ struct secret;
 enum {
     RENDEZVOUS_NODES_MAX = 4096,
     RENDEZVOUS_ADDRESS_MAX = 64, /* "host:port" of a data port, with its 0 */
-    RENDEZVOUS_MESSAGE_MAX = 1 << 20,
+    MESSAGE_MAX = 1 << 20,
 };
 
 struct rendezvous_config {

@@ -26,100 +26,99 @@ static uint32_t bits_of(float f)
     return bits;
 }
 
-static void write_table(struct rendezvous_message *m, const struct locus_table *t, size_t i)
+static void write_table(struct message *m, const struct locus_table *t, size_t i)
 {
     char name[32];
     snprintf(name, sizeof name, "table%zu", i);
-    rendezvous_put_text(m, t->name ? t->name : name);
-    rendezvous_put_u64(m, t->rows);
-    rendezvous_put_u32(m, t->length);
-    rendezvous_put_u32(m, t->flags);
-    rendezvous_put_u32(m, (uint32_t)t->optimizer);
+    message_put_text(m, t->name ? t->name : name);
+    message_put_u64(m, t->rows);
+    message_put_u32(m, t->length);
+    message_put_u32(m, t->flags);
+    message_put_u32(m, (uint32_t)t->optimizer);
     struct locus_rule rule = row_type_rule(t);
     for (size_t c = 0; c < ROW_TYPE_CONSTANTS; c++)
-        rendezvous_put_u32(m, bits_of(row_type_constant(&rule, c)));
+        message_put_u32(m, bits_of(row_type_constant(&rule, c)));
 }
 
-struct rendezvous_message *rendezvous_hello_write(const struct rendezvous_config *c,
-                                                  unsigned timeout_ms)
+struct message *hello_write(const struct rendezvous_config *c, unsigned timeout_ms)
 {
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_HELLO);
-    rendezvous_put_u32(m, (uint32_t)c->rank);
-    rendezvous_put_u32(m, (uint32_t)c->size);
-    rendezvous_put_u32(m, milliseconds(c->peer_timeout_s));
-    rendezvous_put_u32(m, milliseconds(c->join_timeout_s));
-    rendezvous_put_u32(m, timeout_ms);
-    rendezvous_put_text(m, c->data_address);
-    rendezvous_put_u32(m, c->workers);
-    rendezvous_put_u32(m, (uint32_t)c->technique);
-    rendezvous_put_u32(m, c->act_immediately);
-    rendezvous_put_u64(m, (uint64_t)(c->staleness_s * 1e9));
-    rendezvous_put_u64(m, c->fingerprint);
-    rendezvous_put_u32(m, c->shards);
-    rendezvous_put_u32(m, c->secret && c->secret->is_known);
-    rendezvous_put_u32(m, (uint32_t)c->table_count);
+    struct message *m = message_new(MESSAGE_HELLO);
+    message_put_u32(m, (uint32_t)c->rank);
+    message_put_u32(m, (uint32_t)c->size);
+    message_put_u32(m, milliseconds(c->peer_timeout_s));
+    message_put_u32(m, milliseconds(c->join_timeout_s));
+    message_put_u32(m, timeout_ms);
+    message_put_text(m, c->data_address);
+    message_put_u32(m, c->workers);
+    message_put_u32(m, (uint32_t)c->technique);
+    message_put_u32(m, c->act_immediately);
+    message_put_u64(m, (uint64_t)(c->staleness_s * 1e9));
+    message_put_u64(m, c->fingerprint);
+    message_put_u32(m, c->shards);
+    message_put_u32(m, c->secret && c->secret->is_known);
+    message_put_u32(m, (uint32_t)c->table_count);
     for (size_t i = 0; i < c->table_count; i++) write_table(m, &c->tables[i], i);
-    return rendezvous_message_done(m);
+    return message_done(m);
 }
 
 /* ---- reading ---- */
 
 struct table {
-    struct rendezvous_slice name;
+    struct message_slice name;
     uint64_t rows;
     unsigned length, flags, optimizer;
     uint32_t constant[ROW_TYPE_CONSTANTS]; /* bits of floats */
 };
 
-static struct table next_table(struct rendezvous_reader *r)
+static struct table next_table(struct message_reader *r)
 {
     struct table t;
-    t.name = rendezvous_get_slice(r);
-    t.rows = rendezvous_get_u64(r);
-    t.length = rendezvous_get_u32(r);
-    t.flags = rendezvous_get_u32(r);
-    t.optimizer = rendezvous_get_u32(r);
-    for (size_t c = 0; c < ROW_TYPE_CONSTANTS; c++) t.constant[c] = rendezvous_get_u32(r);
+    t.name = message_get_slice(r);
+    t.rows = message_get_u64(r);
+    t.length = message_get_u32(r);
+    t.flags = message_get_u32(r);
+    t.optimizer = message_get_u32(r);
+    for (size_t c = 0; c < ROW_TYPE_CONSTANTS; c++) t.constant[c] = message_get_u32(r);
     return t;
 }
 
-bool rendezvous_hello_read_rank(struct rendezvous_hello *h, const void *body, size_t bytes)
+bool hello_read_rank(struct hello *h, const void *body, size_t bytes)
 {
-    struct rendezvous_reader r = rendezvous_reader(body, bytes);
-    *h = (struct rendezvous_hello){0};
-    h->rank = rendezvous_get_u32(&r);
-    h->size = rendezvous_get_u32(&r);
+    struct message_reader r = message_reader(body, bytes);
+    *h = (struct hello){0};
+    h->rank = message_get_u32(&r);
+    h->size = message_get_u32(&r);
     return !r.failed && h->rank < RENDEZVOUS_NODES_MAX && h->size <= RENDEZVOUS_NODES_MAX;
 }
 
-static bool is_sound(const struct rendezvous_hello *h)
+static bool is_sound(const struct hello *h)
 {
     return h->size >= 2 && h->rank < h->size && h->peer_timeout_ms > 0 && h->address[0] &&
            h->workers > 0 && h->workers <= LOCUS_WORKERS_MAX && h->shards <= LOCUS_SHARDS_MAX &&
            h->table_count <= LOCUS_TABLES_MAX;
 }
 
-bool rendezvous_hello_read(struct rendezvous_hello *h, const void *body, size_t bytes)
+bool hello_read(struct hello *h, const void *body, size_t bytes)
 {
-    if (!rendezvous_hello_read_rank(h, body, bytes)) return false;
-    struct rendezvous_reader r = rendezvous_reader(body, bytes);
+    if (!hello_read_rank(h, body, bytes)) return false;
+    struct message_reader r = message_reader(body, bytes);
     r.at += 8; /* rank and size */
-    h->peer_timeout_ms = rendezvous_get_u32(&r);
-    h->join_timeout_ms = rendezvous_get_u32(&r);
-    h->timeout_ms = rendezvous_get_u32(&r);
-    rendezvous_get_text(&r, h->address, sizeof h->address);
-    h->workers = rendezvous_get_u32(&r);
-    h->technique = rendezvous_get_u32(&r);
-    h->act_immediately = rendezvous_get_u32(&r) != 0;
-    h->staleness_ns = rendezvous_get_u64(&r);
-    h->fingerprint = rendezvous_get_u64(&r);
-    h->shards = rendezvous_get_u32(&r);
-    h->has_secret = rendezvous_get_u32(&r) != 0;
-    h->table_count = rendezvous_get_u32(&r);
+    h->peer_timeout_ms = message_get_u32(&r);
+    h->join_timeout_ms = message_get_u32(&r);
+    h->timeout_ms = message_get_u32(&r);
+    message_get_text(&r, h->address, sizeof h->address);
+    h->workers = message_get_u32(&r);
+    h->technique = message_get_u32(&r);
+    h->act_immediately = message_get_u32(&r) != 0;
+    h->staleness_ns = message_get_u64(&r);
+    h->fingerprint = message_get_u64(&r);
+    h->shards = message_get_u32(&r);
+    h->has_secret = message_get_u32(&r) != 0;
+    h->table_count = message_get_u32(&r);
     if (r.failed || !is_sound(h)) return false;
     h->tables = r;
     for (unsigned i = 0; i < h->table_count; i++) next_table(&r);
-    return rendezvous_read_all(&r);
+    return message_read_all(&r);
 }
 
 /* ---- comparing ---- */
@@ -175,15 +174,15 @@ static const char *technique_name(unsigned technique)
     return t ? t->api_name : "unknown to rank 0";
 }
 
-static void compare_names(struct difference *d, unsigned i, struct rendezvous_slice theirs,
-                          struct rendezvous_slice ours)
+static void compare_names(struct difference *d, unsigned i, struct message_slice theirs,
+                          struct message_slice ours)
 {
     char their_name[NAME_SHOWN], our_name[NAME_SHOWN];
     if (d->found || (theirs.bytes == ours.bytes && memcmp(theirs.at, ours.at, ours.bytes) == 0))
         return;
     d->found = true;
-    rendezvous_show(theirs, their_name, sizeof their_name);
-    rendezvous_show(ours, our_name, sizeof our_name);
+    message_show(theirs, their_name, sizeof their_name);
+    message_show(ours, our_name, sizeof our_name);
     snprintf(d->sentence, d->capacity,
              "rank %u has table %u named \"%s\", rank 0 has it named \"%s\"" ALIKE, d->rank, i,
              their_name, our_name);
@@ -215,7 +214,7 @@ static void compare_tables(struct difference *d, unsigned i, const struct table 
 {
     char name[NAME_SHOWN], where[NAME_SHOWN + 32];
     compare_names(d, i, theirs->name, ours->name);
-    rendezvous_show(ours->name, name, sizeof name);
+    message_show(ours->name, name, sizeof name);
     snprintf(where, sizeof where, " in table %u (\"%s\")", i, name);
     compare(d, "rows", theirs->rows, ours->rows, where);
     compare(d, "length", theirs->length, ours->length, where);
@@ -223,9 +222,8 @@ static void compare_tables(struct difference *d, unsigned i, const struct table 
     compare_rules(d, theirs, ours, where);
 }
 
-bool rendezvous_hello_differs(const struct rendezvous_hello *theirs,
-                              const struct rendezvous_hello *ours, unsigned shards, char *sentence,
-                              size_t capacity)
+bool hello_differs(const struct hello *theirs, const struct hello *ours, unsigned shards,
+                   char *sentence, size_t capacity)
 {
     struct difference d = {.rank = theirs->rank, .sentence = sentence, .capacity = capacity};
     compare(&d, "size", theirs->size, ours->size, "");
@@ -237,7 +235,7 @@ bool rendezvous_hello_differs(const struct rendezvous_hello *theirs,
     if (theirs->shards) compare(&d, "shards", theirs->shards, shards, "");
     compare(&d, "table_count", theirs->table_count, ours->table_count, "");
     if (d.found) return true;
-    struct rendezvous_reader their_tables = theirs->tables, our_tables = ours->tables;
+    struct message_reader their_tables = theirs->tables, our_tables = ours->tables;
     for (unsigned i = 0; i < ours->table_count; i++) {
         struct table t = next_table(&their_tables), o = next_table(&our_tables);
         compare_tables(&d, i, &t, &o);

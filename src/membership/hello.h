@@ -12,7 +12,7 @@
 #include "membership/agreement.h"
 #include "membership/message.h"
 
-struct rendezvous_hello {
+struct hello {
     unsigned rank, size;
     unsigned peer_timeout_ms;
     unsigned join_timeout_ms; /* as configured, for the sentence */
@@ -25,22 +25,20 @@ struct rendezvous_hello {
     unsigned shards; /* 0: any */
     bool has_secret; /* the node has one, perhaps not the cluster's */
     unsigned table_count;
-    struct rendezvous_reader tables;
+    struct message_reader tables;
 };
 
 /* NULL: no memory, or the names of tables are too long. */
-struct rendezvous_message *rendezvous_hello_write(const struct rendezvous_config *,
-                                                  unsigned timeout_ms);
+struct message *hello_write(const struct rendezvous_config *, unsigned timeout_ms);
 
 /* Only rank and size, from a hello of any protocol version. */
-bool rendezvous_hello_read_rank(struct rendezvous_hello *, const void *body, size_t bytes);
-/* false: rendezvous_hello_write() cannot have written this. */
-bool rendezvous_hello_read(struct rendezvous_hello *, const void *body, size_t bytes);
+bool hello_read_rank(struct hello *, const void *body, size_t bytes);
+/* false: hello_write() cannot have written this. */
+bool hello_read(struct hello *, const void *body, size_t bytes);
 
 /* Do they differ where they must be equal? Then the sentence names the first difference. `shards`:
  * what rank 0 has decided. */
-bool rendezvous_hello_differs(const struct rendezvous_hello *theirs,
-                              const struct rendezvous_hello *ours, unsigned shards, char *sentence,
-                              size_t capacity);
+bool hello_differs(const struct hello *theirs, const struct hello *ours, unsigned shards,
+                   char *sentence, size_t capacity);
 
 #endif

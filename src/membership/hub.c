@@ -21,27 +21,27 @@ static const uint64_t BEAT_MIN_NS = 5000000; /* however short a timeout a peer t
 
 /* ---- the lock ---- */
 
-void rendezvous_hub_lock(struct rendezvous_hub *h)
+void hub_lock(struct hub *h)
 {
     pthread_mutex_lock(&h->mutex);
 }
 
-void rendezvous_hub_unlock(struct rendezvous_hub *h)
+void hub_unlock(struct hub *h)
 {
     pthread_mutex_unlock(&h->mutex);
 }
 
-bool rendezvous_hub_wait(struct rendezvous_hub *h, uint64_t until_ns)
+bool hub_wait(struct hub *h, uint64_t until_ns)
 {
     return condition_wait(&h->changed, &h->mutex, until_ns);
 }
 
-void rendezvous_hub_announce(struct rendezvous_hub *h)
+void hub_announce(struct hub *h)
 {
     pthread_cond_broadcast(&h->changed);
 }
 
-void rendezvous_hub_note(struct rendezvous_hub *h)
+void hub_note(struct hub *h)
 {
     uint64_t now_ns = clock_now_ns();
     h->is_noted = true;
@@ -52,57 +52,57 @@ void rendezvous_hub_note(struct rendezvous_hub *h)
 
 /* ---- the end of a channel ---- */
 
-static void drop_queue(struct rendezvous_channel *c)
+static void drop_queue(struct channel *c)
 {
     for (; c->queued > 0; c->queued--) {
-        rendezvous_message_let_go(c->queue[c->queue_first]);
-        c->queue_first = (c->queue_first + 1) % RENDEZVOUS_QUEUE_MAX;
+        message_let_go(c->queue[c->queue_first]);
+        c->queue_first = (c->queue_first + 1) % HUB_QUEUE_MAX;
     }
 }
 
 /* nng ends its operations under way, and their callbacks follow. After these the thread frees the
  * memory. */
-void rendezvous_channel_close(struct rendezvous_channel *c)
+void channel_close(struct channel *c)
 {
     if (c->is_closed) return;
     c->is_closed = true;
     forked_unregister(c->fd);
     nng_stream_close(c->stream);
-    rendezvous_hub_note(c->hub);
+    hub_note(c->hub);
 }
 
-void rendezvous_channel_finish(struct rendezvous_channel *c, uint64_t timeout_ns)
+void channel_finish(struct channel *c, uint64_t timeout_ns)
 {
     if (c->is_closed) return;
     c->is_finished = true;
     c->deadline_ns = clock_now_ns() + timeout_ns;
-    rendezvous_hub_note(c->hub);
+    hub_note(c->hub);
 }
 
-static void fail(struct rendezvous_channel *c, int rc, const char *reason)
+static void fail(struct channel *c, int rc, const char *reason)
 {
     if (c->is_closed) return;
-    rendezvous_channel_close(c);
+    channel_close(c);
     if (!c->is_finished) c->hub->events->ended(c->hub->context, c, rc, reason);
 }
 
-static void fail_by_nng(struct rendezvous_channel *c, int result)
+static void fail_by_nng(struct channel *c, int result)
 {
-    char reason[RENDEZVOUS_TEXT_MAX];
+    char reason[MESSAGE_TEXT_MAX];
     bool closed = result == NNG_ECLOSED || result == NNG_ECONNSHUT || result == NNG_ECONNRESET;
     snprintf(reason, sizeof reason, "lost its connection: %s", nng_strerror(result));
     fail(c, result == NNG_ENOMEM ? -ENOMEM : -ECONNRESET,
          closed ? "closed the connection" : reason);
 }
 
-static void fail_by_silence(struct rendezvous_channel *c)
+static void fail_by_silence(struct channel *c)
 {
-    char reason[RENDEZVOUS_TEXT_MAX];
+    char reason[MESSAGE_TEXT_MAX];
     snprintf(reason, sizeof reason, SILENCE_REASON "%g s", (double)c->hub->timeout_ns / 1e9);
     fail(c, -ETIMEDOUT, reason);
 }
 
-static void free_channel(struct rendezvous_channel *c)
+static void free_channel(struct channel *c)
 {
     nng_aio_free(c->receiving);
     nng_aio_free(c->sending);
@@ -111,25 +111,25 @@ static void free_channel(struct rendezvous_channel *c)
     free(c);
 }
 
-static bool is_over(const struct rendezvous_channel *c)
+static bool is_over(const struct channel *c)
 {
     return c->is_closed && !c->is_receiving && !c->is_sending;
 }
 
-static void unlink_channel(struct rendezvous_channel *c)
+static void unlink_channel(struct channel *c)
 {
-    struct rendezvous_hub *h = c->hub;
+    struct hub *h = c->hub;
     *(c->previous ? &c->previous->next : &h->first) = c->next;
     *(c->next ? &c->next->previous : &h->last) = c->previous;
 }
 
 /* Waits for callbacks that are about to return, and so releases the lock. true: the lock was
  * released. */
-static bool free_what_is_over(struct rendezvous_hub *h)
+static bool free_what_is_over(struct hub *h)
 {
-    struct rendezvous_channel *over = NULL;
+    struct channel *over = NULL;
     unsigned count = 0;
-    for (struct rendezvous_channel *c = h->first, *next; c; c = next) {
+    for (struct channel *c = h->first, *next; c; c = next) {
         next = c->next;
         if (!is_over(c)) continue;
         unlink_channel(c);
@@ -139,13 +139,13 @@ static bool free_what_is_over(struct rendezvous_hub *h)
         count++;
     }
     if (!over) return false;
-    rendezvous_hub_unlock(h);
+    hub_unlock(h);
     while (over) {
-        struct rendezvous_channel *c = over;
+        struct channel *c = over;
         over = c->next;
         free_channel(c);
     }
-    rendezvous_hub_lock(h);
+    hub_lock(h);
     h->channels -= count;
     pthread_cond_broadcast(&h->changed);
     return true;
@@ -153,7 +153,7 @@ static bool free_what_is_over(struct rendezvous_hub *h)
 
 /* ---- receiving ---- */
 
-static void receive(struct rendezvous_channel *c)
+static void receive(struct channel *c)
 {
     nng_iov rest = {.iov_buf = c->received + c->have, .iov_len = c->capacity - c->have};
     nng_aio_set_iov(c->receiving, 1, &rest); /* cannot fail with one piece */
@@ -161,7 +161,7 @@ static void receive(struct rendezvous_channel *c)
     nng_stream_recv(c->stream, c->receiving);
 }
 
-static bool resize(struct rendezvous_channel *c, size_t capacity)
+static bool resize(struct channel *c, size_t capacity)
 {
     unsigned char *received = realloc(c->received, capacity);
     if (!received) return false;
@@ -171,7 +171,7 @@ static bool resize(struct rendezvous_channel *c, size_t capacity)
 }
 
 /* Room for the rest of a long message; back to little when it is done. */
-static void adapt_capacity(struct rendezvous_channel *c, size_t wanted)
+static void adapt_capacity(struct channel *c, size_t wanted)
 {
     if (c->is_closed || (wanted <= c->capacity && (c->capacity == RECEIVE_BYTES || c->have > 0)))
         return;
@@ -179,42 +179,41 @@ static void adapt_capacity(struct rendezvous_channel *c, size_t wanted)
         fail(c, -ENOMEM, "sent more than there is memory for");
 }
 
-static bool is_heartbeat(const struct rendezvous_header *h)
+static bool is_heartbeat(const struct message_header *h)
 {
-    return h->version == RENDEZVOUS_VERSION && h->type == RENDEZVOUS_HEARTBEAT && h->length == 0;
+    return h->version == MESSAGE_VERSION && h->type == MESSAGE_HEARTBEAT && h->length == 0;
 }
 
 /* Until heartbeats are expected they count like other messages, so an unauthenticated peer gains no
  * time by sending them. */
-static void deliver(struct rendezvous_channel *c, const struct rendezvous_header *header,
-                    const void *body)
+static void deliver(struct channel *c, const struct message_header *header, const void *body)
 {
     if (!c->beat_ns || !is_heartbeat(header))
         c->hub->events->message(c->hub->context, c, header, body);
 }
 
-static size_t message_max(const struct rendezvous_channel *c)
+static size_t message_max(const struct channel *c)
 {
-    return c->rank < 0 ? c->hub->unauthenticated_bytes_max : RENDEZVOUS_MESSAGE_MAX;
+    return c->rank < 0 ? c->hub->unauthenticated_bytes_max : MESSAGE_MAX;
 }
 
 /* Hands up the messages that are whole. Returns the bytes of the next one, as far as known. */
-static size_t take_messages(struct rendezvous_channel *c)
+static size_t take_messages(struct channel *c)
 {
-    size_t at = 0, wanted = RENDEZVOUS_HEADER_BYTES;
-    while (!c->is_closed && !c->is_finished && c->have - at >= RENDEZVOUS_HEADER_BYTES) {
-        struct rendezvous_header header = rendezvous_header(c->received + at);
-        bool sound = header.magic == RENDEZVOUS_MAGIC &&
-                     header.length <= message_max(c) - RENDEZVOUS_HEADER_BYTES;
+    size_t at = 0, wanted = MESSAGE_HEADER_BYTES;
+    while (!c->is_closed && !c->is_finished && c->have - at >= MESSAGE_HEADER_BYTES) {
+        struct message_header header = message_header(c->received + at);
+        bool sound = header.magic == MESSAGE_MAGIC &&
+                     header.length <= message_max(c) - MESSAGE_HEADER_BYTES;
         if (!sound) {
             fail(c, -EPROTO, "sent what is no message of a rendezvous");
             break;
         }
-        wanted = RENDEZVOUS_HEADER_BYTES + header.length;
+        wanted = MESSAGE_HEADER_BYTES + header.length;
         if (c->have - at < wanted) break;
-        deliver(c, &header, c->received + at + RENDEZVOUS_HEADER_BYTES);
+        deliver(c, &header, c->received + at + MESSAGE_HEADER_BYTES);
         at += wanted;
-        wanted = RENDEZVOUS_HEADER_BYTES;
+        wanted = MESSAGE_HEADER_BYTES;
     }
     if (c->is_finished) at = c->have;
     c->have -= at;
@@ -223,20 +222,20 @@ static size_t take_messages(struct rendezvous_channel *c)
 }
 
 /* By whoever runs first: what we did not hear while we did not run was no silence. */
-static void notice_absence(struct rendezvous_hub *h, uint64_t now_ns)
+static void notice_absence(struct hub *h, uint64_t now_ns)
 {
     uint64_t late_ns = now_ns > h->due_ns ? now_ns - h->due_ns : 0;
     if (late_ns < h->timeout_ns / 4) return;
-    for (struct rendezvous_channel *c = h->first; c; c = c->next) c->heard_ns = now_ns;
+    for (struct channel *c = h->first; c; c = c->next) c->heard_ns = now_ns;
     h->absence_ns = late_ns;
     h->absence_end_ns = now_ns;
 }
 
 static void on_received(void *argument)
 {
-    struct rendezvous_channel *c = argument;
-    struct rendezvous_hub *h = c->hub;
-    rendezvous_hub_lock(h);
+    struct channel *c = argument;
+    struct hub *h = c->hub;
+    hub_lock(h);
     c->is_receiving = false;
     int result = nng_aio_result(c->receiving);
     if (!c->is_closed && result == 0) {
@@ -250,38 +249,38 @@ static void on_received(void *argument)
         fail_by_nng(c, result);
     }
     if (c->is_closed)
-        rendezvous_hub_note(h);
+        hub_note(h);
     else
         receive(c);
-    rendezvous_hub_unlock(h);
+    hub_unlock(h);
 }
 
 /* ---- sending ---- */
 
-static void send_next(struct rendezvous_channel *c)
+static void send_next(struct channel *c)
 {
-    const struct rendezvous_message *m = c->queue[c->queue_first];
+    const struct message *m = c->queue[c->queue_first];
     nng_iov rest = {.iov_buf = m->data + c->sent, .iov_len = m->bytes - c->sent};
     nng_aio_set_iov(c->sending, 1, &rest);
     c->is_sending = true;
     nng_stream_send(c->stream, c->sending);
 }
 
-static void count_sent(struct rendezvous_channel *c, size_t bytes)
+static void count_sent(struct channel *c, size_t bytes)
 {
     c->sent += bytes;
     if (c->sent < c->queue[c->queue_first]->bytes) return;
-    rendezvous_message_let_go(c->queue[c->queue_first]);
-    c->queue_first = (c->queue_first + 1) % RENDEZVOUS_QUEUE_MAX;
+    message_let_go(c->queue[c->queue_first]);
+    c->queue_first = (c->queue_first + 1) % HUB_QUEUE_MAX;
     c->queued--;
     c->sent = 0;
 }
 
 static void on_sent(void *argument)
 {
-    struct rendezvous_channel *c = argument;
-    struct rendezvous_hub *h = c->hub;
-    rendezvous_hub_lock(h);
+    struct channel *c = argument;
+    struct hub *h = c->hub;
+    hub_lock(h);
     c->is_sending = false;
     int result = nng_aio_result(c->sending);
     if (!c->is_closed && result == 0) {
@@ -290,29 +289,29 @@ static void on_sent(void *argument)
     } else {
         fail_by_nng(c, result);
     }
-    if (c->is_closed) rendezvous_hub_note(h);
-    rendezvous_hub_unlock(h);
+    if (c->is_closed) hub_note(h);
+    hub_unlock(h);
 }
 
 /* Told by the thread: the owner may be in the middle of sending to many. */
-static void fail_later(struct rendezvous_channel *c, int rc, const char *reason)
+static void fail_later(struct channel *c, int rc, const char *reason)
 {
     c->failure = rc;
     c->failure_reason = reason;
-    rendezvous_hub_note(c->hub);
+    hub_note(c->hub);
 }
 
-void rendezvous_channel_send(struct rendezvous_channel *c, struct rendezvous_message *m)
+void channel_send(struct channel *c, struct message *m)
 {
     if (c->is_closed || c->is_finished || c->failure) {
-        rendezvous_message_let_go(m);
+        message_let_go(m);
     } else if (!m) {
         fail_later(c, -ENOMEM, "could not be sent a message: no memory");
-    } else if (c->queued == RENDEZVOUS_QUEUE_MAX) {
-        rendezvous_message_let_go(m);
+    } else if (c->queued == HUB_QUEUE_MAX) {
+        message_let_go(m);
         fail_later(c, -ENOBUFS, "does not read what it is sent");
     } else {
-        c->queue[(c->queue_first + c->queued++) % RENDEZVOUS_QUEUE_MAX] = m;
+        c->queue[(c->queue_first + c->queued++) % HUB_QUEUE_MAX] = m;
         c->spoke_ns = clock_now_ns();
         if (!c->is_sending) send_next(c);
     }
@@ -320,10 +319,9 @@ void rendezvous_channel_send(struct rendezvous_channel *c, struct rendezvous_mes
 
 /* ---- a new channel ---- */
 
-struct rendezvous_channel *rendezvous_channel_open(struct rendezvous_hub *h, nng_stream *stream,
-                                                   uint64_t deadline_ns)
+struct channel *channel_open(struct hub *h, nng_stream *stream, uint64_t deadline_ns)
 {
-    struct rendezvous_channel *c = calloc(1, sizeof *c);
+    struct channel *c = calloc(1, sizeof *c);
     if (!c) return NULL;
     bool ok = resize(c, RECEIVE_BYTES) && nng_aio_alloc(&c->receiving, on_received, c) == 0 &&
               nng_aio_alloc(&c->sending, on_sent, c) == 0;
@@ -343,12 +341,12 @@ struct rendezvous_channel *rendezvous_channel_open(struct rendezvous_hub *h, nng
     *(h->last ? &h->last->next : &h->first) = c;
     h->last = c;
     h->channels++;
-    rendezvous_hub_note(h);
+    hub_note(h);
     receive(c);
     return c;
 }
 
-uint64_t rendezvous_channel_silence(const struct rendezvous_channel *c)
+uint64_t channel_silence(const struct channel *c)
 {
     return silence_recent_ns(&c->silence, clock_now_ns(), c->hub->timeout_ns);
 }
@@ -359,7 +357,7 @@ static uint64_t beat_for(uint64_t timeout_ns)
     return beat_ns < BEAT_MIN_NS ? BEAT_MIN_NS : beat_ns;
 }
 
-void rendezvous_channel_watch(struct rendezvous_channel *c, unsigned peer_timeout_ms)
+void channel_watch(struct channel *c, unsigned peer_timeout_ms)
 {
     uint64_t timeout_ns = (uint64_t)peer_timeout_ms * 1000000;
     c->beat_ns = beat_for(timeout_ns < c->hub->timeout_ns ? timeout_ns : c->hub->timeout_ns);
@@ -369,37 +367,36 @@ void rendezvous_channel_watch(struct rendezvous_channel *c, unsigned peer_timeou
         tcp_bound_retries(c->fd);
         forked_register(c->fd); /* no memory: children keep it */
     }
-    rendezvous_hub_note(c->hub);
+    hub_note(c->hub);
 }
 
-void rendezvous_hub_agree(struct rendezvous_hub *h, unsigned peer_timeout_ms)
+void hub_agree(struct hub *h, unsigned peer_timeout_ms)
 {
     uint64_t now_ns = clock_now_ns();
     h->timeout_ns = (uint64_t)peer_timeout_ms * 1000000;
-    for (struct rendezvous_channel *c = h->first; c; c = c->next) {
+    for (struct channel *c = h->first; c; c = c->next) {
         if (!c->beat_ns) continue;
         c->beat_ns = beat_for(h->timeout_ns);
         c->heard_ns = now_ns; /* until now the peer did not know that it has to speak so often */
     }
-    rendezvous_hub_note(h);
+    hub_note(h);
 }
 
-void rendezvous_channel_show_peer(const struct rendezvous_channel *c,
-                                  char text[RENDEZVOUS_PEER_BYTES])
+void channel_show_peer(const struct channel *c, char text[CHANNEL_PEER_BYTES])
 {
     nng_sockaddr a;
     char host[INET6_ADDRSTRLEN] = "";
-    snprintf(text, RENDEZVOUS_PEER_BYTES, "unknown address");
+    snprintf(text, CHANNEL_PEER_BYTES, "unknown address");
     if (nng_stream_get_addr(c->stream, NNG_OPT_REMADDR, &a)) return;
     if (a.s_family == NNG_AF_INET && inet_ntop(AF_INET, &a.s_in.sa_addr, host, sizeof host))
-        snprintf(text, RENDEZVOUS_PEER_BYTES, "%s:%u", host, ntohs(a.s_in.sa_port));
+        snprintf(text, CHANNEL_PEER_BYTES, "%s:%u", host, ntohs(a.s_in.sa_port));
     if (a.s_family == NNG_AF_INET6 && inet_ntop(AF_INET6, a.s_in6.sa_addr, host, sizeof host))
-        snprintf(text, RENDEZVOUS_PEER_BYTES, "[%s]:%u", host, ntohs(a.s_in6.sa_port));
+        snprintf(text, CHANNEL_PEER_BYTES, "[%s]:%u", host, ntohs(a.s_in6.sa_port));
 }
 
 /* ---- the thread ---- */
 
-uint64_t rendezvous_hub_absence(const struct rendezvous_hub *h)
+uint64_t hub_absence(const struct hub *h)
 {
     uint64_t now_ns = clock_now_ns(), long_ns = h->timeout_ns / 2;
     /* The thread may not have noticed yet. */
@@ -408,19 +405,17 @@ uint64_t rendezvous_hub_absence(const struct rendezvous_hub *h)
     return is_recent ? h->absence_ns : 0;
 }
 
-static void say_something(struct rendezvous_channel *c, uint64_t now_ns)
+static void say_something(struct channel *c, uint64_t now_ns)
 {
     c->spoke_ns = now_ns;
     /* What is queued already says that we live, once the peer reads on. */
-    if (c->queued == 0)
-        rendezvous_channel_send(
-            c, rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_HEARTBEAT)));
+    if (c->queued == 0) channel_send(c, message_done(message_new(MESSAGE_HEARTBEAT)));
 }
 
 /* Returns when to look again. */
-static uint64_t look_after(struct rendezvous_channel *c, uint64_t now_ns)
+static uint64_t look_after(struct channel *c, uint64_t now_ns)
 {
-    uint64_t due_ns = RENDEZVOUS_NEVER;
+    uint64_t due_ns = HUB_NEVER;
     if (c->failure) fail(c, c->failure, c->failure_reason);
     if (c->deadline_ns) {
         if (now_ns >= c->deadline_ns) fail(c, -ETIMEDOUT, "was too slow");
@@ -432,21 +427,21 @@ static uint64_t look_after(struct rendezvous_channel *c, uint64_t now_ns)
         if (now_ns >= c->spoke_ns + c->beat_ns) say_something(c, now_ns);
         due_ns = clock_earlier(due_ns, clock_earlier(c->spoke_ns + c->beat_ns, silent_at_ns));
     }
-    return c->is_closed ? RENDEZVOUS_NEVER : due_ns;
+    return c->is_closed ? HUB_NEVER : due_ns;
 }
 
-static uint64_t look_after_all(struct rendezvous_hub *h, uint64_t now_ns)
+static uint64_t look_after_all(struct hub *h, uint64_t now_ns)
 {
     uint64_t due_ns = now_ns + 60 * SECOND_NS;
-    for (struct rendezvous_channel *c = h->first; c; c = c->next)
+    for (struct channel *c = h->first; c; c = c->next)
         if (!c->is_closed) due_ns = clock_earlier(due_ns, look_after(c, now_ns));
     return due_ns;
 }
 
 static void *run(void *argument)
 {
-    struct rendezvous_hub *h = argument;
-    rendezvous_hub_lock(h);
+    struct hub *h = argument;
+    hub_lock(h);
     for (;;) {
         h->is_noted = false;
         uint64_t now_ns = clock_now_ns();
@@ -458,13 +453,13 @@ static void *run(void *argument)
         if (h->stopping && h->channels == 0) break;
         if (!h->is_noted) condition_wait(&h->wake, &h->mutex, due_ns);
     }
-    rendezvous_hub_unlock(h);
+    hub_unlock(h);
     return NULL;
 }
 
 /* ---- life ---- */
 
-static int start_thread(struct rendezvous_hub *h)
+static int start_thread(struct hub *h)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -475,49 +470,48 @@ static int start_thread(struct rendezvous_hub *h)
     return rc;
 }
 
-void rendezvous_hub_fini(struct rendezvous_hub *h)
+void hub_fini(struct hub *h)
 {
     pthread_mutex_destroy(&h->mutex);
     pthread_cond_destroy(&h->changed);
     pthread_cond_destroy(&h->wake);
 }
 
-int rendezvous_hub_start(struct rendezvous_hub *h, double peer_timeout_s,
-                         const struct rendezvous_events *events, void *context)
+int hub_start(struct hub *h, double peer_timeout_s, const struct hub_events *events, void *context)
 {
-    *h = (struct rendezvous_hub){.events = events, .context = context, .due_ns = RENDEZVOUS_NEVER};
+    *h = (struct hub){.events = events, .context = context, .due_ns = HUB_NEVER};
     h->timeout_ns = (uint64_t)(peer_timeout_s * 1e9);
-    h->unauthenticated_bytes_max = RENDEZVOUS_MESSAGE_MAX;
+    h->unauthenticated_bytes_max = MESSAGE_MAX;
     pthread_mutex_init(&h->mutex, NULL);
     condition_init(&h->changed);
     condition_init(&h->wake);
     int rc = start_thread(h);
     if (rc == 0) return 0;
-    rendezvous_hub_fini(h);
+    hub_fini(h);
     return error_set(-rc, "the thread of the rendezvous could not be started: %s (ulimit -u)",
                      strerror(rc));
 }
 
-static bool anybody_reads(const struct rendezvous_hub *h)
+static bool anybody_reads(const struct hub *h)
 {
-    for (const struct rendezvous_channel *c = h->first; c; c = c->next)
+    for (const struct channel *c = h->first; c; c = c->next)
         if (c->rank >= 0 && c->is_finished && !c->is_closed) return true;
     return false;
 }
 
-void rendezvous_hub_drain(struct rendezvous_hub *h)
+void hub_drain(struct hub *h)
 {
-    rendezvous_hub_lock(h);
-    while (anybody_reads(h)) rendezvous_hub_wait(h, RENDEZVOUS_NEVER);
-    rendezvous_hub_unlock(h);
+    hub_lock(h);
+    while (anybody_reads(h)) hub_wait(h, HUB_NEVER);
+    hub_unlock(h);
 }
 
-void rendezvous_hub_stop(struct rendezvous_hub *h)
+void hub_stop(struct hub *h)
 {
-    rendezvous_hub_lock(h);
+    hub_lock(h);
     h->stopping = true;
-    for (struct rendezvous_channel *c = h->first; c; c = c->next) rendezvous_channel_close(c);
-    rendezvous_hub_note(h);
-    rendezvous_hub_unlock(h);
+    for (struct channel *c = h->first; c; c = c->next) channel_close(c);
+    hub_note(h);
+    hub_unlock(h);
     pthread_join(h->thread, NULL);
 }

@@ -12,12 +12,12 @@
  * planned, the process was stopped or the machine asleep, and silence is counted from the
  * beginning.
  *
- * Memory    its own; a channel keeps at most one message received and RENDEZVOUS_QUEUE_MAX to be
+ * Memory    its own; a channel keeps at most one message received and HUB_QUEUE_MAX to be
  *           sent
- * Waiting   rendezvous_hub_wait; rendezvous_hub_drain, to the channels' deadlines;
- *           rendezvous_hub_stop, for callbacks under way. Nothing else
- * Life      rendezvous_hub_start, channels come and go, rendezvous_hub_drain, rendezvous_hub_stop,
- *           rendezvous_hub_fini
+ * Waiting   hub_wait; hub_drain, to the channels' deadlines;
+ *           hub_stop, for callbacks under way. Nothing else
+ * Life      hub_start, channels come and go, hub_drain, hub_stop,
+ *           hub_fini
  */
 #ifndef LOCUS_MEMBERSHIP_HUB_H
 #define LOCUS_MEMBERSHIP_HUB_H
@@ -30,36 +30,36 @@
 #include <nng/nng.h>
 #include <pthread.h>
 
-enum { RENDEZVOUS_QUEUE_MAX = 64 };
-#define RENDEZVOUS_NEVER UINT64_MAX
+enum { HUB_QUEUE_MAX = 64 };
+#define HUB_NEVER UINT64_MAX
 
-struct rendezvous_channel;
+struct channel;
 
 /* Calls of a hub to its owner, with the lock held, on a thread of nng or of the hub. */
-struct rendezvous_events {
+struct hub_events {
     /* A message has come; heartbeats are not reported. The body is valid until the call returns. */
-    void (*message)(void *context, struct rendezvous_channel *, const struct rendezvous_header *,
+    void (*message)(void *context, struct channel *, const struct message_header *,
                     const void *body);
-    /* The connection has ended, but not by rendezvous_channel_close() or _finish(): -ECONNRESET,
+    /* The connection has ended, but not by channel_close() or _finish(): -ECONNRESET,
      * -ETIMEDOUT (it was silent, or past its deadline), -EPROTO (what came is not a message),
      * -ENOBUFS, -ENOMEM. `reason` continues the sentence "node N (host:port) ...". The channel is
      * gone when the call returns. */
-    void (*ended)(void *context, struct rendezvous_channel *, int rc, const char *reason);
+    void (*ended)(void *context, struct channel *, int rc, const char *reason);
     /* Time has passed, or something has changed. Returns the latest time for the next call. On the
      * hub's thread, which may release the lock for a moment during the call. Called a last time,
      * after everything else, when the hub stops. */
     uint64_t (*tick)(void *context, uint64_t now_ns);
 };
 
-struct rendezvous_hub {
+struct hub {
     pthread_mutex_t mutex;
-    pthread_cond_t changed; /* for threads in rendezvous_hub_wait */
+    pthread_cond_t changed; /* for threads in hub_wait */
     pthread_cond_t wake;    /* for the thread */
     pthread_t thread;
-    const struct rendezvous_events *events;
+    const struct hub_events *events;
     void *context;
-    struct rendezvous_channel *first, *last; /* in the order in which they came */
-    unsigned channels;                       /* including those that are ending */
+    struct channel *first, *last; /* in the order in which they came */
+    unsigned channels;            /* including those that are ending */
     bool stopping;
     bool is_noted;       /* the thread must look once more before it sleeps */
     uint64_t timeout_ns; /* of silence */
@@ -70,9 +70,9 @@ struct rendezvous_hub {
     uint64_t absence_ns, absence_end_ns;
 };
 
-struct rendezvous_channel {
-    struct rendezvous_hub *hub;
-    struct rendezvous_channel *next, *previous;
+struct channel {
+    struct hub *hub;
+    struct channel *next, *previous;
     int rank;                /* the owner's: -1 at first */
     struct secret_talk talk; /* the owner's, too */
     bool is_challenged;      /* we have challenged it, or it us */
@@ -92,55 +92,52 @@ struct rendezvous_channel {
     unsigned char *received;
     size_t sent; /* bytes of the first message in the queue */
     unsigned queue_first, queued;
-    struct rendezvous_message *queue[RENDEZVOUS_QUEUE_MAX];
+    struct message *queue[HUB_QUEUE_MAX];
 };
 
 /* 0, or a negative errno with the sentence in locus_error(). */
-int rendezvous_hub_start(struct rendezvous_hub *, double peer_timeout_s,
-                         const struct rendezvous_events *, void *context);
+int hub_start(struct hub *, double peer_timeout_s, const struct hub_events *, void *context);
 /* Waits until every peer with a rank that was sent our last message has ended its connection, or
  * has had enough time to. Call it without the lock. */
-void rendezvous_hub_drain(struct rendezvous_hub *);
+void hub_drain(struct hub *);
 /* Ends all connections and the thread. No callback comes after it has returned. Call it without the
  * lock, which can still be used afterwards. */
-void rendezvous_hub_stop(struct rendezvous_hub *);
-void rendezvous_hub_fini(struct rendezvous_hub *);
+void hub_stop(struct hub *);
+void hub_fini(struct hub *);
 
-void rendezvous_hub_lock(struct rendezvous_hub *);
-void rendezvous_hub_unlock(struct rendezvous_hub *);
+void hub_lock(struct hub *);
+void hub_unlock(struct hub *);
 /* Releases the lock until something changes, or until `until_ns`. false: that time has come. */
-bool rendezvous_hub_wait(struct rendezvous_hub *, uint64_t until_ns);
-/* Wakes those in rendezvous_hub_wait. With the lock. */
-void rendezvous_hub_announce(struct rendezvous_hub *);
+bool hub_wait(struct hub *, uint64_t until_ns);
+/* Wakes those in hub_wait. With the lock. */
+void hub_announce(struct hub *);
 /* The same, and makes the thread check everything and call tick. */
-void rendezvous_hub_note(struct rendezvous_hub *);
+void hub_note(struct hub *);
 /* How long this process did not run recently, if that was so long that peers may have given it up;
  * otherwise 0. With the lock. */
-uint64_t rendezvous_hub_absence(const struct rendezvous_hub *);
+uint64_t hub_absence(const struct hub *);
 
 /* Takes over a connected stream and begins to receive. NULL: no memory; the stream still belongs to
  * the caller. */
-struct rendezvous_channel *rendezvous_channel_open(struct rendezvous_hub *, nng_stream *,
-                                                   uint64_t deadline_ns);
+struct channel *channel_open(struct hub *, nng_stream *, uint64_t deadline_ns);
 /* From now on heartbeats are sent, often enough for our own time-out and the peer's, and silence
  * ends the channel. */
-void rendezvous_channel_watch(struct rendezvous_channel *, unsigned peer_timeout_ms);
+void channel_watch(struct channel *, unsigned peer_timeout_ms);
 /* From now on this is the time-out of the hub, and heartbeats on all watched channels are sent
  * often enough for it. */
-void rendezvous_hub_agree(struct rendezvous_hub *, unsigned peer_timeout_ms);
+void hub_agree(struct hub *, unsigned peer_timeout_ms);
 /* How long the peer was not heard, if that has ended just now: then do not believe what it says of
  * others. Otherwise 0. */
-uint64_t rendezvous_channel_silence(const struct rendezvous_channel *);
+uint64_t channel_silence(const struct channel *);
 /* The peer's address as text: "10.0.0.1:41234". */
-enum { RENDEZVOUS_PEER_BYTES = 64 };
-void rendezvous_channel_show_peer(const struct rendezvous_channel *,
-                                  char text[RENDEZVOUS_PEER_BYTES]);
+enum { CHANNEL_PEER_BYTES = 64 };
+void channel_show_peer(const struct channel *, char text[CHANNEL_PEER_BYTES]);
 /* Takes the caller's reference. NULL stands for a message that could not be made. A failure is
  * reported later, by `ended`. */
-void rendezvous_channel_send(struct rendezvous_channel *, struct rendezvous_message *);
+void channel_send(struct channel *, struct message *);
 /* The last message was sent: nothing is received any more, and the peer has this long to end the
  * connection. */
-void rendezvous_channel_finish(struct rendezvous_channel *, uint64_t timeout_ns);
-void rendezvous_channel_close(struct rendezvous_channel *);
+void channel_finish(struct channel *, uint64_t timeout_ns);
+void channel_close(struct channel *);
 
 #endif

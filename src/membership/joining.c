@@ -22,7 +22,7 @@ static const uint64_t PAUSE_MIN_NS = 1000000, PAUSE_MAX_NS = 200000000; /* betwe
 
 /* Returns what joining returns if that is the last word. */
 static int describe_delay(const struct rendezvous *r, double seconds,
-                          char sentence[2 * RENDEZVOUS_TEXT_MAX])
+                          char sentence[2 * MESSAGE_TEXT_MAX])
 {
     const char *obstacle = r->obstacle;
     bool had_time = clock_now_ns() >= r->greeted_ns + ANSWER_NS;
@@ -32,7 +32,7 @@ static int describe_delay(const struct rendezvous *r, double seconds,
                          "program, or large packets are dropped (ping -M do -s 1472)"
                        : "what listens there takes the connection, but does not answer";
     if (r->phase == WELCOMED) obstacle = "rank 0 has let us join, but does not go on";
-    snprintf(sentence, 2 * RENDEZVOUS_TEXT_MAX,
+    snprintf(sentence, 2 * MESSAGE_TEXT_MAX,
              "rank %u of %u could not join for %g s; rendezvous %s: %s", r->rank, r->size, seconds,
              r->address.shown, obstacle);
     return obstacle == r->obstacle ? r->obstacle_rc : -ETIMEDOUT;
@@ -59,9 +59,9 @@ static uint64_t left_ns(const struct rendezvous *r)
 
 static void pause_before_retry(struct rendezvous *r, uint64_t *pause_ns)
 {
-    rendezvous_hub_lock(&r->hub);
+    hub_lock(&r->hub);
     report_delay(r);
-    rendezvous_hub_unlock(&r->hub);
+    hub_unlock(&r->hub);
     const struct timespec pause = clock_timespec(clock_earlier(*pause_ns, left_ns(r)));
     nanosleep(&pause, NULL);
     *pause_ns = clock_earlier(*pause_ns * 3 / 2, PAUSE_MAX_NS);
@@ -69,22 +69,22 @@ static void pause_before_retry(struct rendezvous *r, uint64_t *pause_ns)
 
 static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_stream *stream)
 {
-    struct rendezvous_message *hello =
-        rendezvous_hello_write(c, (unsigned)clock_earlier(left_ns(r) / 1000000, INT32_MAX));
-    rendezvous_hub_lock(&r->hub);
-    struct rendezvous_channel *channel = rendezvous_channel_open(&r->hub, stream, 0);
+    struct message *hello =
+        hello_write(c, (unsigned)clock_earlier(left_ns(r) / 1000000, INT32_MAX));
+    hub_lock(&r->hub);
+    struct channel *channel = channel_open(&r->hub, stream, 0);
     if (channel) {
         r->channel = channel;
         r->phase = GREETED;
         r->greeted_ns = clock_now_ns();
-        rendezvous_message_let_go(r->hello);
-        r->hello = rendezvous_message_hold(hello);
-        rendezvous_channel_send(channel, hello);
+        message_let_go(r->hello);
+        r->hello = message_hold(hello);
+        channel_send(channel, hello);
     }
-    rendezvous_hub_unlock(&r->hub);
+    hub_unlock(&r->hub);
     if (channel) return;
     snprintf(r->obstacle, sizeof r->obstacle, "there is no memory for a connection");
-    rendezvous_message_let_go(hello);
+    message_let_go(hello);
     nng_stream_close(stream);
     nng_stream_free(stream);
 }
@@ -93,7 +93,7 @@ static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_s
  * it has accepted us, it gets a moment more to say so. */
 static uint64_t answer_due_ns(const struct rendezvous *r)
 {
-    if (r->phase == WELCOMED) return r->deadline_ns + RENDEZVOUS_VERDICT_TIMEOUT_NS;
+    if (r->phase == WELCOMED) return r->deadline_ns + VERDICT_TIMEOUT_NS;
     return clock_earlier(r->deadline_ns,
                          r->start_ns + (r->reports + 1) * REPORT_AFTER_S * SECOND_NS);
 }
@@ -101,15 +101,15 @@ static uint64_t answer_due_ns(const struct rendezvous *r)
 /* Returns when the attempt has succeeded or failed. */
 static enum member_phase await_verdict(struct rendezvous *r)
 {
-    rendezvous_hub_lock(&r->hub);
+    hub_lock(&r->hub);
     while (r->phase == GREETED || r->phase == WELCOMED) {
-        bool is_late = !rendezvous_hub_wait(&r->hub, answer_due_ns(r));
+        bool is_late = !hub_wait(&r->hub, answer_due_ns(r));
         report_delay(r);
         if (is_late && left_ns(r) == 0) break;
     }
     member_print_notice(r); /* that came right before the last word */
     enum member_phase phase = r->phase;
-    rendezvous_hub_unlock(&r->hub);
+    hub_unlock(&r->hub);
     return phase;
 }
 
@@ -142,11 +142,11 @@ static enum member_phase attempt(struct rendezvous *r, const struct rendezvous_c
 
 static int give_up(struct rendezvous *r, double seconds)
 {
-    char sentence[2 * RENDEZVOUS_TEXT_MAX];
-    rendezvous_hub_lock(&r->hub);
+    char sentence[2 * MESSAGE_TEXT_MAX];
+    hub_lock(&r->hub);
     int rc = describe_delay(r, seconds, sentence);
     member_hang_up(r);
-    rendezvous_hub_unlock(&r->hub);
+    hub_unlock(&r->hub);
     return error_set(rc, "%s", sentence);
 }
 
@@ -189,15 +189,15 @@ int joining_check(const struct rendezvous_config *c)
         return error_set(-EINVAL,
                          "the address \"%.100s\" of the data port must have 1 to %d characters",
                          c->data_address ? c->data_address : "", RENDEZVOUS_ADDRESS_MAX - 1);
-    struct rendezvous_message *hello = rendezvous_hello_write(c, 0);
+    struct message *hello = hello_write(c, 0);
     if (!hello)
         return error_set(-EINVAL, "the tables' names have more than %d bytes together",
-                         RENDEZVOUS_MESSAGE_MAX);
-    bool is_too_long = hello->bytes + RESPONSE_BYTES > RENDEZVOUS_MESSAGE_MAX;
-    rendezvous_message_let_go(hello);
+                         MESSAGE_MAX);
+    bool is_too_long = hello->bytes + RESPONSE_BYTES > MESSAGE_MAX;
+    message_let_go(hello);
     if (is_too_long)
         return error_set(-EINVAL, "the tables' names have more than %d bytes together",
-                         RENDEZVOUS_MESSAGE_MAX - RESPONSE_BYTES);
+                         MESSAGE_MAX - RESPONSE_BYTES);
     int rc = check_seconds("peer_timeout_s", c->peer_timeout_s);
     return rc ? rc : check_seconds("join_timeout_s", c->join_timeout_s);
 }

@@ -10,22 +10,22 @@
 
 void member_hang_up(struct rendezvous *r)
 {
-    if (r->channel) rendezvous_channel_close(r->channel);
+    if (r->channel) channel_close(r->channel);
     r->channel = NULL;
 }
 
-void member_send(struct rendezvous *r, struct rendezvous_message *m)
+void member_send(struct rendezvous *r, struct message *m)
 {
     if (r->channel)
-        rendezvous_channel_send(r->channel, m);
+        channel_send(r->channel, m);
     else
-        rendezvous_message_let_go(m);
+        message_let_go(m);
 }
 
 static void enter(struct rendezvous *r, enum member_phase phase)
 {
     r->phase = phase;
-    rendezvous_hub_note(&r->hub);
+    hub_note(&r->hub);
 }
 
 static void fail_joining(struct rendezvous *r, int rc)
@@ -46,8 +46,8 @@ static void lose(struct rendezvous *r, unsigned rank, const char *reason)
 /* The connection to rank 0 has ended while the cluster ran. */
 static void lose_rank_0(struct rendezvous *r, const char *reason)
 {
-    char absence[RENDEZVOUS_TEXT_MAX];
-    uint64_t absence_ns = rendezvous_hub_absence(&r->hub);
+    char absence[MESSAGE_TEXT_MAX];
+    uint64_t absence_ns = hub_absence(&r->hub);
     snprintf(absence, sizeof absence, "did not run for %.1f s", (double)absence_ns / 1e9);
     if (absence_ns) {
         lose(r, r->rank, absence); /* we were given up, not they */
@@ -55,7 +55,7 @@ static void lose_rank_0(struct rendezvous *r, const char *reason)
         /* The links to the others are silent, too, within a heartbeat, or they are not. */
         r->clear_ns = clock_now_ns() + silence_beat_ns(r->hub.timeout_ns) * 6 / 5;
         snprintf(r->lost_reason, sizeof r->lost_reason, "%s", reason);
-        rendezvous_hub_note(&r->hub);
+        hub_note(&r->hub);
     } else {
         lose(r, 0, reason);
     }
@@ -65,7 +65,7 @@ static void lose_rank_0(struct rendezvous *r, const char *reason)
 static void clear_up(struct rendezvous *r)
 {
     unsigned others = 0, most = r->size - 2; /* beside us and rank 0 */
-    char reason[RENDEZVOUS_TEXT_MAX];
+    char reason[MESSAGE_TEXT_MAX];
     for (unsigned i = 0; i < r->silent_count; i++) others += r->silent[i] != 0;
     if (most >= MEMBER_SILENT_MAX) most = MEMBER_SILENT_MAX - 1;
     snprintf(reason, sizeof reason, "%s", others >= most ? VERDICT_CUT_OFF : r->lost_reason);
@@ -89,7 +89,7 @@ static void turn_back(struct rendezvous *r, int rc, bool is_proved)
         fail_joining(r, rc);
         return;
     }
-    char why[RENDEZVOUS_TEXT_MAX];
+    char why[MESSAGE_TEXT_MAX];
     snprintf(why, sizeof why,
              "what answers there does not prove that it knows this node's secret: %.400s",
              r->sentence);
@@ -100,7 +100,7 @@ static void turn_back(struct rendezvous *r, int rc, bool is_proved)
     stay_away(r, -EACCES, why);
 }
 
-static void on_ended(void *context, struct rendezvous_channel *c, int rc, const char *reason)
+static void on_ended(void *context, struct channel *c, int rc, const char *reason)
 {
     struct rendezvous *r = context;
     if (c != r->channel) return;
@@ -112,7 +112,7 @@ static void on_ended(void *context, struct rendezvous_channel *c, int rc, const 
             r->address.shown);
         turn_back(r, -EPROTO, false);
     } else if (r->phase == GREETED) {
-        char why[RENDEZVOUS_TEXT_MAX];
+        char why[MESSAGE_TEXT_MAX];
         snprintf(why, sizeof why, "what answers there %.200s", reason);
         stay_away(r, -ETIMEDOUT, why);
     } else if (r->phase == WELCOMED) {
@@ -125,10 +125,10 @@ static void on_ended(void *context, struct rendezvous_channel *c, int rc, const 
     }
 }
 
-static bool on_again(struct rendezvous *r, struct rendezvous_reader *reader)
+static bool on_again(struct rendezvous *r, struct message_reader *reader)
 {
-    char why[RENDEZVOUS_TEXT_MAX];
-    rendezvous_get_text(reader, why, sizeof why);
+    char why[MESSAGE_TEXT_MAX];
+    message_get_text(reader, why, sizeof why);
     if (reader->failed || r->phase != GREETED) return false;
     stay_away(r, -ETIMEDOUT, why);
     return true;
@@ -153,26 +153,26 @@ static void refuse_rank_0(struct rendezvous *r, const char *why)
 static void respond(struct rendezvous *r, const unsigned char their_nonce[SECRET_NONCE_BYTES])
 {
     unsigned char proof[SECRET_PROOF_BYTES];
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_RESPONSE);
+    struct message *m = message_new(MESSAGE_RESPONSE);
     struct secret_talk *talk = &r->channel->talk;
     *talk = (struct secret_talk){.our_rank = r->rank};
     secret_nonce(talk->our_nonce);
     memcpy(talk->their_nonce, their_nonce, sizeof talk->their_nonce);
     r->channel->is_challenged = true;
     struct secret_claim claim = secret_claim_of(talk, SECRET_MEMBER, true);
-    claim.body = r->hello->data + RENDEZVOUS_HEADER_BYTES;
-    claim.body_bytes = r->hello->bytes - RENDEZVOUS_HEADER_BYTES;
+    claim.body = r->hello->data + MESSAGE_HEADER_BYTES;
+    claim.body_bytes = r->hello->bytes - MESSAGE_HEADER_BYTES;
     secret_prove(&r->secret, &claim, proof);
-    rendezvous_put_bytes(m, talk->our_nonce, sizeof talk->our_nonce);
-    rendezvous_put_bytes(m, proof, sizeof proof);
-    rendezvous_put_bytes(m, claim.body, claim.body_bytes);
-    member_send(r, rendezvous_message_done(m));
+    message_put_bytes(m, talk->our_nonce, sizeof talk->our_nonce);
+    message_put_bytes(m, proof, sizeof proof);
+    message_put_bytes(m, claim.body, claim.body_bytes);
+    member_send(r, message_done(m));
 }
 
-static bool on_challenge(struct rendezvous *r, struct rendezvous_reader *reader)
+static bool on_challenge(struct rendezvous *r, struct message_reader *reader)
 {
-    const unsigned char *nonce = rendezvous_get_bytes(reader, SECRET_NONCE_BYTES);
-    if (!nonce || !rendezvous_read_all(reader) || r->phase != GREETED || r->channel->is_challenged)
+    const unsigned char *nonce = message_get_bytes(reader, SECRET_NONCE_BYTES);
+    if (!nonce || !message_read_all(reader) || r->phase != GREETED || r->channel->is_challenged)
         return false;
     if (r->secret.is_known)
         respond(r, nonce);
@@ -191,103 +191,103 @@ static bool has_proved(const struct rendezvous *r, const unsigned char *proof, c
     return proof && r->channel->is_challenged && secret_check(&r->secret, &claim, proof);
 }
 
-static bool on_refused(struct rendezvous *r, struct rendezvous_reader *reader)
+static bool on_refused(struct rendezvous *r, struct message_reader *reader)
 {
     const unsigned char *body = reader->at;
-    int code = (int)rendezvous_get_u32(reader);
-    rendezvous_get_text(reader, r->sentence, sizeof r->sentence);
+    int code = (int)message_get_u32(reader);
+    message_get_text(reader, r->sentence, sizeof r->sentence);
     bool is_known = code == EINVAL || code == EPROTO || code == ETIMEDOUT || code == ECONNRESET ||
                     code == EACCES;
     if (reader->failed || (r->phase != GREETED && r->phase != WELCOMED)) return false;
     size_t bytes = (size_t)(reader->at - body);
-    const unsigned char *proof = rendezvous_get_bytes(reader, SECRET_PROOF_BYTES);
+    const unsigned char *proof = message_get_bytes(reader, SECRET_PROOF_BYTES);
     turn_back(r, is_known ? -code : -EPROTO,
               r->phase == WELCOMED || has_proved(r, proof, body, bytes));
     return true;
 }
 
-static bool on_welcome(struct rendezvous *r, struct rendezvous_reader *reader)
+static bool on_welcome(struct rendezvous *r, struct message_reader *reader)
 {
-    unsigned peer_timeout_ms = rendezvous_get_u32(reader);
-    const unsigned char *proof = rendezvous_get_bytes(reader, SECRET_PROOF_BYTES);
-    if (!proof || !rendezvous_read_all(reader) || r->phase != GREETED) return false;
+    unsigned peer_timeout_ms = message_get_u32(reader);
+    const unsigned char *proof = message_get_bytes(reader, SECRET_PROOF_BYTES);
+    if (!proof || !message_read_all(reader) || r->phase != GREETED) return false;
     if (r->secret.is_known && !has_proved(r, proof, NULL, 0)) {
         refuse_rank_0(r, "does not know the cluster's secret");
         return true;
     }
-    rendezvous_channel_watch(r->channel, peer_timeout_ms);
+    channel_watch(r->channel, peer_timeout_ms);
     enter(r, WELCOMED);
     return true;
 }
 
-static bool on_start(struct rendezvous *r, struct rendezvous_reader *reader)
+static bool on_start(struct rendezvous *r, struct message_reader *reader)
 {
     struct rendezvous_cluster *c = &r->cluster;
     if (r->phase != WELCOMED) return false; /* a second one changes nothing */
-    c->id = rendezvous_get_u64(reader);
-    c->shards = rendezvous_get_u32(reader);
-    unsigned peer_timeout_ms = rendezvous_get_u32(reader), size = rendezvous_get_u32(reader);
+    c->id = message_get_u64(reader);
+    c->shards = message_get_u32(reader);
+    unsigned peer_timeout_ms = message_get_u32(reader), size = message_get_u32(reader);
     bool is_sound = c->id != 0 && c->shards > 0 && c->shards <= LOCUS_SHARDS_MAX &&
                     peer_timeout_ms > 0;
     if (!is_sound || size != r->size) return false;
     for (unsigned rank = 0; rank < size; rank++) {
-        rendezvous_get_text(reader, c->address[rank], sizeof c->address[rank]);
-        c->workers[rank] = rendezvous_get_u32(reader);
+        message_get_text(reader, c->address[rank], sizeof c->address[rank]);
+        c->workers[rank] = message_get_u32(reader);
         if (c->workers[rank] == 0 || c->workers[rank] > LOCUS_WORKERS_MAX) return false;
     }
-    if (!rendezvous_read_all(reader)) return false;
+    if (!message_read_all(reader)) return false;
     c->peer_timeout_s = peer_timeout_ms / 1e3;
-    rendezvous_hub_agree(&r->hub, peer_timeout_ms);
+    hub_agree(&r->hub, peer_timeout_ms);
     secret_forget(&r->secret);
     enter(r, RUNNING);
     return true;
 }
 
-static bool on_release(struct rendezvous *r, struct rendezvous_reader *reader)
+static bool on_release(struct rendezvous *r, struct message_reader *reader)
 {
-    unsigned code = rendezvous_get_u32(reader);
-    rendezvous_get_text(reader, r->answer.text, sizeof r->answer.text);
-    if (!rendezvous_read_all(reader) || r->barrier != ARRIVED || code > RENDEZVOUS_ERRNO_MAX)
+    unsigned code = message_get_u32(reader);
+    message_get_text(reader, r->answer.text, sizeof r->answer.text);
+    if (!message_read_all(reader) || r->barrier != ARRIVED || code > MESSAGE_ERRNO_MAX)
         return false;
     r->answer.rc = -(int)code;
     r->barrier = RELEASED;
-    rendezvous_hub_announce(&r->hub);
+    hub_announce(&r->hub);
     return true;
 }
 
-static bool on_present(struct rendezvous *r, const struct rendezvous_reader *reader)
+static bool on_present(struct rendezvous *r, const struct message_reader *reader)
 {
-    if (!rendezvous_read_all(reader) || r->phase != RUNNING) return false;
+    if (!message_read_all(reader) || r->phase != RUNNING) return false;
     r->is_known_present = true;
-    rendezvous_hub_announce(&r->hub);
+    hub_announce(&r->hub);
     return true;
 }
 
-static bool on_waiting(struct rendezvous *r, struct rendezvous_reader *reader)
+static bool on_waiting(struct rendezvous *r, struct message_reader *reader)
 {
     if (r->phase == GREETED) return false;
-    rendezvous_get_text(reader, r->notice, sizeof r->notice);
-    rendezvous_hub_announce(&r->hub);
-    return rendezvous_read_all(reader);
+    message_get_text(reader, r->notice, sizeof r->notice);
+    hub_announce(&r->hub);
+    return message_read_all(reader);
 }
 
-static bool on_left(struct rendezvous *r, const struct rendezvous_reader *reader)
+static bool on_left(struct rendezvous *r, const struct message_reader *reader)
 {
-    if (!rendezvous_read_all(reader) || r->phase != LEAVING) return false;
+    if (!message_read_all(reader) || r->phase != LEAVING) return false;
     member_hang_up(r);
     enter(r, LEFT);
     return true;
 }
 
-static bool on_lost(struct rendezvous *r, struct rendezvous_reader *reader)
+static bool on_lost(struct rendezvous *r, struct message_reader *reader)
 {
-    char reason[RENDEZVOUS_TEXT_MAX];
-    unsigned rank = rendezvous_get_u32(reader);
-    rendezvous_get_text(reader, reason, sizeof reason);
-    if (!rendezvous_read_all(reader) || rank >= r->size ||
+    char reason[MESSAGE_TEXT_MAX];
+    unsigned rank = message_get_u32(reader);
+    message_get_text(reader, reason, sizeof reason);
+    if (!message_read_all(reader) || rank >= r->size ||
         (r->phase != RUNNING && r->phase != LEAVING))
         return false;
-    uint64_t silent_ns = rendezvous_channel_silence(r->channel);
+    uint64_t silent_ns = channel_silence(r->channel);
     if (silent_ns > 0 && rank != 0) { /* rank 0 was cut off, and found others silent */
         rank = 0;
         snprintf(reason, sizeof reason, SILENCE_REASON "%.1f s", (double)silent_ns / 1e9);
@@ -302,38 +302,38 @@ static bool on_other_version(struct rendezvous *r, unsigned version)
     snprintf(
         r->sentence, sizeof r->sentence,
         "rank 0 speaks version %u of the protocol, rank %u speaks %d: run the same version of locus on all nodes",
-        version, r->rank, RENDEZVOUS_VERSION);
+        version, r->rank, MESSAGE_VERSION);
     turn_back(r, -EPROTO, false);
     return true;
 }
 
-static bool take_message(struct rendezvous *r, const struct rendezvous_header *header,
+static bool take_message(struct rendezvous *r, const struct message_header *header,
                          const void *body)
 {
-    struct rendezvous_reader reader = rendezvous_reader(body, header->length);
-    if (header->type == RENDEZVOUS_REFUSED) return on_refused(r, &reader);
-    if (header->type == RENDEZVOUS_AGAIN) return on_again(r, &reader);
-    if (header->version != RENDEZVOUS_VERSION) return on_other_version(r, header->version);
+    struct message_reader reader = message_reader(body, header->length);
+    if (header->type == MESSAGE_REFUSED) return on_refused(r, &reader);
+    if (header->type == MESSAGE_AGAIN) return on_again(r, &reader);
+    if (header->version != MESSAGE_VERSION) return on_other_version(r, header->version);
     switch (header->type) {
-    case RENDEZVOUS_HELLO: return on_our_own_hello(r);
-    case RENDEZVOUS_CHALLENGE: return on_challenge(r, &reader);
-    case RENDEZVOUS_WELCOME: return on_welcome(r, &reader);
-    case RENDEZVOUS_START: return on_start(r, &reader);
-    case RENDEZVOUS_RELEASE: return on_release(r, &reader);
-    case RENDEZVOUS_PRESENT: return on_present(r, &reader);
-    case RENDEZVOUS_WAITING: return on_waiting(r, &reader);
-    case RENDEZVOUS_LEFT: return on_left(r, &reader);
-    case RENDEZVOUS_LOST: return on_lost(r, &reader);
+    case MESSAGE_HELLO: return on_our_own_hello(r);
+    case MESSAGE_CHALLENGE: return on_challenge(r, &reader);
+    case MESSAGE_WELCOME: return on_welcome(r, &reader);
+    case MESSAGE_START: return on_start(r, &reader);
+    case MESSAGE_RELEASE: return on_release(r, &reader);
+    case MESSAGE_PRESENT: return on_present(r, &reader);
+    case MESSAGE_WAITING: return on_waiting(r, &reader);
+    case MESSAGE_LEFT: return on_left(r, &reader);
+    case MESSAGE_LOST: return on_lost(r, &reader);
     default: return false;
     }
 }
 
-static void on_message(void *context, struct rendezvous_channel *c,
-                       const struct rendezvous_header *header, const void *body)
+static void on_message(void *context, struct channel *c, const struct message_header *header,
+                       const void *body)
 {
     struct rendezvous *r = context;
     if (c != r->channel || take_message(r, header, body)) return;
-    rendezvous_channel_close(c);
+    channel_close(c);
     on_ended(r, c, -EPROTO, "sent a message that makes no sense");
 }
 
@@ -346,15 +346,14 @@ static uint64_t on_tick(void *context, uint64_t now_ns)
     if (r->clear_ns) clear_up(r);
     if (r->phase == LOST && r->may_tell && !r->has_told) {
         r->has_told = true;
-        rendezvous_hub_unlock(&r->hub);
+        hub_unlock(&r->hub);
         r->lost(r->context, (int)r->lost_rank, r->lost_reason);
-        rendezvous_hub_lock(&r->hub);
+        hub_lock(&r->hub);
     }
-    return RENDEZVOUS_NEVER;
+    return HUB_NEVER;
 }
 
-const struct rendezvous_events member_events = {
-    .message = on_message, .ended = on_ended, .tick = on_tick};
+const struct hub_events member_events = {.message = on_message, .ended = on_ended, .tick = on_tick};
 
 /* ---- waiting ---- */
 
@@ -364,13 +363,13 @@ void member_print_notice(struct rendezvous *r)
     if (!r->notice[0]) return;
     memcpy(notice, r->notice, sizeof notice);
     r->notice[0] = '\0';
-    rendezvous_hub_unlock(&r->hub);
+    hub_unlock(&r->hub);
     fprintf(stderr, "locus: %s\n", notice);
-    rendezvous_hub_lock(&r->hub);
+    hub_lock(&r->hub);
 }
 
 void member_wait(struct rendezvous *r)
 {
-    rendezvous_hub_wait(&r->hub, RENDEZVOUS_NEVER);
+    hub_wait(&r->hub, HUB_NEVER);
     member_print_notice(r);
 }

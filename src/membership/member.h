@@ -17,7 +17,7 @@
 #include "net/secret.h"
 
 /* For rank 0 to say whom it lost first. */
-#define RENDEZVOUS_VERDICT_TIMEOUT_NS UINT64_C(1000000000)
+#define VERDICT_TIMEOUT_NS UINT64_C(1000000000)
 
 /* A node that finds more of them silent was itself cut off. */
 enum { MEMBER_SILENT_MAX = 16 };
@@ -34,26 +34,26 @@ enum { MEMBER_SILENT_MAX = 16 };
 enum member_phase { AWAY, GREETED, WELCOMED, FAILED, RUNNING, LEAVING, LEFT, LOST };
 
 struct rendezvous {
-    struct rendezvous_hub hub; /* its lock is ours */
+    struct hub hub; /* its lock is ours */
     bool has_hub, is_stopped;
-    struct rendezvous_server *server; /* on rank 0 */
+    struct server *server; /* on rank 0 */
     enum member_phase phase;
     unsigned rank, size;
     struct rendezvous_address address;
-    struct rendezvous_channel *channel; /* to rank 0; NULL: none */
+    struct channel *channel; /* to rank 0; NULL: none */
     struct secret secret;
-    struct rendezvous_message *hello; /* the last that was sent */
-    bool has_doubted;                 /* has said that somebody answers who has proved nothing */
+    struct message *hello; /* the last that was sent */
+    bool has_doubted;      /* has said that somebody answers who has proved nothing */
     struct rendezvous_cluster cluster;
-    char notice[2 * RENDEZVOUS_TEXT_MAX]; /* for stderr, printed by the thread that waits */
+    char notice[2 * MESSAGE_TEXT_MAX]; /* for stderr, printed by the thread that waits */
 
     uint64_t start_ns, deadline_ns; /* of joining */
     uint64_t greeted_ns;            /* when the last hello was sent */
     unsigned reports;
-    char obstacle[RENDEZVOUS_TEXT_MAX]; /* why the last attempt to reach rank 0 failed */
-    int obstacle_rc;                    /* what joining returns if that stays so */
+    char obstacle[MESSAGE_TEXT_MAX]; /* why the last attempt to reach rank 0 failed */
+    int obstacle_rc;                 /* what joining returns if that stays so */
     int failure;
-    char sentence[RENDEZVOUS_TEXT_MAX]; /* why joining has failed */
+    char sentence[MESSAGE_TEXT_MAX]; /* why joining has failed */
 
     enum { OUTSIDE, ARRIVED, RELEASED } barrier; /* the state of a caller */
     /* rank 0 has acknowledged that this node takes part again */
@@ -65,18 +65,18 @@ struct rendezvous {
     /* when it is clear whether rank 0 is silent or we were cut off; 0: nothing to clear up */
     uint64_t clear_ns;
     unsigned lost_rank;
-    char lost_reason[RENDEZVOUS_TEXT_MAX];
+    char lost_reason[MESSAGE_TEXT_MAX];
     bool may_tell, has_told; /* the callback */
     void (*lost)(void *context, int rank, const char *reason);
     void *context;
 };
 
 /* Callbacks for the hub. The context is the struct. */
-extern const struct rendezvous_events member_events;
+extern const struct hub_events member_events;
 
 void member_hang_up(struct rendezvous *);
 /* To rank 0; nowhere once its connection has ended. Takes over the message. */
-void member_send(struct rendezvous *, struct rendezvous_message *);
+void member_send(struct rendezvous *, struct message *);
 /* Releases the lock for a moment if there is something to print. */
 void member_print_notice(struct rendezvous *);
 /* Waits until something has changed. It will, because rank 0 must send heartbeats, and watches all

@@ -4,7 +4,7 @@
  *
  * Memory    an array at init; the channels are the hub's
  * Waiting   never
- * Life      rendezvous_members_init ... rendezvous_members_fini
+ * Life      members_init ... members_fini
  */
 #ifndef LOCUS_MEMBERSHIP_MEMBERS_H
 #define LOCUS_MEMBERSHIP_MEMBERS_H
@@ -12,52 +12,49 @@
 #include "membership/agreement.h"
 #include "membership/hub.h"
 
-enum { RENDEZVOUS_LIST_BYTES = 160 };
+enum { MEMBERS_LIST_BYTES = 160 };
 
-struct rendezvous_member {
-    struct rendezvous_channel *channel; /* NULL: has not come, or was sent its last message */
+struct member {
+    struct channel *channel; /* NULL: has not come, or was sent its last message */
     char address[RENDEZVOUS_ADDRESS_MAX];
     unsigned workers, peer_timeout_ms;
     bool has_joined, has_arrived, is_absent, is_coming_back, is_leaving;
 };
 
-struct rendezvous_members {
+struct members {
     unsigned size;
-    struct rendezvous_member *member; /* [size] */
+    struct member *member; /* [size] */
 };
 
-int rendezvous_members_init(struct rendezvous_members *, unsigned size); /* 0 or -ENOMEM */
-void rendezvous_members_fini(struct rendezvous_members *);
+int members_init(struct members *, unsigned size); /* 0 or -ENOMEM */
+void members_fini(struct members *);
 
 /* ---- telling them: all of these take the caller's reference ---- */
 
-void rendezvous_member_send(struct rendezvous_member *, struct rendezvous_message *);
-void rendezvous_members_send(struct rendezvous_members *, struct rendezvous_message *);
+void members_send_one(struct member *, struct message *);
+void members_send(struct members *, struct message *);
 /* To those for which the condition is true. */
-void rendezvous_members_send_some(struct rendezvous_members *,
-                                  bool (*is_meant)(const struct rendezvous_member *),
-                                  struct rendezvous_message *);
+void members_send_some(struct members *, bool (*is_meant)(const struct member *), struct message *);
 /* Each was sent its last message, and has this long to read it. */
-void rendezvous_members_dismiss(struct rendezvous_members *, uint64_t timeout_ns);
+void members_dismiss(struct members *, uint64_t timeout_ns);
 
 /* ---- who is missing ---- */
 
 /* "rank 3", "ranks 0, 4 to 9", "ranks 1, 3, 5 and 80 more". Are they several? */
-bool rendezvous_members_list(const struct rendezvous_members *,
-                             bool (*is_missing)(const struct rendezvous_member *),
-                             char list[RENDEZVOUS_LIST_BYTES]);
+bool members_list(const struct members *, bool (*is_missing)(const struct member *),
+                  char list[MEMBERS_LIST_BYTES]);
 
 /* Something for which nodes wait: those that are missing are reported every 10 s. */
-struct rendezvous_waiting {
+struct waiting {
     uint64_t since_ns; /* 0: nobody waits */
     unsigned reports;
 };
 
 /* Begins to wait, unless a node waits already. */
-void rendezvous_waiting_begin(struct rendezvous_waiting *);
+void waiting_begin(struct waiting *);
 /* Is it time to report? Returns after how many seconds of waiting; or 0, and *due_ns is lowered to
  * the time of the next report. */
-unsigned rendezvous_waiting_report(struct rendezvous_waiting *, uint64_t now_ns, uint64_t *due_ns);
-struct rendezvous_message *rendezvous_waiting_message(const char *sentence);
+unsigned waiting_report(struct waiting *, uint64_t now_ns, uint64_t *due_ns);
+struct message *waiting_message(const char *sentence);
 
 #endif

@@ -21,7 +21,7 @@ static uint64_t load(const unsigned char *at, unsigned bytes)
 
 /* ---- writing ---- */
 
-static bool make_room(struct rendezvous_message *m, size_t more)
+static bool make_room(struct message *m, size_t more)
 {
     size_t capacity = m->capacity;
     while (capacity < m->bytes + more) capacity *= 2;
@@ -33,76 +33,76 @@ static bool make_room(struct rendezvous_message *m, size_t more)
     return true;
 }
 
-static void put(struct rendezvous_message *m, const void *data, size_t bytes)
+static void put(struct message *m, const void *data, size_t bytes)
 {
     if (!m || m->failed) return;
-    m->failed = m->bytes + bytes > RENDEZVOUS_MESSAGE_MAX || !make_room(m, bytes);
+    m->failed = m->bytes + bytes > MESSAGE_MAX || !make_room(m, bytes);
     if (m->failed) return;
     memcpy(m->data + m->bytes, data, bytes);
     m->bytes += bytes;
 }
 
-struct rendezvous_message *rendezvous_message_new(enum rendezvous_type type)
+struct message *message_new(enum message_type type)
 {
-    unsigned char header[RENDEZVOUS_HEADER_BYTES] = {0};
-    struct rendezvous_message *m = calloc(1, sizeof *m);
+    unsigned char header[MESSAGE_HEADER_BYTES] = {0};
+    struct message *m = calloc(1, sizeof *m);
     unsigned char *data = malloc(FIRST_CAPACITY);
     if (!m || !data) {
         free(data);
         free(m);
         return NULL;
     }
-    *m = (struct rendezvous_message){.references = 1, .capacity = FIRST_CAPACITY, .data = data};
-    store(header, RENDEZVOUS_MAGIC, 4);
-    store(header + 4, RENDEZVOUS_VERSION, 2);
+    *m = (struct message){.references = 1, .capacity = FIRST_CAPACITY, .data = data};
+    store(header, MESSAGE_MAGIC, 4);
+    store(header + 4, MESSAGE_VERSION, 2);
     store(header + 6, type, 2);
     put(m, header, sizeof header);
     return m;
 }
 
-void rendezvous_put_u32(struct rendezvous_message *m, uint32_t value)
+void message_put_u32(struct message *m, uint32_t value)
 {
     unsigned char bytes[4];
     store(bytes, value, sizeof bytes);
     put(m, bytes, sizeof bytes);
 }
 
-void rendezvous_put_u64(struct rendezvous_message *m, uint64_t value)
+void message_put_u64(struct message *m, uint64_t value)
 {
     unsigned char bytes[8];
     store(bytes, value, sizeof bytes);
     put(m, bytes, sizeof bytes);
 }
 
-void rendezvous_put_text(struct rendezvous_message *m, const char *text)
+void message_put_text(struct message *m, const char *text)
 {
-    size_t bytes = strnlen(text, RENDEZVOUS_MESSAGE_MAX);
-    rendezvous_put_u32(m, (uint32_t)bytes);
+    size_t bytes = strnlen(text, MESSAGE_MAX);
+    message_put_u32(m, (uint32_t)bytes);
     put(m, text, bytes);
 }
 
-void rendezvous_put_bytes(struct rendezvous_message *m, const void *data, size_t bytes)
+void message_put_bytes(struct message *m, const void *data, size_t bytes)
 {
     put(m, data, bytes);
 }
 
-struct rendezvous_message *rendezvous_message_done(struct rendezvous_message *m)
+struct message *message_done(struct message *m)
 {
     if (m && m->failed) {
-        rendezvous_message_let_go(m);
+        message_let_go(m);
         return NULL;
     }
-    if (m) store(m->data + 8, m->bytes - RENDEZVOUS_HEADER_BYTES, 4);
+    if (m) store(m->data + 8, m->bytes - MESSAGE_HEADER_BYTES, 4);
     return m;
 }
 
-struct rendezvous_message *rendezvous_message_hold(struct rendezvous_message *m)
+struct message *message_hold(struct message *m)
 {
     if (m) m->references++;
     return m;
 }
 
-void rendezvous_message_let_go(struct rendezvous_message *m)
+void message_let_go(struct message *m)
 {
     if (!m || --m->references > 0) return;
     free(m->data);
@@ -111,21 +111,21 @@ void rendezvous_message_let_go(struct rendezvous_message *m)
 
 /* ---- reading ---- */
 
-struct rendezvous_header rendezvous_header(const unsigned char bytes[RENDEZVOUS_HEADER_BYTES])
+struct message_header message_header(const unsigned char bytes[MESSAGE_HEADER_BYTES])
 {
-    return (struct rendezvous_header){.magic = (uint32_t)load(bytes, 4),
-                                      .version = (unsigned)load(bytes + 4, 2),
-                                      .type = (unsigned)load(bytes + 6, 2),
-                                      .length = (uint32_t)load(bytes + 8, 4)};
+    return (struct message_header){.magic = (uint32_t)load(bytes, 4),
+                                   .version = (unsigned)load(bytes + 4, 2),
+                                   .type = (unsigned)load(bytes + 6, 2),
+                                   .length = (uint32_t)load(bytes + 8, 4)};
 }
 
-struct rendezvous_reader rendezvous_reader(const void *body, size_t bytes)
+struct message_reader message_reader(const void *body, size_t bytes)
 {
     const unsigned char *at = body;
-    return (struct rendezvous_reader){.at = at, .end = at + bytes};
+    return (struct message_reader){.at = at, .end = at + bytes};
 }
 
-static const unsigned char *take(struct rendezvous_reader *r, size_t bytes)
+static const unsigned char *take(struct message_reader *r, size_t bytes)
 {
     const unsigned char *at = r->at;
     if (r->failed || (size_t)(r->end - r->at) < bytes) {
@@ -136,32 +136,32 @@ static const unsigned char *take(struct rendezvous_reader *r, size_t bytes)
     return at;
 }
 
-uint32_t rendezvous_get_u32(struct rendezvous_reader *r)
+uint32_t message_get_u32(struct message_reader *r)
 {
     const unsigned char *at = take(r, 4);
     return at ? (uint32_t)load(at, 4) : 0;
 }
 
-uint64_t rendezvous_get_u64(struct rendezvous_reader *r)
+uint64_t message_get_u64(struct message_reader *r)
 {
     const unsigned char *at = take(r, 8);
     return at ? load(at, 8) : 0;
 }
 
-const unsigned char *rendezvous_get_bytes(struct rendezvous_reader *r, size_t bytes)
+const unsigned char *message_get_bytes(struct message_reader *r, size_t bytes)
 {
     return take(r, bytes);
 }
 
-struct rendezvous_slice rendezvous_get_slice(struct rendezvous_reader *r)
+struct message_slice message_get_slice(struct message_reader *r)
 {
-    uint32_t bytes = rendezvous_get_u32(r);
+    uint32_t bytes = message_get_u32(r);
     const unsigned char *at = take(r, bytes);
-    if (!at) return (struct rendezvous_slice){"", 0};
-    return (struct rendezvous_slice){(const char *)at, bytes};
+    if (!at) return (struct message_slice){"", 0};
+    return (struct message_slice){(const char *)at, bytes};
 }
 
-void rendezvous_show(struct rendezvous_slice slice, char *text, size_t capacity)
+void message_show(struct message_slice slice, char *text, size_t capacity)
 {
     size_t bytes = slice.bytes < capacity ? slice.bytes : capacity - 1;
     for (size_t i = 0; i < bytes; i++) {
@@ -171,12 +171,12 @@ void rendezvous_show(struct rendezvous_slice slice, char *text, size_t capacity)
     text[bytes] = '\0';
 }
 
-void rendezvous_get_text(struct rendezvous_reader *r, char *text, size_t capacity)
+void message_get_text(struct message_reader *r, char *text, size_t capacity)
 {
-    rendezvous_show(rendezvous_get_slice(r), text, capacity);
+    message_show(message_get_slice(r), text, capacity);
 }
 
-bool rendezvous_read_all(const struct rendezvous_reader *r)
+bool message_read_all(const struct message_reader *r)
 {
     return !r->failed && r->at == r->end;
 }

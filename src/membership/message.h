@@ -5,7 +5,7 @@
  *   text    = length (4 bytes) and as many bytes
  *
  * All little-endian. A received message is valid only if the reader below found all of it in the
- * bytes: after decoding, call rendezvous_read_all().
+ * bytes: after decoding, call message_read_all().
  *
  *      member                     rank 0
  *      HELLO              ->
@@ -40,7 +40,7 @@
  * Memory    malloc, with a count of references, which the hub's lock protects once the message was
  *           given to a channel
  * Waiting   never
- * Life      rendezvous_message_new, rendezvous_put_..., rendezvous_message_done; channels send it,
+ * Life      message_new, message_put_..., message_done; channels send it,
  *           and the last one frees it
  */
 #ifndef LOCUS_MEMBERSHIP_MESSAGE_H
@@ -50,47 +50,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RENDEZVOUS_MAGIC UINT32_C(0x72636f6c) /* "locr" */
+#define MESSAGE_MAGIC UINT32_C(0x72636f6c) /* "locr" */
 enum {
-    RENDEZVOUS_VERSION = 9,
-    RENDEZVOUS_HEADER_BYTES = 12,
-    RENDEZVOUS_GOES_ON = 1, /* flags of BARRIER */
-    RENDEZVOUS_NEEDS_ALL = 2,
-    RENDEZVOUS_ERRNO_MAX = 4095,
-    RENDEZVOUS_TEXT_MAX = 512, /* of a sentence or a reason, with its 0 */
+    MESSAGE_VERSION = 9,
+    MESSAGE_HEADER_BYTES = 12,
+    MESSAGE_GOES_ON = 1, /* flags of BARRIER */
+    MESSAGE_NEEDS_ALL = 2,
+    MESSAGE_ERRNO_MAX = 4095,
+    MESSAGE_TEXT_MAX = 512, /* of a sentence or a reason, with its 0 */
 };
 
-enum rendezvous_type {
-    RENDEZVOUS_HELLO = 1, /* rank, size, what hello.h says */
-    RENDEZVOUS_CHALLENGE, /* nonce (32; secret.h) */
+enum message_type {
+    MESSAGE_HELLO = 1, /* rank, size, what hello.h says */
+    MESSAGE_CHALLENGE, /* nonce (32; secret.h) */
     /* nonce (32), proof (32) that covers the rest: the body of HELLO again */
-    RENDEZVOUS_RESPONSE,
-    RENDEZVOUS_WELCOME, /* rank 0's peer timeout in ms (4), proof (32; zeros without a secret) */
+    MESSAGE_RESPONSE,
+    MESSAGE_WELCOME, /* rank 0's peer timeout in ms (4), proof (32; zeros without a secret) */
     /* errno (4), the sentence; proof (32) that covers both; zeros if there is no secret, or the
      * member has not proved that it knows it */
-    RENDEZVOUS_REFUSED,
-    RENDEZVOUS_AGAIN, /* the reason */
+    MESSAGE_REFUSED,
+    MESSAGE_AGAIN, /* the reason */
     /* cluster id (8), shards (4), peer timeout in ms (4), size (4); of each rank: address, workers
      * (4) */
-    RENDEZVOUS_START,
-    RENDEZVOUS_HEARTBEAT,
+    MESSAGE_START,
+    MESSAGE_HEARTBEAT,
     /* flags (4): 1: all that come to this one come to the next one, too; 2: it needs all nodes;
      * errno (4) and sentence, or text; name */
-    RENDEZVOUS_BARRIER,
-    RENDEZVOUS_RELEASE, /* errno (4), the sentence; or 0 (4) and the text that a node said */
-    RENDEZVOUS_WAITING, /* the sentence */
-    RENDEZVOUS_LEAVE,
-    RENDEZVOUS_LEFT,
-    RENDEZVOUS_REPORT, /* rank (4), the reason */
-    RENDEZVOUS_LOST,   /* rank (4), the reason */
+    MESSAGE_BARRIER,
+    MESSAGE_RELEASE, /* errno (4), the sentence; or 0 (4) and the text that a node said */
+    MESSAGE_WAITING, /* the sentence */
+    MESSAGE_LEAVE,
+    MESSAGE_LEFT,
+    MESSAGE_REPORT, /* rank (4), the reason */
+    MESSAGE_LOST,   /* rank (4), the reason */
     /* 1 or 0 (4): from now on count me as arrived at every barrier; no longer */
-    RENDEZVOUS_ABSENT,
-    RENDEZVOUS_PRESENT, /* the answer to 0, when no barrier under way needs another one */
+    MESSAGE_ABSENT,
+    MESSAGE_PRESENT, /* the answer to 0, when no barrier under way needs another one */
 };
 
 /* ---- writing ---- */
 
-struct rendezvous_message {
+struct message {
     unsigned references;
     bool failed;
     size_t bytes, capacity;
@@ -98,47 +98,47 @@ struct rendezvous_message {
 };
 
 /* NULL: no memory. All of the following accept NULL. */
-struct rendezvous_message *rendezvous_message_new(enum rendezvous_type);
-void rendezvous_put_u32(struct rendezvous_message *, uint32_t);
-void rendezvous_put_u64(struct rendezvous_message *, uint64_t);
-void rendezvous_put_text(struct rendezvous_message *, const char *);
-void rendezvous_put_bytes(struct rendezvous_message *, const void *, size_t bytes);
+struct message *message_new(enum message_type);
+void message_put_u32(struct message *, uint32_t);
+void message_put_u64(struct message *, uint64_t);
+void message_put_text(struct message *, const char *);
+void message_put_bytes(struct message *, const void *, size_t bytes);
 /* Fills in the length and returns the message. Returns NULL, and the message is gone, if there was
  * no memory or it is too long. */
-struct rendezvous_message *rendezvous_message_done(struct rendezvous_message *);
+struct message *message_done(struct message *);
 
-struct rendezvous_message *rendezvous_message_hold(struct rendezvous_message *);
-void rendezvous_message_let_go(struct rendezvous_message *);
+struct message *message_hold(struct message *);
+void message_let_go(struct message *);
 
 /* ---- reading ---- */
 
-struct rendezvous_header {
+struct message_header {
     uint32_t magic;
     unsigned version, type;
     uint32_t length;
 };
-struct rendezvous_header rendezvous_header(const unsigned char bytes[RENDEZVOUS_HEADER_BYTES]);
+struct message_header message_header(const unsigned char bytes[MESSAGE_HEADER_BYTES]);
 
 /* Takes values from the front; past the end, or after any error, all values are 0. */
-struct rendezvous_reader {
+struct message_reader {
     const unsigned char *at, *end;
     bool failed;
 };
-struct rendezvous_reader rendezvous_reader(const void *body, size_t bytes);
-uint32_t rendezvous_get_u32(struct rendezvous_reader *);
-uint64_t rendezvous_get_u64(struct rendezvous_reader *);
+struct message_reader message_reader(const void *body, size_t bytes);
+uint32_t message_get_u32(struct message_reader *);
+uint64_t message_get_u64(struct message_reader *);
 /* Returns `bytes` bytes in place; NULL: there are fewer. */
-const unsigned char *rendezvous_get_bytes(struct rendezvous_reader *, size_t bytes);
+const unsigned char *message_get_bytes(struct message_reader *, size_t bytes);
 /* Returns a text in place, without a terminating 0. */
-struct rendezvous_slice {
+struct message_slice {
     const char *at;
     size_t bytes;
 };
-struct rendezvous_slice rendezvous_get_slice(struct rendezvous_reader *);
+struct message_slice message_get_slice(struct message_reader *);
 /* Returns a text that can be shown: cut to `capacity`, with control characters replaced. */
-void rendezvous_get_text(struct rendezvous_reader *, char *text, size_t capacity);
-void rendezvous_show(struct rendezvous_slice, char *text, size_t capacity);
+void message_get_text(struct message_reader *, char *text, size_t capacity);
+void message_show(struct message_slice, char *text, size_t capacity);
 /* Was everything there, and nothing more? */
-bool rendezvous_read_all(const struct rendezvous_reader *);
+bool message_read_all(const struct message_reader *);
 
 #endif

@@ -33,12 +33,11 @@ static int join(struct rendezvous *r, const struct rendezvous_config *c)
     r->deadline_ns = r->start_ns + (uint64_t)(c->join_timeout_s * 1e9);
     int rc = rendezvous_address_parse(&r->address, c->address);
     if (rc == 0) rc = streams_prepare();
-    if (rc == 0) rc = rendezvous_hub_start(&r->hub, c->peer_timeout_s, &member_events, r);
+    if (rc == 0) rc = hub_start(&r->hub, c->peer_timeout_s, &member_events, r);
     r->has_hub = rc == 0;
     if (rc == 0) rc = rendezvous_address_resolve(&r->address, r->deadline_ns);
     if (rc == 0 && !c->loopback_only) rendezvous_address_prefer(&r->address, c->data_address);
-    if (rc == 0 && r->rank == 0)
-        rc = rendezvous_server_start(&r->server, c, &r->address, r->deadline_ns);
+    if (rc == 0 && r->rank == 0) rc = server_start(&r->server, c, &r->address, r->deadline_ns);
     return rc ? rc : joining_reach_rank_0(r, c);
 }
 
@@ -57,10 +56,10 @@ int rendezvous_join(const struct rendezvous_config *c, struct rendezvous **out,
     }
     *out = r;
     *cluster = r->cluster;
-    rendezvous_hub_lock(&r->hub);
+    hub_lock(&r->hub);
     r->may_tell = r->lost != NULL;
-    rendezvous_hub_note(&r->hub);
-    rendezvous_hub_unlock(&r->hub);
+    hub_note(&r->hub);
+    hub_unlock(&r->hub);
     return 0;
 }
 
@@ -72,16 +71,15 @@ static int lost_error(const struct rendezvous *r)
                      r->lost_reason);
 }
 
-static struct rendezvous_message *barrier_message(const struct meeting *meeting,
-                                                  const struct word *w)
+static struct message *barrier_message(const struct meeting *meeting, const struct word *w)
 {
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_BARRIER);
-    rendezvous_put_u32(m, (meeting->goes_on ? RENDEZVOUS_GOES_ON : 0) |
-                              (meeting->needs_all ? RENDEZVOUS_NEEDS_ALL : 0));
-    rendezvous_put_u32(m, (uint32_t)-w->rc);
-    rendezvous_put_text(m, w->text);
-    rendezvous_put_text(m, meeting->name);
-    return rendezvous_message_done(m);
+    struct message *m = message_new(MESSAGE_BARRIER);
+    message_put_u32(m, (meeting->goes_on ? MESSAGE_GOES_ON : 0) |
+                           (meeting->needs_all ? MESSAGE_NEEDS_ALL : 0));
+    message_put_u32(m, (uint32_t)-w->rc);
+    message_put_text(m, w->text);
+    message_put_text(m, meeting->name);
+    return message_done(m);
 }
 
 static int meet(struct rendezvous *r, const struct meeting *meeting, struct word *w)
@@ -92,33 +90,33 @@ static int meet(struct rendezvous *r, const struct meeting *meeting, struct word
     bool was_released = r->barrier == RELEASED;
     *w = r->answer;
     r->barrier = OUTSIDE;
-    rendezvous_hub_announce(&r->hub);
+    hub_announce(&r->hub);
     if (!was_released) return lost_error(r);
     return w->rc ? error_set(w->rc, "%s", w->text) : 0;
 }
 
 static void say_absent(struct rendezvous *r, bool absent)
 {
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_ABSENT);
-    rendezvous_put_u32(m, absent);
-    member_send(r, rendezvous_message_done(m));
+    struct message *m = message_new(MESSAGE_ABSENT);
+    message_put_u32(m, absent);
+    member_send(r, message_done(m));
 }
 
 void rendezvous_absent(struct rendezvous *r)
 {
-    rendezvous_hub_lock(&r->hub);
+    hub_lock(&r->hub);
     if (r->phase == RUNNING) say_absent(r, true);
-    rendezvous_hub_unlock(&r->hub);
+    hub_unlock(&r->hub);
 }
 
 int rendezvous_present(struct rendezvous *r)
 {
-    rendezvous_hub_lock(&r->hub);
+    hub_lock(&r->hub);
     if (r->phase == RUNNING) say_absent(r, false);
     r->is_known_present = false;
     while (r->phase == RUNNING && !r->is_known_present) member_wait(r);
     int rc = r->is_known_present ? 0 : lost_error(r);
-    rendezvous_hub_unlock(&r->hub);
+    hub_unlock(&r->hub);
     return rc;
 }
 
@@ -131,12 +129,12 @@ int rendezvous_barrier(struct rendezvous *r, const char *name, bool goes_on)
 
 int rendezvous_agree(struct rendezvous *r, const struct meeting *meeting, struct word *w)
 {
-    rendezvous_hub_lock(&r->hub);
+    hub_lock(&r->hub);
     while (r->barrier != OUTSIDE && r->phase == RUNNING) member_wait(r); /* another thread's */
     INVARIANT(r->phase == RUNNING || r->phase == LOST,
               "a barrier was called while or after leaving the cluster");
     int rc = r->phase == LOST ? lost_error(r) : meet(r, meeting, w);
-    rendezvous_hub_unlock(&r->hub);
+    hub_unlock(&r->hub);
     return rc;
 }
 
@@ -160,17 +158,17 @@ bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
 {
     INVARIANT(rank >= 0 && (unsigned)rank < r->size,
               "a node was reported as lost whose rank does not exist");
-    rendezvous_hub_lock(&r->hub);
+    hub_lock(&r->hub);
     bool is_heard = !r->is_stopped && (r->phase == RUNNING || r->phase == LEAVING);
     if (is_heard && is_news(r, (unsigned)rank, reason)) {
-        struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_REPORT);
-        rendezvous_put_u32(m, (uint32_t)rank);
-        rendezvous_put_text(m, reason);
-        member_send(r, rendezvous_message_done(m));
+        struct message *m = message_new(MESSAGE_REPORT);
+        message_put_u32(m, (uint32_t)rank);
+        message_put_text(m, reason);
+        member_send(r, message_done(m));
         r->has_reported = true;
     }
     bool is_known = !r->is_stopped && r->phase == LOST; /* `lost` was called, or is about to be */
-    rendezvous_hub_unlock(&r->hub);
+    hub_unlock(&r->hub);
     return is_heard || is_known;
 }
 
@@ -180,45 +178,45 @@ bool rendezvous_report_lost(struct rendezvous *r, int rank, const char *reason)
  * If it left before rank 0 has read the report, it would itself be taken for lost. */
 static void await_loss(struct rendezvous *r)
 {
-    uint64_t until_ns = clock_now_ns() + RENDEZVOUS_VERDICT_TIMEOUT_NS;
+    uint64_t until_ns = clock_now_ns() + VERDICT_TIMEOUT_NS;
     if (!r->has_reported) return;
-    while (r->phase == RUNNING && rendezvous_hub_wait(&r->hub, until_ns)) continue;
+    while (r->phase == RUNNING && hub_wait(&r->hub, until_ns)) continue;
 }
 
 void rendezvous_await_verdict(struct rendezvous *r)
 {
-    rendezvous_hub_lock(&r->hub);
+    hub_lock(&r->hub);
     await_loss(r);
-    rendezvous_hub_unlock(&r->hub);
+    hub_unlock(&r->hub);
 }
 
 static void stop(struct rendezvous *r)
 {
     if (r->has_hub && !r->is_stopped) {
-        rendezvous_hub_lock(&r->hub);
+        hub_lock(&r->hub);
         r->is_stopped = true; /* from now on there may be no channel */
-        rendezvous_hub_unlock(&r->hub);
-        rendezvous_hub_stop(&r->hub);
+        hub_unlock(&r->hub);
+        hub_stop(&r->hub);
     }
-    if (r->server) rendezvous_server_stop(r->server);
+    if (r->server) server_stop(r->server);
     r->server = NULL;
 }
 
 static void await_others(struct rendezvous *r)
 {
     r->phase = LEAVING;
-    member_send(r, rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_LEAVE)));
+    member_send(r, message_done(message_new(MESSAGE_LEAVE)));
     while (r->phase == LEAVING) member_wait(r);
 }
 
 int rendezvous_leave(struct rendezvous *r)
 {
-    rendezvous_hub_lock(&r->hub);
+    hub_lock(&r->hub);
     while (r->barrier != OUTSIDE && r->phase == RUNNING) member_wait(r); /* another thread's */
     await_loss(r);
     if (r->phase == RUNNING) await_others(r);
     int rc = r->phase == LOST ? lost_error(r) : 0;
-    rendezvous_hub_unlock(&r->hub);
+    hub_unlock(&r->hub);
     stop(r);
     return rc;
 }
@@ -234,8 +232,8 @@ void rendezvous_free(struct rendezvous *r)
 {
     if (!r) return;
     rendezvous_stop(r);
-    if (r->has_hub) rendezvous_hub_fini(&r->hub);
-    rendezvous_message_let_go(r->hello);
+    if (r->has_hub) hub_fini(&r->hub);
+    message_let_go(r->hello);
     secret_forget(&r->secret);
     free(r->cluster.address);
     free(r->cluster.workers);

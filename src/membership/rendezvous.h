@@ -12,7 +12,7 @@
  * refused and named on rank 0's stderr, and the others continue to wait for the right node.
  *
  * Callers   the callback comes from a thread of the rendezvous
- * Memory    its own; messages are bounded by RENDEZVOUS_MESSAGE_MAX
+ * Memory    its own; messages are bounded by MESSAGE_MAX
  * Waiting   join: until its deadline. barrier, leave: while all members live, and up to
  *           peer_timeout_s after the last sign of life of a member
  * Life      rendezvous_join, barriers, rendezvous_leave or the loss of a member, rendezvous_free

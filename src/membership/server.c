@@ -22,16 +22,16 @@ static const uint64_t LAST_WORD_TIMEOUT_NS = 1000000000; /* for a member to hear
  */
 enum state { RUNNING, LOST, LEFT };
 
-struct rendezvous_server {
-    struct rendezvous_hub hub; /* its lock is ours */
-    struct rendezvous_members members;
-    struct rendezvous_acceptor acceptor;
-    struct rendezvous_admission admission;
+struct server {
+    struct hub hub; /* its lock is ours */
+    struct members members;
+    struct acceptor acceptor;
+    struct admission admission;
     struct verdict verdict;
     enum state state; /* once the admission is complete */
     unsigned arrived, absent, leaving;
 
-    struct rendezvous_waiting barrier, leave;
+    struct waiting barrier, leave;
     unsigned barrier_rank; /* who came first */
     char barrier_name[NAME_MAX_BYTES];
     bool barrier_goes_on, barrier_needs_all;
@@ -39,45 +39,45 @@ struct rendezvous_server {
     bool goes_on; /* the last barrier was the first of two: nobody comes back before the second */
 };
 
-static bool is_running(const struct rendezvous_server *s)
+static bool is_running(const struct server *s)
 {
-    return s->admission.state == RENDEZVOUS_COMPLETE && s->state == RUNNING;
+    return s->admission.state == ADMISSION_COMPLETE && s->state == RUNNING;
 }
 
 /* ---- losing a member ---- */
 
-static void lose(struct rendezvous_server *s, unsigned rank, const char *reason)
+static void lose(struct server *s, unsigned rank, const char *reason)
 {
-    rendezvous_admission_lose(&s->admission, rank, reason);
+    admission_lose(&s->admission, rank, reason);
     if (!is_running(s)) return;
     s->state = LOST;
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_LOST);
-    rendezvous_put_u32(m, rank);
-    rendezvous_put_text(m, reason);
-    rendezvous_members_send(&s->members, rendezvous_message_done(m));
+    struct message *m = message_new(MESSAGE_LOST);
+    message_put_u32(m, rank);
+    message_put_text(m, reason);
+    members_send(&s->members, message_done(m));
     /* The lost node may be stopped: it finds the message when it runs again; the server does not
      * wait for that. */
     s->members.member[rank].channel = NULL;
-    rendezvous_members_dismiss(&s->members, LAST_WORD_TIMEOUT_NS);
+    members_dismiss(&s->members, LAST_WORD_TIMEOUT_NS);
 }
 
 /* If others find it silent, too, they say so within little more than a heartbeat. */
-static void accuse(struct rendezvous_server *s, unsigned accuser, unsigned rank, const char *reason)
+static void accuse(struct server *s, unsigned accuser, unsigned rank, const char *reason)
 {
     uint64_t wait_ns = silence_beat_ns(s->hub.timeout_ns) * 6 / 5;
     verdict_accuse(&s->verdict, accuser, rank, reason, clock_now_ns() + wait_ns);
-    rendezvous_hub_note(&s->hub);
+    hub_note(&s->hub);
 }
 
-static void on_ended(void *context, struct rendezvous_channel *c, int rc, const char *reason)
+static void on_ended(void *context, struct channel *c, int rc, const char *reason)
 {
-    struct rendezvous_server *s = context;
+    struct server *s = context;
     (void)rc;
     if (c->rank < 0 || s->members.member[c->rank].channel != c) return;
     s->members.member[c->rank].channel = NULL;
     /* Members that end their connections after we did not run gave us up, and rightly so. */
-    uint64_t absence_ns = rendezvous_hub_absence(&s->hub);
-    char absence[RENDEZVOUS_TEXT_MAX];
+    uint64_t absence_ns = hub_absence(&s->hub);
+    char absence[MESSAGE_TEXT_MAX];
     snprintf(absence, sizeof absence, "did not run for %.1f s", (double)absence_ns / 1e9);
     if (absence_ns)
         lose(s, 0, absence);
@@ -88,37 +88,36 @@ static void on_ended(void *context, struct rendezvous_channel *c, int rc, const 
 }
 
 /* It sent what a node of locus does not send. */
-static void reject(struct rendezvous_server *s, struct rendezvous_channel *c)
+static void reject(struct server *s, struct channel *c)
 {
     on_ended(s, c, -EPROTO, "sent a message that makes no sense");
-    rendezvous_channel_close(c);
+    channel_close(c);
 }
 
 /* ---- barriers, leaving, reports ---- */
 
-static bool has_arrived(const struct rendezvous_member *m)
+static bool has_arrived(const struct member *m)
 {
     return m->has_arrived;
 }
 
-static void set_absent(struct rendezvous_server *s, struct rendezvous_member *m, bool absent)
+static void set_absent(struct server *s, struct member *m, bool absent)
 {
     s->absent += absent - m->is_absent;
     m->is_absent = absent;
     m->is_coming_back = false;
 }
 
-static void let_come_back(struct rendezvous_server *s, struct rendezvous_member *m)
+static void let_come_back(struct server *s, struct member *m)
 {
     m->is_coming_back = s->goes_on;
     if (s->goes_on) return;
     set_absent(s, m, false);
-    rendezvous_channel_send(m->channel,
-                            rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_PRESENT)));
+    channel_send(m->channel, message_done(message_new(MESSAGE_PRESENT)));
 }
 
 /* A barrier that needs all fails by a node that is away. */
-static void miss_who_is_away(struct rendezvous_server *s)
+static void miss_who_is_away(struct server *s)
 {
     struct word missed = {.rc = -EINVAL};
     unsigned rank = 0;
@@ -130,14 +129,14 @@ static void miss_who_is_away(struct rendezvous_server *s)
 }
 
 /* A node that leaves, or is absent, counts as arrived at every barrier of the others. */
-static void release_if_all_are_there(struct rendezvous_server *s)
+static void release_if_all_are_there(struct server *s)
 {
     if (s->arrived == 0 || s->arrived + s->absent + s->leaving < s->members.size) return;
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_RELEASE);
+    struct message *m = message_new(MESSAGE_RELEASE);
     miss_who_is_away(s);
-    rendezvous_put_u32(m, (uint32_t)-s->answer.rc);
-    rendezvous_put_text(m, s->answer.text);
-    rendezvous_members_send_some(&s->members, has_arrived, rendezvous_message_done(m));
+    message_put_u32(m, (uint32_t)-s->answer.rc);
+    message_put_text(m, s->answer.text);
+    members_send_some(&s->members, has_arrived, message_done(m));
     for (unsigned rank = 0; rank < s->members.size; rank++)
         s->members.member[rank].has_arrived = false;
     s->goes_on = s->barrier_goes_on && s->answer.rc == 0;
@@ -148,11 +147,10 @@ static void release_if_all_are_there(struct rendezvous_server *s)
         if (s->members.member[rank].is_coming_back) let_come_back(s, &s->members.member[rank]);
 }
 
-static void compare_name(struct rendezvous_server *s, unsigned rank, const char *name,
-                         unsigned flags)
+static void compare_name(struct server *s, unsigned rank, const char *name, unsigned flags)
 {
     struct word differs = {.rc = -EINVAL};
-    bool goes_on = flags & RENDEZVOUS_GOES_ON, needs_all = flags & RENDEZVOUS_NEEDS_ALL;
+    bool goes_on = flags & MESSAGE_GOES_ON, needs_all = flags & MESSAGE_NEEDS_ALL;
     if (s->arrived == 0) {
         s->barrier_rank = rank;
         s->barrier_goes_on = goes_on;
@@ -166,32 +164,32 @@ static void compare_name(struct rendezvous_server *s, unsigned rank, const char 
     }
 }
 
-static bool on_barrier(struct rendezvous_server *s, unsigned rank, struct rendezvous_reader *r)
+static bool on_barrier(struct server *s, unsigned rank, struct message_reader *r)
 {
-    struct rendezvous_member *m = &s->members.member[rank];
+    struct member *m = &s->members.member[rank];
     char name[NAME_MAX_BYTES];
     struct word said;
-    unsigned flags = rendezvous_get_u32(r), code = rendezvous_get_u32(r);
-    rendezvous_get_text(r, said.text, sizeof said.text);
-    rendezvous_get_text(r, name, sizeof name);
-    if (!rendezvous_read_all(r) || flags > (RENDEZVOUS_GOES_ON | RENDEZVOUS_NEEDS_ALL) ||
-        code > RENDEZVOUS_ERRNO_MAX || m->has_arrived || m->is_absent || m->is_leaving)
+    unsigned flags = message_get_u32(r), code = message_get_u32(r);
+    message_get_text(r, said.text, sizeof said.text);
+    message_get_text(r, name, sizeof name);
+    if (!message_read_all(r) || flags > (MESSAGE_GOES_ON | MESSAGE_NEEDS_ALL) ||
+        code > MESSAGE_ERRNO_MAX || m->has_arrived || m->is_absent || m->is_leaving)
         return false;
     said.rc = -(int)code;
     compare_name(s, rank, name, flags);
     word_add(&s->answer, &said);
     m->has_arrived = true;
     s->arrived++;
-    rendezvous_waiting_begin(&s->barrier);
+    waiting_begin(&s->barrier);
     release_if_all_are_there(s);
     return true;
 }
 
-static bool on_absent(struct rendezvous_server *s, unsigned rank, struct rendezvous_reader *r)
+static bool on_absent(struct server *s, unsigned rank, struct message_reader *r)
 {
-    unsigned absent = rendezvous_get_u32(r);
-    struct rendezvous_member *m = &s->members.member[rank];
-    if (!rendezvous_read_all(r) || absent > 1 || m->has_arrived || m->is_leaving) return false;
+    unsigned absent = message_get_u32(r);
+    struct member *m = &s->members.member[rank];
+    if (!message_read_all(r) || absent > 1 || m->has_arrived || m->is_leaving) return false;
     if (absent)
         set_absent(s, m, true);
     else
@@ -202,25 +200,24 @@ static bool on_absent(struct rendezvous_server *s, unsigned rank, struct rendezv
 
 /* The port is released before any member hears that all leave, so that the next cluster finds it
  * free. Nodes that have already come for that cluster are cut off, and try again. */
-static void let_all_leave(struct rendezvous_server *s)
+static void let_all_leave(struct server *s)
 {
-    rendezvous_acceptor_close(&s->acceptor);
-    for (struct rendezvous_channel *c = s->hub.first; c; c = c->next)
-        if (c->rank < 0) rendezvous_channel_close(c);
+    acceptor_close(&s->acceptor);
+    for (struct channel *c = s->hub.first; c; c = c->next)
+        if (c->rank < 0) channel_close(c);
     s->state = LEFT;
-    rendezvous_members_send(&s->members,
-                            rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_LEFT)));
-    rendezvous_members_dismiss(&s->members, s->hub.timeout_ns);
+    members_send(&s->members, message_done(message_new(MESSAGE_LEFT)));
+    members_dismiss(&s->members, s->hub.timeout_ns);
 }
 
-static bool on_leave(struct rendezvous_server *s, unsigned rank, const struct rendezvous_reader *r)
+static bool on_leave(struct server *s, unsigned rank, const struct message_reader *r)
 {
-    struct rendezvous_member *m = &s->members.member[rank];
-    if (!rendezvous_read_all(r) || m->is_leaving || m->has_arrived) return false;
+    struct member *m = &s->members.member[rank];
+    if (!message_read_all(r) || m->is_leaving || m->has_arrived) return false;
     set_absent(s, m, false);
     m->is_leaving = true;
     s->leaving++;
-    rendezvous_waiting_begin(&s->leave);
+    waiting_begin(&s->leave);
     if (s->leaving == s->members.size)
         let_all_leave(s);
     else
@@ -229,17 +226,17 @@ static bool on_leave(struct rendezvous_server *s, unsigned rank, const struct re
 }
 
 /* A node that was not heard for long was cut off itself, and found all others silent. */
-static bool is_credible(struct rendezvous_server *s, unsigned accuser)
+static bool is_credible(struct server *s, unsigned accuser)
 {
-    uint64_t silent_ns = rendezvous_channel_silence(s->members.member[accuser].channel);
-    char reason[RENDEZVOUS_TEXT_MAX];
+    uint64_t silent_ns = channel_silence(s->members.member[accuser].channel);
+    char reason[MESSAGE_TEXT_MAX];
     if (silent_ns == 0) return true;
     snprintf(reason, sizeof reason, SILENCE_REASON "%.1f s", (double)silent_ns / 1e9);
     lose(s, accuser, reason);
     return false;
 }
 
-static void judge(struct rendezvous_server *s, uint64_t now_ns, uint64_t *due_ns)
+static void judge(struct server *s, uint64_t now_ns, uint64_t *due_ns)
 {
     char reason[VERDICT_REASON_BYTES];
     uint64_t at_ns = verdict_due_ns(&s->verdict);
@@ -251,12 +248,12 @@ static void judge(struct rendezvous_server *s, uint64_t now_ns, uint64_t *due_ns
     lose(s, rank, reason);
 }
 
-static bool on_report(struct rendezvous_server *s, unsigned accuser, struct rendezvous_reader *r)
+static bool on_report(struct server *s, unsigned accuser, struct message_reader *r)
 {
-    char reason[RENDEZVOUS_TEXT_MAX];
-    unsigned rank = rendezvous_get_u32(r);
-    rendezvous_get_text(r, reason, sizeof reason);
-    if (!rendezvous_read_all(r) || rank >= s->members.size) return false;
+    char reason[MESSAGE_TEXT_MAX];
+    unsigned rank = message_get_u32(r);
+    message_get_text(r, reason, sizeof reason);
+    if (!message_read_all(r) || rank >= s->members.size) return false;
     if (rank != accuser && !is_credible(s, accuser)) return true;
     if (rank != accuser && silence_is_reason(reason))
         accuse(s, accuser, rank, reason);
@@ -265,26 +262,26 @@ static bool on_report(struct rendezvous_server *s, unsigned accuser, struct rend
     return true;
 }
 
-static bool on_message_of_member(struct rendezvous_server *s, unsigned rank,
-                                 const struct rendezvous_header *header, const void *body)
+static bool on_message_of_member(struct server *s, unsigned rank,
+                                 const struct message_header *header, const void *body)
 {
-    struct rendezvous_reader r = rendezvous_reader(body, header->length);
-    if (header->version != RENDEZVOUS_VERSION || !is_running(s)) return false;
+    struct message_reader r = message_reader(body, header->length);
+    if (header->version != MESSAGE_VERSION || !is_running(s)) return false;
     switch (header->type) {
-    case RENDEZVOUS_BARRIER: return on_barrier(s, rank, &r);
-    case RENDEZVOUS_ABSENT: return on_absent(s, rank, &r);
-    case RENDEZVOUS_LEAVE: return on_leave(s, rank, &r);
-    case RENDEZVOUS_REPORT: return on_report(s, rank, &r);
+    case MESSAGE_BARRIER: return on_barrier(s, rank, &r);
+    case MESSAGE_ABSENT: return on_absent(s, rank, &r);
+    case MESSAGE_LEAVE: return on_leave(s, rank, &r);
+    case MESSAGE_REPORT: return on_report(s, rank, &r);
     default: return false;
     }
 }
 
-static void on_message(void *context, struct rendezvous_channel *c,
-                       const struct rendezvous_header *header, const void *body)
+static void on_message(void *context, struct channel *c, const struct message_header *header,
+                       const void *body)
 {
-    struct rendezvous_server *s = context;
+    struct server *s = context;
     if (c->rank < 0) {
-        rendezvous_admission_message(&s->admission, c, header, body);
+        admission_message(&s->admission, c, header, body);
         return;
     }
     /* One that we gave up has come back: it has yet to read that it is lost. */
@@ -294,48 +291,48 @@ static void on_message(void *context, struct rendezvous_channel *c,
 
 /* ---- time ---- */
 
-static bool has_not_arrived(const struct rendezvous_member *m)
+static bool has_not_arrived(const struct member *m)
 {
     return !m->has_arrived && !m->is_absent && !m->is_leaving;
 }
 
-static bool leaves(const struct rendezvous_member *m)
+static bool leaves(const struct member *m)
 {
     return m->is_leaving;
 }
 
-static bool does_not_leave(const struct rendezvous_member *m)
+static bool does_not_leave(const struct member *m)
 {
     return !m->is_leaving;
 }
 
-static void report_barrier(struct rendezvous_server *s, uint64_t now_ns, uint64_t *due_ns)
+static void report_barrier(struct server *s, uint64_t now_ns, uint64_t *due_ns)
 {
-    char sentence[RENDEZVOUS_TEXT_MAX], list[RENDEZVOUS_LIST_BYTES];
-    unsigned seconds = rendezvous_waiting_report(&s->barrier, now_ns, due_ns);
+    char sentence[MESSAGE_TEXT_MAX], list[MEMBERS_LIST_BYTES];
+    unsigned seconds = waiting_report(&s->barrier, now_ns, due_ns);
     if (seconds == 0) return;
-    rendezvous_members_list(&s->members, has_not_arrived, list);
+    members_list(&s->members, has_not_arrived, list);
     snprintf(sentence, sizeof sentence, "%s has waited %u s for %s", s->barrier_name, seconds,
              list);
-    rendezvous_members_send_some(&s->members, has_arrived, rendezvous_waiting_message(sentence));
+    members_send_some(&s->members, has_arrived, waiting_message(sentence));
 }
 
-static void report_leave(struct rendezvous_server *s, uint64_t now_ns, uint64_t *due_ns)
+static void report_leave(struct server *s, uint64_t now_ns, uint64_t *due_ns)
 {
-    char sentence[RENDEZVOUS_TEXT_MAX], list[RENDEZVOUS_LIST_BYTES];
-    unsigned seconds = rendezvous_waiting_report(&s->leave, now_ns, due_ns);
+    char sentence[MESSAGE_TEXT_MAX], list[MEMBERS_LIST_BYTES];
+    unsigned seconds = waiting_report(&s->leave, now_ns, due_ns);
     if (seconds == 0) return;
-    rendezvous_members_list(&s->members, does_not_leave, list);
+    members_list(&s->members, does_not_leave, list);
     snprintf(sentence, sizeof sentence, "leaving the cluster has waited %u s for %s", seconds,
              list);
-    rendezvous_members_send_some(&s->members, leaves, rendezvous_waiting_message(sentence));
+    members_send_some(&s->members, leaves, waiting_message(sentence));
 }
 
 static uint64_t on_tick(void *context, uint64_t now_ns)
 {
-    struct rendezvous_server *s = context;
-    uint64_t due_ns = rendezvous_acceptor_tick(&s->acceptor, now_ns);
-    rendezvous_admission_tick(&s->admission, now_ns, &due_ns);
+    struct server *s = context;
+    uint64_t due_ns = acceptor_tick(&s->acceptor, now_ns);
+    admission_tick(&s->admission, now_ns, &due_ns);
     if (is_running(s)) {
         report_barrier(s, now_ns, &due_ns);
         report_leave(s, now_ns, &due_ns);
@@ -344,64 +341,62 @@ static uint64_t on_tick(void *context, uint64_t now_ns)
     return due_ns;
 }
 
-static const struct rendezvous_events events = {
-    .message = on_message, .ended = on_ended, .tick = on_tick};
+static const struct hub_events events = {.message = on_message, .ended = on_ended, .tick = on_tick};
 
 /* ---- life ---- */
 
-static void free_server(struct rendezvous_server *s)
+static void free_server(struct server *s)
 {
-    rendezvous_acceptor_fini(&s->acceptor);
-    rendezvous_admission_fini(&s->admission);
-    rendezvous_members_fini(&s->members);
+    acceptor_fini(&s->acceptor);
+    admission_fini(&s->admission);
+    members_fini(&s->members);
     free(s);
 }
 
-static struct rendezvous_server *new_server(const struct rendezvous_config *c,
-                                            const struct rendezvous_address *a,
-                                            uint64_t deadline_ns)
+static struct server *new_server(const struct rendezvous_config *c,
+                                 const struct rendezvous_address *a, uint64_t deadline_ns)
 {
-    struct rendezvous_server *s = calloc(1, sizeof *s);
+    struct server *s = calloc(1, sizeof *s);
     unsigned size = (unsigned)c->size;
     if (!s) return NULL;
     s->admission.hub = &s->hub;
     s->admission.members = &s->members;
     s->admission.acceptor = &s->acceptor;
-    int rc = rendezvous_members_init(&s->members, size);
-    if (rc == 0) rc = rendezvous_acceptor_init(&s->acceptor, &s->hub, size);
-    if (rc == 0) rc = rendezvous_admission_init(&s->admission, c, a, deadline_ns);
+    int rc = members_init(&s->members, size);
+    if (rc == 0) rc = acceptor_init(&s->acceptor, &s->hub, size);
+    if (rc == 0) rc = admission_init(&s->admission, c, a, deadline_ns);
     if (rc == 0) return s;
     free_server(s);
     return NULL;
 }
 
-int rendezvous_server_start(struct rendezvous_server **out, const struct rendezvous_config *c,
-                            const struct rendezvous_address *a, uint64_t deadline_ns)
+int server_start(struct server **out, const struct rendezvous_config *c,
+                 const struct rendezvous_address *a, uint64_t deadline_ns)
 {
-    struct rendezvous_server *s = new_server(c, a, deadline_ns);
+    struct server *s = new_server(c, a, deadline_ns);
     if (!s) return error_set(-ENOMEM, "no memory for a rendezvous of %d nodes", c->size);
-    int rc = rendezvous_acceptor_open(&s->acceptor, a, c->loopback_only, deadline_ns);
-    if (rc == 0) rc = rendezvous_hub_start(&s->hub, c->peer_timeout_s, &events, s);
+    int rc = acceptor_open(&s->acceptor, a, c->loopback_only, deadline_ns);
+    if (rc == 0) rc = hub_start(&s->hub, c->peer_timeout_s, &events, s);
     if (rc) {
-        rendezvous_acceptor_close(&s->acceptor);
+        acceptor_close(&s->acceptor);
         free_server(s);
         return rc;
     }
-    rendezvous_hub_lock(&s->hub);
-    rendezvous_admission_begin(&s->admission);
-    rendezvous_hub_unlock(&s->hub);
+    hub_lock(&s->hub);
+    admission_begin(&s->admission);
+    hub_unlock(&s->hub);
     *out = s;
     return 0;
 }
 
-void rendezvous_server_stop(struct rendezvous_server *s)
+void server_stop(struct server *s)
 {
-    rendezvous_hub_lock(&s->hub);
-    rendezvous_acceptor_close(&s->acceptor);
-    rendezvous_hub_unlock(&s->hub);
-    rendezvous_hub_drain(&s->hub);
-    rendezvous_acceptor_stop(&s->acceptor);
-    rendezvous_hub_stop(&s->hub);
-    rendezvous_hub_fini(&s->hub);
+    hub_lock(&s->hub);
+    acceptor_close(&s->acceptor);
+    hub_unlock(&s->hub);
+    hub_drain(&s->hub);
+    acceptor_stop(&s->acceptor);
+    hub_stop(&s->hub);
+    hub_fini(&s->hub);
     free_server(s);
 }

@@ -6,7 +6,7 @@
  * Memory    its own, allocated at start, except messages and connections, which the acceptor limits
  * Waiting   start: up to two seconds for a port to become free. stop: for members to read the last
  *           message, as said there
- * Life      rendezvous_server_start ... rendezvous_server_stop
+ * Life      server_start ... server_stop
  */
 #ifndef LOCUS_MEMBERSHIP_SERVER_H
 #define LOCUS_MEMBERSHIP_SERVER_H
@@ -16,14 +16,14 @@
 
 #include <stdint.h>
 
-struct rendezvous_server;
+struct server;
 
 /* Listens at the first address where that is possible. `deadline_ns`: of joining. Returns 0,
  * -EADDRINUSE or another negative errno, with the sentence in locus_error(). */
-int rendezvous_server_start(struct rendezvous_server **out, const struct rendezvous_config *,
-                            const struct rendezvous_address *, uint64_t deadline_ns);
+int server_start(struct server **out, const struct rendezvous_config *,
+                 const struct rendezvous_address *, uint64_t deadline_ns);
 /* Returns when all members that were told of the end (refused, lost, left) have read that, after at
  * most a second; or peer_timeout_s, if all have left in order. */
-void rendezvous_server_stop(struct rendezvous_server *);
+void server_stop(struct server *);
 
 #endif

@@ -243,10 +243,10 @@ static struct rendezvous_config config_of(int rank)
     };
 }
 
-static struct rendezvous_message *hello_of(int rank)
+static struct message *hello_of(int rank)
 {
     const struct rendezvous_config c = config_of(rank);
-    struct rendezvous_message *m = rendezvous_hello_write(&c, HANG_S * 1000);
+    struct message *m = hello_write(&c, HANG_S * 1000);
     CHECK(m != NULL);
     return m;
 }
@@ -257,12 +257,12 @@ static const struct mesh_hello sound_hello = {
 /* A message that never becomes whole. */
 static bool dribble(struct siege *s, int fd, bool is_rendezvous, unsigned age)
 {
-    struct rendezvous_message *m = hello_of(0);
+    struct message *m = hello_of(0);
     size_t whole = is_rendezvous ? m->bytes : sizeof sound_hello;
     const unsigned char *at = is_rendezvous ? m->data : (const void *)&sound_hello;
     (void)s;
     bool goes_on = age + 1 >= whole || say(fd, at + age, 1);
-    rendezvous_message_let_go(m);
+    message_let_go(m);
     return goes_on;
 }
 
@@ -270,8 +270,8 @@ static bool dribble(struct siege *s, int fd, bool is_rendezvous, unsigned age)
  * it takes. */
 static bool stream(struct siege *s, int fd, bool is_rendezvous, unsigned age)
 {
-    static const unsigned char heartbeat[RENDEZVOUS_HEADER_BYTES] = {
-        'l', 'o', 'c', 'r', RENDEZVOUS_VERSION, 0, RENDEZVOUS_HEARTBEAT};
+    static const unsigned char heartbeat[MESSAGE_HEADER_BYTES] = {
+        'l', 'o', 'c', 'r', MESSAGE_VERSION, 0, MESSAGE_HEARTBEAT};
     unsigned char many[3000 * sizeof heartbeat] = {0};
     (void)s;
     for (size_t i = 0; is_rendezvous && i < sizeof many; i += sizeof heartbeat)
@@ -284,17 +284,17 @@ static bool stream(struct siege *s, int fd, bool is_rendezvous, unsigned age)
  * and a shard that cannot be. What the node makes room for is filled. */
 static bool exaggerate(struct siege *s, int fd, bool is_rendezvous, unsigned age)
 {
-    static const uint32_t lengths[] = {RENDEZVOUS_MESSAGE_MAX - RENDEZVOUS_HEADER_BYTES,
-                                       RENDEZVOUS_MESSAGE_MAX, INT32_MAX, UINT32_MAX};
+    static const uint32_t lengths[] = {MESSAGE_MAX - MESSAGE_HEADER_BYTES, MESSAGE_MAX, INT32_MAX,
+                                       UINT32_MAX};
     static unsigned char filling[1 << 18];
     struct mesh_hello h = sound_hello;
     h.rank = h.shard = UINT32_MAX;
     if (age > 0) return is_rendezvous && say(fd, filling, sizeof filling);
     if (!is_rendezvous) return say(fd, &h, sizeof h);
-    struct rendezvous_message *m = hello_of(0);
+    struct message *m = hello_of(0);
     memcpy(m->data + 8, &lengths[s->seed / 2 % 4], sizeof *lengths);
     bool goes_on = say(fd, m->data, m->bytes);
-    rendezvous_message_let_go(m);
+    message_let_go(m);
     return goes_on;
 }
 
@@ -302,18 +302,17 @@ static bool exaggerate(struct siege *s, int fd, bool is_rendezvous, unsigned age
  * cluster. */
 static bool pretend(struct siege *s, int fd, bool is_rendezvous, unsigned age)
 {
-    struct rendezvous_message *m = hello_of(0);
+    struct message *m = hello_of(0);
     (void)s;
     bool goes_on = age > 0 || (is_rendezvous ? say(fd, m->data, m->bytes)
                                              : say(fd, &sound_hello, sizeof sound_hello));
-    rendezvous_message_let_go(m);
+    message_let_go(m);
     return goes_on;
 }
 
 /* What would end a cluster without a secret: any rank, other tables, another size, another
  * version. */
-static struct rendezvous_message *misleading_hello(const struct siege *s,
-                                                   const struct secret *secret)
+static struct message *misleading_hello(const struct siege *s, const struct secret *secret)
 {
     static const struct locus_table other = {.name = "rows", .rows = KEYS + 1, .length = LENGTH};
     struct rendezvous_config c = config_of((int)(s->seed / 2 % NODES));
@@ -321,7 +320,7 @@ static struct rendezvous_message *misleading_hello(const struct siege *s,
     c.secret = how == 1 ? NULL : secret;
     if (how == 2) c.tables = &other;
     if (how == 3) c.size = NODES + 1;
-    struct rendezvous_message *m = rendezvous_hello_write(&c, 1);
+    struct message *m = hello_write(&c, 1);
     CHECK(m != NULL);
     if (how == 4) m->data[4]++; /* the version */
     return m;
@@ -336,17 +335,17 @@ static bool guess(struct siege *s, int fd, bool is_rendezvous, unsigned age)
     for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)rand_r(&s->seed);
     memcpy(h.proof, bytes, sizeof h.proof);
     if (!is_rendezvous || age > 1) return age < 2 && say(fd, &h, sizeof h);
-    struct rendezvous_message *hello = misleading_hello(s, &any), *m = hello;
+    struct message *hello = misleading_hello(s, &any), *m = hello;
     if (age == 1) {
-        m = rendezvous_message_new(RENDEZVOUS_RESPONSE);
-        rendezvous_put_bytes(m, bytes, sizeof bytes);
-        rendezvous_put_bytes(m, hello->data + RENDEZVOUS_HEADER_BYTES,
-                             hello->bytes - RENDEZVOUS_HEADER_BYTES);
-        m = rendezvous_message_done(m);
+        m = message_new(MESSAGE_RESPONSE);
+        message_put_bytes(m, bytes, sizeof bytes);
+        message_put_bytes(m, hello->data + MESSAGE_HEADER_BYTES,
+                          hello->bytes - MESSAGE_HEADER_BYTES);
+        m = message_done(m);
     }
     bool goes_on = say(fd, m->data, m->bytes);
-    if (m != hello) rendezvous_message_let_go(m);
-    rendezvous_message_let_go(hello);
+    if (m != hello) message_let_go(m);
+    message_let_go(hello);
     return goes_on;
 }
 

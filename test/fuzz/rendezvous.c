@@ -58,7 +58,7 @@ static int choose(struct crowd *c)
 }
 
 /* Some of its bytes replaced, and sent. */
-static void send_message(struct crowd *c, int peer, struct rendezvous_message *m)
+static void send_message(struct crowd *c, int peer, struct message *m)
 {
     MUST(m);
     for (unsigned n = input_below(&c->in, 16); n > 13; n--) {
@@ -67,7 +67,7 @@ static void send_message(struct crowd *c, int peer, struct rendezvous_message *m
     }
     size_t bytes = input_rarely(&c->in, 16) ? input_byte(&c->in) % m->bytes : m->bytes;
     peer_send(peer, m->data, bytes);
-    rendezvous_message_let_go(m);
+    message_let_go(m);
 }
 
 static void send_hello(struct crowd *c, int peer)
@@ -76,49 +76,49 @@ static void send_hello(struct crowd *c, int peer)
     unsigned how = input_below(&c->in, 32);
     if (how == 1) config.size = 2 + (int)input_below(&c->in, 8);
     if (how == 2) config.secret = c->has_secret ? NULL : &secret;
-    struct rendezvous_message *m = rendezvous_hello_write(&config, 60000);
+    struct message *m = hello_write(&config, 60000);
     if (how == 3) m->data[4]++; /* the version */
     send_message(c, peer, m);
 }
 
 /* What answers the challenge that the peer has heard last: nonce, proof, and the hello again. NULL:
  * there is none. */
-static struct rendezvous_message *response(const struct crowd *c, int peer, int rank)
+static struct message *response(const struct crowd *c, int peer, int rank)
 {
     static const unsigned char nonce[SECRET_NONCE_BYTES] = "ours";
-    unsigned char heard[RENDEZVOUS_HEADER_BYTES + SECRET_NONCE_BYTES], proof[SECRET_PROOF_BYTES];
+    unsigned char heard[MESSAGE_HEADER_BYTES + SECRET_NONCE_BYTES], proof[SECRET_PROOF_BYTES];
     if (peer_heard(peer, heard, sizeof heard) < sizeof heard) return NULL;
-    if (rendezvous_header(heard).type != RENDEZVOUS_CHALLENGE) return NULL;
+    if (message_header(heard).type != MESSAGE_CHALLENGE) return NULL;
     struct rendezvous_config config = config_of(c, rank);
-    struct rendezvous_message *hello = rendezvous_hello_write(&config, 60000);
-    const unsigned char *body = hello->data + RENDEZVOUS_HEADER_BYTES;
-    size_t bytes = hello->bytes - RENDEZVOUS_HEADER_BYTES;
+    struct message *hello = hello_write(&config, 60000);
+    const unsigned char *body = hello->data + MESSAGE_HEADER_BYTES;
+    size_t bytes = hello->bytes - MESSAGE_HEADER_BYTES;
     const struct secret_claim claim = {.role = SECRET_MEMBER,
                                        .prover = (unsigned)rank,
                                        .prover_nonce = nonce,
-                                       .verifier_nonce = heard + RENDEZVOUS_HEADER_BYTES,
+                                       .verifier_nonce = heard + MESSAGE_HEADER_BYTES,
                                        .body = body,
                                        .body_bytes = bytes};
     secret_prove(&secret, &claim, proof);
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_RESPONSE);
-    rendezvous_put_bytes(m, nonce, sizeof nonce);
-    rendezvous_put_bytes(m, proof, sizeof proof);
-    rendezvous_put_bytes(m, body, bytes);
-    rendezvous_message_let_go(hello);
-    return rendezvous_message_done(m);
+    struct message *m = message_new(MESSAGE_RESPONSE);
+    message_put_bytes(m, nonce, sizeof nonce);
+    message_put_bytes(m, proof, sizeof proof);
+    message_put_bytes(m, body, bytes);
+    message_let_go(hello);
+    return message_done(m);
 }
 
 static void send_response(struct crowd *c, int peer)
 {
-    struct rendezvous_message *m = response(c, peer, (int)input_below(&c->in, SIZE));
-    if (m && input_rarely(&c->in, 8)) m->data[RENDEZVOUS_HEADER_BYTES + input_below(&c->in, 64)]++;
+    struct message *m = response(c, peer, (int)input_below(&c->in, SIZE));
+    if (m && input_rarely(&c->in, 8)) m->data[MESSAGE_HEADER_BYTES + input_below(&c->in, 64)]++;
     if (m) send_message(c, peer, m);
 }
 
-static void send_whole(int peer, struct rendezvous_message *m)
+static void send_whole(int peer, struct message *m)
 {
     if (m) peer_send(peer, m->data, m->bytes);
-    rendezvous_message_let_go(m);
+    message_let_go(m);
     peer_settle();
 }
 
@@ -128,7 +128,7 @@ static void form(struct crowd *c)
     for (int rank = 0; rank < SIZE; rank++) {
         struct rendezvous_config config = config_of(c, rank);
         int peer = c->active[rank] = peer_connect();
-        send_whole(peer, rendezvous_hello_write(&config, 60000));
+        send_whole(peer, hello_write(&config, 60000));
         if (c->has_secret) send_whole(peer, response(c, peer, rank));
     }
 }
@@ -136,44 +136,41 @@ static void form(struct crowd *c)
 /* Of any type, with numbers and texts as its body. */
 static void send_any(struct crowd *c, int peer)
 {
-    struct rendezvous_message *m =
-        rendezvous_message_new((enum rendezvous_type)input_below(&c->in, 24));
+    struct message *m = message_new((enum message_type)input_below(&c->in, 24));
     for (unsigned n = input_below(&c->in, 4); n > 0; n--) {
         size_t bytes;
         char text[17] = "";
         switch (input_below(&c->in, 4)) {
-        case 0: rendezvous_put_u32(m, input_below(&c->in, 8)); break;
-        case 1: rendezvous_put_u32(m, (uint32_t)input_number(&c->in, 4)); break;
-        case 2: rendezvous_put_u64(m, input_number(&c->in, 8)); break;
+        case 0: message_put_u32(m, input_below(&c->in, 8)); break;
+        case 1: message_put_u32(m, (uint32_t)input_number(&c->in, 4)); break;
+        case 2: message_put_u64(m, input_number(&c->in, 8)); break;
         default: {
             const uint8_t *at = input_bytes(&c->in, input_below(&c->in, sizeof text), &bytes);
             memcpy(text, at, bytes);
-            rendezvous_put_text(m, text);
+            message_put_text(m, text);
         }
         }
     }
-    send_message(c, peer, rendezvous_message_done(m));
+    send_message(c, peer, message_done(m));
 }
 
 /* What a member says. */
 static void send_sound(struct crowd *c, int peer)
 {
-    static const enum rendezvous_type types[] = {RENDEZVOUS_BARRIER, RENDEZVOUS_ABSENT,
-                                                 RENDEZVOUS_LEAVE, RENDEZVOUS_REPORT,
-                                                 RENDEZVOUS_HEARTBEAT};
-    enum rendezvous_type type = types[input_below(&c->in, sizeof types / sizeof *types)];
-    struct rendezvous_message *m = rendezvous_message_new(type);
-    if (type == RENDEZVOUS_BARRIER) {
-        rendezvous_put_u32(m, input_below(&c->in, 5));
-        rendezvous_put_u32(m, input_below(&c->in, 3));
-        rendezvous_put_text(m, input_below(&c->in, 2) ? "" : "a word");
+    static const enum message_type types[] = {MESSAGE_BARRIER, MESSAGE_ABSENT, MESSAGE_LEAVE,
+                                              MESSAGE_REPORT, MESSAGE_HEARTBEAT};
+    enum message_type type = types[input_below(&c->in, sizeof types / sizeof *types)];
+    struct message *m = message_new(type);
+    if (type == MESSAGE_BARRIER) {
+        message_put_u32(m, input_below(&c->in, 5));
+        message_put_u32(m, input_below(&c->in, 3));
+        message_put_text(m, input_below(&c->in, 2) ? "" : "a word");
     }
-    if (type == RENDEZVOUS_BARRIER)
-        rendezvous_put_text(m, input_below(&c->in, 4) ? "open" : "other");
-    if (type == RENDEZVOUS_ABSENT) rendezvous_put_u32(m, input_below(&c->in, 2));
-    if (type == RENDEZVOUS_REPORT) rendezvous_put_u32(m, input_below(&c->in, SIZE));
-    if (type == RENDEZVOUS_REPORT) rendezvous_put_text(m, "closed the connection");
-    send_message(c, peer, rendezvous_message_done(m));
+    if (type == MESSAGE_BARRIER) message_put_text(m, input_below(&c->in, 4) ? "open" : "other");
+    if (type == MESSAGE_ABSENT) message_put_u32(m, input_below(&c->in, 2));
+    if (type == MESSAGE_REPORT) message_put_u32(m, input_below(&c->in, SIZE));
+    if (type == MESSAGE_REPORT) message_put_text(m, "closed the connection");
+    send_message(c, peer, message_done(m));
 }
 
 static void send_bytes(struct crowd *c, int peer)
@@ -206,12 +203,12 @@ static void meet_often(struct crowd *c)
     for (unsigned n = input_below(&c->in, MEETINGS_MAX); n > 0; n--) {
         for (int rank = 0; rank < SIZE; rank++) {
             if (c->active[rank] < 0) continue;
-            struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_BARRIER);
-            rendezvous_put_u32(m, n % 2);
-            rendezvous_put_u32(m, 0);
-            rendezvous_put_text(m, "");
-            rendezvous_put_text(m, "open");
-            send_whole(c->active[rank], rendezvous_message_done(m));
+            struct message *m = message_new(MESSAGE_BARRIER);
+            message_put_u32(m, n % 2);
+            message_put_u32(m, 0);
+            message_put_text(m, "");
+            message_put_text(m, "open");
+            send_whole(c->active[rank], message_done(m));
         }
     }
 }
@@ -253,17 +250,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!secret.is_known)
         MUST(secret_from_text(&secret, "the secret", "a secret", strlen("a secret")) == 0);
     const struct rendezvous_config config = config_of(&c, 0);
-    struct rendezvous_server *s;
+    struct server *s;
     for (unsigned i = 0; i < ACTIVE_MAX; i++) c.active[i] = -1;
     nng_reset();
     bool is_late = input_rarely(&c.in, 64);
-    MUST(rendezvous_server_start(&s, &config, &address, clock_now_ns() + (is_late ? 0 : JOIN_NS)) ==
-         0);
+    MUST(server_start(&s, &config, &address, clock_now_ns() + (is_late ? 0 : JOIN_NS)) == 0);
     peer_await_accept();
     if (input_below(&c.in, 2)) form(&c);
     for (unsigned i = 0; i < STEPS_MAX && input_left(&c.in) > 0; i++) step(&c);
     peer_settle();
     for (int i = 0; i < PEERS_MAX; i++) peer_reset(i);
-    rendezvous_server_stop(s);
+    server_stop(s);
     return 0;
 }

@@ -47,80 +47,79 @@ static struct rendezvous_config config_of(const struct rank_0 *z)
 
 /* It has heard a response to its challenge: the proof is ours, over what the message has, or over
  * nothing. Without a secret, zeros. */
-static void put_proof(const struct rank_0 *z, struct rendezvous_message *m,
-                      const unsigned char *nonce, bool covers_message)
+static void put_proof(const struct rank_0 *z, struct message *m, const unsigned char *nonce,
+                      bool covers_message)
 {
     unsigned char heard[1024], proof[SECRET_PROOF_BYTES] = {0};
     struct rendezvous_config config = config_of(z);
-    struct rendezvous_message *hello = rendezvous_hello_write(&config, 1);
+    struct message *hello = hello_write(&config, 1);
     size_t bytes = SECRET_NONCE_BYTES + SECRET_PROOF_BYTES + hello->bytes;
-    rendezvous_message_let_go(hello);
+    message_let_go(hello);
     MUST(bytes < sizeof heard);
     if (z->has_secret && peer_heard(z->peer, heard, bytes) == bytes) {
         const struct secret_claim claim = {
             .role = SECRET_RENDEZVOUS,
             .verifier = RANK,
             .prover_nonce = nonce,
-            .verifier_nonce = heard + RENDEZVOUS_HEADER_BYTES,
-            .body = m->data + RENDEZVOUS_HEADER_BYTES,
-            .body_bytes = covers_message ? m->bytes - RENDEZVOUS_HEADER_BYTES : 0};
+            .verifier_nonce = heard + MESSAGE_HEADER_BYTES,
+            .body = m->data + MESSAGE_HEADER_BYTES,
+            .body_bytes = covers_message ? m->bytes - MESSAGE_HEADER_BYTES : 0};
         secret_prove(&secret, &claim, proof);
     }
-    rendezvous_put_bytes(m, proof, sizeof proof);
+    message_put_bytes(m, proof, sizeof proof);
 }
 
-static void put_start(struct rank_0 *z, struct rendezvous_message *m)
+static void put_start(struct rank_0 *z, struct message *m)
 {
     unsigned size = input_rarely(&z->in, 16) ? input_byte(&z->in) : SIZE;
-    rendezvous_put_u64(m, 1 + input_byte(&z->in));
-    rendezvous_put_u32(m, 1);
-    rendezvous_put_u32(m, 1000);
-    rendezvous_put_u32(m, size);
+    message_put_u64(m, 1 + input_byte(&z->in));
+    message_put_u32(m, 1);
+    message_put_u32(m, 1000);
+    message_put_u32(m, size);
     for (unsigned rank = 0; rank < size; rank++) {
-        rendezvous_put_text(m, "127.0.0.1:4711");
-        rendezvous_put_u32(m, 1);
+        message_put_text(m, "127.0.0.1:4711");
+        message_put_u32(m, 1);
     }
 }
 
-static enum rendezvous_type choose_type(struct rank_0 *z)
+static enum message_type choose_type(struct rank_0 *z)
 {
-    static const enum rendezvous_type types[] = {
-        RENDEZVOUS_CHALLENGE, RENDEZVOUS_WELCOME, RENDEZVOUS_START,
-        RENDEZVOUS_RELEASE,   RENDEZVOUS_LEFT,    RENDEZVOUS_LOST,
-        RENDEZVOUS_WAITING,   RENDEZVOUS_REFUSED, RENDEZVOUS_AGAIN};
+    static const enum message_type types[] = {MESSAGE_CHALLENGE, MESSAGE_WELCOME, MESSAGE_START,
+                                              MESSAGE_RELEASE,   MESSAGE_LEFT,    MESSAGE_LOST,
+                                              MESSAGE_WAITING,   MESSAGE_REFUSED, MESSAGE_AGAIN};
     unsigned what = input_below(&z->in, 16);
     if (what < sizeof types / sizeof *types) return types[what];
-    return (enum rendezvous_type)input_below(&z->in, RENDEZVOUS_ABSENT + 2);
+    return (enum message_type)input_below(&z->in, MESSAGE_ABSENT + 2);
 }
 
-static struct rendezvous_message *make_message(struct rank_0 *z, enum rendezvous_type type)
+static struct message *make_message(struct rank_0 *z, enum message_type type)
 {
     static const unsigned char nonce[SECRET_NONCE_BYTES] = "rank 0's";
-    struct rendezvous_message *m = rendezvous_message_new(type);
+    struct message *m = message_new(type);
     switch (type) {
-    case RENDEZVOUS_CHALLENGE: rendezvous_put_bytes(m, nonce, sizeof nonce); break;
-    case RENDEZVOUS_WELCOME:
-        rendezvous_put_u32(m, 1000);
+    case MESSAGE_CHALLENGE: message_put_bytes(m, nonce, sizeof nonce); break;
+    case MESSAGE_WELCOME:
+        message_put_u32(m, 1000);
         put_proof(z, m, nonce, false);
         break;
-    case RENDEZVOUS_START: put_start(z, m); break;
-    case RENDEZVOUS_RELEASE:
-    case RENDEZVOUS_LOST:
-    case RENDEZVOUS_REFUSED:
-        rendezvous_put_u32(m, input_below(&z->in, 128));
-        rendezvous_put_text(m, "is a sentence");
-        if (type == RENDEZVOUS_REFUSED && input_below(&z->in, 4)) put_proof(z, m, nonce, true);
+    case MESSAGE_START: put_start(z, m); break;
+    case MESSAGE_RELEASE:
+    case MESSAGE_LOST:
+    case MESSAGE_REFUSED:
+        message_put_u32(m, input_below(&z->in, 128));
+        message_put_text(m, "is a sentence");
+        if (type == MESSAGE_REFUSED && input_below(&z->in, 4)) put_proof(z, m, nonce, true);
         break;
-    case RENDEZVOUS_WAITING:
-    case RENDEZVOUS_AGAIN: rendezvous_put_text(m, "waits"); break;
+    case MESSAGE_WAITING:
+    case MESSAGE_AGAIN: message_put_text(m, "waits"); break;
     default: break;
     }
-    return rendezvous_message_done(m);
+    return message_done(m);
 }
 
 static void send_message(struct rank_0 *z)
 {
-    struct rendezvous_message *m = make_message(z, choose_type(z));
+    struct message *m = make_message(z, choose_type(z));
     MUST(m);
     for (unsigned n = input_below(&z->in, 16); n > 13; n--) {
         size_t at = input_byte(&z->in) % m->bytes;
@@ -128,23 +127,23 @@ static void send_message(struct rank_0 *z)
     }
     peer_send(z->peer, m->data,
               input_rarely(&z->in, 16) ? input_byte(&z->in) % m->bytes : m->bytes);
-    rendezvous_message_let_go(m);
+    message_let_go(m);
 }
 
-static void send_well(struct rank_0 *z, enum rendezvous_type type)
+static void send_well(struct rank_0 *z, enum message_type type)
 {
-    struct rendezvous_message *m = make_message(z, type);
+    struct message *m = make_message(z, type);
     peer_send(z->peer, m->data, m->bytes);
-    rendezvous_message_let_go(m);
+    message_let_go(m);
     peer_settle();
 }
 
 /* So that the node has joined, and what follows is about a cluster that runs. */
 static void begin_well(struct rank_0 *z)
 {
-    if (z->has_secret) send_well(z, RENDEZVOUS_CHALLENGE);
-    send_well(z, RENDEZVOUS_WELCOME);
-    send_well(z, RENDEZVOUS_START);
+    if (z->has_secret) send_well(z, MESSAGE_CHALLENGE);
+    send_well(z, MESSAGE_WELCOME);
+    send_well(z, MESSAGE_START);
 }
 
 static void send_bytes(struct rank_0 *z)

@@ -9,7 +9,7 @@ static const struct locus_table tables[] = {
     {.name = "relations", .rows = 10, .length = 16},
 };
 
-static struct rendezvous_message *our_hello(struct input *in)
+static struct message *our_hello(struct input *in)
 {
     const struct rendezvous_config c = {
         .rank = 1,
@@ -22,11 +22,11 @@ static struct rendezvous_message *our_hello(struct input *in)
         .join_timeout_s = 60,
         .peer_timeout_s = 10,
     };
-    return rendezvous_hello_write(&c, 60000);
+    return hello_write(&c, 60000);
 }
 
 /* Ours with some bytes replaced: chance alone would hardly ever come through. */
-static void change(struct input *in, struct rendezvous_message *m)
+static void change(struct input *in, struct message *m)
 {
     for (unsigned n = input_below(in, 8); n > 0; n--) {
         size_t at = input_number(in, 2) % m->bytes;
@@ -34,46 +34,45 @@ static void change(struct input *in, struct rendezvous_message *m)
     }
 }
 
-static void read_hello(const unsigned char *body, size_t bytes, const struct rendezvous_hello *ours)
+static void read_hello(const unsigned char *body, size_t bytes, const struct hello *ours)
 {
-    struct rendezvous_hello h;
-    char sentence[RENDEZVOUS_TEXT_MAX];
-    rendezvous_hello_read_rank(&h, body, bytes);
-    if (!rendezvous_hello_read(&h, body, bytes)) return;
+    struct hello h;
+    char sentence[MESSAGE_TEXT_MAX];
+    hello_read_rank(&h, body, bytes);
+    if (!hello_read(&h, body, bytes)) return;
     MUST(h.rank < h.size && strlen(h.address) < sizeof h.address);
-    if (rendezvous_hello_differs(&h, ours, 1, sentence, sizeof sentence))
+    if (hello_differs(&h, ours, 1, sentence, sizeof sentence))
         MUST(strlen(sentence) < sizeof sentence);
 }
 
 static void read_values(struct input *in, const unsigned char *body, size_t bytes)
 {
     char text[40];
-    struct rendezvous_reader r = rendezvous_reader(body, bytes);
+    struct message_reader r = message_reader(body, bytes);
     for (unsigned n = input_below(in, 16); n > 0; n--) {
         switch (input_below(in, 3)) {
-        case 0: rendezvous_get_u32(&r); break;
-        case 1: rendezvous_get_u64(&r); break;
+        case 0: message_get_u32(&r); break;
+        case 1: message_get_u64(&r); break;
         default:
-            rendezvous_get_text(&r, text, 1 + input_below(in, sizeof text));
+            message_get_text(&r, text, 1 + input_below(in, sizeof text));
             MUST(strlen(text) < sizeof text);
         }
     }
-    if (rendezvous_read_all(&r)) MUST(r.at == r.end);
+    if (message_read_all(&r)) MUST(r.at == r.end);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = input_of(data, size);
-    struct rendezvous_hello ours;
-    struct rendezvous_message *m = our_hello(&in);
-    MUST(m && rendezvous_hello_read(&ours, m->data + RENDEZVOUS_HEADER_BYTES,
-                                    m->bytes - RENDEZVOUS_HEADER_BYTES));
+    struct hello ours;
+    struct message *m = our_hello(&in);
+    MUST(m && hello_read(&ours, m->data + MESSAGE_HEADER_BYTES, m->bytes - MESSAGE_HEADER_BYTES));
 
-    struct rendezvous_message *theirs = our_hello(&in);
+    struct message *theirs = our_hello(&in);
     change(&in, theirs);
-    size_t bytes = theirs->bytes - RENDEZVOUS_HEADER_BYTES;
+    size_t bytes = theirs->bytes - MESSAGE_HEADER_BYTES;
     if (input_rarely(&in, 4)) bytes = input_number(&in, 2) % (bytes + 1);
-    unsigned char *body = fuzz_copy(theirs->data + RENDEZVOUS_HEADER_BYTES, bytes);
+    unsigned char *body = fuzz_copy(theirs->data + MESSAGE_HEADER_BYTES, bytes);
     read_hello(body, bytes, &ours);
     free(body);
 
@@ -81,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_hello(body, input_left(&in), &ours);
     read_values(&(struct input){data, data + size}, body, input_left(&in));
     free(body);
-    rendezvous_message_let_go(theirs);
-    rendezvous_message_let_go(m);
+    message_let_go(theirs);
+    message_let_go(m);
     return 0;
 }

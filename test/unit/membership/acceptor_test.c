@@ -32,10 +32,10 @@ static void bother(const char *address)
     hello[11] = 0;
 
     fd = peer_connect(address);
-    hello[6] = RENDEZVOUS_LEAVE; /* before it said who it is */
+    hello[6] = MESSAGE_LEAVE; /* before it said who it is */
     peer_say(fd, hello, bytes);
     CHECK(peer_is_cut_off(fd, 3000));
-    hello[6] = RENDEZVOUS_HELLO;
+    hello[6] = MESSAGE_HELLO;
 
     fd = peer_connect(address);
     hello[8]--; /* a body one byte too short */
@@ -65,22 +65,22 @@ TEST(rendezvous, garbage_ends_its_own_connection_and_nothing_else)
 TEST(rendezvous, a_spoilt_hello_breaks_nothing)
 {
     unsigned char hello[TEXT_BYTES];
-    struct rendezvous_hello read;
+    struct hello read;
     struct node n;
     node_init(&n, 1, 2, "127.0.0.1:7777");
-    size_t bytes = peer_hello(&n.config, hello, sizeof hello) - RENDEZVOUS_HEADER_BYTES;
+    size_t bytes = peer_hello(&n.config, hello, sizeof hello) - MESSAGE_HEADER_BYTES;
     unsigned char *body = malloc(bytes);
     for (size_t cut = 0; cut < bytes; cut++) {
         unsigned char *part = malloc(cut + 1);
-        memcpy(part, hello + RENDEZVOUS_HEADER_BYTES, cut);
-        CHECK(!rendezvous_hello_read(&read, part, cut));
+        memcpy(part, hello + MESSAGE_HEADER_BYTES, cut);
+        CHECK(!hello_read(&read, part, cut));
         free(part);
     }
     for (size_t i = 0; i < bytes; i++) {
         for (unsigned value = 0; value < 256; value += 51) {
-            memcpy(body, hello + RENDEZVOUS_HEADER_BYTES, bytes);
+            memcpy(body, hello + MESSAGE_HEADER_BYTES, bytes);
             body[i] = (unsigned char)value;
-            rendezvous_hello_read(&read, body, bytes);
+            hello_read(&read, body, bytes);
         }
     }
     free(body);
@@ -162,13 +162,13 @@ TEST(rendezvous, a_member_that_sends_nonsense_is_lost)
     int fd = peer_join(&n[1]);
     node_finish(&n[0]);
     CHECK_EQ(n[0].rc, 0);
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_REPORT);
-    rendezvous_put_u32(m, 77);
-    rendezvous_put_text(m, "there is no such rank");
-    m = rendezvous_message_done(m);
+    struct message *m = message_new(MESSAGE_REPORT);
+    message_put_u32(m, 77);
+    message_put_text(m, "there is no such rank");
+    m = message_done(m);
     peer_say(fd, m->data, m->bytes);
     node_expect_loss(&n[0], 1, "sent a message that makes no sense");
-    rendezvous_message_let_go(m);
+    message_let_go(m);
     node_leave(&n[0]);
     close(fd);
 }

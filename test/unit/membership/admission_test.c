@@ -180,8 +180,8 @@ static size_t make_response(const struct node *n, const unsigned char *challenge
                             unsigned char *data)
 {
     unsigned char nonce[SECRET_NONCE_BYTES], proof[SECRET_PROOF_BYTES];
-    unsigned char hello[TEXT_BYTES], *body = hello + RENDEZVOUS_HEADER_BYTES;
-    size_t bytes = peer_hello(&n->config, hello, sizeof hello) - RENDEZVOUS_HEADER_BYTES;
+    unsigned char hello[TEXT_BYTES], *body = hello + MESSAGE_HEADER_BYTES;
+    size_t bytes = peer_hello(&n->config, hello, sizeof hello) - MESSAGE_HEADER_BYTES;
     secret_nonce(nonce);
     const struct secret_claim claim = {.role = SECRET_MEMBER,
                                        .prover = (unsigned)n->config.rank,
@@ -190,14 +190,14 @@ static size_t make_response(const struct node *n, const unsigned char *challenge
                                        .body = body,
                                        .body_bytes = bytes};
     secret_prove(n->config.secret, &claim, proof);
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_RESPONSE);
-    rendezvous_put_bytes(m, nonce, sizeof nonce);
-    rendezvous_put_bytes(m, proof, sizeof proof);
-    rendezvous_put_bytes(m, body, bytes);
-    m = rendezvous_message_done(m);
+    struct message *m = message_new(MESSAGE_RESPONSE);
+    message_put_bytes(m, nonce, sizeof nonce);
+    message_put_bytes(m, proof, sizeof proof);
+    message_put_bytes(m, body, bytes);
+    m = message_done(m);
     memcpy(data, m->data, m->bytes);
     bytes = m->bytes;
-    rendezvous_message_let_go(m);
+    message_let_go(m);
     return bytes;
 }
 
@@ -207,9 +207,9 @@ static int be_challenged(const struct node *n, unsigned char challenge[SECRET_NO
     unsigned char data[TEXT_BYTES];
     int fd = peer_connect(n->config.address);
     peer_say(fd, data, peer_hello(&n->config, data, sizeof data));
-    CHECK_EQ(peer_hear(fd, RENDEZVOUS_CHALLENGE, data, sizeof data),
-             RENDEZVOUS_HEADER_BYTES + SECRET_NONCE_BYTES);
-    memcpy(challenge, data + RENDEZVOUS_HEADER_BYTES, SECRET_NONCE_BYTES);
+    CHECK_EQ(peer_hear(fd, MESSAGE_CHALLENGE, data, sizeof data),
+             MESSAGE_HEADER_BYTES + SECRET_NONCE_BYTES);
+    memcpy(challenge, data + MESSAGE_HEADER_BYTES, SECRET_NONCE_BYTES);
     return fd;
 }
 
@@ -244,13 +244,13 @@ TEST(rendezvous, a_response_is_good_for_its_challenge_alone)
 
     fd = be_challenged(&n[1], challenge);
     peer_say(fd, response, make_response(&n[1], challenge, response));
-    CHECK_EQ(peer_hear(fd, RENDEZVOUS_WELCOME, welcome, sizeof welcome),
-             RENDEZVOUS_HEADER_BYTES + 4 + SECRET_PROOF_BYTES);
+    CHECK_EQ(peer_hear(fd, MESSAGE_WELCOME, welcome, sizeof welcome),
+             MESSAGE_HEADER_BYTES + 4 + SECRET_PROOF_BYTES);
     const struct secret_claim claim = {.role = SECRET_RENDEZVOUS,
                                        .verifier = 1,
                                        .prover_nonce = challenge,
-                                       .verifier_nonce = response + RENDEZVOUS_HEADER_BYTES};
-    CHECK(secret_check(&s, &claim, welcome + RENDEZVOUS_HEADER_BYTES + 4));
+                                       .verifier_nonce = response + MESSAGE_HEADER_BYTES};
+    CHECK(secret_check(&s, &claim, welcome + MESSAGE_HEADER_BYTES + 4));
     node_finish(&n[0]);
     CHECK_EQ(n[0].rc, 0);
     close(fd);
@@ -263,8 +263,8 @@ static const unsigned char zeros[SECRET_PROOF_BYTES];
 
 static void say_challenge(int fd)
 {
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_CHALLENGE);
-    rendezvous_put_bytes(m, zeros, sizeof zeros);
+    struct message *m = message_new(MESSAGE_CHALLENGE);
+    message_put_bytes(m, zeros, sizeof zeros);
     peer_say_message(fd, m);
 }
 
@@ -272,16 +272,16 @@ static void say_challenge(int fd)
 static const unsigned char *hear_response(int fd, unsigned char data[TEXT_BYTES])
 {
     say_challenge(fd);
-    peer_hear(fd, RENDEZVOUS_RESPONSE, data, TEXT_BYTES);
-    return data + RENDEZVOUS_HEADER_BYTES + SECRET_NONCE_BYTES;
+    peer_hear(fd, MESSAGE_RESPONSE, data, TEXT_BYTES);
+    return data + MESSAGE_HEADER_BYTES + SECRET_NONCE_BYTES;
 }
 
 static void say_refusal(int fd, const unsigned char *proof)
 {
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_REFUSED);
-    rendezvous_put_u32(m, EINVAL);
-    rendezvous_put_text(m, "go home");
-    if (proof) rendezvous_put_bytes(m, proof, SECRET_PROOF_BYTES);
+    struct message *m = message_new(MESSAGE_REFUSED);
+    message_put_u32(m, EINVAL);
+    message_put_text(m, "go home");
+    if (proof) message_put_bytes(m, proof, SECRET_PROOF_BYTES);
     peer_say_message(fd, m);
 }
 
@@ -336,7 +336,7 @@ TEST(rendezvous, who_has_proved_nothing_ends_no_joining)
         struct impostor impostor = impostor_meet(&n[1]);
         for (int again = 0; again < 3; again++) {
             if (again) impostor_meet_again(&impostor);
-            peer_hear(impostor.fd, RENDEZVOUS_HELLO, data, sizeof data);
+            peer_hear(impostor.fd, MESSAGE_HELLO, data, sizeof data);
             conduct[i](impostor.fd);
             CHECK(peer_is_cut_off(impostor.fd, 10000));
         }
@@ -360,7 +360,7 @@ TEST(rendezvous, a_secret_that_rank_0_asks_for_is_named)
     struct node n;
     node_init(&n, 1, 2, nodes_address());
     struct impostor i = impostor_meet(&n);
-    peer_hear(i.fd, RENDEZVOUS_HELLO, data, sizeof data);
+    peer_hear(i.fd, MESSAGE_HELLO, data, sizeof data);
     say_challenge(i.fd);
     node_finish(&n);
     CHECK_EQ(n.rc, -EACCES);

@@ -26,70 +26,70 @@ static struct rendezvous_config config(void)
                                       .peer_timeout_s = 1e-9};
 }
 
-static struct rendezvous_message *written(const struct rendezvous_config *c)
+static struct message *written(const struct rendezvous_config *c)
 {
-    struct rendezvous_message *m = rendezvous_hello_write(c, 1234);
+    struct message *m = hello_write(c, 1234);
     CHECK(m != NULL);
     return m;
 }
 
-static const unsigned char *body_of(const struct rendezvous_message *m)
+static const unsigned char *body_of(const struct message *m)
 {
-    return m->data + RENDEZVOUS_HEADER_BYTES;
+    return m->data + MESSAGE_HEADER_BYTES;
 }
 
-static size_t bytes_of(const struct rendezvous_message *m)
+static size_t bytes_of(const struct message *m)
 {
-    return m->bytes - RENDEZVOUS_HEADER_BYTES;
+    return m->bytes - MESSAGE_HEADER_BYTES;
 }
 
 TEST(hello, comes_out_as_it_was_put_in)
 {
     struct rendezvous_config c = config();
     struct secret s;
-    struct rendezvous_hello h;
+    struct hello h;
     CHECK_EQ(secret_from_text(&s, "a text", "open sesame", 11), 0);
     c.secret = &s;
-    struct rendezvous_message *m = written(&c);
-    CHECK(rendezvous_hello_read(&h, body_of(m), bytes_of(m)));
+    struct message *m = written(&c);
+    CHECK(hello_read(&h, body_of(m), bytes_of(m)));
     CHECK(h.rank == 2 && h.size == 3 && h.workers == 9 && h.shards == 5 && h.table_count == 2);
     CHECK(h.technique == LOCUS_RELOCATE && h.act_immediately && h.has_secret);
     CHECK_EQ(h.join_timeout_ms, 60000);
     CHECK_EQ(h.peer_timeout_ms, 1); /* never none */
     CHECK_EQ(h.timeout_ms, 1234);
     CHECK_EQ(strcmp(h.address, "10.0.0.1:7777"), 0);
-    rendezvous_message_let_go(m);
+    message_let_go(m);
 }
 
 /* As a peer that breaks off, or is no peer, may send it. */
 TEST(hello, that_is_not_whole_is_none)
 {
     struct rendezvous_config c = config();
-    struct rendezvous_message *m = written(&c);
+    struct message *m = written(&c);
     size_t whole = bytes_of(m);
     unsigned char *longer = calloc(1, whole + 1);
-    struct rendezvous_hello h;
+    struct hello h;
     CHECK(longer != NULL);
     for (size_t bytes = 0; bytes < whole; bytes++) {
         unsigned char *part = malloc(bytes ? bytes : 1); /* of its size: a sanitizer sees its end */
         CHECK(part != NULL);
         memcpy(part, body_of(m), bytes);
-        CHECK(!rendezvous_hello_read(&h, part, bytes));
+        CHECK(!hello_read(&h, part, bytes));
         free(part);
     }
     memcpy(longer, body_of(m), whole);
-    CHECK(rendezvous_hello_read(&h, longer, whole));
-    CHECK(!rendezvous_hello_read(&h, longer, whole + 1));
+    CHECK(hello_read(&h, longer, whole));
+    CHECK(!hello_read(&h, longer, whole + 1));
     free(longer);
-    rendezvous_message_let_go(m);
+    message_let_go(m);
 }
 
 static void is_refused(struct rendezvous_config c)
 {
-    struct rendezvous_message *m = written(&c);
-    struct rendezvous_hello h;
-    CHECK(!rendezvous_hello_read(&h, body_of(m), bytes_of(m)));
-    rendezvous_message_let_go(m);
+    struct message *m = written(&c);
+    struct hello h;
+    CHECK(!hello_read(&h, body_of(m), bytes_of(m)));
+    message_let_go(m);
 }
 
 TEST(hello, of_a_node_that_cannot_be_is_none)
@@ -120,26 +120,26 @@ TEST(hello, of_a_node_that_cannot_be_is_none)
 TEST(hello, rank_and_size_are_read_alone)
 {
     static const unsigned char body[] = {2, 0, 0, 0, 3, 0, 0, 0, 'x'};
-    struct rendezvous_hello h;
-    CHECK(rendezvous_hello_read_rank(&h, body, sizeof body));
+    struct hello h;
+    CHECK(hello_read_rank(&h, body, sizeof body));
     CHECK(h.rank == 2 && h.size == 3);
-    CHECK(!rendezvous_hello_read_rank(&h, body, 7));
+    CHECK(!hello_read_rank(&h, body, 7));
 }
 
 /* The sentence about two nodes that differ in one thing; "": they do not. */
 static void differ(const struct rendezvous_config *theirs, const struct rendezvous_config *ours,
                    const char *part)
 {
-    char sentence[RENDEZVOUS_TEXT_MAX] = "";
-    struct rendezvous_message *one = written(theirs), *other = written(ours);
-    struct rendezvous_hello t, o;
-    CHECK(rendezvous_hello_read(&t, body_of(one), bytes_of(one)));
-    CHECK(rendezvous_hello_read(&o, body_of(other), bytes_of(other)));
-    CHECK_EQ(rendezvous_hello_differs(&t, &o, 5, sentence, sizeof sentence), *part != '\0');
+    char sentence[MESSAGE_TEXT_MAX] = "";
+    struct message *one = written(theirs), *other = written(ours);
+    struct hello t, o;
+    CHECK(hello_read(&t, body_of(one), bytes_of(one)));
+    CHECK(hello_read(&o, body_of(other), bytes_of(other)));
+    CHECK_EQ(hello_differs(&t, &o, 5, sentence, sizeof sentence), *part != '\0');
     CHECK_STR(sentence, part);
     if (*part) CHECK_STR(sentence, ": all nodes must be configured alike");
-    rendezvous_message_let_go(one);
-    rendezvous_message_let_go(other);
+    message_let_go(one);
+    message_let_go(other);
 }
 
 TEST(hello, what_must_be_equal_is_named)

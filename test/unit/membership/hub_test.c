@@ -20,37 +20,37 @@ enum { HEARD_MAX = 256 };
 
 /* What the owner was told; under the hub's lock. */
 struct scene {
-    struct rendezvous_hub hub;
-    struct rendezvous_channel *channel;
+    struct hub hub;
+    struct channel *channel;
     int listener, fd;
     unsigned heard, ends, ticks;
     unsigned type[HEARD_MAX];
     uint32_t length[HEARD_MAX], first[HEARD_MAX]; /* number of the body */
     int rc;
-    char reason[RENDEZVOUS_TEXT_MAX];
+    char reason[MESSAGE_TEXT_MAX];
 };
 
-static void on_message(void *context, struct rendezvous_channel *c,
-                       const struct rendezvous_header *header, const void *body)
+static void on_message(void *context, struct channel *c, const struct message_header *header,
+                       const void *body)
 {
     struct scene *s = context;
-    struct rendezvous_reader r = rendezvous_reader(body, header->length);
+    struct message_reader r = message_reader(body, header->length);
     CHECK(c == s->channel);
     CHECK(s->heard < HEARD_MAX);
     s->type[s->heard] = header->type;
     s->length[s->heard] = header->length;
-    s->first[s->heard++] = header->length >= 4 ? rendezvous_get_u32(&r) : 0;
-    rendezvous_hub_announce(&s->hub);
+    s->first[s->heard++] = header->length >= 4 ? message_get_u32(&r) : 0;
+    hub_announce(&s->hub);
 }
 
-static void on_ended(void *context, struct rendezvous_channel *c, int rc, const char *reason)
+static void on_ended(void *context, struct channel *c, int rc, const char *reason)
 {
     struct scene *s = context;
     CHECK(c == s->channel);
     s->ends++;
     s->rc = rc;
     snprintf(s->reason, sizeof s->reason, "%s", reason);
-    rendezvous_hub_announce(&s->hub);
+    hub_announce(&s->hub);
 }
 
 static uint64_t on_tick(void *context, uint64_t now_ns)
@@ -58,12 +58,11 @@ static uint64_t on_tick(void *context, uint64_t now_ns)
     struct scene *s = context;
     (void)now_ns;
     s->ticks++;
-    rendezvous_hub_announce(&s->hub);
-    return RENDEZVOUS_NEVER;
+    hub_announce(&s->hub);
+    return HUB_NEVER;
 }
 
-static const struct rendezvous_events events = {
-    .message = on_message, .ended = on_ended, .tick = on_tick};
+static const struct hub_events events = {.message = on_message, .ended = on_ended, .tick = on_tick};
 
 static void begin(struct scene *s, double timeout_s)
 {
@@ -73,20 +72,20 @@ static void begin(struct scene *s, double timeout_s)
     *s = (struct scene){.listener = peer_listen(address)};
     snprintf(url, sizeof url, "tcp://%s", address);
     CHECK_EQ(streams_prepare(), 0);
-    CHECK_EQ(rendezvous_hub_start(&s->hub, timeout_s, &events, s), 0);
+    CHECK_EQ(hub_start(&s->hub, timeout_s, &events, s), 0);
     CHECK_EQ(streams_dial(url, UINT64_C(60000000000), &stream), 0);
     s->fd = accept(s->listener, NULL, NULL);
     CHECK(s->fd >= 0);
-    rendezvous_hub_lock(&s->hub);
-    s->channel = rendezvous_channel_open(&s->hub, stream, 0);
+    hub_lock(&s->hub);
+    s->channel = channel_open(&s->hub, stream, 0);
     CHECK(s->channel != NULL);
-    rendezvous_hub_unlock(&s->hub);
+    hub_unlock(&s->hub);
 }
 
 static void end(struct scene *s)
 {
-    rendezvous_hub_stop(&s->hub);
-    rendezvous_hub_fini(&s->hub);
+    hub_stop(&s->hub);
+    hub_fini(&s->hub);
     close(s->fd);
     close(s->listener);
 }
@@ -94,33 +93,33 @@ static void end(struct scene *s)
 /* With the lock. */
 static void await(struct scene *s, const unsigned *count, unsigned value)
 {
-    while (*count < value) rendezvous_hub_wait(&s->hub, RENDEZVOUS_NEVER);
+    while (*count < value) hub_wait(&s->hub, HUB_NEVER);
     CHECK_EQ(*count, value);
 }
 
 static void expect_messages(struct scene *s, unsigned heard)
 {
-    rendezvous_hub_lock(&s->hub);
+    hub_lock(&s->hub);
     await(s, &s->heard, heard);
     CHECK_EQ(s->ends, 0);
-    rendezvous_hub_unlock(&s->hub);
+    hub_unlock(&s->hub);
 }
 
 static void expect_end(struct scene *s, int rc, const char *reason)
 {
-    rendezvous_hub_lock(&s->hub);
+    hub_lock(&s->hub);
     await(s, &s->ends, 1);
     CHECK_EQ(s->rc, rc);
     CHECK_STR(s->reason, reason);
-    rendezvous_hub_unlock(&s->hub);
+    hub_unlock(&s->hub);
 }
 
-static struct rendezvous_message *numbered(uint32_t number, size_t more)
+static struct message *numbered(uint32_t number, size_t more)
 {
     static const unsigned char zeros[10000];
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_REPORT);
-    rendezvous_put_u32(m, number);
-    rendezvous_put_bytes(m, zeros, more);
+    struct message *m = message_new(MESSAGE_REPORT);
+    message_put_u32(m, number);
+    message_put_bytes(m, zeros, more);
     return m;
 }
 
@@ -130,11 +129,11 @@ TEST(hub, messages_come_whole_however_they_are_cut)
 {
     struct scene s;
     begin(&s, LONG_S);
-    struct rendezvous_message *m = rendezvous_message_done(numbered(7, 20));
+    struct message *m = message_done(numbered(7, 20));
     for (size_t i = 0; i < m->bytes; i++) peer_say(s.fd, m->data + i, 1);
-    rendezvous_message_let_go(m);
+    message_let_go(m);
     expect_messages(&s, 1);
-    CHECK_EQ(s.type[0], RENDEZVOUS_REPORT);
+    CHECK_EQ(s.type[0], MESSAGE_REPORT);
     CHECK_EQ(s.length[0], 24);
     CHECK_EQ(s.first[0], 7);
     end(&s);
@@ -149,10 +148,10 @@ TEST(hub, messages_come_in_order_whatever_their_length)
     size_t bytes = 0;
     begin(&s, LONG_S);
     for (uint32_t i = 0; i < MESSAGES; i++) {
-        struct rendezvous_message *m = rendezvous_message_done(numbered(i, i % 3 * 5000));
+        struct message *m = message_done(numbered(i, i % 3 * 5000));
         memcpy(all + bytes, m->data, m->bytes);
         bytes += m->bytes;
-        rendezvous_message_let_go(m);
+        message_let_go(m);
     }
     peer_say(s.fd, all, bytes);
     expect_messages(&s, MESSAGES);
@@ -167,16 +166,16 @@ TEST(hub, heartbeats_are_messages_until_the_channel_is_watched)
 {
     struct scene s;
     begin(&s, LONG_S);
-    peer_say_message(s.fd, rendezvous_message_new(RENDEZVOUS_HEARTBEAT));
+    peer_say_message(s.fd, message_new(MESSAGE_HEARTBEAT));
     expect_messages(&s, 1);
-    CHECK_EQ(s.type[0], RENDEZVOUS_HEARTBEAT);
-    rendezvous_hub_lock(&s.hub);
-    rendezvous_channel_watch(s.channel, 1000000);
-    rendezvous_hub_unlock(&s.hub);
-    peer_say_message(s.fd, rendezvous_message_new(RENDEZVOUS_HEARTBEAT));
+    CHECK_EQ(s.type[0], MESSAGE_HEARTBEAT);
+    hub_lock(&s.hub);
+    channel_watch(s.channel, 1000000);
+    hub_unlock(&s.hub);
+    peer_say_message(s.fd, message_new(MESSAGE_HEARTBEAT));
     peer_say_message(s.fd, numbered(1, 0));
     expect_messages(&s, 2);
-    CHECK_EQ(s.type[1], RENDEZVOUS_REPORT);
+    CHECK_EQ(s.type[1], MESSAGE_REPORT);
     end(&s);
 }
 
@@ -195,18 +194,18 @@ TEST(hub, an_unauthenticated_peer_may_say_less)
 {
     struct scene s;
     begin(&s, LONG_S);
-    rendezvous_hub_lock(&s.hub);
+    hub_lock(&s.hub);
     s.hub.unauthenticated_bytes_max = 1000;
     s.channel->rank = 3;
-    rendezvous_hub_unlock(&s.hub);
+    hub_unlock(&s.hub);
     peer_say_message(s.fd, numbered(1, 2000));
     expect_messages(&s, 1);
-    rendezvous_hub_lock(&s.hub);
+    hub_lock(&s.hub);
     s.channel->rank = -1;
-    rendezvous_hub_unlock(&s.hub);
-    peer_say_message(s.fd, numbered(2, 1000 - RENDEZVOUS_HEADER_BYTES - 4));
+    hub_unlock(&s.hub);
+    peer_say_message(s.fd, numbered(2, 1000 - MESSAGE_HEADER_BYTES - 4));
     expect_messages(&s, 2);
-    peer_say_message(s.fd, numbered(3, 1000 - RENDEZVOUS_HEADER_BYTES - 3));
+    peer_say_message(s.fd, numbered(3, 1000 - MESSAGE_HEADER_BYTES - 3));
     expect_end(&s, -EPROTO, "sent what is no message of a rendezvous");
     CHECK_EQ(s.heard, 2);
     end(&s);
@@ -219,15 +218,15 @@ TEST(hub, what_is_sent_arrives_in_order)
     unsigned char data[11000];
     struct scene s;
     begin(&s, LONG_S);
-    rendezvous_hub_lock(&s.hub);
-    for (uint32_t i = 0; i < RENDEZVOUS_QUEUE_MAX; i++)
-        rendezvous_channel_send(s.channel, rendezvous_message_done(numbered(i, i % 2 * 10000)));
-    rendezvous_hub_unlock(&s.hub);
-    for (uint32_t i = 0; i < RENDEZVOUS_QUEUE_MAX; i++) {
-        size_t bytes = peer_hear(s.fd, RENDEZVOUS_REPORT, data, sizeof data);
-        CHECK_EQ(bytes, RENDEZVOUS_HEADER_BYTES + 4 + i % 2 * 10000);
-        struct rendezvous_reader r = rendezvous_reader(data + RENDEZVOUS_HEADER_BYTES, 4);
-        CHECK_EQ(rendezvous_get_u32(&r), i);
+    hub_lock(&s.hub);
+    for (uint32_t i = 0; i < HUB_QUEUE_MAX; i++)
+        channel_send(s.channel, message_done(numbered(i, i % 2 * 10000)));
+    hub_unlock(&s.hub);
+    for (uint32_t i = 0; i < HUB_QUEUE_MAX; i++) {
+        size_t bytes = peer_hear(s.fd, MESSAGE_REPORT, data, sizeof data);
+        CHECK_EQ(bytes, MESSAGE_HEADER_BYTES + 4 + i % 2 * 10000);
+        struct message_reader r = message_reader(data + MESSAGE_HEADER_BYTES, 4);
+        CHECK_EQ(message_get_u32(&r), i);
     }
     end(&s);
 }
@@ -237,11 +236,11 @@ TEST(hub, who_does_not_read_is_given_up)
 {
     struct scene s;
     begin(&s, LONG_S);
-    rendezvous_hub_lock(&s.hub);
-    for (uint32_t i = 0; i <= RENDEZVOUS_QUEUE_MAX; i++)
-        rendezvous_channel_send(s.channel, rendezvous_message_done(numbered(i, 0)));
+    hub_lock(&s.hub);
+    for (uint32_t i = 0; i <= HUB_QUEUE_MAX; i++)
+        channel_send(s.channel, message_done(numbered(i, 0)));
     CHECK_EQ(s.ends, 0); /* the owner may be in the middle of sending to many */
-    rendezvous_hub_unlock(&s.hub);
+    hub_unlock(&s.hub);
     expect_end(&s, -ENOBUFS, "does not read what it is sent");
     end(&s);
 }
@@ -250,9 +249,9 @@ TEST(hub, a_message_that_could_not_be_made_ends_its_channel)
 {
     struct scene s;
     begin(&s, LONG_S);
-    rendezvous_hub_lock(&s.hub);
-    rendezvous_channel_send(s.channel, NULL);
-    rendezvous_hub_unlock(&s.hub);
+    hub_lock(&s.hub);
+    channel_send(s.channel, NULL);
+    hub_unlock(&s.hub);
     expect_end(&s, -ENOMEM, "could not be sent a message: no memory");
     end(&s);
 }
@@ -264,11 +263,11 @@ TEST(hub, a_watched_channel_says_something_when_there_is_nothing_to_say)
     unsigned char data[64];
     struct scene s;
     begin(&s, LONG_S);
-    rendezvous_hub_lock(&s.hub);
-    rendezvous_channel_watch(s.channel, 40); /* often enough for the peer */
-    rendezvous_hub_unlock(&s.hub);
+    hub_lock(&s.hub);
+    channel_watch(s.channel, 40); /* often enough for the peer */
+    hub_unlock(&s.hub);
     for (int i = 0; i < 3; i++)
-        CHECK_EQ(peer_hear(s.fd, RENDEZVOUS_HEARTBEAT, data, sizeof data), RENDEZVOUS_HEADER_BYTES);
+        CHECK_EQ(peer_hear(s.fd, MESSAGE_HEARTBEAT, data, sizeof data), MESSAGE_HEADER_BYTES);
     end(&s);
 }
 
@@ -276,9 +275,9 @@ TEST(hub, silence_ends_a_watched_channel)
 {
     struct scene s;
     begin(&s, 0.3);
-    rendezvous_hub_lock(&s.hub);
-    rendezvous_channel_watch(s.channel, 300);
-    rendezvous_hub_unlock(&s.hub);
+    hub_lock(&s.hub);
+    channel_watch(s.channel, 300);
+    hub_unlock(&s.hub);
     expect_end(&s, -ETIMEDOUT, "was silent for 0.3 s");
     end(&s);
 }
@@ -287,10 +286,10 @@ TEST(hub, a_deadline_ends_what_is_not_watched_by_then)
 {
     struct scene s;
     begin(&s, LONG_S);
-    rendezvous_hub_lock(&s.hub);
+    hub_lock(&s.hub);
     s.channel->deadline_ns = clock_now_ns() + 1000000;
-    rendezvous_hub_note(&s.hub);
-    rendezvous_hub_unlock(&s.hub);
+    hub_note(&s.hub);
+    hub_unlock(&s.hub);
     expect_end(&s, -ETIMEDOUT, "was too slow");
     end(&s);
 }
@@ -300,21 +299,21 @@ TEST(hub, time_in_which_this_process_did_not_run_is_known)
 {
     struct scene s;
     begin(&s, 100);
-    rendezvous_hub_lock(&s.hub);
+    hub_lock(&s.hub);
     uint64_t now_ns = clock_now_ns();
     s.hub.due_ns = now_ns + UINT64_C(1000000000);
-    CHECK_EQ(rendezvous_hub_absence(&s.hub), 0);
+    CHECK_EQ(hub_absence(&s.hub), 0);
     s.hub.due_ns = now_ns - UINT64_C(60000000000);
-    CHECK(rendezvous_hub_absence(&s.hub) >= UINT64_C(60000000000));
-    s.hub.due_ns = RENDEZVOUS_NEVER;
+    CHECK(hub_absence(&s.hub) >= UINT64_C(60000000000));
+    s.hub.due_ns = HUB_NEVER;
     s.hub.absence_ns = UINT64_C(70000000000);
     s.hub.absence_end_ns = now_ns;
-    CHECK_EQ(rendezvous_hub_absence(&s.hub), UINT64_C(70000000000));
+    CHECK_EQ(hub_absence(&s.hub), UINT64_C(70000000000));
     s.hub.absence_ns = UINT64_C(40000000000); /* less than half of the time-out */
-    CHECK_EQ(rendezvous_hub_absence(&s.hub), 0);
-    rendezvous_hub_note(&s.hub); /* the thread is to run at once: from now on it is late */
+    CHECK_EQ(hub_absence(&s.hub), 0);
+    hub_note(&s.hub); /* the thread is to run at once: from now on it is late */
     CHECK(s.hub.due_ns <= clock_now_ns());
-    rendezvous_hub_unlock(&s.hub);
+    hub_unlock(&s.hub);
     end(&s);
 }
 
@@ -322,12 +321,12 @@ TEST(hub, the_shorter_time_out_is_that_of_all_channels)
 {
     struct scene s;
     begin(&s, LONG_S);
-    rendezvous_hub_lock(&s.hub);
-    rendezvous_channel_watch(s.channel, 1000000);
+    hub_lock(&s.hub);
+    channel_watch(s.channel, 1000000);
     CHECK_EQ(s.channel->beat_ns, SILENCE_BEAT_NS_MAX);
-    rendezvous_hub_agree(&s.hub, 400);
+    hub_agree(&s.hub, 400);
     CHECK_EQ(s.channel->beat_ns, 100000000);
-    rendezvous_hub_unlock(&s.hub);
+    hub_unlock(&s.hub);
     expect_end(&s, -ETIMEDOUT, "was silent for 0.4 s");
     end(&s);
 }
@@ -350,13 +349,13 @@ TEST(hub, what_the_owner_ends_is_not_told)
 {
     struct scene s;
     begin(&s, LONG_S);
-    rendezvous_hub_lock(&s.hub);
-    rendezvous_channel_close(s.channel);
-    rendezvous_channel_close(s.channel); /* again does no harm */
-    rendezvous_channel_send(s.channel, rendezvous_message_done(numbered(1, 0)));
-    while (s.hub.channels > 0) rendezvous_hub_wait(&s.hub, RENDEZVOUS_NEVER);
+    hub_lock(&s.hub);
+    channel_close(s.channel);
+    channel_close(s.channel); /* again does no harm */
+    channel_send(s.channel, message_done(numbered(1, 0)));
+    while (s.hub.channels > 0) hub_wait(&s.hub, HUB_NEVER);
     CHECK(s.hub.first == NULL && s.hub.last == NULL);
-    rendezvous_hub_unlock(&s.hub);
+    hub_unlock(&s.hub);
     unsigned char byte;
     CHECK_EQ(recv(s.fd, &byte, 1, 0), 0);
     end(&s);
@@ -369,17 +368,17 @@ TEST(hub, a_last_word_arrives_and_its_end_is_no_failure)
     unsigned char data[64];
     struct scene s;
     begin(&s, LONG_S);
-    rendezvous_hub_lock(&s.hub);
+    hub_lock(&s.hub);
     s.channel->rank = 1;
-    rendezvous_channel_send(s.channel, rendezvous_message_done(numbered(5, 0)));
-    rendezvous_channel_finish(s.channel, UINT64_C(1000000000000));
-    rendezvous_channel_send(s.channel, rendezvous_message_done(numbered(6, 0))); /* too late */
-    rendezvous_hub_unlock(&s.hub);
+    channel_send(s.channel, message_done(numbered(5, 0)));
+    channel_finish(s.channel, UINT64_C(1000000000000));
+    channel_send(s.channel, message_done(numbered(6, 0))); /* too late */
+    hub_unlock(&s.hub);
     peer_say_message(s.fd, numbered(9, 0)); /* nobody listens any more */
-    CHECK_EQ(peer_hear(s.fd, RENDEZVOUS_REPORT, data, sizeof data), RENDEZVOUS_HEADER_BYTES + 4);
-    CHECK_EQ(data[RENDEZVOUS_HEADER_BYTES], 5);
+    CHECK_EQ(peer_hear(s.fd, MESSAGE_REPORT, data, sizeof data), MESSAGE_HEADER_BYTES + 4);
+    CHECK_EQ(data[MESSAGE_HEADER_BYTES], 5);
     shutdown(s.fd, SHUT_RDWR);
-    rendezvous_hub_drain(&s.hub);
+    hub_drain(&s.hub);
     end(&s);
     CHECK_EQ(s.heard, 0);
     CHECK_EQ(s.ends, 0);
@@ -389,11 +388,11 @@ TEST(hub, a_last_word_waits_for_its_reader_no_longer_than_said)
 {
     struct scene s;
     begin(&s, LONG_S);
-    rendezvous_hub_lock(&s.hub);
+    hub_lock(&s.hub);
     s.channel->rank = 1;
-    rendezvous_channel_finish(s.channel, 1000000);
-    rendezvous_hub_unlock(&s.hub);
-    rendezvous_hub_drain(&s.hub); /* the peer says nothing, and stays */
+    channel_finish(s.channel, 1000000);
+    hub_unlock(&s.hub);
+    hub_drain(&s.hub); /* the peer says nothing, and stays */
     end(&s);
     CHECK_EQ(s.ends, 0);
 }
@@ -404,17 +403,17 @@ TEST(hub, stopping_ends_all_channels_without_a_word)
     unsigned char byte;
     struct scene s;
     begin(&s, LONG_S);
-    rendezvous_hub_lock(&s.hub);
+    hub_lock(&s.hub);
     unsigned ticks = s.ticks;
-    rendezvous_hub_unlock(&s.hub);
-    rendezvous_hub_stop(&s.hub);
+    hub_unlock(&s.hub);
+    hub_stop(&s.hub);
     CHECK(s.ticks > ticks);
     CHECK_EQ(s.hub.channels, 0);
     CHECK_EQ(recv(s.fd, &byte, 1, 0), 0);
-    rendezvous_hub_lock(&s.hub); /* which goes on working */
+    hub_lock(&s.hub); /* which goes on working */
     CHECK_EQ(s.ends, 0);
-    rendezvous_hub_unlock(&s.hub);
-    rendezvous_hub_fini(&s.hub);
+    hub_unlock(&s.hub);
+    hub_fini(&s.hub);
     close(s.fd);
     close(s.listener);
 }
@@ -425,16 +424,16 @@ TEST(hub, a_hub_that_stops_takes_no_channel)
     nng_stream *stream;
     struct scene s;
     begin(&s, LONG_S);
-    rendezvous_hub_stop(&s.hub);
+    hub_stop(&s.hub);
     const char *address = nodes_address();
     int listener = peer_listen(address);
     snprintf(url, sizeof url, "tcp://%s", address);
     CHECK_EQ(streams_dial(url, UINT64_C(60000000000), &stream), 0);
-    rendezvous_hub_lock(&s.hub);
-    CHECK(rendezvous_channel_open(&s.hub, stream, 0) == NULL);
-    rendezvous_hub_unlock(&s.hub);
+    hub_lock(&s.hub);
+    CHECK(channel_open(&s.hub, stream, 0) == NULL);
+    hub_unlock(&s.hub);
     nng_stream_free(stream); /* it is still ours */
-    rendezvous_hub_fini(&s.hub);
+    hub_fini(&s.hub);
     close(listener);
     close(s.fd);
     close(s.listener);
@@ -442,16 +441,16 @@ TEST(hub, a_hub_that_stops_takes_no_channel)
 
 TEST(hub, a_peer_is_shown_by_its_address)
 {
-    char text[RENDEZVOUS_PEER_BYTES], wanted[RENDEZVOUS_PEER_BYTES];
+    char text[CHANNEL_PEER_BYTES], wanted[CHANNEL_PEER_BYTES];
     struct sockaddr_in a;
     socklen_t bytes = sizeof a;
     struct scene s;
     begin(&s, LONG_S);
     CHECK_EQ(getsockname(s.fd, (struct sockaddr *)&a, &bytes), 0);
     snprintf(wanted, sizeof wanted, "127.0.0.1:%u", ntohs(a.sin_port));
-    rendezvous_hub_lock(&s.hub);
-    rendezvous_channel_show_peer(s.channel, text);
-    rendezvous_hub_unlock(&s.hub);
+    hub_lock(&s.hub);
+    channel_show_peer(s.channel, text);
+    hub_unlock(&s.hub);
     CHECK_EQ(strcmp(text, wanted), 0);
     end(&s);
 }
@@ -463,19 +462,19 @@ TEST(hub, what_was_not_heard_while_we_did_not_run_is_no_silence)
     struct scene s;
     for (int was_stopped = 0; was_stopped < 2; was_stopped++) {
         begin(&s, LONG_S);
-        rendezvous_hub_lock(&s.hub);
-        rendezvous_channel_watch(s.channel, (unsigned)(1e3 * LONG_S));
+        hub_lock(&s.hub);
+        channel_watch(s.channel, (unsigned)(1e3 * LONG_S));
         await(&s, &s.ticks, s.ticks + 1); /* the thread sleeps until the next heartbeat */
         const uint64_t then_ns = clock_now_ns() - UINT64_C(600000000000);
         s.channel->heard_ns = then_ns;
         if (was_stopped) s.hub.due_ns = then_ns;
-        struct rendezvous_message *m = rendezvous_message_done(numbered(7, 0));
+        struct message *m = message_done(numbered(7, 0));
         peer_say(s.fd, m->data, m->bytes);
-        rendezvous_message_let_go(m);
+        message_let_go(m);
         await(&s, &s.heard, 1);
-        CHECK_EQ(rendezvous_channel_silence(s.channel) == 0, was_stopped);
-        CHECK_EQ(rendezvous_hub_absence(&s.hub) > 0, was_stopped);
-        rendezvous_hub_unlock(&s.hub);
+        CHECK_EQ(channel_silence(s.channel) == 0, was_stopped);
+        CHECK_EQ(hub_absence(&s.hub) > 0, was_stopped);
+        hub_unlock(&s.hub);
         end(&s);
     }
 }

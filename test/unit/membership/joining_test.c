@@ -276,8 +276,7 @@ TEST(rendezvous, a_member_of_another_version_and_rank_0_tell_each_other)
 TEST(rendezvous, a_rank_0_of_another_version_is_recognized)
 {
     struct node n;
-    struct rendezvous_message *welcome =
-        rendezvous_message_done(rendezvous_message_new(RENDEZVOUS_WELCOME));
+    struct message *welcome = message_done(message_new(MESSAGE_WELCOME));
     node_init(&n, 1, 2, nodes_address());
     struct impostor i = impostor_meet(&n);
     welcome->data[4] = 9;
@@ -285,6 +284,6 @@ TEST(rendezvous, a_rank_0_of_another_version_is_recognized)
     node_finish(&n);
     CHECK_EQ(n.rc, -EPROTO);
     CHECK_STR(n.error, "rank 0 speaks version 9 of the protocol, rank 1 speaks 8");
-    rendezvous_message_let_go(welcome);
+    message_let_go(welcome);
     impostor_close(&i);
 }

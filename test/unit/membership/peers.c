@@ -80,11 +80,11 @@ bool peer_is_cut_off(int fd, int limit_ms)
 
 size_t peer_hello(const struct rendezvous_config *c, unsigned char *data, size_t capacity)
 {
-    struct rendezvous_message *m = rendezvous_hello_write(c, 10000);
+    struct message *m = hello_write(c, 10000);
     size_t bytes = m->bytes;
     CHECK(bytes <= capacity);
     memcpy(data, m->data, bytes);
-    rendezvous_message_let_go(m);
+    message_let_go(m);
     return bytes;
 }
 
@@ -92,55 +92,54 @@ void peer_read_refusal(int fd, char *sentence, size_t capacity)
 {
     unsigned char data[TEXT_BYTES];
     size_t bytes = 0;
-    while (bytes < RENDEZVOUS_HEADER_BYTES ||
-           bytes < RENDEZVOUS_HEADER_BYTES + rendezvous_header(data).length) {
+    while (bytes < MESSAGE_HEADER_BYTES ||
+           bytes < MESSAGE_HEADER_BYTES + message_header(data).length) {
         ssize_t n = recv(fd, data + bytes, sizeof data - bytes, 0);
         CHECK(n > 0);
         bytes += (size_t)n;
     }
-    struct rendezvous_header header = rendezvous_header(data);
-    CHECK_EQ(header.type, RENDEZVOUS_REFUSED);
-    struct rendezvous_reader r = rendezvous_reader(data + RENDEZVOUS_HEADER_BYTES, header.length);
-    rendezvous_get_u32(&r);
-    rendezvous_get_text(&r, sentence, capacity);
+    struct message_header header = message_header(data);
+    CHECK_EQ(header.type, MESSAGE_REFUSED);
+    struct message_reader r = message_reader(data + MESSAGE_HEADER_BYTES, header.length);
+    message_get_u32(&r);
+    message_get_text(&r, sentence, capacity);
     close(fd);
 }
 
 int peer_join(const struct node *n)
 {
-    unsigned char hello[TEXT_BYTES], welcome[RENDEZVOUS_HEADER_BYTES + 4 + SECRET_PROOF_BYTES];
+    unsigned char hello[TEXT_BYTES], welcome[MESSAGE_HEADER_BYTES + 4 + SECRET_PROOF_BYTES];
     size_t bytes = peer_hello(&n->config, hello, sizeof hello);
     int fd = peer_connect(n->config.address);
     peer_say(fd, hello, bytes);
     CHECK_EQ(recv(fd, welcome, sizeof welcome, MSG_WAITALL), sizeof welcome);
-    CHECK_EQ(rendezvous_header(welcome).type, RENDEZVOUS_WELCOME);
+    CHECK_EQ(message_header(welcome).type, MESSAGE_WELCOME);
     return fd;
 }
 
-size_t peer_hear(int fd, enum rendezvous_type type, unsigned char *data, size_t capacity)
+size_t peer_hear(int fd, enum message_type type, unsigned char *data, size_t capacity)
 {
-    CHECK_EQ(recv(fd, data, RENDEZVOUS_HEADER_BYTES, MSG_WAITALL), RENDEZVOUS_HEADER_BYTES);
-    struct rendezvous_header header = rendezvous_header(data);
+    CHECK_EQ(recv(fd, data, MESSAGE_HEADER_BYTES, MSG_WAITALL), MESSAGE_HEADER_BYTES);
+    struct message_header header = message_header(data);
     CHECK_EQ(header.type, type);
-    CHECK(RENDEZVOUS_HEADER_BYTES + header.length <= capacity);
+    CHECK(MESSAGE_HEADER_BYTES + header.length <= capacity);
     if (header.length)
-        CHECK_EQ(recv(fd, data + RENDEZVOUS_HEADER_BYTES, header.length, MSG_WAITALL),
-                 header.length);
-    return RENDEZVOUS_HEADER_BYTES + header.length;
+        CHECK_EQ(recv(fd, data + MESSAGE_HEADER_BYTES, header.length, MSG_WAITALL), header.length);
+    return MESSAGE_HEADER_BYTES + header.length;
 }
 
-void peer_say_message(int fd, struct rendezvous_message *m)
+void peer_say_message(int fd, struct message *m)
 {
-    m = rendezvous_message_done(m);
+    m = message_done(m);
     peer_say(fd, m->data, m->bytes);
-    rendezvous_message_let_go(m);
+    message_let_go(m);
 }
 
-struct rendezvous_message *peer_welcome(const unsigned char *proof)
+struct message *peer_welcome(const unsigned char *proof)
 {
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_WELCOME);
-    rendezvous_put_u32(m, 10000);
-    rendezvous_put_bytes(m, proof, SECRET_PROOF_BYTES);
+    struct message *m = message_new(MESSAGE_WELCOME);
+    message_put_u32(m, 10000);
+    message_put_bytes(m, proof, SECRET_PROOF_BYTES);
     return m;
 }
 

@@ -22,10 +22,10 @@ bool peer_is_cut_off(int fd, int limit_ms);
 /* A whole message of a member, to be spoilt. Returns its bytes. */
 size_t peer_hello(const struct rendezvous_config *, unsigned char *data, size_t capacity);
 /* A WELCOME without its length. */
-struct rendezvous_message *peer_welcome(const unsigned char *proof);
-void peer_say_message(int fd, struct rendezvous_message *);
+struct message *peer_welcome(const unsigned char *proof);
+void peer_say_message(int fd, struct message *);
 /* A message as it came, of the type that is expected. Returns its bytes. */
-size_t peer_hear(int fd, enum rendezvous_type, unsigned char *data, size_t capacity);
+size_t peer_hear(int fd, enum message_type, unsigned char *data, size_t capacity);
 /* The sentence of the REFUSED that rank 0 sent; closes the connection. */
 void peer_read_refusal(int fd, char *sentence, size_t capacity);
 /* Speaks as node `n`, and has been let in on return. */

@@ -17,23 +17,23 @@ enum { NODES = 3, TIMEOUT_S = 600 };
 struct scene {
     struct node node[NODES];
     char address[32];
-    struct rendezvous_server *server;
+    struct server *server;
     int fd[NODES];
 };
 
 /* A message other than a heartbeat, of that type. */
-static struct rendezvous_reader hear(int fd, enum rendezvous_type type)
+static struct message_reader hear(int fd, enum message_type type)
 {
     static unsigned char data[4096];
-    struct rendezvous_header header;
+    struct message_header header;
     do {
-        CHECK_EQ(recv(fd, data, RENDEZVOUS_HEADER_BYTES, MSG_WAITALL), RENDEZVOUS_HEADER_BYTES);
-        header = rendezvous_header(data);
+        CHECK_EQ(recv(fd, data, MESSAGE_HEADER_BYTES, MSG_WAITALL), MESSAGE_HEADER_BYTES);
+        header = message_header(data);
         CHECK(header.length <= sizeof data);
         if (header.length) CHECK_EQ(recv(fd, data, header.length, MSG_WAITALL), header.length);
-    } while (header.type == RENDEZVOUS_HEARTBEAT);
+    } while (header.type == MESSAGE_HEARTBEAT);
     CHECK_EQ(header.type, type);
-    return rendezvous_reader(data, header.length);
+    return message_reader(data, header.length);
 }
 
 static void start(struct scene *s)
@@ -46,8 +46,8 @@ static void start(struct scene *s)
     CHECK_EQ(streams_prepare(), 0);
     CHECK_EQ(rendezvous_address_parse(&a, s->address), 0);
     CHECK_EQ(rendezvous_address_resolve(&a, 0), 0);
-    CHECK_EQ(rendezvous_server_start(&s->server, &s->node[0].config, &a,
-                                     clock_now_ns() + TIMEOUT_S * UINT64_C(1000000000)),
+    CHECK_EQ(server_start(&s->server, &s->node[0].config, &a,
+                          clock_now_ns() + TIMEOUT_S * UINT64_C(1000000000)),
              0);
 }
 
@@ -56,24 +56,23 @@ static void form(struct scene *s)
 {
     start(s);
     for (int i = 0; i < NODES; i++) s->fd[i] = peer_join(&s->node[i]);
-    for (int i = 0; i < NODES; i++) hear(s->fd[i], RENDEZVOUS_START);
+    for (int i = 0; i < NODES; i++) hear(s->fd[i], MESSAGE_START);
 }
 
 static void finish(struct scene *s)
 {
     for (int i = 0; i < NODES; i++) shutdown(s->fd[i], SHUT_RDWR);
-    rendezvous_server_stop(s->server);
+    server_stop(s->server);
     for (int i = 0; i < NODES; i++) close(s->fd[i]);
 }
 
-static struct rendezvous_message *barrier(unsigned flags, unsigned code, const char *text,
-                                          const char *name)
+static struct message *barrier(unsigned flags, unsigned code, const char *text, const char *name)
 {
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_BARRIER);
-    rendezvous_put_u32(m, flags);
-    rendezvous_put_u32(m, code);
-    rendezvous_put_text(m, text);
-    rendezvous_put_text(m, name);
+    struct message *m = message_new(MESSAGE_BARRIER);
+    message_put_u32(m, flags);
+    message_put_u32(m, code);
+    message_put_text(m, text);
+    message_put_text(m, name);
     return m;
 }
 
@@ -84,20 +83,20 @@ static void arrive(const struct scene *s, int rank, const char *name)
 
 static void is_released(const struct scene *s, int rank, unsigned code, const char *text)
 {
-    char said[RENDEZVOUS_TEXT_MAX];
-    struct rendezvous_reader r = hear(s->fd[rank], RENDEZVOUS_RELEASE);
-    CHECK_EQ(rendezvous_get_u32(&r), code);
-    rendezvous_get_text(&r, said, sizeof said);
-    CHECK(rendezvous_read_all(&r));
+    char said[MESSAGE_TEXT_MAX];
+    struct message_reader r = hear(s->fd[rank], MESSAGE_RELEASE);
+    CHECK_EQ(message_get_u32(&r), code);
+    message_get_text(&r, said, sizeof said);
+    CHECK(message_read_all(&r));
     CHECK_STR(said, text);
 }
 
 static void hears_of_loss(const struct scene *s, int rank, unsigned lost, const char *reason)
 {
-    char said[RENDEZVOUS_TEXT_MAX];
-    struct rendezvous_reader r = hear(s->fd[rank], RENDEZVOUS_LOST);
-    CHECK_EQ(rendezvous_get_u32(&r), lost);
-    rendezvous_get_text(&r, said, sizeof said);
+    char said[MESSAGE_TEXT_MAX];
+    struct message_reader r = hear(s->fd[rank], MESSAGE_LOST);
+    CHECK_EQ(message_get_u32(&r), lost);
+    message_get_text(&r, said, sizeof said);
     CHECK_STR(said, reason);
 }
 
@@ -122,7 +121,7 @@ TEST(server, who_comes_to_different_barriers_is_told_so)
     form(&s);
     arrive(&s, 1,
            "one"); /* or one of the others is the first: they have connections of their own */
-    peer_say_message(s.fd[2], barrier(RENDEZVOUS_GOES_ON, 0, "", "other"));
+    peer_say_message(s.fd[2], barrier(MESSAGE_GOES_ON, 0, "", "other"));
     arrive(&s, 0, "one");
     for (int i = 0; i < NODES; i++) is_released(&s, i, EINVAL, ", while rank ");
     finish(&s);
@@ -130,8 +129,8 @@ TEST(server, who_comes_to_different_barriers_is_told_so)
 
 static void say_absent(const struct scene *s, int rank, unsigned absent)
 {
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_ABSENT);
-    rendezvous_put_u32(m, absent);
+    struct message *m = message_new(MESSAGE_ABSENT);
+    message_put_u32(m, absent);
     peer_say_message(s->fd[rank], m);
 }
 
@@ -143,47 +142,47 @@ TEST(server, an_absent_member_is_waited_for_by_nobody_and_missed_where_all_are_n
     for (int i = 0; i < 2; i++) arrive(&s, i, "b");
     for (int i = 0; i < 2; i++) is_released(&s, i, 0, "");
     for (int i = 0; i < 2; i++)
-        peer_say_message(s.fd[i], barrier(RENDEZVOUS_NEEDS_ALL, 0, "", "checkpoint"));
+        peer_say_message(s.fd[i], barrier(MESSAGE_NEEDS_ALL, 0, "", "checkpoint"));
     for (int i = 0; i < 2; i++)
         is_released(&s, i, EINVAL,
                     "node 2 takes no part in checkpoint: all of its workers have closed");
     say_absent(&s, 2, 0);
-    hear(s.fd[2], RENDEZVOUS_PRESENT);
+    hear(s.fd[2], MESSAGE_PRESENT);
     for (int i = 0; i < NODES; i++)
-        peer_say_message(s.fd[i], barrier(RENDEZVOUS_NEEDS_ALL, 0, "", "checkpoint"));
+        peer_say_message(s.fd[i], barrier(MESSAGE_NEEDS_ALL, 0, "", "checkpoint"));
     for (int i = 0; i < NODES; i++) is_released(&s, i, 0, "");
     finish(&s);
 }
 
 /* ---- nonsense ---- */
 
-static struct rendezvous_message *report(unsigned rank, const char *reason)
+static struct message *report(unsigned rank, const char *reason)
 {
-    struct rendezvous_message *m = rendezvous_message_new(RENDEZVOUS_REPORT);
-    rendezvous_put_u32(m, rank);
-    rendezvous_put_text(m, reason);
+    struct message *m = message_new(MESSAGE_REPORT);
+    message_put_u32(m, rank);
+    message_put_text(m, reason);
     return m;
 }
 
 enum { NONSENSE = 8 };
 
-static struct rendezvous_message *nonsense(int which)
+static struct message *nonsense(int which)
 {
-    struct rendezvous_message *m = NULL;
+    struct message *m = NULL;
     switch (which) {
-    case 0: return barrier(4, 0, "", "b");                        /* no such flag */
-    case 1: return barrier(0, RENDEZVOUS_ERRNO_MAX + 1, "", "b"); /* no errno */
-    case 2: m = barrier(0, 0, "", "b"); break;                    /* something behind it */
-    case 3: m = rendezvous_message_new(RENDEZVOUS_LEAVE); break;
-    case 4: return rendezvous_message_new(RENDEZVOUS_BARRIER);
-    case 5: return rendezvous_message_new(RENDEZVOUS_HELLO); /* once more */
+    case 0: return barrier(4, 0, "", "b");                     /* no such flag */
+    case 1: return barrier(0, MESSAGE_ERRNO_MAX + 1, "", "b"); /* no errno */
+    case 2: m = barrier(0, 0, "", "b"); break;                 /* something behind it */
+    case 3: m = message_new(MESSAGE_LEAVE); break;
+    case 4: return message_new(MESSAGE_BARRIER);
+    case 5: return message_new(MESSAGE_HELLO); /* once more */
     case 6: return report(NODES, "there is no such rank");
     default:
-        m = rendezvous_message_new(RENDEZVOUS_ABSENT);
-        rendezvous_put_u32(m, 2);
+        m = message_new(MESSAGE_ABSENT);
+        message_put_u32(m, 2);
         return m;
     }
-    rendezvous_put_u32(m, 0);
+    message_put_u32(m, 0);
     return m;
 }
 
@@ -254,11 +253,10 @@ TEST(server, all_leave_together_and_the_port_is_free_by_then)
 {
     struct scene s;
     form(&s);
-    for (int i = 0; i < NODES; i++)
-        peer_say_message(s.fd[i], rendezvous_message_new(RENDEZVOUS_LEAVE));
-    hear(s.fd[0], RENDEZVOUS_LEFT);
+    for (int i = 0; i < NODES; i++) peer_say_message(s.fd[i], message_new(MESSAGE_LEAVE));
+    hear(s.fd[0], MESSAGE_LEFT);
     close(peer_listen(s.address));
-    for (int i = 1; i < NODES; i++) hear(s.fd[i], RENDEZVOUS_LEFT);
+    for (int i = 1; i < NODES; i++) hear(s.fd[i], MESSAGE_LEFT);
     finish(&s);
 }
 
@@ -267,7 +265,7 @@ TEST(server, a_member_that_leaves_holds_up_no_barrier)
 {
     struct scene s;
     form(&s);
-    peer_say_message(s.fd[1], rendezvous_message_new(RENDEZVOUS_LEAVE));
+    peer_say_message(s.fd[1], message_new(MESSAGE_LEAVE));
     arrive(&s, 0, "b");
     arrive(&s, 2, "b");
     is_released(&s, 0, 0, "");
@@ -281,7 +279,7 @@ TEST(server, stopped_before_all_have_come_it_ends_their_connections)
     unsigned char byte;
     start(&s);
     s.fd[1] = peer_join(&s.node[1]);
-    rendezvous_server_stop(s.server);
+    server_stop(s.server);
     while (recv(s.fd[1], &byte, 1, 0) > 0) continue;
     close(s.fd[1]);
     close(peer_listen(s.address));
@@ -290,13 +288,13 @@ TEST(server, stopped_before_all_have_come_it_ends_their_connections)
 TEST(server, a_port_that_is_taken_is_named)
 {
     struct scene s;
-    struct rendezvous_server *other = NULL;
+    struct server *other = NULL;
     struct rendezvous_address a;
     start(&s);
     CHECK_EQ(rendezvous_address_parse(&a, s.address), 0);
     CHECK_EQ(rendezvous_address_resolve(&a, 0), 0);
-    CHECK_EQ(rendezvous_server_start(&other, &s.node[0].config, &a, clock_now_ns()), -EADDRINUSE);
+    CHECK_EQ(server_start(&other, &s.node[0].config, &a, clock_now_ns()), -EADDRINUSE);
     CHECK_STR(locus_error(), s.address);
     CHECK(other == NULL);
-    rendezvous_server_stop(s.server);
+    server_stop(s.server);
 }
