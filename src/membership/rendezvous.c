@@ -120,13 +120,6 @@ int rendezvous_present(struct rendezvous *r)
     return rc;
 }
 
-int rendezvous_barrier(struct rendezvous *r, const char *name, bool goes_on)
-{
-    const struct meeting meeting = {.name = name, .goes_on = goes_on};
-    struct word nothing = {.rc = 0};
-    return rendezvous_agree(r, &meeting, &nothing);
-}
-
 int rendezvous_agree(struct rendezvous *r, const struct meeting *meeting, struct word *w)
 {
     hub_lock(&r->hub);

@@ -13,9 +13,9 @@
  *
  * Callers   the callback comes from a thread of the rendezvous
  * Memory    its own; messages are bounded by MESSAGE_MAX
- * Waiting   join: until its deadline. barrier, leave: while all members live, and up to
+ * Waiting   join: until its deadline. agree, leave: while all members live, and up to
  *           peer_timeout_s after the last sign of life of a member
- * Life      rendezvous_join, barriers, rendezvous_leave or the loss of a member, rendezvous_free
+ * Life      rendezvous_join, meetings, rendezvous_leave or the loss of a member, rendezvous_free
  */
 #ifndef LOCUS_MEMBERSHIP_RENDEZVOUS_H
 #define LOCUS_MEMBERSHIP_RENDEZVOUS_H
@@ -44,13 +44,10 @@ struct rendezvous;
 int rendezvous_join(const struct rendezvous_config *, struct rendezvous **out,
                     struct rendezvous_cluster *);
 
-/* Waits for all other nodes. Every node calls the same barriers in the same order; `name` appears
- * in messages. After 10 s, and then every 10 s, a line on stderr says which ranks are missing.
- * -ECONNRESET: a member was lost. `goes_on`: all nodes that come to this barrier come to the next
- * one, too, and no node that is absent now is back before that. */
-int rendezvous_barrier(struct rendezvous *, const char *name, bool goes_on);
-/* The same, and each node says a word (meeting.h); on return the word is the answer. If a node said
- * a failure, returns its errno, with its sentence in locus_error(). */
+/* Waits for all other nodes, each of which says a word (meeting.h); on return the word is the
+ * answer. All nodes call the same meetings in the same order. After 10 s, and then every 10 s, a
+ * line on stderr says which ranks are missing. -ECONNRESET: a member was lost. If a node said a
+ * failure, returns its errno, with its sentence in locus_error(). */
 int rendezvous_agree(struct rendezvous *, const struct meeting *, struct word *);
 
 /* absent: from now on we count as arrived at every barrier of the others, because no worker here

@@ -397,6 +397,8 @@ static int announce_reactors(struct cluster *c)
 
 int cluster_start(struct cluster *c, const struct node_plan *plan)
 {
+    const struct meeting opening = {.name = "locus_open"};
+    struct word nothing = {.rc = 0};
     plan_threads(c);
     /* Before there are links, whose end would speak faster than the report. */
     int rc = uring_check((unsigned)c->size);
@@ -405,7 +407,7 @@ int cluster_start(struct cluster *c, const struct node_plan *plan)
     if (rc == 0) rc = announce_reactors(c);
     for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = reactor_start(c->reactor[s]);
     if (rc && !has_lost(c)) report_failure(c);
-    if (rc == 0) rc = cluster_barrier(c, "locus_open", false);
+    if (rc == 0) rc = cluster_agree(c, &opening, &nothing);
     if (rc == 0) __atomic_store_n(&c->is_open, true, __ATOMIC_RELAXED);
     for (unsigned s = 0; s < c->shards && rc == 0; s++) reactor_all_run(c->reactor[s]);
     return rc;
@@ -419,14 +421,6 @@ struct reactor **cluster_reactors(struct cluster *c)
 bool cluster_shares_cores(const struct cluster *c)
 {
     return !c->plan->has_own_core;
-}
-
-int cluster_barrier(void *cluster, const char *name, bool goes_on)
-{
-    struct cluster *c = cluster;
-    int rc = cluster_loss(c);
-    if (rc == 0) rc = rendezvous_barrier(c->rendezvous, name, goes_on);
-    return rc == -ECONNRESET ? await_loss(c, rc) : rc;
 }
 
 int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)

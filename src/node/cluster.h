@@ -4,7 +4,7 @@
  *
  * Callers   any thread; losses come from reactors' and rendezvous' threads
  * Memory    its own, and what its parts state
- * Waiting   cluster_join until the join deadline; cluster_barrier and cluster_leave while all nodes
+ * Waiting   cluster_join until the join deadline; cluster_agree and cluster_leave while all nodes
  *           live
  * Life      cluster_join, cluster_start, work, cluster_leave, cluster_free
  */
@@ -37,9 +37,7 @@ bool cluster_shares_cores(const struct cluster *);
 /* 0, or -ECONNRESET with the sentence that names the node that was lost first. */
 int cluster_loss(struct cluster *);
 
-/* A barrier with the other nodes. 0 or -ECONNRESET. `cluster` is a struct cluster *. */
-int cluster_barrier(void *cluster, const char *name, bool goes_on);
-/* The same with a word of each: rendezvous_agree(). It fits collective_others. */
+/* rendezvous_agree(). `cluster` is a struct cluster *: it fits collective_others. */
 int cluster_agree(void *cluster, const struct meeting *, struct word *);
 /* All our workers have closed: we count as arrived at every barrier, until a worker opens again and
  * rank 0 knows that. 0 or -ECONNRESET. */

@@ -92,8 +92,3 @@ void record_release(struct records *all, struct record *r)
     all->state[r->index].number = 0;
     all->free[all->free_count++] = r->number;
 }
-
-uint32_t records_in_use(const struct records *all)
-{
-    return all->used - all->free_count;
-}

@@ -185,7 +185,6 @@ static inline void record_fetch_found(const struct records *all, uint64_t index)
 struct record *record_get(struct records *, uint64_t index);
 /* Gives a record back that has nothing more to remember. */
 void record_release(struct records *, struct record *);
-uint32_t records_in_use(const struct records *);
 /* Of memory, without holders and what is parked. Any thread. */
 uint64_t records_bytes(const struct records *);
 

@@ -163,14 +163,6 @@ int store_open(struct store *s, const struct store_config *c)
     return rc;
 }
 
-int store_init(struct store *s, const struct locus_table *tables, size_t count, unsigned shards,
-               unsigned nodes, unsigned rank)
-{
-    const struct store_config c = {
-        .tables = tables, .table_count = count, .shards = shards, .nodes = nodes, .rank = rank};
-    return store_open(s, &c);
-}
-
 void store_ranges(const struct store *s, unsigned shard,
                   void (*range)(void *context, void *from, size_t bytes), void *context)
 {
@@ -199,23 +191,6 @@ void store_fini(struct store *s)
     free(s->optimizer);
     free(s->partition);
     keyspace_fini(&s->keyspace);
-}
-
-uint64_t store_touched_bytes(struct store *s)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < partition_count(s); i++)
-        bytes += slab_touched_bytes(&s->partition[i].slab) +
-                 slab_touched_bytes(&s->partition[i].pairs);
-    return bytes;
-}
-
-uint64_t store_held_rows(const struct store *s)
-{
-    uint64_t rows = 0;
-    for (size_t i = 0; i < partition_count(s); i++)
-        rows += slab_held(&s->partition[i].slab) + slab_held(&s->partition[i].pairs);
-    return rows;
 }
 
 void store_row_bytes(const struct store *s, uint64_t *rows, uint64_t *replicas)

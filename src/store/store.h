@@ -9,7 +9,7 @@
  * Memory    address space at init; 8 bytes a key written, copied or moved, in pages; rows when
  *           written
  * Waiting   only in mover_wait, and in mover_free if its list cannot grow
- * Life      store_init, readers and movers register, row_* by any thread, all unregister,
+ * Life      store_open, readers and movers register, row_* by any thread, all unregister,
  *           store_fini
  */
 #ifndef LOCUS_STORE_STORE_H
@@ -119,9 +119,6 @@ struct store_config {
 
 /* 0, -EINVAL or -ENOMEM with the sentence in locus_error(). */
 int store_open(struct store *, const struct store_config *);
-/* The same for a store without replicas. */
-int store_init(struct store *, const struct locus_table *tables, size_t count, unsigned shards,
-               unsigned nodes, unsigned rank);
 void store_fini(struct store *);
 
 /* The memory of one shard's words, rows and dirty set, to place it on a NUMA node. None of it is
@@ -129,9 +126,6 @@ void store_fini(struct store *);
 void store_ranges(const struct store *, unsigned shard,
                   void (*range)(void *context, void *from, size_t bytes), void *context);
 
-/* Bytes of row memory in use, in whole chunks; rows held. For statistics and tests. */
-uint64_t store_touched_bytes(struct store *);
-uint64_t store_held_rows(const struct store *);
 /* Bytes of the rows that are held; and of the replicas among them, with two rows each. Any
  * thread. */
 void store_row_bytes(const struct store *, uint64_t *rows, uint64_t *replicas);

@@ -190,7 +190,9 @@ static void join_and_leave(const struct rank_0 *z)
     if (rendezvous_join(&config, &r, &cluster)) return;
     MUST(cluster.id && cluster.shards > 0 && cluster.shards <= LOCUS_SHARDS_MAX &&
          cluster.peer_timeout_s > 0);
-    if (rendezvous_barrier(r, "open", false) == 0) rendezvous_leave(r);
+    const struct meeting meeting = {.name = "open"};
+    struct word nothing = {.rc = 0};
+    if (rendezvous_agree(r, &meeting, &nothing) == 0) rendezvous_leave(r);
     rendezvous_free(r);
 }
 

@@ -10,6 +10,7 @@
  * done. At the end nothing is missing. Where one worker alone writes, no row ever has copies.
  */
 #include "fibers.h"
+#include "common/stores.h"
 #include "seeds.h"
 #include "store/rows.h"
 

@@ -13,6 +13,7 @@
  *   local_fibers --seed N    one, with a trace
  */
 #include "fibers.h"
+#include "common/stores.h"
 #include "history.h"
 #include "store/rows.h"
 

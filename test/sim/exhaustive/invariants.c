@@ -1,6 +1,8 @@
 /* The invariants of the protocol; ../protocol/invariants.h has them in words. */
 #include "world_private.h"
 
+#include "common/stores.h"
+
 #include <stdlib.h>
 
 enum { TERMS_MAX = 64 };

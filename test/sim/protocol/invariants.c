@@ -1,5 +1,6 @@
 #include "invariants.h"
 
+#include "common/stores.h"
 #include "journal.h"
 #include "protocol/clocks.h"
 #include "protocol/location.h"

@@ -1,6 +1,7 @@
 /* Two nodes of one shard each in one process, over TCP on loopback: reactors, links, a worker's
  * operations. */
 #include "actors/reactor.h"
+#include "common/stores.h"
 #include "node/operation.h"
 #include "test.h"
 

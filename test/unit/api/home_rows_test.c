@@ -1,6 +1,7 @@
 /* home_rows: every row that is not zero is seen once, by its home, wherever it is. */
 #include "api/home_rows.h"
 
+#include "common/stores.h"
 #include "pair.h"
 
 #include <string.h>

@@ -72,7 +72,7 @@ void *node_meet(void *argument)
 {
     struct node *n = argument;
     double start_s = now_s();
-    note_result(n, rendezvous_barrier(n->rendezvous, n->barrier, false), start_s);
+    note_result(n, nodes_barrier(n->rendezvous, n->barrier, false), start_s);
     return NULL;
 }
 

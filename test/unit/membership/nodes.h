@@ -27,6 +27,13 @@ struct node {
     const char *barrier;
 };
 
+static inline int nodes_barrier(struct rendezvous *r, const char *name, bool goes_on)
+{
+    const struct meeting meeting = {.name = name, .goes_on = goes_on};
+    struct word nothing = {.rc = 0};
+    return rendezvous_agree(r, &meeting, &nothing);
+}
+
 static inline double now_s(void)
 {
     struct timespec now;

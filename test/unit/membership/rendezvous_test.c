@@ -38,7 +38,7 @@ static void *meet_often(void *argument)
         char name[32];
         snprintf(name, sizeof name, "meeting %d", i);
         __atomic_fetch_add(&arrivals[i], 1, __ATOMIC_RELAXED);
-        CHECK_EQ(rendezvous_barrier(n->rendezvous, name, false), 0);
+        CHECK_EQ(nodes_barrier(n->rendezvous, name, false), 0);
         CHECK_EQ(__atomic_load_n(&arrivals[i], __ATOMIC_RELAXED), MEMBERS);
     }
     n->seconds = now_s() - start_s;
@@ -88,11 +88,11 @@ static void *come_back_twice(void *argument)
 {
     struct node *n = argument;
     CHECK_EQ(rendezvous_present(n->rendezvous), 0);
-    CHECK_EQ(rendezvous_barrier(n->rendezvous, n->barrier, false), 0);
+    CHECK_EQ(nodes_barrier(n->rendezvous, n->barrier, false), 0);
     __atomic_store_n(&is_back, 1, __ATOMIC_SEQ_CST);
     sleep_s(0.005); /* for a mistake to show; the right answer never depends on it */
     __atomic_store_n(&comes_again, 1, __ATOMIC_SEQ_CST);
-    CHECK_EQ(rendezvous_barrier(n->rendezvous, n->barrier, false), 0);
+    CHECK_EQ(nodes_barrier(n->rendezvous, n->barrier, false), 0);
     rendezvous_absent(n->rendezvous);
     __atomic_store_n(&is_absent, 1, __ATOMIC_SEQ_CST);
     return NULL;
@@ -139,7 +139,7 @@ TEST(rendezvous, who_is_back_is_waited_for_at_once)
 static void *meet_and_go_on(void *argument)
 {
     struct node *n = argument;
-    n->rc = rendezvous_barrier(n->rendezvous, n->barrier, true);
+    n->rc = nodes_barrier(n->rendezvous, n->barrier, true);
     return NULL;
 }
 

@@ -53,7 +53,9 @@ static void join_both(struct member m[2])
 static void *meet(void *argument)
 {
     struct member *m = argument;
-    CHECK_EQ(cluster_barrier(m->cluster, "barrier", false), -ECONNRESET);
+    const struct meeting meeting = {.name = "barrier"};
+    struct word nothing = {.rc = 0};
+    CHECK_EQ(cluster_agree(m->cluster, &meeting, &nothing), -ECONNRESET);
     CHECK(__atomic_load_n(&m->was_told, __ATOMIC_ACQUIRE));
     return NULL;
 }

@@ -1,6 +1,7 @@
 /* Replicas, where nodes are slow, peers send what honest ones would not, and little happens for a
  * long time. */
 #include "protocol/location.h"
+#include "common/stores.h"
 #include "protocol/sources.h"
 #include "test.h"
 #include "world.h"

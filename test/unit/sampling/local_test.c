@@ -1,6 +1,7 @@
 /* Local sampling: which keys it draws, on a node that holds some of the rows. */
 #include "sampling/local.h"
 
+#include "common/stores.h"
 #include "sampling/chi_square.h"
 #include "store/row.h"
 

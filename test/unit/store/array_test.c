@@ -1,6 +1,7 @@
 /* Where no row ever leaves: what a part is that has all its rows, and one that has not. */
 #include "store/rows.h"
 
+#include "common/stores.h"
 #include "test.h"
 
 #include <pthread.h>

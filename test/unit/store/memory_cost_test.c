@@ -7,6 +7,7 @@
  * held; and rows that left give theirs back.
  */
 #include "base/memory.h"
+#include "common/stores.h"
 #include "one_node.h"
 #include "store/row.h"
 

@@ -2,6 +2,7 @@
  * add meanwhile. */
 #include "store/row.h"
 
+#include "common/stores.h"
 #include "test.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 #include "store/rows.h"
 
+#include "common/stores.h"
 #include "test.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 #include "store/store.h"
 
+#include "common/stores.h"
 #include "base/memory.h"
 #include "store/row.h"
 #include "test.h"

@@ -6,6 +6,7 @@
  * touched by two threads without an order.
  */
 #include "one_node.h"
+#include "common/stores.h"
 #include "store/rows.h"
 
 #include <pthread.h>
