@@ -64,18 +64,20 @@ static void count_access(locus_worker *w, enum request_kind kind, size_t local, 
     if (remote) count_remote(w, kind, remote);
 }
 
-/* Those that are elsewhere. */
-static size_t miss_absent(locus_worker *w, const locus_key *keys, size_t n)
-{
-    size_t misses = 0;
-    if (!w->missed) return 0; /* without other nodes */
-    for (size_t i = 0; i < n; i++) {
-        struct row_ref ref = store_row_ref(w->store, keys[i]);
-        if (!row_ref_is_held(ref, directory_load(row_ref_word(ref))))
-            w->missed[misses++] = (struct missed_row){i, 0};
-    }
-    return misses;
-}
+/* How a call may continue if a row is not here: ask the owner; ask, but keep the values, because
+ * the caller does not wait; not at all. */
+enum missing { MISSING_ASK, MISSING_KEEP, MISSING_REFUSE };
+
+/* One call for rows. */
+struct access {
+    locus_worker *w;
+    enum request_kind kind;
+    const locus_key *keys;
+    size_t n;
+    float *values; /* NULL: of localize */
+    enum missing missing;
+    struct operation *op; /* what was asked of others; NULL: all was here */
+};
 
 /* Is one of the rows a replica that must not answer? */
 static bool hides(const locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n)
@@ -84,108 +86,94 @@ static bool hides(const locus_worker *w, enum request_kind kind, const locus_key
            call_hides(w, keys, n);
 }
 
-static bool must_ask(const locus_worker *w, enum request_kind kind, locus_key key)
-{
-    return operations_hold_key(&w->operations, key) || hides(w, kind, &key, 1);
-}
-
-/* Keys with operations of ours under way are treated as missed, wherever their rows are, and so are
+/* Serves those of the keys that are here; the others are in w->missed (with other nodes only).
+ * Keys with operations of ours under way count as missed, wherever their rows are, and so do
  * replicas that are too old; the runs between them are served. */
-static size_t access_around_held(locus_worker *w, enum request_kind kind, const locus_key *keys,
-                                 size_t n, float *values, size_t *replicas, int *rc)
+static size_t access_here(const struct access *a, const locus_key *keys, size_t n, float *values,
+                          size_t *replicas, int *rc)
 {
+    locus_worker *w = a->w;
     size_t misses = 0, offset = 0;
-    for (size_t i = 0; i < n && *rc == 0;) {
-        size_t run = 0;
-        while (i + run < n && !must_ask(w, kind, keys[i + run])) run++;
+    if (a->kind == REQUEST_LOCALIZE) {
+        for (size_t i = 0; i < n && w->missed; i++) {
+            struct row_ref ref = store_row_ref(w->store, keys[i]);
+            if (!row_ref_is_held(ref, directory_load(row_ref_word(ref))))
+                w->missed[misses++] = (struct missed_row){i, 0};
+        }
+        return misses;
+    }
+    if (!operations_hold(&w->operations, keys, n) && !hides(w, a->kind, keys, n))
+        return parts_access(w, a->kind, keys, n, values, w->missed, replicas, rc);
+    for (size_t i = 0, run; i < n && *rc == 0; i += run + 1) {
         struct missed_row *missed = w->missed + misses;
+        for (run = 0; i + run < n && !operations_hold_key(&w->operations, keys[i + run]) &&
+                      !hides(w, a->kind, keys + i + run, 1);)
+            run++;
         size_t more =
-            run > 0 ? parts_access(w, kind, keys + i, run, values + offset, missed, replicas, rc)
+            run > 0 ? parts_access(w, a->kind, keys + i, run, values + offset, missed, replicas, rc)
                     : 0;
         for (size_t m = 0; m < more; m++) {
             missed[m].position += i;
             missed[m].offset += offset;
         }
         misses += more;
-        offset += parts_floats(w->store, kind, keys + i, run);
-        i += run;
-        if (i == n) break;
-        w->missed[misses++] = (struct missed_row){i, offset};
-        offset += parts_floats(w->store, kind, keys + i, 1);
-        i++;
+        offset += parts_floats(w->store, a->kind, keys + i, run);
+        if (i + run == n) break;
+        w->missed[misses++] = (struct missed_row){i + run, offset};
+        offset += parts_floats(w->store, a->kind, keys + i + run, 1);
     }
     return misses;
 }
 
-/* Serves the keys that are here; the others are in w->missed (with other nodes only). */
-static size_t access_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
-                          float *values, size_t *replicas, int *rc)
+/* Adds the missed keys of a chunk to the operation, which begins with the first of them. Its values
+ * are the caller's, or a copy that lasts until the operation is complete. */
+static void ask_for_missed(struct access *a, const locus_key *keys, float *values, size_t misses)
 {
-    if (kind == REQUEST_LOCALIZE) return miss_absent(w, keys, n);
-    if (operations_hold(&w->operations, keys, n) || hides(w, kind, keys, n))
-        return access_around_held(w, kind, keys, n, values, replicas, rc);
-    return parts_access(w, kind, keys, n, values, w->missed, replicas, rc);
-}
-
-/* The caller's values, or a copy that lasts until the operation is complete. */
-static float *values_of(const locus_worker *w, struct operation *op, enum request_kind kind,
-                        locus_key key, float *values, bool keeps)
-{
-    if (!keeps) return values;
-    size_t length = parts_floats(w->store, kind, &key, 1);
-    return memcpy(operation_keep(op, length), values, length * sizeof(float));
-}
-
-/* Adds the missed keys of a chunk to the operation, which begins with the first of them. `keeps`:
- * the caller will not wait for it. */
-static void ask_for_missed(locus_worker *w, enum request_kind kind, const locus_key *keys,
-                           float *values, size_t misses, bool keeps, struct operation **op)
-{
-    if (!*op) *op = operation_begin(&w->operations);
+    locus_worker *w = a->w;
+    if (!a->op) a->op = operation_begin(&w->operations);
     for (size_t i = 0; i < misses; i++) {
         locus_key key = keys[w->missed[i].position];
         unsigned shard = keyspace_shard(&w->store->keyspace, key);
-        float *at = values ? values_of(w, *op, kind, key, values + w->missed[i].offset, keeps)
-                           : NULL;
-        operation_add(&w->operations, *op, kind, shard, key, at);
+        float *at = values ? values + w->missed[i].offset : NULL;
+        if (at && a->missing == MISSING_KEEP) {
+            size_t length = parts_floats(w->store, a->kind, &key, 1);
+            at = memcpy(operation_keep(a->op, length), at, length * sizeof *at);
+        }
+        operation_add(&w->operations, a->op, a->kind, shard, key, at);
     }
 }
 
-/* How a call may continue if a row is not here: ask the owner; ask, but keep the values, because
- * the caller does not wait; not at all. */
-enum missing { MISSING_ASK, MISSING_KEEP, MISSING_REFUSE };
-
-/* Serves what is here and asks for the rest, chunk by chunk. *op: the operation, NULL when all was
- * here. */
-static int begin_access(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
-                        float *values, enum missing missing, struct operation **op)
+/* Serves what is here and asks for the rest, chunk by chunk. */
+static int begin_access(struct access *a)
 {
+    locus_worker *w = a->w;
+    const locus_key *keys = a->keys;
+    float *values = a->values;
     int rc = 0;
-    *op = NULL;
-    while (n > 0) {
-        size_t chunk = n < w->chunk || !w->missed ? n : w->chunk;
-        size_t replicas = 0, misses = access_here(w, kind, keys, chunk, values, &replicas, &rc);
-        if (rc) break; /* no memory for a first write */
-        bool refuses = misses > 0 && missing == MISSING_REFUSE;
-        count_access(w, kind, chunk - misses - replicas, replicas, refuses ? 0 : misses);
-        if (refuses) return call_in_section(call_name[kind]);
-        if (misses) ask_for_missed(w, kind, keys, values, misses, missing == MISSING_KEEP, op);
-        n -= chunk;
-        if (n > 0 && values) values += parts_floats(w->store, kind, keys, chunk);
-        keys += chunk;
+    for (size_t n = a->n, chunk; n > 0; n -= chunk, keys += chunk) {
+        chunk = n < w->chunk || !w->missed ? n : w->chunk;
+        size_t replicas = 0, misses = access_here(a, keys, chunk, values, &replicas, &rc);
+        if (rc) return call_no_slot(call_name[a->kind]); /* no memory for a first write */
+        bool refuses = misses > 0 && a->missing == MISSING_REFUSE;
+        count_access(w, a->kind, chunk - misses - replicas, replicas, refuses ? 0 : misses);
+        if (refuses) return call_in_section(call_name[a->kind]);
+        if (misses) ask_for_missed(a, keys, values, misses);
+        if (n > chunk && values) values += parts_floats(w->store, a->kind, keys, chunk);
     }
-    return rc ? call_no_slot(call_name[kind]) : 0;
+    return 0;
 }
 
 /* Can the call be served without the network, as far as is visible now? Only the owner may set or
  * localize a replica, and a call may have to wait for an earlier operation on the same key: these
  * cannot. */
-static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n)
+static bool all_here(const struct access *a)
 {
-    bool needs_owner = request_sets(kind) || kind == REQUEST_LOCALIZE;
-    if (operations_hold(&w->operations, keys, n) || hides(w, kind, keys, n)) return false;
-    for (size_t i = 0; i < n; i++) {
-        struct row_ref ref = store_row_ref(w->store, keys[i]);
+    locus_worker *w = a->w;
+    bool needs_owner = request_sets(a->kind) || a->kind == REQUEST_LOCALIZE;
+    if (operations_hold(&w->operations, a->keys, a->n) || hides(w, a->kind, a->keys, a->n))
+        return false;
+    for (size_t i = 0; i < a->n; i++) {
+        struct row_ref ref = store_row_ref(w->store, a->keys[i]);
         directory_word word = directory_load(row_ref_word(ref));
         if (!(needs_owner ? row_ref_is_here(ref, word) : row_ref_is_held(ref, word))) return false;
     }
@@ -199,16 +187,13 @@ static bool all_here(locus_worker *w, enum request_kind kind, const locus_key *k
  * some of them, so the rest follows the rows that left. For this worker it is complete, because its
  * later calls come after it. That needs free requests; without them the call is refused before it
  * has done anything. */
-static int check_section(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
-                         enum missing *missing)
+static int check_section(struct access *a)
 {
-    bool is_here = all_here(w, kind, keys, n), writes = request_writes(kind);
-    *missing = writes && n > 1 ? MISSING_KEEP : MISSING_REFUSE;
-    if (!is_here) return call_in_section(call_name[kind]);
-    bool may_leave = w->operations.under_way != NULL;
-    if (*missing == MISSING_KEEP && may_leave && operations_would_wait(&w->operations, n))
-        return call_in_section(call_name[kind]);
-    return 0;
+    a->missing = request_writes(a->kind) && a->n > 1 ? MISSING_KEEP : MISSING_REFUSE;
+    bool may_leave = a->w->operations.under_way != NULL && a->missing == MISSING_KEEP;
+    return all_here(a) && !(may_leave && operations_would_wait(&a->w->operations, a->n))
+               ? 0
+               : call_in_section(call_name[a->kind]);
 }
 
 static bool is_in_section(const locus_worker *w)
@@ -221,23 +206,24 @@ static int finish(locus_worker *w, locus_ticket ticket)
     return call_name_loss(w, operations_wait(&w->operations, ticket));
 }
 
+static int check_access(const struct access *a)
+{
+    const char *name = call_name[a->kind];
+    if (!call_has_keys(a->n)) return call_no_count(name, a->n);
+    return call_check(name, array_name[a->kind], a->w, a->keys, a->n,
+                      a->kind == REQUEST_LOCALIZE ? (const void *)a->keys : a->values);
+}
+
 static __attribute__((noinline)) int access_rows(locus_worker *w, enum request_kind kind,
                                                  const locus_key *keys, size_t n, float *values)
 {
-    struct operation *op;
-    if (!call_has_keys(n)) return call_no_count(call_name[kind], n);
-    int rc = call_check(call_name[kind], array_name[kind], w, keys, n,
-                        kind == REQUEST_LOCALIZE ? (const void *)keys : values);
-    if (rc) return rc;
-    enum missing missing = MISSING_ASK;
-    if (is_in_section(w) && (rc = check_section(w, kind, keys, n, &missing))) return rc;
-    rc = begin_access(w, kind, keys, n, values, missing, &op);
-    if (!op) return rc;
-    if (missing == MISSING_KEEP) {
-        operation_submit(&w->operations, op);
-        return rc;
-    }
-    int remote = finish(w, operation_submit(&w->operations, op));
+    struct access a = {.w = w, .kind = kind, .keys = keys, .n = n, .values = values};
+    int rc = check_access(&a);
+    if (rc || (is_in_section(w) && (rc = check_section(&a)))) return rc;
+    rc = begin_access(&a);
+    if (!a.op) return rc;
+    locus_ticket ticket = operation_submit(&w->operations, a.op);
+    int remote = a.missing == MISSING_KEEP ? 0 : finish(w, ticket);
     return rc ? rc : remote;
 }
 
@@ -275,26 +261,22 @@ static void begin_steps(const locus_worker *w, const locus_key *keys, size_t n)
 static int access_async(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
                         float *values, locus_ticket *ticket)
 {
-    struct operation *op;
+    struct access a = {.w = w, .kind = kind, .keys = keys, .n = n, .values = values};
     if (!ticket) return error_set(-EINVAL, "%s_async: `ticket` is NULL", call_name[kind]);
     *ticket = 0;
-    if (!call_has_keys(n)) return call_no_count(call_name[kind], n);
-    int rc = call_check(call_name[kind], array_name[kind], w, keys, n,
-                        kind == REQUEST_LOCALIZE ? (const void *)keys : values);
+    int rc = check_access(&a);
     if (rc) return rc;
     bool is_due = w->observer && observer_is_due(w->observer, &w->only);
     uint64_t began_ns = is_due ? clock_now_ns() : 0;
-    enum missing missing = MISSING_ASK;
-    if (is_in_section(w) && operations_would_wait(&w->operations, n) &&
-        (rc = check_section(w, kind, keys, n, &missing)))
+    if (is_in_section(w) && operations_would_wait(&w->operations, n) && (rc = check_section(&a)))
         return rc;
     if (is_due) time_async(w, kind, began_ns);
     if (kind == REQUEST_PUSH) begin_steps(w, keys, n);
-    rc = begin_access(w, kind, keys, n, values, missing, &op);
+    rc = begin_access(&a);
     if (is_due) end_async(w, rc);
     if (is_due) observer_note_keys(w->observer, keys, n);
-    if (op) *ticket = operation_submit(&w->operations, op);
-    if (rc && op) { /* who hears of an error may free the values at once */
+    if (a.op) *ticket = operation_submit(&w->operations, a.op);
+    if (rc && a.op) { /* who hears of an error may free the values at once */
         finish(w, *ticket);
         *ticket = 0;
     }
