@@ -5,7 +5,6 @@
  * of the handle itself, which says that it is closed, is kept for a while: until CLOSED_MAX others
  * were closed, or those that were closed later take more than CLOSED_BYTES_MAX.
  *
- * Callers   what closes handles: api/, sampling/, scheduling/; on any thread
  * Memory    CLOSED_BYTES_MAX, and the last handle
  * Waiting   for a lock that is held for a moment
  * Life      the process's

@@ -1,7 +1,6 @@
 /*
  * error.h - the sentence behind a failed call.
  *
- * Callers   every part of the library, on any thread
  * Memory    one buffer a thread, static
  * Waiting   never
  * Life      none: a thread's message stands until its next failure

@@ -2,7 +2,6 @@
  * latch.h - a latch that is held for a short time; a waiting thread spins, and yields the core now
  * and then.
  *
- * Callers   any part that has one: an int, 0 at first
  * Memory    none
  * Waiting   until the holder releases it, which takes as long as the header of its owner says
  * Life      latch_take, latch_give

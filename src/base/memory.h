@@ -6,7 +6,6 @@
  * chunk's pages are in use, or a page of it and half of the chunk's before it, it becomes one huge
  * page.
  *
- * Callers   slab, store, record, which say what they touch; bitset and dirty_set, of small pages
  * Memory    the kernel's; new pages are zero; 72 bytes a chunk, of those in use
  * Waiting   memory_touched and memory_discard: while another thread changes the kind of pages; for
  *           the kernel, which copies at most 2 MiB

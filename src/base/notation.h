@@ -3,8 +3,6 @@
  * uses the library has chosen: with a decimal point, and in ASCII. Sentences for people are written
  * by printf().
  *
- * Callers   whatever writes or reads what a machine reads or has written: metrics, reports,
- *           variables of the environment
  * Memory    static
  * Waiting   for the file
  * Life      none
@@ -13,6 +11,7 @@
 #define LOCUS_BASE_NOTATION_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -25,5 +24,7 @@ int notation_print(FILE *, const char *format, ...) __attribute__((format(printf
 double notation_read(const char *text, char **end);
 /* A name of the user's: what is no letter or digit might need quoting, and becomes '_'. */
 void notation_name(FILE *, const char *name);
+/* Is it UTF-8 without control characters? */
+bool notation_is_text(const char *);
 
 #endif

@@ -4,7 +4,6 @@
  * A forked child does not get the ring's memory; otherwise it would keep the ring, and the
  * operations under way, alive.
  *
- * Callers   a ring by any thread that its setup allows
  * Memory    the kernel's, mapped; counts as locked before Linux 5.12
  * Waiting   never, except for the system calls
  * Life      ring_open, ring_close

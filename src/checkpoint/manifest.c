@@ -1,7 +1,7 @@
 #include "checkpoint/manifest.h"
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/notation.h"
 #include "checkpoint/files.h"
 #include "checkpoint/scan.h"
 #include "locus.h"
@@ -220,7 +220,7 @@ static const char *get_text(const struct scan_member *m)
 {
     const char *text = json_string_value(m->value);
     bool is_text = text && *text && strlen(text) == json_string_length(m->value);
-    return is_text && utf8_is_text(text) ? text : NULL;
+    return is_text && notation_is_text(text) ? text : NULL;
 }
 
 static bool get_digest(const struct scan_member *m, char digest[DIGEST_TEXT])

@@ -6,7 +6,6 @@
  * TENSORS_BYTES, or when a table with a lower number comes, because a file has each table only
  * once. Each tensor begins at a multiple of 64 bytes; the padding is a tensor of its own.
  *
- * Callers   a worker's thread
  * Memory    of blocks.h, and 8 bytes for each of TENSORS_KEYS; the list of files
  * Waiting   for the disk
  * Life      tensors_init, tensors_add..., tensors_end, tensors_fini

@@ -2,7 +2,6 @@
  * joining.h - a node's way into the cluster: the checks before anything is sent, and the attempts
  * to reach rank 0 until a deadline.
  *
- * Callers   rendezvous_join(), on the caller's thread
  * Memory    none
  * Waiting   to the deadline of joining. Every 10 s a line on stderr says what it waits for
  * Life      joining_check, joining_reach_rank_0

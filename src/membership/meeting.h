@@ -31,6 +31,10 @@ struct meeting {
 };
 
 /* Adds the word of another node to the answer. */
-void word_add(struct word *answer, const struct word *said);
+static inline void word_add(struct word *answer, const struct word *said)
+{
+    if (answer->rc || (said->rc == 0 && (!said->text[0] || answer->text[0]))) return;
+    *answer = *said;
+}
 
 #endif

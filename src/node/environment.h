@@ -23,7 +23,6 @@
  * being one of several tasks: only SLURM_STEP_ID says that srun started us. If a launcher has set
  * only one of its two variables, that is an error, which names the other.
  *
- * Callers   locus_open()
  * Memory    the caller's; LOCUS_RENDEZVOUS is the environment's own string
  * Waiting   never
  * Life      none

@@ -2,7 +2,6 @@
  * variables.h - the variables of the environment that locus and its programs read, and those that
  * are spelt almost so: a misspelt one is set for nobody.
  *
- * Callers   locus_open(); `locus doctor`
  * Memory    names are the environment's own, or static
  * Waiting   for stderr
  * Life      none

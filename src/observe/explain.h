@@ -5,7 +5,6 @@
  * The answer is lines of text, each with a word and its value (docs/guides/observe.md). A question that
  * cannot be answered gets an HTTP status that says so, and a sentence.
  *
- * Callers   the server's thread
  * Memory    a text of EXPLAIN_BYTES_MAX at most
  * Waiting   for the key's shard, as reactor.h says
  * Life      none

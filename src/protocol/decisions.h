@@ -6,7 +6,6 @@
  * of its own. So its next decisions are still there when they ask again, however much else is
  * decided meanwhile.
  *
- * Callers   the shard's thread
  * Memory    40 bytes a decision: DECISIONS_KEPT, and DECISIONS_OF_KEY for each watched key
  * Waiting   never
  * Life      decisions_new, any use, decisions_free

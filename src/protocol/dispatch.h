@@ -7,7 +7,6 @@
  * that waited for it are served in this order: the replica, localize requests, parked entries. If a
  * parked entry turns out to be wrong, the link of the peer that sent it fails, with its next frame.
  *
- * Callers   the shard's thread
  * Memory    none of its own
  * Waiting   never, but for memory as handover.h says
  * Life      none of its own

@@ -2,7 +2,6 @@
  * platform.h - what a shard needs from its environment: a table of calls. So the same shard runs on
  * a reactor (real links, real workers) and in a simulation (a seeded network, virtual time).
  *
- * Callers   the roles of one shard, on its thread
  * Memory    the implementation's
  * Waiting   never
  * Life      as the shard's

@@ -16,7 +16,7 @@
 #include "base/figures.h"
 #include "base/histogram.h"
 #include "protocol/decisions.h"
-#include "protocol/margin.h"
+#include "protocol/lookahead.h"
 #include "protocol/plan.h"
 #include "protocol/platform.h"
 #include "protocol/record.h"

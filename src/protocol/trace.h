@@ -8,7 +8,6 @@
  * every turn and notes what has changed. Workers do nothing for it, because what they add to rows
  * that are here shows in the rows' versions. Switched off, tracing costs the shard one branch.
  *
- * Callers   the shard's thread
  * Memory    24 bytes an event, at most TRACE_EVENTS_MAX events; those that do not fit are counted
  * Waiting   never, except for the file when it closes
  * Life      trace_open, the shard's life, trace_close writes PREFIX.RANK.jsonl

@@ -13,7 +13,19 @@
 #define LOCUS_SAMPLING_LEASE_H
 
 #include "sampling/pool.h"
-#include "sampling/preparer.h"
+
+/* The thread that prepares a sample and signals intent for it: the worker itself, or one of its
+ * loaders. */
+struct preparer {
+    locus_worker *worker;
+    locus_loader *loader; /* NULL: the worker */
+};
+
+/* Signals that the worker will read and write the keys while its clock is in [start, end). Also
+ * returns 0 if the limit of waiting intents is reached: then the rows are accessed wherever they
+ * are. */
+int preparer_intend(const struct preparer *, const locus_key *keys, size_t n, locus_clock start,
+                    locus_clock end);
 
 struct lease {
     locus_clock from, to; /* equal: none yet */

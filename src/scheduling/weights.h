@@ -5,7 +5,6 @@
  * Each change computes sums from their children, never by adding differences. So errors do not
  * accumulate, and if all weights are 0, so is the total.
  *
- * Callers   the thread of the schedule
  * Memory    16 bytes an index
  * Waiting   never
  * Life      weights_init; any mix of set and draw; weights_fini

@@ -6,7 +6,6 @@
  * discards what was read inconsistently. Under the thread sanitizer they are relaxed atomics
  * instead, so that it reports all other races but not this one.
  *
- * Callers   any thread
  * Memory    the caller's
  * Waiting   never
  * Life      floats_add_best() and floats_gain_best() are asked once, when the store opens

@@ -9,7 +9,6 @@
  * join, under a view number. Each partition begins at another bucket, so that small ones do not all
  * begin at node 0.
  *
- * Callers   any thread; nothing changes between init and fini
  * Memory    only the struct
  * Waiting   never
  * Life      as the store

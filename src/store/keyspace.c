@@ -1,7 +1,7 @@
 #include "store/keyspace.h"
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/notation.h"
 #include "store/row_type.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static int check_name(const struct locus_table *tables, size_t i)
     if (bytes > LOCUS_NAME_MAX)
         return error_set(-EINVAL, "the name of table %zu has more than %d bytes", i,
                          LOCUS_NAME_MAX);
-    if (!utf8_is_text(name))
+    if (!notation_is_text(name))
         return error_set(-EINVAL,
                          "the name of table %zu is no text: it must be UTF-8 without control "
                          "characters",

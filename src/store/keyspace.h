@@ -4,7 +4,6 @@
  * The tables lie end to end. Key k belongs to shard k mod S on every node and has index k / S
  * there, so the keys of a table in one shard have consecutive indices.
  *
- * Callers   any thread; nothing changes between init and fini
  * Memory    the tables' descriptions, copied at init
  * Waiting   never
  * Life      keyspace_init, any number of questions, keyspace_fini

@@ -1,7 +1,6 @@
 /*
  * optimizer.h - the optimizer of a table on this node, and what it makes of a row.
  *
- * Callers   any thread; whoever changes a row has its latch
  * Memory    the store's; rows are the caller's
  * Waiting   never
  * Life      as the store

@@ -21,7 +21,6 @@
  * that nobody else writes. Readers may copy it meanwhile: under the thread sanitizer, which would
  * report that, give it a copy.
  *
- * Callers   any thread
  * Memory    the caller's
  * Waiting   never
  * Life      constants

@@ -3,7 +3,7 @@
  * missing, does not pass. */
 #include "input.h"
 
-#include "base/utf8.h"
+#include "base/notation.h"
 #include "checkpoint/contents.h"
 #include "checkpoint/files.h"
 #include "checkpoint/tensors.h"
@@ -43,7 +43,7 @@ static void make_tables(struct input *in)
         size_t bytes, most = input_below(in, NAME_MAX_BYTES) + 1u;
         const uint8_t *from = input_bytes(in, most, &bytes);
         snprintf(name, sizeof name, "%.*s%u", (int)bytes, (const char *)from, i);
-        made.is_text = made.is_text && utf8_is_text(name);
+        made.is_text = made.is_text && notation_is_text(name);
         MUST(manifest_add_table(&made.manifest, name, ROWS, 1 + input_below(in, LENGTH_MAX), 0,
                                 LOCUS_NO_OPTIMIZER) == 0);
     }

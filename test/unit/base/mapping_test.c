@@ -1,6 +1,6 @@
 /* mapping: rings where the plugins of hwloc were, and the other way round. The thread sanitizer is
  * to find nothing. */
-#include "base/mapping.h"
+#include "base/tsan.h"
 
 #include "base/pinning.h"
 #include "base/ring.h"

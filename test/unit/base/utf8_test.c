@@ -1,4 +1,4 @@
-#include "base/utf8.h"
+#include "base/notation.h"
 
 #include "test.h"
 
@@ -19,6 +19,6 @@ TEST(utf8, text_is_what_a_line_can_show)
         "\xf0\x90\x80",                                        /* cut */
         "\xc0\xaf",     "\xe0\x80\xaf",    "\xf0\x80\x80\xaf", /* longer than needed */
         "\xed\xa0\x80", "\xf4\x90\x80\x80"};                   /* surrogates, and beyond the last */
-    for (size_t i = 0; i < sizeof text / sizeof *text; i++) CHECK(utf8_is_text(text[i]));
-    for (size_t i = 0; i < sizeof other / sizeof *other; i++) CHECK(!utf8_is_text(other[i]));
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) CHECK(notation_is_text(text[i]));
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) CHECK(!notation_is_text(other[i]));
 }

@@ -1,5 +1,5 @@
 /* margin: as wide as it must be for one intent in 10,000 to be late. */
-#include "protocol/margin.h"
+#include "protocol/lookahead.h"
 
 #include "test.h"
 

@@ -1,4 +1,4 @@
-#include "base/mapping.h"
+#include "base/tsan.h"
 
 #ifdef LOCUS_TSAN
 #include <pthread.h>
