@@ -29,31 +29,26 @@ void members_send_one(struct member *m, struct message *message)
         message_let_go(message);
 }
 
-void members_send(struct members *all, struct message *message)
-{
-    for (unsigned rank = 0; rank < all->size; rank++)
-        members_send_one(&all->member[rank], message_hold(message));
-    message_let_go(message);
-}
-
 void members_send_some(struct members *all, bool (*is_meant)(const struct member *),
                        struct message *message)
 {
     for (unsigned rank = 0; rank < all->size; rank++)
-        if (is_meant(&all->member[rank]))
+        if (!is_meant || is_meant(&all->member[rank]))
             members_send_one(&all->member[rank], message_hold(message));
     message_let_go(message);
 }
 
-static void dismiss(struct member *m, uint64_t timeout_ns)
+void members_send(struct members *all, struct message *message)
 {
-    if (m->channel) channel_finish(m->channel, timeout_ns);
-    m->channel = NULL;
+    members_send_some(all, NULL, message);
 }
 
 void members_dismiss(struct members *all, uint64_t timeout_ns)
 {
-    for (unsigned rank = 0; rank < all->size; rank++) dismiss(&all->member[rank], timeout_ns);
+    for (struct member *m = all->member; m < all->member + all->size; m++) {
+        if (m->channel) channel_finish(m->channel, timeout_ns);
+        m->channel = NULL;
+    }
 }
 
 /* ---- who is missing ---- */

@@ -306,26 +306,17 @@ static bool does_not_leave(const struct member *m)
     return !m->is_leaving;
 }
 
-static void report_barrier(struct server *s, uint64_t now_ns, uint64_t *due_ns)
+/* To those who wait. */
+static void report(struct server *s, struct waiting *w, const char *what,
+                   bool (*waits)(const struct member *), bool (*is_missing)(const struct member *),
+                   uint64_t now_ns, uint64_t *due_ns)
 {
     char sentence[MESSAGE_TEXT_MAX], list[MEMBERS_LIST_BYTES];
-    unsigned seconds = waiting_report(&s->barrier, now_ns, due_ns);
+    unsigned seconds = waiting_report(w, now_ns, due_ns);
     if (seconds == 0) return;
-    members_list(&s->members, has_not_arrived, list);
-    snprintf(sentence, sizeof sentence, "%s has waited %u s for %s", s->barrier_name, seconds,
-             list);
-    members_send_some(&s->members, has_arrived, waiting_message(sentence));
-}
-
-static void report_leave(struct server *s, uint64_t now_ns, uint64_t *due_ns)
-{
-    char sentence[MESSAGE_TEXT_MAX], list[MEMBERS_LIST_BYTES];
-    unsigned seconds = waiting_report(&s->leave, now_ns, due_ns);
-    if (seconds == 0) return;
-    members_list(&s->members, does_not_leave, list);
-    snprintf(sentence, sizeof sentence, "leaving the cluster has waited %u s for %s", seconds,
-             list);
-    members_send_some(&s->members, leaves, waiting_message(sentence));
+    members_list(&s->members, is_missing, list);
+    snprintf(sentence, sizeof sentence, "%s has waited %u s for %s", what, seconds, list);
+    members_send_some(&s->members, waits, waiting_message(sentence));
 }
 
 static uint64_t on_tick(void *context, uint64_t now_ns)
@@ -334,8 +325,8 @@ static uint64_t on_tick(void *context, uint64_t now_ns)
     uint64_t due_ns = acceptor_tick(&s->acceptor, now_ns);
     admission_tick(&s->admission, now_ns, &due_ns);
     if (is_running(s)) {
-        report_barrier(s, now_ns, &due_ns);
-        report_leave(s, now_ns, &due_ns);
+        report(s, &s->barrier, s->barrier_name, has_arrived, has_not_arrived, now_ns, &due_ns);
+        report(s, &s->leave, "leaving the cluster", leaves, does_not_leave, now_ns, &due_ns);
         judge(s, now_ns, &due_ns);
     }
     return due_ns;
