@@ -38,7 +38,7 @@ struct admission {
     struct hello ours;                /* the same, read */
     struct secret secret;
 
-    struct waiting waiting;
+    struct reminder waiting;
     uint64_t deadline_ns; /* of joining: the earliest of all members' deadlines, for all of them */
     double limit_s;       /* that member's whole time-out */
     int refusal;

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REPORT_AFTER_S = 10 };
 enum { PACKET_BYTES = 1200 }; /* who sends less needs no large packets */
 static const uint64_t SECOND_NS = 1000000000;
 static const uint64_t DIAL_TIMEOUT_NS = 2 * SECOND_NS; /* for one attempt to connect */
@@ -42,12 +41,9 @@ static int describe_delay(const struct rendezvous *r, double seconds,
  * they wait for. */
 static void report_delay(struct rendezvous *r)
 {
-    unsigned seconds = (r->reports + 1) * REPORT_AFTER_S;
     bool is_ours = r->phase == AWAY || r->phase == GREETED;
-    if (is_ours && clock_now_ns() >= r->start_ns + seconds * SECOND_NS) {
-        r->reports++;
-        describe_delay(r, seconds, r->notice);
-    }
+    unsigned seconds = is_ours ? reminder_due(&r->joining, clock_now_ns()) : 0;
+    if (seconds) describe_delay(r, seconds, r->notice);
     member_print_notice(r);
 }
 
@@ -94,8 +90,7 @@ static void greet(struct rendezvous *r, const struct rendezvous_config *c, nng_s
 static uint64_t answer_due_ns(const struct rendezvous *r)
 {
     if (r->phase == WELCOMED) return r->deadline_ns + VERDICT_TIMEOUT_NS;
-    return clock_earlier(r->deadline_ns,
-                         r->start_ns + (r->reports + 1) * REPORT_AFTER_S * SECOND_NS);
+    return clock_earlier(r->deadline_ns, reminder_next_ns(&r->joining));
 }
 
 /* Returns when the attempt has succeeded or failed. */

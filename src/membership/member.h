@@ -10,6 +10,7 @@
 #ifndef LOCUS_MEMBERSHIP_MEMBER_H
 #define LOCUS_MEMBERSHIP_MEMBER_H
 
+#include "base/reminder.h"
 #include "membership/address.h"
 #include "membership/agreement.h"
 #include "membership/hub.h"
@@ -47,9 +48,9 @@ struct rendezvous {
     struct rendezvous_cluster cluster;
     char notice[2 * MESSAGE_TEXT_MAX]; /* for stderr, printed by the thread that waits */
 
-    uint64_t start_ns, deadline_ns; /* of joining */
-    uint64_t greeted_ns;            /* when the last hello was sent */
-    unsigned reports;
+    struct reminder joining;
+    uint64_t deadline_ns;            /* of joining */
+    uint64_t greeted_ns;             /* when the last hello was sent */
     char obstacle[MESSAGE_TEXT_MAX]; /* why the last attempt to reach rank 0 failed */
     int obstacle_rc;                 /* what joining returns if that stays so */
     int failure;

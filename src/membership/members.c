@@ -4,9 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { REPORT_AFTER_S = 10 };
-static const uint64_t SECOND_NS = 1000000000;
-
 int members_init(struct members *all, unsigned size)
 {
     all->size = size;
@@ -79,21 +76,16 @@ bool members_list(const struct members *all, bool (*is_missing)(const struct mem
     return count != 1;
 }
 
-void waiting_begin(struct waiting *w)
+void waiting_begin(struct reminder *w)
 {
-    if (w->since_ns == 0) *w = (struct waiting){.since_ns = clock_now_ns()};
+    if (w->since_ns == 0) *w = (struct reminder){.since_ns = clock_now_ns()};
 }
 
-unsigned waiting_report(struct waiting *w, uint64_t now_ns, uint64_t *due_ns)
+unsigned waiting_report(struct reminder *w, uint64_t now_ns, uint64_t *due_ns)
 {
     if (w->since_ns == 0) return 0;
-    unsigned seconds = (w->reports + 1) * REPORT_AFTER_S;
-    uint64_t at_ns = w->since_ns + seconds * SECOND_NS;
-    if (now_ns < at_ns) {
-        if (at_ns < *due_ns) *due_ns = at_ns;
-        return 0;
-    }
-    w->reports++;
+    unsigned seconds = reminder_due(w, now_ns);
+    *due_ns = clock_earlier(*due_ns, reminder_next_ns(w));
     return seconds;
 }
 

@@ -9,6 +9,7 @@
 #ifndef LOCUS_MEMBERSHIP_MEMBERS_H
 #define LOCUS_MEMBERSHIP_MEMBERS_H
 
+#include "base/reminder.h"
 #include "membership/agreement.h"
 #include "membership/hub.h"
 
@@ -44,17 +45,11 @@ void members_dismiss(struct members *, uint64_t timeout_ns);
 bool members_list(const struct members *, bool (*is_missing)(const struct member *),
                   char list[MEMBERS_LIST_BYTES]);
 
-/* Something for which nodes wait: those that are missing are reported every 10 s. */
-struct waiting {
-    uint64_t since_ns; /* 0: nobody waits */
-    unsigned reports;
-};
-
-/* Begins to wait, unless a node waits already. */
-void waiting_begin(struct waiting *);
+/* Nodes begin to wait for something, unless one waits already (since_ns 0: none does). */
+void waiting_begin(struct reminder *);
 /* Is it time to report? Returns after how many seconds of waiting; or 0, and *due_ns is lowered to
  * the time of the next report. */
-unsigned waiting_report(struct waiting *, uint64_t now_ns, uint64_t *due_ns);
+unsigned waiting_report(struct reminder *, uint64_t now_ns, uint64_t *due_ns);
 struct message *waiting_message(const char *sentence);
 
 #endif

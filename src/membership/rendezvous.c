@@ -28,9 +28,9 @@ static struct rendezvous *new_rendezvous(const struct rendezvous_config *c)
 
 static int join(struct rendezvous *r, const struct rendezvous_config *c)
 {
-    r->start_ns = clock_now_ns();
+    r->joining.since_ns = clock_now_ns();
     r->obstacle_rc = -ETIMEDOUT;
-    r->deadline_ns = r->start_ns + (uint64_t)(c->join_timeout_s * 1e9);
+    r->deadline_ns = r->joining.since_ns + (uint64_t)(c->join_timeout_s * 1e9);
     int rc = rendezvous_address_parse(&r->address, c->address);
     if (rc == 0) rc = streams_prepare();
     if (rc == 0) rc = hub_start(&r->hub, c->peer_timeout_s, &member_events, r);

@@ -31,7 +31,7 @@ struct server {
     enum state state; /* once the admission is complete */
     unsigned arrived, absent, leaving;
 
-    struct waiting barrier, leave;
+    struct reminder barrier, leave;
     unsigned barrier_rank; /* who came first */
     char barrier_name[NAME_MAX_BYTES];
     bool barrier_goes_on, barrier_needs_all;
@@ -307,7 +307,7 @@ static bool does_not_leave(const struct member *m)
 }
 
 /* To those who wait. */
-static void report(struct server *s, struct waiting *w, const char *what,
+static void report(struct server *s, struct reminder *w, const char *what,
                    bool (*waits)(const struct member *), bool (*is_missing)(const struct member *),
                    uint64_t now_ns, uint64_t *due_ns)
 {

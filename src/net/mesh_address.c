@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/reminder.h"
 #include "net/secret.h"
 #include "locus.h"
 
@@ -17,7 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { HOST_BYTES = 256, PORT_BYTES = 16, REPORT_AFTER_S = 10 };
+enum { HOST_BYTES = 256, PORT_BYTES = 16 };
 static const uint64_t SECOND_NS = 1000000000;
 /* launchers publish names while nodes start already */
 static const uint64_t NAME_TIMEOUT_NS = 10 * SECOND_NS;
@@ -111,26 +112,20 @@ void mesh_address_set_port(struct mesh_address *a, unsigned port)
     ((struct sockaddr_in *)&a->as)->sin_port = htons((uint16_t)port);
 }
 
-static void report_delay(unsigned *reports, uint64_t waited_ns)
-{
-    if (waited_ns < (*reports + 1) * REPORT_AFTER_S * SECOND_NS) return;
-    ++*reports;
-    fprintf(stderr, "locus: after %u s %s\n", *reports * REPORT_AFTER_S, locus_error());
-}
-
 int mesh_address_await(const char *rendezvous, int family, uint64_t deadline_ns,
                        struct addrinfo **all)
 {
     const struct timespec pause = {.tv_nsec = (long)NAME_RETRY_NS};
-    uint64_t start_ns = clock_now_ns();
-    unsigned reports = 0;
+    struct reminder waits = {.since_ns = clock_now_ns()};
     for (;;) {
         int rc = look_up("the rendezvous", rendezvous, 0, family, all);
         uint64_t now_ns = clock_now_ns();
-        bool is_hopeless = rc == -EINVAL || (rc == -ENOENT && now_ns >= start_ns + NAME_TIMEOUT_NS);
+        bool is_hopeless = rc == -EINVAL ||
+                           (rc == -ENOENT && now_ns >= waits.since_ns + NAME_TIMEOUT_NS);
         if (rc == 0) return 0;
         if (is_hopeless || now_ns >= deadline_ns) return -EINVAL;
-        report_delay(&reports, now_ns - start_ns);
+        unsigned seconds = reminder_due(&waits, now_ns);
+        if (seconds) fprintf(stderr, "locus: after %u s %s\n", seconds, locus_error());
         nanosleep(&pause, NULL);
     }
 }

@@ -2,13 +2,13 @@
 
 #include "base/condition.h"
 #include "base/error.h"
+#include "base/reminder.h"
 #include "base/yield.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-enum { REPORT_AFTER_S = 10, REPORT_BYTES = 160 };
-#define REPORT_AFTER_NS (REPORT_AFTER_S * UINT64_C(1000000000))
+enum { REPORT_BYTES = 160 };
 
 static const struct {
     const char *name; /* of the call, for the people who made it */
@@ -206,10 +206,10 @@ static void wait_while_late(struct collective *c, int id)
     pthread_mutex_lock(&c->mutex);
 }
 
-static void wait_for_news(struct collective *c, uint64_t *until_ns, unsigned *waited_s)
+static void wait_for_news(struct collective *c, struct reminder *waits)
 {
     const struct awaited a = {c, c->meeting};
-    (void)until_ns, (void)waited_s, (void)report_missing;
+    (void)waits, (void)report_missing;
     pthread_mutex_unlock(&c->mutex);
     locus_fiber_wait(has_news, &a);
     pthread_mutex_lock(&c->mutex);
@@ -217,42 +217,37 @@ static void wait_for_news(struct collective *c, uint64_t *until_ns, unsigned *wa
 #else
 static void wait_while_late(struct collective *c, int id)
 {
-    unsigned waited_s = 0;
-    uint64_t until_ns = clock_now_ns() + REPORT_AFTER_NS;
+    struct reminder waits = {.since_ns = clock_now_ns()};
     while (c->place[id] == PLACE_LATE && !c->failure) {
-        if (condition_wait(&c->complete, &c->mutex, until_ns)) continue;
-        waited_s += REPORT_AFTER_S;
-        until_ns += REPORT_AFTER_NS;
+        if (condition_wait(&c->complete, &c->mutex, reminder_next_ns(&waits))) continue;
         fprintf(
             stderr,
             "locus: worker %d has waited %u s for the end of a locus_quiesce that began before it "
             "opened\n",
-            id, waited_s);
+            id, reminder_due(&waits, clock_now_ns()));
     }
 }
 
 /* Waits for a change, to the next moment of reporting. */
-static void wait_for_news(struct collective *c, uint64_t *until_ns, unsigned *waited_s)
+static void wait_for_news(struct collective *c, struct reminder *waits)
 {
-    if (condition_wait(&c->complete, &c->mutex, *until_ns)) return;
-    *waited_s += REPORT_AFTER_S;
-    *until_ns += REPORT_AFTER_NS;
-    if (!all_are_there(c)) report_missing(c, c->kind, *waited_s);
+    if (condition_wait(&c->complete, &c->mutex, reminder_next_ns(waits))) return;
+    unsigned seconds = reminder_due(waits, clock_now_ns());
+    if (!all_are_there(c)) report_missing(c, c->kind, seconds);
 }
 #endif
 
 static int wait_for_meeting(struct collective *c)
 {
     uint64_t meeting = c->meeting;
-    unsigned waited_s = 0;
-    uint64_t until_ns = clock_now_ns() + REPORT_AFTER_NS;
+    struct reminder waits = {.since_ns = clock_now_ns()};
     while (c->meeting == meeting) {
         if (should_meet_others(c))
             meet_others(c);
         else if (c->failure && !c->others_called)
             complete(c, c->failure);
         else
-            wait_for_news(c, &until_ns, &waited_s);
+            wait_for_news(c, &waits);
     }
     return c->result;
 }
