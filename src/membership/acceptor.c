@@ -24,7 +24,7 @@ enum { BEHIND_DESCRIPTORS = 32 };
 
 /* ---- accepting ---- */
 
-static void limit_unauthenticated(struct acceptor *acceptor)
+static void limit_unauthenticated(const struct acceptor *acceptor)
 {
     struct strangers s = {.count = 0};
     for (struct channel *c = acceptor->hub->last; c; c = c->previous)

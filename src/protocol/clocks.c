@@ -51,7 +51,7 @@ static locus_clock least_updated(const struct shard *s)
     return least;
 }
 
-static void say(struct shard *s, unsigned peer, uint8_t operation, locus_clock clock)
+static void say(const struct shard *s, unsigned peer, uint8_t operation, locus_clock clock)
 {
     const uint16_t rank = (uint16_t)s->rank;
     shard_entry(

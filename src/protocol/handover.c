@@ -11,7 +11,7 @@
 
 /* ---- rows that leave ---- */
 
-static struct wire_entry *row_entry(struct shard *s, const struct wire_entry *request,
+static struct wire_entry *row_entry(const struct shard *s, const struct wire_entry *request,
                                     uint64_t term, uint32_t length)
 {
     bool is_localized = request->operation == WIRE_LOCALIZE;

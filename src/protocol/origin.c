@@ -230,7 +230,7 @@ static void stall(struct shard *s, struct record *record)
 static bool first_goes_on(struct shard *s, struct record *record, struct row_ref ref)
 {
     struct request *r;
-    struct request_item *item = item_at(s, record->waiting_first, &r);
+    const struct request_item *item = item_at(s, record->waiting_first, &r);
     uint32_t i = request_tag_item(record->waiting_first);
     struct location l = location_of(s, ref);
     enum course course = course_of(s, record, r, l);

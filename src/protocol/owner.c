@@ -12,7 +12,7 @@
 
 /* ---- what the owner says ---- */
 
-static struct wire_entry *say(struct shard *s, const struct record *r, unsigned node,
+static struct wire_entry *say(const struct shard *s, const struct record *r, unsigned node,
                               uint8_t operation, uint32_t length, uint64_t until_ns)
 {
     return shard_entry(
@@ -252,8 +252,8 @@ const char *owner_sync(struct shard *s, const struct wire_entry *e, struct row_r
 /* ---- requests ---- */
 
 /* The answer's header; values follow by the caller. NULL: the link has failed. */
-static struct wire_entry *reply(struct shard *s, struct row_ref ref, const struct wire_entry *to,
-                                uint8_t operation, uint32_t length)
+static struct wire_entry *reply(const struct shard *s, struct row_ref ref,
+                                const struct wire_entry *to, uint8_t operation, uint32_t length)
 {
     return shard_entry(s, to->origin,
                        (struct wire_entry){.operation = operation,

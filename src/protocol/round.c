@@ -88,7 +88,7 @@ static size_t emit_recalls(struct shard *s, unsigned peer, size_t bytes)
     return bytes;
 }
 
-static void say_round(struct shard *s, unsigned peer, uint8_t operation, uint32_t number)
+static void say_round(const struct shard *s, unsigned peer, uint8_t operation, uint32_t number)
 {
     const uint16_t rank = (uint16_t)s->rank;
     shard_entry(
