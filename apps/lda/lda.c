@@ -4,6 +4,7 @@
 #include "fail.h"
 #include "gibbs.h"
 #include "lda_picture.h"
+#include "lda_warm.h"
 #include "likeliest.h"
 #include "programs.h"
 #include "rows.h"
@@ -73,7 +74,7 @@ static struct settings *options(void *program)
 {
     struct lda_options *o = &((struct lda *)program)->options;
     *o = (struct lda_options){.topics = 100, .alpha = 0.5, .beta = 0.01, .held_back = 0.1};
-    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL);
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_FROM);
     o->common.epochs = 200;
     task_options(o);
     settings_options(&o->common);
@@ -193,6 +194,7 @@ static void begin(struct training_worker *w, bool goes_on)
     struct pool_member *m = w->member;
     struct worker *own = w->state;
     shelf_open(&own->shelf, l, m->place, m->total, gibbs_blocks(l, m));
+    if (l->options.common.from && !goes_on) lda_warm(&own->shelf, l->options.common.from);
     sampler_open(&own->sampler, &own->shelf, m->place);
     word_rows_open(&own->rows, l, m);
     if (goes_on) topic_rows_read(&own->shelf, m);

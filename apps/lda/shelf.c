@@ -126,6 +126,12 @@ static void count_topics(struct shelf *s)
     }
     s->pair_start[s->documents] = capacity;
     s->pairs = take_memory(capacity + 1, sizeof *s->pairs);
+    shelf_count(s);
+}
+
+void shelf_count(struct shelf *s)
+{
+    memset(s->pair_count, 0, s->documents * sizeof *s->pair_count);
     for (uint64_t t = 0; t < s->tokens; t++) shelf_add(s, s->train.document[t], s->train.topic[t]);
 }
 

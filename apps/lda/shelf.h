@@ -44,6 +44,8 @@ struct shelf {
 void shelf_open(struct shelf *, const struct lda *, unsigned place, unsigned places,
                 uint32_t blocks);
 void shelf_close(struct shelf *);
+/* Its tokens' topics are others now. */
+void shelf_count(struct shelf *);
 
 /* The topics of its tokens, one more than their numbers, as the tokens come in the corpus; 0 where
  * one is held back. And the order of each document's topics, one more likewise, from its first

@@ -1,12 +1,16 @@
 /* The samplers of lda: topics are drawn with the probabilities that the counts give. */
+#include "common/folder.h"
 #include "ending.h"
 #include "lda/coherence.h"
+#include "lda/lda_warm.h"
 #include "lda/new_documents.h"
 #include "lda/sampler.h"
 #include "sampling/chi_square.h"
+#include "tensors.h"
 #include "test.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -252,6 +256,38 @@ TEST(lda, coherence_is_that_of_pairs_of_words_in_documents)
     CHECK(fabs(npmi[0] - (pair + log(2 / 3.0) / log(4) - 1) / 3) < 1e-12);
     CHECK(fabs(npmi[1] - pair) < 1e-12);
     CHECK(isnan(npmi[2]));
+}
+
+/* Word 4 is unknown to the model; all others have a topic each, with next to nothing else. */
+TEST(lda, first_topics_are_those_of_a_model)
+{
+    char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+    float rows[4][TOPICS] = {{0}}, totals[TOPICS] = {0};
+    struct lda l = lda_of(0);
+    struct shelf s;
+    struct tensors t;
+    for (int w = 0; w < 4; w++) rows[w][2 * w + 1] = 1e6F;
+    for (int k = 0; k < TOPICS; k++) totals[k] = 1e6F;
+    l.options.beta = 1e-6;
+    folder_new(folder);
+    snprintf(path, sizeof path, "%s/model", folder);
+    tensors_open(&t, path);
+    tensors_declare(&t, "word_topics", TENSORS_F32, 4, TOPICS);
+    tensors_declare(&t, "topic_totals", TENSORS_F32, TOPICS, 0);
+    tensors_begin(&t);
+    tensors_write(&t, rows, sizeof rows);
+    tensors_write(&t, totals, sizeof totals);
+    tensors_close(&t);
+    shelf_open(&s, &l, 0, 1, 1);
+    uint32_t unknown = s.train.topic[s.train.start[4]];
+    lda_warm(&s, path);
+    for (uint32_t w = 0; w < 4; w++)
+        for (uint64_t i = s.train.start[w]; i < s.train.start[w + 1]; i++)
+            CHECK_EQ(s.train.topic[i], 2 * w + 1);
+    CHECK_EQ(s.train.topic[s.train.start[4]], unknown);
+    CHECK_EQ(s.pair_count[0], 4); /* words 0 to 3 */
+    shelf_close(&s);
+    folder_remove(folder);
 }
 
 TEST(lda, about_half_of_the_tokens_are_given)
