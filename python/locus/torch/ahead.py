@@ -55,6 +55,11 @@ class Ahead:
         self.indices, self.places = embedding.different(self.flat)
         self.keys: torch.Tensor = self.indices + embedding._first
         self._pulled: Optional[Tuple[int, torch.Tensor, torch.Tensor]] = None
+        self._shared: List[Tuple[torch.Tensor, torch.Tensor]] = []  # indices, and the places here of those among them
+
+    def share(self, before: "Ahead") -> None:
+        """Looks ahead of time which rows a step with that batch will change."""
+        self._shared.append((before.indices, _among(self.indices, before.indices)))
 
     def pull(self) -> None:
         """From any thread, while the worker is lent."""
@@ -84,15 +89,20 @@ class Ahead:
         if changed is None:
             return None
         if changed:
-            old = _among(self.indices, changed)
+            old = torch.cat([self._places_of(each) for each in changed])
         if changed and len(old):
-            rows[old] = self.embedding.worker.pull(self.keys[old])
-            values[old] = self.embedding._values(self.indices[old], rows[old])
+            pulled = self.embedding.worker.pull(self.keys[old])
+            rows.index_copy_(0, old, pulled)
+            values.index_copy_(0, old, self.embedding._values(self.indices[old], pulled))
         return Found(self.indices, self.places, rows, values)
 
+    def _places_of(self, changed: torch.Tensor) -> torch.Tensor:
+        known = (places for indices, places in self._shared if indices is changed)
+        found = next(known, None)
+        return _among(self.indices, changed) if found is None else found
 
-def _among(indices: torch.Tensor, changed: List[torch.Tensor]) -> torch.Tensor:
-    """The places of those that changed."""
-    before = distinct(torch.cat(changed), 1 << 62)[0]
-    places = distinct(torch.cat([before, indices]), 1 << 62)[1]
-    return torch.nonzero(places[len(before):] < len(before)).view(-1)
+
+def _among(indices: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
+    """The places of those that changed; all are different."""
+    places = distinct(torch.cat([changed, indices]), 1 << 62)[1]
+    return torch.nonzero(places[len(changed):] < len(changed)).view(-1)

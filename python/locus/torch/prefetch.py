@@ -23,6 +23,7 @@ _LOOK_S = 1e-3
 _ARRIVAL_MAX_S = 0.5  # a round takes milliseconds; who waits longer than this would better ask for the rows
 _LOOKED_AT_MAX = 64  # of the rows of a batch and an embedding: those that are late are many
 _MANAGED = ("adaptive", "replicate")  # the techniques where what is intended comes
+_SHARED_MAX = 64  # of the last batches: what the next ones have in common with them is looked at
 _DEPTH_MAX = 2  # batches whose values are pulled before they come
 
 
@@ -236,6 +237,7 @@ class Prefetch:
 def _pull_values(line: _Line) -> None:
     """Of the next batches, until there are no more. Not of embeddings that did not look up what they had."""
     lent: Set[Worker] = set()
+    before: Deque[Ahead] = collections.deque(maxlen=_SHARED_MAX)
     for item, early in iter(line.next_to_pull, None):
         try:
             for worker in {ahead.embedding.worker for ahead in item.ahead} - lent:
@@ -244,8 +246,12 @@ def _pull_values(line: _Line) -> None:
             if early:
                 _await_arrival(item)
             for ahead in item.ahead:
-                if ahead.embedding not in line.useless:
-                    ahead.pull()
+                if ahead.embedding in line.useless:
+                    continue
+                ahead.pull()
+                for each in [each for each in before if each.embedding is ahead.embedding][-_DEPTH_MAX:]:
+                    ahead.share(each)
+                before.append(ahead)
         except Exception:  # the training loop's to see, which does it then
             pass
         line.pulled(item)
