@@ -88,17 +88,6 @@ TEST(doctor_hosts, names_a_pair_behind_a_firewall)
     end(&cables);
 }
 
-TEST(doctor_hosts, names_a_host_whose_cable_is_out)
-{
-    struct cables cables;
-    struct command c;
-    lay(&cables, 2);
-    cables_pull(&cables, 1, true);
-    CHECK_EQ(doctor_of_hosts(&c, ""), 1);
-    CHECK_STR(c.out.text, "fail  pair ");
-    end(&cables);
-}
-
 TEST(doctor_hosts, names_an_address_of_another_host)
 {
     struct cables cables;

@@ -2,15 +2,12 @@
  * host. */
 #include "member.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -280,18 +277,6 @@ TEST(hosts, options_of_ssh_may_be_quoted)
     CHECK_STR(c.err.text, "--ssh has a quote that does not end");
 }
 
-TEST(hosts, stdin_goes_to_rank_0)
-{
-    struct command c;
-    need_sshd();
-    hosts_are("alpha\nbeta\n");
-    CHECK_EQ(command_run(&c, "seq 100000 | %s -- sh -c 'echo $LOCUS_RANK got $(wc -l)'", run()), 0);
-    CHECK_STR(c.out.text, "0 got 100000\n");
-    CHECK_STR(c.out.text, "1 got 0\n");
-    /* One that does not read it, and does not wait for it. */
-    CHECK_EQ(command_run(&c, "seq 100000 | %s true", run()), 0);
-}
-
 static void look_for_secret(void *context, pid_t pid)
 {
     char path[64], text[8192];
@@ -321,17 +306,6 @@ TEST(hosts, secrets_are_on_no_command_line)
     CHECK_EQ(command_wait(&c), 128 + SIGTERM);
 }
 
-TEST(hosts, output_is_prefixed_on_a_terminal)
-{
-    struct command c;
-    need_sshd();
-    hosts_are("alpha\nbeta\n");
-    command_start(&c, COMMAND_TERMINAL, "exec %s -- sh -c 'echo out; echo err >&2'", run());
-    CHECK_EQ(command_wait(&c), 0);
-    CHECK_STR(c.out.text, "\033[31m[0]\033[0m out\r\n");
-    CHECK_STR(c.out.text, "\033[32m[1]\033[0m err\r\n");
-}
-
 /* ---- clusters ---- */
 
 TEST(hosts, a_cluster_starts)
@@ -344,33 +318,6 @@ TEST(hosts, a_cluster_starts)
     CHECK_STR(c.out.text, "rank 0 of 3, sum 6\n");
     CHECK_STR(c.out.text, "rank 1 of 3, sum 6\n");
     CHECK_STR(c.out.text, "rank 2 of 3, sum 6\n");
-}
-
-/* Listens at loopback. Returns its port, as text. */
-static const char *take_port(void)
-{
-    static char text[16];
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t bytes = sizeof a;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(fd >= 0);
-    CHECK_EQ(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
-    CHECK_EQ(listen(fd, 8), 0);
-    CHECK_EQ(getsockname(fd, (struct sockaddr *)&a, &bytes), 0);
-    snprintf(text, sizeof text, "%d", ntohs(a.sin_port));
-    return text;
-}
-
-TEST(hosts, a_port_that_is_taken_is_rank_0_s_sentence)
-{
-    struct command c;
-    need_sshd();
-    hosts_are("alpha 127.0.0.1\nbeta 127.0.0.1\n");
-    CHECK_EQ(command_run(&c, "%s --port %s -- %s once", run(), take_port(), role_command("member")),
-             1);
-    CHECK_STR(c.err.text, "the port is taken");
-    CHECK_STR(c.err.text, "node 0 (alpha) failed with status 1");
-    CHECK_EQ(command_left(&c, SOON_S), 0);
 }
 
 /* ---- failures ---- */
@@ -423,15 +370,6 @@ static void start_stubborn(struct command *c, enum command_kind kind)
         command_await(c, &c->out, "ready");
         first = strstr(c->out.text, "ready");
     }
-}
-
-TEST(hosts, ctrl_c_ends_all)
-{
-    struct command c;
-    start_stubborn(&c, COMMAND_TERMINAL);
-    command_type(&c, "\003");
-    CHECK_EQ(command_wait(&c), 128 + SIGINT);
-    CHECK_EQ(command_left(&c, 0), 0);
 }
 
 TEST(hosts, nothing_is_left_when_the_launcher_is_killed)

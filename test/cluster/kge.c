@@ -83,18 +83,6 @@ TEST(kge, learns_alone)
     remove_graph();
 }
 
-TEST(kge, samples_at_every_level)
-{
-    static const char *const levels[] = {"conform", "bounded", "long-term", "non-conform"};
-    make_graph();
-    for (int i = 0; i < 4; i++) {
-        char options[64];
-        snprintf(options, sizeof options, "--sampling %s", levels[i]);
-        with_options(options, "0.3");
-    }
-    remove_graph();
-}
-
 /* Whatever the technique, and however many nodes: the same quality. Storms prove all techniques; here
  * are those that ask something of the program. */
 TEST(kge, learns_on_a_cluster)
@@ -126,19 +114,6 @@ TEST(kge, learns_a_planted_graph)
     must_run(
         command_run(&c, "%s --planted 400x8x4000 %s --epochs 1", program_path("kge"), planted));
     CHECK_STR(c.out.text, "400x8x4000: 400 entities, 8 relations; 3758 facts");
-    remove_graph();
-}
-
-TEST(kge, learns_under_mpirun)
-{
-    static const char mpirun[] = "mpirun --allow-run-as-root --oversubscribe -n 2";
-    if (command_run(&c, "command -v mpirun") != 0) SKIP("there is no mpirun here");
-    if (command_run(&c, "%s true", mpirun) != 0) SKIP("mpirun starts nothing here");
-    make_graph();
-    unsetenv("LOCUS_RENDEZVOUS");
-    char options[256];
-    snprintf(options, sizeof options, "%s --technique static", small);
-    check_json(mpirun, options, 30, "0.4");
     remove_graph();
 }
 

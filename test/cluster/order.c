@@ -132,12 +132,6 @@ TEST(order, operations_in_flight_on_one_key_take_effect_in_program_order)
     team_run(&t, write_and_read_my_keys);
 }
 
-TEST(order, also_when_threads_outnumber_cores)
-{
-    struct team t = {.nodes = 4, .workers = 3, .shards = 3, .tables = three, .table_count = 3};
-    team_run(&t, write_and_read_my_keys);
-}
-
 /* ---- counters of all: own updates are visible, nothing goes back, no half rows ---- */
 
 /* ---- sequential consistency per key ----

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { NODES = 3, ROWS = 300, LENGTH = 8 };
 
@@ -322,33 +321,6 @@ TEST(techniques, an_intent_is_acted_on_immediately_where_that_is_wanted)
 }
 
 enum { ROUNDS_A_SECOND = 20 };
-
-/* Both push to what both hold. Rounds that synchronize keep their distance; those of the beginning
- * and of quiesce need not. */
-static void push_for_a_while(struct seat *s)
-{
-    struct batch all = batch_of_all(s->node);
-    share(s, &all);
-    double began = now_s(); /* before the rounds are read, as its end is behind them */
-    uint64_t rounds = stats_of(s->node).rounds;
-    fill(&all, 1);
-    do {
-        CHECK_EQ(locus_push(s->worker, all.keys, all.n, all.values), 0);
-        sleep_s(0.001);
-    } while (now_s() < began + 0.4);
-    rounds = stats_of(s->node).rounds - rounds;
-    double shards = s->team->shards;
-    CHECK((double)rounds <= shards * (ROUNDS_A_SECOND * (now_s() - began) + 2));
-    end_intents(s);
-    batch_free(&all);
-}
-
-TEST(techniques, rounds_a_second_are_limited_where_that_is_wanted)
-{
-    struct team team = team_of(LOCUS_ADAPTIVE, 2, NULL);
-    team.max_rounds_per_second = ROUNDS_A_SECOND;
-    team_run(&team, push_for_a_while);
-}
 
 /* Intents begin and end all the time, and nobody waits for one. */
 static void come_and_go(struct seat *s)

@@ -5,8 +5,6 @@
 #include "common/stores.h"
 #include "test.h"
 
-#include <errno.h>
-
 /* ---- messages ---- */
 
 TEST(relocation, takes_two_messages_when_the_owner_is_known)
@@ -195,43 +193,6 @@ TEST(relocation, a_request_that_meets_the_row_at_home_again_is_served_there)
     CHECK_EQ(moving_pulled(&pull), 5);
     moving_check_rest(w, key, 1, 2);
     world_free(w);
-}
-
-/* ---- everybody at once ---- */
-
-static void circle(unsigned nodes, uint64_t seed)
-{
-    struct world *w = moving_world(nodes, seed);
-    locus_key key = moving_key_at_home(w, (unsigned)world_random(w, nodes));
-    static struct call taker[NODES][CALLS], push[NODES][CALLS];
-    const char *why;
-    int sum = 0;
-    for (unsigned round = 0; round < CALLS; round++)
-        for (unsigned rank = 0; rank < nodes; rank++) {
-            moving_ask_localize(w, &taker[rank][round], rank, 0, round, key);
-            moving_ask_push(w, &push[rank][round], rank, 1, round, key, 1);
-            sum++;
-            for (unsigned i = (unsigned)world_random(w, 4); i > 0; i--)
-                world_step(w, &why), CHECK(why == NULL);
-        }
-    world_deliver_all(w);
-    unsigned owner = nodes;
-    uint64_t moves = 0;
-    for (unsigned rank = 0; rank < nodes; rank++) {
-        for (unsigned round = 0; round < CALLS; round++)
-            CHECK(moving_is_done(&taker[rank][round]) && moving_is_done(&push[rank][round]));
-        moves += w->node[rank].shard.counters.relocated_in;
-        if (moving_known(w, rank, key).is_here) owner = rank;
-    }
-    CHECK(owner < nodes);
-    moving_check_rest(w, key, owner, moves);
-    CHECK_EQ(moving_value_at(w, (owner + 1) % nodes, key), sum);
-    world_free(w);
-}
-
-TEST(relocation, in_a_circle_ends_with_one_owner_and_every_update)
-{
-    for (uint64_t seed = 1; seed <= 150; seed++) circle(2 + seed % 3, seed);
 }
 
 /* ---- what cannot be ---- */
