@@ -173,24 +173,6 @@ TEST(checkpoint, any_number_of_nodes_goes_on_from_any)
     folder_remove(p.folder);
 }
 
-TEST(checkpoint, any_technique_goes_on_from_any)
-{
-    struct plan p = {.version = 3};
-    folder_new(p.folder);
-    for (int from = 0; from < TECHNIQUES; from++) {
-        struct team team = team_of(&p, 2, 2, 2, techniques[from]);
-        p.version += 1;
-        team_run(&team, save);
-        /* A sanitizer is slow: with one each is gone on from once. */
-        for (int to = 0; to < TECHNIQUES; to++) {
-            if (IS_SANITIZED && to != (from + 1) % TECHNIQUES) continue;
-            team.technique = techniques[to];
-            team_run(&team, restore);
-        }
-    }
-    folder_remove(p.folder);
-}
-
 /* A row that nobody wrote is not in the files, even where somebody has looked at it. */
 static void look_and_save(struct seat *s)
 {

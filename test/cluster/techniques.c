@@ -120,68 +120,45 @@ static void in_turn(struct seat *s)
     batch_free(&all);
 }
 
-static struct locus_stats run_in_turn(enum locus_technique technique, int nodes)
-{
-    struct total t = {{0}};
-    struct team team = team_of(technique, nodes, &t);
-    team_run(&team, in_turn);
-    CHECK_EQ(t.sum.owned_now, ROWS);
-    CHECK(t.sum.pulled_local + t.sum.pulled_replica + t.sum.pulled_remote >=
-          (uint64_t)nodes * ROWS);
-    CHECK_EQ(t.sum.pushed_local + t.sum.pushed_replica + t.sum.pushed_remote, nodes * ROWS);
-    CHECK_EQ(t.sum.relocated_in, t.sum.relocated_out);
-    return t.sum;
-}
+/* Of all nodes together, in rows; MOVED: to the first node what was not at home there, to each of
+ * the others all of it. */
+enum { OTHERS = (NODES - 1) * ROWS, ALL = NODES * ROWS, MOVED = -1 };
+static const struct turns {
+    enum locus_technique technique;
+    int relocated, created, dropped, remote, pushed_here, pushed_replica, replicas;
+} turns[] = {
+    {LOCUS_ADAPTIVE, MOVED, 0, 0, 0, ALL, 0, 0},
+    {LOCUS_RELOCATE, MOVED, 0, 0, 0, ALL, 0, 0},
+    {LOCUS_REPLICATE, 0, OTHERS, OTHERS, 0, ROWS, OTHERS, 0},
+    {LOCUS_STATIC, 0, 0, 0, OTHERS, ROWS, 0, 0},
+    {LOCUS_FULL_REPLICATION, 0, OTHERS, 0, 0, ROWS, OTHERS, OTHERS},
+};
 
-TEST(techniques, one_at_a_time_adaptive_moves_rows_and_makes_no_replica)
+TEST(techniques, one_at_a_time_move_copy_or_ask_as_they_say)
 {
-    struct locus_stats s = run_in_turn(LOCUS_ADAPTIVE, NODES);
-    CHECK_EQ(s.replicas_created, 0);
-    CHECK_EQ(s.pulled_replica + s.pulled_remote, 0);
-    CHECK_EQ(s.pushed_local, NODES * ROWS);
-    /* To the first node what was not at home there, to each of the others all of it. */
-    CHECK(s.relocated_in > (NODES - 1) * ROWS && s.relocated_in < NODES * ROWS);
-    CHECK_EQ(s.intents_late, 0);
-}
-
-TEST(techniques, one_at_a_time_relocation_does_the_same)
-{
-    struct locus_stats s = run_in_turn(LOCUS_RELOCATE, NODES);
-    CHECK_EQ(s.replicas_created, 0);
-    CHECK_EQ(s.pulled_replica + s.pulled_remote, 0);
-    CHECK_EQ(s.pushed_local, NODES * ROWS);
-    CHECK(s.relocated_in > (NODES - 1) * ROWS && s.relocated_in < NODES * ROWS);
-}
-
-/* Every node has replicas of what is not at home there, and drops them. */
-TEST(techniques, one_at_a_time_replication_copies_what_is_elsewhere)
-{
-    struct locus_stats s = run_in_turn(LOCUS_REPLICATE, NODES);
-    CHECK_EQ(s.relocated_in, 0);
-    CHECK_EQ(s.replicas_created, (NODES - 1) * ROWS);
-    CHECK_EQ(s.replicas_dropped, (NODES - 1) * ROWS);
-    CHECK_EQ(s.pulled_remote, 0);
-    CHECK_EQ(s.pushed_local, ROWS);
-    CHECK_EQ(s.pushed_replica, (NODES - 1) * ROWS);
-}
-
-TEST(techniques, one_at_a_time_nothing_moves_in_a_static_cluster)
-{
-    struct locus_stats s = run_in_turn(LOCUS_STATIC, NODES);
-    CHECK_EQ(s.relocated_in + s.replicas_created, 0);
-    CHECK_EQ(s.pulled_local, ROWS);
-    CHECK_EQ(s.pulled_remote, (NODES - 1) * ROWS);
-    CHECK_EQ(s.pushed_remote, (NODES - 1) * ROWS);
-}
-
-TEST(techniques, one_at_a_time_full_replication_asks_nobody)
-{
-    struct locus_stats s = run_in_turn(LOCUS_FULL_REPLICATION, NODES);
-    CHECK_EQ(s.relocated_in, 0);
-    CHECK_EQ(s.pulled_remote + s.pushed_remote, 0);
-    CHECK_EQ(s.pushed_local, ROWS);
-    CHECK_EQ(s.pushed_replica, (NODES - 1) * ROWS);
-    CHECK_EQ(s.replicas_now, (NODES - 1) * ROWS);
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+        const struct turns *right = &turns[i];
+        struct total t = {{0}};
+        struct team team = team_of(right->technique, NODES, &t);
+        team_run(&team, in_turn);
+        const struct locus_stats *s = &t.sum;
+        CHECK_EQ(s->owned_now, ROWS);
+        if (right->relocated == MOVED)
+            CHECK(s->relocated_in > OTHERS && s->relocated_in < ALL);
+        else
+            CHECK_EQ(s->relocated_in, 0);
+        CHECK_EQ(s->relocated_in, s->relocated_out);
+        if (right->technique != LOCUS_FULL_REPLICATION)
+            CHECK_EQ(s->replicas_created, right->created);
+        CHECK_EQ(s->replicas_dropped, right->dropped);
+        CHECK_EQ(s->pulled_remote, right->remote);
+        CHECK_EQ(s->pushed_remote, right->remote);
+        CHECK_EQ(s->pushed_local, right->pushed_here);
+        CHECK_EQ(s->pushed_replica, right->pushed_replica);
+        CHECK_EQ(s->replicas_now, right->replicas);
+        CHECK(s->pulled_local + s->pulled_replica + s->pulled_remote >= ALL);
+        if (right->technique == LOCUS_ADAPTIVE) CHECK_EQ(s->intents_late, 0);
+    }
 }
 
 /* ---- several at a time ---- */
