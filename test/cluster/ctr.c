@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct command c;
 
@@ -73,19 +72,6 @@ enum { RUNS = 2 };
 #else
 enum { RUNS = 3 };
 #endif
-
-TEST(ctr, one_worker_gives_the_same_in_every_run)
-{
-    static char first[COMMAND_TEXT_MAX];
-    for (int i = 0; i < RUNS; i++) {
-        const char *run = "%s %s --json %s | sed -E 's/\"(seconds|examples_per_second)\":"
-                          "[^,}]*//g; /stats/d'";
-        CHECK_EQ(command_run(&c, run, program_path("ctr"), small, i == 2 ? "--baseline" : ""), 0);
-        if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
-    }
-    CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":3");
-    CHECK(strcmp(first, c.out.text) == 0);
-}
 
 /* Whether somebody clicks follows from the second feature. */
 static const char write_formats[] =

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct command c;
 
@@ -67,20 +66,6 @@ TEST(gnn, learns_on_a_cluster)
     CHECK(trainer_number(c.out.text, "\"edges_between\":") < 0.4);
     snprintf(start, sizeof start, "%s run -n 3", locus_path());
     learns(start, "--workers 2 --partition random");
-}
-
-TEST(gnn, one_worker_gives_the_same_in_every_run)
-{
-    static char first[COMMAND_TEXT_MAX];
-    for (int i = 0; i < SAME_RUNS; i++) {
-        const char *run =
-            "%s %s --json %s | sed -E 's/\"(seconds|examples_per_second)\":[^,}]*//g; "
-            "/stats/d'";
-        CHECK_EQ(command_run(&c, run, program_path("gnn"), small, i == 2 ? "--baseline" : ""), 0);
-        if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
-    }
-    CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":4");
-    CHECK(strcmp(first, c.out.text) == 0);
 }
 
 /* It is the model of a run that ends there. */

@@ -117,26 +117,6 @@ TEST(kge, learns_a_planted_graph)
     remove_graph();
 }
 
-TEST(kge, one_worker_gives_the_same_in_every_run)
-{
-    static struct command other;
-    make_graph();
-    const char *cut = "sed -E 's/\"(seconds|examples_per_second|gflops)\":[^,}]*//g; /stats/d'";
-    for (int baseline = 0; baseline < 2; baseline++) {
-        const char *options = baseline ? "--baseline" : "";
-        must_run(command_run(&c, "%s --data %s %s --epochs 3 --json %s | %s", program_path("kge"),
-                             folder, small, options, cut));
-        must_run(command_run(&other, "%s --data %s %s --epochs 3 --json %s | %s",
-                             program_path("kge"), folder, small, options, cut));
-        CHECK_STR(c.out.text, "\"event\":\"epoch\",\"epoch\":3");
-        CHECK(strcmp(c.out.text, other.out.text) == 0);
-        must_run(command_run(&other, "%s --data %s %s --epochs 3 --seed 2 --json %s | %s",
-                             program_path("kge"), folder, small, options, cut));
-        CHECK(strcmp(c.out.text, other.out.text) != 0);
-    }
-    remove_graph();
-}
-
 TEST(kge, writes_a_model_that_python_reads)
 {
     make_graph();

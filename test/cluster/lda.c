@@ -64,20 +64,6 @@ TEST(lda, learns_on_a_cluster)
     learns("", "--workers 3 --staleness 2 --technique relocate");
 }
 
-TEST(lda, one_worker_gives_the_same_in_every_run)
-{
-    static char first[COMMAND_TEXT_MAX];
-    for (int i = 0; i < 3; i++) {
-        const char *run =
-            "%s %s --json %s | sed -E 's/\"(seconds|examples_per_second)\":[^,}]*//g; "
-            "/stats/d'";
-        CHECK_EQ(command_run(&c, run, program_path("lda"), small, i == 2 ? "--baseline" : ""), 0);
-        if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
-    }
-    CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":40");
-    CHECK(strcmp(first, c.out.text) == 0);
-}
-
 /* Documents of three words each, of one of 5 topics: half of one tells the topic, and the other
  * half has one of three words. Who knows nothing foretells one of 15. Of its own words (x) the test
  * has no use. */

@@ -125,22 +125,6 @@ TEST(mf, coordinate_descent_is_the_same_whoever_does_it)
     CHECK_STR(c.err.text, "--method cd bounds no staleness");
 }
 
-TEST(mf, one_worker_gives_the_same_in_every_run)
-{
-    static char first[COMMAND_TEXT_MAX];
-    for (int i = 0; i < 2; i++) {
-        CHECK_EQ(
-            command_run(
-                &c,
-                "%s %s --json | sed -E 's/\"(seconds|examples_per_second)\":[^,}]*//g; /stats/d'",
-                program_path("mf"), small),
-            0);
-        if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
-    }
-    CHECK_STR(first, "\"event\":\"epoch\",\"epoch\":15");
-    CHECK(strcmp(first, c.out.text) == 0);
-}
-
 /* What was generated can be read again; with the test set of its own it is learnt as well. */
 TEST(mf, reads_what_it_wrote)
 {

@@ -17,7 +17,7 @@ static void must_run(int status)
         test_fail(__FILE__, __LINE__, "status %d: %s%s", status, c.out.text, c.err.text);
 }
 
-/* ---- one worker: the same bits ---- */
+/* ---- one worker: the same bits in every run, stopped or not ---- */
 
 struct trained {
     const char *program, *options;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PATH_BYTES = 64, PLACES = 12, SENTENCES = 3000 };
 
@@ -121,25 +120,6 @@ TEST(wv, learns_on_a_cluster_from_other_samples)
     learns(start, "--sampling non-conform");
     learns(start, "--sampling non-conform --shared-negatives");
     learns(start, "--sampling non-conform --technique static");
-    remove_text();
-}
-
-TEST(wv, one_worker_gives_the_same_in_every_run)
-{
-    static struct command other;
-    make_text();
-    for (int baseline = 0; baseline < 2; baseline++) {
-        const char *run =
-            "%s --data %s/text %s %s --text %s/vectors > %s/out && cksum < %s/vectors";
-        const char *more = baseline ? "--baseline" : "";
-        CHECK_EQ(
-            command_run(&c, run, program_path("wv"), folder, small, more, folder, folder, folder),
-            0);
-        CHECK_EQ(command_run(&other, run, program_path("wv"), folder, small, more, folder, folder,
-                             folder),
-                 0);
-        CHECK(strcmp(c.out.text, other.out.text) == 0);
-    }
     remove_text();
 }
 
