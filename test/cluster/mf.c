@@ -42,10 +42,10 @@ TEST(mf, learns_alone)
 
 TEST(mf, learns_on_a_cluster)
 {
-    static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate", "full"};
+    static const char *const techniques[] = {"adaptive", "static", "full"};
     char start[PATH_MAX + 64], more[64];
     snprintf(start, sizeof start, "%s run -n 2", locus_path());
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 3; i++) {
         snprintf(more, sizeof more, "--technique %s", techniques[i]);
         learns(start, more);
     }
@@ -108,14 +108,14 @@ static void descends(const char *start, const char *more, double *objectives)
 
 TEST(mf, coordinate_descent_is_the_same_whoever_does_it)
 {
-    static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate", "full"};
+    static const char *const techniques[] = {"adaptive", "static", "full"};
     double objectives[SWEEPS];
     char start[PATH_MAX + 64], more[64];
     descends("", "", objectives);
     descends("", "--baseline", objectives);
     descends("", "--workers 3", objectives);
     snprintf(start, sizeof start, "%s run -n 2", locus_path());
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 3; i++) {
         snprintf(more, sizeof more, "--technique %s --workers %d", techniques[i], 1 + i % 2);
         descends(start, more, objectives);
     }
