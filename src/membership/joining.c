@@ -1,4 +1,4 @@
-#include "membership/joining.h"
+#include "membership/member.h"
 
 #include "base/clock.h"
 #include "base/error.h"

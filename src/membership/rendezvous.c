@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "membership/joining.h"
+#include "membership/member.h"
 #include "membership/server.h"
 #include "membership/streams.h"
 

@@ -2,18 +2,20 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "net/descriptors.h"
 #include "net/forked.h"
 #include "net/mesh_address.h"
 #include "net/secret.h"
 #include "net/strangers.h"
 #include "locus.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { ACCEPTS_PER_TURN = 64 }; /* so that our own connections have their turn, too */
@@ -137,9 +139,35 @@ static int hear(struct contact *k)
     return k->heard == sizeof k->message;
 }
 
+/* -1: nobody can tell. */
+static long count_open(void)
+{
+    long count = -3; /* ".", "..", and the folder itself */
+    DIR *all = opendir("/proc/self/fd");
+    if (!all) return errno == EMFILE || errno == ENFILE ? LONG_MAX : -1;
+    while (readdir(all)) count++;
+    closedir(all);
+    return count;
+}
+
+/* Has this process room for so many more? true, too, if the system does not tell. */
+static bool descriptors_suffice(unsigned more)
+{
+    struct rlimit limit;
+    long open = count_open();
+    if (open < 0 || getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= LONG_MAX) return true;
+    return open <= (long)limit.rlim_cur - (long)more;
+}
+
 static int out_of_descriptors(const struct mesh *m, int error)
 {
-    return descriptors_lacking(error, m->config->size - 1, m->config->shards);
+    struct rlimit limit = {0};
+    unsigned peers = m->config->size - 1;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    return error_set(
+        -error,
+        "too few descriptors: the links to %u nodes need %u; raise `ulimit -n`, which is %llu",
+        peers, peers * m->config->shards, (unsigned long long)limit.rlim_cur);
 }
 
 /* ---- connecting to nodes of lower rank ------------------------------------------------------- */
@@ -443,13 +471,6 @@ static void describe_missing(const struct mesh *m, uint64_t now_ns, char sentenc
              tenths * 0.1, trouble_with(m, first, trouble, sizeof trouble), others);
 }
 
-static int timed_out(const struct mesh *m, uint64_t now_ns)
-{
-    char sentence[SENTENCE_BYTES];
-    describe_missing(m, now_ns, sentence);
-    return error_set(-ETIMEDOUT, "%s", sentence);
-}
-
 static void report_delay(struct mesh *m, uint64_t now_ns)
 {
     char sentence[SENTENCE_BYTES];
@@ -516,19 +537,19 @@ static int wait_and_handle(struct mesh *m, uint64_t until_ns, uint64_t now_ns)
     return handle_polled(m, clock_now_ns());
 }
 
-static bool is_cancelled(const struct mesh_config *c)
-{
-    return c->cancel && __atomic_load_n(c->cancel, __ATOMIC_ACQUIRE);
-}
-
 static int connect_all(struct mesh *m)
 {
     int rc = 0;
+    char sentence[SENTENCE_BYTES];
     while (m->missing > 0 && !rc) {
         uint64_t until_ns, now_ns = clock_now_ns();
-        if (is_cancelled(m->config))
+        const bool *cancel = m->config->cancel;
+        if (cancel && __atomic_load_n(cancel, __ATOMIC_ACQUIRE))
             return error_set(-ECANCELED, "connecting with the other nodes was cancelled");
-        if (now_ns >= m->config->deadline_ns) return timed_out(m, now_ns);
+        if (now_ns >= m->config->deadline_ns) {
+            describe_missing(m, now_ns, sentence);
+            return error_set(-ETIMEDOUT, "%s", sentence);
+        }
         report_delay(m, now_ns);
         rc = begin_contacts(m, now_ns, &until_ns);
         if (!rc) rc = wait_and_handle(m, until_ns, now_ns);
@@ -553,14 +574,10 @@ static int init_mesh(struct mesh *m, const struct mesh_config *c, int *fd)
     return 0;
 }
 
-static void close_unauthenticated(struct mesh *m)
-{
-    while (m->unauthenticated_count > 0) drop_unauthenticated(m, m->unauthenticated_count - 1);
-}
-
 /* All but those that have become links. */
 static void close_contacts(struct mesh *m)
 {
+    while (m->unauthenticated_count > 0) drop_unauthenticated(m, m->unauthenticated_count - 1);
     for (unsigned i = 0; m->ours && i < m->ours_count; i++)
         if (m->ours[i].fd >= 0 && m->ours[i].step != DONE) forked_end(m->ours[i].fd);
 }
@@ -574,7 +591,6 @@ int mesh_connect(const struct mesh_config *c, int *fd)
     if (!rc && !descriptors_suffice(m.missing + 2 * c->shards)) rc = out_of_descriptors(&m, EMFILE);
     if (!rc) rc = connect_all(&m);
     forked_end(c->listener);
-    close_unauthenticated(&m);
     close_contacts(&m);
     free(m.ours);
     free(m.unauthenticated);
