@@ -13,9 +13,9 @@
  * (sources.h).
  *
  * If the owner has added nothing but the replica's own updates, it says so and does not send the
- * row back. The two may then differ by rounding, because the owner added the sum of the updates. So
- * before the end of quiesce such replicas ask for the row, unless they have become the row
- * themselves.
+ * row back. The two may then differ by rounding, because the owner added what the replica had
+ * gained. So before the end of quiesce such replicas ask for the row, unless they have become the
+ * row themselves.
  *
  * Memory    a bit a key
  * Waiting   never, except for memory as handover.h says

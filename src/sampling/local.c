@@ -80,7 +80,8 @@ bool local_draw(struct local *l, const struct store *s, const struct target *t, 
             return true;
         }
     }
-    uint64_t keys = is_hopeless ? LOCAL_SEARCH / 16 : LOCAL_SEARCH;
+    bool is_brief = is_hopeless || l->count >= LOCAL_KNOWN / 2;
+    uint64_t keys = is_brief ? LOCAL_SEARCH / 16 : LOCAL_SEARCH;
     if (keys > t->count) keys = t->count;
     search(l, s, t, r, keys);
     bool found = take_known(l, s, r, drawn, key);

@@ -6,8 +6,8 @@
  * restricted to the rows that are here. If that fails, few rows are here. Then a piece of the range
  * is searched, from where the last search stopped. One of the keys found (LOCAL_KNOWN are
  * remembered) that is still here is used, whatever its weight. If there is none, there is no local
- * key, and the caller falls back. After the whole range was searched in vain, the next searches are
- * shorter, until one succeeds.
+ * key, and the caller falls back. While enough are known a search is short: it only brings others
+ * in, now and then. So it is after the whole range was searched in vain, until one succeeds.
  *
  * Memory    its own
  * Waiting   never

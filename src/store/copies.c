@@ -90,7 +90,7 @@ float *copies_row(const struct copies *c, const struct copy *copy)
     return (float *)(void *)(c->rows + slot * 2 * c->all->row_bytes);
 }
 
-float *copies_updates(const struct copies *c, const struct copy *copy)
+float *copies_before(const struct copies *c, const struct copy *copy)
 {
     return copies_row(c, copy) + c->all->row_bytes / sizeof(float);
 }
@@ -127,8 +127,8 @@ static bool fold(const struct copies *c, struct copy *copy, directory_word w)
 {
     if (!copy->is_dirty) return false;
     LOCUS_YIELD();
-    copy->row.partition->add(main_row(copy->row, w), copies_updates(c, copy),
-                             copy->row.partition->length);
+    const struct partition *p = copy->row.partition;
+    p->gain(main_row(copy->row, w), copies_before(c, copy), copies_row(c, copy), p->length, true);
     copy->is_dirty = false;
     return true;
 }

@@ -8,7 +8,8 @@
  * itself (the shard, a set, a checkpoint) ends the copies first: their updates are added to the
  * row, and the row is as before.
  *
- * A copy is what the row was at the last exchange plus the worker's updates since, and their sum.
+ * A copy is what the row was at the last exchange plus the worker's updates since. Their sum is its
+ * difference from what it was then, which is kept when the first of them comes.
  * It is exchanged after COPIES_USES uses or COPIES_AGE_NS, whichever comes first; the age is looked
  * at with every use of any copy of the worker. What a worker keeps that uses no copies any more is
  * added to the rows by whichever worker does. Copies end by themselves when they are used so seldom
@@ -62,9 +63,9 @@ struct copies *copies_of(const struct store *, unsigned worker, const struct rea
 struct copy *copies_hold(struct copies *, struct row_ref);
 /* It was used. May exchange it. */
 void copies_release(struct copies *, struct copy *);
-/* What the worker reads, and the sum of its updates, of a copy that is held. */
+/* Of a copy that is held: what the worker reads, and that before the first of its updates. */
 float *copies_row(const struct copies *, const struct copy *);
-float *copies_updates(const struct copies *, const struct copy *);
+float *copies_before(const struct copies *, const struct copy *);
 /* The copy for a view: valid until the end of the reader's section. NULL as copies_hold(). */
 const float *copies_view(struct copies *, struct row_ref);
 

@@ -44,7 +44,7 @@ enum directory_state {
     DIRECTORY_UNTOUCHED = 0,
     DIRECTORY_ELSEWHERE = 1,
     DIRECTORY_MAIN = 2, /* the main copy is here */
-    /* a copy is here; if dirty, our updates that the owner does not have are in the next slot */
+    /* a copy is here; if dirty, the next slot says what the owner does not have (row.h) */
     DIRECTORY_REPLICA = 3,
     DIRECTORY_EMPTY = 4,  /* the main copy is here: never written, all zeros, no memory */
     DIRECTORY_SHARED = 6, /* the main copy is here, and other nodes hold replicas */

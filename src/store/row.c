@@ -32,7 +32,7 @@ static bool add_to_copy(struct copies *mine, struct row_ref s, const struct writ
 {
     struct copy *copy = copies_hold(mine, s);
     if (!copy) return false;
-    write_at(s.partition, copies_row(mine, copy), write, copies_updates(mine, copy),
+    write_at(s.partition, copies_row(mine, copy), write, copies_before(mine, copy),
              !copy->is_dirty);
     copy->is_dirty = true;
     LOCUS_YIELD();
@@ -44,11 +44,9 @@ static bool edit_copy(struct copies *mine, struct row_ref s, const struct row_ed
 {
     struct copy *copy = copies_hold(mine, s);
     if (!copy) return false;
-    const struct partition *p = s.partition;
     float *row = copies_row(mine, copy);
-    floats_copy(e->scratch, row, p->length);
-    row_edit_latched(row, p->length, e);
-    p->gain(copies_updates(mine, copy), e->scratch, row, p->length, copy->is_dirty);
+    if (!copy->is_dirty) floats_copy(copies_before(mine, copy), row, s.partition->length);
+    row_edit_latched(row, s.partition->length, e);
     copy->is_dirty = true;
     LOCUS_YIELD();
     copies_release(mine, copy);
@@ -142,15 +140,15 @@ static struct write write_of(const struct partition *p, const float *values, enu
 }
 
 /* The same for a slot that no reader knows yet. */
-static void write_new(struct partition *p, uint64_t slot, const struct write *write, float *updates)
+static void write_new(struct partition *p, uint64_t slot, const struct write *write, float *unsaid)
 {
     if (!p->optimizer) {
         fill_slot(p, slot, write->values);
-        if (updates) floats_copy(updates, write->values, p->length);
+        if (unsaid) floats_zero(unsaid, p->length);
         return;
     }
     zero_slot(p, slot);
-    write_at(p, partition_row(p, slot), write, updates, true);
+    write_at(p, partition_row(p, slot), write, unsaid, true);
 }
 
 /* Full replication: a first update of what is a replica of zeros. */
@@ -230,7 +228,7 @@ static int write_shared(struct row_ref s, directory_word w, const struct write *
     }
     LOCUS_YIELD();
     write_at(s.partition, slot_row(s.partition, w), write,
-             replica ? updates_row(s.partition, w) : NULL, !(w & DIRECTORY_DIRTY));
+             replica ? unsaid_row(s.partition, w) : NULL, !(w & DIRECTORY_DIRTY));
     LOCUS_YIELD();
     publish_dirty(s, w + DIRECTORY_VERSION_ONE);
     return replica;
@@ -318,14 +316,12 @@ int row_edit_shared(struct row_ref s, directory_word w, const struct row_edit *e
         return -ENOMEM;
     }
     bool replica = directory_is_replica(w);
-    float *row = slot_row(s.partition, w), *before = e->scratch;
+    float *row = slot_row(s.partition, w);
     LOCUS_YIELD();
-    if (replica) floats_copy(before, row, s.partition->length);
+    if (replica && !(w & DIRECTORY_DIRTY))
+        floats_copy(unsaid_row(s.partition, w), row, s.partition->length);
+    LOCUS_YIELD();
     row_edit_latched(row, s.partition->length, e);
-    LOCUS_YIELD();
-    if (replica)
-        s.partition->gain(updates_row(s.partition, w), before, row, s.partition->length,
-                          w & DIRECTORY_DIRTY);
     LOCUS_YIELD();
     publish_dirty(s, w + DIRECTORY_VERSION_ONE);
     return replica;

@@ -11,12 +11,13 @@
  *   -EAGAIN  not here; nothing was done
  *   -ENOMEM  a first write or an arrival found no slot (slab.h says when); nothing was done
  *
- * A replica is a copy of the row and, in the next slot, the sum of the updates that the owner does
- * not have yet. A worker reads and adds in place; an update is added to both. Only the owner sets
- * rows: setting a replica returns -EAGAIN.
+ * A replica is a copy of the row. A worker reads and adds in place. The first change since the owner
+ * was last told keeps in the next slot what the row was before, and their difference is what the
+ * owner does not have yet; so all later changes cost what those of a main copy do. Only the owner
+ * sets rows: setting a replica returns -EAGAIN.
  *
  * With an optimizer (optimizer.h) an update is a gradient, with which the row takes a step, and the
- * sum of a replica's is the record of its steps (row_type.h). Workers read values; a row that moves
+ * next slot has the record of a replica's steps (row_type.h). Workers read values; a row that moves
  * or is copied has its state with it.
  *
  * Where several workers write a row at the same time, each has a copy of it (copies.h). So those of

@@ -82,7 +82,9 @@ static inline uint64_t take_pair(struct row_ref s)
     return pair == SLAB_NONE ? SLAB_NONE : s.partition->first_pair + 2 * pair;
 }
 
-static inline float *updates_row(const struct partition *p, directory_word w)
+/* What the owner does not know of a dirty replica: the row as it was before the first change since
+ * it was last told; with an optimizer, the record of the steps. */
+static inline float *unsaid_row(const struct partition *p, directory_word w)
 {
     return partition_row(p, directory_slot(w) + 1);
 }
@@ -108,25 +110,22 @@ struct write {
     struct row_step step; /* of ROW_ADD, if there is an optimizer */
 };
 
-/* Latched. `updates`: of a replica, else NULL; the first since the last were taken out finds the
- * slot with whatever was there. */
+/* Latched. `unsaid`: of a replica or a worker's copy, else NULL; the first change since the others
+ * were told finds there whatever was there. */
 static inline void write_at(const struct partition *p, float *row, const struct write *write,
-                            float *updates, bool is_first)
+                            float *unsaid, bool is_first)
 {
     if (p->optimizer) {
         optimizer_change(p->optimizer, row, p->length, write->change, write->values, write->step,
-                         updates, is_first);
+                         unsaid, is_first);
         return;
     }
+    if (unsaid && is_first) floats_copy(unsaid, row, p->length);
+    LOCUS_YIELD();
     if (row_change_sets(write->change))
         floats_copy(row, write->values, p->length);
     else
         p->add(row, write->values, p->length);
-    LOCUS_YIELD();
-    if (updates && is_first)
-        floats_copy(updates, write->values, p->length);
-    else if (updates)
-        p->add(updates, write->values, p->length);
 }
 
 #endif

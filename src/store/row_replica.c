@@ -104,21 +104,41 @@ int row_ensure_replica(struct row_ref s)
     return 0;
 }
 
-/* Latched: the row of a replica gets what its owner does not know. */
+/* Latched: a row of its own gets what the owner of the replica does not know. */
 static void merge_updates(const struct partition *p, float *row, directory_word w)
 {
-    const struct write write = {.change = ROW_MERGE, .values = updates_row(p, w)};
-    if (w & DIRECTORY_DIRTY) write_at(p, row, &write, NULL, false);
+    const float *unsaid = unsaid_row(p, w);
+    const struct write write = {.change = ROW_MERGE, .values = unsaid};
+    if (!(w & DIRECTORY_DIRTY)) return;
+    if (p->optimizer)
+        write_at(p, row, &write, NULL, false);
+    else
+        p->gain(row, unsaid, slot_row(p, w), p->length, true);
+}
+
+/* The same where the replica is; the row it was before the first change is the new one, too. */
+static void refresh_dirty(const struct partition *p, directory_word w, const float *values)
+{
+    float *row = slot_row(p, w), *unsaid = unsaid_row(p, w);
+    if (!p->optimizer) p->gain(unsaid, unsaid, row, p->length, false);
+    floats_copy(row, values, p->stored);
+    LOCUS_YIELD();
+    if (p->optimizer) {
+        merge_updates(p, row, w);
+        return;
+    }
+    p->add(row, unsaid, p->length);
+    floats_copy(unsaid, values, p->length);
 }
 
 void row_refresh(struct row_ref s, const float *values)
 {
     directory_word w = latch(s);
-    float *row = slot_row(s.partition, w);
     LOCUS_YIELD();
-    floats_copy(row, values, s.partition->stored);
-    LOCUS_YIELD();
-    merge_updates(s.partition, row, w);
+    if (w & DIRECTORY_DIRTY)
+        refresh_dirty(s.partition, w, values);
+    else
+        floats_copy(slot_row(s.partition, w), values, s.partition->stored);
     LOCUS_YIELD();
     unlatch(s, w + DIRECTORY_VERSION_ONE);
 }
@@ -126,10 +146,13 @@ void row_refresh(struct row_ref s, const float *values)
 /* Latched: the updates go out, the mark comes off. */
 static void take_updates(struct row_ref s, directory_word w, float *updates)
 {
-    if (updates && w & DIRECTORY_DIRTY)
-        floats_copy(updates, updates_row(s.partition, w), s.partition->record);
+    const struct partition *p = s.partition;
+    if (updates && !(w & DIRECTORY_DIRTY))
+        floats_zero(updates, p->record);
+    else if (updates && p->optimizer)
+        floats_copy(updates, unsaid_row(p, w), p->record);
     else if (updates)
-        floats_zero(updates, s.partition->record);
+        p->gain(updates, unsaid_row(p, w), slot_row(p, w), p->length, false);
     LOCUS_YIELD();
 }
 

@@ -40,7 +40,8 @@ void row_fetch_to_write(struct row_ref s)
     if (!s.partition->foresees) return;
     uint64_t slot = row_ref_usual_slot(s);
     fetch_slot(s.partition, slot, true);
-    if (slot >= s.partition->first_pair) fetch_slot(s.partition, slot + 1, true);
+    if (s.partition->optimizer && slot >= s.partition->first_pair)
+        fetch_slot(s.partition, slot + 1, true);
 }
 
 /* The word is prefetched for reading, although a writer will change it. If no other core has the
@@ -56,8 +57,8 @@ static inline __attribute__((always_inline)) struct row_ref fetch_word(const str
 
 enum fetch { TO_READ, TO_WRITE, TO_EITHER };
 
-/* The word has arrived by now: prefetches the row from where it is; for a write also the sum of a
- * replica's updates. For a write exclusively, because the shard and other workers read and write
+/* The word has arrived by now: prefetches the row from where it is; for a write also what a clean
+ * replica will have been, or the record of its steps. For a write exclusively, because the shard and other workers read and write
  * the same rows on other processors. */
 static inline __attribute__((always_inline)) void fetch_found(struct row_ref s, enum fetch fetch)
 {
@@ -68,7 +69,8 @@ static inline __attribute__((always_inline)) void fetch_found(struct row_ref s, 
     directory_word w = __atomic_load_n(row_ref_word(s), __ATOMIC_RELAXED);
     if (!directory_has_row(w)) return;
     fetch_slot(s.partition, directory_slot(w), fetch == TO_WRITE);
-    if (fetch != TO_READ && directory_is_replica(w))
+    if (fetch != TO_READ && directory_is_replica(w) &&
+        (!(w & DIRECTORY_DIRTY) || s.partition->optimizer))
         fetch_slot(s.partition, directory_slot(w) + 1, true);
 }
 

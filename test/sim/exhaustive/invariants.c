@@ -40,8 +40,7 @@ static void add_replica(struct sight *s, unsigned node)
         return;
     }
     const float *row = partition_row(ref.partition, directory_slot(w));
-    add_row(s, row);
-    for (unsigned i = 0; w & DIRECTORY_DIRTY && i < LENGTH; i++) s->sum[i] -= row[LENGTH + i];
+    add_row(s, w & DIRECTORY_DIRTY ? row + LENGTH : row); /* what it was: row.h */
 }
 
 static void add_entry(struct sight *s, const struct wire_entry *e)
@@ -63,7 +62,8 @@ static void look_at_replica(struct sight *s, unsigned node)
     struct content c;
     if (directory_state(w) != DIRECTORY_REPLICA) return;
     const float *row = partition_row(ref.partition, directory_slot(w));
-    if (w & DIRECTORY_DIRTY) add_row(s, row + LENGTH);
+    for (unsigned i = 0; w & DIRECTORY_DIRTY && i < LENGTH; i++)
+        s->sum[i] += row[i] - row[LENGTH + i];
     if (content_read(row, world_layout, &c))
         s->wrong = "a replica holds an update twice, or is damaged";
 }

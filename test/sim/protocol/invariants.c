@@ -196,6 +196,16 @@ static const char *check_content(const float *row, struct content_layout l, stru
     return wrong ? wrong : content_check_state(row, l, c);
 }
 
+/* What the owner of a dirty replica has not got: row.h. */
+static void add_unsaid(float *sum, struct row_ref ref, directory_word w, float sign)
+{
+    const struct partition *p = ref.partition;
+    const float *row = partition_row(p, directory_slot(w)),
+                *unsaid = partition_row(p, directory_slot(w) + 1);
+    for (uint32_t i = 0; w & DIRECTORY_DIRTY && i < p->stored; i++)
+        sum[i] += sign * (p->optimizer ? unsaid[i] : row[i] - unsaid[i]);
+}
+
 /* The row is on its way to a replica that is as good: that is the main copy, but for what was added
  * since, which look_at_replicas() has. */
 static void add_replica(locus_key key, unsigned node, struct traffic *t)
@@ -206,11 +216,8 @@ static void add_replica(locus_key key, unsigned node, struct traffic *t)
         report_fail(key, "key %u is on its way to node %u without values, which has no replica",
                     (unsigned)key, node);
     if (directory_state(w) != DIRECTORY_REPLICA || directory_is_latched(w)) return;
-    const float *row = partition_row(ref.partition, directory_slot(w)),
-                *record = partition_row(ref.partition, directory_slot(w) + 1);
-    add_row(t->sum, row, ref.partition->stored);
-    for (uint32_t i = 0; w & DIRECTORY_DIRTY && i < ref.partition->stored; i++)
-        t->sum[i] -= record[i];
+    add_row(t->sum, partition_row(ref.partition, directory_slot(w)), ref.partition->stored);
+    add_unsaid(t->sum, ref, w, -1);
 }
 
 static void look_at_links(locus_key key, struct traffic *t)
@@ -251,7 +258,6 @@ static bool read_main(unsigned node, locus_key key, float *row)
     return true;
 }
 
-/* Replicas: what was added and the owner has not got lies in the row behind. */
 static void look_at_replicas(locus_key key, struct traffic *t)
 {
     struct journal_key *j = journal_key(key);
@@ -268,9 +274,7 @@ static void look_at_replicas(locus_key key, struct traffic *t)
         const float *row = partition_row(ref.partition, directory_slot(w));
         const char *wrong = check_content(row, j->layout, &c);
         if (wrong) report_fail(key, "the replica of key %u at node %u %s", (unsigned)key, n, wrong);
-        if (w & DIRECTORY_DIRTY)
-            add_row(t->sum, partition_row(ref.partition, directory_slot(w) + 1),
-                    ref.partition->record);
+        add_unsaid(t->sum, ref, w, 1);
     }
 }
 

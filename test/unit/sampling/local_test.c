@@ -71,6 +71,23 @@ TEST(local, draws_from_the_target_restricted_to_what_is_here)
     }
 }
 
+/* Nearly every draw fails where one row of a hundred is here. */
+TEST(local, who_knows_enough_rows_does_not_search_far)
+{
+    enum { ROWS = 100000, NODES = 100, FIRST = 100, MORE = 1000, STEPS = 32 };
+    const struct locus_table table = {.rows = ROWS, .length = 1};
+    struct fixture *f = open_half(true);
+    store_fini(&f->store);
+    CHECK_EQ(store_init(&f->store, &table, 1, 1, NODES, 0), 0);
+    target_init_uniform(&f->target, 0, ROWS);
+    for (int i = 0; i < FIRST; i++) CHECK(local_has_row(&f->store, draw(f)));
+    uint64_t place = f->local.place;
+    for (int i = 0; i < MORE; i++) CHECK(local_has_row(&f->store, draw(f)));
+    CHECK_EQ(f->local.count, LOCAL_KNOWN);
+    CHECK((f->local.place + ROWS - place) % ROWS <= MORE * STEPS);
+    end(f);
+}
+
 /* What was drawn ahead is looked at when it is handed out. */
 TEST(local, a_row_that_has_come_is_drawn_and_one_that_has_left_is_not)
 {
