@@ -104,6 +104,9 @@ void settings_options(struct settings *s)
         OPTION_FLAG("--json", &s->json, 0, "rank 0 prints JSON lines on stdout, and nothing else"),
         OPTION_FLAG("--baseline", &s->is_baseline, 0,
                     "without locus: plain arrays shared by the threads"),
+        OPTION_COUNT(
+            "--step-time", "NS", &s->step_time, 0, 1e9, 0,
+            "to compare with other programs: each example takes so\nmany nanoseconds more"),
     };
     const struct args_option patience = OPTION_COUNT(
         "--patience", "N", &s->patience, 0, 1e6, ARGS_NODES,
@@ -238,6 +241,7 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
                         struct settings_digest digest)
 {
     (void)rule_of(s);
+    world_slow((double)s->step_time * 1e-9);
     const uint64_t task[] = {digest.trained, args_digest(&s->list, ARGS_TASK)},
                    nodes[] = {digest.trained, digest.judged, args_digest(&s->list, ARGS_NODES)};
     struct pool_config c = {.tables = tables,

@@ -31,6 +31,7 @@ enum { SETTINGS_TECHNIQUES = 8, SETTINGS_INPUTS = 8 };
 struct settings {
     uint64_t workers, seed, epochs;
     uint64_t spare;               /* workers of each node for schedulers */
+    uint64_t step_time;           /* nanoseconds that an example takes longer */
     uint64_t eval_every, seconds; /* 0: never; no limit */
     uint64_t patience;            /* evaluations that need not be better; 0: any number */
     int technique;                /* enum locus_technique, or one more: nups, ssp, essp */
@@ -52,8 +53,8 @@ struct settings {
  * no use for is not offered: `has` says which it has, of enum settings_has. */
 void settings_init(struct settings *, unsigned has);
 
-/* Adds to the list --seed, --workers, --technique, --max-rounds, --out, --report, --json and
- * --baseline, and what the program has besides. */
+/* Adds to the list --seed, --workers, --technique, --max-rounds, --out, --report, --json, --baseline
+ * and --step-time, and what the program has besides. */
 void settings_options(struct settings *);
 
 /* --sampling, where the program wants it. */

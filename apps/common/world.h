@@ -7,7 +7,7 @@
  * time (lab/papers).
  *
  * Callers   pool.c, batch_loader.c and meter.c; world_computed(): loops of training, schedulers;
- *           world_ahead(): loaders
+ *           world_ahead(): loaders; world_slow(): settings.c
  * Memory    the caller's structs
  * Waiting   world_join, world_wait and world_meet; in a simulation world_computed, too
  * Life      of each struct: init, use, fini
@@ -66,10 +66,12 @@ void world_meet(struct world_meeting *);
 double world_now(void);
 
 /* What this thread has just done: trained with so many examples (facts, cells, pairs), prepared
- * them, or compared so many values to choose what comes next. Nothing here; in a simulation the
- * time that it takes. */
+ * them, or compared so many values to choose what comes next. Nothing here, unless training is to
+ * take longer; in a simulation the time that it takes. */
 enum world_work { WORLD_TRAINED, WORLD_PREPARED, WORLD_COMPARED };
 void world_computed(enum world_work, size_t examples);
+/* From now on each example that is trained with takes its worker's processor for so much longer. */
+void world_slow(double seconds);
 
 /* How many clocks ahead of their use batch loaders signal intent; 0: as far as the program has it,
  * which in the real world is so. A simulation may ask what else would have done. */

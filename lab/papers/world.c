@@ -40,6 +40,7 @@ static struct {
     const struct papers *papers;
     struct account account[ROLES];
     uint64_t began_ns, ended_ns; /* the first and the last training step */
+    double slower_ns;            /* an example: --step-time */
     locus *node[PAPERS_NODES_MAX];
     uint64_t on_replicas[PAPERS_NODES_MAX]; /* accesses that have been accounted for */
     uint64_t most_rows;                     /* that any node had when all had quiesced */
@@ -201,8 +202,9 @@ void world_computed(enum world_work work, size_t examples)
 {
     const struct machine *m = &world.papers->machine;
     struct account *a = account();
-    const double each[] = {
-        [WORLD_TRAINED] = m->step, [WORLD_PREPARED] = m->prepare, [WORLD_COMPARED] = m->compare};
+    const double each[] = {[WORLD_TRAINED] = m->step + world.slower_ns,
+                           [WORLD_PREPARED] = m->prepare,
+                           [WORLD_COMPARED] = m->compare};
     double ns = (double)examples * each[work];
     if (work == WORLD_TRAINED) ns += time_on_replicas();
     a->computed_ns += ns;
@@ -215,6 +217,11 @@ void world_computed(enum world_work work, size_t examples)
     *waited = (struct since){.is_training = true};
     if (world.began_ns == 0) world.began_ns = virtual_now_ns();
     world.ended_ns = virtual_now_ns();
+}
+
+void world_slow(double seconds)
+{
+    world.slower_ns = seconds * 1e9;
 }
 
 /* ---- the cluster ---- */
