@@ -74,8 +74,10 @@ FLAGS_apps/locus/checkpoint := -Isrc
 FLAGS_apps/locus/export := -Isrc
 FLAGS_bench/common/floors := -O3 -fno-math-errno -fno-trapping-math
 
-# The doctor asks the library's own parts, so that it says what a node would say.
+# The doctor asks the library's own parts, so that it says what a node would say; the launcher asks them for sockets.
 FLAGS_apps/locus/machine      := -Isrc
+FLAGS_apps/locus/node         := -Isrc
+FLAGS_apps/locus/run          := -Isrc
 FLAGS_apps/locus/surroundings := -Isrc
 FLAGS_apps/locus/secrets      := -Isrc
 

@@ -33,7 +33,7 @@ UNUSED_AT_ALL = re.compile("|".join(f"(?<![\\w-])(?:{pattern})(?![\\w-])" for pa
 TRAINERS = ("locus-ctr", "locus-gnn", "locus-kge", "locus-lasso", "locus-lda", "locus-mf", "locus-wv")
 COMMANDS = ("run", "doctor", "top", "explain", "report", "trace", "checkpoint")
 # Options of others' tools, as our documents name them.
-FOREIGN = set("""--bind-to --cpus-per-task --rdzv_backend --rdzv_endpoint --nproc_per_node --no_python --nnodes --master_port
+FOREIGN = set("""--bind-to --cpu-bind --cpus-per-task --rdzv_backend --rdzv_endpoint --nproc_per_node --no_python --nnodes --master_port
     --standalone --redirects --tee --host --ntasks-per-node --nodes --from-file --security-opt --from-literal --cflags --libs
     --network --gpus --break --wrap --system-site-packages --break-system-packages --max_restarts
     --kill-on-bad-exit --requeue --open-mode

@@ -1,11 +1,13 @@
 #include "node.h"
 
+#include "base/pinning.h"
 #include "say.h"
 #include "signals.h"
 #include "ssh.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -111,12 +113,28 @@ static int spawn(struct node *n, char **argv, const struct descriptors *d, int i
                    strerror(rc));
 }
 
+/* Its units are inherited by all that the node starts. Refused: slower, not wrong. */
+static void go_to_socket(const struct node *n, const struct node_manner *m)
+{
+    uint16_t unit[PINNING_UNITS_MAX];
+    unsigned units = m->machine ? pinning_socket(m->machine, m->nodes, n->rank, unit) : 0;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (unsigned i = 0; i < units; i++) CPU_SET(unit[i], &set);
+    if (units > 0) sched_setaffinity(0, sizeof set, &set);
+}
+
 static int spawn_here(struct node *n, const struct node_manner *m, const struct descriptors *d)
 {
     char path[] = "/proc/self/exe", keep[] = "keep", number[16];
     char *argv[] = {path, keep, number, NULL};
     snprintf(number, sizeof number, "%d", d->control);
-    return spawn(n, argv, d, n->rank == 0 && !m->carries_input ? STDIN_FILENO : -1);
+    cpu_set_t ours;
+    bool is_known = sched_getaffinity(0, sizeof ours, &ours) == 0;
+    if (is_known) go_to_socket(n, m);
+    int rc = spawn(n, argv, d, n->rank == 0 && !m->carries_input ? STDIN_FILENO : -1);
+    if (is_known) sched_setaffinity(0, sizeof ours, &ours);
+    return rc;
 }
 
 static int spawn_there(struct node *n, const struct node_manner *m, const struct descriptors *d)

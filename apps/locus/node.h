@@ -15,6 +15,8 @@
 
 #include <sys/types.h>
 
+struct pinning_machine;
+
 struct node {
     unsigned rank;
     const struct host *host; /* NULL: this one */
@@ -29,6 +31,8 @@ struct node_manner {
     const char *keeper;        /* path of this program on other hosts */
     bool shows_out, shows_err; /* with prefix, by us; otherwise they are inherited */
     bool carries_input;        /* to rank 0, by control frames; otherwise it is inherited */
+    unsigned nodes;
+    const struct pinning_machine *machine; /* whose sockets they are kept on; NULL: on none */
     struct output_style out, err;
 };
 

@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include "base/pinning.h"
 #include "beats.h"
 #include "clock.h"
 #include "family.h"
@@ -48,6 +49,7 @@ struct run {
     struct family family;
     struct input input;
     struct node_manner manner;
+    struct pinning_machine machine;
     char rendezvous[HOST_NAME_BYTES + 16], keeper[PATH_MAX], directory[PATH_MAX];
     char secret[2 * SECRET_BYTES + 1]; /* "": the user has one */
     unsigned nodes, living;
@@ -152,6 +154,9 @@ static int prepare_here(struct run *r)
         return say_and(STATUS_USAGE, "cannot go to the directory \"%s\": %s", directory,
                        strerror(errno));
     int rc = program_find(r->o.argv[0], path);
+    if (rc == 0 && r->nodes > 1 && pinning_machine_load(&r->machine) == 0)
+        r->manner.machine = &r->machine;
+    r->manner.nodes = r->nodes;
     if (rc == 0) rc = port_hold(&r->port, r->o.port);
     if (rc == 0) snprintf(r->rendezvous, sizeof r->rendezvous, "%s", r->port.address);
     return rc;
@@ -568,6 +573,7 @@ static void fini(struct run *r)
     free(r->polled);
     hosts_free(&r->hosts);
     family_fini(&r->family);
+    pinning_machine_fini(&r->machine);
     port_release(&r->port);
 }
 

@@ -179,6 +179,17 @@ static unsigned even_cut(const struct pinning_machine *m, unsigned nodes, unsign
     return (unsigned)((uint64_t)k * m->cores / nodes);
 }
 
+unsigned pinning_socket(const struct pinning_machine *m, unsigned nodes, unsigned index,
+                        uint16_t unit[PINNING_UNITS_MAX])
+{
+    unsigned count = 0;
+    if (m->sockets < 2 || nodes % m->sockets != 0) return 0;
+    for (const struct pinning_core *c = m->core; c < m->core + m->cores; c++)
+        for (unsigned u = 0; u < c->units && c->socket == index / (nodes / m->sockets); u++)
+            unit[count++] = c->unit[u];
+    return count;
+}
+
 static bool is_border(const struct pinning_machine *m, unsigned core)
 {
     if (core == 0 || core == m->cores) return true;

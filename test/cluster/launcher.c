@@ -1,6 +1,7 @@
 /* `locus run` on this host. Several hosts are in hosts.c. */
 #include "member.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +174,23 @@ TEST(launcher, sets_rank_size_rendezvous_and_workers)
     CHECK_EQ(command_run(&c, "unset LOCUS_WORKERS; %s run -n 1 -- %s", locus_path(), print), 0);
     is_in(&c.out, "0 of 1 at 127.0.0.1:");
     is_in(&c.out, ", workers: .\n");
+}
+
+/* A machine that is made up of this one's first two processors; where they are not ours, nobody is
+ * bound. */
+TEST(launcher, keeps_nodes_on_sockets_of_their_own)
+{
+    struct command c;
+    cpu_set_t ours;
+    CHECK_EQ(sched_getaffinity(0, sizeof ours, &ours), 0);
+    if (!CPU_ISSET(0, &ours) || !CPU_ISSET(1, &ours)) return;
+    CHECK_EQ(command_run(&c,
+                         "HWLOC_SYNTHETIC='package:2 core:1 pu:1' %s run -n 2 --prefix always -- "
+                         "grep Cpus_allowed_list: /proc/self/status",
+                         locus_path()),
+             0);
+    is_in(&c.out, "[0] Cpus_allowed_list:\t0\n");
+    is_in(&c.out, "[1] Cpus_allowed_list:\t1\n");
 }
 
 TEST(launcher, gives_every_cluster_a_secret_of_its_own)

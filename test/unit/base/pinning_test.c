@@ -225,6 +225,29 @@ static void check_plans(const struct pinning_machine *m, unsigned nodes, unsigne
     }
 }
 
+static void check_socket(const char *description, const char *allowed, unsigned nodes,
+                         unsigned index, unsigned units, unsigned first, unsigned last)
+{
+    uint16_t unit[PINNING_UNITS_MAX];
+    load(description, allowed);
+    CHECK_EQ(pinning_socket(&machine, nodes, index, unit), units);
+    CHECK_EQ(units > 0 ? unit[0] : 0, first);
+    CHECK_EQ(units > 0 ? unit[units - 1] : 0, last);
+}
+
+TEST(pinning, starts_as_many_nodes_on_each_socket)
+{
+    check_socket(TWO_SOCKETS, NULL, 2, 0, 8, 0, 7);
+    check_socket(TWO_SOCKETS, NULL, 2, 1, 8, 8, 15);
+    check_socket(TWO_SOCKETS, NULL, 4, 1, 8, 0, 7);
+    check_socket(TWO_SOCKETS, NULL, 4, 2, 8, 8, 15);
+    check_socket(TWO_SOCKETS, "0-3,10-11", 2, 1, 2, 10, 11);
+    check_socket("package:2 numa:1 core:2 pu:2(indexes=2*4:1*2)", NULL, 2, 1, 4, 2, 7);
+    check_socket(TWO_SOCKETS, NULL, 3, 0, 0, 0, 0);
+    check_socket(TWO_SOCKETS, "0-7", 2, 0, 0, 0, 0);
+    check_socket("package:1 numa:2 core:8 pu:1", NULL, 2, 0, 0, 0, 0);
+}
+
 TEST(pinning, knows_nothing_of_an_empty_machine_and_pins_nobody)
 {
     pinning_machine_fini(&machine);
