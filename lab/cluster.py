@@ -2,6 +2,7 @@
 """What a host with many cores, or several hosts, do with locus: one page and one JSON file, in twenty minutes.
 
     lab/cluster.py                    this host
+    lab/cluster.py --brief            the cells that matter most, first: two to nine minutes
     lab/cluster.py --hosts FILE       these hosts, by `locus run --hosts`
     salloc -N 4 lab/cluster.py --nodes 2 --nodes 4 --launch 'srun -n {nodes} --ntasks-per-node=1'
 
@@ -31,6 +32,8 @@ SIZES = {  # of the task, full and quick
     "mf": (["--zipf", "100000x10000x5000000", "--rank", "100"], ["--zipf", "500x100x5000", "--rank", "8"]),
 }
 WORDS = (2_000_000, 5_000)
+# Nanoseconds that an example takes the papers' programs longer than ours (lab/papers.md); wv counts pairs.
+PAPERS_STEP = {"kge": 49_600, "wv": 3_700, "mf": 1_530}
 # Of nodes: AdaPM and NuPS train so, and README's figures are of these.
 AMONG_NODES = {"kge": ["--sampling", "non-conform"], "wv": ["--sampling", "bounded"], "mf": []}
 
@@ -129,6 +132,27 @@ class Kit:
         if lines:
             self.result.setdefault("bench", {}).setdefault(name, []).extend(lines)
 
+    def hot_rows(self, threads):
+        """Pushes of Zipf-distributed keys, and the racing array of the same run."""
+        repetitions = () if self.options.quick else ("--repetitions", "1")
+        self.bench("local_access", "--only", "push,length=16,keys=64,zipf", "--threads", str(threads), *repetitions)
+
+    def measure_brief(self):
+        """Each node has a shard, so that four of one worker need eight processors."""
+        cores = self.result["machine"]["processors"]
+        most = 2 if self.options.quick else max(2, cores - cores // 8)
+        write_text(self.out / "text", WORDS[self.options.quick])
+        for n in sorted({1, 2, 4, 8, most}):
+            if n <= most:
+                self.hot_rows(n)
+        for program in SIZES:
+            for n in (1, most):
+                self.train(program, 1, n)
+            for n in self.options.nodes or [2 if self.options.quick else 4]:
+                self.train(program, n, 1)
+        for program in SIZES:
+            self.train(program, 0, most, label="plain arrays")
+
     def measure(self):
         cores = self.result["machine"]["processors"]
         counts = [n for n in (1, 2, 4, 8, 14, 16, 30, 32, 62, 64, 128) if n <= max(cores, 2)]
@@ -147,9 +171,14 @@ class Kit:
             self.train(program, nodes[-1], 1, ["--technique", "static"], label="static")
             if not self.options.hosts and not self.options.launch:
                 self.train(program, nodes[-1], 1, environment={"LOCUS_CARRIER": "tcp"}, label="adaptive, TCP")
+            for n in (1, nodes[-1]):
+                self.train(program, n, 1, ["--step-time", str(PAPERS_STEP[program])], label="step of the papers")
+            sockets = self.result["machine"]["sockets"]
+            if sockets > 1:  # as HogWild++ has it
+                self.train(program, sockets, max(1, cores // sockets - 1), label="a node a socket")
+        for n in counts:
+            self.hot_rows(n)
         repetitions = () if self.options.quick else ("--repetitions", "1")
-        self.bench("local_access", "--only", "push,length=16,keys=64", "--threads", str(cores), *repetitions)
-        self.bench("local_access", "--only", "array-add,length=16", "--threads", str(cores), *repetitions)
         self.bench("two_nodes", "--only", "length=128", *repetitions)
         self.bench("steps", *repetitions)
 
@@ -223,6 +252,7 @@ def main():
     parser.add_argument("--nodes", type=int, action="append", metavar="N", help="how many nodes, several times (default: by the processors)")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "cluster", metavar="FOLDER", help="default build/cluster")
     parser.add_argument("--minutes", type=float, default=20, help="what is not done then is left out (default 20)")
+    parser.add_argument("--brief", action="store_true", help="only hot rows, and 1 and most workers, and 4 nodes of one")
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it runs")
     options = parser.parse_args()
     if not (BUILD / "bin" / "locus").exists():
@@ -230,7 +260,7 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     kit = Kit(options)
     try:
-        kit.measure()
+        (kit.measure_brief if options.brief else kit.measure)()
     except KeyboardInterrupt:
         kit.result["left_out"].append("what was to come: interrupted")
     (options.out / "cluster.json").write_text(json.dumps(kit.result, indent=1) + "\n", encoding="utf-8")
