@@ -101,10 +101,10 @@ void vocabulary_fini(struct vocabulary *v)
     *v = (struct vocabulary){0};
 }
 
-double *vocabulary_weights(const struct vocabulary *v)
+double *vocabulary_weights(const struct vocabulary *v, double power)
 {
     double *weights = take_memory(v->words.count, sizeof *weights);
-    for (uint32_t i = 0; i < v->words.count; i++) weights[i] = pow((double)v->counts[i], 0.75);
+    for (uint32_t i = 0; i < v->words.count; i++) weights[i] = pow((double)v->counts[i], power);
     return weights;
 }
 

@@ -51,6 +51,8 @@ static void task_options(struct wv_options *o)
         OPTION_SECTION("training"),
         OPTION_COUNT("--negatives", "N", &o->negatives, 1, 1000, ARGS_TASK,
                      "sampled words for each pair"),
+        OPTION_REAL("--noise", "X", &o->noise, -10, 10, ARGS_TASK,
+                    "they are drawn by the words' counts to the power X"),
         OPTION_FLAG("--shared-negatives", &o->is_shared, ARGS_TASK,
                     "the pairs of a window share theirs: faster"),
         settings_sampling(&o->common),
@@ -109,6 +111,7 @@ static struct settings *options(void *program)
                              .negatives = 5,
                              .batch = 64,
                              .analogy_words = 30000,
+                             .noise = 0.75,
                              .subsample = 1e-3};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS |
                                   SETTINGS_FROM | SETTINGS_RATE);
@@ -160,7 +163,7 @@ static size_t tables(void *program, struct locus_table *tables)
 static void open_negatives(struct wv *w, const struct pool *pool)
 {
     uint32_t words = w->vocabulary.words.count;
-    double *weights = vocabulary_weights(&w->vocabulary);
+    double *weights = vocabulary_weights(&w->vocabulary, w->options.noise);
     if (pace_signals_ahead(pool)) {
         must(locus_distribution_weighted(pool->node, wv_output_key(w, 0), weights, words,
                                          (enum locus_conformity)w->options.common.sampling, 0,

@@ -23,7 +23,7 @@ struct wv_options {
     struct settings common;
     const char *analogies, *similarity, *text, *binary;
     uint64_t dim, window, min_count, negatives, batch, analogy_words;
-    double rate, subsample;
+    double rate, subsample, noise;
     int optimizer;
     bool is_shared; /* the negatives of a word's window */
 };

@@ -84,6 +84,7 @@ static const struct program programs[] = {
       {.option = "--min-count 97"},
       {.option = "--subsample 1e-2"},
       {.option = "--negatives 3"},
+      {.option = "--noise 0"},
       {.option = "--shared-negatives"},
       {.option = "--sampling long-term"},
       {.option = "--optimizer adagrad"},

@@ -109,7 +109,7 @@ TEST(wv, vocabulary_is_by_frequency)
     CHECK_EQ(v.counts[0], 4);
     CHECK_EQ(v.total, 9);
     CHECK_EQ(v.read, 11);
-    double *weights = vocabulary_weights(&v);
+    double *weights = vocabulary_weights(&v, 0.75);
     CHECK(fabs(weights[0] - pow(4, 0.75)) < 1e-12);
     free(weights);
     vocabulary_fini(&v);
@@ -172,7 +172,7 @@ static void tiny_init(struct wv *w, const char *text)
         (struct settings){.epochs = 2, .seed = 3, .workers = 1, .is_baseline = true};
     w->options.common.data = file_of(text, 0);
     vocabulary_load(&w->vocabulary, path, 1);
-    double *weights = vocabulary_weights(&w->vocabulary);
+    double *weights = vocabulary_weights(&w->vocabulary, 0.75);
     noise_init(&w->noise, weights, w->vocabulary.words.count);
     free(weights);
 }
@@ -351,7 +351,7 @@ static void step_work(struct pool_member *m, void *wv)
 
 static void draw_by_frequency(struct wv *w, const struct pool *pool)
 {
-    double *weights = vocabulary_weights(&w->vocabulary);
+    double *weights = vocabulary_weights(&w->vocabulary, 0.75);
     CHECK_EQ(locus_distribution_weighted(pool->node, wv_output_key(w, 0), weights,
                                          w->vocabulary.words.count, LOCUS_CONFORM, 0,
                                          &w->distribution),
