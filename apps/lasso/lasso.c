@@ -43,8 +43,11 @@ static void task_options(struct lasso_options *o)
             "--loss", "NAME", &o->loss, losses, ARGS_TASK,
             "squared: half the squared errors\nlogistic: the response has two values, labels"),
         OPTION_REAL(
-            "--lambda", "X", &o->lambda, 1e-6, 1, ARGS_TASK,
+            "--lambda", "X", &o->lambda, 1e-6, 1e300, ARGS_TASK,
             "weight of the coefficients' absolute values: this\nshare of the least that leaves none"),
+        OPTION_FLAG(
+            "--absolute", &o->is_absolute, 0,
+            "--lambda is the weight itself, beside half the sum of\nsquares: glmnet's times the root of the rows"),
         OPTION_COUNT(
             "--path", "N", &o->path, 1, 10000, ARGS_TASK,
             "go down to it in N steps of equal ratio, each from\nthe coefficients of the one before"),
@@ -100,7 +103,6 @@ static struct settings *options(void *program)
                                 .correlation = 0.1,
                                 .tolerance = 1e-5};
     /* Schedules need rows that all see alike at once, which full replication has not. */
-    /* Schedules need rows that all see alike at once, which full replication has not. */
     settings_init(&o->common, 0);
     o->common.epochs = 10000;
     task_options(o);
@@ -115,6 +117,9 @@ static void check(void *program)
     struct checkpoints_wish *c = &o->common.checkpoints;
     settings_check_source(&o->common, "the matrix", "--generate", o->generate);
     args_excludes("--response", "--generate");
+    if (o->lambda > 1 && !o->is_absolute)
+        fail_usage("--lambda is %g: a share from 1e-06 to 1, unless there is --absolute",
+                   o->lambda);
     if (o->staleness > 0 && (o->common.is_baseline || o->loss == LASSO_LOGISTIC))
         fail_usage("--staleness is for the squared loss, with locus: leave --loss logistic or "
                    "--baseline out");
@@ -127,6 +132,17 @@ static void check(void *program)
 }
 
 /* ---- the data ---- */
+
+/* An absolute lambda as a share of the largest one. */
+static void set_share(struct lasso *l)
+{
+    struct lasso_options *o = &l->options;
+    double largest = l->columns.largest * l->columns.unit;
+    if (o->lambda > largest || o->lambda < 1e-6 * largest)
+        fail("--lambda %g --absolute must be from %g to %g, which leaves no coefficient", o->lambda,
+             1e-6 * largest, largest);
+    o->lambda /= largest;
+}
 
 static void load(void *program)
 {
@@ -142,6 +158,7 @@ static void load(void *program)
         fail("%s: no column has anything in common with the response, which is all constant or "
              "orthogonal: there is nothing to learn",
              o->common.data ? o->common.data : "--generate");
+    if (o->is_absolute) set_share(l);
     if (o->schedulers > l->columns.count)
         fail_usage("--schedulers is %llu: more than the %u columns",
                    (unsigned long long)o->schedulers, l->columns.count);

@@ -194,6 +194,7 @@ static const struct program programs[] = {
      {{.option = "--response ../y.mtx --data ../x.mtx", .base = "", .is_alone = true},
       {.option = "--loss logistic", .base = "--data ../clicks --order round-robin --passes 3"},
       {.option = "--lambda 0.2"},
+      {.option = "--absolute"},
       {.option = "--path 3"},
       {.option = "--order random"},
       {.option = "--width 4"},

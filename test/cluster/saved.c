@@ -227,6 +227,19 @@ TEST(saved, lasso_predicts_as_it_was_trained)
     program_folder_remove(folder);
 }
 
+TEST(saved, lasso_takes_an_absolute_lambda)
+{
+    char options[128];
+    set_up();
+    must_run(command_run(&c, write_times, folder));
+    double objective =
+               reported("", "lasso", "--data times --lambda 0.2 --width 1", "\"objective\":"),
+           lambda = trainer_number(strstr(c.out.text, "{\"event\":\"lambda\""), "\"lambda\":");
+    snprintf(options, sizeof options, "--data times --absolute --lambda %.9g --width 1", lambda);
+    are_equal(reported("", "lasso", options, "\"objective\":"), objective, "objective");
+    program_folder_remove(folder);
+}
+
 /* All lambdas, also where the run goes on from a checkpoint on the way. */
 static void check_path(const char *start, const char *more)
 {
