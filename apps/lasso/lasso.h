@@ -37,8 +37,8 @@ struct lasso_options {
     uint64_t width, schedulers, depth, staleness, path;
     double lambda, correlation, tolerance;
     bool is_absolute; /* lambda; once the data are loaded it is a share */
-    int loss;  /* enum lasso_loss_kind */
-    int order; /* enum lasso_order */
+    int loss;         /* enum lasso_loss_kind */
+    int order;        /* enum lasso_order */
 };
 
 struct lasso {
