@@ -159,8 +159,21 @@ static void meet(locus_worker *worker)
 {
     check(locus_barrier(worker)); /* all workers of all nodes are here */
     check(locus_quiesce(worker)); /* and all copies hold all updates */
+    double loss[2] = {0.25, 1};   /* of this worker, and of how many examples */
+    check(locus_sum(worker, loss, 2));
     check(locus_checkpoint(worker, "calls.checkpoints"));
     check(locus_restore(worker, "calls.checkpoints"));
+}
+
+static void go_on_where_it_ended(locus_worker *worker)
+{
+    struct {
+        int epochs;
+    } record = {3};
+    size_t bytes = sizeof record;
+    check(locus_checkpoint_with(worker, "calls.checkpoints", &record, bytes));
+    check(locus_restore_with(worker, "calls.checkpoints", &record, &bytes));
+    if (bytes == sizeof record) printf("%d epochs are over\n", record.epochs);
 }
 
 static void look(locus *node)
@@ -186,7 +199,7 @@ int main(void)
     access_rows(worker), access_without_waiting(worker), change_where_it_is(worker),
         say_what_comes(worker);
     train_with_an_optimizer(node, worker), fetch_by_hand(worker), load_ahead(worker),
-        draw_negatives(node, worker), meet(worker);
+        draw_negatives(node, worker), meet(worker), go_on_where_it_ended(worker);
     train_on_a_batch(worker, locus_keys(node));
     printf("worker %d: the first floats add up to %g\n", locus_worker_id(worker),
            sum_in_place(worker));

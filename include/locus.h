@@ -84,6 +84,8 @@ LOCUS_API const char *locus_error(void);
 #define LOCUS_NAME_MAX 200     /* bytes in a table's name */
 #define LOCUS_WORKERS_MAX 1024 /* workers of a node */
 #define LOCUS_SHARDS_MAX 256   /* shards of a node */
+#define LOCUS_SUM_MAX 64       /* numbers that locus_sum() adds up */
+#define LOCUS_RECORD_MAX 65536 /* bytes of a checkpoint's record */
 /* keys of a node of several whose intents are signaled and have not started */
 #define LOCUS_WAITING_KEYS_MAX 16000000
 
@@ -556,6 +558,11 @@ LOCUS_API int locus_barrier(locus_worker *);
  * every row holds every update made before it, and every intent that expired before it has been
  * acted on. */
 LOCUS_API int locus_quiesce(locus_worker *);
+/* A barrier at which values[0 ... n-1] become their sums over all workers, of which each gets the
+ * same bits; a worker that has closed adds nothing. Numbers are added by rank, and on a node by the
+ * worker's id, so sums are the same in every run. -EINVAL: also n above LOCUS_SUM_MAX, or another
+ * one than other workers' (of other nodes': then on all nodes). */
+LOCUS_API int locus_sum(locus_worker *, double *values, size_t n);
 /*
  * Checkpoints (docs/guides/checkpoints.md). locus_checkpoint() waits for the caller's asynchronous
  * operations, and for all workers to arrive; then it writes all rows to a new folder in
@@ -580,6 +587,16 @@ LOCUS_API int locus_quiesce(locus_worker *);
  */
 LOCUS_API int locus_checkpoint(locus_worker *, const char *directory);
 LOCUS_API int locus_restore(locus_worker *, const char *directory);
+/* The same, and the checkpoint has a record, such as how far training had come: the `bytes` bytes
+ * that the open worker of rank 0 with the lowest id gives. -EINVAL: also more than
+ * LOCUS_RECORD_MAX. */
+LOCUS_API int locus_checkpoint_with(locus_worker *, const char *directory, const void *record,
+                                    size_t bytes);
+/* Every worker gets the checkpoint's record. *bytes: how many there is room for; then, how many it
+ * has, 0 where there is none. -EINVAL: also a record for which there is no room: nothing has
+ * changed. */
+LOCUS_API int locus_restore_with(locus_worker *, const char *directory, void *record,
+                                 size_t *bytes);
 
 /* Counters of this node since locus_open(); with LOCUS_METRICS=host:port in the environment they
  * are also served to Prometheus. They include every operation that the caller has completed; for

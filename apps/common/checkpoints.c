@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RECORD_VERSION = 2, PATH_BYTES = 4096 };
+enum { RECORD_VERSION = 3, PATH_BYTES = 4096 };
 static const char EVERY[] = "10s";
 static const double EVERY_MAX = 1e9;
 
@@ -124,7 +124,6 @@ enum {
     AT_FIGURES = AT_SUMS + CHECKPOINTS_SUMS,
     RECORD_FIGURES = AT_FIGURES + CHECKPOINTS_FIGURES
 };
-_Static_assert((int)RECORD_FIGURES <= (int)POOL_FIGURES_MAX, "a record is one of the pool's");
 
 static double wall_clock(void)
 {
@@ -133,28 +132,26 @@ static double wall_clock(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static void put_record(const struct checkpoints *c, const struct pool_member *m,
-                       const struct progress *p)
+static void make_record(const struct checkpoints *c, const struct pool_member *m,
+                        const struct progress *p, double r[RECORD_FIGURES])
 {
-    double r[RECORD_FIGURES] = {[AT_VERSION] = RECORD_VERSION,
-                                [AT_TASK_HIGH] = (double)(m->pool->task >> 32),
-                                [AT_TASK_LOW] = (double)(m->pool->task & UINT32_MAX),
-                                [AT_EPOCHS] = (double)p->epochs,
-                                [AT_PART] = (double)p->part,
-                                [AT_PARTS] = (double)c->parts,
-                                [AT_SECONDS] = meter_now() - c->began_s,
-                                [AT_TIME] = wall_clock()};
+    const double head[AT_SUMS] = {[AT_VERSION] = RECORD_VERSION,
+                                  [AT_TASK_HIGH] = (double)(m->pool->task >> 32),
+                                  [AT_TASK_LOW] = (double)(m->pool->task & UINT32_MAX),
+                                  [AT_EPOCHS] = (double)p->epochs,
+                                  [AT_PART] = (double)p->part,
+                                  [AT_PARTS] = (double)c->parts,
+                                  [AT_SECONDS] = meter_now() - c->began_s,
+                                  [AT_TIME] = wall_clock()};
+    memcpy(r, head, sizeof head);
     memcpy(r + AT_SUMS, p->sums, sizeof p->sums);
     memcpy(r + AT_FIGURES, p->figures, sizeof p->figures);
-    pool_set_record(m, r, RECORD_FIGURES);
 }
 
 /* Parts of another size: the part in which it had stopped is done again. */
 static void take_record(const struct checkpoints *c, const struct pool_member *m,
-                        struct progress *p, double *written)
+                        const double r[RECORD_FIGURES], struct progress *p)
 {
-    double r[RECORD_FIGURES];
-    pool_get_record(m, r, RECORD_FIGURES);
     if (r[AT_VERSION] != RECORD_VERSION)
         fail_usage("the checkpoint in %s was not written by a training program of this release",
                    c->folder);
@@ -168,7 +165,6 @@ static void take_record(const struct checkpoints *c, const struct pool_member *m
     p->part = (uint64_t)r[AT_PART] * c->parts / (uint64_t)r[AT_PARTS];
     if (p->part > 0) memcpy(p->sums, r + AT_SUMS, sizeof p->sums);
     memcpy(p->figures, r + AT_FIGURES, sizeof p->figures);
-    *written = r[AT_TIME];
 }
 
 /* ---- going on ---- */
@@ -235,9 +231,11 @@ static void report_resumed(const struct checkpoints *c, const struct progress *p
 }
 
 /* What would fail again has the status of a wrong command line: nobody starts that job again. */
-static void restore(const struct checkpoints *c, const struct pool_member *m)
+static void restore(const struct checkpoints *c, const struct pool_member *m,
+                    double r[RECORD_FIGURES])
 {
-    int rc = locus_restore(m->worker, c->folder);
+    size_t bytes = RECORD_FIGURES * sizeof *r;
+    int rc = locus_restore_with(m->worker, c->folder, r, &bytes);
     if (rc == -EBADMSG || rc == -EINVAL)
         fail_usage("going on from a checkpoint: %s; to begin again give another folder",
                    locus_error());
@@ -246,12 +244,12 @@ static void restore(const struct checkpoints *c, const struct pool_member *m)
 
 bool checkpoints_resume(struct checkpoints *c, struct pool_member *m, struct progress *p)
 {
-    double written;
+    double r[RECORD_FIGURES] = {0};
     *p = (struct progress){.epochs = 0};
     if (!c->folder || !m->worker || !look(c, m)) return false;
-    restore(c, m);
-    take_record(c, m, p, &written);
-    if (m->place == 0) report_resumed(c, p, written);
+    restore(c, m, r);
+    take_record(c, m, r, p);
+    if (m->place == 0) report_resumed(c, p, r[AT_TIME]);
     pool_meet(m);
     return true;
 }
@@ -287,8 +285,9 @@ static void report_written(const struct checkpoints *c, const struct progress *p
 void checkpoints_write(struct checkpoints *c, struct pool_member *m, const struct progress *p)
 {
     double began = meter_now();
-    if (m->place == 0) put_record(c, m, p);
-    must(locus_checkpoint(m->worker, c->folder), "writing a checkpoint");
+    double r[RECORD_FIGURES];
+    make_record(c, m, p, r);
+    must(locus_checkpoint_with(m->worker, c->folder, r, sizeof r), "writing a checkpoint");
     if (m->place != 0) return;
     c->written_s = meter_now();
     report_written(c, p, c->written_s - began);

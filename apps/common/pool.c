@@ -1,44 +1,30 @@
 #include "pool.h"
 
-#include "doubles.h"
 #include "fail.h"
-#include "rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum {
-    RECORD = POOL_NODES_MAX, /* its rows lie behind those of the nodes' figures */
-    SUM_FLOATS = POOL_FIGURES_MAX * DOUBLES_FLOATS,
-    HUGE_PAGE = 1 << 21
-};
+enum { HUGE_PAGE = 1 << 21 };
 
-static void place_tables(struct pool *pool, const struct pool_config *config,
-                         struct locus_table *tables)
+static void place_tables(struct pool *pool, const struct pool_config *config)
 {
     if (config->table_count > POOL_TABLES_MAX)
         fail("%zu tables are more than a pool has", config->table_count);
     if (config->table_count == 0 || config->tables[0].length == 0)
         fail("a pool needs a table whose rows have floats");
-    memcpy(tables, config->tables, config->table_count * sizeof *tables);
-    /* As long as other rows: where all rows have one length, none has to be looked for by its
-     * table. */
-    uint32_t length = config->tables[0].length;
-    pool->figure_rows = (SUM_FLOATS + length - 1) / length;
-    tables[config->table_count] = (struct locus_table){
-        .name = "figures", .rows = (POOL_NODES_MAX + 1) * pool->figure_rows, .length = length};
-    pool->table_count = config->table_count + 1;
+    pool->table_count = config->table_count;
     locus_key first = 0;
     for (size_t i = 0; i < pool->table_count; i++) {
-        pool->tables[i] =
-            (struct pool_table){.first = first,
-                                .rows = tables[i].rows,
-                                .length = tables[i].length,
-                                .stride = tables[i].length * (tables[i].optimizer ? 2 : 1),
-                                .rate = (double)tables[i].rule.rate};
-        first += tables[i].rows;
+        const struct locus_table *t = &config->tables[i];
+        pool->tables[i] = (struct pool_table){.first = first,
+                                              .rows = t->rows,
+                                              .length = t->length,
+                                              .stride = t->length * (t->optimizer ? 2 : 1),
+                                              .rate = (double)t->rule.rate};
+        first += t->rows;
     }
 }
 
@@ -54,7 +40,7 @@ static float *take_array(size_t bytes)
 
 static void open_arrays(struct pool *pool)
 {
-    for (size_t i = 0; i + 1 < pool->table_count; i++) {
+    for (size_t i = 0; i < pool->table_count; i++) {
         struct pool_table *t = &pool->tables[i];
         t->values = take_array(t->rows * t->stride * sizeof(float));
     }
@@ -69,13 +55,12 @@ static void set_rates(const struct pool *pool, double share)
     }
 }
 
-static void open_node(struct pool *pool, const struct pool_config *config,
-                      const struct locus_table *tables)
+static void open_node(struct pool *pool, const struct pool_config *config)
 {
     struct locus_config c;
     locus_config_init(&c);
-    c.tables = tables;
-    c.table_count = pool->table_count;
+    c.tables = config->tables;
+    c.table_count = config->table_count;
     c.workers = config->workers + config->spare;
     c.technique = config->technique;
     c.max_rounds_per_second = config->max_rounds;
@@ -84,7 +69,6 @@ static void open_node(struct pool *pool, const struct pool_config *config,
     must(locus_open(&c, &pool->node), "joining the cluster");
     pool->rank = locus_rank(pool->node);
     pool->size = locus_size(pool->node);
-    if (pool->size > POOL_NODES_MAX) fail("%d nodes are more than %d", pool->size, POOL_NODES_MAX);
     set_rates(pool, 1); /* of 0, too, which locus_open() takes for the usual one */
 }
 
@@ -106,19 +90,18 @@ static void refuse_company(void)
 
 void pool_open(struct pool *pool, const struct pool_config *config)
 {
-    struct locus_table tables[POOL_TABLES_MAX + 1];
     *pool = (struct pool){.size = 1,
                           .workers = config->workers,
                           .spare = config->spare,
                           .bound = config->bound,
                           .task = config->task};
-    place_tables(pool, config, tables);
+    place_tables(pool, config);
     world_meeting_init(&pool->meeting, config->workers);
     if (config->is_baseline) {
         refuse_company();
         open_arrays(pool);
     } else {
-        open_node(pool, config, tables);
+        open_node(pool, config);
     }
 }
 
@@ -138,14 +121,6 @@ struct start {
     unsigned index;
     struct world_thread thread;
 };
-
-/* Other nodes' figures, of which there are none: locus asks no directory where a node is alone and
- * all rows are written. */
-static void write_unused(struct pool_member *m)
-{
-    if (m->worker && m->pool->size == 1) rows_init(m, m->pool->table_count - 1, NULL, NULL);
-    pool_meet_here(m);
-}
 
 /* A collective waits for workers that have not yet opened, and not for those that have closed. */
 static void close_spare(struct pool_member *m)
@@ -173,7 +148,6 @@ static void *be_member(void *start)
     m.total = pool->workers * (unsigned)pool->size;
     m.place = (unsigned)pool->rank * pool->workers + m.index;
     close_spare(&m);
-    write_unused(&m);
     s->work(&m, s->context);
     if (m.worker) must(locus_worker_close(m.worker), "closing a worker");
     return NULL;
@@ -223,84 +197,13 @@ void pool_quiesce(struct pool_member *m)
     }
 }
 
-static void figure_keys(const struct pool *pool, int node, locus_key *keys)
-{
-    locus_key first = pool->tables[pool->table_count - 1].first +
-                      (locus_key)node * pool->figure_rows;
-    for (uint32_t i = 0; i < pool->figure_rows; i++) keys[i] = first + i;
-}
-
-static void write_figures(const struct pool_member *m, size_t count, locus_key *keys, float *rows)
-{
-    const struct pool *pool = m->pool;
-    doubles_put(rows, pool->figures, count);
-    figure_keys(pool, pool->rank, keys);
-    must(locus_set(m->worker, keys, pool->figure_rows, rows), "writing figures");
-}
-
-static void read_figures(const struct pool_member *m, size_t count, locus_key *keys, float *rows)
-{
-    struct pool *pool = m->pool;
-    memset(pool->figures, 0, sizeof pool->figures);
-    for (int node = 0; node < pool->size; node++) {
-        figure_keys(pool, node, keys);
-        must(locus_pull(m->worker, keys, pool->figure_rows, rows), "reading figures");
-        doubles_add(pool->figures, rows, count);
-    }
-}
-
-static float *take_rows(const struct pool *pool, locus_key **keys)
-{
-    *keys = take_memory(pool->figure_rows, sizeof **keys);
-    return take_memory((size_t)pool->figure_rows * pool->tables[0].length, sizeof(float));
-}
-
-void pool_set_record(const struct pool_member *m, const double *figures, size_t count)
-{
-    const struct pool *pool = m->pool;
-    locus_key *keys;
-    float *rows = take_rows(pool, &keys);
-    doubles_put(rows, figures, count);
-    figure_keys(pool, RECORD, keys);
-    must(locus_set(m->worker, keys, pool->figure_rows, rows), "writing the record");
-    free(keys);
-    free(rows);
-}
-
-void pool_get_record(const struct pool_member *m, double *figures, size_t count)
-{
-    const struct pool *pool = m->pool;
-    locus_key *keys;
-    float *rows = take_rows(pool, &keys);
-    figure_keys(pool, RECORD, keys);
-    must(locus_pull(m->worker, keys, pool->figure_rows, rows), "reading the record");
-    memset(figures, 0, count * sizeof *figures);
-    doubles_add(figures, rows, count);
-    free(keys);
-    free(rows);
-}
-
-/* Each node writes what its workers summed up into its own rows; all read all rows. */
-static void exchange(struct pool_member *m, size_t count)
-{
-    const struct pool *pool = m->pool;
-    locus_key *keys = NULL;
-    float *rows = NULL;
-    if (m->index == 0) {
-        rows = take_rows(pool, &keys);
-        write_figures(m, count, keys, rows);
-    }
-    pool_quiesce(m);
-    if (m->index == 0) read_figures(m, count, keys, rows);
-    free(keys);
-    free(rows);
-    /* Nobody writes the next figures before all have read these. */
-    pool_meet(m);
-}
-
 static void sum_some(struct pool_member *m, double *figures, size_t count)
 {
     struct pool *pool = m->pool;
+    if (m->worker) {
+        must(locus_sum(m->worker, figures, count), "summing up with the other nodes");
+        return;
+    }
     if (m->index == 0) memset(pool->figures, 0, sizeof pool->figures);
     /* One after the other, in the same order each time: sums are the same in every run. */
     for (unsigned i = 0; i < pool->workers; i++) {
@@ -309,14 +212,13 @@ static void sum_some(struct pool_member *m, double *figures, size_t count)
         for (size_t f = 0; f < count; f++) pool->figures[f] += figures[f];
     }
     pool_meet_here(m);
-    if (m->worker) exchange(m, count);
-    pool_meet_here(m);
     memcpy(figures, pool->figures, count * sizeof *figures);
     pool_meet_here(m);
 }
 
 void pool_sum(struct pool_member *m, double *figures, size_t count)
 {
+    pool_quiesce(m);
     for (; count > POOL_FIGURES_MAX; figures += POOL_FIGURES_MAX, count -= POOL_FIGURES_MAX)
         sum_some(m, figures, POOL_FIGURES_MAX);
     sum_some(m, figures, count);

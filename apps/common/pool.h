@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { POOL_TABLES_MAX = 8, POOL_NODES_MAX = 256, POOL_FIGURES_MAX = 32 };
+enum { POOL_TABLES_MAX = 8, POOL_FIGURES_MAX = LOCUS_SUM_MAX };
 
 /* Bounded staleness: pace.h. */
 struct pool_bound {
@@ -58,11 +58,10 @@ struct pool {
     int rank, size;
     unsigned workers, spare;
     struct pool_bound bound;
-    struct pool_table tables[POOL_TABLES_MAX + 1]; /* the last is for pool_sum() */
+    struct pool_table tables[POOL_TABLES_MAX];
     size_t table_count;
-    uint32_t figure_rows;         /* of a node, in that last table */
-    struct world_meeting meeting; /* of the baseline, and of the node's workers */
-    double figures[POOL_FIGURES_MAX];
+    struct world_meeting meeting;     /* of the baseline, and of the node's workers */
+    double figures[POOL_FIGURES_MAX]; /* of the baseline */
     uint64_t task;
 };
 
@@ -105,11 +104,6 @@ void pool_meet_here(struct pool_member *);
 /* Every worker gives `count` figures, fastest no more than POOL_FIGURES_MAX, and gets their sums over all
  * workers of all nodes. Whole numbers below 2^53 are summed exactly. Quiesces, too. */
 void pool_sum(struct pool_member *, double *figures, size_t count);
-
-/* Figures that stay, and are in a checkpoint; zeros before they are set. One worker sets them, and
- * all quiesce before they are read. Not with the baseline. */
-void pool_set_record(const struct pool_member *, const double *figures, size_t count);
-void pool_get_record(const struct pool_member *, double *figures, size_t count);
 
 /* The part of `total` things that a worker takes: from *first to before *end. Parts differ by one
  * at most. */

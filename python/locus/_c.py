@@ -22,6 +22,7 @@ SONAME = "liblocus.so.0"
 Path = Union[str, "os.PathLike[str]"]
 LENGTH_MAX = 1 << 20
 THREADS_MAX = 64
+RECORD_MAX = 65536
 OPERATIONS_MAX = 64  # of a worker in flight; the next one waits for the oldest
 HISTOGRAM_BUCKETS = 40
 TECHNIQUES = ("adaptive", "static", "relocate", "replicate", "full_replication")
@@ -106,9 +107,10 @@ _BLOCKING = {
     "locus_finish_sample": (c_int, _handle, c_uint64),
     "locus_barrier": (c_int, _handle),
     "locus_quiesce": (c_int, _handle),
+    "locus_sum": (c_int, _handle, _rows, _n),
     "locus_bound": (c_int, _handle, _clock),
-    "locus_checkpoint": (c_int, _handle, c_char_p),
-    "locus_restore": (c_int, _handle, c_char_p),
+    "locus_checkpoint_with": (c_int, _handle, c_char_p, c_char_p, _n),
+    "locus_restore_with": (c_int, _handle, c_char_p, c_void_p, _out),
 }
 _QUICK = {
     "locus_strerror": (c_char_p, c_int),
@@ -134,7 +136,7 @@ _QUICK = {
 # Rows in place: pointers that end with a section, and a function that is called while others wait for the row, are
 # nothing for Python; and prefetching a row pays only for those.
 NOT_BOUND = {"locus_read_begin", "locus_read_end", "locus_view", "locus_change_local", "locus_step_local", "locus_prefetch",
-             "locus_technique_of", "locus_table_first"}  # a node knows what it was opened with
+             "locus_technique_of", "locus_table_first", "locus_checkpoint", "locus_restore"}  # a node knows what it was opened with
 BOUND = set(_BLOCKING) | set(_QUICK)
 
 

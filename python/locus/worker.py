@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from ctypes import byref, c_uint64, c_void_p
+from ctypes import byref, c_size_t, c_uint64, c_void_p, create_string_buffer
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 import numpy as np
@@ -272,13 +272,23 @@ class Worker:
         `staleness`. Ctrl-C ends the wait, and makes this worker unusable."""
         self._wait_in(_lib.locus_bound, _c.clock("staleness", staleness))
 
-    def checkpoint(self, directory: _c.Path) -> None:
-        """Collective: writes all rows to a directory that all nodes see."""
-        self._wait_in(_lib.locus_checkpoint, _c.text("directory", os.fspath(directory)))
+    def sum(self, values: Any) -> "np.ndarray[Any, Any]":
+        """Collective: the sums of these numbers, at most 64, over all workers, as float64."""
+        sums = np.array(values, np.float64)
+        self._wait_in(_lib.locus_sum, sums.__array_interface__["data"][0], sums.size, keeps=sums)
+        return sums
 
-    def restore(self, directory: _c.Path) -> None:
-        """Collective: all rows become what the checkpoint holds."""
-        self._wait_in(_lib.locus_restore, _c.text("directory", os.fspath(directory)))
+    def checkpoint(self, directory: _c.Path, record: bytes = b"") -> None:
+        """Collective: writes all rows to a directory that all nodes see, and rank 0's record."""
+        self._wait_in(_lib.locus_checkpoint_with, _c.text("directory", os.fspath(directory)), record, len(record))
+
+    def restore(self, directory: _c.Path) -> bytes:
+        """Collective: all rows become what the checkpoint holds. Returns its record."""
+        record = create_string_buffer(_c.RECORD_MAX)
+        size = c_size_t(_c.RECORD_MAX)
+        self._wait_in(_lib.locus_restore_with, _c.text("directory", os.fspath(directory)), record, byref(size),
+                      keeps=(record, size))
+        return record.raw[:size.value]
 
     def close(self) -> None:
         """Waits for the worker's operations and closes it, its loaders before. Again, or in a forked child: does

@@ -19,6 +19,8 @@ struct restore {
     locus_key *keys;    /* to set */
     float *zeros;       /* for as many */
     size_t count;
+    void *record;        /* the caller's */
+    size_t record_bytes; /* room in it */
 };
 
 /* ---- which one ---- */
@@ -125,6 +127,15 @@ static int compare_tables(struct restore *r)
         rc =
             error_set(-EINVAL, "there are %u tables here, %u in %s", k->tables, m->tables, r->path);
     return rc;
+}
+
+/* The caller's array takes the record? */
+static int compare_room(const struct restore *r)
+{
+    size_t bytes = r->steps.share->manifest.record_bytes;
+    if (!r->record || bytes <= r->record_bytes) return 0;
+    return error_set(-EINVAL, "%s has a record of %zu bytes, and there is room for %zu", r->path,
+                     bytes, r->record_bytes);
 }
 
 /* ---- files ---- */
@@ -263,6 +274,7 @@ static int look(struct restore *r)
     int rc = steps_meet(&r->steps, COLLECTIVE_STEP, read_manifest(r));
     if (rc) return rc;
     rc = compare_tables(r);
+    if (rc == 0) rc = compare_room(r);
     if (rc == 0) rc = verify_files(r);
     return steps_meet(&r->steps, COLLECTIVE_STEP, rc);
 }
@@ -295,6 +307,13 @@ static int changing(struct restore *r, int rc)
     return error_set(rc, "%s; rows were being set, and are to be restored again", why);
 }
 
+static void give_record(struct restore *r)
+{
+    const struct manifest *m = &r->steps.share->manifest;
+    r->record_bytes = m->record_bytes;
+    if (r->record && m->record_bytes) memcpy(r->record, m->record, m->record_bytes);
+}
+
 static int restore(struct restore *r)
 {
     struct steps *s = &r->steps;
@@ -304,6 +323,7 @@ static int restore(struct restore *r)
     if (rc == 0) rc = rewind_files(r);
     if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, changing(r, zero_rows(r)));
     if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, changing(r, set_files(r)));
+    if (rc == 0) give_record(r);
     if (rc == 0 && s->worker->node->moves)
         rc = steps_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));
     else if (rc == 0)
@@ -313,10 +333,18 @@ static int restore(struct restore *r)
 
 int locus_restore(locus_worker *w, const char *directory)
 {
-    struct restore r = {.count = 0};
+    size_t none = 0;
+    return locus_restore_with(w, directory, NULL, &none);
+}
+
+int locus_restore_with(locus_worker *w, const char *directory, void *record, size_t *bytes)
+{
+    if (!bytes) return error_set(-EINVAL, "locus_restore: `bytes` is NULL");
+    struct restore r = {.record = record, .record_bytes = *bytes};
     int rc = steps_begin(&r.steps, "locus_restore", w, directory, COLLECTIVE_RESTORE);
     if (rc) return rc;
     rc = restore(&r);
     release(&r);
+    if (rc == 0) *bytes = r.record_bytes;
     return steps_end(&r.steps, rc);
 }

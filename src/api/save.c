@@ -16,6 +16,8 @@ struct save {
     char name[SERIES_NAME], path[SERIES_PATH], nonce[MANIFEST_NONCE + 1];
     bool is_made;      /* the folder, by us */
     bool is_committed; /* or may be */
+    const void *record;
+    size_t record_bytes;
 };
 
 static int make_folder(struct save *s)
@@ -131,6 +133,8 @@ static int commit(struct save *s)
     struct manifest all;
     unsigned keep;
     int rc = read_parts(s, &all);
+    if (rc == 0 && manifest_set_record(&all, s->record, s->record_bytes))
+        rc = error_set(-ENOMEM, "no memory for the record");
     if (rc == 0) rc = series_commit(s->steps.directory, s->name, &all);
     manifest_fini(&all);
     if (rc) return rc;
@@ -152,7 +156,15 @@ static int save(struct save *s)
 
 int locus_checkpoint(locus_worker *w, const char *directory)
 {
-    struct save s = {.is_made = false};
+    return locus_checkpoint_with(w, directory, NULL, 0);
+}
+
+int locus_checkpoint_with(locus_worker *w, const char *directory, const void *record, size_t bytes)
+{
+    struct save s = {.record = record, .record_bytes = bytes};
+    if (bytes > LOCUS_RECORD_MAX || (bytes && !record))
+        return error_set(-EINVAL, "locus_checkpoint: a record of %zu bytes%s: must be at most %d",
+                         bytes, record ? "" : " at NULL", LOCUS_RECORD_MAX);
     int rc = steps_begin(&s.steps, "locus_checkpoint", w, directory, COLLECTIVE_CHECKPOINT);
     if (rc) return rc;
     rc = save(&s);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Returns when rank 0 counts the node as present: a meeting that begins later waits for it. */
 static int open_place(locus *n)
@@ -126,18 +127,38 @@ int locus_loader_close(locus_loader *l)
     return 0;
 }
 
-static int meet(const char *call, locus_worker *w, enum collective_kind kind)
+static int agree(const char *call, locus_worker *w, enum collective_kind kind, struct word *word)
 {
     int rc = call_check_worker(call, w);
     if (rc) return rc;
     if (w->reader.depth > 0) return call_in_section(call);
     copies_drain(w->copies);
-    return call_name_loss(w, collective_meet(&w->node->collective, w->id, kind));
+    return call_name_loss(w, collective_agree(&w->node->collective, w->id, kind, word));
+}
+
+static int meet(const char *call, locus_worker *w, enum collective_kind kind)
+{
+    struct word nothing = {.rc = 0};
+    return agree(call, w, kind, &nothing);
 }
 
 int locus_barrier(locus_worker *w)
 {
     return meet("locus_barrier", w, COLLECTIVE_BARRIER);
+}
+
+int locus_sum(locus_worker *w, double *values, size_t n)
+{
+    struct word word = {.count = (unsigned)n};
+    int rc = call_check_worker("locus_sum", w);
+    if (rc || n == 0) return rc;
+    if (!values) return call_no_array("locus_sum", "values", n);
+    if (n > LOCUS_SUM_MAX)
+        return error_set(-EINVAL, "locus_sum: n is %zu: must be at most %d", n, LOCUS_SUM_MAX);
+    memcpy(word.number, values, n * sizeof *values);
+    rc = agree("locus_sum", w, COLLECTIVE_SUM, &word);
+    if (rc == 0) memcpy(values, word.number, n * sizeof *values);
+    return rc;
 }
 
 int locus_quiesce(locus_worker *w)

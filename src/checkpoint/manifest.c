@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +94,16 @@ int manifest_add_section(struct manifest_file *f, const struct manifest_section 
     return 0;
 }
 
+int manifest_set_record(struct manifest *m, const void *record, size_t bytes)
+{
+    if (bytes == 0) return 0;
+    m->record = malloc(bytes);
+    if (!m->record) return -ENOMEM;
+    memcpy(m->record, record, bytes);
+    m->record_bytes = bytes;
+    return 0;
+}
+
 int manifest_move_files(struct manifest *to, struct manifest *from)
 {
     for (; from->files > 0; from->files--) {
@@ -112,6 +123,7 @@ void manifest_fini(struct manifest *m)
     }
     free(m->table);
     free(m->file);
+    free(m->record);
     *m = (struct manifest){.tables = 0};
 }
 
@@ -145,6 +157,17 @@ static json_t *sections_json(const struct manifest_file *f)
     return list;
 }
 
+/* False: no memory. */
+static bool add_record(json_t *all, const struct manifest *m)
+{
+    size_t digits = 2 * m->record_bytes + 1;
+    char *text = all && m->record_bytes ? malloc(digits) : NULL;
+    if (text) sodium_bin2hex(text, digits, m->record, m->record_bytes);
+    if (text) json_object_set_new(all, "record", json_string(text));
+    free(text);
+    return text || !m->record_bytes;
+}
+
 static json_t *manifest_json(const struct manifest *m)
 {
     json_t *tables = json_array(), *files = json_array();
@@ -168,7 +191,7 @@ static json_t *manifest_json(const struct manifest *m)
                             "number", (json_int_t)m->number, "nonce", m->nonce, "time",
                             (json_int_t)m->time, "nodes", (int)m->nodes, "tables", tables, "files",
                             files);
-    if (whole) return all;
+    if (add_record(all, m) && whole) return all;
     json_decref(all);
     return NULL;
 }
@@ -328,6 +351,22 @@ static bool parse_file(void *manifest, struct scan *s)
     return ok;
 }
 
+/* Hexadecimal digits, if there is one. */
+static const char *get_record(struct manifest *m, const struct scan_member *o)
+{
+    const char *text = o->is_seen ? get_text(o) : NULL;
+    size_t digits = text ? strlen(text) : 0;
+    if (!o->is_seen) return NULL;
+    if (digits == 0 || digits % 2 || digits > 2 * (size_t)LOCUS_RECORD_MAX)
+        return "a record that cannot be";
+    m->record = malloc(digits / 2);
+    if (!m->record) return "no memory";
+    if (sodium_hex2bin(m->record, digits / 2, text, digits, NULL, &m->record_bytes, NULL) ||
+        m->record_bytes != digits / 2)
+        return "a record that cannot be";
+    return NULL;
+}
+
 static const char *whole_of(struct manifest *m, const struct scan_member *o)
 {
     const char *format = get_text(&o[0]), *nonce = get_text(&o[3]);
@@ -341,7 +380,7 @@ static const char *whole_of(struct manifest *m, const struct scan_member *o)
     snprintf(m->nonce, sizeof m->nonce, "%s", nonce);
     m->nodes = (unsigned)nodes;
     m->time = (int64_t)time;
-    return m->tables == 0 || !o[7].is_seen ? "no tables, or no files" : NULL;
+    return m->tables == 0 || !o[7].is_seen ? "no tables, or no files" : get_record(m, &o[8]);
 }
 
 /* ---- is it consistent? ---- */
@@ -395,9 +434,10 @@ static const char *parse(struct manifest *m, const char *text, size_t bytes)
                               {.name = "time"},
                               {.name = "nodes"},
                               {.name = "tables", .item = parse_table},
-                              {.name = "files", .item = parse_file}};
-    bool ok = scan_object(&s, o, 8, m) && scan_ends(&s) && judge(&s, whole_of(m, o));
-    scan_forget(o, 8);
+                              {.name = "files", .item = parse_file},
+                              {.name = "record"}};
+    bool ok = scan_object(&s, o, 9, m) && scan_ends(&s) && judge(&s, whole_of(m, o));
+    scan_forget(o, 9);
     return ok ? check(m) : s.wrong;
 }
 

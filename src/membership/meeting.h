@@ -1,9 +1,10 @@
 /*
  * meeting.h - a barrier of all nodes at which each may say a word, and all get the same answer.
  *
- * A word is a failure (a negative errno and its sentence), or a text, or nothing. The answer is the
- * first failure of any node; if no node has failed, the first text. So a step of all nodes succeeds
- * either on all of them or on none.
+ * A word is a failure (a negative errno and its sentence), or a text, or numbers, or nothing. The
+ * answer is the failure of the lowest rank that has failed; if no node has, the text of the lowest
+ * that said one, and the sums of the numbers, by rank: the same bits in every run. So a step of all
+ * nodes succeeds either on all of them or on none.
  *
  * Memory    the caller's
  * Waiting   never
@@ -12,13 +13,18 @@
 #ifndef LOCUS_MEMBERSHIP_MEETING_H
 #define LOCUS_MEMBERSHIP_MEETING_H
 
+#include "locus.h"
+
 #include <stdbool.h>
+#include <string.h>
 
 enum { WORD_TEXT_BYTES = 512 };
 
 struct word {
     int rc;                     /* 0 or a negative errno */
     char text[WORD_TEXT_BYTES]; /* its sentence; or the text for all nodes; "": nothing */
+    unsigned count;             /* numbers; all that say some say as many */
+    double number[LOCUS_SUM_MAX];
 };
 
 struct meeting {
@@ -33,8 +39,11 @@ struct meeting {
 /* Adds the word of another node to the answer. */
 static inline void word_add(struct word *answer, const struct word *said)
 {
+    for (unsigned i = 0; i < said->count; i++) answer->number[i] += said->number[i];
+    if (said->count) answer->count = said->count;
     if (answer->rc || (said->rc == 0 && (!said->text[0] || answer->text[0]))) return;
-    *answer = *said;
+    answer->rc = said->rc;
+    memcpy(answer->text, said->text, sizeof answer->text);
 }
 
 #endif

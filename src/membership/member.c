@@ -245,11 +245,8 @@ static bool on_start(struct rendezvous *r, struct message_reader *reader)
 
 static bool on_release(struct rendezvous *r, struct message_reader *reader)
 {
-    unsigned code = message_get_u32(reader);
-    message_get_text(reader, r->answer.text, sizeof r->answer.text);
-    if (!message_read_all(reader) || r->barrier != ARRIVED || code > MESSAGE_ERRNO_MAX)
+    if (r->barrier != ARRIVED || !message_get_word(reader, &r->answer) || !message_read_all(reader))
         return false;
-    r->answer.rc = -(int)code;
     r->barrier = RELEASED;
     hub_announce(&r->hub);
     return true;

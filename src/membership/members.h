@@ -12,6 +12,7 @@
 #include "base/reminder.h"
 #include "membership/agreement.h"
 #include "membership/hub.h"
+#include "membership/meeting.h"
 
 enum { MEMBERS_LIST_BYTES = 160 };
 
@@ -20,6 +21,7 @@ struct member {
     char address[RENDEZVOUS_ADDRESS_MAX];
     unsigned workers, peer_timeout_ms;
     bool has_joined, has_arrived, is_absent, is_coming_back, is_leaving;
+    struct word said; /* when it arrived */
 };
 
 struct members {

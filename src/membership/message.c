@@ -81,6 +81,20 @@ void message_put_text(struct message *m, const char *text)
     put(m, text, bytes);
 }
 
+void message_put_word(struct message *m, const struct word *w)
+{
+    size_t bytes = strnlen(w->text, sizeof w->text);
+    message_put_u32(m, (uint32_t)-w->rc);
+    message_put_u32(m, (uint32_t)bytes);
+    put(m, w->text, bytes);
+    message_put_u32(m, w->count);
+    for (unsigned i = 0; i < w->count; i++) {
+        uint64_t bits;
+        memcpy(&bits, &w->number[i], sizeof bits);
+        message_put_u64(m, bits);
+    }
+}
+
 void message_put_bytes(struct message *m, const void *data, size_t bytes)
 {
     put(m, data, bytes);
@@ -174,6 +188,20 @@ void message_show(struct message_slice slice, char *text, size_t capacity)
 void message_get_text(struct message_reader *r, char *text, size_t capacity)
 {
     message_show(message_get_slice(r), text, capacity);
+}
+
+bool message_get_word(struct message_reader *r, struct word *w)
+{
+    uint32_t code = message_get_u32(r);
+    message_get_text(r, w->text, sizeof w->text);
+    w->rc = -(int)code;
+    w->count = message_get_u32(r);
+    if (code > MESSAGE_ERRNO_MAX || w->count > LOCUS_SUM_MAX) return false;
+    for (unsigned i = 0; i < w->count; i++) {
+        uint64_t bits = message_get_u64(r);
+        memcpy(&w->number[i], &bits, sizeof bits);
+    }
+    return true;
 }
 
 bool message_read_all(const struct message_reader *r)

@@ -46,6 +46,8 @@
 #ifndef LOCUS_MEMBERSHIP_MESSAGE_H
 #define LOCUS_MEMBERSHIP_MESSAGE_H
 
+#include "membership/meeting.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -75,9 +77,9 @@ enum message_type {
     MESSAGE_START,
     MESSAGE_HEARTBEAT,
     /* flags (4): 1: all that come to this one come to the next one, too; 2: it needs all nodes;
-     * errno (4) and sentence, or text; name */
+     * name; a word: errno (4), sentence or text, count of numbers (4), the numbers (8 each) */
     MESSAGE_BARRIER,
-    MESSAGE_RELEASE, /* errno (4), the sentence; or 0 (4) and the text that a node said */
+    MESSAGE_RELEASE, /* the word that all hear */
     MESSAGE_WAITING, /* the sentence */
     MESSAGE_LEAVE,
     MESSAGE_LEFT,
@@ -102,6 +104,7 @@ struct message *message_new(enum message_type);
 void message_put_u32(struct message *, uint32_t);
 void message_put_u64(struct message *, uint64_t);
 void message_put_text(struct message *, const char *);
+void message_put_word(struct message *, const struct word *);
 void message_put_bytes(struct message *, const void *, size_t bytes);
 /* Fills in the length and returns the message. Returns NULL, and the message is gone, if there was
  * no memory or it is too long. */
@@ -138,6 +141,8 @@ struct message_slice message_get_slice(struct message_reader *);
 /* Returns a text that can be shown: cut to `capacity`, with control characters replaced. */
 void message_get_text(struct message_reader *, char *text, size_t capacity);
 void message_show(struct message_slice, char *text, size_t capacity);
+/* false: message_put_word() cannot have written this. */
+bool message_get_word(struct message_reader *, struct word *);
 /* Was everything there, and nothing more? */
 bool message_read_all(const struct message_reader *);
 

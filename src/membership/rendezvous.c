@@ -76,9 +76,8 @@ static struct message *barrier_message(const struct meeting *meeting, const stru
     struct message *m = message_new(MESSAGE_BARRIER);
     message_put_u32(m, (meeting->goes_on ? MESSAGE_GOES_ON : 0) |
                            (meeting->needs_all ? MESSAGE_NEEDS_ALL : 0));
-    message_put_u32(m, (uint32_t)-w->rc);
-    message_put_text(m, w->text);
     message_put_text(m, meeting->name);
+    message_put_word(m, w);
     return message_done(m);
 }
 

@@ -35,7 +35,7 @@ struct server {
     unsigned barrier_rank; /* who came first */
     char barrier_name[NAME_MAX_BYTES];
     bool barrier_goes_on, barrier_needs_all;
-    struct word answer; /* to who has arrived */
+    struct word fault; /* of those that came to another barrier */
     bool goes_on; /* the last barrier was the first of two: nobody comes back before the second */
 };
 
@@ -117,7 +117,7 @@ static void let_come_back(struct server *s, struct member *m)
 }
 
 /* A barrier that needs all fails by a node that is away. */
-static void miss_who_is_away(struct server *s)
+static void miss_who_is_away(const struct server *s, struct word *answer)
 {
     struct word missed = {.rc = -EINVAL};
     unsigned rank = 0;
@@ -125,7 +125,7 @@ static void miss_who_is_away(struct server *s)
     while (!s->members.member[rank].is_absent && !s->members.member[rank].is_leaving) rank++;
     snprintf(missed.text, sizeof missed.text,
              "node %u takes no part in %s: all of its workers have closed", rank, s->barrier_name);
-    word_add(&s->answer, &missed);
+    word_add(answer, &missed);
 }
 
 /* A node that leaves, or is absent, counts as arrived at every barrier of the others. */
@@ -133,15 +133,17 @@ static void release_if_all_are_there(struct server *s)
 {
     if (s->arrived == 0 || s->arrived + s->absent + s->leaving < s->members.size) return;
     struct message *m = message_new(MESSAGE_RELEASE);
-    miss_who_is_away(s);
-    message_put_u32(m, (uint32_t)-s->answer.rc);
-    message_put_text(m, s->answer.text);
+    struct word answer = s->fault;
+    for (unsigned rank = 0; rank < s->members.size; rank++)
+        if (s->members.member[rank].has_arrived) word_add(&answer, &s->members.member[rank].said);
+    miss_who_is_away(s, &answer);
+    message_put_word(m, &answer);
     members_send_some(&s->members, has_arrived, message_done(m));
     for (unsigned rank = 0; rank < s->members.size; rank++)
         s->members.member[rank].has_arrived = false;
-    s->goes_on = s->barrier_goes_on && s->answer.rc == 0;
+    s->goes_on = s->barrier_goes_on && answer.rc == 0;
     s->arrived = 0;
-    s->answer = (struct word){.rc = 0};
+    s->fault = (struct word){.rc = 0};
     s->barrier.since_ns = 0;
     for (unsigned rank = 0; rank < s->members.size; rank++)
         if (s->members.member[rank].is_coming_back) let_come_back(s, &s->members.member[rank]);
@@ -160,7 +162,7 @@ static void compare_name(struct server *s, unsigned rank, const char *name, unsi
                s->barrier_needs_all != needs_all) {
         snprintf(differs.text, sizeof differs.text, "rank %u called %s, while rank %u waits in %s",
                  rank, name, s->barrier_rank, s->barrier_name);
-        word_add(&s->answer, &differs);
+        word_add(&s->fault, &differs);
     }
 }
 
@@ -168,16 +170,12 @@ static bool on_barrier(struct server *s, unsigned rank, struct message_reader *r
 {
     struct member *m = &s->members.member[rank];
     char name[NAME_MAX_BYTES];
-    struct word said;
-    unsigned flags = message_get_u32(r), code = message_get_u32(r);
-    message_get_text(r, said.text, sizeof said.text);
+    unsigned flags = message_get_u32(r);
     message_get_text(r, name, sizeof name);
-    if (!message_read_all(r) || flags > (MESSAGE_GOES_ON | MESSAGE_NEEDS_ALL) ||
-        code > MESSAGE_ERRNO_MAX || m->has_arrived || m->is_absent || m->is_leaving)
+    if (m->has_arrived || m->is_absent || m->is_leaving || !message_get_word(r, &m->said) ||
+        !message_read_all(r) || flags > (MESSAGE_GOES_ON | MESSAGE_NEEDS_ALL))
         return false;
-    said.rc = -(int)code;
     compare_name(s, rank, name, flags);
-    word_add(&s->answer, &said);
     m->has_arrived = true;
     s->arrived++;
     waiting_begin(&s->barrier);

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { REPORT_BYTES = 160 };
+enum { REPORT_BYTES = 160, NAME_BYTES = 64 };
 
 static const struct {
     const char *name; /* of the call, for the people who made it */
@@ -16,6 +16,7 @@ static const struct {
 } kinds[] = {
     [COLLECTIVE_NONE] = {"nothing", false, false},
     [COLLECTIVE_BARRIER] = {"locus_barrier", false, false},
+    [COLLECTIVE_SUM] = {"locus_sum", false, false},
     [COLLECTIVE_QUIESCE] = {"locus_quiesce", false, false},
     [COLLECTIVE_UPDATES] = {"locus_quiesce", true, false},
     [COLLECTIVE_COPIES] = {"locus_quiesce (second part)", false, false},
@@ -28,6 +29,14 @@ static const struct {
 static const char *kind_name(enum collective_kind kind)
 {
     return kinds[kind].name;
+}
+
+/* With how many numbers, which must be equal, too. */
+static const char *show(char name[NAME_BYTES], enum collective_kind kind, unsigned count)
+{
+    if (count == 0) return kind_name(kind);
+    snprintf(name, NAME_BYTES, "%s of %u values", kind_name(kind), count);
+    return name;
 }
 
 void collective_init(struct collective *c, unsigned workers)
@@ -56,13 +65,11 @@ static bool all_are_there(const struct collective *c)
     return true;
 }
 
-static void complete(struct collective *c, int result)
+static void complete(struct collective *c, int result, const struct word *answer)
 {
     c->goes_on = kinds[c->kind].goes_on && result == 0;
     c->is_still = c->goes_on && kinds[c->kind].is_still;
-    c->answer = c->said;
-    c->said.rc = 0;
-    c->said.text[0] = '\0';
+    c->answer = *answer;
     for (unsigned i = 0; i < c->workers; i++) {
         if (c->place[i] == PLACE_ARRIVED || (c->place[i] == PLACE_LATE && !c->goes_on))
             c->place[i] = PLACE_OPEN;
@@ -82,21 +89,22 @@ static bool should_meet_others(const struct collective *c)
 
 static void meet_others(struct collective *c)
 {
-    int rc = c->said.rc;
+    char name[NAME_BYTES];
+    struct word word = {.rc = 0};
+    for (unsigned i = 0; i < c->workers; i++)
+        if (c->place[i] == PLACE_ARRIVED) word_add(&word, c->said[i]);
+    int rc = word.rc;
     if (c->others) {
-        const struct meeting meeting = {.name = kind_name(c->kind),
+        const struct meeting meeting = {.name = show(name, c->kind, c->count),
                                         .goes_on = kinds[c->kind].goes_on,
                                         .needs_all = kinds[c->kind].is_still};
-        /* Of its own: a worker that opens meanwhile, and arrives, may say a word, too. */
-        struct word word = c->said;
         c->others_called = true;
         pthread_mutex_unlock(&c->mutex);
         rc = c->others(c->context, &meeting, &word);
         pthread_mutex_lock(&c->mutex);
         c->others_called = false;
-        c->said = word;
     }
-    complete(c, c->failure ? c->failure : rc);
+    complete(c, c->failure ? c->failure : rc, &word);
 }
 
 /* Somebody is in a checkpoint or restore, or on the way into one: rows must not change. */
@@ -131,7 +139,7 @@ int collective_open(struct collective *c)
     wait_while_still(c);
     for (unsigned i = 0; i < c->workers && id < 0; i++)
         if (c->place[i] == PLACE_NEVER_OPENED || c->place[i] == PLACE_CLOSED) id = (int)i;
-    bool is_late = c->goes_on || (c->others_called && kinds[c->kind].goes_on);
+    bool is_late = c->goes_on || (c->others_called && (kinds[c->kind].goes_on || c->count));
     if (id >= 0) c->place[id] = is_late ? PLACE_LATE : PLACE_OPEN;
     pthread_mutex_unlock(&c->mutex);
     return id;
@@ -245,7 +253,7 @@ static int wait_for_meeting(struct collective *c)
         if (should_meet_others(c))
             meet_others(c);
         else if (c->failure && !c->others_called)
-            complete(c, c->failure);
+            complete(c, c->failure, &(struct word){.rc = 0});
         else
             wait_for_news(c, &waits);
     }
@@ -263,14 +271,16 @@ int collective_agree(struct collective *c, int id, enum collective_kind kind, st
     pthread_mutex_lock(&c->mutex);
     wait_while_late(c, id);
     enum collective_kind other = c->kind;
+    char ours[NAME_BYTES], theirs[NAME_BYTES];
     int rc = c->failure;
-    if (rc == 0 && other != COLLECTIVE_NONE && other != kind)
-        rc = error_set(-EINVAL, "worker %d called %s while others wait in %s", id, kind_name(kind),
-                       kind_name(other));
+    if (rc == 0 && other != COLLECTIVE_NONE && (other != kind || c->count != word->count))
+        rc = error_set(-EINVAL, "worker %d called %s while others wait in %s", id,
+                       show(ours, kind, word->count), show(theirs, other, c->count));
     if (rc == 0) {
         c->kind = kind;
+        c->count = word->count;
         c->place[id] = PLACE_ARRIVED;
-        word_add(&c->said, word);
+        c->said[id] = word;
         rc = wait_for_meeting(c);
         *word = c->answer;
         if (rc && rc == word->rc) error_set(rc, "%s", word->text);

@@ -28,6 +28,7 @@
 enum collective_kind {
     COLLECTIVE_NONE,
     COLLECTIVE_BARRIER,
+    COLLECTIVE_SUM, /* whoever opens while others are met comes after it: it has added nothing */
     COLLECTIVE_QUIESCE, /* where one meeting is enough */
     COLLECTIVE_UPDATES, /* the first of two, */
     COLLECTIVE_COPIES,  /*   and the second */
@@ -53,12 +54,14 @@ struct collective {
     bool others_called;        /* a worker of ours is meeting the other nodes */
     bool goes_on;              /* the last meeting was not the last of several */
     bool is_still;             /*   and no worker opens before that */
-    struct word said, answer;  /* by the workers that wait; of the last meeting */
+    unsigned count;            /* of the numbers in the words of that meeting */
+    struct word answer;        /* of the last meeting */
     int result;                /* of the last meeting */
     int failure;               /* 0, or what every meeting returns */
     collective_others *others; /* NULL in a cluster of one */
     void *context;
     unsigned char place[LOCUS_WORKERS_MAX];
+    const struct word *said[LOCUS_WORKERS_MAX]; /* by those that have arrived */
 };
 
 void collective_init(struct collective *, unsigned workers);
@@ -75,9 +78,9 @@ unsigned collective_open_count(struct collective *);
  * arrive. Any other error comes from collective_others or collective_fail: a node was lost. */
 int collective_meet(struct collective *, int id, enum collective_kind kind);
 
-/* The same, and each worker says a word. On return the word is the answer, the same on all nodes:
- * the first failure, whose errno is returned, with its sentence in locus_error(); or the first
- * text. */
+/* The same, and each worker says a word. On return the word is the answer, the same on all nodes, as
+ * meeting.h has it, with workers in the order of their ids: of a failure the errno is returned, with
+ * its sentence in locus_error(). */
 int collective_agree(struct collective *, int id, enum collective_kind kind, struct word *);
 /* The lowest open id. Called in a collective. */
 bool collective_is_first(struct collective *, int id);

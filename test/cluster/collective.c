@@ -27,6 +27,61 @@ static int counted(const int *counter)
     return __atomic_load_n(counter, __ATOMIC_SEQ_CST);
 }
 
+/* ---- sums ---- */
+
+enum { ROUNDS = 100 };
+
+/* In another order these have another sum. */
+static double large_first(int number)
+{
+    return number == 0 ? 0x1p53 : 1;
+}
+
+static double sum_in_order(const struct team *t)
+{
+    double sum = 0;
+    for (int rank = 0, number = 0; rank < t->nodes; rank++) {
+        double own = 0;
+        for (unsigned i = 0; i < t->workers; i++) own += large_first(number++);
+        sum += own;
+    }
+    return sum;
+}
+
+static void sum_often(struct seat *s)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        double sums[] = {1, s->number, large_first(s->number)};
+        CHECK_EQ(locus_sum(s->worker, sums, 3), 0);
+        CHECK(sums[0] == s->seats && sums[1] == (double)s->seats * (s->seats - 1) / 2);
+        CHECK(sums[2] == sum_in_order(s->team));
+    }
+}
+
+TEST(collective, sums_are_of_all_workers_and_in_one_order)
+{
+    struct team two = team_of(2, 2, NULL), four = team_of(4, 3, NULL);
+    team_run(&two, sum_often);
+    team_run(&four, sum_often);
+}
+
+static void sum_other_counts(struct seat *s)
+{
+    double sums[LOCUS_SUM_MAX] = {1};
+    CHECK_EQ(locus_sum(s->worker, sums, s->number == 0 ? 2 : 3), -EINVAL);
+    CHECK_STR(locus_error(), "locus_sum of 2 values");
+    CHECK_STR(locus_error(), "locus_sum of 3 values");
+    CHECK(sums[0] == 1);
+    CHECK_EQ(locus_sum(s->worker, sums, LOCUS_SUM_MAX), 0);
+    CHECK(sums[0] == 2);
+}
+
+TEST(collective, sums_of_other_counts_are_refused_on_all_nodes)
+{
+    struct team t = team_of(2, 1, NULL);
+    team_run(&t, sum_other_counts);
+}
+
 /* ---- quiesce ---- */
 
 /* One worker of each node quiesces all the time, others open, push, quiesce and close, whenever

@@ -162,11 +162,14 @@ static void send_sound(struct crowd *c, int peer)
     enum message_type type = types[input_below(&c->in, sizeof types / sizeof *types)];
     struct message *m = message_new(type);
     if (type == MESSAGE_BARRIER) {
-        message_put_u32(m, input_below(&c->in, 5));
-        message_put_u32(m, input_below(&c->in, 3));
-        message_put_text(m, input_below(&c->in, 2) ? "" : "a word");
+        unsigned flags = input_below(&c->in, 5);
+        struct word word = {.rc = -(int)input_below(&c->in, 3), .number = {1, 2}};
+        if (!input_below(&c->in, 2)) snprintf(word.text, sizeof word.text, "a word");
+        word.count = input_below(&c->in, 4) ? 0 : 2;
+        message_put_u32(m, flags);
+        message_put_text(m, word.count ? "sum" : "open");
+        message_put_word(m, &word);
     }
-    if (type == MESSAGE_BARRIER) message_put_text(m, input_below(&c->in, 4) ? "open" : "other");
     if (type == MESSAGE_ABSENT) message_put_u32(m, input_below(&c->in, 2));
     if (type == MESSAGE_REPORT) message_put_u32(m, input_below(&c->in, SIZE));
     if (type == MESSAGE_REPORT) message_put_text(m, "closed the connection");
@@ -205,9 +208,8 @@ static void meet_often(struct crowd *c)
             if (c->active[rank] < 0) continue;
             struct message *m = message_new(MESSAGE_BARRIER);
             message_put_u32(m, n % 2);
-            message_put_u32(m, 0);
-            message_put_text(m, "");
             message_put_text(m, "open");
+            message_put_word(m, &(struct word){.rc = 0});
             send_whole(c->active[rank], message_done(m));
         }
     }

@@ -108,6 +108,7 @@ static struct message *make_message(struct rank_0 *z, enum message_type type)
     case MESSAGE_REFUSED:
         message_put_u32(m, input_below(&z->in, 128));
         message_put_text(m, "is a sentence");
+        if (type == MESSAGE_RELEASE) message_put_u32(m, 0);
         if (type == MESSAGE_REFUSED && input_below(&z->in, 4)) put_proof(z, m, nonce, true);
         break;
     case MESSAGE_WAITING:

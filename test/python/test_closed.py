@@ -25,7 +25,7 @@ ARGUMENTS = {
                "pull_local": (1,), "wait_all": (), "intent": (KEYS, 0, 9), "unintend": (KEYS,), "advance_clock": (),
                "clock": None, "localize": (KEYS,), "localize_async": (KEYS,), "loader": (),
                "prepare_sample": (DRAWN, 3, 0, 9), "barrier": (), "quiesce": (), "bound": (1,), "use_threads": (2,),
-               "checkpoint": ("/nowhere",), "restore": ("/nowhere",)},
+               "checkpoint": ("/nowhere",), "restore": ("/nowhere",), "sum": ([1.0],)},
     "Loader": {"intent": (KEYS, 0, 9), "prepare_sample": (DRAWN, 3, 0, 9)},
     "Sample": {"pull": (), "keys": ()},
     "Job": {"barrier": (), "quiesce": (), "checkpoint": ("/nowhere",), "restore": ("/nowhere",), "stats": (),

@@ -102,12 +102,17 @@ class Node(unittest.TestCase):
             self.worker.bound(-1)
         self.assertEqual(self.node.stats()["bounds_waited"], 0)
 
+    def test_sums(self):
+        self.assertEqual(self.worker.sum([0.5, 2]).tolist(), [0.5, 2])  # alone
+        with self.assertRaisesRegex(locus.ArgumentError, "at most 64"):
+            self.worker.sum(np.ones(65))
+
     def test_checkpoints(self):
         with tempfile.TemporaryDirectory() as folder:
             self.worker.set(np.array([5]), np.full((1, 4), 3, np.float32))
-            self.worker.checkpoint(folder)
+            self.worker.checkpoint(folder, b"\0\xff")
             self.worker.set(np.array([5, 6]), np.ones((2, 4), np.float32))
-            self.worker.restore(folder)
+            self.assertEqual(self.worker.restore(folder), b"\0\xff")
             self.assertEqual(self.worker.pull(np.array([5, 6])).tolist(), [[3] * 4, [0] * 4])
 
     def test_samples(self):

@@ -70,6 +70,7 @@ TEST(reading, what_would_wait_is_refused_inside_a_section)
     locus_read_end(w);
     CHECK_EQ(locus_barrier(w), -EDEADLK);
     CHECK_STR(locus_error(), "locus_barrier");
+    CHECK_EQ(locus_sum(w, (double[]){1}, 1), -EDEADLK);
     CHECK_STR(locus_error(), "read section");
     CHECK_EQ(locus_quiesce(w), -EDEADLK);
     CHECK_STR(locus_error(), "locus_quiesce");

@@ -73,6 +73,35 @@ TEST(restore, rows_are_those_of_the_checkpoint_and_the_others_zero)
     end(&s);
 }
 
+/* As large as one may be, and none. */
+TEST(restore, a_record_comes_back)
+{
+    static unsigned char record[LOCUS_RECORD_MAX], found[LOCUS_RECORD_MAX];
+    struct scene s;
+    size_t bytes = sizeof found;
+    begin(&s);
+    CHECK_EQ(locus_restore_with(s.worker, s.folder, found, &bytes), 0);
+    CHECK_EQ(bytes, 0);
+    for (size_t i = 0; i < sizeof record; i++) record[i] = (unsigned char)(i * 7);
+    CHECK_EQ(locus_checkpoint_with(s.worker, s.folder, record, sizeof record + 1), -EINVAL);
+    CHECK_STR(locus_error(), "a record of 65537 bytes: must be at most 65536");
+    CHECK_EQ(locus_checkpoint_with(s.worker, s.folder, NULL, 1), -EINVAL);
+    CHECK_EQ(locus_checkpoint_with(s.worker, s.folder, record, sizeof record), 0);
+    overwrite(&s);
+    bytes = sizeof found - 1;
+    CHECK_EQ(locus_restore_with(s.worker, s.folder, found, &bytes), -EINVAL);
+    CHECK_STR(locus_error(), "has a record of 65536 bytes, and there is room for 65535");
+    CHECK(get(&s, 1) == -7); /* nothing changed */
+    CHECK_EQ(locus_restore(s.worker, s.folder), 0);
+    check_is_restored(&s);
+    bytes = sizeof found;
+    CHECK_EQ(locus_restore_with(s.worker, s.folder, found, &bytes), 0);
+    CHECK_EQ(bytes, sizeof found);
+    CHECK_EQ(memcmp(found, record, sizeof found), 0);
+    CHECK_EQ(locus_restore_with(s.worker, s.folder, found, NULL), -EINVAL);
+    end(&s);
+}
+
 TEST(restore, of_several_the_newest_is_taken_unless_one_is_named)
 {
     struct scene s;

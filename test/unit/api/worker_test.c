@@ -47,6 +47,21 @@ TEST(worker, a_worker_that_opens_again_starts_at_clock_zero)
     close_both(n, w);
 }
 
+TEST(worker, sums_are_of_at_most_so_many_numbers)
+{
+    locus *n = one_node(4, 1, 1);
+    locus_worker *w = worker_of(n);
+    double values[LOCUS_SUM_MAX + 1] = {0.1, -INFINITY};
+    CHECK_EQ(locus_sum(w, values, LOCUS_SUM_MAX), 0);
+    CHECK(values[0] == 0.1 && isinf(values[1])); /* alone */
+    CHECK_EQ(locus_sum(w, NULL, 0), 0);
+    CHECK_EQ(locus_sum(w, values, LOCUS_SUM_MAX + 1), -EINVAL);
+    CHECK_STR(locus_error(), "locus_sum: n is 65: must be at most 64");
+    CHECK_EQ(locus_sum(w, NULL, 1), -EINVAL);
+    CHECK_STR(locus_error(), "locus_sum");
+    close_both(n, w);
+}
+
 TEST(worker, nulls_are_refused_with_the_name_of_the_call)
 {
     locus *n = one_node(4, 1, 1);

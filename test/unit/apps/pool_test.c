@@ -69,31 +69,6 @@ TEST(pool, sums_are_exact)
     }
 }
 
-/* Sums do not touch it. */
-static void keep_record(struct pool_member *m, void *unused)
-{
-    const double figures[] = {large, 0.1, 1e15 + 0.125, 0x1p-900, -3};
-    double found[5];
-    (void)unused;
-    pool_get_record(m, found, 5);
-    for (int i = 0; i < 5; i++) CHECK(found[i] == 0);
-    pool_quiesce(m);
-    if (m->place == 0) pool_set_record(m, figures, 5);
-    double one = 1;
-    pool_sum(m, &one, 1);
-    CHECK_EQ(one, m->total);
-    pool_get_record(m, found, 5);
-    CHECK_EQ(memcmp(found, figures, sizeof found), 0);
-}
-
-TEST(pool, a_record_is_exact_and_stays)
-{
-    struct pool pool;
-    open_pool(&pool, false, 3);
-    pool_run(&pool, keep_record, NULL);
-    pool_close(&pool);
-}
-
 /* ---- rows ---- */
 
 /* A locus_change: adds 1, 2, 3... */

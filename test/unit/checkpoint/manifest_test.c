@@ -53,6 +53,21 @@ TEST(manifest, what_was_written_is_read)
     CHECK_EQ(parse_again(&m), 0);
 }
 
+TEST(manifest, a_record_is_read_as_it_was_written)
+{
+    static const char digits[] = "00ff10";
+    struct manifest m = whole(), again;
+    CHECK_EQ(manifest_set_record(&m, "\0\xff\x10", 3), 0);
+    char *text = manifest_text(&m), *at = strstr(text, digits);
+    CHECK(at != NULL);
+    CHECK_EQ(manifest_parse(&again, text, strlen(text)), 0);
+    CHECK_EQ(again.record_bytes, 3);
+    CHECK_EQ(memcmp(again.record, m.record, 3), 0);
+    free(text);
+    manifest_fini(&again);
+    CHECK_EQ(parse_again(&m), 0);
+}
+
 TEST(manifest, a_table_has_a_name_that_can_be_shown_and_no_other_has)
 {
     static const char *const wrong[] = {"two\n", "", "a\x1b[31m"};

@@ -37,6 +37,19 @@ TEST(meeting, the_first_text_is_the_answer_where_nobody_failed)
     says(&answer, 0, "first");
 }
 
+TEST(meeting, numbers_are_added_also_where_somebody_failed)
+{
+    struct word answer = {0}, none = {0};
+    struct word two = {.count = 2, .number = {1, 0x1p53}},
+                more = {.rc = -EIO, .count = 2, .number = {2, -3}};
+    word_add(&answer, &two);
+    word_add(&answer, &none);
+    word_add(&answer, &more);
+    says(&answer, -EIO, "");
+    CHECK_EQ(answer.count, 2);
+    CHECK(answer.number[0] == 3 && answer.number[1] == 0x1p53 - 3);
+}
+
 TEST(meeting, the_first_failure_is_the_answer_whatever_was_said_before_and_after)
 {
     struct word answer = {0};

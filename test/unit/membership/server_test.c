@@ -70,9 +70,10 @@ static struct message *barrier(unsigned flags, unsigned code, const char *text, 
 {
     struct message *m = message_new(MESSAGE_BARRIER);
     message_put_u32(m, flags);
+    message_put_text(m, name);
     message_put_u32(m, code);
     message_put_text(m, text);
-    message_put_text(m, name);
+    message_put_u32(m, 0); /* numbers */
     return m;
 }
 
@@ -83,12 +84,12 @@ static void arrive(const struct scene *s, int rank, const char *name)
 
 static void is_released(const struct scene *s, int rank, unsigned code, const char *text)
 {
-    char said[MESSAGE_TEXT_MAX];
+    struct word heard;
     struct message_reader r = hear(s->fd[rank], MESSAGE_RELEASE);
-    CHECK_EQ(message_get_u32(&r), code);
-    message_get_text(&r, said, sizeof said);
-    CHECK(message_read_all(&r));
-    CHECK_STR(said, text);
+    CHECK(message_get_word(&r, &heard) && message_read_all(&r));
+    CHECK_EQ(heard.rc, -(int)code);
+    CHECK_EQ(heard.count, 0);
+    CHECK_STR(heard.text, text);
 }
 
 static void hears_of_loss(const struct scene *s, int rank, unsigned lost, const char *reason)

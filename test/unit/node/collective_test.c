@@ -320,8 +320,57 @@ TEST(collective, what_one_says_all_hear)
 
 TEST(collective, where_one_fails_all_fail_with_its_sentence)
 {
-    CHECK_EQ(say_beside_nothing((struct word){-ENOSPC, "worker 0 says: no space"}), -ENOSPC);
+    CHECK_EQ(say_beside_nothing((struct word){.rc = -ENOSPC, .text = "worker 0 says: no space"}),
+             -ENOSPC);
     CHECK_STR(locus_error(), "worker 0 says: no space");
+}
+
+/* ---- sums ---- */
+
+static double sum_of(int id, double number)
+{
+    struct word w = {.count = 1, .number = {number}};
+    CHECK_EQ(collective_agree(&shared, id, COLLECTIVE_SUM, &w), 0);
+    CHECK_EQ(w.count, 1);
+    return w.number[0];
+}
+
+static void *add_five(void *sum)
+{
+    *(double *)sum = sum_of(1, 5);
+    return NULL;
+}
+
+struct latecomer {
+    pthread_t thread;
+    bool has_begun;
+    double sum;
+};
+
+static int others_wait_for_a_latecomer(void *late, const struct meeting *meeting, struct word *w)
+{
+    struct latecomer *l = late;
+    CHECK_STR(meeting->name, "locus_sum of 1 values");
+    w->number[0] += 100;
+    if (l->has_begun) return 0;
+    l->has_begun = true;
+    CHECK_EQ(collective_open(&shared), 1);
+    CHECK_EQ(pthread_create(&l->thread, NULL, add_five, &l->sum), 0);
+    usleep(1000); /* for a mistake to show; the right answer never depends on it */
+    return 0;
+}
+
+/* Its number would be in no sum. */
+TEST(collective, who_opens_when_a_sum_is_under_way_is_in_the_next)
+{
+    struct latecomer l = {.has_begun = false};
+    open_two_close_one();
+    collective_join(&shared, others_wait_for_a_latecomer, &l);
+    CHECK(sum_of(0, 1) == 101);
+    CHECK(sum_of(0, 2) == 107);
+    CHECK_EQ(pthread_join(l.thread, NULL), 0);
+    CHECK(l.sum == 107);
+    collective_fini(&shared);
 }
 
 static void *open_late(void *id)
