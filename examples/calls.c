@@ -1,7 +1,8 @@
-/* Each call of locus.h once, in a few lines. The manual pages show these functions as examples. */
-#include <locus.h>
+/* Each call of locus.h and locus_train.h once, in a few lines. The manual pages show these functions as examples. */
+#include <locus_train.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LENGTH = 4, KEYS = 3 };
 static const locus_key keys[KEYS] = {7, 42, 99};
@@ -118,6 +119,29 @@ static void load_ahead(locus_worker *worker) /* mostly in a thread of its own */
     check(locus_loader_close(loader)); /* before the worker */
 }
 
+static bool fill(void *left, locus_loader *loader, void *batch) /* in the feed's thread */
+{
+    locus_clock clock = 3 - *(int *)left; /* of the worker, when it trains the batch */
+    if ((*(int *)left)-- == 0) return false;
+    memcpy(batch, keys, sizeof keys);
+    check(locus_loader_intent(loader, keys, KEYS, clock, clock + 1));
+    return true;
+}
+static void train_what_a_feed_prepares(locus_worker *worker)
+{
+    int left = 3;
+    locus_key batches[2][KEYS], *batch;
+    void *portions[2] = {batches[0], batches[1]};
+    float rows[KEYS * LENGTH];
+    locus_feed *feed;
+    check(locus_feed_open(worker, fill, &left, portions, 2, &feed));
+    while ((batch = locus_feed_next(feed))) {
+        check(locus_pull(worker, batch, KEYS, rows));
+        locus_advance_clock(worker);
+    }
+    check(locus_feed_close(feed)); /* before the worker */
+}
+
 /* Indices that repeat: each row is pulled once, and its gradients are pushed as one. */
 static void train_on_a_batch(locus_worker *worker, uint64_t rows)
 {
@@ -196,8 +220,8 @@ int main(void)
     locus *node = open_node();
     locus_worker *worker;
     check(locus_worker_open(node, &worker));
-    access_rows(worker), access_without_waiting(worker), change_where_it_is(worker),
-        say_what_comes(worker);
+    train_what_a_feed_prepares(worker), access_rows(worker), access_without_waiting(worker),
+        change_where_it_is(worker), say_what_comes(worker);
     train_with_an_optimizer(node, worker), fetch_by_hand(worker), load_ahead(worker),
         draw_negatives(node, worker), meet(worker), go_on_where_it_ended(worker);
     train_on_a_batch(worker, locus_keys(node));

@@ -1,7 +1,9 @@
 /* Stochastic matrix factorization: cells of a matrix, in random order, are explained by the product
  * of a row of factors for its row and one for its column. The matrix is made up. Each node has two
- * training threads, each with a worker of its own. */
-#include <locus.h>
+ * training threads, each with a worker of its own, whose feed signals its cells ahead. `mf FOLDER`
+ * writes a checkpoint behind every epoch, and goes on from the newest one. */
+#include <errno.h>
+#include <locus_train.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,13 +11,17 @@
 
 enum { ROWS = 2000, COLUMNS = 500, RANK = 8, CELLS = 40000, EPOCHS = 8, AHEAD = 100, WORKERS = 2 };
 static const struct locus_table tables[] = {{.name = "rows", .rows = ROWS, .length = RANK},
-                                            {.name = "columns", .rows = COLUMNS, .length = RANK},
-                                            {.name = "errors", .rows = EPOCHS, .length = 1}};
+                                            {.name = "columns", .rows = COLUMNS, .length = RANK}};
 static locus *node;
+static const char *folder;
 
 struct cell {
-    locus_key keys[2]; /* of its row and of its column: the tables lie end to end */
+    locus_key keys[2]; /* of its row and of its column */
     float value;
+};
+struct share { /* of the worker `me` of `all`: it has rows of its own; columns are everybody's */
+    int me, all, epoch, drawn;
+    unsigned seed;
 };
 
 static void check(int rc)
@@ -23,12 +29,20 @@ static void check(int rc)
     if (rc) exit((puts(locus_error()), 1));
 }
 
-/* Of the worker `me` of `all`: it has rows of its own; columns are everybody's. */
-static struct cell draw(unsigned *seed, int me, int all)
+/* Draws a cell, the same ones in each epoch. The n-th is trained when the worker's clock is n. */
+static bool draw(void *share, locus_loader *loader, void *cell)
 {
-    int row = (rand_r(seed) % (ROWS / all)) * all + me, column = rand_r(seed) % COLUMNS;
-    return (struct cell){.keys = {(locus_key)row, (locus_key)(ROWS + column)},
-                         .value = sinf((float)row) * cosf((float)column)};
+    struct share *s = share;
+    struct cell *c = cell;
+    if (s->drawn == (EPOCHS - s->epoch) * (CELLS / s->all)) return false;
+    if (s->drawn % (CELLS / s->all) == 0) s->seed = (unsigned)s->me + 1;
+    int row = (rand_r(&s->seed) % (ROWS / s->all)) * s->all + s->me;
+    int column = rand_r(&s->seed) % COLUMNS;
+    *c = (struct cell){.keys = {(locus_key)row, locus_table_first(node, 1) + (locus_key)column},
+                       .value = sinf((float)row) * cosf((float)column)};
+    check(locus_loader_intent(loader, c->keys, 2, s->drawn, s->drawn + 1));
+    s->drawn++;
+    return true;
 }
 
 /* Returns the squared error before the step. */
@@ -43,49 +57,58 @@ static float train(locus_worker *worker, const struct cell *c)
     return error * error;
 }
 
-static void *work(void *unused)
+/* Rows that no one has written are zero, where this model would learn nothing. */
+static void begin(locus_worker *worker, struct share *s)
 {
-    locus_worker *worker;
-    check(locus_worker_open(node, &worker));
-    int me = locus_rank(node) * WORKERS + locus_worker_id(worker), all = locus_size(node) * WORKERS;
-    int count = CELLS / all;
-    unsigned seed = (unsigned)me + 1;
-    struct cell *cells = malloc((size_t)count * sizeof *cells);
-    for (int i = 0; i < count; i++) cells[i] = draw(&seed, me, all);
-    /* Rows that no one has written are zero, where this model would learn nothing. */
-    for (locus_key key = (locus_key)me; key < ROWS + COLUMNS; key += (locus_key)all) {
+    size_t bytes = sizeof s->epoch;
+    int rc = folder ? locus_restore_with(worker, folder, &s->epoch, &bytes) : -ENOENT;
+    if (rc == 0 && s->me == 0) printf("goes on behind epoch %d\n", s->epoch);
+    if (rc != -ENOENT) check(rc);
+    for (locus_key key = (locus_key)s->me; rc && key < locus_keys(node); key += (locus_key)s->all) {
         float f[RANK];
-        for (int i = 0; i < RANK; i++) f[i] = (float)(rand_r(&seed) % 2000 - 1000) / 2000;
+        for (int i = 0; i < RANK; i++) f[i] = (float)(rand_r(&s->seed) % 2000 - 1000) / 2000;
         check(locus_set(worker, &key, 1, f));
     }
     check(locus_barrier(worker)); /* of all workers of all nodes */
-    for (int epoch = 0; epoch < EPOCHS; epoch++) {
-        float sum = 0;
-        for (int i = 0; i < count; i++) {
-            locus_clock soon = locus_current_clock(worker) + AHEAD; /* a cell takes a clock */
-            const struct cell *later = &cells[(i + AHEAD) % count];
-            check(locus_intent(worker, later->keys, 2, soon, soon + 1));
-            sum += train(worker, &cells[i]);
+}
+
+static void *work(void *unused)
+{
+    locus_worker *worker;
+    locus_feed *feed;
+    struct cell cells[AHEAD];
+    void *portions[AHEAD];
+    for (int i = 0; i < AHEAD; i++) portions[i] = &cells[i];
+    check(locus_worker_open(node, &worker));
+    int me = locus_rank(node) * WORKERS + locus_worker_id(worker), all = locus_size(node) * WORKERS;
+    struct share share = {.me = me, .all = all, .seed = (unsigned)me + 1};
+    begin(worker, &share);
+    int epoch = share.epoch;
+    check(locus_feed_open(worker, draw, &share, portions, AHEAD, &feed));
+    while (epoch < EPOCHS) {
+        double sums[2] = {0, CELLS / all}; /* of this worker, then of all */
+        for (int i = 0; i < CELLS / all; i++) {
+            sums[0] += (double)train(worker, locus_feed_next(feed));
             locus_advance_clock(worker);
         }
-        locus_key slot = (locus_key)(ROWS + COLUMNS + epoch); /* a row that adds up: all workers' */
-        check(locus_push(worker, &slot, 1, &sum));
-        check(locus_quiesce(worker));
-        check(locus_pull(worker, &slot, 1, &sum));
-        if (me == 0) printf("epoch %d: error %.4f\n", epoch + 1, sqrtf(sum / (float)(count * all)));
+        epoch++;
+        check(locus_sum(worker, sums, 2));
+        if (me == 0) printf("epoch %d: error %.4f\n", epoch, sqrt(sums[0] / sums[1]));
+        if (folder) check(locus_checkpoint_with(worker, folder, &epoch, sizeof epoch));
     }
-    free(cells);
+    check(locus_feed_close(feed));
     check(locus_worker_close(worker));
     return unused;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     pthread_t threads[WORKERS];
     struct locus_config config;
+    folder = argc > 1 ? argv[1] : NULL;
     locus_config_init(&config);
     config.tables = tables;
-    config.table_count = 3;
+    config.table_count = 2;
     config.workers = WORKERS;
     check(locus_open(&config, &node));
     for (int i = 0; i < WORKERS; i++)

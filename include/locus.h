@@ -85,7 +85,7 @@ LOCUS_API const char *locus_error(void);
 #define LOCUS_WORKERS_MAX 1024 /* workers of a node */
 #define LOCUS_SHARDS_MAX 256   /* shards of a node */
 #define LOCUS_SUM_MAX 64       /* numbers that locus_sum() adds up */
-#define LOCUS_RECORD_MAX 65536 /* bytes of a checkpoint's record */
+#define LOCUS_RECORD_MAX 1024  /* bytes of a checkpoint's record */
 /* keys of a node of several whose intents are signaled and have not started */
 #define LOCUS_WAITING_KEYS_MAX 16000000
 

@@ -1,4 +1,4 @@
-# Manual pages: those of functions from locus.h, those of commands and programs from what they print for --help. So each has one
+# Manual pages: those of functions from headers, those of commands and programs from what they print for --help. So each has one
 # source.
 
 MAN          := $(B)/man
@@ -19,10 +19,10 @@ docs: manuals ## the documents and manual pages as a site, build/docs/index.html
 	$(Q)scripts/site.py build/docs $(MAN)
 
 # One of many that it writes.
-$(MAN)/man3/locus_open.3: include/locus.h examples/calls.c scripts/manual-functions.awk
+$(MAN)/man3/locus_open.3: include/locus.h include/locus_train.h examples/calls.c scripts/manual-functions.awk
 	$(call say,MAN,man3)
 	@rm -rf $(@D) && mkdir -p $(@D)
-	$(Q)awk -v folder=$(@D) -v version='$(VERSION)' -f scripts/manual-functions.awk examples/calls.c $<
+	$(Q)awk -v folder=$(@D) -v version='$(VERSION)' -f scripts/manual-functions.awk examples/calls.c $(filter include/%,$^)
 
 $(MAN)/man1/locus.1: $(B)/bin/locus $(MAN_OF_HELP)
 	$(call say,MAN,$(@F))

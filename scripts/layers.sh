@@ -40,7 +40,7 @@ sizes=$(large)
     $1 == "F" { exists[folder($2)] = 1 }
     $1 == "A" {
         from = folder($2); to = folder($3)
-        if ($3 ~ /^locus(_schedule)?\.h$/) next
+        if ($3 ~ /^locus(_schedule|_train)?\.h$/) next
         seen++
         if (from != to && layer[to] >= layer[from]) wrong($2 " includes " $3 ", which does not stand on an earlier line")
     }

@@ -1,5 +1,5 @@
-# Writes the manual pages of section 3 from locus.h, with examples from examples/calls.c:
-#     awk -v folder=F -v version=V -f scripts/manual-functions.awk examples/calls.c include/locus.h
+# Writes the manual pages of section 3 from headers, with examples from examples/calls.c:
+#     awk -v folder=F -v version=V -f scripts/manual-functions.awk examples/calls.c include/locus.h...
 #
 # A page is what stands between two empty lines of the header, if it declares something. Its first comment is the
 # description; a comment before or behind a later function is that function's. What a comment says of -E... are the
@@ -102,7 +102,7 @@ function summary(s,    at) {
     if (at) s = substr(s, 1, at - 1)
     if (length(s) > 120) { s = substr(s, 1, 120); sub(/ [^ ]*$/, " ...", s) }
     sub(/ +$/, "", s)
-    return s == "" ? "of locus.h" : s
+    return s == "" ? "of " header : s
 }
 
 # Prints a comment; its lines "  -EINVAL  text" are kept for ERRORS, and so are its sentences that have a -E.
@@ -136,7 +136,7 @@ function say(s,    i, n, lines, flow, parts, values) {
 # How a function's value is told.
 function kind_of(f,    line) {
     line = returns[f]
-    if (line ~ /^LOCUS_API void /) return "nothing"
+    if (line ~ /^LOCUS_API void [^*]/) return "nothing"
     if (line ~ /^LOCUS_API bool /) return "true or false"
     if (line ~ /^LOCUS_API int / && line !~ /\(const locus(_worker)? \*\)/) return "0, or a negative value of errno"
     return "the value that is described above"
@@ -174,13 +174,13 @@ function write_page(    i, n, lines, list) {
     for (i = 2; i <= names; i++) list = list ", " name[i]
     printf ".TH %s 3 \"\" \"locus %s\" \"locus\"\n.SH NAME\n%s \\- %s\n", toupper(name[1]), version, list, \
         quoted(summary(description)) > page
-    print ".SH SYNOPSIS\n.nf\n#include <locus.h>\n" > page
+    print ".SH SYNOPSIS\n.nf\n#include <" header ">\n" > page
     n = split(code, lines, "\n")
     for (i = 1; i < n; i++) print quoted(lines[i]) > page
     print ".fi\n.SH DESCRIPTION" > page
     errors = ""
     if (description != "") say(description)
-    else print "A part of locus.h." > page
+    else print "A part of " header "." > page
     for (i = 1; i <= function_count; i++)
         if (about[i] != "") { print ".PP\n.BR " functions[i] " ():" > page; say(about[i]) }
     if (function_count && write_returns()) {
@@ -211,6 +211,7 @@ function flush_page(    i) {
     close(page)
 }
 
+FNR == 1 { flush_page(); header = FILENAME; sub(/.*\//, "", header) }
 /^ *$/ && !in_comment { flush_page(); next }
 { text[++count] = $0 }
 /\/\*/ { in_comment = 1 }

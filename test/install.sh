@@ -196,7 +196,10 @@ ex_calls() { (cd "$place" && example calls | says '^worker 0: the first floats a
 ex_loader() { example loader | says ' (9[5-9]|100)\.[0-9] % right at last' 1 && examples_on_two loader | says ' (9[0-9]|100)\.[0-9] % right' 2; }
 ex_sampling() { example sampling | says ' make (29|30|31)\.[0-9] % of' 1 && examples_on_two sampling | says ' make (28|29|30|31)\.[0-9] % of' 2; }
 ex_adam() { example adam | falls_below 0.2 && examples_on_two adam | falls_below 0.25; }
-ex_mf() { example mf | falls_below 0.1 && examples_on_two mf | falls_below 0.2; }
+ex_mf() {
+    example mf | falls_below 0.1 && examples_on_two mf "$place/mf" | falls_below 0.2 &&
+        example mf "$place/mf" | says '^goes on behind epoch 8$' 1
+}
 # Alone nothing is remote. On two nodes half is, before, and next to nothing when it is ported: less than half of that even
 # where the machine is busy.
 ex_port() {

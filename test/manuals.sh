@@ -17,9 +17,10 @@ man=build/gcc/man
 
 # Functions, macros that look like them, and types.
 missing=''
-mapfile -t names < <(grep -oE '\blocus_[a-z0-9_]+' include/locus.h | sort -u)
+headers=(include/locus.h include/locus_train.h)
+mapfile -t names < <(grep -ohE '\blocus_[a-z0-9_]+' "${headers[@]}" | sort -u)
 for name in "${names[@]}"; do
-    grep -qE "^(LOCUS_API .*[ *]|typedef .*[ *]|#define |struct |enum )$name( \{|;|\()|^ +$name\(" include/locus.h || continue
+    grep -qE "^(LOCUS_API .*[ *]|typedef .*[ *]|#define |struct |enum )$name( \{|;|\()|^ +$name\(" "${headers[@]}" || continue
     [ -s "$man/man3/$name.3" ] || missing+=" $name"
 done
 judge "every public name has a page" "$missing"
@@ -42,7 +43,7 @@ done
 judge "every command has a page" "$missing"
 
 missing=''
-mapfile -t names < <(sed -n 's/^LOCUS_API .*[ *]\(locus_[a-z0-9_]*\)(.*/\1/p' include/locus.h)
+mapfile -t names < <(sed -n 's/^LOCUS_API .*[ *]\(locus_[a-z0-9_]*\)(.*/\1/p' "${headers[@]}")
 for name in "${names[@]}"; do
     page=$man/man3/$name.3
     link=$(sed -n 's/^\.so man3\///p' "$page")

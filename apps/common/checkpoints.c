@@ -111,18 +111,10 @@ void checkpoints_begin(struct checkpoints *c, const struct pool_member *m, const
 
 /* ---- the record ---- */
 
-enum {
-    AT_VERSION,
-    AT_TASK_HIGH,
-    AT_TASK_LOW,
-    AT_EPOCHS,
-    AT_PART,
-    AT_PARTS,
-    AT_SECONDS,
-    AT_TIME,
-    AT_SUMS,
-    AT_FIGURES = AT_SUMS + CHECKPOINTS_SUMS,
-    RECORD_FIGURES = AT_FIGURES + CHECKPOINTS_FIGURES
+struct record {
+    uint64_t version, task, parts; /* of an epoch */
+    double time;                   /* when it was written */
+    struct progress progress;
 };
 
 static double wall_clock(void)
@@ -132,39 +124,33 @@ static double wall_clock(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static void make_record(const struct checkpoints *c, const struct pool_member *m,
-                        const struct progress *p, double r[RECORD_FIGURES])
+static struct record record_of(const struct checkpoints *c, const struct pool_member *m,
+                               const struct progress *p)
 {
-    const double head[AT_SUMS] = {[AT_VERSION] = RECORD_VERSION,
-                                  [AT_TASK_HIGH] = (double)(m->pool->task >> 32),
-                                  [AT_TASK_LOW] = (double)(m->pool->task & UINT32_MAX),
-                                  [AT_EPOCHS] = (double)p->epochs,
-                                  [AT_PART] = (double)p->part,
-                                  [AT_PARTS] = (double)c->parts,
-                                  [AT_SECONDS] = meter_now() - c->began_s,
-                                  [AT_TIME] = wall_clock()};
-    memcpy(r, head, sizeof head);
-    memcpy(r + AT_SUMS, p->sums, sizeof p->sums);
-    memcpy(r + AT_FIGURES, p->figures, sizeof p->figures);
+    struct record r = {.version = RECORD_VERSION,
+                       .task = m->pool->task,
+                       .parts = c->parts,
+                       .time = wall_clock(),
+                       .progress = *p};
+    r.progress.seconds = meter_now() - c->began_s;
+    return r;
 }
 
 /* Parts of another size: the part in which it had stopped is done again. */
 static void take_record(const struct checkpoints *c, const struct pool_member *m,
-                        const double r[RECORD_FIGURES], struct progress *p)
+                        const struct record *r, struct progress *p)
 {
-    if (r[AT_VERSION] != RECORD_VERSION)
+    if (r->version != RECORD_VERSION)
         fail_usage("the checkpoint in %s was not written by a training program of this release",
                    c->folder);
-    if (r[AT_TASK_HIGH] != (double)(m->pool->task >> 32) ||
-        r[AT_TASK_LOW] != (double)(m->pool->task & UINT32_MAX))
+    if (r->task != m->pool->task)
         fail_usage(
             "the checkpoint in %s is of other data, or of other options than these: only what ends or judges the "
             "training, --workers and --technique may differ",
             c->folder);
-    *p = (struct progress){.epochs = (uint64_t)r[AT_EPOCHS], .seconds = r[AT_SECONDS]};
-    p->part = (uint64_t)r[AT_PART] * c->parts / (uint64_t)r[AT_PARTS];
-    if (p->part > 0) memcpy(p->sums, r + AT_SUMS, sizeof p->sums);
-    memcpy(p->figures, r + AT_FIGURES, sizeof p->figures);
+    *p = r->progress;
+    p->part = p->part * c->parts / r->parts;
+    if (p->part == 0) memset(p->sums, 0, sizeof p->sums);
 }
 
 /* ---- going on ---- */
@@ -231,10 +217,9 @@ static void report_resumed(const struct checkpoints *c, const struct progress *p
 }
 
 /* What would fail again has the status of a wrong command line: nobody starts that job again. */
-static void restore(const struct checkpoints *c, const struct pool_member *m,
-                    double r[RECORD_FIGURES])
+static void restore(const struct checkpoints *c, const struct pool_member *m, struct record *r)
 {
-    size_t bytes = RECORD_FIGURES * sizeof *r;
+    size_t bytes = sizeof *r;
     int rc = locus_restore_with(m->worker, c->folder, r, &bytes);
     if (rc == -EBADMSG || rc == -EINVAL)
         fail_usage("going on from a checkpoint: %s; to begin again give another folder",
@@ -244,12 +229,12 @@ static void restore(const struct checkpoints *c, const struct pool_member *m,
 
 bool checkpoints_resume(struct checkpoints *c, struct pool_member *m, struct progress *p)
 {
-    double r[RECORD_FIGURES] = {0};
+    struct record r = {.version = 0};
     *p = (struct progress){.epochs = 0};
     if (!c->folder || !m->worker || !look(c, m)) return false;
-    restore(c, m, r);
-    take_record(c, m, r, p);
-    if (m->place == 0) report_resumed(c, p, r[AT_TIME]);
+    restore(c, m, &r);
+    take_record(c, m, &r, p);
+    if (m->place == 0) report_resumed(c, p, r.time);
     pool_meet(m);
     return true;
 }
@@ -285,9 +270,8 @@ static void report_written(const struct checkpoints *c, const struct progress *p
 void checkpoints_write(struct checkpoints *c, struct pool_member *m, const struct progress *p)
 {
     double began = meter_now();
-    double r[RECORD_FIGURES];
-    make_record(c, m, p, r);
-    must(locus_checkpoint_with(m->worker, c->folder, r, sizeof r), "writing a checkpoint");
+    const struct record r = record_of(c, m, p);
+    must(locus_checkpoint_with(m->worker, c->folder, &r, sizeof r), "writing a checkpoint");
     if (m->place != 0) return;
     c->written_s = meter_now();
     report_written(c, p, c->written_s - began);

@@ -11,7 +11,7 @@
 #ifndef APPS_POOL_H
 #define APPS_POOL_H
 
-#include "locus.h"
+#include "locus_train.h"
 #include "world.h"
 
 #include <stdbool.h>

@@ -6,7 +6,7 @@
  * environment says. A simulation links another one, which defines all of these: fibers on virtual
  * time (lab/papers).
  *
- * Callers   pool.c, batch_loader.c and meter.c; world_computed(): loops of training, schedulers;
+ * Callers   pool.c, line_parts.c and meter.c; world_computed(): loops of training, schedulers;
  *           world_ahead(): loaders; world_slow(): settings.c
  * Memory    the caller's structs
  * Waiting   world_join, world_wait and world_meet; in a simulation world_computed, too
@@ -76,6 +76,12 @@ void world_slow(double seconds);
 /* How many clocks ahead of their use batch loaders signal intent; 0: as far as the program has it,
  * which in the real world is so. A simulation may ask what else would have done. */
 size_t world_ahead(void);
+/* How many portions of a clock each a program has, whose loader is to be `wanted` ahead; with
+ * world_ahead() as many as that, and the one at hand. */
+static inline size_t world_depth(size_t wanted)
+{
+    return world_ahead() > 0 ? world_ahead() + 1 : wanted;
+}
 
 /* Says in the configuration which node of which cluster this is, unless the environment does. */
 void world_place(struct locus_config *);

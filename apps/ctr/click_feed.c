@@ -75,20 +75,17 @@ void click_feed_open(struct click_feed *f, const struct ctr *c, struct pool_memb
         click_batch_open(&f->batch[i], c->options.batch, entries);
         f->list[i] = &f->batch[i];
     }
-    batch_loader_open(&f->loader, m->worker, f->list, f->list_count, fill, f);
+    must(locus_feed_open(m->worker, fill, f, f->list, f->list_count, &f->feed), "opening a loader");
 }
 
 const struct click_batch *click_feed_next(struct click_feed *f)
 {
-    if (f->has_taken) batch_loader_give(&f->loader);
-    const struct click_batch *b = batch_loader_take(&f->loader);
-    f->has_taken = b != NULL;
-    return b;
+    return locus_feed_next(f->feed);
 }
 
 void click_feed_close(struct click_feed *f)
 {
-    batch_loader_close(&f->loader);
+    must(locus_feed_close(f->feed), "closing a loader");
     for (size_t i = 0; i < f->list_count; i++) click_batch_close(&f->batch[i]);
     free(f->batch);
     free(f->list);

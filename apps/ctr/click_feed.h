@@ -1,5 +1,5 @@
 /*
- * click_feed.h - a worker's examples as batches, prepared far ahead by its loader (batch_loader.h),
+ * click_feed.h - a worker's examples as batches, prepared far ahead by its loader (locus_feed_open()),
  * which signals intent for each batch's different features. A batch is a clock.
  *
  * Each worker has a part of the examples, which come in random order: those that were read in
@@ -13,14 +13,13 @@
 #ifndef CTR_CLICK_FEED_H
 #define CTR_CLICK_FEED_H
 
-#include "batch_loader.h"
 #include "click_batch.h"
 #include "ctr.h"
 #include "rng.h"
 
 struct click_feed {
     const struct ctr *ctr;
-    struct batch_loader loader;
+    locus_feed *feed;
     struct places places;
     struct planted_click *planted_click;
     struct rng rng;
@@ -29,7 +28,6 @@ struct click_feed {
     struct click_batch *batch;
     void **list;
     size_t list_count;
-    bool has_taken;
 };
 
 /* Behind so many epochs. */

@@ -84,20 +84,18 @@ void epochs_open(struct epochs *e, const struct gnn *g, struct pool_member *m, u
         e->list[i] = take_memory(1, sizeof *e->list[i]);
         neighbourhood_init(e->list[i], o->batch);
     }
-    batch_loader_open(&e->loader, m->worker, (void **)e->list, e->ahead, fill, e);
+    must(locus_feed_open(m->worker, fill, e, (void **)e->list, e->ahead, &e->feed),
+         "opening a loader");
 }
 
 const struct neighbourhood *epochs_next(struct epochs *e)
 {
-    if (e->has_taken) batch_loader_give(&e->loader);
-    const struct neighbourhood *h = batch_loader_take(&e->loader);
-    e->has_taken = h != NULL;
-    return h;
+    return locus_feed_next(e->feed);
 }
 
 void epochs_close(struct epochs *e)
 {
-    batch_loader_close(&e->loader);
+    must(locus_feed_close(e->feed), "closing a loader");
     neighbourhood_maker_fini(&e->maker);
     for (size_t i = 0; i < e->ahead; i++) {
         neighbourhood_fini(e->list[i]);

@@ -1,6 +1,6 @@
 /*
  * epochs.h - a worker's nodes to train with, as batches: those of its node's part, in a new random
- * order in each epoch, each batch with its neighbourhood. Its loader (batch_loader.h) prepares them
+ * order in each epoch, each batch with its neighbourhood. Its loader (locus_feed_open()) prepares them
  * ahead, and signals intent for the rows.
  *
  * Callers   one worker's thread; the filling runs on its loader's
@@ -11,14 +11,13 @@
 #ifndef GNN_EPOCHS_H
 #define GNN_EPOCHS_H
 
-#include "batch_loader.h"
 #include "neighbourhood.h"
 
 enum { EPOCHS_AHEAD = 64 }; /* batches, at most */
 
 struct epochs {
     const struct gnn *gnn;
-    struct batch_loader loader;
+    locus_feed *feed;
     struct neighbourhood_maker maker;
     struct rng rng;
     uint32_t *node, count; /* the worker's */
@@ -27,7 +26,6 @@ struct epochs {
     unsigned place; /* the worker's */
     struct neighbourhood *list[EPOCHS_AHEAD];
     size_t ahead; /* so many of them */
-    bool has_taken;
 };
 
 /* Behind so many of them. */

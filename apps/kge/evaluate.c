@@ -203,8 +203,8 @@ void evaluate(struct evaluation *e, struct pool_member *m, enum graph_split spli
     pool_sum(m, &parts->of[0][0].questions, e->parts * sizeof *parts / sizeof(double));
 }
 
-struct quality quality_of(const struct quality_part *parts, size_t count, int side,
-                          enum quality_kind kind)
+struct quality evaluate_quality(const struct quality_part *parts, size_t count, int side,
+                                enum quality_kind kind)
 {
     struct quality q = {0};
     for (const struct quality_part *p = parts; p < parts + count; p++)

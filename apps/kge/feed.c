@@ -278,7 +278,7 @@ void feed_open(struct feed *f, const struct task *t, struct pool_member *m,
     f->announced = take_memory(f->portion_batches * feed_keys_max(t), sizeof *f->announced);
     f->portion_count = round_up(AHEAD_FACTS, f->portion_batches * t->options.batch);
     if (f->portion_count < AHEAD_BATCHES) f->portion_count = AHEAD_BATCHES;
-    f->portion_count = batch_loader_depth(f->portion_count);
+    f->portion_count = world_depth(f->portion_count);
     f->portions = take_memory(f->portion_count, sizeof *f->portions);
     for (size_t i = 0; i < f->portion_count; i++) {
         struct portion *p = f->portions[i] = take_memory(1, sizeof *p);
@@ -286,17 +286,14 @@ void feed_open(struct feed *f, const struct task *t, struct pool_member *m,
         for (size_t j = 0; j < f->portion_batches; j++)
             batch_init(&p->batches[j], t, !t->distribution);
     }
-    batch_loader_open(&f->batch_loader, m->worker, (void **)f->portions, f->portion_count, fill, f);
+    must(locus_feed_open(m->worker, fill, f, (void **)f->portions, f->portion_count, &f->loader),
+         "opening a loader");
 }
 
 const struct batch *feed_next(struct feed *f)
 {
-    if (f->taken && f->taken_at == f->taken->count) {
-        batch_loader_give(&f->batch_loader);
-        f->taken = NULL;
-    }
-    if (!f->taken) {
-        f->taken = batch_loader_take(&f->batch_loader);
+    if (!f->taken || f->taken_at == f->taken->count) {
+        f->taken = locus_feed_next(f->loader);
         f->taken_at = 0;
     }
     return f->taken ? &f->taken->batches[f->taken_at++] : NULL;
@@ -304,7 +301,7 @@ const struct batch *feed_next(struct feed *f)
 
 void feed_close(struct feed *f)
 {
-    batch_loader_close(&f->batch_loader);
+    must(locus_feed_close(f->loader), "closing a loader");
     for (size_t i = 0; i < f->portion_count; i++) {
         for (size_t j = 0; j < f->portion_batches; j++) batch_fini(&f->portions[i]->batches[j]);
         free(f->portions[i]->batches);

@@ -1,6 +1,6 @@
 /*
  * feed.h - batches of a worker's facts, in a new random order each epoch, prepared ahead by its
- * loader (batch_loader.h), which signals intent for their rows and has their negative samples
+ * loader (locus_feed_open()), which signals intent for their rows and has their negative samples
  * prepared.
  *
  * A batch takes one clock: the n-th batch of a worker has clock n. Portions are a few batches, so
@@ -14,7 +14,6 @@
 #ifndef KGE_FEED_H
 #define KGE_FEED_H
 
-#include "batch_loader.h"
 #include "places.h"
 #include "rng.h"
 #include "task.h"
@@ -36,7 +35,7 @@ struct batch {
 
 struct feed {
     const struct task *task;
-    struct batch_loader batch_loader;
+    locus_feed *loader;
     struct rng rng;
     uint32_t *order; /* of the worker's facts */
     size_t count, at, end;

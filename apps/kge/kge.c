@@ -384,7 +384,7 @@ static void say_quality(const struct task *t, enum graph_split split, const char
     if (relation) all[n++] = (struct figure){.name = "relation", .text = relation};
     for (size_t i = 0; i < VIEWS; i++)
         n += add_view(all + n, names[i], views[i].name,
-                      quality_of(parts, count, views[i].side, views[i].kind));
+                      evaluate_quality(parts, count, views[i].side, views[i].kind));
     if (split == GRAPH_VALID) all[1].curve = "MRR, valid, filtered";
     if (!relation) all[n++] = (struct figure)FIGURE_TOOK(seconds);
     snprintf(head, sizeof head, "%-5s    %s", relation ? "" : graph_split_name(split),
@@ -400,7 +400,7 @@ static double judge_by(struct training_worker *w, enum graph_split split)
     double began = meter_now();
     struct quality_part *parts = take_memory(count, sizeof *parts);
     evaluate(&p->evaluation, w->member, split, parts);
-    double mrr = quality_of(parts, count, MODEL_SIDES, QUALITY_FILTERED).mrr;
+    double mrr = evaluate_quality(parts, count, MODEL_SIDES, QUALITY_FILTERED).mrr;
     bool is_first = training_is_first(w);
     if (is_first) say_quality(t, split, NULL, parts, count, meter_now() - began);
     if (is_first && split == GRAPH_VALID) history_set_mrr(&p->history, mrr);

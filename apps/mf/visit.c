@@ -363,23 +363,21 @@ void visit_open(struct visit *v, const struct mf *f, struct pool_member *m, uint
         v->lanes[i].turns = take_memory(longest, sizeof *v->lanes[i].turns);
     go_to(v, epochs);
     size_t ahead = (m->pool->size > 1 ? AHEAD_CELLS_OF_SEVERAL : AHEAD_CELLS) / batch;
-    v->list_count = batch_loader_depth(ahead > AHEAD_BATCHES ? ahead : AHEAD_BATCHES);
+    v->list_count = world_depth(ahead > AHEAD_BATCHES ? ahead : AHEAD_BATCHES);
     v->list = take_memory(v->list_count, sizeof *v->list);
     for (size_t i = 0; i < v->list_count; i++) v->list[i] = batch_new(batch);
-    batch_loader_open(&v->batch_loader, m->worker, (void **)v->list, v->list_count, fill, v);
+    must(locus_feed_open(m->worker, fill, v, (void **)v->list, v->list_count, &v->feed),
+         "opening a loader");
 }
 
 const struct visit_batch *visit_next(struct visit *v)
 {
-    if (v->has_taken) batch_loader_give(&v->batch_loader);
-    const struct visit_batch *b = batch_loader_take(&v->batch_loader);
-    v->has_taken = b != NULL;
-    return b;
+    return locus_feed_next(v->feed);
 }
 
 void visit_close(struct visit *v)
 {
-    batch_loader_close(&v->batch_loader);
+    must(locus_feed_close(v->feed), "closing a loader");
     for (size_t i = 0; i < v->list_count; i++) {
         free(v->list[i]->keys);
         free(v->list[i]->column);

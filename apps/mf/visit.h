@@ -1,5 +1,5 @@
 /*
- * visit.h - a worker's cells as training batches, prepared ahead by its loader (batch_loader.h),
+ * visit.h - a worker's cells as training batches, prepared ahead by its loader (locus_feed_open()),
  * which signals intent for the columns; the intent for its rows the worker has from the start.
  *
  * By columns (NuPS, Section 5.1): cells go to nodes by row, and to a node's workers by column, or
@@ -26,7 +26,6 @@
 #ifndef MF_VISIT_H
 #define MF_VISIT_H
 
-#include "batch_loader.h"
 #include "mf.h"
 #include "rng.h"
 
@@ -61,7 +60,7 @@ struct visit_lane {
 
 struct visit {
     const struct mf *mf;
-    struct batch_loader batch_loader;
+    locus_feed *feed;
     struct rating *cells; /* column by column, block by block */
     size_t count;
     struct visit_lane lanes[VISIT_LANES];
@@ -80,7 +79,6 @@ struct visit {
     uint64_t batches, epochs;
     struct visit_batch **list;
     size_t list_count;
-    bool has_taken;
 };
 
 /* Behind so many epochs. */

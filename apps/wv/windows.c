@@ -179,23 +179,21 @@ void windows_open(struct windows *s, const struct wv *w, struct pool_member *m, 
     s->count = AHEAD_WORDS / w->options.batch;
     if (s->count < AHEAD_BATCHES) s->count = AHEAD_BATCHES;
     if (s->count > AHEAD_BATCHES_MAX) s->count = AHEAD_BATCHES_MAX;
-    s->count = batch_loader_depth(s->count);
+    s->count = world_depth(s->count);
     s->list = take_memory(s->count, sizeof *s->list);
     for (size_t i = 0; i < s->count; i++) s->list[i] = batch_new(w, !w->distribution);
-    batch_loader_open(&s->batch_loader, m->worker, (void **)s->list, s->count, fill, s);
+    must(locus_feed_open(m->worker, fill, s, (void **)s->list, s->count, &s->feed),
+         "opening a loader");
 }
 
 const struct window_batch *windows_next(struct windows *s)
 {
-    if (s->has_taken) batch_loader_give(&s->batch_loader);
-    const struct window_batch *b = batch_loader_take(&s->batch_loader);
-    s->has_taken = b != NULL;
-    return b;
+    return locus_feed_next(s->feed);
 }
 
 void windows_close(struct windows *s)
 {
-    batch_loader_close(&s->batch_loader);
+    must(locus_feed_close(s->feed), "closing a loader");
     for (size_t i = 0; i < s->count; i++) batch_free(s->list[i]);
     free(s->list);
     places_fini(&s->places);

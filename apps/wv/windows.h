@@ -1,6 +1,6 @@
 /*
  * windows.h - a worker's share of the text as training batches, prepared ahead by its loader
- * (batch_loader.h): sentences without rare words, frequent ones thinned out, and for each word the
+ * (locus_feed_open()): sentences without rare words, frequent ones thinned out, and for each word the
  * words around it in a window of random width, as the original program does it. The loader signals
  * intent and has the negative samples prepared.
  *
@@ -14,7 +14,6 @@
 #ifndef WV_WINDOWS_H
 #define WV_WINDOWS_H
 
-#include "batch_loader.h"
 #include "places.h"
 #include "rng.h"
 #include "text.h"
@@ -37,7 +36,7 @@ enum { WINDOWS_SENTENCE_MAX = 1000 };
 
 struct windows {
     const struct wv *wv;
-    struct batch_loader batch_loader;
+    locus_feed *feed;
     struct text text;
     struct rng rng;
     double *keep; /* of each word */
@@ -50,7 +49,6 @@ struct windows {
     bool is_over;             /* the epoch's text is */
     struct window_batch **list;
     size_t count;
-    bool has_taken;
     struct places places; /* finds keys that come again in a batch */
 };
 

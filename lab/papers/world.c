@@ -10,6 +10,7 @@
 #include "scale/platform.h"
 #include "scale/virtual.h"
 #include "cluster.h"
+#include "training/feed.h"
 #include "base/yield.h"
 
 #include <stdio.h>
@@ -345,6 +346,34 @@ int __wrap_locus_loader_prepare_sample(locus_loader *l, locus_distribution *d, s
     int rc = __real_locus_loader_prepare_sample(l, d, n, start, end, out);
     platform_signaled(virtual_node(), signaled() - before);
     return rc;
+}
+
+/* Feeds have a fiber each, and are as far ahead as they are told. */
+
+int __real_locus_feed_open(locus_worker *, locus_fill *, void *context, void **portions,
+                           size_t depth, locus_feed **out);
+int __wrap_locus_feed_open(locus_worker *, locus_fill *, void *context, void **portions,
+                           size_t depth, locus_feed **out);
+void *__real_locus_feed_next(locus_feed *);
+void *__wrap_locus_feed_next(locus_feed *);
+
+int __wrap_locus_feed_open(locus_worker *w, locus_fill *fill, void *context, void **portions,
+                           size_t depth, locus_feed **out)
+{
+    static struct world_thread loaders[PLATFORM_FIBERS_MAX];
+    static unsigned next;
+    int rc = __real_locus_feed_open(w, fill, context, portions, depth, out);
+    if (rc) return rc;
+    (*out)->is_exact = world_ahead() > 0;
+    return world_start(&loaders[next++ % PLATFORM_FIBERS_MAX], "loader", feed_run, *out);
+}
+
+void *__wrap_locus_feed_next(locus_feed *f)
+{
+    uint64_t began_ns = virtual_now_ns();
+    void *portion = __real_locus_feed_next(f);
+    account()->starved_ns += (double)(virtual_now_ns() - began_ns);
+    return portion;
 }
 
 /* ---- the report ---- */

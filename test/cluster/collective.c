@@ -2,6 +2,7 @@
  * in unit/node/collective_test.c, what nodes agree on in unit/membership/rendezvous_test.c. */
 #include "team.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 static const struct locus_table table = {.rows = 200, .length = 3};

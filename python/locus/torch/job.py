@@ -36,15 +36,16 @@ class Job:
         """Collective: afterwards every process sees every update made before it."""
         self.worker.quiesce()
 
-    def checkpoint(self, directory: Path) -> None:
+    def checkpoint(self, directory: Path, record: bytes = b"") -> None:
         """Collective: as Worker.checkpoint(). Optimizer state in rows is in it, Optimizer.state_dict() is not."""
-        self.worker.checkpoint(directory)
+        self.worker.checkpoint(directory, record)
 
-    def restore(self, directory: Path) -> None:
+    def restore(self, directory: Path) -> bytes:
         """Collective: as Worker.restore(). Initial functions must be those that trained."""
-        self.worker.restore(directory)
+        record = self.worker.restore(directory)
         for each in self.embeddings:
             each.rows_have_changed()
+        return record
 
     def export(self, directory: Path) -> None:
         """Writes the values of all tables, without optimizer state, as safetensors that others read: one file a table,

@@ -84,13 +84,13 @@ TEST(restore, a_record_comes_back)
     CHECK_EQ(bytes, 0);
     for (size_t i = 0; i < sizeof record; i++) record[i] = (unsigned char)(i * 7);
     CHECK_EQ(locus_checkpoint_with(s.worker, s.folder, record, sizeof record + 1), -EINVAL);
-    CHECK_STR(locus_error(), "a record of 65537 bytes: must be at most 65536");
+    CHECK_STR(locus_error(), "a record of 1025 bytes: must be at most 1024");
     CHECK_EQ(locus_checkpoint_with(s.worker, s.folder, NULL, 1), -EINVAL);
     CHECK_EQ(locus_checkpoint_with(s.worker, s.folder, record, sizeof record), 0);
     overwrite(&s);
     bytes = sizeof found - 1;
     CHECK_EQ(locus_restore_with(s.worker, s.folder, found, &bytes), -EINVAL);
-    CHECK_STR(locus_error(), "has a record of 65536 bytes, and there is room for 65535");
+    CHECK_STR(locus_error(), "has a record of 1024 bytes, and there is room for 1023");
     CHECK(get(&s, 1) == -7); /* nothing changed */
     CHECK_EQ(locus_restore(s.worker, s.folder), 0);
     check_is_restored(&s);

@@ -86,9 +86,12 @@ static void is_same(const struct quality_part *got, const struct quality_part *e
     for (size_t i = 0; i < TINY_RELATIONS * sizeof *got / sizeof *a; i++)
         CHECK(fabs(a[i] - b[i]) < 1e-9);
     for (int kind = 0; kind < QUALITY_KINDS; kind++) {
-        struct quality q = quality_of(got, TINY_RELATIONS, MODEL_SIDES, (enum quality_kind)kind),
-                       s = quality_of(got, TINY_RELATIONS, MODEL_SUBJECTS, (enum quality_kind)kind),
-                       o = quality_of(got, TINY_RELATIONS, MODEL_OBJECTS, (enum quality_kind)kind);
+        struct quality q = evaluate_quality(got, TINY_RELATIONS, MODEL_SIDES,
+                                            (enum quality_kind)kind),
+                       s = evaluate_quality(got, TINY_RELATIONS, MODEL_SUBJECTS,
+                                            (enum quality_kind)kind),
+                       o = evaluate_quality(got, TINY_RELATIONS, MODEL_OBJECTS,
+                                            (enum quality_kind)kind);
         CHECK_EQ(q.questions, 2 * TINY_HELD_BACK);
         CHECK(fabs(q.mrr - (s.mrr + o.mrr) / 2) < 1e-12 && fabs(q.mr - (s.mr + o.mr) / 2) < 1e-9);
         CHECK(q.hits1 <= q.hits3 && q.hits3 <= q.hits10 && s.questions == TINY_HELD_BACK);
@@ -208,7 +211,7 @@ static void evaluate_together(struct pool_member *m, void *unused)
     }
     struct quality_part part;
     evaluate(&shared, m, GRAPH_TEST, &part);
-    struct quality q = quality_of(&part, 1, MODEL_SIDES, QUALITY_FILTERED);
+    struct quality q = evaluate_quality(&part, 1, MODEL_SIDES, QUALITY_FILTERED);
     CHECK_EQ(q.questions, 2 * TINY_HELD_BACK);
     mrrs[m->index] = q.mrr;
 }

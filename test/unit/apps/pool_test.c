@@ -1,4 +1,3 @@
-#include "batch_loader.h"
 #include "params.h"
 #include "pool.h"
 #include "rng.h"
@@ -118,62 +117,5 @@ TEST(pool, rows_of_locus_and_of_the_baseline)
         open_pool(&pool, baseline, 1);
         pool_run(&pool, use_rows, NULL);
         pool_close(&pool);
-    }
-}
-
-/* ---- batch loader ---- */
-
-enum { PORTIONS = 1000, DEPTH = 4 };
-
-struct counted {
-    int next, limit;
-    atomic_int given;
-    bool is_ahead_too_far;
-};
-
-static bool count_up(void *context, locus_loader *loader, void *portion)
-{
-    struct counted *c = context;
-    CHECK(loader == NULL);
-    if (c->next == c->limit) return false;
-    /* What was not given back is the worker's, or waits for it. */
-    if (c->next - atomic_load(&c->given) >= DEPTH) c->is_ahead_too_far = true;
-    *(int *)portion = c->next++;
-    return true;
-}
-
-TEST(batch_loader, gives_portions_in_order_and_is_bounded)
-{
-    int numbers[DEPTH];
-    void *portions[DEPTH];
-    struct batch_loader f;
-    struct counted c = {.limit = PORTIONS};
-    for (int i = 0; i < DEPTH; i++) portions[i] = &numbers[i];
-    batch_loader_open(&f, NULL, portions, DEPTH, count_up, &c);
-    for (int i = 0; i < PORTIONS; i++) {
-        int *number = batch_loader_take(&f);
-        CHECK(number != NULL);
-        CHECK_EQ(*number, i);
-        atomic_fetch_add(&c.given, 1);
-        batch_loader_give(&f);
-    }
-    CHECK(batch_loader_take(&f) == NULL);
-    CHECK(batch_loader_take(&f) == NULL);
-    batch_loader_close(&f);
-    CHECK(!c.is_ahead_too_far);
-}
-
-TEST(batch_loader, closes_while_the_loader_waits_for_room)
-{
-    int numbers[DEPTH];
-    void *portions[DEPTH];
-    for (int i = 0; i < DEPTH; i++) portions[i] = &numbers[i];
-    for (int taken = 0; taken < 3; taken++) {
-        struct batch_loader f;
-        struct counted c = {.limit = PORTIONS};
-        batch_loader_open(&f, NULL, portions, DEPTH, count_up, &c);
-        for (int i = 0; i < taken; i++) CHECK(batch_loader_take(&f) != NULL);
-        if (taken == 2) usleep(10000);
-        batch_loader_close(&f);
     }
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * locus_train.h - what a training loop has beside its accesses: batches that a thread prepares and
+ * signals ahead. On locus.h alone; its rules for errors, threads and memory hold here, too.
+ */
+#ifndef LOCUS_TRAIN_H
+#define LOCUS_TRAIN_H
+
+#include "locus.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * A worker's feed: a thread with a loader of the worker prepares portions of work, some ahead of
+ * the worker, and signals intent for them. A portion is what you make of it, mostly a batch. The
+ * thread is a few portions ahead at first, then twice as many as the worker has had, at most
+ * `depth` - 1 beside the one that the worker has; then it waits.
+ */
+typedef struct locus_feed locus_feed;
+/* Prepares the next portion, on the feed's thread: what is in it from before is yours to use again.
+ * Returns false at the end: the portion is not used. */
+typedef bool locus_fill(void *context, locus_loader *, void *portion);
+/* `portions`: `depth` pointers to portions, which are the feed's until it closes. Without a worker
+ * (NULL) the loader is NULL, and nothing can be signaled.
+ *   -EINVAL  no function, no portions, depth 0
+ *   -EBUSY, -ECONNRESET and others  as locus_loader_open()
+ *   -EAGAIN  no thread could be started
+ *   -ENOMEM  no memory */
+LOCUS_API int locus_feed_open(locus_worker *, locus_fill *, void *context, void **portions,
+                              size_t depth, locus_feed **out);
+/* Gives the portion before back, and returns the next one when it is ready; NULL after the last. By
+ * the worker's thread. */
+LOCUS_API void *locus_feed_next(locus_feed *);
+/* Ends the thread, wherever it is, when it has prepared its portion. Before the worker closes. NULL
+ * is allowed: 0. */
+LOCUS_API int locus_feed_close(locus_feed *);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
