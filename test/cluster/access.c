@@ -94,11 +94,6 @@ TEST(access, between_four_nodes)
     exchange_among(4, 4, 1);
 }
 
-TEST(access, rank_0_chooses_the_number_of_shards)
-{
-    exchange_among(2, 2, 0);
-}
-
 /* ---- the longest rows there may be ---- */
 
 enum { LONGEST_ROWS = 4 };

@@ -184,10 +184,3 @@ TEST(tracing, a_picture_of_a_time)
     CHECK_EQ(command_run(&c, "cd %s && ls && rm -r %s", folder, folder), 0);
     CHECK(!strchr(c.out.text, 'q'));
 }
-
-TEST(tracing, has_help)
-{
-    static struct command c;
-    CHECK_EQ(command_run(&c, "%s trace --help", locus_path()), 0);
-    CHECK_STR(c.out.text, "LOCUS_TRACE=PREFIX");
-}

@@ -548,40 +548,6 @@ static size_t offset_of(struct fixture *f, const locus_key *keys, size_t n)
     return offset;
 }
 
-/* n keys of tables of different lengths, some of them more than once. */
-static void many_at_once(size_t n, unsigned shards)
-{
-    struct locus_table t[] = {
-        {.rows = 5, .length = 1}, {.rows = 5, .length = 33}, {.rows = 5, .length = 16}};
-    struct fixture *f = open_tables(t, 3, shards, 1);
-    locus_key keys[64];
-    float *values = calloc(64 * 33 + CAPACITY, sizeof *values), expected[15] = {0};
-    CHECK(values != NULL);
-    for (size_t i = 0; i < n; i++) keys[i] = i * 7 % 15;
-    for (size_t i = 0; i < n; i++) {
-        pattern(values + offset_of(f, keys, i), row_ref_of(f, keys[i]).partition->length,
-                (float)(i + 1));
-        expected[keys[i]] += (float)(i + 1);
-    }
-    CHECK_EQ(rows_write(&f->store, NULL, keys, n, values, ROW_ADD, NULL, NULL, NULL), 0);
-    CHECK_EQ(rows_read(&f->store, NULL, keys, n, values, NULL, NULL), 0);
-    for (size_t i = 0; i < n; i++) {
-        const float *row = values + offset_of(f, keys, i);
-        size_t times = (n - keys[i] * 13 % 15 + 14) /
-                       15; /* i = key * 13 mod 15 gives the key: 7 * 13 = 91 = 1 mod 15 */
-        for (uint32_t k = 0; k < row_ref_of(f, keys[i]).partition->length; k++)
-            CHECK(row[k] == expected[keys[i]] + (float)(times * k));
-    }
-    free(values);
-    end(f);
-}
-
-TEST(row, many_rows_of_different_lengths_at_once)
-{
-    for (size_t n = 0; n <= 64; n = n < 20 ? n + 1 : n + 11)
-        for (unsigned shards = 1; shards <= 4; shards++) many_at_once(n, shards);
-}
-
 TEST(row, setting_a_key_twice_in_one_call_leaves_one_of_the_values)
 {
     struct fixture *f = open_rows(2);
