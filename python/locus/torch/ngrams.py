@@ -18,8 +18,8 @@ class NgramTable(torch.nn.Module):
 
     At each position, the last n tokens, for each n of `orders`, are hashed once for each of `heads`: each hash is a row of
     a part of the table of its own, so that n-grams that collide in one head hardly do in the next. Before the first token
-    there is one that no text has. `rows` are those of all parts; which are never seen take no memory. The rows lie in
-    `table`, an Embedding, first zeros unless told, which Prefetch knows by indices():
+    there is one that no text has. `rows`: of all parts together; a row that no step has changed takes no memory. They lie
+    in `table`, an Embedding, zeros at first unless `initial` is given, which Prefetch knows by indices():
 
         Prefetch(loader, keys=lambda tokens: {memory.table: memory.indices(tokens)})
     """
