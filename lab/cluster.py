@@ -135,7 +135,7 @@ class Kit:
     def hot_rows(self, threads):
         """Pushes of Zipf-distributed keys, and the racing array of the same run."""
         repetitions = () if self.options.quick else ("--repetitions", "1")
-        self.bench("local_access", "--only", "push,length=16,keys=64,zipf", "--threads", str(threads), *repetitions)
+        self.bench("local_access", "--only", "push,length=16,keys=64,zipf-1.1", "--threads", str(threads), *repetitions)
 
     def measure_brief(self):
         """Each node has a shard, so that four of one worker need eight processors."""

@@ -177,6 +177,16 @@ TEST(training, rates_follow_the_schedule_through_all_epochs)
              "end save close ");
 }
 
+/* --step-time. */
+TEST(training, an_example_takes_as_much_longer_as_it_is_told)
+{
+    double began = world_now();
+    world_slow(1e-5);
+    world_computed(WORLD_TRAINED, 200);
+    world_slow(0);
+    CHECK(world_now() - began >= 200e-5);
+}
+
 TEST(training, a_loss_that_is_no_number_ends_it)
 {
     const struct job j = {.settings = {.epochs = 3}, .until = 2};
