@@ -14,8 +14,8 @@ from .initial import Normal, Uniform, Zeros
 from .job import Job, open
 from .negatives import Negatives
 from .ngrams import NgramTable
-from .optimizers import SGD, Adagrad, Adam, Optimizer, RowAdagrad
+from .optimizers import SGD, Adagrad, Adam, AdamW, Optimizer, RowAdagrad
 from .prefetch import Prefetch
 
-__all__ = ["Adagrad", "Adam", "Embedding", "EmbeddingBag", "Job", "Negatives", "NgramTable", "Normal",
+__all__ = ["Adagrad", "Adam", "AdamW", "Embedding", "EmbeddingBag", "Job", "Negatives", "NgramTable", "Normal",
            "Optimizer", "Prefetch", "RowAdagrad", "SGD", "Uniform", "Zeros", "open"]

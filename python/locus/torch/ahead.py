@@ -42,7 +42,6 @@ class Found(NamedTuple):
 
     indices: torch.Tensor  # (n,), different
     places: torch.Tensor  # of each index of the batch among them
-    rows: torch.Tensor  # (n, length of the table's rows)
     values: torch.Tensor  # (n, embedding_dim)
 
 
@@ -54,7 +53,7 @@ class Ahead:
         self.flat = wanted.reshape(-1).long()
         self.indices, self.places = embedding.different(self.flat)
         self.keys: torch.Tensor = self.indices + embedding._first
-        self._pulled: Optional[Tuple[int, torch.Tensor, torch.Tensor]] = None
+        self._pulled: Optional[Tuple[int, torch.Tensor]] = None
         self._shared: List[Tuple[torch.Tensor, torch.Tensor]] = []  # indices, and the places here of those among them
 
     def share(self, before: "Ahead") -> None:
@@ -65,14 +64,14 @@ class Ahead:
         """From any thread, while the worker is lent."""
         worker: Worker = self.embedding.worker
         count = self.embedding.changes.count
-        rows = torch.empty(len(self.keys), worker.node.tables[self.embedding.table].length)
+        rows = torch.empty(len(self.keys), self.embedding.embedding_dim)
         for ticket in [self._begin(worker, rows, first) for first in range(0, len(self.keys), _KEYS_AT_ONCE)]:
             while not ticket.done():
                 time.sleep(_LOOK_S)
         values = self.embedding._values(self.indices, rows)
         if self.embedding.device.type == "cuda":
             values = values.pin_memory()
-        self._pulled = count, rows, values
+        self._pulled = count, values
 
     def _begin(self, worker: Worker, rows: torch.Tensor, first: int) -> Ticket:
         return worker.pull_async(self.keys[first:first + _KEYS_AT_ONCE], rows[first:first + _KEYS_AT_ONCE])
@@ -84,17 +83,16 @@ class Ahead:
         """For these indices, once; None: they are others, or not here."""
         if self._pulled is None or not torch.equal(flat, self.flat):
             return None
-        (count, rows, values), self._pulled = self._pulled, None
+        (count, values), self._pulled = self._pulled, None
         changed = self.embedding.changes.since(count)
         if changed is None:
             return None
         if changed:
             old = torch.cat([self._places_of(each) for each in changed])
         if changed and len(old):
-            pulled = self.embedding.worker.pull(self.keys[old])
-            rows.index_copy_(0, old, pulled)
-            values.index_copy_(0, old, self.embedding._values(self.indices[old], pulled))
-        return Found(self.indices, self.places, rows, values)
+            pulled = self.embedding._values(self.indices[old], self.embedding.worker.pull(self.keys[old]))
+            values.index_copy_(0, old, pulled)
+        return Found(self.indices, self.places, values)
 
     def _places_of(self, changed: torch.Tensor) -> torch.Tensor:
         known = (places for indices, places in self._shared if indices is changed)

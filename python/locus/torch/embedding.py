@@ -17,8 +17,8 @@ from .ahead import Ahead, Changes, Found
 from .batch import distinct
 from .devices import to_device
 from .export import ranges
-from .gradients import Gradients, Pass, spread, watched
-from .initial import Given, Normal, Own, ZeroAt
+from .gradients import Gradients, spread, watched
+from .initial import Given, Normal, Own, ZeroAt, Zeros
 
 Initial = Callable[[torch.Tensor, int], torch.Tensor]
 _STATE_DICT_FLOATS_MAX = 1 << 28
@@ -56,6 +56,8 @@ class _Rows(torch.nn.Module):
         if self.padding_idx is not None:
             self.initial = ZeroAt(self.padding_idx, self.initial)
         self.is_frozen = False
+        self._first_state = 0.0
+        self._written: Optional[Initial] = None  # first values that are in the rows
         self.table = ""  # its name, once an optimizer has it
         self._worker: Optional[Worker] = None
         self._first = 0
@@ -96,19 +98,19 @@ class _Rows(torch.nn.Module):
                                 f"to {self.num_embeddings - 1}")
 
     def _values(self, indices: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-        first, differences = self.initial(indices, self.embedding_dim), rows[:, :self.embedding_dim]
-        if first.shape != differences.shape or first.dtype != differences.dtype:
+        first = self.initial(indices, self.embedding_dim)
+        if first.shape != rows.shape or first.dtype != rows.dtype:
             raise ArgumentError(f"`initial` of {self.table!r} gave {first.dtype} of shape {tuple(first.shape)}: must be "
-                                f"torch.float32 of shape {tuple(differences.shape)}")
-        return first.add_(differences) if isinstance(self.initial, Own) else first + differences
+                                f"torch.float32 of shape {tuple(rows.shape)}")
+        return first.add_(rows) if isinstance(self.initial, Own) else first + rows
 
     def requires_grad_(self, requires_grad: bool = True) -> "_Rows":
         """Whether steps change its rows. torch's model.requires_grad_() does not come here: it asks for parameters."""
         self.is_frozen = not requires_grad
         return self
 
-    def _look_up(self, indices: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor, Pass]:
-        """The values of the different indices; for each index which it is; and what was pulled."""
+    def _look_up(self, indices: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The values of the different indices; for each index which it is; and the different ones."""
         if not isinstance(indices, torch.Tensor):
             raise ArgumentError(f"`input` is a {type(indices).__name__}: must be a tensor of integers; write "
                                 "torch.as_tensor(input)")
@@ -120,8 +122,8 @@ class _Rows(torch.nn.Module):
         if found is None:
             different, places = self.different(flat)
             rows = self.worker.pull(different + self._first)
-            found = Found(different, places, rows, self._values(different, rows))
-        return found.values, found.places.view(indices.shape), Pass(found.indices, found.rows, self.gradients.age)
+            found = Found(different, places, self._values(different, rows))
+        return found.values, found.places.view(indices.shape), found.indices
 
     def different(self, flat: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
         """The different ones among indices of one dimension, which are checked; for each which of them it is."""
@@ -137,20 +139,13 @@ class _Rows(torch.nn.Module):
         at = torch.nonzero(different == self.padding_idx)
         return int(at[0]) if len(at) else None
 
-    def _followed(self, values: torch.Tensor, of: Pass) -> torch.Tensor:
+    def _followed(self, values: torch.Tensor, of: torch.Tensor) -> torch.Tensor:
         """The values of different indices on the model's device, whose gradients come back."""
         moved = to_device(values, self.device)
         return moved if self.is_frozen else watched(moved, self.gradients, of)
 
-    def take_rows(self, keys: torch.Tensor) -> torch.Tensor:
-        """The rows of the sum of gradients, as they are now, for a step that will change them."""
-        rows = self.gradients.take_rows()
-        pulled: torch.Tensor = self.worker.pull(keys) if rows is None else rows
-        return pulled
-
     def rows_have_changed(self) -> None:
         """What was pulled before is old."""
-        self.gradients.age += 1
         self.changes.add(None)
 
     def refuse_bound(self) -> None:
@@ -161,6 +156,26 @@ class _Rows(torch.nn.Module):
     def bind(self, worker: Worker) -> None:
         self._worker, self._first = worker, worker.node.tables[self.table].first
         self.gradients, self.changes, self.ahead = Gradients(self.embedding_dim), Changes(), None
+        self._first_state, self.initial, self._written = 0.0, self._written or self.initial, None
+
+    def write_first(self, values: bool, state: float) -> None:
+        """This process' part of what rows begin with: first values, or else differences of 0; and the state of all."""
+        node = self.worker.node
+        self._first_state = state
+        for part in list(ranges(self.num_embeddings, self.embedding_dim))[node.rank::node.size]:
+            first = self.initial(part, self.embedding_dim)
+            self._set_rows(part, first if values else torch.zeros_like(first))
+        if values:
+            self._written, self.initial = self.initial, Zeros()
+
+    def _set_rows(self, indices: torch.Tensor, rows: torch.Tensor) -> None:
+        keys = self.keys_of(indices)
+        self.worker.set(keys, rows)
+        if self._first_state:
+            full = self.worker.pull_state(keys)
+            full[:, self.embedding_dim:] = self._first_state
+            self.worker.set_state(keys, full)
+        self.rows_have_changed()
 
     def weight_of(self, indices: torch.Tensor) -> torch.Tensor:
         """The values of different indices, outside of autograd: float32 of shape (n, embedding_dim)."""
@@ -168,10 +183,7 @@ class _Rows(torch.nn.Module):
 
     def set_weight(self, indices: torch.Tensor, values: torch.Tensor) -> None:
         """Overwrites the rows of different indices; their optimizer state is cleared."""
-        rows = torch.zeros(len(indices), self.worker.node.tables[self.table].length)
-        rows[:, :self.embedding_dim] = values - self.initial(indices, self.embedding_dim)
-        self.worker.set(self.keys_of(indices), rows)
-        self.rows_have_changed()
+        self._set_rows(indices, values - self.initial(indices, self.embedding_dim))
 
     def _ranges(self) -> List[torch.Tensor]:
         if self.num_embeddings * self.embedding_dim > _STATE_DICT_FLOATS_MAX:
@@ -237,7 +249,7 @@ class Embedding(_Rows):
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         values, places, of = self._look_up(input)
-        padding = self._padding_among(of.indices)
+        padding = self._padding_among(of)
         if self.device.type == "cpu":
             flat = spread(self.worker, values, places.view(-1), padding, None if self.is_frozen else self.gradients, of)
             return flat.view(*input.shape, self.embedding_dim)
@@ -281,7 +293,7 @@ class EmbeddingBag(_Rows):
             per_sample_weights = to_device(per_sample_weights, self.device)
         return torch.nn.functional.embedding_bag(
             to_device(places, self.device), self._followed(values, of), offsets, mode=self.mode, per_sample_weights=per_sample_weights,
-            include_last_offset=self.include_last_offset, padding_idx=self._padding_among(of.indices))
+            include_last_offset=self.include_last_offset, padding_idx=self._padding_among(of))
 
     def _plain(self) -> Tuple[Callable[..., torch.nn.Module], Dict[str, Any]]:
         return torch.nn.EmbeddingBag.from_pretrained, {

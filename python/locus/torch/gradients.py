@@ -15,18 +15,10 @@ from .batch import gather, scatter_add
 _GATHERED_MAX = 32  # passes; more are added up, so that memory is bounded by the table
 
 
-class Pass(NamedTuple):
-    """What one forward pass pulled."""
-
-    indices: torch.Tensor  # (n,), different
-    rows: Optional[torch.Tensor]  # (n, length of the table's rows); None: changed since
-    age: int  # the steps of its embedding that came before
-
-
 class Gradient(NamedTuple):
     """Of a pass, or the sum of several."""
 
-    of: Pass
+    indices: torch.Tensor  # (n,), different
     values: torch.Tensor  # (n, embedding_dim), on the model's device
 
 
@@ -35,11 +27,10 @@ class Gradients:
 
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
-        self.age = 0  # how often its rows were changed here: what was pulled before is old
         self._gathered: List[Gradient] = []
 
-    def add(self, of: Pass, values: torch.Tensor) -> None:
-        self._gathered.append(Gradient(of, values))
+    def add(self, indices: torch.Tensor, values: torch.Tensor) -> None:
+        self._gathered.append(Gradient(indices, values))
         if len(self._gathered) > _GATHERED_MAX:
             self.sum()
 
@@ -49,8 +40,7 @@ class Gradients:
             self._gathered = []
         elif self._gathered:
             first = self._gathered[0]
-            nothing = Pass(first.of.indices[:0], None, first.of.age)
-            self._gathered = [Gradient(nothing, first.values[:0])]
+            self._gathered = [Gradient(first.indices[:0], first.values[:0])]
 
     def sum(self) -> Optional[Gradient]:
         """The one that all add up to, each index once; None: there is none. It stays, and may be changed in place."""
@@ -58,25 +48,12 @@ class Gradients:
             self._gathered = [self._added()]
         return self._gathered[0] if self._gathered else None
 
-    def take_rows(self) -> Optional[torch.Tensor]:
-        """Those of the sum, for a step that changes them; None: they are old."""
-        (indices, rows, age), values = self._gathered[0]
-        is_old, self.age = age != self.age, self.age + 1
-        self._gathered = [Gradient(Pass(indices, None, age), values)]
-        return None if is_old else rows
-
     def _added(self) -> Gradient:
-        passes = [each.of for each in self._gathered]
-        different, places = torch.unique(torch.cat([each.indices for each in passes]), return_inverse=True)
-        pulled = [each.rows for each in passes if each.rows is not None and each.age == self.age]
-        rows = None
-        if len(pulled) == len(passes):
-            rows = pulled[0].new_empty(len(different), pulled[0].shape[1])
-            rows[places] = torch.cat(pulled)
+        different, places = torch.unique(torch.cat([each.indices for each in self._gathered]), return_inverse=True)
         device = self._gathered[-1].values.device
         values = torch.cat([each.values.to(device) for each in self._gathered])
         sums = values.new_zeros(len(different), self.dimension).index_add_(0, places.to(device), values)
-        return Gradient(Pass(different, rows, self.age), sums)
+        return Gradient(different, sums)
 
 
 class _Arrive(torch.autograd.Function):
@@ -94,7 +71,7 @@ class _Arrive(torch.autograd.Function):
         return None, None, None, None
 
 
-def watched(values: torch.Tensor, gradients: Gradients, of: Pass) -> torch.Tensor:
+def watched(values: torch.Tensor, gradients: Gradients, of: torch.Tensor) -> torch.Tensor:
     """The values of a pass, whose gradient will come to `gradients`, unless torch records nothing now."""
     if not torch.is_grad_enabled():
         return values
@@ -112,7 +89,7 @@ class _Spread(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradient: torch.Tensor) -> Any:
-        sums = scatter_add(ctx.worker, gradient[0].detach().contiguous(), ctx.places, len(ctx.of.indices))
+        sums = scatter_add(ctx.worker, gradient[0].detach().contiguous(), ctx.places, len(ctx.of))
         if ctx.padding is not None:
             sums[ctx.padding] = 0
         ctx.gradients.add(ctx.of, sums)
@@ -120,7 +97,7 @@ class _Spread(torch.autograd.Function):
 
 
 def spread(worker: Worker, values: torch.Tensor, places: torch.Tensor, padding: Optional[int],
-           gradients: Optional[Gradients], of: Pass) -> torch.Tensor:
+           gradients: Optional[Gradients], of: torch.Tensor) -> torch.Tensor:
     """values[places] on the CPU; what comes back goes to `gradients`, if any, but not for `padding`."""
     if gradients is None or not torch.is_grad_enabled():
         return gather(worker, values, places)

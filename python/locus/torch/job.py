@@ -87,25 +87,18 @@ def open(*optimizers: Optimizer, tables: List[Table] = [], threads: Optional[int
                                 "locus.torch.open(locus.torch.Adagrad(model, lr=0.1))")
         for each in optimizer.embeddings:
             each.refuse_bound()
-    made = [Table(each.table, each.num_embeddings, each.embedding_dim + optimizer.state_length(each.embedding_dim),
-                  encoded=True) for optimizer in optimizers for each in optimizer.embeddings]
+    made = [Table(each.table, each.num_embeddings, each.embedding_dim, optimizer=optimizer.optimizer, rule=optimizer.rule,
+                  encoded=not optimizer.decays) for optimizer in optimizers for each in optimizer.embeddings]
     node = open_node(made + tables, **config)
-    try:
-        _refuse_moments(node.size, optimizers)
-    except ArgumentError:
-        node.close()
-        raise
     worker = node.worker()
     worker.use_threads(threads)
-    embeddings = [each for optimizer in optimizers for each in optimizer.embeddings]
-    for each in embeddings:
-        each.bind(worker)
-    return Job(node, worker, embeddings)
-
-
-def _refuse_moments(size: int, optimizers: Sequence[Optimizer]) -> None:
     for optimizer in optimizers:
-        has_state = any(optimizer.state_length(each.embedding_dim) for each in optimizer.embeddings)
-        if size > 1 and has_state and not optimizer.state_adds_up:
-            raise ArgumentError(f"{type(optimizer).__name__} trains on one node, and these are {size}: its moments are no "
-                                "sums, so the steps of several nodes would diverge; use Adagrad or RowAdagrad")
+        optimizer.begin()
+        for each in optimizer.embeddings:
+            each.bind(worker)
+            if optimizer.decays or optimizer.first_state:
+                each.write_first(optimizer.decays, optimizer.first_state)
+    job = Job(node, worker, [each for optimizer in optimizers for each in optimizer.embeddings])
+    if any(optimizer.decays or optimizer.first_state for optimizer in optimizers):
+        job.quiesce()
+    return job

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizers of embeddings. A row holds its values and, behind them, its optimizer state; a step pushes what is to be
-added to both, once for each key.
+"""Optimizers of embeddings, whose tables take the steps: one pushes a gradient a row, and the state lives with the rows.
 
 Each does what torch.optim's does on one node, and is one of torch's for who asks: schedulers, GradScaler, clipping. On
 several nodes, their steps add up, as those of asynchronous SGD; dense parameters are torch's own optimizers' business.
 """
-import math
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
@@ -13,7 +11,7 @@ import torch
 from .._c import number
 from ..errors import ArgumentError
 from .devices import to_memory
-from .embedding import _Rows
+from .embedding import _STATE_DICT_FLOATS_MAX, _Rows
 
 
 class _Weight(torch.nn.Parameter):
@@ -34,24 +32,36 @@ class _Weight(torch.nn.Parameter):
         self.of.gradients.clear(True)
 
 
+_LEAST = 1e-38  # a constant of 0 would be the usual one
+
+
 class Optimizer(torch.optim.Optimizer):
-    """All embeddings of `model` (a torch.nn.Module, or a list of some): their tables get the modules' names.
+    """All embeddings of `model` (a torch.nn.Module, or a list of some): their tables get the modules' names, and take the
+    steps of `optimizer`."""
 
-    One of your own has state_length() and update(). `state_adds_up` says that its state is a sum, to which each node
-    adds its part; without that it trains on one node alone.
-    """
+    optimizer = ""
+    state_names: Tuple[str, ...] = ()  # torch's, of the state behind the values, in that order
+    first_state = 0.0  # what the state of a row begins with
+    decays = False  # values fade, so the rows hold them, not differences to first ones
 
-    state_adds_up = False
-
-    def __init__(self, model: Any, lr: float) -> None:
-        number("lr", lr)
+    def __init__(self, model: Any, peer: Callable[..., torch.optim.Optimizer], rule: Dict[str, float],
+                 **constants: Any) -> None:
+        """`peer`: torch's, with the same constants; `rule`: those of the tables, without the rate."""
+        self.rule = {name: max(value, _LEAST) for name, value in rule.items()}
         self.embeddings = _embeddings_of(model)
         weights = []
         for each in self.embeddings:
             weight = _Weight(torch.empty(0))
             weight.of = each
             weights.append(weight)
-        super().__init__(weights, {"lr": lr})
+        self.steps: Dict[str, int] = {}  # of each table
+        self.begin()
+        super().__init__(weights, peer([torch.nn.Parameter(torch.empty(0))], **constants).defaults)
+
+    def begin(self) -> None:
+        """Tables are new: none has counted a step, or been told a rate."""
+        self._counted: Dict[str, int] = {}
+        self._rates: Dict[str, float] = {}
 
     @property
     def lr(self) -> float:
@@ -62,20 +72,14 @@ class Optimizer(torch.optim.Optimizer):
     def lr(self, lr: float) -> None:
         self.param_groups[0]["lr"] = lr
 
-    def state_length(self, dimension: int) -> int:
-        """Floats of state behind a row of this dimension."""
-        raise NotImplementedError
-
-    def update(self, table: str, gradient: torch.Tensor, values: torch.Tensor, state: torch.Tensor) -> None:
-        """Writes to `values` what is to be added to them, and to `state`, which is that of the rows, what is to be
-        added to it. Leaves `gradient` as it is."""
-        raise NotImplementedError
+    def factor(self, steps: int) -> float:
+        """What the tables' optimizer multiplies the rate by in the step with that number."""
+        return 1
 
     @torch.no_grad()
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
-        """Changes the rows by the gradients since zero_grad(), which stay. Waits for other nodes only where a backward
-        pass belongs to a forward pass before an earlier step, and its rows have left. `closure` computes the loss and
-        its gradients before, and the loss is returned."""
+        """Changes the rows by the gradients since zero_grad(), which stay. Waits for no other node. `closure` computes the
+        loss and its gradients before, and the loss is returned."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -84,13 +88,25 @@ class Optimizer(torch.optim.Optimizer):
         ready = [(each, total) for each, total in totals if total is not None]
         gradients = to_memory([total.values for _, total in ready])
         for (embedding, total), gradient in zip(ready, gradients):
-            keys, dimension = embedding.keys_of(total.of.indices), embedding.embedding_dim
-            rows = embedding.take_rows(keys)
-            # In place: the rows are in the processor's caches, and nobody wants them any more.
-            self.update(embedding.table, gradient, rows[:, :dimension], rows[:, dimension:])
-            embedding.worker.push_async(keys, rows)
-            embedding.changes.add(total.of.indices)
+            self._set_rate(embedding, len(total.indices))
+            # Gradients stay, and may be changed in place while they are on their way.
+            if embedding.worker.node.size > 1 and gradient is total.values:
+                gradient = gradient.clone(memory_format=torch.contiguous_format)
+            embedding.worker.push_async(embedding.keys_of(total.indices), gradient.contiguous())
+            embedding.changes.add(total.indices)
         return loss
+
+    def _set_rate(self, embedding: _Rows, rows: int) -> None:
+        """Counts a step. Torch does so without rows, too, but the table does not; nor those before load_state_dict()."""
+        table = embedding.table
+        self.steps[table] = self.steps.get(table, 0) + 1
+        self._counted[table] = counted = self._counted.get(table, 0) + (rows > 0)
+        rate = self.lr
+        if counted not in (0, self.steps[table]):
+            rate *= self.factor(self.steps[table]) / self.factor(counted)
+        if self._rates.get(table) != rate:
+            embedding.worker.node.set_rate(table, rate)
+            self._rates[table] = rate
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients. Those of forward passes that are followed back later come all the same."""
@@ -98,12 +114,43 @@ class Optimizer(torch.optim.Optimizer):
             embedding.gradients.clear(set_to_none)
 
     def state_dict(self) -> Dict[str, Any]:
-        """What is not in the rows."""
-        return {"lr": self.lr}
+        """That of torch's optimizer, for its load_state_dict() or ours; of tables above 2^28 floats without what is in the
+        rows, which Job.checkpoint() writes."""
+        made: Dict[str, Any] = super().state_dict()
+        made["state"] = {i: self._state_of(each) for i, each in enumerate(self.embeddings) if each.table in self.steps}
+        return made
+
+    def _parts_of(self, embedding: _Rows) -> List[torch.Tensor]:
+        is_large = embedding.num_embeddings * embedding.embedding_dim > _STATE_DICT_FLOATS_MAX
+        return [] if is_large or not self.state_names else embedding._ranges()
+
+    def _state_of(self, embedding: _Rows) -> Dict[str, Any]:
+        state: Dict[str, Any] = {"step": torch.tensor(float(self.steps[embedding.table]))}
+        parts = [embedding.worker.pull_state(embedding.keys_of(part))[:, embedding.embedding_dim:]
+                 for part in self._parts_of(embedding)]
+        if parts:
+            arrays = torch.cat(parts).chunk(len(self.state_names), 1)
+            state.update((name, array.clone()) for name, array in zip(self.state_names, arrays))
+        return state
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        for name in self.state_dict():
-            setattr(self, name, state[name])
+        """What state_dict() gave, here or in torch. Every process calls it, and none trains meanwhile."""
+        self.lr = state["param_groups"][0]["lr"]
+        for i, embedding in enumerate(self.embeddings):
+            given = state["state"].get(i, {})
+            if "step" in given:
+                self.steps[embedding.table] = int(given["step"])
+            arrays = [given[name] for name in self.state_names if given.get(name) is not None]
+            for part in self._parts_of(embedding) if arrays else []:
+                keys = embedding.keys_of(part)
+                rows = embedding.worker.pull_state(keys)
+                behind = rows[:, embedding.embedding_dim:]
+                shapes, rows_of = [tuple(each.shape) for each in arrays], embedding.num_embeddings
+                if any(shape[0] != rows_of for shape in shapes) or sum(shape[1] for shape in shapes) != behind.shape[1]:
+                    raise ArgumentError(f"the state of {embedding.table!r} has shapes {shapes}: must be of {rows_of} rows, "
+                                        f"together of {behind.shape[1]} floats")
+                behind[:] = torch.cat([array[part] for array in arrays], 1)
+                embedding.worker.set_state(keys, rows)
 
 
 def _embeddings_of(model: Any) -> List[_Rows]:
@@ -124,80 +171,63 @@ def _embeddings_of(model: Any) -> List[_Rows]:
 
 
 class SGD(Optimizer):
-    """torch.optim.SGD, without momentum."""
+    """torch.optim.SGD, without dampening."""
 
-    state_adds_up = True
-
-    def state_length(self, dimension: int) -> int:
-        return 0
-
-    def update(self, table: str, gradient: torch.Tensor, values: torch.Tensor, state: torch.Tensor) -> None:
-        torch.mul(gradient, -self.lr, out=values)
+    def __init__(self, model: Any, lr: float = 0.001, momentum: float = 0.0) -> None:
+        number("momentum", momentum, 1)
+        self.optimizer, self.state_names = ("momentum", ("momentum_buffer",)) if momentum else ("sgd", ())
+        super().__init__(model, torch.optim.SGD, {"momentum": momentum} if momentum else {}, lr=number("lr", lr),
+                         momentum=momentum)
 
 
 class Adagrad(Optimizer):
     """torch.optim.Adagrad: a sum of squares for each float."""
 
-    state_adds_up = True
+    optimizer = "adagrad"
+    state_names = ("sum",)
 
     def __init__(self, model: Any, lr: float = 0.01, initial_accumulator_value: float = 0.0,
                  eps: float = 1e-10) -> None:
-        super().__init__(model, lr)
-        self.initial_accumulator_value = number("initial_accumulator_value", initial_accumulator_value)
-        self.eps = number("eps", eps)
-
-    def state_length(self, dimension: int) -> int:
-        return dimension
-
-    def update(self, table: str, gradient: torch.Tensor, values: torch.Tensor, state: torch.Tensor) -> None:
-        sums = torch.addcmul(state, gradient, gradient)
-        torch.mul(gradient, gradient, out=state)
-        if self.initial_accumulator_value:
-            sums += self.initial_accumulator_value
-        torch.div(gradient, sums.sqrt_().add_(self.eps), out=values)
-        values.mul_(-self.lr)
+        self.first_state = number("initial_accumulator_value", initial_accumulator_value)
+        super().__init__(model, torch.optim.Adagrad, {"epsilon": number("eps", eps)}, lr=number("lr", lr), eps=eps,
+                         initial_accumulator_value=initial_accumulator_value)
 
 
 class RowAdagrad(Adagrad):
     """The same with one sum for each row, of its gradients' mean squares: half of the memory and the traffic."""
 
-    def state_length(self, dimension: int) -> int:
-        return 1
-
-    def update(self, table: str, gradient: torch.Tensor, values: torch.Tensor, state: torch.Tensor) -> None:
-        squares = (gradient * gradient).mean(1, keepdim=True)
-        sums = state + squares + self.initial_accumulator_value
-        state.copy_(squares)
-        torch.div(gradient, sums.sqrt_().add_(self.eps), out=values)
-        values.mul_(-self.lr)
+    optimizer = "row_adagrad"
 
 
 class Adam(Optimizer):
-    """torch.optim.SparseAdam: both moments of a row change when it has a gradient. For one node: a moment is not a sum,
-    and the steps of several, each from the moment that it saw, would not add up."""
+    """torch.optim.SparseAdam: both moments of a row change when it has a gradient."""
 
-    def __init__(self, model: Any, lr: float = 0.001, betas: Tuple[float, float] = (0.9, 0.999),
-                 eps: float = 1e-8) -> None:
-        super().__init__(model, lr)
+    optimizer = "adam"
+    state_names = ("exp_avg", "exp_avg_sq")
+
+    def __init__(self, model: Any, lr: float = 0.001, betas: Tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 **decay: float) -> None:
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
             raise ArgumentError(f"betas is {betas!r}: must be two numbers")
-        self.betas, self.eps = [number("a beta", beta, 1) for beta in betas], number("eps", eps)
-        self.steps: Dict[str, int] = {}
+        self.betas = [number("a beta", beta, 1) for beta in betas]
+        rule = {"beta1": betas[0], "beta2": betas[1], "epsilon": number("eps", eps)}
+        super().__init__(model, torch.optim.AdamW if decay else torch.optim.SparseAdam,
+                         dict(rule, decay=decay["weight_decay"]) if decay else rule, lr=max(number("lr", lr), _LEAST),
+                         betas=tuple(self.betas), eps=max(eps, _LEAST), **decay)
+        self.lr = lr
 
-    def state_length(self, dimension: int) -> int:
-        return 2 * dimension
+    def factor(self, steps: int) -> float:
+        return float((1 - self.betas[1] ** steps) ** 0.5 / (1 - self.betas[0] ** steps))
 
-    def update(self, table: str, gradient: torch.Tensor, values: torch.Tensor, state: torch.Tensor) -> None:
-        step = self.steps[table] = self.steps.get(table, 0) + 1
-        dimension = gradient.shape[1]
-        first, second = state[:, :dimension], state[:, dimension:]
-        # Each line is a pass over memory, which is what it costs: few of them, and the results in arrays without gaps.
-        mean = torch.mul(first, self.betas[0]).add_(gradient, alpha=1 - self.betas[0])
-        square = torch.mul(second, self.betas[1]).addcmul_(gradient, gradient, value=1 - self.betas[1])
-        torch.sub(mean, first, out=first)
-        torch.sub(square, second, out=second)
-        size = self.lr * math.sqrt(1 - self.betas[1] ** step) / (1 - self.betas[0] ** step)
-        torch.mul(mean.div_(square.sqrt_().add_(self.eps)), -size, out=values)
 
-    def state_dict(self) -> Dict[str, Any]:
-        return {"lr": self.lr, "steps": dict(self.steps)}
+class AdamW(Adam):
+    """The same, and the values of a row fade when it has a gradient: by lr * weight_decay. First values are written when
+    the tables are opened, since they fade, too. After load_state_dict() they fade by as much more or less as the step's
+    bias correction differs from that of a new table."""
+
+    optimizer = "adamw"
+    decays = True
+
+    def __init__(self, model: Any, lr: float = 0.001, betas: Tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0.01) -> None:
+        super().__init__(model, lr, betas, eps, weight_decay=number("weight_decay", weight_decay))
