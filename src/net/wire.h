@@ -25,7 +25,7 @@
 #endif
 
 #define WIRE_MAGIC UINT32_C(0x73636f6c) /* "locs" */
-enum { WIRE_VERSION = 10, WIRE_TEXT_MAX = 512 };
+enum { WIRE_VERSION = 11, WIRE_TEXT_MAX = 512 };
 
 enum wire_kind {
     WIRE_ENTRIES,   /* `count` entries follow */
@@ -57,12 +57,14 @@ static_assert(sizeof(struct wire_frame) == 40, "peers read this by offset");
 enum wire_flag {
     WIRE_STATE = 1,     /* of a pull and its answer: with the state */
     WIRE_LOCALIZED = 1, /* of a row: it answers the WIRE_LOCALIZE of this tag */
-    WIRE_ANSWERS = 2,   /* of a row: it answers a sync */
-    WIRE_BEGIN = 4,     /* of a sync: an intent became active */
-    WIRE_END = 8,       /* of a sync: the last intent expired, the replica is gone */
-    WIRE_UPDATE = 16,   /* of a sync: the values are what was added to the replica */
-    WIRE_VALUE = 32,    /* of a sync: the values are what the row is set to */
-    WIRE_HOLDER = 64,   /* of an answer: you are counted as a holder */
+    /* with WIRE_UPDATE: the values are the gradient of one step, its rate and its size */
+    WIRE_GRADIENT = 1,
+    WIRE_ANSWERS = 2, /* of a row: it answers a sync */
+    WIRE_BEGIN = 4,   /* of a sync: an intent became active */
+    WIRE_END = 8,     /* of a sync: the last intent expired, the replica is gone */
+    WIRE_UPDATE = 16, /* of a sync: the values are what was added to the replica */
+    WIRE_VALUE = 32,  /* of a sync: the values are what the row is set to */
+    WIRE_HOLDER = 64, /* of an answer: you are counted as a holder */
     /* with WIRE_BEGIN: the intent never ends, and moves no row; of an answer: you are counted so */
     WIRE_FOREVER = 128,
     WIRE_FLAGS = 255, /* all there are */
@@ -85,7 +87,9 @@ enum wire_values {
     WIRE_A_ROW, /* with its state */
     WIRE_MAYBE_A_ROW,
     WIRE_ROW_OR_VALUES, /* a row with WIRE_STATE, otherwise values */
-    WIRE_RECORD_OR_ROW, /* a record with WIRE_UPDATE, a row with WIRE_VALUE, otherwise nothing */
+    /* a record with WIRE_UPDATE, or a step with WIRE_GRADIENT, too; a row with WIRE_VALUE;
+     * otherwise nothing */
+    WIRE_RECORD_OR_ROW,
 };
 
 /* Which techniques have it. */
@@ -122,7 +126,8 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
     M(ROW, GIFT, MAYBE_A_ROW, AS_REPLICA, MOVING, WIRE_ANSWERS, WIRE_LOCALIZED) \
     M(LOCATION, NEWS, NO_VALUES, BINARY32, MOVING, 0) \
     M(SYNC, REQUEST, RECORD_OR_ROW, BINARY32, MOVING, WIRE_BEGIN, 0, WIRE_BEGIN | WIRE_FOREVER, \
-      WIRE_END, WIRE_UPDATE, WIRE_END | WIRE_UPDATE, WIRE_VALUE, WIRE_END | WIRE_VALUE) \
+      WIRE_END, WIRE_UPDATE, WIRE_END | WIRE_UPDATE, WIRE_VALUE, WIRE_END | WIRE_VALUE, \
+      WIRE_UPDATE | WIRE_GRADIENT, WIRE_END | WIRE_UPDATE | WIRE_GRADIENT) \
     M(ANSWER, REPLY, MAYBE_A_ROW, ZEROS, REPLICATING, WIRE_HOLDER, 0, WIRE_HOLDER | WIRE_FOREVER) \
     M(REFRESH, REPLY, A_ROW, BINARY32, REPLICATING, 0) \
     M(RECALL, REPLY, NO_VALUES, BINARY32, REPLICATING, 0) \
@@ -135,7 +140,7 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
 #define WIRE_NAME(name, ...) WIRE_##name,
 enum wire_operation { WIRE_NONE, WIRE_MESSAGES(WIRE_NAME) WIRE_OPERATIONS };
 
-enum { WIRE_FLAG_SETS = 8 };
+enum { WIRE_FLAG_SETS = 10 };
 struct wire_rule {
     const char *name;
     uint8_t route, values, without, technique; /* enums, as above */

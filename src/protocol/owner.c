@@ -182,7 +182,12 @@ static void answer(struct shard *s, struct record *r, struct row_ref ref,
 
 static void merge(struct shard *s, struct record *r, struct row_ref ref, const struct wire_entry *e)
 {
-    if (e->flags & WIRE_UPDATE) shard_write(s, ref, wire_values_const(e), ROW_MERGE);
+    if (e->flags & WIRE_GRADIENT) {
+        const float *gradient = wire_values_const(e), *step = gradient + ref.partition->length;
+        shard_step(s, ref, gradient, (struct row_step){step[0], step[1]});
+    } else if (e->flags & WIRE_UPDATE) {
+        shard_write(s, ref, wire_values_const(e), ROW_MERGE);
+    }
     if (e->flags & WIRE_VALUE) shard_write(s, ref, wire_values_const(e), ROW_SET_STORED);
     if (e->flags & WIRE_END) {
         holders_remove(r, ref, e->origin);

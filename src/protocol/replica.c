@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- replicas come and go ---- */
 
@@ -274,19 +275,27 @@ static bool forget_clean(struct shard *s, struct row_ref ref, directory_word nex
     return false;
 }
 
-static void take_values(struct shard *s, struct record *r, struct row_ref ref, struct location l,
-                        uint8_t flags, float *values)
+/* How long they are shows only now. Returns the floats of the entry. */
+static uint32_t take_updates(struct shard *s, struct row_ref ref, struct location l, uint8_t *flags)
 {
-    /* getting the space in the frame may have taken long */
     LOCUS_YIELD();
     /* a set comes after them, and they before it for nothing */
-    float *updates = flags & WIRE_UPDATE ? values : NULL;
-    if (flags & WIRE_VALUE && values) origin_set_value(s, r, values);
-    if (flags & WIRE_END)
-        row_forget(&s->mover, ref, updates, directory_elsewhere(l.owner, l.term));
-    else if (flags & WIRE_UPDATE || (flags & WIRE_VALUE && row_is_dirty(ref)))
+    float *updates = *flags & WIRE_UPDATE ? s->replicas->taken : NULL;
+    uint32_t floats = 0;
+    if (*flags & WIRE_END)
+        floats = row_forget(&s->mover, ref, updates, directory_elsewhere(l.owner, l.term));
+    else if (*flags & WIRE_UPDATE || (*flags & WIRE_VALUE && row_is_dirty(ref)))
         /* an update that came since the flags were chosen waits for the next entry */
-        row_collect(ref, updates);
+        floats = row_collect(ref, updates);
+    if (updates && floats != ref.partition->record) *flags |= WIRE_GRADIENT;
+    return *flags & WIRE_VALUE ? ref.partition->stored : floats;
+}
+
+static void fill(struct shard *s, struct record *r, struct wire_entry *e)
+{
+    if (e->flags & WIRE_VALUE) origin_set_value(s, r, wire_values(e));
+    if (e->flags & WIRE_UPDATE)
+        memcpy(wire_values(e), s->replicas->taken, e->length * sizeof *s->replicas->taken);
 }
 
 static void note_sync(struct shard *s, struct record *r, uint8_t flags)
@@ -328,9 +337,7 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
     bool had_replica = l.is_replica;
     bool is_gone = flags & WIRE_END && had_replica &&
                    forget_clean(s, ref, directory_elsewhere(l.owner, l.term), &flags);
-    uint32_t length = flags & WIRE_UPDATE  ? ref.partition->record
-                      : flags & WIRE_VALUE ? ref.partition->stored
-                                           : 0;
+    uint32_t length = had_replica && !is_gone ? take_updates(s, ref, l, &flags) : 0;
     struct wire_entry *e =
         shard_entry(s, peer,
                     (struct wire_entry){
@@ -345,8 +352,7 @@ size_t replica_emit(struct shard *s, struct record *r, unsigned peer, enum backl
                         .version = had_replica && !r->wants_row ? r->version : 0,
                     },
                     0);
-    if (had_replica && !is_gone)
-        take_values(s, r, ref, l, flags, e && length ? wire_values(e) : NULL);
+    if (e) fill(s, r, e);
     if (had_replica && flags & WIRE_END) replica_ends(s, r);
     note_sync(s, r, flags);
     if (flags & (WIRE_END | WIRE_UPDATE | WIRE_VALUE)) clocks_sent(s, r);
@@ -508,6 +514,8 @@ int replica_init(struct shard *s)
 {
     struct replicas *all = s->replicas = calloc(1, sizeof *all);
     if (!all) return -ENOMEM;
+    all->taken = malloc(keyspace_longest(&s->store->keyspace) * sizeof *all->taken);
+    if (!all->taken) return -ENOMEM;
     uint64_t keys = keyspace_count_below(&s->store->keyspace, s->store->keyspace.keys, s->number);
     return s->dirty && !bitset_init(&all->rounded, keys) ? -ENOMEM : 0;
 }
@@ -516,6 +524,7 @@ void replica_fini(struct shard *s)
 {
     if (!s->replicas) return;
     bitset_fini(&s->replicas->rounded);
+    free(s->replicas->taken);
     free(s->replicas);
     s->replicas = NULL;
 }

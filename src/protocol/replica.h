@@ -32,6 +32,7 @@
 struct replicas {
     uint64_t awaited;     /* records for which quiesce must wait: is_awaited or is_later */
     uint64_t rows_wanted; /* records whose next sync asks for the row */
+    float *taken;         /* updates on their way into a frame: of the longest record */
     /* replicas whose last updates the owner added in another order: floats may differ */
     struct bitset rounded;
 };

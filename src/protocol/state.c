@@ -45,14 +45,16 @@ void shard_write(struct shard *s, struct row_ref ref, const float *values, enum 
     if (s->trace) trace_wrote(s->trace, ref.index);
 }
 
+void shard_step(struct shard *s, struct row_ref ref, const float *gradient, struct row_step step)
+{
+    for (int rc; (rc = row_step(ref, gradient, step)) < 0; mover_wait(&s->mover)) check_held(rc);
+    if (s->trace) trace_wrote(s->trace, ref.index);
+}
+
 void shard_push(struct shard *s, struct row_ref ref, const struct wire_entry *e)
 {
-    const struct row_step step = {e->rate, e->size};
-    if (!ref.partition->optimizer) {
+    if (ref.partition->optimizer)
+        shard_step(s, ref, wire_values_const(e), (struct row_step){e->rate, e->size});
+    else
         shard_write(s, ref, wire_values_const(e), ROW_ADD);
-        return;
-    }
-    for (int rc; (rc = row_step(ref, wire_values_const(e), step)) < 0; mover_wait(&s->mover))
-        check_held(rc);
-    if (s->trace) trace_wrote(s->trace, ref.index);
 }

@@ -189,6 +189,7 @@ void shard_write(struct shard *, struct row_ref, const float *values, enum row_c
 /* The same with its state. */
 void shard_read_state(struct row_ref, float *values);
 /* A push of another node, or one of this node's that comes back. */
+void shard_step(struct shard *, struct row_ref, const float *gradient, struct row_step);
 void shard_push(struct shard *, struct row_ref, const struct wire_entry *);
 
 #endif

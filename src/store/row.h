@@ -382,13 +382,14 @@ static inline bool row_is_dirty(struct row_ref s)
 {
     return __atomic_load_n(row_ref_word(s), __ATOMIC_RELAXED) & DIRECTORY_DIRTY;
 }
-/* Takes these updates out, and leaves none. */
-void row_collect(struct row_ref, float *updates);
+/* Takes these updates out, and leaves none. Returns the floats that it wrote: a record, or what
+ * optimizer_shorten() made of it; 0 with updates NULL. */
+uint32_t row_collect(struct row_ref, float *updates);
 /* Ends a replica without such updates. false: it has some, or a writer is at work, and nothing was
  * done. */
 bool row_forget_clean(struct mover *, struct row_ref, directory_word next);
-/* Ends a replica and takes its updates out. */
-void row_forget(struct mover *, struct row_ref, float *updates, directory_word next);
+/* Ends a replica and takes its updates out, as row_collect(). */
+uint32_t row_forget(struct mover *, struct row_ref, float *updates, directory_word next);
 /* The main copy arrives where a replica is: the row is its values plus our updates; NULL: it was
  * never written. */
 int row_promote(struct mover *, struct row_ref, const float *values);

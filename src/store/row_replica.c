@@ -144,24 +144,30 @@ void row_refresh(struct row_ref s, const float *values)
 }
 
 /* Latched: the updates go out, the mark comes off. */
-static void take_updates(struct row_ref s, directory_word w, float *updates)
+static uint32_t take_updates(struct row_ref s, directory_word w, float *updates)
 {
     const struct partition *p = s.partition;
-    if (updates && !(w & DIRECTORY_DIRTY))
-        floats_zero(updates, p->record);
+    uint32_t floats = updates ? p->record : 0;
+    bool is_dirty = w & DIRECTORY_DIRTY;
+    if (updates && !is_dirty)
+        floats_zero(updates, floats);
     else if (updates && p->optimizer)
-        floats_copy(updates, unsaid_row(p, w), p->record);
+        floats_copy(updates, unsaid_row(p, w), floats);
     else if (updates)
         p->gain(updates, unsaid_row(p, w), slot_row(p, w), p->length, false);
     LOCUS_YIELD();
+    if (updates && is_dirty && p->optimizer)
+        floats = optimizer_shorten(p->optimizer, slot_row(p, w), p->length, updates);
+    return floats;
 }
 
-void row_collect(struct row_ref s, float *updates)
+uint32_t row_collect(struct row_ref s, float *updates)
 {
     directory_word w = latch(s);
     LOCUS_YIELD();
-    take_updates(s, w, updates);
+    uint32_t floats = take_updates(s, w, updates);
     unlatch(s, w & ~DIRECTORY_DIRTY);
+    return floats;
 }
 
 bool row_forget_clean(struct mover *m, struct row_ref s, directory_word next)
@@ -176,14 +182,15 @@ bool row_forget_clean(struct mover *m, struct row_ref s, directory_word next)
     return true;
 }
 
-void row_forget(struct mover *m, struct row_ref s, float *updates, directory_word next)
+uint32_t row_forget(struct mover *m, struct row_ref s, float *updates, directory_word next)
 {
     directory_word w = latch(s);
     LOCUS_YIELD();
-    take_updates(s, w, updates);
+    uint32_t floats = take_updates(s, w, updates);
     LOCUS_YIELD();
     directory_publish(row_ref_word(s), next);
     mover_free(m, s.partition, directory_slot(w));
+    return floats;
 }
 
 /* Latched: the slot has the row. */

@@ -66,11 +66,6 @@ INLINE void sgd_merge(const struct locus_rule *rule, float *w, const float *d, s
     add(w, d, n);
 }
 
-INLINE void sgd_compose(const struct locus_rule *rule, float *d, const float *later, size_t n)
-{
-    sgd_merge(rule, d, later, n);
-}
-
 /* ---- momentum: the state is that of the gradients ---- */
 
 INLINE void momentum_step(const struct locus_rule *rule, struct row_step step, float *restrict w,
@@ -94,12 +89,6 @@ INLINE void momentum_merge(const struct locus_rule *rule, float *w, const float 
 {
     add(w, d, n);
     carry(w + n, rule->momentum, d[2 * n], d + n, n);
-}
-
-INLINE void momentum_compose(const struct locus_rule *rule, float *d, const float *later, size_t n)
-{
-    momentum_merge(rule, d, later, n);
-    d[2 * n] += later[2 * n];
 }
 
 /* ---- AdaGrad: the state is the sums of squares ---- */
@@ -127,9 +116,21 @@ INLINE void adagrad_merge(const struct locus_rule *rule, float *w, const float *
     add(w, d, 2 * n);
 }
 
-INLINE void adagrad_compose(const struct locus_rule *rule, float *d, const float *later, size_t n)
+/* In floats the root of a square is what was squared, unless that square is out of range. */
+INLINE bool adagrad_gradient(const struct locus_rule *rule, float rate, const float *restrict w,
+                             float *restrict d, size_t n)
 {
-    adagrad_merge(rule, d, later, n);
+    const float *restrict s = w + n, *restrict c = d + n;
+    float epsilon = rule->epsilon;
+    int differ = 0;
+    LOOP for (size_t i = 0; i < n; i++)
+    {
+        float g = copysignf(sqrtf(c[i]), -d[i]);
+        differ |= (g * g != c[i]) | (-rate * g / (sqrtf(s[i]) + epsilon) != d[i]);
+    }
+    if (differ) return false;
+    LOOP for (size_t i = 0; i < n; i++) d[i] = copysignf(sqrtf(c[i]), -d[i]);
+    return true;
 }
 
 /* ---- row-wise AdaGrad: one sum, behind the values ---- */
@@ -159,12 +160,6 @@ INLINE void row_adagrad_merge(const struct locus_rule *rule, float *w, const flo
 {
     (void)rule;
     add(w, d, n + 1);
-}
-
-INLINE void row_adagrad_compose(const struct locus_rule *rule, float *d, const float *later,
-                                size_t n)
-{
-    row_adagrad_merge(rule, d, later, n);
 }
 
 /* ---- Adam: the state is both moments ---- */
@@ -211,12 +206,6 @@ INLINE void adam_merge(const struct locus_rule *rule, float *w, const float *d, 
     carry(w + 2 * n, rule->beta2, d[3 * n], d + 2 * n, n);
 }
 
-INLINE void adam_compose(const struct locus_rule *rule, float *d, const float *later, size_t n)
-{
-    adam_merge(rule, d, later, n);
-    d[3 * n] += later[3 * n];
-}
-
 INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, float *w,
                        const float *g, size_t n, float *d)
 {
@@ -224,7 +213,6 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
 }
 
 #define adamw_merge adam_merge
-#define adamw_compose adam_compose
 
 /* ---- versions ---- */
 
@@ -239,24 +227,22 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
         else \
             name##_step(rule, step, row, gradient, n, NULL); \
     } \
-    target static void name##_compose_##version(const struct locus_rule *rule, float *record, \
-                                                const float *later, uint32_t n) \
-    { \
-        name##_compose(rule, record, later, n); \
-    } \
     target static void name##_merge_##version(const struct locus_rule *rule, float *row, \
                                               const float *record, uint32_t n) \
     { \
         name##_merge(rule, row, record, n); \
     }
-#define OF(name, version) \
-    .step = name##_step_##version, .compose = name##_compose_##version, \
-    .merge = name##_merge_##version
+#define OF(name, version) .step = name##_step_##version, .merge = name##_merge_##version
 
 #define VERSION(version, target) \
     FUNCTIONS(sgd, version, target) \
     FUNCTIONS(momentum, version, target) \
     FUNCTIONS(adagrad, version, target) \
+    target static bool adagrad_gradient_##version(const struct locus_rule *rule, float rate, \
+                                                  const float *row, float *record, uint32_t n) \
+    { \
+        return adagrad_gradient(rule, rate, row, record, n); \
+    } \
     FUNCTIONS(row_adagrad, version, target) \
     FUNCTIONS(adam, version, target) \
     FUNCTIONS(adamw, version, target) \
@@ -270,6 +256,7 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
         [LOCUS_ADAGRAD] = {.name = "LOCUS_ADAGRAD", \
                            .usual = {.rate = 0.01f, .epsilon = 1e-10f}, \
                            .arrays = 1, \
+                           .gradient = adagrad_gradient_##version, \
                            OF(adagrad, version)}, \
         [LOCUS_ROW_ADAGRAD] = {.name = "LOCUS_ROW_ADAGRAD", \
                                .usual = {.rate = 0.01f, .epsilon = 1e-10f}, \

@@ -47,10 +47,12 @@ struct row_type {
      * in it. A record of zeros is one of no step. */
     void (*step)(const struct locus_rule *, struct row_step, float *row, const float *gradient,
                  uint32_t n, float *record);
-    /* `record` becomes that of its own steps and then those of `later`. */
-    void (*compose)(const struct locus_rule *, float *record, const float *later, uint32_t n);
     /* The row takes the steps of the record. */
     void (*merge)(const struct locus_rule *, float *row, const float *record, uint32_t n);
+    /* The record of the row's last steps becomes the gradient of one with this rate; false: that
+     * would not give the row that there is, and nothing was done. NULL: never. */
+    bool (*gradient)(const struct locus_rule *, float rate, const float *row, float *record,
+                     uint32_t n);
 };
 
 /* The loops of all optimizers (row_steps.c), by enum locus_optimizer, the first empty: version 0,

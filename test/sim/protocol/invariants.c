@@ -180,13 +180,15 @@ static void add_row(float *sum, const float *row, uint32_t length)
 static void add_entry(float *sum, const struct wire_entry *e)
 {
     const float *values = wire_values_const(e);
-    if (e->operation != WIRE_PUSH || !world.script->has_optimizers) {
-        add_row(sum, values, e->length);
+    bool is_step = e->operation == WIRE_SYNC && e->flags & WIRE_GRADIENT;
+    uint32_t length = is_step ? e->length - OPTIMIZER_STEP_FLOATS : e->length;
+    if (!is_step && (e->operation != WIRE_PUSH || !world.script->has_optimizers)) {
+        add_row(sum, values, length);
         return;
     }
-    for (uint32_t i = 0; i < e->length; i++) {
+    for (uint32_t i = 0; i < length; i++) {
         sum[i] -= values[i];
-        sum[e->length + i] += values[i] * values[i];
+        sum[length + i] += values[i] * values[i];
     }
 }
 

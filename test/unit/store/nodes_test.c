@@ -17,6 +17,7 @@ struct node {
     struct mover mover;
     struct row_ref row;
     unsigned pending; /* records on their way to the owner, in order */
+    uint32_t floats[PENDING_MAX];
     float record[PENDING_MAX][STORED_MAX];
 };
 
@@ -81,15 +82,23 @@ static void send_record(struct nodes *c, unsigned i)
 {
     struct node *n = &c->node[i];
     if (i == c->owner || !row_is_dirty(n->row) || n->pending == PENDING_MAX) return;
-    row_collect(n->row, n->record[n->pending++]);
+    n->floats[n->pending] = row_collect(n->row, n->record[n->pending]);
+    n->pending++;
 }
 
 static void merge_at_owner(struct nodes *c, unsigned i)
 {
     struct node *n = &c->node[i];
     if (n->pending == 0) return;
-    CHECK_EQ(row_write(c->node[c->owner].row, n->record[0], ROW_MERGE), 0);
-    memmove(n->record[0], n->record[1], --n->pending * sizeof *n->record);
+    const float *first = n->record[0];
+    struct row_ref main = c->node[c->owner].row;
+    if (n->floats[0] == row_type_record(c->type, LENGTH))
+        CHECK_EQ(row_write(main, first, ROW_MERGE), 0);
+    else
+        CHECK_EQ(row_step(main, first, (struct row_step){first[LENGTH], first[LENGTH + 1]}), 0);
+    n->pending--;
+    memmove(n->record[0], n->record[1], n->pending * sizeof *n->record);
+    memmove(n->floats, n->floats + 1, n->pending * sizeof *n->floats);
 }
 
 /* Not while a record is on its way: it would hide what it has (replica.c). */

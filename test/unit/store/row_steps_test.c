@@ -194,36 +194,27 @@ static void check_equal(const struct row_type *t, const float *a, const float *b
               ((i < n || t->numbers) && fabsf(a[i] - b[i]) <= 1e-5f * (1 + fabsf(a[i]))));
 }
 
-/* Seven steps in one row; and in three rows, whose records are composed, in either order of
- * composing, and merged: the state is the same to the bit. */
+/* Seven steps in one row; and in three rows, whose records are merged: the state is the same to the
+ * bit. */
 static void check_laws(const struct row_type *t, uint32_t n)
 {
-    static struct copy serial, left, right;
+    static struct copy serial;
     struct locus_rule r = rule_of(t);
     uint64_t stored = row_type_stored(t, n), record = row_type_record(t, n);
     begin(n, t);
-    serial = left = right = copies[0];
+    serial = copies[0];
     take_steps(t, &serial, 0, 7, n);
     take_steps(t, &copies[1], 0, 2, n);
     take_steps(t, &copies[2], 2, 1, n);
     take_steps(t, &copies[3], 3, 4, n);
-    for (unsigned i = 1; i <= 3; i++) t->compose(&r, left.record, copies[i].record, n);
-    t->merge(&r, left.row, left.record, n);
     t->merge(&r, copies[0].row, copies[1].record, n);
     t->merge(&r, copies[0].row, copies[2].record, n);
     t->merge(&r, copies[0].row, copies[3].record, n);
-    t->compose(&r, copies[2].record, copies[3].record, n);
-    t->compose(&r, right.record, copies[1].record, n);
-    t->compose(&r, right.record, copies[2].record, n);
-    memcpy(serial.row, left.row, n * sizeof(float)); /* its values took other steps */
-    memcpy(serial.record, left.record, n * sizeof(float));
-    check_equal(t, left.record, right.record, n, record);
-    check_equal(t, left.record, serial.record, n, record);
-    check_equal(t, left.row, copies[0].row, n, stored);
-    check_equal(t, left.row, serial.row, n, stored);
-    if (t->counts) CHECK(left.record[record - 1] == 7);
+    memcpy(serial.row, copies[0].row, n * sizeof(float)); /* its values took other steps */
+    check_equal(t, copies[0].row, serial.row, n, stored);
+    if (t->counts) CHECK(serial.record[record - 1] == 7);
     for (uint64_t i = stored; i < stored + GUARD; i++)
-        CHECK(left.row[i] == -7 && left.record[i + t->counts] == -7);
+        CHECK(serial.row[i] == -7 && serial.record[i + t->counts] == -7);
 }
 
 static void check_laws_of(const struct row_type *t, enum locus_optimizer o)
@@ -233,9 +224,45 @@ static void check_laws_of(const struct row_type *t, enum locus_optimizer o)
     check_laws(t, LARGE);
 }
 
-TEST(row_steps, records_compose_to_that_of_one_serial_order)
+TEST(row_steps, records_are_merged_to_the_state_of_one_serial_order)
 {
     for_all(check_laws_of);
+    end();
+}
+
+/* What is no step with this rate that the row took last is left alone. */
+static void check_is_no_gradient(const struct row_type *t, float rate, struct copy *c, uint32_t n)
+{
+    struct locus_rule r = rule_of(t);
+    copies[3] = *c;
+    CHECK(!t->gradient(&r, rate, c->row, c->record, n));
+    CHECK(memcmp(c, &copies[3], sizeof *c) == 0);
+}
+
+static void check_gradient(const struct row_type *t, enum locus_optimizer o)
+{
+    enum { N = 37 };
+    float gradient[N];
+    struct locus_rule r = rule_of(t);
+    struct row_step s = step_of(t, &r, 1);
+    if (!t->gradient) return;
+    (void)o;
+    begin(N, t);
+    for (uint32_t i = 0; i < N; i++) gradient[i] = i == 5 ? 0 : random_float() / 3;
+    t->step(&r, s, copies[0].row, gradient, N, copies[0].record);
+    copies[1] = copies[2] = copies[0];
+    check_is_no_gradient(t, s.rate * 2, &copies[0], N);
+    copies[1].row[N + 7]++; /* another node's steps have come */
+    check_is_no_gradient(t, s.rate, &copies[1], N);
+    t->step(&r, s, copies[2].row, gradient, N, copies[2].record);
+    check_is_no_gradient(t, s.rate, &copies[2], N);
+    CHECK(t->gradient(&r, s.rate, copies[0].row, copies[0].record, N));
+    for (uint32_t i = 0; i < N; i++) CHECK(copies[0].record[i] == gradient[i]);
+}
+
+TEST(row_steps, a_record_of_one_step_becomes_its_gradient)
+{
+    for_all(check_gradient);
     end();
 }
 
