@@ -27,12 +27,6 @@ static void options(void *using, struct args_list *list)
     args_add(list, known, 1);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The model's number of what a file of ratings calls so. */
 static uint32_t number_of(const struct names *of_file, uint32_t number, const struct names *names,
                           uint64_t rows)
@@ -57,7 +51,7 @@ static void load_known(struct using *u)
             u->cells[u->cell_count++] = (uint64_t)row << 32 | column;
     }
     ratings_fini(&r);
-    qsort(u->cells, u->cell_count, sizeof *u->cells, by_number);
+    qsort(u->cells, u->cell_count, sizeof *u->cells, ratings_compare);
 }
 
 static void open(struct predict *p)
@@ -92,14 +86,9 @@ static float rating(const struct using *u, uint32_t row, uint32_t column)
 static void say_best(struct predict *p, uint32_t row)
 {
     const struct using *u = p->program;
-    const uint64_t *known = u->cells, *end = known + u->cell_count;
+    const uint64_t *known = ratings_of_row(u->cells, u->cell_count, row),
+                   *end = u->cells + u->cell_count;
     if (row == NAMES_NONE) return;
-    for (size_t n = u->cell_count, half; n > 0; n = half) {
-        half = n / 2;
-        if (known[half] >= (uint64_t)row << 32) continue;
-        known += half + 1;
-        half = n - half - 1;
-    }
     for (uint32_t c = 0; c < u->columns->rows; c++) {
         uint64_t cell = (uint64_t)row << 32 | c;
         while (known < end && *known < cell) known++;

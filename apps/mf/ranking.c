@@ -21,25 +21,6 @@ struct ranks {
     size_t *best_count;
 };
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static uint64_t *first_of(uint64_t *list, size_t count, uint64_t row)
-{
-    size_t at = 0, end = count;
-    while (at < end) {
-        size_t middle = at + (end - at) / 2;
-        if (list[middle] >> 32 < row)
-            at = middle + 1;
-        else
-            end = middle;
-    }
-    return list + at;
-}
-
 static void take_cells(struct ranks *r)
 {
     const struct ratings *all = &r->mf->ratings;
@@ -54,8 +35,8 @@ static void take_cells(struct ranks *r)
         else if ((double)x->value >= all->mean)
             r->relevant[r->relevant_count++] = cell;
     }
-    qsort(r->known, r->known_count, sizeof *r->known, by_number);
-    qsort(r->relevant, r->relevant_count, sizeof *r->relevant, by_number);
+    qsort(r->known, r->known_count, sizeof *r->known, ratings_compare);
+    qsort(r->relevant, r->relevant_count, sizeof *r->relevant, ratings_compare);
 }
 
 static void take_factors(void *ranks, uint64_t row, size_t count, const float *values)
@@ -71,7 +52,7 @@ static void offer(void *ranks, uint64_t column, size_t count, const float *value
     const uint64_t *end = r->known + r->known_count;
     for (uint64_t row = r->first; row < r->end; row++) {
         size_t own = row - r->first;
-        const uint64_t *asked = first_of(r->relevant, r->relevant_count, row);
+        const uint64_t *asked = ratings_of_row(r->relevant, r->relevant_count, row);
         if (asked == r->relevant + r->relevant_count || *asked >> 32 != row) continue;
         for (size_t i = 0; i < count; i++) {
             uint64_t cell = row << 32 | (column + i), **at = &r->known_at[own];
@@ -96,7 +77,7 @@ static void judge(struct ranks *r, double *sums)
             uint64_t cell = row << 32 | r->best[own * r->k + i].number;
             if (i < (size_t)(next - of_row)) most += share;
             if (i >= r->best_count[own] ||
-                !bsearch(&cell, of_row, (size_t)(next - of_row), sizeof cell, by_number))
+                !bsearch(&cell, of_row, (size_t)(next - of_row), sizeof cell, ratings_compare))
                 continue;
             gain += share;
             hits++;
@@ -119,7 +100,8 @@ struct ranking ranking_of_test(const struct mf *f, struct pool_member *m, size_t
     r.known_at = take_memory(rows + 1, sizeof *r.known_at);
     r.best = take_memory(rows * k + 1, sizeof *r.best);
     r.best_count = take_memory(rows + 1, sizeof *r.best_count);
-    for (size_t i = 0; i < rows; i++) r.known_at[i] = first_of(r.known, r.known_count, r.first + i);
+    for (size_t i = 0; i < rows; i++)
+        r.known_at[i] = ratings_of_row(r.known, r.known_count, r.first + i);
     rows_visit_blocks(m, MF_ROWS, r.first, r.end, TOGETHER, take_factors, &r);
     rows_visit_blocks(m, MF_COLS, 0, f->ratings.columns, TOGETHER, offer, &r);
     judge(&r, sums);

@@ -158,3 +158,24 @@ uint64_t ratings_digest(const struct ratings *r, size_t first, size_t end)
     digest = names_digest(&r->row_names, rows, digest);
     return names_digest(&r->column_names, columns, digest);
 }
+
+/* ---- numbers of cells ---- */
+
+int ratings_compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+uint64_t *ratings_of_row(uint64_t *list, size_t count, uint64_t row)
+{
+    size_t at = 0, end = count;
+    while (at < end) {
+        size_t middle = at + (end - at) / 2;
+        if (list[middle] >> 32 < row)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    return list + at;
+}

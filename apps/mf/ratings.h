@@ -52,4 +52,9 @@ void ratings_write(const struct ratings *, const char *path);
 /* Of the shape and so many cells. */
 uint64_t ratings_digest(const struct ratings *, size_t first, size_t end);
 
+/* Numbers of cells, row << 32 | column: for qsort(); and where those of a row begin among `count`
+ * that ascend. */
+int ratings_compare(const void *, const void *);
+uint64_t *ratings_of_row(uint64_t *list, size_t count, uint64_t row);
+
 #endif
