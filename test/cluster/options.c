@@ -31,9 +31,11 @@ static const struct effect common[] = {{.option = "--seed 7"},
                                        {.option = "--checkpoint folder"}};
 
 /* Of several nodes: what is managed where is measured elsewhere (techniques, staleness,
- * resume; what a training begins with, by test/unit/apps/warm_test.c). */
-static const char *const managed[] = {"--technique", "--hot",    "--max-rounds", "--clocks",
-                                      "--staleness", "--resume", "--help",       "--from"};
+ * resume; what a training begins with, by test/unit/apps/warm_test.c, and what an example takes, by
+ * training_test.c). */
+static const char *const managed[] = {"--technique", "--hot",       "--max-rounds",
+                                      "--clocks",    "--staleness", "--resume",
+                                      "--help",      "--from",      "--step-time"};
 /* Without one of them nothing runs. */
 static const char *const sources[] = {"--data", "--planted", "--generate", "--zipf"};
 
