@@ -15,7 +15,7 @@ extern "C" {
 /*
  * A worker's feed: a thread with a loader of the worker prepares portions of work, some ahead of
  * the worker, and signals intent for them. A portion is what you make of it, mostly a batch. The
- * thread is a few portions ahead at first, then twice as many as the worker has had, at most
+ * thread is a few portions ahead at first, later about as many as the worker has had, at most
  * `depth` - 1 beside the one that the worker has; then it waits.
  */
 typedef struct locus_feed locus_feed;
@@ -30,11 +30,12 @@ typedef bool locus_fill(void *context, locus_loader *, void *portion);
  *   -ENOMEM  no memory */
 LOCUS_API int locus_feed_open(locus_worker *, locus_fill *, void *context, void **portions,
                               size_t depth, locus_feed **out);
-/* Gives the portion before back, and returns the next one when it is ready; NULL after the last. By
- * the worker's thread. */
+/* Gives the portion before back, and waits for the next one; NULL after the last, and for a feed
+ * that cannot be used: locus_error() says why. By the worker's thread. */
 LOCUS_API void *locus_feed_next(locus_feed *);
-/* Ends the thread, wherever it is, when it has prepared its portion. Before the worker closes. NULL
- * is allowed: 0. */
+/* Ends the thread, wherever it is, and waits until it has prepared its portion. By the worker's
+ * thread, before the worker closes. NULL is allowed: 0. -EINVAL: it is closed already. -EPERM: in a
+ * child that was forked. */
 LOCUS_API int locus_feed_close(locus_feed *);
 
 #ifdef __cplusplus

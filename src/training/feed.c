@@ -1,5 +1,6 @@
 #include "training/feed.h"
 
+#include "base/closed.h"
 #include "base/error.h"
 #include "base/yield.h"
 
@@ -117,12 +118,22 @@ void *feed_run(void *feed)
 
 /* ---- the worker ---- */
 
+/* 0, or why the feed cannot be used. In a child that was forked there is no thread to wait for. */
+static int check(const char *call, const struct locus_feed *f)
+{
+    if (!f) return error_set(-EINVAL, "%s: the feed is NULL", call);
+    if (f->is_closed) return error_set(-EINVAL, "%s: the feed is closed", call);
+    if (!f->worker || locus_worker_id(f->worker) != -EPERM) return 0;
+    return error_set(-EPERM, "%s: the feed belongs to the process that has forked this one", call);
+}
+
 static void release(struct locus_feed *f)
 {
     pthread_cond_destroy(&f->room);
     pthread_cond_destroy(&f->more);
     pthread_mutex_destroy(&f->mutex);
-    free(f);
+    f->is_closed = true;
+    closed_keep(f, NULL, sizeof *f);
 }
 
 int locus_feed_open(locus_worker *w, locus_fill *fill, void *context, void **portions, size_t depth,
@@ -135,6 +146,7 @@ int locus_feed_open(locus_worker *w, locus_fill *fill, void *context, void **por
         return error_set(-EINVAL, "locus_feed_open: there are no portions");
     struct locus_feed *f = calloc(1, sizeof *f);
     if (!f) return error_set(-ENOMEM, "no memory for a feed");
+    f->worker = w;
     f->fill = fill;
     f->context = context;
     f->portions = portions;
@@ -166,7 +178,7 @@ static void give_back(struct locus_feed *f)
 
 void *locus_feed_next(locus_feed *f)
 {
-    if (!f) return NULL;
+    if (check("locus_feed_next", f)) return NULL;
     pthread_mutex_lock(&f->mutex);
     if (f->given < f->taken) give_back(f);
     while (f->taken == f->filled && !f->is_over) await(f, &f->more, &f->more_news);
@@ -177,13 +189,14 @@ void *locus_feed_next(locus_feed *f)
 
 int locus_feed_close(locus_feed *f)
 {
-    if (!f) return 0;
+    int rc = f ? check("locus_feed_close", f) : 0;
+    if (!f || rc) return rc;
     pthread_mutex_lock(&f->mutex);
     f->is_closing = true;
     tell(&f->room, &f->room_news);
     pthread_mutex_unlock(&f->mutex);
     join(f);
-    int rc = locus_loader_close(f->loader);
+    rc = locus_loader_close(f->loader);
     release(f);
     return rc;
 }

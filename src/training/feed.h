@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 struct locus_feed {
+    locus_worker *worker; /* NULL: none, and no loader */
     locus_loader *loader;
     locus_fill *fill;
     void *context, **portions;
@@ -23,7 +24,7 @@ struct locus_feed {
     pthread_cond_t room, more;
     uint64_t room_news, more_news;
     size_t filled, taken, given; /* since the beginning */
-    bool is_over, is_closing, has_ended;
+    bool is_over, is_closing, has_ended, is_closed;
     bool is_exact; /* of a simulation: as far ahead as it may be, from the beginning */
 };
 

@@ -3,6 +3,7 @@
 #include "one_node.h"
 
 #include <stdatomic.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PORTIONS = 1000, DEPTH = 4 };
@@ -74,6 +75,24 @@ TEST(feed, its_loader_is_the_workers_and_closes_before_it)
     CHECK(c.loader != NULL);
     CHECK_EQ(locus_worker_close(w), -EBUSY);
     CHECK_EQ(locus_feed_close(f), 0);
+    close_both(n, w);
+}
+
+TEST(feed, of_a_closed_one_and_in_a_child_all_is_refused)
+{
+    locus *n = one_node(4, 1, 1);
+    locus_worker *w = worker_of(n);
+    struct counted c = {.limit = 1};
+    locus_feed *f = feed_of(w, &c);
+    pid_t child = fork();
+    if (child == 0) _exit(locus_feed_next(f) || locus_feed_close(f) != -EPERM);
+    int status = 1;
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+    CHECK_EQ(locus_feed_close(f), 0);
+    CHECK(locus_feed_next(f) == NULL);
+    CHECK_STR(locus_error(), "locus_feed_next: the feed is closed");
+    CHECK_EQ(locus_feed_close(f), -EINVAL);
     close_both(n, w);
 }
 
