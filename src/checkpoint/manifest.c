@@ -163,9 +163,9 @@ static bool add_record(json_t *all, const struct manifest *m)
     size_t digits = 2 * m->record_bytes + 1;
     char *text = all && m->record_bytes ? malloc(digits) : NULL;
     if (text) sodium_bin2hex(text, digits, m->record, m->record_bytes);
-    if (text) json_object_set_new(all, "record", json_string(text));
+    bool ok = text && json_object_set_new(all, "record", json_string(text)) == 0;
     free(text);
-    return text || !m->record_bytes;
+    return ok || !m->record_bytes;
 }
 
 static json_t *manifest_json(const struct manifest *m)
