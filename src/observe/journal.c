@@ -221,7 +221,9 @@ bool journal_may_name(const char *curve)
 
 void journal_value(struct journal *j, const char *curve, double value)
 {
+    if (ferror(j->file)) return; /* it ended in the middle of a line, perhaps */
     notation_print(j->file, "{\"t\":%lld,\"curve\":\"%s\",\"y\":%.9g}\n", wall_us(), curve, value);
+    fflush(j->file); /* else a child that was forked, and exits, would write it once more */
 }
 
 void journal_close(struct journal *j)

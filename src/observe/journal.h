@@ -9,7 +9,7 @@
  * (locus_report_value) are lines of their own.
  *
  * Memory    a line
- * Waiting   for the disk, on a thread of its own; journal_close for that thread
+ * Waiting   for the disk: a thread of its own, and journal_value; journal_close for that thread
  * Life      journal_open before the node joins, so that the caller learns of a file that cannot be
  *           written; journal_start when the node works; journal_close before it leaves
  */
