@@ -339,7 +339,7 @@ int locus_restore(locus_worker *w, const char *directory)
 
 int locus_restore_with(locus_worker *w, const char *directory, void *record, size_t *bytes)
 {
-    if (!bytes) return error_set(-EINVAL, "locus_restore: `bytes` is NULL");
+    if (!bytes) return error_set(-EINVAL, "locus_restore_with: `bytes` is NULL");
     struct restore r = {.record = record, .record_bytes = *bytes};
     int rc = steps_begin(&r.steps, "locus_restore", w, directory, COLLECTIVE_RESTORE);
     if (rc) return rc;

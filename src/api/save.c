@@ -162,9 +162,12 @@ int locus_checkpoint(locus_worker *w, const char *directory)
 int locus_checkpoint_with(locus_worker *w, const char *directory, const void *record, size_t bytes)
 {
     struct save s = {.record = record, .record_bytes = bytes};
-    if (bytes > LOCUS_RECORD_MAX || (bytes && !record))
-        return error_set(-EINVAL, "locus_checkpoint: a record of %zu bytes%s: must be at most %d",
-                         bytes, record ? "" : " at NULL", LOCUS_RECORD_MAX);
+    if (bytes && !record)
+        return error_set(-EINVAL, "locus_checkpoint_with: `record` is NULL for %zu bytes", bytes);
+    if (bytes > LOCUS_RECORD_MAX)
+        return error_set(-EINVAL,
+                         "locus_checkpoint_with: a record of %zu bytes: must be at most %d", bytes,
+                         LOCUS_RECORD_MAX);
     int rc = steps_begin(&s.steps, "locus_checkpoint", w, directory, COLLECTIVE_CHECKPOINT);
     if (rc) return rc;
     rc = save(&s);

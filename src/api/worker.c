@@ -152,7 +152,7 @@ int locus_sum(locus_worker *w, double *values, size_t n)
     struct word word = {.count = (unsigned)n};
     int rc = call_check_worker("locus_sum", w);
     if (rc || n == 0) return rc;
-    if (!values) return call_no_array("locus_sum", "values", n);
+    if (!values) return error_set(-EINVAL, "locus_sum: `values` is NULL for %zu numbers", n);
     if (n > LOCUS_SUM_MAX)
         return error_set(-EINVAL, "locus_sum: n is %zu: must be at most %d", n, LOCUS_SUM_MAX);
     memcpy(word.number, values, n * sizeof *values);

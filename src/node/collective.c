@@ -230,8 +230,8 @@ static void wait_while_late(struct collective *c, int id)
         if (condition_wait(&c->complete, &c->mutex, reminder_next_ns(&waits))) continue;
         fprintf(
             stderr,
-            "locus: worker %d has waited %u s for the end of a locus_quiesce that began before it "
-            "opened\n",
+            "locus: worker %d has waited %u s for the end of a locus_quiesce or locus_sum that began "
+            "before it opened\n",
             id, reminder_due(&waits, clock_now_ns()));
     }
 }
