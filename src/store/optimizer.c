@@ -62,10 +62,8 @@ void optimizer_change(const struct optimizer *o, float *row, uint32_t n, enum ro
 uint32_t optimizer_shorten(const struct optimizer *o, const float *row, uint32_t n, float *record)
 {
     struct row_step step = optimizer_step(o);
-    uint32_t floats = (uint32_t)row_type_record(o->type, n);
-    if (!o->type->gradient || floats <= n + OPTIMIZER_STEP_FLOATS ||
-        !o->type->gradient(&o->rule, step.rate, row, record, n))
-        return floats;
+    if (!optimizer_shortens(o, n) || !o->type->gradient(&o->rule, step.rate, row, record, n))
+        return (uint32_t)row_type_record(o->type, n);
     record[n] = step.rate;
     record[n + 1] = step.size;
     return n + OPTIMIZER_STEP_FLOATS;

@@ -52,10 +52,14 @@ static inline struct row_step optimizer_step(const struct optimizer *o)
 void optimizer_change(const struct optimizer *, float *row, uint32_t n, enum row_change,
                       const float *values, struct row_step, float *record, bool is_first);
 
-/* Of a record, if it is that of the row's last step and shorter that way: writes the gradient, the
- * rate and the size instead. Returns the floats that there are now. */
-uint32_t optimizer_shorten(const struct optimizer *, const float *row, uint32_t n, float *record);
 enum { OPTIMIZER_STEP_FLOATS = 2 };
+/* Can the record of one step be shorter as its gradient, rate and size? */
+static inline bool optimizer_shortens(const struct optimizer *o, uint32_t n)
+{
+    return o->type->gradient && n + OPTIMIZER_STEP_FLOATS < row_type_record(o->type, n);
+}
+/* Makes it so, if it is that of the row's last step. Returns the floats that there are now. */
+uint32_t optimizer_shorten(const struct optimizer *, const float *row, uint32_t n, float *record);
 
 /* A step of a row that has no record. */
 static inline void optimizer_step_row(const struct optimizer *o, float *row, uint32_t n,

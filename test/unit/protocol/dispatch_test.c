@@ -72,6 +72,7 @@ TEST(dispatch, each_message_has_its_sender_its_length_and_its_flags)
         {length, {.operation = WIRE_SYNC, .length = LENGTH}},
         {length, {.operation = WIRE_SYNC, .flags = WIRE_END, .length = LENGTH}},
         {length, {.operation = WIRE_SYNC, .flags = WIRE_UPDATE}},
+        {length, {.operation = WIRE_SYNC, .flags = WIRE_UPDATE | WIRE_GRADIENT, .length = LENGTH}},
         {length, {.operation = WIRE_ANSWER, .owner = 1, .length = LENGTH - 1}},
         {length, {.operation = WIRE_REFRESH, .owner = 1}},
         {length, {.operation = WIRE_RECALL, .owner = 1, .length = LENGTH}},
