@@ -168,7 +168,8 @@ struct locus_config {
     /* A replica whose owner has been silent for so many seconds answers no pull and no
      * locus_view(); 0: no limit. A pull then asks the owner; locus_view() returns NULL, and
      * locus_pull_local() -EAGAIN. Owners with nothing to say send heartbeats four times as often as
-     * this, but at most 1000 times a second. Equal on all nodes. docs/reference/techniques.md has the cost */
+     * this, but at most 1000 times a second. Equal on all nodes. docs/reference/techniques.md has
+     * the cost */
     double staleness_s;
     /* Of what else must be equal on all nodes, such as the data and the program's options: a node
      * with another one than rank 0's is refused */
@@ -258,11 +259,12 @@ LOCUS_API int locus_set(locus_worker *, const locus_key *keys, size_t n, const f
 
 /*
  * Optimizers. Nodes that step copies of one row at the same time do not see each other's steps
- * until copies are synchronized. Then the changes of the values are added up, and the state becomes
- * that of all steps of all nodes, one after the other: nothing is lost, counted twice or blown up,
- * however many nodes there are. All calls that read or write values leave the state out, except
- * these two, for which a row is locus_state_length() floats: the values, then the state (m before
- * v). Without an optimizer they are locus_pull() and locus_set().
+ * until copies are synchronized. Then the changes of the values are added up (one step of AdaGrad
+ * may be made once more, where the row is), and the state becomes that of all steps of all nodes,
+ * one after the other: nothing is lost, counted twice or blown up, however many nodes there are.
+ * All calls that read or write values leave the state out, except these two, for which a row is
+ * locus_state_length() floats: the values, then the state (m before v). Without an optimizer they
+ * are locus_pull() and locus_set().
  */
 LOCUS_API int locus_pull_state(locus_worker *, const locus_key *keys, size_t n, float *rows);
 LOCUS_API int locus_set_state(locus_worker *, const locus_key *keys, size_t n, const float *rows);

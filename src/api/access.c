@@ -383,7 +383,7 @@ static inline __attribute__((always_inline)) bool write_usual(const locus_worker
     return row_write_own(s, values, change);
 }
 
-/* A step with one gradient, of a row that no other node needs to hear of. */
+/* A step with one gradient, of a row that need not be told to anybody: row_step_own(). */
 static __attribute__((noinline)) int push_unusual(locus_worker *w, const locus_key *keys, size_t n,
                                                   float *updates)
 {

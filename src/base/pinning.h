@@ -122,9 +122,9 @@ void pinning_plan(const struct pinning_machine *, unsigned nodes_here, unsigned 
 unsigned pinning_choose_shards(const struct pinning_machine *, unsigned nodes_here,
                                unsigned workers);
 
-/* The units of the socket on which a launcher starts node `index` of `nodes`: as many nodes on each,
- * in their order. Returns how many units; 0: there is one socket, or not as many nodes for each. So
- * a node's workers stay where its rows are, and other nodes are reached through memory. */
+/* The units of the socket on which a launcher starts node `index` of `nodes`: as many nodes on
+ * each, in their order. Returns how many units; 0: there is one socket, or not as many nodes for
+ * each. So a node's workers stay where its rows are, and other nodes are reached through memory. */
 unsigned pinning_socket(const struct pinning_machine *, unsigned nodes, unsigned index,
                         uint16_t unit[PINNING_UNITS_MAX]);
 

@@ -3,12 +3,10 @@
  * a channel of the hub, without a rank until the peer has said who it is.
  *
  * Callers   acceptor_tick and _close with the lock of the hub, once that has started
- * Memory    its own, of nng; one channel for each member, and
- *           as many others as strangers.h says
+ * Memory    its own, of nng; one channel for each member, and as many others as strangers.h says
  * Waiting   open: up to two seconds for a port to become free. close: for the descriptor to be
  *           closed. stop: for a callback under way
- * Life      acceptor_init, open; accepting begins with the first tick; close, stop, and
- *           then fini
+ * Life      acceptor_init, open; accepting begins with the first tick; close, stop, and then fini
  */
 #ifndef LOCUS_MEMBERSHIP_ACCEPTOR_H
 #define LOCUS_MEMBERSHIP_ACCEPTOR_H

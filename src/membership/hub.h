@@ -12,12 +12,10 @@
  * planned, the process was stopped or the machine asleep, and silence is counted from the
  * beginning.
  *
- * Memory    its own; a channel keeps at most one message received and HUB_QUEUE_MAX to be
- *           sent
- * Waiting   hub_wait; hub_drain, to the channels' deadlines;
- *           hub_stop, for callbacks under way. Nothing else
- * Life      hub_start, channels come and go, hub_drain, hub_stop,
- *           hub_fini
+ * Memory    its own; a channel keeps at most one message received and HUB_QUEUE_MAX to be sent
+ * Waiting   hub_wait; hub_drain, to the channels' deadlines; hub_stop, for callbacks under way.
+ *           Nothing else
+ * Life      hub_start, channels come and go, hub_drain, hub_stop, hub_fini
  */
 #ifndef LOCUS_MEMBERSHIP_HUB_H
 #define LOCUS_MEMBERSHIP_HUB_H

@@ -40,8 +40,7 @@
  * Memory    malloc, with a count of references, which the hub's lock protects once the message was
  *           given to a channel
  * Waiting   never
- * Life      message_new, message_put_..., message_done; channels send it,
- *           and the last one frees it
+ * Life      message_new, message_put_..., message_done; channels send it, and the last one frees it
  */
 #ifndef LOCUS_MEMBERSHIP_MESSAGE_H
 #define LOCUS_MEMBERSHIP_MESSAGE_H

@@ -7,8 +7,8 @@
  * was closed.
  *
  * Memory    only the stream outlives streams_dial
- * Waiting   streams_prepare: for threads that are tried, once; streams_dial: until the connection is
- *           made or refused, or for `timeout_ns`
+ * Waiting   streams_prepare: for threads that are tried, once; streams_dial: until the connection
+ *           is made or refused, or for `timeout_ns`
  * Life      streams_prepare before anything of a node that has others
  */
 #ifndef LOCUS_MEMBERSHIP_STREAMS_H

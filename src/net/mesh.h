@@ -9,8 +9,8 @@
  * and delay nothing; a peer whose proof is wrong is named on stderr.
  *
  * Callers   the thread that opens a node; nodes of one process share nothing
- * Memory    its own, released on return; of connections that have not yet proved to be
- *           links as many as strangers.h says
+ * Memory    its own, released on return; of connections that have not yet proved to be links as
+ *           many as strangers.h says
  * Waiting   to the deadline
  * Life      mesh_listen (mesh_listener.h), then mesh_connect, which ends the listening: no peer can
  *           connect later

@@ -42,8 +42,8 @@ int mesh_address_await(const char *rendezvous, int family, uint64_t deadline_ns,
                        struct addrinfo **all);
 /* The address from which this machine sends to `rendezvous`, with port 0. If `rendezvous` is the
  * machine's own name, on loopback for itself, it is the address from which the machine reaches
- * others. It is looked up as above. `loopback_only`: only addresses of the rendezvous on loopback count. Returns 0, or a
- * negative errno with the sentence: -EACCES if there are only others. */
+ * others. It is looked up as above. `loopback_only`: only addresses of the rendezvous on loopback
+ * count. Returns 0, or a negative errno with the sentence: -EACCES if there are only others. */
 int mesh_address_route(const char *rendezvous, int family, bool loopback_only, uint64_t deadline_ns,
                        struct mesh_address *out);
 

@@ -16,7 +16,8 @@
 #define PREFIX "locus-"
 enum { PATH_BYTES = sizeof FOLDER + 256 };
 
-/* One direction. Each line is written by one end, but for the wishes, which the other one grants. */
+/* One direction. Each line is written by one end, but for the wishes, which the other one grants.
+ * */
 struct ring {
     _Alignas(64) uint64_t written;
     _Alignas(64) uint64_t read;

@@ -58,8 +58,8 @@ size_t shared_unread(const struct shared *);
 
 /* After writing and reading: does the peer sleep, and wait for that? Says so once a sleep. */
 bool shared_must_wake(struct shared *);
-/* This end is about to sleep; it must not if shared_has_news() afterwards. `wants_room`: it has more
- * to write. */
+/* This end is about to sleep; it must not if shared_has_news() afterwards. `wants_room`: it has
+ * more to write. */
 void shared_sleep(struct shared *, bool wants_room);
 bool shared_has_news(struct shared *, bool wants_room);
 void shared_awake(struct shared *);

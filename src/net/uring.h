@@ -47,8 +47,8 @@ int uring_add_link(struct uring *, unsigned peer, int fd, struct link **out);
  * thread. */
 void uring_set_view(struct uring *, uint32_t view);
 
-/* Links to nodes of this host, of which this is `rank`, go through memory from now on (shared.h), if
- * there is some; LOCUS_CARRIER=tcp in the environment forbids it. Before uring_start. */
+/* Links to nodes of this host, of which this is `rank`, go through memory from now on (shared.h),
+ * if there is some; LOCUS_CARRIER=tcp in the environment forbids it. Before uring_start. */
 void uring_share(struct uring *, unsigned rank);
 
 /* Peers' replicas of our rows answer for so long after we were last heard, so an idle link sends

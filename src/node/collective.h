@@ -7,13 +7,14 @@
  *
  * If there are replicas, a quiesce has two meetings. A worker that opens after its node has arrived
  * at the first is too late: both take place without it, and its own collective begins after them.
- * (rendezvous_present() does the same for nodes.)
+ * (rendezvous_present() does the same for nodes.) So it is with one that opens while the others of
+ * a sum are met.
  *
  * Callers   workers' threads; collective_fail from any
  * Memory    its own
- * Waiting   collective_meet: until all have arrived or a node is lost; after 10 s, and then every
- *           10 s, it reports on stderr which workers are missing (the rendezvous reports which
- *           nodes)
+ * Waiting   collective_meet, _agree: until all have arrived or a node is lost; after 10 s, and then
+ *           every 10 s, it reports on stderr which workers are missing (the rendezvous reports
+ *           which nodes)
  * Life      collective_init, workers open / meet / close, collective_fini
  */
 #ifndef LOCUS_COLLECTIVE_H
@@ -74,13 +75,14 @@ int collective_open(struct collective *);
 void collective_close(struct collective *, int id);
 unsigned collective_open_count(struct collective *);
 
-/* Arrives and waits. -EINVAL: others wait in a collective of another kind; the caller did not
- * arrive. Any other error comes from collective_others or collective_fail: a node was lost. */
+/* Arrives and waits. -EINVAL: others wait in a collective of another kind, or with another count of
+ * numbers; the caller did not arrive. Any other error comes from collective_others or
+ * collective_fail: a node was lost. */
 int collective_meet(struct collective *, int id, enum collective_kind kind);
 
-/* The same, and each worker says a word. On return the word is the answer, the same on all nodes, as
- * meeting.h has it, with workers in the order of their ids: of a failure the errno is returned, with
- * its sentence in locus_error(). */
+/* The same, and each worker says a word. On return the word is the answer, the same on all nodes,
+ * as meeting.h has it, with workers in the order of their ids: of a failure the errno is returned,
+ * with its sentence in locus_error(). */
 int collective_agree(struct collective *, int id, enum collective_kind kind, struct word *);
 /* The lowest open id. Called in a collective. */
 bool collective_is_first(struct collective *, int id);

@@ -2,8 +2,8 @@
  * explain.h - what this node knows of one key, for `locus explain`: GET /key?key=K, or with
  * &table=T for row K of that table.
  *
- * The answer is lines of text, each with a word and its value (docs/guides/observe.md). A question that
- * cannot be answered gets an HTTP status that says so, and a sentence.
+ * The answer is lines of text, each with a word and its value (docs/guides/observe.md). A question
+ * that cannot be answered gets an HTTP status that says so, and a sentence.
  *
  * Memory    a text of EXPLAIN_BYTES_MAX at most
  * Waiting   for the key's shard, as reactor.h says

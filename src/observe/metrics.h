@@ -1,7 +1,7 @@
 /*
- * metrics.h - serves a node's metrics over HTTP at LOCUS_METRICS (docs/reference/metrics.md): all of
- * locus_stats and the histograms, and their parts by peer, shard and worker. Without LOCUS_METRICS
- * a node has no thread and no port for it, and executes no additional instruction.
+ * metrics.h - serves a node's metrics over HTTP at LOCUS_METRICS (docs/reference/metrics.md): all
+ * of locus_stats and the histograms, and their parts by peer, shard and worker. Without
+ * LOCUS_METRICS a node has no thread and no port for it, and executes no additional instruction.
  *
  * Memory    httpd.h
  * Waiting   metrics_stop for the answer under way

@@ -208,8 +208,8 @@ static void merge(struct shard *s, struct record *r, struct row_ref ref, const s
 /* A replica that had our version also has the new one, if only its own update was added; but not if
  * a worker of ours has written in between. Every write raises the word's version by one. The word
  * is read once: later writes make a later version. The two may differ by rounding, because the
- * replica has added the updates one by one, and we add their sum. If the replica becomes the row,
- * its values are used. */
+ * replica has added the updates one by one, and we add what it has gained. If the replica becomes
+ * the row, its values are used. */
 static bool is_still_fresh(struct record *r, struct row_ref ref, const struct wire_entry *e,
                            directory_word *w)
 {

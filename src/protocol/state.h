@@ -188,8 +188,9 @@ void shard_read(struct row_ref, float *values);
 void shard_write(struct shard *, struct row_ref, const float *values, enum row_change);
 /* The same with its state. */
 void shard_read_state(struct row_ref, float *values);
-/* A push of another node, or one of this node's that comes back. */
+/* A step that another node's push or replica asks for. The row has an optimizer. */
 void shard_step(struct shard *, struct row_ref, const float *gradient, struct row_step);
+/* A push of another node, or one of this node's that comes back. */
 void shard_push(struct shard *, struct row_ref, const struct wire_entry *);
 
 #endif

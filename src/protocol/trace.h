@@ -1,7 +1,7 @@
 /*
- * trace.h - the history of chosen keys on this node, for `locus trace` (docs/reference/run-files.md): where the
- * row is, whether the node intends to access it or keeps it, how often it is accessed, and when
- * workers wait for clocks.
+ * trace.h - the history of chosen keys on this node, for `locus trace`
+ * (docs/reference/run-files.md): where the row is, whether the node intends to access it or keeps
+ * it, how often it is accessed, and when workers wait for clocks.
  *
  * The environment switches tracing on when the node opens: LOCUS_TRACE=PREFIX, and
  * LOCUS_TRACE_KEYS=1,2,7-9 or sample:100. Then the shard looks at its chosen keys at the end of

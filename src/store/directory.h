@@ -94,7 +94,8 @@ static inline bool directory_is_own(directory_word w)
     return (w & (DIRECTORY_STATE_MASK | DIRECTORY_LATCH)) == DIRECTORY_MAIN << 1;
 }
 
-/* The same where the table has an optimizer; or a copy that does not know of the last change. */
+/* The same where the table has an optimizer. Or other nodes have copies, and the key is in the
+ * dirty set. */
 static inline bool directory_is_own_stepped(directory_word w)
 {
     return (w & (DIRECTORY_STATE_MASK | DIRECTORY_LATCH | DIRECTORY_DIRTY)) ==

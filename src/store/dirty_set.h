@@ -2,10 +2,10 @@
  * dirty_set.h - the keys of a shard that have changed, so that other nodes must be told: any thread
  * adds, the shard takes.
  *
- * A tree of bits (bitset.h). Adding goes up only while a word was empty. Taking goes
- * down from the root and empties each word with one exchange. So a key that is added while others
- * are taken is either seen now or found by way of the root the next time. The cost of both depends
- * on the keys in the set, however many keys there are in all.
+ * A tree of bits (bitset.h). Adding goes up only while a word was empty. Taking goes down from the
+ * root and empties each word with one exchange. So a key that is added while others are taken is
+ * either seen now or found by way of the root the next time. The cost of both depends on the keys
+ * in the set, however many keys there are in all.
  *
  * Callers   any thread adds, under the key's latch; the shard's thread adds and takes
  * Memory    as bitset.h

@@ -11,10 +11,10 @@
  *   -EAGAIN  not here; nothing was done
  *   -ENOMEM  a first write or an arrival found no slot (slab.h says when); nothing was done
  *
- * A replica is a copy of the row. A worker reads and adds in place. The first change since the owner
- * was last told keeps in the next slot what the row was before, and their difference is what the
- * owner does not have yet; so all later changes cost what those of a main copy do. Only the owner
- * sets rows: setting a replica returns -EAGAIN.
+ * A replica is a copy of the row. A worker reads and adds in place. The first change since the
+ * owner was last told keeps in the next slot what the row was before, and their difference is what
+ * the owner does not have yet; so all later changes cost what those of a main copy do. Only the
+ * owner sets rows: setting a replica returns -EAGAIN.
  *
  * With an optimizer (optimizer.h) an update is a gradient, with which the row takes a step, and the
  * next slot has the record of a replica's steps (row_type.h). Workers read values; a row that moves
@@ -231,8 +231,8 @@ static inline __attribute__((always_inline)) void row_step_at(const struct parti
     optimizer_step_row(p->optimizer, row, p->length, scratch);
 }
 
-/* A step in place while no writer is at work, and no other node needs the change; false: nothing
- * was done. */
+/* A step in place of a main copy while no writer is at work, and nobody need be told: no other node
+ * has a copy, or the key is in the dirty set; false: nothing was done. */
 static inline __attribute__((always_inline)) bool row_step_own(struct row_ref s,
                                                                row_gradient_fn *gradient,
                                                                void *context, float *scratch)

@@ -7,15 +7,16 @@
  * record of its steps since the owner last heard of them: the sum d of the changes of the values, c
  * of each array or number of the state, and, where something decays, k. The owner merges it into
  * whatever it has by then: values += d, m = b^k m + c. So the state ends as in one serial order of
- * all steps of all nodes.
+ * all steps of all nodes. The record of one step of AdaGrad has half the floats as its gradient,
+ * with which the owner makes the step itself.
  *
  *   row     n values, then `arrays` arrays of n floats of state, then `numbers` single ones
  *   record  the same with changes instead (d, c), then k as a float if `counts`
  *
  * Each step is torch's: SGD with and without momentum (no dampening), Adagrad, SparseAdam; AdamW is
- * that with decay, so its epsilon is added to what is not corrected.
- * In row-wise AdaGrad the squares of a row's gradient have one sum, of their means. Infinity and NaN
- * go through all operations as they do through those of one float.
+ * that with decay, so its epsilon is added to what is not corrected. In row-wise AdaGrad the
+ * squares of a row's gradient have one sum, of their means. Infinity and NaN go through all
+ * operations as they do through those of one float.
  *
  * A new optimizer is a paragraph in row_steps.c and a line in locus.h. Every operation is for a row
  * that nobody else writes. Readers may copy it meanwhile: under the thread sanitizer, which would
@@ -60,8 +61,8 @@ struct row_type {
 enum { ROW_TYPES = LOCUS_ADAMW + 1 };
 const struct row_type *row_type_version(unsigned version);
 
-/* In the widest version. NULL: there is no such optimizer; and for LOCUS_NO_OPTIMIZER, whose rows are their values, and
- * whose steps and records are sums (floats.h). */
+/* In the widest version. NULL: there is no such optimizer; and for LOCUS_NO_OPTIMIZER, whose rows
+ * are their values, and whose steps and records are sums (floats.h). */
 const struct row_type *row_type_of(enum locus_optimizer);
 
 /* Of its constant; "an unknown optimizer" for what is none. */
