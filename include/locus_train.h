@@ -24,8 +24,8 @@ typedef struct locus_feed locus_feed;
 typedef bool locus_fill(void *context, locus_loader *, void *portion);
 /* `portions`: `depth` pointers to portions, which are the feed's until it closes. Without a worker
  * (NULL) the loader is NULL, and nothing can be signaled.
- *   -EINVAL  no function, no portions, depth 0
- *   -EBUSY, -ECONNRESET and others  as locus_loader_open()
+ *   -EINVAL  no function, no portions, depth 0, a worker that is closed
+ *   -EPERM   in a child that was forked
  *   -EAGAIN  no thread could be started
  *   -ENOMEM  no memory */
 LOCUS_API int locus_feed_open(locus_worker *, locus_fill *, void *context, void **portions,
