@@ -22,8 +22,8 @@ typedef struct locus_feed locus_feed;
 /* Prepares the next portion, on the feed's thread: what is in it from before is yours to use again.
  * Returns false at the end: the portion is not used. */
 typedef bool locus_fill(void *context, locus_loader *, void *portion);
-/* `portions`: `depth` pointers to portions, which are the feed's until it closes. Without a worker
- * (NULL) the loader is NULL, and nothing can be signaled.
+/* `portions`: `depth` pointers to portions; the array and they are the feed's until it closes.
+ * Without a worker (NULL) the loader is NULL, and nothing can be signaled.
  *   -EINVAL  no function, no portions, depth 0, a worker that is closed
  *   -EPERM   in a child that was forked
  *   -EAGAIN  no thread could be started
