@@ -11,8 +11,8 @@
  * Waiting   never
  * Life      bitset_init, any use, bitset_fini
  */
-#ifndef LOCUS_STORE_BITSET_H
-#define LOCUS_STORE_BITSET_H
+#ifndef LOCUS_BASE_BITSET_H
+#define LOCUS_BASE_BITSET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
  * random.h - random numbers of one stream of samples: xoshiro256** (Blackman and Vigna, 2018), 1 ns
  * each.
  *
+ * Callers   all of this folder, under the latch of the stream
  * Memory    the caller's
  * Waiting   never
  * Life      random_init, then any

@@ -1,6 +1,7 @@
 /*
  * optimizer.h - the optimizer of a table on this node, and what it makes of a row.
  *
+ * Callers   any thread; who changes a row has its latch, or is alone
  * Memory    the store's; rows are the caller's
  * Waiting   never
  * Life      as the store
