@@ -594,9 +594,9 @@ LOCUS_API int locus_restore(locus_worker *, const char *directory);
  * LOCUS_RECORD_MAX. */
 LOCUS_API int locus_checkpoint_with(locus_worker *, const char *directory, const void *record,
                                     size_t bytes);
-/* Every worker gets the checkpoint's record. *bytes: how many there is room for; then, how many it
- * has, 0 where there is none. -EINVAL: also a record for which there is no room: nothing has
- * changed. */
+/* Every worker gets the checkpoint's record; with `record` NULL only its length. *bytes: for how
+ * many there is room; then, how many it has, 0 where there is none. -EINVAL: also a record for which
+ * there is no room: nothing has changed. */
 LOCUS_API int locus_restore_with(locus_worker *, const char *directory, void *record,
                                  size_t *bytes);
 

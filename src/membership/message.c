@@ -194,9 +194,10 @@ bool message_get_word(struct message_reader *r, struct word *w)
 {
     uint32_t code = message_get_u32(r);
     message_get_text(r, w->text, sizeof w->text);
+    uint32_t count = message_get_u32(r);
+    if (code > MESSAGE_ERRNO_MAX || count > LOCUS_SUM_MAX) return false;
     w->rc = -(int)code;
-    w->count = message_get_u32(r);
-    if (code > MESSAGE_ERRNO_MAX || w->count > LOCUS_SUM_MAX) return false;
+    w->count = count;
     for (unsigned i = 0; i < w->count; i++) {
         uint64_t bits = message_get_u64(r);
         memcpy(&w->number[i], &bits, sizeof bits);
