@@ -3,7 +3,8 @@
  *
  * Beside one for each peer that is expected, STRANGERS_MAX, each for at most STRANGERS_S. When one
  * more comes, the one goes that has said nothing for longest; if all have answered, the oldest. Who
- * belongs here answers at once, so strangers cannot keep it out.
+ * belongs here answers at once, and comes in at one of its attempts, however many strangers there
+ * are.
  *
  * Memory    the caller's
  * Waiting   never

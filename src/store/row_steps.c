@@ -127,6 +127,7 @@ INLINE bool adagrad_gradient(const struct locus_rule *rule, float rate, const fl
     {
         float g = copysignf(sqrtf(c[i]), -d[i]);
         differ |= (g * g != c[i]) | (-rate * g / (sqrtf(s[i]) + epsilon) != d[i]);
+        differ |= (d[i] == 0) & (c[i] != 0); /* too small a step to have a sign */
     }
     if (differ) return false;
     LOOP for (size_t i = 0; i < n; i++) d[i] = copysignf(sqrtf(c[i]), -d[i]);

@@ -256,6 +256,10 @@ static void check_gradient(const struct row_type *t, enum locus_optimizer o)
     check_is_no_gradient(t, s.rate, &copies[1], N);
     t->step(&r, s, copies[2].row, gradient, N, copies[2].record);
     check_is_no_gradient(t, s.rate, &copies[2], N);
+    copies[1] = copies[0];
+    copies[1].row[N + 7] = INFINITY; /* a step of 0, whose direction nobody knows */
+    copies[1].record[7] = 0;
+    check_is_no_gradient(t, s.rate, &copies[1], N);
     CHECK(t->gradient(&r, s.rate, copies[0].row, copies[0].record, N));
     for (uint32_t i = 0; i < N; i++) CHECK(copies[0].record[i] == gradient[i]);
 }
