@@ -22,7 +22,8 @@ static bool take_header(struct scan *s)
     const char *stop = left > 0 ? memchr(s->at, '\n', most) : NULL;
     if (!stop) return false;
     int length = 0, is = snprintf(line, sizeof line, "%.*s", (int)(stop - s->at), s->at);
-    if (sscanf(line, "%9" SCNu64 " %6" SCNu64 " %n", &s->rows, &s->columns, &length) != 2 ||
+    if (strspn(line, "0123456789 \t\r") != (size_t)is || /* sscanf() takes signs */
+        sscanf(line, "%9" SCNu64 " %6" SCNu64 " %n", &s->rows, &s->columns, &length) != 2 ||
         length != is || s->rows == 0 || s->columns == 0)
         return false;
     s->at = stop + 1;
