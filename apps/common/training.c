@@ -99,7 +99,7 @@ static bool is_over(const struct training *t)
     return limit > 0 && meter_now() - t->began_s >= (double)limit;
 }
 
-/* Of the next step. Whoever goes on from a checkpoint has had his first ones. */
+/* Of the next step. */
 static void set_rate(struct training_worker *w, uint64_t done)
 {
     const struct training *t = w->training;
@@ -108,9 +108,7 @@ static void set_rate(struct training_worker *w, uint64_t done)
            epoch = ((double)p->part + part) /
                    (double)(t->checkpoints.parts ? t->checkpoints.parts : 1);
     double share = rate_share(&t->settings->rate, ((double)p->epochs + epoch) / (double)t->epochs);
-    if (p->epochs + p->part == 0) share *= rate_among((double)w->steps, w->member->total);
-    pool_set_rate(w->member, share);
-    w->steps++;
+    pool_set_rate(w->member, share * rate_among((double)w->steps++, w->member->total));
 }
 
 /* The steps of this worker, or as many as there is time for. */
@@ -348,6 +346,7 @@ void training_work(struct pool_member *m, void *training)
     struct training_worker w = {.training = t, .member = m, .program = t->program};
     w.state = take_memory(1, kind->worker_bytes);
     bool goes_on = checkpoints_resume(&t->checkpoints, m, &w.progress);
+    if (goes_on) w.steps = m->total; /* it has had its first ones */
     kind->begin(&w, goes_on);
     if (m->index == 0) t->began_s = meter_now() - w.progress.seconds;
     checkpoints_begin(&t->checkpoints, m, &w.progress);

@@ -32,7 +32,7 @@ struct training_worker {
     /* Of an epoch, or of a part of one: how much this worker has to do, for the learning rate; in
      * clocks that the options say, unless `clocks` does, for bounded staleness. */
     uint64_t total, clocks;
-    uint64_t steps; /* in this run */
+    uint64_t steps; /* so far: the first ones are shorter (rate_among()) */
 };
 
 /* What a worker has trained with. A step adds to it. */
