@@ -27,16 +27,19 @@ struct using
 /* The last layer has one output, and is the only one that is not rectified. */
 static void open_layers(struct using *u, const struct saved *s)
 {
+    char next[32];
     size_t inputs = u->fields * u->dim;
     u->values[0] = take_memory(inputs + 1, sizeof(float));
-    while (inputs != 1 || u->layers == 0) {
+    do {
         if (u->layers == DENSE_LAYERS_MAX) saved_fail(s, "has too many layers");
         struct dense *d = &u->layer[u->layers];
         dense_file_open(d, s, u->layers, inputs, true);
         inputs = d->outputs;
-        d->is_rectified = inputs > 1;
         u->values[++u->layers] = take_memory(inputs, sizeof(float));
-    }
+        snprintf(next, sizeof next, "layer%zu.weight", u->layers);
+    } while (saved_find(s, next, TENSORS_F32));
+    if (inputs != 1) saved_fail(s, "its last layer has %zu outputs, and not one", inputs);
+    u->layer[u->layers - 1].is_rectified = false;
 }
 
 static void open_columns(struct using *u, const struct saved *s)
