@@ -101,8 +101,8 @@ void pool_meet(struct pool_member *);
 void pool_quiesce(struct pool_member *);
 /* Only this node's workers. */
 void pool_meet_here(struct pool_member *);
-/* Every worker gives `count` figures, fastest no more than POOL_FIGURES_MAX, and gets their sums over all
- * workers of all nodes. Whole numbers below 2^53 are summed exactly. Quiesces, too. */
+/* Every worker gives `count` figures, and gets their sums over all workers of all nodes: up to
+ * POOL_FIGURES_MAX in one collective. Whole numbers below 2^53 are summed exactly. Quiesces, too. */
 void pool_sum(struct pool_member *, double *figures, size_t count);
 
 /* The part of `total` things that a worker takes: from *first to before *end. Parts differ by one

@@ -4,8 +4,8 @@
  *
  * A line is cut into fields by tabs; without one by commas; without one by blanks. All lines have as
  * many as the first: what a line asks follows from that. Lines of blanks, and comments, are passed
- * over. Answers are lines of fields with tabs between, or JSON; each is
- * printed before the next line is waited for.
+ * over. Answers are lines of fields with tabs between, or JSON; each is printed before the next line
+ * is waited for.
  *
  * Callers   predict_run(): training_run(), before there are threads; hooks, on that thread
  * Memory    the mapped model, the line that is answered, and the program's struct

@@ -1,7 +1,7 @@
 /*
- * accuracy.h - the share of nodes whose class is found, and the mean over classes of F1, of those to
- * validate with and of those to test with, computed by all nodes of the cluster. A node's neighbours are drawn by the seed: the
- * same ones each time, whatever the cluster.
+ * accuracy.h - the share of nodes whose class is found, of those to validate with and of those to
+ * test with, and of the latter the mean over classes of F1, computed by all nodes of the cluster. A
+ * node's neighbours are drawn by the seed: the same ones each time, whatever the cluster.
  *
  * Callers   every worker of every node, a collective
  * Memory    that of a batch

@@ -3,10 +3,10 @@
  * entities as answers to (subject, relation, ?), and of its subject as an answer to (?, relation,
  * object).
  *
- * Filtered: other answers that are known from any split are left out; raw: they are not. Ties are counted fairly: a
- * rank is the mean of the optimistic one (all equal scores behind) and the pessimistic one (all
- * before), so a model that gives every entity the same score gains nothing. An answer whose score
- * is not a number ranks last.
+ * Filtered: other answers that are known from any split are left out; raw: they are not. Ties are
+ * counted fairly: a rank is the mean of the optimistic one (all equal scores behind) and the
+ * pessimistic one (all before), so a model that gives every entity the same score gains nothing. An
+ * answer whose score is not a number ranks last.
  *
  * All workers of all nodes take part: each node pulls the entities once, in blocks, into a matrix
  * that its workers share; each worker ranks its part of the facts.
