@@ -57,7 +57,7 @@ static void task_options(struct wv_options *o)
                     "the pairs of a window share theirs: faster"),
         settings_sampling(&o->common),
         OPTION_CHOICE("--optimizer", "NAME", &o->optimizer, optimizers, ARGS_TASK,
-                      "sgd, with --schedule linear as in the original,\nor adagrad"),
+                      "sgd, with --schedule linear as in the original, or\nadagrad, with constant unless told"),
         OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK,
                     "learning rate; 0: 0.025, with adagrad 0.1"),
         OPTION_COUNT("--batch", "N", &o->batch, 1, 10000, ARGS_TASK,
@@ -116,6 +116,7 @@ static struct settings *options(void *program)
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS |
                                   SETTINGS_FROM | SETTINGS_RATE);
     o->common.epochs = 5;
+    o->common.schedule = "linear"; /* of sgd */
     task_options(o);
     settings_options(&o->common);
     result_options(o);
@@ -128,7 +129,7 @@ static void check(void *program)
     if (!o->common.data) fail_usage("--data is missing: the text to learn from");
     args_needs("--analogy-words", "--analogies");
     check_negatives(o);
-    if (o->optimizer == WV_SGD && !args_has("--schedule")) o->common.schedule = "linear";
+    if (o->optimizer == WV_ADAGRAD && !args_has("--schedule")) o->common.schedule = "constant";
     if (o->rate <= 0) o->rate = o->optimizer == WV_ADAGRAD ? 0.1 : 0.025;
 }
 
