@@ -117,6 +117,7 @@ static void check(void *program)
     struct checkpoints_wish *c = &o->common.checkpoints;
     settings_check_source(&o->common, "the matrix", "--generate", o->generate);
     args_excludes("--response", "--generate");
+    args_needs("--absolute", "--lambda");
     if (o->lambda > 1 && !o->is_absolute)
         fail_usage("--lambda is %g: a share from 1e-06 to 1, unless there is --absolute",
                    o->lambda);
