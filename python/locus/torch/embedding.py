@@ -5,6 +5,7 @@ A forward pass pulls the row of each different index once; the backward pass add
 repeats. The optimizer finds rows and gradients here (gradients.py).
 """
 import functools
+import itertools
 from typing import Any, Callable, Dict, List, Optional, Tuple, TypeVar
 
 import torch
@@ -162,7 +163,7 @@ class _Rows(torch.nn.Module):
         """This process' part of what rows begin with: first values, or else differences of 0; and the state of all."""
         node = self.worker.node
         self._first_state = state
-        for part in list(ranges(self.num_embeddings, self.embedding_dim))[node.rank::node.size]:
+        for part in itertools.islice(ranges(self.num_embeddings, self.embedding_dim), node.rank, None, node.size):
             first = self.initial(part, self.embedding_dim)
             self._set_rows(part, first if values else torch.zeros_like(first))
         if values:
