@@ -50,7 +50,7 @@ class Ahead:
 
     def __init__(self, embedding: Any, wanted: torch.Tensor) -> None:
         self.embedding = embedding
-        self.flat = wanted.reshape(-1).long()
+        self.flat = wanted.reshape(-1)
         self.indices, self.places = embedding.different(self.flat)
         self.keys: torch.Tensor = self.indices + embedding._first
         self._pulled: Optional[Tuple[int, torch.Tensor]] = None

@@ -26,6 +26,17 @@ _STATE_DICT_FLOATS_MAX = 1 << 28
 _INDICES = (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8)  # a mask of bool is none
 
 
+def integers(name: str, indices: Any) -> torch.Tensor:
+    """As int64."""
+    if not isinstance(indices, torch.Tensor):
+        raise ArgumentError(f"`{name}` is a {type(indices).__name__}: must be a tensor of integers; write "
+                            f"torch.as_tensor({name})")
+    if indices.dtype not in _INDICES or indices.device.type != "cpu":
+        raise ArgumentError(f"`{name}` is {indices.dtype} on {indices.device}: must be integers on the CPU; write "
+                            f"{name}.cpu().long(), or do not move it: values are returned on the model's device")
+    return indices.long()
+
+
 def _checked_padding(padding_idx: Any, rows: int) -> Optional[int]:
     """As torch counts: from the end, if negative."""
     if padding_idx is None:
@@ -112,13 +123,7 @@ class _Rows(torch.nn.Module):
 
     def _look_up(self, indices: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The values of the different indices; for each index which it is; and the different ones."""
-        if not isinstance(indices, torch.Tensor):
-            raise ArgumentError(f"`input` is a {type(indices).__name__}: must be a tensor of integers; write "
-                                "torch.as_tensor(input)")
-        if indices.dtype not in _INDICES or indices.device.type != "cpu":
-            raise ArgumentError(f"`input` is {indices.dtype} on {indices.device}: must be integers on the CPU; write "
-                                "input.cpu().long(), or do not move it: values are returned on the model's device")
-        flat = indices.reshape(-1).long()
+        flat = integers("input", indices).reshape(-1)
         found = self.ahead.take(flat) if self.ahead is not None and not self.worker._is_over() else None
         if found is None:
             different, places = self.different(flat)

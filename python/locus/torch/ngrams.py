@@ -6,7 +6,7 @@ import torch
 
 from .._c import integer
 from ..errors import ArgumentError
-from .embedding import Embedding, Initial
+from .embedding import Embedding, Initial, integers
 from .initial import Zeros
 
 _ORDER_MAX, _HEADS_MAX = 16, 64
@@ -41,11 +41,12 @@ class NgramTable(torch.nn.Module):
 
     def indices(self, tokens: torch.Tensor) -> torch.Tensor:
         """The rows of `table`: int64 of shape (*, T, len(orders) * heads), of integers on the CPU."""
+        tokens = integers("tokens", tokens)
         hashed: List[torch.Tensor] = []
         for place, order in enumerate(self.orders):
             each = self._seeds[place * self.heads:(place + 1) * self.heads].expand(*tokens.shape, self.heads)
             for back in reversed(range(order)):
-                before = torch.nn.functional.pad(tokens.long(), (back, 0), value=-1)[..., :tokens.shape[-1]]
+                before = torch.nn.functional.pad(tokens, (back, 0), value=-1)[..., :tokens.shape[-1]]
                 each = (each ^ before.unsqueeze(-1)) * _ODD
                 each = each ^ (each >> 32)
             hashed.append(each)

@@ -16,7 +16,7 @@ from ..errors import ArgumentError, Error, UsageError
 from ..sampling import Loader, Sample
 from ..worker import Worker
 from .ahead import Ahead
-from .embedding import _Rows
+from .embedding import _Rows, integers
 from .negatives import Negatives
 
 _LOOK_S = 1e-3
@@ -229,7 +229,7 @@ class Prefetch:
             if isinstance(source, Negatives):
                 samples.append((source, source.prepare(loader, wanted, first + number)))
                 continue
-            aheads.append(Ahead(source, wanted))
+            aheads.append(Ahead(source, integers("indices", wanted)))
             loader.intent(aheads[-1].keys, first + number, first + number + 1)
         return _Item(batch, worker, aheads, samples)
 
