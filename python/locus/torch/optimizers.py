@@ -135,7 +135,11 @@ class Optimizer(torch.optim.Optimizer):
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """What state_dict() gave, here or in torch. Every process calls it, and none trains meanwhile."""
-        self.lr = state["param_groups"][0]["lr"]
+        group = state["param_groups"][0]
+        if len(group["params"]) != len(self.embeddings):
+            raise ArgumentError(f"the state is of {len(group['params'])} embeddings: this optimizer has "
+                                f"{len(self.embeddings)}")
+        self.param_groups[0].update((name, group[name]) for name in ("lr", "initial_lr") if name in group)
         for i, embedding in enumerate(self.embeddings):
             given = state["state"].get(i, {})
             if "step" in given:
@@ -161,7 +165,7 @@ def _embeddings_of(model: Any) -> List[_Rows]:
             raise ArgumentError(f"`model` holds a {type(module).__name__}: must be a torch.nn.Module, or a list of some; "
                                 "write locus.torch.Adagrad(model), not its parameters()")
         before = f"{number}." if len(modules) > 1 else ""
-        found += [(before + name or "embedding", each) for name, each in module.named_modules()
+        found += [((before + name).rstrip(".") or "embedding", each) for name, each in module.named_modules()
                   if isinstance(each, _Rows)]
     if not found:
         raise ArgumentError("the model has no embedding of locus.torch: nothing to optimize")
