@@ -17,6 +17,7 @@ import torch
 
 from ..errors import ArgumentError
 from .embedding import EmbeddingBag
+from .initial import Uniform
 
 
 class PoolingType(Enum):
@@ -98,22 +99,24 @@ class KeyedTensor:
 
 class EmbeddingBagCollection(torch.nn.Module):
     """Tables by the features that look them up. A feature of several tables is called feature@table in the result, whose
-    values are (batch, all dimensions), table by table. `is_weighted`: by the weights of the features, sums only."""
+    values are (batch, all dimensions), table by table. `is_weighted`: by the weights of the features, sums only. First
+    values are TorchRec's: uniform up to 1 / sqrt(num_embeddings). A `device` "meta" changes nothing."""
 
     def __init__(self, tables: Sequence[Any], is_weighted: bool = False, device: Any = None) -> None:
         super().__init__()
         self.tables, self.is_weighted = list(tables), is_weighted
         self.embedding_bags = torch.nn.ModuleDict()
-        for each in self.tables:
+        for place, each in enumerate(self.tables):
             if each.name in self.embedding_bags:
                 raise ArgumentError(f"two tables have the name {each.name!r}: each must have its own")
             mode = str(getattr(each.pooling, "value", each.pooling)).lower()
-            self.embedding_bags[each.name] = EmbeddingBag(each.num_embeddings, each.embedding_dim, mode=mode)
+            self.embedding_bags[each.name] = EmbeddingBag(each.num_embeddings, each.embedding_dim, mode=mode,
+                                                          initial=Uniform(each.num_embeddings ** -0.5, place))
         features = [feature for each in self.tables for feature in each.feature_names]
         self._names = [f"{feature}@{each.name}" if features.count(feature) > 1 else feature
                        for each in self.tables for feature in each.feature_names]
         self._lengths = [each.embedding_dim for each in self.tables for _ in each.feature_names]
-        if device is not None:
+        if device is not None and torch.device(device).type != "meta":
             self.to(device)
 
     def indices(self, features: Any) -> Dict[EmbeddingBag, torch.Tensor]:
