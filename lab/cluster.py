@@ -159,8 +159,7 @@ class Kit:
         nodes = [n for n in (2, 4, 8, 16) if 2 * n <= max(cores, 4)] if not self.options.nodes else self.options.nodes
         if self.options.quick:
             counts, nodes = counts[:2], [2]
-        if not (self.out / "text").exists():
-            write_text(self.out / "text", WORDS[self.options.quick])
+        write_text(self.out / "text", WORDS[self.options.quick])  # one that is there may be of --quick
         for program in SIZES:
             for n in counts:
                 self.train(program, 0, n, label="plain arrays")
