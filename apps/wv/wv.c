@@ -56,8 +56,9 @@ static void task_options(struct wv_options *o)
         OPTION_FLAG("--shared-negatives", &o->is_shared, ARGS_TASK,
                     "the pairs of a window share theirs: faster"),
         settings_sampling(&o->common),
-        OPTION_CHOICE("--optimizer", "NAME", &o->optimizer, optimizers, ARGS_TASK,
-                      "sgd, with --schedule linear as in the original, or\nadagrad, with constant unless told"),
+        OPTION_CHOICE(
+            "--optimizer", "NAME", &o->optimizer, optimizers, ARGS_TASK,
+            "sgd, with --schedule linear as in the original, or\nadagrad, with constant unless told"),
         OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK,
                     "learning rate; 0: 0.025, with adagrad 0.1"),
         OPTION_COUNT("--batch", "N", &o->batch, 1, 10000, ARGS_TASK,
