@@ -4,6 +4,7 @@
 #include "rng.h"
 #include "saved.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,10 @@ void lda_warm(struct shelf *s, const char *path)
     struct saved saved;
     struct rng rng;
     saved_open(&saved, path);
+    const struct saved_tensor *found = saved_find(&saved, "word_topics", TENSORS_F32);
+    if (found && found->columns != topics)
+        saved_fail(&saved, "has %" PRIu64 " topics, and --topics is %zu: train alike (--from)",
+                   found->columns, topics);
     struct warm w = {.lda = l,
                      .rows = saved_take(&saved, "word_topics", TENSORS_F32, 0, topics),
                      .totals = saved_take(&saved, "topic_totals", TENSORS_F32, topics, 0)->values,
