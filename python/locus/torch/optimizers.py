@@ -37,7 +37,8 @@ _LEAST = 1e-38  # a constant of 0 would be the usual one
 
 class Optimizer(torch.optim.Optimizer):
     """All embeddings of `model` (a torch.nn.Module, or a list of some): their tables get the modules' names, and take the
-    steps of `optimizer`."""
+    steps of `optimizer`. They are one group of parameters, of which schedulers change the rate: momentum and betas are
+    those of the tables, from open() on."""
 
     optimizer = ""
     state_names: Tuple[str, ...] = ()  # torch's, of the state behind the values, in that order
@@ -57,6 +58,12 @@ class Optimizer(torch.optim.Optimizer):
         self.steps: Dict[str, int] = {}  # of each table
         self.begin()
         super().__init__(weights, peer([torch.nn.Parameter(torch.empty(0))], **constants).defaults)
+
+    def add_param_group(self, param_group: Dict[str, Any]) -> None:
+        if self.param_groups:
+            raise ArgumentError("an optimizer of embeddings has one group: make another one, and give both to "
+                                "locus.torch.open()")
+        super().add_param_group(param_group)
 
     def begin(self) -> None:
         """Tables are new: none has counted a step, or been told a rate."""
