@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _arrays, _c
 from ._waiting import Waiting
-from .errors import AbsentError, UsageError, of_result
+from .errors import AbsentError, ArgumentError, UsageError, of_result
 from .sampling import Distribution, Loader, Sample, checked_sample
 
 if TYPE_CHECKING:
@@ -280,6 +280,9 @@ class Worker:
 
     def checkpoint(self, directory: _c.Path, record: bytes = b"") -> None:
         """Collective: writes all rows to a directory that all nodes see, and rank 0's record."""
+        if not isinstance(record, bytes):
+            raise ArgumentError(f"`record` is a {type(record).__name__}: must be bytes; write "
+                                "json.dumps(record).encode()")
         self._wait_in(_lib.locus_checkpoint_with, _c.text("directory", os.fspath(directory)), record, len(record))
 
     def restore(self, directory: _c.Path) -> bytes:
