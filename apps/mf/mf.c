@@ -69,7 +69,7 @@ static void training_options(struct mf_options *o)
         OPTION_SECTION("training"),
         OPTION_CHOICE(
             "--method", "NAME", &o->method, methods, ARGS_TASK,
-            "sgd: AdaGrad, cell by cell\ncd: coordinate descent, all rows and then all columns;\nwithout --visit, --batch, --lr, --schedule and --bias"),
+            "sgd: AdaGrad, cell by cell\ncd: coordinate descent, all rows and then all columns;\nwithout --visit, --batch, --lr, --schedule, --bias and\n--step-time"),
         OPTION_CHOICE(
             "--visit", "NAME", &o->visit, visits, ARGS_TASK,
             "columns: cells by column, in random order\nblocks: blocks of columns go from worker to worker"),
