@@ -99,7 +99,7 @@ static bool is_over(const struct training *t)
     return limit > 0 && meter_now() - t->began_s >= (double)limit;
 }
 
-/* Of the next step. */
+/* Of the next step. Who has nothing to do holds up no other worker of its node: they have one rate. */
 static void set_rate(struct training_worker *w, uint64_t done)
 {
     const struct training *t = w->training;
@@ -108,7 +108,8 @@ static void set_rate(struct training_worker *w, uint64_t done)
            epoch = ((double)p->part + part) /
                    (double)(t->checkpoints.parts ? t->checkpoints.parts : 1);
     double share = rate_share(&t->settings->rate, ((double)p->epochs + epoch) / (double)t->epochs);
-    pool_set_rate(w->member, share * rate_among((double)w->steps++, w->member->total));
+    unsigned workers = w->total > 0 ? w->member->total : 1;
+    pool_set_rate(w->member, share * rate_among((double)w->steps++, workers));
 }
 
 /* The steps of this worker, or as many as there is time for. */
