@@ -13,6 +13,7 @@ locus run or torchrun. It is left by exit_client(), which a script that ends wit
 features and sampling stay those of DGL or PyTorch Geometric; `part_policy` changes nothing: the manager places rows.
 """
 import atexit
+import itertools
 import sys
 from typing import Any, Callable, List, Optional, Sequence, Tuple
 
@@ -25,6 +26,7 @@ from .embedding import Embedding
 from .initial import Filled
 from .job import Job, open
 
+_numbers = itertools.count()  # of those without a name, the same in all processes
 _waiting: List[optimizers.Optimizer] = []  # for the first lookup
 _job: Optional[Job] = None
 
@@ -61,7 +63,7 @@ class DistEmbedding(Embedding):
     def __init__(self, num_embeddings: int, embedding_dim: int, name: Optional[str] = None,
                  init_func: Optional[Callable[[Any, torch.dtype], torch.Tensor]] = None, part_policy: Any = None) -> None:
         super().__init__(num_embeddings, embedding_dim, initial=Filled(init_func or torch.zeros))
-        self.name = name
+        self.name = name or f"embedding{next(_numbers)}"
 
     def forward(self, ids: torch.Tensor, device: Any = None) -> torch.Tensor:
         if device is not None:
@@ -72,6 +74,9 @@ class DistEmbedding(Embedding):
     def worker(self) -> Worker:
         if self._worker is None:
             job()
+        if self._worker is None:
+            raise UsageError(f"DistEmbedding {self.name!r} got its optimizer after the first lookup, when the cluster was "
+                             "joined: make all optimizers before")
         return super().worker
 
     @property
@@ -98,7 +103,7 @@ class _Consumes(optimizers.Optimizer):
     def __init__(self, *told: Any, **named: Any) -> None:
         super().__init__(*told, **named)
         for each in self.embeddings:
-            each.table = getattr(each, "name", None) or each.table
+            each.table = getattr(each, "name", each.table)
         _waiting.append(self)
 
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
