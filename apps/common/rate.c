@@ -11,9 +11,10 @@ static const char *const shapes[SHAPES] = {"constant", "linear", "cosine"};
 
 static void refuse(const char *schedule)
 {
-    fail_usage("--schedule is \"%s\": must be constant, linear or cosine, and then ,warmup=X or "
-               ",to=X, a share from 0 to 1",
-               schedule);
+    fail_usage(
+        "--schedule is \"%s\": must be constant, linear or cosine, then ,warmup=X, and but for "
+        "constant ,to=X: shares from 0 to 1",
+        schedule);
 }
 
 /* From "warmup=0.1" on, to what is behind it. */
@@ -38,7 +39,7 @@ void rate_parse(struct rate *r, const char *schedule)
     if (r->shape == SHAPES) refuse(schedule);
     for (const char *at = schedule + length, *next; *at; at = next) {
         next = take_share(at, ",warmup=", &r->warmup);
-        if (next == at) next = take_share(at, ",to=", &r->to);
+        if (next == at && r->shape != CONSTANT) next = take_share(at, ",to=", &r->to);
         if (next == at) refuse(schedule);
     }
 }

@@ -47,7 +47,7 @@ static void task_options(struct lasso_options *o)
             "weight of the coefficients' absolute values: this\nshare of the least that leaves none"),
         OPTION_FLAG(
             "--absolute", &o->is_absolute, 0,
-            "--lambda is the weight itself, beside half the sum of\nsquares: glmnet's times the root of the rows"),
+            "--lambda is the weight itself, beside the loss summed\nover the rows: glmnet's times the root of the rows"),
         OPTION_COUNT(
             "--path", "N", &o->path, 1, 10000, ARGS_TASK,
             "go down to it in N steps of equal ratio, each from\nthe coefficients of the one before"),

@@ -214,7 +214,8 @@ class Ported(unittest.TestCase):
             self.addCleanup(distributed.destroy_process_group)
             for wrap in (lambda model: model, torch.nn.parallel.DistributedDataParallel):
                 torch.manual_seed(1)
-                model = wrap(torch.nn.Sequential(lt.EmbeddingBag(ROWS, DIMENSION), torch.nn.Linear(DIMENSION, 1)))
+                model = wrap(torch.nn.Sequential(lt.EmbeddingBag(ROWS, DIMENSION, initial=lt.Normal(seed=1)),
+                                                 torch.nn.Linear(DIMENSION, 1)))
                 rows, dense = lt.Adagrad(model, 0.1), torch.optim.Adagrad(model.parameters(), 0.1)
                 with lt.open(rows):
                     for indices in batches():

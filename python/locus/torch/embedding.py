@@ -19,7 +19,7 @@ from .batch import distinct
 from .devices import to_device
 from .export import ranges
 from .gradients import Gradients, spread, watched
-from .initial import Given, Normal, Own, ZeroAt, Zeros
+from .initial import Given, Normal, Own, ZeroAt, Zeros, of_table
 
 Initial = Callable[[torch.Tensor, int], torch.Tensor]
 _STATE_DICT_FLOATS_MAX = 1 << 28
@@ -161,6 +161,7 @@ class _Rows(torch.nn.Module):
 
     def bind(self, worker: Worker) -> None:
         self._worker, self._first = worker, worker.node.tables[self.table].first
+        self.initial = of_table(self.initial, self.table)
         self.gradients, self.changes, self.ahead = Gradients(self.embedding_dim), Changes(), None
         self._first_state, self.initial, self._written = 0.0, self._written or self.initial, None
 

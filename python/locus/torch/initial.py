@@ -4,8 +4,10 @@
 An initial function takes indices, int64 of shape (n,), and the dimension; it returns float32 of shape (n, dimension), the
 same for an index whenever and wherever it is asked.
 """
+import copy
 import math
-from typing import Any, Dict
+import zlib
+from typing import Any, Dict, Optional
 
 import numpy as np
 import torch
@@ -52,11 +54,12 @@ class ZeroAt(Own):
 
 class _Mixed(Own):
     """The sum of three rows of a small random table, one of each third, chosen by a hash of the index: eight thousand
-    million different ones, in one pass."""
+    million different ones, in one pass. Without a seed it is that of the table's name, so that tables differ."""
 
-    def __init__(self, seed: int, name: str, size: float) -> None:
+    def __init__(self, seed: Optional[int], name: str, size: float) -> None:
         number(name, size)
-        self.seed = integer("seed", seed, -(1 << 63), (1 << 63) - 1)
+        self.is_by_name = seed is None
+        self.seed = 0 if seed is None else integer("seed", seed, -(1 << 63), (1 << 63) - 1)
         self._tables: Dict[int, torch.Tensor] = {}
 
     def _draw(self, shape: Any, generator: torch.Generator) -> torch.Tensor:
@@ -87,10 +90,21 @@ class _Mixed(Own):
         return torch.nn.functional.embedding_bag(chosen, table, mode="sum")
 
 
+def of_table(initial: Any, name: str) -> Any:
+    """The same function for the table of that name."""
+    if isinstance(initial, ZeroAt):
+        return ZeroAt(initial.index, of_table(initial.others, name))
+    if not isinstance(initial, _Mixed) or not initial.is_by_name:
+        return initial
+    its = copy.copy(initial)
+    its.seed, its.is_by_name, its._tables = zlib.crc32(name.encode()), False, {}
+    return its
+
+
 class Normal(_Mixed):
     """Normally distributed with mean 0, as in torch.nn.Embedding."""
 
-    def __init__(self, std: float = 1.0, seed: int = 0) -> None:
+    def __init__(self, std: float = 1.0, seed: Optional[int] = None) -> None:
         super().__init__(seed, "std", std)
         self.std = std
 
@@ -101,7 +115,7 @@ class Normal(_Mixed):
 class Uniform(_Mixed):
     """Uniformly distributed from -bound to bound."""
 
-    def __init__(self, bound: float, seed: int = 0) -> None:
+    def __init__(self, bound: float, seed: Optional[int] = None) -> None:
         super().__init__(seed, "bound", bound)
         self.bound = bound
 
@@ -116,7 +130,7 @@ class Uniform(_Mixed):
 class Filled(_Mixed):
     """As fill(shape, dtype) makes them: a third of each row's columns is that of another one of the rows that it made."""
 
-    def __init__(self, fill: Any, seed: int = 0) -> None:
+    def __init__(self, fill: Any, seed: Optional[int] = None) -> None:
         super().__init__(seed, "seed", 0)
         self.fill = fill
 

@@ -106,12 +106,12 @@ class EmbeddingBagCollection(torch.nn.Module):
         super().__init__()
         self.tables, self.is_weighted = list(tables), is_weighted
         self.embedding_bags = torch.nn.ModuleDict()
-        for place, each in enumerate(self.tables):
+        for each in self.tables:
             if each.name in self.embedding_bags:
                 raise ArgumentError(f"two tables have the name {each.name!r}: each must have its own")
             mode = str(getattr(each.pooling, "value", each.pooling)).lower()
             self.embedding_bags[each.name] = EmbeddingBag(each.num_embeddings, each.embedding_dim, mode=mode,
-                                                          initial=Uniform(each.num_embeddings ** -0.5, place))
+                                                          initial=Uniform(each.num_embeddings ** -0.5))
         features = [feature for each in self.tables for feature in each.feature_names]
         self._names = [f"{feature}@{each.name}" if features.count(feature) > 1 else feature
                        for each in self.tables for feature in each.feature_names]

@@ -51,9 +51,9 @@ TEST(rate, what_is_no_schedule_is_refused)
     static const char *const wrong[] = {
         "",           "lin",           "linears",         "linear,",
         "linear,to=", "linear,to=2",   "linear,warmup=x", "cosine,to=nan",
-        ",to=0.1",    "linear to=0.1", "linear,to=0.1x"};
+        ",to=0.1",    "linear to=0.1", "linear,to=0.1x",  "constant,to=0.5"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        ends_with(parse, wrong[i], 2, "must be constant, linear or cosine, and then ,warmup=X");
+        ends_with(parse, wrong[i], 2, "must be constant, linear or cosine, then ,warmup=X");
 }
 
 /* The first step of an AdaGrad weight, whatever its gradient, is a whole rate. */
