@@ -12,7 +12,7 @@ static const char *const shapes[SHAPES] = {"constant", "linear", "cosine"};
 static void refuse(const char *schedule)
 {
     fail_usage(
-        "--schedule is \"%s\": must be constant, linear or cosine, then ,warmup=X, and but for "
+        "--schedule is \"%s\": must be constant, linear or cosine, then ,warmup=X, and except for "
         "constant ,to=X: shares from 0 to 1",
         schedule);
 }
