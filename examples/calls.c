@@ -1,4 +1,5 @@
-/* Each call of locus.h and locus_train.h once, in a few lines. The manual pages show these functions as examples. */
+/* Each call of locus.h and locus_train.h once, in a few lines. The manual pages show these functions
+ * as examples. */
 #include <locus_train.h>
 #include <stdio.h>
 #include <stdlib.h>

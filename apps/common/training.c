@@ -99,7 +99,8 @@ static bool is_over(const struct training *t)
     return limit > 0 && meter_now() - t->began_s >= (double)limit;
 }
 
-/* Of the next step. Who has nothing to do holds up no other worker of its node: they have one rate. */
+/* Of the next step. Who has nothing to do holds up no other worker of its node: they have one
+ * rate. */
 static void set_rate(struct training_worker *w, uint64_t done)
 {
     const struct training *t = w->training;

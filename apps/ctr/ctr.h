@@ -3,7 +3,8 @@
  *
  * Wide & Deep (Cheng et al., 2016): an example's logit is the sum of its features' weights, plus
  * what dense layers make of its features' vectors, which are added up field by field. A feature is
- * one key: its row has the weight and the vector of --dim floats. The layers are rows that every node keeps (dense_rows.h).
+ * one key: its row has the weight and the vector of --dim floats. The layers are rows that every
+ * node keeps (dense_rows.h).
  *
  * Callers   main() fills it in; workers read
  * Memory    the parts'

@@ -1,5 +1,6 @@
 /*
- * rmse.h - the root of the mean squared error, and the mean absolute one, over the cells held back, computed by all nodes.
+ * rmse.h - the root of the mean squared error, and the mean absolute one, over the cells held back,
+ * computed by all nodes.
  *
  * Callers   every worker of every node, a collective
  * Memory    a few hundred factors, for the call

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As root it asks whether that is meant, and it counts cores. Its folder of sessions is one for all of
- * a user: an mpirun that ends removes it while another one begins. So each gets a folder of its own. */
+/* As root it asks whether that is meant, and it counts cores. Its folder of sessions is one for all
+ * of a user: an mpirun that ends removes it while another one begins. So each gets its own. */
 static const char mpirun[] = "folder=$(mktemp -d) && trap 'rm -rf \"$folder\"' EXIT && "
                              "TMPDIR=$folder mpirun --allow-run-as-root --oversubscribe";
 
