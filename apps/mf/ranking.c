@@ -21,6 +21,19 @@ struct ranks {
     size_t *best_count;
 };
 
+/* A column that a row is trained with is not asked about, and none twice. */
+static void leave_known_out(struct ranks *r)
+{
+    size_t kept = 0, at = 0;
+    for (size_t i = 0; i < r->relevant_count; i++) {
+        uint64_t cell = r->relevant[i];
+        while (at < r->known_count && r->known[at] < cell) at++;
+        bool is_known = at < r->known_count && r->known[at] == cell;
+        if (!is_known && (kept == 0 || r->relevant[kept - 1] != cell)) r->relevant[kept++] = cell;
+    }
+    r->relevant_count = kept;
+}
+
 static void take_cells(struct ranks *r)
 {
     const struct ratings *all = &r->mf->ratings;
@@ -37,6 +50,7 @@ static void take_cells(struct ranks *r)
     }
     qsort(r->known, r->known_count, sizeof *r->known, ratings_compare);
     qsort(r->relevant, r->relevant_count, sizeof *r->relevant, ratings_compare);
+    leave_known_out(r);
 }
 
 static void take_factors(void *ranks, uint64_t row, size_t count, const float *values)

@@ -489,6 +489,10 @@ TEST(mf, rmse_is_of_the_cells_held_back)
         struct pool pool;
         small_init(&f, MF_COLUMNS);
         f.options.common.is_baseline = is_baseline;
+        struct rating *test = f.ratings.list + f.ratings.train;
+        test[0] = f.ratings.list[0]; /* it is trained with, and */
+        test[2] = test[1];           /* these are the same */
+        test[0].value = test[1].value = test[2].value = 1e3;
         small_pool(&pool, &f, 2);
         pool_run(&pool, rmse_work, &f);
         pool_close(&pool);
