@@ -82,7 +82,7 @@ TEST(feed, of_a_closed_one_and_in_a_child_all_is_refused)
 {
     locus *n = one_node(4, 1, 1);
     locus_worker *w = worker_of(n);
-    struct counted c = {.limit = 1};
+    struct counted c = {.limit = PORTIONS}; /* its thread waits */
     locus_feed *f = feed_of(w, &c);
     pid_t child = fork();
     if (child == 0) _exit(locus_feed_next(f) || locus_feed_close(f) != -EPERM);
