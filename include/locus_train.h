@@ -28,7 +28,7 @@ typedef bool locus_fill(void *context, locus_loader *, void *portion);
  *   -EPERM   in a child that was forked
  *   -EAGAIN  no thread could be started
  *   -ENOMEM  no memory */
-LOCUS_API int locus_feed_open(locus_worker *, locus_fill *, void *context, void **portions,
+LOCUS_API int locus_feed_open(locus_worker *w, locus_fill *fill, void *context, void **portions,
                               size_t depth, locus_feed **out);
 /* Gives the portion before back, and waits for the next one; NULL after the last, and for a feed
  * that cannot be used: locus_error() says why. By the worker's thread. */

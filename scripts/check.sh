@@ -51,7 +51,7 @@ cluster-asan     rest  1 1800 several processes, AddressSanitizer and UBSan
 sim-asan         rest  1 1000 simulations, AddressSanitizer and UBSan
 unit-tsan        rest  3 1800 unit tests, ThreadSanitizer
 cluster-tsan     rest  3 2600 several processes, ThreadSanitizer
-mutants          rest  2  540 the simulations find every planted fault
+mutants          rest  2  800 the simulations find every planted fault
 mutants-protocol rest  2  540 the same for the protocol between nodes
 fuzz             rest  2  720 fuzzers
 headers          rest  2  360 every header compiles alone

@@ -47,7 +47,7 @@ void evaluation_fini(struct evaluation *);
 /* Into evaluation.parts of them, the same on all workers. */
 void evaluate(struct evaluation *, struct pool_member *, enum graph_split, struct quality_part *);
 /* `side`: MODEL_SIDES is both. */
-struct quality evaluate_quality(const struct quality_part *, size_t parts, int side,
+struct quality evaluate_quality(const struct quality_part *, size_t count, int side,
                                 enum quality_kind);
 
 /* The two halves of it, for use without a pool: ranking a part of a split against rows that are

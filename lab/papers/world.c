@@ -350,9 +350,9 @@ int __wrap_locus_loader_prepare_sample(locus_loader *l, locus_distribution *d, s
 
 /* Feeds have a fiber each, and are as far ahead as they are told. */
 
-int __real_locus_feed_open(locus_worker *, locus_fill *, void *context, void **portions,
+int __real_locus_feed_open(locus_worker *w, locus_fill *fill, void *context, void **portions,
                            size_t depth, locus_feed **out);
-int __wrap_locus_feed_open(locus_worker *, locus_fill *, void *context, void **portions,
+int __wrap_locus_feed_open(locus_worker *w, locus_fill *fill, void *context, void **portions,
                            size_t depth, locus_feed **out);
 void *__real_locus_feed_next(locus_feed *);
 void *__wrap_locus_feed_next(locus_feed *);
