@@ -100,7 +100,7 @@ documents() {
         'there is no scripts/no-such.sh' 'there is no test doctor/no_such' 'no source knows LOCUS_NO_SUCH' 'nobody knows the option --no-such-option' \
         'locus has no option --no-such$' 'kge has no option --nowhere' 'README.md:.*the code above is not in examples/first.c' \
         '"foretells" is not used here: predict' \
-        'observe.md:.* columns; at most 120' 'observe.md:.* there is no commit 1f3''9692' \
+        'observe.md:.* columns; at most 120' 'observe.md:.* the history has no commit 1f3''9692' \
         'observe.md:.* no empty line before the table' 'observe.md:.* 3 cells in a table of 2' 'observe.md:.* without a head' \
         'the variable LOCUS_ADVICE is in no table' 'the README has more than 120 lines' 'the README has 1[0-9] figures'
     if command -v codespell > /dev/null; then
