@@ -27,8 +27,6 @@ struct columns {
     double *response;    /* centred, in units */
     double unit, response_mean, response_squares; /* the sum of squares, centred, in units */
     struct names names; /* of columns that were numbered anew: what their numbers were, from 1 */
-    double
-        largest; /* of all |column * response|, in units: the smallest lambda without coefficients */
 };
 
 /* Gives up, with file and line, when a file is malformed. `response` is NULL for LIBSVM. */

@@ -16,7 +16,7 @@
 
 /* The extra figures. The two large ones come in two parts each: one on a grid so coarse that sums
  * of it are exact, and the rest. */
-enum { LOSS, LOSS_REST, ABSOLUTE, ABSOLUTE_REST, NONZERO, SLOPE, IS_DUE };
+enum { LOSS, LOSS_REST, PENALTY, PENALTY_REST, NONZERO, SLOPE, IS_DUE };
 _Static_assert(IS_DUE + 1 == ROUNDS_EXTRA, "each figure has a place");
 
 /* A round under way. */
@@ -41,7 +41,7 @@ struct descent {
     double *figures, *changes;
     float *own; /* coefficients of a round that are this worker's */
     locus_key *own_keys;
-    double absolute, nonzero; /* of the coefficients that are this worker's */
+    double penalty, nonzero; /* of the coefficients that are this worker's */
     double grid;
     uint64_t intercept_each; /* one round in so many has a step of the intercept; 0: none has */
     struct lasso_progress progress;
@@ -147,11 +147,11 @@ static void add_extra(const struct descent *d, double *extra, bool is_wanted)
 {
     memset(extra, 0, ROUNDS_EXTRA * sizeof *extra);
     if (!is_wanted) return;
-    double loss = lasso_loss_value(&d->loss), weighed = d->absolute * d->progress.lambda;
+    double loss = lasso_loss_value(&d->loss), weighed = d->penalty * d->progress.lambda;
     extra[LOSS] = d->grid * round(loss / d->grid);
     extra[LOSS_REST] = loss - extra[LOSS];
-    extra[ABSOLUTE] = d->grid * round(weighed / d->grid);
-    extra[ABSOLUTE_REST] = weighed - extra[ABSOLUTE];
+    extra[PENALTY] = d->grid * round(weighed / d->grid);
+    extra[PENALTY_REST] = weighed - extra[PENALTY];
     extra[NONZERO] = d->nonzero;
     extra[SLOPE] = lasso_loss_slope(&d->loss);
     const struct progress behind = {.epochs = d->passes + 1};
@@ -204,7 +204,7 @@ static void update_part(struct descent *d, const struct pending *p, size_t i, si
     path_note(&d->path, part.variable, now);
     if (!is_own(d, part)) return;
     d->own[(*own)++] = now;
-    d->absolute += fabs((double)now) - fabs(old);
+    d->penalty += lasso_loss_penalty(d->lasso, j, now) - lasso_loss_penalty(d->lasso, j, old);
     d->nonzero += (fabs((double)now) > 0) - (fabs(old) > 0);
 }
 
@@ -233,7 +233,7 @@ static void update(struct descent *d, const struct pending *p)
 static void read_extra(struct descent *d, const struct round *r)
 {
     const double *extra = d->figures + r->count * ROUNDS_FIGURES;
-    d->progress.objective = extra[LOSS] + extra[LOSS_REST] + extra[ABSOLUTE] + extra[ABSOLUTE_REST];
+    d->progress.objective = extra[LOSS] + extra[LOSS_REST] + extra[PENALTY] + extra[PENALTY_REST];
     d->progress.nonzero = extra[NONZERO];
     d->is_due = extra[IS_DUE] > 0;
     d->progress.seconds = meter_now() - d->began_s;
@@ -294,7 +294,7 @@ enum {
     NEXT,
     SHIFT,
     INTERCEPT,
-    OWN_ABSOLUTE,
+    OWN_PENALTY,
     OWN_NONZERO,
     OBJECTIVE,
     IS_CONVERGED,
@@ -312,7 +312,7 @@ static struct progress progress_of(const struct descent *d, const double *own)
                                          [NEXT] = (double)d->next,
                                          [SHIFT] = d->loss.shift,
                                          [INTERCEPT] = d->loss.intercept,
-                                         [OWN_ABSOLUTE] = own[0],
+                                         [OWN_PENALTY] = own[0],
                                          [OWN_NONZERO] = own[1],
                                          [OBJECTIVE] = d->progress.objective,
                                          [IS_CONVERGED] = d->progress.is_converged,
@@ -343,7 +343,7 @@ static void take_progress(struct descent *d, const struct progress *p)
         turns_disturb(&d->turns);
     }
     if (!is_first(d)) return;
-    d->absolute = f[OWN_ABSOLUTE];
+    d->penalty = f[OWN_PENALTY];
     d->nonzero = f[OWN_NONZERO];
 }
 
@@ -351,7 +351,7 @@ static void take_progress(struct descent *d, const struct progress *p)
  * they were. */
 static void write_checkpoint(struct descent *d)
 {
-    double own[] = {d->absolute, d->nonzero};
+    double own[] = {d->penalty, d->nonzero};
     rounds_close(&d->rounds);
     pool_sum(d->member, own, 2);
     const struct progress p = progress_of(d, own);

@@ -48,6 +48,11 @@ static void task_options(struct lasso_options *o)
         OPTION_FLAG(
             "--absolute", &o->is_absolute, 0,
             "--lambda is the weight itself, beside the loss summed\nover the rows: glmnet's times the root of the rows"),
+        OPTION_REAL(
+            "--alpha", "X", &o->alpha, 0.001, 1, ARGS_TASK,
+            "elastic net: the share of the absolute values in the\npenalty; the rest are half the squares, as in glmnet"),
+        OPTION_FLAG("--no-standardize", &o->is_raw, ARGS_TASK,
+                    "penalize coefficients of the columns as they are"),
         OPTION_COUNT(
             "--path", "N", &o->path, 1, 10000, ARGS_TASK,
             "go down to it in N steps of equal ratio, each from\nthe coefficients of the one before"),
@@ -100,6 +105,7 @@ static struct settings *options(void *program)
                                 .depth = 2,
                                 .path = 1,
                                 .lambda = 0.1,
+                                .alpha = 1,
                                 .correlation = 0.1,
                                 .tolerance = 1e-5};
     /* Schedules need rows that all see alike at once, which full replication has not. */
@@ -138,7 +144,7 @@ static void check(void *program)
 static void set_share(struct lasso *l)
 {
     struct lasso_options *o = &l->options;
-    double largest = l->columns.largest * l->columns.unit;
+    double largest = l->largest * l->columns.unit;
     if (o->lambda > largest || o->lambda < 1e-6 * largest)
         fail("--lambda %g --absolute must be from %g to %g, which leaves no coefficient", o->lambda,
              1e-6 * largest, largest);
@@ -155,7 +161,7 @@ static void load(void *program)
         planted_make(&l->columns, o->generate, o->common.seed);
     }
     lasso_loss_prepare(l);
-    if (l->columns.largest <= 0)
+    if (l->largest <= 0)
         fail("%s: no column has anything in common with the response, which is all constant or "
              "orthogonal: there is nothing to learn",
              o->common.data ? o->common.data : "--generate");
@@ -230,7 +236,7 @@ static void start(const void *program, const struct pool *pool)
     if (o->common.json) return;
     printf("%s: %u rows, %u columns, %" PRIu64 " values; largest lambda %.9g\n",
            o->common.data ? o->common.data : o->generate, c->rows, c->count, c->start[c->count],
-           c->largest * c->unit);
+           l->largest * c->unit);
     printf("%s loss; %s, %" PRIu64 " at once, correlations below %g; %" PRIu64
            " scheduler%s, %" PRIu64 " rounds ahead\n",
            lasso_loss_name(o->loss), lasso_order_name(o->order), o->width, o->correlation,
@@ -247,7 +253,7 @@ double lasso_lambda(const struct lasso *l, uint64_t step)
 {
     const struct lasso_options *o = &l->options;
     double share = (double)(step + 1) / (double)o->path;
-    return l->columns.largest * pow(o->lambda, share);
+    return l->largest * pow(o->lambda, share);
 }
 
 /* Its passes have no end that all reach together: descent.c has a loop of its own. */

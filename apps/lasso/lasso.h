@@ -3,7 +3,7 @@
  *
  * It minimizes half the sum of squared errors, or the logistic loss, plus lambda times the sum of
  * the coefficients' absolute values, over columns that are centred and of unit norm (STRADS,
- * Section 3.3).
+ * Section 3.3); or glmnet's elastic net, and its penalty of columns that have their own norms.
  *
  * Callers   main() fills it in; workers and schedulers read
  * Memory    the parts'
@@ -35,8 +35,9 @@ struct lasso_options {
     struct settings common; /* epochs: passes */
     const char *response, *generate;
     uint64_t width, schedulers, depth, staleness, path;
-    double lambda, correlation, tolerance;
+    double lambda, alpha, correlation, tolerance;
     bool is_absolute; /* lambda; once the data are loaded it is a share */
+    bool is_raw;      /* columns have their own norms, as the penalty sees them */
     int loss;         /* enum lasso_loss_kind */
     int order;        /* enum lasso_order */
 };
@@ -44,6 +45,7 @@ struct lasso_options {
 struct lasso {
     struct lasso_options options;
     struct columns columns;
+    double largest; /* lambda, in units: the least that leaves no coefficient */
     struct locus_scheduler_config
         schedule; /* equal on all nodes; without callbacks, from the start */
 };

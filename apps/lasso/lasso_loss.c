@@ -12,12 +12,42 @@ static bool is_logistic(const struct lasso *l)
     return l->options.loss == LASSO_LOGISTIC;
 }
 
+/* ---- the penalty ---- */
+
+/* What a coefficient of a column of unit norm is multiplied with before it is penalized. */
+static double weight_of(const struct lasso *l, uint64_t column)
+{
+    const double most = 1e150; /* its square is a number */
+    const struct columns *c = &l->columns;
+    return l->options.is_raw ? fmin(sqrt(c->rows) / c->norm[column], most) : 1;
+}
+
+/* The share of squares, where coefficients are counted in units. */
+static double ridge_of(const struct lasso *l)
+{
+    return (1 - l->options.alpha) * l->columns.unit / sqrt(l->columns.rows);
+}
+
+double lasso_loss_penalty(const struct lasso *l, uint64_t column, double value)
+{
+    double weighed = fabs(value) * weight_of(l, column);
+    return weighed * (l->options.alpha + ridge_of(l) / 2 * weighed);
+}
+
+static void set_largest(struct lasso *l)
+{
+    const struct columns *c = &l->columns;
+    for (uint32_t j = 0; j < c->count; j++) {
+        double product = fabs(columns_dot(c, c->start[j], c->start[j + 1], c->response));
+        l->largest = fmax(l->largest, product / (l->options.alpha * weight_of(l, j)));
+    }
+}
+
 /* ---- labels ---- */
 
-void lasso_loss_prepare(struct lasso *l)
+static void set_labels(struct lasso *l)
 {
     struct columns *c = &l->columns;
-    if (!is_logistic(l)) return;
     const char *path = l->options.response ? l->options.response : l->options.common.data;
     if (!path) path = "--generate";
     double low = c->response[0], high = low;
@@ -41,7 +71,12 @@ void lasso_loss_prepare(struct lasso *l)
     c->unit = 1;
     for (uint32_t r = 0; r < c->rows; r++) c->response[r] /= wide;
     c->response_squares /= wide * wide;
-    c->largest /= wide;
+}
+
+void lasso_loss_prepare(struct lasso *l)
+{
+    if (is_logistic(l)) set_labels(l);
+    set_largest(l);
 }
 
 /* ---- life ---- */
@@ -128,9 +163,12 @@ double lasso_loss_best(const struct lasso_loss *s, uint64_t column, double produ
 {
     const struct columns *c = &s->lasso->columns;
     if (c->norm[column] <= 0) return 0;
-    if (!s->margin) return shrink(product + shift * c->rows * c->shift[column] + old, lambda);
-    double curvature = square_of(s->lasso, column) / 4;
-    return shrink(product / curvature + old, lambda / curvature);
+    double curvature = s->margin ? square_of(s->lasso, column) / 4 : 1;
+    if (!s->margin) product += shift * c->rows * c->shift[column];
+    double weighed = lambda * weight_of(s->lasso, column);
+    double squares = weighed * ridge_of(s->lasso) * weight_of(s->lasso, column);
+    return shrink(product + curvature * old, weighed * s->lasso->options.alpha) /
+           (curvature + squares);
 }
 
 void lasso_loss_change(struct lasso_loss *s, uint64_t column, uint64_t from, uint64_t to,

@@ -31,7 +31,8 @@ struct lasso_loss {
     double intercept;
 };
 
-/* For the logistic loss: the response becomes 0 and 1. Gives up unless it has two values. */
+/* Sets the largest lambda. For the logistic loss the response becomes 0 and 1; gives up unless it
+ * has two values. */
 void lasso_loss_prepare(struct lasso *);
 
 void lasso_loss_open(struct lasso_loss *, const struct lasso *, uint32_t first, uint32_t end);
@@ -47,6 +48,10 @@ double lasso_loss_product(const struct lasso_loss *, uint64_t from, uint64_t to)
  * `shift` was when they were taken. The same on all of them. */
 double lasso_loss_best(const struct lasso_loss *, uint64_t column, double product, double shift,
                        double old, double lambda);
+/* What lambda multiplies, of one coefficient: alpha |b| + (1 - alpha) b^2 / (2 sqrt(rows)), where b
+ * is that of the column with unit norm, or of the column as it is times the root of the rows: n
+ * times glmnet's penalty, whose lambda is this one by sqrt(n). */
+double lasso_loss_penalty(const struct lasso *, uint64_t column, double value);
 /* The coefficient has changed. */
 void lasso_loss_change(struct lasso_loss *, uint64_t column, uint64_t from, uint64_t to,
                        double change);

@@ -17,7 +17,7 @@ static void write_event(const struct lasso *l, const struct lasso_progress *p, c
     json_begin(&j, event);
     json_count(&j, "step", p->step + 1);
     json_number(&j, "lambda", p->lambda * l->columns.unit);
-    json_number(&j, "lambda_ratio", p->lambda / l->columns.largest);
+    json_number(&j, "lambda_ratio", p->lambda / l->largest);
     json_number(&j, "objective", objective(l, p));
     json_count(&j, "nonzero", (uint64_t)p->nonzero);
     json_count(&j, "rounds", p->rounds);

@@ -137,8 +137,4 @@ void standard_end(struct standard *s, const double *response)
     struct columns *c = s->to;
     resize(s, c->start[c->count]);
     set_response(c, response);
-    for (uint32_t j = 0; j < c->count; j++) {
-        double product = fabs(columns_dot(c, c->start[j], c->start[j + 1], c->response));
-        if (product > c->largest) c->largest = product;
-    }
 }

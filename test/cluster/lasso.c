@@ -14,7 +14,7 @@ enum { PATH_BYTES = 64, ROWS = 60, COLUMNS = 90 };
 
 static struct command c;
 static char folder[PATH_BYTES];
-static double matrix[ROWS][COLUMNS], response[ROWS];
+static double matrix[ROWS][COLUMNS], response[ROWS], norms[COLUMNS];
 
 /* ---- a small regression: neighbouring columns are alike, two in three cells are 0 in the first
  * half and none in the second ---- */
@@ -77,7 +77,8 @@ static void standardize(void)
         for (int r = 0; r < ROWS; r++) sum += matrix[r][j] / ROWS;
         for (int r = 0; r < ROWS; r++) matrix[r][j] -= sum;
         for (int r = 0; r < ROWS; r++) squares += matrix[r][j] * matrix[r][j];
-        for (int r = 0; r < ROWS; r++) matrix[r][j] /= sqrt(squares);
+        norms[j] = sqrt(squares);
+        for (int r = 0; r < ROWS; r++) matrix[r][j] /= norms[j];
     }
 }
 
@@ -88,24 +89,33 @@ static double product(int j, const double *rows)
     return sum;
 }
 
-static double objective_at(double ratio)
+/* The elastic net's, of glmnet: n times its penalty, of columns with a variance of 1 or as they
+ * are, is `first` times the absolute value and `second` times half the square of ours. */
+static double objective_at(double ratio, double alpha, bool is_raw)
 {
-    static double errors[ROWS], b[COLUMNS];
-    double largest = 0, squares = 0, absolute = 0;
+    static double errors[ROWS], b[COLUMNS], first[COLUMNS], second[COLUMNS];
+    double largest = 0, squares = 0, penalty = 0;
     memcpy(errors, response, sizeof errors);
     memset(b, 0, sizeof b);
-    for (int j = 0; j < COLUMNS; j++) largest = fmax(largest, fabs(product(j, errors)));
+    for (int j = 0; j < COLUMNS; j++) {
+        double its = is_raw ? 1 / norms[j] : 1 / sqrt(ROWS);
+        first[j] = ROWS * alpha * its;
+        second[j] = ROWS * (1 - alpha) * its * its;
+        largest = fmax(largest, fabs(product(j, errors)) / first[j]);
+    }
     double lambda = ratio * largest;
     for (int sweep = 0; sweep < 5000; sweep++)
         for (int j = 0; j < COLUMNS; j++) {
             double z = product(j, errors) + b[j];
-            double now = copysign(fmax(fabs(z) - lambda, 0), z);
+            double now = copysign(fmax(fabs(z) - lambda * first[j], 0), z);
+            now /= 1 + lambda * second[j];
             for (int r = 0; r < ROWS; r++) errors[r] -= (now - b[j]) * matrix[r][j];
             b[j] = now;
         }
     for (int r = 0; r < ROWS; r++) squares += errors[r] * errors[r];
-    for (int j = 0; j < COLUMNS; j++) absolute += fabs(b[j]);
-    return squares / 2 + lambda * absolute;
+    for (int j = 0; j < COLUMNS; j++)
+        penalty += first[j] * fabs(b[j]) + second[j] / 2 * b[j] * b[j];
+    return squares / 2 + lambda * penalty;
 }
 
 /* ---- runs ---- */
@@ -134,7 +144,7 @@ static void set_up(char *libsvm, char *market)
     make_matrix();
     write_files();
     standardize();
-    wanted = objective_at(0.05);
+    wanted = objective_at(0.05, 1, false);
     snprintf(libsvm, 3 * PATH_BYTES, "--data %s/x.libsvm", folder);
     snprintf(market, 3 * PATH_BYTES, "--data %s/x.mtx --response %s/y.mtx", folder, folder);
 }
@@ -151,6 +161,10 @@ TEST(lasso, reaches_the_optimum_alone)
     reaches("", libsvm, "--path 5 --correlation 0.5 --width 4");
     reaches("", market, "--baseline");
     reaches("", libsvm, "--baseline --workers 3");
+    wanted = objective_at(0.05, 0.3, false);
+    reaches("", libsvm, "--alpha 0.3 --path 3");
+    wanted = objective_at(0.05, 0.6, true);
+    reaches("", market, "--alpha 0.6 --no-standardize --workers 2");
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 

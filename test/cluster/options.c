@@ -197,6 +197,8 @@ static const struct program programs[] = {
       {.option = "--loss logistic", .base = "--data ../clicks --order round-robin --passes 3"},
       {.option = "--lambda 0.2"},
       {.option = "--absolute"},
+      {.option = "--alpha 0.5"},
+      {.option = "--no-standardize"},
       {.option = "--path 3"},
       {.option = "--order random"},
       {.option = "--width 4"},

@@ -28,9 +28,9 @@ static bool is_one(int row)
     return sin(7.3 * row) + (row % 3 == 0) + 0.8 * cos(3.1 * row * row) > 0.4;
 }
 
-static struct lasso read_data(int loss, const char *zero, const char *one)
+static struct lasso read_data_for(struct lasso_options options, const char *zero, const char *one)
 {
-    struct lasso l = {.options = {.loss = loss}};
+    struct lasso l = {.options = options};
     char path[] = "/tmp/locus-lasso-test-XXXXXX";
     FILE *f = fdopen(mkstemp(path), "w");
     CHECK(f != NULL);
@@ -45,6 +45,11 @@ static struct lasso read_data(int loss, const char *zero, const char *one)
     unlink(path);
     lasso_loss_prepare(&l);
     return l;
+}
+
+static struct lasso read_data(int loss, const char *zero, const char *one)
+{
+    return read_data_for((struct lasso_options){.loss = loss, .alpha = 1}, zero, one);
 }
 
 static uint64_t from(const struct lasso *l, uint64_t j)
@@ -153,15 +158,18 @@ TEST(lasso, responses_may_be_of_any_size)
                                         "1e100 1:1 2:3\n2e100 1:2\n4e100 2:5\n3e100 1:7 2:1\n",
                                         "1e-100 1:1 2:3\n2e-100 1:2\n4e-100 2:5\n3e-100 1:7 2:1\n"};
     static const double sizes[] = {1, 1e100, 1e-100};
-    struct columns c[3];
-    for (int i = 0; i < 3; i++) load_files(&c[i], &(struct files){texts[i], NULL});
-    CHECK(c[0].unit <= 1 && c[0].unit >= 1); /* as it is */
-    for (int i = 1; i < 3; i++) {
-        CHECK(fabs(c[i].largest * c[i].unit / c[0].largest / sizes[i] - 1) < 1e-12);
-        CHECK(c[i].largest > 0.1 && c[i].largest < 100);
-        CHECK(fabs(c[i].response_mean / sizes[i] - 2.5) < 1e-12);
+    struct lasso l[3];
+    for (int i = 0; i < 3; i++) {
+        const struct columns *c = &l[i].columns;
+        l[i] = (struct lasso){.options.alpha = 1};
+        load_files(&l[i].columns, &(struct files){texts[i], NULL});
+        lasso_loss_prepare(&l[i]);
+        CHECK(i > 0 || (c->unit <= 1 && c->unit >= 1)); /* as it is */
+        CHECK(fabs(l[i].largest * c->unit / l[0].largest / sizes[i] - 1) < 1e-12);
+        CHECK(l[i].largest > 0.1 && l[i].largest < 100);
+        CHECK(fabs(c->response_mean / sizes[i] - 2.5) < 1e-12);
     }
-    for (int i = 0; i < 3; i++) columns_fini(&c[i]);
+    for (int i = 0; i < 3; i++) columns_fini(&l[i].columns);
     ends_with(load_only, &(struct files){"1e160 1:1\n2e160 1:2\n", NULL}, 1,
               "responses differ from their mean by up to");
 }
@@ -176,7 +184,7 @@ TEST(lasso, what_is_constant_is_so_to_the_last_digit)
     CHECK_EQ(c.start[1], 0);
     CHECK_EQ(c.start[2], 6); /* differences of a millionth of a millionth are data */
     CHECK(fabs(c.norm[1] - sqrt(17.5)) < 1e-9);
-    CHECK(c.response_squares <= 0 && c.largest <= 0);
+    CHECK(c.response_squares <= 0);
     columns_fini(&c);
 }
 
@@ -298,64 +306,102 @@ static void open_halves(struct halves *h, const struct lasso *l)
     }
 }
 
+/* What a coefficient of glmnet's would be, whose columns have a variance of 1, or are as they
+ * are: beside ours, whose columns have unit norm. */
+static double as_glmnets(const struct lasso *l, int j)
+{
+    if (l->columns.norm[j] <= 0) return 0;
+    return l->options.is_raw ? 1 / l->columns.norm[j] : 1 / sqrt(ROWS);
+}
+
+/* Its penalty beside the mean loss: lambda (alpha |b| + (1 - alpha) b^2 / 2). */
 static double objective(const struct halves *h, double lambda)
 {
-    double sum = lasso_loss_value(&h->s[0]) + lasso_loss_value(&h->s[1]);
-    for (int j = 0; j < COLUMNS; j++) sum += lambda * fabs(h->b[j]);
+    const struct lasso *l = h->s[0].lasso;
+    double sum = lasso_loss_value(&h->s[0]) + lasso_loss_value(&h->s[1]), ours = 0;
+    double alpha = l->options.alpha, its = lambda / sqrt(ROWS);
+    for (int j = 0; j < COLUMNS; j++) {
+        double b = h->b[j] * as_glmnets(l, j);
+        sum += ROWS * its * (alpha * fabs(b) + (1 - alpha) / 2 * b * b);
+        ours += lasso_loss_penalty(l, (uint64_t)j, h->b[j]);
+    }
+    double value = lasso_loss_value(&h->s[0]) + lasso_loss_value(&h->s[1]) + lambda * ours;
+    CHECK(fabs(sum - value) < 1e-9 * (1 + fabs(sum)));
+    return sum;
+}
+
+/* What the loss falls by, of all rows. */
+static double slope_of(const struct halves *h, uint64_t j)
+{
+    double sum = 0;
+    for (int i = 0; i < 2; i++) sum += lasso_loss_product(&h->s[i], h->from[i][j], h->to[i][j]);
     return sum;
 }
 
 static void step(struct halves *h, uint64_t j, double lambda)
 {
-    double sum = 0, old = h->b[j];
-    for (int i = 0; i < 2; i++) sum += lasso_loss_product(&h->s[i], h->from[i][j], h->to[i][j]);
-    h->b[j] = lasso_loss_best(&h->s[0], j, sum, 0, old, lambda);
+    double old = h->b[j];
+    h->b[j] = lasso_loss_best(&h->s[0], j, slope_of(h, j), h->s[0].shift, old, lambda);
     for (int i = 0; i < 2; i++)
         lasso_loss_change(&h->s[i], j, h->from[i][j], h->to[i][j], h->b[j] - old);
 }
 
-/* The least, as the conditions of it say: slopes are lambda's where there is a coefficient, and no
- * steeper where there is none; the intercept's is 0. */
+/* The least, as the conditions of it say: slopes are the penalty's where there is a coefficient,
+ * and no steeper than it begins where there is none; the intercept's is 0. */
 static void check_conditions(const struct halves *h, double lambda)
 {
+    const struct lasso *l = h->s[0].lasso;
+    const struct columns *c = &l->columns;
     double slope = lasso_loss_slope(&h->s[0]) + lasso_loss_slope(&h->s[1]);
     CHECK(fabs(slope) < 1e-6);
     int nonzero = 0;
     for (int j = 0; j + 1 < COLUMNS; j++) {
-        double sum = 0;
-        for (int i = 0; i < 2; i++) sum += lasso_loss_product(&h->s[i], h->from[i][j], h->to[i][j]);
+        double by = as_glmnets(l, j), first = sqrt(ROWS) * lambda * l->options.alpha * by;
+        double squares = sqrt(ROWS) * lambda * (1 - l->options.alpha) * by * by * h->b[j];
+        double sum = slope_of(h, (uint64_t)j) + h->s[0].shift * ROWS * c->shift[j];
         if (fabs(h->b[j]) > 0) {
-            CHECK(fabs(sum - copysign(lambda, h->b[j])) < 1e-6);
+            CHECK(fabs(sum - copysign(first, h->b[j]) - squares) < 1e-6);
             nonzero++;
         } else {
-            CHECK(fabs(sum) <= lambda + 1e-6);
+            CHECK(fabs(sum) <= first + 1e-6);
         }
     }
     CHECK(nonzero > 0);
 }
 
+static void descend(const struct lasso *l, double lambda)
+{
+    double before = INFINITY;
+    struct halves h;
+    open_halves(&h, l);
+    for (int n = 0; n < 5000; n++) {
+        step(&h, (uint64_t)n % COLUMNS, lambda);
+        CHECK(objective(&h, lambda) <= before + 1e-12);
+        before = objective(&h, lambda);
+        if (n % COLUMNS) continue;
+        double slope = lasso_loss_slope(&h.s[0]) + lasso_loss_slope(&h.s[1]);
+        for (int w = 0; w < 2; w++) lasso_loss_step(&h.s[w], slope);
+        CHECK(objective(&h, lambda) <= before + 1e-12);
+        before = objective(&h, lambda);
+    }
+    check_conditions(&h, lambda);
+    for (int w = 0; w < 2; w++) lasso_loss_close(&h.s[w]);
+}
+
 TEST(lasso_loss, steps_never_go_up_and_end_at_the_least)
 {
     static const double ratios[] = {0.5, 0.1, 0.01};
-    struct lasso l = read_data(LASSO_LOGISTIC, "1", "2");
-    for (int i = 0; i < 3; i++) {
-        struct halves h;
-        double lambda = ratios[i] * l.columns.largest, before = INFINITY;
-        open_halves(&h, &l);
-        for (int n = 0; n < 20000; n++) {
-            step(&h, (uint64_t)n % COLUMNS, lambda);
-            CHECK(objective(&h, lambda) <= before + 1e-12);
-            before = objective(&h, lambda);
-            if (n % COLUMNS) continue;
-            double slope = lasso_loss_slope(&h.s[0]) + lasso_loss_slope(&h.s[1]);
-            for (int w = 0; w < 2; w++) lasso_loss_step(&h.s[w], slope);
-            CHECK(objective(&h, lambda) <= before + 1e-12);
-            before = objective(&h, lambda);
-        }
-        check_conditions(&h, lambda);
-        for (int w = 0; w < 2; w++) lasso_loss_close(&h.s[w]);
+    static const struct lasso_options options[] = {
+        {.loss = LASSO_LOGISTIC, .alpha = 1},
+        {.loss = LASSO_LOGISTIC, .alpha = 0.3},
+        {.loss = LASSO_LOGISTIC, .alpha = 0.7, .is_raw = true},
+        {.loss = LASSO_SQUARED, .alpha = 0.3},
+        {.loss = LASSO_SQUARED, .alpha = 1, .is_raw = true}};
+    for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
+        struct lasso l = read_data_for(options[o], "1", "2");
+        for (int i = 0; i < 3; i++) descend(&l, ratios[i] * l.largest);
+        columns_fini(&l.columns);
     }
-    columns_fini(&l.columns);
 }
 
 /* ---- labels ---- */
@@ -364,7 +410,7 @@ TEST(lasso_loss, steps_never_go_up_and_end_at_the_least)
 TEST(lasso_loss, labels_are_any_two_numbers)
 {
     struct lasso a = read_data(LASSO_LOGISTIC, "-1", "1"), b = read_data(LASSO_LOGISTIC, "3", "7");
-    CHECK(fabs(a.columns.largest - b.columns.largest) < 1e-12);
+    CHECK(fabs(a.largest - b.largest) < 1e-12);
     for (int r = 0; r < ROWS; r++) {
         double label = a.columns.response[r] + a.columns.response_mean;
         CHECK(fabs(label - is_one(r)) < 1e-12);
@@ -375,18 +421,23 @@ TEST(lasso_loss, labels_are_any_two_numbers)
 }
 
 /* At the largest lambda nothing is left, and just below something is. */
-TEST(lasso_loss, the_largest_lambda_leaves_nothing)
+static void check_largest(struct lasso_options options)
 {
-    struct lasso l = read_data(LASSO_LOGISTIC, "-1", "1");
+    struct lasso l = read_data_for(options, "-1", "1");
     struct lasso_loss s;
     int left = 0;
     lasso_loss_open(&s, &l, 0, ROWS);
     for (uint64_t j = 0; j < COLUMNS; j++) {
-        CHECK(fabs(lasso_loss_best(&s, j, product(&s, j), 0, 0, l.columns.largest * (1 + 1e-6))) <=
-              0);
-        left += fabs(lasso_loss_best(&s, j, product(&s, j), 0, 0, l.columns.largest * 0.999)) > 0;
+        CHECK(fabs(lasso_loss_best(&s, j, product(&s, j), 0, 0, l.largest * (1 + 1e-6))) <= 0);
+        left += fabs(lasso_loss_best(&s, j, product(&s, j), 0, 0, l.largest * 0.999)) > 0;
     }
     CHECK_EQ(left, 1);
     lasso_loss_close(&s);
     columns_fini(&l.columns);
+}
+
+TEST(lasso_loss, the_largest_lambda_leaves_nothing)
+{
+    check_largest((struct lasso_options){.loss = LASSO_LOGISTIC, .alpha = 1});
+    check_largest((struct lasso_options){.loss = LASSO_SQUARED, .alpha = 0.5, .is_raw = true});
 }
