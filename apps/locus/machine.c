@@ -237,7 +237,7 @@ static void check_cores(struct findings *all, const struct machine_plan *p)
     struct pinning_plan *plan = calloc(1, sizeof *plan);
     if (!m || !plan)
         find(all, FIND_FAIL, "cores", "no memory for a plan");
-    else if (pinning_machine_load(m))
+    else if (pinning_machine_load(m, NULL, NULL))
         find(all, FIND_WARN, "cores", "%s; nobody is bound to a core", locus_error());
     else
         find_pinning(all, p, m, plan);

@@ -154,7 +154,7 @@ static int prepare_here(struct run *r)
         return say_and(STATUS_USAGE, "cannot go to the directory \"%s\": %s", directory,
                        strerror(errno));
     int rc = program_find(r->o.argv[0], path);
-    if (rc == 0 && r->nodes > 1 && pinning_machine_load(&r->machine) == 0)
+    if (rc == 0 && r->nodes > 1 && pinning_machine_load(&r->machine, NULL, NULL) == 0)
         r->manner.machine = &r->machine;
     r->manner.nodes = r->nodes;
     if (rc == 0) rc = port_hold(&r->port, r->o.port);

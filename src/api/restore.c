@@ -286,7 +286,6 @@ static int look_for_whole(struct restore *r)
     int rc = look(r);
     while (rc == -EBADMSG && *r->name) {
         note_damage(r, s->word.text);
-        s->word.text[0] = '\0'; /* rank 0 alone has something to tell */
         if (s->is_first) share_begin(s->share);
         rc = steps_meet(s, COLLECTIVE_STEP, steps_is_rank_0(s) ? find(r) : 0);
         if (rc) return rc;

@@ -112,51 +112,31 @@ static void restrict_to_affinity(hwloc_topology_t t, hwloc_bitmap_t allowed)
     hwloc_bitmap_and(allowed, allowed, hwloc_topology_get_allowed_cpuset(t));
 }
 
-static int load(struct pinning_machine *m)
+static int load(struct pinning_machine *m, const char *made_up, const char *list)
 {
-    static const char what[] = "the processors of this machine cannot be listed";
+    const char *what = made_up ? made_up : "the processors of this machine cannot be listed";
     hwloc_topology_t t = NULL;
     memset(m, 0, sizeof *m);
     hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
     if (!allowed || hwloc_topology_init(&t) != 0) return topology_failed(t, allowed, -ENOMEM, what);
+    if (made_up && hwloc_topology_set_synthetic(t, made_up) != 0)
+        return topology_failed(t, allowed, -EINVAL, what);
     errno = 0;
     if (hwloc_topology_load(t) != 0)
         return topology_failed(t, allowed, errno ? -errno : -ENODEV, what);
-    restrict_to_affinity(t, allowed);
-    int rc = build(m, t, allowed);
-    hwloc_bitmap_free(allowed);
-    return rc;
-}
-
-int pinning_machine_load(struct pinning_machine *m)
-{
-    mapping_begin();
-    int rc = load(m);
-    mapping_end();
-    return rc;
-}
-
-static int load_synthetic(struct pinning_machine *m, const char *description, const char *list)
-{
-    hwloc_topology_t t = NULL;
-    memset(m, 0, sizeof *m);
-    hwloc_bitmap_t allowed = hwloc_bitmap_alloc_full();
-    if (!allowed || hwloc_topology_init(&t) != 0)
-        return topology_failed(t, allowed, -ENOMEM, description);
-    if (hwloc_topology_set_synthetic(t, description) != 0 || hwloc_topology_load(t) != 0)
-        return topology_failed(t, allowed, -EINVAL, description);
-    if (list && hwloc_bitmap_list_sscanf(allowed, list) != 0)
+    if (!list)
+        restrict_to_affinity(t, allowed);
+    else if (hwloc_bitmap_list_sscanf(allowed, list) != 0)
         return topology_failed(t, allowed, -EINVAL, list);
     int rc = build(m, t, allowed);
     hwloc_bitmap_free(allowed);
     return rc;
 }
 
-int pinning_machine_load_synthetic(struct pinning_machine *m, const char *description,
-                                   const char *list)
+int pinning_machine_load(struct pinning_machine *m, const char *made_up, const char *list)
 {
     mapping_begin();
-    int rc = load_synthetic(m, description, list);
+    int rc = load(m, made_up, list);
     mapping_end();
     return rc;
 }

@@ -58,17 +58,13 @@ struct pinning_machine {
  * This machine, as far as the process may use it: the processing units that the cpuset of its
  * cgroup allows and to which any of its threads is bound. (Not only the caller's: a runtime may
  * have bound the main thread to one core for itself.) Limits on processor time of a cgroup are not
- * considered.
+ * considered. Tests make up a machine, "package:2 numa:1 core:8 pu:1", of which the process may use
+ * the units of a list, "0-3,8". NULL: this machine; all.
  *
  * Returns 0, or -ENOMEM, -ENODEV or the error of hwloc, with the sentence in locus_error(). The
  * machine is then empty; plans for it are allowed and pin nothing.
  */
-int pinning_machine_load(struct pinning_machine *);
-/* A made-up machine, for tests: a synthetic description of hwloc, "package:2 numa:1 core:8 pu:1",
- * and the list of processing units that the process may use, "0-3,8"; NULL: all. -EINVAL: one of
- * the two is malformed. */
-int pinning_machine_load_synthetic(struct pinning_machine *, const char *description,
-                                   const char *allowed);
+int pinning_machine_load(struct pinning_machine *, const char *made_up, const char *list);
 void pinning_machine_fini(struct pinning_machine *);
 
 /* Numbers are the kernel's, as taskset and numactl show them. Either both are given, or both are

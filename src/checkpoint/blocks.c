@@ -16,7 +16,7 @@ int blocks_init(struct blocks *b)
     *b = (struct blocks){.fd = -1};
     b->memory = aligned_alloc(ALIGNMENT, (size_t)BLOCKS * BLOCK_BYTES);
     if (!b->memory) return -ENOMEM;
-    b->has_ring = files()->has_ring &&
+    b->has_ring = files->has_ring &&
                   ring_open(&b->ring, BLOCKS, &(struct io_uring_params){.flags = 0}) == 0;
     return 0;
 }
@@ -34,13 +34,13 @@ static int complete(const struct blocks *b, unsigned i, size_t done)
         unsigned char *from = memory_of(b, i) + done;
         size_t bytes = block->bytes - done;
         uint64_t at = block->at + done;
-        ssize_t n = block->is_write ? files()->write(b->fd, from, bytes, at)
-                                    : files()->read(b->fd, from, bytes, at);
+        ssize_t n = block->is_write ? files->write(b->fd, from, bytes, at)
+                                    : files->read(b->fd, from, bytes, at);
         if (n < 0) return (int)n;
         if (n == 0) return block->is_write ? -EIO : -ENODATA;
         done += (size_t)n;
     }
-    if (block->is_write) files()->begin_sync(b->fd, block->at, block->bytes);
+    if (block->is_write) files->begin_sync(b->fd, block->at, block->bytes);
     return 0;
 }
 
@@ -113,7 +113,7 @@ static int await_all(struct blocks *b)
 
 static int open_at(struct blocks *b, const char *path, int flags, uint64_t from, uint64_t end)
 {
-    b->fd = files()->open(FILES_HERE, path, flags);
+    b->fd = files->open(FILES_HERE, path, flags);
     if (b->fd < 0) return b->fd;
     memset(b->block, 0, sizeof b->block);
     b->current = 0;
@@ -128,7 +128,7 @@ static int open_at(struct blocks *b, const char *path, int flags, uint64_t from,
 
 static int close_file(struct blocks *b)
 {
-    int rc = b->fd >= 0 ? files()->close(b->fd) : 0;
+    int rc = b->fd >= 0 ? files->close(b->fd) : 0;
     b->fd = -1;
     return rc;
 }
@@ -183,7 +183,7 @@ int blocks_finish(struct blocks *b, const void *head, size_t head_bytes, char di
     int rc = b->used > 0 ? send_current(b) : 0, all = await_all(b);
     if (rc == 0) rc = all;
     if (rc == 0) rc = files_write(b->fd, head, head_bytes, 0);
-    if (rc == 0) rc = files()->sync(b->fd);
+    if (rc == 0) rc = files->sync(b->fd);
     int closed = close_file(b);
     digest_end(&b->digest, digest);
     return rc ? rc : closed;

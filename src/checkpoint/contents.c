@@ -117,9 +117,9 @@ static int verify_length(const struct contents *c, const struct manifest_file *f
     char path[SERIES_PATH];
     int rc = series_path(path, c->folder, f->name);
     if (rc) return rc;
-    int fd = files()->open(FILES_HERE, path, O_RDONLY);
-    int64_t size = fd < 0 ? fd : files()->size(fd);
-    if (fd >= 0) files()->close(fd);
+    int fd = files->open(FILES_HERE, path, O_RDONLY);
+    int64_t size = fd < 0 ? fd : files->size(fd);
+    if (fd >= 0) files->close(fd);
     if (size < 0) return cannot_read(c, f, (int)size);
     if ((uint64_t)size < f->bytes) return cannot_read(c, f, -ENODATA);
     return (uint64_t)size > f->bytes ? damaged(c, f, "it is longer than the manifest says") : 0;

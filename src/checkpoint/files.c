@@ -141,23 +141,13 @@ static const struct files of_the_system = {
     .has_ring = true,
 };
 
-static const struct files *in_use = &of_the_system;
-
-const struct files *files(void)
-{
-    return in_use;
-}
-
-void files_replace(const struct files *other)
-{
-    in_use = other ? other : &of_the_system;
-}
+const struct files *files = &of_the_system;
 
 ssize_t files_read(int fd, void *to, size_t bytes, uint64_t at)
 {
     size_t done = 0;
     while (done < bytes) {
-        ssize_t n = files()->read(fd, (char *)to + done, bytes - done, at + done);
+        ssize_t n = files->read(fd, (char *)to + done, bytes - done, at + done);
         if (n < 0) return n;
         if (n == 0) break;
         done += (size_t)n;
@@ -168,7 +158,7 @@ ssize_t files_read(int fd, void *to, size_t bytes, uint64_t at)
 int files_write(int fd, const void *from, size_t bytes, uint64_t at)
 {
     for (size_t done = 0; done < bytes;) {
-        ssize_t n = files()->write(fd, (const char *)from + done, bytes - done, at + done);
+        ssize_t n = files->write(fd, (const char *)from + done, bytes - done, at + done);
         if (n <= 0) return n < 0 ? (int)n : -EIO;
         done += (size_t)n;
     }

@@ -54,9 +54,7 @@ struct files {
 };
 
 /* The one in use. */
-const struct files *files(void);
-/* NULL: the system's again. For tests, while no checkpoint is written or read. */
-void files_replace(const struct files *);
+extern const struct files *files;
 
 /* Why a file cannot be read: what open, read or size have returned. */
 const char *files_strerror(int rc);

@@ -170,7 +170,7 @@ static bool add_record(json_t *all, const struct manifest *m)
 
 static json_t *manifest_json(const struct manifest *m)
 {
-    json_t *tables = json_array(), *files = json_array();
+    json_t *tables = json_array(), *list = json_array();
     for (unsigned i = 0; i < m->tables; i++) {
         const struct manifest_table *t = &m->table[i];
         json_t *table = json_pack("{sssIsIsI}", "name", t->name, "rows", (json_int_t)t->rows,
@@ -182,15 +182,15 @@ static json_t *manifest_json(const struct manifest *m)
     for (unsigned i = 0; i < m->files; i++) {
         const struct manifest_file *f = &m->file[i];
         json_array_append_new(
-            files, json_pack("{sssIsIssssso}", "name", f->name, "bytes", (json_int_t)f->bytes,
-                             "data_at", (json_int_t)f->data_at, "header_blake2b", f->header,
-                             "data_blake2b", f->data, "sections", sections_json(f)));
+            list, json_pack("{sssIsIssssso}", "name", f->name, "bytes", (json_int_t)f->bytes,
+                            "data_at", (json_int_t)f->data_at, "header_blake2b", f->header,
+                            "data_blake2b", f->data, "sections", sections_json(f)));
     }
-    bool whole = json_array_size(tables) == m->tables && json_array_size(files) == m->files;
+    bool whole = json_array_size(tables) == m->tables && json_array_size(list) == m->files;
     json_t *all = json_pack("{sssisIsssIsisoso}", "format", FORMAT, "version", MANIFEST_VERSION,
                             "number", (json_int_t)m->number, "nonce", m->nonce, "time",
                             (json_int_t)m->time, "nodes", (int)m->nodes, "tables", tables, "files",
-                            files);
+                            list);
     if (add_record(all, m) && whole) return all;
     json_decref(all);
     return NULL;
@@ -463,10 +463,10 @@ int manifest_write(const struct manifest *m, const char *path)
 {
     char *text = manifest_text(m);
     if (!text) return error_set(-ENOMEM, "no memory for the text of %s", path);
-    int fd = files()->open(FILES_HERE, path, O_WRONLY | O_CREAT | O_EXCL);
+    int fd = files->open(FILES_HERE, path, O_WRONLY | O_CREAT | O_EXCL);
     int rc = fd < 0 ? fd : files_write(fd, text, strlen(text), 0);
-    if (rc == 0) rc = files()->sync(fd);
-    int closed = fd < 0 ? 0 : files()->close(fd);
+    if (rc == 0) rc = files->sync(fd);
+    int closed = fd < 0 ? 0 : files->close(fd);
     if (rc == 0) rc = closed;
     free(text);
     return rc ? error_set(rc, "cannot write %s: %s", path, strerror(-rc)) : 0;
@@ -483,7 +483,7 @@ static int read_at(int fd, char *text, size_t bytes, uint64_t at)
 static int read_open(int fd, char **text, uint64_t *bytes)
 {
     char tail[TAIL_BYTES];
-    int64_t size = files()->size(fd);
+    int64_t size = files->size(fd);
     if (size < 0) return (int)size;
     *bytes = (uint64_t)size;
     if (size < TAIL_BYTES) return 0;
@@ -499,8 +499,8 @@ static int read_in(struct manifest *m, int folder, const char *path, char digest
     char *text = NULL, why[256];
     uint64_t bytes = 0;
     *m = (struct manifest){.tables = 0};
-    int fd = files()->open(folder, path, O_RDONLY), rc = fd < 0 ? fd : read_open(fd, &text, &bytes);
-    if (fd >= 0) files()->close(fd);
+    int fd = files->open(folder, path, O_RDONLY), rc = fd < 0 ? fd : read_open(fd, &text, &bytes);
+    if (fd >= 0) files->close(fd);
     if (rc) {
         free(text);
         return error_set(rc, "cannot read %s: %s", path, files_strerror(rc));

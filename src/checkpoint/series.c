@@ -32,7 +32,7 @@ static int judged(int rc, const char *what, const char *path)
 
 int series_sync(const char *path)
 {
-    return judged(files()->sync_folder(path), "sync the folder", path);
+    return judged(files->sync_folder(path), "sync the folder", path);
 }
 
 /* ---- names ---- */
@@ -76,9 +76,9 @@ static int add_number(void *numbers, const char *name)
 static int find_numbers(const char *dir, struct numbers *all)
 {
     *all = (struct numbers){NULL, 0};
-    int folder = files()->open_folder(FILES_HERE, dir);
-    int rc = folder < 0 ? folder : files()->list(folder, add_number, all);
-    if (folder >= 0) files()->close(folder);
+    int folder = files->open_folder(FILES_HERE, dir);
+    int rc = folder < 0 ? folder : files->list(folder, add_number, all);
+    if (folder >= 0) files->close(folder);
     if (all->count > 0) qsort(all->number, all->count, sizeof *all->number, compare);
     return judged(rc, "open the folder of checkpoints", dir);
 }
@@ -101,7 +101,7 @@ static int is_whole(const char *path)
     char manifest[SERIES_PATH];
     int rc = series_path(manifest, path, MANIFEST_NAME);
     if (rc) return rc;
-    rc = files()->is_there(manifest);
+    rc = files->is_there(manifest);
     return rc < 0 ? judged(rc, "look for", manifest) : rc;
 }
 
@@ -118,19 +118,19 @@ static int write_token(const char *path, const char *nonce)
     int rc = series_path(token, path, TOKEN);
     if (rc) return rc;
     token_of(nonce, text);
-    int fd = files()->open(FILES_HERE, token, O_WRONLY | O_CREAT | O_EXCL);
+    int fd = files->open(FILES_HERE, token, O_WRONLY | O_CREAT | O_EXCL);
     rc = fd < 0 ? fd : files_write(fd, text, TOKEN_BYTES, 0);
-    if (rc == 0) rc = files()->sync(fd);
-    if (fd >= 0) files()->close(fd);
+    if (rc == 0) rc = files->sync(fd);
+    if (fd >= 0) files->close(fd);
     return judged(rc, "write", token);
 }
 
 /* What stands in a token; "": nothing, or it is too short. 0 or a negative errno. */
 static int read_token(int folder, const char *path, char text[TOKEN_BYTES + 1])
 {
-    int fd = files()->open(folder, path, O_RDONLY);
+    int fd = files->open(folder, path, O_RDONLY);
     ssize_t n = fd < 0 ? fd : files_read(fd, text, TOKEN_BYTES, 0);
-    if (fd >= 0) files()->close(fd);
+    if (fd >= 0) files->close(fd);
     text[n == TOKEN_BYTES ? TOKEN_BYTES : 0] = '\0';
     return n < 0 ? (int)n : 0;
 }
@@ -140,7 +140,7 @@ static int read_token(int folder, const char *path, char text[TOKEN_BYTES + 1])
 static int make_series(const char *dir)
 {
     char parent[SERIES_PATH], name[SERIES_NAME] = "";
-    int rc = files()->make_folder(dir);
+    int rc = files->make_folder(dir);
     bool is_new = rc == 0;
     if (rc && rc != -EEXIST) return judged(rc, "make the folder of checkpoints", dir);
     if (!is_new && series_older(dir, name) == 0) return 0;
@@ -166,7 +166,7 @@ int series_create(const char *dir, char name[SERIES_NAME], char nonce[MANIFEST_N
                        dir, (unsigned long long)number - 1);
     name_of(name, number);
     if (rc == 0) rc = series_path(path, dir, name);
-    if (rc == 0) rc = judged(files()->make_folder(path), "make the folder", path);
+    if (rc == 0) rc = judged(files->make_folder(path), "make the folder", path);
     if (rc) return rc;
     randombytes_buf(raw, sizeof raw);
     sodium_bin2hex(nonce, MANIFEST_NONCE + 1, raw, sizeof raw);
@@ -201,7 +201,7 @@ static bool is_part(const char *name)
 /* A files_each: what nobody needs behind the commit. */
 static int remove_helper(void *folder, const char *name)
 {
-    if (strcmp(name, TOKEN) == 0 || is_part(name)) files()->remove(*(int *)folder, name);
+    if (strcmp(name, TOKEN) == 0 || is_part(name)) files->remove(*(int *)folder, name);
     return 0;
 }
 
@@ -212,13 +212,13 @@ int series_commit(const char *dir, const char *name, const struct manifest *m)
     if (rc == 0) rc = series_path(unfinished, path, UNFINISHED);
     if (rc == 0) rc = manifest_write(m, unfinished);
     if (rc == 0) rc = series_sync(dir);
-    int folder = rc ? -1 : files()->open_folder(FILES_HERE, path);
+    int folder = rc ? -1 : files->open_folder(FILES_HERE, path);
     if (rc == 0) rc = judged(folder, "open the folder", path);
     if (rc == 0)
-        rc = judged(files()->rename(folder, UNFINISHED, MANIFEST_NAME), "rename", unfinished);
+        rc = judged(files->rename(folder, UNFINISHED, MANIFEST_NAME), "rename", unfinished);
     if (rc == 0) rc = series_sync(path);
-    if (rc == 0) files()->list(folder, remove_helper, &folder);
-    if (folder >= 0) files()->close(folder);
+    if (rc == 0) files->list(folder, remove_helper, &folder);
+    if (folder >= 0) files->close(folder);
     return rc;
 }
 
@@ -259,7 +259,7 @@ static enum owner owner_of(int folder, const char *name)
 /* A files_each. */
 static int remove_one(void *folder, const char *name)
 {
-    if (is_our_name(name)) files()->remove(*(int *)folder, name);
+    if (is_our_name(name)) files->remove(*(int *)folder, name);
     return 0;
 }
 
@@ -267,24 +267,24 @@ static int remove_one(void *folder, const char *name)
  * the next checkpoint can go on with it. What else is in it stays, and with that the folder. */
 static void remove_own(int dir, int folder, const char *name)
 {
-    int rc = files()->rename(folder, MANIFEST_NAME, UNFINISHED);
-    if (rc == 0) rc = files()->sync(folder);
+    int rc = files->rename(folder, MANIFEST_NAME, UNFINISHED);
+    if (rc == 0) rc = files->sync(folder);
     if (rc && rc != -ENOENT) return;
-    files()->list(folder, remove_one, &folder);
-    files()->remove(folder, UNFINISHED);
-    files()->remove(folder, TOKEN);
-    files()->remove_folder(dir, name);
+    files->list(folder, remove_one, &folder);
+    files->remove(folder, UNFINISHED);
+    files->remove(folder, TOKEN);
+    files->remove_folder(dir, name);
 }
 
 void series_remove(const char *path, const char *name)
 {
-    int dir = files()->open_folder(FILES_HERE, path);
-    int folder = dir < 0 ? dir : files()->open_folder(dir, name);
+    int dir = files->open_folder(FILES_HERE, path);
+    int folder = dir < 0 ? dir : files->open_folder(dir, name);
     if (folder >= 0) {
         remove_own(dir, folder, name);
-        files()->close(folder);
+        files->close(folder);
     }
-    if (dir >= 0) files()->close(dir);
+    if (dir >= 0) files->close(dir);
 }
 
 /* ---- those that there are ---- */
@@ -330,21 +330,21 @@ void series_retain(const char *path, unsigned keep)
 {
     struct numbers all;
     unsigned kept = 0;
-    int dir = files()->open_folder(FILES_HERE, path);
+    int dir = files->open_folder(FILES_HERE, path);
     if (find_numbers(path, &all) || dir < 0) all.count = 0;
     for (size_t i = 0; i < all.count; i++) {
         char name[SERIES_NAME];
         name_of(name, all.number[i]);
-        int folder = files()->open_folder(dir, name);
+        int folder = files->open_folder(dir, name);
         if (folder < 0) continue;
         enum owner owner = owner_of(folder, name);
         if (owner == OURS_WHOLE) kept++;
         /* One that is newer than all whole ones is somebody's who is at work. */
         if (owner != OTHERS && (kept > keep || (kept > 0 && owner == OURS_UNFINISHED)))
             remove_own(dir, folder, name);
-        files()->close(folder);
+        files->close(folder);
     }
-    if (dir >= 0) files()->close(dir);
+    if (dir >= 0) files->close(dir);
     free(all.number);
 }
 

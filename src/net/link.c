@@ -382,11 +382,6 @@ void link_sent(struct link *l, int result)
     }
 }
 
-size_t link_queued_bytes(const struct link *l)
-{
-    return l->queued_bytes;
-}
-
 struct link_load link_load(const struct link *l)
 {
     struct link_load load = {

@@ -66,10 +66,9 @@ struct wire_entry *link_entry(struct link *, uint32_t length);
  * the first one after it. Does nothing if there is no frame. */
 void link_flush(struct link *);
 
-/* Bytes that wait to be sent, including the frame under construction; and how many may wait: our
- * own requests, and for every node all of its credit, because in the worst case all its requests or
- * their answers pass through us. */
-size_t link_queued_bytes(const struct link *);
+/* How many bytes may wait to be sent, including the frame under construction: our own requests, and
+ * for every node all of its credit, because in the worst case all its requests or their answers
+ * pass through us. */
 size_t link_queued_max(const struct link *);
 
 /* Says goodbye (WIRE_BYE) after everything queued. From now on the end of the connection is no

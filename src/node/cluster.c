@@ -230,7 +230,7 @@ static int join(struct cluster *c, const struct locus_config *config)
     /* its form is the first thing to be wrong */
     struct rendezvous_address rendezvous;
     /* an unknown machine: nothing is pinned */
-    if (pinning_machine_load(c->machine)) c->machine->cores = 0;
+    if (pinning_machine_load(c->machine, NULL, NULL)) c->machine->cores = 0;
     int rc = rendezvous_address_parse(&rendezvous, config->rendezvous);
     if (rc == 0) rc = secret_read(&c->secret);
     if (rc == 0) rc = listen_for_peers(c, config, data_address);

@@ -260,12 +260,6 @@ static int wait_for_meeting(struct collective *c)
     return c->result;
 }
 
-int collective_meet(struct collective *c, int id, enum collective_kind kind)
-{
-    struct word nothing = {.rc = 0};
-    return collective_agree(c, id, kind, &nothing);
-}
-
 int collective_agree(struct collective *c, int id, enum collective_kind kind, struct word *word)
 {
     pthread_mutex_lock(&c->mutex);

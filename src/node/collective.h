@@ -12,7 +12,7 @@
  *
  * Callers   workers' threads; collective_fail from any
  * Memory    its own
- * Waiting   collective_meet, _agree: until all have arrived or a node is lost; after 10 s, and then
+ * Waiting   collective_agree: until all have arrived or a node is lost; after 10 s, and then
  *           every 10 s, it reports on stderr which workers are missing (the rendezvous reports
  *           which nodes)
  * Life      collective_init, workers open / meet / close, collective_fini
@@ -75,14 +75,11 @@ int collective_open(struct collective *);
 void collective_close(struct collective *, int id);
 unsigned collective_open_count(struct collective *);
 
-/* Arrives and waits. -EINVAL: others wait in a collective of another kind, or with another count of
- * numbers; the caller did not arrive. Any other error comes from collective_others or
- * collective_fail: a node was lost. */
-int collective_meet(struct collective *, int id, enum collective_kind kind);
-
-/* The same, and each worker says a word. On return the word is the answer, the same on all nodes,
- * as meeting.h has it, with workers in the order of their ids: of a failure the errno is returned,
- * with its sentence in locus_error(). */
+/* Arrives with a word, and waits. On return the word is the answer, the same on all nodes, as
+ * meeting.h has it, with workers in the order of their ids: of a failure the errno is returned,
+ * with its sentence in locus_error(). -EINVAL: others wait in a collective of another kind, or with
+ * another count of numbers; the caller did not arrive. Any other error comes from collective_others
+ * or collective_fail: a node was lost. */
 int collective_agree(struct collective *, int id, enum collective_kind kind, struct word *);
 /* The lowest open id. Called in a collective. */
 bool collective_is_first(struct collective *, int id);

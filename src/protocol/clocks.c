@@ -51,15 +51,6 @@ static locus_clock least_updated(const struct shard *s)
     return least;
 }
 
-static void say(const struct shard *s, unsigned peer, uint8_t operation, locus_clock clock)
-{
-    const uint16_t rank = (uint16_t)s->rank;
-    shard_entry(
-        s, peer,
-        (struct wire_entry){.operation = operation, .owner = rank, .origin = rank, .clock = clock},
-        0);
-}
-
 /* ---- what happens ---- */
 
 void clocks_taken(struct shard *s, struct request *r)
@@ -126,7 +117,7 @@ void clocks_wait(struct shard *s, struct request *r)
     if (r->clock <= c->awaited) return;
     c->awaited = r->clock;
     for (unsigned n = 0; n < s->nodes; n++)
-        if (n != s->rank) say(s, n, WIRE_CLOCK_AWAITED, r->clock);
+        if (n != s->rank) shard_send(s, n, WIRE_CLOCK_AWAITED, 0, r->clock);
 }
 
 const char *clocks_entry(struct shard *s, const struct arrival *a)
@@ -225,7 +216,7 @@ void clocks_looked(struct shard *s)
 }
 
 /* Tells a peer which markers it has not got. */
-static void say_markers(struct shard *s, unsigned n)
+static void send_markers(struct shard *s, unsigned n)
 {
     struct clock_peer *p = &s->clocks->peer[n];
     locus_clock updated = *our_updated(s);
@@ -235,7 +226,7 @@ static void say_markers(struct shard *s, unsigned n)
         p->unheard = 0;
     }
     if (p->told < updated && p->unheard < UNHEARD_MAX) {
-        say(s, n, WIRE_CLOCK_UPDATED, updated);
+        shard_send(s, n, WIRE_CLOCK_UPDATED, 0, updated);
         p->told = updated;
         p->unheard++;
     }
@@ -244,7 +235,7 @@ static void say_markers(struct shard *s, unsigned n)
     bool is_needless = p->updated == INT64_MAX && p->unasked == UNHEARD_MAX &&
                        p->awaited <= p->said;
     if (p->aim <= p->said || !have_left || is_needless) return;
-    say(s, n, WIRE_CLOCK_FRESH, p->aim);
+    shard_send(s, n, WIRE_CLOCK_FRESH, 0, p->aim);
     p->said = p->aim;
     p->unasked += p->unasked < UNHEARD_MAX;
 }
@@ -274,7 +265,7 @@ void clocks_say(struct shard *s)
         c->reading = -1;
     }
     for (unsigned n = 0; n < s->nodes; n++)
-        if (n != s->rank) say_markers(s, n);
+        if (n != s->rank) send_markers(s, n);
     open_gate(s);
 }
 

@@ -88,15 +88,6 @@ static size_t emit_recalls(struct shard *s, unsigned peer, size_t bytes)
     return bytes;
 }
 
-static void say_round(const struct shard *s, unsigned peer, uint8_t operation, uint32_t number)
-{
-    const uint16_t rank = (uint16_t)s->rank;
-    shard_entry(
-        s, peer,
-        (struct wire_entry){.operation = operation, .owner = rank, .origin = rank, .round = number},
-        0);
-}
-
 static bool wants_round(const struct shard *s, const struct peer_backlog *p, bool sync)
 {
     if (p->is_under_way) return false;
@@ -135,7 +126,7 @@ static void begin_round(struct shard *s, unsigned peer, bool sync)
     b->owes = false;
     p->began_ns = s->now_ns;
     p->begun = ++s->rounds->begun;
-    say_round(s, peer, WIRE_ROUND, ++p->number);
+    shard_send(s, peer, WIRE_ROUND, ++p->number, 0);
     for (unsigned w = 0; w < s->workers; w++) lookahead_begin(&p->lookahead[w], shard_clock(s, w));
     shard_count(&s->counters.rounds, 1);
 }
@@ -147,7 +138,7 @@ const char *round_end(struct shard *s, const struct arrival *a)
     struct peer_round *p = &s->rounds->peer[peer];
     if (e->operation == WIRE_ROUND) {
         s->rounds->ended_one = true;
-        say_round(s, peer, WIRE_ROUND_DONE, e->round);
+        shard_send(s, peer, WIRE_ROUND_DONE, e->round, 0);
         return NULL;
     }
     if (!s->backlog->peer[peer].is_under_way || e->round != p->number)

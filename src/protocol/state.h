@@ -114,6 +114,17 @@ static inline struct wire_entry *shard_entry(const struct shard *s, unsigned pee
     return e;
 }
 
+/* Sends what is of the shard, and of no key (WIRE_OF_SHARD). */
+static inline void shard_send(const struct shard *s, unsigned peer, uint8_t operation,
+                              uint32_t round, locus_clock clock)
+{
+    const uint16_t rank = (uint16_t)s->rank;
+    shard_entry(s, peer,
+                (struct wire_entry){operation, .owner = rank, .origin = rank, .round = round,
+                                    .clock = clock},
+                0);
+}
+
 /* A request is done. */
 void shard_complete(struct shard *, struct request *);
 

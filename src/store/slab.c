@@ -252,14 +252,3 @@ bool slab_is_full_at_home(const struct slab *s, uint64_t rows)
     return __atomic_load_n(&s->held, __ATOMIC_ACQUIRE) == rows &&
            __atomic_load_n(&s->next_spare, __ATOMIC_RELAXED) == s->home_slots;
 }
-
-uint64_t slab_touched_bytes(struct slab *s)
-{
-    uint64_t bytes = 0;
-    if (s->slots == 0) return 0;
-    latch_take(&s->latch);
-    for (uint64_t c = 0; c < chunk_count(s); c++)
-        if (is_touched(s, c)) bytes += chunk_bytes(s, c);
-    latch_give(&s->latch);
-    return bytes;
-}

@@ -80,8 +80,6 @@ void slab_give(struct slab *, uint64_t slot);
 uint64_t slab_held(const struct slab *);
 /* Are `rows` rows held, and has none ever had a spare slot? */
 bool slab_is_full_at_home(const struct slab *, uint64_t rows);
-/* Bytes of row memory that are, or may be, backed by pages. */
-uint64_t slab_touched_bytes(struct slab *);
 
 static inline float *slab_row(const struct slab *s, uint64_t slot)
 {

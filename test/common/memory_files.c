@@ -380,6 +380,8 @@ void memory_files_crash(uint64_t (*throw)(void *), void *context)
 
 /* ---- life ---- */
 
+static const struct files *of_the_system;
+
 void memory_files_begin(memory_files_before *before)
 {
     memset(&disk, 0, sizeof disk);
@@ -387,7 +389,8 @@ void memory_files_begin(memory_files_before *before)
     struct name *root = find_or_add(".");
     root->now = root->kept = new_node(true);
     disk.before = before;
-    files_replace(&in_memory);
+    of_the_system = files;
+    files = &in_memory;
 }
 
 static void free_nodes(void)
@@ -401,7 +404,7 @@ static void free_nodes(void)
 
 void memory_files_end(void)
 {
-    files_replace(NULL);
+    files = of_the_system;
     free_nodes();
 }
 

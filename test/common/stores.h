@@ -13,7 +13,18 @@ static inline int store_init(struct store *s, const struct locus_table *tables, 
     return store_open(s, &c);
 }
 
-/* Bytes of row memory in use, in whole chunks. */
+/* Bytes of row memory that are, or may be, backed by pages. */
+static inline uint64_t slab_touched_bytes(const struct slab *s)
+{
+    uint64_t bytes = 0, all = s->slots * s->row_bytes;
+    for (uint64_t c = 0; c * MEMORY_CHUNK_BYTES < all; c++) {
+        uint64_t rest = all - c * MEMORY_CHUNK_BYTES;
+        if (s->chunk_rows[c] || s->empty == c)
+            bytes += rest < MEMORY_CHUNK_BYTES ? rest : MEMORY_CHUNK_BYTES;
+    }
+    return bytes;
+}
+
 static inline uint64_t store_touched_bytes(struct store *s)
 {
     uint64_t bytes = 0;

@@ -167,7 +167,7 @@ static void step(struct peer *p)
     case 7: input_rarely(&p->in, 4) ? end_connection(p) : tick(p); break;
     }
     /* A frame that the bound no longer admits is begun, and a notice goes behind it. */
-    MUST(link_queued_bytes(p->link) <= link_queued_max(p->link) + p->all.frame_bytes);
+    MUST(p->link->queued_bytes <= link_queued_max(p->link) + p->all.frame_bytes);
 }
 
 /* There is no connection: the target drives the link. */

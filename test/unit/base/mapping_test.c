@@ -40,7 +40,7 @@ static void use_rings(void)
 static void list_processors(void)
 {
     struct pinning_machine m;
-    CHECK_EQ(pinning_machine_load(&m), 0);
+    CHECK_EQ(pinning_machine_load(&m, NULL, NULL), 0);
     pinning_machine_fini(&m);
 }
 

@@ -54,7 +54,7 @@ static struct pinning_plan plans[NODES_MAX]; /* those of all nodes of a host */
 static const struct pinning_machine *load(const char *description, const char *allowed)
 {
     pinning_machine_fini(&machine);
-    CHECK_EQ(pinning_machine_load_synthetic(&machine, description, allowed), 0);
+    CHECK_EQ(pinning_machine_load(&machine, description, allowed), 0);
     return &machine;
 }
 
@@ -361,11 +361,11 @@ TEST(pinning, prefers_the_ordinary_memory_of_a_socket)
 
 TEST(pinning, refuses_descriptions_that_it_cannot_read)
 {
-    CHECK_EQ(pinning_machine_load_synthetic(&machine, "package:two", NULL), -EINVAL);
+    CHECK_EQ(pinning_machine_load(&machine, "package:two", NULL), -EINVAL);
     CHECK_STR(locus_error(), "package:two");
-    CHECK_EQ(pinning_machine_load_synthetic(&machine, TWO_SOCKETS, "0-x"), -EINVAL);
+    CHECK_EQ(pinning_machine_load(&machine, TWO_SOCKETS, "0-x"), -EINVAL);
     CHECK_STR(locus_error(), "0-x");
-    CHECK_EQ(pinning_machine_load_synthetic(&machine, TWO_SOCKETS, "99"), -ENODEV);
+    CHECK_EQ(pinning_machine_load(&machine, TWO_SOCKETS, "99"), -ENODEV);
     CHECK_EQ(machine.cores, 0);
 }
 
@@ -406,7 +406,7 @@ static int first_unit(const cpu_set_t *set)
 TEST(pinning, loads_the_units_that_this_process_may_use)
 {
     cpu_set_t set = affinity();
-    CHECK_EQ(pinning_machine_load(&machine), 0);
+    CHECK_EQ(pinning_machine_load(&machine, NULL, NULL), 0);
     CHECK(machine.units >= 1 && machine.cores >= 1 && machine.numa_nodes >= 1);
     CHECK(machine.units <= (unsigned)CPU_COUNT(&set));
     for (unsigned c = 0; c < machine.cores; c++)
@@ -435,7 +435,7 @@ TEST(pinning, loads_a_single_unit_when_bound_to_one)
     cpu_set_t set = affinity();
     int unit = first_unit(&set);
     bind_process(unit);
-    CHECK_EQ(pinning_machine_load(&machine), 0);
+    CHECK_EQ(pinning_machine_load(&machine, NULL, NULL), 0);
     CHECK_EQ(machine.units, 1);
     CHECK_EQ(machine.core[0].unit[0], unit);
     pinning_machine_fini(&machine);
@@ -455,7 +455,7 @@ TEST(pinning, loads_what_other_threads_may_use_when_the_caller_is_bound)
     CHECK_EQ(pipe(ends), 0);
     CHECK_EQ(pthread_create(&other, NULL, wait_for_end_of_pipe, &ends[0]), 0);
     CHECK_EQ(pinning_apply((struct pinning_place){first_unit(&set), 0}), 0);
-    CHECK_EQ(pinning_machine_load(&machine), 0);
+    CHECK_EQ(pinning_machine_load(&machine, NULL, NULL), 0);
     CHECK_EQ(machine.units, CPU_COUNT(&set));
     pinning_machine_fini(&machine);
     close(ends[1]);
@@ -491,7 +491,7 @@ TEST(pinning, leaves_memory_usable_whether_bound_or_not)
     enum { BYTES = 1 << 20 };
     char *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(p != MAP_FAILED);
-    CHECK_EQ(pinning_machine_load(&machine), 0);
+    CHECK_EQ(pinning_machine_load(&machine, NULL, NULL), 0);
     struct pinning_place nowhere = {PINNING_NONE, PINNING_NONE},
                          first = {0, machine.numa_number[0]};
     CHECK_EQ(pinning_bind_memory(&machine, p, BYTES, nowhere), 0);

@@ -195,7 +195,7 @@ TEST(memory_files, keep_what_was_synced)
     uint64_t lost = 1;
     char text[8] = "";
     memory_files_begin(NULL);
-    const struct files *f = files();
+    const struct files *f = files;
     CHECK_EQ(f->make_folder("a"), 0);
     CHECK_EQ(f->make_folder("a"), -EEXIST);
     CHECK_EQ(f->open(FILES_HERE, "b/c", O_CREAT | O_WRONLY), -ENOENT);

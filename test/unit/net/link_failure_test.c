@@ -111,7 +111,7 @@ TEST(link, fails_when_the_peer_dies_while_much_is_under_way)
 {
     struct end e;
     int fd = end_open_to_socket(&e);
-    for (uint64_t sent = 0; link_queued_bytes(e.link) < LINK_CREDIT_BYTES; sent++) {
+    for (uint64_t sent = 0; e.link->queued_bytes < LINK_CREDIT_BYTES; sent++) {
         CHECK(ends_put(e.link, sent, 1000));
         if (sent % 100 == 0) end_turn(&e);
     }
@@ -119,7 +119,7 @@ TEST(link, fails_when_the_peer_dies_while_much_is_under_way)
     end_turn(&e);
     close(fd);
     end_check_failed(&e, PEER, "closed the connection");
-    CHECK_EQ(link_queued_bytes(e.link), 0);
+    CHECK_EQ(e.link->queued_bytes, 0);
     uring_fini(e.uring);
 }
 

@@ -56,7 +56,7 @@ static void check_exchange(uint32_t length_max, uint64_t entries)
     while (e[0].entries < entries || e[1].entries < entries) {
         for (int i = 0; i < 2; i++) {
             for (int k = rand_r(&seed) % 50; k > 0 && sent[i] < entries; k--) {
-                if (link_queued_bytes(e[i].link) > LINK_CREDIT_BYTES) break;
+                if (e[i].link->queued_bytes > LINK_CREDIT_BYTES) break;
                 CHECK(ends_put(e[i].link, sent[i]++, (uint32_t)rand_r(&seed) % (length_max + 1)));
             }
             link_flush(e[i].link);
@@ -146,7 +146,7 @@ TEST(link_shared, who_waits_for_room_is_woken)
     start(&e[0]);
     CHECK_EQ(pthread_create(&thread, NULL, listen_sleeping, &l), 0);
     for (uint64_t i = 0; i < MANY || !link_is_drained(e[0].link);) {
-        bool has_room = i < MANY && link_queued_bytes(e[0].link) < LINK_CREDIT_BYTES;
+        bool has_room = i < MANY && e[0].link->queued_bytes < LINK_CREDIT_BYTES;
         if (has_room) CHECK(ends_put(e[0].link, i++, LONG));
         link_flush(e[0].link);
         if (!has_room) turn_or_sleep(&e[0]);

@@ -19,7 +19,7 @@ static void exchange(struct end e[2], uint64_t entries, uint32_t length_max)
     while (e[0].entries < entries || e[1].entries < entries) {
         for (int i = 0; i < 2; i++) {
             for (int k = rand_r(&seed) % 50; k > 0 && sent[i] < entries; k--) {
-                if (link_queued_bytes(e[i].link) > LINK_CREDIT_BYTES) break;
+                if (e[i].link->queued_bytes > LINK_CREDIT_BYTES) break;
                 CHECK(ends_put(e[i].link, sent[i]++, (uint32_t)rand_r(&seed) % (length_max + 1)));
             }
             link_flush(e[i].link);
@@ -140,10 +140,10 @@ TEST(link, sends_nothing_that_was_not_flushed)
     ends_turn_for(&e[0], &e[1], 0.05);
     CHECK_EQ(stats_of(&e[1]).messages_received, 0);
     CHECK(!link_is_drained(e[0].link));
-    CHECK_EQ(link_queued_bytes(e[0].link), 40 + wire_entry_bytes(10));
+    CHECK_EQ(e[0].link->queued_bytes, 40 + wire_entry_bytes(10));
     link_flush(e[0].link);
     TURN_UNTIL(&e[0], &e[1], e[1].entries == 1 && link_is_drained(e[0].link));
-    CHECK_EQ(link_queued_bytes(e[0].link), 0);
+    CHECK_EQ(e[0].link->queued_bytes, 0);
     ends_close(e);
 }
 
@@ -208,7 +208,7 @@ TEST(link, goes_on_where_a_short_send_ended)
     char *stream = malloc(LINK_CREDIT_BYTES);
     open_lone(&lone);
     struct link *l = lone.link;
-    while (link_queued_bytes(l) < LINK_CREDIT_BYTES - 10000)
+    while (l->queued_bytes < LINK_CREDIT_BYTES - 10000)
         CHECK(ends_put(l, put++, (uint32_t)rand_r(&seed) % 2000));
     link_flush(l);
     while ((pieces = link_gather(l)) > 0) {
@@ -336,7 +336,7 @@ TEST(link, keeps_what_a_peer_does_not_read_and_delivers_it_when_it_does)
     struct end e[2];
     uint64_t sent = 0;
     ends_open(e);
-    while (link_queued_bytes(e[0].link) < 2 * LINK_CREDIT_BYTES) {
+    while (e[0].link->queued_bytes < 2 * LINK_CREDIT_BYTES) {
         CHECK(ends_put(e[0].link, sent++, 100));
         link_flush(e[0].link);
         end_turn(&e[0]);
@@ -345,7 +345,7 @@ TEST(link, keeps_what_a_peer_does_not_read_and_delivers_it_when_it_does)
     CHECK(!link_is_drained(e[0].link));
     CHECK_EQ(e[0].failures, 0);
     TURN_UNTIL(&e[0], &e[1], e[1].entries == sent);
-    CHECK_EQ(link_queued_bytes(e[0].link), 0);
+    CHECK_EQ(e[0].link->queued_bytes, 0);
     ends_close(e);
 }
 
@@ -357,7 +357,7 @@ TEST(link, sits_still_while_a_peer_does_not_read_whatever_the_socket_was)
     ends_connect(fd);
     fcntl(fd[0], F_SETFL, O_NONBLOCK);
     end_open(&e, fd[0], 10);
-    for (uint64_t sent = 0; link_queued_bytes(e.link) < 2 * LINK_CREDIT_BYTES; sent++) {
+    for (uint64_t sent = 0; e.link->queued_bytes < 2 * LINK_CREDIT_BYTES; sent++) {
         CHECK(ends_put(e.link, sent, 1000));
         link_flush(e.link);
         end_turn(&e);
@@ -379,7 +379,7 @@ TEST(link, fails_when_more_waits_than_agreed)
     while (ends_put(e.link, sent, 100)) {
         sent++;
         link_flush(e.link);
-        if (link_queued_bytes(e.link) > highest) highest = link_queued_bytes(e.link);
+        if (e.link->queued_bytes > highest) highest = e.link->queued_bytes;
         if (sent % 64 == 0) end_turn(&e);
     }
     CHECK(highest <= link_queued_max(e.link) + 40);

@@ -189,7 +189,7 @@ static void *start_and_leave(void *context)
 {
     struct end *e = context;
     CHECK_EQ(uring_start(e->uring, now_ns()), 0);
-    for (uint64_t tag = 0; link_queued_bytes(e->link) < LINK_CREDIT_BYTES; tag++)
+    for (uint64_t tag = 0; e->link->queued_bytes < LINK_CREDIT_BYTES; tag++)
         CHECK(ends_put(e->link, tag, 1000));
     end_turn(e);
     uring_wait(e->uring, now_ns() + SECOND / 1000);

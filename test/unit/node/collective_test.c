@@ -7,6 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+static int meet(struct collective *c, int id, enum collective_kind kind)
+{
+    return collective_agree(c, id, kind, &(struct word){.rc = 0});
+}
+
 /* ---- places ---- */
 
 TEST(collective, ids_are_the_lowest_free_ones)
@@ -32,8 +37,8 @@ TEST(collective, one_worker_meets_itself)
     collective_init(&c, 1);
     CHECK_EQ(collective_open(&c), 0);
     for (int i = 0; i < 5; i++) {
-        CHECK_EQ(collective_meet(&c, 0, COLLECTIVE_BARRIER), 0);
-        CHECK_EQ(collective_meet(&c, 0, COLLECTIVE_QUIESCE), 0);
+        CHECK_EQ(meet(&c, 0, COLLECTIVE_BARRIER), 0);
+        CHECK_EQ(meet(&c, 0, COLLECTIVE_QUIESCE), 0);
     }
     collective_close(&c, 0);
     collective_fini(&c);
@@ -153,7 +158,7 @@ static struct collective shared;
 
 static void *meet_in_barrier(void *id)
 {
-    CHECK_EQ(collective_meet(&shared, *(int *)id, COLLECTIVE_BARRIER), 0);
+    CHECK_EQ(meet(&shared, *(int *)id, COLLECTIVE_BARRIER), 0);
     return NULL;
 }
 
@@ -175,23 +180,23 @@ TEST(collective, another_kind_than_others_wait_in_is_refused_and_is_no_arrival)
     CHECK_EQ(collective_open(&shared), 1);
     CHECK_EQ(pthread_create(&thread, NULL, meet_in_barrier, &first), 0);
     wait_for_arrival(0);
-    CHECK_EQ(collective_meet(&shared, 1, COLLECTIVE_QUIESCE), -EINVAL);
+    CHECK_EQ(meet(&shared, 1, COLLECTIVE_QUIESCE), -EINVAL);
     CHECK_STR(locus_error(), "worker 1 called locus_quiesce while others wait in locus_barrier");
     pthread_mutex_lock(&shared.mutex);
     CHECK_EQ(shared.place[0], PLACE_ARRIVED); /* still waiting */
     CHECK_EQ(shared.place[1], PLACE_OPEN);
     pthread_mutex_unlock(&shared.mutex);
-    CHECK_EQ(collective_meet(&shared, 1, COLLECTIVE_BARRIER), 0);
+    CHECK_EQ(meet(&shared, 1, COLLECTIVE_BARRIER), 0);
     CHECK_EQ(pthread_join(thread, NULL), 0);
     collective_close(&shared, 0);
-    CHECK_EQ(collective_meet(&shared, 1, COLLECTIVE_QUIESCE), 0); /* and nothing is left of it */
+    CHECK_EQ(meet(&shared, 1, COLLECTIVE_QUIESCE), 0); /* and nothing is left of it */
     collective_fini(&shared);
 }
 
 static void *quiesce_late(void *result)
 {
-    *(int *)result = collective_meet(&shared, 1, COLLECTIVE_UPDATES);
-    if (*(int *)result == 0) *(int *)result = collective_meet(&shared, 1, COLLECTIVE_COPIES);
+    *(int *)result = meet(&shared, 1, COLLECTIVE_UPDATES);
+    if (*(int *)result == 0) *(int *)result = meet(&shared, 1, COLLECTIVE_COPIES);
     return NULL;
 }
 
@@ -209,14 +214,14 @@ TEST(collective, who_opens_between_the_two_meetings_of_a_quiesce_comes_after_bot
     int result = 1;
     open_two_close_one();
     for (int i = 0; i < 20; i++) {
-        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+        CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
         CHECK_EQ(collective_open(&shared), 1);
         CHECK_EQ(collective_open_count(&shared), 2);
         CHECK_EQ(pthread_create(&thread, NULL, quiesce_late, &result), 0);
         usleep(1000); /* for a mistake to show; the right answer never depends on it */
-        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_COPIES), 0);
-        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
-        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_COPIES), 0);
+        CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
+        CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+        CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
         CHECK_EQ(pthread_join(thread, NULL), 0);
         CHECK_EQ(result, 0);
         collective_close(&shared, 1);
@@ -229,10 +234,10 @@ TEST(collective, who_opens_between_the_two_holds_nobody_up)
 {
     open_two_close_one();
     for (int i = 0; i < 3; i++) {
-        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+        CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
         CHECK_EQ(collective_open(&shared), 1);
         if (i == 1) collective_close(&shared, 1);
-        CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_COPIES), 0);
+        CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
         CHECK_EQ(shared.place[1], i == 1 ? PLACE_CLOSED : PLACE_OPEN);
         collective_close(&shared, 1);
     }
@@ -264,11 +269,11 @@ TEST(collective, who_opens_while_the_first_one_ends_comes_after_both)
     struct late_quiesce l = {.result = 1};
     open_two_close_one();
     collective_join(&shared, others_are_slow, &l);
-    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+    CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
     CHECK_EQ(shared.place[1], PLACE_LATE);
-    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_COPIES), 0);
-    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
-    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_COPIES), 0);
+    CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
+    CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+    CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
     CHECK_EQ(pthread_join(l.thread, NULL), 0);
     CHECK_EQ(l.result, 0);
     collective_fini(&shared);
@@ -279,7 +284,7 @@ TEST(collective, who_is_late_does_not_wait_for_the_lost)
     pthread_t thread;
     int result = 1;
     open_two_close_one();
-    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_UPDATES), 0);
+    CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
     CHECK_EQ(collective_open(&shared), 1);
     CHECK_EQ(pthread_create(&thread, NULL, quiesce_late, &result), 0);
     collective_fail(&shared, -ECONNRESET);
@@ -384,12 +389,12 @@ TEST(collective, nobody_opens_during_a_checkpoint)
     pthread_t thread;
     int id = -1;
     open_two_close_one();
-    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_CHECKPOINT), 0);
+    CHECK_EQ(meet(&shared, 0, COLLECTIVE_CHECKPOINT), 0);
     CHECK_EQ(pthread_create(&thread, NULL, open_late, &id), 0);
     usleep(20000); /* for a mistake to show; the right answer never depends on it */
-    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_STEP), 0);
+    CHECK_EQ(meet(&shared, 0, COLLECTIVE_STEP), 0);
     CHECK_EQ(collective_open_count(&shared), 1);
-    CHECK_EQ(collective_meet(&shared, 0, COLLECTIVE_END), 0);
+    CHECK_EQ(meet(&shared, 0, COLLECTIVE_END), 0);
     CHECK_EQ(pthread_join(thread, NULL), 0);
     CHECK_EQ(id, 1);
     collective_fini(&shared);
