@@ -1,4 +1,5 @@
 """What the tests share: programs in processes of their own, alone or as a cluster."""
+import contextlib
 import os
 import random
 import socket
@@ -6,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,3 +65,32 @@ def finish(command, **more):
 def passes(test, ended):
     test.assertEqual(ended.returncode, 0, ended.stdout)
     return ended.stdout
+
+
+def used():
+    """Threads, but those that the kernel keeps a while for a ring; descriptors; mappings; resident KiB."""
+    threads = 0
+    for task in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/comm") as name:
+            threads += not name.read().startswith("iou-")
+    with open("/proc/self/status") as status, open("/proc/self/maps") as maps:
+        resident = int(status.read().split("VmRSS:")[1].split()[0])
+        return threads, len(os.listdir("/proc/self/fd")), len(list(maps)), resident
+
+
+def leaks_nothing(cycle, first, more):
+    """`more` times the same, after the `first` times: not one thread or descriptor stays, and hardly any memory."""
+    for _ in range(first):
+        cycle()
+    looks = [(time.sleep(.01), used())[1] for _ in range(10)]  # nng closes sockets a while after it was told to
+    before = tuple(map(min, zip(*looks)))
+    for _ in range(more):
+        cycle()
+    deadline, after = time.monotonic() + 30, used()
+    while (after[0] > before[0] or after[1] > before[1]) and time.monotonic() < deadline:
+        time.sleep(.01)
+        after = used()
+    what = f"threads, descriptors, mappings, KiB: {before} before, {after} after\n"
+    assert after[0] <= before[0] and after[1] <= before[1], what
+    assert after[2] < before[2] + max(20, more // 4) and after[3] < before[3] + 4000, what
+    return what

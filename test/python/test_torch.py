@@ -11,7 +11,7 @@ from pathlib import Path
 import locus
 import numpy as np
 
-from support import BIN, finish, passes, run, run_nodes
+from support import BIN, finish, leaks_nothing, passes, run, run_nodes
 from tensors import read as safetensors
 
 try:
@@ -294,6 +294,19 @@ class Modules(unittest.TestCase):
                 self.assertTrue(all(parameter.requires_grad for parameter in made.parameters()))
                 made["a"].weight.data.zero_()  # values of its own
             self.assertGreater(float(weights(self.model["a"]).abs().sum()), 0)
+
+    def test_jobs_one_after_the_other_leak_nothing(self):
+        batches = [torch.arange(9)] * 4
+
+        def cycle():
+            embedding = lt.Embedding(1000, 16)
+            optimizer, negatives = lt.Adagrad(embedding, 0.1), lt.Negatives(embedding)
+            with lt.open(optimizer, threads=2):
+                for batch in lt.Prefetch(batches, keys=lambda batch: {embedding: batch, negatives: 4}, ahead=2):
+                    optimizer.zero_grad()
+                    embedding(torch.cat([batch, negatives.take(4)])).sum().backward()
+                    optimizer.step()
+        self.assertIn("descriptors", leaks_nothing(cycle, 10, 40))
 
     def test_sentences_for_what_cannot_be_opened(self):
         model = self.model
