@@ -3,6 +3,8 @@
 #include "cells.h"
 #include "digest.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void columns_fini(struct columns *c)
@@ -23,6 +25,13 @@ void columns_load(struct columns *c, const char *path, const char *response)
     struct cells cells = {0};
     cells_read(&cells, path, response);
     cells_finish(&cells, c, path);
+}
+
+uint32_t columns_find_number(const struct names *names, uint64_t columns, uint32_t index)
+{
+    char text[16];
+    if (names->count == 0) return index - 1 < columns ? index - 1 : NAMES_NONE;
+    return names_find(names, text, (size_t)snprintf(text, sizeof text, "%" PRIu32, index));
 }
 
 uint64_t columns_digest(const struct columns *c)

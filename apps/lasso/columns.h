@@ -32,6 +32,8 @@ struct columns {
 /* Gives up, with file and line, when a file is malformed. `response` is NULL for LIBSVM. */
 void columns_load(struct columns *, const char *path, const char *response);
 void columns_fini(struct columns *);
+/* The column of an index from 1, by the names of the columns, if they have any; or NAMES_NONE. */
+uint32_t columns_find_number(const struct names *, uint64_t columns, uint32_t index);
 uint64_t columns_digest(const struct columns *);
 
 /* The product of a column's values with an array of rows, over those from `first` to before `end`

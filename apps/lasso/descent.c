@@ -5,6 +5,7 @@
 #include "lasso_loss.h"
 #include "lasso_report.h"
 #include "lasso_save.h"
+#include "lasso_test.h"
 #include "params.h"
 #include "path.h"
 #include "training.h"
@@ -485,6 +486,16 @@ static bool begin(struct descent *d)
     return true;
 }
 
+static void use_models(const struct lasso *l, struct pool_member *m, double intercept)
+{
+    struct lasso_models models;
+    if (!l->options.common.out && !l->options.test) return;
+    lasso_models_take(&models, l, m, intercept);
+    if (l->options.test) lasso_test(l, &models);
+    if (l->options.common.out) lasso_save(l, &models);
+    lasso_models_fini(&models);
+}
+
 void descent_work(struct pool_member *m, void *training)
 {
     struct training *t = training;
@@ -505,5 +516,5 @@ void descent_work(struct pool_member *m, void *training)
         lasso_report_waits(l, waits[0] / m->total, waits[1] / m->total);
         counters_show(&stats, "accesses", m->pool->size, json);
     }
-    if (m->place == 0 && l->options.common.out) lasso_save(l, m, intercept);
+    if (m->place == 0) use_models(l, m, intercept);
 }

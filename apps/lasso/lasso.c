@@ -4,6 +4,7 @@
 #include "descent_rows.h"
 #include "fail.h"
 #include "lasso_loss.h"
+#include "lasso_test.h"
 #include "path.h"
 #include "planted.h"
 #include "programs.h"
@@ -36,6 +37,10 @@ static void task_options(struct lasso_options *o)
             "--data", "PATH", &o->common.data, ARGS_INPUT,
             "LIBSVM; or MatrixMarket, with --response. Columns are\ncentred and scaled to unit norm"),
         OPTION_TEXT("--response", "PATH", &o->response, ARGS_INPUT, "one column as MatrixMarket"),
+        OPTION_TEXT("--test", "PATH", &o->test, ARGS_INPUT,
+                    "data to test the models with, in the same format"),
+        OPTION_TEXT("--test-response", "PATH", &o->test_response, ARGS_INPUT,
+                    "with MatrixMarket: its responses"),
         OPTION_TEXT(
             "--generate", "RxCxN", &o->generate, 0,
             "instead of --data: R rows, C columns of N values each,\nof which one in ten is like the one before"),
@@ -123,6 +128,7 @@ static void check(void *program)
     struct checkpoints_wish *c = &o->common.checkpoints;
     settings_check_source(&o->common, "the matrix", "--generate", o->generate);
     args_excludes("--response", "--generate");
+    args_needs("--test-response", "--test");
     args_needs("--absolute", "--lambda");
     if (o->lambda > 1 && !o->is_absolute)
         fail_usage("--lambda is %g: a share from 1e-06 to 1, unless there is --absolute",
@@ -166,6 +172,7 @@ static void load(void *program)
              "orthogonal: there is nothing to learn",
              o->common.data ? o->common.data : "--generate");
     if (o->is_absolute) set_share(l);
+    lasso_test_load(l);
     if (o->schedulers > l->columns.count)
         fail_usage("--schedulers is %llu: more than the %u columns",
                    (unsigned long long)o->schedulers, l->columns.count);
@@ -246,7 +253,9 @@ static void start(const void *program, const struct pool *pool)
 
 static void unload(void *program)
 {
-    columns_fini(&((struct lasso *)program)->columns);
+    struct lasso *l = program;
+    lasso_test_unload(l);
+    columns_fini(&l->columns);
 }
 
 double lasso_lambda(const struct lasso *l, uint64_t step)

@@ -12,7 +12,7 @@
 #ifndef LASSO_LASSO_H
 #define LASSO_LASSO_H
 
-#include "columns.h"
+#include "cells.h"
 #include "pool.h"
 #include "locus_schedule.h"
 #include "settings.h"
@@ -33,7 +33,7 @@ enum { LASSO_STALENESS_MAX = 15 };
 
 struct lasso_options {
     struct settings common; /* epochs: passes */
-    const char *response, *generate;
+    const char *response, *test, *test_response, *generate;
     uint64_t width, schedulers, depth, staleness, path;
     double lambda, alpha, correlation, tolerance;
     bool is_absolute; /* lambda; once the data are loaded it is a share */
@@ -45,7 +45,9 @@ struct lasso_options {
 struct lasso {
     struct lasso_options options;
     struct columns columns;
-    double largest; /* lambda, in units: the least that leaves no coefficient */
+    struct cells test; /* columns are those of `columns`, and labels 0 and 1 */
+    double labels[2];  /* of the logistic loss: those that are 0 and 1 */
+    double largest;    /* lambda, in units: the least that leaves no coefficient */
     struct locus_scheduler_config
         schedule; /* equal on all nodes; without callbacks, from the start */
 };

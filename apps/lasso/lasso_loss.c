@@ -67,6 +67,8 @@ static void set_labels(struct lasso *l)
                  "two in all, like -1 and 1",
                  path, r + 1, c->response[r] * c->unit + c->response_mean);
     }
+    l->labels[0] = low * c->unit + c->response_mean;
+    l->labels[1] = high * c->unit + c->response_mean;
     c->response_mean = -low / wide;
     c->unit = 1;
     for (uint32_t r = 0; r < c->rows; r++) c->response[r] /= wide;

@@ -1,3 +1,4 @@
+#include "columns.h"
 #include "fail.h"
 #include "libsvm.h"
 #include "predict.h"
@@ -78,12 +79,10 @@ static void answer(struct predict *p)
     double sum = u->intercept;
     libsvm_take_line(&line, &p->lines);
     while (libsvm_pair(&line, "index", &pair)) {
-        char text[16];
         if (pair.has_field || pair.index == 0)
             lines_fail(&p->lines, "must have index:value, with indices from 1");
-        snprintf(text, sizeof text, "%" PRIu32, pair.index);
         double value = lines_take_number(&line.lines, pair.value, "value");
-        uint32_t column = predict_row(&u->names, u->count, (struct field){text, strlen(text)}, 1);
+        uint32_t column = columns_find_number(&u->names, u->count, pair.index);
         if (column != NAMES_NONE) sum += u->coefficients[column] * value;
     }
     predict_number(p, u->is_logistic ? "probability" : "response",

@@ -7,15 +7,14 @@
  * `path.intercepts` and `path.lambdas`.
  *
  * Callers   the first worker of rank 0, when all are done
- * Memory    8 bytes a column; 40 a coefficient of the path
- * Waiting   for rows of other nodes, and for the disk
+ * Memory    8 bytes a column
+ * Waiting   for the disk
  */
 #ifndef LASSO_LASSO_SAVE_H
 #define LASSO_LASSO_SAVE_H
 
-#include "lasso.h"
+#include "lasso_models.h"
 
-/* `intercept`: the descent's, of the logistic loss. */
-void lasso_save(const struct lasso *, struct pool_member *, double intercept);
+void lasso_save(const struct lasso *, const struct lasso_models *);
 
 #endif

@@ -11,7 +11,7 @@
 bool path_is_kept(const struct lasso *l)
 {
     const struct settings *s = &l->options.common;
-    return l->options.path > 1 && (s->out || s->checkpoints.folder);
+    return l->options.path > 1 && (s->out || s->checkpoints.folder || l->options.test);
 }
 
 /* Lambdas whose models are noted. */

@@ -248,13 +248,14 @@ TEST(lasso, learns_labels)
     CHECK(alone > 0 && alone < ROWS * log(2));
     CHECK(fabs(logistic_objective("", "--order round-robin") / alone - 1) < 1e-4);
     CHECK(fabs(logistic_objective(start, "") / alone - 1) < 1e-4);
-    CHECK_EQ(command_run(&c, "%s --data %s/labels --loss logistic --out %s/model",
-                         program_path("lasso"), folder, folder),
+    CHECK_EQ(command_run(&c, "%s --data %s/labels --test %s/labels --loss logistic --out %s/model",
+                         program_path("lasso"), folder, folder, folder),
              0);
     CHECK_STR(c.out.text, "logistic loss; priority");
+    double right = ROWS * trainer_number(c.out.text, "accuracy ");
     if (command_run(&c, "command -v python3") != 0) SKIP("there is no python3 here");
     CHECK_EQ(command_run(&c, "python3 -c \"%s\" %s/model %s/labels", judge, folder, folder), 0);
-    CHECK(trainer_number(c.out.text, "logistic ") > 0.8 * ROWS);
+    CHECK(right > 0.8 * ROWS && fabs(trainer_number(c.out.text, "logistic ") - right) < 1e-6);
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
@@ -284,6 +285,11 @@ TEST(lasso, refuses_wrong_input_with_a_sentence)
     is_refused_text("1 1:2\n1 1:2\n", "", "nothing to learn");
     is_refused_text("1 1:2\n2 2:2\n4 2:1\n", "--loss logistic", "row 2 has the response 2");
     is_refused_text("1 1:2\n1 2:2\n", "--loss logistic", "which there are two in all");
+    is_refused_text("1 1:2\n0 2:2\n", "--loss logistic --test - < /dev/null", "- has no rows");
+    is_refused_text("1 1:2\n0 2:2\n", "--loss logistic --test - <<X\n2 1:1\nX",
+                    "row 1 has the response 2: the labels to learn are 0 and 1");
+    is_refused(2, "--generate 10x10x3 --test-response x",
+               "--test-response has no effect without --test");
     is_refused_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n",
                     "--response /dev/null", ":3: the file ends after 1 of 2 values");
     is_refused_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n", "",

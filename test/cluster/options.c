@@ -194,6 +194,8 @@ static const struct program programs[] = {
     {"lasso",
      LASSO,
      {{.option = "--response ../y.mtx --data ../x.mtx", .base = "", .is_alone = true},
+      {.option = "--test ../clicks"},
+      {.option = "--test-response ../y.mtx --test ../x.mtx"},
       {.option = "--loss logistic", .base = "--data ../clicks --order round-robin --passes 3"},
       {.option = "--lambda 0.2"},
       {.option = "--absolute"},

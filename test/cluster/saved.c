@@ -240,32 +240,50 @@ TEST(saved, lasso_takes_an_absolute_lambda)
     program_folder_remove(folder);
 }
 
+/* Other rows, with a column that the model does not have. */
+enum { STEPS = 6, NEW = 50 };
+static const char write_new[] =
+    "cd %s && awk 'NR %% 4 == 1 {$1 = $1 + NR %% 3; print $0, \"9:5\"}' times > new";
+
+/* The script says the same of all models: sums, of which what was reported is the root of the mean
+ * where there are rows. */
+static void compare(const double *reported, const char *data, const char *part, int rows)
+{
+    char *at = c.out.text;
+    (void)computed("lasso", data, part);
+    for (int i = 0; i < STEPS; i++, at++) {
+        at = strstr(at, part);
+        double sum = trainer_number(at, part);
+        are_equal(reported[i], rows > 1 ? sqrt(sum / rows) : sum, part);
+    }
+    CHECK(strstr(at, part) == NULL);
+}
+
 /* All lambdas, also where the run goes on from a checkpoint on the way. */
 static void check_path(const char *start, const char *more)
 {
     char options[256], part[64], *at = c.out.text;
-    double wanted[6];
+    double wanted[STEPS], errors[STEPS];
     snprintf(options, sizeof options,
-             "--data times --lambda 0.001 --path 6 --tolerance 1e-7 --width 1 %s", more);
+             "--data times --test new --lambda 0.001 --path 6 --tolerance 1e-7 --width 1 %s", more);
     (void)reported(start, "lasso", options, "\"objective\":");
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < STEPS; i++) {
         snprintf(part, sizeof part, "{\"event\":\"lambda\",\"step\":%d", i + 1);
         at = strstr(c.out.text, part);
         wanted[i] = trainer_number(at, "\"objective\":");
     }
-    (void)computed("lasso", "times", "objective ");
-    at = c.out.text;
-    for (int i = 0; i < 6; i++, at++) {
-        at = strstr(at, "objective ");
-        are_equal(wanted[i], trainer_number(at, "objective "), "objective on the path");
-    }
-    CHECK(strstr(at, "objective ") == NULL);
+    char *test = strstr(c.out.text, "\"event\":\"eval\"");
+    for (int i = 0; i < STEPS; i++, test = test ? strstr(test + 1, "\"event\":\"eval\"") : NULL)
+        errors[i] = trainer_number(test, "\"rmse\":");
+    compare(wanted, "times", "objective ", 1);
+    compare(errors, "new", "squares ", NEW);
 }
 
 TEST(saved, lasso_has_all_of_its_path)
 {
     set_up();
     must_run(command_run(&c, write_times, folder));
+    must_run(command_run(&c, write_new, folder));
     check_path("", "");
     check_path("", "--baseline");
     check_path(cluster(), "--schedulers 2 --workers 2");

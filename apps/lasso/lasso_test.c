@@ -1,0 +1,103 @@
+#include "lasso_test.h"
+
+#include "fail.h"
+#include "json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 0 or 1. */
+static double label_of(const struct lasso *l, size_t row, double response)
+{
+    double low = l->labels[0], wide = l->labels[1] - low, label = round((response - low) / wide);
+    if (!(fabs(response - low - label * wide) <= 1e-9 * wide) || label < 0 || label > 1)
+        fail("%s: row %zu has the response %g: the labels to learn are %g and %g", l->options.test,
+             row + 1, response, low, l->labels[1]);
+    return label;
+}
+
+void lasso_test_load(struct lasso *l)
+{
+    const struct lasso_options *o = &l->options;
+    struct cells *c = &l->test;
+    size_t known = 0;
+    if (!o->test) return;
+    cells_read(c, o->test, o->test_response);
+    if (c->response_count == 0) fail("%s has no rows", o->test);
+    for (size_t i = 0; i < c->count; i++) {
+        uint32_t index = c->list[i].column + 1;
+        uint32_t column = columns_find_number(&l->columns.names, l->columns.count, index);
+        c->list[known] = (struct cell_value){c->list[i].row, column, c->list[i].value};
+        known += column != NAMES_NONE;
+    }
+    c->count = known;
+    for (size_t r = 0; r < c->response_count && o->loss == LASSO_LOGISTIC; r++)
+        c->response[r] = label_of(l, r, c->response[r]);
+}
+
+void lasso_test_unload(struct lasso *l)
+{
+    free(l->test.list);
+    free(l->test.response);
+}
+
+/* Of each row. */
+static double *predict(const struct lasso *l, const struct lasso_models *m, size_t step)
+{
+    const struct cells *c = &l->test;
+    double *coefficients = lasso_models_dense(m, step, l->columns.count);
+    double *predicted = take_memory(c->response_count, sizeof *predicted);
+    for (size_t r = 0; r < c->response_count; r++) predicted[r] = m->intercepts[step];
+    for (size_t i = 0; i < c->count; i++)
+        predicted[c->list[i].row] += coefficients[c->list[i].column] * c->list[i].value;
+    free(coefficients);
+    return predicted;
+}
+
+/* The two figures, means over the rows. */
+static void judge(const struct lasso *l, const double *predicted, double figures[2])
+{
+    bool is_logistic = l->options.loss == LASSO_LOGISTIC;
+    size_t rows = l->test.response_count;
+    memset(figures, 0, 2 * sizeof *figures);
+    for (size_t r = 0; r < rows; r++) {
+        double x = predicted[r], y = l->test.response[r];
+        figures[0] += is_logistic ? fmax(x, 0) + log1p(exp(-fabs(x))) - y * x : (x - y) * (x - y);
+        figures[1] += is_logistic ? (x > 0) == (y > 0) : fabs(x - y);
+    }
+    figures[0] /= (double)rows;
+    figures[1] /= (double)rows;
+    if (!is_logistic) figures[0] = sqrt(figures[0]);
+}
+
+static void say(const struct lasso *l, double lambda, size_t step, const double figures[2])
+{
+    bool is_logistic = l->options.loss == LASSO_LOGISTIC;
+    if (l->options.common.json) {
+        struct json j;
+        json_begin(&j, "eval");
+        json_text(&j, "split", "test");
+        json_count(&j, "step", step + 1);
+        json_number(&j, "lambda", lambda);
+        json_number(&j, is_logistic ? "log_loss" : "rmse", figures[0]);
+        json_number(&j, is_logistic ? "accuracy" : "mae", figures[1]);
+        json_end(&j);
+    } else {
+        printf("test: lambda %-12.6g  %s %-12.9g  %s %.9g\n", lambda,
+               is_logistic ? "log loss" : "RMSE", figures[0], is_logistic ? "accuracy" : "MAE",
+               figures[1]);
+    }
+}
+
+void lasso_test(const struct lasso *l, const struct lasso_models *m)
+{
+    for (size_t step = 0; step < m->steps; step++) {
+        double figures[2], *predicted = predict(l, m, step);
+        judge(l, predicted, figures);
+        say(l, m->lambdas[step], step, figures);
+        free(predicted);
+    }
+}
