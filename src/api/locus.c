@@ -220,6 +220,7 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
     n->plan.progress = n->progress;
     n->plan.posted = (const uint64_t *const *)n->posted;
     rc = cluster_start(n->cluster, &n->plan);
+    n->advisor.is_crowded = rc == 0 && cluster_is_crowded(n->cluster);
     for (unsigned s = 0; s < shards && rc == 0; s++) {
         n->intents[s] = node_shard(n, s)->intents;
         n->clocks[s] = node_shard(n, s)->clocks;

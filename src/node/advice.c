@@ -38,7 +38,7 @@ enum advice advice_between(const struct advice_sums *from, const struct advice_s
     return waits || remote >= keys / 2 ? ADVICE_INTEND : ADVICE_NONE;
 }
 
-static void describe(enum advice advice, const struct advice_sums *from,
+static void describe(const struct advisor *a, enum advice advice, const struct advice_sums *from,
                      const struct advice_sums *to, char text[256])
 {
     uint64_t signaled = to->signaled - from->signaled;
@@ -47,7 +47,10 @@ static void describe(enum advice advice, const struct advice_sums *from,
             text, 256,
             "its clock was not advanced, so intents that begin later wait: call locus_advance_clock() after each step");
     else if (advice == ADVICE_EARLIER)
-        snprintf(text, 256, "the intents for them came too late: signal them more steps ahead");
+        snprintf(text, 256, "the intents for them came too late: signal them more steps ahead%s",
+                 a->is_crowded ? ", or use fewer nodes or workers here: this host has more threads "
+                                 "than cores"
+                               : "");
     else if (signaled == 0)
         snprintf(
             text, 256,
@@ -71,7 +74,7 @@ void advice_look(struct advisor *a, int rank, int worker, struct advice_sums *fr
     bool is_doubtful = advice == ADVICE_INTEND && to->signaled > from->signaled;
     if (is_doubtful && !from->is_doubtful) advice = ADVICE_NONE;
     if (advice != ADVICE_NONE && __atomic_fetch_add(&a->found[advice], 1, __ATOMIC_RELAXED) == 0) {
-        describe(advice, from, to, text);
+        describe(a, advice, from, to, text);
         fprintf(
             stderr,
             "locus: node %d, worker %d: %.2g %% of %.3g keys were at other nodes in %.3g s, and "

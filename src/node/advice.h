@@ -45,6 +45,7 @@ struct advice_sums {
 
 struct advisor {
     uint64_t window_ns;           /* 0: no advice */
+    bool is_crowded;              /* the host has fewer processors than its nodes have threads */
     uint64_t found[ADVICE_KINDS]; /* how often, over all workers; atomic */
 };
 

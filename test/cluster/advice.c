@@ -3,6 +3,7 @@
 #include "command.h"
 #include "team.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,18 @@ static void attend(struct seat *s)
         learn(s);
 }
 
+/* Two nodes have four threads at least. */
+static void use_one_processor(void)
+{
+    cpu_set_t set;
+    CHECK_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+    int last = CPU_SETSIZE - 1;
+    while (!CPU_ISSET(last, &set)) last--;
+    CPU_ZERO(&set);
+    CPU_SET(last, &set);
+    CHECK_EQ(sched_setaffinity(0, sizeof set, &set), 0);
+}
+
 ROLE(pupil)
 {
     const struct team team = {.nodes = 2,
@@ -84,6 +97,7 @@ ROLE(pupil)
                               .tables = &table,
                               .table_count = 1};
     way = atoi(arguments);
+    if (way == LATE) use_one_processor();
     team_run(&team, attend);
 }
 
@@ -118,7 +132,9 @@ TEST(advice, is_to_advance_the_clock)
 
 TEST(advice, is_to_signal_earlier)
 {
-    is_told(LATE, "the intents for them came too late: signal them more steps ahead");
+    is_told(LATE,
+            "the intents for them came too late: signal them more steps ahead, or use fewer nodes "
+            "or workers here: this host has more threads than cores (");
 }
 
 TEST(advice, is_not_given_to_who_needs_none)
