@@ -120,11 +120,12 @@ APPS_LIB := $(B)/lib/libapps.a
 # Their names take nobody else's: locus-kge, locus-mf. The command is locus itself.
 program_name = $(if $(filter locus,$1),locus,locus-$1)
 $(foreach n,$(call names,apps),$(eval $(call PROGRAM,apps,$n,$(B)/bin/$(call program_name,$n),$(B),$(APPS_LIB))))
-PLATFORM_PARTS := $(addprefix bench/scale/,platform.c joined.c figures.c virtual.c events.c model.c)
+PLATFORM_PARTS := $(addprefix bench/scale/,platform.c figures.c virtual.c events.c model.c)
 # Some simulate: on the fibers of the tests, with that flavor of the library.
+SIM_PARTS := test/sim/fibers.c test/sim/protocol/joined.c
 $(foreach n,$(filter-out $(BENCH_ON_FIBERS),$(call names,bench)),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B),$(APPS_LIB))))
-$(foreach n,$(BENCH_ON_FIBERS),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B)-fibers,$(B)-fibers/obj/test/sim/fibers.o $(APPS_LIB))))
-$(B)/lab/papers: $(call objects,$(B)-fibers,$(wildcard lab/*.c lab/papers/*.c) test/sim/fibers.c $(PLATFORM_PARTS)) \
+$(foreach n,$(BENCH_ON_FIBERS),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B)-fibers,$(call objects,$(B)-fibers,$(SIM_PARTS)) $(APPS_LIB))))
+$(B)/lab/papers: $(call objects,$(B)-fibers,$(wildcard lab/*.c lab/papers/*.c) $(SIM_PARTS) $(PLATFORM_PARTS)) \
                    $(B)/lib/libparts.a $(APPS_LIB) $(B)-fibers/lib/liblocus.a
 	$(call say,LINK,$(@:build/%=%))
 	@mkdir -p $(@D)
@@ -133,7 +134,7 @@ $(call PROGRAMS,test/cluster,$(B)/test/cluster,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/tsan,$(B)/test/tsan,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/sim,$(B)-fibers/test/sim,$(B)-fibers,$(B)-fibers/lib/libtest.a)
 # On the platform of the protocol's simulation.
-$(B)-fibers/test/sim/checkpoint: $(call objects,$(B)-fibers,test/sim/protocol/platform.c)
+$(B)-fibers/test/sim/checkpoint: $(call objects,$(B)-fibers,$(addprefix test/sim/protocol/,joined.c platform.c))
 $(call PROGRAMS,test/fuzz,$(B)/test/fuzz,$(B),,-fsanitize=fuzzer)
 $(B)/test/fuzz/tensors: $(call objects,$(B),test/common/memory_files.c)
 $(B)/test/fuzz/formats $(B)/test/fuzz/hosts: $(APPS_LIB)

@@ -1,4 +1,4 @@
-#include "platform_private.h"
+#include "platform.h"
 
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
@@ -7,10 +7,10 @@
 #include "protocol/shard.h"
 #include "protocol/trace.h"
 #include "store/dirty_set.h"
-#include "node/cluster.h"
 #include "node/figures.h"
-#include "figures.h"
 #include "node/operation.h"
+#include "figures.h"
+#include "sim/protocol/joined.h"
 #include "virtual.h"
 #include "base/yield.h"
 
@@ -23,7 +23,48 @@
 enum { FRAME_CAPACITY = 256 };
 #define NEVER UINT64_MAX
 
-struct simulation sim;
+struct frame {
+    struct frame *next; /* that arrived at the same shard */
+    unsigned from, to, shard;
+    uint64_t arrived_ns;
+    uint32_t capacity;
+    struct wire_frame header;
+    unsigned char *body;
+};
+
+struct reactor {
+    struct shard shard;
+    struct platform calls;
+    unsigned node, number, workers;
+    struct inbox {
+        struct mailbox mailbox;
+        struct request *current; /* taken out, and waiting for credit */
+    } * inbox;                   /* [workers] */
+    struct frame *first, *last;
+    struct frame **open;  /* [nodes] under construction */
+    uint64_t *spoke_ns;   /* [nodes] when a frame last left */
+    struct outbox outbox; /* of the peers with an open frame */
+    double now;           /* within a turn */
+    /* of the frame that is served next: passes when the shard has looked at the clock */
+    double owed;
+    uint64_t busy_until;
+    uint64_t turn_ns;     /* of the next turn, NEVER: none is due */
+    uint64_t due_ns;      /* when the shard wants one */
+    double signaled;      /* keys */
+    bool completed;       /* something for a worker in this turn */
+    bool is_over;         /* what is planned for it does not happen any more */
+    struct reactor *next; /* of those that are over */
+    struct platform_figures figures;
+};
+
+static struct {
+    unsigned nodes;
+    struct model model;
+    bool never_synchronizes;
+    struct reactor *over;
+    struct platform_figures last[PLATFORM_NODES_MAX]; /* of those that have left */
+    double sends_until[PLATFORM_NODES_MAX], receives_until[PLATFORM_NODES_MAX]; /* cards */
+} sim;
 
 static void happen(const struct event *);
 
@@ -48,27 +89,27 @@ uint64_t platform_now_ns(void)
 struct platform_figures platform_figures(unsigned node)
 {
     struct platform_figures sum = {0};
-    const struct cluster *c = sim.node[node];
+    const struct cluster *c = joined[node];
     for (unsigned s = 0; c && s < c->shards; s++) figures_add(&sum, &c->reactor[s]->figures);
     return sum;
 }
 
 struct platform_figures platform_last_figures(unsigned node)
 {
-    return sim.node[node] ? platform_figures(node) : sim.last[node];
+    return joined[node] ? platform_figures(node) : sim.last[node];
 }
 
 unsigned platform_peers(unsigned node, uint64_t since_ns)
 {
     unsigned peers = 0;
     for (unsigned n = 0; n < sim.nodes; n++)
-        peers += sim.node[node]->reactor[0]->spoke_ns[n] >= since_ns;
+        peers += joined[node]->reactor[0]->spoke_ns[n] >= since_ns;
     return peers;
 }
 
 uint64_t platform_replicas(unsigned node)
 {
-    struct shard_counters c = figures_shards(sim.node[node]);
+    struct shard_counters c = figures_shards(joined[node]);
     return c.replicas_created - c.replicas_dropped;
 }
 
@@ -77,7 +118,7 @@ unsigned platform_holders(uint64_t key)
 {
     unsigned holders = 0;
     for (unsigned n = 0; n < sim.nodes; n++) {
-        const struct record *r = record_find(&sim.node[n]->reactor[0]->shard.records, key);
+        const struct record *r = record_find(&joined[n]->reactor[0]->shard.records, key);
         if (r) holders += r->holders;
     }
     return holders;
@@ -147,11 +188,11 @@ static void receive(struct frame *f)
 
 static void arrive(struct frame *f)
 {
-    if (!sim.node[f->to]) {
+    if (!joined[f->to]) {
         free_frame(f); /* it has left */
         return;
     }
-    struct reactor *r = sim.node[f->to]->reactor[f->shard];
+    struct reactor *r = joined[f->to]->reactor[f->shard];
     f->arrived_ns = virtual_now_ns();
     f->next = NULL;
     *(r->first ? &r->last->next : &r->first) = f;
@@ -369,7 +410,7 @@ void platform_work(double ns)
 
 void platform_signaled(unsigned node, size_t keys)
 {
-    const struct cluster *c = sim.node[node];
+    const struct cluster *c = joined[node];
     for (unsigned s = 0; c && s < c->shards; s++)
         c->reactor[s]->signaled += (double)keys / c->shards;
 }
@@ -403,19 +444,6 @@ void reactor_add_link(const struct reactor *r, unsigned peer, struct link_stats 
     to->messages_received += r->figures.frames_in;
 }
 
-/* Nobody serves metrics in a simulation. */
-struct link_load reactor_load(const struct reactor *r, unsigned peer)
-{
-    (void)r, (void)peer;
-    return (struct link_load){0};
-}
-
-struct reactor_figures reactor_figures(const struct reactor *r)
-{
-    (void)r;
-    return (struct reactor_figures){0};
-}
-
 void reactor_wake(struct reactor *r)
 {
     stir(r);
@@ -426,10 +454,16 @@ static void wake_for_dirty(void *reactor)
     stir(reactor);
 }
 
-/* Events may still name it: its memory stays. */
-void platform_end_reactor(struct reactor *r)
+/* ---- joined.h ---- */
+
+const bool platform_shares_cores = false;
+
+/* Events may still name it: its memory stays to the end of the simulation. */
+void platform_end_reactor(struct cluster *c, unsigned number)
 {
+    struct reactor *r = c->reactor[number];
     if (!r) return;
+    figures_add(&sim.last[r->node], &r->figures);
     trace_close(r->shard.trace, virtual_now_ns());
     shard_fini(&r->shard);
     for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
@@ -449,9 +483,12 @@ void platform_end_reactor(struct reactor *r)
     sim.over = r;
 }
 
-int platform_open_reactor(struct reactor *r, const struct node_plan *plan)
+int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsigned number)
 {
     const struct model *m = &sim.model;
+    struct reactor *r = c->reactor[number] = aligned_alloc(_Alignof(struct reactor), sizeof *r);
+    if (!r) return -ENOMEM;
+    *r = (struct reactor){.node = (unsigned)c->rank, .number = number};
     r->turn_ns = NEVER;
     r->calls = (struct platform){r, give_entry, complete_request, read_clock_ns, read_clock_ns};
     r->open = calloc(sim.nodes, sizeof(struct frame *));
@@ -476,6 +513,29 @@ int platform_open_reactor(struct reactor *r, const struct node_plan *plan)
     int rc = shard_init(&r->shard, &shard);
     /* In virtual time nothing happens but since the beginning. */
     return rc ? rc : shard_open_trace(&r->shard, 0);
+}
+
+/* Everybody has told rank 0, and rank 0 everybody. */
+uint64_t platform_hears_ns(unsigned node)
+{
+    uint64_t ns = virtual_now_ns() + (uint64_t)(2 * sim.model.latency);
+    virtual_news(node, ns);
+    return ns;
+}
+
+static bool all_leave(const void *none)
+{
+    (void)none;
+    for (unsigned n = 0; n < sim.nodes; n++)
+        if (joined[n] && !joined[n]->leaves) return false;
+    return true;
+}
+
+void platform_leaves(struct cluster *c)
+{
+    c->leaves = true;
+    for (unsigned n = 0; n < sim.nodes; n++) virtual_news(n, virtual_now_ns());
+    if (virtual_fiber() >= 0) locus_fiber_wait(all_leave, NULL);
 }
 
 /* ---- the end ---- */

@@ -1,11 +1,10 @@
+#include "joined.h"
 #include "platform.h"
 
 #include "actors/mailbox.h"
 #include "base/error.h"
 #include "base/yield.h"
-#include "node/cluster.h"
 #include "node/operation.h"
-#include "sim/gathering.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -34,19 +33,6 @@ struct reactor {
     uint64_t turn_ns; /* when the shard wants its turn without news */
 };
 
-struct cluster {
-    int rank, size;
-    unsigned shards, workers;
-    struct reactor **reactor; /* [shards] */
-    void (*lost)(void *context);
-    void *context;
-    bool is_lost;
-    struct attendant attendant;
-    uint64_t loss_ns;    /* when the news of a loss arrives, UINT64_MAX: never */
-    uint64_t stopped_ns; /* its shards do nothing before */
-    unsigned lost_rank;
-};
-
 /* What the network is like in this run. */
 struct nature {
     uint64_t latency_ns, jitter_ns;
@@ -65,8 +51,6 @@ static struct {
     struct platform_hooks hooks;
     struct dice dice;
     struct nature nature;
-    struct cluster *node[PLATFORM_NODES_MAX];
-    struct attendant *attendant[PLATFORM_NODES_MAX];
     struct platform_link link[PLATFORM_SHARDS_MAX][PLATFORM_NODES_MAX][PLATFORM_NODES_MAX];
     unsigned calls[PLATFORM_SHARDS_MAX]; /* shards of this number that are inside a call */
     uint64_t skipped_ns;                 /* that passed while nobody had anything to do */
@@ -172,7 +156,7 @@ const struct platform_link *platform_link(unsigned shard, unsigned from, unsigne
 
 struct shard *platform_shard(unsigned node, unsigned shard)
 {
-    struct cluster *c = sim.node[node];
+    struct cluster *c = joined[node];
     return c && c->reactor && c->reactor[shard] ? &c->reactor[shard]->shard : NULL;
 }
 
@@ -319,7 +303,7 @@ void platform_break(unsigned a, unsigned b)
         drop_frames(&sim.link[s][b][a]);
     }
     for (unsigned n = 0; n < sim.nodes; n++) {
-        struct cluster *c = sim.node[n];
+        struct cluster *c = joined[n];
         if (c->is_lost) continue;
         c->loss_ns = platform_now_ns() + some_ns(20000);
         c->lost_rank = n == b ? a : b;
@@ -348,12 +332,12 @@ void platform_hold(unsigned from, unsigned to, uint64_t ns)
 void platform_stop(unsigned node, uint64_t ns)
 {
     uint64_t until_ns = platform_now_ns() + ns;
-    if (until_ns > sim.node[node]->stopped_ns) sim.node[node]->stopped_ns = until_ns;
+    if (until_ns > joined[node]->stopped_ns) joined[node]->stopped_ns = until_ns;
 }
 
 static bool is_stopped(const struct reactor *r)
 {
-    return sim.node[r->node]->stopped_ns > platform_now_ns();
+    return joined[r->node]->stopped_ns > platform_now_ns();
 }
 
 /* When a node that goes on says so; UINT64_MAX: never. */
@@ -453,7 +437,7 @@ static void serve_inbox(struct reactor *r, struct inbox *in)
 
 static void handle_loss(struct reactor *r)
 {
-    if (r->saw_loss || !sim.node[r->node]->is_lost) return;
+    if (r->saw_loss || !joined[r->node]->is_lost) return;
     r->saw_loss = true;
     begin_call(r);
     shard_fail(&r->shard, -ECONNRESET);
@@ -478,11 +462,11 @@ static void flush(struct reactor *r)
 static void turn(struct reactor *r)
 {
     sim.counters.turns++;
-    if (sim.node[r->node]->loss_ns <= platform_now_ns())
-        note_loss(sim.node[r->node], sim.node[r->node]->lost_rank);
+    if (joined[r->node]->loss_ns <= platform_now_ns())
+        note_loss(joined[r->node], joined[r->node]->lost_rank);
     deliver_some(r);
     handle_loss(r);
-    for (unsigned w = 0; w < sim.node[r->node]->workers; w++) serve_inbox(r, &r->inbox[w]);
+    for (unsigned w = 0; w < joined[r->node]->workers; w++) serve_inbox(r, &r->inbox[w]);
     begin_call(r);
     r->turn_ns = shard_turn(&r->shard, platform_now_ns());
     end_call(r);
@@ -496,7 +480,7 @@ static void turn(struct reactor *r)
 static void let_leave(unsigned shard, unsigned from, unsigned to)
 {
     if (sim.link[shard][from][to].leaves_ns > platform_now_ns()) return;
-    if (!sim.node[from]->reactor[shard]->is_in_call) seal(shard, from, to);
+    if (!joined[from]->reactor[shard]->is_in_call) seal(shard, from, to);
 }
 
 /* As with the reactor that ships: it looks, and sleeps until somebody wakes it. */
@@ -508,9 +492,9 @@ static bool looks_for_news(struct reactor *r)
 
 static bool has_news(const void *reactor)
 {
-    struct reactor *r = sim.node[((const struct reactor *)reactor)->node]
+    struct reactor *r = joined[((const struct reactor *)reactor)->node]
                             ->reactor[((const struct reactor *)reactor)->number];
-    const struct cluster *c = sim.node[r->node];
+    const struct cluster *c = joined[r->node];
     uint64_t now = platform_now_ns();
     if (!sim.ended && is_stopped(r)) return false;
     if (sim.ended || must_beat(r) || c->loss_ns <= now || (c->is_lost && !r->saw_loss) ||
@@ -542,13 +526,13 @@ static struct {
 /* What happens at a node that is stopped happens when it goes on. */
 static uint64_t once_it_goes_on(unsigned node, uint64_t ns)
 {
-    uint64_t stopped_ns = sim.node[node]->stopped_ns;
+    uint64_t stopped_ns = joined[node]->stopped_ns;
     return ns < stopped_ns ? stopped_ns : ns;
 }
 
 static uint64_t next_at_node(unsigned n)
 {
-    const struct cluster *c = sim.node[n];
+    const struct cluster *c = joined[n];
     uint64_t next = c->loss_ns;
     for (unsigned s = 0; s < sim.shards; s++) next = min_ns(next, c->reactor[s]->turn_ns);
     next = once_it_goes_on(n, next);
@@ -612,7 +596,7 @@ void platform_add_reactors(unsigned workers)
     fibers_set_idle(pass_time);
     fibers_set_clock(platform_now_ns);
     for (unsigned n = 0; n < sim.nodes; n++)
-        for (unsigned s = 0; s < sim.shards; s++) fibers_add(run_reactor, sim.node[n]->reactor[s]);
+        for (unsigned s = 0; s < sim.shards; s++) fibers_add(run_reactor, joined[n]->reactor[s]);
 }
 
 void platform_worker_ended(void)
@@ -657,19 +641,6 @@ void reactor_add_link(const struct reactor *r, unsigned peer, struct link_stats 
     (void)r, (void)peer, (void)to;
 }
 
-/* Nobody serves metrics in a simulation. */
-struct link_load reactor_load(const struct reactor *r, unsigned peer)
-{
-    (void)r, (void)peer;
-    return (struct link_load){0};
-}
-
-struct reactor_figures reactor_figures(const struct reactor *r)
-{
-    (void)r;
-    return (struct reactor_figures){0};
-}
-
 void reactor_wake(struct reactor *r)
 {
     r->looks = true;
@@ -680,19 +651,28 @@ static void wake_for_dirty(void *reactor)
     reactor_wake(reactor);
 }
 
-static void free_reactor(struct reactor *r, unsigned workers)
+/* joined.h. */
+
+const bool platform_shares_cores = true;
+
+void platform_end_reactor(struct cluster *c, unsigned number)
 {
+    struct reactor *r = c->reactor[number];
     if (!r) return;
     shard_fini(&r->shard);
-    for (unsigned w = 0; r->inbox && w < workers; w++) mailbox_fini(&r->inbox[w].mailbox);
+    for (unsigned w = 0; r->inbox && w < c->workers; w++) mailbox_fini(&r->inbox[w].mailbox);
     free(r->inbox);
     free(r);
 }
 
-static int open_reactor(struct cluster *c, const struct node_plan *plan, unsigned number)
+int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsigned number)
 {
     struct reactor *r = calloc(1, sizeof *r);
     if (!r) return -ENOMEM;
+    if (plan->staleness_ns) {
+        sim.beat_ns = plan->staleness_ns / 4;
+        if (sim.beat_ns < BEAT_NS_MIN) sim.beat_ns = BEAT_NS_MIN;
+    }
     c->reactor[number] = r;
     r->node = (unsigned)c->rank;
     r->number = number;
@@ -718,97 +698,13 @@ static int open_reactor(struct cluster *c, const struct node_plan *plan, unsigne
     return rc;
 }
 
-/* cluster.h. */
-
-int cluster_join(const struct locus_config *config, void (*lost)(void *context), void *context,
-                 struct cluster **out)
+uint64_t platform_hears_ns(unsigned node)
 {
-    struct cluster *c = calloc(1, sizeof *c);
-    *out = c;
-    if (!c) return -ENOMEM;
-    c->rank = config->rank;
-    c->size = config->size;
-    c->shards = config->shards;
-    c->workers = config->workers;
-    c->lost = lost;
-    c->context = context;
-    c->loss_ns = UINT64_MAX;
-    c->reactor = calloc(c->shards, sizeof(struct reactor *));
-    sim.node[c->rank] = c;
-    sim.attendant[c->rank] = &c->attendant;
-    return c->reactor ? 0 : -ENOMEM;
-}
-
-unsigned cluster_shards(const struct cluster *c)
-{
-    return c->shards;
-}
-
-int cluster_start(struct cluster *c, const struct node_plan *plan)
-{
-    int rc = 0;
-    c->workers = plan->workers;
-    if (plan->staleness_ns) {
-        sim.beat_ns = plan->staleness_ns / 4;
-        if (sim.beat_ns < BEAT_NS_MIN) sim.beat_ns = BEAT_NS_MIN;
-    }
-    for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = open_reactor(c, plan, s);
-    return rc;
-}
-
-struct reactor **cluster_reactors(struct cluster *c)
-{
-    return c->reactor;
-}
-
-bool cluster_shares_cores(const struct cluster *c)
-{
-    (void)c;
-    return true;
-}
-
-int cluster_loss(struct cluster *c)
-{
-    return c->is_lost ? error_set(-ECONNRESET, "node %u (simulated) was lost", c->lost_rank) : 0;
-}
-
-static bool has_met(const void *cluster)
-{
-    const struct cluster *c = cluster;
-    return !c->attendant.arrived || c->is_lost;
-}
-
-int cluster_agree(void *cluster, const struct meeting *meeting, struct word *w)
-{
-    struct cluster *c = cluster;
-    (void)meeting;
-    c->attendant.word = *w;
-    c->attendant.arrived = true;
-    gathering_ends(sim.attendant, sim.nodes);
-    locus_fiber_wait(has_met, c);
-    *w = c->attendant.word;
-    int rc = cluster_loss(c);
-    return rc ? rc : w->rc;
-}
-
-int cluster_absent(struct cluster *c, bool absent)
-{
-    c->attendant.absent = absent;
-    gathering_ends(sim.attendant, sim.nodes);
+    (void)node;
     return 0;
 }
 
-int cluster_leave(struct cluster *c)
+void platform_leaves(struct cluster *c)
 {
-    return cluster_loss(c);
-}
-
-void cluster_free(struct cluster *c)
-{
-    if (!c) return;
-    for (unsigned s = 0; c->reactor && s < c->shards; s++) free_reactor(c->reactor[s], c->workers);
-    sim.node[c->rank] = NULL;
-    sim.attendant[c->rank] = NULL;
-    free(c->reactor);
-    free(c);
+    (void)c;
 }

@@ -1,0 +1,47 @@
+/*
+ * joined.h - what cluster.h promises, between simulated nodes that are all in this process.
+ *
+ * Callers   the library; a platform, which has the reactors and the network between them
+ * Memory    its own
+ * Waiting   as fibers
+ * Life      cluster.h
+ */
+#ifndef LOCUS_SIM_JOINED_H
+#define LOCUS_SIM_JOINED_H
+
+#include "node/cluster.h"
+
+enum { JOINED_NODES_MAX = 256 };
+
+struct cluster {
+    int rank, size;
+    unsigned shards, workers;
+    struct reactor **reactor; /* [shards] */
+    void (*lost)(void *context);
+    void *context;
+    bool is_lost;
+    unsigned lost_rank;
+    uint64_t loss_ns;    /* when the news of a loss arrives, UINT64_MAX: never */
+    uint64_t stopped_ns; /* its shards do nothing before */
+    bool leaves;
+    bool arrived, absent; /* of a meeting */
+    struct word word;     /* its own until all have arrived, then that of all */
+    uint64_t met_ns;      /* when it hears that all have arrived */
+};
+
+/* By rank; NULL: it is not there yet, or has left. */
+extern struct cluster *joined[JOINED_NODES_MAX];
+
+/* ---- what a platform does ---- */
+
+extern const bool platform_shares_cores;
+uint64_t platform_now_ns(void);
+/* Sets c->reactor[number]. 0 or a negative errno. */
+int platform_open_reactor(struct cluster *c, const struct node_plan *, unsigned number);
+void platform_end_reactor(struct cluster *c, unsigned number);
+/* All have arrived now: when does the node hear of it? */
+uint64_t platform_hears_ns(unsigned node);
+/* The node wants to leave. */
+void platform_leaves(struct cluster *);
+
+#endif
