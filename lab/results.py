@@ -243,7 +243,7 @@ def mf_techniques(nodes):
 
 def mf_real(file, more):
     def of(lab):
-        o = f"--data {lab.find(file)} --rank 10 --bias --lr 0.02 --reg 0.05 --epochs 20 --adagrad coordinate"
+        o = f"--data {lab.find(file)} --rank 10 --bias --lr 0.02 --reg 0.05 --init 0.1 --epochs 20 --adagrad coordinate"
         return Section("mf", sizes(o) + more(o), speeds)
     return of
 

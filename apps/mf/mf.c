@@ -74,14 +74,18 @@ static void training_options(struct mf_options *o)
             "--visit", "NAME", &o->visit, visits, ARGS_TASK,
             "columns: cells by column, in random order\nblocks: blocks of columns go from worker to worker"),
         OPTION_COUNT("--batch", "N", &o->batch, 1, 1e5, ARGS_TASK, "cells of a step"),
-        OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
+        OPTION_REAL(
+            "--lr", "X", &o->rate, 0, 100, ARGS_TASK,
+            "learning rate of AdaGrad; if not given, with --data\ntimes the root of the ratings' standard deviation"),
         OPTION_CHOICE(
             "--adagrad", "NAME", &o->adagrad, adagrads, ARGS_TASK,
             "row: a learning rate for each factor\ncoordinate: for each of its floats: twice the memory"),
-        OPTION_REAL("--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
-                    "weight of the squared norm, for each cell; with cd\nin all"),
-        OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
-                    "standard deviation of the first products"),
+        OPTION_REAL(
+            "--reg", "X", &o->regularization, 0, 1000, ARGS_TASK,
+            "weight of the squared norm, for each cell; with cd\nin all; if not given, with --data and sgd times\ntwice the deviation"),
+        OPTION_REAL(
+            "--init", "X", &o->init, 0, 10, ARGS_TASK,
+            "standard deviation of the first products; if not\ngiven, with --data and sgd times that of the ratings"),
         OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
                      "test every N epochs and at the end"),
         OPTION_COUNT("--best", "N", &o->best, 0, 10000, ARGS_NODES,
@@ -132,14 +136,26 @@ static void check(void *program)
 
 /* ---- the data ---- */
 
+/* Defaults are those of planted ratings, whose deviation is 1 and which are nearly without noise:
+ * of others what they are worth in theirs, and twice the regularization. So what is learned does not
+ * depend on what ratings are measured in. */
+static void set_defaults(struct mf_options *o, double deviation)
+{
+    if (!o->common.data || o->method == MF_COORDINATES || deviation <= 0) return;
+    if (!args_has("--lr")) o->rate *= sqrt(deviation);
+    if (!args_has("--reg")) o->regularization *= 2 * deviation;
+    if (!args_has("--init")) o->init *= deviation;
+}
+
 static void load(void *program)
 {
     struct mf *f = program;
-    const struct mf_options *o = &f->options;
+    struct mf_options *o = &f->options;
     ratings_init(&f->ratings);
     if (o->common.data) {
         ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed,
                      (unsigned)o->common.workers);
+        set_defaults(o, f->ratings.deviation);
     } else {
         struct zipf z = {.exponent = o->zipf_exponent,
                          .rank = o->zipf_rank,

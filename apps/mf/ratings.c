@@ -9,6 +9,7 @@
 #include "saving.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,11 +71,16 @@ static void hold_back(struct ratings *r, double share, uint64_t seed)
 
 void ratings_finish(struct ratings *r, double held_back, uint64_t seed)
 {
-    double sum = 0;
+    double sum = 0, squares = 0;
     if (r->test == 0 && held_back > 0) hold_back(r, held_back, seed);
     if (r->train == 0) fail("there is no rating left to train with: hold back fewer");
     for (size_t i = 0; i < r->train; i++) sum += (double)r->list[i].value;
     r->mean = sum / (double)r->train;
+    for (size_t i = 0; i < r->train; i++) {
+        double above = (double)r->list[i].value - r->mean;
+        squares += above * above;
+    }
+    r->deviation = sqrt(squares / (double)r->train);
     if (r->rows < r->row_names.count) r->rows = r->row_names.count;
     if (r->columns < r->column_names.count) r->columns = r->column_names.count;
 }

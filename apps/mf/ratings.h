@@ -32,7 +32,7 @@ struct ratings {
     uint32_t rows, columns;
     /* each is empty without names (MatrixMarket, generated) */
     struct names row_names, column_names;
-    double mean; /* of those to train with */
+    double mean, deviation; /* of those to train with */
 };
 
 void ratings_init(struct ratings *);

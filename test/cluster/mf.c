@@ -148,6 +148,28 @@ TEST(mf, reads_what_it_wrote)
     CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
+/* The defaults follow the ratings' deviation: ratings that are 64 times as large are learned as
+ * well, and errors are 64 times as large. */
+TEST(mf, learns_the_same_whatever_ratings_are_measured_in)
+{
+    char folder[PATH_BYTES] = "/tmp/locus-mf-XXXXXX";
+    double rmse[2];
+    CHECK(mkdtemp(folder) != NULL);
+    CHECK_EQ(command_run(&c,
+                         "cd %s && %s %s --epochs 0 --write 1.mtx && "
+                         "awk 'NR > 2 {$3 = sprintf(\"%%.9g\", $3 * 64)} 1' 1.mtx > 64.mtx",
+                         folder, program_path("mf"), small),
+             0);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(command_run(&c, "%s --data %s/%d.mtx --rank 6 --epochs 5", program_path("mf"),
+                             folder, i == 0 ? 1 : 64),
+                 0);
+        rmse[i] = trainer_number(c.out.text, "test        RMSE");
+    }
+    CHECK(rmse[0] < 0.8 && fabs(rmse[1] / rmse[0] - 64) < 0.02);
+    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+}
+
 static void is_refused(int status, const char *arguments, const char *part)
 {
     trainer_refuses(&c, "mf", status, arguments, part);
