@@ -38,7 +38,7 @@ static int read_one(const char *dir, const char *name, char path[SERIES_PATH], s
     char manifest[SERIES_PATH];
     int rc = series_path(path, dir, name);
     if (rc == 0) rc = series_path(manifest, path, MANIFEST_NAME);
-    return rc ? rc : manifest_read(m, manifest, NULL);
+    return rc ? rc : manifest_read(m, FILES_HERE, manifest, NULL);
 }
 
 static int read_newest(const char *dir, char path[SERIES_PATH], struct manifest *m)

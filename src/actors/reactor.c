@@ -153,7 +153,8 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
     if (rc) return error_set(rc, "no memory for shard %u", c->shard);
     rc = shard_open_trace(&r->shard, clock_epoch_ns());
     if (rc) return rc;
-    rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(store), c->peer_timeout_s);
+    rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(store), c->peer_timeout_s,
+                    0);
     if (rc) return rc;
     uring_set_view(r->uring, store->home.view);
     uring_share(r->uring, r->shard.rank);

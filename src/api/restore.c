@@ -31,7 +31,7 @@ static int read_digest(struct restore *r, char digest[DIGEST_TEXT])
     char path[SERIES_PATH];
     int rc = series_path(r->path, r->steps.directory, r->name);
     if (rc == 0) rc = series_path(path, r->path, MANIFEST_NAME);
-    if (rc == 0) rc = manifest_read(&m, path, digest);
+    if (rc == 0) rc = manifest_read(&m, FILES_HERE, path, digest);
     if (rc == 0) manifest_fini(&m);
     return rc;
 }
@@ -81,7 +81,7 @@ static int read_manifest(struct restore *r)
     int rc = series_path(r->path, r->steps.directory, r->name);
     if (rc == 0) rc = series_path(path, r->path, MANIFEST_NAME);
     if (rc || !r->steps.is_first) return rc;
-    rc = manifest_read(&c->manifest, path, ours);
+    rc = manifest_read(&c->manifest, FILES_HERE, path, ours);
     if (rc == -EBADMSG || (rc == 0 && strcmp(ours, theirs) != 0))
         rc = error_set(-ENOENT, "%s is not what node 0 sees: all nodes must see one folder", path);
     if (rc) return rc;

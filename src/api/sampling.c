@@ -64,7 +64,10 @@ static int register_distribution(const char *call, locus *n, locus_key first, co
                                  uint64_t count, enum locus_conformity conformity, unsigned flags,
                                  locus_distribution **out)
 {
-    int rc = check_range(call, n, first, count);
+    if (!out) return error_set(-EINVAL, "%s: `out` is NULL", call);
+    *out = NULL;
+    int rc = call_check_node(call, n);
+    if (rc == 0) rc = check_range(call, n, first, count);
     if (rc == 0) rc = check_kind(call, conformity, flags);
     if (rc == 0 && weights) rc = check_weights(call, first, weights, count);
     if (rc) return rc;
@@ -86,12 +89,8 @@ int locus_distribution_uniform(locus *n, locus_key first, uint64_t count,
                                enum locus_conformity conformity, unsigned flags,
                                locus_distribution **out)
 {
-    static const char call[] = "locus_distribution_uniform";
-    if (!out) return error_set(-EINVAL, "%s: `out` is NULL", call);
-    *out = NULL;
-    int rc = call_check_node(call, n);
-    if (rc) return rc;
-    return register_distribution(call, n, first, NULL, count, conformity, flags, out);
+    return register_distribution("locus_distribution_uniform", n, first, NULL, count, conformity,
+                                 flags, out);
 }
 
 int locus_distribution_weighted(locus *n, locus_key first, const double *weights, uint64_t count,
@@ -99,10 +98,7 @@ int locus_distribution_weighted(locus *n, locus_key first, const double *weights
                                 locus_distribution **out)
 {
     static const char call[] = "locus_distribution_weighted";
-    if (!out) return error_set(-EINVAL, "%s: `out` is NULL", call);
-    *out = NULL;
-    int rc = call_check_node(call, n);
-    if (rc) return rc;
+    if (out) *out = NULL;
     if (!weights) return error_set(-EINVAL, "%s: `weights` is NULL", call);
     return register_distribution(call, n, first, weights, count, conformity, flags, out);
 }

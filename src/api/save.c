@@ -117,7 +117,7 @@ static int read_parts(const struct save *s, struct manifest *all)
         struct manifest part;
         char path[SERIES_PATH];
         rc = part_path(s, rank, path);
-        if (rc == 0) rc = manifest_read(&part, path, NULL);
+        if (rc == 0) rc = manifest_read(&part, FILES_HERE, path, NULL);
         if (rc) break;
         if (strcmp(part.nonce, s->nonce) != 0)
             rc = error_set(-EBADMSG, "%s is of another checkpoint", path);

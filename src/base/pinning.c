@@ -280,25 +280,17 @@ static struct pinning_place occupy(struct occupancy *o, unsigned core, enum kind
     return place;
 }
 
-/* Which core each thread has in the end; only of those that have one. */
-struct seats {
-    bool taken;
-    uint16_t shard[LOCUS_SHARDS_MAX], worker[LOCUS_WORKERS_MAX];
-};
-
-static void seat_all(struct occupancy *o, struct pinning_plan *p, struct seats *seats)
+static void seat_all(struct occupancy *o, struct pinning_plan *p)
 {
-    seats->taken = true;
+    unsigned core[LOCUS_SHARDS_MAX];
     for (unsigned s = 0; s < p->shards; s++) {
-        seats->shard[s] = (uint16_t)choose_core(o, SHARD);
-        p->shard[s] = occupy(o, seats->shard[s], SHARD);
+        core[s] = choose_core(o, SHARD);
+        p->shard[s] = occupy(o, core[s], SHARD);
     }
-    for (unsigned w = 0; w < p->workers; w++) {
-        seats->worker[w] = (uint16_t)choose_core(o, WORKER);
-        p->worker[w] = occupy(o, seats->worker[w], WORKER);
-    }
+    for (unsigned w = 0; w < p->workers; w++)
+        p->worker[w] = occupy(o, choose_core(o, WORKER), WORKER);
     p->has_own_core = true;
-    for (unsigned s = 0; s < p->shards; s++) p->has_own_core &= threads_on(o, seats->shard[s]) == 1;
+    for (unsigned s = 0; s < p->shards; s++) p->has_own_core &= threads_on(o, core[s]) == 1;
 }
 
 static void seat_nobody(struct pinning_plan *p)
@@ -306,40 +298,6 @@ static void seat_nobody(struct pinning_plan *p)
     const struct pinning_place nowhere = {PINNING_NONE, PINNING_NONE};
     for (unsigned s = 0; s < p->shards; s++) p->shard[s] = nowhere;
     for (unsigned w = 0; w < p->workers; w++) p->worker[w] = nowhere;
-}
-
-static unsigned distance(const struct pinning_core *a, const struct pinning_core *b)
-{
-    if (a->numa == b->numa) return 0;
-    return a->socket == b->socket ? 1 : 2;
-}
-
-/* Of the nearest shards, the one with the fewest workers so far. Without places all are equally
- * near. */
-static unsigned nearest_shard(const struct pinning_machine *m, const struct seats *seats,
-                              unsigned shards, unsigned worker, const uint16_t *workers_of)
-{
-    unsigned best = 0, best_cost = UINT32_MAX;
-    for (unsigned s = 0; s < shards; s++) {
-        unsigned far =
-            seats->taken ? distance(&m->core[seats->worker[worker]], &m->core[seats->shard[s]]) : 0;
-        unsigned c = far << 16 | workers_of[s];
-        if (c >= best_cost) continue;
-        best = s;
-        best_cost = c;
-    }
-    return best;
-}
-
-static void find_shards(const struct pinning_machine *m, const struct seats *seats,
-                        struct pinning_plan *p)
-{
-    uint16_t workers_of[LOCUS_SHARDS_MAX] = {0};
-    for (unsigned w = 0; w < p->workers; w++) {
-        unsigned s = nearest_shard(m, seats, p->shards, w, workers_of);
-        workers_of[s]++;
-        p->nearest_shard[w] = (uint16_t)s;
-    }
 }
 
 /* ---- the plan ---- */
@@ -363,12 +321,10 @@ void pinning_plan(const struct pinning_machine *m, unsigned nodes_here, unsigned
     out->cores = o.end - o.first;
     out->is_oversubscribed = fit == FIT_NOT;
 
-    struct seats seats = {.taken = false};
     if (out->is_oversubscribed)
         seat_nobody(out);
     else
-        seat_all(&o, out, &seats);
-    find_shards(m, &seats, out);
+        seat_all(&o, out);
 }
 
 unsigned pinning_choose_shards(const struct pinning_machine *m, unsigned nodes_here,

@@ -87,8 +87,6 @@ struct pinning_plan {
     bool is_oversubscribed;
     struct pinning_place shard[LOCUS_SHARDS_MAX];
     struct pinning_place worker[LOCUS_WORKERS_MAX]; /* advice */
-    /* of each worker; each near shard gets the same number of workers */
-    uint16_t nearest_shard[LOCUS_WORKERS_MAX];
 };
 
 /*

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/notation.h"
-#include "checkpoint/files.h"
 #include "checkpoint/scan.h"
 #include "locus.h"
 
@@ -494,7 +493,7 @@ static int read_open(int fd, char **text, uint64_t *bytes)
     return *text ? read_at(fd, *text, *bytes, 0) : -ENOMEM;
 }
 
-static int read_in(struct manifest *m, int folder, const char *path, char digest[DIGEST_TEXT])
+int manifest_read(struct manifest *m, int folder, const char *path, char digest[DIGEST_TEXT])
 {
     char *text = NULL, why[256];
     uint64_t bytes = 0;
@@ -511,14 +510,4 @@ static int read_in(struct manifest *m, int folder, const char *path, char digest
     if (rc == 0) return 0;
     snprintf(why, sizeof why, "%s", locus_error());
     return error_set(rc, "%s is %s", path, why);
-}
-
-int manifest_read(struct manifest *m, const char *path, char digest[DIGEST_TEXT])
-{
-    return read_in(m, FILES_HERE, path, digest);
-}
-
-int manifest_read_in(struct manifest *m, int folder, const char *name)
-{
-    return read_in(m, folder, name, NULL);
 }

@@ -13,6 +13,7 @@
 #define LOCUS_CHECKPOINT_MANIFEST_H
 
 #include "checkpoint/digest.h"
+#include "checkpoint/files.h"
 #include "store/row_type.h"
 
 #include <stdbool.h>
@@ -90,10 +91,8 @@ int manifest_parse(struct manifest *, const char *text, size_t bytes);
 
 /* To a new file, synced. 0 or a negative errno, with the sentence. */
 int manifest_write(const struct manifest *, const char *path);
-/* As manifest_parse; -ENOENT: there is no such file; another: it cannot be read. `digest`, or NULL:
- * of the whole file. */
-int manifest_read(struct manifest *, const char *path, char digest[DIGEST_TEXT]);
-/* The same of a file in an open folder, behind no link. */
-int manifest_read_in(struct manifest *, int folder, const char *name);
+/* As manifest_parse; -ENOENT: there is no such file; another: it cannot be read. `folder` as in
+ * files.h; `digest`, or NULL: of the whole file. */
+int manifest_read(struct manifest *, int folder, const char *path, char digest[DIGEST_TEXT]);
 
 #endif

@@ -234,7 +234,7 @@ static bool is_our_name(const char *name)
 static int read_manifest(int folder, const char *manifest, const char *name)
 {
     struct manifest m;
-    int rc = manifest_read_in(&m, folder, manifest);
+    int rc = manifest_read(&m, folder, manifest, NULL);
     if (rc) return rc;
     if (m.number != number_of(name)) rc = -EBADMSG;
     manifest_fini(&m);

@@ -138,7 +138,7 @@ static void free_uring(struct uring *u)
     free(u);
 }
 
-int uring_open(struct uring **out, const struct link_events *events, unsigned nodes,
+int uring_init(struct uring **out, const struct link_events *events, unsigned nodes,
                size_t entry_bytes_max, double peer_timeout_s, unsigned first_setup)
 {
     struct uring *u = calloc(1, sizeof *u);
@@ -163,12 +163,6 @@ int uring_open(struct uring **out, const struct link_events *events, unsigned no
     if (first_setup == URING_SETUPS - 1) u->ring.features &= ~(unsigned)IORING_FEAT_EXT_ARG;
     *out = u;
     return 0;
-}
-
-int uring_init(struct uring **out, const struct link_events *events, unsigned nodes,
-               size_t entry_bytes_max, double peer_timeout_s)
-{
-    return uring_open(out, events, nodes, entry_bytes_max, peer_timeout_s, 0);
 }
 
 /* ---- links ----------------------------------------------------------------------------------- */

@@ -23,15 +23,14 @@
 
 struct uring;
 
+enum { URING_SETUPS = 4 };
+
 /* `nodes`: the size of the cluster; ranks of peers and culprits are below it. `entry_bytes_max`: of
- * the largest entry of any table. Returns 0, or a negative errno with the sentence in
+ * the largest entry of any table. `first_setup`: 0, or without the newest kernels' ways of setting
+ * up a ring; tests run with each of them. Returns 0, or a negative errno with the sentence in
  * locus_error(), which says what was refused and which setting to change (kernel.io_uring_disabled,
  * ulimit -n, ulimit -l). */
 int uring_init(struct uring **out, const struct link_events *, unsigned nodes,
-               size_t entry_bytes_max, double peer_timeout_s);
-/* The same without the newest kernels' ways of setting up a ring; tests run with each of them. */
-enum { URING_SETUPS = 4 };
-int uring_open(struct uring **out, const struct link_events *, unsigned nodes,
                size_t entry_bytes_max, double peer_timeout_s, unsigned first_setup);
 /* Would uring_init succeed, as far as the ring is concerned? To be asked before there are
  * connections. */

@@ -263,7 +263,7 @@ static void put_memory(struct exposition *e, const locus *n)
     if (!n->cluster) return;
     uint64_t records = 0, buffers = 0;
     for (unsigned s = 0; s < cluster_shards(n->cluster); s++) {
-        records += shard_record_bytes(node_shard(n, s));
+        records += records_bytes(&node_shard(n, s)->records);
         buffers += thread_of(n, s).buffer_bytes;
     }
     if (n->moves) exposition_sample(e, name, "kind=\"replicas\"", (double)replicas);

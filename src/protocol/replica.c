@@ -141,11 +141,6 @@ static bool is_known_to_be_held(const struct shard *s, const struct key_state *s
     return r->holders > 0 || (r->registered && !s->technique->rows_follow);
 }
 
-void replica_fetch(const struct shard *s, uint64_t index)
-{
-    record_fetch(&s->records, index);
-}
-
 void replica_fetch_found(const struct shard *s, uint64_t index)
 {
     const struct key_state *state = &s->records.state[index];

@@ -200,9 +200,10 @@ void shard_intent(struct shard *s, const struct intent_event *e)
 
 static void hear(void *shard, const struct intent_event *e, unsigned count)
 {
-    for (unsigned i = 0; i < count; i++) replica_fetch(shard, e[i].index);
-    for (unsigned i = 0; i < count; i++) replica_fetch_found(shard, e[i].index);
-    for (unsigned i = 0; i < count; i++) shard_intent(shard, &e[i]);
+    struct shard *s = shard;
+    for (unsigned i = 0; i < count; i++) record_fetch(&s->records, e[i].index);
+    for (unsigned i = 0; i < count; i++) replica_fetch_found(s, e[i].index);
+    for (unsigned i = 0; i < count; i++) shard_intent(s, &e[i]);
 }
 
 static void turn_intents(struct shard *s)
@@ -415,9 +416,4 @@ void shard_add_rounds(const struct shard *s, struct locus_histogram *to)
 size_t shard_asked_bytes(const struct shard *s, unsigned peer)
 {
     return __atomic_load_n(&s->asked_bytes[peer], __ATOMIC_RELAXED);
-}
-
-uint64_t shard_record_bytes(const struct shard *s)
-{
-    return records_bytes(&s->records);
 }

@@ -69,8 +69,7 @@ void shard_add_counters(const struct shard *, struct shard_counters *to);
 void shard_add_histogram(const struct shard *, enum locus_histogram_kind,
                          struct locus_histogram *to);
 void shard_add_rounds(const struct shard *, struct locus_histogram *to);
-/* The credit in use towards a peer; the bytes of all records. Any thread. */
+/* The credit in use towards a peer. Any thread. */
 size_t shard_asked_bytes(const struct shard *, unsigned peer);
-uint64_t shard_record_bytes(const struct shard *);
 
 #endif

@@ -105,7 +105,7 @@ static void check_counts(const char *folder)
     struct manifest m;
     CHECK_EQ(series_newest(folder, name), 0);
     snprintf(path, sizeof path, "%.255s/%s/" MANIFEST_NAME, folder, name);
-    CHECK_EQ(manifest_read(&m, path, NULL), 0);
+    CHECK_EQ(manifest_read(&m, FILES_HERE, path, NULL), 0);
     CHECK_EQ(m.tables, TABLES);
     CHECK_EQ(manifest_rows(&m, 0), 467);
     CHECK_EQ(manifest_rows(&m, 1), 22);

@@ -298,7 +298,7 @@ TEST(restore, a_row_that_the_table_does_not_have_changes_nothing)
     begin(&s);
     snprintf(manifest, sizeof manifest, "%s",
              folder_path(s.folder, "checkpoint-000001/" MANIFEST_NAME));
-    CHECK_EQ(manifest_read(&m, manifest, NULL), 0);
+    CHECK_EQ(manifest_read(&m, FILES_HERE, manifest, NULL), 0);
     struct manifest_file *f = &m.file[m.files - 1];
     struct manifest_section *last = &f->section[f->sections - 1];
     char name[64];

@@ -24,7 +24,7 @@ static struct manifest manifest_of(const char *folder, const char *name)
     struct manifest m;
     char path[SERIES_PATH];
     CHECK_EQ(series_path(path, folder_path(folder, name), MANIFEST_NAME), 0);
-    CHECK_EQ(manifest_read(&m, path, NULL), 0);
+    CHECK_EQ(manifest_read(&m, FILES_HERE, path, NULL), 0);
     return m;
 }
 

@@ -187,29 +187,6 @@ static void check_spread(const struct pinning_machine *m, const struct pinning_p
             if (shards[a] + 1 < shards[b]) CHECK_EQ(shards[a], cores[a]);
 }
 
-static unsigned far(const struct pinning_machine *m, const struct pinning_plan *p, unsigned worker,
-                    unsigned shard)
-{
-    const struct pinning_core *w = core_of(m, p->worker[worker].unit),
-                              *s = core_of(m, p->shard[shard].unit);
-    return p->is_oversubscribed ? 0 : w->numa == s->numa ? 0 : w->socket == s->socket ? 1 : 2;
-}
-
-/* No shard is nearer than the one named, and none equally near has two workers less. */
-static void check_nearest(const struct pinning_machine *m, const struct pinning_plan *p)
-{
-    unsigned workers_of[SHARDS_MAX] = {0};
-    for (unsigned w = 0; w < p->workers; w++) {
-        unsigned mine = p->nearest_shard[w];
-        CHECK(mine < p->shards);
-        for (unsigned s = 0; s < p->shards; s++) {
-            CHECK(far(m, p, w, s) >= far(m, p, w, mine));
-            if (far(m, p, w, s) == far(m, p, w, mine)) CHECK(workers_of[s] >= workers_of[mine]);
-        }
-        workers_of[mine]++;
-    }
-}
-
 static void check_plans(const struct pinning_machine *m, unsigned nodes, unsigned shards,
                         unsigned workers)
 {
@@ -221,7 +198,6 @@ static void check_plans(const struct pinning_machine *m, unsigned nodes, unsigne
     for (unsigned i = 0; i < nodes; i++) {
         check_cores(m, &plans[i], &l);
         check_spread(m, &plans[i]);
-        check_nearest(m, &plans[i]);
     }
 }
 

@@ -167,12 +167,12 @@ TEST(manifest, a_file_that_does_not_end_as_a_manifest_costs_nothing)
     struct manifest m;
     folder_new(f);
     folder_write(f, "manifest.json", "{}", 2);
-    CHECK_EQ(manifest_read(&m, folder_path(f, "manifest.json"), NULL), -EBADMSG);
+    CHECK_EQ(manifest_read(&m, FILES_HERE, folder_path(f, "manifest.json"), NULL), -EBADMSG);
     CHECK_STR(locus_error(),
               "manifest.json is damaged: its 2 bytes do not have the digest at its end");
     CHECK_EQ(truncate(folder_path(f, "manifest.json"), (off_t)1 << 32), 0);
     long before = resident();
-    CHECK_EQ(manifest_read(&m, folder_path(f, "manifest.json"), NULL), -EBADMSG);
+    CHECK_EQ(manifest_read(&m, FILES_HERE, folder_path(f, "manifest.json"), NULL), -EBADMSG);
     CHECK_STR(locus_error(), "its 4294967296 bytes do not have the digest");
     CHECK(resident() - before < 2);
     folder_remove(f);

@@ -95,7 +95,7 @@ void end_open_by(struct end *e, int fd, size_t entry_bytes_max, double timeout_s
 {
     *e = (struct end){0};
     const struct link_events events = {e, end_on_frame, end_on_failed, end_on_heartbeat};
-    if (uring_open(&e->uring, &events, NODES, entry_bytes_max, timeout_s, setup))
+    if (uring_init(&e->uring, &events, NODES, entry_bytes_max, timeout_s, setup))
         SKIP(locus_error());
     CHECK_EQ(uring_add_link(e->uring, PEER, fd, &e->link), 0);
 }

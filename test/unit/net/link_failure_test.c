@@ -143,7 +143,7 @@ TEST(link, failures_are_told_in_their_order)
     struct uring *u;
     struct link *l[NODES];
     const struct link_events events = {&o, end_on_frame, note_failed, NULL};
-    CHECK_EQ(uring_init(&u, &events, NODES, 0, 10), 0);
+    CHECK_EQ(uring_init(&u, &events, NODES, 0, 10, 0), 0);
     for (unsigned peer = 1; peer < NODES; peer++) {
         ends_connect(fd[peer]);
         CHECK_EQ(uring_add_link(u, peer, fd[peer][0], &l[peer]), 0);

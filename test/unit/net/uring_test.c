@@ -238,16 +238,16 @@ TEST(uring, says_which_limit_is_too_low)
     close(next);
     limit.rlim_cur = (rlim_t)next; /* for the wake-up it is one too few, then for the ring */
     setrlimit(RLIMIT_NOFILE, &limit);
-    CHECK_EQ(uring_init(&u, &events, NODES, 0, 10), -EMFILE);
+    CHECK_EQ(uring_init(&u, &events, NODES, 0, 10, 0), -EMFILE);
     CHECK(!u);
     CHECK_STR(locus_error(), "`ulimit -n`");
     limit.rlim_cur++;
     setrlimit(RLIMIT_NOFILE, &limit);
-    CHECK_EQ(uring_init(&u, &events, NODES, 0, 10), -EMFILE);
+    CHECK_EQ(uring_init(&u, &events, NODES, 0, 10, 0), -EMFILE);
     CHECK_STR(locus_error(), "`ulimit -n`");
     limit.rlim_cur = before;
     setrlimit(RLIMIT_NOFILE, &limit);
-    CHECK_EQ(uring_init(&u, &events, NODES, 0, 10), 0);
+    CHECK_EQ(uring_init(&u, &events, NODES, 0, 10, 0), 0);
     uring_fini(u);
     uring_fini(NULL);
 }
