@@ -94,6 +94,17 @@ static float sum_in_place(locus_worker *worker)
     return locus_pull_local(worker, keys[0], row) == 0 ? sum + row[0] : sum;
 }
 
+static float add_first_floats(locus_worker *worker)
+{
+    float copies[KEYS * LENGTH], sum = 0;
+    const float *rows[KEYS];
+    int is_in_place = locus_read_rows(worker, keys, KEYS, copies, rows);
+    if (is_in_place < 0) check(is_in_place);
+    for (int i = 0; i < KEYS; i++) sum += rows[i][0];
+    if (is_in_place) locus_read_end(worker);
+    return sum;
+}
+
 static void say_what_comes(locus_worker *worker)
 {
     locus_clock now = locus_current_clock(worker);
@@ -227,7 +238,7 @@ int main(void)
         draw_negatives(node, worker), meet(worker), go_on_where_it_ended(worker);
     train_on_a_batch(worker, locus_keys(node));
     printf("worker %d: the first floats add up to %g\n", locus_worker_id(worker),
-           sum_in_place(worker));
+           sum_in_place(worker) + add_first_floats(worker));
     look(node);
     check(locus_worker_close(worker));
     return locus_close(node) != 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus_train.h - what a training loop has beside its accesses: batches that a thread prepares and
- * signals ahead. On locus.h alone; its rules for errors, threads and memory hold here, too.
+ * locus_train.h - what a training loop has beside its accesses: rows in place or fetched, batches that
+ * a thread prepares and signals ahead. On locus.h alone; its rules for errors, threads and memory hold here, too.
  */
 #ifndef LOCUS_TRAIN_H
 #define LOCUS_TRAIN_H
@@ -11,6 +11,17 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/*
+ * Reads rows in place if this node holds all of them, and otherwise pulls all into `copies`, where
+ * they lie one after the other: who signaled them ahead mostly copies nothing. rows[i] becomes the
+ * row of keys[i]. Equal keys have the same row in place, and each its own copy.
+ *   1            in place: until the locus_read_end() that ends the section which this call began
+ *   0            they are copies, or `copies` is NULL and one is not here: no section was begun
+ *   -EDEADLK...  as locus_pull() says it
+ */
+LOCUS_API int locus_read_rows(locus_worker *, const locus_key *keys, size_t n, float *copies,
+                              const float **rows);
 
 /*
  * A worker's feed: a thread with a loader of the worker prepares portions of work, some ahead of

@@ -14,12 +14,14 @@ void draft_open(struct draft *d, struct pool_member *m, size_t keys_max, size_t 
     d->rows = take_memory(keys_max, sizeof *d->rows);
     d->now = take_memory(keys_max, sizeof *d->now);
     d->updates = take_memory(keys_max, sizeof *d->updates);
+    places_init(&d->places, keys_max);
     if (!draft_is_plain(d)) d->copies = take_memory(2 * copied_max * length, sizeof *d->copies);
 }
 
 void draft_close(struct draft *d)
 {
     params_close(&d->params);
+    places_fini(&d->places);
     free(d->rows);
     free(d->now);
     free(d->updates);
@@ -42,10 +44,16 @@ static void copy_rows(struct draft *d)
     }
 }
 
-/* One that is not here will not be the only one: the rest comes with it. */
+/* One that is not here will not be the only one: the rest comes with it. Equal keys share a copy,
+ * so that the second change begins with the result of the first, as it does in place. */
 static void fetch_rest(struct draft *d, size_t place)
 {
-    params_fetch(&d->params, d->key + place, d->keys - place, d->rows + place);
+    const locus_key *keys = d->key + place;
+    const float **rows = d->rows + place;
+    params_fetch(&d->params, keys, d->keys - place, rows);
+    places_clear(&d->places);
+    for (uint32_t i = 0; i < d->keys - place; i++)
+        rows[i] = rows[places_find(&d->places, keys, i, keys[i])];
     d->fetched = d->keys;
 }
 

@@ -25,10 +25,12 @@
 #define APPS_DRAFT_H
 
 #include "params.h"
+#include "places.h"
 
 struct draft {
     struct params params;
-    size_t length; /* of a row */
+    struct places places; /* finds keys that come again in what is fetched */
+    size_t length;        /* of a row */
     size_t keys, copied;
     size_t fetched; /* rows before this place are read, or were, but for those that are copied */
     const float **rows;

@@ -21,7 +21,6 @@ void params_open(struct params *p, struct pool_member *member, size_t keys_max, 
     p->scratch = take_memory(2 * (size_t)longest_row(member->pool), sizeof *p->scratch);
     if (!member->worker) return;
     p->copies = take_memory(floats_max, sizeof *p->copies);
-    places_init(&p->places, keys_max);
 }
 
 void params_close(struct params *p)
@@ -33,7 +32,6 @@ void params_close(struct params *p)
     }
     free(p->copies);
     free(p->scratch);
-    places_fini(&p->places);
     *p = (struct params){0};
 }
 
@@ -77,24 +75,17 @@ void params_prefetch(struct params *p, const locus_key *keys, size_t n)
     }
 }
 
-/* Reading in place is a race by intention, which ThreadSanitizer is right to report: copies
- * there. */
-#if defined(LOCUS_TSAN)
-enum { IN_PLACE = 0 };
-#else
-enum { IN_PLACE = 1 };
-#endif
-
-/* False: one of them is not here. */
-static bool view(struct params *p, const locus_key *keys, size_t n, const float **rows)
+bool params_view(struct params *p, const locus_key *keys, size_t n, const float **rows)
 {
-    if (!p->is_reading) locus_read_begin(p->member->worker);
-    p->is_reading = true;
-    for (size_t i = 0; i < n; i++) {
-        rows[i] = locus_view(p->member->worker, keys[i]);
-        if (!rows[i]) return false;
+    locus_worker *w = p->member->worker;
+    if (params_is_plain(p)) {
+        for (size_t i = 0; i < n; i++) rows[i] = row_in(table_of(p, keys[i]), keys[i]);
+        return true;
     }
-    return true;
+    bool is_here = must(locus_read_rows(w, keys, n, NULL, rows), "reading rows");
+    if (is_here && p->is_reading) locus_read_end(w); /* the first one goes on */
+    p->is_reading |= is_here;
+    return is_here;
 }
 
 void params_fetch(struct params *p, const locus_key *keys, size_t n, const float **rows)
@@ -102,24 +93,13 @@ void params_fetch(struct params *p, const locus_key *keys, size_t n, const float
     params_release(p);
     pace_missed(p->member, keys, n);
     must(locus_pull(p->member->worker, keys, n, p->copies), "pull");
-    places_clear(&p->places);
     const float *copy = p->copies;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t first = places_find(&p->places, keys, i, keys[i]);
-        rows[i] = first == i ? copy : rows[first];
+    for (size_t i = 0; i < n; i++) {
+        rows[i] = copy;
         copy += table_of(p, keys[i])->length;
     }
 }
 
-bool params_view(struct params *p, const locus_key *keys, size_t n, const float **rows)
-{
-    if (!params_is_plain(p)) return IN_PLACE && view(p, keys, n, rows);
-    for (size_t i = 0; i < n; i++) rows[i] = row_in(table_of(p, keys[i]), keys[i]);
-    return true;
-}
-
-/* Inside a section nothing may be fetched, and what was seen in it ends with it. So when one row is
- * missing all are copied: beside a trip over the network that is nothing. */
 void params_read(struct params *p, const locus_key *keys, size_t n, const float **rows)
 {
     if (!params_view(p, keys, n, rows)) params_fetch(p, keys, n, rows);

@@ -13,9 +13,9 @@
 #ifndef APPS_PARAMS_H
 #define APPS_PARAMS_H
 
-#include "pool.h"
 #include "fail.h"
-#include "places.h"
+#include "locus_train.h"
+#include "pool.h"
 
 #include <errno.h>
 
@@ -31,9 +31,8 @@ struct params_update {
 
 struct params {
     struct pool_member *member;
-    float *copies;        /* of rows that are not all here */
-    float *scratch;       /* for two rows */
-    struct places places; /* finds keys that come again in what is fetched */
+    float *copies;  /* of rows that are not all here */
+    float *scratch; /* for two rows */
     bool is_reading;
     size_t keys_max, floats_max;
     struct params_update updates[PARAMS_UPDATES_MAX];
@@ -51,10 +50,8 @@ void params_prefetch(struct params *, const locus_key *keys, size_t n);
  * rows meanwhile, so a row may change while it is read, as in any training by several threads
  * without locks. */
 void params_read(struct params *, const locus_key *keys, size_t n, const float **rows);
-/* The two halves of that. Views accumulate until params_release(); false: a row is not here, and
- * params_fetch() or params_release() must come next. Copies replace what was read before. A key
- * that is named again has the same copy, so that its second change begins with the result of the
- * first, as it does in place. */
+/* The two halves of that. Views accumulate until params_release(); false: a row is not here. Copies
+ * replace what was read before. */
 bool params_view(struct params *, const locus_key *keys, size_t n, const float **rows);
 void params_fetch(struct params *, const locus_key *keys, size_t n, const float **rows);
 void params_release(struct params *);

@@ -1,5 +1,6 @@
 /* Rows in place, on a cluster of one: sections and views. */
-#include "one_node.h"
+#include "pair.h"
+#include "locus_train.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -123,4 +124,43 @@ TEST(reading, a_row_is_changed_in_place)
     CHECK_EQ(locus_stats_read(n, &stats), 0);
     CHECK_EQ(stats.pushed_local, 3);
     close_both(n, w);
+}
+
+/* ---- rows in place or fetched ---- */
+
+TEST(reading, rows_are_in_place_where_all_are_here_and_else_copies_of_all)
+{
+    static const struct locus_table tables[] = {{.rows = 100, .length = 2},
+                                                {.rows = 100, .length = 3}};
+    struct pair p;
+    float copies[10], values[5] = {1, 2, 3, 4, 5};
+    const float *rows[4];
+    pair_init(&p, tables, 2);
+    pair_open(&p);
+    locus_worker *w = p.worker[0];
+    const locus_key here[] = {pair_key_of(&p, 0, 0), pair_key_of(&p, 0, 100)};
+    const locus_key far = pair_key_of(&p, 1, 100), mixed[] = {here[0], far, here[1], here[0]};
+    CHECK_EQ(locus_set(w, here, 2, values), 0);
+    CHECK_EQ(locus_set(w, &far, 1, (float[]){6, 7, 8}), 0);
+    for (int with_copies = 0; with_copies < 2; with_copies++) {
+        int rc = locus_read_rows(w, here, 2, with_copies ? copies : NULL, rows);
+#ifdef LOCUS_TSAN
+        if (rc == 0) continue;
+#endif
+        CHECK_EQ(rc, 1);
+        CHECK(rows[0] == locus_view(w, here[0]) && rows[1] == locus_view(w, here[1]));
+        CHECK(rows[0][1] == 2 && rows[1][2] == 5);
+        CHECK_EQ(locus_read_rows(w, mixed, 4, copies, rows), -EDEADLK);
+        locus_read_end(w);
+    }
+    CHECK_EQ(locus_read_rows(w, mixed, 4, NULL, rows), 0);
+    CHECK_EQ(locus_read_rows(w, mixed, 4, copies, rows), 0);
+    CHECK(rows[0] == copies && rows[3] == copies + 8);
+    CHECK(rows[0][0] == 1 && rows[1][2] == 8 && rows[2][0] == 3 && rows[3][1] == 2);
+    CHECK(locus_view(w, here[0]) == NULL); /* no section was left open */
+    CHECK_EQ(locus_read_rows(w, mixed, 4, copies, NULL), -EINVAL);
+    CHECK_STR(locus_error(), "locus_read_rows: `rows` is NULL for 4 keys");
+    CHECK_EQ(locus_read_rows(w, (locus_key[]){200}, 1, copies, rows), -EINVAL);
+    CHECK_EQ(locus_read_rows(NULL, mixed, 4, copies, rows), -EINVAL);
+    pair_close(&p);
 }
