@@ -193,7 +193,7 @@ static int read_copies(locus_worker *w, const locus_key *keys, size_t n, float *
     static const char call[] = "locus_read_rows";
     int rc = call_check_worker(call, w);
     if (rc || n == 0) return rc;
-    if (!rows) return call_no_array(call, "rows", n);
+    if (!keys || !rows) return call_no_array(call, keys ? "rows" : "keys", n);
     rc = call_has_keys(n) ? call_check(call, "rows", w, keys, n, rows) : call_no_count(call, n);
     if (rc || !copies) return rc;
     const struct keyspace *k = &w->store->keyspace;
