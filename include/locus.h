@@ -125,8 +125,8 @@ struct locus_table {
     enum locus_optimizer optimizer;
     struct locus_rule rule;
 };
-/* Rows mean something to their program alone, as differences to first values that it computes, or
- * with optimizer state behind the values. Checkpoints note it: `locus checkpoint export` refuses
+/* Only their program can read the rows: they are differences to first values that it computes, or
+ * have optimizer state behind the values. Checkpoints note it: `locus checkpoint export` refuses
  * such a table. */
 enum { LOCUS_TABLE_ENCODED = 1 };
 
@@ -152,8 +152,8 @@ struct locus_config {
     bool act_immediately;           /* ablation: no action timing (AdaPM, Section 5.5) */
     /* How often each shard synchronizes with its peers at most; 0: the manager decides. The limit
      * is for updates, refreshes, and intents that begin or end. What does not fit into one round
-     * takes several. Calls that wait are not held up: accesses, locus_set() of a replica,
-     * collectives. Intents are acted on two such periods ahead; one that is signaled later may be
+     * takes several. Calls that wait (accesses, locus_set() of a replica, collectives) are not held
+     * up. Intents are acted on two such periods ahead; one that is signaled later may be
      * late, and its accesses go to the owner. */
     unsigned max_rounds_per_second;
     double peer_timeout_s; /* seconds of silence after which a peer has failed; 0: 10.
@@ -171,8 +171,8 @@ struct locus_config {
      * this, but at most 1000 times a second. Equal on all nodes. docs/reference/techniques.md has
      * the cost */
     double staleness_s;
-    /* Of what else must be equal on all nodes, such as the data and the program's options: a node
-     * with another one than rank 0's is refused */
+    /* A number made from whatever else must be equal on all nodes, such as the data and the
+     * program's options: a node whose number differs from rank 0's is refused */
     uint64_t fingerprint;
 };
 
@@ -351,7 +351,7 @@ LOCUS_API const float *locus_view(locus_worker *, locus_key);
 LOCUS_API void locus_read_end(locus_worker *);
 
 /*
- * Batches: what a training step does around its accesses. It finds the different ones among its
+ * Batches: what a training step does around its accesses. It finds the distinct keys among its
  * indices and pulls each row once; it gathers the rows where the batch wants them; and it adds up
  * the gradients of each row before it pushes them.
  *
@@ -369,8 +369,8 @@ LOCUS_API void locus_read_end(locus_worker *);
  *   -EINVAL  0, or above LOCUS_THREADS_MAX
  *   -ENOMEM  no memory, or no threads: nothing changes */
 LOCUS_API int locus_use_threads(locus_worker *, unsigned threads);
-/* The different ones among n keys, in the order in which they first come: distinct[0 ... *count-1],
- * which has room for n; keys[i] is distinct[places[i]]. Any thread may call it; needs 8 to 16 bytes
+/* The distinct keys among n, in the order in which they first come: distinct[0 ... *count-1], which
+ * has room for n; keys[i] is distinct[places[i]]. Any thread may call it; needs 8 to 16 bytes
  * a key meanwhile.
  *   -EINVAL  a key that is not below `bound`: locus_error() names it; n above INT32_MAX
  *   -ENOMEM  no memory for that */
@@ -562,8 +562,8 @@ LOCUS_API int locus_barrier(locus_worker *);
 LOCUS_API int locus_quiesce(locus_worker *);
 /* A barrier at which values[0 ... n-1] become their sums over all workers, of which each gets the
  * same bits; a worker that has closed adds nothing. Numbers are added by rank, and on a node by the
- * worker's id, so sums are the same in every run. -EINVAL: also n above LOCUS_SUM_MAX, or another
- * one than other workers' (of other nodes': then on all nodes). */
+ * worker's id, so sums are the same in every run. -EINVAL: also n above LOCUS_SUM_MAX, or an n that
+ * differs from other workers' (from that of another node: then on all nodes). */
 LOCUS_API int locus_sum(locus_worker *, double *values, size_t n);
 /*
  * Checkpoints (docs/guides/checkpoints.md). locus_checkpoint() waits for the caller's asynchronous
@@ -571,7 +571,7 @@ LOCUS_API int locus_sum(locus_worker *, double *values, size_t n);
  * `directory`, which all nodes must see. The older checkpoint stays until the new one is complete
  * on the disk, whatever happens meanwhile; the newest three are kept (LOCUS_CHECKPOINTS in the
  * environment: another number). Loaders may go on signaling. A worker that opens meanwhile waits
- * for the end. Of what else is in `directory` nothing is removed. locus_restore() sets all rows to
+ * for the end. Nothing else in `directory` is removed. locus_restore() sets all rows to
  * those of the newest checkpoint in `directory` that is whole (or of `directory` itself, if it is a
  * checkpoint), and all other rows to zero; a newer one that is damaged is named on stderr. It works
  * with any number of nodes and shards and with any technique. Tables are matched by name. A
@@ -581,7 +581,7 @@ LOCUS_API int locus_sum(locus_worker *, double *values, size_t n);
  * and the file. Nothing has changed then, unless a node was lost, or the sentence says that rows
  * were being set: a disk failed, or a file changed that had been verified.
  *   -ENOENT      no checkpoint; or a folder that not all nodes see
- *   -EBADMSG     all that there are are damaged: which file of the newest, and where
+ *   -EBADMSG     all of them are damaged: which file of the newest, and where
  *   -EINVAL      tables that differ, and in what; a node whose workers have all closed, so that
  *                none can handle its rows; no directory: the caller did not arrive
  *   -ENOMEM, -ENOSPC, -EIO, and other errors of the system
@@ -594,9 +594,9 @@ LOCUS_API int locus_restore(locus_worker *, const char *directory);
  * LOCUS_RECORD_MAX. */
 LOCUS_API int locus_checkpoint_with(locus_worker *, const char *directory, const void *record,
                                     size_t bytes);
-/* Every worker gets the checkpoint's record; with `record` NULL only its length. *bytes: for how
- * many there is room; then, how many it has, 0 where there is none. -EINVAL: also a record for which
- * there is no room: nothing has changed. */
+/* Every worker gets the checkpoint's record; with `record` NULL only its length. *bytes is the room
+ * for it, and afterwards its length, 0 if there is none. -EINVAL: also a record for which there is
+ * no room: nothing has changed. */
 LOCUS_API int locus_restore_with(locus_worker *, const char *directory, void *record,
                                  size_t *bytes);
 
