@@ -14,7 +14,7 @@ nodes=4
 seconds=${LOCUS_DEMO_SECONDS:-40}
 delay=0.0001 # each way
 short=8      # seconds of training of each of the two
-batches=(--data /usr/share/wordnet --reciprocal --batch 32 --negatives 64 --reg 0.05 --init 0.01 --sampling non-conform)
+batches=(--data /usr/share/wordnet --reciprocal --batch 32 --negatives 64 --lr 0.3 --sampling non-conform)
 single=(--data /usr/share/wordnet --batch 1 --negatives 6 --loss logistic --reg 0 --init 0.01 --sampling non-conform)
 
 mkdir -p "$results"
@@ -71,11 +71,11 @@ bars() {
 
 echo "== ComplEx on WordNet, $nodes nodes on this machine: rows are relocated and replicated as their use needs it,"
 echo "   negative samples are taken from the rows that are there"
-"$programs/locus" run -n "$nodes" --prefix never "$programs/locus-kge" "${batches[@]}" --eval-every 5 --technique adaptive --epochs 60 \
+"$programs/locus" run -n "$nodes" --prefix never "$programs/locus-kge" "${batches[@]}" --technique adaptive --epochs 60 \
     --seconds "$seconds" --chart "$results/wordnet.svg" --out "$results/wordnet.safetensors" | tee "$results/wordnet.txt"
 [ "${PIPESTATUS[0]}" -eq 0 ] || give_up "the training"
 echo "   the nearest entities of some, by the cosine of their vectors:"
-printf '%s\n' piano gold london rose eat | "$programs/locus-kge" predict --best 3 "$results/wordnet.safetensors"
+printf '%s\n' guitar gold france apple car | "$programs/locus-kge" predict --best 3 "$results/wordnet.safetensors"
 
 echo
 if [ "$is_far" ]; then

@@ -20,9 +20,38 @@ static const char *const array_name[] = {
 /* How often to look: seldom enough to cost nothing beside that many requests. */
 enum { ADVICE_EVERY = 256 };
 
-static __attribute__((noinline)) void look_for_advice(locus_worker *w, uint64_t remote)
+static struct advice_sums sums_for_advice(const locus_worker *w, uint64_t now_ns)
 {
     const uint64_t *pulled = w->counters.pulled, *pushed = w->counters.pushed;
+    uint64_t remote = pulled[COUNT_REMOTE] + pushed[COUNT_REMOTE];
+    return (struct advice_sums){
+        .ns = now_ns,
+        .keys = pulled[COUNT_LOCAL] + pulled[COUNT_REPLICA] + pushed[COUNT_LOCAL] +
+                pushed[COUNT_REPLICA] + remote,
+        .remote = remote,
+        .waited_ns = w->operations.blocked.sum,
+        .signaled = __atomic_load_n(&w->signaled, __ATOMIC_RELAXED),
+        .late = figures_shards(w->node->cluster).intents_late,
+        .drawn = w->samples.drawn,
+        .clock = w->clock,
+    };
+}
+
+/* A worker that has met all others, and has not begun a step since, evaluates: it pulls from
+ * wherever rows are, and signals nothing. One whose clock never advanced may have forgotten it. */
+static bool is_between_steps(const locus_worker *w)
+{
+    return w->clock > 0 && w->clock == w->met_at;
+}
+
+void call_met(locus_worker *w)
+{
+    w->met_at = w->clock;
+    if (w->node->cluster) w->met = sums_for_advice(w, clock_now_ns());
+}
+
+static __attribute__((noinline)) void look_for_advice(locus_worker *w, uint64_t remote)
+{
     locus *n = w->node;
     if (!n->heeds_intents || n->advisor.window_ns == 0) {
         w->advice_at = UINT64_MAX;
@@ -30,18 +59,14 @@ static __attribute__((noinline)) void look_for_advice(locus_worker *w, uint64_t 
     }
     w->advice_at = remote + ADVICE_EVERY;
     uint64_t now_ns = clock_now_ns();
-    if (w->advice.ns > 0 && now_ns - w->advice.ns < n->advisor.window_ns) return;
-    const struct advice_sums sums = {
-        .ns = now_ns,
-        .keys = pulled[COUNT_LOCAL] + pulled[COUNT_REPLICA] + pushed[COUNT_LOCAL] +
-                pushed[COUNT_REPLICA] + remote,
-        .remote = remote,
-        .waited_ns = w->operations.blocked.sum,
-        .signaled = __atomic_load_n(&w->signaled, __ATOMIC_RELAXED),
-        .late = figures_shards(n->cluster).intents_late,
-        .clock = w->clock,
-    };
-    advice_look(&n->advisor, n->rank, w->id, &w->advice, &sums);
+    bool is_skipped = is_between_steps(w);
+    if (!is_skipped && w->advice.ns > 0 && now_ns - w->advice.ns < n->advisor.window_ns) return;
+    const struct advice_sums sums = sums_for_advice(w, now_ns);
+    if (is_skipped && w->advice.ns > 0)
+        advice_skip(&w->advice, &w->met, &sums);
+    else
+        advice_look(&n->advisor, n->rank, w->id, &w->advice, &sums);
+    w->met = sums;
 }
 
 static void count_remote(locus_worker *w, enum request_kind kind, size_t keys)

@@ -34,6 +34,8 @@ int call_no_slot(const char *call) __attribute__((cold));
 int call_in_section(const char *call);
 /* For a result that may mean that a node was lost: then sets the sentence that names the node. */
 int call_name_loss(const locus_worker *, int rc);
+/* The worker has met all others: advice needs to know. */
+void call_met(locus_worker *);
 /* Waits for this node's shards to do what quiesce needs. */
 int call_flush(locus_worker *, enum request_kind);
 

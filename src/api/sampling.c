@@ -275,6 +275,7 @@ static int decide(locus_worker *w, struct sample *s, size_t n, locus_key *keys)
     if (rc) return error_set(rc, "no memory for a sample of %zu keys", s->size);
     for (size_t i = 0; i < more; i++) sample_append(s, keys[i]);
     s->undecided -= more;
+    w->samples.drawn += more;
     return 0;
 }
 

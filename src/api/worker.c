@@ -133,7 +133,9 @@ static int agree(const char *call, locus_worker *w, enum collective_kind kind, s
     if (rc) return rc;
     if (w->reader.depth > 0) return call_in_section(call);
     copies_drain(w->copies);
-    return call_name_loss(w, collective_agree(&w->node->collective, w->id, kind, word));
+    rc = collective_agree(&w->node->collective, w->id, kind, word);
+    if (rc == 0) call_met(w);
+    return call_name_loss(w, rc);
 }
 
 static int meet(const char *call, locus_worker *w, enum collective_kind kind)

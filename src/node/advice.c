@@ -34,6 +34,8 @@ enum advice advice_between(const struct advice_sums *from, const struct advice_s
     if (to->signaled == from->signaled) return to->signaled ? ADVICE_NONE : ADVICE_INTEND;
     if (to->clock == from->clock) return ADVICE_ADVANCE;
     if (late >= remote / 2) return ADVICE_EARLIER;
+    /* Samples of what is here may leave before they are written, and none could be signaled. */
+    if (remote < keys / ADVICE_SHARE && to->drawn > from->drawn) return ADVICE_NONE;
     /* A program that signals what it trains on may look at everything in between, to evaluate. */
     return waits || remote >= keys / 2 ? ADVICE_INTEND : ADVICE_NONE;
 }
@@ -58,6 +60,18 @@ static void describe(const struct advisor *a, enum advice advice, const struct a
     else
         snprintf(text, 256,
                  "no intent named them: signal intent for all keys of a step, not for some");
+}
+
+void advice_skip(struct advice_sums *from, const struct advice_sums *first,
+                 const struct advice_sums *last)
+{
+    from->ns += last->ns - first->ns;
+    from->keys += last->keys - first->keys;
+    from->remote += last->remote - first->remote;
+    from->waited_ns += last->waited_ns - first->waited_ns;
+    from->signaled += last->signaled - first->signaled;
+    from->late += last->late - first->late;
+    from->drawn += last->drawn - first->drawn;
 }
 
 void advice_look(struct advisor *a, int rank, int worker, struct advice_sums *from,

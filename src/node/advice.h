@@ -39,6 +39,7 @@ struct advice_sums {
     uint64_t waited_ns; /* of its calls, for other nodes */
     uint64_t signaled;  /* keys, its loaders' too */
     uint64_t late;      /* of the whole node */
+    uint64_t drawn;     /* keys of samples that were chosen when they were pulled */
     locus_clock clock;
     bool is_doubtful; /* the window that ended may have been the beginning of an evaluation */
 };
@@ -54,6 +55,10 @@ int advisor_init(struct advisor *);
 
 /* What would have helped between two looks? */
 enum advice advice_between(const struct advice_sums *from, const struct advice_sums *to);
+
+/* What happened between two looks does not count: the window is as if it had not been. */
+void advice_skip(struct advice_sums *from, const struct advice_sums *first,
+                 const struct advice_sums *last);
 
 /* If a window is over, reports and counts its finding, and begins the next: then *from is `to`. */
 void advice_look(struct advisor *, int rank, int worker, struct advice_sums *from,

@@ -76,6 +76,8 @@ struct locus_worker {
     struct reader reader;
     uint64_t advice_at;        /* keys at other nodes, after which to look for advice */
     struct advice_sums advice; /* of the last look */
+    locus_clock met_at;        /* its clock at the last collective */
+    struct advice_sums met;    /* then, or at the last look */
     /* Written by the worker, and by shards that complete something. Only with other nodes. */
     struct operations operations __attribute__((aligned(64)));
     /* Written by the worker, read by loaders. */

@@ -52,6 +52,7 @@ struct samples {
     struct sample *free;
     struct sample **block; /* [places / SAMPLE_BLOCK] */
     uint64_t openings;     /* of the worker */
+    uint64_t drawn;        /* keys that were chosen when they were pulled; the worker's */
 };
 
 int samples_init(struct samples *, unsigned worker); /* 0 or -ENOMEM */

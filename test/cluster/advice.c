@@ -52,7 +52,20 @@ static void learn(struct seat *s)
     }
 }
 
-/* Whatever it accesses it has intended long before, and finds here. */
+/* It pulls from wherever rows are, as an evaluation does. */
+static void evaluate(struct seat *s)
+{
+    static float rows[2][STEP * LENGTH];
+    locus_key keys[STEP];
+    CHECK_EQ(locus_barrier(s->worker), 0);
+    for (double end = now_s() + 0.1; now_s() < end;) {
+        draw(s, keys);
+        CHECK_EQ(locus_pull(s->worker, keys, STEP, rows[s->rank]), 0);
+    }
+    CHECK_EQ(locus_barrier(s->worker), 0);
+}
+
+/* Whatever it trains with it has intended long before, and finds here. */
 static void train(struct seat *s)
 {
     locus_key keys[STEP];
@@ -61,8 +74,13 @@ static void train(struct seat *s)
     CHECK_EQ(locus_intent(s->worker, keys, STEP, 0, INT64_MAX), 0);
     for (int i = 0; i < STEP; i++)
         while (locus_pull_local(s->worker, keys[i], row)) sleep_s(0.001);
-    for (double end = now_s() + 2; now_s() < end; locus_advance_clock(s->worker))
-        for (int i = 0; i < STEP; i++) CHECK_EQ(locus_pull(s->worker, &keys[i], 1, row), 0);
+    for (int epoch = 0; epoch < 10; epoch++) {
+        locus_clock now = locus_current_clock(s->worker);
+        CHECK_EQ(locus_intent(s->worker, keys, STEP, now, now + 1), 0);
+        for (double end = now_s() + 0.05; now_s() < end; locus_advance_clock(s->worker))
+            for (int i = 0; i < STEP; i++) CHECK_EQ(locus_pull(s->worker, &keys[i], 1, row), 0);
+        evaluate(s);
+    }
     struct locus_stats stats = stats_of(s->node);
     CHECK_EQ(advice_of(&stats), 0);
 }

@@ -82,6 +82,45 @@ TEST(advice, looks_at_a_window)
     CHECK_EQ(a.found[ADVICE_INTEND], 1);
 }
 
+/* Half of it is an evaluation, which began and ended within the window. */
+TEST(advice, leaves_out_what_is_skipped)
+{
+    struct advice_sums from = {.ns = 100, .keys = 50}, first = from, last, to;
+    first.ns = 200;
+    first.keys = 10000;
+    first.signaled = 9000;
+    first.clock = 7;
+    last = first;
+    last.ns = 900;
+    last.keys = 20000;
+    last.remote = 7500;
+    last.waited_ns = 600;
+    to = last;
+    to.ns = 1000;
+    to.clock = 9;
+    CHECK_EQ(advice_between(&from, &to), ADVICE_INTEND);
+    advice_skip(&from, &first, &last);
+    CHECK_EQ(advice_between(&from, &to), ADVICE_NONE);
+    CHECK_EQ(from.ns, 800);
+    CHECK_EQ(to.keys - from.keys, first.keys - 50);
+}
+
+/* Their rows were here when they were chosen: nobody could signal them. */
+TEST(advice, is_not_given_for_samples_that_left)
+{
+    const struct advice_sums from = {.ns = 1};
+    struct advice_sums to = {
+        .ns = 8001, .keys = 1000000, .remote = 2000, .waited_ns = 4000, .signaled = 1, .clock = 1};
+    CHECK_EQ(advice_between(&from, &to), ADVICE_INTEND);
+    to.drawn = 900000;
+    CHECK_EQ(advice_between(&from, &to), ADVICE_NONE);
+    to.late = 1000;
+    CHECK_EQ(advice_between(&from, &to), ADVICE_EARLIER);
+    to.late = 0;
+    to.remote = 500000;
+    CHECK_EQ(advice_between(&from, &to), ADVICE_INTEND);
+}
+
 /* A window of steps, most of whose keys were not signaled, may end in an evaluation; two may
  * not. */
 TEST(advice, waits_for_a_second_window_where_the_first_is_doubtful)
