@@ -22,6 +22,8 @@
 
 static const char *const visits[] = {"columns", "blocks", NULL};
 
+static const char *const splits[] = {"cells", "row", "last", NULL};
+
 static const char *const methods[] = {"sgd", "cd", NULL};
 
 static const char *const adagrads[] = {"coordinate", "row", NULL};
@@ -47,6 +49,9 @@ static void task_options(struct mf_options *o)
                     "cells to test with, in the same format"),
         OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, 0,
                     "without --test: the share of the cells that is\ntested with"),
+        OPTION_CHOICE(
+            "--split", "NAME", &o->split, splits, 0,
+            "what is held back: cells, at random; of each row with\nseveral one: row, at random; last, by its time"),
         OPTION_TEXT(
             "--zipf", "RxCxN", &o->zipf, 0,
             "instead of --data: R rows, C columns, N cells by\nZipf's law, with planted factors"),
@@ -125,6 +130,12 @@ static void check(void *program)
     if (o->zipf && o->test)
         fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
     args_excludes("--hold-back", "--test");
+    args_excludes("--split", "--test");
+    if (o->split != RATINGS_CELLS && args_has("--hold-back"))
+        fail_usage("--hold-back is a share of all cells: leave it out, or --split %s",
+                   splits[o->split]);
+    if (o->split == RATINGS_LAST && o->zipf)
+        fail_usage("--split last is by times, which cells of --zipf have not");
     args_needs("--zipf-exponent", "--zipf");
     args_needs("--zipf-rank", "--zipf");
     args_needs("--zipf-noise", "--zipf");
@@ -152,6 +163,7 @@ static void load(void *program)
     struct mf *f = program;
     struct mf_options *o = &f->options;
     ratings_init(&f->ratings);
+    f->ratings.split = o->split;
     if (o->common.data) {
         ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed,
                      (unsigned)o->common.workers);

@@ -26,6 +26,7 @@ void ratings_fini(struct ratings *r)
     names_fini(&r->row_names);
     names_fini(&r->column_names);
     free(r->list);
+    free(r->times);
     *r = (struct ratings){0};
 }
 
@@ -35,8 +36,12 @@ struct rating *ratings_capacity(struct ratings *r, size_t more)
     if (r->capacity - count < more) {
         r->capacity += r->capacity / 2 > more ? r->capacity / 2 : more + 1024;
         struct rating *larger = realloc(r->list, r->capacity * sizeof *larger);
-        if (!larger) fail("%zu ratings find no memory", r->capacity);
+        double *times = NULL;
+        if (r->split == RATINGS_LAST) times = realloc(r->times, r->capacity * sizeof *times);
+        if (!larger || (r->split == RATINGS_LAST && !times))
+            fail("%zu ratings find no memory", r->capacity);
         r->list = larger;
+        r->times = times;
     }
     return r->list + count;
 }
@@ -49,15 +54,42 @@ void ratings_add(struct ratings *r, struct rating cell)
 
 /* ---- together ---- */
 
-/* Whether a cell is held back depends on its place in the file alone. Both kinds keep their
- * order. */
+/* From 0 to 1, by a cell's place in the file alone. */
+static double chance(uint64_t seed, size_t i)
+{
+    return (double)(rng_mix(rng_mix(seed) + i) >> 11) * 0x1p-53;
+}
+
+/* Of each row with several cells one: the latest, or the likeliest. */
+static void choose_of_rows(const struct ratings *r, uint64_t seed, bool *is_held)
+{
+    uint32_t rows = r->rows > r->row_names.count ? r->rows : r->row_names.count;
+    size_t *cells = take_memory(rows, sizeof *cells), *best = take_memory(rows, sizeof *best);
+    double *ranks = take_memory(rows, sizeof *ranks);
+    for (size_t i = 0; i < r->train; i++) {
+        uint32_t row = r->list[i].row;
+        double rank = r->split == RATINGS_LAST ? r->times[i] : chance(seed, i);
+        if (cells[row]++ > 0 && rank < ranks[row]) continue;
+        ranks[row] = rank;
+        best[row] = i;
+    }
+    for (uint32_t row = 0; row < rows; row++)
+        if (cells[row] > 1) is_held[best[row]] = true;
+    free(cells);
+    free(best);
+    free(ranks);
+}
+
+/* Both kinds keep their order. */
 static void hold_back(struct ratings *r, double share, uint64_t seed)
 {
     size_t total = r->train, kept = 0, held = 0;
     struct rating *test = take_memory(total, sizeof *test);
+    bool *is_held = take_memory(total, sizeof *is_held);
+    if (r->split != RATINGS_CELLS) choose_of_rows(r, seed, is_held);
     for (size_t i = 0; i < total; i++) {
-        bool is_held = (double)(rng_mix(rng_mix(seed) + i) >> 11) * 0x1p-53 < share;
-        if (is_held) {
+        if (r->split == RATINGS_CELLS) is_held[i] = chance(seed, i) < share;
+        if (is_held[i]) {
             test[held++] = r->list[i];
         } else {
             r->list[kept++] = r->list[i];
@@ -65,6 +97,7 @@ static void hold_back(struct ratings *r, double share, uint64_t seed)
     }
     if (held > 0) memcpy(r->list + kept, test, held * sizeof *test);
     free(test);
+    free(is_held);
     r->train = kept;
     r->test = held;
 }
@@ -73,6 +106,8 @@ void ratings_finish(struct ratings *r, double held_back, uint64_t seed)
 {
     double sum = 0, squares = 0;
     if (r->test == 0 && held_back > 0) hold_back(r, held_back, seed);
+    free(r->times);
+    r->times = NULL;
     if (r->train == 0) fail("there is no rating left to train with: hold back fewer");
     for (size_t i = 0; i < r->train; i++) sum += (double)r->list[i].value;
     r->mean = sum / (double)r->train;

@@ -4,7 +4,8 @@
  * Files are MatrixMarket (coordinate; real, integer; general), or rows of user, item and rating:
  * apps/common/FORMATS.md. A heading says which columns these are; without one they are the first three.
  * Others are passed over. Where few rows, or columns, of a matrix have cells, these alone are rows,
- * and have their old numbers as names.
+ * and have their old numbers as names. Times are in the column that the heading calls so, or in the
+ * fourth.
  *
  * Callers   main() loads; any thread reads
  * Memory    12 bytes a cell
@@ -22,8 +23,17 @@ struct rating {
     float value;
 };
 
+/* Which cells are held back. */
+enum ratings_split {
+    RATINGS_CELLS, /* a share of all, at random */
+    RATINGS_ROW,   /* of each row that has several one, at random */
+    RATINGS_LAST,  /* or the one with the latest time; of equal ones that which comes last */
+};
+
 struct ratings {
     struct rating *list;
+    int split;          /* enum ratings_split: before they are loaded */
+    double *times;      /* of those to train with, until they are together: with RATINGS_LAST */
     size_t train, test; /* how many of each */
     /* of those to test with, of a file: in a row or a column without any to train with */
     size_t unknown;
@@ -38,7 +48,7 @@ struct ratings {
 void ratings_init(struct ratings *);
 void ratings_fini(struct ratings *);
 /* Gives up, with file and line, when it is malformed. `test` may be NULL: then the share
- * `held_back` of the cells, chosen by the seed, is for testing. The same cells, names and
+ * `held_back` of the cells, chosen by the seed, is for testing, or what `split` says. The same cells, names and
  * sentences with any number of threads. */
 void ratings_load(struct ratings *, const char *train, const char *test, double held_back,
                   uint64_t seed, unsigned threads);

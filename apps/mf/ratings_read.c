@@ -63,23 +63,25 @@ static void read_parts(struct line_parts *p, struct lines *of_file, size_t colum
 
 /* ---- user, item, rating ---- */
 
-enum { USER, ITEM, RATING, WANTED, WITHOUT_HEADING_MAX }; /* the last is often a time */
+/* The last is wanted for RATINGS_LAST alone. */
+enum { USER, ITEM, RATING, WANTED, TIME = WANTED, WITHOUT_HEADING_MAX };
 
 struct named_file {
     struct ratings *ratings;
     size_t *counter;
     struct fields fields;
-    size_t at[WANTED]; /* their columns */
+    size_t at[TIME + 1]; /* their columns */
 };
 
 /* What headings call them, but for capitals and what is no letter. */
-static const char *const usual[WANTED][20] = {
+static const char *const usual[TIME + 1][20] = {
     {"user", "users", "userid", "uid", "u", "customer", "customerid", "reviewer", "reviewerid",
      "row"},
     {"item",    "items",     "itemid",  "iid",    "i",      "movie", "movieid",
      "product", "productid", "book",    "bookid", "isbn",   "asin",  "song",
      "songid",  "artistid",  "animeid", "joke",   "jokeid", "column"},
-    {"rating", "ratings", "r", "score", "stars", "value", "overall", "bookrating", "preference"}};
+    {"rating", "ratings", "r", "score", "stars", "value", "overall", "bookrating", "preference"},
+    {"timestamp", "time", "date", "datetime", "ts", "unixreviewtime", "reviewtime", "unixtime"}};
 
 /* The one column with such a name. */
 static size_t usual_column(const struct fields *f, int wanted)
@@ -155,6 +157,19 @@ static void find_columns(struct named_file *f)
     }
 }
 
+static void find_times(struct named_file *f)
+{
+    const struct fields *rows = &f->fields;
+    if (f->ratings->split != RATINGS_LAST) return;
+    f->at[TIME] = rows->name                  ? usual_column(rows, TIME)
+                  : rows->form.columns > TIME ? TIME
+                                              : FIELDS_NONE;
+    if (f->at[TIME] == FIELDS_NONE)
+        fail("%s has no times, of which the last are to be held back: neither a column that its "
+             "heading calls so nor a fourth one",
+             rows->lines.path);
+}
+
 static enum ratings_form form_of(const struct named_file *f)
 {
     const struct fields *rows = &f->fields;
@@ -186,6 +201,27 @@ static bool take_rating(const struct named_file *f, const struct field *fields, 
     return true;
 }
 
+/* What grows with time: a number, or the digits of a date that begins with its year. */
+static double time_of(const struct named_file *f)
+{
+    enum { DATE = 8, TO_SECONDS = 14 };
+    struct field field = f->fields.field[f->at[TIME]];
+    double time;
+    int digits = 0;
+    if (lines_number(field.text, field.length, &time)) return time;
+    time = 0;
+    for (size_t i = 0; i < field.length && digits < TO_SECONDS; i++) {
+        if (field.text[i] < '0' || field.text[i] > '9') continue;
+        time = 10 * time + (field.text[i] - '0');
+        digits++;
+    }
+    if (digits < DATE || field.text[4] != '-')
+        lines_fail(&f->fields.lines,
+                   "\"%.*s\" is no time: must be a number, or a date like 2004-01-31 12:00",
+                   lines_shown(field.length), field.text);
+    return time * pow(10, TO_SECONDS - digits);
+}
+
 static _Noreturn void complain_of_row(const struct named_file *f)
 {
     const struct fields *rows = &f->fields;
@@ -200,6 +236,7 @@ static bool read_row(struct named_file *f)
     if (!fields_next(&f->fields)) return false;
     if (!take_rating(f, f->fields.field, &r->row_names, &r->column_names, ratings_capacity(r, 1)))
         complain_of_row(f);
+    if (r->times) r->times[r->train + r->test] = time_of(f);
     ++*f->counter;
     return true;
 }
@@ -282,7 +319,8 @@ static enum ratings_form read_named(struct ratings *r, const char *path, size_t 
         .threads = threads, .context = &f, .read = read_named_part, .take = take_named_part};
     fields_open(&f.fields, path, &(struct fields_wanted){.least = WANTED});
     find_columns(&f);
-    if (threads == 1 || fields_has_quotes(&f.fields)) {
+    find_times(&f);
+    if (threads == 1 || r->split == RATINGS_LAST || fields_has_quotes(&f.fields)) {
         while (read_row(&f)) continue;
     } else if (read_row(&f)) {
         read_parts(&p, &f.fields.lines, f.fields.form.columns);
@@ -348,6 +386,8 @@ static void read_matrix(struct ratings *r, const char *path, size_t *counter, un
     struct matrix_file f = {.ratings = r, .counter = counter};
     struct line_parts p = {
         .threads = threads, .context = &f, .read = read_matrix_part, .take = take_matrix_part};
+    if (r->split == RATINGS_LAST)
+        fail("%s is MatrixMarket, which has no times, of which the last are to be held back", path);
     matrix_market_open(&f.market, path, 0);
     bool is_other = f.market.rows != r->rows || f.market.columns != r->columns;
     if (r->rows > 0 && is_other)

@@ -106,6 +106,7 @@ static const struct program programs[] = {
      MF,
      {{.option = "--test ../ratings"},
       {.option = "--hold-back 0.3"},
+      {.option = "--split row"},
       {.option = "--zipf-exponent 2", .base = MF_ZIPF},
       {.option = "--zipf-rank 2", .base = MF_ZIPF},
       {.option = "--zipf-noise 2", .base = MF_ZIPF},

@@ -443,6 +443,53 @@ TEST(ratings, holds_back_a_share)
     ratings_fini(&r);
 }
 
+/* The cell that is held back of the row "u"; "v" has one alone, which stays. */
+static void holds_back(int split, const char *text, const char *column)
+{
+    struct ratings r;
+    write_cells(text);
+    ratings_init(&r);
+    r.split = split;
+    ratings_load(&r, path, NULL, 0.1, 1, 3);
+    folder_remove(folder);
+    CHECK_EQ(r.test, 1);
+    CHECK_EQ(r.train, 3);
+    CHECK_STR(names_get(&r.row_names, r.list[3].row), "u");
+    if (column) CHECK_STR(names_get(&r.column_names, r.list[3].column), column);
+    ratings_fini(&r);
+}
+
+static void load_by_time(const void *file)
+{
+    struct ratings r;
+    ratings_init(&r);
+    r.split = RATINGS_LAST;
+    ratings_load(&r, file, NULL, 0.1, 1, 1);
+}
+
+static void has_no_times(const char *text, const char *part)
+{
+    write_cells(text);
+    ends_with(load_by_time, path, 1, part);
+    folder_remove(folder);
+}
+
+TEST(ratings, holds_back_one_of_each_row)
+{
+    holds_back(RATINGS_ROW, "u x 1\nv x 2\nu y 3\nu z 4\n", NULL);
+    holds_back(RATINGS_LAST, "u x 1 978300762\nv x 2 978300769\nu y 3 978300764\nu z 4 978300763\n",
+               "y");
+    holds_back(RATINGS_LAST, "date,user,item,rating\n5,u,x,1\n9,v,x,2\n4,u,y,3\n3,u,z,4\n", "x");
+    holds_back(RATINGS_LAST,
+               "u\tx\t1\t2004-01-31 10:00\nv\tx\t2\t2004-01-31\nu\ty\t3\t2003-12-31 23:59:59\n"
+               "u\tz\t4\t2004-01-31 10:00\n",
+               "z");
+    has_no_times("u x 1\nv x 2\nu y 3\nu z 4\n", "has no times, of which the last");
+    has_no_times("user,item,rating,time\nu,x,1,5\nv,y,1,noon\n",
+                 ":3: \"noon\" is no time: must be a number");
+    has_no_times(MATRIX "2 2 1\n1 1 5\n", "is MatrixMarket, which has no times");
+}
+
 /* ---- generated cells ---- */
 
 static void generate(struct ratings *r, uint64_t seed)
