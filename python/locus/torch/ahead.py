@@ -79,6 +79,10 @@ class Ahead:
     def is_unused(self) -> bool:
         return self._pulled is not None
 
+    def forget(self) -> None:
+        """They are old."""
+        self._pulled = None
+
     def take(self, flat: torch.Tensor) -> Optional[Found]:
         """For these indices, once; None: they are others, or not here."""
         if self._pulled is None or not torch.equal(flat, self.flat):

@@ -36,8 +36,9 @@ class _Pull(Enum):
 class _Item:
     """A batch that was intended."""
 
-    def __init__(self, batch: Any, worker: Optional[Worker], ahead: List[Ahead],
+    def __init__(self, number: int, batch: Any, worker: Optional[Worker], clock: int, ahead: List[Ahead],
                  samples: List[Tuple[Negatives, Sample]]) -> None:
+        self.number, self.clock = number, clock  # the clock that it was intended for
         self.batch = batch
         self.worker = worker  # whose clock it has; None: no batch so far had indices
         self.ahead = ahead
@@ -54,6 +55,7 @@ class _Line:
 
     def __init__(self, ahead: int) -> None:
         self.ahead, self.least = ahead, ahead  # the least that are behind one that is given
+        self.first: Dict[Worker, int] = {}  # the clock of batch 0
         self.given: List[Ahead] = []
         self.useless: Set[Any] = set()  # embeddings that did not look up what was pulled for them
         self.depth = 1  # batches whose values are pulled; more once a batch came before its values
@@ -122,12 +124,26 @@ class _Line:
         """To the embeddings: what was pulled for this batch, and no longer for the one before."""
         before, self.given = self.given, item.ahead if item else []
         for ahead in before:
-            if ahead.is_unused():
-                self.useless.add(ahead.embedding)
-            if ahead.embedding.ahead is ahead:
+            if ahead.embedding.ahead is ahead:  # and not that of a Prefetch within this one
+                if ahead.is_unused():
+                    self.useless.add(ahead.embedding)
                 ahead.embedding.ahead = None
         for ahead in self.given:
             ahead.embedding.ahead = ahead
+
+    def keep_time(self, item: _Item, clock: int) -> None:
+        """The clock of an item that was taken is this. If others have advanced it, as a Prefetch within this one does, the
+        intents of those on their way are over, and their values old."""
+        if item.clock == clock or item.worker is None:
+            return
+        with self.changed:
+            first = self.first[item.worker] = clock - item.number
+            late = [each for each in (item, *self.items) if each.worker is item.worker and each.clock < first + each.number]
+        for each in late:
+            each.clock = first + each.number
+            for ahead in each.ahead:
+                item.worker.intent(ahead.keys, each.clock, each.clock + 1)
+                ahead.forget()
 
     def pulled(self, item: _Item) -> None:
         with self.changed:
@@ -189,7 +205,7 @@ class Prefetch:
                 if item.worker is not None:
                     if early:
                         _await_arrival(item)
-                    item.worker.advance_clock()
+                    line.keep_time(item, item.worker.advance_clock())
                 line.give(item)
                 given = item.samples
                 for negatives, sample in given:
@@ -203,35 +219,36 @@ class Prefetch:
             _finish(given, line.items)
 
     def _prepare(self, line: _Line) -> None:
-        loaders: Dict[Worker, Tuple[Loader, int]] = {}
+        loaders: Dict[Worker, Loader] = {}
         fault: Optional[BaseException] = None
         try:
             for number, batch in enumerate(self.loader):
-                if not line.put(self._intend(number, batch, loaders)):
+                if not line.put(self._intend(number, batch, loaders, line.first)):
                     break
         except BaseException as caught:  # the training loop's to see
             fault = caught
-        for loader, _ in loaders.values():
+        for loader in loaders.values():
             try:
                 loader.close()
             except Error as caught:  # the node was closed meanwhile
                 fault = fault or caught
         line.end(fault)
 
-    def _intend(self, number: int, batch: Any, loaders: Dict[Worker, Tuple[Loader, int]]) -> _Item:
+    def _intend(self, number: int, batch: Any, loaders: Dict[Worker, Loader], firsts: Dict[Worker, int]) -> _Item:
         worker, aheads, samples = next(iter(loaders), None), [], []
+        clock = firsts[worker] + number if worker else 0
         for source, wanted in self.keys(batch).items():
             worker = source.embedding.worker if isinstance(source, Negatives) else source.worker
             if worker not in loaders:
                 # Batches without indices, before, do not advance the clock.
-                loaders[worker] = worker.loader(), worker.clock + 1 - number
-            loader, first = loaders[worker]
+                loaders[worker], firsts[worker] = worker.loader(), worker.clock + 1 - number
+            loader, clock = loaders[worker], firsts[worker] + number
             if isinstance(source, Negatives):
-                samples.append((source, source.prepare(loader, wanted, first + number)))
+                samples.append((source, source.prepare(loader, wanted, clock)))
                 continue
             aheads.append(Ahead(source, integers("indices", wanted)))
-            loader.intent(aheads[-1].keys, first + number, first + number + 1)
-        return _Item(batch, worker, aheads, samples)
+            loader.intent(aheads[-1].keys, clock, clock + 1)
+        return _Item(number, batch, worker, clock, aheads, samples)
 
 
 def _pull_values(line: _Line) -> None:
