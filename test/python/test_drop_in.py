@@ -1,4 +1,5 @@
 """Embeddings in the forms of DGL and TorchRec, beside torch's own: by value, and as scripts on two nodes."""
+import types
 import unittest
 
 import locus
@@ -29,6 +30,7 @@ class Collections(unittest.TestCase):
             features = torchrec.KeyedJaggedTensor.from_lengths_sync(["x", "y"], self.VALUES, self.LENGTHS, weights)
             same = torchrec.KeyedJaggedTensor.from_offsets_sync(["x", "y"], self.VALUES, torch.tensor([0, 2, 2, 3, 6]), weights)
             self.assertTrue(torch.equal(same.lengths(), features.lengths()))
+            self.assertEqual((ours.embedding_bag_configs(), ours.is_weighted()), (tables, weights is not None))  # as DLRM asks
             optimizer = lt.SGD(ours, 0.1)
             with lt.open(optimizer) as job:
                 self.assertEqual(list(job.node.tables), [f"embedding_bags.{each.name}" for each in tables])
@@ -66,6 +68,26 @@ class Collections(unittest.TestCase):
             torchrec.KeyedJaggedTensor(["x"], self.VALUES)
         with self.assertRaisesRegex(locus.ArgumentError, "two tables have the name 'a'"):
             torchrec.EmbeddingBagCollection(self.TABLES[:1] * 2)
+
+
+    def test_first_values_as_configured(self):
+        def values(**said):
+            ours = torchrec.EmbeddingBagCollection([torchrec.EmbeddingBagConfig(10000, 4, "a", ["x"], **said)])
+            return ours.embedding_bags["a"].initial(torch.arange(10000), 4)
+        for said, least, most in (({}, -0.01, 0.01), (dict(weight_init_min=0.5, weight_init_max=2), 0.5, 2), (
+                dict(weight_init_max=3), -0.01, 3), (dict(init_fn=lambda values: values.uniform_(4, 5)), 4, 5), (
+                dict(init_fn=torch.nn.init.ones_), 1, 1), (dict(init_fn=lambda values: [values.zero_(), None][1]), 0, 0)):
+            found, width = values(**said), (most - least) * 0.01
+            self.assertTrue(least <= found.min() <= least + width and most - width <= found.max() <= most, said)
+
+    def test_what_only_torchrec_has_is_refused(self):
+        """And not ignored."""
+        for said, sentence in ((dict(need_pos=True), "need_pos of table 'a' is True"), (dict(total_num_buckets=3), "is 3"),
+                               (dict(data_type=types.SimpleNamespace(name="FP16")), "data_type of table 'a' is 'FP16'")):
+            table = types.SimpleNamespace(num_embeddings=10, embedding_dim=4, name="a", feature_names=["x"],
+                                          pooling=torchrec.PoolingType.SUM, **said)
+            with self.assertRaisesRegex(locus.ArgumentError, sentence):
+                torchrec.EmbeddingBagCollection([table])
 
 
 class Dgl(unittest.TestCase):

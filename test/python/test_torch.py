@@ -1,9 +1,13 @@
 """locus.torch against torch itself."""
+import contextlib
 import copy
+import importlib
 import io
+import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -20,6 +24,7 @@ except ImportError:
     raise unittest.SkipTest("there is no torch here (python3-torch)")
 
 import locus.torch as lt
+from locus.torch import prefetch
 from locus.torch.ahead import Ahead as Pulled
 
 ROWS, DIMENSION = 200, 8
@@ -219,6 +224,25 @@ class Orders(unittest.TestCase):
                 with self.subTest(optimizer=name, order=order):
                     self.compare(own, other, sparse, order)
 
+    def test_constants_are_those_of_the_tables(self):
+        """A scheduler that changes others than the rate is told so, and a state that has others."""
+        from torch.optim.lr_scheduler import OneCycleLR
+        for make, other, name in ((lambda m: lt.SGD(m, 0.1, 0.9), lambda p: torch.optim.SGD(p, 0.1, 0.8), "momentum"),
+                                  (lt.Adam, lambda p: torch.optim.SparseAdam(p, betas=(0.8, 0.9)), "betas")):
+            embedding = lt.Embedding(ROWS, DIMENSION)
+            optimizer = make(embedding)
+            with lt.open(optimizer):
+                for cycles in (False, True):
+                    scheduler = OneCycleLR(optimizer, 0.1, total_steps=10, cycle_momentum=cycles)
+                    embedding(torch.arange(3)).sum().backward()
+                    with self.assertRaisesRegex(locus.ArgumentError, f"{name} of .*cycle_momentum=False") if cycles else \
+                            contextlib.nullcontext():
+                        optimizer.step()
+                        scheduler.step()
+                state = other([torch.nn.Parameter(torch.zeros(ROWS, DIMENSION))]).state_dict()
+                with self.assertRaisesRegex(locus.ArgumentError, f"{name} of the embeddings' optimizer is to be"):
+                    optimizer.load_state_dict(state)
+
     def test_what_is_not_followed_back_takes_no_memory(self):
         embedding = lt.Embedding(ROWS, DIMENSION)
         optimizer = lt.SGD(embedding, 1)
@@ -307,6 +331,19 @@ class Modules(unittest.TestCase):
                     embedding(torch.cat([batch, negatives.take(4)])).sum().backward()
                     optimizer.step()
         self.assertIn("descriptors", leaks_nothing(cycle, 10, 40))
+
+    def test_compilers_leave_lookups_as_they_are(self):
+        """Where torch has torch.compiler, as from 2.1 on: all that look up rows are excepted."""
+        excepted = []
+        compiler = types.SimpleNamespace(disable=lambda call: excepted.append(call.__qualname__) or call)
+        with unittest.mock.patch.dict(sys.modules), unittest.mock.patch.object(locus, "torch", lt), \
+                unittest.mock.patch.object(torch, "compiler", compiler, create=True):
+            for name in [name for name in sys.modules if name.startswith("locus.torch")]:
+                del sys.modules[name]
+            for name in ("dgl", "torchrec"):
+                importlib.import_module("locus.torch." + name)
+        self.assertEqual(sorted(excepted), [name + ".forward" for name in (
+            "DistEmbedding", "Embedding", "EmbeddingBag", "EmbeddingBagCollection", "NgramTable")])
 
     def test_sentences_for_what_cannot_be_opened(self):
         model = self.model
@@ -610,6 +647,28 @@ class ValuesAhead(unittest.TestCase):
         self.assertTrue(torch.equal(values, weights(self.embedding)))
         self.assertEqual((self.job.worker._lent, self.embedding.ahead), (0, None))
 
+    def test_one_within_another(self):
+        """As an evaluation does: both are intended for the clock at which they come, and keep their values ahead."""
+        keys, intended = lambda batch: {self.embedding: batch}, {}  # of each key, the last start
+
+        def noted(intend):
+            return lambda of, keys, start, end: (intended.update({int(key): start for key in keys}),
+                                                 intend(of, keys, start, end))[1]
+        for of in (locus.Worker, locus.Loader):
+            patch = unittest.mock.patch.object(of, "intent", noted(of.intent))
+            patch.start()
+            self.addCleanup(patch.stop)
+        for number, batch in enumerate(lt.Prefetch(torch.arange(60).split(5), keys=keys, ahead=3)):
+            clock = self.job.worker.clock
+            self.embedding.ahead.pull()  # should it have come before its values
+            self.assertEqual([intended[int(key)] for key in batch], 5 * [clock])
+            for inner in lt.Prefetch((100 + torch.arange(20)).split(5), keys=keys, ahead=2) if number % 3 == 1 else ():
+                clock += 1
+                self.assertEqual(([intended[int(key)] for key in inner], self.job.worker.clock), (5 * [clock], clock))
+                self.step(inner)
+            self.step(batch)
+            self.assertEqual([line.useless for line in prefetch._lines if line.useless], [])
+
     def test_not_for_whom_does_not_look_it_up(self):
         for batch in lt.Prefetch([torch.arange(10)] * 60, keys=lambda batch: {self.embedding: batch}, ahead=3):
             self.step(batch[:5])
@@ -652,6 +711,17 @@ class Ngrams(unittest.TestCase):
         same = two[:, :1] == two[:1, :1]
         self.assertLess(len(two[same[:, 0], 1].unique()) / int(same.sum()), 1.01)
         self.assertGreater(len(two[same[:, 0], 1].unique()) / int(same.sum()), 0.7)  # heads do not collide together
+
+    def test_a_state_of_other_rows_is_refused(self):
+        table, saved = lt.NgramTable(1000, 4, seed=5), io.BytesIO()
+        with lt.open(lt.SGD(table, 1)):
+            torch.save(table.state_dict(), saved)
+            saved.seek(0)
+            state = torch.load(saved)
+            table.load_state_dict(state)
+        for other in (dict(seed=6), dict(heads=2), dict(orders=(2, 4)), dict(rows=1008)):
+            with self.assertRaisesRegex(locus.ArgumentError, "n-grams would have each other's rows"):
+                lt.NgramTable(**{**dict(rows=1000, embedding_dim=4, seed=5), **other}).load_state_dict(state)
 
     def test_values_learn(self):
         table = lt.NgramTable(1000, 4, orders=(1, 2), heads=2)

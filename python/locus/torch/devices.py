@@ -4,9 +4,17 @@
 To and from a GPU by way of pinned memory, without waiting: a copy runs while the next rows are pulled. torch itself keeps a
 pinned buffer from being used again before the copy has ended.
 """
-from typing import List
+from typing import Any, Callable, List, TypeVar
 
 import torch
+
+_Call = TypeVar("_Call", bound=Callable[..., Any])
+
+
+def uncompiled(call: _Call) -> _Call:
+    """torch.compile (since torch 2.1) compiles what is before and behind it, and leaves it as it is."""
+    disable = getattr(getattr(torch, "compiler", None), "disable", None)
+    return call if disable is None else disable(call)  # type: ignore[no-any-return]
 
 
 def _is_gpu(device: torch.device) -> bool:

@@ -22,6 +22,7 @@ import torch
 from ..errors import UsageError
 from ..worker import Worker
 from . import optimizers
+from .devices import uncompiled
 from .embedding import Embedding
 from .initial import Filled
 from .job import Job, open
@@ -65,6 +66,7 @@ class DistEmbedding(Embedding):
         super().__init__(num_embeddings, embedding_dim, initial=Filled(init_func or torch.zeros))
         self.name = name or f"embedding{next(_numbers)}"
 
+    @uncompiled
     def forward(self, ids: torch.Tensor, device: Any = None) -> torch.Tensor:
         if device is not None:
             self.device = torch.device(device)

@@ -16,7 +16,7 @@ from ..errors import ArgumentError, UsageError
 from ..worker import Worker
 from .ahead import Ahead, Changes, Found
 from .batch import distinct
-from .devices import to_device
+from .devices import to_device, uncompiled
 from .export import ranges
 from .gradients import Gradients, spread, watched
 from .initial import Given, Normal, Own, ZeroAt, Zeros, of_table
@@ -254,6 +254,7 @@ class Embedding(_Rows):
         made = cls(*_shape_of(embeddings), padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
         return _given(made, embeddings, freeze)
 
+    @uncompiled
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         values, places, of = self._look_up(input)
         padding = self._padding_among(of)
@@ -291,6 +292,7 @@ class EmbeddingBag(_Rows):
                    include_last_offset=include_last_offset, padding_idx=padding_idx)
         return _given(made, embeddings, freeze)
 
+    @uncompiled
     def forward(self, input: torch.Tensor, offsets: Optional[torch.Tensor] = None,
                 per_sample_weights: Optional[torch.Tensor] = None) -> torch.Tensor:
         values, places, of = self._look_up(input)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A memory of n-grams: rows of a table that a language model looks up by the last tokens."""
-from typing import List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 import torch
 
 from .._c import integer
 from ..errors import ArgumentError
+from .devices import uncompiled
 from .embedding import Embedding, Initial, integers
 from .initial import Zeros
 
@@ -36,8 +37,19 @@ class NgramTable(torch.nn.Module):
         self.each = rows // parts
         self.table = Embedding(self.each * parts, embedding_dim, initial=initial or Zeros())
         self.width = parts * embedding_dim
-        drawn = torch.Generator().manual_seed(integer("seed", seed, -(1 << 63), (1 << 63) - 1))
+        self.seed = integer("seed", seed, -(1 << 63), (1 << 63) - 1)
+        drawn = torch.Generator().manual_seed(self.seed)
         self._seeds = torch.randint(-(1 << 62), 1 << 62, (parts,), generator=drawn)
+
+    def get_extra_state(self) -> Dict[str, Any]:
+        """Of its state_dict(): what says which row an n-gram has."""
+        return {"rows": self.table.num_embeddings, "orders": self.orders, "heads": self.heads, "seed": self.seed}
+
+    def set_extra_state(self, state: Dict[str, Any]) -> None:
+        own = self.get_extra_state()
+        if state != own:
+            raise ArgumentError(f"the state is of a NgramTable with {state!r}: this one has {own!r}, so that n-grams would "
+                                "have each other's rows; make it with the same")
 
     def indices(self, tokens: torch.Tensor) -> torch.Tensor:
         """The rows of `table`: int64 of shape (*, T, len(orders) * heads), of integers on the CPU."""
@@ -53,6 +65,7 @@ class NgramTable(torch.nn.Module):
         parts = torch.arange(len(self._seeds)) * self.each
         return (torch.cat(hashed, -1) & ((1 << 62) - 1)) % self.each + parts
 
+    @uncompiled
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         found: torch.Tensor = self.table(self.indices(tokens))
         return found.flatten(-2)

@@ -32,6 +32,7 @@ class _Weight(torch.nn.Parameter):
         self.of.gradients.clear(True)
 
 
+_NO_CONSTANTS = ("lr", "foreach", "fused", "capturable", "differentiable")  # the rate, and how torch computes
 _LEAST = 1e-38  # a constant of 0 would be the usual one
 
 
@@ -70,6 +71,14 @@ class Optimizer(torch.optim.Optimizer):
         self._counted: Dict[str, int] = {}
         self._rates: Dict[str, float] = {}
 
+    def _refuse_other(self, group: Dict[str, Any]) -> None:
+        """Of constants but the rate, which are those of the tables."""
+        for name, constant in self.defaults.items():
+            if name not in _NO_CONSTANTS and group.get(name, constant) != constant:
+                raise ArgumentError(f"{name} of the embeddings' optimizer is to be {group[name]!r}: it stays {constant!r}, since "
+                                    "its tables have it; give it when the optimizer is made, and schedulers that change it "
+                                    "cycle_momentum=False")
+
     @property
     def lr(self) -> float:
         """The learning rate now: that of param_groups, where torch's schedulers change it."""
@@ -87,6 +96,7 @@ class Optimizer(torch.optim.Optimizer):
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
         """Changes the rows by the gradients since zero_grad(), which stay. Waits for no other node. `closure` computes the
         loss and its gradients before, and the loss is returned."""
+        self._refuse_other(self.param_groups[0])
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -146,6 +156,7 @@ class Optimizer(torch.optim.Optimizer):
         if len(group["params"]) != len(self.embeddings):
             raise ArgumentError(f"the state is of {len(group['params'])} embeddings: this optimizer has "
                                 f"{len(self.embeddings)}")
+        self._refuse_other(group)
         self.param_groups[0].update((name, group[name]) for name in ("lr", "initial_lr") if name in group)
         for i, embedding in enumerate(self.embeddings):
             given = state["state"].get(i, {})

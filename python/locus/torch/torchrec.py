@@ -11,13 +11,14 @@
 No sharding plan and no DistributedModelParallel: the manager places rows. Dense layers are torch's.
 """
 from enum import Enum
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
 from ..errors import ArgumentError
-from .embedding import EmbeddingBag
-from .initial import Uniform
+from .devices import uncompiled
+from .embedding import EmbeddingBag, Initial
+from .initial import Filled, Uniform
 
 
 class PoolingType(Enum):
@@ -32,6 +33,40 @@ class EmbeddingBagConfig(NamedTuple):
     name: str
     feature_names: List[str]
     pooling: Any = PoolingType.SUM
+    weight_init_max: Optional[float] = None
+    weight_init_min: Optional[float] = None
+    init_fn: Optional[Callable[[torch.Tensor], Optional[torch.Tensor]]] = None
+
+
+_UNKNOWN = ("num_embeddings_post_pruning", "need_pos", "use_virtual_table", "total_num_buckets")
+
+
+def _checked(table: Any) -> Any:
+    """A configuration of TorchRec's may say more than one of ours."""
+    said = {name: getattr(table, name, None) for name in _UNKNOWN}
+    data_type = getattr(getattr(table, "data_type", None), "name", "FP32")
+    said["data_type"] = data_type if data_type != "FP32" else None
+    for name, value in said.items():
+        if value:
+            raise ArgumentError(f"{name} of table {table.name!r} is {value!r}: locus.torch has nothing like it, leave it out")
+    return table
+
+
+def _initial_of(table: Any) -> Initial:
+    """As TorchRec has it: what init_fn makes of a tensor (Filled's, smaller than the table), or else uniform numbers, up to
+    1 / sqrt(num_embeddings) unless told."""
+    bound = table.num_embeddings ** -0.5
+    least, most, init_fn = (getattr(table, name, None) for name in ("weight_init_min", "weight_init_max", "init_fn"))
+    if init_fn is None and least is None and most is None:
+        return Uniform(bound)
+
+    def fill(shape: Any, dtype: torch.dtype) -> torch.Tensor:
+        values = torch.empty(shape, dtype=dtype)
+        if init_fn is None:
+            return values.uniform_(-bound if least is None else least, bound if most is None else most)
+        made: Optional[torch.Tensor] = init_fn(values)
+        return values if made is None else made
+    return Filled(fill)
 
 
 class KeyedJaggedTensor:
@@ -100,24 +135,30 @@ class KeyedTensor:
 class EmbeddingBagCollection(torch.nn.Module):
     """Tables by the features that look them up. A feature of several tables is called feature@table in the result, whose
     values are (batch, all dimensions), table by table. `is_weighted`: by the weights of the features, sums only. First
-    values are TorchRec's: uniform up to 1 / sqrt(num_embeddings). A `device` "meta" changes nothing."""
+    values are those of the configurations' init_fn, or weight_init_min and _max. A `device` "meta" changes nothing."""
 
     def __init__(self, tables: Sequence[Any], is_weighted: bool = False, device: Any = None) -> None:
         super().__init__()
-        self.tables, self.is_weighted = list(tables), is_weighted
+        self.tables, self._is_weighted = [_checked(each) for each in tables], is_weighted
         self.embedding_bags = torch.nn.ModuleDict()
         for each in self.tables:
             if each.name in self.embedding_bags:
                 raise ArgumentError(f"two tables have the name {each.name!r}: each must have its own")
             mode = str(getattr(each.pooling, "value", each.pooling)).lower()
             self.embedding_bags[each.name] = EmbeddingBag(each.num_embeddings, each.embedding_dim, mode=mode,
-                                                          initial=Uniform(each.num_embeddings ** -0.5))
+                                                          initial=_initial_of(each))
         features = [feature for each in self.tables for feature in each.feature_names]
         self._names = [f"{feature}@{each.name}" if features.count(feature) > 1 else feature
                        for each in self.tables for feature in each.feature_names]
         self._lengths = [each.embedding_dim for each in self.tables for _ in each.feature_names]
         if device is not None and torch.device(device).type != "meta":
             self.to(device)
+
+    def embedding_bag_configs(self) -> List[Any]:
+        return self.tables
+
+    def is_weighted(self) -> bool:
+        return self._is_weighted
 
     def indices(self, features: Any) -> Dict[EmbeddingBag, torch.Tensor]:
         """What forward() will look up, as Prefetch asks for it."""
@@ -139,10 +180,11 @@ class EmbeddingBagCollection(torch.nn.Module):
             first, last = int(of[0]), int(of[-1])
             values.append(features.values()[first:last])
             begins.append(of[:-1] - first + end)
-            weights.append(features.weights()[first:last] if self.is_weighted else None)
+            weights.append(features.weights()[first:last] if self._is_weighted else None)
             end += last - first
-        return torch.cat(values), torch.cat(begins), torch.cat(weights) if self.is_weighted else None
+        return torch.cat(values), torch.cat(begins), torch.cat(weights) if self._is_weighted else None
 
+    @uncompiled
     def forward(self, features: Any) -> KeyedTensor:
         parts = []
         for each in self.tables:
