@@ -101,11 +101,11 @@ static unsigned read_table(const struct scene *s, unsigned table)
     return found.count;
 }
 
-static void check_rows(uint64_t keys_max, unsigned files)
+static void check_rows(uint64_t keys_max, unsigned count)
 {
     struct scene *s = scene(keys_max);
-    CHECK_EQ(s->manifest.files, files);
-    for (unsigned i = 0; i < files; i++)
+    CHECK_EQ(s->manifest.files, count);
+    for (unsigned i = 0; i < count; i++)
         CHECK_EQ(contents_verify(&s->contents, &s->manifest.file[i]), 0);
     CHECK_EQ(read_table(s, 0), ROWS / 2);
     CHECK_EQ(read_table(s, 1), ROWS / 2);

@@ -135,9 +135,10 @@ static bool is_there(const char *f, const char *name)
 /* As other programs name folders, with names in them that locus also uses. */
 TEST(series, folders_of_other_programs_stay_and_do_not_count)
 {
-    static const char *const files[] = {"pytorch_model.bin", "0-0-0.safetensors", "nonce", "0.part",
-                                        "manifest.json.new", "manifest.json"};
-    enum { FILES = sizeof files / sizeof *files };
+    static const char *const theirs[] = {
+        "pytorch_model.bin", "0-0-0.safetensors", "nonce", "0.part",
+        "manifest.json.new", "manifest.json"};
+    enum { THEIRS = sizeof theirs / sizeof *theirs };
     char f[FOLDER_PATH_BYTES], path[64], file[128], name[SERIES_NAME];
     folder_new(f);
     CHECK_EQ(commit(f), 1);
@@ -145,8 +146,8 @@ TEST(series, folders_of_other_programs_stay_and_do_not_count)
     for (int i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "checkpoint-%06d", i ? 100000 : 2);
         CHECK_EQ(mkdir(folder_path(f, path), 0700), 0);
-        for (int k = 0; k < FILES - 1 + i; k++) {
-            snprintf(file, sizeof file, "%s/%s", path, files[k]);
+        for (int k = 0; k < THEIRS - 1 + i; k++) {
+            snprintf(file, sizeof file, "%s/%s", path, theirs[k]);
             folder_write(f, file, "{\"name\": \"an app\"}", 18);
         }
     }
@@ -156,8 +157,8 @@ TEST(series, folders_of_other_programs_stay_and_do_not_count)
     series_retain(f, 1);
     CHECK(!is_there(f, "checkpoint-000001") && !is_there(f, "checkpoint-100001"));
     for (int i = 0; i < 2; i++)
-        for (int k = 0; k < FILES - 1 + i; k++) {
-            snprintf(path, sizeof path, "checkpoint-%06d/%s", i ? 100000 : 2, files[k]);
+        for (int k = 0; k < THEIRS - 1 + i; k++) {
+            snprintf(path, sizeof path, "checkpoint-%06d/%s", i ? 100000 : 2, theirs[k]);
             CHECK(is_there(f, path));
         }
     CHECK_EQ(series_newest(f, name), 0);
