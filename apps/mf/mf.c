@@ -411,6 +411,8 @@ static void note(struct tensors *t, const struct mf *mf)
     tensors_note(t, "model", "factors");
     tensors_note_count(t, "rank", mf->options.rank);
     tensors_note_number(t, "mean", mf->ratings.mean);
+    tensors_note(t, "method", methods[mf->options.method]);
+    tensors_note_number(t, "regularization", mf->options.regularization);
     tensors_note(t, "data", mf_source(mf));
 }
 

@@ -1,4 +1,5 @@
 #include "fail.h"
+#include "fold_in.h"
 #include "predict.h"
 #include "programs.h"
 #include "ratings.h"
@@ -16,6 +17,10 @@ struct using
     struct names row_names, column_names;
     uint64_t *cells; /* known ones: row and column, ascending */
     size_t cell_count;
+    /* Rows that the known ratings have and the model has not, behind the model's: their factors and
+     * biases. */
+    struct names new_names;
+    float *new_rows;
 };
 
 static void options(void *using, struct args_list *list)
@@ -23,8 +28,36 @@ static void options(void *using, struct args_list *list)
     struct using *u = using;
     const struct args_option known[] = {OPTION_TEXT(
         "--known", "PATH", &u->known, 0,
-        "ratings whose columns are left out of their rows' best:\nthose to train with, say; as --data")};
+        "ratings whose columns are left out of their rows' best:\nthose to train with, say; as --data. Rows that the\nmodel does not know get their factors by them")};
     args_add(list, known, 1);
+}
+
+static size_t numbers_of(const struct using *u)
+{
+    return u->rank + (u->row_biases != NULL);
+}
+
+static const float *factor_of(const struct using *u, uint32_t row)
+{
+    if (row < u->rows->rows) return saved_row(u->rows, row);
+    return u->new_rows + (row - u->rows->rows) * numbers_of(u);
+}
+
+static float bias_of(const struct using *u, uint32_t row)
+{
+    return row < u->rows->rows ? *saved_row(u->row_biases, row) : factor_of(u, row)[u->rank];
+}
+
+/* Of what the model does not know the mean, and the other's bias. */
+static float rating(const struct using *u, uint32_t row, uint32_t column)
+{
+    bool has_row = row != NAMES_NONE, has_column = column != NAMES_NONE;
+    float sum = (float)u->mean;
+    if (has_row && u->row_biases) sum += bias_of(u, row);
+    if (has_column && u->row_biases) sum += *saved_row(u->column_biases, column);
+    if (has_row && has_column)
+        sum += vec_best()->dot(factor_of(u, row), saved_row(u->columns, column), u->rank);
+    return sum;
 }
 
 /* The model's number of what a file of ratings calls so. */
@@ -37,19 +70,66 @@ static uint32_t number_of(const struct names *of_file, uint32_t number, const st
     return predict_row(names, rows, (struct field){name, strlen(name)}, 1);
 }
 
-static void load_known(struct using *u)
+/* In the model, or a new row. */
+static uint32_t row_of(struct using *u, const struct names *of_file, uint32_t number)
+{
+    char text[16];
+    uint32_t row = number_of(of_file, number, &u->row_names, u->rows->rows);
+    if (row != NAMES_NONE) return row;
+    snprintf(text, sizeof text, "%u", number + 1);
+    const char *name = of_file->count > 0 ? names_get(of_file, number) : text;
+    return (uint32_t)u->rows->rows + names_add(&u->new_names, name, strlen(name));
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const struct rating *x = a, *y = b;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* `list`: cells of the model's columns. */
+static void fold_in_rows(struct using *u, const struct saved *s, struct rating *list, size_t count)
+{
+    double each = saved_number(s, "regularization");
+    const char *method = saved_note(s, "method");
+    bool is_in_all = method && strcmp(method, "cd") == 0;
+    size_t numbers = numbers_of(u), cells = 0;
+    float *column = take_memory(numbers + 1, sizeof *column);
+    struct fold_in f;
+    fold_in_open(&f, numbers);
+    qsort(list, count, sizeof *list, by_row);
+    for (size_t i = 0; i < count; i++) {
+        const struct rating *x = &list[i];
+        if (x->row < u->rows->rows) continue;
+        memcpy(column, saved_row(u->columns, x->column), u->rank * sizeof *column);
+        column[u->rank] = 1;
+        fold_in_cell(&f, column, (double)x->value - (double)rating(u, NAMES_NONE, x->column));
+        cells++;
+        if (i + 1 < count && list[i + 1].row == x->row) continue;
+        fold_in_row(&f, is_in_all ? each : each * (double)cells,
+                    u->new_rows + (x->row - u->rows->rows) * numbers);
+        cells = 0;
+    }
+    fold_in_close(&f);
+    free(column);
+}
+
+static void load_known(struct using *u, const struct saved *s)
 {
     struct ratings r;
     ratings_init(&r);
     ratings_load(&r, u->known, NULL, 0, 1, 1);
-    u->cells = take_memory(r.train + r.test + 1, sizeof *u->cells);
-    for (size_t i = 0; i < r.train + r.test; i++) {
-        uint32_t row = number_of(&r.row_names, r.list[i].row, &u->row_names, u->rows->rows),
-                 column = number_of(&r.column_names, r.list[i].column, &u->column_names,
-                                    u->columns->rows);
-        if (row != NAMES_NONE && column != NAMES_NONE)
-            u->cells[u->cell_count++] = (uint64_t)row << 32 | column;
+    u->cells = take_memory(r.train + 1, sizeof *u->cells);
+    for (size_t i = 0; i < r.train; i++) {
+        uint32_t column =
+            number_of(&r.column_names, r.list[i].column, &u->column_names, u->columns->rows);
+        if (column == NAMES_NONE) continue;
+        struct rating x = {row_of(u, &r.row_names, r.list[i].row), column, r.list[i].value};
+        u->cells[u->cell_count] = (uint64_t)x.row << 32 | x.column;
+        r.list[u->cell_count++] = x;
     }
+    u->new_rows = take_memory(u->new_names.count * numbers_of(u) + 1, sizeof *u->new_rows);
+    if (u->new_names.count > 0) fold_in_rows(u, s, r.list, u->cell_count);
     ratings_fini(&r);
     qsort(u->cells, u->cell_count, sizeof *u->cells, ratings_compare);
 }
@@ -68,19 +148,8 @@ static void open(struct predict *p)
     }
     saved_names(s, "row_names", u->rows->rows, &u->row_names);
     saved_names(s, "column_names", u->columns->rows, &u->column_names);
-    if (u->known) load_known(u);
-}
-
-/* Of what the model does not know the mean, and the other's bias. */
-static float rating(const struct using *u, uint32_t row, uint32_t column)
-{
-    bool has_row = row != NAMES_NONE, has_column = column != NAMES_NONE;
-    float sum = (float)u->mean;
-    if (has_row && u->row_biases) sum += *saved_row(u->row_biases, row);
-    if (has_column && u->row_biases) sum += *saved_row(u->column_biases, column);
-    if (has_row && has_column)
-        sum += vec_best()->dot(saved_row(u->rows, row), saved_row(u->columns, column), u->rank);
-    return sum;
+    names_init(&u->new_names);
+    if (u->known) load_known(u, s);
 }
 
 static void say_best(struct predict *p, uint32_t row)
@@ -102,10 +171,18 @@ static void say_best(struct predict *p, uint32_t row)
     }
 }
 
+static uint32_t known_row(const struct using *u, struct field name)
+{
+    uint32_t row = predict_row(&u->row_names, u->rows->rows, name, 1);
+    if (row != NAMES_NONE || u->new_names.count == 0) return row;
+    row = names_find(&u->new_names, name.text, name.length);
+    return row == NAMES_NONE ? row : (uint32_t)u->rows->rows + row;
+}
+
 static void answer(struct predict *p)
 {
     const struct using *u = p->program;
-    uint32_t row = predict_row(&u->row_names, u->rows->rows, p->field[0], 1), column = 0;
+    uint32_t row = known_row(u, p->field[0]), column = 0;
     if (p->fields > 1) column = predict_row(&u->column_names, u->columns->rows, p->field[1], 1);
     p->unknown += row == NAMES_NONE || column == NAMES_NONE;
     if (p->fields == 1) {
@@ -123,6 +200,8 @@ static void close(struct predict *p)
     struct using *u = p->program;
     names_fini(&u->row_names);
     names_fini(&u->column_names);
+    names_fini(&u->new_names);
+    free(u->new_rows);
     free(u->cells);
 }
 
@@ -133,7 +212,7 @@ const struct predict_kind mf_predict_kind = {
         "of stdin, with a tab, a comma or blanks between. Of a line with a row alone: its best columns.",
     .more =
         "A line out: row, column and rating. Of a row or a column that the model does not know: the mean and the\n"
-        "other's bias.\n\n"
+        "other's bias. A row of --known has a factor, and a bias, that suits its ratings best.\n\n"
         "example:\n"
         "  cut -f1,2 test.tsv | locus-mf predict factors.safetensors\n"
         "  echo Anna | locus-mf predict --best 5 --known ratings.tsv factors.safetensors",
