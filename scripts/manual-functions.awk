@@ -14,6 +14,8 @@ FNR == NR {
 
 function quoted(line) {
     gsub(/\\/, "\\e", line); gsub(/-/, "\\-", line)
+    while (match(line, /`[^`]+`/))
+        line = substr(line, 1, RSTART - 1) "\\fI" substr(line, RSTART + 1, RLENGTH - 2) "\\fR" substr(line, RSTART + RLENGTH)
     if (line ~ /^[.']/) line = "\\&" line
     return line
 }

@@ -150,6 +150,33 @@ static void set_value(const struct args_option *o, const char *text)
 
 /* ---- parsing ---- */
 
+size_t args_misspelt(const char *typed, size_t length, const char *name)
+{
+    size_t bytes = strlen(name), less = length < bytes ? length : bytes,
+           more = length < bytes ? bytes : length, head = 0, tail = 0;
+    while (head < less && typed[head] == name[head]) head++;
+    while (tail < less - head && typed[length - 1 - tail] == name[bytes - 1 - tail]) tail++;
+    size_t differ = more - head - tail, dashes = *name == '-' ? 2 : 0;
+    return differ <= 2 && head + tail > dashes + differ ? differ : 0;
+}
+
+static _Noreturn void refuse_option(const struct args_program *p, const char *name, size_t length)
+{
+    const char *meant = NULL;
+    size_t least = 3;
+    for (size_t i = 0; i < p->option_count; i++) {
+        const struct args_option *o = &p->options[i];
+        size_t differ = o->kind == ARGS_SECTION ? 0 : args_misspelt(name, length, o->name);
+        if (differ == 0 || differ >= least) continue;
+        least = differ;
+        meant = o->name;
+    }
+    if (meant)
+        fail_usage("there is no option \"%.*s\": is it meant to be %s? --help lists all",
+                   (int)length, name, meant);
+    fail_usage("there is no option \"%.*s\"; --help lists them", (int)length, name);
+}
+
 static const struct args_option *option_of(const struct args_program *p, const char *name,
                                            size_t length)
 {
@@ -159,7 +186,7 @@ static const struct args_option *option_of(const struct args_program *p, const c
             memcmp(o->name, name, length) == 0)
             return o;
     }
-    fail_usage("there is no option \"%.*s\"; --help lists them", (int)length, name);
+    refuse_option(p, name, length);
 }
 
 static struct args_list parsed;

@@ -1,6 +1,7 @@
 /* locus - the command: starts clusters, examines machines, shows what was traced, reads
  * checkpoints. */
 #include "agent.h"
+#include "args.h"
 #include "checkpoint.h"
 #include "doctor.h"
 #include "explain.h"
@@ -59,5 +60,9 @@ int main(int argc, char **argv)
         return print(help);
     if (strcmp(word, "--version") == 0) return print("locus " LOCUS_VERSION_TEXT "\n");
     say_as("locus");
+    for (const struct command *c = commands; strcmp(c->name, AGENT_COMMAND) != 0; c++)
+        if (args_misspelt(word, strlen(word), c->name))
+            return say_and(STATUS_USAGE, "there is no command \"%s\": is it meant to be %s?", word,
+                           c->name);
     return say_and(STATUS_USAGE, "there is no command \"%s\"; locus --help lists them", word);
 }

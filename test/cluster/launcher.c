@@ -53,7 +53,8 @@ static void is_refused(int status, const char *arguments, const char *part)
 
 TEST(launcher, refuses_a_wrong_command_line_with_a_sentence)
 {
-    is_refused(2, "fly", "no command \"fly\"");
+    is_refused(2, "fly", "no command \"fly\"; locus --help lists them");
+    is_refused(2, "docter", "no command \"docter\": is it meant to be doctor?");
     is_refused(2, "run", "which program?");
     is_refused(2, "run true", "how many nodes?");
     is_refused(2, "run -n", "-n needs a value");

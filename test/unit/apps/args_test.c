@@ -87,6 +87,7 @@ TEST(args, refuses_with_a_sentence_that_names_value_and_range)
     is_refused("--fly", "there is no option \"--fly\"; --help lists them");
     is_refused("--flags", "there is no option \"--flags\"");
     is_refused("--fla", "there is no option \"--fla\"");
+    is_refused("--cuont 3", "\"--cuont\": is it meant to be --count? --help lists all");
     is_refused("fly", "\"fly\" is not an option");
     is_refused("--flag=1", "--flag takes no value");
     is_refused("--count", "--count needs a value: N");
