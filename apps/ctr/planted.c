@@ -1,11 +1,8 @@
 #include "planted.h"
 
-#include "fail.h"
 #include "rng.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 enum { LEAST = 4, CATEGORIES_MAX = 1 << 30 };
 
@@ -17,31 +14,16 @@ enum { LEAST = 4, CATEGORIES_MAX = 1 << 30 };
 
 static void parse(struct planted *p, const char *text)
 {
-    uint64_t fields;
-    char rest;
-    if (sscanf(text, "%" SCNu64 "x%" SCNu64 "x%" SCNu64 "%c", &fields, &p->categories, &p->examples,
-               &rest) != 3)
-        fail_usage("--zipf takes FIELDSxCATEGORIESxEXAMPLES, as 26x100000x1000000, not \"%s\"",
-                   text);
-    if (fields < 1 || fields > PLANTED_FIELDS_MAX)
-        fail_usage("--zipf %s: fields must be from 1 to %d", text, PLANTED_FIELDS_MAX);
-    if (p->categories < 2 * LEAST * fields || p->categories > CATEGORIES_MAX)
-        fail_usage("--zipf %s: categories must be from %" PRIu64 " (8 a field) to %d", text,
-                   2 * LEAST * fields, CATEGORIES_MAX);
-    if (p->examples < 1 || p->examples > UINT32_MAX)
-        fail_usage("--zipf %s: examples must be from 1 to %" PRIu32, text, UINT32_MAX);
-    p->fields = (uint32_t)fields;
-}
-
-/* The integral of x^-exponent from 1 to x, and its inverse. */
-static double integral(double exponent, double x)
-{
-    return fabs(exponent - 1) < 1e-9 ? log(x) : (pow(x, 1 - exponent) - 1) / (1 - exponent);
-}
-
-static double inverse(double exponent, double y)
-{
-    return fabs(exponent - 1) < 1e-9 ? exp(y) : pow(1 + y * (1 - exponent), 1 / (1 - exponent));
+    static const char option[] = "--zipf";
+    struct made_up_size s[] = {{.name = "fields", .least = 1, .most = PLANTED_FIELDS_MAX},
+                               {.name = "categories", .least = 1, .most = CATEGORIES_MAX},
+                               {.name = "examples", .least = 1, .most = UINT32_MAX}};
+    made_up_sizes(option, text, "FIELDSxCATEGORIESxEXAMPLES, as 26x100000x1000000", s, 3);
+    s[1].least = 2 * LEAST * s[0].is;
+    made_up_check(option, text, &s[1]);
+    p->fields = (uint32_t)s[0].is;
+    p->categories = s[1].is;
+    p->examples = s[2].is;
 }
 
 static void share_categories(struct planted *p)
@@ -51,9 +33,7 @@ static void share_categories(struct planted *p)
         uint64_t count = f < 40 ? p->categories >> (f + 1) : 0;
         if (count < LEAST) count = LEAST;
         if (f == 0) count = left;
-        p->field[f] = (struct planted_field){.first = (uint32_t)first,
-                                             .count = (uint32_t)count,
-                                             .span = integral(p->exponent, (double)count + 1)};
+        p->field[f] = (struct planted_field){.first = (uint32_t)first, .count = (uint32_t)count};
         first += count;
         left -= count;
     }
@@ -84,13 +64,6 @@ void planted_init(struct planted *p, const char *text, double exponent, uint64_t
 static float unit_of(uint64_t bits)
 {
     return ((float)(bits & 0xffff) / 65536.0F - 0.5F) * 3.4641016F;
-}
-
-/* The law's rank of x in [0, 1), from 0. */
-static uint32_t rank_of(const struct planted *p, const struct planted_field *f, double x)
-{
-    double rank = floor(inverse(p->exponent, x * f->span)) - 1;
-    return rank < 0 ? 0 : rank >= f->count ? f->count - 1 : (uint32_t)rank;
 }
 
 /* The factor is a prime above all counts. */
@@ -128,7 +101,7 @@ struct click planted_get(const struct planted *p, uint64_t number,
     struct rng rng;
     rng_init(&rng, p->seed, 1000 + number);
     for (uint32_t i = 0; i < p->fields; i++) {
-        rank[i] = rank_of(p, &p->field[i], rng_real(&rng));
+        rank[i] = made_up_rank(&rng, p->field[i].count, p->exponent);
         planted_click->feature[i] = feature_of(&p->field[i], rank[i]);
         planted_click->field[i] = (uint16_t)i;
         planted_click->value[i] = 1;

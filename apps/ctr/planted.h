@@ -16,6 +16,7 @@
 #define CTR_PLANTED_H
 
 #include "clicks.h"
+#include "made_up.h"
 
 enum { PLANTED_FIELDS_MAX = 64, PLANTED_VECTOR = 4, PLANTED_UNITS = 8, PLANTED_SEEN = 3 };
 
@@ -26,7 +27,6 @@ struct planted {
     uint64_t seed;
     struct planted_field {
         uint32_t first, count;
-        double span; /* of the law's integral */
     } field[PLANTED_FIELDS_MAX];
     struct planted_unit {
         uint32_t field[PLANTED_SEEN];

@@ -159,9 +159,10 @@ static void read_all(struct gnn *g)
     network_init(&g->network);
     labels_init(&g->labels);
     if (o->planted) {
-        struct planted p = {
-            .exponent = o->planted_exponent, .same = o->planted_same, .seed = o->common.seed};
-        planted_parse(&p, o->planted);
+        struct planted p = {.text = o->planted,
+                            .exponent = o->planted_exponent,
+                            .same = o->planted_same,
+                            .seed = o->common.seed};
         planted_generate(&p, &g->network, &g->labels);
     } else {
         network_load(&g->network, o->common.data);

@@ -13,16 +13,14 @@
 #include "labels.h"
 
 struct planted {
-    uint32_t nodes, classes;
-    uint64_t degree; /* the mean, before edges that are double are taken out */
-    double exponent; /* of the degrees' distribution: above 2 */
+    const char *text; /* "1000000x16x32": nodes, mean degree, classes */
+    double exponent;  /* of the degrees' distribution: above 2 */
     double same;
     uint64_t seed;
 };
 
-/* Reads "1000000x16x32" into nodes, degree and classes. Gives up when it is no such text. */
-void planted_parse(struct planted *, const char *text);
-/* Leaves the network to be finished, and the labels to be split. */
+/* Leaves the network to be finished, and the labels to be split. Gives up when it is no such
+ * text. */
 void planted_generate(const struct planted *, struct network *, struct labels *);
 
 #endif

@@ -147,9 +147,7 @@ static void load(void *program)
     struct task *t = program;
     struct options *o = &t->options;
     if (o->planted) {
-        struct plant p = {.seed = o->common.seed};
-        plant_parse(&p, o->planted);
-        plant_generate(&p, &t->graph);
+        plant_generate(&t->graph, o->planted, o->common.seed);
     } else {
         graph_load(&t->graph, o->common.data, o->common.seed);
         name_files(o);

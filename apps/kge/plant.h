@@ -13,20 +13,13 @@
 
 #include "graph.h"
 
-struct plant {
-    uint32_t entities, relations, types;
-    uint64_t facts; /* different ones, in all splits */
-    uint64_t seed;
-};
-
 /* The splits valid and test get one fact in PLANT_PART each, at most PLANT_HELD_BACK_MAX. */
 enum { PLANT_PART = 33, PLANT_HELD_BACK_MAX = 1500 };
 
-/* Reads "100000x500x1000000" into entities, relations and facts. Gives up when it is no such text,
- * or asks for more than a tenth of all facts there could be. */
-void plant_parse(struct plant *, const char *text);
-/* Fills in an empty graph. Entities are named by type, group and rank in it: t3.g1.e0 is the
- * most frequent one of group 1 of type 3. */
-void plant_generate(const struct plant *, struct graph *);
+/* Fills in an empty graph of so many entities, relations and different facts, in all splits:
+ * "100000x500x1000000"; gives up when it is no such text, or asks for more than a tenth of all
+ * facts there could be. Entities are named by type, group and rank in it: t3.g1.e0 is the most
+ * frequent one of group 1 of type 3. */
+void plant_generate(struct graph *, const char *text, uint64_t seed);
 
 #endif

@@ -1,11 +1,10 @@
 #include "planted.h"
 
 #include "fail.h"
-#include "rng.h"
+#include "made_up.h"
 #include "standard.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* A value where it was drawn. */
@@ -76,14 +75,14 @@ static void draw_column(struct planted *p, struct standard *to, uint32_t column)
 
 static void open_planted(struct planted *p, const char *text, uint64_t seed)
 {
-    char more;
-    *p = (struct planted){0};
-    if (sscanf(text, "%ux%ux%u%c", &p->rows, &p->columns, &p->values, &more) != 3 ||
-        p->columns == 0 || p->values == 0 || p->rows < 2 || p->values > p->rows ||
-        p->columns > 1U << 30)
-        fail_usage("--generate takes ROWSxCOLUMNSxVALUES, values of a column at most as many as "
-                   "rows, not \"%s\"",
-                   text);
+    struct made_up_size s[] = {{.name = "rows", .least = 2, .most = UINT32_MAX},
+                               {.name = "columns", .least = 1, .most = 1U << 30},
+                               {.name = "values", .least = 1, .most = UINT32_MAX}};
+    made_up_sizes("--generate", text, "ROWSxCOLUMNSxVALUES, values of a column", s, 3);
+    s[2].most = s[0].is;
+    made_up_check("--generate", text, &s[2]);
+    *p = (struct planted){
+        .rows = (uint32_t)s[0].is, .columns = (uint32_t)s[1].is, .values = (uint32_t)s[2].is};
     rng_init(&p->rng, seed, UINT64_C(1) << 40);
     p->drawn = take_memory(p->values, sizeof *p->drawn);
     p->order = take_memory(p->values, sizeof *p->order);

@@ -4,7 +4,7 @@
 #include "fail.h"
 #include "libsvm.h"
 #include "matrix_market.h"
-#include "rng.h"
+#include "made_up.h"
 #include "text_looks.h"
 
 #include <inttypes.h>
@@ -430,22 +430,23 @@ bool corpus_is_held(uint64_t token, double share, uint64_t seed)
 void corpus_generate(struct corpus *c, const char *text, uint64_t seed)
 {
     enum { TOPICS_OF_DOCUMENT = 3 };
-    unsigned documents, words, tokens, topics;
+    struct made_up_size s[] = {{.name = "documents", .least = 1, .most = UINT32_MAX},
+                               {.name = "words", .least = 1, .most = NUMBER_MAX},
+                               {.name = "tokens", .least = 1, .most = UINT32_MAX},
+                               {.name = "topics", .least = 1, .most = UINT32_MAX}};
     struct rng rng;
-    char more;
-    if (sscanf(text, "%ux%ux%ux%u%c", &documents, &words, &tokens, &topics, &more) != 4 ||
-        documents == 0 || tokens == 0 || topics == 0 || topics > words || words > NUMBER_MAX)
-        fail_usage("--generate takes DOCUMENTSxWORDSxTOKENSxTOPICS, at most as many topics as "
-                   "words, not \"%s\"",
-                   text);
+    made_up_sizes("--generate", text, "DOCUMENTSxWORDSxTOKENSxTOPICS, tokens of a document", s, 4);
+    s[3].most = s[1].is;
+    made_up_check("--generate", text, &s[3]);
+    uint64_t documents = s[0].is, words = s[1].is, tokens = s[2].is, topics = s[3].is;
     *c = (struct corpus){0};
     names_init(&c->names);
     rng_init(&rng, seed, UINT64_C(1) << 40);
-    for (unsigned d = 0; d < documents; d++) {
+    for (uint64_t d = 0; d < documents; d++) {
         uint64_t own[TOPICS_OF_DOCUMENT];
         for (int i = 0; i < TOPICS_OF_DOCUMENT; i++) own[i] = rng_below(&rng, topics);
         begin_document(c);
-        for (unsigned t = 0; t < tokens; t++) {
+        for (uint64_t t = 0; t < tokens; t++) {
             uint64_t topic = own[rng_below(&rng, TOPICS_OF_DOCUMENT)];
             /* of its words the first ones are the likelier */
             double place = rng_real(&rng) * rng_real(&rng);
@@ -453,5 +454,5 @@ void corpus_generate(struct corpus *c, const char *text, uint64_t seed)
             add_token(c, (uint32_t)((uint64_t)(place * (double)count) * topics + topic));
         }
     }
-    if (c->words < words) c->words = words;
+    if (c->words < words) c->words = (uint32_t)words;
 }

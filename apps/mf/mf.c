@@ -169,11 +169,11 @@ static void load(void *program)
                      (unsigned)o->common.workers);
         set_defaults(o, f->ratings.deviation);
     } else {
-        struct zipf z = {.exponent = o->zipf_exponent,
+        struct zipf z = {.text = o->zipf,
+                         .exponent = o->zipf_exponent,
                          .rank = o->zipf_rank,
                          .noise = o->zipf_noise,
                          .seed = o->common.seed};
-        zipf_parse(&z, o->zipf);
         zipf_generate(&z, &f->ratings);
         ratings_finish(&f->ratings, o->held_back, o->common.seed);
     }

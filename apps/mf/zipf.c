@@ -1,29 +1,19 @@
 #include "zipf.h"
 
 #include "fail.h"
-#include "rng.h"
+#include "made_up.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { SIZE_MAX_EACH = 1 << 30 };
 
-void zipf_parse(struct zipf *z, const char *text)
+static void parse(const char *text, struct made_up_size *s)
 {
-    uint64_t rows, columns, cells;
-    char rest;
-    if (sscanf(text, "%" SCNu64 "x%" SCNu64 "x%" SCNu64 "%c", &rows, &columns, &cells, &rest) != 3)
-        fail_usage("--zipf takes ROWSxCOLUMNSxCELLS, as 1000x100x20000, not \"%s\"", text);
-    if (rows < 1 || columns < 1 || cells < 1 || rows > SIZE_MAX_EACH || columns > SIZE_MAX_EACH)
-        fail_usage("--zipf %s: rows and columns must be from 1 to %d, and cells at least 1", text,
-                   SIZE_MAX_EACH);
-    if (cells > rows * columns / 2)
-        fail_usage("--zipf %s: %" PRIu64 " cells are more than half of the matrix", text, cells);
-    z->rows = (uint32_t)rows;
-    z->columns = (uint32_t)columns;
-    z->cells = cells;
+    static const char option[] = "--zipf";
+    made_up_sizes(option, text, "ROWSxCOLUMNSxCELLS, as 1000x100x20000", s, 3);
+    s[2].most = s[0].is * s[1].is / 2;
+    made_up_check(option, text, &s[2]);
 }
 
 /* ---- Zipf's law ---- */
@@ -71,22 +61,6 @@ static uint32_t law_draw(const struct law *l, struct rng *rng)
 
 /* ---- cells ---- */
 
-struct seen {
-    uint64_t *cells; /* cell + 1; 0: free */
-    uint64_t slots;
-};
-
-/* False: it was there. */
-static bool see(struct seen *s, uint64_t cell)
-{
-    uint64_t slot = rng_mix(cell) & (s->slots - 1);
-    for (; s->cells[slot]; slot = (slot + 1) & (s->slots - 1)) {
-        if (s->cells[slot] == cell + 1) return false;
-    }
-    s->cells[slot] = cell + 1;
-    return true;
-}
-
 /* Factors of this deviation have products of variance 1. */
 static float *plant(uint32_t count, uint64_t rank, struct rng *rng)
 {
@@ -104,38 +78,37 @@ static float product(const float *a, const float *b, uint64_t rank)
     return sum;
 }
 
-/* The head of the law is soon full: after this many draws in vain the cell is uniform, so that
- * generating ends. */
-enum { DRAWS_MAX = 64 };
-
-static struct rating draw_cell(const struct law *rows, const struct law *columns, struct seen *seen,
-                               struct rng *rng)
+static struct rating draw_cell(const struct law *rows, const struct law *columns,
+                               struct made_up_seen *seen, struct rng *rng)
 {
     for (int draws = 0;; draws++) {
-        bool is_uniform = draws >= DRAWS_MAX;
+        bool is_uniform = draws >= MADE_UP_DRAWS;
         uint32_t row = is_uniform ? (uint32_t)rng_below(rng, rows->count) : law_draw(rows, rng);
         uint32_t column = is_uniform ? (uint32_t)rng_below(rng, columns->count)
                                      : law_draw(columns, rng);
-        if (see(seen, (uint64_t)row * columns->count + column))
+        if (made_up_is_new(seen, (uint64_t)row * columns->count + column))
             return (struct rating){.row = row, .column = column};
     }
 }
 
 void zipf_generate(const struct zipf *z, struct ratings *r)
 {
+    struct made_up_size s[] = {{.name = "rows", .least = 1, .most = SIZE_MAX_EACH},
+                               {.name = "columns", .least = 1, .most = SIZE_MAX_EACH},
+                               {.name = "cells", .least = 1, .most = UINT64_MAX}};
     struct rng rng;
     struct law rows, columns;
-    struct seen seen = {.slots = 8};
+    struct made_up_seen seen;
+    parse(z->text, s);
+    r->rows = (uint32_t)s[0].is;
+    r->columns = (uint32_t)s[1].is;
     rng_init(&rng, z->seed, 1);
-    law_init(&rows, z->rows, z->exponent, &rng);
-    law_init(&columns, z->columns, z->exponent, &rng);
-    while (seen.slots < 2 * z->cells) seen.slots *= 2;
-    seen.cells = take_memory(seen.slots, sizeof *seen.cells);
-    float *row_factors = plant(z->rows, z->rank, &rng),
-          *column_factors = plant(z->columns, z->rank, &rng);
-    r->rows = z->rows;
-    r->columns = z->columns;
-    for (uint64_t i = 0; i < z->cells; i++) {
+    law_init(&rows, r->rows, z->exponent, &rng);
+    law_init(&columns, r->columns, z->exponent, &rng);
+    made_up_seen_init(&seen, s[2].is);
+    float *row_factors = plant(r->rows, z->rank, &rng),
+          *column_factors = plant(r->columns, z->rank, &rng);
+    for (uint64_t i = 0; i < s[2].is; i++) {
         struct rating cell = draw_cell(&rows, &columns, &seen, &rng);
         cell.value = product(row_factors + cell.row * z->rank,
                              column_factors + cell.column * z->rank, z->rank) +
@@ -144,7 +117,7 @@ void zipf_generate(const struct zipf *z, struct ratings *r)
     }
     law_fini(&rows);
     law_fini(&columns);
-    free(seen.cells);
+    made_up_seen_fini(&seen);
     free(row_factors);
     free(column_factors);
 }

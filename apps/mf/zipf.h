@@ -14,17 +14,14 @@
 #include "ratings.h"
 
 struct zipf {
-    uint32_t rows, columns;
-    uint64_t cells; /* different ones */
+    const char *text; /* "100000x10000x5000000": rows, columns, different cells */
     double exponent;
     uint64_t rank;
     double noise; /* standard deviation */
     uint64_t seed;
 };
 
-/* Reads "100000x10000x5000000" into rows, columns and cells. Gives up when it is no such text, or
- * asks for more than half of all cells. */
-void zipf_parse(struct zipf *, const char *text);
+/* Gives up when it is no such text, or asks for more than half of all cells. */
 void zipf_generate(const struct zipf *, struct ratings *);
 
 #endif

@@ -128,7 +128,7 @@ TEST(gnn, refuses_wrong_input_with_a_sentence)
     trainer_refuses(&c, "gnn", 2, "", "--data is missing");
     trainer_refuses(&c, "gnn", 2, "--data edges", "--labels is missing");
     trainer_refuses(&c, "gnn", 2, "--planted 10x10", "--planted takes NODESxDEGREExCLASSES");
-    trainer_refuses(&c, "gnn", 2, "--planted 10x2x2", "there must be 20 to");
+    trainer_refuses(&c, "gnn", 2, "--planted 10x2x2", "nodes must be from 20 to");
     trainer_refuses(&c, "gnn", 2, "--planted 100x60x2", "the mean degree must be from 1 to");
     trainer_refuses(&c, "gnn", 2, "--planted 100x4x2 --features x", "--planted has neither");
     trainer_refuses(&c, "gnn", 2, "--planted 100x4x2 --train 0.9", "are more than all nodes");

@@ -183,11 +183,11 @@ TEST(kge, refuses_wrong_input_with_a_sentence)
     is_refused(2, "--loss hinge", "--loss takes one of logistic, softmax, not \"hinge\"");
     is_refused(2, "--planted 100x5", "--planted takes ENTITIESxRELATIONSxFACTS");
     is_refused(2, "--planted 100x5x1000x2", "--planted takes ENTITIESxRELATIONSxFACTS");
-    is_refused(2, "--planted 79x5x1000", "there must be 80 to 10000000 entities");
-    is_refused(2, "--planted -100x5x1000", "there must be 80 to 10000000 entities");
-    is_refused(2, "--planted 100x0x1000", "there must be 1 to 100000 relations");
-    is_refused(2, "--planted 100x5x99", "there must be 100 facts to a tenth");
-    is_refused(2, "--planted 100x5x5001", "there must be 100 facts to a tenth");
+    is_refused(2, "--planted 79x5x1000", "entities must be from 80 to 10000000");
+    is_refused(2, "--planted -100x5x1000", "--planted takes ENTITIES");
+    is_refused(2, "--planted 100x0x1000", "relations must be from 1 to 100000");
+    is_refused(2, "--planted 100x5x99", "facts must be from 100 to");
+    is_refused(2, "--planted 100x5x5001", "facts must be from 100 to 5000");
     is_refused(2, "--planted 100x5x5000 --data /tmp", "--data and --planted are both given");
     is_refused(1, "--data /no/such", "--data /no/such: No such file");
     make_graph();

@@ -435,11 +435,10 @@ TEST(gnn, refuses_wrong_features_with_file_and_line)
 
 static void plant(struct gnn *g, const char *text, double same)
 {
-    struct planted p = {.exponent = 2.5, .same = same, .seed = 3};
+    struct planted p = {.text = text, .exponent = 2.5, .same = same, .seed = 3};
     *g = (struct gnn){.options = {.common = {.seed = 3}, .hidden = 3, .dim = 4}};
     network_init(&g->network);
     labels_init(&g->labels);
-    planted_parse(&p, text);
     planted_generate(&p, &g->network, &g->labels);
     network_finish(&g->network);
     labels_split(&g->labels, 0.5, 0.3, 3);

@@ -193,19 +193,12 @@ TEST(graph, says_when_there_is_no_folder)
 
 /* ---- the generated graph ---- */
 
-static void plant(struct graph *g, const char *text, uint64_t seed)
-{
-    struct plant p = {.seed = seed};
-    plant_parse(&p, text);
-    plant_generate(&p, g);
-}
-
 TEST(graph, a_planted_one_is_as_large_as_asked_for_and_of_its_seed)
 {
     struct graph g;
     uint64_t digests[3];
     for (int i = 0; i < 3; i++) {
-        plant(&g, "400x8x4000", i < 2 ? 5 : 6);
+        plant_generate(&g, "400x8x4000", i < 2 ? 5 : 6);
         digests[i] = graph_digest(&g, GRAPH_TRAIN, GRAPH_SPLITS);
         CHECK_EQ(g.entities.count, 400);
         CHECK_EQ(g.relations.count, 8);
@@ -216,7 +209,7 @@ TEST(graph, a_planted_one_is_as_large_as_asked_for_and_of_its_seed)
     }
     CHECK(digests[0] == digests[1]);
     CHECK(digests[0] != digests[2]);
-    plant(&g, "400x8x100000", 1);
+    plant_generate(&g, "400x8x100000", 1);
     CHECK_EQ(g.splits[GRAPH_TEST].count, PLANT_HELD_BACK_MAX);
     graph_fini(&g);
 }
@@ -230,7 +223,7 @@ static int by_fact(const void *a, const void *b)
 TEST(graph, no_planted_fact_comes_twice)
 {
     struct graph g;
-    plant(&g, "100x3x3000", 2);
+    plant_generate(&g, "100x3x3000", 2);
     struct facts *all = &g.splits[GRAPH_TRAIN];
     for (int split = GRAPH_VALID; split < GRAPH_SPLITS; split++)
         for (size_t i = 0; i < g.splits[split].count; i++) facts_add(all, g.splits[split].list[i]);
@@ -254,7 +247,7 @@ TEST(graph, planted_relations_lead_from_group_to_group)
     static unsigned seen[RELATIONS][TYPES][TYPES][GROUPS];
     struct graph g;
     memset(seen, 0, sizeof seen);
-    plant(&g, "100000x6x20000", 3);
+    plant_generate(&g, "100000x6x20000", 3);
     const struct facts *f = &g.splits[GRAPH_TRAIN];
     unsigned most_of_all = 0;
     for (size_t i = 0; i < f->count; i++) {
@@ -279,7 +272,7 @@ TEST(graph, planted_entities_are_of_zipfs_law)
 {
     struct graph g;
     size_t frequent = 0;
-    plant(&g, "10000x200x50000", 4);
+    plant_generate(&g, "10000x200x50000", 4);
     const struct facts *f = &g.splits[GRAPH_TRAIN];
     for (size_t i = 0; i < f->count; i++)
         frequent += strstr(names_get(&g.entities, f->list[i].subject), ".e0") != NULL;

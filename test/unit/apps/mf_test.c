@@ -35,8 +35,7 @@ static void small_init(struct mf *f, enum mf_visit visit)
     *f = (struct mf){
         .options = {.rank = 5, .batch = 16, .rate = 0.1, .regularization = 0.01, .visit = visit}};
     f->options.common = (struct settings){.epochs = 3, .seed = 3, .is_baseline = true};
-    struct zipf z = {.exponent = 1.1, .rank = 3, .noise = 0.1, .seed = 9};
-    zipf_parse(&z, "60x40x600");
+    struct zipf z = {.text = "60x40x600", .exponent = 1.1, .rank = 3, .noise = 0.1, .seed = 9};
     ratings_init(&f->ratings);
     zipf_generate(&z, &f->ratings);
     ratings_finish(&f->ratings, 0.1, 9);

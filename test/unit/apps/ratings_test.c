@@ -494,8 +494,8 @@ TEST(ratings, holds_back_one_of_each_row)
 
 static void generate(struct ratings *r, uint64_t seed)
 {
-    struct zipf z = {.exponent = 1.1, .rank = 5, .noise = 0.1, .seed = seed};
-    zipf_parse(&z, "2000x500x50000");
+    struct zipf z = {
+        .text = "2000x500x50000", .exponent = 1.1, .rank = 5, .noise = 0.1, .seed = seed};
     ratings_init(r);
     zipf_generate(&z, r);
     ratings_finish(r, 0, seed);
@@ -538,13 +538,13 @@ TEST(ratings, generated_cells_follow_zipf)
 
 static void parse(const void *text)
 {
-    struct zipf z;
-    zipf_parse(&z, text);
+    struct ratings r = {0};
+    zipf_generate(&(struct zipf){.text = text}, &r);
 }
 
 TEST(ratings, impossible_matrices_are_refused)
 {
     ends_with(parse, "10x10", 2, "--zipf takes ROWSxCOLUMNSxCELLS");
-    ends_with(parse, "10x10x51", 2, "51 cells are more than half of the matrix");
-    ends_with(parse, "0x10x1", 2, "rows and columns must be from 1");
+    ends_with(parse, "10x10x51", 2, "cells must be from 1 to 50");
+    ends_with(parse, "0x10x1", 2, "--zipf 0x10x1: rows must be from 1");
 }
