@@ -89,7 +89,7 @@ int locus_step_local(locus_worker *w, locus_key key, locus_gradient *gradient, v
     if (__builtin_expect(!w || !gradient || key >= call_key_bound(w) || w->observer, 0))
         return step_unusual(w, key, gradient, context);
     struct partition *p = store_usual_partition(w->store, key);
-    if (__builtin_expect(!p || !partition_plain_optimizer(p), 0))
+    if (__builtin_expect(!p || partition_plain(p) != PLAIN_STEPS, 0))
         return step_unusual(w, key, gradient, context);
     row_step_at(p, row_ref_array_row(partition_row_ref(p, key)), gradient, context, w->scratch);
     counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
@@ -113,7 +113,7 @@ static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key k
 int locus_change_local(locus_worker *w, locus_key key, locus_change *change, void *context)
 {
     struct partition *only = w ? worker_only(w) : NULL;
-    bool is_plain = only && change && key < call_key_bound(w) && partition_is_plain(only);
+    bool is_plain = only && change && key < call_key_bound(w) && partition_plain(only) & PLAIN_SUMS;
     if (__builtin_expect(!is_plain, 0)) return change_unusual(w, key, change, context);
     row_edit_at(row_ref_array_row(partition_row_ref(only, key)), only->length, change, context,
                 w->scratch);
@@ -138,6 +138,15 @@ void locus_read_begin(locus_worker *w)
     if (call_check_worker("locus_read_begin", w) == 0) reader_begin(&w->reader);
 }
 
+/* In a plain partition nothing is ever under way. */
+static inline __attribute__((always_inline)) const float *view_plain(locus_worker *w,
+                                                                     const struct partition *p,
+                                                                     locus_key key)
+{
+    count_read(w, false);
+    return partition_row(p, key - p->first_number);
+}
+
 static inline __attribute__((always_inline)) const float *view_at(locus_worker *w, struct row_ref s)
 {
     int replica;
@@ -152,7 +161,7 @@ static __attribute__((noinline)) const float *view_unusual(locus_worker *w, locu
 {
     if (w->observer && observer_is_due(w->observer, &w->only))
         observer_note_keys(w->observer, &key, 1);
-    if (operations_hold(&w->operations, &key, 1)) return NULL;
+    if (w->operations.keys_under_way > 0 && operations_hold(&w->operations, &key, 1)) return NULL;
     if (w->node->sources && call_hides(w, &key, 1)) return NULL;
     return view_at(w, store_row_ref(w->store, key));
 }
@@ -161,7 +170,11 @@ const float *locus_view(locus_worker *w, locus_key key)
 {
     if (!w || w->reader.depth == 0 || key >= call_key_bound(w)) return NULL;
     struct partition *only = worker_only(w);
-    if (__builtin_expect(!only || w->operations.keys_under_way > 0, 0)) return view_unusual(w, key);
+    if (!only) {
+        const struct partition *p = w->observer ? NULL : store_usual_partition(w->store, key);
+        return p && partition_plain(p) ? view_plain(w, p, key) : view_unusual(w, key);
+    }
+    if (__builtin_expect(w->operations.keys_under_way > 0, 0)) return view_unusual(w, key);
     return view_at(w, partition_row_ref(only, key));
 }
 

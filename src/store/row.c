@@ -175,11 +175,8 @@ static void partition_note_first(struct partition *p)
     uint8_t is_array = false;
     __atomic_compare_exchange_n(&p->is_array, &is_array, true, false, __ATOMIC_RELEASE,
                                 __ATOMIC_RELAXED);
-    if (!p->has_one_writer) return;
-    if (p->optimizer && p->has_one_shard)
-        __atomic_store_n(&p->plain_optimizer, p->optimizer, __ATOMIC_RELEASE);
-    else if (!p->optimizer)
-        __atomic_store_n(&p->is_plain, true, __ATOMIC_RELEASE);
+    if (p->has_one_writer && p->has_one_shard)
+        __atomic_store_n(&p->plain, p->optimizer ? PLAIN_STEPS : PLAIN_SUMS, __ATOMIC_RELEASE);
 }
 
 /* The first write of a row: it gets a slot. The key is latched; w is its word. */

@@ -89,7 +89,7 @@ static inline float *row_at(struct row_ref s, directory_word w)
 static inline __attribute__((always_inline)) int row_try_read(struct row_ref s, float *values,
                                                               uint32_t length, bool alone)
 {
-    if (partition_is_plain(s.partition)) {
+    if (partition_plain(s.partition)) {
         floats_copy(values, row_ref_array_row(s), length);
         return 0;
     }
@@ -168,7 +168,7 @@ static inline __attribute__((always_inline)) bool row_write_own(struct row_ref s
                                                                 const float *values,
                                                                 enum row_change change)
 {
-    if (partition_is_plain(s.partition)) {
+    if (partition_plain(s.partition) & PLAIN_SUMS) {
         row_write_at(s, row_ref_array_row(s), values, change);
         return true;
     }
@@ -183,7 +183,7 @@ static inline __attribute__((always_inline)) int row_write_by(struct row_ref s, 
                                                               enum row_change change,
                                                               struct copies *mine)
 {
-    if (partition_is_plain(s.partition)) return row_write_own(s, values, change), 0;
+    if (partition_plain(s.partition) & PLAIN_SUMS) return row_write_own(s, values, change), 0;
     directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0))
@@ -237,7 +237,7 @@ static inline __attribute__((always_inline)) bool row_step_own(struct row_ref s,
                                                                row_gradient_fn *gradient,
                                                                void *context, float *scratch)
 {
-    if (partition_plain_optimizer(s.partition)) {
+    if (partition_plain(s.partition) == PLAIN_STEPS) {
         row_step_at(s.partition, row_ref_array_row(s), gradient, context, scratch);
         return true;
     }
@@ -286,7 +286,7 @@ static inline void row_edit_latched(float *row, uint32_t length, const struct ro
 static inline __attribute__((always_inline)) bool row_edit_own(struct row_ref s,
                                                                const struct row_edit *e)
 {
-    if (partition_is_plain(s.partition)) {
+    if (partition_plain(s.partition) & PLAIN_SUMS) {
         row_edit_latched(row_ref_array_row(s), s.partition->length, e);
         return true;
     }
@@ -304,7 +304,7 @@ static inline __attribute__((always_inline)) int row_edit(struct row_ref s,
                                                           const struct row_edit *e,
                                                           struct copies *mine)
 {
-    if (partition_is_plain(s.partition)) return row_edit_own(s, e), 0;
+    if (partition_plain(s.partition) & PLAIN_SUMS) return row_edit_own(s, e), 0;
     directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0))

@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) struct row_ref fetch_word(const str
                                                                        locus_key key)
 {
     struct row_ref ref = store_row_ref(s, key);
-    if (!partition_is_plain(ref.partition)) __builtin_prefetch(row_ref_word(ref), 0, 3);
+    if (!partition_plain(ref.partition)) __builtin_prefetch(row_ref_word(ref), 0, 3);
     return ref;
 }
 
@@ -63,7 +63,7 @@ enum fetch { TO_READ, TO_WRITE, TO_EITHER };
  * on other processors. */
 static inline __attribute__((always_inline)) void fetch_found(struct row_ref s, enum fetch fetch)
 {
-    if (partition_is_plain(s.partition)) {
+    if (partition_plain(s.partition)) {
         fetch_slot(s.partition, row_ref_number(s), false);
         return;
     }
@@ -75,20 +75,14 @@ static inline __attribute__((always_inline)) void fetch_found(struct row_ref s, 
         fetch_slot(s.partition, directory_slot(w) + 1, true);
 }
 
-/* Inlined: of a function that does nothing but prefetch the compiler leaves the call out. */
-static inline __attribute__((always_inline)) void fetch_plain(const struct partition *p,
-                                                              const locus_key *keys, size_t n)
-{
-    for (size_t i = 0; i < n; i++) fetch_slot(p, keys[i] - p->first_number, false);
-}
-
 void rows_fetch(const struct store *s, const locus_key *keys, size_t n)
 {
-    if (s->has_one_partition && partition_is_plain(s->partition)) {
-        fetch_plain(s->partition, keys, n);
-        return;
-    }
     for (size_t i = 0; i < n; i++) {
+        const struct partition *p = store_usual_partition(s, keys[i]);
+        if (p && partition_plain(p)) {
+            fetch_slot(p, keys[i] - p->first_number, false);
+            continue;
+        }
         struct row_ref ref = fetch_word(s, keys[i]);
         if (!ref.partition->home) fetch_slot(ref.partition, row_ref_number(ref), false);
     }

@@ -41,15 +41,13 @@ struct partition {
     /* atomic: no row ever leaves, and each is written and in its home slot, so its word is not
      * needed. PARTITION_NO_ARRAY: some have copies (copies.h), or had */
     uint8_t is_array;
-    bool is_plain;         /* atomic: is_array, and has_one_writer */
+    uint8_t plain;         /* atomic: enum partition_plain */
     unsigned first_bucket; /* home.h */
     floats_add_fn *add;    /* from here on, what only a push needs */
     uint64_t keys;
     /* NULL: there is none. With one, a main copy that no other node has a copy of is SHARED and
      * always dirty: so the paths for rows that are sums do not ask. */
     struct optimizer *optimizer;
-    /* atomic: that of what would be plain without it, in the only shard; or NULL */
-    struct optimizer *plain_optimizer;
     uint32_t stored, record; /* floats of a row with its state; of a record */
     /* every node holds every row: an untouched row of another home is a replica of zeros here */
     bool is_full;
@@ -69,6 +67,10 @@ struct partition {
 } __attribute__((aligned(64)));
 
 enum { PARTITION_NO_ARRAY = 2 };
+
+/* Of one that is_array, has_one_writer, and lies in the only shard: without an optimizer, and with
+ * one. */
+enum partition_plain { PLAIN_NOT, PLAIN_SUMS, PLAIN_STEPS };
 
 enum { STORE_BLOCKS = 256 };
 
@@ -239,14 +241,9 @@ static inline bool partition_is_array(const struct partition *p)
     return __atomic_load_n(&p->is_array, __ATOMIC_ACQUIRE) == true;
 }
 
-static inline bool partition_is_plain(const struct partition *p)
+static inline enum partition_plain partition_plain(const struct partition *p)
 {
-    return __atomic_load_n(&p->is_plain, __ATOMIC_ACQUIRE);
-}
-
-static inline struct optimizer *partition_plain_optimizer(const struct partition *p)
-{
-    return __atomic_load_n(&p->plain_optimizer, __ATOMIC_ACQUIRE);
+    return (enum partition_plain)__atomic_load_n(&p->plain, __ATOMIC_ACQUIRE);
 }
 
 /* The row of a key whose partition is an array. */

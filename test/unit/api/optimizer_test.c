@@ -26,7 +26,7 @@ static void open_model(struct model *m, enum locus_optimizer o, unsigned workers
     *m = (struct model){.type = row_type_of(o), .rule = row_type_rule(&tables[1])};
     m->stored = row_type_stored(m->type, LENGTH);
     m->rate = m->rule.rate;
-    m->node = node_of(tables, 2, workers, 2);
+    m->node = node_of(tables, 2, workers, workers); /* with one shard, steps go by no word */
     m->worker = worker_of(m->node);
 }
 

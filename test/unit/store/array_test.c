@@ -111,11 +111,11 @@ TEST(array, a_part_is_one_when_its_last_row_is_written)
     struct fixture *f = open_alone(KEYS, LENGTH, true);
     const struct partition *p = f->store.partition;
     for (locus_key key = KEYS; key-- > 0;) {
-        CHECK(!p->is_array && !p->is_plain);
+        CHECK(!p->is_array && !p->plain);
         CHECK(view(f, key)[0] == 0);
         set(f, key);
     }
-    CHECK(p->is_array && p->is_plain);
+    CHECK(p->is_array && p->plain);
     directory_word before = *row_ref_word(row_ref_of(f, 7));
     access_all(f);
     CHECK(*row_ref_word(row_ref_of(f, 7)) == before); /* nobody is told anything */
@@ -134,7 +134,7 @@ TEST(array, by_any_kind_of_write)
             CHECK_EQ(kind ? row_edit(row_ref_of(f, key), &edit, NULL)
                           : row_add(row_ref_of(f, key), ones),
                      0);
-        CHECK(f->store.partition->is_plain);
+        CHECK(f->store.partition->plain);
         for (locus_key key = 0; key < KEYS; key++) CHECK(view(f, key)[LENGTH - 1] == 1);
         end(f);
     }
@@ -146,7 +146,7 @@ TEST(array, with_several_writers_for_views_only)
 {
     struct fixture *f = open_alone(KEYS, LENGTH, false);
     set_all(f);
-    CHECK(f->store.partition->is_array && !f->store.partition->is_plain);
+    CHECK(f->store.partition->is_array && !f->store.partition->plain);
     directory_word before = *row_ref_word(row_ref_of(f, 7));
     set(f, 7);
     CHECK(directory_version(*row_ref_word(row_ref_of(f, 7))) == directory_version(before) + 1);
@@ -186,7 +186,7 @@ TEST(array, becomes_one_under_the_eyes_of_several_writers)
             CHECK(!pthread_create(&writer[i].thread, NULL, write_some, &writer[i]));
         }
         for (unsigned i = 0; i < WRITERS; i++) pthread_join(writer[i].thread, NULL);
-        CHECK(f->store.partition->is_array && !f->store.partition->is_plain);
+        CHECK(f->store.partition->is_array && !f->store.partition->plain);
         end(f);
     }
 }
@@ -199,7 +199,7 @@ TEST(array, rows_may_leave_where_there_are_movers)
     CHECK_EQ(store_init(&f->store, &table, 1, 1, 1, 0), 0);
     reader_init(&f->reader, &f->store);
     set_all(f);
-    CHECK(!f->store.partition->is_array && !f->store.partition->is_plain);
+    CHECK(!f->store.partition->is_array && !f->store.partition->plain);
     end(f);
 }
 
@@ -235,7 +235,7 @@ TEST(array, a_row_in_a_spare_slot_stays_there)
         }
     }
     CHECK_EQ(store_held_rows(&f->store), ROWS);
-    CHECK(!f->store.partition->is_array && !f->store.partition->is_plain);
+    CHECK(!f->store.partition->is_array && !f->store.partition->plain);
     for (locus_key key = 0; key < ROWS; key++) CHECK(view(f, key)[0] == (float)key);
     free(row);
     end(f);
