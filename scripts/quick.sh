@@ -28,7 +28,7 @@ suites() {
             test) find "test/unit" -path "test/unit/$b/*_test.c" ;;
             apps) if [ "$a" = common ]; then find test/unit/apps -name '*_test.c'; else grep -lE "\"$a/" test/unit/apps/*_test.c; fi ;;
         esac
-    done | sort -u | xargs -r grep -hoE '^TEST\([a-z0-9_]+' | sed 's/TEST(//; s|$|/|' | sort -u
+    done | sort -u | xargs -r grep -hoE '^TEST(_WITH)?\([a-z0-9_]+' | sed 's/.*(//; s|$|/|' | sort -u
 }
 step make -j"$(nproc)" lib programs "$B/test/unit-plain"
 mapfile -t wanted < <(suites)

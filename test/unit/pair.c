@@ -62,7 +62,7 @@ static void close_one(struct pair *p, int rank)
     CHECK_EQ(locus_close(p->node[rank]), 0);
 }
 
-void pair_close(struct pair *p)
+void pair_end(struct pair *p)
 {
     pair_do(p, close_one);
 }

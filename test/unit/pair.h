@@ -21,7 +21,7 @@ void pair_open(struct pair *);
 /* On both at once, each on a thread of its own: returns when both have. */
 void pair_do(struct pair *, void (*each)(struct pair *, int rank));
 /* Workers that are not NULL, then nodes. */
-void pair_close(struct pair *);
+void pair_end(struct pair *);
 
 /* The first key from `from` on whose home is that node. */
 locus_key pair_key_of(const struct pair *, int home, locus_key from);

@@ -23,6 +23,19 @@ enum { TEST_LIMIT_S = 240 };
  * sentences_with_underscores. */
 #define TEST(suite, name) TEST_TIMEOUT(suite, name, TEST_LIMIT_S)
 
+/* A test of a `struct type`, which its body knows as the pointer `v`: type_begin(v) comes before it,
+ * type_end(v) after it. */
+#define TEST_WITH(suite, name, type, v) \
+    static void suite##__##name##__with(struct type *); \
+    TEST(suite, name) \
+    { \
+        struct type here; \
+        type##_begin(&here); \
+        suite##__##name##__with(&here); \
+        type##_end(&here); \
+    } \
+    static void suite##__##name##__with(struct type *v)
+
 /* Ends the test as failed unless the condition holds. */
 #define CHECK(condition) \
     ((condition) ? (void)0 : test_fail(__FILE__, __LINE__, "CHECK(%s)", #condition))

@@ -217,7 +217,7 @@ TEST(batch, what_helpers_miss_is_asked_for)
     p.config.technique = LOCUS_STATIC;
     pair_open(&p);
     pair_do(&p, work_with_both);
-    pair_close(&p);
+    pair_end(&p);
 }
 
 /* ---- errors ---- */

@@ -100,7 +100,7 @@ static void check_two(locus_clock staleness)
     pair_open(&p);
     p.context = &staleness;
     pair_do(&p, push_and_look);
-    pair_close(&p);
+    pair_end(&p);
 }
 
 TEST(bound, without_staleness_everything_of_earlier_clocks_is_seen)
@@ -132,5 +132,5 @@ TEST(bound, a_worker_of_another_node_that_closes_holds_nobody_up)
     pair_init(&p, &table, 1);
     pair_open(&p);
     pair_do(&p, close_or_wait);
-    pair_close(&p);
+    pair_end(&p);
 }

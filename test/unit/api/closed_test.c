@@ -17,7 +17,7 @@ struct scene {
     locus_distribution *distribution;
 };
 
-static void begin(struct scene *s)
+static void scene_begin(struct scene *s)
 {
     s->node = one_node(ROWS, LENGTH, 2);
     s->worker = worker_of(s->node);
@@ -25,7 +25,7 @@ static void begin(struct scene *s)
     CHECK_EQ(locus_distribution_uniform(s->node, 0, ROWS, LOCUS_CONFORM, 0, &s->distribution), 0);
 }
 
-static void end(struct scene *s)
+static void scene_end(struct scene *s)
 {
     locus_distribution_free(s->distribution);
     CHECK_EQ(locus_loader_close(s->loader), 0);
@@ -116,28 +116,25 @@ static void has_no_shape(locus *n, const char *why)
     REFUSED(locus_length(n, 0), 0, why);
 }
 
-TEST(closed, a_closed_worker_is_refused_by_every_call_and_may_open_again)
+TEST_WITH(closed, a_closed_worker_is_refused_by_every_call_and_may_open_again, scene, s)
 {
-    struct scene s;
     const locus_key key = 1;
     float row[LENGTH] = {1, 2, 3};
-    begin(&s);
-    CHECK_EQ(locus_loader_close(s.loader), 0);
-    CHECK_EQ(locus_worker_close(s.worker), 0);
-    refuses_accesses(s.worker, -EINVAL, "worker 0 is closed");
-    refuses_the_rest(s.worker, s.distribution, -EINVAL, "worker 0 is closed");
-    REFUSED(locus_worker_close(s.worker), -EINVAL, "locus_worker_close: worker 0 is closed");
-    CHECK(worker_of(s.node) == s.worker);
-    CHECK_EQ(locus_push(s.worker, &key, 1, row), 0);
-    CHECK_EQ(locus_loader_open(s.worker, &s.loader), 0);
-    end(&s);
+    CHECK_EQ(locus_loader_close(s->loader), 0);
+    CHECK_EQ(locus_worker_close(s->worker), 0);
+    refuses_accesses(s->worker, -EINVAL, "worker 0 is closed");
+    refuses_the_rest(s->worker, s->distribution, -EINVAL, "worker 0 is closed");
+    REFUSED(locus_worker_close(s->worker), -EINVAL, "locus_worker_close: worker 0 is closed");
+    CHECK(worker_of(s->node) == s->worker);
+    CHECK_EQ(locus_push(s->worker, &key, 1, row), 0);
+    CHECK_EQ(locus_loader_open(s->worker, &s->loader), 0);
 }
 
 TEST(closed, after_its_node_has_closed_a_worker_is_refused_too)
 {
     struct scene s;
-    begin(&s);
-    end(&s);
+    scene_begin(&s);
+    scene_end(&s);
     refuses_accesses(s.worker, -EINVAL, "worker 0 is closed");
     refuses_the_rest(s.worker, s.distribution, -EINVAL, "worker 0 is closed");
     REFUSED(locus_worker_close(s.worker), -EINVAL, "locus_worker_close: worker 0 is closed");
@@ -151,7 +148,7 @@ TEST(closed, loaders_and_distributions_that_have_ended_are_refused)
     struct scene s;
     const locus_key key = 1;
     locus_sample sample;
-    begin(&s);
+    scene_begin(&s);
     CHECK_EQ(locus_loader_close(s.loader), 0);
     locus_distribution_free(s.distribution);
     REFUSED(locus_loader_intent(s.loader, &key, 1, 1, 2), -EINVAL,
@@ -172,54 +169,48 @@ TEST(closed, loaders_and_distributions_that_have_ended_are_refused)
 TEST(closed, what_is_kept_is_bounded)
 {
     struct scene s;
-    begin(&s);
-    end(&s);
+    scene_begin(&s);
+    scene_end(&s);
     for (int i = 0; i < CLOSED_MAX; i++) closed_keep(malloc(16), NULL, 16);
     for (int i = 0; i < 100; i++) closed_keep(malloc(16), malloc(16), CLOSED_BYTES_MAX);
-    begin(&s);
-    end(&s);
+    scene_begin(&s);
+    scene_end(&s);
 }
 
-TEST(closed, null_is_refused_by_every_call)
+TEST_WITH(closed, null_is_refused_by_every_call, scene, s)
 {
-    struct scene s;
-    begin(&s);
     refuses_accesses(NULL, -EINVAL, "the worker is NULL");
-    refuses_the_rest(NULL, s.distribution, -EINVAL, "the worker is NULL");
+    refuses_the_rest(NULL, s->distribution, -EINVAL, "the worker is NULL");
     refuses_node(NULL, -EINVAL, "the node is NULL");
     has_no_shape(NULL, "the node is NULL");
     REFUSED(locus_loader_intent(NULL, NULL, 1, 1, 2), -EINVAL, "the loader is NULL");
-    REFUSED(locus_loader_prepare_sample(NULL, s.distribution, 1, 1, 2, NULL), -EINVAL,
+    REFUSED(locus_loader_prepare_sample(NULL, s->distribution, 1, 1, 2, NULL), -EINVAL,
             "the loader is NULL");
     REFUSED(locus_distribution_seed(NULL, 1), -EINVAL, "the distribution is NULL");
     REFUSED(locus_distribution_seed_worker(NULL, 0, 1), -EINVAL, "the distribution is NULL");
-    REFUSED(locus_stats_read_sized(s.node, NULL, 8), -EINVAL, "the result is NULL");
-    REFUSED(locus_histogram_read(s.node, LOCUS_HOPS, NULL), -EINVAL, "the result is NULL");
+    REFUSED(locus_stats_read_sized(s->node, NULL, 8), -EINVAL, "the result is NULL");
+    REFUSED(locus_histogram_read(s->node, LOCUS_HOPS, NULL), -EINVAL, "the result is NULL");
     locus_config_init((struct locus_config *)NULL);
-    end(&s);
 }
 
-TEST(closed, more_keys_than_memory_has_are_refused)
+TEST_WITH(closed, more_keys_than_memory_has_are_refused, scene, s)
 {
     static const size_t counts[] = {SIZE_MAX, SIZE_MAX / sizeof(locus_key)};
-    struct scene s;
     const locus_key key = 1;
     float value[LENGTH];
     locus_ticket ticket;
-    begin(&s);
     for (size_t i = 0; i < 2; i++) {
         size_t n = counts[i];
-        REFUSED(locus_pull(s.worker, &key, n, value), -EINVAL, "no array has so many keys");
-        REFUSED(locus_push(s.worker, &key, n, value), -EINVAL, "no array has so many keys");
-        REFUSED(locus_set(s.worker, &key, n, value), -EINVAL, "no array has so many keys");
-        REFUSED(locus_pull_async(s.worker, &key, n, value, &ticket), -EINVAL, "so many keys");
-        REFUSED(locus_localize(s.worker, &key, n), -EINVAL, "no array has so many keys");
-        REFUSED(locus_localize_async(s.worker, &key, n, &ticket), -EINVAL, "so many keys");
-        REFUSED(locus_intent(s.worker, &key, n, 1, 2), -EINVAL, "so many keys");
-        REFUSED(locus_unintend(s.worker, &key, n), -EINVAL, "no array has so many keys");
-        REFUSED(locus_loader_intent(s.loader, &key, n, 1, 2), -EINVAL, "so many keys");
+        REFUSED(locus_pull(s->worker, &key, n, value), -EINVAL, "no array has so many keys");
+        REFUSED(locus_push(s->worker, &key, n, value), -EINVAL, "no array has so many keys");
+        REFUSED(locus_set(s->worker, &key, n, value), -EINVAL, "no array has so many keys");
+        REFUSED(locus_pull_async(s->worker, &key, n, value, &ticket), -EINVAL, "so many keys");
+        REFUSED(locus_localize(s->worker, &key, n), -EINVAL, "no array has so many keys");
+        REFUSED(locus_localize_async(s->worker, &key, n, &ticket), -EINVAL, "so many keys");
+        REFUSED(locus_intent(s->worker, &key, n, 1, 2), -EINVAL, "so many keys");
+        REFUSED(locus_unintend(s->worker, &key, n), -EINVAL, "no array has so many keys");
+        REFUSED(locus_loader_intent(s->loader, &key, n, 1, 2), -EINVAL, "so many keys");
     }
-    end(&s);
 }
 
 /* ---- schedules ---- */
@@ -305,30 +296,27 @@ TEST(closed, schedulers_and_ports_that_have_ended_are_refused)
 
 /* ---- a child ---- */
 
-TEST(closed, a_forked_child_is_refused_at_once)
+TEST_WITH(closed, a_forked_child_is_refused_at_once, scene, s)
 {
-    struct scene s;
     int status;
     const locus_key key = 1;
     float row[LENGTH] = {1, 2, 3};
-    begin(&s);
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
         static const char why[] = "a child may not use it";
         alarm(60);
-        refuses_accesses(s.worker, -EPERM, why);
-        refuses_the_rest(s.worker, s.distribution, -EPERM, why);
-        refuses_node(s.node, -EPERM, why);
-        REFUSED(locus_loader_intent(s.loader, &key, 1, 1, 2), -EPERM, why);
-        REFUSED(locus_loader_close(s.loader), -EPERM, why);
-        REFUSED(locus_worker_close(s.worker), -EPERM, why);
-        REFUSED(locus_close(s.node), -EPERM, why);
-        CHECK_EQ(locus_keys(s.node), ROWS);
+        refuses_accesses(s->worker, -EPERM, why);
+        refuses_the_rest(s->worker, s->distribution, -EPERM, why);
+        refuses_node(s->node, -EPERM, why);
+        REFUSED(locus_loader_intent(s->loader, &key, 1, 1, 2), -EPERM, why);
+        REFUSED(locus_loader_close(s->loader), -EPERM, why);
+        REFUSED(locus_worker_close(s->worker), -EPERM, why);
+        REFUSED(locus_close(s->node), -EPERM, why);
+        CHECK_EQ(locus_keys(s->node), ROWS);
         _exit(0);
     }
     CHECK_EQ(waitpid(child, &status, 0), child);
     CHECK_EQ(status, 0);
-    CHECK_EQ(locus_push(s.worker, &key, 1, row), 0); /* the parent goes on */
-    end(&s);
+    CHECK_EQ(locus_push(s->worker, &key, 1, row), 0); /* the parent goes on */
 }

@@ -129,5 +129,5 @@ TEST(home_rows, a_row_that_is_elsewhere_is_seen_by_its_home)
     }
     CHECK(seen[1].rows > 1024);
     free(row);
-    pair_close(&p);
+    pair_end(&p);
 }

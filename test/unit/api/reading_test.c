@@ -162,5 +162,5 @@ TEST(reading, rows_are_in_place_where_all_are_here_and_else_copies_of_all)
     CHECK_STR(locus_error(), "locus_read_rows: `rows` is NULL for 4 keys");
     CHECK_EQ(locus_read_rows(w, (locus_key[]){200}, 1, copies, rows), -EINVAL);
     CHECK_EQ(locus_read_rows(NULL, mixed, 4, copies, rows), -EINVAL);
-    pair_close(&p);
+    pair_end(&p);
 }

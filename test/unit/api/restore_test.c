@@ -33,7 +33,7 @@ static void set(const struct scene *s, locus_key key, float value)
 }
 
 /* A checkpoint in which every third row has its key and one, and the others are zero. */
-static void begin(struct scene *s)
+static void scene_begin(struct scene *s)
 {
     *s = (struct scene){.node = node_of(tables, 2, 1, 2)};
     s->worker = worker_of(s->node);
@@ -42,7 +42,7 @@ static void begin(struct scene *s)
     CHECK_EQ(locus_checkpoint(s->worker, s->folder), 0);
 }
 
-static void end(struct scene *s)
+static void scene_end(struct scene *s)
 {
     folder_remove(s->folder);
     close_both(s->node, s->worker);
@@ -60,60 +60,51 @@ static void overwrite(const struct scene *s)
     for (locus_key key = 0; key < 2 * ROWS; key++) set(s, key, -7);
 }
 
-TEST(restore, rows_are_those_of_the_checkpoint_and_the_others_zero)
+TEST_WITH(restore, rows_are_those_of_the_checkpoint_and_the_others_zero, scene, s)
 {
-    struct scene s;
-    begin(&s);
-    overwrite(&s);
-    CHECK_EQ(locus_restore(s.worker, s.folder), 0);
-    check_is_restored(&s);
-    overwrite(&s);
-    CHECK_EQ(locus_restore(s.worker, folder_path(s.folder, "checkpoint-000001")), 0);
-    check_is_restored(&s);
-    end(&s);
+    overwrite(s);
+    CHECK_EQ(locus_restore(s->worker, s->folder), 0);
+    check_is_restored(s);
+    overwrite(s);
+    CHECK_EQ(locus_restore(s->worker, folder_path(s->folder, "checkpoint-000001")), 0);
+    check_is_restored(s);
 }
 
 /* As large as one may be, and none. */
-TEST(restore, a_record_comes_back)
+TEST_WITH(restore, a_record_comes_back, scene, s)
 {
     static unsigned char record[LOCUS_RECORD_MAX], found[LOCUS_RECORD_MAX];
-    struct scene s;
     size_t bytes = sizeof found;
-    begin(&s);
-    CHECK_EQ(locus_restore_with(s.worker, s.folder, found, &bytes), 0);
+    CHECK_EQ(locus_restore_with(s->worker, s->folder, found, &bytes), 0);
     CHECK_EQ(bytes, 0);
     for (size_t i = 0; i < sizeof record; i++) record[i] = (unsigned char)(i * 7);
-    CHECK_EQ(locus_checkpoint_with(s.worker, s.folder, record, sizeof record + 1), -EINVAL);
+    CHECK_EQ(locus_checkpoint_with(s->worker, s->folder, record, sizeof record + 1), -EINVAL);
     CHECK_STR(locus_error(), "a record of 1025 bytes: must be at most 1024");
-    CHECK_EQ(locus_checkpoint_with(s.worker, s.folder, NULL, 1), -EINVAL);
-    CHECK_EQ(locus_checkpoint_with(s.worker, s.folder, record, sizeof record), 0);
-    overwrite(&s);
+    CHECK_EQ(locus_checkpoint_with(s->worker, s->folder, NULL, 1), -EINVAL);
+    CHECK_EQ(locus_checkpoint_with(s->worker, s->folder, record, sizeof record), 0);
+    overwrite(s);
     bytes = sizeof found - 1;
-    CHECK_EQ(locus_restore_with(s.worker, s.folder, found, &bytes), -EINVAL);
+    CHECK_EQ(locus_restore_with(s->worker, s->folder, found, &bytes), -EINVAL);
     CHECK_STR(locus_error(), "has a record of 1024 bytes, and there is room for 1023");
-    CHECK(get(&s, 1) == -7); /* nothing changed */
-    CHECK_EQ(locus_restore(s.worker, s.folder), 0);
-    check_is_restored(&s);
+    CHECK(get(s, 1) == -7); /* nothing changed */
+    CHECK_EQ(locus_restore(s->worker, s->folder), 0);
+    check_is_restored(s);
     bytes = sizeof found;
-    CHECK_EQ(locus_restore_with(s.worker, s.folder, found, &bytes), 0);
+    CHECK_EQ(locus_restore_with(s->worker, s->folder, found, &bytes), 0);
     CHECK_EQ(bytes, sizeof found);
     CHECK_EQ(memcmp(found, record, sizeof found), 0);
-    CHECK_EQ(locus_restore_with(s.worker, s.folder, found, NULL), -EINVAL);
-    end(&s);
+    CHECK_EQ(locus_restore_with(s->worker, s->folder, found, NULL), -EINVAL);
 }
 
-TEST(restore, of_several_the_newest_is_taken_unless_one_is_named)
+TEST_WITH(restore, of_several_the_newest_is_taken_unless_one_is_named, scene, s)
 {
-    struct scene s;
-    begin(&s);
-    overwrite(&s);
-    CHECK_EQ(locus_checkpoint(s.worker, s.folder), 0);
-    set(&s, 0, 5);
-    CHECK_EQ(locus_restore(s.worker, s.folder), 0);
-    CHECK(get(&s, 0) == -7 && get(&s, 1) == -7);
-    CHECK_EQ(locus_restore(s.worker, folder_path(s.folder, "checkpoint-000001")), 0);
-    check_is_restored(&s);
-    end(&s);
+    overwrite(s);
+    CHECK_EQ(locus_checkpoint(s->worker, s->folder), 0);
+    set(s, 0, 5);
+    CHECK_EQ(locus_restore(s->worker, s->folder), 0);
+    CHECK(get(s, 0) == -7 && get(s, 1) == -7);
+    CHECK_EQ(locus_restore(s->worker, folder_path(s->folder, "checkpoint-000001")), 0);
+    check_is_restored(s);
 }
 
 /* Tables are known by their names, whatever keys they have; rows live in other shards. */
@@ -122,14 +113,14 @@ TEST(restore, tables_may_stand_in_another_order)
     static const struct locus_table swapped[] = {{.name = "items", .rows = ROWS, .length = 1},
                                                  {.name = "users", .rows = ROWS, .length = LENGTH}};
     struct scene s, other = {.folder = ""};
-    begin(&s);
+    scene_begin(&s);
     other.node = node_of(swapped, 2, 1, 1);
     other.worker = worker_of(other.node);
     CHECK_EQ(locus_restore(other.worker, s.folder), 0);
     for (locus_key key = 0; key < 2 * ROWS; key++)
         CHECK(get(&other, (key + ROWS) % (2 * ROWS)) == get(&s, key));
     close_both(other.node, other.worker);
-    end(&s);
+    scene_end(&s);
 }
 
 /* ---- what is refused, before anything changes ---- */
@@ -143,14 +134,11 @@ static void refuses(const struct scene *s, const char *folder, int rc, const cha
     for (locus_key key = 0; key < 2 * ROWS; key++) CHECK(get(s, key) == -7);
 }
 
-TEST(restore, a_folder_without_a_checkpoint_is_named)
+TEST_WITH(restore, a_folder_without_a_checkpoint_is_named, scene, s)
 {
-    struct scene s;
-    begin(&s);
-    refuses(&s, folder_path(s.folder, "none"), -ENOENT, "cannot open the folder of checkpoints");
-    CHECK_EQ(unlink(folder_path(s.folder, "checkpoint-000001/" MANIFEST_NAME)), 0);
-    refuses(&s, s.folder, -ENOENT, "there is no checkpoint in ");
-    end(&s);
+    refuses(s, folder_path(s->folder, "none"), -ENOENT, "cannot open the folder of checkpoints");
+    CHECK_EQ(unlink(folder_path(s->folder, "checkpoint-000001/" MANIFEST_NAME)), 0);
+    refuses(s, s->folder, -ENOENT, "there is no checkpoint in ");
 }
 
 /* The tables of a program that has changed. */
@@ -169,44 +157,39 @@ static void check_tables(const struct scene *of, const struct locus_table *chang
     close_both(n, w);
 }
 
-TEST(restore, tables_that_differ_are_named)
+TEST_WITH(restore, tables_that_differ_are_named, scene, s)
 {
-    struct scene s;
     struct locus_table t[3] = {tables[0], tables[1], {.name = "more", .rows = 1, .length = 1}};
-    begin(&s);
     t[0].rows++;
-    check_tables(&s, t, 2, "table \"users\" has 61 rows here, 60 in ");
+    check_tables(s, t, 2, "table \"users\" has 61 rows here, 60 in ");
     t[0] = tables[0], t[1].length = 2;
-    check_tables(&s, t, 2, "table \"items\" has rows of 2 floats here, of 1 in ");
+    check_tables(s, t, 2, "table \"items\" has rows of 2 floats here, of 1 in ");
     t[1] = tables[1], t[1].name = "things";
-    check_tables(&s, t, 2, "table \"items\" of ");
+    check_tables(s, t, 2, "table \"items\" of ");
     t[1] = tables[1];
-    check_tables(&s, t, 3, "there are 3 tables here, 2 in ");
-    check_tables(&s, t, 1, "table \"items\" of ");
-    end(&s);
+    check_tables(s, t, 3, "there are 3 tables here, 2 in ");
+    check_tables(s, t, 1, "table \"items\" of ");
 }
 
-TEST(restore, a_file_that_is_damaged_changes_nothing)
+TEST_WITH(restore, a_file_that_is_damaged_changes_nothing, scene, s)
 {
-    struct scene s;
     char file[2 * FOLDER_PATH_BYTES];
     unsigned char byte;
-    begin(&s);
-    snprintf(file, sizeof file, "%s", folder_path(s.folder, "checkpoint-000001/0-0-0.safetensors"));
+    snprintf(file, sizeof file, "%s",
+             folder_path(s->folder, "checkpoint-000001/0-0-0.safetensors"));
     int fd = open(file, O_RDWR | O_CLOEXEC);
     off_t at = lseek(fd, 0, SEEK_END) - 100;
     CHECK_EQ(pread(fd, &byte, 1, at), 1);
     byte ^= 1;
     CHECK_EQ(pwrite(fd, &byte, 1, at), 1);
-    refuses(&s, s.folder, -EBADMSG, "0-0-0.safetensors");
+    refuses(s, s->folder, -EBADMSG, "0-0-0.safetensors");
     byte ^= 1;
     CHECK_EQ(pwrite(fd, &byte, 1, at), 1);
     close(fd);
-    CHECK_EQ(locus_restore(s.worker, s.folder), 0);
-    check_is_restored(&s);
+    CHECK_EQ(locus_restore(s->worker, s->folder), 0);
+    check_is_restored(s);
     CHECK_EQ(unlink(file), 0);
-    refuses(&s, s.folder, -EBADMSG, "it is missing");
-    end(&s);
+    refuses(s, s->folder, -EBADMSG, "it is missing");
 }
 
 /* ---- the newest is damaged ---- */
@@ -242,77 +225,65 @@ static char *restore_and_hear(const struct scene *s, int rc)
     return folder_read(s->folder, "heard", &bytes);
 }
 
-TEST(restore, where_the_newest_are_damaged_an_older_one_is_taken_and_all_are_named)
+TEST_WITH(restore, where_the_newest_are_damaged_an_older_one_is_taken_and_all_are_named, scene, s)
 {
-    struct scene s;
-    begin(&s);
-    write_more(&s);
-    cut(&s, "checkpoint-000004/" MANIFEST_NAME);
-    cut(&s, "checkpoint-000003/0-0-0.safetensors");
-    char *heard = restore_and_hear(&s, 0);
-    for (locus_key key = 0; key < 2 * ROWS; key++) CHECK(get(&s, key) == 10);
+    write_more(s);
+    cut(s, "checkpoint-000004/" MANIFEST_NAME);
+    cut(s, "checkpoint-000003/0-0-0.safetensors");
+    char *heard = restore_and_hear(s, 0);
+    for (locus_key key = 0; key < 2 * ROWS; key++) CHECK(get(s, key) == 10);
     CHECK_STR(heard, "checkpoint-000004/" MANIFEST_NAME " is damaged: ");
     CHECK_STR(heard, "; going on from the one before, ");
     CHECK_STR(heard, "node 0: ");
     CHECK_STR(heard, "checkpoint-000003/0-0-0.safetensors is damaged: ");
     CHECK_STR(heard, "/checkpoint-000002\n");
     free(heard);
-    end(&s);
 }
 
-TEST(restore, where_all_are_damaged_the_newest_is_named_and_nothing_changes)
+TEST_WITH(restore, where_all_are_damaged_the_newest_is_named_and_nothing_changes, scene, s)
 {
-    struct scene s;
-    begin(&s);
-    write_more(&s);
+    write_more(s);
     for (int i = 1; i <= 4; i++) {
         char file[64];
         snprintf(file, sizeof file, "checkpoint-%06d/0-0-0.safetensors", i);
-        cut(&s, file);
+        cut(s, file);
     }
-    free(restore_and_hear(&s, -EBADMSG));
+    free(restore_and_hear(s, -EBADMSG));
     CHECK_STR(locus_error(), "locus_restore: node 0: /");
     CHECK_STR(locus_error(), "checkpoint-000004/0-0-0.safetensors is damaged: ");
-    for (locus_key key = 0; key < 2 * ROWS; key++) CHECK(get(&s, key) == -7);
-    end(&s);
+    for (locus_key key = 0; key < 2 * ROWS; key++) CHECK(get(s, key) == -7);
 }
 
-TEST(restore, one_that_is_named_is_the_only_one)
+TEST_WITH(restore, one_that_is_named_is_the_only_one, scene, s)
 {
-    struct scene s;
-    begin(&s);
-    write_more(&s);
-    cut(&s, "checkpoint-000003/0-0-0.safetensors");
-    refuses(&s, folder_path(s.folder, "checkpoint-000003"), -EBADMSG, "is damaged");
-    end(&s);
+    write_more(s);
+    cut(s, "checkpoint-000003/0-0-0.safetensors");
+    refuses(s, folder_path(s->folder, "checkpoint-000003"), -EBADMSG, "is damaged");
 }
 
 /* The digests are right, and so would be the rows before it. */
-TEST(restore, a_row_that_the_table_does_not_have_changes_nothing)
+TEST_WITH(restore, a_row_that_the_table_does_not_have_changes_nothing, scene, s)
 {
-    struct scene s;
     struct manifest m;
     size_t bytes;
     const int64_t wrong = ROWS;
     char manifest[2 * FOLDER_PATH_BYTES];
-    begin(&s);
     snprintf(manifest, sizeof manifest, "%s",
-             folder_path(s.folder, "checkpoint-000001/" MANIFEST_NAME));
+             folder_path(s->folder, "checkpoint-000001/" MANIFEST_NAME));
     CHECK_EQ(manifest_read(&m, FILES_HERE, manifest, NULL), 0);
     struct manifest_file *f = &m.file[m.files - 1];
     struct manifest_section *last = &f->section[f->sections - 1];
     char name[64];
     snprintf(name, sizeof name, "checkpoint-000001/%s", f->name);
-    char *text = folder_read(s.folder, name, &bytes);
+    char *text = folder_read(s->folder, name, &bytes);
     memcpy(text + last->keys_at + 8 * (last->rows - 1), &wrong, 8);
     digest_of(text + f->data_at, bytes - f->data_at, f->data);
-    folder_write(s.folder, name, text, bytes);
+    folder_write(s->folder, name, text, bytes);
     free(text);
     CHECK_EQ(unlink(manifest), 0);
     CHECK_EQ(manifest_write(&m, manifest), 0);
     manifest_fini(&m);
-    refuses(&s, s.folder, -EBADMSG, "it has row 60 of table \"items\", which has 60");
-    end(&s);
+    refuses(s, s->folder, -EBADMSG, "it has row 60 of table \"items\", which has 60");
 }
 
 /* A row whose values are zero has state, too. */
@@ -344,5 +315,5 @@ TEST(restore, a_row_with_an_optimizer_has_its_state_back)
     s.worker = worker_of(s.node);
     CHECK_EQ(locus_restore(s.worker, s.folder), -EINVAL);
     CHECK_STR(locus_error(), "table \"users\" has LOCUS_ADAMW here, LOCUS_ADAM in ");
-    end(&s);
+    scene_end(&s);
 }

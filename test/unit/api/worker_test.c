@@ -240,5 +240,5 @@ TEST(worker, one_that_closes_brings_its_updates_home_and_leaves_others_at_work)
     CHECK_EQ(pthread_join(thread, NULL), 0);
     CHECK_EQ(locus_worker_close(other.worker), 0);
     p.worker[0] = NULL;
-    pair_close(&p);
+    pair_end(&p);
 }

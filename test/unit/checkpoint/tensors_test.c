@@ -20,7 +20,7 @@ struct scene {
 };
 
 /* "short" has rows of one float, "long" of LONG. */
-static void begin(struct scene *s)
+static void scene_begin(struct scene *s)
 {
     *s = (struct scene){.folder = ""};
     folder_new(s->folder);
@@ -30,7 +30,7 @@ static void begin(struct scene *s)
     CHECK_EQ(tensors_init(&s->tensors, &s->tables, s->folder, 3, 1), 0);
 }
 
-static void end(struct scene *s)
+static void scene_end(struct scene *s)
 {
     tensors_fini(&s->tensors);
     manifest_fini(&s->tables);
@@ -53,13 +53,11 @@ static void add_all(struct scene *s)
 
 /* ---- where they lie ---- */
 
-TEST(tensors, lie_where_a_mapping_wants_them)
+TEST_WITH(tensors, lie_where_a_mapping_wants_them, scene, s)
 {
-    struct scene s;
-    begin(&s);
-    s.tensors.keys_max = 13;
-    add_all(&s);
-    const struct manifest *m = &s.tensors.files;
+    s->tensors.keys_max = 13;
+    add_all(s);
+    const struct manifest *m = &s->tensors.files;
     CHECK_EQ(m->files, 9); /* the fifth has rows of both tables */
     for (unsigned i = 0; i < m->files; i++) {
         const struct manifest_file *f = &m->file[i];
@@ -69,7 +67,6 @@ TEST(tensors, lie_where_a_mapping_wants_them)
             CHECK(f->section[k].rows_at % TENSORS_ALIGNMENT == 0 &&
                   f->section[k].keys_at % TENSORS_ALIGNMENT == 0);
     }
-    end(&s);
 }
 
 /* ---- the format ---- */
@@ -117,16 +114,14 @@ static void check_tensor(json_t *head, const char *name, const char *type, json_
 }
 
 /* Eight bytes of length, JSON, and spaces up to the data. */
-TEST(tensors, a_header_describes_every_byte_of_the_file)
+TEST_WITH(tensors, a_header_describes_every_byte_of_the_file, scene, s)
 {
-    struct scene s;
     size_t bytes;
     uint64_t head_bytes = 0;
-    begin(&s);
-    add_all(&s);
-    CHECK_EQ(s.tensors.files.files, 1);
-    const struct manifest_file *f = &s.tensors.files.file[0];
-    char *file = folder_read(s.folder, f->name, &bytes);
+    add_all(s);
+    CHECK_EQ(s->tensors.files.files, 1);
+    const struct manifest_file *f = &s->tensors.files.file[0];
+    char *file = folder_read(s->folder, f->name, &bytes);
     CHECK_EQ(bytes, f->bytes);
     for (unsigned i = 0; i < 8; i++) head_bytes |= (uint64_t)(unsigned char)file[i] << 8 * i;
     CHECK_EQ(head_bytes, f->data_at - 8);
@@ -138,40 +133,34 @@ TEST(tensors, a_header_describes_every_byte_of_the_file)
     check_tensor(head, "long.rows", "F32", ROWS, LONG);
     check_tensor(head, "long.keys", "I64", ROWS, 0);
     json_t *about = json_object_get(head, "__metadata__");
-    CHECK_STR(json_string_value(json_object_get(about, "nonce")), s.tables.nonce);
+    CHECK_STR(json_string_value(json_object_get(about, "nonce")), s->tables.nonce);
     json_decref(head);
     free(file);
-    end(&s);
 }
 
 /* ---- bounds ---- */
 
-TEST(tensors, a_file_ends_at_its_bound_of_bytes)
+TEST_WITH(tensors, a_file_ends_at_its_bound_of_bytes, scene, s)
 {
-    struct scene s;
-    begin(&s);
-    s.tensors.bytes_max = 10 * LONG * sizeof(float);
-    for (uint64_t row = 0; row < ROWS; row++) CHECK_EQ(add(&s, 1, row), 0);
-    CHECK_EQ(tensors_end(&s.tensors), 0);
-    CHECK_EQ(s.tensors.files.files, ROWS / 10);
+    s->tensors.bytes_max = 10 * LONG * sizeof(float);
+    for (uint64_t row = 0; row < ROWS; row++) CHECK_EQ(add(s, 1, row), 0);
+    CHECK_EQ(tensors_end(&s->tensors), 0);
+    CHECK_EQ(s->tensors.files.files, ROWS / 10);
     for (unsigned i = 0; i < ROWS / 10; i++) {
-        CHECK_EQ(s.tensors.files.file[i].sections, 1);
-        CHECK_EQ(s.tensors.files.file[i].section[0].rows, 10);
+        CHECK_EQ(s->tensors.files.file[i].sections, 1);
+        CHECK_EQ(s->tensors.files.file[i].section[0].rows, 10);
     }
-    end(&s);
 }
 
 /* Rows come as their shards have them: a table may come twice, but not in one file, where its
  * tensors would have the same name. */
-TEST(tensors, a_table_that_comes_again_begins_a_file)
+TEST_WITH(tensors, a_table_that_comes_again_begins_a_file, scene, s)
 {
-    struct scene s;
     static const unsigned order[] = {0, 0, 1, 0};
-    begin(&s);
-    for (uint64_t i = 0; i < 4; i++) CHECK_EQ(add(&s, order[i], i), 0);
-    CHECK_EQ(tensors_end(&s.tensors), 0);
-    const struct manifest_file *f = s.tensors.files.file;
-    CHECK_EQ(s.tensors.files.files, 2);
+    for (uint64_t i = 0; i < 4; i++) CHECK_EQ(add(s, order[i], i), 0);
+    CHECK_EQ(tensors_end(&s->tensors), 0);
+    const struct manifest_file *f = s->tensors.files.file;
+    CHECK_EQ(s->tensors.files.files, 2);
     CHECK_EQ(f[0].sections, 2);
     CHECK_EQ(f[0].section[0].table, 0);
     CHECK_EQ(f[0].section[0].rows, 2);
@@ -179,29 +168,25 @@ TEST(tensors, a_table_that_comes_again_begins_a_file)
     CHECK_EQ(f[1].sections, 1);
     CHECK_EQ(f[1].section[0].table, 0);
     CHECK_EQ(f[1].section[0].rows, 1);
-    end(&s);
 }
 
 TEST(tensors, without_rows_there_is_no_file)
 {
     struct scene s;
-    begin(&s);
+    scene_begin(&s);
     CHECK_EQ(tensors_end(&s.tensors), 0);
     CHECK_EQ(s.tensors.files.files, 0);
-    end(&s); /* an empty folder */
+    scene_end(&s); /* an empty folder */
 }
 
 /* ---- errors ---- */
 
-TEST(tensors, a_file_that_cannot_be_written_is_named)
+TEST_WITH(tensors, a_file_that_cannot_be_written_is_named, scene, s)
 {
-    struct scene s;
-    begin(&s);
-    folder_write(s.folder, "3-1-0.safetensors", "somebody else's", 0);
-    CHECK_EQ(add(&s, 0, 0), -EEXIST);
+    folder_write(s->folder, "3-1-0.safetensors", "somebody else's", 0);
+    CHECK_EQ(add(s, 0, 0), -EEXIST);
     CHECK_STR(locus_error(), "cannot write ");
     CHECK_STR(locus_error(), "/3-1-0.safetensors: File exists");
-    end(&s);
 }
 
 /* A name may need six bytes for one; there is room for the header all the same. */
@@ -217,5 +202,5 @@ TEST(tensors, names_that_need_quoting_fit_into_the_header)
     CHECK_EQ(add(&s, 0, 5), 0);
     CHECK_EQ(tensors_end(&s.tensors), 0);
     CHECK_EQ(s.tensors.files.files, 1);
-    end(&s);
+    scene_end(&s);
 }

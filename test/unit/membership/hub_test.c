@@ -82,7 +82,12 @@ static void begin(struct scene *s, double timeout_s)
     hub_unlock(&s->hub);
 }
 
-static void end(struct scene *s)
+static void scene_begin(struct scene *s)
+{
+    begin(s, LONG_S);
+}
+
+static void scene_end(struct scene *s)
 {
     hub_stop(&s->hub);
     hub_fini(&s->hub);
@@ -125,150 +130,123 @@ static struct message *numbered(uint32_t number, size_t more)
 
 /* ---- receiving ---- */
 
-TEST(hub, messages_come_whole_however_they_are_cut)
+TEST_WITH(hub, messages_come_whole_however_they_are_cut, scene, s)
 {
-    struct scene s;
-    begin(&s, LONG_S);
     struct message *m = message_done(numbered(7, 20));
-    for (size_t i = 0; i < m->bytes; i++) peer_say(s.fd, m->data + i, 1);
+    for (size_t i = 0; i < m->bytes; i++) peer_say(s->fd, m->data + i, 1);
     message_let_go(m);
-    expect_messages(&s, 1);
-    CHECK_EQ(s.type[0], MESSAGE_REPORT);
-    CHECK_EQ(s.length[0], 24);
-    CHECK_EQ(s.first[0], 7);
-    end(&s);
+    expect_messages(s, 1);
+    CHECK_EQ(s->type[0], MESSAGE_REPORT);
+    CHECK_EQ(s->length[0], 24);
+    CHECK_EQ(s->first[0], 7);
 }
 
 /* Some longer than the room that there is at first, between short ones; in one write. */
-TEST(hub, messages_come_in_order_whatever_their_length)
+TEST_WITH(hub, messages_come_in_order_whatever_their_length, scene, s)
 {
     enum { MESSAGES = 30 };
     static unsigned char all[MESSAGES * 11000];
-    struct scene s;
     size_t bytes = 0;
-    begin(&s, LONG_S);
     for (uint32_t i = 0; i < MESSAGES; i++) {
         struct message *m = message_done(numbered(i, i % 3 * 5000));
         memcpy(all + bytes, m->data, m->bytes);
         bytes += m->bytes;
         message_let_go(m);
     }
-    peer_say(s.fd, all, bytes);
-    expect_messages(&s, MESSAGES);
+    peer_say(s->fd, all, bytes);
+    expect_messages(s, MESSAGES);
     for (uint32_t i = 0; i < MESSAGES; i++) {
-        CHECK_EQ(s.first[i], i);
-        CHECK_EQ(s.length[i], 4 + i % 3 * 5000);
+        CHECK_EQ(s->first[i], i);
+        CHECK_EQ(s->length[i], 4 + i % 3 * 5000);
     }
-    end(&s);
 }
 
-TEST(hub, heartbeats_are_messages_until_the_channel_is_watched)
+TEST_WITH(hub, heartbeats_are_messages_until_the_channel_is_watched, scene, s)
 {
-    struct scene s;
-    begin(&s, LONG_S);
-    peer_say_message(s.fd, message_new(MESSAGE_HEARTBEAT));
-    expect_messages(&s, 1);
-    CHECK_EQ(s.type[0], MESSAGE_HEARTBEAT);
-    hub_lock(&s.hub);
-    channel_watch(s.channel, 1000000);
-    hub_unlock(&s.hub);
-    peer_say_message(s.fd, message_new(MESSAGE_HEARTBEAT));
-    peer_say_message(s.fd, numbered(1, 0));
-    expect_messages(&s, 2);
-    CHECK_EQ(s.type[1], MESSAGE_REPORT);
-    end(&s);
+    peer_say_message(s->fd, message_new(MESSAGE_HEARTBEAT));
+    expect_messages(s, 1);
+    CHECK_EQ(s->type[0], MESSAGE_HEARTBEAT);
+    hub_lock(&s->hub);
+    channel_watch(s->channel, 1000000);
+    hub_unlock(&s->hub);
+    peer_say_message(s->fd, message_new(MESSAGE_HEARTBEAT));
+    peer_say_message(s->fd, numbered(1, 0));
+    expect_messages(s, 2);
+    CHECK_EQ(s->type[1], MESSAGE_REPORT);
 }
 
-TEST(hub, what_is_no_message_ends_its_channel)
+TEST_WITH(hub, what_is_no_message_ends_its_channel, scene, s)
 {
-    struct scene s;
-    begin(&s, LONG_S);
-    peer_say(s.fd, "GET / HTTP/1.1\r\n\r\n", 18);
-    expect_end(&s, -EPROTO, "sent what is no message of a rendezvous");
-    CHECK_EQ(s.heard, 0);
-    end(&s);
+    peer_say(s->fd, "GET / HTTP/1.1\r\n\r\n", 18);
+    expect_end(s, -EPROTO, "sent what is no message of a rendezvous");
+    CHECK_EQ(s->heard, 0);
 }
 
 /* Until it has a rank; the owner gives one when it knows whom it speaks with. */
-TEST(hub, an_unauthenticated_peer_may_say_less)
+TEST_WITH(hub, an_unauthenticated_peer_may_say_less, scene, s)
 {
-    struct scene s;
-    begin(&s, LONG_S);
-    hub_lock(&s.hub);
-    s.hub.unauthenticated_bytes_max = 1000;
-    s.channel->rank = 3;
-    hub_unlock(&s.hub);
-    peer_say_message(s.fd, numbered(1, 2000));
-    expect_messages(&s, 1);
-    hub_lock(&s.hub);
-    s.channel->rank = -1;
-    hub_unlock(&s.hub);
-    peer_say_message(s.fd, numbered(2, 1000 - MESSAGE_HEADER_BYTES - 4));
-    expect_messages(&s, 2);
-    peer_say_message(s.fd, numbered(3, 1000 - MESSAGE_HEADER_BYTES - 3));
-    expect_end(&s, -EPROTO, "sent what is no message of a rendezvous");
-    CHECK_EQ(s.heard, 2);
-    end(&s);
+    hub_lock(&s->hub);
+    s->hub.unauthenticated_bytes_max = 1000;
+    s->channel->rank = 3;
+    hub_unlock(&s->hub);
+    peer_say_message(s->fd, numbered(1, 2000));
+    expect_messages(s, 1);
+    hub_lock(&s->hub);
+    s->channel->rank = -1;
+    hub_unlock(&s->hub);
+    peer_say_message(s->fd, numbered(2, 1000 - MESSAGE_HEADER_BYTES - 4));
+    expect_messages(s, 2);
+    peer_say_message(s->fd, numbered(3, 1000 - MESSAGE_HEADER_BYTES - 3));
+    expect_end(s, -EPROTO, "sent what is no message of a rendezvous");
+    CHECK_EQ(s->heard, 2);
 }
 
 /* ---- sending ---- */
 
-TEST(hub, what_is_sent_arrives_in_order)
+TEST_WITH(hub, what_is_sent_arrives_in_order, scene, s)
 {
     unsigned char data[11000];
-    struct scene s;
-    begin(&s, LONG_S);
-    hub_lock(&s.hub);
+    hub_lock(&s->hub);
     for (uint32_t i = 0; i < HUB_QUEUE_MAX; i++)
-        channel_send(s.channel, message_done(numbered(i, i % 2 * 10000)));
-    hub_unlock(&s.hub);
+        channel_send(s->channel, message_done(numbered(i, i % 2 * 10000)));
+    hub_unlock(&s->hub);
     for (uint32_t i = 0; i < HUB_QUEUE_MAX; i++) {
-        size_t bytes = peer_hear(s.fd, MESSAGE_REPORT, data, sizeof data);
+        size_t bytes = peer_hear(s->fd, MESSAGE_REPORT, data, sizeof data);
         CHECK_EQ(bytes, MESSAGE_HEADER_BYTES + 4 + i % 2 * 10000);
         struct message_reader r = message_reader(data + MESSAGE_HEADER_BYTES, 4);
         CHECK_EQ(message_get_u32(&r), i);
     }
-    end(&s);
 }
 
 /* While the lock is held nothing leaves the queue. */
-TEST(hub, who_does_not_read_is_given_up)
+TEST_WITH(hub, who_does_not_read_is_given_up, scene, s)
 {
-    struct scene s;
-    begin(&s, LONG_S);
-    hub_lock(&s.hub);
+    hub_lock(&s->hub);
     for (uint32_t i = 0; i <= HUB_QUEUE_MAX; i++)
-        channel_send(s.channel, message_done(numbered(i, 0)));
-    CHECK_EQ(s.ends, 0); /* the owner may be in the middle of sending to many */
-    hub_unlock(&s.hub);
-    expect_end(&s, -ENOBUFS, "does not read what it is sent");
-    end(&s);
+        channel_send(s->channel, message_done(numbered(i, 0)));
+    CHECK_EQ(s->ends, 0); /* the owner may be in the middle of sending to many */
+    hub_unlock(&s->hub);
+    expect_end(s, -ENOBUFS, "does not read what it is sent");
 }
 
-TEST(hub, a_message_that_could_not_be_made_ends_its_channel)
+TEST_WITH(hub, a_message_that_could_not_be_made_ends_its_channel, scene, s)
 {
-    struct scene s;
-    begin(&s, LONG_S);
-    hub_lock(&s.hub);
-    channel_send(s.channel, NULL);
-    hub_unlock(&s.hub);
-    expect_end(&s, -ENOMEM, "could not be sent a message: no memory");
-    end(&s);
+    hub_lock(&s->hub);
+    channel_send(s->channel, NULL);
+    hub_unlock(&s->hub);
+    expect_end(s, -ENOMEM, "could not be sent a message: no memory");
 }
 
 /* ---- time ---- */
 
-TEST(hub, a_watched_channel_says_something_when_there_is_nothing_to_say)
+TEST_WITH(hub, a_watched_channel_says_something_when_there_is_nothing_to_say, scene, s)
 {
     unsigned char data[64];
-    struct scene s;
-    begin(&s, LONG_S);
-    hub_lock(&s.hub);
-    channel_watch(s.channel, 40); /* often enough for the peer */
-    hub_unlock(&s.hub);
+    hub_lock(&s->hub);
+    channel_watch(s->channel, 40); /* often enough for the peer */
+    hub_unlock(&s->hub);
     for (int i = 0; i < 3; i++)
-        CHECK_EQ(peer_hear(s.fd, MESSAGE_HEARTBEAT, data, sizeof data), MESSAGE_HEADER_BYTES);
-    end(&s);
+        CHECK_EQ(peer_hear(s->fd, MESSAGE_HEARTBEAT, data, sizeof data), MESSAGE_HEADER_BYTES);
 }
 
 TEST(hub, silence_ends_a_watched_channel)
@@ -279,19 +257,16 @@ TEST(hub, silence_ends_a_watched_channel)
     channel_watch(s.channel, 300);
     hub_unlock(&s.hub);
     expect_end(&s, -ETIMEDOUT, "was silent for 0.3 s");
-    end(&s);
+    scene_end(&s);
 }
 
-TEST(hub, a_deadline_ends_what_is_not_watched_by_then)
+TEST_WITH(hub, a_deadline_ends_what_is_not_watched_by_then, scene, s)
 {
-    struct scene s;
-    begin(&s, LONG_S);
-    hub_lock(&s.hub);
-    s.channel->deadline_ns = clock_now_ns() + 1000000;
-    hub_note(&s.hub);
-    hub_unlock(&s.hub);
-    expect_end(&s, -ETIMEDOUT, "was too slow");
-    end(&s);
+    hub_lock(&s->hub);
+    s->channel->deadline_ns = clock_now_ns() + 1000000;
+    hub_note(&s->hub);
+    hub_unlock(&s->hub);
+    expect_end(s, -ETIMEDOUT, "was too slow");
 }
 
 /* What the thread would find when it wakes so late; it cannot while the lock is held. */
@@ -314,21 +289,18 @@ TEST(hub, time_in_which_this_process_did_not_run_is_known)
     hub_note(&s.hub); /* the thread is to run at once: from now on it is late */
     CHECK(s.hub.due_ns <= clock_now_ns());
     hub_unlock(&s.hub);
-    end(&s);
+    scene_end(&s);
 }
 
-TEST(hub, the_shorter_time_out_is_that_of_all_channels)
+TEST_WITH(hub, the_shorter_time_out_is_that_of_all_channels, scene, s)
 {
-    struct scene s;
-    begin(&s, LONG_S);
-    hub_lock(&s.hub);
-    channel_watch(s.channel, 1000000);
-    CHECK_EQ(s.channel->beat_ns, SILENCE_BEAT_NS_MAX);
-    hub_agree(&s.hub, 400);
-    CHECK_EQ(s.channel->beat_ns, 100000000);
-    hub_unlock(&s.hub);
-    expect_end(&s, -ETIMEDOUT, "was silent for 0.4 s");
-    end(&s);
+    hub_lock(&s->hub);
+    channel_watch(s->channel, 1000000);
+    CHECK_EQ(s->channel->beat_ns, SILENCE_BEAT_NS_MAX);
+    hub_agree(&s->hub, 400);
+    CHECK_EQ(s->channel->beat_ns, 100000000);
+    hub_unlock(&s->hub);
+    expect_end(s, -ETIMEDOUT, "was silent for 0.4 s");
 }
 
 /* ---- ends ---- */
@@ -341,7 +313,7 @@ TEST(hub, a_peer_that_goes_is_told_once)
     shutdown(s.fd, SHUT_RDWR);
     expect_end(&s, -ECONNRESET, "closed the connection");
     CHECK_EQ(s.heard, 1); /* what it said before has come */
-    end(&s);
+    scene_end(&s);
     CHECK_EQ(s.ends, 1);
 }
 
@@ -358,7 +330,7 @@ TEST(hub, what_the_owner_ends_is_not_told)
     hub_unlock(&s.hub);
     unsigned char byte;
     CHECK_EQ(recv(s.fd, &byte, 1, 0), 0);
-    end(&s);
+    scene_end(&s);
     CHECK_EQ(s.ends, 0);
 }
 
@@ -379,7 +351,7 @@ TEST(hub, a_last_word_arrives_and_its_end_is_no_failure)
     CHECK_EQ(data[MESSAGE_HEADER_BYTES], 5);
     shutdown(s.fd, SHUT_RDWR);
     hub_drain(&s.hub);
-    end(&s);
+    scene_end(&s);
     CHECK_EQ(s.heard, 0);
     CHECK_EQ(s.ends, 0);
 }
@@ -393,7 +365,7 @@ TEST(hub, a_last_word_waits_for_its_reader_no_longer_than_said)
     channel_finish(s.channel, 1000000);
     hub_unlock(&s.hub);
     hub_drain(&s.hub); /* the peer says nothing, and stays */
-    end(&s);
+    scene_end(&s);
     CHECK_EQ(s.ends, 0);
 }
 
@@ -439,20 +411,17 @@ TEST(hub, a_hub_that_stops_takes_no_channel)
     close(s.listener);
 }
 
-TEST(hub, a_peer_is_shown_by_its_address)
+TEST_WITH(hub, a_peer_is_shown_by_its_address, scene, s)
 {
     char text[CHANNEL_PEER_BYTES], wanted[CHANNEL_PEER_BYTES];
     struct sockaddr_in a;
     socklen_t bytes = sizeof a;
-    struct scene s;
-    begin(&s, LONG_S);
-    CHECK_EQ(getsockname(s.fd, (struct sockaddr *)&a, &bytes), 0);
+    CHECK_EQ(getsockname(s->fd, (struct sockaddr *)&a, &bytes), 0);
     snprintf(wanted, sizeof wanted, "127.0.0.1:%u", ntohs(a.sin_port));
-    hub_lock(&s.hub);
-    channel_show_peer(s.channel, text);
-    hub_unlock(&s.hub);
+    hub_lock(&s->hub);
+    channel_show_peer(s->channel, text);
+    hub_unlock(&s->hub);
     CHECK_EQ(strcmp(text, wanted), 0);
-    end(&s);
 }
 
 /* A process that was stopped goes on: a message may be read before the thread finds that it is
@@ -475,6 +444,6 @@ TEST(hub, what_was_not_heard_while_we_did_not_run_is_no_silence)
         CHECK_EQ(channel_silence(s.channel) == 0, was_stopped);
         CHECK_EQ(hub_absence(&s.hub) > 0, was_stopped);
         hub_unlock(&s.hub);
-        end(&s);
+        scene_end(&s);
     }
 }

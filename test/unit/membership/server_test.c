@@ -52,14 +52,14 @@ static void start(struct scene *s)
 }
 
 /* All have joined. */
-static void form(struct scene *s)
+static void scene_begin(struct scene *s)
 {
     start(s);
     for (int i = 0; i < NODES; i++) s->fd[i] = peer_join(&s->node[i]);
     for (int i = 0; i < NODES; i++) hear(s->fd[i], MESSAGE_START);
 }
 
-static void finish(struct scene *s)
+static void scene_end(struct scene *s)
 {
     for (int i = 0; i < NODES; i++) shutdown(s->fd[i], SHUT_RDWR);
     server_stop(s->server);
@@ -103,29 +103,22 @@ static void hears_of_loss(const struct scene *s, int rank, unsigned lost, const 
 
 /* ---- barriers ---- */
 
-TEST(server, a_barrier_answers_all_with_the_first_failure)
+TEST_WITH(server, a_barrier_answers_all_with_the_first_failure, scene, s)
 {
-    struct scene s;
-    form(&s);
-    peer_say_message(s.fd[1], barrier(0, 0, "a text", "b"));
-    peer_say_message(s.fd[2], barrier(0, EIO, "the disk is broken", "b"));
-    arrive(&s, 0, "b");
-    for (int i = 0; i < NODES; i++) is_released(&s, i, EIO, "the disk is broken");
-    for (int i = 0; i < NODES; i++) arrive(&s, i, "b"); /* and nothing of that lasts */
-    for (int i = 0; i < NODES; i++) is_released(&s, i, 0, "");
-    finish(&s);
+    peer_say_message(s->fd[1], barrier(0, 0, "a text", "b"));
+    peer_say_message(s->fd[2], barrier(0, EIO, "the disk is broken", "b"));
+    arrive(s, 0, "b");
+    for (int i = 0; i < NODES; i++) is_released(s, i, EIO, "the disk is broken");
+    for (int i = 0; i < NODES; i++) arrive(s, i, "b"); /* and nothing of that lasts */
+    for (int i = 0; i < NODES; i++) is_released(s, i, 0, "");
 }
 
-TEST(server, who_comes_to_different_barriers_is_told_so)
+TEST_WITH(server, who_comes_to_different_barriers_is_told_so, scene, s)
 {
-    struct scene s;
-    form(&s);
-    arrive(&s, 1,
-           "one"); /* or one of the others is the first: they have connections of their own */
-    peer_say_message(s.fd[2], barrier(MESSAGE_GOES_ON, 0, "", "other"));
-    arrive(&s, 0, "one");
-    for (int i = 0; i < NODES; i++) is_released(&s, i, EINVAL, ", while rank ");
-    finish(&s);
+    arrive(s, 1, "one"); /* or one of the others is the first: they have connections of their own */
+    peer_say_message(s->fd[2], barrier(MESSAGE_GOES_ON, 0, "", "other"));
+    arrive(s, 0, "one");
+    for (int i = 0; i < NODES; i++) is_released(s, i, EINVAL, ", while rank ");
 }
 
 static void say_absent(const struct scene *s, int rank, unsigned absent)
@@ -135,24 +128,22 @@ static void say_absent(const struct scene *s, int rank, unsigned absent)
     peer_say_message(s->fd[rank], m);
 }
 
-TEST(server, an_absent_member_is_waited_for_by_nobody_and_missed_where_all_are_needed)
+TEST_WITH(server, an_absent_member_is_waited_for_by_nobody_and_missed_where_all_are_needed, scene,
+          s)
 {
-    struct scene s;
-    form(&s);
-    say_absent(&s, 2, 1);
-    for (int i = 0; i < 2; i++) arrive(&s, i, "b");
-    for (int i = 0; i < 2; i++) is_released(&s, i, 0, "");
+    say_absent(s, 2, 1);
+    for (int i = 0; i < 2; i++) arrive(s, i, "b");
+    for (int i = 0; i < 2; i++) is_released(s, i, 0, "");
     for (int i = 0; i < 2; i++)
-        peer_say_message(s.fd[i], barrier(MESSAGE_NEEDS_ALL, 0, "", "checkpoint"));
+        peer_say_message(s->fd[i], barrier(MESSAGE_NEEDS_ALL, 0, "", "checkpoint"));
     for (int i = 0; i < 2; i++)
-        is_released(&s, i, EINVAL,
+        is_released(s, i, EINVAL,
                     "node 2 takes no part in checkpoint: all of its workers have closed");
-    say_absent(&s, 2, 0);
-    hear(s.fd[2], MESSAGE_PRESENT);
+    say_absent(s, 2, 0);
+    hear(s->fd[2], MESSAGE_PRESENT);
     for (int i = 0; i < NODES; i++)
-        peer_say_message(s.fd[i], barrier(MESSAGE_NEEDS_ALL, 0, "", "checkpoint"));
-    for (int i = 0; i < NODES; i++) is_released(&s, i, 0, "");
-    finish(&s);
+        peer_say_message(s->fd[i], barrier(MESSAGE_NEEDS_ALL, 0, "", "checkpoint"));
+    for (int i = 0; i < NODES; i++) is_released(s, i, 0, "");
 }
 
 /* ---- nonsense ---- */
@@ -191,87 +182,69 @@ TEST(server, a_member_that_sends_nonsense_is_lost)
 {
     for (int which = 0; which < NONSENSE; which++) {
         struct scene s;
-        form(&s);
+        scene_begin(&s);
         peer_say_message(s.fd[1], nonsense(which));
         hears_of_loss(&s, 0, 1, "sent a message that makes no sense");
         hears_of_loss(&s, 2, 1, "sent a message that makes no sense");
-        finish(&s);
+        scene_end(&s);
     }
 }
 
-TEST(server, a_member_that_comes_twice_to_a_barrier_is_lost)
+TEST_WITH(server, a_member_that_comes_twice_to_a_barrier_is_lost, scene, s)
 {
-    struct scene s;
-    form(&s);
-    arrive(&s, 1, "b");
-    arrive(&s, 1, "b");
-    hears_of_loss(&s, 0, 1, "sent a message that makes no sense");
-    finish(&s);
+    arrive(s, 1, "b");
+    arrive(s, 1, "b");
+    hears_of_loss(s, 0, 1, "sent a message that makes no sense");
 }
 
 /* ---- losses ---- */
 
-TEST(server, a_member_that_goes_is_lost_and_the_first_loss_is_the_only_one)
+TEST_WITH(server, a_member_that_goes_is_lost_and_the_first_loss_is_the_only_one, scene, s)
 {
-    struct scene s;
-    form(&s);
-    shutdown(s.fd[2], SHUT_RDWR);
-    hears_of_loss(&s, 0, 2, "closed the connection");
-    hears_of_loss(&s, 1, 2, "closed the connection");
-    peer_say_message(s.fd[1], report(0, "a link broke"));
+    shutdown(s->fd[2], SHUT_RDWR);
+    hears_of_loss(s, 0, 2, "closed the connection");
+    hears_of_loss(s, 1, 2, "closed the connection");
+    peer_say_message(s->fd[1], report(0, "a link broke"));
     for (int i = 0; i < 2; i++) {
         unsigned char byte;
-        shutdown(s.fd[i], SHUT_WR); /* it has heard: the end is the acknowledgement */
-        CHECK(recv(s.fd[i], &byte, 1, 0) <= 0);
+        shutdown(s->fd[i], SHUT_WR); /* it has heard: the end is the acknowledgement */
+        CHECK(recv(s->fd[i], &byte, 1, 0) <= 0);
     }
-    finish(&s);
 }
 
-TEST(server, a_broken_link_is_told_to_all_at_once)
+TEST_WITH(server, a_broken_link_is_told_to_all_at_once, scene, s)
 {
-    struct scene s;
-    form(&s);
-    peer_say_message(s.fd[1], report(2, "a link broke"));
-    for (int i = 0; i < NODES; i++) hears_of_loss(&s, i, 2, "a link broke");
-    finish(&s);
+    peer_say_message(s->fd[1], report(2, "a link broke"));
+    for (int i = 0; i < NODES; i++) hears_of_loss(s, i, 2, "a link broke");
 }
 
 /* Silence is mutual: who is lost is who most say. */
-TEST(server, of_silence_the_most_accused_is_lost)
+TEST_WITH(server, of_silence_the_most_accused_is_lost, scene, s)
 {
-    struct scene s;
-    form(&s);
-    peer_say_message(s.fd[2], report(1, SILENCE_REASON "10 s"));
-    peer_say_message(s.fd[1], report(2, SILENCE_REASON "10 s"));
-    peer_say_message(s.fd[0], report(1, SILENCE_REASON "10 s"));
-    for (int i = 0; i < NODES; i++) hears_of_loss(&s, i, 1, "was silent for 10 s, as 2 nodes say");
-    finish(&s);
+    peer_say_message(s->fd[2], report(1, SILENCE_REASON "10 s"));
+    peer_say_message(s->fd[1], report(2, SILENCE_REASON "10 s"));
+    peer_say_message(s->fd[0], report(1, SILENCE_REASON "10 s"));
+    for (int i = 0; i < NODES; i++) hears_of_loss(s, i, 1, "was silent for 10 s, as 2 nodes say");
 }
 
 /* ---- the end ---- */
 
-TEST(server, all_leave_together_and_the_port_is_free_by_then)
+TEST_WITH(server, all_leave_together_and_the_port_is_free_by_then, scene, s)
 {
-    struct scene s;
-    form(&s);
-    for (int i = 0; i < NODES; i++) peer_say_message(s.fd[i], message_new(MESSAGE_LEAVE));
-    hear(s.fd[0], MESSAGE_LEFT);
-    close(peer_listen(s.address));
-    for (int i = 1; i < NODES; i++) hear(s.fd[i], MESSAGE_LEFT);
-    finish(&s);
+    for (int i = 0; i < NODES; i++) peer_say_message(s->fd[i], message_new(MESSAGE_LEAVE));
+    hear(s->fd[0], MESSAGE_LEFT);
+    close(peer_listen(s->address));
+    for (int i = 1; i < NODES; i++) hear(s->fd[i], MESSAGE_LEFT);
 }
 
 /* Who leaves counts as arrived. */
-TEST(server, a_member_that_leaves_holds_up_no_barrier)
+TEST_WITH(server, a_member_that_leaves_holds_up_no_barrier, scene, s)
 {
-    struct scene s;
-    form(&s);
-    peer_say_message(s.fd[1], message_new(MESSAGE_LEAVE));
-    arrive(&s, 0, "b");
-    arrive(&s, 2, "b");
-    is_released(&s, 0, 0, "");
-    is_released(&s, 2, 0, "");
-    finish(&s);
+    peer_say_message(s->fd[1], message_new(MESSAGE_LEAVE));
+    arrive(s, 0, "b");
+    arrive(s, 2, "b");
+    is_released(s, 0, 0, "");
+    is_released(s, 2, 0, "");
 }
 
 TEST(server, stopped_before_all_have_come_it_ends_their_connections)

@@ -8,7 +8,7 @@
 enum { ROWS = 60, SHARDS = 3 };
 static const struct locus_table table = {.rows = ROWS, .length = 1};
 
-static void open_both(struct pair *p)
+static void pair_begin(struct pair *p)
 {
     pair_init(p, &table, 1);
     p->config.shards = SHARDS;
@@ -45,103 +45,85 @@ TEST(signaling, does_nothing_where_no_shard_heeds_intents)
     close_both(n, w);
 }
 
-TEST(signaling, each_key_reaches_its_shard_and_no_other)
+TEST_WITH(signaling, each_key_reaches_its_shard_and_no_other, pair, p)
 {
-    struct pair p;
     locus_key keys[ROWS];
-    open_both(&p);
     for (locus_key key = 0; key < ROWS; key++) keys[key] = key;
-    CHECK_EQ(locus_intent(p.worker[0], keys, ROWS / 2, 0, 100), 0);
+    CHECK_EQ(locus_intent(p->worker[0], keys, ROWS / 2, 0, 100), 0);
     for (locus_key key = 0; key < ROWS; key++) {
         if (key < ROWS / 2)
-            while (look(&p, 0, key).wanted == 0) continue; /* the shard was woken */
-        CHECK_EQ(look(&p, 0, key).wanted, key < ROWS / 2);
-        CHECK_EQ(look(&p, 1, key).wanted, 0);
+            while (look(p, 0, key).wanted == 0) continue; /* the shard was woken */
+        CHECK_EQ(look(p, 0, key).wanted, key < ROWS / 2);
+        CHECK_EQ(look(p, 1, key).wanted, 0);
     }
-    CHECK_EQ(stats_of(p.node[0]).intents_signaled, ROWS / 2);
-    pair_close(&p);
+    CHECK_EQ(stats_of(p->node[0]).intents_signaled, ROWS / 2);
 }
 
 /* The worker's clock is what makes it active; nothing else wakes the shard. */
-TEST(signaling, a_clock_that_advances_begins_and_ends_intents)
+TEST_WITH(signaling, a_clock_that_advances_begins_and_ends_intents, pair, p)
 {
-    struct pair p;
-    open_both(&p);
-    locus_key key = pair_key_of(&p, 0, 0);
-    CHECK_EQ(intend(&p, key, 1000, 1001), 0);
-    while (look(&p, 0, key).intents == 0) continue;
-    CHECK_EQ(look(&p, 0, key).wanted, 0);
-    while (locus_current_clock(p.worker[0]) < 1000) locus_advance_clock(p.worker[0]);
-    while (look(&p, 0, key).wanted == 0) continue;
-    locus_advance_clock(p.worker[0]);
-    while (look(&p, 0, key).wanted > 0) continue;
-    pair_close(&p);
+    locus_key key = pair_key_of(p, 0, 0);
+    CHECK_EQ(intend(p, key, 1000, 1001), 0);
+    while (look(p, 0, key).intents == 0) continue;
+    CHECK_EQ(look(p, 0, key).wanted, 0);
+    while (locus_current_clock(p->worker[0]) < 1000) locus_advance_clock(p->worker[0]);
+    while (look(p, 0, key).wanted == 0) continue;
+    locus_advance_clock(p->worker[0]);
+    while (look(p, 0, key).wanted > 0) continue;
 }
 
 /* What begins in the past has begun; what has ended is counted and not recorded. */
-TEST(signaling, an_intent_of_the_past_begins_now_or_not_at_all)
+TEST_WITH(signaling, an_intent_of_the_past_begins_now_or_not_at_all, pair, p)
 {
-    struct pair p;
-    open_both(&p);
-    locus_key key = pair_key_of(&p, 0, 0);
-    for (int i = 0; i < 10; i++) locus_advance_clock(p.worker[0]);
-    CHECK_EQ(intend(&p, key, 2, 5), 0);
-    CHECK_EQ(p.node[0]->waiting_keys, 0);
-    CHECK_EQ(intend(&p, key + 1, 2, 50), 0);
-    while (look(&p, 0, key + 1).wanted == 0) continue;
-    CHECK_EQ(look(&p, 0, key + 1).intent[0].start, 10);
-    CHECK_EQ(look(&p, 0, key).wanted, 0);
-    CHECK_EQ(stats_of(p.node[0]).intents_signaled, 2);
-    pair_close(&p);
+    locus_key key = pair_key_of(p, 0, 0);
+    for (int i = 0; i < 10; i++) locus_advance_clock(p->worker[0]);
+    CHECK_EQ(intend(p, key, 2, 5), 0);
+    CHECK_EQ(p->node[0]->waiting_keys, 0);
+    CHECK_EQ(intend(p, key + 1, 2, 50), 0);
+    while (look(p, 0, key + 1).wanted == 0) continue;
+    CHECK_EQ(look(p, 0, key + 1).intent[0].start, 10);
+    CHECK_EQ(look(p, 0, key).wanted, 0);
+    CHECK_EQ(stats_of(p->node[0]).intents_signaled, 2);
 }
 
-TEST(signaling, beyond_the_bound_nothing_is_recorded)
+TEST_WITH(signaling, beyond_the_bound_nothing_is_recorded, pair, p)
 {
     enum { KEYS = 4, REST = 3 };
-    struct pair p;
     locus_key keys[KEYS], next = 0;
-    open_both(&p);
-    for (int i = 0; i < KEYS; i++, next++) keys[i] = next = pair_key_of(&p, 0, next);
-    __atomic_fetch_add(&p.node[0]->waiting_keys, LOCUS_WAITING_KEYS_MAX - REST, __ATOMIC_RELAXED);
-    CHECK_EQ(locus_intent(p.worker[0], keys, KEYS, 5000, 5001), -ENOBUFS);
-    CHECK_EQ(locus_intent(p.worker[0], keys, REST, 5000, 5001), 0);
-    CHECK_EQ(locus_intent(p.worker[0], keys, KEYS, 0, 5001), 0); /* do not wait */
+    for (int i = 0; i < KEYS; i++, next++) keys[i] = next = pair_key_of(p, 0, next);
+    __atomic_fetch_add(&p->node[0]->waiting_keys, LOCUS_WAITING_KEYS_MAX - REST, __ATOMIC_RELAXED);
+    CHECK_EQ(locus_intent(p->worker[0], keys, KEYS, 5000, 5001), -ENOBUFS);
+    CHECK_EQ(locus_intent(p->worker[0], keys, REST, 5000, 5001), 0);
+    CHECK_EQ(locus_intent(p->worker[0], keys, KEYS, 0, 5001), 0); /* do not wait */
     for (int i = 0; i < KEYS; i++) {
-        while (look(&p, 0, keys[i]).wanted == 0) continue;
-        CHECK_EQ(look(&p, 0, keys[i]).intents, i < REST ? 2 : 1);
+        while (look(p, 0, keys[i]).wanted == 0) continue;
+        CHECK_EQ(look(p, 0, keys[i]).intents, i < REST ? 2 : 1);
     }
-    CHECK_EQ(stats_of(p.node[0]).intents_signaled, REST + KEYS);
-    __atomic_fetch_sub(&p.node[0]->waiting_keys, LOCUS_WAITING_KEYS_MAX - REST, __ATOMIC_RELAXED);
-    pair_close(&p);
+    CHECK_EQ(stats_of(p->node[0]).intents_signaled, REST + KEYS);
+    __atomic_fetch_sub(&p->node[0]->waiting_keys, LOCUS_WAITING_KEYS_MAX - REST, __ATOMIC_RELAXED);
 }
 
-TEST(signaling, what_is_taken_back_is_kept_no_longer)
+TEST_WITH(signaling, what_is_taken_back_is_kept_no_longer, pair, p)
 {
-    struct pair p;
-    open_both(&p);
-    locus_key key = pair_key_of(&p, 0, 0), other = pair_key_of(&p, 0, key + 1);
-    CHECK_EQ(intend(&p, key, 0, LOCUS_FOREVER), 0);
-    CHECK_EQ(intend(&p, other, 0, LOCUS_FOREVER), 0);
-    while (!look(&p, 0, key).is_kept || !look(&p, 0, other).is_kept) continue;
-    CHECK_EQ(locus_unintend(p.worker[0], &key, 1), 0);
-    while (look(&p, 0, key).is_kept) continue;
-    CHECK(look(&p, 0, other).is_kept);
-    pair_close(&p);
+    locus_key key = pair_key_of(p, 0, 0), other = pair_key_of(p, 0, key + 1);
+    CHECK_EQ(intend(p, key, 0, LOCUS_FOREVER), 0);
+    CHECK_EQ(intend(p, other, 0, LOCUS_FOREVER), 0);
+    while (!look(p, 0, key).is_kept || !look(p, 0, other).is_kept) continue;
+    CHECK_EQ(locus_unintend(p->worker[0], &key, 1), 0);
+    while (look(p, 0, key).is_kept) continue;
+    CHECK(look(p, 0, other).is_kept);
 }
 
 /* A loader has streams of its own; what it signaled outlives it, and ends with the worker. */
-TEST(signaling, intents_of_a_loader_outlive_it_and_end_with_the_worker)
+TEST_WITH(signaling, intents_of_a_loader_outlive_it_and_end_with_the_worker, pair, p)
 {
-    struct pair p;
     locus_loader *l;
-    open_both(&p);
-    locus_key key = pair_key_of(&p, 0, 0);
-    CHECK_EQ(locus_loader_open(p.worker[0], &l), 0);
+    locus_key key = pair_key_of(p, 0, 0);
+    CHECK_EQ(locus_loader_open(p->worker[0], &l), 0);
     CHECK_EQ(locus_loader_intent(l, &key, 1, 0, 100), 0);
     CHECK_EQ(locus_loader_close(l), 0);
-    while (look(&p, 0, key).wanted == 0) continue;
-    CHECK_EQ(locus_worker_close(p.worker[0]), 0);
-    p.worker[0] = NULL;
-    while (look(&p, 0, key).wanted > 0) continue;
-    pair_close(&p);
+    while (look(p, 0, key).wanted == 0) continue;
+    CHECK_EQ(locus_worker_close(p->worker[0]), 0);
+    p->worker[0] = NULL;
+    while (look(p, 0, key).wanted > 0) continue;
 }

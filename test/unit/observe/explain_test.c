@@ -135,7 +135,7 @@ static void open_both(struct pair *p, struct httpd *d[2], unsigned port[2])
 static void close_all(struct pair *p, struct httpd *d[2])
 {
     for (int i = 0; i < 2; i++) httpd_close(d[i]);
-    pair_close(p);
+    pair_end(p);
 }
 
 TEST(explain, both_ends_of_a_replica_name_each_other)

@@ -137,5 +137,5 @@ TEST(sampling_preparer, samples_are_served_when_too_many_intents_wait)
     __atomic_fetch_sub(&p.node[0]->waiting_keys, LOCUS_WAITING_KEYS_MAX, __ATOMIC_RELAXED);
     locus_distribution_free(d);
     locus_distribution_free(c);
-    pair_close(&p);
+    pair_end(&p);
 }

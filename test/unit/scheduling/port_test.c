@@ -25,7 +25,7 @@ static void open_port(struct scene *s, unsigned i)
     if (rc) test_fail(__FILE__, __LINE__, "%d: %s", rc, locus_error());
 }
 
-static void begin(struct scene *s)
+static void scene_begin(struct scene *s)
 {
     struct locus_table tables[1 + LOCUS_SCHEDULER_TABLES] = {{.rows = VARIABLES, .length = 1}};
     *s = (struct scene){.node = NULL};
@@ -44,7 +44,7 @@ static void begin(struct scene *s)
     for (unsigned i = 0; i < WORKERS; i++) open_port(s, i);
 }
 
-static void end(struct scene *s)
+static void scene_end(struct scene *s)
 {
     for (int i = 0; i < WORKERS; i++) CHECK_EQ(locus_port_close(s->port[i]), 0);
     for (int i = 0; i <= WORKERS; i++) CHECK_EQ(locus_worker_close(s->worker[i]), 0);
@@ -115,65 +115,56 @@ static void sync_all(struct scene *s, float change)
 /* ---- rounds ---- */
 
 /* The second has fewer parts than there is room for: its extra figures stand in their place. */
-TEST(port, sums_are_those_of_all_workers)
+TEST_WITH(port, sums_are_those_of_all_workers, scene, s)
 {
-    struct scene s;
-    begin(&s);
     for (uint64_t round = 0; round < 8; round++) {
         size_t count = round % 2 ? 1 : WIDTH;
-        write_round(&s, round, round, count);
-        for (unsigned i = 0; i < WORKERS; i++) CHECK_EQ(take(&s, i, round), count);
-        for (unsigned i = 0; i < WORKERS; i++) push(&s, i, count);
-        for (unsigned i = 0; i < WORKERS; i++) pull_and_check(&s, i, count);
-        sync_all(&s, 1);
+        write_round(s, round, round, count);
+        for (unsigned i = 0; i < WORKERS; i++) CHECK_EQ(take(s, i, round), count);
+        for (unsigned i = 0; i < WORKERS; i++) push(s, i, count);
+        for (unsigned i = 0; i < WORKERS; i++) pull_and_check(s, i, count);
+        sync_all(s, 1);
     }
-    end(&s);
 }
 
 /* Each variable's change is said once: by the worker whose it is. */
-TEST(port, changes_are_those_of_the_workers_own_parts)
+TEST_WITH(port, changes_are_those_of_the_workers_own_parts, scene, s)
 {
-    struct scene s;
     float row[ROW];
-    begin(&s);
-    write_round(&s, 0, 4, WIDTH);
-    for (unsigned i = 0; i < WORKERS; i++) take(&s, i, 4);
-    for (unsigned i = 0; i < WORKERS; i++) push(&s, i, WIDTH);
-    for (unsigned i = 0; i < WORKERS; i++) pull_and_check(&s, i, WIDTH);
-    sync_all(&s, 50);
-    for (int i = 0; i < WORKERS; i++) CHECK_EQ(locus_port_close(s.port[i]), 0); /* they arrive */
-    locus_key key = s.mail.changes + mail_slot(&s.mail, 0);
-    CHECK_EQ(locus_pull(s.worker[WORKERS], &key, 1, row), 0);
+    write_round(s, 0, 4, WIDTH);
+    for (unsigned i = 0; i < WORKERS; i++) take(s, i, 4);
+    for (unsigned i = 0; i < WORKERS; i++) push(s, i, WIDTH);
+    for (unsigned i = 0; i < WORKERS; i++) pull_and_check(s, i, WIDTH);
+    sync_all(s, 50);
+    for (int i = 0; i < WORKERS; i++) CHECK_EQ(locus_port_close(s->port[i]), 0); /* they arrive */
+    locus_key key = s->mail.changes + mail_slot(&s->mail, 0);
+    CHECK_EQ(locus_pull(s->worker[WORKERS], &key, 1, row), 0);
     CHECK(row[0] == WORKERS);
     for (int k = 0; k < WIDTH; k++) CHECK(row[1 + k] == 50 + (float)k);
-    memset(s.port, 0, sizeof s.port);
-    end(&s);
+    memset(s->port, 0, sizeof s->port);
 }
 
 /* What rounds ahead name is intended for the clock at which they come: the worker's clock advances
  * with each. */
-TEST(port, rounds_ahead_are_taken_in_order_and_advance_the_clock)
+TEST_WITH(port, rounds_ahead_are_taken_in_order_and_advance_the_clock, scene, s)
 {
-    struct scene s;
-    begin(&s);
-    for (uint64_t round = 0; round < s.mail.slots; round++) write_round(&s, round, round, WIDTH);
-    for (uint64_t round = 0; round < s.mail.slots; round++) {
+    for (uint64_t round = 0; round < s->mail.slots; round++) write_round(s, round, round, WIDTH);
+    for (uint64_t round = 0; round < s->mail.slots; round++) {
         for (unsigned i = 0; i < WORKERS; i++) {
-            take(&s, i, round);
-            CHECK_EQ(locus_current_clock(s.worker[i]), round + 1);
+            take(s, i, round);
+            CHECK_EQ(locus_current_clock(s->worker[i]), round + 1);
         }
-        for (unsigned i = 0; i < WORKERS; i++) push(&s, i, WIDTH);
-        for (unsigned i = 0; i < WORKERS; i++) pull_and_check(&s, i, WIDTH);
-        sync_all(&s, 0);
+        for (unsigned i = 0; i < WORKERS; i++) push(s, i, WIDTH);
+        for (unsigned i = 0; i < WORKERS; i++) pull_and_check(s, i, WIDTH);
+        sync_all(s, 0);
     }
     uint64_t own = 0; /* parts of both workers' own: each is intended once */
-    for (uint64_t round = 0; round < s.mail.slots; round++) own += WIDTH;
-    CHECK_EQ(stats_of(s.node).intents_signaled, own);
+    for (uint64_t round = 0; round < s->mail.slots; round++) own += WIDTH;
+    CHECK_EQ(stats_of(s->node).intents_signaled, own);
     struct locus_port_stats stats;
-    locus_port_stats(s.port[0], &stats);
-    CHECK_EQ(stats.rounds, s.mail.slots);
-    CHECK_EQ(stats.parts, s.mail.slots * WIDTH);
-    end(&s);
+    locus_port_stats(s->port[0], &stats);
+    CHECK_EQ(stats.rounds, s->mail.slots);
+    CHECK_EQ(stats.parts, s->mail.slots * WIDTH);
 }
 
 /* ---- waiting for others ---- */
@@ -192,43 +183,38 @@ static void *pull_alone(void *turn)
     return NULL;
 }
 
-TEST(port, a_pull_waits_for_all_workers)
+TEST_WITH(port, a_pull_waits_for_all_workers, scene, s)
 {
-    struct scene s;
-    struct turn t = {.scene = &s};
-    begin(&s);
-    write_round(&s, 0, 0, WIDTH);
-    for (unsigned i = 0; i < WORKERS; i++) take(&s, i, 0);
-    push(&s, 0, WIDTH);
+    struct turn t = {.scene = s};
+    write_round(s, 0, 0, WIDTH);
+    for (unsigned i = 0; i < WORKERS; i++) take(s, i, 0);
+    push(s, 0, WIDTH);
     CHECK_EQ(pthread_create(&t.thread, NULL, pull_alone, &t), 0);
     for (int i = 0; i < 100; i++) sched_yield();
     CHECK(!__atomic_load_n(&t.has_ended, __ATOMIC_ACQUIRE));
-    push(&s, 1, WIDTH);
+    push(s, 1, WIDTH);
     CHECK_EQ(pthread_join(t.thread, NULL), 0);
-    end(&s);
 }
 
 /* A scheduler that fails says so in both mailboxes. */
-TEST(port, a_scheduler_that_failed_keeps_nobody_waiting)
+TEST_WITH(port, a_scheduler_that_failed_keeps_nobody_waiting, scene, s)
 {
-    struct scene s;
     const struct locus_part *parts;
     float round[ROW], sums[ROW];
     size_t count;
-    begin(&s);
-    write_round(&s, 0, 0, WIDTH);
-    take(&s, 0, 0);
-    push(&s, 0, WIDTH);
-    mail_write_failure(&s.mail, round, sums);
-    locus_key keys[] = {s.mail.rounds + mail_slot(&s.mail, 0), s.mail.sums + mail_slot(&s.mail, 0)};
-    CHECK_EQ(locus_wait_all(s.worker[0]), 0);
-    CHECK_EQ(locus_set(s.worker[WORKERS], &keys[0], 1, round), 0);
-    CHECK_EQ(locus_set(s.worker[WORKERS], &keys[1], 1, sums), 0);
-    CHECK_EQ(locus_port_pull(s.port[0], sums), -ECANCELED);
+    write_round(s, 0, 0, WIDTH);
+    take(s, 0, 0);
+    push(s, 0, WIDTH);
+    mail_write_failure(&s->mail, round, sums);
+    locus_key keys[] = {s->mail.rounds + mail_slot(&s->mail, 0),
+                        s->mail.sums + mail_slot(&s->mail, 0)};
+    CHECK_EQ(locus_wait_all(s->worker[0]), 0);
+    CHECK_EQ(locus_set(s->worker[WORKERS], &keys[0], 1, round), 0);
+    CHECK_EQ(locus_set(s->worker[WORKERS], &keys[1], 1, sums), 0);
+    CHECK_EQ(locus_port_pull(s->port[0], sums), -ECANCELED);
     CHECK_STR(locus_error(), "locus_port_pull: round 0 does not come: scheduler 0 has failed");
-    CHECK_EQ(locus_port_schedule(s.port[1], &parts, &count), -ECANCELED);
+    CHECK_EQ(locus_port_schedule(s->port[1], &parts, &count), -ECANCELED);
     CHECK_STR(locus_error(), "locus_port_schedule: round 0 does not come");
-    end(&s);
 }
 
 /* ---- the order of calls, and what is refused ---- */
@@ -255,7 +241,7 @@ TEST(port, calls_in_another_order_are_refused_and_change_nothing)
 {
     struct scene s;
     float changes[WIDTH] = {0};
-    begin(&s);
+    scene_begin(&s);
     write_round(&s, 0, 0, WIDTH);
     comes_next(&s, "locus_port_schedule");
     take(&s, 0, 0);
@@ -269,7 +255,7 @@ TEST(port, calls_in_another_order_are_refused_and_change_nothing)
     CHECK_EQ(locus_port_sync(s.port[0], NULL), -EINVAL);
     CHECK_STR(locus_error(), "locus_port_sync: an argument is NULL");
     CHECK_EQ(locus_port_sync(s.port[0], changes), 0);
-    end(&s); /* the other one is within a round */
+    scene_end(&s); /* the other one is within a round */
 }
 
 static void refuses(struct scene *s, unsigned number, const char *sentence)
@@ -280,19 +266,16 @@ static void refuses(struct scene *s, unsigned number, const char *sentence)
     CHECK(none == NULL);
 }
 
-TEST(port, what_cannot_be_opened_says_why)
+TEST_WITH(port, what_cannot_be_opened_says_why, scene, s)
 {
-    struct scene s;
-    begin(&s);
-    CHECK_EQ(locus_port_open(s.node, s.worker[0], &s.config, 0, NULL), -EINVAL);
-    refuses(&s, WORKERS, "locus_port_open: `number` is 2: must be below `workers`, 2");
-    s.config.variable_key = locus_keys(s.node) - VARIABLES + 1;
-    refuses(&s, 0, "locus_port_open: variables have keys ");
-    s.config.variable_key = UINT64_MAX - 3; /* beyond the last number */
-    refuses(&s, 0, "locus_port_open: variables have keys 18446744073709551612 to 5: valid keys ");
-    s.config.variable_key = UINT64_MAX;
-    s.config.first = 0;
-    refuses(&s, 0, "locus_port_open: key 0 has a row of 1 floats, and a mailbox has ");
+    CHECK_EQ(locus_port_open(s->node, s->worker[0], &s->config, 0, NULL), -EINVAL);
+    refuses(s, WORKERS, "locus_port_open: `number` is 2: must be below `workers`, 2");
+    s->config.variable_key = locus_keys(s->node) - VARIABLES + 1;
+    refuses(s, 0, "locus_port_open: variables have keys ");
+    s->config.variable_key = UINT64_MAX - 3; /* beyond the last number */
+    refuses(s, 0, "locus_port_open: variables have keys 18446744073709551612 to 5: valid keys ");
+    s->config.variable_key = UINT64_MAX;
+    s->config.first = 0;
+    refuses(s, 0, "locus_port_open: key 0 has a row of 1 floats, and a mailbox has ");
     CHECK_EQ(locus_port_close(NULL), 0);
-    end(&s);
 }

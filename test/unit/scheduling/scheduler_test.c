@@ -38,7 +38,7 @@ static void open_node(struct scene *s)
     s->worker = worker_of(s->node);
 }
 
-static void begin(struct scene *s)
+static void scene_begin(struct scene *s)
 {
     configure(s);
     open_node(s);
@@ -50,7 +50,7 @@ static void open_scheduler(struct scene *s)
     if (rc) test_fail(__FILE__, __LINE__, "%d: %s", rc, locus_error());
 }
 
-static void end(struct scene *s)
+static void scene_end(struct scene *s)
 {
     CHECK_EQ(locus_scheduler_close(s->scheduler), 0);
     close_both(s->node, s->worker);
@@ -83,56 +83,47 @@ static void finish_round(struct scene *s, uint64_t round, unsigned i, float chan
     CHECK_EQ(locus_push(s->worker, &key, 1, s->row), 0);
 }
 
-TEST(scheduler, writes_rounds_ahead_as_far_as_there_are_slots)
+TEST_WITH(scheduler, writes_rounds_ahead_as_far_as_there_are_slots, scene, s)
 {
-    struct scene s;
-    begin(&s);
-    open_scheduler(&s);
+    open_scheduler(s);
     for (uint64_t round = 0; round <= DEPTH; round++) {
-        CHECK_EQ(await_round(&s, round), WIDTH);
+        CHECK_EQ(await_round(s, round), WIDTH);
         for (unsigned i = 0; i < WIDTH; i++)
-            CHECK_EQ(s.parts[i].variable, (round * WIDTH + i) % VARIABLES);
+            CHECK_EQ(s->parts[i].variable, (round * WIDTH + i) % VARIABLES);
     }
-    end(&s);
 }
 
 /* A slot is used again only when all workers are through: however often the scheduler looks. */
-TEST(scheduler, a_round_comes_when_all_are_through_with_the_one_in_its_slot)
+TEST_WITH(scheduler, a_round_comes_when_all_are_through_with_the_one_in_its_slot, scene, s)
 {
     enum { LOOKS = 300 };
-    struct scene s;
-    begin(&s);
-    open_scheduler(&s);
+    open_scheduler(s);
     for (uint64_t round = 0; round < 2 * (DEPTH + 1); round++) {
-        CHECK_EQ(await_round(&s, round), WIDTH);
-        finish_round(&s, round, 0, 0);
+        CHECK_EQ(await_round(s, round), WIDTH);
+        finish_round(s, round, 0, 0);
         for (int i = 0; i < LOOKS; i++) {
             sched_yield();
-            CHECK_EQ(await_round(&s, round), WIDTH); /* it is still there */
+            CHECK_EQ(await_round(s, round), WIDTH); /* it is still there */
         }
-        finish_round(&s, round, 0, 0);
+        finish_round(s, round, 0, 0);
     }
-    end(&s);
 }
 
 /* What was pushed into a slot is gone before its next round is seen. */
-TEST(scheduler, mailboxes_are_empty_when_their_round_is_seen)
+TEST_WITH(scheduler, mailboxes_are_empty_when_their_round_is_seen, scene, s)
 {
-    struct scene s;
-    begin(&s);
-    open_scheduler(&s);
+    open_scheduler(s);
     for (uint64_t round = 0; round < 3 * (DEPTH + 1); round++) {
-        await_round(&s, round);
-        pull(&s, s.mail.sums, round);
-        for (unsigned i = 0; i < s.mail.sums_length; i++) CHECK(s.row[i] == 0);
-        pull(&s, s.mail.changes, round);
-        for (unsigned i = 0; i < s.mail.changes_length; i++) CHECK(s.row[i] == 0);
-        locus_key key = s.mail.sums + mail_slot(&s.mail, round);
-        for (unsigned i = 0; i < s.mail.sums_length; i++) s.row[i] = 9;
-        CHECK_EQ(locus_push(s.worker, &key, 1, s.row), 0);
-        for (int worker = 0; worker < WORKERS; worker++) finish_round(&s, round, 1, 5);
+        await_round(s, round);
+        pull(s, s->mail.sums, round);
+        for (unsigned i = 0; i < s->mail.sums_length; i++) CHECK(s->row[i] == 0);
+        pull(s, s->mail.changes, round);
+        for (unsigned i = 0; i < s->mail.changes_length; i++) CHECK(s->row[i] == 0);
+        locus_key key = s->mail.sums + mail_slot(&s->mail, round);
+        for (unsigned i = 0; i < s->mail.sums_length; i++) s->row[i] = 9;
+        CHECK_EQ(locus_push(s->worker, &key, 1, s->row), 0);
+        for (int worker = 0; worker < WORKERS; worker++) finish_round(s, round, 1, 5);
     }
-    end(&s);
 }
 
 /* One variable changes, the others do not: it comes more often than one in ten. */
@@ -155,7 +146,7 @@ TEST(scheduler, changes_reach_the_schedule)
         finish_round(&s, round, 0, 0); /* the other worker: not its own */
     }
     CHECK(seen > ROUNDS / 4);
-    end(&s);
+    scene_end(&s);
 }
 
 /* ---- what is refused, and what fails ---- */
@@ -164,7 +155,7 @@ TEST(scheduler, what_cannot_be_opened_says_why)
 {
     struct scene s;
     locus_scheduler *none = (void *)&none;
-    begin(&s);
+    scene_begin(&s);
     CHECK_EQ(locus_scheduler_open(NULL, &s.config, 0, &none), -EINVAL);
     CHECK_EQ(locus_scheduler_open(s.node, &s.config, 0, NULL), -EINVAL);
     CHECK_STR(locus_error(), "locus_scheduler_open: `out` is NULL");
@@ -193,7 +184,7 @@ static uint64_t beyond(void *context)
 TEST(scheduler, a_failure_is_told_to_workers_and_to_who_closes)
 {
     struct scene s;
-    begin(&s);
+    scene_begin(&s);
     s.config.schedule.order = LOCUS_OWN_ORDER;
     s.config.schedule.next = beyond;
     open_scheduler(&s);
@@ -211,9 +202,9 @@ TEST(scheduler, may_be_closed_at_any_time)
 {
     for (int i = 0; i < 10; i++) {
         struct scene s;
-        begin(&s);
+        scene_begin(&s);
         open_scheduler(&s);
         if (i % 2) await_round(&s, DEPTH);
-        end(&s);
+        scene_end(&s);
     }
 }
