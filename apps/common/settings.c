@@ -97,7 +97,9 @@ void settings_options(struct settings *s)
     const struct args_option last[] = {
         OPTION_COUNT("--max-rounds", "N", &s->max_rounds, 0, 1e9, 0,
                      "how often a second a shard synchronizes at most;\n0: the manager decides"),
-        OPTION_TEXT("--out", "PATH", &s->out, ARGS_OUTPUT, "write the model there, as safetensors"),
+        OPTION_TEXT(
+            "--out", "PATH", &s->out, ARGS_OUTPUT,
+            "write the model there, as safetensors; with the\nending .npz as NumPy's archive"),
         OPTION_TEXT(
             "--report", "PATH", &s->report, ARGS_OUTPUT,
             "at the end write a page (HTML) with curves of loss,\nthroughput, locality, bytes and load of each node"),

@@ -161,6 +161,37 @@ TEST(saved, mf_predicts_as_it_said)
     program_folder_remove(folder);
 }
 
+/* Times of one hour in milliseconds, beside a column of small numbers and a sparse one of large
+ * ones: what has to be taken off again is a thousand million times what is left. */
+static const char write_times[] =
+    "cd %s && awk 'BEGIN {srand(9); for (i = 0; i < 200; i++) {"
+    "t = 1.7e12 + int(4e6 * rand()); x = rand(); s = rand() < 0.2 ? 1e9 + int(1e6 * rand()) : 0; "
+    "printf \"%%.9f 1:%%.0f 2:%%.9f\", 5 + 1e-6 * (t - 1.7e12) + 2 * x + 1e-9 * s, t, x; "
+    "if (s) printf \" 3:%%.0f\", s; print \"\"}}' > times";
+
+/* NumPy's archive has what safetensors have, of any type. */
+TEST(saved, an_archive_for_numpy_has_the_same)
+{
+    set_up();
+    must_run(command_run(&c, write_times, folder));
+    must_run(command_run(&c,
+                         "cd %s && for out in model m.npz; do %s --data times --path 3 --out $out; "
+                         "done && python3 %s model m.npz",
+                         folder, program_path("lasso"), trainer_script("tensors.py")));
+    CHECK_STR(c.out.text, "the same: 6");
+    must_run(
+        command_run(&c,
+                    "cd %s && for out in model m.npz; do %s --data ratings --rank 4 --epochs 1 "
+                    "--out $out; done && python3 %s model m.npz",
+                    folder, program_path("mf"), trainer_script("tensors.py")));
+    CHECK_STR(c.out.text, "the same: 4");
+    if (command_run(
+            &c, "cd %s && python3 -c 'import numpy; print(numpy.load(\"m.npz\")[\"rows\"].shape)'",
+            folder) == 0)
+        CHECK_STR(c.out.text, ", 4)");
+    program_folder_remove(folder);
+}
+
 /* No epoch, and the first values are those of the model: byte for byte the same model again. */
 TEST(saved, a_training_begins_with_what_another_one_saved)
 {
@@ -205,14 +236,6 @@ TEST(saved, lda_has_the_topics_that_it_showed)
 }
 
 /* ---- lasso ---- */
-
-/* Times of one hour in milliseconds, beside a column of small numbers and a sparse one of large
- * ones: what has to be taken off again is a thousand million times what is left. */
-static const char write_times[] =
-    "cd %s && awk 'BEGIN {srand(9); for (i = 0; i < 200; i++) {"
-    "t = 1.7e12 + int(4e6 * rand()); x = rand(); s = rand() < 0.2 ? 1e9 + int(1e6 * rand()) : 0; "
-    "printf \"%%.9f 1:%%.0f 2:%%.9f\", 5 + 1e-6 * (t - 1.7e12) + 2 * x + 1e-9 * s, t, x; "
-    "if (s) printf \" 3:%%.0f\", s; print \"\"}}' > times";
 
 TEST(saved, lasso_predicts_as_it_was_trained)
 {

@@ -1,9 +1,12 @@
-"""Reads a safetensors file with nothing but Python: tensors.py PATH. Prints each tensor's name, type, shape and a digest;
+"""Reads a safetensors file, or NumPy's archive, with nothing but Python: tensors.py PATH [SAME]. Both hold the same, or it
+fails. Prints each tensor's name, type, shape and a digest;
 names of rows must be as many as the rows."""
+import ast
 import json
 import math
 import struct
 import sys
+import zipfile
 
 BYTES = {"F32": 4, "F64": 8, "I64": 8, "U8": 1}
 LETTERS = {"F32": "f", "F64": "d", "I64": "q"}
@@ -14,7 +17,31 @@ def check(condition, what):
         sys.exit("tensors.py: " + what)
 
 
+def read_npz(path):
+    kinds = {"<f4": "F32", "<f8": "F64", "<i8": "I64", "|u1": "U8"}
+    tensors = {}
+    with zipfile.ZipFile(path) as archive:
+        check(archive.testzip() is None, "a sum is wrong")
+        for entry in archive.namelist():
+            data = archive.read(entry)
+            if entry == "notes.json":
+                notes = json.loads(data)
+                continue
+            check(data[:8] == b"\x93NUMPY\x01\x00" and entry.endswith(".npy"), f"{entry} is no array")
+            end = 10 + int.from_bytes(data[8:10], "little")
+            about = ast.literal_eval(data[10:end].decode("ascii"))
+            check(end % 64 == 0 and data[end - 1 : end] == b"\n" and not about["fortran_order"], f"{entry}'s header")
+            kind, raw = kinds[about["descr"]], data[end:]
+            check(len(raw) == BYTES[kind] * math.prod(about["shape"]), f"{entry} has another size than its shape")
+            letter = LETTERS.get(kind)
+            values = struct.unpack(f"<{len(raw) // BYTES[kind]}{letter}", raw) if letter else raw
+            tensors[entry[:-4]] = (kind, list(about["shape"]), values)
+    return notes, tensors
+
+
 def read(path):
+    if zipfile.is_zipfile(path):
+        return read_npz(path)
     with open(path, "rb") as file:
         data = file.read()
     (length,) = struct.unpack("<Q", data[:8])
@@ -36,6 +63,10 @@ def read(path):
 
 def main():
     notes, tensors = read(sys.argv[1])
+    if len(sys.argv) > 2:
+        check(read(sys.argv[2]) == (notes, tensors), f"{sys.argv[2]} holds something else")
+        print("the same:", len(tensors))
+        return
     print(" ".join(f"{key}={value}" for key, value in sorted(notes.items()) if key != "data"))
     for name, (kind, shape, values) in tensors.items():
         if kind == "F32":
