@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Of each kind so many lines at most: a hot key has more of each than anybody reads. */
-enum { LINES_MAX = 10, EVENTS_MAX = 32, TEXT_MAX = 32 };
+enum { LINES_MAX = 3, DECISIONS_MAX = 5, EVENTS_MAX = 32, TEXT_MAX = 32 };
 #define INDENT "            "
 
 static bool has_main(const struct known *k)
@@ -137,22 +137,46 @@ static int by_node(const void *a, const void *b)
     return (x->intent->worker > y->intent->worker) - (x->intent->worker < y->intent->worker);
 }
 
-static void show_wish(const struct wish *w)
+static bool is_forever(const char *clock)
 {
-    const struct known_intent *t = w->intent;
-    plain_print("node %u, worker %u: ", w->node, t->worker);
-    if (strcmp(t->end, "forever") == 0)
-        plain_print("from clock %s on", t->start);
+    return strcmp(clock, "forever") == 0;
+}
+
+static bool is_earlier(const char *a, const char *b)
+{
+    return strtoll(a, NULL, 10) < strtoll(b, NULL, 10);
+}
+
+/* Those of one worker, in a line; returns how many. */
+static size_t show_worker(const struct wish *w, size_t n)
+{
+    const struct known_intent *first = w->intent;
+    const char *start = first->start, *end = first->end;
+    size_t count = 0, active = 0;
+    for (; count < n && by_node(w, w + count) == 0; count++) {
+        const struct known_intent *t = w[count].intent;
+        active += t->is_active;
+        if (is_earlier(t->start, start)) start = t->start;
+        if (is_forever(t->end) || (!is_forever(end) && is_earlier(end, t->end))) end = t->end;
+    }
+    plain_print("node %u, worker %u: ", w->node, first->worker);
+    if (count > 1) plain_print("%zu intents, ", count);
+    if (is_forever(end))
+        plain_print("from clock %s on", start);
     else
-        plain_print("clocks %s to %s", t->start, t->end);
-    plain_print(", %s; its clock is %" PRId64 "\n", t->is_active ? "active" : "not yet acted on",
-                t->now);
+        plain_print("clocks %s to %s", start, end);
+    if (count > 1)
+        plain_print(", %zu active", active);
+    else
+        plain_print(", %s", active ? "active" : "not yet acted on");
+    plain_print("; its clock is %" PRId64 "\n", first->now);
+    return count;
 }
 
 /* Returns how many lines there were. */
 static size_t show_wishes(const struct explained *x)
 {
-    size_t n = 0, active = 0, shown;
+    size_t n = 0, active = 0, shown = 0, lines = 0;
     struct wish *w = malloc((x->count * KNOWN_INTENTS_MAX + 1) * sizeof *w);
     for (size_t i = 0; w && i < x->count; i++) {
         const struct known *k = &x->known[i];
@@ -162,10 +186,9 @@ static size_t show_wishes(const struct explained *x)
         }
     }
     if (n) qsort(w, n, sizeof *w, by_node);
-    shown = n < LINES_MAX ? n : LINES_MAX;
-    for (size_t i = 0; i < shown; i++) {
-        if (i) plain_print(INDENT);
-        show_wish(&w[i]);
+    for (; shown < n && lines < LINES_MAX; lines++) {
+        if (lines) plain_print(INDENT);
+        shown += show_worker(w + shown, n - shown);
     }
     if (n > shown)
         plain_print(INDENT "and %zu more; %zu in all, %zu of them active\n", n - shown, n, active);
@@ -216,7 +239,7 @@ static void show_decisions(struct explained *x)
     plain_print("decisions   %s\n", n ? ""
                                       : "none is remembered; asked again within a minute, and "
                                         "more are");
-    size_t from = n > LINES_MAX ? n - LINES_MAX : 0;
+    size_t from = n > DECISIONS_MAX ? n - DECISIONS_MAX : 0;
     if (from) plain_print(INDENT "%zu earlier ones\n", from);
     for (size_t i = from; i < n; i++) {
         double ago = x->now_s - event[i].at_s;

@@ -76,9 +76,9 @@ void table_shorten(double value, char text[16])
 
 void table_head(char line[TABLE_LINE_MAX])
 {
-    snprintf(line, TABLE_LINE_MAX, "%4s %7s %6s %6s %6s %7s %7s %7s %6s %6s %7s %6s %6s %6s %7s",
-             "node", "keys/s", "local", "repl.", "remote", "moved/s", "owned", "replic.", "p50 ms",
-             "p99 ms", "sent/s", "shards", "waits", "late/s", "clock");
+    snprintf(line, TABLE_LINE_MAX, "%4s %7s %6s %7s %6s %7s %7s %8s %6s %6s %7s %6s %6s %6s %7s",
+             "node", "keys/s", "local", "replica", "remote", "moved/s", "owned", "replicas",
+             "age ms", "p99 ms", "sent/s", "shards", "waits", "late/s", "clock");
 }
 
 void table_row(const struct look_row *r, char line[TABLE_LINE_MAX])
@@ -98,7 +98,7 @@ void table_row(const struct look_row *r, char line[TABLE_LINE_MAX])
     table_shorten(r->rate.late, late);
     table_shorten(r->clock, clock);
     snprintf(line, TABLE_LINE_MAX,
-             "%4u %7s %5.1f%% %5.1f%% %5.1f%% %7s %7s %7s %6.1f %6.1f %7s %5.1f%% %5.1f%% %6s %7s",
+             "%4u %7s %5.1f%% %6.1f%% %5.1f%% %7s %7s %8s %6.1f %6.1f %7s %5.1f%% %5.1f%% %6s %7s",
              r->rank, keys, percent(r->rate.local, r), percent(r->rate.replica, r),
              percent(r->rate.remote, r), moved, owned, replicas, 1e3 * r->age_s[LOOK_P50],
              1e3 * r->age_s[LOOK_P99], sent, 100 * r->rate.shard_cpu_s, 100 * r->waits, late,

@@ -23,6 +23,12 @@ static const char usage[] =
     "  --keys              with --once: the hottest keys of each node, instead\n"
     "  -h, --help          this text\n"
     "\n"
+    "  keys/s    keys that calls access in a second; their shares: local rows, replica here, remote at other nodes\n"
+    "  moved/s   rows that came here; then how many rows it owns, and how many replicas it has\n"
+    "  age ms    of replicas, since their owner was heard: the median, and what 99 of 100 are below\n"
+    "  sent/s    bytes; shards: their load; waits: the share of time in which workers wait for other nodes\n"
+    "  late/s    keys accessed at other nodes although an intent was active; clock: the highest\n"
+    "\n"
     "  keys: q ends; s sorts by the next column; space freezes; up and down choose a node; n shows its shards and peers;\n"
     "  k the keys that its calls name most often; b goes back\n";
 
