@@ -1,7 +1,9 @@
 """Embeddings of a model that lies on another device. torch's meta device has shapes and no values: it shows what goes where,
 on every machine; that values come out right is shown by a GPU, where there is one."""
+import contextlib
 import copy
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -12,6 +14,7 @@ except ImportError:
 
 import locus
 import locus.torch as lt
+from locus.torch import ahead, devices
 
 ROWS, DIMENSION = 100, 4
 
@@ -74,6 +77,37 @@ class Meta(unittest.TestCase):
             self.assertEqual(words.state_dict()["weight"].device.type, "cpu")
 
 
+class Ahead(unittest.TestCase):
+    """What CUDA would be told, with the meta device as the GPU."""
+
+    def test_values_come_on_a_stream_of_their_own(self):
+        told, cuda = [], unittest.mock.Mock()
+        cuda.stream.return_value = contextlib.nullcontext()
+        stream, event, current = cuda.Stream.return_value, cuda.Stream.return_value.record_event.return_value, \
+            cuda.current_stream.return_value
+        stream.record_event.side_effect = lambda: told.append("copied") or event
+        current.wait_event.side_effect = lambda of: told.append("waits" if of is event else "waits for another")
+        words = lt.Embedding(ROWS, DIMENSION)
+        optimizer, indices = lt.SGD(words, 0.1), torch.tensor([3, 5, 3])
+        with lt.open(optimizer), unittest.mock.patch.object(torch, "cuda", cuda), unittest.mock.patch.object(
+                devices, "_is_gpu", lambda device: device.type == "meta"), unittest.mock.patch.object(
+                torch.Tensor, "pin_memory", lambda values: told.append("pinned") or values), unittest.mock.patch.object(
+                torch.Tensor, "record_stream", lambda values, of: told.append("used" if of is current else "lost")):
+            words.to("meta")
+            first = ahead.Ahead(words, indices)
+            first.pull()
+            self.assertEqual(told, ["pinned", "copied"])
+            words.changes.add(torch.tensor([5, 9]))
+            found = first.take(indices)
+            self.assertEqual((told[2:4], found.values.device.type, tuple(found.values.shape)),
+                             (["waits", "used"], "meta", (2, DIMENSION)))
+            self.assertEqual(told[4:], 2 * ["pinned"])  # which was changed since, and its place
+            self.assertIs(devices.to_device(found.values, words.device), found.values)
+            first.pull()
+            words.to("cpu")  # meanwhile: pulled anew
+            self.assertIsNone(first.take(indices))
+
+
 class Gpu(unittest.TestCase):
     """Two models, one here and one there, see the same batches."""
 
@@ -101,6 +135,19 @@ class Gpu(unittest.TestCase):
         start = copy.deepcopy(Model().out.state_dict())
         for here, there in zip(self.train(Model(), "cpu", start), self.train(Model(), "cuda", start)):
             np.testing.assert_allclose(here, there, atol=1e-4)
+
+    def test_values_ahead_are_those_of_the_cpu(self):
+        words = lt.Embedding(ROWS, DIMENSION)
+        words.to("cuda")
+        optimizer, batches = lt.SGD(words, 0.1), [batch(seed)[0] for seed in range(60)]
+        with lt.open(optimizer):
+            for each in lt.Prefetch(batches, keys=lambda each: {words: each}):
+                expected = words.weight_of(each)
+                values = words(each)
+                self.assertTrue(torch.equal(values.detach().cpu(), expected))
+                optimizer.zero_grad()
+                values.sum().backward()
+                optimizer.step()
 
     def test_a_forward_pass_waits_for_no_copy(self):
         """Pinned buffers are used again only when their copy has ended: values of many passes at once are right."""

@@ -12,6 +12,7 @@ import torch
 
 from ..worker import Ticket, Worker
 from .batch import distinct
+from .devices import Moving, to_device
 
 _CHANGES_MAX = 16  # the last steps; values that are older are pulled anew
 _KEYS_AT_ONCE = 4096  # other calls of the worker wait for so many at most
@@ -53,7 +54,7 @@ class Ahead:
         self.flat = wanted.reshape(-1)
         self.indices, self.places = embedding.different(self.flat)
         self.keys: torch.Tensor = self.indices + embedding._first
-        self._pulled: Optional[Tuple[int, torch.Tensor]] = None
+        self._pulled: Optional[Tuple[int, Moving]] = None
         self._shared: List[Tuple[torch.Tensor, torch.Tensor]] = []  # indices, and the places here of those among them
 
     def share(self, before: "Ahead") -> None:
@@ -68,10 +69,7 @@ class Ahead:
         for ticket in [self._begin(worker, rows, first) for first in range(0, len(self.keys), _KEYS_AT_ONCE)]:
             while not ticket.done():
                 time.sleep(_LOOK_S)
-        values = self.embedding._values(self.indices, rows)
-        if self.embedding.device.type == "cuda":
-            values = values.pin_memory()
-        self._pulled = count, values
+        self._pulled = count, Moving(self.embedding._values(self.indices, rows), self.embedding.device)
 
     def _begin(self, worker: Worker, rows: torch.Tensor, first: int) -> Ticket:
         return worker.pull_async(self.keys[first:first + _KEYS_AT_ONCE], rows[first:first + _KEYS_AT_ONCE])
@@ -87,15 +85,16 @@ class Ahead:
         """For these indices, once; None: they are others, or not here."""
         if self._pulled is None or not torch.equal(flat, self.flat):
             return None
-        (count, values), self._pulled = self._pulled, None
+        (count, moving), self._pulled = self._pulled, None
         changed = self.embedding.changes.since(count)
-        if changed is None:
+        values = moving.arrived()
+        if changed is None or values.device.type not in ("cpu", self.embedding.device.type):
             return None
         if changed:
             old = torch.cat([self._places_of(each) for each in changed])
         if changed and len(old):
             pulled = self.embedding._values(self.indices[old], self.embedding.worker.pull(self.keys[old]))
-            values.index_copy_(0, old, pulled)
+            values.index_copy_(0, to_device(old, values.device), to_device(pulled, values.device))
         return Found(self.indices, self.places, values)
 
     def _places_of(self, changed: torch.Tensor) -> torch.Tensor:
