@@ -112,10 +112,10 @@ void settings_options(struct settings *s)
     };
     const struct args_option patience = OPTION_COUNT(
         "--patience", "N", &s->patience, 0, 1e6, ARGS_NODES,
-        "end after so many evaluations that were no better, with\nthe best model; each --eval-every epochs, or one; 0: do not");
+        "end after N evaluations in a row that are no better, and\nkeep the best model; evaluates each epoch, unless\n--eval-every is given; 0: train all epochs");
     const struct args_option from =
         OPTION_TEXT("--from", "FILE", &s->from, ARGS_NODES | ARGS_INPUT,
-                    "begin with what a model that --out has written has of\nrows of these names");
+                    "start from a saved model: rows of the same names\nbegin with its values");
     const struct args_option schedule = OPTION_TEXT(
         "--schedule", "SHAPE", &s->schedule, ARGS_NODES,
         "of the learning rate over all epochs: constant, linear or\ncosine; then ,to=X: the share that is left at the end;\n,warmup=X: the share of the epochs in which it rises");

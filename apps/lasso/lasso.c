@@ -49,7 +49,7 @@ static void task_options(struct lasso_options *o)
             "squared: half the squared errors\nlogistic: the response has two values, labels"),
         OPTION_REAL(
             "--lambda", "X", &o->lambda, 1e-6, 1e300, ARGS_TASK,
-            "weight of the coefficients' absolute values: this\nshare of the least that leaves none"),
+            "weight of the coefficients' absolute values, as a share\nof the least weight that makes all of them 0"),
         OPTION_FLAG(
             "--absolute", &o->is_absolute, 0,
             "--lambda is the weight itself, beside the loss summed\nover the rows: glmnet's times the root of the rows"),
@@ -60,7 +60,7 @@ static void task_options(struct lasso_options *o)
                     "penalize coefficients of the columns as they are"),
         OPTION_COUNT(
             "--path", "N", &o->path, 1, 10000, ARGS_TASK,
-            "go down to it in N steps of equal ratio, each from\nthe coefficients of the one before"),
+            "reach --lambda in N steps of equal ratio, each from\nthe coefficients of the step before"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
