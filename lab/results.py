@@ -161,7 +161,7 @@ def drawing(runs, title):
     def text(x, y, size, anchor, said, colour="#333"):
         out.append(f'<text x="{x}" y="{y}" font-size="{size}" fill="{colour}" text-anchor="{anchor}">{said}</text>')
 
-    text(16, 28, 16, "start", title, "#111")
+    text(16, 28, 16, "start", title.replace("_", " "), "#111")
     text(884, 28, 12, "end", "bars: medians; lines: least to most", "#666")
     for x, width, (what, head, form), by, colour in ((216, 250, (name, heading, ".3f"), scale, "#4c78a8"),
                                                      (546, 270, quality, 1, "#54a24b")):

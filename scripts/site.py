@@ -29,7 +29,7 @@ except ImportError:
 
 # Prose has lines that are read easily, code has room for 120 columns.
 STYLE = """body { margin: 0; font: 16px/1.5 sans-serif; color: #222; background: #fff } main { max-width: 66em; padding: 0 1.5em }
-p, li, h1, h2, h3, h4, .foot { max-width: 52em } pre, code { font: 14px/1.4 monospace; background: #f4f4f4 }
+p, li, dd, h1, h2, h3, h4, .foot { max-width: 52em } h1.Sh { font-size: 1.25em } pre, code { font: 14px/1.4 monospace; background: #f4f4f4 }
 pre { padding: .6em; overflow-x: auto } code { overflow-wrap: anywhere } pre code { overflow-wrap: normal }
 table { border-collapse: collapse; display: block; overflow-x: auto } td, th { border: 1px solid #ccc; padding: .2em .5em }
 img { max-width: 100% } a { color: #05a } .head, .foot { width: 100%; border: 0; display: table }
