@@ -291,6 +291,7 @@ int main(int argc, char **argv)
                                     .more_count = sizeof more / sizeof *more,
                                     .has_no_demo = true};
     run_parse(&b->run, &program, argc, argv);
+    args_needs("--call", "--calls");
     run_repeat(&b->run, (struct run_repetitions){.quick = 1, .full = 9});
     bool selects = false;
     for (unsigned s = 0; s < SETTINGS; s++) selects |= run_selects(&b->run, names[s]);

@@ -179,6 +179,13 @@ void pool_meet_here(struct pool_member *m)
     world_meet(&m->pool->meeting);
 }
 
+const void *pool_first_gives(struct pool_member *m, const void *mine)
+{
+    if (m->index == 0) m->pool->given = mine;
+    pool_meet_here(m);
+    return m->pool->given;
+}
+
 void pool_meet(struct pool_member *m)
 {
     if (m->worker) {

@@ -62,6 +62,7 @@ struct pool {
     size_t table_count;
     struct world_meeting meeting;     /* of the baseline, and of the node's workers */
     double figures[POOL_FIGURES_MAX]; /* of the baseline */
+    const void *given;                /* pool_first_gives() */
     uint64_t task;
 };
 
@@ -101,6 +102,8 @@ void pool_meet(struct pool_member *);
 void pool_quiesce(struct pool_member *);
 /* Only this node's workers. */
 void pool_meet_here(struct pool_member *);
+/* What this node's first worker gives, which must stay until all have met again. */
+const void *pool_first_gives(struct pool_member *, const void *mine);
 /* Every worker gives `count` figures, and gets their sums over all workers of all nodes: up to
  * POOL_FIGURES_MAX in one collective. Whole numbers below 2^53 are summed exactly. Quiesces, too. */
 void pool_sum(struct pool_member *, double *figures, size_t count);

@@ -77,6 +77,7 @@ static void open_names(struct warm *w, const struct saved *s)
                    text ? "none" : "some");
 }
 
+/* One of a node's workers reads the model: of word2vec's files that is all of it. */
 void warm_init(struct pool_member *m, size_t table, const char *path, const struct warm_part *parts,
                size_t part_count, const struct names *names, rows_draw *first, const void *context)
 {
@@ -86,22 +87,27 @@ void warm_init(struct pool_member *m, size_t table, const char *path, const stru
                      .part_count = part_count,
                      .names = names,
                      .draw = first,
-                     .context = context,
-                     .found = &found};
+                     .context = context};
     if (!path) {
         rows_init(m, table, first, context);
         return;
     }
-    saved_open(&s, path);
-    open_parts(&w, &s);
-    open_names(&w, &s);
+    if (m->index == 0) {
+        saved_open(&s, path);
+        open_parts(&w, &s);
+        open_names(&w, &s);
+    }
+    const struct warm *first_one = pool_first_gives(m, &w);
+    if (m->index > 0) w = *first_one;
+    w.found = &found;
     rows_init(m, table, draw, &w);
     pool_sum(m, &found, 1);
     if (found <= 0)
-        saved_fail(&s, "has no row of \"%s\" that the data name (--from)", parts->tensor);
+        fail("%s: has no row of \"%s\" that the data name (--from)", path, parts->tensor);
     if (m->place == 0)
         fprintf(stderr, "%s: %.0f of %" PRIu64 " rows of \"%s\" begin as %s has them\n",
                 fail_program(), found, m->pool->tables[table].rows, parts->tensor, path);
+    if (m->index > 0) return;
     names_fini(&w.saved);
     saved_close(&s);
 }

@@ -66,14 +66,17 @@ void lda_warm(struct shelf *s, const char *path)
     saved_names(&saved, "words", w.rows->rows, &w.names);
     if ((w.names.count > 0) != (l->corpus.names.count > 0))
         saved_fail(&saved, "and the data do not both have names of words (--from, --vocabulary)");
+    uint32_t known = 0;
     for (uint32_t word = 0; word < l->corpus.words; word++) {
         uint64_t first = s->train.start[word], end = s->train.start[word + 1];
-        uint32_t row = first < end ? row_of(&w, word) : NAMES_NONE;
-        if (row == NAMES_NONE) continue;
+        uint32_t row = row_of(&w, word);
+        known += row != NAMES_NONE;
+        if (row == NAMES_NONE || first == end) continue;
         add_up(&w, row);
         rng_init(&rng, l->options.common.seed, (UINT64_C(1) + s->first) << 32 | word);
         for (uint64_t t = first; t < end; t++) s->train.topic[t] = draw(&w, &rng);
     }
+    if (known == 0) saved_fail(&saved, "has no word of the documents (--from)");
     shelf_count(s);
     names_fini(&w.names);
     free(w.up_to);

@@ -139,8 +139,10 @@ static void check(void *program)
     args_needs("--zipf-exponent", "--zipf");
     args_needs("--zipf-rank", "--zipf");
     args_needs("--zipf-noise", "--zipf");
-    if (o->method == MF_COORDINATES && (o->has_bias || o->visit == MF_BLOCKS))
-        fail_usage("--method cd has neither --bias nor --visit blocks: leave them out");
+    static const char *const of_sgd[] = {"--bias",    "--visit",     "--batch",    "--lr",
+                                         "--adagrad", "--step-time", "--schedule", NULL};
+    for (int i = 0; o->method == MF_COORDINATES && of_sgd[i]; i++)
+        if (args_has(of_sgd[i])) fail_usage("--method cd has no %s: leave it out", of_sgd[i]);
     if (o->method == MF_COORDINATES && settings_is_bounded(&o->common))
         fail_usage("--method cd bounds no staleness, its phases meet: choose another --technique");
 }

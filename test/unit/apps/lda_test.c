@@ -259,25 +259,45 @@ TEST(lda, coherence_is_that_of_pairs_of_words_in_documents)
 }
 
 /* Word 4 is unknown to the model; all others have a topic each, with next to nothing else. */
-TEST(lda, first_topics_are_those_of_a_model)
+static void write_model(const char *path, const char *names)
 {
-    char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
     float rows[4][TOPICS] = {{0}}, totals[TOPICS] = {0};
-    struct lda l = lda_of(0);
-    struct shelf s;
     struct tensors t;
     for (int w = 0; w < 4; w++) rows[w][2 * w + 1] = 1e6F;
     for (int k = 0; k < TOPICS; k++) totals[k] = 1e6F;
-    l.options.beta = 1e-6;
-    folder_new(folder);
-    snprintf(path, sizeof path, "%s/model", folder);
     tensors_open(&t, path);
     tensors_declare(&t, "word_topics", TENSORS_F32, 4, TOPICS);
     tensors_declare(&t, "topic_totals", TENSORS_F32, TOPICS, 0);
+    if (names) tensors_declare(&t, "words", TENSORS_U8, strlen(names), 0);
     tensors_begin(&t);
     tensors_write(&t, rows, sizeof rows);
     tensors_write(&t, totals, sizeof totals);
+    if (names) tensors_write(&t, names, strlen(names));
     tensors_close(&t);
+}
+
+static void begin_with_words(const void *path)
+{
+    struct lda l = lda_of(0);
+    struct shelf s;
+    char name[] = "a";
+    names_init(&l.corpus.names);
+    for (int w = 0; w < WORDS; w++, name[0]++) names_add(&l.corpus.names, name, 1);
+    shelf_open(&s, &l, 0, 1, 1);
+    lda_warm(&s, path);
+    shelf_close(&s);
+    names_fini(&l.corpus.names);
+}
+
+TEST(lda, first_topics_are_those_of_a_model)
+{
+    char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+    struct lda l = lda_of(0);
+    struct shelf s;
+    l.options.beta = 1e-6;
+    folder_new(folder);
+    snprintf(path, sizeof path, "%s/model", folder);
+    write_model(path, NULL);
     shelf_open(&s, &l, 0, 1, 1);
     uint32_t unknown = s.train.topic[s.train.start[4]];
     lda_warm(&s, path);
@@ -287,6 +307,10 @@ TEST(lda, first_topics_are_those_of_a_model)
     CHECK_EQ(s.train.topic[s.train.start[4]], unknown);
     CHECK_EQ(s.pair_count[0], 4); /* words 0 to 3 */
     shelf_close(&s);
+    write_model(path, "W\nX\nY\na\n");
+    ends_with(begin_with_words, path, 0, "");
+    write_model(path, "W\nX\nY\nZ\n");
+    ends_with(begin_with_words, path, 1, "has no word of the documents (--from)");
     folder_remove(folder);
 }
 

@@ -68,6 +68,26 @@ TEST(pool, sums_are_exact)
     }
 }
 
+static void take(struct pool_member *m, void *first)
+{
+    for (int round = 0; round < 20; round++) {
+        int mine = m->index == 0 ? round : -1;
+        CHECK_EQ(*(const int *)pool_first_gives(m, &mine), round);
+        pool_meet_here(m);
+    }
+    *(int *)first += m->index == 0;
+}
+
+TEST(pool, all_take_what_the_first_gives)
+{
+    struct pool pool;
+    int first = 0;
+    open_pool(&pool, true, 4);
+    pool_run(&pool, take, &first);
+    pool_close(&pool);
+    CHECK_EQ(first, 1);
+}
+
 /* ---- rows ---- */
 
 /* A locus_change: adds 1, 2, 3... */

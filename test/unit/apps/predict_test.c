@@ -86,7 +86,8 @@ static void run(const void *wish)
     folder_write(folder, "lines", w->lines, 0);
     if (is_file) argv[argc++] = (char *)(uintptr_t)folder_path(folder, "lines");
     CHECK_EQ(dup2(open(folder_path(folder, "lines"), O_RDONLY), STDIN_FILENO), STDIN_FILENO);
-    int status = predict_run("locus-x", w->kind, argc, argv);
+    int status =
+        predict_run(w->kind == &wv_predict_kind ? "locus-wv" : "locus-x", w->kind, argc, argv);
     fflush(NULL);
     _exit(status); /* what a sanitizer would say of a forked process is no answer */
 }
@@ -250,7 +251,7 @@ TEST(predict, wv_finds_near_words_and_analogies)
             "east\tnorth\twest\tne\t-0.178885445\n");
     answers((struct wish){&wv_predict_kind, "east ne\nne me", {0}},
             "east\tne\t0.600000024\nne\tme\tnan\n"
-            "locus-x: 1 lines have a name that the model does not know\n");
+            "locus-wv: 1 lines have a name that the model does not know\n");
     folder_remove(folder);
 }
 
@@ -274,7 +275,7 @@ TEST(predict, wv_reads_word2vec)
         {"2 2\na 1 2\nb 3\n", "has no word and 2 numbers at place 2 of 2"},
         {"2 2\na 1 2 3\nb 3 4 5\n", "has no word and 2 numbers at place 2 of 2"},
         {"2 1\na 1\na 2\n", "are not the names of 2 rows"},
-        {"2 1 1\na 1\na 2\n", "is no model in safetensors"},
+        {"2 1 1\na 1\na 2\n", "is no model in safetensors, or is cut off; of word2vec's files"},
         {"-2 -3\na 1 2 3 4 5 6 7 8 9\n", "is no model in safetensors"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -290,6 +291,10 @@ TEST(predict, wv_reads_word2vec)
         snprintf(path, sizeof path, "%s/model", folder);
         folder_write(folder, "model", wrong[i][0], 0);
         refuses((struct wish){&wv_predict_kind, "east", {0}}, wrong[i][1]);
+        if (strstr(wrong[i][1], "is no model")) {
+            refuses((struct wish){&mf_predict_kind, "Anna", {0}}, "is no model in safetensors");
+            CHECK(!strstr(said, "word2vec"));
+        }
         folder_remove(folder);
     }
 }
