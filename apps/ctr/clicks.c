@@ -14,12 +14,32 @@ void clicks_init(struct clicks *c)
     names_init(&c->columns.names);
 }
 
+void clicks_columns_load(struct clicks_columns *c, const struct saved *s)
+{
+    const struct saved_tensor *kinds = saved_take(s, "column_kinds", TENSORS_I64, 0, 0),
+                              *cuts = saved_take(s, "column_cuts", TENSORS_F64, 0, 2);
+    clicks_columns_fini(c);
+    c->count = kinds->rows;
+    c->kind = take_memory(c->count + 1, sizeof *c->kind);
+    c->cuts = take_memory(2 * cuts->rows + 1, sizeof *c->cuts);
+    memcpy(c->kind, kinds->values, c->count * sizeof *c->kind);
+    memcpy(c->cuts, cuts->values, 2 * cuts->rows * sizeof *c->cuts);
+    c->cut_count = cuts->rows;
+    saved_names(s, "columns", saved_find(s, "columns", TENSORS_U8) ? c->count : 0, &c->names);
+}
+
+void clicks_columns_fini(struct clicks_columns *c)
+{
+    names_fini(&c->names);
+    free(c->kind);
+    free(c->cuts);
+    *c = (struct clicks_columns){0};
+}
+
 void clicks_fini(struct clicks *c)
 {
     names_fini(&c->names);
-    names_fini(&c->columns.names);
-    free(c->columns.kind);
-    free(c->columns.cuts);
+    clicks_columns_fini(&c->columns);
     free(c->features);
     free(c->fields);
     free(c->values);

@@ -9,7 +9,7 @@
 #ifndef CTR_CLICKS_H
 #define CTR_CLICKS_H
 
-#include "names.h"
+#include "saved.h"
 
 #include <stdbool.h>
 
@@ -36,6 +36,10 @@ struct clicks_columns {
     double *cuts;       /* of columns of numbers, ascending: the column, the number */
     size_t cut_count;
 };
+
+/* As a model has saved them. */
+void clicks_columns_load(struct clicks_columns *, const struct saved *);
+void clicks_columns_fini(struct clicks_columns *);
 
 struct clicks {
     enum clicks_format format; /* of the files */

@@ -187,6 +187,36 @@ static void check_foreign(const struct csv *c, size_t column)
          c->file.lines.path, k->foreign_line, names_get(&k->foreign, 0), column + 1);
 }
 
+static void take_cuts(struct column *k, const struct clicks_columns *known, size_t column)
+{
+    double *cuts = take_memory(known->cut_count + 1, sizeof *cuts);
+    free(k->cuts);
+    k->has_numbers = known->kind[column] == CLICKS_NUMBERS;
+    k->cut_count = 0;
+    for (size_t n = 0; n < known->cut_count; n++)
+        if (known->cuts[2 * n] >= (double)column && known->cuts[2 * n] <= (double)column)
+            cuts[k->cut_count++] = known->cuts[2 * n + 1];
+    k->cuts = k->cut_count > 0 ? cuts : NULL;
+    if (!k->cuts) free(cuts);
+}
+
+/* The parts of numbers of which a model has learned. */
+static void take_known(struct csv *c)
+{
+    const struct clicks_columns *known = c->source->known;
+    const struct field *name = c->file.name;
+    bool are_same = known->count == c->count && (known->names.count > 0) == (name != NULL) &&
+                    known->kind[c->label] == CLICKS_LABEL;
+    for (size_t i = 0; i < c->count && are_same; i++) {
+        const char *its = name ? names_get(&known->names, (uint32_t)i) : "";
+        are_same = !name || field_equals(name[i], (struct field){its, strlen(its)});
+        if (i != c->label && are_same) take_cuts(&c->columns[i], known, i);
+    }
+    if (!are_same)
+        fail("%s has other columns, or in another order, than the model that --from begins with",
+             c->source->train);
+}
+
 static void learn_values(struct csv *c)
 {
     struct fields *f = &c->file;
@@ -348,15 +378,8 @@ static void adopt(struct csv *c, const struct clicks_columns *known)
         if (known->kind[i] == CLICKS_LABEL) c->label = i;
     for (size_t i = 0; i < c->count; i++) {
         struct column *k = &c->columns[i];
-        k->has_numbers = known->kind[i] == CLICKS_NUMBERS;
         if (i != c->label) k->at = place_of(c, known, i);
-        k->cuts = take_memory(known->cut_count + 1, sizeof *k->cuts);
-        for (size_t n = 0; n < known->cut_count; n++)
-            if (known->cuts[2 * n] >= (double)i && known->cuts[2 * n] <= (double)i)
-                k->cuts[k->cut_count++] = known->cuts[2 * n + 1];
-        if (k->cut_count > 0) continue;
-        free(k->cuts);
-        k->cuts = NULL;
+        take_cuts(k, known, i);
     }
 }
 
@@ -388,6 +411,7 @@ uint64_t clicks_read_csv(struct clicks *to, const struct clicks_source *source)
     if (c.file.form.columns == 0) fail("%s has no examples", source->train);
     learn_columns(&c);
     learn_values(&c);
+    if (source->known) take_known(&c);
     struct fields train = c.file; /* its names */
     open_file(&c, source->train, source->label);
     find_columns(&c, &c.file, &train);

@@ -33,6 +33,7 @@ struct clicks_source {
     const char *label, *positive; /* a column's name, of CSV, and the label of a click; or NULL */
     unsigned hash_bits;           /* 0: a vocabulary */
     unsigned bins;
+    const struct clicks_columns *known; /* a model's, which those of CSV must be; or NULL */
 };
 
 /* Examples of `test` one by one, with or without labels, of CSV or Criteo's format and in what

@@ -139,10 +139,23 @@ static void plan_layers(struct ctr *c)
     dense_plan_add(&c->plan, inputs, 1, false);
 }
 
+/* Of a model of separated fields. */
+static void read_columns(struct clicks_columns *known, const char *path)
+{
+    struct saved saved;
+    if (!path) return;
+    saved_open(&saved, path);
+    if (saved_find(&saved, "column_kinds", TENSORS_I64)) clicks_columns_load(known, &saved);
+    saved_close(&saved);
+}
+
 static void read_files(struct ctr *c)
 {
     const struct ctr_options *o = &c->options;
+    struct clicks_columns known = {0};
+    read_columns(&known, o->common.from);
     const struct clicks_source source = {.train = o->common.data,
+                                         .known = known.count > 0 ? &known : NULL,
                                          .test = o->test,
                                          .format = (enum clicks_format)o->format,
                                          .label = o->label,
@@ -150,6 +163,7 @@ static void read_files(struct ctr *c)
                                          .hash_bits = (unsigned)o->hash_bits,
                                          .bins = (unsigned)o->bins};
     uint64_t train = clicks_read(&c->clicks, &source);
+    clicks_columns_fini(&known);
     const struct clicks_split split = {.train = train,
                                        .test = o->test ? 0 : o->held_back,
                                        .validate = o->validate,

@@ -42,22 +42,6 @@ static void open_layers(struct using *u, const struct saved *s)
     u->layer[u->layers - 1].is_rectified = false;
 }
 
-static void open_columns(struct using *u, const struct saved *s)
-{
-    struct clicks_columns *c = &u->clicks.columns;
-    const struct saved_tensor *kinds = saved_take(s, "column_kinds", TENSORS_I64, 0, 0),
-                              *cuts = saved_take(s, "column_cuts", TENSORS_F64, 0, 2);
-    c->count = kinds->rows;
-    c->kind = take_memory(c->count + 1, sizeof *c->kind);
-    c->cuts = take_memory(2 * cuts->rows + 1, sizeof *c->cuts);
-    memcpy(c->kind, kinds->values, c->count * sizeof *c->kind);
-    memcpy(c->cuts, cuts->values, 2 * cuts->rows * sizeof *c->cuts);
-    c->cut_count = cuts->rows;
-    names_fini(&c->names);
-    saved_names(s, "columns", saved_find(s, "columns", TENSORS_U8) ? c->count : 0, &c->names);
-    if (u->fields + 1 != c->count) saved_fail(s, "its columns are not its fields and a label");
-}
-
 static void open(struct predict *p)
 {
     struct using *u = p->program;
@@ -78,7 +62,10 @@ static void open(struct predict *p)
     u->clicks.format = format && strcmp(format, "csv") == 0      ? CLICKS_CSV
                        : format && strcmp(format, "criteo") == 0 ? CLICKS_CRITEO
                                                                  : CLICKS_LIBSVM;
-    if (u->clicks.format == CLICKS_CSV) open_columns(u, s);
+    if (u->clicks.format != CLICKS_CSV) return;
+    clicks_columns_load(&u->clicks.columns, s);
+    if (u->fields + 1 != u->clicks.columns.count)
+        saved_fail(s, "its columns are not its fields and a label");
 }
 
 /* ---- an example ---- */

@@ -217,6 +217,28 @@ TEST(saved, a_training_begins_with_what_another_one_saved)
     program_folder_remove(folder);
 }
 
+/* Numbers are cut as the model has them, though there are others now, which would be cut elsewhere:
+ * what it says of the old ones stays as it was. */
+TEST(saved, ctr_cuts_numbers_as_the_model_that_it_begins_with)
+{
+    program_folder(folder);
+    must_run(command_run(
+        &c,
+        "cd %s && awk 'BEGIN {srand(3); print \"x,c,click\"; for (i = 0; i < 900; i++) {"
+        "x = 1000 * rand(); printf \"%%.6g,%%d,%%d\\n\", x, rand() * 4, rand() * 1000 < x}}' > old && "
+        "cp old new && awk 'BEGIN {for (i = 0; i < 900; i++) print rand() \",1,0\"}' >> new && "
+        "%s --data old --bins 8 --dim 4 --hidden 4 --epochs 2 --out model && "
+        "%s --data new --bins 8 --dim 4 --hidden 4 --epochs 0 --from model --out again && "
+        "%s predict model old > a && %s predict again old > b && cmp a b",
+        folder, program_path("ctr"), program_path("ctr"), program_path("ctr"),
+        program_path("ctr")));
+    CHECK_EQ(command_run(&c, "cd %s && sed 's/^x/z/' new > other && %s --data other --from model",
+                         folder, program_path("ctr")),
+             1);
+    CHECK_STR(c.err.text, "other has other columns, or in another order, than the model");
+    program_folder_remove(folder);
+}
+
 /* Documents of three words each, of one of 5 topics. */
 static const char write_documents[] =
     "cd %s && awk 'BEGIN {srand(3); for (d = 0; d < 200; d++) {t = int(5 * rand()); "
