@@ -112,6 +112,16 @@ struct locus_rule {
     float decay;        /* of LOCUS_ADAMW: above 0; usually 0.01 */
 };
 
+/* What the values of a row are in memory, in messages and in checkpoints. Calls have floats, and
+ * arithmetic is theirs; so are an optimizer's state, updates and gradients. */
+enum locus_element {
+    LOCUS_F32,
+    /* Two bytes: the upper half of a float, 8 significant bits. Each change rounds the values that
+     * it gives the row, up or down by chance, so that the mean is right and small steps are not
+     * lost. The same calls of one worker round alike in each run. No view: locus_view(). */
+    LOCUS_BF16,
+};
+
 /* A range of keys whose rows hold `length` floats each. The range follows from the order of the
  * tables. */
 struct locus_table {
@@ -124,6 +134,7 @@ struct locus_table {
     uint32_t flags;  /* 0, or LOCUS_TABLE_ENCODED */
     enum locus_optimizer optimizer;
     struct locus_rule rule;
+    enum locus_element element;
 };
 /* Only their program can read the rows: they are differences to first values that it computes, or
  * have optimizer state behind the values. Checkpoints note it: `locus checkpoint export` refuses

@@ -137,9 +137,10 @@ static int show(char *dir, const char *out)
     if (read_newest(dir, path, &m)) return failed();
     print_line(path, &m);
     for (unsigned i = 0; i < m.tables; i++)
-        plain_print("  table %s: %llu of %llu rows of %u floats%s%s%s\n", m.table[i].name,
+        plain_print("  table %s: %llu of %llu rows of %u floats%s%s%s%s\n", m.table[i].name,
                     (unsigned long long)manifest_rows(&m, i), (unsigned long long)m.table[i].rows,
-                    m.table[i].length, m.table[i].flags ? ", encoded by its program" : "",
+                    m.table[i].length, m.table[i].element ? " in two bytes each" : "",
+                    m.table[i].flags ? ", encoded by its program" : "",
                     m.table[i].optimizer ? ", with the state of " : "",
                     m.table[i].optimizer ? row_type_name(m.table[i].optimizer) : "");
     for (unsigned i = 0; i < m.files; i++)

@@ -27,6 +27,7 @@ OPERATIONS_MAX = 64  # of a worker in flight; the next one waits for the oldest
 HISTOGRAM_BUCKETS = 40
 TECHNIQUES = ("adaptive", "static", "relocate", "replicate", "full_replication")
 OPTIMIZERS = ("", "sgd", "momentum", "adagrad", "row_adagrad", "adam", "adamw")
+ELEMENTS = ("f32", "bf16")
 CONFORMITIES = ("conform", "bounded", "long_term", "non_conform")
 HISTOGRAMS = ("relocation_time", "parked_time", "blocked_time", "hops", "staleness")
 
@@ -37,7 +38,7 @@ class CRule(Structure):
 
 class CTable(Structure):
     _fields_ = [("name", c_char_p), ("rows", c_uint64), ("length", c_uint32), ("flags", c_uint32),
-                ("optimizer", c_int), ("rule", CRule)]
+                ("optimizer", c_int), ("rule", CRule), ("element", c_int)]
 
 
 class CConfig(Structure):

@@ -30,6 +30,7 @@ class Table:
     first: int = 0  # its first key; open() fills it in
     optimizer: str = ""  # sgd, momentum, adagrad, row_adagrad, adam or adamw: what is pushed is a gradient
     rule: Dict[str, float] = field(default_factory=dict, hash=False)  # as struct locus_rule; usual unless said
+    element: str = "f32"  # or bf16: values take two bytes, here, in messages and in checkpoints; calls have floats
     encoded: bool = False  # rows that mean something to this program alone: `locus checkpoint export` refuses them
 
     @property
@@ -250,6 +251,9 @@ def _checked_tables(tables: Sequence[Table]) -> List[Table]:
         if table.optimizer not in _c.OPTIMIZERS:
             raise ArgumentError(f"`optimizer` of table {table.name!r} is {table.optimizer!r}: must be one of "
                                 f"{', '.join(_c.OPTIMIZERS[1:])}, or empty")
+        if table.element not in _c.ELEMENTS:
+            raise ArgumentError(f"`element` of table {table.name!r} is {table.element!r}: must be one of "
+                                f"{', '.join(_c.ELEMENTS)}")
         for name in table.rule:
             if name not in dict(_c.CRule._fields_):
                 raise ArgumentError(f"`rule` of table {table.name!r} has {name!r}: an optimizer has no such constant")
@@ -279,7 +283,8 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
         raise UsageError("this process was forked from one that has opened a node: start it anew "
                          "(multiprocessing's \"spawn\"), for it has nothing of the parent's links")
     c_tables = (_c.CTable * len(placed))(*[_c.CTable(_c.text("a table's name", t.name), t.rows, t.length, int(t.encoded),
-                                                     _c.OPTIMIZERS.index(t.optimizer), _c.CRule(**t.rule)) for t in placed])
+                                                     _c.OPTIMIZERS.index(t.optimizer), _c.CRule(**t.rule),
+                                                     _c.ELEMENTS.index(t.element)) for t in placed])
     config = _c.CConfig()
     _quick.locus_config_init_sized(byref(config), sizeof(config))
     config.tables, config.table_count = c_tables, len(placed)

@@ -345,17 +345,17 @@ static inline __attribute__((always_inline)) int access_now(locus_worker *w, enu
     return 0;
 }
 
-/* Where somebody looks closer, or steps have numbers. */
+/* Where somebody looks closer, steps have numbers, or values are not floats. */
 static __attribute__((noinline)) int access_watched(locus_worker *w, enum request_kind kind,
                                                     const locus_key *keys, size_t n, float *values)
 {
     if (kind == REQUEST_PUSH && call_has_keys(n)) begin_steps(w, keys, n);
     if (n == 1 && keys && values && keys[0] < call_key_bound(w) && hides(w, kind, keys, 1))
         return access_rows(w, kind, keys, n, values);
-    if (!w->observer) return access_now(w, kind, keys, n, values);
-    bool is_due = observer_is_due(w->observer, &w->only);
+    bool is_due = w->observer && observer_is_due(w->observer, &w->only);
     uint64_t began_ns = is_due ? clock_now_ns() : 0;
-    int rc = access_now(w, kind, keys, n, values);
+    int rc = kind == REQUEST_PULL && w->store->has_bf16 ? access_rows(w, kind, keys, n, values)
+                                                        : access_now(w, kind, keys, n, values);
     if (rc == 0 && is_due)
         observer_note(w->observer, kind == REQUEST_PULL, clock_now_ns() - began_ns, keys, n);
     return rc;
@@ -493,7 +493,7 @@ int locus_pull_local(locus_worker *w, locus_key key, float *value)
     int rc = call_check("locus_pull_local", "value", w, &key, 1, value);
     if (rc) return rc;
     bool must_not = operations_hold(&w->operations, &key, 1) || hides(w, REQUEST_PULL, &key, 1);
-    rc = must_not ? -EAGAIN : row_read_by(store_row_ref(w->store, key), value, w->copies);
+    rc = must_not ? -EAGAIN : row_read_any(store_row_ref(w->store, key), value, w->copies);
     if (rc < 0)
         return error_set(
             rc,

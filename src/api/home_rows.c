@@ -89,7 +89,8 @@ static int look(struct walk *walk, struct row_ref ref, locus_key key)
     enum directory_state state = directory_state(w);
     if (state == DIRECTORY_ELSEWHERE) return look_elsewhere(walk, key);
     if (!row_word_is_written(ref, w)) return 0;
-    if (row_read_stored(ref, values) < 0) return look_elsewhere(walk, key); /* it has just left */
+    if (row_read_as(ref, values, ROW_WITH_STATE) < 0)
+        return look_elsewhere(walk, key); /* it has just left */
     return show(walk, key, values);
 }
 

@@ -119,12 +119,13 @@ static int init_worker(locus *n, unsigned id)
     locus_worker *w = &n->worker[id];
     w->node = n;
     w->store = &n->store;
-    /* whose short cut asks no replica how old it is */
-    w->only = n->store.has_one_partition && !n->sources ? n->store.partition : NULL;
+    /* whose short cut asks no replica how old it is, and no value what it is */
+    w->only = n->store.has_one_partition && !n->sources && !n->store.has_bf16 ? n->store.partition
+                                                                              : NULL;
     w->id = (int)id;
     if (n->is_observed && !(w->observer = observer_new(w->only, id)))
         return error_set(-ENOMEM, "no memory for worker %u", id);
-    w->looks_closer = w->observer || n->sources || n->store.counts_steps;
+    w->looks_closer = w->observer || n->sources || n->store.counts_steps || n->store.has_bf16;
     /* Registered for the node's life: ck_epoch keeps every record that it ever saw on its list. */
     reader_init(&w->reader, &n->store);
     w->copies = copies_of(&n->store, id, &w->reader);

@@ -7,7 +7,8 @@
 
 static bool has_optimizer(const locus_worker *w, locus_key key)
 {
-    return store_row_ref(w->store, key).partition->optimizer != NULL;
+    const struct optimizer *o = store_row_ref(w->store, key).partition->optimizer;
+    return o && o->rule.rate > 0;
 }
 
 /* Why a row cannot be changed in place. `missing`: the argument that is NULL, or NULL. */
@@ -161,6 +162,13 @@ static __attribute__((noinline)) const float *view_unusual(locus_worker *w, locu
 {
     if (w->observer && observer_is_due(w->observer, &w->only))
         observer_note_keys(w->observer, &key, 1);
+    if (store_row_ref(w->store, key).partition->bf16) {
+        error_set(-EINVAL,
+                  "locus_view: the table of key %llu has element LOCUS_BF16, and no floats in "
+                  "memory: call locus_pull_local",
+                  (unsigned long long)key);
+        return NULL;
+    }
     if (w->operations.keys_under_way > 0 && operations_hold(&w->operations, &key, 1)) return NULL;
     if (w->node->sources && call_hides(w, &key, 1)) return NULL;
     return view_at(w, store_row_ref(w->store, key));

@@ -51,7 +51,8 @@ static int describe(const struct save *s, struct manifest *m)
     memcpy(m->nonce, s->nonce, sizeof m->nonce);
     for (unsigned i = 0; i < k->tables && rc == 0; i++)
         rc = manifest_add_table(m, k->table[i].name, k->table[i].end - k->table[i].first,
-                                k->table[i].length, k->table[i].flags, k->table[i].optimizer);
+                                k->table[i].length, k->table[i].flags, k->table[i].optimizer,
+                                k->table[i].element);
     if (rc) manifest_fini(m);
     return rc ? error_set(rc, "no memory for the manifest") : 0;
 }

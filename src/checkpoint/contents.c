@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "checkpoint/files.h"
 #include "checkpoint/series.h"
+#include "store/bf16.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -163,18 +164,35 @@ static int read_numbers(const struct contents *c, const struct manifest_file *f,
     return rc ? changed(c, f, rc) : 0;
 }
 
+static int read_rows(const struct contents *c, const struct manifest_table *t, float *values,
+                     size_t count)
+{
+    enum { MANY = 512 };
+    if (t->bytes == t->stored * sizeof *values)
+        return blocks_read(c->blocks, values, count * t->bytes);
+    float part[MANY / 2];
+    int rc = 0;
+    for (size_t row = 0; row < count; row++, values += t->length)
+        for (uint32_t i = 0; i < t->length && rc == 0; i += MANY) {
+            uint32_t n = t->length - i < MANY ? t->length - i : MANY;
+            rc = blocks_read(c->blocks, part, row_type_words(t->element, n) * sizeof *part);
+            bf16_best()->widen(values + i, part, n);
+        }
+    return rc;
+}
+
 static int show_rows(const struct contents *c, const struct manifest_file *f,
                      const struct manifest_section *s, const int64_t *numbers, float *values,
                      contents_each *each, void *context)
 {
-    size_t row_bytes = c->manifest->table[s->table].stored * sizeof(float), count,
-           capacity = CONTENTS_BYTES / row_bytes;
+    const struct manifest_table *t = &c->manifest->table[s->table];
+    size_t row_bytes = t->stored * sizeof(float), count, capacity = CONTENTS_BYTES / row_bytes;
     int rc = 0;
     if (capacity > CONTENTS_ROWS) capacity = CONTENTS_ROWS;
     if (capacity == 0) capacity = 1;
     for (uint64_t done = 0; done < s->rows && rc == 0; done += count) {
         count = s->rows - done < capacity ? s->rows - done : capacity;
-        rc = blocks_read(c->blocks, values, count * row_bytes);
+        rc = read_rows(c, t, values, count);
         if (rc) return changed(c, f, rc);
         rc = each(context, numbers + done, count, values);
     }
@@ -184,12 +202,13 @@ static int show_rows(const struct contents *c, const struct manifest_file *f,
 int contents_rows(const struct contents *c, const struct manifest_file *f,
                   const struct manifest_section *s, contents_each *each, void *context)
 {
-    size_t row_bytes = c->manifest->table[s->table].stored * sizeof(float);
+    const struct manifest_table *t = &c->manifest->table[s->table];
+    size_t row_bytes = t->stored * sizeof(float);
     int64_t *numbers = malloc(s->rows * sizeof *numbers);
     float *values = malloc(row_bytes > CONTENTS_BYTES ? row_bytes : CONTENTS_BYTES);
     int rc = numbers && values ? read_numbers(c, f, s, numbers)
                                : error_set(-ENOMEM, "no memory to read a checkpoint with");
-    if (rc == 0) rc = open_again(c, f, s->rows_at, s->rows_at + s->rows * row_bytes);
+    if (rc == 0) rc = open_again(c, f, s->rows_at, s->rows_at + s->rows * t->bytes);
     if (rc == 0) {
         rc = show_rows(c, f, s, numbers, values, each, context);
         blocks_close(c->blocks, NULL);

@@ -53,8 +53,9 @@ static bool grow(void **array, unsigned count, size_t bytes)
 }
 
 int manifest_add_table(struct manifest *m, const char *name, uint64_t rows, uint32_t length,
-                       uint32_t flags, enum locus_optimizer optimizer)
+                       uint32_t flags, enum locus_optimizer optimizer, enum locus_element element)
 {
+    uint32_t stored = (uint32_t)row_type_stored(row_type_of(optimizer), length);
     void *array = m->table;
     if (!grow(&array, m->tables, sizeof *m->table)) return -ENOMEM;
     m->table = array;
@@ -64,7 +65,9 @@ int manifest_add_table(struct manifest *m, const char *name, uint64_t rows, uint
         .length = length,
         .flags = flags,
         .optimizer = optimizer,
-        .stored = (uint32_t)row_type_stored(row_type_of(optimizer), length)};
+        .element = element,
+        .stored = stored,
+        .bytes = stored == length ? row_type_words(element, length) * 4 : stored * 4};
     return m->table[m->tables++].name ? 0 : -ENOMEM;
 }
 
@@ -176,6 +179,8 @@ static json_t *manifest_json(const struct manifest *m)
                                   "length", (json_int_t)t->length, "flags", (json_int_t)t->flags);
         if (table && t->optimizer)
             json_object_set_new(table, "optimizer", json_string(row_type_of(t->optimizer)->name));
+        if (table && t->element)
+            json_object_set_new(table, "element", json_string(row_type_element_name(t->element)));
         json_array_append_new(tables, table);
     }
     for (unsigned i = 0; i < m->files; i++) {
@@ -272,21 +277,29 @@ static bool get_optimizer(const struct scan_member *o, enum locus_optimizer *opt
     return *optimizer != LOCUS_NO_OPTIMIZER;
 }
 
+static bool get_element(const struct scan_member *o, enum locus_element *element)
+{
+    const char *name = o->is_seen ? get_text(o) : NULL;
+    *element = o->is_seen ? LOCUS_BF16 : LOCUS_F32;
+    return !o->is_seen || (name && strcmp(name, row_type_element_name(LOCUS_BF16)) == 0);
+}
+
 static const char *table_of(struct manifest *m, const struct scan_member *o)
 {
     uint64_t rows, length, flags = 0; /* none: before there were any */
     enum locus_optimizer optimizer;
+    enum locus_element element;
     const char *name = get_text(&o[0]);
     if (m->tables == LOCUS_TABLES_MAX || !name || strlen(name) > LOCUS_NAME_MAX ||
         !get_count(&o[1], LOCUS_KEYS_MAX, &rows) || rows == 0 ||
         !get_count(&o[2], LOCUS_LENGTH_MAX, &length) || length == 0 ||
         (o[3].is_seen && !get_count(&o[3], LOCUS_TABLE_ENCODED, &flags)) ||
-        !get_optimizer(&o[4], &optimizer) ||
+        !get_optimizer(&o[4], &optimizer) || !get_element(&o[5], &element) ||
         row_type_record(row_type_of(optimizer), (uint32_t)length) > LOCUS_LENGTH_MAX)
         return "a table that cannot be";
     for (unsigned i = 0; i < m->tables; i++)
         if (strcmp(m->table[i].name, name) == 0) return "two tables of one name";
-    return manifest_add_table(m, name, rows, (uint32_t)length, (uint32_t)flags, optimizer)
+    return manifest_add_table(m, name, rows, (uint32_t)length, (uint32_t)flags, optimizer, element)
                ? "no memory"
                : NULL;
 }
@@ -294,13 +307,10 @@ static const char *table_of(struct manifest *m, const struct scan_member *o)
 /* A scan_item. */
 static bool parse_table(void *manifest, struct scan *s)
 {
-    struct scan_member o[] = {{.name = "name"},
-                              {.name = "rows"},
-                              {.name = "length"},
-                              {.name = "flags"},
-                              {.name = "optimizer"}};
-    bool ok = scan_object(s, o, 5, NULL) && judge(s, table_of(manifest, o));
-    scan_forget(o, 5);
+    struct scan_member o[] = {{.name = "name"},  {.name = "rows"},      {.name = "length"},
+                              {.name = "flags"}, {.name = "optimizer"}, {.name = "element"}};
+    bool ok = scan_object(s, o, 6, NULL) && judge(s, table_of(manifest, o));
+    scan_forget(o, 6);
     return ok;
 }
 
@@ -397,7 +407,7 @@ static const char *check_file(const struct manifest *m, const struct manifest_fi
         const struct manifest_section *s = &f->section[i];
         if (s->table >= m->tables) return "a section that is of no table";
         const struct manifest_table *t = &m->table[s->table];
-        uint64_t row_bytes = t->stored * sizeof(float);
+        uint64_t row_bytes = t->bytes;
         if (s->rows > t->rows || !lies_in(f, s->rows_at, s->rows * row_bytes) ||
             !lies_in(f, s->keys_at, s->rows * sizeof(int64_t)) || s->rows_at < from ||
             s->keys_at < s->rows_at + s->rows * row_bytes)

@@ -37,7 +37,10 @@ struct manifest_table {
     uint32_t length;
     uint32_t flags; /* of struct locus_table */
     enum locus_optimizer optimizer;
+    enum locus_element element;
     uint32_t stored; /* floats of a row: its values, then the optimizer's state */
+    /* of a row in a file: values have two bytes there as in memory, if no state is behind them */
+    uint32_t bytes;
 };
 
 /* Rows of one table in a file, and their numbers in the table. */
@@ -71,7 +74,7 @@ struct manifest {
 bool manifest_is_file(const char *name);
 /* 0 or -ENOMEM. */
 int manifest_add_table(struct manifest *, const char *name, uint64_t rows, uint32_t length,
-                       uint32_t flags, enum locus_optimizer);
+                       uint32_t flags, enum locus_optimizer, enum locus_element);
 /* The new file, empty; NULL: no memory. Valid until the next is added. */
 struct manifest_file *manifest_add_file(struct manifest *, const char *name);
 int manifest_add_section(struct manifest_file *, const struct manifest_section *);

@@ -1,6 +1,7 @@
 #include "checkpoint/tensors.h"
 
 #include "base/error.h"
+#include "store/bf16.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -75,6 +76,21 @@ static int append(struct tensors *t, const void *data, size_t bytes)
     return rc ? failed(t, rc) : 0;
 }
 
+/* Values that have 16 bits, as floats, are not rounded. */
+static int append_row(struct tensors *t, const struct manifest_table *of, const float *values)
+{
+    enum { MANY = 512 };
+    if (of->bytes == of->stored * sizeof(float)) return append(t, values, of->bytes);
+    float part[MANY / 2];
+    int rc = 0;
+    for (uint32_t i = 0; i < of->length && rc == 0; i += MANY) {
+        uint32_t n = of->length - i < MANY ? of->length - i : MANY;
+        bf16_best()->round(part, values + i, n, 0);
+        rc = append(t, part, row_type_words(of->element, n) * sizeof *part);
+    }
+    return rc;
+}
+
 static int align(struct tensors *t)
 {
     static const char zeros[TENSORS_ALIGNMENT];
@@ -134,10 +150,12 @@ static void pad_to(struct head *h, uint64_t at)
 static void describe(struct head *h, const struct manifest_table *t,
                      const struct manifest_section *s)
 {
-    uint64_t rows = s->rows * t->stored * sizeof(float), keys = s->rows * sizeof(int64_t);
+    uint64_t rows = s->rows * t->bytes, keys = s->rows * sizeof(int64_t);
+    bool is_wide = t->bytes == t->stored * sizeof(float);
+    json_int_t columns = is_wide ? t->bytes / 4 : t->bytes / 2;
     add_tensor(h, t->name, ".rows",
-               about_tensor(h, "F32", json_pack("[II]", (json_int_t)s->rows, (json_int_t)t->stored),
-                            s->rows_at, rows));
+               about_tensor(h, is_wide ? "F32" : "BF16",
+                            json_pack("[II]", (json_int_t)s->rows, columns), s->rows_at, rows));
     h->from = s->rows_at + rows;
     pad_to(h, s->keys_at);
     add_tensor(h, t->name, ".keys",
@@ -212,7 +230,7 @@ int tensors_add(struct tensors *t, unsigned table, uint64_t row, const float *va
     int rc = 0;
     if (t->is_open && (is_full(t) || table < t->table)) rc = end_file(t);
     if (rc == 0 && (!t->is_open || t->rows == 0 || t->table != table)) rc = begin_section(t, table);
-    if (rc == 0) rc = append(t, values, t->tables->table[table].stored * sizeof(float));
+    if (rc == 0) rc = append_row(t, &t->tables->table[table], values);
     t->keys[t->rows] = (int64_t)row;
     t->rows++;
     return rc;

@@ -35,6 +35,7 @@ static void write_table(struct message *m, const struct locus_table *t, size_t i
     message_put_u32(m, t->length);
     message_put_u32(m, t->flags);
     message_put_u32(m, (uint32_t)t->optimizer);
+    message_put_u32(m, (uint32_t)t->element);
     struct locus_rule rule = row_type_rule(t);
     for (size_t c = 0; c < ROW_TYPE_CONSTANTS; c++)
         message_put_u32(m, bits_of(row_type_constant(&rule, c)));
@@ -66,7 +67,7 @@ struct message *hello_write(const struct rendezvous_config *c, unsigned timeout_
 struct table {
     struct message_slice name;
     uint64_t rows;
-    unsigned length, flags, optimizer;
+    unsigned length, flags, optimizer, element;
     uint32_t constant[ROW_TYPE_CONSTANTS]; /* bits of floats */
 };
 
@@ -78,6 +79,7 @@ static struct table next_table(struct message_reader *r)
     t.length = message_get_u32(r);
     t.flags = message_get_u32(r);
     t.optimizer = message_get_u32(r);
+    t.element = message_get_u32(r);
     for (size_t c = 0; c < ROW_TYPE_CONSTANTS; c++) t.constant[c] = message_get_u32(r);
     return t;
 }
@@ -219,6 +221,8 @@ static void compare_tables(struct difference *d, unsigned i, const struct table 
     compare(d, "rows", theirs->rows, ours->rows, where);
     compare(d, "length", theirs->length, ours->length, where);
     compare(d, "flags", theirs->flags, ours->flags, where);
+    compare_words(d, "element", row_type_element_name((enum locus_element)theirs->element), where,
+                  row_type_element_name((enum locus_element)ours->element));
     compare_rules(d, theirs, ours, where);
 }
 

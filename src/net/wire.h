@@ -80,11 +80,12 @@ enum wire_route {
 };
 
 /* Of a table without an optimizer a row with its state and a record of updates are as long as the
- * values (../store/row_type.h). */
+ * values (../store/row_type.h). Values are as the table's element says, everything else is floats;
+ * all of it is counted in words of four bytes. */
 enum wire_values {
     WIRE_NO_VALUES,
-    WIRE_ROW_VALUES,
-    WIRE_A_ROW, /* with its state */
+    WIRE_ROW_UPDATES, /* as many floats as values */
+    WIRE_A_ROW,       /* with its state */
     WIRE_MAYBE_A_ROW,
     WIRE_ROW_OR_VALUES, /* a row with WIRE_STATE, otherwise values */
     /* a record with WIRE_UPDATE, or a step with WIRE_GRADIENT, too; a row with WIRE_VALUE;
@@ -116,7 +117,7 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
  *                      a worker there waits for it */
 #define WIRE_MESSAGES(M) \
     M(PULL, REQUEST, NO_VALUES, BINARY32, ALL, 0, WIRE_STATE) \
-    M(PUSH, REQUEST, ROW_VALUES, BINARY32, ALL, 0) \
+    M(PUSH, REQUEST, ROW_UPDATES, BINARY32, ALL, 0) \
     M(SET, REQUEST, A_ROW, BINARY32, ALL, 0) \
     M(LOCALIZE, REQUEST, NO_VALUES, BINARY32, ALL, 0) \
     M(PULLED, REPLY, ROW_OR_VALUES, BINARY32, ALL, 0, WIRE_STATE) \

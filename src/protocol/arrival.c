@@ -47,10 +47,10 @@ static uint32_t length_of(const struct wire_rule *rule, const struct wire_entry 
 {
     switch ((enum wire_values)rule->values) {
     case WIRE_NO_VALUES: break;
-    case WIRE_ROW_VALUES: return p->length;
+    case WIRE_ROW_UPDATES: return p->length;
     case WIRE_A_ROW: return p->stored;
     case WIRE_MAYBE_A_ROW: return e->length ? p->stored : 0;
-    case WIRE_ROW_OR_VALUES: return e->flags & WIRE_STATE ? p->stored : p->length;
+    case WIRE_ROW_OR_VALUES: return e->flags & WIRE_STATE ? p->stored : p->packed;
     case WIRE_RECORD_OR_ROW:
         if (e->flags & WIRE_GRADIENT)
             return p->optimizer && optimizer_shortens(p->optimizer, p->length)

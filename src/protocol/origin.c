@@ -16,9 +16,9 @@ static const uint8_t answered[] = {
 /* ---- requests ---- */
 
 /* What an item takes from the credit: one direction carries the row, the other only a header. */
-static size_t cost(uint32_t length)
+static size_t cost(const struct partition *p)
 {
-    return wire_entry_bytes(length) + wire_entry_bytes(0);
+    return wire_entry_bytes(p->stored > p->length ? p->stored : p->length) + wire_entry_bytes(0);
 }
 
 static bool fits_credit(const struct shard *s, unsigned peer, size_t bytes)
@@ -41,11 +41,11 @@ static void item_done(struct shard *s, struct request *r, uint32_t i)
 static void serve_item(struct shard *s, struct request *r, uint32_t i, struct row_ref ref)
 {
     float *values = r->item[i].values;
-    if (r->kind == REQUEST_PULL) shard_read(ref, values);
-    if (r->kind == REQUEST_PULL_STATE) shard_read_state(ref, values);
+    if (r->kind == REQUEST_PULL) shard_read(ref, values, 0);
+    if (r->kind == REQUEST_PULL_STATE) shard_read(ref, values, ROW_WITH_STATE);
     if (r->kind == REQUEST_PUSH) shard_write(s, ref, values, ROW_ADD);
     if (r->kind == REQUEST_SET) shard_write(s, ref, values, ROW_SET);
-    if (r->kind == REQUEST_SET_STATE) shard_write(s, ref, values, ROW_SET_STORED);
+    if (r->kind == REQUEST_SET_STATE) shard_write(s, ref, values, ROW_SET_STATE);
     item_done(s, r, i);
 }
 
@@ -61,20 +61,29 @@ static uint32_t sent_length(enum request_kind kind, const struct partition *p)
     return request_sets(kind) ? p->stored : 0;
 }
 
-/* A new row has its state, cleared unless that is set, too. */
-static void copy_row(const struct partition *p, enum request_kind kind, float *to,
-                     const float *values)
+/* A new row, as it is stored, has its state, cleared unless that is set, too. `number` tells this
+ * one apart from other rows for the key: values round by it. */
+static void copy_row(struct row_ref ref, enum request_kind kind, float *to, const float *values,
+                     uint64_t number)
 {
-    uint32_t given = kind == REQUEST_SET_STATE ? p->stored : p->length;
-    memcpy(to, values, given * sizeof *to);
-    memset(to + given, 0, (p->stored - given) * sizeof *to);
+    const struct partition *p = ref.partition;
+    size_t state = (p->stored - p->packed) * sizeof *to;
+    if (p->bf16)
+        p->bf16->round(to, values, p->length, bf16_draw(p->place + ref.index, number));
+    else
+        memcpy(to, values, p->length * sizeof *to);
+    if (kind == REQUEST_SET_STATE)
+        memcpy(to + p->packed, values + p->length, state);
+    else
+        memset(to + p->packed, 0, state);
 }
 
 /* What the entry says beside its key. */
-static void fill(struct wire_entry *e, const struct partition *p, enum request_kind kind,
+static void fill(struct wire_entry *e, struct row_ref ref, enum request_kind kind,
                  const float *values)
 {
-    if (request_sets(kind)) copy_row(p, kind, wire_values(e), values);
+    const struct partition *p = ref.partition;
+    if (request_sets(kind)) copy_row(ref, kind, wire_values(e), values, e->tag);
     if (kind != REQUEST_PUSH) return;
     memcpy(wire_values(e), values, p->length * sizeof *values);
     if (!p->optimizer) return;
@@ -87,7 +96,7 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
                       struct location to)
 {
     struct request_item *item = &r->item[i];
-    size_t bytes = cost(ref.partition->stored);
+    size_t bytes = cost(ref.partition);
     uint32_t length = sent_length(r->kind, ref.partition);
     if (!fits_credit(s, to.owner, bytes)) return false;
     item->peer = (uint16_t)to.owner;
@@ -118,7 +127,7 @@ static bool send_item(struct shard *s, struct request *r, uint32_t i, struct row
                                         .term = to.term},
                     0);
     /* If the link has failed, the request ends when the shard is told. */
-    if (e) fill(e, ref.partition, r->kind, item->values);
+    if (e) fill(e, ref, r->kind, item->values);
     return true;
 }
 
@@ -319,7 +328,7 @@ void origin_set_value(const struct shard *s, const struct record *record, float 
 {
     struct request *r;
     const struct request_item *item = item_at(s, record->set, &r);
-    copy_row(shard_row_ref(s, record->index).partition, r->kind, values, item->values);
+    copy_row(shard_row_ref(s, record->index), r->kind, values, item->values, record->set);
 }
 
 void origin_set_done(struct shard *s, struct record *record, bool is_here)
@@ -342,7 +351,7 @@ static void finish_item(struct shard *s, uint32_t tag, struct row_ref ref, uint6
     bool localizes = r->kind == REQUEST_LOCALIZE;
     struct record *record = s->technique->moves ? record_find(&s->records, ref.index) : NULL;
     unsigned peer = r->item[i].peer;
-    shard_asks(s, peer, s->asked_bytes[peer] - cost(ref.partition->stored));
+    shard_asks(s, peer, s->asked_bytes[peer] - cost(ref.partition));
     bool waits = record && !is_seen(s, record, ref, version);
     if (waits)
         wait_to_be_seen(record, r, i, version);
@@ -360,7 +369,7 @@ void origin_came_back(struct shard *s, const struct wire_entry *e, struct row_re
 {
     float *values = find(s, e->tag)->item[request_tag_item(e->tag)].values;
     if (e->operation == WIRE_PULL)
-        (e->flags & WIRE_STATE ? shard_read_state : shard_read)(ref, values);
+        shard_read(ref, values, e->flags & WIRE_STATE ? ROW_WITH_STATE : 0);
     if (e->operation == WIRE_PUSH) shard_push(s, ref, e);
     if (e->operation == WIRE_SET) shard_write(s, ref, wire_values_const(e), ROW_SET_STORED);
     finish_item(s, e->tag, ref, 0);
@@ -375,7 +384,8 @@ const char *origin_answer(struct shard *s, const struct arrival *a)
     if (!s->technique->moves && item->peer != a->peer)
         return "an answer that another node was asked for";
     if (s->technique->moves) location_learn(s, a->ref, e->owner, e->term);
-    if (e->length) memcpy(item->values, wire_values_const(e), e->length * sizeof(float));
+    if (e->length)
+        partition_show(a->ref.partition, item->values, wire_values_const(e), e->flags & WIRE_STATE);
     finish_item(s, e->tag, a->ref, e->version);
     return NULL;
 }

@@ -276,11 +276,14 @@ static void serve_pull(struct shard *s, const struct wire_entry *e, struct row_r
 {
     bool has_state = e->flags & WIRE_STATE;
     struct wire_entry *a =
-        reply(s, ref, e, WIRE_PULLED, has_state ? ref.partition->stored : ref.partition->length);
+        reply(s, ref, e, WIRE_PULLED, has_state ? ref.partition->stored : ref.partition->packed);
     shard_count(&s->counters.served_pulls, 1);
     if (!a) return;
     a->flags = e->flags;
-    (has_state ? shard_read_state : shard_read)(ref, wire_values(a));
+    shard_read(ref, wire_values(a),
+               has_state             ? ROW_WITH_STATE | ROW_AS_STORED
+               : ref.partition->bf16 ? ROW_AS_STORED
+                                     : 0);
 }
 
 static void serve_write(struct shard *s, const struct wire_entry *e, struct row_ref ref)

@@ -29,14 +29,9 @@ static void check_held(int rc)
     INVARIANT(rc >= 0 || rc == -ENOMEM, "a row that is here was not found");
 }
 
-void shard_read(struct row_ref ref, float *values)
+void shard_read(struct row_ref ref, float *values, unsigned form)
 {
-    check_held(row_read(ref, values));
-}
-
-void shard_read_state(struct row_ref ref, float *values)
-{
-    check_held(row_read_stored(ref, values));
+    check_held(form ? row_read_as(ref, values, form) : row_read(ref, values));
 }
 
 void shard_write(struct shard *s, struct row_ref ref, const float *values, enum row_change change)

@@ -194,11 +194,9 @@ static inline void shard_decided(const struct shard *s, uint64_t index, unsigned
                                                     .why = (uint8_t)why});
 }
 
-/* Reads or writes a row that is here; waits for memory as handover.h says. */
-void shard_read(struct row_ref, float *values);
+/* Reads, in a form of row.h, or writes a row that is here; waits for memory as handover.h says. */
+void shard_read(struct row_ref, float *values, unsigned form);
 void shard_write(struct shard *, struct row_ref, const float *values, enum row_change);
-/* The same with its state. */
-void shard_read_state(struct row_ref, float *values);
 /* A step that another node's push or replica asks for. The row has an optimizer. */
 void shard_step(struct shard *, struct row_ref, const float *gradient, struct row_step);
 /* A push of another node, or one of this node's that comes back. */

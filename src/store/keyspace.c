@@ -100,10 +100,16 @@ static int add_tables(struct keyspace *k, const struct locus_table *tables, size
                                     .flags = t->flags,
                                     .optimizer = t->optimizer,
                                     .rule = row_type_rule(t),
+                                    .element = t->element,
                                     .stored = (uint32_t)row_type_stored(type, t->length),
                                     .record = (uint32_t)row_type_record(type, t->length)};
     }
     return 0;
+}
+
+static bool is_of_sums(const struct keyspace_table *t)
+{
+    return !row_type_kept(t->optimizer, t->element);
 }
 
 static void add_ranges(struct keyspace *k)
@@ -111,7 +117,7 @@ static void add_ranges(struct keyspace *k)
     for (unsigned i = 0; i < k->tables; i++) {
         const struct keyspace_table *t = &k->table[i];
         struct keyspace_table *last = i ? &k->range[k->ranges - 1] : NULL;
-        if (last && last->length == t->length && !last->optimizer && !t->optimizer &&
+        if (last && last->length == t->length && is_of_sums(last) && is_of_sums(t) &&
             keyspace_most_of(k, t->end - last->first) <= KEYSPACE_RANGE_KEYS_MAX)
             last->end = t->end;
         else

@@ -23,8 +23,10 @@ struct keyspace_table {
     uint32_t length; /* values in a row */
     uint32_t flags;  /* of struct locus_table */
     enum locus_optimizer optimizer;
-    struct locus_rule rule;  /* complete: row_type_rule() */
-    uint32_t stored, record; /* floats of a row with its state; of a record, which is no less */
+    struct locus_rule rule; /* complete: row_type_rule() */
+    enum locus_element element;
+    /* floats of a row with its state, as calls have it; of a record, which is no less */
+    uint32_t stored, record;
 };
 
 /* Keys of a range in one shard: as many as have a slot (directory.h). */
@@ -36,7 +38,7 @@ struct keyspace {
     uint64_t reciprocal; /* of shards: ceil(2^64 / shards); 0 for one shard */
     unsigned tables, ranges;
     struct keyspace_table *table;
-    /* Consecutive tables whose rows have the same length and no optimizer are one range, with the
+    /* Consecutive tables whose rows are sums of floats, of the same length, are one range, with the
      * name of the first: where a row lies does not depend on the borders between them. */
     struct keyspace_table *range;
 };

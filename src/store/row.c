@@ -32,8 +32,7 @@ static bool add_to_copy(struct copies *mine, struct row_ref s, const struct writ
 {
     struct copy *copy = copies_hold(mine, s);
     if (!copy) return false;
-    write_at(s.partition, copies_row(mine, copy), write, copies_before(mine, copy),
-             !copy->is_dirty);
+    write_at(s, 0, copies_row(mine, copy), write, copies_before(mine, copy), !copy->is_dirty);
     copy->is_dirty = true;
     LOCUS_YIELD();
     copies_release(mine, copy);
@@ -64,7 +63,21 @@ static void publish_contended(struct copies *mine, struct row_ref s, directory_w
 
 /* ---- reading ---- */
 
-static int read_latched(struct row_ref s, float *values, uint32_t length, struct copies *mine)
+static void read_zeros(const struct partition *p, float *values, unsigned form)
+{
+    uint32_t values_alone = form & ROW_AS_STORED ? p->packed : p->length;
+    floats_zero(values, values_alone + (form & ROW_WITH_STATE ? p->stored - p->packed : 0));
+}
+
+static void read_at(const struct partition *p, float *values, const float *row, unsigned form)
+{
+    if (form & ROW_AS_STORED)
+        floats_copy(values, row, form & ROW_WITH_STATE ? p->stored : p->packed);
+    else
+        partition_show(p, values, row, form & ROW_WITH_STATE);
+}
+
+static int read_latched(struct row_ref s, float *values, unsigned form, struct copies *mine)
 {
     directory_word w;
     while (directory_is_copied(w = latch_or_copied(s, mine)))
@@ -72,35 +85,35 @@ static int read_latched(struct row_ref s, float *values, uint32_t length, struct
     if (!directory_is_latched(w)) return -EAGAIN;
     LOCUS_YIELD();
     if (directory_has_row(w))
-        floats_copy(values, slot_row(s.partition, w), length);
+        read_at(s.partition, values, slot_row(s.partition, w), form);
     else
-        floats_zero(values, length);
+        read_zeros(s.partition, values, form);
     /* nothing changed: the same version */
     directory_publish(row_ref_word(s), w & ~DIRECTORY_LATCH);
     return directory_has_row(w) ? directory_is_replica(w) : 0;
 }
 
-int row_read_slowly(struct row_ref s, float *values, uint32_t length, struct copies *mine)
+int row_read_slowly(struct row_ref s, float *values, unsigned form, struct copies *mine)
 {
     for (int i = 0; i < READ_ATTEMPTS; i++) {
         directory_word w = directory_load(row_ref_word(s));
         LOCUS_YIELD();
         if (directory_is_readable(w)) {
-            floats_copy(values, slot_row(s.partition, w), length);
+            read_at(s.partition, values, slot_row(s.partition, w), form);
             LOCUS_YIELD();
             if (directory_is_unchanged(row_ref_word(s), w)) return directory_is_replica(w);
         } else if (!row_ref_is_held(s, w)) {
             return -EAGAIN;
         } else if (!directory_has_row(w)) {
             /* zero at the moment of the load, latched or not */
-            floats_zero(values, length);
+            read_zeros(s.partition, values, form);
             return row_ref_is_here(s, w) ? 0 : ROW_ON_REPLICA;
         } else if (directory_is_copied(w)) {
             break;
         }
         cpu_relax();
     }
-    return read_latched(s, values, length, mine);
+    return read_latched(s, values, form, mine);
 }
 
 const float *row_view_slowly(const struct store *st, struct row_ref s, struct copies *mine,
@@ -140,15 +153,17 @@ static struct write write_of(const struct partition *p, const float *values, enu
 }
 
 /* The same for a slot that no reader knows yet. */
-static void write_new(struct partition *p, uint64_t slot, const struct write *write, float *unsaid)
+static void write_new(struct row_ref s, directory_word w, uint64_t slot, const struct write *write,
+                      float *unsaid)
 {
+    struct partition *p = s.partition;
     if (!p->optimizer) {
         fill_slot(p, slot, write->values);
         if (unsaid) floats_zero(unsaid, p->length);
         return;
     }
     zero_slot(p, slot);
-    write_at(p, partition_row(p, slot), write, unsaid, true);
+    write_at(s, w, partition_row(p, slot), write, unsaid, true);
 }
 
 /* Full replication: a first update of what is a replica of zeros. */
@@ -160,7 +175,7 @@ static int write_first_replica(struct row_ref s, const struct write *write, dire
         unlatch(s, w);
         return row_change_sets(write->change) ? -EAGAIN : -ENOMEM;
     }
-    write_new(s.partition, slot, write, partition_row(s.partition, slot + 1));
+    write_new(s, 0, slot, write, partition_row(s.partition, slot + 1));
     publish_dirty(s, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.partition)));
     row_ref_touched(s);
     return ROW_ON_REPLICA;
@@ -175,7 +190,7 @@ static void partition_note_first(struct partition *p)
     uint8_t is_array = false;
     __atomic_compare_exchange_n(&p->is_array, &is_array, true, false, __ATOMIC_RELEASE,
                                 __ATOMIC_RELAXED);
-    if (p->has_one_writer && p->has_one_shard)
+    if (p->has_one_writer && p->has_one_shard && !p->bf16)
         __atomic_store_n(&p->plain, p->optimizer ? PLAIN_STEPS : PLAIN_SUMS, __ATOMIC_RELEASE);
 }
 
@@ -188,7 +203,7 @@ static int write_first(struct row_ref s, const struct write *write, directory_wo
         unlatch(s, w);
         return -ENOMEM;
     }
-    write_new(s.partition, slot, write, NULL);
+    write_new(s, 0, slot, write, NULL);
     LOCUS_YIELD();
     if (s.partition->is_full)
         publish_dirty(s, directory_held(DIRECTORY_SHARED, slot, 1));
@@ -224,8 +239,8 @@ static int write_shared(struct row_ref s, directory_word w, const struct write *
         return -ENOMEM;
     }
     LOCUS_YIELD();
-    write_at(s.partition, slot_row(s.partition, w), write,
-             replica ? unsaid_row(s.partition, w) : NULL, !(w & DIRECTORY_DIRTY));
+    write_at(s, w, slot_row(s.partition, w), write, replica ? unsaid_row(s.partition, w) : NULL,
+             !(w & DIRECTORY_DIRTY));
     LOCUS_YIELD();
     publish_dirty(s, w + DIRECTORY_VERSION_ONE);
     return replica;
@@ -235,7 +250,7 @@ int row_write_shared(struct row_ref s, directory_word w, const float *values,
                      enum row_change change)
 {
     const struct partition *p = s.partition;
-    if (change == ROW_ADD && p->optimizer && directory_is_own_stepped(w)) {
+    if (change == ROW_ADD && p->optimizer && !p->bf16 && directory_is_own_stepped(w)) {
         optimizer_step_row(p->optimizer, row_at(s, w), p->length, values);
         row_publish(row_ref_word(s), w);
         return 0;
@@ -286,6 +301,10 @@ static const float *values_to_show(const struct partition *p, directory_word w, 
         floats_zero(copy, p->length);
         return copy;
     }
+    if (p->bf16) {
+        partition_show(p, copy, slot_row(p, w), false);
+        return copy;
+    }
 #if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
     floats_copy(copy, slot_row(p, w), p->length);
     return copy;
@@ -306,6 +325,17 @@ int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context
     return write_latched(s, w, &write, NULL);
 }
 
+/* The values that the function makes of floats are set. */
+static void edit_bf16(struct row_ref s, directory_word w, const struct row_edit *e, bool replica)
+{
+    const struct partition *p = s.partition;
+    const struct write write = {.change = ROW_SET, .values = e->scratch};
+    partition_show(p, e->scratch, slot_row(p, w), false);
+    e->change(e->context, e->scratch, p->length);
+    write_at(s, w, slot_row(p, w), &write, replica ? unsaid_row(p, w) : NULL,
+             !(w & DIRECTORY_DIRTY));
+}
+
 int row_edit_shared(struct row_ref s, directory_word w, const struct row_edit *e)
 {
     if (!materialize(s, &w)) {
@@ -315,10 +345,13 @@ int row_edit_shared(struct row_ref s, directory_word w, const struct row_edit *e
     bool replica = directory_is_replica(w);
     float *row = slot_row(s.partition, w);
     LOCUS_YIELD();
-    if (replica && !(w & DIRECTORY_DIRTY))
+    if (replica && !(w & DIRECTORY_DIRTY) && !s.partition->bf16)
         floats_copy(unsaid_row(s.partition, w), row, s.partition->length);
     LOCUS_YIELD();
-    row_edit_latched(row, s.partition->length, e);
+    if (s.partition->bf16)
+        edit_bf16(s, w, e, replica);
+    else
+        row_edit_latched(row, s.partition->length, e);
     LOCUS_YIELD();
     publish_dirty(s, w + DIRECTORY_VERSION_ONE);
     return replica;

@@ -47,9 +47,13 @@ struct row_edit {
     float *scratch; /* for two rows */
 };
 
-/* The slow path: a writer is at work, workers have copies of the row, it was never written, or it
+/* How a row is read: as calls have it, or as it lies in memory and in messages, which differs where
+ * values are of 16 bits; the values alone, or with the state of an optimizer. */
+enum row_form { ROW_WITH_STATE = 1, ROW_AS_STORED = 2 };
+
+/* The slow path, and the only one to values of 16 bits: a writer is at work, workers have copies of the row, it was never written, or it
  * is not here. */
-int row_read_slowly(struct row_ref, float *values, uint32_t length, struct copies *mine);
+int row_read_slowly(struct row_ref, float *values, unsigned form, struct copies *mine);
 int row_write_slowly(struct row_ref, const float *values, enum row_change, struct copies *mine);
 int row_edit_slowly(struct row_ref, const struct row_edit *, struct copies *mine);
 const float *row_view_slowly(const struct store *, struct row_ref, struct copies *mine,
@@ -106,12 +110,19 @@ static inline __attribute__((always_inline)) int row_read_by(struct row_ref s, f
                                                              struct copies *mine)
 {
     int done = row_try_read(s, values, s.partition->length, false);
-    return done >= 0 ? done : row_read_slowly(s, values, s.partition->length, mine);
+    return done >= 0 ? done : row_read_slowly(s, values, 0, mine);
+}
+
+/* The same of any row: those above are of floats. */
+static inline __attribute__((always_inline)) int row_read_any(struct row_ref s, float *values,
+                                                              struct copies *mine)
+{
+    return s.partition->bf16 ? row_read_slowly(s, values, 0, mine) : row_read_by(s, values, mine);
 }
 
 static inline int row_read(struct row_ref s, float *values)
 {
-    return row_read_by(s, values, NULL);
+    return row_read_any(s, values, NULL);
 }
 
 /* One key alone, whose word was not prefetched. */
@@ -119,7 +130,7 @@ static inline __attribute__((always_inline)) int row_read_alone(struct row_ref s
                                                                 struct copies *mine)
 {
     int done = row_try_read(s, values, s.partition->length, true);
-    return done >= 0 ? done : row_read_slowly(s, values, s.partition->length, mine);
+    return done >= 0 ? done : row_read_slowly(s, values, 0, mine);
 }
 
 /* Lets a waiting thread have the latch. A thread that writes a row again and again would otherwise
@@ -243,6 +254,7 @@ static inline __attribute__((always_inline)) bool row_step_own(struct row_ref s,
     }
     directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
+    if (s.partition->bf16) return false;
     if (__builtin_expect(!directory_is_own_stepped(w) || !row_try_latch(s, word, w), 0))
         return false;
     row_step_at(s.partition, row_at(s, w), gradient, context, scratch);
@@ -253,10 +265,10 @@ static inline __attribute__((always_inline)) bool row_step_own(struct row_ref s,
 /* A step of the row that another node has asked for: row_add() makes one of this node's. */
 int row_step(struct row_ref, const float *gradient, struct row_step);
 
-/* The row with its state. */
-static inline int row_read_stored(struct row_ref s, float *values)
+/* The row in a form. */
+static inline int row_read_as(struct row_ref s, float *values, unsigned form)
 {
-    return row_read_slowly(s, values, s.partition->stored, NULL);
+    return row_read_slowly(s, values, form, NULL);
 }
 
 /* No other thread writes the row: the key is latched, or its partition is plain. `scratch` holds

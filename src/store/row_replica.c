@@ -105,26 +105,36 @@ int row_ensure_replica(struct row_ref s)
 }
 
 /* Latched: a row of its own gets what the owner of the replica does not know. */
-static void merge_updates(const struct partition *p, float *row, directory_word w)
+static void merge_updates(struct row_ref s, float *row, directory_word w)
 {
+    const struct partition *p = s.partition;
     const float *unsaid = unsaid_row(p, w);
     const struct write write = {.change = ROW_MERGE, .values = unsaid};
     if (!(w & DIRECTORY_DIRTY)) return;
-    if (p->optimizer)
-        write_at(p, row, &write, NULL, false);
+    if (p->bf16)
+        optimizer_merge_kept(p->optimizer, row, row, p->length, slot_row(p, w), unsaid,
+                             draw_of(s, w));
+    else if (p->optimizer)
+        write_at(s, w, row, &write, NULL, false);
     else
         p->gain(row, unsaid, slot_row(p, w), p->length, true);
 }
 
 /* The same where the replica is; the row it was before the first change is the new one, too. */
-static void refresh_dirty(const struct partition *p, directory_word w, const float *values)
+static void refresh_dirty(struct row_ref s, directory_word w, const float *values)
 {
+    const struct partition *p = s.partition;
     float *row = slot_row(p, w), *unsaid = unsaid_row(p, w);
+    if (p->bf16) {
+        optimizer_merge_kept(p->optimizer, row, values, p->length, row, unsaid, draw_of(s, w));
+        floats_copy(unsaid, values, p->packed);
+        return;
+    }
     if (!p->optimizer) p->gain(unsaid, unsaid, row, p->length, false);
     floats_copy(row, values, p->stored);
     LOCUS_YIELD();
     if (p->optimizer) {
-        merge_updates(p, row, w);
+        merge_updates(s, row, w);
         return;
     }
     p->add(row, unsaid, p->length);
@@ -136,7 +146,7 @@ void row_refresh(struct row_ref s, const float *values)
     directory_word w = latch(s);
     LOCUS_YIELD();
     if (w & DIRECTORY_DIRTY)
-        refresh_dirty(s.partition, w, values);
+        refresh_dirty(s, w, values);
     else
         floats_copy(slot_row(s.partition, w), values, s.partition->stored);
     LOCUS_YIELD();
@@ -151,6 +161,8 @@ static uint32_t take_updates(struct row_ref s, directory_word w, float *updates)
     bool is_dirty = w & DIRECTORY_DIRTY;
     if (updates && !is_dirty)
         floats_zero(updates, floats);
+    else if (updates && p->bf16)
+        optimizer_record(p->optimizer, slot_row(p, w), p->length, unsaid_row(p, w), updates);
     else if (updates && p->optimizer)
         floats_copy(updates, unsaid_row(p, w), floats);
     else if (updates)
@@ -228,7 +240,7 @@ int row_promote(struct mover *m, struct row_ref s, const float *values)
     else
         floats_zero(row, s.partition->stored);
     LOCUS_YIELD();
-    merge_updates(s.partition, row, w);
+    merge_updates(s, row, w);
     promote(m, s, w, slot);
     return 0;
 }

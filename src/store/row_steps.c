@@ -66,6 +66,19 @@ INLINE void sgd_merge(const struct locus_rule *rule, float *w, const float *d, s
     add(w, d, n);
 }
 
+/* ---- no optimizer ---- */
+
+INLINE void sum_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
+                     size_t n, float *d)
+{
+    (void)rule;
+    (void)step;
+    add(w, g, n);
+    if (d) add(d, g, n);
+}
+
+#define sum_merge sgd_merge
+
 /* ---- momentum: the state is that of the gradients ---- */
 
 INLINE void momentum_step(const struct locus_rule *rule, struct row_step step, float *restrict w,
@@ -236,6 +249,7 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
 #define OF(name, version) .step = name##_step_##version, .merge = name##_merge_##version
 
 #define VERSION(version, target) \
+    FUNCTIONS(sum, version, target) \
     FUNCTIONS(sgd, version, target) \
     FUNCTIONS(momentum, version, target) \
     FUNCTIONS(adagrad, version, target) \
@@ -248,6 +262,7 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
     FUNCTIONS(adam, version, target) \
     FUNCTIONS(adamw, version, target) \
     static const struct row_type version[ROW_TYPES] = { \
+        [LOCUS_NO_OPTIMIZER] = {.name = "LOCUS_NO_OPTIMIZER", OF(sum, version)}, \
         [LOCUS_SGD] = {.name = "LOCUS_SGD", .usual = {.rate = 1e-3f}, OF(sgd, version)}, \
         [LOCUS_MOMENTUM] = {.name = "LOCUS_MOMENTUM", \
                             .usual = {.rate = 1e-3f, .momentum = 0.9f}, \

@@ -13,6 +13,17 @@ const struct row_type *row_type_of(enum locus_optimizer o)
     return &row_type_version(best)[o];
 }
 
+const struct row_type *row_type_kept(enum locus_optimizer o, enum locus_element e)
+{
+    const struct row_type *type = row_type_of(o);
+    return type || e == LOCUS_F32 ? type : row_type_of(LOCUS_SGD) - LOCUS_SGD;
+}
+
+const char *row_type_element_name(enum locus_element e)
+{
+    return e == LOCUS_F32 ? "LOCUS_F32" : e == LOCUS_BF16 ? "LOCUS_BF16" : "an unknown element";
+}
+
 const char *row_type_name(enum locus_optimizer o)
 {
     const struct row_type *type = row_type_of(o);
@@ -81,6 +92,9 @@ int row_type_check(const struct locus_table *t, size_t table)
     if (!of && t->optimizer != LOCUS_NO_OPTIMIZER)
         return error_set(-EINVAL, "table %zu has optimizer %d: there is none with that number",
                          table, (int)t->optimizer);
+    if (t->element != LOCUS_F32 && t->element != LOCUS_BF16)
+        return error_set(-EINVAL, "table %zu has element %d: use LOCUS_F32 or LOCUS_BF16", table,
+                         (int)t->element);
     for (size_t i = 0; i < ROW_TYPE_CONSTANTS && rc == 0; i++) rc = check_constant(t, table, of, i);
     if (rc || row_type_record(of, t->length) <= LOCUS_LENGTH_MAX) return rc;
     return error_set(-EINVAL,

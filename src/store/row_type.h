@@ -13,6 +13,9 @@
  *   row     n values, then `arrays` arrays of n floats of state, then `numbers` single ones
  *   record  the same with changes instead (d, c), then k as a float if `counts`
  *
+ * Values may be of 16 bits in memory (bf16.h): then these functions have them as floats
+ * (optimizer.h).
+ *
  * Each step is torch's: SGD with and without momentum (no dampening), Adagrad, SparseAdam; AdamW is
  * that with decay, so its epsilon is added to what is not corrected. In row-wise AdaGrad the
  * squares of a row's gradient have one sum, of their means. Infinity and NaN go through all
@@ -56,7 +59,7 @@ struct row_type {
                      uint32_t n);
 };
 
-/* The loops of all optimizers (row_steps.c), by enum locus_optimizer, the first empty: version 0,
+/* The loops of all optimizers (row_steps.c), by enum locus_optimizer, the first adds: version 0,
  * 1, ... of as many instruction sets. NULL: this processor does not run it, or there is none. */
 enum { ROW_TYPES = LOCUS_ADAMW + 1 };
 const struct row_type *row_type_version(unsigned version);
@@ -64,9 +67,13 @@ const struct row_type *row_type_version(unsigned version);
 /* In the widest version. NULL: there is no such optimizer; and for LOCUS_NO_OPTIMIZER, whose rows
  * are their values, and whose steps and records are sums (floats.h). */
 const struct row_type *row_type_of(enum locus_optimizer);
+/* What keeps the rows of a table: the same; or, where sums are not of floats, the type whose step
+ * adds. */
+const struct row_type *row_type_kept(enum locus_optimizer, enum locus_element);
 
 /* Of its constant; "an unknown optimizer" for what is none. */
 const char *row_type_name(enum locus_optimizer);
+const char *row_type_element_name(enum locus_element);
 
 /* Floats of a row with its state, and of a record; the second is never less. `t` may be NULL. */
 static inline uint64_t row_type_stored(const struct row_type *t, uint32_t n)
@@ -77,6 +84,12 @@ static inline uint64_t row_type_stored(const struct row_type *t, uint32_t n)
 static inline uint64_t row_type_record(const struct row_type *t, uint32_t n)
 {
     return row_type_stored(t, n) + (t && t->counts);
+}
+
+/* Four-byte words of n values. */
+static inline uint32_t row_type_words(enum locus_element e, uint32_t n)
+{
+    return e == LOCUS_BF16 ? n / 2 + n % 2 : n;
 }
 
 /* The constants of a rule, by number. */

@@ -130,13 +130,13 @@ static inline size_t row_ahead(const struct partition *p)
     return p->row_bytes <= SHORT_ROW_BYTES ? SHORT_ROW_AHEAD : LONG_ROW_AHEAD;
 }
 
-enum access { READ, ADD, SET };
+enum access { READ, READ_ANY, ADD, SET };
 
 static inline __attribute__((always_inline)) size_t access_rows(
     const struct store *s, struct copies *mine, const locus_key *keys, size_t n, float *values,
     struct missed_row *missed, size_t *replicas, int *rc, enum access access)
 {
-    const enum fetch fetch = access == READ ? TO_READ : TO_WRITE;
+    const enum fetch fetch = access <= READ_ANY ? TO_READ : TO_WRITE;
     struct pipeline p;
     size_t offset = 0, misses = 0;
     for (size_t i = 0; i < n && i < WORD_AHEAD; i++) locate(&p, i, s, keys[i]);
@@ -148,7 +148,9 @@ static inline __attribute__((always_inline)) size_t access_rows(
         if (i + WORD_AHEAD < n) locate(&p, i + WORD_AHEAD, s, keys[i + WORD_AHEAD]);
         float *at = values + offset;
         int done = access == READ ? row_read_by(now, at, mine)
-                                  : row_write_by(now, at, access == ADD ? ROW_ADD : ROW_SET, mine);
+                   : access == READ_ANY
+                       ? row_read_any(now, at, mine)
+                       : row_write_by(now, at, access == ADD ? ROW_ADD : ROW_SET, mine);
         if (__builtin_expect(done > 0, 0)) ++*replicas;
         if (__builtin_expect(done < 0, 0)) {
             if (done == -ENOMEM && rc) *rc = done;
@@ -163,6 +165,7 @@ static inline __attribute__((always_inline)) size_t access_rows(
 size_t rows_read(const struct store *s, struct copies *mine, const locus_key *keys, size_t n,
                  float *values, struct missed_row *missed, size_t *replicas)
 {
+    if (s->has_bf16) return access_rows(s, mine, keys, n, values, missed, replicas, NULL, READ_ANY);
     return access_rows(s, mine, keys, n, values, missed, replicas, NULL, READ);
 }
 
@@ -183,12 +186,12 @@ size_t rows_access_stored(const struct store *s, const locus_key *keys, size_t n
     for (size_t i = 0; i < n; i++) {
         struct row_ref ref = store_row_ref(s, keys[i]);
         float *at = rows + offset;
-        int done = sets ? row_write(ref, at, ROW_SET_STORED) : row_read_stored(ref, at);
+        int done = sets ? row_write(ref, at, ROW_SET_STATE) : row_read_as(ref, at, ROW_WITH_STATE);
         if (done > 0) ++*replicas;
         if (done == -ENOMEM) *rc = done;
         if (done < 0 && missed) missed[misses] = (struct missed_row){i, offset};
         misses += done < 0;
-        offset += ref.partition->stored;
+        offset += partition_full(ref.partition);
     }
     return misses;
 }

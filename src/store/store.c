@@ -24,6 +24,8 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
 {
     const struct keyspace *k = &s->keyspace;
     const struct keyspace_table *t = &k->range[range];
+    const struct row_type *type = row_type_kept(t->optimizer, t->element);
+    uint32_t words = row_type_words(t->element, t->length), kept = words + t->record - t->length;
     struct partition *p = &s->partition[(size_t)shard * k->ranges + range];
     uint64_t first = keyspace_count_below(k, t->first, shard);
     uint64_t keys = keyspace_count_below(k, t->end, shard) - first;
@@ -35,14 +37,13 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     uint64_t named = home_slots(&s->home, keys + p->first_bucket, 1) / 2;
     /* nor are there numbers for more slots */
     if (named > 2 * keys || keys > KEYSPACE_RANGE_KEYS_MAX / 2) named = 0;
-    if (!(s->dirty
-              ? slab_init_with_pairs(&p->slab, &p->pairs, t->record, keys, home, named, &s->density)
-              : slab_init(&p->slab, t->record, keys, home, &s->density)))
+    if (!(s->dirty ? slab_init_with_pairs(&p->slab, &p->pairs, kept, keys, home, named, &s->density)
+                   : slab_init(&p->slab, kept, keys, home, &s->density)))
         return error_set(
             -ENOMEM,
             "no address space for the tables from \"%s\" on (%llu rows of %u floats): raise `ulimit -v`, set "
             "vm.overcommit_memory to 0 or 1, or raise vm.max_map_count (several maps a table and shard)",
-            t->name, (unsigned long long)keys, t->record);
+            t->name, (unsigned long long)keys, kept);
     p->words = s->words[shard];
     p->words_bytes = words_bytes(k, shard);
     p->rows = p->slab.rows;
@@ -61,10 +62,13 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->first_number = first - p->first_bucket;
     p->keys = keys;
     p->length = t->length;
-    p->row_bytes = (uint32_t)(t->record * sizeof(float));
-    p->optimizer = t->optimizer ? &s->optimizer[keyspace_table_of(k, t->first)] : NULL;
-    p->stored = t->stored;
+    p->row_bytes = (uint32_t)(kept * sizeof(float));
+    p->optimizer = type ? &s->optimizer[keyspace_table_of(k, t->first)] : NULL;
+    p->packed = words;
+    p->stored = words + t->stored - t->length;
     p->record = t->record;
+    p->bf16 = t->element == LOCUS_BF16 ? bf16_best() : NULL;
+    p->place = bf16_draw(s->home.rank, (uint64_t)range << 32 | shard);
     return 0;
 }
 
@@ -106,9 +110,11 @@ static void init_optimizers(struct store *s)
 {
     for (unsigned i = 0; i < s->keyspace.tables; i++) {
         const struct keyspace_table *t = &s->keyspace.table[i];
-        if (!t->optimizer) continue;
-        optimizer_init(&s->optimizer[i], row_type_of(t->optimizer), &t->rule);
+        const struct row_type *type = row_type_kept(t->optimizer, t->element);
+        if (!type) continue;
+        optimizer_init(&s->optimizer[i], type, &t->rule, t->element);
         s->has_optimizers = true;
+        s->has_bf16 |= t->element == LOCUS_BF16;
         if (s->optimizer[i].type->factor) s->counts_steps = true;
     }
 }

@@ -33,7 +33,7 @@ struct partition {
     const struct home *home; /* NULL in a cluster of one: everything is at home */
     uint64_t first_number;   /* an index minus this is the key's number: home.h */
     uint32_t length;         /* values in a row */
-    uint32_t row_bytes;      /* of a slot: a row with its state, or a record */
+    uint32_t row_bytes;      /* of a slot: a row with its state, or what a replica keeps */
     uint64_t first_usual[2]; /* where the computed slots begin: 0, and those of replicas */
     /* slots are computed from keys, also for keys at home elsewhere: row_ref_usual_slot() */
     bool foresees;
@@ -45,10 +45,14 @@ struct partition {
     unsigned first_bucket; /* home.h */
     floats_add_fn *add;    /* from here on, what only a push needs */
     uint64_t keys;
-    /* NULL: there is none. With one, a main copy that no other node has a copy of is SHARED and
-     * always dirty: so the paths for rows that are sums do not ask. */
+    /* NULL: rows are sums of floats. With one, a main copy that no other node has a copy of is
+     * SHARED and always dirty: so the paths for such sums do not ask. */
     struct optimizer *optimizer;
-    uint32_t stored, record; /* floats of a row with its state; of a record */
+    /* four-byte words, in memory and in messages, of the values; of the values and the state; and
+     * of a record. Those of values that are floats, of the state and of records are floats. */
+    uint32_t packed, stored, record;
+    const struct bf16_version *bf16; /* values are of 16 bits; NULL: they are floats */
+    uint64_t place;                  /* so that no two rows round alike */
     /* every node holds every row: an untouched row of another home is a replica of zeros here */
     bool is_full;
     bool is_alone; /* no row ever leaves */
@@ -89,6 +93,7 @@ struct store {
     struct dirty_set *dirty;           /* [shard]; NULL: nothing is replicated */
     struct optimizer *optimizer;       /* [table] those without one have no type */
     bool has_optimizers, counts_steps; /* some; and some number them */
+    bool has_bf16;                     /* in some partitions */
     /* a row or record of the greatest length, never written: what an empty row looks like */
     const float *zeros;
     size_t zeros_bytes;
@@ -234,6 +239,23 @@ static inline float *partition_row(const struct partition *p, uint64_t slot)
 static inline bool partition_is_zeros(const struct partition *p, directory_word w)
 {
     return directory_slot(w) == p->zero_slot;
+}
+
+/* Floats of a row with its state, as calls have it. */
+static inline uint32_t partition_full(const struct partition *p)
+{
+    return p->length + p->stored - p->packed;
+}
+
+/* A row as calls have it, with or without its state. */
+static inline void partition_show(const struct partition *p, float *to, const float *row,
+                                  bool has_state)
+{
+    if (p->bf16)
+        p->bf16->widen(to, row, p->length);
+    else
+        floats_copy(to, row, p->length);
+    if (has_state) floats_copy(to + p->length, row + p->packed, p->stored - p->packed);
 }
 
 static inline bool partition_is_array(const struct partition *p)

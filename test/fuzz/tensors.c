@@ -45,7 +45,7 @@ static void make_tables(struct input *in)
         snprintf(name, sizeof name, "%.*s%u", (int)bytes, (const char *)from, i);
         made.is_text = made.is_text && notation_is_text(name);
         MUST(manifest_add_table(&made.manifest, name, ROWS, 1 + input_below(in, LENGTH_MAX), 0,
-                                LOCUS_NO_OPTIMIZER) == 0);
+                                LOCUS_NO_OPTIMIZER, LOCUS_F32) == 0);
     }
 }
 

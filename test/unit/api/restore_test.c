@@ -287,18 +287,16 @@ TEST_WITH(restore, a_row_that_the_table_does_not_have_changes_nothing, scene, s)
 }
 
 /* A row whose values are zero has state, too. */
-TEST(restore, a_row_with_an_optimizer_has_its_state_back)
+static void check_comes_back(const struct locus_table *table, const struct locus_table *other,
+                             const char *refusal)
 {
-    static const struct locus_table adam = {
-        .name = "users", .rows = ROWS, .length = LENGTH, .optimizer = LOCUS_ADAM};
-    struct locus_table other = adam;
-    struct scene s = {.node = node_of(&adam, 1, 1, 2)};
+    struct scene s = {.node = node_of(table, 1, 1, 2)};
+    const size_t stored = locus_state_length(s.node, 0);
     float row[3 * LENGTH], found[3 * LENGTH];
     s.worker = worker_of(s.node);
     folder_new(s.folder);
     for (locus_key key = 0; key < ROWS; key += 2) {
-        for (size_t i = 0; i < 3 * LENGTH; i++)
-            row[i] = key % 4 || i >= LENGTH ? (float)(key + i) : 0;
+        for (size_t i = 0; i < stored; i++) row[i] = key % 4 || i >= LENGTH ? (float)(key + i) : 0;
         CHECK_EQ(locus_set_state(s.worker, &key, 1, row), 0);
     }
     CHECK_EQ(locus_checkpoint(s.worker, s.folder), 0);
@@ -306,14 +304,29 @@ TEST(restore, a_row_with_an_optimizer_has_its_state_back)
     CHECK_EQ(locus_restore(s.worker, s.folder), 0);
     for (locus_key key = 0; key < ROWS; key++) {
         CHECK_EQ(locus_pull_state(s.worker, &key, 1, found), 0);
-        for (size_t i = 0; i < 3 * LENGTH; i++)
+        for (size_t i = 0; i < stored; i++)
             CHECK(found[i] == (key % 2 || (i < LENGTH && key % 4 == 0) ? 0 : (float)(key + i)));
     }
     close_both(s.node, s.worker);
-    other.optimizer = LOCUS_ADAMW;
-    s.node = node_of(&other, 1, 1, 1);
+    s.node = node_of(other, 1, 1, 1);
     s.worker = worker_of(s.node);
     CHECK_EQ(locus_restore(s.worker, s.folder), -EINVAL);
-    CHECK_STR(locus_error(), "table \"users\" has LOCUS_ADAMW here, LOCUS_ADAM in ");
+    CHECK_STR(locus_error(), refusal);
     scene_end(&s);
+}
+
+TEST(restore, a_row_comes_back_with_its_state_and_as_wide_as_it_was)
+{
+    static const char other_optimizer[] = "table \"users\" has LOCUS_ADAMW here, LOCUS_ADAM in ",
+                      other_element[] = "table \"users\" has LOCUS_F32 here, LOCUS_BF16 in ";
+    struct locus_table table = {
+        .name = "users", .rows = ROWS, .length = LENGTH, .optimizer = LOCUS_ADAM};
+    struct locus_table other = table;
+    other.optimizer = LOCUS_ADAMW;
+    check_comes_back(&table, &other, other_optimizer);
+    other = table;
+    table.element = LOCUS_BF16;
+    check_comes_back(&table, &other, other_element);
+    table.optimizer = other.optimizer = LOCUS_NO_OPTIMIZER;
+    check_comes_back(&table, &other, other_element);
 }

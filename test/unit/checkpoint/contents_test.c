@@ -45,8 +45,10 @@ static struct scene *scene(uint64_t keys_max)
     static struct scene s;
     struct tensors t;
     folder_new(s.folder);
-    CHECK_EQ(manifest_add_table(&s.manifest, "short", ROWS, 1, 0, LOCUS_NO_OPTIMIZER), 0);
-    CHECK_EQ(manifest_add_table(&s.manifest, "long", ROWS, LONG, 0, LOCUS_NO_OPTIMIZER), 0);
+    CHECK_EQ(manifest_add_table(&s.manifest, "short", ROWS, 1, 0, LOCUS_NO_OPTIMIZER, LOCUS_F32),
+             0);
+    CHECK_EQ(manifest_add_table(&s.manifest, "long", ROWS, LONG, 0, LOCUS_NO_OPTIMIZER, LOCUS_F32),
+             0);
     memset(s.manifest.nonce, 'a', MANIFEST_NONCE);
     CHECK_EQ(tensors_init(&t, &s.manifest, s.folder, 3, 1), 0);
     t.keys_max = keys_max;

@@ -13,9 +13,9 @@ static struct manifest whole(void)
     struct manifest m = {.number = 7, .time = 1700000000, .nodes = 2};
     struct manifest_section s = {.table = 1, .rows = 3, .rows_at = 4096, .keys_at = 4160};
     memset(m.nonce, 'a', MANIFEST_NONCE);
-    CHECK_EQ(manifest_add_table(&m, "one", 10, 4, 0, LOCUS_NO_OPTIMIZER), 0);
+    CHECK_EQ(manifest_add_table(&m, "one", 10, 4, 0, LOCUS_NO_OPTIMIZER, LOCUS_F32), 0);
     CHECK_EQ(manifest_add_table(&m, "\"two\" \\ \xc3\xa9", 1, 1, LOCUS_TABLE_ENCODED,
-                                LOCUS_NO_OPTIMIZER),
+                                LOCUS_NO_OPTIMIZER, LOCUS_BF16),
              0);
     m.table[1].rows = 5;
     struct manifest_file *f = manifest_add_file(&m, "0-0-0.safetensors");

@@ -19,7 +19,7 @@ static unsigned long commit(const char *f)
     CHECK_EQ(series_create(f, name, nonce), 0);
     m.number = strtoul(strrchr(name, '-') + 1, NULL, 10);
     memcpy(m.nonce, nonce, sizeof nonce);
-    CHECK_EQ(manifest_add_table(&m, "one", 10, 4, 0, LOCUS_NO_OPTIMIZER), 0);
+    CHECK_EQ(manifest_add_table(&m, "one", 10, 4, 0, LOCUS_NO_OPTIMIZER, LOCUS_F32), 0);
     snprintf(file, sizeof file, "%s/0-0-0.safetensors", name);
     folder_write(f, file, "rows", 4);
     CHECK_EQ(series_commit(f, name, &m), 0);

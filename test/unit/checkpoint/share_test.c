@@ -12,7 +12,7 @@ TEST(share, begins_anew_with_each_checkpoint)
     share_begin(s);
     s->dealt = (struct slice){.table = 2, .shard = 1, .from = 10, .end = 20};
     s->next_file = 3;
-    CHECK_EQ(manifest_add_table(&s->manifest, "users", 10, 4, 0, LOCUS_NO_OPTIMIZER), 0);
+    CHECK_EQ(manifest_add_table(&s->manifest, "users", 10, 4, 0, LOCUS_NO_OPTIMIZER, LOCUS_F32), 0);
     CHECK(manifest_add_file(&s->manifest, "0-0-0.safetensors") != NULL);
     share_begin(s);
     CHECK_EQ(s->dealt.table + s->dealt.shard + s->dealt.from + s->dealt.end, 0);

@@ -24,8 +24,9 @@ static void scene_begin(struct scene *s)
 {
     *s = (struct scene){.folder = ""};
     folder_new(s->folder);
-    CHECK_EQ(manifest_add_table(&s->tables, "short", ROWS, 1, 0, LOCUS_NO_OPTIMIZER), 0);
-    CHECK_EQ(manifest_add_table(&s->tables, "long", ROWS, LONG, 0, LOCUS_NO_OPTIMIZER), 0);
+    CHECK_EQ(manifest_add_table(&s->tables, "short", ROWS, 1, 0, LOCUS_NO_OPTIMIZER, LOCUS_F32), 0);
+    CHECK_EQ(manifest_add_table(&s->tables, "long", ROWS, LONG, 0, LOCUS_NO_OPTIMIZER, LOCUS_F32),
+             0);
     memset(s->tables.nonce, 'a', MANIFEST_NONCE);
     CHECK_EQ(tensors_init(&s->tensors, &s->tables, s->folder, 3, 1), 0);
 }
@@ -197,7 +198,7 @@ TEST(tensors, names_that_need_quoting_fit_into_the_header)
     memset(name, 1, sizeof name - 1);
     name[sizeof name - 1] = '\0';
     folder_new(s.folder);
-    CHECK_EQ(manifest_add_table(&s.tables, name, ROWS, 1, 0, LOCUS_NO_OPTIMIZER), 0);
+    CHECK_EQ(manifest_add_table(&s.tables, name, ROWS, 1, 0, LOCUS_NO_OPTIMIZER, LOCUS_F32), 0);
     CHECK_EQ(tensors_init(&s.tensors, &s.tables, s.folder, 0, 0), 0);
     CHECK_EQ(add(&s, 0, 5), 0);
     CHECK_EQ(tensors_end(&s.tensors), 0);

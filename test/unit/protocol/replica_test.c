@@ -148,7 +148,7 @@ static uint32_t length_of_the_row_to_its_holder(bool stale)
     uint32_t length = e->length;
     world_deliver_all(w);
     CHECK(location_of(&w->node[0].shard, row_ref_at(w, 0, key)).is_here);
-    shard_read(row_ref_at(w, 0, key), row);
+    shard_read(row_ref_at(w, 0, key), row, 0);
     CHECK(row[0] == 3.0F + (float)stale && row[LENGTH - 1] == row[0]);
     world_free(w);
     return length;
@@ -321,8 +321,8 @@ TEST(adversity, copies_are_equal_after_quiesce_however_floats_round)
     quiesce(w, r, REQUEST_FLUSH_UPDATES);
     quiesce(w, r, REQUEST_FLUSH_REPLICAS);
     CHECK(is_replica_at(w, 0, key));
-    shard_read(row_ref_at(w, 0, key), at_replica);
-    shard_read(row_ref_at(w, 1, key), at_owner);
+    shard_read(row_ref_at(w, 0, key), at_replica, 0);
+    shard_read(row_ref_at(w, 1, key), at_owner, 0);
     CHECK(at_owner[0] == 0);
     CHECK(at_replica[0] == at_owner[0]);
     world_free(w);
@@ -354,7 +354,7 @@ TEST(adversity, who_flushes_what_came_earlier_does_not_wait_for_who_pushes_on)
     }
     CHECK_EQ(r.busy, 0);
     CHECK(dirty_set_is_empty(w->node[0].shard.dirty) == false);
-    shard_read(row_ref_at(w, 1, pushed_meanwhile), at_owner);
+    shard_read(row_ref_at(w, 1, pushed_meanwhile), at_owner, 0);
     CHECK(at_owner[0] >= 1);
     world_free(w);
 }
@@ -390,7 +390,7 @@ TEST(adversity, replicas_of_what_was_never_written_cost_no_memory)
         world_deliver_all(w);
     }
     CHECK_EQ(store_held_rows(&w->node[1].store), 1);
-    shard_read(row_ref_at(w, 1, key), row);
+    shard_read(row_ref_at(w, 1, key), row, 0);
     CHECK(row[0] == 1);
     world_free(w);
     w = two_that_share(LOCUS_ADAPTIVE, 2, &key);

@@ -83,7 +83,7 @@ TEST(state, a_row_is_read_as_it_was_written)
     struct row_ref ref = store_row_ref(&w->node[0].store, key);
     shard_write(s, ref, values, ROW_SET);
     shard_write(s, ref, values, ROW_ADD);
-    shard_read(ref, row);
+    shard_read(ref, row, 0);
     for (int i = 0; i < LENGTH; i++) CHECK(row[i] == 2 * values[i]);
     CHECK_EQ(shard_row_ref(s, ref.index).index, ref.index);
     CHECK_EQ(shard_entry_bytes_max(&w->node[0].store), wire_entry_bytes(LENGTH));

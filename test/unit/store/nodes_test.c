@@ -36,7 +36,7 @@ static unsigned below(struct nodes *c, unsigned n)
 
 static void open_nodes(struct nodes *c, unsigned count, struct locus_table table, uint64_t seed)
 {
-    *c = (struct nodes){.count = count, .type = row_type_of(table.optimizer)};
+    *c = (struct nodes){.count = count, .type = row_type_kept(table.optimizer, table.element)};
     random_init(&c->random, seed, 0, 0);
     table.rows = 64;
     table.length = LENGTH;
@@ -153,24 +153,36 @@ static float state_after(enum locus_optimizer o, unsigned k)
     return o == LOCUS_MOMENTUM ? 2 - ldexpf(2, -(int)k) : 1 - ldexpf(1, -(int)k);
 }
 
+/* Sums and SGD of such steps are integers, exact in values of either kind. */
+static float value_after(enum locus_optimizer o, unsigned k)
+{
+    return o == LOCUS_NO_OPTIMIZER ? (float)k : -(float)k;
+}
+
 static void check_state(struct nodes *c, enum locus_optimizer o, unsigned k)
 {
     quiesce(c);
     for (unsigned i = 0; i < c->count; i++) {
         float row[STORED_MAX];
-        CHECK(row_read_stored(c->node[i].row, row) >= 0);
+        CHECK(row_read_as(c->node[i].row, row, ROW_WITH_STATE) >= 0);
         for (size_t f = LENGTH; f < row_type_stored(c->type, LENGTH); f++)
             if (row[f] != state_after(o, k))
                 test_fail(__FILE__, __LINE__, "optimizer %d, node %u: state %g after %u steps",
                           (int)o, i, (double)row[f], k);
+        for (size_t f = 0; f < LENGTH && o <= LOCUS_SGD; f++)
+            if (row[f] != value_after(o, k))
+                test_fail(__FILE__, __LINE__, "optimizer %d, node %u: value %g after %u steps",
+                          (int)o, i, (double)row[f], k);
     }
 }
 
-static void check_closed_form(enum locus_optimizer o, uint64_t seed)
+static void check_closed_form(enum locus_optimizer o, enum locus_element element, uint64_t seed)
 {
     static const float one[LENGTH] = {1, 1, 1};
-    struct locus_table table = {.optimizer = o, .rule = row_type_of(o)->usual};
+    struct locus_table table = {
+        .optimizer = o, .rule = row_type_kept(o, LOCUS_BF16)->usual, .element = element};
     struct nodes c;
+    if (o == LOCUS_SGD) table.rule.rate = 1;
     if (table.rule.momentum != 0) table.rule.momentum = 0.5f;
     if (table.rule.beta1 != 0) table.rule.beta1 = table.rule.beta2 = 0.5f;
     open_nodes(&c, 2 + (unsigned)(seed % 5), table, seed);
@@ -185,8 +197,11 @@ static void check_closed_form(enum locus_optimizer o, uint64_t seed)
 
 TEST(nodes, state_is_that_of_all_steps_of_all_nodes_one_after_the_other)
 {
-    for (enum locus_optimizer o = LOCUS_SGD; o <= LOCUS_ADAMW; o++)
-        for (uint64_t seed = 1; seed <= 8; seed++) check_closed_form(o, seed);
+    for (enum locus_optimizer o = LOCUS_NO_OPTIMIZER; o <= LOCUS_ADAMW; o++)
+        for (uint64_t seed = 1; seed <= 8; seed++) {
+            if (o != LOCUS_NO_OPTIMIZER) check_closed_form(o, LOCUS_F32, seed);
+            check_closed_form(o, LOCUS_BF16, seed);
+        }
 }
 
 /* A quadratic. The rate falls by what `steps` steps of
