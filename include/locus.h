@@ -24,10 +24,10 @@
  *           locus_loader_open() and locus_current_clock() may be called from any thread; everything
  *           else is thread-safe. A call needs at most 64 KiB of stack; locus_open() of a cluster
  *           also what the system needs to look up names.
- * Shapes    Rows are binary32. Keys are dense: the tables lie end to end, in their order, in one
- *           key space that begins at 0. Arrays of n rows hold them one after the other without
- *           gaps; rows of different lengths may be mixed in one call. A row that was never written
- *           is zero.
+ * Shapes    Rows are binary32 in all calls. Keys are dense: the tables lie end to end, in their
+ *           order, in one key space that begins at 0. Arrays of n rows hold them one after the
+ *           other without gaps; rows of different lengths may be mixed in one call. A row that was
+ *           never written is zero.
  * Memory    A row that was never touched costs none. A written row costs its values and 9 bytes on
  *           the node that owns it. In a cluster, a node that accessed or intended a row of another
  *           keeps 16 bytes for it, and 8 more once the row was copied to it or has moved; a copy
@@ -354,10 +354,10 @@ LOCUS_API void locus_prefetch(locus_worker *, const locus_key *keys, size_t n);
  * lost.
  */
 LOCUS_API void locus_read_begin(locus_worker *);
-/* NULL: not held here, no such key, no section, or an operation of this worker on the key may be
- * under way (sometimes reported for other keys), because a view shows everything that its worker
- * wrote. A row that was never written shows zeros, and still does after it is written: call
- * again. */
+/* NULL: not held here, no such key, no section, a table of LOCUS_BF16, or an operation of this
+ * worker on the key may be under way (sometimes reported for other keys), because a view shows
+ * everything that its worker wrote. A row that was never written shows zeros, and still does after
+ * it is written: call again. */
 LOCUS_API const float *locus_view(locus_worker *, locus_key);
 LOCUS_API void locus_read_end(locus_worker *);
 

@@ -152,7 +152,7 @@ TEST(bf16_tables, do_so_on_two_nodes)
         set_both(p.worker[1], 2);
         pair_do(&p, work_on_both);
         for (int rank = 0; rank < 2; rank++) check_equal(p.worker[rank], 2 * ROUNDS);
-        pair_close(&p);
+        pair_end(&p);
     }
 }
 
