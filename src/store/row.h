@@ -51,8 +51,8 @@ struct row_edit {
  * values are of 16 bits; the values alone, or with the state of an optimizer. */
 enum row_form { ROW_WITH_STATE = 1, ROW_AS_STORED = 2 };
 
-/* The slow path, and the only one to values of 16 bits: a writer is at work, workers have copies of the row, it was never written, or it
- * is not here. */
+/* The slow path, and the only one to values of 16 bits: a writer is at work, workers have copies of
+ * the row, it was never written, or it is not here. */
 int row_read_slowly(struct row_ref, float *values, unsigned form, struct copies *mine);
 int row_write_slowly(struct row_ref, const float *values, enum row_change, struct copies *mine);
 int row_edit_slowly(struct row_ref, const struct row_edit *, struct copies *mine);

@@ -128,8 +128,8 @@ static void work_on_both(struct pair *p, int rank)
     CHECK_EQ(locus_quiesce(p->worker[rank]), 0);
 }
 
-/* Rows that are elsewhere, replicas, and rows that moved. Gradients are added up in another order in
- * each table, so their sums differ. */
+/* Rows that are elsewhere, replicas, and rows that moved. Gradients are added up in another order
+ * in each table, so their sums differ. */
 TEST(bf16_tables, do_so_on_two_nodes)
 {
     static const enum locus_technique technique[] = {LOCUS_STATIC, LOCUS_RELOCATE, LOCUS_REPLICATE,

@@ -78,7 +78,7 @@ TEST(bf16, rounds_up_as_often_as_a_value_is_near_to_the_upper_one)
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) check_mean(bits[i]);
 }
 
-/* Values of a row, draws and keys must not move together: else sums over rows would not be right. */
+/* Values of a row, and draws, must not move together: then sums would not be right. */
 TEST(bf16, neighbours_round_apart)
 {
     enum { ROWS = 4000 };
