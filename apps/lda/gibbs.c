@@ -167,6 +167,11 @@ static double do_round(struct gibbs *g, bool is_last)
     return 0;
 }
 
+void gibbs_renew(struct gibbs *g)
+{
+    sampler_set_totals(g->sampler, g->totals);
+}
+
 double gibbs_sweep(struct gibbs *g)
 {
     uint32_t rounds = g->schedule ? g->shelf->blocks : 1;

@@ -44,6 +44,9 @@ void gibbs_close(struct gibbs *);
 /* Blocks that the words are divided into. */
 uint32_t gibbs_blocks(const struct lda *, const struct pool_member *);
 
+/* The sampler's totals again, after others of its numbers have changed. */
+void gibbs_renew(struct gibbs *);
+
 /* Returns the sum over rounds of the L1 distances between this worker's totals and the true ones,
  * a token of the corpus and round: the s-error is its mean over workers. */
 double gibbs_sweep(struct gibbs *);

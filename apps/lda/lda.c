@@ -6,6 +6,7 @@
 #include "lda_picture.h"
 #include "lda_warm.h"
 #include "likeliest.h"
+#include "priors.h"
 #include "programs.h"
 #include "rows.h"
 #include "tensors.h"
@@ -51,6 +52,8 @@ static void task_options(struct lda_options *o)
                     "what each topic has in each document beforehand"),
         OPTION_REAL("--beta", "X", &o->beta, 1e-6, 1000, ARGS_TASK,
                     "what each word has in each topic beforehand"),
+        OPTION_COUNT("--learn-priors", "N", &o->learn_priors, 0, 1e6, ARGS_TASK,
+                     "learn alpha and beta from the counts each N passes;\n0: they stay"),
         OPTION_COUNT("--top", "N", &o->top, 0, 50, 0, "print each topic's likeliest words"),
         OPTION_TEXT("--picture", "FILE", &o->picture, ARGS_OUTPUT,
                     "draw the most frequent topics and their likeliest\nwords there, as SVG"),
@@ -188,6 +191,9 @@ struct worker {
     struct gibbs gibbs;
 };
 
+/* Of a checkpoint's figures. */
+enum { ALPHA = CHECKPOINTS_FIGURES - 2, BETA };
+
 static void begin(struct training_worker *w, bool goes_on)
 {
     const struct lda *l = w->program;
@@ -199,7 +205,20 @@ static void begin(struct training_worker *w, bool goes_on)
     word_rows_open(&own->rows, l, m);
     if (goes_on) topic_rows_read(&own->shelf, m);
     pool_quiesce(m);
+    const double *priors = w->progress.figures;
+    if (goes_on && l->options.learn_priors > 0)
+        sampler_set_priors(&own->sampler, priors[ALPHA], priors[BETA]);
     gibbs_open(&own->gibbs, l, m, &own->shelf, &own->sampler, &own->rows, goes_on);
+}
+
+static void learn_priors(struct training_worker *w)
+{
+    const struct lda *l = w->program;
+    struct worker *own = w->state;
+    uint64_t each = l->options.learn_priors;
+    if (each == 0 || (w->progress.epochs + 1) % each != 0) return;
+    priors_learn(l, &own->sampler, &own->rows);
+    gibbs_renew(&own->gibbs);
 }
 
 /* A sweep. More: the first worker's seconds. */
@@ -209,6 +228,7 @@ static bool step(struct training_worker *w, struct training_sums *sums)
     double began = meter_now();
     sampler_begin(&own->sampler, w->progress.epochs);
     sums->loss = gibbs_sweep(&own->gibbs);
+    learn_priors(w);
     sums->examples = (double)own->shelf.tokens;
     if (training_is_first(w)) sums->more = meter_now() - began;
     return true;
@@ -235,13 +255,17 @@ static void report(void *program, const struct training_epoch *e)
 
 static void write_topics(struct training_worker *w)
 {
-    topic_rows_write(&((struct worker *)w->state)->shelf, w->member);
+    struct worker *own = w->state;
+    w->progress.figures[ALPHA] = own->sampler.alpha;
+    w->progress.figures[BETA] = own->sampler.beta;
+    topic_rows_write(&own->shelf, w->member);
 }
 
 /* ---- how good it is ---- */
 
-static void say_quality(const struct lda *l, const struct quality *q)
+static void say_quality(const struct lda *l, const struct quality *q, const struct sampler *s)
 {
+    bool is_learned = l->options.learn_priors > 0;
     bool is_held = q->perplexity > 0, is_new = q->new_perplexity > 0;
     char head[64];
     const struct figure figures[] = {
@@ -250,6 +274,9 @@ static void say_quality(const struct lda *l, const struct quality *q)
          .curve = is_held ? "Perplexity" : NULL, .value = q->perplexity},
         {is_new ? "of new documents " : NULL, 8, 1, .name = is_new ? "new_perplexity" : NULL,
          .value = q->new_perplexity},
+        {is_learned ? "alpha " : NULL, 0, 4, .name = is_learned ? "alpha" : NULL,
+         .value = s->alpha},
+        {is_learned ? "beta " : NULL, 0, 5, .name = is_learned ? "beta" : NULL, .value = s->beta},
         FIGURE_TOOK(q->seconds),
     };
     snprintf(head, sizeof head, "log p(w, z) %9.4f a token", q->likelihood);
@@ -263,7 +290,7 @@ static void evaluate(struct training_worker *w)
     struct worker *own = w->state;
     quality_check(l, &own->shelf, &own->rows);
     struct quality q = quality_of(l, &own->sampler, &own->rows);
-    if (training_is_first(w)) say_quality(l, &q);
+    if (training_is_first(w)) say_quality(l, &q, &own->sampler);
 }
 
 static void say_topics(const struct lda *l, struct word_rows *r)
@@ -283,7 +310,8 @@ static void say_topics(const struct lda *l, struct word_rows *r)
     free(npmi);
 }
 
-static void save_model(const struct lda *l, struct pool_member *m, struct word_rows *r)
+static void save_model(const struct lda *l, struct pool_member *m, const struct sampler *s,
+                       struct word_rows *r)
 {
     const struct names *names = &l->corpus.names;
     float *totals = take_memory(r->topics, sizeof *totals);
@@ -291,8 +319,8 @@ static void save_model(const struct lda *l, struct pool_member *m, struct word_r
     word_rows_read(r, LDA_TOPICS, totals);
     tensors_open(&t, l->options.common.out);
     tensors_note(&t, "model", "lda");
-    tensors_note_number(&t, "alpha", l->options.alpha);
-    tensors_note_number(&t, "beta", l->options.beta);
+    tensors_note_number(&t, "alpha", s->alpha);
+    tensors_note_number(&t, "beta", s->beta);
     tensors_declare(&t, "word_topics", TENSORS_F32, l->corpus.words, r->topics);
     tensors_declare(&t, "topic_totals", TENSORS_F32, r->topics, 0);
     if (names->count > 0) tensors_declare(&t, "words", TENSORS_U8, names->text_length, 0);
@@ -307,10 +335,11 @@ static void save_model(const struct lda *l, struct pool_member *m, struct word_r
 static void save(struct training_worker *w)
 {
     const struct lda *l = w->program;
-    struct word_rows *rows = &((struct worker *)w->state)->rows;
+    struct worker *own = w->state;
+    struct word_rows *rows = &own->rows;
     if (l->options.top > 0) say_topics(l, rows);
     if (l->options.picture) lda_picture_write(l, rows);
-    if (l->options.common.out) save_model(l, w->member, rows);
+    if (l->options.common.out) save_model(l, w->member, &own->sampler, rows);
 }
 
 static void close_all(struct training_worker *w)

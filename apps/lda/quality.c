@@ -33,25 +33,26 @@ static void add_word(void *words_sum, uint64_t word, const float *row)
 }
 
 /* This worker's share of the words. */
-static double words_likelihood(const struct lda *l, const struct word_rows *r)
+static double words_likelihood(const struct lda *l, const struct sampler *s,
+                               const struct word_rows *r)
 {
-    struct words_sum w = {.topics = l->options.topics, .beta = l->options.beta};
+    struct words_sum w = {.topics = s->topics, .beta = s->beta};
     uint64_t first, end;
     pool_share(l->corpus.words, r->member->place, r->member->total, &first, &end);
     rows_visit(r->member, LDA_WORDS, first, end, add_word, &w);
     return w.sum;
 }
 
-static double totals_likelihood(const struct lda *l, const struct sampler *s)
+static double totals_likelihood(const struct sampler *s)
 {
-    double words_beta = l->options.beta * l->corpus.words, none = log_gamma(words_beta), sum = 0;
-    for (size_t k = 0; k < s->topics; k++) sum += none - log_gamma(s->totals[k] + words_beta);
+    double none = log_gamma(s->words_beta), sum = 0;
+    for (size_t k = 0; k < s->topics; k++) sum += none - log_gamma(s->totals[k] + s->words_beta);
     return sum;
 }
 
-static double documents_likelihood(const struct shelf *s)
+static double documents_likelihood(const struct shelf *s, double alpha)
 {
-    double alpha = s->lda->options.alpha, all = alpha * (double)s->lda->options.topics;
+    double all = alpha * (double)s->lda->options.topics;
     double none = log_gamma(alpha), none_of_all = log_gamma(all), sum = 0;
     for (uint32_t d = 0; d < s->documents; d++) {
         const struct shelf_pair *p = s->pairs + s->pair_start[d];
@@ -94,14 +95,14 @@ struct quality quality_of(const struct lda *l, struct sampler *s, struct word_ro
     word_rows_read(r, LDA_TOPICS, totals);
     sampler_set_totals(s, totals);
     free(totals);
-    double sums[] = {words_likelihood(l, r) + documents_likelihood(s->shelf),
+    double sums[] = {words_likelihood(l, s, r) + documents_likelihood(s->shelf, s->alpha),
                      (double)s->shelf->tokens,
                      held_logarithms(l, s, r),
                      (double)s->shelf->held_tokens,
                      0,
                      0};
     new_documents_foretell(l, s, r, &sums[4], &sums[5]);
-    if (r->member->place == 0) sums[0] += totals_likelihood(l, s);
+    if (r->member->place == 0) sums[0] += totals_likelihood(s);
     pool_sum(r->member, sums, sizeof sums / sizeof *sums);
     return (struct quality){.likelihood = sums[0] / sums[1],
                             .perplexity = sums[3] > 0 ? exp(-sums[2] / sums[3]) : 0,

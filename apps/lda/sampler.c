@@ -9,13 +9,9 @@
 void sampler_open(struct sampler *s, struct shelf *shelf, unsigned stream)
 {
     const struct lda_options *o = &shelf->lda->options;
-    *s = (struct sampler){.shelf = shelf,
-                          .topics = o->topics,
-                          .is_plain = o->sampler == LDA_PLAIN,
-                          .alpha = o->alpha,
-                          .beta = o->beta,
-                          .words_beta = o->beta * shelf->lda->corpus.words,
-                          .stream = stream};
+    *s = (struct sampler){
+        .shelf = shelf, .topics = o->topics, .is_plain = o->sampler == LDA_PLAIN, .stream = stream};
+    sampler_set_priors(s, o->alpha, o->beta);
     sampler_begin(s, 0);
     s->totals = take_memory(s->topics, sizeof *s->totals);
     s->inverse = take_memory(s->topics, sizeof *s->inverse);
@@ -27,6 +23,13 @@ void sampler_begin(struct sampler *s, uint64_t sweeps)
 {
     rng_init(&s->rng, s->shelf->lda->options.common.seed,
              UINT64_C(2) << 40 | sweeps << 20 | s->stream);
+}
+
+void sampler_set_priors(struct sampler *s, double alpha, double beta)
+{
+    s->alpha = alpha;
+    s->beta = beta;
+    s->words_beta = beta * s->shelf->lda->corpus.words;
 }
 
 void sampler_close(struct sampler *s)

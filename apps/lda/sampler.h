@@ -38,6 +38,8 @@ void sampler_close(struct sampler *);
 
 /* A sweep begins, behind so many: what it draws follows from their number. */
 void sampler_begin(struct sampler *, uint64_t sweeps);
+/* Others than the options'; totals are to be set then. */
+void sampler_set_priors(struct sampler *, double alpha, double beta);
 /* Begins with these totals. */
 void sampler_set_totals(struct sampler *, const float *totals);
 /* Draws anew the topics of the word's tokens; the row and the totals follow. */

@@ -184,6 +184,7 @@ static const struct program programs[] = {
       {.option = "--topics 7"},
       {.option = "--alpha 0.1"},
       {.option = "--beta 0.5"},
+      {.option = "--learn-priors 1"},
       {.option = "--top 3"},
       {.option = "--picture picture.svg", .base = LDA_FILE},
       {.option = "--visit copies --workers 2", .base = LDA " --workers 2"},

@@ -34,7 +34,7 @@ static const struct trained programs[] = {
     {"ctr", "--zipf 6x200x3000 --dim 4 --hidden 8,4"},
     {"ctr", "--data clicks --dim 4 --hidden 8 --batch 16"},
     {"gnn", "--planted 300x8x3 --dim 8 --hidden 8 --neighbours 4 --dropout 0.5"},
-    {"lda", "--generate 60x90x40x5 --topics 6"},
+    {"lda", "--generate 60x90x40x5 --topics 6 --learn-priors 2"},
     {"lda", "--generate 60x90x40x5 --topics 50 --sampler plain --visit copies"},
 };
 enum { PROGRAMS = sizeof programs / sizeof *programs };

@@ -4,6 +4,7 @@
 #include "lda/coherence.h"
 #include "lda/lda_warm.h"
 #include "lda/new_documents.h"
+#include "lda/priors.h"
 #include "lda/sampler.h"
 #include "sampling/chi_square.h"
 #include "tensors.h"
@@ -234,6 +235,46 @@ static void report_topics(const void *unused)
     struct lda l = {.options = {.topics = 2, .top = 3}};
     (void)unused;
     likeliest_say(&l, &b, npmi);
+}
+
+/* The log likelihood of counts, but for what the parameter has no part in. */
+static double likelihood(const int (*draws)[4], size_t count, double a)
+{
+    double sum = 0;
+    for (size_t d = 0; d < count; d++) {
+        int total = 0;
+        for (int i = 0; i < 4; i++) {
+            total += draws[d][i];
+            sum += lgamma(draws[d][i] + a) - lgamma(a);
+        }
+        sum += lgamma(4 * a) - lgamma(total + 4 * a);
+    }
+    return sum;
+}
+
+/* The fixed point is where the likelihood is the largest, which gamma functions tell alone. */
+TEST(lda, priors_are_the_likeliest_for_the_counts)
+{
+    static const int draws[][4] = {
+        {9, 0, 1, 0}, {0, 7, 3, 2}, {1, 0, 0, 14}, {5, 5, 0, 0}, {2, 0, 8, 1}};
+    const size_t count = sizeof draws / sizeof *draws;
+    double a = 0.1, least = 0.01, most = 5;
+    for (int step = 0; step < 500; step++) {
+        struct prior p = {.parameter = a, .size = 4};
+        for (size_t d = 0; d < count; d++) {
+            for (int i = 0; i < 4; i++) prior_add_count(&p, draws[d][i]);
+            prior_add_total(&p, draws[d][0] + draws[d][1] + draws[d][2] + draws[d][3]);
+        }
+        a = prior_next(&p);
+    }
+    while (most - least > 1e-7) {
+        double low = least + (most - least) / 3, high = most - (most - least) / 3;
+        if (likelihood(draws, count, low) < likelihood(draws, count, high))
+            least = low;
+        else
+            most = high;
+    }
+    CHECK(fabs(a - least) < 1e-5 && a > 0.2 && a < 2);
 }
 
 TEST(lda, a_topic_has_the_words_of_its_tokens_alone)
