@@ -80,7 +80,7 @@ static void put_peers(struct lines *l, const struct look_row *r)
 {
     struct scrape_sample s;
     put(l, "%-6s %8s %8s %9s %8s %8s %9s\n", "peer", "sent/s", "recv./s", "frames/s", "queued",
-        "credit", "trip us");
+        "credit", "rtt us");
     for (const char *at = r->text; (at = scrape_next(at, "locus_sent_bytes_total", &s));) {
         const struct two t = {r, s.labels};
         char sent[16], received[16], queued[16], trip[16];
