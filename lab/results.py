@@ -395,10 +395,8 @@ class Lab:
 
     def command(self, run, section, turn):
         program = f"{self.programs}/locus-{section.program}"
-        options = run.options.split() + ["--json"]
-        if section.program != "kge":
-            options += ["--seed", str(turn)]
-        elif section.table is kge_speeds:
+        options = [*run.options.split(), "--json", "--seed", str(turn)]
+        if section.table is kge_speeds:
             options += ["--seconds", str(self.options.seconds)]
         if run.kind == "far":
             distance = f"{self.programs}/../test/cluster/distance"
