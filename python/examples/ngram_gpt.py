@@ -42,7 +42,7 @@ class Gpt(nn.Module):
 class WithMemory(nn.Module):
     def __init__(self):
         super().__init__()
-        self.memory = locus.torch.NgramTable(1 << 20, 16, orders=(2, 3), heads=2)
+        self.memory = locus.torch.NgramTable(1 << 20, 16, orders=(2, 3), heads=2, dtype=torch.bfloat16)
         self.gpt = Gpt(self.memory.width)
 
     def forward(self, tokens, remembers):

@@ -8,8 +8,8 @@ import struct
 import sys
 import zipfile
 
-BYTES = {"F32": 4, "F64": 8, "I64": 8, "U8": 1}
-LETTERS = {"F32": "f", "F64": "d", "I64": "q"}
+BYTES = {"F32": 4, "F64": 8, "I64": 8, "U8": 1, "BF16": 2}
+LETTERS = {"F32": "f", "F64": "d", "I64": "q", "BF16": "h"}
 
 
 def check(condition, what):

@@ -88,6 +88,8 @@ class Collections(unittest.TestCase):
                                           pooling=torchrec.PoolingType.SUM, **said)
             with self.assertRaisesRegex(locus.ArgumentError, sentence):
                 torchrec.EmbeddingBagCollection([table])
+        table.data_type = types.SimpleNamespace(name="BF16")
+        self.assertEqual(torchrec.EmbeddingBagCollection([table]).embedding_bags["a"].element, "bf16")
 
 
 class Dgl(unittest.TestCase):

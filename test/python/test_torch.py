@@ -435,6 +435,34 @@ class Modules(unittest.TestCase):
                 self.assertEqual(ended.returncode, 1)
                 self.assertIn("table \"a\" holds differences to first values", ended.stdout)
 
+    def test_rows_of_two_bytes(self):
+        model = torch.nn.ModuleDict({"a": lt.Embedding(ROWS, DIMENSION, dtype=torch.bfloat16), "b": lt.EmbeddingBag(10, 4),
+                                     "c": lt.Embedding.from_pretrained(torch.randn(5, 4).bfloat16(), freeze=False)})
+        optimizer, first = lt.Adagrad(model, 0.1), {}
+        with tempfile.TemporaryDirectory() as folder, lt.open(optimizer) as job:
+            self.assertEqual([table.element for table in job.node.tables.values()], ["bf16", "f32", "bf16"])
+            for name, each in model.items():
+                first[name] = weights(each)
+                values = each(torch.arange(each.num_embeddings).view(-1, 1))
+                self.assertEqual(values.dtype, torch.float32)
+                values.sin().sum().backward()
+            optimizer.step()
+            for name, each in model.items():
+                rows = job.worker.pull(each.keys_of(torch.arange(each.num_embeddings)))
+                self.assertTrue(torch.allclose(rows.abs(), torch.full_like(rows, 0.1), rtol=0.01))
+                self.assertEqual(torch.equal(rows.bfloat16().float(), rows), name != "b")
+                self.assertTrue(torch.allclose(weights(each), first[name] + rows))
+            job.export(folder)
+            for name, each in model.items():
+                kind, shape, values = safetensors(Path(folder) / f"{name}.safetensors")[1][name]
+                self.assertEqual((kind, shape), ("F32" if name == "b" else "BF16", list(weights(each).shape)))
+                if name != "b":
+                    read = torch.tensor(values, dtype=torch.int16).view(torch.bfloat16).view(shape)
+                    self.assertTrue(torch.equal(read, weights(each).bfloat16()))
+        with self.assertRaisesRegex(locus.ArgumentError, "dtype is torch.float16: must be torch.float32 or"):
+            lt.EmbeddingBag(10, 4, dtype=torch.float16)
+        self.assertEqual(lt.NgramTable(100, 4, dtype=torch.bfloat16).table.element, "bf16")
+
     def test_what_cannot_be_is_refused(self):
         indices = torch.tensor([1])
         with self.assertRaisesRegex(locus.UsageError, "no rows yet"):

@@ -23,6 +23,7 @@ from .initial import Given, Normal, Own, ZeroAt, Zeros, of_table
 
 Initial = Callable[[torch.Tensor, int], torch.Tensor]
 _STATE_DICT_FLOATS_MAX = 1 << 28
+_ELEMENTS = {None: "f32", torch.float32: "f32", torch.bfloat16: "bf16"}
 _INDICES = (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8)  # a mask of bool is none
 
 
@@ -50,8 +51,8 @@ def _checked_padding(padding_idx: Any, rows: int) -> Optional[int]:
 class _Rows(torch.nn.Module):
     """What Embedding and EmbeddingBag share."""
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: Optional[int],
-                 initial: Optional[Initial], unknown: Dict[str, Any]) -> None:
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: Optional[int], initial: Optional[Initial],
+                 dtype: Optional[torch.dtype], unknown: Dict[str, Any]) -> None:
         super().__init__()
         num_embeddings = integer("num_embeddings", num_embeddings, 1, 1 << 40)
         embedding_dim = integer("embedding_dim", embedding_dim, 1, LENGTH_MAX)
@@ -61,6 +62,9 @@ class _Rows(torch.nn.Module):
         if not (initial is None or callable(initial)):
             raise ArgumentError(f"initial is {initial!r}: must be a function of indices and the dimension, as "
                                 "locus.torch.Normal()")
+        if dtype not in _ELEMENTS:
+            raise ArgumentError(f"dtype is {dtype!r}: must be torch.float32 or torch.bfloat16")
+        self.element = _ELEMENTS[dtype]
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = _checked_padding(padding_idx, num_embeddings)
@@ -235,14 +239,16 @@ class Embedding(_Rows):
     """torch.nn.Embedding, its rows in the cluster: indices of any shape to float32 of shape (*, embedding_dim).
 
     `initial`: the first values (initial.py); normally distributed unless told, as torch's. The row of `padding_idx` is
-    zero, and no step changes it. `sparse` is accepted: gradients are those of the rows in use anyway. ArgumentError for
-    an index out of range, before anything is pulled.
+    zero, and no step changes it. `sparse` is accepted: gradients are those of the rows in use anyway. `dtype`: of the rows;
+    with torch.bfloat16 they, messages and checkpoints take half as much, and values are float32 all the same. ArgumentError
+    for an index out of range, before anything is pulled.
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: Optional[int] = None,
                  max_norm: Optional[float] = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
-                 sparse: bool = False, *, initial: Optional[Initial] = None) -> None:
-        super().__init__(num_embeddings, embedding_dim, padding_idx, initial,
+                 sparse: bool = False, *, initial: Optional[Initial] = None,
+                 dtype: Optional[torch.dtype] = None) -> None:
+        super().__init__(num_embeddings, embedding_dim, padding_idx, initial, dtype,
                          {"max_norm": max_norm, "scale_grad_by_freq": scale_grad_by_freq})
 
     @classmethod
@@ -275,8 +281,8 @@ class EmbeddingBag(_Rows):
     def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: Optional[float] = None,
                  norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
                  *, include_last_offset: bool = False, padding_idx: Optional[int] = None,
-                 initial: Optional[Initial] = None) -> None:
-        super().__init__(num_embeddings, embedding_dim, padding_idx, initial,
+                 initial: Optional[Initial] = None, dtype: Optional[torch.dtype] = None) -> None:
+        super().__init__(num_embeddings, embedding_dim, padding_idx, initial, dtype,
                          {"max_norm": max_norm, "scale_grad_by_freq": scale_grad_by_freq})
         if mode not in ("sum", "mean"):
             raise ArgumentError(f"mode is {mode!r}: must be sum or mean")
@@ -320,5 +326,5 @@ _Any = TypeVar("_Any", bound=_Rows)
 
 def _given(made: _Any, embeddings: torch.Tensor, freeze: bool) -> _Any:
     made.initial = Given(embeddings)  # the row of padding_idx, too, as torch has it
-    made.is_frozen = freeze
+    made.is_frozen, made.element = freeze, _ELEMENTS.get(embeddings.dtype, "f32")
     return made

@@ -17,14 +17,15 @@ def ranges(rows: int, length: int) -> Iterator[torch.Tensor]:
     return (torch.arange(first, min(first + step, rows)) for first in range(0, rows, step))
 
 
-def write(path: Path, name: str, shape: Tuple[int, int], parts: Iterable[torch.Tensor]) -> None:
+def write(path: Path, name: str, element: str, shape: Tuple[int, int], parts: Iterable[torch.Tensor]) -> None:
     """A file with one tensor, whose values come in parts. It appears when it is whole."""
-    about = {name: {"dtype": "F32", "shape": shape, "data_offsets": (0, 4 * shape[0] * shape[1])}}
+    size = 2 if element == "bf16" else 4
+    about = {name: {"dtype": element.upper(), "shape": shape, "data_offsets": (0, size * shape[0] * shape[1])}}
     header = json.dumps(about).encode()
     header += b" " * (-(8 + len(header)) % _ALIGNMENT)
     unfinished = path.with_name(path.name + ".part")
     with open(unfinished, "wb") as file:
         file.write(len(header).to_bytes(8, "little") + header)
         for part in parts:
-            part.numpy().tofile(file)
+            (part.bfloat16().view(torch.int16) if size == 2 else part).numpy().tofile(file)
     os.replace(unfinished, path)

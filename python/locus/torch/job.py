@@ -49,7 +49,7 @@ class Job:
 
     def export(self, directory: Path) -> None:
         """Writes the values of all tables, without optimizer state, as safetensors that others read: one file a table,
-        directory/TABLE.safetensors with the tensor TABLE. One process calls it, after a quiesce()."""
+        directory/TABLE.safetensors with the tensor TABLE, of the type of its rows. One process calls it, after a quiesce()."""
         for name in self.node.tables:
             if "/" in name or name.startswith("."):
                 raise ArgumentError(f"table {name!r} cannot be the name of a file")
@@ -60,7 +60,7 @@ class Job:
             embedding = embeddings.get(name)
             length = embedding.embedding_dim if embedding else table.length
             values = embedding.weight_of if embedding else self._rows_of(table)
-            write(folder / f"{name}.safetensors", name, (table.rows, length),
+            write(folder / f"{name}.safetensors", name, table.element, (table.rows, length),
                   map(values, ranges(table.rows, table.length)))
 
     def _rows_of(self, table: Table) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -88,7 +88,7 @@ def open(*optimizers: Optimizer, tables: List[Table] = [], threads: Optional[int
         for each in optimizer.embeddings:
             each.refuse_bound()
     made = [Table(each.table, each.num_embeddings, each.embedding_dim, optimizer=optimizer.optimizer, rule=optimizer.rule,
-                  encoded=not optimizer.decays) for optimizer in optimizers for each in optimizer.embeddings]
+                  element=each.element, encoded=not optimizer.decays) for optimizer in optimizers for each in optimizer.embeddings]
     node = open_node(made + tables, **config)
     worker = node.worker()
     worker.use_threads(threads)

@@ -26,7 +26,7 @@ class NgramTable(torch.nn.Module):
     """
 
     def __init__(self, rows: int, embedding_dim: int, orders: Sequence[int] = (2, 3), heads: int = 4, seed: int = 0, *,
-                 initial: Optional[Initial] = None) -> None:
+                 initial: Optional[Initial] = None, dtype: Optional[torch.dtype] = None) -> None:
         super().__init__()
         self.orders: List[int] = [integer("an order", each, 1, _ORDER_MAX) for each in orders]
         self.heads = integer("heads", heads, 1, _HEADS_MAX)
@@ -35,7 +35,7 @@ class NgramTable(torch.nn.Module):
             raise ArgumentError(f"rows is {rows} and orders {list(orders)!r}: must be at least one order, and a row for "
                                 f"each of the {parts} parts, one for each order and head")
         self.each = rows // parts
-        self.table = Embedding(self.each * parts, embedding_dim, initial=initial or Zeros())
+        self.table = Embedding(self.each * parts, embedding_dim, initial=initial or Zeros(), dtype=dtype)
         self.width = parts * embedding_dim
         self.seed = integer("seed", seed, -(1 << 63), (1 << 63) - 1)
         drawn = torch.Generator().manual_seed(self.seed)

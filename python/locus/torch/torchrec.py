@@ -41,11 +41,18 @@ class EmbeddingBagConfig(NamedTuple):
 _UNKNOWN = ("num_embeddings_post_pruning", "need_pos", "use_virtual_table", "total_num_buckets")
 
 
+_DATA_TYPES = {"FP32": torch.float32, "BF16": torch.bfloat16}
+
+
+def _data_type_of(table: Any) -> str:
+    return getattr(getattr(table, "data_type", None), "name", "FP32")
+
+
 def _checked(table: Any) -> Any:
     """A configuration of TorchRec's may say more than one of ours."""
     said = {name: getattr(table, name, None) for name in _UNKNOWN}
-    data_type = getattr(getattr(table, "data_type", None), "name", "FP32")
-    said["data_type"] = data_type if data_type != "FP32" else None
+    data_type = _data_type_of(table)
+    said["data_type"] = data_type if data_type not in _DATA_TYPES else None
     for name, value in said.items():
         if value:
             raise ArgumentError(f"{name} of table {table.name!r} is {value!r}: locus.torch has nothing like it, leave it out")
@@ -146,7 +153,8 @@ class EmbeddingBagCollection(torch.nn.Module):
                 raise ArgumentError(f"two tables have the name {each.name!r}: each must have its own")
             mode = str(getattr(each.pooling, "value", each.pooling)).lower()
             self.embedding_bags[each.name] = EmbeddingBag(each.num_embeddings, each.embedding_dim, mode=mode,
-                                                          initial=_initial_of(each))
+                                                          initial=_initial_of(each),
+                                                          dtype=_DATA_TYPES[_data_type_of(each)])
         features = [feature for each in self.tables for feature in each.feature_names]
         self._names = [f"{feature}@{each.name}" if features.count(feature) > 1 else feature
                        for each in self.tables for feature in each.feature_names]
