@@ -145,9 +145,7 @@ static void read_line(struct lines *l)
         if (l->capacity >= LINE_MAX_BYTES)
             fail("stdin:%" PRIu64 ": is longer than %d bytes", l->number + 1, LINE_MAX_BYTES);
         l->capacity = l->capacity ? 2 * l->capacity : 4096;
-        char *larger = realloc(l->line, l->capacity);
-        if (!larger) fail("a line of %zu bytes finds no memory", l->capacity);
-        l->line = larger;
+        l->line = resize_memory(l->line, l->capacity, 1, "bytes of a line");
     }
     if (ferror(l->stream)) fail("stdin: %s", strerror(errno));
     l->file = l->next = l->line;

@@ -8,16 +8,9 @@
 
 enum { FIRST_SLOTS = 1024 };
 
-static void *grow(void *memory, size_t bytes)
-{
-    void *larger = realloc(memory, bytes);
-    if (!larger) fail("%zu bytes for names could not be had", bytes);
-    return larger;
-}
-
 static void clear_slots(struct names *n, uint32_t count)
 {
-    n->slots = grow(n->slots, count * sizeof *n->slots);
+    n->slots = resize_memory(n->slots, count, sizeof *n->slots, "places of names");
     n->slot_count = count;
     for (uint32_t i = 0; i < count; i++) n->slots[i] = NAMES_NONE;
 }
@@ -75,11 +68,11 @@ uint32_t names_add(struct names *n, const char *name, size_t length)
     if (n->count >= NAMES_NONE / 4) fail("more than %u names", NAMES_NONE / 4);
     if (n->count == n->capacity) {
         n->capacity = n->capacity ? n->capacity * 2 : FIRST_SLOTS;
-        n->starts = grow(n->starts, n->capacity * sizeof *n->starts);
+        n->starts = resize_memory(n->starts, n->capacity, sizeof *n->starts, "names");
     }
     while (n->text_length + length + 1 > n->text_capacity) {
         n->text_capacity = n->text_capacity ? n->text_capacity * 2 : 1 << 16;
-        n->text = grow(n->text, n->text_capacity);
+        n->text = resize_memory(n->text, n->text_capacity, 1, "bytes of names");
     }
     memcpy(n->text + n->text_length, name, length);
     n->text[n->text_length + length] = '\0';

@@ -25,8 +25,7 @@ static void append(char **text, size_t *length, const char *format, ...)
     va_start(arguments, format);
     va_copy(again, arguments);
     int n = vsnprintf(NULL, 0, format, arguments);
-    char *longer = realloc(*text, *length + (size_t)n + 1);
-    if (!longer) fail("a model's header of %zu bytes finds no memory", *length + (size_t)n);
+    char *longer = resize_memory(*text, *length + (size_t)n + 1, 1, "bytes of a model's header");
     vsnprintf(longer + *length, (size_t)n + 1, format, again);
     va_end(again);
     va_end(arguments);

@@ -49,20 +49,16 @@ void clicks_fini(struct clicks *c)
     *c = (struct clicks){0};
 }
 
-static void *grown(void *list, uint64_t count, size_t bytes)
-{
-    void *larger = realloc(list, count * bytes);
-    if (!larger) fail("%llu examples or features find no memory", (unsigned long long)count);
-    return larger;
-}
-
 void clicks_add(struct clicks *c, uint32_t feature, uint32_t field, float value)
 {
     if (c->entries == c->entry_capacity) {
         c->entry_capacity = c->entry_capacity ? c->entry_capacity + c->entry_capacity / 2 : 4096;
-        c->features = grown(c->features, c->entry_capacity, sizeof *c->features);
-        c->fields = grown(c->fields, c->entry_capacity, sizeof *c->fields);
-        c->values = grown(c->values, c->entry_capacity, sizeof *c->values);
+        c->features = resize_memory(c->features, c->entry_capacity, sizeof *c->features,
+                                    "examples or features");
+        c->fields =
+            resize_memory(c->fields, c->entry_capacity, sizeof *c->fields, "examples or features");
+        c->values =
+            resize_memory(c->values, c->entry_capacity, sizeof *c->values, "examples or features");
     }
     c->features[c->entries] = feature;
     c->fields[c->entries] = (uint16_t)field;
@@ -76,8 +72,10 @@ void clicks_end(struct clicks *c, bool is_click)
     if (c->count == UINT32_MAX) fail("there are more than %u examples", UINT32_MAX);
     if (c->count + 1 >= c->capacity) {
         c->capacity = c->capacity ? c->capacity + c->capacity / 2 : 1024;
-        c->starts = grown(c->starts, c->capacity + 1, sizeof *c->starts);
-        c->labels = grown(c->labels, c->capacity, sizeof *c->labels);
+        c->starts =
+            resize_memory(c->starts, c->capacity + 1, sizeof *c->starts, "examples or features");
+        c->labels =
+            resize_memory(c->labels, c->capacity, sizeof *c->labels, "examples or features");
     }
     if (c->count == 0) c->starts[0] = 0;
     uint64_t entries = c->entries - c->starts[c->count];

@@ -151,12 +151,8 @@ static void note_value(struct column *k, const struct lines *l, struct field tex
         note_word(k, l, text);
         return;
     }
-    if (k->count == k->capacity) {
-        k->capacity = k->capacity ? 2 * k->capacity : 1024;
-        double *larger = realloc(k->values, k->capacity * sizeof *larger);
-        if (!larger) fail("%zu numbers of a column find no memory", k->capacity);
-        k->values = larger;
-    }
+    k->values =
+        make_room(k->values, k->count, &k->capacity, sizeof *k->values, "numbers of a column");
     k->values[k->count++] = value;
 }
 

@@ -19,19 +19,12 @@ struct reading {
     float *value;
 };
 
-static void *longer(void *array, size_t count, size_t bytes)
-{
-    void *larger = realloc(array, count * bytes);
-    if (!larger) fail("%zu values of features find no memory", count);
-    return larger;
-}
-
 static void add_value(struct reading *r, uint32_t index, float value)
 {
     if (r->values == r->capacity) {
         r->capacity = r->capacity ? 2 * r->capacity : 4096;
-        r->index = longer(r->index, r->capacity, sizeof *r->index);
-        r->value = longer(r->value, r->capacity, sizeof *r->value);
+        r->index = resize_memory(r->index, r->capacity, sizeof *r->index, "values of features");
+        r->value = resize_memory(r->value, r->capacity, sizeof *r->value, "values of features");
     }
     r->index[r->values] = index;
     r->value[r->values++] = value;
@@ -61,8 +54,9 @@ static void read_lines(struct features *f, struct reading *r, struct network *n,
     while (libsvm_next(&s)) {
         if (r->lines == r->lines_capacity) {
             r->lines_capacity = r->lines_capacity ? 2 * r->lines_capacity : 1024;
-            r->node = longer(r->node, r->lines_capacity, sizeof *r->node);
-            r->end = longer(r->end, r->lines_capacity, sizeof *r->end);
+            r->node =
+                resize_memory(r->node, r->lines_capacity, sizeof *r->node, "values of features");
+            r->end = resize_memory(r->end, r->lines_capacity, sizeof *r->end, "values of features");
         }
         r->node[r->lines] = marks_lines_node(&m, &s.lines);
         read_line(f, r, &s);

@@ -29,8 +29,7 @@ void labels_reserve(struct labels *l, uint32_t nodes)
     if (nodes <= l->nodes) return;
     uint32_t capacity = l->nodes ? l->nodes : 1024;
     while (capacity < nodes) capacity *= 2;
-    uint32_t *larger = realloc(l->class_of, capacity * sizeof *larger);
-    if (!larger) fail("the classes of %u nodes find no memory", capacity);
+    uint32_t *larger = resize_memory(l->class_of, capacity, sizeof *larger, "classes of nodes");
     for (uint32_t v = l->nodes; v < capacity; v++) larger[v] = LABELS_NONE;
     l->class_of = larger;
     l->nodes = capacity;

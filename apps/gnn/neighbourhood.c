@@ -8,13 +8,6 @@
 
 /* ---- memory ---- */
 
-static void *longer(void *array, size_t count, size_t bytes)
-{
-    void *larger = realloc(array, count * bytes);
-    if (!larger) fail("a batch of %zu edges finds no memory", count);
-    return larger;
-}
-
 void neighbourhood_init(struct neighbourhood *h, size_t tops_max)
 {
     *h = (struct neighbourhood){0};
@@ -136,7 +129,8 @@ static uint32_t middle_place(struct neighbourhood_maker *m, struct neighbourhood
 {
     if (h->middles == h->middle_capacity) {
         h->middle_capacity = h->middle_capacity ? 2 * h->middle_capacity : 256;
-        h->middle = longer(h->middle, h->middle_capacity, sizeof *h->middle);
+        h->middle =
+            resize_memory(h->middle, h->middle_capacity, sizeof *h->middle, "edges of a batch");
     }
     uint32_t place = places_find(&m->middles, h->middle, h->middles, node);
     if (place == h->middles) h->middle[h->middles++] = node;
@@ -152,7 +146,8 @@ static void make_upper(struct neighbourhood_maker *m, struct neighbourhood *h, s
         uint32_t node = h->top[t], count = choose(m, node, rng);
         if (edges + count + 1 > h->upper_capacity) {
             h->upper_capacity = 2 * ((size_t)edges + count + 1);
-            h->upper = longer(h->upper, h->upper_capacity, sizeof *h->upper);
+            h->upper =
+                resize_memory(h->upper, h->upper_capacity, sizeof *h->upper, "edges of a batch");
         }
         h->top_start[t] = edges;
         h->upper[edges++] =
@@ -171,14 +166,18 @@ static void add_edge(struct neighbourhood_maker *m, struct neighbourhood *h, loc
 {
     if (m->edges == m->edge_capacity) {
         m->edge_capacity = m->edge_capacity ? 2 * m->edge_capacity : 4096;
-        m->input_of = longer(m->input_of, m->edge_capacity, sizeof *m->input_of);
-        m->middle_of = longer(m->middle_of, m->edge_capacity, sizeof *m->middle_of);
-        m->weight = longer(m->weight, m->edge_capacity, sizeof *m->weight);
+        m->input_of =
+            resize_memory(m->input_of, m->edge_capacity, sizeof *m->input_of, "edges of a batch");
+        m->middle_of =
+            resize_memory(m->middle_of, m->edge_capacity, sizeof *m->middle_of, "edges of a batch");
+        m->weight =
+            resize_memory(m->weight, m->edge_capacity, sizeof *m->weight, "edges of a batch");
     }
     if (h->inputs == h->input_capacity) {
         h->input_capacity = h->input_capacity ? 2 * h->input_capacity : 1024;
-        h->input = longer(h->input, h->input_capacity, sizeof *h->input);
-        h->input_start = longer(h->input_start, h->input_capacity + 1, sizeof *h->input_start);
+        h->input = resize_memory(h->input, h->input_capacity, sizeof *h->input, "edges of a batch");
+        h->input_start = resize_memory(h->input_start, h->input_capacity + 1,
+                                       sizeof *h->input_start, "edges of a batch");
     }
     uint32_t place = places_find(&m->inputs, h->input, h->inputs, row);
     if (place == h->inputs) h->input[h->inputs++] = row;
@@ -213,7 +212,7 @@ static void sort_lower(struct neighbourhood_maker *m, struct neighbourhood *h)
 {
     if (m->edges > h->lower_capacity) {
         h->lower_capacity = m->edges + m->edges / 4;
-        h->lower = longer(h->lower, h->lower_capacity, sizeof *h->lower);
+        h->lower = resize_memory(h->lower, h->lower_capacity, sizeof *h->lower, "edges of a batch");
     }
     uint32_t sum = 0;
     memset(h->input_start, 0, (h->inputs + 1) * sizeof *h->input_start);

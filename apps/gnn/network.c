@@ -28,12 +28,7 @@ void network_fini(struct network *n)
 
 void network_add(struct network *n, uint32_t from, uint32_t to)
 {
-    if (n->count == n->capacity) {
-        n->capacity = n->capacity ? n->capacity + n->capacity / 2 : 1024;
-        struct network_edge *larger = realloc(n->edges, n->capacity * sizeof *larger);
-        if (!larger) fail("%zu edges find no memory", n->capacity);
-        n->edges = larger;
-    }
+    n->edges = make_room(n->edges, n->count, &n->capacity, sizeof *n->edges, "edges");
     n->edges[n->count++] = (struct network_edge){from, to};
 }
 

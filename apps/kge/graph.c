@@ -22,12 +22,7 @@ const char *graph_split_name(enum graph_split split)
 
 void facts_add(struct facts *f, struct fact fact)
 {
-    if (f->count == f->capacity) {
-        f->capacity = f->capacity ? f->capacity * 2 : 1024;
-        struct fact *longer = realloc(f->list, f->capacity * sizeof *longer);
-        if (!longer) fail("%zu facts find no memory", f->capacity);
-        f->list = longer;
-    }
+    f->list = make_room(f->list, f->count, &f->capacity, sizeof *f->list, "facts");
     f->list[f->count++] = fact;
 }
 

@@ -9,16 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { EPOCHS_AT_FIRST = 64 };
-
 void history_add(struct history *h, double seconds, double loss, const struct locus_stats *stats)
 {
     double before_s = h->count ? h->list[h->count - 1].ended_s : 0;
-    if (h->count == h->capacity) {
-        h->capacity = h->capacity ? 2 * h->capacity : EPOCHS_AT_FIRST;
-        h->list = realloc(h->list, h->capacity * sizeof *h->list);
-        if (!h->list) fail("%zu epochs find no memory", h->capacity);
-    }
+    h->list = make_room(h->list, h->count, &h->capacity, sizeof *h->list, "epochs");
     h->list[h->count++] = (struct history_epoch){.ended_s = before_s + seconds,
                                                  .seconds = seconds,
                                                  .loss = loss,

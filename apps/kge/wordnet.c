@@ -131,18 +131,13 @@ struct senses {
 
 static void add_offset(struct senses *s, uint32_t offset)
 {
-    if (s->count == s->capacity) {
-        s->capacity = s->capacity ? s->capacity * 2 : 1 << 16;
-        uint32_t *longer = realloc(s->offsets, s->capacity * sizeof *longer);
-        if (!longer) fail("%zu senses find no memory", s->capacity);
-        s->offsets = longer;
-    }
+    s->offsets = make_room(s->offsets, s->count, &s->capacity, sizeof *s->offsets, "senses");
     s->offsets[s->count++] = offset;
 }
 
 /* lemma pos synset_cnt p_cnt [ptr_symbol...] sense_cnt tagsense_cnt synset_offset
  * [synset_offset...] */
-static void add_index_entry(struct senses *s, struct words *w, uint64_t *starts_capacity)
+static void add_index_entry(struct senses *s, struct words *w, size_t *starts_capacity)
 {
     const char *word, *skipped;
     size_t length = next_word(w, &word);
@@ -155,12 +150,7 @@ static void add_index_entry(struct senses *s, struct words *w, uint64_t *starts_
     for (uint32_t i = 0; i < pointers; i++) next_word(w, &skipped);
     next_number(w, 10, "number of senses");
     next_number(w, 10, "number of tagged senses");
-    if (s->words.count + 1 > *starts_capacity) {
-        *starts_capacity *= 2;
-        uint64_t *longer = realloc(s->starts, *starts_capacity * sizeof *longer);
-        if (!longer) fail("%u words find no memory", s->words.count);
-        s->starts = longer;
-    }
+    s->starts = make_room(s->starts, s->words.count, starts_capacity, sizeof *s->starts, "words");
     s->starts[s->words.count - 1] = s->count;
     for (uint32_t i = 0; i < synsets; i++) add_offset(s, next_number(w, 10, "offset of a synset"));
     s->starts[s->words.count] = s->count;
@@ -171,7 +161,7 @@ static void load_senses(struct senses *s, const char *folder, int part)
     char path[PATH_BYTES];
     struct lines l;
     struct words w;
-    uint64_t starts_capacity = 1024;
+    size_t starts_capacity = 1024;
     *s = (struct senses){.starts = take_memory(starts_capacity, sizeof(uint64_t))};
     names_init(&s->words);
     open_file(&l, path, folder, "index", part);
@@ -251,12 +241,8 @@ static void add_synset(struct database *d, int part, const struct words *w, stru
 {
     if (d->counts[part] > 0 && d->synsets[part][d->counts[part] - 1].offset >= synset.offset)
         lines_fail(w->line, "the offset %08u is not greater than the one before", synset.offset);
-    if (d->counts[part] == d->capacities[part]) {
-        d->capacities[part] = d->capacities[part] ? d->capacities[part] * 2 : 1 << 14;
-        struct synset *longer = realloc(d->synsets[part], d->capacities[part] * sizeof *longer);
-        if (!longer) fail("%zu synsets find no memory", d->capacities[part]);
-        d->synsets[part] = longer;
-    }
+    d->synsets[part] = make_room(d->synsets[part], d->counts[part], &d->capacities[part],
+                                 sizeof *d->synsets[part], "synsets");
     d->synsets[part][d->counts[part]++] = synset;
 }
 
@@ -284,12 +270,7 @@ static void add_fact(struct database *d, struct loaded_fact fact)
         fact.subject = fact.object;
         fact.object = kept;
     }
-    if (d->fact_count == d->fact_capacity) {
-        d->fact_capacity = d->fact_capacity ? d->fact_capacity * 2 : 1 << 16;
-        struct loaded_fact *longer = realloc(d->facts, d->fact_capacity * sizeof *longer);
-        if (!longer) fail("%zu facts find no memory", d->fact_capacity);
-        d->facts = longer;
-    }
+    d->facts = make_room(d->facts, d->fact_count, &d->fact_capacity, sizeof *d->facts, "facts");
     d->facts[d->fact_count++] = fact;
 }
 

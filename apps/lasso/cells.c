@@ -7,17 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *grow(void *list, size_t *capacity, size_t bytes)
-{
-    *capacity = *capacity ? *capacity + *capacity / 2 : 1024;
-    void *larger = realloc(list, *capacity * bytes);
-    if (!larger) fail("%zu values find no memory", *capacity);
-    return larger;
-}
-
 void cells_add(struct cells *c, uint32_t row, uint32_t column, double value)
 {
-    if (c->count == c->capacity) c->list = grow(c->list, &c->capacity, sizeof *c->list);
+    c->list = make_room(c->list, c->count, &c->capacity, sizeof *c->list, "values");
     c->list[c->count++] = (struct cell_value){.row = row, .column = column, .value = value};
     if (row >= c->rows) c->rows = row + 1;
     if (column >= c->columns) c->columns = column + 1;
@@ -25,8 +17,8 @@ void cells_add(struct cells *c, uint32_t row, uint32_t column, double value)
 
 void cells_add_response(struct cells *c, double value)
 {
-    if (c->response_count == c->response_capacity)
-        c->response = grow(c->response, &c->response_capacity, sizeof *c->response);
+    c->response = make_room(c->response, c->response_count, &c->response_capacity,
+                            sizeof *c->response, "values");
     c->response[c->response_count++] = value;
 }
 

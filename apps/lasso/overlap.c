@@ -26,20 +26,14 @@ void overlap_close(struct overlap *o)
 
 /* ---- the columns ---- */
 
-static void *resize(void *list, size_t count, size_t bytes)
-{
-    void *larger = realloc(list, count * bytes);
-    if (!larger) fail("%zu columns that are compared find no memory", count);
-    return larger;
-}
-
 static void grow_places(struct overlap *o)
 {
     size_t capacity = o->capacity ? 2 * o->capacity : 64;
-    o->kept = resize(o->kept, capacity, sizeof *o->kept);
-    o->found = resize(o->found, capacity, sizeof *o->found);
-    o->product = resize(o->product, capacity, sizeof *o->product);
-    o->search = resize(o->search, capacity, sizeof *o->search);
+    o->kept = resize_memory(o->kept, capacity, sizeof *o->kept, "columns that are compared");
+    o->found = resize_memory(o->found, capacity, sizeof *o->found, "columns that are compared");
+    o->product =
+        resize_memory(o->product, capacity, sizeof *o->product, "columns that are compared");
+    o->search = resize_memory(o->search, capacity, sizeof *o->search, "columns that are compared");
     memset(o->search + o->capacity, 0, (capacity - o->capacity) * sizeof *o->search);
     o->capacity = capacity;
 }
@@ -48,7 +42,8 @@ static void grow_values(struct overlap *o, size_t more)
 {
     while (o->value_count + more > o->value_capacity)
         o->value_capacity = o->value_capacity ? 2 * o->value_capacity : 1024;
-    o->values = resize(o->values, o->value_capacity, sizeof *o->values);
+    o->values =
+        resize_memory(o->values, o->value_capacity, sizeof *o->values, "columns that are compared");
 }
 
 static void add(struct overlap *o, uint64_t variable)

@@ -10,10 +10,8 @@
 static void resize(struct standard *s, uint64_t capacity)
 {
     struct columns *c = s->to;
-    c->row = realloc(c->row, (capacity + 1) * sizeof *c->row);
-    c->value = realloc(c->value, (capacity + 1) * sizeof *c->value);
-    if (!c->row || !c->value)
-        fail("%llu values of a matrix find no memory", (unsigned long long)capacity);
+    c->row = resize_memory(c->row, capacity + 1, sizeof *c->row, "values of a matrix");
+    c->value = resize_memory(c->value, capacity + 1, sizeof *c->value, "values of a matrix");
     s->capacity = capacity;
 }
 

@@ -16,18 +16,10 @@
 
 enum { NUMBER_MAX = LIBSVM_INDEX_MAX, COUNT_MAX = CORPUS_COUNT_MAX };
 
-static void *grow(void *list, size_t *capacity, size_t bytes)
-{
-    *capacity = *capacity ? *capacity + *capacity / 2 : 4096;
-    void *larger = realloc(list, *capacity * bytes);
-    if (!larger) fail("%zu tokens find no memory", *capacity);
-    return larger;
-}
-
 static void begin_document(struct corpus *c)
 {
-    if (c->documents + 2 > c->start_capacity)
-        c->start = grow(c->start, &c->start_capacity, sizeof *c->start);
+    c->start =
+        make_room(c->start, c->documents + 1, &c->start_capacity, sizeof *c->start, "documents");
     if (c->documents == 0) c->start[0] = 0;
     c->documents++;
     c->start[c->documents] = c->start[c->documents - 1];
@@ -36,7 +28,7 @@ static void begin_document(struct corpus *c)
 static void add_token(struct corpus *c, uint32_t word)
 {
     uint64_t at = c->start[c->documents]++;
-    if (at >= c->token_capacity) c->token = grow(c->token, &c->token_capacity, sizeof *c->token);
+    c->token = make_room(c->token, at, &c->token_capacity, sizeof *c->token, "tokens");
     c->token[at] = word;
     if (word >= c->words) c->words = word + 1;
 }
@@ -95,7 +87,7 @@ struct entries {
 
 static void add_entry(struct entries *e, uint64_t document, uint64_t word, uint64_t count)
 {
-    if (e->count == e->capacity) e->list = grow(e->list, &e->capacity, sizeof *e->list);
+    e->list = make_room(e->list, e->count, &e->capacity, sizeof *e->list, "entries");
     e->list[e->count++] = (struct entry){(uint32_t)document, (uint32_t)word, (uint32_t)count};
     e->tokens += count;
 }

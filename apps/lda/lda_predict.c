@@ -50,9 +50,7 @@ static void add(struct predict *p, uint32_t word, uint64_t times)
         lines_fail(&p->lines, "has more than %d words", CORPUS_COUNT_MAX);
     if (u->count + times > u->capacity) {
         u->capacity = 2 * (u->count + (size_t)times);
-        const double **larger = realloc(u->given, u->capacity * sizeof *larger);
-        if (!larger) fail("a document of %zu words finds no memory", u->capacity);
-        u->given = larger;
+        u->given = resize_memory(u->given, u->capacity, sizeof *u->given, "words of a document");
     }
     for (uint64_t i = 0; i < times; i++) u->given[u->count++] = u->phi + word * u->topics;
 }

@@ -35,13 +35,9 @@ struct rating *ratings_capacity(struct ratings *r, size_t more)
     size_t count = r->train + r->test;
     if (r->capacity - count < more) {
         r->capacity += r->capacity / 2 > more ? r->capacity / 2 : more + 1024;
-        struct rating *larger = realloc(r->list, r->capacity * sizeof *larger);
-        double *times = NULL;
-        if (r->split == RATINGS_LAST) times = realloc(r->times, r->capacity * sizeof *times);
-        if (!larger || (r->split == RATINGS_LAST && !times))
-            fail("%zu ratings find no memory", r->capacity);
-        r->list = larger;
-        r->times = times;
+        r->list = resize_memory(r->list, r->capacity, sizeof *r->list, "ratings");
+        if (r->split == RATINGS_LAST)
+            r->times = resize_memory(r->times, r->capacity, sizeof *r->times, "times of ratings");
     }
     return r->list + count;
 }

@@ -24,12 +24,7 @@ struct made {
 
 static struct rating *made_capacity(struct made *m)
 {
-    if (m->count == m->capacity) {
-        m->capacity = m->capacity ? m->capacity * 2 : 1024;
-        struct rating *larger = realloc(m->list, m->capacity * sizeof *larger);
-        if (!larger) fail("%zu ratings find no memory", m->capacity);
-        m->list = larger;
-    }
+    m->list = make_room(m->list, m->count, &m->capacity, sizeof *m->list, "ratings");
     return &m->list[m->count++];
 }
 
@@ -280,8 +275,7 @@ static void take_named(struct named_file *f, struct made *m)
 {
     struct ratings *r = f->ratings;
     size_t names = (size_t)m->row_names.count + m->column_names.count;
-    uint32_t *rows = realloc(m->numbers, (names + 1) * sizeof *rows);
-    if (!rows) fail("%zu names find no memory", names);
+    uint32_t *rows = resize_memory(m->numbers, names + 1, sizeof *rows, "names");
     m->numbers = rows;
     uint32_t *columns = rows + m->row_names.count;
     number_names(rows, &m->row_names, &r->row_names);

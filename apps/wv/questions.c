@@ -9,15 +9,6 @@
 
 enum { WORDS = 4 }; /* of an analogy */
 
-static void *grow(void *list, size_t count, size_t *capacity, size_t bytes)
-{
-    if (count < *capacity) return list;
-    *capacity = *capacity ? 2 * *capacity : 256;
-    void *larger = realloc(list, *capacity * bytes);
-    if (!larger) fail("%zu questions find no memory", *capacity);
-    return larger;
-}
-
 static uint32_t find(const struct vocabulary *v, struct field word)
 {
     uint32_t found = names_find(&v->words, word.text, word.length);
@@ -42,12 +33,9 @@ static void begin_section(struct analogies *a, const struct lines *l, size_t col
     names_add(&a->sections, l->text + skip, end - skip);
     if (a->sections.count == before)
         lines_fail(l, "section \"%.*s\" was there before", lines_shown(end - skip), l->text + skip);
-    size_t old = *capacity;
-    a->asked = grow(a->asked, before, capacity, sizeof *a->asked);
-    if (*capacity > old) {
-        a->answerable = realloc(a->answerable, *capacity * sizeof *a->answerable);
-        if (!a->answerable) fail("%zu sections find no memory", *capacity);
-    }
+    size_t same = *capacity;
+    a->asked = make_room(a->asked, before, capacity, sizeof *a->asked, "sections");
+    a->answerable = make_room(a->answerable, before, &same, sizeof *a->answerable, "sections");
     a->asked[before] = a->answerable[before] = 0;
 }
 
@@ -73,7 +61,7 @@ static void add_analogy(struct analogies *a, const struct lines *l, const struct
     a->total++;
     if (!is_known) return;
     a->answerable[q.section]++;
-    a->list = grow(a->list, a->count, capacity, sizeof *a->list);
+    a->list = make_room(a->list, a->count, capacity, sizeof *a->list, "questions");
     a->list[a->count++] = q;
 }
 
@@ -150,7 +138,7 @@ void similarities_load(struct similarities *s, const char *path, const struct vo
         };
         s->total++;
         if (pair.a == NAMES_NONE || pair.b == NAMES_NONE) continue;
-        s->list = grow(s->list, s->count, &capacity, sizeof *s->list);
+        s->list = make_room(s->list, s->count, &capacity, sizeof *s->list, "questions");
         s->list[s->count++] = pair;
     }
     fields_close(&f);

@@ -17,7 +17,7 @@ struct counted {
 struct word_counts {
     struct names names;
     uint64_t *counts;
-    size_t capacity;
+    size_t known, capacity; /* of counts */
     uint64_t read;
     struct stat text;
 };
@@ -25,13 +25,9 @@ struct word_counts {
 static void count_word(struct word_counts *t, const struct text *text)
 {
     uint32_t name = names_add(&t->names, text->word, text->length);
-    if (name == t->capacity) {
-        size_t capacity = t->capacity ? 2 * t->capacity : 1024;
-        uint64_t *counts = realloc(t->counts, capacity * sizeof *counts);
-        if (!counts) fail("%zu different words find no memory", capacity);
-        memset(counts + t->capacity, 0, (capacity - t->capacity) * sizeof *counts);
-        t->counts = counts;
-        t->capacity = capacity;
+    if (name == t->known) {
+        t->counts = make_room(t->counts, name, &t->capacity, sizeof *t->counts, "different words");
+        t->counts[t->known++] = 0;
     }
     t->counts[name]++;
     t->read++;

@@ -1,7 +1,11 @@
+#include "ending.h"
+#include "fail.h"
 #include "names.h"
 #include "test.h"
 
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 TEST(names, are_numbered_in_the_order_in_which_they_come)
@@ -54,4 +58,26 @@ TEST(names, grow)
         CHECK(strcmp(names_get(&n, i), name) == 0);
     }
     names_fini(&n);
+}
+
+/* ---- lists that grow ---- */
+
+static void ask_for_too_much(const void *count)
+{
+    resize_memory(NULL, *(const size_t *)count, 8, "wishes");
+}
+
+TEST(memory, a_list_keeps_what_it_has_as_it_grows)
+{
+    size_t capacity = 0, *list = NULL, most = SIZE_MAX / 8, more = most + 1;
+    for (size_t i = 0; i < 10000; i++) {
+        list = make_room(list, i, &capacity, sizeof *list, "numbers");
+        CHECK(capacity > i);
+        list[i] = i;
+    }
+    for (size_t i = 0; i < 10000; i++) CHECK_EQ(list[i], i);
+    CHECK(capacity < 20000);
+    free(list);
+    ends_with(ask_for_too_much, &most, 1, "wishes find no memory");
+    ends_with(ask_for_too_much, &more, 1, "wishes find no memory");
 }
