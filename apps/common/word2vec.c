@@ -1,6 +1,7 @@
 #include "word2vec.h"
 
 #include "fail.h"
+#include "saving.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -103,4 +104,38 @@ bool word2vec_open(struct saved *m)
     add_tensor(m, "word_names", TENSORS_U8, (uint64_t)(name - names), 0, names);
     m->notes[m->note_count++] = (struct saved_note){"model", "skip-gram"};
     return true;
+}
+
+/* ---- writing ---- */
+
+struct writing {
+    const struct names *names;
+    size_t dim;
+    FILE *file;
+    bool is_binary;
+};
+
+static void write_row(void *writing, uint64_t row, const float *values)
+{
+    const struct writing *w = writing;
+    for (const char *c = names_get(w->names, (uint32_t)row); *c; c++)
+        fputc(*c == ' ' || (*c >= '\t' && *c <= '\r') ? '_' : *c, w->file);
+    if (w->is_binary) {
+        fputc(' ', w->file);
+        fwrite(values, sizeof *values, w->dim, w->file);
+    }
+    for (size_t i = 0; i < w->dim && !w->is_binary; i++)
+        fprintf(w->file, " %.6g", (double)values[i]);
+    fputc('\n', w->file);
+}
+
+void word2vec_write(struct pool_member *m, size_t table, const struct names *names, size_t dim,
+                    const char *path, bool is_binary)
+{
+    struct saving saving;
+    saving_open(&saving, path);
+    struct writing w = {names, dim, saving.file, is_binary};
+    fprintf(w.file, "%" PRIu32 " %zu\n", names->count, dim);
+    rows_visit(m, table, 0, names->count, write_row, &w);
+    saving_close(&saving);
 }

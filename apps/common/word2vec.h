@@ -5,17 +5,22 @@
  * A line has the number of words and the dimension; then come each word, a blank, and its vector:
  * numbers with blanks between, or floats of 4 bytes. Line ends may be left out between the latter.
  *
- * Callers   saved_open()
- * Memory    the model's, until saved_close()
- * Waiting   for the disk
+ * Callers   saved_open(); one worker writes, while the others rest
+ * Memory    the model's, until saved_close(); to write a block of rows
+ * Waiting   for the disk, and to write for rows of other nodes
  */
 #ifndef APPS_WORD2VEC_H
 #define APPS_WORD2VEC_H
 
+#include "rows.h"
 #include "saved.h"
 
 /* False: the file, which is open, does not begin as one. What is wrong behind that ends the
  * program. */
 bool word2vec_open(struct saved *);
+
+/* The first `dim` floats of the table's rows, which have these names; a blank in one becomes _. */
+void word2vec_write(struct pool_member *, size_t table, const struct names *, size_t dim,
+                    const char *path, bool is_binary);
 
 #endif

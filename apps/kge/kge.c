@@ -8,6 +8,7 @@
 #include "rows.h"
 #include "tensors.h"
 #include "warm.h"
+#include "word2vec.h"
 #include "step.h"
 
 #include <inttypes.h>
@@ -86,6 +87,8 @@ static void result_options(struct options *o)
                      "end the training after that time, wherever it is;\n0: after the last epoch"),
         OPTION_FLAG("--by-relation", &o->is_by_relation, ARGS_NODES,
                     "say how well each relation of the test is answered, too"),
+        OPTION_TEXT("--text", "PATH", &o->text, ARGS_OUTPUT,
+                    "write the entities' embeddings as word2vec's text"),
         OPTION_TEXT("--chart", "PATH", &o->chart, ARGS_OUTPUT,
                     "draw loss, MRR and management over time as SVG"),
     };
@@ -468,6 +471,8 @@ static void save(struct training_worker *w)
     const struct program *p = w->program;
     const struct options *o = &p->task.options;
     if (o->common.out) save_model(&p->task, w->member);
+    if (o->text)
+        word2vec_write(w->member, 0, &p->task.graph.entities, p->task.model.dim, o->text, false);
     if (o->chart) history_draw(&p->history, &p->task, w->member->pool->size);
 }
 

@@ -21,7 +21,7 @@ struct options {
     struct settings common;
     const char *source;  /* what it is learned from, to tell: --data or --planted */
     const char *planted; /* NULL: read from common.data */
-    const char *chart;
+    const char *chart, *text;
     int model, loss;
     uint64_t dim, negatives, batch;
     double rate, regularization, init;

@@ -10,7 +10,8 @@
 #include "programs.h"
 #include "rows.h"
 #include "skipgram.h"
-#include "vectors.h"
+#include "tensors.h"
+#include "word2vec.h"
 #include "warm.h"
 #include "windows.h"
 
@@ -403,13 +404,33 @@ static void end(struct training_worker *t)
     evaluate(t);
 }
 
+static void save_model(const struct wv *w, struct pool_member *m, const char *path)
+{
+    const struct names *n = &w->vocabulary.words;
+    size_t dim = w->options.dim;
+    struct tensors t;
+    tensors_open(&t, path);
+    tensors_note(&t, "model", "skip-gram");
+    tensors_note_count(&t, "dim", dim);
+    tensors_note(&t, "data", w->options.common.data);
+    tensors_declare(&t, "inputs", TENSORS_F32, n->count, dim);
+    tensors_declare(&t, "outputs", TENSORS_F32, n->count, dim);
+    tensors_declare(&t, "word_names", TENSORS_U8, n->text_length, 0);
+    tensors_begin(&t);
+    rows_save(m, WV_INPUTS, 0, dim, &t);
+    rows_save(m, WV_OUTPUTS, 0, dim, &t);
+    tensors_write_names(&t, n);
+    tensors_close(&t);
+}
+
 static void save(struct training_worker *t)
 {
     const struct wv *w = t->program;
     const struct wv_options *o = &w->options;
-    if (o->common.out) vectors_write_tensors(w, t->member, o->common.out);
-    if (o->text) vectors_write_text(w, t->member, o->text);
-    if (o->binary) vectors_write_binary(w, t->member, o->binary);
+    const struct names *words = &w->vocabulary.words;
+    if (o->common.out) save_model(w, t->member, o->common.out);
+    if (o->text) word2vec_write(t->member, WV_INPUTS, words, o->dim, o->text, false);
+    if (o->binary) word2vec_write(t->member, WV_INPUTS, words, o->dim, o->binary, true);
 }
 
 const struct training_kind wv_training = {.name = "locus-wv",

@@ -111,10 +111,12 @@ TEST(saved, ctr_saves_the_last_epoch_where_none_is_chosen)
 TEST(saved, kge_finds_what_it_said)
 {
     const char *options = "--data graph --dim 32 --batch 16 --negatives 20 --epochs 8 --lr 0.2 "
-                          "--reg 0.001 --reciprocal";
+                          "--reg 0.001 --reciprocal --text entities.txt";
     set_up();
     double mrr = reported(cluster(), "kge", options, "\"split\":\"test\",\"mrr\":");
     are_equal(mrr, computed("kge", "graph", "mrr "), "MRR");
+    CHECK_EQ(computed("entities", "entities.txt", "same "), 60);
+    CHECK_STR(c.out.text, "same 60 of 60");
     program_folder_remove(folder);
 }
 

@@ -1,6 +1,7 @@
 """What a model file is worth, computed from it and from the data alone: saved.py PROGRAM MODEL ARGUMENT...
 
     ctr MODEL TEST                     log_loss N        LIBSVM, as many features in each line
+    entities MODEL TEXT                same N of N       of kge: word2vec's text has the same
     gnn MODEL EDGES LABELS SPLIT       accuracy N        of all neighbours, their mean
     kge MODEL FOLDER                   mrr N             ComplEx with reciprocal relations, filtered
     lasso MODEL DATA                   objective N... squares N...    of each lambda; LIBSVM, squared loss
@@ -153,6 +154,15 @@ def mf(notes, model, test):
         biases = model["row_biases"][2][r] + model["column_biases"][2][c] if "row_biases" in model else 0
         squares += (float(notes["mean"]) + biases + dot(rows[r], columns[c]) - float(value)) ** 2
     print("rmse", math.sqrt(squares / len(cells)))
+
+
+def entities(_, model, text):
+    names, rows, lines = names_of(model["entity_names"]), rows_of(model["entities"]), lines_of(text)
+    tensors.check(lines.pop(0) == [str(len(rows)), str(len(rows[0]))], "the first line has other sizes")
+    same = [name.replace(" ", "_") == line[0] and len(line) == len(row) + 1
+            and all(abs(float(x) - y) <= 1e-5 * abs(y) for x, y in zip(line[1:], row))
+            for name, row, line in zip(names, rows, lines)]
+    print("same", sum(same), "of", len(lines))
 
 
 def wv(_, model, text, binary):
