@@ -1,4 +1,4 @@
 # file: src/store/optimizer.c
 # what: the record of a replica begins with steps that the owner has
 # run: protocol --seed 13 --nodes 0 --script bounds --technique adaptive --schedule 0
-s/if (record && is_first)/if (false)/
+s/if (kept && is_first)/if (false)/
