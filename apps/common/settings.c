@@ -14,6 +14,7 @@
 static const char *const techniques[] = {"adaptive", "static", "relocate", "replicate", "full",
                                          "nups",     "ssp",    "essp",     NULL};
 enum { TECHNIQUE_NUPS = LOCUS_FULL_REPLICATION + 1, TECHNIQUE_SSP, TECHNIQUE_ESSP };
+static const char *const elements[] = {"f32", "bf16", NULL};
 static const char *const samplings[] = {"conform", "bounded", "long-term", "non-conform", NULL};
 
 _Static_assert(sizeof techniques == sizeof((struct settings *)0)->techniques,
@@ -119,10 +120,14 @@ void settings_options(struct settings *s)
     const struct args_option schedule = OPTION_TEXT(
         "--schedule", "SHAPE", &s->schedule, ARGS_NODES,
         "of the learning rate over all epochs: constant, linear or\ncosine; then ,to=X: the share that is left at the end;\n,warmup=X: the share of the epochs in which it rises");
+    const struct args_option element = OPTION_CHOICE(
+        "--element", "NAME", &s->element, elements, ARGS_TASK,
+        "what a number of the model is in memory and in messages:\nf32, four bytes, or bf16, two");
     if (s->has & SETTINGS_EPOCHS) args_add(&s->list, &epochs, 1);
     if (s->has & SETTINGS_FROM) args_add(&s->list, &from, 1);
     if (s->has & SETTINGS_PATIENCE) args_add(&s->list, &patience, 1);
     if (s->has & SETTINGS_RATE) args_add(&s->list, &schedule, 1);
+    if (s->has & SETTINGS_RATE) args_add(&s->list, &element, 1);
     args_add(&s->list, first, sizeof first / sizeof *first);
     if (s->has & SETTINGS_HOT) hot_option(s);
     if (s->has & SETTINGS_BOUNDS) bounds_options(s);
@@ -179,6 +184,8 @@ void settings_check(struct settings *s)
     check_technique(s);
     rate_parse(&s->rate, s->schedule);
     if (s->patience > 0 && s->eval_every == 0) s->eval_every = 1;
+    if (s->element && (s->is_baseline || settings_is_bounded(s)))
+        fail_usage("--element bf16 has no rows in place: leave --baseline, ssp and essp away");
     if (s->is_baseline && s->checkpoints.folder)
         fail_usage("--baseline writes no checkpoints: leave --checkpoint away");
     checkpoints_check(&s->checkpoints);

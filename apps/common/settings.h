@@ -24,7 +24,7 @@ enum settings_has {
     SETTINGS_BOUNDS = 8, /* --technique ssp and essp, --staleness, --clocks */
     SETTINGS_PATIENCE = 16,
     SETTINGS_FROM = 32, /* --from: warm.h */
-    SETTINGS_RATE = 64, /* --schedule: rate.h */
+    SETTINGS_RATE = 64, /* --schedule: rate.h; and --element */
 };
 enum { SETTINGS_TECHNIQUES = 8, SETTINGS_INPUTS = 8 };
 
@@ -41,6 +41,7 @@ struct settings {
     unsigned has;                 /* of enum settings_has */
     const char *techniques[SETTINGS_TECHNIQUES + 1]; /* those offered; "" for others */
     int sampling;                                    /* enum locus_conformity */
+    int element;                                     /* enum locus_element, of the model */
     const char *data, *out, *report, *from, *schedule;
     bool json, is_baseline;
     struct rate rate; /* as --schedule says */

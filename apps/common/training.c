@@ -69,8 +69,10 @@ int training_run(const struct training_kind *kind, int argc, char **argv)
     kind->check(program);
     settings_check(s);
     kind->load(program);
-    size_t count = kind->tables(program, tables),
-           all = add_kept(&names, kind, program, s, tables, count);
+    size_t count = kind->tables(program, tables);
+    for (size_t i = 0; i < TRAINING_MODEL_TABLES && s->element; i++)
+        tables[i].element = (enum locus_element)s->element;
+    size_t all = add_kept(&names, kind, program, s, tables, count);
     if (s->patience > 0 && !chooses(kind, program))
         fail_usage("--patience needs examples to validate with, and there are none");
     settings_open_pool(s, &pool, tables, all, kind->digest(program));
