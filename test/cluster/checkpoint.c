@@ -170,7 +170,6 @@ TEST(checkpoint, any_number_of_nodes_goes_on_from_any)
         p.version = (float)(i + 2);
         team_run(&team, save);
     }
-    folder_remove(p.folder);
 }
 
 /* A row that nobody wrote is not in the files, even where somebody has looked at it. */
@@ -209,7 +208,6 @@ TEST(checkpoint, what_nobody_wrote_is_not_in_it)
     team_run(&team, look_and_save);
     snprintf(one, sizeof one, "%s/checkpoint-000001", p.folder);
     CHECK(bytes_in(one) < 4096);
-    folder_remove(p.folder);
 }
 
 /* ---- while rows travel ---- */
@@ -273,7 +271,6 @@ TEST(checkpoint, rows_may_travel_meanwhile)
         folder_new(p.folder);
         struct team team = team_of(&p, 3, 1, 2, techniques[t]);
         team_run(&team, save_while_rows_travel);
-        folder_remove(p.folder);
     }
 }
 
@@ -298,7 +295,6 @@ TEST(checkpoint, a_folder_that_not_all_nodes_see_is_a_sentence)
     folder_new(p.folder);
     struct team team = team_of(&p, 3, 1, 1, LOCUS_ADAPTIVE);
     team_run(&team, save_apart);
-    folder_remove(p.folder);
 }
 
 static void close_before(struct seat *s)
@@ -319,5 +315,4 @@ TEST(checkpoint, a_node_whose_workers_have_closed_fails_it)
     folder_new(p.folder);
     struct team team = team_of(&p, 2, 1, 1, LOCUS_ADAPTIVE);
     team_run(&team, close_before);
-    folder_remove(p.folder);
 }

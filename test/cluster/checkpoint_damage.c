@@ -118,7 +118,6 @@ TEST(checkpoint_damage, every_byte_counts)
     CHECK_EQ(locus_restore(w, folder), 0);
     CHECK(all_are(w, 3));
     close_one(node, w);
-    folder_remove(folder);
 }
 
 TEST(checkpoint_damage, files_of_two_checkpoints_mixed_are_refused)
@@ -141,7 +140,6 @@ TEST(checkpoint_damage, files_of_two_checkpoints_mixed_are_refused)
                     CHECK_EQ(rename(first.name[i], second.name[j]), 0);
     refuse(w, folder, "checkpoint-000002/0-0-0.safetensors is damaged");
     close_one(node, w);
-    folder_remove(folder);
 }
 
 /* ---- a disk that takes no more ---- */
@@ -207,7 +205,6 @@ TEST(checkpoint_damage, a_full_disk_is_a_sentence_on_every_node_and_leaves_the_o
     char folder[FOLDER_PATH_BYTES];
     folder_new(folder);
     if (!mount_small(folder, "size=1m")) {
-        folder_remove(folder);
         SKIP("this process may not mount a file system of its own");
     }
     struct team team = {.nodes = 3,
@@ -219,7 +216,6 @@ TEST(checkpoint_damage, a_full_disk_is_a_sentence_on_every_node_and_leaves_the_o
                         .shared = folder};
     team_run(&team, fill_the_disk);
     CHECK_EQ(umount(folder), 0);
-    folder_remove(folder);
 }
 
 /* ---- killed ---- */
@@ -345,5 +341,4 @@ TEST(checkpoint_damage, who_is_killed_leaves_the_old_or_the_new_one)
         "%d kills, %d of rank 0 first: %d within a checkpoint; %d times the new one was there, of "
         "which nobody had heard\n",
         met.kills, met.of_rank_0, met.within, met.new_ones);
-    folder_remove(folder);
 }

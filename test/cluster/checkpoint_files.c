@@ -97,7 +97,6 @@ TEST(checkpoint_files, python_and_numpy_read_them)
                          interpreter, script("checkpoint.py"), folder, folder),
              0);
     CHECK_STR(c.out.text, "33 x 1, 22 written");
-    folder_remove(folder);
 }
 
 TEST(checkpoint_files, the_command_shows_and_exports_them)
@@ -117,7 +116,6 @@ TEST(checkpoint_files, the_command_shows_and_exports_them)
     snprintf(out, sizeof out, "%s/out", folder);
     CHECK_EQ(command_run(&c, "%s checkpoint export %s %s", locus_path(), folder, out), 0);
     check_rows(out, "entities.safetensors");
-    folder_remove(folder);
 }
 
 /* What was there stays until the table is whole, and a link is no way to another file. */
@@ -143,7 +141,6 @@ TEST(checkpoint_files, an_export_replaces_files_and_writes_through_no_link)
                  folder, locus_path()),
              0);
     CHECK_STR(c.out.text, "old\n2\n");
-    folder_remove(folder);
 }
 
 TEST(checkpoint_files, what_only_its_program_understands_is_not_exported)
@@ -156,7 +153,6 @@ TEST(checkpoint_files, what_only_its_program_understands_is_not_exported)
     CHECK_EQ(command_run(&c, "%s checkpoint export %s %s/out", locus_path(), folder, folder), 1);
     CHECK_STR(c.err.text, "table \"entities\" holds differences to first values");
     CHECK_EQ(command_run(&c, "test ! -e %s/out", folder), 0);
-    folder_remove(folder);
 }
 
 TEST(checkpoint_files, the_command_names_what_is_damaged)
@@ -175,5 +171,4 @@ TEST(checkpoint_files, the_command_names_what_is_damaged)
     CHECK_STR(c.err.text, "there is no checkpoint in");
     CHECK_EQ(command_run(&c, "%s checkpoint verify ''", locus_path()), 2);
     CHECK_STR(c.err.text, "verify: the name of a folder is empty");
-    folder_remove(folder);
 }

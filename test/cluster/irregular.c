@@ -67,5 +67,4 @@ TEST(irregular, files_are_refused_by_the_command)
         is_refused("checkpoint verify model", "manifest.json: it is no regular file");
         CHECK_EQ(command_run(&c, "cd %s && rm -rf file", folder), 0);
     }
-    program_folder_remove(folder);
 }

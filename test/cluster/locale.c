@@ -76,5 +76,4 @@ TEST(locale, with_a_comma_changes_nothing_for_machines)
     file_has_points(folder, "run.1.jsonl");
     file_has_points(folder, "run.0.report.jsonl");
     file_has_points(folder, "run.1.report.jsonl");
-    folder_remove(folder);
 }

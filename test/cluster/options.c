@@ -334,7 +334,6 @@ static void check(const char *name)
     for (size_t i = 0; i < COUNT(common); i++) does_something(p, &common[i]);
     for (size_t i = 0; i < COUNT(p->effects) && p->effects[i].option; i++)
         does_something(p, &p->effects[i]);
-    program_folder_remove(folder);
 }
 
 TEST(options, of_kge_do_something)

@@ -1,6 +1,7 @@
 #include "program.h"
 
 #include "command.h"
+#include "common/folder.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -101,14 +102,9 @@ void program_folder(char folder[PROGRAM_FOLDER_BYTES])
     snprintf(folder, PROGRAM_FOLDER_BYTES, "%s/locus-program-XXXXXX",
              has_room("/dev/shm") ? "/dev/shm" : "/tmp");
     CHECK(mkdtemp(folder) != NULL);
+    folder_goes(folder);
     write_graph(folder);
     write_text(folder);
     write_ratings(folder);
     write_clicks(folder);
-}
-
-void program_folder_remove(const char *folder)
-{
-    static struct command c;
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }

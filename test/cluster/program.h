@@ -17,6 +17,5 @@ const char *program_path(const char *name);
  * k-th behind it; a sixth of the facts is held back, and follows from the others), `text` (for wv),
  * `ratings` (for mf) and `clicks` (for ctr, LIBSVM). */
 void program_folder(char folder[PROGRAM_FOLDER_BYTES]);
-void program_folder_remove(const char *folder);
 
 #endif

@@ -99,7 +99,6 @@ TEST(restart, who_is_asked_to_end_does)
     CHECK_EQ(command_wait(&c), 7);
     CHECK_EQ(count(c.err.text, "restart"), 0);
     CHECK_EQ(command_left(&c, SOON_S), 0);
-    program_folder_remove(folder);
 }
 
 TEST(restart, options_that_make_no_sense_are_refused)
@@ -184,7 +183,6 @@ TEST(restart, a_training_that_loses_nodes_again_and_again_ends_as_one_that_loses
     CHECK(test != NULL);
     CHECK_EQ(sscanf(test, " test MRR %lf", &mrr), 1);
     CHECK(mrr > (IS_SANITIZED ? 0.2 : 0.8));
-    program_folder_remove(folder);
 }
 
 TEST(restart, a_damaged_checkpoint_is_passed_over)
@@ -201,7 +199,6 @@ TEST(restart, a_damaged_checkpoint_is_passed_over)
     CHECK_STR(c.err.text, "going on from the one before, model/checkpoint-000002\n");
     CHECK_EQ(count(c.err.text, "going on from"), 1);
     CHECK_STR(c.out.text, "goes on behind epoch 2 (");
-    program_folder_remove(folder);
 }
 
 /* What would fail again is said once: all checkpoints are damaged, or they are another job's. */
@@ -224,7 +221,6 @@ TEST(restart, what_cannot_go_on_from_its_checkpoints_is_not_started_again)
         CHECK_EQ(count(c.err.text, "restart"), 0);
         CHECK_EQ(count(c.out.text, "epoch"), 0);
     }
-    program_folder_remove(folder);
 }
 
 /* ---- hosts ---- */
@@ -271,5 +267,4 @@ TEST(restart, a_host_that_answers_no_more_is_left_out)
     CHECK_EQ(run_on_hosts("--restarts 2"), 255);
     CHECK_STR(c.err.text, "not started again: the hosts that answer have 2 slots of 3");
     CHECK_EQ(count(c.out.text, "of 2 at"), 0);
-    program_folder_remove(folder);
 }

@@ -59,7 +59,6 @@ TEST(resume, one_worker_that_stops_and_goes_on_gives_the_bits_of_one_that_does_n
     program_folder(folder);
     /* A sanitizer is slow: each program once or twice. */
     for (int i = 0; i < PROGRAMS; i += IS_SANITIZED ? 2 : 1) check_bits(&programs[i]);
-    program_folder_remove(folder);
 }
 
 /* lasso's schedule begins anew at each checkpoint, so that another run without is another one; and
@@ -88,7 +87,6 @@ TEST(resume, a_lasso_that_stops_and_goes_on_gives_the_bits_of_one_that_does_not)
     program_folder(folder);
     for (size_t i = 0; i < sizeof regressions / sizeof *regressions; i++)
         check_regression(regressions[i], 7, 2);
-    program_folder_remove(folder);
 }
 
 /* The line of the last lambda, without the time that it took. */
@@ -135,7 +133,6 @@ TEST(resume, a_lasso_that_was_over_says_its_result_and_goes_on_with_more_passes)
     last_lambda(after);
     CHECK(sscanf(strstr(after, "objective"), "objective %lf", &objective) == 1);
     CHECK(strcmp(before, after) != 0 && objective <= better);
-    program_folder_remove(folder);
 }
 
 TEST(resume, any_number_of_nodes_goes_on_with_a_lasso)
@@ -166,7 +163,6 @@ TEST(resume, any_number_of_nodes_goes_on_with_a_lasso)
         if (!(again < whole * 1.0001 && again > whole * 0.9999))
             test_fail(__FILE__, __LINE__, "%f, then %f", whole, again);
     }
-    program_folder_remove(folder);
 }
 
 /* By time there are checkpoints within an epoch, here behind each of its parts. */
@@ -196,7 +192,6 @@ TEST(resume, a_training_goes_on_within_an_epoch)
                              folder, kept[i].number, kge, options));
         CHECK_STR(c.out.text, kept[i].place);
     }
-    program_folder_remove(folder);
 }
 
 /* ---- several nodes ---- */
@@ -240,7 +235,6 @@ TEST(resume, any_number_of_nodes_goes_on_with_the_same_quality)
     CHECK_STR(c.out.text, line);
     snprintf(line, sizeof line, "\nepoch %3d ", EPOCHS);
     CHECK(strstr(c.out.text, line) == NULL);
-    program_folder_remove(folder);
 }
 
 /* What has been written by two nodes is the same model for others, however many workers they
@@ -274,7 +268,6 @@ TEST(resume, any_number_of_nodes_takes_over_what_a_program_keeps_besides)
                 test_fail(__FILE__, __LINE__, "%s, then %s", before, after);
         }
     }
-    program_folder_remove(folder);
 }
 
 /* What is printed of a model is no part of it. */
@@ -287,7 +280,6 @@ TEST(resume, an_lda_goes_on_and_shows_its_topics)
         command_run(&c, "cd %s && %s %s --top 2 --resume", folder, program_path("lda"), options));
     CHECK_STR(c.out.text, "goes on behind epoch 3 (");
     CHECK_STR(c.out.text, "topic    0");
-    program_folder_remove(folder);
 }
 
 /* ---- what is refused ---- */
@@ -311,7 +303,6 @@ TEST(resume, a_folder_that_cannot_be_had_is_refused_before_the_training)
         }
     }
     CHECK_EQ(command_run(&c, "cd %s && ls -d model no", folder), 2);
-    program_folder_remove(folder);
 }
 
 static void is_refused(int status, const char *arguments, const char *part)
@@ -369,7 +360,6 @@ TEST(resume, only_what_was_trained_must_be_the_same)
                              rows[i].options, rows[i].other));
         CHECK_STR(c.out.text, "goes on behind epoch ");
     }
-    program_folder_remove(folder);
 }
 
 TEST(resume, what_would_be_another_training_is_refused)
@@ -393,5 +383,4 @@ TEST(resume, what_would_be_another_training_is_refused)
     is_refused(0, "--checkpoint model", "");
     CHECK_STR(c.out.text, "goes on behind epoch ");
     unsetenv("LOCUS_RESTART");
-    program_folder_remove(folder);
 }

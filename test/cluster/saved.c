@@ -76,7 +76,6 @@ TEST(saved, ctr_tests_and_saves_the_epoch_that_was_validated_best)
         CHECK(trainer_number(c.out.text, "{\"event\":\"best\",\"epoch\":") < 6 || i > 0);
         are_equal(loss, computed("ctr", "test", "log_loss "), "log loss");
     }
-    program_folder_remove(folder);
 }
 
 /* Planted examples to train with are the same with others to validate with and without. */
@@ -93,7 +92,6 @@ TEST(saved, ctr_tests_the_model_of_the_epoch_that_it_names)
     (void)reported("", "ctr", all, "\"log_loss\":");
     snprintf(part, sizeof part, "\"split\":\"test\",\"epoch\":%.0f,", best);
     are_equal(loss, trainer_number(strstr(c.out.text, part), "\"log_loss\":"), "log loss");
-    program_folder_remove(folder);
 }
 
 /* Without validation the last epoch's model is tested, and saved. */
@@ -105,7 +103,6 @@ TEST(saved, ctr_saves_the_last_epoch_where_none_is_chosen)
     double loss = reported("", "ctr", options, "\"log_loss\":");
     CHECK(strstr(c.out.text, "\"event\":\"best\"") == NULL);
     are_equal(loss, computed("ctr", "test", "log_loss "), "log loss");
-    program_folder_remove(folder);
 }
 
 TEST(saved, kge_finds_what_it_said)
@@ -117,7 +114,6 @@ TEST(saved, kge_finds_what_it_said)
     are_equal(mrr, computed("kge", "graph", "mrr "), "MRR");
     CHECK_EQ(computed("entities", "entities.txt", "same "), 60);
     CHECK_STR(c.out.text, "same 60 of 60");
-    program_folder_remove(folder);
 }
 
 /* Two circles with edges between them, of which every fourth node has the other's class: what is
@@ -141,7 +137,6 @@ TEST(saved, gnn_finds_the_classes_that_it_said)
         CHECK(trainer_number(c.out.text, "{\"event\":\"best\",\"epoch\":") < 12 || i > 0);
         are_equal(accuracy, computed("gnn", "edges classes split", "accuracy "), "accuracy");
     }
-    program_folder_remove(folder);
 }
 
 TEST(saved, mf_predicts_as_it_said)
@@ -160,7 +155,6 @@ TEST(saved, mf_predicts_as_it_said)
         double rmse = reported(cluster(), "mf", options, "\"rmse\":");
         are_equal(rmse, computed("mf", "test", "rmse "), "RMSE");
     }
-    program_folder_remove(folder);
 }
 
 /* Times of one hour in milliseconds, beside a column of small numbers and a sparse one of large
@@ -191,7 +185,6 @@ TEST(saved, an_archive_for_numpy_has_the_same)
             &c, "cd %s && python3 -c 'import numpy; print(numpy.load(\"m.npz\")[\"rows\"].shape)'",
             folder) == 0)
         CHECK_STR(c.out.text, ", 4)");
-    program_folder_remove(folder);
 }
 
 /* No epoch, and the first values are those of the model: byte for byte the same model again. */
@@ -216,7 +209,6 @@ TEST(saved, a_training_begins_with_what_another_one_saved)
             "%s run -n 2 -- %s %s --epochs 0 --from model --out again && cmp model again",
             folder, path, options, locus_path(), path, options));
     }
-    program_folder_remove(folder);
 }
 
 /* Numbers are cut as the model has them, though there are others now, which would be cut elsewhere:
@@ -238,7 +230,6 @@ TEST(saved, ctr_cuts_numbers_as_the_model_that_it_begins_with)
                          folder, program_path("ctr")),
              1);
     CHECK_STR(c.err.text, "other has other columns, or in another order, than the model");
-    program_folder_remove(folder);
 }
 
 /* Documents of three words each, of one of 5 topics. */
@@ -256,7 +247,6 @@ TEST(saved, lda_has_the_topics_that_it_showed)
         "| awk '/^topic/ {print \"topic\", $2, $(NF - 2), $(NF - 1), $NF}' > shown && "
         "python3 %s lda model 3 | awk '{$2 = $2 + 0; print}' > saved && diff shown saved",
         folder, cluster(), program_path("lda"), trainer_script("saved.py")));
-    program_folder_remove(folder);
 }
 
 /* ---- lasso ---- */
@@ -271,7 +261,6 @@ TEST(saved, lasso_predicts_as_it_was_trained)
         double objective = reported(starts[i], "lasso", options, "\"objective\":");
         are_equal(objective, computed("lasso", "times", "objective "), "objective");
     }
-    program_folder_remove(folder);
 }
 
 TEST(saved, lasso_takes_an_absolute_lambda)
@@ -284,7 +273,6 @@ TEST(saved, lasso_takes_an_absolute_lambda)
            lambda = trainer_number(strstr(c.out.text, "{\"event\":\"lambda\""), "\"lambda\":");
     snprintf(options, sizeof options, "--data times --absolute --lambda %.9g --width 1", lambda);
     are_equal(reported("", "lasso", options, "\"objective\":"), objective, "objective");
-    program_folder_remove(folder);
 }
 
 /* Other rows, with a column that the model does not have. */
@@ -334,5 +322,4 @@ TEST(saved, lasso_has_all_of_its_path)
     check_path("", "");
     check_path("", "--baseline");
     check_path(cluster(), "--schedulers 2 --workers 2");
-    program_folder_remove(folder);
 }

@@ -3,29 +3,61 @@
 #include "test.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-void folder_new(char *folder)
-{
-    snprintf(folder, FOLDER_PATH_BYTES, "/tmp/locus-test-XXXXXX");
-    CHECK(mkdtemp(folder) != NULL);
-}
+enum { FOLDERS_MAX = 8 };
 
-void folder_remove(const char *folder)
+static struct {
+    pid_t process;
+    unsigned count;
+    char path[FOLDERS_MAX][FOLDER_PATH_BYTES];
+} going;
+
+static void go(const char *folder)
 {
     char path[2 * FOLDER_PATH_BYTES];
     DIR *d = opendir(folder);
     CHECK(d != NULL);
     for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        if (e->d_name[0] == '.') continue;
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
         snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (unlink(path)) folder_remove(path);
+        if (unlink(path)) go(path);
     }
     closedir(d);
     CHECK_EQ(rmdir(folder), 0);
+}
+
+/* Not with a child of the test. */
+static void all_go(void)
+{
+    for (unsigned i = 0; i < going.count && going.process == getpid(); i++) go(going.path[i]);
+}
+
+void folder_goes(const char *folder)
+{
+    CHECK(going.count < FOLDERS_MAX);
+    if (going.count == 0) CHECK_EQ(atexit(all_go), 0);
+    going.process = getpid();
+    snprintf(going.path[going.count++], FOLDER_PATH_BYTES, "%s", folder);
+}
+
+void folder_new(char *folder)
+{
+    static char all[] = "/tmp/locus-test-XXXXXX";
+    static bool is_made;
+    if (!is_made) {
+        is_made = true;
+        CHECK(mkdtemp(all) != NULL);
+        CHECK_EQ(chmod(all, 0711), 0); /* the test says who may use those in it */
+        folder_goes(all);
+    }
+    snprintf(folder, FOLDER_PATH_BYTES, "%s/XXXXXX", all);
+    CHECK(mkdtemp(folder) != NULL);
 }
 
 const char *folder_path(const char *folder, const char *file)

@@ -1,6 +1,6 @@
 /*
- * folder.h - a folder of its own for a test's files, and folders in it, gone when the test calls
- * folder_remove().
+ * folder.h - folders of its own for a test's files, with all that is in them gone when its process
+ * ends.
  */
 #ifndef TEST_COMMON_FOLDER_H
 #define TEST_COMMON_FOLDER_H
@@ -10,7 +10,8 @@
 enum { FOLDER_PATH_BYTES = 256 };
 
 void folder_new(char *folder);
-void folder_remove(const char *folder);
+/* Another folder goes then, too. */
+void folder_goes(const char *folder);
 /* "folder/file"; valid until the next call. */
 const char *folder_path(const char *folder, const char *file);
 /* Writes folder/file; text of `length` bytes, or up to its zero byte when length is 0. */

@@ -44,7 +44,6 @@ static void scene_begin(struct scene *s)
 
 static void scene_end(struct scene *s)
 {
-    folder_remove(s->folder);
     close_both(s->node, s->worker);
 }
 

@@ -58,7 +58,6 @@ TEST(save, a_checkpoint_has_the_rows_that_are_not_zero)
     /* what helped to write it is gone: its files and the manifest are there */
     CHECK_EQ(names_in(folder_path(f, "checkpoint-000001")), m.files + 1);
     manifest_fini(&m);
-    folder_remove(f);
     close_both(n, w);
 }
 
@@ -76,7 +75,6 @@ TEST(save, old_checkpoints_are_kept_as_many_as_asked)
     CHECK_EQ(series_newest(f, name), 0);
     CHECK_STR(name, "checkpoint-000004");
     CHECK_EQ(access(folder_path(f, "checkpoint-000003"), F_OK), 0);
-    folder_remove(f);
     close_both(n, w);
 }
 
@@ -103,7 +101,6 @@ TEST(save, what_cannot_be_kept_or_made_is_named)
     folder_write(f, "file", "no folder", 0);
     refuses(w, folder_path(f, "file"), -ENOTDIR, "file: Not a directory");
     CHECK_EQ(locus_checkpoint(w, f), 0); /* nothing of that lasts */
-    folder_remove(f);
     close_both(n, w);
 }
 
@@ -133,6 +130,5 @@ TEST(save, a_failure_on_the_way_leaves_nothing_but_the_older_one)
     CHECK_STR(name, "checkpoint-000001");
     CHECK_EQ(locus_checkpoint(w, f), 0);
     CHECK_EQ(names_in(f), 2);
-    folder_remove(f);
     close_both(n, w);
 }

@@ -16,7 +16,6 @@ static void load(struct corpus *c, const char *text)
     folder_write(folder, "file", text, 0);
     snprintf(path, sizeof path, "%s/file", folder);
     corpus_load(c, path, NULL);
-    folder_remove(folder);
 }
 
 /* Three documents of four words: the tokens that all files below have. */
@@ -233,11 +232,9 @@ TEST(corpus, a_vocabulary_has_a_word_a_line)
     ends_with(load_named, "a\n", 1, "/words has 1 words, and the documents have 2");
     ends_with(load_named, "a\nb\na\n", 1, "/words:3: has a word that was there before");
     ends_with(load_named, "a\na\nb\n", 1, "/words:2: has a word that was there before");
-    folder_remove(folder);
     begin("1\n2\n2\n1 1 1\n1 2 1\n");
     ends_with(load_named, "a\nb\n", 0, "b 2");
     ends_with(load_named, "word\na\nb\n", 1, "/words has 3 words, and the documents have 2");
-    folder_remove(folder);
 }
 
 static void load_test(const void *text)
@@ -256,19 +253,15 @@ TEST(corpus, numbers_do_not_test_words)
     begin("a a b\nc d\n");
     ends_with(load_test, "c c x\n", 0, "2 tokens, 1 unknown");
     ends_with(load_test, "1 0:3\n", 1, "/test has numbers of words");
-    folder_remove(folder);
     begin("2 0:3 1:2\n");
     ends_with(load_test, "2 1:3 700000000:2\n", 0, "3 tokens");
     ends_with(load_test, "%%MatrixMarket matrix coordinate integer general\n1 2 1\n1 2 4\n", 0,
               "4 tokens");
-    folder_remove(folder);
     begin("3 0:3 1:2 4:1\n");
     ends_with(load_test, "3 1:3 2:2 5:1\n", 1,
               "/test has words 1 to 5, and the documents to train");
     ends_with(load_test, "3 1:3 2:2 6:1\n", 0, "5 tokens, 1 unknown");
-    folder_remove(folder);
     begin("1\n3\n2\n1 1 1\n1 2 1\n");
     ends_with(load_test, "1\n3\n1\n1 2 1\n", 0, "1 tokens");
     ends_with(load_test, "1\n2\n1\n1 2 1\n", 1, "/test has 2 words by its head, and the documents");
-    folder_remove(folder);
 }

@@ -44,7 +44,6 @@ static void reads(const struct fields_wanted *wanted, const char *text, const ch
     read_all(all, sizeof all, wanted);
     if (strcmp(all, expected) != 0)
         test_fail(__FILE__, __LINE__, "%s: is read as %s, not %s", text, all, expected);
-    folder_remove(folder);
 }
 
 static void read_wanted(const void *wanted)
@@ -57,7 +56,6 @@ static void refuses(const struct fields_wanted *wanted, const char *text, const 
 {
     write_text(text);
     ends_with(read_wanted, wanted, 1, part);
-    folder_remove(folder);
 }
 
 TEST(fields, blank_lines_and_comments_are_passed_over)
@@ -226,5 +224,4 @@ TEST(fields, columns_have_kinds_and_names)
     CHECK_EQ(fields_column(&f, "n", true), 2);
     CHECK_EQ(fields_column(&f, "na", false), FIELDS_NONE);
     fields_close(&f);
-    folder_remove(folder);
 }

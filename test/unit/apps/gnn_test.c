@@ -60,7 +60,6 @@ static void load_graph(struct network *n, const char *text)
     network_init(n);
     network_load(n, file_of(text));
     network_finish(n);
-    folder_remove(folder);
 }
 
 TEST(gnn, reads_edges)
@@ -135,25 +134,17 @@ static void read_edges(const void *text)
 TEST(gnn, refuses_wrong_edges_with_file_and_line)
 {
     ends_with(read_edges, file_of("0 1\n1\n"), 1, "file:2: has 1 field");
-    folder_remove(folder);
     ends_with(read_edges, file_of("0,1\n1,\n"), 1, "file:2: the node is empty");
-    folder_remove(folder);
     ends_with(read_edges, file_of("\"a\nb\",c\n"), 1, "file:1: the node has a line end in it");
-    folder_remove(folder);
     ends_with(read_edges,
               file_of("%%MatrixMarket matrix coordinate pattern general\n900000000 900000000 1\n"
                       "1 2\n"),
               1, "file:2: has 900000000 rows, and only 1 edges");
-    folder_remove(folder);
     ends_with(read_edges, file_of("%%MatrixMarket matrix coordinate pattern general\n3 4 1\n1 2\n"),
               1, "file:2: has 3 rows and 4 columns");
-    folder_remove(folder);
     ends_with(read_edges, file_of("# nothing\n"), 1, "has no edges");
-    folder_remove(folder);
     ends_with(read_edges, file_of("0,1\n1,2\n2,NA\n"), 1, "file:3: the node is missing");
-    folder_remove(folder);
     ends_with(read_edges, file_of("0 0\n"), 1, "no edge between different nodes");
-    folder_remove(folder);
 }
 
 /* Which nodes an edge has cannot be told. */
@@ -177,7 +168,6 @@ TEST(gnn, refuses_what_is_no_list_of_edges)
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         ends_with(read_edges, file_of(texts[i][0]), 1, texts[i][1]);
-        folder_remove(folder);
     }
 }
 
@@ -190,7 +180,6 @@ static void load_path(struct network *n)
 {
     network_init(n);
     network_load(n, file_of(path_edges));
-    folder_remove(folder);
 }
 
 TEST(gnn, reads_classes)
@@ -214,7 +203,6 @@ TEST(gnn, reads_classes)
         load_path(&n);
         labels_init(&l);
         labels_load(&l, &n, file_of(texts[i]));
-        folder_remove(folder);
         network_finish(&n);
         CHECK_EQ(l.classes, 2);
         CHECK_EQ(n.nodes, 5); /* one without edges */
@@ -239,10 +227,8 @@ TEST(gnn, reads_classes_of_a_matrix)
         network_init(&n);
         network_load(&n, file_of("%%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n"
                                  "2 1\n3 2\n4 3\n"));
-        folder_remove(folder);
         labels_init(&l);
         labels_load(&l, &n, file_of(texts[i]));
-        folder_remove(folder);
         CHECK_EQ(n.names.count, 4);
         CHECK(l.class_of[0] == 0 && l.class_of[1] == 0 && l.class_of[3] == 1);
         CHECK(l.class_of[2] == LABELS_NONE);
@@ -329,10 +315,8 @@ TEST(gnn, splits_by_a_file)
     load_path(&n);
     labels_init(&l);
     labels_load(&l, &n, file_of("a\nb\na\n-1\n-1\n"));
-    folder_remove(folder);
     network_finish(&n);
     labels_split_by_file(&l, &n, file_of("test\nTrain\nvalid\ntrain\ntest\n"));
-    folder_remove(folder);
     for (int p = 0; p < LABELS_PURPOSES; p++) CHECK_EQ(l.count[p], 1);
     CHECK_EQ(l.list[LABELS_TRAIN][0], node_of(&n, "1")); /* 3 has no class */
     CHECK_EQ(l.list[LABELS_VALIDATE][0], node_of(&n, "2"));
@@ -348,7 +332,6 @@ static void read_split(const void *text)
     load_path(&n);
     labels_init(&l);
     labels_load(&l, &n, file_of("a\nb\na\nb\n"));
-    folder_remove(folder);
     network_finish(&n);
     labels_split_by_file(&l, &n, file_of(text));
     printf("%u %u %u\n", l.count[LABELS_TRAIN], l.count[LABELS_VALIDATE], l.count[LABELS_TEST]);
@@ -375,7 +358,6 @@ TEST(gnn, reads_features)
         struct features f;
         load_graph(&n, "2 1\n1 0\n");
         features_load(&f, &n, file_of(texts[i]));
-        folder_remove(folder);
         uint32_t zero = node_of(&n, "0"), two = node_of(&n, "2");
         CHECK_EQ(f.count, 6);
         CHECK_EQ(f.start[zero + 1] - f.start[zero], 2);
@@ -394,7 +376,6 @@ TEST(gnn, a_huge_index_costs_nothing)
     struct features f;
     load_graph(&n, "0 1\n");
     features_load(&f, &n, file_of("x 0:1 20000000:1\ny 20000000:1 1000000000:3\n"));
-    folder_remove(folder);
     CHECK_EQ(f.count, 3);
     CHECK(f.index[0] == 0 && f.index[1] == 1 && f.index[2] == 1 && f.index[3] == 2);
     CHECK(f.value[3] == 0.75F);
@@ -427,7 +408,6 @@ TEST(gnn, refuses_wrong_features_with_file_and_line)
         {"a 1:1\nb 1:1\nc 1:1\n", "file:3: there is no node"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         ends_with(read_features, file_of(texts[i][0]), 1, texts[i][1]);
-        folder_remove(folder);
     }
 }
 

@@ -52,7 +52,6 @@ TEST(graph, is_read_from_a_folder)
     is_fact(&g, GRAPH_TEST, 0, "12", "is a", "13");
     CHECK(g.splits[GRAPH_VALID].unknown == 0 && g.splits[GRAPH_TEST].unknown == 1);
     graph_fini(&g);
-    folder_remove(folder);
 }
 
 /* Three entities in any of them: headings, blank lines, comments and quotation marks are none. */
@@ -80,7 +79,6 @@ TEST(graph, is_its_facts_alone)
         is_fact(&g, GRAPH_VALID, 0, "a", "r", "c");
         is_fact(&g, GRAPH_TEST, 0, "b", "r", "a");
         graph_fini(&g);
-        folder_remove(folder);
     }
 }
 
@@ -93,7 +91,6 @@ TEST(graph, a_first_fact_of_known_names_is_no_heading)
     CHECK_EQ(g.splits[GRAPH_TEST].count, 3);
     is_fact(&g, GRAPH_TEST, 0, "b", "q", "a");
     graph_fini(&g);
-    folder_remove(folder);
 }
 
 TEST(graph, digests_tell_graphs_apart)
@@ -107,7 +104,6 @@ TEST(graph, digests_tell_graphs_apart)
         graph_load(&g, folder, 1);
         digests[i] = graph_digest(&g, GRAPH_TRAIN, GRAPH_SPLITS);
         graph_fini(&g);
-        folder_remove(folder);
     }
     CHECK(digests[0] == digests[1]);
     CHECK(digests[0] != digests[2]);
@@ -117,7 +113,6 @@ static void is_refused(const char *train, const char *valid, const char *test, c
 {
     new_graph(train, valid, test);
     ends_with(load, NULL, 1, part);
-    folder_remove(folder);
 }
 
 TEST(graph, errors_name_file_and_line)
@@ -162,13 +157,11 @@ TEST(graph, tells_the_files_that_it_reads)
     new_graph(good, good, good);
     for (unsigned i = 0; graph_file(folder, i, path); i++) strcat(list, strrchr(path, '/'));
     CHECK_STR(list, "/train.txt/valid.txt/test.txt");
-    folder_remove(folder);
     folder_new(folder);
     list[0] = '\0';
     for (unsigned i = 0; graph_file(folder, i, path); i++) strcat(list, strrchr(path, '/'));
     CHECK_STR(list,
               "/data.noun/data.verb/data.adj/data.adv/index.noun/index.verb/index.adj/index.adv");
-    folder_remove(folder);
 }
 
 TEST(graph, a_zero_byte_is_refused)
@@ -176,7 +169,6 @@ TEST(graph, a_zero_byte_is_refused)
     new_graph(NULL, "a\tr\tb\n", "a\tr\tb\n");
     folder_write(folder, "train.txt", "a\0c\tr\tb\n", 8);
     ends_with(load, NULL, 1, "/train.txt:1: has a zero byte");
-    folder_remove(folder);
 }
 
 static void load_path(const void *path)
@@ -315,5 +307,4 @@ TEST(graph, known_answers_come_from_all_splits_once_each)
     CHECK_EQ(answers(&g, FILTER_SUBJECTS, "c", "r", "abd"), 3);
     CHECK_EQ(answers(&g, FILTER_SUBJECTS, "e", "r", "a"), 1);
     graph_fini(&g);
-    folder_remove(folder);
 }

@@ -72,7 +72,6 @@ static void load_files(struct columns *c, const struct files *f)
     snprintf(matrix, sizeof matrix, "%s/matrix", folder);
     snprintf(response, sizeof response, "%s/response", folder);
     columns_load(c, matrix, f->response ? response : NULL);
-    folder_remove(folder);
 }
 
 static void load_only(const void *files)

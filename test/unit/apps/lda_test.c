@@ -352,7 +352,6 @@ TEST(lda, first_topics_are_those_of_a_model)
     ends_with(begin_with_words, path, 0, "");
     write_model(path, "W\nX\nY\nZ\n");
     ends_with(begin_with_words, path, 1, "has no word of the documents (--from)");
-    folder_remove(folder);
 }
 
 TEST(lda, about_half_of_the_tokens_are_given)

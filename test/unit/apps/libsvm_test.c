@@ -44,7 +44,6 @@ static void refuses(const char *text, const char *part)
 {
     write_text(text);
     ends_with(read_any, NULL, 1, part);
-    folder_remove(folder);
 }
 
 TEST(libsvm, lines_have_a_label_and_pairs)
@@ -54,7 +53,6 @@ TEST(libsvm, lines_have_a_label_and_pairs)
         "\xEF\xBB\xBF\n# made\n1 3:0.5\t7:1 # id 7\r\n% x\n \n-1\n+1 2:4:1 2:5:-1e3#x \n0 # \n");
     read_all(all, sizeof all);
     CHECK_STR(all, "1 3:0.5 7:1/-1/+1 2:4:1 2:5:-1e3/0/");
-    folder_remove(folder);
 }
 
 TEST(libsvm, what_is_no_pair_is_refused)

@@ -104,7 +104,6 @@ static void check_text(const char *text, const char *wanted, uint64_t lines, cha
             CHECK(!lines_next(&l));
             lines_close(&l);
         }
-    folder_remove(folder);
 }
 
 TEST(line_parts, have_all_lines_in_their_order)
@@ -141,7 +140,6 @@ TEST(line_parts, are_read_ahead_only_by_several_threads)
         CHECK_EQ(t.length, 6);
         CHECK_EQ(l.number, 4);
         lines_close(&l);
-        folder_remove(folder);
     }
 }
 
@@ -159,5 +157,4 @@ TEST(line_parts, a_zero_byte_has_its_line)
     write_text(text, sizeof text - 1);
     for (unsigned threads = 1; threads <= THREADS_MAX; threads++)
         ends_with(run_with_zeros, &threads, 1, "text:6: has a zero byte");
-    folder_remove(folder);
 }

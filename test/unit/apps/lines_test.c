@@ -43,7 +43,6 @@ TEST(lines, end_with_lf_or_crlf_or_with_the_file)
     CHECK_EQ(l.number, 5);
     CHECK(!lines_next(&l));
     lines_close(&l);
-    folder_remove(folder);
 }
 
 TEST(lines, an_empty_file_has_none)
@@ -52,7 +51,6 @@ TEST(lines, an_empty_file_has_none)
     open_text(&l, "", 0);
     CHECK(!lines_next(&l));
     lines_close(&l);
-    folder_remove(folder);
 }
 
 TEST(lines, numbers_are_whole_fields)
@@ -127,7 +125,6 @@ TEST(lines, a_byte_order_mark_is_no_text)
     next_is(&l, "");
     next_is(&l, "three\xEF\xBB\xBF"); /* files that were put together */
     lines_close(&l);
-    folder_remove(folder);
 }
 
 static void read_all(const void *unused)
@@ -143,7 +140,6 @@ TEST(lines, a_zero_byte_is_no_text)
 {
     write_text("one\nt\0o\n", 8);
     ends_with(read_all, NULL, 1, "text:2: has a zero byte");
-    folder_remove(folder);
 }
 
 static void read_what_is_gone(const void *ignored)
@@ -159,7 +155,6 @@ TEST(lines, a_file_that_becomes_shorter_ends_with_a_sentence)
 {
     write_text("one\ntwo\n", 8);
     ends_with(read_what_is_gone, NULL, 1, "/text could not be read to its end: it became shorter");
-    folder_remove(folder);
 }
 
 static void complain_of_what_was(const void *how)
@@ -179,7 +174,6 @@ TEST(lines, a_file_that_changes_is_said_to)
     for (int i = 0; i < 2; i++) {
         write_text("one\ntwo\n", 8);
         ends_with(complain_of_what_was, i ? said : NULL, 1, said);
-        folder_remove(folder);
     }
 }
 
@@ -196,7 +190,6 @@ TEST(lines, equal_files_have_equal_digests)
     CHECK(lines_digest(path, 7) != lines_digest(other, 8));
     snprintf(other, sizeof other, "%s/c", folder);
     CHECK(lines_digest(path, 7) != lines_digest(other, 7));
-    folder_remove(folder);
 }
 
 static void open_named(const void *name)
@@ -225,5 +218,4 @@ TEST(lines, complain_with_file_and_line)
     lines_next(&l);
     ends_with(complain, &l, 1, "/text:2: no 7\n");
     lines_close(&l);
-    folder_remove(folder);
 }

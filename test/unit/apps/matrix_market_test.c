@@ -33,14 +33,12 @@ static void reads(const unsigned *kinds, const char *text, const char *expected)
     write_text(text);
     CHECK(matrix_market_is(path));
     ends_with(read_all, kinds, 0, expected);
-    folder_remove(folder);
 }
 
 static void refuses(const unsigned *kinds, const char *text, const char *part)
 {
     write_text(text);
     ends_with(read_all, kinds, 1, part);
-    folder_remove(folder);
 }
 
 TEST(matrix_market, a_banner_may_stand_behind_comments)
@@ -55,10 +53,8 @@ TEST(matrix_market, a_banner_may_stand_behind_comments)
           "1000000000x5: 8,0=1/");
     write_text("1 2 3\n%%MatrixMarket matrix coordinate real general\n");
     CHECK(!matrix_market_is(path));
-    folder_remove(folder);
     write_text("% x\n");
     CHECK(!matrix_market_is(path));
-    folder_remove(folder);
 }
 
 TEST(matrix_market, a_program_takes_the_kinds_that_it_knows)

@@ -142,7 +142,6 @@ TEST(output, a_model_is_a_header_and_the_tensors)
     CHECK(last == 6);
     CHECK(memcmp(text + length - 4, "a\nb\n", 4) == 0);
     free(text);
-    folder_remove(folder);
 }
 
 TEST(output, a_model_that_is_not_complete_does_not_replace_one_that_is)
@@ -157,7 +156,6 @@ TEST(output, a_model_that_is_not_complete_does_not_replace_one_that_is)
     free(text);
     floats = 7;
     ends_with(write_floats, &floats, 1, "more tensors than declared");
-    folder_remove(folder);
     snprintf(path, sizeof path, "/no/such/folder/model");
     ends_with(write_floats, &floats, 1, "/no/such/folder/model: No such file");
 }
@@ -191,7 +189,6 @@ TEST(output, a_chart_has_its_lines_and_leaves_out_what_is_no_number)
     CHECK_STR(text, "cx=\"308.0\" cy=\"110.0\"");
     CHECK_STR(text, "cx=\"638.0\" cy=\"281.0\"");
     free(text);
-    folder_remove(folder);
 }
 
 /* A path of the user's may be cut in the middle of a character, or be no text at all; no viewer
@@ -213,7 +210,6 @@ TEST(output, a_chart_is_xml_whatever_its_texts_are)
     CHECK_STR(text, ">\xEF\xBF\xBD &quot;q&quot; \xEF\xBF\xBD \xEF\xBF\xBD");
     CHECK_STR(text, ">\xC3\xA9t\xC3\xA9<");
     free(text);
-    folder_remove(folder);
 }
 
 /* ---- progress ---- */

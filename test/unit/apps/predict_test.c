@@ -146,7 +146,6 @@ TEST(predict, mf_adds_mean_biases_and_product)
             "locus-x: 2 lines have a name that the model does not know\n");
     answers((struct wish){&mf_predict_kind, "Anna x", {"--json"}},
             "{\"event\":\"prediction\",\"row\":\"Anna\",\"column\":\"x\",\"rating\":4.25}\n");
-    folder_remove(folder);
 }
 
 TEST(predict, mf_finds_the_best_columns_that_are_not_known)
@@ -159,7 +158,6 @@ TEST(predict, mf_finds_the_best_columns_that_are_not_known)
     snprintf(known, sizeof known, "%s/known", folder);
     answers((struct wish){&mf_predict_kind, "Anna\nBob", {"--best", "2", "--known", known}},
             "Anna\ty\t5.875\nAnna\tx\t4.25\nBob\tz\t5.5\nBob\tx\t2.5\n");
-    folder_remove(folder);
 }
 
 /* What the normal equations have as their solution, in fractions: for (1, 0, 1) and (1/2, 1, 1),
@@ -181,7 +179,6 @@ TEST(predict, mf_has_factors_of_rows_whose_ratings_are_given)
         if (i == 0) /* one rating: (-1, 2, 1), -1 and 1/4 */
             answers((struct wish){&mf_predict_kind, "Eve", {"--best", "1", "--known", known}},
                     "Eve\tx\t3\n");
-        folder_remove(folder);
     }
 }
 
@@ -197,7 +194,6 @@ TEST(predict, mf_counts_rows_without_names_from_1)
     refuses((struct wish){&mf_predict_kind, "1 1 1", {0}}, "stdin:1: has more than 2 fields");
     refuses((struct wish){&mf_predict_kind, "1 1\n\n2", {0}},
             "stdin:3: has 1 field, and the lines before have 2");
-    folder_remove(folder);
 }
 
 /* Numbers of one complex each: a = 1, b = i, c = 2; r multiplies by i. i a conj(b) = 1. */
@@ -220,13 +216,11 @@ TEST(predict, kge_scores_facts_and_answers_questions)
     answers((struct wish){&kge_predict_kind, "b", {"--best", "2"}}, "b\ta\t0\nb\tthe c\t0\n");
     refuses((struct wish){&kge_predict_kind, "a\tr", {0}},
             "stdin:1: has 2 fields: must be subject");
-    folder_remove(folder);
     /* A question for subjects has the second row, times 3: the score of b for a is that of 3 a. */
     write_graph("reciprocal=true", 2);
     answers((struct wish){&kge_predict_kind, "?\tr\ta", {"--best", "1", "--json"}},
             "{\"event\":\"prediction\",\"subject\":\"the c\",\"relation\":\"r\",\"object\":\"a\","
             "\"score\":6}\n");
-    folder_remove(folder);
 }
 
 /* RESCAL: s' R o. */
@@ -237,7 +231,6 @@ TEST(predict, kge_knows_rescal)
                       NAMES("entity_names", "a\nb\n"), NAMES("relation_names", "r\n")));
     answers((struct wish){&kge_predict_kind, "a r b\nb r a\n? r b", {"--best", "1"}},
             "a\tr\tb\t61\nb\tr\ta\t59\nb\tr\tb\t133\n");
-    folder_remove(folder);
 }
 
 TEST(predict, wv_finds_near_words_and_analogies)
@@ -252,7 +245,6 @@ TEST(predict, wv_finds_near_words_and_analogies)
     answers((struct wish){&wv_predict_kind, "east ne\nne me", {0}},
             "east\tne\t0.600000024\nne\tme\tnan\n"
             "locus-wv: 1 lines have a name that the model does not know\n");
-    folder_remove(folder);
 }
 
 /* Vectors (2, 0), (0, 3), (3, 4), as word2vec writes them and as others do. */
@@ -284,7 +276,6 @@ TEST(predict, wv_reads_word2vec)
         folder_write(folder, "model", files[i].bytes, files[i].length);
         answers((struct wish){&wv_predict_kind, "east", {0}},
                 "east\tne\t0.600000024\neast\tnorth\t0\n");
-        folder_remove(folder);
     }
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         folder_new(folder);
@@ -295,7 +286,6 @@ TEST(predict, wv_reads_word2vec)
             refuses((struct wish){&mf_predict_kind, "Anna", {0}}, "is no model in safetensors");
             CHECK(!strstr(said, "word2vec"));
         }
-        folder_remove(folder);
     }
 }
 
@@ -318,10 +308,8 @@ TEST(predict, lasso_adds_coefficients_times_values)
     answers((struct wish){&lasso_predict_kind, "1:3 2:9 4:8", {"--step", "1"}}, "14\n");
     refuses((struct wish){&lasso_predict_kind, "", {"--step", "3"}}, "a path of 2 steps");
     refuses((struct wish){&lasso_predict_kind, "1 0:1", {0}}, "stdin:1: must have index:value");
-    folder_remove(folder);
     write_lasso("loss=logistic");
     answers((struct wish){&lasso_predict_kind, "1:-0.5\n1:0.5", {0}}, "0.5\n0.880797078\n");
-    folder_remove(folder);
 }
 
 /* A word of each of two topics, which is all that the topic has, and alpha 0.5: of a, a, b the
@@ -336,7 +324,6 @@ TEST(predict, lda_finds_shares_of_topics)
     answers((struct wish){&lda_predict_kind, "b b b\na", {"--best", "1", "--json"}},
             "{\"event\":\"prediction\",\"document\":1,\"topic\":1,\"share\":0.875}\n"
             "{\"event\":\"prediction\",\"document\":2,\"topic\":0,\"share\":0.75}\n");
-    folder_remove(folder);
 }
 
 TEST(predict, ctr_reads_libsvm)
@@ -350,7 +337,6 @@ TEST(predict, ctr_reads_libsvm)
     answers((struct wish){&ctr_predict_kind, "1 0:1 1:2\n1:2:0 0:7:1\n1:1:1 0:0:-1", {0}},
             "0.377540669\n0.562176501\n0.222700139\n");
     refuses((struct wish){&ctr_predict_kind, "0:1 1:1 0:1", {0}}, "in field 2: the model has 2");
-    folder_remove(folder);
 }
 
 /* Without layers that say anything: weights of city x, and of an age below 5 and above. */
@@ -369,7 +355,6 @@ TEST(predict, ctr_finds_columns_by_name)
     answers((struct wish){&ctr_predict_kind, "age,click,city\n4.5,1,x\n", {0}}, "0.377540669\n");
     refuses((struct wish){&ctr_predict_kind, "age,town\n1,x\n", {0}},
             "no column \"city\" in its heading");
-    folder_remove(folder);
 }
 
 /* Of a - b - c the hidden values are the mean of the embeddings less 1; the second layer says as
@@ -386,7 +371,6 @@ TEST(predict, gnn_sums_over_neighbours)
     /* inputs 2, 7, 0: sums 4.5, 3, 3.5: hidden 3.5, 2, 2.5: means 2.75, 8 / 3, 2.25 */
     answers((struct wish){&gnn_predict_kind, "a b\nb c\n", {0}},
             "a\tyes\t0.904650509\nb\tyes\t0.897215975\nc\tyes\t0.851952791\n");
-    folder_remove(folder);
     /* Symmetric, with features: a's value is 1, and the weight of the edge 1 / 2. */
     write_model(NOTES("model=graph convolution", "average=symmetric"),
                 PARTS(FLOATS("layer1.weight", 2, 1, 4, -4), FLOATS("layer2.weight", 1, 2, 1, 0),
@@ -396,7 +380,6 @@ TEST(predict, gnn_sums_over_neighbours)
     /* 0.75 * 4 and -4: hidden 0 both; then features the other way round. */
     answers((struct wish){&gnn_predict_kind, "0 1\n", {"--features", features}},
             "0\t1\t0.731058598\n1\t1\t0.731058598\n");
-    folder_remove(folder);
 }
 
 /* ---- files that are no models ---- */
@@ -441,7 +424,6 @@ TEST(predict, what_is_no_model_is_refused)
         snprintf(header, sizeof header, "%-*s", (int)padded, cases[i].header);
         write_header(header, "12345678");
         refuses((struct wish){&mf_predict_kind, "", {0}}, cases[i].part);
-        folder_remove(folder);
     }
 }
 
@@ -450,10 +432,8 @@ TEST(predict, parts_of_a_model_must_fit_each_other)
     write_model(NOTES("model=factors", "rank=2", "mean=0"),
                 PARTS(FLOATS("rows", 2, 1, 1, 2), FLOATS("columns", 1, 2, 1, 2)));
     refuses((struct wish){&mf_predict_kind, "", {0}}, "\"rows\" has 2 rows and 1 columns");
-    folder_remove(folder);
     write_model(NOTES("model=factors", "rank=1", "mean=0"),
                 PARTS(FLOATS("rows", 2, 1, 1, 2), FLOATS("columns", 1, 1, 1),
                       NAMES("row_names", "a\na\n")));
     refuses((struct wish){&mf_predict_kind, "", {0}}, "are not the names of 2 rows");
-    folder_remove(folder);
 }

@@ -27,7 +27,6 @@ static void load(struct ratings *r, const char *text)
     write_cells(text);
     ratings_init(r);
     ratings_load(r, path, NULL, 0, 1, 1);
-    folder_remove(folder);
 }
 
 static uint64_t digest_of(const struct ratings *r)
@@ -94,7 +93,6 @@ TEST(ratings, reads_matrix_market_and_writes_it)
     CHECK(digest_of(&again) != digest_of(&r));
     ratings_fini(&r);
     ratings_fini(&again);
-    folder_remove(folder);
 }
 
 #define MATRIX "%%MatrixMarket matrix coordinate real general\n"
@@ -112,7 +110,6 @@ static void is_refused(const char *text, const char *part)
 {
     write_cells(text);
     ends_with(load_cells, &one_thread, 1, part);
-    folder_remove(folder);
 }
 
 TEST(ratings, malformed_files_are_refused_with_their_line)
@@ -191,7 +188,6 @@ TEST(ratings, columns_are_found_by_their_names)
             if (i == 0 && threads == 1) first = digest_of(&r);
             CHECK_EQ(digest_of(&r), first);
             ratings_fini(&r);
-            folder_remove(folder);
         }
 }
 
@@ -209,7 +205,6 @@ static void load_two(const void *texts)
            r.is_tested_again ? ", the same" : "");
     fflush(stdout);
     ratings_fini(&r);
-    folder_remove(folder);
 }
 
 TEST(ratings, a_test_is_of_the_rows_and_columns_trained_with)
@@ -327,7 +322,6 @@ static void is_read_alike(const char *text, size_t length, size_t lines)
         ratings_fini(&several);
     }
     ratings_fini(&one);
-    folder_remove(folder);
 }
 
 static const char long_matrix[] =
@@ -396,7 +390,6 @@ static void is_refused_at(const char *text, size_t length, size_t line, const ch
     write_long(text, length);
     ends_with(load_cells, &three_threads, 1, part);
     ends_with(load_cells, &one_thread, 1, part);
-    folder_remove(folder);
 }
 
 /* From the last part to the first: it is always the first wrong line that is named. */
@@ -451,7 +444,6 @@ static void holds_back(int split, const char *text, const char *column)
     ratings_init(&r);
     r.split = split;
     ratings_load(&r, path, NULL, 0.1, 1, 3);
-    folder_remove(folder);
     CHECK_EQ(r.test, 1);
     CHECK_EQ(r.train, 3);
     CHECK_STR(names_get(&r.row_names, r.list[3].row), "u");
@@ -471,7 +463,6 @@ static void has_no_times(const char *text, const char *part)
 {
     write_cells(text);
     ends_with(load_by_time, path, 1, part);
-    folder_remove(folder);
 }
 
 TEST(ratings, holds_back_one_of_each_row)

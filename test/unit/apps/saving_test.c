@@ -79,7 +79,6 @@ TEST(saving, a_file_appears_when_it_is_whole)
     CHECK_EQ(stat(path, &about), 0);
     CHECK_EQ(about.st_mode & 0777, 0640);
     CHECK_EQ(files(), 1);
-    folder_remove(folder);
 }
 
 TEST(saving, a_link_is_followed)
@@ -92,7 +91,6 @@ TEST(saving, a_link_is_followed)
     CHECK_EQ(lstat(path, &about), 0);
     CHECK(S_ISLNK(about.st_mode));
     has("other", "new");
-    folder_remove(folder);
 }
 
 TEST(saving, what_is_no_file_stays_what_it_is)
@@ -116,7 +114,6 @@ TEST(saving, what_is_no_file_stays_what_it_is)
     CHECK_EQ(stat(path, &about), 0);
     CHECK(S_ISFIFO(about.st_mode));
     close(end.fd);
-    folder_remove(folder);
 }
 
 static void fail_in_the_middle(const void *to)
@@ -132,7 +129,6 @@ TEST(saving, what_is_not_whole_is_removed)
     ends_with(fail_in_the_middle, path, 1, "no more");
     CHECK_EQ(files(), 0);
     ends_with(fail_in_the_middle, "/no/such/file", 1, "/no/such/file: No such file");
-    folder_remove(folder);
 }
 
 static void end_in_the_middle(const void *signal_number)
@@ -159,7 +155,6 @@ TEST(saving, a_signal_removes_what_is_not_whole_and_ends_the_program_as_ever)
         CHECK_EQ(WTERMSIG(status), numbers[i]);
         CHECK_EQ(files(), 0);
     }
-    folder_remove(folder);
 }
 
 static void save_too_much(const void *unused)
@@ -178,7 +173,6 @@ TEST(saving, a_limit_of_the_size_is_a_sentence)
     begin();
     ends_with(save_too_much, NULL, 1, "File too large");
     CHECK_EQ(files(), 0);
-    folder_remove(folder);
 }
 
 TEST(saving, a_pipe_may_have_no_name_of_its_own)
@@ -209,7 +203,6 @@ TEST(saving, a_name_may_be_as_long_as_names_may_be)
     save(named, "new");
     CHECK_EQ(access(named, R_OK), 0);
     CHECK_EQ(files(), 1);
-    folder_remove(folder);
 }
 
 static void check_printed(const void *unused)
@@ -251,7 +244,6 @@ TEST(saving, complains_of_what_could_not_be_replaced)
     CHECK_EQ(chmod(path, 0666), 0);
     ends_with(check_as_another, NULL, 1, geteuid() == 0 ? "is somebody else's" : "not root");
     CHECK_EQ(files(), 1);
-    folder_remove(folder);
 }
 
 static void check_folder(const void *name)
@@ -280,7 +272,6 @@ TEST(saving, complains_of_a_folder_before_the_work)
     ends_with(check_folder, linked, 1, "is a link to what does not exist");
     ends_with(check_folder, "/proc/no", 1, "/proc/no: No such file or directory");
     ends_with(check_folder, "/proc", 1, "/proc/file: No such file or directory");
-    folder_remove(folder);
 }
 
 TEST(saving, complains_before_the_work)
@@ -302,5 +293,4 @@ TEST(saving, complains_before_the_work)
     check(good);
     CHECK_EQ(files(), 1);
     has("file", "data");
-    folder_remove(folder);
 }

@@ -52,7 +52,6 @@ TEST(unpack, gzip_xz_and_zstd_are_known_by_their_first_bytes)
         pack(tools[i]);
         ends_with(read_all, path, 0, "a/1/b/2/;a/1/b/2/;");
         ends_with(from_stdin, path, 0, "a/1/b/2/;a/1/b/2/;");
-        folder_remove(folder);
     }
 }
 
@@ -66,7 +65,6 @@ TEST(unpack, a_damaged_file_is_refused)
     ends_with(read_all, path, 1, "gzip could not decompress it");
     setenv("PATH", "/nowhere", 1);
     ends_with(read_all, path, 1, "is compressed by gzip, which does not start here");
-    folder_remove(folder);
 }
 
 TEST(unpack, stdin_is_a_file_whose_faults_are_named)
@@ -75,5 +73,4 @@ TEST(unpack, stdin_is_a_file_whose_faults_are_named)
     folder_write(folder, "plain", "a,1\nb,2,3\n", 0);
     snprintf(path, sizeof path, "%s/plain", folder);
     ends_with(from_stdin, path, 1, "stdin:2: ");
-    folder_remove(folder);
 }

@@ -78,7 +78,6 @@ TEST(warm, rows_of_known_names_are_the_models)
     ends_with(run, &(struct job){"", 2}, 1, "has names of rows, and the data have none");
     ends_with(run, &(struct job){"bca", 3}, 1,
               "has 2 floats in a row of \"rows\", and this training has 3");
-    folder_remove(folder);
 }
 
 static void check_names(const void *letters)
@@ -97,7 +96,6 @@ TEST(warm, what_is_known_by_its_place_has_the_same_names)
     ends_with(check_names, "ba", 1, "has not \"b\" at place 0 of \"names\"");
     ends_with(check_names, "abc", 1, "has not \"c\" at place 2");
     ends_with(check_names, "a", 1, "has more \"names\" than the data");
-    folder_remove(folder);
 }
 
 TEST(warm, rows_without_names_are_known_by_their_numbers)
@@ -105,5 +103,4 @@ TEST(warm, rows_without_names_are_known_by_their_numbers)
     write_model(NULL);
     ends_with(run, &(struct job){"", 2}, 0,
               "1 2 10 0;3 4 20 0;5 6 30 0;7 8 40 0;-4 -4 -4 0;-5 -5 -5 0;");
-    folder_remove(folder);
 }

@@ -73,7 +73,6 @@ TEST(wordnet, too_few_facts_to_split_are_refused)
 {
     write_wordnet(nouns);
     ends_with(load, NULL, 1, "has too few facts (7) to be split into train, valid and test");
-    folder_remove(folder);
 }
 
 /* Many synsets below one, each with a second link, so that some facts may be held back. */
@@ -131,7 +130,6 @@ TEST(wordnet, is_split_by_the_seed_and_every_entity_is_trained)
     graph_fini(&g);
     CHECK(strcmp(first, again) == 0);
     CHECK(strcmp(first, other) != 0);
-    folder_remove(folder);
 }
 
 TEST(wordnet, no_fact_is_there_twice_nor_the_other_way_round)
@@ -165,7 +163,6 @@ static void is_refused(const char *data_noun, const char *part)
 {
     write_wordnet(data_noun);
     ends_with(load, NULL, 1, part);
-    folder_remove(folder);
 }
 
 TEST(wordnet, errors_name_file_and_line)

@@ -44,7 +44,6 @@ TEST(wv, text_has_words_and_lines)
     text_rewind(&t);
     CHECK_EQ(text_next(&t), TEXT_WORD);
     text_close(&t);
-    folder_remove(folder);
 }
 
 /* Whatever the number of pieces, each word is in one of them, and whole. */
@@ -65,7 +64,6 @@ TEST(wv, pieces_of_a_text_have_each_word_once)
         }
         CHECK_EQ(next, 200);
     }
-    folder_remove(folder);
 }
 
 static void read_all(const void *unused)
@@ -82,18 +80,14 @@ TEST(wv, what_is_no_text_is_refused_with_its_line)
     char longest[1200];
     file_of("fine\nal\0so\n", 11);
     ends_with(read_all, NULL, 1, "text:2: has a zero byte: is this text? Decompress it");
-    folder_remove(folder);
     file_of("one\r\ntwo\r\n\r\n\r", 0);
     read_all(NULL);
-    folder_remove(folder);
     file_of("one\r\ntwo\rthree\n", 0);
     ends_with(read_all, NULL, 1, "text:2: has a carriage return in it");
-    folder_remove(folder);
     memset(longest, 'x', sizeof longest);
     longest[1] = longest[3] = '\n';
     file_of(longest, sizeof longest);
     ends_with(read_all, NULL, 1, "text:3: there is a word of more than 1024 bytes");
-    folder_remove(folder);
 }
 
 /* ---- vocabulary ---- */
@@ -113,7 +107,6 @@ TEST(wv, vocabulary_is_by_frequency)
     CHECK(fabs(weights[0] - pow(4, 0.75)) < 1e-12);
     free(weights);
     vocabulary_fini(&v);
-    folder_remove(folder);
 }
 
 static void load_rare(const void *unused)
@@ -128,10 +121,8 @@ TEST(wv, a_text_without_frequent_words_is_refused)
     file_of("a b c", 0);
     ends_with(load_rare, NULL, 1,
               "none of its 3 words occurs 5 times: choose a smaller --min-count");
-    folder_remove(folder);
     file_of("\n \n", 0);
     ends_with(load_rare, NULL, 1, "has no words");
-    folder_remove(folder);
 }
 
 /* A word of frequency 0.1 at the threshold 0.001: sqrt(0.01) + 0.01. */
@@ -181,7 +172,6 @@ static void tiny_fini(struct wv *w)
 {
     noise_fini(&w->noise);
     vocabulary_fini(&w->vocabulary);
-    folder_remove(folder);
 }
 
 static void tiny_pool(struct pool *pool, const struct wv *w)
@@ -521,7 +511,6 @@ TEST(wv, analogies_are_counted_by_section)
     CHECK_EQ(a.count, 0);
     analogies_fini(&a);
     vocabulary_fini(&v);
-    folder_remove(folder);
 }
 
 TEST(wv, the_nearest_word_answers)
@@ -561,27 +550,20 @@ TEST(wv, malformed_questions_are_refused_with_their_line)
     static const char similarity[] = "yes";
     file_of(": s\na b c d\na b c\n", 0);
     ends_with(load_questions, NULL, 1, "text:3: has fewer than 4 words; an analogy has 4");
-    folder_remove(folder);
     file_of("a b c d\n", 0);
     ends_with(load_questions, NULL, 1, "text:1: comes before the first section");
-    folder_remove(folder);
     file_of("word1,word2,score\na,b,1\na,c,high\n", 0);
     ends_with(load_questions, similarity, 1, "text:3: \"high\" is no rating");
-    folder_remove(folder);
     file_of("a b\n", 0);
     ends_with(load_questions, similarity, 1,
               "text:1: has 2 fields, with blanks between; must have at least 3");
-    folder_remove(folder);
     file_of("a,b,3,75\na,b,2,50\n", 0); /* a comma is the point */
     ends_with(load_questions, similarity, 1,
               "text:1: has 4 fields; must have two words and a rating");
-    folder_remove(folder);
     file_of("a\tb\t1\n\tb\t2\n", 0);
     ends_with(load_questions, similarity, 1, "text:2: the first word is empty");
-    folder_remove(folder);
     file_of("word1\tword2\tPOS\tSimLex999\na\tb\tA\t1\na\tb\tA\n", 0);
     ends_with(load_questions, similarity, 1, "text:3: has 3 fields");
-    folder_remove(folder);
 }
 
 TEST(wv, ratings_stand_behind_the_words_or_where_simlex_has_them)
@@ -605,7 +587,6 @@ TEST(wv, ratings_stand_behind_the_words_or_where_simlex_has_them)
         CHECK(s.list[0].rating == 0.25 && s.list[1].rating == 3);
         similarities_fini(&s);
         names_fini(&v.words);
-        folder_remove(folder);
     }
 }
 

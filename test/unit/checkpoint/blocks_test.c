@@ -73,7 +73,6 @@ TEST(blocks, what_was_written_is_read)
         goes_round(&b, f, sizes[i], 70001, 3 << 20);
     }
     blocks_fini(&b);
-    folder_remove(f);
 }
 
 TEST(blocks, a_file_that_is_shorter_than_was_said_ends_too_early)
@@ -97,7 +96,6 @@ TEST(blocks, a_file_that_is_shorter_than_was_said_ends_too_early)
     blocks_close(&b, text);
     blocks_fini(&b);
     free(bytes);
-    folder_remove(f);
 }
 
 /* Pieces from anywhere to anywhere; and the same after one byte has changed. */
@@ -153,7 +151,6 @@ TEST(blocks, what_was_sealed_is_read_again_or_nothing)
     seal_end(&seal);
     blocks_fini(&b);
     free(bytes);
-    folder_remove(f);
 }
 
 TEST(blocks, nobody_writes_over_a_file)
@@ -169,7 +166,6 @@ TEST(blocks, nobody_writes_over_a_file)
     CHECK_EQ(blocks_create(&b, folder_path(f, "no/file"), 0), -ENOENT);
     CHECK_EQ(blocks_open(&b, folder_path(f, "none"), 0, 1, NULL), -ENOENT);
     blocks_fini(&b);
-    folder_remove(f);
 }
 
 /* As when somebody gives up in the middle. */
@@ -184,7 +180,6 @@ TEST(blocks, may_end_while_some_are_under_way)
     CHECK_EQ(blocks_append(&b, bytes, BLOCKS * BLOCK_BYTES), 0);
     blocks_fini(&b);
     free(bytes);
-    folder_remove(f);
 }
 
 /* Reading the first bytes of a process's memory, where nothing is, is -EIO. */

@@ -67,7 +67,6 @@ static void end(struct scene *s)
     blocks_fini(&s->blocks);
     contents_free_seals(s->contents.seals, &s->manifest);
     manifest_fini(&s->manifest);
-    folder_remove(s->folder);
 }
 
 struct found {

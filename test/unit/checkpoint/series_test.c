@@ -68,7 +68,6 @@ TEST(series, the_newest_that_is_whole_is_found)
     CHECK_EQ(commit(f), 4); /* the number of one that was begun is not used again */
     CHECK_EQ(series_newest(folder_path(f, "checkpoint-000004"), name), 0);
     CHECK_EQ(strcmp(name, ""), 0); /* it is one itself */
-    folder_remove(f);
 }
 
 TEST(series, a_folder_that_is_not_there_is_made_but_not_its_parent)
@@ -80,7 +79,6 @@ TEST(series, a_folder_that_is_not_there_is_made_but_not_its_parent)
     CHECK_EQ(series_create(folder_path(f, "no/new"), name, nonce), -ENOENT);
     CHECK_STR(locus_error(), "cannot make the folder of checkpoints");
     CHECK_EQ(series_newest(folder_path(f, "none"), name), -ENOENT);
-    folder_remove(f);
 }
 
 /* A folder of the same name on another node's own disk has another token, or none. */
@@ -97,7 +95,6 @@ TEST(series, the_token_says_that_it_is_one_folder)
     CHECK_EQ(series_check(folder_path(f, name), other), -ENOENT);
     CHECK_EQ(series_check(folder_path(f, "checkpoint-000009"), nonce), -ENOENT);
     CHECK_STR(locus_error(), "all nodes must see one folder");
-    folder_remove(f);
 }
 
 TEST(series, older_ones_go_and_what_was_never_finished)
@@ -114,7 +111,6 @@ TEST(series, older_ones_go_and_what_was_never_finished)
     has(f, "4 3");
     CHECK(access(folder_path(f, "checkpoint-000002"), F_OK) != 0);
     CHECK_EQ(access(folder_path(f, "checkpoint-000005"), F_OK), 0);
-    folder_remove(f);
 }
 
 /* ---- what is not ours ---- */
@@ -163,7 +159,6 @@ TEST(series, folders_of_other_programs_stay_and_do_not_count)
         }
     CHECK_EQ(series_newest(f, name), 0);
     CHECK_STR(name, "checkpoint-100002");
-    folder_remove(f);
 }
 
 TEST(series, what_others_put_into_a_checkpoint_stays)
@@ -182,7 +177,6 @@ TEST(series, what_others_put_into_a_checkpoint_stays)
     CHECK(!is_there(f, "checkpoint-000001/0-0-0.safetensors"));
     CHECK(!is_there(f, "checkpoint-000001/manifest.json"));
     has(f, "2");
-    folder_remove(f);
 }
 
 TEST(series, nothing_is_removed_through_a_link)
@@ -215,8 +209,6 @@ TEST(series, nothing_is_removed_through_a_link)
              0);
     series_retain(f, 1);
     CHECK(is_there(f, "checkpoint-000003/0-0-0.safetensors"));
-    folder_remove(archive);
-    folder_remove(f);
 }
 
 /* As when the power went: the next one goes on with it. */
@@ -232,7 +224,6 @@ TEST(series, a_removal_that_was_interrupted_is_completed)
     series_retain(f, 3);
     CHECK(!is_there(f, "checkpoint-000001"));
     has(f, "2");
-    folder_remove(f);
 }
 
 TEST(series, numbers_near_the_largest_hide_nothing)
@@ -252,7 +243,6 @@ TEST(series, numbers_near_the_largest_hide_nothing)
     has(f, "999999999999999 1");
     CHECK_EQ(series_create(f, name, nonce), -EOVERFLOW);
     CHECK_STR(locus_error(), "checkpoint-999999999999999 has the last number");
-    folder_remove(f);
 }
 
 /* The folder is that of a program that has a manifest.json of its own. */
@@ -269,7 +259,6 @@ TEST(series, another_programs_manifest_beside_checkpoints_is_not_taken_for_their
     snprintf(name, sizeof name, "checkpoint-000002");
     CHECK_EQ(series_older(f, name), 0);
     CHECK_STR(name, "checkpoint-000001");
-    folder_remove(f);
 }
 
 TEST(series, other_names_are_nobodys_business)
@@ -285,7 +274,6 @@ TEST(series, other_names_are_nobodys_business)
     has(f, "1");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         CHECK_EQ(access(folder_path(f, others[i]), F_OK), 0);
-    folder_remove(f);
 }
 
 static void keeps(const char *text, int rc, unsigned expected)

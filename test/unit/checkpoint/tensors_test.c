@@ -35,7 +35,6 @@ static void scene_end(struct scene *s)
 {
     tensors_fini(&s->tensors);
     manifest_fini(&s->tables);
-    folder_remove(s->folder);
 }
 
 static int add(struct scene *s, unsigned table, uint64_t row)

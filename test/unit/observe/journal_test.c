@@ -78,7 +78,6 @@ TEST(journal, that_cannot_be_written_is_named)
     longest[sizeof longest - 1] = '\0';
     CHECK_EQ(setenv("LOCUS_REPORT", longest, 1), 0);
     refuses(-EINVAL, "LOCUS_REPORT is longer than a path can be");
-    folder_remove(folder);
 }
 
 /* A node that does not come up. */
@@ -91,7 +90,6 @@ TEST(journal, that_was_not_started_is_closed_empty)
     journal_close(opened(3));
     free(folder_read(folder, "run.3.report.jsonl", &bytes));
     CHECK_EQ(bytes, 0);
-    folder_remove(folder);
 }
 
 /* Names of tables are the user's: what would need quoting is replaced. */
@@ -153,7 +151,6 @@ TEST(journal, its_last_line_has_what_was_counted)
     CHECK_EQ(number(last, "clock"), 3);
     json_decref(last);
     free(text);
-    folder_remove(folder);
     close_both(n, w);
 }
 
@@ -186,6 +183,5 @@ TEST(journal, a_full_disk_stops_the_journal_and_nothing_else)
     struct journal *j = opened(0);
     CHECK_EQ(journal_start(j, n), 0);
     journal_close(j);
-    folder_remove(folder);
     close_both(n, w);
 }

@@ -128,7 +128,6 @@ TEST(trace, tells_a_keys_life_on_each_node)
     check_key(
         &s, 1,
         "\"s\":\".\",\"i\":0;\"s\":\".\",\"i\":1;\"s\":\"O\",\"i\":1;\"w\":3,\"p\":0,\"q\":0;\"s\":\"O\",\"i\":0;");
-    folder_remove(s.folder);
 }
 
 /* What comes from other nodes, by refreshes and entries, is not counted as an access here. */
@@ -156,7 +155,6 @@ TEST(trace, counts_what_this_node_does_and_nobody_elses)
     CHECK_STR(found, "\"w\":7,");
     CHECK(!strstr(found, "\"w\":5"));
     CHECK(!strstr(found, "\"w\":1,"));
-    folder_remove(s.folder);
 }
 
 TEST(trace, counts_what_goes_to_other_nodes)
@@ -179,7 +177,6 @@ TEST(trace, counts_what_goes_to_other_nodes)
         &s, 1,
         "\"s\":\".\",\"i\":0;\"w\":0,\"p\":1,\"q\":0;\"w\":0,\"p\":0,\"q\":1;\"w\":0,\"p\":0,\"q\":1;");
     check_key(&s, 0, "\"s\":\"O\",\"i\":0;"); /* they were not its own */
-    folder_remove(s.folder);
 }
 
 /* A key that node 1 keeps, and then no longer; and a wait for a clock that ends when node 0 has
@@ -209,7 +206,6 @@ TEST(trace, tells_what_is_kept_and_who_waits_for_clocks)
     const char *begun = strstr(text, "\"h\":0,\"b\":1}"), *over = strstr(text, "\"h\":0,\"b\":0}");
     CHECK(begun && over && begun < over);
     free(text);
-    folder_remove(s.folder);
 }
 
 /* ---- which keys ---- */
@@ -226,7 +222,6 @@ static int keys_traced(const char *choice)
     char *text = folder_read(s.folder, "run.1.jsonl", &length);
     for (char *at = text; (at = strstr(at, "\"k\":")); at++) lines++;
     free(text);
-    folder_remove(s.folder);
     return lines;
 }
 
@@ -261,7 +256,6 @@ static void is_refused_as(const char *choice, const char *part)
     CHECK_STR(locus_error(), "LOCUS_TRACE_KEYS");
     CHECK_STR(locus_error(), part);
     world_free(w);
-    folder_remove(s.folder);
 }
 
 static void is_refused(const char *choice)
