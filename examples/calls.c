@@ -79,6 +79,7 @@ static void train_with_an_optimizer(locus *node, locus_worker *worker)
     if (locus_step_local(worker, key, point_to_zero, NULL)) puts("the row is at another node");
     check(locus_pull_state(worker, &key, 1, row)); /* the values, then the optimizer's state */
     check(locus_set_state(worker, &key, 1, row));
+    check(locus_table_steps(node, 1, 100)); /* Adam goes on as after so many */
     free(row);
 }
 

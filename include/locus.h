@@ -283,6 +283,10 @@ LOCUS_API int locus_set_state(locus_worker *, const locus_key *keys, size_t n, c
  * 0: none moves a row. From any thread. -EINVAL: no such table, one without an optimizer, or a rate
  * that is negative or not finite */
 LOCUS_API int locus_table_rate(locus *, unsigned table, double rate);
+/* As if this node had made so many steps with this table: Adam's bias correction goes on from there.
+ * For state that comes from a checkpoint or another program: a node begins with 0. From any thread.
+ * -EINVAL: no such table, or one without an optimizer */
+LOCUS_API int locus_table_steps(locus *, unsigned table, uint64_t steps);
 
 /*
  * Pull, push and set without waiting. Arrays of keys and values belong to locus until the ticket

@@ -123,6 +123,7 @@ _QUICK = {
     "locus_length": (c_uint32, _handle, c_uint64),
     "locus_state_length": (c_uint32, _handle, c_uint64),
     "locus_table_rate": (c_int, _handle, c_uint, c_double),
+    "locus_table_steps": (c_int, _handle, c_uint, c_uint64),
     "locus_worker_id": (c_int, _handle),
     "locus_pull_local": (c_int, _handle, c_uint64, _rows),
     "locus_done": (c_bool, _handle, c_uint64),

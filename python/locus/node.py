@@ -86,10 +86,19 @@ class Node:
 
     def set_rate(self, table: str, rate: float) -> None:
         """The learning rate of this node's steps with a table that has an optimizer, from now on."""
+        with self._use() as node:
+            _c.check(_quick.locus_table_rate(node, self._number_of(table), rate))
+
+    def set_steps(self, table: str, steps: int) -> None:
+        """As if this node had made so many steps with a table that has an optimizer: Adam's bias correction goes on."""
+        steps = _c.integer("steps", steps, 0, 2**63 - 1)
+        with self._use() as node:
+            _c.check(_quick.locus_table_steps(node, self._number_of(table), steps))
+
+    def _number_of(self, table: str) -> int:
         if table not in self.tables:
             raise ArgumentError(f"there is no table {table!r}: must be one of {', '.join(self.tables)}")
-        with self._use() as node:
-            _c.check(_quick.locus_table_rate(node, list(self.tables).index(table), rate))
+        return list(self.tables).index(table)
 
     def owned(self) -> "np.ndarray[Any, Any]":
         """The keys whose main copy is here, ascending: int64. A moment's view."""

@@ -390,19 +390,32 @@ uint32_t locus_state_length(const locus *n, locus_key key)
     return n->store.keyspace.table[keyspace_table_of(&n->store.keyspace, key)].stored;
 }
 
-int locus_table_rate(locus *n, unsigned table, double rate)
+static int check_stepped(const char *call, const locus *n, unsigned table)
 {
-    int rc = call_check_node("locus_table_rate", n);
+    int rc = call_check_node(call, n);
     if (rc) return rc;
     const struct keyspace *k = &n->store.keyspace;
-    if (table >= k->tables || !k->table[table].optimizer)
-        return error_set(-EINVAL, "locus_table_rate: table %u %s", table,
-                         table < k->tables ? "has no optimizer" : "does not exist");
+    if (table < k->tables && k->table[table].optimizer) return 0;
+    return error_set(-EINVAL, "%s: table %u %s", call, table,
+                     table < k->tables ? "has no optimizer" : "does not exist");
+}
+
+int locus_table_rate(locus *n, unsigned table, double rate)
+{
+    int rc = check_stepped("locus_table_rate", n, table);
+    if (rc) return rc;
     if (!(rate >= 0 && rate <= FLT_MAX))
         return error_set(-EINVAL, "locus_table_rate: rate is %g: must be 0 or above, and finite",
                          rate);
     optimizer_set_rate(&n->store.optimizer[table], (float)rate);
     return 0;
+}
+
+int locus_table_steps(locus *n, unsigned table, uint64_t steps)
+{
+    int rc = check_stepped("locus_table_steps", n, table);
+    if (rc == 0) optimizer_set_steps(&n->store.optimizer[table], steps);
+    return rc;
 }
 
 size_t locus_owned(locus *n, locus_key from, locus_key *keys, size_t max)

@@ -23,12 +23,23 @@ void optimizer_set_rate(struct optimizer *o, float rate)
     __atomic_store(&o->rate, &rate, __ATOMIC_RELAXED);
 }
 
+static void begin_step(struct optimizer *o, uint64_t number)
+{
+    float factor = o->type->factor(&o->rule, number);
+    __atomic_store(&o->factor, &factor, __ATOMIC_RELAXED);
+}
+
 void optimizer_count_step(struct optimizer *o)
 {
     if (__atomic_load_n(&o->steps, __ATOMIC_RELAXED) >= STEPS_COUNTED) return;
-    uint64_t number = __atomic_add_fetch(&o->steps, 1, __ATOMIC_RELAXED);
-    float factor = o->type->factor(&o->rule, number);
-    __atomic_store(&o->factor, &factor, __ATOMIC_RELAXED);
+    begin_step(o, __atomic_add_fetch(&o->steps, 1, __ATOMIC_RELAXED));
+}
+
+void optimizer_set_steps(struct optimizer *o, uint64_t steps)
+{
+    if (steps > STEPS_COUNTED) steps = STEPS_COUNTED;
+    __atomic_store_n(&o->steps, steps, __ATOMIC_RELAXED);
+    if (steps == STEPS_COUNTED && o->type->factor) begin_step(o, steps);
 }
 
 static void change(const struct optimizer *o, float *row, uint32_t n, enum row_change change,

@@ -37,6 +37,7 @@ struct optimizer {
 void optimizer_init(struct optimizer *, const struct row_type *, const struct locus_rule *,
                     enum locus_element);
 void optimizer_set_rate(struct optimizer *, float rate);
+void optimizer_set_steps(struct optimizer *, uint64_t steps);
 /* A call begins that makes steps: all its rows have the same number. */
 void optimizer_count_step(struct optimizer *);
 static inline void optimizer_begin_step(struct optimizer *o)

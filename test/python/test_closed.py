@@ -18,7 +18,7 @@ DRAWN = object()
 KEYS, ROWS = np.array([1, 2]), np.ones((2, 4), np.float32)
 # What each takes; a method that is not here fails the test.
 ARGUMENTS = {
-    "Node": {"worker": (), "length": (1,), "set_rate": ("a", 0.1), "owned": (), "stats": (), "histogram": ("hops",),
+    "Node": {"worker": (), "length": (1,), "set_rate": ("a", 0.1), "set_steps": ("a", 1), "owned": (), "stats": (), "histogram": ("hops",),
              "report_value": ("loss", 0.5), "distribution": ("a",)},
     "Worker": {"pull": (KEYS,), "push": (KEYS, ROWS), "set": (KEYS, ROWS), "pull_state": (KEYS,),
                "set_state": (KEYS, ROWS), "pull_async": (KEYS,), "push_async": (KEYS, ROWS), "set_async": (KEYS, ROWS),

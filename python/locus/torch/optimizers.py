@@ -88,10 +88,6 @@ class Optimizer(torch.optim.Optimizer):
     def lr(self, lr: float) -> None:
         self.param_groups[0]["lr"] = lr
 
-    def factor(self, steps: int) -> float:
-        """What the tables' optimizer multiplies the rate by in the step with that number."""
-        return 1
-
     @torch.no_grad()
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
         """Changes the rows by the gradients since zero_grad(), which stay. Waits for no other node. `closure` computes the
@@ -105,7 +101,7 @@ class Optimizer(torch.optim.Optimizer):
         ready = [(each, total) for each, total in totals if total is not None]
         gradients = to_memory([total.values for _, total in ready])
         for (embedding, total), gradient in zip(ready, gradients):
-            self._set_rate(embedding, len(total.indices))
+            self._begin_step(embedding, len(total.indices))
             # Gradients stay, and may be changed in place while they are on their way.
             if embedding.worker.node.size > 1 and gradient is total.values:
                 gradient = gradient.clone(memory_format=torch.contiguous_format)
@@ -113,16 +109,17 @@ class Optimizer(torch.optim.Optimizer):
             embedding.changes.add(total.indices)
         return loss
 
-    def _set_rate(self, embedding: _Rows, rows: int) -> None:
+    def _begin_step(self, embedding: _Rows, rows: int) -> None:
         """Counts a step. Torch does so without rows, too, but the table does not; nor those before load_state_dict()."""
-        table = embedding.table
-        self.steps[table] = self.steps.get(table, 0) + 1
-        self._counted[table] = counted = self._counted.get(table, 0) + (rows > 0)
-        rate = self.lr
-        if counted not in (0, self.steps[table]):
-            rate *= self.factor(self.steps[table]) / self.factor(counted)
+        table, node, rate = embedding.table, embedding.worker.node, self.lr
+        before = self.steps.get(table, 0)
+        self.steps[table] = before + 1
+        if rows > 0:
+            if self._counted.get(table, 0) != before:
+                node.set_steps(table, before)
+            self._counted[table] = before + 1
         if self._rates.get(table) != rate:
-            embedding.worker.node.set_rate(table, rate)
+            node.set_rate(table, rate)
             self._rates[table] = rate
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -151,7 +148,8 @@ class Optimizer(torch.optim.Optimizer):
         return state
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """What state_dict() gave, here or in torch. Every process calls it, and none trains meanwhile."""
+        """What state_dict() gave, here or in torch: what is not in it begins anew. Every process calls it, and none trains
+        meanwhile."""
         group = state["param_groups"][0]
         if len(group["params"]) != len(self.embeddings):
             raise ArgumentError(f"the state is of {len(group['params'])} embeddings: this optimizer has "
@@ -160,13 +158,19 @@ class Optimizer(torch.optim.Optimizer):
         self.param_groups[0].update((name, group[name]) for name in ("lr", "initial_lr") if name in group)
         for i, embedding in enumerate(self.embeddings):
             given = state["state"].get(i, {})
-            if "step" in given:
-                self.steps[embedding.table] = int(given["step"])
+            self.steps.pop(embedding.table, None)
+            if given:
+                self.steps[embedding.table] = int(given.get("step", 0))
             arrays = [given[name] for name in self.state_names if given.get(name) is not None]
-            for part in self._parts_of(embedding) if arrays else []:
+            for part in self._parts_of(embedding):
                 keys = embedding.keys_of(part)
                 rows = embedding.worker.pull_state(keys)
                 behind = rows[:, embedding.embedding_dim:]
+                if not arrays:
+                    differs = (behind != self.first_state).any(1)
+                    behind[:] = self.first_state
+                    embedding.worker.set_state(keys[differs], rows[differs])
+                    continue
                 shapes, rows_of = [tuple(each.shape) for each in arrays], embedding.num_embeddings
                 if any(shape[0] != rows_of for shape in shapes) or sum(shape[1] for shape in shapes) != behind.shape[1]:
                     raise ArgumentError(f"the state of {embedding.table!r} has shapes {shapes}: must be of {rows_of} rows, "
@@ -231,21 +235,18 @@ class Adam(Optimizer):
                  **decay: float) -> None:
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
             raise ArgumentError(f"betas is {betas!r}: must be two numbers")
-        self.betas = [number("a beta", beta, 1) for beta in betas]
+        for beta in betas:
+            number("a beta", beta, 1)
         rule = {"beta1": betas[0], "beta2": betas[1], "epsilon": number("eps", eps)}
         super().__init__(model, torch.optim.AdamW if decay else torch.optim.SparseAdam,
                          dict(rule, decay=decay["weight_decay"]) if decay else rule, lr=max(number("lr", lr), _LEAST),
-                         betas=tuple(self.betas), eps=max(eps, _LEAST), **decay)
+                         betas=tuple(betas), eps=max(eps, _LEAST), **decay)
         self.lr = lr
-
-    def factor(self, steps: int) -> float:
-        return float((1 - self.betas[1] ** steps) ** 0.5 / (1 - self.betas[0] ** steps))
 
 
 class AdamW(Adam):
     """The same, and the values of a row fade when it has a gradient: by lr * weight_decay. First values are written when
-    the tables are opened, since they fade, too. After load_state_dict() they fade by as much more or less as the step's
-    bias correction differs from that of a new table."""
+    the tables are opened, since they fade, too."""
 
     optimizer = "adamw"
     decays = True

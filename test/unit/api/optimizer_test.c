@@ -129,6 +129,8 @@ static void set_some(struct model *m, uint64_t round)
     CHECK_EQ(locus_set_state(m->worker, &key, 1, given), 0);
     m->rate = 0.01f * (float)round;
     CHECK_EQ(locus_table_rate(m->node, 1, (double)m->rate), 0);
+    m->steps = round % 3 ? round * round : UINT64_C(1) << 40;
+    CHECK_EQ(locus_table_steps(m->node, 1, m->steps), 0);
 }
 
 static void check_plain(struct model *m)
@@ -209,6 +211,8 @@ TEST(optimizer, a_call_of_the_other_kind_of_table_is_refused)
     CHECK_STR(locus_error(), "table 0 has no optimizer");
     CHECK_EQ(locus_table_rate(m.node, 2, 0.1), -EINVAL);
     CHECK_STR(locus_error(), "table 2 does not exist");
+    CHECK_EQ(locus_table_steps(m.node, 0, 1), -EINVAL);
+    CHECK_STR(locus_error(), "locus_table_steps: table 0 has no optimizer");
     const double wrong[] = {-1, (double)NAN, (double)INFINITY, 1e39};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CHECK_EQ(locus_table_rate(m.node, 1, wrong[i]), -EINVAL);
