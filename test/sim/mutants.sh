@@ -24,7 +24,7 @@ case $set in
     local) programs=(local_fibers copies) finding='^seed.*' ;;
     schedule) programs=(schedule) finding='^seed.*' ;;
     protocol) programs=(protocol exhaustive) finding='violation: .*' ;;
-    checkpoint) programs=(checkpoint) finding='^seed.*' shared+=(test/sim/protocol/platform.c test/common/memory_files.c) ;;
+    checkpoint) programs=(checkpoint) finding='^seed.*' shared+=(test/sim/protocol/{joined,platform}.c test/common/memory_files.c) ;;
     *) usage ;;
 esac
 mutants=("$here/mutants/$set"/*"$text"*.sed)
