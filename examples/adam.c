@@ -6,9 +6,8 @@
 #include <stdlib.h>
 
 enum { FEATURES = 2000, OF_EXAMPLE = 8, EXAMPLES = 40000, EPOCHS = 5, AHEAD = 100 };
-static const struct locus_table tables[] = {
-    {.name = "weights", .rows = FEATURES, .length = 1, .optimizer = LOCUS_ADAM},
-    {.name = "losses", .rows = EPOCHS, .length = 1}}; /* adds up what is pushed, as it has none */
+static const struct locus_table table = {
+    .name = "weights", .rows = FEATURES, .length = 1, .optimizer = LOCUS_ADAM};
 
 static void check(int rc)
 {
@@ -44,26 +43,24 @@ int main(void)
     locus *node;
     locus_worker *worker;
     locus_config_init(&config);
-    config.tables = tables;
-    config.table_count = 2;
+    config.tables = &table;
+    config.table_count = 1;
     check(locus_open(&config, &node));
     check(locus_worker_open(node, &worker));
     unsigned rank = (unsigned)locus_rank(node), size = (unsigned)locus_size(node);
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
-        locus_key keys[OF_EXAMPLE], slot = (locus_key)(FEATURES + epoch);
-        float loss = 0;
+        locus_key keys[OF_EXAMPLE];
+        double loss = 0;
         check(locus_table_rate(node, 0, 0.02 / (1 + epoch))); /* of this node: all set the same */
         for (unsigned i = rank; i < EXAMPLES; i += size) {
             locus_clock soon = locus_current_clock(worker) + AHEAD; /* an example takes a clock */
             draw(i + AHEAD * size, keys);
             check(locus_intent(worker, keys, OF_EXAMPLE, soon, soon + 1));
             float label = draw(i, keys);
-            loss += train(worker, keys, label) / EXAMPLES;
+            loss += (double)train(worker, keys, label) / EXAMPLES;
             locus_advance_clock(worker);
         }
-        check(locus_push(worker, &slot, 1, &loss));
-        check(locus_quiesce(worker));
-        check(locus_pull(worker, &slot, 1, &loss));
+        check(locus_sum(worker, &loss, 1));
         if (rank == 0) printf("epoch %d: loss %.4f\n", epoch + 1, loss);
     }
     check(locus_worker_close(worker));
