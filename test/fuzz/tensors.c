@@ -201,7 +201,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = input_of(data, size);
     memory_files_begin(NULL);
-    MUST(files()->make_folder(FOLDER) == 0);
+    MUST(files->make_folder(FOLDER) == 0);
     make_tables(&in);
     int rc = write_files(&in);
     MUST(rc == 0 || !made.is_text);
