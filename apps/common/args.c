@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { HELP_COLUMN = 26, WORDS_MAX = 256 };
 
@@ -187,6 +188,19 @@ static const struct args_option *option_of(const struct args_program *p, const c
             return o;
     }
     refuse_option(p, name, length);
+}
+
+/* What is printed goes to stderr from here on: stdout is for results. */
+void args_usage(const struct args_program *p, const char *required)
+{
+    const struct args_option *o = option_of(p, required, strlen(required));
+    const char *example = strchr(p->more, '\n') + 1;
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    printf("usage: %s %s %s [options]\n\n%s\n\n", p->name, o->name, o->argument, p->about);
+    print_option(o);
+    printf("\nfor example:\n%.*s\n", (int)strcspn(example, "\n"), example);
+    printf("\n%s --help lists all options.\n", p->name);
+    exit(FAIL_STATUS_USAGE);
 }
 
 static struct args_list parsed;

@@ -107,6 +107,10 @@ void args_add(struct args_list *, const struct args_option *options, size_t coun
 /* Sets the targets. Ends the process: after --help (status 0, text on stdout) and, with one
  * sentence on stderr that names the value and what would be right, on a wrong option (status 2). */
 void args_parse(const struct args_program *, int argc, char **argv);
+/* A short --help, for who gives no argument: what the program does, the option that it cannot do
+ * without, the first line below the heading that `more` begins with. On stderr; ends the process
+ * (status 2). */
+_Noreturn void args_usage(const struct args_program *, const char *required);
 /* Of the two words, how many letters differ between what they begin and what they end with alike; 0:
  * too many for one to be meant by the other. */
 size_t args_misspelt(const char *typed, size_t length, const char *name);

@@ -2,6 +2,7 @@
 
 #include "fail.h"
 #include "json.h"
+#include "plain.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -81,11 +82,11 @@ void counters_show(const struct locus_stats *s, const char *what, int nodes, boo
         json_number(&j, "replica_staleness_mean_s", s->replica_staleness_mean_s);
         json_end(&j);
     } else if (nodes > 1) {
-        printf("%s: %.2f %% without the network; %" PRIu64 " relocations, %" PRIu64
-               " replicas, %.1f MB sent, "
-               "%" PRIu64 " messages\n",
-               what, 100 * counters_local_share(s), s->relocated_in, s->replicas_created,
-               (double)s->bytes_sent * 1e-6, s->messages_sent);
+        printf("%s: %.2f %% without the network; %" PRIu64 " relocation%s, %" PRIu64
+               " replica%s, %.1f MB sent, %" PRIu64 " message%s\n",
+               what, 100 * counters_local_share(s), s->relocated_in, plain_s(s->relocated_in),
+               s->replicas_created, plain_s(s->replicas_created), (double)s->bytes_sent * 1e-6,
+               s->messages_sent, plain_s(s->messages_sent));
         fflush(stdout);
     }
 }

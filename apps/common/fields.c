@@ -2,6 +2,7 @@
 
 #include "fail.h"
 #include "fields_cut.h"
+#include "plain.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -273,7 +274,7 @@ bool fields_next_line(struct fields *f)
 void fields_check(const struct fields *f)
 {
     const struct fields_form *form = &f->form;
-    const char *plural = f->count == 1 ? "" : "s";
+    const char *plural = plain_s(f->count);
     size_t least = form->least + form->hidden;
     if (form->is_loose && f->count < least)
         lines_fail(&f->lines, "has %zu field%s; must have at least %zu", f->count, plural, least);

@@ -2,6 +2,7 @@
 #include "fail.h"
 #include "fields_cut.h"
 #include "names.h"
+#include "plain.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -113,7 +114,7 @@ static _Noreturn void complain(struct fields *f, const struct attempt *attempts,
     for (size_t i = 0; i <= attempts[best].rows; i++) next_row(f, &wrong);
     if (wrong) lines_fail(&f->lines, "%s", wrong);
     lines_fail(&f->lines, "has %zu field%s, with %s between; must have at least %zu", f->count,
-               f->count == 1 ? "" : "s", separator_names[best], wanted->least);
+               plain_s(f->count), separator_names[best], wanted->least);
 }
 
 static _Noreturn void complain_of_two(struct fields *f, int one, int other)

@@ -1,6 +1,7 @@
 #include "matrix_market.h"
 
 #include "fail.h"
+#include "plain.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -72,8 +73,7 @@ static void read_size(struct matrix_market *m)
     if (!lines_next_data(&m->lines)) lines_fail(l, "the file ends before its size");
     size_t count = words_of(l, w, WORDS_MAX);
     if (count != wanted)
-        lines_fail(l, "has %zu number%s; a size here has %zu", count, count == 1 ? "" : "s",
-                   wanted);
+        lines_fail(l, "has %zu number%s; a size here has %zu", count, plain_s(count), wanted);
     m->rows = (uint32_t)lines_take_whole(l, w[0], 1, MATRIX_MARKET_SIZE_MAX, "number of rows");
     m->columns =
         (uint32_t)lines_take_whole(l, w[1], 1, MATRIX_MARKET_SIZE_MAX, "number of columns");
@@ -123,8 +123,7 @@ static _Noreturn void complain(const struct matrix_market *m)
     const struct lines *l = &m->lines;
     size_t wanted = m->is_array ? 1 : m->is_pattern ? 2 : 3, count = words_of(l, w, WORDS_MAX);
     if (count != wanted)
-        lines_fail(l, "has %zu number%s; a line here has %zu%s", count, count == 1 ? "" : "s",
-                   wanted,
+        lines_fail(l, "has %zu number%s; a line here has %zu%s", count, plain_s(count), wanted,
                    m->is_array     ? ""
                    : m->is_pattern ? ": row and column"
                                    : ": row, column and value");

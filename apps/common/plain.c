@@ -34,6 +34,11 @@ void plain_copy(char *to, size_t capacity, const char *from)
     if (capacity) to[n] = '\0';
 }
 
+const char *plain_s(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 void plain_print(const char *format, ...)
 {
     char *text = NULL;

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Is the character of UTF-8 at the beginning, of so many bytes, one of control: of ASCII, or U+0080
  * to U+009F, which some terminals obey, too? */
@@ -20,6 +21,8 @@ bool plain_is_control(const char *text, size_t length);
  * bytes that are no UTF-8, are written as \x1b. */
 void plain_copy(char *to, size_t capacity, const char *from);
 /* printf(), of which all is shown so. */
+/* Of a word that is counted: "s", or "" behind a single one. */
+const char *plain_s(uint64_t count);
 void plain_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

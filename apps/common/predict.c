@@ -103,7 +103,7 @@ static void cut(struct predict *p)
     if (p->fields_first == 0) p->fields_first = p->fields;
     if (p->fields != p->fields_first)
         lines_fail(l, "has %zu field%s, and the lines before have %zu: ask one kind of question",
-                   p->fields, p->fields == 1 ? "" : "s", p->fields_first);
+                   p->fields, plain_s(p->fields), p->fields_first);
 }
 
 void predict_lines(struct predict *p)

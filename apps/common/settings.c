@@ -3,6 +3,7 @@
 #include "digest.h"
 #include "fail.h"
 #include "hot.h"
+#include "plain.h"
 #include "run_log.h"
 #include "saving.h"
 
@@ -147,6 +148,7 @@ void settings_parse(struct settings *s, const struct args_program *program, int 
     checkpoints_options(&s->checkpoints, &s->list);
     p.options = s->list.options;
     p.option_count = s->list.count;
+    if (argc == 1) args_usage(&p, "--data");
     args_parse(&p, argc, argv);
 }
 
@@ -274,15 +276,15 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
 
 void settings_show_pool(const struct settings *s, const struct pool *pool, bool has_samples)
 {
-    const char *plural = pool->workers == 1 ? "" : "s";
+    const char *plural = plain_s(pool->workers);
     if (s->is_baseline) {
         printf("baseline: plain arrays, %u thread%s\n", pool->workers, plural);
     } else {
-        printf("%d node%s of %u worker%s, %s", pool->size, pool->size == 1 ? "" : "s",
+        printf("%d node%s of %u worker%s, %s", pool->size, plain_s((uint64_t)pool->size),
                pool->workers, plural, techniques[s->technique]);
         if (pool->bound.is_on)
-            printf(" (staleness %llu, %llu clocks an epoch)", (unsigned long long)s->staleness,
-                   (unsigned long long)s->clocks);
+            printf(" (staleness %llu, %llu clock%s an epoch)", (unsigned long long)s->staleness,
+                   (unsigned long long)s->clocks, plain_s(s->clocks));
         if (has_samples) printf(", %s samples", samplings[s->sampling]);
         printf("\n");
     }

@@ -264,7 +264,7 @@ static void describe_columns(const struct clicks *c)
         words += columns->kind[i] == CLICKS_WORDS;
     }
     if (columns->count == 0) return;
-    plain_print("%u column%s of words, %u of numbers", words, words == 1 ? "" : "s", numbers);
+    plain_print("%u column%s of words, %u of numbers", words, plain_s(words), numbers);
     for (uint32_t i = 0, shown = 0; i < columns->count && shown < SHOWN_MAX; i++) {
         if (columns->kind[i] != CLICKS_NUMBERS) continue;
         plain_print("%s", shown++ ? ", " : ": ");
@@ -281,7 +281,7 @@ static void describe(const struct ctr *c, const struct pool *pool)
     const struct ctr_options *o = &c->options;
     printf("%s: %" PRIu64 " features in %" PRIu32 " field%s; %" PRIu64
            " examples to train with, %" PRIu64 " to validate with, %" PRIu64 " to test with\n",
-           ctr_source(c), c->features, c->fields, c->fields == 1 ? "" : "s", c->train, c->validate,
+           ctr_source(c), c->features, c->fields, plain_s(c->fields), c->train, c->validate,
            c->test);
     describe_columns(&c->clicks);
     printf("vectors of %" PRIu64 ", layers of %s, %" PRIu64

@@ -8,6 +8,7 @@
 #include "fail.h"
 #include "json.h"
 #include "partition.h"
+#include "plain.h"
 #include "planted.h"
 #include "programs.h"
 #include "rows.h"
@@ -242,8 +243,8 @@ static void start(const void *program, const struct pool *pool)
                 "used\n",
                 fail_program(), o->common.data);
     if (g->network.added > 0)
-        fprintf(stderr, "%s: %s names %u nodes that are in no edge\n", fail_program(), o->labels,
-                g->network.added);
+        fprintf(stderr, "%s: %s names %u node%s in no edge\n", fail_program(), o->labels,
+                g->network.added, plain_s(g->network.added));
     if (o->common.json) {
         struct json j;
         if (pool->size == 1) return;
@@ -257,11 +258,12 @@ static void start(const void *program, const struct pool *pool)
            source_of(g), g->network.nodes, network_edges(&g->network), l->classes,
            l->count[LABELS_TRAIN], l->count[LABELS_VALIDATE], l->count[LABELS_TEST]);
     if (gnn_has_features(g))
-        printf("%u features; ", g->features.count);
+        printf("%u feature%s; ", g->features.count, plain_s(g->features.count));
     else
         printf("embeddings of %" PRIu64 "; ", o->dim);
-    printf("%" PRIu64 " hidden; batches of %" PRIu64 ", %" PRIu64 " neighbours; AdaGrad, rate %g\n",
-           o->hidden, o->batch, o->neighbours, o->rate);
+    printf("%" PRIu64 " hidden; batches of %" PRIu64 ", %" PRIu64
+           " neighbour%s; AdaGrad, rate %g\n",
+           o->hidden, o->batch, o->neighbours, plain_s(o->neighbours), o->rate);
     settings_show_pool(&o->common, pool, false);
     if (pool->size > 1) printf("%.1f %% of the edges are between nodes' parts\n", 100 * between);
     fflush(stdout);

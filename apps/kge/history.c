@@ -3,6 +3,7 @@
 #include "chart.h"
 #include "fail.h"
 #include "counters.h"
+#include "plain.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -59,7 +60,7 @@ void history_draw(const struct history *h, const struct task *t, int nodes)
     take_lines(h, lines);
     snprintf(subtitle, sizeof subtitle,
              "%.80s, %" PRIu64 " floats, %d node%s of %" PRIu64 " worker%s, %s", o->source, o->dim,
-             nodes, nodes == 1 ? "" : "s", o->common.workers, o->common.workers == 1 ? "" : "s",
+             nodes, plain_s((uint64_t)nodes), o->common.workers, plain_s(o->common.workers),
              settings_technique_name(o->common.technique));
     struct chart c = {.title = o->model == MODEL_COMPLEX ? "ComplEx" : "RESCAL",
                       .subtitle = subtitle,

@@ -3,6 +3,7 @@
 #include "fail.h"
 #include "history.h"
 #include "pace.h"
+#include "plain.h"
 #include "plant.h"
 #include "programs.h"
 #include "rows.h"
@@ -229,13 +230,15 @@ static void start(const void *program, const struct pool *pool)
                     graph_split_name((enum graph_split)split));
     }
     if (o->common.json) return;
-    printf("%s: %u entities, %u relations; %zu facts to train on, %zu valid, %zu test\n", o->source,
-           t->model.entities, t->model.relations, t->graph.splits[GRAPH_TRAIN].count,
-           t->graph.splits[GRAPH_VALID].count, t->graph.splits[GRAPH_TEST].count);
+    printf("%s: %u entities, %u relation%s; %zu facts to train on, %zu valid, %zu test\n",
+           o->source, t->model.entities, t->model.relations, plain_s(t->model.relations),
+           t->graph.splits[GRAPH_TRAIN].count, t->graph.splits[GRAPH_VALID].count,
+           t->graph.splits[GRAPH_TEST].count);
     printf("%s, %" PRIu64 " floats; %s over %" PRIu64
-           " negatives of each side %s; batches of %" PRIu64 "\n",
+           " negative%s of each side %s; batches of %" PRIu64 "\n",
            model_name(t), o->dim, o->loss == LOSS_SOFTMAX ? "softmax" : "logistic loss",
-           o->negatives, o->has_own_negatives ? "a fact" : "a batch", o->batch);
+           o->negatives, plain_s(o->negatives), o->has_own_negatives ? "a fact" : "a batch",
+           o->batch);
     settings_show_pool(&o->common, pool, true);
 }
 

@@ -6,6 +6,7 @@
 #include "lasso_loss.h"
 #include "lasso_test.h"
 #include "path.h"
+#include "plain.h"
 #include "planted.h"
 #include "programs.h"
 
@@ -245,9 +246,9 @@ static void start(const void *program, const struct pool *pool)
            o->common.data ? o->common.data : o->generate, c->rows, c->count, c->start[c->count],
            l->largest * c->unit);
     printf("%s loss; %s, %" PRIu64 " at once, correlations below %g; %" PRIu64
-           " scheduler%s, %" PRIu64 " rounds ahead\n",
+           " scheduler%s, %" PRIu64 " round%s ahead\n",
            lasso_loss_name(o->loss), lasso_order_name(o->order), o->width, o->correlation,
-           o->schedulers, o->schedulers == 1 ? "" : "s", o->depth);
+           o->schedulers, plain_s(o->schedulers), o->depth, plain_s(o->depth));
     settings_show_pool(&o->common, pool, false);
 }
 

@@ -61,9 +61,9 @@ static void print_line(const char *name, const struct manifest *m)
     time_t at = (time_t)m->time;
     struct tm tm;
     if (localtime_r(&at, &tm)) strftime(when, sizeof when, "%F %T", &tm);
-    plain_print("%s  %s  %u node%s  %u table%s  %llu rows  %llu bytes\n", name, when, m->nodes,
-                m->nodes == 1 ? "" : "s", m->tables, m->tables == 1 ? "" : "s",
-                (unsigned long long)all_rows(m), (unsigned long long)manifest_bytes(m));
+    plain_print("%s  %s  %u node%s  %u table%s  %llu row%s  %llu bytes\n", name, when, m->nodes,
+                plain_s(m->nodes), m->tables, plain_s(m->tables), (unsigned long long)all_rows(m),
+                plain_s(all_rows(m)), (unsigned long long)manifest_bytes(m));
 }
 
 struct listing {
@@ -121,7 +121,7 @@ static int verify(char *dir, const char *out)
     int status = blocks_init(&blocks) || !seals ? say_and(STATUS_FAILED, "no memory")
                                                 : verify_all(&c);
     if (status == 0)
-        plain_print("%s is whole: %u files, %llu bytes\n", path, m.files,
+        plain_print("%s is whole: %u file%s, %llu bytes\n", path, m.files, plain_s(m.files),
                     (unsigned long long)manifest_bytes(&m));
     blocks_fini(&blocks);
     contents_free_seals(seals, &m);
@@ -137,15 +137,17 @@ static int show(char *dir, const char *out)
     if (read_newest(dir, path, &m)) return failed();
     print_line(path, &m);
     for (unsigned i = 0; i < m.tables; i++)
-        plain_print("  table %s: %llu of %llu rows of %u floats%s%s%s%s\n", m.table[i].name,
+        plain_print("  table %s: %llu of %llu rows of %u float%s%s%s%s%s\n", m.table[i].name,
                     (unsigned long long)manifest_rows(&m, i), (unsigned long long)m.table[i].rows,
-                    m.table[i].length, m.table[i].element ? " in two bytes each" : "",
+                    m.table[i].length, plain_s(m.table[i].length),
+                    m.table[i].element ? " in two bytes each" : "",
                     m.table[i].flags ? ", encoded by its program" : "",
                     m.table[i].optimizer ? ", with the state of " : "",
                     m.table[i].optimizer ? row_type_name(m.table[i].optimizer) : "");
     for (unsigned i = 0; i < m.files; i++)
-        plain_print("  file %s: %llu bytes, %u tables\n", m.file[i].name,
-                    (unsigned long long)m.file[i].bytes, m.file[i].sections);
+        plain_print("  file %s: %llu bytes, %u table%s\n", m.file[i].name,
+                    (unsigned long long)m.file[i].bytes, m.file[i].sections,
+                    plain_s(m.file[i].sections));
     manifest_fini(&m);
     return 0;
 }

@@ -65,11 +65,12 @@ static void show_main(const struct known *b)
         plain_print("node %u, as node %u knows: it is just moving, or node %u was not asked",
                     b->owner, b->node, b->owner);
     if (b->term)
-        plain_print("; moved %" PRIu64 " time%s", b->term, b->term == 1 ? "" : "s");
+        plain_print("; moved %" PRIu64 " time%s", b->term, plain_s(b->term));
     else
         plain_print("; it has never moved");
     plain_print(b->owner == b->home ? ", its home\n" : "; home is node %u\n", b->home);
-    if (b->parked) plain_print(INDENT "%" PRIu64 " requests wait there for the row\n", b->parked);
+    if (b->parked)
+        plain_print(INDENT "requests that wait there for the row: %" PRIu64 "\n", b->parked);
 }
 
 static int by_age(const void *a, const void *b)

@@ -79,8 +79,8 @@ int findings_end(const struct findings *all)
 {
     const unsigned *n = all->count;
     if (all->style == FINDINGS_TEXT)
-        printf("\n%u ok, %u warnings, %u failures, %u skipped\n", n[FIND_OK], n[FIND_WARN],
-               n[FIND_FAIL], n[FIND_SKIP]);
+        printf("\n%u ok, %u warning%s, %u failure%s, %u skipped\n", n[FIND_OK], n[FIND_WARN],
+               plain_s(n[FIND_WARN]), n[FIND_FAIL], plain_s(n[FIND_FAIL]), n[FIND_SKIP]);
     if (all->style == FINDINGS_JSON) {
         struct json j;
         json_begin(&j, "doctor");

@@ -3,6 +3,7 @@
 #include "base/pinning.h"
 #include "net/shared.h"
 #include "net/uring.h"
+#include "plain.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -78,7 +79,8 @@ static void check_io_uring(struct findings *all, const struct machine_plan *p)
 {
     char line[LINE_BYTES];
     if (uring_check(p->nodes) == 0) {
-        find(all, FIND_OK, "io_uring", "rings for %u nodes can be had", p->nodes);
+        find(all, FIND_OK, "io_uring", "rings for %u node%s can be had", p->nodes,
+             plain_s(p->nodes));
         return;
     }
     bool is_disabled = read_line("/proc/sys/kernel/io_uring_disabled", line) && *line != '0';
@@ -97,8 +99,8 @@ static void check_descriptors(struct findings *all, const struct machine_plan *p
                        have = limit_of(RLIMIT_NOFILE);
     if (have < need)
         find(all, FIND_FAIL, "descriptors",
-             "ulimit -n is %llu: a node of %u with %u shards needs about %llu; raise ulimit -n",
-             have, p->nodes, shards, need);
+             "ulimit -n is %llu: a node of %u with %u shard%s needs about %llu; raise ulimit -n",
+             have, p->nodes, shards, plain_s(shards), need);
     else
         find(all, FIND_OK, "descriptors", "ulimit -n is %llu; about %llu are needed", have, need);
 }
@@ -213,22 +215,23 @@ static size_t draw_node(const struct pinning_machine *m, const struct pinning_pl
 static void find_pinning(struct findings *all, const struct machine_plan *p,
                          const struct pinning_machine *m, struct pinning_plan *plan)
 {
-    char picture[PICTURE_BYTES] = "";
+    char picture[PICTURE_BYTES] = "", has[96];
     size_t length = 0;
     unsigned shards = pinning_choose_shards(m, p->here, p->workers);
     for (unsigned i = 0; i < p->here && length + 100 < sizeof picture; i++) {
         pinning_plan(m, p->here, i, shards, p->workers, plan);
         length += draw_node(m, plan, i, picture + length, sizeof picture - length);
     }
+    snprintf(has, sizeof has, "%u core%s with %u processing unit%s, %u NUMA node%s", m->cores,
+             plain_s(m->cores), m->units, plain_s(m->units), m->numa_nodes, plain_s(m->numa_nodes));
     if (plan->is_oversubscribed)
-        find(
-            all, FIND_WARN, "cores",
-            "%u cores with %u processing units, %u NUMA nodes: too few for %u nodes of %u workers and "
-            "%u shards, so nobody is bound, and threads yield; fewer nodes or workers here",
-            m->cores, m->units, m->numa_nodes, p->here, p->workers, shards);
+        find(all, FIND_WARN, "cores",
+             "%s: too few for %u node%s of %u worker%s and %u shard%s, so nobody is bound, and "
+             "threads yield; fewer nodes or workers here",
+             has, p->here, plain_s(p->here), p->workers, plain_s(p->workers), shards,
+             plain_s(shards));
     else
-        find(all, FIND_OK, "cores", "%u cores with %u processing units, %u NUMA nodes%s", m->cores,
-             m->units, m->numa_nodes, picture);
+        find(all, FIND_OK, "cores", "%s%s", has, picture);
 }
 
 static void check_cores(struct findings *all, const struct machine_plan *p)

@@ -9,6 +9,7 @@
 #include "node.h"
 #include "options.h"
 #include "orders.h"
+#include "plain.h"
 #include "port.h"
 #include "program.h"
 #include "roll_call.h"
@@ -392,7 +393,7 @@ static void heed_time(struct run *r)
     for (unsigned i = 0; i < r->nodes; i++) node_kill(&r->node[i]);
     r->kill_s = now_s + KILL_AGAIN_S;
     if (++r->kills < KILLS_MAX) return;
-    say("%u nodes cannot be killed", r->living);
+    say("%u node%s cannot be killed", r->living, plain_s(r->living));
     r->was_asked = true;
     r->living = 0;
 }
@@ -549,7 +550,8 @@ static int restart(struct run *r, unsigned wanted)
     r->status = r->failed_status = 0;
     heed_signals(r); /* they may have come while hosts were asked */
     if (r->is_ending) return r->status;
-    say("restart %u of %u, with %u nodes", ++r->restart, r->o.restarts, r->nodes);
+    say("restart %u of %u, with %u node%s", ++r->restart, r->o.restarts, r->nodes,
+        plain_s(r->nodes));
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "detail.h"
 #include "fail.h"
+#include "plain.h"
 #include "say.h"
 #include "table.h"
 
@@ -64,8 +65,8 @@ static void draw(struct screen *s)
     const char *frozen = s->is_frozen ? ", frozen" : "";
     erase();
     if (s->view == VIEW_NODES) {
-        mvprintw(0, 0, "locus top: %zu nodes, by %s%s", s->look->count, table_order_name(s->order),
-                 frozen);
+        mvprintw(0, 0, "locus top: %zu node%s, by %s%s", s->look->count, plain_s(s->look->count),
+                 table_order_name(s->order), frozen);
         mvprintw(1, 0, "q: end, s: sort, space: freeze, up/down, n: node, k: its hottest keys");
         draw_nodes(s);
     } else {

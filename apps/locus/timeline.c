@@ -1,6 +1,7 @@
 #include "timeline.h"
 
 #include "fail.h"
+#include "plain.h"
 #include "svg.h"
 
 #include <math.h>
@@ -327,8 +328,8 @@ bool timeline_write(struct timeline *t, const char *path, double from_ms, double
     if (to_ms > last_ms) to_ms = last_ms;
     if (keys == 0 || keys > TIMELINE_KEYS_MAX || from_ms >= to_ms) return false;
     int height = TITLE + (int)t->nodes * (LANE + GAP), all = TOP + (int)keys * height + AXIS;
-    snprintf(subtitle, sizeof subtitle, "%u nodes, technique %s, %.10g to %.10g ms", t->nodes,
-             t->technique, from_ms, to_ms);
+    snprintf(subtitle, sizeof subtitle, "%u node%s, technique %s, %.10g to %.10g ms", t->nodes,
+             plain_s(t->nodes), t->technique, from_ms, to_ms);
     svg_begin(&s, path, LEFT + WIDTH + RIGHT, all, "locus trace", subtitle);
     const struct picture p = {.file = s.file,
                               .timeline = t,

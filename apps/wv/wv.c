@@ -195,14 +195,14 @@ static void start(const void *program, const struct pool *pool)
     const struct wv_options *o = &w->options;
     if (o->common.json) return;
     printf("%s: %" PRIu64 " words; %u different ones occur %" PRIu64
-           " times or more, together %" PRIu64 " times\n",
+           " time%s or more, together %" PRIu64 " times\n",
            o->common.data, w->vocabulary.read, w->vocabulary.words.count, o->min_count,
-           w->vocabulary.total);
+           plain_s(o->min_count), w->vocabulary.total);
     printf("skip-gram, %" PRIu64 " floats, window %" PRIu64 ", %" PRIu64
-           " negatives of each %s, subsampling %g; %s, "
+           " negative%s of each %s, subsampling %g; %s, "
            "rate %g\n",
-           o->dim, o->window, o->negatives, o->is_shared ? "window" : "pair", o->subsample,
-           o->optimizer == WV_ADAGRAD ? "AdaGrad" : "SGD", o->rate);
+           o->dim, o->window, o->negatives, plain_s(o->negatives), o->is_shared ? "window" : "pair",
+           o->subsample, o->optimizer == WV_ADAGRAD ? "AdaGrad" : "SGD", o->rate);
     settings_show_pool(&o->common, pool, true);
 }
 

@@ -128,7 +128,7 @@ TEST(ctr, has_no_auc_where_all_examples_to_test_with_are_alike)
 
 TEST(ctr, refuses_wrong_input_with_a_sentence)
 {
-    trainer_refuses(&c, "ctr", 2, "", "--data is missing");
+    trainer_refuses(&c, "ctr", 2, "--json", "--data is missing");
     trainer_refuses(&c, "ctr", 2, "--zipf 10x10", "--zipf takes FIELDSxCATEGORIESxEXAMPLES");
     trainer_refuses(&c, "ctr", 2, "--zipf 100x10000x5", "fields must be from 1 to 64");
     trainer_refuses(&c, "ctr", 2, "--zipf 4x100x50 --hidden 4,,2", "--hidden takes 1 to 7 numbers");

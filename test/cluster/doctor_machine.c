@@ -32,7 +32,7 @@ TEST(doctor_machine, warns_of_what_is_slower_or_ignored)
 {
     static const struct illness list[] = {
         {"LOCUS_CONGESTION=carrier-pigeon", "congestion", "is refused"},
-        {"LOCUS_WORKERS=1000", "cores", "so nobody is bound, and threads yield"},
+        {"LOCUS_WORKERS=1000", "cores", "too few for 1 node of 1000 workers"},
         {"bash -c 'ulimit -v 8000000; exec \"$@\"' --", "address space", "a node reserves more"},
     };
     struct command c;

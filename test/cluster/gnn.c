@@ -125,7 +125,7 @@ TEST(gnn, reads_two_formats_and_writes_a_model)
 
 TEST(gnn, refuses_wrong_input_with_a_sentence)
 {
-    trainer_refuses(&c, "gnn", 2, "", "--data is missing");
+    trainer_refuses(&c, "gnn", 2, "--json", "--data is missing");
     trainer_refuses(&c, "gnn", 2, "--data edges", "--labels is missing");
     trainer_refuses(&c, "gnn", 2, "--planted 10x10", "--planted takes NODESxDEGREExCLASSES");
     trainer_refuses(&c, "gnn", 2, "--planted 10x2x2", "nodes must be from 20 to");

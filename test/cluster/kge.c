@@ -174,7 +174,7 @@ static void is_refused(int status, const char *arguments, const char *part)
 TEST(kge, refuses_wrong_input_with_a_sentence)
 {
     char arguments[512];
-    is_refused(2, "", "--data is missing: the graph to learn from; or --planted");
+    is_refused(2, "--json", "--data is missing: the graph to learn from; or --planted");
     is_refused(2, "--dims 3", "there is no option \"--dims\"");
     is_refused(2, "--data x --dim 3", "--dim 3 is odd");
     is_refused(2, "--data x --model rescal --dim 1000", "--dim 1000 is more than 512");

@@ -271,7 +271,7 @@ static void is_refused_text(const char *text, const char *more, const char *part
 
 TEST(lasso, refuses_wrong_input_with_a_sentence)
 {
-    is_refused(2, "", "--data is missing");
+    is_refused(2, "--json", "--data is missing");
     is_refused(2, "--generate 10x10", "--generate takes ROWSxCOLUMNSxVALUES");
     is_refused(2, "--generate 10x10x3 --technique full", "--technique takes one of adaptive");
     is_refused(2, "--generate 10x10x3 --schedulers 11", "more than the 10 columns");

@@ -157,7 +157,7 @@ static void is_refused_text(const char *text, const char *part)
 
 TEST(lda, refuses_wrong_input_with_a_sentence)
 {
-    is_refused(2, "", "--data is missing");
+    is_refused(2, "--json", "--data is missing");
     is_refused(2, "--generate 10x10", "--generate takes DOCUMENTSxWORDSxTOKENSxTOPICS");
     is_refused(2, "--generate 10x10x5x2 --topics 1", "--topics");
     is_refused(2, "--generate 10x10x5x2 --visit copies --baseline --workers 2",

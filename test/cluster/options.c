@@ -322,12 +322,27 @@ static void are_all_known(const struct program *p)
     CHECK(seen > 15);
 }
 
+static void says_how_it_is_used(const char *name)
+{
+    char head[64], example[64], end[64];
+    snprintf(head, sizeof head, "usage: locus-%s --data PATH [options]\n\n", name);
+    snprintf(example, sizeof example, "\nfor example:\n  locus-%s --data ", name);
+    snprintf(end, sizeof end, "\n\nlocus-%s --help lists all options.\n", name);
+    CHECK_EQ(command_run(&c, "%s", program_path(name)), 2);
+    CHECK_EQ(c.out.length, 0);
+    CHECK_EQ(strncmp(c.err.text, head, strlen(head)), 0);
+    CHECK_STR(c.err.text, "\n  --data PATH   ");
+    CHECK_STR(c.err.text, example);
+    CHECK_STR(c.err.text, end);
+}
+
 static void check(const char *name)
 {
     const struct program *p = programs;
     while (strcmp(p->name, name) != 0) p++;
     if (IS_SANITIZED) SKIP("it is about options, and runs each program fifty times");
     are_all_known(p);
+    says_how_it_is_used(name);
     program_folder(folder);
     CHECK_EQ(command_run(&c, write_files, folder), 0);
     is_repeatable(p);

@@ -149,7 +149,7 @@ static void is_refused(int status, const char *arguments, const char *part)
 TEST(wv, refuses_wrong_input_with_a_sentence)
 {
     char arguments[512];
-    is_refused(2, "", "--data is missing");
+    is_refused(2, "--json", "--data is missing");
     is_refused(2, "--data x --optimizer adam",
                "--optimizer takes one of sgd, adagrad, not \"adam\"");
     is_refused(2, "--data x --batch 10000 --negatives 1000",

@@ -34,3 +34,10 @@ TEST(plain, what_does_not_fit_is_cut_between_characters)
     plain_copy(to, sizeof to, "abcd\xC3\xBC");
     CHECK_EQ(strcmp(to, "abcd"), 0);
 }
+
+TEST(plain, one_is_not_many)
+{
+    CHECK_EQ(strcmp(plain_s(0), "s"), 0);
+    CHECK_EQ(strcmp(plain_s(1), ""), 0);
+    CHECK_EQ(strcmp(plain_s(2), "s"), 0);
+}
