@@ -251,7 +251,7 @@ LOCUS_API int locus_worker_id(const locus_worker *); /* 0 ... workers-1 on this 
  * what every later value has. A row that several workers of this node write at the same time counts
  * as replicated, also on a cluster of one: each of them may get a copy of it, which is exchanged
  * with the row every millisecond or so, at every collective, bound and set, and as soon as anybody
- * else needs the row. Not with LOCUS_STATIC, LOCUS_RELOCATE, `staleness_s` or an optimizer.
+ * else reads or moves the row. Not with LOCUS_STATIC, LOCUS_RELOCATE, `staleness_s` or LOCUS_BF16.
  *   -EINVAL      a key out of range or a NULL array: nothing was read or written
  *   -ECONNRESET  a node was lost: locus_error() names it; requests to it may or may not have been
  *                done
@@ -269,10 +269,10 @@ LOCUS_API int locus_push(locus_worker *, const locus_key *keys, size_t n, const 
 LOCUS_API int locus_set(locus_worker *, const locus_key *keys, size_t n, const float *values);
 
 /*
- * Optimizers. Nodes that step copies of one row at the same time do not see each other's steps
- * until copies are synchronized. Then the changes of the values are added up (one step of AdaGrad
- * may be made once more, where the row is), and the state becomes that of all steps of all nodes,
- * one after the other: nothing is lost, counted twice or blown up, however many nodes there are.
+ * Optimizers. Nodes, and workers of a node, that step copies of one row at the same time do not see
+ * each other's steps until copies are synchronized. Then the changes of the values are added up
+ * (one step of AdaGrad may be made once more, where the row is), and the state becomes that of all
+ * steps, one after the other: nothing is lost, counted twice or blown up, however many there are.
  * All calls that read or write values leave the state out, except these two, for which a row is
  * locus_state_length() floats: the values, then the state (m before v). Without an optimizer they
  * are locus_pull() and locus_set().

@@ -115,5 +115,6 @@ bool call_hides(const locus_worker *w, const locus_key *keys, size_t n)
 
 int call_flush(locus_worker *w, enum request_kind kind)
 {
+    copies_drain(w->copies);
     return call_name_loss(w, operations_flush(&w->operations, kind));
 }

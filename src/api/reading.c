@@ -56,9 +56,9 @@ static __attribute__((noinline)) int step_slowly(locus_worker *w, locus_key key,
 {
     int done = -EAGAIN;
     if (w && gradient && key < call_key_bound(w) && !operations_hold(&w->operations, &key, 1))
-        done = has_optimizer(w, key)
-                   ? row_step_in_place(store_row_ref(w->store, key), gradient, context, w->scratch)
-                   : -EINVAL;
+        done = has_optimizer(w, key) ? row_step_in_place(store_row_ref(w->store, key), gradient,
+                                                         context, w->scratch, w->copies)
+                                     : -EINVAL;
     if (done < 0) return no_change("locus_step_local", w, key, gradient ? NULL : "gradient", done);
     count_change(w, key, done);
     return 0;

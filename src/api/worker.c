@@ -77,9 +77,9 @@ int locus_worker_close(locus_worker *w)
                          loaders, w->id);
     signaling_close(w, &w->stream, true);
     rc = locus_wait_all(w);
+    copies_drain(w->copies);
     /* Nobody quiesces for us any more; the others may go on. */
     if (rc == 0 && has_replicas(w->node)) rc = call_flush(w, REQUEST_FLUSH_EARLIER);
-    copies_drain(w->copies);
     samples_close(&w->samples);
     parts_close(w);
     __atomic_store_n(&w->bound, 0, __ATOMIC_RELAXED);

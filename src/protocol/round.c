@@ -373,6 +373,7 @@ uint64_t round_turn(struct shard *s)
     update_lookaheads(s);
     if (s->quiescing > 0 && flushes_replicas(s)) replica_ask_for_rounded(s);
     if (clocks_want_look(s)) {
+        copies_fold_all(s->store); /* a worker may have said its clock since, and go on */
         if (dirty_rows_wait(s)) take_dirty(s);
         clocks_looked(s);
     }

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/latch.h"
-#include "base/yield.h"
+#include "store/change.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static unsigned first_slot(const struct all_copies *all, const directory_word *w
 
 static directory_word *slot_word(const struct copies *c, unsigned slot)
 {
-    return __atomic_load_n(&c->at[slot], __ATOMIC_RELAXED);
+    return __atomic_load_n(&c->at[slot], __ATOMIC_ACQUIRE);
 }
 
 /* COPIES_MAX: none. While the word's second latch is held the answer stays true. */
@@ -95,15 +95,9 @@ float *copies_before(const struct copies *c, const struct copy *copy)
     return copies_row(c, copy) + c->all->row_bytes / sizeof(float);
 }
 
-static float *main_row(struct row_ref s, directory_word w)
-{
-    return partition_row(s.partition, directory_slot(w));
-}
-
 /* ---- the second latch ---- */
 
-/* The word as it was, which has copies; 0: it has none. */
-static directory_word hold_word(directory_word *word)
+directory_word copies_hold_word(directory_word *word)
 {
     unsigned spins = 0;
     for (;;) {
@@ -122,45 +116,64 @@ static directory_word hold_word(directory_word *word)
     }
 }
 
-/* Held: the copy's updates go into the row. */
-static bool fold(const struct copies *c, struct copy *copy, directory_word w)
+/* Held, both: the copy's updates go into the row. Returns its word; the shard knows of it before
+ * anybody can see that the copy has no updates any more. */
+static directory_word fold(const struct copies *c, struct copy *copy, directory_word w)
 {
-    if (!copy->is_dirty) return false;
+    if (!copy->is_dirty) return w;
     LOCUS_YIELD();
     const struct partition *p = copy->row.partition;
-    p->gain(main_row(copy->row, w), copies_before(c, copy), copies_row(c, copy), p->length, true);
+    float *row = slot_row(p, w), *unsaid = directory_is_replica(w) ? unsaid_row(p, w) : NULL;
+    const struct write merge = {.change = ROW_MERGE, .values = copies_before(c, copy)};
+    if (p->optimizer) {
+        write_at(copy->row, w, row, &merge, unsaid, !(w & DIRECTORY_DIRTY));
+    } else {
+        if (unsaid && !(w & DIRECTORY_DIRTY)) floats_copy(unsaid, row, p->length);
+        p->gain(row, merge.values, copies_row(c, copy), p->length, true);
+    }
+    add_if_clean(copy->row, w);
     copy->is_dirty = false;
-    return true;
+    return changed(w);
+}
+
+/* The held word of the row whose copy the slot is; 0: it is nobody's. */
+static directory_word hold_slot(const struct copies *c, unsigned slot)
+{
+    directory_word *word = slot_word(c, slot), w = word ? copies_hold_word(word) : 0;
+    if (!w || slot_word(c, slot) == word) return w;
+    directory_publish(word, w);
+    return 0;
 }
 
 /* Held: the slot is nobody's any more. */
-static bool empty_slot(struct copies *c, unsigned slot, directory_word w)
+static directory_word empty_slot(struct copies *c, unsigned slot, directory_word w)
 {
     struct copy *copy = &c->copy[slot];
     latch_take(&copy->latch);
-    bool changed = fold(c, copy, w);
-    __atomic_store_n(&c->at[slot], NULL, __ATOMIC_RELAXED);
-    __atomic_sub_fetch(&c->held, 1, __ATOMIC_RELAXED);
+    w = fold(c, copy, w);
+    __atomic_store_n(&c->at[slot], NULL, __ATOMIC_RELEASE);
+    __atomic_sub_fetch(&c->held, 1, __ATOMIC_RELEASE);
     LOCUS_YIELD();
     latch_give(&copy->latch);
-    return changed;
+    return w;
 }
 
-static void end(struct all_copies *all, directory_word *word)
+/* Held. */
+static void end(struct row_ref s, directory_word w)
 {
-    directory_word w = hold_word(word);
-    if (!w) return;
+    struct all_copies *all = s.partition->copies;
     for (unsigned i = 0; i < all->workers; i++) {
-        unsigned slot = find(&all->of[i], word);
-        if (slot < COPIES_MAX) empty_slot(&all->of[i], slot, w);
+        unsigned slot = find(&all->of[i], row_ref_word(s));
+        if (slot < COPIES_MAX) w = empty_slot(&all->of[i], slot, w);
     }
     LOCUS_YIELD();
-    directory_publish(word, (w & ~(DIRECTORY_LATCH | DIRECTORY_COPIED)) + DIRECTORY_VERSION_ONE);
+    unlatch(s, (w & ~DIRECTORY_COPIED & ~DIRECTORY_LATCH) + DIRECTORY_VERSION_ONE);
 }
 
 void copies_end(struct row_ref s)
 {
-    end(s.partition->copies, row_ref_word(s));
+    directory_word w = copies_hold_word(row_ref_word(s));
+    if (w) end(s, w);
 }
 
 /* ---- exchange ---- */
@@ -171,38 +184,57 @@ static void renew(const struct copies *c, struct copy *copy, directory_word w, u
     copy->uses = 0;
     copy->since_ns = LOCUS_NOW_NS();
     copy->version = version;
-    floats_copy(copies_row(c, copy), main_row(copy->row, w), copy->row.partition->length);
+    floats_copy(copies_row(c, copy), slot_row(copy->row.partition, w), copy->row.partition->stored);
 }
 
-static void exchange(struct copies *c, unsigned slot, directory_word *word)
+/* Held: the copy is the row, which has its updates. */
+static directory_word exchange_held(const struct copies *c, struct copy *copy, directory_word w)
+{
+    latch_take(&copy->latch);
+    copy->lonely = copy->version == directory_version(w) ? copy->lonely + 1 : 0;
+    w = fold(c, copy, w);
+    renew(c, copy, w, directory_version(w));
+    latch_give(&copy->latch);
+    LOCUS_YIELD();
+    return w;
+}
+
+static void exchange(struct copies *c, unsigned slot)
 {
     struct copy *copy = &c->copy[slot];
-    directory_word w = hold_word(word);
+    struct row_ref s = copy->row;
+    directory_word w = hold_slot(c, slot);
     if (!w) return;
-    bool is_ours = slot_word(c, slot) == word, changed = false, is_lonely = false;
-    if (is_ours) {
-        latch_take(&copy->latch);
-        copy->lonely = copy->version == directory_version(w) ? copy->lonely + 1 : 0;
-        is_lonely = copy->lonely >= LONELY_MAX;
-        changed = fold(c, copy, w);
-        if (changed) w += DIRECTORY_VERSION_ONE;
-        renew(c, copy, w, directory_version(w));
-        latch_give(&copy->latch);
-    }
-    LOCUS_YIELD();
-    directory_publish(word, w);
-    if (is_lonely) copies_end(copy->row);
+    unlatch(s, exchange_held(c, copy, w));
+    if (copy->lonely >= LONELY_MAX) copies_end(s);
 }
 
 /* What another worker keeps that has not looked for long. */
 static void take_from(struct copies *other)
 {
     for (unsigned slot = 0; slot < other->all->slots; slot++) {
-        directory_word *word = slot_word(other, slot), w = word ? hold_word(word) : 0;
+        directory_word w = hold_slot(other, slot);
         if (!w) continue;
-        if (slot_word(other, slot) == word && empty_slot(other, slot, w))
-            w += DIRECTORY_VERSION_ONE;
-        directory_publish(word, w);
+        struct row_ref s = other->copy[slot].row;
+        unlatch(s, empty_slot(other, slot, w));
+    }
+}
+
+void copies_fold_all(const struct store *s)
+{
+    struct all_copies *all = s->copies;
+    for (unsigned i = 0; all && i < all->workers; i++) {
+        struct copies *c = &all->of[i];
+        bool has_some = __atomic_load_n(&c->held, __ATOMIC_ACQUIRE) > 0;
+        for (unsigned slot = 0; has_some && slot < all->slots; slot++) {
+            struct copy *copy = &c->copy[slot];
+            directory_word w = hold_slot(c, slot);
+            if (!w) continue;
+            latch_take(&copy->latch);
+            w = fold(c, copy, w);
+            latch_give(&copy->latch);
+            unlatch(copy->row, w);
+        }
     }
 }
 
@@ -222,13 +254,12 @@ static void sweep(struct copies *c, uint64_t now_ns)
     for (unsigned i = 0; i < all->workers; i++)
         if (is_idle(&all->of[i], now_ns)) take_from(&all->of[i]);
     for (unsigned slot = 0; slot < all->slots; slot++) {
-        directory_word *word = slot_word(c, slot);
-        struct copy *copy = &c->copy[slot];
-        if (!word || now_ns - copy->since_ns < COPIES_AGE_NS) continue;
+        const struct copy *copy = &c->copy[slot];
+        if (!slot_word(c, slot) || now_ns - copy->since_ns < COPIES_AGE_NS) continue;
         if (copy->uses < USES_WORTH)
             copies_end(copy->row);
         else
-            exchange(c, slot, word);
+            exchange(c, slot);
     }
 }
 
@@ -257,7 +288,7 @@ static void make(struct copies *c, struct row_ref s)
         return;
     }
     struct copy *copy = &c->copy[slot];
-    directory_word w = hold_word(word);
+    directory_word w = copies_hold_word(word);
     if (!w) return;
     latch_take(&copy->latch);
     copy->row = s;
@@ -293,10 +324,9 @@ struct copy *copies_hold(struct copies *c, struct row_ref s)
 void copies_release(struct copies *c, struct copy *copy)
 {
     unsigned slot = (unsigned)(copy - c->copy);
-    directory_word *word = slot_word(c, slot);
     bool is_due = ++copy->uses >= COPIES_USES;
     latch_give(&copy->latch);
-    if (is_due) exchange(c, slot, word);
+    if (is_due) exchange(c, slot);
 }
 
 const float *copies_view(struct copies *c, struct row_ref s)
@@ -311,10 +341,10 @@ const float *copies_view(struct copies *c, struct row_ref s)
 
 void copies_drain(struct copies *c)
 {
-    if (!c || __atomic_load_n(&c->held, __ATOMIC_RELAXED) == 0) return;
+    if (!c || __atomic_load_n(&c->held, __ATOMIC_ACQUIRE) == 0) return;
     for (unsigned slot = 0; slot < c->all->slots; slot++) {
-        directory_word *word = slot_word(c, slot);
-        if (word) end(c->all, word);
+        directory_word w = hold_slot(c, slot);
+        if (w) end(c->copy[slot].row, w);
     }
 }
 
@@ -340,7 +370,7 @@ static bool is_shared(const struct copies *c, const directory_word *word, uint64
 bool copies_contended(struct copies *c, struct row_ref s)
 {
     const directory_word *word = row_ref_word(s);
-    if (!c || s.partition->row_bytes > c->all->row_bytes) return false;
+    if (!c || s.partition->bf16 || s.partition->row_bytes > c->all->row_bytes) return false;
     struct failing *f = &c->failing[hash_of(word) % FAILING];
     uint64_t now_ns = LOCUS_NOW_NS();
     if (f->word != word || now_ns - f->since_ns > FAILURES_NS)
@@ -357,8 +387,7 @@ void copies_begin(struct row_ref s, directory_word w)
     __atomic_store_n(&s.partition->is_array, PARTITION_NO_ARRAY, __ATOMIC_SEQ_CST);
     __atomic_add_fetch(&s.partition->copies->begun, 1, __ATOMIC_RELAXED);
     LOCUS_YIELD();
-    directory_publish(row_ref_word(s),
-                      (w + DIRECTORY_VERSION_ONE) | DIRECTORY_LATCH | DIRECTORY_COPIED);
+    unlatch(s, changed(w) | DIRECTORY_COPIED);
 }
 
 uint64_t copies_begun(const struct store *s)

@@ -4,12 +4,16 @@
  *
  * A row gets copies when two workers have found its latch taken several times within a few
  * milliseconds. Its word then says so (directory.h): the latch bit stays set, so every access takes
- * the slow path. A worker finds its copy there, or makes one. Everybody else who needs the row
- * itself (the shard, a set, a checkpoint) ends the copies first: their updates are added to the
- * row, and the row is as before.
+ * the slow path. A worker finds its copy there, or makes one. Who reads the row itself, sets it or
+ * takes it away (a set, a checkpoint, a relocation) ends the copies first: their updates are added
+ * to the row, and the row is as before. Who changes the row for other nodes, or collects what they
+ * must hear of (a round), does so beside the copies, which are exchanged with it soon; before this
+ * node says that all is told up to a clock, they give what they have.
  *
- * A copy is what the row was at the last exchange plus the worker's updates since. Their sum is its
- * difference from what it was then, which is kept when the first of them comes.
+ * The row is a main copy or a replica of floats, and may have an optimizer. A copy is what the row was at the
+ * last exchange plus the worker's updates since. Their sum is its difference from what it was then,
+ * which is kept when the first of them comes; with an optimizer it is the record of its steps
+ * (row_type.h), so steps of several workers come to the row as those of several nodes do.
  * It is exchanged after COPIES_USES uses or COPIES_AGE_NS, whichever comes first; the age is looked
  * at with every use of any copy of the worker. What a worker keeps that uses no copies any more is
  * added to the rows by whichever worker does. Copies end by themselves when they are used so seldom
@@ -75,6 +79,11 @@ bool copies_contended(struct copies *, struct row_ref);
 void copies_begin(struct row_ref, directory_word w);
 /* The row has no copies any more, if it had some: all updates are in it. */
 void copies_end(struct row_ref);
+/* The word of a row that has copies, which nobody exchanges until unlatch() (change.h) gives it
+ * back; 0: it has none. */
+directory_word copies_hold_word(directory_word *);
+/* What workers have done to their copies by now is in the rows, too. Any thread. */
+void copies_fold_all(const struct store *);
 /* The worker, which may be NULL, keeps no updates to itself and reads no copy that was made before;
  * the same for all workers. Any thread. */
 void copies_drain(struct copies *);

@@ -57,7 +57,7 @@ enum directory_state {
 /* Of REPLICA and SHARED: changed here since the shard last looked; the key is in the dirty set
  * (dirty_set.h). */
 #define DIRECTORY_DIRTY (UINT64_C(1) << 37)
-/* With the latch, of MAIN: workers have copies of the row, and nobody has its latch (copies.h). */
+/* With the latch, of a row here: workers have copies of it, and nobody has its latch (copies.h). */
 #define DIRECTORY_COPIED (UINT64_C(1) << 38)
 #define DIRECTORY_VERSION_SHIFT 39
 #define DIRECTORY_VERSION_ONE (UINT64_C(1) << DIRECTORY_VERSION_SHIFT)
@@ -78,8 +78,8 @@ static inline bool directory_is_latched(directory_word w)
 
 static inline bool directory_is_copied(directory_word w)
 {
-    return (w & (DIRECTORY_COPIED | DIRECTORY_LATCH)) == (DIRECTORY_COPIED | DIRECTORY_LATCH) &&
-           directory_state(w) == DIRECTORY_MAIN;
+    const directory_word all = DIRECTORY_COPIED | DIRECTORY_LATCH | DIRECTORY_HAS_ROW;
+    return (w & all) == all;
 }
 
 /* Here, written, and no writer at work: the only test of the fast path. */

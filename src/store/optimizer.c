@@ -42,13 +42,23 @@ void optimizer_set_steps(struct optimizer *o, uint64_t steps)
     if (steps == STEPS_COUNTED && o->type->factor) begin_step(o, steps);
 }
 
+/* Records compose as a row takes them: changes add up, and what is left of earlier ones decays. */
+static void merge_records(const struct optimizer *o, float *record, const float *later, uint32_t n)
+{
+    o->type->merge(&o->rule, record, later, n);
+    if (o->type->counts) record[row_type_stored(o->type, n)] += later[row_type_stored(o->type, n)];
+}
+
 static void change(const struct optimizer *o, float *row, uint32_t n, enum row_change change,
                    const float *values, struct row_step step, float *record)
 {
     size_t stored = row_type_stored(o->type, n);
     switch (change) {
     case ROW_ADD: o->type->step(&o->rule, step, row, values, n, record); break;
-    case ROW_MERGE: o->type->merge(&o->rule, row, values, n); break;
+    case ROW_MERGE:
+        o->type->merge(&o->rule, row, values, n);
+        if (record) merge_records(o, record, values, n);
+        break;
     case ROW_SET:
         floats_copy(row, values, n);
         floats_zero(row + n, stored - n);

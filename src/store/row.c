@@ -28,14 +28,21 @@ static bool read_copy(struct copies *mine, struct row_ref s, float *values)
     return true;
 }
 
+/* Held. */
+static void write_copy(struct copies *mine, struct copy *copy, const struct write *write)
+{
+    write_at(copy->row, 0, copies_row(mine, copy), write, copies_before(mine, copy),
+             !copy->is_dirty);
+    copy->is_dirty = true;
+    LOCUS_YIELD();
+    copies_release(mine, copy);
+}
+
 static bool add_to_copy(struct copies *mine, struct row_ref s, const struct write *write)
 {
     struct copy *copy = copies_hold(mine, s);
     if (!copy) return false;
-    write_at(s, 0, copies_row(mine, copy), write, copies_before(mine, copy), !copy->is_dirty);
-    copy->is_dirty = true;
-    LOCUS_YIELD();
-    copies_release(mine, copy);
+    write_copy(mine, copy, write);
     return true;
 }
 
@@ -52,13 +59,19 @@ static bool edit_copy(struct copies *mine, struct row_ref s, const struct row_ed
     return true;
 }
 
-/* As row_publish(); but who found the latch taken may give the row copies. */
-static void publish_contended(struct copies *mine, struct row_ref s, directory_word w)
+/* The row, whose word was w, has changed: who found its latch taken (`mine`, else NULL) may give it
+ * copies. */
+static void publish_changed(struct row_ref s, directory_word w, struct copies *mine)
 {
-    if (copies_contended(mine, s))
+    const directory_word *word = row_ref_word(s);
+    bool wanted = !(w & DIRECTORY_COPIED) && directory_is_wanted(word);
+    add_if_clean(s, w);
+    LOCUS_YIELD();
+    if (mine && copies_contended(mine, s))
         copies_begin(s, w);
     else
-        row_publish(row_ref_word(s), w);
+        unlatch(s, changed(w));
+    if (__builtin_expect(wanted, 0)) row_give_way(word);
 }
 
 /* ---- reading ---- */
@@ -81,7 +94,7 @@ static int read_latched(struct row_ref s, float *values, unsigned form, struct c
 {
     directory_word w;
     while (directory_is_copied(w = latch_or_copied(s, mine)))
-        if (read_copy(mine, s, values)) return 0;
+        if (read_copy(mine, s, values)) return directory_is_replica(w);
     if (!directory_is_latched(w)) return -EAGAIN;
     LOCUS_YIELD();
     if (directory_has_row(w))
@@ -133,17 +146,6 @@ const float *row_view_slowly(const struct store *st, struct row_ref s, struct co
 
 /* ---- writing ---- */
 
-/* Publishes a shared row with its change. The first change since the shard last looked adds the key
- * to the dirty set. */
-static void publish_dirty(struct row_ref s, directory_word w)
-{
-    directory_word *word = row_ref_word(s);
-    bool wanted = directory_is_wanted(word);
-    directory_publish(word, w | DIRECTORY_DIRTY);
-    if (!(w & DIRECTORY_DIRTY)) dirty_set_add(s.partition->dirty, s.index);
-    if (__builtin_expect(wanted, 0)) row_give_way(word);
-}
-
 /* The node's own: what it may do to a replica, too. */
 static struct write write_of(const struct partition *p, const float *values, enum row_change change)
 {
@@ -166,6 +168,14 @@ static void write_new(struct row_ref s, directory_word w, uint64_t slot, const s
     write_at(s, w, partition_row(p, slot), write, unsaid, true);
 }
 
+/* A shared row that was never written before. */
+static void publish_first(struct row_ref s, directory_word w)
+{
+    add_if_clean(s, w);
+    LOCUS_YIELD();
+    unlatch(s, w | DIRECTORY_DIRTY);
+}
+
 /* Full replication: a first update of what is a replica of zeros. */
 static int write_first_replica(struct row_ref s, const struct write *write, directory_word w)
 {
@@ -176,7 +186,7 @@ static int write_first_replica(struct row_ref s, const struct write *write, dire
         return row_change_sets(write->change) ? -EAGAIN : -ENOMEM;
     }
     write_new(s, 0, slot, write, partition_row(s.partition, slot + 1));
-    publish_dirty(s, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.partition)));
+    publish_first(s, directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.partition)));
     row_ref_touched(s);
     return ROW_ON_REPLICA;
 }
@@ -206,7 +216,7 @@ static int write_first(struct row_ref s, const struct write *write, directory_wo
     write_new(s, 0, slot, write, NULL);
     LOCUS_YIELD();
     if (s.partition->is_full)
-        publish_dirty(s, directory_held(DIRECTORY_SHARED, slot, 1));
+        publish_first(s, directory_held(DIRECTORY_SHARED, slot, 1));
     else
         directory_publish(row_ref_word(s), main_word(s.partition, slot, 1));
     row_ref_touched(s);
@@ -227,7 +237,8 @@ static bool materialize(struct row_ref s, directory_word *w)
     return true;
 }
 
-static int write_shared(struct row_ref s, directory_word w, const struct write *write)
+static int write_shared(struct row_ref s, directory_word w, const struct write *write,
+                        struct copies *mine)
 {
     bool replica = directory_is_replica(w);
     if (replica && row_change_sets(write->change)) {
@@ -241,8 +252,7 @@ static int write_shared(struct row_ref s, directory_word w, const struct write *
     LOCUS_YIELD();
     write_at(s, w, slot_row(s.partition, w), write, replica ? unsaid_row(s.partition, w) : NULL,
              !(w & DIRECTORY_DIRTY));
-    LOCUS_YIELD();
-    publish_dirty(s, w + DIRECTORY_VERSION_ONE);
+    publish_changed(s, w, mine);
     return replica;
 }
 
@@ -256,7 +266,7 @@ int row_write_shared(struct row_ref s, directory_word w, const float *values,
         return 0;
     }
     const struct write write = write_of(p, values, change);
-    return write_shared(s, w, &write);
+    return write_shared(s, w, &write, NULL);
 }
 
 /* The key is latched, and w was its word before. */
@@ -265,19 +275,23 @@ static int write_latched(struct row_ref s, directory_word w, const struct write 
 {
     if (!directory_has_row(w))
         return row_ref_is_here(s, w) ? write_first(s, write, w) : write_first_replica(s, write, w);
-    if (directory_state(w) != DIRECTORY_MAIN) return write_shared(s, w, write);
+    if (directory_state(w) != DIRECTORY_MAIN) return write_shared(s, w, write, mine);
     LOCUS_YIELD();
     row_write_at(s, slot_row(s.partition, w), write->values, write->change);
-    publish_contended(mine, s, w);
+    publish_changed(s, w, mine);
     return 0;
 }
 
 static int write_slowly(struct row_ref s, const struct write *write, struct copies *mine)
 {
     directory_word w;
-    if (row_change_sets(write->change)) mine = NULL; /* the row itself is set */
-    while (directory_is_copied(w = latch_or_copied(s, mine)))
-        if (add_to_copy(mine, s, write)) return 0;
+    bool sets = row_change_sets(write->change); /* the row itself */
+    if (sets) mine = NULL;
+    if (!mine && !sets)
+        w = latch_beside(s);
+    else
+        while (directory_is_copied(w = latch_or_copied(s, mine)))
+            if (add_to_copy(mine, s, write)) return directory_is_replica(w);
     return directory_is_latched(w) ? write_latched(s, w & ~DIRECTORY_LATCH, write, mine) : -EAGAIN;
 }
 
@@ -294,35 +308,58 @@ int row_step(struct row_ref s, const float *gradient, struct row_step step)
     return write_slowly(s, &write, NULL);
 }
 
-/* The values of a latched row, for a caller's function: as in row_edit_at(). */
-static const float *values_to_show(const struct partition *p, directory_word w, float *copy)
+/* A row that nobody else changes, for a caller's function: as in row_edit_at(). */
+static const float *to_show(const struct partition *p, const float *row, float *copy)
 {
-    if (!directory_has_row(w)) {
-        floats_zero(copy, p->length);
-        return copy;
-    }
     if (p->bf16) {
-        partition_show(p, copy, slot_row(p, w), false);
+        partition_show(p, copy, row, false);
         return copy;
     }
 #if defined(LOCUS_TSAN) || defined(LOCUS_FIBERS)
-    floats_copy(copy, slot_row(p, w), p->length);
+    floats_copy(copy, row, p->length);
     return copy;
 #else
-    return slot_row(p, w);
+    (void)p;
+    (void)copy;
+    return row;
 #endif
 }
 
-int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context, float *scratch)
+/* The values of a latched row. */
+static const float *values_to_show(const struct partition *p, directory_word w, float *copy)
+{
+    if (directory_has_row(w)) return to_show(p, slot_row(p, w), copy);
+    floats_zero(copy, p->length);
+    return copy;
+}
+
+/* The step that the function wants of these values. */
+static struct write step_of(const struct partition *p, const float *values,
+                            row_gradient_fn *gradient, void *context, float *scratch)
+{
+    gradient(context, values, scratch, p->length);
+    optimizer_begin_step(p->optimizer);
+    return (struct write){ROW_ADD, scratch, optimizer_step(p->optimizer)};
+}
+
+int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context, float *scratch,
+                      struct copies *mine)
 {
     const struct partition *p = s.partition;
-    directory_word w = latch_here(s);
+    float *shown = scratch + p->length;
+    directory_word w;
+    while (directory_is_copied(w = latch_or_copied(s, mine))) {
+        struct copy *copy = copies_hold(mine, s);
+        if (!copy) continue;
+        const float *values = to_show(p, copies_row(mine, copy), shown);
+        const struct write write = step_of(p, values, gradient, context, scratch);
+        write_copy(mine, copy, &write);
+        return directory_is_replica(w);
+    }
     if (!directory_is_latched(w)) return -EAGAIN;
     w &= ~DIRECTORY_LATCH;
-    gradient(context, values_to_show(p, w, scratch + p->length), scratch, p->length);
-    optimizer_begin_step(p->optimizer);
-    const struct write write = {ROW_ADD, scratch, optimizer_step(p->optimizer)};
-    return write_latched(s, w, &write, NULL);
+    const struct write write = step_of(p, values_to_show(p, w, shown), gradient, context, scratch);
+    return write_latched(s, w, &write, mine);
 }
 
 /* The values that the function makes of floats are set. */
@@ -336,7 +373,8 @@ static void edit_bf16(struct row_ref s, directory_word w, const struct row_edit 
              !(w & DIRECTORY_DIRTY));
 }
 
-int row_edit_shared(struct row_ref s, directory_word w, const struct row_edit *e)
+static int edit_shared(struct row_ref s, directory_word w, const struct row_edit *e,
+                       struct copies *mine)
 {
     if (!materialize(s, &w)) {
         unlatch(s, w);
@@ -352,9 +390,13 @@ int row_edit_shared(struct row_ref s, directory_word w, const struct row_edit *e
         edit_bf16(s, w, e, replica);
     else
         row_edit_latched(row, s.partition->length, e);
-    LOCUS_YIELD();
-    publish_dirty(s, w + DIRECTORY_VERSION_ONE);
+    publish_changed(s, w, mine);
     return replica;
+}
+
+int row_edit_shared(struct row_ref s, directory_word w, const struct row_edit *e)
+{
+    return edit_shared(s, w, e, NULL);
 }
 
 /* What it makes of zeros is its update as well. */
@@ -370,13 +412,13 @@ int row_edit_slowly(struct row_ref s, const struct row_edit *e, struct copies *m
 {
     directory_word w;
     while (directory_is_copied(w = latch_or_copied(s, mine)))
-        if (edit_copy(mine, s, e)) return 0;
+        if (edit_copy(mine, s, e)) return directory_is_replica(w);
     if (!directory_is_latched(w)) return -EAGAIN;
     w &= ~DIRECTORY_LATCH;
     if (!directory_has_row(w)) return edit_first(s, e, w);
-    if (directory_state(w) != DIRECTORY_MAIN) return row_edit_shared(s, w, e);
+    if (directory_state(w) != DIRECTORY_MAIN) return edit_shared(s, w, e, mine);
     row_edit_latched(slot_row(s.partition, w), s.partition->length, e);
-    publish_contended(mine, s, w);
+    publish_changed(s, w, mine);
     return 0;
 }
 

@@ -224,7 +224,8 @@ static inline int row_set(struct row_ref s, const float *values)
  * write, unless the row is not here. `scratch` as in struct row_edit. The partition has an
  * optimizer. */
 typedef void row_gradient_fn(void *context, const float *values, float *gradient, uint32_t length);
-int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context, float *scratch);
+int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context, float *scratch,
+                      struct copies *mine);
 
 /* The same where no other thread writes the row. `gradient` NULL: it is in `scratch`. */
 static inline __attribute__((always_inline)) void row_step_at(const struct partition *p, float *row,
@@ -389,10 +390,13 @@ int row_ensure_replica(struct row_ref);
 /* New values of the main copy, for a replica with memory; our own updates that are not in them are
  * added. */
 void row_refresh(struct row_ref, const float *values);
-/* Are there updates that the owner does not have? */
+/* Are there updates that the owner does not have, or is a writer at work, who has perhaps put the
+ * key into the dirty set? */
 static inline bool row_is_dirty(struct row_ref s)
 {
-    return __atomic_load_n(row_ref_word(s), __ATOMIC_RELAXED) & DIRECTORY_DIRTY;
+    directory_word w = __atomic_load_n(row_ref_word(s), __ATOMIC_RELAXED);
+    bool is_held = directory_is_copied(w) ? w & DIRECTORY_WANTED : directory_is_latched(w);
+    return is_held || w & DIRECTORY_DIRTY;
 }
 /* Takes these updates out, and leaves none. Returns the floats that it wrote: a record, or what
  * optimizer_shorten() made of it; 0 with updates NULL. */

@@ -7,15 +7,11 @@
 #define LOCUS_STORE_ROW_PRIVATE_H
 
 #include "base/yield.h"
+#include "store/change.h"
 #include "store/row.h"
 
 /* A copy that a writer disturbs this often in a row is made under the latch. */
 enum { READ_ATTEMPTS = 4 };
-
-static inline float *slot_row(const struct partition *p, directory_word w)
-{
-    return partition_row(p, directory_slot(w));
-}
 
 /* The slot that is reserved for the key here. */
 static inline uint64_t own_slot(struct row_ref s)
@@ -24,16 +20,15 @@ static inline uint64_t own_slot(struct row_ref s)
 }
 
 /* Returns the word, latched by us; or, unlatched, a word that says that the row is not here; or,
- * for a worker that can have a copy, one that says that the row has copies. Waits for the holder of
- * the latch. */
-static inline directory_word latch_or_copied(struct row_ref s, const struct copies *mine)
+ * if it may have copies, one that says so. Waits for the holder of the latch. */
+static inline directory_word latch_or_copied(struct row_ref s, bool may_have)
 {
     unsigned spins = 0;
     for (;;) {
         directory_word w = directory_load(row_ref_word(s));
         LOCUS_YIELD();
         if (directory_is_copied(w)) {
-            if (mine) return w;
+            if (may_have) return w;
             copies_end(s);
             continue;
         }
@@ -49,7 +44,17 @@ static inline directory_word latch_or_copied(struct row_ref s, const struct copi
 
 static inline directory_word latch_here(struct row_ref s)
 {
-    return latch_or_copied(s, NULL);
+    return latch_or_copied(s, false);
+}
+
+/* The same for who changes the row while workers keep their copies of it: its word is held then,
+ * and says so. Either is given back by unlatch(). */
+static inline directory_word latch_beside(struct row_ref s)
+{
+    for (;;) {
+        directory_word w = latch_or_copied(s, true);
+        if (!directory_is_copied(w) || (w = copies_hold_word(row_ref_word(s)))) return w;
+    }
 }
 
 static inline void fill_slot(struct partition *p, uint64_t slot, const float *values)
@@ -67,11 +72,6 @@ static inline void zero_slot(struct partition *p, uint64_t slot)
     floats_zero(partition_row(p, slot), p->stored);
 }
 
-static inline void unlatch(struct row_ref s, directory_word w)
-{
-    directory_publish(row_ref_word(s), w & ~DIRECTORY_LATCH);
-}
-
 /* Takes two slots for a replica and returns the copy's. A key whose home is here has no computed
  * slots for a replica. */
 static inline uint64_t take_pair(struct row_ref s)
@@ -80,13 +80,6 @@ static inline uint64_t take_pair(struct row_ref s)
     uint64_t pair =
         slab_take(&s.partition->pairs, elsewhere && s.partition->foresees ? slot / 2 : SLAB_NONE);
     return pair == SLAB_NONE ? SLAB_NONE : s.partition->first_pair + 2 * pair;
-}
-
-/* What the owner does not know of a dirty replica: the row as it was before the first change since
- * it was last told; with an optimizer, the record of the steps. */
-static inline float *unsaid_row(const struct partition *p, directory_word w)
-{
-    return partition_row(p, directory_slot(w) + 1);
 }
 
 /* Each time a row arrives, its version begins far from the last one: a reader that began before the
@@ -101,38 +94,6 @@ static inline directory_word main_word(const struct partition *p, uint64_t slot,
 {
     return p->optimizer ? directory_held(DIRECTORY_SHARED, slot, version) | DIRECTORY_DIRTY
                         : directory_main(slot, version);
-}
-
-/* One write of a row. */
-struct write {
-    enum row_change change;
-    const float *values;
-    struct row_step step; /* of ROW_ADD, if there is an optimizer */
-};
-
-/* How the next change of a row rounds. w: its word. */
-static inline uint64_t draw_of(struct row_ref s, directory_word w)
-{
-    return bf16_draw(s.partition->place + s.index, directory_version(w));
-}
-
-/* Latched; w: the row's word. `unsaid`: of a replica or a worker's copy, else NULL; the first
- * change since the others were told finds there whatever was there. */
-static inline void write_at(struct row_ref s, directory_word w, float *row,
-                            const struct write *write, float *unsaid, bool is_first)
-{
-    const struct partition *p = s.partition;
-    if (p->optimizer) {
-        optimizer_change(p->optimizer, row, p->length, write->change, write->values, write->step,
-                         unsaid, is_first, draw_of(s, w));
-        return;
-    }
-    if (unsaid && is_first) floats_copy(unsaid, row, p->length);
-    LOCUS_YIELD();
-    if (row_change_sets(write->change))
-        floats_copy(row, write->values, p->length);
-    else
-        p->add(row, write->values, p->length);
 }
 
 #endif

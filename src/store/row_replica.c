@@ -13,12 +13,21 @@ static directory_word latch(struct row_ref s)
     return w & ~DIRECTORY_LATCH;
 }
 
+/* The same, or the held word of one of which workers keep their copies meanwhile. */
+static directory_word hold(struct row_ref s)
+{
+    directory_word w = latch_beside(s);
+    INVARIANT(directory_is_latched(w), "a row that must be here is not");
+    return w & ~DIRECTORY_LATCH;
+}
+
 void row_read_version(struct row_ref s, float *values, directory_word *w)
 {
     for (int i = 0; i < READ_ATTEMPTS; i++) {
         *w = directory_load(row_ref_word(s));
         LOCUS_YIELD();
         if (!directory_is_readable(*w)) {
+            if (directory_is_copied(*w)) break;
             cpu_relax();
             continue;
         }
@@ -26,7 +35,7 @@ void row_read_version(struct row_ref s, float *values, directory_word *w)
         LOCUS_YIELD();
         if (directory_is_unchanged(row_ref_word(s), *w)) return;
     }
-    *w = latch(s);
+    *w = hold(s);
     if (directory_has_row(*w))
         floats_copy(values, slot_row(s.partition, *w), s.partition->stored);
     else
@@ -39,8 +48,7 @@ directory_word row_word(struct row_ref s)
     unsigned spins = 0;
     for (;;) {
         directory_word w = directory_load(row_ref_word(s));
-        if (!directory_is_latched(w)) return w;
-        if (directory_is_copied(w)) copies_end(s);
+        if (!directory_is_latched(w) || directory_is_copied(w)) return w & ~DIRECTORY_LATCH;
         LOCUS_YIELD();
         spin_wait(&spins);
     }
@@ -48,29 +56,29 @@ directory_word row_word(struct row_ref s)
 
 void row_share(struct row_ref s)
 {
-    directory_word w = latch(s);
+    directory_word w = hold(s);
     bool has_row = directory_has_row(w);
     uint64_t slot = has_row ? directory_slot(w) : s.partition->zero_slot,
              version = has_row ? directory_version(w) : 1;
-    directory_publish(row_ref_word(s), directory_held(DIRECTORY_SHARED, slot, version));
+    unlatch(s, directory_held(DIRECTORY_SHARED, slot, version) | (w & DIRECTORY_COPIED));
     row_ref_touched(s);
 }
 
 void row_unshare(struct row_ref s)
 {
-    directory_word w = latch(s);
+    directory_word w = hold(s);
     if (partition_is_zeros(s.partition, w))
         directory_publish(row_ref_word(s), directory_empty());
     else
-        directory_publish(row_ref_word(s),
-                          main_word(s.partition, directory_slot(w), directory_version(w)));
+        unlatch(s, main_word(s.partition, directory_slot(w), directory_version(w)) |
+                       (w & DIRECTORY_COPIED));
 }
 
 void row_clean(struct row_ref s)
 {
     directory_word w = directory_load(row_ref_word(s));
-    if (!(w & DIRECTORY_DIRTY)) return;
-    w = latch(s);
+    if (!(w & (DIRECTORY_DIRTY | DIRECTORY_LATCH))) return;
+    w = hold(s);
     unlatch(s, w & ~DIRECTORY_DIRTY);
 }
 
@@ -143,7 +151,7 @@ static void refresh_dirty(struct row_ref s, directory_word w, const float *value
 
 void row_refresh(struct row_ref s, const float *values)
 {
-    directory_word w = latch(s);
+    directory_word w = hold(s);
     LOCUS_YIELD();
     if (w & DIRECTORY_DIRTY)
         refresh_dirty(s, w, values);
@@ -175,7 +183,7 @@ static uint32_t take_updates(struct row_ref s, directory_word w, float *updates)
 
 uint32_t row_collect(struct row_ref s, float *updates)
 {
-    directory_word w = latch(s);
+    directory_word w = hold(s);
     LOCUS_YIELD();
     uint32_t floats = take_updates(s, w, updates);
     unlatch(s, w & ~DIRECTORY_DIRTY);
@@ -186,6 +194,7 @@ bool row_forget_clean(struct mover *m, struct row_ref s, directory_word next)
 {
     directory_word w = directory_load(row_ref_word(s));
     LOCUS_YIELD();
+    if (directory_is_copied(w)) copies_end(s);
     if (w & (DIRECTORY_LATCH | DIRECTORY_DIRTY)) return false;
     if (!__atomic_compare_exchange_n(row_ref_word(s), &w, next, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))

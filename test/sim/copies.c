@@ -1,16 +1,18 @@
 /*
  * copies.c - workers' copies of rows, under every interleaving that a seed can think of.
  *
- * A few workers add to, edit, read and view a few short rows, sometimes stop for some milliseconds
- * of a clock of their own making, and drain; a mover takes rows out and puts them back; a stranger
- * reads them as a shard would. Each update counts in the element of its worker, in an element for
+ * A few workers add to, edit, step, read and view a few short rows, sometimes stop for some
+ * milliseconds of a clock of their own making, and drain; a mover takes rows out and puts them back;
+ * a stranger reads and changes them as a shard would. The rows are main copies that no other node
+ * has a copy of, or some has, which is told of changes; or they are replicas, whose owner gets their
+ * updates and refreshes them; with SGD or without. Each update counts in the element of its worker, in an element for
  * all, and no update changes the last one, which names the key. Checked at each read: the row is
  * whole and the key's own, has all of its worker's updates, no fewer of anybody's than this worker
  * saw before, and all that were done some milliseconds ago; who is no worker sees everything that is
- * done. At the end nothing is missing. Where one worker alone writes, no row ever has copies.
+ * done; and so do other nodes as soon as they are told of all that is in copies, too. At the end
+ * nothing is missing, there and here. Where one worker alone writes, no row ever has copies.
  */
 #include "fibers.h"
-#include "common/stores.h"
 #include "seeds.h"
 #include "store/rows.h"
 
@@ -22,10 +24,12 @@
 enum {
     WORKERS_MAX = 4,
     KEYS_MAX = 6, /* more than a worker has copies */
-    LENGTH = WORKERS_MAX + 2,
+    STRANGER = WORKERS_MAX,
+    PARTIES = WORKERS_MAX + 1,
+    LENGTH = PARTIES + 2,
     CAPACITY = 40, /* what the compiler does not know to be more than enough */
-    ALL = WORKERS_MAX,
-    NAME = WORKERS_MAX + 1,
+    ALL = PARTIES,
+    NAME = PARTIES + 1,
     OPERATIONS = 60,
     STEPS_MAX = 400000,
     STEP_NS = 1,
@@ -33,6 +37,8 @@ enum {
 /* How old may be what a copy lacks: it is exchanged when it is COPIES_AGE_NS old, which its worker
  * looks at as often; so is another's, or after twice that, if it does not look. */
 static const uint64_t lag_ns = UINT64_C(7) * COPIES_AGE_NS;
+
+enum where { OWN, SHARED, REPLICA };
 
 struct seen {
     float row[LENGTH];
@@ -43,12 +49,14 @@ static struct {
     struct dice dice;
     uint64_t now_ns;
     unsigned workers, writers, keys, busy; /* busy: inside an operation */
-    bool is_pausing;
+    enum where where;
+    bool is_pausing, has_optimizer;
     struct reader reader[WORKERS_MAX];
     struct copies *copies[WORKERS_MAX];
     struct mover mover;
-    unsigned begun[KEYS_MAX][WORKERS_MAX], done[KEYS_MAX][WORKERS_MAX];
-    uint64_t done_ns[KEYS_MAX][WORKERS_MAX][OPERATIONS * 3 + 1];
+    unsigned begun[KEYS_MAX][PARTIES], done[KEYS_MAX][PARTIES];
+    uint64_t done_ns[KEYS_MAX][PARTIES][OPERATIONS * 3 + 1];
+    float told[KEYS_MAX][CAPACITY]; /* what other nodes know, or the owner has */
     struct seen seen[WORKERS_MAX][KEYS_MAX];
     unsigned moves[KEYS_MAX]; /* odd: it is taken out, or about to be */
     uint64_t copied;          /* over all seeds */
@@ -75,7 +83,7 @@ static unsigned done_before(unsigned key, unsigned worker, uint64_t ns)
 static void check_whole(unsigned key, const float *row)
 {
     float sum = 0;
-    for (unsigned w = 0; w < WORKERS_MAX; w++) {
+    for (unsigned w = 0; w < PARTIES; w++) {
         sum += row[w];
         MUST(row[w] <= (float)world.begun[key][w], "key %u has update %g of worker %u, of %u", key,
              (double)row[w], w, world.begun[key][w]);
@@ -95,18 +103,18 @@ static void check_has(unsigned key, const float *row, unsigned worker, unsigned 
 /* Only a row that was out at some moment of the call is not here. */
 static void check_refused(unsigned key, int rc, unsigned moves)
 {
-    MUST(rc == 0 || moves % 2 || world.moves[key] != moves, "key %u, which is here, is not", key);
+    MUST(rc >= 0 || moves % 2 || world.moves[key] != moves, "key %u, which is here, is not", key);
 }
 
 /* What was done when the call began. */
 struct before {
-    unsigned done[WORKERS_MAX];
+    unsigned done[PARTIES];
 };
 
 static struct before before_now(unsigned key, uint64_t ns)
 {
     struct before b;
-    for (unsigned w = 0; w < WORKERS_MAX; w++) b.done[w] = done_before(key, w, ns);
+    for (unsigned w = 0; w < PARTIES; w++) b.done[w] = done_before(key, w, ns);
     return b;
 }
 
@@ -114,7 +122,7 @@ static void check_read(unsigned reader, unsigned key, const float *row, const st
 {
     struct seen *s = &world.seen[reader][key];
     check_whole(key, row);
-    for (unsigned w = 0; w < WORKERS_MAX; w++) {
+    for (unsigned w = 0; w < PARTIES; w++) {
         check_has(key, row, w, b->done[w], "a late read");
         check_has(key, row, w, (unsigned)s->row[w], "a second read");
     }
@@ -138,7 +146,7 @@ static void read_one(unsigned me, unsigned key)
     int rc = is_batch
                  ? -(int)rows_read(&world.store, world.copies[me], keys, 1, row, NULL, &replicas)
                  : row_read_by(ref_of(key), row, world.copies[me]);
-    if (rc == 0) check_read(me, key, row, &b);
+    if (rc >= 0) check_read(me, key, row, &b);
     check_refused(key, rc, moves);
 }
 
@@ -151,9 +159,10 @@ static void view_some(unsigned me)
         key[i] = dice_below(&world.dice, world.keys);
         struct before b = before_now(key[i], long_ago());
         view[i] = row_view(&world.store, ref_of(key[i]), world.copies[me], &(int){0});
-        /* nobody may have written it meanwhile: else a view may be torn */
-        if (view[i]) check_has(key[i], view[i], me, world.done[key[i]][me], "a view");
-        for (unsigned w = 0; view[i] && w < WORKERS_MAX; w++)
+        /* a view shows a replica also while it is refreshed */
+        bool is_exact = view[i] && world.where != REPLICA;
+        if (is_exact) check_has(key[i], view[i], me, world.done[key[i]][me], "a view");
+        for (unsigned w = 0; is_exact && w < PARTIES; w++)
             check_has(key[i], view[i], w, b.done[w], "a late view");
         if (dice_below(&world.dice, 3) == 0) read_one(me, dice_below(&world.dice, world.keys));
         for (unsigned j = 0; j <= i; j++)
@@ -169,28 +178,46 @@ static void add_to_row(void *update, float *row, uint32_t length)
     for (uint32_t i = 0; i < length; i++) row[i] += from[i];
 }
 
+/* SGD with a rate of 1 makes the same of a gradient. */
+static void step_row(void *update, const float *values, float *gradient, uint32_t length)
+{
+    const float *from = update;
+    (void)values;
+    for (uint32_t i = 0; i < length; i++) gradient[i] = -from[i];
+}
+
+static void has_written(unsigned who, unsigned key, int rc)
+{
+    if (rc < 0)
+        world.begun[key][who]--;
+    else
+        world.done_ns[key][who][++world.done[key][who]] = world.now_ns;
+}
+
 static void write_one(unsigned me, unsigned key)
 {
-    float update[CAPACITY] = {[ALL] = 1}, scratch[2 * CAPACITY];
+    float update[CAPACITY] = {[ALL] = 1}, scratch[2 * CAPACITY], added[CAPACITY];
     const struct row_edit edit = {.change = add_to_row, .context = update, .scratch = scratch};
     unsigned moves = world.moves[key];
     locus_key keys[1] = {key};
     size_t replicas = 0;
     int rc = 0, none = 0;
     update[me] = 1;
+    for (unsigned i = 0; i < LENGTH; i++) added[i] = world.has_optimizer ? -update[i] : update[i];
     world.begun[key][me]++;
     switch (dice_below(&world.dice, 3)) {
-    case 0: rc = row_edit(ref_of(key), &edit, world.copies[me]); break;
-    case 1: rc = row_write_by(ref_of(key), update, ROW_ADD, world.copies[me]); break;
+    case 0:
+        rc = world.has_optimizer
+                 ? row_step_in_place(ref_of(key), step_row, update, scratch, world.copies[me])
+                 : row_edit(ref_of(key), &edit, world.copies[me]);
+        break;
+    case 1: rc = row_write_by(ref_of(key), added, ROW_ADD, world.copies[me]); break;
     default:
-        rc = -(int)rows_write(&world.store, world.copies[me], keys, 1, update, ROW_ADD, NULL,
+        rc = -(int)rows_write(&world.store, world.copies[me], keys, 1, added, ROW_ADD, NULL,
                               &replicas, &none);
     }
     check_refused(key, rc, moves);
-    if (rc)
-        world.begun[key][me]--;
-    else
-        world.done_ns[key][me][++world.done[key][me]] = world.now_ns;
+    has_written(me, key, rc);
 }
 
 /* Time passes between operations alone: in one everybody is as quick as the seed likes. */
@@ -246,49 +273,136 @@ static void work(void *argument)
 static void check_exact(unsigned key, const float *row, const struct before *b, const char *who)
 {
     check_whole(key, row);
-    for (unsigned w = 0; w < WORKERS_MAX; w++) check_has(key, row, w, b->done[w], who);
+    for (unsigned w = 0; w < PARTIES; w++) check_has(key, row, w, b->done[w], who);
 }
 
+/* ---- the shard ---- */
+
+/* The updates of a replica are the owner's now. */
+static void give_owner(unsigned key, const float *updates)
+{
+    for (unsigned i = 0; i < LENGTH; i++) world.told[key][i] += updates[i];
+}
+
+static void tell(void *unused, uint64_t index)
+{
+    float row[CAPACITY] = {0};
+    unsigned key = (unsigned)index;
+    directory_word w;
+    (void)unused;
+    if (world.where == REPLICA) {
+        row_collect(ref_of(key), row);
+        give_owner(key, row);
+    } else if (world.where == SHARED) {
+        row_clean(ref_of(key));
+        row_read_version(ref_of(key), row, &w);
+        memcpy(world.told[key], row, sizeof row);
+    }
+    check_whole(key, world.told[key]);
+}
+
+/* In a round others hear of what is in the rows; before a clock is said, of all that is done. */
+static void tell_others(bool of_all)
+{
+    struct before b[KEYS_MAX] = {0};
+    for (unsigned key = 0; key < world.keys; key++) b[key] = before_now(key, UINT64_MAX);
+    if (of_all) copies_fold_all(&world.store);
+    dirty_set_take(world.store.dirty, tell, NULL);
+    for (unsigned key = 0; of_all && key < world.keys; key++)
+        check_exact(key, world.told[key], &b[key], "what others know");
+}
+
+/* What a row loses by it was done before. */
 static void move_one(unsigned key)
 {
     float row[CAPACITY];
     bool written;
     struct before b = before_now(key, UINT64_MAX);
+    const directory_word next = directory_elsewhere(1, 1);
     world.moves[key]++;
-    MUST(row_take(&world.mover, ref_of(key), row, &written, directory_elsewhere(1, 1)) == 0,
-         "key %u cannot be taken out", key);
-    check_exact(key, row, &b, "what was taken out");
+    if (world.where == REPLICA) {
+        row_forget(&world.mover, ref_of(key), row, next);
+        give_owner(key, row);
+        check_exact(key, world.told[key], &b, "the owner of what was forgotten");
+    } else {
+        MUST(row_take(&world.mover, ref_of(key), row, &written, next) == 0,
+             "key %u cannot be taken out", key);
+        check_exact(key, row, &b, "what was taken out");
+    }
     locus_fiber_yield();
-    MUST(row_put(ref_of(key), row) == 0, "key %u cannot be put back", key);
+    int rc = world.where == REPLICA ? row_replicate(ref_of(key), world.told[key])
+                                    : row_put(ref_of(key), row);
+    MUST(rc == 0, "key %u cannot be put back", key);
+    if (world.where == SHARED) {
+        row_share(ref_of(key));
+        tell(NULL, key);
+    }
     world.moves[key]++;
+}
+
+/* Another node's update comes to the main copy, or the main copy's values to a replica. */
+static void hear(unsigned key)
+{
+    float update[CAPACITY] = {[ALL] = 1, [STRANGER] = 1};
+    if (world.where == REPLICA) {
+        row_refresh(ref_of(key), world.told[key]);
+        return;
+    }
+    world.begun[key][STRANGER]++;
+    has_written(STRANGER, key, row_write(ref_of(key), update, ROW_MERGE));
+}
+
+static void serve_once(unsigned key)
+{
+    float row[CAPACITY];
+    struct before b = before_now(key, UINT64_MAX);
+    switch (dice_below(&world.dice, 8)) {
+    case 0:
+    case 1: move_one(key); break;
+    case 2:
+        if (row_read(ref_of(key), row) >= 0) check_exact(key, row, &b, "a stranger's read");
+        break;
+    case 3: hear(key); break;
+    default:
+        if (world.where != OWN) tell_others(dice_below(&world.dice, 2));
+    }
+    mover_reclaim(&world.mover);
 }
 
 static void move(void *unused)
 {
     (void)unused;
     for (unsigned i = dice_below(&world.dice, 40); i > 0; i--) {
-        float row[CAPACITY];
-        unsigned key = dice_below(&world.dice, world.keys);
-        struct before b = before_now(key, UINT64_MAX);
-        locus_fiber_yield();
-        if (dice_below(&world.dice, 4) == 0)
-            move_one(key);
-        else if (dice_below(&world.dice, 3) == 0 && row_read(ref_of(key), row) == 0)
-            check_exact(key, row, &b, "a stranger's read");
-        mover_reclaim(&world.mover);
+        serve_once(dice_below(&world.dice, world.keys));
         for (unsigned n = dice_below(&world.dice, 200); n > 0; n--) locus_fiber_yield();
     }
 }
 
+static void begin_row(unsigned key)
+{
+    float *row = world.told[key];
+    row[NAME] = (float)key + 1;
+    struct row_ref s = ref_of(key);
+    bool is_here = row_ref_is_here(s, directory_load(row_ref_word(s)));
+    int rc = world.where == REPLICA ? row_replicate(s, row)
+                                    : (is_here ? row_set(s, row) : row_put(s, row));
+    MUST(rc == 0, "no row");
+    if (world.where == SHARED) row_share(s);
+}
+
 static void open_world(void)
 {
-    const struct locus_table table = {.name = "rows", .rows = world.keys, .length = LENGTH};
-    MUST(store_init(&world.store, &table, 1, 1, 1, 0) == 0, "no store");
+    const struct locus_table table = {.name = "rows",
+                                      .rows = world.keys,
+                                      .length = LENGTH,
+                                      .optimizer = world.has_optimizer ? LOCUS_SGD
+                                                                       : LOCUS_NO_OPTIMIZER,
+                                      .rule = {.rate = world.has_optimizer}};
+    const struct store_config c = {
+        .tables = &table, .table_count = 1, .shards = 1, .nodes = 2, .replicates = true};
+    MUST(store_open(&world.store, &c) == 0, "no store");
     MUST(copies_open(&world.store, world.workers) == 0, "no copies");
-    for (unsigned key = 0; key < world.keys; key++) {
-        float row[CAPACITY] = {[NAME] = (float)key + 1};
-        MUST(row_set(ref_of(key), row) == 0, "no row");
-    }
+    for (unsigned key = 0; key < world.keys; key++) begin_row(key);
     mover_init(&world.mover, &world.store);
     for (unsigned w = 0; w < world.workers; w++) {
         reader_init(&world.reader[w], &world.store);
@@ -307,6 +421,7 @@ static void close_world(void)
 static void check_end(void)
 {
     copies_drain_all(&world.store);
+    if (world.where != OWN) tell_others(true);
     for (unsigned key = 0; key < world.keys; key++) {
         float row[CAPACITY];
         struct before b = before_now(key, UINT64_MAX);
@@ -314,7 +429,7 @@ static void check_end(void)
         const float *at = partition_row(ref_of(key).partition, directory_slot(w));
         MUST(!(w & DIRECTORY_COPIED) || directory_is_copied(w), "key %u has a strange word", key);
         check_exact(key, at, &b, "the row");
-        MUST(row_read(ref_of(key), row) == 0, "key %u is not here", key);
+        MUST(row_read(ref_of(key), row) >= 0, "key %u is not here", key);
         MUST(!(directory_load(row_ref_word(ref_of(key))) & (DIRECTORY_LATCH | DIRECTORY_COPIED)),
              "key %u is still latched", key);
     }
@@ -332,6 +447,8 @@ static void run(uint64_t seed)
     world.workers = 2 + dice_below(&world.dice, WORKERS_MAX - 1);
     world.writers = 1 + dice_below(&world.dice, world.workers);
     world.keys = 1 + dice_below(&world.dice, KEYS_MAX);
+    world.where = (enum where)dice_below(&world.dice, 3);
+    world.has_optimizer = dice_below(&world.dice, 2);
     open_world();
     fibers_begin((enum fibers_policy)(seed % FIBERS_POLICIES), seed);
     fibers_set_clock(now_ns);

@@ -3,6 +3,7 @@
 
 #include "test.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static struct fixture *begin(void)
     const struct store_config c = {
         .tables = &table, .table_count = 1, .shards = 1, .nodes = 1, .is_alone = true};
     struct fixture *f = aligned_alloc(128, (sizeof *f + 127) / 128 * 128);
-    float row[CAPACITY];
+    float row[CAPACITY] = {0};
     CHECK(f != NULL);
     CHECK_EQ(store_open(&f->store, &c), 0);
     CHECK_EQ(copies_open(&f->store, WORKERS), 0);
@@ -188,6 +189,50 @@ TEST(copies, two_workers_must_have_found_the_latch_taken)
     CHECK(shared);
     CHECK(!copies_contended(NULL, s));
     end(f);
+}
+
+/* ---- records ---- */
+
+enum { VALUES = 2, RECORD_MAX = 3 * VALUES + 1 };
+
+/* What a worker makes of its copy of a row that has had a step: `steps` more. */
+static void step(struct optimizer *o, float *row, float *record, int steps)
+{
+    for (int i = 0; i < steps; i++) {
+        const float gradient[VALUES] = {0.5f + (float)i, -1.0f};
+        optimizer_begin_step(o);
+        optimizer_change(o, row, VALUES, ROW_ADD, gradient, optimizer_step(o), record, i == 0, 0);
+    }
+}
+
+static void merge(const struct optimizer *o, float *row, const float *from, float *record,
+                  bool is_first)
+{
+    optimizer_change(o, row, VALUES, ROW_MERGE, from, (struct row_step){0, 0}, record, is_first, 0);
+}
+
+/* A replica gets the records of two workers, and its owner one of both. */
+TEST(copies, a_replica_tells_its_owner_of_all_workers_steps)
+{
+    for (enum locus_optimizer kind = LOCUS_SGD; kind <= LOCUS_ADAMW; kind++) {
+        const struct row_type *type = row_type_of(kind);
+        struct optimizer o;
+        float of[2][RECORD_MAX] = {0}, said[RECORD_MAX] = {7}, first[RECORD_MAX] = {1, 2};
+        optimizer_init(&o, type, &type->usual, LOCUS_F32);
+        step(&o, first, NULL, 1);
+        for (int w = 0; w < 2; w++) {
+            float row[RECORD_MAX];
+            memcpy(row, first, sizeof row);
+            step(&o, row, of[w], 2 + w);
+        }
+        float replica[RECORD_MAX], owner[RECORD_MAX];
+        memcpy(replica, first, sizeof replica);
+        memcpy(owner, first, sizeof owner);
+        for (int w = 0; w < 2; w++) merge(&o, replica, of[w], said, w == 0);
+        merge(&o, owner, said, NULL, false);
+        for (size_t i = 0; i < row_type_stored(type, VALUES); i++)
+            CHECK(fabsf(owner[i] - replica[i]) <= 1e-5f * fmaxf(1, fabsf(owner[i])));
+    }
 }
 
 /* ---- threads ---- */

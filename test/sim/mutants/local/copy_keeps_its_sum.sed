@@ -1,4 +1,4 @@
 # file: src/store/copies.c
 # what: what was added to the row stays in the copy
 # run: copies --seed 1
-/^static bool fold(/,/^}/s/    copy->is_dirty = false;//
+/^static directory_word fold(/,/^}/s/    copy->is_dirty = false;//

@@ -1,4 +1,4 @@
 # file: src/store/copies.c
 # what: a copy that a view shows becomes another row's
-# run: copies --seed 1176
+# run: copies --seed 420
 /^static unsigned free_slot(/,/^}/s/!is_seen/true/

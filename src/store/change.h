@@ -1,0 +1,78 @@
+/*
+ * change.h - a change of a latched row: of its values, of what others must be told, and of its word.
+ *
+ * Callers, memory, waiting, life: as row.h
+ */
+#ifndef LOCUS_STORE_CHANGE_H
+#define LOCUS_STORE_CHANGE_H
+
+#include "base/yield.h"
+#include "store/store.h"
+
+static inline float *slot_row(const struct partition *p, directory_word w)
+{
+    return partition_row(p, directory_slot(w));
+}
+
+/* What the owner does not know of a dirty replica: the row as it was before the first change since
+ * it was last told; with an optimizer, the record of the steps. */
+static inline float *unsaid_row(const struct partition *p, directory_word w)
+{
+    return partition_row(p, directory_slot(w) + 1);
+}
+
+/* One write of a row. */
+struct write {
+    enum row_change change;
+    const float *values;
+    struct row_step step; /* of ROW_ADD, if there is an optimizer */
+};
+
+/* How the next change of a row rounds. w: its word. */
+static inline uint64_t draw_of(struct row_ref s, directory_word w)
+{
+    return bf16_draw(s.partition->place + s.index, directory_version(w));
+}
+
+/* Latched; w: the row's word. `unsaid`: of a replica or a worker's copy, else NULL; the first
+ * change since the others were told finds there whatever was there. */
+static inline void write_at(struct row_ref s, directory_word w, float *row,
+                            const struct write *write, float *unsaid, bool is_first)
+{
+    const struct partition *p = s.partition;
+    if (p->optimizer) {
+        optimizer_change(p->optimizer, row, p->length, write->change, write->values, write->step,
+                         unsaid, is_first, draw_of(s, w));
+        return;
+    }
+    if (unsaid && is_first) floats_copy(unsaid, row, p->length);
+    LOCUS_YIELD();
+    if (row_change_sets(write->change))
+        floats_copy(row, write->values, p->length);
+    else
+        p->add(row, write->values, p->length);
+}
+
+static inline void unlatch(struct row_ref s, directory_word w)
+{
+    directory_publish(row_ref_word(s),
+                      w & DIRECTORY_COPIED ? w | DIRECTORY_LATCH : w & ~DIRECTORY_LATCH);
+}
+
+/* The word of a row that has changed. */
+static inline directory_word changed(directory_word w)
+{
+    directory_word dirty = directory_state(w) == DIRECTORY_MAIN ? 0 : DIRECTORY_DIRTY;
+    return (w + DIRECTORY_VERSION_ONE) | dirty;
+}
+
+/* A row with this word changes: the first change since the shard last looked adds the key to the
+ * dirty set. Before the word says so: who sees that it is dirty need not add it. The shard waits for
+ * the word (row_is_dirty). */
+static inline void add_if_clean(struct row_ref s, directory_word w)
+{
+    if (directory_state(w) != DIRECTORY_MAIN && !(w & DIRECTORY_DIRTY))
+        dirty_set_add(s.partition->dirty, s.index);
+}
+
+#endif
