@@ -106,7 +106,7 @@ TEST(bf16, all_instruction_sets_round_alike_and_to_the_end_of_a_row_alone)
     for (uint32_t i = 0; i < N; i++) values[i] = of_bits((i + 1) * UINT32_C(0x9E3779B1));
     values[3] = of_bits(0x7F800001);
     for (unsigned n = 1; n <= N; n++) {
-        float first[WORDS + 1], words[WORDS + 1], wide[N + 1];
+        float first[WORDS + 1] = {0}, words[WORDS + 1] = {0}, wide[N + 1];
         for (unsigned v = 0; bf16_version(v); v++) {
             float *to = v == 0 ? first : words;
             for (unsigned i = 0; i <= WORDS; i++) to[i] = 7;
