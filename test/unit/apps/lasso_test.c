@@ -159,10 +159,10 @@ TEST(lasso, responses_may_be_of_any_size)
     static const double sizes[] = {1, 1e100, 1e-100};
     struct lasso l[3];
     for (int i = 0; i < 3; i++) {
-        const struct columns *c = &l[i].columns;
         l[i] = (struct lasso){.options.alpha = 1};
         load_files(&l[i].columns, &(struct files){texts[i], NULL});
         lasso_loss_prepare(&l[i]);
+        const struct columns *c = &l[i].columns;
         CHECK(i > 0 || (c->unit <= 1 && c->unit >= 1)); /* as it is */
         CHECK(fabs(l[i].largest * c->unit / l[0].largest / sizes[i] - 1) < 1e-12);
         CHECK(l[i].largest > 0.1 && l[i].largest < 100);
