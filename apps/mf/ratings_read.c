@@ -196,25 +196,36 @@ static bool take_rating(const struct named_file *f, const struct field *fields, 
     return true;
 }
 
-/* What grows with time: a number, or the digits of a date that begins with its year. */
+/* The digits of a date that begins with its year, to seconds: they grow with time if each part has
+ * all of its digits. */
+static bool date_of(struct field f, double *time)
+{
+    enum { DATE = 10, TO_SECONDS = 14 };
+    int digits = 0;
+    bool is_whole = f.length >= DATE && f.text[4] == '-' && f.text[7] == '-';
+    *time = 0;
+    for (size_t i = 0; i < f.length && is_whole && digits < TO_SECONDS; i++) {
+        if (f.text[i] >= '0' && f.text[i] <= '9') {
+            *time = 10 * *time + (f.text[i] - '0');
+            digits++;
+        } else {
+            is_whole = digits % 2 == 0;
+        }
+    }
+    *time *= pow(10, TO_SECONDS - digits);
+    return is_whole && digits % 2 == 0 && !memchr(f.text, 'M', f.length); /* AM and PM */
+}
+
+/* What grows with time: a number, or a date. */
 static double time_of(const struct named_file *f)
 {
-    enum { DATE = 8, TO_SECONDS = 14 };
     struct field field = f->fields.field[f->at[TIME]];
     double time;
-    int digits = 0;
-    if (lines_number(field.text, field.length, &time)) return time;
-    time = 0;
-    for (size_t i = 0; i < field.length && digits < TO_SECONDS; i++) {
-        if (field.text[i] < '0' || field.text[i] > '9') continue;
-        time = 10 * time + (field.text[i] - '0');
-        digits++;
-    }
-    if (digits < DATE || field.text[4] != '-')
+    if (!lines_number(field.text, field.length, &time) && !date_of(field, &time))
         lines_fail(&f->fields.lines,
                    "\"%.*s\" is no time: must be a number, or a date like 2004-01-31 12:00",
                    lines_shown(field.length), field.text);
-    return time * pow(10, TO_SECONDS - digits);
+    return time;
 }
 
 static _Noreturn void complain_of_row(const struct named_file *f)
