@@ -12,7 +12,7 @@ static void parse(const char *text, struct made_up_size *s)
 {
     static const char option[] = "--zipf";
     made_up_sizes(option, text, "ROWSxCOLUMNSxCELLS, as 1000x100x20000", s, 3);
-    s[2].most = s[0].is * s[1].is / 2;
+    s[2].most = (s[0].is * s[1].is + 1) / 2;
     made_up_check(option, text, &s[2]);
 }
 

@@ -541,5 +541,6 @@ TEST(ratings, impossible_matrices_are_refused)
 {
     ends_with(parse, "10x10", 2, "--zipf takes ROWSxCOLUMNSxCELLS");
     ends_with(parse, "10x10x51", 2, "cells must be from 1 to 50");
+    ends_with(parse, "1x1x2", 2, "cells must be from 1 to 1");
     ends_with(parse, "0x10x1", 2, "--zipf 0x10x1: rows must be from 1");
 }
