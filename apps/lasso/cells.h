@@ -27,7 +27,7 @@ void cells_add_response(struct cells *, double value);
 /* Takes the cells over. A cell that is named twice: gives up. `source` is for the sentence. */
 void cells_finish(struct cells *, struct columns *, const char *source);
 
-/* Readers. */
-void cells_read(struct cells *, const char *path, const char *response);
+/* Reads a file, and its responses, which `option` names. */
+void cells_read(struct cells *, const char *path, const char *response, const char *option);
 
 #endif

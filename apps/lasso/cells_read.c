@@ -65,12 +65,12 @@ static void read_response(struct cells *c, const char *path)
     matrix_market_close(&m);
 }
 
-void cells_read(struct cells *c, const char *path, const char *response)
+void cells_read(struct cells *c, const char *path, const char *response, const char *option)
 {
     bool is_matrix = matrix_market_is(path);
     if (is_matrix != (response != NULL))
-        fail("%s is %s: --response is for MatrixMarket, and must be given with it", path,
-             is_matrix ? "MatrixMarket" : "not MatrixMarket");
+        fail("%s is %s: %s is for MatrixMarket, and must be given with it", path,
+             is_matrix ? "MatrixMarket" : "not MatrixMarket", option);
     if (is_matrix) {
         read_matrix(c, path);
         read_response(c, response);

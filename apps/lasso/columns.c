@@ -23,7 +23,7 @@ void columns_fini(struct columns *c)
 void columns_load(struct columns *c, const char *path, const char *response)
 {
     struct cells cells = {0};
-    cells_read(&cells, path, response);
+    cells_read(&cells, path, response, "--response");
     cells_finish(&cells, c, path);
 }
 

@@ -14,8 +14,9 @@ static double label_of(const struct lasso *l, size_t row, double response)
 {
     double low = l->labels[0], wide = l->labels[1] - low, label = round((response - low) / wide);
     if (!(fabs(response - low - label * wide) <= 1e-9 * wide) || label < 0 || label > 1)
-        fail("%s: row %zu has the response %g: the labels to learn are %g and %g", l->options.test,
-             row + 1, response, low, l->labels[1]);
+        fail("%s: row %zu has the response %g: the labels to learn are %g and %g",
+             l->options.test_response ? l->options.test_response : l->options.test, row + 1,
+             response, low, l->labels[1]);
     return label;
 }
 
@@ -25,7 +26,7 @@ void lasso_test_load(struct lasso *l)
     struct cells *c = &l->test;
     size_t known = 0;
     if (!o->test) return;
-    cells_read(c, o->test, o->test_response);
+    cells_read(c, o->test, o->test_response, "--test-response");
     if (c->response_count == 0) fail("%s has no rows", o->test);
     for (size_t i = 0; i < c->count; i++) {
         uint32_t index = c->list[i].column + 1;

@@ -288,6 +288,8 @@ TEST(lasso, refuses_wrong_input_with_a_sentence)
     is_refused_text("1 1:2\n0 2:2\n", "--loss logistic --test - < /dev/null", "- has no rows");
     is_refused_text("1 1:2\n0 2:2\n", "--loss logistic --test - <<X\n2 1:1\nX",
                     "row 1 has the response 2: the labels to learn are 0 and 1");
+    is_refused_text("1 1:2\n0 2:2\n", "--test-response x --test - <<X\n2 1:1\nX",
+                    "- is not MatrixMarket: --test-response is for MatrixMarket");
     is_refused(2, "--generate 10x10x3 --test-response x",
                "--test-response has no effect without --test");
     is_refused_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n",
