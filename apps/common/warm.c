@@ -87,7 +87,8 @@ void warm_init(struct pool_member *m, size_t table, const char *path, const stru
                      .part_count = part_count,
                      .names = names,
                      .draw = first,
-                     .context = context};
+                     .context = context,
+                     .found = &found};
     if (!path) {
         rows_init(m, table, first, context);
         return;
@@ -98,8 +99,10 @@ void warm_init(struct pool_member *m, size_t table, const char *path, const stru
         open_names(&w, &s);
     }
     const struct warm *first_one = pool_first_gives(m, &w);
-    if (m->index > 0) w = *first_one;
-    w.found = &found;
+    if (m->index > 0) {
+        w = *first_one;
+        w.found = &found;
+    }
     rows_init(m, table, draw, &w);
     pool_sum(m, &found, 1);
     if (found <= 0)

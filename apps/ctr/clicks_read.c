@@ -316,6 +316,9 @@ static void check_options(const struct clicks_source *source, enum clicks_format
     if (args_has("--bins") && format != CLICKS_CSV)
         fail("--bins is for columns of numbers, and %s is %s", source->train,
              format == CLICKS_LIBSVM ? "LIBSVM" : "Criteo's");
+    if (args_has("--bins") && source->known)
+        fail(
+            "--bins has no effect with --from, whose model says how numbers are cut: leave it out");
     if (source->hash_bits && format == CLICKS_LIBSVM)
         fail("--hash is for names, and %s is LIBSVM, whose features are numbers", source->train);
 }

@@ -222,7 +222,7 @@ TEST(saved, ctr_cuts_numbers_as_the_model_that_it_begins_with)
         "x = 1000 * rand(); printf \"%%.6g,%%d,%%d\\n\", x, rand() * 4, rand() * 1000 < x}}' > old && "
         "cp old new && awk 'BEGIN {for (i = 0; i < 900; i++) print rand() \",1,0\"}' >> new && "
         "%s --data old --bins 8 --dim 4 --hidden 4 --epochs 2 --out model && "
-        "%s --data new --bins 8 --dim 4 --hidden 4 --epochs 0 --from model --out again && "
+        "%s --data new --dim 4 --hidden 4 --epochs 0 --workers 2 --from model --out again && "
         "%s predict model old > a && %s predict again old > b && cmp a b",
         folder, program_path("ctr"), program_path("ctr"), program_path("ctr"),
         program_path("ctr")));
@@ -230,6 +230,10 @@ TEST(saved, ctr_cuts_numbers_as_the_model_that_it_begins_with)
                          folder, program_path("ctr")),
              1);
     CHECK_STR(c.err.text, "other has other columns, or in another order, than the model");
+    CHECK_EQ(command_run(&c, "cd %s && %s --data new --from model --bins 8", folder,
+                         program_path("ctr")),
+             1);
+    CHECK_STR(c.err.text, "--bins has no effect with --from");
 }
 
 /* Documents of three words each, of one of 5 topics. */
