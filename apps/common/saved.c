@@ -201,7 +201,9 @@ void saved_open(struct saved *s, const char *path)
     if (bytes >= LENGTH_BYTES) memcpy(&length, s->file.file, LENGTH_BYTES);
     if (length == 0 || length > HEADER_MAX || length > bytes - LENGTH_BYTES)
         saved_fail(s, "is no model in safetensors, or is cut off%s",
-                   strcmp(fail_program(), "locus-wv") == 0
+                   bytes >= LENGTH_BYTES && memcmp(s->file.file, "PK", 2) == 0
+                       ? "; NumPy's archives are not read: save the model without the ending .npz"
+                   : strcmp(fail_program(), "locus-wv") == 0
                        ? "; of word2vec's files the first line has the number of words and that of "
                          "floats"
                        : "");
