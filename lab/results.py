@@ -233,7 +233,7 @@ def kge_judged(graph, options, epochs):
 
 
 def mf_zipf(runs):
-    return lambda lab: Section("mf", runs(f"--data {lab.zipf()} --hold-back 0.02 --rank 100 --adagrad coordinate"), speeds)
+    return lambda lab: Section("mf", runs(f"--data {lab.zipf()} --hold-back 0.02 --rank 100 --reg 0.02 --adagrad coordinate"), speeds)
 
 
 def mf_techniques(nodes):
