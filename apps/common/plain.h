@@ -20,9 +20,9 @@ bool plain_is_control(const char *text, size_t length);
 /* A copy, of as much as there is room for, in which control characters but the end of a line, and
  * bytes that are no UTF-8, are written as \x1b. */
 void plain_copy(char *to, size_t capacity, const char *from);
-/* printf(), of which all is shown so. */
 /* Of a word that is counted: "s", or "" behind a single one. */
 const char *plain_s(uint64_t count);
+/* printf(), of which all is shown so. */
 void plain_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -176,8 +176,8 @@ int predict_run(const char *program, const struct predict_kind *kind, int argc, 
         predict_lines(&p);
     kind->close(&p);
     if (p.unknown > 0)
-        fprintf(stderr, "%s: %" PRIu64 " lines have a name that the model does not know\n", program,
-                p.unknown);
+        fprintf(stderr, "%s: %" PRIu64 " line%s with a name that the model does not know\n",
+                program, p.unknown, plain_s(p.unknown));
     saved_close(&p.model);
     free(p.program);
     free(p.candidates);

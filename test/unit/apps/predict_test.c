@@ -143,7 +143,7 @@ TEST(predict, mf_adds_mean_biases_and_product)
                           "Anna\tx\n\n# nobody\nBob,z\r\n  Bob   y\nEve x\nBob w",
                           {0}},
             "Anna\tx\t4.25\nBob\tz\t5.5\nBob\ty\t3.625\nEve\tx\t3\nBob\tw\t2.5\n"
-            "locus-x: 2 lines have a name that the model does not know\n");
+            "locus-x: 2 lines with a name that the model does not know\n");
     answers((struct wish){&mf_predict_kind, "Anna x", {"--json"}},
             "{\"event\":\"prediction\",\"row\":\"Anna\",\"column\":\"x\",\"rating\":4.25}\n");
 }
@@ -189,7 +189,7 @@ TEST(predict, mf_counts_rows_without_names_from_1)
                 PARTS(FLOATS("rows", 2, 1, 2, 3), FLOATS("columns", 1, 1, 5)));
     answers((struct wish){&mf_predict_kind, "1 1\n2 1\n0 1", {0}},
             "1\t1\t10\n2\t1\t15\n0\t1\t0\n"
-            "locus-x: 1 lines have a name that the model does not know\n");
+            "locus-x: 1 line with a name that the model does not know\n");
     answers((struct wish){&mf_predict_kind, "2", {0}}, "2\t1\t15\n");
     refuses((struct wish){&mf_predict_kind, "1 1 1", {0}}, "stdin:1: has more than 2 fields");
     refuses((struct wish){&mf_predict_kind, "1 1\n\n2", {0}},
@@ -210,7 +210,7 @@ TEST(predict, kge_scores_facts_and_answers_questions)
     write_graph("reciprocal=false", 1);
     answers((struct wish){&kge_predict_kind, "a\tr\tb\nb\tr\ta\nthe c\tr\tb\na\tr\td", {0}},
             "a\tr\tb\t1\nb\tr\ta\t-1\nthe c\tr\tb\t2\na\tr\td\tnan\n"
-            "locus-x: 1 lines have a name that the model does not know\n");
+            "locus-x: 1 line with a name that the model does not know\n");
     answers((struct wish){&kge_predict_kind, "a\tr\t?\n?\tr\tb", {"--best", "2"}},
             "a\tr\tb\t1\na\tr\ta\t0\nthe c\tr\tb\t2\na\tr\tb\t1\n");
     answers((struct wish){&kge_predict_kind, "b", {"--best", "2"}}, "b\ta\t0\nb\tthe c\t0\n");
@@ -244,7 +244,7 @@ TEST(predict, wv_finds_near_words_and_analogies)
             "east\tnorth\twest\tne\t-0.178885445\n");
     answers((struct wish){&wv_predict_kind, "east ne\nne me", {0}},
             "east\tne\t0.600000024\nne\tme\tnan\n"
-            "locus-wv: 1 lines have a name that the model does not know\n");
+            "locus-wv: 1 line with a name that the model does not know\n");
 }
 
 /* Vectors (2, 0), (0, 3), (3, 4), as word2vec writes them and as others do. */
