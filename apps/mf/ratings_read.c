@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- what several threads read ---- */
 
@@ -200,9 +201,9 @@ static bool take_rating(const struct named_file *f, const struct field *fields, 
  * all of its digits. */
 static bool date_of(struct field f, double *time)
 {
-    enum { DATE = 10, TO_SECONDS = 14 };
+    enum { DATE = 8, TO_SECONDS = 14 };
     int digits = 0;
-    bool is_whole = f.length >= DATE && f.text[4] == '-' && f.text[7] == '-';
+    bool is_whole = f.length > DATE && f.text[4] == '-' && f.text[7] == '-';
     *time = 0;
     for (size_t i = 0; i < f.length && is_whole && digits < TO_SECONDS; i++) {
         if (f.text[i] >= '0' && f.text[i] <= '9') {
@@ -213,7 +214,9 @@ static bool date_of(struct field f, double *time)
         }
     }
     *time *= pow(10, TO_SECONDS - digits);
-    return is_whole && digits % 2 == 0 && !memchr(f.text, 'M', f.length); /* AM and PM */
+    is_whole = is_whole && digits >= DATE && digits % 2 == 0;
+    return is_whole && strncasecmp(f.text + f.length - 2, "am", 2) != 0 &&
+           strncasecmp(f.text + f.length - 2, "pm", 2) != 0;
 }
 
 /* What grows with time: a number, or a date. */

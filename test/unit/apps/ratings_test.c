@@ -478,10 +478,11 @@ TEST(ratings, holds_back_one_of_each_row)
     has_no_times("u x 1\nv x 2\nu y 3\nu z 4\n", "has no times, of which the last");
     has_no_times("user,item,rating,time\nu,x,1,5\nv,y,1,noon\n",
                  ":3: \"noon\" is no time: must be a number");
-    has_no_times("user,item,rating,time\nu,x,1,2004-01-31T10:00:00.5Z\nv,y,1,2004-1-31 10:00\n",
+    has_no_times("user,item,rating,time\nu,x,1,2004-01-31T10:00:00.5 GMT\nv,y,1,2004-1-31 10:00\n",
                  ":3: \"2004-1-31 10:00\" is no time");
+    has_no_times("user,item,rating,time\nu,x,1,last-so-me day\n", "day\" is no time");
     has_no_times("user,item,rating,time\nu,x,1,2004-01-31 9:00\n", "9:00\" is no time");
-    has_no_times("user,item,rating,time\nu,x,1,2004-01-31 01:00 PM\n", "PM\" is no time");
+    has_no_times("user,item,rating,time\nu,x,1,2004-01-31 01:00 pm\n", "pm\" is no time");
     has_no_times(MATRIX "2 2 1\n1 1 5\n", "is MatrixMarket, which has no times");
 }
 
