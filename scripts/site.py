@@ -45,13 +45,14 @@ nav { border-right: 1px solid #ccc; position: sticky; top: 0; height: 100vh; ove
 @media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd } pre, code { background: #262626 }
 a { color: #7bf } img { background: #fff } }
 """
-# All words must be on a page; a title counts most, then headings. PAGES is the index: title, address, headings, text, weight.
+# All words must be on a page; a title that is the word counts most, then titles, then headings. PAGES is the index: title,
+# address, headings, text, weight.
 SEARCH = """const box = document.getElementById("search"), found = document.getElementById("found");
 box.addEventListener("input", () => {
   const words = box.value.toLowerCase().split(/\\s+/).filter(w => w.length > 1);
   const count = (text, w) => text.toLowerCase().split(w).length - 1;
   const hits = !words.length ? [] : PAGES.map(p => [Math.min(...words.map(w => p[4] * (count(p[0], w) * 50 +
-    count(p[2], w) * 10 + Math.min(count(p[3], w), 9)))), p]).filter(h => h[0] > 0).sort((a, b) => b[0] - a[0]).slice(0, 12);
+    (p[0].replace(/\\.\\d$/, "").toLowerCase() === w) * 500 + count(p[2], w) * 10 + Math.min(count(p[3], w), 9)))), p]).filter(h => h[0] > 0).sort((a, b) => b[0] - a[0]).slice(0, 12);
   found.replaceChildren();
   if (!words.length) return;
   const list = found.appendChild(document.createElement("ul"));
@@ -60,8 +61,8 @@ box.addEventListener("input", () => {
     const item = list.appendChild(document.createElement("li")), link = item.appendChild(document.createElement("a"));
     link.href = ROOT + p[1];
     link.textContent = p[0];
-    const at = Math.max(0, p[3].toLowerCase().indexOf(words[0]) - 30);
-    item.append(" ", p[3].slice(at, at + 90));
+    const at = p[3].lastIndexOf(" ", p[3].toLowerCase().indexOf(words[0]) - 30) + 1;
+    item.append(" ", p[3].slice(at, at + 90).replace(/ \\S*$/, ""));
   }
 });
 """
