@@ -7,26 +7,34 @@
 /* What an update adds to the last element: as no other key's updates do. */
 static unsigned count_of(struct content_layout l)
 {
-    return 1 + l.key * 2 * CONTENT_UPDATES_MAX;
+    return l.is_bf16 ? 1 : 1 + l.key * 2 * CONTENT_UPDATES_MAX;
+}
+
+/* What all values are multiplied by. */
+static float scale_of(struct content_layout l)
+{
+    return l.is_bf16 ? ldexpf(1, (int)l.key) : 1;
 }
 
 void content_write_update(float *row, struct content_layout l, unsigned update)
 {
     memset(row, 0, l.length * sizeof *row);
-    row[1 + update / CONTENT_FIELDS] = (float)(1u << 2 * (update % CONTENT_FIELDS));
-    row[l.length - 1] = (float)count_of(l);
+    unsigned fields = content_fields(l);
+    row[1 + update / fields] = (float)(1u << 2 * (update % fields)) * scale_of(l);
+    row[l.length - 1] = (float)count_of(l) * scale_of(l);
 }
 
 void content_write_set(float *row, struct content_layout l, unsigned set)
 {
     memset(row, 0, l.length * sizeof *row);
-    row[0] = (float)(set * CONTENT_KEYS_MAX + l.key);
+    row[0] = l.is_bf16 ? (float)set * scale_of(l) : (float)(set * CONTENT_KEYS_MAX + l.key);
 }
 
-/* A float that is a whole number below 2^24. */
-static bool whole(float f, uint32_t *n)
+/* A whole number below 2^24, or 2^8, times the scale. */
+static bool whole(float f, struct content_layout l, uint32_t *n)
 {
-    if (!(f >= 0 && f < 16777216)) return false;
+    f /= scale_of(l);
+    if (!(f >= 0 && f < (l.is_bf16 ? 256 : 16777216))) return false;
     *n = (uint32_t)f;
     return (float)*n == f;
 }
@@ -41,20 +49,21 @@ bool content_is_torn(const char *wrong)
 const char *content_read(const float *row, struct content_layout l, struct content *c)
 {
     uint32_t n, updates = 0;
+    unsigned fields = content_fields(l);
     *c = (struct content){0};
     for (uint32_t i = 1; i + 1 < l.length; i++) {
-        if (!whole(row[i], &n)) return "holds a value that nobody wrote";
-        for (unsigned f = 0; f < CONTENT_FIELDS; f++, n >>= 2) {
+        if (!whole(row[i], l, &n)) return "holds a value that nobody wrote";
+        for (unsigned f = 0; f < fields; f++, n >>= 2) {
             if ((n & 3) > 1) return "holds an update more than once";
             if (!(n & 3)) continue;
-            content_add(c, (i - 1) * CONTENT_FIELDS + f);
+            content_add(c, (i - 1) * fields + f);
             updates++;
         }
     }
-    if (!whole(row[0], &n)) return "names a set that nobody made";
-    if (n && n % CONTENT_KEYS_MAX != l.key) return "is another key's";
-    c->set = n / CONTENT_KEYS_MAX;
-    if (!whole(row[l.length - 1], &n)) return "holds a value that nobody wrote";
+    if (!whole(row[0], l, &n)) return "names a set that nobody made";
+    if (n && !l.is_bf16 && n % CONTENT_KEYS_MAX != l.key) return "is another key's";
+    c->set = l.is_bf16 ? n : n / CONTENT_KEYS_MAX;
+    if (!whole(row[l.length - 1], l, &n)) return "holds a value that nobody wrote";
     if (n % count_of(l)) return "is another key's";
     if (n / count_of(l) != updates) return torn;
     return NULL;
@@ -63,10 +72,12 @@ const char *content_read(const float *row, struct content_layout l, struct conte
 const char *content_check_state(const float *row, struct content_layout l, const struct content *c)
 {
     double expected[CONTENT_LENGTH_MAX] = {0};
-    for (unsigned u = 0; u < content_capacity(l.length) && l.has_state; u++) {
+    float update[CONTENT_LENGTH_MAX];
+    for (unsigned u = 0; u < content_capacity(l) && l.has_state; u++) {
         if (!content_has(c, u)) continue;
-        expected[1 + u / CONTENT_FIELDS] += (double)(UINT64_C(1) << 4 * (u % CONTENT_FIELDS));
-        expected[l.length - 1] += (double)count_of(l) * count_of(l);
+        content_write_update(update, l, u);
+        for (uint32_t i = 0; i < l.length; i++)
+            expected[i] += (double)update[i] * (double)update[i];
     }
     for (uint32_t i = 0; i < l.length && l.has_state; i++) /* it is rounded */
         if (fabs((double)row[l.length + i] - expected[i]) > 1e-4 * expected[i])

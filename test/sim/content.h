@@ -8,6 +8,9 @@
  * it is torn and whether it is another key's; and rows can be added up: owner's row plus updates
  * under way must be all that were made.
  *
+ * Values of 16 bits count exactly to 2^8. Of such a row four fields are in a value, and the key is
+ * in the exponents: all is 2^key times what it would be.
+ *
  * If the table has an optimizer, that is an AdaGrad whose epsilon is so large that a step adds the
  * update: its gradient is the update, negated. So values are as above, and the state is the sum of
  * the squares of the updates since the last set.
@@ -26,6 +29,7 @@
 
 enum {
     CONTENT_FIELDS = 12, /* a float */
+    CONTENT_FIELDS_BF16 = 4,
     CONTENT_UPDATES_MAX = 120,
     CONTENT_KEYS_MAX = 64,
     CONTENT_LENGTH_MIN = 3,
@@ -54,18 +58,25 @@ static inline bool content_equals(const struct content *a, const struct content 
     return a->set == b->set && a->updates[0] == b->updates[0] && a->updates[1] == b->updates[1];
 }
 
-/* Updates that a row of this length has fields for. */
-static inline unsigned content_capacity(uint32_t length)
-{
-    return (length - 2) * CONTENT_FIELDS;
-}
-
 /* The row of a key: where its fields are. */
 struct content_layout {
     uint32_t length;
     unsigned key;
     bool has_state; /* `length` floats, behind the values */
+    bool is_bf16;
 };
+
+static inline unsigned content_fields(struct content_layout l)
+{
+    return l.is_bf16 ? CONTENT_FIELDS_BF16 : CONTENT_FIELDS;
+}
+
+/* Updates that such a row has fields for. */
+static inline unsigned content_capacity(struct content_layout l)
+{
+    return (l.length - 2) * content_fields(l);
+}
+
 /* The rule of such an optimizer: its rate is equal to its epsilon. */
 #define CONTENT_EPSILON 0x1p60f
 void content_write_update(float *row, struct content_layout, unsigned update);

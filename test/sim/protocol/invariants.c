@@ -176,12 +176,35 @@ static void add_row(float *sum, const float *row, uint32_t length)
     for (uint32_t i = 0; i < length; i++) sum[i] += row[i];
 }
 
+/* As partition_show() does it, with which other fibers would run. */
+static void show(const struct partition *p, float *to, const float *row)
+{
+    for (uint32_t i = 0; i < p->length; i++) {
+        uint32_t word;
+        memcpy(&word, row + (p->bf16 ? i / 2 : i), sizeof word);
+        if (p->bf16) word = i % 2 ? word & 0xFFFF0000 : word << 16;
+        memcpy(to + i, &word, sizeof word);
+    }
+    memcpy(to + p->length, row + p->packed, (p->stored - p->packed) * sizeof *to);
+}
+
+static void add_stored(float *sum, const struct partition *p, const float *row)
+{
+    float shown[CONTENT_CAPACITY];
+    show(p, shown, row);
+    add_row(sum, shown, partition_full(p));
+}
+
 /* A gradient is no update: content.h. */
 static void add_entry(float *sum, const struct wire_entry *e)
 {
     const float *values = wire_values_const(e);
     bool is_step = e->operation == WIRE_SYNC && e->flags & WIRE_GRADIENT;
     uint32_t length = is_step ? e->length - OPTIMIZER_STEP_FLOATS : e->length;
+    if (e->operation == WIRE_ROW) {
+        if (length) add_stored(sum, row_ref_at(0, e->key).partition, values);
+        return;
+    }
     if (!is_step && (e->operation != WIRE_PUSH || !world.script->has_optimizers)) {
         add_row(sum, values, length);
         return;
@@ -202,10 +225,13 @@ static const char *check_content(const float *row, struct content_layout l, stru
 static void add_unsaid(float *sum, struct row_ref ref, directory_word w, float sign)
 {
     const struct partition *p = ref.partition;
-    const float *row = partition_row(p, directory_slot(w)),
-                *unsaid = partition_row(p, directory_slot(w) + 1);
-    for (uint32_t i = 0; w & DIRECTORY_DIRTY && i < p->stored; i++)
-        sum[i] += sign * (p->optimizer ? unsaid[i] : row[i] - unsaid[i]);
+    float row[CONTENT_CAPACITY], unsaid[CONTENT_CAPACITY];
+    if (!(w & DIRECTORY_DIRTY)) return;
+    show(p, row, partition_row(p, directory_slot(w)));
+    show(p, unsaid, partition_row(p, directory_slot(w) + 1));
+    bool is_former = p->bf16 || !p->optimizer; /* the values, as they were */
+    for (uint32_t i = 0; i < partition_full(p); i++)
+        sum[i] += sign * (is_former && i < p->length ? row[i] - unsaid[i] : unsaid[i]);
 }
 
 /* The row is on its way to a replica that is as good: that is the main copy, but for what was added
@@ -218,7 +244,7 @@ static void add_replica(locus_key key, unsigned node, struct traffic *t)
         report_fail(key, "key %u is on its way to node %u without values, which has no replica",
                     (unsigned)key, node);
     if (directory_state(w) != DIRECTORY_REPLICA || directory_is_latched(w)) return;
-    add_row(t->sum, partition_row(ref.partition, directory_slot(w)), ref.partition->stored);
+    add_stored(t->sum, ref.partition, partition_row(ref.partition, directory_slot(w)));
     add_unsaid(t->sum, ref, w, -1);
 }
 
@@ -254,9 +280,9 @@ static bool read_main(unsigned node, locus_key key, float *row)
     directory_word w = directory_load(row_ref_word(ref));
     if (directory_is_latched(w)) return false;
     if (directory_has_row(w))
-        memcpy(row, partition_row(ref.partition, directory_slot(w)), ref.partition->row_bytes);
+        show(ref.partition, row, partition_row(ref.partition, directory_slot(w)));
     else
-        memset(row, 0, ref.partition->row_bytes);
+        memset(row, 0, partition_full(ref.partition) * sizeof *row);
     return true;
 }
 
@@ -273,7 +299,8 @@ static void look_at_replicas(locus_key key, struct traffic *t)
             t->is_disturbed = true;
             continue;
         }
-        const float *row = partition_row(ref.partition, directory_slot(w));
+        float row[CONTENT_CAPACITY];
+        show(ref.partition, row, partition_row(ref.partition, directory_slot(w)));
         const char *wrong = check_content(row, j->layout, &c);
         if (wrong) report_fail(key, "the replica of key %u at node %u %s", (unsigned)key, n, wrong);
         add_unsaid(t->sum, ref, w, 1);
@@ -286,7 +313,8 @@ static void check_updates(locus_key key, int owner, struct traffic *t)
     float row[CONTENT_CAPACITY];
     struct content c;
     if (t->is_disturbed || (owner >= 0 && !read_main((unsigned)owner, key, row))) return;
-    if (owner >= 0) add_row(t->sum, row, row_ref_at((unsigned)owner, key).partition->stored);
+    if (owner >= 0)
+        add_row(t->sum, row, partition_full(row_ref_at((unsigned)owner, key).partition));
     const char *wrong = check_content(t->sum, j->layout, &c);
     if (j->has_sets) { /* a set may take updates away; what it leaves must be a row */
         wrong = owner >= 0 ? check_content(row, j->layout, &c) : NULL;

@@ -27,12 +27,12 @@ void journal_begin(unsigned keys)
     memset(journal.bound, 0, sizeof journal.bound);
 }
 
-void journal_key_init(locus_key key, uint32_t length, bool has_sets)
+void journal_key_init(struct content_layout layout, bool has_sets)
 {
-    struct journal_key *k = &journal.key[key];
-    k->layout = (struct content_layout){.length = length, .key = (unsigned)key};
+    struct journal_key *k = &journal.key[layout.key];
+    k->layout = layout;
     k->has_sets = has_sets;
-    k->capacity = content_capacity(length);
+    k->capacity = content_capacity(layout);
     if (has_sets && k->capacity > JOURNAL_SET_UPDATES_MAX) k->capacity = JOURNAL_SET_UPDATES_MAX;
     k->updates = k->sets = k->count = 0;
     k->was_replicated = false;

@@ -52,7 +52,7 @@ void journal_bound(unsigned worker, locus_clock);
 /* NULL, or what is wrong with a copy that is to hold everything done before the clock. */
 const char *journal_check_fresh(locus_key, locus_clock, const struct content *);
 
-void journal_key_init(locus_key, uint32_t length, bool has_sets);
+void journal_key_init(struct content_layout, bool has_sets);
 struct journal_key *journal_key(locus_key);
 
 uint64_t journal_tick(void); /* moments of the workers' calls and returns */

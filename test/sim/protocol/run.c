@@ -37,6 +37,7 @@ const struct script *run_script(const struct run_options *o)
     struct dice d = dice_of(o->seed, 6);
     script_write(&run.script, o->script, o->nodes, o->technique, dice_of(o->seed, 1));
     run.script.has_optimizers = dice_below(&d, 3) == 0;
+    run.script.has_bf16 = dice_below(&d, 6) == 1;
     return &run.script;
 }
 
@@ -82,9 +83,10 @@ static unsigned draw_tables(struct dice *d, struct locus_table *table)
             table[tables].optimizer = LOCUS_ADAGRAD;
             table[tables].rule.rate = table[tables].rule.epsilon = CONTENT_EPSILON;
         }
+        if (s->has_bf16) table[tables].element = LOCUS_BF16;
         for (unsigned i = 0; i < rows; i++, key++) {
-            journal_key_init(key, length, s->has_sets && dice_below(d, 2));
-            journal_key(key)->layout.has_state = s->has_optimizers;
+            struct content_layout l = {length, (unsigned)key, s->has_optimizers, s->has_bf16};
+            journal_key_init(l, s->has_sets && dice_below(d, 2));
         }
         left -= rows;
     }

@@ -55,7 +55,8 @@ struct script {
     unsigned keys;
     enum locus_technique technique;
     bool has_sets, acts_immediately;
-    bool has_optimizers;   /* content.h; the seed says it, whatever the script */
+    /* content.h; the seed says it, whatever the script */
+    bool has_optimizers, has_bf16;
     uint64_t staleness_ns; /* staleness_s of the nodes; 0: none */
     unsigned count;
     struct script_step step[SCRIPT_STEPS_MAX];
