@@ -28,7 +28,7 @@ judge "every public name has a page" "$missing"
 # Constants: what the compiler sees of them. A macro's page is found by its name; an enumerator's is its enumeration's.
 missing=''
 mapfile -t names < <({ gcc -E -P -Iinclude include/locus.h; gcc -E -dM -Iinclude include/locus.h | grep '^#define LOCUS_'; } |
-    grep -oE '\bLOCUS_[A-Z_]+' | grep -vxE 'LOCUS_(H|API)' | sort -u)
+    grep -oE '\bLOCUS_[A-Z0-9_]+' | grep -vxE 'LOCUS_(H|API)' | sort -u)
 [ "${#names[@]}" -gt 20 ] || missing=' hardly any'
 for name in "${names[@]}"; do
     [ -s "$man/man3/$name.3" ] || missing+=" $name"
