@@ -110,44 +110,9 @@ static double waiting_percent(const struct piece *p)
     return share < 100 ? share : 100;
 }
 
-static double sent(const struct piece *p)
-{
-    return rate(p, RUN_SENT);
-}
-
 static double shard_percent(const struct piece *p)
 {
     return 100 * rate(p, RUN_SHARDS_S) / (p->node->shards ? p->node->shards : 1);
-}
-
-static double cores(const struct piece *p)
-{
-    return rate(p, RUN_CPU_S);
-}
-
-static double relocated(const struct piece *p)
-{
-    return rate(p, RUN_RELOCATED);
-}
-
-static double copied(const struct piece *p)
-{
-    return rate(p, RUN_COPIED);
-}
-
-static double replicas(const struct piece *p)
-{
-    return count_at(p->node, RUN_REPLICAS, p->to_s);
-}
-
-static double owned(const struct piece *p)
-{
-    return count_at(p->node, RUN_OWNED, p->to_s);
-}
-
-static double late(const struct piece *p)
-{
-    return rate(p, RUN_LATE);
 }
 
 static double resident_mb(const struct piece *p)
@@ -155,14 +120,22 @@ static double resident_mb(const struct piece *p)
     return 1e-6 * count_at(p->node, RUN_RESIDENT, p->to_s);
 }
 
-static double worker_clock(const struct piece *p)
-{
-    return count_at(p->node, RUN_CLOCK, p->to_s);
-}
-
 /* ---- panels ---- */
 
-typedef double figure(const struct piece *);
+/* `of`: what it shows of a piece; NULL: the count itself, a second if it is no gauge. */
+struct drawing {
+    const char *title;
+    double (*of)(const struct piece *);
+    double y_max;
+    enum run_count count;
+};
+
+static double value_of(const struct drawing *d, const struct piece *p)
+{
+    if (d->of) return d->of(p);
+    return run_count_kinds[d->count].is_gauge ? count_at(p->node, d->count, p->to_s)
+                                              : rate(p, d->count);
+}
 
 static int by_value(const void *a, const void *b)
 {
@@ -189,27 +162,27 @@ static void add_line(struct lines *l, struct chart_panel *panel, const char *lab
         .label = l->label[line], .x = l->x, .y = l->y[line], .count = l->points};
 }
 
-static void add_each_node(struct lines *l, struct chart_panel *panel, figure *of)
+static void add_each_node(struct lines *l, struct chart_panel *panel, const struct drawing *d)
 {
     for (unsigned n = 0; n < l->parts->nodes; n++) {
         char label[32];
         if (!l->parts->node[n].has_file) continue;
         for (size_t i = 0; i < l->points; i++) {
             const struct piece p = piece_of(l, n, i);
-            l->y[panel->series_count][i] = of(&p);
+            l->y[panel->series_count][i] = value_of(d, &p);
         }
         snprintf(label, sizeof label, "node %u", n);
         add_line(l, panel, label, panel->series_count);
     }
 }
 
-static void add_spread(struct lines *l, struct chart_panel *panel, figure *of)
+static void add_spread(struct lines *l, struct chart_panel *panel, const struct drawing *d)
 {
     for (size_t i = 0; i < l->points; i++) {
         size_t count = 0;
         for (unsigned n = 0; n < l->parts->nodes; n++) {
             const struct piece p = piece_of(l, n, i);
-            double y = l->parts->node[n].has_file ? of(&p) : NAN;
+            double y = l->parts->node[n].has_file ? value_of(d, &p) : NAN;
             if (isfinite(y)) l->of_node[count++] = y;
         }
         qsort(l->of_node, count, sizeof *l->of_node, by_value);
@@ -229,15 +202,15 @@ static struct chart_panel panel_of(const struct run_parts *p, const char *title)
         .title = title, .x_label = "seconds", .x_max = p->ended_s - p->began_s, .has_gaps = true};
 }
 
-static void put_panel(struct lines *l, FILE *f, const char *title, figure *of, double y_max)
+static void put_panel(struct lines *l, FILE *f, const struct drawing *d)
 {
     struct chart c = {.panel_count = 1};
-    c.panels[0] = panel_of(l->parts, title);
-    c.panels[0].y_max = y_max;
+    c.panels[0] = panel_of(l->parts, d->title);
+    c.panels[0].y_max = d->y_max;
     if (l->parts->nodes <= CHART_SERIES_MAX)
-        add_each_node(l, &c.panels[0], of);
+        add_each_node(l, &c.panels[0], d);
     else
-        add_spread(l, &c.panels[0], of);
+        add_spread(l, &c.panels[0], d);
     chart_put(&c, f);
 }
 
@@ -291,33 +264,28 @@ static void put_curves(const struct run_parts *p, FILE *f)
 
 static void put_drawings(const struct run_parts *p, FILE *f)
 {
-    static const struct {
-        const char *title;
-        figure *of;
-        double y_max;
-    } all[] = {
-        {"Accesses without the network, %", local_percent, 100},
-        {"Accesses of replicas, %", replica_percent, 0},
-        {"Workers wait for other nodes, % of their time", waiting_percent, 100},
-        {"Age of replicas, ms", staleness_ms, 0},
-        {"Bytes sent a second", sent, 0},
-        {"Shards' load, % of a core each", shard_percent, 0},
-        {"Cores that the process takes", cores, 0},
-        {"Rows that came a second", relocated, 0},
-        {"Replicas that came a second", copied, 0},
-        {"Replicas held", replicas, 0},
-        {"Rows owned", owned, 0},
-        {"Late keys a second", late, 0},
-        {"Memory, MB", resident_mb, 0},
-        {"Clock of the slowest worker", worker_clock, 0},
+    static const struct drawing all[] = {
+        {"Accesses without the network, %", .of = local_percent, .y_max = 100},
+        {"Accesses of replicas, %", .of = replica_percent},
+        {"Workers wait for other nodes, % of their time", .of = waiting_percent, .y_max = 100},
+        {"Age of replicas, ms", .of = staleness_ms},
+        {"Bytes sent a second", .count = RUN_SENT},
+        {"Shards' load, % of a core each", .of = shard_percent},
+        {"Cores that the process takes", .count = RUN_CPU_S},
+        {"Rows that came a second", .count = RUN_RELOCATED},
+        {"Replicas that came a second", .count = RUN_COPIED},
+        {"Replicas held", .count = RUN_REPLICAS},
+        {"Rows owned", .count = RUN_OWNED},
+        {"Late keys a second", .count = RUN_LATE},
+        {"Memory, MB", .of = resident_mb},
+        {"Clock of the slowest worker", .count = RUN_CLOCK},
     };
     struct lines l;
     open_lines(&l, p);
     fputs("<div class=\"charts\">\n", f);
     put_curves(p, f);
     if (p->nodes) put_sum(&l, f);
-    for (size_t i = 0; p->nodes && i < sizeof all / sizeof *all; i++)
-        put_panel(&l, f, all[i].title, all[i].of, all[i].y_max);
+    for (size_t i = 0; p->nodes && i < sizeof all / sizeof *all; i++) put_panel(&l, f, &all[i]);
     fputs("</div>\n", f);
     close_lines(&l);
 }

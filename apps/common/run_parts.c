@@ -12,10 +12,8 @@
 
 enum { PATH_BYTES = 4096 };
 
-static const char *const names[RUN_COUNTS] = {
-    "local",    "replica",   "remote",  "relocated", "copied", "replicas",
-    "owned",    "late",      "waits_s", "sent",      "held",   "aged",
-    "shards_s", "busiest_s", "cpu_s",   "resident",  "clock"};
+#define KIND(number, name, is_gauge) [number] = {name, is_gauge},
+const struct run_count_kind run_count_kinds[RUN_COUNTS] = {RUN_COUNT_TABLE(KIND)};
 
 /* ---- curves ---- */
 
@@ -76,7 +74,8 @@ static bool add_sample(struct run_node *n, const char *line)
     }
     struct run_sample *s = &n->sample[n->samples];
     *s = (struct run_sample){.at_s = 1e-6 * at};
-    for (int i = 0; i < RUN_COUNTS; i++) run_line_number(line, names[i], &s->count[i]);
+    for (int i = 0; i < RUN_COUNTS; i++)
+        run_line_number(line, run_count_kinds[i].name, &s->count[i]);
     /* Time may be set back, and a curve goes on all the same. */
     if (n->samples == 0 || s[-1].at_s < s->at_s) n->samples++;
     double ends = 0;

@@ -3,7 +3,7 @@
  * counts over time (PREFIX.RANK.report.jsonl, src/observe/journal.h), and the program's settings
  * and curves (PREFIX.run.jsonl, run_log.h).
  *
- * Memory    the parts', until run_parts_free(): 144 bytes a line, RUN_SAMPLES_MAX of a node
+ * Memory    the parts', until run_parts_free(): 136 bytes a line, RUN_SAMPLES_MAX of a node
  * Waiting   for the disk
  * Life      run_parts_read, any look, run_parts_free
  */
@@ -22,27 +22,31 @@ enum {
     RUN_CURVES_MAX = 64
 };
 
-/* What a node counts. All since its beginning, but the gauges. */
-enum run_count {
-    RUN_LOCAL,
-    RUN_REPLICA,
-    RUN_REMOTE,
-    RUN_RELOCATED,
-    RUN_COPIED,
-    RUN_REPLICAS, /* gauge */
-    RUN_OWNED,    /* gauge */
-    RUN_LATE,
-    RUN_WAITS_S, /* of all workers together */
-    RUN_SENT,
-    RUN_HELD, /* replica-microseconds, */
-    RUN_AGED, /* and their ages */
-    RUN_SHARDS_S,
-    RUN_BUSIEST_S,
-    RUN_CPU_S,
-    RUN_RESIDENT, /* gauge */
-    RUN_CLOCK,    /* gauge */
-    RUN_COUNTS
-};
+/* What a node counts: its name in the node's file, and whether it is a gauge; all others are since
+ * the beginning. */
+#define RUN_COUNT_TABLE(C) \
+    C(RUN_LOCAL, "local", false) \
+    C(RUN_REPLICA, "replica", false) \
+    C(RUN_REMOTE, "remote", false) \
+    C(RUN_RELOCATED, "relocated", false) \
+    C(RUN_COPIED, "copied", false) \
+    C(RUN_REPLICAS, "replicas", true) \
+    C(RUN_OWNED, "owned", true) \
+    C(RUN_LATE, "late", false) \
+    C(RUN_WAITS_S, "waits_s", false) /* of all workers together */ \
+    C(RUN_SENT, "sent", false) \
+    C(RUN_HELD, "held", false) /* replica-microseconds, */ \
+    C(RUN_AGED, "aged", false) /* and their ages */ \
+    C(RUN_SHARDS_S, "shards_s", false) \
+    C(RUN_CPU_S, "cpu_s", false) \
+    C(RUN_RESIDENT, "resident", true) \
+    C(RUN_CLOCK, "clock", true)
+#define RUN_COUNT_ENUM(number, name, is_gauge) number,
+enum run_count { RUN_COUNT_TABLE(RUN_COUNT_ENUM) RUN_COUNTS };
+extern const struct run_count_kind {
+    const char *name;
+    bool is_gauge;
+} run_count_kinds[RUN_COUNTS];
 
 struct run_sample {
     double at_s; /* since the first of all */
