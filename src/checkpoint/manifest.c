@@ -271,7 +271,7 @@ static bool get_optimizer(const struct scan_member *o, enum locus_optimizer *opt
     const char *name = o->is_seen ? get_text(o) : NULL;
     *optimizer = LOCUS_NO_OPTIMIZER;
     if (!o->is_seen) return true;
-    for (unsigned i = 1; name && i < ROW_TYPES; i++)
+    for (unsigned i = 1; name && i < row_types; i++)
         if (strcmp(row_type_of((enum locus_optimizer)i)->name, name) == 0)
             *optimizer = (enum locus_optimizer)i;
     return *optimizer != LOCUS_NO_OPTIMIZER;

@@ -261,7 +261,7 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
     FUNCTIONS(row_adagrad, version, target) \
     FUNCTIONS(adam, version, target) \
     FUNCTIONS(adamw, version, target) \
-    static const struct row_type version[ROW_TYPES] = { \
+    static const struct row_type version[] = { \
         [LOCUS_NO_OPTIMIZER] = {.name = "LOCUS_NO_OPTIMIZER", OF(sum, version)}, \
         [LOCUS_SGD] = {.name = "LOCUS_SGD", .usual = {.rate = 1e-3f}, OF(sgd, version)}, \
         [LOCUS_MOMENTUM] = {.name = "LOCUS_MOMENTUM", \
@@ -302,6 +302,8 @@ VERSION(plain, )
 VERSION(avx2, __attribute__((target("avx2,fma"))))
 VERSION(avx512, __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma"))))
 #endif
+
+const unsigned row_types = sizeof plain / sizeof *plain;
 
 const struct row_type *row_type_version(unsigned i)
 {

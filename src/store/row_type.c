@@ -8,7 +8,7 @@
 const struct row_type *row_type_of(enum locus_optimizer o)
 {
     unsigned best = 0;
-    if (o == LOCUS_NO_OPTIMIZER || (unsigned)o >= ROW_TYPES) return NULL;
+    if (o == LOCUS_NO_OPTIMIZER || (unsigned)o >= row_types) return NULL;
     while (row_type_version(best + 1)) best++;
     return &row_type_version(best)[o];
 }

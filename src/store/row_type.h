@@ -61,7 +61,7 @@ struct row_type {
 
 /* The loops of all optimizers (row_steps.c), by enum locus_optimizer, the first adds: version 0,
  * 1, ... of as many instruction sets. NULL: this processor does not run it, or there is none. */
-enum { ROW_TYPES = LOCUS_ADAMW + 1 };
+extern const unsigned row_types; /* in each version */
 const struct row_type *row_type_version(unsigned version);
 
 /* In the widest version. NULL: there is no such optimizer; and for LOCUS_NO_OPTIMIZER, whose rows
