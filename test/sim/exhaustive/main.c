@@ -13,6 +13,7 @@
  *                                 nodes, and their operations; * is asynchronous
  */
 #include "base/clock.h"
+#include "protocol/technique.h"
 #include "search.h"
 
 #include <inttypes.h>
@@ -59,8 +60,8 @@ static const char *const known[] = {
     "adaptive 0:begin 1:begin,push 2:localize",             /* localize of a row with holders */
     "adaptive 1:begin,end,begin 0:begin",                   /* again at once */
     "adaptive 1:begin 2:begin 0:push", /* shared by two that are not the home */
-    "replicate 1:begin,push,end 0:push", "full 1:push,pull 0:push",
-    "full 0:push 1:push,pull 1:set", /* a refresh meets a set with an update */
+    "replicate 1:begin,push,end 0:push", "full_replication 1:push,pull 0:push",
+    "full_replication 0:push 1:push,pull 1:set", /* a refresh meets a set with an update */
     /* ---- kept ---- */
     "1:keep,push 2:begin,push",           /* under relocate: who does not keep it, goes to it */
     "1:keep,push 2:localize,push 0:pull", /* it does not move */
@@ -86,7 +87,8 @@ static const char *const known[] = {
     "replicate 1:keep,clock,bound,pull 0:push,push,clock",     /* refreshes go before the clock */
     "1:keep,push,clock,bound,unkeep 0:push,clock",             /* the replica ends */
     "adaptive 1:begin,push,clock,end 0:push,clock,bound,pull", /* and its updates leave with it */
-    "adaptive 1:begin,push,clock,bound 0:begin,clock", "full 1:push,clock,bound,pull 0:push,clock",
+    "adaptive 1:begin,push,clock,bound 0:begin,clock",
+    "full_replication 1:push,clock,bound,pull 0:push,clock",
     /* ---- */
     "1:push*,pull 1:localize 2:localize 0:localize", /* back before the request that followed it */
 };
@@ -102,7 +104,7 @@ static const char *const known_large[] = {
     "adaptive 0:begin,end 1:begin,push,end 2:begin",
     "replicate 1:begin,push,end 2:begin,push,pull",
     "adaptive 0:keep,push 1:keep,push 2:begin",
-    "full 1:push,pull 2:push,set",
+    "full_replication 1:push,pull 2:push,set",
     "adaptive 1:begin,push,clock,bound,pull 0:begin,push,clock",
     "adaptive 0:begin,push,end,clock 1:begin,push,clock,bound",
     "1:push*,clock 2:localize,clock,bound", /* the clock overtakes a push that is sent on */
@@ -114,8 +116,6 @@ enum {
     KNOWN = sizeof known / sizeof *known,
     KNOWN_LARGE = sizeof known_large / sizeof *known_large
 };
-
-static const char *const technique_name[] = {"adaptive", "static", "relocate", "replicate", "full"};
 
 static struct {
     uint64_t scenarios, states, steps, ends, too_large;
@@ -210,7 +210,8 @@ static int run_all(void)
         uint64_t now = clock_now_ns(), rest = end > now ? end - now : 0;
         good = explore_all(program[i].technique, program[i].calls,
                            now + rest / 100 * program[i].share, &left);
-        printf("%s, %u operations: %s\n", technique_name[program[i].technique], program[i].calls,
+        printf("%s, %u operations: %s\n", technique_of(program[i].technique)->name,
+               program[i].calls,
                !good  ? "failed"
                : left ? "some"
                       : "all");
@@ -264,16 +265,6 @@ static int run_calls(void)
     return closing_lines("all scenarios");
 }
 
-static bool technique_of(const char *name, enum locus_technique *t)
-{
-    for (int i = LOCUS_ADAPTIVE; i <= LOCUS_FULL_REPLICATION; i++) {
-        if (strcmp(technique_name[i], name) != 0) continue;
-        *t = (enum locus_technique)i;
-        return true;
-    }
-    return false;
-}
-
 static int usage(void)
 {
     fprintf(
@@ -301,7 +292,7 @@ int main(int argc, char **argv)
     }
     if (argc == 5 && strcmp(argv[1], "--technique") == 0 && strcmp(argv[3], "--calls") == 0) {
         given_calls = (unsigned)strtoul(argv[4], NULL, 10);
-        bool known_name = technique_of(argv[2], &given.technique);
+        bool known_name = scenario_technique(argv[2], &given.technique) > 0;
         if (known_name && given_calls >= 1 && given_calls <= SCENARIO_CALLS_MAX)
             return watched(run_calls);
     }

@@ -1,11 +1,12 @@
 #include "scenario.h"
 
+#include "protocol/technique.h"
+
 #include <stdio.h>
 #include <string.h>
 
 static const char *const kind_name[] = {"pull", "push", "set",    "localize", "begin",
                                         "end",  "keep", "unkeep", "clock",    "bound"};
-static const char *const technique_name[] = {"adaptive", "static", "relocate", "replicate", "full"};
 
 static bool parse_call(struct scenario *s, const char **at)
 {
@@ -36,16 +37,23 @@ static void note_clocks(struct scenario *s)
     s->nodes = s->has_clocks && !has_third ? SCENARIO_NODES - 1 : SCENARIO_NODES;
 }
 
+size_t scenario_technique(const char *text, enum locus_technique *technique)
+{
+    for (unsigned t = 0; technique_of(t); t++) {
+        size_t length = strlen(technique_of(t)->name);
+        if (strncmp(text, technique_of(t)->name, length) != 0 || strcspn(text, " ") != length)
+            continue;
+        *technique = (enum locus_technique)t;
+        return length;
+    }
+    return 0;
+}
+
 bool scenario_parse(struct scenario *s, const char *text)
 {
     *s = (struct scenario){.technique = LOCUS_RELOCATE};
-    for (int t = LOCUS_ADAPTIVE; t <= LOCUS_FULL_REPLICATION; t++) {
-        size_t length = strlen(technique_name[t]);
-        if (strncmp(text, technique_name[t], length) != 0 || text[length] != ' ') continue;
-        s->technique = (enum locus_technique)t;
-        text += length + 1;
-        break;
-    }
+    text += scenario_technique(text, &s->technique);
+    text += *text == ' ';
     for (const char *at = text; *at;) {
         if (*at < '0' || *at >= '0' + SCENARIO_NODES || at[1] != ':' ||
             s->workers == SCENARIO_WORKERS_MAX)
@@ -66,8 +74,8 @@ bool scenario_parse(struct scenario *s, const char *text)
 const char *scenario_text(const struct scenario *s, char *text, size_t bytes)
 {
     bool is_usual = s->technique == LOCUS_RELOCATE;
-    size_t at = (size_t)snprintf(text, bytes, "%s%s", is_usual ? "" : technique_name[s->technique],
-                                 is_usual ? "" : " ");
+    size_t at = (size_t)snprintf(
+        text, bytes, "%s%s", is_usual ? "" : technique_of(s->technique)->name, is_usual ? "" : " ");
     for (unsigned w = 0; w < s->workers; w++) {
         char before = ':';
         at += (size_t)snprintf(text + at, bytes - at, "%s%u", w ? " " : "", s->node[w]);

@@ -16,6 +16,7 @@
  *   protocol --list              the scripts
  */
 #include "base/clock.h"
+#include "protocol/technique.h"
 #include "report.h"
 #include "shrink.h"
 
@@ -235,10 +236,10 @@ static int usage(void)
     return 2;
 }
 
-static bool technique_of(const char *name, enum locus_technique *t)
+static bool find_technique(const char *name, enum locus_technique *t)
 {
-    for (int i = LOCUS_ADAPTIVE; i <= LOCUS_FULL_REPLICATION; i++) {
-        if (strcmp(run_technique_name((enum locus_technique)i), name) != 0) continue;
+    for (unsigned i = 0; technique_of(i); i++) {
+        if (strcmp(technique_of(i)->name, name) != 0) continue;
         *t = (enum locus_technique)i;
         return true;
     }
@@ -280,7 +281,7 @@ static bool parse_option(struct arguments *a, const char *name, const char *valu
     else if (strcmp(name, "--script") == 0)
         a->one.script = value;
     else if (strcmp(name, "--technique") == 0)
-        return a->has_technique = technique_of(value, &a->one.technique);
+        return a->has_technique = find_technique(value, &a->one.technique);
     else if (strcmp(name, "--keep") == 0)
         return a->one.is_dropped = a->is_dropped, parse_kept(value, a->is_dropped);
     else if (strcmp(name, "--seed") == 0)

@@ -3,6 +3,7 @@
 #include "invariants.h"
 #include "journal.h"
 #include "player.h"
+#include "protocol/technique.h"
 #include "report.h"
 
 #include <errno.h>
@@ -17,13 +18,6 @@ static struct {
     locus *node[PLATFORM_NODES_MAX];
     char replay[4096];
 } run;
-
-static const char *const technique_name[] = {"adaptive", "static", "relocate", "replicate", "full"};
-
-const char *run_technique_name(enum locus_technique t)
-{
-    return technique_name[t];
-}
 
 static struct dice dice_of(uint64_t seed, uint64_t what)
 {
@@ -62,7 +56,7 @@ const char *run_command(const struct run_options *o, char *text, size_t bytes)
     snprintf(text, bytes,
              "protocol --seed %" PRIu64
              " --nodes %u --script %s --technique %s --schedule %" PRIu64,
-             o->seed, o->nodes, o->script, technique_name[o->technique], o->schedule);
+             o->seed, o->nodes, o->script, technique_of(o->technique)->name, o->schedule);
     if (o->is_dropped) append_kept(o, s->count, text, bytes);
     return text;
 }

@@ -30,7 +30,6 @@ struct run_result run_once(const struct run_options *);
 /* The script of these options. */
 const struct script *run_script(const struct run_options *);
 
-const char *run_technique_name(enum locus_technique);
 /* The command that runs it again; returns `text`. */
 const char *run_command(const struct run_options *, char *text, size_t bytes);
 
