@@ -51,11 +51,11 @@ class Structs(unittest.TestCase):
         self.assertEqual(declared, _c.BOUND | _c.NOT_BOUND)
 
     def test_enums_are_in_the_order_of_the_header(self):
-        for kind, names in (("technique", _c.TECHNIQUES), ("conformity", _c.CONFORMITIES),
-                            ("histogram_kind", _c.HISTOGRAMS)):
+        for kind, names in (("technique", _c.TECHNIQUES), ("conformity", _c.CONFORMITIES), ("histogram_kind", _c.HISTOGRAMS),
+                            ("optimizer", ("no_optimizer",) + _c.OPTIMIZERS[1:]), ("element", _c.ELEMENTS)):
             body = re.search(r"enum locus_" + kind + r" \{(.*?)\n\}", HEADER, re.S).group(1)
             body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
-            listed = [name.lower() for name in re.findall(r"LOCUS_([A-Z_]+)", body)]
+            listed = [name.lower() for name in re.findall(r"LOCUS_([A-Z0-9_]+)", body)]
             self.assertEqual(listed, list(names))
 
     def test_limits_are_those_of_the_header(self):
