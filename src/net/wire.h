@@ -98,7 +98,8 @@ enum wire_technique { WIRE_ALL, WIRE_MOVING, WIRE_REPLICATING };
 
 /* All messages: M(name, route, values, without, technique, flags). `without`: the encoding that it
  * may have instead of WIRE_BINARY32. `flags`: all values that these may have, the most frequent one
- * first. Who adds a message adds a row, a case in dispatch.c, and what its role does.
+ * first. Who adds a message adds a row, a case in dispatch.c, and what its role does, and raises
+ * WIRE_VERSION.
  *
  *   PULL, PUSH, SET    a key's row, the update (a gradient and its `rate` and `size`), the new row
  *   LOCALIZE           the row itself is wanted at the origin
