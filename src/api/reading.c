@@ -156,13 +156,20 @@ static inline __attribute__((always_inline)) const float *view_at(locus_worker *
     return row;
 }
 
+/* The rows of its table are never shown in place. */
+static bool has_no_floats(const locus_worker *w, locus_key key)
+{
+    return w->store->has_bf16 && key < call_key_bound(w) &&
+           store_row_ref(w->store, key).partition->bf16;
+}
+
 /* An operation of the worker that is under way may not be in the row yet: a set of a replica, which
  * goes through the owner, or an update that passed the replica on its way. */
 static __attribute__((noinline)) const float *view_unusual(locus_worker *w, locus_key key)
 {
     if (w->observer && observer_is_due(w->observer, &w->only))
         observer_note_keys(w->observer, &key, 1);
-    if (store_row_ref(w->store, key).partition->bf16) {
+    if (has_no_floats(w, key)) {
         error_set(-EINVAL,
                   "locus_view: the table of key %llu has element LOCUS_BF16, and no floats in "
                   "memory: call locus_pull_local",
@@ -231,7 +238,7 @@ static int read_copies(locus_worker *w, const locus_key *keys, size_t n, float *
 int locus_read_rows(locus_worker *w, const locus_key *keys, size_t n, float *copies,
                     const float **rows)
 {
-    if (IN_PLACE && w && keys && rows && n > 0) {
+    if (IN_PLACE && w && keys && rows && n > 0 && !has_no_floats(w, keys[0])) {
         locus_read_begin(w);
         if (view_all(w, keys, n, rows)) return 1;
         locus_read_end(w);

@@ -1,6 +1,8 @@
 /* Tables whose values have two bytes: what calls make of them, beside a table of floats. How values
  * round, bf16_test.c of the store checks. */
 #include "api/call.h"
+#include "common/folder.h"
+#include "locus_train.h"
 #include "pair.h"
 #include "store/row_type.h"
 
@@ -202,7 +204,90 @@ TEST(bf16_tables, have_no_view_and_half_the_memory)
         CHECK((locus_view(w, 3) == NULL) == (i == 1));
         if (i) CHECK_STR(locus_error(), "the table of key 3 has element LOCUS_BF16");
         locus_read_end(w);
+        /* What is usual there is no error, and needs no sentence. */
+        const locus_key key = 5;
+        const float *in_place;
+        int is_in_place = locus_read_rows(w, &key, 1, NULL, &in_place);
+        if (i) CHECK(is_in_place == 0 && !strstr(locus_error(), "key 5"));
+        if (is_in_place) locus_read_end(w);
         close_both(n, w);
     }
     CHECK_EQ(bytes[0], 2 * bytes[1]);
+}
+
+/* ---- what is saved ---- */
+
+struct saved {
+    char folder[FOLDER_PATH_BYTES];
+    float row[ROWS][STORED_MAX];
+};
+
+static void check_saved(locus_worker *w, const struct saved *s)
+{
+    uint32_t stored = locus_state_length(w->node, 0);
+    for (locus_key key = 0; key < ROWS; key++) {
+        float row[STORED_MAX];
+        CHECK_EQ(locus_pull_state(w, &key, 1, row), 0);
+        CHECK(is_equal(row, s->row[key], stored));
+    }
+}
+
+static void check_sample(locus *n, locus_worker *w, const struct saved *s)
+{
+    enum { SAMPLE = 30 };
+    locus_distribution *d;
+    locus_sample sample;
+    locus_key keys[SAMPLE];
+    float values[SAMPLE * LENGTH];
+    CHECK_EQ(locus_distribution_uniform(n, 0, ROWS, LOCUS_BOUNDED, 0, &d), 0);
+    CHECK_EQ(locus_prepare_sample(w, d, SAMPLE, 0, 1, &sample), 0);
+    CHECK_EQ(locus_pull_sample(w, sample, SAMPLE, keys, values), 0);
+    for (size_t i = 0; i < SAMPLE; i++)
+        CHECK(is_equal(values + i * LENGTH, s->row[keys[i]], LENGTH));
+    CHECK_EQ(locus_finish_sample(w, sample), 0);
+    locus_distribution_free(d);
+}
+
+static void restore_and_save(struct pair *p, int rank)
+{
+    const struct saved *s = p->context;
+    CHECK_EQ(locus_restore(p->worker[rank], s->folder), 0);
+    check_saved(p->worker[rank], s);
+    check_sample(p->node[rank], p->worker[rank], s);
+    CHECK_EQ(locus_checkpoint(p->worker[rank], s->folder), 0);
+}
+
+static void check_comes_back(enum locus_optimizer o)
+{
+    struct locus_table table = {
+        .rows = ROWS, .length = LENGTH, .optimizer = o, .element = LOCUS_BF16};
+    struct saved s;
+    struct pair p;
+    locus *n = node_of(&table, 1, 1, 2);
+    locus_worker *w = worker_of(n);
+    folder_new(s.folder);
+    for (locus_key key = 0; key < ROWS; key++) {
+        for (int i = 0; i < STORED_MAX; i++) s.row[key][i] = (float)(key + 1) / (float)(i + 3);
+        CHECK_EQ(locus_set_state(w, &key, 1, s.row[key]), 0);
+        CHECK_EQ(locus_pull_state(w, &key, 1, s.row[key]), 0);
+    }
+    CHECK_EQ(locus_checkpoint(w, s.folder), 0);
+    close_both(n, w);
+    pair_init(&p, &table, 1);
+    p.context = &s;
+    pair_open(&p);
+    pair_do(&p, restore_and_save);
+    pair_end(&p);
+    n = node_of(&table, 1, 1, 1);
+    w = worker_of(n);
+    CHECK_EQ(locus_restore(w, folder_path(s.folder, "checkpoint-000002")), 0);
+    check_saved(w, &s);
+    check_sample(n, w, &s);
+    close_both(n, w);
+}
+
+TEST(bf16_tables, come_back_on_another_number_of_nodes_to_the_bit)
+{
+    check_comes_back(LOCUS_NO_OPTIMIZER);
+    check_comes_back(LOCUS_ADAM);
 }
