@@ -347,7 +347,9 @@ int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context
 {
     const struct partition *p = s.partition;
     float *shown = scratch + p->length;
-    directory_word w;
+    directory_word w = directory_load(row_ref_word(s));
+    /* a replica's is asked for here, taken or not */
+    struct copies *waits = directory_is_latched(w) ? mine : NULL;
     while (directory_is_copied(w = latch_or_copied(s, mine))) {
         struct copy *copy = copies_hold(mine, s);
         if (!copy) continue;
@@ -359,7 +361,7 @@ int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context
     if (!directory_is_latched(w)) return -EAGAIN;
     w &= ~DIRECTORY_LATCH;
     const struct write write = step_of(p, values_to_show(p, w, shown), gradient, context, scratch);
-    return write_latched(s, w, &write, mine);
+    return write_latched(s, w, &write, waits);
 }
 
 /* The values that the function makes of floats are set. */

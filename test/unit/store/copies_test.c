@@ -26,9 +26,9 @@ static void fill(float *row, float value)
     for (int i = 0; i < LENGTH; i++) row[i] = value;
 }
 
-static struct fixture *begin(void)
+static struct fixture *begin_with(enum locus_optimizer optimizer)
 {
-    const struct locus_table table = {.rows = KEYS, .length = LENGTH};
+    const struct locus_table table = {.rows = KEYS, .length = LENGTH, .optimizer = optimizer};
     const struct store_config c = {
         .tables = &table, .table_count = 1, .shards = 1, .nodes = 1, .is_alone = true};
     struct fixture *f = aligned_alloc(128, (sizeof *f + 127) / 128 * 128);
@@ -43,6 +43,11 @@ static struct fixture *begin(void)
     fill(row, 1000);
     for (locus_key key = 0; key < KEYS; key++) CHECK_EQ(row_set(row_ref_of(f, key), row), 0);
     return f;
+}
+
+static struct fixture *begin(void)
+{
+    return begin_with(LOCUS_NO_OPTIMIZER);
 }
 
 static void end(struct fixture *f)
@@ -188,6 +193,26 @@ TEST(copies, two_workers_must_have_found_the_latch_taken)
             for (int i = 0; i < 8; i++) shared |= copies_contended(f->of[w], s);
     CHECK(shared);
     CHECK(!copies_contended(NULL, s));
+    end(f);
+}
+
+static void take_none(void *unused, const float *values, float *gradient, uint32_t length)
+{
+    (void)unused;
+    (void)values;
+    memset(gradient, 0, length * sizeof *gradient);
+}
+
+TEST(copies, steps_one_after_the_other_bring_none)
+{
+    struct fixture *f = begin_with(LOCUS_SGD);
+    float scratch[2 * CAPACITY];
+    for (int i = 0; i < 100; i++)
+        for (unsigned w = 0; w < 2; w++)
+            for (int step = 0; step < 8; step++)
+                CHECK_EQ(row_step_in_place(row_ref_of(f, HOT), take_none, NULL, scratch, f->of[w]),
+                         0);
+    CHECK_EQ(copies_begun(&f->store), 0);
     end(f);
 }
 
