@@ -238,7 +238,8 @@ uint64_t shard_turn(struct shard *s, uint64_t now_ns)
         step(s);
     }
     if (s->intents->workers) turn_intents(s);
-    uint64_t due_ns = round_turn(s);
+    uint64_t idle_ns = copies_take_idle(s->store, s->now_ns), due_ns = round_turn(s);
+    if (idle_ns < due_ns) due_ns = idle_ns;
     reclaim(s);
     if (s->reclaim_ns < due_ns) due_ns = s->reclaim_ns;
     if (!s->trace) return due_ns;

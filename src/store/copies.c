@@ -238,12 +238,29 @@ void copies_fold_all(const struct store *s)
     }
 }
 
-/* Is it long since the worker looked, and has it copies? */
+/* Is it long since the worker looked, who has copies? */
 static bool is_idle(const struct copies *c, uint64_t now_ns)
 {
     uint64_t swept_ns = __atomic_load_n(&c->swept_ns, __ATOMIC_RELAXED);
-    return __atomic_load_n(&c->held, __ATOMIC_RELAXED) > 0 && now_ns > swept_ns &&
-           now_ns - swept_ns > 2 * COPIES_AGE_NS;
+    return now_ns > swept_ns && now_ns - swept_ns > 2 * COPIES_AGE_NS;
+}
+
+/* Returns whether there are copies. */
+static bool take_idle(struct all_copies *all, uint64_t now_ns)
+{
+    bool are_some = false;
+    for (unsigned i = 0; i < all->workers; i++) {
+        struct copies *c = &all->of[i];
+        if (__atomic_load_n(&c->held, __ATOMIC_SEQ_CST) == 0) continue;
+        if (is_idle(c, now_ns)) take_from(c);
+        are_some = true;
+    }
+    return are_some;
+}
+
+uint64_t copies_take_idle(const struct store *s, uint64_t now_ns)
+{
+    return s->copies && take_idle(s->copies, now_ns) ? now_ns + 2 * COPIES_AGE_NS : UINT64_MAX;
 }
 
 /* Own copies that are too old are exchanged, or end; those of a worker that uses none, too. */
@@ -251,8 +268,7 @@ static void sweep(struct copies *c, uint64_t now_ns)
 {
     struct all_copies *all = c->all;
     __atomic_store_n(&c->swept_ns, now_ns, __ATOMIC_RELAXED);
-    for (unsigned i = 0; i < all->workers; i++)
-        if (is_idle(&all->of[i], now_ns)) take_from(&all->of[i]);
+    take_idle(all, now_ns);
     for (unsigned slot = 0; slot < all->slots; slot++) {
         const struct copy *copy = &c->copy[slot];
         if (!slot_word(c, slot) || now_ns - copy->since_ns < COPIES_AGE_NS) continue;
@@ -294,11 +310,13 @@ static void make(struct copies *c, struct row_ref s)
     copy->row = s;
     copy->lonely = 0;
     renew(c, copy, w, directory_version(w));
-    __atomic_add_fetch(&c->held, 1, __ATOMIC_RELAXED);
+    bool is_first = __atomic_add_fetch(&c->held, 1, __ATOMIC_SEQ_CST) == 1;
     __atomic_store_n(&c->at[slot], word, __ATOMIC_RELAXED);
     latch_give(&copy->latch);
     LOCUS_YIELD();
     directory_publish(word, w);
+    /* A shard has a turn: from now on it looks whether the worker still does. */
+    if (is_first && s.partition->dirty) dirty_set_add(s.partition->dirty, s.index);
 }
 
 struct copy *copies_hold(struct copies *c, struct row_ref s)

@@ -16,7 +16,7 @@
  * (row_type.h), so steps of several workers come to the row as those of several nodes do.
  * It is exchanged after COPIES_USES uses or COPIES_AGE_NS, whichever comes first; the age is looked
  * at with every use of any copy of the worker. What a worker keeps that uses no copies any more is
- * added to the rows by whichever worker does. Copies end by themselves when they are used so seldom
+ * added to the rows by whichever worker does, or a shard, for other nodes. Copies end by themselves when they are used so seldom
  * that they do not pay, and when nobody else has written the row for some exchanges.
  *
  * The word has a second latch while the row has copies (its WANTED bit); who holds it may take
@@ -82,6 +82,9 @@ void copies_end(struct row_ref);
 /* The word of a row that has copies, which nobody exchanges until unlatch() (change.h) gives it
  * back; 0: it has none. */
 directory_word copies_hold_word(directory_word *);
+/* Ends the copies of workers that have used none for some milliseconds. Returns when to call it
+ * again: UINT64_MAX if nobody has copies. Any thread. */
+uint64_t copies_take_idle(const struct store *, uint64_t now_ns);
 /* What workers have done to their copies by now is in the rows, too. Any thread. */
 void copies_fold_all(const struct store *);
 /* The worker, which may be NULL, keeps no updates to itself and reads no copy that was made before;

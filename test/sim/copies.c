@@ -301,14 +301,17 @@ static void tell(void *unused, uint64_t index)
     check_whole(key, world.told[key]);
 }
 
-/* In a round others hear of what is in the rows; before a clock is said, of all that is done. */
+/* In a round others hear of what was done some milliseconds ago; before a clock is said, of all
+ * that is done. */
 static void tell_others(bool of_all)
 {
     struct before b[KEYS_MAX] = {0};
-    for (unsigned key = 0; key < world.keys; key++) b[key] = before_now(key, UINT64_MAX);
+    for (unsigned key = 0; key < world.keys; key++)
+        b[key] = before_now(key, of_all ? UINT64_MAX : long_ago());
+    copies_take_idle(&world.store, world.now_ns);
     if (of_all) copies_fold_all(&world.store);
     dirty_set_take(world.store.dirty, tell, NULL);
-    for (unsigned key = 0; of_all && key < world.keys; key++)
+    for (unsigned key = 0; key < world.keys; key++)
         check_exact(key, world.told[key], &b[key], "what others know");
 }
 

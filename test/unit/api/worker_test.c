@@ -1,6 +1,9 @@
 /* Workers and loaders, mostly on a cluster of one: opening, closing, and what all calls refuse. */
 #include "membership/nodes.h"
+#include "node/node.h"
 #include "pair.h"
+#include "store/change.h"
+#include "store/copies.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -240,5 +243,47 @@ TEST(worker, one_that_closes_brings_its_updates_home_and_leaves_others_at_work)
     CHECK_EQ(pthread_join(thread, NULL), 0);
     CHECK_EQ(locus_worker_close(other.worker), 0);
     p.worker[0] = NULL;
+    pair_end(&p);
+}
+
+/* As who found its latch taken, and has it now, gives it copies: copies_begin(). */
+static void give_copies(locus *n, locus_key key)
+{
+    struct row_ref s = store_row_ref(&n->store, key);
+    for (;;) {
+        directory_word w = directory_load(row_ref_word(s));
+        if (directory_is_latched(w) || !directory_try_latch(row_ref_word(s), w)) continue;
+        add_if_clean(s, w);
+        copies_begin(s, w);
+        return;
+    }
+}
+
+TEST(worker, what_one_has_in_its_copy_reaches_other_nodes_although_it_looks_no_more)
+{
+    const struct locus_table table = {.rows = 10, .length = 1};
+    const float one = 1;
+    float row = 0;
+    struct pair p;
+    pair_init(&p, &table, 1);
+    p.config.technique = LOCUS_REPLICATE;
+    p.config.workers = 2;
+    pair_open(&p);
+    for (int home = 0; home < 2; home++) { /* a main copy that has a replica; and a replica */
+        const locus_key key = pair_key_of(&p, home, 0);
+        CHECK_EQ(locus_intent(p.worker[1 - home], &key, 1, 0, 1000), 0);
+        while (stats_of(p.node[1 - home]).replicas_now == 0) sleep_s(0.001);
+        CHECK_EQ(locus_push(p.worker[0], &key, 1, &one), 0);
+        give_copies(p.node[0], key);
+        CHECK_EQ(locus_push(p.worker[0], &key, 1, &one), 0);
+        struct row_ref s = store_row_ref(&p.node[0]->store, key);
+        CHECK(directory_is_copied(directory_load(row_ref_word(s))));
+        for (int i = 0; row != 2 && i < 10000; i++) {
+            CHECK_EQ(locus_pull(p.worker[1], &key, 1, &row), 0);
+            sleep_s(0.001);
+        }
+        CHECK(row == 2);
+        row = 0;
+    }
     pair_end(&p);
 }
