@@ -37,16 +37,27 @@ static struct advice_sums sums_for_advice(const locus_worker *w, uint64_t now_ns
     };
 }
 
-/* A worker that has met all others, and has not begun a step since, evaluates: it pulls from
- * wherever rows are, and signals nothing. One whose clock never advanced may have forgotten it. */
+/* Changes whenever it pushes or signals. */
+static uint64_t work_of(const locus_worker *w)
+{
+    const uint64_t *pushed = w->counters.pushed;
+    return pushed[COUNT_LOCAL] + pushed[COUNT_REPLICA] + pushed[COUNT_REMOTE] +
+           __atomic_load_n(&w->signaled, __ATOMIC_RELAXED);
+}
+
+/* A worker that signals what it trains with, has met all others, and neither began a step since nor
+ * pushed nor signaled, evaluates: it pulls from wherever rows are. One whose clock never advanced
+ * may have forgotten it. */
 static bool is_between_steps(const locus_worker *w)
 {
-    return w->clock > 0 && w->clock == w->met_at;
+    return w->clock > 0 && w->clock == w->met_at &&
+           __atomic_load_n(&w->signaled, __ATOMIC_RELAXED) > 0 && work_of(w) == w->met_work;
 }
 
 void call_met(locus_worker *w)
 {
     w->met_at = w->clock;
+    w->met_work = work_of(w);
     if (w->node->cluster) w->met = sums_for_advice(w, clock_now_ns());
 }
 

@@ -77,6 +77,7 @@ struct locus_worker {
     uint64_t advice_at;        /* keys at other nodes, after which to look for advice */
     struct advice_sums advice; /* of the last look */
     locus_clock met_at;        /* its clock at the last collective */
+    uint64_t met_work;         /* work_of() then */
     struct advice_sums met;    /* then, or at the last look */
     /* Written by the worker, and by shards that complete something. Only with other nodes. */
     struct operations operations __attribute__((aligned(64)));

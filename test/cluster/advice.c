@@ -10,7 +10,7 @@
 
 enum { KEYS = 4096, STEP = 64, LENGTH = 4 };
 static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
-static enum { NOTHING, CLOCK, LATE, GOOD } way;
+static enum { NOTHING, LOCKSTEP, CLOCK, LATE, GOOD } way;
 
 static void draw(struct seat *s, locus_key keys[STEP])
 {
@@ -20,7 +20,8 @@ static void draw(struct seat *s, locus_key keys[STEP])
 static uint64_t advice_of(const struct locus_stats *stats)
 {
     switch (way) {
-    case NOTHING: return stats->advice_intend;
+    case NOTHING:
+    case LOCKSTEP: return stats->advice_intend;
     case CLOCK: return stats->advice_advance;
     case LATE: return stats->advice_earlier;
     default: return stats->advice_intend + stats->advice_advance + stats->advice_earlier;
@@ -35,7 +36,8 @@ static void learn(struct seat *s)
     static int advised; /* atomic: how many nodes were */
     locus_key keys[STEP];
     bool is_advised = false;
-    for (double end = now_s() + HANG_S; __atomic_load_n(&advised, __ATOMIC_RELAXED) < 2;) {
+    for (double end = now_s() + HANG_S;
+         way == LOCKSTEP || __atomic_load_n(&advised, __ATOMIC_RELAXED) < 2;) {
         struct locus_stats stats = stats_of(s->node);
         if (!is_advised && advice_of(&stats) >= 2) {
             is_advised = true;
@@ -49,6 +51,11 @@ static void learn(struct seat *s)
         if (way == LATE) CHECK_EQ(locus_intent(s->worker, keys, STEP, now, now + 1), 0);
         CHECK_EQ(locus_pull(s->worker, keys, STEP, rows[s->rank]), 0);
         if (way != CLOCK) locus_advance_clock(s->worker);
+        if (way == LOCKSTEP) { /* all meet after each step */
+            double done = is_advised;
+            CHECK_EQ(locus_sum(s->worker, &done, 1), 0);
+            if (done >= 2) break;
+        }
     }
 }
 
@@ -138,7 +145,8 @@ static void is_told(int what, const char *sentence)
 
 TEST(advice, is_to_signal_intent)
 {
-    is_told(NOTHING, "no intent was signaled: call locus_intent() some steps ahead");
+    for (int what = NOTHING; what <= LOCKSTEP; what++)
+        is_told(what, "no intent was signaled: call locus_intent() some steps ahead");
 }
 
 TEST(advice, is_to_advance_the_clock)
