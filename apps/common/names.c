@@ -2,6 +2,7 @@
 
 #include "digest.h"
 #include "fail.h"
+#include "room.h"
 
 #include <stdlib.h>
 #include <string.h>

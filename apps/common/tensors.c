@@ -3,6 +3,7 @@
 #include "fail.h"
 #include "json.h"
 #include "npz.h"
+#include "room.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

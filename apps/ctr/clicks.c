@@ -3,6 +3,7 @@
 #include "digest.h"
 #include "fail.h"
 #include "rng.h"
+#include "room.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "bins.h"
 #include "fail.h"
 #include "fields.h"
+#include "room.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -5,6 +5,7 @@
 #include "ids.h"
 #include "libsvm.h"
 #include "marks.h"
+#include "room.h"
 
 #include <math.h>
 #include <stdlib.h>

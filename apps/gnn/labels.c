@@ -4,6 +4,7 @@
 #include "fail.h"
 #include "marks.h"
 #include "rng.h"
+#include "room.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 #include "neighbourhood.h"
 
 #include "fail.h"
+#include "room.h"
 
 #include <math.h>
 #include <stdlib.h>

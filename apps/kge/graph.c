@@ -3,6 +3,7 @@
 #include "digest.h"
 #include "fail.h"
 #include "fields.h"
+#include "room.h"
 #include "wordnet.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
 #include "history.h"
 
 #include "chart.h"
-#include "fail.h"
 #include "counters.h"
+#include "fail.h"
 #include "plain.h"
+#include "room.h"
 
 #include <inttypes.h>
 #include <math.h>

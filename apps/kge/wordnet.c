@@ -3,6 +3,7 @@
 #include "fail.h"
 #include "lines.h"
 #include "rng.h"
+#include "room.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 
 #include "fail.h"
 #include "ids.h"
+#include "room.h"
 #include "standard.h"
 
 #include <stdlib.h>

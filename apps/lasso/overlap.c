@@ -1,6 +1,7 @@
 #include "overlap.h"
 
 #include "fail.h"
+#include "room.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,6 +1,7 @@
 #include "standard.h"
 
 #include "fail.h"
+#include "room.h"
 
 #include <float.h>
 #include <math.h>

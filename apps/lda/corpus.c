@@ -3,8 +3,9 @@
 #include "digest.h"
 #include "fail.h"
 #include "libsvm.h"
-#include "matrix_market.h"
 #include "made_up.h"
+#include "matrix_market.h"
+#include "room.h"
 #include "text_looks.h"
 
 #include <inttypes.h>

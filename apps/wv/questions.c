@@ -2,6 +2,7 @@
 
 #include "fail.h"
 #include "fields.h"
+#include "room.h"
 #include "text.h"
 
 #include <math.h>

@@ -75,7 +75,7 @@ static void take(struct pool_member *m, void *first)
         CHECK_EQ(*(const int *)pool_first_gives(m, &mine), round);
         pool_meet_here(m);
     }
-    *(int *)first += m->index == 0;
+    if (m->index == 0) ++*(int *)first;
 }
 
 TEST(pool, all_take_what_the_first_gives)
