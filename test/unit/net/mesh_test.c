@@ -104,12 +104,12 @@ TEST(mesh, leaves_no_descriptor_open_in_200_cycles)
 
 /* ---- those that end without a mesh ---- */
 
-static void check_timed_out(struct node *n, const char *sentence)
+static void check_timed_out(struct node *n, unsigned ms, const char *sentence)
 {
-    n->config.deadline_ns = now_ns() + 800000000;
+    n->config.deadline_ns = now_ns() + ms * UINT64_C(1000000);
     run_node(n);
     CHECK_EQ(n->rc, -ETIMEDOUT);
-    CHECK(n->seconds >= 0.7);
+    CHECK(now_ns() >= n->config.deadline_ns);
     CHECK_STR(n->error, sentence);
     CHECK_STR(n->error, "links after ");
     for (unsigned i = 0; i < n->config.size * n->config.shards; i++) CHECK_EQ(n->fd[i], -1);
@@ -137,7 +137,8 @@ TEST(mesh, names_who_is_missing)
     open_cluster(&c, 3, 2, NULL);
     int kept = stop_listening(&c, 0);
     snprintf(sentence, sizeof sentence, "node 0 (%s) has not accepted our links", c.address[0]);
-    check_timed_out(&c.node[1], sentence);
+    /* long enough to try, whatever the machine does */
+    check_timed_out(&c.node[1], 2000, sentence);
     CHECK_STR(c.node[1].error, "Connection refused");
     CHECK_STR(c.node[1].error, "; 1 more is missing");
     close(kept);
@@ -145,13 +146,13 @@ TEST(mesh, names_who_is_missing)
     open_cluster(&c, 2, 2, NULL); /* one that listens and does not answer */
     int silent = c.node[0].config.listener;
     snprintf(sentence, sizeof sentence, "node 0 (%s) has not accepted our links", c.address[0]);
-    check_timed_out(&c.node[1], sentence);
+    check_timed_out(&c.node[1], 300, sentence);
     close(silent);
 
     open_cluster(&c, 2, 2, NULL);
     close(c.node[1].config.listener);
     snprintf(sentence, sizeof sentence, "node 1 (%s) has not connected its links", c.address[1]);
-    check_timed_out(&c.node[0], sentence);
+    check_timed_out(&c.node[0], 300, sentence);
     CHECK_EQ(open_descriptors(), before + 1);
     close(c.node[2].config.listener);
 }

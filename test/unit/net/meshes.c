@@ -76,10 +76,8 @@ void share_secret(struct cluster *c, const struct secret *s)
 void *run_node(void *context)
 {
     struct node *n = context;
-    uint64_t start = now_ns();
     sleep_ms(n->late_ms);
     n->rc = mesh_connect(&n->config, n->fd);
-    n->seconds = (double)(now_ns() - start) * 1e-9;
     if (n->rc) snprintf(n->error, sizeof n->error, "%s", locus_error());
     return NULL;
 }

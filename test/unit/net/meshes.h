@@ -24,7 +24,6 @@ struct node {
     unsigned late_ms;
     int fd[NODES_MAX * SHARDS_MAX];
     int rc;
-    double seconds;
     char error[512];
     pthread_t thread;
 };
