@@ -15,6 +15,17 @@
 
 enum { PATH_BYTES = PATH_MAX };
 
+/* How a folder's files are called: our splits, those of DGL-KE, and of PyKEEN's datasets; behind
+ * them what the numbers of entities and relations stand for. */
+enum { ENTITIES = GRAPH_SPLITS, RELATIONS, FILES };
+static const char *const layouts[][FILES] = {
+    {"train.txt", "valid.txt", "test.txt", "entities.dict", "relations.dict"},
+    {"train.tsv", "valid.tsv", "test.tsv", "entities.tsv", "relations.tsv"},
+    {"training/numeric_triples.tsv.gz", "validation/numeric_triples.tsv.gz",
+     "testing/numeric_triples.tsv.gz", "training/entity_to_id.tsv.gz",
+     "training/relation_to_id.tsv.gz"},
+};
+
 const char *graph_split_name(enum graph_split split)
 {
     static const char *const names[GRAPH_SPLITS] = {"train", "valid", "test"};
@@ -39,8 +50,16 @@ static bool has_file(const char *folder, const char *file)
     struct stat about;
     path_of(path, folder, file);
     if (stat(path, &about) == 0) return true;
-    if (errno != ENOENT) fail("%s: %s", path, strerror(errno));
+    if (errno != ENOENT && errno != ENOTDIR) fail("%s: %s", path, strerror(errno));
     return false;
+}
+
+/* NULL: it has none of them. */
+static const char *const *layout_of(const char *folder)
+{
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        if (has_file(folder, layouts[i][GRAPH_TRAIN])) return layouts[i];
+    return NULL;
 }
 
 /* One that no training fact has could only be guessed. */
@@ -48,7 +67,7 @@ static uint32_t trained_relation(const struct graph *g, const struct lines *l, s
 {
     uint32_t relation = names_find(&g->relations, name.text, name.length);
     if (relation == NAMES_NONE)
-        lines_fail(l, "the relation \"%.*s\" is not in train.txt", lines_shown(name.length),
+        lines_fail(l, "no fact to train with has the relation \"%.*s\"", lines_shown(name.length),
                    name.text);
     return relation;
 }
@@ -128,12 +147,10 @@ static void check_order(const struct graph *g, const char *path)
              path);
 }
 
-static void load_split(struct graph *g, const char *folder, enum graph_split split)
+static void load_split(struct graph *g, const char *path, enum graph_split split)
 {
-    char path[PATH_BYTES];
     size_t at[PARTS];
     struct fields f;
-    graph_file(folder, split, path);
     fields_open(&f, path, &(struct fields_wanted){.least = PARTS, .known = &g->entities});
     find_columns(&f, at);
     while (fields_next(&f)) facts_add(&g->splits[split], fact_of(g, &f, at, split));
@@ -143,25 +160,97 @@ static void load_split(struct graph *g, const char *folder, enum graph_split spl
     fields_close(&f);
 }
 
-static void count_unknown(struct graph *g, const char *folder, enum graph_split split,
+static void count_unknown(struct graph *g, const char *path, enum graph_split split,
                           uint32_t trained)
 {
     struct facts *f = &g->splits[split];
     for (size_t i = 0; i < f->count; i++)
         f->unknown += f->list[i].subject >= trained || f->list[i].object >= trained;
     if (f->unknown == f->count)
-        fail("%s/%s.txt has no fact of which both entities are in train.txt: are its names others?",
-             folder, graph_split_name(split));
+        fail("%s has no fact of which both entities are in facts to train with: are its names "
+             "others?",
+             path);
+}
+
+/* ---- what numbers stand for ---- */
+
+/* The file's two columns, in either order: number, name. */
+static void read_meanings(struct names is[2], const char *path)
+{
+    struct fields f;
+    char number[16];
+    size_t rows = 0;
+    bool is_counted[2] = {true, true};
+    for (int i = 0; i < 2; i++) names_init(&is[i]);
+    fields_open(&f, path, &(struct fields_wanted){.least = 2});
+    for (; fields_next(&f); rows++)
+        for (size_t i = 0; i < 2; i++) {
+            lines_check_name(&f.lines, f.field[i], "name");
+            names_add(&is[i], f.field[i].text, f.field[i].length);
+            if (is[i].count == rows) lines_fail(&f.lines, "has what an earlier line has");
+        }
+    for (size_t row = 0; row < rows; row++)
+        for (size_t i = 0; i < 2; i++) {
+            int length = snprintf(number, sizeof number, "%zu", row);
+            is_counted[i] &= names_find(&is[i], number, (size_t)length) != NAMES_NONE;
+        }
+    if (f.form.columns != 2 || (!is_counted[0] && !is_counted[1]))
+        fail("%s: its rows must be a number, from 0 on, and what it stands for", path);
+    fields_close(&f);
+    if (is_counted[0]) return;
+    struct names numbers = is[1];
+    is[1] = is[0];
+    is[0] = numbers;
+}
+
+/* DGL-KE and PyKEEN number what facts are about, and name it in a file of its own. Facts may have
+ * the names nevertheless. */
+static void name_numbers(struct names *n, const char *path)
+{
+    struct names is[2], named;
+    bool has_all[2] = {true, true}, is_same = true;
+    read_meanings(is, path);
+    names_init(&named);
+    for (uint32_t i = 0; i < n->count; i++) {
+        const char *text = names_get(n, i);
+        uint32_t at[2];
+        for (int k = 0; k < 2; k++) {
+            at[k] = names_find(&is[k], text, strlen(text));
+            has_all[k] &= at[k] != NAMES_NONE;
+        }
+        if (!has_all[0] && !has_all[1])
+            fail("%s has neither numbers nor names of all facts, such as %s: leave it out, or "
+                 "complete it",
+                 path, text);
+        is_same &= at[0] == at[1];
+        const char *name = has_all[0] ? names_get(&is[1], at[0]) : "";
+        names_add(&named, name, strlen(name));
+    }
+    if (has_all[0] && has_all[1] && !is_same)
+        fail("%s: facts may have its numbers or its names: leave it out, if they have names", path);
+    struct names kept = *n;
+    if (has_all[0]) {
+        *n = named;
+        named = kept;
+    }
+    names_fini(&named);
+    for (int k = 0; k < 2; k++) names_fini(&is[k]);
 }
 
 static void load_splits(struct graph *g, const char *folder)
 {
-    load_split(g, folder, GRAPH_TRAIN);
-    uint32_t trained = g->entities.count;
-    for (int split = GRAPH_VALID; split < GRAPH_SPLITS; split++) {
-        load_split(g, folder, (enum graph_split)split);
-        count_unknown(g, folder, (enum graph_split)split, trained);
+    char path[PATH_BYTES];
+    uint32_t trained = 0;
+    for (unsigned split = 0; split < GRAPH_SPLITS; split++) {
+        graph_file(folder, split, path);
+        load_split(g, path, (enum graph_split)split);
+        if (split == GRAPH_TRAIN)
+            trained = g->entities.count;
+        else
+            count_unknown(g, path, (enum graph_split)split, trained);
     }
+    for (unsigned i = ENTITIES; graph_file(folder, i, path); i++)
+        name_numbers(i == ENTITIES ? &g->entities : &g->relations, path);
 }
 
 void graph_load(struct graph *g, const char *path, uint64_t seed)
@@ -173,12 +262,14 @@ void graph_load(struct graph *g, const char *path, uint64_t seed)
     if (stat(path, &about) != 0) fail("--data %s: %s", path, strerror(errno));
     if (!S_ISDIR(about.st_mode))
         fail("--data %s is not a folder: it must have train.txt, valid.txt and test.txt", path);
-    if (has_file(path, "train.txt")) {
+    if (layout_of(path)) {
         load_splits(g, path);
     } else if (has_file(path, "data.noun")) {
         wordnet_load(g, path, seed);
     } else {
-        fail("--data %s has neither train.txt nor WordNet's data.noun in it", path);
+        fail("--data %s has none of train.txt, train.tsv, PyKEEN's %s and WordNet's data.noun in "
+             "it",
+             path, layouts[2][GRAPH_TRAIN]);
     }
 }
 
@@ -192,11 +283,12 @@ void graph_fini(struct graph *g)
 
 bool graph_file(const char *folder, unsigned i, char *path)
 {
-    char file[16];
-    if (!has_file(folder, "train.txt")) return wordnet_file(folder, i, path);
-    if (i >= GRAPH_SPLITS) return false;
-    snprintf(file, sizeof file, "%s.txt", graph_split_name((enum graph_split)i));
-    path_of(path, folder, file);
+    const char *const *layout = layout_of(folder);
+    if (!layout) return wordnet_file(folder, i, path);
+    bool is_there = i < GRAPH_SPLITS || (i < FILES && has_file(folder, layout[ENTITIES]) &&
+                                         has_file(folder, layout[RELATIONS]));
+    if (!is_there) return false;
+    path_of(path, folder, layout[i]);
     return true;
 }
 

@@ -2,9 +2,9 @@
  * graph.h - a knowledge graph: facts of the kind (subject, relation, object), in three splits.
  *
  * It is read from a folder with train.txt, valid.txt and test.txt (rows of subject, relation and
- * object, names or numbers: fields.h), or from WordNet's own database files (wordnet.h). Entities
- * and relations are numbered in the order in which the splits name them, so every node that reads
- * the same data numbers alike.
+ * object, names or numbers: fields.h), the same of DGL-KE or PyKEEN, with what their numbers stand
+ * for, or from WordNet's own database files (wordnet.h). Entities and relations are numbered in the
+ * order in which the splits name them, so every node that reads the same data numbers alike.
  *
  * Callers   main(), once; afterwards any thread reads
  * Memory    the graph's

@@ -49,8 +49,8 @@ static void own_options(struct options *o)
         OPTION_SECTION("the task"),
         OPTION_TEXT(
             "--data", "PATH", &o->common.data, 0,
-            "a folder with train.txt, valid.txt and test.txt:\nrows of subject, relation and object; or with\n"
-            "WordNet's database files (data.noun, ...)"),
+            "a folder with train.txt, valid.txt and test.txt:\nrows of subject, relation and object; of DGL-KE or\n"
+            "PyKEEN; or of WordNet's database (data.noun, ...)"),
         OPTION_TEXT(
             "--planted", "ExRxF", &o->planted, 0,
             "instead of --data: E entities, R relations, F facts\nby Zipf's law, with planted clusters"),
@@ -224,8 +224,7 @@ static void start(const void *program, const struct pool *pool)
         const struct facts *f = &t->graph.splits[split];
         if (f->unknown > 0)
             fprintf(stderr,
-                    "%s: %zu of the %zu facts of %s.txt have an entity that is not in "
-                    "train.txt\n",
+                    "%s: %zu of the %zu %s facts have an entity that no fact to train with has\n",
                     fail_program(), f->unknown, f->count,
                     graph_split_name((enum graph_split)split));
     }

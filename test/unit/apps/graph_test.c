@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static char folder[FOLDER_PATH_BYTES];
 
@@ -131,23 +132,102 @@ TEST(graph, errors_name_file_and_line)
     is_refused("", good, good, "/train.txt is empty");
     is_refused(good, "", good, "/valid.txt is empty");
     is_refused(good, good, NULL, "/test.txt: No such file");
-    is_refused(NULL, good, good, "has neither train.txt nor WordNet's data.noun in it");
+    is_refused(NULL, good, good, "has none of train.txt, train.tsv, PyKEEN's");
     is_refused("\"a\nb\",r,b\n", good, good, "/train.txt:1: the subject has a line end in it");
     is_refused("x,y,z\n1,2,3\n4,2,5\n6,2,7\n", good, good, "/train.txt: its heading does not tell");
     is_refused("<a>\t<r>\t<b> .\n", good, good, "/train.txt:1: ends with a dot");
     is_refused("<a> <r> <b>.\n", good, good, "/train.txt:1: ends with a dot");
-    is_refused(good, good, "a\tq\tb\n", "/test.txt:1: the relation \"q\" is not in train.txt");
+    is_refused(good, good, "a\tq\tb\n",
+               "/test.txt:1: no fact to train with has the relation \"q\"");
 }
 
 TEST(graph, facts_that_cannot_be_as_they_seem_are_refused)
 {
     const char *good = "a\tr\tb\n", *other = "x\tr\ty\nx\tr\tb\n";
-    is_refused(good, other, good, "/valid.txt has no fact of which both entities are in train.txt");
-    is_refused(good, good, other, "/test.txt has no fact of which both entities are in train.txt");
+    is_refused(good, other, good, "/valid.txt has no fact of which both entities are in facts to");
+    is_refused(good, good, other, "/test.txt has no fact of which both entities are in facts to");
     is_refused("a\tb\tr\nb\tc\tr\nc\ta\ts\n", good, good, "entities where relations should be");
     is_refused("r\ta\tb\nr\tb\tc\ns\tc\ta\n", good, good, "entities where relations should be");
     is_refused("% tail rel head\na r b\nb r c\n", good, good, "a comment names its columns");
     is_refused("0,1,0\n1,2,0\n2,0,1\n", good, good, "entities where relations should be");
+}
+
+/* ---- other tools' folders ---- */
+
+static void add_meanings(const char *entities, const char *relations)
+{
+    folder_write(folder, "entities.dict", entities, 0);
+    if (relations) folder_write(folder, "relations.dict", relations, 0);
+}
+
+static void is_of_animals(void)
+{
+    struct graph g;
+    graph_load(&g, folder, 1);
+    CHECK(g.entities.count == 3 && g.relations.count == 2);
+    is_fact(&g, GRAPH_TRAIN, 0, "/m/cat", "is a", "/m/animal");
+    is_fact(&g, GRAPH_VALID, 0, "/m/dog", "is a", "/m/animal");
+    is_fact(&g, GRAPH_TEST, 0, "/m/cat", "eats", "/m/animal");
+    graph_fini(&g);
+}
+
+static const char by_number[] = "2\t0\t0\n1\t1\t2\n", valid_number[] = "1\t0\t0\n",
+                  test_number[] = "2\t1\t0\n",
+                  by_name[] = "/m/cat\tis a\t/m/animal\n/m/dog\teats\t/m/cat\n",
+                  valid_name[] = "/m/dog\tis a\t/m/animal\n",
+                  test_name[] = "/m/cat\teats\t/m/animal\n";
+
+/* DGL-KE's: udd has numbers of either order of columns, built-in data and raw_udd names. */
+TEST(graph, numbers_are_what_dictionaries_say)
+{
+    new_graph(by_number, valid_number, test_number);
+    add_meanings("0\t/m/animal\n1\t/m/dog\n2\t/m/cat\n3\t/m/fish\n", "0\tis a\n1\teats\n");
+    is_of_animals();
+    add_meanings("/m/dog\t1\n/m/cat\t2\n/m/animal\t0\n", "eats\t1\nis a\t0\n");
+    is_of_animals();
+    new_graph(by_name, valid_name, test_name);
+    add_meanings("0\t/m/animal\n1\t/m/dog\n2\t/m/cat\n", "0\tis a\n1\teats\n");
+    is_of_animals();
+    folder_new(folder);
+    folder_write(folder, "train.tsv", by_name, 0);
+    folder_write(folder, "valid.tsv", valid_name, 0);
+    folder_write(folder, "test.tsv", test_name, 0);
+    is_of_animals();
+}
+
+TEST(graph, pykeens_datasets_are_read)
+{
+    static const char *const names[] = {"training", "validation", "testing"}, *const facts[] = {
+                                                                                  by_number,
+                                                                                  valid_number,
+                                                                                  test_number};
+    char path[FOLDER_PATH_BYTES + 16], text[128];
+    folder_new(folder);
+    for (int i = 0; i < GRAPH_SPLITS; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        CHECK_EQ(mkdir(path, 0700), 0);
+        snprintf(text, sizeof text, "head\trelation\ttail\n%s", facts[i]);
+        folder_write(path, "numeric_triples.tsv.gz", text, 0);
+        folder_write(path, "entity_to_id.tsv.gz", "id\tlabel\n0\t/m/animal\n1\t/m/dog\n2\t/m/cat\n",
+                     0);
+        folder_write(path, "relation_to_id.tsv.gz", "id\tlabel\n0\tis a\n1\teats\n", 0);
+    }
+    is_of_animals();
+}
+
+TEST(graph, dictionaries_that_do_not_fit_are_refused)
+{
+    static const char *const wrong[][2] = {
+        {"0\ta\n1\tb\n", "/entities.dict has neither numbers nor names of all facts, such as 2"},
+        {"0\ta\n1\tb\n2\ta\n", "/entities.dict:3: has what an earlier line has"},
+        {"1\ta\n2\tb\n3\tc\n", "/entities.dict: its rows must be a number, from 0 on"},
+        {"0\t1\n1\t2\n2\t0\n", "/entities.dict: facts may have its numbers or its names"},
+    };
+    new_graph(by_number, valid_number, test_number);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        add_meanings(wrong[i][0], "0\tis a\n1\teats\n");
+        ends_with(load, NULL, 1, wrong[i][1]);
+    }
 }
 
 TEST(graph, tells_the_files_that_it_reads)
@@ -157,6 +237,12 @@ TEST(graph, tells_the_files_that_it_reads)
     new_graph(good, good, good);
     for (unsigned i = 0; graph_file(folder, i, path); i++) strcat(list, strrchr(path, '/'));
     CHECK_STR(list, "/train.txt/valid.txt/test.txt");
+    add_meanings("0\ta\n1\tb\n", NULL);
+    CHECK(!graph_file(folder, GRAPH_SPLITS, path));
+    add_meanings("0\ta\n1\tb\n", "0\tr\n");
+    for (unsigned i = GRAPH_SPLITS; graph_file(folder, i, path); i++)
+        strcat(list, strrchr(path, '/'));
+    CHECK_STR(list, "/train.txt/valid.txt/test.txt/entities.dict/relations.dict");
     folder_new(folder);
     list[0] = '\0';
     for (unsigned i = 0; graph_file(folder, i, path); i++) strcat(list, strrchr(path, '/'));
