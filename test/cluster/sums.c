@@ -1,5 +1,7 @@
 #include "sums.h"
 
+#include "common/exact_steps.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,8 @@ enum {
     FEW = 7,
     SEATS_MAX = 16,
     STEPS_OF_A_CLOCK = 3,
+    BF16_MAX = 256, /* so far whole numbers of 16 bits are exact */
+    LEDGER = SUMS_TABLES - 1,
 };
 
 /* The last table is the ledger: a row a seat, a float a key. */
@@ -24,8 +28,21 @@ const struct locus_table sums_tables[SUMS_TABLES] = {
     {.rows = 50, .length = LENGTH_MAX},
     {.name = "ledger", .rows = SEATS_MAX, .length = KEYS}};
 
+void sums_tables_with(enum locus_optimizer o, enum locus_element e,
+                      struct locus_table to[SUMS_TABLES])
+{
+    memcpy(to, sums_tables, sizeof sums_tables);
+    for (unsigned t = 0; t < LEDGER; t++) {
+        to[t].optimizer = o;
+        to[t].element = e;
+        to[t].rule = exact_steps_rule(o);
+    }
+}
+
 struct sums {
     struct seat *seat;
+    enum locus_optimizer optimizer;
+    enum locus_element element;
     enum sums_keys which;
     struct sums_clocks clocks;
     float pushed[KEYS];           /* to every float of the key's row */
@@ -41,6 +58,10 @@ static struct sums *sums_new(struct seat *seat, enum sums_keys which)
     CHECK(s != NULL);
     s->seat = seat;
     s->which = which;
+    s->optimizer = seat->team->tables[0].optimizer;
+    s->element = seat->team->tables[0].element;
+    for (unsigned t = 0; t < LEDGER && s->optimizer; t++)
+        CHECK_EQ(locus_table_steps(seat->node, t, EXACT_STEPS_BEFORE), 0);
     for (int i = 0; i < FLIGHTS; i++)
         s->flight[i] = batch_new(seat->node, CALL_KEYS, CALL_KEYS * LENGTH_MAX);
     s->pulled = batch_new(seat->node, CALL_KEYS, CALL_KEYS * LENGTH_MAX);
@@ -76,15 +97,37 @@ static void add_to_row(void *update, float *row, uint32_t length)
     for (uint32_t i = 0; i < length; i++) row[i] += from[i];
 }
 
-/* In place, what is here; the others are pushed. */
-static void change_rows(locus_worker *w, const struct batch *b)
+/* A locus_gradient. */
+static void give_gradient(void *update, const float *values, float *gradient, uint32_t length)
 {
+    (void)values;
+    memcpy(gradient, update, length * sizeof *gradient);
+}
+
+/* In place, what is here; the others are pushed. */
+static void change_rows(const struct sums *s, const struct batch *b)
+{
+    locus_worker *w = s->seat->worker;
     BATCH_FOREACH(c, b)
     {
-        int rc = locus_change_local(w, c.key, add_to_row, c.row);
+        int rc = s->optimizer ? locus_step_local(w, c.key, give_gradient, c.row)
+                              : locus_change_local(w, c.key, add_to_row, c.row);
         if (rc == -EAGAIN) rc = locus_push(w, &c.key, 1, c.row);
         CHECK_EQ(rc, 0);
     }
+}
+
+/* Of a table with an optimizer a key's steps are all alike, for the state to be known. */
+static unsigned number_of(locus_key key)
+{
+    return 1 + key % 3;
+}
+
+static float draw_number(struct sums *s, locus_key key)
+{
+    unsigned n = s->optimizer ? number_of(key) : 1 + seat_random(s->seat, 3);
+    bool is_full = (s->pushed[key] + (float)n) * (float)s->seat->seats > BF16_MAX;
+    return s->element == LOCUS_BF16 && is_full ? 0 : (float)n;
 }
 
 static void push_something(struct sums *s, int flight)
@@ -95,13 +138,13 @@ static void push_something(struct sums *s, int flight)
     draw_call(s, b);
     BATCH_FOREACH(c, b)
     {
-        float number = (float)(1 + seat_random(s->seat, 3));
-        for (uint32_t i = 0; i < c.length; i++) c.row[i] = number;
+        float number = draw_number(s, c.key);
+        for (uint32_t i = 0; i < c.length; i++) c.row[i] = s->optimizer ? -number : number;
         s->pushed[c.key] += number;
     }
     s->ticket[flight] = 0;
     switch (seat_random(s->seat, 4)) {
-    case 0: change_rows(w, b); break;
+    case 0: change_rows(s, b); break;
     case 1: CHECK_EQ(locus_push(w, b->keys, b->n, b->values), 0); break;
     default: CHECK_EQ(locus_push_async(w, b->keys, b->n, b->values, &s->ticket[flight]), 0);
     }
@@ -178,19 +221,40 @@ static void add_ledger(struct sums *s, float sum[KEYS])
         for (int k = 0; k < KEYS; k++) sum[k] += s->ledger[i * KEYS + k];
 }
 
+static void compare_row(const struct sums *s, locus_key key, const float *row, float sum)
+{
+    uint32_t length = locus_length(s->seat->node, key);
+    uint32_t stored = locus_state_length(s->seat->node, key);
+    double number = number_of(key), steps = (double)sum / number;
+    CHECK(length > 0);
+    for (uint32_t i = 0; i < length; i++)
+        if (row[i] != sum)
+            test_fail(__FILE__, __LINE__, "key %llu: %.0f, but %.0f were pushed",
+                      (unsigned long long)key, (double)row[i], (double)sum);
+    for (uint32_t i = length; i < stored; i++) {
+        double expected = exact_steps_state(s->optimizer, i / length - 1, steps, -number);
+        if (!exact_steps_are_near(row[i], expected))
+            test_fail(__FILE__, __LINE__, "key %llu: state %u is %.9g, but %.9g after %.0f steps",
+                      (unsigned long long)key, i - length, (double)row[i], expected, steps);
+    }
+}
+
 static void compare(struct sums *s)
 {
     float sum[KEYS] = {0};
+    locus_key keys[KEYS];
+    size_t floats = 0;
     add_ledger(s, sum);
-    struct batch all = batch_of_all(s->seat->node);
-    all.n = KEYS;
-    CHECK_EQ(locus_pull(s->seat->worker, all.keys, KEYS, all.values), 0);
-    BATCH_FOREACH(c, &all)
-    for (uint32_t i = 0; i < c.length; i++)
-        if (c.row[i] != sum[c.key])
-            test_fail(__FILE__, __LINE__, "key %llu: %.0f, but %.0f were pushed",
-                      (unsigned long long)c.key, (double)c.row[i], (double)sum[c.key]);
-    batch_free(&all);
+    for (locus_key k = 0; k < KEYS; k++) {
+        keys[k] = k;
+        floats += locus_state_length(s->seat->node, k);
+    }
+    float *rows = calloc(floats, sizeof *rows), *row = rows;
+    CHECK(rows != NULL);
+    CHECK_EQ(locus_pull_state(s->seat->worker, keys, KEYS, rows), 0);
+    for (locus_key k = 0; k < KEYS; row += locus_state_length(s->seat->node, k++))
+        compare_row(s, k, row, sum[k]);
+    free(rows);
 }
 
 static void keep_or_not(struct sums *s, bool keeps)

@@ -12,6 +12,9 @@
 
 enum { SUMS_TABLES = 4 };
 extern const struct locus_table sums_tables[SUMS_TABLES];
+/* With an optimizer, whose steps add and have exact state (exact_steps.h): a seat pushes gradients,
+ * and compares the state, too. */
+void sums_tables_with(enum locus_optimizer, enum locus_element, struct locus_table[SUMS_TABLES]);
 
 /* Which keys are preferred: all alike, or few that everybody hits. */
 enum sums_keys { SUMS_ALL_KEYS, SUMS_FEW_KEYS };

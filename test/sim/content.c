@@ -1,5 +1,7 @@
 #include "content.h"
 
+#include "common/exact_steps.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,10 +79,10 @@ const char *content_check_state(const float *row, struct content_layout l, const
         if (!content_has(c, u)) continue;
         content_write_update(update, l, u);
         for (uint32_t i = 0; i < l.length; i++)
-            expected[i] += (double)update[i] * (double)update[i];
+            expected[i] += exact_steps_state(LOCUS_ADAGRAD, 0, 1, (double)update[i]);
     }
-    for (uint32_t i = 0; i < l.length && l.has_state; i++) /* it is rounded */
-        if (fabs((double)row[l.length + i] - expected[i]) > 1e-4 * expected[i])
+    for (uint32_t i = 0; i < l.length && l.has_state; i++)
+        if (!exact_steps_are_near(row[l.length + i], expected[i]))
             return "has a state that is not that of its updates";
     return NULL;
 }

@@ -11,9 +11,9 @@
  * Values of 16 bits count exactly to 2^8. Of such a row four fields are in a value, and the key is
  * in the exponents: all is 2^key times what it would be.
  *
- * If the table has an optimizer, that is an AdaGrad whose epsilon is so large that a step adds the
- * update: its gradient is the update, negated. So values are as above, and the state is the sum of
- * the squares of the updates since the last set.
+ * If the table has an optimizer, that is an AdaGrad whose step adds the update (exact_steps.h): its
+ * gradient is the update, negated. So values are as above, and the state is the sum of the squares
+ * of the updates since the last set.
  *
  * Callers   simulation programs
  * Memory    the caller's
@@ -77,8 +77,6 @@ static inline unsigned content_capacity(struct content_layout l)
     return (l.length - 2) * content_fields(l);
 }
 
-/* The rule of such an optimizer: its rate is equal to its epsilon. */
-#define CONTENT_EPSILON 0x1p60f
 void content_write_update(float *row, struct content_layout, unsigned update);
 void content_write_set(float *row, struct content_layout, unsigned set);
 /* NULL, or what is wrong with the row; of its state content_check_state() tells that. */

@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include "common/exact_steps.h"
 #include "invariants.h"
 #include "journal.h"
 #include "player.h"
@@ -75,7 +76,7 @@ static unsigned draw_tables(struct dice *d, struct locus_table *table)
         table[tables] = (struct locus_table){.rows = rows, .length = length};
         if (s->has_optimizers) {
             table[tables].optimizer = LOCUS_ADAGRAD;
-            table[tables].rule.rate = table[tables].rule.epsilon = CONTENT_EPSILON;
+            table[tables].rule = exact_steps_rule(LOCUS_ADAGRAD);
         }
         if (s->has_bf16) table[tables].element = LOCUS_BF16;
         for (unsigned i = 0; i < rows; i++, key++) {
