@@ -11,6 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* In which those who come are let in, on a busy machine, too. */
+enum { TIMEOUT_S = 4 };
+
 /* ---- who does not come ---- */
 
 TEST(rendezvous, those_who_came_are_told_who_did_not)
@@ -18,16 +21,14 @@ TEST(rendezvous, those_who_came_are_told_who_did_not)
     struct node n[4];
     char part[TEXT_BYTES];
     nodes_init(n, 4, nodes_address());
-    for (int rank = 0; rank < 4; rank++) n[rank].config.join_timeout_s = 2;
+    for (int rank = 0; rank < 4; rank++) n[rank].config.join_timeout_s = TIMEOUT_S;
     nodes_do(n, 3, node_join);
-    snprintf(part, sizeof part, "rank 3 of 4 has not joined after 2 s; rendezvous %s",
+    snprintf(part, sizeof part, "rank 3 of 4 has not joined after 4 s; rendezvous %s",
              n[0].config.address);
     nodes_check(n, 3, -ETIMEDOUT, part);
-
-    nodes_do(n, 2, node_join);
-    nodes_check(n, 2, -ETIMEDOUT, "ranks 2, 3 of 4 have not joined after 2 s");
+    n[0].config.join_timeout_s = 0.5;
     nodes_do(n, 1, node_join);
-    nodes_check(n, 1, -ETIMEDOUT, "ranks 1 to 3 of 4 have not joined after 2 s; rendezvous");
+    nodes_check(n, 1, -ETIMEDOUT, "ranks 1 to 3 of 4 have not joined after 0.5 s; rendezvous");
 }
 
 /* The first whose time is over ends it for all. */
@@ -35,9 +36,9 @@ TEST(rendezvous, the_shortest_timeout_counts)
 {
     struct node n[3];
     nodes_init(n, 3, nodes_address());
-    n[1].config.join_timeout_s = 2;
+    n[1].config.join_timeout_s = TIMEOUT_S;
     nodes_do(n, 2, node_join);
-    nodes_check(n, 2, -ETIMEDOUT, "rank 2 of 3 has not joined after 2 s");
+    nodes_check(n, 2, -ETIMEDOUT, "rank 2 of 3 has not joined after 4 s");
 }
 
 TEST(rendezvous, a_member_without_rank_0_says_that_nobody_answers)
@@ -70,7 +71,7 @@ TEST(rendezvous, a_listener_that_says_nothing_does_not_hold_a_member_longer_than
 {
     struct node n;
     node_init(&n, 1, 2, nodes_address());
-    n.config.join_timeout_s = 2;
+    n.config.join_timeout_s = TIMEOUT_S;
     int listener = peer_listen(n.config.address);
     node_check_wrong(&n, -ETIMEDOUT, "takes the connection, but does not answer");
     close(listener);
@@ -108,7 +109,7 @@ TEST(rendezvous, a_newcomer_waits_until_the_cluster_at_the_address_has_left)
     nodes_init(n, 2, nodes_address());
     nodes_init(next, 2, n[0].config.address);
     node_init(&hurried, 1, 2, n[0].config.address);
-    hurried.config.join_timeout_s = 2;
+    hurried.config.join_timeout_s = TIMEOUT_S;
     nodes_join(n, 2);
     node_check_wrong(&hurried, -ETIMEDOUT, "another cluster, of 2 nodes, has not ended there");
     node_start(&next[1], node_join);

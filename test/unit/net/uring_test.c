@@ -22,7 +22,7 @@ TEST(uring, sleeps_until_it_is_told)
     uint64_t start = now_ns();
     for (int i = 0; i < 3; i++) uring_wait(e.uring, start + SECOND / 10);
     CHECK(now_ns() >= start + SECOND / 10);
-    CHECK(now_ns() < start + 5 * SECOND);
+    CHECK(now_ns() < start + 30 * SECOND);
     end_close(&e, fd);
 }
 
