@@ -87,7 +87,9 @@ struct question {
     float score; /* of the answer */
     const struct fact *known;
     size_t known_count, known_at;
-    uint64_t greater, equal, known_greater, known_equal;
+    const struct fact *place; /* entities that are in this place of the relation */
+    size_t place_count, place_at, place_known;
+    uint64_t greater, equal, known_greater, known_equal, place_greater, place_equal;
 };
 
 /* The same arithmetic as for all others, so that equal embeddings have equal scores. */
@@ -113,9 +115,9 @@ static void prepare(const struct evaluation *e, struct question *q, float *query
     size_t row = model_relation_row(m, side, fact.relation);
     model_query(m, side, query, given, e->relations + row * model_relation_floats(m));
     q->score = score_of(e, query, q->answer);
-    q->known = filter_answers(&e->task->filter,
-                              side == MODEL_OBJECTS ? FILTER_OBJECTS : FILTER_SUBJECTS, q->given,
-                              q->relation, &q->known_count);
+    enum filter_side of = side == MODEL_OBJECTS ? FILTER_OBJECTS : FILTER_SUBJECTS;
+    q->known = filter_answers(&e->task->filter, of, q->given, q->relation, &q->known_count);
+    q->place = filter_answers(&e->task->places, of, q->relation, 0, &q->place_count);
 }
 
 /* Counts a chunk of entities, and the known answers in it, the true one among them. */
@@ -129,6 +131,20 @@ static void count_chunk(struct question *q, const float *scores, uint32_t first,
         float score = scores[q->known[q->known_at].object - first];
         q->known_greater += score > q->score;
         q->known_equal += score == q->score;
+    }
+}
+
+/* Counts a chunk of those that are in this place of the relation, and no known answers. */
+static void count_place(struct question *q, const float *scores, uint32_t first, size_t count)
+{
+    for (; q->place_at < q->place_count; q->place_at++) {
+        uint32_t entity = q->place[q->place_at].object;
+        if (entity >= first + count) return;
+        while (q->place_known < q->known_count && q->known[q->place_known].object < entity)
+            q->place_known++;
+        if (q->place_known < q->known_count && q->known[q->place_known].object == entity) continue;
+        q->place_greater += scores[entity - first] > q->score;
+        q->place_equal += scores[entity - first] == q->score;
     }
 }
 
@@ -148,10 +164,12 @@ static void add_question(const struct evaluation *e, const struct question *q,
     struct quality_sums *of = parts[e->parts > 1 ? q->relation : 0].of[q->side];
     double raw = 1 + (double)q->greater + ((double)q->equal - 1) / 2,
            filtered = 1 + (double)(q->greater - q->known_greater) +
-                      (double)(q->equal - q->known_equal) / 2;
-    if (!isfinite(q->score)) raw = filtered = e->task->model.entities;
+                      (double)(q->equal - q->known_equal) / 2,
+           typed = 1 + (double)q->place_greater + (double)q->place_equal / 2;
+    if (!isfinite(q->score)) raw = filtered = typed = e->task->model.entities;
     add_rank(filtered, &of[QUALITY_FILTERED]);
     add_rank(raw, &of[QUALITY_RAW]);
+    add_rank(typed, &of[QUALITY_TYPED]);
 }
 
 static void rank_block(const struct evaluation *e, const struct fact *facts, size_t count,
@@ -167,7 +185,10 @@ static void rank_block(const struct evaluation *e, const struct fact *facts, siz
     for (uint32_t first = 0; first < all; first += CHUNK) {
         size_t chunk = all - first < CHUNK ? all - first : CHUNK;
         matrix_multiply_part(scores, CHUNK, queries, dim, 1, e->entities, n, first, chunk, dim, 0);
-        for (size_t i = 0; i < n; i++) count_chunk(&questions[i], scores + i * CHUNK, first, chunk);
+        for (size_t i = 0; i < n; i++) {
+            count_chunk(&questions[i], scores + i * CHUNK, first, chunk);
+            count_place(&questions[i], scores + i * CHUNK, first, chunk);
+        }
     }
     for (size_t i = 0; i < n; i++) add_question(e, &questions[i], parts);
 }

@@ -3,7 +3,8 @@
  * entities as answers to (subject, relation, ?), and of its subject as an answer to (?, relation,
  * object).
  *
- * Filtered: other answers that are known from any split are left out; raw: they are not. Ties are
+ * Filtered: other answers that are known from any split are left out; raw: they are not; typed: so
+ * are entities that are not in that place of the relation in any fact to train with. Ties are
  * counted fairly: a rank is the mean of the optimistic one (all equal scores behind) and the
  * pessimistic one (all before), so a model that gives every entity the same score gains nothing. An
  * answer whose score is not a number ranks last.
@@ -30,7 +31,7 @@ struct evaluation {
     uint32_t parts;   /* of the figures: one for each relation (--by-relation), or one in all */
 };
 
-enum quality_kind { QUALITY_FILTERED, QUALITY_RAW, QUALITY_KINDS };
+enum quality_kind { QUALITY_FILTERED, QUALITY_RAW, QUALITY_TYPED, QUALITY_KINDS };
 /* Of the questions for one side: doubles alone, which workers add up. */
 struct quality_sums {
     double questions, reciprocals, ranks, hits1, hits3, hits10;

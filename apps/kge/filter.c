@@ -24,6 +24,20 @@ static size_t sort_and_unite(struct fact *facts, size_t count)
     return kept;
 }
 
+void filter_init_places(struct filter *f, const struct graph *g)
+{
+    const struct facts *facts = &g->splits[GRAPH_TRAIN];
+    for (int side = 0; side < FILTER_SIDES; side++) {
+        struct fact *to = f->sorted[side] = take_memory(facts->count, sizeof *to);
+        for (size_t i = 0; i < facts->count; i++) {
+            const struct fact *fact = &facts->list[i];
+            to[i] = (struct fact){fact->relation, 0,
+                                  side == FILTER_OBJECTS ? fact->object : fact->subject};
+        }
+        f->count[side] = sort_and_unite(to, facts->count);
+    }
+}
+
 void filter_init(struct filter *f, const struct graph *g)
 {
     size_t total = 0;
@@ -38,7 +52,7 @@ void filter_init(struct filter *f, const struct graph *g)
                             : (struct fact){fact.object, fact.relation, fact.subject};
             }
         }
-        f->count = sort_and_unite(f->sorted[side], total);
+        f->count[side] = sort_and_unite(f->sorted[side], total);
     }
 }
 
@@ -67,9 +81,10 @@ const struct fact *filter_answers(const struct filter *f, enum filter_side side,
                                   uint32_t relation, size_t *count)
 {
     const struct fact *facts = f->sorted[side];
-    size_t first = lower_bound(facts, f->count, (struct fact){given, relation, 0});
+    size_t first = lower_bound(facts, f->count[side], (struct fact){given, relation, 0});
     size_t end = first;
-    while (end < f->count && facts[end].subject == given && facts[end].relation == relation) end++;
+    while (end < f->count[side] && facts[end].subject == given && facts[end].relation == relation)
+        end++;
     *count = end - first;
     return facts + first;
 }

@@ -88,6 +88,9 @@ static void result_options(struct options *o)
                      "end the training after that time, wherever it is;\n0: after the last epoch"),
         OPTION_FLAG("--by-relation", &o->is_by_relation, ARGS_NODES,
                     "say how well each relation of the test is answered, too"),
+        OPTION_FLAG(
+            "--type-constrained", &o->is_type_constrained, ARGS_NODES,
+            "rank among the entities that are in that place of the\nrelation in facts to train with, too"),
         OPTION_TEXT("--text", "PATH", &o->text, ARGS_OUTPUT,
                     "write the entities' embeddings as word2vec's text"),
         OPTION_TEXT("--chart", "PATH", &o->chart, ARGS_OUTPUT,
@@ -157,6 +160,7 @@ static void load(void *program)
         name_files(o);
     }
     filter_init(&t->filter, &t->graph);
+    if (o->is_type_constrained) filter_init_places(&t->places, &t->graph);
     t->model = (struct model){.kind = (enum model_kind)o->model,
                               .is_reciprocal = o->is_reciprocal,
                               .dim = o->dim,
@@ -248,6 +252,7 @@ static void unload(void *program)
     free(p->history.list);
     locus_distribution_free(p->task.distribution);
     filter_fini(&p->task.filter);
+    filter_fini(&p->task.places);
     graph_fini(&p->task.graph);
 }
 
@@ -346,7 +351,7 @@ static void report(void *program, const struct training_epoch *e)
 
 /* ---- how good it is ---- */
 
-enum { VIEW_FIGURES = 5, VIEWS = 4, NAME_BYTES = 32 };
+enum { VIEW_FIGURES = 5, VIEWS = 5, NAME_BYTES = 32 };
 
 /* Figures of one view, named for JSON; people are told those of the first. */
 static size_t add_view(struct figure *to, char (*names)[NAME_BYTES], const char *view,
@@ -379,15 +384,17 @@ static void say_quality(const struct task *t, enum graph_split split, const char
     } views[VIEWS] = {{"", MODEL_SIDES, QUALITY_FILTERED},
                       {"raw_", MODEL_SIDES, QUALITY_RAW},
                       {"subject_", MODEL_SUBJECTS, QUALITY_FILTERED},
-                      {"object_", MODEL_OBJECTS, QUALITY_FILTERED}};
+                      {"object_", MODEL_OBJECTS, QUALITY_FILTERED},
+                      {"typed_", MODEL_SIDES, QUALITY_TYPED}};
     char head[64], names[VIEWS][VIEW_FIGURES][NAME_BYTES];
     struct figure all[VIEWS * VIEW_FIGURES + 3] = {
         {.name = "split", .text = graph_split_name(split)}};
-    size_t n = 1;
+    size_t n = 1, shown = t->options.is_type_constrained ? VIEWS : VIEWS - 1;
     if (relation) all[n++] = (struct figure){.name = "relation", .text = relation};
-    for (size_t i = 0; i < VIEWS; i++)
+    for (size_t i = 0; i < shown; i++)
         n += add_view(all + n, names[i], views[i].name,
                       evaluate_quality(parts, count, views[i].side, views[i].kind));
+    if (shown == VIEWS) all[n - VIEW_FIGURES].label = "typed MRR ";
     if (split == GRAPH_VALID) all[1].curve = "MRR, valid, filtered";
     if (!relation) all[n++] = (struct figure)FIGURE_TOOK(seconds);
     snprintf(head, sizeof head, "%-5s    %s", relation ? "" : graph_split_name(split),

@@ -25,13 +25,14 @@ struct options {
     int model, loss;
     uint64_t dim, negatives, batch;
     double rate, regularization, init;
-    bool is_reciprocal, has_own_negatives, is_by_relation;
+    bool is_reciprocal, has_own_negatives, is_by_relation, is_type_constrained;
 };
 
 struct task {
     struct options options;
     struct graph graph;
     struct filter filter;
+    struct filter places; /* empty, but with --type-constrained */
     struct model model;
     locus_distribution *distribution; /* of negative entities; NULL for the baseline */
 };

@@ -78,6 +78,7 @@ static const struct program programs[] = {
       {.option = "--patience 1"},
       {.option = "--seconds 1 --epochs 1000000", .is_alone = true},
       {.option = "--by-relation"},
+      {.option = "--type-constrained"},
       {.option = "--chart chart.svg"},
       {.option = "--text vectors"},
       {.option = "--checkpoint-every 2 --checkpoint f", .base = KGE " --checkpoint f"}}},

@@ -29,6 +29,16 @@ static bool is_known(const struct graph *g, uint32_t s, uint32_t r, uint32_t o)
     return false;
 }
 
+static bool is_in_place(const struct graph *g, uint32_t entity, uint32_t r, enum model_side side)
+{
+    const struct facts *f = &g->splits[GRAPH_TRAIN];
+    for (size_t i = 0; i < f->count; i++)
+        if (f->list[i].relation == r &&
+            (side == MODEL_OBJECTS ? f->list[i].object : f->list[i].subject) == entity)
+            return true;
+    return false;
+}
+
 static void add_naive(const struct task *t, const float *entities, const float *relations,
                       struct fact f, enum model_side side, enum quality_kind kind,
                       struct quality_sums *sums)
@@ -41,7 +51,8 @@ static void add_naive(const struct task *t, const float *entities, const float *
     for (uint32_t e = 0; e < t->model.entities; e++) {
         const float *other = entities + e * dim;
         bool is_answer = e == (side == MODEL_OBJECTS ? f.object : f.subject);
-        if (is_answer || (kind == QUALITY_FILTERED &&
+        if (kind == QUALITY_TYPED && !is_in_place(&t->graph, e, f.relation, side)) continue;
+        if (is_answer || (kind != QUALITY_RAW &&
                           (side == MODEL_OBJECTS ? is_known(&t->graph, f.subject, f.relation, e)
                                                  : is_known(&t->graph, e, f.relation, f.object))))
             continue;
@@ -106,6 +117,7 @@ static void check_ranks(int kind, bool is_reciprocal, uint32_t alike)
     struct rng rng;
     tiny_init(&t);
     t.options.is_by_relation = is_reciprocal;
+    t.options.is_type_constrained = true;
     t.options.model = kind;
     t.options.is_reciprocal = is_reciprocal;
     tiny_finish(&t);
