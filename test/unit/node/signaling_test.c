@@ -109,9 +109,11 @@ TEST_WITH(signaling, what_is_taken_back_is_kept_no_longer, pair, p)
     CHECK_EQ(intend(p, key, 0, LOCUS_FOREVER), 0);
     CHECK_EQ(intend(p, other, 0, LOCUS_FOREVER), 0);
     while (!look(p, 0, key).is_kept || !look(p, 0, other).is_kept) continue;
+    CHECK_EQ(stats_of(p->node[0]).kept_now, 2);
     CHECK_EQ(locus_unintend(p->worker[0], &key, 1), 0);
     while (look(p, 0, key).is_kept) continue;
     CHECK(look(p, 0, other).is_kept);
+    CHECK_EQ(stats_of(p->node[0]).kept_now, 1);
 }
 
 /* A loader has streams of its own; what it signaled outlives it, and ends with the worker. */

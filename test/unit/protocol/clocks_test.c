@@ -1,6 +1,5 @@
 #include "protocol/clocks.h"
 
-#include "protocol/backlog.h"
 #include "test.h"
 #include "world.h"
 
@@ -19,7 +18,7 @@ static struct {
     const locus_clock *progress_of[WORKERS];
     const uint64_t *posted_of[WORKERS];
     struct wire_entry said[SAID_MAX];
-    unsigned to[SAID_MAX], count, completed;
+    unsigned to[SAID_MAX], count;
 } t;
 
 static struct wire_entry *note_entry(void *context, unsigned peer, uint32_t length, uint64_t until)
@@ -31,12 +30,6 @@ static struct wire_entry *note_entry(void *context, unsigned peer, uint32_t leng
     return &t.said[t.count++];
 }
 
-static void note_completed(void *context, struct request *r, int rc)
-{
-    (void)context, (void)r;
-    t.completed += rc == 0;
-}
-
 static void begin(void)
 {
     memset(&t, 0, sizeof t);
@@ -44,7 +37,6 @@ static void begin(void)
     t.s = &t.world->node[0].shard;
     t.calls = *t.s->platform;
     t.calls.entry = note_entry;
-    t.calls.complete = note_completed;
     t.s->platform = &t.calls;
     for (int w = 0; w < WORKERS; w++) {
         t.progress_of[w] = &t.progress[w];
@@ -103,83 +95,6 @@ TEST(clocks, nothing_is_said_until_somebody_waits)
     t.progress[0] = 6; /* the other one is behind */
     turn();
     CHECK_EQ(t.count, 0);
-    end();
-}
-
-TEST(clocks, a_clock_is_said_behind_requests_that_were_posted_before_it)
-{
-    struct request push = {.kind = REQUEST_PUSH, .worker = 1}, later = push;
-    begin();
-    CHECK(!hear(1, WIRE_CLOCK_AWAITED, 1));
-    t.posted[1] = 1;
-    advance_all(1);
-    turn();
-    CHECK_EQ(t.count, 0); /* not yet taken on */
-    clocks_taken(t.s, &push);
-    turn();
-    CHECK_EQ(t.count, 0); /* under way */
-    t.posted[1] = 2;
-    clocks_taken(t.s, &later); /* of a later clock: it is not waited for */
-    clocks_done(t.s, &push);
-    turn();
-    CHECK_EQ(told(WIRE_CLOCK_UPDATED, 1), NODES - 1);
-    advance_all(2);
-    turn();
-    CHECK_EQ(t.count, 0);
-    clocks_done(t.s, &later);
-    turn();
-    CHECK_EQ(told(WIRE_CLOCK_UPDATED, 2), NODES - 1);
-    end();
-}
-
-TEST(clocks, a_clock_is_said_behind_what_replicas_have_not_sent)
-{
-    begin();
-    struct record *before = record_get(&t.s->records, 1), *after = record_get(&t.s->records, 2);
-    CHECK(!hear(1, WIRE_CLOCK_AWAITED, 1));
-    clocks_unsent(t.s, before);
-    advance_all(1);
-    turn();
-    clocks_unsent(t.s, after);
-    turn();
-    CHECK_EQ(t.count, 0);
-    clocks_sent(t.s, before);
-    turn();
-    CHECK_EQ(told(WIRE_CLOCK_UPDATED, 1), NODES - 1);
-    advance_all(2);
-    turn();
-    CHECK_EQ(t.count, 0);
-    clocks_sent(t.s, after);
-    turn();
-    CHECK_EQ(told(WIRE_CLOCK_UPDATED, 2), NODES - 1);
-    end();
-}
-
-TEST(clocks, copies_are_fresh_behind_the_refreshes_and_when_our_round_is_over)
-{
-    struct request wait = {.kind = REQUEST_CLOCK, .worker = 1, .clock = 2};
-    begin();
-    advance_all(2);
-    clocks_wait(t.s, &wait);
-    CHECK_EQ(told(WIRE_CLOCK_AWAITED, 2), NODES - 1);
-    turn();
-    CHECK_EQ(told(WIRE_CLOCK_UPDATED, 2), NODES - 1);
-    backlog_add_refresh(t.s, 2, 3); /* one that node 2 has not got */
-    CHECK(!hear(1, WIRE_CLOCK_UPDATED, 2) && !hear(2, WIRE_CLOCK_UPDATED, 3));
-    turn();
-    CHECK(t.count == 1 && t.to[0] == 1);
-    CHECK_EQ(told(WIRE_CLOCK_FRESH, 2), 1);
-    t.s->backlog->peer[2].refreshes_left++;
-    turn();
-    CHECK_EQ(told(WIRE_CLOCK_FRESH, 2), 1);
-    t.s->backlog->peer[1].is_under_way = true;
-    CHECK(!hear(1, WIRE_CLOCK_FRESH, 2) && !hear(2, WIRE_CLOCK_FRESH, 2));
-    turn();
-    CHECK(clocks_gate(t.s->clocks) == 0 && t.completed == 0);
-    t.s->backlog->peer[1].is_under_way = false;
-    clocks_round_over(t.s, 1);
-    turn();
-    CHECK(clocks_gate(t.s->clocks) == 2 && t.completed == 1);
     end();
 }
 

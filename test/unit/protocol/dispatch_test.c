@@ -140,22 +140,3 @@ TEST(dispatch, a_request_for_a_row_that_has_left_goes_on_to_its_owner)
     CHECK_EQ(moving_pulled(&pull), 3);
     world_free(w);
 }
-
-/* The row goes from 2 to 0 and is on its way; the home, 1, sends there. */
-TEST(dispatch, a_request_that_comes_before_the_row_waits_for_it)
-{
-    struct world *w = moving_world(3, 3);
-    locus_key key = moving_key_at_home(w, 1);
-    struct call taker, push;
-    moving_begin_slowly(w, key, &taker);
-    moving_ask_push(w, &push, 1, 0, 0, key, 1);
-    moving_deliver(w, 1, 0);
-    CHECK(!moving_is_done(&push));
-    CHECK(w->node[0].shard.parked_bytes > 0);
-    world_deliver_all(w);
-    CHECK(moving_is_done(&push) && moving_is_done(&taker));
-    CHECK_EQ(w->node[0].shard.parked_bytes, 0);
-    moving_check_rest(w, key, 0,
-                      location_of(&w->node[0].shard, store_row_ref(&w->node[0].store, key)).term);
-    world_free(w);
-}

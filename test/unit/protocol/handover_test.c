@@ -81,27 +81,6 @@ TEST(relocation, of_a_row_that_was_never_written_carries_no_values)
 
 /* ---- requests that meet a row on its way ---- */
 
-/* They follow it on the same link. */
-TEST(relocation, requests_that_come_to_the_old_owner_are_served_behind_the_row)
-{
-    struct world *w = moving_world(3, 7);
-    locus_key key = moving_key_at_home(w, 1);
-    struct call taker = {0}, push = {0}, pull = {0};
-    moving_ask_localize(w, &taker, 0, 0, 0, key);
-    moving_ask_push(w, &push, 2, 0, 0, key, 4);
-    moving_ask_pull(w, &pull, 2, 1, 0, key);
-    moving_deliver(w, 0, 1);
-    moving_deliver(w, 2, 1);
-    CHECK_EQ(moving_entries(w, 1, 0), 3);
-    moving_travel(w, "102");
-    CHECK(moving_is_done(&taker) && moving_is_done(&push));
-    CHECK_EQ(moving_pulled(&pull), 4);
-    CHECK_EQ(w->node[0].shard.histograms.parked.sum, 0);
-    CHECK_EQ(w->node[0].shard.histograms.hops[1], 2);
-    moving_check_rest(w, key, 0, 1);
-    world_free(w);
-}
-
 TEST(relocation, requests_that_come_before_the_row_are_parked_and_served_in_order)
 {
     struct world *w = moving_world(3, 8);
@@ -113,6 +92,7 @@ TEST(relocation, requests_that_come_before_the_row_are_parked_and_served_in_orde
     moving_ask_push(w, &c[2], 1, 2, 0, key, 3);
     moving_ask_pull(w, &c[3], 1, 3, 0, key);
     moving_deliver(w, 1, 0);
+    CHECK(w->node[0].shard.parked_bytes > 0);
     CHECK_EQ(moving_known(w, 0, key).owner, 0); /* it has learned that the row is on its way */
     CHECK_EQ(w->node[0].shard.records.used - w->node[0].shard.records.free_count, 1);
     w->now_ns += 5000;
@@ -122,76 +102,6 @@ TEST(relocation, requests_that_come_before_the_row_are_parked_and_served_in_orde
     CHECK_EQ(moving_pulled(&c[3]), 23);
     CHECK_EQ(w->node[0].shard.histograms.parked.sum, 4 * 5000);
     moving_check_rest(w, key, 0, 2);
-    world_free(w);
-}
-
-/* What is parked behind a localize follows the row. */
-TEST(relocation, a_parked_localize_takes_the_row_on_and_the_others_with_it)
-{
-    struct world *w = moving_world(3, 9);
-    locus_key key = moving_key_at_home(w, 1);
-    struct call taker = {0}, c[4] = {0};
-    moving_begin_slowly(w, key, &taker);
-    moving_ask_push(w, &c[0], 1, 0, 0, key, 1);
-    moving_ask_localize(w, &c[1], 1, 1, 0, key);
-    moving_deliver(w, 1, 0);
-    moving_ask_pull(w, &c[2], 1, 2, 0, key); /* waits at 1: the row is wanted there */
-    CHECK_EQ(moving_entries(w, 1, 0), 0);
-    moving_ask_pull(w, &c[3], 2, 0, 0, key); /* to 0, as far as 2 knows */
-    moving_deliver(w, 2, 0);                 /* the row, and the pull behind it */
-    CHECK(moving_is_done(&taker));
-    CHECK(!moving_known(w, 0, key).is_here);
-    moving_deliver(w, 0, 1);
-    CHECK(moving_is_done(&c[0]) && moving_is_done(&c[1]));
-    CHECK_EQ(moving_pulled(&c[2]), 101);
-    moving_deliver(w, 1, 2);
-    CHECK_EQ(moving_pulled(&c[3]), 101);
-    moving_check_rest(w, key, 1, 3);
-    world_free(w);
-}
-
-/* Its own requests wait with it, and are served without a message. */
-TEST(relocation, requests_of_the_node_that_the_row_goes_to_wait_for_it)
-{
-    struct world *w = moving_world(2, 10);
-    locus_key key = moving_key_at_home(w, 1);
-    struct call taker = {0}, again = {0}, push = {0}, pull = {0};
-    moving_ask_localize(w, &taker, 0, 0, 0, key);
-    moving_ask_push(w, &push, 0, 1, 0, key, 6);
-    moving_ask_localize(w, &again, 0, 2, 0, key);
-    moving_ask_pull(w, &pull, 0, 3, 0, key);
-    CHECK_EQ(moving_entries(w, 0, 1), 1);
-    world_deliver_all(w);
-    CHECK(moving_is_done(&taker) && moving_is_done(&push) && moving_is_done(&again));
-    CHECK_EQ(moving_pulled(&pull), 6);
-    CHECK_EQ(w->node[0].shard.counters.relocated_in, 1);
-    moving_check_rest(w, key, 0, 1);
-    world_free(w);
-}
-
-/* A request goes out, and the row comes: what was asked elsewhere comes back. */
-TEST(relocation, a_request_that_meets_the_row_at_home_again_is_served_there)
-{
-    struct world *w = moving_world(3, 11);
-    locus_key key = moving_key_at_home(w, 1);
-    struct call push = {0}, taker = {0}, pull = {0};
-    moving_ask_localize(w, &taker, 0, 0, 0, key);
-    moving_deliver(w, 0, 1);
-    moving_ask_push(w, &push, 1, 0, 0, key, 2); /* to 0, behind the row */
-    moving_deliver(w, 1, 0);
-    CHECK(moving_is_done(&taker));
-    CHECK(!moving_is_done(&push));
-    moving_deliver(w, 0, 1);
-    CHECK(moving_is_done(&push));
-    moving_ask_push(w, &push, 0, 1, 0, key, 3);
-    CHECK(moving_is_done(&push));
-    moving_ask_localize(w, &taker, 1, 0, 0, key);
-    moving_deliver(w, 1, 0);
-    moving_ask_pull(w, &pull, 0, 0, 0, key);
-    moving_deliver(w, 0, 1); /* the row, and the pull behind it */
-    moving_deliver(w, 1, 0);
-    CHECK_EQ(moving_pulled(&pull), 5);
-    moving_check_rest(w, key, 1, 2);
     world_free(w);
 }
 

@@ -350,43 +350,6 @@ TEST_WITH(intents, of_thousands_of_keys_a_call, desk, d)
     check_wanted(d, 0, 0, 0);
 }
 
-/* A call that fails midway leaves nothing, whatever it had written, and the stream is as before. */
-TEST_WITH(intents, of_a_call_that_was_undone_leave_nothing, desk, d)
-{
-    struct intent_stream *s = intents_open_stream(&d->intents, 0);
-    for (uint64_t before = 0; before < 510; before += 13) {
-        if (before) signal_range(d, s, 0, before, 0, 1);
-        for (uint64_t undone = 1; undone < 3000; undone *= 7) {
-            for (uint64_t i = 0; i < undone; i++) CHECK_EQ(stream_add(s, 0, 1, false, KEYS - 1), 0);
-            CHECK(stream_has_unpublished(s));
-            stream_undo(s);
-            CHECK(!stream_has_unpublished(s));
-            turn(d);
-            check_wanted(d, 0, before, 1);
-        }
-        signal_range(d, s, before, 3, 0, 1);
-        turn(d);
-        check_wanted(d, 0, before + 3, 1);
-        advance(d, 0, 1);
-        set_clock(d, 0, 0);
-    }
-}
-
-TEST_WITH(intents, that_are_not_published_are_not_seen, desk, d)
-{
-    struct intent_stream *s = intents_open_stream(&d->intents, 0);
-    turn(d);
-    for (uint64_t i = 0; i < 2000; i++) CHECK_EQ(stream_add(s, 0, 5, false, i), 0);
-    CHECK(!intents_have_news(&d->intents));
-    turn(d);
-    CHECK_EQ(d->begun, 0);
-    stream_publish(s);
-    CHECK(intents_have_news(&d->intents));
-    turn(d);
-    check_wanted(d, 0, 2000, 1);
-    CHECK(!intents_have_news(&d->intents));
-}
-
 TEST_WITH(intents, of_a_desk_that_closes_with_streams_unread_leak_nothing, desk, d)
 {
     struct intent_stream *known = intents_open_stream(&d->intents, 0);

@@ -43,25 +43,3 @@ TEST(relocation, hops_at_rest_are_fewer_than_nodes)
         world_free(w);
     }
 }
-
-TEST(relocation, older_news_change_nothing)
-{
-    struct world *w = moving_world(3, 6);
-    locus_key key = moving_key_at_home(w, 2);
-    struct call c = {0};
-    moving_bring(w, 1, key); /* term 1 */
-    /* term 2: the news of it stay on their way from 1 to the home */
-    moving_ask_localize(w, &c, 0, 0, 0, key);
-    moving_travel(w, "0210");
-    CHECK(moving_is_done(&c));
-    CHECK_EQ(moving_known(w, 2, key).owner, 1);
-    moving_ask_localize(w, &c, 1, 0, 0, key); /* term 3, and its news from 0 come first */
-    moving_travel(w, "101");
-    moving_deliver(w, 0, 2);
-    CHECK_EQ(moving_known(w, 2, key).owner, 1);
-    CHECK_EQ(moving_known(w, 2, key).term, 3);
-    moving_deliver(w, 1, 2); /* what is older, at last */
-    CHECK_EQ(moving_known(w, 2, key).owner, 1);
-    moving_check_rest(w, key, 1, 3);
-    world_free(w);
-}

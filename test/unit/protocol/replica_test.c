@@ -53,39 +53,6 @@ static void deliver(struct world *w, unsigned from, unsigned to)
     while (world_deliver(w, from, to, &why)) CHECK(!why);
 }
 
-/* The answer to the end of a replica may be on its way for longer than the row, which comes for a
- * localize. */
-TEST(adversity, a_row_overtakes_the_answer_to_the_end_of_a_replica)
-{
-    static struct request r[2];
-    static struct request_item item[2];
-    locus_key key;
-    struct world *w = two_that_share(LOCUS_ADAPTIVE, 3, &key);
-    w->now_ns += 1000 * MS;
-    w->node[0].clock[0] = 100;
-    shard_turn(&w->node[0].shard, w->now_ns);
-    deliver(w, 0, 1); /* 1 answers: not a holder */
-    w->node[1].clock[0] = 1000;
-    shard_turn(&w->node[1].shard, w->now_ns);
-    item[0].key = item[1].key = key;
-    world_request(&r[0], 0, 0, REQUEST_LOCALIZE, &item[0], 1);
-    CHECK(shard_serve(&w->node[2].shard, &r[0]));
-    deliver(w, 2, 1);
-    deliver(w, 1, 2);
-    CHECK_EQ(r[0].busy, 0);
-    world_request(&r[1], 0, 0, REQUEST_LOCALIZE, &item[1], 1);
-    CHECK(shard_serve(&w->node[0].shard, &r[1]));
-    deliver(w, 0, 1);
-    deliver(w, 1, 2);
-    deliver(w, 2, 0);
-    CHECK_EQ(r[1].busy, 0);
-    CHECK(location_of(&w->node[0].shard, row_ref_at(w, 0, key)).is_here);
-    deliver(w, 1, 0); /* the answer */
-    CHECK(location_of(&w->node[0].shard, row_ref_at(w, 0, key)).is_here);
-    world_deliver_all(w);
-    world_free(w);
-}
-
 /* The owner answers the intent before the push: the replica comes without it, and its refresh may
  * wait for long. */
 TEST(adversity, a_push_that_its_replica_lacks_does_not_wait_for_the_pacer)

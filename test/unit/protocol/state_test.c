@@ -71,21 +71,3 @@ TEST(state, clocks_are_the_workers_and_0_where_there_are_no_intents)
     world_free(w);
     world_free(none);
 }
-
-TEST(state, a_row_is_read_as_it_was_written)
-{
-    static const float values[LENGTH] = {1, 2, 3};
-    float row[LENGTH];
-    struct world *w = one();
-    struct shard *s = &w->node[0].shard;
-    locus_key key = 0;
-    while (row_ref_home(store_row_ref(&w->node[0].store, key)) != 0) key++;
-    struct row_ref ref = store_row_ref(&w->node[0].store, key);
-    shard_write(s, ref, values, ROW_SET);
-    shard_write(s, ref, values, ROW_ADD);
-    shard_read(ref, row, 0);
-    for (int i = 0; i < LENGTH; i++) CHECK(row[i] == 2 * values[i]);
-    CHECK_EQ(shard_row_ref(s, ref.index).index, ref.index);
-    CHECK_EQ(shard_entry_bytes_max(&w->node[0].store), wire_entry_bytes(LENGTH));
-    world_free(w);
-}
