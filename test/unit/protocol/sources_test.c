@@ -8,8 +8,6 @@ enum { LENGTH = 4, KEYS = 64 };
 #define MS UINT64_C(1000000)
 #define BOUND (100 * MS)
 
-static const float ones[LENGTH] = {1, 1, 1, 1};
-
 static struct row_ref row_ref_at(struct world *w, unsigned node, locus_key key)
 {
     return store_row_ref(&w->node[node].store, key);
