@@ -253,6 +253,22 @@ static void say_quality(const struct ctr *c, const char *split, uint64_t epoch,
     figures_say(c->options.common.json, "eval", head, figures, sizeof figures / sizeof *figures);
 }
 
+/* What is said to be so likely, and how often it comes. */
+static void say_bins(const struct ctr *c, const struct ctr_quality *q)
+{
+    for (int i = 0; i < CTR_BINS; i++) {
+        const struct ctr_bin *bin = &q->bins[i];
+        double from = (double)i / CTR_BINS, predicted = bin->foretold / bin->examples;
+        const struct figure figures[] = {
+            {"from ", 0, 1, .name = "from", .value = from},
+            {"predicted ", 0, 4, .name = "predicted", .value = predicted},
+            {"observed ", 0, 4, .name = "observed", .value = bin->came / bin->examples},
+            {"examples ", 0, 0, .name = "examples", .value = bin->examples},
+        };
+        if (bin->examples > 0) figures_say(c->options.common.json, "bin", "bin    ", figures, 4);
+    }
+}
+
 /* What the columns of a CSV were read as: numbers that were written otherwise would be words. */
 static void describe_columns(const struct clicks *c)
 {
@@ -414,13 +430,15 @@ static void parameters(const void *program, size_t floats[TRAINING_MODEL_TABLES]
     floats[CTR_LAYERS] = c->plan.length;
 }
 
-static void test(struct training_worker *w, uint64_t epoch)
+static struct ctr_quality test(struct training_worker *w, uint64_t epoch)
 {
     const struct ctr *c = w->program;
     struct wide_deep *model = &((struct worker *)w->state)->step;
-    if (c->test == 0) return;
-    struct ctr_quality q = ctr_quality_take(c, w->member, model, c->train, c->test);
+    struct ctr_quality q = {0};
+    if (c->test == 0) return q;
+    q = ctr_quality_take(c, w->member, model, c->train, c->test);
     if (training_is_first(w)) say_quality(c, "test", epoch, &q);
+    return q;
 }
 
 /* Without examples to validate with nothing is chosen, and the test says how training goes. */
@@ -433,7 +451,8 @@ static void evaluate(struct training_worker *w)
 static void end(struct training_worker *w)
 {
     struct worker *own = w->state;
-    test(w, training_epoch_of(w));
+    struct ctr_quality q = test(w, training_epoch_of(w));
+    if (training_is_first(w)) say_bins(w->program, &q);
     wide_deep_close(&own->step);
     click_feed_close(&own->feed);
 }

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BINS = 10 };
-
 struct ranked {
     float logit;
     bool is_click;
@@ -41,23 +39,24 @@ struct ctr_quality ctr_quality_of(const float *logits, const bool *is_click, siz
 {
     struct ctr_quality q = {0};
     struct ranked *list = take_memory(count, sizeof *list);
-    double foretold[BINS] = {0}, came[BINS] = {0}, all_foretold = 0, all_came = 0;
+    double foretold = 0, came = 0;
     for (size_t i = 0; i < count; i++) {
         double x = (double)logits[i], p = 1 / (1 + exp(-x));
         if (isnan(x)) fail("a logit is no number any more: choose a smaller --lr");
-        size_t bin = p < 1 ? (size_t)(p * BINS) : BINS - 1;
+        struct ctr_bin *bin = &q.bins[p < 1 ? (size_t)(p * CTR_BINS) : CTR_BINS - 1];
         list[i] = (struct ranked){.logit = logits[i], .is_click = is_click[i]};
         q.log_loss += (x > 0 ? x : 0) + log1p(exp(-fabs(x))) - (is_click[i] ? x : 0);
-        foretold[bin] += p;
-        came[bin] += is_click[i];
+        bin->examples++;
+        bin->foretold += p;
+        bin->came += is_click[i];
     }
     q.log_loss /= (double)count;
-    for (size_t i = 0; i < BINS; i++) {
-        q.calibration_error += fabs(foretold[i] - came[i]) / (double)count;
-        all_foretold += foretold[i];
-        all_came += came[i];
+    for (const struct ctr_bin *bin = q.bins; bin < q.bins + CTR_BINS; bin++) {
+        q.calibration_error += fabs(bin->foretold - bin->came) / (double)count;
+        foretold += bin->foretold;
+        came += bin->came;
     }
-    q.calibration = all_came > 0 ? all_foretold / all_came : NAN;
+    q.calibration = came > 0 ? foretold / came : NAN;
     q.auc = auc_of(list, count);
     free(list);
     return q;

@@ -11,11 +11,19 @@
 
 #include "wide_deep.h"
 
+enum { CTR_BINS = 10 };
+
+/* The examples whose probability of a click is in one tenth: how many, and their clicks. */
+struct ctr_bin {
+    double examples, foretold, came;
+};
+
 struct ctr_quality {
     double auc; /* that a click's logit is above a non-click's; equal ones count half */
     double log_loss;
     double calibration;       /* clicks foretold, a click that came */
-    double calibration_error; /* mean distance of both in ten bins of probability */
+    double calibration_error; /* mean distance of both in the bins */
+    struct ctr_bin bins[CTR_BINS];
     double seconds;
 };
 

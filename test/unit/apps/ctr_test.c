@@ -56,6 +56,11 @@ TEST(ctr, calibration_is_of_clicks_that_come)
     CHECK(fabs(q.calibration - 1) < 1e-6 && q.calibration_error < 1e-6);
     q = ctr_quality_of(logits, less, 6);
     CHECK(fabs(q.calibration - 1.5) < 1e-6 && fabs(q.calibration_error - 1 / 6.0) < 1e-6);
+    static const struct ctr_bin bins[CTR_BINS] = {{1, 0, 0}, [5] = {4, 2, 1}, [9] = {1, 1, 1}};
+    for (int i = 0; i < CTR_BINS; i++)
+        CHECK(fabs(q.bins[i].examples - bins[i].examples) < 1e-12 &&
+              fabs(q.bins[i].foretold - bins[i].foretold) < 1e-6 &&
+              fabs(q.bins[i].came - bins[i].came) < 1e-12);
 }
 
 /* ---- reading ---- */
