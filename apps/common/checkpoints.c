@@ -17,7 +17,6 @@
 
 enum { RECORD_VERSION = 3, PATH_BYTES = 4096 };
 static const char EVERY[] = "10s";
-static const double EVERY_MAX = 1e9;
 
 /* ---- options ---- */
 
@@ -57,17 +56,10 @@ static bool is_restart(void)
 
 static void parse_every(struct checkpoints *c, const char *text)
 {
-    char *end;
-    double n = strtod(text, &end);
-    bool is_time = strcmp(end, "s") == 0, is_digit = *text >= '0' && *text <= '9';
-    if (!is_digit || (*end && !is_time) || !(n > 0 && n <= EVERY_MAX) ||
-        (!is_time && n != (double)(uint64_t)n))
+    const struct every *e = &c->every;
+    if (!every_read(&c->every, text) || !every_is_ever(e) || e->examples > 0)
         fail_usage("--checkpoint-every takes a number of epochs, or of seconds like %s, not \"%s\"",
                    EVERY, text);
-    if (is_time)
-        c->every_s = n;
-    else
-        c->every = (uint64_t)n;
 }
 
 void checkpoints_check(const struct checkpoints_wish *w)
@@ -89,7 +81,8 @@ void checkpoints_init(struct checkpoints *c, const struct checkpoints_wish *w, u
                               .json = json};
     if (!w->folder) return;
     parse_every(c, w->every ? w->every : "1");
-    if (c->every_s > 0) c->parts = parts_max < CHECKPOINTS_PARTS ? parts_max : CHECKPOINTS_PARTS;
+    if (c->every.seconds > 0)
+        c->parts = parts_max < CHECKPOINTS_PARTS ? parts_max : CHECKPOINTS_PARTS;
     if (c->parts == 0) c->parts = 1;
 }
 
@@ -246,8 +239,8 @@ double checkpoints_is_due(const struct checkpoints *c, const struct pool_member 
 {
     if (!c->folder || m->place != 0) return 0;
     if (p->part == 0 && p->epochs == c->epochs) return 1;
-    if (c->every_s > 0) return meter_now() - c->written_s >= c->every_s;
-    return p->part == 0 && p->epochs % c->every == 0;
+    if (c->every.seconds > 0) return meter_now() - c->written_s >= c->every.seconds;
+    return p->part == 0 && p->epochs % c->every.epochs == 0;
 }
 
 static void report_written(const struct checkpoints *c, const struct progress *p, double seconds)

@@ -23,6 +23,7 @@
 #define APPS_CHECKPOINTS_H
 
 #include "args.h"
+#include "every.h"
 #include "pool.h"
 
 enum { CHECKPOINTS_PARTS = 32, CHECKPOINTS_SUMS = 4, CHECKPOINTS_FIGURES = 12 };
@@ -46,9 +47,8 @@ struct progress {
 /* A node's. */
 struct checkpoints {
     const char *folder;
-    uint64_t every,
-        parts; /* epochs; 0: by time. Parts of an epoch between which there may be one */
-    double every_s;
+    struct every every;
+    uint64_t parts;  /* of an epoch, between which there may be one */
     uint64_t epochs; /* wanted: behind the last there is one in any case */
     bool resumes, json;
     double began_s, written_s; /* the first worker's */

@@ -45,6 +45,7 @@ void settings_init(struct settings *s, unsigned has)
                            .epochs = 10,
                            .hot = "auto",
                            .schedule = "constant",
+                           .eval_every = "0",
                            .staleness = 1,
                            .clocks = 64,
                            .has = has};
@@ -87,8 +88,13 @@ static void bounds_options(struct settings *s)
 
 void settings_options(struct settings *s)
 {
-    const struct args_option epochs = OPTION_COUNT("--epochs", "N", &s->epochs, 0, 1e6, ARGS_NODES,
-                                                   "passes over the training data");
+    const struct args_option epochs[] = {
+        OPTION_COUNT("--epochs", "N", &s->epochs, 0, 1e6, ARGS_NODES,
+                     "passes over the training data"),
+        OPTION_TEXT(
+            "--eval-every", "N[s|k|M]", &s->eval_every, ARGS_NODES,
+            "evaluate every N epochs, about every N seconds (30s), or\nthousand or million examples (500k, 2M); and at the end"),
+    };
     const struct args_option first[] = {
         OPTION_COUNT("--seed", "N", &s->seed, 0, 0x1p53, ARGS_TASK, "of everything random"),
         OPTION_COUNT("--workers", "N", &s->workers, 1, LOCUS_WORKERS_MAX, ARGS_NODES,
@@ -121,13 +127,17 @@ void settings_options(struct settings *s)
     const struct args_option schedule = OPTION_TEXT(
         "--schedule", "SHAPE", &s->schedule, ARGS_NODES,
         "of the learning rate over all epochs: constant, linear or\ncosine; then ,to=X: the share that is left at the end;\n,warmup=X: the share of the epochs in which it rises");
+    const struct args_option seconds = OPTION_COUNT(
+        "--seconds", "N", &s->seconds, 0, 1e9, ARGS_NODES,
+        "end the training after that time, wherever it is (mf's\nblocks: after the epoch); 0: after the last epoch");
     const struct args_option element = OPTION_CHOICE(
         "--element", "NAME", &s->element, elements, ARGS_TASK,
         "what a number of the model is in memory and in messages:\nf32, four bytes, or bf16, two");
-    if (s->has & SETTINGS_EPOCHS) args_add(&s->list, &epochs, 1);
+    if (s->has & SETTINGS_EPOCHS) args_add(&s->list, epochs, sizeof epochs / sizeof *epochs);
     if (s->has & SETTINGS_FROM) args_add(&s->list, &from, 1);
     if (s->has & SETTINGS_PATIENCE) args_add(&s->list, &patience, 1);
     if (s->has & SETTINGS_RATE) args_add(&s->list, &schedule, 1);
+    if (s->has & SETTINGS_RATE) args_add(&s->list, &seconds, 1);
     if (s->has & SETTINGS_RATE) args_add(&s->list, &element, 1);
     args_add(&s->list, first, sizeof first / sizeof *first);
     if (s->has & SETTINGS_HOT) hot_option(s);
@@ -185,22 +195,16 @@ void settings_check(struct settings *s)
 {
     check_technique(s);
     rate_parse(&s->rate, s->schedule);
-    if (s->patience > 0 && s->eval_every == 0) s->eval_every = 1;
+    if (!every_read(&s->evaluates, s->eval_every))
+        fail_usage("--eval-every takes a number of epochs, of seconds (30s), or of thousands or "
+                   "millions of examples (500k, 2M), not \"%s\"",
+                   s->eval_every);
+    if (s->patience > 0 && !every_is_ever(&s->evaluates)) s->evaluates.epochs = 1;
     if (s->element && (s->is_baseline || settings_is_bounded(s)))
         fail_usage("--element bf16 has no rows in place: leave --baseline, ssp and essp away");
     if (s->is_baseline && s->checkpoints.folder)
         fail_usage("--baseline writes no checkpoints: leave --checkpoint away");
     checkpoints_check(&s->checkpoints);
-}
-
-bool settings_wants_evaluation(const struct settings *s, uint64_t epoch)
-{
-    return s->eval_every > 0 && epoch % s->eval_every == 0 && epoch < s->epochs;
-}
-
-bool settings_wants_choice(const struct settings *s, uint64_t epoch, bool is_last)
-{
-    return s->eval_every > 0 && (is_last || epoch % s->eval_every == 0);
 }
 
 enum locus_technique settings_technique(const struct settings *s)

@@ -1,7 +1,7 @@
 /*
  * settings.h - the options that all training programs have, and the pool that they ask for.
  *
- * Those with words of a program's own (--data, --eval-every, --seconds, --sampling) the program puts
+ * Those with words of a program's own (--data, --sampling) the program puts
  * into its table.
  *
  * Callers   main(), before args_parse() and after; workers read
@@ -13,38 +13,40 @@
 
 #include "args.h"
 #include "checkpoints.h"
+#include "every.h"
 #include "pool.h"
 #include "rate.h"
 
 /* What not every program has. */
 enum settings_has {
-    SETTINGS_EPOCHS = 1, /* --epochs */
+    SETTINGS_EPOCHS = 1, /* --epochs, --eval-every */
     SETTINGS_FULL = 2,   /* --technique full */
     SETTINGS_HOT = 4,    /* --technique nups, --hot */
     SETTINGS_BOUNDS = 8, /* --technique ssp and essp, --staleness, --clocks */
     SETTINGS_PATIENCE = 16,
     SETTINGS_FROM = 32, /* --from: warm.h */
-    SETTINGS_RATE = 64, /* --schedule: rate.h; and --element */
+    SETTINGS_RATE = 64, /* --schedule: rate.h; --element and --seconds */
 };
 enum { SETTINGS_TECHNIQUES = 8, SETTINGS_INPUTS = 8 };
 
 struct settings {
     uint64_t workers, seed, epochs;
-    uint64_t spare;               /* workers of each node for schedulers */
-    uint64_t step_time;           /* nanoseconds that an example takes longer */
-    uint64_t eval_every, seconds; /* 0: never; no limit */
-    uint64_t patience;            /* evaluations that need not be better; 0: any number */
-    int technique;                /* enum locus_technique, or one more: nups, ssp, essp */
-    const char *hot;              /* which keys nups replicates: hot.h */
-    uint64_t staleness, clocks;   /* of ssp and essp: pace.h */
-    uint64_t max_rounds;          /* a second, of those that synchronize; 0: the manager decides */
-    unsigned has;                 /* of enum settings_has */
+    uint64_t spare;             /* workers of each node for schedulers */
+    uint64_t step_time;         /* nanoseconds that an example takes longer */
+    uint64_t seconds;           /* 0: no limit */
+    uint64_t patience;          /* evaluations that need not be better; 0: any number */
+    int technique;              /* enum locus_technique, or one more: nups, ssp, essp */
+    const char *hot;            /* which keys nups replicates: hot.h */
+    uint64_t staleness, clocks; /* of ssp and essp: pace.h */
+    uint64_t max_rounds;        /* a second, of those that synchronize; 0: the manager decides */
+    unsigned has;               /* of enum settings_has */
     const char *techniques[SETTINGS_TECHNIQUES + 1]; /* those offered; "" for others */
     int sampling;                                    /* enum locus_conformity */
     int element;                                     /* enum locus_element, of the model */
-    const char *data, *out, *report, *from, *schedule;
+    const char *data, *out, *report, *from, *schedule, *eval_every;
     bool json, is_baseline;
-    struct rate rate; /* as --schedule says */
+    struct rate rate;       /* as --schedule says */
+    struct every evaluates; /* as --eval-every says */
     struct checkpoints_wish checkpoints;
     struct args_list list;               /* all options of the program */
     const char *inputs[SETTINGS_INPUTS]; /* files that are read besides those that options name */
@@ -72,10 +74,6 @@ void settings_check_source(const struct settings *, const char *what, const char
 void settings_check(struct settings *);
 /* The same of files: where some would be written that are read, or written by another option. */
 void settings_check_files(const struct settings *);
-/* Is there an evaluation after this epoch, before the one at the end? */
-bool settings_wants_evaluation(const struct settings *, uint64_t epoch);
-/* Shall this epoch be compared with the best one so far (best.h)? The last one is, too. */
-bool settings_wants_choice(const struct settings *, uint64_t epoch, bool is_last);
 
 /* How locus manages them. */
 enum locus_technique settings_technique(const struct settings *);

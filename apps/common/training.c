@@ -13,6 +13,20 @@
 
 /* ---- the job ---- */
 
+/* Of a part: where workers wait for each other within an epoch there is none, and by time there are
+ * some. */
+static uint64_t breaks_of(const struct training *t)
+{
+    enum { BREAKS = 64, BREAKS_MAX = 4096 };
+    const struct every *e = &t->settings->evaluates;
+    double wanted = e->seconds > 0 ? BREAKS : 1;
+    if (t->is_whole || t->pool->bound.is_on) return 1;
+    if (e->examples > 0) wanted = 2 * (double)t->examples / e->examples;
+    if (wanted > BREAKS_MAX) wanted = BREAKS_MAX;
+    wanted = ceil(wanted / (double)t->checkpoints.parts);
+    return wanted > 1 ? (uint64_t)wanted : 1;
+}
+
 void training_open(struct training *t, const struct training_kind *kind, void *program,
                    const struct settings *s, struct pool *pool)
 {
@@ -24,6 +38,7 @@ void training_open(struct training *t, const struct training_kind *kind, void *p
                            .parts_max = 1};
     if (kind->ready) kind->ready(program, t);
     checkpoints_init(&t->checkpoints, &s->checkpoints, t->epochs, t->parts_max, s->json);
+    t->breaks = breaks_of(t);
     meter_init(&t->meter, pool->rank == 0);
 }
 
@@ -90,6 +105,115 @@ int training_run(const struct training_kind *kind, int argc, char **argv)
     return fail_unless_printed() ? FAIL_STATUS : status;
 }
 
+/* ---- the best model ---- */
+
+double training_epochs(const struct training_worker *w)
+{
+    const struct training *t = w->training;
+    double part = (double)w->progress.part + (double)w->breaks / (double)t->breaks;
+    return (double)w->progress.epochs + part / (double)t->checkpoints.parts;
+}
+
+/* The first of a checkpoint's figures: the first worker alone knows how good the best one was. Since
+ * then so many evaluations were no better. */
+enum { BEST_EPOCH, BEST_QUALITY, BEST_WORSE };
+
+/* Of what was never validated it is 0. */
+static double best_epoch(const struct training_worker *w)
+{
+    return w->training->kept ? w->progress.figures[BEST_EPOCH] : 0;
+}
+
+double training_epoch_of(const struct training_worker *w)
+{
+    return best_epoch(w) > 0 ? best_epoch(w) : training_epochs(w);
+}
+
+static void best_rows(const struct training *t, struct best_rows rows[TRAINING_MODEL_TABLES])
+{
+    for (size_t i = 0; i < TRAINING_MODEL_TABLES; i++)
+        rows[i] = (struct best_rows){.model = i, .kept = t->kept + i};
+}
+
+/* The last one needs no copy, unless others go on from it. */
+static void choose(struct training_worker *w, bool is_last)
+{
+    const struct training *t = w->training;
+    double *best = w->progress.figures;
+    struct best_rows rows[TRAINING_MODEL_TABLES];
+    double quality = t->kind->validate(w);
+    bool is_better = best[BEST_EPOCH] <= 0 ? isfinite(quality) : quality > best[BEST_QUALITY];
+    best_rows(t, rows);
+    size_t count = is_last && !t->checkpoints.folder ? 0 : TRAINING_MODEL_TABLES;
+    best[BEST_WORSE]++;
+    if (!best_offer(w->member, is_better, rows, count)) return;
+    best[BEST_WORSE] = 0;
+    best[BEST_EPOCH] = training_epochs(w);
+    best[BEST_QUALITY] = quality;
+}
+
+/* So many evaluations were no better: there is no hope of more. */
+static bool is_patience_over(const struct training_worker *w)
+{
+    const struct training *t = w->training;
+    const double *best = w->progress.figures;
+    uint64_t patience = t->settings->patience;
+    return t->kept && patience > 0 && best[BEST_EPOCH] > 0 && best[BEST_WORSE] >= (double)patience;
+}
+
+/* What is reported in the end is what is saved. */
+static void take_best(struct training_worker *w)
+{
+    const struct training *t = w->training;
+    struct best_rows rows[TRAINING_MODEL_TABLES];
+    double epoch = best_epoch(w);
+    char text[96];
+    const struct figure figure = {.name = "epoch", .value = epoch};
+    if (epoch <= 0) return;
+    best_rows(t, rows);
+    if (epoch != training_epochs(w)) best_take(w->member, rows, TRAINING_MODEL_TABLES);
+    snprintf(text, sizeof text, "the model is that of epoch %g, which was validated best", epoch);
+    if (training_is_first(w)) figures_say(t->settings->json, "best", text, &figure, 1);
+}
+
+/* ---- evaluations ---- */
+
+/* As --eval-every says; `is_last`: all training is over. */
+static void evaluate(struct training_worker *w, bool is_last)
+{
+    const struct training *t = w->training;
+    if (t->kept)
+        choose(w, is_last);
+    else if (t->kind->evaluate && !is_last)
+        t->kind->evaluate(w);
+    if (t->settings->evaluates.seconds > 0) w->evaluated = meter_now();
+}
+
+static void evaluate_within(struct training_worker *w)
+{
+    struct training *t = w->training;
+    const struct figure at = {"epoch ", 0, -6, .name = "epoch", .value = training_epochs(w)};
+    if (training_is_first(w)) {
+        meter_end(&t->meter);
+        figures_say(t->settings->json, "within", "within", &at, 1);
+    }
+    evaluate(w, false);
+}
+
+/* Is it time for an evaluation? By time the first worker says so. To be summed up. */
+static double evaluation_is_due(struct training_worker *w)
+{
+    const struct training *t = w->training;
+    const struct every *e = &t->settings->evaluates;
+    double now = training_epochs(w), before = w->evaluated;
+    if (e->seconds > 0) return training_is_first(w) && meter_now() - before >= e->seconds;
+    if (e->epochs > 0) return now == floor(now) && (uint64_t)now % e->epochs == 0;
+    if (e->examples <= 0) return 0;
+    double a_epoch = (double)t->examples / e->examples;
+    w->evaluated = now;
+    return floor(now * a_epoch) > floor(before * a_epoch);
+}
+
 /* ---- a part of an epoch ---- */
 
 /* What progress.sums are of. */
@@ -115,45 +239,75 @@ static void set_rate(struct training_worker *w, uint64_t done)
     pool_set_rate(w->member, share * rate_among((double)w->steps++, workers));
 }
 
-/* The steps of this worker, or as many as there is time for. */
-static struct training_sums run_part(struct training_worker *w)
+/* The steps of this worker up to the next break, or as many as there is time for. */
+static void run_steps(struct training_worker *w, struct training_sums *sums)
 {
     struct training *t = w->training;
-    struct training_sums sums = {0};
+    uint64_t wanted = w->total * (w->breaks + 1) / t->breaks;
+    bool is_last = w->breaks + 1 == t->breaks;
     struct pace pace;
     pace_begin(&pace, w->member, w->total, w->clocks);
-    for (bool is_last = false; !is_last && (t->is_whole || !is_over(t));) {
-        set_rate(w, sums.done);
-        is_last = t->kind->step(w, &sums);
-        pace_done(&pace, sums.done);
+    while (!w->is_through && (is_last || sums->done < wanted) && (t->is_whole || !is_over(t))) {
+        set_rate(w, sums->done);
+        w->is_through = t->kind->step(w, sums);
+        pace_done(&pace, sums->done);
         if (training_is_first(w) && !t->sweeps)
-            meter_set(&t->meter, t->examples_before + (uint64_t)sums.examples * w->member->total);
+            meter_set(&t->meter, t->examples_before + (uint64_t)sums->examples * w->member->total);
     }
     pace_end(&pace);
     if (t->kind->flush) t->kind->flush(w);
-    return sums;
 }
 
-/* Returns whether there is time for more, and whether it is time for a checkpoint: the same on all
- * workers. */
-static bool train_part(struct training_worker *w, bool *is_due)
+/* Returns the seconds that it took, evaluations not included. */
+static double run_part(struct training_worker *w, struct training_sums *own)
+{
+    const struct training *t = w->training;
+    double seconds = 0, sums[2];
+    w->is_through = false;
+    for (w->breaks = 0;;) {
+        double began = meter_now();
+        run_steps(w, own);
+        if (w->breaks + 1 == t->breaks) return seconds + (meter_now() - began);
+        w->breaks++;
+        sums[0] = is_over(t);
+        sums[1] = evaluation_is_due(w);
+        pool_sum(w->member, sums, 2);
+        seconds += meter_now() - began;
+        if (sums[0] > 0) return seconds;
+        if (sums[1] > 0) evaluate_within(w);
+        if (is_patience_over(w)) return seconds;
+    }
+}
+
+/* What is to be done at a place: the same on all workers. */
+struct due {
+    bool checkpoint, evaluation;
+};
+
+/* Returns whether there is to be more, and says what is due. */
+static bool train_part(struct training_worker *w, struct due *due)
 {
     struct training *t = w->training;
-    struct progress *p = &w->progress, next = *p;
+    struct progress *p = &w->progress;
     if (training_is_first(w)) t->examples_before = (uint64_t)p->sums[SUM_EXAMPLES];
-    double began = meter_now();
-    struct training_sums own = run_part(w);
-    progress_next(&next, t->checkpoints.parts);
-    double sums[] = {own.loss, own.examples, own.more, is_over(t),
-                     checkpoints_is_due(&t->checkpoints, w->member, &next)};
+    struct training_sums own = {0};
+    double seconds = run_part(w, &own), began = meter_now();
+    w->breaks = 0;
+    progress_next(p, t->checkpoints.parts);
+    double sums[] = {own.loss,
+                     own.examples,
+                     own.more,
+                     is_over(t),
+                     checkpoints_is_due(&t->checkpoints, w->member, p),
+                     evaluation_is_due(w)};
     pool_sum(w->member, sums, sizeof sums / sizeof *sums);
-    next.sums[SUM_LOSS] = p->sums[SUM_LOSS] + sums[0];
-    next.sums[SUM_EXAMPLES] = p->sums[SUM_EXAMPLES] + sums[1];
-    next.sums[SUM_MORE] = p->sums[SUM_MORE] + sums[2];
-    next.sums[SUM_SECONDS] = p->sums[SUM_SECONDS] + (meter_now() - began);
-    *p = next;
-    bool has_time = sums[3] == 0;
-    *is_due = sums[4] > 0 && (has_time || t->sweeps);
+    p->sums[SUM_LOSS] += sums[0];
+    p->sums[SUM_EXAMPLES] += sums[1];
+    p->sums[SUM_MORE] += sums[2];
+    p->sums[SUM_SECONDS] += seconds + (meter_now() - began);
+    bool has_time = sums[3] == 0 && !is_patience_over(w);
+    due->checkpoint = sums[4] > 0 && (has_time || t->sweeps);
+    due->evaluation = sums[5] > 0;
     return has_time;
 }
 
@@ -165,14 +319,16 @@ static void write_checkpoint(struct training_worker *w)
 }
 
 /* The parts that are left of an epoch; likewise. */
-static bool train_parts(struct training_worker *w, bool *is_due)
+static bool train_parts(struct training_worker *w, struct due *due)
 {
     bool has_time;
     do {
-        has_time = train_part(w, is_due);
-        if (w->progress.part == 0 || !*is_due) continue;
-        if (training_is_first(w)) meter_end(&w->training->meter);
-        write_checkpoint(w);
+        has_time = train_part(w, due);
+        if (w->progress.part == 0) continue;
+        if (due->evaluation && has_time) evaluate_within(w);
+        if (due->checkpoint && training_is_first(w)) meter_end(&w->training->meter);
+        if (due->checkpoint) write_checkpoint(w);
+        has_time = has_time && !is_patience_over(w);
     } while (has_time && w->progress.part > 0);
     return has_time;
 }
@@ -195,67 +351,6 @@ static void end_meter(struct training *t, uint64_t number)
         meter_end(&t->meter);
 }
 
-/* ---- the best model ---- */
-
-/* The first of a checkpoint's figures: the first worker alone knows how good the best one was. Since
- * then so many evaluations were no better. */
-enum { BEST_EPOCH, BEST_QUALITY, BEST_WORSE };
-
-uint64_t training_epoch_of(const struct training_worker *w)
-{
-    uint64_t best = w->training->kept ? (uint64_t)w->progress.figures[BEST_EPOCH] : 0;
-    return best ? best : w->progress.epochs;
-}
-
-static void best_rows(const struct training *t, struct best_rows rows[TRAINING_MODEL_TABLES])
-{
-    for (size_t i = 0; i < TRAINING_MODEL_TABLES; i++)
-        rows[i] = (struct best_rows){.model = i, .kept = t->kept + i};
-}
-
-/* The last one needs no copy, unless others go on from it. */
-static void choose(struct training_worker *w, bool is_last)
-{
-    const struct training *t = w->training;
-    double *best = w->progress.figures;
-    struct best_rows rows[TRAINING_MODEL_TABLES];
-    if (!settings_wants_choice(t->settings, w->progress.epochs, is_last)) return;
-    double quality = t->kind->validate(w);
-    bool is_better = best[BEST_EPOCH] <= 0 ? isfinite(quality) : quality > best[BEST_QUALITY];
-    best_rows(t, rows);
-    size_t count = is_last && !t->checkpoints.folder ? 0 : TRAINING_MODEL_TABLES;
-    best[BEST_WORSE]++;
-    if (!best_offer(w->member, is_better, rows, count)) return;
-    best[BEST_WORSE] = 0;
-    best[BEST_EPOCH] = (double)w->progress.epochs;
-    best[BEST_QUALITY] = quality;
-}
-
-/* So many evaluations were no better: there is no hope of more. */
-static bool is_patience_over(const struct training_worker *w)
-{
-    const struct training *t = w->training;
-    const double *best = w->progress.figures;
-    uint64_t patience = t->settings->patience;
-    return t->kept && patience > 0 && best[BEST_EPOCH] > 0 && best[BEST_WORSE] >= (double)patience;
-}
-
-/* What is reported in the end is what is saved. */
-static void take_best(struct training_worker *w)
-{
-    const struct training *t = w->training;
-    struct best_rows rows[TRAINING_MODEL_TABLES];
-    uint64_t epoch = t->kept ? (uint64_t)w->progress.figures[BEST_EPOCH] : 0;
-    char text[96];
-    const struct figure figure = {.name = "epoch", .value = (double)epoch};
-    if (epoch == 0) return;
-    best_rows(t, rows);
-    if (epoch != w->progress.epochs) best_take(w->member, rows, TRAINING_MODEL_TABLES);
-    snprintf(text, sizeof text, "the model is that of epoch %llu, which was validated best",
-             (unsigned long long)epoch);
-    if (training_is_first(w)) figures_say(t->settings->json, "best", text, &figure, 1);
-}
-
 /* A loss that is no number ends the training: with the best model so far, if there is one. The same
  * on all workers. */
 static bool diverges(struct training_worker *w, uint64_t number)
@@ -263,14 +358,14 @@ static bool diverges(struct training_worker *w, uint64_t number)
     struct training *t = w->training;
     bool is_first = training_is_first(w);
     if (t->sweeps || isfinite(w->progress.sums[SUM_LOSS])) return false;
-    uint64_t best = t->kept ? (uint64_t)w->progress.figures[BEST_EPOCH] : 0;
+    double best = best_epoch(w);
     static const char sentence[] = "the loss is no number any more in epoch %llu: choose a smaller "
                                    "--lr";
-    if (is_first && best == 0) fail(sentence, (unsigned long long)number);
+    if (is_first && best <= 0) fail(sentence, (unsigned long long)number);
     if (is_first) {
         fprintf(stderr, "%s: ", fail_program());
         fprintf(stderr, sentence, (unsigned long long)number);
-        fprintf(stderr, "; the model is that of epoch %llu\n", (unsigned long long)best);
+        fprintf(stderr, "; the model is that of epoch %g\n", best);
     }
     if (w->member->index == 0) t->has_diverged = true;
     return true;
@@ -294,7 +389,7 @@ static void report(struct training_worker *w, uint64_t number, bool has_time,
 }
 
 /* What is left of one. Returns as train_part() does. Is the loss a number? */
-static bool train_epoch(struct training_worker *w, bool *is_due, bool *is_good)
+static bool train_epoch(struct training_worker *w, struct due *due, bool *is_good)
 {
     struct training *t = w->training;
     struct locus_stats before, stats = {0};
@@ -302,7 +397,7 @@ static bool train_epoch(struct training_worker *w, bool *is_due, bool *is_good)
     if (t->kind->epoch) t->kind->epoch(w);
     if (t->kind->counts_epochs) before = counters_take(w->member);
     if (training_is_first(w)) begin_meter(t, number);
-    bool has_time = train_parts(w, is_due);
+    bool has_time = train_parts(w, due);
     if (t->kind->counts_epochs) {
         struct locus_stats after = counters_take(w->member);
         stats = counters_change(&before, &after);
@@ -311,7 +406,7 @@ static bool train_epoch(struct training_worker *w, bool *is_due, bool *is_good)
     bool has_diverged = diverges(w, number);
     if (training_is_first(w) && !has_diverged) report(w, number, has_time, &stats);
     memset(w->progress.sums, 0, sizeof w->progress.sums);
-    if (has_diverged) *is_due = false;
+    if (has_diverged) due->checkpoint = false;
     *is_good = !has_diverged;
     return has_time;
 }
@@ -319,16 +414,17 @@ static bool train_epoch(struct training_worker *w, bool *is_due, bool *is_good)
 static void train_all(struct training_worker *w)
 {
     struct training *t = w->training;
-    const struct training_kind *kind = t->kind;
-    struct progress *p = &w->progress;
-    bool has_time = true, is_good = true, is_due, shows_sweeps = training_is_first(w) && t->sweeps;
+    const struct progress *p = &w->progress;
+    bool has_time = true, is_good = true, shows_sweeps = training_is_first(w) && t->sweeps;
+    struct due due;
     if (shows_sweeps) meter_begin(&t->meter, "training", t->sweeps, t->epochs);
     while (p->epochs < t->epochs && has_time && is_good && !is_patience_over(w)) {
-        has_time = train_epoch(w, &is_due, &is_good);
-        if (t->kept && is_good) choose(w, !has_time || p->epochs == t->epochs);
-        if (is_due) write_checkpoint(w);
-        bool evaluates = kind->evaluate && !t->kept && has_time;
-        if (evaluates && settings_wants_evaluation(t->settings, p->epochs)) kind->evaluate(w);
+        has_time = train_epoch(w, &due, &is_good);
+        bool is_last = !has_time || p->epochs == t->epochs;
+        bool evaluates = is_good && !is_patience_over(w) && (due.evaluation || is_last);
+        if (evaluates && t->kept) evaluate(w, is_last);
+        if (due.checkpoint) write_checkpoint(w);
+        if (evaluates && !t->kept) evaluate(w, is_last);
     }
     if (shows_sweeps) meter_end(&t->meter);
 }
@@ -353,6 +449,7 @@ void training_work(struct pool_member *m, void *training)
     if (goes_on) w.steps = m->total; /* it has had its first ones */
     kind->begin(&w, goes_on);
     if (m->index == 0) t->began_s = meter_now() - w.progress.seconds;
+    w.evaluated = t->settings->evaluates.seconds > 0 ? meter_now() : training_epochs(&w);
     checkpoints_begin(&t->checkpoints, m, &w.progress);
     pool_meet_here(m);
     train_all(&w);

@@ -33,6 +33,10 @@ struct training_worker {
      * clocks that the options say, unless `clocks` does, for bounded staleness. */
     uint64_t total, clocks;
     uint64_t steps; /* so far: the first ones are shorter (rate_among()) */
+    /* The loop's, of the part: so many of its breaks are over, and all steps are done. */
+    uint64_t breaks;
+    bool is_through;
+    double evaluated; /* when, or where: seconds, epochs */
 };
 
 /* What a worker has trained with. A step adds to it. */
@@ -87,7 +91,7 @@ struct training_kind {
     void (*flush)(struct training_worker *); /* all updates are complete; NULL: they are */
     void (*report)(void *program, const struct training_epoch *); /* the first worker alone */
     /* Is the model to be the one that was best on other data? Then how good it is (the larger the
-     * better; the first worker's counts), which it says: each --eval-every epochs, at the end, and
+     * better; the first worker's counts), which it says: as --eval-every says, at the end, and
      * before a checkpoint, of which what was kept is part. NULL: it is the last one. */
     bool (*chooses)(const void *program);
     double (*validate)(struct training_worker *);
@@ -115,7 +119,8 @@ struct training {
     /* The loop's: */
     struct meter meter;
     struct checkpoints checkpoints;
-    size_t kept; /* the first table of the best model; 0: it is not kept */
+    uint64_t breaks; /* of a part, between which all workers meet and may evaluate */
+    size_t kept;     /* the first table of the best model; 0: it is not kept */
     bool has_diverged;
     double began_s;           /* as if all had been trained in this run */
     uint64_t examples_before; /* in this epoch, when its part began */
@@ -137,8 +142,10 @@ static inline bool training_is_first(const struct training_worker *w)
     return w->member->place == 0;
 }
 
-/* The epoch that the model is of; 0: of none. */
-uint64_t training_epoch_of(const struct training_worker *);
+/* Epochs that are over, with the share of one that is not. */
+double training_epochs(const struct training_worker *);
+/* Those that the model has had; 0: none. */
+double training_epoch_of(const struct training_worker *);
 /* --technique nups: keeps the hot ones of all keys, by how often each is used. */
 void training_keep_hot(const struct training_worker *, size_t keys,
                        void (*count)(const void *program, uint64_t *count));

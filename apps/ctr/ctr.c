@@ -73,10 +73,6 @@ static void training_options(struct ctr_options *o)
                     "weight of the squared norm of the features in a batch"),
         OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
                     "standard deviation of the first vectors"),
-        OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
-                     "validate every N epochs and after the last; 0: never"),
-        OPTION_COUNT("--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
-                     "end the training after that time; 0: after the last epoch"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
@@ -98,7 +94,7 @@ static struct settings *options(void *program)
                                   SETTINGS_FROM | SETTINGS_RATE);
     o->common.epochs = 8;
     o->common.schedule = "linear,to=0.1"; /* with smaller steps the model comes to rest */
-    o->common.eval_every = 1;
+    o->common.eval_every = "1";
     data_options(o);
     training_options(o);
     settings_options(&o->common);
@@ -233,20 +229,20 @@ static void ready(void *program, struct training *t)
 }
 
 /* `split`: "valid", "test", or "planted" (of the planted model itself). `epoch` 0: of none. */
-static void say_quality(const struct ctr *c, const char *split, uint64_t epoch,
+static void say_quality(const struct ctr *c, const char *split, double epoch,
                         const struct ctr_quality *q)
 {
     char head[16];
     bool has_epoch = epoch > 0;
     const struct figure figures[] = {
         {.name = "split", .text = split},
-        {.name = has_epoch ? "epoch" : NULL, .value = (double)epoch},
+        {.name = has_epoch ? "epoch" : NULL, .value = epoch},
         {"log loss ", 8, 5, .value = q->log_loss},
         {"AUC ", 0, 5, .name = "auc", .value = q->auc},
         {.name = "log_loss", .value = q->log_loss},
         {"calibration ", 0, 3, .name = "calibration", .value = q->calibration},
         {"error ", 0, 4, .name = "calibration_error", .value = q->calibration_error},
-        {has_epoch ? "epoch " : NULL, .value = (double)epoch},
+        {has_epoch ? "epoch " : NULL, .digits = -6, .value = epoch},
         {q->seconds > 0 ? "(" : NULL, 0, 1, " s)", .name = "seconds", .value = q->seconds},
     };
     snprintf(head, sizeof head, "%-7s  ", split);
@@ -411,7 +407,7 @@ static void report(void *program, const struct training_epoch *e)
 static bool chooses(const void *program)
 {
     const struct ctr *c = program;
-    return c->validate > 0 && c->options.common.eval_every > 0;
+    return c->validate > 0 && every_is_ever(&c->options.common.evaluates);
 }
 
 static double validate(struct training_worker *w)
@@ -419,7 +415,7 @@ static double validate(struct training_worker *w)
     const struct ctr *c = w->program;
     struct wide_deep *model = &((struct worker *)w->state)->step;
     struct ctr_quality q = ctr_quality_take(c, w->member, model, c->train + c->test, c->validate);
-    if (training_is_first(w)) say_quality(c, "valid", w->progress.epochs, &q);
+    if (training_is_first(w)) say_quality(c, "valid", training_epochs(w), &q);
     return -q.log_loss;
 }
 
@@ -430,7 +426,7 @@ static void parameters(const void *program, size_t floats[TRAINING_MODEL_TABLES]
     floats[CTR_LAYERS] = c->plan.length;
 }
 
-static struct ctr_quality test(struct training_worker *w, uint64_t epoch)
+static struct ctr_quality test(struct training_worker *w, double epoch)
 {
     const struct ctr *c = w->program;
     struct wide_deep *model = &((struct worker *)w->state)->step;
@@ -444,7 +440,7 @@ static struct ctr_quality test(struct training_worker *w, uint64_t epoch)
 /* Without examples to validate with nothing is chosen, and the test says how training goes. */
 static void evaluate(struct training_worker *w)
 {
-    test(w, w->progress.epochs);
+    test(w, training_epochs(w));
 }
 
 /* What is tested is what is saved. */

@@ -102,10 +102,6 @@ static void training_options(struct gnn_options *o)
         OPTION_CHOICE(
             "--partition", "NAME", &o->partition, partitions, ARGS_TASK,
             "of the graph among nodes of the cluster: greedy, with\nfew edges between them, or random"),
-        OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
-                     "judge every N epochs and at the end; the model that\nvalidated best is kept"),
-        OPTION_COUNT("--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
-                     "end the training after that time; 0: after the last epoch"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
@@ -398,7 +394,7 @@ static void say_accuracy(const struct gnn *g, const struct accuracy *a)
 static bool chooses(const void *program)
 {
     const struct gnn *g = program;
-    return g->options.common.eval_every > 0 && g->labels.count[LABELS_VALIDATE] > 0;
+    return every_is_ever(&g->options.common.evaluates) && g->labels.count[LABELS_VALIDATE] > 0;
 }
 
 static double validate(struct training_worker *w)
@@ -425,7 +421,7 @@ static void evaluate(struct training_worker *w)
 /* What is said last is what is saved. */
 static void end(struct training_worker *w)
 {
-    bool is_said = w->training->kept && training_epoch_of(w) == w->progress.epochs;
+    bool is_said = w->training->kept && training_epoch_of(w) == training_epochs(w);
     pool_quiesce(w->member);
     if (!is_said || w->progress.epochs == 0) validate(w);
 }

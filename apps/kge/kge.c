@@ -81,11 +81,6 @@ static void own_options(struct options *o)
 static void result_options(struct options *o)
 {
     const struct args_option options[] = {
-        OPTION_COUNT(
-            "--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
-            "evaluate the valid split every N epochs; valid and\ntest are evaluated at the end in any case"),
-        OPTION_COUNT("--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
-                     "end the training after that time, wherever it is;\n0: after the last epoch"),
         OPTION_FLAG("--by-relation", &o->is_by_relation, ARGS_NODES,
                     "say how well each relation of the test is answered, too"),
         OPTION_FLAG(

@@ -67,8 +67,6 @@ static void task_options(struct lda_options *o)
         OPTION_CHOICE(
             "--sampler", "NAME", &o->sampler, samplers, ARGS_TASK,
             "tree: in the topics that a document has\nplain: in all topics. Both are exact"),
-        OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
-                     "test every N passes and at the end"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
@@ -138,7 +136,8 @@ static size_t tables(void *program, struct locus_table *tables)
 
 static void ready(void *program, struct training *t)
 {
-    (void)program;
+    const struct corpus *c = &((const struct lda *)program)->corpus;
+    t->examples = c->start[c->documents];
     t->sweeps = "sweeps";
     t->is_whole = true;
 }

@@ -91,13 +91,8 @@ static void training_options(struct mf_options *o)
         OPTION_REAL(
             "--init", "X", &o->init, 0, 10, ARGS_TASK,
             "standard deviation of the first products; if not\ngiven, with --data and sgd times that of the ratings"),
-        OPTION_COUNT("--eval-every", "N", &o->common.eval_every, 0, 1e6, ARGS_NODES,
-                     "test every N epochs and at the end"),
         OPTION_COUNT("--best", "N", &o->best, 0, 10000, ARGS_NODES,
                      "test the N best columns of a row, too: precision, NDCG"),
-        OPTION_COUNT(
-            "--seconds", "N", &o->common.seconds, 0, 1e9, ARGS_NODES,
-            "end the training after that time, with blocks after\nthe epoch; 0: after the last epoch"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }

@@ -220,15 +220,27 @@ TEST(args, what_another_technique_would_need_is_refused)
     ends_with(parse_settings, "@--technique essp --staleness 3 --clocks 2", 0, "");
 }
 
-TEST(args, settings_want_evaluations_before_the_last_epoch)
+TEST(args, how_often_is_epochs_seconds_or_examples)
 {
-    struct settings s = {.epochs = 6, .eval_every = 2};
-    CHECK(!settings_wants_evaluation(&s, 1));
-    CHECK(settings_wants_evaluation(&s, 2));
-    CHECK(settings_wants_evaluation(&s, 4));
-    CHECK(!settings_wants_evaluation(&s, 6));
-    s.eval_every = 0;
-    CHECK(!settings_wants_evaluation(&s, 2));
+    static const struct {
+        const char *text;
+        struct every wanted;
+    } right[] = {{"0", {0}},
+                 {"2", {.epochs = 2}},
+                 {"30s", {.seconds = 30}},
+                 {"0.5s", {.seconds = 0.5}},
+                 {"1.5k", {.examples = 1500}},
+                 {"2M", {.examples = 2e6}}};
+    static const char *const wrong[] = {"", "1.5", "-1", "s", "2m", "2ks", "2 k", "1e10", "nan"};
+    struct every e;
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        CHECK(every_read(&e, right[i].text));
+        CHECK_EQ(e.epochs, right[i].wanted.epochs);
+        CHECK(e.seconds == right[i].wanted.seconds && e.examples == right[i].wanted.examples);
+        CHECK(every_is_ever(&e) == (i > 0));
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CHECK(!every_read(&e, wrong[i]));
+    ends_with(parse_settings, "--eval-every 2m", 2, "--eval-every takes a number of epochs");
 }
 
 static void add_too_many(const void *unused)

@@ -15,9 +15,13 @@ struct job {
     struct settings settings;
     uint64_t until; /* the epoch whose loss is no number */
     const char *sweeps;
-    double quality[8];    /* of each epoch's model; 0 in the first: nothing is chosen */
+    double quality[8];    /* of each validation; 0 in the first: nothing is chosen */
     struct progress from; /* 0 epochs: the beginning */
     bool says_rates;
+};
+
+struct own {
+    int steps, validations;
 };
 
 /* The first worker says what happens. */
@@ -45,16 +49,17 @@ static void begin(struct training_worker *w, bool goes_on)
 static bool step(struct training_worker *w, struct training_sums *sums)
 {
     const struct job *j = w->program;
-    int *steps = w->state;
+    struct own *own = w->state;
     say(w, "step");
     if (training_is_first(w) && j->says_rates) printf("%.3f ", w->member->rate);
     sums->done++;
-    if (training_is_first(w)) /* the model is the epoch's number */
-        w->member->pool->tables[0].values[0] = (float)(w->progress.epochs + 1);
+    own->steps++;
+    if (training_is_first(w)) /* the model is how many epochs it has had */
+        w->member->pool->tables[0].values[0] = (float)own->steps / STEPS;
     sums->examples++;
     sums->loss += w->progress.epochs + 1 == j->until ? NAN : 0.5 + (double)w->progress.epochs;
     sums->more += w->member->place;
-    return ++*steps % STEPS == 0 || j->sweeps;
+    return own->steps % STEPS == 0 || j->sweeps;
 }
 
 static void flush(struct training_worker *w)
@@ -75,7 +80,7 @@ static void report(void *program, const struct training_epoch *e)
 static double validate(struct training_worker *w)
 {
     say(w, "validate");
-    return ((const struct job *)w->program)->quality[w->progress.epochs - 1];
+    return ((const struct job *)w->program)->quality[((struct own *)w->state)->validations++];
 }
 
 static void evaluate(struct training_worker *w)
@@ -87,8 +92,8 @@ static void end(struct training_worker *w)
 {
     say(w, "end");
     if (training_is_first(w) && w->training->kept)
-        printf("model=%g of %d ", (double)w->member->pool->tables[0].values[0],
-               (int)training_epoch_of(w));
+        printf("model=%g of %g ", (double)w->member->pool->tables[0].values[0],
+               training_epoch_of(w));
 }
 
 static void save(struct training_worker *w)
@@ -103,7 +108,7 @@ static void close_all(struct training_worker *w)
 
 static const struct training_kind kind = {.name = "thing",
                                           .unit = "things",
-                                          .worker_bytes = sizeof(int),
+                                          .worker_bytes = sizeof(struct own),
                                           .ready = ready,
                                           .begin = begin,
                                           .step = step,
@@ -144,7 +149,7 @@ static void says(const struct job *j, const char *wanted)
 
 TEST(training, calls_the_hooks_in_order_and_sums_over_all_workers)
 {
-    says(&(struct job){.settings = {.epochs = 2, .eval_every = 1}},
+    says(&(struct job){.settings = {.epochs = 2, .evaluates = {.epochs = 1}}},
          "begin step step step flush examples=6 more=3 whole=1: "
          "epoch   1   loss 0.50      1.00 s           6 things/s\n"
          "evaluate step step step flush examples=6 more=3 whole=1: "
@@ -201,7 +206,7 @@ TEST(training, a_loss_that_is_no_number_ends_it)
 TEST(training, ends_where_patience_does_with_the_best_model)
 {
     says(
-        &(struct job){.settings = {.epochs = 8, .eval_every = 1, .patience = 2},
+        &(struct job){.settings = {.epochs = 8, .evaluates = {.epochs = 1}, .patience = 2},
                       .quality = {1, 3, 2, 3}},
         "begin " EPOCH_SAID("1", "0.50") "validate " EPOCH_SAID("2", "1.50") "validate " EPOCH_SAID(
             "3", "2.50") "validate " EPOCH_SAID("4", "3.50") "validate " BEST_SAID("2") "end "
@@ -214,8 +219,8 @@ TEST(training, ends_where_patience_does_with_the_best_model)
 /* As behind a checkpoint of a run that did not choose. */
 TEST(training, patience_counts_evaluations_not_epochs)
 {
-    says(&(struct job){.settings = {.epochs = 8, .eval_every = 1, .patience = 2},
-                       .quality = {1, 3, 1, 1, 1, 2},
+    says(&(struct job){.settings = {.epochs = 8, .evaluates = {.epochs = 1}, .patience = 2},
+                       .quality = {2},
                        .from = {.epochs = 5, .figures = {2, 3}}},
          "begin " EPOCH_SAID("6", "5.50") "validate " EPOCH_SAID("7", "6.50") "validate " BEST_SAID(
              "2") "end model=0 of 2 save close ");
@@ -223,16 +228,37 @@ TEST(training, patience_counts_evaluations_not_epochs)
 
 TEST(training, the_last_model_is_compared_whatever_the_distance)
 {
-    says(&(struct job){.settings = {.epochs = 3, .eval_every = 2}, .quality = {9, 1, 2}},
+    says(&(struct job){.settings = {.epochs = 3, .evaluates = {.epochs = 2}}, .quality = {1, 2}},
          "begin " EPOCH_SAID("1", "0.50") EPOCH_SAID("2", "1.50") "validate " EPOCH_SAID(
              "3", "2.50") "validate " BEST_SAID("3") "end model=3 of 3 save close ");
+}
+
+/* All workers meet between two of its steps; the worker that did fewer of them waits. */
+TEST(training, evaluates_within_an_epoch)
+{
+    const struct every each = {.examples = 2};
+    says(
+        &(struct job){.settings = {.epochs = 1, .evaluates = each}},
+        "begin flush step flush within   epoch 0.333333\nevaluate flush step flush within   epoch "
+        "0.666667\nevaluate flush step flush examples=6 more=3 whole=1: epoch   1   loss 0.50      "
+        "1.00 s           6 things/s\nend save close ");
+}
+
+TEST(training, patience_may_end_and_keeps_the_best_model_within_an_epoch)
+{
+    char said[1024];
+    const struct job j = {.settings = {.epochs = 8, .evaluates = {.examples = 2}, .patience = 2},
+                          .quality = {1, 3, 2, 2}};
+    CHECK_EQ(ending_of(run, &j, said, sizeof said), 0);
+    CHECK_STR(said, "within   epoch 1.33333\nvalidate examples=2 more=1 whole=0: epoch   2");
+    CHECK_STR(said, BEST_SAID("0.666667") "end model=0.666667 of 0.666667 save close ");
 }
 
 TEST(training, what_diverges_ends_with_the_best_model_so_far)
 {
     char said[1024];
     const struct job j = {
-        .settings = {.epochs = 8, .eval_every = 1}, .until = 3, .quality = {2, 1}};
+        .settings = {.epochs = 8, .evaluates = {.epochs = 1}}, .until = 3, .quality = {2, 1}};
     CHECK_EQ(ending_of(run, &j, said, sizeof said), 0);
     CHECK_STR(said,
               "the loss is no number any more in epoch 3: choose a smaller --lr; the model is "
