@@ -14,6 +14,7 @@ void click_batch_open(struct click_batch *b, size_t examples_max, size_t entries
     b->field = take_memory(entries, sizeof *b->field);
     b->value = take_memory(entries, sizeof *b->value);
     b->is_click = take_memory(examples_max, sizeof *b->is_click);
+    b->weight = take_memory(examples_max, sizeof *b->weight);
 }
 
 void click_batch_close(struct click_batch *b)
@@ -24,6 +25,7 @@ void click_batch_close(struct click_batch *b)
     free(b->field);
     free(b->value);
     free(b->is_click);
+    free(b->weight);
     *b = (struct click_batch){0};
 }
 
@@ -31,6 +33,7 @@ void click_batch_clear(struct click_batch *b, struct places *places)
 {
     b->examples = b->entries = b->key_count = 0;
     b->is_last = false;
+    b->weights = 0;
     places_clear(places);
 }
 
@@ -45,6 +48,8 @@ void click_batch_add(struct click_batch *b, struct places *places, const struct 
     memcpy(b->field + b->entries, c->field, c->count * sizeof *b->field);
     memcpy(b->value + b->entries, c->value, c->count * sizeof *b->value);
     b->entries += c->count;
+    b->weight[b->examples] = c->weight;
+    b->weights += (double)c->weight;
     b->is_click[b->examples++] = c->is_click;
     b->starts[b->examples] = b->entries;
 }

@@ -21,7 +21,9 @@ struct click_batch {
     uint16_t *field;
     float *value;
     bool *is_click;
-    bool is_last; /* of its epoch; it may have no examples */
+    float *weight;
+    double weights; /* their sum */
+    bool is_last;   /* of its epoch; it may have no examples */
 };
 
 void click_batch_open(struct click_batch *, size_t examples_max, size_t entries);

@@ -46,6 +46,7 @@ void clicks_fini(struct clicks *c)
     free(c->values);
     free(c->starts);
     free(c->labels);
+    free(c->weights);
     free(c->order);
     *c = (struct clicks){0};
 }
@@ -68,7 +69,7 @@ void clicks_add(struct clicks *c, uint32_t feature, uint32_t field, float value)
     if (field >= c->field_count) c->field_count = field + 1;
 }
 
-void clicks_end(struct clicks *c, bool is_click)
+void clicks_end(struct clicks *c, bool is_click, float weight)
 {
     if (c->count == UINT32_MAX) fail("there are more than %u examples", UINT32_MAX);
     if (c->count + 1 >= c->capacity) {
@@ -77,10 +78,13 @@ void clicks_end(struct clicks *c, bool is_click)
             resize_memory(c->starts, c->capacity + 1, sizeof *c->starts, "examples or features");
         c->labels =
             resize_memory(c->labels, c->capacity, sizeof *c->labels, "examples or features");
+        c->weights =
+            resize_memory(c->weights, c->capacity, sizeof *c->weights, "examples or features");
     }
     if (c->count == 0) c->starts[0] = 0;
     uint64_t entries = c->entries - c->starts[c->count];
     if (entries > c->entries_max) c->entries_max = (uint32_t)entries;
+    c->weights[c->count] = weight;
     c->labels[c->count++] = is_click;
     c->starts[c->count] = c->entries;
 }
@@ -101,13 +105,19 @@ static enum purpose purpose_of(const struct clicks *c, const struct clicks_split
     return is_held(number, s->validate, ~s->seed) ? VALIDATE : TRAIN;
 }
 
-/* Puts those of one purpose behind the others; returns how many. */
+/* Puts those of one purpose behind the others; returns how many. What weighs nothing together
+ * teaches nothing, and says nothing of a model. */
 static uint64_t put(struct clicks *c, const struct clicks_split *s, enum purpose purpose,
                     uint64_t at)
 {
     uint64_t first = at;
-    for (uint64_t i = 0; i < c->count; i++)
-        if (purpose_of(c, s, i) == purpose) c->order[at++] = (uint32_t)i;
+    double weight = 0;
+    for (uint64_t i = 0; i < c->count; i++) {
+        if (purpose_of(c, s, i) != purpose) continue;
+        weight += (double)c->weights[i];
+        c->order[at++] = (uint32_t)i;
+    }
+    if (at > first && weight <= 0) fail("all examples of one purpose have the weight 0 (--weight)");
     return at - first;
 }
 
@@ -132,6 +142,7 @@ struct click clicks_get(const struct clicks *c, uint64_t number)
                           .feature = c->features + start,
                           .field = c->fields + start,
                           .value = c->values + start,
+                          .weight = c->weights[i],
                           .is_click = c->labels[i]};
 }
 
@@ -158,5 +169,6 @@ uint64_t clicks_digest(const struct clicks *c)
         digest = rng_mix(digest ^ ((uint64_t)c->fields[i] << 32 | c->features[i])) + bits;
     }
     digest = names_digest(&c->names, c->names.count, digest);
+    digest = digest_add(digest, c->weights, c->count * sizeof *c->weights);
     return digest_add(digest, c->labels, c->count);
 }

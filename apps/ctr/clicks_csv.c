@@ -37,6 +37,7 @@ struct csv {
     struct fields file;
     struct column *columns;
     size_t count, label; /* columns */
+    size_t weight;       /* FIELDS_NONE: all weigh 1 */
     char *label_name;    /* NULL: there is no heading */
     struct clicks_labels labels;
     bool is_visited; /* a model's columns were learned from another file */
@@ -59,6 +60,11 @@ static void check_last(const struct fields *f)
     }
 }
 
+static bool is_feature(const struct csv *c, size_t column)
+{
+    return column != c->label && column != c->weight;
+}
+
 static void learn_columns(struct csv *c)
 {
     const struct fields *f = &c->file;
@@ -68,6 +74,11 @@ static void learn_columns(struct csv *c)
     if (c->label == FIELDS_NONE)
         fail("%s: no column has the name \"%s\" (--label)", f->lines.path, label);
     if (!label) check_last(f);
+    if (c->source->weight && (c->weight = fields_column(f, c->source->weight, true)) == FIELDS_NONE)
+        fail("%s: no column has the name \"%s\" (--weight)", f->lines.path, c->source->weight);
+    if (c->weight == c->label)
+        fail("%s: --weight is the label's column: --label says which column has the label",
+             f->lines.path);
     if (f->name && !(c->label_name = strndup(f->name[c->label].text, f->name[c->label].length)))
         fail("a column's name finds no memory");
     c->columns = take_memory(c->count, sizeof *c->columns);
@@ -207,7 +218,8 @@ static void take_known(struct csv *c)
     for (size_t i = 0; i < c->count && are_same; i++) {
         const char *its = name ? names_get(&known->names, (uint32_t)i) : "";
         are_same = !name || field_equals(name[i], (struct field){its, strlen(its)});
-        if (i != c->label && are_same) take_cuts(&c->columns[i], known, i);
+        are_same = are_same && (known->kind[i] == CLICKS_WEIGHT) == (i == c->weight);
+        if (is_feature(c, i) && are_same) take_cuts(&c->columns[i], known, i);
     }
     if (!are_same)
         fail("%s has other columns, or in another order, than the model that --from begins with",
@@ -219,7 +231,7 @@ static void learn_values(struct csv *c)
     struct fields *f = &c->file;
     while (fields_next(f))
         for (size_t i = 0; i < c->count; i++)
-            if (i != c->label) note_value(&c->columns[i], &f->lines, f->field[i]);
+            if (is_feature(c, i)) note_value(&c->columns[i], &f->lines, f->field[i]);
     for (size_t i = 0; i < c->count; i++) {
         struct column *k = &c->columns[i];
         k->has_numbers = k->count > 0 && k->words.count <= k->count / NUMBERS_TO_A_WORD;
@@ -298,17 +310,26 @@ static void add_feature(struct clicks *to, const struct csv *c, size_t column, u
     clicks_add_named(to, c->source, is_training, name, strlen(name), field);
 }
 
+static float weight_of(const struct csv *c)
+{
+    if (c->weight == FIELDS_NONE) return 1;
+    struct field f = c->file.field[c->columns[c->weight].at];
+    float weight = lines_take_float(&c->file.lines, f, "weight");
+    if (weight < 0) lines_fail(&c->file.lines, "its weight is less than 0");
+    return weight;
+}
+
 static void read_rows(struct clicks *to, struct csv *c, bool is_training)
 {
     const struct lines *l = &c->file.lines;
     while (fields_next(&c->file)) {
         uint32_t field = 0;
         for (size_t i = 0; i < c->count; i++)
-            if (i != c->label) add_feature(to, c, i, field++, is_training);
+            if (is_feature(c, i)) add_feature(to, c, i, field++, is_training);
         size_t at = c->columns[c->label].at;
         if (field_is_missing(c->file.field[at]))
             lines_fail(l, "has no label, in column %zu", at + 1);
-        clicks_end(to, clicks_label(&c->labels, l, c->file.field[at]));
+        clicks_end(to, clicks_label(&c->labels, l, c->file.field[at]), weight_of(c));
     }
     clicks_labels_end(&c->labels, l->path);
 }
@@ -327,7 +348,10 @@ static void keep_columns(struct clicks_columns *to, const struct csv *c, const s
     to->cuts = take_memory(2 * cuts + 1, sizeof *to->cuts);
     for (size_t i = 0; i < c->count; i++) {
         const struct column *k = &c->columns[i];
-        to->kind[i] = i == c->label ? CLICKS_LABEL : k->has_numbers ? CLICKS_NUMBERS : CLICKS_WORDS;
+        to->kind[i] = i == c->label    ? CLICKS_LABEL
+                      : i == c->weight ? CLICKS_WEIGHT
+                      : k->has_numbers ? CLICKS_NUMBERS
+                                       : CLICKS_WORDS;
         if (train->name) names_add(&to->names, train->name[i].text, train->name[i].length);
         for (size_t n = 0; k->cuts && n < k->cut_count; n++, to->cut_count++) {
             to->cuts[2 * to->cut_count] = (double)i;
@@ -371,11 +395,13 @@ static void adopt(struct csv *c, const struct clicks_columns *known)
 {
     c->count = known->count;
     c->columns = take_memory(c->count, sizeof *c->columns);
-    for (size_t i = 0; i < c->count; i++)
+    for (size_t i = 0; i < c->count; i++) {
         if (known->kind[i] == CLICKS_LABEL) c->label = i;
+        if (known->kind[i] == CLICKS_WEIGHT) c->weight = i;
+    }
     for (size_t i = 0; i < c->count; i++) {
         struct column *k = &c->columns[i];
-        if (i != c->label) k->at = place_of(c, known, i);
+        if (is_feature(c, i)) k->at = place_of(c, known, i);
         take_cuts(k, known, i);
     }
 }
@@ -383,7 +409,7 @@ static void adopt(struct csv *c, const struct clicks_columns *known)
 void clicks_visit_csv(struct clicks *to, const struct clicks_source *source, clicks_visit *visit,
                       void *context)
 {
-    struct csv c = {.source = source, .is_visited = true};
+    struct csv c = {.source = source, .weight = FIELDS_NONE, .is_visited = true};
     const struct names *names = &to->columns.names;
     fields_open(
         &c.file, source->test,
@@ -393,7 +419,7 @@ void clicks_visit_csv(struct clicks *to, const struct clicks_source *source, cli
         uint32_t field = 0;
         to->entries = 0;
         for (size_t i = 0; i < c.count; i++)
-            if (i != c.label) add_feature(to, &c, i, field++, false);
+            if (is_feature(&c, i)) add_feature(to, &c, i, field++, false);
         visit(context, to);
     }
     fields_close(&c.file);
@@ -402,7 +428,7 @@ void clicks_visit_csv(struct clicks *to, const struct clicks_source *source, cli
 
 uint64_t clicks_read_csv(struct clicks *to, const struct clicks_source *source)
 {
-    struct csv c = {.source = source};
+    struct csv c = {.source = source, .weight = FIELDS_NONE};
     clicks_labels_init(&c.labels, source);
     open_file(&c, source->train, source->label);
     if (c.file.form.columns == 0) fail("%s has no examples", source->train);

@@ -120,7 +120,7 @@ static void read_example(struct clicks *c, struct clicks_labels *labels, struct 
     }
     if (c->count == 0) shape->each = position;
     shape->is_even = (c->count == 0 || shape->is_even) && position == shape->each;
-    clicks_end(c, is_click);
+    clicks_end(c, is_click, 1);
 }
 
 static void read_libsvm(struct clicks *c, struct clicks_labels *labels, const char *path,
@@ -227,7 +227,7 @@ static void read_criteo(struct clicks *c, struct clicks_labels *labels, const ch
         if (f.count != CRITEO_FIELDS) fail_criteo(&f);
         bool is_click = clicks_label(labels, &f.lines, f.field[0]);
         add_criteo(c, &f, labels->source, path == labels->source->train);
-        clicks_end(c, is_click);
+        clicks_end(c, is_click, 1);
     }
     fields_close(&f);
 }
@@ -300,7 +300,7 @@ static enum clicks_format format_of(const struct clicks_source *source)
 {
     struct fields f;
     if (is_libsvm(source->train)) return CLICKS_LIBSVM;
-    if (source->label) return CLICKS_CSV;
+    if (source->label || source->weight) return CLICKS_CSV;
     fields_open(&f, source->train, &(struct fields_wanted){.least = 2});
     bool is_criteo = f.form.columns == CRITEO_FIELDS && *f.form.separator == '\t';
     fields_close(&f);
@@ -313,6 +313,8 @@ static void check_options(const struct clicks_source *source, enum clicks_format
     if (source->label && format != CLICKS_CSV)
         fail("--label is for separated fields, and %s is %s: its label is first", source->train,
              format == CLICKS_LIBSVM ? "LIBSVM" : "Criteo's");
+    if (source->weight && format != CLICKS_CSV)
+        fail("--weight is for separated fields: %s has no column of weights", source->train);
     if (args_has("--bins") && format != CLICKS_CSV)
         fail("--bins is for columns of numbers, and %s is %s", source->train,
              format == CLICKS_LIBSVM ? "LIBSVM" : "Criteo's");

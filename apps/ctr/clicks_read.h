@@ -12,7 +12,8 @@
  * it; numbers with a decimal comma or a unit are refused), and more than `bins` different ones, is cut into so many parts of about the same number of examples,
  * or fewer, down to 16, where these would be less than 32. Each part, and each value that is not
  * cut, is a feature; so is what is missing. The label is in the last column, or in the one named
- * `label`. The columns of `test` are found by their names, and where there is no heading by their
+ * `label`; `weight` names a column that is no feature, but how many examples the row counts as.
+ * The columns of `test` are found by their names, and where there is no heading by their
  * place. A full stop behind a label is passed over.
  *
  * Features of Criteo's format and of separated fields have numbers by a vocabulary of what is
@@ -30,8 +31,9 @@
 struct clicks_source {
     const char *train, *test; /* `test` may be NULL */
     enum clicks_format format;
-    const char *label, *positive; /* a column's name, of CSV, and the label of a click; or NULL */
-    unsigned hash_bits;           /* 0: a vocabulary */
+    const char *label, *weight; /* columns' names, of CSV; or NULL */
+    const char *positive;       /* the label of a click; or NULL */
+    unsigned hash_bits;         /* 0: a vocabulary */
     unsigned bins;
     const struct clicks_columns *known; /* a model's, which those of CSV must be; or NULL */
 };

@@ -50,6 +50,9 @@ static void data_options(struct ctr_options *o)
         OPTION_TEXT(
             "--label", "NAME", &o->label, 0,
             "csv: the label's column, by its name in the heading;\nwithout, it is the last"),
+        OPTION_TEXT(
+            "--weight", "NAME", &o->weight, 0,
+            "csv: the column of weights, by its name in the\nheading: an example counts as so many"),
         OPTION_TEXT("--positive", "TEXT", &o->positive, 0,
                     "csv: the label of a click; without, 1 is one,\n0 and -1 are none"),
         OPTION_COUNT("--bins", "N", &o->bins, 2, 1000, 0, "csv: parts of a column of numbers"),
@@ -107,7 +110,8 @@ static void check(void *program)
     settings_check_source(&o->common, "the examples", "--zipf", o->zipf);
     if (o->zipf && o->test)
         fail_usage("--test is given with --zipf: planted examples are held back, see --hold-back");
-    static const char *const of_files[] = {"--format", "--hash", "--label", "--positive", "--bins"};
+    static const char *const of_files[] = {"--format", "--hash",     "--label",
+                                           "--weight", "--positive", "--bins"};
     for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
         args_excludes(of_files[i], "--zipf");
     args_excludes("--hold-back", "--test");
@@ -155,6 +159,7 @@ static void read_files(struct ctr *c)
                                          .test = o->test,
                                          .format = (enum clicks_format)o->format,
                                          .label = o->label,
+                                         .weight = o->weight,
                                          .positive = o->positive,
                                          .hash_bits = (unsigned)o->hash_bits,
                                          .bins = (unsigned)o->bins};
@@ -383,6 +388,7 @@ static bool step(struct training_worker *w, struct training_sums *sums)
     const struct click_batch *b = click_feed_next(&own->feed);
     sums->examples += b->examples;
     sums->loss += wide_deep_train(&own->step, b);
+    sums->more += b->weights;
     sums->done += b->examples;
     world_computed(WORLD_TRAINED, b->examples);
     return b->is_last;
@@ -395,7 +401,7 @@ static void flush(struct training_worker *w)
 
 static void report(void *program, const struct training_epoch *e)
 {
-    double loss = e->examples > 0 ? e->loss / e->examples : 0;
+    double loss = e->more > 0 ? e->loss / e->more : 0;
     const struct figure figure = {
         "log loss ", 8, 5, .name = "loss", .curve = "Log loss of an example", .value = loss};
     (void)program;

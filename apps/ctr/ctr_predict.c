@@ -64,8 +64,12 @@ static void open(struct predict *p)
                                                                  : CLICKS_LIBSVM;
     if (u->clicks.format != CLICKS_CSV) return;
     clicks_columns_load(&u->clicks.columns, s);
-    if (u->fields + 1 != u->clicks.columns.count)
-        saved_fail(s, "its columns are not its fields and a label");
+    size_t features = 0;
+    for (size_t i = 0; i < u->clicks.columns.count; i++) {
+        int64_t kind = u->clicks.columns.kind[i];
+        features += kind == CLICKS_WORDS || kind == CLICKS_NUMBERS;
+    }
+    if (u->fields != features) saved_fail(s, "its columns of words and numbers are not its fields");
 }
 
 /* ---- an example ---- */

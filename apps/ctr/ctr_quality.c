@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct ranked {
-    float logit;
+    float logit, weight;
     bool is_click;
 };
 
@@ -18,44 +18,48 @@ static int by_logit(const void *a, const void *b)
     return (x->logit > y->logit) - (x->logit < y->logit);
 }
 
-/* Mann and Whitney's statistic, from the ranks of clicks; equal logits share their mean rank. */
+/* Of pairs of a click and another, the share in which the click's logit is above. */
 static double auc_of(struct ranked *list, size_t count)
 {
-    double ranks = 0, clicks = 0;
+    double above = 0, clicks = 0, others = 0;
     qsort(list, count, sizeof *list, by_logit);
     for (size_t i = 0; i < count;) {
-        size_t end = i, equal = 0;
+        size_t end = i;
+        double equal[2] = {0, 0};
         for (; end < count && !(list[end].logit > list[i].logit); end++)
-            equal += list[end].is_click;
-        ranks += (double)equal * ((double)(i + end) + 1) / 2;
-        clicks += (double)equal;
+            equal[list[end].is_click] += (double)list[end].weight;
+        above += equal[true] * (others + equal[false] / 2);
+        others += equal[false];
+        clicks += equal[true];
         i = end;
     }
-    double pairs = clicks * ((double)count - clicks);
-    return pairs > 0 ? (ranks - clicks * (clicks + 1) / 2) / pairs : NAN;
+    return clicks * others > 0 ? above / (clicks * others) : NAN;
 }
 
-struct ctr_quality ctr_quality_of(const float *logits, const bool *is_click, size_t count)
+struct ctr_quality ctr_quality_of(const float *logits, const bool *is_click, const float *weights,
+                                  size_t count)
 {
     struct ctr_quality q = {0};
     struct ranked *list = take_memory(count, sizeof *list);
-    double foretold = 0, came = 0;
+    double foretold = 0, came = 0, all = 0;
     for (size_t i = 0; i < count; i++) {
-        double x = (double)logits[i], p = 1 / (1 + exp(-x));
+        double x = (double)logits[i], p = 1 / (1 + exp(-x)), w = weights ? (double)weights[i] : 1;
         if (isnan(x)) fail("a logit is no number any more: choose a smaller --lr");
         struct ctr_bin *bin = &q.bins[p < 1 ? (size_t)(p * CTR_BINS) : CTR_BINS - 1];
-        list[i] = (struct ranked){.logit = logits[i], .is_click = is_click[i]};
-        q.log_loss += (x > 0 ? x : 0) + log1p(exp(-fabs(x))) - (is_click[i] ? x : 0);
-        bin->examples++;
-        bin->foretold += p;
-        bin->came += is_click[i];
+        list[i] = (struct ranked){logits[i], (float)w, is_click[i]};
+        q.log_loss += w * ((x > 0 ? x : 0) + log1p(exp(-fabs(x))) - (is_click[i] ? x : 0));
+        bin->examples += w;
+        bin->foretold += w * p;
+        bin->came += is_click[i] ? w : 0;
     }
-    q.log_loss /= (double)count;
     for (const struct ctr_bin *bin = q.bins; bin < q.bins + CTR_BINS; bin++) {
-        q.calibration_error += fabs(bin->foretold - bin->came) / (double)count;
+        q.calibration_error += fabs(bin->foretold - bin->came);
         foretold += bin->foretold;
         came += bin->came;
+        all += bin->examples;
     }
+    q.log_loss /= all;
+    q.calibration_error /= all;
     q.calibration = came > 0 ? foretold / came : NAN;
     q.auc = auc_of(list, count);
     free(list);
@@ -121,13 +125,15 @@ static void take_row(void *scores, uint64_t row, const float *values)
     memcpy(s->logits + row * CTR_SCORES_OF_ROW, values, examples_of(s, row) * sizeof *values);
 }
 
-/* Labels; and, if there is room for them, the planted model's logits. */
-static bool *labels_of(const struct scores *s, float *planted)
+/* Labels and weights; and, if there is room for them, the planted model's logits. */
+static bool *labels_of(const struct scores *s, float *weights, float *planted)
 {
     struct planted_click *planted_click = take_memory(1, sizeof *planted_click);
     bool *is_click = take_memory(s->count, sizeof *is_click);
     for (uint64_t i = 0; i < s->count; i++) {
-        is_click[i] = ctr_get(s->ctr, s->first + i, planted_click).is_click;
+        struct click click = ctr_get(s->ctr, s->first + i, planted_click);
+        is_click[i] = click.is_click;
+        weights[i] = click.weight;
         if (planted) planted[i] = (float)planted_click->logit;
     }
     free(planted_click);
@@ -145,10 +151,12 @@ struct ctr_quality ctr_quality_take(const struct ctr *c, struct pool_member *m, 
     pool_quiesce(m);
     if (m->place == 0) {
         s.logits = take_memory(count, sizeof *s.logits);
-        bool *is_click = labels_of(&s, NULL);
+        float *weights = take_memory(count, sizeof *weights);
+        bool *is_click = labels_of(&s, weights, NULL);
         rows_visit(m, CTR_SCORES, 0, rows_of(&s), take_row, &s);
-        q = ctr_quality_of(s.logits, is_click, count);
+        q = ctr_quality_of(s.logits, is_click, weights, count);
         q.seconds = meter_now() - began;
+        free(weights);
         free(s.logits);
         free(is_click);
     }
@@ -159,9 +167,11 @@ struct ctr_quality ctr_quality_take(const struct ctr *c, struct pool_member *m, 
 struct ctr_quality ctr_quality_planted(const struct ctr *c)
 {
     const struct scores s = {.ctr = c, .first = c->train, .count = c->test};
-    float *logits = take_memory(c->test, sizeof *logits);
-    bool *is_click = labels_of(&s, logits);
-    struct ctr_quality q = ctr_quality_of(logits, is_click, c->test);
+    float *logits = take_memory(c->test, sizeof *logits),
+          *weights = take_memory(c->test, sizeof *weights);
+    bool *is_click = labels_of(&s, weights, logits);
+    struct ctr_quality q = ctr_quality_of(logits, is_click, weights, c->test);
+    free(weights);
     free(logits);
     free(is_click);
     return q;

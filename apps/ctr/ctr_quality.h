@@ -3,7 +3,7 @@
  * logits, which lie in rows of a table; rank 0 judges them.
  *
  * Callers   every worker of every node, a collective; the first one gets the result
- * Memory    5 bytes an example held back, at rank 0 twice that while it ranks them
+ * Memory    9 bytes an example held back, at rank 0 twice that while it ranks them
  * Waiting   for rows of other nodes, and for all workers
  */
 #ifndef CTR_CTR_QUALITY_H
@@ -13,7 +13,8 @@
 
 enum { CTR_BINS = 10 };
 
-/* The examples whose probability of a click is in one tenth: how many, and their clicks. */
+/* The examples whose probability of a click is in one tenth: how many, and their clicks; each counts
+ * as its weight. */
 struct ctr_bin {
     double examples, foretold, came;
 };
@@ -27,9 +28,10 @@ struct ctr_quality {
     double seconds;
 };
 
-/* Of any logits. Without clicks, or with nothing else, the AUC is NAN; without clicks the
+/* Of any logits. `weights` may be NULL: all are 1. Without clicks, or with nothing else, the AUC is NAN; without clicks the
  * calibration, too. */
-struct ctr_quality ctr_quality_of(const float *logits, const bool *is_click, size_t count);
+struct ctr_quality ctr_quality_of(const float *logits, const bool *is_click, const float *weights,
+                                  size_t count);
 
 /* Of the examples from number `first` on. */
 struct ctr_quality ctr_quality_take(const struct ctr *, struct pool_member *, struct wide_deep *,

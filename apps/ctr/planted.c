@@ -111,5 +111,6 @@ struct click planted_get(const struct planted *p, uint64_t number,
                           .feature = planted_click->feature,
                           .field = planted_click->field,
                           .value = planted_click->value,
+                          .weight = 1,
                           .is_click = rng_real(&rng) * (1 + exp(-planted_click->logit)) < 1};
 }

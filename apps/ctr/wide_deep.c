@@ -96,9 +96,10 @@ static double judge(struct wide_deep *w, const struct click_batch *b)
     double sum = 0;
     float *to = w->errors[w->ctr->plan.count], each = 1 / (float)w->ctr->options.batch;
     for (uint32_t e = 0; e < b->examples; e++) {
-        double logit = (double)w->logits[e], wanted = b->is_click[e] ? logit : 0;
-        sum += (logit > 0 ? logit : 0) + log1p(exp(-fabs(logit))) - wanted;
-        to[e] = each * (float)(1 / (1 + exp(-logit)) - b->is_click[e]);
+        double logit = (double)w->logits[e], wanted = b->is_click[e] ? logit : 0,
+               weight = (double)b->weight[e];
+        sum += weight * ((logit > 0 ? logit : 0) + log1p(exp(-fabs(logit))) - wanted);
+        to[e] = each * (float)(weight * (1 / (1 + exp(-logit)) - b->is_click[e]));
     }
     return sum;
 }

@@ -29,7 +29,7 @@ void wide_deep_open(struct wide_deep *, const struct ctr *, struct pool_member *
                     size_t examples_max);
 void wide_deep_close(struct wide_deep *);
 
-/* Returns the sum of the examples' log losses, each before it was trained with. */
+/* Returns the weighted sum of the examples' log losses, each before it was trained with. */
 double wide_deep_train(struct wide_deep *, const struct click_batch *);
 /* The logits, valid until the next call. */
 const float *wide_deep_predict(struct wide_deep *, const struct click_batch *);

@@ -140,6 +140,7 @@ static const struct program programs[] = {
       {.option = "--format csv", .base = "--data ../criteo --epochs 2 --positive 1"},
       {.option = "--hash 4", .base = CTR_CSV},
       {.option = "--label b", .base = CTR_CSV},
+      {.option = "--weight a", .base = CTR_CSV},
       {.option = "--positive 0", .base = CTR_CSV " --positive 1"},
       {.option = "--bins 3", .base = CTR_CSV},
       {.option = "--zipf-exponent 2", .base = CTR_ZIPF},

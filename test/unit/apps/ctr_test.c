@@ -41,7 +41,7 @@ TEST(ctr, auc_counts_ties_half)
                 above += logits[i] > logits[j] ? 1 : logits[i] < logits[j] ? 0 : 0.5;
             }
         }
-        struct ctr_quality q = ctr_quality_of(logits, is_click, SCORES);
+        struct ctr_quality q = ctr_quality_of(logits, is_click, NULL, SCORES);
         CHECK(fabs(q.auc - above / pairs) < 1e-12);
         CHECK(fabs(q.log_loss - loss) < 1e-9);
     }
@@ -52,15 +52,39 @@ TEST(ctr, calibration_is_of_clicks_that_come)
     static const float logits[] = {0, 0, 0, 0, 100, -100};
     static const bool as_foretold[] = {true, false, true, false, true, false},
                       less[] = {true, false, false, false, true, false};
-    struct ctr_quality q = ctr_quality_of(logits, as_foretold, 6);
+    struct ctr_quality q = ctr_quality_of(logits, as_foretold, NULL, 6);
     CHECK(fabs(q.calibration - 1) < 1e-6 && q.calibration_error < 1e-6);
-    q = ctr_quality_of(logits, less, 6);
+    q = ctr_quality_of(logits, less, NULL, 6);
     CHECK(fabs(q.calibration - 1.5) < 1e-6 && fabs(q.calibration_error - 1 / 6.0) < 1e-6);
     static const struct ctr_bin bins[CTR_BINS] = {{1, 0, 0}, [5] = {4, 2, 1}, [9] = {1, 1, 1}};
     for (int i = 0; i < CTR_BINS; i++)
         CHECK(fabs(q.bins[i].examples - bins[i].examples) < 1e-12 &&
               fabs(q.bins[i].foretold - bins[i].foretold) < 1e-6 &&
               fabs(q.bins[i].came - bins[i].came) < 1e-12);
+}
+
+/* A weight of 2 is as if the example came twice. */
+TEST(ctr, an_example_counts_as_its_weight)
+{
+    static float logits[2 * SCORES], repeated[2 * SCORES], weights[SCORES];
+    static bool is_click[2 * SCORES], again[2 * SCORES];
+    size_t count = 0;
+    for (size_t i = 0; i < SCORES; i++) {
+        logits[i] = (float)rng_below(&rng, 40) / 8 - 2;
+        is_click[i] = rng_below(&rng, 3) == 0;
+        weights[i] = (float)(i % 3);
+        for (size_t k = 0; k < i % 3; k++, count++) {
+            repeated[count] = logits[i];
+            again[count] = is_click[i];
+        }
+    }
+    struct ctr_quality q = ctr_quality_of(logits, is_click, weights, SCORES),
+                       expected = ctr_quality_of(repeated, again, NULL, count);
+    CHECK(fabs(q.auc - expected.auc) < 1e-12 && fabs(q.log_loss - expected.log_loss) < 1e-12);
+    CHECK(fabs(q.calibration - expected.calibration) < 1e-12);
+    CHECK(fabs(q.calibration_error - expected.calibration_error) < 1e-12);
+    for (int i = 0; i < CTR_BINS; i++)
+        CHECK(fabs(q.bins[i].examples - expected.bins[i].examples) < 1e-12);
 }
 
 /* ---- reading ---- */
@@ -200,6 +224,19 @@ static void are_alike(struct clicks_source s, const char *train, const char *tes
     CHECK_EQ(clicks_digest(&a), clicks_digest(&b));
     clicks_fini(&a);
     clicks_fini(&b);
+}
+
+TEST(ctr, a_column_of_weights_is_no_feature)
+{
+    struct clicks c;
+    struct clicks_source s = {.weight = "many", .label = "y", .bins = 2};
+    read_texts(&c, s, "many,y,x\n0.5,1,a\n3,0,b\n", "x,many,y\nb,0,1\na,2,0\n");
+    CHECK(c.field_count == 1 && c.feature_count == 2);
+    static const float weights[] = {0.5F, 3, 0, 2};
+    for (uint64_t i = 0; i < 4; i++) CHECK(clicks_get(&c, i).weight == weights[i]);
+    static const int64_t kinds[] = {CLICKS_WEIGHT, CLICKS_LABEL, CLICKS_WORDS};
+    CHECK_EQ(memcmp(c.columns.kind, kinds, sizeof kinds), 0);
+    clicks_fini(&c);
 }
 
 #define ROWS "20,x,0\n40,y,1\n60,x,1\n"
@@ -378,6 +415,18 @@ static void refuses(struct clicks_source s, const char *train, const char *test,
     ends_with(read_two, &(struct two_texts){s, train, test}, 1, part);
 }
 
+TEST(ctr, weights_that_are_none_are_refused)
+{
+    struct clicks_source s = {.weight = "w", .bins = 2};
+    const char *good = "w,x,y\n1,a,1\n2,b,0\n";
+    refuses(s, good, "w,x,y\n-1,a,0\n", ":2: its weight is less than 0");
+    refuses(s, good, "w,x,y\n?,a,0\n", ":2: \"?\" is no weight");
+    refuses(s, good, "w,x,y\n0,a,0\n", "all examples of one purpose have the weight 0");
+    refuses(s, "v,x,y\n1,a,1\n2,b,0\n", good, "no column has the name \"w\" (--weight)");
+    refuses(s, "x,v,w\na,1,1\nb,0,2\n", good, "--weight is the label's column");
+    refuses(s, "1 1:1\n0 2:1\n", "1 1:1\n", "--weight is for separated fields");
+}
+
 TEST(ctr, features_of_the_test_begin_with_the_same_number)
 {
     static const char train[] = "1 1:1 2:1\n0 3:1\n";
@@ -485,7 +534,8 @@ static double loss_of(struct wide_deep *w, const struct click_batch *b)
     const float *logits = wide_deep_predict(w, b);
     double loss = 0;
     for (uint32_t i = 0; i < b->examples; i++)
-        loss += log1p(exp(b->is_click[i] ? -(double)logits[i] : (double)logits[i]));
+        loss += (1 + i % 3 / 2.0) *
+                log1p(exp(b->is_click[i] ? -(double)logits[i] : (double)logits[i]));
     return loss / EXAMPLES;
 }
 
@@ -514,6 +564,7 @@ static void check_gradients(struct pool_member *m, void *ctr)
                           .feature = own,
                           .field = fields,
                           .value = values,
+                          .weight = 1 + (float)(i % 3) / 2,
                           .is_click = i % 3 == 0};
         click_batch_add(&b, &places, &x);
     }
@@ -550,7 +601,7 @@ TEST(ctr, gradients_of_features_are_slopes)
     clicks_init(&c.clicks); /* as many entries as ours */
     for (uint32_t i = 0; i < EXAMPLES; i++) {
         for (uint32_t j = 0; j < 4; j++) clicks_add(&c.clicks, 0, 0, 0);
-        clicks_end(&c.clicks, false);
+        clicks_end(&c.clicks, false, 1);
     }
     dense_plan_add(&c.plan, (size_t)FIELD_COUNT * DIM, 7, true);
     dense_plan_add(&c.plan, 7, 1, false);
