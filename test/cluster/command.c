@@ -175,6 +175,19 @@ int command_run(struct command *c, const char *format, ...)
     return command_wait(c);
 }
 
+void command_must(struct command *c, const char *format, ...)
+{
+    char text[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    int status = command_run(c, "%s", text);
+    if (status)
+        test_fail(__FILE__, __LINE__, "%s: status %d: %s%s", text, status, c->out.text,
+                  c->err.text);
+}
+
 /* ---- what it leaves ---- */
 
 static bool has_mark(pid_t pid, const char *mark)

@@ -52,6 +52,8 @@ void command_signal(const struct command *, int signal);
 int command_wait(struct command *);
 /* The same for one that is short. */
 int command_run(struct command *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same, and the test fails if its status is not 0. */
+void command_must(struct command *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* How many processes with the command's mark are alive. They are given a moment to end, `seconds`
  * at most. */

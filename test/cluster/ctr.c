@@ -1,8 +1,8 @@
 /* The program ctr from end to end, on planted clicks: alone, on a cluster, and with wrong input. */
+#include "common/folder.h"
 #include "test.h"
 #include "trainer.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +24,7 @@ static double auc_of(const char *split)
 
 static void learns(const char *start, const char *more)
 {
-    int status = command_run(&c, "%s %s %s %s --json", start, program_path("ctr"), small, more);
-    if (status != 0)
-        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    command_must(&c, "%s %s %s %s --json", start, program_path("ctr"), small, more);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":3,");
     double auc = auc_of("test"), planted = auc_of("planted");
     if (!(auc > AUC_MIN && auc < planted + 0.02))
@@ -54,23 +52,14 @@ TEST(ctr, needs_its_epochs)
 
 TEST(ctr, learns_on_a_cluster)
 {
-    static const char *const techniques[] = {"adaptive", "static", "full", "nups --hot 4"};
-    char start[PATH_MAX + 64], more[64];
-    snprintf(start, sizeof start, "%s run -n 2", locus_path());
-    for (int i = 0; i < 4; i++) {
-        snprintf(more, sizeof more, "--technique %s", techniques[i]);
-        learns(start, more);
-    }
-    snprintf(start, sizeof start, "%s run -n 3", locus_path());
+    const char *start = trainer_nodes(2);
+    learns(start, "--technique adaptive");
+    learns(start, "--technique static");
+    learns(start, "--technique full");
+    learns(start, "--technique nups --hot 4");
+    start = trainer_nodes(3);
     learns(start, "--workers 2 --eval-every 1 --reg 1e-6");
 }
-
-/* ThreadSanitizer sees copies where rows are read in place otherwise: other roundings. */
-#if defined(LOCUS_TSAN)
-enum { RUNS = 2 };
-#else
-enum { RUNS = 3 };
-#endif
 
 /* Whether somebody clicks follows from the second feature. */
 static const char write_formats[] =
@@ -83,10 +72,10 @@ static const char write_formats[] =
 
 TEST(ctr, reads_three_formats)
 {
-    char folder[] = "/tmp/locus-ctr-XXXXXX";
+    char folder[FOLDER_PATH_BYTES];
     static const char *const inputs[] = {"libsvm", "csv --positive yes", "criteo",
                                          "criteo --hash 10 --format criteo"};
-    CHECK(mkdtemp(folder) != NULL);
+    folder_new(folder);
     CHECK_EQ(command_run(&c, write_formats, folder), 0);
     for (int i = 0; i < 4; i++) {
         const char *run = "cd %s && %s --data %s --test %s --epochs 50 --dim 2 --hidden 4 --lr 0.1 "
@@ -101,14 +90,13 @@ TEST(ctr, reads_three_formats)
     CHECK_STR(c.out.text, "\"wide\":{\"dtype\":\"F32\",\"shape\":[1024]");
     CHECK_STR(c.out.text, "\"vectors\":{\"dtype\":\"F32\",\"shape\":[1024,2]");
     CHECK_STR(c.out.text, "\"layer1.bias\":{\"dtype\":\"F32\",\"shape\":[1]");
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
 TEST(ctr, has_no_auc_where_all_examples_to_test_with_are_alike)
 {
     static const char *const labels[] = {"1", "0"};
-    char folder[] = "/tmp/locus-ctr-XXXXXX";
-    CHECK(mkdtemp(folder) != NULL);
+    char folder[FOLDER_PATH_BYTES];
+    folder_new(folder);
     for (int i = 0; i < 2; i++) {
         for (int json = 0; json < 2; json++) {
             CHECK_EQ(
@@ -123,7 +111,6 @@ TEST(ctr, has_no_auc_where_all_examples_to_test_with_are_alike)
                 CHECK_STR(c.out.text, json ? "\"calibration\":null" : "   calibration -   ");
         }
     }
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
 TEST(ctr, refuses_wrong_input_with_a_sentence)

@@ -1,9 +1,9 @@
 /* The program gnn from end to end, on generated graphs: alone, on a cluster, and with wrong
  * input. */
+#include "common/folder.h"
 #include "test.h"
 #include "trainer.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +17,7 @@ static const double ACCURACY_MIN = 0.8;
 
 static void learns(const char *start, const char *more)
 {
-    int status = command_run(&c, "%s %s %s %s --json", start, program_path("gnn"), small, more);
-    if (status != 0)
-        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    command_must(&c, "%s %s %s %s --json", start, program_path("gnn"), small, more);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":4,");
     const char *last = strstr(c.out.text, "{\"event\":\"epoch\",\"epoch\":4,");
     double test = trainer_number(last, "\"accuracy\":"),
@@ -47,15 +45,12 @@ TEST(gnn, needs_its_epochs)
 
 TEST(gnn, learns_on_a_cluster)
 {
-    static const char *const techniques[] = {"adaptive", "static", "nups --hot 20"};
-    char start[PATH_MAX + 64], more[64];
-    snprintf(start, sizeof start, "%s run -n 2", locus_path());
-    for (int i = 0; i < 3; i++) {
-        snprintf(more, sizeof more, "--technique %s", techniques[i]);
-        learns(start, more);
-    }
+    const char *start = trainer_nodes(2);
+    learns(start, "--technique adaptive");
+    learns(start, "--technique static");
+    learns(start, "--technique nups --hot 20");
     CHECK(trainer_number(c.out.text, "\"edges_between\":") < 0.4);
-    snprintf(start, sizeof start, "%s run -n 3", locus_path());
+    start = trainer_nodes(3);
     learns(start, "--workers 2 --partition random");
 }
 
@@ -63,8 +58,8 @@ TEST(gnn, learns_on_a_cluster)
 TEST(gnn, the_epoch_that_validated_best_is_reported_and_saved)
 {
     static const char *const more[] = {"", "--baseline"};
-    char folder[] = "/tmp/locus-gnn-XXXXXX";
-    CHECK(mkdtemp(folder) != NULL);
+    char folder[FOLDER_PATH_BYTES];
+    folder_new(folder);
     for (int i = 0; i < 2; i++) {
         const char *run = "cd %s && %s %s --lr 0.3 %s --json --epochs %d --eval-every %d --out %s";
         CHECK_EQ(command_run(&c, run, folder, program_path("gnn"), small, more[i], 12, 1, "best"),
@@ -81,7 +76,6 @@ TEST(gnn, the_epoch_that_validated_best_is_reported_and_saved)
         CHECK(trainer_number(c.out.text, "\"validation_accuracy\":") == validation);
         CHECK_EQ(command_run(&c, "cmp %s/best %s/last", folder, folder), 0);
     }
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
 /* Two circles of ten with an edge between them; a circle is a class, and a feature says which, but
@@ -97,10 +91,10 @@ static const char write_formats[] =
 TEST(gnn, reads_two_formats_and_writes_a_model)
 {
     static char first[COMMAND_TEXT_MAX];
-    char folder[] = "/tmp/locus-gnn-XXXXXX";
+    char folder[FOLDER_PATH_BYTES];
     static const char *const inputs[] = {"--data edges --labels nodes",
                                          "--data edges.csv --labels nodes.csv"};
-    CHECK(mkdtemp(folder) != NULL);
+    folder_new(folder);
     CHECK_EQ(command_run(&c, write_formats, folder), 0);
     for (int i = 0; i < 2; i++) {
         const char *run =
@@ -120,7 +114,6 @@ TEST(gnn, reads_two_formats_and_writes_a_model)
     CHECK_STR(c.out.text, "\"layer2.bias\":{\"dtype\":\"F32\",\"shape\":[2]");
     CHECK_EQ(command_run(&c, "tail -c 6 %s/model", folder), 0);
     CHECK_STR(c.out.text, "c0\nc1\n");
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
 TEST(gnn, refuses_wrong_input_with_a_sentence)

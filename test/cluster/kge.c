@@ -3,61 +3,22 @@
 #include "test.h"
 #include "trainer.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENTITIES = 60, SHIFTS = 6, PATH_BYTES = 64 };
-
-static char folder[PATH_BYTES];
+static char folder[PROGRAM_FOLDER_BYTES];
 static struct command c;
-
-/* "next_k" leads from each entity of a circle to the k-th behind it. A sixth of the facts is held
- * back; the others determine them, and ComplEx can express them (as rotations). */
-static void make_graph(void)
-{
-    static const char *const splits[] = {"train", "valid", "test"};
-    FILE *files[3];
-    char path[2 * PATH_BYTES];
-    snprintf(folder, sizeof folder, "/tmp/locus-kge-XXXXXX");
-    CHECK(mkdtemp(folder) != NULL);
-    for (int i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s/%s.txt", folder, splits[i]);
-        CHECK((files[i] = fopen(path, "w")) != NULL);
-    }
-    for (int e = 0; e < ENTITIES; e++) {
-        for (int k = 1; k <= SHIFTS; k++) {
-            int mark = (e * 7 + k * 5) % 12;
-            fprintf(files[mark == 0   ? 1
-                          : mark == 6 ? 2
-                                      : 0],
-                    "entity %d\tnext_%d\tentity %d\n", e, k, (e + k) % ENTITIES);
-        }
-    }
-    for (int i = 0; i < 3; i++) CHECK_EQ(fclose(files[i]), 0);
-}
-
-static void remove_graph(void)
-{
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
-}
-
-static void must_run(int status)
-{
-    if (status != 0)
-        test_fail(__FILE__, __LINE__, "status %d: %s%s", status, c.out.text, c.err.text);
-}
 
 static const char small[] = "--dim 32 --batch 16 --negatives 20 --epochs 30 --lr 0.2 --reg 0.001";
 
-/* `start` comes before the program: "locus run -n 2". The lines are checked by the script. */
+/* `start` comes before the program. The lines are checked by the script. */
 static void check_json(const char *start, const char *options, int epochs, const char *minimum)
 {
     trainer_needs_python(&c);
-    must_run(command_run(&c, "%s %s --data %s --json %s > %s/lines && python3 %s %d %s < %s/lines",
-                         start, program_path("kge"), folder, options, folder,
-                         trainer_script("json_lines.py"), epochs, minimum, folder));
+    command_must(&c, "%s %s --data %s/graph --json %s > %s/lines && python3 %s %d %s < %s/lines",
+                 start, program_path("kge"), folder, options, folder,
+                 trainer_script("json_lines.py"), epochs, minimum, folder);
     CHECK_STR(c.out.text, "test MRR");
 }
 
@@ -70,7 +31,7 @@ static void with_options(const char *more, const char *minimum)
 
 TEST(kge, learns_alone)
 {
-    make_graph();
+    program_folder(folder);
     with_options("", "0.5");
     CHECK_STR(c.out.text, "stats True");
     with_options("--eval-every 10", "0.5");
@@ -80,7 +41,6 @@ TEST(kge, learns_alone)
     with_options("--loss logistic --own-negatives", "0.3");
     with_options("--loss logistic --batch 1 --negatives 5", "0.3");
     with_options("--model rescal --dim 16", "0.2");
-    remove_graph();
 }
 
 /* Whatever the technique, and however many nodes: the same quality. Storms prove all techniques; here
@@ -89,14 +49,12 @@ TEST(kge, learns_on_a_cluster)
 {
     static const char *const techniques[] = {"adaptive", "static", "nups", "ssp --staleness 1",
                                              "essp --staleness 0 --clocks 9"};
-    char start[PATH_MAX + 64], options[256];
-    make_graph();
+    char options[256];
+    program_folder(folder);
     for (int i = 0; i < 5; i++) {
-        snprintf(start, sizeof start, "%s run -n %d", locus_path(), i == 0 ? 3 : 2);
         snprintf(options, sizeof options, "%s --technique %s", small, techniques[i]);
-        check_json(start, options, 30, "0.4");
+        check_json(trainer_nodes(i == 0 ? 3 : 2), options, 30, "0.4");
     }
-    remove_graph();
 }
 
 /* Who knows nothing has an MRR of 0.02. */
@@ -105,49 +63,46 @@ TEST(kge, learns_a_planted_graph)
     static const char start[] = "%s run -n 2 %s --planted 400x8x4000 %s --epochs 12 --json > %s";
     static const char planted[] = "--dim 32 --batch 16 --negatives 20 --lr 0.2 --reg 0.001";
     trainer_needs_python(&c);
-    make_graph();
-    char lines[2 * PATH_BYTES];
+    program_folder(folder);
+    char lines[2 * PROGRAM_FOLDER_BYTES];
     snprintf(lines, sizeof lines, "%s/lines", folder);
-    must_run(command_run(&c, start, locus_path(), program_path("kge"), planted, lines));
-    must_run(command_run(&c, "python3 %s 12 0.3 < %s", trainer_script("json_lines.py"), lines));
+    command_must(&c, start, locus_path(), program_path("kge"), planted, lines);
+    command_must(&c, "python3 %s 12 0.3 < %s", trainer_script("json_lines.py"), lines);
     CHECK_STR(c.out.text, "test MRR");
-    must_run(
-        command_run(&c, "%s --planted 400x8x4000 %s --epochs 1", program_path("kge"), planted));
+    command_must(&c, "%s --planted 400x8x4000 %s --epochs 1", program_path("kge"), planted);
     CHECK_STR(c.out.text, "400x8x4000: 400 entities, 8 relations; 3758 facts");
-    remove_graph();
 }
 
 TEST(kge, writes_a_model_that_python_reads)
 {
-    make_graph();
+    program_folder(folder);
     trainer_needs_python(&c);
-    must_run(command_run(
-        &c, "%s --data %s %s --epochs 2 --reciprocal --out %s/model && python3 %s %s/model",
-        program_path("kge"), folder, small, folder, trainer_script("tensors.py"), folder));
+    command_must(
+        &c, "%s --data %s/graph %s --epochs 2 --reciprocal --out %s/model && python3 %s %s/model",
+        program_path("kge"), folder, small, folder, trainer_script("tensors.py"), folder);
     CHECK_STR(c.out.text, "dim=32 model=complex reciprocal=true\n");
     CHECK_STR(c.out.text, "entities F32 [60, 32]\n");
     CHECK_STR(c.out.text, "relations F32 [12, 32]\n");
     CHECK_STR(c.out.text, "entity_names U8 60 entity ");
     CHECK_STR(c.out.text, "relation_names U8 6 next_");
     /* A model of a cluster is that of rank 0, and whole. */
-    must_run(command_run(
+    command_must(
         &c,
-        "%s run -n 2 %s --data %s %s --epochs 2 --technique static --model rescal --dim 8 --out %s/model "
+        "%s run -n 2 %s --data %s/graph %s --epochs 2 --technique static --model rescal --dim 8 --out %s/model "
         "&& python3 %s %s/model",
         locus_path(), program_path("kge"), folder, small, folder, trainer_script("tensors.py"),
-        folder));
+        folder);
     CHECK_STR(c.out.text, "entities F32 [60, 8]\n");
     CHECK_STR(c.out.text, "relations F32 [6, 64]\n");
-    remove_graph();
 }
 
 TEST(kge, shows_people_what_happens)
 {
-    make_graph();
-    must_run(command_run(&c,
-                         "%s --data %s %s --epochs 2 --chart %s/chart.svg && head -c 4 "
-                         "%s/chart.svg",
-                         program_path("kge"), folder, small, folder, folder));
+    program_folder(folder);
+    command_must(&c,
+                 "%s --data %s/graph %s --epochs 2 --chart %s/chart.svg && head -c 4 "
+                 "%s/chart.svg",
+                 program_path("kge"), folder, small, folder, folder);
     CHECK_STR(c.out.text, "60 entities, 6 relations");
     CHECK_STR(c.out.text, "epoch   2   loss");
     CHECK_STR(c.out.text, "valid       MRR 0.");
@@ -157,13 +112,12 @@ TEST(kge, shows_people_what_happens)
     /* On a terminal there is a bar, for as long as a step takes. */
     command_start(
         &c, COMMAND_TERMINAL,
-        "exec %s --data %s --dim 256 --batch 1 --negatives 2000 --epochs 1000 --seconds 1",
+        "exec %s --data %s/graph --dim 256 --batch 1 --negatives 2000 --epochs 1000 --seconds 1",
         program_path("kge"), folder);
     CHECK_EQ(command_wait(&c), 0);
     CHECK(strchr(c.out.text, '\r') != NULL);
     CHECK_STR(c.out.text, "facts/s");
     CHECK_STR(c.out.text, "test        MRR");
-    remove_graph();
 }
 
 static void is_refused(int status, const char *arguments, const char *part)
@@ -190,29 +144,30 @@ TEST(kge, refuses_wrong_input_with_a_sentence)
     is_refused(2, "--planted 100x5x5001", "facts must be from 100 to 5000");
     is_refused(2, "--planted 100x5x5000 --data /tmp", "--data and --planted are both given");
     is_refused(1, "--data /no/such", "--data /no/such: No such file");
-    make_graph();
-    snprintf(arguments, sizeof arguments, "--data %s --out %s/no/model %s --epochs 1", folder,
+    program_folder(folder);
+    snprintf(arguments, sizeof arguments, "--data %s/graph --out %s/no/model %s --epochs 1", folder,
              folder, small);
     CHECK_EQ(command_run(&c, "%s %s", program_path("kge"), arguments), 1);
     CHECK_STR(c.err.text, "/no: No such file or directory");
-    CHECK_EQ(command_run(&c, "printf 'entity 1\\tnext_1\\n' >> %s/valid.txt; wc -l < %s/valid.txt",
-                         folder, folder),
+    CHECK_EQ(command_run(
+                 &c,
+                 "printf 'entity 1\\tnext_1\\n' >> %s/graph/valid.txt; wc -l < %s/graph/valid.txt",
+                 folder, folder),
              0);
-    snprintf(arguments, sizeof arguments, "--data %s", folder);
+    snprintf(arguments, sizeof arguments, "--data %s/graph", folder);
     int lines = atoi(c.out.text);
     char part[64];
     snprintf(part, sizeof part, "/valid.txt:%d: has 2 fields, with tabs", lines);
     is_refused(1, arguments, part);
-    remove_graph();
 }
 
 TEST(kge, nodes_that_differ_in_their_options_are_refused)
 {
-    make_graph();
+    program_folder(folder);
     int status = command_run(
-        &c, "%s run -n 2 -- sh -c 'exec %s --data %s %s --technique static --seed $LOCUS_RANK'",
+        &c,
+        "%s run -n 2 -- sh -c 'exec %s --data %s/graph %s --technique static --seed $LOCUS_RANK'",
         locus_path(), program_path("kge"), folder, small);
     CHECK_EQ(status, 1);
     CHECK_STR(c.err.text, "rank 1 has data and options of fingerprint");
-    remove_graph();
 }

@@ -1,16 +1,16 @@
 /* The program lasso from end to end: against a plain solver written here, alone, on a cluster, and
  * with wrong input. */
+#include "common/folder.h"
 #include "test.h"
 #include "trainer.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 64, ROWS = 60, COLUMNS = 90 };
+enum { PATH_BYTES = FOLDER_PATH_BYTES, ROWS = 60, COLUMNS = 90 };
 
 static struct command c;
 static char folder[PATH_BYTES];
@@ -42,8 +42,7 @@ static void make_matrix(void)
 static void write_files(void)
 {
     char path[2 * PATH_BYTES];
-    snprintf(folder, sizeof folder, "/tmp/locus-lasso-XXXXXX");
-    CHECK(mkdtemp(folder) != NULL);
+    folder_new(folder);
     snprintf(path, sizeof path, "%s/x.libsvm", folder);
     FILE *libsvm = fopen(path, "w");
     snprintf(path, sizeof path, "%s/x.mtx", folder);
@@ -124,10 +123,7 @@ static double wanted;
 
 static void reaches(const char *start, const char *data, const char *more)
 {
-    int status = command_run(&c, "%s %s %s --lambda 0.05 %s --json", start, program_path("lasso"),
-                             data, more);
-    if (status != 0)
-        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    command_must(&c, "%s %s %s --lambda 0.05 %s --json", start, program_path("lasso"), data, more);
     const char *event = strstr(c.out.text, "{\"event\":\"lambda\"");
     for (const char *next = event; next; next = strstr(next + 1, "{\"event\":\"lambda\""))
         event = next;
@@ -165,23 +161,18 @@ TEST(lasso, reaches_the_optimum_alone)
     reaches("", libsvm, "--alpha 0.3 --path 3");
     wanted = objective_at(0.05, 0.6, true);
     reaches("", market, "--alpha 0.6 --no-standardize --workers 2");
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
 TEST(lasso, reaches_the_optimum_on_a_cluster)
 {
-    static const char *const techniques[] = {"adaptive", "static"};
-    char libsvm[3 * PATH_BYTES], market[3 * PATH_BYTES], start[PATH_MAX + 64], more[64];
+    char libsvm[3 * PATH_BYTES], market[3 * PATH_BYTES];
     set_up(libsvm, market);
-    snprintf(start, sizeof start, "%s run -n 2", locus_path());
-    for (int i = 0; i < 2; i++) {
-        snprintf(more, sizeof more, "--technique %s", techniques[i]);
-        reaches(start, libsvm, more);
-    }
-    snprintf(start, sizeof start, "%s run -n 3", locus_path());
+    const char *start = trainer_nodes(2);
+    reaches(start, libsvm, "--technique adaptive");
+    reaches(start, libsvm, "--technique static");
+    start = trainer_nodes(3);
     reaches(start, libsvm, "--schedulers 4 --workers 2 --depth 1");
     reaches(start, market, "--schedulers 2 --staleness 2 --depth 0 --width 8");
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
 /* Columns that are alike, all updated at once: each makes up for the whole error. */
@@ -208,13 +199,10 @@ TEST(lasso, the_filter_is_what_lets_it_converge)
 /* The last objective of a run, which converged. */
 static double logistic_objective(const char *start, const char *more)
 {
-    int status = command_run(
-        &c,
-        "%s %s --data %s/labels --loss logistic --lambda 0.6 --width 16 --correlation 0.6 "
-        "--tolerance 1e-4 %s",
-        start, program_path("lasso"), folder, more);
-    if (status != 0)
-        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    command_must(&c,
+                 "%s %s --data %s/labels --loss logistic --lambda 0.6 --width 16 --correlation 0.6 "
+                 "--tolerance 1e-4 %s",
+                 start, program_path("lasso"), folder, more);
     CHECK(strstr(c.out.text, "not converged") == NULL);
     return trainer_number(c.out.text, "objective ");
 }
@@ -236,14 +224,14 @@ static const char judge[] = "import json, struct, sys\n"
 
 TEST(lasso, learns_labels)
 {
-    char libsvm[3 * PATH_BYTES], market[3 * PATH_BYTES], start[PATH_MAX + 64];
+    char libsvm[3 * PATH_BYTES], market[3 * PATH_BYTES];
     set_up(libsvm, market);
     CHECK_EQ(command_run(&c,
                          "awk '{$1 = $1 > 4.2 ? 1 : -1; print}' %s/x.libsvm > %s/labels; "
                          "cut -c 1 %s/labels | sort | uniq -c",
                          folder, folder, folder),
              0);
-    snprintf(start, sizeof start, "%s run -n 2", locus_path());
+    const char *start = trainer_nodes(2);
     double alone = logistic_objective("", "--baseline");
     CHECK(alone > 0 && alone < ROWS * log(2));
     CHECK(fabs(logistic_objective("", "--order round-robin") / alone - 1) < 1e-4);
@@ -256,7 +244,6 @@ TEST(lasso, learns_labels)
     if (command_run(&c, "command -v python3") != 0) SKIP("there is no python3 here");
     CHECK_EQ(command_run(&c, "python3 -c \"%s\" %s/model %s/labels", judge, folder, folder), 0);
     CHECK(right > 0.8 * ROWS && fabs(trainer_number(c.out.text, "logistic ") - right) < 1e-6);
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
 static void is_refused(int status, const char *arguments, const char *part)

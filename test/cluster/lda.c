@@ -1,9 +1,9 @@
 /* The program lda from end to end, on generated documents: alone, on a cluster, and with wrong
  * input. Every run checks its counts by itself, and gives up when they are wrong. */
+#include "common/folder.h"
 #include "test.h"
 #include "trainer.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +18,7 @@ static const double PERPLEXITY_MAX = 100;
 
 static void learns(const char *start, const char *more)
 {
-    int status = command_run(&c, "%s %s %s %s --json", start, program_path("lda"), small, more);
-    if (status != 0)
-        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    command_must(&c, "%s %s %s %s --json", start, program_path("lda"), small, more);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":40,");
     double perplexity = trainer_number(c.out.text, "\"perplexity\":");
     if (!(perplexity > 10 && perplexity < PERPLEXITY_MAX))
@@ -50,15 +48,12 @@ TEST(lda, needs_its_sweeps)
 
 TEST(lda, learns_on_a_cluster)
 {
-    static const char *const techniques[] = {"adaptive", "static", "full"};
-    char start[PATH_MAX + 64], more[64];
-    snprintf(start, sizeof start, "%s run -n 2", locus_path());
-    for (int i = 0; i < 3; i++) {
-        snprintf(more, sizeof more, "--technique %s", techniques[i]);
-        learns(start, more);
-    }
+    const char *start = trainer_nodes(2);
+    learns(start, "--technique adaptive");
+    learns(start, "--technique static");
+    learns(start, "--technique full");
     learns(start, "--visit copies --workers 2");
-    snprintf(start, sizeof start, "%s run -n 3", locus_path());
+    start = trainer_nodes(3);
     learns(start, "--workers 2 --eval-every 20");
     learns(start, "--workers 2 --staleness 1 --eval-every 10");
     learns("", "--workers 3 --staleness 2 --technique relocate");
@@ -74,25 +69,23 @@ static const char write_documents[] =
 
 static double new_perplexity(const char *start, const char *folder, const char *more)
 {
-    int status = command_run(&c,
-                             "%s %s --data %s/text --test %s/test --topics 5 --alpha 0.1 "
-                             "--epochs 60 --hold-back 0 --json %s",
-                             start, program_path("lda"), folder, folder, more);
-    if (status != 0)
-        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    command_must(&c,
+                 "%s %s --data %s/text --test %s/test --topics 5 --alpha 0.1 "
+                 "--epochs 60 --hold-back 0 --json %s",
+                 start, program_path("lda"), folder, folder, more);
     return trainer_number(c.out.text, "\"new_perplexity\":");
 }
 
 TEST(lda, foretells_new_documents)
 {
-    char folder[] = "/tmp/locus-lda-XXXXXX", start[PATH_MAX + 64];
-    CHECK(mkdtemp(folder) != NULL);
+    char folder[FOLDER_PATH_BYTES];
+    folder_new(folder);
     CHECK_EQ(command_run(&c, write_documents, folder), 0);
     double alone = new_perplexity("", folder, "--seed 2");
     CHECK(alone > 2.9 && alone < 7);
     double plain = new_perplexity("", folder, "--seed 2 --baseline");
     CHECK(plain / alone < 1 + 1e-9 && alone / plain < 1 + 1e-9);
-    snprintf(start, sizeof start, "%s run -n 3", locus_path());
+    const char *start = trainer_nodes(3);
     double cluster = new_perplexity(start, folder, "--seed 2");
     CHECK(cluster > 2.9 && cluster < 7);
     /* memory is for the different words of a document, however long it is */
@@ -106,7 +99,6 @@ TEST(lda, foretells_new_documents)
                          program_path("lda"), folder, folder),
              1);
     CHECK_STR(c.err.text, "/test has no word of the documents to train with");
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
 /* The same two documents in three formats. */
@@ -118,10 +110,10 @@ static const char write_formats[] =
 TEST(lda, reads_three_formats)
 {
     static char first[COMMAND_TEXT_MAX];
-    char folder[] = "/tmp/locus-lda-XXXXXX";
+    char folder[FOLDER_PATH_BYTES];
     static const char *const inputs[] = {"--data ldac --vocabulary words",
                                          "--data docword --vocabulary words", "--data text"};
-    CHECK(mkdtemp(folder) != NULL);
+    folder_new(folder);
     CHECK_EQ(command_run(&c, write_formats, folder), 0);
     for (int i = 0; i < 3; i++) {
         const char *run =
@@ -142,7 +134,6 @@ TEST(lda, reads_three_formats)
     CHECK_STR(c.out.text, "</svg>");
     CHECK_EQ(command_run(&c, "head -c 300 %s/model | tail -c 292", folder), 0);
     CHECK_STR(c.out.text, "\"word_topics\":{\"dtype\":\"F32\",\"shape\":[4,2]");
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
 static void is_refused(int status, const char *arguments, const char *part)

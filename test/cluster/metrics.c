@@ -4,6 +4,7 @@
  * knocking.c.
  */
 #include "command.h"
+#include "common/folder.h"
 #include "scraping.h"
 #include "team.h"
 
@@ -404,12 +405,12 @@ static const char script[] =
 
 TEST(metrics, are_taken_by_prometheus)
 {
-    char folder[] = "/tmp/locus-prometheus-XXXXXX", web[ADDRESS_BYTES];
+    char folder[FOLDER_PATH_BYTES], web[ADDRESS_BYTES];
     struct child job[1];
     struct command server, c;
     if (command_run(&c, "command -v prometheus && command -v promtool"))
         SKIP("there is no prometheus here");
-    CHECK(mkdtemp(folder) != NULL);
+    folder_new(folder);
     ask_for_metrics();
     address_new(web);
     CHECK_EQ(
@@ -443,7 +444,6 @@ TEST(metrics, are_taken_by_prometheus)
     command_wait(&server);
     for (int i = 0; i < NODES; i++) child_tell(job, "end");
     child_wait(job);
-    command_run(&c, "rm -rf %s", folder);
 }
 
 /* ---- where ---- */

@@ -1,15 +1,13 @@
 /* The program mf from end to end, on generated matrices of a few thousand cells: alone, on a
  * cluster, and with wrong input. */
+#include "common/folder.h"
 #include "test.h"
 #include "trainer.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { PATH_BYTES = 64 };
 
 static struct command c;
 
@@ -20,9 +18,7 @@ static const char small[] = MATRIX " --lr 0.1 --reg 0.01 --batch 32";
  * 0.1. Returns the RMSE. */
 static double learns(const char *start, const char *more)
 {
-    int status = command_run(&c, "%s %s %s %s --json", start, program_path("mf"), small, more);
-    if (status != 0)
-        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    command_must(&c, "%s %s %s %s --json", start, program_path("mf"), small, more);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":15,");
     double rmse = trainer_number(c.out.text, "\"split\":\"test\",\"rmse\":");
     if (!(rmse > 0 && rmse < 0.5))
@@ -42,13 +38,10 @@ TEST(mf, learns_alone)
 
 TEST(mf, learns_on_a_cluster)
 {
-    static const char *const techniques[] = {"adaptive", "static", "full"};
-    char start[PATH_MAX + 64], more[64];
-    snprintf(start, sizeof start, "%s run -n 2", locus_path());
-    for (int i = 0; i < 3; i++) {
-        snprintf(more, sizeof more, "--technique %s", techniques[i]);
-        learns(start, more);
-    }
+    const char *start = trainer_nodes(2);
+    learns(start, "--technique adaptive");
+    learns(start, "--technique static");
+    learns(start, "--technique full");
     learns(start, "--visit blocks --technique relocate --workers 2");
     learns(start, "--visit blocks --seconds 100 --eval-every 5");
 }
@@ -58,8 +51,8 @@ TEST(mf, learns_on_a_cluster)
 TEST(mf, keeps_step_with_copies_that_lack_nothing)
 {
     static const char *const bounds[] = {"essp", "ssp"};
-    char start[PATH_MAX + 64], more[128];
-    snprintf(start, sizeof start, "%s run -n 2", locus_path());
+    char more[128];
+    const char *start = trainer_nodes(2);
     double moved = learns(start, "--visit blocks --technique relocate --workers 2");
     for (int i = 0; i < 2; i++) {
         snprintf(more, sizeof more, "--visit blocks --technique %s --staleness 0 --workers 2",
@@ -73,8 +66,7 @@ TEST(mf, keeps_step_with_copies_that_lack_nothing)
 /* Workers that have more to do, or less, than others; and with whom nobody waits. */
 TEST(mf, learns_from_stale_copies)
 {
-    char start[PATH_MAX + 64];
-    snprintf(start, sizeof start, "%s run -n 3", locus_path());
+    const char *start = trainer_nodes(3);
     learns(start, "--technique ssp --staleness 1 --clocks 7");
     CHECK(trainer_number(c.out.text, "\"replicas_created\":") > 0);
     learns(start, "--technique essp --staleness 2 --clocks 100");
@@ -88,10 +80,8 @@ enum { SWEEPS = 15 };
 
 static void descends(const char *start, const char *more, double *objectives)
 {
-    int status = command_run(&c, "%s %s %s --method cd --reg 1 %s --json", start,
-                             program_path("mf"), MATRIX, more);
-    if (status != 0)
-        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    command_must(&c, "%s %s %s --method cd --reg 1 %s --json", start, program_path("mf"), MATRIX,
+                 more);
     const char *at = c.out.text;
     for (int i = 0; i < SWEEPS; i++) {
         double objective = trainer_number(at, "\"objective\":");
@@ -110,11 +100,11 @@ TEST(mf, coordinate_descent_is_the_same_whoever_does_it)
 {
     static const char *const techniques[] = {"adaptive", "static", "full"};
     double objectives[SWEEPS];
-    char start[PATH_MAX + 64], more[64];
+    char more[64];
     descends("", "", objectives);
     descends("", "--baseline", objectives);
     descends("", "--workers 3", objectives);
-    snprintf(start, sizeof start, "%s run -n 2", locus_path());
+    const char *start = trainer_nodes(2);
     for (int i = 0; i < 3; i++) {
         snprintf(more, sizeof more, "--technique %s --workers %d", techniques[i], 1 + i % 2);
         descends(start, more, objectives);
@@ -128,8 +118,8 @@ TEST(mf, coordinate_descent_is_the_same_whoever_does_it)
 /* What was generated can be read again; with the test set of its own it is learnt as well. */
 TEST(mf, reads_what_it_wrote)
 {
-    char folder[PATH_BYTES] = "/tmp/locus-mf-XXXXXX";
-    CHECK(mkdtemp(folder) != NULL);
+    char folder[FOLDER_PATH_BYTES];
+    folder_new(folder);
     CHECK_EQ(
         command_run(&c, "%s %s --epochs 0 --write %s/m.mtx", program_path("mf"), small, folder), 0);
     CHECK_EQ(command_run(
@@ -145,16 +135,15 @@ TEST(mf, reads_what_it_wrote)
                          program_path("mf"), folder),
              1);
     CHECK_STR(c.err.text, "/bad:2: \"x\" is no rating");
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
 /* The defaults follow the ratings' deviation: ratings that are 64 times as large are learned as
  * well, and errors are 64 times as large. */
 TEST(mf, learns_the_same_whatever_ratings_are_measured_in)
 {
-    char folder[PATH_BYTES] = "/tmp/locus-mf-XXXXXX";
+    char folder[FOLDER_PATH_BYTES];
     double rmse[2];
-    CHECK(mkdtemp(folder) != NULL);
+    folder_new(folder);
     CHECK_EQ(command_run(&c,
                          "cd %s && %s %s --epochs 0 --write 1.mtx && "
                          "awk 'NR > 2 {$3 = sprintf(\"%%.9g\", $3 * 64)} 1' 1.mtx > 64.mtx",
@@ -167,7 +156,6 @@ TEST(mf, learns_the_same_whatever_ratings_are_measured_in)
         rmse[i] = trainer_number(c.out.text, "test        RMSE");
     }
     CHECK(rmse[0] < 0.8 && fabs(rmse[1] / rmse[0] - 64) < 0.02);
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
 static void is_refused(int status, const char *arguments, const char *part)

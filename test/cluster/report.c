@@ -2,8 +2,9 @@
  * A whole run on one page: by --report of a program, and by `locus report` from what nodes wrote.
  * The page is read by a parser of XML and, where there is one, by a browser.
  */
-#include "command.h"
+#include "common/folder.h"
 #include "team.h"
+#include "trainer.h"
 
 #include <errno.h>
 
@@ -11,34 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { PATH_BYTES = 64, ROWS = 50, LENGTH = 4 };
+enum { MORE_BYTES = FOLDER_PATH_BYTES + 64, ROWS = 50, LENGTH = 4 };
 
-static char folder[PATH_BYTES];
+static char folder[FOLDER_PATH_BYTES];
 static struct command c;
-
-/* Of this build, beside `locus`. */
-static const char *program_path(const char *name)
-{
-    static char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s", locus_path());
-    char *end = strrchr(path, '/') + 1;
-    snprintf(end, sizeof path - (size_t)(end - path), "locus-%s", name);
-    CHECK_EQ(access(path, X_OK), 0);
-    return path;
-}
-
-static void folder_new(void)
-{
-    snprintf(folder, sizeof folder, "/tmp/locus-report-XXXXXX");
-    CHECK(mkdtemp(folder) != NULL);
-}
-
-static void folder_end(void)
-{
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
-}
 
 /* "svg N", a line "TITLE: L lines, P points" for each of them in the order of their places, and the
  * text of each row of the tables. */
@@ -78,8 +56,7 @@ static const char small[] = "--zipf 300x100x8000 --zipf-rank 3 --rank 6 --epochs
 
 static void train(const char *start, const char *more)
 {
-    int status = command_run(&c, "%s %s %s %s", start, program_path("mf"), small, more);
-    if (status) test_fail(__FILE__, __LINE__, "%s: status %d: %s", more, status, c.err.text);
+    command_must(&c, "%s %s %s %s", start, program_path("mf"), small, more);
 }
 
 static void check_run_of_two(void)
@@ -107,24 +84,22 @@ static void check_run_of_two(void)
 
 TEST(report, of_a_program_is_one_page)
 {
-    char start[PATH_MAX + 32], more[128];
-    folder_new();
-    snprintf(start, sizeof start, "%s run -n 2 --", locus_path());
+    char more[MORE_BYTES];
+    folder_new(folder);
     snprintf(more, sizeof more, "--report %s/page.html", folder);
-    train(start, more);
+    train(trainer_nodes(2), more);
     CHECK_EQ(command_run(&c, "ls -A %s", folder), 0);
     CHECK_EQ(strcmp(c.out.text, "page.html\n"), 0);
     read_page("page.html");
     check_run_of_two();
-    folder_end();
 }
 
 /* Nodes and program have written where LOCUS_REPORT says, and the files stay. */
 TEST(report, is_made_of_what_nodes_wrote)
 {
-    char start[PATH_MAX + 128];
-    folder_new();
-    snprintf(start, sizeof start, "LOCUS_REPORT=%s/run %s run -n 2 --", folder, locus_path());
+    char start[PATH_MAX + MORE_BYTES];
+    folder_new(folder);
+    snprintf(start, sizeof start, "LOCUS_REPORT=%s/run %s", folder, trainer_nodes(2));
     train(start, "");
     CHECK_EQ(command_run(&c, "ls -A %s", folder), 0);
     CHECK_EQ(strcmp(c.out.text, "run.0.report.jsonl\nrun.1.report.jsonl\nrun.run.jsonl\n"), 0);
@@ -140,13 +115,12 @@ TEST(report, is_made_of_what_nodes_wrote)
     read_page("page.html");
     CHECK_STR(c.out.text, "\n0|its file is not here\n");
     CHECK_STR(c.out.text, "|no: it was killed, or still runs\n");
-    folder_end();
 }
 
 TEST(report, of_the_baseline_has_its_loss)
 {
-    char more[128];
-    folder_new();
+    char more[MORE_BYTES];
+    folder_new(folder);
     snprintf(more, sizeof more, "--baseline --report %s/page.html", folder);
     train("", more);
     read_page("page.html");
@@ -154,7 +128,6 @@ TEST(report, of_the_baseline_has_its_loss)
     is_drawn("RMSE of the test cells");
     CHECK_EQ(command_run(&c, "ls -A %s", folder), 0);
     CHECK_EQ(strcmp(c.out.text, "page.html\n"), 0);
-    folder_end();
 }
 
 /* ---- any program ---- */
@@ -180,8 +153,8 @@ static void body(struct seat *s)
 TEST(report, of_many_nodes_shows_the_most_and_the_least)
 {
     enum { NODES = 8 };
-    char prefix[PATH_BYTES + 8];
-    folder_new();
+    char prefix[MORE_BYTES];
+    folder_new(folder);
     snprintf(prefix, sizeof prefix, "%s/run", folder);
     CHECK_EQ(setenv("LOCUS_REPORT", prefix, 1), 0);
     team_run(&(struct team){.nodes = NODES,
@@ -204,7 +177,6 @@ TEST(report, of_many_nodes_shows_the_most_and_the_least)
     CHECK_STR(c.out.text, "\nnodes|8\n");
     CHECK_STR(c.out.text, "_a____b__ 50 x 4\n");
     CHECK_STR(c.out.text, "\n7|");
-    folder_end();
 }
 
 static void is_refused(int status, const char *arguments, const char *part)
@@ -216,8 +188,8 @@ static void is_refused(int status, const char *arguments, const char *part)
 
 TEST(report, says_what_it_cannot_make)
 {
-    char arguments[128];
-    folder_new();
+    char arguments[MORE_BYTES];
+    folder_new(folder);
     is_refused(2, "", "which run?");
     is_refused(2, "--bogus", "there is no option \"--bogus\"");
     is_refused(1, "/no/such/run", "there is no /no/such/run.RANK.report.jsonl");
@@ -235,15 +207,14 @@ TEST(report, says_what_it_cannot_make)
     CHECK_EQ(locus_open(&config, &node), -ENOENT);
     CHECK_STR(locus_error(), "LOCUS_REPORT: cannot write /no/such/folder/run.0.report.jsonl");
     CHECK_EQ(unsetenv("LOCUS_REPORT"), 0);
-    folder_end();
 }
 
 /* A browser finds the same drawings as the parser, and paints something in them. */
 TEST(report, is_shown_by_a_browser)
 {
-    char more[128];
+    char more[MORE_BYTES];
     if (command_run(&c, "command -v chromium")) SKIP("there is no chromium here");
-    folder_new();
+    folder_new(folder);
     snprintf(more, sizeof more, "--report %s/page.html", folder);
     train("", more);
     CHECK_EQ(command_run(&c,
@@ -253,5 +224,4 @@ TEST(report, is_shown_by_a_browser)
                          folder, folder, folder),
              0);
     CHECK(atoi(c.out.text) >= 10);
-    folder_end();
 }

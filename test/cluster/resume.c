@@ -11,12 +11,6 @@
 static struct command c;
 static char folder[PROGRAM_FOLDER_BYTES];
 
-static void must_run(int status)
-{
-    if (status != 0)
-        test_fail(__FILE__, __LINE__, "status %d: %s%s", status, c.out.text, c.err.text);
-}
-
 /* ---- one worker: the same bits in every run, stopped or not ---- */
 
 struct trained {
@@ -43,14 +37,14 @@ enum { PROGRAMS = sizeof programs / sizeof *programs };
 static void check_bits(const struct trained *t)
 {
     const char *path = program_path(t->program);
-    must_run(command_run(&c,
-                         "cd %s && rm -rf all one && "
-                         "%s %s --epochs 4 --out plain && "
-                         "%s %s --epochs 4 --out whole --checkpoint all --checkpoint-every 3 && "
-                         "cmp plain whole && mkdir one && mv all/checkpoint-000001 one && "
-                         "%s %s --epochs 4 --out resumed --checkpoint one --resume && "
-                         "cmp plain resumed",
-                         folder, path, t->options, path, t->options, path, t->options));
+    command_must(&c,
+                 "cd %s && rm -rf all one && "
+                 "%s %s --epochs 4 --out plain && "
+                 "%s %s --epochs 4 --out whole --checkpoint all --checkpoint-every 3 && "
+                 "cmp plain whole && mkdir one && mv all/checkpoint-000001 one && "
+                 "%s %s --epochs 4 --out resumed --checkpoint one --resume && "
+                 "cmp plain resumed",
+                 folder, path, t->options, path, t->options, path, t->options);
     CHECK_STR(c.out.text, "goes on behind epoch 3 (");
 }
 
@@ -72,13 +66,13 @@ static const char *const regressions[] = {
 static void check_regression(const char *options, int every, int kept)
 {
     const char *path = program_path("lasso");
-    must_run(command_run(&c,
-                         "cd %s && rm -rf all one && "
-                         "LOCUS_CHECKPOINTS=100 %s %s --out whole --checkpoint all "
-                         "--checkpoint-every %d && mkdir one && mv all/checkpoint-%06d one && "
-                         "%s %s --out resumed --checkpoint one --checkpoint-every %d --resume && "
-                         "cmp whole resumed",
-                         folder, path, options, every, kept, path, options, every));
+    command_must(&c,
+                 "cd %s && rm -rf all one && "
+                 "LOCUS_CHECKPOINTS=100 %s %s --out whole --checkpoint all "
+                 "--checkpoint-every %d && mkdir one && mv all/checkpoint-%06d one && "
+                 "%s %s --out resumed --checkpoint one --checkpoint-every %d --resume && "
+                 "cmp whole resumed",
+                 folder, path, options, every, kept, path, options, every);
     CHECK_STR(c.out.text, "goes on behind epoch ");
 }
 
@@ -104,7 +98,7 @@ static void run_lasso(const char *more)
 {
     static const char options[] = "--generate 200x300x9 --lambda 0.01 --path 2 --width 8 --depth 0 "
                                   "--order round-robin --correlation 0.3 --checkpoint model";
-    must_run(command_run(&c, "cd %s && %s %s %s", folder, program_path("lasso"), options, more));
+    command_must(&c, "cd %s && %s %s %s", folder, program_path("lasso"), options, more);
 }
 
 TEST(resume, a_lasso_that_was_over_says_its_result_and_goes_on_with_more_passes)
@@ -119,7 +113,7 @@ TEST(resume, a_lasso_that_was_over_says_its_result_and_goes_on_with_more_passes)
     CHECK_STR(c.out.text, "not converged");
     last_lambda(after);
     if (strcmp(before, after) != 0) test_fail(__FILE__, __LINE__, "%s, then %s", before, after);
-    must_run(command_run(&c, "cd %s && cmp first again", folder));
+    command_must(&c, "cd %s && cmp first again", folder);
     run_lasso("--resume");
     CHECK(strstr(c.out.text, "not converged") == NULL);
     last_lambda(after);
@@ -146,17 +140,17 @@ TEST(resume, any_number_of_nodes_goes_on_with_a_lasso)
                                 "--workers 2 --checkpoint model";
     double whole, again;
     program_folder(folder);
-    must_run(command_run(&c,
-                         "cd %s && LOCUS_CHECKPOINTS=100 %s run -n 2 -- %s %s "
-                         "--checkpoint-every 2",
-                         folder, locus_path(), program_path("lasso"), options));
+    command_must(&c,
+                 "cd %s && LOCUS_CHECKPOINTS=100 %s run -n 2 -- %s %s "
+                 "--checkpoint-every 2",
+                 folder, locus_path(), program_path("lasso"), options);
     const char *at = strstr(c.out.text, "objective ");
     CHECK(at && sscanf(at, "objective %lf", &whole) == 1);
     for (int k = 0; k < 2; k++) {
-        must_run(command_run(&c,
-                             "cd %s && rm -rf one && mkdir one && cp -r model/checkpoint-000002 "
-                             "one && %s run %s -- %s %s --checkpoint one --resume",
-                             folder, locus_path(), others[k], program_path("lasso"), options));
+        command_must(&c,
+                     "cd %s && rm -rf one && mkdir one && cp -r model/checkpoint-000002 "
+                     "one && %s run %s -- %s %s --checkpoint one --resume",
+                     folder, locus_path(), others[k], program_path("lasso"), options);
         CHECK_STR(c.out.text, "goes on behind epoch 4 (");
         at = strstr(c.out.text, "objective ");
         CHECK(at && sscanf(at, "objective %lf", &again) == 1);
@@ -180,16 +174,16 @@ TEST(resume, a_training_goes_on_within_an_epoch)
                 {24, "behind epoch 2 ("}};
     const char *kge = program_path("kge");
     program_folder(folder);
-    must_run(command_run(&c,
-                         "cd %s && LOCUS_CHECKPOINTS=100 %s %s --checkpoint all "
-                         "--checkpoint-every 0.000001s --out whole",
-                         folder, kge, options));
+    command_must(&c,
+                 "cd %s && LOCUS_CHECKPOINTS=100 %s %s --checkpoint all "
+                 "--checkpoint-every 0.000001s --out whole",
+                 folder, kge, options);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        must_run(command_run(&c,
-                             "cd %s && rm -rf one && mkdir one && cp -r all/checkpoint-%06d one && "
-                             "%s %s --checkpoint one --checkpoint-every 1000s --resume "
-                             "--out resumed && cmp whole resumed",
-                             folder, kept[i].number, kge, options));
+        command_must(&c,
+                     "cd %s && rm -rf one && mkdir one && cp -r all/checkpoint-%06d one && "
+                     "%s %s --checkpoint one --checkpoint-every 1000s --resume "
+                     "--out resumed && cmp whole resumed",
+                     folder, kept[i].number, kge, options);
         CHECK_STR(c.out.text, kept[i].place);
     }
 }
@@ -215,17 +209,17 @@ TEST(resume, any_number_of_nodes_goes_on_with_the_same_quality)
     const char *kge = program_path("kge");
     double mrr;
     program_folder(folder);
-    must_run(command_run(&c, "cd %s && %s run -n 2 -- %s %s --epochs %d", folder, locus_path(), kge,
-                         options, EPOCHS));
+    command_must(&c, "cd %s && %s run -n 2 -- %s %s --epochs %d", folder, locus_path(), kge,
+                 options, EPOCHS);
     judged_line("\ntest ", before);
     /* Nothing is left to train: evaluated only. */
-    must_run(command_run(&c, "cd %s && %s run -n 4 -- %s %s --epochs %d --resume", folder,
-                         locus_path(), kge, options, EPOCHS));
+    command_must(&c, "cd %s && %s run -n 4 -- %s %s --epochs %d --resume", folder, locus_path(),
+                 kge, options, EPOCHS);
     judged_line("\ntest ", after);
     if (strcmp(before, after) != 0) test_fail(__FILE__, __LINE__, "%s, then %s", before, after);
-    must_run(command_run(
+    command_must(
         &c, "cd %s && %s run -n 3 -- %s %s --technique static --workers 2 --epochs %d --resume",
-        folder, locus_path(), kge, options, 2 * EPOCHS));
+        folder, locus_path(), kge, options, 2 * EPOCHS);
     judged_line("\ntest ", after);
     CHECK_EQ(sscanf(after, " test MRR %lf", &mrr), 1);
     CHECK(mrr > (IS_SANITIZED ? 0.1 : 0.5));
@@ -254,14 +248,14 @@ TEST(resume, any_number_of_nodes_takes_over_what_a_program_keeps_besides)
     program_folder(folder);
     for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) {
         const char *path = program_path(judged[i].program);
-        must_run(command_run(&c, "cd %s && %s run -n 2 -- %s %s --epochs 3 --checkpoint model%zu",
-                             folder, locus_path(), path, judged[i].options, i));
+        command_must(&c, "cd %s && %s run -n 2 -- %s %s --epochs 3 --checkpoint model%zu", folder,
+                     locus_path(), path, judged[i].options, i);
         judged_line(judged[i].start, before);
         for (int k = 0; k < (IS_SANITIZED ? 1 : 3); k++) {
-            must_run(command_run(&c,
-                                 "cd %s && %s run %s -- %s %s --epochs 3 --workers 2 "
-                                 "--checkpoint model%zu --resume",
-                                 folder, locus_path(), others[k], path, judged[i].options, i));
+            command_must(&c,
+                         "cd %s && %s run %s -- %s %s --epochs 3 --workers 2 "
+                         "--checkpoint model%zu --resume",
+                         folder, locus_path(), others[k], path, judged[i].options, i);
             CHECK_STR(c.out.text, "goes on behind epoch 3 (");
             judged_line(judged[i].start, after);
             if (strcmp(before, after) != 0)
@@ -275,9 +269,8 @@ TEST(resume, an_lda_goes_on_and_shows_its_topics)
 {
     const char *options = "--generate 60x90x40x5 --topics 6 --epochs 3 --checkpoint model";
     program_folder(folder);
-    must_run(command_run(&c, "cd %s && %s %s", folder, program_path("lda"), options));
-    must_run(
-        command_run(&c, "cd %s && %s %s --top 2 --resume", folder, program_path("lda"), options));
+    command_must(&c, "cd %s && %s %s", folder, program_path("lda"), options);
+    command_must(&c, "cd %s && %s %s --top 2 --resume", folder, program_path("lda"), options);
     CHECK_STR(c.out.text, "goes on behind epoch 3 (");
     CHECK_STR(c.out.text, "topic    0");
 }
@@ -336,7 +329,7 @@ TEST(resume, only_what_was_trained_must_be_the_same)
          "--correlation 0.2"},
     };
     program_folder(folder);
-    must_run(command_run(
+    command_must(
         &c,
         "cd %s && cp -r graph fewer-tests && sed -i 1d fewer-tests/test.txt && "
         "cp -r graph fewer-facts && sed -i 1d fewer-facts/train.txt && "
@@ -347,17 +340,17 @@ TEST(resume, only_what_was_trained_must_be_the_same)
         "for i in $(seq 0 39); do echo $i $((i %% 2)); done > classes && "
         "for i in $(seq 0 39); do echo $i $(echo train val test | cut -d ' ' -f $((1 + i %% 3))); "
         "done > parts && sed '3s/test/none/' parts > fewer && sed '1s/train/none/' parts > others",
-        folder));
+        folder);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *path = program_path(rows[i].program);
-        must_run(command_run(&c, "cd %s && rm -rf model && %s %s %s --checkpoint model", folder,
-                             path, rows[i].options, rows[i].first));
+        command_must(&c, "cd %s && rm -rf model && %s %s %s --checkpoint model", folder, path,
+                     rows[i].options, rows[i].first);
         CHECK_EQ(command_run(&c, "cd %s && %s %s %s --checkpoint model --resume", folder, path,
                              rows[i].options, rows[i].wrong),
                  2);
         CHECK_STR(c.err.text, "is of other data, or of other options than these: only what ends");
-        must_run(command_run(&c, "cd %s && %s %s %s --checkpoint model --resume", folder, path,
-                             rows[i].options, rows[i].other));
+        command_must(&c, "cd %s && %s %s %s --checkpoint model --resume", folder, path,
+                     rows[i].options, rows[i].other);
         CHECK_STR(c.out.text, "goes on behind epoch ");
     }
 }

@@ -4,7 +4,6 @@
 #include "test.h"
 #include "trainer.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +11,6 @@
 
 static struct command c;
 static char folder[PROGRAM_FOLDER_BYTES];
-
-static void must_run(int status)
-{
-    if (status != 0)
-        test_fail(__FILE__, __LINE__, "status %d: %s%s", status, c.out.text, c.err.text);
-}
 
 static void set_up(void)
 {
@@ -29,8 +22,8 @@ static void set_up(void)
 static double reported(const char *start, const char *program, const char *options,
                        const char *part)
 {
-    must_run(command_run(&c, "cd %s && %s %s %s --json --out model", folder, start,
-                         program_path(program), options));
+    command_must(&c, "cd %s && %s %s %s --json --out model", folder, start, program_path(program),
+                 options);
     const char *at = strstr(c.out.text, part), *last = at;
     for (; at; at = strstr(at + 1, part)) last = at;
     return trainer_number(last, part);
@@ -39,8 +32,8 @@ static double reported(const char *start, const char *program, const char *optio
 /* What the script says of that file. */
 static double computed(const char *program, const char *arguments, const char *part)
 {
-    must_run(command_run(&c, "cd %s && python3 %s %s model %s", folder, trainer_script("saved.py"),
-                         program, arguments));
+    command_must(&c, "cd %s && python3 %s %s model %s", folder, trainer_script("saved.py"), program,
+                 arguments);
     return trainer_number(c.out.text, part);
 }
 
@@ -48,13 +41,6 @@ static void are_equal(double a, double b, const char *what)
 {
     if (!(fabs(a - b) <= 1e-4 * fabs(b)))
         test_fail(__FILE__, __LINE__, "%s: %.9g was reported, %.9g is saved", what, a, b);
-}
-
-static const char *cluster(void)
-{
-    static char start[PATH_MAX + 32];
-    snprintf(start, sizeof start, "%s run -n 2 --", locus_path());
-    return start;
 }
 
 /* Labels that follow nothing: what is learned by heart makes validation worse, and the best epoch
@@ -68,9 +54,9 @@ TEST(saved, ctr_tests_and_saves_the_epoch_that_was_validated_best)
 {
     const char *options = "--data train --test test --epochs 6 --dim 4 --hidden 8 --lr 0.3 "
                           "--reg 0 --batch 16";
-    const char *starts[] = {"", cluster()};
+    const char *starts[] = {"", trainer_nodes(2)};
     set_up();
-    must_run(command_run(&c, write_noise, folder));
+    command_must(&c, write_noise, folder);
     for (int i = 0; i < 2; i++) {
         double loss = reported(starts[i], "ctr", options, "\"log_loss\":");
         CHECK(trainer_number(c.out.text, "{\"event\":\"best\",\"epoch\":") < 6 || i > 0);
@@ -99,7 +85,7 @@ TEST(saved, ctr_saves_the_last_epoch_where_none_is_chosen)
 {
     const char *options = "--data train --test test --epochs 3 --dim 4 --hidden 8 --validate 0";
     set_up();
-    must_run(command_run(&c, write_noise, folder));
+    command_must(&c, write_noise, folder);
     double loss = reported("", "ctr", options, "\"log_loss\":");
     CHECK(strstr(c.out.text, "\"event\":\"best\"") == NULL);
     are_equal(loss, computed("ctr", "test", "log_loss "), "log loss");
@@ -110,7 +96,7 @@ TEST(saved, kge_finds_what_it_said)
     const char *options = "--data graph --dim 32 --batch 16 --negatives 20 --epochs 8 --lr 0.2 "
                           "--reg 0.001 --reciprocal --text entities.txt";
     set_up();
-    double mrr = reported(cluster(), "kge", options, "\"split\":\"test\",\"mrr\":");
+    double mrr = reported(trainer_nodes(2), "kge", options, "\"split\":\"test\",\"mrr\":");
     are_equal(mrr, computed("kge", "graph", "mrr "), "MRR");
     CHECK_EQ(computed("entities", "entities.txt", "same "), 60);
     CHECK_STR(c.out.text, "same 60 of 60");
@@ -129,9 +115,9 @@ TEST(saved, gnn_finds_the_classes_that_it_said)
 {
     const char *options = "--data edges --labels classes --split split --dim 8 --hidden 8 "
                           "--neighbours 0 --test-neighbours 0 --epochs 12 --eval-every 1 --batch 8";
-    const char *starts[] = {"", cluster()};
+    const char *starts[] = {"", trainer_nodes(2)};
     set_up();
-    must_run(command_run(&c, write_circles, folder));
+    command_must(&c, write_circles, folder);
     for (int i = 0; i < 2; i++) {
         double accuracy = reported(starts[i], "gnn", options, "\"accuracy\":");
         CHECK(trainer_number(c.out.text, "{\"event\":\"best\",\"epoch\":") < 12 || i > 0);
@@ -144,15 +130,15 @@ TEST(saved, mf_predicts_as_it_said)
     static const char *const more[] = {"", "--bias", "--method cd"};
     char options[128];
     set_up();
-    must_run(command_run(&c,
-                         "cd %s && awk 'NR %% 5 == 0' ratings > test && "
-                         "awk '{$1 = \"u\" $1; print}' ratings > train && "
-                         "sed -i 's/^/u/' test",
-                         folder));
+    command_must(&c,
+                 "cd %s && awk 'NR %% 5 == 0' ratings > test && "
+                 "awk '{$1 = \"u\" $1; print}' ratings > train && "
+                 "sed -i 's/^/u/' test",
+                 folder);
     for (int i = 0; i < 3; i++) {
         snprintf(options, sizeof options, "--data train --test test --rank 4 --epochs 5 %s",
                  more[i]);
-        double rmse = reported(cluster(), "mf", options, "\"rmse\":");
+        double rmse = reported(trainer_nodes(2), "mf", options, "\"rmse\":");
         are_equal(rmse, computed("mf", "test", "rmse "), "RMSE");
     }
 }
@@ -169,17 +155,16 @@ static const char write_times[] =
 TEST(saved, an_archive_for_numpy_has_the_same)
 {
     set_up();
-    must_run(command_run(&c, write_times, folder));
-    must_run(command_run(&c,
-                         "cd %s && for out in model m.npz; do %s --data times --path 3 --out $out; "
-                         "done && python3 %s model m.npz",
-                         folder, program_path("lasso"), trainer_script("tensors.py")));
+    command_must(&c, write_times, folder);
+    command_must(&c,
+                 "cd %s && for out in model m.npz; do %s --data times --path 3 --out $out; "
+                 "done && python3 %s model m.npz",
+                 folder, program_path("lasso"), trainer_script("tensors.py"));
     CHECK_STR(c.out.text, "the same: 6");
-    must_run(
-        command_run(&c,
-                    "cd %s && for out in model m.npz; do %s --data ratings --rank 4 --epochs 1 "
-                    "--out $out; done && python3 %s model m.npz",
-                    folder, program_path("mf"), trainer_script("tensors.py")));
+    command_must(&c,
+                 "cd %s && for out in model m.npz; do %s --data ratings --rank 4 --epochs 1 "
+                 "--out $out; done && python3 %s model m.npz",
+                 folder, program_path("mf"), trainer_script("tensors.py"));
     CHECK_STR(c.out.text, "the same: 4");
     if (command_run(
             &c, "cd %s && python3 -c 'import numpy; print(numpy.load(\"m.npz\")[\"rows\"].shape)'",
@@ -199,15 +184,14 @@ TEST(saved, a_training_begins_with_what_another_one_saved)
         {"gnn", "--data edges --labels classes --dim 8 --hidden 4"},
     };
     program_folder(folder);
-    must_run(command_run(&c, write_noise, folder));
-    must_run(command_run(&c, write_circles, folder));
+    command_must(&c, write_noise, folder);
+    command_must(&c, write_circles, folder);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *path = program_path(cases[i].program), *options = cases[i].options;
-        must_run(command_run(
-            &c,
-            "cd %s && %s %s --epochs 2 --out model && "
-            "%s run -n 2 -- %s %s --epochs 0 --from model --out again && cmp model again",
-            folder, path, options, locus_path(), path, options));
+        command_must(&c,
+                     "cd %s && %s %s --epochs 2 --out model && "
+                     "%s run -n 2 -- %s %s --epochs 0 --from model --out again && cmp model again",
+                     folder, path, options, locus_path(), path, options);
     }
 }
 
@@ -216,7 +200,7 @@ TEST(saved, a_training_begins_with_what_another_one_saved)
 TEST(saved, ctr_cuts_numbers_as_the_model_that_it_begins_with)
 {
     program_folder(folder);
-    must_run(command_run(
+    command_must(
         &c,
         "cd %s && awk 'BEGIN {srand(3); print \"x,c,click\"; for (i = 0; i < 900; i++) {"
         "x = 1000 * rand(); printf \"%%.6g,%%d,%%d\\n\", x, rand() * 4, rand() * 1000 < x}}' > old && "
@@ -224,8 +208,7 @@ TEST(saved, ctr_cuts_numbers_as_the_model_that_it_begins_with)
         "%s --data old --bins 8 --dim 4 --hidden 4 --epochs 2 --out model && "
         "%s --data new --dim 4 --hidden 4 --epochs 0 --workers 2 --from model --out again && "
         "%s predict model old > a && %s predict again old > b && cmp a b",
-        folder, program_path("ctr"), program_path("ctr"), program_path("ctr"),
-        program_path("ctr")));
+        folder, program_path("ctr"), program_path("ctr"), program_path("ctr"), program_path("ctr"));
     CHECK_EQ(command_run(&c, "cd %s && sed 's/^x/z/' new > other && %s --data other --from model",
                          folder, program_path("ctr")),
              1);
@@ -244,13 +227,13 @@ static const char write_documents[] =
 TEST(saved, lda_has_the_topics_that_it_showed)
 {
     set_up();
-    must_run(command_run(&c, write_documents, folder));
-    must_run(command_run(
+    command_must(&c, write_documents, folder);
+    command_must(
         &c,
         "cd %s && %s %s --data documents --topics 5 --alpha 0.1 --epochs 40 --top 3 --out model "
         "| awk '/^topic/ {print \"topic\", $2, $(NF - 2), $(NF - 1), $NF}' > shown && "
         "python3 %s lda model 3 | awk '{$2 = $2 + 0; print}' > saved && diff shown saved",
-        folder, cluster(), program_path("lda"), trainer_script("saved.py")));
+        folder, trainer_nodes(2), program_path("lda"), trainer_script("saved.py"));
 }
 
 /* ---- lasso ---- */
@@ -258,9 +241,9 @@ TEST(saved, lda_has_the_topics_that_it_showed)
 TEST(saved, lasso_predicts_as_it_was_trained)
 {
     const char *options = "--data times --lambda 0.001 --tolerance 1e-7 --width 1";
-    const char *starts[] = {"", cluster()};
+    const char *starts[] = {"", trainer_nodes(2)};
     set_up();
-    must_run(command_run(&c, write_times, folder));
+    command_must(&c, write_times, folder);
     for (int i = 0; i < 2; i++) {
         double objective = reported(starts[i], "lasso", options, "\"objective\":");
         are_equal(objective, computed("lasso", "times", "objective "), "objective");
@@ -271,7 +254,7 @@ TEST(saved, lasso_takes_an_absolute_lambda)
 {
     char options[128];
     set_up();
-    must_run(command_run(&c, write_times, folder));
+    command_must(&c, write_times, folder);
     double objective =
                reported("", "lasso", "--data times --lambda 0.2 --width 1", "\"objective\":"),
            lambda = trainer_number(strstr(c.out.text, "{\"event\":\"lambda\""), "\"lambda\":");
@@ -321,9 +304,9 @@ static void check_path(const char *start, const char *more)
 TEST(saved, lasso_has_all_of_its_path)
 {
     set_up();
-    must_run(command_run(&c, write_times, folder));
-    must_run(command_run(&c, write_new, folder));
+    command_must(&c, write_times, folder);
+    command_must(&c, write_new, folder);
     check_path("", "");
     check_path("", "--baseline");
-    check_path(cluster(), "--schedulers 2 --workers 2");
+    check_path(trainer_nodes(2), "--schedulers 2 --workers 2");
 }

@@ -1,6 +1,7 @@
 /* Tracing from end to end: a cluster that was asked to by its environment, and the page of what it
  * wrote. */
 #include "command.h"
+#include "common/folder.h"
 #include "team.h"
 
 #include <stdio.h>
@@ -39,8 +40,8 @@ static void body(struct seat *s)
 TEST(tracing, from_a_cluster_to_a_page)
 {
     static struct command c;
-    char folder[] = "/tmp/locus-test-XXXXXX", prefix[sizeof folder + 8];
-    CHECK(mkdtemp(folder) != NULL);
+    char folder[FOLDER_PATH_BYTES], prefix[sizeof folder + 8];
+    folder_new(folder);
     snprintf(prefix, sizeof prefix, "%s/run", folder);
     CHECK_EQ(setenv("LOCUS_TRACE", prefix, 1), 0);
     CHECK_EQ(setenv("LOCUS_TRACE_KEYS", "7", 1), 0);
@@ -70,7 +71,6 @@ TEST(tracing, from_a_cluster_to_a_page)
     CHECK_STR(c.out.text, "3 nodes, technique adaptive");
     CHECK_STR(c.out.text, "key 7, a__name_ row 7 (moves: ");
     CHECK_STR(c.out.text, "</svg>");
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
 static void is_refused(int status, const char *arguments, const char *part)
@@ -102,27 +102,17 @@ TEST(tracing, refuses_what_is_no_trace)
     is_refused(2, "--to 3 file", "--from and --to are for --svg");
 }
 
-static void write_text(const char *folder, const char *name, const char *text)
-{
-    char path[64];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
-    CHECK(f != NULL);
-    fputs(text, f);
-    CHECK_EQ(fclose(f), 0);
-}
-
 /* Of one that was killed there is only the beginning; and files of earlier runs may lie beside
  * those of this one. */
 TEST(tracing, files_of_one_run_and_nodes_that_did_not_close)
 {
     static struct command c;
-    char folder[] = "/tmp/locus-test-XXXXXX";
-    CHECK(mkdtemp(folder) != NULL);
-    write_text(folder, "0",
-               "{\"node\":0,\"nodes\":2,\"keys\":1}\n{\"t\":5,\"end\":0,\"lost\":0}\n");
-    write_text(folder, "1", "{\"node\":1,\"nodes\":2,\"keys\":1}\n");
-    write_text(folder, "old", "{\"node\":1,\"nodes\":4,\"keys\":1}\n");
+    char folder[FOLDER_PATH_BYTES];
+    folder_new(folder);
+    folder_write(folder, "0",
+                 "{\"node\":0,\"nodes\":2,\"keys\":1}\n{\"t\":5,\"end\":0,\"lost\":0}\n", 0);
+    folder_write(folder, "1", "{\"node\":1,\"nodes\":2,\"keys\":1}\n", 0);
+    folder_write(folder, "old", "{\"node\":1,\"nodes\":4,\"keys\":1}\n", 0);
     CHECK_EQ(command_run(&c, "%s trace %s/0 %s/1", locus_path(), folder, folder), 0);
     CHECK_STR(c.out.text, "{\"unended\":1},");
     CHECK(!strstr(c.out.text, "{\"unended\":0},"));
@@ -132,14 +122,13 @@ TEST(tracing, files_of_one_run_and_nodes_that_did_not_close)
     CHECK_EQ(command_run(&c, "%s trace %s/1 %s/1", locus_path(), folder, folder), 1);
     CHECK_STR(c.err.text, "are both of node 1");
     /* LOCUS_REPORT and LOCUS_TRACE may be the same, and a shell finds all of PREFIX.*.jsonl. */
-    write_text(folder, "run.0.jsonl", "{\"node\":0,\"nodes\":1,\"keys\":1}\n");
-    write_text(folder, "run.0.report.jsonl", "{\"node\":0,\"nodes\":1,\"workers\":1}\n");
-    write_text(folder, "run.run.jsonl", "{\"program\":\"kge\"}\n");
+    folder_write(folder, "run.0.jsonl", "{\"node\":0,\"nodes\":1,\"keys\":1}\n", 0);
+    folder_write(folder, "run.0.report.jsonl", "{\"node\":0,\"nodes\":1,\"workers\":1}\n", 0);
+    folder_write(folder, "run.run.jsonl", "{\"program\":\"kge\"}\n", 0);
     CHECK_EQ(command_run(&c, "%s trace %s/run.*.jsonl", locus_path(), folder), 0);
     CHECK(!strstr(c.out.text, "\"workers\""));
     CHECK_EQ(command_run(&c, "%s trace %s/run.*.report.jsonl", locus_path(), folder), 2);
     CHECK_STR(c.err.text, "these are files of a report: locus report PREFIX shows them");
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
 }
 
 /* A key that moves from node 0 to node 1 after 2 ms, where a replica was before; and a write. */
@@ -160,10 +149,10 @@ static const char first_node[] = "{\"node\":0,\"nodes\":2,\"technique\":\"adapti
 TEST(tracing, a_picture_of_a_time)
 {
     static struct command c;
-    char folder[] = "/tmp/locus-test-XXXXXX";
-    CHECK(mkdtemp(folder) != NULL);
-    write_text(folder, "0", first_node);
-    write_text(folder, "1", second_node);
+    char folder[FOLDER_PATH_BYTES];
+    folder_new(folder);
+    folder_write(folder, "0", first_node, 0);
+    folder_write(folder, "1", second_node, 0);
     CHECK_EQ(command_run(&c, "cd %s && %s trace --svg p 0 1 && cat p", folder, locus_path()), 0);
     CHECK_STR(c.out.text, "2 nodes, technique adaptive, 0 to 4 ms");
     CHECK_STR(c.out.text, "key 5, b row 1 (moves: 1, replicas: 1, writes in place: 4, remote "
@@ -181,6 +170,6 @@ TEST(tracing, a_picture_of_a_time)
     CHECK_EQ(command_run(&c, "cd %s && %s trace --svg q --from 4 0 1", folder, locus_path()), 1);
     CHECK_STR(c.err.text, "nothing was traced then");
     CHECK_EQ(command_run(&c, "cd %s && %s trace --svg 0 0 1", folder, locus_path()), 1);
-    CHECK_EQ(command_run(&c, "cd %s && ls && rm -r %s", folder, folder), 0);
+    CHECK_EQ(command_run(&c, "ls %s", folder), 0);
     CHECK(!strchr(c.out.text, 'q'));
 }

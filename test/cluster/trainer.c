@@ -8,6 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+const char *trainer_nodes(int nodes)
+{
+    static char start[2][PATH_MAX + 32];
+    static int next;
+    char *to = start[next++ % 2];
+    snprintf(to, sizeof start[0], "%s run -n %d --", locus_path(), nodes);
+    return to;
+}
+
 /* This program is <repository>/build/<variant>/test/cluster/NAME. */
 const char *trainer_script(const char *name)
 {

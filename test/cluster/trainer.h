@@ -12,6 +12,8 @@
 #include "command.h"
 #include "program.h"
 
+/* What stands before a program that is to run on so many nodes. Valid until the next call but one. */
+const char *trainer_nodes(int nodes);
 /* A script of test/python. Valid until it is called again. */
 const char *trainer_script(const char *name);
 /* Skips the test where there is no python3. */

@@ -1,14 +1,14 @@
 /* The program wv from end to end, on a text of a few thousand words: alone, on a cluster, and with
  * wrong input. */
+#include "common/folder.h"
 #include "test.h"
 #include "trainer.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_BYTES = 64, PLACES = 12, SENTENCES = 3000 };
+enum { PATH_BYTES = FOLDER_PATH_BYTES, PLACES = 12, SENTENCES = 3000 };
 
 static char folder[PATH_BYTES];
 static struct command c;
@@ -17,8 +17,7 @@ static struct command c;
 static void make_text(void)
 {
     char path[2 * PATH_BYTES];
-    snprintf(folder, sizeof folder, "/tmp/locus-wv-XXXXXX");
-    CHECK(mkdtemp(folder) != NULL);
+    folder_new(folder);
     snprintf(path, sizeof path, "%s/text", folder);
     FILE *file = fopen(path, "w");
     CHECK(file != NULL);
@@ -40,21 +39,14 @@ static void make_text(void)
     CHECK_EQ(fclose(file), 0);
 }
 
-static void remove_text(void)
-{
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
-}
-
 static const char small[] = "--dim 16 --min-count 2 --subsample 0 --epochs 5 --lr 0.1";
 
 /* Words of one place are alike: the rank correlation with a rating that says so. */
 static void learns(const char *start, const char *more)
 {
-    int status = command_run(
-        &c, "%s %s --data %s/text --similarity %s/pairs --analogies %s/questions %s %s --json",
-        start, program_path("wv"), folder, folder, folder, small, more);
-    if (status != 0)
-        test_fail(__FILE__, __LINE__, "%s %s: status %d: %s", start, more, status, c.err.text);
+    command_must(&c,
+                 "%s %s --data %s/text --similarity %s/pairs --analogies %s/questions %s %s --json",
+                 start, program_path("wv"), folder, folder, folder, small, more);
     CHECK_STR(c.out.text, "{\"event\":\"epoch\",\"epoch\":5,");
     CHECK_STR(c.out.text, "\"task\":\"analogies\",\"accuracy\":");
     CHECK_STR(c.out.text, "\"answerable\":1,\"questions\":2");
@@ -71,7 +63,6 @@ TEST(wv, learns_alone)
     CHECK_STR(c.out.text, "\"event\":\"stats\"");
     learns("", "--baseline");
     CHECK(strstr(c.out.text, "\"event\":\"stats\"") == NULL);
-    remove_text();
 }
 
 TEST(wv, learns_by_other_steps_and_samples)
@@ -79,48 +70,34 @@ TEST(wv, learns_by_other_steps_and_samples)
     make_text();
     learns("", "--optimizer adagrad --workers 2");
     learns("", "--shared-negatives --sampling bounded");
-    remove_text();
-}
-
-static const char *start_on_two(void)
-{
-    static char start[PATH_MAX + 64];
-    snprintf(start, sizeof start, "%s run -n 2", locus_path());
-    return start;
 }
 
 /* A few trainings each: a sanitizer is slow. */
 TEST(wv, learns_on_a_cluster)
 {
-    static const char *const techniques[] = {"adaptive", "static", "relocate"};
-    char more[64];
-    const char *start = start_on_two();
+    const char *start = trainer_nodes(2);
     make_text();
-    for (int i = 0; i < 3; i++) {
-        snprintf(more, sizeof more, "--technique %s", techniques[i]);
-        learns(start, more);
-    }
-    remove_text();
+    learns(start, "--technique adaptive");
+    learns(start, "--technique static");
+    learns(start, "--technique relocate");
 }
 
 TEST(wv, learns_on_a_cluster_within_a_staleness)
 {
-    const char *start = start_on_two();
+    const char *start = trainer_nodes(2);
     make_text();
     learns(start, "--technique essp --staleness 1 --workers 2");
     learns(start, "--technique ssp --staleness 0 --clocks 5");
-    remove_text();
 }
 
 TEST(wv, learns_on_a_cluster_from_other_samples)
 {
-    const char *start = start_on_two();
+    const char *start = trainer_nodes(2);
     make_text();
     learns(start, "--sampling long-term");
     learns(start, "--sampling non-conform");
     learns(start, "--sampling non-conform --shared-negatives");
     learns(start, "--sampling non-conform --technique static");
-    remove_text();
 }
 
 /* Both formats of word2vec have the same vectors, of as many words as their heads say. */
@@ -128,17 +105,15 @@ TEST(wv, writes_the_same_in_three_formats)
 {
     trainer_needs_python(&c);
     make_text();
-    int status = command_run(
+    command_must(
         &c,
         "%s run -n 2 %s --data %s/text %s --text %s/t --binary %s/b --out %s/m > %s/out && "
         "python3 %s wv %s/m %s/t %s/b",
         locus_path(), program_path("wv"), folder, small, folder, folder, folder, folder,
         trainer_script("saved.py"), folder, folder, folder);
-    if (status != 0) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
     double same = trainer_number(c.out.text, "same ");
     CHECK(same > 10 && same >= trainer_number(c.out.text, "of ") &&
           same >= trainer_number(strstr(c.out.text, "of ") + 3, " "));
-    remove_text();
 }
 
 static void is_refused(int status, const char *arguments, const char *part)
@@ -148,7 +123,7 @@ static void is_refused(int status, const char *arguments, const char *part)
 
 TEST(wv, refuses_wrong_input_with_a_sentence)
 {
-    char arguments[512];
+    char arguments[3 * PATH_BYTES];
     is_refused(2, "--json", "--data is missing");
     is_refused(2, "--data x --optimizer adam",
                "--optimizer takes one of sgd, adagrad, not \"adam\"");
@@ -159,7 +134,6 @@ TEST(wv, refuses_wrong_input_with_a_sentence)
     snprintf(arguments, sizeof arguments, "--data %s/text --json --analogies %s/text", folder,
              folder);
     is_refused(1, arguments, "/text:1: ");
-    remove_text();
 }
 
 /* Who gives up waits for nobody, not even for a loader that has ended: ThreadSanitizer would call
@@ -174,5 +148,4 @@ TEST(wv, a_loss_that_is_no_number_ends_the_training)
     CHECK_EQ(status, 1);
     CHECK_STR(c.err.text, "wv: the loss is no number any more in epoch 1: choose a smaller --lr");
     CHECK_EQ(c.out.length, 0);
-    remove_text();
 }
