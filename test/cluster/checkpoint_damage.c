@@ -1,146 +1,18 @@
-/* A checkpoint that is damaged is refused, whatever byte it is, and the model stays as it was; one
- * whose writer was killed leaves the older one, or is whole. */
+/* A checkpoint whose disk is full, or whose writer was killed, leaves the older one, or is whole. What
+ * is damaged: unit/checkpoint, unit/api/restore_test.c. */
 #include "common/folder.h"
 #include "team.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4 * FOLDER_PATH_BYTES, FILES_MAX = 64 };
-
-/* ---- every byte ---- */
-
-enum { ROWS = 9, LENGTH = 3 };
-
-static const struct locus_table small[] = {{.name = "a", .rows = ROWS, .length = LENGTH}};
-
-static locus_worker *open_one(locus **node)
-{
-    struct team t = {.nodes = 1, .workers = 1, .shards = 1, .tables = small, .table_count = 1};
-    *node = team_open(&t, 0);
-    return worker_of(*node);
-}
-
-static void close_one(locus *node, locus_worker *w)
-{
-    CHECK_EQ(locus_worker_close(w), 0);
-    CHECK_EQ(locus_close(node), 0);
-}
-
-static void set_all(locus_worker *w, float value)
-{
-    for (locus_key key = 0; key < ROWS; key++) {
-        const float row[LENGTH] = {value, value + (float)key, -value};
-        CHECK_EQ(locus_set(w, &key, 1, row), 0);
-    }
-}
-
-static bool all_are(locus_worker *w, float value)
-{
-    for (locus_key key = 0; key < ROWS; key++) {
-        float row[LENGTH];
-        CHECK_EQ(locus_pull(w, &key, 1, row), 0);
-        if (row[0] != value || row[1] != value + (float)key || row[2] != -value) return false;
-    }
-    return true;
-}
-
-struct whole {
-    char name[FILES_MAX][PATH_BYTES];
-    int files;
-};
-
-/* Paths of all files of a checkpoint. */
-static void list_files(const char *folder, const char *checkpoint, struct whole *all)
-{
-    char path[PATH_BYTES / 2];
-    all->files = 0;
-    snprintf(path, sizeof path, "%s/%s", folder, checkpoint);
-    DIR *d = opendir(path);
-    CHECK(d != NULL);
-    for (const struct dirent *e; (e = readdir(d));)
-        if (e->d_name[0] != '.')
-            snprintf(all->name[all->files++], PATH_BYTES, "%s/%s", path, e->d_name);
-    closedir(d);
-}
-
-static void refuse(locus_worker *w, const char *folder, const char *part)
-{
-    CHECK_EQ(locus_restore(w, folder), -EBADMSG);
-    CHECK_STR(locus_error(), part);
-    CHECK(all_are(w, 5));
-}
-
-static void flip(int fd, off_t at, unsigned char mask)
-{
-    unsigned char byte;
-    CHECK_EQ(pread(fd, &byte, 1, at), 1);
-    byte ^= mask;
-    CHECK_EQ(pwrite(fd, &byte, 1, at), 1);
-}
-
-TEST(checkpoint_damage, every_byte_counts)
-{
-    static struct whole all;
-    char folder[FOLDER_PATH_BYTES];
-    locus *node;
-    long refused = 0;
-    folder_new(folder);
-    locus_worker *w = open_one(&node);
-    set_all(w, 3);
-    CHECK_EQ(locus_checkpoint(w, folder), 0);
-    set_all(w, 5);
-    list_files(folder, "checkpoint-000001", &all);
-    CHECK_EQ(all.files, 2);
-    for (int i = 0; i < all.files; i++) {
-        int fd = open(all.name[i], O_RDWR | O_CLOEXEC);
-        CHECK(fd >= 0);
-        struct stat about;
-        CHECK_EQ(fstat(fd, &about), 0);
-        for (off_t at = 0; at < about.st_size; at += IS_SANITIZED ? 5 : 1) {
-            unsigned char mask = (unsigned char)(1u << at % 8);
-            flip(fd, at, mask);
-            refuse(w, folder, strrchr(all.name[i], '/') + 1);
-            flip(fd, at, mask);
-            refused++;
-        }
-        close(fd);
-    }
-    CHECK(refused > (IS_SANITIZED ? 800 : 4096));
-    CHECK_EQ(locus_restore(w, folder), 0);
-    CHECK(all_are(w, 3));
-    close_one(node, w);
-}
-
-TEST(checkpoint_damage, files_of_two_checkpoints_mixed_are_refused)
-{
-    static struct whole first, second;
-    char folder[FOLDER_PATH_BYTES];
-    locus *node;
-    folder_new(folder);
-    locus_worker *w = open_one(&node);
-    set_all(w, 3);
-    CHECK_EQ(locus_checkpoint(w, folder), 0);
-    set_all(w, 5);
-    CHECK_EQ(locus_checkpoint(w, folder), 0);
-    list_files(folder, "checkpoint-000001", &first);
-    list_files(folder, "checkpoint-000002", &second);
-    for (int i = 0; i < first.files; i++)
-        if (strstr(first.name[i], "safetensors"))
-            for (int j = 0; j < second.files; j++)
-                if (strstr(second.name[j], "safetensors"))
-                    CHECK_EQ(rename(first.name[i], second.name[j]), 0);
-    refuse(w, folder, "checkpoint-000002/0-0-0.safetensors is damaged");
-    close_one(node, w);
-}
+enum { PATH_BYTES = 4 * FOLDER_PATH_BYTES };
 
 /* ---- a disk that takes no more ---- */
 
@@ -276,7 +148,8 @@ static int restored_version(const char *folder, int least)
     CHECK(version >= least);
 done:
     batch_free(&all);
-    close_one(node, w);
+    CHECK_EQ(locus_worker_close(w), 0);
+    CHECK_EQ(locus_close(node), 0);
     return version;
 }
 

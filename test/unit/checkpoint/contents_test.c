@@ -153,14 +153,13 @@ TEST(contents, a_byte_that_changed_is_found_and_where)
 {
     struct scene *s = scene(TENSORS_KEYS);
     const struct manifest_file *f = &s->manifest.file[0];
-    const uint64_t places[] = {0, f->data_at - 1, f->data_at, f->bytes - 1};
     int fd = open_file(s);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        flip(fd, places[i]);
-        is_damaged(s, places[i] < f->data_at ? "its header" : "its data");
-        flip(fd, places[i]);
-        CHECK_EQ(contents_verify(&s->contents, f), 0);
+    for (uint64_t at = 0; at < f->bytes; at++) {
+        flip(fd, at);
+        is_damaged(s, at < f->data_at ? "its header" : "its data");
+        flip(fd, at);
     }
+    CHECK_EQ(contents_verify(&s->contents, f), 0);
     close(fd);
     end(s);
 }

@@ -177,6 +177,19 @@ TEST(manifest, a_file_that_does_not_end_as_a_manifest_costs_nothing)
     CHECK(resident() - before < 2);
 }
 
+TEST(manifest, every_byte_counts)
+{
+    struct manifest m = whole(), again;
+    char *text = manifest_text(&m);
+    for (size_t at = 0, bytes = strlen(text); at < bytes; at++) {
+        text[at] ^= 1;
+        CHECK_EQ(manifest_parse(&again, text, bytes), -EBADMSG);
+        text[at] ^= 1;
+    }
+    free(text);
+    manifest_fini(&m);
+}
+
 TEST(manifest, members_may_come_in_any_order_and_each_once)
 {
     CHECK_EQ(parse_text("{\"files\": [], " TABLES ", ", "", 0, &(FRONT "\"x\": null")[1]), 0);

@@ -151,24 +151,3 @@ TEST(rendezvous, a_flood_of_connections_to_a_running_job_is_taken_slowly)
     for (int i = 1; i < FLOOD; i++) close(fd[i]);
     nodes_leave(n, 2);
 }
-
-/* A member's messages are checked like an unauthenticated peer's; what it breaks is its own
- * place. */
-TEST(rendezvous, a_member_that_sends_nonsense_is_lost)
-{
-    struct node n[2];
-    nodes_init(n, 2, nodes_address());
-    node_start(&n[0], node_join);
-    int fd = peer_join(&n[1]);
-    node_finish(&n[0]);
-    CHECK_EQ(n[0].rc, 0);
-    struct message *m = message_new(MESSAGE_REPORT);
-    message_put_u32(m, 77);
-    message_put_text(m, "there is no such rank");
-    m = message_done(m);
-    peer_say(fd, m->data, m->bytes);
-    node_expect_loss(&n[0], 1, "sent a message that makes no sense");
-    message_let_go(m);
-    node_leave(&n[0]);
-    close(fd);
-}

@@ -74,7 +74,6 @@ __attribute__((constructor)) static void be_a_child(void)
     node_join(&n);
     CHECK_EQ(n.rc, 0);
     node_meet(&n);
-    if (strcmp(body, "wait") == 0) pause();
     if (strcmp(body, "be_stopped") == 0) expect_to_be_stopped(&n);
     if (strcmp(body, "leave") == 0) expect_to_leave(&n);
     _exit(0);
@@ -122,42 +121,6 @@ static void stop(pid_t child)
     siginfo_t info;
     CHECK_EQ(kill(child, SIGSTOP), 0);
     CHECK_EQ(waitid(P_PID, (id_t)child, &info, WSTOPPED), 0);
-}
-
-static void kill_one(int rank, const char *reason)
-{
-    struct node n[4];
-    nodes_init(n, 4, nodes_address());
-    pid_t child = join_with_child(n, 4, rank, "wait");
-    kill(child, SIGKILL);
-    check_loss_by_all(n, 4, rank, reason);
-    waitpid(child, NULL, 0);
-}
-
-TEST(rendezvous, all_hear_of_a_killed_member)
-{
-    kill_one(2, "closed the connection");
-}
-
-TEST(rendezvous, all_notice_a_killed_rank_0)
-{
-    kill_one(0, "closed the connection");
-}
-
-TEST(rendezvous, a_waiting_barrier_ends_when_a_member_is_killed)
-{
-    struct node n[3];
-    nodes_init(n, 3, nodes_address());
-    pid_t child = join_with_child(n, 3, 2, "wait");
-    node_start(&n[0], node_meet);
-    node_start(&n[1], node_leave);
-    sleep_s(0.1);
-    kill(child, SIGKILL);
-    node_finish(&n[0]);
-    node_finish(&n[1]);
-    nodes_check(n, 2, -ECONNRESET, "node 2 (127.0.0.1:9002) closed the connection");
-    node_leave(&n[0]);
-    waitpid(child, NULL, 0);
 }
 
 /* Half of it is longer than a busy machine keeps a thread from running: who was silent for so long
@@ -233,23 +196,6 @@ TEST(rendezvous, a_short_stop_of_rank_0_harms_nobody)
     stop_shortly(0);
 }
 
-TEST(rendezvous, all_are_told_of_a_reported_loss)
-{
-    struct node n[4];
-    nodes_form(n, 4);
-    node_start(&n[0], node_meet);
-    sleep_s(0.05);
-    rendezvous_report_lost(n[3].rendezvous, 2, "sent a frame larger than agreed");
-    node_await_loss(&n[1]);
-    rendezvous_report_lost(n[1].rendezvous, 3, "closed the connection");
-    node_finish(&n[0]);
-    CHECK_STR(n[0].error, "node 2 (127.0.0.1:9002) sent a frame larger than agreed");
-    for (int rank = 0; rank < 4; rank++)
-        node_expect_loss(&n[rank], 2, "sent a frame larger than agreed");
-    nodes_do(n, 4, node_leave);
-    nodes_check(n, 4, -ECONNRESET, "node 2 (127.0.0.1:9002) sent a frame larger than agreed");
-}
-
 /* The reporter does not become the culprit by leaving at once. */
 TEST(rendezvous, who_reports_and_leaves_is_not_blamed)
 {
@@ -269,19 +215,6 @@ TEST(rendezvous, who_reports_and_leaves_is_not_blamed)
         node_leave(&n[0]);
         for (int rank = 0; rank < 3; rank++) node_check_loss(&n[rank], 2, "went mad");
     }
-}
-
-/* A link of each shard says so, to each node. */
-TEST(rendezvous, many_reports_of_silence_are_as_good_as_one)
-{
-    struct node n[3];
-    nodes_form(n, 3);
-    for (int i = 0; i < 10000; i++)
-        rendezvous_report_lost(n[1].rendezvous, i % 10 ? 2 : 0, "was silent for 10 s");
-    for (int rank = 0; rank < 3; rank++)
-        node_expect_loss(&n[rank], 2, "was silent for 10 s, as node 1 says");
-    nodes_do(n, 3, node_leave);
-    nodes_check(n, 3, -ECONNRESET, "node 2 (127.0.0.1:9002) was silent for 10 s");
 }
 
 TEST(rendezvous, a_node_that_is_freed_without_leaving_is_lost)

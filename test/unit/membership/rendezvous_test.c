@@ -54,33 +54,6 @@ TEST(rendezvous, a_barrier_holds_all_until_the_last_has_come)
     nodes_leave(n, MEMBERS);
 }
 
-TEST(rendezvous, different_barriers_do_not_meet)
-{
-    struct node n[2];
-    nodes_form(n, 2);
-    n[1].barrier = "epoch";
-    nodes_do(n, 2, node_meet);
-    /* The sentence begins with whichever came second. */
-    bool is_second = strncmp(n[0].error, "rank 1", 6) == 0;
-    nodes_check(n, 2, -EINVAL,
-                is_second ? "rank 1 called epoch, while rank 0 waits in barrier"
-                          : "rank 0 called barrier, while rank 1 waits in epoch");
-    n[1].barrier = "barrier";
-    nodes_meet(n, 2);
-    nodes_leave(n, 2);
-}
-
-TEST(rendezvous, a_node_that_leaves_counts_as_arrived)
-{
-    struct node n[3];
-    nodes_form(n, 3);
-    node_start(&n[2], node_leave);
-    nodes_meet(n, 2);
-    nodes_do(n, 2, node_leave);
-    node_finish(&n[2]);
-    nodes_check(n, 3, 0, "");
-}
-
 /* Rank 0 knows that it is back when it has met the others; they wait for it from then on. */
 static int is_back, comes_again, is_absent; /* atomic */
 
