@@ -181,9 +181,10 @@ static __attribute__((noinline)) const float *view_unusual(locus_worker *w, locu
     return view_at(w, store_row_ref(w->store, key));
 }
 
-const float *locus_view(locus_worker *w, locus_key key)
+/* In a read section. */
+static inline __attribute__((always_inline)) const float *view(locus_worker *w, locus_key key)
 {
-    if (!w || w->reader.depth == 0 || key >= call_key_bound(w)) return NULL;
+    if (key >= call_key_bound(w)) return NULL;
     struct partition *only = worker_only(w);
     if (!only) {
         const struct partition *p = w->observer ? NULL : store_usual_partition(w->store, key);
@@ -191,6 +192,11 @@ const float *locus_view(locus_worker *w, locus_key key)
     }
     if (__builtin_expect(w->operations.keys_under_way > 0, 0)) return view_unusual(w, key);
     return view_at(w, partition_row_ref(only, key));
+}
+
+const float *locus_view(locus_worker *w, locus_key key)
+{
+    return w && w->reader.depth > 0 ? view(w, key) : NULL;
 }
 
 void locus_read_end(locus_worker *w)
@@ -209,7 +215,7 @@ enum { IN_PLACE = 1 };
 static bool view_all(locus_worker *w, const locus_key *keys, size_t n, const float **rows)
 {
     for (size_t i = 0; i < n; i++) {
-        rows[i] = locus_view(w, keys[i]);
+        rows[i] = view(w, keys[i]);
         if (__builtin_expect(!rows[i], 0)) return false;
     }
     return true;

@@ -78,12 +78,13 @@ static inline __attribute__((always_inline)) void fetch_found(struct row_ref s, 
 void rows_fetch(const struct store *s, const locus_key *keys, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct partition *p = store_usual_partition(s, keys[i]);
-        if (p && partition_plain(p)) {
-            fetch_slot(p, keys[i] - p->first_number, false);
+        locus_key key = keys[i];
+        const struct partition *p = store_usual_partition(s, key);
+        if (__builtin_expect(p && partition_plain(p), 1)) {
+            fetch_slot(p, key - p->first_number, false);
             continue;
         }
-        struct row_ref ref = fetch_word(s, keys[i]);
+        struct row_ref ref = fetch_word(s, key);
         if (!ref.partition->home) fetch_slot(ref.partition, row_ref_number(ref), false);
     }
 }
