@@ -31,17 +31,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* beyond the grace, for keepers to end: then they are killed */
-static const double KEEPERS_S = 7;
+static const double KEEPERS_S = 7; /* beyond the grace, for keepers to end: then they are killed */
 static const double KILL_AGAIN_S = 1;
-static const double SETTLE_S = 0.5; /* in which failures come whose cause is the first */
-/* after which a signal but Ctrl-C is not the same request once more */
-static const double ASKED_AGAIN_S = 2;
+static const double SETTLE_S = 0.05;   /* from look to look for a failure that is the cause */
+static const double ASKED_AGAIN_S = 2; /* then a signal but Ctrl-C is a new request */
 static const double SWEEP_S = 5, SWEEP_AGAIN_S = 0.02;
 /* Before a restart. It doubles from one to the next, unless a run has lasted longer than the
  * longest of them. */
 static const double PAUSE_FIRST_S = 0.5, PAUSE_MAX_S = 60;
-enum { FIXED = 3, KILLS_MAX = 5, SECRET_BYTES = 32 };
+enum { FIXED = 3, KILLS_MAX = 5, SETTLE_LOOKS = 10, SECRET_BYTES = 32 };
 
 struct run {
     struct options o;
@@ -61,14 +59,14 @@ struct run {
     int signal;                /* that ended the run; 0: none */
     const struct node *failed; /* NULL: none, or it has been told already */
     int failed_status;
-    double settle_s;
+    double settle_s;                            /* when the next look is due */
     unsigned restart;                           /* how often all were started again */
     double began_s, pause_s;                    /* of this run; before the next */
     double lost_s;                              /* when a node failed last: seconds since 1970 */
     bool is_ending, has_lost_output, was_asked; /* by a signal, to end */
     double asked_s;                             /* when a signal last asked us to end */
     double kill_s;                              /* when to kill keepers */
-    unsigned kills;
+    unsigned kills, looks;
     struct beats beats;
 };
 
@@ -294,13 +292,11 @@ static int weight_of(int status)
 }
 
 /* When a node ends the others notice, and we may be told of their failures before its own. So the
- * end begins a moment later, and a graver failure in between counts as the first. */
+ * end begins some looks later, and a graver failure in between counts as the first. Looks are
+ * counted, and not time, for which this whole machine may have stood still. */
 static void note_failure(struct run *r, const struct node *n, int status)
 {
-    if (!r->failed)
-        r->settle_s = clock_s() + SETTLE_S;
-    else if (weight_of(status) <= weight_of(r->failed_status))
-        return;
+    if (r->failed && weight_of(status) <= weight_of(r->failed_status)) return;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     r->lost_s = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
@@ -388,7 +384,10 @@ static void heed_outputs(struct run *r)
 static void heed_time(struct run *r)
 {
     double now_s = clock_s();
-    if (now_s >= r->settle_s) settle(r);
+    if (r->failed && now_s >= r->settle_s) {
+        r->settle_s = now_s + SETTLE_S;
+        if (++r->looks == SETTLE_LOOKS) settle(r);
+    }
     if (!r->is_ending || now_s < r->kill_s) return;
     for (unsigned i = 0; i < r->nodes; i++) node_kill(&r->node[i]);
     r->kill_s = now_s + KILL_AGAIN_S;
@@ -541,8 +540,8 @@ static int restart(struct run *r, unsigned wanted)
     beats_go_on(&r->beats);
     r->failed = NULL;
     r->is_ending = false;
-    r->kills = 0;
-    r->settle_s = r->kill_s = 0;
+    r->kills = r->looks = 0;
+    r->kill_s = 0;
     if (!pause_before_restart(r)) return r->status;
     int rc = r->o.hosts ? count_hosts(r, wanted) : 0;
     if (rc == 0 && *r->secret) rc = make_secret(r); /* nobody of the run before joins */
