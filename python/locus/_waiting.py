@@ -79,7 +79,8 @@ class Waiting:
         job = Job(call, arguments, keeps)
         self.left = job
         helper.jobs.put(job)
-        job.done.wait()
+        while not job.done.wait(1):  # a signal that another thread got does not wake this one
+            pass
         self.left = None
         _idle.append(helper)
         if job.fault:

@@ -1,4 +1,7 @@
 """Closing in any order, threads, forks, signals and the interpreter's end: an error each, and never a hang or a crash."""
+import ctypes
+import os
+import signal
 import subprocess
 import tempfile
 import sys
@@ -116,17 +119,20 @@ class Interrupts(unittest.TestCase):
             with open(f"/proc/{program.pid}/stat") as stat:
                 looks = looks + 1 if stat.read().rsplit(") ", 1)[1].startswith("S") else 0
 
-    def interrupted(self, wait, then="", nodes=1):
+    def interrupted(self, wait, then="", interrupt=lambda pid: os.kill(pid, signal.SIGINT)):
         """Sends SIGINT to a program that says that it waits, as Ctrl-C does."""
         with tempfile.TemporaryDirectory() as folder:
             text = "try:\n    print('waits', flush=True)\n    " + wait + "\nexcept KeyboardInterrupt:\n    pass\n" \
                 "else:\n    print('was not interrupted')\n" + then + "\nprint('good')\n"
             with subprocess.Popen([sys.executable, "-X", "dev", script(OPEN + text, folder)], env=environment(),
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as program:
-                self.assertEqual(program.stdout.readline(), "waits\n")
-                self.await_sleep(program)
-                program.send_signal(2)
-                said = program.communicate(timeout=300)[0]
+                try:
+                    self.assertEqual(program.stdout.readline(), "waits\n")
+                    self.await_sleep(program)
+                    interrupt(program.pid)
+                    said = program.communicate(timeout=100)[0]
+                finally:
+                    program.kill()
             self.assertEqual((said, program.returncode), ("good\n", 0))
 
     def test_ctrl_c_ends_a_barrier(self):
@@ -135,6 +141,13 @@ for use in (w.barrier, lambda: w.pull(k), node.close):
     try: use()
     except locus.UsageError as fault: assert "interrupted" in str(fault), fault
     else: raise SystemExit("no error")""")
+
+    def test_ctrl_c_is_noticed_whichever_thread_gets_it(self):
+        """As it may when the process was stopped, or the main thread traced."""
+        def interrupt(pid):
+            other = next(int(task) for task in os.listdir(f"/proc/{pid}/task") if int(task) != pid)
+            self.assertEqual(ctypes.CDLL(None).tgkill(pid, other, signal.SIGINT), 0)
+        self.interrupted("w.barrier()", interrupt=interrupt)
 
     def test_the_worker_is_of_use_again_once_the_others_have_come(self):
         self.interrupted("w.quiesce()", "v.quiesce()" + AWAIT_USE + "w.pull(k); node.close()")
