@@ -1,18 +1,13 @@
-/* Checkpoints: whatever number of nodes, shards and technique wrote one, any other goes on from it;
- * while rows travel; and nothing is changed by one that is damaged, or was not finished. */
+/* Checkpoints: whatever number of nodes, shards and technique wrote one, any other goes on from it.
+ * While rows travel, and with what is damaged or was not finished: the simulation of checkpoints. */
 #include "checkpoint/series.h"
 #include "common/folder.h"
 #include "team.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct locus_table tables[] = {
@@ -29,9 +24,6 @@ enum { TECHNIQUES = sizeof techniques / sizeof *techniques };
 struct plan {
     char folder[FOLDER_PATH_BYTES];
     float version; /* of the values */
-    int expected;  /* what the call shall return */
-    const char *sentence;
-    bool stop; /* the loaders */
 };
 
 static struct team team_of(struct plan *p, int nodes, unsigned workers, unsigned shards,
@@ -172,108 +164,6 @@ TEST(checkpoint, any_number_of_nodes_goes_on_from_any)
     }
 }
 
-/* A row that nobody wrote is not in the files, even where somebody has looked at it. */
-static void look_and_save(struct seat *s)
-{
-    struct plan *p = s->team->shared;
-    locus_key keys[100];
-    for (int i = 0; i < 100; i++) keys[i] = (locus_key)(733 + 40000 * i + s->number);
-    CHECK_EQ(locus_intent(s->worker, keys, 100, 0, 10), 0);
-    CHECK_EQ(locus_quiesce(s->worker), 0);
-    CHECK_EQ(locus_checkpoint(s->worker, p->folder), 0);
-}
-
-static long bytes_in(const char *folder)
-{
-    char path[4 * FOLDER_PATH_BYTES];
-    long bytes = 0;
-    DIR *d = opendir(folder);
-    CHECK(d != NULL);
-    for (const struct dirent *e; (e = readdir(d));) {
-        struct stat about;
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        CHECK_EQ(stat(path, &about), 0);
-        if (S_ISREG(about.st_mode)) bytes += about.st_size;
-    }
-    closedir(d);
-    return bytes;
-}
-
-TEST(checkpoint, what_nobody_wrote_is_not_in_it)
-{
-    struct plan p = {.version = 1};
-    char one[2 * FOLDER_PATH_BYTES];
-    folder_new(p.folder);
-    struct team team = team_of(&p, 3, 1, 2, LOCUS_ADAPTIVE);
-    team_run(&team, look_and_save);
-    snprintf(one, sizeof one, "%s/checkpoint-000001", p.folder);
-    CHECK(bytes_in(one) < 4096);
-}
-
-/* ---- while rows travel ---- */
-
-struct loader {
-    struct seat *seat;
-    pthread_t thread;
-    unsigned seed;
-};
-
-/* Signals what makes rows move, and be copied, and let go again, all the time: each clock of the
- * worker ends what was signaled for the one before. */
-static void *signal_on(void *argument)
-{
-    struct loader *l = argument;
-    const struct plan *p = l->seat->team->shared;
-    locus_loader *loader;
-    CHECK_EQ(locus_loader_open(l->seat->worker, &loader), 0);
-    for (int64_t calls = 0; !__atomic_load_n(&p->stop, __ATOMIC_RELAXED);) {
-        locus_key keys[20];
-        locus_clock now = locus_current_clock(l->seat->worker);
-        sleep_s(0.0002);
-        /* No more than shards can do that are slow, or slowed down by a sanitizer. */
-        if (calls > (IS_SANITIZED ? 8 : 40) * (now + 1)) continue;
-        calls++;
-        for (int i = 0; i < 20; i++) keys[i] = (locus_key)rand_r(&l->seed) % WRITTEN;
-        CHECK_EQ(locus_loader_intent(loader, keys, 20, now, now + 1 + (locus_clock)(keys[0] % 3)),
-                 0);
-    }
-    CHECK_EQ(locus_loader_close(loader), 0);
-    return NULL;
-}
-
-static void save_while_rows_travel(struct seat *s)
-{
-    struct plan *p = s->team->shared;
-    struct loader l = {.seat = s, .seed = s->seed};
-    write_all(s, 1);
-    CHECK_EQ(pthread_create(&l.thread, NULL, signal_on, &l), 0);
-    for (int i = 0; i < (IS_SANITIZED ? 1 : 5); i++) {
-        float version = (float)(2 + i);
-        for (int clock = 0; clock < 20; clock++) {
-            locus_advance_clock(s->worker);
-            sleep_s(0.0005);
-        }
-        write_all(s, version);
-        CHECK_EQ(locus_checkpoint(s->worker, p->folder), 0);
-        write_all(s, -1);
-        CHECK_EQ(locus_restore(s->worker, p->folder), 0);
-        check_all(s, version);
-    }
-    seat_barrier(s);
-    __atomic_store_n(&p->stop, true, __ATOMIC_RELAXED);
-    pthread_join(l.thread, NULL);
-}
-
-TEST(checkpoint, rows_may_travel_meanwhile)
-{
-    for (int t = 0; t < TECHNIQUES; t++) {
-        struct plan p = {.version = 1};
-        folder_new(p.folder);
-        struct team team = team_of(&p, 3, 1, 2, techniques[t]);
-        team_run(&team, save_while_rows_travel);
-    }
-}
-
 /* ---- what is wrong ---- */
 
 /* Each node has a folder of its own. */
@@ -295,24 +185,4 @@ TEST(checkpoint, a_folder_that_not_all_nodes_see_is_a_sentence)
     folder_new(p.folder);
     struct team team = team_of(&p, 3, 1, 1, LOCUS_ADAPTIVE);
     team_run(&team, save_apart);
-}
-
-static void close_before(struct seat *s)
-{
-    const struct plan *p = s->team->shared;
-    if (s->rank == 1) {
-        CHECK_EQ(locus_worker_close(s->worker), 0);
-        s->worker = NULL;
-        return;
-    }
-    CHECK_EQ(locus_checkpoint(s->worker, p->folder), -EINVAL);
-    CHECK_STR(locus_error(), "node 1 takes no part in locus_checkpoint: ");
-}
-
-TEST(checkpoint, a_node_whose_workers_have_closed_fails_it)
-{
-    struct plan p = {.version = 1};
-    folder_new(p.folder);
-    struct team team = team_of(&p, 2, 1, 1, LOCUS_ADAPTIVE);
-    team_run(&team, close_before);
 }

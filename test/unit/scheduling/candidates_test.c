@@ -4,8 +4,6 @@
 #include "locus.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdbool.h>
 
 enum { COUNT = 70 };
 
@@ -14,91 +12,12 @@ struct scene {
     struct candidates candidates;
 };
 
-static void begin(struct scene *s, enum locus_order order)
-{
-    locus_schedule_config_init(&s->config);
-    s->config.order = order;
-    s->config.variables = COUNT;
-    CHECK_EQ(candidates_init(&s->candidates, &s->config, COUNT), 0);
-}
-
 static uint64_t next(struct scene *s)
 {
     uint64_t variable = COUNT;
     CHECK_EQ(candidates_next(&s->candidates, &variable), 1);
     CHECK(variable < COUNT);
     return variable;
-}
-
-TEST(candidates, in_turn_pass_over_those_that_are_busy)
-{
-    struct scene s;
-    uint64_t none;
-    begin(&s, LOCUS_ROUND_ROBIN);
-    for (uint64_t v = 0; v < COUNT; v++) CHECK_EQ(next(&s), v);
-    CHECK_EQ(candidates_next(&s.candidates, &none), 0); /* all are busy */
-    candidates_free(&s.candidates, 65);
-    candidates_free(&s.candidates, 3);
-    CHECK_EQ(next(&s), 3);
-    CHECK_EQ(next(&s), 65);
-    CHECK_EQ(candidates_next(&s.candidates, &none), 0);
-    candidates_fini(&s.candidates);
-}
-
-/* All have had a turn, and came to rest. */
-static void begin_at_rest(struct scene *s)
-{
-    begin(s, LOCUS_PRIORITY);
-    for (uint64_t v = 0; v < COUNT; v++) CHECK_EQ(next(s), v);
-    for (uint64_t v = 0; v < COUNT; v++) {
-        candidates_changed(&s->candidates, v, 0);
-        candidates_free(&s->candidates, v);
-    }
-}
-
-TEST(candidates, by_priority_are_those_that_changed)
-{
-    struct scene s;
-    unsigned of_5 = 0, draws = 16 * 100;
-    begin_at_rest(&s);
-    candidates_changed(&s.candidates, 5, -2); /* of any sign */
-    for (unsigned i = 0; i < draws; i++) {
-        uint64_t v = next(&s);
-        of_5 += v == 5;
-        candidates_free(&s.candidates, v);
-    }
-    /* all but those whose turn it is, and a draw of eta now and then */
-    CHECK(of_5 >= draws - draws / CANDIDATES_TURN - 2);
-    candidates_fini(&s.candidates);
-}
-
-TEST(candidates, by_priority_come_again_though_nothing_changes)
-{
-    struct scene s;
-    bool came[COUNT] = {false};
-    begin_at_rest(&s);
-    candidates_changed(&s.candidates, 5, 1e15);
-    for (unsigned i = 0; i < COUNT * CANDIDATES_TURN; i++) {
-        uint64_t v = next(&s);
-        came[v] = true;
-        candidates_free(&s.candidates, v);
-    }
-    for (int v = 0; v < COUNT; v++) CHECK(came[v]);
-    candidates_fini(&s.candidates);
-}
-
-/* A busy one is never drawn, whatever it changes by meanwhile. */
-TEST(candidates, by_priority_never_come_while_they_are_busy)
-{
-    struct scene s;
-    uint64_t none;
-    begin_at_rest(&s);
-    for (unsigned i = 0; i < COUNT; i++) {
-        uint64_t v = next(&s);
-        candidates_changed(&s.candidates, v, i % 2 ? HUGE_VAL : NAN);
-    }
-    CHECK_EQ(candidates_next(&s.candidates, &none), 0);
-    candidates_fini(&s.candidates);
 }
 
 /* A share of three, of which the second has 1, 4, 7, ...: local 0, 1, 2, ... */

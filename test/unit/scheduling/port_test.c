@@ -4,8 +4,6 @@
 
 #include "one_node.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -114,36 +112,6 @@ static void sync_all(struct scene *s, float change)
 
 /* ---- rounds ---- */
 
-/* The second has fewer parts than there is room for: its extra figures stand in their place. */
-TEST_WITH(port, sums_are_those_of_all_workers, scene, s)
-{
-    for (uint64_t round = 0; round < 8; round++) {
-        size_t count = round % 2 ? 1 : WIDTH;
-        write_round(s, round, round, count);
-        for (unsigned i = 0; i < WORKERS; i++) CHECK_EQ(take(s, i, round), count);
-        for (unsigned i = 0; i < WORKERS; i++) push(s, i, count);
-        for (unsigned i = 0; i < WORKERS; i++) pull_and_check(s, i, count);
-        sync_all(s, 1);
-    }
-}
-
-/* Each variable's change is said once: by the worker whose it is. */
-TEST_WITH(port, changes_are_those_of_the_workers_own_parts, scene, s)
-{
-    float row[ROW];
-    write_round(s, 0, 4, WIDTH);
-    for (unsigned i = 0; i < WORKERS; i++) take(s, i, 4);
-    for (unsigned i = 0; i < WORKERS; i++) push(s, i, WIDTH);
-    for (unsigned i = 0; i < WORKERS; i++) pull_and_check(s, i, WIDTH);
-    sync_all(s, 50);
-    for (int i = 0; i < WORKERS; i++) CHECK_EQ(locus_port_close(s->port[i]), 0); /* they arrive */
-    locus_key key = s->mail.changes + mail_slot(&s->mail, 0);
-    CHECK_EQ(locus_pull(s->worker[WORKERS], &key, 1, row), 0);
-    CHECK(row[0] == WORKERS);
-    for (int k = 0; k < WIDTH; k++) CHECK(row[1 + k] == 50 + (float)k);
-    memset(s->port, 0, sizeof s->port);
-}
-
 /* What rounds ahead name is intended for the clock at which they come: the worker's clock advances
  * with each. */
 TEST_WITH(port, rounds_ahead_are_taken_in_order_and_advance_the_clock, scene, s)
@@ -165,35 +133,6 @@ TEST_WITH(port, rounds_ahead_are_taken_in_order_and_advance_the_clock, scene, s)
     locus_port_stats(s->port[0], &stats);
     CHECK_EQ(stats.rounds, s->mail.slots);
     CHECK_EQ(stats.parts, s->mail.slots * WIDTH);
-}
-
-/* ---- waiting for others ---- */
-
-struct turn {
-    struct scene *scene;
-    pthread_t thread;
-    bool has_ended; /* atomic */
-};
-
-static void *pull_alone(void *turn)
-{
-    struct turn *t = turn;
-    pull_and_check(t->scene, 0, WIDTH);
-    __atomic_store_n(&t->has_ended, true, __ATOMIC_RELEASE);
-    return NULL;
-}
-
-TEST_WITH(port, a_pull_waits_for_all_workers, scene, s)
-{
-    struct turn t = {.scene = s};
-    write_round(s, 0, 0, WIDTH);
-    for (unsigned i = 0; i < WORKERS; i++) take(s, i, 0);
-    push(s, 0, WIDTH);
-    CHECK_EQ(pthread_create(&t.thread, NULL, pull_alone, &t), 0);
-    for (int i = 0; i < 100; i++) sched_yield();
-    CHECK(!__atomic_load_n(&t.has_ended, __ATOMIC_ACQUIRE));
-    push(s, 1, WIDTH);
-    CHECK_EQ(pthread_join(t.thread, NULL), 0);
 }
 
 /* A scheduler that fails says so in both mailboxes. */

@@ -1,13 +1,10 @@
-/* Schedules: which variables a round has, which it never has together, and when each comes
- * again. */
-#include "sampling/chi_square.h"
+/* Schedules: what a round has, and what is refused. Which variables a round never has together, when
+ * each comes again, and how often: the simulation (test/sim/schedule). */
 #include "test.h"
 #include "locus_schedule.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { VARIABLES = 101, WIDTH = 8, WORKERS = 3 };
 
@@ -43,28 +40,6 @@ static void check_round(const struct locus_schedule_config *c, const struct locu
     }
 }
 
-/* Neighbours depend on each other. */
-static bool are_apart(uint64_t a, uint64_t b)
-{
-    return a > b + 2 || b > a + 2;
-}
-
-static bool fits_apart(void *context, uint64_t variable, const uint64_t *chosen, size_t count)
-{
-    (void)context;
-    for (size_t i = 0; i < count; i++)
-        if (!are_apart(variable, chosen[i])) return false;
-    return true;
-}
-
-static bool fits_nothing(void *context, uint64_t variable, const uint64_t *chosen, size_t count)
-{
-    (void)context;
-    (void)variable;
-    (void)chosen;
-    return count == 0;
-}
-
 /* ---- round robin ---- */
 
 TEST(schedule, round_robin_takes_all_in_turn)
@@ -82,149 +57,7 @@ TEST(schedule, round_robin_takes_all_in_turn)
     locus_schedule_free(s);
 }
 
-/* ---- the filter ---- */
-
-enum { AHEAD = 4, ROUNDS = 6000 };
-
-struct flight {
-    struct locus_part parts[AHEAD][WIDTH];
-    int counts[AHEAD];
-};
-
-/* Rounds `ahead` of what is done; within each window all fit, and nothing is in two rounds. */
-static void check_flight(const struct locus_schedule_config *c, const struct flight *f, int round,
-                         int ahead)
-{
-    const struct locus_part *now = f->parts[round % AHEAD];
-    for (int back = 0; back < ahead && back <= round; back++) {
-        const struct locus_part *other = f->parts[(round - back) % AHEAD];
-        for (int i = 0; i < f->counts[round % AHEAD]; i++)
-            for (int j = 0; j < f->counts[(round - back) % AHEAD]; j++) {
-                if (back == 0 && i == j) continue;
-                CHECK(now[i].variable != other[j].variable);
-                if (c->fits && back < (int)c->window)
-                    CHECK(are_apart(now[i].variable, other[j].variable));
-            }
-    }
-}
-
-/* Returns the longest that a variable waited, in rounds, once each had been there. */
-static int fly(const struct locus_schedule_config *c, int ahead)
-{
-    locus_schedule *s = new_schedule(c);
-    static struct flight f;
-    static int last[VARIABLES];
-    int longest = 0, undone = 0;
-    memset(last, 0, sizeof last);
-    for (int round = 0; round < ROUNDS; round++) {
-        struct locus_part *parts = f.parts[round % AHEAD];
-        while (undone >= ahead) undone--, locus_schedule_done(s);
-        int count = locus_schedule_next(s, parts);
-        for (; count == 0 && undone > 0; count = locus_schedule_next(s, parts))
-            undone--, locus_schedule_done(s);
-        CHECK(count > 0);
-        undone++;
-        check_round(c, parts, count);
-        f.counts[round % AHEAD] = count;
-        check_flight(c, &f, round, undone);
-        for (int i = 0; i < count; i++) {
-            uint64_t v = parts[i].variable;
-            if (round - last[v] > longest) longest = round - last[v];
-            last[v] = round;
-            locus_schedule_changed(s, v, v == 7 ? 1e6 : 1e-3);
-        }
-    }
-    for (int v = 0; v < VARIABLES; v++)
-        if (ROUNDS - last[v] > longest) longest = ROUNDS - last[v];
-    locus_schedule_free(s);
-    return longest;
-}
-
-TEST(schedule, what_is_updated_together_fits)
-{
-    for (int order = 0; order < 2; order++)
-        for (unsigned window = 1; window <= 3; window++) {
-            struct locus_schedule_config c = config_of(order ? LOCUS_PRIORITY : LOCUS_ROUND_ROBIN);
-            c.fits = fits_apart;
-            c.window = window;
-            fly(&c, (int)window);
-            fly(&c, AHEAD - 1);
-        }
-}
-
-TEST(schedule, each_comes_again_in_time)
-{
-    const int turn = 2 * VARIABLES + 8 * WIDTH;
-    struct locus_schedule_config c = config_of(LOCUS_ROUND_ROBIN);
-    CHECK(fly(&c, 1) <= VARIABLES / WIDTH + 1);
-    c.fits = fits_apart;
-    int apart = fly(&c, 1);
-    if (apart > 4 * VARIABLES / WIDTH) test_fail(__FILE__, __LINE__, "waited %d rounds", apart);
-    c.fits = fits_nothing;
-    CHECK(fly(&c, 1) <= turn);
-    c.order = LOCUS_PRIORITY;
-    CHECK(fly(&c, 1) <= 2 * turn);
-    c.fits = NULL; /* one of them always changes by a million: the others come all the same */
-    c.width = 1;
-    CHECK(fly(&c, 1) <= 2 * (2 * VARIABLES + 8));
-}
-
-/* A candidate that is refused is the first of the next round. */
-TEST(schedule, the_refused_come_first)
-{
-    struct locus_schedule_config c = config_of(LOCUS_ROUND_ROBIN);
-    struct locus_part parts[WIDTH];
-    c.fits = fits_nothing;
-    locus_schedule *s = new_schedule(&c);
-    for (int round = 0; round < 3 * VARIABLES; round++, locus_schedule_done(s)) {
-        CHECK_EQ(locus_schedule_next(s, parts), 1);
-        CHECK_EQ(parts[0].variable, round % VARIABLES);
-    }
-    locus_schedule_free(s);
-}
-
 /* ---- priority ---- */
-
-static void check_frequencies(const uint64_t *seen, const double *weights, size_t count)
-{
-    double expected[VARIABLES], sum = 0, draws = 0, freedom;
-    for (size_t i = 0; i < count; i++) {
-        sum += weights[i];
-        draws += (double)seen[i];
-    }
-    for (size_t i = 0; i < count; i++) expected[i] = draws * weights[i] / sum;
-    double statistic = chi_square(seen, expected, count, &freedom);
-    if (statistic > chi_square_bound(freedom))
-        test_fail(__FILE__, __LINE__, "chi-square %f of %f degrees", statistic, freedom);
-}
-
-/* With a width of 1 and each round done at once, every second one is drawn, independently; the
- * others are in turn. */
-TEST(schedule, priorities_are_frequencies)
-{
-    enum { DRAWS = 200000, FEW = 20 };
-    struct locus_schedule_config c = config_of(LOCUS_PRIORITY);
-    double weights[FEW] = {0};
-    uint64_t seen[FEW] = {0};
-    struct locus_part part;
-    c.variables = FEW;
-    c.width = 1;
-    c.eta = 0.5;
-    c.seed = 3;
-    locus_schedule *s = new_schedule(&c);
-    for (int i = 0; i < FEW; i++, locus_schedule_done(s)) {
-        CHECK_EQ(locus_schedule_next(s, &part), 1);
-        CHECK_EQ(part.variable, i); /* first turns */
-        locus_schedule_changed(s, part.variable, i % 2 ? -0.3 * i : 0.3 * i);
-        weights[i] = (double)(float)(0.3 * i) * (double)(float)(0.3 * i) + 0.5;
-    }
-    for (int i = FEW; i < DRAWS; i++, locus_schedule_done(s)) {
-        CHECK_EQ(locus_schedule_next(s, &part), 1);
-        if (i % 2 > 0) seen[part.variable]++;
-    }
-    check_frequencies(seen, weights, FEW);
-    locus_schedule_free(s);
-}
 
 /* What is no number counts as a large change, and does not spoil the other weights. */
 TEST(schedule, priorities_stand_any_change)
@@ -246,59 +79,6 @@ TEST(schedule, priorities_stand_any_change)
     CHECK(seen > 1800);
     locus_schedule_changed(s, VARIABLES, 1); /* no variable: nothing happens */
     locus_schedule_free(s);
-}
-
-/* Of several that share the variables, all together have each once. */
-TEST(schedule, shares_are_disjoint_and_whole)
-{
-    enum { SHARES = 4 };
-    int seen[VARIABLES] = {0};
-    for (unsigned share = 0; share < SHARES; share++) {
-        struct locus_schedule_config c = config_of(LOCUS_ROUND_ROBIN);
-        struct locus_part part;
-        c.share = share;
-        c.shares = SHARES;
-        c.width = 1;
-        locus_schedule *s = new_schedule(&c);
-        for (unsigned v = share; v < VARIABLES; v += SHARES, locus_schedule_done(s)) {
-            CHECK_EQ(locus_schedule_next(s, &part), 1);
-            check_round(&c, &part, 1);
-            seen[part.variable]++;
-        }
-        locus_schedule_free(s);
-    }
-    for (int v = 0; v < VARIABLES; v++) CHECK_EQ(seen[v], 1);
-}
-
-/* ---- rotation ---- */
-
-static void check_rotation(uint64_t blocks, unsigned workers)
-{
-    struct locus_schedule_config c = config_of(LOCUS_ROTATION);
-    struct locus_part parts[WIDTH];
-    static int had[WIDTH][VARIABLES];
-    memset(had, 0, sizeof had);
-    c.variables = blocks;
-    c.workers = workers;
-    locus_schedule *s = new_schedule(&c);
-    for (uint64_t round = 0; round < 2 * blocks; round++) {
-        int count = locus_schedule_next(s, parts);
-        CHECK_EQ(count, workers);
-        check_round(&c, parts, count);
-        for (unsigned w = 0; w < workers; w++) {
-            CHECK_EQ(parts[w].worker, w);
-            had[w][parts[w].variable]++;
-            CHECK(had[w][parts[w].variable] <= (round < blocks ? 1 : 2));
-        }
-        locus_schedule_done(s);
-    }
-    locus_schedule_free(s);
-}
-
-TEST(schedule, blocks_rotate)
-{
-    for (unsigned workers = 1; workers <= WIDTH; workers++)
-        for (uint64_t blocks = workers; blocks < 20; blocks++) check_rotation(blocks, workers);
 }
 
 /* ---- the program's own ---- */

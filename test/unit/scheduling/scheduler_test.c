@@ -4,7 +4,6 @@
 
 #include "one_node.h"
 
-#include <sched.h>
 #include <string.h>
 
 enum { VARIABLES = 10, WORKERS = 2, WIDTH = 3, DEPTH = 2 };
@@ -73,16 +72,6 @@ static size_t await_round(struct scene *s, uint64_t round)
     return count;
 }
 
-/* A worker is through with the round; its part `i` has changed by `change`. */
-static void finish_round(struct scene *s, uint64_t round, unsigned i, float change)
-{
-    locus_key key = s->mail.changes + mail_slot(&s->mail, round);
-    memset(s->row, 0, sizeof s->row);
-    s->row[0] = 1;
-    s->row[1 + i] = change;
-    CHECK_EQ(locus_push(s->worker, &key, 1, s->row), 0);
-}
-
 TEST_WITH(scheduler, writes_rounds_ahead_as_far_as_there_are_slots, scene, s)
 {
     open_scheduler(s);
@@ -91,62 +80,6 @@ TEST_WITH(scheduler, writes_rounds_ahead_as_far_as_there_are_slots, scene, s)
         for (unsigned i = 0; i < WIDTH; i++)
             CHECK_EQ(s->parts[i].variable, (round * WIDTH + i) % VARIABLES);
     }
-}
-
-/* A slot is used again only when all workers are through: however often the scheduler looks. */
-TEST_WITH(scheduler, a_round_comes_when_all_are_through_with_the_one_in_its_slot, scene, s)
-{
-    enum { LOOKS = 300 };
-    open_scheduler(s);
-    for (uint64_t round = 0; round < 2 * (DEPTH + 1); round++) {
-        CHECK_EQ(await_round(s, round), WIDTH);
-        finish_round(s, round, 0, 0);
-        for (int i = 0; i < LOOKS; i++) {
-            sched_yield();
-            CHECK_EQ(await_round(s, round), WIDTH); /* it is still there */
-        }
-        finish_round(s, round, 0, 0);
-    }
-}
-
-/* What was pushed into a slot is gone before its next round is seen. */
-TEST_WITH(scheduler, mailboxes_are_empty_when_their_round_is_seen, scene, s)
-{
-    open_scheduler(s);
-    for (uint64_t round = 0; round < 3 * (DEPTH + 1); round++) {
-        await_round(s, round);
-        pull(s, s->mail.sums, round);
-        for (unsigned i = 0; i < s->mail.sums_length; i++) CHECK(s->row[i] == 0);
-        pull(s, s->mail.changes, round);
-        for (unsigned i = 0; i < s->mail.changes_length; i++) CHECK(s->row[i] == 0);
-        locus_key key = s->mail.sums + mail_slot(&s->mail, round);
-        for (unsigned i = 0; i < s->mail.sums_length; i++) s->row[i] = 9;
-        CHECK_EQ(locus_push(s->worker, &key, 1, s->row), 0);
-        for (int worker = 0; worker < WORKERS; worker++) finish_round(s, round, 1, 5);
-    }
-}
-
-/* One variable changes, the others do not: it comes more often than one in ten. */
-TEST(scheduler, changes_reach_the_schedule)
-{
-    enum { ROUNDS = 60 };
-    struct scene s;
-    unsigned seen = 0;
-    configure(&s);
-    s.config.schedule.order = LOCUS_PRIORITY;
-    s.config.schedule.width = 1;
-    s.config.depth = 0;
-    open_node(&s);
-    open_scheduler(&s);
-    for (uint64_t round = 0; round < ROUNDS; round++) {
-        CHECK_EQ(await_round(&s, round), 1);
-        bool is_it = s.parts[0].variable == 7;
-        seen += is_it;
-        finish_round(&s, round, 0, is_it ? 100 : 0);
-        finish_round(&s, round, 0, 0); /* the other worker: not its own */
-    }
-    CHECK(seen > ROUNDS / 4);
-    scene_end(&s);
 }
 
 /* ---- what is refused, and what fails ---- */
