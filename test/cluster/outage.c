@@ -225,7 +225,7 @@ TEST(outage, between_two_nodes_is_blamed_on_one_of_them)
 {
     enum { COUNT = 2, A = 1, B = 3 };
     char said[1024];
-    open_networks(COUNT, 3);
+    open_networks(COUNT, 4);
     for (int i = 0; i < COUNT; i++) {
         cables_lose(&network[i].cables, A, B, true);
         if (i == 0) cables_lose(&network[i].cables, B, A, true);
@@ -247,7 +247,7 @@ TEST(outage, between_two_nodes_is_blamed_on_one_of_them)
 TEST(outage, longer_than_the_timeout_is_blamed_on_who_was_cut_off)
 {
     char name[32];
-    open_networks(NETWORKS, 3);
+    open_networks(NETWORKS, 4);
     for (int i = 0; i < NETWORKS; i++) {
         network[i].victim = i;
         cables_pull(&network[i].cables, network[i].victim, true);
