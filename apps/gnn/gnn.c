@@ -42,7 +42,10 @@ static void task_options(struct gnn_options *o)
         OPTION_SECTION("the task"),
         OPTION_TEXT(
             "--data", "PATH", &o->common.data, ARGS_INPUT,
-            "edges: rows of two nodes' names, with tabs, commas,\nsemicolons or blanks between; or MatrixMarket;\nweights are not used"),
+            "edges: rows of two nodes' names, with tabs, commas,\nsemicolons or blanks between; or MatrixMarket"),
+        OPTION_FLAG(
+            "--weights", &o->is_weighted, ARGS_TASK,
+            "edges have weights: in the third column, or the one\nthat a heading calls weight, or the matrix's values"),
         OPTION_TEXT(
             "--labels", "FILE", &o->labels, ARGS_INPUT,
             "classes: rows of a node first and its class last; or\nLIBSVM, or a class a line, of the nodes 0, 1, ...;\n-1 is none"),
@@ -140,6 +143,7 @@ static void check(void *program)
     if (o->common.data && !o->labels) fail_usage("--labels is missing: the classes of the nodes");
     if (o->planted && (o->labels || o->features || o->split))
         fail_usage("--planted has neither --labels nor --features nor --split: leave them out");
+    args_excludes("--weights", "--planted");
     args_excludes("--train", "--split");
     args_excludes("--validate", "--split");
     args_needs("--planted-same", "--planted");
@@ -162,6 +166,7 @@ static void read_all(struct gnn *g)
                             .seed = o->common.seed};
         planted_generate(&p, &g->network, &g->labels);
     } else {
+        g->network.is_weighted = o->is_weighted;
         network_load(&g->network, o->common.data);
         labels_load(&g->labels, &g->network, o->labels);
     }
@@ -233,10 +238,10 @@ static void start(const void *program, const struct pool *pool)
     const struct gnn_options *o = &g->options;
     const struct labels *l = &g->labels;
     double between = partition_cut_share(&g->network, g->part_of);
-    if (g->network.has_more)
+    if (g->network.has_more && !o->is_weighted)
         fprintf(stderr,
-                "%s: %s has more than two nodes of an edge; weights and other attributes are not "
-                "used\n",
+                "%s: %s has more than two nodes of an edge, which is not used: --weights takes "
+                "it as weights\n",
                 fail_program(), o->common.data);
     if (g->network.added > 0)
         fprintf(stderr, "%s: %s names %u node%s in no edge\n", fail_program(), o->labels,
@@ -439,6 +444,7 @@ static void note(struct tensors *t, const struct gnn *g)
     const struct gnn_options *o = &g->options;
     tensors_note(t, "model", "graph convolution");
     tensors_note(t, "average", o->average == GNN_MEAN ? "mean" : "symmetric");
+    tensors_note(t, "weights", o->is_weighted ? "true" : "false");
     tensors_note_count(t, "neighbours", o->test_neighbours);
     tensors_note(t, "data", o->common.data ? o->common.data : o->planted);
 }

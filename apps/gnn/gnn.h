@@ -28,6 +28,7 @@ struct gnn_options {
     struct settings common;
     const char *labels, *features, *split, *planted;
     uint64_t dim, hidden, batch, neighbours, test_neighbours;
+    bool is_weighted;
     double train, validate, planted_exponent, planted_same;
     double rate, dense_rate, decay, dropout, init;
     int average;   /* enum gnn_average */

@@ -38,7 +38,7 @@ static void open(struct predict *p)
 {
     struct using *u = p->program;
     const struct saved *s = &p->model;
-    const char *average = saved_note(s, "average");
+    const char *average = saved_note(s, "average"), *weights = saved_note(s, "weights");
     u->rows = saved_find(s, "embeddings", TENSORS_F32);
     bool has_features = !u->rows;
     if (has_features) u->rows = saved_find(s, "layer1.weight", TENSORS_F32);
@@ -58,6 +58,7 @@ static void open(struct predict *p)
     saved_names(s, has_features ? "features" : "nodes", u->rows->rows, &u->row_names);
     saved_names(s, "classes", u->classes, &u->class_names);
     network_init(&u->network);
+    u->network.is_weighted = weights && strcmp(weights, "true") == 0;
     network_load(&u->network, p->path);
     network_finish(&u->network);
     if (has_features) features_load(&u->features, &u->network, u->features_path);
@@ -102,12 +103,12 @@ static void sum(const struct using *u, uint32_t node, const float *values, size_
 {
     const struct network *n = &u->network;
     const struct vec *v = vec_best();
-    float own = 1 + (float)network_degree(n, node);
+    float own = 1 + network_strength(n, node);
     v->set_scaled(to, 1 / own, values + node * width, width);
     for (uint64_t i = n->start[node]; i < n->start[node + 1]; i++) {
         uint32_t other = n->neighbour[i];
-        float weight = u->is_mean ? own : sqrtf(own * (1 + (float)network_degree(n, other)));
-        v->add_scaled(to, 1 / weight, values + other * width, width);
+        float all = u->is_mean ? own : sqrtf(own * (1 + network_strength(n, other)));
+        v->add_scaled(to, network_weight(n, i) / all, values + other * width, width);
     }
 }
 

@@ -92,11 +92,11 @@ static bool is_among(const uint32_t *list, uint32_t count, uint32_t wanted)
 static uint32_t choose(struct neighbourhood_maker *m, uint32_t node, struct rng *rng)
 {
     const struct network *n = &m->gnn->network;
-    const uint32_t *neighbour = n->neighbour + n->start[node];
     uint32_t degree = network_degree(n, node), count = (uint32_t)m->neighbours;
     struct rng own;
     if (count == 0 || degree <= count) {
-        memcpy(m->chosen, neighbour, degree * sizeof *neighbour);
+        for (uint32_t i = 0; i < degree; i++) m->chosen[i] = i;
+        m->chosen_weight = network_strength(n, node);
         return degree;
     }
     if (m->is_fixed) {
@@ -107,21 +107,30 @@ static uint32_t choose(struct neighbourhood_maker *m, uint32_t node, struct rng 
         uint32_t last = degree - count + i, drawn = (uint32_t)rng_below(rng, (uint64_t)last + 1);
         m->chosen[i] = is_among(m->chosen, i, drawn) ? last : drawn;
     }
-    for (uint32_t i = 0; i < count; i++) m->chosen[i] = neighbour[m->chosen[i]];
+    m->chosen_weight = 0;
+    for (uint32_t i = 0; i < count; i++)
+        m->chosen_weight += network_weight(n, n->start[node] + m->chosen[i]);
     return count;
 }
 
-/* How much of `from` goes to `to`, of which `count` neighbours are chosen. The mean; or Kipf and
- * Welling's: over the root of both degrees, each node a neighbour of itself, and chosen ones stand
+/* Each node is a neighbour of itself, by an edge of weight 1. */
+static float weight_of_own(const struct neighbourhood_maker *m, uint32_t node)
+{
+    bool is_mean = m->gnn->options.average == GNN_MEAN;
+    return 1 / (1 + (is_mean ? m->chosen_weight : network_strength(&m->gnn->network, node)));
+}
+
+/* How much of the neighbour in place `at` of all goes to `to`, of which `count` are chosen. The
+ * mean; or Kipf and Welling's: over the root of both ends' sums of weights, and chosen ones stand
  * for all. */
-static float weight_of(const struct neighbourhood_maker *m, uint32_t to, uint32_t from,
+static float weight_of(const struct neighbourhood_maker *m, uint32_t to, uint64_t at,
                        uint32_t count)
 {
-    if (m->gnn->options.average == GNN_MEAN) return 1 / (1 + (float)count);
-    float own = 1 + (float)network_degree(&m->gnn->network, to);
-    if (from == to) return 1 / own;
-    float other = 1 + (float)network_degree(&m->gnn->network, from);
-    return (own - 1) / (float)count / sqrtf(own * other);
+    const struct network *n = &m->gnn->network;
+    float weight = network_weight(n, at);
+    if (m->gnn->options.average == GNN_MEAN) return weight / (1 + m->chosen_weight);
+    float own = 1 + network_strength(n, to), other = 1 + network_strength(n, n->neighbour[at]);
+    return weight * (float)network_degree(n, to) / (float)count / sqrtf(own * other);
 }
 
 /* ---- the upper layer ---- */
@@ -140,11 +149,13 @@ static uint32_t middle_place(struct neighbourhood_maker *m, struct neighbourhood
 
 static void make_upper(struct neighbourhood_maker *m, struct neighbourhood *h, struct rng *rng)
 {
+    const struct network *n = &m->gnn->network;
     uint32_t edges = 0;
     h->middles = 0;
     places_clear(&m->middles);
     for (uint32_t t = 0; t < h->tops; t++) {
         uint32_t node = h->top[t], count = choose(m, node, rng);
+        uint64_t first = n->start[node];
         if (edges + count + 1 > h->upper_capacity) {
             h->upper_capacity = 2 * ((size_t)edges + count + 1);
             h->upper =
@@ -152,10 +163,11 @@ static void make_upper(struct neighbourhood_maker *m, struct neighbourhood *h, s
         }
         h->top_start[t] = edges;
         h->upper[edges++] =
-            (struct neighbourhood_edge){middle_place(m, h, node), weight_of(m, node, node, count)};
+            (struct neighbourhood_edge){middle_place(m, h, node), weight_of_own(m, node)};
         for (uint32_t i = 0; i < count; i++)
-            h->upper[edges++] = (struct neighbourhood_edge){
-                middle_place(m, h, m->chosen[i]), weight_of(m, node, m->chosen[i], count)};
+            h->upper[edges++] =
+                (struct neighbourhood_edge){middle_place(m, h, n->neighbour[first + m->chosen[i]]),
+                                            weight_of(m, node, first + m->chosen[i], count)};
     }
     h->top_start[h->tops] = edges;
 }
@@ -226,15 +238,18 @@ static void sort_lower(struct neighbourhood_maker *m, struct neighbourhood *h)
 
 static void make_lower(struct neighbourhood_maker *m, struct neighbourhood *h, struct rng *rng)
 {
+    const struct network *n = &m->gnn->network;
     uint64_t salt = rng_next(rng);
     h->inputs = 0;
     m->edges = 0;
     places_clear(&m->inputs);
     for (uint32_t i = 0; i < h->middles; i++) {
         uint32_t node = (uint32_t)h->middle[i], count = choose(m, node, rng);
-        add_node(m, h, node, i, weight_of(m, node, node, count), salt);
-        for (uint32_t j = 0; j < count; j++)
-            add_node(m, h, m->chosen[j], i, weight_of(m, node, m->chosen[j], count), salt);
+        add_node(m, h, node, i, weight_of_own(m, node), salt);
+        for (uint32_t j = 0; j < count; j++) {
+            uint64_t at = n->start[node] + m->chosen[j];
+            add_node(m, h, n->neighbour[at], i, weight_of(m, node, at, count), salt);
+        }
     }
     if (h->inputs > 0) sort_lower(m, h);
 }

@@ -23,7 +23,10 @@ void network_fini(struct network *n)
     names_fini(&n->names);
     free(n->start);
     free(n->neighbour);
+    free(n->weight);
+    free(n->strength);
     free(n->edges);
+    free(n->edge_weight);
     *n = (struct network){0};
 }
 
@@ -31,6 +34,16 @@ void network_add(struct network *n, uint32_t from, uint32_t to)
 {
     n->edges = make_room(n->edges, n->count, &n->capacity, sizeof *n->edges, "edges");
     n->edges[n->count++] = (struct network_edge){from, to};
+}
+
+/* Of the edge that was added last. */
+static void weigh(struct network *n, const struct lines *l, double weight)
+{
+    if (!(weight > 0) || (float)weight <= 0)
+        lines_fail(l, "its weight, %g, is not above 0 (--weights)", weight);
+    n->edge_weight = make_room(n->edge_weight, n->count - 1, &n->weight_capacity,
+                               sizeof *n->edge_weight, "edges");
+    n->edge_weight[n->count - 1] = (float)weight;
 }
 
 /* ---- a file ---- */
@@ -152,6 +165,18 @@ static void check_ends(const struct network *n, const char *path)
                     : "no node of its first column in its second");
 }
 
+/* The third, unless the heading says another. */
+static size_t weight_column(const struct fields *f, size_t from, size_t to)
+{
+    size_t column = fields_column(f, "weight", false);
+    if (column != FIELDS_NONE) return column;
+    if (f->form.columns - f->form.hidden < 3 || (f->name && f->form.columns - f->form.hidden > 3))
+        fail("%s has no column of weights behind the nodes, or one that its heading calls weight "
+             "(--weights)",
+             f->lines.path);
+    return 0 + 1 + 2 - from - to;
+}
+
 static struct field node_in(const struct fields *f, size_t column)
 {
     struct field x = f->field[column];
@@ -164,9 +189,10 @@ static void load_fields(struct network *n, const char *path)
 {
     struct fields f;
     struct edge_rows rows = {.fewest = SIZE_MAX};
-    size_t from, to;
+    size_t from, to, weight = FIELDS_NONE;
     fields_open(&f, path, &edge_fields);
     find_columns(&f, &from, &to);
+    if (n->is_weighted) weight = weight_column(&f, from, to);
     rows.is_number = !f.name;
     for (size_t i = 0; f.kind && i < f.form.columns; i++)
         rows.is_number = rows.is_number && f.kind[i] == FIELDS_NUMBERS;
@@ -177,6 +203,9 @@ static void load_fields(struct network *n, const char *path)
         n->has_more = n->has_more || has_more(&f);
         uint32_t first = node_of(n, &f.lines, node_in(&f, from));
         network_add(n, first, node_of(n, &f.lines, node_in(&f, to)));
+        if (n->is_weighted && f.count <= weight) lines_fail(&f.lines, "has no weight (--weights)");
+        if (n->is_weighted)
+            weigh(n, &f.lines, lines_take_number(&f.lines, f.field[weight], "weight"));
         if (f.count < rows.fewest) rows.fewest = f.count;
         if (f.count > rows.most) rows.most = f.count;
         rows.count++;
@@ -206,6 +235,7 @@ static void load_matrix(struct network *n, const char *path)
                    m.rows, m.cells);
     while (matrix_market_next(&m, &cell)) {
         if (cell.value != 0) network_add(n, cell.row, cell.column);
+        if (cell.value != 0 && n->is_weighted) weigh(n, &m.lines, cell.value);
         n->has_more = n->has_more || (cell.value != 0 && cell.value != 1);
     }
     for (uint32_t i = 1; i <= m.rows; i++) {
@@ -234,30 +264,86 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static int by_link(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
 static void place_edges(struct network *n)
 {
     for (size_t i = 0; i < n->count; i++) {
         struct network_edge e = n->edges[i];
         if (e.from == e.to) continue;
-        n->neighbour[n->start[e.from + 1]++] = e.to;
-        n->neighbour[n->start[e.to + 1]++] = e.from;
+        uint64_t at[2] = {n->start[e.from + 1]++, n->start[e.to + 1]++};
+        n->neighbour[at[0]] = e.to;
+        n->neighbour[at[1]] = e.from;
+        for (int k = 0; n->weight && k < 2; k++) n->weight[at[k]] = n->edge_weight[i];
     }
+}
+
+/* By number, and with their weights, which are above 0: so their bits ascend as they do. */
+static void sort_links(struct network *n, uint64_t first, size_t count, uint64_t *room)
+{
+    if (!n->weight) {
+        qsort(n->neighbour + first, count, sizeof *n->neighbour, by_number);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &n->weight[first + i], sizeof bits);
+        room[i] = (uint64_t)n->neighbour[first + i] << 32 | bits;
+    }
+    qsort(room, count, sizeof *room, by_link);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits = (uint32_t)room[i];
+        memcpy(&n->weight[first + i], &bits, sizeof bits);
+        n->neighbour[first + i] = (uint32_t)(room[i] >> 32);
+    }
+}
+
+/* An edge that is said twice has one weight. */
+static void check_double(const struct network *n, uint32_t node, uint64_t kept, uint64_t other)
+{
+    if (network_weight(n, kept) < network_weight(n, other))
+        fail("the edge between %s and %s has two weights, %g and %g: edges have no direction",
+             names_get(&n->names, node), names_get(&n->names, n->neighbour[kept]),
+             (double)network_weight(n, kept), (double)network_weight(n, other));
 }
 
 /* Sorts each node's neighbours, and moves them up to where there is no gap. */
 static void remove_doubles(struct network *n)
 {
     uint64_t first = 0, kept = 0;
+    uint64_t most = 1;
+    for (uint32_t v = 0; v < n->nodes; v++)
+        if (n->start[v + 1] - n->start[v] > most) most = n->start[v + 1] - n->start[v];
+    uint64_t *room = take_memory(most, sizeof *room);
     for (uint32_t v = 0; v < n->nodes; v++) {
         uint64_t end = n->start[v + 1];
-        qsort(n->neighbour + first, end - first, sizeof *n->neighbour, by_number);
+        sort_links(n, first, end - first, room);
         uint64_t own = kept;
         for (uint64_t i = first; i < end; i++) {
-            if (kept > own && n->neighbour[kept - 1] == n->neighbour[i]) continue;
+            if (kept > own && n->neighbour[kept - 1] == n->neighbour[i]) {
+                check_double(n, v, kept - 1, i);
+                continue;
+            }
+            if (n->weight) n->weight[kept] = n->weight[i];
             n->neighbour[kept++] = n->neighbour[i];
         }
         first = end;
         n->start[v + 1] = kept;
+    }
+    free(room);
+}
+
+static void add_up(struct network *n)
+{
+    n->strength = take_memory(n->nodes, sizeof *n->strength);
+    for (uint32_t v = 0; v < n->nodes; v++) {
+        double sum = 0;
+        for (uint64_t i = n->start[v]; i < n->start[v + 1]; i++) sum += (double)n->weight[i];
+        n->strength[v] = (float)sum;
     }
 }
 
@@ -273,11 +359,15 @@ void network_finish(struct network *n)
     }
     for (uint32_t v = 0; v < n->nodes; v++) n->start[v + 2] += n->start[v + 1];
     n->neighbour = take_memory(n->start[n->nodes + 1] + 1, sizeof *n->neighbour);
+    if (n->is_weighted) n->weight = take_memory(n->start[n->nodes + 1] + 1, sizeof *n->weight);
     place_edges(n);
     remove_doubles(n);
+    if (n->is_weighted) add_up(n);
     free(n->edges);
+    free(n->edge_weight);
     n->edges = NULL;
-    n->count = n->capacity = 0;
+    n->edge_weight = NULL;
+    n->count = n->capacity = n->weight_capacity = 0;
     if (n->start[n->nodes] == 0) fail("the graph has no edge between different nodes");
 }
 
@@ -286,5 +376,6 @@ uint64_t network_digest(const struct network *n)
     uint64_t digest = digest_add(DIGEST_FIRST, &n->nodes, sizeof n->nodes);
     for (uint32_t v = 0; v <= n->nodes; v++) digest = rng_mix(digest ^ n->start[v]);
     for (uint64_t i = 0; i < n->start[n->nodes]; i++) digest = rng_mix(digest ^ n->neighbour[i]);
+    if (n->weight) digest = digest_add(digest, n->weight, n->start[n->nodes] * sizeof *n->weight);
     return names_digest(&n->names, n->names.count, digest);
 }

@@ -3,11 +3,13 @@
  * twice counts once, one from a node to itself not at all.
  *
  * A file has an edge a row, the names of two nodes (fields.h), or is MatrixMarket's with a row and
- * a column for each node, which are named by their numbers, from 1. Weights and other attributes
- * are not used.
+ * a column for each node, which are named by their numbers, from 1. Weights are used if they are
+ * wanted, and are above 0: of the column that the heading calls `weight`, or the third one, or the
+ * matrix's values. Other attributes are not used.
  *
  * Callers   main() loads or generates; any thread reads
- * Memory    8 bytes an edge and node, 8 bytes an edge more while it is put together, and the names
+ * Memory    8 bytes an edge and node, 8 bytes an edge more while it is put together, and the names;
+ *           weights are half as much again
  * Waiting   for the disk
  * Life      init; load, or any number of adds; finish; fini
  */
@@ -31,11 +33,15 @@ struct network {
     uint64_t *start;     /* of each node's neighbours; one more for the end */
     uint32_t *neighbour; /* each node's ascend */
     struct names names;  /* of nodes; empty where they were generated */
+    float *weight;       /* of the edge to each neighbour; NULL: all are 1 */
+    float *strength;     /* the sum of each node's; NULL: its degree */
     struct network_edge *edges;
-    size_t count, capacity; /* of edges, until network_finish() */
-    uint32_t added;         /* nodes that another file named, and no edge has */
-    bool is_matrix;         /* by MatrixMarket */
-    bool has_more;          /* the file said more of its edges, of some at least */
+    float *edge_weight;
+    size_t count, capacity, weight_capacity; /* of edges, until network_finish() */
+    uint32_t added;                          /* nodes that another file named, and no edge has */
+    bool is_weighted;                        /* set before network_load(): weights are wanted */
+    bool is_matrix;                          /* by MatrixMarket */
+    bool has_more;                           /* the file said more of its edges, of some at least */
 };
 
 void network_init(struct network *);
@@ -51,6 +57,17 @@ uint64_t network_digest(const struct network *);
 static inline uint32_t network_degree(const struct network *n, uint32_t node)
 {
     return (uint32_t)(n->start[node + 1] - n->start[node]);
+}
+
+/* Of the edge to n->neighbour[at]. */
+static inline float network_weight(const struct network *n, uint64_t at)
+{
+    return n->weight ? n->weight[at] : 1;
+}
+
+static inline float network_strength(const struct network *n, uint32_t node)
+{
+    return n->strength ? n->strength[node] : (float)network_degree(n, node);
 }
 
 /* Edges, each once. */

@@ -160,6 +160,7 @@ static const struct program programs[] = {
     {"gnn",
      GNN,
      {{.option = "--labels ../others", .base = GNN_FILES},
+      {.option = "--weights", .base = GNN_FILES},
       {.option = "--features ../features", .base = GNN_FILES},
       {.option = "--split ../split", .base = GNN_FILES},
       {.option = "--train 0.4"},
@@ -236,7 +237,7 @@ static const char write_files[] =
     "awk 'BEGIN {srand(4); for (i = 0; i < 60; i++) {l = i %% 2; for (j = 0; j < 13; j++) "
     "l = l \"\\t\" int(9 * rand()); for (j = 0; j < 26; j++) l = l \"\\t\" int(3 * rand()); "
     "print l}}' > criteo && "
-    "awk 'BEGIN {for (i = 0; i < 40; i++) {print i, (i + 1) %% 40; print i, (i + 7) %% 40}}' > edges && "
+    "awk 'BEGIN {for (i = 0; i < 40; i++) {print i, (i + 1) %% 40, 1; print i, (i + 7) %% 40, 2.5}}' > edges && "
     "awk 'BEGIN {for (i = 0; i < 40; i++) print i, i < 20 ? \"x\" : \"y\"}' > classes && "
     "awk 'BEGIN {for (i = 0; i < 40; i++) print i, i %% 2 ? \"x\" : \"y\"}' > others && "
     "awk 'BEGIN {for (i = 0; i < 40; i++) print 0, (i < 20) + 1 \":1\"}' > features && "

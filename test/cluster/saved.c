@@ -106,20 +106,24 @@ TEST(saved, kge_finds_what_it_said)
  * learned by heart makes validation worse. */
 static const char write_circles[] =
     "cd %s && awk 'BEGIN {srand(7); for (i = 0; i < 120; i++) {c = i < 60; "
-    "print \"n\" i, \"n\" (c ? (i + 1) %% 60 : 60 + (i - 59) %% 60) > \"edges\"; "
-    "if (i %% 5 == 0) print \"n\" i, \"n\" (i + 60) %% 120 > \"edges\"; "
+    "print \"n\" i, \"n\" (c ? (i + 1) %% 60 : 60 + (i - 59) %% 60), 1 + i %% 3 > \"edges\"; "
+    "if (i %% 5 == 0) print \"n\" i, \"n\" (i + 60) %% 120, 0.5 > \"edges\"; "
     "print \"n\" i, (rand() < 0.25) != c ? \"x\" : \"y\" > \"classes\"; "
     "print \"n\" i, i %% 3 == 0 ? \"train\" : i %% 3 == 1 ? \"val\" : \"test\" > \"split\"}}'";
 
+#define GNN_OPTIONS \
+    "--data edges --labels classes --split split --dim 8 --hidden 8 --neighbours 0 " \
+    "--test-neighbours 0 --epochs 12 --eval-every 1 --batch 8"
+
 TEST(saved, gnn_finds_the_classes_that_it_said)
 {
-    const char *options = "--data edges --labels classes --split split --dim 8 --hidden 8 "
-                          "--neighbours 0 --test-neighbours 0 --epochs 12 --eval-every 1 --batch 8";
+    static const char *const options[] = {GNN_OPTIONS,
+                                          GNN_OPTIONS " --weights --average symmetric"};
     const char *starts[] = {"", trainer_nodes(2)};
     set_up();
     command_must(&c, write_circles, folder);
     for (int i = 0; i < 2; i++) {
-        double accuracy = reported(starts[i], "gnn", options, "\"accuracy\":");
+        double accuracy = reported(starts[i], "gnn", options[i], "\"accuracy\":");
         CHECK(trainer_number(c.out.text, "{\"event\":\"best\",\"epoch\":") < 12 || i > 0);
         are_equal(accuracy, computed("gnn", "edges classes split", "accuracy "), "accuracy");
     }

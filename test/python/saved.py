@@ -2,7 +2,7 @@
 
     ctr MODEL TEST                     log_loss N        LIBSVM, as many features in each line
     entities MODEL TEXT                same N of N       of kge: word2vec's text has the same
-    gnn MODEL EDGES LABELS SPLIT       accuracy N        of all neighbours, their mean
+    gnn MODEL EDGES LABELS SPLIT       accuracy N        of all neighbours, as the model takes them
     kge MODEL FOLDER                   mrr N             ComplEx with reciprocal relations, filtered
     lasso MODEL DATA                   objective N... squares N...    of each lambda; LIBSVM, squared loss
     lda MODEL N                        the N likeliest words of each topic, a line each
@@ -62,16 +62,22 @@ def ctr(_, model, test):
     print("log_loss", loss / len(examples))
 
 
-def gnn(_, model, edges, labels, split):
+def gnn(notes, model, edges, labels, split):
     names, classes = names_of(model["nodes"]), names_of(model["classes"])
-    near = {name: {name} for name in names}
-    for a, b in lines_of(edges):
-        near[a].add(b)
-        near[b].add(a)
+    near = {name: {name: 1} for name in names}
+    for a, b, *weight in lines_of(edges):
+        near[a][b] = near[b][a] = float(weight[0]) if notes["weights"] == "true" else 1
+    total = {name: sum(weights.values()) for name, weights in near.items()}
+
+    def share(to, other):
+        whole = total[to] if notes["average"] == "mean" else math.sqrt(total[to] * total[other])
+        return near[to][other] / whole
+
     rows = dict(zip(names, rows_of(model["embeddings"])))
 
     def mean_of(node, values):
-        return [sum(column) / len(near[node]) for column in zip(*(values[other] for other in near[node]))]
+        return [math.fsum(share(node, other) * values[other][i] for other in near[node])
+                for i in range(len(values[node]))]
 
     hidden = {node: through(layer_of(model, 1), mean_of(node, rows), True) for node in names}
     right = count = 0

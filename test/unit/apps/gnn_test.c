@@ -580,6 +580,84 @@ TEST(gnn, neighbourhoods_are_what_a_batch_depends_on)
     release(&g);
 }
 
+/* Kipf and Welling's D^-1/2 (A + I) D^-1/2, where D has the sums of the rows of A + I; or D^-1 of it. */
+static double share_of(const double a[3][3], bool is_mean, uint32_t to, uint32_t from)
+{
+    double sums[3];
+    for (int i = 0; i < 3; i++) sums[i] = 1 + a[i][0] + a[i][1] + a[i][2];
+    return ((to == from) + a[to][from]) / (is_mean ? sums[to] : sqrt(sums[to] * sums[from]));
+}
+
+static void check_weights(struct gnn *g)
+{
+    static const double a[3][3] = {{0, 0.5, 4}, {0.5, 0, 2}, {4, 2, 0}};
+    struct neighbourhood_maker m;
+    struct neighbourhood h;
+    struct rng rng;
+    rng_init(&rng, 1, 1);
+    for (int average = GNN_MEAN; average <= GNN_SYMMETRIC; average++) {
+        bool is_mean = average == GNN_MEAN;
+        g->options.average = average;
+        neighbourhood_maker_init(&m, g, 3, 0, 0);
+        neighbourhood_init(&h, 3);
+        for (h.tops = 0; h.tops < 3; h.tops++) h.top[h.tops] = h.tops;
+        neighbourhood_make(&m, &h, &rng);
+        CHECK(h.inputs == 3 && h.input_start[3] == 9 && h.top_start[3] == 9);
+        for (uint32_t t = 0; t < 3; t++)
+            for (uint32_t e = h.top_start[t]; e < h.top_start[t + 1]; e++)
+                CHECK(fabs((double)h.upper[e].weight -
+                           share_of(a, is_mean, t, (uint32_t)h.middle[h.upper[e].end])) < 1e-6);
+        for (uint32_t i = 0; i < 3; i++)
+            for (uint32_t e = h.input_start[i]; e < h.input_start[i + 1]; e++)
+                CHECK(fabs((double)h.lower[e].weight - share_of(a, is_mean,
+                                                                (uint32_t)h.middle[h.lower[e].end],
+                                                                (uint32_t)h.input[i])) < 1e-6);
+        neighbourhood_fini(&h);
+        neighbourhood_maker_fini(&m);
+    }
+}
+
+TEST(gnn, weights_of_edges_are_those_of_graph_convolution)
+{
+    static const char *const texts[] = {
+        "n0 n1 0.5\nn1 n2 2\nn2 n0 4\n",
+        "source,target,weight\nn0,n1,0.5\nn1,n2,2\nn2,n1,2\nn0,n2,4\nn0,n0,7\n",
+        "kind\tweight\tfrom\tto\na\t0.5\tn0\tn1\nb\t2\tn1\tn2\nb\t4\tn2\tn0\n",
+        "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n2 1 0.5\n3 1 4\n3 2 2\n1 1 9\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct gnn g = {0};
+        network_init(&g.network);
+        g.network.is_weighted = true;
+        network_load(&g.network, file_of(texts[i]));
+        network_finish(&g.network);
+        check_weights(&g);
+        network_fini(&g.network);
+    }
+}
+
+static void read_weighted(const void *text)
+{
+    struct network n;
+    network_init(&n);
+    n.is_weighted = true;
+    network_load(&n, file_of(text));
+    network_finish(&n);
+}
+
+TEST(gnn, weights_that_are_none_are_refused)
+{
+    ends_with(read_weighted, "a b 1\nb c 0\n", 1, ":2: its weight, 0, is not above 0");
+    ends_with(read_weighted, "a b 1\nb c -1\n", 1, ":2: its weight, -1, is not above 0");
+    ends_with(read_weighted, "a b 1\nb c x\n", 1, ":2: \"x\" is no weight");
+    ends_with(read_weighted, "a b 1\nb c\n", 1, ":2: has no weight (--weights)");
+    ends_with(read_weighted, "a b\nb c\n", 1, "has no column of weights behind the nodes");
+    ends_with(read_weighted, "source,target,x,y\na,b,1,2\nb,c,1,2\n", 1,
+              "has no column of weights");
+    ends_with(read_weighted, "a b 1\nb c 2\nb a 3\n", 1,
+              "the edge between a and b has two weights, 1 and 3");
+}
+
 /* A star of 12 around node 0. */
 TEST(gnn, neighbours_are_drawn_alike)
 {
