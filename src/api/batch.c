@@ -1,4 +1,4 @@
-/* Batches: distinct keys, rows gathered, gradients added up. */
+/* Batches: rows gathered, gradients added up. */
 #include "api/call.h"
 #include "base/error.h"
 #include "base/team.h"
@@ -11,67 +11,6 @@ enum {
     PART_FLOATS = 8192, /* the fewest that are worth another thread */
     PARTS_MAX = 256,
 };
-
-/* ---- distinct ---- */
-
-static int check_distinct(const locus_key *keys, size_t n, locus_key bound, const void *distinct,
-                          const void *places)
-{
-    static const char call[] = "locus_distinct";
-    if (n > INT32_MAX)
-        return error_set(-EINVAL, "%s: n is %zu: at most %d keys in a call", call, n, INT32_MAX);
-    if (!keys) return call_no_array(call, "keys", n);
-    if (!distinct) return call_no_array(call, "distinct", n);
-    if (!places) return call_no_array(call, "places", n);
-    bool ok = bound > 0;
-    for (size_t i = 0; i < n; i++) ok &= keys[i] < bound;
-    return ok ? 0 : call_bad_key(call, bound, keys, n);
-}
-
-/* A power of two, at least twice as many as there are keys. */
-static unsigned slot_bits(size_t n)
-{
-    unsigned bits = 1;
-    while (((size_t)1 << bits) < 2 * n) bits++;
-    return bits;
-}
-
-/* `slot` holds places plus one; 0: free. */
-static size_t find_distinct(const locus_key *keys, size_t n, locus_key *distinct, int64_t *places,
-                            uint32_t *slot, unsigned bits)
-{
-    const size_t mask = ((size_t)1 << bits) - 1;
-    uint32_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        locus_key key = keys[i];
-        size_t at = key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - bits);
-        while (slot[at] && distinct[slot[at] - 1] != key) at = (at + 1) & mask;
-        if (!slot[at]) {
-            distinct[count] = key;
-            slot[at] = ++count;
-        }
-        places[i] = slot[at] - 1;
-    }
-    return count;
-}
-
-int locus_distinct(const locus_key *keys, size_t n, locus_key bound, locus_key *distinct,
-                   int64_t *places, size_t *count)
-{
-    if (!count) return error_set(-EINVAL, "locus_distinct: `count` is NULL");
-    *count = 0;
-    if (n == 0) return 0;
-    int rc = check_distinct(keys, n, bound, distinct, places);
-    if (rc) return rc;
-    unsigned bits = slot_bits(n);
-    uint32_t *slot = calloc((size_t)1 << bits, sizeof *slot);
-    if (!slot) return error_set(-ENOMEM, "locus_distinct: no memory for %zu keys", n);
-    *count = find_distinct(keys, n, distinct, places, slot, bits);
-    free(slot);
-    return 0;
-}
-
-/* ---- rows of a batch ---- */
 
 struct batch {
     const float *from;

@@ -1,6 +1,7 @@
 #include "api/parts.h"
 
 #include "api/call.h"
+#include "api/distinct.h"
 #include "base/error.h"
 #include "base/team.h"
 
@@ -9,6 +10,7 @@
 
 enum {
     PART_KEYS = 128, /* the fewest that are worth another thread */
+    WRITES = 8192,   /* the fewest that are worth looking whether their keys are different */
     PARTS_MAX = 64,
 };
 
@@ -98,18 +100,23 @@ static size_t access_in_parts(struct access *a, unsigned parts, size_t n, size_t
     return misses;
 }
 
-/* Rows with one writer have no latches; and equal keys of a call take their steps in order. */
-static bool may_share(const locus_worker *w, enum request_kind kind)
+/* Threads may write different rows, whatever these are. A row of which a call has several writes
+ * takes them in order, if they are not sums; and it has no latch on a node with one writer. */
+static bool may_share(const locus_worker *w, enum request_kind kind, const locus_key *keys,
+                      size_t n)
 {
-    if (kind == REQUEST_PUSH && w->store->has_optimizers) return false;
-    return w->team && (kind == REQUEST_PULL || !w->store->has_one_writer);
+    const struct store *s = w->store;
+    if (!w->team) return false;
+    if (request_pulls(kind)) return true;
+    bool is_sum = kind == REQUEST_PUSH && !s->has_optimizers;
+    return (is_sum && !s->has_one_writer) || (n >= WRITES && distinct_are(keys, n));
 }
 
 size_t parts_access(const locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
                     float *values, struct missed_row *missed, size_t *replicas, int *rc)
 {
     size_t parts = n / PART_KEYS;
-    if (parts < 2 || !may_share(w, kind))
+    if (parts < 2 || !may_share(w, kind, keys, n))
         return access_some(w, w->copies, kind, keys, n, values, missed, replicas, rc);
     struct access a = {w, kind, keys, values, missed, {{0}}};
     return access_in_parts(&a, parts < PARTS_MAX ? (unsigned)parts : PARTS_MAX, n, replicas, rc);

@@ -192,7 +192,7 @@ static int write_first_replica(struct row_ref s, const struct write *write, dire
 }
 
 /* After a first write. Another first write may still be under way: a view of its row shows it while
- * it is being written, as with any row. With one writer this was the last one. */
+ * it is being written, as with any row. With one writer that is of the same call. */
 static void partition_note_first(struct partition *p)
 {
     if (!slab_is_full_at_home(&p->slab, p->keys)) return;

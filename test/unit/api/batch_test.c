@@ -139,7 +139,7 @@ TEST(batch, rows_are_gathered_and_added_up_on_any_number_of_threads)
 static locus *node_of_two_lengths(void)
 {
     const struct locus_table tables[] = {{.rows = ROWS, .length = 3}, {.rows = ROWS, .length = 8}};
-    return node_of(tables, 2, 1, 2);
+    return node_of(tables, 2, 2, 2);
 }
 
 static uint32_t length_of(locus_key key)
@@ -169,11 +169,16 @@ TEST(batch, pull_push_and_set_of_many_keys_do_the_same_with_helpers)
             CHECK(values[at] == expected[keys[i] * 8 + f]);
     CHECK_EQ(stats_of(n).pulled_local, BATCH);
     CHECK_EQ(stats_of(n).pushed_local, BATCH);
-    for (int i = 0; i < BATCH; i++) keys[i] = (locus_key)i % (2 * ROWS);
-    for (size_t i = 0; i < BATCH * 8; i++) values[i] = 6;
-    CHECK_EQ(locus_set(w, keys, BATCH, values), 0);
+    for (size_t i = 0, at = 0; i < BATCH; i++) {
+        keys[i] = i % (2 * ROWS);
+        for (uint32_t f = 0; f < length_of(keys[i]); f++) values[at++] = (float)i;
+    }
+    CHECK_EQ(locus_set(w, keys, BATCH, values), 0); /* the last one of a key counts */
     CHECK_EQ(locus_pull(w, keys, 2 * ROWS, expected), 0);
-    for (size_t i = 0; i < (size_t)ROWS * 11; i++) CHECK(expected[i] == 6);
+    for (size_t k = 0, at = 0; k < 2 * ROWS; k++) {
+        size_t last = (BATCH - 1 - k) / (2 * ROWS) * (2 * ROWS) + k;
+        for (uint32_t f = 0; f < length_of(k); f++) CHECK(expected[at++] == (float)last);
+    }
     keys[BATCH - 1] = 2 * ROWS;
     CHECK_EQ(locus_pull(w, keys, BATCH, values), -EINVAL);
     CHECK_STR(locus_error(), "key 6000 (position 19999)");
@@ -181,6 +186,42 @@ TEST(batch, pull_push_and_set_of_many_keys_do_the_same_with_helpers)
     free(values);
     free(expected);
     close_both(n, w);
+}
+
+/* Of one with as many workers and threads, after steps whose keys are different or not: values and
+ * states. The first round writes the rows first. */
+static float *stepped(unsigned workers, unsigned threads, bool repeats)
+{
+    const struct locus_table table = {.rows = BATCH, .length = LENGTH, .optimizer = LOCUS_MOMENTUM};
+    locus *n = node_of(&table, 1, workers, 1);
+    locus_worker *w = worker_of(n);
+    locus_key *keys = calloc(BATCH, sizeof *keys);
+    float *rows = floats_of(BATCH * 2 * LENGTH);
+    CHECK(keys != NULL);
+    CHECK_EQ(locus_use_threads(w, threads), 0);
+    for (size_t round = 1; round <= 3; round++) {
+        for (size_t i = 0; i < BATCH; i++) keys[i] = i * 11 % (BATCH - 1);
+        if (!repeats) keys[BATCH - 1] = BATCH - 1;
+        for (size_t i = 0; i < BATCH * LENGTH; i++) rows[i] = 1 / (float)(i % 97 + round);
+        CHECK_EQ(locus_push(w, keys, BATCH, rows), 0);
+    }
+    for (size_t i = 0; i < BATCH; i++) keys[i] = i;
+    CHECK_EQ(locus_pull_state(w, keys, BATCH, rows), 0);
+    free(keys);
+    close_both(n, w);
+    return rows;
+}
+
+TEST(batch, each_row_takes_the_same_steps_with_helpers)
+{
+    for (unsigned workers = 1; workers <= 2; workers++)
+        for (unsigned repeats = 0; repeats <= 1; repeats++) {
+            float *alone = stepped(workers, 1, repeats), *helped = stepped(workers, 4, repeats);
+            CHECK(alone[0] != 0);
+            for (size_t i = 0; i < BATCH * 2 * LENGTH; i++) CHECK(alone[i] == helped[i]);
+            free(alone);
+            free(helped);
+        }
 }
 
 /* Half of the rows are the other node's: what is missed, in any part, goes there. */
