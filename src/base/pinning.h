@@ -128,8 +128,8 @@ int pinning_apply(struct pinning_place);
 
 /* Asks the kernel for time slices of PINNING_SLICE_NS, so that the calling thread runs soon after
  * it is woken, for a short time, even if it shares a processor with threads that compute. Its share
- * of the processor does not change. Kernels before 6.12 ignore it. (For the length see
- * lab/design/links-and-threads.md.) */
+ * of the processor does not change. A thread that whoever started it scheduled otherwise (chrt)
+ * stays so. Kernels before 6.12 ignore it. (For the length see lab/design/links-and-threads.md.) */
 void pinning_shorten_slices(void);
 
 /* Asks that untouched pages of [from, from + bytes) come from the place's NUMA node while it has

@@ -462,6 +462,24 @@ TEST(pinning, reports_a_unit_that_does_not_exist)
     CHECK(CPU_EQUAL(&before, &after));
 }
 
+static void *batch(void *policy)
+{
+    if (sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0})) return NULL;
+    pinning_shorten_slices();
+    *(int *)policy = sched_getscheduler(0);
+    return NULL;
+}
+
+TEST(pinning, leaves_a_thread_scheduled_as_it_was)
+{
+    pthread_t thread;
+    int policy = -1;
+    CHECK_EQ(pthread_create(&thread, NULL, batch, &policy), 0);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    if (policy == -1) SKIP("threads may not be scheduled otherwise here");
+    CHECK_EQ(policy, SCHED_BATCH);
+}
+
 TEST(pinning, leaves_memory_usable_whether_bound_or_not)
 {
     enum { BYTES = 1 << 20 };
