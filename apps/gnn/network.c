@@ -36,11 +36,11 @@ void network_add(struct network *n, uint32_t from, uint32_t to)
     n->edges[n->count++] = (struct network_edge){from, to};
 }
 
-/* Of the edge that was added last. */
+/* Of the edge that was added last. Products of sums of such are floats. */
 static void weigh(struct network *n, const struct lines *l, double weight)
 {
-    if (!(weight > 0) || (float)weight <= 0)
-        lines_fail(l, "its weight, %g, is not above 0 (--weights)", weight);
+    if (weight < 1e-9 || weight > 1e9)
+        lines_fail(l, "its weight, %g, must be from 1e-9 to 1e9 (--weights)", weight);
     n->edge_weight = make_room(n->edge_weight, n->count - 1, &n->weight_capacity,
                                sizeof *n->edge_weight, "edges");
     n->edge_weight[n->count - 1] = (float)weight;

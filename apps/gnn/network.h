@@ -4,8 +4,8 @@
  *
  * A file has an edge a row, the names of two nodes (fields.h), or is MatrixMarket's with a row and
  * a column for each node, which are named by their numbers, from 1. Weights are used if they are
- * wanted, and are above 0: of the column that the heading calls `weight`, or the third one, or the
- * matrix's values. Other attributes are not used.
+ * wanted, and are from 1e-9 to 1e9: of the column that the heading calls `weight`, or the third
+ * one, or the matrix's values. Other attributes are not used.
  *
  * Callers   main() loads or generates; any thread reads
  * Memory    8 bytes an edge and node, 8 bytes an edge more while it is put together, and the names;

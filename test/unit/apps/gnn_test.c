@@ -647,8 +647,9 @@ static void read_weighted(const void *text)
 
 TEST(gnn, weights_that_are_none_are_refused)
 {
-    ends_with(read_weighted, "a b 1\nb c 0\n", 1, ":2: its weight, 0, is not above 0");
-    ends_with(read_weighted, "a b 1\nb c -1\n", 1, ":2: its weight, -1, is not above 0");
+    ends_with(read_weighted, "a b 1\nb c 0\n", 1, ":2: its weight, 0, must be from 1e-9");
+    ends_with(read_weighted, "a b 1\nb c -1\n", 1, ":2: its weight, -1, must be from");
+    ends_with(read_weighted, "a b 1\nb c 1e10\n", 1, ":2: its weight, 1e+10, must be from");
     ends_with(read_weighted, "a b 1\nb c x\n", 1, ":2: \"x\" is no weight");
     ends_with(read_weighted, "a b 1\nb c\n", 1, ":2: has no weight (--weights)");
     ends_with(read_weighted, "a b\nb c\n", 1, "has no column of weights behind the nodes");
