@@ -13,8 +13,8 @@
 
 enum { CTR_BINS = 10 };
 
-/* The examples whose probability of a click is in one tenth: how many, and their clicks; each counts
- * as its weight. */
+/* The examples whose probability of a click is in one tenth: how many, and their clicks; each
+ * counts as its weight. */
 struct ctr_bin {
     double examples, foretold, came;
 };
@@ -28,8 +28,8 @@ struct ctr_quality {
     double seconds;
 };
 
-/* Of any logits. `weights` may be NULL: all are 1. Without clicks, or with nothing else, the AUC is NAN; without clicks the
- * calibration, too. */
+/* Of any logits. `weights` may be NULL: all are 1. Without clicks, or with nothing else, the AUC is
+ * NAN; without clicks the calibration, too. */
 struct ctr_quality ctr_quality_of(const float *logits, const bool *is_click, const float *weights,
                                   size_t count);
 
