@@ -13,8 +13,10 @@
 /* X(name, value, unit, what, where from) */
 #define MACHINE(X) \
     X(step, 1000, "ns", "worker: an example that is trained with", "--baseline of the program") \
-    X(replica, 0, "ns", "worker: an access of a replica, more than of a row that it owns", \
+    X(replica, 31, "ns", "worker: an access of a replica, more than of a row that it owns", \
       "worker's processor time among nodes less alone") \
+    X(line, 30, "ns", "worker: 64 bytes of a row that its node's shard wrote", \
+      "wv on four nodes of 16 real cores") \
     X(prepare, 200, "ns", "loader: an example that is prepared", "a loader's processor time") \
     X(compare, 2, "ns", "scheduler: a value that is compared", "lasso --baseline, one worker") \
     X(look, 500, "ns", "a look into a mailbox again", "a yield, and a row that is here") \

@@ -37,14 +37,20 @@ struct since {
     bool is_training;
 };
 
+/* What a worker has beside its steps where there are several nodes. */
+struct beside {
+    uint64_t on_replicas; /* accesses */
+    uint64_t came;        /* bytes of rows that its node's shards wrote */
+};
+
 static struct {
     const struct papers *papers;
     struct account account[ROLES];
     uint64_t began_ns, ended_ns; /* the first and the last training step */
     double slower_ns;            /* an example: --step-time */
     locus *node[PAPERS_NODES_MAX];
-    uint64_t on_replicas[PAPERS_NODES_MAX]; /* accesses that have been accounted for */
-    uint64_t most_rows;                     /* that any node had when all had quiesced */
+    struct beside paid[PAPERS_NODES_MAX]; /* by its workers */
+    uint64_t most_rows;                   /* that any node had when all had quiesced */
 } world;
 
 static const struct world_thread *threads[PLATFORM_FIBERS_MAX];
@@ -187,16 +193,18 @@ double world_now(void)
 }
 
 /* Of this node's workers since one of them asked last. */
-static double time_on_replicas(void)
+static double time_beside(void)
 {
+    const struct machine *m = &world.papers->machine;
+    struct platform_figures f = platform_figures(virtual_node());
+    struct beside *paid = &world.paid[virtual_node()], before = *paid;
     struct locus_stats s = {0};
-    uint64_t *before = &world.on_replicas[virtual_node()], now;
-    double each = world.papers->machine.replica;
-    if (each <= 0 || locus_stats_read(world.node[virtual_node()], &s)) return 0;
-    now = s.pulled_replica + s.pushed_replica;
-    double ns = (double)(now - *before) * each;
-    *before = now;
-    return ns;
+    if (locus_stats_read(world.node[virtual_node()], &s)) return 0;
+    paid->on_replicas = s.pulled_replica + s.pushed_replica;
+    paid->came = f.bytes_in - f.frames_in * sizeof(struct wire_frame) -
+                 f.entries_in * sizeof(struct wire_entry);
+    return (double)(paid->on_replicas - before.on_replicas) * m->replica +
+           (double)(paid->came - before.came) / 64 * m->line;
 }
 
 void world_computed(enum world_work work, size_t examples)
@@ -207,12 +215,15 @@ void world_computed(enum world_work work, size_t examples)
                            [WORLD_PREPARED] = m->prepare,
                            [WORLD_COMPARED] = m->compare};
     double ns = (double)examples * each[work];
-    if (work == WORLD_TRAINED) ns += time_on_replicas();
+    struct since *waited = &since[virtual_fiber()];
+    if (work == WORLD_TRAINED) {
+        double beside_ns = time_beside();
+        if (waited->is_training) ns += beside_ns; /* else it is what an evaluation fetched */
+    }
     a->computed_ns += ns;
     a->examples += examples;
     platform_work(ns);
     if (work != WORLD_TRAINED) return;
-    struct since *waited = &since[virtual_fiber()];
     for (int c = 0; c < CALLS; c++) a->waited_ns[c] += waited->waited_ns[c];
     a->pulls_waited += waited->pulls_waited;
     *waited = (struct since){.is_training = true};
