@@ -68,37 +68,6 @@ static void growth_check(const struct growth *g)
                   before->resident_kb, g->middle.resident_kb, now.resident_kb);
 }
 
-/* ---- the same ranks every time ---- */
-
-static void open_and_close_often(const struct team *t, int rank)
-{
-    struct growth growth = {0};
-    int count = WARM + cycles();
-    for (int i = 0; i < count; i++) {
-        growth_look(&growth, i, count);
-        team_run_node(t, rank, push_all);
-    }
-    growth_check(&growth);
-}
-
-ROLE(regular)
-{
-    int rank, nodes;
-    char address[ADDRESS_BYTES];
-    CHECK_EQ(sscanf(arguments, "%d %d %31s", &rank, &nodes, address), 3);
-    struct team t = team_at(address, nodes);
-    open_and_close_often(&t, rank);
-}
-
-TEST(reopen, two_processes_at_one_address)
-{
-    char address[ADDRESS_BYTES];
-    struct child c[2];
-    address_new(address);
-    for (int i = 0; i < 2; i++) child_start(&c[i], "regular", "%d 2 %s", i, address);
-    for (int i = 0; i < 2; i++) child_wait(&c[i]);
-}
-
 /* ---- other ranks every time: the next rank 0 may come while the last one still leaves ---- */
 
 ROLE(rotating)

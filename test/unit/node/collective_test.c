@@ -14,23 +14,6 @@ static int meet(struct collective *c, int id, enum collective_kind kind)
 
 /* ---- places ---- */
 
-TEST(collective, ids_are_the_lowest_free_ones)
-{
-    static struct collective c;
-    collective_init(&c, 3);
-    CHECK_EQ(collective_open_count(&c), 0);
-    for (int i = 0; i < 3; i++) CHECK_EQ(collective_open(&c), i);
-    CHECK_EQ(collective_open(&c), -EBUSY);
-    CHECK_EQ(collective_open_count(&c), 3);
-    collective_close(&c, 2);
-    collective_close(&c, 0);
-    CHECK_EQ(collective_open_count(&c), 1);
-    CHECK_EQ(collective_open(&c), 0);
-    CHECK_EQ(collective_open(&c), 2);
-    CHECK_EQ(collective_open(&c), -EBUSY);
-    collective_fini(&c);
-}
-
 TEST(collective, one_worker_meets_itself)
 {
     static struct collective c;

@@ -292,29 +292,6 @@ TEST_WITH(intents, that_expire_before_they_begin_never_begin, desk, d)
     CHECK_EQ(d->node_keys, 0);
 }
 
-/* Many batches with starts and ends in any order: a heap gives them back by time. */
-TEST_WITH(intents, in_any_order, desk, d)
-{
-    enum { BATCHES = 300 };
-    locus_clock start[BATCHES], stop[BATCHES];
-    uint64_t dice = 5;
-    struct intent_stream *s = intents_open_stream(&d->intents, 0);
-    for (int i = 0; i < BATCHES; i++) {
-        dice = dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        start[i] = (locus_clock)(dice >> 40) % 400;
-        stop[i] = start[i] + 1 + (locus_clock)(dice >> 20) % 50;
-        signal_key(d, s, (uint64_t)i, start[i], stop[i]);
-    }
-    for (locus_clock now = 0; now < 500; now++) {
-        advance(d, 0, now);
-        for (int i = 0; i < BATCHES; i++)
-            CHECK_EQ(d->wanted[i], start[i] - now < LOOKAHEAD && now < stop[i]);
-    }
-    CHECK_EQ(d->begun, BATCHES);
-    CHECK_EQ(d->ended, BATCHES);
-    CHECK_EQ(d->node_keys, 0);
-}
-
 /* ---- streams ---- */
 
 /* A chunk has about 500 words: calls of all sizes end before, at and behind its end, in every
@@ -335,21 +312,6 @@ TEST_WITH(intents, of_calls_of_any_size_arrive_whole, desk, d)
     }
 }
 
-TEST_WITH(intents, of_thousands_of_keys_a_call, desk, d)
-{
-    struct intent_stream *s = intents_open_stream(&d->intents, 1);
-    /* before the shard looks at any */
-    for (int i = 0; i < 3; i++) signal_range(d, s, 0, KEYS, 20, 30);
-    turn(d);
-    CHECK_EQ(d->begun, 0);
-    CHECK_EQ(d->node_keys, 3 * KEYS);
-    advance(d, 1, 11);
-    check_wanted(d, 0, KEYS, 3);
-    CHECK_EQ(d->node_keys, 0);
-    advance(d, 1, 30);
-    check_wanted(d, 0, 0, 0);
-}
-
 TEST_WITH(intents, of_a_desk_that_closes_with_streams_unread_leak_nothing, desk, d)
 {
     struct intent_stream *known = intents_open_stream(&d->intents, 0);
@@ -359,23 +321,6 @@ TEST_WITH(intents, of_a_desk_that_closes_with_streams_unread_leak_nothing, desk,
 }
 
 /* ---- lives ---- */
-
-/* What a loader signaled is the worker's; it may close before anybody has looked. */
-TEST_WITH(intents, of_a_closed_loader_live_as_long_as_the_worker, desk, d)
-{
-    struct intent_stream *worker = intents_open_stream(&d->intents, 0),
-                         *loader = intents_open_stream(&d->intents, 0);
-    signal_range(d, loader, 0, 1000, 0, 90);
-    signal_range(d, loader, 1000, 50, 80, 90);
-    stream_close(loader, false);
-    turn(d);
-    check_wanted(d, 0, 1000, 1);
-    advance(d, 0, 75);
-    check_wanted(d, 0, 1050, 1);
-    stream_close(worker, true);
-    turn(d);
-    check_wanted(d, 0, 0, 0);
-}
 
 /* Loader and worker both closed, and the shard sees all of it at once. */
 TEST_WITH(intents, of_a_loader_that_nobody_has_read_end_with_the_worker, desk, d)
@@ -401,29 +346,6 @@ TEST_WITH(intents, of_a_loader_that_nobody_has_read_end_with_the_worker, desk, d
 static void check_kept(const struct desk *d, uint64_t first, uint64_t count)
 {
     for (uint64_t i = 0; i < KEYS; i++) CHECK_EQ(d->kept[i] > 0, i >= first && i < first + count);
-}
-
-TEST_WITH(intents, for_ever_begin_once_and_outlive_their_worker, desk, d)
-{
-    struct intent_stream *worker = intents_open_stream(&d->intents, 0),
-                         *loader = intents_open_stream(&d->intents, 0);
-    turn(d);
-    signal_range(d, worker, 0, 100, 0, LOCUS_FOREVER);
-    signal_range(d, worker, 100, 50, 500, LOCUS_FOREVER); /* wait */
-    turn(d);
-    check_kept(d, 0, 100);
-    check_wanted(d, 0, 0, 0);
-    advance(d, 0, 500 - LOOKAHEAD + 1);
-    check_kept(d, 0, 150);
-    signal_range(d, worker, 150, 50, 100000, LOCUS_FOREVER);
-    signal_range(d, loader, 200, 50, 0, LOCUS_FOREVER);
-    signal_range(d, loader, 250, 50, 100000, LOCUS_FOREVER);
-    stream_close(loader, false);
-    stream_close(worker, true);
-    turn(d);
-    check_kept(d, 0, 300);
-    CHECK_EQ(d->begun, 0);
-    CHECK_EQ(d->node_keys, 0);
 }
 
 TEST_WITH(intents, for_ever_are_taken_back_begun_or_not, desk, d)
