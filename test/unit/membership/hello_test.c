@@ -177,6 +177,10 @@ TEST(hello, what_must_be_equal_is_named)
     differ(&c, &ours, "rank 2 has length 64 in table 0 (\"entities\"), rank 0 has 128");
     other[0] = tables[0], other[1].flags = 0;
     differ(&c, &ours, "rank 2 has flags 0 in table 1");
+    other[1] = tables[1], other[1].optimizer = LOCUS_ADAM;
+    differ(&c, &ours,
+           "rank 2 has optimizer LOCUS_ADAM in table 1 (\"table1\"), rank 0 has "
+           "LOCUS_NO_OPTIMIZER");
     c = config();
     c.fingerprint = UINT64_C(1) << 63;
     differ(&c, &ours, "rank 2 has data and options of fingerprint 8000000000000000, rank 0 has 00");

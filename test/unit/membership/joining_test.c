@@ -98,58 +98,6 @@ TEST(rendezvous, many_tables_do)
 
 /* ---- what differs ---- */
 
-/* The configuration of the second of two nodes, which agree. */
-static struct rendezvous_config *second_of(struct node n[2])
-{
-    nodes_init(n, 2, nodes_address());
-    return &n[1].config;
-}
-
-/* Both get the same sentence, and both leave. */
-static void check_difference(struct node n[2], const char *part)
-{
-    nodes_do(n, 2, node_join);
-    nodes_check(n, 2, -EINVAL, part);
-    CHECK_STR(n[0].error, n[1].error);
-}
-
-TEST(rendezvous, a_node_that_differs_is_told_in_what)
-{
-    struct node n[2];
-    const struct locus_table renamed[] = {{.name = "items", .rows = 1000, .length = 16},
-                                          {.rows = 50, .length = 8}};
-    const struct locus_table resized[] = {{.name = "users", .rows = 1000, .length = 16},
-                                          {.rows = 51, .length = 8}};
-    const struct locus_table lengthened[] = {{.name = "users", .rows = 1000, .length = 32},
-                                             {.rows = 50, .length = 8}};
-    const struct locus_table flagged[] = {{.name = "users", .rows = 1000, .length = 16},
-                                          {.name = "table1", .rows = 50, .length = 8, .flags = 1}};
-    const struct locus_table optimized[] = {{.name = "users", .rows = 1000, .length = 16},
-                                            {.rows = 50, .length = 8, .optimizer = LOCUS_ADAM}};
-
-    second_of(n)->tables = renamed;
-    check_difference(n, "rank 1 has table 0 named \"items\", rank 0 has it named \"users\"");
-    second_of(n)->tables = resized;
-    check_difference(n, "rank 1 has rows 51 in table 1 (\"table1\"), rank 0 has 50");
-    second_of(n)->tables = lengthened;
-    check_difference(n, "rank 1 has length 32 in table 0 (\"users\"), rank 0 has 16");
-    second_of(n)->tables = flagged;
-    check_difference(n, "rank 1 has flags 1 in table 1 (\"table1\"), rank 0 has 0");
-    second_of(n)->tables = optimized;
-    check_difference(n, "rank 1 has optimizer LOCUS_ADAM in table 1 (\"table1\"), rank 0 has "
-                        "LOCUS_NO_OPTIMIZER");
-    second_of(n)->table_count = 1;
-    check_difference(n, "rank 1 has table_count 1, rank 0 has 2");
-    second_of(n)->technique = LOCUS_STATIC;
-    check_difference(n, "rank 1 has technique LOCUS_STATIC, rank 0 has LOCUS_ADAPTIVE");
-    second_of(n)->act_immediately = true;
-    check_difference(n, "rank 1 has act_immediately true, rank 0 has false");
-    second_of(n)->shards = 4;
-    check_difference(n, "rank 1 has shards 4, rank 0 has 2");
-    second_of(n)->size = 3;
-    check_difference(n, "rank 1 has size 3, rank 0 has 2: all nodes must be configured alike");
-}
-
 TEST(rendezvous, all_who_wait_are_told_that_one_differs)
 {
     struct node n[4];
