@@ -3,56 +3,22 @@
 
 #include <inttypes.h>
 
+#define CELL(w, n, t, now, o, us, quick) \
+    { \
+        .workload = (w), .nodes = (n), .technique = (t), .immediate = (now), .offset = (o), \
+        .period_us = (us), .in_quick = (quick) \
+    }
 #define TECHNIQUES(w, n, quick) \
-    {.workload = (w), \
-     .nodes = (n), \
-     .technique = LOCUS_ADAPTIVE, \
-     .offset = 100, \
-     .period_us = 1000, \
-     .in_quick = true}, \
-        {.workload = (w), \
-         .nodes = (n), \
-         .technique = LOCUS_ADAPTIVE, \
-         .immediate = true, \
-         .offset = 100, \
-         .period_us = 1000}, \
-        {.workload = (w), \
-         .nodes = (n), \
-         .technique = LOCUS_REPLICATE, \
-         .offset = 100, \
-         .period_us = 1000, \
-         .in_quick = (quick)}, \
-        {.workload = (w), \
-         .nodes = (n), \
-         .technique = LOCUS_RELOCATE, \
-         .offset = 100, \
-         .period_us = 1000, \
-         .in_quick = (quick)}, \
-        {.workload = (w), \
-         .nodes = (n), \
-         .technique = LOCUS_FULL_REPLICATION, \
-         .offset = 100, \
-         .period_us = 1000, \
-         .in_quick = (quick)}, \
-    { \
-        .workload = (w), .nodes = (n), .technique = LOCUS_STATIC, .offset = 100, \
-        .period_us = 1000, .in_quick = (quick) \
-    }
+    CELL(w, n, LOCUS_ADAPTIVE, false, 100, 1000, true), \
+        CELL(w, n, LOCUS_ADAPTIVE, true, 100, 1000, false), \
+        CELL(w, n, LOCUS_REPLICATE, false, 100, 1000, quick), \
+        CELL(w, n, LOCUS_RELOCATE, false, 100, 1000, quick), \
+        CELL(w, n, LOCUS_FULL_REPLICATION, false, 100, 1000, quick), \
+        CELL(w, n, LOCUS_STATIC, false, 100, 1000, quick)
 #define OFFSET(o, quick) \
-    {.workload = SKEWED, \
-     .nodes = 2, \
-     .technique = LOCUS_ADAPTIVE, \
-     .offset = (o), \
-     .in_quick = (quick)}, \
-    { \
-        .workload = SKEWED, .nodes = 2, .technique = LOCUS_ADAPTIVE, .immediate = true, \
-        .offset = (o) \
-    }
-#define OFFSET_PACED(o) \
-    { \
-        .workload = SKEWED, .nodes = 2, .technique = LOCUS_ADAPTIVE, .offset = (o), \
-        .period_us = 1000 \
-    }
+    CELL(SKEWED, 2, LOCUS_ADAPTIVE, false, o, 0, quick), \
+        CELL(SKEWED, 2, LOCUS_ADAPTIVE, true, o, 0, false)
+#define OFFSET_PACED(o) CELL(SKEWED, 2, LOCUS_ADAPTIVE, false, o, 1000, false)
 #define REPLICATED(w, r, l, quick) \
     { \
         .workload = (w), .nodes = 2, .technique = LOCUS_ADAPTIVE, .rows = (r), .length = (l), \
@@ -69,7 +35,7 @@ static const struct cell all[] = {
     TECHNIQUES(SKEWED, 4, false),
     TECHNIQUES(OWN, 2, true),
     TECHNIQUES(OWN, 4, false),
-    {.workload = SKEWED, .nodes = 3, .technique = LOCUS_ADAPTIVE, .offset = 100, .period_us = 1000},
+    CELL(SKEWED, 3, LOCUS_ADAPTIVE, false, 100, 1000, false),
     {.workload = TURNS, .nodes = 3, .technique = LOCUS_ADAPTIVE, .in_quick = true},
     OFFSET(1, true),
     OFFSET(3, false),
