@@ -137,7 +137,7 @@ static int count_of(const char *text, const char *part)
 static void is_told(int what, const char *sentence)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "LOCUS_ADVICE=0.2 %s %d", role_command("pupil"), what), 0);
+    command_must(&c, "LOCUS_ADVICE=0.2 %s %d", role_command("pupil"), what);
     CHECK_EQ(count_of(c.err.text, sentence), 2);
     CHECK_EQ(count_of(c.err.text, "node 0, worker 0: "),
              count_of(c.err.text, "node 1, worker 0: "));
@@ -166,7 +166,7 @@ TEST(advice, is_to_signal_earlier)
 TEST(advice, is_not_given_to_who_needs_none)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "LOCUS_ADVICE=0.2 %s %d", role_command("pupil"), GOOD), 0);
+    command_must(&c, "LOCUS_ADVICE=0.2 %s %d", role_command("pupil"), GOOD);
     CHECK_EQ(count_of(c.err.text, "locus:"), 0);
 }
 

@@ -1,9 +1,8 @@
 /* The files of a checkpoint, as others see them: Python with numpy, and `locus checkpoint`. */
-#include "command.h"
 #include "common/folder.h"
 #include "team.h"
+#include "trainer.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,18 +45,6 @@ static void make(char *folder)
     team_run(&team, save);
 }
 
-/* A script of test/python: this program is <repository>/build/<variant>/test/cluster/NAME. */
-static const char *script(const char *name)
-{
-    static char path[2 * PATH_MAX];
-    char own[PATH_MAX] = "";
-    CHECK(readlink("/proc/self/exe", own, sizeof own - 1) > 0);
-    for (int i = 0; i < 5; i++) *strrchr(own, '/') = '\0';
-    snprintf(path, sizeof path, "%s/test/python/%s", own, name);
-    CHECK_EQ(access(path, R_OK), 0);
-    return path;
-}
-
 /* The system's may have it where the first one found has not. */
 static const char *python(void)
 {
@@ -89,13 +76,12 @@ TEST(checkpoint_files, python_and_numpy_read_them)
     const char *interpreter = python();
     make(folder);
     int status = command_run(&c, "%s %s %s/checkpoint-000001 entities %s/rows", interpreter,
-                             script("checkpoint.py"), folder, folder);
+                             trainer_script("checkpoint.py"), folder, folder);
     if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
     CHECK_STR(c.out.text, "entities 3000 x 7, 2000 written");
     check_rows(folder, "rows");
-    CHECK_EQ(command_run(&c, "%s %s %s/checkpoint-000001 'a \"name\" \xc3\xa9' %s/rows",
-                         interpreter, script("checkpoint.py"), folder, folder),
-             0);
+    command_must(&c, "%s %s %s/checkpoint-000001 'a \"name\" \xc3\xa9' %s/rows", interpreter,
+                 trainer_script("checkpoint.py"), folder, folder);
     CHECK_STR(c.out.text, "33 x 1, 22 written");
 }
 
@@ -104,17 +90,17 @@ TEST(checkpoint_files, the_command_shows_and_exports_them)
     char folder[FOLDER_PATH_BYTES], out[FOLDER_PATH_BYTES + 8];
     tables[0].optimizer = LOCUS_ADAM; /* whose state is not exported */
     make(folder);
-    CHECK_EQ(command_run(&c, "%s checkpoint list %s", locus_path(), folder), 0);
+    command_must(&c, "%s checkpoint list %s", locus_path(), folder);
     CHECK_STR(c.out.text, "2 nodes  2 tables  2022 rows");
-    CHECK_EQ(command_run(&c, "%s checkpoint list %s/checkpoint-000001", locus_path(), folder), 0);
+    command_must(&c, "%s checkpoint list %s/checkpoint-000001", locus_path(), folder);
     CHECK_STR(c.out.text, "2 nodes  2 tables  2022 rows");
-    CHECK_EQ(command_run(&c, "%s checkpoint show %s/checkpoint-000001", locus_path(), folder), 0);
+    command_must(&c, "%s checkpoint show %s/checkpoint-000001", locus_path(), folder);
     CHECK_STR(c.out.text,
               "table entities: 2000 of 3000 rows of 7 floats, with the state of LOCUS_ADAM");
-    CHECK_EQ(command_run(&c, "%s checkpoint verify %s", locus_path(), folder), 0);
+    command_must(&c, "%s checkpoint verify %s", locus_path(), folder);
     CHECK_STR(c.out.text, "is whole");
     snprintf(out, sizeof out, "%s/out", folder);
-    CHECK_EQ(command_run(&c, "%s checkpoint export %s %s", locus_path(), folder, out), 0);
+    command_must(&c, "%s checkpoint export %s %s", locus_path(), folder, out);
     check_rows(out, "entities.safetensors");
 }
 
@@ -123,23 +109,19 @@ TEST(checkpoint_files, an_export_replaces_files_and_writes_through_no_link)
 {
     char folder[FOLDER_PATH_BYTES];
     make(folder);
-    CHECK_EQ(
-        command_run(
-            &c,
-            "cd %s && mkdir out && echo mine > mine && ln mine out/entities.safetensors && "
-            "ln -s ../checkpoint-000001/manifest.json 'out/a \"name\" \xc3\xa9.safetensors' && "
-            "%s checkpoint export . out && %s checkpoint verify . && cat mine && ls -A out | wc -l",
-            folder, locus_path(), locus_path()),
-        0);
+    command_must(
+        &c,
+        "cd %s && mkdir out && echo mine > mine && ln mine out/entities.safetensors && "
+        "ln -s ../checkpoint-000001/manifest.json 'out/a \"name\" \xc3\xa9.safetensors' && "
+        "%s checkpoint export . out && %s checkpoint verify . && cat mine && ls -A out | wc -l",
+        folder, locus_path(), locus_path());
     CHECK_STR(c.out.text, "is whole");
     CHECK_STR(c.out.text, "\nmine\n2\n");
-    CHECK_EQ(command_run(
-                 &c,
+    command_must(&c,
                  "cd %s && echo old > out/entities.safetensors && ulimit -f 1 && "
                  "trap '' XFSZ && ! %s checkpoint export . out && cat out/entities.safetensors && "
                  "ls -A out | wc -l",
-                 folder, locus_path()),
-             0);
+                 folder, locus_path());
     CHECK_STR(c.out.text, "old\n2\n");
 }
 
@@ -148,18 +130,18 @@ TEST(checkpoint_files, what_only_its_program_understands_is_not_exported)
     char folder[FOLDER_PATH_BYTES];
     tables[0].flags = LOCUS_TABLE_ENCODED;
     make(folder);
-    CHECK_EQ(command_run(&c, "%s checkpoint show %s", locus_path(), folder), 0);
+    command_must(&c, "%s checkpoint show %s", locus_path(), folder);
     CHECK_STR(c.out.text, "2000 of 3000 rows of 7 floats, encoded by its program");
     CHECK_EQ(command_run(&c, "%s checkpoint export %s %s/out", locus_path(), folder, folder), 1);
     CHECK_STR(c.err.text, "table \"entities\" holds differences to first values");
-    CHECK_EQ(command_run(&c, "test ! -e %s/out", folder), 0);
+    command_must(&c, "test ! -e %s/out", folder);
 }
 
 TEST(checkpoint_files, the_command_names_what_is_damaged)
 {
     char folder[FOLDER_PATH_BYTES];
     make(folder);
-    CHECK_EQ(command_run(&c, "for f in %s/*/*.safetensors; do echo x >> $f; done", folder), 0);
+    command_must(&c, "for f in %s/*/*.safetensors; do echo x >> $f; done", folder);
     CHECK_EQ(command_run(&c, "%s checkpoint verify %s", locus_path(), folder), 1);
     CHECK_STR(c.err.text, ".safetensors is damaged: it is longer than the manifest says");
     CHECK_EQ(command_run(&c, "%s checkpoint list", locus_path()), 2);

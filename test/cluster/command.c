@@ -180,7 +180,7 @@ void command_must(struct command *c, const char *format, ...)
     char text[4096];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    CHECK(vsnprintf(text, sizeof text, format, arguments) < (int)sizeof text);
     va_end(arguments);
     int status = command_run(c, "%s", text);
     if (status)

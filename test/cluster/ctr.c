@@ -45,7 +45,7 @@ TEST(ctr, learns_alone)
 /* What is not trained foretells nothing. */
 TEST(ctr, needs_its_epochs)
 {
-    CHECK_EQ(command_run(&c, "%s %s --json --epochs 0", program_path("ctr"), small), 0);
+    command_must(&c, "%s %s --json --epochs 0", program_path("ctr"), small);
     CHECK(auc_of("test") > 0.4 && auc_of("test") < 0.6);
     CHECK(strstr(c.out.text, "{\"event\":\"epoch\"") == NULL);
 }
@@ -76,17 +76,17 @@ TEST(ctr, reads_three_formats)
     static const char *const inputs[] = {"libsvm", "csv --positive yes", "criteo",
                                          "criteo --hash 10 --format criteo"};
     folder_new(folder);
-    CHECK_EQ(command_run(&c, write_formats, folder), 0);
+    command_must(&c, write_formats, folder);
     for (int i = 0; i < 4; i++) {
         const char *run = "cd %s && %s --data %s --test %s --epochs 50 --dim 2 --hidden 4 --lr 0.1 "
                           "--batch 4 --validate 0 --out model";
         char train[] = "libsvm";
         snprintf(train, sizeof train, "%.*s", (int)strcspn(inputs[i], " "), inputs[i]);
-        CHECK_EQ(command_run(&c, run, folder, program_path("ctr"), inputs[i], train), 0);
+        command_must(&c, run, folder, program_path("ctr"), inputs[i], train);
         CHECK_STR(c.out.text, "18 examples to train with, 0 to validate with, 18 to test with");
         CHECK_STR(c.out.text, "AUC 1.00000");
     }
-    CHECK_EQ(command_run(&c, "head -c 700 %s/model | tail -c 692", folder), 0);
+    command_must(&c, "head -c 700 %s/model | tail -c 692", folder);
     CHECK_STR(c.out.text, "\"wide\":{\"dtype\":\"F32\",\"shape\":[1024]");
     CHECK_STR(c.out.text, "\"vectors\":{\"dtype\":\"F32\",\"shape\":[1024,2]");
     CHECK_STR(c.out.text, "\"layer1.bias\":{\"dtype\":\"F32\",\"shape\":[1]");
@@ -99,12 +99,10 @@ TEST(ctr, has_no_auc_where_all_examples_to_test_with_are_alike)
     folder_new(folder);
     for (int i = 0; i < 2; i++) {
         for (int json = 0; json < 2; json++) {
-            CHECK_EQ(
-                command_run(&c,
-                            "cd %s && for i in 1 2 3 4; do echo 1 $i:1; echo 0 $i:1; done > train "
-                            "&& echo %s 2:1 > test && %s --data train --test test --epochs 1 %s",
-                            folder, labels[i], program_path("ctr"), json ? "--json" : ""),
-                0);
+            command_must(&c,
+                         "cd %s && for i in 1 2 3 4; do echo 1 $i:1; echo 0 $i:1; done > train "
+                         "&& echo %s 2:1 > test && %s --data train --test test --epochs 1 %s",
+                         folder, labels[i], program_path("ctr"), json ? "--json" : "");
             CHECK_STR(c.out.text, json ? "\"auc\":null" : "   AUC -   ");
             CHECK(strstr(c.out.text, "nan") == NULL && strstr(c.out.text, "inf") == NULL);
             if (i == 1)

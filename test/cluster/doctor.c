@@ -98,7 +98,7 @@ TEST(doctor, warns_where_nobody_answers)
     address_new(address);
     const struct illness nobody = {before, "rendezvous", "nobody answers at"};
     snprintf(before, sizeof before, "LOCUS_RANK=1 LOCUS_SIZE=2 LOCUS_RENDEZVOUS=%s", address);
-    CHECK_EQ(command_run(&c, BARE "%s %s doctor", before, locus_path()), 0);
+    command_must(&c, BARE "%s %s doctor", before, locus_path());
     is_named(&c, "warn", &nobody);
 }
 
@@ -109,7 +109,7 @@ TEST(doctor, finds_nothing_wrong_with_ipv6_alone)
         "unshare -rn sh -c 'ip link set lo up && ip addr del 127.0.0.1/8 dev lo && ";
     struct command c;
     if (command_run(&c, "%s true'", begin)) SKIP("network namespaces cannot be made here");
-    CHECK_EQ(command_run(&c, "%s exec env LOCUS_METRICS=9400 %s doctor'", begin, locus_path()), 0);
+    command_must(&c, "%s exec env LOCUS_METRICS=9400 %s doctor'", begin, locus_path());
     CHECK_STR(c.out.text, "peers would be told [::1]:");
     CHECK_STR(c.out.text, "ok    metrics      9400, and 0 ports further");
 }
@@ -143,7 +143,7 @@ TEST(doctor, names_a_variable_that_is_misspelt)
     };
     struct command c;
     ARE_WARNED_OF(list);
-    CHECK_EQ(command_run(&c, BARE "LOCUS_OF_MINE=1 %s doctor", locus_path()), 0);
+    command_must(&c, BARE "LOCUS_OF_MINE=1 %s doctor", locus_path());
     CHECK_STR(c.out.text, "none that begins with LOCUS_ seems misspelt");
 }
 
@@ -170,13 +170,11 @@ TEST(doctor, warns_of_a_secret_that_all_may_read)
     CHECK(fd >= 0);
     CHECK_EQ(write(fd, "sesame\n", 7), 7);
     close(fd);
-    CHECK_EQ(command_run(&c, "chmod 644 %s && " BARE "LOCUS_SECRET_FILE=%s %s doctor", path, path,
-                         locus_path()),
-             0);
+    command_must(&c, "chmod 644 %s && " BARE "LOCUS_SECRET_FILE=%s %s doctor", path, path,
+                 locus_path());
     is_named(&c, "warn", &open);
-    CHECK_EQ(command_run(&c, "chmod 600 %s && " BARE "LOCUS_SECRET_FILE=%s %s doctor", path, path,
-                         locus_path()),
-             0);
+    command_must(&c, "chmod 600 %s && " BARE "LOCUS_SECRET_FILE=%s %s doctor", path, path,
+                 locus_path());
     CHECK_STR(c.out.text, "0 warnings");
     const struct illness empty = {"", "secret", "is empty: must hold the cluster's secret"};
     CHECK_EQ(

@@ -226,9 +226,8 @@ TEST(doctor_hosts, warns_of_clocks_that_differ)
     if (IS_SANITIZED) SKIP("a sanitizer and libfaketime want to be loaded first");
     if (command_run(&c, "faketime -f +1h true")) SKIP("there is no faketime here");
     lay(&cables, 2);
-    CHECK_EQ(command_run(&c, "FAKE='faketime -f +1h' %s doctor --hosts %s --ssh 'sh %s'",
-                         locus_path(), list, ssh),
-             0);
+    command_must(&c, "FAKE='faketime -f +1h' %s doctor --hosts %s --ssh 'sh %s'", locus_path(),
+                 list, ssh);
     CHECK_STR(c.out.text, "s ahead of ours: what hosts log does not fit together");
     end(&cables);
 }

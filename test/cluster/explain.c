@@ -120,8 +120,7 @@ static void end(struct child *job)
 
 static void ask(struct command *c, const char *options)
 {
-    CHECK_EQ(command_run(c, "%s explain %s 'a:b c:%u' %s", locus_path(), options, row_asked, base),
-             0);
+    command_must(c, "%s explain %s 'a:b c:%u' %s", locus_path(), options, row_asked, base);
 }
 
 /* What is decided in rounds may take a moment. */
@@ -193,8 +192,7 @@ TEST(explain, is_json_for_scripts)
     CHECK_STR(c.out.text, "{\"event\":\"intent\",\"node\":2,\"worker\":0,\"is_active\":1,\"start\":"
                           "\"118\",\"end\":\"140\",\"clock\":118}\n");
     CHECK_STR(c.out.text, "{\"event\":\"decision\",\"what\":\"moved\",\"seconds_ago\":");
-    CHECK_EQ(command_run(&c, "%s explain --wait 0.1 %u %s", locus_path(), row_asked + ROWS, base),
-             0);
+    command_must(&c, "%s explain --wait 0.1 %u %s", locus_path(), row_asked + ROWS, base);
     CHECK_STR(c.out.text, "main copy   node 2");
     end(&job);
 }
@@ -297,7 +295,7 @@ TEST(explain, a_hot_key_is_a_dozen_lines)
                               1000000 * (1 + i * 7 % HOLDERS), i < 5 ? "behind" : "current");
     snprintf(text + n, BYTES - n, "more-holders 6\nend\n");
     unsigned port = answering_start(text);
-    CHECK_EQ(command_run(&c, "%s explain 7 127.0.0.1:%u", locus_path(), port), 0);
+    command_must(&c, "%s explain 7 127.0.0.1:%u", locus_path(), port);
     CHECK_STR(c.out.text, "replicas    node 10: row brought 64.0 s ago");
     CHECK_STR(c.out.text,
               "s ago, all updates sent\n            and 67 more; 70 in all, updates are "

@@ -39,7 +39,7 @@ TEST(gnn, learns_alone)
 /* Nothing learned is not good enough for these tests. */
 TEST(gnn, needs_its_epochs)
 {
-    CHECK_EQ(command_run(&c, "%s %s --json --epochs 0", program_path("gnn"), small), 0);
+    command_must(&c, "%s %s --json --epochs 0", program_path("gnn"), small);
     CHECK(trainer_number(c.out.text, "\"accuracy\":") < 0.6);
 }
 
@@ -62,19 +62,17 @@ TEST(gnn, the_epoch_that_validated_best_is_reported_and_saved)
     folder_new(folder);
     for (int i = 0; i < 2; i++) {
         const char *run = "cd %s && %s %s --lr 0.3 %s --json --epochs %d --eval-every %d --out %s";
-        CHECK_EQ(command_run(&c, run, folder, program_path("gnn"), small, more[i], 12, 1, "best"),
-                 0);
+        command_must(&c, run, folder, program_path("gnn"), small, more[i], 12, 1, "best");
         const char *best = strstr(c.out.text, "\"best\"");
         CHECK(best != NULL);
         int epoch = (int)trainer_number(best, "\"epoch\":");
         double test = trainer_number(best, "\"accuracy\":"),
                validation = trainer_number(best, "\"validation_accuracy\":");
         CHECK(epoch > 0 && epoch < 12);
-        CHECK_EQ(
-            command_run(&c, run, folder, program_path("gnn"), small, more[i], epoch, 0, "last"), 0);
+        command_must(&c, run, folder, program_path("gnn"), small, more[i], epoch, 0, "last");
         CHECK(trainer_number(c.out.text, "\"accuracy\":") == test);
         CHECK(trainer_number(c.out.text, "\"validation_accuracy\":") == validation);
-        CHECK_EQ(command_run(&c, "cmp %s/best %s/last", folder, folder), 0);
+        command_must(&c, "cmp %s/best %s/last", folder, folder);
     }
 }
 
@@ -95,12 +93,12 @@ TEST(gnn, reads_two_formats_and_writes_a_model)
     static const char *const inputs[] = {"--data edges --labels nodes",
                                          "--data edges.csv --labels nodes.csv"};
     folder_new(folder);
-    CHECK_EQ(command_run(&c, write_formats, folder), 0);
+    command_must(&c, write_formats, folder);
     for (int i = 0; i < 2; i++) {
         const char *run =
             "cd %s && %s %s --features nodes --split split --epochs 20 --batch 4 --out model | "
             "sed -E 's/^edges[.csv]*: //; s/ [0-9.]+ s.*//'";
-        CHECK_EQ(command_run(&c, run, folder, program_path("gnn"), inputs[i]), 0);
+        command_must(&c, run, folder, program_path("gnn"), inputs[i]);
         CHECK_STR(c.out.text, "20 nodes, 21 edges, 2 classes; 10 nodes to train with, 0 to val");
         CHECK_STR(c.out.text, "test 1.0000");
         bool has_said = strstr(c.err.text, "edges.csv has more than two nodes of an edge") != NULL;
@@ -109,10 +107,10 @@ TEST(gnn, reads_two_formats_and_writes_a_model)
         if (strcmp(first, c.out.text) != 0)
             test_fail(__FILE__, __LINE__, "%s is not %s", c.out.text, first);
     }
-    CHECK_EQ(command_run(&c, "head -c 600 %s/model | tail -c 592", folder), 0);
+    command_must(&c, "head -c 600 %s/model | tail -c 592", folder);
     CHECK_STR(c.out.text, "\"layer1.weight\":{\"dtype\":\"F32\",\"shape\":[3,64]");
     CHECK_STR(c.out.text, "\"layer2.bias\":{\"dtype\":\"F32\",\"shape\":[2]");
-    CHECK_EQ(command_run(&c, "tail -c 6 %s/model", folder), 0);
+    command_must(&c, "tail -c 6 %s/model", folder);
     CHECK_STR(c.out.text, "c0\nc1\n");
 }
 

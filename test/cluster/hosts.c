@@ -181,20 +181,17 @@ TEST(hosts, ranks_follow_the_list)
     need_sshd();
     hosts_are("\xEF\xBB\xBF"
               "alpha 10.0.0.1 2 # two\n\nbeta\tfd00::2\n");
-    CHECK_EQ(
-        command_run(
-            &c,
-            "LOCUS_LISTEN=x LOCUS_MINE=mine OTHER=a.b %s --directory / --export OTHER -w 3 --port 4711 -- "
-            "sh -c 'echo $LOCUS_RANK $LOCUS_SIZE $LOCUS_RENDEZVOUS $LOCUS_LISTEN $LOCUS_WORKERS $LOCUS_MINE "
-            "$OTHER $(pwd)'",
-            run()),
-        0);
+    command_must(
+        &c,
+        "LOCUS_LISTEN=x LOCUS_MINE=mine OTHER=a.b %s --directory / --export OTHER -w 3 --port 4711 -- "
+        "sh -c 'echo $LOCUS_RANK $LOCUS_SIZE $LOCUS_RENDEZVOUS $LOCUS_LISTEN $LOCUS_WORKERS $LOCUS_MINE "
+        "$OTHER $(pwd)'",
+        run());
     CHECK_STR(c.out.text, "0 3 10.0.0.1:4711 10.0.0.1 3 mine a.b /\n");
     CHECK_STR(c.out.text, "1 3 10.0.0.1:4711 10.0.0.1 3 mine a.b /\n");
     CHECK_STR(c.out.text, "2 3 10.0.0.1:4711 fd00::2 3 mine a.b /\n");
     hosts_are("beta fd00::2\nalpha\n");
-    CHECK_EQ(command_run(&c, "%s -n 1 -- sh -c 'echo $LOCUS_SIZE $LOCUS_RENDEZVOUS; pwd'", run()),
-             0);
+    command_must(&c, "%s -n 1 -- sh -c 'echo $LOCUS_SIZE $LOCUS_RENDEZVOUS; pwd'", run());
     char expected[256], here[128];
     snprintf(expected, sizeof expected, "1 [fd00::2]:7777\n%s\n", getcwd(here, sizeof here));
     CHECK_STR(c.out.text, expected);
@@ -205,10 +202,8 @@ TEST(hosts, arguments_arrive_as_they_are)
     struct command c;
     need_sshd();
     hosts_are("alpha\n");
-    CHECK_EQ(command_run(&c,
-                         "%s -- printf '<%%s>' 'a  b' '' \"it's\" '$HOME `x` \\ !' '\n' '*' '-n'",
-                         run()),
-             0);
+    command_must(&c, "%s -- printf '<%%s>' 'a  b' '' \"it's\" '$HOME `x` \\ !' '\n' '*' '-n'",
+                 run());
     CHECK(strcmp(c.out.text, "<a  b><><it's><$HOME `x` \\ !><\n><*><-n>") == 0);
 }
 
@@ -219,8 +214,7 @@ TEST(hosts, the_keeper_may_be_elsewhere)
     hosts_are("alpha\n");
     shell("mkdir \"%s/it's here\" && ln -s %s \"%s/it's here/locus\"", folder, locus_path(),
           folder);
-    CHECK_EQ(command_run(&c, "%s --keeper \"%s/it's here/locus\" -- echo it runs", run(), folder),
-             0);
+    command_must(&c, "%s --keeper \"%s/it's here/locus\" -- echo it runs", run(), folder);
     CHECK_STR(c.out.text, "it runs\n");
 }
 
@@ -234,17 +228,15 @@ TEST(hosts, that_hold_up_its_output_are_told_all_the_same_that_it_lives)
     shell(
         "printf '#!/bin/sh\\ntee %s/orders | exec %s keep\\n' > %s/counting && chmod +x %s/counting",
         folder, locus_path(), folder, folder);
-    CHECK_EQ(
-        command_run(
-            &c,
-            "mkfifo %s/f; exec 3<>%s/f; %s --keeper %s/counting --prefix always -- yes > %s/f & p=$!; "
-            "n=0; until test -s %s/orders || test $n = 900; do sleep 0.1; n=$((n + 1)); done; "
-            "sleep 3; was=$(wc -c < %s/orders); now=$was; n=0; "
-            "until test $now -gt $was || test $n = 900; do sleep 0.1; n=$((n + 1)); "
-            "now=$(wc -c < %s/orders); done; "
-            "echo $was $now; kill $p; wait $p; echo status $?",
-            folder, folder, run(), folder, folder, folder, folder, folder),
-        0);
+    command_must(
+        &c,
+        "mkfifo %s/f; exec 3<>%s/f; %s --keeper %s/counting --prefix always -- yes > %s/f & p=$!; "
+        "n=0; until test -s %s/orders || test $n = 900; do sleep 0.1; n=$((n + 1)); done; "
+        "sleep 3; was=$(wc -c < %s/orders); now=$was; n=0; "
+        "until test $now -gt $was || test $n = 900; do sleep 0.1; n=$((n + 1)); "
+        "now=$(wc -c < %s/orders); done; "
+        "echo $was $now; kill $p; wait $p; echo status $?",
+        folder, folder, run(), folder, folder, folder, folder, folder);
     int before, after, status;
     CHECK_EQ(sscanf(c.out.text, "%d %d status %d", &before, &after, &status), 3);
     CHECK(before > 0);
@@ -260,17 +252,13 @@ TEST(hosts, options_of_ssh_may_be_quoted)
     hosts_are("alpha\n");
     shell("mkdir \"%s/a folder\" && cp %s/ssh_config \"%s/a folder/config\"", folder, folder,
           folder);
-    CHECK_EQ(
-        command_run(&c,
-                    "%s run --hosts %s/hosts --ssh \"ssh -F '%s/a folder/config'\" -- echo it runs",
-                    locus_path(), folder, folder),
-        0);
+    command_must(&c,
+                 "%s run --hosts %s/hosts --ssh \"ssh -F '%s/a folder/config'\" -- echo it runs",
+                 locus_path(), folder, folder);
     CHECK_STR(c.out.text, "it runs\n");
-    CHECK_EQ(
-        command_run(&c,
-                    "%s run --hosts %s/hosts --ssh 'ssh \\-F %s/a\\ folder/config' -- echo it runs",
-                    locus_path(), folder, folder),
-        0);
+    command_must(&c,
+                 "%s run --hosts %s/hosts --ssh 'ssh \\-F %s/a\\ folder/config' -- echo it runs",
+                 locus_path(), folder, folder);
     CHECK_EQ(command_run(&c, "%s run --hosts %s/hosts --ssh \"ssh -F 'a\" -- true", locus_path(),
                          folder),
              2);

@@ -30,7 +30,7 @@ void are_warned_of(const struct illness *i, size_t count)
 {
     struct command c;
     for (; count > 0; i++, count--) {
-        CHECK_EQ(command_run(&c, BARE "%s %s doctor", i->before, locus_path()), 0);
+        command_must(&c, BARE "%s %s doctor", i->before, locus_path());
         is_named(&c, "warn", i);
     }
 }

@@ -53,11 +53,10 @@ TEST(irregular, files_are_refused_by_the_command)
 {
     static struct command c;
     program_folder(folder);
-    CHECK_EQ(command_run(&c,
-                         "cd %s && mkdir model && ln -s file file.0.report.jsonl && "
-                         "ln -s ../file model/manifest.json",
-                         folder),
-             0);
+    command_must(&c,
+                 "cd %s && mkdir model && ln -s file file.0.report.jsonl && "
+                 "ln -s ../file model/manifest.json",
+                 folder);
     for (int kind = 0; kind < 4; kind++) {
         make(kind);
         is_refused("run --hosts file true", "the list of hosts \"file\" cannot be opened: it is ");
@@ -65,6 +64,6 @@ TEST(irregular, files_are_refused_by_the_command)
         is_refused("trace file", "cannot read file: it is ");
         is_refused("report file", "file.0.report.jsonl cannot be read: it is ");
         is_refused("checkpoint verify model", "manifest.json: it is no regular file");
-        CHECK_EQ(command_run(&c, "cd %s && rm -rf file", folder), 0);
+        command_must(&c, "cd %s && rm -rf file", folder);
     }
 }

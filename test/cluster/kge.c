@@ -149,11 +149,9 @@ TEST(kge, refuses_wrong_input_with_a_sentence)
              folder, small);
     CHECK_EQ(command_run(&c, "%s %s", program_path("kge"), arguments), 1);
     CHECK_STR(c.err.text, "/no: No such file or directory");
-    CHECK_EQ(command_run(
-                 &c,
+    command_must(&c,
                  "printf 'entity 1\\tnext_1\\n' >> %s/graph/valid.txt; wc -l < %s/graph/valid.txt",
-                 folder, folder),
-             0);
+                 folder, folder);
     snprintf(arguments, sizeof arguments, "--data %s/graph", folder);
     int lines = atoi(c.out.text);
     char part[64];

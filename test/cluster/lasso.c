@@ -181,7 +181,7 @@ TEST(lasso, the_filter_is_what_lets_it_converge)
     if (IS_SANITIZED) SKIP("it is the arithmetic of one thread, and slow with a sanitizer");
     const char *run = "%s --generate 100x400x60 --lambda 0.01 --order round-robin --width 128 "
                       "--passes 200 --json --baseline %s";
-    CHECK_EQ(command_run(&c, run, program_path("lasso"), "--correlation 0.1"), 0);
+    command_must(&c, run, program_path("lasso"), "--correlation 0.1");
     const char *last = strstr(c.out.text, "{\"event\":\"lambda\"");
     CHECK(last != NULL);
     double objective = trainer_number(last, "\"objective\":");
@@ -226,23 +226,21 @@ TEST(lasso, learns_labels)
 {
     char libsvm[3 * PATH_BYTES], market[3 * PATH_BYTES];
     set_up(libsvm, market);
-    CHECK_EQ(command_run(&c,
-                         "awk '{$1 = $1 > 4.2 ? 1 : -1; print}' %s/x.libsvm > %s/labels; "
-                         "cut -c 1 %s/labels | sort | uniq -c",
-                         folder, folder, folder),
-             0);
+    command_must(&c,
+                 "awk '{$1 = $1 > 4.2 ? 1 : -1; print}' %s/x.libsvm > %s/labels; "
+                 "cut -c 1 %s/labels | sort | uniq -c",
+                 folder, folder, folder);
     const char *start = trainer_nodes(2);
     double alone = logistic_objective("", "--baseline");
     CHECK(alone > 0 && alone < ROWS * log(2));
     CHECK(fabs(logistic_objective("", "--order round-robin") / alone - 1) < 1e-4);
     CHECK(fabs(logistic_objective(start, "") / alone - 1) < 1e-4);
-    CHECK_EQ(command_run(&c, "%s --data %s/labels --test %s/labels --loss logistic --out %s/model",
-                         program_path("lasso"), folder, folder, folder),
-             0);
+    command_must(&c, "%s --data %s/labels --test %s/labels --loss logistic --out %s/model",
+                 program_path("lasso"), folder, folder, folder);
     CHECK_STR(c.out.text, "logistic loss; priority");
     double right = ROWS * trainer_number(c.out.text, "accuracy ");
     if (command_run(&c, "command -v python3") != 0) SKIP("there is no python3 here");
-    CHECK_EQ(command_run(&c, "python3 -c \"%s\" %s/model %s/labels", judge, folder, folder), 0);
+    command_must(&c, "python3 -c \"%s\" %s/model %s/labels", judge, folder, folder);
     CHECK(right > 0.8 * ROWS && fabs(trainer_number(c.out.text, "logistic ") - right) < 1e-6);
 }
 

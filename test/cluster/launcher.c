@@ -35,11 +35,11 @@ static int count_in(const struct printed *p, const char *part)
 TEST(launcher, shows_help_and_version)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "%s", locus_path()), 0);
+    command_must(&c, "%s", locus_path());
     is_in(&c.out, "locus run -n 4");
-    CHECK_EQ(command_run(&c, "%s run --help", locus_path()), 0);
+    command_must(&c, "%s run --help", locus_path());
     is_in(&c.out, "--hosts FILE");
-    CHECK_EQ(command_run(&c, "%s --version", locus_path()), 0);
+    command_must(&c, "%s --version", locus_path());
     is_in(&c.out, "locus ");
 }
 
@@ -95,26 +95,23 @@ TEST(launcher, finds_programs_by_their_names_in_documents)
         {"$PATH", "./kge", "kge here\n"},
     };
     struct command c;
-    CHECK_EQ(
-        command_run(&c,
-                    "set -e; cd $(mktemp -d); mkdir bin path; ln %s bin/locus || cp %s bin/locus; "
-                    "put() { printf '#!/bin/sh\\necho %%s\\n' \"$2\" > $1; chmod +x $1; }; "
-                    "put bin/locus-kge 'locus-kge beside'; put path/kge 'kge in path'; "
-                    "put path/other 'other in path'; put path/locus-other 'never'; "
-                    "put path/locus-third 'locus-third in path'; put kge 'kge here'; pwd",
-                    locus_path(), locus_path()),
-        0);
+    command_must(&c,
+                 "set -e; cd $(mktemp -d); mkdir bin path; ln %s bin/locus || cp %s bin/locus; "
+                 "put() { printf '#!/bin/sh\\necho %%s\\n' \"$2\" > $1; chmod +x $1; }; "
+                 "put bin/locus-kge 'locus-kge beside'; put path/kge 'kge in path'; "
+                 "put path/other 'other in path'; put path/locus-other 'never'; "
+                 "put path/locus-third 'locus-third in path'; put kge 'kge here'; pwd",
+                 locus_path(), locus_path());
     char folder[64];
     CHECK_EQ(sscanf(c.out.text, "%63s", folder), 1);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        CHECK_EQ(command_run(&c, "cd %s && PATH=%s bin/locus run -n 1 %s", folder, all[i].path,
-                             all[i].name),
-                 0);
+        command_must(&c, "cd %s && PATH=%s bin/locus run -n 1 %s", folder, all[i].path,
+                     all[i].name);
         CHECK_EQ(strcmp(c.out.text, all[i].printed), 0);
     }
     CHECK_EQ(command_run(&c, "cd %s && mv kge mine && bin/locus run -n 1 mine", folder), 127);
     CHECK_STR(c.err.text, "for the one in this folder write ./mine");
-    CHECK_EQ(command_run(&c, "rm -r %s", folder), 0);
+    command_must(&c, "rm -r %s", folder);
 }
 
 TEST(launcher, refuses_a_port_that_is_taken)
@@ -152,9 +149,8 @@ TEST(launcher, keepers_refuse_what_no_launcher_says)
 TEST(launcher, a_variable_that_is_misspelt_is_named)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "LOCUS_SECRETFILE=x LOCUS_OF_MINE=1 %s run -n 1 -- %s once",
-                         locus_path(), role_command("member")),
-             0);
+    command_must(&c, "LOCUS_SECRETFILE=x LOCUS_OF_MINE=1 %s run -n 1 -- %s once", locus_path(),
+                 role_command("member"));
     CHECK_EQ(strcmp(c.err.text, "locus: nobody reads the variable LOCUS_SECRETFILE: is it meant to "
                                 "be LOCUS_SECRET_FILE?\n"),
              0);
@@ -167,12 +163,12 @@ TEST(launcher, sets_rank_size_rendezvous_and_workers)
     struct command c;
     const char *print =
         "sh -c 'echo $LOCUS_RANK of $LOCUS_SIZE at $LOCUS_RENDEZVOUS, workers: $LOCUS_WORKERS.'";
-    CHECK_EQ(command_run(&c, "%s run -n 3 -w 5 -- %s", locus_path(), print), 0);
+    command_must(&c, "%s run -n 3 -w 5 -- %s", locus_path(), print);
     is_in(&c.out, "0 of 3 at 127.0.0.1:");
     is_in(&c.out, "1 of 3 at 127.0.0.1:");
     is_in(&c.out, "2 of 3 at 127.0.0.1:");
     CHECK_EQ(count_in(&c.out, ", workers: 5.\n"), 3);
-    CHECK_EQ(command_run(&c, "unset LOCUS_WORKERS; %s run -n 1 -- %s", locus_path(), print), 0);
+    command_must(&c, "unset LOCUS_WORKERS; %s run -n 1 -- %s", locus_path(), print);
     is_in(&c.out, "0 of 1 at 127.0.0.1:");
     is_in(&c.out, ", workers: .\n");
 }
@@ -185,11 +181,10 @@ TEST(launcher, keeps_nodes_on_sockets_of_their_own)
     cpu_set_t ours;
     CHECK_EQ(sched_getaffinity(0, sizeof ours, &ours), 0);
     if (!CPU_ISSET(0, &ours) || !CPU_ISSET(1, &ours)) return;
-    CHECK_EQ(command_run(&c,
-                         "HWLOC_SYNTHETIC='package:2 core:1 pu:1' %s run -n 2 --prefix always -- "
-                         "grep Cpus_allowed_list: /proc/self/status",
-                         locus_path()),
-             0);
+    command_must(&c,
+                 "HWLOC_SYNTHETIC='package:2 core:1 pu:1' %s run -n 2 --prefix always -- "
+                 "grep Cpus_allowed_list: /proc/self/status",
+                 locus_path());
     is_in(&c.out, "[0] Cpus_allowed_list:\t0\n");
     is_in(&c.out, "[1] Cpus_allowed_list:\t1\n");
 }
@@ -197,49 +192,38 @@ TEST(launcher, keeps_nodes_on_sockets_of_their_own)
 TEST(launcher, gives_every_cluster_a_secret_of_its_own)
 {
     static struct command first, second;
-    CHECK_EQ(command_run(
-                 &first,
+    command_must(&first,
                  "unset LOCUS_SECRET LOCUS_SECRET_FILE; %s run -n 2 -- sh -c 'echo $LOCUS_SECRET'",
-                 locus_path()),
-             0);
+                 locus_path());
     CHECK_EQ(first.out.length, 2 * 65);
     CHECK(memcmp(first.out.text, first.out.text + 65, 65) == 0);
-    CHECK_EQ(command_run(
-                 &second,
+    command_must(&second,
                  "unset LOCUS_SECRET LOCUS_SECRET_FILE; %s run -n 2 -- sh -c 'echo $LOCUS_SECRET'",
-                 locus_path()),
-             0);
+                 locus_path());
     CHECK(memcmp(first.out.text, second.out.text, 65) != 0);
-    CHECK_EQ(command_run(&first, "LOCUS_SECRET=mine %s run -n 1 -- sh -c 'echo $LOCUS_SECRET'",
-                         locus_path()),
-             0);
+    command_must(&first, "LOCUS_SECRET=mine %s run -n 1 -- sh -c 'echo $LOCUS_SECRET'",
+                 locus_path());
     CHECK(strcmp(first.out.text, "mine\n") == 0);
-    CHECK_EQ(
-        command_run(
-            &first,
-            "unset LOCUS_SECRET; LOCUS_SECRET_FILE=f %s run -n 1 -- sh -c 'echo $LOCUS_SECRET'",
-            locus_path()),
-        0);
+    command_must(
+        &first, "unset LOCUS_SECRET; LOCUS_SECRET_FILE=f %s run -n 1 -- sh -c 'echo $LOCUS_SECRET'",
+        locus_path());
     CHECK(strcmp(first.out.text, "\n") == 0);
 }
 
 TEST(launcher, passes_arguments_as_they_are)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "%s run -n 1 -- printf '<%%s>' 'a b' '' \"it's\" '$HOME' '-n'",
-                         locus_path()),
-             0);
+    command_must(&c, "%s run -n 1 -- printf '<%%s>' 'a b' '' \"it's\" '$HOME' '-n'", locus_path());
     is_in(&c.out, "<a b><><it's><$HOME><-n>");
-    CHECK_EQ(command_run(&c, "%s run -n 1 --directory / pwd", locus_path()), 0);
+    command_must(&c, "%s run -n 1 --directory / pwd", locus_path());
     CHECK(strcmp(c.out.text, "/\n") == 0);
 }
 
 TEST(launcher, gives_its_stdin_to_rank_0_only)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "echo hello | %s run -n 3 -- sh -c 'echo $LOCUS_RANK got \"$(cat)\"'",
-                         locus_path()),
-             0);
+    command_must(&c, "echo hello | %s run -n 3 -- sh -c 'echo $LOCUS_RANK got \"$(cat)\"'",
+                 locus_path());
     is_in(&c.out, "0 got hello\n");
     is_in(&c.out, "1 got \n");
     is_in(&c.out, "2 got \n");
@@ -248,9 +232,8 @@ TEST(launcher, gives_its_stdin_to_rank_0_only)
 TEST(launcher, does_not_eat_the_stdin_that_rank_0_leaves)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "printf 'a\\nb\\n' | while read x; do echo $x; %s run -n 2 true; done",
-                         locus_path()),
-             0);
+    command_must(&c, "printf 'a\\nb\\n' | while read x; do echo $x; %s run -n 2 true; done",
+                 locus_path());
     CHECK(strcmp(c.out.text, "a\nb\n") == 0);
 }
 
@@ -259,10 +242,8 @@ TEST(launcher, does_not_eat_the_stdin_that_rank_0_leaves)
 TEST(launcher, leaves_output_as_it_is_where_there_is_no_terminal)
 {
     struct command c;
-    CHECK_EQ(command_run(&c,
-                         "%s run -n 2 -- sh -c 'printf out; printf err >&2; test -f /dev/stdout'",
-                         locus_path()),
-             0);
+    command_must(&c, "%s run -n 2 -- sh -c 'printf out; printf err >&2; test -f /dev/stdout'",
+                 locus_path());
     CHECK(strcmp(c.out.text, "outout") == 0);
     CHECK(strcmp(c.err.text, "errerr") == 0);
 }
@@ -270,15 +251,14 @@ TEST(launcher, leaves_output_as_it_is_where_there_is_no_terminal)
 TEST(launcher, prefixes_lines_when_asked)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "%s run -n 2 --prefix always -- sh -c 'echo out; printf err >&2'",
-                         locus_path()),
-             0);
+    command_must(&c, "%s run -n 2 --prefix always -- sh -c 'echo out; printf err >&2'",
+                 locus_path());
     is_in(&c.out, "[0] out\n");
     is_in(&c.out, "[1] out\n");
     is_in(&c.err, "[0] err\n");
     is_in(&c.err, "[1] err\n");
     is_not_in(&c.out, "\033");
-    CHECK_EQ(command_run(&c, "%s run -n 11 --prefix always -- echo x", locus_path()), 0);
+    command_must(&c, "%s run -n 11 --prefix always -- echo x", locus_path());
     is_in(&c.out, "[ 3] x\n");
     is_in(&c.out, "[10] x\n");
 }
@@ -295,9 +275,8 @@ TEST(launcher, ends_when_its_output_cannot_be_written)
     CHECK_EQ(command_run(&c, "%s run -n 2 --prefix always -- echo out > /dev/full", locus_path()),
              1);
     CHECK_STR(c.err.text, "stdout cannot be written: No space left on device");
-    CHECK_EQ(command_run(&c, "(%s run -n 3 --prefix always -- yes; echo status $? >&2) | head -n 1",
-                         locus_path()),
-             0);
+    command_must(&c, "(%s run -n 3 --prefix always -- yes; echo status $? >&2) | head -n 1",
+                 locus_path());
     CHECK_STR(c.err.text, "status 141");
 }
 
@@ -339,19 +318,16 @@ TEST(launcher, shows_whole_lines)
 TEST(launcher, shows_all_of_much_output)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "%s run -n 3 --prefix always -- seq 100000 | wc -l", locus_path()), 0);
+    command_must(&c, "%s run -n 3 --prefix always -- seq 100000 | wc -l", locus_path());
     is_in(&c.out, "300000\n");
     /* The nodes end while we wait for the reader. */
-    CHECK_EQ(command_run(
-                 &c,
+    command_must(&c,
                  "%s run -n 3 --prefix always -- sh -c 'seq 12000; sleep 0.5' | (sleep 1.5; wc -l)",
-                 locus_path()),
-             0);
+                 locus_path());
     is_in(&c.out, "36000\n");
     /* Longer than what is kept of one. */
-    CHECK_EQ(command_run(&c, "%s run -n 1 --prefix always -- head -c 20000 /dev/zero | wc -cl",
-                         locus_path()),
-             0);
+    command_must(&c, "%s run -n 1 --prefix always -- head -c 20000 /dev/zero | wc -cl",
+                 locus_path());
     is_in(&c.out, " 3 ");
     is_in(&c.out, " 20015\n");
 }
@@ -359,13 +335,11 @@ TEST(launcher, shows_all_of_much_output)
 TEST(launcher, ends_though_nobody_takes_what_it_shows)
 {
     struct command c;
-    CHECK_EQ(
-        command_run(
-            &c,
-            "d=$(mktemp -d); mkfifo $d/f; exec 3<>$d/f; %s run -n 2 --prefix always -- yes > $d/f & p=$!; "
-            "sleep 1; kill $p; wait $p; echo status $?; rm -r $d",
-            locus_path()),
-        0);
+    command_must(
+        &c,
+        "d=$(mktemp -d); mkfifo $d/f; exec 3<>$d/f; %s run -n 2 --prefix always -- yes > $d/f & p=$!; "
+        "sleep 1; kill $p; wait $p; echo status $?; rm -r $d",
+        locus_path());
     is_in(&c.out, "status 143\n");
 }
 
@@ -581,9 +555,8 @@ TEST(launcher, ends_all_when_one_node_fails)
 TEST(launcher, ends_what_a_node_leaves_that_is_done)
 {
     struct command c;
-    CHECK_EQ(command_run(&c, "exec %s run -n 2 -- sh -c 'sleep 600 & setsid sleep 601 & exit 0'",
-                         locus_path()),
-             0);
+    command_must(&c, "exec %s run -n 2 -- sh -c 'sleep 600 & setsid sleep 601 & exit 0'",
+                 locus_path());
     CHECK_EQ(command_left(&c, 0), 0);
 }
 

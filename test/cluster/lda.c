@@ -42,7 +42,7 @@ TEST(lda, learns_alone)
 /* One sweep that learns nothing: knowing nothing is not good enough for these tests. */
 TEST(lda, needs_its_sweeps)
 {
-    CHECK_EQ(command_run(&c, "%s %s --json --epochs 1", program_path("lda"), small), 0);
+    command_must(&c, "%s %s --json --epochs 1", program_path("lda"), small);
     CHECK(trainer_number(c.out.text, "\"perplexity\":") > 1.3 * PERPLEXITY_MAX);
 }
 
@@ -80,7 +80,7 @@ TEST(lda, foretells_new_documents)
 {
     char folder[FOLDER_PATH_BYTES];
     folder_new(folder);
-    CHECK_EQ(command_run(&c, write_documents, folder), 0);
+    command_must(&c, write_documents, folder);
     double alone = new_perplexity("", folder, "--seed 2");
     CHECK(alone > 2.9 && alone < 7);
     double plain = new_perplexity("", folder, "--seed 2 --baseline");
@@ -89,12 +89,11 @@ TEST(lda, foretells_new_documents)
     double cluster = new_perplexity(start, folder, "--seed 2");
     CHECK(cluster > 2.9 && cluster < 7);
     /* memory is for the different words of a document, however long it is */
-    CHECK_EQ(command_run(&c,
-                         "cd %s && printf '1 0:1\\n1 2:1\\n' > ldac && echo 1 1:100000 > test && "
-                         "ulimit -v %s && %s --data ldac --test test --topics 2000 --epochs 1 "
-                         "--hold-back 0 --baseline",
-                         folder, IS_SANITIZED ? "unlimited" : "900000", program_path("lda")),
-             0);
+    command_must(&c,
+                 "cd %s && printf '1 0:1\\n1 2:1\\n' > ldac && echo 1 1:100000 > test && "
+                 "ulimit -v %s && %s --data ldac --test test --topics 2000 --epochs 1 "
+                 "--hold-back 0 --baseline",
+                 folder, IS_SANITIZED ? "unlimited" : "900000", program_path("lda"));
     CHECK_EQ(command_run(&c, "echo x > %s/test; %s --data %s/text --test %s/test", folder,
                          program_path("lda"), folder, folder),
              1);
@@ -114,25 +113,24 @@ TEST(lda, reads_three_formats)
     static const char *const inputs[] = {"--data ldac --vocabulary words",
                                          "--data docword --vocabulary words", "--data text"};
     folder_new(folder);
-    CHECK_EQ(command_run(&c, write_formats, folder), 0);
+    command_must(&c, write_formats, folder);
     for (int i = 0; i < 3; i++) {
         const char *run =
             "cd %s && %s %s --topics 2 --epochs 5 --hold-back 0 --top 2 --out model | "
             "grep -v ' s ' | sed 's/^[a-z]*: [^,]*, //; /log p/d'";
-        CHECK_EQ(command_run(&c, run, folder, program_path("lda"), inputs[i]), 0);
+        command_must(&c, run, folder, program_path("lda"), inputs[i]);
         CHECK_STR(c.out.text, "2 documents, 4 words, 8 tokens");
         if (i == 0) snprintf(first, sizeof first, "%s", c.out.text);
         CHECK(strcmp(first, c.out.text) == 0);
     }
-    CHECK_EQ(command_run(&c,
-                         "cd %s && %s --data text --topics 2 --epochs 5 --picture topics.svg && "
-                         "cat topics.svg",
-                         folder, program_path("lda")),
-             0);
+    command_must(&c,
+                 "cd %s && %s --data text --topics 2 --epochs 5 --picture topics.svg && "
+                 "cat topics.svg",
+                 folder, program_path("lda"));
     CHECK_STR(c.out.text, ">2 of 2 topics</text>");
     CHECK_STR(c.out.text, ">d</text>");
     CHECK_STR(c.out.text, "</svg>");
-    CHECK_EQ(command_run(&c, "head -c 300 %s/model | tail -c 292", folder), 0);
+    command_must(&c, "head -c 300 %s/model | tail -c 292", folder);
     CHECK_STR(c.out.text, "\"word_topics\":{\"dtype\":\"F32\",\"shape\":[4,2]");
 }
 

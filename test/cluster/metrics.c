@@ -356,13 +356,10 @@ TEST(metrics, are_in_the_manual)
     team_run(&t, collect_quietly);
     for (const char *line = shown; (line = strstr(line, "# TYPE "));) {
         line += 7;
-        CHECK_EQ(command_run(&c, "grep -q '`%.*s`' docs/reference/metrics.md",
-                             (int)strcspn(line, " "), line),
-                 0);
+        command_must(&c, "grep -q '`%.*s`' docs/reference/metrics.md", (int)strcspn(line, " "),
+                     line);
     }
-    CHECK_EQ(
-        command_run(&c, "grep -oE '(locus|process)_[a-z_]+' docs/reference/grafana.json | sort -u"),
-        0);
+    command_must(&c, "grep -oE '(locus|process)_[a-z_]+' docs/reference/grafana.json | sort -u");
     for (char *name = strtok(c.out.text, "\n"); name; name = strtok(NULL, "\n"))
         if (!strstr(shown, name)) test_fail(__FILE__, __LINE__, "no metric is called %s", name);
 }
@@ -413,29 +410,25 @@ TEST(metrics, are_taken_by_prometheus)
     folder_new(folder);
     ask_for_metrics();
     address_new(web);
-    CHECK_EQ(
-        command_run(
-            &c,
-            "printf 'global: {scrape_interval: 200ms}\\nscrape_configs:\\n- job_name: locus\\n"
-            "  static_configs: [{targets: [\"127.0.0.1:%u\", \"127.0.0.1:%u\", \"127.0.0.1:%u\"]}]\\n'"
-            " > %s/prometheus.yml && promtool check config %s/prometheus.yml",
-            base, base + 1, base + 2, folder, folder),
-        0);
+    command_must(
+        &c,
+        "printf 'global: {scrape_interval: 200ms}\\nscrape_configs:\\n- job_name: locus\\n"
+        "  static_configs: [{targets: [\"127.0.0.1:%u\", \"127.0.0.1:%u\", \"127.0.0.1:%u\"]}]\\n'"
+        " > %s/prometheus.yml && promtool check config %s/prometheus.yml",
+        base, base + 1, base + 2, folder, folder);
     child_start(job, "job", "now");
     for (int i = 0; i < NODES; i++) child_expect(job, "works");
-    CHECK_EQ(
-        command_run(
-            &c,
-            "python3 -c 'import urllib.request,sys; "
-            "sys.stdout.write(urllib.request.urlopen(\"http://127.0.0.1:%u/metrics\").read().decode())' "
-            "| promtool check metrics",
-            base),
-        0);
+    command_must(
+        &c,
+        "python3 -c 'import urllib.request,sys; "
+        "sys.stdout.write(urllib.request.urlopen(\"http://127.0.0.1:%u/metrics\").read().decode())' "
+        "| promtool check metrics",
+        base);
     command_start(&server, COMMAND_FILES,
                   "exec prometheus --config.file=%s/prometheus.yml --storage.tsdb.path=%s/data "
                   "--web.listen-address=%s",
                   folder, folder, web);
-    CHECK_EQ(command_run(&c, "python3 -c \"%s\" %s", script, strchr(web, ':') + 1), 0);
+    command_must(&c, "python3 -c \"%s\" %s", script, strchr(web, ':') + 1);
     CHECK_STR(c.out.text, "up 3");
     CHECK_STR(c.out.text, "pulled 1800\n");
     CHECK_STR(c.out.text, "clocks 3");

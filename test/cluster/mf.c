@@ -120,16 +120,13 @@ TEST(mf, reads_what_it_wrote)
 {
     char folder[FOLDER_PATH_BYTES];
     folder_new(folder);
-    CHECK_EQ(
-        command_run(&c, "%s %s --epochs 0 --write %s/m.mtx", program_path("mf"), small, folder), 0);
-    CHECK_EQ(command_run(
-                 &c,
+    command_must(&c, "%s %s --epochs 0 --write %s/m.mtx", program_path("mf"), small, folder);
+    command_must(&c,
                  "%s --data %s/m.mtx --test %s/m.mtx --rank 6 --lr 0.1 --epochs 15 --out %s/model",
-                 program_path("mf"), folder, folder, folder),
-             0);
+                 program_path("mf"), folder, folder, folder);
     CHECK_STR(c.out.text, "300 rows, 100 columns");
     CHECK(trainer_number(c.out.text, "test        RMSE") < 0.5);
-    CHECK_EQ(command_run(&c, "head -c 300 %s/model | tail -c 292", folder), 0);
+    command_must(&c, "head -c 300 %s/model | tail -c 292", folder);
     CHECK_STR(c.out.text, "\"rank\":\"6\"");
     CHECK_EQ(command_run(&c, "printf 'a b 1\\na b x\\n' > %s/bad; %s --data %s/bad", folder,
                          program_path("mf"), folder),
@@ -144,15 +141,13 @@ TEST(mf, learns_the_same_whatever_ratings_are_measured_in)
     char folder[FOLDER_PATH_BYTES];
     double rmse[2];
     folder_new(folder);
-    CHECK_EQ(command_run(&c,
-                         "cd %s && %s %s --epochs 0 --write 1.mtx && "
-                         "awk 'NR > 2 {$3 = sprintf(\"%%.9g\", $3 * 64)} 1' 1.mtx > 64.mtx",
-                         folder, program_path("mf"), small),
-             0);
+    command_must(&c,
+                 "cd %s && %s %s --epochs 0 --write 1.mtx && "
+                 "awk 'NR > 2 {$3 = sprintf(\"%%.9g\", $3 * 64)} 1' 1.mtx > 64.mtx",
+                 folder, program_path("mf"), small);
     for (int i = 0; i < 2; i++) {
-        CHECK_EQ(command_run(&c, "%s --data %s/%d.mtx --rank 6 --epochs 5", program_path("mf"),
-                             folder, i == 0 ? 1 : 64),
-                 0);
+        command_must(&c, "%s --data %s/%d.mtx --rank 6 --epochs 5", program_path("mf"), folder,
+                     i == 0 ? 1 : 64);
         rmse[i] = trainer_number(c.out.text, "test        RMSE");
     }
     CHECK(rmse[0] < 0.8 && fabs(rmse[1] / rmse[0] - 64) < 0.02);

@@ -30,7 +30,7 @@ TEST(openmpi, mpirun_starts_a_cluster)
     int status = command_run(&c, "%s -n 3 %s once", mpirun, role_command("member"));
     if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
     member_all_joined(&c, 3);
-    CHECK_EQ(command_run(&c, "%s -n 1 %s once", mpirun, role_command("member")), 0);
+    command_must(&c, "%s -n 1 %s once", mpirun, role_command("member"));
     member_all_joined(&c, 1);
 }
 
@@ -54,9 +54,8 @@ TEST(openmpi, mpirun_passes_a_rendezvous)
     char address[ADDRESS_BYTES];
     need_mpirun();
     address_new(address);
-    CHECK_EQ(command_run(&c, "export LOCUS_RENDEZVOUS=%s; %s -x LOCUS_RENDEZVOUS -n 2 %s once",
-                         address, mpirun, role_command("member")),
-             0);
+    command_must(&c, "export LOCUS_RENDEZVOUS=%s; %s -x LOCUS_RENDEZVOUS -n 2 %s once", address,
+                 mpirun, role_command("member"));
     member_all_joined(&c, 2);
     CHECK(command_run(&c, "%s -x LOCUS_RENDEZVOUS=%s -n 2 %s once", mpirun, "nowhere",
                       role_command("member")) != 0);
@@ -67,8 +66,7 @@ TEST(openmpi, locus_run_inside_mpirun_is_a_cluster_of_its_own)
 {
     struct command c;
     need_mpirun();
-    CHECK_EQ(command_run(&c, "%s -n 2 %s run -n 3 -- %s once", mpirun, locus_path(),
-                         role_command("member")),
-             0);
+    command_must(&c, "%s -n 2 %s run -n 3 -- %s once", mpirun, locus_path(),
+                 role_command("member"));
     member_all_joined(&c, 3);
 }

@@ -37,7 +37,7 @@ static const char reader[] =
 static void read_page(const char *name)
 {
     if (command_run(&c, "command -v python3")) SKIP("there is no python3 here");
-    CHECK_EQ(command_run(&c, "python3 -c \"%s\" %s/%s", reader, folder, name), 0);
+    command_must(&c, "python3 -c \"%s\" %s/%s", reader, folder, name);
 }
 
 /* A panel of that title whose lines have points. */
@@ -88,7 +88,7 @@ TEST(report, of_a_program_is_one_page)
     folder_new(folder);
     snprintf(more, sizeof more, "--report %s/page.html", folder);
     train(trainer_nodes(2), more);
-    CHECK_EQ(command_run(&c, "ls -A %s", folder), 0);
+    command_must(&c, "ls -A %s", folder);
     CHECK_EQ(strcmp(c.out.text, "page.html\n"), 0);
     read_page("page.html");
     check_run_of_two();
@@ -101,17 +101,16 @@ TEST(report, is_made_of_what_nodes_wrote)
     folder_new(folder);
     snprintf(start, sizeof start, "LOCUS_REPORT=%s/run %s", folder, trainer_nodes(2));
     train(start, "");
-    CHECK_EQ(command_run(&c, "ls -A %s", folder), 0);
+    command_must(&c, "ls -A %s", folder);
     CHECK_EQ(strcmp(c.out.text, "run.0.report.jsonl\nrun.1.report.jsonl\nrun.run.jsonl\n"), 0);
-    CHECK_EQ(command_run(&c, "%s report %s/run > %s/page.html", locus_path(), folder, folder), 0);
+    command_must(&c, "%s report %s/run > %s/page.html", locus_path(), folder, folder);
     read_page("page.html");
     check_run_of_two();
     /* a node that was killed, whose last line is cut, and one whose file is on another host */
-    CHECK_EQ(command_run(&c,
-                         "cd %s && head -c -20 run.1.report.jsonl > x && mv x run.1.report.jsonl "
-                         "&& rm run.0.report.jsonl && %s report run > page.html",
-                         folder, locus_path()),
-             0);
+    command_must(&c,
+                 "cd %s && head -c -20 run.1.report.jsonl > x && mv x run.1.report.jsonl "
+                 "&& rm run.0.report.jsonl && %s report run > page.html",
+                 folder, locus_path());
     read_page("page.html");
     CHECK_STR(c.out.text, "\n0|its file is not here\n");
     CHECK_STR(c.out.text, "|no: it was killed, or still runs\n");
@@ -126,7 +125,7 @@ TEST(report, of_the_baseline_has_its_loss)
     read_page("page.html");
     CHECK_STR(c.out.text, "svg 3\n");
     is_drawn("RMSE of the test cells");
-    CHECK_EQ(command_run(&c, "ls -A %s", folder), 0);
+    command_must(&c, "ls -A %s", folder);
     CHECK_EQ(strcmp(c.out.text, "page.html\n"), 0);
 }
 
@@ -165,7 +164,7 @@ TEST(report, of_many_nodes_shows_the_most_and_the_least)
                             .tables = &table,
                             .table_count = 1},
              body);
-    CHECK_EQ(command_run(&c, "%s report %s > %s/page.html", locus_path(), prefix, folder), 0);
+    command_must(&c, "%s report %s > %s/page.html", locus_path(), prefix, folder);
     read_page("page.html");
     CHECK_STR(c.out.text, "most median node least");
     is_drawn("Workers wait for other nodes, % of their time");
@@ -193,7 +192,7 @@ TEST(report, says_what_it_cannot_make)
     is_refused(2, "", "which run?");
     is_refused(2, "--bogus", "there is no option \"--bogus\"");
     is_refused(1, "/no/such/run", "there is no /no/such/run.RANK.report.jsonl");
-    CHECK_EQ(command_run(&c, "echo hello > %s/x.0.report.jsonl", folder), 0);
+    command_must(&c, "echo hello > %s/x.0.report.jsonl", folder);
     snprintf(arguments, sizeof arguments, "%s/x", folder);
     is_refused(1, arguments, "x.0.report.jsonl is not what LOCUS_REPORT makes a node write");
     /* before a long run, not behind it */
@@ -217,11 +216,10 @@ TEST(report, is_shown_by_a_browser)
     folder_new(folder);
     snprintf(more, sizeof more, "--report %s/page.html", folder);
     train("", more);
-    CHECK_EQ(command_run(&c,
-                         "cd %s && HOME=%s timeout 140 chromium --headless --no-sandbox "
-                         "--disable-gpu --dump-dom file://%s/page.html 2> /dev/null "
-                         "| grep -c '<svg'",
-                         folder, folder, folder),
-             0);
+    command_must(&c,
+                 "cd %s && HOME=%s timeout 140 chromium --headless --no-sandbox "
+                 "--disable-gpu --dump-dom file://%s/page.html 2> /dev/null "
+                 "| grep -c '<svg'",
+                 folder, folder, folder);
     CHECK(atoi(c.out.text) >= 10);
 }

@@ -25,12 +25,11 @@ static int count(const char *text, const char *part)
 
 TEST(restart, all_start_again_and_know_it)
 {
-    CHECK_EQ(command_run(&c,
-                         "%s run -n 2 --restarts 3 -- sh -c 'echo $LOCUS_RANK: "
-                         "${LOCUS_RESTART:-none} ${LOCUS_LOST:+lost}; "
-                         "test \"${LOCUS_RESTART:-0}\" -ge 2'",
-                         locus_path()),
-             0);
+    command_must(&c,
+                 "%s run -n 2 --restarts 3 -- sh -c 'echo $LOCUS_RANK: "
+                 "${LOCUS_RESTART:-none} ${LOCUS_LOST:+lost}; "
+                 "test \"${LOCUS_RESTART:-0}\" -ge 2'",
+                 locus_path());
     for (int rank = 0; rank < 2; rank++) {
         char line[32];
         snprintf(line, sizeof line, "%d: 2 lost\n", rank);
@@ -189,12 +188,10 @@ TEST(restart, a_damaged_checkpoint_is_passed_over)
 {
     const char *kge = program_path("kge");
     program_folder(folder);
-    CHECK_EQ(
-        command_run(&c,
-                    "cd %s && %s %s --epochs 3 && truncate -s -1 model/checkpoint-000003/0-* && "
-                    "LOCUS_RESTART=1 %s run -n 2 -- %s %s --epochs 4",
-                    folder, kge, training, locus_path(), kge, training),
-        0);
+    command_must(&c,
+                 "cd %s && %s %s --epochs 3 && truncate -s -1 model/checkpoint-000003/0-* && "
+                 "LOCUS_RESTART=1 %s run -n 2 -- %s %s --epochs 4",
+                 folder, kge, training, locus_path(), kge, training);
     CHECK_STR(c.err.text, "checkpoint-000003");
     CHECK_STR(c.err.text, "going on from the one before, model/checkpoint-000002\n");
     CHECK_EQ(count(c.err.text, "going on from"), 1);
@@ -209,7 +206,7 @@ TEST(restart, what_cannot_go_on_from_its_checkpoints_is_not_started_again)
                                           "true"};
     const char *kge = program_path("kge");
     program_folder(folder);
-    CHECK_EQ(command_run(&c, "cd %s && %s %s --epochs 3", folder, kge, training), 0);
+    command_must(&c, "cd %s && %s %s --epochs 3", folder, kge, training);
     for (int i = 2; i >= 0; i--) {
         CHECK_EQ(command_run(&c, "cd %s && %s && %s run -n 2 --restarts 3 -- %s %s --resume %s",
                              folder, damages[i], locus_path(), kge, training,

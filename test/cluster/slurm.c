@@ -94,7 +94,7 @@ static void need_slurm(void)
         SKIP("there is no Slurm here (slurm-wlm, munge)");
     strcpy(folder, "/tmp/locus-slurm-XXXXXX");
     CHECK(mkdtemp(folder) != NULL);
-    CHECK_EQ(command_run(&c, "chmod 755 %s", folder), 0);
+    command_must(&c, "chmod 755 %s", folder);
     atexit(end_slurm);
     configure();
     start_daemons();
@@ -112,7 +112,7 @@ TEST(slurm, srun_starts_clusters_also_beside_each_other)
         if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c[i].err.text);
         member_all_joined(&c[i], 3);
     }
-    CHECK_EQ(command_run(&c[0], "srun -N 1 -n 1 %s once", role_command("member")), 0);
+    command_must(&c[0], "srun -N 1 -n 1 %s once", role_command("member"));
     member_all_joined(&c[0], 1);
 }
 
@@ -132,7 +132,7 @@ TEST(slurm, steps_of_a_batch_job_are_clusters)
     for (double end = now_s() + HANG_S; command_run(&c, "cd %s && grep -qx ended out", folder);
          sleep_s(0.1))
         CHECK(now_s() < end);
-    CHECK_EQ(command_run(&c, "cat %s/out", folder), 0);
+    command_must(&c, "cat %s/out", folder);
     member_all_joined(&c, 1);
     member_all_joined(&c, 2);
     member_all_joined(&c, 3);

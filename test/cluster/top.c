@@ -107,7 +107,7 @@ TEST(top, tells_what_a_job_does)
     double until = now_s() + HANG_S;
     do {
         if (now_s() > until) test_fail(__FILE__, __LINE__, "no work in: %s", c.out.text);
-        CHECK_EQ(command_run(&c, "%s top --json %s", locus_path(), base), 0);
+        command_must(&c, "%s top --json %s", locus_path(), base);
     } while (!shows_work(c.out.text));
     CHECK(field(c.out.text, 0, "owned_rows") + field(c.out.text, 1, "owned_rows") == KEYS);
     CHECK(field(c.out.text, 1, "local_keys_per_second") == 0);
@@ -159,11 +159,11 @@ TEST(top, is_a_table_on_a_terminal)
     command_await(&c, &c.out, "frozen");
     command_type(&c, "q");
     CHECK_EQ(command_wait(&c), 0);
-    CHECK_EQ(command_run(&c, "%s top --once --interval 0.1 %s", locus_path(), base), 0);
+    command_must(&c, "%s top --once --interval 0.1 %s", locus_path(), base);
     CHECK_STR(c.out.text, "\n   0 ");
     CHECK_STR(c.out.text, "\n   1 ");
     for (double until = now_s() + HANG_S; !strstr(c.out.text, "local");) {
-        CHECK_EQ(command_run(&c, "%s top --keys --interval 0.2 %s", locus_path(), base), 0);
+        command_must(&c, "%s top --keys --interval 0.2 %s", locus_path(), base);
         CHECK_STR(c.out.text, "node 0\n");
         CHECK(now_s() < until);
     }
@@ -232,6 +232,6 @@ TEST(top, no_worker_waits_longer_than_there_is_time)
                  "locus_worker_clock{worker=\"1\"} 1\n",
                  i * 1000);
     unsigned port = answering_turns(text[0], text[1]);
-    CHECK_EQ(command_run(&c, "%s top --once --interval 1 127.0.0.1:%u", locus_path(), port), 0);
+    command_must(&c, "%s top --once --interval 1 127.0.0.1:%u", locus_path(), port);
     CHECK_STR(c.out.text, " 100.0% ");
 }

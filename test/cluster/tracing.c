@@ -53,7 +53,7 @@ TEST(tracing, from_a_cluster_to_a_page)
                             .tables = rows_table,
                             .table_count = 1},
              body);
-    CHECK_EQ(command_run(&c, "%s trace %s.*.jsonl", locus_path(), prefix), 0);
+    command_must(&c, "%s trace %s.*.jsonl", locus_path(), prefix);
     CHECK_STR(c.out.text, "<!doctype html>");
     CHECK_STR(
         c.out.text,
@@ -64,9 +64,8 @@ TEST(tracing, from_a_cluster_to_a_page)
     CHECK_STR(c.out.text, "</html>");
     CHECK(!strstr(c.out.text, "\"k\":8"));
     CHECK_EQ(c.err.length, 0);
-    CHECK_EQ(command_run(&c, "%s trace --svg %s/p.svg %s.*.jsonl && cat %s/p.svg", locus_path(),
-                         folder, prefix, folder),
-             0);
+    command_must(&c, "%s trace --svg %s/p.svg %s.*.jsonl && cat %s/p.svg", locus_path(), folder,
+                 prefix, folder);
     CHECK_STR(c.out.text, "<svg");
     CHECK_STR(c.out.text, "3 nodes, technique adaptive");
     CHECK_STR(c.out.text, "key 7, a__name_ row 7 (moves: ");
@@ -113,7 +112,7 @@ TEST(tracing, files_of_one_run_and_nodes_that_did_not_close)
                  "{\"node\":0,\"nodes\":2,\"keys\":1}\n{\"t\":5,\"end\":0,\"lost\":0}\n", 0);
     folder_write(folder, "1", "{\"node\":1,\"nodes\":2,\"keys\":1}\n", 0);
     folder_write(folder, "old", "{\"node\":1,\"nodes\":4,\"keys\":1}\n", 0);
-    CHECK_EQ(command_run(&c, "%s trace %s/0 %s/1", locus_path(), folder, folder), 0);
+    command_must(&c, "%s trace %s/0 %s/1", locus_path(), folder, folder);
     CHECK_STR(c.out.text, "{\"unended\":1},");
     CHECK(!strstr(c.out.text, "{\"unended\":0},"));
     CHECK_EQ(command_run(&c, "%s trace %s/0 %s/1 %s/old", locus_path(), folder, folder, folder), 1);
@@ -125,7 +124,7 @@ TEST(tracing, files_of_one_run_and_nodes_that_did_not_close)
     folder_write(folder, "run.0.jsonl", "{\"node\":0,\"nodes\":1,\"keys\":1}\n", 0);
     folder_write(folder, "run.0.report.jsonl", "{\"node\":0,\"nodes\":1,\"workers\":1}\n", 0);
     folder_write(folder, "run.run.jsonl", "{\"program\":\"kge\"}\n", 0);
-    CHECK_EQ(command_run(&c, "%s trace %s/run.*.jsonl", locus_path(), folder), 0);
+    command_must(&c, "%s trace %s/run.*.jsonl", locus_path(), folder);
     CHECK(!strstr(c.out.text, "\"workers\""));
     CHECK_EQ(command_run(&c, "%s trace %s/run.*.report.jsonl", locus_path(), folder), 2);
     CHECK_STR(c.err.text, "these are files of a report: locus report PREFIX shows them");
@@ -153,7 +152,7 @@ TEST(tracing, a_picture_of_a_time)
     folder_new(folder);
     folder_write(folder, "0", first_node, 0);
     folder_write(folder, "1", second_node, 0);
-    CHECK_EQ(command_run(&c, "cd %s && %s trace --svg p 0 1 && cat p", folder, locus_path()), 0);
+    command_must(&c, "cd %s && %s trace --svg p 0 1 && cat p", folder, locus_path());
     CHECK_STR(c.out.text, "2 nodes, technique adaptive, 0 to 4 ms");
     CHECK_STR(c.out.text, "key 5, b row 1 (moves: 1, replicas: 1, writes in place: 4, remote "
                           "accesses: 3)");
@@ -161,15 +160,14 @@ TEST(tracing, a_picture_of_a_time)
     CHECK_STR(c.out.text, "<path fill=\"#3b76b8\" d=\"M62 122h321v11h-321z\"/>");
     CHECK_STR(c.out.text, "<path fill=\"#a8d08d\" d=\"M222 135h161v11h-161z\"/>");
     CHECK_STR(c.out.text, "<path fill=\"#3b76b8\" d=\"M383 135h319v11h-319z\"/>");
-    CHECK_EQ(command_run(&c, "cd %s && %s trace --svg p --from 2.5 --to 3 0 1 && cat p", folder,
-                         locus_path()),
-             0);
+    command_must(&c, "cd %s && %s trace --svg p --from 2.5 --to 3 0 1 && cat p", folder,
+                 locus_path());
     CHECK_STR(c.out.text, "2.5 to 3 ms");
     CHECK_STR(c.out.text, "(moves: 0, replicas: 0, writes in place: 0, remote accesses: 3)");
     CHECK(!strstr(c.out.text, "#a8d08d\" d="));
     CHECK_EQ(command_run(&c, "cd %s && %s trace --svg q --from 4 0 1", folder, locus_path()), 1);
     CHECK_STR(c.err.text, "nothing was traced then");
     CHECK_EQ(command_run(&c, "cd %s && %s trace --svg 0 0 1", folder, locus_path()), 1);
-    CHECK_EQ(command_run(&c, "ls %s", folder), 0);
+    command_must(&c, "ls %s", folder);
     CHECK(!strchr(c.out.text, 'q'));
 }
