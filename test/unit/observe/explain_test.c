@@ -158,18 +158,3 @@ TEST(explain, both_ends_of_a_replica_name_each_other)
     expect(port[1], key, "\ndecision shared ");
     close_all(&p, d);
 }
-
-TEST(explain, a_row_that_moved_is_found_where_it_went)
-{
-    struct pair p;
-    struct httpd *d[2];
-    unsigned port[2];
-    open_both(&p, d, port);
-    locus_key key = pair_key_of(&p, 1, 0);
-    pair_bring(&p, 0, key);
-    expect(port[0], key, "\nplace main\nowner 0 1\n");
-    expect(port[0], key, "\ndecision came ");
-    await(port[1], key, "\nplace none\nowner 0 1\n");
-    expect(port[1], key, " node 0 why localized term 1\n");
-    close_all(&p, d);
-}
