@@ -47,6 +47,9 @@ static void task_options(struct mf_options *o)
             "MatrixMarket, or lines of user, item and rating\nwith tabs, \"::\", commas, semicolons or blanks between"),
         OPTION_TEXT("--test", "FILE", &o->test, ARGS_INPUT,
                     "cells to test with, in the same format"),
+        OPTION_COUNT(
+            "--implicit", "N", &o->implicit, 0, RATINGS_ABSENT_MAX, ARGS_TASK,
+            "cells count as 1, with or without a rating, and for\neach of them N that are not there, drawn at random, as\n0. Tests are then of the --best (10, unless given)"),
         OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, 0,
                     "without --test: the share of the cells that is\ntested with"),
         OPTION_CHOICE(
@@ -120,7 +123,8 @@ static struct settings *options(void *program)
 
 static void check(void *program)
 {
-    const struct mf_options *o = &((struct mf *)program)->options;
+    struct mf_options *o = &((struct mf *)program)->options;
+    if (o->implicit > 0 && o->best == 0) o->best = 10;
     settings_check_source(&o->common, "the ratings", "--zipf", o->zipf);
     if (o->zipf && o->test)
         fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
@@ -131,6 +135,7 @@ static void check(void *program)
                    splits[o->split]);
     if (o->split == RATINGS_LAST && o->zipf)
         fail_usage("--split last is by times, which cells of --zipf have not");
+    args_excludes("--implicit", "--zipf");
     args_needs("--zipf-exponent", "--zipf");
     args_needs("--zipf-rank", "--zipf");
     args_needs("--zipf-noise", "--zipf");
@@ -161,9 +166,11 @@ static void load(void *program)
     struct mf_options *o = &f->options;
     ratings_init(&f->ratings);
     f->ratings.split = o->split;
+    f->ratings.is_implicit = o->implicit > 0;
     if (o->common.data) {
         ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed,
                      (unsigned)o->common.workers);
+        if (o->implicit > 0) ratings_add_absent(&f->ratings, o->implicit, o->common.seed);
         set_defaults(o, f->ratings.deviation);
     } else {
         struct zipf z = {.text = o->zipf,
@@ -372,17 +379,19 @@ static double validate(struct training_worker *t)
     size_t best = f->options.best;
     struct rmse r = rmse_of_test(f, t->member);
     struct ranking k = {0};
+    bool has_ratings = f->options.implicit == 0;
     if (best > 0) k = ranking_of_test(f, t->member, best);
     const struct figure figures[] = {
         {.name = "split", .text = "test"},
-        {"RMSE ", 8, 4, .name = "rmse", .curve = "RMSE of the test cells", .value = r.rmse},
-        {"MAE ", 0, 4, .name = "mae", .value = r.mae},
+        {has_ratings ? "RMSE " : NULL, 8, 4, .name = has_ratings ? "rmse" : NULL,
+         .curve = has_ratings ? "RMSE of the test cells" : NULL, .value = r.rmse},
+        {has_ratings ? "MAE " : NULL, 0, 4, .name = has_ratings ? "mae" : NULL, .value = r.mae},
         {best ? "precision " : NULL, 0, 4, .name = best ? "precision" : NULL, .value = k.precision},
         {best ? "NDCG " : NULL, 0, 4, .name = best ? "ndcg" : NULL, .value = k.ndcg},
         FIGURE_TOOK(r.seconds),
     };
     if (training_is_first(t)) figures_say(f->options.common.json, "eval", "test     ", figures, 6);
-    return -r.rmse;
+    return has_ratings ? -r.rmse : k.ndcg;
 }
 
 static void evaluate(struct training_worker *t)
@@ -409,6 +418,7 @@ static void note(struct tensors *t, const struct mf *mf)
     tensors_note_count(t, "rank", mf->options.rank);
     tensors_note_number(t, "mean", mf->ratings.mean);
     tensors_note(t, "method", methods[mf->options.method]);
+    tensors_note_count(t, "implicit", mf->options.implicit);
     tensors_note_number(t, "regularization", mf->options.regularization);
     tensors_note(t, "data", mf_source(mf));
 }

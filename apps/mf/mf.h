@@ -36,7 +36,7 @@ enum mf_table { MF_ROWS, MF_COLS };
 struct mf_options {
     struct settings common;
     const char *test, *zipf, *write;
-    uint64_t rank, batch, zipf_rank, best;
+    uint64_t rank, batch, zipf_rank, best, implicit;
     double rate, regularization, init, held_back, zipf_exponent, zipf_noise;
     int visit, method, adagrad, split;
     bool has_bias;

@@ -117,7 +117,12 @@ static void fold_in_rows(struct using *u, const struct saved *s, struct rating *
 static void load_known(struct using *u, const struct saved *s)
 {
     struct ratings r;
+    const char *note = saved_note(s, "implicit");
+    uint64_t absent = note ? strtoull(note, NULL, 10) : 0;
+    size_t kept = 0;
+    if (absent > RATINGS_ABSENT_MAX) absent = RATINGS_ABSENT_MAX;
     ratings_init(&r);
+    r.is_implicit = absent > 0;
     ratings_load(&r, u->known, NULL, 0, 1, 1);
     u->cells = take_memory(r.train + 1, sizeof *u->cells);
     for (size_t i = 0; i < r.train; i++) {
@@ -125,11 +130,14 @@ static void load_known(struct using *u, const struct saved *s)
             number_of(&r.column_names, r.list[i].column, &u->column_names, u->columns->rows);
         if (column == NAMES_NONE) continue;
         struct rating x = {row_of(u, &r.row_names, r.list[i].row), column, r.list[i].value};
-        u->cells[u->cell_count] = (uint64_t)x.row << 32 | x.column;
-        r.list[u->cell_count++] = x;
+        u->cells[u->cell_count++] = (uint64_t)x.row << 32 | x.column;
+        r.list[kept++] = x;
     }
+    r.train = kept;
+    r.columns = (uint32_t)u->columns->rows;
+    if (absent > 0 && kept > 0) ratings_add_absent(&r, absent, 1);
     u->new_rows = take_memory(u->new_names.count * numbers_of(u) + 1, sizeof *u->new_rows);
-    if (u->new_names.count > 0) fold_in_rows(u, s, r.list, u->cell_count);
+    if (u->new_names.count > 0) fold_in_rows(u, s, r.list, r.train);
     ratings_fini(&r);
     qsort(u->cells, u->cell_count, sizeof *u->cells, ratings_compare);
 }

@@ -43,6 +43,7 @@ static void take_cells(struct ranks *r)
         const struct rating *x = &all->list[i];
         if (x->row < r->first || x->row >= r->end) continue;
         uint64_t cell = (uint64_t)x->row << 32 | x->column;
+        if (ratings_is_absent(all, x)) continue;
         if (i < all->train)
             r->known[r->known_count++] = cell;
         else if ((double)x->value >= all->mean)

@@ -99,13 +99,9 @@ static void hold_back(struct ratings *r, double share, uint64_t seed)
     r->test = held;
 }
 
-void ratings_finish(struct ratings *r, double held_back, uint64_t seed)
+static void set_mean(struct ratings *r)
 {
     double sum = 0, squares = 0;
-    if (r->test == 0 && held_back > 0) hold_back(r, held_back, seed);
-    free(r->times);
-    r->times = NULL;
-    if (r->train == 0) fail("there is no rating left to train with: hold back fewer");
     for (size_t i = 0; i < r->train; i++) sum += (double)r->list[i].value;
     r->mean = sum / (double)r->train;
     for (size_t i = 0; i < r->train; i++) {
@@ -113,8 +109,45 @@ void ratings_finish(struct ratings *r, double held_back, uint64_t seed)
         squares += above * above;
     }
     r->deviation = sqrt(squares / (double)r->train);
+}
+
+void ratings_finish(struct ratings *r, double held_back, uint64_t seed)
+{
+    if (r->test == 0 && held_back > 0) hold_back(r, held_back, seed);
+    free(r->times);
+    r->times = NULL;
+    if (r->train == 0) fail("there is no rating left to train with: hold back fewer");
+    set_mean(r);
     if (r->rows < r->row_names.count) r->rows = r->row_names.count;
     if (r->columns < r->column_names.count) r->columns = r->column_names.count;
+}
+
+/* A row that has nearly all columns gets fewer. */
+void ratings_add_absent(struct ratings *r, uint64_t times, uint64_t seed)
+{
+    enum { TRIES = 16, STREAM = 3 };
+    size_t known = r->train, most = known * times;
+    uint64_t *cells = take_memory(known, sizeof *cells);
+    (void)ratings_capacity(r, most);
+    struct rating *list = r->list, *to = list + known, *end = to + most;
+    struct rng rng;
+    rng_init(&rng, seed, STREAM);
+    for (size_t i = 0; i < known; i++) cells[i] = (uint64_t)list[i].row << 32 | list[i].column;
+    qsort(cells, known, sizeof *cells, ratings_compare);
+    if (r->test > 0) memmove(end, to, r->test * sizeof *to);
+    for (size_t i = 0; i < most; i++) {
+        uint32_t row = list[i / times].row;
+        for (int tries = 0; tries < TRIES; tries++) {
+            uint64_t column = rng_below(&rng, r->columns), cell = (uint64_t)row << 32 | column;
+            if (bsearch(&cell, cells, known, sizeof cell, ratings_compare)) continue;
+            *to++ = (struct rating){row, (uint32_t)column, 0};
+            break;
+        }
+    }
+    r->train = (size_t)(to - list);
+    if (r->test > 0) memmove(to, end, r->test * sizeof *to);
+    free(cells);
+    set_mean(r);
 }
 
 static bool is_same(const struct rating *a, const struct rating *b)

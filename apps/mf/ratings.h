@@ -1,11 +1,11 @@
 /*
  * ratings.h - the revealed cells of a matrix: those to train with, then those to test with.
  *
- * Files are MatrixMarket (coordinate; real, integer; general), or rows of user, item and rating:
- * apps/common/FORMATS.md. A heading says which columns these are; without one they are the first three.
- * Others are passed over. Where few rows, or columns, of a matrix have cells, these alone are rows,
- * and have their old numbers as names. Times are in the column that the heading calls so, or in the
- * fourth.
+ * Files are MatrixMarket (coordinate; real, integer, of implicit ones pattern; general), or rows of
+ * user, item and rating: apps/common/FORMATS.md. A heading says which columns these are; without one
+ * they are the first three. Others are passed over. Where few rows, or columns, of a matrix have
+ * cells, these alone are rows, and have their old numbers as names. Times are in the column that the
+ * heading calls so, or in the fourth.
  *
  * Callers   main() loads; any thread reads
  * Memory    12 bytes a cell
@@ -30,9 +30,13 @@ enum ratings_split {
     RATINGS_LAST,  /* or the one with the latest time; of equal ones that which comes last */
 };
 
+enum { RATINGS_ABSENT_MAX = 1000 };
+
 struct ratings {
     struct rating *list;
-    int split;          /* enum ratings_split: before they are loaded */
+    int split; /* enum ratings_split: before they are loaded */
+    /* Files have no ratings, or none that count: each cell is a 1. Before they are loaded. */
+    bool is_implicit;
     double *times;      /* of those to train with, until they are together: with RATINGS_LAST */
     size_t train, test; /* how many of each */
     /* of those to test with, of a file: in a row or a column without any to train with */
@@ -57,6 +61,13 @@ struct rating *ratings_capacity(struct ratings *, size_t more);
 /* For generators: adds a cell to train with, and in the end sets the mean and holds some back. */
 void ratings_add(struct ratings *, struct rating);
 void ratings_finish(struct ratings *, double held_back, uint64_t seed);
+/* For each cell to train with, `times` cells (RATINGS_ABSENT_MAX at most) of its row that are not
+ * there, as 0: each drawn at random from all columns. */
+void ratings_add_absent(struct ratings *, uint64_t times, uint64_t seed);
+static inline bool ratings_is_absent(const struct ratings *r, const struct rating *x)
+{
+    return r->is_implicit && x->value <= 0;
+}
 /* Those to train with, as MatrixMarket. */
 void ratings_write(const struct ratings *, const char *path);
 /* Of the shape and so many cells. */

@@ -65,7 +65,8 @@ enum { USER, ITEM, RATING, WANTED, TIME = WANTED, WITHOUT_HEADING_MAX };
 
 struct named_file {
     struct ratings *ratings;
-    size_t *counter;
+    size_t *counter, wanted; /* of the columns the first ones, without those of ratings or not */
+    const char *which;
     struct fields fields;
     size_t at[TIME + 1]; /* their columns */
 };
@@ -137,20 +138,21 @@ static void find_columns(struct named_file *f)
 {
     struct fields *rows = &f->fields;
     if (!rows->name && rows->form.columns > WITHOUT_HEADING_MAX)
-        fail("%s has %zu columns, and no heading that tells which are user, item and rating",
-             rows->lines.path, rows->form.columns);
+        fail("%s has %zu columns, and no heading that tells which are %s", rows->lines.path,
+             rows->form.columns, f->which);
     struct fields said;
-    if (!rows->name) check_third(rows->lines.path, f->counter == &f->ratings->test);
-    for (size_t i = 0; fields_said(rows, &said) && i < WANTED; i++) {
+    if (!rows->name && !f->ratings->is_implicit)
+        check_third(rows->lines.path, f->counter == &f->ratings->test);
+    for (size_t i = 0; fields_said(rows, &said) && i < f->wanted; i++) {
         size_t column = usual_column(&said, (int)i);
         if (column != FIELDS_NONE && column != i) fields_fail_said(rows);
     }
-    for (int i = 0; i < WANTED; i++) {
-        f->at[i] = rows->name ? usual_column(rows, i) : (size_t)i;
+    for (size_t i = 0; i < f->wanted; i++) {
+        f->at[i] = rows->name ? usual_column(rows, (int)i) : i;
         if (f->at[i] != FIELDS_NONE) continue;
-        fail("%s: its heading does not tell which columns are user, item and rating: give them "
-             "these names, or put # before it, if they are the first three",
-             rows->lines.path);
+        fail("%s: its heading does not tell which columns are %s: give them these names, or put # "
+             "before it, if they are the first ones",
+             rows->lines.path, f->which);
     }
 }
 
@@ -158,9 +160,10 @@ static void find_times(struct named_file *f)
 {
     const struct fields *rows = &f->fields;
     if (f->ratings->split != RATINGS_LAST) return;
-    f->at[TIME] = rows->name                  ? usual_column(rows, TIME)
-                  : rows->form.columns > TIME ? TIME
-                                              : FIELDS_NONE;
+    size_t last = f->ratings->is_implicit ? rows->form.columns - 1 : TIME;
+    f->at[TIME] = rows->name                                       ? usual_column(rows, TIME)
+                  : last >= f->wanted && last < rows->form.columns ? last
+                                                                   : FIELDS_NONE;
     if (f->at[TIME] == FIELDS_NONE)
         fail("%s has no times, of which the last are to be held back: neither a column that its "
              "heading calls so nor a fourth one",
@@ -171,7 +174,7 @@ static enum ratings_form form_of(const struct named_file *f)
 {
     const struct fields *rows = &f->fields;
     if (!rows->name) return RATINGS_WITHOUT_HEADING;
-    for (size_t i = 0; i < WANTED; i++)
+    for (size_t i = 0; i < f->wanted; i++)
         if (f->at[i] + rows->form.hidden != i) return RATINGS_ELSEWHERE;
     return RATINGS_FIRST;
 }
@@ -191,8 +194,9 @@ static bool take_rating(const struct named_file *f, const struct field *fields, 
     struct field user = fields[f->at[USER]], item = fields[f->at[ITEM]];
     if (fields_is_missing(&f->fields, f->at[USER], user) ||
         fields_is_missing(&f->fields, f->at[ITEM], item) ||
-        !value_of(fields[f->at[RATING]], &to->value))
+        (!f->ratings->is_implicit && !value_of(fields[f->at[RATING]], &to->value)))
         return false;
+    if (f->ratings->is_implicit) to->value = 1;
     to->row = names_add(rows, user.text, user.length);
     to->column = names_add(columns, item.text, item.length);
     return true;
@@ -235,7 +239,8 @@ static double time_of(const struct named_file *f)
 static _Noreturn void complain_of_row(const struct named_file *f)
 {
     const struct fields *rows = &f->fields;
-    lines_take_float(&rows->lines, rows->field[f->at[RATING]], "rating");
+    if (!f->ratings->is_implicit)
+        lines_take_float(&rows->lines, rows->field[f->at[RATING]], "rating");
     bool has_user = !fields_is_missing(rows, f->at[USER], rows->field[f->at[USER]]);
     lines_fail(&rows->lines, "has an empty or missing %s", has_user ? "item" : "user");
 }
@@ -323,10 +328,13 @@ static void take_named_part(void *file, void *made, struct lines *part, bool is_
 static enum ratings_form read_named(struct ratings *r, const char *path, size_t *counter,
                                     unsigned threads)
 {
-    struct named_file f = {.ratings = r, .counter = counter};
+    struct named_file f = {.ratings = r,
+                           .counter = counter,
+                           .wanted = r->is_implicit ? RATING : WANTED,
+                           .which = r->is_implicit ? "user and item" : "user, item and rating"};
     struct line_parts p = {
         .threads = threads, .context = &f, .read = read_named_part, .take = take_named_part};
-    fields_open(&f.fields, path, &(struct fields_wanted){.least = WANTED});
+    fields_open(&f.fields, path, &(struct fields_wanted){.least = f.wanted});
     find_columns(&f);
     find_times(&f);
     if (threads == 1 || r->split == RATINGS_LAST || fields_has_quotes(&f.fields)) {
@@ -347,9 +355,10 @@ struct matrix_file {
     struct matrix_market market;
 };
 
-static bool rating_of(const struct matrix_market_cell *c, struct rating *to)
+static bool rating_of(const struct matrix_file *f, const struct matrix_market_cell *c,
+                      struct rating *to)
 {
-    *to = (struct rating){c->row, c->column, (float)c->value};
+    *to = (struct rating){c->row, c->column, f->ratings->is_implicit ? 1 : (float)c->value};
     return fabs(c->value) <= (double)FLT_MAX;
 }
 
@@ -362,7 +371,7 @@ static bool read_matrix_part(const void *file, void *made, struct lines *part)
     while (lines_next(part)) {
         if (lines_is_banner(part)) return false;
         if (lines_is_passed_over(part)) continue;
-        if (!matrix_market_cell(&f->market, part, &cell) || !rating_of(&cell, made_capacity(m)))
+        if (!matrix_market_cell(&f->market, part, &cell) || !rating_of(f, &cell, made_capacity(m)))
             return false;
     }
     return true;
@@ -383,7 +392,7 @@ static void take_matrix_part(void *file, void *made, struct lines *part, bool is
     struct lines all = market->lines;
     for (market->lines = *part; lines_next_data(&market->lines); ++*f->counter) {
         matrix_market_take(market, &cell);
-        if (!rating_of(&cell, ratings_capacity(f->ratings, 1)))
+        if (!rating_of(f, &cell, ratings_capacity(f->ratings, 1)))
             lines_fail(&market->lines, "%g is no rating: is too large for a float", cell.value);
     }
     *part = market->lines;
@@ -397,7 +406,7 @@ static void read_matrix(struct ratings *r, const char *path, size_t *counter, un
         .threads = threads, .context = &f, .read = read_matrix_part, .take = take_matrix_part};
     if (r->split == RATINGS_LAST)
         fail("%s is MatrixMarket, which has no times, of which the last are to be held back", path);
-    matrix_market_open(&f.market, path, 0);
+    matrix_market_open(&f.market, path, r->is_implicit ? MATRIX_PATTERN : 0);
     bool is_other = f.market.rows != r->rows || f.market.columns != r->columns;
     if (r->rows > 0 && is_other)
         lines_fail(&f.market.lines,

@@ -125,6 +125,7 @@ static const struct program programs[] = {
       {.option = "--element bf16"},
       {.option = "--adagrad coordinate"},
       {.option = "--best 3"},
+      {.option = "--implicit 2"},
       {.option = "--reg 1"},
       {.option = "--init 0.5"},
       {.option = "--eval-every 0.05k"},

@@ -61,6 +61,57 @@ TEST(ratings, reads_user_item_rating)
     }
 }
 
+static void load_implicit(struct ratings *r, const char *text)
+{
+    write_cells(text);
+    ratings_init(r);
+    r->is_implicit = true;
+    ratings_load(r, path, NULL, 0, 1, 2);
+}
+
+TEST(ratings, implicit_ones_need_no_ratings)
+{
+    static const char *const texts[] = {
+        "u\tx\nv\ty\nu\ty\n", "item,user\nx,u\ny,v\ny,u\n", "u::x::5\nv::y::2\nu::y::none\n",
+        "%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n2 2\n1 2\n",
+        "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 5\n2 2 0\n1 2 3\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct ratings r;
+        load_implicit(&r, texts[i]);
+        CHECK_EQ(r.train, 3);
+        CHECK(r.list[1].row == 1 && r.list[1].column == 1);
+        CHECK(r.list[2].row == 0 && r.list[2].column == 1);
+        for (size_t c = 0; c < 3; c++) CHECK(r.list[c].value == 1);
+        ratings_fini(&r);
+    }
+}
+
+/* Of 20 columns row 0 has all, row 1 half of them; cells to test with stay behind. */
+TEST(ratings, absent_cells_are_none_that_are_there)
+{
+    enum { TIMES = 40, COLUMNS = 20 };
+    char text[1024] = "";
+    size_t at = 0, of_column[COLUMNS] = {0};
+    struct ratings r;
+    for (int i = 0; i < COLUMNS; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, i % 2 ? "a\t%d\nb\t%d\n" : "a\t%d\n", i,
+                               i);
+    load_implicit(&r, text);
+    r.train--;
+    r.test++; /* b and 19 */
+    ratings_add_absent(&r, TIMES, 1);
+    CHECK_EQ(r.train, 29 + 9 * TIMES);
+    CHECK_EQ(r.test, 1);
+    CHECK(r.list[r.train].value == 1 && r.list[r.train].column == COLUMNS - 1);
+    for (size_t i = 29; i < r.train; i++) {
+        CHECK(r.list[i].row == 1 && ratings_is_absent(&r, &r.list[i]));
+        of_column[r.list[i].column]++;
+    }
+    for (size_t i = 0; i < COLUMNS - 1; i++) CHECK((of_column[i] > 9) == (i % 2 == 0));
+    CHECK(fabs(r.mean - 29.0 / (double)r.train) < 1e-12);
+    ratings_fini(&r);
+}
+
 TEST(ratings, one_separator_counts_in_a_file)
 {
     struct ratings r;
