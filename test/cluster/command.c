@@ -29,6 +29,7 @@ static void make_mark(struct command *c)
 static _Noreturn void become_shell(const struct command *c, const char *text)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_DFL); /* a shell that started us in the background ignores it */
     putenv(strdup(c->mark));
     execl("/bin/sh", "sh", "-c", text, (char *)NULL);
     _exit(127);

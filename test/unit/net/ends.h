@@ -72,7 +72,7 @@ void ends_turn_for(struct end *a, struct end *b, double seconds);
 /* Turns of one or both ends until the condition holds; a test that hangs says where. */
 #define TURN_UNTIL(a, b, condition) \
     do { \
-        uint64_t end_ns = now_ns() + 20 * SECOND; \
+        uint64_t end_ns = now_ns() + 60 * SECOND; \
         struct end *ends[2] = {(a), (b)}; \
         while (!(condition)) { \
             for (int i_ = 0; i_ < 2; i_++) \

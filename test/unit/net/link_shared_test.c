@@ -51,7 +51,7 @@ static void check_exchange(uint32_t length_max, uint64_t entries)
 {
     struct end e[2];
     unsigned seed = 4;
-    uint64_t sent[2] = {0, 0}, until = now_ns() + 60 * SECOND;
+    uint64_t sent[2] = {0, 0}, until = now_ns() + 120 * SECOND;
     open_sharing(e, wire_entry_bytes(length_max), 10);
     while (e[0].entries < entries || e[1].entries < entries) {
         for (int i = 0; i < 2; i++) {
@@ -82,7 +82,7 @@ TEST(link_shared, carries_entries_that_are_larger_than_the_ring)
 
 /* ---- sleep ---- */
 
-enum { TRIPS = 3000, LONG = 20000, MANY = 400, LIMIT_S = 60 };
+enum { TRIPS = 3000, LONG = 20000, MANY = 400, LIMIT_S = 120 };
 
 /* On a thread: until it has heard `until` entries; sleeps whenever there is nothing to do. */
 struct listener {
