@@ -126,24 +126,73 @@ class Dgl(unittest.TestCase):
         with self.assertRaisesRegex(locus.ArgumentError, "init_func made no tensor of shape"):
             dgl.DistEmbedding(10, 4, init_func=lambda shape, dtype: torch.zeros(2)).initial(torch.tensor([1]), 4)
 
-    def test_scripts_on_two_nodes(self):
+
+class Scripts(unittest.TestCase):
+    def said_by_two(self, script):
         if not (BIN / "locus").exists():
             self.skipTest("the command is not built: make")
-        said = passes(self, run_nodes(2, """
-            import torch, locus.torch as lt
-            from locus.torch.dgl import DistEmbedding, job, optim
-            from locus.torch.torchrec import EmbeddingBagCollection, EmbeddingBagConfig, KeyedJaggedTensor
-            emb = DistEmbedding(100, 4, name="emb")
-            optimizer = optim.SparseAdagrad([emb], lr=0.1)
+        said = passes(self, run_nodes(2, script))
+        self.assertEqual(sorted(said.split("\n")), ["", "good 0", "good 1"])
+
+    def test_scripts_of_dgl_on_two_nodes(self):
+        """As its example of embeddings that are trained with a graph's layers is built."""
+        self.said_by_two("""
+            import torch
+            from locus.torch.dgl import DistEmbedding, job, optim as rows
+            class Layer(torch.nn.Module):
+                def __init__(self, num_nodes, emb_size, dev_id):
+                    super().__init__()
+                    self.dev_id = dev_id
+                    self.sparse_emb = DistEmbedding(num_nodes, emb_size, name="sage", init_func=torch.zeros)
+                def forward(self, idx):
+                    return self.sparse_emb(idx.cpu(), device=self.dev_id)
+            device = torch.device("cpu")
+            emb_layer = Layer(100, 4, device)
+            emb_optimizer = rows.SparseAdagrad([emb_layer.sparse_emb], lr=0.1)
             for step in range(3):
-                emb(torch.arange(50) + 50 * job().rank).sum().backward()
-                optimizer.step()
+                inputs = emb_layer(torch.arange(50) + 50 * job().rank).to(device)
+                emb_optimizer.zero_grad()
+                inputs.sum().backward()
+                emb_optimizer.step()
             job().quiesce()
             told = -0.1 * (1 + 2 ** -.5 + 3 ** -.5)
-            assert torch.allclose(emb.weight[:], torch.full((100, 4), told), atol=1e-5), emb.weight[:]
+            with torch.no_grad():
+                assert torch.allclose(emb_layer(torch.arange(100)), torch.full((100, 4), told), atol=1e-5)
             job().barrier()
-            sys.stdout.write(f"good {job().rank}\\n")"""))
-        self.assertEqual(sorted(said.split("\n")), ["", "good 0", "good 1"])
+            sys.stdout.write(f"good {job().rank}\\n")""")
+
+    def test_scripts_of_torchrec_on_two_nodes(self):
+        """As its example of DLRM is built: tables on "meta", a model that holds their collection, a rule for the rows."""
+        self.said_by_two("""
+            import torch, locus.torch as lt
+            from locus.torch.torchrec import EmbeddingBagCollection, EmbeddingBagConfig, KeyedJaggedTensor
+            class Sparse(torch.nn.Module):
+                def __init__(self, embedding_bag_collection):
+                    super().__init__()
+                    self.embedding_bag_collection = embedding_bag_collection
+                    self.names = [name for config in embedding_bag_collection.embedding_bag_configs()
+                                  for name in config.feature_names]
+                def forward(self, features):
+                    found = self.embedding_bag_collection(features)
+                    return torch.cat([found[name] for name in self.names], 1).reshape(-1, len(self.names), 8)
+            configs = [EmbeddingBagConfig(name=f"t_{name}", embedding_dim=8, num_embeddings=50, feature_names=[name],
+                                          init_fn=torch.nn.init.zeros_) for name in ("cat_0", "cat_1")]
+            model = Sparse(EmbeddingBagCollection(tables=configs, device=torch.device("meta")))
+            rows = lt.RowAdagrad(model, lr=0.1)
+            with lt.open(rows) as job:
+                values = torch.arange(25).repeat(2) + 25 * job.rank
+                features = KeyedJaggedTensor(keys=["cat_0", "cat_1"], values=values, lengths=torch.ones(50, dtype=torch.int32))
+                keys = model.embedding_bag_collection.indices
+                for batch in lt.Prefetch([features] * 3, keys=keys):
+                    rows.zero_grad()
+                    model(batch).sum().backward()
+                    rows.step()
+                job.quiesce()
+                told = -0.1 * (1 + 2 ** -.5 + 3 ** -.5)
+                for bag in model.embedding_bag_collection.embedding_bags.values():
+                    assert torch.allclose(bag.weight_of(torch.arange(50)), torch.full((50, 8), told), atol=1e-5)
+                job.barrier()
+                sys.stdout.write(f"good {job.rank}\\n")""")
 
 
 if __name__ == "__main__":
