@@ -124,7 +124,76 @@ TEST(section, an_asynchronous_call_may_be_made_inside_and_waited_for_outside)
     cluster_close(&c);
 }
 
-/* ---- views ---- */
+/* ---- rows that leave in the middle of a call ---- */
+
+enum { CONTESTED = 400 };
+
+struct contest {
+    int over;
+    uint64_t pushes; /* that succeeded, of all keys each */
+};
+
+static void localize_some(struct seat *s, const locus_key *keys)
+{
+    unsigned from = seat_random(s, CONTESTED);
+    CHECK_EQ(locus_localize(s->worker, keys + from, CONTESTED - from), 0);
+}
+
+/* Pulls are served here or refused. Pushes count whole or not at all; what is pulled next has
+ * them. */
+static void access_in_sections(struct seat *s, const locus_key *keys, struct contest *c)
+{
+    static float row[CONTESTED * LENGTH], ones[CONTESTED * LENGTH];
+    unsigned pulled = 0, refused = 0;
+    for (int i = 0; i < CONTESTED * LENGTH; i++) ones[i] = 1;
+    for (double end = now_s() + 60; (pulled < 200 || refused < 200) && now_s() < end;) {
+        CHECK_EQ(locus_localize(s->worker, keys, CONTESTED), 0);
+        locus_read_begin(s->worker);
+        int rc = locus_push(s->worker, keys, CONTESTED, ones);
+        CHECK(rc == 0 || rc == -EDEADLK);
+        c->pushes += rc == 0;
+        int read = locus_pull(s->worker, keys, CONTESTED, row);
+        CHECK(read == 0 || read == -EDEADLK);
+        for (int k = 0; read == 0 && k < CONTESTED * LENGTH; k++) CHECK(row[k] == (float)c->pushes);
+        pulled += read == 0;
+        refused += read == -EDEADLK;
+        locus_read_end(s->worker);
+    }
+    CHECK(pulled > 0);
+}
+
+static void contest(struct seat *s)
+{
+    struct contest *c = s->team->shared;
+    locus_key keys[CONTESTED];
+    float row[CONTESTED * LENGTH];
+    for (locus_key k = 0; k < CONTESTED; k++) keys[k] = k;
+    seat_barrier(s);
+    if (s->number == 0) {
+        access_in_sections(s, keys, c);
+        __atomic_store_n(&c->over, 1, __ATOMIC_RELEASE);
+        CHECK_EQ(stats_of(s->node).pulled_remote, 0);
+    } else {
+        while (!__atomic_load_n(&c->over, __ATOMIC_ACQUIRE)) localize_some(s, keys);
+    }
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+    CHECK_EQ(locus_pull(s->worker, keys, CONTESTED, row), 0);
+    for (int k = 0; k < CONTESTED * LENGTH; k++) CHECK(row[k] == (float)c->pushes);
+}
+
+TEST(section, a_row_that_leaves_meanwhile_is_not_fetched_inside)
+{
+    struct contest c = {0};
+    const struct team t = {.nodes = 2,
+                           .workers = 1,
+                           .shards = 2,
+                           .is_managed = true,
+                           .technique = LOCUS_RELOCATE,
+                           .tables = &table,
+                           .table_count = 1,
+                           .shared = &c};
+    team_run(&t, contest);
+}
 
 TEST(section, rows_elsewhere_have_no_view_and_are_not_read_without_the_network)
 {
