@@ -17,6 +17,7 @@
 Prints a line for each fault; the exit status is 1 then.
 """
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -223,16 +224,17 @@ def known_tests(root):
 
 
 def check_variables(root):
-    """The table of docs/reference/variables.md has those of src/node/variables.c, and no others."""
-    with open(os.path.join(root, "src/node/variables.c"), encoding="utf-8") as f:
-        read = set(re.findall(r'"(LOCUS_[A-Z_]+)"', f.read()))
+    """The table of docs/reference/variables.md has those of these sources, and no others."""
+    sources = ("src/node/variables.c", "src/protocol/config.c")
+    text = "".join(pathlib.Path(root, source).read_text(encoding="utf-8") for source in sources)
+    read = set(re.findall(r'"(LOCUS_[A-Z_]+)"', text))
     with open(os.path.join(root, "docs/reference/variables.md"), encoding="utf-8") as f:
         cells = [line.split("|")[1] for line in f if line.startswith("| `LOCUS_")]
     told = {name for cell in cells for name in re.findall(r"LOCUS_[A-Z_]+", cell) if f"`{name}`" in cell}
     for name in sorted(read - told):
         fault("docs/reference/variables.md", 1, f"the variable {name} is in no table")
     for name in sorted(told - read):
-        fault("docs/reference/variables.md", 1, f"src/node/variables.c does not know {name}")
+        fault("docs/reference/variables.md", 1, f"{' and '.join(sources)} do not know {name}")
 
 
 def has_history(root):

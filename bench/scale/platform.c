@@ -493,9 +493,9 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
     r->calls = (struct platform){r, give_entry, complete_request, read_clock_ns, read_clock_ns};
     r->open = calloc(sim.nodes, sizeof(struct frame *));
     r->spoke_ns = calloc(sim.nodes, sizeof *r->spoke_ns);
-    r->inbox = calloc(plan->workers, sizeof *r->inbox);
+    r->inbox = calloc(plan->config.workers, sizeof *r->inbox);
     if (!r->open || !r->spoke_ns || !r->inbox || outbox_init(&r->outbox, sim.nodes)) return -ENOMEM;
-    for (; r->workers < plan->workers; r->workers++)
+    for (; r->workers < plan->config.workers; r->workers++)
         if (!mailbox_init(&r->inbox[r->workers].mailbox)) return -ENOMEM;
     if (plan->store->dirty) {
         plan->store->dirty[r->number].context = r;

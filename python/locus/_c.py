@@ -12,7 +12,7 @@ import pathlib
 import threading
 from ctypes import (CDLL, POINTER, PyDLL, Structure, c_bool, c_char_p, c_double, c_float, c_int, c_int64, c_size_t,
                     c_uint, c_uint32, c_uint64, c_void_p)
-from typing import Any, List, Tuple, Union
+from typing import Any, Dict, List, Tuple, Union
 
 import numpy as np
 
@@ -41,14 +41,6 @@ class CTable(Structure):
                 ("optimizer", c_int), ("rule", CRule), ("element", c_int)]
 
 
-class CConfig(Structure):
-    _fields_ = [("tables", POINTER(CTable)), ("table_count", c_size_t), ("workers", c_uint), ("shards", c_uint),
-                ("technique", c_int), ("act_immediately", c_bool), ("max_rounds_per_second", c_uint),
-                ("peer_timeout_s", c_double), ("join_timeout_s", c_double), ("rank", c_int), ("size", c_int),
-                ("rendezvous", c_char_p), ("listen", c_char_p), ("staleness_s", c_double),
-                ("fingerprint", c_uint64)]
-
-
 STATS_INTEGERS = ("pulled_local", "pulled_replica", "pulled_remote", "pushed_local", "pushed_replica",
                   "pushed_remote", "relocated_in", "relocated_out", "replicas_created", "replicas_dropped",
                   "replicas_now", "owned_now", "rounds", "bytes_sent", "bytes_received", "messages_sent",
@@ -67,13 +59,12 @@ class CHistogram(Structure):
     _fields_ = [("count", c_uint64 * HISTOGRAM_BUCKETS), ("sum", c_uint64)]
 
 
-STRUCTS = {"locus_rule": CRule, "locus_table": CTable, "locus_config": CConfig, "locus_stats": CStats,
-           "locus_histogram": CHistogram}
+STRUCTS = {"locus_rule": CRule, "locus_table": CTable, "locus_stats": CStats, "locus_histogram": CHistogram}
 
 # Arrays are passed by address.
 _keys, _n, _rows, _handle, _out, _clock = c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_int64
-_BLOCKING = {
-    "locus_open": (c_int, POINTER(CConfig), _out),
+_BLOCKING: Dict[str, Tuple[Any, ...]] = {
+    "locus_open": (c_int, c_void_p, _out),
     "locus_close": (c_int, _handle),
     "locus_owned": (c_size_t, _handle, c_uint64, _keys, _n),
     "locus_worker_open": (c_int, _handle, _out),
@@ -113,10 +104,10 @@ _BLOCKING = {
     "locus_checkpoint_with": (c_int, _handle, c_char_p, c_char_p, _n),
     "locus_restore_with": (c_int, _handle, c_char_p, c_void_p, _out),
 }
-_QUICK = {
+_QUICK: Dict[str, Tuple[Any, ...]] = {
     "locus_strerror": (c_char_p, c_int),
     "locus_error": (c_char_p,),
-    "locus_config_init_sized": (None, POINTER(CConfig), c_size_t),
+    "locus_config_init_sized": (None, c_void_p, c_size_t),
     "locus_rank": (c_int, _handle),
     "locus_size": (c_int, _handle),
     "locus_keys": (c_uint64, _handle),

@@ -4,7 +4,8 @@ import atexit
 import contextlib
 import os
 import threading
-from ctypes import byref, c_void_p, sizeof
+from ctypes import (POINTER, Structure, byref, c_bool, c_char_p, c_double, c_int, c_size_t, c_uint, c_uint64, c_void_p,
+                    sizeof)
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, Iterator, List, Optional, Sequence
 
@@ -273,6 +274,24 @@ def _checked_tables(tables: Sequence[Table]) -> List[Table]:
     return placed
 
 
+class CConfig(Structure):
+    """As locus.h declares it; each field is an argument of open(), seconds without "_s"."""
+    _fields_ = [("tables", POINTER(_c.CTable)), ("table_count", c_size_t), ("workers", c_uint), ("shards", c_uint),
+                ("technique", c_int), ("act_immediately", c_bool), ("max_rounds_per_second", c_uint),
+                ("peer_timeout_s", c_double), ("join_timeout_s", c_double), ("rank", c_int), ("size", c_int),
+                ("rendezvous", c_char_p), ("listen", c_char_p), ("staleness_s", c_double),
+                ("fingerprint", c_uint64)]
+
+
+def _as_c(name: str, kind: Any, value: Any) -> Any:
+    if kind is c_char_p:
+        return _c.text(name, value) if value else None
+    if kind not in (c_int, c_uint, c_uint64):
+        return value
+    most = (1 << 8 * sizeof(kind) - (kind is c_int)) - 1
+    return _c.integer(name, value, -most - 1 if kind is c_int else 0, most)
+
+
 def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, technique: str = "adaptive",
          act_immediately: bool = False, max_rounds_per_second: int = 0, peer_timeout: float = 0.0,
          join_timeout: float = 0.0, rank: int = 0, size: int = 0, rendezvous: Optional[str] = None,
@@ -285,6 +304,7 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
     ArgumentError for a configuration that cannot be; JoinError when the cluster does not form, SystemFailure or
     FullError when the system refuses a resource.
     """
+    said = dict(locals())
     placed = _checked_tables(tables)
     if technique not in _c.TECHNIQUES:
         raise ArgumentError(f"technique is {technique!r}: must be one of {', '.join(_c.TECHNIQUES)}")
@@ -294,18 +314,12 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
     c_tables = (_c.CTable * len(placed))(*[_c.CTable(_c.text("a table's name", t.name), t.rows, t.length, int(t.encoded),
                                                      _c.OPTIMIZERS.index(t.optimizer), _c.CRule(**t.rule),
                                                      _c.ELEMENTS.index(t.element)) for t in placed])
-    config = _c.CConfig()
+    said.update(tables=c_tables, table_count=len(placed), technique=_c.TECHNIQUES.index(technique))
+    config = CConfig()
     _quick.locus_config_init_sized(byref(config), sizeof(config))
-    config.tables, config.table_count = c_tables, len(placed)
-    config.workers, config.shards = _c.integer("workers", workers, 0, 1024), _c.integer("shards", shards, 0, 256)
-    config.technique, config.act_immediately = _c.TECHNIQUES.index(technique), act_immediately
-    config.max_rounds_per_second = _c.integer("max_rounds_per_second", max_rounds_per_second, 0, 1 << 31)
-    config.peer_timeout_s, config.join_timeout_s = peer_timeout, join_timeout
-    config.staleness_s, config.fingerprint = staleness, _c.integer("fingerprint", fingerprint, 0, (1 << 64) - 1)
-    config.rank, config.size = (_c.integer(name, value, -(1 << 31), (1 << 31) - 1)
-                                for name, value in (("rank", rank), ("size", size)))
-    config.rendezvous = _c.text("rendezvous", rendezvous) if rendezvous else None
-    config.listen = _c.text("listen", listen) if listen else None
+    for name, kind in CConfig._fields_:
+        value = said[name[:-2] if name.endswith("_s") else name]
+        setattr(config, name, _as_c(name, kind, value))
     handle = c_void_p()
     global _ever_opened
     _ever_opened = True

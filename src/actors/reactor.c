@@ -158,7 +158,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
     if (rc) return rc;
     uring_set_view(r->uring, store->home.view);
     uring_share(r->uring, r->shard.rank);
-    if (c->plan->staleness_ns) uring_speak_for(r->uring, 1e-9 * (double)c->plan->staleness_ns);
+    if (c->plan->config.staleness_s > 0) uring_speak_for(r->uring, c->plan->config.staleness_s);
     if (store->dirty) {
         store->dirty[c->shard].context = r;
         store->dirty[c->shard].notify = wake_for_dirty;
@@ -179,7 +179,7 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
     *out = NULL;
     if (r) {
         *r = (struct reactor){.nodes = c->plan->store->home.nodes,
-                              .workers = c->plan->workers,
+                              .workers = c->plan->config.workers,
                               .yields = c->yields,
                               .place = c->place,
                               .completed = c->completed,

@@ -12,6 +12,7 @@
 #include "observe/journal.h"
 #include "observe/metrics.h"
 #include "observe/observer.h"
+#include "protocol/config.h"
 
 #include <errno.h>
 #include <float.h>
@@ -28,21 +29,10 @@ void locus_config_init_sized(struct locus_config *c, size_t size)
     memcpy(c, &defaults, size < sizeof defaults ? size : sizeof defaults);
 }
 
-static int check_seconds(const char *field, double seconds)
-{
-    if (isfinite(seconds) && seconds >= 0) return 0;
-    return error_set(-EINVAL, "%s is %g: must be a number of seconds, or 0 for the default", field,
-                     seconds);
-}
-
-/* Rank, size and rendezvous: as configured, or as the launcher says. The rendezvous may be the
- * environment's. */
+/* Rank, size and rendezvous: as configured, or as the launcher says. */
 static int find_membership(struct locus_config *c, struct environment *e)
 {
-    if (c->size != 0) {
-        if (!c->rendezvous) c->rendezvous = getenv("LOCUS_RENDEZVOUS");
-        return 0;
-    }
+    if (c->size != 0) return 0;
     int rc = environment_read(e);
     if (rc) return rc;
     c->size = e->size ? e->size : 1;
@@ -59,35 +49,19 @@ static int check_membership(const struct locus_config *c)
     if (c->rank < 0 || c->rank >= c->size)
         return error_set(-EINVAL, "rank is %d: must be at least 0 and below size, which is %d",
                          c->rank, c->size);
-    if (c->size == 1) return 0;
-    if (!c->rendezvous || !*c->rendezvous)
-        return error_set(
-            -EINVAL,
-            "a cluster of %d nodes needs a rendezvous: set `rendezvous` or LOCUS_RENDEZVOUS to "
-            "the host:port on which rank 0 listens",
-            c->size);
-    return 0;
+    if (c->size == 1 || (c->rendezvous && *c->rendezvous)) return 0;
+    return error_set(
+        -EINVAL,
+        "a cluster of %d nodes needs a rendezvous: set `rendezvous` or LOCUS_RENDEZVOUS to "
+        "the host:port on which rank 0 listens",
+        c->size);
 }
 
-enum { STALENESS_S_MAX = 1000000000 };
-
-static int check_staleness(double seconds)
+static int complete(struct locus_config *c, struct environment *e)
 {
-    int rc = check_seconds("staleness_s", seconds);
-    if (rc || seconds <= STALENESS_S_MAX) return rc;
-    return error_set(-EINVAL, "staleness_s is %g: must be at most %d", seconds, STALENESS_S_MAX);
-}
-
-static int check_config(const struct locus_config *c)
-{
-    if (c->workers == 0 || c->workers > LOCUS_WORKERS_MAX)
-        return error_set(-EINVAL, "workers is %u: must be 1 to %d", c->workers, LOCUS_WORKERS_MAX);
-    if (!technique_of(c->technique))
-        return error_set(-EINVAL, "technique is %d: no such technique", (int)c->technique);
-    int rc = keyspace_check(c->tables, c->table_count, c->shards);
-    if (rc == 0) rc = check_seconds("peer_timeout_s", c->peer_timeout_s);
-    if (rc == 0) rc = check_staleness(c->staleness_s);
-    if (rc == 0) rc = check_seconds("join_timeout_s", c->join_timeout_s);
+    int rc = config_complete(c);
+    if (rc == 0) rc = keyspace_check(c->tables, c->table_count);
+    if (rc == 0) rc = find_membership(c, e);
     return rc ? rc : check_membership(c);
 }
 
@@ -211,11 +185,10 @@ static int start_cluster(const struct locus_config *c, locus *n, bool remembers)
     rc = share_progress(n, shards);
     if (rc) return rc;
     n->plan.store = &n->store;
-    n->plan.workers = n->workers;
-    n->plan.acts_immediately = c->act_immediately;
+    n->plan.config = *c;
+    n->plan.config.tables = NULL; /* these are the caller's: only opening reads them */
+    n->plan.config.rendezvous = n->plan.config.listen = NULL;
     n->plan.remembers = remembers;
-    n->plan.max_rounds_per_second = c->max_rounds_per_second;
-    n->plan.staleness_ns = (uint64_t)(c->staleness_s * 1e9);
     n->plan.clock = n->clock;
     n->plan.node_keys = &n->waiting_keys;
     n->plan.progress = n->progress;
@@ -308,8 +281,7 @@ int locus_open(const struct locus_config *config, locus **out)
     struct locus_config c = *config;
     struct environment e;
     variables_warn();
-    int rc = find_membership(&c, &e);
-    if (rc == 0) rc = check_config(&c);
+    int rc = complete(&c, &e);
     if (rc) return rc;
     locus *n = aligned_alloc(_Alignof(locus), sizeof *n);
     if (!n) return error_set(-ENOMEM, "no memory for a node");

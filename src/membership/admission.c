@@ -395,11 +395,11 @@ int admission_init(struct admission *a, const struct rendezvous_config *c,
     if (!ok) return -ENOMEM;
     memcpy(a->shown, address->shown, sizeof a->shown);
     if (secret_copy(&a->secret, c->secret)) return -ENOMEM;
-    a->shards = c->shards ? c->shards : c->choice;
+    a->shards = c->node.shards ? c->node.shards : c->choice;
     a->peer_timeout_ms = a->ours.peer_timeout_ms;
     a->report_pause_ns = TURNED_AWAY_NS;
     a->deadline_ns = deadline_ns;
-    a->limit_s = c->join_timeout_s;
+    a->limit_s = c->node.join_timeout_s;
     return 0;
 }
 

@@ -19,19 +19,9 @@ enum {
 };
 
 struct rendezvous_config {
-    int rank, size;                   /* size at least 2 */
-    const char *address;              /* "host:port" of rank 0's rendezvous */
-    const char *data_address;         /* of this node, "host:port" */
-    const struct locus_table *tables; /* must be equal on all nodes: names, rows, lengths, flags */
-    size_t table_count;
-    int technique;
-    bool act_immediately;
-    double staleness_s;
-    uint64_t fingerprint; /* what else must be equal */
-    unsigned shards;      /* 0: rank 0's choice */
-    unsigned choice;      /* what rank 0 chooses if its own `shards` is 0 */
-    unsigned workers;     /* of this node; may differ */
-    double join_timeout_s, peer_timeout_s;
+    struct locus_config node;    /* complete, of several nodes, with the rendezvous' "host:port" */
+    const char *data_address;    /* of this node, "host:port" */
+    unsigned choice;             /* what rank 0 chooses if its own `shards` is 0 */
     const struct secret *secret; /* of the cluster; NULL: none */
     bool loopback_only;          /* rank 0 listens at no other address */
     /* A member was lost: its rank and the reason, which continues the sentence "node N (host:port)

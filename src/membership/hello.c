@@ -1,7 +1,7 @@
 #include "membership/hello.h"
 
 #include "net/secret.h"
-#include "protocol/technique.h"
+#include "protocol/config.h"
 #include "store/row_type.h"
 
 #include <limits.h>
@@ -44,21 +44,20 @@ static void write_table(struct message *m, const struct locus_table *t, size_t i
 struct message *hello_write(const struct rendezvous_config *c, unsigned timeout_ms)
 {
     struct message *m = message_new(MESSAGE_HELLO);
-    message_put_u32(m, (uint32_t)c->rank);
-    message_put_u32(m, (uint32_t)c->size);
-    message_put_u32(m, milliseconds(c->peer_timeout_s));
-    message_put_u32(m, milliseconds(c->join_timeout_s));
+    const struct locus_config *node = &c->node;
+    message_put_u32(m, (uint32_t)node->rank);
+    message_put_u32(m, (uint32_t)node->size);
+    message_put_u32(m, milliseconds(node->peer_timeout_s));
+    message_put_u32(m, milliseconds(node->join_timeout_s));
     message_put_u32(m, timeout_ms);
     message_put_text(m, c->data_address);
-    message_put_u32(m, c->workers);
-    message_put_u32(m, (uint32_t)c->technique);
-    message_put_u32(m, c->act_immediately);
-    message_put_u64(m, (uint64_t)(c->staleness_s * 1e9));
-    message_put_u64(m, c->fingerprint);
-    message_put_u32(m, c->shards);
+    message_put_u32(m, node->workers);
+    const struct config_field *f;
+    for (size_t i = 0; (f = config_equal(i)); i++) message_put_u64(m, config_value(f, node));
+    message_put_u32(m, node->shards);
     message_put_u32(m, c->secret && c->secret->is_known);
-    message_put_u32(m, (uint32_t)c->table_count);
-    for (size_t i = 0; i < c->table_count; i++) write_table(m, &c->tables[i], i);
+    message_put_u32(m, (uint32_t)node->table_count);
+    for (size_t i = 0; i < node->table_count; i++) write_table(m, &node->tables[i], i);
     return message_done(m);
 }
 
@@ -110,10 +109,8 @@ bool hello_read(struct hello *h, const void *body, size_t bytes)
     h->timeout_ms = message_get_u32(&r);
     message_get_text(&r, h->address, sizeof h->address);
     h->workers = message_get_u32(&r);
-    h->technique = message_get_u32(&r);
-    h->act_immediately = message_get_u32(&r) != 0;
-    h->staleness_ns = message_get_u64(&r);
-    h->fingerprint = message_get_u64(&r);
+    h->equal = r;
+    for (size_t i = 0; config_equal(i); i++) message_get_u64(&r);
     h->shards = message_get_u32(&r);
     h->has_secret = message_get_u32(&r) != 0;
     h->table_count = message_get_u32(&r);
@@ -153,27 +150,16 @@ static void compare_words(struct difference *d, const char *what, const char *th
              theirs, where, ours);
 }
 
-static void compare_seconds(struct difference *d, const char *what, uint64_t theirs_ns,
-                            uint64_t ours_ns)
+static void compare_fields(struct difference *d, struct message_reader theirs,
+                           struct message_reader ours)
 {
-    char theirs[32], ours[32];
-    snprintf(theirs, sizeof theirs, "%.9g", 1e-9 * (double)theirs_ns);
-    snprintf(ours, sizeof ours, "%.9g", 1e-9 * (double)ours_ns);
-    if (theirs_ns != ours_ns) compare_words(d, what, theirs, "", ours);
-}
-
-static void compare_fingerprints(struct difference *d, uint64_t theirs, uint64_t ours)
-{
-    char their_text[32], our_text[32];
-    snprintf(their_text, sizeof their_text, "%016llx", (unsigned long long)theirs);
-    snprintf(our_text, sizeof our_text, "%016llx", (unsigned long long)ours);
-    compare_words(d, "data and options of fingerprint", their_text, "", our_text);
-}
-
-static const char *technique_name(unsigned technique)
-{
-    const struct technique *t = technique_of(technique);
-    return t ? t->api_name : "unknown to rank 0";
+    const struct config_field *f;
+    for (size_t i = 0; (f = config_equal(i)); i++) {
+        char their_value[32], our_value[32];
+        config_show(f, message_get_u64(&theirs), their_value, sizeof their_value);
+        config_show(f, message_get_u64(&ours), our_value, sizeof our_value);
+        compare_words(d, f->name, their_value, "", our_value);
+    }
 }
 
 static void compare_names(struct difference *d, unsigned i, struct message_slice theirs,
@@ -231,11 +217,6 @@ bool hello_differs(const struct hello *theirs, const struct hello *ours, unsigne
 {
     struct difference d = {.rank = theirs->rank, .sentence = sentence, .capacity = capacity};
     compare(&d, "size", theirs->size, ours->size, "");
-    compare_words(&d, "technique", technique_name(theirs->technique), "",
-                  technique_name(ours->technique));
-    compare_words(&d, "act_immediately", theirs->act_immediately ? "true" : "false", "",
-                  ours->act_immediately ? "true" : "false");
-    compare_seconds(&d, "staleness_s", theirs->staleness_ns, ours->staleness_ns);
     if (theirs->shards) compare(&d, "shards", theirs->shards, shards, "");
     compare(&d, "table_count", theirs->table_count, ours->table_count, "");
     if (d.found) return true;
@@ -244,7 +225,7 @@ bool hello_differs(const struct hello *theirs, const struct hello *ours, unsigne
         struct table t = next_table(&their_tables), o = next_table(&our_tables);
         compare_tables(&d, i, &t, &o);
     }
-    compare_fingerprints(&d, theirs->fingerprint, ours->fingerprint);
+    compare_fields(&d, theirs->equal, ours->equal);
     return d.found;
 }
 

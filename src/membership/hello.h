@@ -19,11 +19,9 @@ struct hello {
     unsigned timeout_ms;      /* what is left of it */
     char address[RENDEZVOUS_ADDRESS_MAX];
     unsigned workers;
-    unsigned technique;
-    bool act_immediately;
-    uint64_t staleness_ns, fingerprint;
-    unsigned shards; /* 0: any */
-    bool has_secret; /* the node has one, perhaps not the cluster's */
+    struct message_reader equal; /* protocol/config.h */
+    unsigned shards;             /* 0: any */
+    bool has_secret;             /* the node has one, perhaps not the cluster's */
     unsigned table_count;
     struct message_reader tables;
 };

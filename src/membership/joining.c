@@ -152,47 +152,22 @@ int joining_reach_rank_0(struct rendezvous *r, const struct rendezvous_config *c
         enum member_phase phase = attempt(r, c, r->address.url[i]);
         if (phase == RUNNING || phase == LEAVING || phase == LOST) return 0;
         if (phase == FAILED) return error_set(r->failure, "%s", r->sentence);
-        if (left_ns(r) == 0) return give_up(r, c->join_timeout_s);
+        if (left_ns(r) == 0) return give_up(r, c->node.join_timeout_s);
         if (i + 1 == r->address.urls) pause_before_retry(r, &pause_ns);
     }
 }
 
-static int check_seconds(const char *field, double seconds)
-{
-    if (isfinite(seconds) && seconds > 0 && seconds <= 1e9) return 0;
-    return error_set(-EINVAL, "%s is %g: must be a number of seconds above 0, at most 1e9", field,
-                     seconds);
-}
-
 int joining_check(const struct rendezvous_config *c)
 {
-    if (c->size < 2 || c->size > RENDEZVOUS_NODES_MAX)
-        return error_set(-EINVAL, "size is %d: must be 2 to %d", c->size, RENDEZVOUS_NODES_MAX);
-    if (c->rank < 0 || c->rank >= c->size)
-        return error_set(-EINVAL, "rank is %d: must be below size, which is %d", c->rank, c->size);
-    if (c->shards > LOCUS_SHARDS_MAX ||
-        (c->rank == 0 && c->shards == 0 && c->choice - 1 >= LOCUS_SHARDS_MAX))
-        return error_set(-EINVAL, "shards is %u: must be 1 to %d",
-                         c->shards ? c->shards : c->choice, LOCUS_SHARDS_MAX);
-    if (c->workers == 0 || c->workers > LOCUS_WORKERS_MAX)
-        return error_set(-EINVAL, "workers is %u: must be 1 to %d", c->workers, LOCUS_WORKERS_MAX);
-    if (c->table_count > LOCUS_TABLES_MAX)
-        return error_set(-EINVAL, "table_count is %zu: must be at most %d", c->table_count,
-                         LOCUS_TABLES_MAX);
     if (!c->data_address || !c->data_address[0] ||
         strlen(c->data_address) >= RENDEZVOUS_ADDRESS_MAX)
         return error_set(-EINVAL,
                          "the address \"%.100s\" of the data port must have 1 to %d characters",
                          c->data_address ? c->data_address : "", RENDEZVOUS_ADDRESS_MAX - 1);
     struct message *hello = hello_write(c, 0);
-    if (!hello)
-        return error_set(-EINVAL, "the tables' names have more than %d bytes together",
-                         MESSAGE_MAX);
-    bool is_too_long = hello->bytes + RESPONSE_BYTES > MESSAGE_MAX;
+    bool fits = hello && hello->bytes + RESPONSE_BYTES <= MESSAGE_MAX;
     message_let_go(hello);
-    if (is_too_long)
-        return error_set(-EINVAL, "the tables' names have more than %d bytes together",
-                         MESSAGE_MAX - RESPONSE_BYTES);
-    int rc = check_seconds("peer_timeout_s", c->peer_timeout_s);
-    return rc ? rc : check_seconds("join_timeout_s", c->join_timeout_s);
+    if (fits) return 0;
+    return error_set(-EINVAL, "the tables' names have more than %d bytes together",
+                     MESSAGE_MAX - RESPONSE_BYTES);
 }

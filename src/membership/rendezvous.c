@@ -14,8 +14,8 @@ static struct rendezvous *new_rendezvous(const struct rendezvous_config *c)
 {
     struct rendezvous *r = calloc(1, sizeof *r);
     if (!r) return NULL;
-    r->rank = (unsigned)c->rank;
-    r->size = (unsigned)c->size;
+    r->rank = (unsigned)c->node.rank;
+    r->size = (unsigned)c->node.size;
     r->lost = c->lost;
     r->context = c->context;
     r->cluster.address = calloc(r->size, sizeof *r->cluster.address);
@@ -30,10 +30,10 @@ static int join(struct rendezvous *r, const struct rendezvous_config *c)
 {
     r->joining.since_ns = clock_now_ns();
     r->obstacle_rc = -ETIMEDOUT;
-    r->deadline_ns = r->joining.since_ns + (uint64_t)(c->join_timeout_s * 1e9);
-    int rc = rendezvous_address_parse(&r->address, c->address);
+    r->deadline_ns = r->joining.since_ns + (uint64_t)(c->node.join_timeout_s * 1e9);
+    int rc = rendezvous_address_parse(&r->address, c->node.rendezvous);
     if (rc == 0) rc = streams_prepare();
-    if (rc == 0) rc = hub_start(&r->hub, c->peer_timeout_s, &member_events, r);
+    if (rc == 0) rc = hub_start(&r->hub, c->node.peer_timeout_s, &member_events, r);
     r->has_hub = rc == 0;
     if (rc == 0) rc = rendezvous_address_resolve(&r->address, r->deadline_ns);
     if (rc == 0 && !c->loopback_only) rendezvous_address_prefer(&r->address, c->data_address);
@@ -48,7 +48,7 @@ int rendezvous_join(const struct rendezvous_config *c, struct rendezvous **out,
     int rc = joining_check(c);
     if (rc) return rc;
     struct rendezvous *r = new_rendezvous(c);
-    if (!r) return error_set(-ENOMEM, "no memory for a rendezvous of %d nodes", c->size);
+    if (!r) return error_set(-ENOMEM, "no memory for a rendezvous of %d nodes", c->node.size);
     rc = join(r, c);
     if (rc) {
         rendezvous_free(r);

@@ -346,7 +346,7 @@ static struct server *new_server(const struct rendezvous_config *c,
                                  const struct rendezvous_address *a, uint64_t deadline_ns)
 {
     struct server *s = calloc(1, sizeof *s);
-    unsigned size = (unsigned)c->size;
+    unsigned size = (unsigned)c->node.size;
     if (!s) return NULL;
     s->admission.hub = &s->hub;
     s->admission.members = &s->members;
@@ -363,9 +363,9 @@ int server_start(struct server **out, const struct rendezvous_config *c,
                  const struct rendezvous_address *a, uint64_t deadline_ns)
 {
     struct server *s = new_server(c, a, deadline_ns);
-    if (!s) return error_set(-ENOMEM, "no memory for a rendezvous of %d nodes", c->size);
+    if (!s) return error_set(-ENOMEM, "no memory for a rendezvous of %d nodes", c->node.size);
     int rc = acceptor_open(&s->acceptor, a, c->loopback_only, deadline_ns);
-    if (rc == 0) rc = hub_start(&s->hub, c->peer_timeout_s, &events, s);
+    if (rc == 0) rc = hub_start(&s->hub, c->node.peer_timeout_s, &events, s);
     if (rc) {
         acceptor_close(&s->acceptor);
         free_server(s);

@@ -141,11 +141,6 @@ static int await_loss(struct cluster *c, int rc)
 
 /* Joining. */
 
-static double seconds_or(double seconds, double standard)
-{
-    return seconds > 0 ? seconds : standard;
-}
-
 static unsigned nodes_of_host(const struct cluster *c, unsigned *our_index)
 {
     unsigned here = 0;
@@ -160,16 +155,11 @@ static unsigned nodes_of_host(const struct cluster *c, unsigned *our_index)
     return here;
 }
 
-static const char *listen_address(const struct locus_config *config)
-{
-    return config->listen ? config->listen : getenv("LOCUS_LISTEN");
-}
-
 /* Without a secret any program that reaches our ports could join. So programs on other machines
  * cannot reach them, unless the configuration says otherwise. */
 static bool stays_on_loopback(const struct cluster *c, const struct locus_config *config)
 {
-    return !c->secret.is_known && !mesh_is_told_where(listen_address(config));
+    return !c->secret.is_known && !mesh_is_told_where(config->listen);
 }
 
 /* By the machine, as if all nodes were on one host: rank 0 does not know more before the others
@@ -185,21 +175,9 @@ static int join_rendezvous(struct cluster *c, const struct locus_config *config,
                            const char *data_address)
 {
     const struct rendezvous_config r = {
-        .rank = c->rank,
-        .size = c->size,
-        .address = config->rendezvous,
+        .node = *config,
         .data_address = data_address,
-        .tables = config->tables,
-        .table_count = config->table_count,
-        .technique = (int)config->technique,
-        .act_immediately = config->act_immediately,
-        .staleness_s = config->staleness_s,
-        .fingerprint = config->fingerprint,
-        .shards = config->shards,
         .choice = choose_shards(c, config),
-        .workers = config->workers,
-        .join_timeout_s = c->join_timeout_s,
-        .peer_timeout_s = c->peer_timeout_s,
         .secret = &c->secret,
         .loopback_only = stays_on_loopback(c, config),
         .lost = lost_by_rendezvous,
@@ -216,7 +194,7 @@ static int listen_for_peers(struct cluster *c, const struct locus_config *config
                             char address[MESH_ADDRESS_MAX])
 {
     const struct mesh_place place = {
-        .listen = listen_address(config),
+        .listen = config->listen,
         .rendezvous = config->rendezvous,
         .loopback_only = stays_on_loopback(c, config),
         .deadline_ns = clock_now_ns() + (uint64_t)(c->join_timeout_s * 1e9),
@@ -251,8 +229,7 @@ int cluster_join(const struct locus_config *config, void (*lost)(void *context),
     c->listener = -1;
     c->rank = config->rank;
     c->size = config->size;
-    c->join_timeout_s = seconds_or(config->join_timeout_s, 60);
-    c->peer_timeout_s = seconds_or(config->peer_timeout_s, 10);
+    c->join_timeout_s = config->join_timeout_s;
     c->lost = lost;
     c->context = context;
     c->machine = calloc(1, sizeof *c->machine);

@@ -1,5 +1,7 @@
 #include "node/variables.h"
 
+#include "protocol/config.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,21 +10,26 @@
 #define BEGIN "LOCUS_"
 enum { BEGIN_BYTES = sizeof BEGIN - 1, WARNINGS_MAX = 32 };
 
-/* docs/reference/variables.md has a line for each. */
-static const char *const known[] = {
-    "LOCUS_ADVICE",     "LOCUS_CARRIER",     "LOCUS_CHECKPOINTS", "LOCUS_CONGESTION",
-    "LOCUS_LIBRARY",    "LOCUS_LISTEN",      "LOCUS_LOST",        "LOCUS_METRICS",
-    "LOCUS_RANK",       "LOCUS_RENDEZVOUS",  "LOCUS_REPORT",      "LOCUS_RESTART",
-    "LOCUS_SECRET",     "LOCUS_SECRET_FILE", "LOCUS_SIZE",        "LOCUS_TRACE",
-    "LOCUS_TRACE_KEYS", "LOCUS_WORKERS",
+/* Those beside the fields' (protocol/config.h). docs/reference/variables.md has a line for each. */
+static const char *const others[] = {
+    "LOCUS_ADVICE",  "LOCUS_CARRIER", "LOCUS_CHECKPOINTS", "LOCUS_CONGESTION",
+    "LOCUS_LIBRARY", "LOCUS_LOST",    "LOCUS_METRICS",     "LOCUS_RANK",
+    "LOCUS_REPORT",  "LOCUS_RESTART", "LOCUS_SECRET",      "LOCUS_SECRET_FILE",
+    "LOCUS_SIZE",    "LOCUS_TRACE",   "LOCUS_TRACE_KEYS",  "LOCUS_WORKERS",
 };
-enum { KNOWN = sizeof known / sizeof *known };
+enum { OTHERS = sizeof others / sizeof *others };
+
+/* NULL after the last one. */
+static const char *known(size_t i)
+{
+    return i < OTHERS ? others[i] : config_variable(i - OTHERS);
+}
 
 static bool is_known(const char *name)
 {
-    for (size_t i = 0; i < KNOWN; i++)
-        if (strcmp(known[i], name) == 0) return true;
-    return false;
+    size_t i = 0;
+    while (known(i) && strcmp(known(i), name) != 0) i++;
+    return known(i) != NULL;
 }
 
 /* How many letters must be put in, taken out or replaced. */
@@ -58,12 +65,12 @@ static const char *nearest(const char *name)
 {
     const char *best = NULL, *typed = name + BEGIN_BYTES;
     unsigned least = 3;
-    for (size_t i = 0; i < KNOWN; i++) {
-        const char *rest = known[i] + BEGIN_BYTES;
+    for (size_t i = 0; known(i); i++) {
+        const char *rest = known(i) + BEGIN_BYTES;
         unsigned d = distance(typed, rest);
         if (d >= least || d > errors_max(rest, typed)) continue;
         least = d;
-        best = known[i];
+        best = known(i);
     }
     return best;
 }

@@ -1,6 +1,6 @@
 /*
  * plan.h - what a node decided when it was opened, and each of its parts points to: the cluster,
- * its reactors, their shards. A new setting is a field here, and is read where it acts.
+ * its reactors, their shards. A setting is read here, where it acts.
  *
  * Memory    the node's. The arrays are its, too
  * Waiting   never
@@ -16,11 +16,8 @@
 struct node_plan {
     struct store *store;
     const struct technique *technique;
-    unsigned workers;
-    bool acts_immediately;           /* on intents, whenever they start */
+    struct locus_config config;      /* complete (config.h), without what it points to */
     bool remembers;                  /* shards keep their decisions: decisions.h */
-    unsigned max_rounds_per_second;  /* 0: the pacer alone decides */
-    uint64_t staleness_ns;           /* sources.h; 0: no bound */
     const locus_clock *const *clock; /* [workers]; NULL: there are no intents */
     uint64_t *node_keys;             /* keys of waiting intents on the whole node */
     /* [workers] for bounds (clocks.h): the clock of each, and what it has posted to each shard; or

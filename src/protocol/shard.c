@@ -36,7 +36,7 @@ static int init_pacer(struct shard *s, const struct shard_config *c)
     p->has_own_core = c->has_own_core;
     p->round_ns = c->round_ns;
     p->kib_ns = c->kib_ns;
-    unsigned per_second = s->plan->max_rounds_per_second;
+    unsigned per_second = s->plan->config.max_rounds_per_second;
     if (per_second) p->pause_ns = UINT64_C(1000000000) / per_second;
     return pacer_init(p, s->workers);
 }
@@ -50,11 +50,12 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     s->active = calloc((size_t)s->workers * REQUEST_NUMBERS_MAX, sizeof(struct request *));
     s->intents = calloc(1, sizeof *s->intents);
     if (!s->asked_bytes || !s->wrong || !s->active || !s->intents) return -ENOMEM;
-    if (clocks_init(s, plan->progress, plan->posted) || sources_init(s, plan->staleness_ns))
+    uint64_t staleness_ns = (uint64_t)(plan->config.staleness_s * 1e9);
+    if (clocks_init(s, plan->progress, plan->posted) || sources_init(s, staleness_ns))
         return -ENOMEM;
     if (plan->remembers && !(s->decisions = decisions_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
-    if (s->clock && intents_init(s->intents, plan->workers, plan->clock, plan->node_keys))
+    if (s->clock && intents_init(s->intents, plan->config.workers, plan->clock, plan->node_keys))
         return -ENOMEM;
     return records_init(&s->records, keyspace_count_below(k, k->keys, s->number));
 }
@@ -69,7 +70,7 @@ int shard_init(struct shard *s, const struct shard_config *c)
                         .number = c->number,
                         .nodes = plan->store->home.nodes,
                         .rank = plan->store->home.rank,
-                        .workers = plan->workers,
+                        .workers = plan->config.workers,
                         .credit_bytes = c->credit_bytes,
                         .dirty = plan->store->dirty ? &plan->store->dirty[c->number] : NULL,
                         .reclaim_ns = UINT64_MAX};

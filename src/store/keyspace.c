@@ -63,13 +63,10 @@ static int check_table(const struct locus_table *t, size_t i, uint64_t keys)
     return row_type_check(t, i);
 }
 
-int keyspace_check(const struct locus_table *tables, size_t count, unsigned shards)
+int keyspace_check(const struct locus_table *tables, size_t count)
 {
     uint64_t keys = 0;
     int rc = 0;
-    if (shards > LOCUS_SHARDS_MAX)
-        return error_set(-EINVAL, "shards is %u: must be 1 to %d, or 0 for a choice", shards,
-                         LOCUS_SHARDS_MAX);
     if (!tables || count == 0)
         return error_set(-EINVAL, "the configuration has no table: at least one is needed");
     if (count > LOCUS_TABLES_MAX)
@@ -138,7 +135,7 @@ unsigned keyspace_shards_needed(const struct locus_table *tables, size_t count)
 int keyspace_init(struct keyspace *k, const struct locus_table *tables, size_t count,
                   unsigned shards)
 {
-    int rc = keyspace_check(tables, count, shards);
+    int rc = keyspace_check(tables, count);
     if (rc == 0 && shards == 0) rc = error_set(-EINVAL, "shards is 0: must be at least 1");
     *k = (struct keyspace){.shards = shards};
     if (rc) return rc;

@@ -43,8 +43,8 @@ struct keyspace {
     struct keyspace_table *range;
 };
 
-/* 0, or -EINVAL with the sentence in locus_error(). shards 0: not known yet. */
-int keyspace_check(const struct locus_table *tables, size_t count, unsigned shards);
+/* 0, or -EINVAL with the sentence in locus_error(). */
+int keyspace_check(const struct locus_table *tables, size_t count);
 /* The same, or -ENOMEM; here there is a shard at least. */
 int keyspace_init(struct keyspace *, const struct locus_table *tables, size_t count,
                   unsigned shards);

@@ -229,18 +229,16 @@ static bool send_nothing(struct siege *s, int fd, bool is_rendezvous, unsigned a
 
 static struct rendezvous_config config_of(int rank)
 {
-    return (struct rendezvous_config){
-        .rank = rank,
-        .size = NODES,
-        .data_address = "127.0.0.1:9",
-        .tables = &table,
-        .table_count = 1,
-        .technique = LOCUS_STATIC,
-        .shards = 2,
-        .workers = 1,
-        .join_timeout_s = HANG_S,
-        .peer_timeout_s = 10,
-    };
+    return (struct rendezvous_config){.node = {.rank = rank,
+                                               .size = NODES,
+                                               .tables = &table,
+                                               .table_count = 1,
+                                               .technique = LOCUS_STATIC,
+                                               .shards = 2,
+                                               .workers = 1,
+                                               .join_timeout_s = HANG_S,
+                                               .peer_timeout_s = 10},
+                                      .data_address = "127.0.0.1:9"};
 }
 
 static struct message *hello_of(int rank)
@@ -318,8 +316,8 @@ static struct message *misleading_hello(const struct siege *s, const struct secr
     struct rendezvous_config c = config_of((int)(s->seed / 2 % NODES));
     unsigned how = s->seed / 2 / NODES % 5;
     c.secret = how == 1 ? NULL : secret;
-    if (how == 2) c.tables = &other;
-    if (how == 3) c.size = NODES + 1;
+    if (how == 2) c.node.tables = &other;
+    if (how == 3) c.node.size = NODES + 1;
     struct message *m = hello_write(&c, 1);
     CHECK(m != NULL);
     if (how == 4) m->data[4]++; /* the version */

@@ -494,8 +494,7 @@ static void open_node(struct nodes *all, unsigned rank, enum locus_technique tec
     n->plan = (struct node_plan){
         .store = &n->store,
         .technique = technique_of(technique),
-        .workers = WORKERS,
-        .acts_immediately = acts_immediately,
+        .config = {.workers = WORKERS, .act_immediately = acts_immediately},
         .clock = n->clocks,
         .node_keys = &n->waiting_keys,
     };

@@ -34,19 +34,17 @@ static struct secret secret;
 
 static struct rendezvous_config config_of(const struct crowd *c, int rank)
 {
-    return (struct rendezvous_config){
-        .secret = c->has_secret ? &secret : NULL,
-        .rank = rank,
-        .size = SIZE,
-        .data_address = "127.0.0.1:4711",
-        .tables = tables,
-        .table_count = 1,
-        .technique = LOCUS_STATIC,
-        .shards = 1,
-        .workers = 1,
-        .join_timeout_s = 60,
-        .peer_timeout_s = 10,
-    };
+    return (struct rendezvous_config){.node = {.rank = rank,
+                                               .size = SIZE,
+                                               .tables = tables,
+                                               .table_count = 1,
+                                               .technique = LOCUS_STATIC,
+                                               .shards = 1,
+                                               .workers = 1,
+                                               .join_timeout_s = 60,
+                                               .peer_timeout_s = 10},
+                                      .secret = c->has_secret ? &secret : NULL,
+                                      .data_address = "127.0.0.1:4711"};
 }
 
 /* The connection that a step is about. */
@@ -74,7 +72,7 @@ static void send_hello(struct crowd *c, int peer)
 {
     struct rendezvous_config config = config_of(c, (int)input_below(&c->in, SIZE));
     unsigned how = input_below(&c->in, 32);
-    if (how == 1) config.size = 2 + (int)input_below(&c->in, 8);
+    if (how == 1) config.node.size = 2 + (int)input_below(&c->in, 8);
     if (how == 2) config.secret = c->has_secret ? NULL : &secret;
     struct message *m = hello_write(&config, 60000);
     if (how == 3) m->data[4]++; /* the version */

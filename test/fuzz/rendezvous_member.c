@@ -27,20 +27,18 @@ struct rank_0 {
 
 static struct rendezvous_config config_of(const struct rank_0 *z)
 {
-    return (struct rendezvous_config){
-        .rank = RANK,
-        .size = SIZE,
-        .address = "127.0.0.1:7777",
-        .data_address = "127.0.0.1:4711",
-        .tables = tables,
-        .table_count = 1,
-        .technique = LOCUS_STATIC,
-        .shards = 1,
-        .workers = 1,
-        .join_timeout_s = JOIN_S,
-        .peer_timeout_s = 10,
-        .secret = z->has_secret ? &secret : NULL,
-    };
+    return (struct rendezvous_config){.node = {.rank = RANK,
+                                               .size = SIZE,
+                                               .rendezvous = "127.0.0.1:7777",
+                                               .tables = tables,
+                                               .table_count = 1,
+                                               .technique = LOCUS_STATIC,
+                                               .shards = 1,
+                                               .workers = 1,
+                                               .join_timeout_s = JOIN_S,
+                                               .peer_timeout_s = 10},
+                                      .data_address = "127.0.0.1:4711",
+                                      .secret = z->has_secret ? &secret : NULL};
 }
 
 /* ---- what rank 0 says ------------------------------------------------------------------------ */

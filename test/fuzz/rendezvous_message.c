@@ -11,17 +11,15 @@ static const struct locus_table tables[] = {
 
 static struct message *our_hello(struct input *in)
 {
-    const struct rendezvous_config c = {
-        .rank = 1,
-        .size = 3,
-        .data_address = "127.0.0.1:4711",
-        .tables = tables,
-        .table_count = 1 + input_below(in, 2),
-        .technique = LOCUS_STATIC,
-        .workers = 1,
-        .join_timeout_s = 60,
-        .peer_timeout_s = 10,
-    };
+    const struct rendezvous_config c = {.node = {.rank = 1,
+                                                 .size = 3,
+                                                 .tables = tables,
+                                                 .table_count = 1 + input_below(in, 2),
+                                                 .technique = LOCUS_STATIC,
+                                                 .workers = 1,
+                                                 .join_timeout_s = 60,
+                                                 .peer_timeout_s = 10},
+                                        .data_address = "127.0.0.1:4711"};
     return hello_write(&c, 60000);
 }
 

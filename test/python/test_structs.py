@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from locus import _c
+from locus import _c, node
 from support import ROOT
 
 HEADER = (ROOT / "include" / "locus.h").read_text()
@@ -36,9 +36,10 @@ def run_probe(structs):
 
 class Structs(unittest.TestCase):
     def test_layouts_are_those_of_the_compiler(self):
-        said = run_probe({name: [field for field, _ in made._fields_] for name, made in _c.STRUCTS.items()})
+        structs = {**_c.STRUCTS, "locus_config": node.CConfig}
+        said = run_probe({name: [field for field, _ in made._fields_] for name, made in structs.items()})
         ours = []
-        for name, made in _c.STRUCTS.items():
+        for name, made in structs.items():
             ours.append(f"{name} {ctypes.sizeof(made)}")
             for field, _ in made._fields_:
                 place = getattr(made, field)

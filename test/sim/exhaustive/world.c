@@ -75,7 +75,7 @@ static void open_node(unsigned rank)
     n->calls = (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns};
     n->plan = (struct node_plan){.store = &world_store[rank],
                                  .technique = technique_of(world_scenario.technique),
-                                 .workers = n->workers ? n->workers : 1,
+                                 .config.workers = n->workers ? n->workers : 1,
                                  .progress = progress_at[rank],
                                  .posted = posted_at[rank]};
     const struct shard_config c = {

@@ -32,7 +32,7 @@ unsigned cluster_shards(const struct cluster *c)
 int cluster_start(struct cluster *c, const struct node_plan *plan)
 {
     int rc = 0;
-    c->workers = plan->workers;
+    c->workers = plan->config.workers;
     for (unsigned s = 0; s < c->shards && rc == 0; s++) rc = platform_open_reactor(c, plan, s);
     return rc;
 }

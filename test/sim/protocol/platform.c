@@ -669,8 +669,8 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
 {
     struct reactor *r = calloc(1, sizeof *r);
     if (!r) return -ENOMEM;
-    if (plan->staleness_ns) {
-        sim.beat_ns = plan->staleness_ns / 4;
+    if (plan->config.staleness_s > 0) {
+        sim.beat_ns = (uint64_t)(plan->config.staleness_s * 1e9) / 4;
         if (sim.beat_ns < BEAT_NS_MIN) sim.beat_ns = BEAT_NS_MIN;
     }
     c->reactor[number] = r;
@@ -693,7 +693,7 @@ int platform_open_reactor(struct cluster *c, const struct node_plan *plan, unsig
         plan->store->dirty[number].context = r;
         plan->store->dirty[number].notify = wake_for_dirty;
     }
-    bool can_ride = plan->technique->heeds_intents && !plan->acts_immediately;
+    bool can_ride = plan->technique->heeds_intents && !plan->config.act_immediately;
     r->shard.pacer->rounds_are_sparse = sim.nature.rides && can_ride;
     return rc;
 }

@@ -82,7 +82,7 @@ static void open_node(struct node *n, unsigned rank, int fd, bool yields)
     const int fds[2] = {fd, fd};
     CHECK_EQ(store_init(&n->store, &table, 1, 1, 2, rank), 0);
     n->plan = (struct node_plan){
-        .technique = technique_of(LOCUS_STATIC), .store = &n->store, .workers = WORKERS};
+        .technique = technique_of(LOCUS_STATIC), .store = &n->store, .config.workers = WORKERS};
     const struct reactor_config c = {.plan = &n->plan,
                                      .fd = fds,
                                      .peer_timeout_s = 30,
@@ -154,7 +154,7 @@ TEST(reactor, one_that_cannot_open_stays_until_all_have_ended)
     struct reactor *reactor[2];
     const struct node_plan plan = {.store = &store,
                                    .technique = technique_of(LOCUS_RELOCATE),
-                                   .workers = 1,
+                                   .config.workers = 1,
                                    .clock = clocks,
                                    .node_keys = &node_keys};
     CHECK_EQ(store_init(&store, &table, 1, 2, 2, 0), 0);

@@ -140,7 +140,8 @@ TEST(locus, timeouts_are_numbers_of_seconds)
     c.staleness_s = -0.5;
     is_refused(&c, -EINVAL, "staleness_s is -0.5");
     c.staleness_s = 1e10;
-    is_refused(&c, -EINVAL, "staleness_s is 1e+10: must be at most 1000000000");
+    is_refused(&c, -EINVAL,
+               "staleness_s is 1e+10: must be a number of seconds, at most 1000000000");
 }
 
 TEST(locus, rank_and_size_must_fit)

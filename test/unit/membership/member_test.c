@@ -22,8 +22,8 @@ static pid_t spawn(const char *body, const struct node *n)
 {
     char task[128], self[] = "/proc/self/exe", *arguments[] = {self, NULL};
     pid_t child;
-    snprintf(task, sizeof task, "%d %s %d %d %g %s", (int)getpid(), body, n->config.rank,
-             n->config.size, n->config.peer_timeout_s, n->config.address);
+    snprintf(task, sizeof task, "%d %s %d %d %g %s", (int)getpid(), body, n->config.node.rank,
+             n->config.node.size, n->config.node.peer_timeout_s, n->config.node.rendezvous);
     setenv(child_variable, task, 1);
     CHECK_EQ(posix_spawn(&child, self, NULL, NULL, arguments, environ), 0);
     unsetenv(child_variable);
@@ -43,7 +43,7 @@ static void expect_to_be_stopped(struct node *n)
 {
     node_await_loss(n);
     CHECK_EQ(n->losses, 1);
-    CHECK_EQ(n->lost_rank, n->config.rank);
+    CHECK_EQ(n->lost_rank, n->config.node.rank);
     CHECK_EQ(rendezvous_leave(n->rendezvous), -ECONNRESET);
     rendezvous_free(n->rendezvous);
     CHECK_EQ(n->losses, 1);
@@ -70,7 +70,7 @@ __attribute__((constructor)) static void be_a_child(void)
              6);
     if (getppid() != parent) _exit(1);
     node_init(&n, rank, size, address);
-    n.config.peer_timeout_s = peer_timeout_s;
+    n.config.node.peer_timeout_s = peer_timeout_s;
     node_join(&n);
     CHECK_EQ(n.rc, 0);
     node_meet(&n);
@@ -131,7 +131,7 @@ static void stop_one(int rank)
 {
     struct node n[3];
     nodes_init(n, 3, nodes_address());
-    for (int i = 0; i < 3; i++) n[i].config.peer_timeout_s = SHORT_TIMEOUT_S;
+    for (int i = 0; i < 3; i++) n[i].config.node.peer_timeout_s = SHORT_TIMEOUT_S;
     pid_t child = join_with_child(n, 3, rank, "be_stopped");
     stop(child);
     check_loss_by_all(n, 3, rank, "was silent for 4 s");
@@ -155,7 +155,7 @@ TEST(rendezvous, who_finds_all_others_silent_names_itself)
 {
     struct node n[3];
     nodes_init(n, 3, nodes_address());
-    for (int i = 0; i < 3; i++) n[i].config.peer_timeout_s = SHORT_TIMEOUT_S;
+    for (int i = 0; i < 3; i++) n[i].config.node.peer_timeout_s = SHORT_TIMEOUT_S;
     pid_t child = join_with_child(n, 3, 0, "be_stopped");
     stop(child);
     rendezvous_report_lost(n[1].rendezvous, 2, "was silent for 4 s");
@@ -172,7 +172,7 @@ static void stop_shortly(int rank)
 {
     struct node n[3];
     nodes_init(n, 3, nodes_address());
-    for (int i = 0; i < 3; i++) n[i].config.peer_timeout_s = 4;
+    for (int i = 0; i < 3; i++) n[i].config.node.peer_timeout_s = 4;
     pid_t child = join_with_child(n, 3, rank, "leave");
     for (int i = 0; i < 4; i++) {
         stop(child);

@@ -21,12 +21,12 @@ TEST(rendezvous, those_who_came_are_told_who_did_not)
     struct node n[4];
     char part[TEXT_BYTES];
     nodes_init(n, 4, nodes_address());
-    for (int rank = 0; rank < 4; rank++) n[rank].config.join_timeout_s = TIMEOUT_S;
+    for (int rank = 0; rank < 4; rank++) n[rank].config.node.join_timeout_s = TIMEOUT_S;
     nodes_do(n, 3, node_join);
     snprintf(part, sizeof part, "rank 3 of 4 has not joined after 4 s; rendezvous %s",
-             n[0].config.address);
+             n[0].config.node.rendezvous);
     nodes_check(n, 3, -ETIMEDOUT, part);
-    n[0].config.join_timeout_s = 0.5;
+    n[0].config.node.join_timeout_s = 0.5;
     nodes_do(n, 1, node_join);
     nodes_check(n, 1, -ETIMEDOUT, "ranks 1 to 3 of 4 have not joined after 0.5 s; rendezvous");
 }
@@ -36,7 +36,7 @@ TEST(rendezvous, the_shortest_timeout_counts)
 {
     struct node n[3];
     nodes_init(n, 3, nodes_address());
-    n[1].config.join_timeout_s = TIMEOUT_S;
+    n[1].config.node.join_timeout_s = TIMEOUT_S;
     nodes_do(n, 2, node_join);
     nodes_check(n, 2, -ETIMEDOUT, "rank 2 of 3 has not joined after 4 s");
 }
@@ -46,10 +46,10 @@ TEST(rendezvous, a_member_without_rank_0_says_that_nobody_answers)
     struct node n;
     char part[TEXT_BYTES];
     node_init(&n, 1, 2, nodes_address());
-    n.config.join_timeout_s = 0.4;
+    n.config.node.join_timeout_s = 0.4;
     snprintf(part, sizeof part,
              "rank 1 of 2 could not join for 0.4 s; rendezvous %s: nobody answers there",
-             n.config.address);
+             n.config.node.rendezvous);
     node_check_wrong(&n, -ETIMEDOUT, part);
 }
 
@@ -62,7 +62,7 @@ TEST(rendezvous, something_else_at_the_address_is_recognized)
     peer_say(i.fd, http, sizeof http - 1);
     node_finish(&n);
     CHECK_EQ(n.rc, -EPROTO);
-    CHECK_STR(n.error, n.config.address);
+    CHECK_STR(n.error, n.config.node.rendezvous);
     CHECK_STR(n.error, "is no rendezvous of locus");
     impostor_close(&i);
 }
@@ -71,8 +71,8 @@ TEST(rendezvous, a_listener_that_says_nothing_does_not_hold_a_member_longer_than
 {
     struct node n;
     node_init(&n, 1, 2, nodes_address());
-    n.config.join_timeout_s = TIMEOUT_S;
-    int listener = peer_listen(n.config.address);
+    n.config.node.join_timeout_s = TIMEOUT_S;
+    int listener = peer_listen(n.config.node.rendezvous);
     node_check_wrong(&n, -ETIMEDOUT, "takes the connection, but does not answer");
     close(listener);
 }
@@ -107,9 +107,9 @@ TEST(rendezvous, a_newcomer_waits_until_the_cluster_at_the_address_has_left)
 {
     struct node n[2], next[2], hurried;
     nodes_init(n, 2, nodes_address());
-    nodes_init(next, 2, n[0].config.address);
-    node_init(&hurried, 1, 2, n[0].config.address);
-    hurried.config.join_timeout_s = TIMEOUT_S;
+    nodes_init(next, 2, n[0].config.node.rendezvous);
+    node_init(&hurried, 1, 2, n[0].config.node.rendezvous);
+    hurried.config.node.join_timeout_s = TIMEOUT_S;
     nodes_join(n, 2);
     node_check_wrong(&hurried, -ETIMEDOUT, "another cluster, of 2 nodes, has not ended there");
     node_start(&next[1], node_join);
@@ -136,6 +136,6 @@ TEST(rendezvous, a_resolver_that_does_not_answer_is_asked_again)
     nodes_join(n, 2);
     nodes_leave(n, 2);
     late_name_fails(1000, EAI_AGAIN);
-    n[1].config.join_timeout_s = 1;
+    n[1].config.node.join_timeout_s = 1;
     node_check_wrong(&n[1], -EINVAL, "the rendezvous \"late.invalid:");
 }

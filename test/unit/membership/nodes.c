@@ -34,16 +34,16 @@ void node_init(struct node *n, int rank, int size, const char *address)
 {
     *n = (struct node){.barrier = "barrier"};
     snprintf(n->data_address, sizeof n->data_address, "127.0.0.1:%d", 9000 + rank);
-    n->config = (struct rendezvous_config){.rank = rank,
-                                           .size = size,
-                                           .address = address,
+    n->config = (struct rendezvous_config){.node = {.rank = rank,
+                                                    .size = size,
+                                                    .rendezvous = address,
+                                                    .tables = two_tables,
+                                                    .table_count = 2,
+                                                    .workers = (unsigned)rank + 1,
+                                                    .join_timeout_s = 120,
+                                                    .peer_timeout_s = 120},
                                            .data_address = n->data_address,
-                                           .tables = two_tables,
-                                           .table_count = 2,
                                            .choice = 2,
-                                           .workers = (unsigned)rank + 1,
-                                           .join_timeout_s = 120,
-                                           .peer_timeout_s = 120,
                                            .lost = on_lost,
                                            .context = n};
 }

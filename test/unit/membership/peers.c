@@ -110,7 +110,7 @@ int peer_join(const struct node *n)
 {
     unsigned char hello[TEXT_BYTES], welcome[MESSAGE_HEADER_BYTES + 4 + SECRET_PROOF_BYTES];
     size_t bytes = peer_hello(&n->config, hello, sizeof hello);
-    int fd = peer_connect(n->config.address);
+    int fd = peer_connect(n->config.node.rendezvous);
     peer_say(fd, hello, bytes);
     CHECK_EQ(recv(fd, welcome, sizeof welcome, MSG_WAITALL), sizeof welcome);
     CHECK_EQ(message_header(welcome).type, MESSAGE_WELCOME);
@@ -145,7 +145,7 @@ struct message *peer_welcome(const unsigned char *proof)
 
 struct impostor impostor_meet(struct node *n)
 {
-    struct impostor i = {.listener = peer_listen(n->config.address)};
+    struct impostor i = {.listener = peer_listen(n->config.node.rendezvous)};
     node_start(n, node_join);
     i.fd = accept(i.listener, NULL, NULL);
     return i;

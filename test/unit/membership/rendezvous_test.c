@@ -16,7 +16,7 @@ TEST(rendezvous, the_shortest_time_out_is_that_of_all)
 {
     struct node n[3];
     nodes_init(n, 3, nodes_address());
-    n[1].config.peer_timeout_s = 3;
+    n[1].config.node.peer_timeout_s = 3;
     nodes_join(n, 3);
     for (int rank = 0; rank < 3; rank++) CHECK(n[rank].cluster.peer_timeout_s == 3);
     sleep_s(4);
@@ -182,7 +182,7 @@ TEST(rendezvous, who_is_missing_is_said_after_10_s)
     struct caught caught = stderr_catch();
     nodes_init(n, 3, nodes_address());
     node_init(&late, 1, 2, nodes_address());
-    late.config.join_timeout_s = 13;
+    late.config.node.join_timeout_s = 13;
     nodes_join(n, 3);
     node_start(&n[0], node_meet);
     node_start(&n[1], node_leave);
@@ -229,12 +229,12 @@ enum { CYCLES = 300 };
 static void *join_and_leave_often(void *argument)
 {
     struct node *n = argument;
-    int first = n->config.rank;
+    int first = n->config.node.rank;
     for (int i = 0; i < CYCLES; i++) {
-        n->config.rank = (first + i) % n->config.size; /* rank 0 goes round */
+        n->config.node.rank = (first + i) % n->config.node.size; /* rank 0 goes round */
         n->rc = rendezvous_join(&n->config, &n->rendezvous, &n->cluster);
         if (n->rc)
-            test_fail(__FILE__, __LINE__, "cycle %d, rank %d: %s", i, n->config.rank,
+            test_fail(__FILE__, __LINE__, "cycle %d, rank %d: %s", i, n->config.node.rank,
                       locus_error());
         CHECK_EQ(rendezvous_leave(n->rendezvous), 0);
         rendezvous_free(n->rendezvous);

@@ -42,7 +42,7 @@ static void start(struct scene *s)
     *s = (struct scene){.server = NULL};
     snprintf(s->address, sizeof s->address, "%s", nodes_address());
     nodes_init(s->node, NODES, s->address);
-    for (int i = 0; i < NODES; i++) s->node[i].config.peer_timeout_s = TIMEOUT_S;
+    for (int i = 0; i < NODES; i++) s->node[i].config.node.peer_timeout_s = TIMEOUT_S;
     CHECK_EQ(streams_prepare(), 0);
     CHECK_EQ(rendezvous_address_parse(&a, s->address), 0);
     CHECK_EQ(rendezvous_address_resolve(&a, 0), 0);

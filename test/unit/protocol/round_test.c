@@ -312,7 +312,7 @@ TEST(rounds, are_not_judged_where_intents_are_acted_on_at_once)
 {
     struct piggyback r = open_piggyback();
     struct pacer *g = r.s->pacer;
-    r.w->node[0].plan.acts_immediately = true;
+    r.w->node[0].plan.config.act_immediately = true;
     g->rounds_are_sparse = false; /* nor can it have become so */
     uint64_t rounds = g->rounds;
     change_and_pause(&r);

@@ -81,7 +81,7 @@ static struct world *new_world(enum locus_technique technique, unsigned nodes, u
         CHECK_EQ(store_open(&n->store, &store), 0);
         n->plan = (struct node_plan){.store = &n->store,
                                      .technique = technique_of(technique),
-                                     .workers = workers,
+                                     .config.workers = workers,
                                      .clock = has_intents ? n->clocks : NULL,
                                      .node_keys = &n->waiting_keys};
         const struct shard_config shard = {

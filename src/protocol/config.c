@@ -1,0 +1,104 @@
+#include "protocol/config.h"
+
+#include "base/error.h"
+#include "protocol/technique.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SECONDS_MAX = 1000000000 };
+/* What is equal goes into a hello in this order. So a row that is equal is a new MESSAGE_VERSION
+ * (membership/message.h). The fingerprint is the last: others say more of what differs. */
+#define OF(f) offsetof(struct locus_config, f), sizeof(((struct locus_config *)NULL)->f)
+static const struct config_field fields[] = {
+    {"workers", OF(workers), CONFIG_COUNT, .least = 1, .most = LOCUS_WORKERS_MAX},
+    {"shards", OF(shards), CONFIG_COUNT, .most = LOCUS_SHARDS_MAX},
+    {"technique", OF(technique), CONFIG_TECHNIQUE, .is_equal = true},
+    {"act_immediately", OF(act_immediately), CONFIG_FLAG, .is_equal = true},
+    {"staleness_s", OF(staleness_s), CONFIG_SECONDS, .is_equal = true},
+    {"data and options of fingerprint", OF(fingerprint), CONFIG_FINGERPRINT, .is_equal = true},
+    {"peer_timeout_s", OF(peer_timeout_s), CONFIG_SECONDS, .standard = 10},
+    {"join_timeout_s", OF(join_timeout_s), CONFIG_SECONDS, .standard = 60},
+    {"rendezvous", OF(rendezvous), CONFIG_TEXT, .variable = "LOCUS_RENDEZVOUS"},
+    {"listen", OF(listen), CONFIG_TEXT, .variable = "LOCUS_LISTEN"},
+};
+#undef OF
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+static int complete_count(const struct config_field *f, const unsigned *count)
+{
+    if (*count >= f->least && *count <= f->most) return 0;
+    return error_set(-EINVAL, "%s is %u: must be %u to %u", f->name, *count, f->least, f->most);
+}
+
+static int complete_seconds(const struct config_field *f, double *seconds)
+{
+    if (!isfinite(*seconds) || *seconds < 0 || *seconds > SECONDS_MAX)
+        return error_set(-EINVAL,
+                         "%s is %g: must be a number of seconds, at most %d; 0: the default",
+                         f->name, *seconds, SECONDS_MAX);
+    if (*seconds <= 0) *seconds = f->standard;
+    return 0;
+}
+
+static void complete_text(const struct config_field *f, const char **text)
+{
+    const char *variable = *text ? NULL : getenv(f->variable);
+    if (variable && *variable) *text = variable;
+}
+
+int config_complete(struct locus_config *c)
+{
+    int rc = 0;
+    for (const struct config_field *f = fields; f < fields + FIELDS && rc == 0; f++) {
+        void *at = (char *)c + f->offset;
+        if (f->kind == CONFIG_COUNT) rc = complete_count(f, at);
+        if (f->kind == CONFIG_SECONDS) rc = complete_seconds(f, at);
+        if (f->kind == CONFIG_TEXT) complete_text(f, at);
+    }
+    if (rc || technique_of(c->technique)) return rc;
+    return error_set(-EINVAL, "technique is %d: no such technique", (int)c->technique);
+}
+
+const char *config_variable(size_t i)
+{
+    for (const struct config_field *f = fields; f < fields + FIELDS; f++)
+        if (f->variable && i-- == 0) return f->variable;
+    return NULL;
+}
+
+/* ---- what is equal on all nodes ---- */
+
+const struct config_field *config_equal(size_t i)
+{
+    for (const struct config_field *f = fields; f < fields + FIELDS; f++)
+        if (f->is_equal && i-- == 0) return f;
+    return NULL;
+}
+
+uint64_t config_value(const struct config_field *f, const struct locus_config *c)
+{
+    uint64_t value = 0;
+    memcpy(&value, (const char *)c + f->offset, f->bytes);
+    return value;
+}
+
+void config_show(const struct config_field *f, uint64_t value, char *text, size_t capacity)
+{
+    double seconds;
+    memcpy(&seconds, &value, sizeof seconds);
+    const struct technique *t = technique_of(value < UINT_MAX ? (unsigned)value : UINT_MAX);
+    if (f->kind == CONFIG_FLAG)
+        snprintf(text, capacity, "%s", value ? "true" : "false");
+    else if (f->kind == CONFIG_TECHNIQUE)
+        snprintf(text, capacity, "%s", t ? t->api_name : "unknown to rank 0");
+    else if (f->kind == CONFIG_SECONDS)
+        snprintf(text, capacity, "%.9g", seconds);
+    else
+        snprintf(text, capacity, f->kind == CONFIG_FINGERPRINT ? "%016" PRIx64 : "%" PRIu64, value);
+}
