@@ -271,7 +271,7 @@ LOCUS_API int locus_set(locus_worker *, const locus_key *keys, size_t n, const f
 /*
  * Optimizers. Nodes, and workers of a node, that step copies of one row at the same time do not see
  * each other's steps until copies are synchronized. Then the changes of the values are added up
- * (one step of AdaGrad may be made once more, where the row is), and the state becomes that of all
+ * (one step may instead be made once more, where the row is), and the state becomes that of all
  * steps, one after the other: nothing is lost, counted twice or blown up, however many there are.
  * All calls that read or write values leave the state out, except these two, for which a row is
  * locus_state_length() floats: the values, then the state (m before v). Without an optimizer they

@@ -42,13 +42,6 @@ void optimizer_set_steps(struct optimizer *o, uint64_t steps)
     if (steps == STEPS_COUNTED && o->type->factor) begin_step(o, steps);
 }
 
-/* Records compose as a row takes them: changes add up, and what is left of earlier ones decays. */
-static void merge_records(const struct optimizer *o, float *record, const float *later, uint32_t n)
-{
-    o->type->merge(&o->rule, record, later, n);
-    if (o->type->counts) record[row_type_stored(o->type, n)] += later[row_type_stored(o->type, n)];
-}
-
 static void change(const struct optimizer *o, float *row, uint32_t n, enum row_change change,
                    const float *values, struct row_step step, float *record)
 {
@@ -56,8 +49,8 @@ static void change(const struct optimizer *o, float *row, uint32_t n, enum row_c
     switch (change) {
     case ROW_ADD: o->type->step(&o->rule, step, row, values, n, record); break;
     case ROW_MERGE:
-        o->type->merge(&o->rule, row, values, n);
-        if (record) merge_records(o, record, values, n);
+        o->type->merge(&o->rule, row, values, n, false);
+        if (record) o->type->merge(&o->rule, record, values, n, true);
         break;
     case ROW_SET:
         floats_copy(row, values, n);
@@ -146,7 +139,7 @@ void optimizer_merge_kept(const struct optimizer *o, float *to, const float *ont
     begin_floats(&f, o, n);
     optimizer_record(o, row, n, kept, f.record);
     widen(o, &f, onto, n);
-    o->type->merge(&o->rule, f.row, f.record, n);
+    o->type->merge(&o->rule, f.row, f.record, n, false);
     round_row(o, &f, to, n, draw);
     end_floats(&f);
 }
@@ -185,7 +178,7 @@ void optimizer_change(const struct optimizer *o, float *row, uint32_t n, enum ro
 uint32_t optimizer_shorten(const struct optimizer *o, const float *row, uint32_t n, float *record)
 {
     struct row_step step = optimizer_step(o);
-    if (!optimizer_shortens(o, n) || !o->type->gradient(&o->rule, step.rate, row, record, n))
+    if (!optimizer_shortens(o, n) || !o->type->gradient(&o->rule, &step, row, record, n))
         return (uint32_t)row_type_record(o->type, n);
     record[n] = step.rate;
     record[n + 1] = step.size;

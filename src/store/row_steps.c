@@ -1,6 +1,7 @@
 #include "store/row_type.h"
 
 #include <math.h>
+#include <string.h>
 
 /*
  * Each function is plain C, of which the compiler makes vectors (mk/config.mk), for several
@@ -33,11 +34,12 @@ INLINE void add(float *restrict to, const float *restrict from, size_t n)
     LOOP for (size_t i = 0; i < n; i++) to[i] += from[i];
 }
 
-/* What `count` steps make of a state that keeps a part of itself in each. */
-INLINE void carry(float *restrict to, float part, float count, const float *restrict from, size_t n)
+/* What `count` steps make of a state that keeps a part of itself in each, and takes that much. */
+INLINE void carry(float *restrict to, float part, float count, float take,
+                  const float *restrict from, size_t n)
 {
     float keep = (float)power(part, count);
-    LOOP for (size_t i = 0; i < n; i++) to[i] = keep * to[i] + from[i];
+    LOOP for (size_t i = 0; i < n; i++) to[i] = keep * to[i] + take * from[i];
 }
 
 /* ---- SGD ---- */
@@ -60,9 +62,10 @@ INLINE void sgd_step(const struct locus_rule *rule, struct row_step step, float 
     descend(step.rate, w, g, n, d);
 }
 
-INLINE void sgd_merge(const struct locus_rule *rule, float *w, const float *d, size_t n)
+INLINE void sgd_merge(const struct locus_rule *rule, float *w, const float *d, size_t n, bool both)
 {
     (void)rule;
+    (void)both;
     add(w, d, n);
 }
 
@@ -98,10 +101,24 @@ INLINE void momentum_step(const struct locus_rule *rule, struct row_step step, f
     if (d) d[2 * n]++;
 }
 
-INLINE void momentum_merge(const struct locus_rule *rule, float *w, const float *d, size_t n)
+INLINE void momentum_merge(const struct locus_rule *rule, float *w, const float *d, size_t n,
+                           bool both)
 {
     add(w, d, n);
-    carry(w + n, rule->momentum, d[2 * n], d + n, n);
+    carry(w + n, rule->momentum, d[2 * n], 1, d + n, n);
+    if (both) w[2 * n] += d[2 * n];
+}
+
+INLINE bool momentum_gradient(const struct locus_rule *rule, struct row_step *step,
+                              const float *restrict w, float *restrict d, size_t n)
+{
+    const float *restrict u = w + n;
+    float rate = step->rate;
+    int differ = d[2 * n] != 1;
+    (void)rule;
+    LOOP for (size_t i = 0; i < n; i++) differ |= -rate * u[i] != d[i];
+    if (!differ) memcpy(d, d + n, n * sizeof *d);
+    return !differ;
 }
 
 /* ---- AdaGrad: the state is the sums of squares ---- */
@@ -123,18 +140,20 @@ INLINE void adagrad_step(const struct locus_rule *rule, struct row_step step, fl
     }
 }
 
-INLINE void adagrad_merge(const struct locus_rule *rule, float *w, const float *d, size_t n)
+INLINE void adagrad_merge(const struct locus_rule *rule, float *w, const float *d, size_t n,
+                          bool both)
 {
     (void)rule;
+    (void)both;
     add(w, d, 2 * n);
 }
 
 /* In floats the root of a square is what was squared, unless that square is out of range. */
-INLINE bool adagrad_gradient(const struct locus_rule *rule, float rate, const float *restrict w,
-                             float *restrict d, size_t n)
+INLINE bool adagrad_gradient(const struct locus_rule *rule, struct row_step *step,
+                             const float *restrict w, float *restrict d, size_t n)
 {
     const float *restrict s = w + n, *restrict c = d + n;
-    float epsilon = rule->epsilon;
+    float rate = step->rate, epsilon = rule->epsilon;
     int differ = 0;
     LOOP for (size_t i = 0; i < n; i++)
     {
@@ -170,13 +189,15 @@ INLINE void row_adagrad_step(const struct locus_rule *rule, struct row_step step
     descend(step.rate / (sqrtf(w[n]) + rule->epsilon), w, g, n, d);
 }
 
-INLINE void row_adagrad_merge(const struct locus_rule *rule, float *w, const float *d, size_t n)
+INLINE void row_adagrad_merge(const struct locus_rule *rule, float *w, const float *d, size_t n,
+                              bool both)
 {
     (void)rule;
+    (void)both;
     add(w, d, n + 1);
 }
 
-/* ---- Adam: the state is both moments ---- */
+/* ---- Adam: the state is both moments, and a record has sums of what they take a part of ---- */
 
 static float adam_factor(const struct locus_rule *rule, uint64_t number)
 {
@@ -194,15 +215,15 @@ INLINE void step_moments(const struct locus_rule *rule, struct row_step step, fl
     float size = step.size, epsilon = rule->epsilon;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        float first = take1 * g[i], second = take2 * (g[i] * g[i]);
-        m[i] = keep1 * m[i] + first;
-        v[i] = keep2 * v[i] + second;
+        float square = g[i] * g[i];
+        m[i] = keep1 * m[i] + take1 * g[i];
+        v[i] = keep2 * v[i] + take2 * square;
         float by = -size * m[i] / (sqrtf(v[i]) + epsilon) - shrink * w[i];
         w[i] += by;
         if (!d) continue;
         d[i] += by;
-        c[i] = keep1 * c[i] + first;
-        e[i] = keep2 * e[i] + second;
+        c[i] = keep1 * c[i] + g[i];
+        e[i] = keep2 * e[i] + square;
     }
     if (d) d[3 * n]++;
 }
@@ -213,11 +234,51 @@ INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float
     step_moments(rule, step, 0, w, g, n, d);
 }
 
-INLINE void adam_merge(const struct locus_rule *rule, float *w, const float *d, size_t n)
+INLINE void adam_merge(const struct locus_rule *rule, float *w, const float *d, size_t n, bool both)
 {
+    float take1 = both ? 1 : 1 - rule->beta1, take2 = both ? 1 : 1 - rule->beta2;
     add(w, d, n);
-    carry(w + n, rule->beta1, d[3 * n], d + n, n);
-    carry(w + 2 * n, rule->beta2, d[3 * n], d + 2 * n, n);
+    carry(w + n, rule->beta1, d[3 * n], take1, d + n, n);
+    carry(w + 2 * n, rule->beta2, d[3 * n], take2, d + 2 * n, n);
+    if (both) w[3 * n] += d[3 * n];
+}
+
+/* Are these the changes of a step of that size? */
+INLINE bool adam_steps(const struct locus_rule *rule, float size, const float *restrict w,
+                       const float *restrict d, size_t n)
+{
+    const float *restrict m = w + n, *restrict v = w + 2 * n;
+    float epsilon = rule->epsilon;
+    int differ = 0;
+    LOOP for (size_t i = 0; i < n; i++)
+    {
+        differ |= -size * m[i] / (sqrtf(v[i]) + epsilon) != d[i];
+    }
+    return !differ;
+}
+
+/* The node has made more steps since, of other sizes: the size of this one is what gives its
+ * changes. From one of them it follows but for rounding. */
+INLINE bool adam_gradient(const struct locus_rule *rule, struct row_step *step,
+                          const float *restrict w, float *restrict d, size_t n)
+{
+    enum { ROUNDINGS = 3 };
+    const float *m = w + n, *v = w + 2 * n;
+    size_t most = 0;
+    if (d[3 * n] != 1) return false;
+    for (size_t i = 1; i < n; i++)
+        if (fabsf(d[i]) > fabsf(d[most])) most = i;
+    if (d[most] == 0) return false;
+    step->size = -d[most] * (sqrtf(v[most]) + rule->epsilon) / m[most];
+    for (int i = 0; i < ROUNDINGS; i++) step->size = nextafterf(step->size, 0);
+    for (int i = 0; i <= 2 * ROUNDINGS; i++) {
+        if (adam_steps(rule, step->size, w, d, n)) {
+            memcpy(d, d + n, n * sizeof *d);
+            return true;
+        }
+        step->size = nextafterf(step->size, INFINITY);
+    }
+    return false;
 }
 
 INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, float *w,
@@ -241,10 +302,17 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
         else \
             name##_step(rule, step, row, gradient, n, NULL); \
     } \
-    target static void name##_merge_##version(const struct locus_rule *rule, float *row, \
-                                              const float *record, uint32_t n) \
+    target static void name##_merge_##version(const struct locus_rule *rule, float *to, \
+                                              const float *record, uint32_t n, bool both) \
     { \
-        name##_merge(rule, row, record, n); \
+        name##_merge(rule, to, record, n, both); \
+    }
+#define GRADIENT(name, version, target) \
+    target static bool name##_gradient_##version(const struct locus_rule *rule, \
+                                                 struct row_step *step, const float *row, \
+                                                 float *record, uint32_t n) \
+    { \
+        return name##_gradient(rule, step, row, record, n); \
     }
 #define OF(name, version) .step = name##_step_##version, .merge = name##_merge_##version
 
@@ -253,11 +321,9 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
     FUNCTIONS(sgd, version, target) \
     FUNCTIONS(momentum, version, target) \
     FUNCTIONS(adagrad, version, target) \
-    target static bool adagrad_gradient_##version(const struct locus_rule *rule, float rate, \
-                                                  const float *row, float *record, uint32_t n) \
-    { \
-        return adagrad_gradient(rule, rate, row, record, n); \
-    } \
+    GRADIENT(momentum, version, target) \
+    GRADIENT(adagrad, version, target) \
+    GRADIENT(adam, version, target) \
     FUNCTIONS(row_adagrad, version, target) \
     FUNCTIONS(adam, version, target) \
     FUNCTIONS(adamw, version, target) \
@@ -268,6 +334,7 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
                             .usual = {.rate = 1e-3f, .momentum = 0.9f}, \
                             .arrays = 1, \
                             .counts = true, \
+                            .gradient = momentum_gradient_##version, \
                             OF(momentum, version)}, \
         [LOCUS_ADAGRAD] = {.name = "LOCUS_ADAGRAD", \
                            .usual = {.rate = 0.01f, .epsilon = 1e-10f}, \
@@ -284,6 +351,7 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
              .arrays = 2, \
              .counts = true, \
              .factor = adam_factor, \
+             .gradient = adam_gradient_##version, \
              OF(adam, version)}, \
         [LOCUS_ADAMW] = {.name = "LOCUS_ADAMW", \
                          .usual = {.rate = 1e-3f, \

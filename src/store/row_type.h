@@ -6,9 +6,10 @@
  * So k steps are an affine map: m becomes b^k m + c, and such maps compose. A replica keeps the
  * record of its steps since the owner last heard of them: the sum d of the changes of the values, c
  * of each array or number of the state, and, where something decays, k. The owner merges it into
- * whatever it has by then: values += d, m = b^k m + c. So the state ends as in one serial order of
- * all steps of all nodes. The record of one step of AdaGrad has half the floats as its gradient,
- * with which the owner makes the step itself.
+ * whatever it has by then: values += d, m = b^k m + c. (Of Adam's moments, which take a part of a
+ * gradient, c is the sum of the whole ones.) So the state ends as in one serial order of all steps
+ * of all nodes. The record of one step has half the floats or a third as its gradient, with which
+ * the owner makes the step itself.
  *
  *   row     n values, then `arrays` arrays of n floats of state, then `numbers` single ones
  *   record  the same with changes instead (d, c), then k as a float if `counts`
@@ -51,11 +52,12 @@ struct row_type {
      * in it. A record of zeros is one of no step. */
     void (*step)(const struct locus_rule *, struct row_step, float *row, const float *gradient,
                  uint32_t n, float *record);
-    /* The row takes the steps of the record. */
-    void (*merge)(const struct locus_rule *, float *row, const float *record, uint32_t n);
-    /* The record of the row's last steps becomes the gradient of one with this rate; false: that
-     * would not give the row that there is, and nothing was done. NULL: never. */
-    bool (*gradient)(const struct locus_rule *, float rate, const float *row, float *record,
+    /* A row takes the steps of the record; or, if `both` are one, another record does. */
+    void (*merge)(const struct locus_rule *, float *to, const float *record, uint32_t n, bool both);
+    /* The record of the row's last steps becomes the gradient of one: with this rate, and the size
+     * that is put there. false: that would not give the row that there is; the record is as it was.
+     * NULL: never. */
+    bool (*gradient)(const struct locus_rule *, struct row_step *, const float *row, float *record,
                      uint32_t n);
 };
 

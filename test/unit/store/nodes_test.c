@@ -176,9 +176,21 @@ static void check_state(struct nodes *c, enum locus_optimizer o, unsigned k)
     }
 }
 
+static const float one[LENGTH] = {1, 1, 1};
+
+/* All copies are alike. */
+static void check_length_of_one_step(struct nodes *c)
+{
+    unsigned i = (c->owner + 1) % c->count;
+    bool is_short = c->type->gradient && !c->node[i].store.optimizer->bf16;
+    step_at(c, i, one);
+    send_record(c, i);
+    CHECK_EQ(c->node[i].floats[0],
+             is_short ? LENGTH + OPTIMIZER_STEP_FLOATS : row_type_record(c->type, LENGTH));
+}
+
 static void check_closed_form(enum locus_optimizer o, enum locus_element element, uint64_t seed)
 {
-    static const float one[LENGTH] = {1, 1, 1};
     struct locus_table table = {
         .optimizer = o, .rule = row_type_kept(o, LOCUS_BF16)->usual, .element = element};
     struct nodes c;
@@ -192,6 +204,8 @@ static void check_closed_form(enum locus_optimizer o, enum locus_element element
         if (below(&c, 8) == 0) check_state(&c, o, k);
     }
     check_state(&c, o, 20);
+    check_length_of_one_step(&c);
+    check_state(&c, o, 21);
     close_nodes(&c);
 }
 

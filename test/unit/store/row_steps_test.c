@@ -85,8 +85,8 @@ static void step_exactly(const struct reference *f, struct exact *e, const float
             if (f->optimizer == LOCUS_MOMENTUM) note(a, r->momentum, g[i]);
             if (f->optimizer == LOCUS_ADAGRAD) note(a, 1, square);
             if (f->optimizer < LOCUS_ADAM) continue;
-            note(a, r->beta1, (1 - r->beta1) * g[i]);
-            note(b, r->beta2, (1 - r->beta2) * square);
+            note(a, r->beta1, (is_record ? 1 : 1 - r->beta1) * g[i]);
+            note(b, r->beta2, (is_record ? 1 : 1 - r->beta2) * square);
         }
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -207,9 +207,9 @@ static void check_laws(const struct row_type *t, uint32_t n)
     take_steps(t, &copies[1], 0, 2, n);
     take_steps(t, &copies[2], 2, 1, n);
     take_steps(t, &copies[3], 3, 4, n);
-    t->merge(&r, copies[0].row, copies[1].record, n);
-    t->merge(&r, copies[0].row, copies[2].record, n);
-    t->merge(&r, copies[0].row, copies[3].record, n);
+    t->merge(&r, copies[0].row, copies[1].record, n, false);
+    t->merge(&r, copies[0].row, copies[2].record, n, false);
+    t->merge(&r, copies[0].row, copies[3].record, n, false);
     memcpy(serial.row, copies[0].row, n * sizeof(float)); /* its values took other steps */
     check_equal(t, copies[0].row, serial.row, n, stored);
     if (t->counts) CHECK(serial.record[record - 1] == 7);
@@ -235,7 +235,7 @@ static void check_is_no_gradient(const struct row_type *t, float rate, struct co
 {
     struct locus_rule r = rule_of(t);
     copies[3] = *c;
-    CHECK(!t->gradient(&r, rate, c->row, c->record, n));
+    CHECK(!t->gradient(&r, &(struct row_step){rate, rate}, c->row, c->record, n));
     CHECK(memcmp(c, &copies[3], sizeof *c) == 0);
 }
 
@@ -244,14 +244,14 @@ static void check_gradient(const struct row_type *t, enum locus_optimizer o)
     enum { N = 37 };
     float gradient[N];
     struct locus_rule r = rule_of(t);
-    struct row_step s = step_of(t, &r, 1);
+    struct row_step s = step_of(t, &r, 7), now = {s.rate, 0};
     if (!t->gradient) return;
     (void)o;
     begin(N, t);
     for (uint32_t i = 0; i < N; i++) gradient[i] = i == 5 ? 0 : random_float() / 3;
     t->step(&r, s, copies[0].row, gradient, N, copies[0].record);
     copies[1] = copies[2] = copies[0];
-    check_is_no_gradient(t, s.rate * 2, &copies[0], N);
+    if (!t->factor) check_is_no_gradient(t, s.rate * 2, &copies[0], N);
     copies[1].row[N + 7]++; /* another node's steps have come */
     check_is_no_gradient(t, s.rate, &copies[1], N);
     t->step(&r, s, copies[2].row, gradient, N, copies[2].record);
@@ -260,8 +260,9 @@ static void check_gradient(const struct row_type *t, enum locus_optimizer o)
     copies[1].row[N + 7] = INFINITY; /* a step of 0, whose direction nobody knows */
     copies[1].record[7] = 0;
     check_is_no_gradient(t, s.rate, &copies[1], N);
-    CHECK(t->gradient(&r, s.rate, copies[0].row, copies[0].record, N));
+    CHECK(t->gradient(&r, &now, copies[0].row, copies[0].record, N));
     for (uint32_t i = 0; i < N; i++) CHECK(copies[0].record[i] == gradient[i]);
+    if (t->factor) CHECK(fabsf(now.size - s.size) <= 1e-6f * s.size);
 }
 
 TEST(row_steps, a_record_of_one_step_becomes_its_gradient)
@@ -300,7 +301,7 @@ static void check_no_numbers(const struct row_type *t, enum locus_optimizer o)
         gradient[i] = o == LOCUS_ROW_ADAGRAD || i % 3 == 0 ? 1 : i % 3 == 1 ? NAN : INFINITY;
     for (uint64_t k = 1; k <= 2; k++)
         t->step(&r, step_of(t, &r, k), copies[0].row, gradient, N, copies[0].record);
-    t->merge(&r, copies[1].row, copies[0].record, N);
+    t->merge(&r, copies[1].row, copies[0].record, N, false);
     for (const struct copy *c = copies; c < copies + 2; c++)
         for (uint32_t i = 0; i < N; i++) {
             bool falls = o <= LOCUS_MOMENTUM;
@@ -352,7 +353,7 @@ static double train(const struct row_type *t, unsigned steps, double *worst)
                 struct row_step s = step_of(t, &r, k * steps + i + 1);
                 t->step(&r, s, copy[node], &gradient, 1, record);
             }
-            t->merge(&r, row, record, 1);
+            t->merge(&r, row, record, 1, false);
         }
         *worst = fmax(*worst, fabsf(row[0] - 1));
     }
@@ -391,7 +392,7 @@ TEST(row_steps, a_number_of_steps_that_cannot_be_is_none)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct locus_rule r = t->usual;
         float row[2] = {1, 2}, record[3] = {1, 1, numbers[i]};
-        t->merge(&r, row, record, 1);
+        t->merge(&r, row, record, 1, false);
         CHECK(row[0] == 2 && row[1] == 3);
     }
 }
