@@ -380,7 +380,8 @@ LOCUS_API void locus_read_end(locus_worker *);
 #define LOCUS_THREADS_MAX 64
 /* From now on, `threads` threads do this worker's calls with many keys, and the two below: the
  * caller's, and helpers that the library has. Until it closes; 1 at first. Results are the same: the
- * caller's thread alone does a set, or a push of steps, of few keys or with a key twice.
+ * caller's thread alone does a set, or a push of steps, of few keys or with a key twice; and such a
+ * push of sums, too, on a node without others that has one worker, whose rows have no latches.
  *   -EINVAL  0, or above LOCUS_THREADS_MAX
  *   -ENOMEM  no memory, or no threads: nothing changes */
 LOCUS_API int locus_use_threads(locus_worker *, unsigned threads);

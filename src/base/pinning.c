@@ -356,7 +356,7 @@ int pinning_apply(struct pinning_place place)
 
 void pinning_shorten_slices(void)
 {
-    /* Setting one sets them all. */
+    /* The call below sets the policy, too. */
     if (sched_getscheduler(0) != SCHED_OTHER) return;
     /* The kernel's struct sched_attr, of which some C libraries know and others do not. */
     struct {

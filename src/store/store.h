@@ -37,7 +37,7 @@ struct partition {
     uint64_t first_usual[2]; /* where the computed slots begin: 0, and those of replicas */
     /* slots are computed from keys, also for keys at home elsewhere: row_ref_usual_slot() */
     bool foresees;
-    bool has_one_writer, has_one_shard; /* nobody else reads or writes rows; a key is its index */
+    bool has_one_writer, has_one_shard; /* that of the store; a key is its index */
     /* atomic: no row ever leaves, and each is written and in its home slot, so its word is not
      * needed. PARTITION_NO_ARRAY: some have copies (copies.h), or had */
     uint8_t is_array;
@@ -80,9 +80,10 @@ enum { STORE_BLOCKS = 256 };
 
 struct store {
     struct keyspace keyspace;
-    bool is_full;                /* every node holds every row */
-    bool is_alone;               /* no row ever leaves */
-    bool has_one_writer;         /* one thread writes rows, and is their only reader */
+    bool is_full;  /* every node holds every row */
+    bool is_alone; /* no row ever leaves */
+    /* One worker writes rows, and is their only reader; one of its threads writes a row. */
+    bool has_one_writer;
     bool has_one_partition;      /* one length and one shard: no need to search */
     struct partition *partition; /* [shard * ranges + range] */
     /* So that a key's range needs no search: that of shard 0 for each 2^block_bits keys; NULL: they
@@ -119,8 +120,8 @@ struct store_config {
     bool replicates; /* rows may have replicas on other nodes */
     bool is_full;    /* all rows have, on all nodes, from the start */
     bool is_alone;   /* no row ever leaves: there is no mover */
-    /* Only one thread at a time reads and writes rows, and the next one sees what it did, so
-     * nothing is latched. */
+    /* Only one worker at a time reads and writes rows, and the next one sees what it did; of its
+     * threads one alone writes a row. So nothing is latched. */
     bool has_one_writer;
 };
 
