@@ -117,8 +117,11 @@ class Interrupts(unittest.TestCase):
         while looks < 10:
             time.sleep(.01)
             self.assertIsNone(program.poll())
-            states = {Path(f"/proc/{program.pid}/task/{task}/stat").read_text().rsplit(") ", 1)[1][0]
-                      for task in os.listdir(f"/proc/{program.pid}/task")}
+            try:
+                states = {Path(f"/proc/{program.pid}/task/{task}/stat").read_text().rsplit(") ", 1)[1][0]
+                          for task in os.listdir(f"/proc/{program.pid}/task")}
+            except OSError:  # a thread ended meanwhile
+                states = set()
             looks = looks + 1 if states == {"S"} else 0
 
     def interrupted(self, wait, then="", interrupt=lambda pid: os.kill(pid, signal.SIGINT)):
