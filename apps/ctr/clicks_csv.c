@@ -315,7 +315,9 @@ static float weight_of(const struct csv *c)
     if (c->weight == FIELDS_NONE) return 1;
     struct field f = c->file.field[c->columns[c->weight].at];
     float weight = lines_take_float(&c->file.lines, f, "weight");
-    if (weight < 0) lines_fail(&c->file.lines, "its weight is less than 0");
+    if (weight != 0 && !(weight >= 1e-9F && weight <= 1e9F))
+        lines_fail(&c->file.lines, "its weight, %g, must be 0, or from 1e-9 to 1e9 (--weight)",
+                   (double)weight);
     return weight;
 }
 

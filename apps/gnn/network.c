@@ -170,11 +170,12 @@ static size_t weight_column(const struct fields *f, size_t from, size_t to)
 {
     size_t column = fields_column(f, "weight", false);
     if (column != FIELDS_NONE) return column;
-    if (f->form.columns - f->form.hidden < 3 || (f->name && f->form.columns - f->form.hidden > 3))
+    size_t columns = f->form.columns - f->form.hidden;
+    if (columns < 3 || (f->name && columns > 3) || from + to != 1)
         fail("%s has no column of weights behind the nodes, or one that its heading calls weight "
              "(--weights)",
              f->lines.path);
-    return 0 + 1 + 2 - from - to;
+    return 2;
 }
 
 static struct field node_in(const struct fields *f, size_t column)
@@ -224,7 +225,7 @@ static void load_matrix(struct network *n, const char *path)
     enum { ALWAYS = 1 << 16, OF_AN_EDGE = 256 };
     struct matrix_market m;
     struct matrix_market_cell cell;
-    matrix_market_open(&m, path, MATRIX_PATTERN | MATRIX_SYMMETRIC);
+    matrix_market_open(&m, path, (n->is_weighted ? 0 : MATRIX_PATTERN) | MATRIX_SYMMETRIC);
     if (m.rows != m.columns)
         lines_fail(&m.lines,
                    "has %u rows and %u columns: a graph's matrix has a row and a column "

@@ -419,7 +419,9 @@ TEST(ctr, weights_that_are_none_are_refused)
 {
     struct clicks_source s = {.weight = "w", .bins = 2};
     const char *good = "w,x,y\n1,a,1\n2,b,0\n";
-    refuses(s, good, "w,x,y\n-1,a,0\n", ":2: its weight is less than 0");
+    refuses(s, good, "w,x,y\n-1,a,0\n", ":2: its weight, -1, must be 0, or from 1e-9 to");
+    refuses(s, good, "w,x,y\n1e10,a,0\n", ":2: its weight, 1e+10, must be 0, or from");
+    refuses(s, good, "w,x,y\n1e-10,a,0\n", ":2: its weight, 1e-10, must be 0, or from");
     refuses(s, good, "w,x,y\n?,a,0\n", ":2: \"?\" is no weight");
     refuses(s, good, "w,x,y\n0,a,0\n", "all examples of one purpose have the weight 0");
     refuses(s, "v,x,y\n1,a,1\n2,b,0\n", good, "no column has the name \"w\" (--weight)");

@@ -655,6 +655,9 @@ TEST(gnn, weights_that_are_none_are_refused)
     ends_with(read_weighted, "a b\nb c\n", 1, "has no column of weights behind the nodes");
     ends_with(read_weighted, "source,target,x,y\na,b,1,2\nb,c,1,2\n", 1,
               "has no column of weights");
+    ends_with(read_weighted, "id,source,target\n1,a,b\n2,b,c\n", 1, "has no column of weights");
+    ends_with(read_weighted, "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n", 1,
+              "coordinate");
     ends_with(read_weighted, "a b 1\nb c 2\nb a 3\n", 1,
               "the edge between a and b has two weights, 1 and 3");
 }
