@@ -110,6 +110,7 @@ static enum purpose purpose_of(const struct clicks *c, const struct clicks_split
 static uint64_t put(struct clicks *c, const struct clicks_split *s, enum purpose purpose,
                     uint64_t at)
 {
+    static const char *const verbs[] = {"train", "test", "validate"}; /* of the purposes */
     uint64_t first = at;
     double weight = 0;
     for (uint64_t i = 0; i < c->count; i++) {
@@ -117,7 +118,8 @@ static uint64_t put(struct clicks *c, const struct clicks_split *s, enum purpose
         weight += (double)c->weights[i];
         c->order[at++] = (uint32_t)i;
     }
-    if (at > first && weight <= 0) fail("all examples of one purpose have the weight 0 (--weight)");
+    if (at > first && weight <= 0)
+        fail("all examples to %s with have the weight 0 (--weight)", verbs[purpose]);
     return at - first;
 }
 

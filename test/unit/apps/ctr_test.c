@@ -423,7 +423,7 @@ TEST(ctr, weights_that_are_none_are_refused)
     refuses(s, good, "w,x,y\n1e10,a,0\n", ":2: its weight, 1e+10, must be 0, or from");
     refuses(s, good, "w,x,y\n1e-10,a,0\n", ":2: its weight, 1e-10, must be 0, or from");
     refuses(s, good, "w,x,y\n?,a,0\n", ":2: \"?\" is no weight");
-    refuses(s, good, "w,x,y\n0,a,0\n", "all examples of one purpose have the weight 0");
+    refuses(s, good, "w,x,y\n0,a,0\n", "all examples to test with have the weight 0");
     refuses(s, "v,x,y\n1,a,1\n2,b,0\n", good, "no column has the name \"w\" (--weight)");
     refuses(s, "x,v,w\na,1,1\nb,0,2\n", good, "--weight is the label's column");
     refuses(s, "1 1:1\n0 2:1\n", "1 1:1\n", "--weight is for separated fields");
