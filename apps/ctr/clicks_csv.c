@@ -222,7 +222,8 @@ static void take_known(struct csv *c)
         if (is_feature(c, i) && are_same) take_cuts(&c->columns[i], known, i);
     }
     if (!are_same)
-        fail("%s has other columns, or in another order, than the model that --from begins with",
+        fail("%s has other columns, or in another order, than the model that --from begins with, "
+             "or another one is the label or the weight (--label, --weight)",
              c->source->train);
 }
 
