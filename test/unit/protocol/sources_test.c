@@ -8,6 +8,8 @@ enum { LENGTH = 4, KEYS = 64 };
 #define MS UINT64_C(1000000)
 #define BOUND (100 * MS)
 
+static const float ones[LENGTH] = {1, 1, 1, 1};
+
 static struct row_ref row_ref_at(struct world *w, unsigned node, locus_key key)
 {
     return store_row_ref(&w->node[node].store, key);
@@ -68,6 +70,87 @@ static void begin_pull(struct world *w, struct pull *p, unsigned number, locus_k
     p->item.values = p->row;
     world_request(&p->request, 0, number, REQUEST_PULL, &p->item, 1);
     CHECK(shard_serve(&w->node[0].shard, &p->request));
+}
+
+static void pulls_wait_for_the_silent(enum locus_technique technique)
+{
+    static struct pull of_silent, once_more, of_speaking;
+    locus_key key[3];
+    struct world *w = world_with_replicas(technique, key);
+    struct shard *s = &w->node[0].shard;
+    CHECK(is_fresh(w));
+    w->now_ns += BOUND;
+    CHECK(is_fresh(w)); /* not for longer */
+    shard_heartbeat(s, 2);
+    CHECK(is_fresh(w));
+    w->now_ns += 1;
+    CHECK(!is_fresh(w)); /* node 1 is silent */
+    begin_pull(w, &of_speaking, 0, key[2]);
+    CHECK_EQ(of_speaking.request.busy, 0); /* the shard knows better than all its workers */
+    CHECK_EQ(row_add(row_ref_at(w, 0, key[1]), ones), ROW_ON_REPLICA);
+    CHECK_EQ(row_add(row_ref_at(w, 1, key[1]), ones), 0);
+    begin_pull(w, &of_silent, 1, key[1]);
+    begin_pull(w, &once_more, 2, key[1]);
+    CHECK_EQ(of_silent.request.busy, 1);
+    CHECK_EQ(s->counters.pulled_too_old, 2); /* and not the one that was served */
+    shard_turn(s, w->now_ns);                /* and nobody looks for ever */
+    CHECK_EQ(of_silent.request.busy, 1);
+    world_deliver_all(w);
+    CHECK_EQ(of_silent.request.busy, 0);
+    CHECK_EQ(once_more.request.busy, 0);
+    CHECK(of_silent.row[0] == 2 && once_more.row[LENGTH - 1] == 2); /* the owner's, and ours */
+    CHECK(is_fresh(w));
+    CHECK_EQ(s->replicas->rows_wanted, 0);
+    world_free(w);
+}
+
+TEST(sources, pulls_of_replicas_wait_for_owners_that_are_silent)
+{
+    pulls_wait_for_the_silent(LOCUS_ADAPTIVE);
+    pulls_wait_for_the_silent(LOCUS_RELOCATE);
+    pulls_wait_for_the_silent(LOCUS_FULL_REPLICATION);
+}
+
+/* An update of ours is under way to the owner that is silent: its answer ends the wait, too. */
+TEST(sources, a_pull_behind_an_update_under_way_waits_for_its_answer)
+{
+    static struct pull p;
+    locus_key key[3];
+    struct world *w = world_with_replicas(LOCUS_ADAPTIVE, key);
+    struct shard *s = &w->node[0].shard;
+    CHECK_EQ(row_add(row_ref_at(w, 0, key[1]), ones), ROW_ON_REPLICA);
+    w->now_ns += 1000 * MS;
+    shard_turn(s, w->now_ns);
+    CHECK(record_find(&s->records, keyspace_index(&w->node[0].store.keyspace, key[1]))->sync);
+    begin_pull(w, &p, 0, key[1]);
+    CHECK_EQ(p.request.busy, 1);
+    world_deliver_all(w);
+    CHECK_EQ(p.request.busy, 0);
+    CHECK(p.row[0] == 1);
+    world_free(w);
+}
+
+/* The replica ends while a pull waits: the pull goes to the owner. */
+TEST(sources, a_pull_whose_replica_ends_goes_to_the_owner)
+{
+    static struct pull p;
+    locus_key key[3];
+    struct world *w = world_with_replicas(LOCUS_REPLICATE, key);
+    struct shard *s = &w->node[0].shard;
+    w->now_ns += 1000 * MS;
+    begin_pull(w, &p, 0, key[1]);
+    CHECK_EQ(p.request.busy, 1);
+    shard_intent(
+        s, &(struct intent_event){.kind = INTENT_UNKEEPS,
+                                  .index = keyspace_index(&w->node[0].store.keyspace, key[1])});
+    CHECK_EQ(row_add(row_ref_at(w, 1, key[1]), ones), 0);
+    for (int i = 0; i < 4; i++) {
+        shard_turn(s, w->now_ns += 1000 * MS);
+        world_deliver_all(w);
+    }
+    CHECK_EQ(p.request.busy, 0);
+    CHECK(p.row[0] == 1);
+    world_free(w);
 }
 
 TEST(sources, without_replicas_or_without_a_bound_nothing_is_too_old)
