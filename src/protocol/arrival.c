@@ -1,5 +1,8 @@
 #include "protocol/arrival.h"
 
+#include "protocol/holders.h"
+#include "store/rows.h"
+
 static bool is_known(const struct shard *s, const struct wire_rule *rule)
 {
     if (rule->technique == WIRE_ALL) return true;
@@ -62,8 +65,10 @@ static uint32_t length_of(const struct wire_rule *rule, const struct wire_entry 
     return 0;
 }
 
-const char *arrival_check(const struct shard *s, unsigned peer, const struct wire_entry *e,
-                          struct arrival *out)
+/* All that can be checked of an entry whatever the state of the shard. wire_next() has passed it.
+ * Returns NULL, or what is wrong with it. */
+static const char *check(const struct shard *s, unsigned peer, const struct wire_entry *e,
+                         struct arrival *out)
 {
     const struct wire_rule *rule = &wire_rules[e->operation];
     out->entry = e;
@@ -82,4 +87,38 @@ const char *arrival_check(const struct shard *s, unsigned peer, const struct wir
     }
     if (!may_have(rule, e->flags)) return "an entry with flags of something else";
     return check_nodes(s, peer, e, rule->route);
+}
+
+/* ---- what serving it will look at is on its way into the cache ---- */
+
+static void fetch(const struct shard *s, const struct arrival *a)
+{
+    if (!a->ref.partition) return;
+    word_fetch(a->ref);
+    if (s->technique->moves) record_fetch(&s->records, a->ref.index);
+}
+
+/* A moment later: what the first look tells. */
+static void fetch_found(const struct shard *s, const struct arrival *a)
+{
+    if (!a->ref.partition) return;
+    if (arrival_touches_row(a)) row_fetch_found(a->ref);
+    if (s->technique->moves) record_fetch_found(&s->records, a->ref.index);
+}
+
+unsigned arrivals_next(const struct shard *s, unsigned peer, struct wire_cursor *c,
+                       struct arrival arrived[ARRIVALS_AHEAD], const char **why)
+{
+    const struct wire_entry *e;
+    unsigned n = 0;
+    while (n < ARRIVALS_AHEAD && (e = wire_next(c, why))) {
+        *why = check(s, peer, e, &arrived[n]);
+        if (*why) break;
+        fetch(s, &arrived[n]);
+        n++;
+    }
+    for (unsigned i = 0; i < n; i++) fetch_found(s, &arrived[i]);
+    for (unsigned i = 0; i < n; i++)
+        if (arrived[i].entry->operation == WIRE_SYNC) holders_fetch(s, arrived[i].ref.index);
+    return n;
 }

@@ -17,10 +17,12 @@ struct arrival {
     unsigned peer;
 };
 
-/* All that can be checked of an entry whatever the state of the shard. wire_next() has passed it.
- * Returns NULL, or what is wrong with it. */
-const char *arrival_check(const struct shard *, unsigned peer, const struct wire_entry *,
-                          struct arrival *out);
+enum { ARRIVALS_AHEAD = 32 }; /* fetched together before the first is served */
+
+/* The next entries of a frame, checked and fetched. Returns how many; fewer than ARRIVALS_AHEAD: the
+ * frame ends, or *why says what is wrong with the one behind them. */
+unsigned arrivals_next(const struct shard *, unsigned peer, struct wire_cursor *,
+                       struct arrival arrived[ARRIVALS_AHEAD], const char **why);
 
 static inline const struct wire_rule *arrival_rule(const struct arrival *a)
 {

@@ -72,6 +72,7 @@ static void copy_row(struct row_ref ref, enum request_kind kind, float *to, cons
         p->bf16->round(to, values, p->length, bf16_draw(p->place + ref.index, number));
     else
         memcpy(to, values, p->length * sizeof *to);
+    if (state == 0) return;
     if (kind == REQUEST_SET_STATE)
         memcpy(to + p->packed, values + p->length, state);
     else
@@ -160,6 +161,7 @@ static enum course course_of(const struct shard *s, const struct record *record,
     return COURSE_SEND;
 }
 
+/* Also of a tag that was checked. */
 static struct request_item *item_at(const struct shard *s, request_place place, struct request **r)
 {
     size_t worker = request_tag_worker(place);
@@ -346,11 +348,11 @@ void origin_set_done(struct shard *s, struct record *record, bool is_here)
 /* An item of ours was answered; a write got this version at the owner, 0: none. */
 static void finish_item(struct shard *s, uint32_t tag, struct row_ref ref, uint64_t version)
 {
-    struct request *r = find(s, tag);
+    struct request *r;
+    unsigned peer = item_at(s, tag, &r)->peer;
     uint32_t i = request_tag_item(tag);
     bool localizes = r->kind == REQUEST_LOCALIZE;
     struct record *record = s->technique->moves ? record_find(&s->records, ref.index) : NULL;
-    unsigned peer = r->item[i].peer;
     shard_asks(s, peer, s->asked_bytes[peer] - cost(ref.partition));
     bool waits = record && !is_seen(s, record, ref, version);
     if (waits)
@@ -367,7 +369,8 @@ static void finish_item(struct shard *s, uint32_t tag, struct row_ref ref, uint6
 /* A request of ours has come back: the row has come here meanwhile. */
 void origin_came_back(struct shard *s, const struct wire_entry *e, struct row_ref ref)
 {
-    float *values = find(s, e->tag)->item[request_tag_item(e->tag)].values;
+    struct request *r;
+    float *values = item_at(s, e->tag, &r)->values;
     if (e->operation == WIRE_PULL)
         shard_read(ref, values, e->flags & WIRE_STATE ? ROW_WITH_STATE : 0);
     if (e->operation == WIRE_PUSH) shard_push(s, ref, e);
@@ -380,7 +383,8 @@ const char *origin_answer(struct shard *s, const struct arrival *a)
     const struct wire_entry *e = a->entry;
     const char *wrong = check_item(s, e, answered);
     if (wrong) return wrong;
-    struct request_item *item = &find(s, e->tag)->item[request_tag_item(e->tag)];
+    struct request *r;
+    const struct request_item *item = item_at(s, e->tag, &r);
     if (!s->technique->moves && item->peer != a->peer)
         return "an answer that another node was asked for";
     if (s->technique->moves) location_learn(s, a->ref, e->owner, e->term);

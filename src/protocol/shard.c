@@ -19,8 +19,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Entries and items that are located and fetched together before the first is served. */
-enum { SERVE_AHEAD = 32 };
+enum { ITEMS_AHEAD = 32 }; /* located and fetched together before the first is served */
 
 /* For a frame up to this size the clock is accurate enough, and at most this much is counted. */
 enum { SMALL_FRAME_BYTES = 4096, SMALL_FRAME_NS = 20000 };
@@ -120,7 +119,7 @@ static uint64_t now_ns(const struct shard *s)
 
 static void fetch_items(const struct shard *s, const struct request *r, uint32_t first)
 {
-    for (uint32_t i = first; i < r->count && i < first + SERVE_AHEAD; i++) {
+    for (uint32_t i = first; i < r->count && i < first + ITEMS_AHEAD; i++) {
         word_fetch(store_row_ref(s->store, r->item[i].key));
         if (s->technique->moves)
             record_fetch(&s->records, keyspace_index(&s->store->keyspace, r->item[i].key));
@@ -155,7 +154,7 @@ bool shard_serve(struct shard *s, struct request *r)
     if (s->stalled) return false; /* those came first, and would starve */
     /* With its last item the request may be complete, and its worker's again. */
     for (uint32_t i = r->sent, count = r->count; i < count; i++) {
-        if (i % SERVE_AHEAD == 0) fetch_items(s, r, i);
+        if (i % ITEMS_AHEAD == 0) fetch_items(s, r, i);
         r->sent = i + 1;
         bool is_taken = origin_take_on(s, r, i);
         step(s);
@@ -257,40 +256,6 @@ bool shard_has_news(const struct shard *s)
     return s->dirty && !s->dirty_seen && !dirty_set_is_empty(s->dirty);
 }
 
-/* What serving it will look at is on its way into the cache. */
-static void fetch(const struct shard *s, const struct arrival *a)
-{
-    if (!a->ref.partition) return;
-    word_fetch(a->ref);
-    if (s->technique->moves) record_fetch(&s->records, a->ref.index);
-}
-
-/* A moment later: what the first look tells. */
-static void fetch_found(const struct shard *s, const struct arrival *a)
-{
-    if (!a->ref.partition) return;
-    if (arrival_touches_row(a)) row_fetch_found(a->ref);
-    if (s->technique->moves) record_fetch_found(&s->records, a->ref.index);
-}
-
-/* The next entries of a frame, checked and fetched. Returns how many. */
-static unsigned gather(struct shard *s, unsigned peer, struct wire_cursor *c,
-                       struct arrival arrived[SERVE_AHEAD], const char **why)
-{
-    const struct wire_entry *e;
-    unsigned n = 0;
-    while (n < SERVE_AHEAD && (e = wire_next(c, why))) {
-        *why = arrival_check(s, peer, e, &arrived[n]);
-        if (*why) break;
-        fetch(s, &arrived[n]);
-        n++;
-    }
-    for (unsigned i = 0; i < n; i++) fetch_found(s, &arrived[i]);
-    for (unsigned i = 0; i < n; i++)
-        if (arrived[i].entry->operation == WIRE_SYNC) holders_fetch(s, arrived[i].ref.index);
-    return n;
-}
-
 static bool synchronizes(const struct wire_entry *e)
 {
     return e->operation == WIRE_REFRESH || e->flags & (WIRE_UPDATE | WIRE_HOLDER);
@@ -299,16 +264,16 @@ static bool synchronizes(const struct wire_entry *e)
 static const char *serve_entries(struct shard *s, unsigned peer, struct wire_cursor *cursor,
                                  bool *is_sync)
 {
-    struct arrival arrived[SERVE_AHEAD];
+    struct arrival arrived[ARRIVALS_AHEAD];
     const char *why = NULL;
     for (;;) {
-        unsigned n = gather(s, peer, cursor, arrived, &why);
+        unsigned n = arrivals_next(s, peer, cursor, arrived, &why);
         for (unsigned i = 0; i < n; i++) {
             *is_sync |= synchronizes(arrived[i].entry);
             const char *wrong = dispatch(s, &arrived[i]);
             if (wrong) return wrong;
         }
-        if (why || n < SERVE_AHEAD) return why;
+        if (why || n < ARRIVALS_AHEAD) return why;
     }
 }
 
