@@ -130,27 +130,14 @@ static void backward(struct wide_deep *w, const struct click_batch *b)
 
 /* ---- the step ---- */
 
-struct feature_gradient {
-    const float *direction;
-    float regularization;
-};
-
-/* A locus_gradient of a feature's row. */
-static void write_gradient(void *gradient, const float *row, float *to, uint32_t length)
-{
-    const struct feature_gradient *g = gradient;
-    memcpy(to, g->direction, length * sizeof *to);
-    if (g->regularization > 0) vec_best()->add_scaled(to, g->regularization, row, length);
-}
-
 static void change_features(struct wide_deep *w, struct params_update *u,
                             const struct click_batch *b)
 {
     size_t parameters = ctr_parameters(w->ctr);
-    struct feature_gradient g = {.regularization = (float)w->ctr->options.regularization};
+    struct params_gradient g = {.decay = (float)w->ctr->options.regularization};
     for (uint32_t i = 0; i < b->key_count; i++) {
         g.direction = w->gradients + i * parameters;
-        params_step(&w->params, u, b->keys[i], w->rows[i], parameters, write_gradient, &g);
+        params_step(&w->params, u, b->keys[i], w->rows[i], parameters, params_gradient, &g);
     }
 }
 

@@ -205,21 +205,8 @@ static void spread_top(struct convolution *c, const struct neighbourhood *h)
                           c->top_gradients + t * n, n);
 }
 
-struct row_gradient {
-    const float *direction;
-    float decay;
-};
-
-/* A locus_gradient. */
-static void write_gradient(void *gradient, const float *row, float *to, uint32_t length)
-{
-    const struct row_gradient *g = gradient;
-    memcpy(to, g->direction, length * sizeof *to);
-    if (g->decay > 0) vec_best()->add_scaled(to, g->decay, row, length);
-}
-
-static struct row_gradient gradient_of(struct convolution *c, const struct neighbourhood *h,
-                                       uint32_t input)
+static struct params_gradient gradient_of(struct convolution *c, const struct neighbourhood *h,
+                                          uint32_t input)
 {
     const struct vec *v = vec_best();
     const struct neighbourhood_edge *e = h->lower + h->input_start[input],
@@ -227,15 +214,16 @@ static struct row_gradient gradient_of(struct convolution *c, const struct neigh
     v->set_scaled(c->gradient, e->weight, c->sum_gradients + e->end * c->width, c->width);
     while (++e < end)
         v->add_scaled(c->gradient, e->weight, c->sum_gradients + e->end * c->width, c->width);
-    return (struct row_gradient){.direction = c->gradient, .decay = (float)c->gnn->options.decay};
+    return (struct params_gradient){.direction = c->gradient,
+                                    .decay = (float)c->gnn->options.decay};
 }
 
 /* With the copies of the first `count` of c->missing. */
 static void step_away(struct convolution *c, const struct neighbourhood *h, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct row_gradient g = gradient_of(c, h, c->missing[i]);
-        params_step_away(c->update, h->input[c->missing[i]], c->rows[i], c->width, write_gradient,
+        struct params_gradient g = gradient_of(c, h, c->missing[i]);
+        params_step_away(c->update, h->input[c->missing[i]], c->rows[i], c->width, params_gradient,
                          &g);
     }
 }
@@ -243,9 +231,9 @@ static void step_away(struct convolution *c, const struct neighbourhood *h, uint
 static void step_plain(struct convolution *c, const struct neighbourhood *h)
 {
     for (uint32_t i = 0; i < h->inputs; i++) {
-        struct row_gradient g = gradient_of(c, h, i);
+        struct params_gradient g = gradient_of(c, h, i);
         if (i % TOGETHER == 0) prefetch(c, h, i + TOGETHER);
-        params_step_plain(&c->params, h->input[i], c->rows[i], write_gradient, &g);
+        params_step_plain(&c->params, h->input[i], c->rows[i], params_gradient, &g);
     }
 }
 
@@ -257,8 +245,8 @@ static void step_rows(struct convolution *c, const struct neighbourhood *h, uint
     for (uint32_t i = 0; i < h->inputs; i++) {
         if (i % TOGETHER == 0) prefetch(c, h, i + TOGETHER);
         if (!c->is_here[i]) continue;
-        struct row_gradient g = gradient_of(c, h, i);
-        if (!params_step_here(&c->params, h->input[i], write_gradient, &g)) c->missing[left++] = i;
+        struct params_gradient g = gradient_of(c, h, i);
+        if (!params_step_here(&c->params, h->input[i], params_gradient, &g)) c->missing[left++] = i;
     }
     if (left > 0) fetch(c, h, left);
     step_away(c, h, left);

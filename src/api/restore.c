@@ -106,12 +106,16 @@ static int find_table(const struct restore *r, const struct manifest_table *t, u
             return error_set(-EINVAL, "table \"%s\" has rows of %u floats here, of %u in %s",
                              t->name, o->length, t->length, r->path);
         if (o->optimizer != t->optimizer)
-            return error_set(-EINVAL, "table \"%s\" has %s here, %s in %s", t->name,
-                             row_type_name(o->optimizer), row_type_name(t->optimizer), r->path);
+            return error_set(
+                -EINVAL,
+                "table \"%s\" has %s here, %s in %s: give it the optimizer that it was saved with",
+                t->name, row_type_name(o->optimizer), row_type_name(t->optimizer), r->path);
         if (o->element != t->element)
-            return error_set(-EINVAL, "table \"%s\" has %s here, %s in %s", t->name,
-                             row_type_element_name(o->element), row_type_element_name(t->element),
-                             r->path);
+            return error_set(
+                -EINVAL,
+                "table \"%s\" has %s here, %s in %s: give it the element that it was saved with",
+                t->name, row_type_element_name(o->element), row_type_element_name(t->element),
+                r->path);
         return 0;
     }
     return error_set(-EINVAL, "table \"%s\" of %s is none of this cluster's", t->name, r->path);

@@ -24,11 +24,6 @@ struct search {
 static struct dead_end dead_end[DEAD_ENDS];
 static uint64_t check_number;
 
-void history_clear(struct history *h)
-{
-    h->count = 0;
-}
-
 bool history_add(struct history *h, enum history_kind kind, int64_t value, uint64_t called,
                  uint64_t returned)
 {

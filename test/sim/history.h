@@ -11,7 +11,7 @@
  * Callers   simulation programs
  * Memory    none beside the struct
  * Waiting   never
- * Life      history_clear, history_add ..., history_is_good
+ * Life      zeroed; history_add ..., history_is_good
  */
 #ifndef LOCUS_TEST_HISTORY_H
 #define LOCUS_TEST_HISTORY_H
@@ -35,7 +35,6 @@ struct history {
 
 enum history_verdict { HISTORY_GOOD, HISTORY_BAD, HISTORY_TOO_WIDE };
 
-void history_clear(struct history *);
 /* false: there are HISTORY_MAX already. */
 bool history_add(struct history *, enum history_kind, int64_t value, uint64_t called,
                  uint64_t returned);
