@@ -136,7 +136,8 @@ int keyspace_init(struct keyspace *k, const struct locus_table *tables, size_t c
                   unsigned shards)
 {
     int rc = keyspace_check(tables, count);
-    if (rc == 0 && shards == 0) rc = error_set(-EINVAL, "shards is 0: must be at least 1");
+    if (rc == 0 && (shards == 0 || shards > LOCUS_SHARDS_MAX))
+        rc = error_set(-EINVAL, "shards is %u: must be 1 to %d", shards, LOCUS_SHARDS_MAX);
     *k = (struct keyspace){.shards = shards};
     if (rc) return rc;
     if (shards > 1) k->reciprocal = UINT64_MAX / shards + 1;

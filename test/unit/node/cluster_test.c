@@ -1,6 +1,7 @@
 /* A cluster that loses a node, as those see it who ask. */
 #include "membership/nodes.h"
 #include "node/cluster.h"
+#include "protocol/config.h"
 #include "test.h"
 
 #include <errno.h>
@@ -34,6 +35,7 @@ static void *join(void *argument)
     c.tables = &table;
     c.table_count = 1;
     c.shards = c.workers = 1;
+    CHECK_EQ(config_complete(&c), 0);
     int rc = cluster_join(&c, note_loss, m, &m->cluster);
     if (rc) test_fail(__FILE__, __LINE__, "rank %d: %s", m->rank, locus_error());
     return NULL;
