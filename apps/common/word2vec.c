@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { HEADER_MAX = 48 };
@@ -110,16 +111,31 @@ bool word2vec_open(struct saved *m)
 
 struct writing {
     const struct names *names;
+    struct names written;
     size_t dim;
     FILE *file;
     bool is_binary;
 };
 
+/* A blank would end the name, and who reads the file takes two rows of one name for a fault. */
+static void write_name(struct writing *w, uint32_t row)
+{
+    enum { NUMBER_MAX = 16 };
+    const char *name = names_get(w->names, row);
+    size_t length = strlen(name), more = 0;
+    char *text = take_memory(length + NUMBER_MAX, 1);
+    for (size_t i = 0; i < length; i++)
+        text[i] = name[i] == ' ' || (name[i] >= '\t' && name[i] <= '\r') ? '_' : name[i];
+    for (uint32_t twin = 2; names_add(&w->written, text, length + more) != row; twin++)
+        more = (size_t)snprintf(text + length, NUMBER_MAX, "_%" PRIu32, twin);
+    fwrite(text, 1, length + more, w->file);
+    free(text);
+}
+
 static void write_row(void *writing, uint64_t row, const float *values)
 {
-    const struct writing *w = writing;
-    for (const char *c = names_get(w->names, (uint32_t)row); *c; c++)
-        fputc(*c == ' ' || (*c >= '\t' && *c <= '\r') ? '_' : *c, w->file);
+    struct writing *w = writing;
+    write_name(w, (uint32_t)row);
     if (w->is_binary) {
         fputc(' ', w->file);
         fwrite(values, sizeof *values, w->dim, w->file);
@@ -134,8 +150,10 @@ void word2vec_write(struct pool_member *m, size_t table, const struct names *nam
 {
     struct saving saving;
     saving_open(&saving, path);
-    struct writing w = {names, dim, saving.file, is_binary};
+    struct writing w = {.names = names, .dim = dim, .file = saving.file, .is_binary = is_binary};
+    names_init(&w.written);
     fprintf(w.file, "%" PRIu32 " %zu\n", names->count, dim);
     rows_visit(m, table, 0, names->count, write_row, &w);
+    names_fini(&w.written);
     saving_close(&saving);
 }

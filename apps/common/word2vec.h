@@ -19,7 +19,8 @@
  * program. */
 bool word2vec_open(struct saved *);
 
-/* The first `dim` floats of the table's rows, which have these names; a blank in one becomes _. */
+/* The first `dim` floats of the table's rows, which have these names; a blank in one becomes _, and
+ * a number follows where that is the name of an earlier row. */
 void word2vec_write(struct pool_member *, size_t table, const struct names *, size_t dim,
                     const char *path, bool is_binary);
 

@@ -100,6 +100,12 @@ TEST(saved, kge_finds_what_it_said)
     are_equal(mrr, computed("kge", "graph", "mrr "), "MRR");
     CHECK_EQ(computed("entities", "entities.txt", "same "), 60);
     CHECK_STR(c.out.text, "same 60 of 60");
+    command_must(&c,
+                 "cd %s && mkdir twins && printf 'a b\\tr\\ta_b\\na_b\\tr\\ta_b_2\\n' | "
+                 "tee twins/train.txt twins/valid.txt > twins/test.txt && "
+                 "%s --data twins --epochs 1 --text twins.txt && cut -d' ' -f1 twins.txt",
+                 folder, program_path("kge"));
+    CHECK_STR(c.out.text, "3\na_b\na_b_2\na_b_2_2\n");
 }
 
 /* Two circles with edges between them, of which every fourth node has the other's class: what is
