@@ -291,7 +291,7 @@ static void rotate(struct seat *s)
         CHECK_EQ(locus_bound(s->worker, STALENESS), 0);
     }
     locus_schedule_free(rotation);
-    seat_barrier(s);
+    CHECK_EQ(locus_quiesce(s->worker), 0); /* what the last clocks did may be in no copy yet */
     for (locus_key b = 0; b < BLOCKS && s->number == 0; b++) {
         float row;
         CHECK_EQ(locus_pull(s->worker, &b, 1, &row), 0);
