@@ -76,6 +76,14 @@ void folder_write(const char *folder, const char *file, const char *text, size_t
     CHECK_EQ(fclose(f), 0);
 }
 
+const char *folder_file(const char *text, size_t length)
+{
+    static char folder[FOLDER_PATH_BYTES];
+    folder_new(folder);
+    folder_write(folder, "file", text, length);
+    return folder_path(folder, "file");
+}
+
 char *folder_read(const char *folder, const char *file, size_t *length)
 {
     FILE *f = fopen(folder_path(folder, file), "rb");

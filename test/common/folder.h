@@ -16,6 +16,8 @@ void folder_goes(const char *folder);
 const char *folder_path(const char *folder, const char *file);
 /* Writes folder/file; text of `length` bytes, or up to its zero byte when length is 0. */
 void folder_write(const char *folder, const char *file, const char *text, size_t length);
+/* The same into a file in a new folder; its path, valid until the next call of a path. */
+const char *folder_file(const char *text, size_t length);
 /* Reads a file whole, with a zero byte behind it; free() it. */
 char *folder_read(const char *folder, const char *file, size_t *length);
 
