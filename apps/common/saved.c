@@ -1,6 +1,7 @@
 #include "saved.h"
 
 #include "fail.h"
+#include "npz.h"
 #include "word2vec.h"
 
 #include <inttypes.h>
@@ -30,7 +31,7 @@ struct scan {
 
 static _Noreturn void refuse(const struct scan *s)
 {
-    saved_fail(s->saved, "is no model in safetensors: its header is not to be understood");
+    saved_fail(s->saved, "is no model: its header is not to be understood");
 }
 
 static bool is_next(struct scan *s, char mark)
@@ -131,6 +132,11 @@ static void take_notes(struct scan *s)
     take_mark(s, '}');
 }
 
+void saved_take_notes(struct saved *s, char *json)
+{
+    take_notes(&(struct scan){.saved = s, .at = json});
+}
+
 static void set_type(struct scan *s, struct saved_tensor *t, const char *name, size_t *bytes)
 {
     for (unsigned i = 0; i < TENSORS_TYPES; i++) {
@@ -196,14 +202,12 @@ void saved_open(struct saved *s, const char *path)
     uint64_t length = 0;
     *s = (struct saved){0};
     lines_open(&s->file, path);
-    if (word2vec_open(s)) return;
+    if (word2vec_open(s) || npz_open(s)) return;
     uint64_t bytes = s->file.file ? (uint64_t)(s->file.end - s->file.file) : 0;
     if (bytes >= LENGTH_BYTES) memcpy(&length, s->file.file, LENGTH_BYTES);
     if (length == 0 || length > HEADER_MAX || length > bytes - LENGTH_BYTES)
         saved_fail(s, "is no model in safetensors, or is cut off%s",
-                   bytes >= LENGTH_BYTES && memcmp(s->file.file, "PK", 2) == 0
-                       ? "; NumPy's archives are not read: save the model without the ending .npz"
-                   : strcmp(fail_program(), "locus-wv") == 0
+                   strcmp(fail_program(), "locus-wv") == 0
                        ? "; of word2vec's files the first line has the number of words and that of "
                          "floats"
                        : "");

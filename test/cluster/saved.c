@@ -182,6 +182,27 @@ TEST(saved, an_archive_for_numpy_has_the_same)
         CHECK_STR(c.out.text, ", 4)");
 }
 
+/* With sizes of 32 bits, as savez() writes small ones, and compressed. */
+TEST(saved, an_archive_of_numpy_s_own_is_read)
+{
+    static const char *const kinds[] = {"STORED", "DEFLATED"};
+    set_up();
+    command_must(&c, "cd %s && %s --data ratings --rank 4 --epochs 1 --out m.npz", folder,
+                 program_path("mf"));
+    for (int i = 0; i < 2; i++)
+        command_must(&c,
+                     "cd %s && python3 -c 'import sys, zipfile as z; a = z.ZipFile(\"m.npz\")\n"
+                     "with z.ZipFile(\"%s\", \"w\", z.ZIP_%s) as b:\n"
+                     "  for n in a.namelist(): b.writestr(n, a.read(n))'",
+                     folder, kinds[i], kinds[i]);
+    command_must(&c,
+                 "cd %s && cut -d' ' -f1,2 ratings > q && %s predict m.npz q > x && "
+                 "%s predict STORED q > y && cmp x y && [ -s x ]",
+                 folder, program_path("mf"), program_path("mf"));
+    CHECK_EQ(command_run(&c, "cd %s && %s predict DEFLATED q", folder, program_path("mf")), 1);
+    CHECK_STR(c.err.text, "\"notes.json\" is compressed in it: write the archive by numpy.savez()");
+}
+
 /* No epoch, and the first values are those of the model: byte for byte the same model again. */
 TEST(saved, a_training_begins_with_what_another_one_saved)
 {
@@ -200,8 +221,9 @@ TEST(saved, a_training_begins_with_what_another_one_saved)
         const char *path = program_path(cases[i].program), *options = cases[i].options;
         command_must(&c,
                      "cd %s && %s %s --epochs 2 --out model && "
-                     "%s run -n 2 -- %s %s --epochs 0 --from model --out again && cmp model again",
-                     folder, path, options, locus_path(), path, options);
+                     "%s run -n 2 -- %s %s --epochs 0 --from model --out m.npz && "
+                     "%s %s --epochs 0 --from m.npz --out again && cmp model again",
+                     folder, path, options, locus_path(), path, options, path, options);
     }
 }
 

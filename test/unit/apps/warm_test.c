@@ -6,6 +6,7 @@
 #include "warm.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ROWS = 6, LENGTH = 4, WORKERS = 2 };
@@ -13,12 +14,12 @@ enum { ROWS = 6, LENGTH = 4, WORKERS = 2 };
 static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
 
 /* Rows a, b, and second ones of both: 1 2, 3 4, 5 6, 7 8; biases 10, 20, 30, 40. */
-static void write_model(const char *names)
+static void write_model(const char *file, const char *names)
 {
     static const float values[] = {1, 2, 3, 4, 5, 6, 7, 8}, biases[] = {10, 20, 30, 40};
     struct tensors t;
     folder_new(folder);
-    snprintf(path, sizeof path, "%s/model", folder);
+    snprintf(path, sizeof path, "%s/%s", folder, file);
     tensors_open(&t, path);
     tensors_declare(&t, "rows", TENSORS_F32, 4, 2);
     tensors_declare(&t, "biases", TENSORS_F32, 4, 0);
@@ -69,7 +70,7 @@ static void run(const void *job)
 
 TEST(warm, rows_of_known_names_are_the_models)
 {
-    write_model("a\nb\n");
+    write_model("model", "a\nb\n");
     /* b, c and a, and second ones; the last float is the optimizer's */
     ends_with(run, &(struct job){"bca", 2}, 0,
               "3 4 20 0;-1 -1 -1 0;1 2 10 0;7 8 40 0;-4 -4 -4 0;5 6 30 0;");
@@ -78,6 +79,49 @@ TEST(warm, rows_of_known_names_are_the_models)
     ends_with(run, &(struct job){"", 2}, 1, "has names of rows, and the data have none");
     ends_with(run, &(struct job){"bca", 3}, 1,
               "has 2 floats in a row of \"rows\", and this training has 3");
+}
+
+/* A byte of the file that changed, or all from one on that are gone. */
+static void damage(const char *text, size_t length, size_t at, char byte)
+{
+    char *copy = memcpy(malloc(length), text, length);
+    if (byte) copy[at] = byte;
+    folder_write(folder, "model.npz", copy, byte ? length : at);
+    free(copy);
+}
+
+static char *found(char *text, size_t length, const char *part)
+{
+    char *at = memmem(text, length, part, strlen(part));
+    CHECK(at);
+    return at;
+}
+
+TEST(warm, an_archive_of_numpy_is_a_model)
+{
+    static const char broken[] = "is no archive of NumPy, or is cut off or damaged";
+    static const struct {
+        const char *part; /* of which the last byte changes */
+        char byte;
+        const char *sentence;
+    } cases[] = {{"'<f", '9', broken}, {"'fortran_order': F", 'T', broken}, {"(4, 2", '3', broken}};
+    const struct job j = {"bca", 2};
+    size_t length;
+    write_model("model.npz", "a\nb\n");
+    ends_with(run, &j, 0, "3 4 20 0;-1 -1 -1 0;1 2 10 0;7 8 40 0;-4 -4 -4 0;5 6 30 0;");
+    char *text = folder_read(folder, "model.npz", &length);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t at = (size_t)(found(text, length, cases[i].part) - text) + strlen(cases[i].part);
+        damage(text, length, at - (i > 0), cases[i].byte);
+        ends_with(run, &j, 1, cases[i].sentence);
+    }
+    for (size_t left = 30; left < length; left += 97) {
+        damage(text, length, left, '\0');
+        ends_with(run, &j, 1, broken);
+    }
+    folder_write(folder, "model.npz", found(text, length, "\x93NUMPY"), 200);
+    ends_with(run, &j, 1, "is one array, without names of its rows: numpy.savez() writes both");
+    free(text);
 }
 
 static void check_names(const void *letters)
@@ -91,7 +135,7 @@ static void check_names(const void *letters)
 
 TEST(warm, what_is_known_by_its_place_has_the_same_names)
 {
-    write_model("a\nb\n");
+    write_model("model", "a\nb\n");
     ends_with(check_names, "ab", 0, "");
     ends_with(check_names, "ba", 1, "has not \"b\" at place 0 of \"names\"");
     ends_with(check_names, "abc", 1, "has not \"c\" at place 2");
@@ -100,7 +144,7 @@ TEST(warm, what_is_known_by_its_place_has_the_same_names)
 
 TEST(warm, rows_without_names_are_known_by_their_numbers)
 {
-    write_model(NULL);
+    write_model("model", NULL);
     ends_with(run, &(struct job){"", 2}, 0,
               "1 2 10 0;3 4 20 0;5 6 30 0;7 8 40 0;-4 -4 -4 0;-5 -5 -5 0;");
 }
