@@ -274,6 +274,8 @@ void saved_names(const struct saved *s, const char *name, uint64_t count, struct
     names_init(n);
     if (!t) return;
     const char *at = t->values, *end = at + t->rows;
+    if (count == 0)
+        for (const char *c = at; c < end; c++) count += *c == '\n';
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop || memchr(at, '\0', (size_t)(stop - at)) || n->count == count) break;

@@ -47,7 +47,8 @@ const struct saved_tensor *saved_find(const struct saved *, const char *name, en
 /* It must be there, with so many rows (0: any) and columns. */
 const struct saved_tensor *saved_take(const struct saved *, const char *name, enum tensors_type,
                                       uint64_t rows, uint64_t columns);
-/* The tensor's lines, which are `count`; none where there is no such tensor. */
+/* The tensor's lines, which are `count` (0: any number) and differ; none where there is no such
+ * tensor. */
 void saved_names(const struct saved *, const char *name, uint64_t count, struct names *);
 
 /* A row of floats. */

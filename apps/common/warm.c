@@ -67,14 +67,11 @@ static void open_parts(struct warm *w, const struct saved *s)
 /* Second rows of a name are no names. */
 static void open_names(struct warm *w, const struct saved *s)
 {
-    const struct saved_tensor *text = saved_find(s, w->parts[0].names, TENSORS_U8);
-    uint64_t count = 0;
-    for (uint64_t i = 0; text && i < text->rows; i++)
-        count += ((const char *)text->values)[i] == '\n';
-    saved_names(s, w->parts[0].names, count, &w->saved);
-    if ((w->saved.count > 0) != (w->names->count > 0))
-        saved_fail(s, "has %s of rows, and the data have %s (--from)", text ? "names" : "no names",
-                   text ? "none" : "some");
+    saved_names(s, w->parts[0].names, 0, &w->saved);
+    bool has = w->saved.count > 0;
+    if (has != (w->names->count > 0))
+        saved_fail(s, "has %s of rows, and the data have %s (--from)", has ? "names" : "no names",
+                   has ? "none" : "some");
 }
 
 /* One of a node's workers reads the model: of word2vec's files that is all of it. */

@@ -3,6 +3,7 @@
 #include "digest.h"
 #include "fail.h"
 #include "room.h"
+#include "saved.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -23,15 +24,15 @@ struct word_counts {
     struct stat text;
 };
 
-static void count_word(struct word_counts *t, const struct text *text)
+static void count_word(struct word_counts *t, const char *word, size_t length, uint64_t times)
 {
-    uint32_t name = names_add(&t->names, text->word, text->length);
+    uint32_t name = names_add(&t->names, word, length);
     if (name == t->known) {
         t->counts = make_room(t->counts, name, &t->capacity, sizeof *t->counts, "different words");
         t->counts[t->known++] = 0;
     }
-    t->counts[name]++;
-    t->read++;
+    t->counts[name] += times;
+    t->read += times;
 }
 
 static void count_all(struct word_counts *t, const char *path)
@@ -40,10 +41,25 @@ static void count_all(struct word_counts *t, const char *path)
     names_init(&t->names);
     text_open(&text, path, 0, 1);
     for (enum text_event e; (e = text_next(&text)) != TEXT_END;) {
-        if (e == TEXT_WORD) count_word(t, &text);
+        if (e == TEXT_WORD) count_word(t, text.word, text.length, 1);
     }
     t->text = text.file.about;
     text_close(&text);
+}
+
+/* Behind those of the text, in the model's order. */
+static void count_saved(struct word_counts *t, const char *path, struct names *saved)
+{
+    struct saved s;
+    names_init(saved);
+    if (!path) return;
+    saved_open(&s, path);
+    saved_names(&s, "word_names", 0, saved);
+    saved_close(&s);
+    for (uint32_t i = 0; i < saved->count; i++) {
+        const char *word = names_get(saved, i);
+        count_word(t, word, strlen(word), 0);
+    }
 }
 
 static int by_count(const void *a, const void *b)
@@ -54,26 +70,29 @@ static int by_count(const void *a, const void *b)
 }
 
 static struct counted *frequent_words(const struct word_counts *t, uint64_t min_count,
-                                      size_t *count)
+                                      const struct names *saved, size_t *count)
 {
     struct counted *list = take_memory(t->names.count, sizeof *list);
     *count = 0;
     for (uint32_t i = 0; i < t->names.count; i++) {
-        if (t->counts[i] >= min_count)
+        const char *word = names_get(&t->names, i);
+        if (t->counts[i] >= min_count || names_find(saved, word, strlen(word)) != NAMES_NONE)
             list[(*count)++] = (struct counted){.count = t->counts[i], .name = i};
     }
     qsort(list, *count, sizeof *list, by_count);
     return list;
 }
 
-void vocabulary_load(struct vocabulary *v, const char *path, uint64_t min_count)
+void vocabulary_load(struct vocabulary *v, const char *path, uint64_t min_count, const char *from)
 {
     struct word_counts t = {0};
+    struct names saved;
     size_t count;
     count_all(&t, path);
     if (t.read == 0) fail("%s has no words", path);
-    struct counted *list = frequent_words(&t, min_count, &count);
-    if (count == 0)
+    count_saved(&t, from, &saved);
+    struct counted *list = frequent_words(&t, min_count, &saved, &count);
+    if (count == 0 || list[0].count == 0)
         fail("%s: none of its %" PRIu64 " words occurs %" PRIu64
              " times: choose a smaller --min-count",
              path, t.read, min_count);
@@ -85,7 +104,10 @@ void vocabulary_load(struct vocabulary *v, const char *path, uint64_t min_count)
         names_add(&v->words, word, strlen(word));
         v->counts[i] = list[i].count;
         v->total += list[i].count;
+        v->kept += list[i].count == 0;
     }
+    if (v->kept > 0 && v->kept == saved.count) fail("%s: has no word of %s (--from)", from, path);
+    names_fini(&saved);
     free(list);
     free(t.counts);
     names_fini(&t.names);
@@ -101,13 +123,14 @@ void vocabulary_fini(struct vocabulary *v)
 double *vocabulary_weights(const struct vocabulary *v, double power)
 {
     double *weights = take_memory(v->words.count, sizeof *weights);
-    for (uint32_t i = 0; i < v->words.count; i++) weights[i] = pow((double)v->counts[i], power);
+    for (uint32_t i = 0; i < v->words.count; i++)
+        weights[i] = v->counts[i] > 0 ? pow((double)v->counts[i], power) : 0;
     return weights;
 }
 
 double vocabulary_keep(const struct vocabulary *v, uint32_t word, double threshold)
 {
-    if (threshold <= 0) return 1;
+    if (threshold <= 0 || v->counts[word] == 0) return 1;
     double ratio = threshold * (double)v->total / (double)v->counts[word];
     double keep = sqrt(ratio) + ratio;
     return keep < 1 ? keep : 1;

@@ -1,6 +1,7 @@
 /*
  * vocabulary.h - the words of a text that occur often enough, numbered from the most frequent one;
- * equally frequent ones in the order of the text. The same on all nodes.
+ * equally frequent ones in the order of the text. The same on all nodes. Where training goes on from a
+ * model, all of its words are there, too: last those that the text has not, which are never drawn.
  *
  * Callers   vocabulary_load() and _fini(): main(); the rest: any thread
  * Memory    grows with the number of different words, those that are dropped included
@@ -18,11 +19,13 @@ struct vocabulary {
     uint64_t *counts; /* of each word */
     uint64_t total;   /* their sum: the words of the text that are trained with */
     uint64_t read;    /* all words of the text */
+    uint32_t kept;    /* words of the model that the text has not */
     struct stat text; /* as it was then */
 };
 
-/* Gives up when no word occurs `min_count` times. */
-void vocabulary_load(struct vocabulary *, const char *path, uint64_t min_count);
+/* `from`: the model, or NULL. Gives up when there is no word to train with,
+ * or when the model has none of the text. */
+void vocabulary_load(struct vocabulary *, const char *path, uint64_t min_count, const char *from);
 void vocabulary_fini(struct vocabulary *);
 /* In proportion to which negative words are drawn: counts to the power, which is 3/4 as Mikolov et
  * al. (2013) have it. free() it. */

@@ -136,7 +136,8 @@ static void check(void *program)
 static void load(void *program)
 {
     struct wv *w = program;
-    vocabulary_load(&w->vocabulary, w->options.common.data, w->options.min_count);
+    const struct wv_options *o = &w->options;
+    vocabulary_load(&w->vocabulary, o->common.data, o->min_count, o->common.from);
 }
 
 static struct settings_digest digest(const void *program)
@@ -189,11 +190,15 @@ static void start(const void *program, const struct pool *pool)
 {
     const struct wv *w = program;
     const struct wv_options *o = &w->options;
+    const struct vocabulary *v = &w->vocabulary;
     if (o->common.json) return;
     printf("%s: %" PRIu64 " words; %u different ones occur %" PRIu64
-           " time%s or more, together %" PRIu64 " times\n",
-           o->common.data, w->vocabulary.read, w->vocabulary.words.count, o->min_count,
-           plain_s(o->min_count), w->vocabulary.total);
+           " time%s or more%s, together %" PRIu64 " times\n",
+           o->common.data, v->read, v->words.count - v->kept, o->min_count, plain_s(o->min_count),
+           o->common.from ? " or are the model's" : "", v->total);
+    if (v->kept > 0)
+        printf("%u word%s of the model that the text has not stay%s as before\n", v->kept,
+               plain_s(v->kept), v->kept == 1 ? "s" : "");
     printf("skip-gram, %" PRIu64 " floats, window %" PRIu64 ", %" PRIu64
            " negative%s of each %s, subsampling %g; %s, "
            "rate %g\n",

@@ -268,7 +268,7 @@ TEST(predict, wv_reads_word2vec)
         {"2 2\na 1 2 3\nb 3 4 5\n", "has no word and 2 numbers at place 2 of 2"},
         {"2 1\na 1\na 2\n", "are not the names of 2 rows"},
         {"2 1 1\na 1\na 2\n", "is no model in safetensors, or is cut off; of word2vec's files"},
-        {"PK\3\4 an archive", "is no model in safetensors, or is cut off; NumPy's archives"},
+        {"PK\3\4 an archive of numbers", "is no archive of NumPy, or is cut off or damaged"},
         {"-2 -3\na 1 2 3 4 5 6 7 8 9\n", "is no model in safetensors"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -95,7 +95,7 @@ TEST(wv, what_is_no_text_is_refused_with_its_line)
 TEST(wv, vocabulary_is_by_frequency)
 {
     struct vocabulary v;
-    vocabulary_load(&v, file_of("b a c a\nb a d d d d rare", 0), 2);
+    vocabulary_load(&v, file_of("b a c a\nb a d d d d rare", 0), 2, NULL);
     CHECK_EQ(v.words.count, 3);
     CHECK_STR(names_get(&v.words, 0), "d");
     CHECK_STR(names_get(&v.words, 1), "a");
@@ -109,11 +109,32 @@ TEST(wv, vocabulary_is_by_frequency)
     vocabulary_fini(&v);
 }
 
-static void load_rare(const void *unused)
+TEST(wv, a_text_s_words_and_a_model_s_are_united)
+{
+    static const char *const words[] = {"a", "d", "b", "rare", "gone", "lost"};
+    static const uint64_t counts[] = {4, 4, 2, 1, 0, 0};
+    struct vocabulary v;
+    file_of("b a c a\nb a a d d d d rare", 0);
+    folder_write(folder, "model", "4 2\ngone 1 2\nrare 1 2\na 1 2\nlost 1 2\n", 0);
+    vocabulary_load(&v, path, 2, folder_path(folder, "model"));
+    CHECK_EQ(v.words.count, 6);
+    CHECK_EQ(v.kept, 2);
+    CHECK_EQ(v.total, 11);
+    double *weights = vocabulary_weights(&v, -1);
+    for (uint32_t i = 0; i < 6; i++) {
+        CHECK(strcmp(names_get(&v.words, i), words[i]) == 0);
+        CHECK_EQ(v.counts[i], counts[i]);
+        CHECK((weights[i] > 0) == (i < 4) && isfinite(weights[i]));
+    }
+    CHECK(vocabulary_keep(&v, 5, 0.001) == 1);
+    free(weights);
+    vocabulary_fini(&v);
+}
+
+static void load_rare(const void *from)
 {
     struct vocabulary v;
-    (void)unused;
-    vocabulary_load(&v, path, 5);
+    vocabulary_load(&v, path, 5, from);
 }
 
 TEST(wv, a_text_without_frequent_words_is_refused)
@@ -121,6 +142,9 @@ TEST(wv, a_text_without_frequent_words_is_refused)
     file_of("a b c", 0);
     ends_with(load_rare, NULL, 1,
               "none of its 3 words occurs 5 times: choose a smaller --min-count");
+    file_of("a a a a a", 0);
+    folder_write(folder, "model", "1 2\nb 1 2\n", 0);
+    ends_with(load_rare, folder_path(folder, "model"), 1, "model: has no word of ");
     file_of("\n \n", 0);
     ends_with(load_rare, NULL, 1, "has no words");
 }
@@ -162,7 +186,7 @@ static void tiny_init(struct wv *w, const char *text)
     w->options.common =
         (struct settings){.epochs = 2, .seed = 3, .workers = 1, .is_baseline = true};
     w->options.common.data = file_of(text, 0);
-    vocabulary_load(&w->vocabulary, path, 1);
+    vocabulary_load(&w->vocabulary, path, 1, NULL);
     double *weights = vocabulary_weights(&w->vocabulary, 0.75);
     noise_init(&w->noise, weights, w->vocabulary.words.count);
     free(weights);
@@ -489,7 +513,7 @@ TEST(wv, analogies_are_counted_by_section)
 {
     struct vocabulary v;
     struct analogies a;
-    vocabulary_load(&v, file_of("king queen man woman paris france", 0), 1);
+    vocabulary_load(&v, file_of("king queen man woman paris france", 0), 1, NULL);
     folder_write(
         folder, "questions",
         "# a # comment in words\n\n: family\nMan Woman  King\tQueen\n% four more words of\n"
