@@ -2,10 +2,10 @@
 
 #include "digest.h"
 #include "fail.h"
+#include "lines.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,11 +106,8 @@ static uint64_t count_of(const struct args_option *o, const char *text)
 
 static void set_real(const struct args_option *o, const char *text)
 {
-    char *end;
-    errno = 0;
-    double value = strtod(text, &end);
-    bool is_number = end != text && *end == '\0' && isfinite(value);
-    if (!is_number || value < o->min || value > o->max)
+    double value;
+    if (!lines_number(text, strlen(text), &value) || value < o->min || value > o->max)
         fail_usage("%s takes a number from %g to %g, not \"%s\"", o->name, o->min, o->max, text);
     *(double *)o->target = value;
 }

@@ -1,8 +1,8 @@
 #include "hot.h"
 
 #include "fail.h"
+#include "lines.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +11,15 @@ bool hot_parse(struct hot_rule *r, const char *text)
 {
     *r = (struct hot_rule){.factor = HOT_FACTOR};
     if (strcmp(text, "auto") == 0) return true;
-    char *end;
-    errno = 0;
-    double number = strtod(text, &end);
-    if (end == text || errno || !isfinite(number) || number <= 0) return false;
-    if (strcmp(end, "x") == 0) {
+    size_t length = strcspn(text, "x");
+    double number;
+    if (!lines_number(text, length, &number) || number <= 0) return false;
+    if (strcmp(text + length, "x") == 0) {
         r->factor = number;
         return true;
     }
     *r = (struct hot_rule){.keys = (uint64_t)number};
-    return *end == '\0' && number == floor(number) && number <= 0x1p40;
+    return text[length] == '\0' && number == floor(number) && number <= 0x1p40;
 }
 
 struct counted {

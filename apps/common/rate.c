@@ -1,9 +1,9 @@
 #include "rate.h"
 
 #include "fail.h"
+#include "lines.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { CONSTANT, LINEAR, COSINE, SHAPES };
@@ -20,13 +20,13 @@ static void refuse(const char *schedule)
 /* From "warmup=0.1" on, to what is behind it. */
 static const char *take_share(const char *at, const char *name, double *share)
 {
-    char *end;
-    size_t length = strlen(name);
-    if (strncmp(at, name, length) != 0) return at;
-    double value = strtod(at + length, &end);
-    if (end == at + length || !(value >= 0 && value <= 1) || (*end && *end != ',')) return at;
+    const char *number = at + strlen(name);
+    if (strncmp(at, name, strlen(name)) != 0) return at;
+    size_t length = strcspn(number, ",");
+    double value;
+    if (!lines_number(number, length, &value) || value < 0 || value > 1) return at;
     *share = value;
-    return end;
+    return number + length;
 }
 
 void rate_parse(struct rate *r, const char *schedule)

@@ -32,7 +32,7 @@ static uint64_t workers_of_environment(void)
     char *end;
     errno = 0;
     unsigned long n = strtoul(text, &end, 10);
-    if (*end || errno || n < 1 || n > LOCUS_WORKERS_MAX)
+    if (*text < '0' || *text > '9' || *end || errno || n < 1 || n > LOCUS_WORKERS_MAX)
         fail_usage("LOCUS_WORKERS is \"%s\": must be a number from 1 to %d", text,
                    LOCUS_WORKERS_MAX);
     return n;

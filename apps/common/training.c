@@ -206,6 +206,7 @@ static double evaluation_is_due(struct training_worker *w)
     const struct training *t = w->training;
     const struct every *e = &t->settings->evaluates;
     double now = training_epochs(w), before = w->evaluated;
+    if (t->is_unjudged) return 0;
     if (e->seconds > 0) return training_is_first(w) && meter_now() - before >= e->seconds;
     if (e->epochs > 0) return now == floor(now) && (uint64_t)now % e->epochs == 0;
     if (e->examples <= 0) return 0;

@@ -116,6 +116,7 @@ struct training {
     bool is_whole;      /* who has begun an epoch trains it to its end */
     uint64_t epochs;    /* wanted */
     uint64_t parts_max; /* of an epoch, between which there may be a checkpoint */
+    bool is_unjudged;   /* there is nothing to evaluate by: --eval-every has no effect */
     /* The loop's: */
     struct meter meter;
     struct checkpoints checkpoints;

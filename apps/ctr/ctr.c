@@ -230,7 +230,9 @@ static size_t tables(void *program, struct locus_table *tables)
 
 static void ready(void *program, struct training *t)
 {
-    t->examples = ((const struct ctr *)program)->train;
+    const struct ctr *c = program;
+    t->examples = c->train;
+    t->is_unjudged = c->test + c->validate == 0;
 }
 
 /* `split`: "valid", "test", or "planted" (of the planted model itself). `epoch` 0: of none. */

@@ -225,6 +225,7 @@ static void ready(void *program, struct training *t)
     partition_cut((enum partition_kind)g->options.partition, &g->network, &g->labels,
                   (uint32_t)t->pool->size, g->options.common.seed, g->part_of);
     t->examples = g->labels.count[LABELS_TRAIN];
+    t->is_unjudged = g->labels.count[LABELS_VALIDATE] + g->labels.count[LABELS_TEST] == 0;
 }
 
 static const char *source_of(const struct gnn *g)

@@ -207,6 +207,7 @@ static void ready(void *program, struct training *t)
     open_distribution(&p->task, t->pool);
     evaluation_init(&p->evaluation, &p->task);
     t->examples = p->task.graph.splits[GRAPH_TRAIN].count;
+    t->is_unjudged = p->task.graph.splits[GRAPH_VALID].count == 0;
     t->parts_max = t->examples / workers / p->task.options.batch;
 }
 
@@ -418,7 +419,8 @@ static double judge_by(struct training_worker *w, enum graph_split split)
 
 static bool chooses(const void *program)
 {
-    return ((const struct task *)program)->options.common.patience > 0;
+    const struct task *t = program;
+    return t->options.common.patience > 0 && t->graph.splits[GRAPH_VALID].count > 0;
 }
 
 static double validate(struct training_worker *w)

@@ -18,7 +18,8 @@ static bool split(const char *address, unsigned more, char host[SCRAPE_ADDRESS_M
     size_t n = colon ? (size_t)(colon - address) : 0;
     char *end;
     unsigned long value = strtoul(number, &end, 10);
-    if (!*number || *end || value + more < 1 || value + more > 65535) return false;
+    if (*number < '0' || *number > '9' || *end || value + more < 1 || value + more > 65535)
+        return false;
     if (n >= 2 && *address == '[' && address[n - 1] == ']') {
         address++;
         n -= 2;

@@ -124,7 +124,11 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct mf_options *o = &((struct mf *)program)->options;
-    if (o->implicit > 0 && o->best == 0) o->best = 10;
+    if (o->implicit > 0 && o->best == 0) {
+        if (args_has("--best"))
+            fail_usage("--implicit is tested by the best columns alone: --best must be 1 or more");
+        o->best = 10;
+    }
     settings_check_source(&o->common, "the ratings", "--zipf", o->zipf);
     if (o->zipf && o->test)
         fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
@@ -205,6 +209,7 @@ static void ready(void *program, struct training *t)
 {
     const struct mf *f = program;
     t->examples = f->ratings.train;
+    t->is_unjudged = f->ratings.test == 0;
     if (f->options.method == MF_COORDINATES) t->sweeps = "epochs";
     /* With blocks, workers meet within an epoch: all of them train it to its end. */
     t->is_whole = t->sweeps || f->options.visit == MF_BLOCKS;

@@ -184,6 +184,7 @@ static void ready(void *program, struct training *t)
     w->judge = take_memory(1, sizeof *w->judge);
     judge_init(w->judge, w);
     t->examples = w->vocabulary.total;
+    t->is_unjudged = !judge_has_work(w->judge);
 }
 
 static void start(const void *program, const struct pool *pool)

@@ -181,6 +181,7 @@ TEST(mf, refuses_wrong_input_with_a_sentence)
 {
     is_refused(2, "--json", "--data is missing");
     is_refused(2, "--zipf 10x10", "--zipf takes ROWSxCOLUMNSxCELLS");
+    is_refused(2, "--data x --implicit 4 --best 0", "--best must be 1 or more");
     is_refused(2, "--zipf 10x10x10 --test x", "--test is given with --zipf");
     is_refused(1, "--data /no/such", "/no/such: No such file");
 }

@@ -98,6 +98,8 @@ TEST(args, refuses_with_a_sentence_that_names_value_and_range)
     is_refused("--count 1.5", "not \"1.5\"");
     is_refused("--count 99999999999999999999", "from 1 to 1000");
     is_refused("--real 2", "--real takes a number from -1 to 1, not \"2\"");
+    is_refused("--real 0x1", "--real takes a number from -1 to 1, not \"0x1\"");
+    is_refused("--real inf", "--real takes a number from -1 to 1, not \"inf\"");
     is_refused("--real nan", "not \"nan\"");
     is_refused("--real x", "not \"x\"");
     is_refused("--text=", "--text needs a value that is not empty");
@@ -158,6 +160,8 @@ TEST(args, settings_refuse_a_number_of_workers_that_cannot_be)
 {
     setenv("LOCUS_WORKERS", "many", 1);
     ends_with(init_settings, NULL, 2, "LOCUS_WORKERS is \"many\": must be a number from 1 to 1024");
+    setenv("LOCUS_WORKERS", " 4", 1);
+    ends_with(init_settings, NULL, 2, "LOCUS_WORKERS is \" 4\": must be a number from 1 to 1024");
     setenv("LOCUS_WORKERS", "0", 1);
     ends_with(init_settings, NULL, 2, "LOCUS_WORKERS is \"0\"");
 }
@@ -231,7 +235,9 @@ TEST(args, how_often_is_epochs_seconds_or_examples)
                  {"0.5s", {.seconds = 0.5}},
                  {"1.5k", {.examples = 1500}},
                  {"2M", {.examples = 2e6}}};
-    static const char *const wrong[] = {"", "1.5", "-1", "s", "2m", "2ks", "2 k", "1e10", "nan"};
+    static const char *const wrong[] = {"",    "1.5",  "-1",    "s",    "2m",         "2ks",
+                                        "2 k", "1e10", "nan",   "0x10", "inf",        "1e3k",
+                                        " 2",  "+2",   "1..5s", ".",    "10000000000"};
     struct every e;
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
         CHECK(every_read(&e, right[i].text));

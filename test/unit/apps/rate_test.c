@@ -48,10 +48,21 @@ TEST(rate, schedules_are_those_of_the_book)
 
 TEST(rate, what_is_no_schedule_is_refused)
 {
-    static const char *const wrong[] = {
-        "",           "lin",           "linears",         "linear,",
-        "linear,to=", "linear,to=2",   "linear,warmup=x", "cosine,to=nan",
-        ",to=0.1",    "linear to=0.1", "linear,to=0.1x",  "constant,to=0.5"};
+    static const char *const wrong[] = {"",
+                                        "lin",
+                                        "linears",
+                                        "linear,",
+                                        "linear,to=",
+                                        "linear,to=2",
+                                        "linear,warmup=x",
+                                        "cosine,to=nan",
+                                        ",to=0.1",
+                                        "linear to=0.1",
+                                        "linear,to=0.1x",
+                                        "constant,to=0.5",
+                                        "linear,to=0x0",
+                                        "linear,to= 0.5",
+                                        "linear,warmup=inf"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         ends_with(parse, wrong[i], 2, "must be constant, linear or cosine, then ,warmup=X");
 }

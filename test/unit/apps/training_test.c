@@ -17,7 +17,7 @@ struct job {
     const char *sweeps;
     double quality[8];    /* of each validation; 0 in the first: nothing is chosen */
     struct progress from; /* 0 epochs: the beginning */
-    bool says_rates;
+    bool says_rates, is_unjudged;
 };
 
 struct own {
@@ -35,6 +35,7 @@ static void ready(void *program, struct training *t)
     const struct job *j = program;
     t->examples = STEPS * WORKERS;
     t->sweeps = j->sweeps;
+    t->is_unjudged = j->is_unjudged;
     t->is_whole = j->sweeps != NULL;
 }
 
@@ -242,6 +243,16 @@ TEST(training, evaluates_within_an_epoch)
         "begin flush step flush within   epoch 0.333333\nevaluate flush step flush within   epoch "
         "0.666667\nevaluate flush step flush examples=6 more=3 whole=1: epoch   1   loss 0.50      "
         "1.00 s           6 things/s\nend save close ");
+}
+
+TEST(training, where_there_is_nothing_to_evaluate_by_nothing_is_said_of_it)
+{
+    char said[1024];
+    const struct job j = {.settings = {.epochs = 1, .evaluates = {.examples = 2}},
+                          .is_unjudged = true};
+    CHECK_EQ(ending_of(run, &j, said, sizeof said), 0);
+    CHECK_STR(said, "examples=6 more=3 whole=1");
+    CHECK(!strstr(said, "within") && !strstr(said, "evaluate"));
 }
 
 TEST(training, patience_may_end_and_keeps_the_best_model_within_an_epoch)
