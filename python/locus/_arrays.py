@@ -106,4 +106,4 @@ def empty_like_keys(array: Any, shape: Tuple[int, ...]) -> Any:
     if isinstance(array, np.ndarray):
         return np.empty(shape, FLOAT32)
     torch = sys.modules["torch"]
-    return torch.empty(shape, dtype=torch.float32)
+    return torch.empty(shape, dtype=torch.float32, device="cpu")

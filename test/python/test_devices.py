@@ -2,6 +2,7 @@
 on every machine; that values come out right is shown by a GPU, where there is one."""
 import contextlib
 import copy
+import io
 import unittest
 import unittest.mock
 
@@ -48,16 +49,18 @@ class Meta(unittest.TestCase):
             self.assertEqual((result.device.type, tuple(result.shape)), ("meta", (12, 1)))
             bags = model.bags(torch.arange(6), torch.tensor([0, 2]), torch.ones(6))
             self.assertEqual((bags.device.type, tuple(bags.shape)), ("meta", (2, DIMENSION)))
+        made = [lt.Embedding(ROWS, DIMENSION, device=device).device.type for device in (None, "cpu", "meta")]
+        self.assertEqual(made, 3 * ["cpu"])  # "meta" is where models are made before they have a place
 
     def test_a_module_comes_back_as_it_was(self):
         words = lt.Embedding(ROWS, DIMENSION)
         with lt.open(lt.SGD(words, 0.1)):
             before = words(torch.arange(ROWS))
             words.to("meta")
-            words.to("cpu")
-            self.assertTrue(torch.equal(words(torch.arange(ROWS)), before))
             words.double()  # a type is none of its business
-            self.assertEqual((words.device.type, words(torch.arange(3)).dtype), ("cpu", torch.float32))
+            self.assertEqual((words.device.type, words(torch.arange(3)).dtype), ("meta", torch.float32))
+            words.to_empty(device="cpu")
+            self.assertTrue(torch.equal(words(torch.arange(ROWS)), before))
 
     def test_gradients_gather_on_the_device(self):
         words = lt.Embedding(ROWS, DIMENSION)
@@ -75,6 +78,38 @@ class Meta(unittest.TestCase):
                 words(torch.zeros(3, dtype=torch.long, device="meta"))
             self.assertEqual(words.weight_of(torch.arange(3)).device.type, "cpu")
             self.assertEqual(words.state_dict()["weight"].device.type, "cpu")
+
+
+class Defaults(unittest.TestCase):
+    """A script's own: what the library reads and writes stays float32 and int64 in memory, and the values are the same."""
+
+    def trained(self):
+        words = torch.nn.ModuleDict({"a": lt.Embedding(ROWS, DIMENSION, padding_idx=3, initial=lt.Normal(seed=1)),
+                                     "b": lt.EmbeddingBag(ROWS, DIMENSION, initial=lt.Uniform(0.5, seed=2)),
+                                     "c": lt.NgramTable(ROWS + 4, DIMENSION).table})
+        optimizer, each = lt.Adagrad(words, 0.1), torch.from_numpy(np.arange(2 * ROWS).reshape(-1, 10) * 7 % ROWS)
+        with lt.open(optimizer):
+            for batch in lt.Prefetch(each, keys=lambda batch: {embedding: batch for embedding in words.values()}, ahead=2):
+                optimizer.zero_grad()
+                for name, embedding in words.items():
+                    embedding(batch.view(1, -1) if name == "b" else batch).sum().backward()
+                optimizer.step()
+            torch.save(optimizer.state_dict(), io.BytesIO())
+            return list(words.state_dict().values())
+
+    def test_of_types_and_devices_change_nothing(self):
+        before, types = self.trained(), (torch.float64, torch.bfloat16)
+        self.addCleanup(torch.set_default_dtype, torch.get_default_dtype())
+        for each in types:
+            torch.set_default_dtype(each)
+            for expected, found in zip(before, self.trained()):
+                self.assertTrue(found.dtype == torch.float32 and torch.equal(expected, found), each)
+        if hasattr(torch, "set_default_device"):  # since torch 2.0
+            self.addCleanup(torch.set_default_device, None)
+            torch.set_default_device("meta")
+            found = self.trained()
+            torch.set_default_device(None)
+            self.assertTrue(all(map(torch.equal, before, found)))
 
 
 class Ahead(unittest.TestCase):
@@ -104,7 +139,7 @@ class Ahead(unittest.TestCase):
             self.assertEqual(told[4:], 2 * ["pinned"])  # which was changed since, and its place
             self.assertIs(devices.to_device(found.values, words.device), found.values)
             first.pull()
-            words.to("cpu")  # meanwhile: pulled anew
+            words.to_empty(device="cpu")  # meanwhile: pulled anew
             self.assertIsNone(first.take(indices))
 
 

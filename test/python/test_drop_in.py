@@ -113,7 +113,11 @@ class Dgl(unittest.TestCase):
                 step.step()
             self.assertTrue(torch.allclose(emb.weight[:], theirs.weight, atol=1e-6))
             self.assertEqual(list(dgl.job().node.tables), ["emb"])
-            self.assertEqual(emb.weight[[[3, 5]]].shape, (1, 2, 6))
+            self.assertEqual((emb.weight[[[3, 5]]].shape, emb.weight[3].shape), ((1, 2, 6), (6,)))
+            mask = torch.arange(40) % 7 == 3
+            self.assertTrue(torch.equal(emb.weight[mask], emb.weight[:][mask]))
+            with self.assertRaisesRegex(locus.ArgumentError, "`indices` is torch.bool"):
+                emb.weight_of(mask)
             dgl.exit_client()
 
     def test_first_values_are_drawn_from_those_that_were_made(self):

@@ -545,7 +545,7 @@ class MixedPrecision(unittest.TestCase):
             loss.backward(retain_graph=True)
             loss.backward()
             optimizer.step()
-            losses.append(float(loss))
+            losses.append(loss.item())
         return losses
 
     def test_autocast_and_two_backward_passes_are_as_in_torch(self):

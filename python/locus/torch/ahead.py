@@ -11,7 +11,7 @@ from typing import Any, Deque, List, NamedTuple, Optional, Tuple
 import torch
 
 from ..worker import Ticket, Worker
-from .batch import distinct
+from .batch import FLOATS, distinct
 from .devices import Moving, to_device
 
 _CHANGES_MAX = 16  # the last steps; values that are older are pulled anew
@@ -65,7 +65,7 @@ class Ahead:
         """From any thread, while the worker is lent."""
         worker: Worker = self.embedding.worker
         count = self.embedding.changes.count
-        rows = torch.empty(len(self.keys), self.embedding.embedding_dim)
+        rows = torch.empty(len(self.keys), self.embedding.embedding_dim, **FLOATS)
         for ticket in [self._begin(worker, rows, first) for first in range(0, len(self.keys), _KEYS_AT_ONCE)]:
             while not ticket.done():
                 time.sleep(_LOOK_S)

@@ -2,7 +2,7 @@
 """What a step does around its accesses, in the library, while Python's other threads run: distinct indices, rows gathered,
 gradients added up. Arrays are torch's, contiguous and on the CPU. `worker` is one whose threads help; None: none does."""
 from ctypes import byref, c_size_t
-from typing import Any, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 import torch
 
@@ -10,20 +10,23 @@ from .. import _c
 from ..worker import Worker
 
 _lib = _c.lib
+# Of what the library reads and writes, whatever torch's defaults are.
+INTEGERS: Dict[str, Any] = {"dtype": torch.int64, "device": "cpu"}
+FLOATS: Dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}
 
 
 def distinct(indices: torch.Tensor, bound: int) -> Tuple[torch.Tensor, torch.Tensor]:
     """The different ones among indices of one dimension, in their order; and for each which of them it is."""
     indices, count = indices.contiguous(), c_size_t()
     n = len(indices)
-    different, places = torch.empty(n, dtype=torch.int64), torch.empty(n, dtype=torch.int64)
+    different, places = torch.empty(n, **INTEGERS), torch.empty(n, **INTEGERS)
     _c.check(_lib.locus_distinct(indices.data_ptr(), n, bound, different.data_ptr(), places.data_ptr(), byref(count)))
     return different[:count.value], places
 
 
 def gather(worker: Optional[Worker], rows: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     """rows[places], for places of one dimension."""
-    values = torch.empty(len(places), rows.shape[1])
+    values = torch.empty(len(places), rows.shape[1], **FLOATS)
     with _Helpers(worker) as handle:
         _c.check(_lib.locus_gather(handle, rows.data_ptr(), len(rows), rows.shape[1], places.data_ptr(), len(places), 1,
                                    values.data_ptr()))
@@ -32,7 +35,7 @@ def gather(worker: Optional[Worker], rows: torch.Tensor, places: torch.Tensor) -
 
 def scatter_add(worker: Optional[Worker], values: torch.Tensor, places: torch.Tensor, count: int) -> torch.Tensor:
     """`count` rows, of which row d is the sum of values[places == d]."""
-    sums = torch.empty(count, values.shape[1])
+    sums = torch.empty(count, values.shape[1], **FLOATS)
     with _Helpers(worker) as handle:
         _c.check(_lib.locus_scatter_add(handle, values.data_ptr(), len(values), values.shape[1], places.data_ptr(), count,
                                         sums.data_ptr()))

@@ -22,6 +22,7 @@ import torch
 from ..errors import UsageError
 from ..worker import Worker
 from . import optimizers
+from .batch import INTEGERS
 from .devices import uncompiled
 from .embedding import Embedding
 from .initial import Filled
@@ -87,16 +88,16 @@ class DistEmbedding(Embedding):
 
 
 class _Weight:
-    """emb.weight[ids]: the values of now."""
+    """emb.weight[ids], or of a slice or mask: the values of now."""
 
     def __init__(self, of: DistEmbedding) -> None:
         self.of, self.shape = of, (of.num_embeddings, of.embedding_dim)
 
     def __getitem__(self, ids: Any) -> torch.Tensor:
-        if isinstance(ids, slice):
-            ids = torch.arange(self.shape[0])[ids]
-        flat = torch.as_tensor(ids).reshape(-1)
-        return self.of.weight_of(flat).view(*torch.as_tensor(ids).shape, -1)
+        ids = torch.arange(*ids.indices(self.shape[0]), **INTEGERS) if isinstance(ids, slice) else torch.as_tensor(ids)
+        if ids.dtype == torch.bool:
+            ids = ids.nonzero().view(-1)
+        return self.of.weight_of(ids.reshape(-1)).view(*ids.shape, -1)
 
 
 class _Consumes(optimizers.Optimizer):

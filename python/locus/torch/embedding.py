@@ -52,7 +52,7 @@ class _Rows(torch.nn.Module):
     """What Embedding and EmbeddingBag share."""
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: Optional[int], initial: Optional[Initial],
-                 dtype: Optional[torch.dtype], unknown: Dict[str, Any]) -> None:
+                 dtype: Optional[torch.dtype], device: Any, unknown: Dict[str, Any]) -> None:
         super().__init__()
         num_embeddings = integer("num_embeddings", num_embeddings, 1, 1 << 40)
         embedding_dim = integer("embedding_dim", embedding_dim, 1, LENGTH_MAX)
@@ -80,11 +80,13 @@ class _Rows(torch.nn.Module):
         self.gradients = Gradients(embedding_dim)
         self.changes = Changes()
         self.ahead: Optional[Ahead] = None  # of the batch that Prefetch gave last
-        self.device = torch.device("cpu")  # where values are returned; rows and indices are in memory
+        # Where values are returned; rows and indices are in memory. A model that is made on "meta" has its rows all the same.
+        is_told = device is not None and torch.device(device).type != "meta"
+        self.device = torch.empty(0, device=device if is_told else "cpu").device
 
     def _apply(self, fn: Any, *arguments: Any, **more: Any) -> Any:
         """model.to(device), model.cuda(): there is no parameter that would move, but values are returned there."""
-        self.device = fn(torch.empty(0)).device
+        self.device = fn(torch.empty(0, device=self.device)).device
         move: Callable[..., Any] = super()._apply
         return move(fn, *arguments, **more)
 
@@ -104,6 +106,7 @@ class _Rows(torch.nn.Module):
 
     def keys_of(self, indices: torch.Tensor) -> torch.Tensor:
         """The keys of indices, which are checked: int64 of shape (n,)."""
+        indices = integers("indices", indices)
         self._check(indices)
         return indices + self._first
 
@@ -240,15 +243,15 @@ class Embedding(_Rows):
 
     `initial`: the first values (initial.py); normally distributed unless told, as torch's. The row of `padding_idx` is
     zero, and no step changes it. `sparse` is accepted: gradients are those of the rows in use anyway. `dtype`: of the rows;
-    with torch.bfloat16 they, messages and checkpoints take half as much, and values are float32 all the same. ArgumentError
-    for an index out of range, before anything is pulled.
+    with torch.bfloat16 they, messages and checkpoints take half as much, and values are float32 all the same. `device`: where
+    values are returned. ArgumentError for an index out of range, before anything is pulled.
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: Optional[int] = None,
                  max_norm: Optional[float] = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
-                 sparse: bool = False, *, initial: Optional[Initial] = None,
+                 sparse: bool = False, *, initial: Optional[Initial] = None, device: Any = None,
                  dtype: Optional[torch.dtype] = None) -> None:
-        super().__init__(num_embeddings, embedding_dim, padding_idx, initial, dtype,
+        super().__init__(num_embeddings, embedding_dim, padding_idx, initial, dtype, device,
                          {"max_norm": max_norm, "scale_grad_by_freq": scale_grad_by_freq})
 
     @classmethod
@@ -281,8 +284,8 @@ class EmbeddingBag(_Rows):
     def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: Optional[float] = None,
                  norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
                  *, include_last_offset: bool = False, padding_idx: Optional[int] = None,
-                 initial: Optional[Initial] = None, dtype: Optional[torch.dtype] = None) -> None:
-        super().__init__(num_embeddings, embedding_dim, padding_idx, initial, dtype,
+                 initial: Optional[Initial] = None, device: Any = None, dtype: Optional[torch.dtype] = None) -> None:
+        super().__init__(num_embeddings, embedding_dim, padding_idx, initial, dtype, device,
                          {"max_norm": max_norm, "scale_grad_by_freq": scale_grad_by_freq})
         if mode not in ("sum", "mean"):
             raise ArgumentError(f"mode is {mode!r}: must be sum or mean")

@@ -7,6 +7,8 @@ from typing import Iterable, Iterator, Tuple
 
 import torch
 
+from .batch import INTEGERS
+
 _FLOATS_AT_ONCE = 1 << 22
 _ALIGNMENT = 64
 
@@ -14,7 +16,7 @@ _ALIGNMENT = 64
 def ranges(rows: int, length: int) -> Iterator[torch.Tensor]:
     """All indices of a table, so many at once that their values take little memory."""
     step = max(1, _FLOATS_AT_ONCE // length)
-    return (torch.arange(first, min(first + step, rows)) for first in range(0, rows, step))
+    return (torch.arange(first, min(first + step, rows), **INTEGERS) for first in range(0, rows, step))
 
 
 def write(path: Path, name: str, element: str, shape: Tuple[int, int], parts: Iterable[torch.Tensor]) -> None:

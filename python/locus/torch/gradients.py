@@ -75,7 +75,8 @@ def watched(values: torch.Tensor, gradients: Gradients, of: torch.Tensor) -> tor
     """The values of a pass, whose gradient will come to `gradients`, unless torch records nothing now."""
     if not torch.is_grad_enabled():
         return values
-    result: torch.Tensor = _Arrive.apply(torch.empty(0, requires_grad=True), values, gradients, of)
+    asks = torch.empty(0, device="cpu", requires_grad=True)
+    result: torch.Tensor = _Arrive.apply(asks, values, gradients, of)
     return result
 
 
@@ -101,5 +102,6 @@ def spread(worker: Worker, values: torch.Tensor, places: torch.Tensor, padding: 
     """values[places] on the CPU; what comes back goes to `gradients`, if any, but not for `padding`."""
     if gradients is None or not torch.is_grad_enabled():
         return gather(worker, values, places)
-    result: torch.Tensor = _Spread.apply(torch.empty(0, requires_grad=True), values, worker, places, padding, gradients, of)
+    asks = torch.empty(0, device="cpu", requires_grad=True)
+    result: torch.Tensor = _Spread.apply(asks, values, worker, places, padding, gradients, of)
     return result

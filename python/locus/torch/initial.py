@@ -15,6 +15,7 @@ import torch.nn.functional
 
 from .._c import integer, number
 from ..errors import ArgumentError
+from .batch import FLOATS, INTEGERS
 
 _BITS, _PARTS = 11, 3
 _ODD = (0x9E3779B97F4A7C15 - (1 << 64), 0xBF58476D1CE4E5B9 - (1 << 64))  # as int64
@@ -28,7 +29,7 @@ class Own:
 
 class Zeros(Own):
     def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
-        return torch.zeros(len(indices), dimension)
+        return torch.zeros(len(indices), dimension, **FLOATS)
 
 
 class Given(Own):
@@ -74,7 +75,7 @@ class _Mixed(Own):
     @torch.no_grad()
     def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
         if len(indices) == 0:
-            return torch.zeros(0, dimension)
+            return torch.zeros(0, dimension, **FLOATS)
         return self._made(self._chosen(indices), self._table(dimension))
 
     def _chosen(self, indices: torch.Tensor) -> torch.Tensor:
@@ -109,7 +110,7 @@ class Normal(_Mixed):
         self.std = std
 
     def _draw(self, shape: Any, generator: torch.Generator) -> torch.Tensor:
-        return torch.randn(shape, generator=generator) * (self.std / math.sqrt(_PARTS))
+        return torch.randn(shape, generator=generator, **FLOATS) * (self.std / math.sqrt(_PARTS))
 
 
 class Uniform(_Mixed):
@@ -120,7 +121,7 @@ class Uniform(_Mixed):
         self.bound = bound
 
     def _draw(self, shape: Any, generator: torch.Generator) -> torch.Tensor:
-        return torch.rand(shape, generator=generator)
+        return torch.rand(shape, generator=generator, **FLOATS)
 
     def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
         # The fraction of a sum of uniform numbers is uniform.
@@ -143,5 +144,5 @@ class Filled(_Mixed):
         return made.detach().float()
 
     def _made(self, chosen: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-        columns = torch.arange(table.shape[1])
+        columns = torch.arange(table.shape[1], **INTEGERS)
         return table[chosen[:, columns % _PARTS], columns]

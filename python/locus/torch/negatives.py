@@ -27,7 +27,8 @@ class Negatives:
             raise ArgumentError(f"`weights` has {len(weights)} numbers: must have {embedding.num_embeddings}, one for "
                                 "each row of the embedding")
         self.embedding = embedding
-        self._weights = None if weights is None else np.array(weights, np.float64)
+        self._weights = None if weights is None else torch.as_tensor(weights).detach().to(
+            "cpu", torch.float64, copy=True).numpy()
         self._conformity, self._replace, self._seed = conformity, replace, seed
         self._distribution: Optional[Distribution] = None
         self._guard = threading.Lock()  # Prefetch's thread, or the training loop, registers it

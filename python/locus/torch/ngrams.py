@@ -7,6 +7,7 @@ import torch
 from .._c import integer
 from ..errors import ArgumentError
 from .devices import uncompiled
+from .batch import INTEGERS
 from .embedding import Embedding, Initial, integers
 from .initial import Zeros
 
@@ -39,7 +40,7 @@ class NgramTable(torch.nn.Module):
         self.width = parts * embedding_dim
         self.seed = integer("seed", seed, -(1 << 63), (1 << 63) - 1)
         drawn = torch.Generator().manual_seed(self.seed)
-        self._seeds = torch.randint(-(1 << 62), 1 << 62, (parts,), generator=drawn)
+        self._seeds = torch.randint(-(1 << 62), 1 << 62, (parts,), generator=drawn, **INTEGERS)
 
     def get_extra_state(self) -> Dict[str, Any]:
         """Of its state_dict(): what says which row an n-gram has."""
@@ -62,7 +63,7 @@ class NgramTable(torch.nn.Module):
                 each = (each ^ before.unsqueeze(-1)) * _ODD
                 each = each ^ (each >> 32)
             hashed.append(each)
-        parts = torch.arange(len(self._seeds)) * self.each
+        parts = torch.arange(len(self._seeds), **INTEGERS) * self.each
         return (torch.cat(hashed, -1) & ((1 << 62) - 1)) % self.each + parts
 
     @uncompiled

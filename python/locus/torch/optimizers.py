@@ -10,6 +10,7 @@ import torch
 
 from .._c import number
 from ..errors import ArgumentError
+from .batch import FLOATS
 from .devices import to_memory
 from .embedding import _STATE_DICT_FLOATS_MAX, _Rows
 
@@ -139,7 +140,7 @@ class Optimizer(torch.optim.Optimizer):
         return [] if is_large or not self.state_names else embedding._ranges()
 
     def _state_of(self, embedding: _Rows) -> Dict[str, Any]:
-        state: Dict[str, Any] = {"step": torch.tensor(float(self.steps[embedding.table]))}
+        state: Dict[str, Any] = {"step": torch.tensor(float(self.steps[embedding.table]), **FLOATS)}
         parts = [embedding.worker.pull_state(embedding.keys_of(part))[:, embedding.embedding_dim:]
                  for part in self._parts_of(embedding)]
         if parts:

@@ -153,14 +153,12 @@ class EmbeddingBagCollection(torch.nn.Module):
                 raise ArgumentError(f"two tables have the name {each.name!r}: each must have its own")
             mode = str(getattr(each.pooling, "value", each.pooling)).lower()
             self.embedding_bags[each.name] = EmbeddingBag(each.num_embeddings, each.embedding_dim, mode=mode,
-                                                          initial=_initial_of(each),
+                                                          initial=_initial_of(each), device=device,
                                                           dtype=_DATA_TYPES[_data_type_of(each)])
         features = [feature for each in self.tables for feature in each.feature_names]
         self._names = [f"{feature}@{each.name}" if features.count(feature) > 1 else feature
                        for each in self.tables for feature in each.feature_names]
         self._lengths = [each.embedding_dim for each in self.tables for _ in each.feature_names]
-        if device is not None and torch.device(device).type != "meta":
-            self.to(device)
 
     def embedding_bag_configs(self) -> List[Any]:
         return self.tables
