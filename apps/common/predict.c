@@ -2,6 +2,7 @@
 
 #include "fail.h"
 #include "plain.h"
+#include "saved_export.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -139,13 +140,19 @@ static void parse(struct predict *p, const char *program, int argc, char **argv)
     const struct args_option section = OPTION_SECTION("options");
     const struct args_option best[] = {
         OPTION_COUNT("--best", "N", &p->best, k->best > 0, PREDICT_BEST_MAX, 0, k->best_help)};
-    const struct args_option json[] = {
-        OPTION_FLAG("--json", &p->is_json, 0, "JSON lines on stdout")};
+    const struct args_option last[] = {
+        OPTION_FLAG("--json", &p->is_json, 0, "JSON lines on stdout"),
+        OPTION_CHOICE(
+            "--export", "FORMAT", &p->format, saved_formats, 0,
+            "instead of predictions write the model's rows on\nstdout: tsv, or word2vec's text or binary"),
+        OPTION_TEXT("--tensor", "NAME", &p->tensor, 0,
+                    "the rows to export; without, the first that have names"),
+    };
     snprintf(name, sizeof name, "%s predict", program);
     args_add(&list, &section, 1);
     if (k->best_help) args_add(&list, best, 1);
     if (k->options) k->options(p->program, &list);
-    args_add(&list, json, 1);
+    args_add(&list, last, sizeof last / sizeof *last);
     args_parse(&(struct args_program){.name = name,
                                       .about = k->about,
                                       .more = k->more,
@@ -157,6 +164,8 @@ static void parse(struct predict *p, const char *program, int argc, char **argv)
     if (!words[0]) fail_usage("MODEL is missing: a file that %s has written by --out", program);
     if (words[1] && words[2])
         fail_usage("\"%s\" is one word too many: MODEL and FILE are all", words[2]);
+    args_needs("--tensor", "--export");
+    if (p->format && words[1]) fail_usage("--export reads no FILE, and \"%s\" is given", words[1]);
     p->path = words[1] ? words[1] : "-";
     open_model(p, words[0]);
 }
@@ -167,6 +176,12 @@ int predict_run(const char *program, const struct predict_kind *kind, int argc, 
     fail_set_program(program);
     p.program = take_memory(1, kind->program_bytes);
     parse(&p, program, argc, argv);
+    if (p.format) {
+        saved_export(&p.model, p.format, p.tensor);
+        saved_close(&p.model);
+        free(p.program);
+        return fail_unless_printed();
+    }
     p.candidates = take_memory(p.best + 1, sizeof *p.candidates);
     p.field = take_memory(kind->fields_max + 1, sizeof *p.field);
     kind->open(&p);

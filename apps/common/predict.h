@@ -28,6 +28,8 @@ struct predict {
     struct lines lines; /* the line that is answered */
     const char *path;   /* of the file; "-" is stdin */
     uint64_t best;      /* --best */
+    int format;         /* --export: instead of predictions, rows of `tensor` */
+    const char *tensor; /* NULL: the first one */
     bool is_json;
     struct field *field;         /* of the line, where the kind wants them */
     size_t fields, fields_first; /* of the first line */

@@ -109,33 +109,35 @@ bool word2vec_open(struct saved *m)
 
 /* ---- writing ---- */
 
-struct writing {
-    const struct names *names;
-    struct names written;
-    size_t dim;
-    FILE *file;
-    bool is_binary;
-};
-
 /* A blank would end the name, and who reads the file takes two rows of one name for a fault. */
-static void write_name(struct writing *w, uint32_t row)
+static void write_name(struct word2vec *w, uint64_t row)
 {
-    enum { NUMBER_MAX = 16 };
-    const char *name = names_get(w->names, row);
+    enum { NUMBER_MAX = 24 };
+    const char *name = w->names->count ? names_get(w->names, (uint32_t)(row % w->names->count))
+                                       : "";
     size_t length = strlen(name), more = 0;
     char *text = take_memory(length + NUMBER_MAX, 1);
     for (size_t i = 0; i < length; i++)
         text[i] = name[i] == ' ' || (name[i] >= '\t' && name[i] <= '\r') ? '_' : name[i];
+    if (w->names->count == 0) length = (size_t)snprintf(text, NUMBER_MAX, "%" PRIu64, row);
     for (uint32_t twin = 2; names_add(&w->written, text, length + more) != row; twin++)
         more = (size_t)snprintf(text + length, NUMBER_MAX, "_%" PRIu32, twin);
     fwrite(text, 1, length + more, w->file);
     free(text);
 }
 
-static void write_row(void *writing, uint64_t row, const float *values)
+void word2vec_begin(struct word2vec *w, FILE *file, const struct names *names, uint64_t rows,
+                    size_t dim, bool is_binary)
 {
-    struct writing *w = writing;
-    write_name(w, (uint32_t)row);
+    *w = (struct word2vec){.names = names, .dim = dim, .file = file, .is_binary = is_binary};
+    names_init(&w->written);
+    fprintf(file, "%" PRIu64 " %zu\n", rows, dim);
+}
+
+void word2vec_put(void *word2vec, uint64_t row, const float *values)
+{
+    struct word2vec *w = word2vec;
+    write_name(w, row);
     if (w->is_binary) {
         fputc(' ', w->file);
         fwrite(values, sizeof *values, w->dim, w->file);
@@ -145,15 +147,19 @@ static void write_row(void *writing, uint64_t row, const float *values)
     fputc('\n', w->file);
 }
 
+void word2vec_end(struct word2vec *w)
+{
+    names_fini(&w->written);
+}
+
 void word2vec_write(struct pool_member *m, size_t table, const struct names *names, size_t dim,
                     const char *path, bool is_binary)
 {
     struct saving saving;
+    struct word2vec w;
     saving_open(&saving, path);
-    struct writing w = {.names = names, .dim = dim, .file = saving.file, .is_binary = is_binary};
-    names_init(&w.written);
-    fprintf(w.file, "%" PRIu32 " %zu\n", names->count, dim);
-    rows_visit(m, table, 0, names->count, write_row, &w);
-    names_fini(&w.written);
+    word2vec_begin(&w, saving.file, names, names->count, dim, is_binary);
+    rows_visit(m, table, 0, names->count, word2vec_put, &w);
+    word2vec_end(&w);
     saving_close(&saving);
 }

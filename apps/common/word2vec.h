@@ -19,8 +19,22 @@
  * program. */
 bool word2vec_open(struct saved *);
 
-/* The first `dim` floats of the table's rows, which have these names; a blank in one becomes _, and
- * a number follows where that is the name of an earlier row. */
+struct word2vec {
+    const struct names *names;
+    struct names written;
+    size_t dim;
+    FILE *file;
+    bool is_binary;
+};
+
+/* Rows from the first to the last, `put` for each (rows.h). They have these names, again and again
+ * if there are more rows, or their numbers; a blank in one becomes _, and a number follows where
+ * that is the name of an earlier row. */
+void word2vec_begin(struct word2vec *, FILE *, const struct names *, uint64_t rows, size_t dim,
+                    bool is_binary);
+void word2vec_put(void *word2vec, uint64_t row, const float *values);
+void word2vec_end(struct word2vec *);
+/* The first `dim` floats of the table's rows, which have these names, into a file. */
 void word2vec_write(struct pool_member *, size_t table, const struct names *, size_t dim,
                     const char *path, bool is_binary);
 

@@ -290,6 +290,34 @@ TEST(predict, wv_reads_word2vec)
     }
 }
 
+/* Whatever program: rows with their names, as other tools read them. */
+TEST(predict, exports_rows_as_text)
+{
+    static const char binary[] = "2 2\nAnna \0\0\x80\x3f\0\0\0\x40\nBob \0\0\0\0\0\0\x80\x3f\n";
+    write_ratings();
+    answers((struct wish){&mf_predict_kind, "", {"--export", "tsv"}}, "Anna\t1\t2\nBob\t0\t1\n");
+    answers((struct wish){&mf_predict_kind, "", {"--export", "tsv", "--tensor", "column_biases"}},
+            "x\t0\ny\t0.125\nz\t1\n");
+    answers((struct wish){&mf_predict_kind, "", {"--export", "text", "--tensor", "columns"}},
+            "3 2\nx 1 0\ny 0.5 1\nz -1 2\n");
+    struct wish w = {&mf_predict_kind, "", {"--export", "binary"}};
+    CHECK_EQ(ending_of(run, &w, said, sizeof said), 0);
+    CHECK(memcmp(said, binary, sizeof binary) == 0);
+    refuses((struct wish){&mf_predict_kind, "", {"--export", "tsv", "--tensor", "row_names"}},
+            "its tensor \"row_names\" has the type U8, and is no table of numbers");
+    refuses((struct wish){&mf_predict_kind, "", {"--export", "tsv", "--tensor", "none"}},
+            "has no tensor \"none\" (--tensor)");
+    write_model(NOTES("model=lasso", "intercept=1"),
+                PARTS(DOUBLES("coefficients", 3, 0, 2, 0, 0.1)));
+    answers((struct wish){&lasso_predict_kind, "", {"--export", "tsv"}},
+            "0\t2\n1\t0\n2\t0.10000000000000001\n");
+    refuses((struct wish){&lasso_predict_kind, "", {"--export", "text"}}, "are doubles");
+    write_model(NOTES("model=complex"), PARTS(FLOATS("relations", 4, 1, 1, 2, 3, 4),
+                                              NAMES("relation_names", "a b\na_b\n")));
+    answers((struct wish){&kge_predict_kind, "", {"--export", "text"}},
+            "4 1\na_b 1\na_b_2 2\na_b_3 3\na_b_4 4\n");
+}
+
 /* 1 + 2 x1 - x3, and before it in the path 5 + x2. */
 static void write_lasso(const char *loss)
 {
