@@ -37,10 +37,10 @@ class Kit(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             result = json.loads((Path(folder) / "cluster.json").read_text())
             by_socket = 3 if result["machine"]["sockets"] > 1 else 0
-            self.assertEqual(len(result["cells"]), 27 + by_socket, result["left_out"])
+            self.assertEqual(len(result["cells"]), 30 + by_socket, result["left_out"])
             self.assertTrue(all(what.startswith("bench/") and "not built" in what for what in result["left_out"]))
             page = (Path(folder) / "cluster.md").read_text()
-            for what in ("## kge", "## wv", "## mf", "| adaptive, TCP | 2 x 1 |", result["machine"]["kernel"]):
+            for what in ("## kge", "## wv", "## mf", "| adaptive, TCP | 2 x 1 |", "| relocate | 2 x 1 |", result["machine"]["kernel"]):
                 self.assertIn(what, page)
 
     def test_what_does_not_fit_into_the_time_is_named(self):
