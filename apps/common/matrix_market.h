@@ -18,6 +18,7 @@
 #ifndef APPS_MATRIX_MARKET_H
 #define APPS_MATRIX_MARKET_H
 
+#include "format.h"
 #include "lines.h"
 
 enum { MATRIX_MARKET_SIZE_MAX = 1 << 30 };
@@ -41,6 +42,10 @@ struct matrix_market_cell {
 
 /* Whether the first line that is neither blank nor a comment is the banner. */
 bool matrix_market_is(const char *path);
+static inline enum format matrix_market_format(const char *path, enum format other)
+{
+    return matrix_market_is(path) ? FORMAT_MATRIX : other;
+}
 /* Reads banner and size. `kinds` are allowed. */
 void matrix_market_open(struct matrix_market *, const char *path, unsigned kinds);
 /* False: all that were declared have been read. */

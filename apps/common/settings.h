@@ -14,6 +14,7 @@
 #include "args.h"
 #include "checkpoints.h"
 #include "every.h"
+#include "format.h"
 #include "pool.h"
 #include "rate.h"
 
@@ -43,6 +44,7 @@ struct settings {
     const char *techniques[SETTINGS_TECHNIQUES + 1]; /* those offered; "" for others */
     int sampling;                                    /* enum locus_conformity */
     int element;                                     /* enum locus_element, of the model */
+    struct format_option format;                     /* of the data, where there are several */
     const char *data, *out, *report, *from, *schedule, *eval_every;
     bool json, is_baseline;
     struct rate rate;       /* as --schedule says */

@@ -9,12 +9,12 @@
 #ifndef CTR_CLICKS_H
 #define CTR_CLICKS_H
 
+#include "format.h"
 #include "saved.h"
 
 #include <stdbool.h>
 
 enum { CLICKS_FIELDS_MAX = 4096 };
-enum clicks_format { CLICKS_AUTO, CLICKS_LIBSVM, CLICKS_CRITEO, CLICKS_CSV };
 
 /* One of them; the arrays are somebody else's. */
 struct click {
@@ -43,7 +43,7 @@ void clicks_columns_load(struct clicks_columns *, const struct saved *);
 void clicks_columns_fini(struct clicks_columns *);
 
 struct clicks {
-    enum clicks_format format; /* of the files */
+    enum format format; /* of the files */
     struct clicks_columns columns;
     uint32_t *features;
     uint16_t *fields;

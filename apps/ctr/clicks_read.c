@@ -296,39 +296,39 @@ static bool is_libsvm(const char *path)
     return pairs > 0;
 }
 
-static enum clicks_format format_of(const struct clicks_source *source)
+static enum format format_of(const struct clicks_source *source)
 {
     struct fields f;
-    if (is_libsvm(source->train)) return CLICKS_LIBSVM;
-    if (source->label || source->weight) return CLICKS_CSV;
+    if (is_libsvm(source->train)) return FORMAT_LIBSVM;
+    if (source->label || source->weight) return FORMAT_CSV;
     fields_open(&f, source->train, &(struct fields_wanted){.least = 2});
     bool is_criteo = f.form.columns == CRITEO_FIELDS && *f.form.separator == '\t';
     fields_close(&f);
-    return is_criteo ? CLICKS_CRITEO : CLICKS_CSV;
+    return is_criteo ? FORMAT_CRITEO : FORMAT_CSV;
 }
 
 /* What would have no effect is said. */
-static void check_options(const struct clicks_source *source, enum clicks_format format)
+static void check_options(const struct clicks_source *source, enum format format)
 {
-    if (source->label && format != CLICKS_CSV)
+    if (source->label && format != FORMAT_CSV)
         fail("--label is for separated fields, and %s is %s: its label is first", source->train,
-             format == CLICKS_LIBSVM ? "LIBSVM" : "Criteo's");
-    if (source->weight && format != CLICKS_CSV)
+             format == FORMAT_LIBSVM ? "LIBSVM" : "Criteo's");
+    if (source->weight && format != FORMAT_CSV)
         fail("--weight is for separated fields: %s has no column of weights", source->train);
-    if (args_has("--bins") && format != CLICKS_CSV)
+    if (args_has("--bins") && format != FORMAT_CSV)
         fail("--bins is for columns of numbers, and %s is %s", source->train,
-             format == CLICKS_LIBSVM ? "LIBSVM" : "Criteo's");
+             format == FORMAT_LIBSVM ? "LIBSVM" : "Criteo's");
     if (args_has("--bins") && source->known)
         fail(
             "--bins has no effect with --from, whose model says how numbers are cut: leave it out");
-    if (source->hash_bits && format == CLICKS_LIBSVM)
+    if (source->hash_bits && format == FORMAT_LIBSVM)
         fail("--hash is for names, and %s is LIBSVM, whose features are numbers", source->train);
 }
 
 static void read_file(struct clicks *c, struct clicks_labels *labels, const char *path,
-                      enum clicks_format format, struct shape *shape)
+                      enum format format, struct shape *shape)
 {
-    if (format == CLICKS_LIBSVM) {
+    if (format == FORMAT_LIBSVM) {
         read_libsvm(c, labels, path, shape);
     } else {
         read_criteo(c, labels, path);
@@ -337,8 +337,7 @@ static void read_file(struct clicks *c, struct clicks_labels *labels, const char
 }
 
 /* LIBSVM and Criteo's. Returns how many examples are to train with. */
-static uint64_t read_files(struct clicks *c, const struct clicks_source *source,
-                           enum clicks_format format)
+static uint64_t read_files(struct clicks *c, const struct clicks_source *source, enum format format)
 {
     struct shape shape = {0};
     struct clicks_labels labels;
@@ -347,21 +346,21 @@ static uint64_t read_files(struct clicks *c, const struct clicks_source *source,
     uint64_t train = c->count;
     struct shape first = shape;
     if (source->test) read_file(c, &labels, source->test, format, &shape);
-    if (source->test && format == CLICKS_LIBSVM) check_first(source, &first, &shape);
-    if (format == CLICKS_LIBSVM) end_libsvm(c, &shape);
+    if (source->test && format == FORMAT_LIBSVM) check_first(source, &first, &shape);
+    if (format == FORMAT_LIBSVM) end_libsvm(c, &shape);
     clicks_labels_fini(&labels);
     return train;
 }
 
 uint64_t clicks_read(struct clicks *c, const struct clicks_source *source)
 {
-    enum clicks_format format = source->format ? source->format : format_of(source);
+    enum format format = source->format ? source->format : format_of(source);
     check_options(source, format);
     c->format = format;
-    uint64_t train = format == CLICKS_CSV ? clicks_read_csv(c, source)
+    uint64_t train = format == FORMAT_CSV ? clicks_read_csv(c, source)
                                           : read_files(c, source, format);
     if (c->starts[train] == 0) fail("%s: no example has a feature", source->train);
-    if (source->test && format != CLICKS_LIBSVM && c->starts[train] == c->entries)
+    if (source->test && format != FORMAT_LIBSVM && c->starts[train] == c->entries)
         fail("%s has no feature that %s has: are the names in both written alike?", source->test,
              source->train);
     if (source->hash_bits) c->feature_count = UINT32_C(1) << source->hash_bits;

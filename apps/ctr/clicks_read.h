@@ -30,7 +30,7 @@
 
 struct clicks_source {
     const char *train, *test; /* `test` may be NULL */
-    enum clicks_format format;
+    enum format format;
     const char *label, *weight; /* columns' names, of CSV; or NULL */
     const char *positive;       /* the label of a click; or NULL */
     unsigned hash_bits;         /* 0: a vocabulary */

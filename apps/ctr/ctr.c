@@ -18,8 +18,6 @@
 
 /* ---- options ---- */
 
-static const char *const formats[] = {"auto", "libsvm", "criteo", "csv", NULL};
-
 static const char about[] =
     "Foretells clicks with Wide & Deep: a weight and a vector of each feature, and dense layers, trained with AdaGrad,\n"
     "alone or on a cluster (locus run, mpirun, srun, ...); and says how well on examples that were held back.";
@@ -44,7 +42,8 @@ static void data_options(struct ctr_options *o)
         OPTION_REAL(
             "--validate", "X", &o->validate, 0, 0.9, ARGS_TASK,
             "the share of the others that chooses the best epoch,\nwhose model is tested and saved; 0: the last one's"),
-        OPTION_CHOICE("--format", "NAME", &o->format, formats, 0, "auto, libsvm, criteo or csv"),
+        format_offer(&o->common.format,
+                     1U << FORMAT_LIBSVM | 1U << FORMAT_CRITEO | 1U << FORMAT_CSV),
         OPTION_COUNT("--hash", "BITS", &o->hash_bits, 0, 30, 0,
                      "criteo, csv: features by a hash of so many bits;\n0: by a vocabulary"),
         OPTION_TEXT(
@@ -157,7 +156,7 @@ static void read_files(struct ctr *c)
     const struct clicks_source source = {.train = o->common.data,
                                          .known = known.count > 0 ? &known : NULL,
                                          .test = o->test,
-                                         .format = (enum clicks_format)o->format,
+                                         .format = (enum format)o->common.format.is,
                                          .label = o->label,
                                          .weight = o->weight,
                                          .positive = o->positive,
@@ -471,7 +470,7 @@ static void save(struct training_worker *w)
     if (!c->options.common.out) return;
     tensors_open(&t, c->options.common.out);
     tensors_note(&t, "model", "wide & deep");
-    tensors_note(&t, "format", c->planted ? "libsvm" : formats[c->clicks.format]);
+    tensors_note(&t, "format", c->planted ? "libsvm" : format_names[c->clicks.format]);
     tensors_note_count(&t, "dim", c->options.dim);
     tensors_note_count(&t, "fields", c->fields);
     tensors_note_count(&t, "hash_bits", c->options.hash_bits);

@@ -26,7 +26,6 @@ struct ctr_options {
     const char *test, *zipf, *label, *weight, *positive, *hidden;
     uint64_t dim, batch, hash_bits, bins;
     double rate, regularization, init, held_back, validate, zipf_exponent;
-    int format;
 };
 
 struct ctr {

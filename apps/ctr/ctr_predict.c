@@ -59,10 +59,10 @@ static void open(struct predict *p)
     clicks_init(&u->clicks);
     names_fini(&u->clicks.names);
     saved_names(s, "features", u->wide->rows, &u->clicks.names);
-    u->clicks.format = format && strcmp(format, "csv") == 0      ? CLICKS_CSV
-                       : format && strcmp(format, "criteo") == 0 ? CLICKS_CRITEO
-                                                                 : CLICKS_LIBSVM;
-    if (u->clicks.format != CLICKS_CSV) return;
+    u->clicks.format = format && strcmp(format, "csv") == 0      ? FORMAT_CSV
+                       : format && strcmp(format, "criteo") == 0 ? FORMAT_CRITEO
+                                                                 : FORMAT_LIBSVM;
+    if (u->clicks.format != FORMAT_CSV) return;
     clicks_columns_load(&u->clicks.columns, s);
     size_t features = 0;
     for (size_t i = 0; i < u->clicks.columns.count; i++) {
@@ -120,9 +120,9 @@ static void answer(struct predict *p)
 static void all(struct predict *p)
 {
     struct using *u = p->program;
-    if (u->clicks.format == CLICKS_CSV)
+    if (u->clicks.format == FORMAT_CSV)
         clicks_visit_csv(&u->clicks, &u->source, say, p);
-    else if (u->clicks.format == CLICKS_CRITEO)
+    else if (u->clicks.format == FORMAT_CRITEO)
         clicks_visit_criteo(&u->clicks, &u->source, say, p);
     else
         predict_lines(p);

@@ -6,6 +6,7 @@
 #include "digest.h"
 #include "epochs.h"
 #include "fail.h"
+#include "matrix_market.h"
 #include "json.h"
 #include "partition.h"
 #include "plain.h"
@@ -43,6 +44,7 @@ static void task_options(struct gnn_options *o)
         OPTION_TEXT(
             "--data", "PATH", &o->common.data, ARGS_INPUT,
             "edges: rows of two nodes' names, with tabs, commas,\nsemicolons or blanks between; or MatrixMarket"),
+        format_offer(&o->common.format, 1U << FORMAT_CSV | 1U << FORMAT_MATRIX),
         OPTION_FLAG(
             "--weights", &o->is_weighted, ARGS_TASK,
             "edges have weights: in the third column, or the one\nthat a heading calls weight, or the matrix's values"),
@@ -167,6 +169,8 @@ static void read_all(struct gnn *g)
         planted_generate(&p, &g->network, &g->labels);
     } else {
         g->network.is_weighted = o->is_weighted;
+        format_check(&o->common.format, o->common.data,
+                     matrix_market_format(o->common.data, FORMAT_CSV));
         network_load(&g->network, o->common.data);
         labels_load(&g->labels, &g->network, o->labels);
     }

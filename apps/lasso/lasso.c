@@ -3,6 +3,7 @@
 #include "descent.h"
 #include "descent_rows.h"
 #include "fail.h"
+#include "matrix_market.h"
 #include "lasso_loss.h"
 #include "lasso_test.h"
 #include "path.h"
@@ -37,6 +38,7 @@ static void task_options(struct lasso_options *o)
         OPTION_TEXT(
             "--data", "PATH", &o->common.data, ARGS_INPUT,
             "LIBSVM; or MatrixMarket, with --response. Columns are\ncentred and scaled to unit norm"),
+        format_offer(&o->common.format, 1U << FORMAT_LIBSVM | 1U << FORMAT_MATRIX),
         OPTION_TEXT("--response", "PATH", &o->response, ARGS_INPUT, "one column as MatrixMarket"),
         OPTION_TEXT("--test", "PATH", &o->test, ARGS_INPUT,
                     "data to test the models with, in the same format"),
@@ -163,6 +165,8 @@ static void load(void *program)
     struct lasso *l = program;
     const struct lasso_options *o = &l->options;
     if (o->common.data) {
+        format_check(&o->common.format, o->common.data,
+                     matrix_market_format(o->common.data, FORMAT_LIBSVM));
         columns_load(&l->columns, o->common.data, o->response);
     } else {
         planted_make(&l->columns, o->generate, o->common.seed);

@@ -202,20 +202,20 @@ static bool is_alone(const struct lines *l, uint64_t *number)
 
 /* Three lines of a number each are docword's head; but zeros may be LDA-C's documents without
  * words. */
-static enum corpus_format format_of(const char *path)
+static enum format format_of(const char *path)
 {
-    enum corpus_format format = CORPUS_TEXT;
+    enum format format = FORMAT_TEXT;
     struct lines l;
     unsigned alone = 0;
     uint64_t number, sum = 0;
-    if (matrix_market_is(path)) return CORPUS_MATRIX;
+    if (matrix_market_is(path)) return FORMAT_MATRIX;
     lines_open(&l, path);
     while (lines_next_data(&l)) {
-        if (sum == 0 && is_ldac(&l, false)) format = CORPUS_LDAC;
+        if (sum == 0 && is_ldac(&l, false)) format = FORMAT_LDAC;
         if (!is_alone(&l, &number)) break;
         sum += number;
         if (++alone < 3 || sum == 0) continue;
-        format = CORPUS_DOCWORD;
+        format = FORMAT_DOCWORD;
         break;
     }
     lines_close(&l);
@@ -228,7 +228,7 @@ static void add_line(struct corpus *c, const struct lines *l)
 {
     const char *at = l->text;
     struct field word;
-    if (is_ldac(l, true))
+    if (!c->is_named && is_ldac(l, true))
         lines_fail(l, "is a line of LDA-C, and the first one is not: if that is a heading, leave "
                       "it out, or begin it with #");
     begin_document(c);
@@ -261,7 +261,7 @@ static void read_text(struct corpus *c, const char *path)
         text_looks_note(&k, &l);
     }
     lines_close(&l);
-    if (c->documents > 0) text_looks_check(&k, c, path);
+    if (c->documents > 0 && !c->is_named) text_looks_check(&k, c, path);
 }
 
 /* A word may be # or %: of one word a line is no comment. */
@@ -302,7 +302,7 @@ static bool is_usual_heading(const char *text)
 static void read_vocabulary(struct corpus *c, const char *path)
 {
     struct lines l;
-    if (c->format == CORPUS_TEXT)
+    if (c->format == FORMAT_TEXT)
         fail("%s: plain text has its words: it takes no --vocabulary", path);
     uint32_t numbers_first = 0, numbers_last = 0;
     lines_open(&l, path);
@@ -317,7 +317,7 @@ static void read_vocabulary(struct corpus *c, const char *path)
     lines_close(&l);
     if (c->names.count > 1 && (numbers_first == c->names.count || numbers_last == c->names.count))
         fail("%s has a number beside each word: leave it out", path);
-    bool is_declared = c->format != CORPUS_LDAC;
+    bool is_declared = c->format != FORMAT_LDAC;
     if (!is_declared && c->names.count == c->words + 1 && is_usual_heading(names_get(&c->names, 0)))
         fail(
             "%s: \"%s\", its first line, may be a heading, for one word less would do: leave it out",
@@ -327,22 +327,23 @@ static void read_vocabulary(struct corpus *c, const char *path)
     c->words = c->names.count;
 }
 
-static void read_documents(struct corpus *c, const char *path)
+static void read_documents(struct corpus *c, const char *path, enum format named)
 {
     typedef void read_format(struct corpus *, const char *path);
-    static read_format *const read[] = {[CORPUS_TEXT] = read_text,
-                                        [CORPUS_LDAC] = read_ldac,
-                                        [CORPUS_DOCWORD] = read_docword,
-                                        [CORPUS_MATRIX] = read_matrix};
-    *c = (struct corpus){.format = format_of(path)};
+    static read_format *const read[] = {[FORMAT_TEXT] = read_text,
+                                        [FORMAT_LDAC] = read_ldac,
+                                        [FORMAT_DOCWORD] = read_docword,
+                                        [FORMAT_MATRIX] = read_matrix};
+    *c = (struct corpus){.format = named ? named : format_of(path),
+                         .is_named = named != FORMAT_AUTO};
     names_init(&c->names);
     read[c->format](c, path);
     if (c->documents == 0 || c->start[c->documents] == 0) fail("%s has no words", path);
 }
 
-void corpus_load(struct corpus *c, const char *path, const char *vocabulary)
+void corpus_load(struct corpus *c, const char *path, enum format format, const char *vocabulary)
 {
-    read_documents(c, path);
+    read_documents(c, path, format);
     if (vocabulary) read_vocabulary(c, vocabulary);
     check_size(path, "words", c->words, vocabulary ? c->words : c->start[c->documents]);
 }
@@ -350,7 +351,7 @@ void corpus_load(struct corpus *c, const char *path, const char *vocabulary)
 /* Words of texts are numbered as they come: by name they are what is known of them. */
 static uint32_t known_word(const struct corpus *c, uint32_t word, const struct corpus *known)
 {
-    if (c->format != CORPUS_TEXT) return word < known->words ? word : NAMES_NONE;
+    if (c->format != FORMAT_TEXT) return word < known->words ? word : NAMES_NONE;
     const char *name = names_get(&c->names, word);
     return names_find(&known->names, name, strlen(name));
 }
@@ -369,7 +370,7 @@ static void range_of(const struct corpus *c, uint32_t *least, uint32_t *most)
 static void check_numbers(const struct corpus *c, const char *path, const struct corpus *known)
 {
     uint32_t least, most, test_least, test_most;
-    bool are_declared = c->format > CORPUS_LDAC && known->format > CORPUS_LDAC;
+    bool are_declared = c->format > FORMAT_LDAC && known->format > FORMAT_LDAC;
     if (are_declared && c->words != known->words)
         fail(
             "%s has %u words by its head, and the documents to train with have %u: number the same "
@@ -388,10 +389,10 @@ static void check_numbers(const struct corpus *c, const char *path, const struct
 void corpus_load_test(struct corpus *c, const char *path, const struct corpus *known)
 {
     uint64_t kept = 0, at = 0;
-    read_documents(c, path);
-    if (known->format == CORPUS_TEXT && c->format != CORPUS_TEXT)
+    read_documents(c, path, known->is_named ? known->format : FORMAT_AUTO);
+    if (known->format == FORMAT_TEXT && c->format != FORMAT_TEXT)
         fail("%s has numbers of words, and the documents to train with have words", path);
-    if (c->format != CORPUS_TEXT) check_numbers(c, path, known);
+    if (c->format != FORMAT_TEXT) check_numbers(c, path, known);
     for (uint32_t d = 0; d < c->documents; d++) {
         for (; at < c->start[d + 1]; at++) {
             uint32_t word = known_word(c, c->token[at], known);

@@ -4,7 +4,7 @@
  * Files are LDA-C (a line a document: how many different words, then word:count, words from 0),
  * UCI docword (three lines with the numbers of documents, words and entries, then a line an entry:
  * document, word, count, from 1), MatrixMarket (a row a document, a column a word), or plain text
- * (a line a document; words between blanks). Which, the first lines say. A vocabulary is a word a
+ * (a line a document; words between blanks). Which, the first lines say, or who calls. A vocabulary is a word a
  * line. apps/common/FORMATS.md has the rules.
  *
  * Callers   main() loads; any thread reads
@@ -14,6 +14,7 @@
 #ifndef LDA_CORPUS_H
 #define LDA_CORPUS_H
 
+#include "format.h"
 #include "lines.h"
 #include "names.h"
 
@@ -22,12 +23,11 @@
 /* Counts are floats in rows: more of one could not be told apart. */
 enum { CORPUS_COUNT_MAX = (1 << 24) - 1 };
 
-enum corpus_format { CORPUS_TEXT, CORPUS_LDAC, CORPUS_DOCWORD, CORPUS_MATRIX };
-
 struct corpus {
-    enum corpus_format format; /* of the file */
-    uint64_t comments;         /* lines of a text that are none of its documents */
-    uint64_t unknown;          /* tokens to test with of words to train without: left out */
+    enum format format; /* of the file */
+    bool is_named;      /* by who calls */
+    uint64_t comments;  /* lines of a text that are none of its documents */
+    uint64_t unknown;   /* tokens to test with of words to train without: left out */
     uint32_t documents, words;
     uint64_t *start; /* of each document among the tokens; one more at the end */
     uint32_t *token; /* words, in the order of the file */
@@ -35,8 +35,9 @@ struct corpus {
     struct names names; /* of the words, or none */
 };
 
-/* Gives up, with file and line, when a file is malformed. `vocabulary` may be NULL. */
-void corpus_load(struct corpus *, const char *path, const char *vocabulary);
+/* Gives up, with file and line, when a file is malformed. `vocabulary` may be NULL.
+ * Where the format is named, text may look like another one. */
+void corpus_load(struct corpus *, const char *path, enum format, const char *vocabulary);
 /* Documents in the words of `known`; other words are left out. */
 void corpus_load_test(struct corpus *, const char *path, const struct corpus *known);
 /* "DOCUMENTSxWORDSxTOKENSxTOPICS": so many tokens a document; topics are planted, each with a part

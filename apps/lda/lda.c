@@ -38,6 +38,8 @@ static void task_options(struct lda_options *o)
         OPTION_SECTION("the task"),
         OPTION_TEXT("--data", "PATH", &o->common.data, ARGS_INPUT,
                     "LDA-C, UCI docword, MatrixMarket, or text of a\ndocument a line"),
+        format_offer(&o->common.format, 1U << FORMAT_TEXT | 1U << FORMAT_LDAC |
+                                            1U << FORMAT_DOCWORD | 1U << FORMAT_MATRIX),
         OPTION_TEXT("--vocabulary", "PATH", &o->vocabulary, ARGS_INPUT,
                     "the words of all but text, one a line"),
         OPTION_TEXT(
@@ -106,7 +108,7 @@ static void load(void *program)
     struct lda *l = program;
     const struct lda_options *o = &l->options;
     if (o->common.data) {
-        corpus_load(&l->corpus, o->common.data, o->vocabulary);
+        corpus_load(&l->corpus, o->common.data, (enum format)o->common.format.is, o->vocabulary);
     } else {
         corpus_generate(&l->corpus, o->generate, o->common.seed);
     }
@@ -142,10 +144,10 @@ static void ready(void *program, struct training *t)
     t->is_whole = true;
 }
 
-static const char *const formats[] = {[CORPUS_TEXT] = "plain text, ",
-                                      [CORPUS_LDAC] = "LDA-C, ",
-                                      [CORPUS_DOCWORD] = "docword, ",
-                                      [CORPUS_MATRIX] = "MatrixMarket, "};
+static const char *const formats[] = {[FORMAT_TEXT] = "plain text, ",
+                                      [FORMAT_LDAC] = "LDA-C, ",
+                                      [FORMAT_DOCWORD] = "docword, ",
+                                      [FORMAT_MATRIX] = "MatrixMarket, "};
 
 static void start(const void *program, const struct pool *pool)
 {

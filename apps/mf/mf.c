@@ -2,6 +2,7 @@
 
 #include "coordinates.h"
 #include "fail.h"
+#include "matrix_market.h"
 #include "factors.h"
 #include "pace.h"
 #include "programs.h"
@@ -45,6 +46,7 @@ static void task_options(struct mf_options *o)
         OPTION_TEXT(
             "--data", "PATH", &o->common.data, ARGS_INPUT,
             "MatrixMarket, or lines of user, item and rating\nwith tabs, \"::\", commas, semicolons or blanks between"),
+        format_offer(&o->common.format, 1U << FORMAT_CSV | 1U << FORMAT_MATRIX),
         OPTION_TEXT("--test", "FILE", &o->test, ARGS_INPUT,
                     "cells to test with, in the same format"),
         OPTION_COUNT(
@@ -172,6 +174,8 @@ static void load(void *program)
     f->ratings.split = o->split;
     f->ratings.is_implicit = o->implicit > 0;
     if (o->common.data) {
+        format_check(&o->common.format, o->common.data,
+                     matrix_market_format(o->common.data, FORMAT_CSV));
         ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed,
                      (unsigned)o->common.workers);
         if (o->implicit > 0) ratings_add_absent(&f->ratings, o->implicit, o->common.seed);

@@ -163,7 +163,7 @@ static void check_corpus(const struct corpus *c, uint32_t words)
 static void read_corpus(const struct files *f, bool has_vocabulary)
 {
     struct corpus c, test;
-    corpus_load(&c, f->path[0], has_vocabulary ? f->path[1] : NULL);
+    corpus_load(&c, f->path[0], FORMAT_AUTO, has_vocabulary ? f->path[1] : NULL);
     check_corpus(&c, c.words);
     if (!has_vocabulary) {
         corpus_load_test(&test, f->path[1], &c);

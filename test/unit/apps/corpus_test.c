@@ -15,14 +15,14 @@ static void load(struct corpus *c, const char *text)
     folder_new(folder);
     folder_write(folder, "file", text, 0);
     snprintf(path, sizeof path, "%s/file", folder);
-    corpus_load(c, path, NULL);
+    corpus_load(c, path, FORMAT_AUTO, NULL);
 }
 
 /* Three documents of four words: the tokens that all files below have. */
 static const uint32_t tokens[] = {0, 0, 0, 1, 1, 0, 2, 2, 3, 1, 3, 3, 3, 3}, ends[] = {5, 9, 14};
 enum { TOKENS = sizeof tokens / sizeof *tokens, DOCUMENTS = 3, WORDS = 4 };
 
-static void expect(const struct corpus *c, const char *text, enum corpus_format format)
+static void expect(const struct corpus *c, const char *text, enum format format)
 {
     uint32_t document = 0;
     if (c->format != format || c->words != WORDS || c->start[c->documents] != TOKENS)
@@ -37,7 +37,7 @@ static void expect(const struct corpus *c, const char *text, enum corpus_format 
     CHECK_EQ(document, DOCUMENTS);
 }
 
-static void expect_all(const char *const *texts, size_t count, enum corpus_format format)
+static void expect_all(const char *const *texts, size_t count, enum format format)
 {
     for (size_t i = 0; i < count; i++) {
         struct corpus c;
@@ -57,7 +57,7 @@ TEST(corpus, lda_c_has_blank_lines_comments_and_documents_without_words)
         "0\n0\n0\n0\n2 0:3 1:2\n0\n4 0:1 1:0 2:2 3:1\n2 1:1 3:4\n0\n",
         "\xEF\xBB\xBF\t2\t0:3\t1:2\n3 0:1 2:2 3:1\n2 1:1 3:4",
     };
-    expect_all(texts, sizeof texts / sizeof *texts, CORPUS_LDAC);
+    expect_all(texts, sizeof texts / sizeof *texts, FORMAT_LDAC);
 }
 
 TEST(corpus, docword_has_blank_lines_and_comments_and_any_order)
@@ -68,7 +68,7 @@ TEST(corpus, docword_has_blank_lines_and_comments_and_any_order)
         "3\n4\n7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n  \n",
         "# head\n3\n\n4 # words\r\n7\n% entries\n3 2 1\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 4 4",
     };
-    expect_all(texts, sizeof texts / sizeof *texts, CORPUS_DOCWORD);
+    expect_all(texts, sizeof texts / sizeof *texts, FORMAT_DOCWORD);
 }
 
 TEST(corpus, a_matrix_has_documents_as_rows)
@@ -79,7 +79,7 @@ TEST(corpus, a_matrix_has_documents_as_rows)
         "\n% from elsewhere\n%%matrixmarket matrix coordinate real general\n% more\n\n"
         "3 4 8\n1 1 3\n2 1 1.0\n1 2 2\n3 2 1\n2 3 2e0\n2 2 0\n2 4 1\n3 4 4\n\n",
     };
-    expect_all(texts, sizeof texts / sizeof *texts, CORPUS_MATRIX);
+    expect_all(texts, sizeof texts / sizeof *texts, FORMAT_MATRIX);
     struct corpus c;
     load(&c, "%%MatrixMarket matrix coordinate pattern general\n2 9 3\n2 1\n1 2\n1 9\n");
     CHECK(c.token[0] == 1 && c.token[1] == 8 && c.token[2] == 0 && c.start[1] == 2);
@@ -96,7 +96,7 @@ TEST(corpus, text_has_blank_lines_and_comments)
         "1\t1\t1 2 2\n1 3 3 4\n2\t4 4 4 4\n",
         "12:30 12:30 12:30 b#1 b#1\n12:30 c c 5%\nb#1 5% 5% 5% 5%\n",
     };
-    expect_all(texts, sizeof texts / sizeof *texts, CORPUS_TEXT);
+    expect_all(texts, sizeof texts / sizeof *texts, FORMAT_TEXT);
 }
 
 TEST(corpus, documents_of_other_words_are_others)
@@ -113,7 +113,7 @@ TEST(corpus, a_number_alone_may_be_a_document)
 {
     struct corpus c;
     load(&c, "1984\nit was a bright cold day in april\nthe clocks were striking thirteen\n");
-    CHECK_EQ(c.format, CORPUS_TEXT);
+    CHECK_EQ(c.format, FORMAT_TEXT);
     CHECK_EQ(c.documents, 3);
     CHECK_EQ(c.words, 14);
     CHECK_STR(names_get(&c.names, c.token[0]), "1984");
@@ -131,6 +131,20 @@ static void load_text(const void *text)
 static void is_refused(const char *text, const char *part)
 {
     ends_with(load_text, text, 1, part);
+}
+
+/* Who names it knows. */
+TEST(corpus, a_format_that_is_named_is_taken)
+{
+    static const char *const texts[] = {"2 ox:3 cow:1\n1 ox:2\n", "2 0:3 1:2\n1 3:1\n",
+                                        "d1\tthe first\nd2\tthe second one\n"};
+    struct corpus c;
+    for (int i = 0; i < 3; i++) {
+        corpus_load(&c, folder_file(texts[i], 0), FORMAT_TEXT, NULL);
+        CHECK_EQ(c.documents, 2);
+        CHECK_EQ(c.words, 5 + (i == 2));
+        corpus_fini(&c);
+    }
 }
 
 TEST(corpus, what_may_be_another_format_is_no_text)
@@ -212,7 +226,7 @@ static void begin(const char *text)
 static void load_named(const void *vocabulary)
 {
     struct corpus c;
-    corpus_load(&c, data, file_of("words", vocabulary));
+    corpus_load(&c, data, FORMAT_AUTO, file_of("words", vocabulary));
     printf("%s %u\n", names_get(&c.names, 1), c.words);
     corpus_fini(&c);
 }
@@ -240,7 +254,7 @@ TEST(corpus, a_vocabulary_has_a_word_a_line)
 static void load_test(const void *text)
 {
     struct corpus known, c;
-    corpus_load(&known, data, NULL);
+    corpus_load(&known, data, FORMAT_AUTO, NULL);
     corpus_load_test(&c, file_of("test", text), &known);
     printf("%llu tokens, %llu unknown\n", (unsigned long long)c.start[c.documents],
            (unsigned long long)c.unknown);
