@@ -61,6 +61,7 @@ static void say_row(struct shard *s, struct record *r, struct row_ref ref, struc
     e->flags = flags;
     e->version = h->seen = r->version;
     h->brought_us = (uint32_t)(s->now_ns / 1000);
+    h->writes = false;
     if (operation == WIRE_ANSWER) backlog_owes(s, h->node);
 }
 
@@ -75,13 +76,15 @@ size_t owner_refresh(struct shard *s, struct record *r, unsigned node)
     return wire_entry_bytes(ref.partition->stored);
 }
 
-/* If intents piggyback, a replica waits a pause or two before it is used, usually once. If it was
- * brought less than three quarters of a pause ago, the next refresh is early enough. */
+/* Who writes the row gets it with the answer to its next update, so a refresh would bring it twice
+ * in a pause. And if intents piggyback, a replica waits a pause or two before it is used, usually
+ * once: if it was brought less than three quarters of a pause ago, the next refresh is early
+ * enough. */
 static bool is_recent(const struct shard *s, const struct holder *h)
 {
     const struct pacer *p = s->pacer;
-    return pacer_piggybacks(p) && s->quiescing == 0 && !s->clocks->is_on &&
-           pacer_is_recent(p, h->brought_us, (uint32_t)(s->now_ns / 1000));
+    return (h->writes || pacer_piggybacks(p)) && s->quiescing == 0 && !s->clocks->is_on &&
+           pacer_is_recent(p, h->writes, h->brought_us, (uint32_t)(s->now_ns / 1000));
 }
 
 void owner_changed(struct shard *s, struct record *r)
@@ -178,6 +181,9 @@ static void answer(struct shard *s, struct record *r, struct row_ref ref,
     } else if (!say_zeros(s, r, ref, h, until_ns)) {
         say_row(s, r, ref, h, WIRE_ANSWER, as_holder(h), until_ns);
     }
+    if (!h || !(e->flags & WIRE_UPDATE)) return;
+    h->writes = true;
+    h->brought_us = (uint32_t)(s->now_ns / 1000);
 }
 
 static void merge(struct shard *s, struct record *r, struct row_ref ref, const struct wire_entry *e)

@@ -44,6 +44,7 @@ enum {
     PACER_FACTOR_OWN = 1,           /* with a core of its own */
     PACER_CLOCKS = 8,               /* of the fastest worker, between synchronizations, */
     PACER_CLOCKS_NS_MAX = 8000000,  /*   but at most this long */
+    PACER_WRITES_QUARTERS = 8,      /* of a pause: so long is a writer of a row not refreshed */
     PACER_AHEAD_PAUSES = 2,         /* intents that begin within so many piggyback */
     PACER_ROUNDS_FACTOR = 24,       /* if rounds carry few intents, */
     PACER_ROUNDS_NS_MAX = 64000000, /*   but at most this long */
@@ -127,10 +128,12 @@ static inline uint64_t pacer_recent_ns(const struct pacer *p)
     return (p->lasts_ns < PACER_ROUNDS_NS_MAX ? p->lasts_ns : PACER_ROUNDS_NS_MAX) / 4 * 3;
 }
 
-/* Times are in microseconds, modulo 2^32. */
-static inline bool pacer_is_recent(const struct pacer *p, uint32_t us, uint32_t now_us)
+/* `writes`: so does the peer, and the answer to its next update brings the row; but not later than
+ * after two pauses. Times are in microseconds, modulo 2^32. */
+static inline bool pacer_is_recent(const struct pacer *p, bool writes, uint32_t us, uint32_t now_us)
 {
-    return (uint32_t)(now_us - us) < pacer_recent_ns(p) / 1000;
+    uint64_t ns = writes ? pacer_recent_ns(p) / 3 * PACER_WRITES_QUARTERS : pacer_recent_ns(p);
+    return (uint32_t)(now_us - us) < ns / 1000;
 }
 
 /* How long `eighths` eighths of the clocks ahead take, in microseconds. */

@@ -102,7 +102,8 @@ struct holder {
     bool is_recalled : 1;
     bool is_queued : 1;  /* for a refresh */
     bool is_kept : 1;    /* for ever: the row does not move to it */
-    uint32_t brought_us; /* when it was last sent the row, modulo 2^32; */
+    bool writes : 1;     /* the last that it heard of the row was the answer to its update */
+    uint32_t brought_us; /* when it was last sent that, or the row, modulo 2^32; */
     uint64_t seen;       /* the version that it has */
 };
 

@@ -137,7 +137,7 @@ static void quiesce(struct stage *s)
     memset(s->talked, 0, sizeof s->talked);
     for (int quiet = 0; quiet < 3; quiet++) {
         const char *why;
-        s->world->now_ns += 1000000;
+        s->world->now_ns += PACER_CLOCKS_NS_MAX; /* a pause; who writes is refreshed after two */
         for (unsigned i = 0; i < NODES; i++) shard_turn(&s->world->node[i].shard, s->world->now_ns);
         for (note_talk(s); world_step(s->world, &why); note_talk(s)) {
             if (why) test_fail(__FILE__, __LINE__, "a frame was refused: %s", why);

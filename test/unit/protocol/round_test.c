@@ -1,5 +1,6 @@
 /* When rounds begin that only synchronize. Time stands but for what the tests let
  * pass. */
+#include "protocol/holders.h"
 #include "protocol/location.h"
 #include "protocol/owner.h"
 #include "world.h"
@@ -206,6 +207,12 @@ static struct shard *sparse_owner(struct piggyback *r)
     return owner;
 }
 
+static struct holder *owner_holder(const struct piggyback *r)
+{
+    const struct shard *owner = &r->w->node[1].shard;
+    return holder_find(record_find(&owner->records, r->shared.index), 0);
+}
+
 static void change_main_copy(struct piggyback *r)
 {
     static const float one[LENGTH] = {1};
@@ -232,6 +239,29 @@ TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_o
     shard_turn(owner, r.w->now_ns);
     CHECK_EQ(owner->counters.rounds, before + 1);
     all_turn(r.w);
+    close_piggyback(&r);
+}
+
+/* The answer to its next update brings it the row; if none comes, a refresh does. */
+TEST(rounds, bring_no_row_to_who_writes_it_until_two_pauses_have_passed)
+{
+    struct piggyback r = open_piggyback();
+    struct shard *owner = &r.w->node[1].shard;
+    struct pacer *g = owner->pacer;
+    const uint64_t pause_ns = 4000000;
+    for (int writes = 1; writes >= 0; writes--) {
+        owner_holder(&r)->writes = writes;
+        owner_holder(&r)->brought_us = (uint32_t)(r.w->now_ns / 1000);
+        uint64_t before = owner->counters.rounds;
+        change_main_copy(&r);
+        for (int quarter = 1; quarter <= 12; quarter++) {
+            g->lasts_ns = pause_ns, g->due_ns = r.w->now_ns += pause_ns / 4;
+            shard_turn(owner, r.w->now_ns);
+            if (quarter < 8) CHECK_EQ(owner->counters.rounds - before, !writes);
+        }
+        CHECK_EQ(owner->counters.rounds, before + 1);
+        all_turn(r.w);
+    }
     close_piggyback(&r);
 }
 
