@@ -139,9 +139,7 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     const struct gnn_options *o = &((struct gnn *)program)->options;
-    if (!o->common.data && !o->planted)
-        fail_usage("--data is missing: the edges of the graph; or --planted makes a graph up");
-    if (o->common.data && o->planted) fail_usage("--data and --planted are both given: choose one");
+    settings_check_source(&o->common, "the edges", "--planted", o->planted);
     if (o->common.data && !o->labels) fail_usage("--labels is missing: the classes of the nodes");
     if (o->planted && (o->labels || o->features || o->split))
         fail_usage("--planted has neither --labels nor --features nor --split: leave them out");

@@ -2,12 +2,12 @@
  * read lies within the file, is what its format allows, and is the same again; lines that several
  * threads read are read as one thread reads them. */
 #include "input.h"
+#include "no_unpack.h"
 
 #include "fail.h"
 #include "fields.h"
 #include "libsvm.h"
 #include "matrix_market.h"
-#include "unpack.h"
 
 #include <sanitizer/allocator_interface.h>
 #include <setjmp.h>
@@ -39,20 +39,6 @@ void *take_memory(size_t count, size_t bytes)
     void *memory = calloc(count + 1, bytes);
     MUST(memory && taken_count < TAKEN_MAX);
     return taken[taken_count++] = memory;
-}
-
-/* ---- instead of unpack.c: other programs decompress, and are not what is tried here ---- */
-
-int unpack(const char *file, int fd, const struct stat *about)
-{
-    (void)file;
-    (void)about;
-    return dup(fd);
-}
-
-int unpack_stdin(void)
-{
-    return dup(STDIN_FILENO);
 }
 
 /* What was refused has left memory and a mapped file. */

@@ -1,12 +1,12 @@
 /* What lda, gnn and wv make of their files: whatever stands there is data within its bounds, or
  * refused; and what was read is let go. The readers that they have in common are formats.c's. */
 #include "input.h"
+#include "no_unpack.h"
 
 #include "fail.h"
 #include "gnn/features.h"
 #include "gnn/labels.h"
 #include "lda/corpus.h"
-#include "unpack.h"
 #include "wv/questions.h"
 
 #include <setjmp.h>
@@ -39,20 +39,6 @@ void *take_memory(size_t count, size_t bytes)
     void *memory = calloc(count ? count : 1, bytes ? bytes : 1);
     MUST(memory);
     return memory;
-}
-
-/* ---- instead of unpack.c: other programs decompress, and are not what is tried here ---- */
-
-int unpack(const char *file, int fd, const struct stat *about)
-{
-    (void)file;
-    (void)about;
-    return dup(fd);
-}
-
-int unpack_stdin(void)
-{
-    return dup(STDIN_FILENO);
 }
 
 /* ---- memory of one reading, let go when it is refused ---- */

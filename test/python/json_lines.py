@@ -6,10 +6,6 @@ import json
 import math
 import sys
 
-STATS = """pulled_local pulled_replica pulled_remote pushed_local pushed_replica pushed_remote relocated_in relocated_out
-replicas_created replicas_dropped replicas_now owned_now rounds bytes_sent bytes_received messages_sent messages_received
-forwards intents_signaled intents_late""".split()
-
 
 def check(condition, what):
     if not condition:
@@ -30,9 +26,8 @@ def check_eval(event):
 
 
 def check_stats(event):
-    for name in STATS:
-        check(isinstance(event[name], int) and event[name] >= 0, f"{name} is {event[name]}")
-    check(event["replica_staleness_mean_s"] >= 0, "replica_staleness_mean_s is negative")
+    for name, value in event.items():
+        check(name == "event" or value >= 0 and (isinstance(value, int) or name.endswith("_s")), f"{name} is {value}")
     check(event["pulled_local"] + event["pulled_replica"] + event["pulled_remote"] > 0, "nothing was pulled")
 
 
