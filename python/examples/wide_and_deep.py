@@ -5,6 +5,7 @@ same processes. On planted clicks, or files of LIBSVM (the Adult census, one-hot
 """
 import os
 import sys
+from pathlib import Path
 
 import locus.torch
 import torch
@@ -25,7 +26,7 @@ def clicks(count=60_000, test=10_000, fields=8, each=2000):
 
 def census(train, test):
     """Files of LIBSVM, each example with one feature of each field."""
-    lines = [[line.split() for line in open(path)] for path in (train, test)]
+    lines = [[line.split() for line in Path(path).read_text().splitlines()] for path in (train, test)]
     features = torch.tensor([[int(word.split(":")[0]) for word in line[1:]] for line in lines[0] + lines[1]])
     return features, torch.tensor([float(line[0] == "1") for line in lines[0] + lines[1]]), len(lines[1])
 

@@ -88,7 +88,7 @@ class DistEmbedding(Embedding):
 
 
 class _Weight:
-    """emb.weight[ids], or of a slice or mask: the values of now."""
+    """emb.weight[ids], or of a slice or mask: the values of now. What else a tensor has, that of all values has."""
 
     def __init__(self, of: DistEmbedding) -> None:
         self.of, self.shape = of, (of.num_embeddings, of.embedding_dim)
@@ -98,6 +98,11 @@ class _Weight:
         if ids.dtype == torch.bool:
             ids = ids.nonzero().view(-1)
         return self.of.weight_of(ids.reshape(-1)).view(*ids.shape, -1)
+
+    def __getattr__(self, name: str) -> Any:
+        if "of" not in vars(self):  # a copy, before it is filled
+            raise AttributeError(name)
+        return getattr(self[:], name)
 
 
 class _Consumes(optimizers.Optimizer):
