@@ -1,6 +1,7 @@
 #include "feed.h"
 
 #include "fail.h"
+#include "pace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ size_t feed_relations_max(const struct task *t)
 static size_t entities_max(const struct task *t)
 {
     size_t asked = 2 * t->options.batch;
+    if (task_takes_all(t)) return t->model.entities;
     return asked < t->model.entities ? asked : t->model.entities;
 }
 
@@ -55,7 +57,8 @@ static uint32_t place_of(struct feed *f, struct batch *b, locus_key key)
 
 static uint32_t use_entity(struct feed *f, struct batch *b, uint32_t entity)
 {
-    uint32_t place = place_of(f, b, task_entity_key(entity));
+    bool is_there = task_takes_all(f->task);
+    uint32_t place = is_there ? entity : place_of(f, b, task_entity_key(entity));
     b->entities += place == b->entities;
     b->uses[place] += MODEL_SIDES;
     return place;
@@ -86,10 +89,27 @@ static void announce(struct feed *f, locus_loader *loader, const struct portion 
     size_t count = 0;
     for (size_t i = 0; i < p->count; i++) {
         const struct batch *b = &p->batches[i];
-        memcpy(f->announced + count, b->keys, (b->entities + b->relations) * sizeof *b->keys);
-        count += b->entities + b->relations;
+        size_t known = task_takes_all(f->task) ? b->entities : 0,
+               n = b->entities + b->relations - known;
+        memcpy(f->announced + count, b->keys + known, n * sizeof *b->keys);
+        count += n;
     }
     must_intend(locus_loader_intent(loader, f->announced, count, start, end));
+}
+
+static size_t round_up(size_t n, size_t by)
+{
+    return (n + by - 1) / by;
+}
+
+/* All entities, for the part of the epoch that begins. */
+static void announce_all(const struct feed *f, locus_loader *loader, const struct batch *b)
+{
+    size_t batches = round_up(f->end - f->at, f->task->options.batch);
+    locus_clock start = (locus_clock)f->batches;
+    if (batches == 0) return;
+    must_intend(locus_loader_intent(loader, b->keys, f->task->model.entities, start,
+                                    start + (locus_clock)batches));
 }
 
 /* One sample for a portion, which its batches pull one after the other: cheaper for small batches
@@ -114,7 +134,9 @@ static void fill_batch(struct feed *f, struct batch *b)
     size_t left = f->end - f->at;
     b->facts = (uint32_t)(left < f->task->options.batch ? left : f->task->options.batch);
     b->negatives = (uint32_t)feed_negatives(f->task, b->facts);
-    b->entities = b->relations = 0;
+    b->relations = 0;
+    b->entities = task_takes_all(f->task) ? f->task->model.entities : 0;
+    memset(b->uses, 0, b->entities * sizeof *b->uses);
     places_clear(&f->places);
     const uint32_t *order = f->order + f->at;
     for (uint32_t i = 0; i < b->facts; i++) {
@@ -189,14 +211,14 @@ static bool fill(void *feed, locus_loader *loader, void *to)
 {
     struct feed *f = feed;
     struct portion *p = to;
-    if (f->at == f->end && !begin_part(f)) return false;
+    bool begins = f->at == f->end;
+    if (begins && !begin_part(f)) return false;
+    if (begins && f->signals && task_takes_all(f->task)) announce_all(f, loader, &p->batches[0]);
     for (p->count = 0; p->count < f->portion_batches && f->at < f->end; p->count++)
         fill_batch(f, &p->batches[p->count]);
     world_computed(WORLD_PREPARED, facts_of(p));
-    if (f->task->distribution) {
-        announce(f, loader, p);
-        prepare_sample(f, loader, p);
-    }
+    if (f->signals) announce(f, loader, p);
+    if (f->task->distribution) prepare_sample(f, loader, p);
     return true;
 }
 
@@ -211,6 +233,8 @@ static void batch_init(struct batch *b, const struct task *t, bool draws_negativ
         b->relation[side] = take_memory(facts, sizeof(uint32_t));
     b->uses = take_memory(keys, sizeof *b->uses);
     b->keys = take_memory(keys, sizeof *b->keys);
+    for (uint32_t e = 0; task_takes_all(t) && e < t->model.entities; e++)
+        b->keys[e] = task_entity_key(e);
     if (draws_negatives)
         b->negative_keys = take_memory(feed_negatives(t, facts), sizeof *b->negative_keys);
 }
@@ -257,27 +281,26 @@ static void take_share(struct feed *f, const struct pool_member *m)
     free(all);
 }
 
-static size_t round_up(size_t n, size_t by)
-{
-    return (n + by - 1) / by;
-}
-
 void feed_open(struct feed *f, const struct task *t, struct pool_member *m,
                const struct progress *from, uint64_t parts)
 {
-    *f = (struct feed){
-        .task = t, .parts = parts, .worker = t->distribution ? locus_worker_id(m->worker) : -1};
+    *f = (struct feed){.task = t,
+                       .parts = parts,
+                       .worker = t->distribution ? locus_worker_id(m->worker) : -1,
+                       .signals = pace_signals_ahead(m->pool)};
     take_share(f, m);
     rng_init(&f->rng, t->options.common.seed, 2 + m->place);
     go_to(f, from);
     places_init(&f->places, feed_keys_max(t));
     f->portion_batches = round_up(PORTION_FACTS, t->options.batch);
-    size_t fit = LOCUS_SAMPLE_KEYS_MAX / feed_negatives(t, t->options.batch);
+    /* Batches of all entities are large, however few facts they have. */
+    size_t fit = task_takes_all(t) ? 1
+                                   : LOCUS_SAMPLE_KEYS_MAX / feed_negatives(t, t->options.batch);
     if (f->portion_batches > fit) f->portion_batches = fit;
     if (world_ahead() > 0) f->portion_batches = 1;
     f->announced = take_memory(f->portion_batches * feed_keys_max(t), sizeof *f->announced);
     f->portion_count = round_up(AHEAD_FACTS, f->portion_batches * t->options.batch);
-    if (f->portion_count < AHEAD_BATCHES) f->portion_count = AHEAD_BATCHES;
+    if (f->portion_count < AHEAD_BATCHES || task_takes_all(t)) f->portion_count = AHEAD_BATCHES;
     f->portion_count = world_depth(f->portion_count);
     f->portions = take_memory(f->portion_count, sizeof *f->portions);
     for (size_t i = 0; i < f->portion_count; i++) {

@@ -6,6 +6,9 @@
  * A batch takes one clock: the n-th batch of a worker has clock n. Portions are a few batches, so
  * that small ones are handed over together; the last of an epoch may be shorter.
  *
+ * Where all entities are negatives, each batch has all of them, in order, and the intent for them is
+ * one for each part of an epoch.
+ *
  * Callers   one worker's thread; the filling runs on its loader's
  * Memory    the portions
  * Waiting   feed_next() for the loader
@@ -41,7 +44,8 @@ struct feed {
     size_t count, at, end;
     uint64_t batches, epochs; /* so far; the former is the clock */
     uint64_t part, parts;     /* of the epoch: begun, and all; `end` is that of the part */
-    int worker;               /* its id; -1 where it draws the negatives */
+    int worker;               /* its id; -1: no sample is the manager's */
+    bool signals;             /* intent */
     struct portion **portions;
     size_t portion_count, portion_batches;
     struct portion *taken;

@@ -61,8 +61,9 @@ static void own_options(struct options *o)
         OPTION_FLAG("--reciprocal", &o->is_reciprocal, ARGS_TASK,
                     "a second embedding of each relation, for\nquestions for subjects"),
         OPTION_SECTION("training"),
-        OPTION_COUNT("--negatives", "N", &o->negatives, 1, 1e6, ARGS_TASK,
-                     "sampled subjects, and as many objects"),
+        OPTION_COUNT(
+            "--negatives", "N", &o->negatives, 0, 1e6, ARGS_TASK,
+            "sampled subjects, and as many objects; 0: all\nentities but the answer (1-N scoring, 1vsAll)"),
         OPTION_FLAG("--own-negatives", &o->has_own_negatives, ARGS_TASK,
                     "each fact has its own N and N; otherwise the\nfacts of a batch share them"),
         settings_sampling(&o->common),
@@ -116,7 +117,10 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct options *o = &((struct task *)program)->options;
-    if (o->batch == 1) o->has_own_negatives = true;
+    if (o->negatives == 0 && (o->has_own_negatives || args_has("--sampling")))
+        fail_usage("--negatives 0 takes all entities and draws none: leave out --own-negatives and "
+                   "--sampling");
+    if (o->batch == 1 && o->negatives > 0) o->has_own_negatives = true;
     o->source = o->planted ? o->planted : o->common.data;
     settings_check_source(&o->common, "the graph", "--planted", o->planted);
     if (o->init <= 0) fail_usage("--init 0 learns nothing: all gradients are 0 then");
@@ -191,7 +195,7 @@ static size_t tables(void *program, struct locus_table *tables)
 /* Negative samples are drawn among all entities alike. */
 static void open_distribution(struct task *t, const struct pool *pool)
 {
-    if (!pace_signals_ahead(pool)) return;
+    if (!pace_signals_ahead(pool) || task_takes_all(t)) return;
     must(locus_distribution_uniform(pool->node, 0, t->model.entities,
                                     (enum locus_conformity)t->options.common.sampling, 0,
                                     &t->distribution),
@@ -233,11 +237,14 @@ static void start(const void *program, const struct pool *pool)
            o->source, t->model.entities, t->model.relations, plain_s(t->model.relations),
            t->graph.splits[GRAPH_TRAIN].count, t->graph.splits[GRAPH_VALID].count,
            t->graph.splits[GRAPH_TEST].count);
-    printf("%s, %" PRIu64 " floats; %s over %" PRIu64
-           " negative%s of each side %s; batches of %" PRIu64 "\n",
-           model_name(t), o->dim, o->loss == LOSS_SOFTMAX ? "softmax" : "logistic loss",
-           o->negatives, plain_s(o->negatives), o->has_own_negatives ? "a fact" : "a batch",
-           o->batch);
+    printf("%s, %" PRIu64 " floats; %s over ", model_name(t), o->dim,
+           o->loss == LOSS_SOFTMAX ? "softmax" : "logistic loss");
+    if (task_takes_all(t))
+        printf("all entities");
+    else
+        printf("%" PRIu64 " negative%s of each side %s", o->negatives, plain_s(o->negatives),
+               o->has_own_negatives ? "a fact" : "a batch");
+    printf("; batches of %" PRIu64 "\n", o->batch);
     settings_show_pool(&o->common, pool, true);
 }
 

@@ -13,6 +13,11 @@ enum { FETCH_ROWS = 32 };
 /* And those that were read long ago, before they are changed. */
 enum { FETCH_AGAIN = 16 };
 
+/* Scores of shared negatives that are there together, about: 64 MiB. */
+enum { SCORES_MAX = 1 << 24 };
+/* No score is as low: the answer itself, among all entities, is none of the others. */
+static const float NO_SCORE = -1e30f;
+
 /* ---- memory ---- */
 
 static size_t larger(size_t a, size_t b)
@@ -20,14 +25,16 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-static void open_shared(struct step *s, size_t facts, size_t negatives)
+static void open_shared(struct step *s, size_t batch, size_t negatives)
 {
-    size_t dim = s->dim;
+    size_t dim = s->dim, fit = SCORES_MAX / negatives, facts = fit < batch ? larger(fit, 1) : batch;
+    s->block = (uint32_t)facts;
     size_t panels = larger(larger(matrix_panels(dim, negatives), matrix_panels(negatives, dim)),
                            matrix_panels(facts, dim));
     s->queries = take_memory(facts * dim, sizeof(float));
     s->query_gradients = take_memory(facts * dim, sizeof(float));
-    s->negative_gradients = take_memory(negatives * dim, sizeof(float));
+    if (!task_takes_all(s->task))
+        s->negative_gradients = take_memory(negatives * dim, sizeof(float));
     s->scores = take_memory(facts * negatives, sizeof(float));
     s->panels = take_memory(panels, sizeof(float));
     s->true_derivatives = take_memory(facts, sizeof(float));
@@ -43,7 +50,8 @@ void step_open(struct step *s, const struct task *t, struct pool_member *m)
                        .vec = vec_best(),
                        .dim = o->dim,
                        .relation_floats = model_relation_floats(&t->model)};
-    s->softmax_weight = (float)t->model.entities / (float)o->negatives;
+    s->others = task_others(t);
+    s->softmax_weight = (float)t->model.entities / (float)s->others;
     size_t keys = feed_keys_max(t), relations = feed_relations_max(t),
            negatives = feed_negatives(t, o->batch);
     size_t entity_floats = keys - relations + negatives;
@@ -59,7 +67,7 @@ void step_open(struct step *s, const struct task *t, struct pool_member *m)
         s->scores = take_memory(o->negatives, sizeof(float));
         s->facts_ahead = (uint32_t)(FETCH_ROWS / (MODEL_SIDES * o->negatives)) + 1;
     } else {
-        open_shared(s, o->batch, o->negatives);
+        open_shared(s, o->batch, s->others);
     }
 }
 
@@ -187,9 +195,8 @@ static bool is_counted(const struct step *s, enum model_side side)
 static double loss_at(const struct step *s, enum model_side side, float true_score,
                       float *true_derivative, float *scores)
 {
-    size_t n = s->task->options.negatives;
     float loss = loss_of((enum loss_kind)s->task->options.loss, true_score, true_derivative, scores,
-                         n, s->softmax_weight);
+                         s->others, s->softmax_weight);
     if (is_counted(s, side)) return loss;
     float none = 0, derivative;
     /* Without sampled answers the loss is that of the true one alone. */
@@ -241,28 +248,35 @@ static double train_own(struct step *s, const struct batch *b)
 
 /* ---- negatives that a batch shares: scores and gradients are products of matrices ---- */
 
-static double shared_losses(struct step *s, const struct batch *b, enum model_side side)
+/* Facts of a batch, scored together. */
+struct block {
+    const struct batch *batch;
+    uint32_t first, facts;
+};
+
+static double shared_losses(struct step *s, struct block k, enum model_side side)
 {
-    const struct vec *v = s->vec;
-    size_t n = s->task->options.negatives;
     double loss = 0;
-    for (uint32_t fact = 0; fact < b->facts; fact++) {
-        float true_score = v->dot(s->query_rows[fact], s->rows[answer_of(b, side, fact)], s->dim);
-        loss += loss_at(s, side, true_score, &s->true_derivatives[fact], s->scores + fact * n);
+    for (uint32_t i = 0; i < k.facts; i++) {
+        uint32_t answer = answer_of(k.batch, side, k.first + i);
+        float true_score = s->vec->dot(s->query_rows[i], s->rows[answer], s->dim);
+        float *scores = s->scores + i * s->others;
+        if (task_takes_all(s->task)) scores[answer] = NO_SCORE;
+        loss += loss_at(s, side, true_score, &s->true_derivatives[i], scores);
     }
     return loss;
 }
 
-static void carry_back(struct step *s, const struct batch *b, enum model_side side)
+static void carry_back(struct step *s, struct block k, enum model_side side)
 {
     const struct vec *v = s->vec;
-    for (uint32_t fact = 0; fact < b->facts; fact++) {
-        uint32_t given = given_of(b, side, fact), answer = answer_of(b, side, fact),
-                 relation = b->relation[side][fact];
-        float *gradient = s->query_gradients + fact * s->dim;
-        v->add_scaled(gradient, s->true_derivatives[fact], s->rows[answer], s->dim);
-        v->add_scaled(gradient_of(s, b, answer), s->true_derivatives[fact], s->query_rows[fact],
-                      s->dim);
+    const struct batch *b = k.batch;
+    for (uint32_t i = 0; i < k.facts; i++) {
+        uint32_t fact = k.first + i, given = given_of(b, side, fact),
+                 answer = answer_of(b, side, fact), relation = b->relation[side][fact];
+        float *gradient = s->query_gradients + i * s->dim;
+        v->add_scaled(gradient, s->true_derivatives[i], s->rows[answer], s->dim);
+        v->add_scaled(gradient_of(s, b, answer), s->true_derivatives[i], s->query_rows[i], s->dim);
         model_back(&s->task->model, side, gradient, s->rows[given], s->rows[relation],
                    gradient_of(s, b, given), gradient_of(s, b, relation));
     }
@@ -281,23 +295,42 @@ static void update_negatives(struct step *s, size_t first, size_t n)
     }
 }
 
-static double ask_all(struct step *s, const struct batch *b, enum model_side side)
+/* Adds the gradients of the negatives to `gradients`, or writes them there. */
+static double ask_block(struct step *s, struct block k, enum model_side side,
+                        const float *const *negatives, float *gradients, bool adds)
 {
-    size_t dim = s->dim, n = s->task->options.negatives, facts = b->facts;
-    const float *const *negatives = s->negative_rows + side * n;
-    for (uint32_t fact = 0; fact < facts; fact++) {
-        model_query(&s->task->model, side, s->queries + fact * dim,
-                    s->rows[given_of(b, side, fact)], s->rows[b->relation[side][fact]]);
+    size_t dim = s->dim, n = s->others, facts = k.facts;
+    const struct batch *b = k.batch;
+    for (uint32_t i = 0; i < facts; i++) {
+        uint32_t fact = k.first + i;
+        model_query(&s->task->model, side, s->queries + i * dim, s->rows[given_of(b, side, fact)],
+                    s->rows[b->relation[side][fact]]);
     }
     matrix_pack_turned(s->panels, negatives, dim, n);
     matrix_multiply(s->scores, n, s->queries, dim, 1, s->panels, facts, n, dim, 0);
-    double loss = shared_losses(s, b, side);
+    double loss = shared_losses(s, k, side);
     matrix_pack(s->panels, negatives, n, dim);
     matrix_multiply(s->query_gradients, dim, s->scores, n, 1, s->panels, facts, dim, n, 0);
     matrix_pack(s->panels, s->query_rows, facts, dim);
-    matrix_multiply(s->negative_gradients, dim, s->scores, 1, n, s->panels, n, dim, facts, 0);
-    carry_back(s, b, side);
-    update_negatives(s, side * n, n);
+    matrix_multiply(gradients, dim, s->scores, 1, n, s->panels, n, dim, facts, adds);
+    carry_back(s, k, side);
+    return loss;
+}
+
+/* All entities are the batch's own rows, and so are their gradients. */
+static double ask_all(struct step *s, const struct batch *b, enum model_side side)
+{
+    bool takes_all = task_takes_all(s->task);
+    size_t n = s->others, first = side * n;
+    const float *const *negatives = takes_all ? s->rows : s->negative_rows + first;
+    float *gradients = takes_all ? s->gradients : s->negative_gradients;
+    double loss = 0;
+    for (uint32_t at = 0; at < b->facts; at += s->block) {
+        uint32_t left = b->facts - at;
+        struct block k = {.batch = b, .first = at, .facts = left < s->block ? left : s->block};
+        loss += ask_block(s, k, side, negatives, gradients, takes_all || at > 0);
+    }
+    if (!takes_all) update_negatives(s, first, n);
     return loss;
 }
 
@@ -329,13 +362,15 @@ double step_train(struct step *s, const struct batch *b)
 double step_operations(const struct task *t)
 {
     const struct options *o = &t->options;
-    double dim = (double)o->dim, answers = (double)o->negatives + 1, facts = (double)o->batch;
+    double dim = (double)o->dim, others = (double)task_others(t), facts = (double)o->batch,
+           answers = task_takes_all(t) ? others : others + 1;
     /* A score, its part of the query's gradient, and of the answer's: a multiplication and an
      * addition each. */
     double scores = MODEL_SIDES * answers * dim * 6;
     double queries = MODEL_SIDES *
                      (t->model.kind == MODEL_COMPLEX ? 3 * 3 * dim : 3 * 2 * dim * dim);
-    double updated = (2 + MODEL_SIDES * (double)o->negatives / (o->has_own_negatives ? 1 : facts)) *
-                     dim;
+    double updated = task_takes_all(t)
+                         ? others / facts * dim
+                         : (2 + MODEL_SIDES * others / (o->has_own_negatives ? 1 : facts)) * dim;
     return scores + queries + 8 * updated;
 }

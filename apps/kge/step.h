@@ -1,8 +1,10 @@
 /*
- * step.h - a training step: the gradients of a batch, with which the rows take AdaGrad's.
+ * step.h - a training step: the gradients of a batch, with which the rows take AdaGrad's. A row that
+ * is a negative takes a step for each time that it is one, and another as part of a fact; where all
+ * entities are negatives, each takes one in all.
  *
  * Callers   one worker's thread
- * Memory    the step's, for the largest batch
+ * Memory    the step's, for the largest batch, but its scores in blocks of facts
  * Waiting   for rows of other nodes
  * Life      open; step_train() for each batch, one clock each; close
  */
@@ -18,6 +20,7 @@ struct step {
     struct params params;
     const struct vec *vec;
     size_t dim, relation_floats;
+    size_t others;        /* task_others() */
     float softmax_weight; /* how many entities a sampled one stands for */
 
     /* Of the batch, then its negatives: objects, then subjects; when each fact has its own, those
@@ -32,6 +35,7 @@ struct step {
     uint32_t facts_ahead; /* whose negatives are fetched already */
     float *query, *query_gradient, *scores;
     /* For the negatives that a batch shares. */
+    uint32_t block; /* of facts: their scores are there together */
     float *queries, *query_gradients, *negative_gradients, *panels, *true_derivatives;
     const float **query_rows;
 

@@ -23,7 +23,7 @@ struct options {
     const char *planted; /* NULL: read from common.data */
     const char *chart, *text;
     int model, loss;
-    uint64_t dim, negatives, batch;
+    uint64_t dim, negatives /* 0: all entities */, batch;
     double rate, regularization, init;
     bool is_reciprocal, has_own_negatives, is_by_relation, is_type_constrained;
 };
@@ -34,8 +34,20 @@ struct task {
     struct filter filter;
     struct filter places; /* empty, but with --type-constrained */
     struct model model;
-    locus_distribution *distribution; /* of negative entities; NULL for the baseline */
+    locus_distribution *distribution; /* of negative entities; NULL: none are the manager's */
 };
+
+/* Is a question's answer compared with all other entities, instead of with some? */
+static inline bool task_takes_all(const struct task *t)
+{
+    return t->options.negatives == 0;
+}
+
+/* With how many it is compared. */
+static inline size_t task_others(const struct task *t)
+{
+    return task_takes_all(t) ? t->model.entities : (size_t)t->options.negatives;
+}
 
 /* Tables lie one after the other: entities, then relations. */
 static inline locus_key task_entity_key(uint32_t entity)

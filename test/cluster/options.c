@@ -64,6 +64,7 @@ static const struct program programs[] = {
       {.option = "--dim 16"},
       {.option = "--reciprocal"},
       {.option = "--negatives 5"},
+      {.option = "--negatives 0"},
       {.option = "--own-negatives"},
       {.option = "--sampling long-term"},
       {.option = "--batch 8"},

@@ -19,6 +19,7 @@ static void check_places(const struct pass *p, const struct batch *b)
     float uses[256] = {0};
     for (uint32_t i = 0; i < b->entities + b->relations; i++) {
         CHECK((b->keys[i] < TINY_ENTITIES) == (i < b->entities));
+        CHECK(!task_takes_all(&p->task) || i >= TINY_ENTITIES || b->keys[i] == i);
         for (uint32_t j = 0; j < i; j++) CHECK(b->keys[i] != b->keys[j]);
     }
     for (uint32_t i = 0; i < b->facts; i++) {
@@ -101,6 +102,21 @@ TEST(feed, every_fact_comes_once_an_epoch)
             CHECK_EQ(p.batches, 2 * ((TINY_TRAIN + sizes[i] - 1) / sizes[i]));
             tiny_fini(&p.task);
         }
+    }
+}
+
+/* In order, before the relations: their places are their numbers. */
+TEST(feed, batches_have_all_entities_where_all_are_negatives)
+{
+    static const uint64_t sizes[] = {1, 7, 200};
+    for (int i = 0; i < 3; i++) {
+        static struct pass p;
+        start(&p, sizes[i]);
+        p.task.options.negatives = 0;
+        tiny_finish(&p.task);
+        run(&p);
+        for (int j = 0; j < TINY_TRAIN; j++) CHECK_EQ(p.seen[j], 2);
+        tiny_fini(&p.task);
     }
 }
 

@@ -6,15 +6,16 @@
 #include "test.h"
 #include "tiny.h"
 
+#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FACTS = 3, NEGATIVES = 2, KEYS_MAX = 16 };
+enum { FACTS = 3, NEGATIVES = 2, KEYS_MAX = TINY_ENTITIES + 4 };
 
 /* Three facts over five entities; the first entity is a subject twice, the third fact is about one
  * entity alone. Entities that are sampled are others, so that each key's squared gradient is that
- * of one update. */
+ * of one update. Where all entities are negatives, all are the batch's. */
 static uint32_t subject[FACTS] = {0, 0, 4}, object[FACTS] = {1, 2, 4};
 static uint32_t relation[MODEL_SIDES][FACTS];
 static locus_key keys[KEYS_MAX], negatives[MODEL_SIDES * NEGATIVES * FACTS];
@@ -23,8 +24,9 @@ static float uses[KEYS_MAX];
 static struct batch batch_of(const struct task *t)
 {
     bool is_reciprocal = t->model.is_reciprocal;
+    uint32_t entities = task_takes_all(t) ? TINY_ENTITIES : 5;
     struct batch b = {.facts = FACTS,
-                      .entities = 5,
+                      .entities = entities,
                       .relations = is_reciprocal ? 4 : 2,
                       .subject = subject,
                       .object = object,
@@ -33,17 +35,17 @@ static struct batch batch_of(const struct task *t)
                       .negative_keys = negatives};
     static const uint32_t rows[FACTS] = {0, 1, 0};
     static const float entity_uses[5] = {4, 2, 2, 0, 4};
-    for (uint32_t i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < entities; i++) {
         keys[i] = i;
-        uses[i] = entity_uses[i];
+        uses[i] = i < 5 ? entity_uses[i] : 0;
     }
     for (uint32_t i = 0; i < b.relations; i++) {
-        keys[5 + i] = task_relation_key(t, i < 2 ? i : TINY_RELATIONS + i - 2);
-        uses[5 + i] = (i % 2 ? 1.0f : 2.0f) * (is_reciprocal ? 1 : 2);
+        keys[entities + i] = task_relation_key(t, i < 2 ? i : TINY_RELATIONS + i - 2);
+        uses[entities + i] = (i % 2 ? 1.0f : 2.0f) * (is_reciprocal ? 1 : 2);
     }
     for (int side = 0; side < MODEL_SIDES; side++) {
         for (int i = 0; i < FACTS; i++)
-            relation[side][i] = 5 + rows[i] + (is_reciprocal && side ? 2 : 0);
+            relation[side][i] = entities + rows[i] + (is_reciprocal && side ? 2 : 0);
         b.relation[side] = relation[side];
     }
     b.negatives = (uint32_t)feed_negatives(t, FACTS);
@@ -75,11 +77,13 @@ static double question_loss(const struct task *t, const struct pool *pool, const
     locus_key given = b->keys[side ? b->object[fact] : b->subject[fact]],
               r = b->keys[b->relation[side][fact]];
     locus_key answer = b->keys[side ? b->subject[fact] : b->object[fact]];
-    size_t n = t->options.negatives, first = side * n;
+    size_t n = task_others(t), first = side * n;
     if (t->options.has_own_negatives) first = (fact * MODEL_SIDES + side) * n;
+    const locus_key *against = task_takes_all(t) ? b->keys : b->negative_keys + first;
     double own = score_of(t, pool, side, given, r, answer), others = 0, loss = 0;
     for (size_t i = 0; i < n; i++) {
-        double score = score_of(t, pool, side, given, r, b->negative_keys[first + i]);
+        double score = score_of(t, pool, side, given, r, against[i]);
+        if (task_takes_all(t) && against[i] == answer) continue;
         others += exp(score) * TINY_ENTITIES / (double)n;
         loss += log1p(exp(score));
     }
@@ -175,6 +179,7 @@ static void check_step(struct task *t)
     }
     double loss = batch_loss(t, &pool, &b);
     step_open(&step, t, &member);
+    if (task_takes_all(t)) step.block = 2;
     CHECK(fabs(step_train(&step, &b) - loss) < 1e-4);
     step_close(&step);
     for (int table = 0; table < 2; table++) {
@@ -196,7 +201,7 @@ static void check_step(struct task *t)
     tiny_fini(t);
 }
 
-static void check_kinds(bool has_own_negatives, double regularization)
+static void check_kinds(uint64_t count, bool has_own_negatives, double regularization)
 {
     for (int kind = MODEL_COMPLEX; kind <= MODEL_RESCAL; kind++) {
         for (int loss = LOSS_LOGISTIC; loss <= LOSS_SOFTMAX; loss++) {
@@ -204,7 +209,7 @@ static void check_kinds(bool has_own_negatives, double regularization)
                 struct task t;
                 tiny_init(&t);
                 t.options.batch = FACTS;
-                t.options.negatives = NEGATIVES;
+                t.options.negatives = count;
                 t.options.model = kind;
                 t.options.loss = loss;
                 t.options.is_reciprocal = reciprocal;
@@ -218,18 +223,123 @@ static void check_kinds(bool has_own_negatives, double regularization)
 
 TEST(step, follows_the_slope_with_own_negatives)
 {
-    check_kinds(true, 0);
+    check_kinds(NEGATIVES, true, 0);
 }
 
 TEST(step, follows_the_slope_with_shared_negatives)
 {
-    check_kinds(false, 0);
+    check_kinds(NEGATIVES, false, 0);
+}
+
+TEST(step, follows_the_slope_with_all_entities)
+{
+    check_kinds(0, false, 0);
 }
 
 TEST(step, follows_the_slope_with_regularization)
 {
-    check_kinds(true, 0.05);
-    check_kinds(false, 0.05);
+    check_kinds(NEGATIVES, true, 0.05);
+    check_kinds(NEGATIVES, false, 0.05);
+    check_kinds(0, false, 0.05);
+}
+
+/* ---- all entities: ComplEx and softmax once more, by complex numbers of double precision ---- */
+
+enum { HALF = 3 }; /* complex numbers of an embedding */
+
+static double complex number_of(const float *row, size_t i)
+{
+    return (double)row[i] + I * (double)row[HALF + i];
+}
+
+/* The gradients of sum of log(sum of exp(scores)) - score of the answer, where the score of a
+ * subject, relation and object is the real part of the sum of s r conj(o). */
+struct naive {
+    double complex entities[TINY_ENTITIES][HALF], relations[TINY_RELATIONS][HALF];
+};
+
+static double naive_score(const struct pool *pool, const uint32_t fact[3])
+{
+    const float *s = row_of(pool, fact[0]), *r = row_of(pool, TINY_ENTITIES + fact[1]),
+                *o = row_of(pool, fact[2]);
+    double sum = 0;
+    for (size_t i = 0; i < HALF; i++)
+        sum += creal(number_of(s, i) * number_of(r, i) * conj(number_of(o, i)));
+    return sum;
+}
+
+static void naive_add(struct naive *g, const struct pool *pool, const uint32_t fact[3], double by)
+{
+    const float *s = row_of(pool, fact[0]), *r = row_of(pool, TINY_ENTITIES + fact[1]),
+                *o = row_of(pool, fact[2]);
+    for (size_t i = 0; i < HALF; i++) {
+        double complex x = number_of(s, i), y = number_of(r, i), z = number_of(o, i);
+        g->entities[fact[0]][i] += by * conj(y) * z;
+        g->relations[fact[1]][i] += by * conj(x) * z;
+        g->entities[fact[2]][i] += by * x * y;
+    }
+}
+
+static void naive_question(struct naive *g, const struct pool *pool, const uint32_t fact[3],
+                           int asked)
+{
+    double sum = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t e = 0; e < TINY_ENTITIES; e++) {
+            uint32_t other[3] = {fact[0], fact[1], fact[2]};
+            other[asked] = e;
+            double power = exp(naive_score(pool, other));
+            if (pass == 0)
+                sum += power;
+            else
+                naive_add(g, pool, other, power / sum);
+        }
+    }
+    naive_add(g, pool, fact, -1);
+}
+
+/* AdaGrad has moved the values by rate g / sqrt(square), and written the square. */
+static void naive_check(const double complex *g, const float *before, const float *row, double rate)
+{
+    for (size_t i = 0; i < 2 * HALF; i++) {
+        double is = (double)(before[i] - row[i]) * sqrt((double)row[2 * HALF + i]) / rate;
+        CHECK(fabs(is - (i < HALF ? creal(g[i]) : cimag(g[i - HALF]))) < 1e-5);
+    }
+}
+
+TEST(step, has_the_gradients_of_all_entities)
+{
+    static const uint32_t facts[FACTS][3] = {{0, 0, 1}, {0, 1, 2}, {4, 0, 4}};
+    struct task t;
+    struct pool pool, kept;
+    struct step step;
+    struct naive g = {0};
+    tiny_init(&t);
+    t.options.batch = FACTS;
+    t.options.negatives = 0;
+    t.options.loss = LOSS_SOFTMAX;
+    tiny_finish(&t);
+    tiny_pool(&pool, &t, true, 1);
+    tiny_pool(&kept, &t, true, 1);
+    fill_rows(&pool, 0.25f);
+    fill_rows(&kept, 0.25f);
+    for (int i = 0; i < FACTS; i++) {
+        naive_question(&g, &kept, facts[i], 2);
+        naive_question(&g, &kept, facts[i], 0);
+    }
+    struct pool_member member = {.pool = &pool, .total = 1, .rate = 1};
+    struct batch b = batch_of(&t);
+    step_open(&step, &t, &member);
+    step_train(&step, &b);
+    step_close(&step);
+    for (uint32_t e = 0; e < TINY_ENTITIES; e++)
+        naive_check(g.entities[e], row_of(&kept, e), row_of(&pool, e), t.options.rate);
+    for (uint32_t r = 0; r < TINY_RELATIONS; r++)
+        naive_check(g.relations[r], row_of(&kept, TINY_ENTITIES + r),
+                    row_of(&pool, TINY_ENTITIES + r), t.options.rate);
+    pool_close(&pool);
+    pool_close(&kept);
+    tiny_fini(&t);
 }
 
 /* ---- with locus ---- */
@@ -276,13 +386,13 @@ static void train_in_locus(struct pool_member *m, void *pair)
 
 TEST(step, locus_and_the_baseline_do_the_same)
 {
-    for (int own = 0; own < 2; own++) {
+    for (int kind = 0; kind < 3; kind++) {
         struct pair p, other;
         struct pool node;
         tiny_init(&p.task);
         p.task.options.batch = FACTS;
-        p.task.options.negatives = NEGATIVES;
-        p.task.options.has_own_negatives = own;
+        p.task.options.negatives = kind < 2 ? NEGATIVES : 0;
+        p.task.options.has_own_negatives = kind == 1;
         p.task.options.regularization = 0.01;
         tiny_finish(&p.task);
         other.task = p.task;
