@@ -29,6 +29,11 @@ static const struct saved_tensor *find(const struct saved *s, const char *name)
     return t;
 }
 
+static bool is_table(const struct saved_tensor *t)
+{
+    return t->type == TENSORS_F32 || t->type == TENSORS_F64;
+}
+
 /* `tensor` NULL: the first one of those above. Sets where its names are, if it may have some. */
 static const struct saved_tensor *choose(const struct saved *s, const char *tensor,
                                          const char **names)
@@ -36,10 +41,11 @@ static const struct saved_tensor *choose(const struct saved *s, const char *tens
     const struct saved_tensor *t = tensor ? find(s, tensor) : NULL;
     for (size_t i = 0; i < sizeof all / sizeof *all && !*names; i++) {
         if (!tensor) t = find(s, all[i].tensor);
-        if (t && strcmp(t->name, all[i].tensor) == 0) *names = all[i].names;
+        if (t && (tensor || is_table(t)) && strcmp(t->name, all[i].tensor) == 0)
+            *names = all[i].names;
     }
     if (!t) saved_fail(s, "has no tensor \"%s\" (--tensor)", tensor ? tensor : all[0].tensor);
-    if (t->type != TENSORS_F32 && t->type != TENSORS_F64)
+    if (!is_table(t))
         saved_fail(s, "its tensor \"%s\" has the type %s, and is no table of numbers", t->name,
                    tensors_types[t->type].name);
     return t;

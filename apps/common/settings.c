@@ -152,6 +152,18 @@ struct args_option settings_sampling(struct settings *s)
         "how close negative samples keep to the\ndistribution: conform, bounded, long-term or\nnon-conform");
 }
 
+/* Of other options the last one counts; of data people would miss the others. */
+static void check_data(int argc, char **argv)
+{
+    static const char name[] = "--data";
+    unsigned times = 0;
+    for (int i = 1; i < argc; i++)
+        times += strcmp(argv[i], name) == 0 || strncmp(argv[i], "--data=", sizeof name) == 0;
+    if (times > 1)
+        fail_usage("--data is given %u times, and is one file: cat A B | %s --data - reads several",
+                   times, fail_program());
+}
+
 void settings_parse(struct settings *s, const struct args_program *program, int argc, char **argv)
 {
     struct args_program p = *program;
@@ -160,6 +172,7 @@ void settings_parse(struct settings *s, const struct args_program *program, int 
     p.option_count = s->list.count;
     if (argc == 1) args_usage(&p, "--data");
     args_parse(&p, argc, argv);
+    check_data(argc, argv);
 }
 
 void settings_check_source(const struct settings *s, const char *what, const char *option,

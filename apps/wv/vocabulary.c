@@ -51,8 +51,10 @@ static void count_all(struct word_counts *t, const char *path)
 static void count_saved(struct word_counts *t, const char *path, struct names *saved)
 {
     struct saved s;
-    names_init(saved);
-    if (!path) return;
+    if (!path) {
+        names_init(saved);
+        return;
+    }
     saved_open(&s, path);
     saved_names(&s, "word_names", 0, saved);
     saved_close(&s);

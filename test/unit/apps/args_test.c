@@ -176,8 +176,9 @@ static void parse_settings(const void *line)
     settings_init(&s, first == '!'   ? 0
                       : first == '@' ? SETTINGS_HOT | SETTINGS_BOUNDS
                                      : SETTINGS_EPOCHS | SETTINGS_FULL);
-    const struct args_option own = settings_sampling(&s);
-    args_add(&s.list, &own, 1);
+    const struct args_option own[] = {settings_sampling(&s),
+                                      OPTION_TEXT("--data", "PATH", &s.data, ARGS_INPUT, "data")};
+    args_add(&s.list, own, 2);
     settings_options(&s);
     strncpy(text, line, sizeof text - 1);
     for (char *word = strtok(text, " !@"); word; word = strtok(NULL, " ")) argv[argc++] = word;
@@ -203,6 +204,8 @@ TEST(args, settings_have_the_options_of_all_programs)
 /* What a program has no use for is no option of it. */
 TEST(args, settings_offer_only_what_the_program_has)
 {
+    ends_with(parse_settings, "--data a --data=b", 2,
+              "--data is given 2 times, and is one file: cat A B | ");
     ends_with(parse_settings, "!--epochs 3", 2, "there is no option \"--epochs\"");
     ends_with(parse_settings, "!--technique full", 2,
               "--technique takes one of adaptive, static, relocate, replicate, not \"full\"");

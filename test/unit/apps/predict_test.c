@@ -312,6 +312,9 @@ TEST(predict, exports_rows_as_text)
     answers((struct wish){&lasso_predict_kind, "", {"--export", "tsv"}},
             "0\t2\n1\t0\n2\t0.10000000000000001\n");
     refuses((struct wish){&lasso_predict_kind, "", {"--export", "text"}}, "are doubles");
+    write_model(NOTES("model=wide & deep"),
+                PARTS(NAMES("columns", "age\n"), FLOATS("wide", 2, 0, 3, 4)));
+    answers((struct wish){&ctr_predict_kind, "", {"--export", "tsv"}}, "0\t3\n1\t4\n");
     write_model(NOTES("model=complex"), PARTS(FLOATS("relations", 4, 1, 1, 2, 3, 4),
                                               NAMES("relation_names", "a b\na_b\n")));
     answers((struct wish){&kge_predict_kind, "", {"--export", "text"}},
