@@ -218,6 +218,8 @@ void npz_end(struct npz *n, struct saving *s)
 
 /* ---- reading ---- */
 
+enum { ENTRIES_READ_MAX = 2 * SAVED_TENSORS_MAX };
+
 struct archive {
     struct saved *saved;
     struct sums sums;
@@ -383,6 +385,7 @@ bool npz_open(struct saved *m)
         count = get(end + 32, 8);
         at = get(end + 48, 8);
     }
+    if (count > ENTRIES_READ_MAX) refuse(&a);
     sums_init(&a.sums);
     a.left = bytes + SAVED_TENSORS_MAX * NAME_BYTES;
     m->header = a.room = take_memory(a.left, 1);
