@@ -89,7 +89,8 @@ struct question {
     size_t known_count, known_at;
     const struct fact *place; /* entities that are in this place of the relation */
     size_t place_count, place_at, place_known;
-    uint64_t greater, equal, known_greater, known_equal, place_greater, place_equal;
+    uint64_t greater, equal, known_greater, known_equal;
+    uint64_t place_others, place_greater, place_equal; /* that are no known answers */
 };
 
 /* The same arithmetic as for all others, so that equal embeddings have equal scores. */
@@ -143,6 +144,7 @@ static void count_place(struct question *q, const float *scores, uint32_t first,
         while (q->place_known < q->known_count && q->known[q->place_known].object < entity)
             q->place_known++;
         if (q->place_known < q->known_count && q->known[q->place_known].object == entity) continue;
+        q->place_others++;
         q->place_greater += scores[entity - first] > q->score;
         q->place_equal += scores[entity - first] == q->score;
     }
@@ -158,18 +160,22 @@ static void add_rank(double rank, struct quality_sums *sums)
     sums->hits10 += rank <= 10;
 }
 
+/* Among so many others. */
+static double rank_of(const struct question *q, uint64_t others, uint64_t greater, uint64_t equal)
+{
+    return 1 + (isfinite(q->score) ? (double)greater + (double)equal / 2 : (double)others);
+}
+
 static void add_question(const struct evaluation *e, const struct question *q,
                          struct quality_part *parts)
 {
     struct quality_sums *of = parts[e->parts > 1 ? q->relation : 0].of[q->side];
-    double raw = 1 + (double)q->greater + ((double)q->equal - 1) / 2,
-           filtered = 1 + (double)(q->greater - q->known_greater) +
-                      (double)(q->equal - q->known_equal) / 2,
-           typed = 1 + (double)q->place_greater + (double)q->place_equal / 2;
-    if (!isfinite(q->score)) raw = filtered = typed = e->task->model.entities;
-    add_rank(filtered, &of[QUALITY_FILTERED]);
-    add_rank(raw, &of[QUALITY_RAW]);
-    add_rank(typed, &of[QUALITY_TYPED]);
+    uint32_t all = e->task->model.entities;
+    add_rank(
+        rank_of(q, all - q->known_count, q->greater - q->known_greater, q->equal - q->known_equal),
+        &of[QUALITY_FILTERED]);
+    add_rank(rank_of(q, all - 1, q->greater, q->equal - 1), &of[QUALITY_RAW]);
+    add_rank(rank_of(q, q->place_others, q->place_greater, q->place_equal), &of[QUALITY_TYPED]);
 }
 
 static void rank_block(const struct evaluation *e, const struct fact *facts, size_t count,

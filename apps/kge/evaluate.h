@@ -7,7 +7,7 @@
  * are entities that are not in that place of the relation in any fact to train with. Ties are
  * counted fairly: a rank is the mean of the optimistic one (all equal scores behind) and the
  * pessimistic one (all before), so a model that gives every entity the same score gains nothing. An
- * answer whose score is not a number ranks last.
+ * answer whose score is not a number ranks behind all that it is ranked among.
  *
  * All workers of all nodes take part: each node pulls the entities once, in blocks, into a matrix
  * that its workers share; each worker ranks its part of the facts.

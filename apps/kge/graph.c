@@ -195,7 +195,8 @@ static void read_meanings(struct names is[2], const char *path)
             is_counted[i] &= names_find(&is[i], number, (size_t)length) != NAMES_NONE;
         }
     if (f.form.columns != 2 || (!is_counted[0] && !is_counted[1]))
-        fail("%s: its rows must be a number, from 0 on, and what it stands for", path);
+        fail("%s: its rows must be a number, from 0 on, and what it stands for; or leave it out",
+             path);
     fields_close(&f);
     if (is_counted[0]) return;
     struct names numbers = is[1];
@@ -240,17 +241,21 @@ static void name_numbers(struct names *n, const char *path)
 static void load_splits(struct graph *g, const char *folder)
 {
     char path[PATH_BYTES];
+    const char *const *layout = layout_of(folder);
     uint32_t trained = 0;
     for (unsigned split = 0; split < GRAPH_SPLITS; split++) {
-        graph_file(folder, split, path);
+        path_of(path, folder, layout[split]);
         load_split(g, path, (enum graph_split)split);
         if (split == GRAPH_TRAIN)
             trained = g->entities.count;
         else
             count_unknown(g, path, (enum graph_split)split, trained);
     }
-    for (unsigned i = ENTITIES; graph_file(folder, i, path); i++)
-        name_numbers(i == ENTITIES ? &g->entities : &g->relations, path);
+    for (unsigned file = ENTITIES; file < FILES; file++) {
+        if (!has_file(folder, layout[file])) continue;
+        path_of(path, folder, layout[file]);
+        name_numbers(file == ENTITIES ? &g->entities : &g->relations, path);
+    }
 }
 
 void graph_load(struct graph *g, const char *path, uint64_t seed)
@@ -285,11 +290,11 @@ bool graph_file(const char *folder, unsigned i, char *path)
 {
     const char *const *layout = layout_of(folder);
     if (!layout) return wordnet_file(folder, i, path);
-    bool is_there = i < GRAPH_SPLITS || (i < FILES && has_file(folder, layout[ENTITIES]) &&
-                                         has_file(folder, layout[RELATIONS]));
-    if (!is_there) return false;
-    path_of(path, folder, layout[i]);
-    return true;
+    unsigned file = 0;
+    for (unsigned read = 0; file < FILES; file++)
+        if ((file < GRAPH_SPLITS || has_file(folder, layout[file])) && read++ == i) break;
+    if (file < FILES) path_of(path, folder, layout[file]);
+    return file < FILES;
 }
 
 uint64_t graph_digest(const struct graph *g, enum graph_split first, enum graph_split end)

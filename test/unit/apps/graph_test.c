@@ -156,7 +156,7 @@ TEST(graph, facts_that_cannot_be_as_they_seem_are_refused)
 
 static void add_meanings(const char *entities, const char *relations)
 {
-    folder_write(folder, "entities.dict", entities, 0);
+    if (entities) folder_write(folder, "entities.dict", entities, 0);
     if (relations) folder_write(folder, "relations.dict", relations, 0);
 }
 
@@ -192,6 +192,17 @@ TEST(graph, numbers_are_what_dictionaries_say)
     folder_write(folder, "train.tsv", by_name, 0);
     folder_write(folder, "valid.tsv", valid_name, 0);
     folder_write(folder, "test.tsv", test_name, 0);
+    is_of_animals();
+}
+
+TEST(graph, one_dictionary_alone_is_read)
+{
+    new_graph("2\tis a\t0\n1\teats\t2\n", "1\tis a\t0\n", "2\teats\t0\n");
+    add_meanings("0\t/m/animal\n1\t/m/dog\n2\t/m/cat\n", NULL);
+    is_of_animals();
+    new_graph("/m/cat\t0\t/m/animal\n/m/dog\t1\t/m/cat\n", "/m/dog\t0\t/m/animal\n",
+              "/m/cat\t1\t/m/animal\n");
+    add_meanings(NULL, "0\tis a\n1\teats\n");
     is_of_animals();
 }
 
@@ -238,7 +249,7 @@ TEST(graph, tells_the_files_that_it_reads)
     for (unsigned i = 0; graph_file(folder, i, path); i++) strcat(list, strrchr(path, '/'));
     CHECK_STR(list, "/train.txt/valid.txt/test.txt");
     add_meanings("0\ta\n1\tb\n", NULL);
-    CHECK(!graph_file(folder, GRAPH_SPLITS, path));
+    CHECK(graph_file(folder, GRAPH_SPLITS, path) && !graph_file(folder, GRAPH_SPLITS + 1, path));
     add_meanings("0\ta\n1\tb\n", "0\tr\n");
     for (unsigned i = GRAPH_SPLITS; graph_file(folder, i, path); i++)
         strcat(list, strrchr(path, '/'));
