@@ -251,7 +251,7 @@ LOCUS_API int locus_worker_id(const locus_worker *); /* 0 ... workers-1 on this 
  * what every later value has. A row that several workers of this node write at the same time counts
  * as replicated, also on a cluster of one: each of them may get a copy of it, which is exchanged
  * with the row every millisecond or so, at every collective, bound and set, and as soon as another
- * node pulls or moves the row. Not with LOCUS_STATIC, LOCUS_RELOCATE, `staleness_s` or LOCUS_BF16.
+ * node pulls or moves the row. Not with LOCUS_STATIC, LOCUS_RELOCATE, or a `staleness_s` below 4 ms.
  *   -EINVAL      a key out of range or a NULL array: nothing was read or written
  *   -ECONNRESET  a node was lost: locus_error() names it; requests to it may or may not have been
  *                done

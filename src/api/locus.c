@@ -219,7 +219,9 @@ static int open_store(const struct locus_config *c, locus *n)
                                        .has_one_writer = !n->cluster && c->workers == 1};
     int rc = store_open(&n->store, &store);
     n->has_store = rc == 0;
-    bool may_copy = c->workers > 1 && c->staleness_s == 0 && n->plan.technique->replicates;
+    /* What copies lag is taken off the bound on staleness (shard.c). */
+    bool may_lag = c->staleness_s == 0 || c->staleness_s >= 4e-9 * COPIES_LAG_NS,
+         may_copy = c->workers > 1 && may_lag && n->plan.technique->replicates;
     return rc || !may_copy ? rc : copies_open(&n->store, c->workers);
 }
 

@@ -50,6 +50,7 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     s->intents = calloc(1, sizeof *s->intents);
     if (!s->asked_bytes || !s->wrong || !s->active || !s->intents) return -ENOMEM;
     uint64_t staleness_ns = (uint64_t)(plan->config.staleness_s * 1e9);
+    if (staleness_ns > 0 && s->store->copies) staleness_ns -= COPIES_LAG_NS;
     if (clocks_init(s, plan->progress, plan->posted) || sources_init(s, staleness_ns))
         return -ENOMEM;
     if (plan->remembers && !(s->decisions = decisions_new())) return -ENOMEM;

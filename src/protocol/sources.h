@@ -28,7 +28,7 @@ struct source {
 
 struct sources {
     struct source *source; /* [nodes] */
-    uint64_t bound_ns;     /* 0: replicas answer however old they are */
+    uint64_t bound_ns;     /* 0: replicas answer however old they are; without what copies lag */
     /* atomic, written by this thread: workers may read any replica here until then */
     uint64_t fresh_until_ns __attribute__((aligned(64)));
 } __attribute__((aligned(64)));

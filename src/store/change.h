@@ -34,15 +34,14 @@ static inline uint64_t draw_of(struct row_ref s, directory_word w)
     return bf16_draw(s.partition->place + s.index, directory_version(w));
 }
 
-/* Latched; w: the row's word. `unsaid`: of a replica or a worker's copy, else NULL; the first
- * change since the others were told finds there whatever was there. */
-static inline void write_at(struct row_ref s, directory_word w, float *row,
-                            const struct write *write, float *unsaid, bool is_first)
+/* Latched. `unsaid`: of a replica or a worker's copy, else NULL; the first change since the others
+ * were told finds there whatever was there. `draw`: how it rounds. */
+static inline void write_at(const struct partition *p, float *row, const struct write *write,
+                            float *unsaid, bool is_first, uint64_t draw)
 {
-    const struct partition *p = s.partition;
     if (p->optimizer) {
         optimizer_change(p->optimizer, row, p->length, write->change, write->values, write->step,
-                         unsaid, is_first, draw_of(s, w));
+                         unsaid, is_first, draw);
         return;
     }
     if (unsaid && is_first) floats_copy(unsaid, row, p->length);

@@ -95,6 +95,13 @@ float *copies_before(const struct copies *c, const struct copy *copy)
     return copies_row(c, copy) + c->all->row_bytes / sizeof(float);
 }
 
+uint64_t copies_draw(const struct copies *c, const struct copy *copy)
+{
+    const struct partition *p = copy->row.partition;
+    uint64_t row = bf16_draw(p->place + copy->row.index, copy->version);
+    return bf16_draw(row, ((uint64_t)(c - c->all->of) + 1) * COPIES_USES + copy->uses);
+}
+
 /* ---- the second latch ---- */
 
 directory_word copies_hold_word(directory_word *word)
@@ -124,12 +131,14 @@ static directory_word fold(const struct copies *c, struct copy *copy, directory_
     LOCUS_YIELD();
     const struct partition *p = copy->row.partition;
     float *row = slot_row(p, w), *unsaid = directory_is_replica(w) ? unsaid_row(p, w) : NULL;
-    const struct write merge = {.change = ROW_MERGE, .values = copies_before(c, copy)};
+    const float *mine = copies_row(c, copy), *before = copies_before(c, copy);
+    bool is_first = !(w & DIRECTORY_DIRTY);
     if (p->optimizer) {
-        write_at(copy->row, w, row, &merge, unsaid, !(w & DIRECTORY_DIRTY));
+        optimizer_fold(p->optimizer, row, p->length, mine, before, unsaid, is_first,
+                       draw_of(copy->row, w));
     } else {
-        if (unsaid && !(w & DIRECTORY_DIRTY)) floats_copy(unsaid, row, p->length);
-        p->gain(row, merge.values, copies_row(c, copy), p->length, true);
+        if (unsaid && is_first) floats_copy(unsaid, row, p->length);
+        p->gain(row, before, mine, p->length, true);
     }
     add_if_clean(copy->row, w);
     copy->is_dirty = false;
@@ -388,7 +397,7 @@ static bool is_shared(const struct copies *c, const directory_word *word, uint64
 bool copies_contended(struct copies *c, struct row_ref s)
 {
     const directory_word *word = row_ref_word(s);
-    if (!c || s.partition->bf16 || s.partition->row_bytes > c->all->row_bytes) return false;
+    if (!c || s.partition->row_bytes > c->all->row_bytes) return false;
     struct failing *f = &c->failing[hash_of(word) % FAILING];
     uint64_t now_ns = LOCUS_NOW_NS();
     if (f->word != word || now_ns - f->since_ns > FAILURES_NS)

@@ -10,14 +10,15 @@
  * must hear of (a round), does so beside the copies, which are exchanged with it soon; before this
  * node says that all is told up to a clock, they give what they have.
  *
- * The row is a main copy or a replica of floats, and may have an optimizer. A copy is what the row was at the
- * last exchange plus the worker's updates since. Their sum is its difference from what it was then,
- * which is kept when the first of them comes; with an optimizer it is the record of its steps
- * (row_type.h), so steps of several workers come to the row as those of several nodes do.
- * It is exchanged after COPIES_USES uses or COPIES_AGE_NS, whichever comes first; the age is looked
- * at with every use of any copy of the worker. What a worker keeps that uses no copies any more is
- * added to the rows by whichever worker does, or a shard, for other nodes. Copies end by themselves when they are used so seldom
- * that they do not pay, and when nobody else has written the row for some exchanges.
+ * The row is a main copy or a replica, and may have an optimizer or values of 16 bits. A copy is
+ * what the row was at the last exchange plus the worker's updates since. Their sum is its difference
+ * from what it was then, which is kept when the first of them comes; with an optimizer it is the
+ * record of its steps (row_type.h), so steps of several workers come to the row as those of several
+ * nodes do. It is exchanged after COPIES_USES uses or COPIES_AGE_NS, whichever comes first; the age
+ * is looked at with every use of any copy of the worker (COPIES_LAG_NS). What
+ * a worker keeps that uses no copies any more is added to the rows by whichever worker does, or a
+ * shard, for other nodes. Copies end by themselves when they are used so seldom that they do not
+ * pay, and when nobody else has written the row for some exchanges.
  *
  * The word has a second latch while the row has copies (its WANTED bit); who holds it may take
  * those of copies, and never the other way round. Only its worker uses a copy, so it nearly always
@@ -40,7 +41,10 @@ enum { COPIES_MAX = 4, COPIES_USES = 3 }; /* simulations are short */
 #else
 enum { COPIES_MAX = 1024, COPIES_USES = 64 };
 #endif
-enum { COPIES_AGE_NS = 500000 };
+enum {
+    COPIES_AGE_NS = 500000,
+    COPIES_LAG_NS = 2 * COPIES_AGE_NS, /* no older is what a worker reads in a copy */
+};
 
 /* One worker's. */
 struct copies;
@@ -70,6 +74,8 @@ void copies_release(struct copies *, struct copy *);
 /* Of a copy that is held: what the worker reads, and that before the first of its updates. */
 float *copies_row(const struct copies *, const struct copy *);
 float *copies_before(const struct copies *, const struct copy *);
+/* How its next change rounds (bf16.h): as no other worker's, nor any other change of its own. */
+uint64_t copies_draw(const struct copies *, const struct copy *);
 /* The copy for a view: valid until the end of the reader's section. NULL as copies_hold(). */
 const float *copies_view(struct copies *, struct row_ref);
 

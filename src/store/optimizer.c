@@ -175,6 +175,21 @@ void optimizer_change(const struct optimizer *o, float *row, uint32_t n, enum ro
 #endif
 }
 
+void optimizer_fold(const struct optimizer *o, float *row, uint32_t n, const float *other,
+                    const float *other_kept, float *kept, bool is_first, uint64_t draw)
+{
+    const struct row_step none = {0};
+    struct floats f;
+    if (!o->bf16) {
+        optimizer_change(o, row, n, ROW_MERGE, other_kept, none, kept, is_first, draw);
+        return;
+    }
+    begin_floats(&f, o, n);
+    optimizer_record(o, other, n, other_kept, f.record);
+    optimizer_change(o, row, n, ROW_MERGE, f.record, none, kept, is_first, draw);
+    end_floats(&f);
+}
+
 uint32_t optimizer_shorten(const struct optimizer *o, const float *row, uint32_t n, float *record)
 {
     struct row_step step = optimizer_step(o);

@@ -64,9 +64,13 @@ void optimizer_change(const struct optimizer *, float *row, uint32_t n, enum row
 /* The record of a row that keeps such values. */
 void optimizer_record(const struct optimizer *, const float *row, uint32_t n, const float *kept,
                       float *record);
-/* Makes another row of it and `onto`, which may be both of them. */
+/* Makes another row of it and `onto`. */
 void optimizer_merge_kept(const struct optimizer *, float *to, const float *onto, uint32_t n,
                           const float *row, const float *kept, uint64_t draw);
+
+/* Changes a row, as above, by what was kept of another copy of it. */
+void optimizer_fold(const struct optimizer *, float *row, uint32_t n, const float *other,
+                    const float *other_kept, float *kept, bool is_first, uint64_t draw);
 
 enum { OPTIMIZER_STEP_FLOATS = 2 };
 /* Can the record of one step be shorter as its gradient, rate and size? */

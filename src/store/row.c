@@ -23,7 +23,7 @@ static bool read_copy(struct copies *mine, struct row_ref s, float *values)
 {
     struct copy *copy = copies_hold(mine, s);
     if (!copy) return false;
-    floats_copy(values, copies_row(mine, copy), s.partition->length);
+    partition_show(s.partition, values, copies_row(mine, copy), false);
     copies_release(mine, copy);
     return true;
 }
@@ -31,8 +31,8 @@ static bool read_copy(struct copies *mine, struct row_ref s, float *values)
 /* Held. */
 static void write_copy(struct copies *mine, struct copy *copy, const struct write *write)
 {
-    write_at(copy->row, 0, copies_row(mine, copy), write, copies_before(mine, copy),
-             !copy->is_dirty);
+    write_at(copy->row.partition, copies_row(mine, copy), write, copies_before(mine, copy),
+             !copy->is_dirty, copies_draw(mine, copy));
     copy->is_dirty = true;
     LOCUS_YIELD();
     copies_release(mine, copy);
@@ -46,13 +46,29 @@ static bool add_to_copy(struct copies *mine, struct row_ref s, const struct writ
     return true;
 }
 
+/* As write_at(). */
+static void edit_at(const struct partition *p, float *row, const struct row_edit *e, float *unsaid,
+                    bool is_first, uint64_t draw)
+{
+    const struct write write = {.change = ROW_SET, .values = e->scratch};
+    LOCUS_YIELD();
+    if (p->bf16) { /* the values that the function makes of floats are set */
+        partition_show(p, e->scratch, row, false);
+        e->change(e->context, e->scratch, p->length);
+        write_at(p, row, &write, unsaid, is_first, draw);
+        return;
+    }
+    if (unsaid && is_first) floats_copy(unsaid, row, p->length);
+    LOCUS_YIELD();
+    row_edit_latched(row, p->length, e);
+}
+
 static bool edit_copy(struct copies *mine, struct row_ref s, const struct row_edit *e)
 {
     struct copy *copy = copies_hold(mine, s);
     if (!copy) return false;
-    float *row = copies_row(mine, copy);
-    if (!copy->is_dirty) floats_copy(copies_before(mine, copy), row, s.partition->length);
-    row_edit_latched(row, s.partition->length, e);
+    edit_at(s.partition, copies_row(mine, copy), e, copies_before(mine, copy), !copy->is_dirty,
+            copies_draw(mine, copy));
     copy->is_dirty = true;
     LOCUS_YIELD();
     copies_release(mine, copy);
@@ -165,7 +181,7 @@ static void write_new(struct row_ref s, directory_word w, uint64_t slot, const s
         return;
     }
     zero_slot(p, slot);
-    write_at(s, w, partition_row(p, slot), write, unsaid, true);
+    write_at(p, partition_row(p, slot), write, unsaid, true, draw_of(s, w));
 }
 
 /* A shared row that was never written before. */
@@ -250,8 +266,8 @@ static int write_shared(struct row_ref s, directory_word w, const struct write *
         return -ENOMEM;
     }
     LOCUS_YIELD();
-    write_at(s, w, slot_row(s.partition, w), write, replica ? unsaid_row(s.partition, w) : NULL,
-             !(w & DIRECTORY_DIRTY));
+    write_at(s.partition, slot_row(s.partition, w), write,
+             replica ? unsaid_row(s.partition, w) : NULL, !(w & DIRECTORY_DIRTY), draw_of(s, w));
     publish_changed(s, w, mine);
     return replica;
 }
@@ -364,17 +380,6 @@ int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context
     return write_latched(s, w, &write, waits);
 }
 
-/* The values that the function makes of floats are set. */
-static void edit_bf16(struct row_ref s, directory_word w, const struct row_edit *e, bool replica)
-{
-    const struct partition *p = s.partition;
-    const struct write write = {.change = ROW_SET, .values = e->scratch};
-    partition_show(p, e->scratch, slot_row(p, w), false);
-    e->change(e->context, e->scratch, p->length);
-    write_at(s, w, slot_row(p, w), &write, replica ? unsaid_row(p, w) : NULL,
-             !(w & DIRECTORY_DIRTY));
-}
-
 static int edit_shared(struct row_ref s, directory_word w, const struct row_edit *e,
                        struct copies *mine)
 {
@@ -383,15 +388,8 @@ static int edit_shared(struct row_ref s, directory_word w, const struct row_edit
         return -ENOMEM;
     }
     bool replica = directory_is_replica(w);
-    float *row = slot_row(s.partition, w);
-    LOCUS_YIELD();
-    if (replica && !(w & DIRECTORY_DIRTY) && !s.partition->bf16)
-        floats_copy(unsaid_row(s.partition, w), row, s.partition->length);
-    LOCUS_YIELD();
-    if (s.partition->bf16)
-        edit_bf16(s, w, e, replica);
-    else
-        row_edit_latched(row, s.partition->length, e);
+    edit_at(s.partition, slot_row(s.partition, w), e, replica ? unsaid_row(s.partition, w) : NULL,
+            !(w & DIRECTORY_DIRTY), draw_of(s, w));
     publish_changed(s, w, mine);
     return replica;
 }

@@ -117,13 +117,10 @@ static void merge_updates(struct row_ref s, float *row, directory_word w)
 {
     const struct partition *p = s.partition;
     const float *unsaid = unsaid_row(p, w);
-    const struct write write = {.change = ROW_MERGE, .values = unsaid};
     if (!(w & DIRECTORY_DIRTY)) return;
-    if (p->bf16)
-        optimizer_merge_kept(p->optimizer, row, row, p->length, slot_row(p, w), unsaid,
-                             draw_of(s, w));
-    else if (p->optimizer)
-        write_at(s, w, row, &write, NULL, false);
+    if (p->optimizer)
+        optimizer_fold(p->optimizer, row, p->length, slot_row(p, w), unsaid, NULL, false,
+                       draw_of(s, w));
     else
         p->gain(row, unsaid, slot_row(p, w), p->length, true);
 }

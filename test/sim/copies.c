@@ -5,7 +5,8 @@
  * milliseconds of a clock of their own making, and drain; a mover takes rows out and puts them back;
  * a stranger reads and changes them as a shard would. The rows are main copies that no other node
  * has a copy of, or some has, which is told of changes; or they are replicas, whose owner gets their
- * updates and refreshes them; with SGD or without. Each update counts in the element of its worker, in an element for
+ * updates and refreshes them; with SGD or without; of floats or of 16 bits, which whole numbers up to
+ * 256 fit into. Each update counts in the element of its worker, in an element for
  * all, and no update changes the last one, which names the key. Checked at each read: the row is
  * whole and the key's own, has all of its worker's updates, no fewer of anybody's than this worker
  * saw before, and all that were done some milliseconds ago; who is no worker sees everything that is
@@ -50,7 +51,7 @@ static struct {
     uint64_t now_ns;
     unsigned workers, writers, keys, busy; /* busy: inside an operation */
     enum where where;
-    bool is_pausing, has_optimizer;
+    bool is_pausing, has_optimizer, is_bf16;
     struct reader reader[WORKERS_MAX];
     struct copies *copies[WORKERS_MAX];
     struct mover mover;
@@ -70,6 +71,20 @@ static uint64_t now_ns(void)
 static struct row_ref ref_of(unsigned key)
 {
     return store_row_ref(&world.store, key);
+}
+
+/* A row as the store has it, and its values. */
+static void show(float *values, const float *stored)
+{
+    partition_show(world.store.partition, values, stored, false);
+}
+
+static const float *pack(float *stored, const float *values)
+{
+    const struct partition *p = world.store.partition;
+    if (!p->bf16) return values;
+    p->bf16->round(stored, values, LENGTH, 0);
+    return stored;
 }
 
 /* Updates of `worker` that were done before. */
@@ -145,7 +160,7 @@ static void read_one(unsigned me, unsigned key)
     size_t replicas = 0;
     int rc = is_batch
                  ? -(int)rows_read(&world.store, world.copies[me], keys, 1, row, NULL, &replicas)
-                 : row_read_by(ref_of(key), row, world.copies[me]);
+                 : row_read_any(ref_of(key), row, world.copies[me]);
     if (rc >= 0) check_read(me, key, row, &b);
     check_refused(key, rc, moves);
 }
@@ -186,6 +201,16 @@ static void step_row(void *update, const float *values, float *gradient, uint32_
     for (uint32_t i = 0; i < length; i++) gradient[i] = -from[i];
 }
 
+/* May there be one more? */
+static bool begin_write(unsigned who, unsigned key)
+{
+    unsigned all = 0;
+    for (unsigned w = 0; w < PARTIES; w++) all += world.begun[key][w];
+    if (world.is_bf16 && all >= 256) return false;
+    world.begun[key][who]++;
+    return true;
+}
+
 static void has_written(unsigned who, unsigned key, int rc)
 {
     if (rc < 0)
@@ -204,7 +229,7 @@ static void write_one(unsigned me, unsigned key)
     int rc = 0, none = 0;
     update[me] = 1;
     for (unsigned i = 0; i < LENGTH; i++) added[i] = world.has_optimizer ? -update[i] : update[i];
-    world.begun[key][me]++;
+    if (!begin_write(me, key)) return;
     switch (dice_below(&world.dice, 3)) {
     case 0:
         rc = world.has_optimizer
@@ -252,7 +277,7 @@ static void work_once(unsigned me)
         write_one(me, key);
     else if (what < 28)
         read_one(me, key);
-    else if (what < 31)
+    else if (what < 31 && !world.is_bf16) /* of these there are no views */
         view_some(me);
     else
         copies_drain(world.copies[me]);
@@ -296,7 +321,7 @@ static void tell(void *unused, uint64_t index)
     } else if (world.where == SHARED) {
         row_clean(ref_of(key));
         row_read_version(ref_of(key), row, &w);
-        memcpy(world.told[key], row, sizeof row);
+        show(world.told[key], row);
     }
     check_whole(key, world.told[key]);
 }
@@ -318,7 +343,7 @@ static void tell_others(bool of_all)
 /* What a row loses by it was done before. */
 static void move_one(unsigned key)
 {
-    float row[CAPACITY];
+    float row[CAPACITY], values[CAPACITY];
     bool written;
     struct before b = before_now(key, UINT64_MAX);
     const directory_word next = directory_elsewhere(1, 1);
@@ -330,10 +355,11 @@ static void move_one(unsigned key)
     } else {
         MUST(row_take(&world.mover, ref_of(key), row, &written, next) == 0,
              "key %u cannot be taken out", key);
-        check_exact(key, row, &b, "what was taken out");
+        show(values, row);
+        check_exact(key, values, &b, "what was taken out");
     }
     locus_fiber_yield();
-    int rc = world.where == REPLICA ? row_replicate(ref_of(key), world.told[key])
+    int rc = world.where == REPLICA ? row_replicate(ref_of(key), pack(row, world.told[key]))
                                     : row_put(ref_of(key), row);
     MUST(rc == 0, "key %u cannot be put back", key);
     if (world.where == SHARED) {
@@ -346,13 +372,13 @@ static void move_one(unsigned key)
 /* Another node's update comes to the main copy, or the main copy's values to a replica. */
 static void hear(unsigned key)
 {
-    float update[CAPACITY] = {[ALL] = 1, [STRANGER] = 1};
+    float update[CAPACITY] = {[ALL] = 1, [STRANGER] = 1}, stored[CAPACITY];
     if (world.where == REPLICA) {
-        row_refresh(ref_of(key), world.told[key]);
+        row_refresh(ref_of(key), pack(stored, world.told[key]));
         return;
     }
-    world.begun[key][STRANGER]++;
-    has_written(STRANGER, key, row_write(ref_of(key), update, ROW_MERGE));
+    if (begin_write(STRANGER, key))
+        has_written(STRANGER, key, row_write(ref_of(key), update, ROW_MERGE));
 }
 
 static void serve_once(unsigned key)
@@ -383,12 +409,12 @@ static void move(void *unused)
 
 static void begin_row(unsigned key)
 {
-    float *row = world.told[key];
+    float *row = world.told[key], stored[CAPACITY];
     row[NAME] = (float)key + 1;
     struct row_ref s = ref_of(key);
     bool is_here = row_ref_is_here(s, directory_load(row_ref_word(s)));
-    int rc = world.where == REPLICA ? row_replicate(s, row)
-                                    : (is_here ? row_set(s, row) : row_put(s, row));
+    int rc = world.where == REPLICA ? row_replicate(s, pack(stored, row))
+                                    : (is_here ? row_set(s, row) : row_put(s, pack(stored, row)));
     MUST(rc == 0, "no row");
     if (world.where == SHARED) row_share(s);
 }
@@ -398,6 +424,7 @@ static void open_world(void)
     const struct locus_table table = {.name = "rows",
                                       .rows = world.keys,
                                       .length = LENGTH,
+                                      .element = world.is_bf16 ? LOCUS_BF16 : LOCUS_F32,
                                       .optimizer = world.has_optimizer ? LOCUS_SGD
                                                                        : LOCUS_NO_OPTIMIZER,
                                       .rule = {.rate = world.has_optimizer}};
@@ -429,7 +456,8 @@ static void check_end(void)
         float row[CAPACITY];
         struct before b = before_now(key, UINT64_MAX);
         directory_word w = directory_load(row_ref_word(ref_of(key)));
-        const float *at = partition_row(ref_of(key).partition, directory_slot(w));
+        float at[CAPACITY];
+        show(at, partition_row(ref_of(key).partition, directory_slot(w)));
         MUST(!(w & DIRECTORY_COPIED) || directory_is_copied(w), "key %u has a strange word", key);
         check_exact(key, at, &b, "the row");
         MUST(row_read(ref_of(key), row) >= 0, "key %u is not here", key);
@@ -452,6 +480,7 @@ static void run(uint64_t seed)
     world.keys = 1 + dice_below(&world.dice, KEYS_MAX);
     world.where = (enum where)dice_below(&world.dice, 3);
     world.has_optimizer = dice_below(&world.dice, 2);
+    world.is_bf16 = seed / FIBERS_POLICIES % 4 == 3;
     open_world();
     fibers_begin((enum fibers_policy)(seed % FIBERS_POLICIES), seed);
     fibers_set_clock(now_ns);
