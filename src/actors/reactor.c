@@ -2,6 +2,7 @@
 
 #include "actors/mailbox.h"
 #include "actors/outbox.h"
+#include "actors/turn.h"
 #include "base/condition.h"
 #include "base/error.h"
 #include "base/yield.h"
@@ -19,6 +20,8 @@
 #include <unistd.h>
 
 enum { REASON_BYTES = 200 };
+/* A thread that has woken stays awake for so long, though a worker would take its turns. */
+#define AWAKE_NS UINT64_C(1000000)
 
 struct inbox {
     struct mailbox mailbox;
@@ -48,9 +51,11 @@ struct reactor {
     bool yields, saw_loss, said_bye;
     unsigned first_inbox; /* of the next turn */
     struct pinning_place place;
-    uint64_t goodbye_ns; /* when to stop waiting for goodbyes */
-    uint64_t due_ns;     /* when the shard wants a turn */
-    uint64_t sleeps;     /* how often there was nothing to do; read by any thread */
+    uint64_t goodbye_ns;         /* when to stop waiting for goodbyes */
+    uint64_t due_ns;             /* when the shard wants a turn */
+    bool has_one_worker;         /* which may need the thread's core */
+    uint64_t slept_ns, until_ns; /* when the thread last woke; until when it sleeps */
+    uint64_t sleeps;             /* how often there was nothing to do; read by any thread */
     void (*completed)(struct request *, int rc);
     void (*lost)(void *context, unsigned rank, const char *reason);
     void *context;
@@ -58,7 +63,8 @@ struct reactor {
     bool started;
     /* Shared with other threads. */
     struct {
-        int sleeping; /* the reactor sleeps, or is about to and will look again */
+        struct turn turn;
+        int helper; /* the worker waits, and would take turns itself */
         int stopping;
         int loss; /* 0: none; 1: being written; 2: rank and reason below stand */
         unsigned lost_rank;
@@ -77,7 +83,10 @@ static struct wire_entry *platform_entry(void *context, unsigned peer, uint32_t 
      * the new entry, because an entry must not leave before its caller has filled it in. */
     if (r->unsubmitted_bytes >= LINK_FRAME_BYTES) {
         r->unsubmitted_bytes = 0;
-        uring_submit(r->uring);
+        if (turn_is_ours(&r->shared.turn))
+            uring_give_shared(r->uring);
+        else
+            uring_submit(r->uring);
     }
     r->unsubmitted_bytes += wire_entry_bytes(length);
     outbox_say(&r->outbox, peer, until_ns);
@@ -181,6 +190,7 @@ int reactor_open(const struct reactor_config *c, struct reactor **out)
         *r = (struct reactor){.nodes = c->plan->store->home.nodes,
                               .workers = c->plan->config.workers,
                               .yields = c->yields,
+                              .has_one_worker = c->yields && c->plan->config.workers == 1,
                               .place = c->place,
                               .completed = c->completed,
                               .lost = c->lost,
@@ -330,20 +340,42 @@ static bool has_news(struct reactor *r)
     return !r->saw_loss && __atomic_load_n(&r->shared.loss, __ATOMIC_ACQUIRE) == 2;
 }
 
+/* When what the shard and its outbox wait for is due. */
+static uint64_t next_due_ns(const struct reactor *r)
+{
+    uint64_t outbox_ns = outbox_due_ns(&r->outbox);
+    return r->due_ns < outbox_ns ? r->due_ns : outbox_ns;
+}
+
+/* A worker uses links through memory alone. A node that has lost another or leaves needs more. */
+static bool may_be_helped(const struct reactor *r)
+{
+    return r->has_one_worker && !r->saw_loss && !r->said_bye && uring_is_shared(r->uring);
+}
+
 static void sleep_until_news(struct reactor *r)
 {
-    uint64_t until = uring_next_tick_ns(r->uring);
-    if (r->due_ns < until) until = r->due_ns;
-    if (outbox_due_ns(&r->outbox) < until) until = outbox_due_ns(&r->outbox);
+    uint64_t until = uring_next_tick_ns(r->uring), due_ns = next_due_ns(r);
+    if (due_ns < until) until = due_ns;
     if (r->said_bye && r->goodbye_ns < until) until = r->goodbye_ns;
-    /* Sequentially consistent: a poster exchanges this after posting, and we look for news after
-     * setting it; so one of us sees the other. */
-    __atomic_exchange_n(&r->shared.sleeping, 1, __ATOMIC_SEQ_CST);
-    if (!has_news(r)) {
-        __atomic_store_n(&r->sleeps, r->sleeps + 1, __ATOMIC_RELAXED);
-        uring_wait(r->uring, until);
+    turn_look(&r->shared.turn);
+    if (until <= clock_now_ns() || has_news(r) || !uring_lie_down(r->uring)) return;
+    r->until_ns = until;
+    __atomic_store_n(&r->sleeps, r->sleeps + 1, __ATOMIC_RELAXED);
+    if (turn_leave(&r->shared.turn, may_be_helped(r))) {
+        uring_sleep(r->uring, until);
+        turn_take_back(&r->shared.turn);
     }
-    __atomic_store_n(&r->shared.sleeping, 0, __ATOMIC_RELAXED);
+    uring_get_up(r->uring);
+    r->slept_ns = clock_now_ns();
+}
+
+/* Leave its turns to a worker that waits? Not soon after others wanted the thread: to wake it each
+ * time would cost them more than the worker gains. */
+static bool would_leave(const struct reactor *r, uint64_t now)
+{
+    return __atomic_load_n(&r->shared.helper, __ATOMIC_RELAXED) && now - r->slept_ns > AWAKE_NS &&
+           may_be_helped(r);
 }
 
 static void poll_gently(const struct reactor *r)
@@ -368,7 +400,7 @@ static void *run(void *argument)
         uring_tick(r->uring, now);
         if (work > 0)
             busy = now;
-        else if (now - busy < REACTOR_SPIN_NS)
+        else if (now - busy < REACTOR_SPIN_NS && !would_leave(r, now))
             poll_gently(r);
         else
             sleep_until_news(r);
@@ -404,13 +436,56 @@ int reactor_start(struct reactor *r)
 
 static void wake_if_sleeping(struct reactor *r)
 {
-    if (__atomic_exchange_n(&r->shared.sleeping, 0, __ATOMIC_SEQ_CST)) uring_wake(r->uring);
+    if (turn_want(&r->shared.turn)) uring_wake(r->uring);
 }
 
 void reactor_post(struct reactor *r, struct request *request)
 {
     mailbox_put(&r->inbox[request->worker].mailbox, request);
-    wake_if_sleeping(r);
+    if (!turn_is_ours(&r->shared.turn)) wake_if_sleeping(r);
+}
+
+/* ---- a worker instead of the thread ---- */
+
+static bool take_turn(struct reactor *r)
+{
+    if (!turn_take(&r->shared.turn)) return false;
+    uring_get_up(r->uring);
+    return true;
+}
+
+static void give_turn(struct reactor *r)
+{
+    if (turn_give(&r->shared.turn)) uring_wake(r->uring);
+}
+
+void reactor_help_begin(struct reactor *r)
+{
+    if (!r->has_one_worker) return;
+    __atomic_store_n(&r->shared.helper, 1, __ATOMIC_RELAXED);
+    take_turn(r);
+}
+
+bool reactor_help(struct reactor *r)
+{
+    if (!turn_is_ours(&r->shared.turn) && !take_turn(r)) return false;
+    uint64_t now = clock_now_ns();
+    unsigned work = uring_poll_shared(r->uring, now) + serve_inboxes(r);
+    r->due_ns = shard_turn(&r->shard, now);
+    outbox_flush(&r->outbox, now, flush_link, r);
+    uring_give_shared(r->uring);
+    if (turn_is_wanted(&r->shared.turn)) give_turn(r);
+    return work > 0;
+}
+
+/* The thread may go on sleeping if it would do so itself, and as long. */
+void reactor_help_end(struct reactor *r)
+{
+    __atomic_store_n(&r->shared.helper, 0, __ATOMIC_RELAXED);
+    if (!turn_is_ours(&r->shared.turn)) return;
+    bool may_sleep = next_due_ns(r) >= r->until_ns && uring_lie_down_shared(r->uring) &&
+                     !has_news(r);
+    if (!may_sleep || !turn_return(&r->shared.turn)) give_turn(r);
 }
 
 void reactor_wake(struct reactor *r)

@@ -6,7 +6,10 @@
  * what can wait (outbox.h). A reactor polls while it was busy within the last REACTOR_SPIN_NS; then
  * it sleeps in its ring and costs nothing. A post wakes a sleeping reactor once, and does not wake
  * a polling one. If there are more threads than cores, a polling reactor yields its core in each
- * turn, so that it does not starve the worker for which it waits.
+ * turn, so that it does not starve the worker for which it waits. If that is the only worker of a
+ * node of one shard, all of whose links go through memory, it takes the shard's turns itself while it
+ * waits, and the thread sleeps (turn.h). The ring is the thread's: for what needs it, is due before
+ * it would wake, or is left to do, it is woken.
  *
  * Callers   the thread that opens the node; reactor_post and reactor_wake from workers' threads,
  *           reactor_lose from any
@@ -71,6 +74,13 @@ void reactor_free(struct reactor *); /* NULL is allowed */
 /* Passes a request to the shard; wakes the reactor if it sleeps. On the thread of the request's
  * worker. */
 void reactor_post(struct reactor *, struct request *);
+
+/* A worker that waits for the only shard of its node: begins before it posts what it waits for; takes
+ * turns itself, if it may, until that is done or it would rather sleep; and ends. reactor_help
+ * returns false if there was nothing to do, or the turn is not to be had. */
+void reactor_help_begin(struct reactor *);
+bool reactor_help(struct reactor *);
+void reactor_help_end(struct reactor *);
 
 /* Wakes the shard for intents of this node's workers. Any thread. */
 void reactor_wake(struct reactor *);

@@ -258,8 +258,11 @@ static __attribute__((noinline)) int access_rows(locus_worker *w, enum request_k
     if (rc || (is_in_section(w) && (rc = check_section(&a)))) return rc;
     rc = begin_access(&a);
     if (!a.op) return rc;
-    locus_ticket ticket = operation_submit(&w->operations, a.op);
-    int remote = a.missing == MISSING_KEEP ? 0 : finish(w, ticket);
+    int remote = 0;
+    if (a.missing == MISSING_KEEP)
+        operation_submit(&w->operations, a.op);
+    else
+        remote = call_name_loss(w, operation_run(&w->operations, a.op));
     return rc ? rc : remote;
 }
 

@@ -321,8 +321,7 @@ unsigned uring_poll(struct uring *u, uint64_t now_ns)
 {
     u->links.now_ns = now_ns;
     collect(u);
-    unsigned n = complete_all(u);
-    for (struct link *l = u->links.sharing; l; l = l->next_sharing) n += link_move(l);
+    unsigned n = complete_all(u) + uring_poll_shared(u, now_ns);
     return n + tell_fallen(u);
 }
 
@@ -345,18 +344,62 @@ static void wait_for_one(struct uring *u, uint64_t ns)
     check_submitted(io_uring_submit_and_wait_timeout(&u->ring, &first, 1, &limit, NULL));
 }
 
-void uring_wait(struct uring *u, uint64_t until_ns)
+bool uring_lie_down(struct uring *u)
 {
-    uint64_t now_ns = clock_now_ns();
     prepare(u);
-    if (until_ns <= now_ns || u->links.fallen || !links_sleep(&u->links)) {
+    if (u->links.fallen || !links_sleep(&u->links)) {
         uring_submit(u);
-        return;
+        return false;
     }
     read_wake(u);
-    uint64_t ns = until_ns - now_ns;
+    return true;
+}
+
+void uring_sleep(struct uring *u, uint64_t until_ns)
+{
+    uint64_t now_ns = clock_now_ns(), ns = until_ns > now_ns ? until_ns - now_ns : 0;
     wait_for_one(u, ns < SLEEP_MAX_NS ? ns : SLEEP_MAX_NS);
+}
+
+void uring_get_up(struct uring *u)
+{
     links_awake(&u->links);
+}
+
+/* ---- without the ring ---- */
+
+bool uring_is_shared(const struct uring *u)
+{
+    for (unsigned i = 0; i < u->count; i++) {
+        const struct link *l = u->link[i];
+        if (l->state != LINK_OPEN || !l->reads_shared || !l->writes_shared || !l->receiving)
+            return false;
+    }
+    return !u->links.fallen;
+}
+
+bool uring_lie_down_shared(struct uring *u)
+{
+    return uring_is_shared(u) && links_sleep(&u->links);
+}
+
+unsigned uring_poll_shared(struct uring *u, uint64_t now_ns)
+{
+    unsigned n = 0;
+    u->links.now_ns = now_ns;
+    for (struct link *l = u->links.sharing; l; l = l->next_sharing) n += link_move(l);
+    return n;
+}
+
+void uring_give_shared(struct uring *u)
+{
+    struct link *next = u->links.ready;
+    u->links.ready = NULL;
+    for (struct link *l; (l = next);) {
+        next = l->next_ready;
+        l->is_ready = false;
+        link_give(l); /* one that has no room is ready again */
+    }
 }
 
 void uring_wake(struct uring *u)

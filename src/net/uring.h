@@ -7,14 +7,14 @@
  * linear memory: that is fastest for a request that waits for its answer, and as fast as any other
  * way for streams.
  *
- * Callers   from uring_start on the reactor's thread alone; before that the thread that opens the
- *           node; uring_wake from any thread. uring_fini on the reactor's thread, or on any other
- *           after that thread has ended
+ * Callers   from uring_start on the reactor's thread alone, but for what does without the ring while
+ *           that sleeps; before that the thread that opens the node; uring_wake from any thread.
+ *           uring_fini on the reactor's thread, or on any other after that thread has ended
  * Memory    the ring, a pool of send buffers (link.h), the links
- * Waiting   uring_wait; uring_stop for operations under way in the kernel, which end with their
+ * Waiting   uring_sleep; uring_stop for operations under way in the kernel, which end with their
  *           connections
  * Life      uring_init, uring_add_link for every peer, uring_start, any number of uring_poll /
- *           submit / wait, uring_stop, uring_fini
+ *           submit, and lie_down / sleep / get_up, uring_stop, uring_fini
  */
 #ifndef LOCUS_NET_URING_H
 #define LOCUS_NET_URING_H
@@ -69,9 +69,21 @@ unsigned uring_poll(struct uring *, uint64_t now_ns);
 /* Passes everything flushed to the kernel, and lets links receive again: one system call for all
  * links (up to a few hundred), none if there is nothing to do. */
 void uring_submit(struct uring *);
-/* Submits, then sleeps until something completes, uring_wake, or `until_ns`; may end earlier. */
-void uring_wait(struct uring *, uint64_t until_ns);
-/* Ends the current uring_wait or, if none is under way, the next one, unless a uring_poll before
+/* Submits, and lets peers wake us. False: there is something to do, and nobody lies down. */
+bool uring_lie_down(struct uring *);
+/* Sleeps until something completes, uring_wake, or `until_ns`; may end earlier. Meanwhile another
+ * thread may have the links (actors/turn.h). */
+void uring_sleep(struct uring *, uint64_t until_ns);
+void uring_get_up(struct uring *);
+
+/* Without the ring, for whoever has the links while its thread sleeps. Are all links open, and go
+ * through memory? Then these do there what those above do; what fails, the thread will report. */
+bool uring_is_shared(const struct uring *);
+unsigned uring_poll_shared(struct uring *, uint64_t now_ns);
+void uring_give_shared(struct uring *);
+bool uring_lie_down_shared(struct uring *);
+
+/* Ends the current uring_sleep or, if none is under way, the next one, unless a uring_poll before
  * that reports it as a thing to do. From any thread; one write to an eventfd. */
 void uring_wake(struct uring *);
 

@@ -97,9 +97,34 @@ static bool wait_a_while(struct waiter *w, bool (*condition)(const void *), cons
     wait_until(w, condition, a);
     return true;
 }
+
+/* The shard is a fiber, which goes on whenever the worker waits. */
+static void begin_to_help(struct operations *o)
+{
+    (void)o;
+}
+
+static void end_to_help(struct waiter *w)
+{
+    (void)w;
+}
 #else
+static void begin_to_help(struct operations *o)
+{
+    if (o->shards > 1) return;
+    o->waiter.helps = o->reactor[0];
+    reactor_help_begin(o->reactor[0]);
+}
+
+static void end_to_help(struct waiter *w)
+{
+    if (w->helps) reactor_help_end(w->helps);
+    w->helps = NULL;
+}
+
 static void look_again(const struct waiter *w)
 {
+    if (w->helps && reactor_help(w->helps)) return;
     if (w->yields)
         sched_yield();
     else
@@ -124,6 +149,7 @@ static bool wait_until_in(struct waiter *w, bool (*condition)(const void *), con
                           const struct timespec *time)
 {
     while (!spin_until(w, condition, a)) {
+        end_to_help(w);
         uint32_t seen = __atomic_load_n(&w->completions, __ATOMIC_ACQUIRE);
         /* Sequentially consistent: pairs with the exchange in waiter_wake(). */
         __atomic_exchange_n(&w->sleeping, 1, __ATOMIC_SEQ_CST);
@@ -337,6 +363,14 @@ locus_ticket operation_submit(struct operations *o, struct operation *op)
     post_all(o);
     if (__atomic_sub_fetch(&op->left, 1, __ATOMIC_ACQ_REL) > 0) return ticket;
     return op->rc ? ticket : 0;
+}
+
+int operation_run(struct operations *o, struct operation *op)
+{
+    begin_to_help(o);
+    int rc = operations_wait(o, operation_submit(o, op));
+    end_to_help(&o->waiter);
+    return rc;
 }
 
 int operations_flush(struct operations *o, enum request_kind kind)

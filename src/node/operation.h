@@ -34,6 +34,7 @@ struct waiter {
     uint32_t sleeping;
     /* threads may have to share a core: a thread that spins yields it each time */
     bool yields;
+    struct reactor *helps; /* takes this one's turns while it spins; NULL: nobody's */
 };
 
 #define WAITER_SPIN_NS UINT64_C(50000)
@@ -100,6 +101,9 @@ void operation_add(struct operations *, struct operation *, enum request_kind, u
 float *operation_keep(struct operation *, size_t floats);
 /* All keys were added: posts the rest. Returns the ticket; 0 if the operation is complete. */
 locus_ticket operation_submit(struct operations *, struct operation *);
+
+/* The same, and waits for it; meanwhile it may act for the shard. */
+int operation_run(struct operations *, struct operation *);
 
 /* Asks all shards for what quiesce needs (request.h), and waits for it. */
 int operations_flush(struct operations *, enum request_kind);

@@ -5,7 +5,7 @@
 #   test/sim/mutants.sh SET [TEXT]   those whose name contains TEXT
 #   RENEW=1 test/sim/mutants.sh ...  and writes into a mutant what finds it now, if it is another run
 #
-# local      the store; found by local_fibers or copies
+# local      the store, and whose turn it is; found by local_fibers, copies or turn
 # schedule   what is updated next, and by whom; found by schedule
 # protocol   what nodes say to each other; found by protocol or exhaustive
 # checkpoint rows to files and back; found by checkpoint
@@ -21,7 +21,7 @@ usage() { echo "usage: $0 local|schedule|protocol|checkpoint [TEXT]" >&2; exit 2
 set=$1 text=${2:-}
 shared=(test/sim/fibers.c test/sim/history.c test/sim/content.c test/sim/seeds.c)
 case $set in
-    local) programs=(local_fibers copies) finding='^seed.*' ;;
+    local) programs=(local_fibers copies turn) finding='^seed.*' ;;
     schedule) programs=(schedule) finding='^seed.*' ;;
     protocol) programs=(protocol exhaustive) finding='violation: .*' ;;
     checkpoint) programs=(checkpoint) finding='^seed.*' shared+=(test/sim/protocol/{joined,platform}.c test/common/memory_files.c) ;;

@@ -58,6 +58,9 @@ static void on_lost(void *context, unsigned rank, const char *reason)
     __atomic_fetch_add(&n->losses, 1, __ATOMIC_RELEASE);
 }
 
+/* Requests that this thread has served to their end. */
+static _Thread_local unsigned served_here;
+
 /* A request that is asked again as soon as it is served. */
 static struct {
     struct request request;
@@ -67,6 +70,7 @@ static struct {
 
 static void on_completed(struct request *r, int rc)
 {
+    served_here++;
     if (r != &restless.request) {
         operation_request_done(r, rc);
         return;
@@ -76,13 +80,13 @@ static void on_completed(struct request *r, int rc)
     if (__atomic_load_n(&restless.goes_on, __ATOMIC_RELAXED)) reactor_post(restless.reactor, r);
 }
 
-static void open_node(struct node *n, unsigned rank, int fd, bool yields)
+static void open_node(struct node *n, unsigned rank, int fd, unsigned workers, bool yields)
 {
     const struct locus_table table = {.rows = KEYS, .length = LENGTH};
     const int fds[2] = {fd, fd};
     CHECK_EQ(store_init(&n->store, &table, 1, 1, 2, rank), 0);
     n->plan = (struct node_plan){
-        .technique = technique_of(LOCUS_STATIC), .store = &n->store, .config.workers = WORKERS};
+        .technique = technique_of(LOCUS_STATIC), .store = &n->store, .config.workers = workers};
     const struct reactor_config c = {.plan = &n->plan,
                                      .fd = fds,
                                      .peer_timeout_s = 30,
@@ -99,16 +103,22 @@ static void open_node(struct node *n, unsigned rank, int fd, bool yields)
     }
 }
 
-static struct pair *open_pair(bool yields)
+static struct pair *open_pair_of(unsigned workers, bool yields)
 {
     int fd[2];
     struct pair *p = aligned_alloc(64, (sizeof *p + 63) / 64 * 64);
     CHECK(p != NULL);
     memset(p, 0, sizeof *p);
     connect_pair(fd);
-    for (unsigned rank = 0; rank < 2; rank++) open_node(&p->node[rank], rank, fd[rank], yields);
+    for (unsigned rank = 0; rank < 2; rank++)
+        open_node(&p->node[rank], rank, fd[rank], workers, yields);
     for (unsigned rank = 0; rank < 2; rank++) CHECK_EQ(reactor_start(p->node[rank].reactor), 0);
     return p;
+}
+
+static struct pair *open_pair(bool yields)
+{
+    return open_pair_of(WORKERS, yields);
 }
 
 static void *stop(void *node)
@@ -225,6 +235,72 @@ TEST(reactor, serves_a_worker_that_yields_while_it_waits)
 TEST(reactor, serves_a_worker_that_spins_while_it_waits)
 {
     push_and_pull(false);
+}
+
+/* ---- the only worker of a node acts for its shard while it waits -------------------------------- */
+
+static bool is_shared(const struct pair *p)
+{
+    return reactor_load(p->node[0].reactor, 1).is_shared &&
+           reactor_load(p->node[1].reactor, 0).is_shared;
+}
+
+static int help_and_run(struct node *n, enum request_kind kind, locus_key key, float *values)
+{
+    struct operation *op = operation_begin(&n->operations[0]);
+    operation_add(&n->operations[0], op, kind, 0, key, values);
+    return operation_run(&n->operations[0], op);
+}
+
+struct helping {
+    struct pair *pair;
+    unsigned rank, pushed;
+    int *left; /* atomic: workers at work */
+};
+
+/* Waits for some calls, and not for others. */
+static void *push_and_help(void *helping)
+{
+    enum { HELPED = 20, CALLS = 100 };
+    struct helping *h = helping;
+    struct node *n = &h->pair->node[h->rank];
+    float one[LENGTH] = {1}, got[LENGTH] = {0};
+    locus_key key = remote_key(n, 3);
+    while (h->pushed < CALLS || served_here < HELPED) {
+        struct operations *o = &n->operations[0];
+        if (h->pushed++ % 16 == 0) {
+            struct operation *op = operation_begin(o);
+            operation_add(o, op, REQUEST_PUSH, 0, key, one);
+            operation_submit(o, op);
+        } else {
+            CHECK_EQ(help_and_run(n, REQUEST_PUSH, key, one), 0);
+        }
+        if (h->pushed % 64 == 0) usleep(500);
+        CHECK_EQ(help_and_run(n, REQUEST_PULL, key, got), 0);
+        CHECK_EQ((unsigned)got[0], h->pushed);
+    }
+    __atomic_fetch_sub(h->left, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* Others want the shards' threads meanwhile. */
+TEST(reactor, a_worker_that_waits_acts_for_a_shard_whose_thread_sleeps)
+{
+    struct pair *p = open_pair_of(1, true);
+    pthread_t thread[2];
+    int left = 2;
+    struct helping h[2] = {{p, 0, 0, &left}, {p, 1, 0, &left}};
+    for (int i = 0; i < 1000 && !is_shared(p); i++) usleep(10000);
+    if (!is_shared(p)) SKIP("these links do not go through memory");
+    for (int i = 0; i < 2; i++) CHECK_EQ(pthread_create(&thread[i], NULL, push_and_help, &h[i]), 0);
+    for (unsigned i = 0; __atomic_load_n(&left, __ATOMIC_ACQUIRE) > 0; i++) {
+        struct key_look look;
+        CHECK_EQ(reactor_look(p->node[i % 2].reactor, i % KEYS, &look), 0);
+        reactor_wake(p->node[i % 2].reactor);
+        usleep(3000);
+    }
+    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    close_pair(p);
 }
 
 TEST(reactor, many_operations_are_in_flight_and_keep_their_order)

@@ -65,6 +65,14 @@ void end_on_heartbeat(void *context, unsigned peer);
 /* An entry of that number. false: there is no room. */
 bool ends_put(struct link *, uint64_t tag, uint32_t length);
 
+/* Sleeps, if there is nothing to do. */
+static inline void end_wait(struct uring *u, uint64_t until_ns)
+{
+    if (!uring_lie_down(u)) return;
+    uring_sleep(u, until_ns);
+    uring_get_up(u);
+}
+
 /* Submits and polls. Returns the completions. */
 unsigned end_turn(struct end *);
 /* Of one or both. */

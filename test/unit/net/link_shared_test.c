@@ -97,7 +97,7 @@ static void *listen_sleeping(void *listener)
     uint64_t limit = now_ns() + LIMIT_S * SECOND;
     start(e);
     while ((e->entries < l->until || !link_is_drained(e->link)) && now_ns() < limit)
-        if (end_turn(e) == 0) uring_wait(e->uring, limit);
+        if (end_turn(e) == 0) end_wait(e->uring, limit);
     uring_stop(e->uring);
     return NULL;
 }
@@ -112,7 +112,7 @@ static void check_listener(struct end e[2], pthread_t thread, uint64_t heard)
 
 static void turn_or_sleep(struct end *e)
 {
-    if (end_turn(e) == 0) uring_wait(e->uring, now_ns() + LIMIT_S / 2 * SECOND);
+    if (end_turn(e) == 0) end_wait(e->uring, now_ns() + LIMIT_S / 2 * SECOND);
 }
 
 TEST(link_shared, both_may_sleep_between_any_two_messages)

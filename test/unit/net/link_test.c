@@ -88,10 +88,10 @@ static void exchange_by(unsigned setup)
     exchange(e, 20000, 300);
     uint64_t start = now_ns();
     for (int i = 0; i < 20; i++) {
-        uring_wait(e[0].uring, now_ns() + SECOND / 1000);
+        end_wait(e[0].uring, now_ns() + SECOND / 1000);
         end_turn(&e[0]);
         uring_wake(e[0].uring);
-        uring_wait(e[0].uring, start + 60 * SECOND);
+        end_wait(e[0].uring, start + 60 * SECOND);
         end_turn(&e[0]);
     }
     CHECK(now_ns() < start + 30 * SECOND);

@@ -156,7 +156,7 @@ TEST(link, stays_when_both_ends_are_idle)
     for (; now_ns() < begin + SECOND || frames_sent(&e[0]) < 5; sleeps++) {
         for (int i = 0; i < 2; i++) {
             uint64_t tick = uring_next_tick_ns(e[i].uring), soon = now_ns() + SECOND / 50;
-            uring_wait(e[i].uring, tick < soon ? tick : soon);
+            end_wait(e[i].uring, tick < soon ? tick : soon);
             uring_poll(e[i].uring, now_ns());
             uring_tick(e[i].uring, now_ns());
         }

@@ -20,7 +20,7 @@ TEST(uring, sleeps_until_it_is_told)
     int fd = end_open_to_socket(&e);
     end_turn(&e);
     uint64_t start = now_ns();
-    for (int i = 0; i < 3; i++) uring_wait(e.uring, start + SECOND / 10);
+    for (int i = 0; i < 3; i++) end_wait(e.uring, start + SECOND / 10);
     CHECK(now_ns() >= start + SECOND / 10);
     CHECK(now_ns() < start + 30 * SECOND);
     end_close(&e, fd);
@@ -34,13 +34,13 @@ TEST(uring, does_not_sleep_when_something_has_come_or_failed)
     end_turn(&e);
     ends_say(fd, bytes, ends_frame(bytes, 0, 0, 1, 1));
     while (e.entries == 0) {
-        uring_wait(e.uring, start + 60 * SECOND);
+        end_wait(e.uring, start + 60 * SECOND);
         uring_poll(e.uring, now_ns());
     }
     while (ends_put(e.link, 0, 1000)) {
     } /* fails in the end */
     while (e.failures == 0) {
-        uring_wait(e.uring, start + 60 * SECOND);
+        end_wait(e.uring, start + 60 * SECOND);
         uring_poll(e.uring, now_ns());
     }
     CHECK(now_ns() < start + 30 * SECOND);
@@ -55,7 +55,7 @@ TEST(uring, ends_the_next_sleep_when_it_is_woken_before)
     end_turn(&e);
     uring_wake(e.uring);
     uring_wake(e.uring);
-    uring_wait(e.uring, start + 60 * SECOND);
+    end_wait(e.uring, start + 60 * SECOND);
     CHECK(uring_poll(e.uring, now_ns()) > 0);
     CHECK(now_ns() < start + 30 * SECOND);
     end_close(&e, fd);
@@ -92,7 +92,7 @@ TEST(uring, loses_no_wake_up)
     CHECK(!pthread_create(&ringer, NULL, ring_the_bell, &b));
     for (uint64_t heard = 0; heard < WAKES;) {
         uint64_t before = now_ns();
-        if (uring_poll(e.uring, before) == 0) uring_wait(e.uring, before + 20 * SECOND);
+        if (uring_poll(e.uring, before) == 0) end_wait(e.uring, before + 20 * SECOND);
         CHECK(now_ns() - before < 10 * SECOND);
         heard = __atomic_load_n(&b.rung, __ATOMIC_ACQUIRE);
         __atomic_store_n(&b.heard, heard, __ATOMIC_RELEASE);
@@ -114,7 +114,7 @@ struct half {
 static void rest(struct half *h)
 {
     if (h->sleeps) {
-        uring_wait(h->end.uring, now_ns() + SECOND);
+        end_wait(h->end.uring, now_ns() + SECOND);
     } else {
         uring_submit(h->end.uring);
         sched_yield(); /* where the two share a core each round would take a slice */
@@ -192,7 +192,7 @@ static void *start_and_leave(void *context)
     for (uint64_t tag = 0; e->link->queued_bytes < LINK_CREDIT_BYTES; tag++)
         CHECK(ends_put(e->link, tag, 1000));
     end_turn(e);
-    uring_wait(e->uring, now_ns() + SECOND / 1000);
+    end_wait(e->uring, now_ns() + SECOND / 1000);
     return NULL;
 }
 
