@@ -96,6 +96,18 @@ TEST(kge, writes_a_model_that_python_reads)
     CHECK_STR(c.out.text, "relations F32 [6, 64]\n");
 }
 
+/* The same digits, but for the time that it took. */
+TEST(kge, evaluates_a_saved_model)
+{
+    program_folder(folder);
+    command_must(
+        &c,
+        "cd %s && kge='%s --data graph %s' && told='sed -n s/(.*//;/^test/p' && "
+        "$kge --epochs 2 --out model | $told > trained && "
+        "$kge --epochs 0 --from model | $told > saved && test -s saved && cmp trained saved",
+        folder, program_path("kge"), small);
+}
+
 TEST(kge, shows_people_what_happens)
 {
     program_folder(folder);
