@@ -207,6 +207,8 @@ static void *be_active(void *argument)
     case AT_BARRIER:
         wait_to_go(m);
         rc = locus_barrier(w->worker);
+        /* who was stopped may find that all had come before they left; nobody comes again */
+        if (rc == 0 && m->is_victim) rc = locus_barrier(w->worker);
         break;
     case AT_CLOSE:
         wait_to_go(m);
