@@ -165,6 +165,7 @@ static void parse(struct predict *p, const char *program, int argc, char **argv)
     if (words[1] && words[2])
         fail_usage("\"%s\" is one word too many: MODEL and FILE are all", words[2]);
     args_needs("--tensor", "--export");
+    if (p->format && p->is_json) fail_usage("--json has no effect with --export: leave it out");
     if (p->format && words[1]) fail_usage("--export reads no FILE, and \"%s\" is given", words[1]);
     p->path = words[1] ? words[1] : "-";
     open_model(p, words[0]);

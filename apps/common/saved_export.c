@@ -44,7 +44,9 @@ static const struct saved_tensor *choose(const struct saved *s, const char *tens
         if (t && (tensor || is_table(t)) && strcmp(t->name, all[i].tensor) == 0)
             *names = all[i].names;
     }
-    if (!t) saved_fail(s, "has no tensor \"%s\" (--tensor)", tensor ? tensor : all[0].tensor);
+    if (!t && !tensor)
+        saved_fail(s, "has no tensor whose rows may have names: --tensor says which to export");
+    if (!t) saved_fail(s, "has no tensor \"%s\" (--tensor)", tensor);
     if (!is_table(t))
         saved_fail(s, "its tensor \"%s\" has the type %s, and is no table of numbers", t->name,
                    tensors_types[t->type].name);
@@ -91,7 +93,8 @@ void saved_export(const struct saved *s, int format, const char *tensor)
     struct names names;
     const struct saved_tensor *t = choose(s, tensor, &where);
     saved_names(s, where ? where : "", 0, &names);
-    if (names.count > 0 && t->rows % names.count != 0)
+    uint64_t twice = 2 * (uint64_t)names.count; /* reciprocal relations follow the others */
+    if (names.count > 0 && t->rows != names.count && t->rows != twice)
         saved_fail(s, "\"%s\" are not the names of \"%s\"", where, t->name);
     if (format == TSV)
         write_tsv(t, &names);

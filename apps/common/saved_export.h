@@ -16,7 +16,7 @@
 extern const char *const saved_formats[];
 
 /* A tensor of floats or doubles; NULL: the first one whose rows may have names. A name that comes
- * again has a number behind it in word2vec's files; without names a row has its number. */
+ * again has a number behind it in word2vec's files; without names a row has its number, from 0. */
 void saved_export(const struct saved *, int format, const char *tensor);
 
 #endif

@@ -307,6 +307,9 @@ TEST(predict, exports_rows_as_text)
             "its tensor \"row_names\" has the type U8, and is no table of numbers");
     refuses((struct wish){&mf_predict_kind, "", {"--export", "tsv", "--tensor", "none"}},
             "has no tensor \"none\" (--tensor)");
+    w = (struct wish){&mf_predict_kind, "", {"--export", "tsv", "--json"}};
+    CHECK_EQ(ending_of(run, &w, said, sizeof said), 2);
+    CHECK_STR(said, "--json has no effect with --export: leave it out");
     write_model(NOTES("model=lasso", "intercept=1"),
                 PARTS(DOUBLES("coefficients", 3, 0, 2, 0, 0.1)));
     answers((struct wish){&lasso_predict_kind, "", {"--export", "tsv"}},
@@ -319,6 +322,13 @@ TEST(predict, exports_rows_as_text)
                                               NAMES("relation_names", "a b\na_b\n")));
     answers((struct wish){&kge_predict_kind, "", {"--export", "text"}},
             "4 1\na_b 1\na_b_2 2\na_b_3 3\na_b_4 4\n");
+    write_model(NOTES("model=complex"),
+                PARTS(FLOATS("relations", 4, 1, 1, 2, 3, 4), NAMES("relation_names", "a\n")));
+    refuses((struct wish){&kge_predict_kind, "", {"--export", "text"}},
+            "\"relation_names\" are not the names of \"relations\"");
+    write_model(NOTES("model=complex"), PARTS(FLOATS("others", 1, 1, 1)));
+    refuses((struct wish){&kge_predict_kind, "", {"--export", "text"}},
+            "has no tensor whose rows may have names: --tensor says which to export");
 }
 
 /* 1 + 2 x1 - x3, and before it in the path 5 + x2. */
