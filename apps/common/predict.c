@@ -126,10 +126,14 @@ static void open_model(struct predict *p, const char *path)
     char wanted[64];
     saved_open(&p->model, path);
     const char *model = saved_note(&p->model, "model");
-    snprintf(wanted, sizeof wanted, "|%s|", model ? model : "");
+    if (!model)
+        saved_fail(&p->model,
+                   "is no model of %s: its metadata have no \"model\" (of an archive: notes.json)",
+                   fail_program());
+    snprintf(wanted, sizeof wanted, "|%s|", model);
     if (!strstr(p->kind->model, wanted))
         saved_fail(&p->model, "is no model of %s: it says that it is \"%s\"", fail_program(),
-                   model ? model : "");
+                   model);
 }
 
 static void parse(struct predict *p, const char *program, int argc, char **argv)

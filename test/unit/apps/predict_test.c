@@ -456,6 +456,8 @@ TEST(predict, what_is_no_model_is_refused)
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[2,6]}}", "not aligned"},
         {"{\"__metadata__\":{\"model\":\"lda\"}}     ",
          "no model of locus-x: it says that it is \"lda\""},
+        {"{\"__metadata__\":{\"rank\":\"2\"}}",
+         "no model of locus-x: its metadata have no \"model\""},
         {"{\"__metadata__\":{\"model\":\"fact\\u006frs\"}}", "says nothing of \"rank\""},
         {"{\"__metadata__\":{\"model\":\"\\ud800\"}}", "not to be understood"},
         {"{\"__metadata__\":{\"model", "not to be understood"},
