@@ -74,6 +74,26 @@ static double looks_of(const struct choice *c, int way)
     return c->ways[way].looks / (c->ways[way].calls + 1e-9);
 }
 
+enum { UNKNOWN, ALIKE, DIFFERENT };
+
+static uint8_t *pair_of(const struct choice *c, uint64_t a, uint64_t b)
+{
+    return &c->pairs[a < b ? a * c->lasso->columns.count + b : b * c->lasso->columns.count + a];
+}
+
+/* One after the other, but each two once in all. */
+static bool fits_remembered(struct choice *c, uint64_t column, const uint64_t *chosen, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (*pair_of(c, column, lasso_column(c->lasso, chosen[i])) == ALIKE) return false;
+    for (size_t i = 0; i < count; i++) {
+        uint8_t *pair = pair_of(c, column, lasso_column(c->lasso, chosen[i]));
+        if (*pair == UNKNOWN) *pair = fits_one_by_one(c, column, chosen + i, 1) ? DIFFERENT : ALIKE;
+        if (*pair == ALIKE) return false;
+    }
+    return true;
+}
+
 /* What a round has shown. The next one goes the way that has fewer looks; now and then the
  * other. */
 static void end_round(struct choice *c)
@@ -99,10 +119,16 @@ static void give_up(struct choice *c)
 static bool fits(void *choice, uint64_t variable, const uint64_t *chosen, size_t count)
 {
     struct choice *c = choice;
-    if (count < c->count) end_round(c);
-    c->count = count;
     double before = c->looks;
     uint64_t column = lasso_column(c->lasso, variable);
+    if (c->pairs) {
+        bool is_known_fit = fits_remembered(c, column, chosen, count);
+        world_computed(WORLD_COMPARED, (size_t)(c->looks - before));
+        return is_known_fit;
+    }
+    if (count < c->count) end_round(c);
+    c->count = count;
+    before = c->looks;
     bool is_fit = c->way == CHOICE_BY_ROWS ? fits_by_rows(c, column, chosen, count)
                                            : fits_one_by_one(c, column, chosen, count);
     c->calls++;
@@ -126,6 +152,8 @@ void choice_open(struct choice *c, const struct lasso *l, unsigned number, uint6
     const struct columns *m = &l->columns;
     *c = (struct choice){.lasso = l, .share = number, .shares = l->options.schedulers};
     c->rows = take_memory(m->rows, sizeof *c->rows);
+    if (m->count <= CHOICE_REMEMBERED)
+        c->pairs = take_memory((size_t)m->count * m->count, sizeof *c->pairs);
     overlap_open(&c->overlap, l);
     uint64_t stream = UINT64_C(2) << 40 | number;
     rng_init(&c->rng, l->options.common.seed, updates ? rng_mix(updates) ^ stream : stream);
@@ -137,6 +165,7 @@ void choice_open(struct choice *c, const struct lasso *l, unsigned number, uint6
 void choice_close(struct choice *c)
 {
     free(c->rows);
+    free(c->pairs);
     overlap_close(&c->overlap);
     *c = (struct choice){0};
 }

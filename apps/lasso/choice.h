@@ -3,7 +3,7 @@
  * and candidates at random.
  *
  * Callers   the thread of one scheduler
- * Memory    8 bytes a row, and that of overlap.h
+ * Memory    8 bytes a row, and that of overlap.h; of few columns a byte for each two
  * Waiting   never
  */
 #ifndef LASSO_CHOICE_H
@@ -19,8 +19,12 @@ struct choice_way {
     double looks, calls; /* values looked at, weighed by what that costs; and candidates, lately */
 };
 
+/* So many have what each two of them have in common remembered: up to 4 MiB. */
+enum { CHOICE_REMEMBERED = 2048 };
+
 struct choice {
     const struct lasso *lasso;
+    uint8_t *pairs;         /* of each two columns, if they are few: unknown, alike or not */
     struct overlap overlap; /* those chosen for a round */
     double *rows;           /* the candidate's column, zeros otherwise */
     struct choice_way ways[CHOICE_WAYS];

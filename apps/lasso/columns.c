@@ -15,6 +15,7 @@ void columns_fini(struct columns *c)
     free(c->shift);
     free(c->mean);
     free(c->norm);
+    free(c->steepest);
     free(c->response);
     names_fini(&c->names);
     *c = (struct columns){0};

@@ -24,6 +24,7 @@ struct columns {
     float *value;    /* times 1 / norm of the column; minus `shift` it is the centred value */
     double *shift;   /* of each column: what all its rows have less; 0 where it is in the values */
     double *mean, *norm; /* of the columns as they were; a constant one has norm 0 and no values */
+    double *steepest;    /* with the logistic loss: of each column the largest value */
     double *response;    /* centred, in units */
     double unit, response_mean, response_squares; /* the sum of squares, centred, in units */
     struct names names; /* of columns that were numbered anew: what their numbers were, from 1 */

@@ -17,7 +17,7 @@
 
 /* The extra figures. The two large ones come in two parts each: one on a grid so coarse that sums
  * of it are exact, and the rest. */
-enum { LOSS, LOSS_REST, PENALTY, PENALTY_REST, NONZERO, SLOPE, IS_DUE };
+enum { LOSS, LOSS_REST, PENALTY, PENALTY_REST, NONZERO, SLOPE, CURVATURE, IS_DUE };
 _Static_assert(IS_DUE + 1 == ROUNDS_EXTRA, "each figure has a place");
 
 /* A round under way. */
@@ -26,6 +26,9 @@ struct pending {
     double shift; /* the errors' common part when the products were taken */
     bool wants_objective, has_intercept;
 };
+
+/* Of a part, summed over the workers. */
+enum { PRODUCT, COEFFICIENT, PART_CURVATURE };
 
 struct descent {
     const struct lasso *lasso;
@@ -86,7 +89,7 @@ static void open_descent(struct descent *d, const struct lasso *l, struct pool_m
     size_t width = l->options.width;
     *d = (struct descent){.lasso = l, .member = m};
     take_rows(d);
-    d->figures = take_memory(width * ROUNDS_FIGURES + ROUNDS_EXTRA, sizeof *d->figures);
+    d->figures = take_memory(width * rounds_figures(l) + ROUNDS_EXTRA, sizeof *d->figures);
     d->changes = take_memory(width, sizeof *d->changes);
     d->own = take_memory(width, sizeof *d->own);
     d->own_keys = take_memory(width, sizeof *d->own_keys);
@@ -144,20 +147,45 @@ static void write_own(struct descent *d, const struct round *r)
 
 /* ---- a round ---- */
 
-static void add_extra(const struct descent *d, double *extra, bool is_wanted)
+static void add_objective(const struct descent *d, double *extra)
 {
-    memset(extra, 0, ROUNDS_EXTRA * sizeof *extra);
-    if (!is_wanted) return;
     double loss = lasso_loss_value(&d->loss), weighed = d->penalty * d->progress.lambda;
     extra[LOSS] = d->grid * round(loss / d->grid);
     extra[LOSS_REST] = loss - extra[LOSS];
     extra[PENALTY] = d->grid * round(weighed / d->grid);
     extra[PENALTY_REST] = weighed - extra[PENALTY];
     extra[NONZERO] = d->nonzero;
-    extra[SLOPE] = lasso_loss_slope(&d->loss);
     const struct progress behind = {.epochs = d->passes + 1};
     if (d->progress.updates > 0)
         extra[IS_DUE] = checkpoints_is_due(d->checkpoints, d->member, &behind);
+}
+
+/* Each of the two looks at all rows. */
+static void add_extra(const struct descent *d, const struct pending *p, double *extra)
+{
+    memset(extra, 0, ROUNDS_EXTRA * sizeof *extra);
+    if (p->wants_objective) add_objective(d, extra);
+    if (!p->has_intercept) return;
+    const struct lasso_slope slope = lasso_loss_slope(&d->loss);
+    extra[SLOPE] = slope.product;
+    extra[CURVATURE] = slope.curvature;
+}
+
+/* Are curvatures summed up? */
+static bool is_curved(const struct descent *d)
+{
+    return rounds_figures(d->lasso) > PART_CURVATURE;
+}
+
+static double *part_figures(const struct descent *d, size_t i)
+{
+    return d->figures + i * rounds_figures(d->lasso);
+}
+
+/* Behind those of the parts. */
+static double *extra_figures(const struct descent *d, const struct round *r)
+{
+    return part_figures(d, r->count);
 }
 
 static void add_figures(struct descent *d, const struct round *r)
@@ -166,10 +194,12 @@ static void add_figures(struct descent *d, const struct round *r)
     read_own(d, r);
     for (size_t i = 0; i < r->count; i++) {
         uint64_t j = lasso_column(d->lasso, r->parts[i].variable);
-        double *figures = d->figures + i * ROUNDS_FIGURES;
+        double *figures = part_figures(d, i);
         values += d->to[j] - d->from[j];
-        figures[0] = lasso_loss_product(&d->loss, d->from[j], d->to[j]);
-        figures[1] = is_own(d, r->parts[i]) ? (double)d->own[own++] : 0;
+        const struct lasso_slope slope = lasso_loss_product(&d->loss, d->from[j], d->to[j]);
+        figures[PRODUCT] = slope.product;
+        figures[COEFFICIENT] = is_own(d, r->parts[i]) ? (double)d->own[own++] : 0;
+        if (is_curved(d)) figures[PART_CURVATURE] = slope.curvature;
     }
     world_computed(WORLD_TRAINED, values);
 }
@@ -195,12 +225,14 @@ static void update_part(struct descent *d, const struct pending *p, size_t i, si
 {
     struct locus_part part = p->round.parts[i];
     uint64_t j = lasso_column(d->lasso, part.variable);
-    double product = d->figures[i * ROUNDS_FIGURES], old = d->figures[i * ROUNDS_FIGURES + 1];
+    const double *figures = part_figures(d, i);
+    const struct lasso_slope slope = {figures[PRODUCT], is_curved(d) ? figures[PART_CURVATURE] : 1};
+    double old = figures[COEFFICIENT];
     float now = (float)old;
-    if (!isfinite(product + old))
+    if (!isfinite(slope.product + slope.curvature + old))
         fail("the coefficients diverge: choose a smaller --width or --correlation");
     if (steps_beside(d, j, p->has_intercept))
-        now = (float)lasso_loss_best(&d->loss, j, product, p->shift, old, d->progress.lambda);
+        now = (float)lasso_loss_best(&d->loss, j, slope, p->shift, old, d->progress.lambda);
     d->changes[i] = (double)now - old;
     path_note(&d->path, part.variable, now);
     if (!is_own(d, part)) return;
@@ -226,15 +258,25 @@ static void update(struct descent *d, const struct pending *p)
     }
     world_computed(WORLD_TRAINED, values);
     if (!p->has_intercept) return;
-    double slope = d->figures[r->count * ROUNDS_FIGURES + SLOPE];
+    const double *extra = extra_figures(d, r);
+    const struct lasso_slope slope = {extra[SLOPE], extra[CURVATURE]};
     note_change(d, d->lasso->columns.count, lasso_loss_step(&d->loss, slope));
+}
+
+/* Columns that are nearly independent may be less so where curvatures differ. */
+static void take_care(struct descent *d, double before)
+{
+    const double first = 1.0 / 16, more = 4, rounding = 1e-9;
+    if (before <= 0 || d->progress.objective <= before * (1 + rounding)) return;
+    d->loss.caution = fmin(fmax(d->loss.caution * more, first), 1);
 }
 
 /* The objective before the round, where it was asked for. */
 static void read_extra(struct descent *d, const struct round *r)
 {
-    const double *extra = d->figures + r->count * ROUNDS_FIGURES;
+    const double *extra = extra_figures(d, r), before = d->progress.objective;
     d->progress.objective = extra[LOSS] + extra[LOSS_REST] + extra[PENALTY] + extra[PENALTY_REST];
+    take_care(d, before);
     d->progress.nonzero = extra[NONZERO];
     d->is_due = extra[IS_DUE] > 0;
     d->progress.seconds = meter_now() - d->began_s;
@@ -260,7 +302,7 @@ static void begin_round(struct descent *d, bool wants_objective)
                           .wants_objective = wants_objective,
                           .has_intercept = is_intercepts(d)};
     add_figures(d, &p->round);
-    add_extra(d, d->figures + p->round.count * ROUNDS_FIGURES, wants_objective || p->has_intercept);
+    add_extra(d, p, extra_figures(d, &p->round));
     rounds_push(&d->rounds, &p->round, d->figures);
     d->begun++;
     d->begun_updates += p->round.count;

@@ -8,7 +8,7 @@
 
 enum { TURN_FLOATS = 2, BATCH = 1024 };
 
-/* Of a row of the data: the error; and the margin, of the logistic loss. */
+/* Of a row of the data: the error; or of the logistic loss the odds and the margin. */
 static size_t loss_doubles(const struct lasso *l)
 {
     return l->options.loss == LASSO_LOGISTIC ? 2 : 1;
@@ -56,7 +56,8 @@ static void fill_turn(const void *context, uint64_t row, float *to)
 static void fill_loss(const void *context, uint64_t row, float *to)
 {
     const struct lasso_loss *s = context;
-    const double doubles[] = {s->errors[row], s->margin ? s->margin[row] : 0};
+    const double doubles[] = {s->odds ? s->odds[row] : s->errors[row],
+                              s->odds ? s->margin[row] : 0};
     doubles_put(to, doubles, loss_doubles(s->lasso));
 }
 
@@ -80,8 +81,12 @@ static void take_loss(void *context, uint64_t row, const float *values)
     struct lasso_loss *s = context;
     double doubles[2] = {0};
     doubles_add(doubles, values, loss_doubles(s->lasso));
-    s->errors[row] = doubles[0];
-    if (s->margin) s->margin[row] = doubles[1];
+    if (!s->odds) {
+        s->errors[row] = doubles[0];
+        return;
+    }
+    lasso_loss_set_odds(s, (uint32_t)row, doubles[0]);
+    s->margin[row] = doubles[1];
 }
 
 void descent_rows_read(struct pool_member *m, struct lasso_loss *s, struct turns *t)

@@ -75,8 +75,9 @@ static void schedule_options(struct lasso_options *o)
         OPTION_CHOICE(
             "--order", "NAME", &o->order, orders, ARGS_TASK,
             "priority: what changed most comes first\nround-robin: one after the other\nrandom: all equally likely"),
-        OPTION_COUNT("--width", "N", &o->width, 1, LOCUS_SCHEDULE_WIDTH_MAX, ARGS_TASK,
-                     "coefficients that are updated at once, at most"),
+        OPTION_COUNT(
+            "--width", "N", &o->width, 0, LOCUS_SCHEDULE_WIDTH_MAX, ARGS_TASK,
+            "coefficients that are updated at once, at most;\n0: 64, or of fewer than 1024 columns a sixteenth"),
         OPTION_REAL("--correlation", "X", &o->correlation, 0, 1, ARGS_TASK,
                     "no two of them whose columns' product is larger;\n1: no filter"),
         OPTION_COUNT("--schedulers", "N", &o->schedulers, 1, LOCUS_SCHEDULERS_MAX, ARGS_TASK,
@@ -108,8 +109,7 @@ const char *lasso_order_name(int order)
 static struct settings *options(void *program)
 {
     struct lasso_options *o = &((struct lasso *)program)->options;
-    *o = (struct lasso_options){.width = 64,
-                                .schedulers = 1,
+    *o = (struct lasso_options){.schedulers = 1,
                                 .depth = 2,
                                 .path = 1,
                                 .lambda = 0.1,
@@ -160,6 +160,14 @@ static void set_share(struct lasso *l)
     o->lambda /= largest;
 }
 
+/* With more of few columns nearly all would wait for their turns, whatever their priorities. */
+static void set_width(struct lasso *l)
+{
+    enum { WIDTH = 64, PART = 16 };
+    uint64_t some = (l->columns.count + PART - 1) / PART;
+    if (l->options.width == 0) l->options.width = some < WIDTH ? some : WIDTH;
+}
+
 static void load(void *program)
 {
     struct lasso *l = program;
@@ -177,6 +185,7 @@ static void load(void *program)
              "orthogonal: there is nothing to learn",
              o->common.data ? o->common.data : "--generate");
     if (o->is_absolute) set_share(l);
+    set_width(l);
     lasso_test_load(l);
     if (o->schedulers > l->columns.count)
         fail_usage("--schedulers is %llu: more than the %u columns",
@@ -215,7 +224,7 @@ static void plan(struct lasso *l, unsigned workers)
     c->schedule.seed = o->common.seed;
     c->schedulers = (unsigned)o->schedulers;
     c->depth = (unsigned)o->depth;
-    c->figures = ROUNDS_FIGURES;
+    c->figures = (unsigned)rounds_figures(l);
     c->extra = ROUNDS_EXTRA;
     c->first = l->columns.count;
     c->variable_key = 0;

@@ -35,14 +35,14 @@ static void open_baseline(struct rounds *r)
     here->choice.shares = 1;
     must(locus_schedule_new(&c, &here->schedule), "making a schedule");
     here->parts = take_memory(c.width, sizeof *here->parts);
-    here->figures_max = (size_t)c.width * ROUNDS_FIGURES + ROUNDS_EXTRA;
+    here->figures_max = c.width * rounds_figures(r->lasso) + ROUNDS_EXTRA;
     here->partial = take_memory(here->figures_max * r->member->total, sizeof *here->partial);
 }
 
 void rounds_init(struct rounds *r, const struct lasso *l, struct pool_member *m,
                  struct rounds_here *here)
 {
-    size_t floats = (size_t)l->options.width * ROUNDS_FIGURES + ROUNDS_EXTRA;
+    size_t floats = l->options.width * rounds_figures(l) + ROUNDS_EXTRA;
     *r = (struct rounds){.lasso = l, .member = m, .here = here};
     r->floats = take_memory(floats, sizeof *r->floats);
 }
@@ -143,15 +143,15 @@ struct round rounds_schedule(struct rounds *r)
     return (struct round){here->parts, here->part_count};
 }
 
-static size_t figures_of(const struct round *round)
+static size_t figures_of(const struct rounds *r, const struct round *round)
 {
-    return round->count * ROUNDS_FIGURES + ROUNDS_EXTRA;
+    return round->count * rounds_figures(r->lasso) + ROUNDS_EXTRA;
 }
 
 void rounds_push(struct rounds *r, const struct round *round, const double *figures)
 {
     const struct rounds_here *here = r->here;
-    size_t n = figures_of(round);
+    size_t n = figures_of(r, round);
     if (!r->port) {
         memcpy(here->partial + r->member->place * here->figures_max, figures, n * sizeof *figures);
         return;
@@ -172,7 +172,7 @@ static void sum_here(struct rounds *r, double *figures, size_t n)
 
 void rounds_sum(struct rounds *r, const struct round *round, double *figures)
 {
-    size_t n = figures_of(round);
+    size_t n = figures_of(r, round);
     if (!r->port) {
         sum_here(r, figures, n);
         return;

@@ -14,9 +14,13 @@
 #include "choice.h"
 #include "turns.h"
 
-/* Figures of a part: the product of its column with the errors, and the coefficient. Of a round:
- * see descent.c. */
-enum { ROUNDS_FIGURES = 2, ROUNDS_EXTRA = 7 };
+/* Figures of a part: the product of its column with the errors, the coefficient, and with the
+ * logistic loss the curvature. Of a round: see descent.c. */
+enum { ROUNDS_EXTRA = 8 };
+static inline size_t rounds_figures(const struct lasso *l)
+{
+    return l->options.loss == LASSO_LOGISTIC ? 3 : 2;
+}
 
 /* What the workers of a node share. */
 struct rounds_here {

@@ -211,7 +211,7 @@ static void change(struct lasso_loss *s, uint64_t j, double by)
     lasso_loss_change(s, j, from(s->lasso, j), from(s->lasso, j + 1), by);
 }
 
-static double product(const struct lasso_loss *s, uint64_t j)
+static struct lasso_slope slope_at(const struct lasso_loss *s, uint64_t j)
 {
     return lasso_loss_product(s, from(s->lasso, j), from(s->lasso, j + 1));
 }
@@ -228,6 +228,36 @@ static double measured_slope(struct lasso_loss *s, uint64_t j)
     return (below - above) / (2 * little);
 }
 
+static double measured_curvature(struct lasso_loss *s, uint64_t j)
+{
+    const double little = 1e-4;
+    change(s, j, little);
+    double above = slope_at(s, j).product;
+    change(s, j, -2 * little);
+    double below = slope_at(s, j).product;
+    change(s, j, little);
+    return (below - above) / (2 * little);
+}
+
+/* The longer one of the steps by both bounds: by a quarter of the square, and by the curvature,
+ * which grows by the largest value on the way. Solved here by halving. */
+static double step_of(const struct lasso *l, uint64_t j, double slope, double curvature)
+{
+    double square = 1 + ROWS * l->columns.shift[j] * l->columns.shift[j], largest = 0, near = 0;
+    for (uint64_t i = from(l, j); i < from(l, j + 1); i++)
+        largest = fmax(largest, fabs((double)l->columns.value[i]));
+    double far = 1000;
+    for (int n = 0; n < 100; n++) {
+        double middle = (near + far) / 2;
+        if (curvature * (exp(largest * middle) - 1) / largest < fabs(slope)) {
+            near = middle;
+        } else {
+            far = middle;
+        }
+    }
+    return copysign(fmax(near, fabs(slope) / (square / 4)), slope);
+}
+
 /* Squares: of centred columns, which product and shift make up together. The best value is then
  * the old one and the slope. */
 static void check_slopes(int loss)
@@ -238,18 +268,19 @@ static void check_slopes(int loss)
     for (int round = 0; round < 3; round++)
         for (uint64_t j = 0; j + 1 < COLUMNS; j++) {
             double slope = measured_slope(&s, j);
-            double best = lasso_loss_best(&s, j, product(&s, j), s.shift, 0.25, 0);
-            double square = 1 + ROWS * l.columns.shift[j] * l.columns.shift[j];
+            struct lasso_slope at = slope_at(&s, j);
+            double best = lasso_loss_best(&s, j, at, s.shift, 0.25, 0);
             if (loss == LASSO_LOGISTIC) {
-                CHECK(fabs(product(&s, j) - slope) < 1e-6);
-                slope /= square / 4;
+                CHECK(fabs(at.product - slope) < 1e-6);
+                CHECK(fabs(at.curvature - measured_curvature(&s, j)) < 1e-6);
+                slope = step_of(&l, j, at.product, at.curvature);
             }
             CHECK(fabs(best - 0.25 - slope) < 1e-6);
             change(&s, j, j == 1 ? -0.7 : 0.9);
-            lasso_loss_step(&s, round - 1.0);
+            lasso_loss_step(&s, (struct lasso_slope){round - 1.0, 1});
         }
     CHECK_EQ(l.columns.norm[COLUMNS - 1], 0); /* a constant one has no coefficient */
-    CHECK_EQ(lasso_loss_best(&s, COLUMNS - 1, 1, 0, 0.25, 0), 0);
+    CHECK_EQ(lasso_loss_best(&s, COLUMNS - 1, (struct lasso_slope){1, 1}, 0, 0.25, 0), 0);
     lasso_loss_close(&s);
     columns_fini(&l.columns);
 }
@@ -260,24 +291,32 @@ TEST(lasso_loss, products_are_slopes)
     check_slopes(LASSO_LOGISTIC);
 }
 
+static void move_intercept(struct lasso_loss *s, double by)
+{
+    s->intercept += by;
+    for (uint32_t r = 0; r < ROWS; r++) lasso_loss_set_odds(s, r, s->odds[r] * exp(by));
+}
+
 TEST(lasso_loss, the_intercept_steps_down_its_slope)
 {
     const double little = 1e-5;
     struct lasso l = read_data(LASSO_LOGISTIC, "0", "2");
     struct lasso_loss s;
     lasso_loss_open(&s, &l, 0, ROWS);
-    CHECK(fabs(lasso_loss_slope(&s)) < 1e-9); /* the share of ones is best at first */
+    CHECK(fabs(lasso_loss_slope(&s).product) < 1e-9); /* the share of ones is best at first */
     change(&s, 0, 2);
-    double slope = lasso_loss_slope(&s), before = lasso_loss_value(&s);
-    s.intercept += little;
+    const struct lasso_slope at = lasso_loss_slope(&s);
+    double slope = at.product, before = lasso_loss_value(&s);
+    move_intercept(&s, little);
     double above = lasso_loss_value(&s);
-    s.intercept -= 2 * little;
+    move_intercept(&s, -2 * little);
     double below = lasso_loss_value(&s);
-    s.intercept += little;
+    move_intercept(&s, little);
     CHECK(fabs((below - above) / (2 * little) - slope) < 1e-5);
     CHECK(fabs(slope) > 0.1);
-    double far = lasso_loss_step(&s, slope);
-    CHECK(fabs(far - slope / (ROWS / 4.0) * sqrt(ROWS)) < 1e-12);
+    double far = lasso_loss_step(&s, at), least = fabs(slope) / (ROWS / 4.0);
+    double step = fmax(least, log1p(fabs(slope) / at.curvature));
+    CHECK(fabs(far - copysign(step, slope) * sqrt(ROWS)) < 1e-9);
     CHECK(lasso_loss_value(&s) < before);
     lasso_loss_close(&s);
     columns_fini(&l.columns);
@@ -330,11 +369,21 @@ static double objective(const struct halves *h, double lambda)
 }
 
 /* What the loss falls by, of all rows. */
-static double slope_of(const struct halves *h, uint64_t j)
+static struct lasso_slope slope_of(const struct halves *h, uint64_t j)
 {
-    double sum = 0;
-    for (int i = 0; i < 2; i++) sum += lasso_loss_product(&h->s[i], h->from[i][j], h->to[i][j]);
+    struct lasso_slope sum = {0};
+    for (int i = 0; i < 2; i++) {
+        struct lasso_slope its = lasso_loss_product(&h->s[i], h->from[i][j], h->to[i][j]);
+        sum.product += its.product;
+        sum.curvature += its.curvature;
+    }
     return sum;
+}
+
+static struct lasso_slope intercept_slope(const struct halves *h)
+{
+    struct lasso_slope a = lasso_loss_slope(&h->s[0]), b = lasso_loss_slope(&h->s[1]);
+    return (struct lasso_slope){a.product + b.product, a.curvature + b.curvature};
 }
 
 static void step(struct halves *h, uint64_t j, double lambda)
@@ -351,13 +400,12 @@ static void check_conditions(const struct halves *h, double lambda)
 {
     const struct lasso *l = h->s[0].lasso;
     const struct columns *c = &l->columns;
-    double slope = lasso_loss_slope(&h->s[0]) + lasso_loss_slope(&h->s[1]);
-    CHECK(fabs(slope) < 1e-6);
+    CHECK(fabs(intercept_slope(h).product) < 1e-6);
     int nonzero = 0;
     for (int j = 0; j + 1 < COLUMNS; j++) {
         double by = as_glmnets(l, j), first = sqrt(ROWS) * lambda * l->options.alpha * by;
         double squares = sqrt(ROWS) * lambda * (1 - l->options.alpha) * by * by * h->b[j];
-        double sum = slope_of(h, (uint64_t)j) + h->s[0].shift * ROWS * c->shift[j];
+        double sum = slope_of(h, (uint64_t)j).product + h->s[0].shift * ROWS * c->shift[j];
         if (fabs(h->b[j]) > 0) {
             CHECK(fabs(sum - copysign(first, h->b[j]) - squares) < 1e-6);
             nonzero++;
@@ -378,7 +426,7 @@ static void descend(const struct lasso *l, double lambda)
         CHECK(objective(&h, lambda) <= before + 1e-12);
         before = objective(&h, lambda);
         if (n % COLUMNS) continue;
-        double slope = lasso_loss_slope(&h.s[0]) + lasso_loss_slope(&h.s[1]);
+        const struct lasso_slope slope = intercept_slope(&h);
         for (int w = 0; w < 2; w++) lasso_loss_step(&h.s[w], slope);
         CHECK(objective(&h, lambda) <= before + 1e-12);
         before = objective(&h, lambda);
@@ -427,8 +475,8 @@ static void check_largest(struct lasso_options options)
     int left = 0;
     lasso_loss_open(&s, &l, 0, ROWS);
     for (uint64_t j = 0; j < COLUMNS; j++) {
-        CHECK(fabs(lasso_loss_best(&s, j, product(&s, j), 0, 0, l.largest * (1 + 1e-6))) <= 0);
-        left += fabs(lasso_loss_best(&s, j, product(&s, j), 0, 0, l.largest * 0.999)) > 0;
+        CHECK(fabs(lasso_loss_best(&s, j, slope_at(&s, j), 0, 0, l.largest * (1 + 1e-6))) <= 0);
+        left += fabs(lasso_loss_best(&s, j, slope_at(&s, j), 0, 0, l.largest * 0.999)) > 0;
     }
     CHECK_EQ(left, 1);
     lasso_loss_close(&s);
