@@ -335,7 +335,7 @@ enum {
     UPDATES,
     FIRST,
     NEXT,
-    SHIFT,
+    OF_LOSS, /* of squares the shift, of the logistic loss the caution */
     INTERCEPT,
     OWN_PENALTY,
     OWN_NONZERO,
@@ -347,19 +347,20 @@ _Static_assert((int)TOLERANCE < (int)CHECKPOINTS_FIGURES, "each figure has a pla
 
 static struct progress progress_of(const struct descent *d, const double *own)
 {
-    return (struct progress){.epochs = d->passes,
-                             .figures = {[STEP] = (double)d->progress.step,
-                                         [ROUNDS] = (double)d->progress.rounds,
-                                         [UPDATES] = (double)d->progress.updates,
-                                         [FIRST] = (double)d->first,
-                                         [NEXT] = (double)d->next,
-                                         [SHIFT] = d->loss.shift,
-                                         [INTERCEPT] = d->loss.intercept,
-                                         [OWN_PENALTY] = own[0],
-                                         [OWN_NONZERO] = own[1],
-                                         [OBJECTIVE] = d->progress.objective,
-                                         [IS_CONVERGED] = d->progress.is_converged,
-                                         [TOLERANCE] = d->lasso->options.tolerance}};
+    return (struct progress){
+        .epochs = d->passes,
+        .figures = {[STEP] = (double)d->progress.step,
+                    [ROUNDS] = (double)d->progress.rounds,
+                    [UPDATES] = (double)d->progress.updates,
+                    [FIRST] = (double)d->first,
+                    [NEXT] = (double)d->next,
+                    [OF_LOSS] = d->loss.margin ? d->loss.caution : d->loss.shift,
+                    [INTERCEPT] = d->loss.intercept,
+                    [OWN_PENALTY] = own[0],
+                    [OWN_NONZERO] = own[1],
+                    [OBJECTIVE] = d->progress.objective,
+                    [IS_CONVERGED] = d->progress.is_converged,
+                    [TOLERANCE] = d->lasso->options.tolerance}};
 }
 
 /* The coefficients belong to other workers where there are as many others: the first one counts
@@ -375,7 +376,7 @@ static void take_progress(struct descent *d, const struct progress *p)
     d->begun_updates = d->progress.updates;
     d->first = (uint64_t)f[FIRST];
     d->next = (uint64_t)f[NEXT];
-    d->loss.shift = f[SHIFT];
+    *(d->loss.margin ? &d->loss.caution : &d->loss.shift) = f[OF_LOSS];
     d->loss.intercept = f[INTERCEPT];
     d->progress.objective = f[OBJECTIVE];
     d->progress.nonzero = f[OWN_NONZERO];

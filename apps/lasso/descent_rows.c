@@ -8,10 +8,15 @@
 
 enum { TURN_FLOATS = 2, BATCH = 1024 };
 
+static bool is_logistic(const struct lasso *l)
+{
+    return l->options.loss == LASSO_LOGISTIC;
+}
+
 /* Of a row of the data: the error; or of the logistic loss the odds and the margin. */
 static size_t loss_doubles(const struct lasso *l)
 {
-    return l->options.loss == LASSO_LOGISTIC ? 2 : 1;
+    return is_logistic(l) ? 2 : 1;
 }
 
 void descent_rows_tables(const struct lasso *l, struct locus_table *turns,
@@ -19,7 +24,7 @@ void descent_rows_tables(const struct lasso *l, struct locus_table *turns,
 {
     *turns =
         (struct locus_table){.name = "turns", .rows = lasso_variables(l), .length = TURN_FLOATS};
-    *losses = (struct locus_table){.name = "losses",
+    *losses = (struct locus_table){.name = is_logistic(l) ? "odds" : "losses",
                                    .rows = l->columns.rows,
                                    .length = (uint32_t)loss_doubles(l) * DOUBLES_FLOATS};
 }

@@ -178,8 +178,8 @@ static double curvature_of(double error)
 struct lasso_slope lasso_loss_product(const struct lasso_loss *s, uint64_t from, uint64_t to)
 {
     const struct columns *c = &s->lasso->columns;
-    struct lasso_slope slope = {0};
     if (!s->margin) return (struct lasso_slope){columns_dot(c, from, to, s->errors), 1};
+    struct lasso_slope slope = {0};
     for (uint64_t i = from; i < to; i++) {
         double value = (double)c->value[i], error = s->errors[c->row[i]];
         slope.product += value * error;
