@@ -22,6 +22,8 @@
 enum { REASON_BYTES = 200 };
 /* A thread that has woken stays awake for so long, though a worker would take its turns. */
 #define AWAKE_NS UINT64_C(1000000)
+/* How often it is asked whether the worker runs as soon as the thread would. */
+#define SOON_NS UINT64_C(100000000)
 
 struct inbox {
     struct mailbox mailbox;
@@ -61,10 +63,14 @@ struct reactor {
     void *context;
     pthread_t thread;
     bool started;
+    /* The only worker's. */
+    bool is_as_soon;
+    uint64_t soon_ns; /* when that was asked */
     /* Shared with other threads. */
     struct {
         struct turn turn;
-        int helper; /* the worker waits, and would take turns itself */
+        pid_t thread; /* atomic; 0: not begun */
+        int helper;   /* the worker waits, and would take turns itself */
         int stopping;
         int loss; /* 0: none; 1: being written; 2: rank and reason below stand */
         unsigned lost_rank;
@@ -415,6 +421,7 @@ static void *start(void *argument)
     struct reactor *r = argument;
     pinning_apply(r->place); /* refused: slower, not wrong */
     pinning_shorten_slices();
+    __atomic_store_n(&r->shared.thread, gettid(), __ATOMIC_RELAXED);
     int rc = uring_start(r->uring, clock_now_ns());
     if (rc) r->lost(r->context, r->shard.rank, locus_error());
     return run(r);
@@ -459,11 +466,24 @@ static void give_turn(struct reactor *r)
     if (turn_give(&r->shared.turn)) uring_wake(r->uring);
 }
 
-void reactor_help_begin(struct reactor *r)
+/* A worker that gets no core while it has the turn would make peers take the node for lost. */
+static bool is_as_soon(struct reactor *r)
 {
-    if (!r->has_one_worker) return;
+    uint64_t now = clock_now_ns();
+    if (now - r->soon_ns > SOON_NS) {
+        pid_t thread = __atomic_load_n(&r->shared.thread, __ATOMIC_RELAXED);
+        r->soon_ns = now;
+        r->is_as_soon = thread > 0 && pinning_is_as_soon(thread);
+    }
+    return r->is_as_soon;
+}
+
+bool reactor_help_begin(struct reactor *r)
+{
+    if (!r->has_one_worker || !is_as_soon(r)) return false;
     __atomic_store_n(&r->shared.helper, 1, __ATOMIC_RELAXED);
     take_turn(r);
+    return true;
 }
 
 bool reactor_help(struct reactor *r)

@@ -76,9 +76,10 @@ void reactor_free(struct reactor *); /* NULL is allowed */
 void reactor_post(struct reactor *, struct request *);
 
 /* A worker that waits for the only shard of its node: begins before it posts what it waits for; takes
- * turns itself, if it may, until that is done or it would rather sleep; and ends. reactor_help
- * returns false if there was nothing to do, or the turn is not to be had. */
-void reactor_help_begin(struct reactor *);
+ * turns itself, until that is done or it would rather sleep; and ends. reactor_help_begin returns
+ * false if it may not: it is one of several, or the kernel may run it later than the thread.
+ * reactor_help: if there was nothing to do, or the turn is not to be had. */
+bool reactor_help_begin(struct reactor *);
 bool reactor_help(struct reactor *);
 void reactor_help_end(struct reactor *);
 

@@ -372,6 +372,12 @@ void pinning_shorten_slices(void)
     if (errno == 0) syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
+bool pinning_is_as_soon(pid_t thread)
+{
+    return sched_getscheduler(0) == sched_getscheduler(thread) &&
+           getpriority(PRIO_PROCESS, (id_t)gettid()) <= getpriority(PRIO_PROCESS, (id_t)thread);
+}
+
 int pinning_bind_memory(const struct pinning_machine *m, void *from, size_t bytes,
                         struct pinning_place place)
 {

@@ -25,6 +25,8 @@
 
 #include "locus.h"
 
+#include <sys/types.h>
+
 struct hwloc_topology;
 
 enum {
@@ -131,6 +133,10 @@ int pinning_apply(struct pinning_place);
  * of the processor does not change. A thread that whoever started it scheduled otherwise (chrt)
  * stays so. Kernels before 6.12 ignore it. (For the length see lab/design/links-and-threads.md.) */
 void pinning_shorten_slices(void);
+
+/* May the calling thread do another one's work: does it run as soon as that would? Not if it is
+ * nicer, or whoever started it scheduled it otherwise. */
+bool pinning_is_as_soon(pid_t thread);
 
 /* Asks that untouched pages of [from, from + bytes) come from the place's NUMA node while it has
  * free memory. Does nothing for PINNING_NONE, or if there is only one NUMA node. Failure as

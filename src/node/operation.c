@@ -111,9 +111,8 @@ static void end_to_help(struct waiter *w)
 #else
 static void begin_to_help(struct operations *o)
 {
-    if (o->shards > 1) return;
+    if (o->shards > 1 || !reactor_help_begin(o->reactor[0])) return;
     o->waiter.helps = o->reactor[0];
-    reactor_help_begin(o->reactor[0]);
 }
 
 static void end_to_help(struct waiter *w)

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,6 +301,33 @@ TEST(reactor, a_worker_that_waits_acts_for_a_shard_whose_thread_sleeps)
         usleep(3000);
     }
     for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    close_pair(p);
+}
+
+/* Scheduled otherwise than the thread, it may be left without a core while it has the turn. */
+static void *push_alone(void *node)
+{
+    float one[LENGTH] = {1}, got[LENGTH];
+    int other = sched_getscheduler(0) == SCHED_BATCH ? SCHED_OTHER : SCHED_BATCH;
+    bool is_other = sched_setscheduler(0, other, &(struct sched_param){0}) == 0;
+    locus_key key = remote_key(node, 3);
+    for (unsigned i = 1; i <= 100 && is_other; i++) {
+        CHECK_EQ(help_and_run(node, REQUEST_PUSH, key, one), 0);
+        CHECK_EQ(help_and_run(node, REQUEST_PULL, key, got), 0);
+        CHECK_EQ((unsigned)got[0], i);
+        usleep(100); /* the thread sleeps */
+    }
+    CHECK_EQ(served_here, 0);
+    return NULL;
+}
+
+TEST(reactor, a_worker_that_may_run_later_than_the_thread_leaves_it_its_turns)
+{
+    struct pair *p = open_pair_of(1, true);
+    pthread_t thread;
+    for (int i = 0; i < 1000 && !is_shared(p); i++) usleep(10000);
+    CHECK_EQ(pthread_create(&thread, NULL, push_alone, &p->node[0]), 0);
+    pthread_join(thread, NULL);
     close_pair(p);
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* ---- machines ---- */
@@ -478,6 +479,25 @@ TEST(pinning, leaves_a_thread_scheduled_as_it_was)
     CHECK_EQ(pthread_join(thread, NULL), 0);
     if (policy == -1) SKIP("threads may not be scheduled otherwise here");
     CHECK_EQ(policy, SCHED_BATCH);
+}
+
+static void *become_nicer(void *thread)
+{
+    pid_t other = *(pid_t *)thread;
+    int nice = getpriority(PRIO_PROCESS, (id_t)gettid());
+    CHECK(pinning_is_as_soon(other));
+    bool is_nicer = nice < 19 && setpriority(PRIO_PROCESS, (id_t)gettid(), nice + 1) == 0;
+    CHECK_EQ(pinning_is_as_soon(other), !is_nicer);
+    return NULL;
+}
+
+TEST(pinning, knows_a_thread_that_runs_later)
+{
+    pid_t own = gettid();
+    pthread_t thread;
+    CHECK_EQ(pthread_create(&thread, NULL, become_nicer, &own), 0);
+    pthread_join(thread, NULL);
+    CHECK(pinning_is_as_soon(own));
 }
 
 TEST(pinning, leaves_memory_usable_whether_bound_or_not)
