@@ -255,7 +255,7 @@ TEST(args, how_often_is_epochs_seconds_or_examples)
 static void add_too_many(const void *unused)
 {
     struct args_list list = {0};
-    static char names[ARGS_LIST_MAX + 1][16];
+    static char names[ARGS_LIST_MAX + 1][24];
     (void)unused;
     for (int i = 0; i <= ARGS_LIST_MAX; i++) {
         snprintf(names[i], sizeof names[i], "--flag-%d", i);
