@@ -164,7 +164,7 @@ static void adagrad(float *restrict row, const float *restrict gradient, size_t 
 void params_gradient(void *gradient, const float *row, float *to, uint32_t length)
 {
     const struct params_gradient *g = gradient;
-    memcpy(to, g->direction, length * sizeof *to);
+    vec_best()->set_scaled(to, g->scale, g->direction, length);
     if (g->decay > 0) vec_best()->add_scaled(to, g->decay, row, length);
 }
 

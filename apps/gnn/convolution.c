@@ -214,8 +214,8 @@ static struct params_gradient gradient_of(struct convolution *c, const struct ne
     v->set_scaled(c->gradient, e->weight, c->sum_gradients + e->end * c->width, c->width);
     while (++e < end)
         v->add_scaled(c->gradient, e->weight, c->sum_gradients + e->end * c->width, c->width);
-    return (struct params_gradient){.direction = c->gradient,
-                                    .decay = (float)c->gnn->options.decay};
+    return (struct params_gradient){
+        .direction = c->gradient, .scale = 1, .decay = (float)c->gnn->options.decay};
 }
 
 /* With the copies of the first `count` of c->missing. */
@@ -246,7 +246,7 @@ static void step_rows(struct convolution *c, const struct neighbourhood *h, uint
         if (i % TOGETHER == 0) prefetch(c, h, i + TOGETHER);
         if (!c->is_here[i]) continue;
         struct params_gradient g = gradient_of(c, h, i);
-        if (!params_step_here(&c->params, h->input[i], params_gradient, &g)) c->missing[left++] = i;
+        if (!params_step_along_here(&c->params, h->input[i], &g)) c->missing[left++] = i;
     }
     if (left > 0) fetch(c, h, left);
     step_away(c, h, left);

@@ -133,7 +133,7 @@ static float *gradient_of(const struct step *s, const struct batch *b, uint32_t 
 struct gradient {
     const struct vec *vec;
     const float *direction;
-    float scale, weight; /* of the regularization */
+    float weight; /* of the regularization */
     bool is_complex;
 };
 
@@ -157,19 +157,12 @@ static void update_rows(struct step *s, const struct batch *b)
     }
 }
 
-static void scale(void *gradient, const float *row, float *to, uint32_t length)
-{
-    const struct gradient *g = gradient;
-    (void)row;
-    g->vec->set_scaled(to, g->scale, g->direction, length);
-}
-
 /* Inlined: with short rows a call more costs as much as the step. */
 static inline __attribute__((always_inline)) void step_negative(struct step *s, size_t negative,
-                                                                struct gradient *g)
+                                                                struct params_gradient *g)
 {
-    params_step(&s->params, s->update, s->negative_keys[negative], s->negative_rows[negative],
-                s->dim, scale, g);
+    params_step_along(&s->params, s->update, s->negative_keys[negative], s->negative_rows[negative],
+                      s->dim, g);
 }
 
 /* ---- what both kinds of steps ask ---- */
@@ -224,7 +217,7 @@ static double ask(struct step *s, const struct batch *b, enum model_side side, u
     for (size_t i = 0; i < n; i++)
         v->add_scaled(s->query_gradient, s->scores[i], negatives[i], dim);
     v->add_scaled(gradient_of(s, b, answer), derivative, s->query, dim);
-    struct gradient g = {.vec = v, .direction = s->query};
+    struct params_gradient g = {.direction = s->query};
     for (size_t i = 0; i < n; i++) {
         g.scale = s->scores[i];
         step_negative(s, first_negative + i, &g);
@@ -284,7 +277,7 @@ static void carry_back(struct step *s, struct block k, enum model_side side)
 
 static void update_negatives(struct step *s, size_t first, size_t n)
 {
-    struct gradient g = {.vec = s->vec, .scale = 1};
+    struct params_gradient g = {.scale = 1};
     for (size_t i = 0; i < n; i++) {
         size_t left = n - i;
         if (i % FETCH_AGAIN == 0)

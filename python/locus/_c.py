@@ -128,7 +128,8 @@ _QUICK: Dict[str, Tuple[Any, ...]] = {
 }
 # Rows in place: pointers that end with a section, and a function that is called while others wait for the row, are
 # nothing for Python; and prefetching a row pays only for those.
-NOT_BOUND = {"locus_read_begin", "locus_read_end", "locus_view", "locus_change_local", "locus_step_local", "locus_prefetch",
+NOT_BOUND = {"locus_read_begin", "locus_read_end", "locus_view", "locus_change_local", "locus_step_local",
+             "locus_step_along", "locus_prefetch",
              "locus_technique_of", "locus_table_first", "locus_checkpoint", "locus_restore"}  # a node knows what it was opened with
 BOUND = set(_BLOCKING) | set(_QUICK)
 

@@ -29,6 +29,17 @@ static double power(double base, double count)
     return product;
 }
 
+/* What is pushed is a direction, as it is. */
+INLINE struct row_direction pushed(const float *gradient)
+{
+    return (struct row_direction){.values = gradient, .scale = 1};
+}
+
+INLINE float gradient_at(struct row_direction g, const float *w, size_t i)
+{
+    return g.decay != 0 ? g.scale * g.values[i] + g.decay * w[i] : g.scale * g.values[i];
+}
+
 INLINE void add(float *restrict to, const float *restrict from, size_t n)
 {
     LOOP for (size_t i = 0; i < n; i++) to[i] += from[i];
@@ -44,19 +55,19 @@ INLINE void carry(float *restrict to, float part, float count, float take,
 
 /* ---- SGD ---- */
 
-INLINE void descend(float rate, float *restrict w, const float *restrict g, size_t n,
+INLINE void descend(float rate, float *restrict w, struct row_direction g, size_t n,
                     float *restrict d)
 {
     LOOP for (size_t i = 0; i < n; i++)
     {
-        float by = -rate * g[i];
+        float by = -rate * gradient_at(g, w, i);
         w[i] += by;
         if (d) d[i] += by;
     }
 }
 
-INLINE void sgd_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
-                     size_t n, float *d)
+INLINE void sgd_step(const struct locus_rule *rule, struct row_step step, float *w,
+                     struct row_direction g, size_t n, float *d)
 {
     (void)rule;
     descend(step.rate, w, g, n, d);
@@ -71,13 +82,17 @@ INLINE void sgd_merge(const struct locus_rule *rule, float *w, const float *d, s
 
 /* ---- no optimizer ---- */
 
-INLINE void sum_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
-                     size_t n, float *d)
+INLINE void sum_step(const struct locus_rule *rule, struct row_step step, float *w,
+                     struct row_direction g, size_t n, float *d)
 {
     (void)rule;
     (void)step;
-    add(w, g, n);
-    if (d) add(d, g, n);
+    LOOP for (size_t i = 0; i < n; i++)
+    {
+        float by = gradient_at(g, w, i);
+        w[i] += by;
+        if (d) d[i] += by;
+    }
 }
 
 #define sum_merge sgd_merge
@@ -85,18 +100,19 @@ INLINE void sum_step(const struct locus_rule *rule, struct row_step step, float 
 /* ---- momentum: the state is that of the gradients ---- */
 
 INLINE void momentum_step(const struct locus_rule *rule, struct row_step step, float *restrict w,
-                          const float *restrict g, size_t n, float *restrict d)
+                          struct row_direction g, size_t n, float *restrict d)
 {
     float *restrict u = w + n, *restrict c = d ? d + n : NULL;
     float keep = rule->momentum, rate = step.rate;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        u[i] = keep * u[i] + g[i];
+        float x = gradient_at(g, w, i);
+        u[i] = keep * u[i] + x;
         float by = -rate * u[i];
         w[i] += by;
         if (!d) continue;
         d[i] += by;
-        c[i] = keep * c[i] + g[i];
+        c[i] = keep * c[i] + x;
     }
     if (d) d[2 * n]++;
 }
@@ -124,15 +140,15 @@ INLINE bool momentum_gradient(const struct locus_rule *rule, struct row_step *st
 /* ---- AdaGrad: the state is the sums of squares ---- */
 
 INLINE void adagrad_step(const struct locus_rule *rule, struct row_step step, float *restrict w,
-                         const float *restrict g, size_t n, float *restrict d)
+                         struct row_direction g, size_t n, float *restrict d)
 {
     float *restrict s = w + n, *restrict c = d ? d + n : NULL;
     float rate = step.rate, epsilon = rule->epsilon;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        float square = g[i] * g[i];
+        float x = gradient_at(g, w, i), square = x * x;
         s[i] += square;
-        float by = -rate * g[i] / (sqrtf(s[i]) + epsilon);
+        float by = -rate * x / (sqrtf(s[i]) + epsilon);
         w[i] += by;
         if (!d) continue;
         d[i] += by;
@@ -168,22 +184,41 @@ INLINE bool adagrad_gradient(const struct locus_rule *rule, struct row_step *ste
 
 /* ---- row-wise AdaGrad: one sum, behind the values ---- */
 
-INLINE float mean_square(const float *g, size_t n)
+/* Named vectors: of loops over lanes the compiler makes shuffles. Two, because one sum alone waits
+ * for each addition. */
+enum { LANES = 8 };
+typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
+
+INLINE void add_squares(lanes *sums, struct row_direction g, const float *w, size_t i)
 {
-    enum { LANES = 16 }; /* side by side, because one sum alone waits for each addition */
-    float lane[LANES] = {0}, sum = 0;
+    lanes x = g.scale * *(const lanes *)(g.values + i);
+    if (g.decay != 0) x += g.decay * *(const lanes *)(w + i);
+    *sums += x * x;
+}
+
+INLINE float mean_square(struct row_direction g, const float *w, size_t n)
+{
+    lanes even = {0}, odd = {0};
+    float sum = 0;
     size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (size_t j = 0; j < LANES; j++) lane[j] += g[i + j] * g[i + j];
-    for (; i < n; i++) sum += g[i] * g[i];
-    for (size_t j = 0; j < LANES; j++) sum += lane[j];
+    for (; i + 2 * LANES <= n; i += 2 * LANES) {
+        add_squares(&even, g, w, i);
+        add_squares(&odd, g, w, i + LANES);
+    }
+    for (; i < n; i++) {
+        float x = gradient_at(g, w, i);
+        sum += x * x;
+    }
+    even += odd;
+    sum += ((even[0] + even[4]) + (even[2] + even[6])) +
+           ((even[1] + even[5]) + (even[3] + even[7]));
     return sum / (float)n;
 }
 
 INLINE void row_adagrad_step(const struct locus_rule *rule, struct row_step step, float *w,
-                             const float *g, size_t n, float *d)
+                             struct row_direction g, size_t n, float *d)
 {
-    float square = mean_square(g, n);
+    float square = mean_square(g, w, n);
     w[n] += square;
     if (d) d[n] += square;
     descend(step.rate / (sqrtf(w[n]) + rule->epsilon), w, g, n, d);
@@ -207,7 +242,7 @@ static float adam_factor(const struct locus_rule *rule, uint64_t number)
 
 /* `shrink`: the part of the values that goes with the step. */
 INLINE void step_moments(const struct locus_rule *rule, struct row_step step, float shrink,
-                         float *restrict w, const float *restrict g, size_t n, float *restrict d)
+                         float *restrict w, struct row_direction g, size_t n, float *restrict d)
 {
     float *restrict m = w + n, *restrict v = w + 2 * n;
     float *restrict c = d ? d + n : NULL, *restrict e = d ? d + 2 * n : NULL;
@@ -215,21 +250,21 @@ INLINE void step_moments(const struct locus_rule *rule, struct row_step step, fl
     float size = step.size, epsilon = rule->epsilon;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        float square = g[i] * g[i];
-        m[i] = keep1 * m[i] + take1 * g[i];
+        float x = gradient_at(g, w, i), square = x * x;
+        m[i] = keep1 * m[i] + take1 * x;
         v[i] = keep2 * v[i] + take2 * square;
         float by = -size * m[i] / (sqrtf(v[i]) + epsilon) - shrink * w[i];
         w[i] += by;
         if (!d) continue;
         d[i] += by;
-        c[i] = keep1 * c[i] + g[i];
+        c[i] = keep1 * c[i] + x;
         e[i] = keep2 * e[i] + square;
     }
     if (d) d[3 * n]++;
 }
 
-INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float *w, const float *g,
-                      size_t n, float *d)
+INLINE void adam_step(const struct locus_rule *rule, struct row_step step, float *w,
+                      struct row_direction g, size_t n, float *d)
 {
     step_moments(rule, step, 0, w, g, n, d);
 }
@@ -282,7 +317,7 @@ INLINE bool adam_gradient(const struct locus_rule *rule, struct row_step *step,
 }
 
 INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, float *w,
-                       const float *g, size_t n, float *d)
+                       struct row_direction g, size_t n, float *d)
 {
     step_moments(rule, step, step.rate * rule->decay, w, g, n, d);
 }
@@ -298,9 +333,18 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
                                              float *record) \
     { \
         if (record) \
-            name##_step(rule, step, row, gradient, n, record); \
+            name##_step(rule, step, row, pushed(gradient), n, record); \
         else \
-            name##_step(rule, step, row, gradient, n, NULL); \
+            name##_step(rule, step, row, pushed(gradient), n, NULL); \
+    } \
+    target static void name##_along_##version(const struct locus_rule *rule, struct row_step step, \
+                                              float *row, struct row_direction g, uint32_t n) \
+    { \
+        struct row_direction alone = {g.values, g.scale, 0}; \
+        if (g.decay != 0) \
+            name##_step(rule, step, row, g, n, NULL); \
+        else \
+            name##_step(rule, step, row, alone, n, NULL); \
     } \
     target static void name##_merge_##version(const struct locus_rule *rule, float *to, \
                                               const float *record, uint32_t n, bool both) \
@@ -314,7 +358,8 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
     { \
         return name##_gradient(rule, step, row, record, n); \
     }
-#define OF(name, version) .step = name##_step_##version, .merge = name##_merge_##version
+#define OF(name, version) \
+    .step = name##_step_##version, .along = name##_along_##version, .merge = name##_merge_##version
 
 #define VERSION(version, target) \
     FUNCTIONS(sum, version, target) \

@@ -41,6 +41,12 @@ struct row_step {
     float rate, size;
 };
 
+/* A gradient that is not written anywhere: scale * values + decay * row. */
+struct row_direction {
+    const float *values;
+    float scale, decay;
+};
+
 struct row_type {
     const char *name;        /* of the constant in locus.h */
     struct locus_rule usual; /* 0: it has no such constant */
@@ -52,6 +58,9 @@ struct row_type {
      * in it. A record of zeros is one of no step. */
     void (*step)(const struct locus_rule *, struct row_step, float *row, const float *gradient,
                  uint32_t n, float *record);
+    /* The same step with such a gradient, of a row without a record. */
+    void (*along)(const struct locus_rule *, struct row_step, float *row, struct row_direction,
+                  uint32_t n);
     /* A row takes the steps of the record; or, if `both` are one, another record does. */
     void (*merge)(const struct locus_rule *, float *to, const float *record, uint32_t n, bool both);
     /* The record of the row's last steps becomes the gradient of one: with this rate, and the size

@@ -116,6 +116,18 @@ static void step_in_place(struct model *m, uint64_t round)
     CHECK_EQ(calls, 2);
 }
 
+/* Powers of two: the products are exact, whoever rounds when. */
+static void step_along(struct model *m, uint64_t round)
+{
+    float direction[LENGTH], gradient[LENGTH], decay = round % 2 ? 0 : 0.25f;
+    locus_key row = round * 5 % ROWS;
+    for (size_t f = 0; f < LENGTH; f++) direction[f] = gradient_of(round + 1, f);
+    for (size_t f = 0; f < LENGTH; f++) gradient[f] = -2 * direction[f] + decay * m->row[row][f];
+    m->steps++;
+    m->type->step(&m->rule, step_of(m), m->row[row], gradient, LENGTH, NULL);
+    CHECK_EQ(locus_step_along(m->worker, PLAIN + row, direction, -2, decay), 0);
+}
+
 static void set_some(struct model *m, uint64_t round)
 {
     float given[STORED_MAX] = {0};
@@ -156,6 +168,7 @@ static void check_optimizer(enum locus_optimizer o, unsigned workers)
         push_some(m, round);
         push_one(m, round);
         step_in_place(m, round);
+        step_along(m, round);
         if (round % 8 == 7) set_some(m, round);
         check_rows(m);
     }
@@ -199,6 +212,7 @@ TEST(optimizer, a_call_of_the_other_kind_of_table_is_refused)
 {
     struct model m;
     int calls = 0;
+    float one = 1;
     open_model(&m, LOCUS_ADAM, 1);
     CHECK_EQ(locus_change_local(m.worker, PLAIN, add_one, NULL), -EINVAL);
     CHECK_STR(locus_error(), "has an optimizer: call locus_step_local");
@@ -206,6 +220,10 @@ TEST(optimizer, a_call_of_the_other_kind_of_table_is_refused)
     CHECK_STR(locus_error(), "has no optimizer: call locus_change_local");
     CHECK_EQ(locus_step_local(m.worker, PLAIN, NULL, &calls), -EINVAL);
     CHECK_STR(locus_error(), "`gradient` is NULL");
+    CHECK_EQ(locus_step_along(m.worker, 0, &one, 1, 0), -EINVAL);
+    CHECK_STR(locus_error(), "locus_step_along: the table of key 0 has no optimizer");
+    CHECK_EQ(locus_step_along(m.worker, PLAIN, NULL, 1, 0), -EINVAL);
+    CHECK_STR(locus_error(), "locus_step_along: `direction` is NULL");
     CHECK_EQ(calls, 0);
     CHECK_EQ(locus_table_rate(m.node, 0, 0.1), -EINVAL);
     CHECK_STR(locus_error(), "table 0 has no optimizer");

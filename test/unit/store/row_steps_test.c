@@ -170,6 +170,41 @@ TEST(row_steps, steps_are_the_published_ones_at_all_lengths)
     end();
 }
 
+/* ---- gradients that are written nowhere ---- */
+
+/* Parts that are powers of two: the products are exact, whoever rounds when. */
+static void check_along(const struct row_type *t, uint32_t n, float decay)
+{
+    struct locus_rule r = rule_of(t);
+    float direction[LARGE], gradient[LARGE];
+    begin(n, t);
+    for (uint64_t number = 1; number <= 3; number++) {
+        struct row_step s = step_of(t, &r, number);
+        for (uint32_t i = 0; i < n; i++) direction[i] = random_float();
+        for (uint32_t i = 0; i < n; i++) gradient[i] = -2 * direction[i] + decay * copies[0].row[i];
+        t->step(&r, s, copies[0].row, gradient, n, NULL);
+        t->along(&r, s, copies[1].row, (struct row_direction){direction, -2, decay}, n);
+    }
+    for (uint64_t i = 0; i < row_type_stored(t, n) + GUARD; i++)
+        CHECK(copies[0].row[i] == copies[1].row[i]);
+}
+
+static void check_along_of(const struct row_type *t, enum locus_optimizer o)
+{
+    (void)o;
+    for (uint32_t n = 1; n <= 40; n++) {
+        check_along(t, n, 0);
+        check_along(t, n, 0.25f);
+    }
+    check_along(t, LARGE, 0.25f);
+}
+
+TEST(row_steps, a_step_along_a_direction_is_that_of_the_gradient)
+{
+    for_all(check_along_of);
+    end();
+}
+
 /* ---- records ---- */
 
 /* `steps` steps of copy c with gradients that do not depend on it: integers, so that with parts of
