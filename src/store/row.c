@@ -324,13 +324,6 @@ int row_step(struct row_ref s, const float *gradient, struct row_step step)
     return write_slowly(s, &write, NULL);
 }
 
-void row_along(void *direction, const float *values, float *gradient, uint32_t length)
-{
-    const struct row_direction *d = direction;
-    for (uint32_t i = 0; i < length; i++) gradient[i] = d->scale * d->values[i];
-    for (uint32_t i = 0; i < length && d->decay != 0; i++) gradient[i] += d->decay * values[i];
-}
-
 /* A row that nobody else changes, for a caller's function: as in row_edit_at(). */
 static const float *to_show(const struct partition *p, const float *row, float *copy)
 {

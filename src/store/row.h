@@ -243,9 +243,6 @@ static inline __attribute__((always_inline)) void row_step_at(const struct parti
     optimizer_step_row(p->optimizer, row, p->length, scratch);
 }
 
-/* Such a function, of a struct row_direction. */
-void row_along(void *direction, const float *values, float *gradient, uint32_t length);
-
 static inline __attribute__((always_inline)) void row_step_along_at(const struct partition *p,
                                                                     float *row,
                                                                     const struct row_direction *d,

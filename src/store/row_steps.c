@@ -40,6 +40,12 @@ INLINE float gradient_at(struct row_direction g, const float *w, size_t i)
     return g.decay != 0 ? g.scale * g.values[i] + g.decay * w[i] : g.scale * g.values[i];
 }
 
+void row_along(void *direction, const float *values, float *gradient, uint32_t length)
+{
+    const struct row_direction g = *(const struct row_direction *)direction;
+    LOOP for (size_t i = 0; i < length; i++) gradient[i] = gradient_at(g, values, i);
+}
+
 INLINE void add(float *restrict to, const float *restrict from, size_t n)
 {
     LOOP for (size_t i = 0; i < n; i++) to[i] += from[i];

@@ -46,6 +46,9 @@ struct row_direction {
     const float *values;
     float scale, decay;
 };
+/* Writes it, of a row's values, into an array that overlaps neither: a function for
+ * locus_step_local(). */
+void row_along(void *direction, const float *values, float *gradient, uint32_t length);
 
 struct row_type {
     const char *name;        /* of the constant in locus.h */
