@@ -124,7 +124,7 @@ class Ahead(unittest.TestCase):
         current.wait_event.side_effect = lambda of: told.append("waits" if of is event else "waits for another")
         words = lt.Embedding(ROWS, DIMENSION)
         optimizer, indices = lt.SGD(words, 0.1), torch.tensor([3, 5, 3])
-        with lt.open(optimizer), unittest.mock.patch.object(torch, "cuda", cuda), unittest.mock.patch.object(
+        with lt.open(optimizer), unittest.mock.patch.object(devices, "_cuda", cuda), unittest.mock.patch.object(
                 devices, "_is_gpu", lambda device: device.type == "meta"), unittest.mock.patch.object(
                 torch.Tensor, "pin_memory", lambda values: told.append("pinned") or values), unittest.mock.patch.object(
                 torch.Tensor, "record_stream", lambda values, of: told.append("used" if of is current else "lost")):

@@ -73,7 +73,7 @@ strict = True
 follow_imports = skip
 [mypy-torch,torch._C,torch._C._VariableFunctions,torch._tensor,torch.functional,torch.nn,torch.nn.functional]
 follow_imports = silent
-[mypy-torch.nn.modules,torch.nn.modules.module,torch.types,torch.autograd,torch.autograd.grad_mode,torch.autograd.function,torch.random]
+[mypy-torch.nn.modules,torch.nn.modules.module,torch.types,torch.autograd,torch.autograd.grad_mode,torch.autograd.function,torch.random,torch.cuda,torch.cuda.streams]
 follow_imports = silent
 """
 

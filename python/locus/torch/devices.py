@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, TypeVar
 
 import torch
 
+_cuda: Any = torch.cuda  # torch 1.13 has no types for some of its calls
 _Call = TypeVar("_Call", bound=Callable[..., Any])
 
 
@@ -38,14 +39,14 @@ class Moving:
     def __init__(self, values: torch.Tensor, device: torch.device) -> None:
         self._values, self._event = values, None
         if _is_gpu(device):
-            stream = self._streams.get(device) or self._streams.setdefault(device, torch.cuda.Stream(device))
-            with torch.cuda.stream(stream):
+            stream = self._streams.get(device) or self._streams.setdefault(device, _cuda.Stream(device))
+            with _cuda.stream(stream):
                 self._values, self._event = to_device(values, device), stream.record_event()
 
     def arrived(self) -> torch.Tensor:
         """As to_device() gives them: what runs on the device next waits for them, and nobody here."""
         if self._event is not None:
-            current = torch.cuda.current_stream(self._values.device)
+            current = _cuda.current_stream(self._values.device)
             current.wait_event(self._event)
             self._values.record_stream(current)  # else their memory would be that stream's again, once they are dropped
         return self._values
@@ -61,5 +62,5 @@ def to_memory(tensors: List[torch.Tensor]) -> List[torch.Tensor]:
         else:
             copies.append(tensor.cpu())
     for device in {each.device for each in tensors if _is_gpu(each.device)}:
-        torch.cuda.current_stream(device).synchronize()
+        _cuda.current_stream(device).synchronize()
     return copies
