@@ -94,6 +94,9 @@ void settings_options(struct settings *s)
         OPTION_TEXT(
             "--eval-every", "N[s|k|M]", &s->eval_every, ARGS_NODES,
             "evaluate every N epochs, about every N seconds (30s), or\nthousand or million examples (500k, 2M); and at the end"),
+        OPTION_COUNT(
+            "--seconds", "N", &s->seconds, 0, 1e9, ARGS_NODES,
+            "end the training after that time, wherever it is (lda,\nmf's blocks: after the epoch); 0: after the last epoch"),
     };
     const struct args_option first[] = {
         OPTION_COUNT("--seed", "N", &s->seed, 0, 0x1p53, ARGS_TASK, "of everything random"),
@@ -127,9 +130,6 @@ void settings_options(struct settings *s)
     const struct args_option schedule = OPTION_TEXT(
         "--schedule", "SHAPE", &s->schedule, ARGS_NODES,
         "of the learning rate over all epochs: constant, linear or\ncosine; then ,to=X: the share that is left at the end;\n,warmup=X: the share of the epochs in which it rises");
-    const struct args_option seconds = OPTION_COUNT(
-        "--seconds", "N", &s->seconds, 0, 1e9, ARGS_NODES,
-        "end the training after that time, wherever it is (mf's\nblocks: after the epoch); 0: after the last epoch");
     const struct args_option element = OPTION_CHOICE(
         "--element", "NAME", &s->element, elements, ARGS_TASK,
         "what a number of the model is in memory and in messages:\nf32, four bytes, or bf16, two");
@@ -137,7 +137,6 @@ void settings_options(struct settings *s)
     if (s->has & SETTINGS_FROM) args_add(&s->list, &from, 1);
     if (s->has & SETTINGS_PATIENCE) args_add(&s->list, &patience, 1);
     if (s->has & SETTINGS_RATE) args_add(&s->list, &schedule, 1);
-    if (s->has & SETTINGS_RATE) args_add(&s->list, &seconds, 1);
     if (s->has & SETTINGS_RATE) args_add(&s->list, &element, 1);
     args_add(&s->list, first, sizeof first / sizeof *first);
     if (s->has & SETTINGS_HOT) hot_option(s);

@@ -20,13 +20,13 @@
 
 /* What not every program has. */
 enum settings_has {
-    SETTINGS_EPOCHS = 1, /* --epochs, --eval-every */
+    SETTINGS_EPOCHS = 1, /* --epochs, --eval-every, --seconds */
     SETTINGS_FULL = 2,   /* --technique full */
     SETTINGS_HOT = 4,    /* --technique nups, --hot */
     SETTINGS_BOUNDS = 8, /* --technique ssp and essp, --staleness, --clocks */
     SETTINGS_PATIENCE = 16,
     SETTINGS_FROM = 32, /* --from: warm.h */
-    SETTINGS_RATE = 64, /* --schedule: rate.h; --element and --seconds */
+    SETTINGS_RATE = 64, /* --schedule: rate.h; --element */
 };
 enum { SETTINGS_TECHNIQUES = 8, SETTINGS_INPUTS = 8 };
 

@@ -147,6 +147,7 @@ static void choose(struct training_worker *w, bool is_last)
     size_t count = is_last && !t->checkpoints.folder ? 0 : TRAINING_MODEL_TABLES;
     best[BEST_WORSE]++;
     if (!best_offer(w->member, is_better, rows, count)) return;
+    if (count > 0 && t->kind->keep) t->kind->keep(w);
     best[BEST_WORSE] = 0;
     best[BEST_EPOCH] = training_epochs(w);
     best[BEST_QUALITY] = quality;
@@ -171,7 +172,9 @@ static void take_best(struct training_worker *w)
     const struct figure figure = {.name = "epoch", .value = epoch};
     if (epoch <= 0) return;
     best_rows(t, rows);
-    if (epoch != training_epochs(w)) best_take(w->member, rows, TRAINING_MODEL_TABLES);
+    bool is_other = epoch != training_epochs(w);
+    if (is_other) best_take(w->member, rows, TRAINING_MODEL_TABLES);
+    if (is_other && t->kind->take) t->kind->take(w);
     snprintf(text, sizeof text, "the model is that of epoch %g, which was validated best", epoch);
     if (training_is_first(w)) figures_say(t->settings->json, "best", text, &figure, 1);
 }

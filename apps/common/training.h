@@ -97,6 +97,9 @@ struct training_kind {
     double (*validate)(struct training_worker *);
     /* The first so many floats of a row of its two tables, the first ones, are the model. */
     void (*parameters)(const void *program, size_t floats[TRAINING_MODEL_TABLES]);
+    /* What else is kept of the best model, and taken again. NULL: nothing. */
+    void (*keep)(struct training_worker *);
+    void (*take)(struct training_worker *);
     void (*checkpoint)(struct training_worker *); /* what else is to be in one; NULL: nothing */
     void (*evaluate)(struct training_worker *);   /* instead of validate(), and not at the end */
     void (*end)(struct training_worker *);        /* the last evaluation */

@@ -77,7 +77,7 @@ static struct settings *options(void *program)
 {
     struct lda_options *o = &((struct lda *)program)->options;
     *o = (struct lda_options){.topics = 100, .alpha = 0.5, .beta = 0.01, .held_back = 0.1};
-    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_FROM);
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_PATIENCE | SETTINGS_FROM);
     o->common.epochs = 200;
     task_options(o);
     settings_options(&o->common);
@@ -131,8 +131,10 @@ static size_t tables(void *program, struct locus_table *tables)
         (struct locus_table){.name = "words", .rows = l->corpus.words, .length = length};
     tables[LDA_TOTALS] =
         (struct locus_table){.name = "totals", .rows = LDA_TOTAL_ROWS, .length = length};
-    tables[LDA_TOKENS] = (struct locus_table){.name = "tokens", .rows = rows, .length = length};
-    tables[LDA_ORDERS] = (struct locus_table){.name = "orders", .rows = rows, .length = length};
+    static const char *const of_tokens[] = {"tokens", "orders", "best tokens", "best orders"};
+    for (int i = LDA_TOKENS; i < LDA_TABLES; i++)
+        tables[i] =
+            (struct locus_table){.name = of_tokens[i - LDA_TOKENS], .rows = rows, .length = length};
     return l->options.common.checkpoints.folder ? LDA_TABLES : LDA_TOKENS;
 }
 
@@ -190,10 +192,11 @@ struct worker {
     struct sampler sampler;
     struct word_rows rows;
     struct gibbs gibbs;
+    float *topics, *orders; /* of the best model's tokens, where no checkpoint is to have them */
 };
 
 /* Of a checkpoint's figures. */
-enum { ALPHA = CHECKPOINTS_FIGURES - 2, BETA };
+enum { BEST_ALPHA = CHECKPOINTS_FIGURES - 4, BEST_BETA, ALPHA, BETA };
 
 static void begin(struct training_worker *w, bool goes_on)
 {
@@ -204,7 +207,7 @@ static void begin(struct training_worker *w, bool goes_on)
     if (l->options.common.from && !goes_on) lda_warm(&own->shelf, l->options.common.from);
     sampler_open(&own->sampler, &own->shelf, m->place);
     word_rows_open(&own->rows, l, m);
-    if (goes_on) topic_rows_read(&own->shelf, m);
+    if (goes_on) topic_rows_read(&own->shelf, m, LDA_TOKENS);
     pool_quiesce(m);
     const double *priors = w->progress.figures;
     if (goes_on && l->options.learn_priors > 0)
@@ -259,7 +262,7 @@ static void write_topics(struct training_worker *w)
     struct worker *own = w->state;
     w->progress.figures[ALPHA] = own->sampler.alpha;
     w->progress.figures[BETA] = own->sampler.beta;
-    topic_rows_write(&own->shelf, w->member);
+    topic_rows_write(&own->shelf, w->member, LDA_TOKENS);
 }
 
 /* ---- how good it is ---- */
@@ -285,13 +288,60 @@ static void say_quality(const struct lda *l, const struct quality *q, const stru
 }
 
 /* The counts are checked whenever the topics are judged. */
-static void evaluate(struct training_worker *w)
+static double validate(struct training_worker *w)
 {
     const struct lda *l = w->program;
     struct worker *own = w->state;
     quality_check(l, &own->shelf, &own->rows);
     struct quality q = quality_of(l, &own->sampler, &own->rows);
     if (training_is_first(w)) say_quality(l, &q, &own->sampler);
+    return q.perplexity > 0 ? -q.perplexity : -q.new_perplexity;
+}
+
+static void evaluate(struct training_worker *w)
+{
+    validate(w);
+}
+
+static bool chooses(const void *program)
+{
+    const struct lda *l = program;
+    return l->options.common.patience > 0 && (l->options.held_back > 0 || l->options.test);
+}
+
+static void parameters(const void *program, size_t floats[TRAINING_MODEL_TABLES])
+{
+    floats[LDA_WORDS] = floats[LDA_TOTALS] = ((const struct lda *)program)->options.topics;
+}
+
+/* The counts are those of the topics that its tokens had then. */
+static void keep(struct training_worker *w)
+{
+    const struct lda *l = w->program;
+    struct worker *own = w->state;
+    const struct shelf *s = &own->shelf;
+    w->progress.figures[BEST_ALPHA] = own->sampler.alpha;
+    w->progress.figures[BEST_BETA] = own->sampler.beta;
+    if (l->options.common.checkpoints.folder) {
+        topic_rows_write(s, w->member, LDA_BEST_TOKENS);
+        return;
+    }
+    uint64_t tokens = l->corpus.start[s->first + s->documents] - l->corpus.start[s->first];
+    if (!own->topics) own->topics = take_memory(tokens, sizeof *own->topics);
+    if (!own->orders) own->orders = take_memory(tokens, sizeof *own->orders);
+    shelf_write(s, own->topics, own->orders);
+}
+
+static void take(struct training_worker *w)
+{
+    const struct lda *l = w->program;
+    struct worker *own = w->state;
+    sampler_set_priors(&own->sampler, w->progress.figures[BEST_ALPHA],
+                       w->progress.figures[BEST_BETA]);
+    if (l->options.common.checkpoints.folder)
+        topic_rows_read(&own->shelf, w->member, LDA_BEST_TOKENS);
+    else
+        shelf_read(&own->shelf, own->topics, own->orders);
 }
 
 static void say_topics(const struct lda *l, struct word_rows *r)
@@ -350,6 +400,8 @@ static void close_all(struct training_worker *w)
     word_rows_close(&own->rows);
     sampler_close(&own->sampler);
     shelf_close(&own->shelf);
+    free(own->topics);
+    free(own->orders);
 }
 
 const struct training_kind lda_training = {.name = "locus-lda",
@@ -370,6 +422,11 @@ const struct training_kind lda_training = {.name = "locus-lda",
                                            .begin = begin,
                                            .step = step,
                                            .report = report,
+                                           .chooses = chooses,
+                                           .validate = validate,
+                                           .parameters = parameters,
+                                           .keep = keep,
+                                           .take = take,
                                            .checkpoint = write_topics,
                                            .evaluate = evaluate,
                                            .end = evaluate,

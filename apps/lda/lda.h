@@ -27,6 +27,8 @@ enum lda_table {
     /* with checkpoints only: topic_rows.h */
     LDA_TOKENS,
     LDA_ORDERS,
+    LDA_BEST_TOKENS,
+    LDA_BEST_ORDERS,
     LDA_TABLES
 };
 /* Rows of the second table: the totals; and two that are used to check the counts. */

@@ -104,11 +104,11 @@ static void take_rows(struct stretch *x, float *values)
     }
 }
 
-void topic_rows_write(const struct shelf *s, struct pool_member *m)
+void topic_rows_write(const struct shelf *s, struct pool_member *m, enum lda_table table)
 {
     struct stretch tokens, orders;
-    stretch_open(&tokens, s, m, LDA_TOKENS);
-    stretch_open(&orders, s, m, LDA_ORDERS);
+    stretch_open(&tokens, s, m, table);
+    stretch_open(&orders, s, m, table + 1);
     uint64_t count = tokens.end - tokens.first;
     float *topics = take_memory(count + 1, sizeof *topics);
     float *order = take_memory(count + 1, sizeof *order);
@@ -124,11 +124,11 @@ void topic_rows_write(const struct shelf *s, struct pool_member *m)
     stretch_close(&orders);
 }
 
-void topic_rows_read(struct shelf *s, struct pool_member *m)
+void topic_rows_read(struct shelf *s, struct pool_member *m, enum lda_table table)
 {
     struct stretch tokens, orders;
-    stretch_open(&tokens, s, m, LDA_TOKENS);
-    stretch_open(&orders, s, m, LDA_ORDERS);
+    stretch_open(&tokens, s, m, table);
+    stretch_open(&orders, s, m, table + 1);
     uint64_t count = tokens.end - tokens.first;
     float *topics = take_memory(count + 1, sizeof *topics);
     float *order = take_memory(count + 1, sizeof *order);

@@ -18,7 +18,8 @@
 /* Of each of the two tables. */
 uint64_t topic_rows_count(const struct lda *);
 
-void topic_rows_write(const struct shelf *, struct pool_member *);
-void topic_rows_read(struct shelf *, struct pool_member *);
+/* `tokens`: the first of the two tables. */
+void topic_rows_write(const struct shelf *, struct pool_member *, enum lda_table tokens);
+void topic_rows_read(struct shelf *, struct pool_member *, enum lda_table tokens);
 
 #endif

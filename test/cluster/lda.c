@@ -100,6 +100,35 @@ TEST(lda, foretells_new_documents)
     CHECK_STR(c.err.text, "/test has no word of the documents to train with");
 }
 
+/* The model is the one that a training of so many sweeps gives, and it is judged again. */
+TEST(lda, patience_keeps_the_model_that_foretells_best)
+{
+    static const char options[] =
+        "--generate 60x90x40x5 --topics 30 --hold-back 0.3 --learn-priors 2 --json";
+    static const char *const others[] = {"", "--baseline", "--checkpoint points"};
+    char folder[FOLDER_PATH_BYTES];
+    folder_new(folder);
+    for (int i = 0; i < 3; i++) {
+        command_must(&c,
+                     "cd %s && %s %s %s --patience 2 --out best > said && "
+                     "grep -q '\"event\":\"best\"' said && ! grep -q '\"epoch\":200,' said && "
+                     "n=$(sed -n 's/^{\"event\":\"best\",\"epoch\":\\([0-9]*\\).*/\\1/p' said) && "
+                     "%s %s %s --epochs $n --out other > again && cmp best other && "
+                     "p='s/.*\"perplexity\":\\([0-9.]*\\).*/\\1/p' && sed -n \"$p\" said > all && "
+                     "test $(sort -g all | head -n 1) = $(tail -n 1 all) && "
+                     "test $(tail -n 1 all) = $(sed -n \"$p\" again | tail -n 1)",
+                     folder, program_path("lda"), options, others[i], program_path("lda"), options,
+                     i == 2 ? "" : others[i]);
+    }
+    command_must(&c,
+                 "cd %s && %s %s %s --patience 2 --workers 2 --resume --out again > said; "
+                 "cmp best again && ! grep epoch..200, said",
+                 folder, program_path("lda"), options, others[2]);
+    command_must(&c, "%s %s %s --patience 2 --workers 2", trainer_nodes(2), program_path("lda"),
+                 options);
+    CHECK_STR(c.out.text, "\"event\":\"best\"");
+}
+
 /* The same two documents in three formats. */
 static const char write_formats[] =
     "cd %s && printf '3 0:2 1:1 2:1\\n2 0:1 3:3\\n' > ldac && "

@@ -205,6 +205,8 @@ static const struct program programs[] = {
       {.option = "--sampler plain"},
       {.option = "--staleness 1 --workers 3", .base = LDA " --workers 3"},
       {.option = "--eval-every 0.05k"},
+      {.option = "--patience 1"},
+      {.option = "--seconds 1 --epochs 1000000", .is_alone = true},
       {.option = "--epochs 5"},
       {.option = "--checkpoint-every 2 --checkpoint f", .base = LDA " --checkpoint f"}}},
     {"lasso",
