@@ -251,6 +251,16 @@ static bool is_title(const struct fields *f)
            end_of_field(&f->form, l->text, end) == end;
 }
 
+/* Where it is no heading, so it is passed over by who only looks. */
+static bool is_heading_of_other(struct fields *f)
+{
+    const struct lines *l = &f->lines;
+    struct field line = {l->text, l->length};
+    if (!l->is_joined) return false;
+    if (!f->first.text) f->first = line;
+    return (f->name || !f->kind) && line.text != f->first.text && field_equals(line, f->first);
+}
+
 bool fields_next_line(struct fields *f)
 {
     struct lines *l = &f->lines;
@@ -264,6 +274,7 @@ bool fields_next_line(struct fields *f)
             continue;
         }
         if (!f->has_begun && is_title(f)) continue;
+        if (is_heading_of_other(f)) continue;
         return true;
     }
     return false;

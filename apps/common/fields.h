@@ -61,6 +61,7 @@ struct fields {
     size_t unquoted_capacity;
     uint64_t lines_behind; /* of the row, which has line ends in quotation marks */
     bool has_begun;
+    struct field first; /* of several files, the first row's line: others may have that heading */
 };
 
 /* Looks at the file, and goes before its first row. Gives up when it cannot be read, has fewer

@@ -7,6 +7,7 @@
 #include "unpack.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -85,6 +86,48 @@ static void note_closed(const struct lines *l)
     }
 }
 
+/* ---- several files ---- */
+
+static struct joined {
+    char name[64];
+    const char *const *paths;
+    size_t count;
+    uint64_t *first; /* the byte that each begins with */
+    int fd;
+} joined;
+
+const char *lines_join(const char *const *paths, size_t count)
+{
+    struct joined j = {.paths = paths, .count = count, .fd = unpack_nameless()};
+    uint64_t bytes = 0;
+    j.first = take_memory(count, sizeof *j.first);
+    for (size_t i = 0; i < count; i++) {
+        struct lines l;
+        lines_open(&l, paths[i]);
+        size_t own = (size_t)(l.end - l.next);
+        j.first[i] = bytes;
+        unpack_write(j.fd, l.next, own);
+        bool is_open = own > 0 && l.end[-1] != '\n';
+        unpack_write(j.fd, "\n", is_open);
+        bytes += own + is_open;
+        lines_close(&l);
+    }
+    snprintf(j.name, sizeof j.name, "%zu files of data", count);
+    joined = j;
+    return joined.name;
+}
+
+/* Where the line is. */
+static const char *place_in_joined(const struct lines *l, uint64_t *number)
+{
+    size_t i = joined.count;
+    if (!l->text) return joined.paths[0];
+    while (l->file + joined.first[--i] > l->text) continue;
+    *number = 1;
+    for (const char *c = l->file + joined.first[i]; c < l->text; c++) *number += *c == '\n';
+    return joined.paths[i];
+}
+
 /* ---- lines ---- */
 
 /* Of the file, or of what was compressed in it. */
@@ -95,6 +138,8 @@ static int open_contents(struct lines *l)
         l->is_stdin = true;
         return unpack_stdin();
     }
+    l->is_joined = l->path == joined.name;
+    if (l->is_joined) return fcntl(joined.fd, F_DUPFD_CLOEXEC, 0);
     int fd = regular_open(l->path, &why);
     if (fd < 0) fail("%s: %s", l->path, why);
     if (fstat(fd, &l->about) != 0) fail("%s: %s", l->path, strerror(errno));
@@ -379,10 +424,13 @@ void lines_fail(const struct lines *l, const char *format, ...)
     char sentence[512];
     va_list arguments;
     struct stat about;
-    if (!l->is_stdin && (stat(l->path, &about) != 0 || !lines_is_same(&about, &l->about)))
+    uint64_t number = l->number;
+    const char *path = l->is_joined ? place_in_joined(l, &number) : l->path;
+    if (!l->is_stdin && !l->is_joined &&
+        (stat(l->path, &about) != 0 || !lines_is_same(&about, &l->about)))
         lines_fail_changed(l->path);
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    fail("%s:%" PRIu64 ": %s", l->is_stdin ? "stdin" : l->path, l->number, sentence);
+    fail("%s:%" PRIu64 ": %s", strcmp(path, "-") == 0 ? "stdin" : path, number, sentence);
 }

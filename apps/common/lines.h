@@ -35,12 +35,15 @@ struct lines {
     const char *file; /* NULL when it is empty */
     const char *next, *end;
     struct stat about; /* when it was opened */
-    bool is_stdin;
+    bool is_stdin, is_joined;
     FILE *stream; /* instead of a file: a line at a time */
     char *line;   /* of it, which `text` points into */
     size_t capacity;
 };
 
+/* Several files as one: a line ends where a file does, and what is complained of names its file.
+ * Returns what to open. Once in a program; the paths are kept by reference. */
+const char *lines_join(const char *const *paths, size_t count);
 /* Gives up when the file cannot be read. `path` is kept by reference. */
 void lines_open(struct lines *, const char *path);
 /* The same, of "-" too, which is stdin: a line is read when it is asked for. */

@@ -3,6 +3,7 @@
 #include "digest.h"
 #include "fail.h"
 #include "hot.h"
+#include "lines.h"
 #include "plain.h"
 #include "run_log.h"
 #include "saving.h"
@@ -151,16 +152,18 @@ struct args_option settings_sampling(struct settings *s)
         "how close negative samples keep to the\ndistribution: conform, bounded, long-term or\nnon-conform");
 }
 
-/* Of other options the last one counts; of data people would miss the others. */
-static void check_data(int argc, char **argv)
+/* Of other options the last one counts; of data all do. */
+static void note_data(struct args_many *files, int argc, char **argv)
 {
     static const char name[] = "--data";
-    unsigned times = 0;
-    for (int i = 1; i < argc; i++)
-        times += strcmp(argv[i], name) == 0 || strncmp(argv[i], "--data=", sizeof name) == 0;
-    if (times > 1)
-        fail_usage("--data is given %u times, and is one file: cat A B | %s --data - reads several",
-                   times, fail_program());
+    size_t length = sizeof name - 1;
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], name, length) != 0 || (argv[i][length] && argv[i][length] != '='))
+            continue;
+        if (files->count == ARGS_MANY_MAX)
+            fail_usage("--data is given more than %d times", ARGS_MANY_MAX);
+        files->list[files->count++] = argv[i][length] ? argv[i] + length + 1 : argv[++i];
+    }
 }
 
 void settings_parse(struct settings *s, const struct args_program *program, int argc, char **argv)
@@ -171,7 +174,7 @@ void settings_parse(struct settings *s, const struct args_program *program, int 
     p.option_count = s->list.count;
     if (argc == 1) args_usage(&p, "--data");
     args_parse(&p, argc, argv);
-    check_data(argc, argv);
+    note_data(&s->files, argc, argv);
 }
 
 void settings_check_source(const struct settings *s, const char *what, const char *option,
@@ -184,10 +187,11 @@ void settings_check_source(const struct settings *s, const char *what, const cha
 
 void settings_check_files(const struct settings *s)
 {
-    const char *outputs[ARGS_LIST_MAX], *inputs[ARGS_LIST_MAX + SETTINGS_INPUTS];
+    const char *outputs[ARGS_LIST_MAX], *inputs[ARGS_LIST_MAX + SETTINGS_INPUTS + ARGS_MANY_MAX];
     size_t written = args_files(&s->list, ARGS_OUTPUT, outputs),
            read = args_files(&s->list, ARGS_INPUT, inputs);
     for (size_t i = 0; i < SETTINGS_INPUTS; i++) inputs[read++] = s->inputs[i];
+    for (size_t i = 0; i < s->files.count; i++) inputs[read++] = s->files.list[i];
     saving_check(outputs, written, inputs, read);
 }
 
@@ -217,6 +221,7 @@ void settings_check(struct settings *s)
     if (s->is_baseline && s->checkpoints.folder)
         fail_usage("--baseline writes no checkpoints: leave --checkpoint away");
     checkpoints_check(&s->checkpoints);
+    if (s->files.count > 1) s->data = lines_join(s->files.list, s->files.count);
 }
 
 enum locus_technique settings_technique(const struct settings *s)

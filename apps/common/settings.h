@@ -45,6 +45,7 @@ struct settings {
     int sampling;                                    /* enum locus_conformity */
     int element;                                     /* enum locus_element, of the model */
     struct format_option format;                     /* of the data, where there are several */
+    struct args_many files;                          /* of --data, which is all of them */
     const char *data, *out, *report, *from, *schedule, *eval_every;
     bool json, is_baseline;
     struct rate rate;       /* as --schedule says */

@@ -46,7 +46,7 @@ static const struct tool *tool_of(int fd)
     return NULL;
 }
 
-static int open_nameless(void)
+int unpack_nameless(void)
 {
     const char *folder = getenv("TMPDIR");
     if (!folder || !*folder) folder = "/tmp";
@@ -55,12 +55,22 @@ static int open_nameless(void)
     return fd;
 }
 
+void unpack_write(int fd, const char *bytes, size_t count)
+{
+    while (count > 0) {
+        ssize_t n = write(fd, bytes, count);
+        if (n < 0) fail("a copy of what is read: %s", strerror(errno));
+        bytes += n;
+        count -= (size_t)n;
+    }
+}
+
 static int run(const struct tool *tool, const char *path, int fd)
 {
     char *argv[] = {(char *)(uintptr_t)tool->name, (char *)(uintptr_t) "-dc", NULL};
     posix_spawn_file_actions_t actions;
     pid_t child;
-    int to = open_nameless(), status = 0;
+    int to = unpack_nameless(), status = 0;
     if (lseek(fd, 0, SEEK_SET) < 0 || posix_spawn_file_actions_init(&actions) != 0 ||
         posix_spawn_file_actions_adddup2(&actions, fd, STDIN_FILENO) != 0 ||
         posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO) != 0)
@@ -106,13 +116,11 @@ int unpack(const char *path, int fd, const struct stat *about)
 static int spool(void)
 {
     char bytes[1 << 16];
-    int to = open_nameless();
+    int to = unpack_nameless();
     for (ssize_t n; (n = read(STDIN_FILENO, bytes, sizeof bytes)) != 0;) {
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) fail("stdin: %s", strerror(errno));
-        for (ssize_t done = 0, m; done < n; done += m)
-            if ((m = write(to, bytes + done, (size_t)(n - done))) < 0)
-                fail("a copy of stdin: %s", strerror(errno));
+        unpack_write(to, bytes, (size_t)n);
     }
     const struct tool *tool = tool_of(to);
     return tool ? run(tool, "stdin", to) : to;

@@ -10,6 +10,7 @@
 #ifndef APPS_UNPACK_H
 #define APPS_UNPACK_H
 
+#include <stddef.h>
 #include <sys/stat.h>
 
 /* A descriptor of the contents, to be mapped: a copy of `fd`, or of the file without a name. `about`
@@ -17,5 +18,8 @@
 int unpack(const char *path, int fd, const struct stat *about);
 /* The same of stdin. */
 int unpack_stdin(void);
+/* A file without a name, and bytes for it. */
+int unpack_nameless(void);
+void unpack_write(int fd, const char *bytes, size_t count);
 
 #endif

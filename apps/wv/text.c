@@ -30,6 +30,7 @@ static _Noreturn void complain(struct text *t, const char *what)
 {
     t->file.number = 1;
     for (const char *c = t->file.file; c < t->word; c++) t->file.number += *c == '\n';
+    t->file.text = t->word;
     lines_fail(&t->file, "%s", what);
 }
 

@@ -398,3 +398,45 @@ TEST(options, of_lasso_do_something)
 {
     check("lasso");
 }
+
+/* ---- several files ---- */
+
+/* A program's file, and a part of it and the rest, compressed, with the first line again where that
+ * is a heading. */
+static const struct {
+    const char *program, *file, *options;
+    int headings;
+} parted[] = {
+    {"wv", "text", "--dim 8 --min-count 1", 0},
+    {"mf", "ratings", "--rank 4 --workers 2", 0},
+    {"mf", "named", "--rank 4", 1},
+    {"ctr", "clicks", "--dim 4 --hidden 8", 0},
+    {"ctr", "table", "--dim 4 --hidden 8", 1},
+    {"gnn", "edges", "--labels classes --dim 4 --hidden 4", 0},
+    {"lda", "documents", "--topics 6 --epochs 4", 0},
+    {"lda", "ldac", "--topics 6 --epochs 4", 0},
+    {"lasso", "clicks", "--lambda 0.1 --order round-robin", 0},
+};
+
+TEST(options, several_files_of_data_are_one)
+{
+    program_folder(folder);
+    CHECK_EQ(command_run(&c, write_files, folder), 0);
+    for (size_t i = 0; i < COUNT(parted); i++) {
+        const char *file = parted[i].file;
+        int status = command_run(
+            &c,
+            "cd %s && sed '1s/.*/user,item,rating/' table > named && head -n 1 %s > part && "
+            "(head -n %d %s; sed 1d %s) | gzip > packed && "
+            "for d in '--data %s' '--data part --data=packed'; do "
+            "%s $d %s --seed 2 --json > said || exit 9; "
+            "sed -E '/^\\{\"event\":\"(stats|waits)\"/d; "
+            "s/\"[a-z_]*(second|flops)[a-z_]*\":[^,}]*//g' said > of; test -s of; "
+            "mv of \"$(echo $d | wc -w)\"; done; cmp 2 3",
+            folder, file, parted[i].headings, file, file, file, program_path(parted[i].program),
+            parted[i].options);
+        if (status != 0)
+            test_fail(__FILE__, __LINE__, "%s %s: %s%s", parted[i].program, file, c.out.text,
+                      c.err.text);
+    }
+}

@@ -204,8 +204,6 @@ TEST(args, settings_have_the_options_of_all_programs)
 /* What a program has no use for is no option of it. */
 TEST(args, settings_offer_only_what_the_program_has)
 {
-    ends_with(parse_settings, "--data a --data=b", 2,
-              "--data is given 2 times, and is one file: cat A B | ");
     ends_with(parse_settings, "!--epochs 3", 2, "there is no option \"--epochs\"");
     ends_with(parse_settings, "!--technique full", 2,
               "--technique takes one of adaptive, static, relocate, replicate, not \"full\"");

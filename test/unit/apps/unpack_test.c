@@ -67,6 +67,35 @@ TEST(unpack, a_damaged_file_is_refused)
     ends_with(read_all, path, 1, "is compressed by gzip, which does not start here");
 }
 
+static char other[2 * FOLDER_PATH_BYTES], last[2 * FOLDER_PATH_BYTES];
+
+static void from_three(const void *none)
+{
+    const char *files[] = {path, other, last};
+    (void)none;
+    read_all(lines_join(files, 3));
+}
+
+/* Whatever each of them is, begins with and ends with. What no heading is comes as often as it
+ * does. */
+TEST(unpack, several_files_are_one)
+{
+    pack("xz");
+    folder_write(folder, "other", "\xEF\xBB\xBF# of May\na,1\nc,3", 0);
+    folder_write(folder, "last", "d,4\n", 0);
+    snprintf(other, sizeof other, "%s/other", folder);
+    snprintf(last, sizeof last, "%s/last", folder);
+    ends_with(from_three, NULL, 0, "a/1/b/2/a/1/c/3/d/4/;a/1/b/2/a/1/c/3/d/4/;");
+    folder_write(folder, "packed", "x,y\n1,2\n", 0);
+    folder_write(folder, "other", "x,y\n3,4", 0);
+    folder_write(folder, "last", "\n5,6\n", 0);
+    ends_with(from_three, NULL, 0, "1/2/3/4/5/6/;1/2/3/4/5/6/;");
+    folder_write(folder, "last", "\n5,6\n7,8,9\n", 0);
+    ends_with(from_three, NULL, 1, "/last:3: ");
+    unlink(other);
+    ends_with(from_three, NULL, 1, "/other: No such file");
+}
+
 TEST(unpack, stdin_is_a_file_whose_faults_are_named)
 {
     folder_new(folder);
