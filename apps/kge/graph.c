@@ -73,11 +73,14 @@ static uint32_t trained_relation(const struct graph *g, const struct lines *l, s
 }
 
 enum { SUBJECT, RELATION, OBJECT, PARTS };
+static const char in_order[] = "hrt";
 
-/* Where a fact's parts are: they may come in any order if the heading says so. */
-static void find_columns(const struct fields *f, size_t at[PARTS])
+/* Where a fact's parts are: they may come in any order if the heading says so, or who called. */
+static void find_columns(const struct fields *f, const char *order, size_t at[PARTS])
 {
     enum { IN_ALL = SUBJECT + RELATION + OBJECT };
+    for (size_t i = 0; order && i < PARTS; i++) at[strchr(in_order, order[i]) - in_order] = i;
+    if (order) return;
     at[SUBJECT] = SUBJECT;
     at[OBJECT] = OBJECT;
     if (f->name && f->form.columns - f->form.hidden == PARTS &&
@@ -142,21 +145,22 @@ static void check_order(const struct graph *g, const char *path)
         free(is[end]);
     }
     if (shared[0] > count[1] || shared[1] > count[0])
-        fail("%s has entities where relations should be: give it, and the other files, a heading "
-             "that calls the columns subject, relation and object",
-             path);
+        fail(
+            "%s has entities where relations should be: say its order by --format, or give it, and "
+            "the other files, a heading that calls the columns subject, relation and object",
+            path);
 }
 
-static void load_split(struct graph *g, const char *path, enum graph_split split)
+static void load_split(struct graph *g, const char *path, const char *order, enum graph_split split)
 {
     size_t at[PARTS];
     struct fields f;
     fields_open(&f, path, &(struct fields_wanted){.least = PARTS, .known = &g->entities});
-    find_columns(&f, at);
+    find_columns(&f, order, at);
     while (fields_next(&f)) facts_add(&g->splits[split], fact_of(g, &f, at, split));
     if (g->splits[split].count == 0)
         fail("%s is empty: it must have rows of subject, relation and object", path);
-    if (split == GRAPH_TRAIN && !f.name) check_order(g, path);
+    if (split == GRAPH_TRAIN && !f.name && !order) check_order(g, path);
     fields_close(&f);
 }
 
@@ -238,14 +242,14 @@ static void name_numbers(struct names *n, const char *path)
     for (int k = 0; k < 2; k++) names_fini(&is[k]);
 }
 
-static void load_splits(struct graph *g, const char *folder)
+static void load_splits(struct graph *g, const char *folder, const char *order)
 {
     char path[PATH_BYTES];
     const char *const *layout = layout_of(folder);
     uint32_t trained = 0;
     for (unsigned split = 0; split < GRAPH_SPLITS; split++) {
         path_of(path, folder, layout[split]);
-        load_split(g, path, (enum graph_split)split);
+        load_split(g, path, order, (enum graph_split)split);
         if (split == GRAPH_TRAIN)
             trained = g->entities.count;
         else
@@ -258,7 +262,7 @@ static void load_splits(struct graph *g, const char *folder)
     }
 }
 
-void graph_load(struct graph *g, const char *path, uint64_t seed)
+void graph_load(struct graph *g, const char *path, const char *order, uint64_t seed)
 {
     struct stat about;
     *g = (struct graph){0};
@@ -268,7 +272,7 @@ void graph_load(struct graph *g, const char *path, uint64_t seed)
     if (!S_ISDIR(about.st_mode))
         fail("--data %s is not a folder: it must have train.txt, valid.txt and test.txt", path);
     if (layout_of(path)) {
-        load_splits(g, path);
+        load_splits(g, path, order);
     } else if (has_file(path, "data.noun")) {
         wordnet_load(g, path, seed);
     } else {

@@ -34,8 +34,9 @@ struct graph {
     struct facts splits[GRAPH_SPLITS];
 };
 
-/* `path` is a folder; `seed` decides how a WordNet database is split. */
-void graph_load(struct graph *, const char *path, uint64_t seed);
+/* `path` is a folder; `order` of the columns, as "hrt": head, relation, tail (NULL: as headings say,
+ * or that); `seed` decides how a WordNet database is split. */
+void graph_load(struct graph *, const char *path, const char *order, uint64_t seed);
 void graph_fini(struct graph *);
 
 void facts_add(struct facts *, struct fact);

@@ -43,6 +43,8 @@ static const char more[] =
     "  locus run -n 4 locus-kge --data my-graph --json\n"
     "  locus run -n 4 locus-kge --planted 100000x50x1000000 --epochs 5\n";
 
+static const char *const orders[] = {"auto", "hrt", "htr", "rht", "rth", "thr", "trh", NULL};
+
 static void own_options(struct options *o)
 {
     const struct args_option options[] = {
@@ -51,6 +53,9 @@ static void own_options(struct options *o)
             "--data", "PATH", &o->common.data, 0,
             "a folder with train.txt, valid.txt and test.txt:\nrows of subject, relation and object; of DGL-KE or\n"
             "PyKEEN; or of WordNet's database (data.noun, ...)"),
+        OPTION_CHOICE(
+            "--format", "ORDER", &o->order, orders, 0,
+            "of the columns, as DGL-KE calls them: head, relation,\ntail; auto: as a heading says, or hrt"),
         OPTION_TEXT(
             "--planted", "ExRxF", &o->planted, 0,
             "instead of --data: E entities, R relations, F facts\nby Zipf's law, with planted clusters"),
@@ -123,6 +128,7 @@ static void check(void *program)
     if (o->batch == 1 && o->negatives > 0) o->has_own_negatives = true;
     o->source = o->planted ? o->planted : o->common.data;
     settings_check_source(&o->common, "the graph", "--planted", o->planted);
+    if (o->common.files.count > 1) fail_usage("--data is one folder: give it once");
     if (o->init <= 0) fail_usage("--init 0 learns nothing: all gradients are 0 then");
     if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
@@ -155,7 +161,7 @@ static void load(void *program)
     if (o->planted) {
         plant_generate(&t->graph, o->planted, o->common.seed);
     } else {
-        graph_load(&t->graph, o->common.data, o->common.seed);
+        graph_load(&t->graph, o->common.data, o->order ? orders[o->order] : NULL, o->common.seed);
         name_files(o);
     }
     filter_init(&t->filter, &t->graph);

@@ -22,7 +22,7 @@ struct options {
     const char *source;  /* what it is learned from, to tell: --data or --planted */
     const char *planted; /* NULL: read from common.data */
     const char *chart, *text;
-    int model, loss;
+    int model, loss, order /* 0: as found */;
     uint64_t dim, negatives /* 0: all entities */, batch;
     double rate, regularization, init;
     bool is_reciprocal, has_own_negatives, is_by_relation, is_type_constrained;

@@ -66,6 +66,7 @@ static const struct program programs[] = {
       {.option = "--negatives 5"},
       {.option = "--negatives 0"},
       {.option = "--own-negatives"},
+      {.option = "--format trh"},
       {.option = "--sampling long-term"},
       {.option = "--batch 8"},
       {.option = "--lr 0.3"},
@@ -408,7 +409,7 @@ static const struct {
     int headings;
 } parted[] = {
     {"wv", "text", "--dim 8 --min-count 1", 0},
-    {"mf", "ratings", "--rank 4 --workers 2", 0},
+    {"mf", "ratings", "--rank 4", 0},
     {"mf", "named", "--rank 4", 1},
     {"ctr", "clicks", "--dim 4 --hidden 8", 0},
     {"ctr", "table", "--dim 4 --hidden 8", 1},

@@ -25,7 +25,7 @@ static void load(const void *unused)
 {
     struct graph g;
     (void)unused;
-    graph_load(&g, folder, 1);
+    graph_load(&g, folder, NULL, 1);
     graph_fini(&g);
 }
 
@@ -44,7 +44,7 @@ TEST(graph, is_read_from_a_folder)
     struct graph g;
     new_graph("dog\tis a\tanimal\r\ncat\tis a\tanimal\r\n", "dog\tis a\tcat\n",
               "12\tis a\t13\ndog\tis a\tanimal");
-    graph_load(&g, folder, 1);
+    graph_load(&g, folder, NULL, 1);
     CHECK_EQ(g.entities.count, 5);
     CHECK_EQ(g.relations.count, 1);
     is_fact(&g, GRAPH_TRAIN, 0, "dog", "is a", "animal");
@@ -72,7 +72,7 @@ TEST(graph, is_its_facts_alone)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct graph g;
         new_graph(texts[i][0], texts[i][1], texts[i][2]);
-        graph_load(&g, folder, 1);
+        graph_load(&g, folder, NULL, 1);
         CHECK_EQ(g.entities.count, 3);
         CHECK_EQ(g.relations.count, 1);
         CHECK_EQ(g.splits[GRAPH_TRAIN].count, 3);
@@ -83,12 +83,32 @@ TEST(graph, is_its_facts_alone)
     }
 }
 
+/* What is said counts, and not what a heading seems to say. */
+TEST(graph, columns_come_in_the_order_that_is_said)
+{
+    static const struct {
+        const char *order, *train, *one;
+    } cases[] = {{"hrt", "a\tr\tb\nb\tr\tc\n", "a\tr\tb\n"},
+                 {"htr", "a\tb\tr\nb\tc\tr\n", "a\tb\tr\n"},
+                 {"rth", "r\tb\ta\nr\tc\tb\n", "r\tb\ta\n"},
+                 {"trh", "head,relation,tail\nb,r,a\nc,r,b\n", "b,r,a\n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct graph g;
+        new_graph(cases[i].train, cases[i].one, cases[i].one);
+        graph_load(&g, folder, cases[i].order, 1);
+        CHECK_EQ(g.splits[GRAPH_TRAIN].count, 2);
+        is_fact(&g, GRAPH_TRAIN, 1, "b", "r", "c");
+        is_fact(&g, GRAPH_TEST, 0, "a", "r", "b");
+        graph_fini(&g);
+    }
+}
+
 /* Nothing of the first row comes again in its file. */
 TEST(graph, a_first_fact_of_known_names_is_no_heading)
 {
     struct graph g;
     new_graph("a\tr\tb\nb\tq\tc\nc\tr\ta\n", "a\tr\tc\n", "b\tq\ta\nc\tr\tc\nc\tr\tc\n");
-    graph_load(&g, folder, 1);
+    graph_load(&g, folder, NULL, 1);
     CHECK_EQ(g.splits[GRAPH_TEST].count, 3);
     is_fact(&g, GRAPH_TEST, 0, "b", "q", "a");
     graph_fini(&g);
@@ -102,7 +122,7 @@ TEST(graph, digests_tell_graphs_apart)
                                          "a\tr\tb\nc\tr\tb\n"};
     for (int i = 0; i < 3; i++) {
         new_graph(trains[i], "a\tr\tc\n", "b\tr\ta\n");
-        graph_load(&g, folder, 1);
+        graph_load(&g, folder, NULL, 1);
         digests[i] = graph_digest(&g, GRAPH_TRAIN, GRAPH_SPLITS);
         graph_fini(&g);
     }
@@ -163,7 +183,7 @@ static void add_meanings(const char *entities, const char *relations)
 static void is_of_animals(void)
 {
     struct graph g;
-    graph_load(&g, folder, 1);
+    graph_load(&g, folder, NULL, 1);
     CHECK(g.entities.count == 3 && g.relations.count == 2);
     is_fact(&g, GRAPH_TRAIN, 0, "/m/cat", "is a", "/m/animal");
     is_fact(&g, GRAPH_VALID, 0, "/m/dog", "is a", "/m/animal");
@@ -271,7 +291,7 @@ TEST(graph, a_zero_byte_is_refused)
 static void load_path(const void *path)
 {
     struct graph g;
-    graph_load(&g, path, 1);
+    graph_load(&g, path, NULL, 1);
 }
 
 TEST(graph, says_when_there_is_no_folder)
@@ -396,7 +416,7 @@ TEST(graph, known_answers_come_from_all_splits_once_each)
 {
     struct graph g;
     new_graph("a\tr\tb\na\tr\tc\na\tq\td\nb\tr\tc\n", "a\tr\td\na\tr\tb\n", "d\tr\tc\na\tr\te\n");
-    graph_load(&g, folder, 1);
+    graph_load(&g, folder, NULL, 1);
     CHECK_EQ(answers(&g, FILTER_OBJECTS, "a", "r", "bcde"), 4);
     CHECK_EQ(answers(&g, FILTER_OBJECTS, "a", "q", "d"), 1);
     CHECK_EQ(answers(&g, FILTER_OBJECTS, "e", "r", ""), 0);

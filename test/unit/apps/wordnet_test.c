@@ -51,7 +51,7 @@ static void load(const void *unused)
 {
     struct graph g;
     (void)unused;
-    graph_load(&g, folder, 1);
+    graph_load(&g, folder, NULL, 1);
     graph_fini(&g);
 }
 
@@ -105,7 +105,7 @@ TEST(wordnet, is_split_by_the_seed_and_every_entity_is_trained)
     static char first[1 << 18], again[1 << 18], other[1 << 18];
     struct graph g;
     write_many(COUNT);
-    graph_load(&g, folder, 5);
+    graph_load(&g, folder, NULL, 5);
     all_facts(&g, first);
     /* 999 hypernyms (the first is its own), and as many attributes less those that are the same
      * pair the other way round. */
@@ -122,10 +122,10 @@ TEST(wordnet, is_split_by_the_seed_and_every_entity_is_trained)
     for (uint32_t e = 0; e < g.entities.count; e++) CHECK(is_trained[e]);
     free(is_trained);
     graph_fini(&g);
-    graph_load(&g, folder, 5);
+    graph_load(&g, folder, NULL, 5);
     all_facts(&g, again);
     graph_fini(&g);
-    graph_load(&g, folder, 6);
+    graph_load(&g, folder, NULL, 6);
     all_facts(&g, other);
     graph_fini(&g);
     CHECK(strcmp(first, again) == 0);
@@ -137,7 +137,7 @@ TEST(wordnet, no_fact_is_there_twice_nor_the_other_way_round)
     struct graph g;
     if (access("/usr/share/wordnet/data.noun", R_OK) != 0)
         SKIP("WordNet (wordnet-base) is not installed");
-    graph_load(&g, "/usr/share/wordnet", 1);
+    graph_load(&g, "/usr/share/wordnet", NULL, 1);
     uint32_t attribute = names_find(&g.relations, "attribute", 9),
              hypernym = names_find(&g.relations, "hypernym", 8);
     CHECK(attribute != NAMES_NONE && hypernym != NAMES_NONE);
