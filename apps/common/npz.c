@@ -376,7 +376,8 @@ bool npz_open(struct saved *m)
     uint64_t bytes = l->file ? (uint64_t)(l->end - l->file) : 0;
     if (bytes >= sizeof mark && memcmp(l->file, mark, sizeof mark - 1) == 0)
         saved_fail(m, "is one array, without names of its rows: numpy.savez() writes both");
-    if (bytes < END || memcmp(l->file, "PK", 2) != 0) return false;
+    if (bytes < 2 || memcmp(l->file, "PK", 2) != 0) return false;
+    if (bytes < END) refuse(&a);
     const unsigned char *end = part(&a, bytes - END, END, 0x06054B50);
     uint64_t count = get(end + 10, 2), at = get(end + 16, 4);
     if (at == UINT32_MAX || count == UINT16_MAX) {

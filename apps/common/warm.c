@@ -24,7 +24,8 @@ struct warm {
 static uint64_t row_of(const struct warm *w, uint64_t row)
 {
     const struct names *now = w->names, *then = &w->saved;
-    uint64_t turn = now->count > 0 ? row / now->count : 0, rows = w->tensors[0]->rows;
+    uint64_t turn = now->count > 0 ? row / now->count : 0;
+    uint64_t rows = w->tensors[0] ? w->tensors[0]->rows : 0;
     if (now->count > 0) {
         const char *name = names_get(now, (uint32_t)(row % now->count));
         row = names_find(then, name, strlen(name));
@@ -52,7 +53,7 @@ static void open_parts(struct warm *w, const struct saved *s)
     for (size_t i = 0; i < w->part_count; i++) {
         const struct warm_part *p = &w->parts[i];
         const struct saved_tensor *t = saved_find(s, p->tensor, TENSORS_F32);
-        if (i > 0 && !t) continue;
+        if (!t && (i > 0 || !w->draw)) continue;
         uint64_t floats = !t ? 0 : t->columns ? t->columns : 1;
         const struct saved_tensor *first = w->tensors[0];
         if (!t || floats != p->count || (first && t->rows != first->rows))
@@ -102,9 +103,9 @@ void warm_init(struct pool_member *m, size_t table, const char *path, const stru
     }
     rows_init(m, table, draw, &w);
     pool_sum(m, &found, 1);
-    if (found <= 0)
+    if (found <= 0 && w.tensors[0])
         fail("%s: has no row of \"%s\" that the data name (--from)", path, parts->tensor);
-    if (m->place == 0)
+    if (m->place == 0 && found > 0)
         fprintf(stderr, "%s: %.0f of %" PRIu64 " rows of \"%s\" begin as %s has them\n",
                 fail_program(), found, m->pool->tables[table].rows, parts->tensor, path);
     if (m->index > 0) return;

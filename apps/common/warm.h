@@ -20,7 +20,7 @@ struct warm_part {
 
 /* As rows_init(), and then what `path` has of rows of these names, unless it is NULL. Where a table
  * has a multiple of the names, they come again. A model with other lengths ends the program; of
- * parts but the first it may have none. */
+ * parts but the first it may have none, and of a table that begins with zeros of no part. */
 void warm_init(struct pool_member *, size_t table, const char *path, const struct warm_part *parts,
                size_t part_count, const struct names *, rows_draw *, const void *context);
 

@@ -95,13 +95,12 @@ bool word2vec_open(struct saved *m)
     if (floats > left / 2)
         saved_fail(m, "is cut off: %" PRIu64 " vectors of %" PRIu64 " need more", s.rows,
                    s.columns);
-    float *inputs = take_memory(2 * floats * sizeof *inputs + left + s.rows, 1);
-    char *names = (char *)(inputs + 2 * floats), *name = names;
+    float *inputs = take_memory(floats * sizeof *inputs + left + s.rows, 1);
+    char *names = (char *)(inputs + floats), *name = names;
     m->header = (char *)inputs;
     for (uint64_t row = 0; row < s.rows; row++)
         name = take_word(&s, row, inputs + row * s.columns, name);
     add_tensor(m, "inputs", TENSORS_F32, s.rows, s.columns, inputs);
-    add_tensor(m, "outputs", TENSORS_F32, s.rows, s.columns, inputs + floats);
     add_tensor(m, "word_names", TENSORS_U8, (uint64_t)(name - names), 0, names);
     m->notes[m->note_count++] = (struct saved_note){"model", "skip-gram"};
     return true;

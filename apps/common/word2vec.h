@@ -1,6 +1,6 @@
 /*
- * word2vec.h - word2vec's files, text and binary, as a saved model: the tensors "inputs" and
- * "word_names" are the file's, "outputs", which such files leave out, are zeros.
+ * word2vec.h - word2vec's files, text and binary, as a saved model with the tensors "inputs" and
+ * "word_names".
  *
  * A line has the number of words and the dimension; then come each word, a blank, and its vector:
  * numbers with blanks between, or floats of 4 bytes. Line ends may be left out between the latter.

@@ -34,6 +34,7 @@ static void write_model(const char *file, const char *names)
 struct job {
     const char *names; /* a letter each */
     size_t count;      /* of the first part */
+    const char *part;  /* another one, of a table that begins with zeros */
 };
 
 static void draw(const void *unused, uint64_t row, float *values)
@@ -50,7 +51,11 @@ static void work(struct pool_member *m, void *job)
     struct names n;
     names_init(&n);
     for (const char *c = j->names; *c; c++) names_add(&n, c, 1);
-    warm_init(m, 0, path, parts, 2, &n, draw, NULL);
+    if (j->part)
+        warm_init(m, 0, path, &(struct warm_part){j->part, "names", 0, j->count}, 1, &n, NULL,
+                  NULL);
+    else
+        warm_init(m, 0, path, parts, 2, &n, draw, NULL);
     names_fini(&n);
 }
 
@@ -72,12 +77,15 @@ TEST(warm, rows_of_known_names_are_the_models)
 {
     write_model("model", "a\nb\n");
     /* b, c and a, and second ones; the last float is the optimizer's */
-    ends_with(run, &(struct job){"bca", 2}, 0,
+    ends_with(run, &(struct job){.names = "bca", .count = 2}, 0,
               "3 4 20 0;-1 -1 -1 0;1 2 10 0;7 8 40 0;-4 -4 -4 0;5 6 30 0;");
-    ends_with(run, &(struct job){"bca", 2}, 0, "4 of 6 rows of \"rows\" begin as");
-    ends_with(run, &(struct job){"xyz", 2}, 1, "has no row of \"rows\" that the data name");
-    ends_with(run, &(struct job){"", 2}, 1, "has names of rows, and the data have none");
-    ends_with(run, &(struct job){"bca", 3}, 1,
+    ends_with(run, &(struct job){.names = "bca", .count = 2}, 0,
+              "4 of 6 rows of \"rows\" begin as");
+    ends_with(run, &(struct job){.names = "xyz", .count = 2}, 1,
+              "has no row of \"rows\" that the data name");
+    ends_with(run, &(struct job){.names = "", .count = 2}, 1,
+              "has names of rows, and the data have none");
+    ends_with(run, &(struct job){.names = "bca", .count = 3}, 1,
               "has 2 floats in a row of \"rows\", and this training has 3");
 }
 
@@ -105,7 +113,7 @@ TEST(warm, an_archive_of_numpy_is_a_model)
         char byte;
         const char *sentence;
     } cases[] = {{"'<f", '9', broken}, {"'fortran_order': F", 'T', broken}, {"(4, 2", '3', broken}};
-    const struct job j = {"bca", 2};
+    const struct job j = {.names = "bca", .count = 2};
     size_t length;
     write_model("model.npz", "a\nb\n");
     ends_with(run, &j, 0, "3 4 20 0;-1 -1 -1 0;1 2 10 0;7 8 40 0;-4 -4 -4 0;5 6 30 0;");
@@ -115,7 +123,7 @@ TEST(warm, an_archive_of_numpy_is_a_model)
         damage(text, length, at - (i > 0), cases[i].byte);
         ends_with(run, &j, 1, cases[i].sentence);
     }
-    for (size_t left = 30; left < length; left += 97) {
+    for (size_t left = 2; left < length; left += 97) {
         damage(text, length, left, '\0');
         ends_with(run, &j, 1, broken);
     }
@@ -142,9 +150,19 @@ TEST(warm, what_is_known_by_its_place_has_the_same_names)
     ends_with(check_names, "a", 1, "has more \"names\" than the data");
 }
 
+/* As word2vec's files, and archives of such vectors, have no outputs. */
+TEST(warm, a_table_of_zeros_may_stay_one)
+{
+    write_model("model", "a\nb\n");
+    ends_with(run, &(struct job){.names = "bca", .count = 2, .part = "none"}, 0,
+              "0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;");
+    ends_with(run, &(struct job){.names = "bca", .count = 2, .part = "rows"}, 0,
+              "3 4 0 0;0 0 0 0;1 2 0 0;7 8 0 0;0 0 0 0;5 6 0 0;");
+}
+
 TEST(warm, rows_without_names_are_known_by_their_numbers)
 {
     write_model("model", NULL);
-    ends_with(run, &(struct job){"", 2}, 0,
+    ends_with(run, &(struct job){.names = "", .count = 2}, 0,
               "1 2 10 0;3 4 20 0;5 6 30 0;7 8 40 0;-4 -4 -4 0;-5 -5 -5 0;");
 }
