@@ -23,15 +23,19 @@ deb: ## Debian packages, in build/deb/, and what lintian says of them
 	@ls $(DEB)/*.deb
 
 # Library and command look for what they need in libs/ of the package; RPATH, not RUNPATH, because only that counts for
-# the libraries of libraries, too.
+# the libraries of libraries, too. On x86-64 they run with glibc 2.28, in which threads and dlopen() are not part of libc.
 WHEEL := $(B)/wheel
 WHEEL_LDFLAGS := -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/libs:$$ORIGIN/../libs'
+ifeq ($(shell uname -m),x86_64)
+WHEEL_LDFLAGS += -Wl,--wrap=__libc_start_main,-E,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,--as-needed
+WHEEL_PARTS := $(B)/obj/packaging/older_glibc.o
+endif
 
-$(WHEEL)/liblocus.so.$(SOVERSION): $(call objects,$(B),$(LIB_SOURCES))
+$(WHEEL)/liblocus.so.$(SOVERSION): $(call objects,$(B),$(LIB_SOURCES)) $(WHEEL_PARTS)
 	$(call say,LINK,wheel/$(@F))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -Wl,-soname,$(@F) $(BASE_LDFLAGS) $(LDFLAGS) $(WHEEL_LDFLAGS) $^ $(PKG_LIBS) $(LIBS) -o $@
-$(eval $(call PROGRAM,apps,locus,$(WHEEL)/locus,$(B),$(APPS_LIB),$$(WHEEL_LDFLAGS)))
+$(eval $(call PROGRAM,apps,locus,$(WHEEL)/locus,$(B),$(WHEEL_PARTS) $(APPS_LIB),$$(WHEEL_LDFLAGS)))
 
 wheel: $(WHEEL)/liblocus.so.$(SOVERSION) $(WHEEL)/locus ## a wheel with all that it needs but glibc: build/VARIANT/wheel/locus-VERSION-....whl
 	@rm -f $(WHEEL)/*.whl

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the wheel: the package, and the library that `make lib` has built beside it. pip calls this.
 
-`make wheel` calls it, too, as `backend.py FOLDER LIBRARY PROGRAM`: the wheel then carries the command as well, and all that
-library and command need but glibc, with its licences. Its tag names the least glibc that its files ask for.
+`make wheel` calls it, too, as `backend.py FOLDER LIBRARY PROGRAM`: the wheel then carries the command as well, and all
+that library and command need but glibc, with its licences. Its tag names the least glibc that its files ask for: on
+x86-64 it is 2.28, older than that of the machine which builds it.
 
 Of its own, because pip fetches a backend from the network for each build, and a wheel is a zip with four files of text.
 LOCUS_LIBRARY names another library to carry than that of the source tree, which is built if it is not there.
@@ -12,6 +13,7 @@ import hashlib
 import os
 import platform
 import re
+import struct
 import subprocess
 import sys
 import sysconfig
@@ -21,6 +23,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 SONAME = "liblocus.so.0"
+# The oldest glibc that a wheel for x86-64 runs with.
+OLDEST = (2, 28)
 # What every system with glibc has, and what belongs to its version.
 SYSTEM = ("linux-vdso.so.1", "libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libresolv.so.2",
           "libgcc_s.so.1")
@@ -76,6 +80,67 @@ def _needed(path):
             if name not in SYSTEM and not name.startswith("ld-linux")}
 
 
+def _without_newer_versions(data):
+    """An ELF file in which no name has a version of glibc above OLDEST: such names have none, and the loader takes what
+    there is. Also those names. packaging/older_glibc.c has what the oldest lacks."""
+    data, names = bytearray(data), set()
+    table, = struct.unpack_from("<Q", data, 0x28)
+    size, count = struct.unpack_from("<HH", data, 0x3a)
+    sections = [struct.unpack_from("<4xI16xQQI", data, table + i * size) for i in range(count)]
+    of_type = {kind: (at, length, link) for kind, at, length, link in sections}
+    needs, _, link = of_type[0x6ffffffe]
+    strings = sections[link][1]
+
+    def text(offset):
+        return data[strings + offset:data.index(0, strings + offset)].decode()
+
+    base, newer, step = data.index(b"\0GLIBC_2.2.5\0", strings) + 1 - strings, set(), 1
+    while step:
+        aux, step = struct.unpack_from("<8xII", data, needs)
+        at, further = needs + aux, 1
+        while further:
+            index, name, further = struct.unpack_from("<6xHII", data, at)
+            version = re.fullmatch(r"GLIBC_(\d+)\.(\d+)", text(name))
+            if version and (int(version[1]), int(version[2])) > OLDEST:
+                newer.add(index)
+                struct.pack_into("<I", data, at, 0x09691a75)  # as GLIBC_2.2.5 hashes
+                struct.pack_into("<I", data, at + 8, base)
+            at += further
+        needs += step
+    versions, length, _ = of_type[0x6fffffff]
+    symbols = of_type[11][0]
+    for i in range(length // 2):
+        if struct.unpack_from("<H", data, versions + 2 * i)[0] in newer:
+            struct.pack_into("<H", data, versions + 2 * i, 1)
+            names.add(text(*struct.unpack_from("<I", data, symbols + 24 * i)))
+    return bytes(data), names
+
+
+def _older(paths, folder):
+    """Copies of files for glibc OLDEST, in a folder. Without a version, the loader takes a name's first one or its
+    default: the same, unless a name had several in OLDEST."""
+    library = str(paths[0])
+    system = re.findall(r"=> (\S+/lib[cm]\.so\.6) ", _said("ldd", library))
+    known = {}
+    defined = _said("nm", "-D", "--defined-only", library, *system)
+    for name, version in re.findall(r"^\w+ \w (\w+)(@.*)?$", defined, re.M):
+        numbers = re.search(r"GLIBC_(\d+)\.(\d+)", version)
+        if not numbers or (int(numbers[1]), int(numbers[2])) <= OLDEST:
+            known.setdefault(name, set()).add(numbers and numbers[0])
+    folder.mkdir(exist_ok=True)
+    copies = []
+    for path in paths:
+        data, names = _without_newer_versions(path.read_bytes())
+        unknown = sorted(name for name in names if len(known.get(name, ())) != 1)
+        if unknown:
+            raise RuntimeError(f"{path} needs what glibc {OLDEST} does not have: {', '.join(unknown)}")
+        copies.append(folder / path.name)
+        copies[-1].write_bytes(data)
+    if _least_glibc(copies) > OLDEST:
+        raise RuntimeError(f"the files in {folder} need glibc {_least_glibc(copies)}")
+    return copies
+
+
 def _least_glibc(paths):
     versions = re.findall(r"GLIBC_(\d+)\.(\d+)", "".join(_said("readelf", "-VW", str(path)) for path in paths))
     return max((int(major), int(minor)) for major, minor in versions)
@@ -98,12 +163,16 @@ def _licences(path):
 def _carried(library, program):
     """Files beside the package, by name; and the tag."""
     needed = {**_needed(library), **_needed(program)}
-    files = {f"locus/libs/{name}": path.read_bytes() for name, path in sorted(needed.items())}
+    paths = [library, program, *needed.values()]
+    if platform.machine() == "x86_64":
+        paths = _older(paths, library.parent / "older")
+        library, program = paths[:2]
+    files = {f"locus/libs/{name}": path.read_bytes() for name, path in sorted(zip(needed, paths[2:]))}
     files[f"locus/{SONAME}"], files["locus/bin/locus"] = library.read_bytes(), program.read_bytes()
     info = f"locus-{_version()}.dist-info"
     files.update((f"{info}/licenses/{name}", text) for path in needed.values() for name, text in _licences(path))
     files[f"{info}/entry_points.txt"] = b"[console_scripts]\nlocus = locus.__main__:main\n"
-    major, minor = _least_glibc([library, program, *needed.values()])
+    major, minor = _least_glibc(paths)
     return files, f"py3-none-manylinux_{major}_{minor}_{platform.machine()}"
 
 

@@ -1,5 +1,7 @@
 """What is installed works elsewhere: by pip, from a wheel, and by make. Nothing is fetched."""
+import contextlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -55,7 +57,7 @@ class Package(unittest.TestCase):
     def test_a_wheel_with_all_that_it_needs(self):
         self.need_pip()
         wheel = self.run_in(["make", "-s", "-C", str(ROOT), "wheel"]).split()[-1]
-        self.assertRegex(wheel, r"-manylinux_2_\d+_\w+\.whl$")
+        self.assertRegex(wheel, r"-manylinux_2_(28_x86_64|\d+_aarch64)\.whl$")
         self.run_in(PIP + ["install", "--no-deps", "--target", "place", str(ROOT / wheel)])
         place = self.folder / "place"
         self.works_in(place)
@@ -71,6 +73,17 @@ class Package(unittest.TestCase):
         licences, = place.glob("*.dist-info/licenses")
         self.assertEqual({path.name for path in (place / "locus" / "libs").iterdir()} & {"libc.so.6", "libm.so.6"}, set())
         self.assertGreater(len((licences / "LGPL-3").read_text()), 5000)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "elsewhere a wheel is for the glibc that it was built with")
+    def test_what_an_older_glibc_lacks_is_refused(self):
+        sys.path.insert(0, str(ROOT / "python"))
+        import backend
+        for call, said in ("time(0)", None), ("arc4random()", "does not have: arc4random$"):
+            (self.folder / "newer.c").write_text(
+                f"#include <stdlib.h>\n#include <time.h>\nint main(void) {{ return !{call}; }}\n")
+            self.run_in(["cc", "newer.c", "-o", "newer"])
+            with self.assertRaisesRegex(RuntimeError, said) if said else contextlib.nullcontext():
+                backend._older([self.folder / "newer"], self.folder / "older")
 
     def test_make_install_and_a_move(self):
         self.run_in(["make", "-C", str(ROOT), "install", "PREFIX=/opt/locus", f"DESTDIR={self.folder / 'stage'}"])
