@@ -85,10 +85,11 @@ struct locus_schedule_config {
     locus_fits *fits;      /* the filter; NULL: all fit */
     locus_candidate *next; /* LOCUS_OWN_ORDER */
     void *context;         /* for both */
-    /* Where to continue, for example from a checkpoint: the variable whose turn comes first; with
-     * priorities, the last change of each of the `variables` (not finite: counts as the largest
-     * number), so that none has a first turn. Read only by the call that gets this configuration.
-     * NULL, the default: each has its first turn */
+    /* Where to continue, for example from a checkpoint: the variable whose turn comes first; and
+     * the last change of each of the `variables` (not finite: counts as the largest number), so
+     * that none has a first turn. Below 0: that variable is left out, and is never in a round; each
+     * share must have one that is not. Read only by the call that gets this configuration. NULL,
+     * the default: each has its first turn */
     uint64_t turn;
     const float *changes;
 };

@@ -226,6 +226,7 @@ static void sum_some(struct pool_member *m, double *figures, size_t count)
 void pool_sum(struct pool_member *m, double *figures, size_t count)
 {
     pool_quiesce(m);
+    if (m->total == 1) return;
     for (; count > POOL_FIGURES_MAX; figures += POOL_FIGURES_MAX, count -= POOL_FIGURES_MAX)
         sum_some(m, figures, POOL_FIGURES_MAX);
     sum_some(m, figures, count);

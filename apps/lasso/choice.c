@@ -142,30 +142,45 @@ static bool fits(void *choice, uint64_t variable, const uint64_t *chosen, size_t
 static uint64_t draw(void *choice)
 {
     struct choice *c = choice;
-    uint64_t count = (c->lasso->columns.count - c->share + c->shares - 1) / c->shares;
-    return rng_below(&c->rng, count) * c->shares + c->share;
+    return c->active[rng_below(&c->rng, c->active_count)];
 }
 
-void choice_open(struct choice *c, const struct lasso *l, unsigned number, uint64_t updates,
-                 struct locus_schedule_config *config)
+static void list_active(struct choice *c, const float *changes)
+{
+    uint64_t count = c->lasso->columns.count;
+    if (!c->active) c->active = take_memory(count, sizeof *c->active);
+    c->active_count = 0;
+    for (uint64_t v = c->share; v < count; v += c->shares)
+        if (!changes || changes[v] >= 0) c->active[c->active_count++] = v;
+}
+
+void choice_open(struct choice *c, const struct lasso *l, unsigned share, unsigned shares)
 {
     const struct columns *m = &l->columns;
-    *c = (struct choice){.lasso = l, .share = number, .shares = l->options.schedulers};
+    *c = (struct choice){.lasso = l, .share = share, .shares = shares};
     c->rows = take_memory(m->rows, sizeof *c->rows);
     if (m->count <= CHOICE_REMEMBERED)
         c->pairs = take_memory((size_t)m->count * m->count, sizeof *c->pairs);
     overlap_open(&c->overlap, l);
-    uint64_t stream = UINT64_C(2) << 40 | number;
-    rng_init(&c->rng, l->options.common.seed, updates ? rng_mix(updates) ^ stream : stream);
+}
+
+void choice_begin(struct choice *c, uint64_t updates, struct locus_schedule_config *config)
+{
+    const struct lasso_options *o = &c->lasso->options;
+    uint64_t stream = UINT64_C(2) << 40 | c->share;
+    rng_init(&c->rng, o->common.seed, updates ? rng_mix(updates) ^ stream : stream);
     config->context = c;
-    if (l->options.correlation < 1) config->fits = fits;
-    if (l->options.order == LASSO_RANDOM) config->next = draw;
+    if (o->correlation < 1) config->fits = fits;
+    if (o->order != LASSO_RANDOM) return;
+    config->next = draw;
+    list_active(c, config->changes);
 }
 
 void choice_close(struct choice *c)
 {
     free(c->rows);
     free(c->pairs);
+    free(c->active);
     overlap_close(&c->overlap);
     *c = (struct choice){0};
 }

@@ -3,7 +3,8 @@
  * and candidates at random.
  *
  * Callers   the thread of one scheduler
- * Memory    8 bytes a row, and that of overlap.h; of few columns a byte for each two
+ * Memory    8 bytes a row, and that of overlap.h; of few columns a byte for each two; with the random
+ *           order 8 bytes a column
  * Waiting   never
  */
 #ifndef LASSO_CHOICE_H
@@ -34,12 +35,14 @@ struct choice {
     size_t count; /* of those chosen, at the call before */
     struct rng rng;
     uint64_t share, shares;
+    uint64_t *active, active_count; /* for the random order */
 };
 
-/* Sets the callbacks of the configuration, which belong to scheduler `number`; what is drawn behind
- * so many updates follows from the seed and from their number. */
-void choice_open(struct choice *, const struct lasso *, unsigned number, uint64_t updates,
-                 struct locus_schedule_config *);
+void choice_open(struct choice *, const struct lasso *, unsigned share, unsigned shares);
+/* Sets the callbacks of the configuration, which is that of a schedule that begins, with all that is
+ * known of two columns from before; what is drawn behind so many updates follows from the seed and
+ * from their number. */
+void choice_begin(struct choice *, uint64_t updates, struct locus_schedule_config *);
 void choice_close(struct choice *);
 
 #endif

@@ -8,6 +8,7 @@
 #include "lasso_test.h"
 #include "params.h"
 #include "path.h"
+#include "rows.h"
 #include "training.h"
 #include "counters.h"
 
@@ -28,7 +29,7 @@ struct pending {
 };
 
 /* Of a part, summed over the workers. */
-enum { PRODUCT, COEFFICIENT, PART_CURVATURE };
+enum { PRODUCT, UNUSED, PART_CURVATURE };
 
 struct descent {
     const struct lasso *lasso;
@@ -36,9 +37,12 @@ struct descent {
     struct rounds rounds;
     struct checkpoints *checkpoints;
     struct lasso_loss loss;
-    struct path path;    /* the first worker's */
     struct turns turns;  /* of columns, and behind them the intercept */
     uint64_t *from, *to; /* of each column: its values in this worker's rows */
+    float *now;          /* all coefficients, by variable */
+    uint64_t now_count;  /* of them, those that are not 0 */
+    double *slopes;      /* of each variable, as of a part, when all were looked at last; and extra
+                            figures */
     struct pending
         pending[LASSO_STALENESS_MAX + 1]; /* rounds that began, behind those that ended */
     uint64_t begun, begun_updates;
@@ -86,10 +90,12 @@ static uint64_t rounds_of_intercept(const struct lasso *l)
 static void open_descent(struct descent *d, const struct lasso *l, struct pool_member *m,
                          struct rounds_here *here)
 {
-    size_t width = l->options.width;
+    size_t width = l->options.width, count = l->columns.count;
     *d = (struct descent){.lasso = l, .member = m};
     take_rows(d);
     d->figures = take_memory(width * rounds_figures(l) + ROUNDS_EXTRA, sizeof *d->figures);
+    d->slopes = take_memory(count * rounds_figures(l) + ROUNDS_EXTRA, sizeof *d->slopes);
+    d->now = take_memory(count, sizeof *d->now);
     d->changes = take_memory(width, sizeof *d->changes);
     d->own = take_memory(width, sizeof *d->own);
     d->own_keys = take_memory(width, sizeof *d->own_keys);
@@ -104,9 +110,10 @@ static void close_descent(struct descent *d)
     rounds_fini(&d->rounds);
     lasso_loss_close(&d->loss);
     turns_close(&d->turns);
-    path_end(&d->path);
     free(d->from);
     free(d->to);
+    free(d->now);
+    free(d->slopes);
     free(d->figures);
     free(d->changes);
     free(d->own);
@@ -120,26 +127,22 @@ static bool is_own(const struct descent *d, struct locus_part part)
     return part.worker == d->member->place;
 }
 
-/* This worker's, in their order. */
-static size_t find_own(struct descent *d, const struct round *r)
+static void take_coefficient(void *descent, uint64_t variable, const float *value)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < r->count; i++)
-        if (is_own(d, r->parts[i])) d->own_keys[n++] = r->parts[i].variable;
-    return n;
+    struct descent *d = descent;
+    d->now[variable] = *value;
+    d->now_count += fabsf(*value) > 0;
 }
 
-static void read_own(struct descent *d, const struct round *r)
-{
-    size_t n = find_own(d, r);
-    const float *values = d->member->pool->tables[LASSO_COEFFICIENTS].values;
-    if (d->member->worker) must(locus_pull(d->member->worker, d->own_keys, n, d->own), "pull");
-    for (size_t i = 0; i < n && !d->member->worker; i++) d->own[i] = values[d->own_keys[i]];
-}
-
+/* All are known to all workers: each writes its own. */
 static void write_own(struct descent *d, const struct round *r)
 {
-    size_t n = find_own(d, r);
+    size_t n = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        if (!is_own(d, r->parts[i])) continue;
+        d->own_keys[n] = r->parts[i].variable;
+        d->own[n++] = d->now[r->parts[i].variable];
+    }
     float *values = d->member->pool->tables[LASSO_COEFFICIENTS].values;
     if (d->member->worker) must(locus_set(d->member->worker, d->own_keys, n, d->own), "set");
     for (size_t i = 0; i < n && !d->member->worker; i++) values[d->own_keys[i]] = d->own[i];
@@ -155,16 +158,17 @@ static void add_objective(const struct descent *d, double *extra)
     extra[PENALTY] = d->grid * round(weighed / d->grid);
     extra[PENALTY_REST] = weighed - extra[PENALTY];
     extra[NONZERO] = d->nonzero;
-    const struct progress behind = {.epochs = d->passes + 1};
-    if (d->progress.updates > 0)
-        extra[IS_DUE] = checkpoints_is_due(d->checkpoints, d->member, &behind);
 }
 
 /* Each of the two looks at all rows. */
 static void add_extra(const struct descent *d, const struct pending *p, double *extra)
 {
     memset(extra, 0, ROUNDS_EXTRA * sizeof *extra);
-    if (p->wants_objective) add_objective(d, extra);
+    if (p->wants_objective) {
+        const struct progress behind = {.epochs = d->passes + 1};
+        add_objective(d, extra);
+        extra[IS_DUE] = checkpoints_is_due(d->checkpoints, d->member, &behind);
+    }
     if (!p->has_intercept) return;
     const struct lasso_slope slope = lasso_loss_slope(&d->loss);
     extra[SLOPE] = slope.product;
@@ -188,28 +192,47 @@ static double *extra_figures(const struct descent *d, const struct round *r)
     return part_figures(d, r->count);
 }
 
-static void add_figures(struct descent *d, const struct round *r)
+/* Returns how many values were looked at. */
+static size_t add_slope(const struct descent *d, uint64_t variable, double *figures)
 {
-    size_t own = 0, values = 0;
-    read_own(d, r);
-    for (size_t i = 0; i < r->count; i++) {
-        uint64_t j = lasso_column(d->lasso, r->parts[i].variable);
-        double *figures = part_figures(d, i);
-        values += d->to[j] - d->from[j];
-        const struct lasso_slope slope = lasso_loss_product(&d->loss, d->from[j], d->to[j]);
-        figures[PRODUCT] = slope.product;
-        figures[COEFFICIENT] = is_own(d, r->parts[i]) ? (double)d->own[own++] : 0;
-        if (is_curved(d)) figures[PART_CURVATURE] = slope.curvature;
-    }
+    uint64_t j = lasso_column(d->lasso, variable);
+    const struct lasso_slope slope = lasso_loss_product(&d->loss, d->from[j], d->to[j]);
+    figures[PRODUCT] = slope.product;
+    figures[UNUSED] = 0;
+    if (is_curved(d)) figures[PART_CURVATURE] = slope.curvature;
+    return d->to[j] - d->from[j];
+}
+
+static void add_figures(const struct descent *d, const struct round *r)
+{
+    size_t values = 0;
+    for (size_t i = 0; i < r->count; i++)
+        values += add_slope(d, r->parts[i].variable, part_figures(d, i));
     world_computed(WORLD_TRAINED, values);
+}
+
+/* What a coefficient changes to, by the sums of its figures. */
+static float best_of(const struct descent *d, uint64_t variable, const double *figures,
+                     double shift)
+{
+    const struct lasso_slope slope = {figures[PRODUCT], is_curved(d) ? figures[PART_CURVATURE] : 1};
+    double old = (double)d->now[variable];
+    if (!isfinite(slope.product + slope.curvature + old))
+        fail("the coefficients diverge: choose a smaller --width or --correlation");
+    return (float)lasso_loss_best(&d->loss, lasso_column(d->lasso, variable), slope, shift, old,
+                                  d->progress.lambda);
+}
+
+static bool is_large(const struct descent *d, double change)
+{
+    const struct lasso *l = d->lasso;
+    return fabs(change) > l->options.tolerance * sqrt(l->columns.response_squares);
 }
 
 /* Of a column, or of the intercept, which is behind the last. */
 static void note_change(struct descent *d, uint64_t variable, double change)
 {
-    const struct lasso *l = d->lasso;
-    double least = l->options.tolerance * sqrt(l->columns.response_squares);
-    turns_note(&d->turns, variable, change, fabs(change) > least);
+    turns_note(&d->turns, variable, change, is_large(d, change));
 }
 
 /* The filter holds for the intercept, too: what it has too much in common with waits. */
@@ -221,32 +244,27 @@ static bool steps_beside(const struct descent *d, uint64_t column, bool has_inte
 }
 
 /* All workers compute the same from the same sums. */
-static void update_part(struct descent *d, const struct pending *p, size_t i, size_t *own)
+static void update_part(struct descent *d, const struct pending *p, size_t i)
 {
     struct locus_part part = p->round.parts[i];
     uint64_t j = lasso_column(d->lasso, part.variable);
-    const double *figures = part_figures(d, i);
-    const struct lasso_slope slope = {figures[PRODUCT], is_curved(d) ? figures[PART_CURVATURE] : 1};
-    double old = figures[COEFFICIENT];
-    float now = (float)old;
-    if (!isfinite(slope.product + slope.curvature + old))
-        fail("the coefficients diverge: choose a smaller --width or --correlation");
-    if (steps_beside(d, j, p->has_intercept))
-        now = (float)lasso_loss_best(&d->loss, j, slope, p->shift, old, d->progress.lambda);
+    float now = best_of(d, part.variable, part_figures(d, i), p->shift);
+    double old = (double)d->now[part.variable];
+    if (!steps_beside(d, j, p->has_intercept)) now = d->now[part.variable];
     d->changes[i] = (double)now - old;
-    path_note(&d->path, part.variable, now);
+    d->now[part.variable] = now;
+    d->now_count += (fabsf(now) > 0) - (fabs(old) > 0);
     if (!is_own(d, part)) return;
-    d->own[(*own)++] = now;
     d->penalty += lasso_loss_penalty(d->lasso, j, now) - lasso_loss_penalty(d->lasso, j, old);
-    d->nonzero += (fabs((double)now) > 0) - (fabs(old) > 0);
+    d->nonzero += (fabsf(now) > 0) - (fabs(old) > 0);
 }
 
 /* Nothing changes before all products have been used: rows may change in common. */
 static void update(struct descent *d, const struct pending *p)
 {
     const struct round *r = &p->round;
-    size_t own = 0, values = 0;
-    for (size_t i = 0; i < r->count; i++) update_part(d, p, i, &own);
+    size_t values = 0;
+    for (size_t i = 0; i < r->count; i++) update_part(d, p, i);
     write_own(d, r);
     for (size_t i = 0; i < r->count; i++) {
         uint64_t j = lasso_column(d->lasso, r->parts[i].variable);
@@ -271,14 +289,12 @@ static void take_care(struct descent *d, double before)
     d->loss.caution = fmin(fmax(d->loss.caution * more, first), 1);
 }
 
-/* The objective before the round, where it was asked for. */
-static void read_extra(struct descent *d, const struct round *r)
+static void read_objective(struct descent *d, const double *extra)
 {
-    const double *extra = extra_figures(d, r), before = d->progress.objective;
+    double before = d->progress.objective;
     d->progress.objective = extra[LOSS] + extra[LOSS_REST] + extra[PENALTY] + extra[PENALTY_REST];
     take_care(d, before);
     d->progress.nonzero = extra[NONZERO];
-    d->is_due = extra[IS_DUE] > 0;
     d->progress.seconds = meter_now() - d->began_s;
 }
 
@@ -313,7 +329,11 @@ static bool end_round(struct descent *d)
 {
     const struct pending *p = pending_of(d, d->progress.rounds);
     rounds_sum(&d->rounds, &p->round, d->figures);
-    if (p->wants_objective) read_extra(d, &p->round);
+    if (p->wants_objective) {
+        const double *extra = extra_figures(d, &p->round);
+        read_objective(d, extra);
+        d->is_due = extra[IS_DUE] > 0;
+    }
     update(d, p);
     rounds_changed(&d->rounds, &p->round, d->changes);
     d->progress.rounds++;
@@ -391,18 +411,17 @@ static void take_progress(struct descent *d, const struct progress *p)
     d->nonzero = f[OWN_NONZERO];
 }
 
-/* Schedulers would not come to the meetings of a checkpoint: they are closed, and begin anew where
- * they were. */
+/* Schedulers would not come to its meetings: they are closed. */
 static void write_checkpoint(struct descent *d)
 {
     double own[] = {d->penalty, d->nonzero};
-    rounds_close(&d->rounds);
     pool_sum(d->member, own, 2);
     const struct progress p = progress_of(d, own);
     descent_rows_write(d->member, &d->loss, &d->turns);
     checkpoints_write(d->checkpoints, d->member, &p);
 }
 
+/* Schedulers begin anew where they were, with what is active now. */
 static void go_on(struct descent *d)
 {
     rounds_clear(&d->rounds);
@@ -410,20 +429,78 @@ static void go_on(struct descent *d)
     rounds_open(&d->rounds, &d->turns, d->progress.updates);
 }
 
+/* ---- what is active ---- */
+
+/* All columns, while no schedule is open; and the objective. */
+static void look(struct descent *d)
+{
+    size_t count = d->lasso->columns.count, figures = rounds_figures(d->lasso), values = 0;
+    double *extra = d->slopes + count * figures;
+    for (uint64_t v = 0; v < count; v++) values += add_slope(d, v, d->slopes + v * figures);
+    world_computed(WORLD_TRAINED, values);
+    add_objective(d, extra);
+    pool_sum(d->member, d->slopes, count * figures + ROUNDS_EXTRA);
+    read_objective(d, extra);
+}
+
+static double expected(const struct descent *d, uint64_t variable)
+{
+    const double *figures = d->slopes + variable * rounds_figures(d->lasso);
+    return (double)best_of(d, variable, figures, d->loss.shift) - (double)d->now[variable];
+}
+
+/* A pass of few that are active asks for the objective too often. */
+static uint64_t pass_of(const struct descent *d)
+{
+    enum { LEAST = 1024 };
+    uint64_t count = d->lasso->columns.count, least = count < LEAST ? count : LEAST;
+    return d->turns.active > least ? d->turns.active : least;
+}
+
+/* By the last look. A schedule needs one. */
+static void choose(struct descent *d)
+{
+    const struct lasso *l = d->lasso;
+    turns_disturb(&d->turns);
+    for (uint64_t v = 0; v < l->columns.count; v++) {
+        double change = expected(d, v);
+        bool is_active = fabsf(d->now[v]) > 0 || fabs(change) > 0 || v < l->options.schedulers;
+        turns_choose(&d->turns, v, is_active, change);
+    }
+    d->next = d->progress.updates + pass_of(d);
+}
+
+/* Would something change, active or not? By the last look. */
+static bool has_missed(const struct descent *d)
+{
+    for (uint64_t v = 0; v < d->lasso->columns.count; v++)
+        if (is_large(d, expected(d, v))) return true;
+    return false;
+}
+
+/* Many of the active have become 0: looking at all costs less than updating those again and again.
+ */
+static bool is_crowded(const struct descent *d)
+{
+    enum { ZEROS = 2, LOOK = 8 };
+    return d->turns.active > ZEROS * d->now_count &&
+           d->turns.active > d->lasso->columns.count / LOOK;
+}
+
 /* ---- a path ---- */
 
 static void begin_step(struct descent *d)
 {
-    d->first = d->next = d->progress.updates;
-    turns_disturb(&d->turns);
+    d->first = d->progress.updates;
+    choose(d);
+    go_on(d);
 }
 
-/* The objective of the round that ended last was asked for: a pass is over, unless it was the first
- * round of all. */
+/* The objective of the round that ended last was asked for. */
 static void end_pass(struct descent *d)
 {
     if (is_first(d)) lasso_report_progress(d->lasso, &d->progress);
-    if (d->progress.rounds > 1) d->passes++;
+    d->passes++;
 }
 
 static void end_all(struct descent *d)
@@ -436,7 +513,7 @@ static void begin_some(struct descent *d)
 {
     while (d->begun <= d->progress.rounds + d->lasso->options.staleness) {
         bool wants_objective = d->begun_updates >= d->next;
-        if (wants_objective) d->next += d->lasso->columns.count;
+        if (wants_objective) d->next += pass_of(d);
         begin_round(d, wants_objective);
     }
 }
@@ -446,9 +523,15 @@ static void end_one(struct descent *d)
 {
     if (!end_round(d)) return;
     end_pass(d);
-    if (!d->is_due) return;
+    bool crowded = is_crowded(d);
+    if (!d->is_due && !crowded) return;
     end_all(d);
-    write_checkpoint(d);
+    rounds_close(&d->rounds);
+    if (crowded) {
+        look(d);
+        choose(d);
+    }
+    if (d->is_due) write_checkpoint(d);
     go_on(d);
 }
 
@@ -458,40 +541,49 @@ static uint64_t limit_of(const struct descent *d)
     return d->first + d->lasso->options.common.epochs * d->lasso->columns.count;
 }
 
-/* The objective is asked for once a pass: it costs as much as some updates. The last round is one
- * more, for what has become of all. */
-static void descend(struct descent *d)
+/* The objective is asked for once a pass: it costs as much as some updates. */
+static bool descend_active(struct descent *d)
 {
-    uint64_t limit = limit_of(d);
-    while (d->turns.at_rest < d->turns.variables && d->progress.updates < limit) {
+    while (d->turns.at_rest < d->turns.active && d->progress.updates < limit_of(d)) {
         begin_some(d);
         end_one(d);
     }
-    d->progress.is_converged = d->turns.at_rest >= d->turns.variables;
+    bool is_at_rest = d->turns.at_rest >= d->turns.active;
     while (d->progress.rounds < d->begun) end_round(d);
-    begin_round(d, true);
-    end_round(d);
+    rounds_close(&d->rounds);
+    look(d);
+    return is_at_rest;
+}
+
+static void descend(struct descent *d)
+{
+    bool is_at_rest = descend_active(d);
+    while (is_at_rest && has_missed(d)) {
+        choose(d);
+        go_on(d);
+        is_at_rest = descend_active(d);
+    }
+    d->progress.is_converged = is_at_rest;
 }
 
 static void descend_path(struct descent *d, struct meter *meter)
 {
     const struct lasso *l = d->lasso;
     if (is_first(d)) meter_begin(meter, "path", "steps", l->options.path);
+    if (!d->goes_on) look(d);
     for (uint64_t step = d->progress.step; step < l->options.path; step++) {
         d->progress.step = step;
         d->progress.lambda = lasso_lambda(l, step);
         if (!d->goes_on) begin_step(d);
         d->goes_on = false;
         descend(d);
-        path_end_step(&d->path, step, d->loss.intercept);
+        path_note(l, d->member, step, d->now, d->loss.intercept);
         if (!is_first(d)) continue;
         meter_set(meter, step + 1);
         lasso_report_step(l, &d->progress);
     }
     if (is_first(d)) meter_end(meter);
-    if (!d->checkpoints->folder) {
-        rounds_close(&d->rounds);
-    } else if (d->progress.step < l->options.path) {
+    if (d->checkpoints->folder && d->progress.step < l->options.path) {
         d->progress.step = l->options.path;
         d->passes++;
         write_checkpoint(d);
@@ -517,15 +609,14 @@ static bool begin(struct descent *d)
     if (d->goes_on) {
         descent_rows_read(d->member, &d->loss, &d->turns);
         take_progress(d, &p);
-        rounds_clear(&d->rounds);
+        rows_visit(d->member, LASSO_COEFFICIENTS, 0, d->lasso->columns.count, take_coefficient, d);
     }
     pool_quiesce(d->member);
-    path_begin(&d->path, d->lasso, d->member);
     checkpoints_begin(d->checkpoints, d->member, &p);
     d->began_s = meter_now() - p.seconds;
     pool_meet_here(d->member);
     if (d->progress.step == d->lasso->options.path && !goes_on_behind_end(d)) return false;
-    rounds_open(&d->rounds, &d->turns, d->progress.updates);
+    if (d->goes_on) go_on(d);
     return true;
 }
 

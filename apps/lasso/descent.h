@@ -6,8 +6,12 @@
  * their columns with its errors; from the sums all workers know all new coefficients, and each one
  * is written by the worker whose it is.
  *
+ * Rounds have active coefficients alone: those that are not 0, and those that were to change when
+ * all columns were looked at last. That is done for each lambda, and when what is active rests: the
+ * lambda is done when nothing else is to change by more than the tolerance.
+ *
  * Callers   main() runs descent_work() on every worker
- * Memory    a number a row, 20 bytes a column
+ * Memory    a number a row, 36 bytes a column
  * Waiting   for schedulers and for the other workers
  */
 #ifndef LASSO_DESCENT_H

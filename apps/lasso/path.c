@@ -30,32 +30,11 @@ struct locus_table path_table(const struct lasso *l)
 
 /* ---- writing ---- */
 
-static void take_coefficient(void *path, uint64_t row, const float *value)
-{
-    struct path *p = path;
-    p->now[row] = *value;
-}
-
-void path_begin(struct path *p, const struct lasso *l, struct pool_member *m)
-{
-    *p = (struct path){.lasso = l};
-    if (m->place != 0 || !path_is_kept(l)) return;
-    p->member = m;
-    p->now = take_memory(l->columns.count, sizeof *p->now);
-    rows_visit(m, LASSO_COEFFICIENTS, 0, l->columns.count, take_coefficient, p);
-}
-
-void path_end(struct path *p)
-{
-    free(p->now);
-    *p = (struct path){0};
-}
-
 enum { BATCH = 64 };
 
 /* Rows that are zeros but for the step. */
 struct batch {
-    const struct path *path;
+    struct pool_member *member;
     size_t step, steps, count;
     locus_key keys[BATCH];
     float *rows;
@@ -63,14 +42,14 @@ struct batch {
 
 static void push(struct batch *b)
 {
-    if (b->count > 0) must(locus_push(b->path->member->worker, b->keys, b->count, b->rows), "push");
+    if (b->count > 0) must(locus_push(b->member->worker, b->keys, b->count, b->rows), "push");
     b->count = 0;
 }
 
 static void add(struct batch *b, uint64_t row, float value)
 {
-    const struct pool_table *t = &b->path->member->pool->tables[LASSO_PATH];
-    if (!b->path->member->worker) {
+    const struct pool_table *t = &b->member->pool->tables[LASSO_PATH];
+    if (!b->member->worker) {
         t->values[row * t->length + b->step] = value;
         return;
     }
@@ -79,15 +58,16 @@ static void add(struct batch *b, uint64_t row, float value)
     if (b->count == BATCH) push(b);
 }
 
-void path_end_step(struct path *p, uint64_t step, double intercept)
+void path_note(const struct lasso *l, struct pool_member *m, uint64_t step,
+               const float *coefficients, double intercept)
 {
-    if (!p->member || step >= steps_of(p->lasso)) return;
-    uint64_t count = p->lasso->columns.count;
+    if (m->place != 0 || !path_is_kept(l) || step >= steps_of(l)) return;
+    uint64_t count = l->columns.count;
     float parts[DOUBLES_FLOATS];
-    struct batch b = {.path = p, .step = (size_t)step, .steps = steps_of(p->lasso)};
+    struct batch b = {.member = m, .step = (size_t)step, .steps = steps_of(l)};
     b.rows = take_memory(BATCH * b.steps, sizeof *b.rows);
     for (uint64_t i = 0; i < count; i++)
-        if (fabsf(p->now[i]) > 0) add(&b, i, p->now[i]);
+        if (fabsf(coefficients[i]) > 0) add(&b, i, coefficients[i]);
     doubles_put(parts, &intercept, 1);
     for (uint64_t i = 0; i < DOUBLES_FLOATS; i++) add(&b, count + i, parts[i]);
     push(&b);

@@ -9,34 +9,50 @@
 /* ---- life ---- */
 
 /* Scheduler s is on node s modulo the number of nodes. */
+static unsigned first_of(const struct rounds *r)
+{
+    return r->member->worker ? (unsigned)r->member->pool->rank : 0;
+}
+
+static unsigned next_of(const struct rounds *r, unsigned number)
+{
+    return number + (r->member->worker ? (unsigned)r->member->pool->size : 1);
+}
+
+/* The baseline has one schedule, as if there were one scheduler. */
+static unsigned schedulers_of(const struct rounds *r)
+{
+    return r->member->worker ? (unsigned)r->lasso->options.schedulers : 1;
+}
+
+static void open_choices(struct rounds *r)
+{
+    struct rounds_here *here = r->here;
+    unsigned count = schedulers_of(r);
+    here->choices = take_memory(count, sizeof *here->choices);
+    here->schedulers = take_memory(count, sizeof *here->schedulers);
+    for (unsigned s = first_of(r); s < count; s = next_of(r, s))
+        choice_open(&here->choices[here->count++], r->lasso, s, count);
+    if (r->member->worker) return;
+    here->parts = take_memory(r->lasso->options.width, sizeof *here->parts);
+    here->figures_max = r->lasso->options.width * rounds_figures(r->lasso) + ROUNDS_EXTRA;
+    here->partial = take_memory(here->figures_max * r->member->total, sizeof *here->partial);
+}
+
 static void open_schedulers(struct rounds *r, const struct locus_scheduler_config *config,
                             uint64_t updates)
 {
-    const struct lasso *l = r->lasso;
     struct rounds_here *here = r->here;
-    const struct pool *pool = r->member->pool;
-    unsigned count = (unsigned)l->options.schedulers;
-    here->choices = take_memory(count, sizeof *here->choices);
-    here->schedulers = take_memory(count, sizeof *here->schedulers);
-    for (unsigned s = (unsigned)pool->rank; s < count; s += (unsigned)pool->size) {
+    if (!here->choices) open_choices(r);
+    for (unsigned i = 0, s = first_of(r); i < here->count; i++, s = next_of(r, s)) {
         struct locus_scheduler_config c = *config;
-        choice_open(&here->choices[here->count], l, s, updates, &c.schedule);
-        must(locus_scheduler_open(pool->node, &c, s, &here->schedulers[here->count]),
-             "opening a scheduler");
-        here->count++;
+        choice_begin(&here->choices[i], updates, &c.schedule);
+        if (r->member->worker)
+            must(locus_scheduler_open(r->member->pool->node, &c, s, &here->schedulers[i]),
+                 "opening a scheduler");
+        else
+            must(locus_schedule_new(&c.schedule, &here->schedule), "making a schedule");
     }
-}
-
-static void open_baseline(struct rounds *r)
-{
-    struct rounds_here *here = r->here;
-    struct locus_schedule_config c = r->lasso->schedule.schedule;
-    choice_open(&here->choice, r->lasso, 0, 0, &c);
-    here->choice.shares = 1;
-    must(locus_schedule_new(&c, &here->schedule), "making a schedule");
-    here->parts = take_memory(c.width, sizeof *here->parts);
-    here->figures_max = c.width * rounds_figures(r->lasso) + ROUNDS_EXTRA;
-    here->partial = take_memory(here->figures_max * r->member->total, sizeof *here->partial);
 }
 
 void rounds_init(struct rounds *r, const struct lasso *l, struct pool_member *m,
@@ -47,12 +63,10 @@ void rounds_init(struct rounds *r, const struct lasso *l, struct pool_member *m,
     r->floats = take_memory(floats, sizeof *r->floats);
 }
 
-/* Whose turn it is: behind the first turns, with priorities every second update is one. */
+/* Whose turn it is: with priorities every second update is one. */
 static uint64_t turn_of(const struct lasso *l, uint64_t updates)
 {
-    uint64_t columns = l->columns.count;
-    bool has_drawn = l->options.order == LASSO_PRIORITY && updates > columns;
-    return (has_drawn ? (updates - columns) / 2 : updates) % columns;
+    return (l->options.order == LASSO_PRIORITY ? updates / 2 : updates) % l->columns.count;
 }
 
 /* The schedule goes on where the one before was. */
@@ -60,10 +74,9 @@ static struct locus_scheduler_config config_of(const struct rounds *r, const str
                                                uint64_t updates)
 {
     struct locus_scheduler_config c = r->lasso->schedule;
-    if (updates == 0) return c;
     c.schedule.turn = turn_of(r->lasso, updates);
     c.schedule.changes = t->change;
-    c.schedule.seed += rng_mix(updates);
+    if (updates > 0) c.schedule.seed += rng_mix(updates);
     return c;
 }
 
@@ -71,8 +84,7 @@ void rounds_open(struct rounds *r, const struct turns *t, uint64_t updates)
 {
     struct pool_member *m = r->member;
     const struct locus_scheduler_config c = config_of(r, t, updates);
-    if (m->index == 0 && m->worker) open_schedulers(r, &c, updates);
-    if (m->index == 0 && !m->worker) open_baseline(r);
+    if (m->index == 0) open_schedulers(r, &c, updates);
     if (m->worker)
         must(locus_port_open(m->pool->node, m->worker, &c, m->place, &r->port), "opening a port");
     pool_meet_here(m);
@@ -103,23 +115,27 @@ void rounds_close(struct rounds *r)
     if (r->member->index == 0) {
         for (unsigned i = 0; i < here->count; i++) {
             must(locus_scheduler_close(here->schedulers[i]), "scheduling");
-            choice_close(&here->choices[i]);
+            here->schedulers[i] = NULL;
         }
-        free(here->choices);
-        free(here->schedulers);
         locus_schedule_free(here->schedule);
-        if (here->schedule) choice_close(&here->choice);
-        free(here->parts);
-        free(here->partial);
-        *here = (struct rounds_here){0};
+        here->schedule = NULL;
     }
+    r->rounds = 0;
     pool_meet_here(r->member);
 }
 
 void rounds_fini(struct rounds *r)
 {
+    struct rounds_here *here = r->here;
     free(r->floats);
     r->floats = NULL;
+    if (r->member->index > 0) return;
+    for (unsigned i = 0; i < here->count; i++) choice_close(&here->choices[i]);
+    free(here->choices);
+    free(here->schedulers);
+    free(here->parts);
+    free(here->partial);
+    *here = (struct rounds_here){0};
 }
 
 /* ---- a round ---- */

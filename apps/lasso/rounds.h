@@ -14,8 +14,9 @@
 #include "choice.h"
 #include "turns.h"
 
-/* Figures of a part: the product of its column with the errors, the coefficient, and with the
- * logistic loss the curvature. Of a round: see descent.c. */
+/* Figures of a part: the product of its column with the errors, one that is unused, for mailboxes
+ * are as large as in checkpoints that there are, and with the logistic loss the curvature. Of a
+ * round: see descent.c. */
 enum { ROUNDS_EXTRA = 8 };
 static inline size_t rounds_figures(const struct lasso *l)
 {
@@ -24,11 +25,10 @@ static inline size_t rounds_figures(const struct lasso *l)
 
 /* What the workers of a node share. */
 struct rounds_here {
-    struct choice *choices; /* of this node's schedulers */
+    struct choice *choices; /* of this node's schedulers, or of the baseline's schedule */
     locus_scheduler **schedulers;
     unsigned count;
     /* of the baseline */
-    struct choice choice;
     locus_schedule *schedule;
     struct locus_part *parts;
     size_t part_count;
@@ -53,7 +53,7 @@ struct rounds {
 };
 
 void rounds_init(struct rounds *, const struct lasso *, struct pool_member *, struct rounds_here *);
-/* Behind so many updates, and what they have changed; mailboxes are unused. */
+/* Behind so many updates, of what is active, by what has changed; mailboxes are unused. */
 void rounds_open(struct rounds *, const struct turns *, uint64_t updates);
 void rounds_close(struct rounds *);
 void rounds_fini(struct rounds *);

@@ -7,7 +7,7 @@
 
 void turns_open(struct turns *t, uint64_t variables)
 {
-    *t = (struct turns){.variables = variables, .time = 1};
+    *t = (struct turns){.variables = variables, .active = variables, .time = 1};
     t->seen = take_memory(variables, sizeof *t->seen);
     t->change = take_memory(variables, sizeof *t->change);
     for (uint64_t v = 0; v < variables; v++) t->change[v] = INFINITY;
@@ -31,6 +31,13 @@ float turns_told(double change)
     return (float)sqrt(fabs(change));
 }
 
+void turns_choose(struct turns *t, uint64_t variable, bool is_active, double expected)
+{
+    t->active -= turns_is_active(t, variable);
+    t->active += is_active;
+    t->change[variable] = is_active ? turns_told(expected) : -1;
+}
+
 void turns_note(struct turns *t, uint64_t variable, double change, bool is_large)
 {
     t->change[variable] = turns_told(change);
@@ -45,7 +52,8 @@ void turns_note(struct turns *t, uint64_t variable, double change, bool is_large
 void turns_put(struct turns *t, uint64_t variable, bool is_at_rest, float change)
 {
     t->change[variable] = change;
-    if (!is_at_rest) return;
+    t->active -= !turns_is_active(t, variable);
+    if (!is_at_rest || !turns_is_active(t, variable)) return;
     t->seen[variable] = t->time;
     t->at_rest++;
 }

@@ -1,6 +1,6 @@
 /*
- * turns.h - when each coefficient, and the intercept, was updated last, and what that changed:
- * which are at rest, and where a schedule goes on that begins anew.
+ * turns.h - which coefficients are active, and when each of them, and the intercept, was updated
+ * last, and what that changed: which are at rest, and where a schedule goes on that begins anew.
  *
  * Callers   one worker's thread: all workers have the same
  * Memory    8 bytes a variable
@@ -14,16 +14,25 @@
 #include <stdint.h>
 
 struct turns {
-    uint64_t variables, at_rest;
+    uint64_t variables, active, at_rest; /* active ones rest */
     /* Those updated since anything changed by more than the tolerance: `seen` is the number of that
      * time. */
     uint32_t *seen, time;
-    float *change; /* the last one, as the schedule is told; INFINITY: it has had no turn */
+    /* The last one, or the one to be expected, as the schedule is told; INFINITY: it has had no
+     * turn; below 0: it is not active, which the schedule understands, too. */
+    float *change;
 };
 
 void turns_open(struct turns *, uint64_t variables);
 void turns_close(struct turns *);
 
+static inline bool turns_is_active(const struct turns *t, uint64_t variable)
+{
+    return t->change[variable] >= 0;
+}
+
+/* When none is at rest. */
+void turns_choose(struct turns *, uint64_t variable, bool is_active, double expected);
 /* None is at rest any more. */
 void turns_disturb(struct turns *);
 void turns_note(struct turns *, uint64_t variable, double change, bool is_large);

@@ -11,17 +11,26 @@ static const double CHANGE_MAX = 1e18;
 
 enum { BITS = 64 };
 
+static void set_busy(struct candidates *c, uint64_t variable)
+{
+    c->busy[variable / BITS] |= UINT64_C(1) << variable % BITS;
+}
+
 /* As the configuration says that it had been. */
 static void go_on(struct candidates *c)
 {
     const struct locus_schedule_config *o = c->config;
     uint64_t turn = o->turn % o->variables;
     c->cursor = turn > o->share ? (turn - o->share + o->shares - 1) / o->shares % c->count : 0;
-    if (!c->change || !o->changes) return;
+    if (!o->changes) return;
     c->unseen = 0;
     for (uint64_t v = 0; v < c->count; v++) {
-        candidates_changed(c, v, (double)o->changes[v * o->shares + o->share]);
-        candidates_free(c, v);
+        double change = (double)o->changes[v * o->shares + o->share];
+        candidates_changed(c, v, change);
+        if (change < 0)
+            set_busy(c, v);
+        else
+            candidates_free(c, v);
     }
 }
 
@@ -65,14 +74,23 @@ static double next_uniform(struct candidates *c)
     return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
 }
 
+/* So many from this one on are busy, and passed over at once: most, where most are left out. */
+static uint64_t passed_over(const struct candidates *c, uint64_t variable)
+{
+    bool is_all = variable % BITS == 0 && variable + BITS <= c->count &&
+                  c->busy[variable / BITS] == UINT64_MAX;
+    return is_all ? BITS : is_busy(c, variable);
+}
+
 /* At most once round. */
 static bool next_in_turn(struct candidates *c, uint64_t *variable)
 {
-    for (uint64_t i = 0; i < c->count; i++) {
-        uint64_t v = c->cursor;
-        c->cursor = v + 1 < c->count ? v + 1 : 0;
-        if (c->unseen) c->unseen--;
-        if (is_busy(c, v)) continue;
+    for (uint64_t i = 0, step; i < c->count; i += step) {
+        uint64_t v = c->cursor, busy = passed_over(c, v);
+        step = busy > 1 ? busy : 1;
+        c->cursor = v + step < c->count ? v + step : 0;
+        c->unseen -= step < c->unseen ? step : c->unseen;
+        if (busy) continue;
         *variable = v;
         return true;
     }
@@ -119,7 +137,7 @@ int candidates_next(struct candidates *c, uint64_t *variable)
     int rc = choose(c, variable);
     if (rc <= 0) return rc;
     c->given++;
-    c->busy[*variable / BITS] |= UINT64_C(1) << *variable % BITS;
+    set_busy(c, *variable);
     if (c->change) weights_set(&c->weights, *variable, 0);
     return rc;
 }

@@ -3,7 +3,7 @@
  * says.
  *
  * Variables are counted within the schedule's share: 0 ... count - 1. One that is busy (in a round,
- * or refused and waiting) is no candidate.
+ * refused and waiting, or left out by the configuration) is no candidate.
  *
  * Memory    a bit a variable; 20 bytes with priorities
  * Waiting   never

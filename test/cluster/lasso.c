@@ -159,6 +159,7 @@ TEST(lasso, reaches_the_optimum_alone)
     reaches("", libsvm, "--baseline --workers 3");
     wanted = objective_at(0.05, 0.3, false);
     reaches("", libsvm, "--alpha 0.3 --path 3");
+    reaches("", libsvm, "--alpha 0.3 --order random --schedulers 5 --baseline --workers 2");
     wanted = objective_at(0.05, 0.6, true);
     reaches("", market, "--alpha 0.6 --no-standardize --workers 2");
 }

@@ -59,7 +59,7 @@ TEST(resume, one_worker_that_stops_and_goes_on_gives_the_bits_of_one_that_does_n
  * it depends on time, but for some orders. */
 static const char *const regressions[] = {
     "--generate 200x300x9 --lambda 0.1 --width 8 --order round-robin --schedulers 2",
-    "--generate 200x300x9 --lambda 0.1 --width 8 --path 2 --tolerance 1e-3 --depth 0",
+    "--generate 200x300x9 --lambda 0.01 --width 8 --path 2 --tolerance 1e-3 --depth 0",
     "--data clicks --loss logistic --lambda 0.1 --width 4 --depth 0 --order random --passes 30",
 };
 
@@ -134,9 +134,9 @@ TEST(resume, any_number_of_nodes_goes_on_with_a_lasso)
     static const char *const others[] = {"-n 1", "-n 3"};
     /* A sanitizer is slow, and there are thousands of rounds. */
     const char *options = IS_SANITIZED
-                              ? "--generate 100x120x5 --lambda 0.1 --width 8 --schedulers 2 "
+                              ? "--generate 100x120x5 --lambda 0.02 --width 8 --schedulers 2 "
                                 "--workers 2 --checkpoint model"
-                              : "--generate 200x300x9 --lambda 0.1 --width 8 --schedulers 2 "
+                              : "--generate 200x300x9 --lambda 0.05 --width 8 --schedulers 2 "
                                 "--workers 2 --checkpoint model";
     double whole, again;
     program_folder(folder);

@@ -55,7 +55,8 @@ static void check_filter(const char *text, int loss, uint64_t schedulers, bool r
     struct choice c;
     uint64_t chosen[WIDTH];
     unsigned ways = 0, accepted = 0, refused = 0;
-    choice_open(&c, &l, 0, 0, &config);
+    choice_open(&c, &l, 0, (unsigned)schedulers);
+    choice_begin(&c, 0, &config);
     CHECK(config.fits != NULL && config.context == &c);
     if (!remembers) { /* as of many columns */
         free(c.pairs);

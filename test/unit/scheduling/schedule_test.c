@@ -81,6 +81,52 @@ TEST(schedule, priorities_stand_any_change)
     locus_schedule_free(s);
 }
 
+/* ---- left out ---- */
+
+/* Every ninth is left in, but for none of 64 in a row that are passed over at once. */
+static bool is_left_in(uint64_t v)
+{
+    return v % 9 == 4 && (v < 64 || v > 140);
+}
+
+static void check_left_in(enum locus_order order, uint64_t share)
+{
+    enum { MANY = 300 };
+    struct locus_schedule_config c = config_of(order);
+    struct locus_part parts[WIDTH];
+    float changes[MANY];
+    unsigned times[MANY] = {0}, least = UINT32_MAX;
+    c.variables = MANY;
+    c.changes = changes;
+    c.turn = 77;
+    c.share = share;
+    c.shares = 2;
+    for (int v = 0; v < MANY; v++) changes[v] = is_left_in((uint64_t)v) ? 1 : -1;
+    locus_schedule *s = new_schedule(&c);
+    for (int round = 0; round < 200; round++, locus_schedule_done(s)) {
+        int count = locus_schedule_next(s, parts);
+        CHECK_EQ(count, WIDTH);
+        check_round(&c, parts, count);
+        for (int i = 0; i < count; i++) {
+            CHECK(is_left_in(parts[i].variable));
+            times[parts[i].variable]++;
+            locus_schedule_changed(s, parts[i].variable, 0.5);
+        }
+    }
+    locus_schedule_changed(s, share, 5); /* it stays out */
+    for (uint64_t v = share; v < MANY; v += 2)
+        if (is_left_in(v) && times[v] < least) least = times[v];
+    CHECK(least > 50 && least < UINT32_MAX);
+    locus_schedule_free(s);
+}
+
+TEST(schedule, what_is_left_out_never_comes_and_the_rest_in_turn)
+{
+    check_left_in(LOCUS_ROUND_ROBIN, 0);
+    check_left_in(LOCUS_PRIORITY, 0);
+    check_left_in(LOCUS_PRIORITY, 1);
+}
+
 /* ---- the program's own ---- */
 
 static uint64_t next_down(void *at)
