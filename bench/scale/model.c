@@ -1,7 +1,8 @@
 #include "model.h"
 
+#include "common/lines.h"
+
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -38,16 +39,15 @@ struct model_constant model_constant(const struct model *m, unsigned number)
     return changed;
 }
 
-static bool change_one(struct model *m, const char *text, size_t length)
+bool model_change_one(struct model *m, const char *text, size_t length)
 {
     for (unsigned i = 0; i < model_count(); i++) {
         size_t name = strlen(constants[i].constant.name);
-        char *end;
+        double value;
         if (length <= name + 1 || strncmp(text, constants[i].constant.name, name) != 0 ||
             text[name] != '=')
             continue;
-        double value = strtod(text + name + 1, &end);
-        if (end != text + length || !(value >= 0)) return false;
+        if (!lines_number(text + name + 1, length - name - 1, &value) || value < 0) return false;
         *place_of(m, i) = value;
         return true;
     }
@@ -59,7 +59,7 @@ bool model_change(struct model *m, const char *changes, const char **wrong)
     for (const char *at = changes; at && *at;) {
         size_t length = strcspn(at, ",");
         *wrong = at;
-        if (!change_one(m, at, length)) return false;
+        if (!model_change_one(m, at, length)) return false;
         at += length + (at[length] == ',');
     }
     return true;

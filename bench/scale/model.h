@@ -12,6 +12,7 @@
 #define BENCH_SCALE_MODEL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /* X(name, value, unit, what, where from). Loopback figures hold for the machine that the table was
@@ -59,6 +60,7 @@ struct model {
 void model_init(struct model *);
 /* "latency=50000,bandwidth=12.5"; false: *wrong is the part that is none of these. */
 bool model_change(struct model *, const char *changes, const char **wrong);
+bool model_change_one(struct model *, const char *change, size_t length);
 
 struct model_constant {
     const char *name, *unit, *what, *source;

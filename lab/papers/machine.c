@@ -1,8 +1,9 @@
 #include "machine.h"
 
+#include "common/lines.h"
+
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct constant {
@@ -51,16 +52,15 @@ bool machine_init(struct machine *m, const char *name)
     return false;
 }
 
-static bool change_own(struct machine *m, const char *text)
+static bool change_own(struct machine *m, const char *text, size_t length)
 {
-    const char *value = strchr(text, '=');
-    char *end;
+    const char *value = memchr(text, '=', length);
+    double number;
     for (unsigned i = 0; value && i < CONSTANTS; i++) {
-        size_t length = (size_t)(value - text);
-        if (strlen(constants[i].name) != length || strncmp(text, constants[i].name, length) != 0)
+        size_t name = (size_t)(value - text);
+        if (strlen(constants[i].name) != name || strncmp(text, constants[i].name, name) != 0)
             continue;
-        double number = strtod(value + 1, &end);
-        if (*end || end == value + 1 || !(number >= 0)) return false;
+        if (!lines_number(value + 1, length - name - 1, &number) || number < 0) return false;
         *place_of(m, &constants[i]) = number;
         return true;
     }
@@ -69,15 +69,10 @@ static bool change_own(struct machine *m, const char *text)
 
 bool machine_change(struct machine *m, const char *changes, const char **wrong)
 {
-    char one[64];
     for (const char *at = changes; at && *at;) {
         size_t length = strcspn(at, ",");
         *wrong = at;
-        if (length >= sizeof one) return false;
-        memcpy(one, at, length);
-        one[length] = '\0';
-        if (!change_own(m, one) && !model_change(&m->model, one, &(const char *){NULL}))
-            return false;
+        if (!change_own(m, at, length) && !model_change_one(&m->model, at, length)) return false;
         at += length + (at[length] == ',');
     }
     return m->shards >= 1 && m->shards <= 64;
