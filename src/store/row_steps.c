@@ -284,42 +284,73 @@ INLINE void adam_merge(const struct locus_rule *rule, float *w, const float *d, 
     if (both) w[3 * n] += d[3 * n];
 }
 
+/* What a value was before a change by d made it w. `off`: how far from that it may be, as more than
+ * one float gives w where floats are denser, and if the sum is rounded from just between two. */
+INLINE float before(float w, float d, float *off)
+{
+    float x = w - d, spacing, error = fabsf((w - x) - d);
+    uint32_t bits_w, bits_x;
+    memcpy(&bits_w, &w, sizeof w);
+    memcpy(&bits_x, &x, sizeof x);
+    uint32_t exponent = bits_w & 0x7F800000;
+    memcpy(&spacing, &exponent, sizeof spacing);
+    spacing *= 0x1p-23f;
+    *off = (bits_w ^ bits_x) >> 23 || 2 * error >= spacing ? spacing : 0;
+    return x;
+}
+
 /* Are these the changes of a step of that size? */
-INLINE bool adam_steps(const struct locus_rule *rule, float size, const float *restrict w,
-                       const float *restrict d, size_t n)
+INLINE bool are_steps(const struct locus_rule *rule, float size, float shrink,
+                      const float *restrict w, const float *restrict d, size_t n)
 {
     const float *restrict m = w + n, *restrict v = w + 2 * n;
     float epsilon = rule->epsilon;
     int differ = 0;
     LOOP for (size_t i = 0; i < n; i++)
     {
-        differ |= -size * m[i] / (sqrtf(v[i]) + epsilon) != d[i];
+        float by = -size * m[i] / (sqrtf(v[i]) + epsilon), off;
+        if (shrink == 0) {
+            differ |= by != d[i];
+            continue;
+        }
+        float x = before(w[i], d[i], &off);
+        differ |= (by - shrink * (x - off) != d[i]) | (by - shrink * (x + off) != d[i]);
     }
     return !differ;
 }
 
 /* The node has made more steps since, of other sizes: the size of this one is what gives its
  * changes. From one of them it follows but for rounding. */
-INLINE bool adam_gradient(const struct locus_rule *rule, struct row_step *step,
-                          const float *restrict w, float *restrict d, size_t n)
+INLINE bool moments_gradient(const struct locus_rule *rule, struct row_step *step, float shrink,
+                             const float *restrict w, float *restrict d, size_t n)
 {
     enum { ROUNDINGS = 3 };
     const float *m = w + n, *v = w + 2 * n;
-    size_t most = 0;
+    float most = 0, size = 0;
     if (d[3 * n] != 1) return false;
-    for (size_t i = 1; i < n; i++)
-        if (fabsf(d[i]) > fabsf(d[most])) most = i;
-    if (d[most] == 0) return false;
-    step->size = -d[most] * (sqrtf(v[most]) + rule->epsilon) / m[most];
-    for (int i = 0; i < ROUNDINGS; i++) step->size = nextafterf(step->size, 0);
+    for (size_t i = 0; i < n; i++) {
+        float by = d[i] + shrink * (w[i] - d[i]);
+        if (fabsf(by) <= fabsf(most)) continue;
+        most = by;
+        size = -by * (sqrtf(v[i]) + rule->epsilon) / m[i];
+    }
+    if (most == 0) return false;
+    for (int i = 0; i < ROUNDINGS; i++) size = nextafterf(size, 0);
     for (int i = 0; i <= 2 * ROUNDINGS; i++) {
-        if (adam_steps(rule, step->size, w, d, n)) {
+        if (are_steps(rule, size, shrink, w, d, n)) {
             memcpy(d, d + n, n * sizeof *d);
+            step->size = size;
             return true;
         }
-        step->size = nextafterf(step->size, INFINITY);
+        size = nextafterf(size, INFINITY);
     }
     return false;
+}
+
+INLINE bool adam_gradient(const struct locus_rule *rule, struct row_step *step, const float *w,
+                          float *d, size_t n)
+{
+    return moments_gradient(rule, step, 0, w, d, n);
 }
 
 INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, float *w,
@@ -329,6 +360,12 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
 }
 
 #define adamw_merge adam_merge
+
+INLINE bool adamw_gradient(const struct locus_rule *rule, struct row_step *step, const float *w,
+                           float *d, size_t n)
+{
+    return moments_gradient(rule, step, step->rate * rule->decay, w, d, n);
+}
 
 /* ---- versions ---- */
 
@@ -375,6 +412,7 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
     GRADIENT(momentum, version, target) \
     GRADIENT(adagrad, version, target) \
     GRADIENT(adam, version, target) \
+    GRADIENT(adamw, version, target) \
     FUNCTIONS(row_adagrad, version, target) \
     FUNCTIONS(adam, version, target) \
     FUNCTIONS(adamw, version, target) \
@@ -413,6 +451,7 @@ INLINE void adamw_step(const struct locus_rule *rule, struct row_step step, floa
                          .arrays = 2, \
                          .counts = true, \
                          .factor = adam_factor, \
+                         .gradient = adamw_gradient_##version, \
                          OF(adamw, version)}, \
     };
 
