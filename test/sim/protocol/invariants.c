@@ -157,11 +157,12 @@ static void refused(unsigned shard, unsigned from, unsigned to, const char *why)
 
 /* ---- one key ---- */
 
-/* What is under way. Rows of updates are added up. */
+/* The main copy, and the record of what is under way to it: content.h. */
 struct traffic {
     unsigned rows;
-    float sum[CONTENT_CAPACITY];
-    bool is_disturbed; /* somebody is writing a copy just now */
+    float main[CONTENT_CAPACITY], record[CONTENT_CAPACITY];
+    bool is_disturbed;       /* somebody is writing a copy just now */
+    const void *is_the_main; /* the word of a replica that is the main copy, with what is unsaid */
 };
 
 /* Entries that carry updates on their way to the main copy, or the main copy itself. */
@@ -169,11 +170,6 @@ static bool counts(const struct wire_entry *e)
 {
     return e->operation == WIRE_ROW || e->operation == WIRE_PUSH ||
            (e->operation == WIRE_SYNC && e->flags & WIRE_UPDATE);
-}
-
-static void add_row(float *sum, const float *row, uint32_t length)
-{
-    for (uint32_t i = 0; i < length; i++) sum[i] += row[i];
 }
 
 /* As partition_show() does it, with which other fibers would run. */
@@ -188,31 +184,25 @@ static void show(const struct partition *p, float *to, const float *row)
     memcpy(to + p->length, row + p->packed, (p->stored - p->packed) * sizeof *to);
 }
 
-static void add_stored(float *sum, const struct partition *p, const float *row)
+static void add_record(struct traffic *t, locus_key key, const float *record)
 {
-    float shown[CONTENT_CAPACITY];
-    show(p, shown, row);
-    add_row(sum, shown, partition_full(p));
+    content_merge(t->record, journal_key(key)->layout, record, false);
 }
 
-/* A gradient is no update: content.h. */
-static void add_entry(float *sum, const struct wire_entry *e)
+static void add_entry(struct traffic *t, const struct wire_entry *e)
 {
     const float *values = wire_values_const(e);
-    bool is_step = e->operation == WIRE_SYNC && e->flags & WIRE_GRADIENT;
-    uint32_t length = is_step ? e->length - OPTIMIZER_STEP_FLOATS : e->length;
+    const struct partition *p = row_ref_at(0, e->key).partition;
+    float record[CONTENT_CAPACITY] = {0};
     if (e->operation == WIRE_ROW) {
-        if (length) add_stored(sum, row_ref_at(0, e->key).partition, values);
+        if (e->length) show(p, t->main, values);
         return;
     }
-    if (!is_step && (e->operation != WIRE_PUSH || !world.script->has_optimizers)) {
-        add_row(sum, values, length);
-        return;
-    }
-    for (uint32_t i = 0; i < length; i++) {
-        sum[i] -= values[i];
-        sum[length + i] += values[i] * values[i];
-    }
+    if (e->operation == WIRE_PUSH || e->flags & WIRE_GRADIENT)
+        content_write_record(record, journal_key(e->key)->layout, values);
+    else
+        memcpy(record, values, p->record * sizeof *record);
+    add_record(t, e->key, record);
 }
 
 static const char *check_content(const float *row, struct content_layout l, struct content *c)
@@ -222,20 +212,23 @@ static const char *check_content(const float *row, struct content_layout l, stru
 }
 
 /* What the owner of a dirty replica has not got: row.h. */
-static void add_unsaid(float *sum, struct row_ref ref, directory_word w, float sign)
+static void add_unsaid(struct traffic *t, locus_key key, struct row_ref ref, directory_word w)
 {
     const struct partition *p = ref.partition;
-    float row[CONTENT_CAPACITY], unsaid[CONTENT_CAPACITY];
+    float row[CONTENT_CAPACITY], unsaid[CONTENT_CAPACITY] = {0};
     if (!(w & DIRECTORY_DIRTY)) return;
+    const float *kept = partition_row(p, directory_slot(w) + 1);
     show(p, row, partition_row(p, directory_slot(w)));
-    show(p, unsaid, partition_row(p, directory_slot(w) + 1));
-    bool is_former = p->bf16 || !p->optimizer; /* the values, as they were */
-    for (uint32_t i = 0; i < partition_full(p); i++)
-        sum[i] += sign * (is_former && i < p->length ? row[i] - unsaid[i] : unsaid[i]);
+    if (p->bf16 || !p->optimizer) { /* the values, as they were */
+        show(p, unsaid, kept);
+        for (uint32_t i = 0; i < p->length; i++) unsaid[i] = row[i] - unsaid[i];
+    } else {
+        memcpy(unsaid, kept, p->record * sizeof *unsaid);
+    }
+    add_record(t, key, unsaid);
 }
 
-/* The row is on its way to a replica that is as good: that is the main copy, but for what was added
- * since, which look_at_replicas() has. */
+/* The row is on its way to a replica that is as good: that is the main copy. */
 static void add_replica(locus_key key, unsigned node, struct traffic *t)
 {
     struct row_ref ref = row_ref_at(node, key);
@@ -244,8 +237,8 @@ static void add_replica(locus_key key, unsigned node, struct traffic *t)
         report_fail(key, "key %u is on its way to node %u without values, which has no replica",
                     (unsigned)key, node);
     if (directory_state(w) != DIRECTORY_REPLICA || directory_is_latched(w)) return;
-    add_stored(t->sum, ref.partition, partition_row(ref.partition, directory_slot(w)));
-    add_unsaid(t->sum, ref, w, -1);
+    show(ref.partition, t->main, partition_row(ref.partition, directory_slot(w)));
+    t->is_the_main = row_ref_word(ref);
 }
 
 static void look_at_links(locus_key key, struct traffic *t)
@@ -257,7 +250,7 @@ static void look_at_links(locus_key key, struct traffic *t)
             for (const struct wire_entry *e; (e = platform_next(&w));) {
                 if (e->key != key || !is_about_a_key(e)) continue;
                 t->rows += e->operation == WIRE_ROW;
-                if (counts(e)) add_entry(t->sum, e);
+                if (counts(e)) add_entry(t, e);
                 if (e->encoding == WIRE_AS_REPLICA) add_replica(key, to, t);
             }
         }
@@ -269,7 +262,7 @@ static void look_at_parked(locus_key key, struct traffic *t)
         struct shard *s = platform_shard(n, shard_of(key));
         struct record *r = record_find(&s->records, row_ref_at(n, key).index);
         for (struct parked *p = r ? r->parked : NULL; p; p = p->next)
-            if (counts(&p->entry)) add_entry(t->sum, &p->entry);
+            if (counts(&p->entry)) add_entry(t, &p->entry);
     }
 }
 
@@ -303,24 +296,22 @@ static void look_at_replicas(locus_key key, struct traffic *t)
         show(ref.partition, row, partition_row(ref.partition, directory_slot(w)));
         const char *wrong = check_content(row, j->layout, &c);
         if (wrong) report_fail(key, "the replica of key %u at node %u %s", (unsigned)key, n, wrong);
-        add_unsaid(t->sum, ref, w, 1);
+        if (row_ref_word(ref) != t->is_the_main) add_unsaid(t, key, ref, w);
     }
 }
 
 static void check_updates(locus_key key, int owner, struct traffic *t)
 {
     const struct journal_key *j = journal_key(key);
-    float row[CONTENT_CAPACITY];
     struct content c;
-    if (t->is_disturbed || (owner >= 0 && !read_main((unsigned)owner, key, row))) return;
-    if (owner >= 0)
-        add_row(t->sum, row, partition_full(row_ref_at((unsigned)owner, key).partition));
-    const char *wrong = check_content(t->sum, j->layout, &c);
+    if (t->is_disturbed || (owner >= 0 && !read_main((unsigned)owner, key, t->main))) return;
     if (j->has_sets) { /* a set may take updates away; what it leaves must be a row */
-        wrong = owner >= 0 ? check_content(row, j->layout, &c) : NULL;
+        const char *wrong = owner >= 0 ? check_content(t->main, j->layout, &c) : NULL;
         if (wrong) report_fail(key, "the row of key %u at node %d %s", (unsigned)key, owner, wrong);
         return;
     }
+    content_merge(t->main, j->layout, t->record, true);
+    const char *wrong = check_content(t->main, j->layout, &c);
     if (wrong)
         report_fail(key, "key %u: main copy and updates under way: the sum %s", (unsigned)key,
                     wrong);
@@ -365,6 +356,14 @@ static struct record *record_of(unsigned node, locus_key key)
     return record_find(&platform_shard(node, shard_of(key))->records, row_ref_at(node, key).index);
 }
 
+/* Steps that were merged may be rounded otherwise than those that were made. */
+static bool are_copies(locus_key key, const float *a, const float *b)
+{
+    struct content_layout l = journal_key(key)->layout;
+    struct content of_a, of_b;
+    return !content_read(a, l, &of_a) && !content_read(b, l, &of_b) && content_equals(&of_a, &of_b);
+}
+
 /* A replica that has the owner's present version, and nothing of its own, is equal to the main
  * copy. */
 static void check_replicas(locus_key key, unsigned owner)
@@ -381,12 +380,11 @@ static void check_replicas(locus_key key, unsigned owner)
         if (directory_state(w) != DIRECTORY_REPLICA || w & DIRECTORY_DIRTY || !r || r->sync)
             continue;
         if (r->version != o->version || !read_main(n, key, row)) continue;
-        for (uint32_t i = 0; i < journal_key(key)->layout.length; i++)
-            if (main[i] != row[i])
-                report_fail(key,
-                            "the replica of key %u at node %u has version %" PRIu64
-                            ", and is not its main copy",
-                            (unsigned)key, n, r->version);
+        if (!are_copies(key, main, row))
+            report_fail(key,
+                        "the replica of key %u at node %u has version %" PRIu64
+                        ", and is not its main copy",
+                        (unsigned)key, n, r->version);
     }
 }
 
@@ -590,7 +588,7 @@ static void check_copies(locus_key key)
             report_fail(key, "at rest: node %u has a replica of key %u without intent", n,
                         (unsigned)key);
         read_main(n, key, row);
-        if (memcmp(main, row, ref.partition->length * sizeof *row) != 0)
+        if (!are_copies(key, main, row))
             report_fail(key, "at rest: the replica of key %u at node %u is not its main copy",
                         (unsigned)key, n);
     }

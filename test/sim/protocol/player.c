@@ -8,6 +8,8 @@
 #include "report.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { OPEN_MAX = 6 };
@@ -32,7 +34,8 @@ struct worker {
     locus_loader *loader;
     unsigned number;
     uint64_t calls;
-    bool is_lost; /* a call told of a loss: nothing may work any more */
+    const struct script_step *step; /* that it plays now; NULL: it has closed */
+    bool is_lost;                   /* a call told of a loss: nothing may work any more */
     struct call call[OPEN_MAX];
 };
 
@@ -95,7 +98,7 @@ static struct call *free_call(struct worker *w)
 /* Does it push gradients (content.h)? */
 static bool steps(const struct script_step *s)
 {
-    return s->kind == STEP_PUSH && player.script->has_optimizers;
+    return s->kind == STEP_PUSH && player.script->optimizer;
 }
 
 /* The keys of the step that the journal has room for. */
@@ -162,7 +165,7 @@ static int pull_state(struct worker *w, struct call *c)
         struct content seen;
         memcpy(c->values + c->offset[i], row, l.length * sizeof *row);
         if (!content_read(row, l, &seen)) check(w, c->key[i], content_check_state(row, l, &seen));
-        row += 2 * l.length;
+        row += content_floats(l);
     }
     return rc;
 }
@@ -175,7 +178,7 @@ static int make_call(struct worker *w, struct call *c)
     c->ticket = 0;
     switch (c->step->kind) {
     case STEP_PULL:
-        if (!async && player.script->has_optimizers && c->n % 2) return pull_state(w, c);
+        if (!async && player.script->optimizer && c->n % 2) return pull_state(w, c);
         return async ? locus_pull_async(h, c->key, c->n, c->values, t)
                      : locus_pull(h, c->key, c->n, c->values);
     case STEP_PUSH:
@@ -432,10 +435,12 @@ static void play(struct worker *w, const struct script_step *s)
 static void close_worker(struct worker *w)
 {
     static const struct script_step closing = {.kind = STEP_ALL};
+    w->step = &closing;
     wait_for_all(w);
     int rc = locus_loader_close(w->loader);
     if (rc == 0) rc = locus_worker_close(w->handle);
     if (rc) check_result(w, &closing, rc);
+    w->step = NULL;
     report_remark("has closed", w->number);
     platform_worker_ended();
 }
@@ -446,8 +451,9 @@ static void run(void *argument)
     const struct script *s = player.script;
     for (unsigned i = 0; i < s->count; i++) {
         if (s->step[i].worker != w->number || (player.is_dropped && player.is_dropped[i])) continue;
+        w->step = &s->step[i];
         locus_fiber_yield();
-        if (!w->is_lost) play(w, &s->step[i]);
+        if (!w->is_lost) play(w, w->step);
     }
     close_worker(w);
 }
@@ -461,4 +467,32 @@ void player_add_worker(locus *node, unsigned number)
     if (locus_worker_open(node, &w->handle) || locus_loader_open(w->handle, &w->loader))
         report_fail(REPORT_NO_KEY, "worker %u cannot open: %s", number, locus_error());
     fibers_add(run, w);
+}
+
+static void print_step(FILE *to, const struct script_step *s)
+{
+    fprintf(to, " %s%s", script_kind_name(s->kind), s->async ? "_async" : "");
+    for (unsigned i = 0; i < s->n; i++) fprintf(to, "%s%u", i ? " " : " of ", s->key[i]);
+}
+
+locus_key player_waiting(char *text, size_t bytes)
+{
+    locus_key key = REPORT_NO_KEY;
+    FILE *to = fmemopen(text, bytes, "w");
+    if (!to) abort();
+    for (unsigned n = 0; n < player.script->nodes * player.script->workers; n++) {
+        const struct worker *w = &player.worker[n];
+        if (!w->step) continue;
+        fprintf(to, "\n  node %u worker %u waits in", node_of(w), n);
+        print_step(to, w->step);
+        if (w->step->n && key == REPORT_NO_KEY) key = w->step->key[0];
+        for (unsigned i = 0; i < OPEN_MAX; i++) {
+            if (!w->call[i].is_under_way) continue;
+            fprintf(to, "; under way:");
+            print_step(to, w->call[i].step);
+            if (key == REPORT_NO_KEY) key = w->call[i].key[0];
+        }
+    }
+    fclose(to);
+    return key;
 }

@@ -15,6 +15,9 @@
 void player_begin(const struct script *, const bool *is_dropped, struct dice);
 void player_add_worker(locus *, unsigned worker);
 
+/* Writes who has not closed, what he is at, and his calls under way; returns a key of them. */
+locus_key player_waiting(char *text, size_t bytes);
+
 /* Keys that were accessed, operations called. */
 struct player_counters {
     uint64_t operations, keys;

@@ -31,8 +31,13 @@ const struct script *run_script(const struct run_options *o)
 {
     struct dice d = dice_of(o->seed, 6);
     script_write(&run.script, o->script, o->nodes, o->technique, dice_of(o->seed, 1));
-    run.script.has_optimizers = dice_below(&d, 3) == 0;
+    static const enum locus_optimizer optimizers[] = {LOCUS_ADAGRAD,  LOCUS_ADAGRAD, LOCUS_ADAGRAD,
+                                                      LOCUS_MOMENTUM, LOCUS_ADAM,    LOCUS_ADAMW};
+    bool has_optimizers = dice_below(&d, 3) == 0;
     run.script.has_bf16 = dice_below(&d, 6) == 1;
+    /* values of 16 bits would round what a momentum adds */
+    unsigned i = dice_below(&d, run.script.has_bf16 ? 1 : sizeof optimizers / sizeof *optimizers);
+    run.script.optimizer = has_optimizers ? optimizers[i] : LOCUS_NO_OPTIMIZER;
     return &run.script;
 }
 
@@ -74,13 +79,11 @@ static unsigned draw_tables(struct dice *d, struct locus_table *table)
         uint32_t length = CONTENT_LENGTH_MIN +
                           dice_below(d, CONTENT_LENGTH_MAX - CONTENT_LENGTH_MIN + 1);
         table[tables] = (struct locus_table){.rows = rows, .length = length};
-        if (s->has_optimizers) {
-            table[tables].optimizer = LOCUS_ADAGRAD;
-            table[tables].rule = exact_steps_rule(LOCUS_ADAGRAD);
-        }
+        table[tables].optimizer = s->optimizer;
+        table[tables].rule = content_rule(s->optimizer);
         if (s->has_bf16) table[tables].element = LOCUS_BF16;
         for (unsigned i = 0; i < rows; i++, key++) {
-            struct content_layout l = {length, (unsigned)key, s->has_optimizers, s->has_bf16};
+            struct content_layout l = {length, (unsigned)key, s->optimizer, s->has_bf16};
             journal_key_init(l, s->has_sets && dice_below(d, 2));
         }
         left -= rows;
@@ -102,9 +105,12 @@ static void open_nodes(struct dice *d)
     c.staleness_s = 1e-9 * (double)run.script.staleness_ns;
     c.size = (int)run.script.nodes;
     c.rendezvous = "simulated:1";
-    for (c.rank = 0; c.rank < c.size; c.rank++)
-        if (locus_open(&c, &run.node[c.rank]))
-            report_fail(REPORT_NO_KEY, "node %d cannot open: %s", c.rank, locus_error());
+    for (c.rank = 0; c.rank < c.size; c.rank++) {
+        int rc = locus_open(&c, &run.node[c.rank]);
+        for (unsigned t = 0; t < c.table_count && run.script.optimizer >= LOCUS_ADAM && !rc; t++)
+            rc = locus_table_steps(run.node[c.rank], t, EXACT_STEPS_BEFORE);
+        if (rc) report_fail(REPORT_NO_KEY, "node %d cannot open: %s", c.rank, locus_error());
+    }
 }
 
 static void add_fibers(void)
@@ -117,8 +123,11 @@ static void add_fibers(void)
 
 static void check_end(enum fibers_end end)
 {
-    if (end == FIBERS_ENDLESS) report_fail(0, "no end after %d steps", STEPS_MAX);
-    if (end == FIBERS_STUCK) report_fail(0, "stuck: everybody waits, and nothing is under way");
+    char waiting[2000];
+    locus_key key = player_waiting(waiting, sizeof waiting);
+    if (end == FIBERS_ENDLESS) report_fail(key, "no end after %d steps%s", STEPS_MAX, waiting);
+    if (end == FIBERS_STUCK)
+        report_fail(key, "stuck: everybody waits, and nothing is under way%s", waiting);
 }
 
 static unsigned judge(void)

@@ -56,7 +56,8 @@ struct script {
     enum locus_technique technique;
     bool has_sets, acts_immediately;
     /* content.h; the seed says it, whatever the script */
-    bool has_optimizers, has_bf16;
+    enum locus_optimizer optimizer;
+    bool has_bf16;
     uint64_t staleness_ns; /* staleness_s of the nodes; 0: none */
     unsigned count;
     struct script_step step[SCRIPT_STEPS_MAX];
