@@ -6,8 +6,7 @@
 #include <stdlib.h>
 
 enum { FEATURES = 2000, OF_EXAMPLE = 8, EXAMPLES = 40000, EPOCHS = 5, AHEAD = 100 };
-static const struct locus_table table = {
-    .name = "weights", .rows = FEATURES, .length = 1, .optimizer = LOCUS_ADAM};
+static const struct locus_table table = {.rows = FEATURES, .length = 1, .optimizer = LOCUS_ADAM};
 
 static void check(int rc)
 {
@@ -18,14 +17,11 @@ static void check(int rc)
 static float draw(unsigned seed, locus_key *keys)
 {
     float logit = 0;
-    for (int i = 0; i < OF_EXAMPLE; i++) {
-        keys[i] = (locus_key)rand_r(&seed) % FEATURES;
-        logit += sinf((float)keys[i]);
-    }
+    for (int i = 0; i < OF_EXAMPLE; i++)
+        logit += sinf((float)(keys[i] = (locus_key)rand_r(&seed) % FEATURES));
     return logit > 0;
 }
 
-/* Returns the loss before the step. */
 static float train(locus_worker *worker, const locus_key *keys, float label)
 {
     float weights[OF_EXAMPLE], gradients[OF_EXAMPLE], logit = 0;
@@ -34,7 +30,7 @@ static float train(locus_worker *worker, const locus_key *keys, float label)
     float chance = 1 / (1 + expf(-logit));
     for (int i = 0; i < OF_EXAMPLE; i++) gradients[i] = chance - label;
     check(locus_push(worker, keys, OF_EXAMPLE, gradients));
-    return -logf(label > 0 ? chance : 1 - chance);
+    return -logf(label > 0 ? chance : 1 - chance); /* the loss before the step */
 }
 
 int main(void)
@@ -43,10 +39,8 @@ int main(void)
     locus *node;
     locus_worker *worker;
     locus_config_init(&config);
-    config.tables = &table;
-    config.table_count = 1;
-    check(locus_open(&config, &node));
-    check(locus_worker_open(node, &worker));
+    config.tables = &table, config.table_count = 1;
+    check(locus_open(&config, &node) || locus_worker_open(node, &worker));
     unsigned rank = (unsigned)locus_rank(node), size = (unsigned)locus_size(node);
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
         locus_key keys[OF_EXAMPLE];
@@ -56,13 +50,11 @@ int main(void)
             locus_clock soon = locus_current_clock(worker) + AHEAD; /* an example takes a clock */
             draw(i + AHEAD * size, keys);
             check(locus_intent(worker, keys, OF_EXAMPLE, soon, soon + 1));
-            float label = draw(i, keys);
-            loss += (double)train(worker, keys, label) / EXAMPLES;
+            loss += (double)train(worker, keys, draw(i, keys)) / EXAMPLES;
             locus_advance_clock(worker);
         }
         check(locus_sum(worker, &loss, 1));
         if (rank == 0) printf("epoch %d: loss %.4f\n", epoch + 1, loss);
     }
-    check(locus_worker_close(worker));
-    return locus_close(node) != 0;
+    return locus_worker_close(worker) || locus_close(node);
 }
