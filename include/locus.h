@@ -511,7 +511,7 @@ enum { LOCUS_WITHOUT_REPLACEMENT = 1 };
  * Registers a distribution over the keys first ... first + count - 1: all equally likely, or in
  * proportion to weights[0 ... count - 1], which only this call reads. All rows of the range must
  * have the same length; otherwise use one distribution for each length. Memory: 16 bytes a key if
- * weighted, nothing a key if uniform; 1.4 KB for each of the node's workers, and 2 KB a pool, more
+ * weighted, nothing a key if uniform; 0.8 KB for each of the node's workers, and 2 KB a pool, more
  * for large samples without replacement. (During registration a weighted one takes 16 more bytes a
  * key.)
  *   -EINVAL  count 0, a range beyond the last key, rows of different lengths, a weight that is

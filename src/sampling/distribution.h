@@ -2,7 +2,7 @@
  * distribution.h - a registered distribution: the target, the scheme of its conformity level, and a
  * stream of samples for each worker.
  *
- * Memory    about 1.4 KB a worker, the target's (target.h), the pools of the workers that use them
+ * Memory    about 0.8 KB a worker, the target's (target.h), the pools of the workers that use them
  *           (stream.h)
  * Waiting   never
  * Life      distribution_new, stream_... , distribution_free. It may outlive the node, but can then

@@ -3,11 +3,11 @@
  * sampling").
  *
  * Keys are drawn from the target until a row is here, at most LOCAL_DRAWS times: that is the target
- * restricted to the rows that are here. If that fails, few rows are here. Then a piece of the range
- * is searched, from where the last search stopped. One of the keys found (LOCAL_KNOWN are
- * remembered) that is still here is used, whatever its weight. If there is none, there is no local
- * key, and the caller falls back. While enough are known a search is short: it only brings others
- * in, now and then. So it is after the whole range was searched in vain, until one succeeds.
+ * restricted to the rows that are here. A bit says whether one is (store.h), so a draw in vain
+ * touches no line that others write often. If that fails, few rows are here. Then the last key's
+ * part of the range, that of its shard, is searched from this key on, 64 keys at once, for
+ * LOCAL_SEARCH steps; the first key found is used, whatever its weight. If there is none, the
+ * caller falls back.
  *
  * Memory    its own
  * Waiting   never
@@ -19,19 +19,11 @@
 #include "sampling/target.h"
 #include "store/store.h"
 
-enum { LOCAL_DRAWS = 32, LOCAL_SEARCH = 256, LOCAL_KNOWN = 64, LOCAL_AHEAD = 8 };
+enum { LOCAL_DRAWS = 32, LOCAL_SEARCH = 256, LOCAL_AHEAD = 16 };
 
 struct local {
-    /* draws begun, in a ring, while their cells are prefetched; */
-    struct alias_chance chosen[LOCAL_AHEAD];
-    /* drawn before them, while their directory words are prefetched */
-    locus_key ahead[LOCAL_AHEAD];
-    unsigned next;
-    bool has_begun;
-    locus_key known[LOCAL_KNOWN];
-    unsigned count;        /* known */
-    uint64_t place;        /* in the range, where to search next */
-    uint64_t keys_in_vain; /* searched since a key was found here */
+    locus_key ahead[LOCAL_AHEAD]; /* drawn together; looked at when they are used */
+    unsigned left;                /* of them, the first ones */
 };
 
 /* Can the row of `key` be read without the network? */

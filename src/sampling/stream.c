@@ -23,7 +23,7 @@ void stream_reseed(struct stream *s, uint64_t seed, uint64_t rank, uint64_t work
     s->filled = 0;
     s->ahead = 1;
     s->began = s->pool_clocks = 0;
-    s->local = (struct local){.count = 0};
+    s->local = (struct local){.left = 0};
     latch_give(&s->latch);
 }
 

@@ -10,5 +10,6 @@ void home_init(struct home *h, unsigned nodes, unsigned rank)
         bool elsewhere = h->node[b] != rank;
         h->place[b] = (uint16_t)(h->slots[elsewhere] | (elsewhere ? HOME_ELSEWHERE : 0));
         h->slots[elsewhere] += elsewhere ? 2 : 1;
+        h->held[b / 64] |= (uint64_t)!elsewhere << b % 64;
     }
 }

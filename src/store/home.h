@@ -26,6 +26,7 @@ struct home {
     unsigned rank;     /* ours */
     uint64_t slots[2]; /* of a round of the buckets: those that are ours, and those that are not */
     uint16_t node[HOME_BUCKETS];
+    uint64_t held[HOME_BUCKETS / 64]; /* a bit a bucket: are its rows here at the start? */
     /* a bucket's first slot among ours; or HOME_ELSEWHERE and its first slot among the others */
     uint16_t place[HOME_BUCKETS];
 };

@@ -434,6 +434,7 @@ int row_take(struct mover *m, struct row_ref s, float *values, bool *written, di
         floats_zero(values, s.partition->stored);
     LOCUS_YIELD();
     directory_publish(row_ref_word(s), next);
+    row_ref_moved(s);
     row_ref_touched(s);
     LOCUS_YIELD();
     if (*written) mover_free(m, s.partition, directory_slot(w));
@@ -449,6 +450,7 @@ bool row_take_empty(struct row_ref s, directory_word next)
     if (!__atomic_compare_exchange_n(row_ref_word(s), &w, next, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return false;
+    row_ref_moved(s);
     row_ref_touched(s);
     return true;
 }
@@ -460,6 +462,7 @@ bool row_take_unchanged(struct mover *m, struct row_ref s, directory_word then, 
     if (!__atomic_compare_exchange_n(row_ref_word(s), &w, next, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return false;
+    row_ref_moved(s);
     mover_free(m, s.partition, directory_slot(then));
     return true;
 }
@@ -469,6 +472,7 @@ int row_put(struct row_ref s, const float *values)
     if (row_ref_is_here(s, directory_load(row_ref_word(s)))) return -EEXIST;
     if (!values) {
         directory_publish(row_ref_word(s), directory_empty());
+        row_ref_moved(s);
         row_ref_touched(s);
         return 0;
     }
@@ -478,6 +482,7 @@ int row_put(struct row_ref s, const float *values)
     fill_slot(s.partition, slot, values);
     LOCUS_YIELD();
     directory_publish(row_ref_word(s), main_word(s.partition, slot, fresh_version(s.partition)));
+    row_ref_moved(s);
     row_ref_touched(s);
     return 0;
 }

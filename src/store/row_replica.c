@@ -91,6 +91,7 @@ int row_replicate(struct row_ref s, const float *values)
     LOCUS_YIELD();
     directory_publish(row_ref_word(s),
                       directory_held(DIRECTORY_REPLICA, slot, fresh_version(s.partition)));
+    row_ref_moved(s);
     row_ref_touched(s);
     return 0;
 }
@@ -196,6 +197,7 @@ bool row_forget_clean(struct mover *m, struct row_ref s, directory_word next)
     if (!__atomic_compare_exchange_n(row_ref_word(s), &w, next, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return false;
+    row_ref_moved(s);
     if (directory_has_row(w)) mover_free(m, s.partition, directory_slot(w));
     return true;
 }
@@ -207,6 +209,7 @@ uint32_t row_forget(struct mover *m, struct row_ref s, float *updates, directory
     uint32_t floats = take_updates(s, w, updates);
     LOCUS_YIELD();
     directory_publish(row_ref_word(s), next);
+    row_ref_moved(s);
     mover_free(m, s.partition, directory_slot(w));
     return floats;
 }

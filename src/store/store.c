@@ -20,6 +20,11 @@ static size_t words_bytes(const struct keyspace *k, unsigned shard)
     return (keyspace_count_below(k, k->keys, shard) + 63) / 64 * 64 * sizeof(directory_word);
 }
 
+static size_t moved_bytes(const struct partition *p, uint64_t keys)
+{
+    return (p->first_bucket + keys + 63) / 64 * sizeof *p->moved;
+}
+
 static int init_part(struct store *s, unsigned shard, unsigned range)
 {
     const struct keyspace *k = &s->keyspace;
@@ -29,6 +34,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     struct partition *p = &s->partition[(size_t)shard * k->ranges + range];
     uint64_t first = keyspace_count_below(k, t->first, shard);
     uint64_t keys = keyspace_count_below(k, t->end, shard) - first;
+    p->held_first = s->home.held;
     p->home = s->home.nodes > 1 ? &s->home : NULL;
     p->first_bucket = home_first_bucket(&s->home, shard * k->ranges + range);
     uint64_t home = home_slots(&s->home, keys + p->first_bucket, 0);
@@ -44,6 +50,11 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
             "no address space for the tables from \"%s\" on (%llu rows of %u floats): raise `ulimit -v`, set "
             "vm.overcommit_memory to 0 or 1, or raise vm.max_map_count (several maps a table and shard)",
             t->name, (unsigned long long)keys, kept);
+    if (!s->is_alone && !(p->moved = memory_reserve(moved_bytes(p, keys))))
+        return error_set(-ENOMEM,
+                         "no address space for what is here of %llu rows: raise `ulimit -v`",
+                         (unsigned long long)keys);
+    p->keys = keys;
     p->words = s->words[shard];
     p->words_bytes = words_bytes(k, shard);
     p->rows = p->slab.rows;
@@ -60,7 +71,6 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->gain = floats_gain_best();
     /* may wrap below 0, and back when it is subtracted */
     p->first_number = first - p->first_bucket;
-    p->keys = keys;
     p->length = t->length;
     p->row_bytes = (uint32_t)(kept * sizeof(float));
     p->optimizer = type ? &s->optimizer[keyspace_table_of(k, t->first)] : NULL;
@@ -161,6 +171,7 @@ int store_open(struct store *s, const struct store_config *c)
         .is_full = c->is_full, .is_alone = c->is_alone, .has_one_writer = c->has_one_writer};
     ck_epoch_init(&s->epoch);
     home_init(&s->home, c->nodes, c->rank);
+    if (c->is_full) memset(s->home.held, UINT8_MAX, sizeof s->home.held);
     int rc = keyspace_init(&s->keyspace, c->tables, c->table_count, c->shards);
     if (rc) return rc;
     rc = check_parts(&s->keyspace);
@@ -184,8 +195,10 @@ void store_ranges(const struct store *s, unsigned shard,
 void store_fini(struct store *s)
 {
     for (size_t i = 0; i < partition_count(s); i++) {
-        slab_fini(&s->partition[i].pairs);
-        slab_fini(&s->partition[i].slab);
+        struct partition *p = &s->partition[i];
+        memory_release(p->moved, moved_bytes(p, p->keys));
+        slab_fini(&p->pairs);
+        slab_fini(&p->slab);
     }
     for (unsigned shard = 0; s->dirty && shard < s->keyspace.shards; shard++)
         dirty_set_fini(&s->dirty[shard]);

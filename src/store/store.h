@@ -6,8 +6,8 @@
  * keys of a partition have consecutive indices in its shard's directory, rows of one length, and
  * one slab.
  *
- * Memory    address space at init; 8 bytes a key written, copied or moved, in pages; rows when
- *           written
+ * Memory    address space at init; 8 bytes and a bit a key written, copied or moved, in pages; rows
+ *           when written
  * Waiting   only in mover_wait, and in mover_free if its list cannot grow
  * Life      store_open, readers and movers register, row_* by any thread, all unregister,
  *           store_fini
@@ -43,7 +43,11 @@ struct partition {
     uint8_t is_array;
     uint8_t plain;         /* atomic: enum partition_plain */
     unsigned first_bucket; /* home.h */
-    floats_add_fn *add;    /* from here on, what only a push needs */
+    /* What is here, a bit a key, by number: `held_first`, over and over, was so at the start, and
+     * `moved` is no longer so. Atomic; the shard writes it; NULL if no row ever leaves. */
+    const uint64_t *held_first;
+    uint64_t *moved;
+    floats_add_fn *add; /* from here on, what only a push needs */
     uint64_t keys;
     /* NULL: rows are sums of floats. With one, a main copy that no other node has a copy of is
      * SHARED and always dirty: so the paths for such sums do not ask. */
@@ -203,6 +207,27 @@ static inline uint64_t row_ref_usual_slot(struct row_ref s)
     if (!s.partition->home) return row_ref_number(s);
     uint64_t slot = home_slot(s.partition->home, row_ref_number(s), &elsewhere);
     return slot + s.partition->first_usual[elsewhere];
+}
+
+/* Of the keys with the numbers 64 * i ... 64 * i + 63: whose rows, or replicas, are here, or were a
+ * moment ago. Who looks for such keys reads a bit of each instead of its word, which changes with
+ * the row. */
+static inline uint64_t partition_held(const struct partition *p, uint64_t i)
+{
+    return __atomic_load_n(&p->moved[i], __ATOMIC_RELAXED) ^ p->held_first[i % (HOME_BUCKETS / 64)];
+}
+
+static inline bool row_ref_was_held(struct row_ref s)
+{
+    uint64_t number = row_ref_number(s);
+    return partition_held(s.partition, number / 64) >> number % 64 & 1;
+}
+
+/* For the shard: the row, or a replica, has come or left. */
+static inline void row_ref_moved(struct row_ref s)
+{
+    uint64_t number = row_ref_number(s), *bits = &s.partition->moved[number / 64];
+    __atomic_store_n(bits, *bits ^ UINT64_C(1) << number % 64, __ATOMIC_RELAXED);
 }
 
 static inline unsigned row_ref_home(struct row_ref s)

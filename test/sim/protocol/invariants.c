@@ -422,8 +422,12 @@ static void check_fresh(locus_key key, unsigned node)
 static void check_knowledge(locus_key key, unsigned node)
 {
     struct shard *s = platform_shard(node, shard_of(key));
-    struct location l = location_of(s, row_ref_at(node, key));
+    struct row_ref ref = row_ref_at(node, key);
+    struct location l = location_of(s, ref);
     const struct key_history *k = &world.key[key];
+    if (row_ref_was_held(ref) != row_ref_is_held(ref, directory_load(row_ref_word(ref))))
+        report_fail(key, "node %u does not note whether a row of key %u is here", node,
+                    (unsigned)key);
     check_claim(key, l.owner, l.term, "node", node);
     if (l.is_here && l.term != k->term)
         report_fail(key, "node %u owns key %u in term %" PRIu64 ", the last one is %" PRIu64, node,
@@ -466,6 +470,8 @@ void invariants_pulled(unsigned node, locus_key key, uint64_t began_ns)
 {
     const struct key_history *k = &world.key[key];
     uint64_t bound_ns = world.script->staleness_ns;
+    /* the pull may be of a worker's copy of the replica */
+    if (bound_ns > 0 && platform_shard(node, 0)->store->copies) bound_ns -= COPIES_LAG_NS;
     uint64_t since_ns = began_ns > bound_ns ? began_ns - bound_ns : 0;
     if (bound_ns == 0 || platform_is_broken()) return;
     for (uint64_t term = k->term;; term--) { /* who owned it since then */

@@ -71,20 +71,61 @@ TEST(local, draws_from_the_target_restricted_to_what_is_here)
     }
 }
 
-/* Nearly every draw fails where one row of a hundred is here. */
-TEST(local, who_knows_enough_rows_does_not_search_far)
+static void leave(struct mover *m, const struct store *s, locus_key key)
 {
-    enum { ROWS = 100000, NODES = 100, FIRST = 100, MORE = 1000, STEPS = 32 };
-    const struct locus_table table = {.rows = ROWS, .length = 1};
+    struct row_ref ref = store_row_ref(s, key);
+    bool written;
+    if (local_has_row(s, key) && !row_take_empty(ref, directory_elsewhere(1, 1)))
+        CHECK_EQ(row_take(m, ref, NULL, &written, directory_elsewhere(1, 1)), 0);
+}
+
+/* Of the middle of a table, ROWS keys. Where there are several shards, a search is of one. */
+static void find_the_only_row(unsigned shards)
+{
+    enum { FIRST = 70, ROWS = 3000, TABLE = 4000, TRIES = 200 };
+    const struct locus_table table[] = {{.rows = 30, .length = 2}, {.rows = TABLE, .length = 1}};
     struct fixture *f = open_half(true);
+    struct mover mover;
+    int found = 0;
     store_fini(&f->store);
-    CHECK_EQ(store_init(&f->store, &table, 1, 1, NODES, 0), 0);
-    target_init_uniform(&f->target, 0, ROWS);
-    for (int i = 0; i < FIRST; i++) CHECK(local_has_row(&f->store, draw(f)));
-    uint64_t place = f->local.place;
-    for (int i = 0; i < MORE; i++) CHECK(local_has_row(&f->store, draw(f)));
-    CHECK_EQ(f->local.count, LOCAL_KNOWN);
-    CHECK((f->local.place + ROWS - place) % ROWS <= MORE * STEPS);
+    CHECK_EQ(store_init(&f->store, table, 2, shards, 2, 0), 0);
+    mover_init(&mover, &f->store);
+    target_init_uniform(&f->target, FIRST, ROWS);
+    locus_key last = 0, key = 0;
+    for (locus_key k = FIRST; k < FIRST + ROWS; k++)
+        if (local_has_row(&f->store, k)) last = k;
+    for (locus_key k = FIRST; k < last; k++) leave(&mover, &f->store, k);
+    for (int i = 0; i < TRIES; i++) {
+        if (!local_draw(&f->local, &f->store, &f->target, &f->random, NULL, &key)) continue;
+        CHECK_EQ(key, last);
+        found++;
+    }
+    CHECK(shards == 1 ? found == TRIES : found > TRIES / 4 && found < TRIES / 2);
+    leave(&mover, &f->store, last);
+    for (int i = 0; i < TRIES; i++)
+        CHECK(!local_draw(&f->local, &f->store, &f->target, &f->random, NULL, &key));
+    mover_fini(&mover);
+    end(f);
+}
+
+TEST(local, a_search_finds_the_only_row_of_the_range_that_is_here)
+{
+    find_the_only_row(1);
+    find_the_only_row(3);
+}
+
+TEST(local, without_replacement_gives_each_row_that_is_here_once)
+{
+    struct fixture *f = open_half(true);
+    struct keyset drawn = {0};
+    locus_key key;
+    CHECK_EQ(keyset_begin(&drawn, KEYS), 0);
+    for (uint64_t i = store_home_keys(&f->store); i > 0; i--) {
+        CHECK(local_draw(&f->local, &f->store, &f->target, &f->random, &drawn, &key));
+        CHECK(local_has_row(&f->store, key));
+    }
+    CHECK(!local_draw(&f->local, &f->store, &f->target, &f->random, &drawn, &key));
+    keyset_fini(&drawn);
     end(f);
 }
 
@@ -98,11 +139,11 @@ TEST(local, a_row_that_has_come_is_drawn_and_one_that_has_left_is_not)
     for (int i = 0; i < 20; i++) draw(f);
     for (locus_key k = 0; k < KEYS; k++) {
         struct row_ref ref = store_row_ref(&f->store, k);
-        bool written, comes = k % 3 == 0, is_here = local_has_row(&f->store, k);
-        if (comes && !is_here)
+        bool comes = k % 3 == 0;
+        if (!comes)
+            leave(&mover, &f->store, k);
+        else if (!local_has_row(&f->store, k))
             CHECK_EQ(row_put(ref, &value), 0);
-        else if (!comes && is_here && !row_take_empty(ref, directory_elsewhere(1, 1)))
-            CHECK_EQ(row_take(&mover, ref, NULL, &written, directory_elsewhere(1, 1)), 0);
         CHECK_EQ(local_has_row(&f->store, k), comes);
     }
     check_frequencies(f);

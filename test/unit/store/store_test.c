@@ -123,6 +123,7 @@ TEST(store, each_key_is_here_at_exactly_one_node_to_begin_with)
         for (locus_key k = 0; k < MIXED_KEYS; k++) {
             bool is_here = row_ref_is_here(store_row_ref(&s, k), 0);
             CHECK_EQ(is_here, row_ref_home(store_row_ref(&s, k)) == rank);
+            CHECK_EQ(is_here, row_ref_was_held(store_row_ref(&s, k)));
             here[k] += is_here;
             count += is_here;
         }
