@@ -8,7 +8,8 @@
  *   7  nothing goes round for ever: hops are bounded; at the end nothing waits, is parked or under
  *      way
  *   8  at the end every slot in use holds a row
- *   9  no replica answers whose owner was not heard of for longer than staleness_s
+ *   9  no replica answers whose owner was not heard of for longer than staleness_s,
+ *      less what workers' copies lag
  * What workers saw (3, 4) is journal.h's.
  *
  * Memory    a few words a key, static

@@ -410,6 +410,7 @@ static void write_silence(struct script *s, struct dice *d)
         write_kept, write_intents, write_shared, write_storm, write_bounds};
     of[dice_below(d, sizeof of / sizeof *of)](s, d);
     unsigned log = between(d, 13, 18);
+    if (log == 18) log = 22; /* so long that workers have copies */
     s->staleness_ns = 1u << log;
     for (unsigned i = 0; i < s->count; i++) {
         struct script_step *step = &s->step[i];
