@@ -331,7 +331,7 @@ static inline __attribute__((always_inline)) bool is_one_key(const locus_worker 
                                                              const void *values)
 {
     return n == 1 && w && keys && values && keys[0] < call_key_bound(w) &&
-           w->operations.keys_under_way == 0;
+           !operations_hold_key(&w->operations, keys[0]);
 }
 
 /* The part to look into; NULL: it is not so easy. */
@@ -410,7 +410,7 @@ int locus_pull(locus_worker *w, const locus_key *keys, size_t n, float *values)
 }
 
 /* false: nothing was done. */
-static inline __attribute__((always_inline)) bool write_usual(const locus_worker *w,
+static inline __attribute__((always_inline)) bool write_usual(locus_worker *w,
                                                               const locus_key *keys, size_t n,
                                                               const float *values,
                                                               enum row_change change)
@@ -419,7 +419,10 @@ static inline __attribute__((always_inline)) bool write_usual(const locus_worker
     if (__builtin_expect(!only, 0)) return false;
     struct row_ref s = partition_row_ref(only, keys[0]);
     if (s.partition->home) row_fetch_to_write(s);
-    return row_write_own(s, values, change);
+    int done = row_write_own(s, values, change);
+    if (__builtin_expect(done < 0, 0)) return false;
+    counter_add(&w->counters.pushed[done], 1);
+    return true;
 }
 
 /* A step with one gradient, of a row that need not be told to anybody: row_step_own(). */
@@ -439,7 +442,6 @@ int locus_push(locus_worker *w, const locus_key *keys, size_t n, const float *up
 {
     if (!write_usual(w, keys, n, updates, ROW_ADD))
         return push_unusual(w, keys, n, (float *)(uintptr_t)updates);
-    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
 }
 
@@ -447,7 +449,6 @@ int locus_set(locus_worker *w, const locus_key *keys, size_t n, const float *val
 {
     if (!write_usual(w, keys, n, values, ROW_SET))
         return access_unusual(w, REQUEST_SET, keys, n, (float *)(uintptr_t)values);
-    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
     return 0;
 }
 

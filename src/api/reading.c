@@ -68,7 +68,7 @@ static __attribute__((noinline)) int step_slowly(locus_worker *w, locus_key key,
 /* May a row be changed in place, if it is here? */
 static inline __attribute__((always_inline)) bool is_easy(const locus_worker *w, locus_key key)
 {
-    return w && key < call_key_bound(w) && w->operations.keys_under_way == 0 &&
+    return w && key < call_key_bound(w) && !operations_hold_key(&w->operations, key) &&
            (!w->observer || worker_only(w));
 }
 
@@ -118,10 +118,10 @@ static __attribute__((noinline)) int change_unusual(locus_worker *w, locus_key k
 {
     const struct row_edit edit = {
         .change = change, .context = context, .scratch = w ? w->scratch : NULL};
-    if (__builtin_expect(
-            !change || !is_easy(w, key) || !row_edit_own(store_row_ref(w->store, key), &edit), 0))
-        return change_slowly(w, key, &edit);
-    counter_add(&w->counters.pushed[COUNT_LOCAL], 1);
+    int done = -EAGAIN;
+    if (change && is_easy(w, key)) done = row_edit_own(store_row_ref(w->store, key), &edit);
+    if (__builtin_expect(done < 0, 0)) return change_slowly(w, key, &edit);
+    counter_add(&w->counters.pushed[done], 1);
     return 0;
 }
 

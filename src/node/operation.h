@@ -132,11 +132,10 @@ static inline uint32_t *operations_under_way(const struct operations *o, locus_k
     return &o->under_way[key * UINT64_C(0x9E3779B97F4A7C15) >> 32 & (OPERATIONS_PLACES - 1)];
 }
 
-/* The same for one key, as of the last call of operations_hold() or operation_add(). Only if rows
- * move. */
+/* The same for one key, as of the last call of operations_hold() or operation_add(). */
 static inline bool operations_hold_key(const struct operations *o, locus_key key)
 {
-    return *operations_under_way(o, key) > 0;
+    return __builtin_expect(o->keys_under_way > 0, 0) && *operations_under_way(o, key) > 0;
 }
 
 /* Of the pool. */

@@ -94,8 +94,15 @@ static inline bool directory_is_own(directory_word w)
     return (w & (DIRECTORY_STATE_MASK | DIRECTORY_LATCH)) == DIRECTORY_MAIN << 1;
 }
 
-/* The same where the table has an optimizer. Or other nodes have copies, and the key is in the
- * dirty set. */
+/* Here or a replica, written, no writer at work, and marked: the key is in the dirty set, or the
+ * table has an optimizer and no other node has a copy. */
+static inline bool directory_is_marked(directory_word w)
+{
+    return (w & (DIRECTORY_HAS_ROW | DIRECTORY_LATCH | DIRECTORY_DIRTY)) ==
+           (DIRECTORY_HAS_ROW | DIRECTORY_DIRTY);
+}
+
+/* The same of a main copy. */
 static inline bool directory_is_own_stepped(directory_word w)
 {
     return (w & (DIRECTORY_STATE_MASK | DIRECTORY_LATCH | DIRECTORY_DIRTY)) ==

@@ -173,36 +173,51 @@ static inline bool row_try_latch(struct row_ref s, directory_word *word, directo
     return s.partition->has_one_writer || directory_try_latch(word, w);
 }
 
-/* Only for a row of which no other node has a copy, and while no writer is at work; false: nothing
- * was done. */
-static inline __attribute__((always_inline)) bool row_write_own(struct row_ref s,
-                                                                const float *values,
+/* Does the latch suffice to change the row, because nobody need be told? No other node has a copy;
+ * or the key is in the dirty set, and what a replica was before is kept. An optimizer's rows need
+ * more. */
+static inline __attribute__((always_inline)) bool row_is_told(struct row_ref s, directory_word w)
+{
+    return directory_is_own(w) || (directory_is_marked(w) && !s.partition->optimizer);
+}
+
+/* The same for such a change: only the owner sets rows. */
+static inline __attribute__((always_inline)) bool row_may_write(struct row_ref s, directory_word w,
                                                                 enum row_change change)
+{
+    return row_is_told(s, w) && !(row_change_sets(change) && directory_is_replica(w));
+}
+
+/* Only for such a row, and while no writer is at work; -EAGAIN: nothing was done. */
+static inline __attribute__((always_inline)) int row_write_own(struct row_ref s,
+                                                               const float *values,
+                                                               enum row_change change)
 {
     if (partition_plain(s.partition) & PLAIN_SUMS) {
         row_write_at(s, row_ref_array_row(s), values, change);
-        return true;
+        return 0;
     }
     directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
-    if (__builtin_expect(!directory_is_own(w) || !row_try_latch(s, word, w), 0)) return false;
+    if (__builtin_expect(!row_may_write(s, w, change) || !row_try_latch(s, word, w), 0))
+        return -EAGAIN;
     row_write_latched(s, word, w, values, change);
-    return true;
+    return directory_is_replica(w);
 }
 
 static inline __attribute__((always_inline)) int row_write_by(struct row_ref s, const float *values,
                                                               enum row_change change,
                                                               struct copies *mine)
 {
-    if (partition_plain(s.partition) & PLAIN_SUMS) return row_write_own(s, values, change), 0;
+    if (partition_plain(s.partition) & PLAIN_SUMS) return row_write_own(s, values, change);
     directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0))
         return row_write_slowly(s, values, change, mine);
-    if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0))
+    if (__builtin_expect(!row_may_write(s, w, change), 0))
         return row_write_shared(s, w, values, change);
     row_write_latched(s, word, w, values, change);
-    return 0;
+    return directory_is_replica(w);
 }
 
 static inline int row_write(struct row_ref s, const float *values, enum row_change change)
@@ -321,20 +336,20 @@ static inline void row_edit_latched(float *row, uint32_t length, const struct ro
 }
 
 /* As row_write_own(). */
-static inline __attribute__((always_inline)) bool row_edit_own(struct row_ref s,
-                                                               const struct row_edit *e)
+static inline __attribute__((always_inline)) int row_edit_own(struct row_ref s,
+                                                              const struct row_edit *e)
 {
     if (partition_plain(s.partition) & PLAIN_SUMS) {
         row_edit_latched(row_ref_array_row(s), s.partition->length, e);
-        return true;
+        return 0;
     }
     directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
-    if (__builtin_expect(!directory_is_own(w) || !row_try_latch(s, word, w), 0)) return false;
+    if (__builtin_expect(!row_is_told(s, w) || !row_try_latch(s, word, w), 0)) return -EAGAIN;
     LOCUS_YIELD();
     row_edit_latched(row_at(s, w), s.partition->length, e);
     row_publish(word, w);
-    return true;
+    return directory_is_replica(w);
 }
 
 /* The function is called once, unless the row is not here. */
@@ -342,16 +357,16 @@ static inline __attribute__((always_inline)) int row_edit(struct row_ref s,
                                                           const struct row_edit *e,
                                                           struct copies *mine)
 {
-    if (partition_plain(s.partition) & PLAIN_SUMS) return row_edit_own(s, e), 0;
+    if (partition_plain(s.partition) & PLAIN_SUMS) return row_edit_own(s, e);
     directory_word *word = row_ref_word(s), w = __atomic_load_n(word, __ATOMIC_RELAXED);
     LOCUS_YIELD();
     if (__builtin_expect(!directory_is_readable(w) || !row_try_latch(s, word, w), 0))
         return row_edit_slowly(s, e, mine);
-    if (__builtin_expect(directory_state(w) != DIRECTORY_MAIN, 0)) return row_edit_shared(s, w, e);
+    if (__builtin_expect(!row_is_told(s, w), 0)) return row_edit_shared(s, w, e);
     LOCUS_YIELD();
     row_edit_latched(row_at(s, w), s.partition->length, e);
     row_publish(word, w);
-    return 0;
+    return directory_is_replica(w);
 }
 
 /* The row in place, inside a reader's section; NULL if it is not here. *is_replica: 0 or 1. */

@@ -29,18 +29,20 @@ TEST(operation, keys_under_way_are_held_until_their_request_is_done)
     struct operation *op;
     locus_key keys[KEYS];
     for (locus_key i = 0; i < KEYS; i++) keys[i] = i * 1000;
-    CHECK(!operations_hold(&o, keys, KEYS));
+    CHECK(!operations_hold(&o, keys, KEYS) && !operations_hold_key(&o, keys[0]));
     struct request *r = begin(&o, &op, keys, KEYS);
     locus_ticket t = operation_submit(&o, op);
     CHECK(t != 0);
-    for (int i = 0; i < KEYS; i++) CHECK(operations_hold(&o, &keys[i], 1));
+    for (int i = 0; i < KEYS; i++)
+        CHECK(operations_hold(&o, &keys[i], 1) && operations_hold_key(&o, keys[i]));
     CHECK(operations_hold(&o, keys, KEYS));
     unsigned others = 0;
-    for (locus_key key = 1; key < 10000; key += 3) others += operations_hold(&o, &key, 1);
+    for (locus_key key = 1; key < 10000; key += 3) others += operations_hold_key(&o, key);
     CHECK(others < 10000 / 3 / 10); /* few share a place */
     operation_request_done(r, 0);
     for (int i = 0; i < KEYS; i++) CHECK(!operations_hold(&o, &keys[i], 1));
     CHECK_EQ(o.keys_under_way, 0);
+    CHECK(!operations_hold_key(&o, keys[0]));
     CHECK_EQ(operations_wait(&o, t), 0);
     operations_fini(&o);
 }

@@ -97,8 +97,8 @@ static void access_all(struct fixture *f)
         check_row(f, key, 1);
         CHECK_EQ(row_edit(row_ref_of(f, key), &edit, NULL), 0);
         check_row(f, key, 2);
-        CHECK(row_write_own(row_ref_of(f, key), ones, ROW_ADD));
-        CHECK(row_edit_own(row_ref_of(f, key), &edit));
+        CHECK_EQ(row_write_own(row_ref_of(f, key), ones, ROW_ADD), 0);
+        CHECK_EQ(row_edit_own(row_ref_of(f, key), &edit), 0);
         check_row(f, key, 4);
         set(f, key);
         check_row(f, key, 0);

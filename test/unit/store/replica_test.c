@@ -171,6 +171,46 @@ TEST(replica, owes_its_owner_what_an_edit_adds)
     end(f, 0);
 }
 
+/* Whoever finds the mark needs the latch alone, and nobody need be told. */
+static void change_by_latch(struct fixture *f, struct row_ref s, int done)
+{
+    float scratch[2 * CAPACITY];
+    struct ramp ramp = {.base = 2, .step = 1};
+    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
+    CHECK_EQ(row_edit_own(s, &edit), -EAGAIN);
+    CHECK_EQ(row_write_own(s, row_of(1, 0), ROW_ADD), -EAGAIN);
+    CHECK_EQ(ramp.calls, 0);
+    CHECK_EQ(row_add(s, row_of(1, 0)), done);
+    CHECK_EQ(marked(f), 1);
+    uint64_t version = directory_version(row_word(s));
+    CHECK_EQ(row_edit_own(s, &edit), done);
+    CHECK_EQ(row_write_own(s, row_of(1, 0), ROW_ADD), done);
+    CHECK_EQ(directory_version(row_word(s)), version + 2);
+    CHECK_EQ(marked(f), 0);
+    CHECK(directory_try_latch(row_ref_word(s), row_word(s)));
+    CHECK_EQ(row_edit_own(s, &edit), -EAGAIN);
+    directory_publish(row_ref_word(s), directory_load(row_ref_word(s)) & ~DIRECTORY_LATCH);
+}
+
+TEST(replica, that_is_marked_is_changed_by_its_latch_alone)
+{
+    struct fixture *f = open_store(false);
+    float row[CAPACITY];
+    CHECK_EQ(row_replicate(theirs(f), row_of(100, 1)), 0);
+    change_by_latch(f, theirs(f), ROW_ON_REPLICA);
+    CHECK_EQ(row_write_own(theirs(f), row_of(5, 5), ROW_SET), -EAGAIN);
+    check_read(theirs(f), ROW_ON_REPLICA, 104, 2);
+    row_forget(&f->mover, theirs(f), row, elsewhere);
+    check_row(row, 4, 1);
+    CHECK_EQ(row_add(ours(f), row_of(100, 1)), 0);
+    row_share(ours(f));
+    change_by_latch(f, ours(f), 0);
+    check_read(ours(f), 0, 104, 2);
+    CHECK_EQ(row_write_own(ours(f), row_of(5, 5), ROW_SET), 0);
+    check_read(ours(f), 0, 5, 5);
+    end(f, 1);
+}
+
 /* A locus_change. */
 static void add_to_first(void *unused, float *row, uint32_t length)
 {
