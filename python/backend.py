@@ -100,6 +100,8 @@ def _without_newer_versions(data):
         at, further = needs + aux, 1
         while further:
             index, name, further = struct.unpack_from("<6xHII", data, at)
+            if text(name).startswith("GLIBC_ABI_"):  # what a loader has to know: no name, and nothing replaces it
+                names.add(text(name))
             version = re.fullmatch(r"GLIBC_(\d+)\.(\d+)", text(name))
             if version and (int(version[1]), int(version[2])) > OLDEST:
                 newer.add(index)

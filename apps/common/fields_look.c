@@ -422,6 +422,23 @@ static void note_said(struct fields *f, const struct first_row *r, const struct 
 
 /* ---- all of it ---- */
 
+/* Another heading would be taken for a row. */
+static void check_other_headings(struct fields *f, const struct first_row *r,
+                                 const struct lines *start)
+{
+    fields_trouble wrong;
+    go_back(f, start);
+    next_row(f, &wrong);
+    while (lines_next_file(&f->lines)) {
+        size_t named = 0;
+        if (!next_row(f, &wrong)) continue;
+        for (size_t i = 0; i < f->count; i++) named += is_usual(f->all[i]);
+        if (named > 0 && named == f->count && named == r->count)
+            lines_fail(&f->lines, "is another heading than the first file's: order the columns as "
+                                  "there, and copy its heading, or leave this one out");
+    }
+}
+
 static void set_columns(struct fields *f, struct first_row *r, enum first first)
 {
     bool is_hiding = first == HEADING && r->count > f->form.least && is_row_name(r->field[0]);
@@ -471,6 +488,7 @@ void fields_look(struct fields *f, const struct fields_wanted *wanted)
     first.number = r.line;
     check_size(f, &r, &start);
     enum first kind = first_of(f, &r, &start, wanted->name);
+    if (kind != ROW) check_other_headings(f, &r, &start);
     if (kind == UNSURE)
         lines_fail(&first, "may be a heading or a row: begin it with #, and it is neither; or, if "
                            "it is a row, move it down");

@@ -112,9 +112,20 @@ const char *lines_join(const char *const *paths, size_t count)
         bytes += own + is_open;
         lines_close(&l);
     }
-    snprintf(j.name, sizeof j.name, "%zu files of data", count);
+    snprintf(j.name, sizeof j.name, "data of %zu files", count);
     joined = j;
     return joined.name;
+}
+
+bool lines_next_file(struct lines *l)
+{
+    for (size_t i = 0; l->is_joined && l->file && i < joined.count; i++) {
+        const char *first = l->file + joined.first[i];
+        if (first <= l->text || first == l->end) continue;
+        l->next = first;
+        return true;
+    }
+    return false;
 }
 
 /* Where the line is. */

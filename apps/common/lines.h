@@ -44,6 +44,8 @@ struct lines {
 /* Several files as one: a line ends where a file does, and what is complained of names its file.
  * Returns what to open. Once in a program; the paths are kept by reference. */
 const char *lines_join(const char *const *paths, size_t count);
+/* Goes before the next of them behind the current line. */
+bool lines_next_file(struct lines *);
 /* Gives up when the file cannot be read. `path` is kept by reference. */
 void lines_open(struct lines *, const char *path);
 /* The same, of "-" too, which is stdin: a line is read when it is asked for. */

@@ -156,14 +156,17 @@ struct args_option settings_sampling(struct settings *s)
 static void note_data(struct args_many *files, int argc, char **argv)
 {
     static const char name[] = "--data";
-    size_t length = sizeof name - 1;
+    size_t length = sizeof name - 1, stdins = 0;
     for (int i = 1; i < argc; i++) {
         if (strncmp(argv[i], name, length) != 0 || (argv[i][length] && argv[i][length] != '='))
             continue;
         if (files->count == ARGS_MANY_MAX)
             fail_usage("--data is given more than %d times", ARGS_MANY_MAX);
-        files->list[files->count++] = argv[i][length] ? argv[i] + length + 1 : argv[++i];
+        const char *path = argv[i][length] ? argv[i] + length + 1 : argv[++i];
+        stdins += strcmp(path, "-") == 0;
+        files->list[files->count++] = path;
     }
+    if (stdins > 1) fail_usage("--data - is given twice, and stdin can be read once");
 }
 
 void settings_parse(struct settings *s, const struct args_program *program, int argc, char **argv)

@@ -128,6 +128,7 @@ static void check(void *program)
     if (o->batch == 1 && o->negatives > 0) o->has_own_negatives = true;
     o->source = o->planted ? o->planted : o->common.data;
     settings_check_source(&o->common, "the graph", "--planted", o->planted);
+    args_excludes("--format", "--planted");
     if (o->common.files.count > 1) fail_usage("--data is one folder: give it once");
     if (o->init <= 0) fail_usage("--init 0 learns nothing: all gradients are 0 then");
     if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)

@@ -419,6 +419,28 @@ static const struct {
     {"lasso", "clicks", "--lambda 0.1 --order round-robin", 0},
 };
 
+/* What would be taken for a row, or twice. */
+TEST(options, files_of_data_with_other_headings_are_refused)
+{
+    program_folder(folder);
+    CHECK_EQ(command_run(&c,
+                         "cd %s && printf 'src,dst\\nx,y\\ny,z\\nz,w\\n' > one && "
+                         "printf 'src,dst\\nx,z\\n' > two && printf 'from,to\\nx,w' > three && "
+                         ": > empty && printf 'x,1\\ny,2\\nz,1\\nw,2\\n' > of",
+                         folder),
+             0);
+    static const char line[] = "cd %s && %s --labels of --dim 2 --hidden 2 --epochs 1 %s < one";
+    const char *program = program_path("gnn");
+    CHECK_EQ(command_run(&c, line, folder, program, "--data empty --data one --data two"), 0);
+    CHECK_STR(c.out.text, "data of 3 files: 4 nodes, 4 edges");
+    CHECK_EQ(command_run(&c, line, folder, program,
+                         "--data empty --data one --data two --data empty --data three"),
+             1);
+    CHECK_STR(c.err.text, "three:1: is another heading");
+    CHECK_EQ(command_run(&c, line, folder, program, "--data - --data two --data=-"), 2);
+    CHECK_STR(c.err.text, "stdin can be read once");
+}
+
 TEST(options, several_files_of_data_are_one)
 {
     program_folder(folder);
