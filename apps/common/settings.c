@@ -152,32 +152,24 @@ struct args_option settings_sampling(struct settings *s)
         "how close negative samples keep to the\ndistribution: conform, bounded, long-term or\nnon-conform");
 }
 
-/* Of other options the last one counts; of data all do. */
-static void note_data(struct args_many *files, int argc, char **argv)
-{
-    static const char name[] = "--data";
-    size_t length = sizeof name - 1, stdins = 0;
-    for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], name, length) != 0 || (argv[i][length] && argv[i][length] != '='))
-            continue;
-        if (files->count == ARGS_MANY_MAX)
-            fail_usage("--data is given more than %d times", ARGS_MANY_MAX);
-        const char *path = argv[i][length] ? argv[i] + length + 1 : argv[++i];
-        stdins += strcmp(path, "-") == 0;
-        files->list[files->count++] = path;
-    }
-    if (stdins > 1) fail_usage("--data - is given twice, and stdin can be read once");
-}
-
 void settings_parse(struct settings *s, const struct args_program *program, int argc, char **argv)
 {
     struct args_program p = *program;
+    size_t stdins = 0;
     checkpoints_options(&s->checkpoints, &s->list);
-    p.options = s->list.options;
-    p.option_count = s->list.count;
+    struct args_list all = s->list;
+    for (size_t i = 0; i < all.count; i++) { /* of other options the last one counts */
+        if (!all.options[i].name || strcmp(all.options[i].name, "--data") != 0) continue;
+        all.options[i].kind = ARGS_MANY;
+        all.options[i].target = &s->files;
+    }
+    p.options = all.options;
+    p.option_count = all.count;
     if (argc == 1) args_usage(&p, "--data");
     args_parse(&p, argc, argv);
-    note_data(&s->files, argc, argv);
+    if (s->files.count > 0) s->data = s->files.list[0];
+    for (size_t i = 0; i < s->files.count; i++) stdins += strcmp(s->files.list[i], "-") == 0;
+    if (stdins > 1) fail_usage("--data - is given twice, and stdin can be read once");
 }
 
 void settings_check_source(const struct settings *s, const char *what, const char *option,
