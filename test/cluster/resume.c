@@ -240,7 +240,7 @@ TEST(resume, any_number_of_nodes_takes_over_what_a_program_keeps_besides)
     } judged[] = {
         {"ctr", "--zipf 6x200x3000 --dim 4 --hidden 8,4 --eval-every 0", "\ntest "},
         {"gnn", "--planted 300x8x3 --dim 8 --hidden 8 --neighbours 4 --dropout 0.5", "\naccuracy "},
-        {"lda", "--generate 60x90x41x5 --topics 6 --patience 1", "\nlog p"},
+        {"lda", "--generate 60x90x41x5 --topics 6 --patience 3", "\nlog p"},
         {"lda", "--generate 9x90x3x5 --topics 60 --visit copies", "\nlog p"},
     };
     static const char *const others[] = {"-n 1", "-n 4", "-n 3"};
