@@ -79,7 +79,8 @@ static const char in_order[] = "hrt";
 static void find_columns(const struct fields *f, const char *order, size_t at[PARTS])
 {
     enum { IN_ALL = SUBJECT + RELATION + OBJECT };
-    for (size_t i = 0; order && i < PARTS; i++) at[strchr(in_order, order[i]) - in_order] = i;
+    for (size_t i = 0; order && i < PARTS; i++)
+        at[i] = (size_t)(strchr(order, in_order[i]) - order);
     if (order) return;
     at[SUBJECT] = SUBJECT;
     at[OBJECT] = OBJECT;
