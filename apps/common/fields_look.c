@@ -164,7 +164,7 @@ static int separator_of(struct fields *f, const struct fields_wanted *wanted)
 /* ---- the first row ---- */
 
 struct first_row {
-    uint64_t line;
+    struct lines at;
     struct field *field;
     size_t count;
     size_t *numbers, *words; /* of the column in other rows */
@@ -178,7 +178,7 @@ static void take_first(struct fields *f, struct first_row *r)
 {
     size_t bytes = 1;
     for (size_t i = 0; i < f->count; i++) bytes += f->all[i].length;
-    r->line = f->lines.number;
+    r->at = f->lines;
     r->count = f->count;
     r->field = take_memory(f->count, sizeof *r->field);
     r->numbers = take_memory(f->count, sizeof *r->numbers);
@@ -217,6 +217,27 @@ static void note_row(const struct fields *f, struct first_row *r)
         r->words[i] += !is_number;
     }
     r->rows++;
+}
+
+/* Of several files, the first row of one may be a heading, and tells nothing about columns. */
+static bool may_be_heading(const struct fields *f)
+{
+    return f->lines.is_joined && lines_is_first(&f->lines);
+}
+
+/* At least so many, and all of their file. */
+static void note_rows(struct fields *f, struct first_row *r, size_t least)
+{
+    fields_trouble wrong;
+    bool is_over = false;
+    while (!is_over && r->rows < FIELDS_LOOKED_AT && next_row(f, &wrong)) {
+        f->form.columns = r->count;
+        fields_check(f);
+        f->form.columns = 0; /* comments may be anything yet */
+        bool is_row = !may_be_heading(f);
+        if (is_row) note_row(f, r);
+        is_over = !is_row && r->rows >= least;
+    }
 }
 
 static void free_first(struct first_row *r)
@@ -267,15 +288,13 @@ static bool is_graph_size(struct fields *f, const struct first_row *r, const str
 
 static void check_size(struct fields *f, const struct first_row *r, const struct lines *start)
 {
-    struct lines first = *start;
-    first.number = r->line;
     if (is_matrix_size(f, r, start))
-        lines_fail(&first,
+        lines_fail(&r->at,
                    "looks like MatrixMarket's size, without its banner: begin the file "
                    "with \"%s matrix coordinate real general\"",
                    LINES_MATRIX_MARKET);
     if (is_graph_size(f, r, start))
-        lines_fail(&first, "looks like a graph's numbers of nodes and edges: begin it with #; or, "
+        lines_fail(&r->at, "looks like a graph's numbers of nodes and edges: begin it with #; or, "
                            "if it is an edge, move it down");
 }
 
@@ -338,6 +357,7 @@ static enum first of_words(struct fields *f, const struct first_row *r, const st
     bool is_seen[WORDS_COMPARED] = {false};
     rest.is_seen = is_seen;
     for (size_t rows = 0; next_row(f, &wrong); rows++) {
+        if (may_be_heading(f)) continue;
         note_seen(f, &rest);
         for (size_t i = 0; rows < FIELDS_LOOKED_AT && i < f->count; i++) {
             uint32_t before = words.count;
@@ -406,7 +426,7 @@ static enum first first_of(struct fields *f, const struct first_row *r, const st
 static void note_said(struct fields *f, const struct first_row *r, const struct lines *start)
 {
     struct lines l = *start;
-    while (lines_next(&l) && l.number < r->line) {
+    while (lines_next(&l) && l.number < r->at.number) {
         while (l.length > 0 && strchr("#% \t", *l.text)) l.text++, l.length--;
         f->lines = l;
         if (l.length == 0 || memchr(l.text, '"', l.length) || fields_cut(f) || f->count != r->count)
@@ -422,21 +442,39 @@ static void note_said(struct fields *f, const struct first_row *r, const struct 
 
 /* ---- all of it ---- */
 
-/* Another heading would be taken for a row. */
+/* Does a row have usual names of columns alone, words wherever rows have numbers, or half of the
+ * heading's names, in whatever order? */
+static bool is_other_heading(const struct fields *f, const struct first_row *r, enum first first)
+{
+    struct fields heading = {.form.columns = r->count, .name = r->field};
+    char name[LINES_SHOWN_MAX];
+    size_t named = 0, known = 0, words = 0, numbers = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        struct field x = f->all[i];
+        bool has_numbers = i < r->count && r->numbers[i] >= NUMBERS_TRUSTED && r->words[i] == 0;
+        snprintf(name, sizeof name, "%.*s", lines_shown(x.length), x.text);
+        named += is_usual(x);
+        numbers += has_numbers;
+        if (is_like_number(x) || field_is_missing(x)) continue;
+        words += has_numbers;
+        known += fields_column(&heading, name, false) != FIELDS_NONE;
+    }
+    return (f->count == r->count && named == f->count) || (words > 0 && words == numbers) ||
+           (first == HEADING && known > 0 && 2 * known >= f->count);
+}
+
+/* It would be taken for a row. */
 static void check_other_headings(struct fields *f, const struct first_row *r,
-                                 const struct lines *start)
+                                 const struct lines *start, enum first first)
 {
     fields_trouble wrong;
     go_back(f, start);
     next_row(f, &wrong);
-    while (lines_next_file(&f->lines)) {
-        size_t named = 0;
-        if (!next_row(f, &wrong)) continue;
-        for (size_t i = 0; i < f->count; i++) named += is_usual(f->all[i]);
-        if (named > 0 && named == f->count && named == r->count)
-            lines_fail(&f->lines, "is another heading than the first file's: order the columns as "
-                                  "there, and copy its heading, or leave this one out");
-    }
+    while (lines_next_file(&f->lines))
+        if (next_row(f, &wrong) && is_other_heading(f, r, first))
+            lines_fail(&f->lines,
+                       "is another heading than the first file's: order the columns as there, "
+                       "and copy its heading, or leave this one out");
 }
 
 static void set_columns(struct fields *f, struct first_row *r, enum first first)
@@ -478,22 +516,20 @@ void fields_look(struct fields *f, const struct fields_wanted *wanted)
     take_first(f, &r);
     for (size_t i = 0; wanted->known && i < r.count; i++)
         r.is_seen[i] = names_find(wanted->known, r.field[i].text, r.field[i].length) != NAMES_NONE;
-    while (r.rows < FIELDS_LOOKED_AT && next_row(f, &wrong)) {
-        f->form.columns = r.count;
-        fields_check(f);
-        f->form.columns = 0; /* comments may be anything yet */
-        note_row(f, &r);
-    }
-    struct lines first = start;
-    first.number = r.line;
+    note_rows(f, &r, NUMBERS_TRUSTED);
+    const struct fields so_far = *f;
     check_size(f, &r, &start);
     enum first kind = first_of(f, &r, &start, wanted->name);
-    if (kind != ROW) check_other_headings(f, &r, &start);
+    if (f->lines.is_joined) check_other_headings(f, &r, &start, kind);
+    go_back(f, &so_far.lines);
+    f->lines_behind = so_far.lines_behind;
+    f->has_begun = true;
+    note_rows(f, &r, FIELDS_LOOKED_AT);
     if (kind == UNSURE)
-        lines_fail(&first, "may be a heading or a row: begin it with #, and it is neither; or, if "
-                           "it is a row, move it down");
+        lines_fail(&r.at, "may be a heading or a row: begin it with #, and it is neither; or, if "
+                          "it is a row, move it down");
     if (kind == NAMED_TWICE)
-        lines_fail(&first,
+        lines_fail(&r.at,
                    "two columns have one name: rename one; or, if it is a row, move it down");
     set_columns(f, &r, kind);
     if (kind == ROW) note_said(f, &r, &start);

@@ -117,6 +117,14 @@ const char *lines_join(const char *const *paths, size_t count)
     return joined.name;
 }
 
+/* Of those that are joined, the one that has the current line. */
+static size_t file_of(const struct lines *l)
+{
+    size_t i = l->text ? joined.count - 1 : 0;
+    while (i > 0 && l->file + joined.first[i] > l->text) i--;
+    return i;
+}
+
 bool lines_next_file(struct lines *l)
 {
     for (size_t i = 0; l->is_joined && l->file && i < joined.count; i++) {
@@ -128,15 +136,18 @@ bool lines_next_file(struct lines *l)
     return false;
 }
 
+static const char *start_of(const struct lines *l)
+{
+    return l->is_joined ? l->file + joined.first[file_of(l)] : l->file;
+}
+
 /* Where the line is. */
 static const char *place_in_joined(const struct lines *l, uint64_t *number)
 {
-    size_t i = joined.count;
     if (!l->text) return joined.paths[0];
-    while (l->file + joined.first[--i] > l->text) continue;
     *number = 1;
-    for (const char *c = l->file + joined.first[i]; c < l->text; c++) *number += *c == '\n';
-    return joined.paths[i];
+    for (const char *c = start_of(l); c < l->text; c++) *number += *c == '\n';
+    return joined.paths[file_of(l)];
 }
 
 /* ---- lines ---- */
@@ -328,23 +339,28 @@ void lines_check_end(const struct lines *l)
         lines_fail(l, "has a carriage return in it: lines must end with LF or CR LF");
 }
 
-static bool is_first_data(const struct lines *l)
+bool lines_is_first(const struct lines *l)
 {
     struct lines before = *l;
     if (l->stream) return true;
-    before.next = l->file;
+    before.next = start_of(l);
     while (lines_next(&before) && before.text < l->text)
         if (!lines_is_passed_over(&before)) return false;
     return true;
 }
 
+static const char *wrong_banner(const struct lines *l)
+{
+    if (l->is_joined)
+        return "is MatrixMarket's banner: such data are one file, so give --data once";
+    return lines_is_first(l)
+               ? "is MatrixMarket's banner: this file must have another format"
+               : "is MatrixMarket's banner: must be the first line that is no comment";
+}
+
 bool lines_is_data(const struct lines *l)
 {
-    if (lines_is_banner(l))
-        lines_fail(l, is_first_data(l)
-                          ? "is MatrixMarket's banner: this file must have another format"
-                          : "is MatrixMarket's banner: must be the first line that is no "
-                            "comment");
+    if (lines_is_banner(l)) lines_fail(l, "%s", wrong_banner(l));
     if (lines_is_passed_over(l)) return false;
     lines_check_end(l);
     return true;

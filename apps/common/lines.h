@@ -86,6 +86,8 @@ static inline bool lines_is_blank(char c)
 bool lines_next_data(struct lines *);
 /* The same of the current line: is it one that is not passed over? */
 bool lines_is_data(const struct lines *);
+/* Is the current line the first of its file that is not passed over? */
+bool lines_is_first(const struct lines *);
 /* Gives up where there is a carriage return within the line. */
 void lines_check_end(const struct lines *);
 /* Is it of blanks, or a comment? */

@@ -281,16 +281,15 @@ static bool is_like_libsvm(const struct lines *l)
 static bool is_libsvm(const char *path)
 {
     struct lines l;
-    uint64_t pairs = 0, first = 0;
+    uint64_t pairs = 0;
     bool has_others = false;
     lines_open(&l, path);
     for (int i = 0; i < FIELDS_LOOKED_AT && lines_next_data(&l); i++) {
         bool is_line = is_libsvm_line(&l), has_pair = is_line && memchr(l.text, ':', l.length);
-        if (has_pair && pairs++ == 0) first = l.number;
+        pairs += has_pair;
         has_others = has_others || !is_line;
         if (!is_line && (pairs > 0 || (i == 0 && is_like_libsvm(&l)))) libsvm_complain(&l);
-        if (pairs > 0 && has_others)
-            lines_fail(&l, "some lines are LIBSVM, as line %" PRIu64 ", and others are not", first);
+        if (pairs > 0 && has_others) lines_fail(&l, "is LIBSVM, and lines before it are not");
     }
     lines_close(&l);
     return pairs > 0;

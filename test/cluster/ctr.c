@@ -128,7 +128,7 @@ TEST(ctr, refuses_wrong_input_with_a_sentence)
     trainer_refuses_text(&c, "ctr", "1 2:1\n? 2:1\n", "",
                          ":2: \"?\" is no label: must be a number");
     trainer_refuses_text(&c, "ctr", "label features\n1 2:1\n", "",
-                         ":2: some lines are LIBSVM, as line 2, and");
+                         ":2: is LIBSVM, and lines before it are not");
     trainer_refuses_text(&c, "ctr", "1 2:1\n0 2:1 x:1\n", "--format libsvm",
                          ":2: \"x\" is no feature");
     trainer_refuses_text(&c, "ctr", "1 2:1\n0 2:y\n", "--format libsvm",

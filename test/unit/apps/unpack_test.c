@@ -73,6 +73,9 @@ static void from_three(const void *none)
 {
     const char *files[] = {path, other, last};
     (void)none;
+    snprintf(path, sizeof path, "%s/packed", folder);
+    snprintf(other, sizeof other, "%s/other", folder);
+    snprintf(last, sizeof last, "%s/last", folder);
     read_all(lines_join(files, 3));
 }
 
@@ -83,8 +86,6 @@ TEST(unpack, several_files_are_one)
     pack("xz");
     folder_write(folder, "other", "\xEF\xBB\xBF# of May\na,1\nc,3", 0);
     folder_write(folder, "last", "d,4\n", 0);
-    snprintf(other, sizeof other, "%s/other", folder);
-    snprintf(last, sizeof last, "%s/last", folder);
     ends_with(from_three, NULL, 0, "a/1/b/2/a/1/c/3/d/4/;a/1/b/2/a/1/c/3/d/4/;");
     folder_write(folder, "packed", "x,y\n1,2\n", 0);
     folder_write(folder, "other", "x,y\n3,4", 0);
@@ -92,8 +93,34 @@ TEST(unpack, several_files_are_one)
     ends_with(from_three, NULL, 0, "1/2/3/4/5/6/;1/2/3/4/5/6/;");
     folder_write(folder, "last", "\n5,6\n7,8,9\n", 0);
     ends_with(from_three, NULL, 1, "/last:3: ");
+    folder_write(folder, "last", "\n%%MatrixMarket\n", 0);
+    ends_with(from_three, NULL, 1, "/last:2: is MatrixMarket's banner: such data are one file");
+    snprintf(other, sizeof other, "%s/other", folder);
     unlink(other);
     ends_with(from_three, NULL, 1, "/other: No such file");
+}
+
+/* What the first row of the third file is, whatever the others are. */
+static void is_heading(const char *first, const char *more, const char *third)
+{
+    folder_write(folder, "packed", first, 0);
+    folder_write(folder, "other", more, 0);
+    folder_write(folder, "last", third, 0);
+    ends_with(from_three, NULL, 1, "/last:2: is another heading than the first file's");
+}
+
+TEST(unpack, no_other_heading_is_taken_for_a_row)
+{
+    static const char words[] = "a,b,x\nb,c,y\na,c,x\n", numbers[] = "a,1\nb,2\nc,3\nd,4\n";
+    folder_new(folder);
+    is_heading("user,item,type\n", words, "#\nItem,user,kind\nb,a,x\n");
+    is_heading("tint,age\n", numbers, "#\nage,tint\n1,a\n");
+    is_heading("tint,age\n", numbers, "\ncolour,years\na,1\n");
+    is_heading("", numbers, "\ncolour,years\na,1\n");
+    is_heading(words, "", "\nsource,target,type\na,b,x\n");
+    folder_write(folder, "packed", "follower,followee\na,b\nb,c\na,c\n", 0);
+    folder_write(folder, "last", "followee,follower\nb,a\n", 0);
+    ends_with(from_three, NULL, 1, "/packed:1: may be a heading or a row");
 }
 
 TEST(unpack, stdin_is_a_file_whose_faults_are_named)
