@@ -135,11 +135,11 @@ def _older(paths, folder):
         data, names = _without_newer_versions(path.read_bytes())
         unknown = sorted(name for name in names if len(known.get(name, ())) != 1)
         if unknown:
-            raise RuntimeError(f"{path} needs what glibc {OLDEST} does not have: {', '.join(unknown)}")
+            raise RuntimeError(f"{path} needs what glibc {'%d.%d' % OLDEST} does not have: {', '.join(unknown)}")
         copies.append(folder / path.name)
         copies[-1].write_bytes(data)
     if _least_glibc(copies) > OLDEST:
-        raise RuntimeError(f"the files in {folder} need glibc {_least_glibc(copies)}")
+        raise RuntimeError(f"the files in {folder} need glibc {'%d.%d' % _least_glibc(copies)}")
     return copies
 
 

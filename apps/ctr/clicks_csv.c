@@ -23,8 +23,8 @@ struct column {
     bool has_numbers; /* it is one of numbers */
     struct names
         words; /* different values that are neither numbers nor missing, WORDS_MAX at most */
-    struct names foreign;  /* of them, so many at most, numbers as others write them */
-    uint64_t foreign_line; /* of the first */
+    struct names foreign; /* of them, so many at most, numbers as others write them */
+    struct lines first;   /* where the first of these is */
     double *values;
     size_t count, capacity;
     double *cuts; /* NULL: each value is a feature */
@@ -151,7 +151,7 @@ static void note_word(struct column *k, const struct lines *l, struct field text
 {
     if (k->words.count < WORDS_MAX) names_add(&k->words, text.text, text.length);
     if (k->foreign.count == WORDS_MAX || !is_foreign(text)) return;
-    if (k->foreign.count == 0) k->foreign_line = l->number;
+    if (k->foreign.count == 0) k->first = *l;
     names_add(&k->foreign, text.text, text.length);
 }
 
@@ -189,10 +189,10 @@ static void check_foreign(const struct csv *c, size_t column)
     bool are_most = k->foreign.count > c->source->bins &&
                     k->foreign.count / NUMBERS_TO_A_WORD >= others;
     if (k->foreign.count == 0 || !(are_most || k->has_numbers)) return;
-    fail("%s:%" PRIu64
-         ": \"%s\", in column %zu, is no number, but seems to be one: write 1234.5, with "
-         "a point and nothing else; or, if it is a name, put a letter before it",
-         c->file.lines.path, k->foreign_line, names_get(&k->foreign, 0), column + 1);
+    lines_fail(&k->first,
+               "\"%s\", in column %zu, is no number, but seems to be one: write 1234.5, with "
+               "a point and nothing else; or, if it is a name, put a letter before it",
+               names_get(&k->foreign, 0), column + 1);
 }
 
 static void take_cuts(struct column *k, const struct clicks_columns *known, size_t column)

@@ -275,6 +275,7 @@ void graph_load(struct graph *g, const char *path, const char *order, uint64_t s
     if (layout_of(path)) {
         load_splits(g, path, order);
     } else if (has_file(path, "data.noun")) {
+        if (order) fail("--format is for columns, and %s has WordNet's own files", path);
         wordnet_load(g, path, seed);
     } else {
         fail("--data %s has none of train.txt, train.tsv, PyKEEN's %s and WordNet's data.noun in "

@@ -202,22 +202,31 @@ static bool is_alone(const struct lines *l, uint64_t *number)
 
 /* Three lines of a number each are docword's head; but zeros may be LDA-C's documents without
  * words. */
-static enum format format_of(const char *path)
+static enum format look(struct lines *l)
 {
     enum format format = FORMAT_TEXT;
-    struct lines l;
     unsigned alone = 0;
     uint64_t number, sum = 0;
+    while (lines_next_data(l)) {
+        if (sum == 0 && is_ldac(l, false)) format = FORMAT_LDAC;
+        if (!is_alone(l, &number)) break;
+        sum += number;
+        if (++alone >= 3 && sum > 0) return FORMAT_DOCWORD;
+    }
+    return format;
+}
+
+/* Of several files the first one's: docword behind a text would be words. */
+static enum format format_of(const char *path)
+{
+    struct lines l;
     if (matrix_market_is(path)) return FORMAT_MATRIX;
     lines_open(&l, path);
-    while (lines_next_data(&l)) {
-        if (sum == 0 && is_ldac(&l, false)) format = FORMAT_LDAC;
-        if (!is_alone(&l, &number)) break;
-        sum += number;
-        if (++alone < 3 || sum == 0) continue;
-        format = FORMAT_DOCWORD;
-        break;
-    }
+    enum format format = look(&l);
+    while (format == FORMAT_TEXT && lines_next_file(&l))
+        if (look(&l) == FORMAT_DOCWORD)
+            lines_fail(&l, "ends the head of docword, and the first file is text: name all files' "
+                           "format with --format");
     lines_close(&l);
     return format;
 }

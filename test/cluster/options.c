@@ -439,6 +439,20 @@ TEST(options, files_of_data_with_other_headings_are_refused)
     CHECK_STR(c.err.text, "three:1: is another heading");
     CHECK_EQ(command_run(&c, line, folder, program, "--data - --data two --data=-"), 2);
     CHECK_STR(c.err.text, "stdin can be read once");
+    static const char numbers[] =
+        "cd %s && seq 20 | awk 'BEGIN {print \"p,label\"} {print $1 \",\" $1 %% 2}' > one.csv && "
+        "sed '1s/.*/label,p/' one.csv > two.csv && sed '3s/2/\"2,5\"/' one.csv > three.csv && "
+        "%s --data one.csv --data %s.csv --positive 1 --epochs 1";
+    CHECK_EQ(command_run(&c, numbers, folder, program_path("ctr"), "two"), 1);
+    CHECK_STR(c.err.text, "two.csv:1: is another heading");
+    CHECK_EQ(command_run(&c, numbers, folder, program_path("ctr"), "three"), 1);
+    CHECK_STR(c.err.text, "three.csv:3: \"2,5\"");
+    CHECK_EQ(command_run(&c,
+                         "cd %s && printf '3\\n4\\n1\\n1 1 3\\n' > docword && "
+                         "%s --data one --data docword --topics 2",
+                         folder, program_path("lda")),
+             1);
+    CHECK_STR(c.err.text, "docword:3: ends the head of docword");
 }
 
 TEST(options, several_files_of_data_are_one)

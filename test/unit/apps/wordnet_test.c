@@ -47,11 +47,10 @@ static void write_wordnet(const char *data_noun)
     folder_write(folder, "index.adv", "wildly r 1 1 \\ 1 0 00000100  \n", 0);
 }
 
-static void load(const void *unused)
+static void load(const void *order)
 {
     struct graph g;
-    (void)unused;
-    graph_load(&g, folder, NULL, 1);
+    graph_load(&g, folder, order, 1);
     graph_fini(&g);
 }
 
@@ -73,6 +72,7 @@ TEST(wordnet, too_few_facts_to_split_are_refused)
 {
     write_wordnet(nouns);
     ends_with(load, NULL, 1, "has too few facts (7) to be split into train, valid and test");
+    ends_with(load, "trh", 1, "--format is for columns");
 }
 
 /* Many synsets below one, each with a second link, so that some facts may be held back. */
