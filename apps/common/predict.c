@@ -166,6 +166,9 @@ static void parse(struct predict *p, const char *program, int argc, char **argv)
                                       .words = &words},
                argc, argv);
     if (!words[0]) fail_usage("MODEL is missing: a file that %s has written by --out", program);
+    for (char **word = words + 1; *word; word++)
+        if (strncmp(*word, "--", 2) == 0)
+            fail_usage("%s is behind MODEL: options come before it", *word);
     if (words[1] && words[2])
         fail_usage("\"%s\" is one word too many: MODEL and FILE are all", words[2]);
     args_needs("--tensor", "--export");

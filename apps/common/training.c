@@ -189,6 +189,7 @@ static void evaluate(struct training_worker *w, bool is_last)
         choose(w, is_last);
     else if (t->kind->evaluate && !is_last)
         t->kind->evaluate(w);
+    w->judged = w->steps;
     if (t->settings->evaluates.seconds > 0) w->evaluated = meter_now();
 }
 
@@ -203,7 +204,8 @@ static void evaluate_within(struct training_worker *w)
     evaluate(w, false);
 }
 
-/* Is it time for an evaluation? By time the first worker says so. To be summed up. */
+/* Is it time for an evaluation? By time the first worker says so. To be summed up. Within an epoch
+ * the steps may be longer than that: the same model again would be no better. */
 static double evaluation_is_due(struct training_worker *w)
 {
     const struct training *t = w->training;
@@ -215,7 +217,7 @@ static double evaluation_is_due(struct training_worker *w)
     if (e->examples <= 0) return 0;
     double a_epoch = (double)t->examples / e->examples;
     w->evaluated = now;
-    return floor(now * a_epoch) > floor(before * a_epoch);
+    return w->steps > w->judged && floor(now * a_epoch) > floor(before * a_epoch);
 }
 
 /* ---- a part of an epoch ---- */

@@ -37,6 +37,7 @@ struct training_worker {
     uint64_t breaks;
     bool is_through;
     double evaluated; /* when, or where: seconds, epochs */
+    uint64_t judged;  /* steps, of the model that was evaluated last */
 };
 
 /* What a worker has trained with. A step adds to it. */

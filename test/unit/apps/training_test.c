@@ -265,6 +265,16 @@ TEST(training, patience_may_end_and_keeps_the_best_model_within_an_epoch)
     CHECK_STR(said, BEST_SAID("0.666667") "end model=0.666667 of 0.666667 save close ");
 }
 
+/* A step is longer than the distance. */
+TEST(training, a_model_is_not_compared_with_itself)
+{
+    char said[1024];
+    const struct job j = {.settings = {.epochs = 1, .evaluates = {.examples = 0.5}, .patience = 1},
+                          .quality = {1, 2, 3, 4}};
+    CHECK_EQ(ending_of(run, &j, said, sizeof said), 0);
+    CHECK_STR(said, BEST_SAID("1"));
+}
+
 TEST(training, what_diverges_ends_with_the_best_model_so_far)
 {
     char said[1024];
