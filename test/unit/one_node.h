@@ -47,6 +47,19 @@ static inline void close_both(locus *n, locus_worker *w)
     CHECK_EQ(locus_close(n), 0);
 }
 
+/* A test on a node of one table and one worker, which its body knows as n and w. */
+#define TEST_ON_NODE(suite, name, rows, length) \
+    static void suite##__##name##__on(locus *, locus_worker *); \
+    TEST(suite, name) \
+    { \
+        locus *n = one_node(rows, length, 1); \
+        locus_worker *w = worker_of(n); \
+        suite##__##name##__on(n, w); \
+        close_both(n, w); \
+    } \
+    static void suite##__##name##__on(__attribute__((unused)) locus *n, \
+                                      __attribute__((unused)) locus_worker *w)
+
 static inline float *floats_of(size_t n)
 {
     float *f = calloc(n, sizeof *f);

@@ -36,6 +36,9 @@ enum { TEST_LIMIT_S = 240 };
     } \
     static void suite##__##name##__with(struct type *v)
 
+/* Before a variable: what its closing function is, called with its address at the end of its block. */
+#define CLOSED_BY(close) __attribute__((cleanup(close)))
+
 /* Ends the test as failed unless the condition holds. */
 #define CHECK(condition) \
     ((condition) ? (void)0 : test_fail(__FILE__, __LINE__, "CHECK(%s)", #condition))

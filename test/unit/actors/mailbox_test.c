@@ -6,7 +6,7 @@
 
 TEST(mailbox, keeps_the_order_and_says_when_it_is_empty)
 {
-    struct mailbox m;
+    CLOSED_BY(mailbox_fini) struct mailbox m;
     struct request request[3] = {0};
     CHECK(mailbox_init(&m));
     CHECK(mailbox_is_empty(&m));
@@ -15,19 +15,17 @@ TEST(mailbox, keeps_the_order_and_says_when_it_is_empty)
     CHECK(!mailbox_is_empty(&m) && mailbox_count(&m) == 3);
     for (int i = 0; i < 3; i++) CHECK(mailbox_take(&m) == &request[i]);
     CHECK(mailbox_is_empty(&m));
-    mailbox_fini(&m);
 }
 
 TEST(mailbox, has_a_place_for_every_request_of_a_worker)
 {
-    struct mailbox m;
+    CLOSED_BY(mailbox_fini) struct mailbox m;
     static struct request request[REQUEST_NUMBERS_MAX];
     CHECK(mailbox_init(&m));
     for (int round = 0; round < 5; round++) {
         for (int i = 0; i < REQUEST_NUMBERS_MAX; i++) mailbox_put(&m, &request[i]);
         for (int i = 0; i < REQUEST_NUMBERS_MAX; i++) CHECK(mailbox_take(&m) == &request[i]);
     }
-    mailbox_fini(&m);
 }
 
 enum { MANY = 100000 };

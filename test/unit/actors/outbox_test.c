@@ -28,7 +28,7 @@ static struct left flush(struct outbox *o, uint64_t now_ns)
 
 TEST(outbox, what_cannot_wait_leaves_with_its_turn_once)
 {
-    struct outbox o;
+    CLOSED_BY(outbox_fini) struct outbox o;
     CHECK_EQ(outbox_init(&o, NODES), 0);
     CHECK_EQ(flush(&o, 10).count, 0);
     outbox_say(&o, 3, 0);
@@ -40,12 +40,11 @@ TEST(outbox, what_cannot_wait_leaves_with_its_turn_once)
     CHECK_EQ(l.peer[0] + l.peer[1], 4);
     CHECK_EQ(flush(&o, 10).count, 0);
     CHECK_EQ(outbox_due_ns(&o), UINT64_MAX);
-    outbox_fini(&o);
 }
 
 TEST(outbox, what_can_wait_leaves_when_the_first_of_it_no_longer_can)
 {
-    struct outbox o;
+    CLOSED_BY(outbox_fini) struct outbox o;
     CHECK_EQ(outbox_init(&o, NODES), 0);
     outbox_say(&o, 2, 300);
     outbox_say(&o, 4, 250);
@@ -62,12 +61,11 @@ TEST(outbox, what_can_wait_leaves_when_the_first_of_it_no_longer_can)
     CHECK_EQ(l.peer[0], 4);
     CHECK_EQ(flush(&o, 2000).count, 0);
     CHECK_EQ(outbox_due_ns(&o), UINT64_MAX);
-    outbox_fini(&o);
 }
 
 TEST(outbox, what_waits_goes_along_with_what_cannot)
 {
-    struct outbox o;
+    CLOSED_BY(outbox_fini) struct outbox o;
     CHECK_EQ(outbox_init(&o, NODES), 0);
     outbox_say(&o, 2, 300);
     CHECK_EQ(flush(&o, 100).count, 0);
@@ -83,14 +81,13 @@ TEST(outbox, what_waits_goes_along_with_what_cannot)
     CHECK_EQ(flush(&o, 500).count, 0);
     CHECK_EQ(flush(&o, 599).count, 0);
     CHECK_EQ(flush(&o, 600).count, 1);
-    outbox_fini(&o);
 }
 
 /* Whatever is said leaves exactly once after, no sooner than its turn and no later than the first
  * turn that it cannot wait for. */
 TEST(outbox, by_chance)
 {
-    struct outbox o;
+    CLOSED_BY(outbox_fini) struct outbox o;
     uint64_t random = 88172645463325252U, until[NODES];
     CHECK_EQ(outbox_init(&o, NODES), 0);
     memset(until, 255, sizeof until);
@@ -112,5 +109,4 @@ TEST(outbox, by_chance)
         }
         for (unsigned peer = 0; peer < NODES; peer++) CHECK(until[peer] > now);
     }
-    outbox_fini(&o);
 }

@@ -128,8 +128,9 @@ static void *stop(void *node)
     return NULL;
 }
 
-static void close_pair(struct pair *p)
+static void close_pair(struct pair **at)
 {
+    struct pair *p = *at;
     pthread_t other;
     /* each waits for the other's goodbye */
     CHECK_EQ(pthread_create(&other, NULL, stop, &p->node[1]), 0);
@@ -161,7 +162,7 @@ TEST(reactor, one_that_cannot_open_stays_until_all_have_ended)
     const struct locus_table table = {.rows = KEYS, .length = LENGTH};
     const locus_clock clock = 0, *clocks[1] = {&clock};
     uint64_t node_keys = 0;
-    struct store store;
+    CLOSED_BY(store_fini) struct store store;
     struct reactor *reactor[2];
     const struct node_plan plan = {.store = &store,
                                    .technique = technique_of(LOCUS_RELOCATE),
@@ -190,7 +191,6 @@ TEST(reactor, one_that_cannot_open_stays_until_all_have_ended)
     for (unsigned s = 0; s < 2; s++) reactor_stop(reactor[s]);
     for (unsigned s = 0; s < 2; s++) reactor_fini(reactor[s]);
     for (unsigned s = 0; s < 2; s++) reactor_free(reactor[s]);
-    store_fini(&store);
 }
 
 /* The i-th of the keys whose home is the other node. */
@@ -212,7 +212,7 @@ static int run(struct node *n, unsigned worker, enum request_kind kind, locus_ke
 
 static void push_and_pull(bool yields)
 {
-    struct pair *p = open_pair(yields);
+    CLOSED_BY(close_pair) struct pair *p = open_pair(yields);
     float one[LENGTH], got[LENGTH];
     locus_key key = remote_key(&p->node[0], 3);
     for (int f = 0; f < LENGTH; f++) one[f] = 1;
@@ -225,7 +225,6 @@ static void push_and_pull(bool yields)
     struct link_stats sent = {0};
     reactor_add_link(p->node[0].reactor, 1, &sent);
     CHECK(sent.bytes_sent > 300 * LENGTH * sizeof(float));
-    close_pair(p);
 }
 
 TEST(reactor, serves_a_worker_that_yields_while_it_waits)
@@ -287,7 +286,7 @@ static void *push_and_help(void *helping)
 /* Others want the shards' threads meanwhile. */
 TEST(reactor, a_worker_that_waits_acts_for_a_shard_whose_thread_sleeps)
 {
-    struct pair *p = open_pair_of(1, true);
+    CLOSED_BY(close_pair) struct pair *p = open_pair_of(1, true);
     pthread_t thread[2];
     int left = 2;
     struct helping h[2] = {{p, 0, 0, &left}, {p, 1, 0, &left}};
@@ -301,7 +300,6 @@ TEST(reactor, a_worker_that_waits_acts_for_a_shard_whose_thread_sleeps)
         usleep(3000);
     }
     for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
-    close_pair(p);
 }
 
 /* Scheduled otherwise than the thread, it may be left without a core while it has the turn. */
@@ -323,18 +321,17 @@ static void *push_alone(void *node)
 
 TEST(reactor, a_worker_that_may_run_later_than_the_thread_leaves_it_its_turns)
 {
-    struct pair *p = open_pair_of(1, true);
+    CLOSED_BY(close_pair) struct pair *p = open_pair_of(1, true);
     pthread_t thread;
     for (int i = 0; i < 1000 && !is_shared(p); i++) usleep(10000);
     CHECK_EQ(pthread_create(&thread, NULL, push_alone, &p->node[0]), 0);
     pthread_join(thread, NULL);
-    close_pair(p);
 }
 
 TEST(reactor, many_operations_are_in_flight_and_keep_their_order)
 {
     enum { ROUNDS = 400, IN_FLIGHT = 2 * OPERATIONS_MAX };
-    struct pair *p = open_pair(true);
+    CLOSED_BY(close_pair) struct pair *p = open_pair(true);
     struct operations *o = &p->node[1].operations[0];
     static float set[IN_FLIGHT][LENGTH], got[IN_FLIGHT][LENGTH];
     locus_key key = remote_key(&p->node[1], 0);
@@ -356,12 +353,11 @@ TEST(reactor, many_operations_are_in_flight_and_keep_their_order)
     }
     CHECK_EQ(operations_wait_all(o), 0);
     CHECK_EQ((int)got[(ROUNDS - 1) % IN_FLIGHT][0], ROUNDS - 1);
-    close_pair(p);
 }
 
 TEST(reactor, one_that_asks_as_fast_as_it_is_served_leaves_others_their_turn)
 {
-    struct pair *p = open_pair(true);
+    CLOSED_BY(close_pair) struct pair *p = open_pair(true);
     locus_key key = remote_key(&p->node[1], 0);
     float own[LENGTH], got[LENGTH] = {1};
     struct request_item item = {.key = key, .values = own};
@@ -376,12 +372,11 @@ TEST(reactor, one_that_asks_as_fast_as_it_is_served_leaves_others_their_turn)
     for (int i = 0; i < 10; i++) CHECK_EQ(run(&p->node[1], 0, REQUEST_PULL, key, got), 0);
     CHECK_EQ((int)got[0], 0);
     __atomic_store_n(&restless.goes_on, 0, __ATOMIC_RELAXED);
-    close_pair(p);
 }
 
 TEST(reactor, a_lost_peer_ends_what_is_in_flight_and_what_comes_later)
 {
-    struct pair *p = open_pair(true);
+    CLOSED_BY(close_pair) struct pair *p = open_pair(true);
     struct node *n = &p->node[0];
     float values[LENGTH] = {0};
     CHECK_EQ(run(n, 0, REQUEST_PULL, remote_key(n, 1), values), 0);
@@ -393,14 +388,12 @@ TEST(reactor, a_lost_peer_ends_what_is_in_flight_and_what_comes_later)
     while (__atomic_load_n(&n->losses, __ATOMIC_ACQUIRE) == 0) usleep(100);
     CHECK_EQ(n->lost_rank, 1);
     CHECK_STR(n->reason, "gave up");
-    close_pair(p);
 }
 
 TEST(reactor, a_ticket_that_was_never_given_out_is_an_error)
 {
-    struct pair *p = open_pair(true);
+    CLOSED_BY(close_pair) struct pair *p = open_pair(true);
     CHECK_EQ(operations_wait(&p->node[0].operations[0], 5), -EINVAL);
     CHECK_EQ(operations_wait(&p->node[0].operations[0], 0), 0);
     CHECK(operations_done(&p->node[0].operations[0], 0));
-    close_pair(p);
 }

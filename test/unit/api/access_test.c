@@ -102,10 +102,8 @@ TEST(access, rows_of_different_lengths_in_one_call)
     for (unsigned shards = 1; shards <= 7; shards += shards == 3 ? 4 : 1) mixed_lengths(shards);
 }
 
-TEST(access, calls_with_any_number_of_keys)
+TEST_ON_NODE(access, calls_with_any_number_of_keys, 3000, 3)
 {
-    locus *n = one_node(3000, 3, 1);
-    locus_worker *w = worker_of(n);
     locus_key *keys = calloc(3000, sizeof *keys);
     float *rows = floats_of(3 * 3000);
     CHECK(keys != NULL);
@@ -126,13 +124,10 @@ TEST(access, calls_with_any_number_of_keys)
     }
     free(keys);
     free(rows);
-    close_both(n, w);
 }
 
-TEST(access, a_key_may_repeat_within_a_call)
+TEST_ON_NODE(access, a_key_may_repeat_within_a_call, 10, 2)
 {
-    locus *n = one_node(10, 2, 1);
-    locus_worker *w = worker_of(n);
     const locus_key keys[] = {4, 4, 7, 4};
     const float updates[] = {1, 2, 10, 20, 100, 200, 1000, 2000};
     float rows[8];
@@ -146,7 +141,6 @@ TEST(access, a_key_may_repeat_within_a_call)
     CHECK_EQ(locus_pull(w, keys, 1, rows), 0);
     CHECK(rows[1] == 2 * rows[0]); /* one of them, whole */
     CHECK(rows[0] == 1 || rows[0] == 10 || rows[0] == 1000);
-    close_both(n, w);
 }
 
 static void check_same(const float *a, const float *b, size_t n)
@@ -154,10 +148,8 @@ static void check_same(const float *a, const float *b, size_t n)
     for (size_t i = 0; i < n; i++) CHECK(a[i] == b[i]);
 }
 
-TEST(access, a_key_out_of_range_is_named_and_nothing_is_done)
+TEST_ON_NODE(access, a_key_out_of_range_is_named_and_nothing_is_done, 10, 2)
 {
-    locus *n = one_node(10, 2, 1);
-    locus_worker *w = worker_of(n);
     const locus_key good[] = {0, 9}, bad[] = {9, 0, 10, UINT64_MAX};
     float rows[8] = {1, 2, 3, 4, 5, 6, 7, 8}, before[8];
     locus_ticket t;
@@ -184,28 +176,22 @@ TEST(access, a_key_out_of_range_is_named_and_nothing_is_done)
     CHECK_STR(locus_error(), "locus_intent: key 10");
     CHECK_EQ(locus_pull(w, good, 2, rows), 0);
     check_same(rows, before, 4);
-    close_both(n, w);
 }
 
-TEST(access, reading_a_row_never_written_does_not_write_it)
+TEST_ON_NODE(access, reading_a_row_never_written_does_not_write_it, 1000, 16)
 {
-    locus *n = one_node(1000, 16, 1);
-    locus_worker *w = worker_of(n);
     float row[16];
     for (locus_key k = 0; k < 1000; k++) {
         memset(row, 0xff, sizeof row);
         CHECK_EQ(locus_pull(w, &k, 1, row), 0);
         for (int i = 0; i < 16; i++) CHECK(row[i] == 0);
     }
-    close_both(n, w);
 }
 
 /* ---- asynchronous forms ---- */
 
-TEST(access, asynchronous_calls_are_complete_when_all_rows_are_here)
+TEST_ON_NODE(access, asynchronous_calls_are_complete_when_all_rows_are_here, 10, 2)
 {
-    locus *n = one_node(10, 2, 1);
-    locus_worker *w = worker_of(n);
     const locus_key keys[] = {1, 2};
     float rows[4] = {1, 2, 3, 4};
     locus_ticket t = 99;
@@ -224,16 +210,12 @@ TEST(access, asynchronous_calls_are_complete_when_all_rows_are_here)
     CHECK_EQ(locus_wait(w, 0), 0);
     CHECK_EQ(locus_wait(w, 0), 0);
     CHECK_EQ(locus_wait_all(w), 0);
-    close_both(n, w);
 }
 
-TEST(access, a_ticket_never_given_out_is_refused)
+TEST_ON_NODE(access, a_ticket_never_given_out_is_refused, 10, 2)
 {
-    locus *n = one_node(10, 2, 1);
-    locus_worker *w = worker_of(n);
     CHECK_EQ(locus_wait(w, 4711), -EINVAL);
     CHECK_STR(locus_error(), "ticket 4711");
-    close_both(n, w);
 }
 
 TEST(access, a_view_of_a_row_never_written_is_zeros_until_it_is_asked_for_again)

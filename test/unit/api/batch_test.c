@@ -88,7 +88,7 @@ static void free_rows(struct rows *r)
 
 static void check_gather(locus_worker *w, size_t n, size_t count, uint32_t each)
 {
-    struct rows r = rows_of(n * each, count);
+    CLOSED_BY(free_rows) struct rows r = rows_of(n * each, count);
     float *out = floats_of(n * LENGTH);
     CHECK_EQ(locus_gather(w, r.values, count, LENGTH, r.places, n, each, out), 0);
     for (size_t i = 0; i < n * LENGTH; i++) {
@@ -98,12 +98,11 @@ static void check_gather(locus_worker *w, size_t n, size_t count, uint32_t each)
         CHECK(out[i] == sum);
     }
     free(out);
-    free_rows(&r);
 }
 
 static void check_scatter(locus_worker *w, size_t n, size_t count)
 {
-    struct rows r = rows_of(n, count);
+    CLOSED_BY(free_rows) struct rows r = rows_of(n, count);
     float *sums = floats_of(count * LENGTH), *expected = floats_of(count * LENGTH);
     for (size_t i = 0; i < count * LENGTH; i++) sums[i] = 99;
     for (size_t i = 0; i < n * LENGTH; i++)
@@ -112,13 +111,10 @@ static void check_scatter(locus_worker *w, size_t n, size_t count)
     CHECK_EQ(memcmp(sums, expected, count * LENGTH * sizeof *sums), 0);
     free(sums);
     free(expected);
-    free_rows(&r);
 }
 
-TEST(batch, rows_are_gathered_and_added_up_on_any_number_of_threads)
+TEST_ON_NODE(batch, rows_are_gathered_and_added_up_on_any_number_of_threads, 10, LENGTH)
 {
-    locus *n = one_node(10, LENGTH, 1);
-    locus_worker *w = worker_of(n);
     for (unsigned threads = 0; threads <= 3; threads++) {
         if (threads > 0) CHECK_EQ(locus_use_threads(w, threads), 0);
         locus_worker *whose = threads > 0 ? w : NULL;
@@ -131,7 +127,6 @@ TEST(batch, rows_are_gathered_and_added_up_on_any_number_of_threads)
             check_scatter(whose, size, 2 * BATCH);
         }
     }
-    close_both(n, w);
 }
 
 /* ---- calls with helpers ---- */
@@ -253,12 +248,11 @@ static void work_with_both(struct pair *p, int rank)
 TEST(batch, what_helpers_miss_is_asked_for)
 {
     const struct locus_table tables[] = {{.rows = ROWS, .length = 3}, {.rows = ROWS, .length = 8}};
-    struct pair p;
+    CLOSED_BY(pair_end) struct pair p;
     pair_init(&p, tables, 2);
     p.config.technique = LOCUS_STATIC;
     pair_open(&p);
     pair_do(&p, work_with_both);
-    pair_end(&p);
 }
 
 /* ---- errors ---- */

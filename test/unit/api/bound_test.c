@@ -8,10 +8,8 @@
 
 enum { ROWS = 40, BOUND_ROUNDS = 50 };
 
-TEST(bound, what_makes_no_sense_is_refused)
+TEST_ON_NODE(bound, what_makes_no_sense_is_refused, ROWS, 1)
 {
-    locus *n = one_node(ROWS, 1, 1);
-    locus_worker *w = worker_of(n);
     CHECK_EQ(locus_bound(NULL, 0), -EINVAL);
     CHECK_STR(locus_error(), "locus_bound: the worker is NULL");
     CHECK_EQ(locus_bound(w, -1), -EINVAL);
@@ -20,7 +18,6 @@ TEST(bound, what_makes_no_sense_is_refused)
     CHECK_EQ(locus_bound(w, 0), -EDEADLK);
     locus_read_end(w);
     CHECK_EQ(stats_of(n).bounds_waited, 0);
-    close_both(n, w);
 }
 
 /* ---- one node ---- */
@@ -94,7 +91,7 @@ static void push_and_look(struct pair *p, int rank)
 static void check_two(locus_clock staleness)
 {
     const struct locus_table table = {.rows = ROWS, .length = 1};
-    struct pair p;
+    CLOSED_BY(pair_end) struct pair p;
     pair_init(&p, &table, 1);
     p.config.shards = 2;
     pair_open(&p);
@@ -102,7 +99,6 @@ static void check_two(locus_clock staleness)
     pair_do(&p, push_and_look);
     uint64_t waited = stats_of(p.node[0]).bounds_waited + stats_of(p.node[1]).bounds_waited;
     CHECK(staleness > 0 || waited > 0);
-    pair_end(&p);
 }
 
 TEST(bound, without_staleness_everything_of_earlier_clocks_is_seen)
@@ -130,9 +126,8 @@ static void close_or_wait(struct pair *p, int rank)
 TEST(bound, a_worker_of_another_node_that_closes_holds_nobody_up)
 {
     const struct locus_table table = {.rows = ROWS, .length = 1};
-    struct pair p;
+    CLOSED_BY(pair_end) struct pair p;
     pair_init(&p, &table, 1);
     pair_open(&p);
     pair_do(&p, close_or_wait);
-    pair_end(&p);
 }

@@ -9,10 +9,8 @@ static int check(locus_worker *w, const locus_key *keys, size_t n, const void *v
     return call_check("locus_pull", "values", w, keys, n, values);
 }
 
-TEST(call, names_what_is_missing)
+TEST_ON_NODE(call, names_what_is_missing, ROWS, 1)
 {
-    locus *n = one_node(ROWS, 1, 1);
-    locus_worker *w = worker_of(n);
     const locus_key key = 0;
     float value;
     CHECK_EQ(check(NULL, &key, 1, &value), -EINVAL);
@@ -22,14 +20,11 @@ TEST(call, names_what_is_missing)
     CHECK_EQ(check(w, &key, 1, NULL), -EINVAL);
     CHECK_STR(locus_error(), "locus_pull: `values` is NULL for 1 keys");
     CHECK_EQ(check(w, &key, 1, &value), 0);
-    close_both(n, w);
 }
 
 /* The first one that is out of range, wherever it stands. */
-TEST(call, names_the_key_that_cannot_be)
+TEST_ON_NODE(call, names_the_key_that_cannot_be, ROWS, 1)
 {
-    locus *n = one_node(ROWS, 1, 1);
-    locus_worker *w = worker_of(n);
     float values[4];
     for (size_t at = 0; at < 4; at++) {
         locus_key keys[4] = {0, ROWS - 1, 3, 4};
@@ -43,17 +38,13 @@ TEST(call, names_the_key_that_cannot_be)
         CHECK_STR(locus_error(), position);
         CHECK_STR(locus_error(), "valid keys are 0 to 9");
     }
-    close_both(n, w);
 }
 
-TEST(call, results_of_one_node_are_nobodys_loss)
+TEST_ON_NODE(call, results_of_one_node_are_nobodys_loss, ROWS, 1)
 {
-    locus *n = one_node(ROWS, 1, 1);
-    locus_worker *w = worker_of(n);
     CHECK_EQ(call_name_loss(w, 0), 0);
     CHECK_EQ(call_name_loss(w, -ECONNRESET), -ECONNRESET);
     CHECK_EQ(call_name_loss(w, -EINVAL), -EINVAL);
-    close_both(n, w);
 }
 
 TEST(call, what_would_wait_in_a_section_says_how_to_leave_it)
@@ -65,14 +56,11 @@ TEST(call, what_would_wait_in_a_section_says_how_to_leave_it)
 }
 
 /* One counter a place: the sum is what was read. */
-TEST(call, reads_are_counted_by_place)
+TEST_ON_NODE(call, reads_are_counted_by_place, ROWS, 1)
 {
-    locus *n = one_node(ROWS, 1, 1);
-    locus_worker *w = worker_of(n);
     uint64_t local = w->counters.pulled[COUNT_LOCAL], replica = w->counters.pulled[COUNT_REPLICA];
     for (int i = 0; i < 5; i++) count_read(w, 0);
     for (int i = 0; i < 3; i++) count_read(w, 1);
     CHECK_EQ(w->counters.pulled[COUNT_LOCAL], local + 5);
     CHECK_EQ(w->counters.pulled[COUNT_REPLICA], replica + 3);
-    close_both(n, w);
 }

@@ -168,13 +168,12 @@ TEST(closed, loaders_and_distributions_that_have_ended_are_refused)
 /* The end of a closed handle's memory: many others, or large ones, were closed since. */
 TEST(closed, what_is_kept_is_bounded)
 {
-    struct scene s;
+    CLOSED_BY(scene_end) struct scene s;
     scene_begin(&s);
     scene_end(&s);
     for (int i = 0; i < CLOSED_MAX; i++) closed_keep(malloc(16), NULL, 16);
     for (int i = 0; i < 100; i++) closed_keep(malloc(16), malloc(16), CLOSED_BYTES_MAX);
     scene_begin(&s);
-    scene_end(&s);
 }
 
 TEST_WITH(closed, null_is_refused_by_every_call, scene, s)

@@ -85,11 +85,9 @@ TEST(home_rows, rows_that_are_zero_are_passed_over_and_no_others)
     close_both(n, w);
 }
 
-TEST(home_rows, who_looks_may_end_it)
+TEST_ON_NODE(home_rows, who_looks_may_end_it, 100, 1)
 {
     static struct seen s;
-    locus *n = one_node(100, 1, 1);
-    locus_worker *w = worker_of(n);
     const locus_key keys[] = {1, 2};
     const float ones[] = {1, 1};
     struct slice dealt = {.table = 0}, slice;
@@ -99,7 +97,6 @@ TEST(home_rows, who_looks_may_end_it)
     CHECK(home_rows_deal(w->store, &dealt, &slice));
     CHECK_EQ(home_rows_each(w, &slice, see, &s), -ECANCELED);
     CHECK_EQ(s.rows, 1);
-    close_both(n, w);
 }
 
 /* More that are elsewhere than are pulled at once; rows that are longer than that memory. */
@@ -109,7 +106,7 @@ TEST(home_rows, a_row_that_is_elsewhere_is_seen_by_its_home)
     static const struct locus_table two[] = {{.rows = ROWS, .length = 1},
                                              {.rows = 4, .length = LONG}};
     static struct seen seen[2];
-    struct pair p;
+    CLOSED_BY(pair_end) struct pair p;
     pair_init(&p, two, 2);
     pair_open(&p);
     float *row = floats_of(LONG);
@@ -129,5 +126,4 @@ TEST(home_rows, a_row_that_is_elsewhere_is_seen_by_its_home)
     }
     CHECK(seen[1].rows > 1024);
     free(row);
-    pair_end(&p);
 }

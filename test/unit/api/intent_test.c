@@ -21,10 +21,8 @@ TEST(intent, clocks_start_at_zero_and_advance_by_one)
     close_both(n, a);
 }
 
-TEST(intent, a_wrong_intent_names_what_is_wrong_and_is_not_recorded)
+TEST_ON_NODE(intent, a_wrong_intent_names_what_is_wrong_and_is_not_recorded, 10, 1)
 {
-    locus *n = one_node(10, 1, 1);
-    locus_worker *w = worker_of(n);
     locus_loader *l;
     const locus_key keys[] = {3, 10};
     CHECK_EQ(locus_loader_open(w, &l), 0);
@@ -42,13 +40,10 @@ TEST(intent, a_wrong_intent_names_what_is_wrong_and_is_not_recorded)
     CHECK_EQ(locus_loader_intent(l, keys, 1, 5, 6), 0);
     CHECK_EQ(stats_of(n).intents_signaled, 2);
     CHECK_EQ(locus_loader_close(l), 0);
-    close_both(n, w);
 }
 
-TEST(intent, intents_may_begin_in_the_past_overlap_and_repeat)
+TEST_ON_NODE(intent, intents_may_begin_in_the_past_overlap_and_repeat, 10, 1)
 {
-    locus *n = one_node(10, 1, 1);
-    locus_worker *w = worker_of(n);
     const locus_key keys[] = {3, 3, 4};
     for (int i = 0; i < 100; i++) locus_advance_clock(w);
     CHECK_EQ(locus_intent(w, keys, 3, 5, 200), 0);
@@ -56,31 +51,24 @@ TEST(intent, intents_may_begin_in_the_past_overlap_and_repeat)
     CHECK_EQ(locus_intent(w, keys, 3, INT64_MIN, INT64_MAX), 0);
     CHECK_EQ(locus_intent(w, keys, 3, 150, 300), 0);
     CHECK_EQ(locus_intent(w, keys, 3, 150, 400), 0);
-    close_both(n, w);
 }
 
 /* Every row is here, so an intent has no effect, and costs nothing while it waits. */
-TEST(intent, on_a_cluster_of_one_any_number_may_wait)
+TEST_ON_NODE(intent, on_a_cluster_of_one_any_number_may_wait, 10, 1)
 {
     enum { CALL = 1000000 };
-    locus *n = one_node(10, 1, 1);
-    locus_worker *w = worker_of(n);
     locus_key *keys = calloc(CALL, sizeof *keys);
     CHECK(keys != NULL);
     for (int i = 0; i <= LOCUS_WAITING_KEYS_MAX / CALL; i++)
         CHECK_EQ(locus_intent(w, keys, CALL, 10 + i, 1000), 0);
     CHECK_EQ(stats_of(n).intents_signaled, LOCUS_WAITING_KEYS_MAX + CALL);
     free(keys);
-    close_both(n, w);
 }
 
-TEST(intent, localize_needs_keys_that_exist)
+TEST_ON_NODE(intent, localize_needs_keys_that_exist, 10, 1)
 {
-    locus *n = one_node(10, 1, 1);
-    locus_worker *w = worker_of(n);
     const locus_key keys[] = {3, 9, 3};
     CHECK_EQ(locus_localize(w, keys, 3), 0);
     struct locus_stats s = stats_of(n);
     CHECK_EQ(s.relocated_in + s.relocated_out, 0);
-    close_both(n, w);
 }

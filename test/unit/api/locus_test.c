@@ -550,13 +550,10 @@ TEST(locus, statistics_fit_programs_of_other_releases)
     CHECK_EQ(locus_close(n), 0);
 }
 
-TEST(locus, checkpoints_want_a_folder_and_say_where_there_is_none)
+TEST_ON_NODE(locus, checkpoints_want_a_folder_and_say_where_there_is_none, 10, 1)
 {
-    locus *n = one_node(10, 1, 1);
-    locus_worker *w = worker_of(n);
     CHECK_EQ(locus_checkpoint(w, ""), -EINVAL);
     CHECK_STR(locus_error(), "checkpoint");
     CHECK_EQ(locus_restore(w, "nowhere"), -ENOENT);
     CHECK_STR(locus_error(), "checkpoint");
-    close_both(n, w);
 }

@@ -9,10 +9,8 @@
 
 /* ---- views ---- */
 
-TEST(reading, a_view_is_the_row_in_place)
+TEST_ON_NODE(reading, a_view_is_the_row_in_place, 10, 16)
 {
-    locus *n = one_node(10, 16, 1);
-    locus_worker *w = worker_of(n);
     const locus_key key = 3;
     float row[16];
     for (int i = 0; i < 16; i++) row[i] = (float)i;
@@ -26,13 +24,10 @@ TEST(reading, a_view_is_the_row_in_place)
     CHECK_EQ(locus_pull(w, &key, 1, row), 0);
     CHECK(row[15] == 30);
     locus_read_end(w);
-    close_both(n, w);
 }
 
-TEST(reading, there_is_no_view_of_no_key_and_none_outside_a_section)
+TEST_ON_NODE(reading, there_is_no_view_of_no_key_and_none_outside_a_section, 10, 16)
 {
-    locus *n = one_node(10, 16, 1);
-    locus_worker *w = worker_of(n);
     CHECK(locus_view(w, 3) == NULL);
     locus_read_begin(w);
     CHECK(locus_view(w, 3) != NULL);
@@ -45,13 +40,10 @@ TEST(reading, there_is_no_view_of_no_key_and_none_outside_a_section)
     CHECK(locus_view(w, 3) != NULL);
     locus_read_end(w);
     CHECK(locus_view(w, 3) == NULL);
-    close_both(n, w);
 }
 
-TEST(reading, sections_nest)
+TEST_ON_NODE(reading, sections_nest, 10, 16)
 {
-    locus *n = one_node(10, 16, 1);
-    locus_worker *w = worker_of(n);
     for (int depth = 0; depth < 100; depth++) locus_read_begin(w);
     for (int depth = 99; depth > 0; depth--) {
         locus_read_end(w);
@@ -59,13 +51,10 @@ TEST(reading, sections_nest)
     }
     locus_read_end(w);
     CHECK(locus_view(w, 3) == NULL);
-    close_both(n, w);
 }
 
-TEST(reading, what_would_wait_is_refused_inside_a_section)
+TEST_ON_NODE(reading, what_would_wait_is_refused_inside_a_section, 10, 16)
 {
-    locus *n = one_node(10, 16, 1);
-    locus_worker *w = worker_of(n);
     locus_read_begin(w);
     locus_read_begin(w);
     locus_read_end(w);
@@ -82,13 +71,10 @@ TEST(reading, what_would_wait_is_refused_inside_a_section)
     locus_read_end(w);
     CHECK_EQ(locus_barrier(w), 0);
     CHECK_EQ(locus_quiesce(w), 0);
-    close_both(n, w);
 }
 
-TEST(reading, prefetching_changes_nothing)
+TEST_ON_NODE(reading, prefetching_changes_nothing, 200, 16)
 {
-    locus *n = one_node(200, 16, 1);
-    locus_worker *w = worker_of(n);
     locus_key keys[200];
     float row[16];
     for (locus_key k = 0; k < 200; k++) keys[k] = k;
@@ -100,13 +86,10 @@ TEST(reading, prefetching_changes_nothing)
     CHECK_EQ(locus_pull(w, &keys[1], 1, row), 0);
     CHECK(row[0] == 0);
     CHECK_EQ(stats_of(n).pulled_local, 1);
-    close_both(n, w);
 }
 
-TEST(reading, a_row_is_changed_in_place)
+TEST_ON_NODE(reading, a_row_is_changed_in_place, 4, 3)
 {
-    locus *n = one_node(4, 3, 1);
-    locus_worker *w = worker_of(n);
     const locus_key key = 2;
     float row[3] = {1, -6, 20};
     int calls = 0;
@@ -123,7 +106,6 @@ TEST(reading, a_row_is_changed_in_place)
     CHECK(row[0] == 0.25F && row[1] == -1.5F && row[2] == 5);
     CHECK_EQ(locus_stats_read(n, &stats), 0);
     CHECK_EQ(stats.pushed_local, 3);
-    close_both(n, w);
 }
 
 static void quiesce(struct pair *p, int rank)
@@ -135,7 +117,7 @@ static void quiesce(struct pair *p, int rank)
 TEST(reading, changes_of_a_replica_are_its_own)
 {
     static const struct locus_table table = {.rows = 100, .length = 2};
-    struct pair p;
+    CLOSED_BY(pair_end) struct pair p;
     float row[2] = {4, 8};
     pair_init(&p, &table, 1);
     p.config.technique = LOCUS_FULL_REPLICATION;
@@ -157,7 +139,6 @@ TEST(reading, changes_of_a_replica_are_its_own)
         CHECK_EQ(locus_pull(p.worker[1], &key, 1, row), 0);
         CHECK(row[0] == 3 && row[1] == 6);
     }
-    pair_end(&p);
 }
 
 /* ---- rows in place or fetched ---- */
@@ -166,7 +147,7 @@ TEST(reading, rows_are_in_place_where_all_are_here_and_else_copies_of_all)
 {
     static const struct locus_table tables[] = {{.rows = 100, .length = 2},
                                                 {.rows = 100, .length = 3}};
-    struct pair p;
+    CLOSED_BY(pair_end) struct pair p;
     float copies[10], values[5] = {1, 2, 3, 4, 5};
     const float *rows[4];
     pair_init(&p, tables, 2);
@@ -196,5 +177,4 @@ TEST(reading, rows_are_in_place_where_all_are_here_and_else_copies_of_all)
     CHECK_STR(locus_error(), "locus_read_rows: `rows` is NULL for 4 keys");
     CHECK_EQ(locus_read_rows(w, (locus_key[]){200}, 1, copies, rows), -EINVAL);
     CHECK_EQ(locus_read_rows(NULL, mixed, 4, copies, rows), -EINVAL);
-    pair_end(&p);
 }

@@ -289,7 +289,7 @@ TEST_WITH(restore, a_row_that_the_table_does_not_have_changes_nothing, scene, s)
 static void check_comes_back(const struct locus_table *table, const struct locus_table *other,
                              const char *refusal)
 {
-    struct scene s = {.node = node_of(table, 1, 1, 2)};
+    CLOSED_BY(scene_end) struct scene s = {.node = node_of(table, 1, 1, 2)};
     const size_t stored = locus_state_length(s.node, 0);
     float row[3 * LENGTH], found[3 * LENGTH];
     s.worker = worker_of(s.node);
@@ -311,7 +311,6 @@ static void check_comes_back(const struct locus_table *table, const struct locus
     s.worker = worker_of(s.node);
     CHECK_EQ(locus_restore(s.worker, s.folder), -EINVAL);
     CHECK_STR(locus_error(), refusal);
-    scene_end(&s);
 }
 
 TEST(restore, a_row_comes_back_with_its_state_and_as_wide_as_it_was)

@@ -104,7 +104,7 @@ static void preparing_is_refused(locus_worker *w, locus_distribution *d, size_t 
 
 TEST(sampling_calls, a_sample_that_cannot_be_is_refused)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     locus *other = one_node(ROWS, LENGTH, 1);
     locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0),
                        *theirs = uniform(other, LOCUS_BOUNDED, 0);
@@ -123,12 +123,11 @@ TEST(sampling_calls, a_sample_that_cannot_be_is_refused)
     locus_distribution_free(theirs);
     locus_distribution_free(all);
     CHECK_EQ(locus_close(other), 0);
-    close_both(s.node, s.worker);
 }
 
 TEST(sampling_calls, a_sample_of_no_keys_is_no_work)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     locus_distribution *d = uniform(s.node, LOCUS_CONFORM, 0);
     locus_sample sample = 99;
     CHECK_EQ(locus_prepare_sample(s.worker, d, 0, 0, 1, &sample), 0);
@@ -136,14 +135,13 @@ TEST(sampling_calls, a_sample_of_no_keys_is_no_work)
     CHECK_EQ(locus_pull_sample(s.worker, sample, 0, NULL, NULL), 0);
     CHECK_EQ(locus_finish_sample(s.worker, sample), 0);
     locus_distribution_free(d);
-    close_both(s.node, s.worker);
 }
 
 /* ---- pulling and finishing ---- */
 
 TEST(sampling_calls, a_sample_is_pulled_in_portions_or_whole)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     for (int l = 0; l < 4; l++) {
         locus_distribution *a = weighted(s.node, levels[l], 0), *b = weighted(s.node, levels[l], 0);
         locus_key whole[100], portions[100];
@@ -161,7 +159,6 @@ TEST(sampling_calls, a_sample_is_pulled_in_portions_or_whole)
         locus_distribution_free(a);
         locus_distribution_free(b);
     }
-    close_both(s.node, s.worker);
 }
 
 /* Pools half used, and what is known to be here, do not tell. */
@@ -169,7 +166,7 @@ TEST(sampling_calls, a_worker_that_is_seeded_anew_draws_what_it_drew_before)
 {
     enum { ROUNDS = 60, N = 70 };
     static locus_key first[ROUNDS * N], again[ROUNDS * N];
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     for (int l = 0; l < 4; l++) {
         locus_distribution *d = weighted(s.node, levels[l], 0);
         CHECK_EQ(locus_distribution_seed_worker(d, 0, 11), 0);
@@ -185,12 +182,11 @@ TEST(sampling_calls, a_worker_that_is_seeded_anew_draws_what_it_drew_before)
         locus_distribution_free(d);
     }
     CHECK_EQ(locus_distribution_seed_worker(NULL, 0, 1), -EINVAL);
-    close_both(s.node, s.worker);
 }
 
 TEST(sampling_calls, keys_alone_are_those_that_would_have_come_with_values)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     for (int l = 0; l < 4; l++) {
         locus_distribution *a = weighted(s.node, levels[l], 0), *b = weighted(s.node, levels[l], 0);
         locus_key with[100], alone[100];
@@ -207,12 +203,11 @@ TEST(sampling_calls, keys_alone_are_those_that_would_have_come_with_values)
         locus_distribution_free(a);
         locus_distribution_free(b);
     }
-    close_both(s.node, s.worker);
 }
 
 TEST(sampling_calls, asking_for_more_than_is_left_changes_nothing)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     locus_key keys[20];
     float values[20 * LENGTH];
     for (int l = 0; l < 4; l++) {
@@ -228,7 +223,6 @@ TEST(sampling_calls, asking_for_more_than_is_left_changes_nothing)
         CHECK_EQ(locus_finish_sample(s.worker, sample), 0);
         locus_distribution_free(d);
     }
-    close_both(s.node, s.worker);
 }
 
 static void is_not_open(locus_worker *w, locus_sample sample)
@@ -242,7 +236,7 @@ static void is_not_open(locus_worker *w, locus_sample sample)
 
 TEST(sampling_calls, a_sample_that_was_finished_or_never_prepared_is_refused)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0);
     locus_key key;
     for (locus_sample i = 0; i < 100000; i += 997) is_not_open(s.worker, i);
@@ -261,13 +255,12 @@ TEST(sampling_calls, a_sample_that_was_finished_or_never_prepared_is_refused)
     CHECK_EQ(locus_finish_sample(NULL, a), -EINVAL);
     CHECK_EQ(locus_pull_sample(NULL, a, 1, &key, NULL), -EINVAL);
     locus_distribution_free(d);
-    close_both(s.node, s.worker);
 }
 
 TEST(sampling_calls, a_worker_may_have_4096_samples_open)
 {
     static locus_sample sample[LOCUS_SAMPLES_MAX];
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     locus_distribution *d = uniform(s.node, LOCUS_CONFORM, 0);
     locus_sample more = 99;
     locus_key key;
@@ -283,12 +276,11 @@ TEST(sampling_calls, a_worker_may_have_4096_samples_open)
             CHECK_EQ(locus_finish_sample(s.worker, sample[i]), 0);
     }
     locus_distribution_free(d);
-    close_both(s.node, s.worker);
 }
 
 TEST(sampling_calls, samples_end_with_their_worker)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     locus_distribution *d = weighted(s.node, LOCUS_BOUNDED, LOCUS_WITHOUT_REPLACEMENT);
     locus_key keys[50];
     locus_sample old[100];
@@ -303,13 +295,12 @@ TEST(sampling_calls, samples_end_with_their_worker)
     pull(s.worker, fresh, 50, keys);
     locus_distribution_free(d); /* with a sample open: no more of it is pulled */
     CHECK_EQ(locus_finish_sample(s.worker, fresh), 0);
-    close_both(s.node, s.worker);
 }
 
 TEST(sampling_calls, a_large_sample)
 {
     enum { LARGE = 100000 };
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     locus_key *keys = keys_of(LARGE);
     for (int l = 0; l < 4; l++) {
         locus_distribution *d = weighted(s.node, levels[l], 0);
@@ -317,7 +308,6 @@ TEST(sampling_calls, a_large_sample)
         locus_distribution_free(d);
     }
     free(keys);
-    close_both(s.node, s.worker);
 }
 
 /* ---- threads ---- */
@@ -361,7 +351,7 @@ static void pull_what_is_handed(locus_worker *w, struct hand_over *h, unsigned i
 
 TEST(sampling_calls, loaders_prepare_while_their_worker_prepares_and_pulls)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     struct hand_over h[2];
     pthread_t thread[2];
     for (int i = 0; i < 2; i++) h[i] = (struct hand_over){.worker = s.worker};
@@ -376,7 +366,6 @@ TEST(sampling_calls, loaders_prepare_while_their_worker_prepares_and_pulls)
     }
     for (int i = 0; i < 2; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
     for (int l = 0; l < 4; l++) locus_distribution_free(h[0].d[l]);
-    close_both(s.node, s.worker);
 }
 
 /* A distribution belongs to all workers of its node. */

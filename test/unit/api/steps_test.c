@@ -121,10 +121,8 @@ TEST(steps, where_one_fails_all_end_with_its_sentence)
 }
 
 /* Once over, or failed, the next may begin; what was shared is empty again. */
-TEST(steps, the_next_one_begins_anew)
+TEST_ON_NODE(steps, the_next_one_begins_anew, ROWS, 1)
 {
-    locus *n = one_node(ROWS, 1, 1);
-    locus_worker *w = worker_of(n);
     struct seat seat = {.worker = w, .number = 1, .fails_at = 1};
     go(&seat);
     CHECK_EQ(seat.rc, -ENOSPC);
@@ -132,5 +130,4 @@ TEST(steps, the_next_one_begins_anew)
     go(&seat);
     CHECK_EQ(seat.rc, 0);
     CHECK_EQ(seat.slices, 1);
-    close_both(n, w);
 }

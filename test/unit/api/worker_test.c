@@ -28,12 +28,10 @@ TEST(worker, ids_are_the_lowest_free_ones)
     CHECK_EQ(locus_close(n), 0);
 }
 
-TEST(worker, a_worker_that_opens_again_starts_at_clock_zero)
+TEST_ON_NODE(worker, a_worker_that_opens_again_starts_at_clock_zero, 4, 1)
 {
-    locus *n = one_node(4, 1, 1);
     const locus_key key = 2;
     float row = 5;
-    locus_worker *w = worker_of(n);
     CHECK_EQ(locus_set(w, &key, 1, &row), 0);
     for (int i = 1; i <= 10; i++) CHECK_EQ(locus_advance_clock(w), i);
     CHECK_EQ(locus_intent(w, &key, 1, 1000, 1001), 0);
@@ -45,13 +43,10 @@ TEST(worker, a_worker_that_opens_again_starts_at_clock_zero)
         CHECK_EQ(locus_pull(w, &key, 1, &row), 0);
         CHECK(row == 5); /* rows belong to the node */
     }
-    close_both(n, w);
 }
 
-TEST(worker, sums_are_of_at_most_so_many_numbers)
+TEST_ON_NODE(worker, sums_are_of_at_most_so_many_numbers, 4, 1)
 {
-    locus *n = one_node(4, 1, 1);
-    locus_worker *w = worker_of(n);
     double values[LOCUS_SUM_MAX + 1] = {0.1, -INFINITY};
     CHECK_EQ(locus_sum(w, values, LOCUS_SUM_MAX), 0);
     CHECK(values[0] == 0.1 && isinf(values[1])); /* alone */
@@ -60,14 +55,11 @@ TEST(worker, sums_are_of_at_most_so_many_numbers)
     CHECK_STR(locus_error(), "locus_sum: n is 65: must be at most 64");
     CHECK_EQ(locus_sum(w, NULL, 1), -EINVAL);
     CHECK_STR(locus_error(), "locus_sum");
-    close_both(n, w);
 }
 
 /* Of workers and nodes that are NULL: closed_test.c. */
-TEST(worker, null_arguments_are_refused_with_the_name_of_the_call)
+TEST_ON_NODE(worker, null_arguments_are_refused_with_the_name_of_the_call, 4, 1)
 {
-    locus *n = one_node(4, 1, 1);
-    locus_worker *w = worker_of(n);
     const locus_key key = 1;
     float row = 0;
     CHECK_EQ(locus_worker_open(n, NULL), -EINVAL);
@@ -100,13 +92,10 @@ TEST(worker, null_arguments_are_refused_with_the_name_of_the_call)
     locus_prefetch(w, NULL, 1);
     CHECK_EQ(locus_pull(w, &key, 1, &row), 0);
     CHECK(row == 0); /* none of these wrote anything */
-    close_both(n, w);
 }
 
-TEST(worker, no_keys_are_no_work)
+TEST_ON_NODE(worker, no_keys_are_no_work, 4, 1)
 {
-    locus *n = one_node(4, 1, 1);
-    locus_worker *w = worker_of(n);
     locus_loader *l;
     locus_ticket t = 99;
     CHECK_EQ(locus_loader_open(w, &l), 0);
@@ -129,15 +118,12 @@ TEST(worker, no_keys_are_no_work)
     struct locus_stats s = stats_of(n);
     CHECK_EQ(s.pulled_local + s.pushed_local + s.intents_signaled, 0);
     CHECK_EQ(locus_loader_close(l), 0);
-    close_both(n, w);
 }
 
 /* ---- loaders ---- */
 
-TEST(worker, a_worker_with_open_loaders_does_not_close)
+TEST_ON_NODE(worker, a_worker_with_open_loaders_does_not_close, 10, 1)
 {
-    locus *n = one_node(10, 1, 1);
-    locus_worker *w = worker_of(n);
     locus_loader *a, *b;
     CHECK_EQ(locus_loader_open(w, &a), 0);
     CHECK_EQ(locus_loader_open(w, &b), 0);
@@ -148,7 +134,6 @@ TEST(worker, a_worker_with_open_loaders_does_not_close)
     CHECK_STR(locus_error(), "1 loaders");
     CHECK_EQ(locus_advance_clock(w), 1); /* it still works */
     CHECK_EQ(locus_loader_close(b), 0);
-    close_both(n, w);
 }
 
 enum { LOADERS = 4, BATCHES = 3000, TRAINED_KEYS = 100, PUSHES = BATCHES / TRAINED_KEYS };
@@ -177,10 +162,8 @@ static void *load(void *argument)
     return NULL;
 }
 
-TEST(worker, loaders_signal_while_the_worker_trains)
+TEST_ON_NODE(worker, loaders_signal_while_the_worker_trains, 100, 4)
 {
-    locus *n = one_node(100, 4, 1);
-    locus_worker *w = worker_of(n);
     struct loading l[LOADERS];
     const float ones[4] = {1, 1, 1, 1};
     float row[4];
@@ -200,7 +183,6 @@ TEST(worker, loaders_signal_while_the_worker_trains)
         CHECK(row[0] == PUSHES && row[3] == PUSHES);
     }
     for (int i = 0; i < 20; i++) locus_advance_clock(w);
-    close_both(n, w);
 }
 
 /* ---- closing while others go on ---- */
@@ -226,7 +208,7 @@ TEST(worker, one_that_closes_brings_its_updates_home_and_leaves_others_at_work)
     const float one = 1;
     float row = 0;
     pthread_t thread;
-    struct pair p;
+    CLOSED_BY(pair_end) struct pair p;
     pair_init(&p, &table, 1);
     p.config.technique = LOCUS_REPLICATE;
     p.config.workers = 2;
@@ -243,7 +225,6 @@ TEST(worker, one_that_closes_brings_its_updates_home_and_leaves_others_at_work)
     CHECK_EQ(pthread_join(thread, NULL), 0);
     CHECK_EQ(locus_worker_close(other.worker), 0);
     p.worker[0] = NULL;
-    pair_end(&p);
 }
 
 /* As who found its latch taken, and has it now, gives it copies: copies_begin(). */
@@ -264,7 +245,7 @@ TEST(worker, what_one_has_in_its_copy_reaches_other_nodes_although_it_looks_no_m
     const struct locus_table table = {.rows = 10, .length = 1};
     const float one = 1;
     float row = 0;
-    struct pair p;
+    CLOSED_BY(pair_end) struct pair p;
     pair_init(&p, &table, 1);
     p.config.technique = LOCUS_REPLICATE;
     p.config.workers = 2;
@@ -285,5 +266,4 @@ TEST(worker, what_one_has_in_its_copy_reaches_other_nodes_although_it_looks_no_m
         CHECK(row == 2);
         row = 0;
     }
-    pair_end(&p);
 }

@@ -80,11 +80,10 @@ TEST(corpus, a_matrix_has_documents_as_rows)
         "3 4 8\n1 1 3\n2 1 1.0\n1 2 2\n3 2 1\n2 3 2e0\n2 2 0\n2 4 1\n3 4 4\n\n",
     };
     expect_all(texts, sizeof texts / sizeof *texts, FORMAT_MATRIX);
-    struct corpus c;
+    CLOSED_BY(corpus_fini) struct corpus c;
     load(&c, "%%MatrixMarket matrix coordinate pattern general\n2 9 3\n2 1\n1 2\n1 9\n");
     CHECK(c.token[0] == 1 && c.token[1] == 8 && c.token[2] == 0 && c.start[1] == 2);
     CHECK_EQ(c.words, 9);
-    corpus_fini(&c);
 }
 
 TEST(corpus, text_has_blank_lines_and_comments)
@@ -111,13 +110,12 @@ TEST(corpus, documents_of_other_words_are_others)
 
 TEST(corpus, a_number_alone_may_be_a_document)
 {
-    struct corpus c;
+    CLOSED_BY(corpus_fini) struct corpus c;
     load(&c, "1984\nit was a bright cold day in april\nthe clocks were striking thirteen\n");
     CHECK_EQ(c.format, FORMAT_TEXT);
     CHECK_EQ(c.documents, 3);
     CHECK_EQ(c.words, 14);
     CHECK_STR(names_get(&c.names, c.token[0]), "1984");
-    corpus_fini(&c);
 }
 
 enum { NAMED = 16 };
@@ -178,10 +176,9 @@ TEST(corpus, what_may_be_another_format_is_no_text)
     char named[NAMED * 16] = "";
     for (int i = 0; i < NAMED; i++) sprintf(named + strlen(named), "d%d the x%d\n", i, i % 5);
     is_refused(named, "begins each line with a word of its own, the document's name");
-    struct corpus c;
+    CLOSED_BY(corpus_fini) struct corpus c;
     load(&c, strchr(named, '\n') + 1); /* too few to be sure */
     CHECK_EQ(c.documents, NAMED - 1);
-    corpus_fini(&c);
 }
 
 TEST(corpus, counts_are_whole_and_entries_as_many_as_declared)
@@ -225,10 +222,9 @@ static void begin(const char *text)
 
 static void load_named(const void *vocabulary)
 {
-    struct corpus c;
+    CLOSED_BY(corpus_fini) struct corpus c;
     corpus_load(&c, data, FORMAT_AUTO, file_of("words", vocabulary));
     printf("%s %u\n", names_get(&c.names, 1), c.words);
-    corpus_fini(&c);
 }
 
 TEST(corpus, a_vocabulary_has_a_word_a_line)

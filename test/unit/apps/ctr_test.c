@@ -133,7 +133,7 @@ static void has(const struct clicks *c, uint64_t number, bool is_click, uint32_t
 
 TEST(ctr, libsvm_has_fields_by_position_where_all_have_as_many)
 {
-    struct clicks c;
+    CLOSED_BY(clicks_fini) struct clicks c;
     read_texts(&c, (struct clicks_source){0}, "1 3:1 7:0.5\n-1 3:1 \t9:1\r\n", "+1 2:1 9:2\n");
     CHECK_EQ(c.train, 2);
     CHECK_EQ(c.test, 1);
@@ -147,17 +147,15 @@ TEST(ctr, libsvm_has_fields_by_position_where_all_have_as_many)
     read_texts(&c, (struct clicks_source){0}, "1 3:1 7:0.5\n-1 3:1\n", "0 2:1\n");
     CHECK_EQ(c.field_count, 1);
     has(&c, 0, true, 2, LIST(3, 7), FIELDS(0, 0));
-    clicks_fini(&c);
 }
 
 TEST(ctr, libffm_names_its_fields)
 {
-    struct clicks c;
+    CLOSED_BY(clicks_fini) struct clicks c;
     read_texts(&c, (struct clicks_source){0}, "1 0:3:1 4:7:0.5 4:8:0.5\n0 2:1:1\n", "1 2:1:1\n");
     CHECK_EQ(c.field_count, 5);
     has(&c, 0, true, 3, LIST(3, 7, 8), FIELDS(0, 4, 4));
     has(&c, 1, false, 1, LIST(1), FIELDS(2));
-    clicks_fini(&c);
 }
 
 #define TABS_25 "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"
@@ -165,7 +163,7 @@ TEST(ctr, libffm_names_its_fields)
 
 TEST(ctr, criteo_has_numbers_and_categories)
 {
-    struct clicks c;
+    CLOSED_BY(clicks_fini) struct clicks c;
     const char train[] = "1" NUMBERS("2") "\tab" TABS_25 "\n0" NUMBERS("1000") "\tcd" TABS_25 "\n",
                test[] = "1" NUMBERS("1001") "\tef" TABS_25 "\n";
     read_texts(&c, (struct clicks_source){0}, train, test);
@@ -181,12 +179,11 @@ TEST(ctr, criteo_has_numbers_and_categories)
     CHECK_EQ(c.feature_count, 32);
     CHECK_EQ(clicks_get(&c, 2).count, 2);
     CHECK_EQ(clicks_get(&c, 1).feature[0], clicks_get(&c, 2).feature[0]);
-    clicks_fini(&c);
 }
 
 TEST(ctr, csv_cuts_columns_of_numbers)
 {
-    struct clicks c;
+    CLOSED_BY(clicks_fini) struct clicks c;
     struct clicks_source s = {.positive = ">50K", .bins = 2};
     read_texts(&c, s, "1, x, 5, >50K\n2, y, 5, <=50K\n3, ?, 6, <=50K\n4, x, 6, >50K\n",
                "|a heading\n9, z, 5, >50K.\n0, x, 7, <=50K.\n");
@@ -210,7 +207,6 @@ TEST(ctr, csv_cuts_columns_of_numbers)
     CHECK_EQ(c.count, 4);
     has(&c, 0, true, 1, LIST(0), FIELDS(0));
     has(&c, 2, false, 1, LIST(0), FIELDS(0));
-    clicks_fini(&c);
 }
 
 /* As if it was two files: the same examples, each with its label. */
@@ -228,7 +224,7 @@ static void are_alike(struct clicks_source s, const char *train, const char *tes
 
 TEST(ctr, a_column_of_weights_is_no_feature)
 {
-    struct clicks c;
+    CLOSED_BY(clicks_fini) struct clicks c;
     struct clicks_source s = {.weight = "many", .label = "y", .bins = 2};
     read_texts(&c, s, "many,y,x\n0.5,1,a\n3,0,b\n", "x,many,y\nb,0,1\na,2,0\n");
     CHECK(c.field_count == 1 && c.feature_count == 2);
@@ -236,7 +232,6 @@ TEST(ctr, a_column_of_weights_is_no_feature)
     for (uint64_t i = 0; i < 4; i++) CHECK(clicks_get(&c, i).weight == weights[i]);
     static const int64_t kinds[] = {CLICKS_WEIGHT, CLICKS_LABEL, CLICKS_WORDS};
     CHECK_EQ(memcmp(c.columns.kind, kinds, sizeof kinds), 0);
-    clicks_fini(&c);
 }
 
 #define ROWS "20,x,0\n40,y,1\n60,x,1\n"
@@ -264,7 +259,7 @@ TEST(ctr, what_is_missing_is_no_word_of_a_column_of_numbers)
         snprintf(test, sizeof test, "%s,x,1\n", words[i]);
         are_alike(s, i ? ROWS ",x,1\n50,y,1\n" : ROWS ",x,1\n50,?,1\n", ",x,1\n", train, test);
     }
-    struct clicks c;
+    CLOSED_BY(clicks_fini) struct clicks c;
     read_texts(&c, s, ROWS ",x,1\nNA,NA,0\n", "7,NA,1\n");
     CHECK_EQ(c.feature_count, 6); /* two parts, and none; x, y and NA, a word there */
     clicks_fini(&c);
@@ -277,7 +272,6 @@ TEST(ctr, what_is_missing_is_no_word_of_a_column_of_numbers)
     clicks_fini(&c);
     read_texts(&c, s, "1,0\n2,0\n3,1\n4,1\n5,0\n-,0\n-,0\n6,0\n7,0\n8,0\n9,0\n-,1\n", "3.5,0\n");
     CHECK_EQ(c.feature_count, 3); /* a word is one however often it comes */
-    clicks_fini(&c);
 }
 
 TEST(ctr, examples_of_other_names_are_others)
@@ -292,25 +286,23 @@ TEST(ctr, examples_of_other_names_are_others)
 
 TEST(ctr, a_batch_has_room_for_the_longest_examples)
 {
-    struct clicks c;
+    CLOSED_BY(clicks_fini) struct clicks c;
     read_texts(&c, (struct clicks_source){0}, "1 1:1\n0 1:1 2:1 3:1 4:1\n0 2:1 3:1\n",
                "1 1:1 2:1\n");
     CHECK_EQ(clicks_entries(&c, 1), 4);
     CHECK_EQ(clicks_entries(&c, 3), 8);
     CHECK_EQ(clicks_entries(&c, 1000), 9);
-    clicks_fini(&c);
 }
 
 TEST(ctr, the_label_of_a_click_is_told_in_all_formats)
 {
     struct clicks_source s = {.positive = "2"};
     are_alike((struct clicks_source){0}, "1 1:1\n0 2:1\n", "1 1:1\n", "1 1:1\n-1 2:1\n", "1 1:1\n");
-    struct clicks c;
+    CLOSED_BY(clicks_fini) struct clicks c;
     read_texts(&c, s, "2 1:1\n1 2:1\n", "1 1:1\n");
     has(&c, 0, true, 1, LIST(1), FIELDS(0));
     has(&c, 1, false, 1, LIST(2), FIELDS(0));
     has(&c, 2, false, 1, LIST(1), FIELDS(0));
-    clicks_fini(&c);
 }
 
 /* Features of one column of so many different numbers, cut into 64 bins at most. */
@@ -348,13 +340,12 @@ TEST(ctr, numbers_that_are_equal_are_one_feature)
 
 TEST(ctr, fields_in_quotation_marks_have_commas_in_them)
 {
-    struct clicks c;
+    CLOSED_BY(clicks_fini) struct clicks c;
     read_texts(&c, (struct clicks_source){.bins = 9}, "\"Smith, \"\"J\"\"\",1\n\"Lee\",0\n",
                "Lee,1\n");
     CHECK_EQ(c.field_count, 1);
     CHECK_STR(names_get(&c.names, 0), "1=Smith, \"J\"");
     has(&c, 2, true, 1, LIST(1), FIELDS(0));
-    clicks_fini(&c);
 }
 
 TEST(ctr, comments_and_lines_without_features_are_understood)
@@ -362,29 +353,27 @@ TEST(ctr, comments_and_lines_without_features_are_understood)
     struct clicks_source s = {0};
     are_alike(s, "0 2:1 7:1\n1 5:1 6:1\n", "1 2:1 6:1\n",
               "# a tool\n\n0 2:1 7:1 # id 7\n1 5:1 6:1#\n", "% x\n1 2:1 6:1 # 9:1\n");
-    struct clicks c;
+    CLOSED_BY(clicks_fini) struct clicks c;
     read_texts(&c, s, "0\n0 2:1 7:1\n1 5:1\n", "1\n");
     CHECK_EQ(c.count, 4);
     has(&c, 0, false, 0, LIST(0), FIELDS(0));
     has(&c, 1, false, 2, LIST(2, 7), FIELDS(0, 0));
-    clicks_fini(&c);
 }
 
 TEST(ctr, a_large_number_of_a_feature_is_no_size)
 {
-    struct clicks c;
+    CLOSED_BY(clicks_fini) struct clicks c;
     read_texts(&c, (struct clicks_source){0}, "1 1:1 500000000:1\n0 2:1\n", "1 500000000:1\n");
     CHECK_EQ(c.feature_count, 3);
     CHECK_STR(names_get(&c.names, 2), "500000000");
     has(&c, 0, true, 2, LIST(0, 2), FIELDS(0, 0));
     has(&c, 1, false, 1, LIST(1), FIELDS(0));
     has(&c, 2, true, 1, LIST(2), FIELDS(0));
-    clicks_fini(&c);
 }
 
 TEST(ctr, a_long_number_is_one)
 {
-    struct clicks c;
+    CLOSED_BY(clicks_fini) struct clicks c;
     read_texts(
         &c, (struct clicks_source){0},
         "1" NUMBERS(
@@ -395,7 +384,6 @@ TEST(ctr, a_long_number_is_one)
         "1" NUMBERS("NA") "\tab" TABS_25 "\n");
     CHECK_STR(names_get(&c.names, 0), "I1=l18484");
     has(&c, 2, true, 1, LIST(1), FIELDS(13));
-    clicks_fini(&c);
 }
 
 struct two_texts {
@@ -436,10 +424,9 @@ TEST(ctr, features_of_the_test_begin_with_the_same_number)
     refuses(s, train, "1 0:1 1:1\n0 2:1\n", "numbers features from 0 to 2, and");
     refuses(s, train, "1 2:1\n0 3:1 4:1\n", "numbers features from 2 to 4, and");
     refuses(s, "1 1:1:1\n0 2:2:1\n", "1 0:1:1\n0 1:2:1\n", "numbers fields from 0 to 1, and");
-    struct clicks c;
+    CLOSED_BY(clicks_fini) struct clicks c;
     read_texts(&c, s, train, "1 0:1 1:1\n0 2:1 3:0\n");
     CHECK_EQ(c.count, 4);
-    clicks_fini(&c);
 }
 
 TEST(ctr, refuses_what_is_not_to_be_told)
@@ -487,13 +474,12 @@ TEST(ctr, numbers_as_others_write_them_are_refused)
     }
     refuses(s, "1\t0\n2\t1\n3\t0\n4\t0\n5\t0\n6\t0\n7\t0\n8\t0\n950\t0\n1,050\t1\n", "",
             ":10: \"1,050\", in column 1, is no number, but seems to be one");
-    struct clicks c;
+    CLOSED_BY(clicks_fini) struct clicks c;
     read_texts(&c, s,
                "1.2.3\t10-20\t2024-01-01\t0\n1.2.4\t20-30\t2024-01-02\t1\n"
                "10.0.0.7\t5-10\t2024-02-01\t1\n",
                "1.2.3\t10-20\t2024-01-01\t0\n");
     CHECK_EQ(c.feature_count, 9); /* words, each of them */
-    clicks_fini(&c);
 }
 
 /* ---- planted ---- */
@@ -549,9 +535,9 @@ static void check_gradients(struct pool_member *m, void *ctr)
     static const float values[] = {1, 0.5F, -1, 2};
     const struct pool_table *t = &m->pool->tables[CTR_FEATURES];
     struct ctr *c = ctr;
-    struct wide_deep w;
+    CLOSED_BY(wide_deep_close) struct wide_deep w;
     struct click_batch b;
-    struct places places;
+    CLOSED_BY(places_fini) struct places places;
     for (uint64_t i = 0; i < t->rows * t->stride; i++)
         t->values[i] = (float)(i % t->stride <= DIM ? 2 * rng_real(&rng) - 1 : 1); /* sums: 1 */
     dense_rows_init(&c->plan, m, CTR_LAYERS, 11, NULL, 0);
@@ -589,8 +575,6 @@ static void check_gradients(struct pool_member *m, void *ctr)
         }
     }
     click_batch_close(&b);
-    places_fini(&places);
-    wide_deep_close(&w);
 }
 
 TEST(ctr, gradients_of_features_are_slopes)

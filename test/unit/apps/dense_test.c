@@ -82,7 +82,7 @@ static void is_slope(const struct network *n, const float *at, float gradient, c
 
 static void check_network(const size_t *sizes, size_t examples)
 {
-    struct network n;
+    CLOSED_BY(network_close) struct network n;
     struct dense layers[LAYERS];
     float *y[LAYERS + 1], *dy[LAYERS + 1];
     const float *rows[SIZE_MAX_EACH + 1];
@@ -112,7 +112,6 @@ static void check_network(const size_t *sizes, size_t examples)
     for (size_t l = 0; l < LAYERS; l++) dense_close(&layers[l]);
     for (size_t l = 1; l <= LAYERS; l++) free(y[l]);
     for (size_t l = 0; l <= LAYERS; l++) free(dy[l]);
-    network_close(&n);
 }
 
 TEST(dense, gradients_are_slopes)
@@ -130,7 +129,7 @@ TEST(dense, gradients_add_up)
     float weights[(IN + 1) * OUT], x[EXAMPLES * IN], y[EXAMPLES * OUT], dy[EXAMPLES * OUT];
     float once[(IN + 1) * OUT];
     const float *rows[IN + 1];
-    struct dense d;
+    CLOSED_BY(dense_close) struct dense d;
     draw(weights, (IN + 1) * OUT);
     draw(x, EXAMPLES * IN);
     draw(dy, EXAMPLES * OUT);
@@ -145,7 +144,6 @@ TEST(dense, gradients_add_up)
     dense_backward(&d, x, y, dy, NULL, 3);
     dense_backward(&d, x + 3 * IN, y + 3 * OUT, dy + 3 * OUT, NULL, EXAMPLES - 3);
     for (size_t i = 0; i < (IN + 1) * OUT; i++) CHECK(fabsf(d.gradient[i] - once[i]) < 1e-5f);
-    dense_close(&d);
 }
 
 /* ---- rows ---- */
@@ -204,7 +202,7 @@ static double expected(double first, size_t number)
 static void use_rows(struct pool_member *m, void *plan)
 {
     struct dense_plan *p = plan;
-    struct dense_rows d;
+    CLOSED_BY(dense_rows_close) struct dense_rows d;
     float *first[LAYERS], *now[LAYERS];
     dense_rows_init(p, m, TABLE, 7, NULL, 0);
     dense_rows_keep(p, m, TABLE);
@@ -232,7 +230,6 @@ static void use_rows(struct pool_member *m, void *plan)
         free(first[l]);
         free(now[l]);
     }
-    dense_rows_close(&d);
 }
 
 TEST(dense, rows_are_trained_on_arrays_and_with_locus)

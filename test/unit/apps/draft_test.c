@@ -60,7 +60,7 @@ static void check_sums(const struct pool_member *m, const float *rows)
 
 static void work(struct pool_member *m, void *unused)
 {
-    struct draft d;
+    CLOSED_BY(draft_close) struct draft d;
     struct rng rng;
     struct plan p;
     locus_key key[ROWS];
@@ -78,7 +78,6 @@ static void work(struct pool_member *m, void *unused)
     CHECK_EQ(locus_pull(m->worker, key, ROWS, rows), 0);
     check_sums(m, rows);
     pool_quiesce(m);
-    draft_close(&d);
 }
 
 TEST(draft, every_change_counts_once)

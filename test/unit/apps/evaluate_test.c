@@ -74,7 +74,7 @@ static void add_naive(const struct task *t, const float *entities, const float *
 static void rank_both_ways(struct task *t, float *entities, float *relations,
                            struct quality_part *got, struct quality_part *expected)
 {
-    struct evaluation e;
+    CLOSED_BY(evaluation_fini) struct evaluation e;
     evaluation_init(&e, t);
     evaluation_fill(&e, entities, relations);
     /* In two parts, as two workers would. */
@@ -88,7 +88,6 @@ static void rank_both_ways(struct task *t, float *entities, float *relations,
                 add_naive(t, entities, relations, f, (enum model_side)side, (enum quality_kind)kind,
                           &part->of[side][kind]);
     }
-    evaluation_fini(&e);
 }
 
 static void is_same(const struct quality_part *got, const struct quality_part *expected)
@@ -112,7 +111,7 @@ static void is_same(const struct quality_part *got, const struct quality_part *e
 /* `alike`: so many entities share an embedding, which makes ties. `factor`: of all entities. */
 static void check_ranks(int kind, bool is_reciprocal, uint32_t alike, float factor)
 {
-    struct task t;
+    CLOSED_BY(tiny_fini) struct task t;
     struct quality_part got[TINY_RELATIONS] = {0}, expected[TINY_RELATIONS] = {0};
     struct rng rng;
     tiny_init(&t);
@@ -135,7 +134,6 @@ static void check_ranks(int kind, bool is_reciprocal, uint32_t alike, float fact
     is_same(got, expected);
     free(entities);
     free(relations);
-    tiny_fini(&t);
 }
 
 TEST(evaluate, ranks_are_those_of_a_naive_ranking)
@@ -152,7 +150,7 @@ TEST(evaluate, ranks_are_those_of_a_naive_ranking)
  * tell. */
 TEST(evaluate, equal_scores_give_the_middle_rank)
 {
-    struct task t;
+    CLOSED_BY(tiny_fini) struct task t;
     struct evaluation e;
     struct quality_part part = {0};
     const struct quality_sums *o = &part.of[MODEL_OBJECTS][QUALITY_FILTERED],
@@ -173,7 +171,6 @@ TEST(evaluate, equal_scores_give_the_middle_rank)
     CHECK(o->hits10 + s->hits10 <= 0);
     evaluation_fini(&e);
     free(zeros);
-    tiny_fini(&t);
 }
 
 TEST(evaluate, a_score_that_is_no_number_ranks_last)

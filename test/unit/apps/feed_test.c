@@ -58,8 +58,8 @@ static void count_facts(struct pass *p, const struct batch *b)
 
 static void run(struct pass *p)
 {
-    struct pool pool;
-    struct feed feed;
+    CLOSED_BY(pool_close) struct pool pool;
+    CLOSED_BY(feed_close) struct feed feed;
     tiny_pool(&pool, &p->task, true, 1);
     struct pool_member m = {.pool = &pool, .place = p->place, .total = p->total};
     feed_open(&feed, &p->task, &m, &(struct progress){.part = 0}, 1);
@@ -75,8 +75,6 @@ static void run(struct pass *p)
         CHECK_EQ(b->is_last, in_epoch == feed.count);
         if (b->is_last) in_epoch = 0;
     }
-    feed_close(&feed);
-    pool_close(&pool);
 }
 
 static void start(struct pass *p, uint64_t batch)

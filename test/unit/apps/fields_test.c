@@ -18,7 +18,7 @@ static void write_text(const char *text)
 /* All rows, with | between fields and / behind rows; names of columns before, behind which is =. */
 static void read_all(char *all, size_t capacity, const struct fields_wanted *wanted)
 {
-    struct fields f;
+    CLOSED_BY(fields_close) struct fields f;
     size_t at = 0;
     fields_open(&f, path, wanted);
     for (size_t i = 0; f.name && i < f.form.columns - f.form.hidden; i++)
@@ -31,7 +31,6 @@ static void read_all(char *all, size_t capacity, const struct fields_wanted *wan
         at += (size_t)snprintf(all + at, capacity - at, "/");
     }
     all[at] = '\0';
-    fields_close(&f);
 }
 
 static const struct fields_wanted two = {.least = 2}, three = {.least = 3},
@@ -211,7 +210,7 @@ TEST(fields, lines_end_with_lf)
 
 TEST(fields, columns_have_kinds_and_names)
 {
-    struct fields f;
+    CLOSED_BY(fields_close) struct fields f;
     write_text("name,Age in years,n,w\nx,1,NA,\n,,?,NaN\ny,2,7,null\n");
     fields_open(&f, path, &two);
     CHECK_EQ(f.kind[0], FIELDS_WORDS);
@@ -223,5 +222,4 @@ TEST(fields, columns_have_kinds_and_names)
     CHECK_EQ(fields_column(&f, "age in years", true), FIELDS_NONE);
     CHECK_EQ(fields_column(&f, "n", true), 2);
     CHECK_EQ(fields_column(&f, "na", false), FIELDS_NONE);
-    fields_close(&f);
 }

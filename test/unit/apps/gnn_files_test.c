@@ -99,19 +99,17 @@ TEST(gnn, names_may_have_separators_and_headings_be_of_words)
 
 TEST(gnn, first_edge_between_names_is_no_heading)
 {
-    struct network n;
+    CLOSED_BY(network_fini) struct network n;
     load_graph(&n, "ann bob\nbob 7\n7 ann\n");
     CHECK_EQ(network_edges(&n), 3);
     CHECK(has_edge(&n, "ann", "bob"));
-    network_fini(&n);
 }
 
 static void read_edges(const void *text)
 {
-    struct network n;
+    CLOSED_BY(network_finish) struct network n;
     network_init(&n);
     network_load(&n, text);
-    network_finish(&n);
 }
 
 TEST(gnn, refuses_wrong_edges_with_file_and_line)
@@ -298,8 +296,8 @@ TEST(gnn, refuses_classes_that_may_be_of_other_nodes)
 
 TEST(gnn, splits_by_a_file)
 {
-    struct network n;
-    struct labels l;
+    CLOSED_BY(network_fini) struct network n;
+    CLOSED_BY(labels_fini) struct labels l;
     load_path(&n);
     labels_init(&l);
     labels_load(&l, &n, folder_file("a\nb\na\n-1\n-1\n", 0));
@@ -309,8 +307,6 @@ TEST(gnn, splits_by_a_file)
     CHECK_EQ(l.list[LABELS_TRAIN][0], node_of(&n, "1")); /* 3 has no class */
     CHECK_EQ(l.list[LABELS_VALIDATE][0], node_of(&n, "2"));
     CHECK_EQ(l.list[LABELS_TEST][0], node_of(&n, "0"));
-    labels_fini(&l);
-    network_fini(&n);
 }
 
 static void read_split(const void *text)
@@ -360,16 +356,14 @@ TEST(gnn, reads_features)
 /* A large number is no size: features are numbered anew, and named. */
 TEST(gnn, a_huge_index_costs_nothing)
 {
-    struct network n;
-    struct features f;
+    CLOSED_BY(network_fini) struct network n;
+    CLOSED_BY(features_fini) struct features f;
     load_graph(&n, "0 1\n");
     features_load(&f, &n, folder_file("x 0:1 20000000:1\ny 20000000:1 1000000000:3\n", 0));
     CHECK_EQ(f.count, 3);
     CHECK(f.index[0] == 0 && f.index[1] == 1 && f.index[2] == 1 && f.index[3] == 2);
     CHECK(f.value[3] == 0.75F);
     CHECK_STR(names_get(&f.names, 2), "1000000000");
-    features_fini(&f);
-    network_fini(&n);
 }
 
 static void read_features(const void *text)
@@ -401,11 +395,10 @@ TEST(gnn, refuses_wrong_features_with_file_and_line)
 
 static void read_weighted(const void *text)
 {
-    struct network n;
+    CLOSED_BY(network_finish) struct network n;
     network_init(&n);
     n.is_weighted = true;
     network_load(&n, folder_file(text, 0));
-    network_finish(&n);
 }
 
 TEST(gnn, weights_that_are_none_are_refused)

@@ -45,7 +45,7 @@ static int by_size(const void *a, const void *b)
 /* With exponent 2.5 the largest tenth of the nodes has far more than a tenth of the edges. */
 TEST(gnn, plants_a_power_law_and_classes)
 {
-    struct gnn g;
+    CLOSED_BY(release) struct gnn g;
     plant(&g, "4000x16x5", 0.6);
     const struct network *n = &g.network;
     uint32_t degrees[4000], same = 0;
@@ -63,12 +63,10 @@ TEST(gnn, plants_a_power_law_and_classes)
     CHECK_EQ(g.labels.count[LABELS_TRAIN], 2000);
     CHECK_EQ(g.labels.count[LABELS_VALIDATE], 1200);
     CHECK_EQ(g.labels.count[LABELS_TEST], 800);
-    struct gnn again;
+    CLOSED_BY(release) struct gnn again;
     plant(&again, "4000x16x5", 0.6);
     CHECK(network_digest(n) == network_digest(&again.network));
     CHECK(labels_digest(&g.labels, false) == labels_digest(&again.labels, false));
-    release(&again);
-    release(&g);
 }
 
 static void check_balance(const struct gnn *g, const uint32_t *part_of, uint32_t parts)
@@ -89,7 +87,7 @@ static void check_balance(const struct gnn *g, const uint32_t *part_of, uint32_t
 TEST(gnn, groups_are_the_planted_classes)
 {
     enum { NODES = 3000, CLASSES = 6, MOST = 600 };
-    struct gnn g;
+    CLOSED_BY(release) struct gnn g;
     plant(&g, "3000x10x6", 0.9);
     uint32_t *order = take_memory(NODES, sizeof *order), *size = take_memory(NODES, sizeof *size),
              *cluster_of = take_memory(NODES, sizeof *cluster_of), same = 0, pairs = 0;
@@ -109,12 +107,11 @@ TEST(gnn, groups_are_the_planted_classes)
     free(order);
     free(size);
     free(cluster_of);
-    release(&g);
 }
 
 TEST(gnn, parts_are_balanced_and_few_edges_between_them)
 {
-    struct gnn g;
+    CLOSED_BY(release) struct gnn g;
     plant(&g, "3000x10x6", 0.9);
     uint32_t *part_of = take_memory(3000, sizeof *part_of);
     for (uint32_t parts = 2; parts <= 6; parts++) {
@@ -130,7 +127,6 @@ TEST(gnn, parts_are_balanced_and_few_edges_between_them)
     partition_cut(PARTITION_GREEDY, &g.network, &g.labels, 1, 1, part_of);
     CHECK(partition_cut_share(&g.network, part_of) == 0);
     free(part_of);
-    release(&g);
 }
 
 /* ---- neighbourhoods ---- */
@@ -163,7 +159,7 @@ static void check_neighbourhood(const struct gnn *g, const struct neighbourhood 
 
 TEST(gnn, neighbourhoods_are_what_a_batch_depends_on)
 {
-    struct gnn g;
+    CLOSED_BY(release) struct gnn g;
     struct neighbourhood_maker m;
     struct neighbourhood h;
     struct rng rng;
@@ -181,7 +177,6 @@ TEST(gnn, neighbourhoods_are_what_a_batch_depends_on)
         neighbourhood_fini(&h);
         neighbourhood_maker_fini(&m);
     }
-    release(&g);
 }
 
 /* Kipf and Welling's D^-1/2 (A + I) D^-1/2, where D has the sums of the rows of A + I; or D^-1 of it. */
@@ -330,9 +325,9 @@ static void check_gradients(struct pool_member *m, void *checked)
 {
     enum { TOPS = 6 };
     const struct gnn *g = &((struct checked *)checked)->gnn;
-    struct convolution c;
-    struct neighbourhood_maker maker;
-    struct neighbourhood h;
+    CLOSED_BY(convolution_close) struct convolution c;
+    CLOSED_BY(neighbourhood_maker_fini) struct neighbourhood_maker maker;
+    CLOSED_BY(neighbourhood_fini) struct neighbourhood h;
     struct rng rng;
     size_t n = gnn_width(g);
     rng_init(&rng, 1, 1);
@@ -358,9 +353,6 @@ static void check_gradients(struct pool_member *m, void *checked)
     CHECK(most > 0.02); /* there is something to check */
     free(slopes);
     free(before);
-    neighbourhood_fini(&h);
-    neighbourhood_maker_fini(&maker);
-    convolution_close(&c);
 }
 
 static void open_pool(struct pool *pool, const struct gnn *g, bool is_baseline)
@@ -437,9 +429,9 @@ static void train(struct pool_member *m, void *run)
         struct gnn *gnn;
         double loss[STEPS];
     } *r = run;
-    struct convolution c;
-    struct neighbourhood_maker maker;
-    struct neighbourhood h;
+    CLOSED_BY(convolution_close) struct convolution c;
+    CLOSED_BY(neighbourhood_maker_fini) struct neighbourhood_maker maker;
+    CLOSED_BY(neighbourhood_fini) struct neighbourhood h;
     struct rng rng;
     rng_init(&rng, 1, 1);
     rows_init(m, GNN_INPUTS, draw_row, r->gnn);
@@ -454,9 +446,6 @@ static void train(struct pool_member *m, void *run)
         neighbourhood_make(&maker, &h, &rng);
         r->loss[s] = convolution_train(&c, &h);
     }
-    neighbourhood_fini(&h);
-    neighbourhood_maker_fini(&maker);
-    convolution_close(&c);
 }
 
 TEST(gnn, a_node_alone_learns_what_plain_arrays_do)

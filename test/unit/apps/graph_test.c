@@ -23,10 +23,9 @@ static void new_graph(const char *train, const char *valid, const char *test)
 
 static void load(const void *unused)
 {
-    struct graph g;
+    CLOSED_BY(graph_fini) struct graph g;
     (void)unused;
     graph_load(&g, folder, NULL, 1);
-    graph_fini(&g);
 }
 
 static void is_fact(const struct graph *g, enum graph_split split, size_t i, const char *s,
@@ -41,7 +40,7 @@ static void is_fact(const struct graph *g, enum graph_split split, size_t i, con
 
 TEST(graph, is_read_from_a_folder)
 {
-    struct graph g;
+    CLOSED_BY(graph_fini) struct graph g;
     new_graph("dog\tis a\tanimal\r\ncat\tis a\tanimal\r\n", "dog\tis a\tcat\n",
               "12\tis a\t13\ndog\tis a\tanimal");
     graph_load(&g, folder, NULL, 1);
@@ -52,7 +51,6 @@ TEST(graph, is_read_from_a_folder)
     is_fact(&g, GRAPH_VALID, 0, "dog", "is a", "cat");
     is_fact(&g, GRAPH_TEST, 0, "12", "is a", "13");
     CHECK(g.splits[GRAPH_VALID].unknown == 0 && g.splits[GRAPH_TEST].unknown == 1);
-    graph_fini(&g);
 }
 
 /* Three entities in any of them: headings, blank lines, comments and quotation marks are none. */
@@ -106,12 +104,11 @@ TEST(graph, columns_come_in_the_order_that_is_said)
 /* Nothing of the first row comes again in its file. */
 TEST(graph, a_first_fact_of_known_names_is_no_heading)
 {
-    struct graph g;
+    CLOSED_BY(graph_fini) struct graph g;
     new_graph("a\tr\tb\nb\tq\tc\nc\tr\ta\n", "a\tr\tc\n", "b\tq\ta\nc\tr\tc\nc\tr\tc\n");
     graph_load(&g, folder, NULL, 1);
     CHECK_EQ(g.splits[GRAPH_TEST].count, 3);
     is_fact(&g, GRAPH_TEST, 0, "b", "q", "a");
-    graph_fini(&g);
 }
 
 TEST(graph, digests_tell_graphs_apart)
@@ -182,13 +179,12 @@ static void add_meanings(const char *entities, const char *relations)
 
 static void is_of_animals(void)
 {
-    struct graph g;
+    CLOSED_BY(graph_fini) struct graph g;
     graph_load(&g, folder, NULL, 1);
     CHECK(g.entities.count == 3 && g.relations.count == 2);
     is_fact(&g, GRAPH_TRAIN, 0, "/m/cat", "is a", "/m/animal");
     is_fact(&g, GRAPH_VALID, 0, "/m/dog", "is a", "/m/animal");
     is_fact(&g, GRAPH_TEST, 0, "/m/cat", "eats", "/m/animal");
-    graph_fini(&g);
 }
 
 static const char by_number[] = "2\t0\t0\n1\t1\t2\n", valid_number[] = "1\t0\t0\n",
@@ -304,7 +300,7 @@ TEST(graph, says_when_there_is_no_folder)
 
 TEST(graph, a_planted_one_is_as_large_as_asked_for_and_of_its_seed)
 {
-    struct graph g;
+    CLOSED_BY(graph_fini) struct graph g;
     uint64_t digests[3];
     for (int i = 0; i < 3; i++) {
         plant_generate(&g, "400x8x4000", i < 2 ? 5 : 6);
@@ -320,7 +316,6 @@ TEST(graph, a_planted_one_is_as_large_as_asked_for_and_of_its_seed)
     CHECK(digests[0] != digests[2]);
     plant_generate(&g, "400x8x100000", 1);
     CHECK_EQ(g.splits[GRAPH_TEST].count, PLANT_HELD_BACK_MAX);
-    graph_fini(&g);
 }
 
 static int by_fact(const void *a, const void *b)
@@ -331,7 +326,7 @@ static int by_fact(const void *a, const void *b)
 /* As many as there may be, so that most draws are in vain. */
 TEST(graph, no_planted_fact_comes_twice)
 {
-    struct graph g;
+    CLOSED_BY(graph_fini) struct graph g;
     plant_generate(&g, "100x3x3000", 2);
     struct facts *all = &g.splits[GRAPH_TRAIN];
     for (int split = GRAPH_VALID; split < GRAPH_SPLITS; split++)
@@ -339,7 +334,6 @@ TEST(graph, no_planted_fact_comes_twice)
     CHECK_EQ(all->count, 3000);
     qsort(all->list, all->count, sizeof *all->list, by_fact);
     for (size_t i = 1; i < all->count; i++) CHECK(by_fact(&all->list[i - 1], &all->list[i]) != 0);
-    graph_fini(&g);
 }
 
 /* What an entity's name says. */
@@ -354,7 +348,7 @@ TEST(graph, planted_relations_lead_from_group_to_group)
 {
     enum { RELATIONS = 6, TYPES = 25, GROUPS = 4 };
     static unsigned seen[RELATIONS][TYPES][TYPES][GROUPS];
-    struct graph g;
+    CLOSED_BY(graph_fini) struct graph g;
     memset(seen, 0, sizeof seen);
     plant_generate(&g, "100000x6x20000", 3);
     const struct facts *f = &g.splits[GRAPH_TRAIN];
@@ -372,21 +366,19 @@ TEST(graph, planted_relations_lead_from_group_to_group)
         most_of_all += most;
     }
     CHECK(most_of_all > 0.88 * (double)f->count && most_of_all < 0.93 * (double)f->count);
-    graph_fini(&g);
 }
 
 /* The most frequent one of a group of 100: a sixth of its subjects, where all alike would have a
  * hundredth. */
 TEST(graph, planted_entities_are_of_zipfs_law)
 {
-    struct graph g;
+    CLOSED_BY(graph_fini) struct graph g;
     size_t frequent = 0;
     plant_generate(&g, "10000x200x50000", 4);
     const struct facts *f = &g.splits[GRAPH_TRAIN];
     for (size_t i = 0; i < f->count; i++)
         frequent += strstr(names_get(&g.entities, f->list[i].subject), ".e0") != NULL;
     CHECK((double)frequent > 0.1 * (double)f->count && (double)frequent < 0.3 * (double)f->count);
-    graph_fini(&g);
 }
 
 /* ---- filter ---- */
@@ -414,7 +406,7 @@ static size_t answers(const struct graph *g, enum filter_side side, const char *
 
 TEST(graph, known_answers_come_from_all_splits_once_each)
 {
-    struct graph g;
+    CLOSED_BY(graph_fini) struct graph g;
     new_graph("a\tr\tb\na\tr\tc\na\tq\td\nb\tr\tc\n", "a\tr\td\na\tr\tb\n", "d\tr\tc\na\tr\te\n");
     graph_load(&g, folder, NULL, 1);
     CHECK_EQ(answers(&g, FILTER_OBJECTS, "a", "r", "bcde"), 4);
@@ -423,5 +415,4 @@ TEST(graph, known_answers_come_from_all_splits_once_each)
     CHECK_EQ(answers(&g, FILTER_OBJECTS, "b", "q", ""), 0);
     CHECK_EQ(answers(&g, FILTER_SUBJECTS, "c", "r", "abd"), 3);
     CHECK_EQ(answers(&g, FILTER_SUBJECTS, "e", "r", "a"), 1);
-    graph_fini(&g);
 }

@@ -17,7 +17,7 @@ TEST(ids, few_large_ones_become_small)
     static struct cell cells[COUNT];
     static uint32_t before[COUNT];
     struct rng rng;
-    struct names names;
+    CLOSED_BY(names_fini) struct names names;
     uint32_t bound = UINT32_C(1) << 30;
     names_init(&names);
     rng_init(&rng, 1, 2);
@@ -35,13 +35,12 @@ TEST(ids, few_large_ones_become_small)
         if (i > 0) CHECK_EQ(cells[i].id < cells[i - 1].id, before[i] < before[i - 1]);
     }
     CHECK_EQ(cells[COUNT - 1].id, bound - 1);
-    names_fini(&names);
 }
 
 TEST(ids, many_stay_as_they_are)
 {
     static uint32_t ids[20000];
-    struct names names;
+    CLOSED_BY(names_fini) struct names names;
     uint32_t bound = 100000;
     names_init(&names);
     for (uint32_t i = 0; i < 20000; i++) ids[i] = 5 * i;
@@ -50,5 +49,4 @@ TEST(ids, many_stay_as_they_are)
     bound = 65536;
     CHECK(!ids_number(ids, 3, sizeof *ids, &bound, 0, &names));
     CHECK(!ids_number(NULL, 0, sizeof *ids, &bound, 0, &names));
-    names_fini(&names);
 }

@@ -179,13 +179,12 @@ TEST(lasso, what_is_constant_is_so_to_the_last_digit)
     static const char text[] = "0.1 1:0.1 2:1000000000001\n0.1 1:0.1 2:1000000000002\n"
                                "0.1 1:0.1 2:1000000000003\n0.1 1:0.1 2:1000000000004\n"
                                "0.1 1:0.1 2:1000000000005\n0.1 1:0.1 2:1000000000006\n";
-    struct columns c;
+    CLOSED_BY(columns_fini) struct columns c;
     load_files(&c, &(struct files){text, NULL});
     CHECK_EQ(c.start[1], 0);
     CHECK_EQ(c.start[2], 6); /* differences of a millionth of a millionth are data */
     CHECK(fabs(c.norm[1] - sqrt(17.5)) < 1e-9);
     CHECK(c.response_squares <= 0);
-    columns_fini(&c);
 }
 
 TEST(lasso, refuses_what_is_not_to_be_told)

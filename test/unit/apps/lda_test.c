@@ -51,8 +51,8 @@ static void expect(const struct lda *l, const struct shelf *s, const float *row,
 static void check_draws(int sampler)
 {
     struct lda l = lda_of(sampler);
-    struct shelf s;
-    struct sampler draws;
+    CLOSED_BY(shelf_close) struct shelf s;
+    CLOSED_BY(sampler_close) struct sampler draws;
     float row[TOPICS], totals[TOPICS] = {0};
     double expected[TOPICS], freedom;
     uint64_t seen[TOPICS] = {0};
@@ -73,8 +73,6 @@ static void check_draws(int sampler)
     double statistic = chi_square(seen, expected, TOPICS, &freedom);
     if (statistic > chi_square_bound(freedom))
         test_fail(__FILE__, __LINE__, "chi-square %f of %f degrees", statistic, freedom);
-    sampler_close(&draws);
-    shelf_close(&s);
 }
 
 TEST(lda, the_plain_sampler_draws_by_the_counts)
@@ -91,8 +89,8 @@ TEST(lda, the_tree_draws_by_the_counts)
 TEST(lda, counts_follow_the_tokens)
 {
     struct lda l = lda_of(LDA_TREE);
-    struct shelf s;
-    struct sampler draws;
+    CLOSED_BY(shelf_close) struct shelf s;
+    CLOSED_BY(sampler_close) struct sampler draws;
     static float rows[WORDS][TOPICS], totals[TOPICS];
     shelf_open(&s, &l, 0, 1, 1);
     sampler_open(&draws, &s, 0);
@@ -115,13 +113,11 @@ TEST(lda, counts_follow_the_tokens)
         for (uint32_t w = 0; w < WORDS; w++) CHECK_EQ(rows[w][k], 0);
     }
     CHECK_EQ(s.pair_count[0] + s.pair_count[1], 0);
-    sampler_close(&draws);
-    shelf_close(&s);
 }
 
 static void draw_all(struct shelf *s, int sweeps)
 {
-    struct sampler draws;
+    CLOSED_BY(sampler_close) struct sampler draws;
     float totals[TOPICS], row[TOPICS] = {0};
     for (int k = 0; k < TOPICS; k++) totals[k] = 100;
     sampler_open(&draws, s, 0);
@@ -131,7 +127,6 @@ static void draw_all(struct shelf *s, int sweeps)
             for (int k = 0; k < TOPICS; k++) row[k] = 50;
             sampler_draw_word(&draws, w, row);
         }
-    sampler_close(&draws);
 }
 
 /* Who takes the topics over, on as many shelves or others, has them, and in their order. */
@@ -303,7 +298,7 @@ TEST(lda, coherence_is_that_of_pairs_of_words_in_documents)
 static void write_model(const char *path, const char *names)
 {
     float rows[4][TOPICS] = {{0}}, totals[TOPICS] = {0};
-    struct tensors t;
+    CLOSED_BY(tensors_close) struct tensors t;
     for (int w = 0; w < 4; w++) rows[w][2 * w + 1] = 1e6F;
     for (int k = 0; k < TOPICS; k++) totals[k] = 1e6F;
     tensors_open(&t, path);
@@ -314,7 +309,6 @@ static void write_model(const char *path, const char *names)
     tensors_write(&t, rows, sizeof rows);
     tensors_write(&t, totals, sizeof totals);
     if (names) tensors_write(&t, names, strlen(names));
-    tensors_close(&t);
 }
 
 static void begin_with_words(const void *path)

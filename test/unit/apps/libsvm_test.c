@@ -17,7 +17,7 @@ static void write_text(const char *text)
 
 static void read_all(char *all, size_t capacity)
 {
-    struct libsvm s;
+    CLOSED_BY(libsvm_close) struct libsvm s;
     struct libsvm_pair p;
     size_t at = 0;
     libsvm_open(&s, path);
@@ -30,7 +30,6 @@ static void read_all(char *all, size_t capacity)
         }
         at += (size_t)snprintf(all + at, capacity - at, "/");
     }
-    libsvm_close(&s);
 }
 
 static void read_any(const void *unused)

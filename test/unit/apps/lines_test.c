@@ -33,7 +33,7 @@ static void next_is(struct lines *l, const char *text)
 
 TEST(lines, end_with_lf_or_crlf_or_with_the_file)
 {
-    struct lines l;
+    CLOSED_BY(lines_close) struct lines l;
     open_text(&l, "one\ntwo\r\n\n\r\nfive\r", 0);
     next_is(&l, "one");
     next_is(&l, "two");
@@ -42,15 +42,13 @@ TEST(lines, end_with_lf_or_crlf_or_with_the_file)
     next_is(&l, "five");
     CHECK_EQ(l.number, 5);
     CHECK(!lines_next(&l));
-    lines_close(&l);
 }
 
 TEST(lines, an_empty_file_has_none)
 {
-    struct lines l;
+    CLOSED_BY(lines_close) struct lines l;
     open_text(&l, "", 0);
     CHECK(!lines_next(&l));
-    lines_close(&l);
 }
 
 TEST(lines, numbers_are_whole_fields)
@@ -118,13 +116,12 @@ TEST(lines, numbers_are_those_of_strtod)
 
 TEST(lines, a_byte_order_mark_is_no_text)
 {
-    struct lines l;
+    CLOSED_BY(lines_close) struct lines l;
     open_text(&l, "\xEF\xBB\xBFone\ntwo\n\xEF\xBB\xBF\n\xEF\xBB\xBFthree\xEF\xBB\xBF\n", 0);
     next_is(&l, "one");
     next_is(&l, "two");
     next_is(&l, "");
     next_is(&l, "three\xEF\xBB\xBF"); /* files that were put together */
-    lines_close(&l);
 }
 
 static void read_all(const void *unused)
@@ -212,10 +209,9 @@ static void complain(const void *lines)
 
 TEST(lines, complain_with_file_and_line)
 {
-    struct lines l;
+    CLOSED_BY(lines_close) struct lines l;
     open_text(&l, "one\ntwo\n", 0);
     lines_next(&l);
     lines_next(&l);
     ends_with(complain, &l, 1, "/text:2: no 7\n");
-    lines_close(&l);
 }

@@ -18,14 +18,13 @@ static void write_text(const char *text)
 
 static void read_all(const void *kinds)
 {
-    struct matrix_market m;
+    CLOSED_BY(matrix_market_close) struct matrix_market m;
     struct matrix_market_cell c;
     matrix_market_open(&m, path, *(const unsigned *)kinds);
     printf("%ux%u:", m.rows, m.columns);
     while (matrix_market_next(&m, &c)) printf(" %u,%u=%g", c.row, c.column, c.value);
     printf("/\n");
     fflush(stdout);
-    matrix_market_close(&m);
 }
 
 static void reads(const unsigned *kinds, const char *text, const char *expected)

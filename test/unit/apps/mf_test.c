@@ -124,7 +124,7 @@ static unsigned of_row[60], of_column[40];
 static void note_work(struct pool_member *m, void *mf)
 {
     const struct mf *f = mf;
-    struct visit v;
+    CLOSED_BY(visit_close) struct visit v;
     const struct visit_batch *b;
     visit_open(&v, f, m, 0);
     while ((b = visit_next(&v)) != NULL)
@@ -134,7 +134,6 @@ static void note_work(struct pool_member *m, void *mf)
             __atomic_fetch_or(&of_column[column - f->ratings.rows], 1U << m->index,
                               __ATOMIC_RELAXED);
         }
-    visit_close(&v);
 }
 
 static bool has_several(const unsigned *workers, size_t count)
@@ -195,7 +194,7 @@ static void walk(const struct mf *f, int nodes, unsigned workers, int rank)
     struct pool_member m = {
         .pool = &pool, .place = (unsigned)rank * workers, .total = (unsigned)nodes * workers};
     struct walk *w = &walks[rank];
-    struct visit v;
+    CLOSED_BY(visit_close) struct visit v;
     *w = (struct walk){0};
     visit_open(&v, f, &m, 0);
     for (bool is_last = false; !is_last;) {
@@ -211,7 +210,6 @@ static void walk(const struct mf *f, int nodes, unsigned workers, int rank)
         w->columns += b->columns;
         w->steps++;
     }
-    visit_close(&v);
 }
 
 static uint32_t in_both(const uint32_t *a, const uint32_t *b)
@@ -366,8 +364,8 @@ static bool has_row_twice(const struct visit_batch *b)
 static void step_work(struct pool_member *m, void *mf)
 {
     struct mf *f = mf;
-    struct visit v;
-    struct factors step;
+    CLOSED_BY(visit_close) struct visit v;
+    CLOSED_BY(factors_close) struct factors step;
     static struct copy before, after;
     int compared = 0;
     rows_init(m, MF_ROWS, fill_row, f);
@@ -387,8 +385,6 @@ static void step_work(struct pool_member *m, void *mf)
             CHECK(fabs(after.rows[k] - before.rows[k]) < 1e-4 * (1 + fabs(before.rows[k])));
     }
     CHECK(compared > 5);
-    factors_close(&step);
-    visit_close(&v);
 }
 
 TEST(mf, steps_are_those_of_the_book)

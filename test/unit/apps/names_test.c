@@ -10,7 +10,7 @@
 
 TEST(names, are_numbered_in_the_order_in_which_they_come)
 {
-    struct names n;
+    CLOSED_BY(names_fini) struct names n;
     names_init(&n);
     CHECK_EQ(names_add(&n, "a", 1), 0);
     CHECK_EQ(names_add(&n, "bcd", 3), 1);
@@ -22,7 +22,6 @@ TEST(names, are_numbered_in_the_order_in_which_they_come)
     CHECK_EQ(names_find(&n, "bcde", 4), NAMES_NONE);
     CHECK_STR(names_get(&n, 1), "bcd");
     CHECK_EQ(n.count, 3);
-    names_fini(&n);
 }
 
 TEST(names, data_of_other_names_are_others)
@@ -45,7 +44,7 @@ TEST(names, data_of_other_names_are_others)
 TEST(names, grow)
 {
     enum { MANY = 50000 };
-    struct names n;
+    CLOSED_BY(names_fini) struct names n;
     char name[32];
     names_init(&n);
     for (uint32_t i = 0; i < MANY; i++) {
@@ -57,7 +56,6 @@ TEST(names, grow)
         CHECK_EQ(names_find(&n, name, (size_t)length), i);
         CHECK(strcmp(names_get(&n, i), name) == 0);
     }
-    names_fini(&n);
 }
 
 /* ---- lists that grow ---- */

@@ -18,14 +18,13 @@
 
 static void print_json(const void *unused)
 {
-    struct json j;
+    CLOSED_BY(json_end) struct json j;
     (void)unused;
     json_begin(&j, "epoch");
     json_count(&j, "epoch", 18446744073709551615u);
     json_number(&j, "hits@1", 0.25);
     json_number(&j, "loss", NAN);
     json_text(&j, "name", "a\"b\\c\n\x01\x7F\xC2\x9B");
-    json_end(&j);
 }
 
 TEST(output, json_is_one_object_a_line)
@@ -72,11 +71,10 @@ enum { LONG = 20000 };
 static void print_long(const void *unused)
 {
     static char name[LONG + 1];
-    struct json j;
+    CLOSED_BY(json_end) struct json j;
     (void)unused;
     json_begin(&j, "topic");
     json_text(&j, "word1", memset(name, 'x', LONG));
-    json_end(&j);
 }
 
 /* Words and names of sections are as long as users have them. */
@@ -97,8 +95,8 @@ static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
 static void write_model(size_t floats)
 {
     static const float values[] = {1, 2, 3, 4, 5, 6, 7};
-    struct names names;
-    struct tensors t;
+    CLOSED_BY(names_fini) struct names names;
+    CLOSED_BY(tensors_close) struct tensors t;
     names_init(&names);
     names_add(&names, "a", 1);
     names_add(&names, "b", 1);
@@ -111,8 +109,6 @@ static void write_model(size_t floats)
     tensors_write(&t, values, 2 * sizeof(float));
     tensors_write(&t, values + 2, (floats - 2) * sizeof(float));
     tensors_write_names(&t, &names);
-    tensors_close(&t);
-    names_fini(&names);
 }
 
 static void write_floats(const void *floats)
@@ -216,14 +212,13 @@ TEST(output, a_chart_is_xml_whatever_its_texts_are)
 
 static void show_progress(const void *is_shown)
 {
-    struct meter m;
+    CLOSED_BY(meter_end) struct meter m;
     meter_init(&m, *(const bool *)is_shown);
     meter_begin(&m, "epoch 1", "facts", 100);
     for (uint64_t i = 0; i <= 100; i += 10) meter_set(&m, i);
     m.shown_s -= 60; /* as if a minute had passed */
     m.began_s -= 60;
     meter_set(&m, 50);
-    meter_end(&m);
 }
 
 TEST(output, progress_is_plain_lines_where_there_is_no_terminal)

@@ -14,7 +14,7 @@ static uint32_t search(const locus_key *list, uint32_t count, locus_key key)
 
 TEST(places, are_those_of_the_first_of_equal_keys_in_every_list)
 {
-    struct places p;
+    CLOSED_BY(places_fini) struct places p;
     struct rng rng;
     locus_key list[KEYS] = {0};
     rng_init(&rng, 7, 0);
@@ -29,12 +29,11 @@ TEST(places, are_those_of_the_first_of_equal_keys_in_every_list)
             if (place == count) list[count++] = key;
         }
     }
-    places_fini(&p);
 }
 
 TEST(places, has_room_for_as_many_different_keys_as_it_was_made_for)
 {
-    struct places p;
+    CLOSED_BY(places_fini) struct places p;
     locus_key list[KEYS] = {0};
     places_init(&p, KEYS);
     places_clear(&p);
@@ -43,5 +42,4 @@ TEST(places, has_room_for_as_many_different_keys_as_it_was_made_for)
         CHECK_EQ(places_find(&p, list, i, list[i]), i);
     }
     for (uint32_t i = 0; i < KEYS; i++) CHECK_EQ(places_find(&p, list, KEYS, list[i]), i);
-    places_fini(&p);
 }

@@ -102,7 +102,7 @@ static void use_rows(struct pool_member *m, void *unused)
 {
     const locus_key keys[] = {9, 12, 0};
     const float *rows[3];
-    struct params p;
+    CLOSED_BY(params_close) struct params p;
     (void)unused;
     params_open(&p, m, 3, 10);
     for (int round = 0; round < 50; round++) {
@@ -127,7 +127,6 @@ static void use_rows(struct pool_member *m, void *unused)
         params_release(&p);
         params_end(&p, u);
     }
-    params_close(&p);
 }
 
 TEST(pool, rows_of_locus_and_of_the_baseline)

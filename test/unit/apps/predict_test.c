@@ -28,7 +28,7 @@ struct part {
 /* Notes: "name=value" one after the other, NULL at the end; parts likewise. */
 static void write_model(const char *const *notes, const struct part *parts)
 {
-    struct tensors t;
+    CLOSED_BY(tensors_close) struct tensors t;
     folder_new(folder);
     snprintf(path, sizeof path, "%s/model", folder);
     tensors_open(&t, path);
@@ -45,7 +45,6 @@ static void write_model(const char *const *notes, const struct part *parts)
         tensors_write(&t, p->values,
                       (size_t)p->rows * (p->columns ? p->columns : 1) *
                           tensors_types[p->type].bytes);
-    tensors_close(&t);
 }
 
 #define FLOATS(name, rows, columns, ...) \

@@ -92,7 +92,7 @@ TEST(ratings, absent_cells_are_none_that_are_there)
     enum { TIMES = 40, COLUMNS = 20 };
     char text[1024] = "";
     size_t at = 0, of_column[COLUMNS] = {0};
-    struct ratings r;
+    CLOSED_BY(ratings_fini) struct ratings r;
     for (int i = 0; i < COLUMNS; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, i % 2 ? "a\t%d\nb\t%d\n" : "a\t%d\n", i,
                                i);
@@ -109,19 +109,17 @@ TEST(ratings, absent_cells_are_none_that_are_there)
     }
     for (size_t i = 0; i < COLUMNS - 1; i++) CHECK((of_column[i] > 9) == (i % 2 == 0));
     CHECK(fabs(r.mean - 29.0 / (double)r.train) < 1e-12);
-    ratings_fini(&r);
 }
 
 TEST(ratings, one_separator_counts_in_a_file)
 {
-    struct ratings r;
+    CLOSED_BY(ratings_fini) struct ratings r;
     load(&r, "John Smith\tGone, girl\t5\nJohn Smith\tHeat: 2\t3\n");
     CHECK_EQ(r.train, 2);
     CHECK_EQ(r.rows, 1);
     CHECK_STR(names_get(&r.row_names, 0), "John Smith");
     CHECK_STR(names_get(&r.column_names, 0), "Gone, girl");
     CHECK(r.list[1].value == 3);
-    ratings_fini(&r);
 }
 
 TEST(ratings, reads_matrix_market_and_writes_it)
@@ -245,7 +243,7 @@ TEST(ratings, columns_are_found_by_their_names)
 static void load_two(const void *texts)
 {
     const char *const *text = texts;
-    struct ratings r;
+    CLOSED_BY(ratings_fini) struct ratings r;
     char second[2 * FOLDER_PATH_BYTES];
     write_cells(text[0]);
     snprintf(second, sizeof second, "%s/test", folder);
@@ -255,7 +253,6 @@ static void load_two(const void *texts)
     printf("%u rows, %g, %zu unknown%s\n", r.rows, (double)r.list[r.train].value, r.unknown,
            r.is_tested_again ? ", the same" : "");
     fflush(stdout);
-    ratings_fini(&r);
 }
 
 TEST(ratings, a_test_is_of_the_rows_and_columns_trained_with)
@@ -284,18 +281,17 @@ TEST(ratings, a_test_is_of_the_rows_and_columns_trained_with)
 
 TEST(ratings, names_that_look_like_others_are_names)
 {
-    struct ratings r;
+    CLOSED_BY(ratings_fini) struct ratings r;
     load(&r, "7,NA,1\n07,\"#1, or \"\"two\"\"\nlines\",2\n7.0,nan,3\nx,?,4\n");
     CHECK_EQ(r.rows, 4);
     CHECK_EQ(r.columns, 4);
     CHECK_STR(names_get(&r.row_names, 1), "07");
     CHECK_STR(names_get(&r.column_names, 1), "#1, or \"two\"\nlines");
-    ratings_fini(&r);
 }
 
 TEST(ratings, a_large_number_of_a_row_is_no_size)
 {
-    struct ratings r;
+    CLOSED_BY(ratings_fini) struct ratings r;
     load(&r, MATRIX "300000000 5 3\n1 1 4\n300000000 2 3\n3 1 5\n");
     CHECK_EQ(r.rows, 3);
     CHECK_EQ(r.columns, 5);
@@ -304,7 +300,6 @@ TEST(ratings, a_large_number_of_a_row_is_no_size)
     CHECK_STR(names_get(&r.row_names, 2), "300000000");
     CHECK(r.list[1].row == 2 && r.list[1].column == 1 && r.list[2].row == 1);
     CHECK(fabs(r.mean - 4) < 1e-12);
-    ratings_fini(&r);
 }
 
 /* ---- files that several threads read ---- */
@@ -474,7 +469,7 @@ TEST(ratings, threads_count_cells_as_one_does)
 
 TEST(ratings, holds_back_a_share)
 {
-    struct ratings r;
+    CLOSED_BY(ratings_fini) struct ratings r;
     ratings_init(&r);
     for (uint32_t i = 0; i < 10000; i++) ratings_add(&r, (struct rating){.row = i, .value = 1});
     r.rows = 10000;
@@ -484,13 +479,12 @@ TEST(ratings, holds_back_a_share)
     CHECK(r.test > 1800 && r.test < 2200);
     char seen[10000] = {0};
     for (size_t i = 0; i < 10000; i++) CHECK_EQ(seen[r.list[i].row]++, 0);
-    ratings_fini(&r);
 }
 
 /* The cell that is held back of the row "u"; "v" has one alone, which stays. */
 static void holds_back(int split, const char *text, const char *column)
 {
-    struct ratings r;
+    CLOSED_BY(ratings_fini) struct ratings r;
     write_cells(text);
     ratings_init(&r);
     r.split = split;
@@ -499,7 +493,6 @@ static void holds_back(int split, const char *text, const char *column)
     CHECK_EQ(r.train, 3);
     CHECK_STR(names_get(&r.row_names, r.list[3].row), "u");
     if (column) CHECK_STR(names_get(&r.column_names, r.list[3].column), column);
-    ratings_fini(&r);
 }
 
 static void load_by_time(const void *file)

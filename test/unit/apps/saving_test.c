@@ -28,10 +28,9 @@ static void begin(void)
 
 static void save(const char *to, const char *text)
 {
-    struct saving s;
+    CLOSED_BY(saving_close) struct saving s;
     saving_open(&s, to);
     saving_put(&s, text, strlen(text));
-    saving_close(&s);
 }
 
 static void has(const char *file, const char *text)
@@ -161,12 +160,11 @@ TEST(saving, a_signal_removes_what_is_not_whole_and_ends_the_program_as_ever)
 static void save_too_much(const void *unused)
 {
     static const char much[1 << 16];
-    struct saving s;
+    CLOSED_BY(saving_close) struct saving s;
     (void)unused;
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 12, 1 << 12});
     saving_open(&s, path);
     saving_put(&s, much, sizeof much);
-    saving_close(&s);
 }
 
 TEST(saving, a_limit_of_the_size_is_a_sentence)

@@ -310,7 +310,7 @@ static void naive_check(const double complex *g, const float *before, const floa
 TEST(step, has_the_gradients_of_all_entities)
 {
     static const uint32_t facts[FACTS][3] = {{0, 0, 1}, {0, 1, 2}, {4, 0, 4}};
-    struct task t;
+    CLOSED_BY(tiny_fini) struct task t;
     struct pool pool, kept;
     struct step step;
     struct naive g = {0};
@@ -339,7 +339,6 @@ TEST(step, has_the_gradients_of_all_entities)
                     row_of(&pool, TINY_ENTITIES + r), t.options.rate);
     pool_close(&pool);
     pool_close(&kept);
-    tiny_fini(&t);
 }
 
 /* ---- with locus ---- */

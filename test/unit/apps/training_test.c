@@ -129,7 +129,7 @@ static void run(const void *job)
                                          {.name = "best rows", .rows = 1, .length = 1},
                                          {.name = "best more", .rows = 1, .length = 1}};
     struct training t;
-    struct pool pool;
+    CLOSED_BY(pool_close) struct pool pool;
     pool_open(&pool,
               &(struct pool_config){
                   .tables = tables, .table_count = 4, .workers = WORKERS, .is_baseline = true});
@@ -137,7 +137,6 @@ static void run(const void *job)
     t.kept = j.quality[0] > 0 ? 2 : 0;
     pool_run(&pool, training_work, &t);
     if (t.has_diverged) printf("diverged ");
-    pool_close(&pool);
 }
 
 static void says(const struct job *j, const char *wanted)

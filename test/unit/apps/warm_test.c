@@ -17,7 +17,7 @@ static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
 static void write_model(const char *file, const char *names)
 {
     static const float values[] = {1, 2, 3, 4, 5, 6, 7, 8}, biases[] = {10, 20, 30, 40};
-    struct tensors t;
+    CLOSED_BY(tensors_close) struct tensors t;
     folder_new(folder);
     snprintf(path, sizeof path, "%s/%s", folder, file);
     tensors_open(&t, path);
@@ -28,7 +28,6 @@ static void write_model(const char *file, const char *names)
     tensors_write(&t, values, sizeof values);
     tensors_write(&t, biases, sizeof biases);
     tensors_write(&t, names, names ? strlen(names) : 0);
-    tensors_close(&t);
 }
 
 struct job {
@@ -48,7 +47,7 @@ static void work(struct pool_member *m, void *job)
     const struct job *j = job;
     const struct warm_part parts[] = {{"rows", "names", 0, j->count},
                                       {"biases", NULL, j->count, 1}};
-    struct names n;
+    CLOSED_BY(names_fini) struct names n;
     names_init(&n);
     for (const char *c = j->names; *c; c++) names_add(&n, c, 1);
     if (j->part)
@@ -56,21 +55,19 @@ static void work(struct pool_member *m, void *job)
                   NULL);
     else
         warm_init(m, 0, path, parts, 2, &n, draw, NULL);
-    names_fini(&n);
 }
 
 static void run(const void *job)
 {
     struct job j = *(const struct job *)job;
     const struct locus_table table = {.name = "rows", .rows = ROWS, .length = LENGTH};
-    struct pool pool;
+    CLOSED_BY(pool_close) struct pool pool;
     pool_open(&pool,
               &(struct pool_config){
                   .tables = &table, .table_count = 1, .workers = WORKERS, .is_baseline = true});
     pool_run(&pool, work, &j);
     for (size_t i = 0; i < (size_t)ROWS * LENGTH; i++)
         printf("%g%s", (double)pool.tables[0].values[i], i % LENGTH == LENGTH - 1 ? ";" : " ");
-    pool_close(&pool);
 }
 
 TEST(warm, rows_of_known_names_are_the_models)
@@ -134,11 +131,10 @@ TEST(warm, an_archive_of_numpy_is_a_model)
 
 static void check_names(const void *letters)
 {
-    struct names n;
+    CLOSED_BY(names_fini) struct names n;
     names_init(&n);
     for (const char *l = letters; *l; l++) names_add(&n, l, 1);
     warm_check_names(path, "names", &n);
-    names_fini(&n);
 }
 
 TEST(warm, what_is_known_by_its_place_has_the_same_names)

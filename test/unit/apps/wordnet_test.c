@@ -49,9 +49,8 @@ static void write_wordnet(const char *data_noun)
 
 static void load(const void *order)
 {
-    struct graph g;
+    CLOSED_BY(graph_fini) struct graph g;
     graph_load(&g, folder, order, 1);
-    graph_fini(&g);
 }
 
 /* The facts of all splits as a text. */
@@ -134,7 +133,7 @@ TEST(wordnet, is_split_by_the_seed_and_every_entity_is_trained)
 
 TEST(wordnet, no_fact_is_there_twice_nor_the_other_way_round)
 {
-    struct graph g;
+    CLOSED_BY(graph_fini) struct graph g;
     if (access("/usr/share/wordnet/data.noun", R_OK) != 0)
         SKIP("WordNet (wordnet-base) is not installed");
     graph_load(&g, "/usr/share/wordnet", NULL, 1);
@@ -156,7 +155,6 @@ TEST(wordnet, no_fact_is_there_twice_nor_the_other_way_round)
     CHECK(is_known);
     CHECK_EQ(g.relations.count, 18);
     CHECK(g.splits[GRAPH_TRAIN].count > 150000);
-    graph_fini(&g);
 }
 
 static void is_refused(const char *data_noun, const char *part)

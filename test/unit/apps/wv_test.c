@@ -31,7 +31,7 @@ static const char *file_of(const char *text, size_t length)
 
 TEST(wv, text_has_words_and_lines)
 {
-    struct text t;
+    CLOSED_BY(text_close) struct text t;
     text_open(&t, file_of("\xEF\xBB\xBF one two\r\n\n\xEF\xBB\xBFthree", 0), 0, 1);
     CHECK_EQ(text_next(&t), TEXT_WORD);
     CHECK(t.length == 3 && memcmp(t.word, "one", 3) == 0);
@@ -43,7 +43,6 @@ TEST(wv, text_has_words_and_lines)
     CHECK_EQ(text_next(&t), TEXT_END);
     text_rewind(&t);
     CHECK_EQ(text_next(&t), TEXT_WORD);
-    text_close(&t);
 }
 
 /* Whatever the number of pieces, each word is in one of them, and whole. */
@@ -68,11 +67,10 @@ TEST(wv, pieces_of_a_text_have_each_word_once)
 
 static void read_all(const void *unused)
 {
-    struct text t;
+    CLOSED_BY(text_close) struct text t;
     (void)unused;
     text_open(&t, path, 0, 1);
     while (text_next(&t) != TEXT_END) continue;
-    text_close(&t);
 }
 
 TEST(wv, what_is_no_text_is_refused_with_its_line)
@@ -94,7 +92,7 @@ TEST(wv, what_is_no_text_is_refused_with_its_line)
 
 TEST(wv, vocabulary_is_by_frequency)
 {
-    struct vocabulary v;
+    CLOSED_BY(vocabulary_fini) struct vocabulary v;
     vocabulary_load(&v, file_of("b a c a\nb a d d d d rare", 0), 2, NULL);
     CHECK_EQ(v.words.count, 3);
     CHECK_STR(names_get(&v.words, 0), "d");
@@ -106,14 +104,13 @@ TEST(wv, vocabulary_is_by_frequency)
     double *weights = vocabulary_weights(&v, 0.75);
     CHECK(fabs(weights[0] - pow(4, 0.75)) < 1e-12);
     free(weights);
-    vocabulary_fini(&v);
 }
 
 TEST(wv, a_text_s_words_and_a_model_s_are_united)
 {
     static const char *const words[] = {"a", "d", "b", "rare", "gone", "lost"};
     static const uint64_t counts[] = {4, 4, 2, 1, 0, 0};
-    struct vocabulary v;
+    CLOSED_BY(vocabulary_fini) struct vocabulary v;
     file_of("b a c a\nb a a d d d d rare", 0);
     folder_write(folder, "model", "4 2\ngone 1 2\nrare 1 2\na 1 2\nlost 1 2\n", 0);
     vocabulary_load(&v, path, 2, folder_path(folder, "model"));
@@ -128,7 +125,6 @@ TEST(wv, a_text_s_words_and_a_model_s_are_united)
     }
     CHECK(vocabulary_keep(&v, 5, 0.001) == 1);
     free(weights);
-    vocabulary_fini(&v);
 }
 
 static void load_rare(const void *from)
@@ -166,7 +162,7 @@ TEST(wv, negatives_come_in_proportion)
     enum { DRAWS = 200000 };
     const double weights[] = {1, 0, 5, 2};
     int counts[4] = {0};
-    struct noise n;
+    CLOSED_BY(noise_fini) struct noise n;
     struct rng rng;
     rng_init(&rng, 7, 7);
     noise_init(&n, weights, 4);
@@ -175,7 +171,6 @@ TEST(wv, negatives_come_in_proportion)
      * fixed. */
     for (int i = 0; i < 4; i++) CHECK(fabs(counts[i] - weights[i] / 8 * DRAWS) < 1400);
     CHECK_EQ(counts[1], 0);
-    noise_fini(&n);
 }
 
 /* ---- windows ---- */
@@ -262,13 +257,11 @@ static void windows_work(struct pool_member *m, void *wv)
 
 TEST(wv, windows_are_of_one_sentence)
 {
-    struct wv w;
-    struct pool pool;
+    CLOSED_BY(tiny_fini) struct wv w;
+    CLOSED_BY(pool_close) struct pool pool;
     tiny_init(&w, "1 2 3 4 5 6 7 8 9\n15\n21 22 23 24 25\n");
     tiny_pool(&pool, &w);
     pool_run(&pool, windows_work, &w);
-    pool_close(&pool);
-    tiny_fini(&w);
 }
 
 /* ---- the step ---- */
@@ -461,14 +454,12 @@ static void change_what_is_seen(struct pool_member *m, void *wv)
 
 TEST(wv, outputs_are_zeros_that_show_what_becomes_of_them)
 {
-    struct wv w;
-    struct pool pool;
+    CLOSED_BY(tiny_fini) struct wv w;
+    CLOSED_BY(pool_close) struct pool pool;
     tiny_init(&w, "1 2 3 4 5 6 7 8 9\n");
     w.options.common.is_baseline = false;
     tiny_pool(&pool, &w);
     pool_run(&pool, change_what_is_seen, &w);
-    pool_close(&pool);
-    tiny_fini(&w);
 }
 
 /* ---- a text that changes ---- */
@@ -495,7 +486,7 @@ static void write_as_old(const char *text, const struct stat *about)
 TEST(wv, a_text_that_changes_is_named_as_the_cause)
 {
     static const char said[] = "/text was changed or replaced while it was read: start again\n";
-    struct wv w;
+    CLOSED_BY(tiny_fini) struct wv w;
     tiny_init(&w, "1 2 3 4 5 6 7 8 9\n");
     folder_write(folder, "text", "9 8 7 6 5 4 3 2 1\n", 0);
     ends_with(train_all, &w, 1, said);
@@ -504,15 +495,14 @@ TEST(wv, a_text_that_changes_is_named_as_the_cause)
     ends_with(train_all, &w, 1, said);
     write_as_old("1 2 3 4 5 6 7 8 9\n", &w.vocabulary.text);
     ends_with(train_all, &w, 0, "epoch   2");
-    tiny_fini(&w);
 }
 
 /* ---- questions ---- */
 
 TEST(wv, analogies_are_counted_by_section)
 {
-    struct vocabulary v;
-    struct analogies a;
+    CLOSED_BY(vocabulary_fini) struct vocabulary v;
+    CLOSED_BY(analogies_fini) struct analogies a;
     vocabulary_load(&v, file_of("king queen man woman paris france", 0), 1, NULL);
     folder_write(
         folder, "questions",
@@ -533,8 +523,6 @@ TEST(wv, analogies_are_counted_by_section)
     analogies_fini(&a);
     analogies_load(&a, path, &v, 3);
     CHECK_EQ(a.count, 0);
-    analogies_fini(&a);
-    vocabulary_fini(&v);
 }
 
 TEST(wv, the_nearest_word_answers)

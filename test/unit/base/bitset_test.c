@@ -39,7 +39,7 @@ TEST(bitset, the_last_member_is_found_again)
 
 TEST(bitset, adding_and_removing_twice_is_once)
 {
-    struct bitset b;
+    CLOSED_BY(bitset_fini) struct bitset b;
     CHECK(bitset_init(&b, 10000));
     bitset_add(&b, 5000);
     bitset_add(&b, 5000);
@@ -49,12 +49,11 @@ TEST(bitset, adding_and_removing_twice_is_once)
     bitset_remove(&b, 5000);
     bitset_add(&b, 5001); /* its word was empty: all levels must know again */
     CHECK_EQ(bitset_lowest(&b), 5001);
-    bitset_fini(&b);
 }
 
 TEST(bitset, members_come_out_in_order)
 {
-    struct bitset b;
+    CLOSED_BY(bitset_fini) struct bitset b;
     CHECK(bitset_init(&b, 300000));
     for (uint64_t m = 0; m < 300000; m += 997) bitset_add(&b, 300000 - 1 - m);
     uint64_t before = 0, count = 0;
@@ -64,7 +63,6 @@ TEST(bitset, members_come_out_in_order)
         bitset_remove(&b, m);
     }
     CHECK_EQ(count, (300000 + 996) / 997);
-    bitset_fini(&b);
 }
 
 /* Against a plain array, with members crowded and sparse. */

@@ -4,16 +4,15 @@
 
 TEST(clock_heap, an_empty_one_has_nothing_due)
 {
-    struct clock_heap h = {0};
+    CLOSED_BY(clock_heap_fini) struct clock_heap h = {0};
     CHECK_EQ(clock_heap_first(&h), INT64_MAX);
-    clock_heap_fini(&h);
 }
 
 /* 7 and 1000 have no factor in common: each clock once, in an order that is none. */
 TEST(clock_heap, gives_the_earliest_first_whatever_the_order_of_adding)
 {
     enum { CLOCKS = 1000 };
-    struct clock_heap h = {0};
+    CLOSED_BY(clock_heap_fini) struct clock_heap h = {0};
     static char things[CLOCKS];
     for (uint64_t i = 0; i < CLOCKS; i++)
         CHECK(clock_heap_add(&h, (locus_clock)(i * 7 % CLOCKS) - 500, &things[i * 7 % CLOCKS]));
@@ -23,12 +22,11 @@ TEST(clock_heap, gives_the_earliest_first_whatever_the_order_of_adding)
         clock_heap_drop(&h);
     }
     CHECK_EQ(clock_heap_first(&h), INT64_MAX);
-    clock_heap_fini(&h);
 }
 
 TEST(clock_heap, keeps_all_that_are_due_at_one_clock)
 {
-    struct clock_heap h = {0};
+    CLOSED_BY(clock_heap_fini) struct clock_heap h = {0};
     int things[5] = {0};
     for (int i = 0; i < 5; i++) CHECK(clock_heap_add(&h, 3, &things[i]));
     CHECK(clock_heap_add(&h, 2, NULL));
@@ -40,5 +38,4 @@ TEST(clock_heap, keeps_all_that_are_due_at_one_clock)
     }
     for (int i = 0; i < 5; i++) CHECK_EQ(things[i], 1);
     CHECK_EQ(h.count, 0);
-    clock_heap_fini(&h);
 }

@@ -8,7 +8,7 @@
 TEST(keyset, a_key_is_added_once)
 {
     static bool is_in[5000];
-    struct keyset s = {0};
+    CLOSED_BY(keyset_fini) struct keyset s = {0};
     struct random r;
     uint64_t rest;
     random_init(&r, 1, 0, 0);
@@ -25,12 +25,11 @@ TEST(keyset, a_key_is_added_once)
         }
         for (locus_key key = 0; key < 5000; key++) CHECK_EQ(keyset_has(&s, key), is_in[key]);
     }
-    keyset_fini(&s);
 }
 
 TEST(keyset, a_smaller_set_after_a_larger_one_is_empty)
 {
-    struct keyset s = {0};
+    CLOSED_BY(keyset_fini) struct keyset s = {0};
     CHECK_EQ(keyset_begin(&s, 1000), 0);
     for (locus_key key = 0; key < 1000; key++) CHECK(keyset_add(&s, key));
     CHECK_EQ(keyset_begin(&s, 3), 0);
@@ -39,5 +38,4 @@ TEST(keyset, a_smaller_set_after_a_larger_one_is_empty)
     CHECK(!keyset_add(&s, LOCUS_KEYS_MAX - 1) && !keyset_add(&s, 0));
     CHECK_EQ(keyset_begin(&s, 1000), 0);
     for (locus_key key = 0; key < 1000; key++) CHECK(!keyset_has(&s, key));
-    keyset_fini(&s);
 }

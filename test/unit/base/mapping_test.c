@@ -39,9 +39,8 @@ static void use_rings(void)
 
 static void list_processors(void)
 {
-    struct pinning_machine m;
+    CLOSED_BY(pinning_machine_fini) struct pinning_machine m;
     CHECK_EQ(pinning_machine_load(&m, NULL, NULL), 0);
-    pinning_machine_fini(&m);
 }
 
 TEST(mapping, rings_and_plugins_follow_each_other_at_one_address)

@@ -12,7 +12,7 @@
 
 static void use(void)
 {
-    struct io_uring ring;
+    CLOSED_BY(ring_close) struct io_uring ring;
     struct io_uring_cqe *done;
     CHECK_EQ(ring_open(&ring, 4, &(struct io_uring_params){.flags = 0}), 0);
     struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
@@ -23,7 +23,6 @@ static void use(void)
     CHECK_EQ(io_uring_wait_cqe(&ring, &done), 0);
     CHECK_EQ(done->user_data, 7);
     io_uring_cqe_seen(&ring, done);
-    ring_close(&ring);
 }
 
 /* The thread sanitizer is to know that the first one's use is over. */
@@ -35,7 +34,7 @@ TEST(ring, one_begins_where_another_threads_has_ended)
 /* Its first access to the ring's memory ends it. */
 TEST(ring, a_child_does_not_have_it)
 {
-    struct io_uring ring;
+    CLOSED_BY(ring_close) struct io_uring ring;
     int status;
     CHECK_EQ(ring_open(&ring, 4, &(struct io_uring_params){.flags = 0}), 0);
     pid_t child = fork();
@@ -46,7 +45,6 @@ TEST(ring, a_child_does_not_have_it)
     }
     CHECK_EQ(waitpid(child, &status, 0), child);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-    ring_close(&ring);
 }
 
 TEST(ring, what_the_kernel_refuses_is_said)

@@ -66,13 +66,12 @@ TEST(blocks, what_was_written_is_read)
                                    (BLOCKS + 2) * BLOCK_BYTES + 17};
     char f[FOLDER_PATH_BYTES];
     folder_new(f);
-    struct blocks b;
+    CLOSED_BY(blocks_fini) struct blocks b;
     CHECK_EQ(blocks_init(&b), 0);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         goes_round(&b, f, sizes[i], 1 << 20, 100003);
         goes_round(&b, f, sizes[i], 70001, 3 << 20);
     }
-    blocks_fini(&b);
 }
 
 TEST(blocks, a_file_that_is_shorter_than_was_said_ends_too_early)
@@ -157,7 +156,7 @@ TEST(blocks, nobody_writes_over_a_file)
 {
     char f[FOLDER_PATH_BYTES];
     folder_new(f);
-    struct blocks b;
+    CLOSED_BY(blocks_fini) struct blocks b;
     char text[DIGEST_TEXT];
     CHECK_EQ(blocks_init(&b), 0);
     CHECK_EQ(blocks_create(&b, folder_path(f, "file"), 0), 0);
@@ -165,7 +164,6 @@ TEST(blocks, nobody_writes_over_a_file)
     CHECK_EQ(blocks_create(&b, folder_path(f, "file"), 0), -EEXIST);
     CHECK_EQ(blocks_create(&b, folder_path(f, "no/file"), 0), -ENOENT);
     CHECK_EQ(blocks_open(&b, folder_path(f, "none"), 0, 1, NULL), -ENOENT);
-    blocks_fini(&b);
 }
 
 /* As when somebody gives up in the middle. */
@@ -185,7 +183,7 @@ TEST(blocks, may_end_while_some_are_under_way)
 /* Reading the first bytes of a process's memory, where nothing is, is -EIO. */
 static void read_an_error(bool has_ring)
 {
-    struct blocks b;
+    CLOSED_BY(blocks_fini) struct blocks b;
     char bytes[100];
     CHECK_EQ(blocks_init(&b), 0);
     if (!has_ring && b.has_ring) {
@@ -195,7 +193,6 @@ static void read_an_error(bool has_ring)
     CHECK_EQ(blocks_open(&b, "/proc/self/mem", 0, 3 * (uint64_t)BLOCK_BYTES, NULL), 0);
     CHECK_EQ(blocks_read(&b, bytes, sizeof bytes), -EIO);
     blocks_close(&b, NULL);
-    blocks_fini(&b);
 }
 
 TEST(blocks, what_a_disk_says_is_passed_on)

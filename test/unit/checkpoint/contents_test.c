@@ -62,8 +62,9 @@ static struct scene *scene(uint64_t keys_max)
     return &s;
 }
 
-static void end(struct scene *s)
+static void end(struct scene **at)
 {
+    struct scene *s = *at;
     blocks_fini(&s->blocks);
     contents_free_seals(s->contents.seals, &s->manifest);
     manifest_fini(&s->manifest);
@@ -104,14 +105,13 @@ static unsigned read_table(const struct scene *s, unsigned table)
 
 static void check_rows(uint64_t keys_max, unsigned count)
 {
-    struct scene *s = scene(keys_max);
+    CLOSED_BY(end) struct scene *s = scene(keys_max);
     CHECK_EQ(s->manifest.files, count);
     for (unsigned i = 0; i < count; i++)
         CHECK_EQ(contents_verify(&s->contents, &s->manifest.file[i]), 0);
     CHECK_EQ(read_table(s, 0), ROWS / 2);
     CHECK_EQ(read_table(s, 1), ROWS / 2);
     CHECK_EQ(manifest_rows(&s->manifest, 0), ROWS / 2);
-    end(s);
 }
 
 TEST(contents, rows_are_those_that_were_written)
@@ -151,7 +151,7 @@ static void flip(int fd, uint64_t at)
 
 TEST(contents, a_byte_that_changed_is_found_and_where)
 {
-    struct scene *s = scene(TENSORS_KEYS);
+    CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);
     const struct manifest_file *f = &s->manifest.file[0];
     int fd = open_file(s);
     for (uint64_t at = 0; at < f->bytes; at++) {
@@ -161,12 +161,11 @@ TEST(contents, a_byte_that_changed_is_found_and_where)
     }
     CHECK_EQ(contents_verify(&s->contents, f), 0);
     close(fd);
-    end(s);
 }
 
 TEST(contents, a_file_that_was_cut_or_grew_or_is_gone_is_damaged)
 {
-    struct scene *s = scene(TENSORS_KEYS);
+    CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);
     const struct manifest_file *f = &s->manifest.file[0];
     int fd = open_file(s);
     CHECK_EQ(ftruncate(fd, (off_t)f->bytes + 1), 0);
@@ -176,7 +175,6 @@ TEST(contents, a_file_that_was_cut_or_grew_or_is_gone_is_damaged)
     close(fd);
     CHECK_EQ(unlink(folder_path(s->folder, f->name)), 0);
     is_damaged(s, "it is missing");
-    end(s);
 }
 
 /* A number in a section is another one, and the digest is right. */
@@ -197,7 +195,7 @@ static void write_number(struct scene *s, unsigned section, int64_t number)
 
 TEST(contents, a_row_that_the_table_does_not_have_is_damage)
 {
-    struct scene *s = scene(TENSORS_KEYS);
+    CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);
     write_number(s, 1, ROWS);
     is_damaged(s, "it has row 100 of table \"long\", which has 100");
     write_number(s, 0, -1);
@@ -205,7 +203,6 @@ TEST(contents, a_row_that_the_table_does_not_have_is_damage)
     write_number(s, 0, 0);
     write_number(s, 1, 0);
     CHECK_EQ(contents_verify(&s->contents, &s->manifest.file[0]), 0);
-    end(s);
 }
 
 /* ---- what was verified is what is read ---- */
@@ -223,7 +220,7 @@ static int read_section(const struct scene *s, unsigned k)
 
 TEST(contents, a_byte_that_changes_behind_the_verification_is_given_to_nobody)
 {
-    struct scene *s = scene(TENSORS_KEYS);
+    CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);
     const struct manifest_file *f = &s->manifest.file[0];
     int fd = open_file(s);
     CHECK_EQ(contents_verify(&s->contents, f), 0);
@@ -239,12 +236,11 @@ TEST(contents, a_byte_that_changes_behind_the_verification_is_given_to_nobody)
         }
     }
     close(fd);
-    end(s);
 }
 
 TEST(contents, a_file_that_is_replaced_behind_the_verification_is_read_by_nobody)
 {
-    struct scene *s = scene(TENSORS_KEYS);
+    CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);
     const struct manifest_file *f = &s->manifest.file[0];
     char path[2 * FOLDER_PATH_BYTES];
     snprintf(path, sizeof path, "%s", folder_path(s->folder, f->name));
@@ -257,15 +253,13 @@ TEST(contents, a_file_that_is_replaced_behind_the_verification_is_read_by_nobody
     CHECK_EQ(read_section(s, 0), -EIO);
     CHECK_EQ(contents_verify(&s->contents, f), -EBADMSG);
     CHECK_STR(locus_error(), "it is no regular file");
-    end(s);
 }
 
 TEST(contents, who_reads_may_end_it)
 {
-    struct scene *s = scene(TENSORS_KEYS);
+    CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);
     const struct manifest_file *f = &s->manifest.file[0];
     struct found found = {.rc = -ECANCELED};
     CHECK_EQ(contents_verify(&s->contents, f), 0);
     CHECK_EQ(contents_rows(&s->contents, f, &f->section[0], find, &found), -ECANCELED);
-    end(s);
 }

@@ -179,7 +179,8 @@ TEST(manifest, a_file_that_does_not_end_as_a_manifest_costs_nothing)
 
 TEST(manifest, every_byte_counts)
 {
-    struct manifest m = whole(), again;
+    CLOSED_BY(manifest_fini) struct manifest m = whole();
+    struct manifest again;
     char *text = manifest_text(&m);
     for (size_t at = 0, bytes = strlen(text); at < bytes; at++) {
         text[at] ^= 1;
@@ -187,7 +188,6 @@ TEST(manifest, every_byte_counts)
         text[at] ^= 1;
     }
     free(text);
-    manifest_fini(&m);
 }
 
 TEST(manifest, members_may_come_in_any_order_and_each_once)

@@ -192,7 +192,7 @@ TEST_WITH(tensors, a_file_that_cannot_be_written_is_named, scene, s)
 /* A name may need six bytes for one; there is room for the header all the same. */
 TEST(tensors, names_that_need_quoting_fit_into_the_header)
 {
-    struct scene s = {.folder = ""};
+    CLOSED_BY(scene_end) struct scene s = {.folder = ""};
     char name[2000];
     memset(name, 1, sizeof name - 1);
     name[sizeof name - 1] = '\0';
@@ -202,5 +202,4 @@ TEST(tensors, names_that_need_quoting_fit_into_the_header)
     CHECK_EQ(add(&s, 0, 5), 0);
     CHECK_EQ(tensors_end(&s.tensors), 0);
     CHECK_EQ(s.tensors.files.files, 1);
-    scene_end(&s);
 }

@@ -369,14 +369,13 @@ TEST(rendezvous, a_secret_that_rank_0_asks_for_is_named)
     unsigned char data[TEXT_BYTES];
     struct node n;
     node_init(&n, 1, 2, nodes_address());
-    struct impostor i = impostor_meet(&n);
+    CLOSED_BY(impostor_close) struct impostor i = impostor_meet(&n);
     peer_hear(i.fd, MESSAGE_HELLO, data, sizeof data);
     say_challenge(i.fd);
     node_finish(&n);
     CHECK_EQ(n.rc, -EACCES);
     CHECK_STR(n.error, "rank 0, at the rendezvous 127.0.0.1:");
     CHECK_STR(n.error, "asks for the cluster's secret, which this node does not know; set");
-    impostor_close(&i);
 }
 
 /* A refusal that rank 0 has proved ends it at once. */

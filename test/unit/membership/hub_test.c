@@ -251,13 +251,12 @@ TEST_WITH(hub, a_watched_channel_says_something_when_there_is_nothing_to_say, sc
 
 TEST(hub, silence_ends_a_watched_channel)
 {
-    struct scene s;
+    CLOSED_BY(scene_end) struct scene s;
     begin(&s, 0.3);
     hub_lock(&s.hub);
     channel_watch(s.channel, 300);
     hub_unlock(&s.hub);
     expect_end(&s, -ETIMEDOUT, "was silent for 0.3 s");
-    scene_end(&s);
 }
 
 TEST_WITH(hub, a_deadline_ends_what_is_not_watched_by_then, scene, s)
@@ -272,7 +271,7 @@ TEST_WITH(hub, a_deadline_ends_what_is_not_watched_by_then, scene, s)
 /* What the thread would find when it wakes so late; it cannot while the lock is held. */
 TEST(hub, time_in_which_this_process_did_not_run_is_known)
 {
-    struct scene s;
+    CLOSED_BY(scene_end) struct scene s;
     begin(&s, 100);
     hub_lock(&s.hub);
     uint64_t now_ns = clock_now_ns();
@@ -289,7 +288,6 @@ TEST(hub, time_in_which_this_process_did_not_run_is_known)
     hub_note(&s.hub); /* the thread is to run at once: from now on it is late */
     CHECK(s.hub.due_ns <= clock_now_ns());
     hub_unlock(&s.hub);
-    scene_end(&s);
 }
 
 TEST_WITH(hub, the_shorter_time_out_is_that_of_all_channels, scene, s)

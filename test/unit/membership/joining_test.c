@@ -215,12 +215,11 @@ TEST(rendezvous, a_rank_0_of_another_version_is_recognized)
     struct node n;
     struct message *welcome = message_done(message_new(MESSAGE_WELCOME));
     node_init(&n, 1, 2, nodes_address());
-    struct impostor i = impostor_meet(&n);
+    CLOSED_BY(impostor_close) struct impostor i = impostor_meet(&n);
     welcome->data[4] = 99;
     peer_say(i.fd, welcome->data, welcome->bytes);
     node_finish(&n);
     CHECK_EQ(n.rc, -EPROTO);
     CHECK_STR(n.error, "rank 0 speaks version 99 of the protocol, rank 1 speaks ");
     message_let_go(welcome);
-    impostor_close(&i);
 }

@@ -58,13 +58,12 @@ TEST(rendezvous, something_else_at_the_address_is_recognized)
     struct node n;
     static const char http[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
     node_init(&n, 1, 2, nodes_address());
-    struct impostor i = impostor_meet(&n);
+    CLOSED_BY(impostor_close) struct impostor i = impostor_meet(&n);
     peer_say(i.fd, http, sizeof http - 1);
     node_finish(&n);
     CHECK_EQ(n.rc, -EPROTO);
     CHECK_STR(n.error, n.config.node.rendezvous);
     CHECK_STR(n.error, "is no rendezvous of locus");
-    impostor_close(&i);
 }
 
 TEST(rendezvous, a_listener_that_says_nothing_does_not_hold_a_member_longer_than_its_timeout)

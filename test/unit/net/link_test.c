@@ -226,7 +226,7 @@ TEST(link, goes_on_where_a_short_send_ended)
 
 TEST(link, keeps_what_the_kernel_has_until_it_gives_it_back)
 {
-    struct lone lone;
+    CLOSED_BY(close_lone) struct lone lone;
     open_lone(&lone);
     struct link *l = lone.link;
     for (uint64_t put = 0; put < 40; put++) CHECK(ends_put(l, put, 1000));
@@ -236,12 +236,11 @@ TEST(link, keeps_what_the_kernel_has_until_it_gives_it_back)
     CHECK(link_is_drained(l));
     link_sent(l, -EPIPE);
     CHECK_EQ(lone.all.spares, 2);
-    close_lone(&lone);
 }
 
 TEST(link, says_why_sending_failed)
 {
-    struct lone lone;
+    CLOSED_BY(close_lone) struct lone lone;
     open_lone(&lone);
     struct link *l = lone.link;
     CHECK(ends_put(l, 0, 10));
@@ -253,7 +252,6 @@ TEST(link, says_why_sending_failed)
     link_received(l, -ECONNRESET, false);
     CHECK(lone.all.fallen == l);
     CHECK(strcmp(l->reason, "cannot be reached any more: Connection timed out") == 0);
-    close_lone(&lone);
 }
 
 /* ---- a bare socket as the peer --------------------------------------------------------------- */

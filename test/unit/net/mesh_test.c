@@ -14,29 +14,27 @@
 
 TEST(mesh, connects_every_shard_of_every_node)
 {
-    struct cluster c;
+    CLOSED_BY(close_mesh) struct cluster c;
     open_cluster(&c, 4, 3, NULL);
     start_all(&c);
     await_all(&c);
     check_mesh(&c);
-    close_mesh(&c);
 }
 
 TEST(mesh, connects_when_all_know_the_secret)
 {
-    struct cluster c;
+    CLOSED_BY(close_mesh) struct cluster c;
     struct secret s = secret_of("open sesame");
     open_cluster(&c, 4, 3, NULL);
     share_secret(&c, &s);
     start_all(&c);
     await_all(&c);
     check_mesh(&c);
-    close_mesh(&c);
 }
 
 TEST(mesh, connects_over_ipv6)
 {
-    struct cluster c;
+    CLOSED_BY(close_mesh) struct cluster c;
     char address[MESH_ADDRESS_MAX];
     int listener;
     if (listen_at("::1", NULL, &listener, address)) SKIP("no IPv6 here");
@@ -46,19 +44,17 @@ TEST(mesh, connects_over_ipv6)
     start_all(&c);
     await_all(&c);
     check_mesh(&c);
-    close_mesh(&c);
 }
 
 TEST(mesh, waits_for_nodes_that_come_late)
 {
-    struct cluster c;
+    CLOSED_BY(close_mesh) struct cluster c;
     open_cluster(&c, 4, 2, NULL);
     c.node[0].late_ms = 300;
     c.node[2].late_ms = 100;
     start_all(&c);
     await_all(&c);
     check_mesh(&c);
-    close_mesh(&c);
 }
 
 /* Sockets of this process that take connections. */
@@ -77,7 +73,7 @@ static int open_listeners(void)
  * now.) */
 TEST(mesh, lets_nobody_connect_later)
 {
-    struct cluster c;
+    CLOSED_BY(close_mesh) struct cluster c;
     int before = open_listeners();
     open_cluster(&c, 2, 1, NULL);
     CHECK_EQ(open_listeners(), before + 2);
@@ -85,7 +81,6 @@ TEST(mesh, lets_nobody_connect_later)
     await_all(&c);
     check_mesh(&c);
     CHECK_EQ(open_listeners(), before);
-    close_mesh(&c);
 }
 
 TEST(mesh, leaves_no_descriptor_open_in_200_cycles)

@@ -28,7 +28,7 @@ static void check_refused(const char *address, const struct mesh_hello *hello,
 
 TEST(mesh_unauthenticated, refuses_who_does_not_belong_and_says_so)
 {
-    struct cluster c;
+    CLOSED_BY(close_mesh) struct cluster c;
     struct mesh_hello hello, answer;
     open_cluster(&c, 3, 2, NULL);
     start_node(&c.node[1]);
@@ -60,7 +60,6 @@ TEST(mesh_unauthenticated, refuses_who_does_not_belong_and_says_so)
     start_node(&c.node[2]);
     await_all(&c);
     check_mesh(&c);
-    close_mesh(&c);
 }
 
 struct crowd {
@@ -141,7 +140,7 @@ static bool is_closed_within(int fd, int ms)
  * challenge. */
 TEST(mesh_unauthenticated, gives_unauthenticated_a_deadline)
 {
-    struct cluster c;
+    CLOSED_BY(close_mesh) struct cluster c;
     struct secret s = secret_of("open sesame");
     struct mesh_hello hello = hello_of(1, 0), answer;
     int fd[3];
@@ -162,7 +161,6 @@ TEST(mesh_unauthenticated, gives_unauthenticated_a_deadline)
     start_node(&c.node[1]);
     await_all(&c);
     check_mesh(&c);
-    close_mesh(&c);
 }
 
 /* ---- who does not know the secret ---- */
@@ -194,7 +192,7 @@ static enum mesh_status call_with_proof(const char *address, const struct secret
 
 TEST(mesh_unauthenticated, refuses_callers_that_do_not_know_the_secret)
 {
-    struct cluster c;
+    CLOSED_BY(close_mesh) struct cluster c;
     struct secret right = secret_of("open sesame"), wrong = secret_of("open barley");
     struct mesh_hello proof, challenge, hello = hello_of(1, 0);
     char text[512];
@@ -225,5 +223,4 @@ TEST(mesh_unauthenticated, refuses_callers_that_do_not_know_the_secret)
     CHECK_STR(text,
               "does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes\n");
     check_mesh(&c);
-    close_mesh(&c);
 }

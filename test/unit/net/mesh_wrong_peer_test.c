@@ -30,7 +30,7 @@ static void answer_and_close(int fd, const void *bytes, size_t n)
 /* Node 0's port is in wrong hands for a while. */
 TEST(mesh_wrong_peer, tries_again_until_the_right_node_answers)
 {
-    struct cluster c;
+    CLOSED_BY(close_mesh) struct cluster c;
     struct mesh_hello answer = hello_of(0, 0);
     open_cluster(&c, 2, 1, NULL);
     start_node(&c.node[1]);
@@ -45,7 +45,6 @@ TEST(mesh_wrong_peer, tries_again_until_the_right_node_answers)
     start_node(&c.node[0]);
     await_all(&c);
     check_mesh(&c);
-    close_mesh(&c);
 }
 
 static void hear_proof(int fd, struct mesh_hello *proof)
@@ -59,7 +58,7 @@ static void hear_proof(int fd, struct mesh_hello *proof)
  * use to it. */
 TEST(mesh_wrong_peer, tries_again_until_who_answers_knows_the_secret)
 {
-    struct cluster c;
+    CLOSED_BY(close_mesh) struct cluster c;
     struct secret s = secret_of("open sesame");
     struct mesh_hello answer = hello_of(0, 0), proof;
     open_cluster(&c, 2, 1, NULL);
@@ -81,7 +80,6 @@ TEST(mesh_wrong_peer, tries_again_until_who_answers_knows_the_secret)
     start_node(&c.node[0]);
     await_all(&c);
     check_mesh(&c);
-    close_mesh(&c);
 }
 
 TEST(mesh_wrong_peer, says_that_the_secrets_differ)

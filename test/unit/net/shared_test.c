@@ -66,22 +66,20 @@ static void check_flow(struct shared *from, struct shared *to, size_t ring)
 
 TEST(shared, carries_bytes_each_way_in_order)
 {
-    struct both s = open_both();
+    CLOSED_BY(close_both) struct both s = open_both();
     check_flow(s.a, s.b, SHARED_RING_MAX);
     check_flow(s.b, s.a, SHARED_RING_MAX);
-    close_both(&s);
 }
 
 TEST(shared, is_full_once_and_then_has_room_again)
 {
     static unsigned char bytes[2 * SHARED_RING_MAX];
-    struct both s = open_both();
+    CLOSED_BY(close_both) struct both s = open_both();
     const struct iovec piece = {bytes, sizeof bytes};
     CHECK_EQ(shared_write(s.a, &piece, 1), SHARED_RING_MAX);
     CHECK_EQ(shared_write(s.a, &piece, 1), 0);
     CHECK_EQ(shared_read(s.b, bytes, 10), 10);
     CHECK_EQ(shared_write(s.a, &piece, 1), 10);
-    close_both(&s);
 }
 
 /* shared.h: neither believes the other's numbers. They begin the file: written and read of the
@@ -159,7 +157,7 @@ TEST(shared, rings_are_smaller_in_larger_clusters_and_of_one_size_at_both_ends)
 TEST(shared, who_sleeps_is_woken_once_for_bytes_or_for_room)
 {
     static unsigned char bytes[SHARED_RING_MAX];
-    struct both s = open_both();
+    CLOSED_BY(close_both) struct both s = open_both();
     const struct iovec few = {bytes, 10}, all = {bytes, sizeof bytes};
     CHECK_EQ(shared_write(s.a, &few, 1), 10);
     CHECK(!shared_must_wake(s.a));
@@ -182,5 +180,4 @@ TEST(shared, who_sleeps_is_woken_once_for_bytes_or_for_room)
     CHECK(shared_has_news(s.a, true));
     CHECK(shared_must_wake(s.b));
     CHECK(!shared_must_wake(s.b));
-    close_both(&s);
 }

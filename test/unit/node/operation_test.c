@@ -24,7 +24,7 @@ static struct request *begin(struct operations *o, struct operation **op, const 
 
 TEST(operation, keys_under_way_are_held_until_their_request_is_done)
 {
-    struct operations o;
+    CLOSED_BY(operations_fini) struct operations o;
     open_operations(&o, true);
     struct operation *op;
     locus_key keys[KEYS];
@@ -44,13 +44,12 @@ TEST(operation, keys_under_way_are_held_until_their_request_is_done)
     CHECK_EQ(o.keys_under_way, 0);
     CHECK(!operations_hold_key(&o, keys[0]));
     CHECK_EQ(operations_wait(&o, t), 0);
-    operations_fini(&o);
 }
 
 /* A key of two operations is held until the second is done. */
 TEST(operation, a_key_of_several_operations_is_held_until_the_last_is_done)
 {
-    struct operations o;
+    CLOSED_BY(operations_fini) struct operations o;
     open_operations(&o, true);
     struct operation *op[2];
     struct request *r[2];
@@ -64,13 +63,12 @@ TEST(operation, a_key_of_several_operations_is_held_until_the_last_is_done)
     operation_request_done(r[0], 0);
     CHECK(!operations_hold(&o, &key, 1));
     CHECK_EQ(operations_wait_all(&o), 0);
-    operations_fini(&o);
 }
 
 /* Requests are used again; what they held before is counted off. */
 TEST(operation, the_pool_goes_round_and_nothing_stays_held)
 {
-    struct operations o;
+    CLOSED_BY(operations_fini) struct operations o;
     open_operations(&o, true);
     for (locus_key key = 0; key < 1000; key++) {
         struct operation *op;
@@ -81,14 +79,13 @@ TEST(operation, the_pool_goes_round_and_nothing_stays_held)
     }
     for (locus_key key = 0; key < 1000; key++) CHECK(!operations_hold(&o, &key, 1));
     CHECK_EQ(o.keys_under_way, 0);
-    operations_fini(&o);
 }
 
 /* From the time that was told to the last answer, whenever the worker looks. */
 TEST(operation, its_time_is_counted_once)
 {
     enum { BUCKET = 38 }; /* 2^38 ns are 4.6 minutes */
-    struct operations o;
+    CLOSED_BY(operations_fini) struct operations o;
     open_operations(&o, true);
     struct locus_histogram took = {0};
     struct operation *op;
@@ -102,13 +99,12 @@ TEST(operation, its_time_is_counted_once)
         CHECK_EQ(operations_wait(&o, t), 0);
         CHECK_EQ(took.count[BUCKET], 1);
     }
-    operations_fini(&o);
 }
 
 /* Nobody waits for any of them; one of two fails. */
 TEST(operation, times_are_counted_when_places_are_used_again)
 {
-    struct operations o;
+    CLOSED_BY(operations_fini) struct operations o;
     open_operations(&o, true);
     struct locus_histogram took = {0};
     for (locus_key key = 0; key < 4 * OPERATIONS_MAX; key++) {
@@ -121,13 +117,12 @@ TEST(operation, times_are_counted_when_places_are_used_again)
     uint64_t counted = 0;
     for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) counted += took.count[i];
     CHECK_EQ(counted, OPERATIONS_MAX / 2);
-    operations_fini(&o);
 }
 
 /* Where rows do not move one connection keeps the order: nothing is counted. */
 TEST(operation, nothing_is_held_where_rows_do_not_move)
 {
-    struct operations o;
+    CLOSED_BY(operations_fini) struct operations o;
     open_operations(&o, false);
     struct operation *op;
     const locus_key key = 1;
@@ -137,5 +132,4 @@ TEST(operation, nothing_is_held_where_rows_do_not_move)
     operation_request_done(r, 0);
     CHECK(!operations_hold(&o, &key, 1));
     CHECK_EQ(operations_wait_all(&o), 0);
-    operations_fini(&o);
 }

@@ -31,18 +31,15 @@ static struct key_look look(const struct pair *p, int rank, locus_key key)
     return l;
 }
 
-TEST(signaling, does_nothing_where_no_shard_heeds_intents)
+TEST_ON_NODE(signaling, does_nothing_where_no_shard_heeds_intents, ROWS, 1)
 {
     struct intent_stream **streams = (void *)&streams;
-    locus *n = one_node(ROWS, 1, 1);
-    locus_worker *w = worker_of(n);
     const locus_key key = 3;
     CHECK_EQ(signaling_open(w, &streams), 0);
     CHECK(streams == NULL);
     signaling_close(w, &streams, false);
     signaling_advance(w, 1);
     CHECK_EQ(signaling_unintend(w, &key, 1), 0);
-    close_both(n, w);
 }
 
 TEST_WITH(signaling, each_key_reaches_its_shard_and_no_other, pair, p)

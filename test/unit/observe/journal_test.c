@@ -171,17 +171,14 @@ TEST(journal, curves_have_names)
 }
 
 /* A node whose disk is full goes on; and is closed. */
-TEST(journal, a_full_disk_stops_the_journal_and_nothing_else)
+TEST_ON_NODE(journal, a_full_disk_stops_the_journal_and_nothing_else, ROWS, 1)
 {
     char folder[FOLDER_PATH_BYTES];
     CHECK_EQ(unsetenv("LOCUS_REPORT"), 0);
-    locus *n = one_node(ROWS, 1, 1);
-    locus_worker *w = worker_of(n);
     folder_new(folder);
     CHECK_EQ(symlink("/dev/full", folder_path(folder, "run.0.report.jsonl")), 0);
     ask_for(folder, "run");
     struct journal *j = opened(0);
     CHECK_EQ(journal_start(j, n), 0);
     journal_close(j);
-    close_both(n, w);
 }

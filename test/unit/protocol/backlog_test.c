@@ -20,6 +20,11 @@ static struct scene scene(void)
     return s;
 }
 
+static void scene_end(struct scene *s)
+{
+    world_free(&s->world);
+}
+
 static struct record *record_of(struct scene *s, uint64_t index)
 {
     return record_get(&s->shard->records, index);
@@ -37,7 +42,7 @@ static bool is_later(const struct scene *s, unsigned peer)
 
 TEST(backlog, keys_come_out_in_their_order)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     struct index_list *l = &s.backlog->peer[1].refresh;
     uint64_t in = 0, out = 0;
     for (int i = 0; i < 20; i++) { /* more and more wait, and the list moves in its memory */
@@ -50,12 +55,11 @@ TEST(backlog, keys_come_out_in_their_order)
     while (list_length(l) > 0) CHECK_EQ(list_pop(s.backlog, l), out++);
     CHECK_EQ(out, in);
     CHECK_EQ(l->first, 0); /* it begins anew: no memory for what is gone */
-    world_free(s.world);
 }
 
 TEST(backlog, a_key_waits_once_in_each_class)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     struct record *r = record_of(&s, 7);
     for (int i = 0; i < 2; i++) {
         backlog_add_sync(s.shard, r, 1, BACKLOG_LAZY);
@@ -66,12 +70,11 @@ TEST(backlog, a_key_waits_once_in_each_class)
     CHECK_EQ(list_length(&s.backlog->peer[1].urgent), 1);
     CHECK_EQ(list_length(&s.backlog->peer[2].recall), 1);
     CHECK_EQ(s.backlog->waiting, 3);
-    world_free(s.world);
 }
 
 TEST(backlog, a_turn_looks_at_whom_something_waits_for)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     backlog_add_sync(s.shard, record_of(&s, 1), 1, BACKLOG_URGENT);
     backlog_add_sync(s.shard, record_of(&s, 2), 2, BACKLOG_LAZY);
     CHECK(is_soon(&s, 1) && !is_later(&s, 1));
@@ -82,12 +85,11 @@ TEST(backlog, a_turn_looks_at_whom_something_waits_for)
     s.backlog->peer[2].goes_on = true; /* the last round was full */
     backlog_note(s.shard, 2);
     CHECK(is_soon(&s, 2));
-    world_free(s.world);
 }
 
 TEST(backlog, nobody_looks_at_whose_round_is_under_way)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     s.backlog->peer[1].is_under_way = true;
     backlog_add_sync(s.shard, record_of(&s, 1), 1, BACKLOG_URGENT);
     backlog_add_refresh(s.shard, 1, 2);
@@ -95,15 +97,13 @@ TEST(backlog, nobody_looks_at_whose_round_is_under_way)
     s.backlog->peer[1].is_under_way = false;
     backlog_note(s.shard, 1);
     CHECK(is_soon(&s, 1) && is_later(&s, 1));
-    world_free(s.world);
 }
 
 TEST(backlog, what_is_put_off_is_looked_at_again)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     CHECK(!s.backlog->puts_off);
     backlog_put_off(s.shard, 5);
     CHECK(s.backlog->puts_off);
     CHECK_EQ(s.backlog->waiting, 0);
-    world_free(s.world);
 }

@@ -48,7 +48,7 @@ static void begin(void)
 
 static void end(void)
 {
-    world_free(t.world);
+    world_free(&t.world);
 }
 
 static void turn(void)

@@ -6,7 +6,7 @@
 
 TEST(dispatch, an_entry_that_cannot_be_fails_the_link_with_the_reason)
 {
-    struct world *w = world_new(3, KEYS, LENGTH, WORKERS, 1 << 20, 11);
+    CLOSED_BY(world_free) struct world *w = world_new(3, KEYS, LENGTH, WORKERS, 1 << 20, 11);
     locus_key key = moving_key_at_home(w, 1);
     unsigned owner = 1, third = 2;
     float values[LENGTH];
@@ -50,7 +50,6 @@ TEST(dispatch, an_entry_that_cannot_be_fails_the_link_with_the_reason)
     CHECK(world_receive(w, 0, owner, answer) == NULL);
     CHECK_EQ(w->node[0].completed, 1);
     CHECK_STR(world_receive(w, 0, owner, answer), "never asked");
-    world_free(w);
 }
 
 /* From node 1 to node 0, whatever they have said before. */
@@ -96,34 +95,32 @@ TEST(dispatch, each_message_has_its_sender_its_length_and_its_flags)
         {name, {.operation = WIRE_ROUND_DONE, .owner = 1}},
         {name, {.operation = WIRE_CLOCK_AWAITED, .origin = 1}},
     };
-    struct world *w = moving_world(3, 4);
+    CLOSED_BY(world_free) struct world *w = moving_world(3, 4);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct wire_entry e = cases[i].e;
         if (!e.key && wire_rules[e.operation].route != WIRE_OF_SHARD)
             e.key = moving_key_at_home(w, 1);
         CHECK_STR(world_receive(w, 0, 1, e), cases[i].why);
     }
-    world_free(w);
 }
 
 TEST(dispatch, what_the_technique_does_not_know_fails_the_link)
 {
     static const uint8_t operations[] = {WIRE_ROW,        WIRE_LOCATION, WIRE_SYNC,    WIRE_ROUND,
                                          WIRE_ROUND_DONE, WIRE_ANSWER,   WIRE_REFRESH, WIRE_RECALL};
-    struct world *w = world_new(2, KEYS, LENGTH, WORKERS, WIDE, 1);
+    CLOSED_BY(world_free) struct world *w = world_new(2, KEYS, LENGTH, WORKERS, WIDE, 1);
     for (size_t i = 0; i < sizeof operations; i++)
         CHECK_STR(world_receive(w, 0, 1, (struct wire_entry){.operation = operations[i]}),
                   "an entry of what the cluster's technique does not know");
     for (unsigned operation = WIRE_OPERATIONS; operation < 256; operation++)
         CHECK_STR(world_receive(w, 0, 1, (struct wire_entry){.operation = (uint8_t)operation}),
                   "an entry of no known operation");
-    world_free(w);
 }
 
 /* From 2 to the home, 1, which knows that the row has gone to 0. */
 TEST(dispatch, a_request_for_a_row_that_has_left_goes_on_to_its_owner)
 {
-    struct world *w = moving_world(3, 2);
+    CLOSED_BY(world_free) struct world *w = moving_world(3, 2);
     locus_key key = moving_key_at_home(w, 1);
     struct call push, pull;
     moving_bring(w, 0, key);
@@ -138,5 +135,4 @@ TEST(dispatch, a_request_for_a_row_that_has_left_goes_on_to_its_owner)
     moving_ask_pull(w, &pull, 2, 0, 0, key);
     world_deliver_all(w);
     CHECK_EQ(moving_pulled(&pull), 3);
-    world_free(w);
 }

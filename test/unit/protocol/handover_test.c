@@ -9,7 +9,7 @@
 
 TEST(relocation, takes_two_messages_when_the_owner_is_known)
 {
-    struct world *w = moving_world(3, 1);
+    CLOSED_BY(world_free) struct world *w = moving_world(3, 1);
     locus_key key = moving_key_at_home(w, 1);
     struct call c = {0};
     moving_run(w, 2, REQUEST_SET, key, 7);
@@ -25,12 +25,11 @@ TEST(relocation, takes_two_messages_when_the_owner_is_known)
     CHECK_EQ(w->node[0].shard.counters.relocated_in, 1);
     CHECK_EQ(w->node[1].shard.histograms.hops[0], 2); /* of the set, too */
     CHECK_EQ(moving_value_at(w, 0, key), 7);
-    world_free(w);
 }
 
 TEST(relocation, goes_by_way_of_the_home_when_the_hint_is_the_home)
 {
-    struct world *w = moving_world(3, 2);
+    CLOSED_BY(world_free) struct world *w = moving_world(3, 2);
     locus_key key = moving_key_at_home(w, 1);
     struct call c = {0};
     moving_run(w, 2, REQUEST_SET, key, 7);
@@ -47,23 +46,21 @@ TEST(relocation, goes_by_way_of_the_home_when_the_hint_is_the_home)
     CHECK_EQ(w->node[1].shard.counters.forwards, 1);
     CHECK_EQ(w->node[2].shard.histograms.hops[1], 1);
     CHECK_EQ(moving_value_at(w, 1, key), 7);
-    world_free(w);
 }
 
 TEST(relocation, of_a_row_that_is_here_needs_none)
 {
-    struct world *w = moving_world(2, 3);
+    CLOSED_BY(world_free) struct world *w = moving_world(2, 3);
     struct call c = {0};
     moving_ask_localize(w, &c, 1, 0, 0, moving_key_at_home(w, 1));
     CHECK(moving_is_done(&c));
     CHECK(world_is_quiet(w));
     moving_check_rest(w, moving_key_at_home(w, 1), 1, 0);
-    world_free(w);
 }
 
 TEST(relocation, of_a_row_that_was_never_written_carries_no_values)
 {
-    struct world *w = moving_world(2, 4);
+    CLOSED_BY(world_free) struct world *w = moving_world(2, 4);
     locus_key key = moving_key_at_home(w, 1);
     struct call c = {0};
     moving_ask_localize(w, &c, 0, 0, 0, key);
@@ -76,14 +73,13 @@ TEST(relocation, of_a_row_that_was_never_written_carries_no_values)
     CHECK_EQ(moving_run(w, 1, REQUEST_PUSH, key, 3), 3);
     CHECK_EQ(moving_value_at(w, 0, key), 3);
     moving_check_rest(w, key, 0, 1);
-    world_free(w);
 }
 
 /* ---- requests that meet a row on its way ---- */
 
 TEST(relocation, requests_that_come_before_the_row_are_parked_and_served_in_order)
 {
-    struct world *w = moving_world(3, 8);
+    CLOSED_BY(world_free) struct world *w = moving_world(3, 8);
     locus_key key = moving_key_at_home(w, 1);
     struct call taker = {0}, c[4] = {0};
     moving_begin_slowly(w, key, &taker);
@@ -102,14 +98,13 @@ TEST(relocation, requests_that_come_before_the_row_are_parked_and_served_in_orde
     CHECK_EQ(moving_pulled(&c[3]), 23);
     CHECK_EQ(w->node[0].shard.histograms.parked.sum, 4 * 5000);
     moving_check_rest(w, key, 0, 2);
-    world_free(w);
 }
 
 /* ---- what cannot be ---- */
 
 TEST(relocation, a_row_that_cannot_be_fails_the_link_with_the_reason)
 {
-    struct world *w = moving_world(3, 18);
+    CLOSED_BY(world_free) struct world *w = moving_world(3, 18);
     locus_key key = moving_key_at_home(w, 1);
     struct call taker = {0};
     moving_ask_localize(w, &taker, 0, 0, 0, key);
@@ -152,12 +147,11 @@ TEST(relocation, a_row_that_cannot_be_fails_the_link_with_the_reason)
     CHECK(world_receive(w, 0, 1, row) == NULL);
     CHECK(moving_is_done(&taker));
     CHECK_STR(world_receive(w, 0, 1, row), "here already");
-    world_free(w);
 }
 
 TEST(relocation, a_row_of_an_ownership_that_has_passed_on_is_refused)
 {
-    struct world *w = moving_world(3, 19);
+    CLOSED_BY(world_free) struct world *w = moving_world(3, 19);
     locus_key key = moving_key_at_home(w, 1);
     struct call taker = {0};
     for (unsigned rank = 2; rank > 0; rank--) moving_bring(w, rank, key); /* term 2 */
@@ -171,12 +165,11 @@ TEST(relocation, a_row_of_an_ownership_that_has_passed_on_is_refused)
     for (row.term = 1; row.term <= 2; row.term++)
         CHECK_STR(world_receive(w, 0, 1, row), "passed on");
     CHECK(world_receive(w, 0, 1, row) == NULL);
-    world_free(w);
 }
 
 TEST(relocation, news_that_cannot_be_fail_the_link_with_the_reason)
 {
-    struct world *w = moving_world(3, 20);
+    CLOSED_BY(world_free) struct world *w = moving_world(3, 20);
     locus_key here = moving_key_at_home(w, 0), key = moving_key_at_home(w, 1);
     const struct wire_entry news = {
         .operation = WIRE_LOCATION, .owner = 2, .origin = 1, .key = key, .term = 5};
@@ -199,12 +192,11 @@ TEST(relocation, news_that_cannot_be_fail_the_link_with_the_reason)
     wrong.key = here; /* whoever says that a row is elsewhere: it is here */
     CHECK(world_receive(w, 0, 1, wrong) == NULL);
     CHECK(moving_known(w, 0, here).is_here);
-    world_free(w);
 }
 
 TEST(relocation, a_request_that_cannot_be_fails_the_link_with_the_reason)
 {
-    struct world *w = moving_world(3, 21);
+    CLOSED_BY(world_free) struct world *w = moving_world(3, 21);
     locus_key key = moving_key_at_home(w, 1);
     const struct wire_entry push = {
         .operation = WIRE_PUSH, .owner = 1, .origin = 2, .hops = 1, .key = key, .length = LENGTH};
@@ -226,13 +218,12 @@ TEST(relocation, a_request_that_cannot_be_fails_the_link_with_the_reason)
     CHECK_EQ(moving_value_at(w, 1, key), 0);
     CHECK(world_receive(w, 1, 0, push) == NULL); /* forwarded: not from its origin */
     CHECK_EQ(w->node[1].shard.histograms.hops[1], 1);
-    world_free(w);
 }
 
 /* Two nodes that take each other for the owner would send it to and fro for ever. */
 TEST(relocation, a_request_by_an_ownership_that_another_has_fails_the_link)
 {
-    struct world *w = moving_world(3, 24);
+    CLOSED_BY(world_free) struct world *w = moving_world(3, 24);
     locus_key key = moving_key_at_home(w, 1);
     const struct wire_entry news = {
         .operation = WIRE_LOCATION, .owner = 2, .origin = 1, .key = key, .term = 5};
@@ -246,7 +237,6 @@ TEST(relocation, a_request_by_an_ownership_that_another_has_fails_the_link)
     /* the older one was sent on, the younger one waits for the row */
     CHECK_EQ(moving_entries(w, 0, 2), 1);
     CHECK_EQ(w->node[0].shard.records.used - w->node[0].shard.records.free_count, 1);
-    world_free(w);
 }
 
 TEST(relocation, more_parked_than_all_credit_allows_fails_the_link)
@@ -259,12 +249,12 @@ TEST(relocation, more_parked_than_all_credit_allows_fails_the_link)
     size_t fit = NODES_HERE * NODES_HERE * CREDIT / wire_entry_bytes(LENGTH);
     for (size_t i = 0; i < fit; i++) CHECK(world_receive(w, 0, 1, push) == NULL);
     CHECK_STR(world_receive(w, 0, 1, push), "credit of all nodes");
-    world_free(w);
+    world_free(&w);
 }
 
 TEST(relocation, where_rows_do_not_move_nobody_sends_one)
 {
-    struct world *w = world_new(2, KEYS, LENGTH, WORKERS, WIDE, 22);
+    CLOSED_BY(world_free) struct world *w = world_new(2, KEYS, LENGTH, WORKERS, WIDE, 22);
     locus_key key = moving_key_at_home(w, 1);
     CHECK_STR(
         world_receive(w, 0, 1, (struct wire_entry){.operation = WIRE_ROW, .key = key, .term = 1}),
@@ -274,5 +264,4 @@ TEST(relocation, where_rows_do_not_move_nobody_sends_one)
               "technique does not know");
     CHECK_EQ(moving_run(w, 0, REQUEST_LOCALIZE, key, 0), 0); /* done, and nothing has moved */
     CHECK(moving_known(w, 1, key).is_here);
-    world_free(w);
 }

@@ -26,9 +26,14 @@ static struct scene scene(enum locus_technique technique)
     return s;
 }
 
+static void scene_end(struct scene *s)
+{
+    world_free(&s->world);
+}
+
 TEST(holders, are_found_until_they_are_removed)
 {
-    struct scene s = scene(LOCUS_ADAPTIVE);
+    CLOSED_BY(scene_end) struct scene s = scene(LOCUS_ADAPTIVE);
     CHECK(holder_find(s.record, 1) == NULL);
     struct holder *one = holders_add(s.record, s.ref, 1);
     CHECK_EQ(one->node, 1);
@@ -47,23 +52,21 @@ TEST(holders, are_found_until_they_are_removed)
     holders_remove(s.record, s.ref, 3);
     CHECK_EQ(s.record->holders, 0);
     CHECK(record_is_empty(s.record));
-    world_free(s.world);
 }
 
 TEST(holders, as_many_as_there_are_nodes)
 {
     enum { MANY = 300 };
-    struct scene s = scene(LOCUS_ADAPTIVE);
+    CLOSED_BY(scene_end) struct scene s = scene(LOCUS_ADAPTIVE);
     for (unsigned node = 1; node < MANY; node++) holders_add(s.record, s.ref, node)->seen = node;
     for (unsigned node = 1; node < MANY; node++) CHECK_EQ(holder_find(s.record, node)->seen, node);
     for (unsigned node = 1; node < MANY; node++) holders_remove(s.record, s.ref, node);
     CHECK_EQ(s.record->holders, 0);
-    world_free(s.world);
 }
 
 TEST(holders, the_version_rises_when_a_look_finds_the_row_changed)
 {
-    struct scene s = scene(LOCUS_ADAPTIVE);
+    CLOSED_BY(scene_end) struct scene s = scene(LOCUS_ADAPTIVE);
     CHECK(row_add(s.ref, ones) >= 0); /* before there is a holder: not seen */
     holders_add(s.record, s.ref, 1);
     uint64_t first = holders_version(s.record, s.ref);
@@ -75,20 +78,18 @@ TEST(holders, the_version_rises_when_a_look_finds_the_row_changed)
     CHECK_EQ(holders_version(s.record, s.ref), first + 1);
     holders_remove(s.record, s.ref, 1);
     CHECK_EQ(s.record->version, 0);
-    world_free(s.world);
 }
 
 TEST(holders, of_full_replication_are_all_others)
 {
-    struct scene s = scene(LOCUS_FULL_REPLICATION);
+    CLOSED_BY(scene_end) struct scene s = scene(LOCUS_FULL_REPLICATION);
     holders_add_all(s.shard, s.record, s.ref);
     holders_add_all(s.shard, s.record, s.ref);
     CHECK_EQ(s.record->holders, NODES - 1);
     CHECK(holder_find(s.record, 0) == NULL);
     for (unsigned node = 1; node < NODES; node++) CHECK(holder_find(s.record, node) != NULL);
-    world_free(s.world);
+    scene_end(&s);
     s = scene(LOCUS_ADAPTIVE);
     holders_add_all(s.shard, s.record, s.ref);
     CHECK_EQ(s.record->holders, 0);
-    world_free(s.world);
 }

@@ -9,7 +9,7 @@
 /* Node 0 knows an owner of long ago; each node on the way knows the next one. */
 TEST(relocation, a_chain_of_stale_hints_leads_to_the_owner)
 {
-    struct world *w = moving_world(NODES, 5);
+    CLOSED_BY(world_free) struct world *w = moving_world(NODES, 5);
     locus_key key = moving_key_at_home(w, 3);
     moving_run(w, 3, REQUEST_SET, key, 9);
     moving_bring(w, 1, key);
@@ -24,7 +24,6 @@ TEST(relocation, a_chain_of_stale_hints_leads_to_the_owner)
     CHECK_EQ(w->node[3].shard.histograms.hops[2], 1);
     CHECK_EQ(moving_known(w, 0, key).owner, 3);
     moving_check_rest(w, key, 3, 3);
-    world_free(w);
 }
 
 /* However often the row has moved: at rest nobody is sent to a node twice. */
@@ -40,6 +39,6 @@ TEST(relocation, hops_at_rest_are_fewer_than_nodes)
         for (unsigned rank = 0; rank < NODES; rank++)
             for (unsigned hops = NODES - 1; hops < SHARD_HOPS; hops++)
                 CHECK_EQ(w->node[rank].shard.histograms.hops[hops], 0);
-        world_free(w);
+        world_free(&w);
     }
 }

@@ -38,7 +38,7 @@ static void intend(struct world *w, unsigned node, unsigned worker, locus_key ke
 
 TEST(look, a_key_that_nobody_has_touched_is_at_its_home)
 {
-    struct world *w = managed();
+    CLOSED_BY(world_free) struct world *w = managed();
     locus_key key = moving_key_at_home(w, 1);
     struct key_look home = look(w, 1, key), other = look(w, 0, key);
     CHECK(home.is_here && !other.is_here);
@@ -50,7 +50,6 @@ TEST(look, a_key_that_nobody_has_touched_is_at_its_home)
     CHECK_EQ(home.now_ns, w->now_ns);
     CHECK_EQ(w->node[0].shard.records.used - w->node[0].shard.records.free_count,
              0); /* a look remembers nothing */
-    world_free(w);
 }
 
 /* Node 0 has a replica of a row of node 1, which wants it, too. */
@@ -67,7 +66,7 @@ static struct world *shared(locus_key *key)
 TEST(look, an_owner_names_who_holds_replicas_and_a_holder_its_owner)
 {
     locus_key key;
-    struct world *w = shared(&key);
+    CLOSED_BY(world_free) struct world *w = shared(&key);
     w->now_ns += 7 * MS;
     struct key_look owner = look(w, 1, key), holder = look(w, 0, key);
     CHECK(owner.is_here && !owner.is_replica);
@@ -79,23 +78,21 @@ TEST(look, an_owner_names_who_holds_replicas_and_a_holder_its_owner)
     CHECK_EQ(holder.owner, 1);
     CHECK_EQ(holder.heard_ns, 7 * MS);
     CHECK_EQ(holder.holders, 0);
-    world_free(w);
 }
 
 TEST(look, a_holder_is_behind_once_the_main_copy_has_changed)
 {
     static const float ones[LENGTH] = {1, 1, 1, 1, 1};
     locus_key key;
-    struct world *w = shared(&key);
+    CLOSED_BY(world_free) struct world *w = shared(&key);
     CHECK(row_add(store_row_ref(&w->node[1].store, key), ones) >= 0);
     CHECK(!look(w, 1, key).holder[0].is_current);
-    world_free(w);
 }
 
 TEST(look, intents_are_those_of_this_node_with_their_clocks)
 {
     locus_key key;
-    struct world *w = shared(&key);
+    CLOSED_BY(world_free) struct world *w = shared(&key);
     intend(w, 1, 0, key, 500, 600);
     intend(w, 1, 1, key + 1, 0, 7);
     struct key_look owner = look(w, 1, key), holder = look(w, 0, key);
@@ -110,13 +107,12 @@ TEST(look, intents_are_those_of_this_node_with_their_clocks)
     CHECK(!owner.is_kept && !owner.has_more_intents);
     CHECK(holder.is_kept);
     CHECK_EQ(holder.wanted, 0);
-    world_free(w);
 }
 
 TEST(look, what_finds_no_room_is_counted)
 {
     enum { MORE = 5 };
-    struct world *w = managed();
+    CLOSED_BY(world_free) struct world *w = managed();
     locus_key key = moving_key_at_home(w, 0);
     struct shard *s = &w->node[0].shard;
     struct row_ref ref = store_row_ref(&w->node[0].store, key);
@@ -129,13 +125,12 @@ TEST(look, what_finds_no_room_is_counted)
     CHECK_EQ(l.holder[LOOK_HOLDERS_MAX - 1].node, LOOK_HOLDERS_MAX);
     CHECK_EQ(l.intents, LOOK_INTENTS_MAX);
     CHECK(l.has_more_intents);
-    world_free(w);
 }
 
 TEST(look, decisions_are_those_of_the_key_and_only_where_they_are_kept)
 {
     locus_key key;
-    struct world *w = shared(&key);
+    CLOSED_BY(world_free) struct world *w = shared(&key);
     struct key_look owner = look(w, 1, key), holder = look(w, 0, key);
     CHECK_EQ(owner.decisions, 1);
     CHECK_EQ(owner.decision[0].kind, DECISION_SHARED);
@@ -149,14 +144,13 @@ TEST(look, decisions_are_those_of_the_key_and_only_where_they_are_kept)
     decisions_free(w->node[1].shard.decisions);
     w->node[1].shard.decisions = NULL;
     CHECK_EQ(look(w, 1, key).decisions, 0);
-    world_free(w);
 }
 
 /* Node 0 owns it, and does not have it yet; what others ask of it waits there. */
 TEST(look, a_row_on_its_way_has_an_owner_and_is_not_here)
 {
     static struct call taker, late[2];
-    struct world *w = moving_world(NODES, 1);
+    CLOSED_BY(world_free) struct world *w = moving_world(NODES, 1);
     locus_key key = moving_key_at_home(w, 1);
     moving_begin_slowly(w, key, &taker);
     struct key_look l = look(w, 0, key);
@@ -173,5 +167,4 @@ TEST(look, a_row_on_its_way_has_an_owner_and_is_not_here)
     CHECK_EQ(l.parked, 0);
     CHECK_EQ(l.term, 2);
     CHECK_EQ(moving_pulled(&late[0]), 100);
-    world_free(w);
 }

@@ -27,7 +27,7 @@ TEST(relocation, who_waits_for_a_key_goes_on_when_there_is_credit_again)
     world_deliver_all(w);
     CHECK(moving_is_done(&other));
     moving_check_rest(w, key, 1, 0);
-    world_free(w);
+    world_free(&w);
 }
 
 TEST(relocation, a_lost_node_ends_what_waits_and_what_is_parked)
@@ -43,12 +43,12 @@ TEST(relocation, a_lost_node_ends_what_waits_and_what_is_parked)
     CHECK(moving_is_done(&taker) && moving_is_done(&waits) && moving_is_done(&parked));
     CHECK_EQ(w->node[0].last_rc, -ECONNRESET);
     world_deliver_all(w); /* the row comes, and nobody is there */
-    world_free(w);        /* nothing leaks */
+    world_free(&w);       /* nothing leaks */
 }
 
 TEST(relocation, to_a_node_whose_link_has_failed_takes_the_row_away_all_the_same)
 {
-    struct world *w = moving_world(2, 17);
+    CLOSED_BY(world_free) struct world *w = moving_world(2, 17);
     locus_key key = moving_key_at_home(w, 1);
     struct call taker = {0};
     float row[64]; /* the compiler looks at longer copies, too */
@@ -58,5 +58,4 @@ TEST(relocation, to_a_node_whose_link_has_failed_takes_the_row_away_all_the_same
     moving_deliver(w, 0, 1);
     CHECK(!moving_known(w, 1, key).is_here);
     CHECK_EQ(row_read(store_row_ref(&w->node[1].store, key), row), -EAGAIN);
-    world_free(w);
 }

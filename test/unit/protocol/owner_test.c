@@ -225,7 +225,7 @@ static void play(const struct timeline *t)
     check_counters(&s);
     for (unsigned node = 0; node < NODES; node++) stream_close(s.stream[node], true);
     quiesce(&s);
-    world_free(s.world);
+    world_free(&s.world);
 }
 
 /* ---- Figure 4: the decision, by example ---- */

@@ -19,7 +19,7 @@ static struct pacer opened(void)
 
 TEST(pacer, pauses_in_proportion_to_what_it_took)
 {
-    struct pacer g = opened();
+    CLOSED_BY(pacer_fini) struct pacer g = opened();
     CHECK(pacer_allows(&g, 0));
     pacer_spent(&g, 500, 3, 2048);
     pacer_pause(&g, 10000, clocks);
@@ -31,7 +31,6 @@ TEST(pacer, pauses_in_proportion_to_what_it_took)
     g.pause_ns = 7000;
     pacer_pause(&g, 200000, clocks);
     CHECK_EQ(g.due_ns, 207000);
-    pacer_fini(&g);
 }
 
 /* Synchronizes as soon as it may, which costs next to nothing; returns how long it must wait
@@ -44,7 +43,7 @@ static uint64_t pause_after(struct pacer *g, uint64_t now_ns)
 
 TEST(pacer, counts_what_it_serves_until_time_has_paid_for_it)
 {
-    struct pacer g = opened();
+    CLOSED_BY(pacer_fini) struct pacer g = opened();
     pacer_served(&g, 1000, 300, 1, 1024);
     pacer_served(&g, 1000, 300, 0, 0);
     pacer_pause(&g, 1000, clocks);
@@ -58,13 +57,12 @@ TEST(pacer, counts_what_it_serves_until_time_has_paid_for_it)
     due = g.due_ns;
     pacer_pause(&g, due, clocks);
     CHECK_EQ(g.due_ns, due + (uint64_t)PACER_FACTOR * PACER_SERVED_NS_MAX);
-    pacer_fini(&g);
 }
 
 /* Neither clocks nor rounds make it wait: it takes nobody's time. */
 TEST(pacer, pauses_with_a_core_of_its_own_as_long_as_it_took)
 {
-    struct pacer g = opened();
+    CLOSED_BY(pacer_fini) struct pacer g = opened();
     g.has_own_core = g.rounds_are_sparse = true;
     CHECK_EQ(pause_after(&g, 1000), 0);
     now_of[0] = 1;
@@ -76,7 +74,6 @@ TEST(pacer, pauses_with_a_core_of_its_own_as_long_as_it_took)
     CHECK_EQ(pause_after(&g, 3000000), PACER_FACTOR_OWN * 700);
     g.pause_ns = UINT64_C(7000000); /* max_rounds_per_second */
     CHECK_EQ(pause_after(&g, 20000000), g.pause_ns);
-    pacer_fini(&g);
 }
 
 /* Synchronizes at `now_ns` with a pause of `pause_ns` behind. */
@@ -94,7 +91,7 @@ static locus_clock ahead_later(const struct pacer *g, unsigned worker)
 
 TEST(pacer, does_not_look_ahead_of_a_worker_that_stands)
 {
-    struct pacer g = opened();
+    CLOSED_BY(pacer_fini) struct pacer g = opened();
     synchronize(&g, 10000, 8000);
     now_of[0] = 30;
     synchronize(&g, 18000, 8000);
@@ -103,14 +100,12 @@ TEST(pacer, does_not_look_ahead_of_a_worker_that_stands)
     CHECK_EQ(pacer_ahead(&g, 0, 59), 58);
     CHECK_EQ(pacer_ahead(&g, 0, 61), 60);
     CHECK_EQ(pacer_ahead(&g, 0, 0), 0); /* opened again */
-    pacer_fini(&g);
 }
 
 TEST(pacer, knows_no_clocks_where_there_are_no_intents)
 {
-    struct pacer g = opened();
+    CLOSED_BY(pacer_fini) struct pacer g = opened();
     pacer_pause(&g, 1000, NULL);
     pacer_pause(&g, 2000, NULL);
     CHECK_EQ(ahead_later(&g, 0), 0);
-    pacer_fini(&g);
 }

@@ -7,7 +7,7 @@ enum { KEYS = 100000 };
 
 TEST(record, is_found_under_its_key_alone)
 {
-    struct records all;
+    CLOSED_BY(records_fini) struct records all;
     CHECK_EQ(records_init(&all, KEYS), 0);
     CHECK(record_find(&all, 0) == NULL && record_find(&all, KEYS - 1) == NULL);
     struct record *first = record_get(&all, 0), *last = record_get(&all, KEYS - 1);
@@ -23,7 +23,6 @@ TEST(record, is_found_under_its_key_alone)
     CHECK_EQ(all.used - all.free_count, 1);
     record_release(&all, last);
     CHECK_EQ(all.used - all.free_count, 0);
-    records_fini(&all);
 }
 
 static uint64_t index_of(uint64_t i)
@@ -57,7 +56,7 @@ TEST(record, of_ten_thousand_keys_stay_where_they_are)
 TEST(record, that_was_given_back_is_used_again_and_remembers_nothing)
 {
     enum { AT_A_TIME = 300, ROUNDS = 200 };
-    struct records all;
+    CLOSED_BY(records_fini) struct records all;
     CHECK_EQ(records_init(&all, KEYS), 0);
     for (uint64_t round = 0; round < ROUNDS; round++) {
         for (uint64_t i = 0; i < AT_A_TIME; i++) {
@@ -79,14 +78,13 @@ TEST(record, that_was_given_back_is_used_again_and_remembers_nothing)
     }
     CHECK(all.used <= AT_A_TIME);
     CHECK_EQ(all.chunks, (AT_A_TIME + RECORDS_A_CHUNK - 1) / RECORDS_A_CHUNK);
-    records_fini(&all);
 }
 
 /* At the end of a node whose cluster is lost, requests may still be parked; a leak checker looks
  * on. */
 TEST(record, with_parked_requests_gives_their_memory_back_at_the_end)
 {
-    struct records all;
+    CLOSED_BY(records_fini) struct records all;
     CHECK_EQ(records_init(&all, KEYS), 0);
     for (uint64_t i = 0; i < 100; i++) {
         struct record *r = record_get(&all, index_of(i));
@@ -97,5 +95,4 @@ TEST(record, with_parked_requests_gives_their_memory_back_at_the_end)
             r->parked = p;
         }
     }
-    records_fini(&all);
 }

@@ -36,9 +36,14 @@ static void intend(struct world *w, unsigned node, locus_key key, locus_clock en
     shard_turn(&w->node[node].shard, w->now_ns);
 }
 
+static struct world *nodes_of(enum locus_technique technique, unsigned nodes)
+{
+    return world_new_managed(technique, nodes, KEYS, LENGTH, 1, 1 << 20, 1);
+}
+
 static struct world *two_that_share(enum locus_technique technique, unsigned nodes, locus_key *key)
 {
-    struct world *w = world_new_managed(technique, nodes, KEYS, LENGTH, 1, 1 << 20, 1);
+    struct world *w = nodes_of(technique, nodes);
     *key = key_of(w, 1);
     intend(w, 1, *key, 1000);
     intend(w, 0, *key, 100);
@@ -60,7 +65,7 @@ TEST(adversity, a_push_that_its_replica_lacks_does_not_wait_for_the_pacer)
     static struct request r;
     static float update[LENGTH] = {1, 1, 1, 1};
     static struct request_item item = {.values = update};
-    struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
+    CLOSED_BY(world_free) struct world *w = nodes_of(LOCUS_ADAPTIVE, 2);
     locus_key key = item.key = key_of(w, 1);
     intend(w, 1, key, 1000);
     intend(w, 0, key, 100);
@@ -78,18 +83,16 @@ TEST(adversity, a_push_that_its_replica_lacks_does_not_wait_for_the_pacer)
     struct row_ref replica = row_ref_at(w, 0, key);
     CHECK(*partition_row(replica.partition, directory_slot(*row_ref_word(replica))) == 1);
     world_deliver_all(w);
-    world_free(w);
 }
 
 TEST(adversity, a_replica_of_no_version_is_refused)
 {
-    struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
+    CLOSED_BY(world_free) struct world *w = nodes_of(LOCUS_ADAPTIVE, 2);
     locus_key key = key_of(w, 1);
     intend(w, 0, key, 100);
     struct wire_entry answer = {
         .operation = WIRE_ANSWER, .owner = 1, .flags = WIRE_HOLDER, .length = LENGTH, .key = key};
     CHECK_STR(world_receive(w, 0, 1, answer), "a replica of no version");
-    world_free(w);
 }
 
 /* A holder says which version it has; what the only one has need not travel when the row goes
@@ -117,7 +120,7 @@ static uint32_t length_of_the_row_to_its_holder(bool stale)
     CHECK(location_of(&w->node[0].shard, row_ref_at(w, 0, key)).is_here);
     shard_read(row_ref_at(w, 0, key), row, 0);
     CHECK(row[0] == 3.0F + (float)stale && row[LENGTH - 1] == row[0]);
-    world_free(w);
+    world_free(&w);
     return length;
 }
 
@@ -133,7 +136,7 @@ TEST(adversity, what_is_wrong_with_a_parked_entry_fails_the_link_that_it_came_by
 {
     static const char no[] = "an entry in our own name";
     for (unsigned from = 1; from < 3; from++) {
-        struct world *w = world_new_managed(LOCUS_ADAPTIVE, 3, KEYS, LENGTH, 1, 1 << 20, 1);
+        struct world *w = nodes_of(LOCUS_ADAPTIVE, 3);
         locus_key key = key_of(w, 1);
         intend(w, 0, key, 100);
         const struct wire_entry ours = {.operation = WIRE_SYNC,
@@ -154,7 +157,7 @@ TEST(adversity, what_is_wrong_with_a_parked_entry_fails_the_link_that_it_came_by
         if (from == 1) CHECK_STR(why, no);
         if (from == 2) CHECK(!why);
         CHECK_STR(world_receive(w, 0, from, news), no);
-        world_free(w);
+        world_free(&w);
     }
 }
 
@@ -175,7 +178,7 @@ static const char *row_instead_of_an_answer(uint64_t version)
                              .term = 1,
                              .version = version};
     const char *why = world_receive(w, 0, 1, row);
-    world_free(w);
+    world_free(&w);
     return why;
 }
 
@@ -191,7 +194,7 @@ TEST(adversity, a_row_without_values_is_for_the_replica_of_that_version)
 TEST(adversity, nobody_else_tells_us_that_a_row_is_ours)
 {
     locus_key key;
-    struct world *w = two_that_share(LOCUS_ADAPTIVE, 3, &key);
+    CLOSED_BY(world_free) struct world *w = two_that_share(LOCUS_ADAPTIVE, 3, &key);
     struct wire_entry news = {.operation = WIRE_LOCATION, .origin = 2, .key = key, .term = 7};
     CHECK_STR(world_receive(w, 0, 2, news), "news of a row that is ours");
     /* Routed by what its sender believes: that is believed. */
@@ -203,13 +206,12 @@ TEST(adversity, nobody_else_tells_us_that_a_row_is_ours)
     w->now_ns += 100 * MS;
     shard_turn(&w->node[0].shard, w->now_ns);
     CHECK_EQ(w->link[0][0].count, 0);
-    world_free(w);
 }
 
 /* One that only serves the rounds of others owes nothing for it after a while. */
 TEST(adversity, serving_for_long_does_not_hold_up_our_own_rounds)
 {
-    struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, 2, KEYS, LENGTH, 1, 1 << 20, 1);
+    CLOSED_BY(world_free) struct world *w = nodes_of(LOCUS_FULL_REPLICATION, 2);
     for (unsigned n = 0; n < 2; n++) w->node[n].shard.pacer->round_ns = 4200;
     struct shard *s = &w->node[0].shard;
     locus_key theirs = key_of(w, 1), ours = key_of(w, 0);
@@ -226,7 +228,6 @@ TEST(adversity, serving_for_long_does_not_hold_up_our_own_rounds)
     world_deliver_all(w);
     CHECK_EQ(s->counters.rounds, 1);
     CHECK(s->pacer->due_ns <= w->now_ns + PACER_FACTOR * (UINT64_C(1) * PACER_SERVED_NS_MAX + MS));
-    world_free(w);
 }
 
 TEST(adversity, lists_that_are_never_empty_stay_as_long_as_what_waits)
@@ -246,7 +247,7 @@ TEST(adversity, lists_that_are_never_empty_stay_as_long_as_what_waits)
         while (world_step(w, &why)) CHECK(!why);
     }
     CHECK(s->backlog->peer[1].refresh.capacity <= 4 * ROWS);
-    world_free(w);
+    world_free(&w);
 }
 
 static void turns(struct world *w)
@@ -278,7 +279,7 @@ TEST(adversity, copies_are_equal_after_quiesce_however_floats_round)
     static struct request r[2];
     float at_replica[LENGTH], at_owner[LENGTH];
     locus_key key;
-    struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
+    CLOSED_BY(world_free) struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
     shard_write(&w->node[1].shard, row_ref_at(w, 1, key), large, ROW_SET);
     turns(w);
     CHECK_EQ(row_add(row_ref_at(w, 0, key), less), 1);
@@ -292,7 +293,6 @@ TEST(adversity, copies_are_equal_after_quiesce_however_floats_round)
     shard_read(row_ref_at(w, 1, key), at_owner, 0);
     CHECK(at_owner[0] == 0);
     CHECK(at_replica[0] == at_owner[0]);
-    world_free(w);
 }
 
 /* Another worker, in the middle of a turn. */
@@ -308,7 +308,7 @@ TEST(adversity, who_flushes_what_came_earlier_does_not_wait_for_who_pushes_on)
 {
     static struct request r;
     float at_owner[LENGTH];
-    struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &pushed_meanwhile);
+    CLOSED_BY(world_free) struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &pushed_meanwhile);
     turns(w);
     CHECK(is_replica_at(w, 0, pushed_meanwhile));
     CHECK_EQ(row_add(row_ref_at(w, 0, pushed_meanwhile), ones), 1);
@@ -323,12 +323,11 @@ TEST(adversity, who_flushes_what_came_earlier_does_not_wait_for_who_pushes_on)
     CHECK(dirty_set_is_empty(w->node[0].shard.dirty) == false);
     shard_read(row_ref_at(w, 1, pushed_meanwhile), at_owner, 0);
     CHECK(at_owner[0] >= 1);
-    world_free(w);
 }
 
 TEST(adversity, staleness_of_many_replicas_over_a_long_time)
 {
-    struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
+    CLOSED_BY(world_free) struct world *w = nodes_of(LOCUS_ADAPTIVE, 2);
     struct shard *s = &w->node[0].shard;
     s->sources->source[1].replicas = 100000;
     w->now_ns = UINT64_C(30000) * MS;
@@ -338,7 +337,6 @@ TEST(adversity, staleness_of_many_replicas_over_a_long_time)
                     (double)s->counters.stale_us;
     CHECK(mean_s > 14.9 && mean_s < 15.1);
     s->sources->source[1].replicas = 0;
-    world_free(w);
 }
 
 /* Rows that nobody has written, and that two nodes want: no memory, until somebody writes one, and
@@ -346,7 +344,7 @@ TEST(adversity, staleness_of_many_replicas_over_a_long_time)
 TEST(adversity, replicas_of_what_was_never_written_cost_no_memory)
 {
     locus_key key;
-    struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
+    CLOSED_BY(world_free) struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
     float row[LENGTH];
     for (int n = 0; n < 2; n++) CHECK_EQ(store_held_rows(&w->node[n].store), 0);
     CHECK_EQ(row_add(row_ref_at(w, 0, key), ones), ROW_ON_REPLICA);
@@ -359,7 +357,7 @@ TEST(adversity, replicas_of_what_was_never_written_cost_no_memory)
     CHECK_EQ(store_held_rows(&w->node[1].store), 1);
     shard_read(row_ref_at(w, 1, key), row, 0);
     CHECK(row[0] == 1);
-    world_free(w);
+    world_free(&w);
     w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
     w->node[0].clock[0] = w->node[1].clock[0] = 2000;
     for (int i = 0; i < 4; i++) {
@@ -369,14 +367,13 @@ TEST(adversity, replicas_of_what_was_never_written_cost_no_memory)
     }
     CHECK(!is_replica_at(w, 0, key));
     for (int n = 0; n < 2; n++) CHECK_EQ(store_held_rows(&w->node[n].store), 0);
-    world_free(w);
 }
 
 /* An owner that has nothing to say says so: what its replicas show is as old as its last
  * heartbeat. */
 TEST(adversity, heartbeats_say_that_replicas_are_as_they_were)
 {
-    struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
+    CLOSED_BY(world_free) struct world *w = nodes_of(LOCUS_ADAPTIVE, 2);
     struct shard *s = &w->node[0].shard;
     s->sources->source[1].replicas = 10;
     for (int second = 1; second <= 30; second++) {
@@ -387,14 +384,13 @@ TEST(adversity, heartbeats_say_that_replicas_are_as_they_were)
                     (double)s->counters.stale_us;
     CHECK(mean_s > 0.49 && mean_s < 0.51);
     s->sources->source[1].replicas = 0;
-    world_free(w);
 }
 
 /* An intent for now, and the access right behind it, before the shard has had a turn: it is
  * late. */
 TEST(adversity, an_access_right_behind_its_intent_counts_it_as_late)
 {
-    struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
+    CLOSED_BY(world_free) struct world *w = nodes_of(LOCUS_ADAPTIVE, 2);
     struct world_node *n = &w->node[0];
     static struct request r;
     static struct request_item item;
@@ -410,14 +406,13 @@ TEST(adversity, an_access_right_behind_its_intent_counts_it_as_late)
     CHECK_EQ(n->shard.counters.intents_late, 1);
     world_deliver_all(w);
     CHECK_EQ(n->completed, 1);
-    world_free(w);
 }
 
 /* The worker passes the clock at which the shard must look while a loader is about to publish. */
 TEST(adversity, a_loader_names_a_clock_that_has_passed_meanwhile)
 {
     locus_key key;
-    struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
+    CLOSED_BY(world_free) struct world *w = two_that_share(LOCUS_ADAPTIVE, 2, &key);
     struct world_node *n = &w->node[0];
     struct intent_stream *s = intents_open_stream(n->shard.intents, 0);
     locus_clock seen = n->clock[0];
@@ -425,14 +420,13 @@ TEST(adversity, a_loader_names_a_clock_that_has_passed_meanwhile)
     __atomic_store_n(&n->clock[0], 60, __ATOMIC_SEQ_CST);
     stream_publish(s);
     CHECK(intents_published(n->shard.intents, 0, 60, seen));
-    world_free(w);
 }
 
 /* The same of a replica whose intent expires before the recall comes. */
 TEST(adversity, nobody_makes_us_tell_ourselves_of_an_expired_intent)
 {
     locus_key key;
-    struct world *w = two_that_share(LOCUS_ADAPTIVE, 3, &key);
+    CLOSED_BY(world_free) struct world *w = two_that_share(LOCUS_ADAPTIVE, 3, &key);
     struct wire_entry pull = {.operation = WIRE_PULL, .origin = 2, .key = key, .term = 7};
     CHECK(!world_receive(w, 0, 2, pull));
     w->now_ns += 100 * MS;
@@ -447,5 +441,4 @@ TEST(adversity, nobody_makes_us_tell_ourselves_of_an_expired_intent)
         shard_turn(&w->node[0].shard, w->now_ns);
     }
     CHECK_EQ(w->link[0][0].count, 0);
-    world_free(w);
 }

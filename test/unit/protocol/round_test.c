@@ -89,7 +89,7 @@ static void close_piggyback(struct piggyback *r)
 {
     all_turn(r->w);
     stream_close(r->stream, true);
-    world_free(r->w);
+    world_free(&r->w);
 }
 
 /* An intent that is `ahead` clocks beyond the lookahead. */
@@ -107,7 +107,7 @@ static int wanted(const struct piggyback *r)
 
 TEST(rounds, for_an_intent_that_begins_now_do_not_wait_for_the_pacer)
 {
-    struct piggyback r = open_piggyback();
+    CLOSED_BY(close_piggyback) struct piggyback r = open_piggyback();
     uint64_t before = r.s->counters.rounds;
     change_shared(&r);
     r.w->now_ns = r.s->pacer->due_ns - 1;
@@ -117,12 +117,11 @@ TEST(rounds, for_an_intent_that_begins_now_do_not_wait_for_the_pacer)
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(r.s->counters.rounds, before + 1);
     world_deliver_all(r.w);
-    close_piggyback(&r);
 }
 
 TEST(rounds, that_synchronize_take_along_intents_of_the_next_two_pauses)
 {
-    struct piggyback r = open_piggyback();
+    CLOSED_BY(close_piggyback) struct piggyback r = open_piggyback();
     uint64_t before = r.s->counters.rounds;
     r.w->node[0].clock[0] += CLOCKS_A_PAUSE;
     intend(&r, 2 * CLOCKS_A_PAUSE - 1);
@@ -142,7 +141,6 @@ TEST(rounds, that_synchronize_take_along_intents_of_the_next_two_pauses)
     /* and its end */
     CHECK_EQ(bytes_to(r.w, 1),
              wire_entry_bytes(0) + wire_entry_bytes(LENGTH) + wire_entry_bytes(0));
-    close_piggyback(&r);
 }
 
 /* The last entry with an intent that is on its way, NULL: none is. */
@@ -186,7 +184,7 @@ static void check_waits(uint32_t slack_us, uint64_t on_ns, uint64_t answer_ns)
     CHECK_EQ(w->link[1][2].until_ns, on_ns);
     CHECK(world_deliver(w, 1, 2, &why));
     CHECK_EQ(w->link[2][0].until_ns, answer_ns);
-    world_free(w);
+    world_free(&w);
 }
 
 TEST(rounds, what_piggybacks_and_its_answer_wait_no_longer_than_its_slack)
@@ -222,7 +220,7 @@ static void change_main_copy(struct piggyback *r)
 
 TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_of_one)
 {
-    struct piggyback r = open_piggyback();
+    CLOSED_BY(close_piggyback) struct piggyback r = open_piggyback();
     struct shard *owner = sparse_owner(&r);
     struct pacer *g = owner->pacer;
     change_main_copy(&r);
@@ -239,13 +237,12 @@ TEST(rounds, that_put_off_what_is_recent_do_not_hold_up_what_waits_for_the_end_o
     shard_turn(owner, r.w->now_ns);
     CHECK_EQ(owner->counters.rounds, before + 1);
     all_turn(r.w);
-    close_piggyback(&r);
 }
 
 /* The answer to its next update brings it the row; if none comes, a refresh does. */
 TEST(rounds, bring_no_row_to_who_writes_it_until_two_pauses_have_passed)
 {
-    struct piggyback r = open_piggyback();
+    CLOSED_BY(close_piggyback) struct piggyback r = open_piggyback();
     struct shard *owner = &r.w->node[1].shard;
     struct pacer *g = owner->pacer;
     const uint64_t pause_ns = 4000000;
@@ -262,12 +259,11 @@ TEST(rounds, bring_no_row_to_who_writes_it_until_two_pauses_have_passed)
         CHECK_EQ(owner->counters.rounds, before + 1);
         all_turn(r.w);
     }
-    close_piggyback(&r);
 }
 
 TEST(rounds, quiesce_waits_for_what_was_asked_for_an_intent_that_has_expired)
 {
-    struct piggyback r = open_piggyback();
+    CLOSED_BY(close_piggyback) struct piggyback r = open_piggyback();
     shard_intent(r.s, &(struct intent_event){.kind = INTENT_BEGINS, .index = r.other});
     shard_turn(r.s, r.w->now_ns);
     CHECK(begin_to(r.w, 0, 1) != NULL);
@@ -280,7 +276,6 @@ TEST(rounds, quiesce_waits_for_what_was_asked_for_an_intent_that_has_expired)
     world_deliver_all(r.w);
     CHECK_EQ(r.s->replicas->awaited, 0);
     CHECK(r.s->backlog->waiting > 0 || !location_of(r.s, shard_row_ref(r.s, r.other)).is_replica);
-    close_piggyback(&r);
 }
 
 /* Its node says so at once. */
@@ -319,14 +314,14 @@ TEST(rounds, a_recall_for_another_holder_than_first_is_not_forgotten)
     CHECK_EQ(owner->counters.rounds, before + 1);
     all_turn(w);
     CHECK(location_of(&w->node[0].shard, shared).is_here);
-    world_free(w);
+    world_free(&w);
 }
 
 /* The thread reads the clock, handles what has come, and then has its turn, with the time that it
  * has read. */
 TEST(rounds, that_end_after_the_clock_was_read_count_for_the_lookahead)
 {
-    struct piggyback r = open_piggyback();
+    CLOSED_BY(close_piggyback) struct piggyback r = open_piggyback();
     locus_clock first = r.s->rounds->lookahead[0];
     change_and_pause(&r);
     shard_turn(r.s, r.w->now_ns);
@@ -335,12 +330,11 @@ TEST(rounds, that_end_after_the_clock_was_read_count_for_the_lookahead)
     world_deliver_all(r.w);
     shard_turn(r.s, r.w->now_ns - 1000);
     CHECK(r.s->rounds->lookahead[0] > 2 * first);
-    close_piggyback(&r);
 }
 
 TEST(rounds, are_not_judged_where_intents_are_acted_on_at_once)
 {
-    struct piggyback r = open_piggyback();
+    CLOSED_BY(close_piggyback) struct piggyback r = open_piggyback();
     struct pacer *g = r.s->pacer;
     r.w->node[0].plan.config.act_immediately = true;
     g->rounds_are_sparse = false; /* nor can it have become so */
@@ -351,13 +345,12 @@ TEST(rounds, are_not_judged_where_intents_are_acted_on_at_once)
     CHECK_EQ(wanted(&r), 1);
     CHECK(begin_to(r.w, 0, 1) != NULL);
     CHECK_EQ(g->rounds, rounds);
-    close_piggyback(&r);
 }
 
 /* What was expected of the worker before. */
 TEST(rounds, take_nothing_along_for_a_worker_that_opened_again)
 {
-    struct piggyback r = open_piggyback();
+    CLOSED_BY(close_piggyback) struct piggyback r = open_piggyback();
     stream_close(r.stream, true);
     all_turn(r.w);
     r.w->node[0].clock[0] = 0;
@@ -367,5 +360,4 @@ TEST(rounds, take_nothing_along_for_a_worker_that_opened_again)
     change_shared(&r);
     shard_turn(r.s, r.w->now_ns);
     CHECK_EQ(wanted(&r), 0);
-    close_piggyback(&r);
 }

@@ -76,7 +76,7 @@ static void pulls_wait_for_the_silent(enum locus_technique technique)
 {
     static struct pull of_silent, once_more, of_speaking;
     locus_key key[3];
-    struct world *w = world_with_replicas(technique, key);
+    CLOSED_BY(world_free) struct world *w = world_with_replicas(technique, key);
     struct shard *s = &w->node[0].shard;
     CHECK(is_fresh(w));
     w->now_ns += BOUND;
@@ -101,7 +101,6 @@ static void pulls_wait_for_the_silent(enum locus_technique technique)
     CHECK(of_silent.row[0] == 2 && once_more.row[LENGTH - 1] == 2); /* the owner's, and ours */
     CHECK(is_fresh(w));
     CHECK_EQ(s->replicas->rows_wanted, 0);
-    world_free(w);
 }
 
 TEST(sources, pulls_of_replicas_wait_for_owners_that_are_silent)
@@ -116,7 +115,7 @@ TEST(sources, a_pull_behind_an_update_under_way_waits_for_its_answer)
 {
     static struct pull p;
     locus_key key[3];
-    struct world *w = world_with_replicas(LOCUS_ADAPTIVE, key);
+    CLOSED_BY(world_free) struct world *w = world_with_replicas(LOCUS_ADAPTIVE, key);
     struct shard *s = &w->node[0].shard;
     CHECK_EQ(row_add(row_ref_at(w, 0, key[1]), ones), ROW_ON_REPLICA);
     w->now_ns += 1000 * MS;
@@ -127,7 +126,6 @@ TEST(sources, a_pull_behind_an_update_under_way_waits_for_its_answer)
     world_deliver_all(w);
     CHECK_EQ(p.request.busy, 0);
     CHECK(p.row[0] == 1);
-    world_free(w);
 }
 
 /* The replica ends while a pull waits: the pull goes to the owner. */
@@ -135,7 +133,7 @@ TEST(sources, a_pull_whose_replica_ends_goes_to_the_owner)
 {
     static struct pull p;
     locus_key key[3];
-    struct world *w = world_with_replicas(LOCUS_REPLICATE, key);
+    CLOSED_BY(world_free) struct world *w = world_with_replicas(LOCUS_REPLICATE, key);
     struct shard *s = &w->node[0].shard;
     w->now_ns += 1000 * MS;
     begin_pull(w, &p, 0, key[1]);
@@ -150,19 +148,18 @@ TEST(sources, a_pull_whose_replica_ends_goes_to_the_owner)
     }
     CHECK_EQ(p.request.busy, 0);
     CHECK(p.row[0] == 1);
-    world_free(w);
 }
 
 TEST(sources, without_replicas_or_without_a_bound_nothing_is_too_old)
 {
     static struct pull p;
     locus_key key[3];
-    struct world *w = world_with_replicas(LOCUS_ADAPTIVE, key);
+    CLOSED_BY(world_free) struct world *w = world_with_replicas(LOCUS_ADAPTIVE, key);
     bound(w, 0);
     w->now_ns += 1000000 * MS;
     begin_pull(w, &p, 0, key[1]);
     CHECK_EQ(p.request.busy, 0);
-    world_free(w);
+    world_free(&w);
     w = world_new_managed(LOCUS_ADAPTIVE, 3, KEYS, LENGTH, 1, 1 << 20, 1);
     bound(w, BOUND);
     w->now_ns += 1000000 * MS;
@@ -180,5 +177,4 @@ TEST(sources, without_replicas_or_without_a_bound_nothing_is_too_old)
         world_deliver_all(w);
     }
     CHECK(is_fresh(w)); /* there is none any more */
-    world_free(w);
 }

@@ -13,7 +13,7 @@ static struct world *one(void)
 /* In the order in which they were woken, each once, for all roles that were named. */
 TEST(state, who_is_woken_twice_is_considered_once)
 {
-    struct world *w = one();
+    CLOSED_BY(world_free) struct world *w = one();
     struct shard *s = &w->node[0].shard;
     struct record *a = record_get(&s->records, 1), *b = record_get(&s->records, 2),
                   *c = record_get(&s->records, 3);
@@ -35,12 +35,11 @@ TEST(state, who_is_woken_twice_is_considered_once)
     step(s);
     CHECK_EQ(s->woken_first, 0);
     CHECK_EQ(s->records.used - s->records.free_count, 0); /* there was nothing to remember */
-    world_free(w);
 }
 
 TEST(state, only_a_first_intent_can_wait)
 {
-    struct world *w = one();
+    CLOSED_BY(world_free) struct world *w = one();
     struct shard *s = &w->node[0].shard;
     struct wire_entry e = {.operation = WIRE_SYNC, .flags = WIRE_BEGIN, .slack_us = 7};
     s->now_ns = 1000;
@@ -58,7 +57,6 @@ TEST(state, only_a_first_intent_can_wait)
     e.operation = WIRE_SYNC;
     s->quiescing = 1;
     CHECK_EQ(shard_can_wait_until(s, &e), 0);
-    world_free(w);
 }
 
 TEST(state, clocks_are_the_workers_and_0_where_there_are_no_intents)
@@ -68,6 +66,6 @@ TEST(state, clocks_are_the_workers_and_0_where_there_are_no_intents)
     CHECK_EQ(shard_clock(&w->node[0].shard, 0), 0);
     CHECK_EQ(shard_clock(&w->node[0].shard, 1), 17);
     CHECK_EQ(shard_clock(&none->node[0].shard, 1), 0);
-    world_free(w);
-    world_free(none);
+    world_free(&w);
+    world_free(&none);
 }

@@ -39,7 +39,7 @@ TEST(step, gives_back_what_remembers_nothing_and_keeps_the_rest)
     shard_wake(s, held, WOKEN_OWNER);
     step(s);
     CHECK_EQ(s->records.used - s->records.free_count, 0);
-    world_free(w);
+    world_free(&w);
 }
 
 /* The row may leave: one other node wants it, and this one does not. Only the owner sees that. */
@@ -55,7 +55,7 @@ TEST(step, asks_the_roles_that_were_woken_and_no_other)
     shard_wake(s, r, WOKEN_OWNER);
     step(s);
     CHECK_EQ(r->queued, BACKLOG_RECALL);
-    world_free(w);
+    world_free(&w);
 }
 
 static void pull(struct world *w, struct request *r, struct request_item *item, unsigned number,
@@ -90,7 +90,7 @@ TEST(step, lets_requests_go_on_whoever_was_woken)
         step(s);
         CHECK(r->waiting_first == REQUEST_NOWHERE);
         CHECK_EQ(r->asked, 1);
-        world_free(w);
+        world_free(&w);
     }
 }
 
@@ -105,5 +105,5 @@ TEST(step, goes_on_until_nobody_is_woken)
     step(s);
     CHECK_EQ(s->woken_first, 0);
     CHECK_EQ(s->records.used - s->records.free_count, 0);
-    world_free(w);
+    world_free(&w);
 }

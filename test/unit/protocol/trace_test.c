@@ -79,7 +79,7 @@ static void close_traces(struct stage *s)
     }
     stream_close(s->stream, true);
     quiesce(s);
-    world_free(s->world);
+    world_free(&s->world);
 }
 
 /* A node's file without its times: what stands behind `"k":key,` of each line of the key, in
@@ -255,7 +255,7 @@ static void is_refused_as(const char *choice, const char *part)
     CHECK(t == NULL);
     CHECK_STR(locus_error(), "LOCUS_TRACE_KEYS");
     CHECK_STR(locus_error(), part);
-    world_free(w);
+    world_free(&w);
 }
 
 static void is_refused(const char *choice)
@@ -290,7 +290,7 @@ TEST(trace, is_off_unless_asked_for)
     CHECK_EQ(trace_of(w, &t), 0);
     CHECK(t == NULL);
     trace_close(t, 0);
-    world_free(w);
+    world_free(&w);
 }
 
 TEST(trace, says_where_it_cannot_write)
@@ -301,5 +301,5 @@ TEST(trace, says_where_it_cannot_write)
     CHECK_EQ(trace_of(w, &t), -ENOENT);
     CHECK(t == NULL);
     CHECK_STR(locus_error(), "/proc/no/such/folder/run.0.jsonl");
-    world_free(w);
+    world_free(&w);
 }

@@ -109,8 +109,9 @@ struct world *world_new_managed(enum locus_technique technique, unsigned nodes, 
     return new_world(technique, nodes, keys, length, workers, credit, seed, true);
 }
 
-void world_free(struct world *w)
+void world_free(struct world **at)
 {
+    struct world *w = *at;
     for (unsigned i = 0; i < w->nodes; i++) {
         shard_fini(&w->node[i].shard);
         store_fini(&w->node[i].store);

@@ -56,7 +56,8 @@ struct world *world_new_moving(unsigned nodes, uint64_t keys, uint32_t length, u
 /* The same where rows may be replicated, too, and intents count; by this technique. */
 struct world *world_new_managed(enum locus_technique, unsigned nodes, uint64_t keys,
                                 uint32_t length, unsigned workers, size_t credit, uint64_t seed);
-void world_free(struct world *);
+/* To be put in CLOSED_BY(), or called. */
+void world_free(struct world **);
 uint64_t world_random(struct world *, uint64_t below);
 
 /* Delivers one frame of a link that has one, chosen by chance. False: nothing was under way. *why:

@@ -21,7 +21,7 @@ static struct alias alias_of(const double *weights, uint64_t count)
 /* The table's own probabilities are the weights', up to rounding. */
 static void check_table(const double *weights, uint64_t count)
 {
-    struct alias a = alias_of(weights, count);
+    CLOSED_BY(alias_fini) struct alias a = alias_of(weights, count);
     double again[TABLE_MAX], sum = 0, sum_again = 0;
     alias_weights(&a, again);
     for (uint64_t i = 0; i < count; i++) {
@@ -34,12 +34,11 @@ static void check_table(const double *weights, uint64_t count)
         CHECK(difference <= 1e-12 && difference >= -1e-12);
         CHECK(weights[i] > 0 ? again[i] > 0 : again[i] == 0);
     }
-    alias_fini(&a);
 }
 
 static void check_draws(const double *weights, uint64_t count, uint64_t seed)
 {
-    struct alias a = alias_of(weights, count);
+    CLOSED_BY(alias_fini) struct alias a = alias_of(weights, count);
     struct random r;
     uint64_t got[KEYS] = {0};
     double expected[KEYS], sum = 0;
@@ -48,7 +47,6 @@ static void check_draws(const double *weights, uint64_t count, uint64_t seed)
     for (uint64_t i = 0; i < count; i++) sum += weights[i];
     for (uint64_t i = 0; i < count; i++) expected[i] = DRAWS * weights[i] / sum;
     CHECK_COUNTS(got, expected, count);
-    alias_fini(&a);
 }
 
 TEST(alias, the_table_holds_the_weights)
@@ -109,11 +107,10 @@ TEST(alias, the_greatest_and_the_smallest_numbers_are_weights)
     const double weights[] = {DBL_MAX, DBL_MAX, DBL_TRUE_MIN, DBL_MAX, 0};
     const double expected[] = {DRAWS / 3.0, DRAWS / 3.0, 0, DRAWS / 3.0, 0};
     uint64_t got[5] = {0};
-    struct alias a = alias_of(weights, 5);
+    CLOSED_BY(alias_fini) struct alias a = alias_of(weights, 5);
     struct random r;
     random_init(&r, 5, 0, 0);
     CHECK_EQ(a.possible, 4); /* one of them in theory */
     for (int i = 0; i < DRAWS; i++) got[draw(&a, &r)]++;
     CHECK_COUNTS(got, expected, 5);
-    alias_fini(&a);
 }

@@ -27,7 +27,7 @@ static void check_frequencies(const locus_key *keys, size_t count, unsigned ever
  * one. */
 static void check_level(enum locus_conformity level, bool is_weighted, size_t n, uint64_t seed)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     bool is_reuse = level == LOCUS_BOUNDED || level == LOCUS_LONG_TERM;
     size_t count = PER_POOL * (is_reuse ? 100 : 25);
     locus_key *keys = keys_of(count);
@@ -37,7 +37,6 @@ static void check_level(enum locus_conformity level, bool is_weighted, size_t n,
     check_frequencies(keys, count, is_reuse ? USES : 1, is_weighted);
     locus_distribution_free(d);
     free(keys);
-    close_both(s.node, s.worker);
 }
 
 TEST(sampling_distribution, conform_samples_have_the_frequencies_of_the_distribution)
@@ -69,7 +68,7 @@ TEST(sampling_distribution,
 static void check_unique_level(enum locus_conformity level, size_t n, uint64_t seed)
 {
     enum { SAMPLES = 2000 };
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     locus_distribution *d = uniform(s.node, level, LOCUS_WITHOUT_REPLACEMENT);
     locus_key keys[KEYS];
     uint64_t got[KEYS] = {0};
@@ -92,7 +91,6 @@ static void check_unique_level(enum locus_conformity level, size_t n, uint64_t s
     }
     CHECK_COUNTS(got, expected, KEYS);
     locus_distribution_free(d);
-    close_both(s.node, s.worker);
 }
 
 TEST(sampling_distribution,
@@ -106,7 +104,7 @@ TEST(sampling_distribution,
 
 TEST(sampling_distribution, without_replacement_a_sample_may_have_every_key_that_is_possible)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     locus_key keys[KEYS];
     for (int l = 0; l < 4; l++) {
         locus_distribution *d = weighted(s.node, levels[l], LOCUS_WITHOUT_REPLACEMENT);
@@ -123,7 +121,6 @@ TEST(sampling_distribution, without_replacement_a_sample_may_have_every_key_that
         }
         locus_distribution_free(d);
     }
-    close_both(s.node, s.worker);
 }
 
 /* ---- dependence ---- */
@@ -147,7 +144,7 @@ static locus_key *long_sequence(enum locus_conformity level, uint64_t seed, size
     CHECK_EQ(locus_distribution_seed(d, seed), 0);
     sample_keys(s.worker, d, 60, keys, count);
     locus_distribution_free(d);
-    close_both(s.node, s.worker);
+    scene_end(&s);
     return keys;
 }
 
@@ -243,7 +240,7 @@ TEST(sampling_distribution, workers_draw_independently_of_each_other)
 TEST(sampling_distribution, the_seed_decides_what_is_drawn)
 {
     enum { COUNT = 5000 };
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     for (int l = 0; l < 4; l++) {
         locus_distribution *d[3];
         locus_key *keys[3];
@@ -262,7 +259,6 @@ TEST(sampling_distribution, the_seed_decides_what_is_drawn)
             free(keys[i]);
         }
     }
-    close_both(s.node, s.worker);
 }
 
 TEST(sampling_distribution, without_a_seed_two_distributions_differ_and_two_runs_do_not)
@@ -277,7 +273,7 @@ TEST(sampling_distribution, without_a_seed_two_distributions_differ_and_two_runs
         sample_keys(s.worker, b, 10, keys[run][1], COUNT);
         locus_distribution_free(a);
         locus_distribution_free(b);
-        close_both(s.node, s.worker);
+        scene_end(&s);
     }
     CHECK(memcmp(keys[0], keys[1], sizeof keys[0]) == 0);
     CHECK(memcmp(keys[0][0], keys[0][1], sizeof keys[0][0]) != 0);

@@ -34,8 +34,9 @@ static struct fixture *open_half(bool is_uniform)
     return f;
 }
 
-static void end(struct fixture *f)
+static void end(struct fixture **at)
 {
+    struct fixture *f = *at;
     target_fini(&f->target);
     store_fini(&f->store);
     free(f);
@@ -67,7 +68,7 @@ TEST(local, draws_from_the_target_restricted_to_what_is_here)
         uint64_t here = store_home_keys(&f->store);
         CHECK(here > KEYS / 4 && here < KEYS - KEYS / 4);
         check_frequencies(f);
-        end(f);
+        end(&f);
     }
 }
 
@@ -84,7 +85,7 @@ static void find_the_only_row(unsigned shards)
 {
     enum { FIRST = 70, ROWS = 3000, TABLE = 4000, TRIES = 200 };
     const struct locus_table table[] = {{.rows = 30, .length = 2}, {.rows = TABLE, .length = 1}};
-    struct fixture *f = open_half(true);
+    CLOSED_BY(end) struct fixture *f = open_half(true);
     struct mover mover;
     int found = 0;
     store_fini(&f->store);
@@ -105,7 +106,6 @@ static void find_the_only_row(unsigned shards)
     for (int i = 0; i < TRIES; i++)
         CHECK(!local_draw(&f->local, &f->store, &f->target, &f->random, NULL, &key));
     mover_fini(&mover);
-    end(f);
 }
 
 TEST(local, a_search_finds_the_only_row_of_the_range_that_is_here)
@@ -116,7 +116,7 @@ TEST(local, a_search_finds_the_only_row_of_the_range_that_is_here)
 
 TEST(local, without_replacement_gives_each_row_that_is_here_once)
 {
-    struct fixture *f = open_half(true);
+    CLOSED_BY(end) struct fixture *f = open_half(true);
     struct keyset drawn = {0};
     locus_key key;
     CHECK_EQ(keyset_begin(&drawn, KEYS), 0);
@@ -126,13 +126,12 @@ TEST(local, without_replacement_gives_each_row_that_is_here_once)
     }
     CHECK(!local_draw(&f->local, &f->store, &f->target, &f->random, &drawn, &key));
     keyset_fini(&drawn);
-    end(f);
 }
 
 /* What was drawn ahead is looked at when it is handed out. */
 TEST(local, a_row_that_has_come_is_drawn_and_one_that_has_left_is_not)
 {
-    struct fixture *f = open_half(false);
+    CLOSED_BY(end) struct fixture *f = open_half(false);
     const float value = 1;
     struct mover mover;
     mover_init(&mover, &f->store);
@@ -148,5 +147,4 @@ TEST(local, a_row_that_has_come_is_drawn_and_one_that_has_left_is_not)
     }
     check_frequencies(f);
     mover_fini(&mover);
-    end(f);
 }

@@ -14,12 +14,11 @@ static struct random numbers(uint64_t seed)
 
 static void fill(struct pool *p, struct random *r, uint64_t keys, size_t size)
 {
-    struct target t;
+    CLOSED_BY(target_fini) struct target t;
     target_init_uniform(&t, 0, keys);
     CHECK_EQ(pool_fill(p, &t, r, size), 0);
     CHECK_EQ(p->size, size);
     CHECK_EQ(pool_left(p), size * POOL_USES);
-    target_fini(&t);
 }
 
 static int compare(const void *a, const void *b)
@@ -31,7 +30,7 @@ static int compare(const void *a, const void *b)
 TEST(pool, every_traversal_is_the_pool_in_another_order)
 {
     static locus_key drawn[POOL_KEYS], out[POOL_KEYS], before[POOL_KEYS];
-    struct pool p = {0};
+    CLOSED_BY(pool_fini) struct pool p = {0};
     struct random r = numbers(1);
     fill(&p, &r, 1000000, POOL_KEYS);
     memcpy(drawn, p.key, sizeof drawn);
@@ -49,20 +48,18 @@ TEST(pool, every_traversal_is_the_pool_in_another_order)
     }
     CHECK_EQ(pool_left(&p), 0);
     CHECK_EQ(pool_take(&p, &r, NULL, out, 1), 0);
-    pool_fini(&p);
 }
 
 TEST(pool, taking_more_than_is_left_takes_what_is_left)
 {
     static locus_key out[2 * POOL_KEYS * POOL_USES];
-    struct pool p = {0};
+    CLOSED_BY(pool_fini) struct pool p = {0};
     struct random r = numbers(2);
     fill(&p, &r, 1000, POOL_KEYS);
     CHECK_EQ(pool_take(&p, &r, NULL, out, 7), 7);
     CHECK_EQ(pool_take(&p, &r, NULL, out, sizeof out / sizeof *out), POOL_KEYS * POOL_USES - 7);
     fill(&p, &r, 1000, 10);
     CHECK_EQ(pool_take(&p, &r, NULL, out, 161), 160);
-    pool_fini(&p);
 }
 
 /* Where does the pool's first key come in a traversal? Anywhere, and independently of where it came
@@ -70,7 +67,7 @@ TEST(pool, taking_more_than_is_left_takes_what_is_left)
 TEST(pool, orders_are_random)
 {
     enum { SIZE = 8, POOLS = 20000 };
-    struct pool p = {0};
+    CLOSED_BY(pool_fini) struct pool p = {0};
     struct random r = numbers(3);
     uint64_t got[SIZE * SIZE] = {0};
     double expected[SIZE * SIZE];
@@ -88,7 +85,6 @@ TEST(pool, orders_are_random)
     }
     for (int i = 0; i < SIZE * SIZE; i++) expected[i] = (double)POOLS / (SIZE * SIZE);
     CHECK_COUNTS(got, expected, SIZE * SIZE);
-    pool_fini(&p);
 }
 
 /* Samples without replacement from a pool whose keys are all different: none is twice in a sample
@@ -97,8 +93,8 @@ TEST(pool, orders_are_random)
 TEST(pool, samples_without_replacement_use_every_key_about_as_often)
 {
     enum { SIZE = 100, SAMPLE = 64 };
-    struct pool p = {0};
-    struct keyset drawn = {0};
+    CLOSED_BY(pool_fini) struct pool p = {0};
+    CLOSED_BY(keyset_fini) struct keyset drawn = {0};
     struct random r = numbers(4);
     locus_key out[SAMPLE];
     unsigned uses[SIZE] = {0};
@@ -119,8 +115,6 @@ TEST(pool, samples_without_replacement_use_every_key_about_as_often)
     }
     CHECK(samples >= SIZE * POOL_USES / SAMPLE * 2 / 3);
     for (int i = 0; i < SIZE; i++) CHECK(uses[i] <= POOL_USES && uses[i] >= POOL_USES / 2 - 2);
-    keyset_fini(&drawn);
-    pool_fini(&p);
 }
 
 /* Half of all weight is one key's, the rest is of a hundred others: it comes first in half of all
@@ -129,10 +123,10 @@ TEST(pool, samples_without_replacement_use_every_key_about_as_often)
 TEST(pool, a_heavy_key_of_samples_without_replacement_comes_where_independent_draws_have_it)
 {
     enum { OTHERS = 100, SAMPLE = 8, POOLS = 1000 };
-    struct pool p = {0};
-    struct keyset drawn = {0};
+    CLOSED_BY(pool_fini) struct pool p = {0};
+    CLOSED_BY(keyset_fini) struct keyset drawn = {0};
     struct random r = numbers(6);
-    struct target t;
+    CLOSED_BY(target_fini) struct target t;
     double weight[1 + OTHERS] = {OTHERS};
     locus_key out[SAMPLE];
     uint64_t samples = 0, first = 0, second = 0;
@@ -150,15 +144,12 @@ TEST(pool, a_heavy_key_of_samples_without_replacement_comes_where_independent_dr
     CHECK(samples > POOLS * POOL_USES * POOL_KEYS / SAMPLE / 3);
     CHECK(fabs((double)first / (double)samples - 0.5) < 0.01);
     CHECK(fabs((double)second / (double)samples - 0.5 * 0.5 / (1 - 0.5 / OTHERS)) < 0.01);
-    target_fini(&t);
-    keyset_fini(&drawn);
-    pool_fini(&p);
 }
 
 TEST(pool, a_pool_whose_keys_the_sample_all_has_gives_no_more)
 {
-    struct pool p = {0};
-    struct keyset drawn = {0};
+    CLOSED_BY(pool_fini) struct pool p = {0};
+    CLOSED_BY(keyset_fini) struct keyset drawn = {0};
     struct random r = numbers(5);
     locus_key out[20];
     fill(&p, &r, 5, POOL_KEYS);
@@ -169,6 +160,4 @@ TEST(pool, a_pool_whose_keys_the_sample_all_has_gives_no_more)
         for (locus_key i = 0; i < 5; i++) CHECK_EQ(out[i], i);
     }
     CHECK_EQ(pool_left(&p), 0);
-    keyset_fini(&drawn);
-    pool_fini(&p);
 }

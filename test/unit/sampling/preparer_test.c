@@ -24,7 +24,7 @@ static double intents_per_key(enum locus_conformity level, size_t n, locus_clock
     }
     uint64_t signaled = stats_of(s.node).intents_signaled - before;
     locus_distribution_free(d);
-    close_both(s.node, s.worker);
+    scene_end(&s);
     return (double)signaled / COUNT;
 }
 
@@ -46,20 +46,19 @@ TEST(sampling_preparer, reuse_signals_at_most_a_quarter_of_the_intents_of_indepe
 /* The next pool's keys are intended while the present one is used: one pool is always ahead. */
 TEST(sampling_preparer, the_next_pool_is_intended_before_its_turn)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0);
     locus_key key;
     sample_keys(s.worker, d, 1, &key, 1);
     CHECK_EQ(stats_of(s.node).intents_signaled, 2 * POOL);
     locus_distribution_free(d);
-    close_both(s.node, s.worker);
 }
 
 /* Intents end with their worker, and the next one's clock begins at 0: what was intended for the
  * old one's is void. */
 TEST(sampling_preparer, a_worker_that_opens_again_begins_with_new_pools)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0);
     locus_key keys[2000];
     sample_keys(s.worker, d, 10, keys, 1000);
@@ -69,12 +68,11 @@ TEST(sampling_preparer, a_worker_that_opens_again_begins_with_new_pools)
     sample_keys(s.worker, d, 1, keys, 1);
     CHECK_EQ(stats_of(s.node).intents_signaled - before, 2 * POOL);
     locus_distribution_free(d);
-    close_both(s.node, s.worker);
 }
 
 TEST(sampling_preparer, uses_in_the_past_signal_nothing_and_are_served)
 {
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     locus_key keys[10];
     for (int i = 0; i < 5; i++) locus_advance_clock(s.worker);
     for (int l = 0; l < 4; l++) {
@@ -86,14 +84,13 @@ TEST(sampling_preparer, uses_in_the_past_signal_nothing_and_are_served)
         locus_distribution_free(d);
     }
     CHECK_EQ(stats_of(s.node).intents_signaled, 0);
-    close_both(s.node, s.worker);
 }
 
 /* The extremes of clocks, and a start that goes back and forth. */
 TEST(sampling_preparer, any_clocks_are_served)
 {
     static const locus_clock starts[] = {0, INT64_MAX - 1, 5, INT64_MIN, INT64_C(1) << 62, 1000, 0};
-    struct scene s = scene();
+    CLOSED_BY(scene_end) struct scene s = scene();
     locus_key keys[1000];
     for (int l = 0; l < 4; l++) {
         locus_distribution *d = uniform(s.node, levels[l], 0);
@@ -109,14 +106,13 @@ TEST(sampling_preparer, any_clocks_are_served)
         }
         locus_distribution_free(d);
     }
-    close_both(s.node, s.worker);
 }
 
 /* When the manager has no room for intents, samples are served all the same. */
 TEST(sampling_preparer, samples_are_served_when_too_many_intents_wait)
 {
     static const struct locus_table table = {.rows = ROWS, .length = LENGTH};
-    struct pair p;
+    CLOSED_BY(pair_end) struct pair p;
     locus_key keys[100] = {0};
     pair_init(&p, &table, 1);
     pair_open(&p);
@@ -137,5 +133,4 @@ TEST(sampling_preparer, samples_are_served_when_too_many_intents_wait)
     __atomic_fetch_sub(&p.node[0]->waiting_keys, LOCUS_WAITING_KEYS_MAX, __ATOMIC_RELAXED);
     locus_distribution_free(d);
     locus_distribution_free(c);
-    pair_end(&p);
 }

@@ -37,7 +37,7 @@ TEST(sample, a_handle_is_its_samples_until_it_is_finished)
 TEST(sample, so_many_and_no_more_are_open)
 {
     static struct sample *open[LOCUS_SAMPLES_MAX];
-    struct samples all = samples_of(0);
+    CLOSED_BY(samples_fini) struct samples all = samples_of(0);
     struct sample *more;
     locus_sample handle;
     for (unsigned i = 0; i < LOCUS_SAMPLES_MAX; i++)
@@ -46,7 +46,6 @@ TEST(sample, so_many_and_no_more_are_open)
     samples_finish(&all, open[LOCUS_SAMPLES_MAX / 2]);
     CHECK_EQ(samples_open(&all, &more, &handle), 0);
     CHECK_EQ(samples_open(&all, &more, &handle), -ENOBUFS);
-    samples_fini(&all);
 }
 
 /* Keys 100, 101 ... wait in the ring from place `head` on. */
@@ -62,7 +61,7 @@ static void put(struct sample *s, size_t size, size_t head)
 TEST(sample, keys_are_taken_in_their_order_wherever_the_ring_begins)
 {
     enum { SIZE = 7 };
-    struct samples all = samples_of(0);
+    CLOSED_BY(samples_fini) struct samples all = samples_of(0);
     struct sample *s;
     locus_sample handle;
     CHECK_EQ(samples_open(&all, &s, &handle), 0);
@@ -79,12 +78,11 @@ TEST(sample, keys_are_taken_in_their_order_wherever_the_ring_begins)
             }
             CHECK_EQ(sample_left(s), 0);
         }
-    samples_fini(&all);
 }
 
 TEST(sample, large_ones_give_their_memory_back)
 {
-    struct samples all = samples_of(0);
+    CLOSED_BY(samples_fini) struct samples all = samples_of(0);
     struct sample *s, *again;
     locus_sample handle;
     CHECK_EQ(samples_open(&all, &s, &handle), 0);
@@ -97,5 +95,4 @@ TEST(sample, large_ones_give_their_memory_back)
     samples_finish(&all, s);
     CHECK_EQ(samples_open(&all, &again, &handle), 0);
     CHECK(again == s && again->capacity == SAMPLE_KEPT_KEYS); /* kept for the next one */
-    samples_fini(&all);
 }

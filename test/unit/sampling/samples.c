@@ -87,3 +87,8 @@ struct scene scene(void)
     set_rows(s.worker);
     return s;
 }
+
+void scene_end(struct scene *s)
+{
+    close_both(s->node, s->worker);
+}

@@ -29,8 +29,8 @@ static const enum locus_conformity levels[] = {LOCUS_CONFORM, LOCUS_BOUNDED, LOC
 
 /* Rows that say which key they belong to. */
 void set_rows(locus_worker *);
-/* Ended with close_both(). */
 struct scene scene(void);
+void scene_end(struct scene *);
 
 /* Zipf, the heaviest key in the middle; every tenth key never. */
 double weight_of(int i);

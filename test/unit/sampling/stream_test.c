@@ -20,8 +20,8 @@ static void check_ahead(bool is_unique)
 {
     enum { COUNT = 5 * POOL_KEYS * POOL_USES / 50, SAMPLE = 50 };
     struct stream s[2];
-    struct target t;
-    struct keyset drawn = {0};
+    CLOSED_BY(target_fini) struct target t;
+    CLOSED_BY(keyset_fini) struct keyset drawn = {0};
     target_init_uniform(&t, 0, 1000);
     for (int i = 0; i < 2; i++) {
         stream_init(&s[i]);
@@ -35,8 +35,6 @@ static void check_ahead(bool is_unique)
         CHECK(memcmp(keys[0], keys[1], sizeof keys[0]) == 0);
     }
     for (int i = 0; i < 2; i++) stream_fini(&s[i]);
-    keyset_fini(&drawn);
-    target_fini(&t);
 }
 
 /* All that is drawn differs, what pools have included. */
@@ -45,7 +43,7 @@ TEST(stream, of_another_seed_rank_or_worker_has_other_pools)
     static const uint64_t who[4][3] = {{7, 1, 2}, {8, 1, 2}, {7, 2, 2}, {7, 1, 3}};
     enum { SAMPLE = 50 };
     locus_key keys[4][POOL_KEYS];
-    struct target t;
+    CLOSED_BY(target_fini) struct target t;
     target_init_uniform(&t, 0, UINT64_C(1) << 40);
     for (int i = 0; i < 4; i++) {
         struct stream s;
@@ -55,12 +53,10 @@ TEST(stream, of_another_seed_rank_or_worker_has_other_pools)
         memcpy(keys[i], s.pool[0].pool.key, sizeof keys[i]);
         stream_fini(&s);
     }
-    struct keyset seen = {0};
+    CLOSED_BY(keyset_fini) struct keyset seen = {0};
     CHECK_EQ(keyset_begin(&seen, 4 * POOL_KEYS), 0);
     for (int i = 0; i < 4; i++)
         for (int k = 0; k < POOL_KEYS; k++) CHECK(keyset_add(&seen, keys[i][k]));
-    keyset_fini(&seen);
-    target_fini(&t);
 }
 
 TEST(stream, pools_filled_ahead_do_not_change_what_is_drawn)

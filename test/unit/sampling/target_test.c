@@ -16,7 +16,7 @@ static struct target weighted(const double *weights, uint64_t count)
 /* Draws n keys, all different and in the range. */
 static void draw_unique(const struct target *t, struct random *r, locus_key *keys, size_t n)
 {
-    struct keyset drawn = {0};
+    CLOSED_BY(keyset_fini) struct keyset drawn = {0};
     CHECK_EQ(keyset_begin(&drawn, n), 0);
     CHECK_EQ(target_draw_unique(t, r, &drawn, keys, n), 0);
     CHECK_EQ(keyset_begin(&drawn, n), 0);
@@ -25,7 +25,6 @@ static void draw_unique(const struct target *t, struct random *r, locus_key *key
         CHECK(target_is_possible(t, keys[i]));
         CHECK(keyset_add(&drawn, keys[i]));
     }
-    keyset_fini(&drawn);
 }
 
 /* The same random numbers, the same keys, however many are asked for at once. */
@@ -49,13 +48,12 @@ TEST(target, many_draws_are_draws_one_after_the_other)
 
 TEST(target, without_replacement_all_keys_are_a_sample_in_any_order)
 {
-    struct target t;
+    CLOSED_BY(target_fini) struct target t;
     struct random r;
     locus_key keys[1000];
     target_init_uniform(&t, FIRST, 1000);
     random_init(&r, 1, 0, 0);
     for (int i = 0; i < 20; i++) draw_unique(&t, &r, keys, 1000);
-    target_fini(&t);
 }
 
 TEST(target, without_replacement_keys_of_weight_zero_are_left_out)
@@ -64,12 +62,11 @@ TEST(target, without_replacement_keys_of_weight_zero_are_left_out)
     locus_key keys[500];
     struct random r;
     for (int i = 0; i < 500; i++) weights[2 * i] = i == 7 ? 1e9 : 1e-9 * (i + 1);
-    struct target t = weighted(weights, 1000);
+    CLOSED_BY(target_fini) struct target t = weighted(weights, 1000);
     CHECK_EQ(t.possible, 500);
     random_init(&r, 2, 0, 0);
     for (size_t n = 1; n <= 500; n = n * 2 + 1) draw_unique(&t, &r, keys, n);
     draw_unique(&t, &r, keys, 500);
-    target_fini(&t);
 }
 
 /* Which of the four comes first, second, third, fourth: 24 orders, whose probabilities are products
@@ -100,7 +97,7 @@ static void check_orders(const double *weights, unsigned before, int rounds, uin
     locus_key keys[8];
     struct random r;
     for (unsigned i = 0; i < 4 + before; i++) all[i] = i < 4 ? weights[i] : 1e15;
-    struct target t = weighted(all, 4 + before);
+    CLOSED_BY(target_fini) struct target t = weighted(all, 4 + before);
     random_init(&r, seed, 0, 0);
     for (int i = 0; i < rounds; i++) {
         int order[4];
@@ -115,7 +112,6 @@ static void check_orders(const double *weights, unsigned before, int rounds, uin
         if (is_order) expected[code] = rounds * probability_of(weights, order);
     }
     CHECK_COUNTS(got, expected, 256);
-    target_fini(&t);
 }
 
 TEST(target, without_replacement_each_key_is_drawn_as_from_what_is_left)
@@ -134,7 +130,7 @@ TEST(target, the_pass_over_all_keys_has_the_same_distribution)
 TEST(target, without_replacement_every_key_is_left_out_equally_often)
 {
     enum { KEYS = 40, ROUNDS = 40000 };
-    struct target t;
+    CLOSED_BY(target_fini) struct target t;
     struct random r;
     uint64_t last[KEYS] = {0};
     double expected[KEYS];
@@ -147,16 +143,14 @@ TEST(target, without_replacement_every_key_is_left_out_equally_often)
     }
     for (int i = 0; i < KEYS; i++) expected[i] = (double)ROUNDS / KEYS;
     CHECK_COUNTS(last, expected, KEYS);
-    target_fini(&t);
 }
 
 TEST(target, a_huge_range_costs_no_memory_and_no_time)
 {
-    struct target t;
+    CLOSED_BY(target_fini) struct target t;
     struct random r;
     locus_key keys[100];
     target_init_uniform(&t, 5, LOCUS_KEYS_MAX - 5);
     random_init(&r, 8, 0, 0);
     for (int i = 0; i < 1000; i++) draw_unique(&t, &r, keys, 100);
-    target_fini(&t);
 }

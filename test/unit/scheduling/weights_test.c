@@ -20,7 +20,7 @@ static void draws_in_proportion(const struct weights *w)
 
 static void check_count(uint64_t count)
 {
-    struct weights w;
+    CLOSED_BY(weights_fini) struct weights w;
     CHECK_EQ(weights_init(&w, count), 0);
     CHECK(weights_total(&w) <= 0);
     double sum = 0;
@@ -32,7 +32,6 @@ static void check_count(uint64_t count)
     }
     CHECK(weights_total(&w) > sum * 0.999999 && weights_total(&w) < sum * 1.000001);
     draws_in_proportion(&w);
-    weights_fini(&w);
 }
 
 /* Powers of two and their neighbours: the tree's last level is full, or not. */
@@ -44,7 +43,7 @@ TEST(weights, indices_are_drawn_in_proportion_whatever_their_number)
 
 TEST(weights, the_ends_of_the_interval_are_drawn)
 {
-    struct weights w;
+    CLOSED_BY(weights_fini) struct weights w;
     CHECK_EQ(weights_init(&w, 10), 0);
     weights_set(&w, 4, 1);
     CHECK_EQ(weights_draw(&w, 0), 4);
@@ -54,14 +53,13 @@ TEST(weights, the_ends_of_the_interval_are_drawn)
         uint64_t drawn = weights_draw(&w, i / 1001.0);
         CHECK(drawn == 4 || drawn == 7);
     }
-    weights_fini(&w);
 }
 
 /* Large numbers that came and went leave nothing behind. */
 TEST(weights, no_error_adds_up)
 {
     enum { COUNT = 100 };
-    struct weights w;
+    CLOSED_BY(weights_fini) struct weights w;
     CHECK_EQ(weights_init(&w, COUNT), 0);
     for (uint64_t i = 0; i < COUNT; i++) weights_set(&w, i, 1);
     for (int round = 0; round < 1000; round++) {
@@ -71,5 +69,4 @@ TEST(weights, no_error_adds_up)
     CHECK(weights_total(&w) >= COUNT && weights_total(&w) <= COUNT);
     for (uint64_t i = 0; i < COUNT; i++) weights_set(&w, i, 0);
     CHECK(weights_total(&w) <= 0);
-    weights_fini(&w);
 }

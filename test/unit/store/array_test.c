@@ -31,8 +31,9 @@ static struct fixture *open_alone(uint64_t keys, uint32_t length, bool has_one_w
     return f;
 }
 
-static void end(struct fixture *f)
+static void end(struct fixture **at)
 {
+    struct fixture *f = *at;
     reader_fini(&f->reader);
     store_fini(&f->store);
     free(f);
@@ -108,7 +109,7 @@ static void access_all(struct fixture *f)
 
 TEST(array, a_part_is_one_when_its_last_row_is_written)
 {
-    struct fixture *f = open_alone(KEYS, LENGTH, true);
+    CLOSED_BY(end) struct fixture *f = open_alone(KEYS, LENGTH, true);
     const struct partition *p = f->store.partition;
     for (locus_key key = KEYS; key-- > 0;) {
         CHECK(!p->is_array && !p->plain);
@@ -120,7 +121,6 @@ TEST(array, a_part_is_one_when_its_last_row_is_written)
     access_all(f);
     CHECK(*row_ref_word(row_ref_of(f, 7)) == before); /* nobody is told anything */
     CHECK_EQ(store_held_rows(&f->store), KEYS);
-    end(f);
 }
 
 TEST(array, by_any_kind_of_write)
@@ -136,7 +136,7 @@ TEST(array, by_any_kind_of_write)
                      0);
         CHECK(f->store.partition->plain);
         for (locus_key key = 0; key < KEYS; key++) CHECK(view(f, key)[LENGTH - 1] == 1);
-        end(f);
+        end(&f);
     }
     CHECK_EQ(calls, KEYS);
 }
@@ -144,14 +144,13 @@ TEST(array, by_any_kind_of_write)
 /* Others may be at work in a row: who reads a copy, or writes, goes by its word. */
 TEST(array, with_several_writers_for_views_only)
 {
-    struct fixture *f = open_alone(KEYS, LENGTH, false);
+    CLOSED_BY(end) struct fixture *f = open_alone(KEYS, LENGTH, false);
     set_all(f);
     CHECK(f->store.partition->is_array && !f->store.partition->plain);
     directory_word before = *row_ref_word(row_ref_of(f, 7));
     set(f, 7);
     CHECK(directory_version(*row_ref_word(row_ref_of(f, 7))) == directory_version(before) + 1);
     access_all(f);
-    end(f);
 }
 
 /* One of several who write all rows for the first time, and look at theirs while the part becomes
@@ -187,20 +186,19 @@ TEST(array, becomes_one_under_the_eyes_of_several_writers)
         }
         for (unsigned i = 0; i < WRITERS; i++) pthread_join(writer[i].thread, NULL);
         CHECK(f->store.partition->is_array && !f->store.partition->plain);
-        end(f);
+        end(&f);
     }
 }
 
 TEST(array, rows_may_leave_where_there_are_movers)
 {
     const struct locus_table table = {.rows = KEYS, .length = LENGTH};
-    struct fixture *f = aligned_alloc(128, (sizeof *f + 127) / 128 * 128);
+    CLOSED_BY(end) struct fixture *f = aligned_alloc(128, (sizeof *f + 127) / 128 * 128);
     CHECK(f != NULL);
     CHECK_EQ(store_init(&f->store, &table, 1, 1, 1, 0), 0);
     reader_init(&f->reader, &f->store);
     set_all(f);
     CHECK(!f->store.partition->is_array && !f->store.partition->plain);
-    end(f);
 }
 
 TEST(array, many_rows_at_once)
@@ -209,7 +207,7 @@ TEST(array, many_rows_at_once)
     float rows[KEYS * LENGTH], back[KEYS * LENGTH];
     size_t replicas = 0;
     int rc = 0;
-    struct fixture *f = open_alone(KEYS, LENGTH, true);
+    CLOSED_BY(end) struct fixture *f = open_alone(KEYS, LENGTH, true);
     set_all(f);
     for (size_t i = 0; i < KEYS; i++) keys[i] = (i * 29 + 3) % KEYS;
     CHECK_EQ(rows_read(&f->store, NULL, keys, KEYS, rows, NULL, &replicas), 0);
@@ -218,7 +216,6 @@ TEST(array, many_rows_at_once)
     for (size_t i = 0; i < KEYS * LENGTH; i++) CHECK(back[i] == 2 * rows[i]);
     CHECK(rows[LENGTH] == value_of(keys[1], 0));
     CHECK(rc == 0 && replicas == 0);
-    end(f);
 }
 
 /* First writes here and there go to spare slots, which are dense (slab.h); such a part is none for
@@ -226,7 +223,7 @@ TEST(array, many_rows_at_once)
 TEST(array, a_row_in_a_spare_slot_stays_there)
 {
     enum { ROWS = 24576, FLOATS = 1024, STRIDE = 512 };
-    struct fixture *f = open_alone(ROWS, FLOATS, true);
+    CLOSED_BY(end) struct fixture *f = open_alone(ROWS, FLOATS, true);
     float *row = calloc(FLOATS, sizeof *row);
     for (locus_key round = 0; round < STRIDE; round++) {
         for (locus_key key = round; key < ROWS; key += STRIDE) {
@@ -238,5 +235,4 @@ TEST(array, a_row_in_a_spare_slot_stays_there)
     CHECK(!f->store.partition->is_array && !f->store.partition->plain);
     for (locus_key key = 0; key < ROWS; key++) CHECK(view(f, key)[0] == (float)key);
     free(row);
-    end(f);
 }

@@ -51,8 +51,9 @@ static struct fixture *begin(void)
     return begin_with(LOCUS_NO_OPTIMIZER, LOCUS_F32);
 }
 
-static void end(struct fixture *f)
+static void end(struct fixture **at)
 {
+    struct fixture *f = *at;
     for (unsigned w = 0; w < WORKERS; w++) reader_fini(&f->reader[w]);
     copies_close(&f->store);
     store_fini(&f->store);
@@ -92,7 +93,7 @@ static float read_by(struct fixture *f, struct copies *mine)
 
 TEST(copies, a_worker_sees_its_own_updates_and_who_is_none_sees_all)
 {
-    struct fixture *f = begin();
+    CLOSED_BY(end) struct fixture *f = begin();
     give_copies(f);
     add(f, 0, 1);
     add(f, 1, 10);
@@ -100,14 +101,13 @@ TEST(copies, a_worker_sees_its_own_updates_and_who_is_none_sees_all)
     CHECK(read_by(f, NULL) == 1011);
     CHECK(!has_copies(f));
     CHECK(read_by(f, f->of[0]) == 1011 && read_by(f, f->of[2]) == 1011);
-    end(f);
 }
 
 /* The age of a copy may pass at any time, and begins its count of uses anew. */
 TEST(copies, are_exchanged_after_so_many_uses)
 {
     enum { ADDS = 10 * COPIES_USES };
-    struct fixture *f = begin();
+    CLOSED_BY(end) struct fixture *f = begin();
     give_copies(f);
     float first = read_by(f, f->of[1]);
     CHECK(first == 1000);
@@ -116,12 +116,11 @@ TEST(copies, are_exchanged_after_so_many_uses)
     for (int i = 1; i < COPIES_USES; i++) (void)read_by(f, f->of[1]);
     float last = read_by(f, f->of[1]);
     CHECK(last > 1000 + ADDS - COPIES_USES && last <= 1000 + ADDS);
-    end(f);
 }
 
 TEST(copies, a_set_ends_them_and_is_what_everybody_reads)
 {
-    struct fixture *f = begin();
+    CLOSED_BY(end) struct fixture *f = begin();
     float row[CAPACITY];
     give_copies(f);
     add(f, 0, 1);
@@ -129,12 +128,11 @@ TEST(copies, a_set_ends_them_and_is_what_everybody_reads)
     fill(row, 7);
     CHECK_EQ(row_write_by(row_ref_of(f, HOT), row, ROW_SET, f->of[0]), 0);
     for (unsigned w = 0; w < WORKERS; w++) CHECK(read_by(f, f->of[w]) == 7);
-    end(f);
 }
 
 TEST(copies, a_worker_that_drains_keeps_nothing)
 {
-    struct fixture *f = begin();
+    CLOSED_BY(end) struct fixture *f = begin();
     give_copies(f);
     add(f, 0, 1);
     copies_drain(f->of[1]); /* has none */
@@ -146,7 +144,6 @@ TEST(copies, a_worker_that_drains_keeps_nothing)
     copies_drain_all(&f->store);
     CHECK(!has_copies(f) && read_by(f, f->of[1]) == 1002);
     copies_drain(NULL); /* of a worker that has no copies */
-    end(f);
 }
 
 static void double_it(void *unused, float *row, uint32_t length)
@@ -157,7 +154,7 @@ static void double_it(void *unused, float *row, uint32_t length)
 
 TEST(copies, an_edit_sends_what_it_has_added)
 {
-    struct fixture *f = begin();
+    CLOSED_BY(end) struct fixture *f = begin();
     float scratch[2 * CAPACITY];
     const struct row_edit edit = {.change = double_it, .scratch = scratch};
     give_copies(f);
@@ -165,12 +162,11 @@ TEST(copies, an_edit_sends_what_it_has_added)
     add(f, 1, 1);
     CHECK(has_copies(f));
     CHECK(read_by(f, NULL) == 2001);
-    end(f);
 }
 
 TEST(copies, a_view_shows_them_and_stays_its_rows)
 {
-    struct fixture *f = begin();
+    CLOSED_BY(end) struct fixture *f = begin();
     int replica;
     CHECK(f->store.partition->is_array == true);
     give_copies(f);
@@ -183,12 +179,11 @@ TEST(copies, a_view_shows_them_and_stays_its_rows)
     reader_end(&f->reader[0]);
     view = row_view(&f->store, row_ref_of(f, HOT), f->of[0], &replica);
     CHECK(view && view[0] == 1001);
-    end(f);
 }
 
 TEST(copies, two_workers_must_have_found_the_latch_taken)
 {
-    struct fixture *f = begin();
+    CLOSED_BY(end) struct fixture *f = begin();
     struct row_ref s = row_ref_of(f, HOT);
     for (int i = 0; i < 1000; i++) CHECK(!copies_contended(f->of[0], s));
     bool shared = false;
@@ -197,7 +192,6 @@ TEST(copies, two_workers_must_have_found_the_latch_taken)
             for (int i = 0; i < 8; i++) shared |= copies_contended(f->of[w], s);
     CHECK(shared);
     CHECK(!copies_contended(NULL, s));
-    end(f);
 }
 
 static void take_none(void *unused, const float *values, float *gradient, uint32_t length)
@@ -209,7 +203,7 @@ static void take_none(void *unused, const float *values, float *gradient, uint32
 
 TEST(copies, steps_one_after_the_other_bring_none)
 {
-    struct fixture *f = begin_with(LOCUS_SGD, LOCUS_F32);
+    CLOSED_BY(end) struct fixture *f = begin_with(LOCUS_SGD, LOCUS_F32);
     float scratch[2 * CAPACITY];
     for (int i = 0; i < 100; i++)
         for (unsigned w = 0; w < 2; w++)
@@ -217,7 +211,6 @@ TEST(copies, steps_one_after_the_other_bring_none)
                 CHECK_EQ(row_step_in_place(row_ref_of(f, HOT), take_none, NULL, scratch, f->of[w]),
                          0);
     CHECK_EQ(copies_begun(&f->store), 0);
-    end(f);
 }
 
 /* Steps of a quarter of what lies between two values of 16 bits are not lost in copies: each rounds
@@ -226,7 +219,7 @@ TEST(copies, small_steps_of_sixteen_bits_add_up)
 {
     enum { ADDS = 200 };
     const float small = 1.0f / 128, grown = 2 * ADDS * small;
-    struct fixture *f = begin_with(LOCUS_NO_OPTIMIZER, LOCUS_BF16);
+    CLOSED_BY(end) struct fixture *f = begin_with(LOCUS_NO_OPTIMIZER, LOCUS_BF16);
     float row[CAPACITY], scratch[2 * CAPACITY];
     const struct row_edit edit = {.change = double_it, .scratch = scratch};
     fill(row, 2);
@@ -242,7 +235,6 @@ TEST(copies, small_steps_of_sixteen_bits_add_up)
     CHECK_EQ(row_read(row_ref_of(f, HOT), row), 0);
     for (int i = 0; i < LENGTH; i++) CHECK(fabsf(row[i] - 4 - grown) < 1.7f);
     CHECK(copies_begun(&f->store) > 0);
-    end(f);
 }
 
 /* ---- records ---- */
@@ -336,7 +328,7 @@ static void *push(void *argument)
 
 TEST(copies, nothing_is_lost_or_added_twice)
 {
-    struct fixture *f = begin();
+    CLOSED_BY(end) struct fixture *f = begin();
     struct thread t[WORKERS];
     pthread_t thread[WORKERS];
     for (unsigned w = 0; w < WORKERS; w++) {
@@ -346,5 +338,4 @@ TEST(copies, nothing_is_lost_or_added_twice)
     for (unsigned w = 0; w < WORKERS; w++) CHECK_EQ(pthread_join(thread[w], NULL), 0);
     CHECK(read_by(f, NULL) == 1000 + WORKERS * UPDATES);
     CHECK(copies_begun(&f->store) > 0);
-    end(f);
 }

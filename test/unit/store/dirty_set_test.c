@@ -38,7 +38,7 @@ TEST(dirty_set, what_is_set_is_taken_once_in_ascending_order)
 {
     static const uint64_t set[] = {4095, 0, 64, 63, 4096, 262144, 7, 999999};
     static const uint64_t sorted[] = {0, 7, 63, 64, 4095, 4096, 262144, 999999};
-    struct dirty_set m;
+    CLOSED_BY(dirty_set_fini) struct dirty_set m;
     CHECK(dirty_set_init(&m, 1000000));
     CHECK(dirty_set_is_empty(&m));
     check_taken(&m, NULL, 0);
@@ -49,7 +49,6 @@ TEST(dirty_set, what_is_set_is_taken_once_in_ascending_order)
     check_taken(&m, NULL, 0);
     dirty_set_add(&m, 64);
     check_taken(&m, (const uint64_t[]){64}, 1);
-    dirty_set_fini(&m);
 }
 
 /* Bounds at which a level is added, or its last word filled. */
@@ -77,7 +76,7 @@ static void count_call(void *context)
 
 TEST(dirty_set, the_first_key_and_no_other_tells)
 {
-    struct dirty_set m;
+    CLOSED_BY(dirty_set_fini) struct dirty_set m;
     int told = 0;
     CHECK(dirty_set_init(&m, 100000));
     m.notify = count_call;
@@ -87,7 +86,6 @@ TEST(dirty_set, the_first_key_and_no_other_tells)
     take_all(&m);
     dirty_set_add(&m, 5);
     CHECK_EQ(told, 2);
-    dirty_set_fini(&m);
 }
 
 static void set_once_more(void *context, uint64_t index)
@@ -100,7 +98,7 @@ static void set_once_more(void *context, uint64_t index)
 /* The taker finds a key that it cannot deal with now, and marks it again. */
 TEST(dirty_set, what_is_added_while_it_is_taken_is_found_later)
 {
-    struct dirty_set m;
+    CLOSED_BY(dirty_set_fini) struct dirty_set m;
     CHECK(dirty_set_init(&m, 5000));
     dirty_set_add(&m, 70);
     for (int i = 0; i < 10; i++) {
@@ -108,7 +106,6 @@ TEST(dirty_set, what_is_added_while_it_is_taken_is_found_later)
         dirty_set_take(&m, set_once_more, &m);
     }
     check_taken(&m, (const uint64_t[]){70}, 1);
-    dirty_set_fini(&m);
 }
 
 /* ---- threads ---- */

@@ -64,7 +64,7 @@ TEST(keyspace, tables_of_one_length_that_follow_each_other_are_one_range)
                                          {.rows = 1, .length = 3},
                                          {.rows = 4, .length = 3}};
     const unsigned expected[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 2, 2};
-    struct keyspace k;
+    CLOSED_BY(keyspace_fini) struct keyspace k;
     CHECK_EQ(keyspace_init(&k, tables, 5, 2), 0);
     CHECK_EQ(k.tables, 5);
     CHECK_EQ(k.ranges, 3);
@@ -75,7 +75,6 @@ TEST(keyspace, tables_of_one_length_that_follow_each_other_are_one_range)
         CHECK_EQ(r->length, k.table[keyspace_table_of(&k, key)].length);
     }
     CHECK_EQ(keyspace_longest(&k), 4);
-    keyspace_fini(&k);
 }
 
 /* Each has all the keys that a range may have. */
@@ -84,13 +83,12 @@ TEST(keyspace, a_range_has_no_more_keys_than_slots)
     const struct locus_table tables[] = {{.rows = KEYSPACE_RANGE_KEYS_MAX, .length = 1},
                                          {.rows = KEYSPACE_RANGE_KEYS_MAX, .length = 1},
                                          {.rows = 1, .length = 1}};
-    struct keyspace k;
+    CLOSED_BY(keyspace_fini) struct keyspace k;
     CHECK_EQ(keyspace_init(&k, tables, 3, 1), 0);
     CHECK_EQ(k.ranges, 3);
     keyspace_fini(&k);
     CHECK_EQ(keyspace_init(&k, tables, 3, 3), 0);
     CHECK_EQ(k.ranges, 1);
-    keyspace_fini(&k);
 }
 
 TEST(keyspace, keys_of_a_shard_are_counted_below_any_key)
@@ -133,7 +131,7 @@ TEST(keyspace, a_key_is_in_the_table_whose_range_holds_it)
 
 TEST(keyspace, tables_without_a_name_are_numbered)
 {
-    struct keyspace k;
+    CLOSED_BY(keyspace_fini) struct keyspace k;
     char name[] = "mine";
     struct locus_table t[] = {
         {.rows = 1, .length = 1}, {.name = name, .rows = 1, .length = 1}, {.rows = 1, .length = 1}};
@@ -142,7 +140,6 @@ TEST(keyspace, tables_without_a_name_are_numbered)
     CHECK_EQ(strcmp(k.table[0].name, "table0"), 0);
     CHECK_EQ(strcmp(k.table[1].name, "mine"), 0);
     CHECK_EQ(strcmp(k.table[2].name, "table2"), 0);
-    keyspace_fini(&k);
 }
 
 TEST(keyspace, wrong_descriptions_leave_nothing_behind)

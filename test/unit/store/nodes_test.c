@@ -193,7 +193,7 @@ static void check_closed_form(enum locus_optimizer o, enum locus_element element
 {
     struct locus_table table = {
         .optimizer = o, .rule = row_type_kept(o, LOCUS_BF16)->usual, .element = element};
-    struct nodes c;
+    CLOSED_BY(close_nodes) struct nodes c;
     if (o == LOCUS_SGD) table.rule.rate = 1;
     if (table.rule.momentum != 0) table.rule.momentum = 0.5f;
     if (table.rule.beta1 != 0) table.rule.beta1 = table.rule.beta2 = 0.5f;
@@ -206,7 +206,6 @@ static void check_closed_form(enum locus_optimizer o, enum locus_element element
     check_state(&c, o, 20);
     check_length_of_one_step(&c);
     check_state(&c, o, 21);
-    close_nodes(&c);
 }
 
 TEST(nodes, state_is_that_of_all_steps_of_all_nodes_one_after_the_other)
@@ -223,7 +222,7 @@ TEST(nodes, state_is_that_of_all_steps_of_all_nodes_one_after_the_other)
 static void check_quadratic(unsigned count, unsigned steps, uint64_t seed)
 {
     const struct locus_table table = {.optimizer = LOCUS_ADAM};
-    struct nodes c;
+    CLOSED_BY(close_nodes) struct nodes c;
     float rate = 0.1f, row[STORED_MAX] = {0};
     open_nodes(&c, count, table, seed);
     for (int round = 0; round < 73; round++, rate *= 0.8f) {
@@ -247,7 +246,6 @@ static void check_quadratic(unsigned count, unsigned steps, uint64_t seed)
                 test_fail(__FILE__, __LINE__, "%u nodes, %u steps: value %g instead of %d", count,
                           steps, (double)row[f], f - 1);
     }
-    close_nodes(&c);
 }
 
 TEST(nodes, adam_of_up_to_64_nodes_finds_the_optimum)

@@ -40,8 +40,9 @@ static struct fixture *open_rows(uint32_t length)
     return open_tables(&t, 1, 1, 1);
 }
 
-static void end(struct fixture *f)
+static void end(struct fixture **at)
 {
+    struct fixture *f = *at;
     reader_fini(&f->reader);
     mover_fini(&f->mover);
     store_fini(&f->store);
@@ -91,7 +92,7 @@ static void poll(struct fixture *f)
 
 TEST(row, a_row_never_written_is_zero_and_has_no_slot)
 {
-    struct fixture *f = open_rows(5);
+    CLOSED_BY(end) struct fixture *f = open_rows(5);
     float row[CAPACITY];
     pattern(row, 5, 9);
     CHECK_EQ(row_read(row_ref_of(f, 3), row), 0);
@@ -99,7 +100,6 @@ TEST(row, a_row_never_written_is_zero_and_has_no_slot)
     CHECK_EQ(word_of(f, 3), 0);
     CHECK_EQ(store_held_rows(&f->store), 0);
     CHECK_EQ(store_touched_bytes(&f->store), 0);
-    end(f);
 }
 
 TEST(row, what_is_set_is_read)
@@ -119,13 +119,13 @@ TEST(row, what_is_set_is_read)
                 check_zero(row, lengths[l]);
         }
         free(row);
-        end(f);
+        end(&f);
     }
 }
 
 TEST(row, adding_begins_at_zero)
 {
-    struct fixture *f = open_rows(17);
+    CLOSED_BY(end) struct fixture *f = open_rows(17);
     float row[CAPACITY];
     for (int i = 1; i <= 3; i++) {
         CHECK_EQ(row_add(row_ref_of(f, 2), pattern(row, 17, 10)), 0);
@@ -136,7 +136,6 @@ TEST(row, adding_begins_at_zero)
     CHECK_EQ(row_add(row_ref_of(f, 2), pattern(row, 17, 1)), 0);
     CHECK_EQ(row_read(row_ref_of(f, 2), row), 0);
     for (int k = 0; k < 17; k++) CHECK(row[k] == (float)(5 + k + 1 + k));
-    end(f);
 }
 
 struct doubling {
@@ -172,13 +171,13 @@ TEST(row, an_edit_makes_of_a_row_what_the_function_says)
         }
         CHECK_EQ(row_read(row_ref_of(f, 2), row), 0);
         for (uint32_t j = 0; j < length; j++) CHECK(row[j] == 0);
-        end(f);
+        end(&f);
     }
 }
 
 TEST(row, every_change_makes_another_word_and_no_read_does)
 {
-    struct fixture *f = open_rows(4);
+    CLOSED_BY(end) struct fixture *f = open_rows(4);
     float row[CAPACITY] = {1, 2, 3, 4};
     directory_word before = word_of(f, 1);
     for (int i = 0; i < 100; i++) {
@@ -190,12 +189,11 @@ TEST(row, every_change_makes_another_word_and_no_read_does)
         CHECK(word_of(f, 1) == now);
         before = now;
     }
-    end(f);
 }
 
 TEST(row, a_row_that_is_taken_out_is_not_here)
 {
-    struct fixture *f = open_rows(16);
+    CLOSED_BY(end) struct fixture *f = open_rows(16);
     float row[CAPACITY], out[CAPACITY];
     CHECK_EQ(row_set(row_ref_of(f, 4), pattern(row, 16, 70)), 0);
     take(f, 4, out, true);
@@ -210,12 +208,11 @@ TEST(row, a_row_that_is_taken_out_is_not_here)
     CHECK(row_view(&f->store, row_ref_of(f, 4), NULL, &(int){0}) == NULL);
     reader_end(&f->reader);
     CHECK_EQ(row_read(row_ref_of(f, 5), row), 0); /* its neighbours are */
-    end(f);
 }
 
 TEST(row, a_row_comes_back_with_what_it_is_given)
 {
-    struct fixture *f = open_rows(16);
+    CLOSED_BY(end) struct fixture *f = open_rows(16);
     float row[CAPACITY], out[CAPACITY];
     CHECK_EQ(row_set(row_ref_of(f, 4), pattern(row, 16, 70)), 0);
     take(f, 4, out, true);
@@ -223,12 +220,11 @@ TEST(row, a_row_comes_back_with_what_it_is_given)
     CHECK_EQ(row_read(row_ref_of(f, 4), out), 0);
     check_pattern(out, 16, 80);
     CHECK_EQ(row_add(row_ref_of(f, 4), row), 0);
-    end(f);
 }
 
 TEST(row, a_row_never_written_leaves_and_comes_back_without_a_slot)
 {
-    struct fixture *f = open_rows(16);
+    CLOSED_BY(end) struct fixture *f = open_rows(16);
     float row[CAPACITY], out[CAPACITY];
     pattern(out, 16, 3);
     take(f, 4, out, false);
@@ -245,12 +241,11 @@ TEST(row, a_row_never_written_leaves_and_comes_back_without_a_slot)
     check_pattern(out, 16, 6);
     CHECK_EQ(store_held_rows(&f->store), 1);
     take(f, 4, out, true);
-    end(f);
 }
 
 TEST(row, a_row_is_taken_out_once_and_put_in_once)
 {
-    struct fixture *f = open_rows(16);
+    CLOSED_BY(end) struct fixture *f = open_rows(16);
     float row[CAPACITY], out[CAPACITY];
     bool written = true;
     pattern(row, 16, 1);
@@ -266,7 +261,6 @@ TEST(row, a_row_is_taken_out_once_and_put_in_once)
     CHECK(word_of(f, 0) == directory_elsewhere(3, 7));
     CHECK_EQ(row_put(row_ref_of(f, 0), NULL), 0);
     CHECK_EQ(row_put(row_ref_of(f, 0), NULL), -EEXIST);
-    end(f);
 }
 
 /* Which word a reader saw before it was interrupted for long must not come again, or it would take
@@ -275,7 +269,7 @@ TEST(row, no_stay_repeats_a_word_of_an_earlier_one)
 {
     enum { STAYS = 200, WRITES = 20 };
     static directory_word seen[STAYS * (WRITES + 1)];
-    struct fixture *f = open_rows(1);
+    CLOSED_BY(end) struct fixture *f = open_rows(1);
     float row[CAPACITY] = {1};
     size_t count = 0;
     for (int stay = 0; stay < STAYS; stay++) {
@@ -290,12 +284,11 @@ TEST(row, no_stay_repeats_a_word_of_an_earlier_one)
     }
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < i; k++) CHECK(seen[i] != seen[k]);
-    end(f);
 }
 
 TEST(row, a_row_has_its_home_slot_back_once_nobody_sees_the_old_one)
 {
-    struct fixture *f = open_rows(16);
+    CLOSED_BY(end) struct fixture *f = open_rows(16);
     float row[CAPACITY];
     CHECK_EQ(row_set(row_ref_of(f, 4), pattern(row, 16, 1)), 0);
     CHECK_EQ(directory_slot(word_of(f, 4)), 4);
@@ -310,14 +303,13 @@ TEST(row, a_row_has_its_home_slot_back_once_nobody_sees_the_old_one)
     poll(f);
     CHECK_EQ(row_put(row_ref_of(f, 4), row), 0);
     CHECK_EQ(directory_slot(word_of(f, 4)), 4);
-    end(f);
 }
 
 /* ---- views ---- */
 
 TEST(row, a_view_shows_the_row_in_place)
 {
-    struct fixture *f = open_rows(16);
+    CLOSED_BY(end) struct fixture *f = open_rows(16);
     float row[CAPACITY];
     CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 1)), 0);
     reader_begin(&f->reader);
@@ -327,14 +319,13 @@ TEST(row, a_view_shows_the_row_in_place)
     check_pattern(view, 16, 50);
     CHECK(row_view(&f->store, row_ref_of(f, 2), NULL, &(int){0}) == view);
     reader_end(&f->reader);
-    end(f);
 }
 
 TEST(row, a_view_of_a_row_never_written_is_zeros_of_any_length)
 {
     struct locus_table t[] = {
         {.rows = 3, .length = 1}, {.rows = 3, .length = 100000}, {.rows = 3, .length = 7}};
-    struct fixture *f = open_tables(t, 3, 2, 1);
+    CLOSED_BY(end) struct fixture *f = open_tables(t, 3, 2, 1);
     reader_begin(&f->reader);
     for (locus_key k = 0; k < 9; k++) {
         const float *view = row_view(&f->store, row_ref_of(f, k), NULL, &(int){0});
@@ -343,12 +334,11 @@ TEST(row, a_view_of_a_row_never_written_is_zeros_of_any_length)
     }
     CHECK_EQ(store_held_rows(&f->store), 0);
     reader_end(&f->reader);
-    end(f);
 }
 
 TEST(row, a_view_keeps_the_row_as_it_left)
 {
-    struct fixture *f = open_rows(16);
+    CLOSED_BY(end) struct fixture *f = open_rows(16);
     float row[CAPACITY];
     CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 1)), 0);
     reader_begin(&f->reader);
@@ -362,7 +352,6 @@ TEST(row, a_view_keeps_the_row_as_it_left)
         take(f, 2, row, true);
     }
     reader_end(&f->reader);
-    end(f);
 }
 
 /* ---- latches ---- */
@@ -390,7 +379,7 @@ static void *add_to_it(void *argument)
 /* While key 1 is latched, the other thread waits; a view does not. */
 static void wait_for_latch(void *(*other)(void *))
 {
-    struct fixture *f = open_rows(16);
+    CLOSED_BY(end) struct fixture *f = open_rows(16);
     float row[CAPACITY], seen[CAPACITY] = {0};
     pthread_t thread;
     latched_row = seen;
@@ -409,7 +398,6 @@ static void wait_for_latch(void *(*other)(void *))
     CHECK_EQ(latched_done, 1);
     if (other == read_it) check_pattern(seen, 16, 5);
     CHECK(!directory_is_latched(word_of(f, 1)));
-    end(f);
 }
 
 TEST(row, a_reader_waits_for_a_writer)
@@ -424,7 +412,7 @@ TEST(row, a_writer_waits_for_a_writer)
 
 TEST(row, a_first_write_under_way_leaves_the_row_zero)
 {
-    struct fixture *f = open_rows(16);
+    CLOSED_BY(end) struct fixture *f = open_rows(16);
     float row[CAPACITY];
     pattern(row, 16, 5);
     CHECK(directory_try_latch(row_ref_word(row_ref_of(f, 1)), 0));
@@ -434,7 +422,6 @@ TEST(row, a_first_write_under_way_leaves_the_row_zero)
     check_zero(row_view(&f->store, row_ref_of(f, 1), NULL, &(int){0}), 16);
     reader_end(&f->reader);
     directory_publish(row_ref_word(row_ref_of(f, 1)), 0);
-    end(f);
 }
 
 /* ---- no slot left ---- */
@@ -458,7 +445,7 @@ static uint64_t use_up_slots(struct fixture *f, locus_key key)
 
 TEST(row, an_arrival_without_a_slot_does_nothing)
 {
-    struct fixture *f = open_rows(16);
+    CLOSED_BY(end) struct fixture *f = open_rows(16);
     float row[CAPACITY];
     CHECK_EQ(row_set(row_ref_of(f, 1), pattern(row, 16, 1)), 0);
     reader_begin(&f->reader);
@@ -472,13 +459,12 @@ TEST(row, an_arrival_without_a_slot_does_nothing)
     CHECK_EQ(row_read(row_ref_of(f, 1), row), 0);
     check_pattern(row, 16, 3);
     CHECK_EQ(store_held_rows(&f->store), 1);
-    end(f);
 }
 
 TEST(row, a_first_write_without_a_slot_does_nothing)
 {
     struct locus_table t = {.rows = KEYS, .length = 16};
-    struct fixture *f = open_tables(&t, 1, 1, 2);
+    CLOSED_BY(end) struct fixture *f = open_tables(&t, 1, 1, 2);
     float row[CAPACITY], many[3 * 16];
     locus_key at_home = 0, other = 0;
     while (!row_ref_is_home(row_ref_of(f, at_home))) at_home++;
@@ -505,7 +491,6 @@ TEST(row, a_first_write_without_a_slot_does_nothing)
     CHECK_EQ(row_add(row_ref_of(f, other), pattern(row, 16, 8)), 0);
     CHECK_EQ(row_read(row_ref_of(f, other), row), 0);
     check_pattern(row, 16, 8);
-    end(f);
 }
 
 /* ---- other homes ---- */
@@ -513,7 +498,7 @@ TEST(row, a_first_write_without_a_slot_does_nothing)
 TEST(row, a_row_whose_home_is_another_node_is_not_here)
 {
     struct locus_table t = {.rows = KEYS, .length = 16};
-    struct fixture *f = open_tables(&t, 1, 1, 3);
+    CLOSED_BY(end) struct fixture *f = open_tables(&t, 1, 1, 3);
     unsigned here = 0;
     for (locus_key k = 0; k < KEYS; k++) {
         float row[CAPACITY];
@@ -536,7 +521,6 @@ TEST(row, a_row_whose_home_is_another_node_is_not_here)
         check_pattern(row, 16, 4);
     }
     CHECK_EQ(here, KEYS / 3);
-    end(f);
 }
 
 /* ---- many at once ---- */
@@ -550,7 +534,7 @@ static size_t offset_of(struct fixture *f, const locus_key *keys, size_t n)
 
 TEST(row, setting_a_key_twice_in_one_call_leaves_one_of_the_values)
 {
-    struct fixture *f = open_rows(2);
+    CLOSED_BY(end) struct fixture *f = open_rows(2);
     const locus_key keys[] = {3, 3, 3};
     const float values[CAPACITY] = {1, 1, 2, 2, 3, 3};
     float row[CAPACITY] = {0};
@@ -558,13 +542,12 @@ TEST(row, setting_a_key_twice_in_one_call_leaves_one_of_the_values)
     CHECK_EQ(row_read(row_ref_of(f, 3), row), 0);
     CHECK(row[0] == row[1]);
     CHECK(row[0] == 1 || row[0] == 2 || row[0] == 3);
-    end(f);
 }
 
 TEST(row, a_batch_names_the_rows_that_are_elsewhere_and_does_the_others)
 {
     struct locus_table t[] = {{.rows = 10, .length = 3}, {.rows = 30, .length = 16}};
-    struct fixture *f = open_tables(t, 2, 3, 1);
+    CLOSED_BY(end) struct fixture *f = open_tables(t, 2, 3, 1);
     locus_key keys[40];
     struct missed_row missed[40];
     float values[10 * 3 + 30 * 16 + CAPACITY], row[CAPACITY];
@@ -591,16 +574,14 @@ TEST(row, a_batch_names_the_rows_that_are_elsewhere_and_does_the_others)
             /* what was missed is untouched */
             CHECK(values[offset_of(f, keys, i) + k] == (keys[i] % 3 == 1 ? 9 : 1));
     CHECK_EQ(rows_read(&f->store, NULL, keys, 40, values, NULL, NULL), away);
-    end(f);
 }
 
 TEST(row, fetching_ahead_changes_nothing)
 {
-    struct fixture *f = open_rows(16);
+    CLOSED_BY(end) struct fixture *f = open_rows(16);
     const locus_key keys[] = {0, 5, 5, 11};
     rows_fetch(&f->store, keys, 4);
     rows_fetch(&f->store, keys, 0);
     for (locus_key k = 0; k < KEYS; k++) CHECK_EQ(word_of(f, k), 0);
     CHECK_EQ(store_touched_bytes(&f->store), 0);
-    end(f);
 }

@@ -40,7 +40,7 @@ TEST(rows, of_several_lengths_lie_one_behind_the_other)
 {
     static locus_key keys[KEYS];
     static float in[KEYS * LONG], out[KEYS * LONG];
-    struct store s;
+    CLOSED_BY(store_fini) struct store s;
     size_t replicas = 0;
     int rc = 0;
     open_store(&s, 1);
@@ -54,7 +54,6 @@ TEST(rows, of_several_lengths_lie_one_behind_the_other)
     for (size_t i = 0; i < floats; i++) CHECK(out[i] == 2 * in[i]);
     CHECK_EQ(rc, 0);
     CHECK_EQ(replicas, 0);
-    store_fini(&s);
 }
 
 /* A key that a call names twice is written twice, in order. */
@@ -63,7 +62,7 @@ TEST(rows, a_key_may_come_again)
     const locus_key keys[] = {7, 8, 7, 7};
     const float in[] = {1, 2, 3, 10, 20, 30, 4, 5, 6, 1, 1, 1};
     float out[4 * SHORT];
-    struct store s;
+    CLOSED_BY(store_fini) struct store s;
     size_t replicas = 0;
     int rc = 0;
     open_store(&s, 1);
@@ -71,7 +70,6 @@ TEST(rows, a_key_may_come_again)
     CHECK_EQ(rows_read(&s, NULL, keys, 4, out, NULL, &replicas), 0);
     CHECK(out[0] == 6 && out[1] == 8 && out[2] == 10);
     CHECK(out[3] == 10 && memcmp(out, out + 2 * SHORT, sizeof *out * SHORT) == 0);
-    store_fini(&s);
 }
 
 /* Of two nodes each is home to some rows; the others are missed, with their places in both
@@ -81,7 +79,7 @@ TEST(rows, that_are_not_here_are_missed_by_position)
     static locus_key keys[KEYS];
     static float in[KEYS * LONG], out[KEYS * LONG];
     static struct missed_row read[KEYS], written[KEYS];
-    struct store s;
+    CLOSED_BY(store_fini) struct store s;
     size_t replicas = 0, at = 0, n = 0;
     int rc = 0;
     open_store(&s, 2);
@@ -104,12 +102,11 @@ TEST(rows, that_are_not_here_are_missed_by_position)
             CHECK(out[at] == (is_home ? in[at] : 0));
     }
     CHECK_EQ(n, count);
-    store_fini(&s);
 }
 
 TEST(rows, of_no_keys_are_none)
 {
-    struct store s;
+    CLOSED_BY(store_fini) struct store s;
     size_t replicas = 0;
     int rc = 0;
     open_store(&s, 2);
@@ -117,5 +114,4 @@ TEST(rows, of_no_keys_are_none)
     CHECK_EQ(rows_write(&s, NULL, NULL, 0, NULL, ROW_ADD, NULL, &replicas, &rc), 0);
     rows_fetch(&s, NULL, 0);
     rows_fetch_found(&s, NULL, 0);
-    store_fini(&s);
 }

@@ -34,31 +34,29 @@ static size_t resident(const void *p, size_t bytes)
 TEST(slab, every_key_gets_its_home_slot)
 {
     struct slab_density d = {0};
-    struct slab s;
+    CLOSED_BY(slab_fini) struct slab s;
     CHECK(slab_init(&s, 3, 100, 100, &d));
     for (uint64_t i = 0; i < 100; i++) CHECK_EQ(slab_take(&s, 99 - i), 99 - i);
     CHECK_EQ(s.held, 100);
     CHECK_EQ(d.held_bytes, 100 * 12);
-    slab_fini(&s);
 }
 
 TEST(slab, a_home_slot_in_use_is_not_given_twice)
 {
     struct slab_density d = {0};
-    struct slab s;
+    CLOSED_BY(slab_fini) struct slab s;
     CHECK(slab_init(&s, 1, 10, 10, &d));
     CHECK_EQ(slab_take(&s, 4), 4);
     uint64_t other = slab_take(&s, 4);
     CHECK(other >= 10); /* a spare one, no other key's */
     slab_give(&s, 4);
     CHECK_EQ(slab_take(&s, 4), 4);
-    slab_fini(&s);
 }
 
 TEST(slab, a_key_from_elsewhere_gets_what_was_left_before_a_new_slot)
 {
     struct slab_density d = {0};
-    struct slab s;
+    CLOSED_BY(slab_fini) struct slab s;
     CHECK(slab_init(&s, 1, 10, 10, &d));
     CHECK_EQ(slab_take(&s, SLAB_NONE), 10);
     CHECK_EQ(slab_take(&s, SLAB_NONE), 11);
@@ -71,13 +69,12 @@ TEST(slab, a_key_from_elsewhere_gets_what_was_left_before_a_new_slot)
     CHECK_EQ(slab_take(&s, 3), 7);         /* its home has another tenant now */
     CHECK_EQ(slab_take(&s, SLAB_NONE), 11);
     CHECK_EQ(slab_take(&s, SLAB_NONE), 12);
-    slab_fini(&s);
 }
 
 TEST(slab, without_free_slots_there_is_none_and_then_again_one)
 {
     struct slab_density d = {0};
-    struct slab s;
+    CLOSED_BY(slab_fini) struct slab s;
     CHECK(slab_init(&s, 2, 5, 5, &d));
     uint64_t count = 0;
     while (slab_take(&s, SLAB_NONE) != SLAB_NONE) count++;
@@ -89,16 +86,14 @@ TEST(slab, without_free_slots_there_is_none_and_then_again_one)
     CHECK_EQ(s.held, count + 1);
     slab_give(&s, 7);
     CHECK_EQ(slab_take(&s, SLAB_NONE), 7);
-    slab_fini(&s);
 }
 
 TEST(slab, a_part_without_keys_costs_nothing)
 {
     struct slab_density d = {0};
-    struct slab s;
+    CLOSED_BY(slab_fini) struct slab s;
     CHECK(slab_init(&s, 1000, 0, 0, &d));
     CHECK_EQ(slab_touched_bytes(&s), 0);
-    slab_fini(&s);
     slab_fini(&s);
 }
 
@@ -134,7 +129,7 @@ TEST(slab, rows_do_not_overlap)
 TEST(slab, memory_of_rows_that_left_comes_back)
 {
     struct slab_density d = {0};
-    struct slab s;
+    CLOSED_BY(slab_fini) struct slab s;
     const uint64_t keys = 20 * (MEMORY_CHUNK_BYTES / 400);
     CHECK(slab_init(&s, 100, keys, keys, &d));
     for (uint64_t k = 0; k < keys; k++) memset(slab_row(&s, slab_take(&s, k)), 1, 400);
@@ -147,13 +142,12 @@ TEST(slab, memory_of_rows_that_left_comes_back)
     CHECK_EQ(slab_touched_bytes(&s), MEMORY_CHUNK_BYTES); /* one is kept for the next row */
     CHECK_EQ(d.touched_bytes, MEMORY_CHUNK_BYTES);
     CHECK(resident(s.rows, keys * 400) <= MEMORY_CHUNK_BYTES);
-    slab_fini(&s);
 }
 
 TEST(slab, a_chunk_with_one_row_left_keeps_it)
 {
     struct slab_density d = {0};
-    struct slab s;
+    CLOSED_BY(slab_fini) struct slab s;
     const uint64_t rows = 3 * (MEMORY_CHUNK_BYTES / 4096), middle = rows / 2;
     CHECK(slab_init(&s, 1024, rows, rows, &d));
     for (uint64_t k = 0; k < rows; k++) *slab_row(&s, slab_take(&s, k)) = (float)k;
@@ -161,13 +155,12 @@ TEST(slab, a_chunk_with_one_row_left_keeps_it)
         if (k != middle) slab_give(&s, k);
     CHECK(*slab_row(&s, middle) == (float)middle);
     CHECK_EQ(slab_touched_bytes(&s), 2 * MEMORY_CHUNK_BYTES); /* its own, and an empty one */
-    slab_fini(&s);
 }
 
 TEST(slab, a_row_that_comes_and_goes_keeps_its_page)
 {
     struct slab_density d = {0};
-    struct slab s;
+    CLOSED_BY(slab_fini) struct slab s;
     CHECK(slab_init(&s, 16, 1000000, 1000000, &d));
     for (int i = 0; i < 100; i++) {
         CHECK_EQ(slab_take(&s, 500000), 500000);
@@ -175,7 +168,6 @@ TEST(slab, a_row_that_comes_and_goes_keeps_its_page)
         slab_give(&s, 500000);
         CHECK(resident(slab_row(&s, 500000), 64) > 0);
     }
-    slab_fini(&s);
 }
 
 /* What the header promises: the touched chunks of home slots stay below twice their rows and the
@@ -183,7 +175,7 @@ TEST(slab, a_row_that_comes_and_goes_keeps_its_page)
 TEST(slab, few_random_rows_of_a_large_table_lie_close_together)
 {
     struct slab_density d = {0};
-    struct slab s;
+    CLOSED_BY(slab_fini) struct slab s;
     uint64_t dice = 1;
     const uint64_t keys = 50 * 1000 * 1000;
     CHECK(slab_init(&s, 16, keys, keys, &d));
@@ -195,7 +187,6 @@ TEST(slab, few_random_rows_of_a_large_table_lie_close_together)
     }
     CHECK_EQ(s.held, 100000);
     CHECK(slab_touched_bytes(&s) <= 2 * 100000 * 64 + SLAB_SLACK_BYTES + 2 * MEMORY_CHUNK_BYTES);
-    slab_fini(&s);
 }
 
 /* Two slabs of a node share the slack. */
@@ -355,7 +346,7 @@ static void *take_and_give(void *argument)
 TEST(slab, threads_never_share_a_slot)
 {
     struct slab_density d = {0};
-    struct slab s;
+    CLOSED_BY(slab_fini) struct slab s;
     struct user user[THREADS];
     CHECK(slab_init(&s, 3, 40, 40, &d));
     for (unsigned i = 0; i < THREADS; i++) {
@@ -365,5 +356,4 @@ TEST(slab, threads_never_share_a_slot)
     for (unsigned i = 0; i < THREADS; i++) CHECK_EQ(pthread_join(user[i].thread, NULL), 0);
     CHECK_EQ(s.held, 0);
     CHECK_EQ(d.held_bytes, 0);
-    slab_fini(&s);
 }

@@ -44,11 +44,10 @@ TEST(store, as_many_shards_as_are_needed_are_enough)
 {
     const struct locus_table tables[] = {{.rows = 7, .length = 1},
                                          {.rows = 2 * KEYSPACE_RANGE_KEYS_MAX + 1, .length = 2}};
-    struct store s;
+    CLOSED_BY(store_fini) struct store s;
     CHECK_EQ(keyspace_shards_needed(tables, 1), 1);
     CHECK_EQ(keyspace_shards_needed(tables, 2), 3);
     CHECK_EQ(store_init(&s, tables, 2, 3, 1, 0), 0);
-    store_fini(&s);
 }
 
 TEST(store, every_key_has_a_word_of_its_own)
@@ -136,11 +135,10 @@ TEST(store, each_key_is_here_at_exactly_one_node_to_begin_with)
 
 TEST(store, an_open_store_uses_no_row_memory)
 {
-    struct store s;
+    CLOSED_BY(store_fini) struct store s;
     open_mixed(&s, 3, 1, 0);
     CHECK_EQ(store_touched_bytes(&s), 0);
     CHECK_EQ(store_held_rows(&s), 0);
-    store_fini(&s);
 }
 
 struct ranges {
@@ -173,7 +171,7 @@ TEST(store, the_ranges_of_a_shard_hold_its_words_and_rows_and_no_others)
     const struct store_config c = {
         .tables = mixed, .table_count = 3, .shards = 3, .nodes = 1, .rank = 0, .replicates = true};
     struct ranges r[3] = {0};
-    struct store s;
+    CLOSED_BY(store_fini) struct store s;
     float row[1000] = {0};
     CHECK_EQ(store_open(&s, &c), 0);
     for (unsigned shard = 0; shard < 3; shard++) store_ranges(&s, shard, add_range, &r[shard]);
@@ -190,7 +188,6 @@ TEST(store, the_ranges_of_a_shard_hold_its_words_and_rows_and_no_others)
                      ours);
         }
     }
-    store_fini(&s);
 }
 
 /* Replicas of keys whose home is here have no place of their own; whoever finds none waits for
@@ -226,19 +223,18 @@ TEST(store, there_is_a_pair_for_every_key_and_another_one_while_the_last_one_wai
 
 TEST(store, held_rows_are_counted)
 {
-    struct store s;
+    CLOSED_BY(store_fini) struct store s;
     const float row[1000] = {1};
     open_mixed(&s, 3, 1, 0);
     for (locus_key k = 0; k < MIXED_KEYS; k += 3) CHECK_EQ(row_set(store_row_ref(&s, k), row), 0);
     CHECK_EQ(store_held_rows(&s), MIXED_KEYS / 3);
     CHECK(store_touched_bytes(&s) > 0);
-    store_fini(&s);
 }
 
 TEST(store, owned_keys_leave_out_those_that_are_elsewhere)
 {
-    struct store s;
-    struct mover m;
+    CLOSED_BY(store_fini) struct store s;
+    CLOSED_BY(mover_fini) struct mover m;
     float row[1000];
     bool written;
     locus_key keys[MIXED_KEYS];
@@ -252,8 +248,6 @@ TEST(store, owned_keys_leave_out_those_that_are_elsewhere)
     CHECK_EQ(keys[0], 6);
     CHECK_EQ(row_put(store_row_ref(&s, 35), NULL), 0);
     CHECK_EQ(store_owned(&s, 35, keys, 3), 1);
-    mover_fini(&m);
-    store_fini(&s);
 }
 
 TEST(store, wrong_descriptions_are_refused)
@@ -334,8 +328,9 @@ static struct moving *moving_store(uint64_t rows, uint32_t length)
     return m;
 }
 
-static void end_moving(struct moving *m)
+static void end_moving(struct moving **at)
 {
+    struct moving *m = *at;
     reader_fini(&m->a);
     reader_fini(&m->b);
     mover_fini(&m->mover);
@@ -367,18 +362,17 @@ static void poll(struct moving *m)
 
 TEST(store, without_readers_a_slot_comes_back_soon)
 {
-    struct moving *m = moving_store(4, 16);
+    CLOSED_BY(end_moving) struct moving *m = moving_store(4, 16);
     write_row(m, 2, 1);
     take_row(m, 2);
     CHECK_EQ(store_held_rows(&m->store), 1);
     poll(m);
     CHECK_EQ(store_held_rows(&m->store), 0);
-    end_moving(m);
 }
 
 TEST(store, a_slot_stays_while_a_section_is_open_that_could_see_it)
 {
-    struct moving *m = moving_store(4, 16);
+    CLOSED_BY(end_moving) struct moving *m = moving_store(4, 16);
     write_row(m, 2, 5);
     reader_begin(&m->a);
     const float *view = row_view(&m->store, store_row_ref(&m->store, 2), NULL, &(int){0});
@@ -390,12 +384,11 @@ TEST(store, a_slot_stays_while_a_section_is_open_that_could_see_it)
     reader_end(&m->a);
     poll(m);
     CHECK_EQ(store_held_rows(&m->store), 1);
-    end_moving(m);
 }
 
 TEST(store, only_the_outermost_end_ends_a_section)
 {
-    struct moving *m = moving_store(4, 16);
+    CLOSED_BY(end_moving) struct moving *m = moving_store(4, 16);
     write_row(m, 2, 5);
     reader_begin(&m->a);
     reader_begin(&m->a);
@@ -406,13 +399,12 @@ TEST(store, only_the_outermost_end_ends_a_section)
     reader_end(&m->a);
     poll(m);
     CHECK_EQ(store_held_rows(&m->store), 0);
-    end_moving(m);
 }
 
 /* There is always a section open, but never the same one for long. */
 TEST(store, sections_that_overlap_forever_do_not_hold_memory_forever)
 {
-    struct moving *m = moving_store(64, 16);
+    CLOSED_BY(end_moving) struct moving *m = moving_store(64, 16);
     for (locus_key k = 0; k < 64; k++) write_row(m, k, 1);
     reader_begin(&m->a);
     for (locus_key k = 0; k < 64; k++) take_row(m, k);
@@ -426,12 +418,11 @@ TEST(store, sections_that_overlap_forever_do_not_hold_memory_forever)
     }
     CHECK_EQ(store_held_rows(&m->store), 0);
     reader_end(&m->a);
-    end_moving(m);
 }
 
 TEST(store, a_section_that_began_later_does_not_hold_up_what_left_before)
 {
-    struct moving *m = moving_store(4, 16);
+    CLOSED_BY(end_moving) struct moving *m = moving_store(4, 16);
     write_row(m, 1, 1);
     take_row(m, 1);
     reader_begin(&m->a);
@@ -442,13 +433,12 @@ TEST(store, a_section_that_began_later_does_not_hold_up_what_left_before)
     reader_end(&m->a);
     poll(m);
     CHECK_EQ(store_held_rows(&m->store), 0);
-    end_moving(m);
 }
 
 /* Rows that leave while others wait for their grace period get one of their own. */
 TEST(store, a_row_that_left_later_has_a_grace_period_of_its_own)
 {
-    struct moving *m = moving_store(4, 16);
+    CLOSED_BY(end_moving) struct moving *m = moving_store(4, 16);
     write_row(m, 1, 1);
     write_row(m, 2, 2);
     reader_begin(&m->a);
@@ -466,12 +456,11 @@ TEST(store, a_row_that_left_later_has_a_grace_period_of_its_own)
     reader_end(&m->b);
     poll(m);
     CHECK_EQ(store_held_rows(&m->store), 2);
-    end_moving(m);
 }
 
 TEST(store, many_rows_can_wait)
 {
-    struct moving *m = moving_store(5000, 16);
+    CLOSED_BY(end_moving) struct moving *m = moving_store(5000, 16);
     for (locus_key k = 0; k < 5000; k++) write_row(m, k, 1);
     reader_begin(&m->a);
     for (locus_key k = 0; k < 5000; k++) {
@@ -483,7 +472,6 @@ TEST(store, many_rows_can_wait)
     poll(m);
     CHECK_EQ(store_held_rows(&m->store), 0);
     CHECK_EQ(m->store.density.held_bytes, 0);
-    end_moving(m);
 }
 
 TEST(store, the_end_of_a_mover_gives_everything_back)
@@ -542,12 +530,12 @@ TEST(store, who_waits_for_a_long_section_says_so_and_goes_on_when_it_ends)
     CHECK_STR(said, "locus: a read section has been open for 2 s while more rows came");
     fclose(s.said);
     close(before);
-    end_moving(s.of);
+    end_moving(&s.of);
 }
 
 TEST(store, what_another_mover_frees_is_no_concern_of_this_one)
 {
-    struct moving *m = moving_store(4, 16);
+    CLOSED_BY(end_moving) struct moving *m = moving_store(4, 16);
     /* outlives its registration: the epoch knows its record until the store ends */
     static struct mover other;
     float row[CAPACITY];
@@ -563,5 +551,4 @@ TEST(store, what_another_mover_frees_is_no_concern_of_this_one)
     for (int i = 0; i < POLLS; i++) mover_reclaim(&other);
     CHECK_EQ(store_held_rows(&m->store), 0);
     mover_fini(&other);
-    end_moving(m);
 }

@@ -64,10 +64,8 @@ TEST(feed, closes_while_its_thread_waits_for_room)
     }
 }
 
-TEST(feed, its_loader_is_the_workers_and_closes_before_it)
+TEST_ON_NODE(feed, its_loader_is_the_workers_and_closes_before_it, 4, 1)
 {
-    locus *n = one_node(4, 1, 1);
-    locus_worker *w = worker_of(n);
     struct counted c = {.limit = 1};
     locus_feed *f = feed_of(w, &c);
     CHECK(locus_feed_next(f) != NULL);
@@ -75,13 +73,10 @@ TEST(feed, its_loader_is_the_workers_and_closes_before_it)
     CHECK(c.loader != NULL);
     CHECK_EQ(locus_worker_close(w), -EBUSY);
     CHECK_EQ(locus_feed_close(f), 0);
-    close_both(n, w);
 }
 
-TEST(feed, of_a_closed_one_and_in_a_child_all_is_refused)
+TEST_ON_NODE(feed, of_a_closed_one_and_in_a_child_all_is_refused, 4, 1)
 {
-    locus *n = one_node(4, 1, 1);
-    locus_worker *w = worker_of(n);
     struct counted c = {.limit = PORTIONS}; /* its thread waits */
     locus_feed *f = feed_of(w, &c);
     pid_t child = fork();
@@ -93,7 +88,6 @@ TEST(feed, of_a_closed_one_and_in_a_child_all_is_refused)
     CHECK(locus_feed_next(f) == NULL);
     CHECK_STR(locus_error(), "locus_feed_next: the feed is closed");
     CHECK_EQ(locus_feed_close(f), -EINVAL);
-    close_both(n, w);
 }
 
 TEST(feed, what_cannot_be_is_refused)
