@@ -73,6 +73,17 @@ int schedule_check(const char *call, const struct locus_schedule_config *c)
     return rc ? rc : check_order(call, c);
 }
 
+/* Who waits for a round of a share without variables would wait for ever. */
+static int check_changes(const struct locus_schedule_config *c)
+{
+    if (!c->changes || c->order == LOCUS_ROTATION) return 0;
+    for (uint64_t v = c->share; v < c->variables; v += c->shares)
+        if (!(c->changes[v] < 0)) return 0;
+    return error_set(
+        -EINVAL, "locus_schedule_new: `changes` leave out all variables of share %u: one must stay",
+        c->share);
+}
+
 /* ---- life ---- */
 
 static int allocate(struct locus_schedule *s)
@@ -101,6 +112,7 @@ int locus_schedule_new(const struct locus_schedule_config *config, locus_schedul
     if (!config || !out) return error_set(-EINVAL, "locus_schedule_new: an argument is NULL");
     *out = NULL;
     int rc = schedule_check("locus_schedule_new", config);
+    if (rc == 0) rc = check_changes(config);
     if (rc) return rc;
     struct locus_schedule *s = calloc(1, sizeof *s);
     if (s) s->config = *config;

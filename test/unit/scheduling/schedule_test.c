@@ -127,6 +127,20 @@ TEST(schedule, what_is_left_out_never_comes_and_the_rest_in_turn)
     check_left_in(LOCUS_PRIORITY, 1);
 }
 
+TEST(schedule, a_share_of_which_all_are_left_out_is_refused)
+{
+    const float changes[] = {-1, 0, -1, -1};
+    struct locus_schedule_config c = config_of(LOCUS_ROUND_ROBIN);
+    locus_schedule *s;
+    c.variables = 4;
+    c.changes = changes;
+    c.shares = 2;
+    CHECK_EQ(locus_schedule_new(&c, &s), -EINVAL);
+    CHECK_STR(locus_error(), "share 0");
+    c.share = 1;
+    locus_schedule_free(new_schedule(&c));
+}
+
 /* ---- the program's own ---- */
 
 static uint64_t next_down(void *at)
