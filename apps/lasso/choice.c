@@ -40,6 +40,12 @@ static bool fits_all(const struct choice *c, uint64_t column)
 /* How much cheaper a look along a column is than one from row to row. */
 enum { CHEAPER = 6 };
 
+static void note_looks(struct choice *c, double looks)
+{
+    c->looks += looks;
+    world_computed(WORLD_COMPARED, (size_t)looks);
+}
+
 /* One after the other: the first that is too much alike saves the rest. */
 static bool fits_one_by_one(struct choice *c, uint64_t column, const uint64_t *chosen, size_t count)
 {
@@ -54,7 +60,7 @@ static bool fits_one_by_one(struct choice *c, uint64_t column, const uint64_t *c
         looked += to - from;
     }
     for (uint64_t i = first; i < end; i++) c->rows[m->row[i]] = 0;
-    c->looks += (double)looked / CHEAPER;
+    note_looks(c, (double)looked / CHEAPER);
     return is_fit;
 }
 
@@ -64,7 +70,7 @@ static bool fits_by_rows(struct choice *c, uint64_t column, const uint64_t *chos
     uint64_t before = c->overlap.looks;
     overlap_keep(&c->overlap, chosen, count);
     overlap_find(&c->overlap, column);
-    c->looks += (double)(c->overlap.looks - before);
+    note_looks(c, (double)(c->overlap.looks - before));
     return fits_all(c, column);
 }
 
@@ -74,22 +80,55 @@ static double looks_of(const struct choice *c, int way)
     return c->ways[way].looks / (c->ways[way].calls + 1e-9);
 }
 
-enum { UNKNOWN, ALIKE, DIFFERENT };
+/* ---- what is remembered ---- */
 
-static uint8_t *pair_of(const struct choice *c, uint64_t a, uint64_t b)
+enum { BITS = 64 };
+
+/* Of a column, or behind the last of those chosen: what is known of another one. */
+static struct choice_pairs *pairs_of(const struct choice *c, uint64_t column, uint64_t other)
 {
-    return &c->pairs[a < b ? a * c->lasso->columns.count + b : b * c->lasso->columns.count + a];
+    return &c->pairs[column * c->words + other / BITS];
 }
 
-/* One after the other, but each two once in all. */
+static void note(const struct choice *c, uint64_t column, uint64_t other, bool is_alike)
+{
+    struct choice_pairs *p = pairs_of(c, column, other);
+    *(is_alike ? &p->alike : &p->different) |= UINT64_C(1) << other % BITS;
+}
+
+/* Of a window the oldest go: where the last one has the same place, those before it are the same,
+ * too. */
+static void keep(struct choice *c, const uint64_t *chosen, size_t count)
+{
+    struct choice_pairs *all = pairs_of(c, c->lasso->columns.count, 0);
+    if (c->kept == 0 || count < c->kept || chosen[c->kept - 1] != c->last) {
+        for (size_t i = 0; i < c->words; i++) all[i] = (struct choice_pairs){0, UINT64_MAX};
+        c->kept = 0;
+    }
+    for (; c->kept < count; c->kept++) {
+        const struct choice_pairs *its = pairs_of(c, lasso_column(c->lasso, chosen[c->kept]), 0);
+        for (size_t i = 0; i < c->words; i++) {
+            all[i].alike |= its[i].alike;
+            all[i].different &= its[i].different;
+        }
+    }
+    c->last = chosen[count - 1];
+}
+
+/* One look for all that are chosen; each two are compared once in all. */
 static bool fits_remembered(struct choice *c, uint64_t column, const uint64_t *chosen, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (*pair_of(c, column, lasso_column(c->lasso, chosen[i])) == ALIKE) return false;
+    uint64_t bit = UINT64_C(1) << column % BITS;
+    if (c->kept != count || chosen[count - 1] != c->last) keep(c, chosen, count);
+    const struct choice_pairs *all = pairs_of(c, c->lasso->columns.count, column);
+    if ((all->alike | all->different) & bit) return all->different & bit;
     for (size_t i = 0; i < count; i++) {
-        uint8_t *pair = pair_of(c, column, lasso_column(c->lasso, chosen[i]));
-        if (*pair == UNKNOWN) *pair = fits_one_by_one(c, column, chosen + i, 1) ? DIFFERENT : ALIKE;
-        if (*pair == ALIKE) return false;
+        uint64_t other = lasso_column(c->lasso, chosen[i]);
+        if (pairs_of(c, other, column)->different & bit) continue;
+        bool is_alike = !fits_one_by_one(c, column, chosen + i, 1);
+        note(c, column, other, is_alike);
+        note(c, other, column, is_alike);
+        if (is_alike) return false;
     }
     return true;
 }
@@ -119,20 +158,13 @@ static void give_up(struct choice *c)
 static bool fits(void *choice, uint64_t variable, const uint64_t *chosen, size_t count)
 {
     struct choice *c = choice;
-    double before = c->looks;
     uint64_t column = lasso_column(c->lasso, variable);
-    if (c->pairs) {
-        bool is_known_fit = fits_remembered(c, column, chosen, count);
-        world_computed(WORLD_COMPARED, (size_t)(c->looks - before));
-        return is_known_fit;
-    }
+    if (c->pairs) return fits_remembered(c, column, chosen, count);
     if (count < c->count) end_round(c);
     c->count = count;
-    before = c->looks;
     bool is_fit = c->way == CHOICE_BY_ROWS ? fits_by_rows(c, column, chosen, count)
                                            : fits_one_by_one(c, column, chosen, count);
     c->calls++;
-    world_computed(WORLD_COMPARED, (size_t)(c->looks - before));
     give_up(c);
     return is_fit;
 }
@@ -159,8 +191,9 @@ void choice_open(struct choice *c, const struct lasso *l, unsigned share, unsign
     const struct columns *m = &l->columns;
     *c = (struct choice){.lasso = l, .share = share, .shares = shares};
     c->rows = take_memory(m->rows, sizeof *c->rows);
+    c->words = (m->count + BITS - 1) / BITS;
     if (m->count <= CHOICE_REMEMBERED)
-        c->pairs = take_memory((size_t)m->count * m->count, sizeof *c->pairs);
+        c->pairs = take_memory((m->count + 1) * c->words, sizeof *c->pairs);
     overlap_open(&c->overlap, l);
 }
 

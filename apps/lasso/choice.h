@@ -3,8 +3,8 @@
  * and candidates at random.
  *
  * Callers   the thread of one scheduler
- * Memory    8 bytes a row, and that of overlap.h; of few columns a byte for each two; with the random
- *           order 8 bytes a column
+ * Memory    8 bytes a row, and that of overlap.h; of few columns four bits for each two; with the
+ *           random order 8 bytes a column
  * Waiting   never
  */
 #ifndef LASSO_CHOICE_H
@@ -20,12 +20,20 @@ struct choice_way {
     double looks, calls; /* values looked at, weighed by what that costs; and candidates, lately */
 };
 
-/* So many have what each two of them have in common remembered: up to 4 MiB. */
-enum { CHOICE_REMEMBERED = 2048 };
+/* So many have which two of them are alike remembered: up to 4 MiB. */
+enum { CHOICE_REMEMBERED = 4096 };
+/* Of a column and 64 others, a bit each. */
+struct choice_pairs {
+    uint64_t alike, different; /* neither: they were not compared */
+};
 
 struct choice {
     const struct lasso *lasso;
-    uint8_t *pairs;         /* of each two columns, if they are few: unknown, alike or not */
+    /* If columns are few: of each, and behind them of those chosen, so many words each; `kept` of
+     * them are in it */
+    struct choice_pairs *pairs;
+    size_t words, kept;
+    uint64_t last;          /* of them */
     struct overlap overlap; /* those chosen for a round */
     double *rows;           /* the candidate's column, zeros otherwise */
     struct choice_way ways[CHOICE_WAYS];

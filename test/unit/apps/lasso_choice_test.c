@@ -53,7 +53,8 @@ static void check_filter(const char *text, int loss, uint64_t schedulers, bool r
     struct lasso l = make(text, loss, schedulers);
     struct locus_schedule_config config = {0};
     struct choice c;
-    uint64_t chosen[WIDTH];
+    uint64_t chosen[2 * WIDTH];
+    size_t before = 0, count = 0; /* those of the round before are under way, of a window of two */
     unsigned ways = 0, accepted = 0, refused = 0;
     choice_open(&c, &l, 0, (unsigned)schedulers);
     choice_begin(&c, 0, &config);
@@ -63,9 +64,12 @@ static void check_filter(const char *text, int loss, uint64_t schedulers, bool r
         c.pairs = NULL;
     }
     for (uint64_t round = 0, v = 0; round < 200; round++) {
-        size_t count = 0;
-        chosen[count++] = v++ % COLUMNS;
-        for (unsigned tries = 0; tries < 3 * WIDTH && count < WIDTH; tries++, v++) {
+        bool has_window = round % 4 > 1;
+        count = has_window ? count - before : 0;
+        memmove(chosen, chosen + before, count * sizeof *chosen);
+        before = count;
+        if (count == 0) chosen[count++] = v++ % COLUMNS;
+        for (unsigned tries = 0; tries < 3 * WIDTH && count < before + WIDTH; tries++, v++) {
             uint64_t next = v * 7 % COLUMNS;
             bool is_there = false;
             for (size_t i = 0; i < count; i++) is_there |= chosen[i] == next;
