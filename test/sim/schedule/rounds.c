@@ -18,6 +18,7 @@ static struct {
     bool is_lopsided;             /* one variable is all that changes */
     uint64_t candidate;           /* of the program's own order */
     uint64_t drawn[VARIABLES_MAX];
+    float changes[VARIABLES_MAX]; /* of a schedule that goes on; below 0: it is left out */
 } world;
 
 /* ---- filters ---- */
@@ -70,6 +71,18 @@ static void configure(void)
     if (filter == 3) c->context = &all;
 }
 
+/* One in five goes on where another one was, without some of the share. */
+static void go_on(uint64_t seed)
+{
+    struct dice d = {.state = seed};
+    struct locus_schedule_config *c = &world.config;
+    if (seed % 5 > 0 || c->order == LOCUS_ROTATION) return;
+    for (uint64_t v = 0; v < c->variables; v++) world.changes[v] = dice_below(&d, 2) ? 1 : -1;
+    world.changes[c->share] = 0;
+    c->changes = world.changes;
+    c->turn = dice_below(&d, VARIABLES_MAX);
+}
+
 /* ---- what must hold ---- */
 
 static void check_part(struct locus_part p)
@@ -78,6 +91,7 @@ static void check_part(struct locus_part p)
     MUST(p.variable < c->variables && p.variable % c->shares == c->share,
          "round %d has variable %d, which is none of this share", (int)world.given,
          (int)p.variable);
+    MUST(world.changes[p.variable] >= 0, "variable %d is left out, and comes", (int)p.variable);
     MUST(p.worker < c->workers, "variable %d is at worker %u of %u", (int)p.variable, p.worker,
          c->workers);
     if (c->order != LOCUS_ROTATION)
@@ -123,8 +137,8 @@ static void check_bound(void)
     if (c->order == LOCUS_ROUND_ROBIN && !c->fits) bound = c->variables / c->width + 1;
     if (c->order == LOCUS_ROTATION) bound = c->variables;
     for (uint64_t v = c->share; v < c->variables; v += c->shares)
-        MUST(world.given - world.last[v] <= bound, "variable %d has not come for %d rounds", (int)v,
-             (int)bound);
+        MUST(world.changes[v] < 0 || world.given - world.last[v] <= bound,
+             "variable %d has not come for %d rounds", (int)v, (int)bound);
 }
 
 /* The refused come first: in a round robin, order is that of the first time, so with a filter that
@@ -133,7 +147,7 @@ static void check_turn(void)
 {
     const struct locus_schedule_config *c = &world.config;
     uint64_t own = c->variables / c->shares + (c->share < c->variables % c->shares);
-    if (!world.is_serial || c->order != LOCUS_ROUND_ROBIN || !c->context) return;
+    if (!world.is_serial || c->order != LOCUS_ROUND_ROBIN || !c->context || c->changes) return;
     uint64_t wanted = world.given % own * c->shares + c->share;
     MUST(world.parts[world.given % AHEAD][0].variable == wanted,
          "variable %d comes where it is the turn of %d",
@@ -152,6 +166,7 @@ static void change(uint64_t variable)
 static void end_round(void)
 {
     if (world.done == world.given) return;
+    if (world.config.changes) change(world.given % world.config.variables); /* left out, or not */
     for (int i = 0; i < world.counts[world.done % AHEAD]; i++)
         change(world.parts[world.done % AHEAD][i].variable);
     locus_schedule_done(world.schedule);
@@ -217,6 +232,7 @@ void rounds_run(uint64_t seed)
     memset(&world, 0, sizeof world);
     world.dice.state = seed;
     configure();
+    go_on(seed);
     MUST(locus_schedule_new(&world.config, &world.schedule) == 0, "no schedule");
     unsigned haste = 1 + dice_below(&world.dice, 9);
     for (int i = 0; i < CALLS; i++) {
