@@ -75,11 +75,7 @@ static void exchange(struct seat *s)
 
 static void exchange_among(int nodes, unsigned workers, unsigned shards)
 {
-    struct team t = {.nodes = nodes,
-                     .workers = workers,
-                     .shards = shards,
-                     .tables = mixed,
-                     .table_count = MIXED};
+    struct team t = {TEAM_OF(nodes, workers, shards, LOCUS_STATIC, mixed, MIXED)};
     team_run(&t, exchange);
 }
 
@@ -116,7 +112,7 @@ static void exchange_longest(struct seat *s)
 
 TEST(access, rows_of_the_greatest_length)
 {
-    struct team t = {.nodes = 2, .workers = 2, .shards = 2, .tables = &longest, .table_count = 1};
+    struct team t = {TEAM_OF(2, 2, 2, LOCUS_STATIC, &longest, 1)};
     team_run(&t, exchange_longest);
 }
 
@@ -164,7 +160,6 @@ static void call_with_many_keys(struct seat *s)
 
 TEST(access, a_hundred_thousand_keys_in_one_call_some_of_them_often)
 {
-    struct team t = {
-        .nodes = 2, .workers = 2, .shards = 2, .tables = &long_table, .table_count = 1};
+    struct team t = {TEAM_OF(2, 2, 2, LOCUS_STATIC, &long_table, 1)};
     team_run(&t, call_with_many_keys);
 }

@@ -114,13 +114,7 @@ static void use_one_processor(void)
 
 ROLE(pupil)
 {
-    const struct team team = {.nodes = 2,
-                              .workers = 1,
-                              .shards = 1,
-                              .is_managed = true,
-                              .technique = LOCUS_ADAPTIVE,
-                              .tables = &table,
-                              .table_count = 1};
+    const struct team team = {TEAM_OF(2, 1, 1, LOCUS_ADAPTIVE, &table, 1)};
     way = atoi(arguments);
     if (way == LATE) use_one_processor();
     team_run(&team, attend);

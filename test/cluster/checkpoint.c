@@ -29,14 +29,7 @@ struct plan {
 static struct team team_of(struct plan *p, int nodes, unsigned workers, unsigned shards,
                            enum locus_technique technique)
 {
-    return (struct team){.nodes = nodes,
-                         .workers = workers,
-                         .shards = shards,
-                         .is_managed = true,
-                         .technique = technique,
-                         .tables = tables,
-                         .table_count = TABLES,
-                         .shared = p};
+    return (struct team){TEAM_OF(nodes, workers, shards, technique, tables, TABLES), .shared = p};
 }
 
 /* Of every third row nothing is written. No two floats are the same; some are not ordinary. */

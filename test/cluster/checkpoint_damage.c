@@ -79,13 +79,7 @@ TEST(checkpoint_damage, a_full_disk_is_a_sentence_on_every_node_and_leaves_the_o
     if (!mount_small(folder, "size=1m")) {
         SKIP("this process may not mount a file system of its own");
     }
-    struct team team = {.nodes = 3,
-                        .workers = 2,
-                        .shards = 1,
-                        .is_managed = true,
-                        .tables = wide,
-                        .table_count = 1,
-                        .shared = folder};
+    struct team team = {TEAM_OF(3, 2, 1, LOCUS_ADAPTIVE, wide, 1), .shared = folder};
     team_run(&team, fill_the_disk);
     CHECK_EQ(umount(folder), 0);
 }
@@ -99,13 +93,7 @@ static const struct locus_table large[] = {
 
 static struct team team_of(const char *address, int nodes)
 {
-    struct team t = {.nodes = nodes,
-                     .workers = 1,
-                     .shards = 1,
-                     .is_managed = true,
-                     .tables = large,
-                     .table_count = 1,
-                     .peer_timeout_s = 20};
+    struct team t = {TEAM_OF(nodes, 1, 1, LOCUS_ADAPTIVE, large, 1), .peer_timeout_s = 20};
     snprintf(t.address, sizeof t.address, "%s", address);
     return t;
 }

@@ -35,13 +35,7 @@ static void save(struct seat *s)
 static void make(char *folder)
 {
     folder_new(folder);
-    struct team team = {.nodes = 2,
-                        .workers = 2,
-                        .shards = 2,
-                        .is_managed = true,
-                        .tables = tables,
-                        .table_count = 2,
-                        .shared = folder};
+    struct team team = {TEAM_OF(2, 2, 2, LOCUS_ADAPTIVE, tables, 2), .shared = folder};
     team_run(&team, save);
 }
 

@@ -104,13 +104,7 @@ static void write_rows(locus_worker *w)
 
 TEST(checkpoint_leaving, a_row_that_leaves_while_it_is_copied_is_fetched)
 {
-    struct team team = {.nodes = 2,
-                        .workers = 1,
-                        .shards = 1,
-                        .is_managed = true,
-                        .technique = LOCUS_RELOCATE,
-                        .tables = tables,
-                        .table_count = 1};
+    struct team team = {TEAM_OF(2, 1, 1, LOCUS_RELOCATE, tables, 1)};
     locus *nodes[2];
     pthread_t taker;
     unsigned seed = 5;

@@ -9,12 +9,7 @@ static const struct locus_table table = {.rows = 200, .length = 3};
 
 static struct team team_of(int nodes, unsigned workers, void *shared)
 {
-    return (struct team){.nodes = nodes,
-                         .workers = workers,
-                         .shards = 2,
-                         .tables = &table,
-                         .table_count = 1,
-                         .shared = shared};
+    return (struct team){TEAM_OF(nodes, workers, 2, LOCUS_STATIC, &table, 1), .shared = shared};
 }
 
 /* What the seats of one process count together. */
@@ -132,7 +127,6 @@ TEST(collective, workers_come_and_go_while_others_quiesce)
     pthread_t stays[NODES_OF_TWO], goes[NODES_OF_TWO];
     int gone = 0, pushes = 0;
     float row[3];
-    t.is_managed = true;
     t.technique = LOCUS_ADAPTIVE;
     team_open_all(&t, node);
     struct coming c[NODES_OF_TWO];

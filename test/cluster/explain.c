@@ -83,13 +83,7 @@ static void work(struct seat *s)
 
 ROLE(job)
 {
-    const struct team t = {.nodes = NODES,
-                           .workers = 1,
-                           .shards = 2,
-                           .is_managed = true,
-                           .technique = LOCUS_ADAPTIVE,
-                           .tables = tables,
-                           .table_count = 2};
+    const struct team t = {TEAM_OF(NODES, 1, 2, LOCUS_ADAPTIVE, tables, 2)};
     if (strcmp(arguments, "off") != 0) CHECK_EQ(setenv("LOCUS_METRICS", arguments, 1), 0);
     team_run(&t, work);
 }

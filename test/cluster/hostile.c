@@ -79,7 +79,7 @@ static bool do_round(locus_worker *w, int rank, int round)
 
 ROLE(besieged)
 {
-    struct team t = {.nodes = NODES, .workers = 1, .shards = 2, .tables = &table, .table_count = 1};
+    struct team t = {TEAM_OF(NODES, 1, 2, LOCUS_STATIC, &table, 1)};
     char listen[ADDRESS_BYTES];
     pthread_t thread;
     int rank, has_secret, round = 1;

@@ -162,12 +162,7 @@ static void knock_often(int times)
 static pthread_t begin_training(struct team *t, unsigned nodes)
 {
     pthread_t thread;
-    *t = (struct team){.nodes = (int)nodes,
-                       .workers = 1,
-                       .is_managed = true,
-                       .technique = LOCUS_ADAPTIVE,
-                       .tables = &table,
-                       .table_count = 1};
+    *t = (struct team){TEAM_OF((int)nodes, 1, 0, LOCUS_ADAPTIVE, &table, 1)};
     training.nodes = nodes;
     training.base = scraping_ports(nodes);
     CHECK_EQ(pthread_create(&thread, NULL, run_team, t), 0);

@@ -106,14 +106,7 @@ ROLE(node)
     static struct part p;
     int rank;
     char listen[ADDRESS_BYTES], word[LINE_BYTES];
-    struct team t = {.nodes = NODES,
-                     .workers = 1,
-                     .shards = 1,
-                     .is_managed = true,
-                     .technique = LOCUS_RELOCATE,
-                     .tables = &table,
-                     .table_count = 1,
-                     .listen = listen,
+    struct team t = {TEAM_OF(NODES, 1, 1, LOCUS_RELOCATE, &table, 1), .listen = listen,
                      .peer_timeout_s = HANG_S};
     CHECK_EQ(sscanf(arguments, "%d %31s %31s", &rank, t.address, listen), 3);
     char port[16];

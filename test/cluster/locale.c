@@ -61,14 +61,7 @@ TEST(locale, with_a_comma_changes_nothing_for_machines)
     CHECK_EQ(setenv("LOCUS_ADVICE", "0.5", 1), 0);
     CHECK_EQ(setenv("LOCUS_REPORT", folder_path(folder, "run"), 1), 0);
     CHECK_EQ(setenv("LOCUS_TRACE", folder_path(folder, "run"), 1), 0);
-    team_run(&(struct team){.nodes = NODES,
-                            .workers = 1,
-                            .shards = 1,
-                            .is_managed = true,
-                            .technique = LOCUS_ADAPTIVE,
-                            .tables = &table,
-                            .table_count = 1},
-             work);
+    team_run(&(struct team){TEAM_OF(NODES, 1, 1, LOCUS_ADAPTIVE, &table, 1)}, work);
     for (int n = 0; n < NODES; n++) has_points("/metrics", page[n]);
     setlocale(LC_ALL, "C");
     CHECK(scraping_sample(page[0], "process_cpu_seconds_total") > 0);

@@ -293,8 +293,7 @@ ROLE(mortal)
     m.team.shards = 2;
     m.team.tables = &table;
     m.team.table_count = 1;
-    m.team.is_managed = m.activity == IN_A_STORM;
-    m.team.technique = LOCUS_RELOCATE;
+    m.team.technique = m.activity == IN_A_STORM ? LOCUS_RELOCATE : LOCUS_STATIC;
     int rc = open_member(&m, join_timeout_s);
     if (rc) {
         CHECK(rc == -ECONNRESET || rc == -ETIMEDOUT);

@@ -65,15 +65,7 @@ static void cost(uint64_t keys, uint32_t length, struct trial t)
     if (IS_SANITIZED) SKIP("a sanitizer's shadow is resident memory too");
     if (sysconf(_SC_AVPHYS_PAGES) < (3072L << 20) / sysconf(_SC_PAGESIZE))
         SKIP("3 GiB of memory are not free here");
-    team_run(&(struct team){.nodes = NODES,
-                            .workers = 1,
-                            .shards = 1,
-                            .is_managed = true,
-                            .technique = LOCUS_ADAPTIVE,
-                            .tables = &table,
-                            .table_count = 1,
-                            .shared = &t},
-             body);
+    team_run(&(struct team){TEAM_OF(NODES, 1, 1, LOCUS_ADAPTIVE, &table, 1), .shared = &t}, body);
 }
 
 /* Half of the keys are remote: who asks remembers that it did. */

@@ -68,13 +68,7 @@ static void work(struct seat *s)
 
 static struct team team_of_three(void)
 {
-    return (struct team){.nodes = NODES,
-                         .workers = 1,
-                         .shards = 2,
-                         .is_managed = true,
-                         .technique = LOCUS_ADAPTIVE,
-                         .tables = &table,
-                         .table_count = 1};
+    return (struct team){TEAM_OF(NODES, 1, 2, LOCUS_ADAPTIVE, &table, 1)};
 }
 
 /* ---- they are what the node counts ---- */
@@ -443,7 +437,7 @@ TEST(metrics, are_taken_by_prometheus)
 
 TEST(metrics, cost_no_thread_when_nobody_asks)
 {
-    const struct team t = {.nodes = 1, .workers = 1, .tables = &table, .table_count = 1};
+    const struct team t = {TEAM_OF(1, 1, 0, LOCUS_STATIC, &table, 1)};
     unsetenv("LOCUS_METRICS");
     struct footprint before = footprint_now();
     locus *node = team_open(&t, 0);

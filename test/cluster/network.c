@@ -36,7 +36,7 @@ ROLE(adder)
 {
     int rank;
     char listen[ADDRESS_BYTES];
-    struct team t = {.workers = 2, .shards = 2, .tables = sums_tables, .table_count = SUMS_TABLES};
+    struct team t = {TEAM_OF(0, 2, 2, LOCUS_STATIC, sums_tables, SUMS_TABLES)};
     read_team(arguments, &t, &rank, listen);
     team_run_node(&t, rank, sum_up);
 }
@@ -94,7 +94,7 @@ ROLE(puller)
 {
     int rank;
     char listen[ADDRESS_BYTES];
-    struct team t = {.workers = 1, .shards = 1, .tables = sums_tables, .table_count = SUMS_TABLES};
+    struct team t = {TEAM_OF(0, 1, 1, LOCUS_STATIC, sums_tables, SUMS_TABLES)};
     read_team(arguments, &t, &rank, listen);
     team_run_node(&t, rank, pull_slowly);
 }
@@ -117,7 +117,7 @@ ROLE(witness)
 {
     int rank, rc;
     char listen[ADDRESS_BYTES];
-    struct team t = {.workers = 1, .shards = 2, .tables = sums_tables, .table_count = SUMS_TABLES};
+    struct team t = {TEAM_OF(0, 1, 2, LOCUS_STATIC, sums_tables, SUMS_TABLES)};
     read_team(arguments, &t, &rank, listen);
     locus *n = team_open(&t, rank);
     locus_worker *w = worker_of(n);

@@ -127,14 +127,7 @@ static void look(struct seat *s)
 
 static void run(struct machine m)
 {
-    struct team t = {.nodes = NODES,
-                     .workers = 1,
-                     .shards = SHARDS,
-                     .is_managed = true,
-                     .technique = LOCUS_ADAPTIVE,
-                     .tables = table,
-                     .table_count = 1,
-                     .shared = &m};
+    struct team t = {TEAM_OF(NODES, 1, SHARDS, LOCUS_ADAPTIVE, table, 1), .shared = &m};
     CHECK_EQ(setenv("HWLOC_SYNTHETIC", m.description, 1), 0);
     calls.count = 0;
     replicas = 0;

@@ -16,7 +16,7 @@ static int cycles(void)
 
 static struct team team_at(const char *address, int nodes)
 {
-    struct team t = {.nodes = nodes, .workers = 2, .shards = 2, .tables = &table, .table_count = 1};
+    struct team t = {TEAM_OF(nodes, 2, 2, LOCUS_STATIC, &table, 1)};
     snprintf(t.address, sizeof t.address, "%s", address);
     return t;
 }

@@ -156,14 +156,7 @@ TEST(report, of_many_nodes_shows_the_most_and_the_least)
     folder_new(folder);
     snprintf(prefix, sizeof prefix, "%s/run", folder);
     CHECK_EQ(setenv("LOCUS_REPORT", prefix, 1), 0);
-    team_run(&(struct team){.nodes = NODES,
-                            .workers = 1,
-                            .shards = 1,
-                            .is_managed = true,
-                            .technique = LOCUS_ADAPTIVE,
-                            .tables = &table,
-                            .table_count = 1},
-             body);
+    team_run(&(struct team){TEAM_OF(NODES, 1, 1, LOCUS_ADAPTIVE, &table, 1)}, body);
     command_must(&c, "%s report %s > %s/page.html", locus_path(), prefix, folder);
     read_page("page.html");
     CHECK_STR(c.out.text, "most median node least");
@@ -199,7 +192,7 @@ TEST(report, says_what_it_cannot_make)
     CHECK_EQ(command_run(&c, "%s %s --report /no/such/folder/page.html", program_path("mf"), small),
              1);
     CHECK_STR(c.err.text, "/no/such/folder/page.html");
-    struct team t = {.nodes = 1, .workers = 1, .tables = &table, .table_count = 1};
+    struct team t = {TEAM_OF(1, 1, 0, LOCUS_STATIC, &table, 1)};
     struct locus_config config = team_config(&t, 0);
     locus *node;
     CHECK_EQ(setenv("LOCUS_REPORT", "/no/such/folder/run", 1), 0);

@@ -14,8 +14,7 @@ static const enum locus_conformity levels[] = {LOCUS_CONFORM, LOCUS_BOUNDED, LOC
 
 static struct team team_of(unsigned workers)
 {
-    return (struct team){
-        .nodes = NODES, .workers = workers, .shards = 2, .tables = &table, .table_count = 1};
+    return (struct team){TEAM_OF(NODES, workers, 2, LOCUS_STATIC, &table, 1)};
 }
 
 /* Rows that say which key they belong to. */

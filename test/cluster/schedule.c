@@ -186,12 +186,8 @@ static void run(enum locus_technique technique, enum locus_order order, unsigned
                 unsigned window)
 {
     struct locus_table tables[1 + LOCUS_SCHEDULER_TABLES] = {{.rows = VARIABLES, .length = 1}};
-    struct team team = {.nodes = NODES,
-                        .workers = WORKERS + 1,
-                        .is_managed = true,
-                        .technique = technique,
-                        .tables = tables,
-                        .table_count = 1 + LOCUS_SCHEDULER_TABLES};
+    struct team team = {
+        TEAM_OF(NODES, WORKERS + 1, 0, technique, tables, 1 + LOCUS_SCHEDULER_TABLES)};
     config = config_of(order, depth, window);
     ended = 0;
     memset(digests, 0, sizeof digests);
@@ -306,12 +302,7 @@ TEST(schedule, a_rotation_with_staleness_loses_nothing)
                                                       LOCUS_REPLICATE, LOCUS_FULL_REPLICATION};
     struct locus_table blocks = {.rows = BLOCKS, .length = 1};
     for (int i = 0; i < 4; i++) {
-        struct team team = {.nodes = NODES,
-                            .workers = WORKERS,
-                            .is_managed = true,
-                            .technique = techniques[i],
-                            .tables = &blocks,
-                            .table_count = 1};
+        struct team team = {TEAM_OF(NODES, WORKERS, 0, techniques[i], &blocks, 1)};
         team_run(&team, rotate);
     }
 }

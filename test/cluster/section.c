@@ -6,8 +6,7 @@
 
 enum { NODES = 3, KEYS = 3000, LENGTH = 4 };
 static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
-static struct team team = {
-    .nodes = NODES, .workers = 1, .shards = 2, .tables = &table, .table_count = 1};
+static struct team team = {TEAM_OF(NODES, 1, 2, LOCUS_STATIC, &table, 1)};
 
 struct cluster {
     locus *node[NODES];
@@ -62,7 +61,6 @@ TEST(section, a_set_of_a_replica_is_refused_inside)
 {
     const float ones[LENGTH] = {1, 1, 1, 1};
     float row[LENGTH];
-    team.is_managed = true;
     team.technique = LOCUS_FULL_REPLICATION;
     struct cluster c = cluster_open();
     locus_read_begin(c.worker[0]);
@@ -74,14 +72,12 @@ TEST(section, a_set_of_a_replica_is_refused_inside)
     locus_read_end(c.worker[0]);
     CHECK_EQ(locus_set(c.worker[0], &c.of[1], 1, ones), 0);
     cluster_close(&c);
-    team.is_managed = false;
 }
 
 /* The set of a replica goes by way of its owner: until it is done there is no view, for the replica
  * still has the value before. */
 TEST(section, what_a_worker_has_under_way_hides_the_replica_from_its_views)
 {
-    team.is_managed = true;
     team.technique = LOCUS_FULL_REPLICATION;
     struct cluster c = cluster_open();
     int seen = 0;
@@ -102,7 +98,6 @@ TEST(section, what_a_worker_has_under_way_hides_the_replica_from_its_views)
     }
     CHECK(seen > 0);
     cluster_close(&c);
-    team.is_managed = false;
 }
 
 /* Nothing waits when the operation is only handed over; it may be waited for behind the section. */
@@ -184,14 +179,7 @@ static void contest(struct seat *s)
 TEST(section, a_row_that_leaves_meanwhile_is_not_fetched_inside)
 {
     struct contest c = {0};
-    const struct team t = {.nodes = 2,
-                           .workers = 1,
-                           .shards = 2,
-                           .is_managed = true,
-                           .technique = LOCUS_RELOCATE,
-                           .tables = &table,
-                           .table_count = 1,
-                           .shared = &c};
+    const struct team t = {TEAM_OF(2, 1, 2, LOCUS_RELOCATE, &table, 1), .shared = &c};
     team_run(&t, contest);
 }
 

@@ -16,12 +16,7 @@ static const struct locus_table table = {.rows = ROWS, .length = LENGTH};
 
 static struct team team_of_two(const char *arguments, int *rank)
 {
-    struct team t = {.nodes = 2,
-                     .workers = 1,
-                     .is_managed = true,
-                     .tables = &table,
-                     .table_count = 1,
-                     .peer_timeout_s = HANG_S,
+    struct team t = {TEAM_OF(2, 1, 0, LOCUS_ADAPTIVE, &table, 1), .peer_timeout_s = HANG_S,
                      .staleness_s = BOUND_S};
     int technique;
     CHECK_EQ(sscanf(arguments, "%d %d %u %31s", rank, &technique, &t.shards, t.address), 4);

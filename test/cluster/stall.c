@@ -105,12 +105,7 @@ ROLE(flooder)
     int rank, is_on_island;
     char listen[ADDRESS_BYTES], address[ADDRESS_BYTES];
     CHECK_EQ(sscanf(arguments, "%d %d %31s %31s", &rank, &is_on_island, address, listen), 4);
-    struct team t = {.nodes = 2,
-                     .workers = 1,
-                     .shards = 2,
-                     .tables = &table,
-                     .table_count = 1,
-                     .peer_timeout_s = 30};
+    struct team t = {TEAM_OF(2, 1, 2, LOCUS_STATIC, &table, 1), .peer_timeout_s = 30};
     memcpy(t.address, address, sizeof address);
     if (is_on_island) t.listen = listen;
     f.node = team_open(&t, rank);

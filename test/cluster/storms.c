@@ -37,16 +37,11 @@ static void body(struct seat *s)
 static struct team team_of(struct storm *s)
 {
     sums_tables_with(s->optimizer, s->element, s->tables);
-    return (struct team){.nodes = s->nodes,
-                         .workers = s->workers,
-                         .shards = s->shards,
-                         .is_managed = true,
-                         .technique = s->technique,
-                         /* who waits for others' clocks is as slow as the slowest of all */
-                         .peer_timeout_s = s->clocks.clocks ? HANG_S : 0,
-                         .tables = s->tables,
-                         .table_count = SUMS_TABLES,
-                         .shared = s};
+    /* who waits for others' clocks is as slow as the slowest of all */
+    double patience_s = s->clocks.clocks ? HANG_S : 0;
+    return (struct team){
+        TEAM_OF(s->nodes, s->workers, s->shards, s->technique, s->tables, SUMS_TABLES), .shared = s,
+        .peer_timeout_s = patience_s};
 }
 
 ROLE(stormy)

@@ -11,7 +11,7 @@ struct locus_config team_config(const struct team *t, int rank)
 {
     struct locus_config c;
     locus_config_init(&c);
-    c.technique = t->is_managed ? t->technique : LOCUS_STATIC;
+    c.technique = t->technique;
     c.act_immediately = t->act_immediately;
     c.max_rounds_per_second = t->max_rounds_per_second;
     c.tables = t->tables;

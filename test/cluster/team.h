@@ -6,7 +6,7 @@
  *         CHECK_EQ(locus_push(s->worker, ...), 0);
  *         seat_barrier(s);
  *     }
- *     team_run(&(struct team){.nodes = 3, .workers = 2, .tables = tables, .table_count = 1}, body);
+ *     team_run(&(struct team){TEAM_OF(3, 2, 0, LOCUS_STATIC, tables, 1)}, body);
  *
  * A seat is one worker of one node. team_run() has all nodes in this process (they talk through
  * sockets like any others); team_run_node() has one of them here, for a child process. Both open
@@ -21,7 +21,6 @@
 struct team {
     int nodes;
     unsigned workers, shards;
-    bool is_managed; /* by `technique`; else LOCUS_STATIC */
     enum locus_technique technique;
     bool act_immediately;
     unsigned max_rounds_per_second;
@@ -33,6 +32,11 @@ struct team {
     const char *listen;          /* of this node, or NULL */
     char address[ADDRESS_BYTES]; /* of the rendezvous; "": team_run() chooses one */
 };
+
+/* The fields that every team has; more may follow. 0 shards: the default. */
+#define TEAM_OF(n, w, s, managed_by, all, count) \
+    .nodes = (n), .workers = (w), .shards = (s), .technique = (managed_by), .tables = (all), \
+    .table_count = (count)
 
 struct seat {
     const struct team *team;

@@ -15,14 +15,7 @@ struct total {
 
 static struct team team_of(enum locus_technique technique, int nodes, void *shared)
 {
-    return (struct team){.nodes = nodes,
-                         .workers = 1,
-                         .shards = 2,
-                         .is_managed = true,
-                         .technique = technique,
-                         .tables = rows_table,
-                         .table_count = 1,
-                         .shared = shared};
+    return (struct team){TEAM_OF(nodes, 1, 2, technique, rows_table, 1), .shared = shared};
 }
 
 static void add(uint64_t *to, uint64_t n)

@@ -607,7 +607,6 @@ static void plan(struct round *r, unsigned number)
     r->team = (struct team){.nodes = 1 + (int)draw(r, 4),
                             .workers = 1 + draw(r, 3),
                             .shards = 1 + draw(r, 4),
-                            .is_managed = true,
                             .technique = draw(r, 3) ? LOCUS_ADAPTIVE
                                                     : draw(r, LOCUS_FULL_REPLICATION + 1),
                             .act_immediately = draw(r, 8) == 0,

@@ -36,13 +36,7 @@ static void work(struct seat *s)
 
 ROLE(job)
 {
-    const struct team t = {.nodes = NODES,
-                           .workers = 1,
-                           .shards = 1,
-                           .is_managed = true,
-                           .technique = LOCUS_ADAPTIVE,
-                           .tables = &table,
-                           .table_count = 1};
+    const struct team t = {TEAM_OF(NODES, 1, 1, LOCUS_ADAPTIVE, &table, 1)};
     CHECK_EQ(setenv("LOCUS_METRICS", arguments, 1), 0);
     team_run(&t, work);
 }

@@ -45,14 +45,7 @@ TEST(tracing, from_a_cluster_to_a_page)
     snprintf(prefix, sizeof prefix, "%s/run", folder);
     CHECK_EQ(setenv("LOCUS_TRACE", prefix, 1), 0);
     CHECK_EQ(setenv("LOCUS_TRACE_KEYS", "7", 1), 0);
-    team_run(&(struct team){.nodes = NODES,
-                            .workers = 1,
-                            .shards = 2,
-                            .is_managed = true,
-                            .technique = LOCUS_ADAPTIVE,
-                            .tables = rows_table,
-                            .table_count = 1},
-             body);
+    team_run(&(struct team){TEAM_OF(NODES, 1, 2, LOCUS_ADAPTIVE, rows_table, 1)}, body);
     command_must(&c, "%s trace %s.*.jsonl", locus_path(), prefix);
     CHECK_STR(c.out.text, "<!doctype html>");
     CHECK_STR(
