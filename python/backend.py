@@ -88,13 +88,15 @@ def _without_newer_versions(data):
     size, count = struct.unpack_from("<HH", data, 0x3a)
     sections = [struct.unpack_from("<4xI16xQQI", data, table + i * size) for i in range(count)]
     of_type = {kind: (at, length, link) for kind, at, length, link in sections}
+    if 0x6ffffffe not in of_type:  # it needs no versions
+        return bytes(data), names
     needs, _, link = of_type[0x6ffffffe]
-    strings = sections[link][1]
+    _, strings, length, _ = sections[link]
 
     def text(offset):
         return data[strings + offset:data.index(0, strings + offset)].decode()
 
-    base, newer, step = data.index(b"\0GLIBC_2.2.5\0", strings) + 1 - strings, set(), 1
+    base, newer, step = data.find(b"\0GLIBC_2.2.5\0", strings, strings + length) + 1 - strings, set(), 1
     while step:
         aux, step = struct.unpack_from("<8xII", data, needs)
         at, further = needs + aux, 1

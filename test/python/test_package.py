@@ -78,12 +78,14 @@ class Package(unittest.TestCase):
     def test_what_an_older_glibc_lacks_is_refused(self):
         sys.path.insert(0, str(ROOT / "python"))
         import backend
+        (self.folder / "alone.c").write_text("int alone(void) { return 1; }\n")
+        self.run_in(["cc", "-shared", "-nostdlib", "alone.c", "-o", "alone"])
         for call, said in ("time(0)", None), ("arc4random()", "does not have: arc4random$"):
             (self.folder / "newer.c").write_text(
                 f"#include <stdlib.h>\n#include <time.h>\nint main(void) {{ return !{call}; }}\n")
             self.run_in(["cc", "newer.c", "-o", "newer"])
             with self.assertRaisesRegex(RuntimeError, said) if said else contextlib.nullcontext():
-                backend._older([self.folder / "newer"], self.folder / "older")
+                backend._older([self.folder / "newer", self.folder / "alone"], self.folder / "older")
 
     def test_make_install_and_a_move(self):
         self.run_in(["make", "-C", str(ROOT), "install", "PREFIX=/opt/locus", f"DESTDIR={self.folder / 'stage'}"])
