@@ -48,9 +48,9 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prot
 
 # All objects are position independent: one set serves liblocus.a and liblocus.so, and the archive may become part of
 # somebody's shared object. Only what LOCUS_API marks is visible outside. No -march: what needs newer instructions
-# asks the processor when it runs.
+# asks the processor when it runs. No object depends on where the tree stands: a cache of objects serves every clone.
 BASE_CFLAGS  := -std=gnu11 -D_GNU_SOURCE -Iinclude $(WARNINGS) $(WERROR) -pthread -fPIC -fvisibility=hidden \
-                $(SAN_CFLAGS_$(SAN))
+                -ffile-prefix-map=$(CURDIR)=. $(SAN_CFLAGS_$(SAN))
 BASE_LDFLAGS := -pthread -Wl,--as-needed $(filter -fsanitize=%,$(SAN_CFLAGS_$(SAN)))
 
 # What the library may need of others; --as-needed drops what it does not use (yet). The same two lists are in

@@ -1,5 +1,5 @@
-/* The same, with a fault where only a request and the right answers to all its items lead: what the
- * fuzzer of the shard makes of its bytes reaches that far. */
+/* The same, with a fault where only a request and the right answers to all its items lead: its seeds,
+ * those of the fuzzer of the shard, reach that far. */
 #include "nodes.h"
 
 static void completed(const struct request *r, int rc)
