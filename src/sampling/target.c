@@ -29,9 +29,7 @@ void target_draw_many(const struct target *t, struct random *r, locus_key *keys,
 {
     struct random mine = *r; /* so that it stays in registers */
     struct alias_chance chosen[DRAWN_TOGETHER];
-    uint64_t rest;
-    for (size_t i = 0; !t->alias.cell && i < n; i++)
-        keys[i] = t->first + random_below(&mine, t->count, &rest);
+    for (size_t i = 0; !t->alias.cell && i < n; i++) keys[i] = target_draw(t, &mine);
     for (size_t done = 0, some; t->alias.cell && done < n; done += some) {
         some = n - done < DRAWN_TOGETHER ? n - done : DRAWN_TOGETHER;
         for (size_t i = 0; i < some; i++) chosen[i] = alias_choose(&t->alias, &mine);

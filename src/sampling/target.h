@@ -25,23 +25,11 @@ void target_init_uniform(struct target *, locus_key first, uint64_t count);
 int target_init_weighted(struct target *, locus_key first, const double *weights, uint64_t count);
 void target_fini(struct target *);
 
-/* A draw in two halves (alias.h). */
-static inline struct alias_chance target_choose(const struct target *t, struct random *r)
-{
-    if (t->alias.cell) return alias_choose(&t->alias, r);
-    struct alias_chance c;
-    c.cell = random_below(r, t->count, &c.rest);
-    return c;
-}
-
-static inline locus_key target_key(const struct target *t, struct alias_chance c)
-{
-    return t->first + (t->alias.cell ? alias_index(&t->alias, c) : c.cell);
-}
-
 static inline locus_key target_draw(const struct target *t, struct random *r)
 {
-    return target_key(t, target_choose(t, r));
+    uint64_t rest;
+    return t->first + (t->alias.cell ? alias_index(&t->alias, alias_choose(&t->alias, r))
+                                     : random_below(r, t->count, &rest));
 }
 
 /* n draws, their cells fetched together. */
