@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static struct command c;
+
 /* ---- the launcher ---- */
 
 TEST(doctor, names_what_launchers_leave_out)
@@ -67,7 +69,7 @@ TEST(doctor, names_what_is_wrong_with_the_rendezvous)
 TEST(doctor, names_a_port_that_is_taken)
 {
     char address[ADDRESS_BYTES], before[128];
-    struct command holder, c;
+    struct command holder;
     address_new(address);
     const struct illness taken = {before, "rendezvous", "the port is taken, by another program"};
     const struct illness metrics = {before, "metrics", "this node cannot listen there"};
@@ -94,7 +96,6 @@ TEST(doctor, names_a_port_that_is_taken)
 TEST(doctor, warns_where_nobody_answers)
 {
     char address[ADDRESS_BYTES], before[128];
-    struct command c;
     address_new(address);
     const struct illness nobody = {before, "rendezvous", "nobody answers at"};
     snprintf(before, sizeof before, "LOCUS_RANK=1 LOCUS_SIZE=2 LOCUS_RENDEZVOUS=%s", address);
@@ -107,7 +108,6 @@ TEST(doctor, finds_nothing_wrong_with_ipv6_alone)
 {
     static const char begin[] =
         "unshare -rn sh -c 'ip link set lo up && ip addr del 127.0.0.1/8 dev lo && ";
-    struct command c;
     if (command_run(&c, "%s true'", begin)) SKIP("network namespaces cannot be made here");
     command_must(&c, "%s exec env LOCUS_METRICS=9400 %s doctor'", begin, locus_path());
     CHECK_STR(c.out.text, "peers would be told [::1]:");
@@ -141,7 +141,6 @@ TEST(doctor, names_a_variable_that_is_misspelt)
         {"LOCUS_METRIC=127.0.0.1:9400", "variables",
          "nobody reads LOCUS_METRIC: is it meant to be LOCUS_METRICS?"},
     };
-    struct command c;
     ARE_WARNED_OF(list);
     command_must(&c, BARE "LOCUS_OF_MINE=1 %s doctor", locus_path());
     CHECK_STR(c.out.text, "none that begins with LOCUS_ seems misspelt");
@@ -163,7 +162,6 @@ TEST(doctor, names_what_is_wrong_with_the_secret)
 
 TEST(doctor, warns_of_a_secret_that_all_may_read)
 {
-    struct command c;
     char path[] = "/tmp/locus-doctor-XXXXXX";
     const struct illness open = {"", "secret", "chmod o= it"};
     int fd = mkstemp(path);
@@ -188,7 +186,6 @@ TEST(doctor, warns_of_a_secret_that_all_may_read)
 
 TEST(doctor, says_it_in_json)
 {
-    struct command c;
     CHECK_EQ(
         command_run(&c,
                     BARE
@@ -205,7 +202,6 @@ TEST(doctor, says_it_in_json)
 
 TEST(doctor, refuses_wrong_options)
 {
-    struct command c;
     CHECK_EQ(command_run(&c, "%s doctor --nodes 0", locus_path()), 2);
     CHECK_EQ(command_run(&c, "%s doctor --hosts /nowhere/hosts", locus_path()), 2);
     CHECK_STR(c.err.text, "locus doctor: the list of hosts \"/nowhere/hosts\" cannot be opened");

@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static struct command c;
+
 /* ---- the machine ---- */
 
 TEST(doctor_machine, names_limits)
@@ -35,7 +37,6 @@ TEST(doctor_machine, warns_of_what_is_slower_or_ignored)
         {"LOCUS_WORKERS=1000", "cores", "too few for 1 node of 1000 workers"},
         {"bash -c 'ulimit -v 8000000; exec \"$@\"' --", "address space", "a node reserves more"},
     };
-    struct command c;
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         if (IS_SANITIZED && strstr(list[i].before, "ulimit -v")) continue;
         command_run(&c, BARE "%s %s doctor", list[i].before, locus_path());
@@ -70,7 +71,6 @@ struct refusal {
 
 static void is_sealed(const struct refusal *r, const struct illness *i)
 {
-    struct command c;
     CHECK_EQ(command_run(&c, BARE "%s %s '%ld %d %d'", i->before, role_command("sealed"), r->call,
                          r->error, r->first),
              1);
@@ -100,7 +100,6 @@ TEST(doctor_machine, names_what_refuses_io_uring)
 
 TEST(doctor_machine, names_an_old_kernel)
 {
-    struct command c;
     static const struct illness old = {OLD, "kernel", "locus needs Linux 5.7 or newer"},
                                 locked = {OLD "bash -c 'ulimit -l 64; exec \"$@\"' -- ", "memlock",
                                           "kernels before 5.12 count io_uring as locked memory"};
@@ -118,7 +117,6 @@ TEST(doctor_machine, names_an_old_kernel)
 
 static void need_other_files(void)
 {
-    struct command c;
     if (command_run(&c, INSTEAD("/proc/sys/vm/overcommit_memory", "2") "true"))
         SKIP("this test cannot mount files");
 }
@@ -173,7 +171,6 @@ TEST(doctor_machine, names_threads_that_cannot_be_started)
 
 static void need_networks(void)
 {
-    struct command c;
     if (command_run(&c, "unshare -n sh -c 'ip link add d0 type veth peer name d1'"))
         SKIP("this system makes no networks for tests");
 }
@@ -195,7 +192,6 @@ TEST(doctor_machine, names_a_machine_without_interfaces)
 {
     static const struct illness none = {"unshare -n ", "interface",
                                         "no interface is up, not even lo: ip link set lo up"};
-    struct command c;
     if (command_run(&c, "unshare -n true")) SKIP("this system makes no networks for tests");
     are_named(&none, 1);
 }
@@ -236,7 +232,6 @@ TEST(doctor_machine, names_a_port_that_is_not_permitted)
          "it is not permitted: choose a port above 1023"},
         {NOBODY "LOCUS_METRICS=127.0.0.1:80", "metrics", "this node cannot listen there"},
     };
-    struct command c;
     if (command_run(&c, NOBODY "%s --version", locus_path()))
         SKIP("this test cannot be somebody else, or nobody else may read the program");
     if (command_run(&c, "test $(cat /proc/sys/net/ipv4/ip_unprivileged_port_start) -gt 80"))

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct command c;
+
 enum { NODES = 3, ROWS = 40, LENGTH = 4 };
 static const struct locus_table tables[] = {{.name = "users", .rows = ROWS, .length = LENGTH},
                                             {.name = "a:b c", .rows = ROWS, .length = LENGTH}};
@@ -112,54 +114,53 @@ static void end(struct child *job)
     child_wait(job);
 }
 
-static void ask(struct command *c, const char *options)
+static void ask(const char *options)
 {
-    command_must(c, "%s explain %s 'a:b c:%u' %s", locus_path(), options, row_asked, base);
+    command_must(&c, "%s explain %s 'a:b c:%u' %s", locus_path(), options, row_asked, base);
 }
 
 /* What is decided in rounds may take a moment. */
-static void await_answer(struct command *c, const char *options, const char *text)
+static void await_answer(const char *options, const char *text)
 {
     for (double until = now_s() + HANG_S;; sleep_s(0.02)) {
-        ask(c, options);
-        if (strstr(c->out.text, text)) return;
-        if (now_s() > until) fputs(c->out.text, stderr);
+        ask(options);
+        if (strstr(c.out.text, text)) return;
+        if (now_s() > until) fputs(c.out.text, stderr);
         CHECK(now_s() < until);
     }
 }
 
 TEST(explain, tells_a_keys_life)
 {
-    static struct command c;
     struct child job;
     start(&job);
-    ask(&c, "");
+    ask("");
     CHECK_STR(c.out.text, "table a:b c, row ");
     CHECK_STR(c.out.text, "main copy   node 0; it has never moved, its home\n");
     CHECK_STR(c.out.text,
               "replicas    none\nintended    by nobody\ndecisions   none is remembered");
 
     take_step(&job, "move");
-    ask(&c, "");
+    ask("");
     CHECK_STR(c.out.text, "main copy   node 2; moved 1 time; home is node 0\n");
     CHECK_STR(c.out.text, "node 2, worker 0: clocks 118 to 140, active; its clock is 118\n");
     CHECK_STR(c.out.text, "moved 0 -> 2: only node 2 intends it, clocks 118 to 140\n");
 
     take_step(&job, "copy");
-    ask(&c, "");
+    ask("");
     CHECK_STR(c.out.text, "replicas    node 1: its owner was heard ");
     CHECK_STR(c.out.text, "node 1, worker 0: clocks 0 to 900, active; its clock is 0\n");
     CHECK_STR(c.out.text, "copied 2 -> 1: node 2 intends it, too, clocks 0 to 900\n");
 
     take_step(&job, "follow");
-    await_answer(&c, "", "moved 2 -> 1: only node 1 still intends it, clocks 0 to 900\n");
+    await_answer("", "moved 2 -> 1: only node 1 still intends it, clocks 0 to 900\n");
     CHECK_STR(c.out.text, "main copy   node 1; moved 2 times; home is node 0\nreplicas    none\n");
     CHECK(!strstr(c.out.text, "node 2, worker"));
 
     take_step(&job, "idle");
-    await_answer(&c, "", "intended    by nobody\n");
+    await_answer("", "intended    by nobody\n");
     take_step(&job, "localize");
-    ask(&c, "");
+    ask("");
     CHECK_STR(c.out.text, "main copy   node 0; moved 3 times, its home\n");
     CHECK_STR(c.out.text, "moved 1 -> 0: a worker of node 0 asked for it by locus_localize");
     CHECK_STR(c.out.text, "moved 0 -> 2: only node 2 intends it, clocks 118 to 140\n");
@@ -168,13 +169,12 @@ TEST(explain, tells_a_keys_life)
 
 TEST(explain, is_json_for_scripts)
 {
-    static struct command c;
     char text[LINE_BYTES];
     struct child job;
     start(&job);
     take_step(&job, "move");
     take_step(&job, "copy");
-    ask(&c, "--json");
+    ask("--json");
     snprintf(
         text, sizeof text,
         "{\"event\":\"key\",\"table\":\"a:b c\",\"row\":%u,\"key\":%u,\"technique\":"
@@ -193,7 +193,6 @@ TEST(explain, is_json_for_scripts)
 
 static void is_refused(int status, const char *arguments, const char *part)
 {
-    static struct command c;
     CHECK_EQ(command_run(&c, "env -u LOCUS_METRICS %s explain %s", locus_path(), arguments),
              status);
     CHECK_STR(c.err.text, part);
@@ -202,7 +201,6 @@ static void is_refused(int status, const char *arguments, const char *part)
 
 TEST(explain, says_what_it_cannot_tell)
 {
-    static struct command c;
     char line[LINE_BYTES];
     struct child job;
     start(&job);
@@ -230,7 +228,6 @@ TEST(explain, says_what_it_cannot_tell)
 /* Without LOCUS_METRICS a job has no port, and remembers nothing. */
 TEST(explain, needs_metrics)
 {
-    static struct command c;
     struct child job;
     child_start(&job, "job", "off");
     child_hear(&job);
@@ -247,7 +244,6 @@ TEST(explain, needs_metrics)
 
 static void says(const char *answer, int status, const char *part)
 {
-    static struct command c;
     unsigned port = answering_start(answer);
     CHECK_EQ(command_run(&c, "%s explain 7 127.0.0.1:%u", locus_path(), port), status);
     CHECK_STR(status ? c.err.text : c.out.text, part);
@@ -276,7 +272,6 @@ TEST(explain, a_hot_key_is_a_dozen_lines)
 {
     enum { HOLDERS = 64, INTENTS = 32, BYTES = 16384 };
     static char text[BYTES];
-    static struct command c;
     size_t n = (size_t)snprintf(text, BYTES,
                                 "HTTP/1.0 200 OK\r\n\r\nlocus-key 1\nnode 0 1 adaptive\n"
                                 "key 7 7 users\nhome 0\nplace main\nowner 0 0\nintends 1\n");

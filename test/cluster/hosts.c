@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static struct command c;
+
 static const double SOON_S = HANG_S;
 
 static char folder[64];
@@ -38,7 +40,6 @@ static void shell(const char *format, ...) __attribute__((format(printf, 1, 2)))
 static void shell(const char *format, ...)
 {
     char text[1024];
-    struct command c;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
@@ -49,7 +50,6 @@ static void shell(const char *format, ...)
 
 static void remove_folder(void)
 {
-    struct command c;
     if (sshd.pid > 0) kill(sshd.pid, SIGTERM);
     command_run(&c, "rm -rf %s", folder);
 }
@@ -96,7 +96,6 @@ static void make_run_folder(void)
 
 static void need_sshd(void)
 {
-    struct command c;
     if (command_run(&c, "PATH=$PATH:/usr/sbin:/sbin command -v sshd") != 0)
         SKIP("there is no sshd here");
     if (command_run(&c, "command -v ssh && command -v ssh-keygen") != 0)
@@ -140,7 +139,6 @@ static const char *port(void)
 
 static void is_refused(const char *lines, const char *part)
 {
-    struct command c;
     hosts_are(lines);
     CHECK_EQ(command_run(&c, "%s run --hosts %s/hosts true", locus_path(), folder), 2);
     CHECK_STR(c.err.text, part);
@@ -148,7 +146,6 @@ static void is_refused(const char *lines, const char *part)
 
 TEST(hosts, a_list_that_makes_no_sense_is_refused_with_its_line)
 {
-    struct command c;
     strcpy(folder, "/tmp/locus-hosts-XXXXXX");
     CHECK(mkdtemp(folder) != NULL);
     atexit(remove_folder);
@@ -177,7 +174,6 @@ TEST(hosts, a_list_that_makes_no_sense_is_refused_with_its_line)
 
 TEST(hosts, ranks_follow_the_list)
 {
-    struct command c;
     need_sshd();
     hosts_are("\xEF\xBB\xBF"
               "alpha 10.0.0.1 2 # two\n\nbeta\tfd00::2\n");
@@ -199,7 +195,6 @@ TEST(hosts, ranks_follow_the_list)
 
 TEST(hosts, arguments_arrive_as_they_are)
 {
-    struct command c;
     need_sshd();
     hosts_are("alpha\n");
     command_must(&c, "%s -- printf '<%%s>' 'a  b' '' \"it's\" '$HOME `x` \\ !' '\n' '*' '-n'",
@@ -209,7 +204,6 @@ TEST(hosts, arguments_arrive_as_they_are)
 
 TEST(hosts, the_keeper_may_be_elsewhere)
 {
-    struct command c;
     need_sshd();
     hosts_are("alpha\n");
     shell("mkdir \"%s/it's here\" && ln -s %s \"%s/it's here/locus\"", folder, locus_path(),
@@ -222,7 +216,6 @@ TEST(hosts, the_keeper_may_be_elsewhere)
  * beats go on. */
 TEST(hosts, that_hold_up_its_output_are_told_all_the_same_that_it_lives)
 {
-    struct command c;
     need_sshd();
     hosts_are("alpha\n");
     shell(
@@ -247,7 +240,6 @@ TEST(hosts, that_hold_up_its_output_are_told_all_the_same_that_it_lives)
 /* A word with blanks, of a shell's kind. */
 TEST(hosts, options_of_ssh_may_be_quoted)
 {
-    struct command c;
     need_sshd();
     hosts_are("alpha\n");
     shell("mkdir \"%s/a folder\" && cp %s/ssh_config \"%s/a folder/config\"", folder, folder,
@@ -279,7 +271,6 @@ static void look_for_secret(void *context, pid_t pid)
 
 TEST(hosts, secrets_are_on_no_command_line)
 {
-    struct command c;
     int seen = 0;
     need_sshd();
     hosts_are("alpha\n");
@@ -298,7 +289,6 @@ TEST(hosts, secrets_are_on_no_command_line)
 
 TEST(hosts, a_cluster_starts)
 {
-    struct command c;
     need_sshd();
     hosts_are("alpha 127.0.0.1\nbeta 127.0.0.1 2\n");
     int status = command_run(&c, "%s --port %s -- %s once", run(), port(), role_command("member"));
@@ -312,7 +302,6 @@ TEST(hosts, a_cluster_starts)
 
 TEST(hosts, the_first_failure_ends_all)
 {
-    struct command c;
     need_sshd();
     hosts_are("alpha\nbeta 2\n");
     CHECK_EQ(command_run(&c, "%s -- sh -c 'test $LOCUS_RANK != 1 || exit 6; sleep 60'", run()), 6);
@@ -326,7 +315,6 @@ TEST(hosts, the_first_failure_ends_all)
 
 TEST(hosts, what_cannot_be_started_is_explained)
 {
-    struct command c;
     need_sshd();
     hosts_are("alpha\ngone\n");
     CHECK_EQ(command_run(&c, "%s -- sleep 60", run()), 255);
@@ -348,22 +336,21 @@ static const char stubborn[] =
     "trap \"\" TERM INT HUP; sleep 600 & setsid sleep 601 & (setsid sleep 602 &); echo ready; "
     "sleep 603; sleep 604";
 
-static void start_stubborn(struct command *c, enum command_kind kind)
+static void start_stubborn(enum command_kind kind)
 {
     need_sshd();
     hosts_are("alpha\nbeta\n");
-    command_start(c, kind, "exec %s --grace 0.3 -- sh -c '%s'", run(), stubborn);
+    command_start(&c, kind, "exec %s --grace 0.3 -- sh -c '%s'", run(), stubborn);
     /* Both; on a terminal the one behind a prefix. */
     for (const char *first = NULL; !first || !strstr(first + 1, "ready"); sleep_s(0.01)) {
-        command_await(c, &c->out, "ready");
-        first = strstr(c->out.text, "ready");
+        command_await(&c, &c.out, "ready");
+        first = strstr(c.out.text, "ready");
     }
 }
 
 TEST(hosts, nothing_is_left_when_the_launcher_is_killed)
 {
-    struct command c;
-    start_stubborn(&c, COMMAND_FILES);
+    start_stubborn(COMMAND_FILES);
     command_signal(&c, SIGKILL);
     CHECK_EQ(command_wait(&c), 128 + SIGKILL);
     CHECK_EQ(command_left(&c, SOON_S), 0);
@@ -384,9 +371,8 @@ static void kill_ssh(void *context, pid_t pid)
 
 TEST(hosts, nothing_is_left_when_connections_break)
 {
-    struct command c;
     int killed = 0;
-    start_stubborn(&c, COMMAND_FILES);
+    start_stubborn(COMMAND_FILES);
     command_for_each(&c, kill_ssh, &killed);
     CHECK_EQ(killed, 2);
     CHECK_EQ(command_wait(&c), 128 + SIGKILL);
@@ -395,7 +381,6 @@ TEST(hosts, nothing_is_left_when_connections_break)
 
 TEST(hosts, one_that_does_not_read_its_stdin_is_ended_all_the_same)
 {
-    struct command c;
     need_sshd();
     hosts_are("alpha\n");
     command_start(&c, COMMAND_FILES,

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static struct command c;
+
 /* How soon nothing is left of a cluster whose processes obey. Far more than it takes: other tests
  * may run beside. */
 static const double SOON_S = HANG_S;
@@ -34,7 +36,6 @@ static int count_in(const struct printed *p, const char *part)
 
 TEST(launcher, shows_help_and_version)
 {
-    struct command c;
     command_must(&c, "%s", locus_path());
     is_in(&c.out, "locus run -n 4");
     command_must(&c, "%s run --help", locus_path());
@@ -45,7 +46,6 @@ TEST(launcher, shows_help_and_version)
 
 static void is_refused(int status, const char *arguments, const char *part)
 {
-    struct command c;
     CHECK_EQ(command_run(&c, "%s %s", locus_path(), arguments), status);
     is_in(&c.err, part);
     CHECK_EQ(c.out.length, 0);
@@ -94,7 +94,6 @@ TEST(launcher, finds_programs_by_their_names_in_documents)
         {"path:$PATH", "third", "locus-third in path\n"},
         {"$PATH", "./kge", "kge here\n"},
     };
-    struct command c;
     command_must(&c,
                  "set -e; cd $(mktemp -d); mkdir bin path; ln %s bin/locus || cp %s bin/locus; "
                  "put() { printf '#!/bin/sh\\necho %%s\\n' \"$2\" > $1; chmod +x $1; }; "
@@ -116,23 +115,22 @@ TEST(launcher, finds_programs_by_their_names_in_documents)
 
 TEST(launcher, refuses_a_port_that_is_taken)
 {
-    struct command c;
+    static struct command first;
     char address[ADDRESS_BYTES];
     address_new(address);
     const char *port = strchr(address, ':') + 1;
-    command_start(&c, COMMAND_FILES, "exec %s run -n 2 --port %s -- %s stays", locus_path(), port,
-                  role_command("member"));
-    command_await(&c, &c.out, "joined\njoined\n");
+    command_start(&first, COMMAND_FILES, "exec %s run -n 2 --port %s -- %s stays", locus_path(),
+                  port, role_command("member"));
+    command_await(&first, &first.out, "joined\njoined\n");
     char arguments[128];
     snprintf(arguments, sizeof arguments, "run -n 2 --port %s true", port);
     is_refused(1, arguments, "is taken");
-    command_signal(&c, SIGTERM);
-    CHECK_EQ(command_wait(&c), 128 + SIGTERM);
+    command_signal(&first, SIGTERM);
+    CHECK_EQ(command_wait(&first), 128 + SIGTERM);
 }
 
 TEST(launcher, keepers_refuse_what_no_launcher_says)
 {
-    struct command c;
     CHECK_EQ(command_run(&c, "%s keep < /dev/null", locus_path()), 1);
     CHECK_EQ(command_run(&c, "printf '\\003\\000\\000\\000hold' | %s keep", locus_path()), 1);
     CHECK_STR(c.err.text, "the launcher speaks \"old\"");
@@ -148,7 +146,6 @@ TEST(launcher, keepers_refuse_what_no_launcher_says)
 /* By the library, once, before what comes of it. */
 TEST(launcher, a_variable_that_is_misspelt_is_named)
 {
-    struct command c;
     command_must(&c, "LOCUS_SECRETFILE=x LOCUS_OF_MINE=1 %s run -n 1 -- %s once", locus_path(),
                  role_command("member"));
     CHECK_EQ(strcmp(c.err.text, "locus: nobody reads the variable LOCUS_SECRETFILE: is it meant to "
@@ -160,7 +157,6 @@ TEST(launcher, a_variable_that_is_misspelt_is_named)
 
 TEST(launcher, sets_rank_size_rendezvous_and_workers)
 {
-    struct command c;
     const char *print =
         "sh -c 'echo $LOCUS_RANK of $LOCUS_SIZE at $LOCUS_RENDEZVOUS, workers: $LOCUS_WORKERS.'";
     command_must(&c, "%s run -n 3 -w 5 -- %s", locus_path(), print);
@@ -177,7 +173,6 @@ TEST(launcher, sets_rank_size_rendezvous_and_workers)
  * bound. */
 TEST(launcher, keeps_nodes_on_sockets_of_their_own)
 {
-    struct command c;
     cpu_set_t ours;
     CHECK_EQ(sched_getaffinity(0, sizeof ours, &ours), 0);
     if (!CPU_ISSET(0, &ours) || !CPU_ISSET(1, &ours)) return;
@@ -212,7 +207,6 @@ TEST(launcher, gives_every_cluster_a_secret_of_its_own)
 
 TEST(launcher, passes_arguments_as_they_are)
 {
-    struct command c;
     command_must(&c, "%s run -n 1 -- printf '<%%s>' 'a b' '' \"it's\" '$HOME' '-n'", locus_path());
     is_in(&c.out, "<a b><><it's><$HOME><-n>");
     command_must(&c, "%s run -n 1 --directory / pwd", locus_path());
@@ -221,7 +215,6 @@ TEST(launcher, passes_arguments_as_they_are)
 
 TEST(launcher, gives_its_stdin_to_rank_0_only)
 {
-    struct command c;
     command_must(&c, "echo hello | %s run -n 3 -- sh -c 'echo $LOCUS_RANK got \"$(cat)\"'",
                  locus_path());
     is_in(&c.out, "0 got hello\n");
@@ -231,7 +224,6 @@ TEST(launcher, gives_its_stdin_to_rank_0_only)
 
 TEST(launcher, does_not_eat_the_stdin_that_rank_0_leaves)
 {
-    struct command c;
     command_must(&c, "printf 'a\\nb\\n' | while read x; do echo $x; %s run -n 2 true; done",
                  locus_path());
     CHECK(strcmp(c.out.text, "a\nb\n") == 0);
@@ -241,7 +233,6 @@ TEST(launcher, does_not_eat_the_stdin_that_rank_0_leaves)
 
 TEST(launcher, leaves_output_as_it_is_where_there_is_no_terminal)
 {
-    struct command c;
     command_must(&c, "%s run -n 2 -- sh -c 'printf out; printf err >&2; test -f /dev/stdout'",
                  locus_path());
     CHECK(strcmp(c.out.text, "outout") == 0);
@@ -250,7 +241,6 @@ TEST(launcher, leaves_output_as_it_is_where_there_is_no_terminal)
 
 TEST(launcher, prefixes_lines_when_asked)
 {
-    struct command c;
     command_must(&c, "%s run -n 2 --prefix always -- sh -c 'echo out; printf err >&2'",
                  locus_path());
     is_in(&c.out, "[0] out\n");
@@ -266,7 +256,6 @@ TEST(launcher, prefixes_lines_when_asked)
 /* What nobody gets is no success, and nobody goes on for a reader that has left. */
 TEST(launcher, ends_when_its_output_cannot_be_written)
 {
-    static struct command c;
     CHECK_EQ(command_run(&c,
                          "%s run -n 2 --prefix always -- sh -c 'echo out; sleep 60' > /dev/full",
                          locus_path()),
@@ -282,7 +271,6 @@ TEST(launcher, ends_when_its_output_cannot_be_written)
 
 TEST(launcher, prefixes_lines_on_a_terminal)
 {
-    struct command c;
     command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 -- sh -c 'echo out; echo err >&2'",
                   locus_path());
     CHECK_EQ(command_wait(&c), 0);
@@ -302,7 +290,6 @@ TEST(launcher, prefixes_lines_on_a_terminal)
 
 TEST(launcher, shows_whole_lines)
 {
-    struct command c;
     command_start(
         &c, COMMAND_FILES,
         "exec %s run -n 2 --prefix always -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do printf begin; sleep 0.01; "
@@ -317,7 +304,6 @@ TEST(launcher, shows_whole_lines)
 
 TEST(launcher, shows_all_of_much_output)
 {
-    struct command c;
     command_must(&c, "%s run -n 3 --prefix always -- seq 100000 | wc -l", locus_path());
     is_in(&c.out, "300000\n");
     /* The nodes end while we wait for the reader. */
@@ -334,7 +320,6 @@ TEST(launcher, shows_all_of_much_output)
 
 TEST(launcher, ends_though_nobody_takes_what_it_shows)
 {
-    struct command c;
     command_must(
         &c,
         "d=$(mktemp -d); mkfifo $d/f; exec 3<>$d/f; %s run -n 2 --prefix always -- yes > $d/f & p=$!; "
@@ -345,7 +330,6 @@ TEST(launcher, ends_though_nobody_takes_what_it_shows)
 
 TEST(launcher, shows_lines_on_a_terminal_as_they_are_printed)
 {
-    struct command c;
     /* By the rules of C a program keeps its lines back when it does not write to a terminal. */
     command_start(&c, COMMAND_TERMINAL, "exec %s run -n 2 -- %s stays", locus_path(),
                   role_command("member"));
@@ -356,7 +340,6 @@ TEST(launcher, shows_lines_on_a_terminal_as_they_are_printed)
 
 TEST(launcher, carries_what_is_typed_to_rank_0)
 {
-    struct command c;
     command_start(&c, COMMAND_TERMINAL,
                   "exec %s run -n 2 -- sh -c 'while read x; do echo $LOCUS_RANK got $x; done'",
                   locus_path());
@@ -372,7 +355,6 @@ TEST(launcher, carries_what_is_typed_to_rank_0)
 
 static int status_of(const char *script)
 {
-    struct command c;
     int status = command_run(&c, "%s run -n 3 -- sh -c '%s'", locus_path(), script);
     CHECK_EQ(command_left(&c, SOON_S), 0);
     return status;
@@ -390,7 +372,6 @@ TEST(launcher, returns_the_status_of_the_first_failure)
 
 TEST(launcher, says_which_node_failed)
 {
-    struct command c;
     CHECK_EQ(command_run(&c, "%s run -n 3 -- sh -c 'test $LOCUS_RANK != 2 || exit 9; sleep 60'",
                          locus_path()),
              9);
@@ -411,22 +392,21 @@ static const char stubborn[] =
     "trap \"\" TERM INT HUP; sleep 600 & setsid sleep 601 & (setsid sleep 602 &); "
     "(sh -c \"kill -STOP \\$\\$; sleep 603\" &); echo ready; sleep 604; sleep 605";
 
-static void start_stubborn(struct command *c, enum command_kind kind)
+static void start_stubborn(enum command_kind kind)
 {
-    command_start(c, kind, "exec %s run -n 2 --grace 0.3 -- sh -c '%s'", locus_path(), stubborn);
-    command_await(c, &c->out, "ready");
+    command_start(&c, kind, "exec %s run -n 2 --grace 0.3 -- sh -c '%s'", locus_path(), stubborn);
+    command_await(&c, &c.out, "ready");
     /* Both. */
-    while (count_in(&c->out, "ready") < 2) {
-        command_await(c, &c->out, "ready");
+    while (count_in(&c.out, "ready") < 2) {
+        command_await(&c, &c.out, "ready");
         sleep_s(0.01);
     }
-    CHECK(command_left(c, 0) > 8);
+    CHECK(command_left(&c, 0) > 8);
 }
 
 static void is_ended_by(int signal)
 {
-    struct command c;
-    start_stubborn(&c, COMMAND_FILES);
+    start_stubborn(COMMAND_FILES);
     command_signal(&c, signal);
     CHECK_EQ(command_wait(&c), 128 + signal);
     CHECK_EQ(command_left(&c, 0), 0); /* not even a moment */
@@ -442,8 +422,7 @@ TEST(launcher, ends_all_on_a_signal)
 
 TEST(launcher, ends_all_on_ctrl_c)
 {
-    struct command c;
-    start_stubborn(&c, COMMAND_TERMINAL);
+    start_stubborn(COMMAND_TERMINAL);
     command_type(&c, "\003");
     CHECK_EQ(command_wait(&c), 128 + SIGINT);
     CHECK_EQ(command_left(&c, 0), 0);
@@ -453,7 +432,6 @@ TEST(launcher, ends_all_on_ctrl_c)
 TEST(launcher, ends_all_at_once_on_a_second_ctrl_c)
 {
     for (int i = 0; i < 10; i++) {
-        struct command c;
         command_start(&c, COMMAND_TERMINAL, "exec %s run -n 4 --grace 600 -- sh -c '%s'",
                       locus_path(), stubborn);
         command_await(&c, &c.out, "ready");
@@ -469,12 +447,12 @@ TEST(launcher, ends_all_at_once_on_a_second_ctrl_c)
 static const char orderly[] =
     "trap \"sleep 0.2; echo in order; exit 0\" TERM; echo ready; while :; do sleep 0.1; done";
 
-static void start_orderly(struct command *c)
+static void start_orderly(void)
 {
-    command_start(c, COMMAND_FILES, "exec %s run -n 2 --grace 600 -- sh -c '%s'", locus_path(),
+    command_start(&c, COMMAND_FILES, "exec %s run -n 2 --grace 600 -- sh -c '%s'", locus_path(),
                   orderly);
-    while (count_in(&c->out, "ready") < 2) {
-        command_await(c, &c->out, "ready");
+    while (count_in(&c.out, "ready") < 2) {
+        command_await(&c, &c.out, "ready");
         sleep_s(0.01);
     }
 }
@@ -482,8 +460,7 @@ static void start_orderly(struct command *c)
 /* As from timeout(1), or from the kernel and a shell whose terminal goes. */
 TEST(launcher, a_request_that_comes_twice_is_one)
 {
-    struct command c;
-    start_orderly(&c);
+    start_orderly();
     command_signal(&c, SIGHUP);
     command_signal(&c, SIGTERM);
     int status = command_wait(&c);
@@ -493,14 +470,14 @@ TEST(launcher, a_request_that_comes_twice_is_one)
     CHECK_EQ(command_left(&c, 0), 0);
 }
 
-static void end_keeper(void *command, pid_t pid)
+static void end_keeper(void *unused, pid_t pid)
 {
-    const struct command *c = command;
+    (void)unused;
     char path[64], name[32] = "";
     snprintf(path, sizeof path, "/proc/%ld/comm", (long)pid);
     FILE *f = fopen(path, "re");
     if (!f) return;
-    bool is_keeper = fgets(name, sizeof name, f) && strcmp(name, "locus\n") == 0 && pid != c->pid;
+    bool is_keeper = fgets(name, sizeof name, f) && strcmp(name, "locus\n") == 0 && pid != c.pid;
     fclose(f);
     if (is_keeper) kill(pid, SIGTERM);
 }
@@ -508,11 +485,10 @@ static void end_keeper(void *command, pid_t pid)
 /* As when everything in a control group is asked to end. */
 TEST(launcher, a_request_to_launcher_and_keepers_is_one)
 {
-    struct command c;
-    start_orderly(&c);
+    start_orderly();
     command_signal(&c, SIGTERM);
     command_await(&c, &c.err, "ending all nodes");
-    command_for_each(&c, end_keeper, &c);
+    command_for_each(&c, end_keeper, NULL);
     CHECK_EQ(command_wait(&c), 128 + SIGTERM);
     CHECK_EQ(count_in(&c.out, "in order"), 2);
     CHECK_EQ(command_left(&c, 0), 0);
@@ -521,7 +497,6 @@ TEST(launcher, a_request_to_launcher_and_keepers_is_one)
 /* So many that the last ones just begin. */
 TEST(launcher, a_second_ctrl_c_counts_where_sigusr1_is_ignored)
 {
-    struct command c;
     command_start(&c, COMMAND_FILES, "trap \"\" USR1; exec %s run -n 24 --grace 600 -- sh -c '%s'",
                   locus_path(), stubborn);
     command_await(&c, &c.out, "ready");
@@ -534,8 +509,7 @@ TEST(launcher, a_second_ctrl_c_counts_where_sigusr1_is_ignored)
 
 TEST(launcher, ends_all_when_its_terminal_is_closed)
 {
-    struct command c;
-    start_stubborn(&c, COMMAND_TERMINAL);
+    start_stubborn(COMMAND_TERMINAL);
     close(c.terminal);
     c.terminal = -1;
     CHECK_EQ(command_wait(&c), 128 + SIGHUP);
@@ -544,7 +518,6 @@ TEST(launcher, ends_all_when_its_terminal_is_closed)
 
 TEST(launcher, ends_all_when_one_node_fails)
 {
-    struct command c;
     CHECK_EQ(command_run(
                  &c, "exec %s run -n 3 --grace 0.3 -- sh -c 'test $LOCUS_RANK != 1 || exit 4; %s'",
                  locus_path(), stubborn),
@@ -554,7 +527,6 @@ TEST(launcher, ends_all_when_one_node_fails)
 
 TEST(launcher, ends_what_a_node_leaves_that_is_done)
 {
-    struct command c;
     command_must(&c, "exec %s run -n 2 -- sh -c 'sleep 600 & setsid sleep 601 & exit 0'",
                  locus_path());
     CHECK_EQ(command_left(&c, 0), 0);
@@ -562,8 +534,7 @@ TEST(launcher, ends_what_a_node_leaves_that_is_done)
 
 TEST(launcher, leaves_nothing_when_it_is_killed_itself)
 {
-    struct command c;
-    start_stubborn(&c, COMMAND_FILES);
+    start_stubborn(COMMAND_FILES);
     command_signal(&c, SIGKILL);
     CHECK_EQ(command_wait(&c), 128 + SIGKILL);
     CHECK_EQ(command_left(&c, SOON_S), 0);
@@ -584,9 +555,8 @@ static void kill_keeper(void *context, pid_t pid)
 
 TEST(launcher, leaves_nothing_when_a_keeper_is_killed)
 {
-    struct command c;
     int keepers = 0;
-    start_stubborn(&c, COMMAND_FILES);
+    start_stubborn(COMMAND_FILES);
     command_for_each(&c, kill_keeper, &keepers);
     CHECK_EQ(keepers, 2);
     CHECK_EQ(command_wait(&c), 128 + SIGKILL);
@@ -601,7 +571,6 @@ static void kill_it(void *context, pid_t pid)
 
 TEST(launcher, leaves_alone_what_is_not_its_own)
 {
-    struct command c;
     int killed = 0;
     /* A script that had a child, and then became the launcher. */
     command_start(&c, COMMAND_FILES, "sleep 600 & exec %s run -n 2 true", locus_path());
@@ -614,7 +583,6 @@ TEST(launcher, leaves_alone_what_is_not_its_own)
 
 TEST(launcher, respects_signals_that_are_ignored)
 {
-    struct command c;
     command_start(&c, COMMAND_FILES,
                   "trap '' HUP; exec %s run -n 2 -- sh -c 'echo ready; sleep 0.3'", locus_path());
     command_await(&c, &c.out, "ready");
@@ -626,7 +594,6 @@ TEST(launcher, respects_signals_that_are_ignored)
 
 static void run_cluster(int nodes)
 {
-    struct command c;
     int status =
         command_run(&c, "%s run -n %d -- %s once", locus_path(), nodes, role_command("member"));
     if (status) test_fail(__FILE__, __LINE__, "status %d: %s", status, c.err.text);
@@ -648,21 +615,20 @@ TEST(launcher, starts_a_cluster_again_and_again)
 TEST(launcher, starts_clusters_beside_each_other)
 {
     enum { CLUSTERS = 4, TIMES = 3 };
-    static struct command c[CLUSTERS];
+    static struct command all[CLUSTERS];
     for (int i = 0; i < TIMES; i++) {
         for (int j = 0; j < CLUSTERS; j++)
-            command_start(&c[j], COMMAND_FILES, "exec %s run -n 3 -- %s once", locus_path(),
+            command_start(&all[j], COMMAND_FILES, "exec %s run -n 3 -- %s once", locus_path(),
                           role_command("member"));
         for (int j = 0; j < CLUSTERS; j++) {
-            CHECK_EQ(command_wait(&c[j]), 0);
-            member_all_joined(&c[j], 3);
+            CHECK_EQ(command_wait(&all[j]), 0);
+            member_all_joined(&all[j], 3);
         }
     }
 }
 
 TEST(launcher, ends_a_cluster_when_a_node_of_it_fails)
 {
-    struct command c;
     const char *member = role_command("member");
     CHECK_EQ(command_run(&c, "%s run -n 3 -- %s 'stays fails-at=2'", locus_path(), member), 3);
     is_in(&c.err, "node 2 failed with status 3");

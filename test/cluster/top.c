@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct command c;
+
 enum { NODES = 2, KEYS = 64, LENGTH = 4 };
 static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
 
@@ -71,7 +73,6 @@ static double field(const char *text, int rank, const char *name)
 TEST(top, wants_a_terminal)
 {
     struct child job;
-    struct command c;
     start(&job);
     CHECK_EQ(command_run(&c, "TERM=xterm timeout -s KILL %d %s top %s < /dev/null", HANG_S,
                          locus_path(), base),
@@ -96,7 +97,6 @@ static bool shows_work(const char *text)
 TEST(top, tells_what_a_job_does)
 {
     struct child job;
-    struct command c;
     start(&job);
     double until = now_s() + HANG_S;
     do {
@@ -115,7 +115,7 @@ TEST(top, tells_what_a_job_does)
 TEST(top, finds_the_jobs_of_this_user)
 {
     struct child job;
-    struct command c, holder;
+    struct command holder;
     start(&job);
     /* a process with the variable, as whatever started a job's nodes has it */
     command_start(&holder, COMMAND_FILES, "LOCUS_METRICS=%s exec sleep 600", base);
@@ -134,7 +134,6 @@ TEST(top, finds_the_jobs_of_this_user)
 TEST(top, is_a_table_on_a_terminal)
 {
     struct child job;
-    struct command c;
     start(&job);
     command_start(&c, COMMAND_TERMINAL, "exec %s top --interval 0.2 %s", locus_path(), base);
     command_await(&c, &c.out, "2 nodes, by rank");
@@ -166,7 +165,6 @@ TEST(top, is_a_table_on_a_terminal)
 
 TEST(top, says_what_it_cannot_do)
 {
-    struct command c;
     char nobody[ADDRESS_BYTES];
     address_new(nobody);
     CHECK_EQ(command_run(&c, "%s top --interval never", locus_path()), 2);
@@ -195,7 +193,6 @@ TEST(top, what_no_node_says_is_shown_as_text)
         {"220 mail\r\n", "is no server of metrics"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        struct command c;
         unsigned port = answering_start(all[i].answer);
         CHECK_EQ(command_run(&c, "%s top --once --interval 0.1 127.0.0.1:%u", locus_path(), port),
                  1);
@@ -207,7 +204,6 @@ TEST(top, what_no_node_says_is_shown_as_text)
 /* A node that answers nothing has no row, and is not passed over. */
 TEST(top, says_how_many_nodes_are_missing)
 {
-    struct command c;
     unsigned port = answering_start("HTTP/1.0 200 OK\r\n\r\n# \nlocus_nodes{rank=\"1\"} 4\n");
     CHECK_EQ(command_run(&c, "%s top --once --interval 0.1 127.0.0.1:%u", locus_path(), port), 1);
     CHECK_STR(c.err.text, "3 nodes more do not answer at the ports behind");
@@ -218,7 +214,6 @@ TEST(top, no_worker_waits_longer_than_there_is_time)
 {
     enum { BYTES = 512 };
     static char text[2][BYTES];
-    struct command c;
     for (int i = 0; i < 2; i++)
         snprintf(text[i], BYTES,
                  "HTTP/1.0 200 OK\r\n\r\n# \nlocus_nodes{rank=\"0\"} 1\n"

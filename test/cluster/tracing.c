@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static struct command c;
+
 enum { NODES = 3, ROWS = 20, LENGTH = 4 };
 
 static const struct locus_table rows_table[] = {
@@ -39,7 +41,6 @@ static void body(struct seat *s)
 
 TEST(tracing, from_a_cluster_to_a_page)
 {
-    static struct command c;
     char folder[FOLDER_PATH_BYTES], prefix[sizeof folder + 8];
     folder_new(folder);
     snprintf(prefix, sizeof prefix, "%s/run", folder);
@@ -67,7 +68,6 @@ TEST(tracing, from_a_cluster_to_a_page)
 
 static void is_refused(int status, const char *arguments, const char *part)
 {
-    static struct command c;
     CHECK_EQ(command_run(&c, "%s trace %s", locus_path(), arguments), status);
     CHECK_STR(c.err.text, part);
 }
@@ -98,7 +98,6 @@ TEST(tracing, refuses_what_is_no_trace)
  * those of this one. */
 TEST(tracing, files_of_one_run_and_nodes_that_did_not_close)
 {
-    static struct command c;
     char folder[FOLDER_PATH_BYTES];
     folder_new(folder);
     folder_write(folder, "0",
@@ -140,7 +139,6 @@ static const char first_node[] = "{\"node\":0,\"nodes\":2,\"technique\":\"adapti
 
 TEST(tracing, a_picture_of_a_time)
 {
-    static struct command c;
     char folder[FOLDER_PATH_BYTES];
     folder_new(folder);
     folder_write(folder, "0", first_node, 0);
