@@ -66,12 +66,15 @@ static int read_changes(struct locus_scheduler *s)
     return 1;
 }
 
-/* Rounds ahead first: workers wait for them. */
+/* Rounds ahead first: workers wait for them. Where there was none, there is none until the oldest
+ * is done: to try again would draw other candidates, as often as there is time. */
 static int step(struct locus_scheduler *s)
 {
-    int rc = s->given - s->done < s->mail.slots ? write_round(s) : 0;
-    if (rc == 0 && s->done < s->given) rc = read_changes(s);
-    return rc;
+    bool is_under_way = s->done < s->given, has_tried = is_under_way && s->tried == s->done + 1;
+    int rc = 0;
+    if (!has_tried && s->given - s->done < s->mail.slots) rc = write_round(s);
+    s->tried = rc == 0 ? s->done + 1 : 0;
+    return rc == 0 && is_under_way ? read_changes(s) : rc;
 }
 
 /* The scheduler reads these rows again and again, so they should be here. A hint: techniques that

@@ -28,6 +28,7 @@ struct locus_scheduler {
     char sentence[512];
 
     uint64_t given, done;     /* rounds of this scheduler */
+    uint64_t tried;           /* there was none when so many were done, and 1 */
     struct locus_part *parts; /* of all slots */
     size_t *counts;
     float *row, *clear; /* as long as the longest; zeros */

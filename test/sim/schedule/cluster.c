@@ -55,6 +55,7 @@ static struct {
     size_t counts[ROUNDS_MAX];
     unsigned seen[ROUNDS_MAX], ended[ROUNDS_MAX];
     unsigned times[VARIABLES];
+    uint64_t asked; /* how often whether a variable fits */
 } world;
 
 /* ---- a library of arrays ---- */
@@ -215,6 +216,7 @@ static bool depend(uint64_t a, uint64_t b)
 
 static bool fits(void *context, uint64_t variable, const uint64_t *chosen, size_t count)
 {
+    world.asked++;
     (void)context;
     for (size_t i = 0; i < count; i++)
         if (depend(variable, chosen[i])) return false;
@@ -425,6 +427,17 @@ static void check_turns(void)
              left);
 }
 
+/* Once a candidate for each round that begins or is done, not as often as there is time. */
+static void check_asked(void)
+{
+    enum { CANDIDATES = 8 }; /* of each place of a round: waiting and new */
+    const struct locus_scheduler_config *c = &world.config;
+    unsigned ahead = c->schedulers * (c->depth + c->schedule.window + 1);
+    uint64_t most = (uint64_t)CANDIDATES * c->schedule.width * 2 * (world.round_count + ahead);
+    MUST(world.asked <= most, "the filter was asked %d times, not %d at most", (int)world.asked,
+         (int)most);
+}
+
 void cluster_run(uint64_t seed)
 {
     memset(&world, 0, sizeof world);
@@ -445,4 +458,5 @@ void cluster_run(uint64_t seed)
     MUST(fibers_run(STEPS_MAX) == FIBERS_ENDED, "the rounds do not end: %u of %u workers are done",
          world.done, world.config.schedule.workers);
     check_turns();
+    check_asked();
 }
