@@ -31,7 +31,8 @@ struct scan {
 
 static _Noreturn void refuse(const struct scan *s)
 {
-    saved_fail(s->saved, "is no model: its header is not to be understood");
+    saved_fail(s->saved, "is no model: its header is not to be understood (of an archive: "
+                         "notes.json, which has texts alone)");
 }
 
 static bool is_next(struct scan *s, char mark)
@@ -284,4 +285,12 @@ void saved_names(const struct saved *s, const char *name, uint64_t count, struct
     }
     if (at < end || n->count != count)
         saved_fail(s, "its \"%s\" are not the names of %" PRIu64 " rows, a line each", name, count);
+}
+
+void saved_row_names(const struct saved *s, const struct saved_tensor *t, const char *name,
+                     struct names *n)
+{
+    saved_names(s, name, 0, n);
+    if (t && n->count > 0 && t->rows != n->count && t->rows != 2 * (uint64_t)n->count)
+        saved_fail(s, "\"%s\" are not the names of \"%s\"", name, t->name);
 }

@@ -50,6 +50,9 @@ const struct saved_tensor *saved_take(const struct saved *, const char *name, en
 /* The tensor's lines, which are `count` (0: any number) and differ; none where there is no such
  * tensor. */
 void saved_names(const struct saved *, const char *name, uint64_t count, struct names *);
+/* All of a tensor's rows, of which there may be as many again: reciprocal relations. NULL: none. */
+void saved_row_names(const struct saved *, const struct saved_tensor *, const char *name,
+                     struct names *);
 
 /* A row of floats. */
 static inline const float *saved_row(const struct saved_tensor *t, uint64_t row)

@@ -92,10 +92,7 @@ void saved_export(const struct saved *s, int format, const char *tensor)
     const char *where = NULL;
     struct names names;
     const struct saved_tensor *t = choose(s, tensor, &where);
-    saved_names(s, where ? where : "", 0, &names);
-    uint64_t twice = 2 * (uint64_t)names.count; /* reciprocal relations follow the others */
-    if (names.count > 0 && t->rows != names.count && t->rows != twice)
-        saved_fail(s, "\"%s\" are not the names of \"%s\"", where, t->name);
+    saved_row_names(s, t, where ? where : "", &names);
     if (format == TSV)
         write_tsv(t, &names);
     else

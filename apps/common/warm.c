@@ -68,7 +68,7 @@ static void open_parts(struct warm *w, const struct saved *s)
 /* Second rows of a name are no names. */
 static void open_names(struct warm *w, const struct saved *s)
 {
-    saved_names(s, w->parts[0].names, 0, &w->saved);
+    saved_row_names(s, w->tensors[0], w->parts[0].names, &w->saved);
     bool has = w->saved.count > 0;
     if (has != (w->names->count > 0))
         saved_fail(s, "has %s of rows, and the data have %s (--from)", has ? "names" : "no names",

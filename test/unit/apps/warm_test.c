@@ -84,6 +84,9 @@ TEST(warm, rows_of_known_names_are_the_models)
               "has names of rows, and the data have none");
     ends_with(run, &(struct job){.names = "bca", .count = 3}, 1,
               "has 2 floats in a row of \"rows\", and this training has 3");
+    write_model("model", "a\nb\nc\n");
+    ends_with(run, &(struct job){.names = "bca", .count = 2}, 1,
+              "\"names\" are not the names of \"rows\"");
 }
 
 /* A byte of the file that changed, or all from one on that are gone. */
