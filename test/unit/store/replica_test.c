@@ -58,6 +58,17 @@ static void end(struct fixture *f, uint64_t rows)
     free(f);
 }
 
+/* A test on a fixture f, in whose end so many rows are left. */
+#define TEST_OF_REPLICA(name, rows) \
+    static void name##__of(struct fixture *); \
+    TEST(replica, name) \
+    { \
+        struct fixture *f = open_store(false); \
+        name##__of(f); \
+        end(f, rows); \
+    } \
+    static void name##__of(struct fixture *f)
+
 static struct row_ref ours(struct fixture *f)
 {
     return store_row_ref(&f->store, f->ours);
@@ -108,9 +119,8 @@ static int marked(struct fixture *f)
 
 /* ---- a replica ---- */
 
-TEST(replica, is_read_and_added_to_in_place)
+TEST_OF_REPLICA(is_read_and_added_to_in_place, 0)
 {
-    struct fixture *f = open_store(false);
     float row[CAPACITY];
     CHECK_EQ(row_read(theirs(f), row), -EAGAIN);
     CHECK_EQ(row_replicate(theirs(f), row_of(100, 1)), 0);
@@ -124,16 +134,13 @@ TEST(replica, is_read_and_added_to_in_place)
     row_forget(&f->mover, theirs(f), row, elsewhere);
     check_row(row, 1, 1);
     CHECK_EQ(row_read(theirs(f), row), -EAGAIN);
-    end(f, 0);
 }
 
-TEST(replica, of_a_row_never_written_is_zeros)
+TEST_OF_REPLICA(of_a_row_never_written_is_zeros, 0)
 {
-    struct fixture *f = open_store(false);
     CHECK_EQ(row_replicate(theirs(f), NULL), 0);
     check_read(theirs(f), ROW_ON_REPLICA, 0, 0);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
-    end(f, 0);
 }
 
 /* A locus_change: what it adds is not the same everywhere, and it counts its calls. */
@@ -150,9 +157,8 @@ static void add_ramp(void *ramp, float *row, uint32_t length)
 }
 
 /* What an edit makes of it is an update like any other. */
-TEST(replica, owes_its_owner_what_an_edit_adds)
+TEST_OF_REPLICA(owes_its_owner_what_an_edit_adds, 0)
 {
-    struct fixture *f = open_store(false);
     float row[CAPACITY], scratch[2 * CAPACITY];
     struct ramp ramp = {.base = 2, .step = 1};
     const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
@@ -168,7 +174,6 @@ TEST(replica, owes_its_owner_what_an_edit_adds)
     CHECK_EQ(ramp.calls, 2);
     row_forget(&f->mover, theirs(f), row, elsewhere);
     check_row(row, 5, 2);
-    end(f, 0);
 }
 
 /* Whoever finds the mark needs the latch alone, and nobody need be told. */
@@ -192,9 +197,8 @@ static void change_by_latch(struct fixture *f, struct row_ref s, int done)
     directory_publish(row_ref_word(s), directory_load(row_ref_word(s)) & ~DIRECTORY_LATCH);
 }
 
-TEST(replica, that_is_marked_is_changed_by_its_latch_alone)
+TEST_OF_REPLICA(that_is_marked_is_changed_by_its_latch_alone, 1)
 {
-    struct fixture *f = open_store(false);
     float row[CAPACITY];
     CHECK_EQ(row_replicate(theirs(f), row_of(100, 1)), 0);
     change_by_latch(f, theirs(f), ROW_ON_REPLICA);
@@ -208,7 +212,6 @@ TEST(replica, that_is_marked_is_changed_by_its_latch_alone)
     check_read(ours(f), 0, 104, 2);
     CHECK_EQ(row_write_own(ours(f), row_of(5, 5), ROW_SET), 0);
     check_read(ours(f), 0, 5, 5);
-    end(f, 1);
 }
 
 /* A locus_change. */
@@ -218,9 +221,8 @@ static void add_to_first(void *unused, float *row, uint32_t length)
     row[0] += 1;
 }
 
-TEST(replica, owes_nothing_for_what_an_edit_leaves_alone)
+TEST_OF_REPLICA(owes_nothing_for_what_an_edit_leaves_alone, 0)
 {
-    struct fixture *f = open_store(false);
     float row[CAPACITY], scratch[2 * CAPACITY];
     const struct row_edit edit = {.change = add_to_first, .scratch = scratch};
     for (int i = 0; i < LENGTH; i++) row[i] = i % 2 ? -INFINITY : 1e38F;
@@ -229,12 +231,10 @@ TEST(replica, owes_nothing_for_what_an_edit_leaves_alone)
     CHECK_EQ(row_edit(theirs(f), &edit, NULL), ROW_ON_REPLICA);
     row_forget(&f->mover, theirs(f), row, elsewhere);
     for (int i = 0; i < LENGTH; i++) CHECK(row[i] == (float)(i == 0));
-    end(f, 0);
 }
 
-TEST(replica, of_a_main_copy_hears_of_edits)
+TEST_OF_REPLICA(of_a_main_copy_hears_of_edits, 1)
 {
-    struct fixture *f = open_store(false);
     float scratch[2 * CAPACITY];
     struct ramp ramp = {.base = 2, .step = 1};
     const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
@@ -246,14 +246,12 @@ TEST(replica, of_a_main_copy_hears_of_edits)
     CHECK_EQ(marked(f), 1);
     CHECK(directory_version(row_word(ours(f))) != version);
     check_read(ours(f), 0, 4, 2);
-    end(f, 1);
 }
 
 /* ---- what nobody has written ---- */
 
-TEST(replica, of_a_row_that_was_never_written_takes_no_memory)
+TEST_OF_REPLICA(of_a_row_that_was_never_written_takes_no_memory, 1)
 {
-    struct fixture *f = open_store(false);
     int is_replica;
     row_share(ours(f));
     CHECK_EQ(row_replicate(theirs(f), NULL), 0);
@@ -273,12 +271,10 @@ TEST(replica, of_a_row_that_was_never_written_takes_no_memory)
     check_read(ours(f), 0, 5, 1);
     check_read(theirs(f), ROW_ON_REPLICA, 3, 1);
     row_forget(&f->mover, theirs(f), NULL, directory_elsewhere(1, 1));
-    end(f, 1);
 }
 
-TEST(replica, of_zeros_is_edited_from_zeros)
+TEST_OF_REPLICA(of_zeros_is_edited_from_zeros, 1)
 {
-    struct fixture *f = open_store(false);
     float scratch[2 * CAPACITY], row[CAPACITY];
     struct ramp ramp = {.base = 2, .step = 1};
     const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
@@ -291,13 +287,11 @@ TEST(replica, of_zeros_is_edited_from_zeros)
     check_row(row, 2, 1);
     CHECK_EQ(row_set(theirs(f), row), -EAGAIN);
     row_forget(&f->mover, theirs(f), NULL, directory_elsewhere(1, 1));
-    end(f, 1);
 }
 
 /* The values come when somebody has written the row. */
-TEST(replica, of_zeros_is_refreshed)
+TEST_OF_REPLICA(of_zeros_is_refreshed, 0)
 {
-    struct fixture *f = open_store(false);
     CHECK_EQ(row_replicate(theirs(f), NULL), 0);
     CHECK_EQ(row_ensure_replica(theirs(f)), 0);
     CHECK_EQ(store_held_rows(&f->store), 1);
@@ -305,12 +299,10 @@ TEST(replica, of_zeros_is_refreshed)
     row_refresh(theirs(f), row_of(8, 0));
     check_read(theirs(f), ROW_ON_REPLICA, 8, 0);
     CHECK(row_forget_clean(&f->mover, theirs(f), directory_elsewhere(1, 1)));
-    end(f, 0);
 }
 
-TEST(replica, of_zeros_becomes_a_row_of_zeros)
+TEST_OF_REPLICA(of_zeros_becomes_a_row_of_zeros, 1)
 {
-    struct fixture *f = open_store(false);
     for (int i = 0; i < 2; i++) {
         CHECK_EQ(row_replicate(theirs(f), NULL), 0);
         CHECK_EQ(i ? row_promote(&f->mover, theirs(f), NULL)
@@ -327,13 +319,11 @@ TEST(replica, of_zeros_becomes_a_row_of_zeros)
     CHECK_EQ(row_replicate(theirs(f), NULL), 0);
     CHECK_EQ(row_promote(&f->mover, theirs(f), row_of(4, 0)), 0);
     check_read(theirs(f), 0, 4, 0);
-    end(f, 1);
 }
 
 /* What is added goes out once, and marks the key with the first change since. */
-TEST(replica, gives_its_updates_out_once)
+TEST_OF_REPLICA(gives_its_updates_out_once, 0)
 {
-    struct fixture *f = open_store(false);
     float row[CAPACITY];
     CHECK_EQ(row_replicate(theirs(f), row_of(7, 0)), 0);
     CHECK_EQ(marked(f), 0);
@@ -352,12 +342,10 @@ TEST(replica, gives_its_updates_out_once)
     check_row(row, 2, 1);
     check_read(theirs(f), ROW_ON_REPLICA, 13, 1);
     row_forget(&f->mover, theirs(f), NULL, elsewhere);
-    end(f, 0);
 }
 
-TEST(replica, keeps_its_updates_on_top_of_what_arrives)
+TEST_OF_REPLICA(keeps_its_updates_on_top_of_what_arrives, 0)
 {
-    struct fixture *f = open_store(false);
     float row[CAPACITY];
     CHECK_EQ(row_replicate(theirs(f), row_of(10, 0)), 0);
     row_refresh(theirs(f), row_of(20, 0));
@@ -370,12 +358,10 @@ TEST(replica, keeps_its_updates_on_top_of_what_arrives)
     row_refresh(theirs(f), row_of(43, 1)); /* the owner has merged them */
     check_read(theirs(f), ROW_ON_REPLICA, 43, 1);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
-    end(f, 0);
 }
 
-TEST(replica, is_not_forgotten_in_passing_while_it_has_updates)
+TEST_OF_REPLICA(is_not_forgotten_in_passing_while_it_has_updates, 0)
 {
-    struct fixture *f = open_store(false);
     float row[CAPACITY];
     CHECK_EQ(row_replicate(theirs(f), row_of(1, 1)), 0);
     row_add(theirs(f), row_of(1, 0));
@@ -383,34 +369,28 @@ TEST(replica, is_not_forgotten_in_passing_while_it_has_updates)
     check_read(theirs(f), ROW_ON_REPLICA, 2, 1);
     row_collect(theirs(f), row);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
-    end(f, 0);
 }
 
-TEST(replica, becomes_the_main_copy_with_its_updates)
+TEST_OF_REPLICA(becomes_the_main_copy_with_its_updates, 1)
 {
-    struct fixture *f = open_store(false);
     CHECK_EQ(row_replicate(theirs(f), row_of(1, 1)), 0);
     row_add(theirs(f), row_of(1, 0));
     CHECK_EQ(row_promote(&f->mover, theirs(f), row_of(50, 2)), 0);
     check_read(theirs(f), 0, 51, 2);
     CHECK_EQ(row_set(theirs(f), row_of(9, 9)), 0);
     check_read(theirs(f), 0, 9, 9);
-    end(f, 1);
 }
 
-TEST(replica, becomes_the_main_copy_of_a_row_never_written)
+TEST_OF_REPLICA(becomes_the_main_copy_of_a_row_never_written, 1)
 {
-    struct fixture *f = open_store(false);
     CHECK_EQ(row_replicate(theirs(f), NULL), 0);
     row_add(theirs(f), row_of(1, 3));
     CHECK_EQ(row_promote(&f->mover, theirs(f), NULL), 0);
     check_read(theirs(f), 0, 1, 3);
-    end(f, 1);
 }
 
-TEST(replica, becomes_the_main_copy_as_it_is)
+TEST_OF_REPLICA(becomes_the_main_copy_as_it_is, 1)
 {
-    struct fixture *f = open_store(false);
     float row[CAPACITY];
     CHECK_EQ(row_replicate(theirs(f), row_of(1, 1)), 0);
     row_add(theirs(f), row_of(1, 0));
@@ -419,12 +399,10 @@ TEST(replica, becomes_the_main_copy_as_it_is)
     CHECK_EQ(row_promote_as_it_is(&f->mover, theirs(f)), 0);
     check_read(theirs(f), 0, 7, 1);
     CHECK(!row_is_dirty(theirs(f)));
-    end(f, 1);
 }
 
-TEST(replica, gets_the_row_without_its_values_only_if_nobody_has_written_to_that)
+TEST_OF_REPLICA(gets_the_row_without_its_values_only_if_nobody_has_written_to_that, 0)
 {
-    struct fixture *f = open_store(false);
     row_add(ours(f), row_of(1, 1));
     row_share(ours(f));
     directory_word then = row_word(ours(f));
@@ -435,7 +413,6 @@ TEST(replica, gets_the_row_without_its_values_only_if_nobody_has_written_to_that
     CHECK(row_take_unchanged(&f->mover, ours(f), then, elsewhere));
     CHECK_EQ(row_word(ours(f)), elsewhere);
     marked(f);
-    end(f, 0);
 }
 
 static uint64_t slot_of(struct row_ref s)
@@ -452,9 +429,8 @@ static void check_alone(struct fixture *f, float first, float last)
 
 /* So that a reader of one key need not wait for the word to tell where the replica is. While
  * somebody may still look at the last one there, it lies elsewhere. */
-TEST(replica, lies_where_readers_expect_it)
+TEST_OF_REPLICA(lies_where_readers_expect_it, 0)
 {
-    struct fixture *f = open_store(false);
     CHECK_EQ(row_replicate(theirs(f), row_of(3, 1)), 0);
     CHECK_EQ(slot_of(theirs(f)), row_ref_usual_slot(theirs(f)));
     check_alone(f, 3, 1);
@@ -470,13 +446,11 @@ TEST(replica, lies_where_readers_expect_it)
     CHECK_EQ(slot_of(theirs(f)), row_ref_usual_slot(theirs(f)));
     check_alone(f, 5, 1);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
-    end(f, 0);
 }
 
 /* Who looks at a replica in place sees it as it was, although its slots were given up. */
-TEST(replica, stays_under_a_view)
+TEST_OF_REPLICA(stays_under_a_view, 0)
 {
-    struct fixture *f = open_store(false);
     int is_replica;
     CHECK_EQ(row_replicate(theirs(f), row_of(6, 1)), 0);
     reader_begin(&f->reader);
@@ -488,26 +462,22 @@ TEST(replica, stays_under_a_view)
     check_row(view, 6, 1);
     reader_end(&f->reader);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
-    end(f, 0);
 }
 
-TEST(replica, comes_and_goes_without_a_slot_lost)
+TEST_OF_REPLICA(comes_and_goes_without_a_slot_lost, 0)
 {
-    struct fixture *f = open_store(false);
     for (int round = 0; round < 500; round++) {
         while (row_replicate(theirs(f), row_of((float)round, 0))) mover_wait(&f->mover);
         check_read(theirs(f), ROW_ON_REPLICA, (float)round, 0);
         row_forget(&f->mover, theirs(f), NULL, elsewhere);
         mover_reclaim(&f->mover);
     }
-    end(f, 0);
 }
 
 /* ---- a main copy that has replicas ---- */
 
-TEST(replica, of_a_main_copy_makes_its_changes_known)
+TEST_OF_REPLICA(of_a_main_copy_makes_its_changes_known, 1)
 {
-    struct fixture *f = open_store(false);
     directory_word w;
     float row[CAPACITY];
     row_add(ours(f), row_of(1, 1));
@@ -530,19 +500,16 @@ TEST(replica, of_a_main_copy_makes_its_changes_known)
     row_add(ours(f), row_of(1, 0));
     CHECK_EQ(marked(f), 0);
     check_read(ours(f), 0, 6, 2);
-    end(f, 1);
 }
 
-TEST(replica, of_a_row_never_written_shares_its_zeros)
+TEST_OF_REPLICA(of_a_row_never_written_shares_its_zeros, 1)
 {
-    struct fixture *f = open_store(false);
     row_share(ours(f));
     check_read(ours(f), 0, 0, 0);
     row_add(ours(f), row_of(1, 1));
     CHECK_EQ(marked(f), 1);
     row_unshare(ours(f));
     check_read(ours(f), 0, 1, 1);
-    end(f, 1);
 }
 
 /* ---- full replication ---- */
@@ -688,9 +655,8 @@ static float live(struct fixture *f, float owner, int round)
     return owner + row[0];
 }
 
-TEST(replica, loses_no_update_and_tears_no_row_while_it_comes_and_goes)
+TEST_OF_REPLICA(loses_no_update_and_tears_no_row_while_it_comes_and_goes, 1)
 {
-    struct fixture *f = open_store(false);
     struct storm s = {.f = f};
     struct thread thread[THREADS];
     float owner = 0;
@@ -706,14 +672,12 @@ TEST(replica, loses_no_update_and_tears_no_row_while_it_comes_and_goes)
     stop(&s, thread);
     CHECK_EQ((uint64_t)owner, s.added[0] + s.added[1]);
     CHECK(owner < 1 << 24); /* exact in a float */
-    end(f, 1);
 }
 
 /* The row comes and leaves again and again: what was added to the replica is in the main copy
  * then. */
-TEST(replica, loses_no_update_when_it_becomes_the_main_copy)
+TEST_OF_REPLICA(loses_no_update_when_it_becomes_the_main_copy, 1)
 {
-    struct fixture *f = open_store(false);
     struct storm s = {.f = f};
     struct thread thread[THREADS];
     float row[CAPACITY], owner = 0;
@@ -735,5 +699,4 @@ TEST(replica, loses_no_update_when_it_becomes_the_main_copy)
     stop(&s, thread);
     CHECK_EQ((uint64_t)owner, s.added[0] + s.added[1]);
     CHECK(owner < 1 << 24); /* exact in a float */
-    end(f, 1);
 }
