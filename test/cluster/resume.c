@@ -55,8 +55,7 @@ TEST(resume, one_worker_that_stops_and_goes_on_gives_the_bits_of_one_that_does_n
     for (int i = 0; i < PROGRAMS; i += IS_SANITIZED ? 2 : 1) check_bits(&programs[i]);
 }
 
-/* lasso's schedule begins anew at each checkpoint, so that another run without is another one; and
- * it depends on time, but for some orders. */
+/* lasso's schedule begins anew at each checkpoint, so that another run without is another one. */
 static const char *const regressions[] = {
     "--generate 200x300x9 --lambda 0.1 --width 8 --order round-robin --schedulers 2",
     "--generate 200x300x9 --lambda 0.01 --width 8 --path 2 --tolerance 1e-3 --depth 0",
