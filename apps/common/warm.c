@@ -48,15 +48,27 @@ static void draw(const void *warm, uint64_t row, float *values)
                    w->parts[i].count * sizeof *values);
 }
 
-static void open_parts(struct warm *w, const struct saved *s)
+/* As word2vec's files have them. They are rows of the first table. */
+static bool has_words_alone(const struct saved *s)
 {
+    return s->tensor_count == 2 && saved_find(s, "inputs", TENSORS_F32) &&
+           saved_find(s, "word_names", TENSORS_U8);
+}
+
+static void open_parts(struct warm *w, size_t table, const struct saved *s)
+{
+    bool has_words = has_words_alone(s);
     for (size_t i = 0; i < w->part_count; i++) {
         const struct warm_part *p = &w->parts[i];
-        const struct saved_tensor *t = saved_find(s, p->tensor, TENSORS_F32);
+        if (has_words && (table > 0 || i > 0)) continue;
+        const struct saved_tensor *t = saved_find(s, has_words ? "inputs" : p->tensor, TENSORS_F32),
+                                  *first = w->tensors[0];
         if (!t && (i > 0 || !w->draw)) continue;
-        uint64_t floats = !t ? 0 : t->columns ? t->columns : 1;
-        const struct saved_tensor *first = w->tensors[0];
-        if (!t || floats != p->count || (first && t->rows != first->rows))
+        if (!t)
+            saved_fail(s, "has no tensor \"%s\": is it a model of %s? (--from)", p->tensor,
+                       fail_program());
+        uint64_t floats = t->columns ? t->columns : 1;
+        if (floats != p->count || (first && t->rows != first->rows))
             saved_fail(s,
                        "has %" PRIu64 " floats in a row of \"%s\", and this training has %zu: "
                        "train alike (--from)",
@@ -68,7 +80,8 @@ static void open_parts(struct warm *w, const struct saved *s)
 /* Second rows of a name are no names. */
 static void open_names(struct warm *w, const struct saved *s)
 {
-    saved_row_names(s, w->tensors[0], w->parts[0].names, &w->saved);
+    saved_row_names(s, w->tensors[0], has_words_alone(s) ? "word_names" : w->parts[0].names,
+                    &w->saved);
     bool has = w->saved.count > 0;
     if (has != (w->names->count > 0))
         saved_fail(s, "has %s of rows, and the data have %s (--from)", has ? "names" : "no names",
@@ -93,7 +106,7 @@ void warm_init(struct pool_member *m, size_t table, const char *path, const stru
     }
     if (m->index == 0) {
         saved_open(&s, path);
-        open_parts(&w, &s);
+        open_parts(&w, table, &s);
         open_names(&w, &s);
     }
     const struct warm *first_one = pool_first_gives(m, &w);

@@ -33,7 +33,8 @@ static void write_model(const char *file, const char *names)
 struct job {
     const char *names; /* a letter each */
     size_t count;      /* of the first part */
-    const char *part;  /* another one, of a table that begins with zeros */
+    const char *part;  /* another one, of a table that begins with zeros, unless it is drawn */
+    bool is_drawn;
 };
 
 static void draw(const void *unused, uint64_t row, float *values)
@@ -51,8 +52,8 @@ static void work(struct pool_member *m, void *job)
     names_init(&n);
     for (const char *c = j->names; *c; c++) names_add(&n, c, 1);
     if (j->part)
-        warm_init(m, 0, path, &(struct warm_part){j->part, "names", 0, j->count}, 1, &n, NULL,
-                  NULL);
+        warm_init(m, 0, path, &(struct warm_part){j->part, "names", 0, j->count}, 1, &n,
+                  j->is_drawn ? draw : NULL, NULL);
     else
         warm_init(m, 0, path, parts, 2, &n, draw, NULL);
 }
@@ -157,6 +158,18 @@ TEST(warm, a_table_of_zeros_may_stay_one)
               "0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;");
     ends_with(run, &(struct job){.names = "bca", .count = 2, .part = "rows"}, 0,
               "3 4 0 0;0 0 0 0;1 2 0 0;7 8 0 0;0 0 0 0;5 6 0 0;");
+}
+
+TEST(warm, words_are_rows_of_the_first_table)
+{
+    folder_new(folder);
+    folder_write(folder, "words", "2 2\na 1 2\nb 3 4\n", 0);
+    snprintf(path, sizeof path, "%s/words", folder);
+    ends_with(run, &(struct job){.names = "bca", .count = 2}, 0,
+              "3 4 -0 0;-1 -1 -1 0;1 2 -2 0;-3 -3 -3 0;-4 -4 -4 0;-5 -5 -5 0;");
+    write_model("model", "a\nb\n");
+    ends_with(run, &(struct job){.names = "bca", .count = 2, .part = "none", .is_drawn = true}, 1,
+              "has no tensor \"none\": is it a model of");
 }
 
 TEST(warm, rows_without_names_are_known_by_their_numbers)
