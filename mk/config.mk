@@ -71,7 +71,6 @@ FOLDER_test  := -Isrc -Itest -Itest/unit -Iapps -Iapps/common
 
 # Flags of one file: FLAGS_<path without .c>. The command reads checkpoints as the library does.
 FLAGS_apps/locus/checkpoint := -Isrc
-FLAGS_apps/locus/export := -Isrc
 FLAGS_bench/common/floors := -O3 -fno-math-errno -fno-trapping-math
 
 # The doctor asks the library's own parts, so that it says what a node would say; the launcher asks them for sockets.
