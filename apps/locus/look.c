@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,61 +107,84 @@ bool look_find(struct look *l, char *const *address, size_t count)
 
 /* ---- looking ---- */
 
-static double placed(const char *text, const char *place)
-{
-    char pulled[64], pushed[64];
-    snprintf(pulled, sizeof pulled, "locus_pulled_keys_total{place=\"%s\"}", place);
-    snprintf(pushed, sizeof pushed, "locus_pushed_keys_total{place=\"%s\"}", place);
-    return scrape_sum(text, pulled) + scrape_sum(text, pushed);
-}
-
-static struct look_sums sums_of(const char *text)
-{
-    return (struct look_sums){
-        .local = placed(text, "local"),
-        .replica = placed(text, "replica"),
-        .remote = placed(text, "remote"),
-        .relocated = scrape_sum(text, "locus_relocated_rows_total{direction=\"in\"}"),
-        .sent = scrape_sum(text, "locus_sent_bytes_total"),
-        .late = scrape_sum(text, "locus_late_keys_total"),
-        .too_old = scrape_sum(text, "locus_too_old_keys_total"),
-        .cpu_s = scrape_sum(text, "process_cpu_seconds_total"),
-        .shard_cpu_s = scrape_sum(text, "locus_shard_cpu_seconds_total"),
-        .blocked_s = scrape_sum(text, "locus_blocked_seconds_sum"),
-    };
-}
-
 /* A node that was started anew counts from zero. */
 static double rate(double now, double before, double seconds)
 {
     return seconds > 0 && now > before ? (now - before) / seconds : 0;
 }
 
-static void set_rates(struct look_row *r, const struct look_sums *s, double seconds)
+/* Each is the sum of these samples. */
+static const char *const counted[LOOK_SUMS][2] = {
+    [LOOK_LOCAL] = {"locus_pulled_keys_total{place=\"local\"}",
+                    "locus_pushed_keys_total{place=\"local\"}"},
+    [LOOK_REPLICA] = {"locus_pulled_keys_total{place=\"replica\"}",
+                      "locus_pushed_keys_total{place=\"replica\"}"},
+    [LOOK_REMOTE] = {"locus_pulled_keys_total{place=\"remote\"}",
+                     "locus_pushed_keys_total{place=\"remote\"}"},
+    [LOOK_RELOCATED] = {"locus_relocated_rows_total{direction=\"in\"}"},
+    [LOOK_LATE] = {"locus_late_keys_total"},
+    [LOOK_TOO_OLD] = {"locus_too_old_keys_total"},
+    [LOOK_SENT] = {"locus_sent_bytes_total"},
+    [LOOK_CORES] = {"process_cpu_seconds_total"},
+    [LOOK_SHARD_CORES] = {"locus_shard_cpu_seconds_total"},
+    [LOOK_BLOCKED] = {"locus_blocked_seconds_sum"},
+};
+
+static void set_rates(struct look_row *r, const char *text, double seconds)
 {
-    const struct look_sums *b = &r->sums;
-    r->rate = (struct look_sums){
-        .local = rate(s->local, b->local, seconds),
-        .replica = rate(s->replica, b->replica, seconds),
-        .remote = rate(s->remote, b->remote, seconds),
-        .relocated = rate(s->relocated, b->relocated, seconds),
-        .sent = rate(s->sent, b->sent, seconds),
-        .late = rate(s->late, b->late, seconds),
-        .too_old = rate(s->too_old, b->too_old, seconds),
-        .cpu_s = rate(s->cpu_s, b->cpu_s, seconds),
-        .shard_cpu_s = rate(s->shard_cpu_s, b->shard_cpu_s, seconds),
-        .blocked_s = rate(s->blocked_s, b->blocked_s, seconds),
-    };
-    r->sums = *s;
+    for (int i = 0; i < LOOK_SUMS; i++) {
+        double sum = 0;
+        for (int j = 0; j < 2 && counted[i][j]; j++) sum += scrape_sum(text, counted[i][j]);
+        r->rate[i] = rate(sum, r->sum[i], seconds);
+        r->sum[i] = sum;
+    }
+}
+
+/* `name` with "_bucket". Without it there are no buckets. */
+static void read_histogram(struct look_histogram *q, const char *text, const char *name)
+{
+    struct scrape_sample s;
+    q->buckets = 0;
+    while ((text = scrape_next(text, name, &s)) && q->buckets < LOOK_BUCKETS_MAX) {
+        const char *end = strstr(s.labels, "le=\"");
+        if (!end) continue;
+        q->end[q->buckets] = strtod(end + 4, NULL); /* that of the last is infinity */
+        q->count[q->buckets++] = s.value;
+    }
+}
+
+static double came(const struct look_histogram *before, const struct look_histogram *now,
+                   unsigned bucket)
+{
+    bool is_new = before->buckets != now->buckets;
+    double n = now->count[bucket] - (is_new ? 0 : before->count[bucket]);
+    return n > 0 ? n : 0;
+}
+
+/* Below it are so many of a hundred of what came between the looks; 0: nothing came. Within a bucket
+ * it is as if all were as far apart as any others. */
+static double quantile(const struct look_histogram *before, const struct look_histogram *now,
+                       double percent)
+{
+    double all = now->buckets ? came(before, now, now->buckets - 1) : 0, below = 0, begin = 0;
+    double wanted = all * percent / 100;
+    for (unsigned i = 0; i < now->buckets && all > 0; i++) {
+        double up_to = came(before, now, i);
+        if (isinf(now->end[i])) return begin;
+        if (up_to >= wanted && up_to > below)
+            return begin + (now->end[i] - begin) * (wanted - below) / (up_to - below);
+        below = up_to;
+        begin = now->end[i];
+    }
+    return 0;
 }
 
 static void set_ages(struct look_row *r, const char *text)
 {
     static const double percent[LOOK_PARTS] = {[LOOK_P50] = 50, [LOOK_P99] = 99};
-    const struct quantile before = r->ages;
-    quantile_read(&r->ages, text, "locus_staleness_seconds_bucket");
-    for (int i = 0; i < LOOK_PARTS; i++)
-        r->age_s[i] = quantile_between(&before, &r->ages, percent[i]);
+    const struct look_histogram before = r->ages;
+    read_histogram(&r->ages, text, "locus_staleness_seconds_bucket");
+    for (int i = 0; i < LOOK_PARTS; i++) r->age_s[i] = quantile(&before, &r->ages, percent[i]);
 }
 
 static double count(const char *text, const char *name)
@@ -175,7 +199,7 @@ static double count(const char *text, const char *name)
 static void set_waits(struct look_row *r, const char *text)
 {
     double workers = count(text, "locus_worker_clock"),
-           share = workers > 0 ? r->rate.blocked_s / workers : 0;
+           share = workers > 0 ? r->rate[LOOK_BLOCKED] / workers : 0;
     r->waits = share < 1 ? share : 1;
 }
 
@@ -214,9 +238,8 @@ static void look_at(struct look_row *r)
     char *text = a.text;
     snprintf(r->why, sizeof r->why, "%s", a.why);
     if (!text) return;
-    struct look_sums s = sums_of(text);
     r->seconds = r->looks ? now_s - r->at_s : 0;
-    set_rates(r, &s, r->seconds);
+    set_rates(r, text, r->seconds);
     set_waits(r, text);
     set_ages(r, text);
     r->at_s = now_s;

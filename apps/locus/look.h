@@ -8,7 +8,6 @@
 #ifndef LOCUS_TOP_LOOK_H
 #define LOCUS_TOP_LOOK_H
 
-#include "quantile.h"
 #include "scrape.h"
 
 #include <stdbool.h>
@@ -16,10 +15,27 @@
 
 enum { LOOK_NODES_MAX = 4096 };
 
-/* What is counted, since the node was opened. */
-struct look_sums {
-    double local, replica, remote; /* accesses, in keys */
-    double relocated, sent, late, too_old, cpu_s, shard_cpu_s, blocked_s;
+/* What is counted, since the node was opened; the first three are accesses, in keys. */
+enum look_sum {
+    LOOK_LOCAL,
+    LOOK_REPLICA,
+    LOOK_REMOTE,
+    LOOK_RELOCATED,
+    LOOK_LATE,
+    LOOK_TOO_OLD,
+    LOOK_SENT,
+    LOOK_CORES,
+    LOOK_SHARD_CORES,
+    LOOK_BLOCKED,
+    LOOK_SUMS
+};
+
+enum { LOOK_BUCKETS_MAX = 48 };
+
+/* A histogram of Prometheus'. */
+struct look_histogram {
+    unsigned buckets;
+    double end[LOOK_BUCKETS_MAX], count[LOOK_BUCKETS_MAX]; /* count: up to the end */
 };
 
 /* Below it is half of something, and 99 of a hundred. */
@@ -34,11 +50,11 @@ struct look_row {
     char why[SCRAPE_WHY_MAX]; /* it does not */
     unsigned looks;
     double at_s;
-    struct look_sums sums, rate;
+    double sum[LOOK_SUMS], rate[LOOK_SUMS];
     double waits; /* the share of its workers' time */
     double replicas, owned, staleness_s, clock, resident;
-    struct quantile ages;     /* of replicas, since the node was opened */
-    double age_s[LOOK_PARTS]; /* of replicas between the last two looks */
+    struct look_histogram ages; /* of replicas, since the node was opened */
+    double age_s[LOOK_PARTS];   /* of replicas between the last two looks */
     /* Of the chosen row: what it said at the last two looks, so many seconds apart. */
     bool is_chosen;
     char *text, *before;

@@ -9,7 +9,7 @@
 
 static double accesses(const struct look_row *r)
 {
-    return r->rate.local + r->rate.replica + r->rate.remote;
+    return r->rate[LOOK_LOCAL] + r->rate[LOOK_REPLICA] + r->rate[LOOK_REMOTE];
 }
 
 static double percent(double part, const struct look_row *r)
@@ -24,11 +24,11 @@ static double weight(const struct look_row *r, enum table_order order)
 {
     switch (order) {
     case TABLE_ACCESSES: return accesses(r);
-    case TABLE_REMOTE: return percent(r->rate.remote, r);
-    case TABLE_SENT: return r->rate.sent;
-    case TABLE_SHARDS: return r->rate.shard_cpu_s;
+    case TABLE_REMOTE: return percent(r->rate[LOOK_REMOTE], r);
+    case TABLE_SENT: return r->rate[LOOK_SENT];
+    case TABLE_SHARDS: return r->rate[LOOK_SHARD_CORES];
     case TABLE_STALENESS: return r->age_s[LOOK_P99];
-    case TABLE_LATE: return r->rate.late;
+    case TABLE_LATE: return r->rate[LOOK_LATE];
     default: return 0;
     }
 }
@@ -91,17 +91,17 @@ void table_row(const struct look_row *r, char line[TABLE_LINE_MAX])
         return;
     }
     table_shorten(accesses(r), keys);
-    table_shorten(r->rate.relocated, moved);
+    table_shorten(r->rate[LOOK_RELOCATED], moved);
     table_shorten(r->owned, owned);
     table_shorten(r->replicas, replicas);
-    table_shorten(r->rate.sent, sent);
-    table_shorten(r->rate.late, late);
+    table_shorten(r->rate[LOOK_SENT], sent);
+    table_shorten(r->rate[LOOK_LATE], late);
     table_shorten(r->clock, clock);
     snprintf(line, TABLE_LINE_MAX,
              "%4u %7s %5.1f%% %6.1f%% %5.1f%% %7s %7s %8s %6.1f %6.1f %7s %5.1f%% %5.1f%% %6s %7s",
-             r->rank, keys, percent(r->rate.local, r), percent(r->rate.replica, r),
-             percent(r->rate.remote, r), moved, owned, replicas, 1e3 * r->age_s[LOOK_P50],
-             1e3 * r->age_s[LOOK_P99], sent, 100 * r->rate.shard_cpu_s, 100 * r->waits, late,
+             r->rank, keys, percent(r->rate[LOOK_LOCAL], r), percent(r->rate[LOOK_REPLICA], r),
+             percent(r->rate[LOOK_REMOTE], r), moved, owned, replicas, 1e3 * r->age_s[LOOK_P50],
+             1e3 * r->age_s[LOOK_P99], sent, 100 * r->rate[LOOK_SHARD_CORES], 100 * r->waits, late,
              clock);
 }
 
@@ -109,6 +109,16 @@ void table_row(const struct look_row *r, char line[TABLE_LINE_MAX])
 
 void table_json(const struct look *l)
 {
+    static const char *const names[LOOK_SUMS] = {"local_keys_per_second",
+                                                 "replica_keys_per_second",
+                                                 "remote_keys_per_second",
+                                                 "relocated_rows_per_second",
+                                                 "late_keys_per_second",
+                                                 "too_old_keys_per_second",
+                                                 "sent_bytes_per_second",
+                                                 "cores",
+                                                 "shard_cores",
+                                                 "blocked"};
     for (size_t i = 0; i < l->count; i++) {
         const struct look_row *r = &l->row[i];
         struct json j;
@@ -118,16 +128,7 @@ void table_json(const struct look *l)
         json_count(&j, "port_more", r->port_more);
         json_count(&j, "answers", r->answers);
         if (!r->answers) json_text(&j, "why", r->why);
-        json_number(&j, "local_keys_per_second", r->rate.local);
-        json_number(&j, "replica_keys_per_second", r->rate.replica);
-        json_number(&j, "remote_keys_per_second", r->rate.remote);
-        json_number(&j, "relocated_rows_per_second", r->rate.relocated);
-        json_number(&j, "late_keys_per_second", r->rate.late);
-        json_number(&j, "too_old_keys_per_second", r->rate.too_old);
-        json_number(&j, "sent_bytes_per_second", r->rate.sent);
-        json_number(&j, "cores", r->rate.cpu_s);
-        json_number(&j, "shard_cores", r->rate.shard_cpu_s);
-        json_number(&j, "blocked", r->rate.blocked_s);
+        for (int n = 0; n < LOOK_SUMS; n++) json_number(&j, names[n], r->rate[n]);
         json_number(&j, "owned_rows", r->owned);
         json_number(&j, "replicas", r->replicas);
         json_number(&j, "replica_staleness_seconds", r->staleness_s);
