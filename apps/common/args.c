@@ -300,8 +300,12 @@ size_t args_files(const struct args_list *l, enum args_trait trait, const char *
     for (size_t i = 0; i < l->count; i++) {
         const struct args_option *o = &l->options[i];
         if (!(o->traits & trait)) continue;
-        const char *file = *(const char *const *)o->target;
-        if (file) files[count++] = file;
+        if (o->kind == ARGS_MANY) {
+            const struct args_many *many = o->target;
+            for (size_t j = 0; j < many->count; j++) files[count++] = many->list[j];
+        } else if (*(const char *const *)o->target) {
+            files[count++] = *(const char *const *)o->target;
+        }
     }
     return count;
 }

@@ -75,9 +75,9 @@ struct args_option {
 #define OPTION_TEXT(n, a, to, t, h) \
     ARGS_OPTION(.name = (n), .argument = (a), .kind = ARGS_TEXT, ARGS_TARGET(const char *, to), \
                 .traits = (t), .help = (h))
-#define OPTION_MANY(n, a, to, h) \
+#define OPTION_MANY(n, a, to, t, h) \
     ARGS_OPTION(.name = (n), .argument = (a), .kind = ARGS_MANY, \
-                ARGS_TARGET(struct args_many, to), .help = (h))
+                ARGS_TARGET(struct args_many, to), .traits = (t), .help = (h))
 #define OPTION_CHOICE(n, a, to, words, t, h) \
     ARGS_OPTION(.name = (n), .argument = (a), .kind = ARGS_CHOICE, ARGS_TARGET(int, to), \
                 .choices = (words), .traits = (t), .help = (h))
@@ -122,8 +122,9 @@ void args_excludes(const char *name, const char *other);
 /* A number for the options with all bits of `trait`, and their values as they are now; their order
  * does not matter. */
 uint64_t args_digest(const struct args_list *, unsigned trait);
-/* The files of the options with the trait that were given, into `files`, of ARGS_LIST_MAX. Returns
- * how many. */
+enum { ARGS_FILES_MAX = ARGS_LIST_MAX + ARGS_MANY_MAX };
+/* The files of the options with the trait that were given, into `files`, of ARGS_FILES_MAX if one
+ * of them is of ARGS_MANY. Returns how many. */
 size_t args_files(const struct args_list *, enum args_trait, const char **files);
 /* Each option that was last parsed, with its value as it is now; a text that nobody gave is left
  * out. The targets must still be there. */

@@ -366,7 +366,7 @@ static void take_entry(struct archive *a, const struct found *f)
     size_t name = strlen(f->name), tail = strlen(ending);
     if (name > tail && strcmp(f->name + name - tail, ending) == 0) take_array(a, f);
     if (strcmp(f->name, notes_name) == 0)
-        saved_take_notes(a->saved, memcpy(take_room(a, f->count + 1), f->bytes, f->count));
+        saved_take_notes(a->saved, (const char *)f->bytes, f->count);
 }
 
 bool npz_open(struct saved *m)
@@ -389,7 +389,7 @@ bool npz_open(struct saved *m)
     if (count > ENTRIES_READ_MAX) refuse(&a);
     sums_init(&a.sums);
     a.left = bytes + SAVED_TENSORS_MAX * NAME_BYTES;
-    m->header = a.room = take_memory(a.left, 1);
+    m->copies = a.room = take_memory(a.left, 1);
     for (struct found f; count > 0; count--) {
         at = find(&a, at, &f);
         take_entry(&a, &f);

@@ -157,13 +157,19 @@ void predict_end(struct predict *p)
     p->has_begun = false;
 }
 
+struct field predict_called(const struct names *n, uint32_t number, uint32_t first,
+                            char text[PREDICT_NUMBER_BYTES])
+{
+    snprintf(text, PREDICT_NUMBER_BYTES, "%" PRIu32, number + first);
+    const char *its = n->count > 0 ? names_get(n, number) : text;
+    return (struct field){its, strlen(its)};
+}
+
 void predict_name(struct predict *p, const char *name, const struct names *n, uint32_t number,
                   uint32_t first)
 {
-    char text[16];
-    snprintf(text, sizeof text, "%" PRIu32, number + first);
-    const char *its = n->count > 0 ? names_get(n, number) : text;
-    predict_text(p, name, (struct field){its, strlen(its)});
+    char text[PREDICT_NUMBER_BYTES];
+    predict_text(p, name, predict_called(n, number, first, text));
 }
 
 uint32_t predict_row(const struct names *n, uint64_t rows, struct field f, uint32_t first)

@@ -67,7 +67,11 @@ void predict_number(struct predict *, const char *name, double);
 /* Several: a list in JSON. */
 void predict_numbers(struct predict *, const char *name, const double *, size_t count);
 void predict_end(struct predict *);
-/* A row's name, or its number, from `first`. */
+/* A row's name, or its number, from `first`, which is written there. */
+enum { PREDICT_NUMBER_BYTES = 16 };
+struct field predict_called(const struct names *, uint32_t number, uint32_t first,
+                            char text[PREDICT_NUMBER_BYTES]);
+/* An answer with it. */
 void predict_name(struct predict *, const char *name, const struct names *, uint32_t number,
                   uint32_t first);
 

@@ -38,3 +38,11 @@ void rng_shuffle(struct rng *r, uint32_t *numbers, uint64_t n)
         numbers[j] = kept;
     }
 }
+
+void rng_fill(uint64_t seed, uint64_t stream, double deviation, float *values, size_t count)
+{
+    struct rng r;
+    rng_init(&r, seed, stream);
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)(deviation * sqrt(12) * (rng_real(&r) - 0.5));
+}

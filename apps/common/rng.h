@@ -9,6 +9,7 @@
 #ifndef APPS_RNG_H
 #define APPS_RNG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct rng {
@@ -56,6 +57,8 @@ static inline double rng_real(struct rng *r)
 uint64_t rng_below(struct rng *, uint64_t bound);
 /* Standard normal. */
 double rng_normal(struct rng *);
+/* Uniform around 0, with that deviation: so many numbers of a stream. */
+void rng_fill(uint64_t seed, uint64_t stream, double deviation, float *values, size_t count);
 /* A uniform random order of n numbers. */
 void rng_shuffle(struct rng *, uint32_t *numbers, uint64_t n);
 

@@ -5,12 +5,13 @@
 #include "word2vec.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER_MAX = 1 << 26, LENGTH_BYTES = 8, DIGITS_MAX = 18 };
+enum { HEADER_MAX = 1 << 26, LENGTH_BYTES = 8 };
 
 void saved_fail(const struct saved *s, const char *format, ...)
 {
@@ -24,178 +25,100 @@ void saved_fail(const struct saved *s, const char *format, ...)
 
 /* ---- the header: JSON of which we need objects, texts, whole numbers and lists of these ---- */
 
-struct scan {
-    struct saved *saved;
-    char *at; /* a zero byte is behind the end */
-};
-
-static _Noreturn void refuse(const struct scan *s)
+static _Noreturn void refuse(const struct saved *s)
 {
-    saved_fail(s->saved, "is no model: its header is not to be understood (of an archive: "
-                         "notes.json, which has texts alone)");
+    saved_fail(s, "is no model: its header is not to be understood (of an archive: "
+                  "notes.json, which has texts alone)");
 }
 
-static bool is_next(struct scan *s, char mark)
+static const char *text_of(const struct saved *s, const json_t *text)
 {
-    s->at += strspn(s->at, " \t\r\n");
-    if (*s->at != mark) return false;
-    s->at++;
-    return true;
+    const char *value = json_string_value(text);
+    if (!value) refuse(s);
+    return value;
 }
 
-static void take_mark(struct scan *s, char mark)
+/* Returns how many, two at most. */
+static size_t list_of(const struct saved *s, const json_t *list, uint64_t numbers[2])
 {
-    if (!is_next(s, mark)) refuse(s);
-}
-
-/* Four hexadecimal digits become UTF-8. */
-static char *take_code(struct scan *s, char *to)
-{
-    char digits[5] = {0}, *end;
-    memcpy(digits, s->at, strnlen(s->at, 4));
-    unsigned code = (unsigned)strtoul(digits, &end, 16);
-    if (end != digits + 4 || code == 0 || (code >= 0xd800 && code < 0xe000)) refuse(s);
-    s->at += 4;
-    if (code < 0x80) {
-        *to++ = (char)code;
-        return to;
+    size_t count = json_array_size(list);
+    if (!json_is_array(list) || count > 2) refuse(s);
+    for (size_t i = 0; i < count; i++) {
+        json_int_t number = json_integer_value(json_array_get(list, i));
+        if (!json_is_integer(json_array_get(list, i)) || number < 0) refuse(s);
+        numbers[i] = (uint64_t)number;
     }
-    if (code < 0x800) {
-        *to++ = (char)(0xc0 | code >> 6);
-    } else {
-        *to++ = (char)(0xe0 | code >> 12);
-        *to++ = (char)(0x80 | (code >> 6 & 0x3f));
-    }
-    *to++ = (char)(0x80 | (code & 0x3f));
-    return to;
-}
-
-/* In its place: it does not become longer. */
-static const char *take_text(struct scan *s)
-{
-    static const char marks[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-    take_mark(s, '"');
-    char *first = s->at, *to = first;
-    while (*s->at != '"') {
-        if (*s->at == '\0') refuse(s);
-        if (*s->at != '\\') {
-            *to++ = *s->at++;
-            continue;
-        }
-        const char *mark = *++s->at ? strchr(marks, *s->at) : NULL;
-        bool is_code = *s->at == 'u';
-        if (!mark && !is_code) refuse(s);
-        s->at++;
-        if (is_code)
-            to = take_code(s, to);
-        else
-            *to++ = meant[mark - marks];
-    }
-    s->at++;
-    *to = '\0';
-    return first;
-}
-
-static uint64_t take_whole(struct scan *s)
-{
-    s->at += strspn(s->at, " \t\r\n");
-    size_t digits = strspn(s->at, "0123456789");
-    if (digits == 0 || digits > DIGITS_MAX) refuse(s);
-    return strtoull(s->at, &s->at, 10);
-}
-
-/* Returns how many. */
-static size_t take_list(struct scan *s, uint64_t *numbers, size_t most)
-{
-    size_t count = 0;
-    take_mark(s, '[');
-    if (is_next(s, ']')) return 0;
-    do {
-        if (count == most) refuse(s);
-        numbers[count++] = take_whole(s);
-    } while (is_next(s, ','));
-    take_mark(s, ']');
     return count;
 }
 
-static void take_notes(struct scan *s)
+static void take_notes(struct saved *s, json_t *notes)
 {
-    struct saved *m = s->saved;
-    take_mark(s, '{');
-    if (is_next(s, '}')) return;
-    do {
-        if (m->note_count == SAVED_NOTES_MAX) refuse(s);
-        struct saved_note *n = &m->notes[m->note_count++];
-        n->name = take_text(s);
-        take_mark(s, ':');
-        n->value = take_text(s);
-    } while (is_next(s, ','));
-    take_mark(s, '}');
-}
-
-void saved_take_notes(struct saved *s, char *json)
-{
-    take_notes(&(struct scan){.saved = s, .at = json});
-}
-
-static void set_type(struct scan *s, struct saved_tensor *t, const char *name, size_t *bytes)
-{
-    for (unsigned i = 0; i < TENSORS_TYPES; i++) {
-        if (strcmp(tensors_types[i].name, name) != 0) continue;
-        t->type = (enum tensors_type)i;
-        *bytes = tensors_types[i].bytes;
-        return;
+    const char *name;
+    json_t *value;
+    if (!json_is_object(notes) || json_object_size(notes) > SAVED_NOTES_MAX - s->note_count)
+        refuse(s);
+    json_object_foreach(notes, name, value)
+    {
+        s->notes[s->note_count++] = (struct saved_note){name, text_of(s, value)};
     }
-    saved_fail(s->saved, "has a tensor \"%s\" of type %s, which is not used here", t->name, name);
+}
+
+static enum tensors_type type_of(const struct saved *s, const char *tensor, const char *name)
+{
+    for (unsigned i = 0; i < TENSORS_TYPES; i++)
+        if (strcmp(tensors_types[i].name, name) == 0) return (enum tensors_type)i;
+    saved_fail(s, "has a tensor \"%s\" of type %s, which is not used here", tensor, name);
 }
 
 /* `first`: of what is behind the header. */
-static void take_tensor(struct scan *s, const char *name, const char *first)
+static void take_tensor(struct saved *s, const char *name, const json_t *about, const char *first)
 {
-    struct saved *m = s->saved;
-    uint64_t shape[2] = {0}, place[2] = {0}, left = (uint64_t)(m->file.end - first);
-    size_t dimensions = 0, bytes = 0;
-    if (m->tensor_count == SAVED_TENSORS_MAX) refuse(s);
-    struct saved_tensor *t = &m->tensors[m->tensor_count++];
+    uint64_t shape[2] = {0}, place[2] = {0}, left = (uint64_t)(s->file.end - first);
+    if (s->tensor_count == SAVED_TENSORS_MAX) refuse(s);
+    struct saved_tensor *t = &s->tensors[s->tensor_count++];
     *t = (struct saved_tensor){.name = name};
-    take_mark(s, '{');
-    do {
-        const char *member = take_text(s);
-        take_mark(s, ':');
-        if (strcmp(member, "dtype") == 0)
-            set_type(s, t, take_text(s), &bytes);
-        else if (strcmp(member, "shape") == 0)
-            dimensions = take_list(s, shape, 2);
-        else if (strcmp(member, "data_offsets") != 0 || take_list(s, place, 2) != 2)
-            refuse(s);
-    } while (is_next(s, ','));
-    take_mark(s, '}');
+    t->type = type_of(s, name, text_of(s, json_object_get(about, "dtype")));
+    size_t dimensions = list_of(s, json_object_get(about, "shape"), shape);
+    if (list_of(s, json_object_get(about, "data_offsets"), place) != 2) refuse(s);
     t->rows = shape[0];
     t->columns = dimensions == 2 ? shape[1] : 0;
-    t->values = first + place[0];
-    uint64_t each = t->columns ? t->columns : 1;
-    bool has_room = place[0] <= place[1] && place[1] <= left && bytes > 0 && dimensions > 0;
+    uint64_t each = t->columns ? t->columns : 1, bytes = tensors_types[t->type].bytes;
+    bool has_room = place[0] <= place[1] && place[1] <= left && dimensions > 0;
     if (!has_room || t->rows > left / each / bytes || t->rows * each * bytes != place[1] - place[0])
-        saved_fail(m, "its tensor \"%s\" has another size than its shape, or is cut off", name);
+        saved_fail(s, "its tensor \"%s\" has another size than its shape, or is cut off", name);
+    t->values = first + place[0];
     if ((uintptr_t)t->values % bytes != 0)
-        saved_fail(m,
+        saved_fail(s,
                    "its tensor \"%s\" is not aligned: save it by this program, or by "
                    "safetensors",
                    name);
 }
 
-static void take_header(struct scan *s, const char *first)
+/* What is behind the object is passed over: blanks, so that tensors are aligned. */
+static json_t *read_json(struct saved *s, const char *text, size_t length)
 {
-    take_mark(s, '{');
-    do {
-        const char *name = take_text(s);
-        take_mark(s, ':');
+    s->json = json_loadb(text, length, JSON_DISABLE_EOF_CHECK, NULL);
+    if (!s->json) refuse(s);
+    return s->json;
+}
+
+void saved_take_notes(struct saved *s, const char *json, size_t length)
+{
+    take_notes(s, read_json(s, json, length));
+}
+
+static void take_header(struct saved *s, const char *text, size_t length)
+{
+    const char *name;
+    json_t *value, *all = read_json(s, text, length);
+    if (json_object_size(all) == 0) refuse(s);
+    json_object_foreach(all, name, value)
+    {
         if (strcmp(name, "__metadata__") == 0)
-            take_notes(s);
+            take_notes(s, value);
         else
-            take_tensor(s, name, first);
-    } while (is_next(s, ','));
-    take_mark(s, '}');
+            take_tensor(s, name, value, text + length);
+    }
 }
 
 void saved_open(struct saved *s, const char *path)
@@ -212,14 +135,13 @@ void saved_open(struct saved *s, const char *path)
                        ? "; of word2vec's files the first line has the number of words and that of "
                          "floats"
                        : "");
-    s->header = take_memory(length + 1, 1);
-    memcpy(s->header, s->file.file + LENGTH_BYTES, length);
-    take_header(&(struct scan){.saved = s, .at = s->header}, s->file.file + LENGTH_BYTES + length);
+    take_header(s, s->file.file + LENGTH_BYTES, length);
 }
 
 void saved_close(struct saved *s)
 {
-    free(s->header);
+    json_decref(s->json);
+    free(s->copies);
     lines_close(&s->file);
 }
 
@@ -230,6 +152,12 @@ const char *saved_note(const struct saved *s, const char *name)
     for (size_t i = 0; i < s->note_count; i++)
         if (strcmp(s->notes[i].name, name) == 0) return s->notes[i].value;
     return NULL;
+}
+
+bool saved_says(const struct saved *s, const char *name, const char *value)
+{
+    const char *note = saved_note(s, name);
+    return note && strcmp(note, value) == 0;
 }
 
 double saved_number(const struct saved *s, const char *name)

@@ -25,7 +25,8 @@ struct saved_tensor {
 
 struct saved {
     struct lines file;
-    char *header; /* texts below point into it */
+    struct json_t *json; /* the header, or notes: texts below point into it, or into the copies */
+    char *copies;
     struct saved_note {
         const char *name, *value;
     } notes[SAVED_NOTES_MAX];
@@ -39,6 +40,8 @@ void saved_close(struct saved *);
 
 /* The note; NULL: there is none. */
 const char *saved_note(const struct saved *, const char *name);
+/* Is it there, and that? */
+bool saved_says(const struct saved *, const char *name, const char *value);
 /* The same as a number, which must be there. */
 double saved_number(const struct saved *, const char *name);
 
@@ -60,9 +63,8 @@ static inline const float *saved_row(const struct saved_tensor *t, uint64_t row)
     return (const float *)t->values + row * (t->columns ? t->columns : 1);
 }
 
-/* For readers of a format: notes as JSON, an object of texts that ends with a zero byte and stays
- * where it is. */
-void saved_take_notes(struct saved *, char *json);
+/* For readers of a format: notes as JSON, an object of texts. Once. */
+void saved_take_notes(struct saved *, const char *json, size_t length);
 
 void saved_fail(const struct saved *, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));

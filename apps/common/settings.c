@@ -67,82 +67,72 @@ static const char *technique_help(unsigned has)
     return "how rows are managed: adaptive, static, relocate or\nreplicate";
 }
 
-static void hot_option(struct settings *s)
-{
-    const struct args_option option = OPTION_TEXT(
-        "--hot", "RULE", &s->hot, 0,
-        "which keys are hot for nups: a number of keys, 50x (more\nthan 50 times as frequent as the mean), or auto (100x)");
-    args_add(&s->list, &option, 1);
-}
-
-static void bounds_options(struct settings *s)
-{
-    const struct args_option options[] = {
-        OPTION_COUNT(
-            "--staleness", "S", &s->staleness, 0, 1e6, ARGS_NODES,
-            "clocks that copies may be behind with ssp and essp; 0: all\nworkers keep step"),
-        OPTION_COUNT("--clocks", "N", &s->clocks, 1, 1e6, ARGS_NODES,
-                     "clocks of an epoch with ssp and essp"),
-    };
-    args_add(&s->list, options, sizeof options / sizeof *options);
-}
-
 void settings_options(struct settings *s)
 {
-    const struct args_option epochs[] = {
-        OPTION_COUNT("--epochs", "N", &s->epochs, 0, 1e6, ARGS_NODES,
-                     "passes over the training data"),
-        OPTION_TEXT(
-            "--eval-every", "N[s|k|M]", &s->eval_every, ARGS_NODES,
-            "evaluate every N epochs, about every N seconds (30s), or\nthousand or million examples (500k, 2M); and at the end"),
-        OPTION_COUNT(
-            "--seconds", "N", &s->seconds, 0, 1e9, ARGS_NODES,
-            "end the training after that time, wherever it is (lda,\nmf's blocks: after the epoch); 0: after the last epoch"),
+    const struct {
+        unsigned has; /* 0: all programs have it */
+        struct args_option option;
+    } all[] = {
+        {SETTINGS_EPOCHS, OPTION_COUNT("--epochs", "N", &s->epochs, 0, 1e6, ARGS_NODES,
+                                       "passes over the training data")},
+        {SETTINGS_EPOCHS,
+         OPTION_TEXT(
+             "--eval-every", "N[s|k|M]", &s->eval_every, ARGS_NODES,
+             "evaluate every N epochs, about every N seconds (30s), or\nthousand or million examples (500k, 2M); and at the end")},
+        {SETTINGS_EPOCHS,
+         OPTION_COUNT(
+             "--seconds", "N", &s->seconds, 0, 1e9, ARGS_NODES,
+             "end the training after that time, wherever it is (lda,\nmf's blocks: after the epoch); 0: after the last epoch")},
+        {SETTINGS_FROM,
+         OPTION_TEXT("--from", "FILE", &s->from, ARGS_NODES | ARGS_INPUT,
+                     "start from a saved model: rows of the same names\nbegin with its values")},
+        {SETTINGS_PATIENCE,
+         OPTION_COUNT(
+             "--patience", "N", &s->patience, 0, 1e6, ARGS_NODES,
+             "end after N evaluations in a row that are no better, and\nkeep the best model; evaluates each epoch, unless\n--eval-every is given; 0: train all epochs")},
+        {SETTINGS_RATE,
+         OPTION_TEXT(
+             "--schedule", "SHAPE", &s->schedule, ARGS_NODES,
+             "of the learning rate over all epochs: constant, linear or\ncosine; then ,to=X: the share that is left at the end;\n,warmup=X: the share of the epochs in which it rises")},
+        {SETTINGS_RATE,
+         OPTION_CHOICE(
+             "--element", "NAME", &s->element, elements, ARGS_TASK,
+             "what a number of the model is in memory and in messages:\nf32, four bytes, or bf16, two")},
+        {0, OPTION_COUNT("--seed", "N", &s->seed, 0, 0x1p53, ARGS_TASK, "of everything random")},
+        {0, OPTION_COUNT("--workers", "N", &s->workers, 1, LOCUS_WORKERS_MAX, ARGS_NODES,
+                         "training threads of each node")},
+        {0, OPTION_CHOICE("--technique", "NAME", &s->technique, s->techniques, ARGS_NODES,
+                          technique_help(s->has))},
+        {SETTINGS_HOT,
+         OPTION_TEXT(
+             "--hot", "RULE", &s->hot, 0,
+             "which keys are hot for nups: a number of keys, 50x (more\nthan 50 times as frequent as the mean), or auto (100x)")},
+        {SETTINGS_BOUNDS,
+         OPTION_COUNT(
+             "--staleness", "S", &s->staleness, 0, 1e6, ARGS_NODES,
+             "clocks that copies may be behind with ssp and essp; 0: all\nworkers keep step")},
+        {SETTINGS_BOUNDS, OPTION_COUNT("--clocks", "N", &s->clocks, 1, 1e6, ARGS_NODES,
+                                       "clocks of an epoch with ssp and essp")},
+        {0,
+         OPTION_COUNT("--max-rounds", "N", &s->max_rounds, 0, 1e9, 0,
+                      "how often a second a shard synchronizes at most;\n0: the manager decides")},
+        {0, OPTION_TEXT(
+                "--out", "PATH", &s->out, ARGS_OUTPUT,
+                "write the model there, as safetensors; with the\nending .npz as NumPy's archive")},
+        {0,
+         OPTION_TEXT(
+             "--report", "PATH", &s->report, ARGS_OUTPUT,
+             "at the end write a page (HTML) with curves of loss,\nthroughput, locality, bytes and load of each node")},
+        {0, OPTION_FLAG("--json", &s->json, 0,
+                        "rank 0 prints JSON lines on stdout, and nothing else")},
+        {0, OPTION_FLAG("--baseline", &s->is_baseline, 0,
+                        "without locus: plain arrays shared by the threads")},
+        {0, OPTION_COUNT(
+                "--step-time", "NS", &s->step_time, 0, 1e9, 0,
+                "to compare with other programs: each example takes so\nmany nanoseconds more")},
     };
-    const struct args_option first[] = {
-        OPTION_COUNT("--seed", "N", &s->seed, 0, 0x1p53, ARGS_TASK, "of everything random"),
-        OPTION_COUNT("--workers", "N", &s->workers, 1, LOCUS_WORKERS_MAX, ARGS_NODES,
-                     "training threads of each node"),
-        OPTION_CHOICE("--technique", "NAME", &s->technique, s->techniques, ARGS_NODES,
-                      technique_help(s->has)),
-    };
-    const struct args_option last[] = {
-        OPTION_COUNT("--max-rounds", "N", &s->max_rounds, 0, 1e9, 0,
-                     "how often a second a shard synchronizes at most;\n0: the manager decides"),
-        OPTION_TEXT(
-            "--out", "PATH", &s->out, ARGS_OUTPUT,
-            "write the model there, as safetensors; with the\nending .npz as NumPy's archive"),
-        OPTION_TEXT(
-            "--report", "PATH", &s->report, ARGS_OUTPUT,
-            "at the end write a page (HTML) with curves of loss,\nthroughput, locality, bytes and load of each node"),
-        OPTION_FLAG("--json", &s->json, 0, "rank 0 prints JSON lines on stdout, and nothing else"),
-        OPTION_FLAG("--baseline", &s->is_baseline, 0,
-                    "without locus: plain arrays shared by the threads"),
-        OPTION_COUNT(
-            "--step-time", "NS", &s->step_time, 0, 1e9, 0,
-            "to compare with other programs: each example takes so\nmany nanoseconds more"),
-    };
-    const struct args_option patience = OPTION_COUNT(
-        "--patience", "N", &s->patience, 0, 1e6, ARGS_NODES,
-        "end after N evaluations in a row that are no better, and\nkeep the best model; evaluates each epoch, unless\n--eval-every is given; 0: train all epochs");
-    const struct args_option from =
-        OPTION_TEXT("--from", "FILE", &s->from, ARGS_NODES | ARGS_INPUT,
-                    "start from a saved model: rows of the same names\nbegin with its values");
-    const struct args_option schedule = OPTION_TEXT(
-        "--schedule", "SHAPE", &s->schedule, ARGS_NODES,
-        "of the learning rate over all epochs: constant, linear or\ncosine; then ,to=X: the share that is left at the end;\n,warmup=X: the share of the epochs in which it rises");
-    const struct args_option element = OPTION_CHOICE(
-        "--element", "NAME", &s->element, elements, ARGS_TASK,
-        "what a number of the model is in memory and in messages:\nf32, four bytes, or bf16, two");
-    if (s->has & SETTINGS_EPOCHS) args_add(&s->list, epochs, sizeof epochs / sizeof *epochs);
-    if (s->has & SETTINGS_FROM) args_add(&s->list, &from, 1);
-    if (s->has & SETTINGS_PATIENCE) args_add(&s->list, &patience, 1);
-    if (s->has & SETTINGS_RATE) args_add(&s->list, &schedule, 1);
-    if (s->has & SETTINGS_RATE) args_add(&s->list, &element, 1);
-    args_add(&s->list, first, sizeof first / sizeof *first);
-    if (s->has & SETTINGS_HOT) hot_option(s);
-    if (s->has & SETTINGS_BOUNDS) bounds_options(s);
-    args_add(&s->list, last, sizeof last / sizeof *last);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!all[i].has || (s->has & all[i].has)) args_add(&s->list, &all[i].option, 1);
 }
 
 struct args_option settings_sampling(struct settings *s)
@@ -157,14 +147,8 @@ void settings_parse(struct settings *s, const struct args_program *program, int 
     struct args_program p = *program;
     size_t stdins = 0;
     checkpoints_options(&s->checkpoints, &s->list);
-    struct args_list all = s->list;
-    for (size_t i = 0; i < all.count; i++) { /* of other options the last one counts */
-        if (!all.options[i].name || strcmp(all.options[i].name, "--data") != 0) continue;
-        all.options[i].kind = ARGS_MANY;
-        all.options[i].target = &s->files;
-    }
-    p.options = all.options;
-    p.option_count = all.count;
+    p.options = s->list.options;
+    p.option_count = s->list.count;
     if (argc == 1) args_usage(&p, "--data");
     args_parse(&p, argc, argv);
     if (s->files.count > 0) s->data = s->files.list[0];
@@ -172,21 +156,26 @@ void settings_parse(struct settings *s, const struct args_program *program, int 
     if (stdins > 1) fail_usage("--data - is given twice, and stdin can be read once");
 }
 
-void settings_check_source(const struct settings *s, const char *what, const char *option,
+void settings_check_source(struct settings *s, const char *what, const char *option,
                            const char *made)
 {
     if (!s->data && !made)
         fail_usage("--data is missing: %s to learn from; or %s makes some up", what, option);
     if (s->data && made) fail_usage("--data and %s are both given: choose one", option);
+    s->made = made;
+}
+
+const char *settings_source(const struct settings *s)
+{
+    return s->data ? s->data : s->made;
 }
 
 void settings_check_files(const struct settings *s)
 {
-    const char *outputs[ARGS_LIST_MAX], *inputs[ARGS_LIST_MAX + SETTINGS_INPUTS + ARGS_MANY_MAX];
+    const char *outputs[ARGS_FILES_MAX], *inputs[ARGS_FILES_MAX + SETTINGS_INPUTS];
     size_t written = args_files(&s->list, ARGS_OUTPUT, outputs),
            read = args_files(&s->list, ARGS_INPUT, inputs);
     for (size_t i = 0; i < SETTINGS_INPUTS; i++) inputs[read++] = s->inputs[i];
-    for (size_t i = 0; i < s->files.count; i++) inputs[read++] = s->files.list[i];
     saving_check(outputs, written, inputs, read);
 }
 

@@ -90,6 +90,11 @@ void tensors_declare(struct tensors *t, const char *name, enum tensors_type type
     if (t->npz) npz_declare(t->npz, name, type, rows, columns);
 }
 
+void tensors_declare_names(struct tensors *t, const char *name, const struct names *n)
+{
+    if (n->count > 0) tensors_declare(t, name, TENSORS_U8, n->text_length, 0);
+}
+
 void tensors_begin(struct tensors *t)
 {
     char *text = NULL;

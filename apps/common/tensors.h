@@ -51,6 +51,8 @@ void tensors_note_number(struct tensors *, const char *name, double value);
 /* columns 0: a vector of `rows`. */
 void tensors_declare(struct tensors *, const char *name, enum tensors_type, uint64_t rows,
                      uint64_t columns);
+/* The names of rows, a line each, if there are some. */
+void tensors_declare_names(struct tensors *, const char *name, const struct names *);
 void tensors_begin(struct tensors *);
 void tensors_write(struct tensors *, const void *bytes, size_t count);
 /* All names, one a line: text_length bytes. A line end within a name becomes a blank. */

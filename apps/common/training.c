@@ -189,6 +189,8 @@ static void evaluate(struct training_worker *w, bool is_last)
         choose(w, is_last);
     else if (t->kind->evaluate && !is_last)
         t->kind->evaluate(w);
+    else if (t->kind->validate && !is_last)
+        t->kind->validate(w);
     w->judged = w->steps;
     if (t->settings->evaluates.seconds > 0) w->evaluated = meter_now();
 }
@@ -469,6 +471,19 @@ void training_work(struct pool_member *m, void *training)
 }
 
 /* ---- for programs ---- */
+
+struct locus_table training_table(const char *name, uint64_t rows, size_t length)
+{
+    return (struct locus_table){.name = name, .rows = rows, .length = (uint32_t)length};
+}
+
+struct locus_table training_adagrad(const char *name, uint64_t rows, size_t length, double rate)
+{
+    struct locus_table t = training_table(name, rows, length);
+    t.optimizer = LOCUS_ADAGRAD;
+    t.rule.rate = (float)rate;
+    return t;
+}
 
 void training_keep_hot(const struct training_worker *w, size_t keys,
                        void (*count)(const void *program, uint64_t *count))

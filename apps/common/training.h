@@ -102,11 +102,18 @@ struct training_kind {
     void (*keep)(struct training_worker *);
     void (*take)(struct training_worker *);
     void (*checkpoint)(struct training_worker *); /* what else is to be in one; NULL: nothing */
-    void (*evaluate)(struct training_worker *);   /* instead of validate(), and not at the end */
-    void (*end)(struct training_worker *);        /* the last evaluation */
-    void (*save)(struct training_worker *);       /* the first worker alone */
-    void (*close)(struct training_worker *);      /* NULL: nothing to do */
+    /* Instead of validate(), where nothing is chosen, and not at the end. NULL: validate(). */
+    void (*evaluate)(struct training_worker *);
+    void (*end)(struct training_worker *);   /* the last evaluation */
+    void (*save)(struct training_worker *);  /* the first worker alone */
+    void (*close)(struct training_worker *); /* NULL: nothing to do */
 };
+
+/* The hooks that all programs have, by these names: of the job; of the loop. */
+#define TRAINING_JOB \
+    .options = options, .check = check, .load = load, .tables = tables, .digest = digest, \
+    .ready = ready, .start = start, .unload = unload
+#define TRAINING_LOOP .begin = begin, .step = step, .report = report, .end = end, .save = save
 
 /* A node's. */
 struct training {
@@ -151,6 +158,9 @@ static inline bool training_is_first(const struct training_worker *w)
 double training_epochs(const struct training_worker *);
 /* Those that the model has had; 0: none. */
 double training_epoch_of(const struct training_worker *);
+/* A table of rows that are changed; of rows that take AdaGrad's steps. */
+struct locus_table training_table(const char *name, uint64_t rows, size_t length);
+struct locus_table training_adagrad(const char *name, uint64_t rows, size_t length, double rate);
 /* --technique nups: keeps the hot ones of all keys, by how often each is used. */
 void training_keep_hot(const struct training_worker *, size_t keys,
                        void (*count)(const void *program, uint64_t *count));

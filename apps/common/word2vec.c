@@ -97,7 +97,7 @@ bool word2vec_open(struct saved *m)
                    s.columns);
     float *inputs = take_memory(floats * sizeof *inputs + left + s.rows, 1);
     char *names = (char *)(inputs + floats), *name = names;
-    m->header = (char *)inputs;
+    m->copies = (char *)inputs;
     for (uint64_t row = 0; row < s.rows; row++)
         name = take_word(&s, row, inputs + row * s.columns, name);
     add_tensor(m, "inputs", TENSORS_F32, s.rows, s.columns, inputs);

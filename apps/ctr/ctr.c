@@ -33,7 +33,7 @@ static void data_options(struct ctr_options *o)
 {
     const struct args_option options[] = {
         OPTION_SECTION("the task"),
-        OPTION_TEXT("--data", "PATH", &o->common.data, ARGS_INPUT,
+        OPTION_MANY("--data", "PATH", &o->common.files, ARGS_INPUT,
                     "LIBSVM or LIBFFM, Criteo's format, or CSV"),
         OPTION_TEXT("--test", "FILE", &o->test, ARGS_INPUT,
                     "examples to test with, in the same format"),
@@ -105,7 +105,7 @@ static struct settings *options(void *program)
 
 static void check(void *program)
 {
-    const struct ctr_options *o = &((struct ctr *)program)->options;
+    struct ctr_options *o = &((struct ctr *)program)->options;
     settings_check_source(&o->common, "the examples", "--zipf", o->zipf);
     if (o->zipf && o->test)
         fail_usage("--test is given with --zipf: planted examples are held back, see --hold-back");
@@ -211,19 +211,10 @@ static struct settings_digest digest(const void *program)
 static size_t tables(void *program, struct locus_table *tables)
 {
     const struct ctr *c = program;
-    const struct locus_rule rule = {.rate = (float)c->options.rate};
-    tables[CTR_FEATURES] = (struct locus_table){.name = "features",
-                                                .rows = c->features,
-                                                .length = (uint32_t)ctr_parameters(c),
-                                                .optimizer = LOCUS_ADAGRAD,
-                                                .rule = rule};
-    tables[CTR_LAYERS] = (struct locus_table){.name = "layers",
-                                              .rows = c->plan.rows,
-                                              .length = c->plan.length,
-                                              .optimizer = LOCUS_ADAGRAD,
-                                              .rule = rule};
-    tables[CTR_SCORES] = (struct locus_table){
-        .name = "scores", .rows = ctr_score_rows(c), .length = CTR_SCORES_OF_ROW};
+    double rate = c->options.rate;
+    tables[CTR_FEATURES] = training_adagrad("features", c->features, ctr_parameters(c), rate);
+    tables[CTR_LAYERS] = training_adagrad("layers", c->plan.rows, c->plan.length, rate);
+    tables[CTR_SCORES] = training_table("scores", ctr_score_rows(c), CTR_SCORES_OF_ROW);
     return CTR_TABLES;
 }
 
@@ -299,8 +290,8 @@ static void describe(const struct ctr *c, const struct pool *pool)
     const struct ctr_options *o = &c->options;
     printf("%s: %" PRIu64 " features in %" PRIu32 " field%s; %" PRIu64
            " examples to train with, %" PRIu64 " to validate with, %" PRIu64 " to test with\n",
-           ctr_source(c), c->features, c->fields, plain_s(c->fields), c->train, c->validate,
-           c->test);
+           settings_source(&c->options.common), c->features, c->fields, plain_s(c->fields),
+           c->train, c->validate, c->test);
     describe_columns(&c->clicks);
     printf("vectors of %" PRIu64 ", layers of %s, %" PRIu64
            " dense weights; AdaGrad, rate %g, batches of %" PRIu64 "\n",
@@ -338,10 +329,7 @@ enum { COUNTED_MAX = 1 << 20 };
 static void draw_feature(const void *ctr, uint64_t row, float *values)
 {
     const struct ctr_options *o = &((const struct ctr *)ctr)->options;
-    struct rng rng;
-    rng_init(&rng, o->common.seed, UINT64_C(1) << 40 | row);
-    for (uint64_t i = 1; i <= o->dim; i++)
-        values[i] = (float)(o->init * sqrt(12) * (rng_real(&rng) - 0.5));
+    rng_fill(o->common.seed, UINT64_C(1) << 40 | row, o->init, values + 1, o->dim);
 }
 
 /* A key is accessed once for each batch that has the feature: about once for each example, where
@@ -474,15 +462,14 @@ static void save(struct training_worker *w)
     tensors_note_count(&t, "dim", c->options.dim);
     tensors_note_count(&t, "fields", c->fields);
     tensors_note_count(&t, "hash_bits", c->options.hash_bits);
-    tensors_note(&t, "data", ctr_source(c));
+    tensors_note(&t, "data", settings_source(&c->options.common));
     if (columns->count > 0) tensors_declare(&t, "column_kinds", TENSORS_I64, columns->count, 0);
     if (columns->count > 0) tensors_declare(&t, "column_cuts", TENSORS_F64, columns->cut_count, 2);
     tensors_declare(&t, "wide", TENSORS_F32, c->features, 0);
     tensors_declare(&t, "vectors", TENSORS_F32, c->features, c->options.dim);
     dense_file_declare(&c->plan, 0, &t);
-    if (names->count > 0) tensors_declare(&t, "features", TENSORS_U8, names->text_length, 0);
-    if (columns->names.count > 0)
-        tensors_declare(&t, "columns", TENSORS_U8, columns->names.text_length, 0);
+    tensors_declare_names(&t, "features", names);
+    tensors_declare_names(&t, "columns", &columns->names);
     tensors_begin(&t);
     tensors_write(&t, columns->kind, columns->count * sizeof *columns->kind);
     tensors_write(&t, columns->cuts, 2 * columns->cut_count * sizeof *columns->cuts);
@@ -502,21 +489,10 @@ const struct training_kind ctr_training = {.name = "locus-ctr",
                                            .rate = "Examples trained a second",
                                            .program_bytes = sizeof(struct ctr),
                                            .worker_bytes = sizeof(struct worker),
-                                           .options = options,
-                                           .check = check,
-                                           .load = load,
-                                           .tables = tables,
-                                           .digest = digest,
-                                           .ready = ready,
-                                           .start = start,
-                                           .unload = unload,
-                                           .begin = begin,
-                                           .step = step,
+                                           TRAINING_JOB,
+                                           TRAINING_LOOP,
                                            .flush = flush,
-                                           .report = report,
                                            .chooses = chooses,
                                            .validate = validate,
                                            .parameters = parameters,
-                                           .evaluate = evaluate,
-                                           .end = end,
-                                           .save = save};
+                                           .evaluate = evaluate};

@@ -59,12 +59,6 @@ static inline size_t ctr_parameters(const struct ctr *c)
     return 1 + (size_t)c->options.dim;
 }
 
-/* Where the examples are from, for people. */
-static inline const char *ctr_source(const struct ctr *c)
-{
-    return c->planted ? c->options.zipf : c->options.common.data;
-}
-
 static inline uint64_t ctr_score_rows(const struct ctr *c)
 {
     return (c->test > c->validate ? c->test : c->validate) / CTR_SCORES_OF_ROW + 1;

@@ -46,7 +46,6 @@ static void open(struct predict *p)
 {
     struct using *u = p->program;
     const struct saved *s = &p->model;
-    const char *format = saved_note(s, "format");
     u->dim = (size_t)saved_number(s, "dim");
     u->fields = (size_t)saved_number(s, "fields");
     u->wide = saved_take(s, "wide", TENSORS_F32, 0, 0);
@@ -59,9 +58,9 @@ static void open(struct predict *p)
     clicks_init(&u->clicks);
     names_fini(&u->clicks.names);
     saved_names(s, "features", u->wide->rows, &u->clicks.names);
-    u->clicks.format = format && strcmp(format, "csv") == 0      ? FORMAT_CSV
-                       : format && strcmp(format, "criteo") == 0 ? FORMAT_CRITEO
-                                                                 : FORMAT_LIBSVM;
+    u->clicks.format = saved_says(s, "format", "csv")      ? FORMAT_CSV
+                       : saved_says(s, "format", "criteo") ? FORMAT_CRITEO
+                                                           : FORMAT_LIBSVM;
     if (u->clicks.format != FORMAT_CSV) return;
     clicks_columns_load(&u->clicks.columns, s);
     size_t features = 0;

@@ -41,8 +41,8 @@ static void task_options(struct gnn_options *o)
 {
     const struct args_option options[] = {
         OPTION_SECTION("the task"),
-        OPTION_TEXT(
-            "--data", "PATH", &o->common.data, ARGS_INPUT,
+        OPTION_MANY(
+            "--data", "PATH", &o->common.files, ARGS_INPUT,
             "edges: rows of two nodes' names, with tabs, commas,\nsemicolons or blanks between; or MatrixMarket"),
         format_offer(&o->common.format, 1U << FORMAT_CSV | 1U << FORMAT_MATRIX),
         OPTION_FLAG(
@@ -138,7 +138,7 @@ static struct settings *options(void *program)
 
 static void check(void *program)
 {
-    const struct gnn_options *o = &((struct gnn *)program)->options;
+    struct gnn_options *o = &((struct gnn *)program)->options;
     settings_check_source(&o->common, "the edges", "--planted", o->planted);
     if (o->common.data && !o->labels) fail_usage("--labels is missing: the classes of the nodes");
     if (o->planted && (o->labels || o->features || o->split))
@@ -207,16 +207,10 @@ static struct settings_digest digest(const void *program)
 static size_t tables(void *program, struct locus_table *tables)
 {
     const struct gnn *g = program;
-    tables[GNN_INPUTS] = (struct locus_table){.name = gnn_has_features(g) ? "features" : "nodes",
-                                              .rows = gnn_inputs(g),
-                                              .length = (uint32_t)gnn_width(g),
-                                              .optimizer = LOCUS_ADAGRAD,
-                                              .rule = {.rate = (float)g->options.rate}};
-    tables[GNN_DENSE] = (struct locus_table){.name = "dense",
-                                             .rows = g->plan.rows,
-                                             .length = g->plan.length,
-                                             .optimizer = LOCUS_ADAGRAD,
-                                             .rule = {.rate = (float)g->options.dense_rate}};
+    const struct gnn_options *o = &g->options;
+    tables[GNN_INPUTS] = training_adagrad(gnn_has_features(g) ? "features" : "nodes", gnn_inputs(g),
+                                          gnn_width(g), o->rate);
+    tables[GNN_DENSE] = training_adagrad("dense", g->plan.rows, g->plan.length, o->dense_rate);
     return GNN_TABLES;
 }
 
@@ -228,11 +222,6 @@ static void ready(void *program, struct training *t)
                   (uint32_t)t->pool->size, g->options.common.seed, g->part_of);
     t->examples = g->labels.count[LABELS_TRAIN];
     t->is_unjudged = g->labels.count[LABELS_VALIDATE] + g->labels.count[LABELS_TEST] == 0;
-}
-
-static const char *source_of(const struct gnn *g)
-{
-    return g->options.common.data ? g->options.common.data : g->options.planted;
 }
 
 static void start(const void *program, const struct pool *pool)
@@ -259,7 +248,7 @@ static void start(const void *program, const struct pool *pool)
     }
     printf("%s: %u nodes, %" PRIu64 " edges, %u classes; %u nodes to train with, %u to validate "
            "with, %u to test with\n",
-           source_of(g), g->network.nodes, network_edges(&g->network), l->classes,
+           settings_source(&o->common), g->network.nodes, network_edges(&g->network), l->classes,
            l->count[LABELS_TRAIN], l->count[LABELS_VALIDATE], l->count[LABELS_TEST]);
     if (gnn_has_features(g))
         printf("%u feature%s; ", g->features.count, plain_s(g->features.count));
@@ -295,10 +284,7 @@ static void draw_row(const void *gnn, uint64_t row, float *values)
 {
     const struct gnn *g = gnn;
     const struct gnn_options *o = &g->options;
-    struct rng rng;
-    rng_init(&rng, o->common.seed, UINT64_C(1) << 40 | row);
-    for (size_t i = 0; i < gnn_width(g); i++)
-        values[i] = (float)(o->init * sqrt(12) * (rng_real(&rng) - 0.5));
+    rng_fill(o->common.seed, UINT64_C(1) << 40 | row, o->init, values, gnn_width(g));
 }
 
 /* How often a row is accessed: a node's by those that have it as a neighbour, about. */
@@ -421,11 +407,6 @@ static void parameters(const void *program, size_t floats[TRAINING_MODEL_TABLES]
     floats[GNN_DENSE] = g->plan.length;
 }
 
-static void evaluate(struct training_worker *w)
-{
-    validate(w);
-}
-
 /* What is said last is what is saved. */
 static void end(struct training_worker *w)
 {
@@ -449,7 +430,7 @@ static void note(struct tensors *t, const struct gnn *g)
     tensors_note(t, "average", o->average == GNN_MEAN ? "mean" : "symmetric");
     tensors_note(t, "weights", o->is_weighted ? "true" : "false");
     tensors_note_count(t, "neighbours", o->test_neighbours);
-    tensors_note(t, "data", o->common.data ? o->common.data : o->planted);
+    tensors_note(t, "data", settings_source(&o->common));
 }
 
 static void save(struct training_worker *w)
@@ -465,9 +446,9 @@ static void save(struct training_worker *w)
     tensors_declare(&t, gnn_has_features(g) ? "layer1.weight" : "embeddings", TENSORS_F32,
                     gnn_inputs(g), gnn_width(g));
     dense_file_declare(&g->plan, first_layer(g), &t);
-    if (nodes->count > 0) tensors_declare(&t, "nodes", TENSORS_U8, nodes->text_length, 0);
-    if (classes->count > 0) tensors_declare(&t, "classes", TENSORS_U8, classes->text_length, 0);
-    if (features->count > 0) tensors_declare(&t, "features", TENSORS_U8, features->text_length, 0);
+    tensors_declare_names(&t, "nodes", nodes);
+    tensors_declare_names(&t, "classes", classes);
+    tensors_declare_names(&t, "features", features);
     tensors_begin(&t);
     rows_save(m, GNN_INPUTS, 0, gnn_width(g), &t);
     dense_file_write(&g->plan, m, GNN_DENSE, &t);
@@ -485,23 +466,11 @@ const struct training_kind gnn_training = {.name = "locus-gnn",
                                            .rate = "Nodes trained a second",
                                            .program_bytes = sizeof(struct gnn),
                                            .worker_bytes = sizeof(struct worker),
-                                           .options = options,
-                                           .check = check,
-                                           .load = load,
-                                           .tables = tables,
-                                           .digest = digest,
-                                           .ready = ready,
-                                           .start = start,
-                                           .unload = unload,
-                                           .begin = begin,
+                                           TRAINING_JOB,
+                                           TRAINING_LOOP,
                                            .epoch = epoch,
-                                           .step = step,
                                            .flush = flush,
-                                           .report = report,
                                            .chooses = chooses,
                                            .validate = validate,
                                            .parameters = parameters,
-                                           .evaluate = evaluate,
-                                           .end = end,
-                                           .save = save,
                                            .close = close_all};

@@ -38,7 +38,6 @@ static void open(struct predict *p)
 {
     struct using *u = p->program;
     const struct saved *s = &p->model;
-    const char *average = saved_note(s, "average"), *weights = saved_note(s, "weights");
     u->rows = saved_find(s, "embeddings", TENSORS_F32);
     bool has_features = !u->rows;
     if (has_features) u->rows = saved_find(s, "layer1.weight", TENSORS_F32);
@@ -47,7 +46,7 @@ static void open(struct predict *p)
     if (has_features != (u->features_path != NULL))
         fail_usage("%s was trained %s --features: %s it", s->file.path,
                    has_features ? "with" : "without", has_features ? "give" : "leave out");
-    u->is_mean = !average || strcmp(average, "mean") == 0;
+    u->is_mean = !saved_note(s, "average") || saved_says(s, "average", "mean");
     u->width = u->hidden = u->rows->columns;
     if (!has_features) {
         dense_file_open(&u->first, s, 1, u->width, true);
@@ -58,7 +57,7 @@ static void open(struct predict *p)
     saved_names(s, has_features ? "features" : "nodes", u->rows->rows, &u->row_names);
     saved_names(s, "classes", u->classes, &u->class_names);
     network_init(&u->network);
-    u->network.is_weighted = weights && strcmp(weights, "true") == 0;
+    u->network.is_weighted = saved_says(s, "weights", "true");
     network_load(&u->network, p->path);
     network_finish(&u->network);
     if (has_features) features_load(&u->features, &u->network, u->features_path);
@@ -69,10 +68,8 @@ static void open(struct predict *p)
 /* What the model calls a node, or a feature; NAMES_NONE: it does not know it. */
 static uint32_t row_of(const struct using *u, const struct names *names, uint32_t number)
 {
-    char text[16];
-    snprintf(text, sizeof text, "%" PRIu32, number);
-    const char *name = names->count > 0 ? names_get(names, number) : text;
-    return predict_row(&u->row_names, u->rows->rows, (struct field){name, strlen(name)}, 0);
+    char text[PREDICT_NUMBER_BYTES];
+    return predict_row(&u->row_names, u->rows->rows, predict_called(names, number, 0, text), 0);
 }
 
 /* The inputs of all nodes; what the model does not know is 0. */

@@ -60,8 +60,9 @@ void history_draw(const struct history *h, const struct task *t, int nodes)
     for (int i = 0; i < LINES; i++) lines[i] = take_memory(h->count, sizeof(double));
     take_lines(h, lines);
     snprintf(subtitle, sizeof subtitle,
-             "%.80s, %" PRIu64 " floats, %d node%s of %" PRIu64 " worker%s, %s", o->source, o->dim,
-             nodes, plain_s((uint64_t)nodes), o->common.workers, plain_s(o->common.workers),
+             "%.80s, %" PRIu64 " floats, %d node%s of %" PRIu64 " worker%s, %s",
+             settings_source(&o->common), o->dim, nodes, plain_s((uint64_t)nodes),
+             o->common.workers, plain_s(o->common.workers),
              settings_technique_name(o->common.technique));
     struct chart c = {.title = o->model == MODEL_COMPLEX ? "ComplEx" : "RESCAL",
                       .subtitle = subtitle,

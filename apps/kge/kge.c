@@ -49,8 +49,8 @@ static void own_options(struct options *o)
 {
     const struct args_option options[] = {
         OPTION_SECTION("the task"),
-        OPTION_TEXT(
-            "--data", "PATH", &o->common.data, 0,
+        OPTION_MANY(
+            "--data", "PATH", &o->common.files, ARGS_INPUT,
             "a folder with train.txt, valid.txt and test.txt:\nrows of subject, relation and object; of DGL-KE or\n"
             "PyKEEN; or of WordNet's database (data.noun, ...)"),
         OPTION_CHOICE(
@@ -126,7 +126,6 @@ static void check(void *program)
         fail_usage("--negatives 0 takes all entities and draws none: leave out --own-negatives and "
                    "--sampling");
     if (o->batch == 1 && o->negatives > 0) o->has_own_negatives = true;
-    o->source = o->planted ? o->planted : o->common.data;
     settings_check_source(&o->common, "the graph", "--planted", o->planted);
     args_excludes("--format", "--planted");
     if (o->common.files.count > 1) fail_usage("--data is one folder: give it once");
@@ -185,17 +184,10 @@ static size_t tables(void *program, struct locus_table *tables)
 {
     const struct task *t = program;
     const struct model *m = &t->model;
-    const struct locus_rule rule = {.rate = (float)t->options.rate};
-    tables[0] = (struct locus_table){.name = "entities",
-                                     .rows = m->entities,
-                                     .length = (uint32_t)m->dim,
-                                     .optimizer = LOCUS_ADAGRAD,
-                                     .rule = rule};
-    tables[1] = (struct locus_table){.name = "relations",
-                                     .rows = model_relation_rows(m),
-                                     .length = (uint32_t)model_relation_floats(m),
-                                     .optimizer = LOCUS_ADAGRAD,
-                                     .rule = rule};
+    double rate = t->options.rate;
+    tables[0] = training_adagrad("entities", m->entities, m->dim, rate);
+    tables[1] =
+        training_adagrad("relations", model_relation_rows(m), model_relation_floats(m), rate);
     return 2;
 }
 
@@ -241,9 +233,9 @@ static void start(const void *program, const struct pool *pool)
     }
     if (o->common.json) return;
     printf("%s: %u entities, %u relation%s; %zu facts to train on, %zu valid, %zu test\n",
-           o->source, t->model.entities, t->model.relations, plain_s(t->model.relations),
-           t->graph.splits[GRAPH_TRAIN].count, t->graph.splits[GRAPH_VALID].count,
-           t->graph.splits[GRAPH_TEST].count);
+           settings_source(&o->common), t->model.entities, t->model.relations,
+           plain_s(t->model.relations), t->graph.splits[GRAPH_TRAIN].count,
+           t->graph.splits[GRAPH_VALID].count, t->graph.splits[GRAPH_TEST].count);
     printf("%s, %" PRIu64 " floats; %s over ", model_name(t), o->dim,
            o->loss == LOSS_SOFTMAX ? "softmax" : "logistic loss");
     if (task_takes_all(t))
@@ -283,10 +275,8 @@ static void draw_row(const void *first_values, uint64_t row, float *values)
 {
     const struct first_values *f = first_values;
     const struct options *o = f->options;
-    struct rng rng;
-    rng_init(&rng, o->common.seed, UINT64_C(1) << 40 | (f->table->first + row));
-    for (size_t i = 0; i < f->table->length; i++)
-        values[i] = (float)(o->init * sqrt(12) * (rng_real(&rng) - 0.5));
+    rng_fill(o->common.seed, UINT64_C(1) << 40 | (f->table->first + row), o->init, values,
+             f->table->length);
 }
 
 static void init_table(struct pool_member *m, const struct task *t, size_t table)
@@ -449,11 +439,6 @@ static void parameters(const void *program, size_t floats[TRAINING_MODEL_TABLES]
     floats[1] = model_relation_floats(m);
 }
 
-static void evaluate_valid(struct training_worker *w)
-{
-    judge_by(w, GRAPH_VALID);
-}
-
 static void end(struct training_worker *w)
 {
     struct worker *own = w->state;
@@ -472,12 +457,12 @@ static void save_model(const struct task *task, struct pool_member *m)
     tensors_note(&t, "model", model->kind == MODEL_COMPLEX ? "complex" : "rescal");
     tensors_note_count(&t, "dim", model->dim);
     tensors_note(&t, "reciprocal", model->is_reciprocal ? "true" : "false");
-    tensors_note(&t, "data", task->options.source);
+    tensors_note(&t, "data", settings_source(&task->options.common));
     tensors_declare(&t, "entities", TENSORS_F32, model->entities, model->dim);
     tensors_declare(&t, "relations", TENSORS_F32, model_relation_rows(model),
                     model_relation_floats(model));
-    tensors_declare(&t, "entity_names", TENSORS_U8, task->graph.entities.text_length, 0);
-    tensors_declare(&t, "relation_names", TENSORS_U8, task->graph.relations.text_length, 0);
+    tensors_declare_names(&t, "entity_names", &task->graph.entities);
+    tensors_declare_names(&t, "relation_names", &task->graph.relations);
     tensors_begin(&t);
     rows_save(m, 0, 0, model->dim, &t);
     rows_save(m, 1, 0, model_relation_floats(model), &t);
@@ -506,21 +491,9 @@ const struct training_kind kge_training = {.name = "locus-kge",
                                            .worker_bytes = sizeof(struct worker),
                                            .heeds_ahead = true,
                                            .counts_epochs = true,
-                                           .options = options,
-                                           .check = check,
-                                           .load = load,
-                                           .tables = tables,
-                                           .digest = digest,
-                                           .ready = ready,
-                                           .start = start,
-                                           .unload = unload,
-                                           .begin = begin,
-                                           .step = step,
+                                           TRAINING_JOB,
+                                           TRAINING_LOOP,
                                            .flush = flush,
-                                           .report = report,
                                            .chooses = chooses,
                                            .validate = validate,
-                                           .parameters = parameters,
-                                           .evaluate = evaluate_valid,
-                                           .end = end,
-                                           .save = save};
+                                           .parameters = parameters};

@@ -20,10 +20,9 @@ static void open(struct predict *p)
 {
     struct using *u = p->program;
     const struct saved *s = &p->model;
-    const char *reciprocal = saved_note(s, "reciprocal");
     struct model *m = &u->model;
-    m->kind = strcmp(saved_note(s, "model"), "rescal") == 0 ? MODEL_RESCAL : MODEL_COMPLEX;
-    m->is_reciprocal = reciprocal && strcmp(reciprocal, "true") == 0;
+    m->kind = saved_says(s, "model", "rescal") ? MODEL_RESCAL : MODEL_COMPLEX;
+    m->is_reciprocal = saved_says(s, "reciprocal", "true");
     m->dim = (size_t)saved_number(s, "dim");
     if (m->kind == MODEL_COMPLEX && m->dim % 2) saved_fail(s, "its \"dim\" is odd");
     u->entities = saved_take(s, "entities", TENSORS_F32, 0, m->dim);

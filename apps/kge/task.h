@@ -19,7 +19,6 @@
 
 struct options {
     struct settings common;
-    const char *source;  /* what it is learned from, to tell: --data or --planted */
     const char *planted; /* NULL: read from common.data */
     const char *chart, *text;
     int model, loss, order /* 0: as found */;

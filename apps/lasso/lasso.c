@@ -5,11 +5,11 @@
 #include "fail.h"
 #include "matrix_market.h"
 #include "lasso_loss.h"
-#include "lasso_test.h"
 #include "path.h"
 #include "plain.h"
 #include "planted.h"
 #include "programs.h"
+#include "results.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -35,8 +35,8 @@ static void task_options(struct lasso_options *o)
 {
     const struct args_option options[] = {
         OPTION_SECTION("the task"),
-        OPTION_TEXT(
-            "--data", "PATH", &o->common.data, ARGS_INPUT,
+        OPTION_MANY(
+            "--data", "PATH", &o->common.files, ARGS_INPUT,
             "LIBSVM; or MatrixMarket, with --response. Columns are\ncentred and scaled to unit norm"),
         format_offer(&o->common.format, 1U << FORMAT_LIBSVM | 1U << FORMAT_MATRIX),
         OPTION_TEXT("--response", "PATH", &o->response, ARGS_INPUT, "one column as MatrixMarket"),
@@ -233,8 +233,7 @@ static void plan(struct lasso *l, unsigned workers)
 static size_t tables(void *program, struct locus_table *tables)
 {
     struct lasso *l = program;
-    tables[LASSO_COEFFICIENTS] =
-        (struct locus_table){.name = "coefficients", .rows = l->columns.count, .length = 1};
+    tables[LASSO_COEFFICIENTS] = training_table("coefficients", l->columns.count, 1);
     plan(l, 1); /* the mailboxes are the same for any number of workers */
     must(locus_scheduler_tables(&l->schedule, tables + LASSO_MAILBOXES), "making mailboxes");
     tables[LASSO_PATH] = path_table(l);
@@ -256,7 +255,7 @@ static void start(const void *program, const struct pool *pool)
     const struct columns *c = &l->columns;
     if (o->common.json) return;
     printf("%s: %u rows, %u columns, %" PRIu64 " values; largest lambda %.9g\n",
-           o->common.data ? o->common.data : o->generate, c->rows, c->count, c->start[c->count],
+           settings_source(&o->common), c->rows, c->count, c->start[c->count],
            l->largest * c->unit);
     printf("%s loss; %s, %" PRIu64 " at once, correlations below %g; %" PRIu64
            " scheduler%s, %" PRIu64 " round%s ahead\n",
@@ -285,12 +284,5 @@ const struct training_kind lasso_training = {.name = "locus-lasso",
                                              .more = more,
                                              .predict = &lasso_predict_kind,
                                              .program_bytes = sizeof(struct descent_here),
-                                             .options = options,
-                                             .check = check,
-                                             .load = load,
-                                             .tables = tables,
-                                             .digest = digest,
-                                             .ready = ready,
-                                             .start = start,
-                                             .unload = unload,
+                                             TRAINING_JOB,
                                              .work = descent_work};

@@ -59,9 +59,8 @@ static void open(struct predict *p)
 {
     struct using *u = p->program;
     const struct saved *s = &p->model;
-    const char *loss = saved_note(s, "loss");
     const struct saved_tensor *t = saved_take(s, "coefficients", TENSORS_F64, 0, 0);
-    u->is_logistic = loss && strcmp(loss, "logistic") == 0;
+    u->is_logistic = saved_says(s, "loss", "logistic");
     u->intercept = saved_number(s, "intercept");
     u->count = t->rows;
     u->coefficients = take_memory(u->count + 1, sizeof *u->coefficients);

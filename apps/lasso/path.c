@@ -3,6 +3,7 @@
 #include "doubles.h"
 #include "fail.h"
 #include "rows.h"
+#include "training.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,9 +24,8 @@ static size_t steps_of(const struct lasso *l)
 struct locus_table path_table(const struct lasso *l)
 {
     bool is_kept = path_is_kept(l);
-    return (struct locus_table){.name = "path",
-                                .rows = is_kept ? l->columns.count + DOUBLES_FLOATS : 1,
-                                .length = is_kept ? (uint32_t)steps_of(l) : 1};
+    return training_table("path", is_kept ? l->columns.count + DOUBLES_FLOATS : 1,
+                          is_kept ? steps_of(l) : 1);
 }
 
 /* ---- writing ---- */

@@ -113,7 +113,7 @@ static void task_options(struct lda_options *o)
 {
     const struct args_option options[] = {
         OPTION_SECTION("the task"),
-        OPTION_TEXT("--data", "PATH", &o->common.data, ARGS_INPUT,
+        OPTION_MANY("--data", "PATH", &o->common.files, ARGS_INPUT,
                     "LDA-C, UCI docword, MatrixMarket, or text of a\ndocument a line"),
         format_offer(&o->common.format, 1U << FORMAT_TEXT | 1U << FORMAT_LDAC |
                                             1U << FORMAT_DOCWORD | 1U << FORMAT_MATRIX),
@@ -163,7 +163,7 @@ static struct settings *options(void *program)
 
 static void check(void *program)
 {
-    const struct lda_options *o = &((struct lda *)program)->options;
+    struct lda_options *o = &((struct lda *)program)->options;
     settings_check_source(&o->common, "the documents", "--generate", o->generate);
     if (o->staleness > 0 && (o->visit == LDA_COPIES || o->common.is_baseline))
         fail_usage("--staleness is for blocks that rotate, with locus: leave --visit copies or "
@@ -202,16 +202,12 @@ static struct settings_digest digest(const void *program)
 static size_t tables(void *program, struct locus_table *tables)
 {
     const struct lda *l = program;
-    uint32_t length = (uint32_t)l->options.topics;
-    uint64_t rows = topic_rows_count(l);
-    tables[LDA_WORDS] =
-        (struct locus_table){.name = "words", .rows = l->corpus.words, .length = length};
-    tables[LDA_TOTALS] =
-        (struct locus_table){.name = "totals", .rows = LDA_TOTAL_ROWS, .length = length};
     static const char *const of_tokens[] = {"tokens", "orders", "best tokens", "best orders"};
+    uint64_t topics = l->options.topics, rows = topic_rows_count(l);
+    tables[LDA_WORDS] = training_table("words", l->corpus.words, topics);
+    tables[LDA_TOTALS] = training_table("totals", LDA_TOTAL_ROWS, topics);
     for (int i = LDA_TOKENS; i < LDA_TABLES; i++)
-        tables[i] =
-            (struct locus_table){.name = of_tokens[i - LDA_TOKENS], .rows = rows, .length = length};
+        tables[i] = training_table(of_tokens[i - LDA_TOKENS], rows, topics);
     return l->options.common.checkpoints.folder ? LDA_TABLES : LDA_TOKENS;
 }
 
@@ -246,8 +242,8 @@ static void start(const void *program, const struct pool *pool)
                 l->test.unknown + l->test.start[l->test.documents]);
     if (o->common.json) return;
     printf("%s: %s%u documents, %u words, %" PRIu64 " tokens, of which %g %% are held back\n",
-           o->common.data ? o->common.data : o->generate, o->common.data ? formats[c->format] : "",
-           c->documents, c->words, c->start[c->documents], 100 * o->held_back);
+           settings_source(&o->common), o->common.data ? formats[c->format] : "", c->documents,
+           c->words, c->start[c->documents], 100 * o->held_back);
     printf("%" PRIu64 " topics, alpha %g, beta %g; %s, %s sampler\n", o->topics, o->alpha, o->beta,
            o->visit == LDA_ROTATION ? "blocks of words from worker to worker"
                                     : "copies of all words",
@@ -375,7 +371,7 @@ static double validate(struct training_worker *w)
     return q.perplexity > 0 ? -q.perplexity : -q.new_perplexity;
 }
 
-static void evaluate(struct training_worker *w)
+static void end(struct training_worker *w)
 {
     validate(w);
 }
@@ -451,11 +447,11 @@ static void save_model(const struct lda *l, struct pool_member *m, const struct 
     tensors_note_number(&t, "beta", s->beta);
     tensors_declare(&t, "word_topics", TENSORS_F32, l->corpus.words, r->topics);
     tensors_declare(&t, "topic_totals", TENSORS_F32, r->topics, 0);
-    if (names->count > 0) tensors_declare(&t, "words", TENSORS_U8, names->text_length, 0);
+    tensors_declare_names(&t, "words", names);
     tensors_begin(&t);
     rows_save(m, LDA_WORDS, 0, r->topics, &t);
     tensors_write(&t, totals, r->topics * sizeof *totals);
-    if (names->count > 0) tensors_write_names(&t, names);
+    tensors_write_names(&t, names);
     tensors_close(&t);
     free(totals);
 }
@@ -488,24 +484,12 @@ const struct training_kind lda_training = {.name = "locus-lda",
                                            .predict = &lda_predict_kind,
                                            .program_bytes = sizeof(struct lda),
                                            .worker_bytes = sizeof(struct worker),
-                                           .options = options,
-                                           .check = check,
-                                           .load = load,
-                                           .tables = tables,
-                                           .digest = digest,
-                                           .ready = ready,
-                                           .start = start,
-                                           .unload = unload,
-                                           .begin = begin,
-                                           .step = step,
-                                           .report = report,
+                                           TRAINING_JOB,
+                                           TRAINING_LOOP,
                                            .chooses = chooses,
                                            .validate = validate,
                                            .parameters = parameters,
                                            .keep = keep,
                                            .take = take,
                                            .checkpoint = write_topics,
-                                           .evaluate = evaluate,
-                                           .end = evaluate,
-                                           .save = save,
                                            .close = close_all};

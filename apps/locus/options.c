@@ -72,7 +72,7 @@ int options_parse(struct options *o, int argc, char **argv)
         OPTION_SMALL("--port", "P", &o->port, 1, 65535, 0, ""),
         OPTION_TEXT("--hosts", "FILE", &o->hosts, 0, ""),
         OPTION_SMALL("--min-nodes", "M", &o->min_nodes, 1, OPTIONS_NODES_MAX, 0, ""),
-        OPTION_MANY("--export", "NAME", &o->exports, ""),
+        OPTION_MANY("--export", "NAME", &o->exports, 0, ""),
         OPTION_TEXT("--ssh", "COMMAND", &o->ssh, 0, ""),
         OPTION_TEXT("--keeper", "PATH", &o->keeper, 0, ""),
     };

@@ -43,8 +43,8 @@ static void task_options(struct mf_options *o)
 {
     const struct args_option options[] = {
         OPTION_SECTION("the task"),
-        OPTION_TEXT(
-            "--data", "PATH", &o->common.data, ARGS_INPUT,
+        OPTION_MANY(
+            "--data", "PATH", &o->common.files, ARGS_INPUT,
             "MatrixMarket, or lines of user, item and rating\nwith tabs, \"::\", commas, semicolons or blanks between"),
         format_offer(&o->common.format, 1U << FORMAT_CSV | 1U << FORMAT_MATRIX),
         OPTION_TEXT("--test", "FILE", &o->test, ARGS_INPUT,
@@ -201,11 +201,8 @@ static struct settings_digest digest(const void *program)
 static size_t tables(void *program, struct locus_table *tables)
 {
     const struct mf *f = program;
-    uint32_t length = (uint32_t)mf_row_floats(f);
-    tables[MF_ROWS] =
-        (struct locus_table){.name = "rows", .rows = f->ratings.rows, .length = length};
-    tables[MF_COLS] =
-        (struct locus_table){.name = "columns", .rows = f->ratings.columns, .length = length};
+    tables[MF_ROWS] = training_table("rows", f->ratings.rows, mf_row_floats(f));
+    tables[MF_COLS] = training_table("columns", f->ratings.columns, mf_row_floats(f));
     return 2;
 }
 
@@ -234,8 +231,8 @@ static void start(const void *program, const struct pool *pool)
     if (o->write) ratings_write(&f->ratings, o->write);
     if (o->common.json) return;
     printf("%s: %u rows, %u columns; %zu cells to train with, %zu to test with; mean %.4f\n",
-           mf_source(f), f->ratings.rows, f->ratings.columns, f->ratings.train, f->ratings.test,
-           f->ratings.mean);
+           settings_source(&o->common), f->ratings.rows, f->ratings.columns, f->ratings.train,
+           f->ratings.test, f->ratings.mean);
     if (o->method == MF_COORDINATES)
         printf("rank %" PRIu64 "; coordinate descent, regularization %g\n", o->rank,
                o->regularization);
@@ -275,10 +272,7 @@ static void draw_factor(const void *first_values, uint64_t row, float *values)
     const struct first_values *f = first_values;
     const struct mf_options *o = &f->mf->options;
     double deviation = sqrt(o->init) * pow((double)o->rank, -0.25);
-    struct rng rng;
-    rng_init(&rng, o->common.seed, (UINT64_C(1) + f->table) << 40 | row);
-    for (uint64_t i = 0; i < o->rank; i++)
-        values[i] = (float)(deviation * sqrt(12) * (rng_real(&rng) - 0.5));
+    rng_fill(o->common.seed, (UINT64_C(1) + f->table) << 40 | row, deviation, values, o->rank);
 }
 
 static void init_table(struct pool_member *m, const struct mf *f, enum mf_table table)
@@ -403,11 +397,6 @@ static double validate(struct training_worker *t)
     return has_ratings ? -r.rmse : k.ndcg;
 }
 
-static void evaluate(struct training_worker *t)
-{
-    validate(t);
-}
-
 static void end(struct training_worker *t)
 {
     struct worker *own = t->state;
@@ -418,7 +407,7 @@ static void end(struct training_worker *t)
         visit_close(&own->visit);
     }
     pool_quiesce(t->member);
-    evaluate(t);
+    validate(t);
 }
 
 static void note(struct tensors *t, const struct mf *mf)
@@ -429,7 +418,7 @@ static void note(struct tensors *t, const struct mf *mf)
     tensors_note(t, "method", methods[mf->options.method]);
     tensors_note_count(t, "implicit", mf->options.implicit);
     tensors_note_number(t, "regularization", mf->options.regularization);
-    tensors_note(t, "data", mf_source(mf));
+    tensors_note(t, "data", settings_source(&mf->options.common));
 }
 
 static void save(struct training_worker *t)
@@ -448,9 +437,8 @@ static void save(struct training_worker *t)
     tensors_declare(&f, "columns", TENSORS_F32, r->columns, rank);
     if (has_bias) tensors_declare(&f, "row_biases", TENSORS_F32, r->rows, 0);
     if (has_bias) tensors_declare(&f, "column_biases", TENSORS_F32, r->columns, 0);
-    if (rows->count > 0) tensors_declare(&f, "row_names", TENSORS_U8, rows->text_length, 0);
-    if (columns->count > 0)
-        tensors_declare(&f, "column_names", TENSORS_U8, columns->text_length, 0);
+    tensors_declare_names(&f, "row_names", rows);
+    tensors_declare_names(&f, "column_names", columns);
     tensors_begin(&f);
     rows_save(m, MF_ROWS, 0, rank, &f);
     rows_save(m, MF_COLS, 0, rank, &f);
@@ -470,21 +458,9 @@ const struct training_kind mf_training = {.name = "locus-mf",
                                           .program_bytes = sizeof(struct mf),
                                           .worker_bytes = sizeof(struct worker),
                                           .heeds_ahead = true,
-                                          .options = options,
-                                          .check = check,
-                                          .load = load,
-                                          .tables = tables,
-                                          .digest = digest,
-                                          .ready = ready,
-                                          .start = start,
-                                          .unload = unload,
-                                          .begin = begin,
-                                          .step = step,
+                                          TRAINING_JOB,
+                                          TRAINING_LOOP,
                                           .flush = flush,
-                                          .report = report,
                                           .chooses = chooses,
                                           .validate = validate,
-                                          .parameters = parameters,
-                                          .evaluate = evaluate,
-                                          .end = end,
-                                          .save = save};
+                                          .parameters = parameters};

@@ -65,12 +65,6 @@ static inline size_t mf_row_floats(const struct mf *f)
     return mf_parameters(f) + mf_sums(f);
 }
 
-/* Where the ratings are from, for people. */
-static inline const char *mf_source(const struct mf *f)
-{
-    return f->options.common.data ? f->options.common.data : f->options.zipf;
-}
-
 static inline locus_key mf_row_key(uint32_t row)
 {
     return row;

@@ -133,21 +133,18 @@ static float rating(const struct using *u, uint32_t row, uint32_t column)
 static uint32_t number_of(const struct names *of_file, uint32_t number, const struct names *names,
                           uint64_t rows)
 {
-    char text[16];
-    snprintf(text, sizeof text, "%u", number + 1);
-    const char *name = of_file->count > 0 ? names_get(of_file, number) : text;
-    return predict_row(names, rows, (struct field){name, strlen(name)}, 1);
+    char text[PREDICT_NUMBER_BYTES];
+    return predict_row(names, rows, predict_called(of_file, number, 1, text), 1);
 }
 
 /* In the model, or a new row. */
 static uint32_t row_of(struct using *u, const struct names *of_file, uint32_t number)
 {
-    char text[16];
+    char text[PREDICT_NUMBER_BYTES];
     uint32_t row = number_of(of_file, number, &u->row_names, u->rows->rows);
     if (row != NAMES_NONE) return row;
-    snprintf(text, sizeof text, "%u", number + 1);
-    const char *name = of_file->count > 0 ? names_get(of_file, number) : text;
-    return (uint32_t)u->rows->rows + names_add(&u->new_names, name, strlen(name));
+    struct field name = predict_called(of_file, number, 1, text);
+    return (uint32_t)u->rows->rows + names_add(&u->new_names, name.text, name.length);
 }
 
 static int by_row(const void *a, const void *b)
@@ -160,8 +157,7 @@ static int by_row(const void *a, const void *b)
 static void fold_in_rows(struct using *u, const struct saved *s, struct rating *list, size_t count)
 {
     double each = saved_number(s, "regularization");
-    const char *method = saved_note(s, "method");
-    bool is_in_all = method && strcmp(method, "cd") == 0;
+    bool is_in_all = saved_says(s, "method", "cd");
     size_t numbers = numbers_of(u), cells = 0;
     float *column = take_memory(numbers + 1, sizeof *column);
     struct fold_in f;

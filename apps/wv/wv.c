@@ -38,8 +38,8 @@ static void task_options(struct wv_options *o)
 {
     const struct args_option options[] = {
         OPTION_SECTION("the task"),
-        OPTION_TEXT(
-            "--data", "PATH", &o->common.data, ARGS_INPUT,
+        OPTION_MANY(
+            "--data", "PATH", &o->common.files, ARGS_INPUT,
             "a text: words with white space between them; the\nend of a line ends a sentence"),
         OPTION_COUNT("--dim", "N", &o->dim, 1, 4096, ARGS_TASK,
                      "floats of a vector, optimizer state not included"),
@@ -152,11 +152,8 @@ static struct settings_digest digest(const void *program)
 static size_t tables(void *program, struct locus_table *tables)
 {
     const struct wv *w = program;
-    const struct locus_table table = {.rows = w->vocabulary.words.count,
-                                      .length = (uint32_t)wv_length(w)};
-    tables[WV_INPUTS] = tables[WV_OUTPUTS] = table;
-    tables[WV_INPUTS].name = "inputs";
-    tables[WV_OUTPUTS].name = "outputs";
+    tables[WV_INPUTS] = training_table("inputs", w->vocabulary.words.count, wv_length(w));
+    tables[WV_OUTPUTS] = training_table("outputs", w->vocabulary.words.count, wv_length(w));
     return 2;
 }
 
@@ -417,7 +414,7 @@ static void save_model(const struct wv *w, struct pool_member *m, const char *pa
     tensors_note(&t, "data", w->options.common.data);
     tensors_declare(&t, "inputs", TENSORS_F32, n->count, dim);
     tensors_declare(&t, "outputs", TENSORS_F32, n->count, dim);
-    tensors_declare(&t, "word_names", TENSORS_U8, n->text_length, 0);
+    tensors_declare_names(&t, "word_names", n);
     tensors_begin(&t);
     rows_save(m, WV_INPUTS, 0, dim, &t);
     rows_save(m, WV_OUTPUTS, 0, dim, &t);
@@ -444,18 +441,7 @@ const struct training_kind wv_training = {.name = "locus-wv",
                                           .program_bytes = sizeof(struct wv),
                                           .worker_bytes = sizeof(struct worker),
                                           .heeds_ahead = true,
-                                          .options = options,
-                                          .check = check,
-                                          .load = load,
-                                          .tables = tables,
-                                          .digest = digest,
-                                          .ready = ready,
-                                          .start = start,
-                                          .unload = unload,
-                                          .begin = begin,
-                                          .step = step,
+                                          TRAINING_JOB,
+                                          TRAINING_LOOP,
                                           .flush = flush,
-                                          .report = report,
-                                          .evaluate = evaluate,
-                                          .end = end,
-                                          .save = save};
+                                          .evaluate = evaluate};

@@ -177,7 +177,7 @@ static void parse_settings(const void *line)
                       : first == '@' ? SETTINGS_HOT | SETTINGS_BOUNDS
                                      : SETTINGS_EPOCHS | SETTINGS_FULL);
     const struct args_option own[] = {settings_sampling(&s),
-                                      OPTION_TEXT("--data", "PATH", &s.data, ARGS_INPUT, "data")};
+                                      OPTION_MANY("--data", "PATH", &s.files, ARGS_INPUT, "data")};
     args_add(&s.list, own, 2);
     settings_options(&s);
     strncpy(text, line, sizeof text - 1);
@@ -370,7 +370,7 @@ static void parse_words(const void *line)
     char **words;
     int argc = 0;
     const struct args_option options[] = {OPTION_FLAG("-f", &flag, 0, ""),
-                                          OPTION_MANY("--many", "T", &many, "")};
+                                          OPTION_MANY("--many", "T", &many, 0, "")};
     strncpy(text, line, sizeof text - 1);
     for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
     args_parse(

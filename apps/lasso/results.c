@@ -1,0 +1,214 @@
+#include "results.h"
+
+#include "fail.h"
+#include "json.h"
+#include "run_log.h"
+#include "tensors.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- on the way ---- */
+
+static double objective(const struct lasso *l, const struct lasso_progress *p)
+{
+    return p->objective * l->columns.unit * l->columns.unit;
+}
+
+static void write_event(const struct lasso *l, const struct lasso_progress *p, const char *event)
+{
+    struct json j;
+    json_begin(&j, event);
+    json_count(&j, "step", p->step + 1);
+    json_number(&j, "lambda", p->lambda * l->columns.unit);
+    json_number(&j, "lambda_ratio", p->lambda / l->largest);
+    json_number(&j, "objective", objective(l, p));
+    json_count(&j, "nonzero", (uint64_t)p->nonzero);
+    json_count(&j, "rounds", p->rounds);
+    json_count(&j, "updates", p->updates);
+    json_number(&j, "seconds", p->seconds);
+    json_count(&j, "converged", p->is_converged);
+    json_end(&j);
+}
+
+void lasso_report_progress(const struct lasso *l, const struct lasso_progress *p)
+{
+    if (l->options.common.json) write_event(l, p, "progress");
+}
+
+void lasso_report_step(const struct lasso *l, const struct lasso_progress *p)
+{
+    run_log_point("Objective", objective(l, p));
+    run_log_point("Coefficients that are not 0", p->nonzero);
+    if (l->options.common.json) {
+        write_event(l, p, "lambda");
+        return;
+    }
+    printf("lambda %-12.6g  objective %-12.9g  %6.0f coefficients   %8" PRIu64 " rounds  %10" PRIu64
+           " updates  %7.2f s%s\n",
+           p->lambda * l->columns.unit, objective(l, p), p->nonzero, p->rounds, p->updates,
+           p->seconds, p->is_converged ? "" : "   not converged");
+    fflush(stdout);
+}
+
+void lasso_report_waits(const struct lasso *l, double schedule, double others)
+{
+    if (l->options.common.json) {
+        struct json j;
+        json_begin(&j, "waits");
+        json_number(&j, "schedule", schedule);
+        json_number(&j, "others", others);
+        json_end(&j);
+    } else {
+        printf("workers waited %.1f %% of the time for schedules, %.1f %% for each other\n",
+               100 * schedule, 100 * others);
+        fflush(stdout);
+    }
+}
+
+/* ---- the file ---- */
+
+static void declare_path(const struct lasso_models *p, struct tensors *t)
+{
+    uint64_t steps = p->steps;
+    tensors_declare(t, "path.starts", TENSORS_I64, steps + 1, 0);
+    tensors_declare(t, "path.columns", TENSORS_I64, p->count, 0);
+    tensors_declare(t, "path.values", TENSORS_F64, p->count, 0);
+    tensors_declare(t, "path.intercepts", TENSORS_F64, steps, 0);
+    tensors_declare(t, "path.lambdas", TENSORS_F64, steps, 0);
+}
+
+static void write_path(const struct lasso_models *p, struct tensors *t)
+{
+    size_t steps = p->steps;
+    tensors_write(t, p->starts, (steps + 1) * sizeof *p->starts);
+    tensors_write(t, p->columns, p->count * sizeof *p->columns);
+    tensors_write(t, p->values, p->count * sizeof *p->values);
+    tensors_write(t, p->intercepts, steps * sizeof *p->intercepts);
+    tensors_write(t, p->lambdas, steps * sizeof *p->lambdas);
+}
+
+static void note(struct tensors *t, const struct lasso *l, const struct lasso_models *p)
+{
+    tensors_note(t, "model", "lasso");
+    tensors_note(t, "loss", lasso_loss_name(l->options.loss));
+    tensors_note_number(t, "intercept", p->intercepts[p->steps - 1]);
+    tensors_note_number(t, "lambda", p->lambdas[p->steps - 1]);
+}
+
+void lasso_save(const struct lasso *l, const struct lasso_models *p)
+{
+    const struct columns *c = &l->columns;
+    double *last = lasso_models_dense(p, p->steps - 1, c->count);
+    struct tensors t;
+    tensors_open(&t, l->options.common.out);
+    note(&t, l, p);
+    tensors_declare(&t, "coefficients", TENSORS_F64, c->count, 0);
+    tensors_declare_names(&t, "columns", &c->names);
+    if (p->steps > 1) declare_path(p, &t);
+    tensors_begin(&t);
+    tensors_write(&t, last, c->count * sizeof *last);
+    tensors_write_names(&t, &c->names);
+    if (p->steps > 1) write_path(p, &t);
+    tensors_close(&t);
+    free(last);
+}
+
+/* ---- other data ---- */
+
+/* 0 or 1. */
+static double label_of(const struct lasso *l, size_t row, double response)
+{
+    double low = l->labels[0], wide = l->labels[1] - low, label = round((response - low) / wide);
+    if (!(fabs(response - low - label * wide) <= 1e-9 * wide) || label < 0 || label > 1)
+        fail("%s: row %zu has the response %g: the labels to learn are %g and %g",
+             l->options.test_response ? l->options.test_response : l->options.test, row + 1,
+             response, low, l->labels[1]);
+    return label;
+}
+
+void lasso_test_load(struct lasso *l)
+{
+    const struct lasso_options *o = &l->options;
+    struct cells *c = &l->test;
+    size_t known = 0;
+    if (!o->test) return;
+    cells_read(c, o->test, o->test_response, "--test-response");
+    if (c->response_count == 0) fail("%s has no rows", o->test);
+    for (size_t i = 0; i < c->count; i++) {
+        uint32_t index = c->list[i].column + 1;
+        uint32_t column = columns_find_number(&l->columns.names, l->columns.count, index);
+        c->list[known] = (struct cell_value){c->list[i].row, column, c->list[i].value};
+        known += column != NAMES_NONE;
+    }
+    c->count = known;
+    for (size_t r = 0; r < c->response_count && o->loss == LASSO_LOGISTIC; r++)
+        c->response[r] = label_of(l, r, c->response[r]);
+}
+
+void lasso_test_unload(struct lasso *l)
+{
+    free(l->test.list);
+    free(l->test.response);
+}
+
+/* Of each row. */
+static double *predict(const struct lasso *l, const struct lasso_models *m, size_t step)
+{
+    const struct cells *c = &l->test;
+    double *coefficients = lasso_models_dense(m, step, l->columns.count);
+    double *predicted = take_memory(c->response_count, sizeof *predicted);
+    for (size_t r = 0; r < c->response_count; r++) predicted[r] = m->intercepts[step];
+    for (size_t i = 0; i < c->count; i++)
+        predicted[c->list[i].row] += coefficients[c->list[i].column] * c->list[i].value;
+    free(coefficients);
+    return predicted;
+}
+
+/* The two figures, means over the rows. */
+static void judge(const struct lasso *l, const double *predicted, double figures[2])
+{
+    bool is_logistic = l->options.loss == LASSO_LOGISTIC;
+    size_t rows = l->test.response_count;
+    memset(figures, 0, 2 * sizeof *figures);
+    for (size_t r = 0; r < rows; r++) {
+        double x = predicted[r], y = l->test.response[r];
+        figures[0] += is_logistic ? fmax(x, 0) + log1p(exp(-fabs(x))) - y * x : (x - y) * (x - y);
+        figures[1] += is_logistic ? (x > 0) == (y > 0) : fabs(x - y);
+    }
+    figures[0] /= (double)rows;
+    figures[1] /= (double)rows;
+    if (!is_logistic) figures[0] = sqrt(figures[0]);
+}
+
+static void say(const struct lasso *l, double lambda, size_t step, const double figures[2])
+{
+    bool is_logistic = l->options.loss == LASSO_LOGISTIC;
+    if (l->options.common.json) {
+        struct json j;
+        json_begin(&j, "eval");
+        json_text(&j, "split", "test");
+        json_count(&j, "step", step + 1);
+        json_number(&j, "lambda", lambda);
+        json_number(&j, is_logistic ? "log_loss" : "rmse", figures[0]);
+        json_number(&j, is_logistic ? "accuracy" : "mae", figures[1]);
+        json_end(&j);
+    } else {
+        printf("test: lambda %-12.6g  %s %-12.9g  %s %.9g\n", lambda,
+               is_logistic ? "log loss" : "RMSE", figures[0], is_logistic ? "accuracy" : "MAE",
+               figures[1]);
+    }
+}
+
+void lasso_test(const struct lasso *l, const struct lasso_models *m)
+{
+    for (size_t step = 0; step < m->steps; step++) {
+        double figures[2], *predicted = predict(l, m, step);
+        judge(l, predicted, figures);
+        say(l, m->lambdas[step], step, figures);
+        free(predicted);
+    }
+}
