@@ -12,7 +12,6 @@
 #include "pool.h"
 #include "filter.h"
 #include "graph.h"
-#include "loss.h"
 #include "meter.h"
 #include "model.h"
 #include "settings.h"

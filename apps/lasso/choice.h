@@ -3,16 +3,50 @@
  * and candidates at random.
  *
  * Callers   the thread of one scheduler
- * Memory    8 bytes a row, and that of overlap.h; of few columns four bits for each two; with the
- *           random order 8 bytes a column
+ * Memory    12 bytes a row, and 12 a value of the columns chosen; of few columns four bits for each
+ *           two; with the random order 8 bytes a column
  * Waiting   never
  */
 #ifndef LASSO_CHOICE_H
 #define LASSO_CHOICE_H
 
 #include "lasso.h"
-#include "overlap.h"
 #include "rng.h"
+
+/* ---- columns that have too much in common ---- */
+
+/* Which of some columns have rows in common with another one, and their products: of each row it
+ * keeps which of the columns have a value there, so that those which have nothing in common cost
+ * nothing. */
+struct overlap_value {
+    uint32_t place, next; /* of its column; the next of its row and 1 */
+    float value;
+};
+
+struct overlap {
+    const struct lasso *lasso;
+    uint64_t *kept; /* variables, at their places: their columns are meant */
+    size_t count, capacity;
+    uint64_t shifted; /* the column of the one with the largest shift, where there are any */
+    uint32_t *first;  /* of each row: a value and 1; 0: there is none */
+    struct overlap_value *values;
+    size_t value_count, value_capacity;
+    /* Of the last one that was looked for: places that have rows in common with it, and of each
+     * place the product and in which search it was found. */
+    uint32_t *found;
+    size_t found_count;
+    double *product;
+    uint32_t *search, searches;
+    uint64_t looks; /* values looked at, ever */
+};
+
+void overlap_open(struct overlap *, const struct lasso *);
+void overlap_close(struct overlap *);
+
+/* The columns are those of these variables. Fast where those of the call before come first. */
+void overlap_keep(struct overlap *, const uint64_t *variables, size_t count);
+/* Fills in `found` and `product`; products are those of the values, without the shifts. */
+void overlap_find(struct overlap *, uint64_t column);
 
 /* Ways to look for what a candidate has in common with those chosen; both say the same. */
 enum { CHOICE_BY_ROWS, CHOICE_ONE_BY_ONE, CHOICE_WAYS };

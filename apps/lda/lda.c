@@ -1,9 +1,8 @@
 #include "lda.h"
 
-#include "coherence.h"
 #include "fail.h"
 #include "gibbs.h"
-#include "lda_warm.h"
+#include "shelf.h"
 #include "likeliest.h"
 #include "priors.h"
 #include "programs.h"

@@ -72,4 +72,10 @@ static inline void shelf_take(struct shelf *s, uint32_t document, uint32_t topic
     if (--p->count == 0) *p = s->pairs[s->pair_start[document] + --s->pair_count[document]];
 }
 
+/* ---- first topics by a saved model ---- */
+
+/* --from: each token's topic is drawn by how likely its word is in each topic, of words of the same
+ * name; topics stay what they were. Every worker, before topics are counted in rows. */
+void lda_warm(struct shelf *, const char *path);
+
 #endif

@@ -7,7 +7,6 @@
 #include "pace.h"
 #include "programs.h"
 #include "ranking.h"
-#include "rmse.h"
 #include "rows.h"
 #include "tensors.h"
 #include "vec.h"

@@ -1,5 +1,6 @@
 /*
- * ranking.h - how well the best columns of a row are found, computed by all nodes. A column is
+ * ranking.h - how well a model foretells the cells held back: its errors, and how well the best
+ * columns of a row are found, computed by all nodes. A column is
  * relevant to a row if a cell that is tested with says so, by at least the mean of those trained
  * with. Of each row with such columns all columns are ranked but those that it was trained with.
  *
@@ -19,5 +20,14 @@ struct ranking {
 };
 
 struct ranking ranking_of_test(const struct mf *, struct pool_member *, size_t k);
+
+/* ---- the errors of the cells held back ---- */
+
+/* The root of the mean squared one, and the mean absolute one. */
+struct rmse {
+    double rmse, mae, seconds;
+};
+
+struct rmse rmse_of_test(const struct mf *, struct pool_member *);
 
 #endif

@@ -2,7 +2,6 @@
  * held against finite differences. */
 #include "common/folder.h"
 #include "fail.h"
-#include "gnn/clusters.h"
 #include "gnn/accuracy.h"
 #include "gnn/convolution.h"
 #include "gnn/partition.h"

@@ -1,8 +1,8 @@
 /* The samplers of lda: topics are drawn with the probabilities that the counts give. */
 #include "common/folder.h"
 #include "ending.h"
-#include "lda/coherence.h"
-#include "lda/lda_warm.h"
+#include "lda/likeliest.h"
+#include "lda/shelf.h"
 #include "lda/new_documents.h"
 #include "lda/priors.h"
 #include "lda/sampler.h"

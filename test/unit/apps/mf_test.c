@@ -1,7 +1,6 @@
 /* How mf trains: which cells its workers visit, its steps, its error. */
 #include "mf/factors.h"
 #include "mf/ranking.h"
-#include "mf/rmse.h"
 #include "mf/visit.h"
 #include "mf/zipf.h"
 #include "rows.h"

@@ -1,6 +1,5 @@
 /* Scores against their definitions, and gradients against finite differences. */
 #include "fail.h"
-#include "kge/loss.h"
 #include "kge/model.h"
 #include "rng.h"
 #include "test.h"
