@@ -164,8 +164,7 @@ struct rmse rmse_of_test(const struct mf *f, struct pool_member *m)
     pool_share(f->ratings.test, m->place, m->total, &first, &end);
     params_open(&p, m, (size_t)2 * TOGETHER, 2 * TOGETHER * mf_row_floats(f));
     for (uint64_t at = first; at < end; at += TOGETHER)
-        add_errors(f, &p, test + at,
-                   end - at < TOGETHER ? (size_t)(end - at) : TOGETHER, sums);
+        add_errors(f, &p, test + at, end - at < TOGETHER ? (size_t)(end - at) : TOGETHER, sums);
     params_close(&p);
     pool_sum(m, sums, 2);
     return (struct rmse){.rmse = sqrt(sums[0] / (double)f->ratings.test),
