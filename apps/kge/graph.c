@@ -38,20 +38,24 @@ void facts_add(struct facts *f, struct fact fact)
     f->list[f->count++] = fact;
 }
 
-static void path_of(char *path, const char *folder, const char *file)
+/* The file, or else the same compressed. False: there is neither, and the path is that of the file. */
+static bool find_file(char *path, const char *folder, const char *file)
 {
-    if (snprintf(path, PATH_BYTES, "%s/%s", folder, file) >= PATH_BYTES)
-        fail("the path \"%.60s...\" is too long", folder);
+    static const char *const endings[] = {"", ".gz", ".xz", ".zst", ""};
+    struct stat about;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (snprintf(path, PATH_BYTES, "%s/%s%s", folder, file, endings[i]) >= PATH_BYTES)
+            fail("the path \"%.60s...\" is too long", folder);
+        if (stat(path, &about) == 0) return true;
+        if (errno != ENOENT && errno != ENOTDIR) fail("%s: %s", path, strerror(errno));
+    }
+    return false;
 }
 
 static bool has_file(const char *folder, const char *file)
 {
     char path[PATH_BYTES];
-    struct stat about;
-    path_of(path, folder, file);
-    if (stat(path, &about) == 0) return true;
-    if (errno != ENOENT && errno != ENOTDIR) fail("%s: %s", path, strerror(errno));
-    return false;
+    return find_file(path, folder, file);
 }
 
 /* NULL: it has none of them. */
@@ -249,7 +253,7 @@ static void load_splits(struct graph *g, const char *folder, const char *order)
     const char *const *layout = layout_of(folder);
     uint32_t trained = 0;
     for (unsigned split = 0; split < GRAPH_SPLITS; split++) {
-        path_of(path, folder, layout[split]);
+        find_file(path, folder, layout[split]);
         load_split(g, path, order, (enum graph_split)split);
         if (split == GRAPH_TRAIN)
             trained = g->entities.count;
@@ -257,8 +261,7 @@ static void load_splits(struct graph *g, const char *folder, const char *order)
             count_unknown(g, path, (enum graph_split)split, trained);
     }
     for (unsigned file = ENTITIES; file < FILES; file++) {
-        if (!has_file(folder, layout[file])) continue;
-        path_of(path, folder, layout[file]);
+        if (!find_file(path, folder, layout[file])) continue;
         name_numbers(file == ENTITIES ? &g->entities : &g->relations, path);
     }
 }
@@ -299,7 +302,7 @@ bool graph_file(const char *folder, unsigned i, char *path)
     unsigned file = 0;
     for (unsigned read = 0; file < FILES; file++)
         if ((file < GRAPH_SPLITS || has_file(folder, layout[file])) && read++ == i) break;
-    if (file < FILES) path_of(path, folder, layout[file]);
+    if (file < FILES) find_file(path, folder, layout[file]);
     return file < FILES;
 }
 

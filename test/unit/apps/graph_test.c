@@ -270,6 +270,13 @@ TEST(graph, tells_the_files_that_it_reads)
     for (unsigned i = GRAPH_SPLITS; graph_file(folder, i, path); i++)
         strcat(list, strrchr(path, '/'));
     CHECK_STR(list, "/train.txt/valid.txt/test.txt/entities.dict/relations.dict");
+    new_graph(NULL, good, good);
+    list[0] = '\0';
+    folder_write(folder, "train.txt.gz", good, 0);
+    folder_write(folder, "test.txt.xz", good, 0);
+    for (unsigned i = 0; graph_file(folder, i, path); i++) strcat(list, strrchr(path, '/'));
+    CHECK_STR(list, "/train.txt.gz/valid.txt/test.txt");
+    load(NULL);
     folder_new(folder);
     list[0] = '\0';
     for (unsigned i = 0; graph_file(folder, i, path); i++) strcat(list, strrchr(path, '/'));
