@@ -40,7 +40,7 @@ unit             check 1  720 unit tests
 cluster          check 2 1200 several processes
 sim              check 2  800 simulations
 install          check 3  600 programs and examples run from an installed tree
-python           check 3  600 the Python package, and locus.torch
+python           check 3  900 the Python package, and locus.torch
 manuals          check 3  240 every public name and every option has a manual page
 documents        check 3  180 links, options and code in documents are real; spelling
 scripts          check 3  120 shellcheck

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -231,8 +232,10 @@ static long count_names(const char *folder)
     return n;
 }
 
+/* What malloc keeps for later use, by the load of the machine more or less, goes back first. */
 static long resident_kb(void)
 {
+    malloc_trim(0);
     long kb = 0;
     char line[256];
     FILE *f = fopen("/proc/self/status", "re");

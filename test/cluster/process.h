@@ -93,7 +93,7 @@ void address_new_row(char address[ADDRESS_BYTES], int count);
 double now_s(void);
 void sleep_s(double seconds);
 
-/* Of this process. */
+/* Of this process: open descriptors, threads, and memory that is in use. */
 struct footprint {
     long descriptors, threads, resident_kb;
 };
