@@ -97,7 +97,8 @@ static void take_tensor(struct saved *s, const char *name, const json_t *about, 
 /* What is behind the object is passed over: blanks, so that tensors are aligned. */
 static json_t *read_json(struct saved *s, const char *text, size_t length)
 {
-    s->json = json_loadb(text, length, JSON_DISABLE_EOF_CHECK, NULL);
+    if (s->json) refuse(s); /* an archive has notes twice */
+    s->json = json_loadb(text, length, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, NULL);
     if (!s->json) refuse(s);
     return s->json;
 }

@@ -201,6 +201,12 @@ TEST(saved, an_archive_of_numpy_s_own_is_read)
                  folder, program_path("mf"), program_path("mf"));
     CHECK_EQ(command_run(&c, "cd %s && %s predict DEFLATED q", folder, program_path("mf")), 1);
     CHECK_STR(c.err.text, "\"notes.json\" is compressed in it: write the archive by numpy.savez()");
+    command_must(&c,
+                 "cd %s && python3 -W ignore -c 'import zipfile as z\n"
+                 "with z.ZipFile(\"STORED\", \"a\") as b: b.writestr(\"notes.json\", \"{}\")'",
+                 folder);
+    CHECK_EQ(command_run(&c, "cd %s && %s predict STORED q", folder, program_path("mf")), 1);
+    CHECK_STR(c.err.text, "is no model: its header is not to be understood");
 }
 
 /* No epoch, and the first values are those of the model: byte for byte the same model again. */

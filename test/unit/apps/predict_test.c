@@ -460,6 +460,10 @@ TEST(predict, what_is_no_model_is_refused)
         {"{\"__metadata__\":{\"model\":\"fact\\u006frs\"}}", "says nothing of \"rank\""},
         {"{\"__metadata__\":{\"model\":\"\\ud800\"}}", "not to be understood"},
         {"{\"__metadata__\":{\"model", "not to be understood"},
+        {"{\"__metadata__\":{\"model\":\"lda\",\"model\":\"factors\"}}", "not to be understood"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
+         "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}",
+         "not to be understood"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char header[256];
