@@ -13,11 +13,8 @@
 
 /* ---- the model's rows as other tools read them: --export ---- */
 
-/* Of saved_export(): words for an option; the first is nothing. */
-extern const char *const saved_formats[];
-
 enum { NONE, TSV, TEXT, BINARY };
-const char *const saved_formats[] = {
+static const char *const saved_formats[] = {
     [NONE] = "none", [TSV] = "tsv", [TEXT] = "text", [BINARY] = "binary", [BINARY + 1] = NULL};
 
 static const struct named {

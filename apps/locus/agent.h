@@ -1,6 +1,6 @@
 /*
  * agent.h - `locus doctor-agent`: the doctor's other end, on one of the hosts of a list. It is
- * started over ssh by pairs.c, hears orders on stdin and answers on stdout, a line each:
+ * started over ssh by doctor.c, hears orders on stdin and answers on stdout, a line each:
  *
  *     -> (nothing)                     <- "hello VERSION", findings (findings.h), "ready"
  *     -> "clock"                       <- "clock SECONDS" since 1970
