@@ -236,6 +236,7 @@ static void note_rows(struct fields *f, struct first_row *r, size_t least)
         f->form.columns = 0; /* comments may be anything yet */
         bool is_row = !may_be_heading(f);
         if (is_row) note_row(f, r);
+        r->begins += !is_row; /* its number is passed over, too */
         is_over = !is_row && r->rows >= least;
     }
 }

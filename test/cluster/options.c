@@ -453,6 +453,13 @@ TEST(options, files_of_data_with_other_headings_are_refused)
                          folder, program_path("lda")),
              1);
     CHECK_STR(c.err.text, "docword:3: ends the head of docword");
+    CHECK_EQ(command_run(&c,
+                         "cd %s && seq 0 9 | awk '{print $1, $1 %% 3, 5 + $1 %% 2}' > rows && "
+                         "head -n 5 rows > head && tail -n 5 rows > tail && "
+                         "%s --data head --data tail --epochs 1",
+                         folder, program_path("mf")),
+             1);
+    CHECK_STR(c.err.text, "data of 2 files has numbers of its rows in its first column");
 }
 
 TEST(options, several_files_of_data_are_one)
