@@ -290,6 +290,7 @@ static double run_part(struct training_worker *w, struct training_sums *own)
 /* What is to be done at a place: the same on all workers. */
 struct due {
     bool checkpoint, evaluation;
+    bool is_new; /* the model: some worker's step is behind the last evaluation */
 };
 
 /* Returns whether there is to be more, and says what is due. */
@@ -307,7 +308,8 @@ static bool train_part(struct training_worker *w, struct due *due)
                      own.more,
                      is_over(t),
                      checkpoints_is_due(&t->checkpoints, w->member, p),
-                     evaluation_is_due(w)};
+                     evaluation_is_due(w),
+                     w->steps > w->judged};
     pool_sum(w->member, sums, sizeof sums / sizeof *sums);
     p->sums[SUM_LOSS] += sums[0];
     p->sums[SUM_EXAMPLES] += sums[1];
@@ -316,6 +318,7 @@ static bool train_part(struct training_worker *w, struct due *due)
     bool has_time = sums[3] == 0 && !is_patience_over(w);
     due->checkpoint = sums[4] > 0 && (has_time || t->sweeps);
     due->evaluation = sums[5] > 0;
+    due->is_new = sums[6] > 0;
     return has_time;
 }
 
@@ -429,7 +432,8 @@ static void train_all(struct training_worker *w)
     while (p->epochs < t->epochs && has_time && is_good && !is_patience_over(w)) {
         has_time = train_epoch(w, &due, &is_good);
         bool is_last = !has_time || p->epochs == t->epochs;
-        bool evaluates = is_good && !is_patience_over(w) && (due.evaluation || is_last);
+        bool is_due = due.evaluation || (is_last && (due.is_new || best_epoch(w) <= 0));
+        bool evaluates = is_good && !is_patience_over(w) && is_due;
         if (evaluates && t->kept) evaluate(w, is_last);
         if (due.checkpoint) write_checkpoint(w);
         if (evaluates && !t->kept) evaluate(w, is_last);

@@ -18,6 +18,7 @@ struct job {
     double quality[8];    /* of each validation; 0 in the first: nothing is chosen */
     struct progress from; /* 0 epochs: the beginning */
     bool says_rates, is_unjudged;
+    bool is_early; /* all steps are over in half of the epoch */
 };
 
 struct own {
@@ -43,7 +44,7 @@ static void begin(struct training_worker *w, bool goes_on)
 {
     const struct job *j = w->program;
     if (j->from.epochs > 0) w->progress = j->from;
-    w->total = STEPS;
+    w->total = j->is_early ? 2 * STEPS : STEPS;
     say(w, goes_on ? "goes-on" : "begin");
 }
 
@@ -272,6 +273,17 @@ TEST(training, a_model_is_not_compared_with_itself)
                           .quality = {1, 2, 3, 4}};
     CHECK_EQ(ending_of(run, &j, said, sizeof said), 0);
     CHECK_STR(said, BEST_SAID("1"));
+}
+
+/* A run that goes on from it would have lost its patience. */
+TEST(training, the_last_model_is_not_compared_with_itself)
+{
+    char said[1024];
+    const struct job j = {.settings = {.epochs = 1, .evaluates = {.examples = 1}, .patience = 1},
+                          .quality = {1, 2, 3, 4},
+                          .is_early = true};
+    CHECK_EQ(ending_of(run, &j, said, sizeof said), 0);
+    CHECK_STR(said, BEST_SAID("0.5") "end model=1 of 0.5 ");
 }
 
 TEST(training, what_diverges_ends_with_the_best_model_so_far)
