@@ -2,8 +2,8 @@
 
 SOAK_SECONDS ?= 300
 T            ?=
-# Criterion aborts under ThreadSanitizer.
-RUNNER       ?= $(if $(filter thread,$(SAN)),plain,criterion)
+# Criterion aborts under ThreadSanitizer, takes no notice of leaks, and its processes are large: slow with any sanitizer.
+RUNNER       ?= $(if $(SAN),plain,criterion)
 
 # How long a test that repeats itself goes on; test.h has it as test_seconds().
 export LOCUS_TEST_SECONDS ?= 5

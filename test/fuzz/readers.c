@@ -7,7 +7,7 @@
 #include "gnn/features.h"
 #include "gnn/labels.h"
 #include "lda/corpus.h"
-#include "wv/judge.h"
+#include "wv/questions.h"
 
 #include <setjmp.h>
 #include <sys/mman.h>

@@ -24,41 +24,6 @@ void test_skip(const char *reason)
     __builtin_unreachable(); /* Criterion jumps out of the test */
 }
 
-#ifdef LOCUS_ASAN
-#include <sanitizer/lsan_interface.h>
-
-/* Criterion takes no notice of what LeakSanitizer finds when a test's process ends. */
-void test_check_leaks(void)
-{
-    if (__lsan_do_recoverable_leak_check()) test_fail(__FILE__, __LINE__, "the test leaks memory");
-}
-
-/* Asked when the program ends. What the runner has not freed by then is Criterion's. */
-static int run_is_over;
-__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
-int __lsan_is_turned_off(void)
-{
-    return run_is_over;
-}
-
-/* A test's process has threads of Criterion's messages, and what a test forks has not: there
- * LeakSanitizer would miss whatever only they hold, and now and then end it with another status. */
-static void forked(void)
-{
-    run_is_over = 1;
-}
-
-__attribute__((constructor)) static void at_fork(void)
-{
-    pthread_atfork(NULL, NULL, forked);
-}
-#else
-static int run_is_over;
-void test_check_leaks(void)
-{
-}
-#endif
-
 /* Criterion 2.4.1 frees what it knows of an ended test while its thread that waits for children may
  * still hold the lock in there; the unlock then writes to freed memory, and the runner dies of that
  * now and then. It destroys the lock first, with this, found here before the C library's: whoever
@@ -109,7 +74,6 @@ static int run(int argc, char **argv)
     }
     int good = criterion_run_all_tests(tests);
     criterion_finalize(tests);
-    run_is_over = 1;
     if (!good && failed == 0) failed = 1; /* the run as a whole broke, though no test of it did */
     printf("%zu passed, %zu failed, %zu skipped\n", passed, failed, skipped);
     return failed > 0;

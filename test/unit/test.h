@@ -64,15 +64,7 @@ void test_contains(const char *file, int line, const char *name, const char *tex
 #ifdef TEST_WITH_CRITERION
 
 #include <criterion/criterion.h>
-void test_check_leaks(void);
-#define TEST_TIMEOUT(suite, name, seconds) \
-    static void suite##__##name(void); \
-    Test(suite, name, .timeout = (seconds)) \
-    { \
-        suite##__##name(); \
-        test_check_leaks(); \
-    } \
-    static void suite##__##name(void)
+#define TEST_TIMEOUT(suite, name, seconds) Test(suite, name, .timeout = (seconds))
 
 #else
 

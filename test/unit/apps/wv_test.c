@@ -5,6 +5,7 @@
 #include "rows.h"
 #include "test.h"
 #include "wv/judge.h"
+#include "wv/questions.h"
 #include "wv/skipgram.h"
 #include "wv/text.h"
 #include "wv/vocabulary.h"

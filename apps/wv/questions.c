@@ -1,0 +1,195 @@
+#include "questions.h"
+
+#include "fail.h"
+#include "fields.h"
+#include "room.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { WORDS = 4 }; /* of an analogy */
+
+static uint32_t find(const struct vocabulary *v, struct field word)
+{
+    uint32_t found = names_find(&v->words, word.text, word.length);
+    char lower[TEXT_WORD_MAX];
+    if (found != NAMES_NONE || word.length > sizeof lower) return found;
+    for (size_t i = 0; i < word.length; i++) {
+        char c = word.text[i];
+        lower[i] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    }
+    return names_find(&v->words, lower, word.length);
+}
+
+/* ---- analogies ---- */
+
+static void begin_section(struct analogies *a, const struct lines *l, size_t colon,
+                          size_t *capacity)
+{
+    size_t skip = colon + 1, end = l->length;
+    while (skip < end && lines_is_blank(l->text[skip])) skip++;
+    while (end > skip && lines_is_blank(l->text[end - 1])) end--;
+    uint32_t before = a->sections.count;
+    names_add(&a->sections, l->text + skip, end - skip);
+    if (a->sections.count == before)
+        lines_fail(l, "section \"%.*s\" was there before", lines_shown(end - skip), l->text + skip);
+    size_t same = *capacity;
+    a->asked = make_room(a->asked, before, capacity, sizeof *a->asked, "sections");
+    a->answerable = make_room(a->answerable, before, &same, sizeof *a->answerable, "sections");
+    a->asked[before] = a->answerable[before] = 0;
+}
+
+static void add_analogy(struct analogies *a, const struct lines *l, const struct vocabulary *v,
+                        uint64_t limit, size_t *capacity)
+{
+    struct field words[WORDS + 1];
+    const char *at = l->text;
+    size_t count = 0;
+    while (count <= WORDS && lines_word(l, &at, &words[count])) count++;
+    if (count != WORDS)
+        lines_fail(l, "has %s4 words; an analogy has 4",
+                   count < WORDS ? "fewer than " : "more than ");
+    if (a->sections.count == 0)
+        lines_fail(l, "comes before the first section; a line \": name\" begins one");
+    struct analogy q = {.section = a->sections.count - 1};
+    bool is_known = true;
+    for (int i = 0; i < WORDS; i++) {
+        q.words[i] = find(v, words[i]);
+        is_known = is_known && q.words[i] != NAMES_NONE && (limit == 0 || q.words[i] < limit);
+    }
+    a->asked[q.section]++;
+    a->total++;
+    if (!is_known) return;
+    a->answerable[q.section]++;
+    a->list = make_room(a->list, a->count, capacity, sizeof *a->list, "questions");
+    a->list[a->count++] = q;
+}
+
+void analogies_load(struct analogies *a, const char *path, const struct vocabulary *v,
+                    uint64_t limit)
+{
+    struct lines l;
+    size_t sections_capacity = 0, capacity = 0;
+    *a = (struct analogies){0};
+    names_init(&a->sections);
+    lines_open(&l, path);
+    while (lines_next_data(&l)) {
+        size_t first = 0;
+        while (lines_is_blank(l.text[first])) first++;
+        if (l.text[first] == ':') {
+            begin_section(a, &l, first, &sections_capacity);
+        } else {
+            add_analogy(a, &l, v, limit, &capacity);
+        }
+    }
+    lines_close(&l);
+    if (a->total == 0) fail("%s has no analogies", path);
+}
+
+void analogies_fini(struct analogies *a)
+{
+    names_fini(&a->sections);
+    free(a->asked);
+    free(a->answerable);
+    free(a->list);
+    *a = (struct analogies){0};
+}
+
+/* ---- similarity ---- */
+
+struct rating_columns {
+    size_t a, b, rating;
+};
+
+/* SimLex-999 has the part of speech before the rating, and more behind it. */
+static void find_columns(const struct fields *f, struct rating_columns *c)
+{
+    static const char *const usual[] = {"SimLex999",   "rating",     "score", "similarity",
+                                        "relatedness", "human mean", "mean"};
+    c->a = fields_column(f, "word1", false);
+    c->b = fields_column(f, "word2", false);
+    c->rating = FIELDS_NONE;
+    for (size_t i = 0; c->rating == FIELDS_NONE && i < sizeof usual / sizeof *usual; i++)
+        c->rating = fields_column(f, usual[i], false);
+    if (c->a == FIELDS_NONE || c->b == FIELDS_NONE || c->rating == FIELDS_NONE)
+        *c = (struct rating_columns){0, 1, f->form.columns - f->form.hidden == 3 ? 2 : FIELDS_NONE};
+}
+
+void similarities_load(struct similarities *s, const char *path, const struct vocabulary *v)
+{
+    struct fields f;
+    struct rating_columns c;
+    size_t capacity = 0;
+    *s = (struct similarities){0};
+    fields_open(&f, path, &(struct fields_wanted){.least = 3});
+    find_columns(&f, &c);
+    while (fields_next(&f)) {
+        if (c.rating == FIELDS_NONE)
+            lines_fail(&f.lines,
+                       "has %zu fields; must have two words and a rating, or a heading that calls "
+                       "them word1, word2 and rating",
+                       f.count);
+        lines_check_name(&f.lines, f.field[c.a], "first word");
+        lines_check_name(&f.lines, f.field[c.b], "second word");
+        struct similarity pair = {
+            .a = find(v, f.field[c.a]),
+            .b = find(v, f.field[c.b]),
+            .rating = lines_take_number(&f.lines, f.field[c.rating], "rating"),
+        };
+        s->total++;
+        if (pair.a == NAMES_NONE || pair.b == NAMES_NONE) continue;
+        s->list = make_room(s->list, s->count, &capacity, sizeof *s->list, "questions");
+        s->list[s->count++] = pair;
+    }
+    fields_close(&f);
+    if (s->total == 0) fail("%s has no pairs of words", path);
+}
+
+void similarities_fini(struct similarities *s)
+{
+    free(s->list);
+    *s = (struct similarities){0};
+}
+
+/* ---- rank correlation ---- */
+
+struct ranked {
+    double value;
+    size_t at;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    return x->value < y->value ? -1 : x->value > y->value;
+}
+
+static double *ranks_of(const double *values, size_t n)
+{
+    struct ranked *list = take_memory(n, sizeof *list);
+    double *ranks = take_memory(n, sizeof *ranks);
+    for (size_t i = 0; i < n; i++) list[i] = (struct ranked){.value = values[i], .at = i};
+    qsort(list, n, sizeof *list, by_value);
+    for (size_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && list[end].value <= list[first].value;) end++;
+        for (size_t i = first; i < end; i++) ranks[list[i].at] = (double)(first + end - 1) / 2;
+    }
+    free(list);
+    return ranks;
+}
+
+double spearman(const double *x, const double *y, size_t n)
+{
+    if (n < 2) return NAN;
+    double *a = ranks_of(x, n), *b = ranks_of(y, n);
+    double mean = (double)(n - 1) / 2, ab = 0, aa = 0, bb = 0;
+    for (size_t i = 0; i < n; i++) {
+        ab += (a[i] - mean) * (b[i] - mean);
+        aa += (a[i] - mean) * (a[i] - mean);
+        bb += (b[i] - mean) * (b[i] - mean);
+    }
+    free(a);
+    free(b);
+    return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : NAN;
+}
