@@ -33,7 +33,7 @@ TIMES=build/check-times
 # name, set, lane, limit in seconds of continuous integration, what it shows
 STAGES='
 tree             check 0   60 no machine paths and no unfinished marks in the tree
-layers           check 0   60 no folder of the library includes one that stands above it; no file or function is too long
+layers           check 0  120 no folder of the library includes one above it; no file or function is too long; mutants apply
 format           check 0  120 every source has the style of .clang-format
 build-gcc        check 0  600 gcc builds everything without a warning
 unit             check 1  720 unit tests
@@ -95,7 +95,17 @@ stage_tree() {
     fi
 }
 
-stage_layers() { scripts/layers.sh; }
+stage_layers() {
+    local mutant file status=0
+    scripts/layers.sh || status=1
+    for mutant in test/sim/mutants/*/*.sed; do
+        read -r _ _ file < "$mutant"
+        sed -f "$mutant" "$file" | cmp -s - "$file" || continue
+        echo "$mutant changes nothing in $file any more"
+        status=1
+    done
+    return $status
+}
 
 stage_format() {
     need clang-format
