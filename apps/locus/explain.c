@@ -469,7 +469,8 @@ static void pause_for(double seconds)
 static int explain(const struct explain *e, const struct look *l, const char *path)
 {
     struct explained x = {.known = calloc(l->count, sizeof(struct known))};
-    int rc = x.known ? ask_all(l, path, &x) : say_and(STATUS_FAILED, "no memory");
+    if (!x.known) return say_and(STATUS_FAILED, "no memory");
+    int rc = ask_all(l, path, &x);
     if (rc == 0 && e->wait_s > 0) {
         pause_for(e->wait_s);
         rc = ask_all(l, path, &x);
