@@ -26,6 +26,18 @@ static void check_refused(const char *address, const struct mesh_hello *hello,
     close(fd);
 }
 
+/* Until the node at `address` has the real link. Had it all others before, it would stop listening
+ * with the one that ended. */
+static void await_real(const char *address, const struct mesh_hello *hello)
+{
+    struct mesh_hello answer;
+    do {
+        sleep_ms(1);
+        close(call_and_say(address, hello, &answer));
+    } while (answer.status == MESH_ACCEPTED);
+    CHECK_EQ(answer.status, MESH_DUPLICATE);
+}
+
 TEST(mesh_unauthenticated, refuses_who_does_not_belong_and_says_so)
 {
     CLOSED_BY(close_mesh) struct cluster c;
@@ -56,8 +68,9 @@ TEST(mesh_unauthenticated, refuses_who_does_not_belong_and_says_so)
     check_refused(c.address[1], &hello, MESH_DUPLICATE);
     close(fd); /* gives way to the real one */
 
-    start_node(&c.node[0]);
     start_node(&c.node[2]);
+    await_real(c.address[1], &hello);
+    start_node(&c.node[0]);
     await_all(&c);
     check_mesh(&c);
 }
