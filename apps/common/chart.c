@@ -1,6 +1,6 @@
 #include "chart.h"
 
-#include "svg.h"
+#include "markup.h"
 
 #include <errno.h>
 #include <math.h>

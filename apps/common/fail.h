@@ -1,8 +1,9 @@
 /*
- * fail.h - how a training program fails: with one sentence on stderr and an exit status.
+ * fail.h - how a training program fails: with one sentence on stderr and an exit status. And memory
+ * for it, without which it fails.
  *
  * Callers   any thread; when several fail at once (a lost node ends all calls) the first one speaks
- * Memory    a name
+ * Memory    a name; what is taken is the caller's to free()
  * Waiting   never
  */
 #ifndef APPS_FAIL_H
@@ -46,5 +47,11 @@ static inline void must_intend(int rc)
 
 /* Zeroed memory, aligned to 64 bytes, for `count` things of `bytes` each; never NULL. free() it. */
 void *take_memory(size_t count, size_t bytes);
+
+/* The memory with room for `count` things of `bytes` each; what is new is not zeroed. `things` says
+ * what found no memory. */
+void *resize_memory(void *memory, size_t count, size_t bytes, const char *things);
+/* The list of so many things with room for one more: half as many more whenever it is full. */
+void *make_room(void *list, size_t count, size_t *capacity, size_t bytes, const char *things);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "fail.h"
 #include "plain.h"
-#include "utf8.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,6 @@
 #include "digest.h"
 #include "fail.h"
 #include "regular.h"
-#include "room.h"
 #include "unpack.h"
 
 #include <errno.h>

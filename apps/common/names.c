@@ -2,7 +2,6 @@
 
 #include "digest.h"
 #include "fail.h"
-#include "room.h"
 
 #include <stdlib.h>
 #include <string.h>

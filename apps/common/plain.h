@@ -14,6 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How many bytes the character at the beginning of the text, which is not empty, has; 0: it is no
+ * UTF-8. */
+size_t utf8_length(const char *text);
+
 /* Is the character of UTF-8 at the beginning, of so many bytes, one of control: of ASCII, or U+0080
  * to U+009F, which some terminals obey, too? */
 bool plain_is_control(const char *text, size_t length);

@@ -14,6 +14,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A line is a JSON object, flat, of numbers and texts, each name once, as the library and json.h
+ * write it; of others, whatever is found. */
+
+/* From { to }, with an end of line or without. */
+bool run_line_is_whole(const char *line);
+/* The finite number, the text behind that name. False: there is none, and *out is as before. A text
+ * that is longer is cut. */
+bool run_line_number(const char *line, const char *name, double *out);
+bool run_line_text(const char *line, const char *name, char *out, size_t capacity);
+
 enum {
     RUN_NODES_MAX = 4096,
     RUN_SAMPLES_MAX = 100000,

@@ -3,7 +3,6 @@
 #include "fail.h"
 #include "json.h"
 #include "npz.h"
-#include "room.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -53,3 +53,93 @@ void click_batch_add(struct click_batch *b, struct places *places, const struct 
     b->is_click[b->examples++] = c->is_click;
     b->starts[b->examples] = b->entries;
 }
+
+/* Batches that the loader is ahead: AdaPM has 100 (Appendix C), so that rows have the time to come.
+ * Where there are no other nodes a few will do; and no more entries than this in all. */
+enum { AHEAD = 100, AHEAD_ALONE = 8, AHEAD_LEAST = 4, AHEAD_ENTRIES = 1 << 22 };
+
+static void begin_epoch(struct click_feed *f)
+{
+    f->epochs++;
+    f->at = 0;
+    if (f->order) rng_shuffle(&f->rng, f->order, f->count);
+}
+
+/* Where so many epochs are over: an order follows from those before. */
+static void go_to(struct click_feed *f, uint64_t epochs)
+{
+    while (f->epochs < epochs) begin_epoch(f);
+    f->at = f->count;
+}
+
+static bool fill(void *feed, locus_loader *loader, void *batch)
+{
+    struct click_feed *f = feed;
+    struct click_batch *b = batch;
+    const struct ctr_options *o = &f->ctr->options;
+    if (f->at == f->count) {
+        if (f->epochs == o->common.epochs) return false;
+        begin_epoch(f);
+    }
+    click_batch_clear(b, &f->places);
+    while (b->examples < o->batch && f->at < f->count) {
+        uint64_t number = f->first + (f->order ? f->order[f->at] : f->at);
+        struct click c = ctr_get(f->ctr, number, f->planted_click);
+        click_batch_add(b, &f->places, &c);
+        f->at++;
+    }
+    b->is_last = f->at == f->count;
+    world_computed(WORLD_PREPARED, b->examples);
+    locus_clock now = (locus_clock)f->batches++;
+    if (loader) must_intend(locus_loader_intent(loader, b->keys, b->key_count, now, now + 1));
+    return true;
+}
+
+static size_t batches_ahead(const struct pool_member *m, size_t entries)
+{
+    size_t wanted = m->pool->size > 1 ? AHEAD : AHEAD_ALONE;
+    size_t fit = AHEAD_ENTRIES / entries;
+    if (wanted > fit) wanted = fit;
+    return wanted > AHEAD_LEAST ? wanted : AHEAD_LEAST;
+}
+
+void click_feed_open(struct click_feed *f, const struct ctr *c, struct pool_member *m,
+                     uint64_t epochs)
+{
+    uint64_t end;
+    size_t entries = ctr_entries(c, c->options.batch);
+    *f = (struct click_feed){.ctr = c, .list_count = batches_ahead(m, entries)};
+    pool_share(c->train, m->place, m->total, &f->first, &end);
+    f->count = end - f->first;
+    if (!c->planted) {
+        f->order = take_memory(f->count, sizeof *f->order);
+        for (uint64_t i = 0; i < f->count; i++) f->order[i] = (uint32_t)i;
+    }
+    f->planted_click = take_memory(1, sizeof *f->planted_click);
+    rng_init(&f->rng, c->options.common.seed, 16 + m->place);
+    go_to(f, epochs);
+    places_init(&f->places, entries);
+    f->batch = take_memory(f->list_count, sizeof *f->batch);
+    f->list = take_memory(f->list_count, sizeof *f->list);
+    for (size_t i = 0; i < f->list_count; i++) {
+        click_batch_open(&f->batch[i], c->options.batch, entries);
+        f->list[i] = &f->batch[i];
+    }
+    must(locus_feed_open(m->worker, fill, f, f->list, f->list_count, &f->feed), "opening a loader");
+}
+
+const struct click_batch *click_feed_next(struct click_feed *f)
+{
+    return locus_feed_next(f->feed);
+}
+
+void click_feed_close(struct click_feed *f)
+{
+    must(locus_feed_close(f->feed), "closing a loader");
+    for (size_t i = 0; i < f->list_count; i++) click_batch_close(&f->batch[i]);
+    free(f->batch);
+    free(f->list);
+    free(f->order);
+    free(f->planted_click);
+    places_fini(&f->places);
+}

@@ -3,7 +3,6 @@
 #include "digest.h"
 #include "fail.h"
 #include "rng.h"
-#include "room.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "bins.h"
 #include "fail.h"
 #include "fields.h"
-#include "room.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 #include "ctr.h"
 
-#include "click_feed.h"
+#include "click_batch.h"
 #include "clicks_read.h"
 #include "ctr_quality.h"
-#include "dense_file.h"
+#include "dense.h"
 #include "digest.h"
 #include "fail.h"
 #include "programs.h"

@@ -4,7 +4,7 @@
  * Wide & Deep (Cheng et al., 2016): an example's logit is the sum of its features' weights, plus
  * what dense layers make of its features' vectors, which are added up field by field. A feature is
  * one key: its row has the weight and the vector of --dim floats. The layers are rows that every
- * node keeps (dense_rows.h).
+ * node keeps (dense.h).
  *
  * Callers   main() fills it in; workers read
  * Memory    the parts'
@@ -14,7 +14,7 @@
 #define CTR_CTR_H
 
 #include "clicks.h"
-#include "dense_rows.h"
+#include "dense.h"
 #include "planted.h"
 #include "settings.h"
 

@@ -1,5 +1,5 @@
 #include "clicks_read.h"
-#include "dense_file.h"
+#include "dense.h"
 #include "fail.h"
 #include "libsvm.h"
 #include "predict.h"

@@ -3,7 +3,7 @@
  * (Appendix C).
  *
  * Read ctr.h first (what all share), then ctr.c (the program), wide_deep.c (a training step),
- * click_feed.c (who trains with which examples) and clicks_read.c.
+ * click_batch.c (who trains with which examples) and clicks_read.c.
  */
 #include "programs.h"
 

@@ -5,7 +5,6 @@
 #include "ids.h"
 #include "libsvm.h"
 #include "marks.h"
-#include "room.h"
 
 #include <math.h>
 #include <stdlib.h>

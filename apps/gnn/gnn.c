@@ -2,9 +2,9 @@
 
 #include "accuracy.h"
 #include "convolution.h"
-#include "dense_file.h"
+#include "dense.h"
 #include "digest.h"
-#include "epochs.h"
+#include "neighbourhood.h"
 #include "fail.h"
 #include "matrix_market.h"
 #include "json.h"

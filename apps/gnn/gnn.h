@@ -16,7 +16,7 @@
 #ifndef GNN_GNN_H
 #define GNN_GNN_H
 
-#include "dense_rows.h"
+#include "dense.h"
 #include "features.h"
 #include "labels.h"
 #include "pool.h"

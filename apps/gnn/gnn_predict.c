@@ -1,4 +1,4 @@
-#include "dense_file.h"
+#include "dense.h"
 #include "fail.h"
 #include "features.h"
 #include "predict.h"

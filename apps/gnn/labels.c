@@ -4,7 +4,6 @@
 #include "fail.h"
 #include "marks.h"
 #include "rng.h"
-#include "room.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
  * in which they are used: of the upper layer node by node, of the lower one input by input, so that
  * each row is read once and changed once.
  *
- * Callers   one thread for each struct: a worker's loader, or who judges
+ * Callers   one thread for each struct: a worker's loader, or who judges; of epochs the worker's
  * Memory    grows to that of the largest batch
- * Waiting   never
+ * Waiting   epochs_next() for the loader
  */
 #ifndef GNN_NEIGHBOURHOOD_H
 #define GNN_NEIGHBOURHOOD_H
@@ -62,5 +62,29 @@ size_t neighbourhood_middles_max(const struct gnn *, size_t tops_max, size_t nei
 size_t neighbourhood_inputs_max(const struct gnn *, size_t tops_max, size_t neighbours);
 /* For the nodes in `top`. */
 void neighbourhood_make(struct neighbourhood_maker *, struct neighbourhood *, struct rng *);
+
+enum { EPOCHS_AHEAD = 64 }; /* batches, at most */
+
+/* A worker's nodes to train with, as batches: those of its node's part, in a new random order in
+ * each epoch, each batch with its neighbourhood. Its loader prepares them ahead, and signals intent
+ * for the rows. */
+struct epochs {
+    const struct gnn *gnn;
+    locus_feed *feed;
+    struct neighbourhood_maker maker;
+    struct rng rng;
+    uint32_t *node, count; /* the worker's */
+    uint32_t at;           /* the next one */
+    uint64_t batches, epochs;
+    unsigned place; /* the worker's */
+    struct neighbourhood *list[EPOCHS_AHEAD];
+    size_t ahead; /* so many of them */
+};
+
+/* Behind so many of them. */
+void epochs_open(struct epochs *, const struct gnn *, struct pool_member *, uint64_t epochs);
+/* Valid until the next call. */
+const struct neighbourhood *epochs_next(struct epochs *);
+void epochs_close(struct epochs *);
 
 #endif

@@ -5,7 +5,6 @@
 #include "fields.h"
 #include "matrix_market.h"
 #include "rng.h"
-#include "room.h"
 
 #include <inttypes.h>
 #include <stdio.h>

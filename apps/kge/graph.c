@@ -3,7 +3,6 @@
 #include "digest.h"
 #include "fail.h"
 #include "fields.h"
-#include "room.h"
 #include "wordnet.h"
 
 #include <errno.h>

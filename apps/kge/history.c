@@ -4,7 +4,6 @@
 #include "counters.h"
 #include "fail.h"
 #include "plain.h"
-#include "room.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,6 @@
 #include "fail.h"
 #include "lines.h"
 #include "rng.h"
-#include "room.h"
 
 #include <ctype.h>
 #include <stdio.h>

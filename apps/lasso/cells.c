@@ -2,7 +2,6 @@
 
 #include "fail.h"
 #include "ids.h"
-#include "room.h"
 #include "standard.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 
 #include "fail.h"
 #include "lasso_loss.h"
-#include "room.h"
 
 #include <math.h>
 #include <stdbool.h>

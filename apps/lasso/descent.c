@@ -1,6 +1,6 @@
 #include "descent.h"
 
-#include "descent_rows.h"
+#include "turns.h"
 #include "fail.h"
 #include "lasso_loss.h"
 #include "params.h"

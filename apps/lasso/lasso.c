@@ -1,7 +1,7 @@
 #include "lasso.h"
 
 #include "descent.h"
-#include "descent_rows.h"
+#include "turns.h"
 #include "fail.h"
 #include "matrix_market.h"
 #include "lasso_loss.h"

@@ -23,7 +23,7 @@ enum lasso_table {
     LASSO_COEFFICIENTS,
     LASSO_MAILBOXES,
     LASSO_PATH = LASSO_MAILBOXES + LOCUS_SCHEDULER_TABLES, /* path.h */
-    /* with checkpoints only: descent_rows.h */
+    /* with checkpoints only: turns.h */
     LASSO_TURNS,
     LASSO_LOSSES,
     LASSO_TABLES

@@ -1,7 +1,6 @@
 #include "standard.h"
 
 #include "fail.h"
-#include "room.h"
 
 #include <float.h>
 #include <math.h>

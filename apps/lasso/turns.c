@@ -1,6 +1,8 @@
 #include "turns.h"
 
+#include "doubles.h"
 #include "fail.h"
+#include "rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,4 +58,98 @@ void turns_put(struct turns *t, uint64_t variable, bool is_at_rest, float change
     if (!is_at_rest || !turns_is_active(t, variable)) return;
     t->seen[variable] = t->time;
     t->at_rest++;
+}
+
+enum { TURN_FLOATS = 2, BATCH = 1024 };
+
+static bool is_logistic(const struct lasso *l)
+{
+    return l->options.loss == LASSO_LOGISTIC;
+}
+
+/* Of a row of the data: the error; or of the logistic loss the odds and the margin. */
+static size_t loss_doubles(const struct lasso *l)
+{
+    return is_logistic(l) ? 2 : 1;
+}
+
+void descent_rows_tables(const struct lasso *l, struct locus_table *turns,
+                         struct locus_table *losses)
+{
+    *turns =
+        (struct locus_table){.name = "turns", .rows = lasso_variables(l), .length = TURN_FLOATS};
+    *losses = (struct locus_table){.name = is_logistic(l) ? "odds" : "losses",
+                                   .rows = l->columns.rows,
+                                   .length = (uint32_t)loss_doubles(l) * DOUBLES_FLOATS};
+}
+
+/* ---- writing ---- */
+
+typedef void fill(const void *context, uint64_t row, float *to);
+
+static void set_rows(const struct pool_member *m, enum lasso_table table, uint64_t first,
+                     uint64_t end, fill *f, const void *context)
+{
+    const struct pool_table *t = &m->pool->tables[table];
+    locus_key *keys = take_memory(BATCH, sizeof *keys);
+    float *rows = take_memory((size_t)BATCH * t->length, sizeof *rows);
+    for (uint64_t at = first; at < end;) {
+        size_t n = 0;
+        for (; n < BATCH && at < end; n++, at++) {
+            keys[n] = t->first + at;
+            f(context, at, rows + n * t->length);
+        }
+        must(locus_set(m->worker, keys, n, rows), "setting what the descent knows");
+    }
+    free(keys);
+    free(rows);
+}
+
+static void fill_turn(const void *context, uint64_t row, float *to)
+{
+    const struct turns *t = context;
+    to[0] = turns_is_at_rest(t, row);
+    to[1] = t->change[row];
+}
+
+static void fill_loss(const void *context, uint64_t row, float *to)
+{
+    const struct lasso_loss *s = context;
+    const double doubles[] = {s->odds ? s->odds[row] : s->errors[row],
+                              s->odds ? s->margin[row] : 0};
+    doubles_put(to, doubles, loss_doubles(s->lasso));
+}
+
+void descent_rows_write(struct pool_member *m, const struct lasso_loss *s, const struct turns *t)
+{
+    uint64_t first, end;
+    pool_share(t->variables, m->place, m->total, &first, &end);
+    set_rows(m, LASSO_TURNS, first, end, fill_turn, t);
+    set_rows(m, LASSO_LOSSES, s->first, s->end, fill_loss, s);
+}
+
+/* ---- reading ---- */
+
+static void take_turn(void *context, uint64_t row, const float *values)
+{
+    turns_put(context, row, values[0] > 0, values[1]);
+}
+
+static void take_loss(void *context, uint64_t row, const float *values)
+{
+    struct lasso_loss *s = context;
+    double doubles[2] = {0};
+    doubles_add(doubles, values, loss_doubles(s->lasso));
+    if (!s->odds) {
+        s->errors[row] = doubles[0];
+        return;
+    }
+    lasso_loss_set_odds(s, (uint32_t)row, doubles[0]);
+    s->margin[row] = doubles[1];
+}
+
+void descent_rows_read(struct pool_member *m, struct lasso_loss *s, struct turns *t)
+{
+    rows_visit(m, LASSO_TURNS, 0, t->variables, take_turn, t);
+    rows_visit(m, LASSO_LOSSES, s->first, s->end, take_loss, s);
 }

@@ -2,13 +2,16 @@
  * turns.h - which coefficients are active, and when each of them, and the intercept, was updated
  * last, and what that changed: which are at rest, and where a schedule goes on that begins anew.
  *
- * Callers   one worker's thread: all workers have the same
- * Memory    8 bytes a variable
- * Waiting   never
+ * Callers   one worker's thread: all workers have the same. Of rows every worker of every node,
+ *           collectively, where there are checkpoints; while no scheduler is open
+ * Memory    8 bytes a variable; a batch of rows, during a call
+ * Waiting   descent_rows_write() and _read() for rows of other nodes
  * Life      open; any mix of the rest; close
  */
 #ifndef LASSO_TURNS_H
 #define LASSO_TURNS_H
+
+#include "lasso_loss.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +52,14 @@ void turns_put(struct turns *, uint64_t variable, bool is_at_rest, float change)
  * comes in proportion to its change: squared, those that change most leave nearly nothing for the
  * many that change a little, who make up the objective. */
 float turns_told(double change);
+
+/* What a descent knows besides the coefficients is in rows, so that a checkpoint has it: the errors
+ * of all rows of the data, which are sums of all changes so far, bit for bit, and whose turn it
+ * was. The two tables. */
+void descent_rows_tables(const struct lasso *, struct locus_table *turns,
+                         struct locus_table *losses);
+
+void descent_rows_write(struct pool_member *, const struct lasso_loss *, const struct turns *);
+void descent_rows_read(struct pool_member *, struct lasso_loss *, struct turns *);
 
 #endif

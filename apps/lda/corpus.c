@@ -5,7 +5,6 @@
 #include "libsvm.h"
 #include "made_up.h"
 #include "matrix_market.h"
-#include "room.h"
 #include "text_looks.h"
 
 #include <inttypes.h>

@@ -7,9 +7,9 @@
 #include "priors.h"
 #include "programs.h"
 #include "rows.h"
-#include "svg.h"
+#include "markup.h"
 #include "tensors.h"
-#include "topic_rows.h"
+#include "word_rows.h"
 
 #include <inttypes.h>
 #include <math.h>

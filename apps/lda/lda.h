@@ -24,7 +24,7 @@ enum lda_sampler { LDA_TREE, LDA_PLAIN };
 enum lda_table {
     LDA_WORDS,
     LDA_TOTALS,
-    /* with checkpoints only: topic_rows.h */
+    /* with checkpoints only: word_rows.h */
     LDA_TOKENS,
     LDA_ORDERS,
     LDA_BEST_TOKENS,

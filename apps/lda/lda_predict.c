@@ -4,7 +4,6 @@
 #include "new_documents.h"
 #include "predict.h"
 #include "programs.h"
-#include "room.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,10 +5,9 @@
 #include "page.h"
 #include "plain.h"
 #include "regular.h"
-#include "room.h"
 #include "saving.h"
 #include "say.h"
-#include "svg.h"
+#include "markup.h"
 
 #include <math.h>
 #include <stdbool.h>

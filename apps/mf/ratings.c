@@ -6,7 +6,6 @@
 #include "lines.h"
 #include "ratings_read.h"
 #include "rng.h"
-#include "room.h"
 #include "saving.h"
 
 #include <inttypes.h>

@@ -4,7 +4,6 @@
 #include "fields.h"
 #include "line_parts.h"
 #include "matrix_market.h"
-#include "room.h"
 
 #include <float.h>
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 
 #include "fail.h"
 #include "fields.h"
-#include "room.h"
 #include "text.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 /*
  * vocabulary.h - the words of a text that occur often enough, numbered from the most frequent one;
- * equally frequent ones in the order of the text. The same on all nodes. Where training goes on from a
- * model, all of its words are there, too: last those that the text has not, which are never drawn.
+ * equally frequent ones in the order of the text. The same on all nodes. Where training goes on
+ * from a model, all of its words are there, too: last those that the text has not, which are never
+ * drawn.
  *
  * Callers   vocabulary_load() and _fini(): main(); the rest: any thread
  * Memory    grows with the number of different words, those that are dropped included
@@ -11,6 +12,7 @@
 #define WV_VOCABULARY_H
 
 #include "names.h"
+#include "rng.h"
 
 #include <sys/stat.h>
 
@@ -36,5 +38,18 @@ double *vocabulary_weights(const struct vocabulary *, double power);
 double vocabulary_keep(const struct vocabulary *, uint32_t word, double threshold);
 /* Of words and counts. */
 uint64_t vocabulary_digest(const struct vocabulary *);
+
+/* Draws numbers in proportion to weights, in constant time (Walker's alias method): the baseline's
+ * negative samples. With locus the manager draws. */
+struct noise {
+    uint32_t count;
+    float *share; /* of its own column */
+    uint32_t *other;
+};
+
+/* Weights are not negative, and their sum is above 0. */
+void noise_init(struct noise *, const double *weights, uint32_t count);
+void noise_fini(struct noise *);
+uint32_t noise_draw(const struct noise *, struct rng *);
 
 #endif

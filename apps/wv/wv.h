@@ -11,7 +11,6 @@
 #ifndef WV_WV_H
 #define WV_WV_H
 
-#include "noise.h"
 #include "pool.h"
 #include "settings.h"
 #include "vocabulary.h"

@@ -1,6 +1,6 @@
 /* Dense layers: against plain loops in double precision and their finite differences; and their
  * rows, on plain arrays and with locus. */
-#include "dense_rows.h"
+#include "dense.h"
 #include "fail.h"
 #include "pool.h"
 #include "rng.h"

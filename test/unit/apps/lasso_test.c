@@ -2,7 +2,7 @@
  * there is. */
 #include "common/folder.h"
 #include "ending.h"
-#include "lasso/descent_rows.h"
+#include "lasso/turns.h"
 #include "lasso/lasso_loss.h"
 #include "test.h"
 

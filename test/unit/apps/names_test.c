@@ -1,6 +1,6 @@
 #include "ending.h"
 #include "names.h"
-#include "room.h"
+#include "fail.h"
 #include "test.h"
 
 #include <stdint.h>

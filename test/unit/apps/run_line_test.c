@@ -1,5 +1,5 @@
 /* Lines that a run writes of itself, and lines that are none. */
-#include "run_line.h"
+#include "run_parts.h"
 
 #include "test.h"
 
