@@ -17,7 +17,7 @@ UNIT_RUNNER := $(B)/test/unit-$(RUNNER)
 everything: lib programs benches $(UNIT_RUNNER) $(SIM_TESTS) $(CLUSTER_TESTS)
 
 test: $(UNIT_RUNNER) ## the unit tests (T=, SAN=, CC=, RUNNER=criterion|plain)
-	@$< $(T)
+	@TESTS_AT_ONCE=$$(nproc) $< $(T)
 
 # Some of them start programs: the launcher.
 cluster: $(PROGRAMS_BUILT) $(CLUSTER_TESTS) ## the tests with several processes (SAN=, CC=)

@@ -29,7 +29,7 @@ harness() {
     shift 3
     make -j"$(nproc)" CC="${variant%%-*}" SAN="$(sed -n 's/^[a-z]*-//p' <<< "$variant")" "build/$variant/test/planted-$runner" \
         > "$log" 2>&1 || { bad "$variant, $runner: it does not compile"; return; }
-    "build/$variant/test/planted-$runner" > "$log" 2>&1
+    TESTS_AT_ONCE=2 "build/$variant/test/planted-$runner" > "$log" 2>&1
     expect "$variant, $runner" $? "^$closing\$" 'planted\.c:[0-9]+: CHECK\(1 \+ 1 == 3\)' \
         'CHECK_EQ\(3 \* 4, 13\): 12 != 13' '"node 3 has failed" does not contain "node 4"' \
         '^failed: planted/a_false_check_in_a_thread_counts' '^failed: planted/a_hang_is_ended' \

@@ -1,7 +1,8 @@
 /*
  * plain.c - runs tests without any library.
  *
- *     runner                    all tests, each in a process of its own
+ *     runner                    all tests, each in a process of its own, TESTS_AT_ONCE side by side
+ *                               (1 if the environment does not say)
  *     runner TEXT...            those whose suite/name contains one of the texts, and none of those
  *                               written -TEXT
  *     runner --run SUITE/NAME   one test in this process, for a debugger
@@ -141,24 +142,6 @@ static double now_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* False when the child still runs after `limit_s`. SIGCHLD is blocked, so none is missed between
- * the two calls. */
-static bool await(pid_t child, int limit_s, int *status)
-{
-    sigset_t ended;
-    sigemptyset(&ended);
-    sigaddset(&ended, SIGCHLD);
-    double end = now_s() + limit_s;
-    while (waitpid(child, status, WNOHANG) == 0) {
-        double left = end - now_s();
-        if (left <= 0) return false;
-        struct timespec wait = {.tv_sec = (time_t)left,
-                                .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
-        sigtimedwait(&ended, NULL, &wait);
-    }
-    return true;
-}
-
 static void show_output(int output)
 {
     char block[4096];
@@ -199,41 +182,109 @@ static struct result judge(int status, int output)
     return r;
 }
 
-static struct result run_apart(const struct test *t, int output)
-{
-    struct result r = {.outcome = FAILED};
-    pid_t child;
-    int status, rc = spawn(t, output, &child);
-    if (rc != 0) {
-        snprintf(r.reason, sizeof r.reason, "its process did not start: %s", strerror(rc));
-        return r;
-    }
-    int limit_s = t->limit_s + 2 * test_seconds();
-    bool ended = await(child, limit_s, &status);
-    kill(-child, SIGKILL);
-    if (ended) return judge(status, output);
-    waitpid(child, &status, 0);
-    snprintf(r.reason, sizeof r.reason, "not done after %d s", limit_s);
-    return r;
-}
+/* ---- tests side by side ---- */
 
-static struct result run_and_report(const struct test *t)
+struct running {
+    const struct test *test; /* NULL: this place is free */
+    struct result *result;
+    pid_t child;
+    int output;
+    double start_s, end_s; /* when it began, and when its time is over */
+};
+
+static void report(const struct running *r)
 {
     static const char *const words[OUTCOMES] = {"ok", "FAILED", "skipped"};
     char name[NAME_MAX_BYTES];
-    double start = now_s();
-    int output = memfd_create("output", MFD_CLOEXEC);
-    struct result r = run_apart(t, output);
-    double seconds = now_s() - start;
-
-    if (r.outcome == FAILED) show_output(output);
-    close(output);
-    printf("%-7s %s", words[r.outcome], full_name(t, name));
-    if (r.outcome == FAILED) printf(" (%s)", r.reason);
+    double seconds = now_s() - r->start_s;
+    if (r->result->outcome == FAILED) show_output(r->output);
+    printf("%-7s %s", words[r->result->outcome], full_name(r->test, name));
+    if (r->result->outcome == FAILED) printf(" (%s)", r->result->reason);
     if (seconds >= 1) printf(" [%.1f s]", seconds);
     putchar('\n');
     fflush(stdout);
-    return r;
+}
+
+static void finish(struct running *r, struct result result)
+{
+    *r->result = result;
+    report(r);
+    close(r->output);
+    r->test = NULL;
+}
+
+static int limit_of(const struct test *t)
+{
+    return t->limit_s + 2 * test_seconds();
+}
+
+static void start(struct running *r, const struct test *t, struct result *result)
+{
+    struct result unstarted = {.outcome = FAILED};
+    double now = now_s();
+    *r = (struct running){.test = t,
+                          .result = result,
+                          .output = memfd_create("output", MFD_CLOEXEC),
+                          .start_s = now,
+                          .end_s = now + limit_of(t)};
+    int rc = spawn(t, r->output, &r->child);
+    if (rc == 0) return;
+    snprintf(unstarted.reason, sizeof unstarted.reason, "its process did not start: %s",
+             strerror(rc));
+    finish(r, unstarted);
+}
+
+/* Whether `r` has ended by now, by itself or because its time is over. */
+static bool look_at(struct running *r)
+{
+    struct result late = {.outcome = FAILED};
+    int status;
+    bool has_ended = waitpid(r->child, &status, WNOHANG) != 0;
+    if (!has_ended && now_s() < r->end_s) return false;
+    kill(-r->child, SIGKILL);
+    if (has_ended) {
+        finish(r, judge(status, r->output));
+        return true;
+    }
+    waitpid(r->child, &status, 0);
+    snprintf(late.reason, sizeof late.reason, "not done after %d s", limit_of(r->test));
+    finish(r, late);
+    return true;
+}
+
+/* A free one of `count` places, at the latest when the time of a test is over. SIGCHLD is blocked,
+ * so none is missed between the look and the wait. */
+static struct running *free_place(struct running *places, size_t count)
+{
+    sigset_t ended;
+    sigemptyset(&ended);
+    sigaddset(&ended, SIGCHLD);
+    for (;;) {
+        double left = 3600;
+        for (size_t i = 0; i < count; i++) {
+            if (!places[i].test || look_at(&places[i])) return &places[i];
+            double its = places[i].end_s - now_s();
+            if (its < left) left = its > 0 ? its : 0;
+        }
+        struct timespec wait = {.tv_sec = (time_t)left,
+                                .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
+        sigtimedwait(&ended, NULL, &wait);
+    }
+}
+
+static void await_all(struct running *places, size_t count)
+{
+    for (size_t left = count; left > 0; left--) {
+        struct running *freed = free_place(places, left);
+        *freed = places[left - 1];
+    }
+}
+
+static size_t tests_at_once(void)
+{
+    const char *text = getenv("TESTS_AT_ONCE");
+    int count = text ? atoi(text) : 0;
+    return count > 0 ? (size_t)count : 1;
 }
 
 static int run_all(char **texts, int count)
@@ -245,15 +296,17 @@ static int run_all(char **texts, int count)
 
     struct test **all = sorted_tests();
     struct result *results = calloc(test_count + 1, sizeof *results);
-    if (!results) abort();
-    size_t n = 0, sums[OUTCOMES] = {0};
+    size_t n = 0, sums[OUTCOMES] = {0}, place_count = tests_at_once();
+    struct running *places = calloc(place_count, sizeof *places);
+    if (!results || !places) abort();
     for (size_t i = 0; i < test_count; i++) {
         if (!is_chosen(all[i], texts, count)) continue;
         all[n] = all[i];
-        results[n] = run_and_report(all[n]);
-        sums[results[n].outcome]++;
+        start(free_place(places, place_count), all[n], &results[n]);
         n++;
     }
+    await_all(places, place_count);
+    for (size_t i = 0; i < n; i++) sums[results[i].outcome]++;
 
     char name[NAME_MAX_BYTES];
     for (size_t i = 0; i < n; i++)
@@ -266,6 +319,7 @@ static int run_all(char **texts, int count)
     printf("%zu passed, %zu failed, %zu skipped\n", sums[PASSED], sums[FAILED], sums[SKIPPED]);
     free(all);
     free(results);
+    free(places);
     return n == 0 || sums[FAILED] > 0;
 }
 
