@@ -111,6 +111,8 @@ def _without_newer_versions(data):
                 struct.pack_into("<I", data, at + 8, base)
             at += further
         needs += step
+    if newer and not base > 0:
+        raise RuntimeError("needs newer names of glibc, and none of GLIBC_2.2.5, whose version they would get")
     versions, length, _ = of_type[0x6fffffff]
     symbols = of_type[11][0]
     for i in range(length // 2):

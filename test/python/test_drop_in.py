@@ -116,6 +116,8 @@ class Dgl(unittest.TestCase):
             self.assertEqual((emb.weight[[[3, 5]]].shape, emb.weight[3].shape), ((1, 2, 6), (6,)))
             mask = torch.arange(40) % 7 == 3
             self.assertTrue(torch.equal(emb.weight[mask], emb.weight.cpu()[mask]))
+            with self.assertRaisesRegex(IndexError, "mask"):
+                emb.weight[mask[1:]]
             with self.assertRaisesRegex(locus.ArgumentError, "`indices` is torch.bool"):
                 emb.weight_of(mask)
             dgl.exit_client()

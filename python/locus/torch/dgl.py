@@ -96,7 +96,7 @@ class _Weight:
     def __getitem__(self, ids: Any) -> torch.Tensor:
         ids = torch.arange(*ids.indices(self.shape[0]), **INTEGERS) if isinstance(ids, slice) else torch.as_tensor(ids)
         if ids.dtype == torch.bool:
-            ids = ids.nonzero().view(-1)
+            ids = torch.arange(self.shape[0], device=ids.device)[ids]  # which refuses a mask of another length
         return self.of.weight_of(ids.reshape(-1)).view(*ids.shape, -1)
 
     def __getattr__(self, name: str) -> Any:
