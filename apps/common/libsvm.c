@@ -39,10 +39,11 @@ static void begin_line(struct libsvm *s)
 void libsvm_take_line(struct libsvm *s, const struct lines *line)
 {
     *s = (struct libsvm){.lines = *line};
-    bool is_label = take_label(&s->lines, &s->at, &s->label) && !has_colon(s->label);
-    if (is_label) return;
-    s->at = s->lines.text;
-    s->label.length = 0;
+    if (!take_label(&s->lines, &s->at, &s->label)) return;
+    if (has_colon(s->label))
+        s->at = s->lines.text;
+    else
+        lines_take_number(line, s->label, "label");
 }
 
 bool libsvm_next(struct libsvm *s)

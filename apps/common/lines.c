@@ -376,7 +376,14 @@ bool lines_word(const struct lines *l, const char **at, struct field *word)
 {
     const char *end = l->text + l->length;
     while (*at < end && lines_is_blank(**at)) ++*at;
-    if (*at == end || **at == '#') return false;
+    return *at < end && **at != '#' && lines_text_word(l, at, word);
+}
+
+bool lines_text_word(const struct lines *l, const char **at, struct field *word)
+{
+    const char *end = l->text + l->length;
+    while (*at < end && lines_is_blank(**at)) ++*at;
+    if (*at == end) return false;
     word->text = *at;
     while (*at < end && !lines_is_blank(**at)) ++*at;
     word->length = (size_t)(*at - word->text);

@@ -98,6 +98,8 @@ bool lines_is_banner(const struct lines *);
 /* The next word from `*at` on, with blanks between, and `*at` behind it. False: there is none, or a
  * comment begins, with #. */
 bool lines_word(const struct lines *, const char **at, struct field *);
+/* The same of a text, whose words may begin with #. */
+bool lines_text_word(const struct lines *, const char **at, struct field *);
 
 /* Is all of it a whole number from `least` to `most`? */
 bool field_whole(struct field, uint64_t least, uint64_t most, uint64_t *);

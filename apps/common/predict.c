@@ -211,10 +211,22 @@ static void cut(struct predict *p)
                    p->fields, plain_s(p->fields), p->fields_first);
 }
 
+static bool next(struct predict *p)
+{
+    struct field word;
+    if (!p->kind->is_text) return lines_next_data(&p->lines);
+    while (lines_next(&p->lines)) {
+        const char *at = p->lines.text;
+        lines_check_end(&p->lines);
+        if (lines_text_word(&p->lines, &at, &word)) return true;
+    }
+    return false;
+}
+
 void predict_lines(struct predict *p)
 {
     lines_open_stream(&p->lines, p->path);
-    while (lines_next_data(&p->lines)) {
+    while (next(p)) {
         if (p->kind->fields_max > 0) cut(p);
         p->candidate_count = 0;
         p->kind->answer(p);

@@ -46,6 +46,7 @@ struct predict_kind {
     const char *about, *more; /* for --help: what a line is, what an answer is */
     size_t program_bytes;
     size_t fields_max;     /* of a line; 0: the program cuts it */
+    bool is_text;          /* a word may begin with #, also the line's first */
     uint64_t best;         /* the default of --best; 0: as the program has it */
     const char *best_help; /* NULL: there is no such option */
     void (*options)(void *program, struct args_list *); /* more of them; NULL: none */

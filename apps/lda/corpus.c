@@ -240,19 +240,19 @@ static void add_line(struct corpus *c, const struct lines *l)
         lines_fail(l, "is a line of LDA-C, and the first one is not: if that is a heading, leave "
                       "it out, or begin it with #");
     begin_document(c);
-    while (lines_word(l, &at, &word)) add_token(c, names_add(&c->names, word.text, word.length));
+    while (lines_text_word(l, &at, &word))
+        add_token(c, names_add(&c->names, word.text, word.length));
 }
 
-/* #word may be a document's first. */
-static void pass_over(struct corpus *c, const struct lines *l)
+bool corpus_is_comment(const struct lines *l)
 {
     const char *at = l->text, *end = l->text + l->length;
     while (at < end && lines_is_blank(*at)) at++;
-    if (at == end) return;
-    c->comments++;
+    if (at == end || !strchr("#%", *at)) return false;
     if (at + 1 < end && !strchr("#% \t!", at[1]))
         lines_fail(l, "is a comment, or a document that begins so: put a blank behind the mark, or "
                       "a word before it");
+    return true;
 }
 
 static void read_text(struct corpus *c, const char *path)
@@ -262,7 +262,7 @@ static void read_text(struct corpus *c, const char *path)
     lines_open(&l, path);
     while (lines_next(&l)) {
         if (!lines_is_data(&l)) {
-            pass_over(c, &l);
+            c->comments += corpus_is_comment(&l);
             continue;
         }
         add_line(c, &l);

@@ -66,7 +66,7 @@ static void read_document(struct predict *p)
     struct field word;
     u->count = 0;
     if (u->names.count > 0 && !corpus_is_ldac(l)) {
-        for (const char *at = l->text; lines_word(l, &at, &word);)
+        for (const char *at = l->text; lines_text_word(l, &at, &word);)
             add(p, names_find(&u->names, word.text, word.length), 1);
         return;
     }
@@ -78,6 +78,7 @@ static void read_document(struct predict *p)
 static void answer(struct predict *p)
 {
     struct using *u = p->program;
+    if (corpus_is_comment(&p->lines)) return;
     read_document(p);
     u->documents++;
     new_documents_one(u->given, u->count, u->count, u->topics, u->alpha, u->theta, u->next);
@@ -116,6 +117,7 @@ const struct predict_kind lda_predict_kind = {
         "example:\n"
         "  locus-lda predict --best 3 topics.safetensors new.txt",
     .program_bytes = sizeof(struct using),
+    .is_text = true,
     .best_help = "the likeliest topics, a line each; 0: all, in a line",
     .open = open,
     .answer = answer,

@@ -70,7 +70,7 @@ void text_looks_note(struct text_looks *k, const struct lines *l)
     size_t words = 0, turns = 0;
     double number = 0;
     *(k->lines == 0 ? &k->has_letters : &k->has_letters_behind) |= has_letter(l);
-    for (; lines_word(l, &at, &word); words++) {
+    for (; lines_text_word(l, &at, &word); words++) {
         if (words == 0) first = word;
         if (words > 0) *(is_counted(word) ? &k->counted : &k->others) += 1;
         turns += is_whole(word) == (words % 2 == 1);

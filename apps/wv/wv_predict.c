@@ -104,6 +104,7 @@ const struct predict_kind wv_predict_kind = {
             "  echo man king woman | locus-wv predict --best 3 vectors.safetensors",
     .program_bytes = sizeof(struct using),
     .fields_max = WORDS_MAX,
+    .is_text = true,
     .best = 10,
     .best_help = "words of an answer",
     .open = open,

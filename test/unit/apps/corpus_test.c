@@ -93,7 +93,7 @@ TEST(corpus, text_has_blank_lines_and_comments)
         "# by hand\n\n\ta  a a b b \r\n% more\na c c d\n \nb d d d d\n\n",
         "1984 1984 1984 b b\n1984 c c d\nb d d d d\n",
         "1\t1\t1 2 2\n1 3 3 4\n2\t4 4 4 4\n",
-        "12:30 12:30 12:30 b#1 b#1\n12:30 c c 5%\nb#1 5% 5% 5% 5%\n",
+        "12:30 12:30 12:30 b#1 b#1\n12:30 c c #5\nb#1 #5 #5 #5 #5\n",
     };
     expect_all(texts, sizeof texts / sizeof *texts, FORMAT_TEXT);
 }

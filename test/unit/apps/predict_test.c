@@ -236,11 +236,11 @@ TEST(predict, wv_finds_near_words_and_analogies)
 {
     write_model(NOTES("model=skip-gram", "dim=2"),
                 PARTS(FLOATS("inputs", 4, 2, 2, 0, 0, 3, 3, 4, -1, 0),
-                      NAMES("word_names", "east\nnorth\nne\nwest\n")));
+                      NAMES("word_names", "east\nnorth\nne\n#west\n")));
     answers((struct wish){&wv_predict_kind, "east", {"--best", "2"}},
             "east\tne\t0.600000024\neast\tnorth\t0\n");
-    answers((struct wish){&wv_predict_kind, "east north west", {0}},
-            "east\tnorth\twest\tne\t-0.178885445\n");
+    answers((struct wish){&wv_predict_kind, "\n#west north east", {0}},
+            "#west\tnorth\teast\tne\t0.894427191\n");
     answers((struct wish){&wv_predict_kind, "east ne\nne me", {0}},
             "east\tne\t0.600000024\nne\tme\tnan\n"
             "locus-wv: 1 line with a name that the model does not know\n");
@@ -349,6 +349,7 @@ TEST(predict, lasso_adds_coefficients_times_values)
     answers((struct wish){&lasso_predict_kind, "1:3 2:9 4:8", {"--step", "1"}}, "14\n");
     refuses((struct wish){&lasso_predict_kind, "", {"--step", "3"}}, "a path of 2 steps");
     refuses((struct wish){&lasso_predict_kind, "1 0:1", {0}}, "stdin:1: must have index:value");
+    refuses((struct wish){&lasso_predict_kind, "1:2\na,b,2", {0}}, ":2: \"a,b,2\" is no label");
     write_lasso("loss=logistic");
     answers((struct wish){&lasso_predict_kind, "1:-0.5\n1:0.5", {0}}, "0.5\n0.880797078\n");
 }
@@ -359,12 +360,13 @@ TEST(predict, lda_finds_shares_of_topics)
 {
     write_model(NOTES("model=lda", "alpha=0.5", "beta=0"),
                 PARTS(FLOATS("word_topics", 2, 2, 8, 0, 0, 4), FLOATS("topic_totals", 2, 0, 8, 4),
-                      NAMES("words", "a\nb\n")));
-    answers((struct wish){&lda_predict_kind, "a a  b c\n2 0:2 1:1\nc", {0}},
+                      NAMES("words", "a\n#b\n")));
+    answers((struct wish){&lda_predict_kind, "a a  #b c\n# and then\n2 0:2 1:1\nc", {0}},
             "0.625\t0.375\n0.625\t0.375\n0.5\t0.5\n");
-    answers((struct wish){&lda_predict_kind, "b b b\na", {"--best", "1", "--json"}},
+    answers((struct wish){&lda_predict_kind, "1 1:3\na", {"--best", "1", "--json"}},
             "{\"event\":\"prediction\",\"document\":1,\"topic\":1,\"share\":0.875}\n"
             "{\"event\":\"prediction\",\"document\":2,\"topic\":0,\"share\":0.75}\n");
+    refuses((struct wish){&lda_predict_kind, "a\n#b a", {0}}, ":2: is a comment, or a document");
 }
 
 TEST(predict, ctr_reads_libsvm)
