@@ -4,6 +4,7 @@
 #include "fail.h"
 #include "matrix_market.h"
 #include "factors.h"
+#include "meter.h"
 #include "pace.h"
 #include "programs.h"
 #include "ranking.h"
@@ -265,11 +266,13 @@ struct first_values {
 };
 
 /* Uniform; products of two factors have the wanted standard deviation. The same for a factor
- * whatever the cluster. Biases and sums of squares begin at 0. */
+ * whatever the cluster. Biases and sums of squares begin at 0, and so does what nothing is learned
+ * about. */
 static void draw_factor(const void *first_values, uint64_t row, float *values)
 {
     const struct first_values *f = first_values;
     const struct mf_options *o = &f->mf->options;
+    if (!f->mf->ratings.has_cells[f->table][row]) return;
     double deviation = sqrt(o->init) * pow((double)o->rank, -0.25);
     rng_fill(o->common.seed, (UINT64_C(1) + f->table) << 40 | row, deviation, values, o->rank);
 }
@@ -379,6 +382,7 @@ static double validate(struct training_worker *t)
     const struct mf *f = t->program;
     if (f->ratings.test == 0) return 0;
     size_t best = f->options.best;
+    double began = meter_now();
     struct rmse r = rmse_of_test(f, t->member);
     struct ranking k = {0};
     bool has_ratings = f->options.implicit == 0;
@@ -390,7 +394,7 @@ static double validate(struct training_worker *t)
         {has_ratings ? "MAE " : NULL, 0, 4, .name = has_ratings ? "mae" : NULL, .value = r.mae},
         {best ? "precision " : NULL, 0, 4, .name = best ? "precision" : NULL, .value = k.precision},
         {best ? "NDCG " : NULL, 0, 4, .name = best ? "ndcg" : NULL, .value = k.ndcg},
-        FIGURE_TOOK(r.seconds),
+        FIGURE_TOOK(meter_now() - began),
     };
     if (training_is_first(t)) figures_say(f->options.common.json, "eval", "test     ", figures, 6);
     return has_ratings ? -r.rmse : k.ndcg;

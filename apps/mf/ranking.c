@@ -1,7 +1,6 @@
 #include "ranking.h"
 
 #include "fail.h"
-#include "meter.h"
 #include "params.h"
 #include "rows.h"
 #include "top.h"
@@ -156,7 +155,7 @@ static void add_errors(const struct mf *f, struct params *p, const struct rating
 
 struct rmse rmse_of_test(const struct mf *f, struct pool_member *m)
 {
-    double began = meter_now(), sums[2] = {0};
+    double sums[2] = {0};
     const struct rating *test = f->ratings.list + f->ratings.train;
     struct params p;
     uint64_t first, end;
@@ -168,6 +167,5 @@ struct rmse rmse_of_test(const struct mf *f, struct pool_member *m)
     params_close(&p);
     pool_sum(m, sums, 2);
     return (struct rmse){.rmse = sqrt(sums[0] / (double)f->ratings.test),
-                         .mae = sums[1] / (double)f->ratings.test,
-                         .seconds = meter_now() - began};
+                         .mae = sums[1] / (double)f->ratings.test};
 }

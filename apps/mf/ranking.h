@@ -25,7 +25,7 @@ struct ranking ranking_of_test(const struct mf *, struct pool_member *, size_t k
 
 /* The root of the mean squared one, and the mean absolute one. */
 struct rmse {
-    double rmse, mae, seconds;
+    double rmse, mae;
 };
 
 struct rmse rmse_of_test(const struct mf *, struct pool_member *);

@@ -27,6 +27,8 @@ void ratings_fini(struct ratings *r)
     names_fini(&r->column_names);
     free(r->list);
     free(r->times);
+    free(r->has_cells[0]);
+    free(r->has_cells[1]);
     *r = (struct ratings){0};
 }
 
@@ -119,6 +121,10 @@ void ratings_finish(struct ratings *r, double held_back, uint64_t seed)
     set_mean(r);
     if (r->rows < r->row_names.count) r->rows = r->row_names.count;
     if (r->columns < r->column_names.count) r->columns = r->column_names.count;
+    r->has_cells[0] = take_memory(r->rows, 1);
+    r->has_cells[1] = take_memory(r->columns, 1);
+    for (size_t i = 0; i < r->train; i++)
+        r->has_cells[0][r->list[i].row] = r->has_cells[1][r->list[i].column] = true;
 }
 
 /* A row that has nearly all columns gets fewer. */
@@ -157,22 +163,12 @@ static bool is_same(const struct rating *a, const struct rating *b)
 /* What no cell to train with has says nothing of a cell to test with. */
 static void count_unknown(struct ratings *r, const char *test)
 {
-    size_t cells = r->train + r->test, same = 0;
-    uint32_t rows = 0, columns = 0;
-    for (size_t i = 0; i < cells; i++) {
-        if (r->list[i].row >= rows) rows = r->list[i].row + 1;
-        if (r->list[i].column >= columns) columns = r->list[i].column + 1;
-    }
-    bool *has_row = take_memory(rows, 1), *has_column = take_memory(columns, 1);
-    for (size_t i = 0; i < r->train; i++)
-        has_row[r->list[i].row] = has_column[r->list[i].column] = true;
-    for (size_t i = r->train; i < cells; i++) {
+    size_t same = 0;
+    for (size_t i = r->train; i < r->train + r->test; i++) {
         const struct rating *x = &r->list[i];
-        r->unknown += !has_row[x->row] || !has_column[x->column];
+        r->unknown += !r->has_cells[0][x->row] || !r->has_cells[1][x->column];
         same += r->test == r->train && is_same(x, x - r->train);
     }
-    free(has_row);
-    free(has_column);
     if (r->unknown == r->test)
         fail("%s has no cell whose row and column are those of cells to train with: are its names "
              "others, or its columns in another order?",
@@ -196,8 +192,8 @@ void ratings_load(struct ratings *r, const char *train, const char *test, double
         ids_number(&r->list->row, cells, sizeof *r->list, &r->rows, 1, &r->row_names);
         ids_number(&r->list->column, cells, sizeof *r->list, &r->columns, 1, &r->column_names);
     }
-    if (test) count_unknown(r, test);
     ratings_finish(r, held_back, seed);
+    if (test) count_unknown(r, test);
 }
 
 void ratings_write(const struct ratings *r, const char *path)

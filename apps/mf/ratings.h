@@ -39,6 +39,7 @@ struct ratings {
     bool is_implicit;
     double *times;      /* of those to train with, until they are together: with RATINGS_LAST */
     size_t train, test; /* how many of each */
+    bool *has_cells[2]; /* of each row, and each column: some to train with */
     /* of those to test with, of a file: in a row or a column without any to train with */
     size_t unknown;
     bool is_tested_again; /* the file has the cells to train with */

@@ -134,6 +134,20 @@ TEST(mf, reads_what_it_wrote)
     CHECK_STR(c.err.text, "/bad:2: \"x\" is no rating");
 }
 
+/* Nothing is learned of a row, or a column, that the test alone has. */
+TEST(mf, foretells_the_mean_of_what_nothing_is_known_about)
+{
+    char folder[FOLDER_PATH_BYTES];
+    folder_new(folder);
+    command_must(&c,
+                 "cd %s && printf 'a,x,1\na,y,2\nb,x,3\nb,y,4\n' > train && "
+                 "printf 'a,y,2\nc,z,5\n' > test && "
+                 "%s --data train --test test --rank 4 --init 9 --out model && "
+                 "printf 'c,x\na,z\nc,z\n' | %s predict model",
+                 folder, program_path("mf"), program_path("mf"));
+    CHECK_STR(c.out.text, "c\tx\t2.5\na\tz\t2.5\nc\tz\t2.5\n");
+}
+
 /* The defaults follow the ratings' deviation: ratings that are 64 times as large are learned as
  * well, and errors are 64 times as large. */
 TEST(mf, learns_the_same_whatever_ratings_are_measured_in)
