@@ -83,9 +83,9 @@ void settings_options(struct settings *s)
          OPTION_COUNT(
              "--seconds", "N", &s->seconds, 0, 1e9, ARGS_NODES,
              "end the training after that time, wherever it is (lda,\nmf's blocks: after the epoch); 0: after the last epoch")},
-        {SETTINGS_FROM,
+        {0,
          OPTION_TEXT("--from", "FILE", &s->from, ARGS_NODES | ARGS_INPUT,
-                     "start from a saved model: rows of the same names\nbegin with its values")},
+                     "start from a saved model: what has the same name begins\nwith its values")},
         {SETTINGS_PATIENCE,
          OPTION_COUNT(
              "--patience", "N", &s->patience, 0, 1e6, ARGS_NODES,

@@ -25,8 +25,7 @@ enum settings_has {
     SETTINGS_HOT = 4,    /* --technique nups, --hot */
     SETTINGS_BOUNDS = 8, /* --technique ssp and essp, --staleness, --clocks */
     SETTINGS_PATIENCE = 16,
-    SETTINGS_FROM = 32, /* --from: warm.h */
-    SETTINGS_RATE = 64, /* --schedule: rate.h; --element */
+    SETTINGS_RATE = 32, /* --schedule: rate.h; --element */
 };
 enum { SETTINGS_TECHNIQUES = 8, SETTINGS_INPUTS = 8 };
 
@@ -60,8 +59,8 @@ struct settings {
  * no use for is not offered: `has` says which it has, of enum settings_has. */
 void settings_init(struct settings *, unsigned has);
 
-/* Adds to the list --seed, --workers, --technique, --max-rounds, --out, --report, --json, --baseline
- * and --step-time, and what the program has besides. */
+/* Adds to the list --seed, --workers, --technique, --max-rounds, --from, --out, --report, --json,
+ * --baseline and --step-time, and what the program has besides. */
 void settings_options(struct settings *);
 
 /* --sampling, where the program wants it. */

@@ -93,7 +93,7 @@ static struct settings *options(void *program)
                               .hidden = "64,32",
                               .zipf_exponent = 1.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE |
-                                  SETTINGS_FROM | SETTINGS_RATE);
+                                  SETTINGS_RATE);
     o->common.epochs = 8;
     o->common.schedule = "linear,to=0.1"; /* with smaller steps the model comes to rest */
     o->common.eval_every = "1";

@@ -127,7 +127,7 @@ static struct settings *options(void *program)
                               .dense_rate = 0.01,
                               .init = 0.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE |
-                                  SETTINGS_FROM | SETTINGS_RATE);
+                                  SETTINGS_RATE);
     o->common.epochs = 3;
     task_options(o);
     model_options(o);

@@ -111,7 +111,7 @@ static struct settings *options(void *program)
                           .init = 0.01,
                           .loss = LOSS_SOFTMAX};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS |
-                                  SETTINGS_PATIENCE | SETTINGS_FROM | SETTINGS_RATE);
+                                  SETTINGS_PATIENCE | SETTINGS_RATE);
     o->common.epochs = 30;
     own_options(o);
     settings_options(&o->common);

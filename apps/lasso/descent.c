@@ -132,6 +132,29 @@ static void take_coefficient(void *descent, uint64_t variable, const float *valu
     d->now_count += fabsf(*value) > 0;
 }
 
+static void draw_start(const void *lasso, uint64_t variable, float *value)
+{
+    const struct lasso *l = lasso;
+    *value = l->start[lasso_column(l, variable)];
+}
+
+/* The coefficients of --from: the first worker counts all, until they change. */
+static void start(struct descent *d)
+{
+    const struct lasso *l = d->lasso;
+    rows_init(d->member, LASSO_COEFFICIENTS, draw_start, l);
+    for (uint64_t v = 0; v < l->columns.count; v++) {
+        uint64_t j = lasso_column(l, v);
+        take_coefficient(d, v, &l->start[j]);
+        if (fabsf(l->start[j]) <= 0) continue;
+        lasso_loss_change(&d->loss, j, d->from[j], d->to[j], (double)l->start[j]);
+        if (d->member->place > 0) continue;
+        d->penalty += lasso_loss_penalty(l, j, (double)l->start[j]);
+        d->nonzero++;
+    }
+    lasso_loss_move(&d->loss, l->start_intercept - d->loss.intercept);
+}
+
 /* All are known to all workers: each writes its own. */
 static void write_own(struct descent *d, const struct round *r)
 {
@@ -608,6 +631,8 @@ static bool begin(struct descent *d)
         descent_rows_read(d->member, &d->loss, &d->turns);
         take_progress(d, &p);
         rows_visit(d->member, LASSO_COEFFICIENTS, 0, d->lasso->columns.count, take_coefficient, d);
+    } else if (d->lasso->start) {
+        start(d);
     }
     pool_quiesce(d->member);
     checkpoints_begin(d->checkpoints, d->member, &p);

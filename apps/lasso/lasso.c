@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- options ---- */
 
@@ -244,6 +245,7 @@ static size_t tables(void *program, struct locus_table *tables)
 static void ready(void *program, struct training *t)
 {
     plan(program, t->pool->workers * (unsigned)t->pool->size);
+    lasso_models_start(program, t->pool->rank == 0);
     /* Passes, whose number nobody knows beforehand. */
     t->epochs = UINT64_MAX;
 }
@@ -268,6 +270,7 @@ static void unload(void *program)
 {
     struct lasso *l = program;
     lasso_test_unload(l);
+    free(l->start);
     columns_fini(&l->columns);
 }
 

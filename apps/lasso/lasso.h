@@ -48,6 +48,8 @@ struct lasso {
     struct cells test; /* columns are those of `columns`, and labels 0 and 1 */
     double labels[2];  /* of the logistic loss: those that are 0 and 1 */
     double largest;    /* lambda, in units: the least that leaves no coefficient */
+    float *start;      /* --from: of each column the first coefficient; NULL: 0 */
+    double start_intercept;
     struct locus_scheduler_config
         schedule; /* equal on all nodes; without callbacks, from the start */
 };

@@ -275,6 +275,14 @@ struct lasso_slope lasso_loss_slope(const struct lasso_loss *s)
     return slope;
 }
 
+void lasso_loss_move(struct lasso_loss *s, double step)
+{
+    if (!s->margin) return;
+    double factor = exp(step);
+    s->intercept += step;
+    for (uint32_t r = s->first; r < s->end; r++) grow_odds(s, r, factor);
+}
+
 double lasso_loss_step(struct lasso_loss *s, struct lasso_slope slope)
 {
     if (!s->margin) return 0;
@@ -283,9 +291,7 @@ double lasso_loss_step(struct lasso_loss *s, struct lasso_slope slope)
     double near = best_by_square(slope.product, rows / 4, 0, 0);
     double far = best_by_growth(slope.product, here, 1, 0, 0);
     double step = fabs(far) > fabs(near) ? far : near;
-    s->intercept += step;
-    double factor = exp(step);
-    for (uint32_t r = s->first; r < s->end; r++) grow_odds(s, r, factor);
+    lasso_loss_move(s, step);
     return step * sqrt(rows);
 }
 

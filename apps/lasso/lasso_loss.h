@@ -76,6 +76,8 @@ void lasso_loss_set_odds(struct lasso_loss *, uint32_t row, double odds);
  * coefficient of a column of unit norm would have gone. With squares both are 0. */
 struct lasso_slope lasso_loss_slope(const struct lasso_loss *);
 double lasso_loss_step(struct lasso_loss *, struct lasso_slope);
+/* The step alone. */
+void lasso_loss_move(struct lasso_loss *, double step);
 
 /* What a column as the loss uses it and the intercept's have in common: 0 to 1. */
 double lasso_loss_mean(const struct lasso *, uint64_t column);

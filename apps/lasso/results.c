@@ -5,6 +5,7 @@
 #include "path.h"
 #include "rows.h"
 #include "run_log.h"
+#include "saved.h"
 #include "tensors.h"
 
 #include <inttypes.h>
@@ -32,12 +33,17 @@ static double first_intercept(const struct lasso *l, double intercept)
 
 /* A centred column of unit norm is (x - mean) / norm, one that is used as it is x / norm: with the
  * logistic loss those whose mean is kept beside them. */
+static double mean_off(const struct lasso *l, uint64_t column)
+{
+    bool is_as_it_is = is_logistic(l) && fabs(l->columns.shift[column]) > 0;
+    return is_as_it_is ? 0 : l->columns.mean[column];
+}
+
 static double scale_back(struct scaled *s, uint64_t column, float value)
 {
     const struct columns *c = &s->lasso->columns;
     double norm = c->norm[column], coefficient = norm > 0 ? (double)value * c->unit / norm : 0;
-    bool is_as_it_is = is_logistic(s->lasso) && fabs(c->shift[column]) > 0;
-    if (!is_as_it_is) s->intercept -= coefficient * c->mean[column];
+    s->intercept -= coefficient * mean_off(s->lasso, column);
     return coefficient;
 }
 
@@ -46,6 +52,57 @@ static void take_coefficient(void *scaled, uint64_t variable, const float *value
     struct scaled *s = scaled;
     uint64_t column = lasso_column(s->lasso, variable);
     s->coefficients[column] = scale_back(s, column, *value);
+}
+
+/* ---- from a model ---- */
+
+static uint32_t number_of(const struct columns *c, uint32_t column)
+{
+    const char *name = c->names.count > 0 ? names_get(&c->names, column) : NULL;
+    return name ? (uint32_t)strtoul(name, NULL, 10) : column + 1;
+}
+
+/* Returns how many are not 0. A constant column has no norm. */
+static uint64_t start_columns(struct lasso *l, const struct saved *s, const struct saved_tensor *t,
+                              const struct names *n)
+{
+    const struct columns *c = &l->columns;
+    uint64_t taken = 0;
+    for (uint32_t j = 0; j < c->count; j++) {
+        uint32_t at = columns_find_number(n, t->rows, number_of(c, j));
+        double value = at == NAMES_NONE ? 0 : ((const double *)t->values)[at];
+        l->start[j] = (float)(value * c->norm[j] / c->unit);
+        if (!isfinite(l->start[j]))
+            saved_fail(s, "has coefficients that are no numbers, or too large (--from)");
+        if (fabsf(l->start[j]) <= 0) continue;
+        l->start_intercept += value * mean_off(l, j);
+        taken++;
+    }
+    return taken;
+}
+
+void lasso_models_start(struct lasso *l, bool says)
+{
+    const char *path = l->options.common.from;
+    struct saved s;
+    struct names names;
+    uint64_t all = 0;
+    if (!path) return;
+    saved_open(&s, path);
+    const struct saved_tensor *t = saved_take(&s, "coefficients", TENSORS_F64, 0, 0);
+    saved_names(&s, "columns", t->rows, &names);
+    for (uint64_t i = 0; i < t->rows; i++) all += fabs(((const double *)t->values)[i]) > 0;
+    l->start = take_memory(l->columns.count, sizeof *l->start);
+    if (saved_note(&s, "intercept")) l->start_intercept = saved_number(&s, "intercept");
+    uint64_t taken = start_columns(l, &s, t, &names);
+    if (taken == 0 && all > 0)
+        saved_fail(&s, "has no coefficient of a column of the data (--from)");
+    if (says)
+        fprintf(stderr, "%s: %" PRIu64 " of %" PRIu64 " coefficients begin as %s has them%s\n",
+                fail_program(), taken, all, path,
+                taken < all ? "; the data have no values in the others' columns" : "");
+    names_fini(&names);
+    saved_close(&s);
 }
 
 /* ---- a path ---- */

@@ -12,7 +12,8 @@
  * of the logistic loss the mean of the negative log likelihood, and the share of the rows whose
  * likelier label is theirs.
  *
- * Callers   the first worker of rank 0; of the test data main() loads and unloads
+ * Callers   the first worker of rank 0; main() of all starts, and loads and unloads
+ *           the test data
  * Memory    32 bytes a column, 40 a coefficient that is not 0; of the test data 16 bytes a value,
  *           and 16 a row
  * Waiting   for stdout, the disk, and rows of other nodes
@@ -34,6 +35,8 @@ struct lasso_models {
 /* `intercept`: the descent's, of the logistic loss. */
 void lasso_models_take(struct lasso_models *, const struct lasso *, struct pool_member *,
                        double intercept);
+/* The other way round: sets the start by the model of --from, and says so. */
+void lasso_models_start(struct lasso *, bool says);
 void lasso_models_fini(struct lasso_models *);
 /* The coefficients of a step, of all columns: the caller's. */
 double *lasso_models_dense(const struct lasso_models *, size_t step, uint64_t columns);

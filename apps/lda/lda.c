@@ -153,7 +153,7 @@ static struct settings *options(void *program)
 {
     struct lda_options *o = &((struct lda *)program)->options;
     *o = (struct lda_options){.topics = 100, .alpha = 0.5, .beta = 0.01, .held_back = 0.1};
-    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_PATIENCE | SETTINGS_FROM);
+    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_PATIENCE);
     o->common.epochs = 200;
     task_options(o);
     settings_options(&o->common);

@@ -116,7 +116,7 @@ static struct settings *options(void *program)
                              .zipf_rank = 10,
                              .zipf_noise = 0.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS |
-                                  SETTINGS_PATIENCE | SETTINGS_FROM | SETTINGS_RATE);
+                                  SETTINGS_PATIENCE | SETTINGS_RATE);
     task_options(o);
     training_options(o);
     settings_options(&o->common);

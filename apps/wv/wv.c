@@ -111,8 +111,8 @@ static struct settings *options(void *program)
                              .analogy_words = 30000,
                              .noise = 0.75,
                              .subsample = 1e-3};
-    settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS |
-                                  SETTINGS_FROM | SETTINGS_RATE);
+    settings_init(&o->common,
+                  SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS | SETTINGS_RATE);
     o->common.epochs = 5;
     o->common.schedule = "linear"; /* of sgd */
     task_options(o);

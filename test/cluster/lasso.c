@@ -288,6 +288,55 @@ TEST(lasso, learns_labels)
     CHECK(right > 0.8 * ROWS && fabs(trainer_number(c.out.text, "logistic ") - right) < 1e-6);
 }
 
+/* ---- a model to begin with ---- */
+
+/* From its own solution there is nothing left to do, whatever scales the data have. */
+TEST(lasso, begins_with_its_model)
+{
+    char libsvm[3 * PATH_BYTES], market[3 * PATH_BYTES], from[2 * PATH_BYTES];
+    static const char updates[] = "rounds  ";
+    set_up(libsvm, market);
+    snprintf(from, sizeof from, "--tolerance 1e-6 --out %s/model", folder);
+    reaches("", libsvm, from);
+    double whole = trainer_number(c.out.text, "\"updates\":");
+    snprintf(from, sizeof from, "--tolerance 1e-6 --from %s/model", folder);
+    reaches("", market, from);
+    CHECK(trainer_number(c.out.text, "\"updates\":") < whole / 8);
+    reaches(trainer_nodes(2), libsvm, strcat(from, " --schedulers 2 --workers 2"));
+    CHECK(trainer_number(c.out.text, "\"updates\":") < whole / 8);
+    command_must(&c, "awk '{$1 = $1 > 4.2 ? 1 : -1; print}' %s/x.libsvm > %s/labels", folder,
+                 folder);
+    snprintf(from, sizeof from, "--baseline --out %s/model", folder);
+    double alone = logistic_objective("", from);
+    whole = trainer_number(c.out.text, updates);
+    snprintf(from, sizeof from, "--baseline --from %s/model", folder);
+    CHECK(fabs(logistic_objective("", from) / alone - 1) < 1e-6);
+    CHECK(trainer_number(c.out.text, updates) < whole / 2);
+}
+
+/* Columns are known by their numbers: one that the model has is gone, and there is a new one. */
+TEST(lasso, begins_with_the_model_of_other_columns)
+{
+    char options[3 * PATH_BYTES], market[3 * PATH_BYTES];
+    set_up(options, market);
+    command_must(&c,
+                 "cd %s && awk '{for (i = 2; i <= NF; i++) {split($i, x, \":\"); "
+                 "$i = x[1] * 1000000 \":\" 3 * x[2]}; print}' x.libsvm > old && "
+                 "sed 's/ 16000000:[^ ]*//' old | awk '{print $0, \"97000000:\" NR %% 7}' > new && "
+                 "%s --data old --lambda 0.05 --out model > said && "
+                 "%s --data new --lambda 0.05 --tolerance 1e-6",
+                 folder, program_path("lasso"), program_path("lasso"));
+    wanted = trainer_number(c.out.text, "objective ");
+    snprintf(options, sizeof options, "--data %s/new --tolerance 1e-6 --from %s/model", folder,
+             folder);
+    reaches("", options, "");
+    CHECK_EQ(trainer_number(c.err.text, "lasso: ") + 1, trainer_number(c.err.text, " of "));
+    CHECK_STR(c.err.text, "; the data have no values in the others' columns");
+    command_must(&c, "cd %s && printf '1 999:1\\n2 998:1\\n' > none", folder);
+    snprintf(options, sizeof options, "--data %s/none --from %s/model", folder, folder);
+    trainer_refuses(&c, "lasso", 1, options, "has no coefficient of a column of the data (--from)");
+}
+
 static void is_refused(int status, const char *arguments, const char *part)
 {
     trainer_refuses(&c, "lasso", status, arguments, part);

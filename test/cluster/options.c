@@ -31,7 +31,7 @@ static const struct effect common[] = {{.option = "--seed 7"},
                                        {.option = "--checkpoint folder"}};
 
 /* Of several nodes: what is managed where is measured elsewhere (techniques, staleness,
- * resume; what a training begins with, by test/unit/apps/warm_test.c, and what an example takes, by
+ * resume; what a training begins with, by lasso.c and test/unit/apps/warm_test.c, and what an example takes, by
  * training_test.c). */
 static const char *const managed[] = {"--technique", "--hot",       "--max-rounds",
                                       "--clocks",    "--staleness", "--resume",
