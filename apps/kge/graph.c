@@ -3,6 +3,7 @@
 #include "digest.h"
 #include "fail.h"
 #include "fields.h"
+#include "rng.h"
 #include "wordnet.h"
 
 #include <errno.h>
@@ -265,16 +266,73 @@ static void load_splits(struct graph *g, const char *folder, const char *order)
     }
 }
 
+/* Leaves at least one training fact to each entity and relation. */
+void graph_divide(struct graph *g, const struct fact *facts, size_t count, uint64_t seed,
+                  const char *path)
+{
+    struct rng rng;
+    uint32_t *order = take_memory(count, sizeof *order);
+    uint32_t *uses = take_memory(g->entities.count, sizeof *uses),
+             *of_relation = take_memory(g->relations.count, sizeof *of_relation);
+    for (size_t i = 0; i < count; i++) {
+        order[i] = (uint32_t)i;
+        uses[facts[i].subject]++;
+        uses[facts[i].object]++;
+        of_relation[facts[i].relation]++;
+    }
+    rng_init(&rng, seed, 0);
+    rng_shuffle(&rng, order, count);
+    size_t wanted = count / GRAPH_PART;
+    for (size_t i = 0; i < count; i++) {
+        struct fact f = facts[order[i]];
+        enum graph_split split = g->splits[GRAPH_TEST].count < wanted ? GRAPH_TEST : GRAPH_VALID;
+        bool is_free = g->splits[split].count < wanted && uses[f.subject] > 1 &&
+                       uses[f.object] > 1 && of_relation[f.relation] > 1;
+        if (!is_free) split = GRAPH_TRAIN;
+        if (is_free) {
+            uses[f.subject]--;
+            uses[f.object]--;
+            of_relation[f.relation]--;
+        }
+        facts_add(&g->splits[split], f);
+    }
+    for (int split = 0; split < GRAPH_SPLITS; split++)
+        if (g->splits[split].count == 0)
+            fail("%s has too few facts (%zu) to be split into train, valid and test", path, count);
+    free(order);
+    free(uses);
+    free(of_relation);
+}
+
+static int compare_facts(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct fact));
+}
+
+/* Each fact counts once. */
+static void load_file(struct graph *g, const char *path, const char *order, uint64_t seed)
+{
+    size_t kept = 0;
+    load_split(g, path, order, GRAPH_TRAIN);
+    struct facts all = g->splits[GRAPH_TRAIN];
+    g->splits[GRAPH_TRAIN] = (struct facts){0};
+    qsort(all.list, all.count, sizeof *all.list, compare_facts);
+    for (size_t i = 0; i < all.count; i++)
+        if (i == 0 || compare_facts(&all.list[i], &all.list[kept - 1]) != 0)
+            all.list[kept++] = all.list[i];
+    graph_divide(g, all.list, kept, seed, path);
+    free(all.list);
+}
+
 void graph_load(struct graph *g, const char *path, const char *order, uint64_t seed)
 {
     struct stat about;
     *g = (struct graph){0};
     names_init(&g->entities);
     names_init(&g->relations);
-    if (stat(path, &about) != 0) fail("--data %s: %s", path, strerror(errno));
-    if (!S_ISDIR(about.st_mode))
-        fail("--data %s is not a folder: it must have train.txt, valid.txt and test.txt", path);
-    if (layout_of(path)) {
+    if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode)) {
+        load_file(g, path, order, seed);
+    } else if (layout_of(path)) {
         load_splits(g, path, order);
     } else if (has_file(path, "data.noun")) {
         if (order) fail("--format is for columns, and %s has WordNet's own files", path);
@@ -297,7 +355,7 @@ void graph_fini(struct graph *g)
 bool graph_file(const char *folder, unsigned i, char *path)
 {
     const char *const *layout = layout_of(folder);
-    if (!layout) return wordnet_file(folder, i, path);
+    if (!layout) return has_file(folder, "data.noun") && wordnet_file(folder, i, path);
     unsigned file = 0;
     for (unsigned read = 0; file < FILES; file++)
         if ((file < GRAPH_SPLITS || has_file(folder, layout[file])) && read++ == i) break;

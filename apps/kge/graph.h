@@ -3,7 +3,8 @@
  *
  * It is read from a folder with train.txt, valid.txt and test.txt (rows of subject, relation and
  * object, names or numbers: fields.h), the same of DGL-KE or PyKEEN, with what their numbers stand
- * for, or from WordNet's own database files (wordnet.h). Entities and relations are numbered in the
+ * for; from one file, or stdin, that is divided; or from WordNet's own database files (wordnet.h).
+ * Entities and relations are numbered in the
  * order in which the splits name them, so every node that reads the same data numbers alike.
  *
  * Callers   main(), once; afterwards any thread reads
@@ -34,10 +35,17 @@ struct graph {
     struct facts splits[GRAPH_SPLITS];
 };
 
-/* `path` is a folder; `order` of the columns, as "hrt": head, relation, tail (NULL: as headings say,
- * or that); `seed` decides how a WordNet database is split. */
+/* `order` of the columns, as "hrt": head, relation, tail (NULL: as headings say, or that); `seed`
+ * decides how one file, or a WordNet database, is divided. */
 void graph_load(struct graph *, const char *path, const char *order, uint64_t seed);
 void graph_fini(struct graph *);
+
+/* Adds the facts, with names that the graph has: valid and test get one in GRAPH_PART each, chosen
+ * by the seed from those whose entities and relation are in the training split, too. Ends the
+ * program where they are too few. */
+enum { GRAPH_PART = 33 };
+void graph_divide(struct graph *, const struct fact *, size_t count, uint64_t seed,
+                  const char *path);
 
 void facts_add(struct facts *, struct fact);
 const char *graph_split_name(enum graph_split);

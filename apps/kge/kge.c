@@ -52,7 +52,7 @@ static void own_options(struct options *o)
         OPTION_MANY(
             "--data", "PATH", &o->common.files, ARGS_INPUT,
             "a folder with train.txt, valid.txt and test.txt:\nrows of subject, relation and object; of DGL-KE or\n"
-            "PyKEEN; or of WordNet's database (data.noun, ...)"),
+            "PyKEEN; or of WordNet's database (data.noun, ...);\nor files of facts, of which one in 33 each is held back\nfor validation and test"),
         OPTION_CHOICE(
             "--format", "ORDER", &o->order, orders, 0,
             "of the columns, as DGL-KE calls them: head, relation,\ntail; auto: as a heading says, or hrt"),
@@ -128,7 +128,6 @@ static void check(void *program)
     if (o->batch == 1 && o->negatives > 0) o->has_own_negatives = true;
     settings_check_source(&o->common, "the graph", "--planted", o->planted);
     args_excludes("--format", "--planted");
-    if (o->common.files.count > 1) fail_usage("--data is one folder: give it once");
     if (o->init <= 0) fail_usage("--init 0 learns nothing: all gradients are 0 then");
     if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);

@@ -2,7 +2,6 @@
 
 #include "fail.h"
 #include "lines.h"
-#include "rng.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -371,40 +370,6 @@ static struct fact fact_of(struct graph *g, const struct database *d, const stru
     };
 }
 
-/* Leaves at least one training fact to each entity and relation. */
-static void split_facts(struct graph *g, const struct fact *facts, size_t count, uint64_t seed)
-{
-    struct rng rng;
-    uint32_t *order = take_memory(count, sizeof *order);
-    uint32_t *uses = take_memory(g->entities.count, sizeof *uses),
-             *of_relation = take_memory(KINDS, sizeof *of_relation);
-    for (size_t i = 0; i < count; i++) {
-        order[i] = (uint32_t)i;
-        uses[facts[i].subject]++;
-        uses[facts[i].object]++;
-        of_relation[facts[i].relation]++;
-    }
-    rng_init(&rng, seed, 0);
-    rng_shuffle(&rng, order, count);
-    size_t wanted = count / WORDNET_PART;
-    for (size_t i = 0; i < count; i++) {
-        struct fact f = facts[order[i]];
-        enum graph_split split = g->splits[GRAPH_TEST].count < wanted ? GRAPH_TEST : GRAPH_VALID;
-        bool is_free = g->splits[split].count < wanted && uses[f.subject] > 1 &&
-                       uses[f.object] > 1 && of_relation[f.relation] > 1;
-        if (!is_free) split = GRAPH_TRAIN;
-        if (is_free) {
-            uses[f.subject]--;
-            uses[f.object]--;
-            of_relation[f.relation]--;
-        }
-        facts_add(&g->splits[split], f);
-    }
-    free(order);
-    free(uses);
-    free(of_relation);
-}
-
 void wordnet_load(struct graph *g, const char *folder, uint64_t seed)
 {
     struct database d = {0};
@@ -413,12 +378,7 @@ void wordnet_load(struct graph *g, const char *folder, uint64_t seed)
     unite_facts(&d);
     struct fact *facts = take_memory(d.fact_count, sizeof *facts);
     for (size_t i = 0; i < d.fact_count; i++) facts[i] = fact_of(g, &d, &d.facts[i], folder);
-    split_facts(g, facts, d.fact_count, seed);
-    for (int split = 0; split < GRAPH_SPLITS; split++) {
-        if (g->splits[split].count == 0)
-            fail("%s has too few facts (%zu) to be split into train, valid and test", folder,
-                 d.fact_count);
-    }
+    graph_divide(g, facts, d.fact_count, seed, folder);
     free(facts);
     free(d.facts);
     for (int part = 0; part < PARTS; part++) free(d.synsets[part]);

@@ -16,9 +16,7 @@
 
 #include "graph.h"
 
-/* Fills in an empty graph. The splits valid and test get one fact in WORDNET_PART each, chosen by
- * the seed from those whose entities and relation are in the training split, too. */
-enum { WORDNET_PART = 33 };
+/* Fills in an empty graph. */
 void wordnet_load(struct graph *, const char *folder, uint64_t seed);
 /* As graph_file(). */
 bool wordnet_file(const char *folder, unsigned i, char *path);

@@ -108,6 +108,17 @@ TEST(kge, evaluates_a_saved_model)
         folder, program_path("kge"), small);
 }
 
+TEST(kge, divides_the_facts_of_stdin_as_those_of_a_file)
+{
+    program_folder(folder);
+    command_must(&c,
+                 "cd %s && kge=%s && $kge %s --epochs 1 --out a --data - < graph/train.txt && "
+                 "$kge %s --epochs 1 --out b --data graph/train.txt && "
+                 "for m in a b; do $kge predict --export tsv $m > $m.tsv; done && cmp a.tsv b.tsv",
+                 folder, program_path("kge"), small, small);
+    CHECK_STR(c.out.text, "-: 60 entities");
+}
+
 TEST(kge, shows_people_what_happens)
 {
     program_folder(folder);
@@ -155,7 +166,7 @@ TEST(kge, refuses_wrong_input_with_a_sentence)
     is_refused(2, "--planted 100x5x99", "facts must be from 100 to");
     is_refused(2, "--planted 100x5x5001", "facts must be from 100 to 5000");
     is_refused(2, "--planted 100x5x5000 --data /tmp", "--data and --planted are both given");
-    is_refused(1, "--data /no/such", "--data /no/such: No such file");
+    is_refused(1, "--data /no/such", "/no/such: No such file");
     program_folder(folder);
     snprintf(arguments, sizeof arguments, "--data %s/graph --out %s/no/model %s --epochs 1", folder,
              folder, small);

@@ -409,6 +409,7 @@ static const struct {
     int headings;
 } parted[] = {
     {"wv", "text", "--dim 8 --min-count 1", 0},
+    {"kge", "graph/train.txt", "--dim 8 --negatives 4", 0},
     {"mf", "ratings", "--rank 4", 0},
     {"mf", "named", "--rank 4", 1},
     {"ctr", "clicks", "--dim 4 --hidden 8", 0},

@@ -277,8 +277,10 @@ TEST(graph, tells_the_files_that_it_reads)
     for (unsigned i = 0; graph_file(folder, i, path); i++) strcat(list, strrchr(path, '/'));
     CHECK_STR(list, "/train.txt.gz/valid.txt/test.txt");
     load(NULL);
-    folder_new(folder);
+    new_graph(NULL, NULL, NULL);
     list[0] = '\0';
+    CHECK(!graph_file(folder, 0, path));
+    folder_write(folder, "data.noun", good, 0);
     for (unsigned i = 0; graph_file(folder, i, path); i++) strcat(list, strrchr(path, '/'));
     CHECK_STR(list,
               "/data.noun/data.verb/data.adj/data.adv/index.noun/index.verb/index.adj/index.adv");
@@ -299,8 +301,32 @@ static void load_path(const void *path)
 
 TEST(graph, says_when_there_is_no_folder)
 {
-    ends_with(load_path, "/no/such/folder", 1, "--data /no/such/folder: No such file");
-    ends_with(load_path, "/dev/null", 1, "--data /dev/null is not a folder");
+    ends_with(load_path, "/no/such/folder", 1, "/no/such/folder: No such file");
+    ends_with(load_path, "/dev/null", 1, "/dev/null: it is not a regular file");
+}
+
+/* A fact that comes twice is not both learned and asked for; what is asked for is known. */
+TEST(graph, of_one_file_is_divided_by_the_seed)
+{
+    enum { ENTITIES_OF_EACH = 10, FACTS = ENTITIES_OF_EACH * ENTITIES_OF_EACH };
+    CLOSED_BY(graph_fini) struct graph g;
+    char path[2 * FOLDER_PATH_BYTES], text[32 * FACTS] = "";
+    for (int i = 0; i < 2 * FACTS; i++)
+        sprintf(text + strlen(text), "a%d\tr\tb%d\n", i % FACTS / ENTITIES_OF_EACH,
+                i % ENTITIES_OF_EACH);
+    new_graph(NULL, NULL, NULL);
+    folder_write(folder, "facts", text, 0);
+    snprintf(path, sizeof path, "%s/facts", folder);
+    graph_load(&g, path, NULL, 1);
+    CHECK_EQ(g.splits[GRAPH_VALID].count, FACTS / GRAPH_PART);
+    CHECK_EQ(g.splits[GRAPH_TEST].count, FACTS / GRAPH_PART);
+    CHECK_EQ(g.splits[GRAPH_TRAIN].count, FACTS - 2 * (FACTS / GRAPH_PART));
+    CLOSED_BY(graph_fini) struct graph other;
+    graph_load(&other, path, NULL, 2);
+    CHECK(graph_digest(&g, GRAPH_TRAIN, GRAPH_VALID) !=
+          graph_digest(&other, GRAPH_TRAIN, GRAPH_VALID));
+    folder_write(folder, "facts", "a\tr\tb\nb\tr\ta\n", 0);
+    ends_with(load_path, path, 1, "facts has too few facts (2) to be split");
 }
 
 /* ---- the generated graph ---- */

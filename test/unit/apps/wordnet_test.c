@@ -111,8 +111,8 @@ TEST(wordnet, is_split_by_the_seed_and_every_entity_is_trained)
     size_t total = g.splits[GRAPH_TRAIN].count + g.splits[GRAPH_VALID].count +
                    g.splits[GRAPH_TEST].count;
     CHECK(total > 1900 && total < 2000);
-    CHECK_EQ(g.splits[GRAPH_TEST].count, total / WORDNET_PART);
-    CHECK_EQ(g.splits[GRAPH_VALID].count, total / WORDNET_PART);
+    CHECK_EQ(g.splits[GRAPH_TEST].count, total / GRAPH_PART);
+    CHECK_EQ(g.splits[GRAPH_VALID].count, total / GRAPH_PART);
     bool *is_trained = calloc(g.entities.count, sizeof *is_trained);
     for (size_t i = 0; i < g.splits[GRAPH_TRAIN].count; i++) {
         is_trained[g.splits[GRAPH_TRAIN].list[i].subject] = true;
