@@ -131,11 +131,7 @@ void saved_open(struct saved *s, const char *path)
     uint64_t bytes = s->file.file ? (uint64_t)(s->file.end - s->file.file) : 0;
     if (bytes >= LENGTH_BYTES) memcpy(&length, s->file.file, LENGTH_BYTES);
     if (length == 0 || length > HEADER_MAX || length > bytes - LENGTH_BYTES)
-        saved_fail(s, "is no model in safetensors, or is cut off%s",
-                   strcmp(fail_program(), "locus-wv") == 0
-                       ? "; of word2vec's files the first line has the number of words and that of "
-                         "floats"
-                       : "");
+        saved_fail(s, "is no model in safetensors, or is cut off");
     take_header(s, s->file.file + LENGTH_BYTES, length);
 }
 

@@ -14,6 +14,7 @@ struct scan {
     struct saved *saved;
     const char *at, *end;
     uint64_t rows, columns;
+    char mark; /* between fields */
     bool is_text;
 };
 
@@ -35,11 +36,30 @@ static bool take_header(struct scan *s)
 /* The next field of the line; false: there is none. */
 static bool take_field(struct scan *s, struct field *f)
 {
-    while (s->at < s->end && *s->at == ' ') s->at++;
+    while (s->at < s->end && *s->at == s->mark) s->at++;
     *f = (struct field){.text = s->at};
-    while (s->at < s->end && *s->at != ' ' && *s->at != '\n' && *s->at != '\r') s->at++;
+    while (s->at < s->end && *s->at != s->mark && *s->at != '\n' && *s->at != '\r') s->at++;
     f->length = (size_t)(s->at - f->text);
     return f->length > 0;
+}
+
+/* Without that line the first row tells how it is. */
+static bool take_first(struct scan *s)
+{
+    const char *stop = memchr(s->at, '\n', (size_t)(s->end - s->at));
+    struct scan look;
+    struct field f;
+    double number;
+    s->is_text = true;
+    if (memchr(s->at, '\t', (size_t)((stop ? stop : s->end) - s->at))) s->mark = '\t';
+    look = *s;
+    if (!take_field(&look, &f)) return false;
+    s->rows = s->columns = 0;
+    for (; take_field(&look, &f); s->columns++)
+        if (!lines_number(f.text, f.length, &number)) return false;
+    for (const char *c = s->at; c < s->end; c++)
+        s->rows += *c != '\n' && *c != '\r' && (c == s->at || c[-1] == '\n');
+    return s->columns > 1;
 }
 
 static bool take_numbers(struct scan *s, float *to)
@@ -68,9 +88,9 @@ static char *take_word(struct scan *s, uint64_t row, float *values, char *name)
     struct field word;
     while (s->at < s->end && (*s->at == '\n' || *s->at == '\r')) s->at++;
     bool is_good = take_field(s, &word) && !memchr(word.text, '\0', word.length) &&
-                   s->at < s->end && *s->at++ == ' ';
+                   s->at < s->end && *s->at++ == s->mark;
     const char *numbers = s->at;
-    if (is_good && row == 0) s->is_text = take_numbers(s, values);
+    if (is_good && row == 0) s->is_text |= take_numbers(s, values);
     if (row == 0) s->at = numbers;
     if (!is_good || !(s->is_text ? take_numbers(s, values) : take_floats(s, values)))
         saved_fail(s->saved, "has no word and %" PRIu64 " numbers at place %" PRIu64 " of %" PRIu64,
@@ -89,8 +109,8 @@ static void add_tensor(struct saved *m, const char *name, enum tensors_type type
 
 bool word2vec_open(struct saved *m)
 {
-    struct scan s = {.saved = m, .at = m->file.file, .end = m->file.end};
-    if (!s.at || !take_header(&s)) return false;
+    struct scan s = {.saved = m, .at = m->file.file, .end = m->file.end, .mark = ' '};
+    if (!s.at || (!take_header(&s) && !take_first(&s))) return false;
     size_t left = (size_t)(s.end - s.at), floats = s.rows * s.columns;
     if (floats > left / 2)
         saved_fail(m, "is cut off: %" PRIu64 " vectors of %" PRIu64 " need more", s.rows,

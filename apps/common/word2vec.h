@@ -4,6 +4,8 @@
  *
  * A line has the number of words and the dimension; then come each word, a blank, and its vector:
  * numbers with blanks between, or floats of 4 bytes. Line ends may be left out between the latter.
+ * Without that line it is text, of two numbers at least, as GloVe's; if its first line has tabs, they
+ * separate.
  *
  * Callers   saved_open(); one worker writes, while the others rest
  * Memory    the model's, until saved_close(); to write a block of rows
