@@ -7,6 +7,7 @@
 #include "run_log.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,7 @@ int training_run(const struct training_kind *kind, int argc, char **argv)
     struct pool pool;
     struct kept names;
     fail_set_program(kind->name);
+    signal(SIGXFSZ, SIG_IGN); /* then writing a checkpoint fails, with a reason */
     struct settings *s = kind->options(program);
     settings_parse(
         s, &(struct args_program){.name = kind->name, .about = kind->about, .more = kind->more},

@@ -299,6 +299,10 @@ TEST(resume, a_folder_that_cannot_be_had_is_refused_before_the_training)
         }
     }
     CHECK_EQ(command_run(&c, "cd %s && ls -d model no", folder), 2);
+    CHECK_EQ(command_run(&c, "cd %s && ulimit -f 1 && %s %s --checkpoint full", folder,
+                         program_path("kge"), programs[0].options),
+             1);
+    CHECK_STR(c.err.text, "File too large");
 }
 
 static void is_refused(int status, const char *arguments, const char *part)
