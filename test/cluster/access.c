@@ -39,12 +39,11 @@ static void check_rows(const struct batch *b, int pushes)
 
 static void set_my_part(struct seat *s, const struct batch *all)
 {
-    struct batch mine = batch_new(s->node, all->n, all->floats);
+    CLOSED_BY(batch_free) struct batch mine = batch_new(s->node, all->n, all->floats);
     for (size_t i = 0; i < all->n; i++)
         if ((int)(all->keys[i] % (unsigned)s->seats) == s->number) batch_add(&mine, all->keys[i]);
     fill(&mine, 1);
     CHECK_EQ(locus_set(s->worker, mine.keys, mine.n, mine.values), 0);
-    batch_free(&mine);
 }
 
 static void pull_and_check(struct seat *s, struct batch *all, int pushes)
@@ -57,7 +56,7 @@ static void pull_and_check(struct seat *s, struct batch *all, int pushes)
 
 static void exchange(struct seat *s)
 {
-    struct batch all = batch_of_all(s->node);
+    CLOSED_BY(batch_free) struct batch all = batch_of_all(s->node);
     set_my_part(s, &all);
     seat_barrier(s);
     pull_and_check(s, &all, 0);
@@ -70,7 +69,6 @@ static void exchange(struct seat *s)
     struct locus_stats stats = stats_of(s->node);
     CHECK_EQ(stats.calls_waited > 0, s->team->nodes > 1);
     CHECK_EQ(stats.calls_waited_s > 0, s->team->nodes > 1);
-    batch_free(&all);
 }
 
 static void exchange_among(int nodes, unsigned workers, unsigned shards)
@@ -97,7 +95,7 @@ static const struct locus_table longest = {.rows = LONGEST_ROWS, .length = LOCUS
 
 static void exchange_longest(struct seat *s)
 {
-    struct batch all = batch_of_all(s->node);
+    CLOSED_BY(batch_free) struct batch all = batch_of_all(s->node);
     locus_ticket t;
     for (size_t i = 0; i < all.floats; i++) all.values[i] = (float)(1 + i % 100);
     CHECK_EQ(locus_push(s->worker, all.keys, all.n, all.values), 0);
@@ -107,7 +105,6 @@ static void exchange_longest(struct seat *s)
     for (size_t i = 0; i < all.floats; i++)
         if (all.values[i] != (float)(2 * (unsigned)s->seats * (1 + i % 100)))
             test_fail(__FILE__, __LINE__, "float %zu is %g", i, (double)all.values[i]);
-    batch_free(&all);
 }
 
 TEST(access, rows_of_the_greatest_length)
@@ -141,8 +138,9 @@ static void count_keys(const struct seat *s, locus_key keys[LONG_CALL], unsigned
 
 static void call_with_many_keys(struct seat *s)
 {
+    CLOSED_BY(batch_free)
     struct batch b = batch_new(s->node, LONG_CALL, (size_t)LONG_CALL * LONG_LENGTH);
-    unsigned *counts = calloc(LONG_ROWS, sizeof *counts);
+    CLOSED_BY(free_at) unsigned *counts = calloc(LONG_ROWS, sizeof *counts);
     CHECK(counts != NULL);
     draw_keys(s->number, b.keys);
     for (int i = 0; i < LONG_CALL * LONG_LENGTH; i++) b.values[i] = (float)(1 + i % LONG_LENGTH);
@@ -154,8 +152,6 @@ static void call_with_many_keys(struct seat *s)
     for (int i = 0; i < LONG_CALL; i++)
         for (int f = 0; f < LONG_LENGTH; f++)
             CHECK_EQ(b.values[i * LONG_LENGTH + f], counts[b.keys[i]] * (unsigned)(1 + f));
-    free(counts);
-    batch_free(&b);
 }
 
 TEST(access, a_hundred_thousand_keys_in_one_call_some_of_them_often)

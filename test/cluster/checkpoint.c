@@ -87,7 +87,7 @@ static void scatter(struct seat *s)
 static void check_counts(const char *folder)
 {
     char name[SERIES_NAME], path[SERIES_PATH];
-    struct manifest m;
+    CLOSED_BY(manifest_fini) struct manifest m;
     CHECK_EQ(series_newest(folder, name), 0);
     snprintf(path, sizeof path, "%.255s/%s/" MANIFEST_NAME, folder, name);
     CHECK_EQ(manifest_read(&m, FILES_HERE, path, NULL), 0);
@@ -95,7 +95,6 @@ static void check_counts(const char *folder)
     CHECK_EQ(manifest_rows(&m, 0), 467);
     CHECK_EQ(manifest_rows(&m, 1), 22);
     CHECK_EQ(manifest_rows(&m, 2), 0);
-    manifest_fini(&m);
 }
 
 static void save(struct seat *s)

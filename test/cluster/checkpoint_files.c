@@ -23,12 +23,11 @@ static float value_of(locus_key key, uint32_t i)
 
 static void save(struct seat *s)
 {
-    struct batch b = batch_of_all(s->node);
+    CLOSED_BY(batch_free) struct batch b = batch_of_all(s->node);
     BATCH_FOREACH(row, &b)
     for (uint32_t i = 0; i < row.length; i++) row.row[i] = value_of(row.key, i);
     if (s->number == 0) CHECK_EQ(locus_set(s->worker, b.keys, b.n, b.values), 0);
     CHECK_EQ(locus_checkpoint(s->worker, s->team->shared), 0);
-    batch_free(&b);
 }
 
 /* A folder with one checkpoint, by two nodes of two workers. */
@@ -52,7 +51,7 @@ static const char *python(void)
 static void check_rows(const char *folder, const char *name)
 {
     size_t bytes;
-    char *text = folder_read(folder, name, &bytes);
+    CLOSED_BY(free_at) char *text = folder_read(folder, name, &bytes);
     CHECK(bytes >= FLOATS * sizeof(float));
     const char *at = text + bytes - FLOATS * sizeof(float);
     for (locus_key key = 0; key < ROWS; key++)
@@ -61,7 +60,6 @@ static void check_rows(const char *folder, const char *name)
             memcpy(&value, at, sizeof value);
             CHECK(value == value_of(key, i));
         }
-    free(text);
 }
 
 TEST(checkpoint_files, python_and_numpy_read_them)

@@ -93,13 +93,12 @@ static struct visits walk(locus_worker *w)
 
 static void write_rows(locus_worker *w)
 {
-    float *row = calloc(LENGTH, sizeof *row);
+    CLOSED_BY(free_at) float *row = calloc(LENGTH, sizeof *row);
     CHECK(row != NULL);
     for (locus_key key = 0; key < ROWS; key++) {
         for (int i = 0; i < LENGTH; i++) row[i] = (float)(key + 1);
         CHECK_EQ(locus_set(w, &key, 1, row), 0);
     }
-    free(row);
 }
 
 TEST(checkpoint_leaving, a_row_that_leaves_while_it_is_copied_is_fetched)

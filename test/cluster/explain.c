@@ -132,7 +132,7 @@ static void await_answer(const char *options, const char *text)
 
 TEST(explain, tells_a_keys_life)
 {
-    struct child job;
+    CLOSED_BY(end) struct child job;
     start(&job);
     ask("");
     CHECK_STR(c.out.text, "table a:b c, row ");
@@ -164,13 +164,12 @@ TEST(explain, tells_a_keys_life)
     CHECK_STR(c.out.text, "main copy   node 0; moved 3 times, its home\n");
     CHECK_STR(c.out.text, "moved 1 -> 0: a worker of node 0 asked for it by locus_localize");
     CHECK_STR(c.out.text, "moved 0 -> 2: only node 2 intends it, clocks 118 to 140\n");
-    end(&job);
 }
 
 TEST(explain, is_json_for_scripts)
 {
     char text[LINE_BYTES];
-    struct child job;
+    CLOSED_BY(end) struct child job;
     start(&job);
     take_step(&job, "move");
     take_step(&job, "copy");
@@ -188,7 +187,6 @@ TEST(explain, is_json_for_scripts)
     CHECK_STR(c.out.text, "{\"event\":\"decision\",\"what\":\"moved\",\"seconds_ago\":");
     command_must(&c, "%s explain --wait 0.1 %u %s", locus_path(), row_asked + ROWS, base);
     CHECK_STR(c.out.text, "main copy   node 2");
-    end(&job);
 }
 
 static void is_refused(int status, const char *arguments, const char *part)
@@ -228,7 +226,7 @@ TEST(explain, says_what_it_cannot_tell)
 /* Without LOCUS_METRICS a job has no port, and remembers nothing. */
 TEST(explain, needs_metrics)
 {
-    struct child job;
+    CLOSED_BY(end) struct child job;
     child_start(&job, "job", "off");
     child_hear(&job);
     take_step(&job, "move");
@@ -237,7 +235,6 @@ TEST(explain, needs_metrics)
     if (c.out.length == 0 && !strstr(c.err.text, "several jobs") &&
         !strstr(c.err.text, "nobody answers") && !strstr(c.err.text, "there is no key"))
         CHECK_STR(c.err.text, "start it with LOCUS_METRICS=127.0.0.1:9400");
-    end(&job);
 }
 
 /* ---- nodes that say something odd ---- */

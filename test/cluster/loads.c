@@ -152,7 +152,7 @@ static double ask(struct child *c, const char *name)
  * they have gone, and asks for them at rank 2, where they are not yet. */
 TEST(loads, show_what_waits)
 {
-    struct islands s;
+    CLOSED_BY(islands_close) struct islands s;
     struct child c[NODES];
     char held[LINE_BYTES];
     start(&s, c);
@@ -179,5 +179,4 @@ TEST(loads, show_what_waits)
     for (int i = 0; i < NODES; i++) CHECK(ask(&c[i], "locus_peer_asked_bytes") == 0);
     for (int i = 0; i < NODES; i++) child_tell(&c[i], "close");
     for (int i = 0; i < NODES; i++) child_wait(&c[i]);
-    islands_close(&s);
 }

@@ -47,9 +47,8 @@ static void has_points(const char *what, const char *text)
 static void file_has_points(const char *folder, const char *name)
 {
     size_t bytes;
-    char *text = folder_read(folder, name, &bytes);
+    CLOSED_BY(free_at) char *text = folder_read(folder, name, &bytes);
     has_points(name, text);
-    free(text);
 }
 
 TEST(locale, with_a_comma_changes_nothing_for_machines)

@@ -43,7 +43,7 @@ static void do_call(struct seat *s, enum deed deed, float *rows)
 static void body(struct seat *s)
 {
     struct trial *t = s->team->shared;
-    float *rows = calloc((size_t)CALL * s->team->tables[0].length, sizeof *rows);
+    CLOSED_BY(free_at) float *rows = calloc((size_t)CALL * s->team->tables[0].length, sizeof *rows);
     CHECK(rows != NULL);
     seat_barrier(s);
     if (s->number == 0) t->before_kb = footprint_now().resident_kb;
@@ -56,7 +56,6 @@ static void body(struct seat *s)
         CHECK(grown_kb <= (keys * t->pages_a_key * PAGE + NOISE_BYTES) / 1024);
     }
     seat_barrier(s);
-    free(rows);
 }
 
 static void cost(uint64_t keys, uint32_t length, struct trial t)

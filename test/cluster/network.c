@@ -43,20 +43,19 @@ ROLE(adder)
 
 TEST(network, with_a_delay_sums_are_exact)
 {
-    struct islands s;
+    CLOSED_BY(islands_close) struct islands s;
     struct child c[3];
     islands_open(&s, 3);
     islands_delay(&s, 0.01);
     for (int i = 0; i < 3; i++) start_node(&s, &c[i], "adder", i, 10);
     for (int i = 0; i < 3; i++) child_wait(&c[i]);
     CHECK(proxy_bytes(s.link[1][0], PROXY_FORTH) > 10000); /* all that was said went this way */
-    islands_close(&s);
 }
 
 /* Directions stall at random, for a time that is below the time-out. */
 TEST(network, stalls_below_the_time_out_do_no_harm)
 {
-    struct islands s;
+    CLOSED_BY(islands_close) struct islands s;
     struct child c[3];
     unsigned seed = 5;
     islands_open(&s, 3);
@@ -70,7 +69,6 @@ TEST(network, stalls_below_the_time_out_do_no_harm)
         sleep_s(0.01);
     }
     for (int i = 0; i < 3; i++) child_wait(&c[i]);
-    islands_close(&s);
 }
 
 /* The delay is really there: an answer takes as long as both ways. */
@@ -101,13 +99,12 @@ ROLE(puller)
 
 TEST(network, an_answer_takes_as_long_as_both_ways)
 {
-    struct islands s;
+    CLOSED_BY(islands_close) struct islands s;
     struct child c[2];
     islands_open(&s, 2);
     islands_delay(&s, 0.05);
     for (int i = 0; i < 2; i++) start_node(&s, &c[i], "puller", i, 10);
     for (int i = 0; i < 2; i++) child_wait(&c[i]);
-    islands_close(&s);
 }
 
 /* ---- networks that do not ---- */
@@ -121,14 +118,13 @@ ROLE(witness)
     read_team(arguments, &t, &rank, listen);
     locus *n = team_open(&t, rank);
     locus_worker *w = worker_of(n);
-    struct batch all = batch_of_all(n);
+    CLOSED_BY(batch_free) struct batch all = batch_of_all(n);
     parent_tell("ready");
     while ((rc = locus_pull(w, all.keys, all.n, all.values)) == 0) sleep_s(0.02);
     CHECK_EQ(rc, -ECONNRESET);
     parent_tell("%s", locus_error());
     locus_worker_close(w);
     CHECK_EQ(locus_close(n), -ECONNRESET);
-    batch_free(&all);
 }
 
 enum { WITNESSES = 3 };

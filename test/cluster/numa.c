@@ -91,10 +91,9 @@ static void bring_rows(struct seat *s)
 
 static void write_all(struct seat *s)
 {
-    struct batch all = batch_of_all(s->node);
+    CLOSED_BY(batch_free) struct batch all = batch_of_all(s->node);
     if (s->rank == 0) CHECK_EQ(locus_set(s->worker, all.keys, all.n, all.values), 0);
     CHECK_EQ(locus_quiesce(s->worker), 0);
-    batch_free(&all);
 }
 
 static void look_at_rows(struct seat *s, const struct machine *m)

@@ -24,11 +24,10 @@ static struct team team_at(const char *address, int nodes)
 /* Everybody writes everywhere, so that what is measured has been used. */
 static void push_all(struct seat *s)
 {
-    struct batch all = batch_of_all(s->node);
+    CLOSED_BY(batch_free) struct batch all = batch_of_all(s->node);
     CHECK_EQ(locus_push(s->worker, all.keys, all.n, all.values), 0);
     seat_barrier(s);
     CHECK_EQ(locus_pull(s->worker, all.keys, all.n, all.values), 0);
-    batch_free(&all);
 }
 
 /* ---- footprints ---- */

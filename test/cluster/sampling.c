@@ -46,11 +46,10 @@ static locus_distribution *distribution_of(locus *n, locus_key first, uint64_t c
 /* The sample's next n keys. */
 static void pull(locus_worker *w, locus_sample sample, size_t n, locus_key *keys)
 {
-    float *values = calloc(n * LENGTH, sizeof *values);
+    CLOSED_BY(free_at) float *values = calloc(n * LENGTH, sizeof *values);
     CHECK(values != NULL);
     CHECK_EQ(locus_pull_sample(w, sample, n, keys, values), 0);
     check_rows(keys, n, values);
-    free(values);
 }
 
 static locus_sample prepared(locus_worker *w, locus_distribution *d, size_t n)

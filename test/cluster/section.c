@@ -35,7 +35,7 @@ static void cluster_close(struct cluster *c)
 
 TEST(section, a_call_that_would_wait_is_refused_and_does_nothing)
 {
-    struct cluster c = cluster_open();
+    CLOSED_BY(cluster_close) struct cluster c = cluster_open();
     const locus_key keys[2] = {c.of[0], c.of[1]}; /* here, there */
     const float ones[2 * LENGTH] = {1, 1, 1, 1, 1, 1, 1, 1};
     float row[2 * LENGTH];
@@ -53,7 +53,6 @@ TEST(section, a_call_that_would_wait_is_refused_and_does_nothing)
     locus_read_end(c.worker[0]);
     CHECK_EQ(locus_pull(c.worker[0], keys, 2, row), 0);
     for (int i = 0; i < 2 * LENGTH; i++) CHECK(row[i] == 0);
-    cluster_close(&c);
 }
 
 /* A replica is read and added to in place; it is set by way of its owner. */
@@ -62,7 +61,7 @@ TEST(section, a_set_of_a_replica_is_refused_inside)
     const float ones[LENGTH] = {1, 1, 1, 1};
     float row[LENGTH];
     team.technique = LOCUS_FULL_REPLICATION;
-    struct cluster c = cluster_open();
+    CLOSED_BY(cluster_close) struct cluster c = cluster_open();
     locus_read_begin(c.worker[0]);
     CHECK_EQ(locus_push(c.worker[0], &c.of[1], 1, ones), 0);
     CHECK_EQ(locus_set(c.worker[0], &c.of[1], 1, ones), -EDEADLK);
@@ -71,7 +70,6 @@ TEST(section, a_set_of_a_replica_is_refused_inside)
     CHECK(row[0] == 1);
     locus_read_end(c.worker[0]);
     CHECK_EQ(locus_set(c.worker[0], &c.of[1], 1, ones), 0);
-    cluster_close(&c);
 }
 
 /* The set of a replica goes by way of its owner: until it is done there is no view, for the replica
@@ -79,7 +77,7 @@ TEST(section, a_set_of_a_replica_is_refused_inside)
 TEST(section, what_a_worker_has_under_way_hides_the_replica_from_its_views)
 {
     team.technique = LOCUS_FULL_REPLICATION;
-    struct cluster c = cluster_open();
+    CLOSED_BY(cluster_close) struct cluster c = cluster_open();
     int seen = 0;
     for (int i = 1; i <= 100; i++) {
         const float values[LENGTH] = {(float)i, (float)i, (float)i, (float)i};
@@ -97,13 +95,12 @@ TEST(section, what_a_worker_has_under_way_hides_the_replica_from_its_views)
         locus_read_end(c.worker[0]);
     }
     CHECK(seen > 0);
-    cluster_close(&c);
 }
 
 /* Nothing waits when the operation is only handed over; it may be waited for behind the section. */
 TEST(section, an_asynchronous_call_may_be_made_inside_and_waited_for_outside)
 {
-    struct cluster c = cluster_open();
+    CLOSED_BY(cluster_close) struct cluster c = cluster_open();
     const float ones[LENGTH] = {1, 1, 1, 1};
     float row[LENGTH] = {0};
     locus_ticket push, pull;
@@ -116,7 +113,6 @@ TEST(section, an_asynchronous_call_may_be_made_inside_and_waited_for_outside)
     CHECK_EQ(locus_wait(c.worker[0], pull), 0);
     CHECK_EQ(locus_wait_all(c.worker[0]), 0);
     CHECK(row[0] == 1);
-    cluster_close(&c);
 }
 
 /* ---- rows that leave in the middle of a call ---- */
@@ -185,7 +181,7 @@ TEST(section, a_row_that_leaves_meanwhile_is_not_fetched_inside)
 
 TEST(section, rows_elsewhere_have_no_view_and_are_not_read_without_the_network)
 {
-    struct cluster c = cluster_open();
+    CLOSED_BY(cluster_close) struct cluster c = cluster_open();
     float row[LENGTH] = {7};
     for (int i = 0; i < NODES; i++) {
         locus_read_begin(c.worker[i]);
@@ -198,5 +194,4 @@ TEST(section, rows_elsewhere_have_no_view_and_are_not_read_without_the_network)
     }
     CHECK_STR(locus_error(), "not held");
     locus_prefetch(c.worker[0], c.of, NODES);
-    cluster_close(&c);
 }

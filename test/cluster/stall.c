@@ -174,7 +174,7 @@ TEST(stall, who_pulls_from_a_stopped_node_waits_and_does_not_grow)
 /* `from` and `to`: the direction that stalls. */
 static void flood_stalled_network(const char *what, int from, int to)
 {
-    struct islands s;
+    CLOSED_BY(islands_close) struct islands s;
     struct child c[2];
     char address[ADDRESS_BYTES], listen[ADDRESS_BYTES];
     islands_open(&s, 2);
@@ -193,7 +193,6 @@ static void flood_stalled_network(const char *what, int from, int to)
     for (int i = 0; i < 2; i++) check_growth(&c[i], before[i]);
     islands_stall(&s, from, to, false);
     finish(c);
-    islands_close(&s);
 }
 
 TEST(stall, acknowledgements_that_cannot_leave_do_not_grow)

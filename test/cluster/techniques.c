@@ -94,7 +94,7 @@ static bool brings_rows(enum locus_technique t)
 /* Each node in turn intends, pushes and pulls all rows. */
 static void in_turn(struct seat *s)
 {
-    struct batch all = batch_of_all(s->node);
+    CLOSED_BY(batch_free) struct batch all = batch_of_all(s->node);
     for (int turn = 0; turn < s->seats; turn++) {
         if (turn == s->number) {
             intend_now(s, &all);
@@ -109,7 +109,6 @@ static void in_turn(struct seat *s)
     CHECK_EQ(now.replicas_now,
              s->team->technique == LOCUS_FULL_REPLICATION ? ROWS - now.owned_now : 0);
     add_up(s);
-    batch_free(&all);
 }
 
 /* Of all nodes together, in rows; MOVED: to the first node what was not at home there, to each of
@@ -219,7 +218,7 @@ static void localize_by(struct seat *s, struct batch *all, int number)
 
 static void at_a_time(struct seat *s)
 {
-    struct batch all = batch_of_all(s->node);
+    CLOSED_BY(batch_free) struct batch all = batch_of_all(s->node);
     share(s, &all);
     check_shared(s);
     push_and_quiesce(s, &all);
@@ -235,7 +234,6 @@ static void at_a_time(struct seat *s)
     CHECK_EQ(stats_of(s->node).replicas_now, 0);
     check_pulled(s, &all, 301);
     add_up(s);
-    batch_free(&all);
 }
 
 TEST(techniques, adaptive_on_rows_that_are_replicated_right_now)
@@ -263,7 +261,7 @@ TEST(techniques, replication_on_rows_that_are_replicated_right_now)
 /* An intent for the far future, and one for now of the last key alone. */
 static void look_ahead(struct seat *s)
 {
-    struct batch all = batch_of_all(s->node);
+    CLOSED_BY(batch_free) struct batch all = batch_of_all(s->node);
     locus_key last = ROWS - 1;
     if (s->number == 0) {
         CHECK_EQ(locus_intent(s->worker, all.keys, ROWS - 1, 1000000, 1000001), 0);
@@ -273,7 +271,6 @@ static void look_ahead(struct seat *s)
     }
     CHECK_EQ(locus_quiesce(s->worker), 0);
     if (s->number == 0 && !s->team->act_immediately) CHECK(stats_of(s->node).relocated_in <= 1);
-    batch_free(&all);
 }
 
 TEST(techniques, an_intent_is_acted_on_in_time_and_not_before)

@@ -559,7 +559,7 @@ static void reopen(struct sailor *s, unsigned phase)
 
 static void sail(struct seat *seat)
 {
-    struct sailor *s = calloc(1, sizeof *s);
+    CLOSED_BY(free_at) struct sailor *s = calloc(1, sizeof *s);
     static double weight[DRAWN]; /* equal in all */
     CHECK(s != NULL);
     s->seat = seat;
@@ -590,7 +590,6 @@ static void sail(struct seat *seat)
     for (int i = 0; i < FLIGHTS; i++) batch_free(&s->flight[i]);
     batch_free(&s->calm);
     pthread_mutex_destroy(&s->mutex);
-    free(s);
 }
 
 /* ---- rounds ---- */

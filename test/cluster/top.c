@@ -72,13 +72,12 @@ static double field(const char *text, int rank, const char *name)
 /* It would look again and again, as fast as it can, for a key that nobody can press. */
 TEST(top, wants_a_terminal)
 {
-    struct child job;
+    CLOSED_BY(end) struct child job;
     start(&job);
     CHECK_EQ(command_run(&c, "TERM=xterm timeout -s KILL %d %s top %s < /dev/null", HANG_S,
                          locus_path(), base),
              1);
     CHECK_STR(c.err.text, "no terminal: use --once");
-    end(&job);
 }
 
 /* Rank 0 works: half of its rows are its own. */
@@ -114,7 +113,7 @@ TEST(top, tells_what_a_job_does)
 
 TEST(top, finds_the_jobs_of_this_user)
 {
-    struct child job;
+    CLOSED_BY(end) struct child job;
     struct command holder;
     start(&job);
     /* a process with the variable, as whatever started a job's nodes has it */
@@ -128,12 +127,11 @@ TEST(top, finds_the_jobs_of_this_user)
     }
     command_signal(&holder, 9);
     command_wait(&holder);
-    end(&job);
 }
 
 TEST(top, is_a_table_on_a_terminal)
 {
-    struct child job;
+    CLOSED_BY(end) struct child job;
     start(&job);
     command_start(&c, COMMAND_TERMINAL, "exec %s top --interval 0.2 %s", locus_path(), base);
     command_await(&c, &c.out, "2 nodes, by rank");
@@ -160,7 +158,6 @@ TEST(top, is_a_table_on_a_terminal)
         CHECK_STR(c.out.text, "node 0\n");
         CHECK(now_s() < until);
     }
-    end(&job);
 }
 
 TEST(top, says_what_it_cannot_do)

@@ -16,6 +16,8 @@
 #define TEST_H
 
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { TEST_LIMIT_S = 240 };
 
@@ -38,6 +40,13 @@ enum { TEST_LIMIT_S = 240 };
 
 /* Before a variable: what its closing function is, called with its address at the end of its block. */
 #define CLOSED_BY(close) __attribute__((cleanup(close)))
+/* Such a function: frees what the variable points to. */
+static inline void free_at(void *pointer)
+{
+    void *memory;
+    memcpy(&memory, pointer, sizeof memory);
+    free(memory);
+}
 
 /* Ends the test as failed unless the condition holds. */
 #define CHECK(condition) \

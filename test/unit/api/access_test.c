@@ -104,8 +104,8 @@ TEST(access, rows_of_different_lengths_in_one_call)
 
 TEST_ON_NODE(access, calls_with_any_number_of_keys, 3000, 3)
 {
-    locus_key *keys = calloc(3000, sizeof *keys);
-    float *rows = floats_of(3 * 3000);
+    CLOSED_BY(free_at) locus_key *keys = calloc(3000, sizeof *keys);
+    CLOSED_BY(free_at) float *rows = floats_of(3 * 3000);
     CHECK(keys != NULL);
     for (locus_key k = 0; k < 3000; k++) {
         keys[k] = k;
@@ -122,8 +122,6 @@ TEST_ON_NODE(access, calls_with_any_number_of_keys, 3000, 3)
         }
         if (count < 3000) CHECK(isnan(rows[3 * count])); /* not one float more */
     }
-    free(keys);
-    free(rows);
 }
 
 TEST_ON_NODE(access, a_key_may_repeat_within_a_call, 10, 2)

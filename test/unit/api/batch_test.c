@@ -18,8 +18,8 @@ static void draw(locus_key *keys, size_t n, uint64_t bound, uint64_t seed)
 static void check_distinct(size_t n, uint64_t bound)
 {
     locus_key *keys = calloc(n, sizeof *keys), *distinct = calloc(n, sizeof *distinct);
-    int64_t *places = calloc(n, sizeof *places);
-    unsigned char *seen = calloc(bound, 1);
+    CLOSED_BY(free_at) int64_t *places = calloc(n, sizeof *places);
+    CLOSED_BY(free_at) unsigned char *seen = calloc(bound, 1);
     size_t count = 77, expected = 0;
     CHECK(keys && distinct && places && seen);
     draw(keys, n, bound, n);
@@ -33,8 +33,6 @@ static void check_distinct(size_t n, uint64_t bound)
     CHECK_EQ(count, expected);
     free(keys);
     free(distinct);
-    free(places);
-    free(seen);
 }
 
 TEST(batch, distinct_keys_come_in_the_order_of_the_batch)
@@ -89,7 +87,7 @@ static void free_rows(struct rows *r)
 static void check_gather(locus_worker *w, size_t n, size_t count, uint32_t each)
 {
     CLOSED_BY(free_rows) struct rows r = rows_of(n * each, count);
-    float *out = floats_of(n * LENGTH);
+    CLOSED_BY(free_at) float *out = floats_of(n * LENGTH);
     CHECK_EQ(locus_gather(w, r.values, count, LENGTH, r.places, n, each, out), 0);
     for (size_t i = 0; i < n * LENGTH; i++) {
         float sum = 0;
@@ -97,7 +95,6 @@ static void check_gather(locus_worker *w, size_t n, size_t count, uint32_t each)
             sum += r.values[(size_t)r.places[i / LENGTH * each + k] * LENGTH + i % LENGTH];
         CHECK(out[i] == sum);
     }
-    free(out);
 }
 
 static void check_scatter(locus_worker *w, size_t n, size_t count)

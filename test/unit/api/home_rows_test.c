@@ -109,7 +109,7 @@ TEST(home_rows, a_row_that_is_elsewhere_is_seen_by_its_home)
     CLOSED_BY(pair_end) struct pair p;
     pair_init(&p, two, 2);
     pair_open(&p);
-    float *row = floats_of(LONG);
+    CLOSED_BY(free_at) float *row = floats_of(LONG);
     for (locus_key key = 0; key < ROWS + 4; key++) {
         row[0] = (float)key + 1;
         CHECK_EQ(locus_set(p.worker[key % 2], &key, 1, row), 0);
@@ -125,5 +125,4 @@ TEST(home_rows, a_row_that_is_elsewhere_is_seen_by_its_home)
         CHECK(seen[home].first[key] == (float)key + 1);
     }
     CHECK(seen[1].rows > 1024);
-    free(row);
 }

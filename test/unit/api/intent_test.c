@@ -57,12 +57,11 @@ TEST_ON_NODE(intent, intents_may_begin_in_the_past_overlap_and_repeat, 10, 1)
 TEST_ON_NODE(intent, on_a_cluster_of_one_any_number_may_wait, 10, 1)
 {
     enum { CALL = 1000000 };
-    locus_key *keys = calloc(CALL, sizeof *keys);
+    CLOSED_BY(free_at) locus_key *keys = calloc(CALL, sizeof *keys);
     CHECK(keys != NULL);
     for (int i = 0; i <= LOCUS_WAITING_KEYS_MAX / CALL; i++)
         CHECK_EQ(locus_intent(w, keys, CALL, 10 + i, 1000), 0);
     CHECK_EQ(stats_of(n).intents_signaled, LOCUS_WAITING_KEYS_MAX + CALL);
-    free(keys);
 }
 
 TEST_ON_NODE(intent, localize_needs_keys_that_exist, 10, 1)

@@ -158,7 +158,7 @@ static void check_plain(struct model *m)
 
 static void check_optimizer(enum locus_optimizer o, unsigned workers)
 {
-    struct model *m = malloc(sizeof *m);
+    CLOSED_BY(free_at) struct model *m = malloc(sizeof *m);
     CHECK(m != NULL);
     open_model(m, o, workers);
     CHECK_EQ(locus_length(m->node, PLAIN), LENGTH);
@@ -174,7 +174,6 @@ static void check_optimizer(enum locus_optimizer o, unsigned workers)
     }
     check_plain(m);
     close_both(m->node, m->worker);
-    free(m);
 }
 
 TEST(optimizer, rows_take_the_steps_of_each_call_in_order)

@@ -301,13 +301,12 @@ TEST(sampling_calls, a_large_sample)
 {
     enum { LARGE = 100000 };
     CLOSED_BY(scene_end) struct scene s = scene();
-    locus_key *keys = keys_of(LARGE);
+    CLOSED_BY(free_at) locus_key *keys = keys_of(LARGE);
     for (int l = 0; l < 4; l++) {
         locus_distribution *d = weighted(s.node, levels[l], 0);
         sample_keys(s.worker, d, LARGE, keys, LARGE);
         locus_distribution_free(d);
     }
-    free(keys);
 }
 
 /* ---- threads ---- */

@@ -536,7 +536,7 @@ static void check_gradients(struct pool_member *m, void *ctr)
     const struct pool_table *t = &m->pool->tables[CTR_FEATURES];
     struct ctr *c = ctr;
     CLOSED_BY(wide_deep_close) struct wide_deep w;
-    struct click_batch b;
+    CLOSED_BY(click_batch_close) struct click_batch b;
     CLOSED_BY(places_fini) struct places places;
     for (uint64_t i = 0; i < t->rows * t->stride; i++)
         t->values[i] = (float)(i % t->stride <= DIM ? 2 * rng_real(&rng) - 1 : 1); /* sums: 1 */
@@ -574,7 +574,6 @@ static void check_gradients(struct pool_member *m, void *ctr)
                           slope);
         }
     }
-    click_batch_close(&b);
 }
 
 TEST(ctr, gradients_of_features_are_slopes)

@@ -112,7 +112,7 @@ TEST(gnn, parts_are_balanced_and_few_edges_between_them)
 {
     CLOSED_BY(release) struct gnn g;
     plant(&g, "3000x10x6", 0.9);
-    uint32_t *part_of = take_memory(3000, sizeof *part_of);
+    CLOSED_BY(free_at) uint32_t *part_of = take_memory(3000, sizeof *part_of);
     for (uint32_t parts = 2; parts <= 6; parts++) {
         partition_cut(PARTITION_RANDOM, &g.network, &g.labels, parts, 1, part_of);
         check_balance(&g, part_of, parts);
@@ -125,7 +125,6 @@ TEST(gnn, parts_are_balanced_and_few_edges_between_them)
     }
     partition_cut(PARTITION_GREEDY, &g.network, &g.labels, 1, 1, part_of);
     CHECK(partition_cut_share(&g.network, part_of) == 0);
-    free(part_of);
 }
 
 /* ---- neighbourhoods ---- */
@@ -133,7 +132,7 @@ TEST(gnn, parts_are_balanced_and_few_edges_between_them)
 /* Everything in it is there once, its edges are edges of the graph, and weights add up to 1. */
 static void check_neighbourhood(const struct gnn *g, const struct neighbourhood *h, size_t most)
 {
-    float *sums = take_memory(h->middles, sizeof *sums);
+    CLOSED_BY(free_at) float *sums = take_memory(h->middles, sizeof *sums);
     for (uint32_t t = 0; t < h->tops; t++) {
         float sum = 0;
         CHECK(h->middle[h->upper[h->top_start[t]].end] == h->top[t]);
@@ -153,7 +152,6 @@ static void check_neighbourhood(const struct gnn *g, const struct neighbourhood 
         for (uint32_t j = 0; j < i; j++) CHECK(h->input[i] != h->input[j]);
     }
     for (uint32_t i = 0; i < h->middles; i++) CHECK(fabsf(sums[i] - 1) < 1e-5F);
-    free(sums);
 }
 
 TEST(gnn, neighbourhoods_are_what_a_batch_depends_on)
@@ -339,7 +337,7 @@ static void check_gradients(struct pool_member *m, void *checked)
     for (uint32_t t = 0; t < TOPS; t++) h.top[t] = 7 * t;
     neighbourhood_make(&maker, &h, &rng);
     double *slopes = take_memory(h.inputs * n, sizeof *slopes), most = 0;
-    float *before = take_memory(h.inputs * n, sizeof *before);
+    CLOSED_BY(free_at) float *before = take_memory(h.inputs * n, sizeof *before);
     for (uint32_t i = 0; i < h.inputs; i++) {
         memcpy(before + i * n, row_of(m, h.input[i]), n * sizeof *before);
         for (size_t j = 0; j < n; j++)
@@ -351,7 +349,6 @@ static void check_gradients(struct pool_member *m, void *checked)
     for (size_t i = 0; i < h.inputs * n; i++) most = fmax(most, fabs(slopes[i]));
     CHECK(most > 0.02); /* there is something to check */
     free(slopes);
-    free(before);
 }
 
 static void open_pool(struct pool *pool, const struct gnn *g, bool is_baseline)

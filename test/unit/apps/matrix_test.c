@@ -112,7 +112,7 @@ TEST(matrix, equal_columns_have_equal_products)
 {
     enum { M = 13, N = 75, K = 300 };
     float *a = matrix_of(M, K), *b = matrix_of(1, K), c[M * N];
-    float *panels = take_memory(matrix_panels(K, N), sizeof *panels);
+    CLOSED_BY(free_at) float *panels = take_memory(matrix_panels(K, N), sizeof *panels);
     const float *rows[N];
     for (size_t j = 0; j < N; j++) rows[j] = b;
     matrix_pack_turned(panels, rows, K, N);
@@ -125,5 +125,4 @@ TEST(matrix, equal_columns_have_equal_products)
     }
     free(a);
     free(b);
-    free(panels);
 }

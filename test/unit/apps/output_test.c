@@ -124,7 +124,7 @@ TEST(output, a_model_is_a_header_and_the_tensors)
     snprintf(path, sizeof path, "%s/model", folder);
     folder_write(folder, "model", "what was there before", 0);
     write_model(6);
-    char *text = folder_read(folder, "model", &length);
+    CLOSED_BY(free_at) char *text = folder_read(folder, "model", &length);
     memcpy(&header, text, sizeof header);
     CHECK_EQ(header % 8, 0);
     CHECK_EQ(length, 8 + header + 6 * sizeof(float) + 4);
@@ -137,7 +137,6 @@ TEST(output, a_model_is_a_header_and_the_tensors)
     memcpy(&last, text + 8 + header + 5 * sizeof last, sizeof last);
     CHECK(last == 6);
     CHECK(memcmp(text + length - 4, "a\nb\n", 4) == 0);
-    free(text);
 }
 
 TEST(output, a_model_that_is_not_complete_does_not_replace_one_that_is)
@@ -172,7 +171,7 @@ TEST(output, a_chart_has_its_lines_and_leaves_out_what_is_no_number)
     folder_new(folder);
     snprintf(path, sizeof path, "%s/chart.svg", folder);
     chart_write(&c, path);
-    char *text = folder_read(folder, "chart.svg", &length);
+    CLOSED_BY(free_at) char *text = folder_read(folder, "chart.svg", &length);
     CHECK_STR(text, "a &lt;b&gt; &amp; c");
     CHECK_STR(text, ">first<");
     CHECK_STR(text, "</svg>\n");
@@ -184,7 +183,6 @@ TEST(output, a_chart_has_its_lines_and_leaves_out_what_is_no_number)
      * second. */
     CHECK_STR(text, "cx=\"308.0\" cy=\"110.0\"");
     CHECK_STR(text, "cx=\"638.0\" cy=\"281.0\"");
-    free(text);
 }
 
 /* A path of the user's may be cut in the middle of a character, or be no text at all; no viewer
@@ -201,11 +199,10 @@ TEST(output, a_chart_is_xml_whatever_its_texts_are)
     folder_new(folder);
     snprintf(path, sizeof path, "%s/chart.svg", folder);
     chart_write(&c, path);
-    char *text = folder_read(folder, "chart.svg", &length);
+    CLOSED_BY(free_at) char *text = folder_read(folder, "chart.svg", &length);
     CHECK_STR(text, ">caf\xEF\xBF\xBD<");
     CHECK_STR(text, ">\xEF\xBF\xBD &quot;q&quot; \xEF\xBF\xBD \xEF\xBF\xBD");
     CHECK_STR(text, ">\xC3\xA9t\xC3\xA9<");
-    free(text);
 }
 
 /* ---- progress ---- */

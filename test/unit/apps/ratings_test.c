@@ -376,7 +376,7 @@ static const char long_matrix[] =
 TEST(ratings, threads_read_a_matrix_as_one_does)
 {
     size_t length;
-    char *text = long_text(long_matrix, write_cell, &length);
+    CLOSED_BY(free_at) char *text = long_text(long_matrix, write_cell, &length);
     is_read_alike(text, length, LONG_LINES);
     is_read_alike(text, length - 1, LONG_LINES); /* no newline at the end */
     /* a comment, one part of it and more, of blank lines within */
@@ -391,12 +391,12 @@ TEST(ratings, threads_read_a_matrix_as_one_does)
     snprintf(declared, sizeof declared, "%6zu", LONG_LINES - lines);
     memcpy(strstr(text, " 150000") + 1, declared, 6);
     is_read_alike(text, length, LONG_LINES - lines);
-    free(text);
 }
 
 TEST(ratings, threads_number_names_as_one_does)
 {
     size_t length;
+    CLOSED_BY(free_at)
     char *text = long_text("% of a test\nuser,item,rating,time\n", write_named, &length);
     is_read_alike(text, length, LONG_LINES);
     /* a name longer than a part */
@@ -416,7 +416,6 @@ TEST(ratings, threads_number_names_as_one_does)
     name[1] = '\n';
     strchr(name, ',')[-1] = '"';
     is_read_alike(text, length, LONG_LINES - lines);
-    free(text);
 }
 
 /* The line behind this byte becomes wrong; its number. */
@@ -442,7 +441,7 @@ static void is_refused_at(const char *text, size_t length, size_t line, const ch
 TEST(ratings, threads_name_the_first_wrong_line)
 {
     size_t length;
-    char *text = long_text(long_matrix, write_cell, &length);
+    CLOSED_BY(free_at) char *text = long_text(long_matrix, write_cell, &length);
     for (size_t part = 5; part-- > 0;)
         is_refused_at(text, length, spoil(text, part * LINE_PARTS_BYTES + 100, 'x'),
                       "has 4 numbers");
@@ -451,20 +450,18 @@ TEST(ratings, threads_name_the_first_wrong_line)
     for (size_t part = 5; part-- > 0;)
         is_refused_at(text, length, spoil(text, part * LINE_PARTS_BYTES + 100, ','),
                       "has 5 fields");
-    free(text);
 }
 
 /* More cells than declared, before a line that is wrong. */
 TEST(ratings, threads_count_cells_as_one_does)
 {
     size_t length;
-    char *text = long_text(long_matrix, write_cell, &length);
+    CLOSED_BY(free_at) char *text = long_text(long_matrix, write_cell, &length);
     memcpy(strstr(text, " 150000") + 1, "100000", 6);
     spoil(text, length - 200, 'x');
     is_refused_at(text, length, 100004, "there are more values than the 100000 declared");
     spoil(text, strlen(long_matrix), 'x');
     is_refused_at(text, length, 5, "has 4 numbers");
-    free(text);
 }
 
 TEST(ratings, holds_back_a_share)

@@ -36,10 +36,9 @@ static void save(const char *to, const char *text)
 static void has(const char *file, const char *text)
 {
     size_t length;
-    char *content = folder_read(folder, file, &length);
+    CLOSED_BY(free_at) char *content = folder_read(folder, file, &length);
     CHECK_STR(content, text);
     CHECK_EQ(length, strlen(text));
-    free(content);
 }
 
 static unsigned files(void)

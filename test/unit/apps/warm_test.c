@@ -118,7 +118,7 @@ TEST(warm, an_archive_of_numpy_is_a_model)
     size_t length;
     write_model("model.npz", "a\nb\n");
     ends_with(run, &j, 0, "3 4 20 0;-1 -1 -1 0;1 2 10 0;7 8 40 0;-4 -4 -4 0;5 6 30 0;");
-    char *text = folder_read(folder, "model.npz", &length);
+    CLOSED_BY(free_at) char *text = folder_read(folder, "model.npz", &length);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t at = (size_t)(found(text, length, cases[i].part) - text) + strlen(cases[i].part);
         damage(text, length, at - (i > 0), cases[i].byte);
@@ -130,7 +130,6 @@ TEST(warm, an_archive_of_numpy_is_a_model)
     }
     folder_write(folder, "model.npz", found(text, length, "\x93NUMPY"), 200);
     ends_with(run, &j, 1, "is one array, without names of its rows: numpy.savez() writes both");
-    free(text);
 }
 
 static void check_names(const void *letters)

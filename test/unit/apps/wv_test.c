@@ -101,9 +101,8 @@ TEST(wv, vocabulary_is_by_frequency)
     CHECK_EQ(v.counts[0], 4);
     CHECK_EQ(v.total, 9);
     CHECK_EQ(v.read, 11);
-    double *weights = vocabulary_weights(&v, 0.75);
+    CLOSED_BY(free_at) double *weights = vocabulary_weights(&v, 0.75);
     CHECK(fabs(weights[0] - pow(4, 0.75)) < 1e-12);
-    free(weights);
 }
 
 TEST(wv, a_text_s_words_and_a_model_s_are_united)
@@ -117,14 +116,13 @@ TEST(wv, a_text_s_words_and_a_model_s_are_united)
     CHECK_EQ(v.words.count, 6);
     CHECK_EQ(v.kept, 2);
     CHECK_EQ(v.total, 11);
-    double *weights = vocabulary_weights(&v, -1);
+    CLOSED_BY(free_at) double *weights = vocabulary_weights(&v, -1);
     for (uint32_t i = 0; i < 6; i++) {
         CHECK(strcmp(names_get(&v.words, i), words[i]) == 0);
         CHECK_EQ(v.counts[i], counts[i]);
         CHECK((weights[i] > 0) == (i < 4) && isfinite(weights[i]));
     }
     CHECK(vocabulary_keep(&v, 5, 0.001) == 1);
-    free(weights);
 }
 
 static void load_rare(const void *from)
@@ -182,9 +180,8 @@ static void tiny_init(struct wv *w, const char *text)
         (struct settings){.epochs = 2, .seed = 3, .workers = 1, .is_baseline = true};
     w->options.common.data = file_of(text, 0);
     vocabulary_load(&w->vocabulary, path, 1, NULL);
-    double *weights = vocabulary_weights(&w->vocabulary, 0.75);
+    CLOSED_BY(free_at) double *weights = vocabulary_weights(&w->vocabulary, 0.75);
     noise_init(&w->noise, weights, w->vocabulary.words.count);
-    free(weights);
 }
 
 static void tiny_fini(struct wv *w)
@@ -333,7 +330,7 @@ static void copy_all(struct pool_member *m, const struct wv *w, struct copy *c)
 static void step_work(struct pool_member *m, void *wv)
 {
     const struct wv *w = wv;
-    struct windows *windows = calloc(1, sizeof *windows);
+    CLOSED_BY(free_at) struct windows *windows = calloc(1, sizeof *windows);
     struct skipgram step;
     static struct copy before, after;
     CHECK(windows != NULL);
@@ -353,17 +350,15 @@ static void step_work(struct pool_member *m, void *wv)
     }
     skipgram_close(&step);
     windows_close(windows);
-    free(windows);
 }
 
 static void draw_by_frequency(struct wv *w, const struct pool *pool)
 {
-    double *weights = vocabulary_weights(&w->vocabulary, 0.75);
+    CLOSED_BY(free_at) double *weights = vocabulary_weights(&w->vocabulary, 0.75);
     CHECK_EQ(locus_distribution_weighted(pool->node, wv_output_key(w, 0), weights,
                                          w->vocabulary.words.count, LOCUS_CONFORM, 0,
                                          &w->distribution),
              0);
-    free(weights);
 }
 
 /* With locus, too: a word that is a middle and a negative of one batch has one row. */
@@ -388,7 +383,7 @@ TEST(wv, steps_are_those_of_the_book)
 static void descend(struct pool_member *m, void *wv)
 {
     const struct wv *w = wv;
-    struct windows *windows = calloc(1, sizeof *windows);
+    CLOSED_BY(free_at) struct windows *windows = calloc(1, sizeof *windows);
     struct skipgram step;
     double first = 0, last = 0;
     uint64_t pairs = 0;
@@ -406,7 +401,6 @@ static void descend(struct pool_member *m, void *wv)
     CHECK(last < 0.9 * first / (double)pairs);
     skipgram_close(&step);
     windows_close(windows);
-    free(windows);
 }
 
 static void add_to_first(void *gain, float *row, uint32_t length)

@@ -68,8 +68,8 @@ TEST(bitset, members_come_out_in_order)
 /* Against a plain array, with members crowded and sparse. */
 static void same_as_an_array(uint64_t bound, unsigned add_of_8)
 {
-    struct bitset b;
-    unsigned char *is_in = calloc(1, bound);
+    CLOSED_BY(bitset_fini) struct bitset b;
+    CLOSED_BY(free_at) unsigned char *is_in = calloc(1, bound);
     uint64_t dice = bound * 8 + add_of_8;
     CHECK(is_in != NULL);
     CHECK(bitset_init(&b, bound));
@@ -87,8 +87,6 @@ static void same_as_an_array(uint64_t bound, unsigned add_of_8)
         CHECK_EQ(bitset_lowest(&b), lowest < bound ? lowest : BITSET_NONE);
         CHECK_EQ(bitset_has(&b, m), is_in[m]);
     }
-    bitset_fini(&b);
-    free(is_in);
 }
 
 TEST(bitset, it_agrees_with_a_plain_array)

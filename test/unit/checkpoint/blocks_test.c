@@ -78,9 +78,9 @@ TEST(blocks, a_file_that_is_shorter_than_was_said_ends_too_early)
 {
     char f[FOLDER_PATH_BYTES];
     folder_new(f);
-    struct blocks b;
+    CLOSED_BY(blocks_fini) struct blocks b;
     char text[DIGEST_TEXT];
-    unsigned char *bytes = bytes_of(3 * BLOCK_BYTES);
+    CLOSED_BY(free_at) unsigned char *bytes = bytes_of(3 * BLOCK_BYTES);
     const char *path = folder_path(f, "file");
     CHECK_EQ(blocks_init(&b), 0);
     CHECK_EQ(blocks_create(&b, path, 0), 0);
@@ -93,8 +93,6 @@ TEST(blocks, a_file_that_is_shorter_than_was_said_ends_too_early)
     CHECK_EQ(blocks_open(&b, path, 0, UINT64_C(1) << 40, NULL), 0);
     CHECK_EQ(blocks_read(&b, NULL, UINT64_C(1) << 40), -ENODATA);
     blocks_close(&b, text);
-    blocks_fini(&b);
-    free(bytes);
 }
 
 /* Pieces from anywhere to anywhere; and the same after one byte has changed. */
@@ -104,7 +102,7 @@ static void read_sealed(struct blocks *b, const char *path, const struct seal *s
     const uint64_t n = seal->end - seal->from;
     uint64_t places[] = {
         0, 1, SEAL_BYTES - 1, SEAL_BYTES, BLOCK_BYTES + 5, 6 * (uint64_t)BLOCK_BYTES, n - 1, n};
-    unsigned char *again = malloc(n);
+    CLOSED_BY(free_at) unsigned char *again = malloc(n);
     CHECK(again != NULL);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         for (size_t k = i; k < sizeof places / sizeof *places; k++) {
@@ -117,7 +115,6 @@ static void read_sealed(struct blocks *b, const char *path, const struct seal *s
             CHECK_EQ(rc, sees ? -ESTALE : 0);
             if (!rc) CHECK_EQ(memcmp(again, bytes + from, to - from), 0);
         }
-    free(again);
 }
 
 TEST(blocks, what_was_sealed_is_read_again_or_nothing)
@@ -171,13 +168,11 @@ TEST(blocks, may_end_while_some_are_under_way)
 {
     char f[FOLDER_PATH_BYTES];
     folder_new(f);
-    struct blocks b;
-    unsigned char *bytes = bytes_of(BLOCKS * BLOCK_BYTES);
+    CLOSED_BY(blocks_fini) struct blocks b;
+    CLOSED_BY(free_at) unsigned char *bytes = bytes_of(BLOCKS * BLOCK_BYTES);
     CHECK_EQ(blocks_init(&b), 0);
     CHECK_EQ(blocks_create(&b, folder_path(f, "file"), 0), 0);
     CHECK_EQ(blocks_append(&b, bytes, BLOCKS * BLOCK_BYTES), 0);
-    blocks_fini(&b);
-    free(bytes);
 }
 
 /* Reading the first bytes of a process's memory, where nothing is, is -EIO. */

@@ -181,13 +181,12 @@ TEST(manifest, every_byte_counts)
 {
     CLOSED_BY(manifest_fini) struct manifest m = whole();
     struct manifest again;
-    char *text = manifest_text(&m);
+    CLOSED_BY(free_at) char *text = manifest_text(&m);
     for (size_t at = 0, bytes = strlen(text); at < bytes; at++) {
         text[at] ^= 1;
         CHECK_EQ(manifest_parse(&again, text, bytes), -EBADMSG);
         text[at] ^= 1;
     }
-    free(text);
 }
 
 TEST(manifest, members_may_come_in_any_order_and_each_once)

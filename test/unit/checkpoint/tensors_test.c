@@ -121,7 +121,7 @@ TEST_WITH(tensors, a_header_describes_every_byte_of_the_file, scene, s)
     add_all(s);
     CHECK_EQ(s->tensors.files.files, 1);
     const struct manifest_file *f = &s->tensors.files.file[0];
-    char *file = folder_read(s->folder, f->name, &bytes);
+    CLOSED_BY(free_at) char *file = folder_read(s->folder, f->name, &bytes);
     CHECK_EQ(bytes, f->bytes);
     for (unsigned i = 0; i < 8; i++) head_bytes |= (uint64_t)(unsigned char)file[i] << 8 * i;
     CHECK_EQ(head_bytes, f->data_at - 8);
@@ -135,7 +135,6 @@ TEST_WITH(tensors, a_header_describes_every_byte_of_the_file, scene, s)
     json_t *about = json_object_get(head, "__metadata__");
     CHECK_STR(json_string_value(json_object_get(about, "nonce")), s->tables.nonce);
     json_decref(head);
-    free(file);
 }
 
 /* ---- bounds ---- */

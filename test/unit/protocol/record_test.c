@@ -34,8 +34,8 @@ static uint64_t index_of(uint64_t i)
 TEST(record, of_ten_thousand_keys_stay_where_they_are)
 {
     enum { COUNT = 10000 };
-    struct records all;
-    struct record **place = calloc(COUNT, sizeof(struct record *));
+    CLOSED_BY(records_fini) struct records all;
+    CLOSED_BY(free_at) struct record **place = calloc(COUNT, sizeof(struct record *));
     CHECK(place != NULL);
     CHECK_EQ(records_init(&all, KEYS), 0);
     for (uint64_t i = 0; i < COUNT; i++) {
@@ -48,8 +48,6 @@ TEST(record, of_ten_thousand_keys_stay_where_they_are)
         CHECK_EQ(place[i]->asked, i);
     }
     for (uint64_t i = COUNT; i < KEYS; i++) CHECK(record_find(&all, index_of(i)) == NULL);
-    records_fini(&all);
-    free(place);
 }
 
 /* So many at a time need no more than that, whatever keys come and go. */

@@ -234,6 +234,7 @@ TEST(adversity, lists_that_are_never_empty_stay_as_long_as_what_waits)
 {
     enum { LONG = 64, ROWS = 2000 };
     static const float many[LONG] = {1};
+    CLOSED_BY(world_free)
     struct world *w = world_new_managed(LOCUS_FULL_REPLICATION, 4, ROWS, LONG, 1, 1 << 20, 1);
     struct shard *s = &w->node[0].shard;
     s->pacer->round_ns = 4200, s->pacer->kib_ns = 2300;
@@ -247,7 +248,6 @@ TEST(adversity, lists_that_are_never_empty_stay_as_long_as_what_waits)
         while (world_step(w, &why)) CHECK(!why);
     }
     CHECK(s->backlog->peer[1].refresh.capacity <= 4 * ROWS);
-    world_free(&w);
 }
 
 static void turns(struct world *w)

@@ -178,13 +178,13 @@ static locus_key ask_home(struct world *w, uint32_t slack_us)
 /* For how long that waits, and its answer. */
 static void check_waits(uint32_t slack_us, uint64_t on_ns, uint64_t answer_ns)
 {
+    CLOSED_BY(world_free)
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 3, KEYS, LENGTH, 1, 1 << 20, 1);
     const char *why;
     ask_home(w, slack_us);
     CHECK_EQ(w->link[1][2].until_ns, on_ns);
     CHECK(world_deliver(w, 1, 2, &why));
     CHECK_EQ(w->link[2][0].until_ns, answer_ns);
-    world_free(&w);
 }
 
 TEST(rounds, what_piggybacks_and_its_answer_wait_no_longer_than_its_slack)
@@ -294,6 +294,7 @@ static void say_intent(struct world *w, unsigned node, uint64_t index, bool begi
 /* It waits in the list of a holder that leaves; by then it is for another, whose turn is over. */
 TEST(rounds, a_recall_for_another_holder_than_first_is_not_forgotten)
 {
+    CLOSED_BY(world_free)
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 3, KEYS, LENGTH, 1, 1 << 20, 1);
     struct shard *owner = &w->node[1].shard;
     struct row_ref shared = store_row_ref(&w->node[0].store, key_of_home(w, 1));
@@ -314,7 +315,6 @@ TEST(rounds, a_recall_for_another_holder_than_first_is_not_forgotten)
     CHECK_EQ(owner->counters.rounds, before + 1);
     all_turn(w);
     CHECK(location_of(&w->node[0].shard, shared).is_here);
-    world_free(&w);
 }
 
 /* The thread reads the clock, handles what has come, and then has its turn, with the time that it

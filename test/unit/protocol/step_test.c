@@ -22,6 +22,7 @@ static struct record *record_of(struct world *w, locus_key key)
 
 TEST(step, gives_back_what_remembers_nothing_and_keeps_the_rest)
 {
+    CLOSED_BY(world_free)
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
     struct shard *s = &w->node[0].shard;
     locus_key first = key_of(w, 0, 0), second = key_of(w, 0, first + 1);
@@ -39,12 +40,12 @@ TEST(step, gives_back_what_remembers_nothing_and_keeps_the_rest)
     shard_wake(s, held, WOKEN_OWNER);
     step(s);
     CHECK_EQ(s->records.used - s->records.free_count, 0);
-    world_free(&w);
 }
 
 /* The row may leave: one other node wants it, and this one does not. Only the owner sees that. */
 TEST(step, asks_the_roles_that_were_woken_and_no_other)
 {
+    CLOSED_BY(world_free)
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, KEYS, LENGTH, 1, 1 << 20, 1);
     struct shard *s = &w->node[0].shard;
     struct record *r = record_of(w, key_of(w, 0, 0));
@@ -55,7 +56,6 @@ TEST(step, asks_the_roles_that_were_woken_and_no_other)
     shard_wake(s, r, WOKEN_OWNER);
     step(s);
     CHECK_EQ(r->queued, BACKLOG_RECALL);
-    world_free(&w);
 }
 
 static void pull(struct world *w, struct request *r, struct request_item *item, unsigned number,
@@ -98,6 +98,7 @@ TEST(step, lets_requests_go_on_whoever_was_woken)
 TEST(step, goes_on_until_nobody_is_woken)
 {
     enum { MANY = 1000 };
+    CLOSED_BY(world_free)
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, 2, MANY, LENGTH, 1, 1 << 20, 1);
     struct shard *s = &w->node[0].shard;
     for (locus_key key = 0; key < MANY; key++) shard_wake(s, record_of(w, key), WOKEN_REPLICA);
@@ -105,5 +106,4 @@ TEST(step, goes_on_until_nobody_is_woken)
     step(s);
     CHECK_EQ(s->woken_first, 0);
     CHECK_EQ(s->records.used - s->records.free_count, 0);
-    world_free(&w);
 }

@@ -90,7 +90,7 @@ static void read_key(const struct stage *s, unsigned node, char *found, size_t c
     snprintf(name, sizeof name, "run.%u.jsonl", node);
     snprintf(mark, sizeof mark, "\"k\":%u,", (unsigned)s->key);
     size_t length;
-    char *text = folder_read(s->folder, name, &length);
+    CLOSED_BY(free_at) char *text = folder_read(s->folder, name, &length);
     length = 0;
     found[0] = '\0';
     for (char *at = text; (at = strstr(at, mark));) {
@@ -99,7 +99,6 @@ static void read_key(const struct stage *s, unsigned node, char *found, size_t c
         length += (size_t)snprintf(found + length, capacity - length, "%.*s;", n, at);
         CHECK(length < capacity);
     }
-    free(text);
 }
 
 static void check_key(const struct stage *s, unsigned node, const char *expected)
@@ -202,10 +201,9 @@ TEST(trace, tells_what_is_kept_and_who_waits_for_clocks)
     close_traces(&s);
     check_key(&s, 1,
               "\"s\":\".\",\"i\":0;\"s\":\".\",\"i\":2;\"s\":\"r\",\"i\":2;\"s\":\".\",\"i\":0;");
-    char *text = folder_read(s.folder, "run.1.jsonl", &length);
+    CLOSED_BY(free_at) char *text = folder_read(s.folder, "run.1.jsonl", &length);
     const char *begun = strstr(text, "\"h\":0,\"b\":1}"), *over = strstr(text, "\"h\":0,\"b\":0}");
     CHECK(begun && over && begun < over);
-    free(text);
 }
 
 /* ---- which keys ---- */
@@ -250,12 +248,12 @@ static void is_refused_as(const char *choice, const char *part)
     struct stage s;
     struct trace *t = NULL;
     say_where(&s, choice);
+    CLOSED_BY(world_free)
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
     CHECK_EQ(trace_of(w, &t), -EINVAL);
     CHECK(t == NULL);
     CHECK_STR(locus_error(), "LOCUS_TRACE_KEYS");
     CHECK_STR(locus_error(), part);
-    world_free(&w);
 }
 
 static void is_refused(const char *choice)
@@ -285,21 +283,21 @@ TEST(trace, refuses_keys_that_cannot_be)
 TEST(trace, is_off_unless_asked_for)
 {
     struct trace *t = (void *)1;
+    CLOSED_BY(world_free)
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
     CHECK_EQ(unsetenv("LOCUS_TRACE"), 0);
     CHECK_EQ(trace_of(w, &t), 0);
     CHECK(t == NULL);
     trace_close(t, 0);
-    world_free(&w);
 }
 
 TEST(trace, says_where_it_cannot_write)
 {
     struct trace *t;
+    CLOSED_BY(world_free)
     struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
     CHECK_EQ(setenv("LOCUS_TRACE", "/proc/no/such/folder/run", 1), 0);
     CHECK_EQ(trace_of(w, &t), -ENOENT);
     CHECK(t == NULL);
     CHECK_STR(locus_error(), "/proc/no/such/folder/run.0.jsonl");
-    world_free(&w);
 }

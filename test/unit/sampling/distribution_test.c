@@ -30,13 +30,12 @@ static void check_level(enum locus_conformity level, bool is_weighted, size_t n,
     CLOSED_BY(scene_end) struct scene s = scene();
     bool is_reuse = level == LOCUS_BOUNDED || level == LOCUS_LONG_TERM;
     size_t count = PER_POOL * (is_reuse ? 100 : 25);
-    locus_key *keys = keys_of(count);
+    CLOSED_BY(free_at) locus_key *keys = keys_of(count);
     locus_distribution *d = is_weighted ? weighted(s.node, level, 0) : uniform(s.node, level, 0);
     CHECK_EQ(locus_distribution_seed(d, seed), 0);
     sample_keys(s.worker, d, n, keys, count);
     check_frequencies(keys, count, is_reuse ? USES : 1, is_weighted);
     locus_distribution_free(d);
-    free(keys);
 }
 
 TEST(sampling_distribution, conform_samples_have_the_frequencies_of_the_distribution)
@@ -151,10 +150,9 @@ static locus_key *long_sequence(enum locus_conformity level, uint64_t seed, size
 TEST(sampling_distribution, conform_samples_are_independent_of_the_ones_before)
 {
     enum { COUNT = 200000 };
-    locus_key *keys = long_sequence(LOCUS_CONFORM, 40, COUNT);
+    CLOSED_BY(free_at) locus_key *keys = long_sequence(LOCUS_CONFORM, 40, COUNT);
     for (size_t distance = 1; distance < 5000; distance = distance * 3 + 1)
         check_independence(keys, keys + distance, COUNT - distance);
-    free(keys);
 }
 
 /* NuPS, Section 4.4: pools of 250 independent draws, gone through 16 times. A pool begins at each
@@ -178,7 +176,7 @@ TEST(sampling_distribution, bounded_samples_depend_on_fewer_than_4000_before_the
 {
     enum { POOLS = 150 };
     size_t count = (size_t)POOLS * PER_POOL;
-    locus_key *keys = long_sequence(LOCUS_BOUNDED, 41, count);
+    CLOSED_BY(free_at) locus_key *keys = long_sequence(LOCUS_BOUNDED, 41, count);
     for (size_t i = 0; i < count; i += PER_POOL) check_traversals(keys + i);
     for (size_t i = 0; i + PER_POOL < count; i += PER_POOL)
         CHECK(memcmp(keys + i, keys + i + PER_POOL, PER_POOL * sizeof *keys) != 0);
@@ -191,7 +189,6 @@ TEST(sampling_distribution, bounded_samples_depend_on_fewer_than_4000_before_the
         check_independence(side, side + POOL, (size_t)(POOLS - 1) * POOL);
         free(side);
     }
-    free(keys);
 }
 
 /* A place has the same key in two traversals of a pool when it has the same one of the 250 draws,
@@ -200,7 +197,7 @@ TEST(sampling_distribution, orders_of_a_pool_differ_from_traversal_to_traversal)
 {
     enum { POOLS = 150 };
     size_t count = (size_t)POOLS * PER_POOL, same = 0, pairs = 0;
-    locus_key *keys = long_sequence(LOCUS_BOUNDED, 42, count);
+    CLOSED_BY(free_at) locus_key *keys = long_sequence(LOCUS_BOUNDED, 42, count);
     for (size_t i = 0; i < count; i += PER_POOL)
         for (size_t use = 1; use < USES; use++)
             for (size_t j = 0; j < POOL; j++, pairs++)
@@ -209,7 +206,6 @@ TEST(sampling_distribution, orders_of_a_pool_differ_from_traversal_to_traversal)
     /* Comparisons with one first traversal have it in common: 15 times the variance at most. Five
      * standard deviations of the normal distribution: false alarm below 1e-6. */
     CHECK(fabs((double)same - mean) < 5 * sqrt(15 * mean));
-    free(keys);
 }
 
 TEST(sampling_distribution, workers_draw_independently_of_each_other)

@@ -86,7 +86,7 @@ static void find_the_only_row(unsigned shards)
     enum { FIRST = 70, ROWS = 3000, TABLE = 4000, TRIES = 200 };
     const struct locus_table table[] = {{.rows = 30, .length = 2}, {.rows = TABLE, .length = 1}};
     CLOSED_BY(end) struct fixture *f = open_half(true);
-    struct mover mover;
+    CLOSED_BY(mover_fini) struct mover mover;
     int found = 0;
     store_fini(&f->store);
     CHECK_EQ(store_init(&f->store, table, 2, shards, 2, 0), 0);
@@ -105,7 +105,6 @@ static void find_the_only_row(unsigned shards)
     leave(&mover, &f->store, last);
     for (int i = 0; i < TRIES; i++)
         CHECK(!local_draw(&f->local, &f->store, &f->target, &f->random, NULL, &key));
-    mover_fini(&mover);
 }
 
 TEST(local, a_search_finds_the_only_row_of_the_range_that_is_here)
@@ -133,7 +132,7 @@ TEST(local, a_row_that_has_come_is_drawn_and_one_that_has_left_is_not)
 {
     CLOSED_BY(end) struct fixture *f = open_half(false);
     const float value = 1;
-    struct mover mover;
+    CLOSED_BY(mover_fini) struct mover mover;
     mover_init(&mover, &f->store);
     for (int i = 0; i < 20; i++) draw(f);
     for (locus_key k = 0; k < KEYS; k++) {
@@ -146,5 +145,4 @@ TEST(local, a_row_that_has_come_is_drawn_and_one_that_has_left_is_not)
         CHECK_EQ(local_has_row(&f->store, k), comes);
     }
     check_frequencies(f);
-    mover_fini(&mover);
 }

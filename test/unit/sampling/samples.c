@@ -55,10 +55,9 @@ void check_rows(const locus_key *keys, size_t n, const float *values)
 
 void pull(locus_worker *w, locus_sample s, size_t n, locus_key *keys)
 {
-    float *values = floats_of(n * LENGTH);
+    CLOSED_BY(free_at) float *values = floats_of(n * LENGTH);
     CHECK_EQ(locus_pull_sample(w, s, n, keys, values), 0);
     check_rows(keys, n, values);
-    free(values);
 }
 
 void sample_keys(locus_worker *w, locus_distribution *d, size_t n, locus_key *keys, size_t count)

@@ -224,7 +224,7 @@ TEST(array, a_row_in_a_spare_slot_stays_there)
 {
     enum { ROWS = 24576, FLOATS = 1024, STRIDE = 512 };
     CLOSED_BY(end) struct fixture *f = open_alone(ROWS, FLOATS, true);
-    float *row = calloc(FLOATS, sizeof *row);
+    CLOSED_BY(free_at) float *row = calloc(FLOATS, sizeof *row);
     for (locus_key round = 0; round < STRIDE; round++) {
         for (locus_key key = round; key < ROWS; key += STRIDE) {
             row[0] = (float)key;
@@ -234,5 +234,4 @@ TEST(array, a_row_in_a_spare_slot_stays_there)
     CHECK_EQ(store_held_rows(&f->store), ROWS);
     CHECK(!f->store.partition->is_array && !f->store.partition->plain);
     for (locus_key key = 0; key < ROWS; key++) CHECK(view(f, key)[0] == (float)key);
-    free(row);
 }
