@@ -1,7 +1,5 @@
 #include "cables.h"
 
-#include "process.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -112,6 +110,16 @@ void cables_enter(const char *host)
     CHECK(fd >= 0);
     CHECK_EQ(setns(fd, CLONE_NEWNET), 0);
     close(fd);
+}
+
+struct locus_config cables_config(const char *host, struct team *t, int rank)
+{
+    static char listen[ADDRESS_BYTES];
+    cables_enter(host);
+    snprintf(listen, sizeof listen, "10.77.0.%d", rank + 1);
+    snprintf(t->address, sizeof t->address, "10.77.0.1:7777");
+    t->listen = listen;
+    return team_config(t, rank);
 }
 
 void cables_know(const char *hosts)

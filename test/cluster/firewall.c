@@ -4,7 +4,6 @@
  * it is in vain. And a network that drops large packets alone.
  */
 #include "cables.h"
-#include "team.h"
 
 #include "net/tcp.h"
 
@@ -16,24 +15,15 @@ static const struct locus_table table = {.rows = 300, .length = 8};
 
 ROLE(neighbour)
 {
-    char host[64], listen[32];
-    struct locus_config c;
+    /* half of the time-out must be longer than rank 0 may not run for */
+    struct team t = {TEAM_OF(NODES, 1, 2, LOCUS_ADAPTIVE, &table, 1), .peer_timeout_s = 4};
+    char host[64];
     locus *node;
     int rank;
     double join_timeout_s;
     CHECK_EQ(sscanf(arguments, "%63s %d %lf", host, &rank, &join_timeout_s), 3);
-    cables_enter(host);
-    snprintf(listen, sizeof listen, "10.77.0.%d", rank + 1);
-    locus_config_init(&c);
-    c.tables = &table;
-    c.table_count = 1;
-    c.shards = 2;
-    c.rank = rank;
-    c.size = NODES;
-    c.rendezvous = "10.77.0.1:7777";
-    c.listen = listen;
+    struct locus_config c = cables_config(host, &t, rank);
     c.join_timeout_s = join_timeout_s;
-    c.peer_timeout_s = 4; /* half of it must be longer than rank 0 may not run for */
     parent_tell("begins");
     int rc = locus_open(&c, &node);
     parent_tell("opened %d %s", rc, rc ? locus_error() : "");
@@ -98,26 +88,14 @@ ROLE(sender)
     enum { ROWS = 64, LENGTH = 1024 };
     static const struct locus_table rows = {.rows = ROWS, .length = LENGTH};
     static float values[ROWS * LENGTH];
+    struct team t = {TEAM_OF(2, 1, 0, LOCUS_STATIC, &rows, 1), .peer_timeout_s = 4};
     locus_key keys[ROWS];
-    struct locus_config c;
-    char host[64], listen[32];
-    locus *node;
-    locus_worker *w;
+    char host[64];
     int rank;
     CHECK_EQ(sscanf(arguments, "%63s %d", host, &rank), 2);
-    cables_enter(host);
-    snprintf(listen, sizeof listen, "10.77.0.%d", rank + 1);
-    locus_config_init(&c);
-    c.tables = &rows;
-    c.table_count = 1;
-    c.technique = LOCUS_STATIC;
-    c.rank = rank;
-    c.size = 2;
-    c.rendezvous = "10.77.0.1:7777";
-    c.listen = listen;
-    c.peer_timeout_s = 4;
-    CHECK_EQ(locus_open(&c, &node), 0);
-    CHECK_EQ(locus_worker_open(node, &w), 0);
+    cables_config(host, &t, rank);
+    locus *node = team_open(&t, rank);
+    locus_worker *w = worker_of(node);
     for (int i = 0; i < ROWS; i++) keys[i] = (locus_key)i;
     int rc = rank ? locus_push(w, keys, ROWS, values) : 0;
     if (rc == 0) rc = locus_barrier(w);
@@ -129,7 +107,7 @@ ROLE(sender)
 /* Node 1 is healthy: it must not be named as one that died. */
 TEST(firewall, that_drops_large_packets_is_not_taken_for_a_dead_node)
 {
-    struct cables c = {0};
+    CLOSED_BY(cables_remove) struct cables c = {0};
     struct child node[2];
     cables_need();
     cables_lay(&c, 2);
@@ -141,5 +119,4 @@ TEST(firewall, that_drops_large_packets_is_not_taken_for_a_dead_node)
         CHECK_STR(said, "was silent for 4 s" TCP_ACKNOWLEDGED);
     }
     for (int n = 0; n < 2; n++) child_wait(&node[n]);
-    cables_remove(&c);
 }

@@ -7,7 +7,6 @@
  * Every node is a process in the role `citizen`, which enters its namespace before anything else.
  */
 #include "cables.h"
-#include "team.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -51,27 +50,14 @@ static int work(locus_worker *w)
 
 ROLE(citizen)
 {
-    char namespace[64], listen[32];
-    struct locus_config c;
-    locus *node;
-    locus_worker *w;
+    struct team t = {TEAM_OF(NODES, 1, 2, LOCUS_ADAPTIVE, &table, 1)};
+    char host[64];
     pthread_t thread;
     int rank;
-    double timeout_s;
-    CHECK_EQ(sscanf(arguments, "%63s %d %lf", namespace, &rank, &timeout_s), 3);
-    cables_enter(namespace);
-    snprintf(listen, sizeof listen, "10.77.0.%d", rank + 1);
-    locus_config_init(&c);
-    c.tables = &table;
-    c.table_count = 1;
-    c.shards = 2;
-    c.rank = rank;
-    c.size = NODES;
-    c.rendezvous = "10.77.0.1:7777";
-    c.listen = listen;
-    c.peer_timeout_s = timeout_s;
-    CHECK_EQ(locus_open(&c, &node), 0);
-    CHECK_EQ(locus_worker_open(node, &w), 0);
+    CHECK_EQ(sscanf(arguments, "%63s %d %lf", host, &rank, &t.peer_timeout_s), 3);
+    cables_config(host, &t, rank);
+    locus *node = team_open(&t, rank);
+    locus_worker *w = worker_of(node);
     parent_tell("open");
     CHECK_EQ(pthread_create(&thread, NULL, await_word, NULL), 0);
     int rc = work(w);
@@ -218,8 +204,6 @@ TEST(outage, shorter_than_the_timeout_is_survived)
     close_networks(NETWORKS);
 }
 
-/* The four networks have one victim each, so rank 0 is one. What the victim itself says is not
- * looked at: to it all others are gone. */
 /* Everybody hears rank 0, and all name the same one of the two. */
 TEST(outage, between_two_nodes_is_blamed_on_one_of_them)
 {
@@ -244,6 +228,8 @@ TEST(outage, between_two_nodes_is_blamed_on_one_of_them)
     close_networks(COUNT);
 }
 
+/* The four networks have one victim each, so rank 0 is one. What the victim itself says is not
+ * looked at: to it all others are gone. */
 TEST(outage, longer_than_the_timeout_is_blamed_on_who_was_cut_off)
 {
     char name[32];

@@ -4,7 +4,6 @@
  * that name.
  */
 #include "cables.h"
-#include "team.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +16,9 @@ enum told { BY_SECRET, BY_INTERFACE };
 
 ROLE(namesake)
 {
-    char host[64], listen[] = "eth0";
-    struct locus_config c;
+    struct team t = {TEAM_OF(NODES, 1, 2, LOCUS_ADAPTIVE, &table, 1), .address = "alpha:7777"};
+    char host[64];
     locus *node;
-    locus_worker *w;
     float row[8] = {1};
     int rank, told;
     CHECK_EQ(sscanf(arguments, "%63s %d %d", host, &rank, &told), 3);
@@ -28,19 +26,12 @@ ROLE(namesake)
     cables_know(rank < 2 ? "127.0.0.1 localhost\n127.0.1.1 alpha\n"
                          : "127.0.0.1 localhost\n10.77.0.1 alpha\n");
     if (told == BY_SECRET) CHECK_EQ(setenv("LOCUS_SECRET", "open sesame", 1), 0);
-    locus_config_init(&c);
-    c.tables = &table;
-    c.table_count = 1;
-    c.shards = 2;
-    c.rank = rank;
-    c.size = NODES;
-    c.rendezvous = "alpha:7777";
-    c.listen = told == BY_INTERFACE ? listen : NULL;
-    c.join_timeout_s = HANG_S;
+    if (told == BY_INTERFACE) t.listen = "eth0";
+    const struct locus_config c = team_config(&t, rank);
     int rc = locus_open(&c, &node);
     parent_tell("opened %d %s", rc, rc ? locus_error() : "");
     CHECK_EQ(rc, 0);
-    CHECK_EQ(locus_worker_open(node, &w), 0);
+    locus_worker *w = worker_of(node);
     for (locus_key k = 0; k < table.rows; k++) CHECK_EQ(locus_push(w, &k, 1, row), 0);
     CHECK_EQ(locus_quiesce(w), 0);
     for (locus_key k = 0; k < table.rows; k++) CHECK_EQ(locus_pull(w, &k, 1, row), 0);
@@ -52,7 +43,7 @@ ROLE(namesake)
 /* Ranks 0 and 1 are on the host that has the name. */
 static void check_names(enum told told)
 {
-    struct cables c = {.hosts = 0};
+    CLOSED_BY(cables_remove) struct cables c = {.hosts = 0};
     struct child node[NODES];
     cables_need();
     cables_lay(&c, 2);
@@ -60,7 +51,6 @@ static void check_names(enum told told)
         child_start(&node[n], "namesake", "%s %d %d", cables_host(&c, n < 2 ? 0 : 1), n, told);
     for (int n = 0; n < NODES; n++) child_expect(&node[n], "opened 0");
     for (int n = 0; n < NODES; n++) child_wait(&node[n]);
-    cables_remove(&c);
 }
 
 TEST(own_name, that_is_on_loopback_is_found_by_others)
