@@ -8,14 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+static char folder[FOLDER_PATH_BYTES];
 
 static void load(struct corpus *c, const char *text)
 {
-    folder_new(folder);
-    folder_write(folder, "file", text, 0);
-    snprintf(path, sizeof path, "%s/file", folder);
-    corpus_load(c, path, FORMAT_AUTO, NULL);
+    corpus_load(c, folder_file(text, 0), FORMAT_AUTO, NULL);
 }
 
 /* Three documents of four words: the tokens that all files below have. */

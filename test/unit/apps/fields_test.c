@@ -6,14 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
-
-static void write_text(const char *text)
-{
-    folder_new(folder);
-    folder_write(folder, "rows", text, 0);
-    snprintf(path, sizeof path, "%s/rows", folder);
-}
+static const char *path;
 
 /* All rows, with | between fields and / behind rows; names of columns before, behind which is =. */
 static void read_all(char *all, size_t capacity, const struct fields_wanted *wanted)
@@ -39,7 +32,7 @@ static const struct fields_wanted two = {.least = 2}, three = {.least = 3},
 static void reads(const struct fields_wanted *wanted, const char *text, const char *expected)
 {
     char all[1024] = "";
-    write_text(text);
+    path = folder_file(text, 0);
     read_all(all, sizeof all, wanted);
     if (strcmp(all, expected) != 0)
         test_fail(__FILE__, __LINE__, "%s: is read as %s, not %s", text, all, expected);
@@ -53,7 +46,7 @@ static void read_wanted(const void *wanted)
 
 static void refuses(const struct fields_wanted *wanted, const char *text, const char *part)
 {
-    write_text(text);
+    path = folder_file(text, 0);
     ends_with(read_wanted, wanted, 1, part);
 }
 
@@ -76,10 +69,10 @@ TEST(fields, blank_lines_and_comments_are_passed_over)
 
 TEST(fields, a_comment_that_may_be_a_row_is_refused)
 {
-    refuses(&two, "a,1\n#b,2\n", "rows:2: is a comment, or a row");
-    refuses(&two, "#b,2\na,1\nc,3\n", "rows:1: is a comment, or a row");
-    refuses(&two, "a b\n%b c\n", "rows:2: is a comment, or a row");
-    refuses(&two, "1 2\n#3 4\n", "rows:2: is a comment, or a row");
+    refuses(&two, "a,1\n#b,2\n", "file:2: is a comment, or a row");
+    refuses(&two, "#b,2\na,1\nc,3\n", "file:1: is a comment, or a row");
+    refuses(&two, "a b\n%b c\n", "file:2: is a comment, or a row");
+    refuses(&two, "1 2\n#3 4\n", "file:2: is a comment, or a row");
     reads(&two, "#user,rating\na,1\n# b,2\n##b,2\n#b\n", "a|1/");
 }
 
@@ -93,26 +86,26 @@ TEST(fields, have_one_separator_a_file)
     reads(&three, "u,\tx,\t1\nv,\ty,\t2\n", "u|x|1/v|y|2/");
     reads(&two, "New York,5\nLos Angeles,4\n", "New York|5/Los Angeles|4/");
     reads(&two, "a\t\nb\tc\n", "a|/b|c/");
-    refuses(&two, "a;1,5\nb;2,5\n", "rows:1: may have commas or semicolons");
-    refuses(&two, "1,5 2,5\n1,5 3,5\n", "rows:1: may have commas or blanks");
-    refuses(&two, "a b,c\nd e,f,g\n", "rows:2: has 3 fields; the first row has 2");
+    refuses(&two, "a;1,5\nb;2,5\n", "file:1: may have commas or semicolons");
+    refuses(&two, "1,5 2,5\n1,5 3,5\n", "file:1: may have commas or blanks");
+    refuses(&two, "a b,c\nd e,f,g\n", "file:2: has 3 fields; the first row has 2");
 }
 
 TEST(fields, rows_have_as_many)
 {
     refuses(&three, "1,2,3\n1,2\n",
-            "rows:2: has 2 fields, with commas between; must have at least 3");
-    refuses(&two, "1,2,3\n1,2\n", "rows:2: has 2 fields; the first row has 3");
-    refuses(&three, "u,i,r\nSmith, John,1,2\n", "rows:2: has 4 fields; the first row has 3");
-    refuses(&three, "1,2,3\n\n1,2,3,4\n", "rows:3: has 4 fields; the first row has 3");
-    refuses(&two, "one\n", "rows:1: has 1 field, with blanks between; must have at least 2");
+            "file:2: has 2 fields, with commas between; must have at least 3");
+    refuses(&two, "1,2,3\n1,2\n", "file:2: has 2 fields; the first row has 3");
+    refuses(&three, "u,i,r\nSmith, John,1,2\n", "file:2: has 4 fields; the first row has 3");
+    refuses(&three, "1,2,3\n\n1,2,3,4\n", "file:3: has 4 fields; the first row has 3");
+    refuses(&two, "one\n", "file:1: has 1 field, with blanks between; must have at least 2");
     reads(&edges, "1 2\n3 4 {'weight': 3.0, 'x': 2}\n5 6 {}\n7 8 0.5\n", "1|2/3|4/5|6/7|8|0.5/");
     reads(&edges, "# a\tb c\n1\t2\n3 4\n", "1|2/3|4/");
-    refuses(&edges, "1 2\n3\n", "rows:2: has 1 field");
-    refuses(&edges, "x y\tz w\nx\n", "rows:2: has 1 field, with tabs between");
-    refuses(&edges, "x y\tz w\nx z\n", "rows:2: has 1 field, with tabs between");
-    refuses(&edges, "x z\nx y\tz w\n", "rows:1: has 1 field, with tabs between");
-    refuses(&three, "x y\tr\tz w\nx y\tr\n", "rows:2: has 2 fields, with tabs between");
+    refuses(&edges, "1 2\n3\n", "file:2: has 1 field");
+    refuses(&edges, "x y\tz w\nx\n", "file:2: has 1 field, with tabs between");
+    refuses(&edges, "x y\tz w\nx z\n", "file:2: has 1 field, with tabs between");
+    refuses(&edges, "x z\nx y\tz w\n", "file:1: has 1 field, with tabs between");
+    refuses(&three, "x y\tr\tz w\nx y\tr\n", "file:2: has 2 fields, with tabs between");
 }
 
 TEST(fields, quotation_marks_are_those_of_rfc_4180)
@@ -121,18 +114,18 @@ TEST(fields, quotation_marks_are_those_of_rfc_4180)
     reads(&two, "\"a \"\"b\"\" c\" , \"\"\n\"\"\"\",d\n", "a \"b\" c|/\"|d/");
     reads(&two, "\"one\ntwo\",1\n\"a\r\n\nb\",2\n", "one\ntwo|1/a\r\n\nb|2/");
     reads(&two, "\"# no comment\",1\n\"x\",2\n", "# no comment|1/x|2/");
-    refuses(&two, "\"one\ntwo\",1\nx\"y,2\n", "rows:3: has a quotation mark that is not around");
-    refuses(&two, "a,1\n\"x\"y,2\n", "rows:2: has a quotation mark that is not around");
+    refuses(&two, "\"one\ntwo\",1\nx\"y,2\n", "file:3: has a quotation mark that is not around");
+    refuses(&two, "a,1\n\"x\"y,2\n", "file:2: has a quotation mark that is not around");
     refuses(&two, "a,1\nb,2\n\"c,3\nd,4\n",
-            "rows:3: has a quotation mark that no other one closes");
-    refuses(&two, "a; b\n\"c; d\n", "rows:2: has a quotation mark that no other one closes");
-    refuses(&two, "a; b\nc; d\ne\tf\n", "rows:3: has 1 field, with semicolons between");
-    refuses(&two, "a b\n\"c d\n", "rows:2: has a quotation mark that is not around");
-    refuses(&edges, "\"x y\" z\nz \"x y\n", "rows:2: has a quotation mark that is not around");
-    refuses(&edges, "a| b\nc| \"d\n", "rows:2: has a quotation mark that no other one closes");
-    refuses(&two, "a # b,1\nc,2\n", "rows:1: has # between blanks");
-    refuses(&two, "a\tb\nc\t#\n", "rows:2: has # between blanks");
-    refuses(&two, "a,b\nc,# d\n", "rows:2: has # between blanks");
+            "file:3: has a quotation mark that no other one closes");
+    refuses(&two, "a; b\n\"c; d\n", "file:2: has a quotation mark that no other one closes");
+    refuses(&two, "a; b\nc; d\ne\tf\n", "file:3: has 1 field, with semicolons between");
+    refuses(&two, "a b\n\"c d\n", "file:2: has a quotation mark that is not around");
+    refuses(&edges, "\"x y\" z\nz \"x y\n", "file:2: has a quotation mark that is not around");
+    refuses(&edges, "a| b\nc| \"d\n", "file:2: has a quotation mark that no other one closes");
+    refuses(&two, "a # b,1\nc,2\n", "file:1: has # between blanks");
+    refuses(&two, "a\tb\nc\t#\n", "file:2: has # between blanks");
+    refuses(&two, "a,b\nc,# d\n", "file:2: has # between blanks");
     reads(&two, "a\t#b\nC#\t\"#\"\n", "a|#b/C#|#/");
     /* where no text needs them, they are text */
     reads(&two, "\"a b\"\t1\n\"Heroes\"_(x)\t2\n\"\t3\n", "a b|1/\"Heroes\"_(x)|2/\"|3/");
@@ -156,13 +149,13 @@ TEST(fields, a_heading_is_known_by_the_rows_behind_it)
 
 TEST(fields, what_may_be_a_heading_is_refused)
 {
-    refuses(&two, "ann bob\nbob 7\n", "rows:1: may be a heading or a row");
-    refuses(&two, "follower,followee\nx,y\ny,z\n", "rows:1: may be a heading or a row");
-    refuses(&two, "source,target\nx,y\ny,source\n", "rows:1: may be a heading or a row");
-    refuses(&three, "2019,2020,label\n1,2,3\n4,5,6\n4,5,6\n", "rows:1: may be a heading or a row");
-    refuses(&three, "u,x,bad\nv,y,1\nu,z,2\n", "rows:1: may be a heading or a row");
-    refuses(&three, "# x\n0,1,2\n5,6,7\n", "rows:2: may be a heading or a row");
-    refuses(&two, "user,rating\nx,1\nuser,rating\n", "rows:1: may be a heading or a row");
+    refuses(&two, "ann bob\nbob 7\n", "file:1: may be a heading or a row");
+    refuses(&two, "follower,followee\nx,y\ny,z\n", "file:1: may be a heading or a row");
+    refuses(&two, "source,target\nx,y\ny,source\n", "file:1: may be a heading or a row");
+    refuses(&three, "2019,2020,label\n1,2,3\n4,5,6\n4,5,6\n", "file:1: may be a heading or a row");
+    refuses(&three, "u,x,bad\nv,y,1\nu,z,2\n", "file:1: may be a heading or a row");
+    refuses(&three, "# x\n0,1,2\n5,6,7\n", "file:2: may be a heading or a row");
+    refuses(&two, "user,rating\nx,1\nuser,rating\n", "file:1: may be a heading or a row");
 }
 
 TEST(fields, the_heading_comes_once)
@@ -170,7 +163,7 @@ TEST(fields, the_heading_comes_once)
     char text[8 * FIELDS_LOOKED_AT + 64] = "user,rating\n";
     for (int i = 0; i < FIELDS_LOOKED_AT; i++) strcat(text, "x,1\n");
     strcat(text, "user,rating\n");
-    refuses(&two, text, "rows:1002: is the heading again");
+    refuses(&two, text, "file:1002: is the heading again");
 }
 
 TEST(fields, names_of_rows_are_no_column)
@@ -185,33 +178,33 @@ TEST(fields, names_of_rows_are_no_column)
 TEST(fields, a_size_is_no_row)
 {
     refuses(&three, "% written\n600 400 3\n1 1 4\n2 2 3\n3 1 5\n",
-            "rows:2: looks like MatrixMarket's size");
-    refuses(&edges, "40 40 2\n20 4\n17 8\n", "rows:1: looks like MatrixMarket's size");
+            "file:2: looks like MatrixMarket's size");
+    refuses(&edges, "40 40 2\n20 4\n17 8\n", "file:1: looks like MatrixMarket's size");
     refuses(&edges, "# a graph\n4 5\n0 1\n1 2\n2 3\n3 0\n0 2\n",
-            "rows:2: looks like a graph's numbers of nodes and edges");
-    refuses(&edges, "4 3\n1 2\n2 3\n3 4\n", "rows:1: looks like a graph's numbers");
+            "file:2: looks like a graph's numbers of nodes and edges");
+    refuses(&edges, "4 3\n1 2\n2 3\n3 4\n", "file:1: looks like a graph's numbers");
     reads(&edges, "4 3\n1 2\n2 3\n3 4\n1 5\n", "4|3/1|2/2|3/3|4/1|5/");
     reads(&edges, "9 3\n1 2\n2 3\n3 4\n", "9|3/1|2/2|3/3|4/");
-    refuses(&three, "1,2,3\n%%MatrixMarket matrix\n", "rows:2: is MatrixMarket's banner");
+    refuses(&three, "1,2,3\n%%MatrixMarket matrix\n", "file:2: is MatrixMarket's banner");
     reads(&three, "600 400 3\n1 1 4\n2 2 3\n", "600|400|3/1|1|4/2|2|3/");
 }
 
 TEST(fields, a_heading_has_as_many_as_any_row)
 {
-    refuses(&edges, "from to\n1 0 1\n2 1 2\n", "rows:2: has 3 fields; the heading has 2");
-    refuses(&three, "user item rating\n1 0 1 5\n2 1 2 4\n", "rows:2: has 4 fields");
+    refuses(&edges, "from to\n1 0 1\n2 1 2\n", "file:2: has 3 fields; the heading has 2");
+    refuses(&three, "user item rating\n1 0 1 5\n2 1 2 4\n", "file:2: has 4 fields");
     reads(&edges, "from to day\n0 1 5\n1 2\n2 3 {'day': 1}\n", "from|to|day=0|1|5/1|2/2|3/");
 }
 
 TEST(fields, lines_end_with_lf)
 {
-    refuses(&two, "a,b\rc,d\re,f\r", "rows:1: has a carriage return");
+    refuses(&two, "a,b\rc,d\re,f\r", "file:1: has a carriage return");
 }
 
 TEST(fields, columns_have_kinds_and_names)
 {
     CLOSED_BY(fields_close) struct fields f;
-    write_text("name,Age in years,n,w\nx,1,NA,\n,,?,NaN\ny,2,7,null\n");
+    path = folder_file("name,Age in years,n,w\nx,1,NA,\n,,?,NaN\ny,2,7,null\n", 0);
     fields_open(&f, path, &two);
     CHECK_EQ(f.kind[0], FIELDS_WORDS);
     CHECK_EQ(f.kind[1], FIELDS_NUMBERS);

@@ -6,14 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
-
-static void write_text(const char *text)
-{
-    folder_new(folder);
-    folder_write(folder, "pairs", text, 0);
-    snprintf(path, sizeof path, "%s/pairs", folder);
-}
+static const char *path;
 
 static void read_all(char *all, size_t capacity)
 {
@@ -41,31 +34,31 @@ static void read_any(const void *unused)
 
 static void refuses(const char *text, const char *part)
 {
-    write_text(text);
+    path = folder_file(text, 0);
     ends_with(read_any, NULL, 1, part);
 }
 
 TEST(libsvm, lines_have_a_label_and_pairs)
 {
     char all[1024] = "";
-    write_text(
-        "\xEF\xBB\xBF\n# made\n1 3:0.5\t7:1 # id 7\r\n% x\n \n-1\n+1 2:4:1 2:5:-1e3#x \n0 # \n");
+    path = folder_file(
+        "\xEF\xBB\xBF\n# made\n1 3:0.5\t7:1 # id 7\r\n% x\n \n-1\n+1 2:4:1 2:5:-1e3#x \n0 # \n", 0);
     read_all(all, sizeof all);
     CHECK_STR(all, "1 3:0.5 7:1/-1/+1 2:4:1 2:5:-1e3/0/");
 }
 
 TEST(libsvm, what_is_no_pair_is_refused)
 {
-    refuses("0 1:1\n1:0.5 2:1\n", "pairs:2: begins with \"1:0.5\": the label must be first");
-    refuses("0 1:1 2\n", "pairs:1: \"2\" is no feature: must be index:value");
+    refuses("0 1:1\n1:0.5 2:1\n", "file:2: begins with \"1:0.5\": the label must be first");
+    refuses("0 1:1 2\n", "file:1: \"2\" is no feature: must be index:value");
     refuses("0 1.5:1\n",
-            "pairs:1: \"1.5\" is no feature: must be a whole number from 0 to 1073741823");
+            "file:1: \"1.5\" is no feature: must be a whole number from 0 to 1073741823");
     refuses("0 18446744073709551615:1\n", "is no feature: must be a whole number");
     refuses("0 -1:1\n", "\"-1\" is no feature");
     refuses("0 qid:3 1:1\n", "\"qid\" is no feature");
     refuses("0 x:1:1\n", "\"x\" is no field");
-    refuses("0 1:1\n%%MatrixMarket matrix\n", "pairs:2: is MatrixMarket's banner");
-    refuses("0 1:1\r0 1:1\n", "pairs:1: has a carriage return");
+    refuses("0 1:1\n%%MatrixMarket matrix\n", "file:2: is MatrixMarket's banner");
+    refuses("0 1:1\r0 1:1\n", "file:1: has a carriage return");
 }
 
 TEST(libsvm, a_line_is_known)

@@ -9,7 +9,7 @@
 
 enum { CAPACITY = 4096, THREADS_MAX = 5 };
 
-static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+static const char *path;
 
 /* What was taken, and with which numbers when the lines came by themselves. */
 struct taken {
@@ -68,13 +68,6 @@ static void take_part(void *context, void *made, struct lines *part, bool is_rea
     }
 }
 
-static void write_text(const char *text, size_t length)
-{
-    folder_new(folder);
-    folder_write(folder, "text", text, length);
-    snprintf(path, sizeof path, "%s/text", folder);
-}
-
 static void run(struct lines *l, struct taken *t, unsigned threads, size_t bytes)
 {
     static struct made made[2 * THREADS_MAX];
@@ -91,7 +84,7 @@ static void run(struct lines *l, struct taken *t, unsigned threads, size_t bytes
 static void check_text(const char *text, const char *wanted, uint64_t lines, char refused)
 {
     static struct taken t;
-    write_text(text, 0);
+    path = folder_file(text, 0);
     for (unsigned threads = 1; threads <= THREADS_MAX; threads++)
         for (size_t bytes = 1; bytes < 40; bytes += bytes < 8 ? 1 : 5) {
             struct lines l;
@@ -130,7 +123,7 @@ TEST(line_parts, are_read_ahead_only_by_several_threads)
     static struct taken t;
     for (unsigned threads = 1; threads <= 2; threads++) {
         struct lines l;
-        write_text("a\nb\nc\nd\n", 0);
+        path = folder_file("a\nb\nc\nd\n", 0);
         lines_open(&l, path);
         CHECK(lines_next(&l));
         t = (struct taken){0};
@@ -154,7 +147,7 @@ static void run_with_zeros(const void *threads)
 TEST(line_parts, a_zero_byte_has_its_line)
 {
     static const char text[] = "a\nb\nc\nd\ne\nf\0\ng\nh\0\n";
-    write_text(text, sizeof text - 1);
+    path = folder_file(text, sizeof text - 1);
     for (unsigned threads = 1; threads <= THREADS_MAX; threads++)
-        ends_with(run_with_zeros, &threads, 1, "text:6: has a zero byte");
+        ends_with(run_with_zeros, &threads, 1, "file:6: has a zero byte");
 }

@@ -6,15 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
+static const char *path;
 static const unsigned none, array = MATRIX_ARRAY, graph = MATRIX_PATTERN | MATRIX_SYMMETRIC;
-
-static void write_text(const char *text)
-{
-    folder_new(folder);
-    folder_write(folder, "matrix", text, 0);
-    snprintf(path, sizeof path, "%s/matrix", folder);
-}
 
 static void read_all(const void *kinds)
 {
@@ -29,14 +22,14 @@ static void read_all(const void *kinds)
 
 static void reads(const unsigned *kinds, const char *text, const char *expected)
 {
-    write_text(text);
+    path = folder_file(text, 0);
     CHECK(matrix_market_is(path));
     ends_with(read_all, kinds, 0, expected);
 }
 
 static void refuses(const unsigned *kinds, const char *text, const char *part)
 {
-    write_text(text);
+    path = folder_file(text, 0);
     ends_with(read_all, kinds, 1, part);
 }
 
@@ -50,9 +43,9 @@ TEST(matrix_market, a_banner_may_stand_behind_comments)
           "3x4: 0,3=7 2,0=2/");
     reads(&none, "%%MatrixMarket matrix coordinate real general\n1000000000 5 1\n9 1 1\n",
           "1000000000x5: 8,0=1/");
-    write_text("1 2 3\n%%MatrixMarket matrix coordinate real general\n");
+    path = folder_file("1 2 3\n%%MatrixMarket matrix coordinate real general\n", 0);
     CHECK(!matrix_market_is(path));
-    write_text("% x\n");
+    path = folder_file("% x\n", 0);
     CHECK(!matrix_market_is(path));
 }
 
@@ -63,37 +56,36 @@ TEST(matrix_market, a_program_takes_the_kinds_that_it_knows)
     reads(&graph, "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n",
           "3x3: 1,0=1 2,2=1/");
     refuses(&none, "%%MatrixMarket matrix array real general\n2 2\n",
-            "matrix:1: must be \"%%MatrixMarket matrix\", coordinate, real, integer, and general");
-    refuses(&none, "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n",
-            "matrix:1: must be");
+            "file:1: must be \"%%MatrixMarket matrix\", coordinate, real, integer, and general");
+    refuses(&none, "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n", "file:1: must be");
     refuses(&graph, "%%MatrixMarket matrix coordinate complex symmetric\n2 2 1\n",
             "real, integer or pattern");
-    refuses(&none, "%%MatrixMarket matrix coordinate real\n2 2 1\n", "matrix:1: must be");
-    refuses(&none, "%%MatrixMarket matrix coordinate real general x\n2 2 1\n", "matrix:1: must");
+    refuses(&none, "%%MatrixMarket matrix coordinate real\n2 2 1\n", "file:1: must be");
+    refuses(&none, "%%MatrixMarket matrix coordinate real general x\n2 2 1\n", "file:1: must");
     refuses(&none, "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n",
-            "matrix:3: \"1.5\" is no whole number, and the banner says integer");
+            "file:3: \"1.5\" is no whole number, and the banner says integer");
     reads(&none, "%%MatrixMarket matrix coordinate integer general % x\n2 2 1\n1 1 3.0\n",
           "2x2: 0,0=3/");
-    refuses(&none, "%%MatrixMarketmatrix coordinate real general\n2 2 1\n", "matrix:1: must be");
+    refuses(&none, "%%MatrixMarketmatrix coordinate real general\n2 2 1\n", "file:1: must be");
     refuses(&graph, "%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n",
-            "matrix:2: has 2 rows and 3 columns");
+            "file:2: has 2 rows and 3 columns");
 }
 
 #define BANNER "%%MatrixMarket matrix coordinate real general\n"
 
 TEST(matrix_market, what_is_malformed_is_refused)
 {
-    refuses(&none, BANNER, "matrix:1: the file ends before its size");
-    refuses(&none, BANNER "3 4\n", "matrix:2: has 2 numbers; a size here has 3");
+    refuses(&none, BANNER, "file:1: the file ends before its size");
+    refuses(&none, BANNER "3 4\n", "file:2: has 2 numbers; a size here has 3");
     refuses(&none, BANNER "0 4 1\n", "\"0\" is no number of rows");
     refuses(&none, BANNER "3 2000000000 1\n", "\"2000000000\" is no number of columns");
     refuses(&none, BANNER "3 4 13\n", "\"13\" is no number of values");
     refuses(&none, BANNER "3 4 2\n1 1 1\n", "the file ends after 1 of 2 values");
-    refuses(&none, BANNER "3 4 1\n1 1 1\n2 1 1\n", "matrix:4: there are more values than the 1");
+    refuses(&none, BANNER "3 4 1\n1 1 1\n2 1 1\n", "file:4: there are more values than the 1");
     refuses(&none, BANNER "3 4 1\n4 1 1\n",
-            "matrix:3: \"4\" is no row: must be a whole number from 1 to 3");
+            "file:3: \"4\" is no row: must be a whole number from 1 to 3");
     refuses(&none, BANNER "3 4 1\n1 0 1\n", "\"0\" is no column");
     refuses(&none, BANNER "3 4 1\n1 1 nan\n", "\"nan\" is no value");
-    refuses(&none, BANNER "3 4 1\n1 1\n", "matrix:3: has 2 numbers");
-    refuses(&none, BANNER BANNER "3 4 1\n", "matrix:2: is MatrixMarket's banner");
+    refuses(&none, BANNER "3 4 1\n1 1\n", "file:3: has 2 numbers");
+    refuses(&none, BANNER BANNER "3 4 1\n", "file:2: is MatrixMarket's banner");
 }

@@ -38,17 +38,6 @@ static void is_near(double a, double b, double scale)
         test_fail(__FILE__, __LINE__, "%.9g is not near %.9g", a, b);
 }
 
-typedef void check_width(const struct vec *, size_t n);
-
-static void for_all(check_width *check)
-{
-    const struct vec *tables[3];
-    size_t count = widths(tables);
-    for (size_t t = 0; t < count; t++) {
-        for (size_t n = 0; n <= LONGEST; n++) check(tables[t], n);
-    }
-}
-
 static void check_sums(const struct vec *v, size_t n)
 {
     float a[LONGEST], b[LONGEST], c[LONGEST], d[LONGEST];
@@ -69,11 +58,6 @@ static void check_sums(const struct vec *v, size_t n)
     for (size_t i = 0; i < n; i++) is_near(d[i], 3 * ((double)a[i] + b[i]), 1);
 }
 
-TEST(vec, sums_and_products)
-{
-    for_all(check_sums);
-}
-
 static void check_rectified(const struct vec *v, size_t n)
 {
     float a[LONGEST], b[LONGEST], sum[LONGEST], kept[LONGEST];
@@ -88,11 +72,6 @@ static void check_rectified(const struct vec *v, size_t n)
         is_near(sum[i], fmax(0, (double)a[i] + b[i]), 1);
         is_near(kept[i], b[i] > 0 ? a[i] : 0, 1);
     }
-}
-
-TEST(vec, what_is_rectified)
-{
-    for_all(check_rectified);
 }
 
 static void check_complex(const struct vec *v, size_t n)
@@ -122,11 +101,6 @@ static void check_complex(const struct vec *v, size_t n)
     }
 }
 
-TEST(vec, products_of_complex_numbers)
-{
-    for_all(check_complex);
-}
-
 /* What AdaGrad should have made of a row. */
 static void expect_step(const float *now, const float *row, size_t n, size_t i, double gradient,
                         double rate)
@@ -150,11 +124,6 @@ static void check_adagrad(const struct vec *v, size_t n)
     for (size_t i = 0; i < n; i++) expect_step(now, row, n, i, -0.3f * gradient[i], 0.2f);
 }
 
-TEST(vec, adagrad)
-{
-    for_all(check_adagrad);
-}
-
 static void check_cubed(const struct vec *v, size_t n)
 {
     float x[LONGEST], before[LONGEST], to[LONGEST];
@@ -171,11 +140,6 @@ static void check_cubed(const struct vec *v, size_t n)
             is_near(to[i], before[i] + 3 * 0.05 * modulus * x[i], 4);
         }
     }
-}
-
-TEST(vec, gradients_of_cubed_norms)
-{
-    for_all(check_cubed);
 }
 
 TEST(vec, adagrad_without_a_gradient_changes_nothing)
@@ -243,11 +207,6 @@ static void check_pairs(const struct vec *v, size_t n)
     for (size_t count = 1; n > 0 && count <= VEC_PAIRS; count++) check_pairs_of(v, n, count);
 }
 
-TEST(vec, steps_of_pairs_with_a_rate_for_each_row)
-{
-    for_all(check_pairs);
-}
-
 static void check_losses(const struct vec *v, size_t n)
 {
     float x[LONGEST] = {0}, y[LONGEST];
@@ -265,11 +224,6 @@ static void check_losses(const struct vec *v, size_t n)
     for (size_t i = 0; i < n; i++) loss += log1p(exp((double)x[i]));
     is_near(v->logistic(y, n), loss, 1);
     for (size_t i = 0; i < n; i++) is_near(y[i], 1 / (1 + exp(-(double)x[i])), 1);
-}
-
-TEST(vec, exponentials_and_the_logistic_loss)
-{
-    for_all(check_losses);
 }
 
 TEST(vec, extreme_scores_neither_overflow_nor_vanish)
@@ -297,9 +251,16 @@ static void check_counts(const struct vec *v, size_t n)
     CHECK_EQ(counted, equal + 5);
 }
 
-TEST(vec, counts_greater_and_equal)
+TEST(vec, each_width_does_what_is_said_at_all_lengths)
 {
-    for_all(check_counts);
+    static void (*const checks[])(const struct vec *, size_t n) = {
+        check_sums,  check_rectified, check_complex, check_adagrad,
+        check_cubed, check_pairs,     check_losses,  check_counts};
+    const struct vec *tables[3];
+    size_t count = widths(tables);
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        for (size_t t = 0; t < count; t++)
+            for (size_t n = 0; n <= LONGEST; n++) checks[i](tables[t], n);
 }
 
 TEST(vec, panels_of_a_matrix_product)
