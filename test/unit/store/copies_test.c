@@ -103,21 +103,6 @@ TEST(copies, a_worker_sees_its_own_updates_and_who_is_none_sees_all)
     CHECK(read_by(f, f->of[0]) == 1011 && read_by(f, f->of[2]) == 1011);
 }
 
-/* The age of a copy may pass at any time, and begins its count of uses anew. */
-TEST(copies, are_exchanged_after_so_many_uses)
-{
-    enum { ADDS = 10 * COPIES_USES };
-    CLOSED_BY(end) struct fixture *f = begin();
-    give_copies(f);
-    float first = read_by(f, f->of[1]);
-    CHECK(first == 1000);
-    for (int i = 0; i < ADDS; i++) add(f, 0, 1);
-    /* the other's copy may be older, but only so many uses long */
-    for (int i = 1; i < COPIES_USES; i++) (void)read_by(f, f->of[1]);
-    float last = read_by(f, f->of[1]);
-    CHECK(last > 1000 + ADDS - COPIES_USES && last <= 1000 + ADDS);
-}
-
 TEST(copies, a_set_ends_them_and_is_what_everybody_reads)
 {
     CLOSED_BY(end) struct fixture *f = begin();
@@ -162,23 +147,6 @@ TEST(copies, an_edit_sends_what_it_has_added)
     add(f, 1, 1);
     CHECK(has_copies(f));
     CHECK(read_by(f, NULL) == 2001);
-}
-
-TEST(copies, a_view_shows_them_and_stays_its_rows)
-{
-    CLOSED_BY(end) struct fixture *f = begin();
-    int replica;
-    CHECK(f->store.partition->is_array == true);
-    give_copies(f);
-    add(f, 0, 1);
-    reader_begin(&f->reader[0]);
-    const float *view = row_view(&f->store, row_ref_of(f, HOT), f->of[0], &replica);
-    CHECK(view && view[0] == 1001 && replica == 0);
-    copies_drain_all(&f->store);
-    CHECK(view[0] == 1001);
-    reader_end(&f->reader[0]);
-    view = row_view(&f->store, row_ref_of(f, HOT), f->of[0], &replica);
-    CHECK(view && view[0] == 1001);
 }
 
 TEST(copies, two_workers_must_have_found_the_latch_taken)

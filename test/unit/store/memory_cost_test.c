@@ -4,12 +4,11 @@
  * Resident memory is compared with what the headers promise: nothing for a key that was never
  * touched; for a row that lies alone a page of each array that knows it; where rows are dense 8
  * bytes for a key that is not held, and up to 24 for one that is; the values of the rows that are
- * held; and rows that left give theirs back.
+ * held. That rows which left give theirs back is in slab_test.c.
  */
 #include "common/stores.h"
 #include "common/zero_page.h"
 #include "one_node.h"
-#include "store/row.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -78,21 +77,11 @@ static void few_of_many(uint64_t keys, uint64_t held)
     CHECK(resident() - before < NOISE_BYTES);
 }
 
-TEST(memory_cost, a_hundred_million_keys_of_which_a_thousand_are_held)
+TEST(memory_cost, many_keys_of_which_few_are_held)
 {
     skip_where_it_cannot_be_measured();
     few_of_many(100 * MILLION, 1000);
-}
-
-TEST(memory_cost, a_hundred_million_keys_of_which_a_hundred_thousand_are_held)
-{
-    skip_where_it_cannot_be_measured();
     few_of_many(100 * MILLION, 100000);
-}
-
-TEST(memory_cost, ten_million_keys_of_which_a_thousand_are_held)
-{
-    skip_where_it_cannot_be_measured();
     few_of_many(10 * MILLION, 1000);
 }
 
@@ -151,40 +140,4 @@ TEST(memory_cost, a_held_row_costs_at_most_24_bytes_beside_its_values)
         CHECK(resident() - before >= (int64_t)rows * ROW_BYTES); /* or this measures nothing */
         close_both(n, w);
     }
-}
-
-/* ---- rows that leave ---- */
-
-static void take(struct mover *m, struct store *s, locus_key key)
-{
-    float row[LENGTH + 32];
-    bool written;
-    CHECK_EQ(row_take(m, store_row_ref(s, key), row, &written, directory_elsewhere(1, 1)), 0);
-    CHECK(written);
-}
-
-TEST(memory_cost, rows_that_leave_give_their_memory_back)
-{
-    skip_where_it_cannot_be_measured();
-    static struct store s;
-    static struct mover m;
-    const uint64_t rows = MILLION;
-    const struct locus_table t = {.rows = rows, .length = LENGTH};
-    const float row[LENGTH + 32] = {1};
-    CHECK_EQ(store_init(&s, &t, 1, 1, 1, 0), 0);
-    mover_init(&m, &s);
-    int64_t before = resident();
-    for (locus_key k = 0; k < rows; k++) CHECK_EQ(row_set(store_row_ref(&s, k), row), 0);
-    CHECK(resident() - before >= (int64_t)rows * ROW_BYTES);
-    for (locus_key k = 0; k < rows; k++) {
-        take(&m, &s, k * 386117 % rows); /* in no order */
-        if (k % 1000 == 0) mover_reclaim(&m);
-    }
-    for (int i = 0; i < 16; i++) mover_reclaim(&m);
-    CHECK_EQ(store_held_rows(&s), 0);
-    CHECK(store_touched_bytes(&s) <= MEMORY_CHUNK_BYTES);
-    /* What is left: 8 bytes a key that is elsewhere, three bits a slot. */
-    CHECK(resident() - before <= (int64_t)rows * 9 + MEMORY_CHUNK_BYTES + NOISE_BYTES);
-    mover_fini(&m);
-    store_fini(&s);
 }

@@ -1,5 +1,5 @@
-/* Replicas, and main copies that have them: row.h's calls of the shard, and workers that read and
- * add meanwhile. */
+/* Replicas, and main copies that have them: row.h's calls of the shard. What workers do meanwhile is
+ * the simulation's (test/sim). */
 #include "store/row.h"
 
 #include "common/stores.h"
@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -344,22 +342,6 @@ TEST_OF_REPLICA(gives_its_updates_out_once, 0)
     row_forget(&f->mover, theirs(f), NULL, elsewhere);
 }
 
-TEST_OF_REPLICA(keeps_its_updates_on_top_of_what_arrives, 0)
-{
-    float row[CAPACITY];
-    CHECK_EQ(row_replicate(theirs(f), row_of(10, 0)), 0);
-    row_refresh(theirs(f), row_of(20, 0));
-    check_read(theirs(f), ROW_ON_REPLICA, 20, 0);
-    row_add(theirs(f), row_of(3, 1));
-    row_refresh(theirs(f), row_of(40, 0));
-    check_read(theirs(f), ROW_ON_REPLICA, 43, 1);
-    row_collect(theirs(f), row);
-    check_row(row, 3, 1);
-    row_refresh(theirs(f), row_of(43, 1)); /* the owner has merged them */
-    check_read(theirs(f), ROW_ON_REPLICA, 43, 1);
-    CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
-}
-
 TEST_OF_REPLICA(is_not_forgotten_in_passing_while_it_has_updates, 0)
 {
     float row[CAPACITY];
@@ -369,24 +351,6 @@ TEST_OF_REPLICA(is_not_forgotten_in_passing_while_it_has_updates, 0)
     check_read(theirs(f), ROW_ON_REPLICA, 2, 1);
     row_collect(theirs(f), row);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
-}
-
-TEST_OF_REPLICA(becomes_the_main_copy_with_its_updates, 1)
-{
-    CHECK_EQ(row_replicate(theirs(f), row_of(1, 1)), 0);
-    row_add(theirs(f), row_of(1, 0));
-    CHECK_EQ(row_promote(&f->mover, theirs(f), row_of(50, 2)), 0);
-    check_read(theirs(f), 0, 51, 2);
-    CHECK_EQ(row_set(theirs(f), row_of(9, 9)), 0);
-    check_read(theirs(f), 0, 9, 9);
-}
-
-TEST_OF_REPLICA(becomes_the_main_copy_of_a_row_never_written, 1)
-{
-    CHECK_EQ(row_replicate(theirs(f), NULL), 0);
-    row_add(theirs(f), row_of(1, 3));
-    CHECK_EQ(row_promote(&f->mover, theirs(f), NULL), 0);
-    check_read(theirs(f), 0, 1, 3);
 }
 
 TEST_OF_REPLICA(becomes_the_main_copy_as_it_is, 1)
@@ -502,16 +466,6 @@ TEST_OF_REPLICA(of_a_main_copy_makes_its_changes_known, 1)
     check_read(ours(f), 0, 6, 2);
 }
 
-TEST_OF_REPLICA(of_a_row_never_written_shares_its_zeros, 1)
-{
-    row_share(ours(f));
-    check_read(ours(f), 0, 0, 0);
-    row_add(ours(f), row_of(1, 1));
-    CHECK_EQ(marked(f), 1);
-    row_unshare(ours(f));
-    check_read(ours(f), 0, 1, 1);
-}
-
 /* ---- full replication ---- */
 
 TEST(replica, of_zeros_gets_memory_with_its_first_update)
@@ -548,155 +502,4 @@ TEST(replica, of_zeros_gets_memory_with_its_first_edit)
     row_collect(theirs(f), row);
     check_row(row, 2, 1);
     end(f, 2);
-}
-
-/* ---- threads ---- */
-
-enum { ADDERS = 2, READERS = 2, THREADS = ADDERS + READERS, ROUNDS = 150 };
-
-struct storm {
-    struct fixture *f;
-    int begun, stop;         /* atomic: threads that are at work; whether they are to end */
-    uint64_t added[ADDERS];  /* by each, to their row */
-    uint64_t reads[READERS]; /* that found the row */
-};
-
-struct thread {
-    struct storm *storm;
-    int number;
-    pthread_t thread;
-};
-
-static bool is_over(const struct storm *s)
-{
-    return __atomic_load_n(&s->stop, __ATOMIC_RELAXED);
-}
-
-/* All elements of a row are equal all the time: each add is 1 everywhere. */
-static void *add_ones(void *argument)
-{
-    struct thread *t = argument;
-    float ones[CAPACITY], scratch[2 * CAPACITY];
-    struct ramp one = {.base = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &one, .scratch = scratch};
-    for (int i = 0; i < LENGTH; i++) ones[i] = 1;
-    CHECK_EQ(row_add(ours(t->storm->f), ones), 0);
-    __atomic_fetch_add(&t->storm->begun, 1, __ATOMIC_RELAXED);
-    for (bool in_place = false; !is_over(t->storm); in_place = !in_place) {
-        struct row_ref s = theirs(t->storm->f);
-        if ((in_place ? row_edit(s, &edit, NULL) : row_add(s, ones)) >= 0)
-            t->storm->added[t->number]++;
-        CHECK_EQ(in_place ? row_edit(ours(t->storm->f), &edit, NULL)
-                          : row_add(ours(t->storm->f), ones),
-                 0);
-        sched_yield();
-    }
-    return NULL;
-}
-
-static void check_whole(const float *row)
-{
-    for (int i = 1; i < LENGTH; i++)
-        if (row[i] != row[0]) test_fail(__FILE__, __LINE__, "torn: %g, %g", row[0], row[i]);
-}
-
-static void *read_rows(void *argument)
-{
-    struct thread *t = argument;
-    float row[CAPACITY];
-    __atomic_fetch_add(&t->storm->begun, 1, __ATOMIC_RELAXED);
-    while (!is_over(t->storm)) {
-        if (row_read(theirs(t->storm->f), row) >= 0) {
-            check_whole(row);
-            t->storm->reads[t->number]++;
-        }
-        CHECK_EQ(row_read(ours(t->storm->f), row), 0);
-        check_whole(row);
-    }
-    return NULL;
-}
-
-/* Returns when all are at work: on a busy machine the storm could be over before. */
-static void start(struct storm *s, struct thread *thread)
-{
-    for (int i = 0; i < THREADS; i++) {
-        bool adds = i < ADDERS;
-        thread[i] = (struct thread){.storm = s, .number = adds ? i : i - ADDERS};
-        CHECK_EQ(pthread_create(&thread[i].thread, NULL, adds ? add_ones : read_rows, &thread[i]),
-                 0);
-    }
-    while (__atomic_load_n(&s->begun, __ATOMIC_RELAXED) < THREADS) sched_yield();
-}
-
-static void stop(struct storm *s, const struct thread *thread)
-{
-    __atomic_store_n(&s->stop, 1, __ATOMIC_RELAXED);
-    for (int i = 0; i < THREADS; i++) pthread_join(thread[i].thread, NULL);
-}
-
-/* One life of the replica, as the shard leads it. `owner` is the main copy elsewhere; returns what
- * it has then. */
-static float live(struct fixture *f, float owner, int round)
-{
-    float row[CAPACITY];
-    while (row_replicate(theirs(f), row_of(owner, 0))) mover_wait(&f->mover);
-    for (int i = 0; i < 4; i++) {
-        sched_yield();
-        if (row_is_dirty(theirs(f))) {
-            row_collect(theirs(f), row);
-            check_whole(row);
-            owner += row[0];
-        }
-        row_refresh(theirs(f), row_of(owner, 0));
-    }
-    if (round % 2 && row_forget_clean(&f->mover, theirs(f), elsewhere)) return owner;
-    row_forget(&f->mover, theirs(f), row, elsewhere);
-    check_whole(row);
-    return owner + row[0];
-}
-
-TEST_OF_REPLICA(loses_no_update_and_tears_no_row_while_it_comes_and_goes, 1)
-{
-    struct storm s = {.f = f};
-    struct thread thread[THREADS];
-    float owner = 0;
-    start(&s, thread);
-    for (int round = 0; round < ROUNDS; round++) {
-        owner = live(f, owner, round);
-        if (round % 2) row_share(ours(f));
-        row_clean(ours(f));
-        if (round % 2) row_unshare(ours(f));
-        marked(f);
-        mover_reclaim(&f->mover);
-    }
-    stop(&s, thread);
-    CHECK_EQ((uint64_t)owner, s.added[0] + s.added[1]);
-    CHECK(owner < 1 << 24); /* exact in a float */
-}
-
-/* The row comes and leaves again and again: what was added to the replica is in the main copy
- * then. */
-TEST_OF_REPLICA(loses_no_update_when_it_becomes_the_main_copy, 1)
-{
-    struct storm s = {.f = f};
-    struct thread thread[THREADS];
-    float row[CAPACITY], owner = 0;
-    bool written;
-    start(&s, thread);
-    for (int round = 0; round < ROUNDS; round++) {
-        while (row_replicate(theirs(f), row_of(owner, 0))) mover_wait(&f->mover);
-        sched_yield();
-        while (round % 2 ? row_promote(&f->mover, theirs(f), row_of(owner, 0))
-                         : row_promote_as_it_is(&f->mover, theirs(f)))
-            mover_wait(&f->mover);
-        sched_yield();
-        CHECK_EQ(row_take(&f->mover, theirs(f), row, &written, elsewhere), 0);
-        check_whole(row);
-        CHECK(row[0] >= owner);
-        owner = row[0];
-        mover_reclaim(&f->mover);
-    }
-    stop(&s, thread);
-    CHECK_EQ((uint64_t)owner, s.added[0] + s.added[1]);
-    CHECK(owner < 1 << 24); /* exact in a float */
 }

@@ -4,10 +4,8 @@
 #include "test.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     KEYS = 12,
@@ -175,22 +173,6 @@ TEST(row, an_edit_makes_of_a_row_what_the_function_says)
     }
 }
 
-TEST(row, every_change_makes_another_word_and_no_read_does)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(4);
-    float row[CAPACITY] = {1, 2, 3, 4};
-    directory_word before = word_of(f, 1);
-    for (int i = 0; i < 100; i++) {
-        CHECK_EQ(i % 2 ? row_set(row_ref_of(f, 1), row) : row_add(row_ref_of(f, 1), row), 0);
-        directory_word now = word_of(f, 1);
-        CHECK(now != before);
-        CHECK(!directory_is_latched(now));
-        CHECK_EQ(row_read(row_ref_of(f, 1), row), 0);
-        CHECK(word_of(f, 1) == now);
-        before = now;
-    }
-}
-
 TEST(row, a_row_that_is_taken_out_is_not_here)
 {
     CLOSED_BY(end) struct fixture *f = open_rows(16);
@@ -208,18 +190,6 @@ TEST(row, a_row_that_is_taken_out_is_not_here)
     CHECK(row_view(&f->store, row_ref_of(f, 4), NULL, &(int){0}) == NULL);
     reader_end(&f->reader);
     CHECK_EQ(row_read(row_ref_of(f, 5), row), 0); /* its neighbours are */
-}
-
-TEST(row, a_row_comes_back_with_what_it_is_given)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(16);
-    float row[CAPACITY], out[CAPACITY];
-    CHECK_EQ(row_set(row_ref_of(f, 4), pattern(row, 16, 70)), 0);
-    take(f, 4, out, true);
-    CHECK_EQ(row_put(row_ref_of(f, 4), pattern(row, 16, 80)), 0);
-    CHECK_EQ(row_read(row_ref_of(f, 4), out), 0);
-    check_pattern(out, 16, 80);
-    CHECK_EQ(row_add(row_ref_of(f, 4), row), 0);
 }
 
 TEST(row, a_row_never_written_leaves_and_comes_back_without_a_slot)
@@ -261,29 +231,6 @@ TEST(row, a_row_is_taken_out_once_and_put_in_once)
     CHECK(word_of(f, 0) == directory_elsewhere(3, 7));
     CHECK_EQ(row_put(row_ref_of(f, 0), NULL), 0);
     CHECK_EQ(row_put(row_ref_of(f, 0), NULL), -EEXIST);
-}
-
-/* Which word a reader saw before it was interrupted for long must not come again, or it would take
- * a copy of two rows for one. */
-TEST(row, no_stay_repeats_a_word_of_an_earlier_one)
-{
-    enum { STAYS = 200, WRITES = 20 };
-    static directory_word seen[STAYS * (WRITES + 1)];
-    CLOSED_BY(end) struct fixture *f = open_rows(1);
-    float row[CAPACITY] = {1};
-    size_t count = 0;
-    for (int stay = 0; stay < STAYS; stay++) {
-        for (int i = 0; i < WRITES; i++) {
-            CHECK_EQ(row_add(row_ref_of(f, 0), row), 0);
-            seen[count++] = word_of(f, 0);
-        }
-        take(f, 0, row, true);
-        poll(f);
-        CHECK_EQ(row_put(row_ref_of(f, 0), row), 0);
-        seen[count++] = word_of(f, 0);
-    }
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < i; k++) CHECK(seen[i] != seen[k]);
 }
 
 TEST(row, a_row_has_its_home_slot_back_once_nobody_sees_the_old_one)
@@ -334,94 +281,6 @@ TEST(row, a_view_of_a_row_never_written_is_zeros_of_any_length)
     }
     CHECK_EQ(store_held_rows(&f->store), 0);
     reader_end(&f->reader);
-}
-
-TEST(row, a_view_keeps_the_row_as_it_left)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(16);
-    float row[CAPACITY];
-    CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 1)), 0);
-    reader_begin(&f->reader);
-    const float *view = row_view(&f->store, row_ref_of(f, 2), NULL, &(int){0});
-    take(f, 2, row, true);
-    for (int i = 0; i < 20; i++) { /* comes and goes, changed, with others */
-        poll(f);
-        CHECK_EQ(row_put(row_ref_of(f, 2), pattern(row, 16, (float)(100 + i))), 0);
-        CHECK_EQ(row_set(row_ref_of(f, (locus_key)i % KEYS), pattern(row, 16, 7)), 0);
-        check_pattern(view, 16, 1);
-        take(f, 2, row, true);
-    }
-    reader_end(&f->reader);
-}
-
-/* ---- latches ---- */
-
-static float *latched_row; /* what the other thread did */
-static int latched_done;
-
-static void *read_it(void *argument)
-{
-    struct fixture *f = argument;
-    CHECK_EQ(row_read(row_ref_of(f, 1), latched_row), 0);
-    __atomic_store_n(&latched_done, 1, __ATOMIC_RELEASE);
-    return NULL;
-}
-
-static void *add_to_it(void *argument)
-{
-    struct fixture *f = argument;
-    float row[CAPACITY];
-    CHECK_EQ(row_add(row_ref_of(f, 1), pattern(row, 16, 0)), 0);
-    __atomic_store_n(&latched_done, 1, __ATOMIC_RELEASE);
-    return NULL;
-}
-
-/* While key 1 is latched, the other thread waits; a view does not. */
-static void wait_for_latch(void *(*other)(void *))
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(16);
-    float row[CAPACITY], seen[CAPACITY] = {0};
-    pthread_t thread;
-    latched_row = seen;
-    latched_done = 0;
-    CHECK_EQ(row_set(row_ref_of(f, 1), pattern(row, 16, 5)), 0);
-    directory_word w = word_of(f, 1);
-    CHECK(directory_try_latch(row_ref_word(row_ref_of(f, 1)), w));
-    CHECK_EQ(pthread_create(&thread, NULL, other, f), 0);
-    usleep(20000);
-    CHECK_EQ(__atomic_load_n(&latched_done, __ATOMIC_ACQUIRE), 0);
-    reader_begin(&f->reader);
-    check_pattern(row_view(&f->store, row_ref_of(f, 1), NULL, &(int){0}), 16, 5);
-    reader_end(&f->reader);
-    directory_publish(row_ref_word(row_ref_of(f, 1)), w);
-    CHECK_EQ(pthread_join(thread, NULL), 0);
-    CHECK_EQ(latched_done, 1);
-    if (other == read_it) check_pattern(seen, 16, 5);
-    CHECK(!directory_is_latched(word_of(f, 1)));
-}
-
-TEST(row, a_reader_waits_for_a_writer)
-{
-    wait_for_latch(read_it);
-}
-
-TEST(row, a_writer_waits_for_a_writer)
-{
-    wait_for_latch(add_to_it);
-}
-
-TEST(row, a_first_write_under_way_leaves_the_row_zero)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(16);
-    float row[CAPACITY];
-    pattern(row, 16, 5);
-    CHECK(directory_try_latch(row_ref_word(row_ref_of(f, 1)), 0));
-    CHECK_EQ(row_read(row_ref_of(f, 1), row), 0); /* does not wait */
-    check_zero(row, 16);
-    reader_begin(&f->reader);
-    check_zero(row_view(&f->store, row_ref_of(f, 1), NULL, &(int){0}), 16);
-    reader_end(&f->reader);
-    directory_publish(row_ref_word(row_ref_of(f, 1)), 0);
 }
 
 /* ---- no slot left ---- */
@@ -525,13 +384,6 @@ TEST(row, a_row_whose_home_is_another_node_is_not_here)
 
 /* ---- many at once ---- */
 
-static size_t offset_of(struct fixture *f, const locus_key *keys, size_t n)
-{
-    size_t offset = 0;
-    for (size_t i = 0; i < n; i++) offset += row_ref_of(f, keys[i]).partition->length;
-    return offset;
-}
-
 TEST(row, setting_a_key_twice_in_one_call_leaves_one_of_the_values)
 {
     CLOSED_BY(end) struct fixture *f = open_rows(2);
@@ -542,38 +394,6 @@ TEST(row, setting_a_key_twice_in_one_call_leaves_one_of_the_values)
     CHECK_EQ(row_read(row_ref_of(f, 3), row), 0);
     CHECK(row[0] == row[1]);
     CHECK(row[0] == 1 || row[0] == 2 || row[0] == 3);
-}
-
-TEST(row, a_batch_names_the_rows_that_are_elsewhere_and_does_the_others)
-{
-    struct locus_table t[] = {{.rows = 10, .length = 3}, {.rows = 30, .length = 16}};
-    CLOSED_BY(end) struct fixture *f = open_tables(t, 2, 3, 1);
-    locus_key keys[40];
-    struct missed_row missed[40];
-    float values[10 * 3 + 30 * 16 + CAPACITY], row[CAPACITY];
-    size_t away = 0;
-    for (locus_key k = 0; k < 40; k++) {
-        keys[k] = 39 - k;
-        if (k % 3 != 1) continue;
-        take(f, k, row, false);
-        away++;
-    }
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) values[i] = 1;
-    int rc = 0;
-    CHECK_EQ(rows_write(&f->store, NULL, keys, 40, values, ROW_ADD, missed, NULL, &rc), away);
-    CHECK_EQ(rc, 0);
-    for (size_t i = 0; i < away; i++) {
-        CHECK_EQ(keys[missed[i].position] % 3, 1);
-        CHECK_EQ(missed[i].offset, offset_of(f, keys, missed[i].position));
-        CHECK(i == 0 || missed[i].position > missed[i - 1].position);
-    }
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) values[i] = 9;
-    CHECK_EQ(rows_read(&f->store, NULL, keys, 40, values, missed, NULL), away);
-    for (size_t i = 0; i < 40; i++)
-        for (uint32_t k = 0; k < row_ref_of(f, keys[i]).partition->length; k++)
-            /* what was missed is untouched */
-            CHECK(values[offset_of(f, keys, i) + k] == (keys[i] % 3 == 1 ? 9 : 1));
-    CHECK_EQ(rows_read(&f->store, NULL, keys, 40, values, NULL, NULL), away);
 }
 
 TEST(row, fetching_ahead_changes_nothing)

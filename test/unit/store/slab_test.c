@@ -4,7 +4,6 @@
 #include "common/stores.h"
 #include "test.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,16 +28,6 @@ static size_t resident(const void *p, size_t bytes)
     for (size_t i = 0; i < count; i++) in += (pages[i] & 1) * page;
     free(pages);
     return in;
-}
-
-TEST(slab, every_key_gets_its_home_slot)
-{
-    struct slab_density d = {0};
-    CLOSED_BY(slab_fini) struct slab s;
-    CHECK(slab_init(&s, 3, 100, 100, &d));
-    for (uint64_t i = 0; i < 100; i++) CHECK_EQ(slab_take(&s, 99 - i), 99 - i);
-    CHECK_EQ(s.held, 100);
-    CHECK_EQ(d.held_bytes, 100 * 12);
 }
 
 TEST(slab, a_home_slot_in_use_is_not_given_twice)
@@ -308,52 +297,4 @@ TEST(slab, giving_a_slot_back_twice_ends_the_process)
     if (child == 0) give_twice();
     CHECK_EQ(waitpid(child, &status, 0), child);
     CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
-}
-
-/* Threads at one slab: each writes its mark into its rows and finds it again. */
-
-enum { THREADS = 4, ROUNDS = 20000, OWN = 20 };
-
-struct user {
-    struct slab *slab;
-    unsigned id;
-    pthread_t thread;
-};
-
-static void *take_and_give(void *argument)
-{
-    struct user *u = argument;
-    uint64_t slot[OWN], dice = u->id;
-    size_t count = 0;
-    for (int i = 0; i < ROUNDS; i++) {
-        if (count < OWN && throw_dice(&dice) % 2) {
-            uint64_t got =
-                slab_take(u->slab, throw_dice(&dice) % 2 ? throw_dice(&dice) % 40 : SLAB_NONE);
-            CHECK(got != SLAB_NONE);
-            *slab_row(u->slab, got) = (float)u->id;
-            slot[count++] = got;
-        } else if (count > 0) {
-            size_t which = throw_dice(&dice) % count;
-            CHECK(*slab_row(u->slab, slot[which]) == (float)u->id);
-            slab_give(u->slab, slot[which]);
-            slot[which] = slot[--count];
-        }
-    }
-    while (count > 0) slab_give(u->slab, slot[--count]);
-    return NULL;
-}
-
-TEST(slab, threads_never_share_a_slot)
-{
-    struct slab_density d = {0};
-    CLOSED_BY(slab_fini) struct slab s;
-    struct user user[THREADS];
-    CHECK(slab_init(&s, 3, 40, 40, &d));
-    for (unsigned i = 0; i < THREADS; i++) {
-        user[i] = (struct user){&s, i + 1, 0};
-        CHECK_EQ(pthread_create(&user[i].thread, NULL, take_and_give, &user[i]), 0);
-    }
-    for (unsigned i = 0; i < THREADS; i++) CHECK_EQ(pthread_join(user[i].thread, NULL), 0);
-    CHECK_EQ(s.held, 0);
-    CHECK_EQ(d.held_bytes, 0);
 }

@@ -370,37 +370,6 @@ TEST(store, without_readers_a_slot_comes_back_soon)
     CHECK_EQ(store_held_rows(&m->store), 0);
 }
 
-TEST(store, a_slot_stays_while_a_section_is_open_that_could_see_it)
-{
-    CLOSED_BY(end_moving) struct moving *m = moving_store(4, 16);
-    write_row(m, 2, 5);
-    reader_begin(&m->a);
-    const float *view = row_view(&m->store, store_row_ref(&m->store, 2), NULL, &(int){0});
-    take_row(m, 2);
-    write_row(m, 1, 7); /* would take the slot if it could */
-    poll(m);
-    CHECK_EQ(store_held_rows(&m->store), 2);
-    CHECK(view[0] == 5 && view[15] == 5);
-    reader_end(&m->a);
-    poll(m);
-    CHECK_EQ(store_held_rows(&m->store), 1);
-}
-
-TEST(store, only_the_outermost_end_ends_a_section)
-{
-    CLOSED_BY(end_moving) struct moving *m = moving_store(4, 16);
-    write_row(m, 2, 5);
-    reader_begin(&m->a);
-    reader_begin(&m->a);
-    take_row(m, 2);
-    reader_end(&m->a);
-    poll(m);
-    CHECK_EQ(store_held_rows(&m->store), 1);
-    reader_end(&m->a);
-    poll(m);
-    CHECK_EQ(store_held_rows(&m->store), 0);
-}
-
 /* There is always a section open, but never the same one for long. */
 TEST(store, sections_that_overlap_forever_do_not_hold_memory_forever)
 {
@@ -418,44 +387,6 @@ TEST(store, sections_that_overlap_forever_do_not_hold_memory_forever)
     }
     CHECK_EQ(store_held_rows(&m->store), 0);
     reader_end(&m->a);
-}
-
-TEST(store, a_section_that_began_later_does_not_hold_up_what_left_before)
-{
-    CLOSED_BY(end_moving) struct moving *m = moving_store(4, 16);
-    write_row(m, 1, 1);
-    take_row(m, 1);
-    reader_begin(&m->a);
-    write_row(m, 2, 1);
-    take_row(m, 2); /* this one it could see */
-    for (int i = 0; i < POLLS; i++) mover_reclaim(&m->mover);
-    CHECK(store_held_rows(&m->store) >= 1);
-    reader_end(&m->a);
-    poll(m);
-    CHECK_EQ(store_held_rows(&m->store), 0);
-}
-
-/* Rows that leave while others wait for their grace period get one of their own. */
-TEST(store, a_row_that_left_later_has_a_grace_period_of_its_own)
-{
-    CLOSED_BY(end_moving) struct moving *m = moving_store(4, 16);
-    write_row(m, 1, 1);
-    write_row(m, 2, 2);
-    reader_begin(&m->a);
-    take_row(m, 1);
-    mover_reclaim(&m->mover); /* key 1 waits now */
-    reader_begin(&m->b);
-    const float *view = row_view(&m->store, store_row_ref(&m->store, 2), NULL, &(int){0});
-    take_row(m, 2);
-    reader_end(&m->a);
-    poll(m);
-    write_row(m, 3, 9);
-    write_row(m, 0, 9);
-    CHECK(view[0] == 2);
-    CHECK(store_held_rows(&m->store) >= 3); /* keys 0, 3 and what b sees */
-    reader_end(&m->b);
-    poll(m);
-    CHECK_EQ(store_held_rows(&m->store), 2);
 }
 
 TEST(store, many_rows_can_wait)
@@ -476,7 +407,7 @@ TEST(store, many_rows_can_wait)
 
 TEST(store, the_end_of_a_mover_gives_everything_back)
 {
-    struct moving *m = moving_store(100, 16);
+    CLOSED_BY(free_at) struct moving *m = moving_store(100, 16);
     for (locus_key k = 0; k < 100; k++) write_row(m, k, 1);
     for (locus_key k = 0; k < 100; k++) {
         take_row(m, k);
@@ -488,7 +419,6 @@ TEST(store, the_end_of_a_mover_gives_everything_back)
     reader_fini(&m->a);
     reader_fini(&m->b);
     store_fini(&m->store);
-    free(m);
 }
 
 struct section {

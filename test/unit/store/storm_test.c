@@ -5,16 +5,15 @@
  * be back. Under the sanitizers also: nothing is used after it was given back, and nothing is
  * touched by two threads without an order.
  */
-#include "one_node.h"
 #include "common/stores.h"
 #include "store/rows.h"
+#include "test.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- the store's rows ---- */
 
 /* A row's first element names the key and never changes. What its other elements are, all the
  * same: */
@@ -387,136 +386,4 @@ TEST(storm, rows_come_and_go_while_all_threads_use_them)
     check_sums(s);
     check_memory(s);
     close_storm(s);
-}
-
-/* ---- the public interface ---- */
-
-/* Nodes one after the other; in each, all workers write all rows first at the same moment. */
-enum {
-    WORKERS = 8,
-    ROWS_OF_TABLE = 150,
-    COUNTERS = 2 * ROWS_OF_TABLE,
-    REGISTERS = 10,
-    CALL_MAX = 70,
-    PASSES = 5,
-    LONG = 37,
-};
-
-struct trainer {
-    locus *node;
-    unsigned number;
-    uint64_t dice;
-    pthread_t thread;
-};
-
-static unsigned draw(struct trainer *t, unsigned sides)
-{
-    t->dice = t->dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return (unsigned)(t->dice >> 33) % sides;
-}
-
-/* All elements the same; the sum is at least what this worker added itself. */
-static void check_counter(const float *row, uint32_t length, unsigned passes)
-{
-    for (uint32_t i = 1; i < length; i++) CHECK(row[i] == row[0]);
-    CHECK(row[0] >= (float)passes);
-    CHECK(row[0] <= WORKERS * PASSES);
-}
-
-static void pull_and_check(locus *n, locus_worker *w, const locus_key *keys, size_t count,
-                           unsigned passes)
-{
-    float values[CALL_MAX * LONG];
-    size_t offset = 0;
-    CHECK_EQ(locus_pull(w, keys, count, values), 0);
-    for (size_t i = 0; i < count; offset += locus_length(n, keys[i++]))
-        check_counter(values + offset, locus_length(n, keys[i]), passes);
-}
-
-/* Adds one to every counter, in calls of different sizes. */
-static void add_to_all(struct trainer *t, locus_worker *w, unsigned passes)
-{
-    float ones[CALL_MAX * LONG];
-    for (int i = 0; i < CALL_MAX * LONG; i++) ones[i] = 1;
-    for (locus_key first = 0; first < COUNTERS;) {
-        locus_key keys[CALL_MAX];
-        size_t count = 1 + (draw(t, 2) ? 0 : draw(t, CALL_MAX));
-        if (count > COUNTERS - first) count = COUNTERS - first;
-        for (size_t i = 0; i < count; i++) keys[i] = first + i;
-        CHECK_EQ(locus_push(w, keys, count, ones), 0);
-        pull_and_check(t->node, w, keys, count, passes + 1);
-        first += count;
-    }
-}
-
-/* A register holds what somebody set, whole. */
-static void use_registers(struct trainer *t, locus_worker *w)
-{
-    float row[LONG];
-    locus_key key = COUNTERS + draw(t, REGISTERS);
-    CHECK_EQ(locus_pull(w, &key, 1, row), 0);
-    for (int i = 1; i < LONG; i++) CHECK(row[i] == row[0]);
-    CHECK(row[0] >= 0 && row[0] <= WORKERS);
-    for (int i = 0; i < LONG; i++) row[i] = (float)(t->number + 1);
-    CHECK_EQ(locus_set(w, &key, 1, row), 0);
-}
-
-/* Elements of a counter in place only grow. */
-static void look_at_counters(struct trainer *t, locus_worker *w)
-{
-    locus_read_begin(w);
-    locus_key key = draw(t, COUNTERS);
-    const float *row = locus_view(w, key);
-    float before = look(&row[1]);
-    for (int i = 0; i < 5; i++) {
-        float now = look(&row[1]);
-        CHECK(now >= before && now <= WORKERS * PASSES);
-        before = now;
-    }
-    locus_read_end(w);
-}
-
-static void *train(void *argument)
-{
-    struct trainer *t = argument;
-    locus_worker *w = worker_of(t->node);
-    locus_key keys[COUNTERS];
-    CHECK_EQ(locus_barrier(w), 0); /* so that first writes race */
-    for (unsigned pass = 0; pass < PASSES; pass++) {
-        add_to_all(t, w, pass);
-        use_registers(t, w);
-        look_at_counters(t, w);
-        locus_advance_clock(w);
-    }
-    CHECK_EQ(locus_quiesce(w), 0);
-    for (locus_key k = 0; k < COUNTERS; k++) keys[k] = k;
-    for (size_t k = 0; k < COUNTERS; k += CALL_MAX)
-        pull_and_check(t->node, w, keys + k, COUNTERS - k < CALL_MAX ? COUNTERS - k : CALL_MAX,
-                       WORKERS * PASSES);
-    CHECK_EQ(locus_worker_close(w), 0);
-    return NULL;
-}
-
-static void one_training(unsigned shards, uint64_t seed)
-{
-    const struct locus_table tables[] = {{.rows = ROWS_OF_TABLE, .length = 2},
-                                         {.rows = ROWS_OF_TABLE, .length = LONG},
-                                         {.rows = REGISTERS, .length = LONG}};
-    locus *n = node_of(tables, 3, WORKERS, shards);
-    struct trainer t[WORKERS];
-    for (unsigned i = 0; i < WORKERS; i++) {
-        t[i] = (struct trainer){.node = n, .number = i, .dice = seed + i};
-        CHECK_EQ(pthread_create(&t[i].thread, NULL, train, &t[i]), 0);
-    }
-    for (unsigned i = 0; i < WORKERS; i++) CHECK_EQ(pthread_join(t[i].thread, NULL), 0);
-    CHECK_EQ(stats_of(n).pushed_local, WORKERS * PASSES * (COUNTERS + 1));
-    CHECK_EQ(locus_close(n), 0);
-}
-
-TEST(storm, workers_share_all_rows_from_the_first_write_on)
-{
-    time_t end = time(NULL) + (test_seconds() + 1) / 2;
-    unsigned nodes = 0;
-    do one_training(1 + nodes % 3, nodes);
-    while (++nodes < 3 || time(NULL) < end);
 }
