@@ -218,26 +218,6 @@ static int read_section(const struct scene *s, unsigned k)
     return rc;
 }
 
-TEST(contents, a_byte_that_changes_behind_the_verification_is_given_to_nobody)
-{
-    CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);
-    const struct manifest_file *f = &s->manifest.file[0];
-    int fd = open_file(s);
-    CHECK_EQ(contents_verify(&s->contents, f), 0);
-    for (unsigned k = 0; k < 2; k++) {
-        const struct manifest_section *o = &f->section[k];
-        const uint64_t places[] = {o->rows_at, o->keys_at - 1, o->keys_at,
-                                   o->keys_at + 8 * o->rows - 1};
-        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-            flip(fd, places[i]);
-            CHECK_EQ(read_section(s, k), -EIO);
-            flip(fd, places[i]);
-            CHECK_EQ(read_section(s, k), 0);
-        }
-    }
-    close(fd);
-}
-
 TEST(contents, a_file_that_is_replaced_behind_the_verification_is_read_by_nobody)
 {
     CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);

@@ -15,14 +15,14 @@
 /* ---- children ---- */
 
 /* This program executed anew, because nng may have been used already: Criterion does. The
- * constructor finds in the environment which node it is to be. */
+ * constructor finds in the environment which node it is to be: one that will be stopped. */
 static const char child_variable[] = "LOCUS_RENDEZVOUS_TEST_CHILD";
 
-static pid_t spawn(const char *body, const struct node *n)
+static pid_t spawn(const struct node *n)
 {
     char task[128], self[] = "/proc/self/exe", *arguments[] = {self, NULL};
     pid_t child;
-    snprintf(task, sizeof task, "%d %s %d %d %g %s", (int)getpid(), body, n->config.node.rank,
+    snprintf(task, sizeof task, "%d %d %d %g %s", (int)getpid(), n->config.node.rank,
              n->config.node.size, n->config.node.peer_timeout_s, n->config.node.rendezvous);
     setenv(child_variable, task, 1);
     CHECK_EQ(posix_spawn(&child, self, NULL, NULL, arguments, environ), 0);
@@ -49,33 +49,23 @@ static void expect_to_be_stopped(struct node *n)
     CHECK_EQ(n->losses, 1);
 }
 
-static void expect_to_leave(struct node *n)
-{
-    node_leave(n);
-    CHECK_EQ(n->rc, 0);
-    CHECK_EQ(n->losses, 0);
-}
-
 __attribute__((constructor)) static void be_a_child(void)
 {
     struct node n;
     int parent, rank, size;
     double peer_timeout_s;
-    char body[32], address[64];
+    char address[64];
     const char *task = getenv(child_variable);
     if (!task) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    CHECK_EQ(sscanf(task, "%d %31s %d %d %lf %63s", &parent, body, &rank, &size, &peer_timeout_s,
-                    address),
-             6);
+    CHECK_EQ(sscanf(task, "%d %d %d %lf %63s", &parent, &rank, &size, &peer_timeout_s, address), 5);
     if (getppid() != parent) _exit(1);
     node_init(&n, rank, size, address);
     n.config.node.peer_timeout_s = peer_timeout_s;
     node_join(&n);
     CHECK_EQ(n.rc, 0);
     node_meet(&n);
-    if (strcmp(body, "be_stopped") == 0) expect_to_be_stopped(&n);
-    if (strcmp(body, "leave") == 0) expect_to_leave(&n);
+    expect_to_be_stopped(&n);
     _exit(0);
 }
 
@@ -103,9 +93,9 @@ static void check_loss_by_all(struct node *n, int size, int lost, const char *re
 }
 
 /* `rank` is a child; the others are ours. All know on return that they have joined. */
-static pid_t join_with_child(struct node *n, int size, int rank, const char *body)
+static pid_t join_with_child(struct node *n, int size, int rank)
 {
-    pid_t child = spawn(body, &n[rank]);
+    pid_t child = spawn(&n[rank]);
     nodes_start_but(n, size, rank, node_join);
     nodes_finish_but(n, size, rank);
     nodes_check(n, size, 0, "");
@@ -132,7 +122,7 @@ static void stop_one(int rank)
     struct node n[3];
     nodes_init(n, 3, nodes_address());
     for (int i = 0; i < 3; i++) n[i].config.node.peer_timeout_s = SHORT_TIMEOUT_S;
-    pid_t child = join_with_child(n, 3, rank, "be_stopped");
+    pid_t child = join_with_child(n, 3, rank);
     stop(child);
     check_loss_by_all(n, 3, rank, "was silent for 4 s");
     sleep_s(0.5);
@@ -156,7 +146,7 @@ TEST(rendezvous, who_finds_all_others_silent_names_itself)
     struct node n[3];
     nodes_init(n, 3, nodes_address());
     for (int i = 0; i < 3; i++) n[i].config.node.peer_timeout_s = SHORT_TIMEOUT_S;
-    pid_t child = join_with_child(n, 3, 0, "be_stopped");
+    pid_t child = join_with_child(n, 3, 0);
     stop(child);
     rendezvous_report_lost(n[1].rendezvous, 2, "was silent for 4 s");
     node_expect_loss(&n[1], 1, "was cut off: it found all other nodes silent");
@@ -164,36 +154,6 @@ TEST(rendezvous, who_finds_all_others_silent_names_itself)
     for (int rank = 1; rank < 3; rank++) node_leave(&n[rank]);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-}
-
-/* All its stops together are shorter than the time-out: it may be that it does not get to run
- * between them. */
-static void stop_shortly(int rank)
-{
-    struct node n[3];
-    nodes_init(n, 3, nodes_address());
-    for (int i = 0; i < 3; i++) n[i].config.node.peer_timeout_s = 4;
-    pid_t child = join_with_child(n, 3, rank, "leave");
-    for (int i = 0; i < 4; i++) {
-        stop(child);
-        sleep_s(0.5);
-        kill(child, SIGCONT);
-        sleep_s(0.05);
-    }
-    nodes_start_but(n, 3, rank, node_leave);
-    nodes_finish_but(n, 3, rank);
-    nodes_check(n, 3, 0, "");
-    check_child(child);
-}
-
-TEST(rendezvous, a_short_stop_harms_nobody)
-{
-    stop_shortly(1);
-}
-
-TEST(rendezvous, a_short_stop_of_rank_0_harms_nobody)
-{
-    stop_shortly(0);
 }
 
 /* The reporter does not become the culprit by leaving at once. */

@@ -1,9 +1,9 @@
 /* explain: what a node says of one key, over HTTP as `locus explain` asks; and of what cannot be
- * one. */
+ * one. Of keys that move and are copied: test/cluster/explain.c. */
 #include "observe/explain.h"
 
 #include "http.h"
-#include "pair.h"
+#include "one_node.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -87,74 +87,4 @@ TEST(explain, tables_are_listed_up_to_a_number)
     http_expect(port, "/key?table=none&key=1", 404, "ttt and 10 more\n");
     httpd_close(d);
     CHECK_EQ(locus_close(n), 0);
-}
-
-/* ---- two nodes ---- */
-
-static void expect(unsigned port, locus_key key, const char *part)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/key?key=%llu", (unsigned long long)key);
-    http_expect(port, path, 200, part);
-}
-
-static void intend(locus_worker *w, locus_key key, locus_clock start, locus_clock end)
-{
-    CHECK_EQ(locus_intent(w, &key, 1, start, end), 0);
-}
-
-/* Until the row, or a copy, is there. */
-static void await_local(locus_worker *w, locus_key key)
-{
-    float row[2];
-    while (locus_pull_local(w, key, row)) continue;
-}
-
-/* The same, once the shard knows. */
-static void await(unsigned port, locus_key key, const char *part)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/key?key=%llu", (unsigned long long)key);
-    for (bool is_there = false; !is_there;) {
-        struct http_answer a = http_get(port, path);
-        CHECK_EQ(a.status, 200);
-        is_there = strstr(a.body, part) != NULL;
-        free(a.text);
-    }
-}
-
-/* Metrics are on: decisions are kept. */
-static void open_both(struct pair *p, struct httpd *d[2], unsigned port[2])
-{
-    CHECK_EQ(setenv("LOCUS_METRICS", "127.0.0.1:0", 1), 0);
-    pair_init(p, tables, 2);
-    pair_open(p);
-    for (int i = 0; i < 2; i++) port[i] = opened(p->node[i], &d[i]);
-}
-
-static void close_all(struct pair *p, struct httpd *d[2])
-{
-    for (int i = 0; i < 2; i++) httpd_close(d[i]);
-    pair_end(p);
-}
-
-TEST(explain, both_ends_of_a_replica_name_each_other)
-{
-    struct pair p;
-    struct httpd *d[2];
-    unsigned port[2];
-    open_both(&p, d, port);
-    locus_key key = pair_key_of(&p, 1, 0);
-    intend(p.worker[1], key, 0, 500);
-    await(port[1], key, "\nintent active worker 0 now 0 clocks 0 500\n");
-    intend(p.worker[0], key, 0, LOCUS_FOREVER);
-    await_local(p.worker[0], key);
-    expect(port[0], key, "\nplace replica\nowner 1 0\nheard ");
-    expect(port[0], key, "\nhome 1\n");
-    expect(port[0], key, "\nintends 0 forever\n");
-    expect(port[0], key, " node 1 why - clocks 0 forever\n");
-    expect(port[1], key, "\nplace main\nowner 1 0\n");
-    expect(port[1], key, "\nholder 0 ");
-    expect(port[1], key, "\ndecision shared ");
-    close_all(&p, d);
 }

@@ -5,7 +5,6 @@
 #include "test.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
 enum { WORKERS = 2, KEYS = 5000, LOOKAHEAD = 10 };
@@ -374,7 +373,6 @@ TEST_WITH(intents, for_ever_are_taken_back_begun_or_not, desk, d)
     CHECK_EQ(d->node_keys, 0);
 }
 
-/* The worker's id is opened again before the shard has seen the first life's end. */
 /* While the shard reads, the worker signals as many again: the next turn's. */
 static struct intent_stream *restless;
 static void hear_and_signal(void *context, const struct intent_event *e, unsigned count)
@@ -420,6 +418,7 @@ TEST_WITH(intents, that_ended_before_they_are_read_no_longer_wait, desk, d)
     CHECK_EQ(d->ended, d->begun);
 }
 
+/* The worker's id is opened again before the shard has seen the first life's end. */
 TEST_WITH(intents, of_one_life_do_not_end_those_of_the_next, desk, d)
 {
     struct intent_stream *first = intents_open_stream(&d->intents, 1);
@@ -543,73 +542,4 @@ TEST_WITH(intents, of_an_unlimited_lookahead_begin_at_once, desk, d)
     stream_close(s, true);
     turn(d);
     CHECK_EQ(d->wanted[1], 0);
-}
-
-/* ---- threads ---- */
-
-enum { WRITERS = 2, CALLS = 4000 };
-
-struct writer {
-    struct desk *desk;
-    unsigned worker;
-    long keys;
-    int *running;
-};
-
-/* Each key is signaled for one clock, which the worker then passes. */
-static void *write_many(void *argument)
-{
-    struct writer *w = argument;
-    struct desk *d = w->desk;
-    struct intent_stream *own = intents_open_stream(&d->intents, w->worker), *loader = NULL;
-    uint64_t dice = w->worker;
-    CHECK(own != NULL);
-    for (int call = 0; call < CALLS; call++) {
-        dice = dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        locus_clock now = __atomic_load_n(&d->clock[w->worker], __ATOMIC_RELAXED);
-        uint64_t count = 1 + (dice >> 40) % (call % 16 ? 4 : 1500);
-        if (call % 64 == 0) {
-            if (loader) stream_close(loader, false);
-            loader = intents_open_stream(&d->intents, w->worker);
-        }
-        struct intent_stream *s = call % 2 ? own : loader;
-        for (uint64_t i = 0; i < count; i++)
-            CHECK_EQ(stream_add(s, now, now + 1000000, false, i), 0);
-        if (dice >> 62 == 0) {
-            stream_undo(s);
-            continue;
-        }
-        stream_publish(s);
-        intents_published(&d->intents, w->worker, now, now);
-        w->keys += (long)count;
-        __atomic_store_n(&d->clock[w->worker], now + 1, __ATOMIC_SEQ_CST);
-    }
-    stream_close(loader, false);
-    if (w->worker == 0) stream_close(own, true); /* the other one's intents end by the clock */
-    __atomic_fetch_sub(w->running, 1, __ATOMIC_RELEASE);
-    return NULL;
-}
-
-TEST_WITH(intents, of_threads_that_write_while_the_shard_reads, desk, d)
-{
-    struct writer w[WRITERS];
-    pthread_t thread[WRITERS];
-    int running = WRITERS;
-    for (unsigned i = 0; i < WRITERS; i++) {
-        w[i] = (struct writer){.desk = d, .worker = i, .running = &running};
-        CHECK_EQ(pthread_create(&thread[i], NULL, write_many, &w[i]), 0);
-    }
-    while (__atomic_load_n(&running, __ATOMIC_ACQUIRE) > 0)
-        if (intents_have_news(&d->intents)) turn(d);
-    for (unsigned i = 0; i < WRITERS; i++) pthread_join(thread[i], NULL);
-    turn(d);
-    CHECK(d->begun <= w[0].keys + w[1].keys);
-    /* the first one's have ended with it, read or not */
-    CHECK_EQ(d->intents.worker[0].active_keys, 0);
-    CHECK(d->begun > d->ended && d->begun - d->ended <= w[1].keys);
-    CHECK_EQ(d->begun - d->ended, d->intents.worker[1].active_keys);
-    set_clock(d, 1, 1000000 + CALLS);
-    turn(d);
-    CHECK_EQ(d->begun, d->ended);
-    check_wanted(d, 0, 0, 0);
 }

@@ -82,21 +82,6 @@ TEST(mail, an_order_of_the_programs_own_needs_no_function_here)
     made(&c);
 }
 
-/* Rounds that may be under way at once never share a slot; those of a scheduler are side by
- * side. */
-TEST(mail, each_round_under_way_has_a_slot_of_its_own)
-{
-    struct locus_scheduler_config c = config();
-    struct mail m = made(&c);
-    unsigned all = m.schedulers * m.slots;
-    for (uint64_t round = 0; round < 100; round++) {
-        CHECK_EQ(mail_slot(&m, round) / m.slots, round % m.schedulers);
-        CHECK_EQ(mail_slot(&m, round), mail_slot(&m, round + all));
-        for (uint64_t later = round + 1; later < round + all; later++)
-            CHECK(mail_slot(&m, round) != mail_slot(&m, later));
-    }
-}
-
 /* How many parts; 0: the row is not that round's. */
 static size_t parts_read(const struct mail *m, uint64_t round, const float *row,
                          struct locus_part *parts)
@@ -114,7 +99,7 @@ TEST(mail, a_round_is_read_as_it_was_written)
                                         {.variable = UINT64_C(0xABCDEF1234), .worker = 0},
                                         {.variable = 0, .worker = 2}};
     struct locus_part read[3];
-    float *row = floats_of(m.round_length);
+    CLOSED_BY(free_at) float *row = floats_of(m.round_length);
     for (size_t count = 1; count <= 3; count++) {
         mail_write(&m, 17, parts, count, row);
         memset(read, 0, sizeof read);
@@ -124,7 +109,6 @@ TEST(mail, a_round_is_read_as_it_was_written)
             CHECK_EQ(read[i].worker, parts[i].worker);
         }
     }
-    free(row);
 }
 
 /* An empty row, the round that was in the slot before, and one of another scheduler's. */
@@ -134,34 +118,12 @@ TEST(mail, a_row_of_another_round_is_none)
     struct mail m = made(&c);
     const struct locus_part part = {.variable = 1};
     struct locus_part read[3];
-    float *row = floats_of(m.round_length);
+    CLOSED_BY(free_at) float *row = floats_of(m.round_length);
     CHECK_EQ(parts_read(&m, 0, row, read), 0);
     mail_write(&m, 5, &part, 1, row);
     CHECK_EQ(parts_read(&m, 5, row, read), 1);
     CHECK_EQ(parts_read(&m, 5 + m.schedulers * m.slots, row, read), 0);
     CHECK_EQ(parts_read(&m, 3, row, read), 0);
-    free(row);
-}
-
-/* Stamps begin again after 2^24 - 1 rounds, and are never 0. */
-TEST(mail, stamps_are_never_those_of_an_empty_row)
-{
-    struct locus_scheduler_config c = config();
-    c.schedulers = 1;
-    struct mail m = made(&c);
-    const struct locus_part part = {.variable = 1};
-    struct locus_part read[3];
-    float *row = floats_of(m.round_length), *empty = floats_of(m.round_length);
-    const uint64_t last = (UINT64_C(1) << 24) - 2; /* before they begin again */
-    for (uint64_t round = last - 2; round < last + 3; round++) {
-        mail_write(&m, round, &part, 1, row);
-        CHECK(row[0] > 0);
-        CHECK_EQ(parts_read(&m, round, empty, read), 0);
-        CHECK_EQ(parts_read(&m, round, row, read), 1);
-        CHECK_EQ(parts_read(&m, round + m.slots, row, read), 0);
-    }
-    free(row);
-    free(empty);
 }
 
 TEST(mail, a_failure_is_seen_in_both_mailboxes_whatever_is_added)

@@ -83,50 +83,6 @@ TEST(schedule, priorities_stand_any_change)
 
 /* ---- left out ---- */
 
-/* Every ninth is left in, but for none of 64 in a row that are passed over at once. */
-static bool is_left_in(uint64_t v)
-{
-    return v % 9 == 4 && (v < 64 || v > 140);
-}
-
-static void check_left_in(enum locus_order order, uint64_t share)
-{
-    enum { MANY = 300 };
-    struct locus_schedule_config c = config_of(order);
-    struct locus_part parts[WIDTH];
-    float changes[MANY];
-    unsigned times[MANY] = {0}, least = UINT32_MAX;
-    c.variables = MANY;
-    c.changes = changes;
-    c.turn = 77;
-    c.share = share;
-    c.shares = 2;
-    for (int v = 0; v < MANY; v++) changes[v] = is_left_in((uint64_t)v) ? 1 : -1;
-    locus_schedule *s = new_schedule(&c);
-    for (int round = 0; round < 200; round++, locus_schedule_done(s)) {
-        int count = locus_schedule_next(s, parts);
-        CHECK_EQ(count, WIDTH);
-        check_round(&c, parts, count);
-        for (int i = 0; i < count; i++) {
-            CHECK(is_left_in(parts[i].variable));
-            times[parts[i].variable]++;
-            locus_schedule_changed(s, parts[i].variable, 0.5);
-        }
-    }
-    locus_schedule_changed(s, share, 5); /* it stays out */
-    for (uint64_t v = share; v < MANY; v += 2)
-        if (is_left_in(v) && times[v] < least) least = times[v];
-    CHECK(least > 50 && least < UINT32_MAX);
-    locus_schedule_free(s);
-}
-
-TEST(schedule, what_is_left_out_never_comes_and_the_rest_in_turn)
-{
-    check_left_in(LOCUS_ROUND_ROBIN, 0);
-    check_left_in(LOCUS_PRIORITY, 0);
-    check_left_in(LOCUS_PRIORITY, 1);
-}
-
 TEST(schedule, a_share_of_which_all_are_left_out_is_refused)
 {
     const float changes[] = {-1, 0, -1, -1};
@@ -139,52 +95,6 @@ TEST(schedule, a_share_of_which_all_are_left_out_is_refused)
     CHECK_STR(locus_error(), "share 0");
     c.share = 1;
     locus_schedule_free(new_schedule(&c));
-}
-
-/* ---- the program's own ---- */
-
-static uint64_t next_down(void *at)
-{
-    uint64_t *v = at;
-    *v = *v ? *v - 1 : VARIABLES - 1;
-    return *v;
-}
-
-static uint64_t next_none(void *unused)
-{
-    (void)unused;
-    return UINT64_MAX;
-}
-
-static uint64_t next_wrong(void *unused)
-{
-    (void)unused;
-    return VARIABLES;
-}
-
-TEST(schedule, programs_have_an_order_of_their_own)
-{
-    uint64_t at = 0;
-    struct locus_part parts[WIDTH];
-    struct locus_schedule_config c = config_of(LOCUS_OWN_ORDER);
-    c.next = next_down;
-    c.context = &at;
-    locus_schedule *s = new_schedule(&c);
-    CHECK_EQ(locus_schedule_next(s, parts), WIDTH);
-    for (int i = 0; i < WIDTH; i++) CHECK_EQ(parts[i].variable, VARIABLES - 1 - i);
-    at = VARIABLES; /* those in the first round are passed over */
-    CHECK_EQ(locus_schedule_next(s, parts), WIDTH);
-    CHECK_EQ(parts[0].variable, VARIABLES - 1 - WIDTH);
-    locus_schedule_free(s);
-    c.next = next_none;
-    s = new_schedule(&c);
-    CHECK_EQ(locus_schedule_next(s, parts), 0);
-    locus_schedule_free(s);
-    c.next = next_wrong;
-    s = new_schedule(&c);
-    CHECK_EQ(locus_schedule_next(s, parts), -EINVAL);
-    CHECK_STR(locus_error(), "candidate 101 is no variable");
-    locus_schedule_free(s);
 }
 
 /* ---- bounds ---- */
