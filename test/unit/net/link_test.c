@@ -244,23 +244,6 @@ TEST(link, says_why_sending_failed)
 
 /* ---- a bare socket as the peer --------------------------------------------------------------- */
 
-TEST(link, takes_frames_that_come_byte_by_byte)
-{
-    struct end e;
-    uint64_t bytes[512];
-    int fd = end_open_to_socket(&e);
-    size_t n = ends_frame(bytes, 0, 0, 2, 5);
-    n += ends_frame(bytes + n / 8, 1, 2, 1, 0);
-    n += ends_frame(bytes + n / 8, 2, 3, 3, 1);
-    for (size_t i = 0; i < n; i++) {
-        ends_say(fd, (char *)bytes + i, 1);
-        TURN_UNTIL(&e, NULL, end_has_heard(&e, i + 1));
-    }
-    CHECK_EQ(e.entries, 6);
-    CHECK_EQ(e.failures, 0);
-    end_close(&e, fd);
-}
-
 /* Cut in two at every place; each frame is handed up as soon as it is whole, the one behind it
  * waits. */
 TEST(link, takes_frames_that_are_cut_anywhere)

@@ -2,9 +2,6 @@
 
 #include "test.h"
 
-#include <pthread.h>
-#include <string.h>
-
 enum { TAKEN_MAX = 300 };
 
 struct taken {
@@ -106,71 +103,4 @@ TEST(dirty_set, what_is_added_while_it_is_taken_is_found_later)
         dirty_set_take(&m, set_once_more, &m);
     }
     check_taken(&m, (const uint64_t[]){70}, 1);
-}
-
-/* ---- threads ---- */
-
-enum { SETTERS = 3, BOUND = 9000, ROUNDS = 60000 };
-
-struct crowd {
-    struct dirty_set dirty;
-    uint32_t raised[BOUND]; /* atomic: by the setters, before they mark */
-    uint32_t seen[BOUND];   /* by the taker, when it takes the mark */
-    int running;            /* atomic: setters */
-    int told;               /* atomic */
-};
-
-struct setter {
-    struct crowd *crowd;
-    uint64_t dice;
-};
-
-static void tell(void *context)
-{
-    __atomic_fetch_add(&((struct crowd *)context)->told, 1, __ATOMIC_RELAXED);
-}
-
-/* Few keys, so that setters and taker meet in the same words; now and then any. */
-static void *set_many(void *argument)
-{
-    struct setter *s = argument;
-    for (int i = 0; i < ROUNDS; i++) {
-        s->dice = s->dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        uint64_t index = (s->dice >> 33) % (i % 4 ? 130 : BOUND);
-        __atomic_fetch_add(&s->crowd->raised[index], 1, __ATOMIC_RELAXED);
-        dirty_set_add(&s->crowd->dirty, index);
-    }
-    __atomic_fetch_sub(&s->crowd->running, 1, __ATOMIC_RELEASE);
-    return NULL;
-}
-
-/* Whoever takes a mark sees what was written before it was set. */
-static void look(void *context, uint64_t index)
-{
-    struct crowd *c = context;
-    CHECK(index < BOUND);
-    c->seen[index] = __atomic_load_n(&c->raised[index], __ATOMIC_RELAXED);
-}
-
-TEST(dirty_set, several_threads_lose_none)
-{
-    static struct crowd c;
-    struct setter setter[SETTERS];
-    pthread_t thread[SETTERS];
-    memset(&c, 0, sizeof c);
-    CHECK(dirty_set_init(&c.dirty, BOUND));
-    c.dirty.notify = tell;
-    c.dirty.context = &c;
-    c.running = SETTERS;
-    for (int i = 0; i < SETTERS; i++) {
-        setter[i] = (struct setter){&c, (uint64_t)i};
-        CHECK_EQ(pthread_create(&thread[i], NULL, set_many, &setter[i]), 0);
-    }
-    while (__atomic_load_n(&c.running, __ATOMIC_ACQUIRE) > 0) dirty_set_take(&c.dirty, look, &c);
-    for (int i = 0; i < SETTERS; i++) pthread_join(thread[i], NULL);
-    dirty_set_take(&c.dirty, look, &c);
-    CHECK(dirty_set_is_empty(&c.dirty));
-    for (int i = 0; i < BOUND; i++) CHECK_EQ(c.seen[i], c.raised[i]);
-    CHECK(c.told > 0);
-    dirty_set_fini(&c.dirty);
 }

@@ -384,18 +384,6 @@ TEST(row, a_row_whose_home_is_another_node_is_not_here)
 
 /* ---- many at once ---- */
 
-TEST(row, setting_a_key_twice_in_one_call_leaves_one_of_the_values)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(2);
-    const locus_key keys[] = {3, 3, 3};
-    const float values[CAPACITY] = {1, 1, 2, 2, 3, 3};
-    float row[CAPACITY] = {0};
-    CHECK_EQ(rows_write(&f->store, NULL, keys, 3, values, ROW_SET, NULL, NULL, NULL), 0);
-    CHECK_EQ(row_read(row_ref_of(f, 3), row), 0);
-    CHECK(row[0] == row[1]);
-    CHECK(row[0] == 1 || row[0] == 2 || row[0] == 3);
-}
-
 TEST(row, fetching_ahead_changes_nothing)
 {
     CLOSED_BY(end) struct fixture *f = open_rows(16);

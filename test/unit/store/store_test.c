@@ -93,46 +93,6 @@ TEST(store, a_key_is_in_the_part_of_its_range_and_shard)
     }
 }
 
-TEST(store, home_slots_of_a_part_are_all_different)
-{
-    const unsigned nodes = 3;
-    for (unsigned rank = 0; rank < nodes; rank++) {
-        struct store s;
-        open_mixed(&s, 2, nodes, rank);
-        for (locus_key a = 0; a < MIXED_KEYS; a++)
-            for (locus_key b = 0; b < a; b++) {
-                struct row_ref x = store_row_ref(&s, a), y = store_row_ref(&s, b);
-                if (x.partition != y.partition || !row_ref_is_home(x) || !row_ref_is_home(y))
-                    continue;
-                CHECK(row_ref_usual_slot(x) != row_ref_usual_slot(y));
-                CHECK(row_ref_usual_slot(x) < x.partition->slab.home_slots);
-            }
-        store_fini(&s);
-    }
-}
-
-TEST(store, each_key_is_here_at_exactly_one_node_to_begin_with)
-{
-    unsigned here[MIXED_KEYS] = {0};
-    for (unsigned rank = 0; rank < 4; rank++) {
-        struct store s;
-        locus_key owned[MIXED_KEYS];
-        size_t count = 0;
-        open_mixed(&s, 3, 4, rank);
-        for (locus_key k = 0; k < MIXED_KEYS; k++) {
-            bool is_here = row_ref_is_here(store_row_ref(&s, k), 0);
-            CHECK_EQ(is_here, row_ref_home(store_row_ref(&s, k)) == rank);
-            CHECK_EQ(is_here, row_ref_was_held(store_row_ref(&s, k)));
-            here[k] += is_here;
-            count += is_here;
-        }
-        CHECK_EQ(store_owned(&s, 0, owned, MIXED_KEYS), count);
-        for (size_t i = 0; i < count; i++) CHECK(row_ref_is_home(store_row_ref(&s, owned[i])));
-        store_fini(&s);
-    }
-    for (locus_key k = 0; k < MIXED_KEYS; k++) CHECK_EQ(here[k], 1);
-}
-
 TEST(store, an_open_store_uses_no_row_memory)
 {
     CLOSED_BY(store_fini) struct store s;
