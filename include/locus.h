@@ -251,7 +251,7 @@ LOCUS_API int locus_worker_id(const locus_worker *); /* 0 ... workers-1 on this 
  * what every later value has. A row that several workers of this node write at the same time counts
  * as replicated, also on a cluster of one: each of them may get a copy of it, which is exchanged
  * with the row every millisecond or so, at every collective, bound and set, and as soon as another
- * node pulls or moves the row. Not with LOCUS_STATIC, LOCUS_RELOCATE, or a `staleness_s` below 4 ms.
+ * node pulls or moves it. Not with LOCUS_STATIC, LOCUS_RELOCATE, or a `staleness_s` below 4 ms.
  *   -EINVAL      a key out of range or a NULL array: nothing was read or written
  *   -ECONNRESET  a node was lost: locus_error() names it; requests to it may or may not have been
  *                done
@@ -283,8 +283,8 @@ LOCUS_API int locus_set_state(locus_worker *, const locus_key *keys, size_t n, c
  * 0: none moves a row. From any thread. -EINVAL: no such table, one without an optimizer, or a rate
  * that is negative or not finite */
 LOCUS_API int locus_table_rate(locus *, unsigned table, double rate);
-/* As if this node had made so many steps with this table: Adam's bias correction goes on from there.
- * For state that comes from a checkpoint or another program: a node begins with 0. From any thread.
+/* As if this node had made so many steps with this table: Adam's bias correction goes on from
+ * there. For state of a checkpoint or of another program: a node begins with 0. From any thread.
  * -EINVAL: no such table, or one without an optimizer */
 LOCUS_API int locus_table_steps(locus *, unsigned table, uint64_t steps);
 
@@ -384,9 +384,9 @@ LOCUS_API void locus_read_end(locus_worker *);
  */
 #define LOCUS_THREADS_MAX 64
 /* From now on, `threads` threads do this worker's calls with many keys, and the two below: the
- * caller's, and helpers that the library has. Until it closes; 1 at first. Results are the same: the
- * caller's thread alone does a set, or a push of steps, of few keys or with a key twice; and such a
- * push of sums, too, on a node without others that has one worker, whose rows have no latches.
+ * caller's, and helpers that the library has. Until it closes; 1 at first. Results are the same:
+ * the caller's thread alone does a set, or a push of steps, of few keys or with a key twice; and
+ * such a push of sums on a node without others that has one worker, whose rows have no latches.
  *   -EINVAL  0, or above LOCUS_THREADS_MAX
  *   -ENOMEM  no memory, or no threads: nothing changes */
 LOCUS_API int locus_use_threads(locus_worker *, unsigned threads);

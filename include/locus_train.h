@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * locus_train.h - what a training loop has beside its accesses: rows in place or fetched, batches that
- * a thread prepares and signals ahead. On locus.h alone; its rules for errors, threads and memory hold here, too.
+ * locus_train.h - what a training loop has beside its accesses: rows in place or fetched, batches
+ * that a thread prepares and signals ahead. On locus.h alone, whose rules hold here, too.
  */
 #ifndef LOCUS_TRAIN_H
 #define LOCUS_TRAIN_H

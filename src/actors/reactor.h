@@ -7,9 +7,9 @@
  * it sleeps in its ring and costs nothing. A post wakes a sleeping reactor once, and does not wake
  * a polling one. If there are more threads than cores, a polling reactor yields its core in each
  * turn, so that it does not starve the worker for which it waits. If that is the only worker of a
- * node of one shard, all of whose links go through memory, it takes the shard's turns itself while it
- * waits, and the thread sleeps (turn.h). The ring is the thread's: for what needs it, is due before
- * it would wake, or is left to do, it is woken.
+ * node of one shard, all of whose links go through memory, it takes the shard's turns itself while
+ * it waits, and the thread sleeps (turn.h). The ring is the thread's: for what needs it, is due
+ * before it would wake, or is left to do, it is woken.
  *
  * Callers   the thread that opens the node; reactor_post and reactor_wake from workers' threads,
  *           reactor_lose from any
@@ -75,9 +75,9 @@ void reactor_free(struct reactor *); /* NULL is allowed */
  * worker. */
 void reactor_post(struct reactor *, struct request *);
 
-/* A worker that waits for the only shard of its node: begins before it posts what it waits for; takes
- * turns itself, until that is done or it would rather sleep; and ends. reactor_help_begin returns
- * false if it may not: it is one of several, or the kernel may run it later than the thread.
+/* A worker that waits for the only shard of its node: begins before it posts what it waits for;
+ * takes turns itself, until that is done or it would rather sleep; and ends. reactor_help_begin
+ * returns false if it may not: it is one of several, or may be run later than the thread.
  * reactor_help: if there was nothing to do, or the turn is not to be had. */
 bool reactor_help_begin(struct reactor *);
 bool reactor_help(struct reactor *);

@@ -7,9 +7,9 @@
  * linear memory: that is fastest for a request that waits for its answer, and as fast as any other
  * way for streams.
  *
- * Callers   from uring_start on the reactor's thread alone, but for what does without the ring while
- *           that sleeps; before that the thread that opens the node; uring_wake from any thread.
- *           uring_fini on the reactor's thread, or on any other after that thread has ended
+ * Callers   from uring_start on the reactor's thread alone, but for what does without the ring
+ *           while that sleeps; before that the thread that opens the node; uring_wake from any
+ *           thread. uring_fini on the reactor's thread, or on any other after that thread has ended
  * Memory    the ring, a pool of send buffers (link.h), the links
  * Waiting   uring_sleep; uring_stop for operations under way in the kernel, which end with their
  *           connections

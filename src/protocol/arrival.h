@@ -19,8 +19,8 @@ struct arrival {
 
 enum { ARRIVALS_AHEAD = 32 }; /* fetched together before the first is served */
 
-/* The next entries of a frame, checked and fetched. Returns how many; fewer than ARRIVALS_AHEAD: the
- * frame ends, or *why says what is wrong with the one behind them. */
+/* The next entries of a frame, checked and fetched. Returns how many; fewer than ARRIVALS_AHEAD:
+ * the frame ends, or *why says what is wrong with the one behind them. */
 unsigned arrivals_next(const struct shard *, unsigned peer, struct wire_cursor *,
                        struct arrival arrived[ARRIVALS_AHEAD], const char **why);
 

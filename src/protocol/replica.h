@@ -40,8 +40,8 @@ struct replicas {
 int replica_init(struct shard *); /* 0 or -ENOMEM */
 void replica_fini(struct shard *);
 
-/* For intents.h: the key, whose state was fetched, will be looked at very soon; its count of intents
- * rises, falls. */
+/* For intents.h: the key, whose state was fetched, will be looked at very soon; its count of
+ * intents rises, falls. */
 void replica_fetch_found(const struct shard *, uint64_t index);
 void replica_want(struct shard *, const struct intent_event *);
 void replica_unwant(struct shard *, uint64_t index);

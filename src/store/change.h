@@ -1,5 +1,5 @@
 /*
- * change.h - a change of a latched row: of its values, of what others must be told, and of its word.
+ * change.h - a change of a latched row: of its values, of what others must be told, of its word.
  *
  * Callers, memory, waiting, life: as row.h
  */
@@ -66,8 +66,8 @@ static inline directory_word changed(directory_word w)
 }
 
 /* A row with this word changes: the first change since the shard last looked adds the key to the
- * dirty set. Before the word says so: who sees that it is dirty need not add it. The shard waits for
- * the word (row_is_dirty). */
+ * dirty set. Before the word says so: who sees that it is dirty need not add it. The shard waits
+ * for the word (row_is_dirty). */
 static inline void add_if_clean(struct row_ref s, directory_word w)
 {
     if (directory_state(w) != DIRECTORY_MAIN && !(w & DIRECTORY_DIRTY))
