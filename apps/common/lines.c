@@ -88,7 +88,7 @@ static void note_closed(const struct lines *l)
 /* ---- several files ---- */
 
 static struct joined {
-    char name[64];
+    char *name;
     const char *const *paths;
     size_t count;
     uint64_t *first; /* the byte that each begins with */
@@ -111,7 +111,9 @@ const char *lines_join(const char *const *paths, size_t count)
         bytes += own + is_open;
         lines_close(&l);
     }
-    snprintf(j.name, sizeof j.name, "data of %zu files", count);
+    size_t room = strlen(paths[0]) + sizeof " (and 18446744073709551615 more)";
+    j.name = take_memory(room, 1);
+    snprintf(j.name, room, "%s (and %zu more)", paths[0], count - 1);
     joined = j;
     return joined.name;
 }

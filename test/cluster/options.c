@@ -433,7 +433,7 @@ TEST(options, files_of_data_with_other_headings_are_refused)
     static const char line[] = "cd %s && %s --labels of --dim 2 --hidden 2 --epochs 1 %s < one";
     const char *program = program_path("gnn");
     CHECK_EQ(command_run(&c, line, folder, program, "--data empty --data one --data two"), 0);
-    CHECK_STR(c.out.text, "data of 3 files: 4 nodes, 4 edges");
+    CHECK_STR(c.out.text, "empty (and 2 more): 4 nodes, 4 edges");
     CHECK_EQ(command_run(&c, line, folder, program,
                          "--data empty --data one --data two --data empty --data three"),
              1);
@@ -443,11 +443,13 @@ TEST(options, files_of_data_with_other_headings_are_refused)
     static const char numbers[] =
         "cd %s && seq 20 | awk 'BEGIN {print \"p,label\"} {print $1 \",\" $1 %% 2}' > one.csv && "
         "sed '1s/.*/label,p/' one.csv > two.csv && sed '3s/2/\"2,5\"/' one.csv > three.csv && "
-        "%s --data one.csv --data %s.csv --positive 1 --epochs 1";
-    CHECK_EQ(command_run(&c, numbers, folder, program_path("ctr"), "two"), 1);
+        "%s --positive 1 --epochs 1 --data one.csv --data %s";
+    CHECK_EQ(command_run(&c, numbers, folder, program_path("ctr"), "two.csv"), 1);
     CHECK_STR(c.err.text, "two.csv:1: is another heading");
-    CHECK_EQ(command_run(&c, numbers, folder, program_path("ctr"), "three"), 1);
+    CHECK_EQ(command_run(&c, numbers, folder, program_path("ctr"), "three.csv"), 1);
     CHECK_STR(c.err.text, "three.csv:3: \"2,5\"");
+    CHECK_EQ(command_run(&c, numbers, folder, program_path("ctr"), "one.csv --label z"), 1);
+    CHECK_STR(c.err.text, "one.csv (and 1 more): no column has the name \"z\" (--label)");
     CHECK_EQ(command_run(&c,
                          "cd %s && printf '3\\n4\\n1\\n1 1 3\\n' > docword && "
                          "%s --data one --data docword --topics 2",
@@ -460,7 +462,7 @@ TEST(options, files_of_data_with_other_headings_are_refused)
                          "%s --data head --data tail --epochs 1",
                          folder, program_path("mf")),
              1);
-    CHECK_STR(c.err.text, "data of 2 files has numbers of its rows in its first column");
+    CHECK_STR(c.err.text, "head (and 1 more) has numbers of its rows in its first column");
 }
 
 TEST(options, several_files_of_data_are_one)
