@@ -49,20 +49,26 @@ static bool is_one(struct clicks_labels *c, const struct lines *l, struct field 
     return is_click;
 }
 
+/* One set of data may have a dot behind each. */
+static struct field label_of(struct field f, char text[CLICKS_NUMBER_BYTES])
+{
+    if (f.length > 1 && f.text[f.length - 1] == '.') f.length--;
+    return clicks_same_text(f, text);
+}
+
 static bool is_positive(struct clicks_labels *c, const struct lines *l, struct field f)
 {
     const char *positive = c->source->positive;
     bool is_training = l->path == c->source->train;
     char text[CLICKS_NUMBER_BYTES], wanted[CLICKS_NUMBER_BYTES];
-    if (f.length > 1 && f.text[f.length - 1] == '.') f.length--;
-    f = clicks_same_text(f, text);
+    f = label_of(f, text);
     if (!is_training && names_find(&c->trained, f.text, f.length) == NAMES_NONE)
         lines_fail(l, "the label \"%.*s\" is not in %s", lines_shown(f.length), f.text,
                    c->source->train);
     if (is_training && names_add(&c->trained, f.text, f.length) == LABELS_MAX)
         lines_fail(l, "there are more than %d labels: --label says which column has them",
                    LABELS_MAX);
-    struct field click = clicks_same_text((struct field){positive, strlen(positive)}, wanted);
+    struct field click = label_of((struct field){positive, strlen(positive)}, wanted);
     return field_equals(f, click);
 }
 

@@ -184,7 +184,7 @@ TEST(ctr, criteo_has_numbers_and_categories)
 TEST(ctr, csv_cuts_columns_of_numbers)
 {
     CLOSED_BY(clicks_fini) struct clicks c;
-    struct clicks_source s = {.positive = ">50K", .bins = 2};
+    struct clicks_source s = {.positive = ">50K.", .bins = 2};
     read_texts(&c, s, "1, x, 5, >50K\n2, y, 5, <=50K\n3, ?, 6, <=50K\n4, x, 6, >50K\n",
                "|a heading\n9, z, 5, >50K.\n0, x, 7, <=50K.\n");
     CHECK_EQ(c.train, 4);
