@@ -10,7 +10,9 @@
 #include "training.h"
 #include "counters.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,6 +155,10 @@ static void start(struct descent *d)
         d->nonzero++;
     }
     lasso_loss_move(&d->loss, l->start_intercept - d->loss.intercept);
+    if (d->member->place > 0) return;
+    fprintf(stderr, "%s: %" PRIu64 " of %" PRIu64 " coefficients begin as %s has them%s\n",
+            fail_program(), l->start_count, l->start_of, l->options.common.from,
+            l->start_count < l->start_of ? "; the data have no values in the others' columns" : "");
 }
 
 /* All are known to all workers: each writes its own. */

@@ -188,6 +188,7 @@ static void load(void *program)
     if (o->is_absolute) set_share(l);
     set_width(l);
     lasso_test_load(l);
+    lasso_models_start(l);
     if (o->schedulers > l->columns.count)
         fail_usage("--schedulers is %llu: more than the %u columns",
                    (unsigned long long)o->schedulers, l->columns.count);
@@ -245,7 +246,6 @@ static size_t tables(void *program, struct locus_table *tables)
 static void ready(void *program, struct training *t)
 {
     plan(program, t->pool->workers * (unsigned)t->pool->size);
-    lasso_models_start(program, t->pool->rank == 0);
     /* Passes, whose number nobody knows beforehand. */
     t->epochs = UINT64_MAX;
 }

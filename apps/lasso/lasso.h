@@ -50,6 +50,7 @@ struct lasso {
     double largest;    /* lambda, in units: the least that leaves no coefficient */
     float *start;      /* --from: of each column the first coefficient; NULL: 0 */
     double start_intercept;
+    uint64_t start_count, start_of; /* coefficients that are not 0: so many of the model's */
     struct locus_scheduler_config
         schedule; /* equal on all nodes; without callbacks, from the start */
 };

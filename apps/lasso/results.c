@@ -62,12 +62,11 @@ static uint32_t number_of(const struct columns *c, uint32_t column)
     return name ? (uint32_t)strtoul(name, NULL, 10) : column + 1;
 }
 
-/* Returns how many are not 0. A constant column has no norm. */
-static uint64_t start_columns(struct lasso *l, const struct saved *s, const struct saved_tensor *t,
-                              const struct names *n)
+/* A constant column has no norm. */
+static void start_columns(struct lasso *l, const struct saved *s, const struct saved_tensor *t,
+                          const struct names *n)
 {
     const struct columns *c = &l->columns;
-    uint64_t taken = 0;
     for (uint32_t j = 0; j < c->count; j++) {
         uint32_t at = columns_find_number(n, t->rows, number_of(c, j));
         double value = at == NAMES_NONE ? 0 : ((const double *)t->values)[at];
@@ -76,31 +75,25 @@ static uint64_t start_columns(struct lasso *l, const struct saved *s, const stru
             saved_fail(s, "has coefficients that are no numbers, or too large (--from)");
         if (fabsf(l->start[j]) <= 0) continue;
         l->start_intercept += value * mean_off(l, j);
-        taken++;
+        l->start_count++;
     }
-    return taken;
 }
 
-void lasso_models_start(struct lasso *l, bool says)
+void lasso_models_start(struct lasso *l)
 {
     const char *path = l->options.common.from;
     struct saved s;
     struct names names;
-    uint64_t all = 0;
     if (!path) return;
     saved_open(&s, path);
     const struct saved_tensor *t = saved_take(&s, "coefficients", TENSORS_F64, 0, 0);
     saved_names(&s, "columns", t->rows, &names);
-    for (uint64_t i = 0; i < t->rows; i++) all += fabs(((const double *)t->values)[i]) > 0;
+    for (uint64_t i = 0; i < t->rows; i++) l->start_of += fabs(((const double *)t->values)[i]) > 0;
     l->start = take_memory(l->columns.count, sizeof *l->start);
     if (saved_note(&s, "intercept")) l->start_intercept = saved_number(&s, "intercept");
-    uint64_t taken = start_columns(l, &s, t, &names);
-    if (taken == 0 && all > 0)
+    start_columns(l, &s, t, &names);
+    if (l->start_count == 0 && l->start_of > 0)
         saved_fail(&s, "has no coefficient of a column of the data (--from)");
-    if (says)
-        fprintf(stderr, "%s: %" PRIu64 " of %" PRIu64 " coefficients begin as %s has them%s\n",
-                fail_program(), taken, all, path,
-                taken < all ? "; the data have no values in the others' columns" : "");
     names_fini(&names);
     saved_close(&s);
 }

@@ -35,8 +35,8 @@ struct lasso_models {
 /* `intercept`: the descent's, of the logistic loss. */
 void lasso_models_take(struct lasso_models *, const struct lasso *, struct pool_member *,
                        double intercept);
-/* The other way round: sets the start by the model of --from, and says so. */
-void lasso_models_start(struct lasso *, bool says);
+/* The other way round: sets the start by the model of --from. */
+void lasso_models_start(struct lasso *);
 void lasso_models_fini(struct lasso_models *);
 /* The coefficients of a step, of all columns: the caller's. */
 double *lasso_models_dense(const struct lasso_models *, size_t step, uint64_t columns);
