@@ -186,13 +186,24 @@ void predict_offer(struct predict *p, uint32_t number, float score)
 
 /* ---- lines ---- */
 
+/* Is the line a name, with blanks or commas in it? */
+static bool is_name(const struct predict *p)
+{
+    const char *first = p->lines.text, *end = first + p->lines.length;
+    while (first < end && *first == ' ') first++;
+    while (first < end && end[-1] == ' ') end--;
+    for (size_t i = 0; i < 2 && p->alone[i]; i++)
+        if (names_find(p->alone[i], first, (size_t)(end - first)) != NAMES_NONE) return true;
+    return false;
+}
+
 /* Quotation marks are as any others. */
 static void cut(struct predict *p)
 {
     const struct lines *l = &p->lines;
-    char mark = memchr(l->text, '\t', l->length)  ? '\t'
-                : memchr(l->text, ',', l->length) ? ','
-                                                  : ' ';
+    char mark = memchr(l->text, '\t', l->length) || is_name(p) ? '\t'
+                : memchr(l->text, ',', l->length)              ? ','
+                                                               : ' ';
     p->fields = 0;
     for (size_t at = 0, stop; at <= l->length; at = stop + 1) {
         while (at < l->length && l->text[at] == ' ') at++;

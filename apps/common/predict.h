@@ -2,10 +2,10 @@
  * predict.h - what the programs have in common that use a saved model: "locus-mf predict MODEL
  * FILE". A program is a struct predict_kind: what it takes of the model, and how it answers a line.
  *
- * A line is cut into fields by tabs; without one by commas; without one by blanks. All lines have as
- * many as the first: what a line asks follows from that. Lines of blanks, and comments, are passed
- * over. Answers are lines of fields with tabs between, or JSON; each is printed before the next line
- * is waited for.
+ * A line is cut into fields by tabs; without one, if it is no name as a whole, by commas; without
+ * one by blanks. All lines have as many as the first: what a line asks follows from that. Lines of
+ * blanks, and comments, are passed over. Answers are lines of fields with tabs between, or JSON; each
+ * is printed before the next line is waited for.
  *
  * Callers   predict_run(): training_run(), before there are threads; hooks, on that thread
  * Memory    the mapped model, the line that is answered, and the program's struct
@@ -35,7 +35,8 @@ struct predict {
     size_t fields, fields_first; /* of the first line */
     uint64_t unknown; /* lines with a name that the model does not know: said in the end */
     /* The program's: */
-    struct top *candidates; /* the best ones first */
+    const struct names *alone[2]; /* a line that is one of these is one field; NULL: none */
+    struct top *candidates;       /* the best ones first */
     size_t candidate_count;
     struct json json;
     bool has_begun; /* an answer, which has a field already */

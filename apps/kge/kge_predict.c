@@ -30,6 +30,7 @@ static void open(struct predict *p)
     m->entities = (uint32_t)u->entities->rows;
     m->relations = (uint32_t)u->relations->rows / (m->is_reciprocal ? 2 : 1);
     saved_names(s, "entity_names", m->entities, &u->entity_names);
+    p->alone[0] = &u->entity_names;
     saved_names(s, "relation_names", m->relations, &u->relation_names);
     u->query = take_memory(m->dim, sizeof *u->query);
 }

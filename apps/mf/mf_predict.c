@@ -222,6 +222,8 @@ static void open(struct predict *p)
     saved_names(s, "row_names", u->rows->rows, &u->row_names);
     saved_names(s, "column_names", u->columns->rows, &u->column_names);
     names_init(&u->new_names);
+    p->alone[0] = &u->row_names;
+    p->alone[1] = &u->new_names;
     if (u->known) load_known(u, s);
 }
 

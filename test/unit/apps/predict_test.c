@@ -153,10 +153,13 @@ TEST(predict, mf_finds_the_best_columns_that_are_not_known)
     write_ratings();
     answers((struct wish){&mf_predict_kind, "Anna\nBob", {"--best", "2"}},
             "Anna\tz\t7.25\nAnna\ty\t5.875\nBob\tz\t5.5\nBob\ty\t3.625\n");
-    folder_write(folder, "known", "user,item,rating\nBob,y,1\nAnna,z,2\nEve,z,3\nAnna,w,1\n", 0);
+    folder_write(folder, "known",
+                 "user,item,rating\nBob,y,1\nAnna,z,2\n\"Eve, Jr\",z,3\nAnna,w,1\n", 0);
     snprintf(known, sizeof known, "%s/known", folder);
     answers((struct wish){&mf_predict_kind, "Anna\nBob", {"--best", "2", "--known", known}},
             "Anna\ty\t5.875\nAnna\tx\t4.25\nBob\tz\t5.5\nBob\tx\t2.5\n");
+    answers((struct wish){&mf_predict_kind, "Eve, Jr", {"--best", "1", "--known", known}},
+            "Eve, Jr\tx\t3\n");
 }
 
 /* What the normal equations have as their solution, in fractions: for (1, 0, 1) and (1/2, 1, 1),
@@ -213,6 +216,7 @@ TEST(predict, kge_scores_facts_and_answers_questions)
     answers((struct wish){&kge_predict_kind, "a\tr\t?\n?\tr\tb", {"--best", "2"}},
             "a\tr\tb\t1\na\tr\ta\t0\nthe c\tr\tb\t2\na\tr\tb\t1\n");
     answers((struct wish){&kge_predict_kind, "b", {"--best", "2"}}, "b\ta\t0\nb\tthe c\t0\n");
+    answers((struct wish){&kge_predict_kind, " the c", {"--best", "1"}}, "the c\ta\t1\n");
     refuses((struct wish){&kge_predict_kind, "a\tr", {0}},
             "stdin:1: has 2 fields: must be subject");
     /* A question for subjects has the second row, times 3: the score of b for a is that of 3 a. */
