@@ -38,6 +38,8 @@ void training_open(struct training *t, const struct training_kind *kind, void *p
                            .epochs = s->epochs,
                            .parts_max = 1};
     if (kind->ready) kind->ready(program, t);
+    if (t->is_unjudged && args_has("--eval-every") && every_is_ever(&s->evaluates))
+        fail_usage("--eval-every has nothing to evaluate by: leave it out");
     checkpoints_init(&t->checkpoints, &s->checkpoints, t->epochs, t->parts_max, s->json);
     t->breaks = breaks_of(t);
     meter_init(&t->meter, pool->rank == 0);
