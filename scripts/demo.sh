@@ -72,7 +72,7 @@ bars() {
 echo "== ComplEx on WordNet, $nodes nodes on this machine: rows are relocated and replicated as their use needs it,"
 echo "   negative samples are taken from the rows that are there"
 "$programs/locus" run -n "$nodes" --prefix never "$programs/locus-kge" "${batches[@]}" --technique adaptive --epochs 60 \
-    --seconds "$seconds" --chart "$results/wordnet.svg" --out "$results/wordnet.safetensors" | tee "$results/wordnet.txt"
+    --seconds "$seconds" --report "$results/wordnet.html" --out "$results/wordnet.safetensors" | tee "$results/wordnet.txt"
 [ "${PIPESTATUS[0]}" -eq 0 ] || give_up "the training"
 echo "   the nearest entities of some, by the cosine of their vectors:"
 printf '%s\n' guitar gold france apple car | "$programs/locus-kge" predict --best 3 "$results/wordnet.safetensors"
@@ -92,4 +92,4 @@ bars single
 echo "   (Where a step fetches the rows of many facts together the two are closer: lab/programs/kge.md.)"
 
 echo
-echo "The picture is $results/wordnet.svg, the model $results/wordnet.safetensors."
+echo "Curves are in $results/wordnet.html, the model $results/wordnet.safetensors."

@@ -2,19 +2,17 @@
 
 #include "markup.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    PANEL_WIDTH = 330,
+    WIDTH = 350,
+    HEIGHT = 288,
     PLOT_LEFT = 58,
     PLOT_WIDTH = 250,
-    PLOT_TOP = 110,
+    PLOT_TOP = 48,
     PLOT_HEIGHT = 190,
-    HEIGHT = 350,
-    HEAD = 62, /* titles take so much of it */
     TICKS = 4,
     DOTS_MAX = 60, /* in more points nobody sees them */
 };
@@ -40,15 +38,14 @@ static void number_text(char *text, size_t capacity, double value)
     }
 }
 
-/* The part of the plane that a panel shows: both axes begin at 0. */
+/* The part of the plane that is shown: both axes begin at 0. */
 struct area {
-    double left, x_max, y_max;
+    double x_max, y_max;
 };
 
-static struct area area_of(const struct chart_panel *p, size_t index)
+static struct area area_of(const struct chart *p)
 {
-    struct area a = {
-        .left = (double)index * PANEL_WIDTH + PLOT_LEFT, .x_max = p->x_max, .y_max = p->y_max};
+    struct area a = {.x_max = p->x_max, .y_max = p->y_max};
     for (size_t s = 0; s < p->series_count; s++) {
         for (size_t i = 0; i < p->series[s].count; i++) {
             double x = p->series[s].x[i], y = p->series[s].y[i];
@@ -64,7 +61,7 @@ static struct area area_of(const struct chart_panel *p, size_t index)
 
 static double x_of(const struct area *a, double x)
 {
-    return a->left + x / a->x_max * PLOT_WIDTH;
+    return PLOT_LEFT + x / a->x_max * PLOT_WIDTH;
 }
 
 static double y_of(const struct area *a, double y)
@@ -72,23 +69,23 @@ static double y_of(const struct area *a, double y)
     return PLOT_TOP + PLOT_HEIGHT - y / a->y_max * PLOT_HEIGHT;
 }
 
-static void put_axes(FILE *f, const struct chart_panel *p, const struct area *a)
+static void put_axes(FILE *f, const struct chart *p, const struct area *a)
 {
     char text[32];
     double step = step_of(a->y_max);
     for (int i = 0; i * step <= a->y_max * 1.0001; i++) {
         double y = y_of(a, i * step);
-        fprintf(f, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n",
-                a->left, y, a->left + PLOT_WIDTH, y, i == 0 ? "#888888" : "#e8e8e8");
+        fprintf(f, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"%s\"/>\n", PLOT_LEFT,
+                y, PLOT_LEFT + PLOT_WIDTH, y, i == 0 ? "#888888" : "#e8e8e8");
         number_text(text, sizeof text, i * step);
-        svg_text(f, a->left - 6, y + 4, 11, "#333333", "end", text);
+        svg_text(f, PLOT_LEFT - 6, y + 4, 11, "#333333", "end", text);
     }
     step = step_of(a->x_max);
     for (int i = 0; i * step <= a->x_max * 1.0001; i++) {
         number_text(text, sizeof text, i * step);
         svg_text(f, x_of(a, i * step), PLOT_TOP + PLOT_HEIGHT + 16, 11, "#333333", "middle", text);
     }
-    svg_text(f, a->left + PLOT_WIDTH / 2.0, PLOT_TOP + PLOT_HEIGHT + 33, 11, "#555555", "middle",
+    svg_text(f, PLOT_LEFT + PLOT_WIDTH / 2.0, PLOT_TOP + PLOT_HEIGHT + 33, 11, "#555555", "middle",
              p->x_label);
 }
 
@@ -122,41 +119,25 @@ static void put_dots(FILE *f, const struct chart_series *s, const struct area *a
     }
 }
 
-/* The names of the lines stand in their colours below the panel's title. */
-static void put_panel(FILE *f, const struct chart_panel *p, size_t index)
-{
-    struct area a = area_of(p, index);
-    svg_text(f, a.left, PLOT_TOP - 28, 13, "#111111", "start", p->title);
-    put_axes(f, p, &a);
-    double x = a.left;
-    for (size_t s = 0; s < p->series_count; s++) {
-        put_line(f, &p->series[s], &a, p->has_gaps, colours[s]);
-        put_dots(f, &p->series[s], &a, colours[s]);
-        if (p->series_count == 1) continue;
-        svg_text(f, x, PLOT_TOP - 11, 11, colours[s], "start", p->series[s].label);
-        x += 16 + 6.2 * (double)strlen(p->series[s].label);
-    }
-}
-
+/* The names of the lines stand in their colours below the title. */
 void chart_put(const struct chart *c, FILE *f)
 {
-    int width = (int)c->panel_count * PANEL_WIDTH + 20, top = c->title ? 0 : HEAD;
+    struct area a = area_of(c);
+    double x = PLOT_LEFT;
     fprintf(
         f,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 %d %d "
-        "%d\" font-family=\"Helvetica,Arial,sans-serif\">\n<rect y=\"%d\" width=\"100%%\" "
-        "height=\"100%%\" fill=\"#ffffff\"/>\n",
-        width, HEIGHT - top, top, width, HEIGHT - top, top);
-    if (c->title) svg_text(f, 20, 32, 18, "#111111", "start", c->title);
-    if (c->subtitle) svg_text(f, 20, 54, 12, "#555555", "start", c->subtitle);
-    for (size_t i = 0; i < c->panel_count; i++) put_panel(f, &c->panels[i], i);
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+        "font-family=\"Helvetica,Arial,sans-serif\">\n<rect width=\"100%%\" height=\"100%%\" "
+        "fill=\"#ffffff\"/>\n",
+        WIDTH, HEIGHT, WIDTH, HEIGHT);
+    svg_text(f, PLOT_LEFT, PLOT_TOP - 28, 13, "#111111", "start", c->title);
+    put_axes(f, c, &a);
+    for (size_t s = 0; s < c->series_count; s++) {
+        put_line(f, &c->series[s], &a, c->has_gaps, colours[s]);
+        put_dots(f, &c->series[s], &a, colours[s]);
+        if (c->series_count == 1) continue;
+        svg_text(f, x, PLOT_TOP - 11, 11, colours[s], "start", c->series[s].label);
+        x += 16 + 6.2 * (double)strlen(c->series[s].label);
+    }
     fputs("</svg>\n", f);
-}
-
-void chart_write(const struct chart *c, const char *path)
-{
-    struct saving s;
-    saving_open(&s, path);
-    chart_put(c, s.file);
-    saving_close(&s);
 }

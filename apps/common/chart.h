@@ -1,10 +1,9 @@
 /*
- * chart.h - a picture of a training run: panels beside each other, each with a few lines over one
- * axis, as SVG.
+ * chart.h - a picture of a run: a few lines over one axis, as SVG.
  *
  * Callers   one thread
  * Memory    the caller's
- * Waiting   for the file. One that cannot be written ends the program with a sentence
+ * Waiting   for the file
  */
 #ifndef APPS_CHART_H
 #define APPS_CHART_H
@@ -13,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { CHART_SERIES_MAX = 6, CHART_PANELS_MAX = 4 };
+enum { CHART_SERIES_MAX = 6 };
 
 /* Points with x ascending; those whose y is not finite are left out. */
 struct chart_series {
@@ -22,7 +21,7 @@ struct chart_series {
     size_t count;
 };
 
-struct chart_panel {
+struct chart {
     const char *title, *x_label;
     struct chart_series series[CHART_SERIES_MAX];
     size_t series_count;
@@ -30,14 +29,6 @@ struct chart_panel {
     bool has_gaps;       /* where points are left out; else the line goes on to the next one */
 };
 
-struct chart {
-    const char *title, *subtitle; /* NULL: there is no room for them either */
-    struct chart_panel panels[CHART_PANELS_MAX];
-    size_t panel_count;
-};
-
-void chart_write(const struct chart *, const char *path);
-/* The same within another file: an <svg>. */
 void chart_put(const struct chart *, FILE *);
 
 #endif

@@ -23,8 +23,25 @@
 #define APPS_CHECKPOINTS_H
 
 #include "args.h"
-#include "every.h"
 #include "pool.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How often something happens: --eval-every and --checkpoint-every. 2: epochs; 30s: seconds; 500k,
+ * 2M: thousands and millions of examples; 0: never. One of them at most is not 0. */
+struct every {
+    uint64_t epochs;
+    double seconds, examples;
+};
+
+/* False: the text is none of these. */
+bool every_read(struct every *, const char *text);
+
+static inline bool every_is_ever(const struct every *e)
+{
+    return e->epochs > 0 || e->seconds > 0 || e->examples > 0;
+}
 
 enum { CHECKPOINTS_PARTS = 32, CHECKPOINTS_SUMS = 4, CHECKPOINTS_FIGURES = 12 };
 

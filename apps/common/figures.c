@@ -1,8 +1,11 @@
 #include "figures.h"
 
+#include "fail.h"
 #include "json.h"
+#include "plain.h"
 #include "run_log.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -42,4 +45,88 @@ void figures_say(bool json, const char *event, const char *head, const struct fi
         if (figures[i].label) say_to_people(&figures[i]);
     putchar('\n');
     fflush(stdout);
+}
+
+/* In the order of locus_stats. */
+#define COUNTERS(X) \
+    X(pulled_local) \
+    X(pulled_replica) \
+    X(pulled_remote) \
+    X(pushed_local) \
+    X(pushed_replica) \
+    X(pushed_remote) \
+    X(relocated_in) \
+    X(relocated_out) \
+    X(replicas_created) \
+    X(replicas_dropped) \
+    X(replicas_now) \
+    X(owned_now) \
+    X(rounds) \
+    X(bytes_sent) \
+    X(bytes_received) \
+    X(messages_sent) \
+    X(messages_received) \
+    X(forwards) \
+    X(intents_signaled) \
+    X(intents_late)
+
+struct locus_stats counters_take(struct pool_member *m)
+{
+    struct locus_stats s = {0};
+    if (m->worker && m->index == 0) must(locus_stats_read(m->pool->node, &s), "reading statistics");
+#define X(name) (double)s.name,
+    double figures[] = {COUNTERS(X) s.replica_staleness_mean_s * (double)s.pulled_replica};
+#undef X
+    pool_sum(m, figures, sizeof figures / sizeof *figures);
+    size_t i = 0;
+#define X(name) s.name = (uint64_t)figures[i++];
+    COUNTERS(X)
+#undef X
+    s.replica_staleness_mean_s = s.pulled_replica ? figures[i] / (double)s.pulled_replica : 0;
+    return s;
+}
+
+double counters_local_share(const struct locus_stats *s)
+{
+    double local =
+        (double)(s->pulled_local + s->pulled_replica + s->pushed_local + s->pushed_replica);
+    double all = local + (double)(s->pulled_remote + s->pushed_remote);
+    return all > 0 ? local / all : 1;
+}
+
+struct locus_stats counters_change(const struct locus_stats *before,
+                                   const struct locus_stats *after)
+{
+    struct locus_stats s = *after;
+#define X(name) s.name -= before->name;
+    COUNTERS(X)
+#undef X
+    return s;
+}
+
+void counters_add(struct locus_stats *sum, const struct locus_stats *s)
+{
+#define X(name) sum->name += s->name;
+    COUNTERS(X)
+#undef X
+}
+
+void counters_show(const struct locus_stats *s, const char *what, int nodes, bool json)
+{
+    if (json) {
+        struct json j;
+        json_begin(&j, "stats");
+#define X(name) json_count(&j, #name, s->name);
+        COUNTERS(X)
+#undef X
+        json_number(&j, "replica_staleness_mean_s", s->replica_staleness_mean_s);
+        json_end(&j);
+    } else if (nodes > 1) {
+        printf("%s: %.2f %% without the network; %" PRIu64 " relocation%s, %" PRIu64
+               " replica%s, %.1f MB sent, %" PRIu64 " message%s\n",
+               what, 100 * counters_local_share(s), s->relocated_in, plain_s(s->relocated_in),
+               s->replicas_created, plain_s(s->replicas_created), (double)s->bytes_sent * 1e-6,
+               s->messages_sent, plain_s(s->messages_sent));
+        fflush(stdout);
+    }
 }

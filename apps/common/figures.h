@@ -8,13 +8,15 @@
  *     };
  *     figures_say(json, "eval", "test     ", figures, 2);
  *
- * Callers   the first worker of rank 0, and main()
+ * Callers   the first worker of rank 0, and main(); counters_take() every worker of every node, a
+ *           collective
  * Memory    the caller's
- * Waiting   for stdout
- * Life      none
+ * Waiting   for stdout; counters_take() for all workers
  */
 #ifndef APPS_FIGURES_H
 #define APPS_FIGURES_H
+
+#include "pool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +40,19 @@ struct figure {
 /* `head` begins the line of people, {"event":EVENT that of JSON. What is not a number is a dash. */
 void figures_say(bool json, const char *event, const char *head, const struct figure *,
                  size_t count);
+
+/* The counters of locus_stats, summed over all nodes. replica_staleness_mean_s is the mean over all
+ * reads of replicas. With the baseline all are 0. */
+struct locus_stats counters_take(struct pool_member *);
+/* The share of accesses that needed no network. */
+double counters_local_share(const struct locus_stats *);
+/* What happened between two readings; the staleness is the later one's. */
+struct locus_stats counters_change(const struct locus_stats *before,
+                                   const struct locus_stats *after);
+/* The sum has no staleness. */
+void counters_add(struct locus_stats *sum, const struct locus_stats *);
+/* {"event":"stats",...}, or a line for people, who see nothing of one node alone; it begins with
+ * `what`. */
+void counters_show(const struct locus_stats *, const char *what, int nodes, bool json);
 
 #endif

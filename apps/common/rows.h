@@ -4,7 +4,7 @@
  *
  * Callers   workers' threads
  * Memory    a block of rows, for the call
- * Waiting   for rows of other nodes
+ * Waiting   for rows of other nodes; with the best model for all workers, too
  */
 #ifndef APPS_ROWS_H
 #define APPS_ROWS_H
@@ -30,5 +30,23 @@ void rows_visit(struct pool_member *, size_t table, uint64_t first, uint64_t end
 /* Writes `count` floats of each row of the table, from float `at` on, as (a part of) the tensor
  * that is next. */
 void rows_save(struct pool_member *, size_t table, size_t at, size_t count, struct tensors *);
+
+/* The best model of a training so far: its rows are kept in tables of their own, so that a
+ * checkpoint has them, too, and what is reported in the end is what is saved. Collective: every
+ * worker of every node calls best_offer() after a validation, and best_take() in the end. */
+
+/* For the first `floats` of each row of a table: its parameters, without the optimizer's state. */
+struct locus_table best_table(const struct locus_table *of, const char *name, size_t floats);
+
+/* Two tables of the pool. */
+struct best_rows {
+    size_t model, kept;
+};
+
+/* The first worker says whether the model is better than all before: then it is kept. Returns what
+ * that one said. */
+bool best_offer(struct pool_member *, bool is_better, const struct best_rows *, size_t count);
+/* The model is the best one again; what rows have besides stays the last one's. */
+void best_take(struct pool_member *, const struct best_rows *, size_t count);
 
 #endif

@@ -155,14 +155,14 @@ static struct piece piece_of(const struct lines *l, unsigned node, size_t point)
     return p.from_s < p.to_s ? p : (struct piece){n, NAN, NAN};
 }
 
-static void add_line(struct lines *l, struct chart_panel *panel, const char *label, size_t line)
+static void add_line(struct lines *l, struct chart *panel, const char *label, size_t line)
 {
     snprintf(l->label[line], sizeof l->label[line], "%s", label);
     panel->series[panel->series_count++] = (struct chart_series){
         .label = l->label[line], .x = l->x, .y = l->y[line], .count = l->points};
 }
 
-static void add_each_node(struct lines *l, struct chart_panel *panel, const struct drawing *d)
+static void add_each_node(struct lines *l, struct chart *panel, const struct drawing *d)
 {
     for (unsigned n = 0; n < l->parts->nodes; n++) {
         char label[32];
@@ -176,7 +176,7 @@ static void add_each_node(struct lines *l, struct chart_panel *panel, const stru
     }
 }
 
-static void add_spread(struct lines *l, struct chart_panel *panel, const struct drawing *d)
+static void add_spread(struct lines *l, struct chart *panel, const struct drawing *d)
 {
     for (size_t i = 0; i < l->points; i++) {
         size_t count = 0;
@@ -196,21 +196,20 @@ static void add_spread(struct lines *l, struct chart_panel *panel, const struct 
 }
 
 /* All have the same moments above each other. */
-static struct chart_panel panel_of(const struct run_parts *p, const char *title)
+static struct chart panel_of(const struct run_parts *p, const char *title)
 {
-    return (struct chart_panel){
+    return (struct chart){
         .title = title, .x_label = "seconds", .x_max = p->ended_s - p->began_s, .has_gaps = true};
 }
 
 static void put_panel(struct lines *l, FILE *f, const struct drawing *d)
 {
-    struct chart c = {.panel_count = 1};
-    c.panels[0] = panel_of(l->parts, d->title);
-    c.panels[0].y_max = d->y_max;
+    struct chart c = panel_of(l->parts, d->title);
+    c.y_max = d->y_max;
     if (l->parts->nodes <= CHART_SERIES_MAX)
-        add_each_node(l, &c.panels[0], d);
+        add_each_node(l, &c, d);
     else
-        add_spread(l, &c.panels[0], d);
+        add_spread(l, &c, d);
     chart_put(&c, f);
 }
 
@@ -218,8 +217,7 @@ static void put_sum(struct lines *l, FILE *f)
 {
     static const enum run_count part[] = {RUN_LOCAL, RUN_REPLICA, RUN_REMOTE};
     static const char *const label[] = {"main copy here", "replica here", "other node"};
-    struct chart c = {.panel_count = 1};
-    c.panels[0] = panel_of(l->parts, "Keys accessed a second, all nodes");
+    struct chart c = panel_of(l->parts, "Keys accessed a second, all nodes");
     for (size_t k = 0; k < sizeof part / sizeof *part; k++) {
         for (size_t i = 0; i < l->points; i++) {
             l->y[k][i] = 0;
@@ -229,7 +227,7 @@ static void put_sum(struct lines *l, FILE *f)
                 if (isfinite(y)) l->y[k][i] += y;
             }
         }
-        add_line(l, &c.panels[0], label[k], k);
+        add_line(l, &c, label[k], k);
     }
     chart_put(&c, f);
 }
@@ -238,18 +236,16 @@ static void put_sum(struct lines *l, FILE *f)
 static void put_curve(const struct run_parts *p, size_t first, FILE *f)
 {
     char label[CHART_SERIES_MAX][32];
-    struct chart c = {.panel_count = 1};
-    struct chart_panel *panel = &c.panels[0];
-    *panel = panel_of(p, p->curve[first].name);
-    for (size_t i = first; i < p->curves && panel->series_count < CHART_SERIES_MAX; i++) {
+    struct chart c = panel_of(p, p->curve[first].name);
+    for (size_t i = first; i < p->curves && c.series_count < CHART_SERIES_MAX; i++) {
         const struct run_curve *of = &p->curve[i];
         if (strcmp(of->name, p->curve[first].name) != 0) continue;
-        snprintf(label[panel->series_count], sizeof *label, "node %u", of->node);
-        panel->series[panel->series_count] = (struct chart_series){
-            .label = label[panel->series_count], .x = of->at_s, .y = of->y, .count = of->points};
-        panel->series_count++;
+        snprintf(label[c.series_count], sizeof *label, "node %u", of->node);
+        c.series[c.series_count] = (struct chart_series){
+            .label = label[c.series_count], .x = of->at_s, .y = of->y, .count = of->points};
+        c.series_count++;
     }
-    if (panel->series_count == 1) panel->series[0].label = p->curve[first].name;
+    if (c.series_count == 1) c.series[0].label = p->curve[first].name;
     chart_put(&c, f);
 }
 

@@ -13,7 +13,6 @@
 
 #include "args.h"
 #include "checkpoints.h"
-#include "every.h"
 #include "format.h"
 #include "pool.h"
 #include "rate.h"

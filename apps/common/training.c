@@ -1,7 +1,7 @@
 #include "training.h"
 
-#include "best.h"
-#include "counters.h"
+#include "rows.h"
+#include "figures.h"
 #include "fail.h"
 #include "pace.h"
 #include "run_log.h"
@@ -399,8 +399,7 @@ static void report(struct training_worker *w, uint64_t number, bool has_time,
                                                          .loss = sums[SUM_LOSS],
                                                          .more = sums[SUM_MORE],
                                                          .seconds = sums[SUM_SECONDS],
-                                                         .is_whole = has_time,
-                                                         .stats = stats});
+                                                         .is_whole = has_time});
 }
 
 /* What is left of one. Returns as train_part() does. Is the loss a number? */

@@ -52,8 +52,7 @@ struct training_epoch {
     const struct training *training;
     uint64_t number;
     double examples, loss, more, seconds;
-    bool is_whole;                   /* not cut short by --seconds */
-    const struct locus_stats *stats; /* of those that count them */
+    bool is_whole; /* not cut short by --seconds */
 };
 
 enum { TRAINING_MODEL_TABLES = 2 };

@@ -10,7 +10,7 @@
 #include "json.h"
 #include "partition.h"
 #include "plain.h"
-#include "planted.h"
+#include "labels.h"
 #include "programs.h"
 #include "rows.h"
 #include "tensors.h"

@@ -40,4 +40,18 @@ void labels_reserve(struct labels *, uint32_t nodes);
 /* Of the nodes to test with; or of those to train and to validate with, which choose the model. */
 uint64_t labels_digest(const struct labels *, bool of_test);
 
+/* A graph whose degrees follow a power law, with planted classes: each edge's first end is drawn by
+ * the law, the second one by the law, too, among the nodes of the same class with probability
+ * `same`, else among all. The same for a seed on all nodes. */
+struct planted {
+    const char *text; /* "1000000x16x32": nodes, mean degree, classes */
+    double exponent;  /* of the degrees' distribution: above 2 */
+    double same;
+    uint64_t seed;
+};
+
+/* Leaves the network to be finished, and the labels to be split. Gives up when it is no such
+ * text. */
+void planted_generate(const struct planted *, struct network *, struct labels *);
+
 #endif

@@ -1,7 +1,6 @@
 #include "digest.h"
 #include "evaluate.h"
 #include "fail.h"
-#include "history.h"
 #include "pace.h"
 #include "plain.h"
 #include "plant.h"
@@ -22,7 +21,6 @@
 struct program {
     struct task task;
     struct evaluation evaluation;
-    struct history history;
 };
 
 /* ---- options ---- */
@@ -94,8 +92,6 @@ static void result_options(struct options *o)
             "rank among the entities that are in that place of the\nrelation in facts to train with, too"),
         OPTION_TEXT("--text", "PATH", &o->text, ARGS_OUTPUT,
                     "write the entities' embeddings as word2vec's text"),
-        OPTION_TEXT("--chart", "PATH", &o->chart, ARGS_OUTPUT,
-                    "draw loss, MRR and management over time as SVG"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
@@ -250,7 +246,6 @@ static void unload(void *program)
 {
     struct program *p = program;
     evaluation_fini(&p->evaluation);
-    free(p->history.list);
     locus_distribution_free(p->task.distribution);
     filter_fini(&p->task.filter);
     filter_fini(&p->task.places);
@@ -344,7 +339,6 @@ static void report(void *program, const struct training_epoch *e)
         {"loss ", 8, 4, .name = "loss", .curve = "Loss of a fact", .value = loss},
         {"", 0, 1, " GFLOP/s", .name = "gflops", .value = gflops},
     };
-    history_add(&p->history, e->seconds, loss, e->stats);
     training_say_epoch(e, figures, 2);
 }
 
@@ -412,7 +406,6 @@ static double judge_by(struct training_worker *w, enum graph_split split)
     double mrr = evaluate_quality(parts, count, MODEL_SIDES, QUALITY_FILTERED).mrr;
     bool is_first = training_is_first(w);
     if (is_first) say_quality(t, split, NULL, parts, count, meter_now() - began);
-    if (is_first && split == GRAPH_VALID) history_set_mrr(&p->history, mrr);
     for (uint32_t r = 0; is_first && split == GRAPH_TEST && count > 1 && r < count; r++)
         if (parts[r].of[0]->questions > 0)
             say_quality(t, split, names_get(&t->graph.relations, r), &parts[r], 1, 0);
@@ -477,7 +470,6 @@ static void save(struct training_worker *w)
     if (o->common.out) save_model(&p->task, w->member);
     if (o->text)
         word2vec_write(w->member, 0, &p->task.graph.entities, p->task.model.dim, o->text, false);
-    if (o->chart) history_draw(&p->history, &p->task, w->member->pool->size);
 }
 
 const struct training_kind kge_training = {.name = "locus-kge",

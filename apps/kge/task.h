@@ -10,7 +10,6 @@
 #define KGE_TASK_H
 
 #include "pool.h"
-#include "filter.h"
 #include "graph.h"
 #include "meter.h"
 #include "model.h"
@@ -19,7 +18,7 @@
 struct options {
     struct settings common;
     const char *planted; /* NULL: read from common.data */
-    const char *chart, *text;
+    const char *text;
     int model, loss, order /* 0: as found */;
     uint64_t dim, negatives /* 0: all entities */, batch;
     double rate, regularization, init;

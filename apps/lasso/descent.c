@@ -8,7 +8,7 @@
 #include "results.h"
 #include "rows.h"
 #include "training.h"
-#include "counters.h"
+#include "figures.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "lasso_loss.h"
 #include "path.h"
 #include "plain.h"
-#include "planted.h"
+#include "columns.h"
 #include "programs.h"
 #include "results.h"
 

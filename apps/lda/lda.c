@@ -4,7 +4,7 @@
 #include "gibbs.h"
 #include "shelf.h"
 #include "likeliest.h"
-#include "priors.h"
+#include "quality.h"
 #include "programs.h"
 #include "rows.h"
 #include "markup.h"

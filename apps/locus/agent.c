@@ -7,7 +7,7 @@
 #include "say.h"
 #include "secrets.h"
 #include "trial.h"
-#include "version.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <stdio.h>

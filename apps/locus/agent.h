@@ -18,7 +18,4 @@
 #define AGENT_COMMAND "doctor-agent"
 enum { AGENT_LINE_MAX = 2048 };
 
-/* argv: "doctor-agent". Returns the exit status. */
-int agent_main(int argc, char **argv);
-
 #endif

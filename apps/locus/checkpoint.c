@@ -1,4 +1,4 @@
-#include "checkpoint.h"
+#include "commands.h"
 
 #include "base/error.h"
 #include "checkpoint/contents.h"

@@ -1,5 +1,5 @@
 /*
- * control.h - what the launcher tells a keeper (keeper.h): a stream of frames, one way. Its end
+ * control.h - what the launcher tells a keeper (keeper.c): a stream of frames, one way. Its end
  * means: end the node.
  *
  *     frame = 4 bytes: length of the body, little-endian; 1 byte: kind; body

@@ -1,4 +1,4 @@
-#include "doctor.h"
+#include "commands.h"
 
 #include "args.h"
 #include "fail.h"
@@ -13,7 +13,6 @@
 #include "secrets.h"
 #include "surroundings.h"
 #include "trial.h"
-#include "version.h"
 
 #include <limits.h>
 #include <math.h>

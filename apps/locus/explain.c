@@ -1,4 +1,4 @@
-#include "explain.h"
+#include "commands.h"
 
 #include "args.h"
 #include "clock.h"

@@ -2,17 +2,9 @@
  * checkpoints. */
 #include "agent.h"
 #include "args.h"
-#include "checkpoint.h"
-#include "doctor.h"
-#include "explain.h"
-#include "keeper.h"
+#include "commands.h"
 #include "locus.h"
-#include "report.h"
-#include "run.h"
 #include "say.h"
-#include "top.h"
-#include "trace.h"
-#include "version.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 /*
- * node.h - one node as the launcher has it: a keeper (keeper.h) on this host, or ssh that runs one
+ * node.h - one node as the launcher has it: a keeper (keeper.c) on this host, or ssh that runs one
  * on another, the stream by which it is told what to do, and what it prints.
  *
  * Memory    descriptors, and the lines of its output
- * Waiting   never
- * Life      node_start, node_end or its own end, node_fini
+ * Waiting   never; beats_hold for a beat to end, which is never long
+ * Life      node_start, node_end or its own end, node_fini; of beats init, start, hold and go_on,
+ *           stop
  */
 #ifndef LOCUS_RUN_NODE_H
 #define LOCUS_RUN_NODE_H
@@ -13,6 +14,7 @@
 #include "hosts.h"
 #include "output.h"
 
+#include <pthread.h>
 #include <sys/types.h>
 
 struct pinning_machine;
@@ -46,5 +48,24 @@ void node_kill(struct node *);
 /* Says that we live. */
 void node_beat(const struct node *);
 void node_fini(struct node *);
+
+/* Tells the keepers of all nodes, now and then, that the launcher lives: on a thread of its own,
+ * because the launcher's waits for whoever takes its output, who may have stopped (Ctrl-S). */
+struct beats {
+    pthread_t thread;
+    pthread_mutex_t mutex; /* the control streams are open, or are not */
+    pthread_cond_t over;
+    bool is_running, must_stop;
+    const struct node *node;
+    const unsigned *nodes; /* their number, which may change while beats are held */
+};
+
+void beats_init(struct beats *, const struct node *, const unsigned *nodes);
+/* 0, or a status with a sentence. */
+int beats_start(struct beats *);
+/* Between these two, nobody else looks at the nodes. */
+void beats_hold(struct beats *);
+void beats_go_on(struct beats *);
+void beats_stop(struct beats *);
 
 #endif

@@ -1,4 +1,4 @@
-#include "report.h"
+#include "commands.h"
 
 #include "args.h"
 #include "fail.h"

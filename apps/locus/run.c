@@ -1,7 +1,6 @@
-#include "run.h"
+#include "commands.h"
 
 #include "base/pinning.h"
-#include "beats.h"
 #include "clock.h"
 #include "family.h"
 #include "hosts.h"

@@ -3,6 +3,7 @@
 #include "json.h"
 #include "plain.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,4 +139,166 @@ void table_json(const struct look *l)
         json_number(&j, "resident_bytes", r->resident);
         json_end(&j);
     }
+}
+
+struct lines {
+    char *text;
+    size_t length;
+};
+
+static void put(struct lines *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct lines *l, const char *format, ...)
+{
+    char line[512], shown[2 * sizeof line];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    plain_copy(shown, sizeof shown, line);
+    size_t n = strlen(shown);
+    if (n >= DETAIL_BYTES_MAX - l->length) return; /* what does not fit is left out */
+    memcpy(l->text + l->length, shown, n + 1);
+    l->length += n;
+}
+
+/* The sample of the metric with these labels; 0: there is none. */
+static double value_of(const char *text, const char *name, const char *labels)
+{
+    char begin[256];
+    snprintf(begin, sizeof begin, "%s%s%s%s", name, *labels ? "{" : "", labels, *labels ? "}" : "");
+    return scrape_sum(text, begin);
+}
+
+/* Of shard="3" it is 3. */
+static unsigned number_of(const char *labels)
+{
+    const char *quote = strchr(labels, '"');
+    return quote ? (unsigned)strtoul(quote + 1, NULL, 10) : 0;
+}
+
+struct two {
+    const struct look_row *row;
+    const char *labels;
+};
+
+static double rate(const struct two *t, const char *name)
+{
+    double seconds = t->row->seconds;
+    if (!t->row->before || seconds <= 0) return 0;
+    double more = value_of(t->row->text, name, t->labels) -
+                  value_of(t->row->before, name, t->labels);
+    return more > 0 ? more / seconds : 0;
+}
+
+static double now(const struct two *t, const char *name)
+{
+    return value_of(t->row->text, name, t->labels);
+}
+
+static void put_shards(struct lines *l, const struct look_row *r)
+{
+    struct scrape_sample s;
+    put(l, "%-6s %7s %9s %9s %9s\n", "shard", "busy", "wakes/s", "rounds/s", "round ms");
+    for (const char *at = r->text; (at = scrape_next(at, "locus_shard_cpu_seconds_total", &s));) {
+        const struct two t = {r, s.labels};
+        double rounds = rate(&t, "locus_shard_round_seconds_count"),
+               took = rate(&t, "locus_shard_round_seconds_sum");
+        put(l, "%-6u %6.1f%% %9.0f %9.0f %9.2f\n", number_of(s.labels),
+            100 * rate(&t, "locus_shard_cpu_seconds_total"), rate(&t, "locus_shard_sleeps_total"),
+            rounds, rounds > 0 ? 1e3 * took / rounds : 0);
+    }
+}
+
+static void put_peers(struct lines *l, const struct look_row *r)
+{
+    struct scrape_sample s;
+    put(l, "%-6s %8s %8s %9s %8s %8s %9s\n", "peer", "sent/s", "recv./s", "frames/s", "queued",
+        "credit", "rtt us");
+    for (const char *at = r->text; (at = scrape_next(at, "locus_sent_bytes_total", &s));) {
+        const struct two t = {r, s.labels};
+        char sent[16], received[16], queued[16], trip[16];
+        double credit = now(&t, "locus_peer_credit_bytes");
+        table_shorten(rate(&t, "locus_sent_bytes_total"), sent);
+        table_shorten(rate(&t, "locus_received_bytes_total"), received);
+        table_shorten(now(&t, "locus_peer_queued_bytes"), queued);
+        if (now(&t, "locus_peer_shares_memory") > 0)
+            snprintf(trip, sizeof trip, "memory");
+        else
+            snprintf(trip, sizeof trip, "%.0f", 1e6 * now(&t, "locus_peer_round_trip_seconds"));
+        put(l, "%-6u %8s %8s %9.0f %8s %7.1f%% %9s\n", number_of(s.labels), sent, received,
+            rate(&t, "locus_sent_frames_total"), queued,
+            credit > 0 ? 100 * now(&t, "locus_peer_asked_bytes") / credit : 0, trip);
+    }
+}
+
+static void put_memory(struct lines *l, const struct look_row *r)
+{
+    struct scrape_sample s;
+    put(l, "memory");
+    for (const char *at = r->text; (at = scrape_next(at, "locus_memory_bytes", &s));) {
+        char bytes[16];
+        const char *kind = strchr(s.labels, '"');
+        table_shorten(s.value, bytes);
+        if (kind) put(l, " %.*s %s", (int)strcspn(kind + 1, "\""), kind + 1, bytes);
+    }
+    put(l, "\n");
+}
+
+/* All that the node counts, but for what the tables above show. */
+static void put_counters(struct lines *l, const struct look_row *r)
+{
+    static const char end[] = "_total";
+    struct scrape_sample s;
+    for (const char *at = r->text; (at = strstr(at, "\n# TYPE locus_")); at++) {
+        char name[96];
+        if (sscanf(at, "\n# TYPE %95s counter", name) != 1) continue;
+        size_t length = strlen(name);
+        if (length < sizeof end || strcmp(name + length - (sizeof end - 1), end) != 0) continue;
+        for (const char *of = r->text; (of = scrape_next(of, name, &s));) {
+            char shown[16];
+            if (strstr(s.labels, "peer=") || strstr(s.labels, "shard=")) continue;
+            const struct two t = {r, s.labels};
+            table_shorten(rate(&t, name), shown);
+            put(l, "%8s/s  %.*s %s\n", shown, (int)(length - (sizeof end - 1)), name, s.labels);
+        }
+    }
+}
+
+void detail_node(const struct look_row *r, char text[DETAIL_BYTES_MAX])
+{
+    struct lines l = {.text = text};
+    *text = '\0';
+    if (!r->answers || !r->text) {
+        put(&l, "node %u: %s\n", r->rank, r->answers ? "at the next look" : r->why);
+        return;
+    }
+    put_shards(&l, r);
+    put(&l, "\n");
+    put_peers(&l, r);
+    put(&l, "\n");
+    put_memory(&l, r);
+    put(&l, "\n");
+    put_counters(&l, r);
+}
+
+bool detail_keys(const struct look_row *r, char text[DETAIL_BYTES_MAX])
+{
+    struct lines l = {.text = text};
+    struct scrape_sample s;
+    struct scrape_answer a;
+    *text = '\0';
+    bool answers = scrape_path(r->address, r->port_more, "/keys", &a);
+    char *page = a.text;
+    double all = page ? scrape_sum(page, "locus_sampled_keys") : 0;
+    put(&l, "%20s %8s  %s\n", "key", "of calls", "its row is");
+    if (!page) put(&l, "%s\n", a.why);
+    if (page && all == 0) put(&l, "  nothing was sampled yet\n");
+    for (const char *at = page; all > 0 && (at = scrape_next(at, "locus_hot_keys", &s));) {
+        unsigned long long key = 0;
+        char place[16] = "";
+        if (sscanf(s.labels, "key=\"%llu\",place=\"%15[a-z]\"", &key, place) == 2)
+            put(&l, "%20llu %7.2f%%  %s\n", key, 100 * s.value / all, place);
+    }
+    free(page);
+    return answers;
 }

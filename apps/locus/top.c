@@ -1,8 +1,7 @@
-#include "top.h"
+#include "commands.h"
 
 #include "args.h"
 #include "clock.h"
-#include "detail.h"
 #include "fail.h"
 #include "look.h"
 #include "plain.h"

@@ -1,4 +1,4 @@
-#include "trace.h"
+#include "commands.h"
 
 #include "args.h"
 #include "fail.h"

@@ -12,7 +12,7 @@
 #include "tensors.h"
 #include "vec.h"
 #include "warm.h"
-#include "zipf.h"
+#include "ratings.h"
 
 #include <inttypes.h>
 #include <math.h>

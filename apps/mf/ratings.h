@@ -2,13 +2,13 @@
  * ratings.h - the revealed cells of a matrix: those to train with, then those to test with.
  *
  * Files are MatrixMarket (coordinate; real, integer, of implicit ones pattern; general), or rows of
- * user, item and rating: apps/common/FORMATS.md. A heading says which columns these are; without one
- * they are the first three. Others are passed over. Where few rows, or columns, of a matrix have
- * cells, these alone are rows, and have their old numbers as names. Times are in the column that the
- * heading calls so, or in the fourth.
+ * user, item and rating: apps/common/FORMATS.md. A heading says which columns these are; without
+ * one they are the first three. Others are passed over. Where few rows, or columns, of a matrix
+ * have cells, these alone are rows, and have their old numbers as names. Times are in the column
+ * that the heading calls so, or in the fourth.
  *
  * Callers   main() loads; any thread reads
- * Memory    12 bytes a cell
+ * Memory    12 bytes a cell; 16 more while they are made up
  * Waiting   for the disk
  */
 #ifndef MF_RATINGS_H
@@ -53,8 +53,8 @@ struct ratings {
 void ratings_init(struct ratings *);
 void ratings_fini(struct ratings *);
 /* Gives up, with file and line, when it is malformed. `test` may be NULL: then the share
- * `held_back` of the cells, chosen by the seed, is for testing, or what `split` says. The same cells, names and
- * sentences with any number of threads. */
+ * `held_back` of the cells, chosen by the seed, is for testing, or what `split` says. The same
+ * cells, names and sentences with any number of threads. */
 void ratings_load(struct ratings *, const char *train, const char *test, double held_back,
                   uint64_t seed, unsigned threads);
 /* Room for so many cells behind all that are counted. */
@@ -78,5 +78,19 @@ uint64_t ratings_digest(const struct ratings *, size_t first, size_t end);
  * that ascend. */
 int ratings_compare(const void *, const void *);
 uint64_t *ratings_of_row(uint64_t *list, size_t count, uint64_t row);
+
+/* A matrix whose rows and columns are revealed by Zipf's law, as the papers' synthetic data are
+ * (NuPS, Section 5.1: exponent 1.1), with known factors in it: a cell is the product of its row's
+ * and its column's planted factor, of variance 1, and noise. The same for a seed on all nodes. */
+struct zipf {
+    const char *text; /* "100000x10000x5000000": rows, columns, different cells */
+    double exponent;
+    uint64_t rank;
+    double noise; /* standard deviation */
+    uint64_t seed;
+};
+
+/* Gives up when it is no such text, or asks for more than half of all cells. */
+void zipf_generate(const struct zipf *, struct ratings *);
 
 #endif

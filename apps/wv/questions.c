@@ -2,7 +2,7 @@
 
 #include "fail.h"
 #include "fields.h"
-#include "text.h"
+#include "vocabulary.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,17 +4,39 @@
  * from a model, all of its words are there, too: last those that the text has not, which are never
  * drawn.
  *
- * Callers   vocabulary_load() and _fini(): main(); the rest: any thread
+ * Callers   vocabulary_load() and _fini(): main(); a text: one thread; the rest: any thread
  * Memory    grows with the number of different words, those that are dropped included
  * Waiting   for the disk
  */
 #ifndef WV_VOCABULARY_H
 #define WV_VOCABULARY_H
 
+#include "lines.h"
 #include "names.h"
 #include "rng.h"
 
 #include <sys/stat.h>
+
+/* The words of a piece of a text file, one after the other, which point into the mapped file. Words
+ * have white space between them; the end of a line ends a sentence. */
+enum text_event { TEXT_WORD, TEXT_LINE, TEXT_END };
+enum { TEXT_WORD_MAX = 1024 };
+
+struct text {
+    struct lines file;
+    const char *first, *at, *end;
+    const char *word; /* after TEXT_WORD */
+    size_t length;
+};
+
+/* The piece numbered `place` of `places`; pieces begin and end between words. Gives up when the
+ * file cannot be read. `path` is kept by reference. */
+void text_open(struct text *, const char *path, unsigned place, unsigned places);
+/* Gives up, with file and line, at a word of more than TEXT_WORD_MAX bytes or with a zero byte:
+ * that is no text. */
+enum text_event text_next(struct text *);
+void text_rewind(struct text *);
+void text_close(struct text *);
 
 struct vocabulary {
     struct names words;

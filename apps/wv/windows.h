@@ -16,7 +16,7 @@
 
 #include "places.h"
 #include "rng.h"
-#include "text.h"
+#include "vocabulary.h"
 #include "wv.h"
 
 /* The rows of a batch come once each: pairs refer to them by their places in `keys`. */

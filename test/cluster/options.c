@@ -81,7 +81,6 @@ static const struct program programs[] = {
       {.option = "--seconds 1 --epochs 1000000", .is_alone = true},
       {.option = "--by-relation"},
       {.option = "--type-constrained"},
-      {.option = "--chart chart.svg"},
       {.option = "--text vectors"},
       {.option = "--checkpoint-every 2 --checkpoint f", .base = KGE " --checkpoint f"}}},
     {"wv",

@@ -1,4 +1,3 @@
-#include "best.h"
 
 #include "rows.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 /* The counters that the programs show. */
-#include "counters.h"
+#include "figures.h"
 #include "ending.h"
 #include "test.h"
 

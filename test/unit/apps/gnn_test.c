@@ -5,7 +5,7 @@
 #include "gnn/accuracy.h"
 #include "gnn/convolution.h"
 #include "gnn/partition.h"
-#include "gnn/planted.h"
+#include "gnn/network.h"
 #include "rows.h"
 #include "sampling/chi_square.h"
 #include "test.h"

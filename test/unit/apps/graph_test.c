@@ -1,6 +1,5 @@
 #include "common/folder.h"
 #include "ending.h"
-#include "kge/filter.h"
 #include "kge/graph.h"
 #include "kge/plant.h"
 #include "test.h"

@@ -2,7 +2,7 @@
  * product of two columns says. And generated columns, and whose they are. */
 #include "lasso/choice.h"
 #include "lasso/lasso_loss.h"
-#include "lasso/planted.h"
+#include "lasso/columns.h"
 #include "test.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "lda/likeliest.h"
 #include "lda/shelf.h"
 #include "lda/new_documents.h"
-#include "lda/priors.h"
+#include "lda/quality.h"
 #include "lda/sampler.h"
 #include "sampling/chi_square.h"
 #include "tensors.h"

@@ -2,7 +2,7 @@
 #include "mf/factors.h"
 #include "mf/ranking.h"
 #include "mf/visit.h"
-#include "mf/zipf.h"
+#include "mf/ratings.h"
 #include "rows.h"
 #include "test.h"
 

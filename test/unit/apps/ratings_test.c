@@ -4,7 +4,6 @@
 #include "fail.h"
 #include "line_parts.h"
 #include "mf/ratings.h"
-#include "mf/zipf.h"
 #include "rng.h"
 #include "test.h"
 

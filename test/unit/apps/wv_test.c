@@ -7,7 +7,6 @@
 #include "wv/judge.h"
 #include "wv/questions.h"
 #include "wv/skipgram.h"
-#include "wv/text.h"
 #include "wv/vocabulary.h"
 #include "wv/windows.h"
 
