@@ -298,7 +298,10 @@ void graph_divide(struct graph *g, const struct fact *facts, size_t count, uint6
     }
     for (int split = 0; split < GRAPH_SPLITS; split++)
         if (g->splits[split].count == 0)
-            fail("%s has too few facts (%zu) to be split into train, valid and test", path, count);
+            fail(
+                "%s has too few facts (%zu) to be split into train, valid and test: each entity and "
+                "relation must be in one to train with, too",
+                path, count);
     free(order);
     free(uses);
     free(of_relation);
