@@ -57,7 +57,8 @@ static void pass_mark(struct text *t)
 
 enum text_event text_next(struct text *t)
 {
-    if (t->at < t->end) pass_mark(t);
+    if (!t->at || t->at == t->end) return TEXT_END; /* an empty file is not mapped */
+    pass_mark(t);
     for (; t->at < t->end && is_space(*t->at); t->at++) {
         if (*t->at == '\n') {
             t->at++;
