@@ -265,7 +265,7 @@ enum { ROWS_AHEAD = LOCUS_WAITING_KEYS_MAX / 2, AHEAD_MIN = 2 };
 static size_t batches_ahead(const struct gnn *g, const struct pool_member *m)
 {
     size_t rows = neighbourhood_inputs_max(g, g->options.batch, g->options.neighbours);
-    size_t ahead = ROWS_AHEAD / m->pool->workers / rows;
+    size_t ahead = rows ? ROWS_AHEAD / m->pool->workers / rows : 0;
     if (ahead < AHEAD_MIN) return AHEAD_MIN;
     return ahead < EPOCHS_AHEAD ? ahead : EPOCHS_AHEAD;
 }
