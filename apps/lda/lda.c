@@ -7,6 +7,7 @@
 #include "quality.h"
 #include "programs.h"
 #include "rows.h"
+#include "saved.h"
 #include "markup.h"
 #include "tensors.h"
 #include "word_rows.h"
@@ -179,10 +180,29 @@ static void check(void *program)
 
 /* ---- the data ---- */
 
+/* --from: the model's, unless the option is given. */
+static void take_prior(const struct saved *s, const char *option, double *prior)
+{
+    const char *name = option + 2;
+    if (args_has(option) || !saved_note(s, name)) return;
+    *prior = saved_number(s, name);
+    if (*prior <= 0) saved_fail(s, "%s is %g, and must be above 0 (--from)", name, *prior);
+}
+
+static void take_priors(struct lda_options *o)
+{
+    struct saved s;
+    saved_open(&s, o->common.from);
+    take_prior(&s, "--alpha", &o->alpha);
+    take_prior(&s, "--beta", &o->beta);
+    saved_close(&s);
+}
+
 static void load(void *program)
 {
     struct lda *l = program;
-    const struct lda_options *o = &l->options;
+    struct lda_options *o = &l->options;
+    if (o->common.from) take_priors(o);
     if (o->common.data) {
         corpus_load(&l->corpus, o->common.data, (enum format)o->common.format.is, o->vocabulary);
     } else {

@@ -100,6 +100,20 @@ TEST(lda, foretells_new_documents)
     CHECK_STR(c.err.text, "/test has no word of the documents to train with");
 }
 
+TEST(lda, a_training_goes_on_with_the_priors_of_its_model)
+{
+    char folder[FOLDER_PATH_BYTES];
+    folder_new(folder);
+    command_must(&c,
+                 "cd %s && lda=%s && data='--generate 20x30x10x3 --topics 3 --epochs 1' && "
+                 "$lda $data --alpha 0.3 --beta 0.05 --out model && $lda $data --from model && "
+                 "$lda $data --from model --beta 0.07",
+                 folder, program_path("lda"));
+    CHECK_STR(c.out.text, "\n3 topics, alpha 0.3, beta 0.05;");
+    CHECK_STR(c.out.text, "\n3 topics, alpha 0.3, beta 0.07;");
+    CHECK(strstr(strstr(c.out.text, "beta 0.05;") + 1, "beta 0.05;") != NULL);
+}
+
 /* The model is the one that a training of so many sweeps gives, and it is judged again. */
 TEST(lda, patience_keeps_the_model_that_foretells_best)
 {
