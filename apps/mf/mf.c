@@ -211,6 +211,8 @@ static void ready(void *program, struct training *t)
     const struct mf *f = program;
     t->examples = f->ratings.train;
     t->is_unjudged = f->ratings.test == 0;
+    if (t->is_unjudged && f->options.best > 0 && args_has("--best"))
+        fail_usage("--best has no cells to test with: leave it out");
     if (f->options.method == MF_COORDINATES) t->sweeps = "epochs";
     /* With blocks, workers meet within an epoch: all of them train it to its end. */
     t->is_whole = t->sweeps || f->options.visit == MF_BLOCKS;

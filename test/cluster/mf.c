@@ -198,6 +198,7 @@ TEST(mf, refuses_wrong_input_with_a_sentence)
     is_refused(2, "--data x --implicit 4 --best 0", "--best must be 1 or more");
     is_refused(2, "--zipf 10x10x10 --test x", "--test is given with --zipf");
     is_refused(2, "--zipf 10x10x10 --hold-back 0 --eval-every 1", "has nothing to evaluate by");
+    is_refused(2, "--zipf 10x10x10 --hold-back 0 --best 3", "--best has no cells to test with");
     is_refused(2, "predict x y --json", "--json is behind MODEL: options come before it");
     is_refused(1, "--data /no/such", "/no/such: No such file");
 }
