@@ -135,7 +135,8 @@ TEST(resume, a_lasso_that_was_over_says_its_result_and_goes_on_with_more_passes)
 TEST(resume, any_number_of_nodes_goes_on_with_a_lasso)
 {
     static const char *const others[] = {"-n 1", "-n 3"};
-    /* A sanitizer is slow, and there are thousands of rounds. */
+    /* Workers' order differs, and with it the passes, a hundred or two: the oldest checkpoint that
+     * is kept. A sanitizer is slow, and there are thousands of rounds. */
     const char *options = IS_SANITIZED
                               ? "--generate 100x120x5 --lambda 0.02 --width 8 --schedulers 2 "
                                 "--workers 2 --checkpoint model"
@@ -151,10 +152,10 @@ TEST(resume, any_number_of_nodes_goes_on_with_a_lasso)
     CHECK(at && sscanf(at, "objective %lf", &whole) == 1);
     for (int k = 0; k < 2; k++) {
         command_must(&c,
-                     "cd %s && rm -rf one && mkdir one && cp -r model/checkpoint-000002 "
+                     "cd %s && rm -rf one && mkdir one && cp -r model/$(ls model | head -n 1) "
                      "one && %s run %s -- %s %s --checkpoint one --resume",
                      folder, locus_path(), others[k], program_path("lasso"), options);
-        CHECK_STR(c.out.text, "goes on behind epoch 4 (");
+        CHECK_STR(c.out.text, "goes on behind epoch ");
         at = strstr(c.out.text, "objective ");
         CHECK(at && sscanf(at, "objective %lf", &again) == 1);
         if (!(again < whole * 1.0001 && again > whole * 0.9999))
