@@ -30,6 +30,7 @@ static _Noreturn void become_shell(const struct command *c, const char *text)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_DFL); /* a shell that started us in the background ignores it */
+    signal(SIGHUP, SIG_DFL); /* nohup does */
     putenv(strdup(c->mark));
     execl("/bin/sh", "sh", "-c", text, (char *)NULL);
     _exit(127);
