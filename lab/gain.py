@@ -2,7 +2,6 @@
 """Draws README's figure from README's table "What it brings": lab/gain.py > docs/start/gain.svg
 
 A bar is the speed of eight nodes as a multiple of one node's: seconds of one node, divided by seconds of eight."""
-import math
 import re
 
 HEAD, BAR, GROUP, LEFT, UNIT = 94, 20, 70, 240, 120  # pixels; UNIT: of one node's speed
@@ -34,11 +33,9 @@ for i, (what, one, *eight) in enumerate(rows):
     out.append(f'<text x="{LEFT - 10}" y="{y + 17}" text-anchor="end">{title}</text>'
                f'<text x="{LEFT - 10}" y="{y + 36}" text-anchor="end" fill="#666">{name}</text>')
     for k, ((_, colour), seconds) in enumerate(zip(WAYS, eight)):
-        bound = "below " if seconds.startswith("above") else ""
-        speed = float(one) / float(seconds.split()[-1])
-        told = math.ceil(10 * speed) / 10 if bound else speed
+        speed = float(one) / float(seconds)
         width = speed * UNIT
         out.append(f'<rect x="{LEFT}" y="{y + k * (BAR + 4)}" width="{width:.1f}" height="{BAR}" fill="{colour}"/>'
                    f'<text x="{LEFT + width + 8:.1f}" y="{y + k * (BAR + 4) + 15}" '
-                   f'stroke="#fff" stroke-width="4" paint-order="stroke">{bound}{told:.1f}</text>')
+                   f'stroke="#fff" stroke-width="4" paint-order="stroke">{speed:.1f}</text>')
 print("\n".join(out + ["</svg>"]))
