@@ -18,7 +18,7 @@ cd "$(dirname "$0")/.." || exit 2
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CC SAN CFLAGS LDFLAGS CPPFLAGS RUNNER T
 export LOCUS_TEST_SECONDS=${LOCUS_TEST_SECONDS:-5}
 
-# An idle machine of two cores takes 70 % of that at most, or four fifths where nothing was ever compiled. It begins when
+# An idle machine of two cores takes about 70 % of that, or four fifths where nothing was ever compiled. It begins when
 # .ci/run does: packages may be installed first.
 ALL_SECONDS=5000
 is_limited=${CHECK_STARTED:+1}

@@ -143,6 +143,7 @@ TEST(resume, any_number_of_nodes_goes_on_with_a_lasso)
                               : "--generate 200x300x9 --lambda 0.05 --width 8 --schedulers 2 "
                                 "--workers 2 --checkpoint model";
     double whole, again;
+    int oldest, newest;
     program_folder(folder);
     command_must(&c,
                  "cd %s && LOCUS_CHECKPOINTS=100 %s run -n 2 -- %s %s "
@@ -150,11 +151,14 @@ TEST(resume, any_number_of_nodes_goes_on_with_a_lasso)
                  folder, locus_path(), program_path("lasso"), options);
     const char *at = strstr(c.out.text, "objective ");
     CHECK(at && sscanf(at, "objective %lf", &whole) == 1);
+    command_must(&c, "ls %s/model | sed -n '1p;$p'", folder);
+    CHECK_EQ(sscanf(c.out.text, "checkpoint-%d checkpoint-%d", &oldest, &newest), 2);
+    CHECK(oldest < newest); /* so much is left to train */
     for (int k = 0; k < 2; k++) {
         command_must(&c,
-                     "cd %s && rm -rf one && mkdir one && cp -r model/$(ls model | head -n 1) "
+                     "cd %s && rm -rf one && mkdir one && cp -r model/checkpoint-%06d "
                      "one && %s run %s -- %s %s --checkpoint one --resume",
-                     folder, locus_path(), others[k], program_path("lasso"), options);
+                     folder, oldest, locus_path(), others[k], program_path("lasso"), options);
         CHECK_STR(c.out.text, "goes on behind epoch ");
         at = strstr(c.out.text, "objective ");
         CHECK(at && sscanf(at, "objective %lf", &again) == 1);
