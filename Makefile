@@ -14,7 +14,7 @@ help: ## this list
 	@echo "                         with a sanitizer (address includes undefined)"
 	@echo "  CFLAGS= LDFLAGS=       yours; the default CFLAGS are -O2 -g"
 	@echo "  WERROR=-Werror         warnings are errors: make quick and make check have it"
-	@echo "  T=text                 only the unit tests whose suite/name contains it"
+	@echo "  T=text                 only the tests whose suite/name contains it, of test and cluster"
 	@echo "  PREFIX= DESTDIR=       where install puts things (PREFIX: $(PREFIX))"
 	@echo "  SOAK_SECONDS=          how long each long test lasts in soak ($(SOAK_SECONDS))"
 
@@ -30,7 +30,7 @@ all: lib programs ## the library and the programs (default)
 	$(call link_programs)
 
 demo: deps-build ## trains embeddings of WordNet on a cluster of four nodes here
-	@$(MAKE) all $(B)/test/cluster/distance
+	@$(MAKE) all $(B)/test/cluster
 	@scripts/demo.sh $(B)
 
 quick: ## after a change: what it touches is built and tested, in a minute
@@ -44,7 +44,7 @@ check-all: deps ## what else must hold: whole clusters under sanitizers, planted
 
 DATA ?= data
 results: deps-build ## the tables of lab/kge.md, wv.md, mf.md, ctr.md and gnn.md (DATA=folder; what is not there is passed over)
-	@$(MAKE) all $(B)/test/cluster/distance
+	@$(MAKE) all $(B)/test/cluster
 	@lab/results.py $(B)/bin '$(DATA)' build/results
 
 clean: ## remove everything that was built

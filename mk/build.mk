@@ -6,7 +6,8 @@
 #   bench/NAME.c bench/NAME/*.c  -> <variant>/bench/NAME             those of BENCH_ON_FIBERS as test/sim is
 #   lab/papers.c lab/papers/*.c  -> <variant>/lab/papers             the training programs, simulated
 #   test/unit/*.c, .../*/*.c     -> <variant>/test/unit-criterion and unit-plain
-#   test/cluster/NAME.c          -> <variant>/test/cluster/NAME      likewise test/tsan
+#   test/cluster/*.c             -> <variant>/test/cluster           under the plain runner
+#   test/tsan/NAME.c             -> <variant>/test/tsan/NAME
 #   test/sim/NAME.c              -> <variant>-fibers/test/sim/NAME   with that flavor of the library
 #   test/fuzz/NAME.c             -> <variant>/test/fuzz/NAME         SAN=fuzzer only
 #
@@ -130,7 +131,6 @@ $(B)/lab/papers: $(call objects,$(B)-fibers,$(wildcard lab/*.c lab/papers/*.c) $
 	$(call say,LINK,$(@:build/%=%))
 	@mkdir -p $(@D)
 	$(call LINK,$(LINK_lab/papers))
-$(call PROGRAMS,test/cluster,$(B)/test/cluster,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/tsan,$(B)/test/tsan,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/sim,$(B)-fibers/test/sim,$(B)-fibers,$(B)-fibers/lib/libtest.a)
 # On the platform of the protocol's simulation.
@@ -143,11 +143,6 @@ $(B)/test/fuzz/readers: $(B)/lib/libparts.a $(APPS_LIB)
 PROGRAMS_BUILT := $(foreach n,$(call names,apps),$(B)/bin/$(call program_name,$n))
 BENCHES        := $(call results,bench,$(B)/bench)
 LAB            := $(call results,lab,$(B)/lab)
-CLUSTER_TESTS  := $(call results,test/cluster,$(B)/test/cluster)
-# The command's own: one thread each, and mostly time-outs. A sanitizer has nothing to look at there.
-ifneq ($(SAN),)
-CLUSTER_TESTS  := $(filter-out %/doctor %/top,$(CLUSTER_TESTS))
-endif
 TSAN_TESTS     := $(call results,test/tsan,$(B)/test/tsan)
 SIM_TESTS      := $(call results,test/sim,$(B)-fibers/test/sim)
 FUZZ_TARGETS   := $(call results,test/fuzz,$(B)/test/fuzz)
@@ -156,6 +151,15 @@ programs: $(PROGRAMS_BUILT)
 benches: $(BENCHES) $(LAB)
 # bin/ shows the programs of the variant that was built last.
 link_programs = $(if $(PROGRAMS_BUILT),@mkdir -p bin && ln -sf $(addprefix ../,$(PROGRAMS_BUILT)) bin/)
+
+# ---- the tests with several processes: one program, whose suites are named by their files -------------------------
+
+CLUSTER := $(B)/test/cluster
+$(shell [ ! -d $(CLUSTER) ] || rm -r $(CLUSTER)) # it was a folder of programs
+$(CLUSTER): $(call objects,$(B),$(wildcard test/cluster/*.c)) $(TEST_LIB) $(B)/lib/liblocus.a
+	$(call say,LINK,$(@:build/%=%))
+	@mkdir -p $(@D)
+	$(call LINK,$(LINK_test/cluster))
 
 # ---- the unit tests, under either runner --------------------------------------------------------------------------
 

@@ -14,14 +14,15 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 
 # Builds whatever there is in this variant, and runs nothing.
 UNIT_RUNNER := $(B)/test/unit-$(RUNNER)
-everything: lib programs benches $(UNIT_RUNNER) $(SIM_TESTS) $(CLUSTER_TESTS)
+everything: lib programs benches $(UNIT_RUNNER) $(SIM_TESTS) $(CLUSTER)
 
 test: $(UNIT_RUNNER) ## the unit tests (T=, SAN=, CC=, RUNNER=criterion|plain)
 	@TESTS_AT_ONCE=$$(nproc) $< $(T)
 
-# Some of them start programs: the launcher.
-cluster: $(PROGRAMS_BUILT) $(CLUSTER_TESTS) ## the tests with several processes (SAN=, CC=)
-	@scripts/run-programs.sh $(CLUSTER_TESTS)
+# Some of them start programs: the launcher. Of the command's own, one thread each and mostly time-outs, a sanitizer has
+# nothing to look at.
+cluster: $(PROGRAMS_BUILT) $(CLUSTER) ## the tests with several processes (T=, SAN=, CC=)
+	@TESTS_AT_ONCE=$${TESTS_AT_ONCE:-$$(nproc)} $(CLUSTER) $(if $(SAN),-doctor/ -top/) $(T)
 
 sim: $(SIM_TESTS) ## the simulations: fibers and seeds (SAN=, CC=; SEEDS= NODES= of the protocol's alone)
 	$(if $(SEEDS)$(NODES),$(B)-fibers/test/sim/protocol $(addprefix --seeds ,$(SEEDS)) $(addprefix --nodes ,$(NODES)),\

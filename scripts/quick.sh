@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The inner loop: looks at what has changed since the last commit (if nothing has, at that commit), builds the library, the
 # programs and the unit tests, and runs what is nearest to the change: the unit tests of its folders, a few seeds of the
-# simulation, the programs of test/cluster that changed.
+# simulation, the files of test/cluster that changed.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 started=$EPOCHREALTIME
@@ -34,9 +34,9 @@ step make -j"$(nproc)" lib programs "$B/test/unit-plain"
 mapfile -t wanted < <(suites)
 [ ${#wanted[@]} -eq 0 ] || step "$B/test/unit-plain" "${wanted[@]}"
 
-mapfile -t clusters < <(matching '^test/cluster/[a-z_]+\.c$' | sed "s|^|$B/|; s|\.c$||" |
-    while read -r p; do [ ! -e "${p#"$B"/}.c" ] || [ -e "${p#"$B"/}.h" ] || echo "$p"; done)
-[ ${#clusters[@]} -eq 0 ] || { step make -j"$(nproc)" "${clusters[@]}"; step scripts/run-programs.sh "${clusters[@]}"; }
+mapfile -t clusters < <(matching '^test/cluster/[a-z_]+\.c$' | sed 's|\.c$||' |
+    while read -r p; do [ ! -e "$p.c" ] || [ -e "$p.h" ] || echo "${p##*/}/"; done)
+[ ${#clusters[@]} -eq 0 ] || step make -j"$(nproc)" cluster T="${clusters[*]}"
 
 matching '^(bench|lab)/.*\.[ch]$' > /dev/null && step make -j"$(nproc)" benches
 

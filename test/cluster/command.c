@@ -241,13 +241,13 @@ static void self(char path[PATH_MAX])
     path[n] = '\0';
 }
 
-/* build/VARIANT/test/cluster/NAME -> build/VARIANT/bin/locus */
+/* build/VARIANT/test/cluster -> build/VARIANT/bin/locus */
 const char *locus_path(void)
 {
     static char path[PATH_MAX + 16];
     char test[PATH_MAX];
     self(test);
-    for (int i = 0; i < 3; i++) *strrchr(test, '/') = '\0';
+    for (int i = 0; i < 2; i++) *strrchr(test, '/') = '\0';
     snprintf(path, sizeof path, "%s/bin/locus", test);
     CHECK_EQ(access(path, X_OK), 0);
     return path;

@@ -83,7 +83,7 @@ static void work(struct seat *s)
     }
 }
 
-ROLE(job)
+ROLE(explain_job)
 {
     const struct team t = {TEAM_OF(NODES, 1, 2, LOCUS_ADAPTIVE, tables, 2)};
     if (strcmp(arguments, "off") != 0) CHECK_EQ(setenv("LOCUS_METRICS", arguments, 1), 0);
@@ -98,7 +98,7 @@ static unsigned row_asked;
 static void start(struct child *job)
 {
     address_new_row(base, NODES);
-    child_start(job, "job", "%s", base);
+    child_start(job, "explain_job", "%s", base);
     row_asked = (unsigned)atoi(child_hear(job));
 }
 
@@ -227,7 +227,7 @@ TEST(explain, says_what_it_cannot_tell)
 TEST(explain, needs_metrics)
 {
     CLOSED_BY(end) struct child job;
-    child_start(&job, "job", "off");
+    child_start(&job, "explain_job", "off");
     child_hear(&job);
     take_step(&job, "move");
     command_run(&c, "env -u LOCUS_METRICS %s explain 7", locus_path());

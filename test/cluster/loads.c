@@ -101,7 +101,7 @@ static void obey(struct part *p, const char *word)
     parent_tell("done");
 }
 
-ROLE(node)
+ROLE(loaded)
 {
     static struct part p;
     int rank;
@@ -130,7 +130,7 @@ static void start(struct islands *s, struct child c[NODES])
     for (int i = 0; i < NODES; i++) {
         islands_address(i, listen);
         islands_enter(s, i);
-        child_start(&c[i], "node", "%d %s %s", i, address, listen);
+        child_start(&c[i], "loaded", "%d %s %s", i, address, listen);
         islands_leave(s);
     }
     for (int i = 0; i < NODES; i++) child_expect(&c[i], "ready");

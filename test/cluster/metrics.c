@@ -369,7 +369,7 @@ static void hold(struct seat *s)
     CHECK(parent_hear(word));
 }
 
-ROLE(job)
+ROLE(metrics_job)
 {
     struct team t = team_of_three();
     (void)arguments;
@@ -410,7 +410,7 @@ TEST(metrics, are_taken_by_prometheus)
         "  static_configs: [{targets: [\"127.0.0.1:%u\", \"127.0.0.1:%u\", \"127.0.0.1:%u\"]}]\\n'"
         " > %s/prometheus.yml && promtool check config %s/prometheus.yml",
         base, base + 1, base + 2, folder, folder);
-    child_start(job, "job", "now");
+    child_start(job, "metrics_job", "now");
     for (int i = 0; i < NODES; i++) child_expect(job, "works");
     command_must(
         &c,

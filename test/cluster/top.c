@@ -36,7 +36,7 @@ static void work(struct seat *s)
     seat_barrier(s);
 }
 
-ROLE(job)
+ROLE(top_job)
 {
     const struct team t = {TEAM_OF(NODES, 1, 1, LOCUS_ADAPTIVE, &table, 1)};
     CHECK_EQ(setenv("LOCUS_METRICS", arguments, 1), 0);
@@ -49,7 +49,7 @@ static char base[ADDRESS_BYTES];
 static void start(struct child *job)
 {
     address_new_row(base, NODES);
-    child_start(job, "job", "%s", base);
+    child_start(job, "top_job", "%s", base);
     child_expect(job, "works");
 }
 
