@@ -29,13 +29,18 @@ harness() {
     shift 3
     make -j"$(nproc)" CC="${variant%%-*}" SAN="$(sed -n 's/^[a-z]*-//p' <<< "$variant")" "build/$variant/test/planted-$runner" \
         > "$log" 2>&1 || { bad "$variant, $runner: it does not compile"; return; }
-    TESTS_AT_ONCE=2 "build/$variant/test/planted-$runner" > "$log" 2>&1
-    expect "$variant, $runner" $? "^$closing\$" 'planted\.c:[0-9]+: CHECK\(1 \+ 1 == 3\)' \
+    # through a pipe, which is open as long as anybody has it
+    TESTS_AT_ONCE=2 "build/$variant/test/planted-$runner" 2>&1 | timeout 100 cat > "$log"
+    local ends=("${PIPESTATUS[@]}")
+    [ "${ends[1]}" -eq 0 ] || bad "$variant, $runner: who reads its output waits for a child of a test"
+    expect "$variant, $runner" "${ends[0]}" "^$closing\$" 'planted\.c:[0-9]+: CHECK\(1 \+ 1 == 3\)' \
         'CHECK_EQ\(3 \* 4, 13\): 12 != 13' '"node 3 has failed" does not contain "node 4"' \
         '^failed: planted/a_false_check_in_a_thread_counts' '^failed: planted/a_hang_is_ended' \
         '^failed: planted/a_crash_counts' '^failed: planted/an_early_exit_counts' \
         '^skipped: planted/a_skip_has_a_reason: there is no such device$' "$@"
     grep -q 'must not appear' "$log" && bad "$variant, $runner: a test goes on after a false check"
+    "build/$variant/test/planted-$runner" no_such_test > "$log" 2>&1
+    expect "$variant, $runner, of no test" $? '^no test was chosen$' '^0 passed, 0 failed, 0 skipped$'
 }
 
 # tsan COMPILER
@@ -124,8 +129,8 @@ for compiler in gcc clang; do
         echo "skipped: $compiler: it is not installed"
         continue
     fi
-    for runner in plain criterion; do harness $compiler $runner '1 passed, 7 failed, 3 skipped'; done
-    harness $compiler-address plain '1 passed, 9 failed, 1 skipped' "$leaks" "$frees"
+    for runner in plain criterion; do harness $compiler $runner '3 passed, 7 failed, 3 skipped'; done
+    harness $compiler-address plain '3 passed, 9 failed, 1 skipped' "$leaks" "$frees"
     tsan $compiler
 done
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -8,9 +8,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,8 +77,23 @@ static int run(int argc, char **argv)
     int good = criterion_run_all_tests(tests);
     criterion_finalize(tests);
     if (!good && failed == 0) failed = 1; /* the run as a whole broke, though no test of it did */
+    bool has_run = passed + failed + skipped > 0; /* Criterion is content with none */
+    if (!has_run) printf("no test was chosen\n");
     printf("%zu passed, %zu failed, %zu skipped\n", passed, failed, skipped);
-    return failed > 0;
+    return failed > 0 || !has_run;
+}
+
+/* Children that tests have left are this process' once their parents have ended. Whoever reads what
+ * the tests print would wait for them, too: they have it open. */
+static void end_orphans(void)
+{
+    int pid;
+    do {
+        FILE *children = fopen("/proc/thread-self/children", "re");
+        while (children && fscanf(children, "%d", &pid) == 1) kill(pid, SIGKILL);
+        if (!children) return;
+        fclose(children);
+    } while (wait(NULL) > 0 || errno == EINTR);
 }
 
 /* A test that crashes is a result, told by the exit status. A signal that ends the runner is
@@ -87,11 +104,13 @@ static int supervise(char **argv)
     char self[] = "/proc/self/exe";
     int status = 0;
     setenv("LOCUS_TEST_SUPERVISED", "1", 1);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        pid_t runner;
+        pid_t runner, ended;
         if (posix_spawn(&runner, self, NULL, NULL, argv, environ) != 0) return 2;
-        while (waitpid(runner, &status, 0) < 0 && errno == EINTR) {
-        }
+        while ((ended = wait(&status)) != runner)
+            if (ended < 0 && errno != EINTR) return 2;
+        end_orphans();
         if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
         fprintf(stderr, "Criterion's runner itself ended by signal %d; all tests run again\n",
                 WTERMSIG(status));

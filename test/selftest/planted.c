@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 TEST(planted, a_true_check_passes)
@@ -42,6 +43,27 @@ TEST(planted, a_false_check_in_a_thread_counts)
     pthread_t thread;
     CHECK_EQ(pthread_create(&thread, NULL, fail_elsewhere, NULL), 0);
     pthread_join(thread, NULL);
+}
+
+TEST(planted, a_false_check_in_a_child_ends_the_child)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(1 + 1 == 4);
+        printf("this line must not appear\n");
+        pause();
+    }
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+}
+
+/* Out of the test's group, with the test's output open. */
+TEST(planted, nobody_waits_for_a_child_that_goes_on)
+{
+    pid_t child = fork();
+    if (child == 0) alarm(300), setsid();
+    while (child == 0) pause();
 }
 
 TEST(planted, a_crash_counts)
