@@ -1,54 +1,66 @@
 /* Slow and broken networks: nodes behind proxies that delay, stall and cut what passes
  * between them. */
 #include "islands.h"
-#include "sums.h"
+#include "stress.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void start_node(struct islands *s, struct child *c, const char *role, int rank,
-                       double peer_timeout_s)
+static const struct locus_table tables[] = {{.rows = 150, .length = 1},
+                                            {.rows = 150, .length = 100}};
+enum { TABLES = sizeof tables / sizeof *tables };
+
+/* `first` is the first of a node's arguments: its rank, and where it finds the others, follow. */
+static void start_node(struct islands *s, struct child *c, const char *role, double first, int rank)
 {
+    char rendezvous[ADDRESS_BYTES], listen[ADDRESS_BYTES];
+    islands_rendezvous(rendezvous);
+    islands_address(rank, listen);
     islands_enter(s, rank);
-    child_start(c, role, "%d %d %g", rank, s->count, peer_timeout_s);
+    child_start(c, role, "%g %d %s %s %d", first, rank, rendezvous, listen, s->count);
     islands_leave(s);
 }
 
-static void read_team(const char *arguments, struct team *t, int *rank, char listen[ADDRESS_BYTES])
+/* Of one worker, where nothing moves. */
+static int read_team(const char *arguments, struct team *t, char listen[ADDRESS_BYTES])
 {
-    CHECK_EQ(sscanf(arguments, "%d %d %lf", rank, &t->nodes, &t->peer_timeout_s), 3);
-    islands_address(*rank, listen);
-    islands_rendezvous(t->address);
-    t->listen = listen;
+    int rank;
+    double peer_timeout_s;
+    *t = (struct team){TEAM_OF(0, 1, 2, LOCUS_STATIC, tables, TABLES), .listen = listen};
+    CHECK_EQ(sscanf(arguments, "%lf %d %31s %31s %d", &peer_timeout_s, &rank, t->address, listen,
+                    &t->nodes),
+             5);
+    t->peer_timeout_s = peer_timeout_s;
+    return rank;
 }
 
 /* ---- networks that work after all ---- */
 
-static void sum_up(struct seat *s)
-{
-    if (s->id == 0) parent_tell("ready");
-    sums_run(s, SUMS_ALL_KEYS, test_seconds() / 5.0);
-}
+enum { BUSY = 3 };
 
-ROLE(adder)
+static void start_stress(struct islands *s, struct child c[BUSY])
 {
-    int rank;
-    char listen[ADDRESS_BYTES];
-    struct team t = {TEAM_OF(0, 2, 2, LOCUS_STATIC, sums_tables, SUMS_TABLES)};
-    read_team(arguments, &t, &rank, listen);
-    team_run_node(&t, rank, sum_up);
+    const struct stress p = {.nodes = BUSY,
+                             .workers = 2,
+                             .shards = 2,
+                             .technique = LOCUS_STATIC,
+                             .peer_timeout_s = 10,
+                             .phases = 1,
+                             .seconds = test_seconds() / 5.0};
+    int fd = stress_new(&p);
+    for (int i = 0; i < BUSY; i++) start_node(s, &c[i], "stress_node", fd, i);
 }
 
 TEST(network, with_a_delay_sums_are_exact)
 {
     CLOSED_BY(islands_close) struct islands s;
-    struct child c[3];
-    islands_open(&s, 3);
+    struct child c[BUSY];
+    islands_open(&s, BUSY);
     islands_delay(&s, 0.01);
-    for (int i = 0; i < 3; i++) start_node(&s, &c[i], "adder", i, 10);
-    for (int i = 0; i < 3; i++) child_wait(&c[i]);
+    start_stress(&s, c);
+    for (int i = 0; i < BUSY; i++) child_wait(&c[i]);
     CHECK(proxy_bytes(s.link[1][0], PROXY_FORTH) > 10000); /* all that was said went this way */
 }
 
@@ -56,19 +68,19 @@ TEST(network, with_a_delay_sums_are_exact)
 TEST(network, stalls_below_the_time_out_do_no_harm)
 {
     CLOSED_BY(islands_close) struct islands s;
-    struct child c[3];
+    struct child c[BUSY];
     unsigned seed = 5;
-    islands_open(&s, 3);
-    for (int i = 0; i < 3; i++) start_node(&s, &c[i], "adder", i, 10);
-    for (int i = 0; i < 3; i++) child_expect(&c[i], "ready");
+    islands_open(&s, BUSY);
+    start_stress(&s, c);
+    for (int i = 0; i < BUSY; i++) child_expect(&c[i], "open");
     for (double end = now_s() + test_seconds() / 5.0; now_s() < end;) {
-        int a = rand_r(&seed) % 3, b = (a + 1 + rand_r(&seed) % 2) % 3;
+        int a = rand_r(&seed) % BUSY, b = (a + 1 + rand_r(&seed) % 2) % BUSY;
         islands_stall(&s, a, b, true);
         sleep_s(0.02 + (rand_r(&seed) % 200) * 1e-3);
         islands_stall(&s, a, b, false);
         sleep_s(0.01);
     }
-    for (int i = 0; i < 3; i++) child_wait(&c[i]);
+    for (int i = 0; i < BUSY; i++) child_wait(&c[i]);
 }
 
 /* The delay is really there: an answer takes as long as both ways. */
@@ -76,7 +88,7 @@ static void pull_slowly(struct seat *s)
 {
     const double both_ways = 0.1;
     locus_key here, key = 0;
-    float row[130];
+    float row[100];
     CHECK_EQ(locus_owned(s->node, 0, &here, 1), 1);
     for (locus_key owned = here; owned == key || key == here;)
         CHECK_EQ(locus_owned(s->node, ++key, &owned, 1), 1);
@@ -90,10 +102,9 @@ static void pull_slowly(struct seat *s)
 
 ROLE(puller)
 {
-    int rank;
     char listen[ADDRESS_BYTES];
-    struct team t = {TEAM_OF(0, 1, 1, LOCUS_STATIC, sums_tables, SUMS_TABLES)};
-    read_team(arguments, &t, &rank, listen);
+    struct team t;
+    int rank = read_team(arguments, &t, listen);
     team_run_node(&t, rank, pull_slowly);
 }
 
@@ -103,7 +114,7 @@ TEST(network, an_answer_takes_as_long_as_both_ways)
     struct child c[2];
     islands_open(&s, 2);
     islands_delay(&s, 0.05);
-    for (int i = 0; i < 2; i++) start_node(&s, &c[i], "puller", i, 10);
+    for (int i = 0; i < 2; i++) start_node(&s, &c[i], "puller", 10, i);
     for (int i = 0; i < 2; i++) child_wait(&c[i]);
 }
 
@@ -112,10 +123,9 @@ TEST(network, an_answer_takes_as_long_as_both_ways)
 /* Reads everything until that fails, then closes, and tells why. */
 ROLE(witness)
 {
-    int rank, rc;
     char listen[ADDRESS_BYTES];
-    struct team t = {TEAM_OF(0, 1, 2, LOCUS_STATIC, sums_tables, SUMS_TABLES)};
-    read_team(arguments, &t, &rank, listen);
+    struct team t;
+    int rc, rank = read_team(arguments, &t, listen);
     locus *n = team_open(&t, rank);
     locus_worker *w = worker_of(n);
     CLOSED_BY(batch_free) struct batch all = batch_of_all(n);
@@ -140,7 +150,7 @@ static void accident_prepare(struct accident *a)
 {
     islands_open(&a->islands, WITNESSES);
     for (int i = 0; i < WITNESSES; i++)
-        start_node(&a->islands, &a->node[i], "witness", i, PEER_TIMEOUT_S);
+        start_node(&a->islands, &a->node[i], "witness", PEER_TIMEOUT_S, i);
     for (int i = 0; i < WITNESSES; i++) child_expect(&a->node[i], "ready");
     sleep_s(0.1);
 }
