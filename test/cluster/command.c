@@ -253,6 +253,17 @@ const char *locus_path(void)
     return path;
 }
 
+const char *source_path(const char *file)
+{
+    static char path[2 * PATH_MAX];
+    char top[PATH_MAX];
+    self(top);
+    for (int i = 0; i < 4; i++) *strrchr(top, '/') = '\0';
+    snprintf(path, sizeof path, "%s/%s", top, file);
+    CHECK_EQ(access(path, R_OK), 0);
+    return path;
+}
+
 const char *role_command(const char *role)
 {
     static char text[PATH_MAX + 64];

@@ -63,6 +63,8 @@ void command_for_each(const struct command *, void (*visit)(void *context, pid_t
 
 /* Of this build. */
 const char *locus_path(void);
+/* A file of the repository, by its path from the top. Valid until it is called again. */
+const char *source_path(const char *file);
 /* "program --role NAME", to which one argument must be added: this test program in a role. */
 const char *role_command(const char *role);
 

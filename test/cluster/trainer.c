@@ -17,13 +17,13 @@ const char *trainer_nodes(int nodes)
     return to;
 }
 
-/* This program is <repository>/build/<variant>/test/cluster/NAME. */
+/* This program is <repository>/build/<variant>/test/cluster. */
 const char *trainer_script(const char *name)
 {
     static char path[2 * PATH_MAX];
     char own[PATH_MAX] = "";
     CHECK(readlink("/proc/self/exe", own, sizeof own - 1) > 0);
-    for (int i = 0; i < 5; i++) *strrchr(own, '/') = '\0';
+    for (int i = 0; i < 4; i++) *strrchr(own, '/') = '\0';
     snprintf(path, sizeof path, "%s/test/python/%s", own, name);
     CHECK_EQ(access(path, R_OK), 0);
     return path;
