@@ -34,8 +34,7 @@ step make -j"$(nproc)" lib programs "$B/test/unit-plain"
 mapfile -t wanted < <(suites)
 [ ${#wanted[@]} -eq 0 ] || step "$B/test/unit-plain" "${wanted[@]}"
 
-mapfile -t clusters < <(matching '^test/cluster/[a-z_]+\.c$' | sed 's|\.c$||' |
-    while read -r p; do [ ! -e "$p.c" ] || [ -e "$p.h" ] || echo "${p##*/}/"; done)
+mapfile -t clusters < <(matching '^test/cluster/[a-z_]+\.c$' | xargs -r grep -ls 'TEST(' | sed 's|.*/||; s|\.c$|/|')
 [ ${#clusters[@]} -eq 0 ] || step make -j"$(nproc)" cluster T="${clusters[*]}"
 
 matching '^(bench|lab)/.*\.[ch]$' > /dev/null && step make -j"$(nproc)" benches

@@ -1,13 +1,24 @@
 /*
- * What a node tells over HTTP (LOCUS_METRICS): it is what locus_stats and the histograms say, a
- * real Prometheus takes it, and every metric is moved by something. Whoever knocks at the port is in
- * knocking.c.
+ * What a node tells over HTTP (LOCUS_METRICS): it is what locus_stats and the histograms say, a real
+ * Prometheus takes it, every metric is moved by something, also of what waits where a link does not
+ * get on, and a locale with a decimal comma changes nothing. Whatever clients do at the port, the
+ * node's memory stays within what httpd.h allows, and its training goes on, to the update.
  */
 #include "command.h"
+#include "common/comma.h"
 #include "common/folder.h"
-#include "scraping.h"
+#include "common/port.h"
+#include "islands.h"
 #include "team.h"
 
+#include "observe/httpd.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <locale.h>
+#include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,16 +26,89 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-enum { NODES = 3, KEYS = 300, LENGTH = 8 };
-static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
+enum { NODES = 3, KEYS = 300, LENGTH = 8, PAGE_MAX = 1 << 18 };
+static const struct locus_table table = {.name = "a table", .rows = KEYS, .length = LENGTH};
 
 static unsigned base; /* node r is at base + r */
 
-static void ask_for_metrics(void)
+/* ---- a client ---- */
+
+/* Nodes that are opened from now on serve at ports of their own. */
+static void ask_for_metrics(unsigned nodes)
 {
-    base = scraping_ports(NODES);
+    char text[16];
+    base = (unsigned)port_new_row((int)nodes);
+    snprintf(text, sizeof text, "%u", base);
+    CHECK_EQ(setenv("LOCUS_METRICS", text, 1), 0);
+}
+
+static int dial(unsigned port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const struct timeval timeout = {.tv_sec = HANG_S};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(fd >= 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    CHECK_EQ(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    return fd;
+}
+
+static size_t read_answer(int fd, char *page, size_t capacity)
+{
+    size_t have = 0;
+    /* With a time-out a read is not taken up again that is interrupted, as by SIGCONT, or by what
+     * an io_uring of this thread has done. */
+    for (;;) {
+        ssize_t n = have + 1 < capacity ? read(fd, page + have, capacity - 1 - have) : 0;
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        have += (size_t)n;
+    }
+    page[have] = '\0';
+    return have;
+}
+
+static void ask_port(unsigned port, const char *request, char page[PAGE_MAX])
+{
+    int fd = dial(port);
+    CHECK_EQ(write(fd, request, strlen(request)), strlen(request));
+    read_answer(fd, page, PAGE_MAX);
+    close(fd);
+}
+
+/* /metrics, which must be answered well. */
+static void get_page(unsigned port, char page[PAGE_MAX])
+{
+    ask_port(port, "GET /metrics HTTP/1.0\r\n\r\n", page);
+    CHECK_STR(page, " 200 OK");
+    CHECK_STR(page, "text/plain; version=0.0.4");
+}
+
+/* The sample that is called so, "locus_rounds_total" or "name{label=\"x\"}"; -1: there is none. */
+static double sample_of(const char *page, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *line = page; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, name, n) == 0 && line[n] == ' ') return strtod(line + n, NULL);
+    }
+    return -1;
+}
+
+/* The sum of all whose lines begin so. */
+static double sum_of(const char *page, const char *begin)
+{
+    double sum = 0;
+    for (const char *line = page; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, begin, strlen(begin)) != 0) continue;
+        sum += strtod(strchr(line, ' '), NULL);
+    }
+    return sum;
 }
 
 /* ---- what moves them ---- */
@@ -113,7 +197,7 @@ static uint64_t counted(const struct locus_stats *s, const struct told *t)
 static void compare(const struct locus_stats *s, const char *page)
 {
     for (size_t i = 0; i < TOLD_COUNT; i++) {
-        double value = scraping_sample(page, all_told[i].name);
+        double value = sample_of(page, all_told[i].name);
         if (value != (double)counted(s, &all_told[i]))
             test_fail(__FILE__, __LINE__, "%s is %g, and not %llu", all_told[i].name, value,
                       (unsigned long long)counted(s, &all_told[i]));
@@ -168,28 +252,27 @@ static void compare_at_rest(struct seat *s)
     do {
         CHECK(now_s() < until);
         before = stats_of(s->node);
-        scraping_get(base + (unsigned)s->rank, page);
+        get_page(base + (unsigned)s->rank, page);
         after = stats_of(s->node);
     } while (!is_at_rest(&before, &after));
     compare(&after, page);
     compare_ages(s->node);
-    is_between(scraping_sum(page, "locus_sent_bytes_total{"), before.bytes_sent, after.bytes_sent);
-    is_between(scraping_sum(page, "locus_received_bytes_total{"), before.bytes_received,
+    is_between(sum_of(page, "locus_sent_bytes_total{"), before.bytes_sent, after.bytes_sent);
+    is_between(sum_of(page, "locus_received_bytes_total{"), before.bytes_received,
                after.bytes_received);
-    is_between(scraping_sum(page, "locus_sent_frames_total{"), before.messages_sent,
-               after.messages_sent);
-    is_between(scraping_sum(page, "locus_received_frames_total{"), before.messages_received,
+    is_between(sum_of(page, "locus_sent_frames_total{"), before.messages_sent, after.messages_sent);
+    is_between(sum_of(page, "locus_received_frames_total{"), before.messages_received,
                after.messages_received);
-    is_between(scraping_sample(page, "locus_rounds_total"), before.rounds, after.rounds);
-    CHECK(scraping_sample(page, "locus_worker_clock{worker=\"0\"}") == 200);
-    CHECK(scraping_sample(page, "locus_blocked_seconds_count") > 0);
+    is_between(sample_of(page, "locus_rounds_total"), before.rounds, after.rounds);
+    CHECK(sample_of(page, "locus_worker_clock{worker=\"0\"}") == 200);
+    CHECK(sample_of(page, "locus_blocked_seconds_count") > 0);
     seat_barrier(s);
 }
 
-TEST(metrics, are_what_the_node_counts)
+TEST(metrics, samples_are_what_locus_stats_counts)
 {
     const struct team t = team_of_three();
-    ask_for_metrics();
+    ask_for_metrics(NODES);
     team_run(&t, compare_at_rest);
 }
 
@@ -229,7 +312,7 @@ static void collect(struct seat *s)
     }
     need_advice(s);
     if (s->rank == 0)
-        for (unsigned r = 0; r < NODES; r++) scraping_get(base + r, shown + strlen(shown));
+        for (unsigned r = 0; r < NODES; r++) get_page(base + r, shown + strlen(shown));
     seat_barrier(s);
 }
 
@@ -254,8 +337,8 @@ static void collect_too_old(struct seat *s)
         CHECK(now_s() < end);
         CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
     }
-    scraping_get(base + (unsigned)s->rank, pages[s->rank]);
-    CHECK(scraping_sample(pages[s->rank], "locus_too_old_keys_total") ==
+    get_page(base + (unsigned)s->rank, pages[s->rank]);
+    CHECK(sample_of(pages[s->rank], "locus_too_old_keys_total") ==
           (double)stats_of(s->node).pulled_too_old);
     seat_barrier(s);
     for (int r = 0; r < NODES && s->rank == 0; r++) strcat(shown, pages[r]);
@@ -263,7 +346,7 @@ static void collect_too_old(struct seat *s)
 
 static void collect_quietly(struct seat *s)
 {
-    if (s->rank == 0) scraping_get(base, shown);
+    if (s->rank == 0) get_page(base, shown);
     seat_barrier(s);
 }
 
@@ -279,7 +362,7 @@ static bool is_moved(const char *name, size_t n)
     return false;
 }
 
-/* What is zero unless the network is slow: loads.c makes it so. */
+/* What is zero unless the network is slow: below it is. */
 static bool is_of_what_waits(const char *name, size_t n)
 {
     static const char *const names[] = {"locus_parked_seconds", "locus_peer_asked_bytes",
@@ -314,13 +397,13 @@ static const char *first_still(char name[64])
 
 /* Advice is given after ten seconds unless the environment says so: this test asks for it soon. Who
  * waits for whom, and which request is forwarded, is chance: it may take another run. */
-TEST(metrics, are_all_moved)
+TEST(metrics, no_sample_is_always_zero)
 {
     if (IS_SANITIZED) SKIP("advice judges what is accessed in a time: too little with a sanitizer");
     struct team t = team_of_three();
     char still[64] = "everything", text[16];
     unsigned names = 0;
-    ask_for_metrics();
+    ask_for_metrics(NODES);
     for (int i = 0; i < RUNS && (i == 0 || first_still(still)); i++) {
         window = windows[i];
         snprintf(text, sizeof text, "%g", window);
@@ -339,13 +422,13 @@ TEST(metrics, are_all_moved)
 }
 
 /* Every name is in docs/reference/metrics.md, and the dashboard has no other. */
-TEST(metrics, are_in_the_manual)
+TEST(metrics, names_are_in_the_manual)
 {
     struct team t = team_of_three();
     struct command c;
     t.staleness_s = 1;
     if (access("docs/reference/metrics.md", R_OK)) SKIP("this is not run in the source tree");
-    ask_for_metrics();
+    ask_for_metrics(NODES);
     *shown = '\0';
     team_run(&t, collect_quietly);
     for (const char *line = shown; (line = strstr(line, "# TYPE "));) {
@@ -376,33 +459,29 @@ ROLE(metrics_job)
     team_run(&t, hold);
 }
 
-static const char script[] =
-    "import json,sys,time,urllib.request,urllib.parse\n"
-    "port=sys.argv[1]\n"
-    "def ask(q):\n"
-    "    u='http://127.0.0.1:%s/api/v1/query?query=%s' % (port, urllib.parse.quote(q))\n"
-    "    return json.load(urllib.request.urlopen(u))['data']['result']\n"
-    "end=time.time()+140\n"
-    "while time.time()<end:\n"
-    "    try:\n"
-    "        if len(ask('up==1'))==3 and len(ask('count_over_time(locus_rounds_total[1m])>=2'))==3: break\n"
-    "    except OSError: pass\n"
-    "    time.sleep(0.2)\n"
-    "print('up',len(ask('up==1')))\n"
-    "print('pulled',ask('sum(locus_pulled_keys_total)')[0]['value'][1])\n"
-    "print('clocks',len(ask('locus_worker_clock==200')))\n"
-    "q=ask('histogram_quantile(0.99, sum by (le) (locus_blocked_seconds_bucket))')[0]['value'][1]\n"
-    "print('p99', 0<float(q)<60)\n";
-
-TEST(metrics, are_taken_by_prometheus)
+/* Until Prometheus answers so. */
+static void await_answer(struct command *c, const char *web, const char *query, const char *answer)
 {
+    double until = now_s() + HANG_S;
+    char right[32];
+    snprintf(right, sizeof right, "=> %s @", answer);
+    do {
+        command_run(c, "promtool query instant http://%s '%s'", web, query);
+        if (now_s() > until)
+            test_fail(__FILE__, __LINE__, "%s: not %s, but %s", query, answer, c->out.text);
+    } while (!strstr(c->out.text, right));
+}
+
+TEST(metrics, prometheus_takes_them)
+{
+    static char page[PAGE_MAX];
     char folder[FOLDER_PATH_BYTES], web[ADDRESS_BYTES];
-    struct child job[1];
-    struct command server, c;
+    struct child job;
+    static struct command server, c;
     if (command_run(&c, "command -v prometheus && command -v promtool"))
         SKIP("there is no prometheus here");
     folder_new(folder);
-    ask_for_metrics();
+    ask_for_metrics(NODES);
     address_new(web);
     command_must(
         &c,
@@ -410,32 +489,30 @@ TEST(metrics, are_taken_by_prometheus)
         "  static_configs: [{targets: [\"127.0.0.1:%u\", \"127.0.0.1:%u\", \"127.0.0.1:%u\"]}]\\n'"
         " > %s/prometheus.yml && promtool check config %s/prometheus.yml",
         base, base + 1, base + 2, folder, folder);
-    child_start(job, "metrics_job", "now");
-    for (int i = 0; i < NODES; i++) child_expect(job, "works");
-    command_must(
-        &c,
-        "python3 -c 'import urllib.request,sys; "
-        "sys.stdout.write(urllib.request.urlopen(\"http://127.0.0.1:%u/metrics\").read().decode())' "
-        "| promtool check metrics",
-        base);
+    child_start(&job, "metrics_job", "now");
+    for (int i = 0; i < NODES; i++) child_expect(&job, "works");
+    get_page(base, page);
+    folder_write(folder, "page", strstr(page, "\r\n\r\n") + 4, 0);
+    command_must(&c, "promtool check metrics < %s/page", folder);
     command_start(&server, COMMAND_FILES,
                   "exec prometheus --config.file=%s/prometheus.yml --storage.tsdb.path=%s/data "
                   "--web.listen-address=%s",
                   folder, folder, web);
-    command_must(&c, "python3 -c \"%s\" %s", script, strchr(web, ':') + 1);
-    CHECK_STR(c.out.text, "up 3");
-    CHECK_STR(c.out.text, "pulled 1800\n");
-    CHECK_STR(c.out.text, "clocks 3");
-    CHECK_STR(c.out.text, "p99 True");
+    await_answer(&c, web, "count(count_over_time(locus_rounds_total[1m]) >= 2)", "3");
+    await_answer(&c, web, "count(up == 1)", "3");
+    await_answer(&c, web, "sum(locus_pulled_keys_total)", "1800");
+    await_answer(&c, web, "count(locus_worker_clock == 200)", "3");
+    await_answer(
+        &c, web,
+        "count(histogram_quantile(0.99, sum by (le) (locus_blocked_seconds_bucket)) > 0 < 60)",
+        "1");
     command_signal(&server, SIGTERM);
     command_wait(&server);
-    for (int i = 0; i < NODES; i++) child_tell(job, "end");
-    child_wait(job);
+    for (int i = 0; i < NODES; i++) child_tell(&job, "end");
+    child_wait(&job);
 }
 
-/* ---- where ---- */
-
-TEST(metrics, cost_no_thread_when_nobody_asks)
+TEST(metrics, no_thread_serves_where_nobody_asks)
 {
     const struct team t = {TEAM_OF(1, 1, 0, LOCUS_STATIC, &table, 1)};
     unsetenv("LOCUS_METRICS");
@@ -443,4 +520,377 @@ TEST(metrics, cost_no_thread_when_nobody_asks)
     locus *node = team_open(&t, 0);
     CHECK_EQ(footprint_now().threads, before.threads);
     CHECK_EQ(locus_close(node), 0);
+}
+
+/* ---- a locale with a decimal comma ---- */
+
+static char pages[NODES][PAGE_MAX];
+
+static void work_and_show(struct seat *s)
+{
+    work(s);
+    get_page(base + (unsigned)s->rank, pages[s->rank]);
+    seat_barrier(s);
+}
+
+/* Commas stand before names and quotation marks there, and never between digits. */
+static void has_points(const char *what, const char *text)
+{
+    CHECK(strlen(text) > 100);
+    for (const char *c = text; (c = strchr(c, ',')); c++)
+        if (c > text && isdigit((unsigned char)c[-1]) && isdigit((unsigned char)c[1]))
+            test_fail(__FILE__, __LINE__, "%s: %.60s", what, c - (c - text < 30 ? c - text : 30));
+}
+
+static void file_has_points(const char *folder, const char *name)
+{
+    size_t bytes;
+    CLOSED_BY(free_at) char *text = folder_read(folder, name, &bytes);
+    has_points(name, text);
+}
+
+/* Nor in what is read from the environment. */
+TEST(metrics, locale_with_a_comma_changes_nothing_for_machines)
+{
+    const struct team t = team_of_three();
+    char folder[FOLDER_PATH_BYTES], name[32];
+    comma_choose();
+    folder_new(folder);
+    ask_for_metrics(NODES);
+    CHECK_EQ(setenv("LOCUS_ADVICE", "0.5", 1), 0);
+    CHECK_EQ(setenv("LOCUS_REPORT", folder_path(folder, "run"), 1), 0);
+    CHECK_EQ(setenv("LOCUS_TRACE", folder_path(folder, "run"), 1), 0);
+    team_run(&t, work_and_show);
+    for (int n = 0; n < NODES; n++) has_points("/metrics", pages[n]);
+    setlocale(LC_ALL, "C");
+    CHECK(sample_of(pages[0], "process_cpu_seconds_total") > 0);
+    for (int n = 0; n < NODES; n++) {
+        snprintf(name, sizeof name, "run.%d.jsonl", n);
+        file_has_points(folder, name);
+        snprintf(name, sizeof name, "run.%d.report.jsonl", n);
+        file_has_points(folder, name);
+    }
+}
+
+/* ---- what waits ---- */
+
+/* Rows of 4 KiB: what the one node owes the other is more than fits into the network. */
+enum { ROWS = 900, WIDE = 1024, PORT = 9400 /* on each island */ };
+static const struct locus_table wide = {.rows = ROWS, .length = WIDE};
+
+struct part {
+    locus *node;
+    locus_worker *worker;
+    size_t owned;
+    locus_key own[ROWS], all[ROWS]; /* whose home is here */
+    float *values;
+};
+
+/* All rows are written: else they would travel without values. */
+static void write_rows(struct part *p)
+{
+    p->values = calloc((size_t)ROWS * WIDE, sizeof *p->values);
+    CHECK(p->values != NULL);
+    for (size_t i = 0; i < (size_t)ROWS * WIDE; i++) p->values[i] = 1;
+    for (size_t i = 0; i < ROWS; i++) p->all[i] = i;
+    p->owned = locus_owned(p->node, 0, p->own, ROWS);
+    CHECK(p->owned > ROWS / NODES / 2);
+    CHECK_EQ(locus_push(p->worker, p->own, p->owned, p->values), 0);
+    CHECK_EQ(locus_barrier(p->worker), 0);
+}
+
+static void tell_sum(const char *name)
+{
+    static char page[PAGE_MAX];
+    get_page(PORT, page);
+    parent_tell("%.0f", sum_of(page, name));
+}
+
+/* Does the page of the key say so, at this node? */
+static bool key_says(locus_key key, const char *text)
+{
+    static char page[PAGE_MAX];
+    char question[64];
+    snprintf(question, sizeof question, "GET /key?key=%llu HTTP/1.0\r\n\r\n",
+             (unsigned long long)key);
+    ask_port(PORT, question, page);
+    return strstr(page, text) != NULL;
+}
+
+/* Rank 0, that one of its rows has gone to rank 2. It is pulled first, before the credit is used
+ * up. */
+static void hear_of_it(struct part *p)
+{
+    double until = now_s() + HANG_S;
+    size_t i = 0;
+    for (; !key_says(p->own[i], "\nowner 2 "); i = (i + 1) % p->owned) CHECK(now_s() < until);
+    locus_key gone = p->own[i];
+    p->own[i] = p->own[0];
+    p->own[0] = gone;
+    parent_tell("%llu", (unsigned long long)gone);
+}
+
+static void await_parked(locus_key key)
+{
+    for (double until = now_s() + HANG_S; !key_says(key, "\nparked "); sleep_s(0.01))
+        CHECK(now_s() < until);
+}
+
+/* What a node does when it is told so: each word is answered with a line. */
+static void obey(struct part *p, const char *word)
+{
+    locus_ticket ticket;
+    unsigned long long key;
+    if (strcmp(word, "fetch") == 0) {
+        CHECK_EQ(locus_localize(p->worker, p->all, ROWS), 0);
+    } else if (strcmp(word, "begin to fetch") == 0) {
+        CHECK_EQ(locus_localize_async(p->worker, p->all, ROWS, &ticket), 0);
+    } else if (strcmp(word, "let go") == 0) {
+        for (double until = now_s() + HANG_S; stats_of(p->node).relocated_out == 0; sleep_s(0.01))
+            CHECK(now_s() < until);
+    } else if (strcmp(word, "hear of it") == 0) {
+        hear_of_it(p);
+        return;
+    } else if (sscanf(word, "hold the request for %llu", &key) == 1) {
+        await_parked(key);
+    } else if (strcmp(word, "begin to pull") == 0) {
+        CHECK_EQ(locus_pull_async(p->worker, p->own, p->owned, p->values, &ticket), 0);
+    } else if (strcmp(word, "end") == 0) {
+        CHECK_EQ(locus_wait_all(p->worker), 0);
+        CHECK_EQ(locus_barrier(p->worker), 0);
+    } else {
+        tell_sum(word);
+        return;
+    }
+    parent_tell("done");
+}
+
+ROLE(metrics_loaded)
+{
+    static struct part p;
+    int rank;
+    char listen[ADDRESS_BYTES], word[LINE_BYTES];
+    struct team t = {TEAM_OF(NODES, 1, 1, LOCUS_RELOCATE, &wide, 1), .listen = listen,
+                     .peer_timeout_s = HANG_S};
+    CHECK_EQ(sscanf(arguments, "%d %31s %31s", &rank, t.address, listen), 3);
+    char port[16];
+    snprintf(port, sizeof port, "%d", PORT - rank);
+    CHECK_EQ(setenv("LOCUS_METRICS", port, 1), 0);
+    p.node = team_open(&t, rank);
+    p.worker = worker_of(p.node);
+    write_rows(&p);
+    parent_tell("ready");
+    while (parent_hear(word) && strcmp(word, "close") != 0) obey(&p, word);
+    CHECK_EQ(locus_worker_close(p.worker), 0);
+    CHECK_EQ(locus_close(p.node), 0);
+    free(p.values);
+}
+
+static void start(struct islands *s, struct child c[NODES])
+{
+    char address[ADDRESS_BYTES], listen[ADDRESS_BYTES];
+    islands_open(s, NODES);
+    islands_rendezvous(address);
+    for (int i = 0; i < NODES; i++) {
+        islands_address(i, listen);
+        islands_enter(s, i);
+        child_start(&c[i], "metrics_loaded", "%d %s %s", i, address, listen);
+        islands_leave(s);
+    }
+    for (int i = 0; i < NODES; i++) child_expect(&c[i], "ready");
+}
+
+static void order(struct child *c, const char *word)
+{
+    child_tell(c, word);
+    child_expect(c, "done");
+}
+
+static double ask(struct child *c, const char *name)
+{
+    child_tell(c, name);
+    return strtod(child_hear(c), NULL);
+}
+
+/* Rank 0's rows go to rank 1, and from there to rank 2, on a link that stalls. Rank 0 hears that
+ * they have gone, and asks for them at rank 2, where they are not yet. */
+TEST(metrics, bytes_asked_queued_and_parked_show_what_waits)
+{
+    CLOSED_BY(islands_close) struct islands s;
+    struct child c[NODES];
+    char held[LINE_BYTES];
+    start(&s, c);
+    order(&c[1], "fetch");
+    islands_stall(&s, 1, 2, true);
+    order(&c[2], "begin to fetch");
+    order(&c[1], "let go");
+    child_tell(&c[0], "hear of it");
+    snprintf(held, sizeof held, "hold the request for %s", child_hear(&c[0]));
+    order(&c[0], "begin to pull");
+    order(&c[2], held);
+    for (double until = now_s() + HANG_S;; sleep_s(0.05)) {
+        bool waits = ask(&c[1], "locus_peer_queued_bytes{peer=\"2\"}") > 100000 &&
+                     ask(&c[0], "locus_peer_asked_bytes") > 0 &&
+                     ask(&c[2], "locus_peer_asked_bytes") > 0;
+        if (waits) break;
+        CHECK(now_s() < until);
+    }
+    CHECK(ask(&c[2], "locus_parked_seconds_count") == 0);
+    islands_stall(&s, 1, 2, false);
+    for (int i = 0; i < NODES; i++) child_tell(&c[i], "end");
+    for (int i = 0; i < NODES; i++) child_expect(&c[i], "done");
+    CHECK(ask(&c[2], "locus_parked_seconds_count") > 0);
+    for (int i = 0; i < NODES; i++) CHECK(ask(&c[i], "locus_peer_asked_bytes") == 0);
+    for (int i = 0; i < NODES; i++) child_tell(&c[i], "close");
+    for (int i = 0; i < NODES; i++) child_wait(&c[i]);
+}
+
+/* ---- clients of all kinds, while nodes train ---- */
+
+enum { TRAINING_MAX = 2, CROWD = 3 * HTTPD_CONNECTIONS_MAX };
+
+static struct training {
+    unsigned nodes;
+    uint64_t steps[TRAINING_MAX]; /* atomic: so far */
+    bool is_asked_to_end;         /* atomic */
+} training;
+
+/* Adds 1 to rows that all nodes share and to others, until it is asked to end. */
+static void train(struct seat *s)
+{
+    const float one[LENGTH] = {1};
+    uint64_t steps = 0;
+    while (!__atomic_load_n(&training.is_asked_to_end, __ATOMIC_ACQUIRE)) {
+        locus_key keys[2] = {steps % 10, 10 + seat_random(s, KEYS - 10)};
+        float rows[2 * LENGTH];
+        locus_clock next = locus_advance_clock(s->worker) + 1;
+        CHECK_EQ(locus_intent(s->worker, keys, 2, next, next + 2), 0);
+        CHECK_EQ(locus_pull(s->worker, keys, 2, rows), 0);
+        for (int i = 0; i < 2; i++) CHECK_EQ(locus_push(s->worker, &keys[i], 1, one), 0);
+        __atomic_store_n(&training.steps[s->rank], ++steps, __ATOMIC_RELEASE);
+    }
+    CHECK_EQ(locus_quiesce(s->worker), 0);
+    double sum = 0;
+    for (locus_key key = 0; key < KEYS; key++) {
+        float row[LENGTH];
+        CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
+        sum += (double)row[0];
+    }
+    double all = 0;
+    for (unsigned i = 0; i < training.nodes; i++)
+        all += 2 * (double)__atomic_load_n(&training.steps[i], __ATOMIC_ACQUIRE);
+    CHECK(sum == all);
+    seat_barrier(s);
+}
+
+static void *run_team(void *team)
+{
+    team_run(team, train);
+    return NULL;
+}
+
+/* Until every node has gone on by so many steps. */
+static void await_steps(uint64_t more)
+{
+    uint64_t from[TRAINING_MAX];
+    double until = now_s() + HANG_S;
+    for (unsigned i = 0; i < training.nodes; i++)
+        from[i] = __atomic_load_n(&training.steps[i], __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < training.nodes; i++)
+        while (__atomic_load_n(&training.steps[i], __ATOMIC_ACQUIRE) < from[i] + more) {
+            CHECK(now_s() < until);
+            sleep_s(0.001);
+        }
+}
+
+/* What a client sends, behind `first` something so often, and then nothing; it reads nothing. */
+static const char request[] = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n";
+static char block[1 << 16], noise[300];
+static const struct kind {
+    const char *first, *again;
+    int times;
+} kinds[] = {
+    {request, request, 499},
+    {"GET /metrics HTTP/1.1\r\nX-Long: ", block, 1}, /* without end */
+    {"GET /metr", "", 0},
+    {"POST /metrics HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n", block, 16},
+    {noise, "", 0},
+};
+
+static int come(const struct kind *k, unsigned port)
+{
+    static unsigned seed = 1;
+    int fd = dial(port), small = 2048;
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    memset(block, 'a', sizeof block - 1);
+    for (size_t i = 0; i + 1 < sizeof noise; i++) noise[i] = (char)(1 + rand_r(&seed) % 255);
+    send(fd, k->first, strlen(k->first), MSG_NOSIGNAL | MSG_DONTWAIT);
+    for (int i = 0; i < k->times; i++)
+        send(fd, k->again, strlen(k->again), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return fd;
+}
+
+/* More of each kind than are held, all at once; then they leave, and one asks well. */
+static void ask_in_all_ways(void)
+{
+    static char page[PAGE_MAX];
+    int fd[CROWD];
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        for (unsigned i = 0; i < CROWD; i++) fd[i] = come(&kinds[k], base + i % training.nodes);
+        await_steps(3);
+        for (int i = 0; i < CROWD; i++) close(fd[i]);
+        for (unsigned r = 0; r < training.nodes; r++) get_page(base + r, page);
+    }
+}
+
+static void ask_often(int times)
+{
+    static char page[PAGE_MAX];
+    for (int i = 0; i < times; i++) ask_in_all_ways();
+    for (int i = 0; i < 100 * times; i++) get_page(base, page);
+}
+
+static pthread_t begin_training(struct team *t, unsigned nodes)
+{
+    pthread_t thread;
+    *t = (struct team){TEAM_OF((int)nodes, 1, 0, LOCUS_ADAPTIVE, &table, 1)};
+    training.nodes = nodes;
+    ask_for_metrics(nodes);
+    CHECK_EQ(pthread_create(&thread, NULL, run_team, t), 0);
+    await_steps(100);
+    return thread;
+}
+
+static void end_training(pthread_t thread)
+{
+    __atomic_store_n(&training.is_asked_to_end, true, __ATOMIC_RELEASE);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+}
+
+/* Who trains looks at the sum. */
+TEST(metrics, clients_of_all_kinds_cost_no_update)
+{
+    struct team t;
+    pthread_t thread = begin_training(&t, 2);
+    ask_often(3);
+    end_training(thread);
+}
+
+/* What a round needs is taken in the first; more of them take no more than all connections may hold
+ * at once, however many came and went: some three thousand, with a hundred megabytes. One node:
+ * what waits for others takes memory, too, by the load of the machine. */
+TEST(metrics, clients_of_all_kinds_take_bounded_memory)
+{
+    enum { PAGE_BYTES = 1 << 15, ROUNDS = 5 };
+    const long room_kb = HTTPD_CONNECTIONS_MAX * (HTTPD_CONNECTION_BYTES + PAGE_BYTES) / 1024;
+    struct team t;
+    pthread_t thread = begin_training(&t, 1);
+    ask_often(1);
+    struct footprint before = footprint_now();
+    ask_often(ROUNDS);
+    struct footprint after = footprint_now();
+    CHECK_EQ(after.threads, before.threads);
+    CHECK(after.descriptors <= before.descriptors + HTTPD_CONNECTIONS_MAX);
+    if (!IS_SANITIZED) CHECK(after.resident_kb - before.resident_kb < room_kb);
+    end_training(thread);
 }
