@@ -3,7 +3,7 @@
  * of one that has ended without waiting for a time-out, name that node and no other, and nobody
  * hangs.
  *
- * Every node is a process in the role `mortal`. Its workers do what the test says until a call
+ * Every node is a process in the role `loss_node`. Its workers do what the test says until a call
  * fails; then every other call must fail likewise, and the node must close.
  */
 #include "team.h"
@@ -26,7 +26,7 @@ static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
  * what shows it. */
 #define LONG_TIMEOUT_S (2.0 * HANG_S)
 
-enum activity { AT_REST, AT_WORK, AT_BARRIER, AT_CLOSE, IN_A_STORM /* rows move */ };
+enum activity { AT_REST, AT_WORK, AT_BARRIER, AT_CLOSE, WHILE_ROWS_MOVE };
 enum end { END_KILLED, END_STOPPED, END_EXITED };
 
 /* ---- a member ---- */
@@ -67,22 +67,22 @@ static void check_loss(const struct member *m, const char *call, int rc)
                   locus_error());
 }
 
+/* A sample that was prepared before the loss, and one more. */
 static void check_sampling(const struct member *m, locus_worker *w, locus_sample sample)
 {
     float row[LENGTH];
     locus_key key;
     locus_loader *l;
+    locus_sample more[2] = {1, 1};
     CHECK_EQ(locus_loader_open(w, &l), 0);
-    if (sample != 0) check_loss(m, "locus_pull_sample", locus_pull_sample(w, sample, 1, &key, row));
-    if (sample != 0)
-        check_loss(m, "locus_pull_sample", locus_pull_sample(w, sample, 1, &key, NULL));
+    for (int i = 0; i < 2 && sample != 0; i++)
+        check_loss(m, "locus_pull_sample", locus_pull_sample(w, sample, 1, &key, i ? row : NULL));
     CHECK_EQ(locus_finish_sample(w, sample), 0);
     check_loss(m, "locus_prepare_sample",
-               locus_prepare_sample(w, m->distribution, 1, 0, 1, &sample));
-    CHECK_EQ(sample, 0);
+               locus_prepare_sample(w, m->distribution, 1, 0, 1, &more[0]));
     check_loss(m, "locus_loader_prepare_sample",
-               locus_loader_prepare_sample(l, m->distribution, 1, 0, 1, &sample));
-    CHECK_EQ(sample, 0);
+               locus_loader_prepare_sample(l, m->distribution, 1, 0, 1, &more[1]));
+    CHECK(more[0] == 0 && more[1] == 0);
     CHECK_EQ(locus_loader_close(l), 0);
 }
 
@@ -124,49 +124,26 @@ static int pull_all_of(locus_worker *w, const locus_key *keys, size_t n, float *
     return rc;
 }
 
-/* Synchronously and not, alternately. The arrays are freed as soon as the calls have failed: nobody
- * may use them then. */
-static int work(struct member_worker *w)
-{
-    enum { CALL = 40, FLIGHTS = 100 };
-    locus_key *keys = calloc(CALL, sizeof *keys);
-    float *pulled = calloc((size_t)CALL * LENGTH, sizeof *pulled),
-          *update = calloc((size_t)CALL * LENGTH, sizeof *update);
-    locus_ticket t;
-    int rc = 0;
-    CHECK(keys && pulled && update);
-    while (rc == 0) {
-        for (int i = 0; i < CALL; i++) keys[i] = (unsigned)rand_r(&w->seed) % KEYS;
-        for (int i = 0; i < FLIGHTS && rc == 0; i++)
-            rc = locus_push_async(w->worker, keys, CALL, update, &t);
-        if (rc == 0) rc = pull_all_of(w->worker, keys, CALL, pulled);
-        int waited = locus_wait_all(w->worker);
-        if (rc == 0) rc = waited;
-    }
-    free(keys);
-    free(pulled);
-    free(update);
-    return rc;
-}
-
-/* One call of a storm: localize, push, or pull, synchronously or not. */
-static int storm_on(locus_worker *w, unsigned kind, const locus_key *keys, size_t n, float *pulled,
-                    const float *update, locus_ticket *t)
+/* Push, or pull, or where rows move localize, synchronously or not. */
+static int call(locus_worker *w, unsigned kind, const locus_key *keys, size_t n, float *pulled,
+                const float *update, locus_ticket *t)
 {
     switch (kind) {
-    case 0: return locus_localize(w, keys, n);
-    case 1: return locus_localize_async(w, keys, n, t);
-    case 2: return locus_push(w, keys, n, update);
+    case 0: return locus_push(w, keys, n, update);
+    case 1: return pull_all_of(w, keys, n, pulled);
+    case 2:
     case 3: return locus_push_async(w, keys, n, update, t);
-    default: return pull_all_of(w, keys, n, pulled);
+    case 4: return locus_localize(w, keys, n);
+    default: return locus_localize_async(w, keys, n, t);
     }
 }
 
-/* Everybody takes rows from everybody, and accesses them wherever they are; some of them everybody
- * wants. Arrays are freed as soon as the calls have failed, as in work(). */
-static int storm(struct member_worker *w)
+/* Some rows everybody wants. Arrays are freed as soon as the calls have failed: nobody may use them
+ * then. */
+static int work(struct member_worker *w)
 {
-    enum { CALL = 30, FLIGHTS = 40, FEW = 20 };
+    enum { CALL = 40, FLIGHTS = 100, FEW = 20 };
+    const unsigned kinds = w->member->activity == WHILE_ROWS_MOVE ? 6 : 4;
     locus_key(*keys)[CALL] = calloc(FLIGHTS, sizeof *keys);
     float *pulled = calloc((size_t)CALL * LENGTH, sizeof *pulled),
           *update = calloc((size_t)CALL * LENGTH, sizeof *update);
@@ -180,8 +157,8 @@ static int storm(struct member_worker *w)
         tickets[flight] = 0;
         for (size_t i = 0; i < n; i++) keys[flight][i] = (unsigned)rand_r(&w->seed) % among;
         if (rc == 0)
-            rc = storm_on(w->worker, (unsigned)rand_r(&w->seed) % 5, keys[flight], n, pulled,
-                          update, &tickets[flight]);
+            rc = call(w->worker, (unsigned)rand_r(&w->seed) % kinds, keys[flight], n, pulled,
+                      update, &tickets[flight]);
     }
     locus_wait_all(w->worker);
     free(keys);
@@ -202,8 +179,8 @@ static void *be_active(void *argument)
     int rc = -ECONNRESET;
     switch (m->activity) {
     case AT_REST: rc = rest(w); break;
-    case AT_WORK: rc = work(w); break;
-    case IN_A_STORM: rc = storm(w); break;
+    case AT_WORK:
+    case WHILE_ROWS_MOVE: rc = work(w); break;
     case AT_BARRIER:
         wait_to_go(m);
         rc = locus_barrier(w->worker);
@@ -237,7 +214,7 @@ static void *listen_to_parent(void *argument)
 
 static void find_keys(struct member *m)
 {
-    if (m->activity == IN_A_STORM) { /* others take rows away already: any will do */
+    if (m->activity == WHILE_ROWS_MOVE) { /* others take rows away already: any will do */
         m->there = 1;
         return;
     }
@@ -245,14 +222,6 @@ static void find_keys(struct member *m)
     locus_key owned = m->here;
     for (m->there = m->here; owned == m->there;)
         CHECK_EQ(locus_owned(m->node, ++m->there, &owned, 1), 1);
-}
-
-/* Opening may fail while the victim dies early; then it says so. */
-static int open_member(struct member *m, double join_timeout_s)
-{
-    struct locus_config c = team_config(&m->team, m->rank);
-    c.join_timeout_s = join_timeout_s;
-    return locus_open(&c, &m->node);
 }
 
 static void live(struct member *m)
@@ -280,7 +249,7 @@ static void live(struct member *m)
     parent_tell("closed");
 }
 
-ROLE(mortal)
+ROLE(loss_node)
 {
     static struct member m;
     double join_timeout_s;
@@ -293,9 +262,11 @@ ROLE(mortal)
     m.team.shards = 2;
     m.team.tables = &table;
     m.team.table_count = 1;
-    m.team.technique = m.activity == IN_A_STORM ? LOCUS_RELOCATE : LOCUS_STATIC;
-    int rc = open_member(&m, join_timeout_s);
-    if (rc) {
+    m.team.technique = m.activity == WHILE_ROWS_MOVE ? LOCUS_RELOCATE : LOCUS_STATIC;
+    struct locus_config c = team_config(&m.team, m.rank);
+    c.join_timeout_s = join_timeout_s;
+    int rc = locus_open(&c, &m.node);
+    if (rc) { /* the victim died early */
         CHECK(rc == -ECONNRESET || rc == -ETIMEDOUT);
         parent_tell("not open %d %s", rc, locus_error());
         return;
@@ -325,9 +296,9 @@ static void start(struct scenario *s)
     char address[ADDRESS_BYTES];
     address_new(address);
     for (int i = 0; i < s->nodes; i++)
-        child_start(&s->child[i], "mortal", "%d %d %d %d %d %g %d %s", s->nodes, i, i == s->victim,
-                    (int)s->activity, (int)(s->when_s * 1e3) + 100 * i, timeout_of(s), HANG_S,
-                    address);
+        child_start(&s->child[i], "loss_node", "%d %d %d %d %d %g %d %s", s->nodes, i,
+                    i == s->victim, (int)s->activity, (int)(s->when_s * 1e3) + 100 * i,
+                    timeout_of(s), HANG_S, address);
 }
 
 /* At its moment, when all are ready. */
@@ -414,6 +385,26 @@ static void add_each(struct scenario *all, enum activity activity, enum end end)
     all[2].victim = 1;
 }
 
+/* All of these wait: together. */
+static void lose_idle(enum end end)
+{
+    static struct scenario all[9];
+    add_each(&all[0], AT_REST, end);
+    add_each(&all[3], AT_BARRIER, end);
+    add_each(&all[6], AT_CLOSE, end);
+    lose(all, 9);
+}
+
+TEST(loss, node_killed_while_others_rest_wait_at_a_barrier_or_close)
+{
+    lose_idle(END_KILLED);
+}
+
+TEST(loss, node_stopped_while_others_rest_wait_at_a_barrier_or_close)
+{
+    lose_idle(END_STOPPED);
+}
+
 /* Those who work take the whole machine: one cluster after the other. */
 static void lose_at_work(enum end end)
 {
@@ -423,51 +414,19 @@ static void lose_at_work(enum end end)
     for (int i = 0; i < count; i++) lose(&all[i], 1);
 }
 
-static void lose_each(enum activity activity, enum end end)
-{
-    static struct scenario all[3];
-    add_each(all, activity, end);
-    lose(all, 3);
-}
-
-TEST(loss, killed_while_all_are_at_work)
+TEST(loss, node_killed_while_all_work)
 {
     lose_at_work(END_KILLED);
 }
 
-TEST(loss, killed_while_all_are_at_rest)
-{
-    lose_each(AT_REST, END_KILLED);
-}
-
-TEST(loss, killed_while_the_others_wait_at_a_barrier)
-{
-    lose_each(AT_BARRIER, END_KILLED);
-}
-
-TEST(loss, killed_while_the_others_are_closing)
-{
-    lose_each(AT_CLOSE, END_KILLED);
-}
-
-TEST(loss, stopped_while_all_are_at_work)
+TEST(loss, node_stopped_while_all_work)
 {
     lose_at_work(END_STOPPED);
 }
 
-/* All of these wait for the time-out: together. */
-TEST(loss, stopped_while_the_others_rest_wait_at_a_barrier_or_are_closing)
-{
-    static struct scenario all[9];
-    add_each(&all[0], AT_REST, END_STOPPED);
-    add_each(&all[3], AT_BARRIER, END_STOPPED);
-    add_each(&all[6], AT_CLOSE, END_STOPPED);
-    lose(all, 9);
-}
-
 /* ---- random moments ---- */
 
-TEST(loss, any_node_at_any_moment_of_a_storm_in_which_rows_move)
+TEST(loss, any_node_at_any_moment_while_rows_move)
 {
     static struct scenario s;
     unsigned seed = (unsigned)getpid();
@@ -477,7 +436,7 @@ TEST(loss, any_node_at_any_moment_of_a_storm_in_which_rows_move)
         int nodes = 2 + (int)((unsigned)rand_r(&seed) % 3);
         s = (struct scenario){.nodes = nodes,
                               .victim = rand_r(&seed) % nodes,
-                              .activity = IN_A_STORM,
+                              .activity = WHILE_ROWS_MOVE,
                               .end = rand_r(&seed) % 4 ? END_KILLED : END_EXITED,
                               .when_s = (double)(rand_r(&seed) % 1000) * 4e-4};
         lose(&s, 1);
@@ -498,7 +457,7 @@ static void check_others_end(struct scenario *s)
     child_kill(&s->child[s->victim]);
 }
 
-TEST(loss, killed_while_the_cluster_forms)
+TEST(loss, node_killed_while_the_cluster_forms)
 {
     enum { AT_ONCE = 3, JOIN_TIMEOUT_S = 4 };
     static struct scenario s[AT_ONCE];
@@ -507,7 +466,7 @@ TEST(loss, killed_while_the_cluster_forms)
         s[k] = (struct scenario){.nodes = 3, .victim = k};
         address_new(address);
         for (int i = 0; i < 3; i++)
-            child_start(&s[k].child[i], "mortal", "3 %d %d 1 %d %g %d %s", i, i == k, i,
+            child_start(&s[k].child[i], "loss_node", "3 %d %d 1 %d %g %d %s", i, i == k, i,
                         PEER_TIMEOUT_S, JOIN_TIMEOUT_S, address);
         sleep_s(0.012 * (1 + k));
         child_signal(&s[k].child[k], SIGKILL);
@@ -533,7 +492,7 @@ static void lose_in_a_chain(int first, int messenger, int last)
     child_kill(&s.child[first]);
 }
 
-TEST(loss, the_node_that_failed_is_named_and_not_the_one_that_left_because_of_it)
+TEST(loss, node_that_failed_first_is_named)
 {
     lose_in_a_chain(1, 2, 0);
     lose_in_a_chain(2, 0, 1);
