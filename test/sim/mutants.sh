@@ -2,8 +2,9 @@
 # Can the simulations fail? Each edit in mutants/SET breaks what ships in one small way; the simulations of that set must
 # find every one.
 #
-#   test/sim/mutants.sh SET [TEXT]   those whose name contains TEXT
-#   RENEW=1 test/sim/mutants.sh ...  and writes into a mutant what finds it now, if it is another run
+#   test/sim/mutants.sh all|SET [TEXT]   those whose name contains TEXT, side by side
+#   test/sim/mutants.sh --rotated        a third of all, which the commit decides, and those whose file changed lately
+#   RENEW=1 test/sim/mutants.sh ...      and writes into a mutant what finds it now, if it is another run
 #
 # local      the store, and whose turn it is; found by local_fibers, copies or turn
 # schedule   what is updated next, and by whom; found by schedule
@@ -16,26 +17,78 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-usage() { echo "usage: $0 local|schedule|protocol|checkpoint [TEXT]" >&2; exit 2; }
-[ $# -ge 1 ] || usage
-set=$1 text=${2:-}
-shared=(test/sim/fibers.c test/sim/history.c test/sim/content.c test/sim/seeds.c)
-case $set in
-    local) programs=(local_fibers copies turn) finding='^seed.*' ;;
-    schedule) programs=(schedule) finding='^seed.*' ;;
-    protocol) programs=(protocol exhaustive) finding='violation: .*' ;;
-    checkpoint) programs=(checkpoint) finding='^seed.*' shared+=(test/sim/protocol/{joined,platform}.c test/common/memory_files.c) ;;
-    *) usage ;;
-esac
-mutants=("$here/mutants/$set"/*"$text"*.sed)
-[ -e "${mutants[0]}" ] || { echo "There is no mutant in mutants/$set whose name contains: $text" >&2; exit 2; }
-
+usage() { echo "usage: $0 all|local|schedule|protocol|checkpoint [TEXT] | --rotated" >&2; exit 2; }
 cc=${CC:-gcc}
-flags=(-std=gnu11 -D_GNU_SOURCE -O1 -w -DLOCUS_FIBERS -Iinclude -Isrc -Itest)
-libraries=(-pthread -lck -luring -lnng -lsodium -ljansson -lmicrohttpd -lm)
 # What ships, as `make sim` has built it.
 made=$root/build/$(basename "$cc")-fibers
-make -s -C "$root" -j"$(nproc)" CC="$cc" "${programs[@]/#/${made#"$root"/}/test/sim/}" > /dev/null || exit 1
+
+# programs_of SET: what finds its mutants, likeliest first
+programs_of() {
+    case $1 in
+        local) echo local_fibers copies turn ;;
+        schedule) echo schedule ;;
+        protocol) echo protocol exhaustive ;;
+        checkpoint) echo checkpoint ;;
+    esac
+}
+
+# ---- all that were asked for, side by side -----------------------------------------------------------------------------
+
+is_asked_for() {
+    local file
+    [ "$wanted" = --rotated ] || return 0
+    read -r _ _ file < "$1"
+    grep -qxF "$file" <<< "$changed" || in_rotation "$(basename "$1")" 3
+}
+
+run_all() {
+    local mutant set programs=() failed passed
+    for set in local schedule protocol checkpoint; do
+        for mutant in "$here/mutants/$set"/*"$text"*.sed; do
+            [ -e "$mutant" ] && [[ $wanted =~ ^(all|--rotated|$set)$ ]] && is_asked_for "$mutant" && mutants+=("$mutant")
+        done
+        # shellcheck disable=SC2207
+        programs+=($(programs_of $set))
+    done
+    [ ${#mutants[@]} -gt 0 ] || { echo "There is no mutant in mutants/ whose name contains: $text" >&2; exit 2; }
+    make -s -C "$root" -j"$(nproc)" CC="$cc" "${programs[@]/#/${made#"$root"/}/test/sim/}" > /dev/null || exit 1
+    results=$(mktemp -d)
+    trap 'rm -rf "$results"' EXIT
+    # A mutant's line is written whole.
+    printf '%s\0' "${mutants[@]}" | xargs -0 -n 1 -P "$(nproc)" "$0" --one "$results"
+    grep -hs '^failed: ' "$results"/*.line
+    failed=$(cat "$results"/*.line | grep -c '^failed: ') passed=$(cat "$results"/*.line | grep -c '^found ')
+    echo "$passed passed, $((${#mutants[@]} - passed)) failed, 0 skipped"
+    [ "$passed" -eq ${#mutants[@]} ] && [ "$failed" -eq 0 ]
+}
+
+wanted=${1:-} text=${2:-} mutants=()
+case $wanted in
+    all | local | schedule | protocol | checkpoint) run_all; exit ;;
+    --rotated)
+        # shellcheck source=scripts/rotation.sh
+        cd "$root" && . scripts/rotation.sh || exit 2
+        changed=$(changed_files)
+        echo "of commit number $(rotation): ROTATION=N repeats another's"
+        run_all
+        exit ;;
+    --one) ;;
+    *) usage ;;
+esac
+
+# ---- one mutant, in a tree of its own -----------------------------------------------------------------------------------
+
+results=$2 mutant=$3 set=$(basename "$(dirname "$3")") name=$(basename "$3" .sed)
+shared=(test/sim/fibers.c test/sim/history.c test/sim/content.c test/sim/seeds.c)
+case $set in
+    protocol) finding='violation: .*' ;;
+    checkpoint) finding='^seed.*' shared+=(test/sim/protocol/{joined,platform}.c test/common/memory_files.c) ;;
+    *) finding='^seed.*' ;;
+esac
+flags=(-std=gnu11 -D_GNU_SOURCE -O1 -w -DLOCUS_FIBERS -Iinclude -Isrc -Itest)
+libraries=(-pthread -lck -luring -lnng -lsodium -ljansson -lmicrohttpd -lm)
+compile=("$cc")
+command -v ccache > /dev/null && compile=(ccache "$cc")
 
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
@@ -43,7 +96,6 @@ cp -r "$root/include" "$root/src" "$tree"
 mkdir -p "$tree/test" && cp -r "$root/test/sim" "$root/test/common" "$tree/test"
 cd "$tree" || exit 2
 mapfile -t sources < <(find src -name '*.c')
-passed=0 failed=0
 
 # ---- finding ---------------------------------------------------------------------------------------------------------
 
@@ -72,7 +124,7 @@ find_widely() {
     local before run words program
     run=$(run_of "$1") before=$run program=${run%% *}
     read -ra words <<< "$(sed 's/^[a-z_]* *//; s/--\(seed\|seeds\|schedule\) [0-9]*//g' <<< "$run")"
-    { [[ $run != exhaustive* ]] && fails 120 mutant "${program:-${programs[0]}}" --seeds 12000 "${words[@]}"; } ||
+    { [[ $run != exhaustive* ]] && fails 120 mutant "${program:-$(programs_of "$set" | cut -d" " -f1)}" --seeds 12000 "${words[@]}"; } ||
         { [ "$set" = protocol ] && fails 300 mutant exhaustive --known; } || return 1
     run=$(sed -n 's/^ *replay: //p' output | head -n 1)
     if [ "${RENEW:-}" ]; then
@@ -87,6 +139,13 @@ finds() {
     local run words
     run=$(run_of "$2")
     [[ $run == *"--seed "* || $run == *--scenario* ]] && eval "words=($run)" && fails 300 "$1" "${words[@]}"
+}
+
+# ships_well <mutant>: its run finds nothing in what ships. Of several mutants with one run, the first looks.
+ships_well() {
+    local sum
+    read -r sum _ < <(run_of "$1" | cksum)
+    [ -e "$results/$sum.well" ] || { ! finds "$made/test/sim" "$1" && touch "$results/$sum.well"; }
 }
 
 # ---- building --------------------------------------------------------------------------------------------------------
@@ -117,7 +176,7 @@ build() {
     for source in $(cd "$made/obj" && grep -rlwF --include='*.d' "$1" src test/sim | sed 's/d$/c/'); do
         [ -e "$source" ] || continue # it was moved since
         mkdir -p "mutant/${source%/*}"
-        "$cc" "${flags[@]}" -c "$source" -o "mutant/${source%.c}.o" || return 1
+        "${compile[@]}" "${flags[@]}" -c "$source" -o "mutant/${source%.c}.o" || return 1
     done
 }
 
@@ -139,20 +198,14 @@ try() {
         return 1
     fi
     finds mutant "$mutant" || find_widely "$mutant" || { echo "it survived"; return 1; }
-    ! finds "$made/test/sim" "$mutant" || { echo "so is what ships"; return 1; }
+    ships_well "$mutant" || { echo "so is what ships"; return 1; }
 }
 
 touch output
-for mutant in "${mutants[@]}"; do
-    name=$(basename "$mutant" .sed)
-    if result=$(try "$mutant"); then
-        passed=$((passed + 1))
-        printf 'found   %-36s %s\n' "$name" "$result"
-    else
-        failed=$((failed + 1))
-        printf 'FAILED  %-36s %s\n' "$name" "$result"
-        echo "failed: mutant $name: $result"
-    fi
-done
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+line=$results/$set-$name.line
+if result=$(try "$mutant"); then
+    printf 'found   %-10s %-36s %s\n' "$set" "$name" "$result" > "$line"
+else
+    { printf 'FAILED  %-10s %-36s %s\n' "$set" "$name" "$result"; echo "failed: mutant $set/$name: $result"; } > "$line"
+fi
+sed '/^failed: /d' "$line"
