@@ -40,12 +40,9 @@ format: ## write all sources in the style of .clang-format
 format-check: ## is there anything that `make format` would change?
 	@clang-format --dry-run --Werror $(ALL_SOURCES) $(ALL_HEADERS)
 
-# The processes' messages about warnings that they do not show go nowhere; what they find is on stdout.
 # What is shipped: all of it, the tests too, takes minutes more.
 tidy: compile_commands.json ## clang-tidy over library and programs
-	@printf '%s\n' $(LIB_SOURCES) $(wildcard apps/*/*.c) | \
-	    xargs -n 1 -P "$$(nproc)" clang-tidy -p . --quiet --warnings-as-errors='*' 2> build/tidy-messages || \
-	    { tail -n 20 build/tidy-messages; exit 1; }
+	@scripts/tidy.sh $(LIB_SOURCES) $(wildcard apps/*/*.c)
 
 # It does not look into system headers; these macros would stop it.
 CPPCHECK_MACROS := '-DCK_EPOCH_CONTAINER(T,M,N)=' '-DCK_STACK_CONTAINER(T,M,N)='
@@ -55,12 +52,9 @@ cppcheck: ## cppcheck over all sources
 	    --enable=warning,performance,portability --inline-suppr --suppressions-list=.cppcheck \
 	    $(CPPCHECK_MACROS) -D__x86_64__ -D__GNUC__=12 -Iinclude -Isrc -Iapps/common -Ibench -Ibench/common -Ilab -Itest -Itest/unit $(ALL_SOURCES)
 
-# gcc 12 takes memory that is stored through a pointer for leaked, and what a loop filled for unset or NULL. LeakSanitizer
-# and clang's analyzer, which clang-tidy runs, know better.
-analyzer: ## gcc -fanalyzer over the library
-	@printf '%s\n' $(LIB_SOURCES) | xargs -n 1 -P "$$(nproc)" \
-	    gcc $(BASE_CFLAGS) $(FOLDER_src) -O2 -fanalyzer -Wno-analyzer-malloc-leak \
-	    -Wno-analyzer-use-of-uninitialized-value -Wno-analyzer-null-dereference -o /dev/null -c
+# Those of gcc are seen where everything is compiled.
+clang-warnings: compile_commands.json ## has clang anything to warn of?
+	@sed -E 's/^[^ ]+ [^ ]+ /clang -fsyntax-only -Werror /' build/compile_commands | xargs -d "\n" -n 1 -P "$$(nproc)" sh -c
 
 # "fro" is a word in "to and fro"; a letter after \\ begins no word.
 CODESPELL := --quiet-level 3 --ignore-words-list fro,te,nd,outout --ignore-regex '\\[ntr][a-z]*'
@@ -84,4 +78,4 @@ compile_commands.json: FORCE | build ## for editors and clang-tidy
 build:
 	@mkdir -p $@
 
-.PHONY: deps deps-build headers format format-check tidy cppcheck analyzer documents shellcheck
+.PHONY: deps deps-build headers format format-check tidy cppcheck clang-warnings documents shellcheck
