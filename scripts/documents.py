@@ -6,11 +6,7 @@
     that do not exist, variables LOCUS_... that no source reads, tests `suite/name` of a suite that has no such one
   - code that is said to be shown from a file and is not in it
   - variables LOCUS_... that locus reads and docs/reference/variables.md does not name, or the other way round; commits that do not exist
-  - tables without a head, or with a row of more or fewer cells than the head
   - lines of more than 120 columns, but in tables
-  - a README of more than 120 lines or 10 figures; pages for users (README, docs) of more than 250 lines, or of more than
-    15,000 words together, code not counted
-  - words that are not used (UNUSED): in documents for users, in locus.h, and in what programs print
 
     scripts/documents.py PROGRAMS [FOLDER]     PROGRAMS: the folder with locus and the trainers
 
@@ -22,15 +18,7 @@ import re
 import subprocess
 import sys
 
-COLUMNS, README_LINES, README_FIGURES, PAGE_LINES, USER_WORDS = 120, 120, 10, 250, 15000
-# Not used, and what to write instead: most are words of another language's grammar.
-UNUSED = {
-    r"foretell\w*|foretold": "predict", r"heed(s|ed)?": "respect, act on", r"the peer": "the other node, or AdaPM",
-    r"behind (each|every|the last) (epoch|pass|sweep)": "after", r"but for": "except", r"for want of": "because of missing",
-    r"begins? anew": "start again", r"ends? with a sentence": "end and say what happened", r"what all write": "rows that all write",
-    r"live through": "survive", r"(?:^|(?<=[.:] ))Who \w+ [^?]*(?=\.)": "somebody who, a node that", r"hereby|thereof|whereof": "",
-}
-UNUSED_AT_ALL = re.compile("|".join(f"(?<![\\w-])(?:{pattern})(?![\\w-])" for pattern in UNUSED))
+COLUMNS = 120
 TRAINERS = ("locus-ctr", "locus-gnn", "locus-kge", "locus-lasso", "locus-lda", "locus-mf", "locus-wv")
 COMMANDS = ("run", "doctor", "top", "explain", "report", "trace", "checkpoint")
 # Options of others' tools, as our documents name them.
@@ -253,26 +241,6 @@ def check_commits(root, d):
                 fault(d.path, number, f"the history has no commit {name}")
 
 
-def cells_of(row):
-    return len(re.split(r"(?<!\\)\|", row.strip().strip("|")))
-
-
-def check_tables(d):
-    prose = dict(d.prose)
-    head = 0
-    for number, line in d.prose:
-        if not line.startswith("|"):
-            continue
-        if not prose.get(number - 1, "").startswith("|"):
-            head = cells_of(line)
-            if not re.fullmatch(r"\|(\s*:?-+:?\s*\|)+\s*", prose.get(number + 1, "")):
-                fault(d.path, number, "a table begins here, without a head and a line of dashes")
-            if prose.get(number - 1, "").strip() and not prose[number - 1].startswith("<!--"):
-                fault(d.path, number, "no empty line before the table")
-        elif cells_of(line) != head:
-            fault(d.path, number, f"{cells_of(line)} cells in a table of {head}")
-
-
 def check_tests(d, tests):
     for number, line in d.prose:
         for suite, test in re.findall(r"`(\w+)/(\w+)`", line):
@@ -299,53 +267,6 @@ def check_columns(d):
             fault(d.path, number, f"{len(line)} columns; at most {COLUMNS}")
 
 
-def is_for_users(path):
-    return path == "README.md" or path.startswith("docs/")
-
-
-def check_words(root, documents):
-    """The words of documents for users, of the public headers, and of what programs say."""
-    words = 0
-    for d in documents.values():
-        if is_for_users(d.path):
-            text = [re.sub(r"`[^`]*`|\]\([^)]*\)", "", line) for _, line in d.prose]
-            words += sum(1 for line in text for word in line.split() if re.search(r"\w", word))
-            if len(d.lines) - 1 > PAGE_LINES:
-                fault(d.path, len(d.lines) - 1, f"the page has more than {PAGE_LINES} lines")
-        if is_for_users(d.path) or d.path in ("CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md"):
-            for number, line in d.prose:
-                look_for_unused(d.path, number, re.sub(r"`[^`]*`", "", line))
-    if words > USER_WORDS:
-        fault("docs", 1, f"README and docs have {words} words; at most {USER_WORDS}")
-    for folder in ("include", "src", "apps"):
-        for place, _, names in os.walk(os.path.join(root, folder)):
-            for name in (n for n in names if n.endswith(".h" if folder == "include" else ".c")):
-                path = os.path.relpath(os.path.join(place, name), root)
-                with open(os.path.join(root, path), encoding="utf-8") as f:
-                    for number, line in enumerate(f, 1):
-                        for text in [line] if folder == "include" else re.findall(r'"(?:[^"\\]|\\.)*"', line):
-                            look_for_unused(path, number, text.strip(' */"\n').replace("\\n", " "))
-
-
-def look_for_unused(path, number, text):
-    for found in UNUSED_AT_ALL.finditer(text):
-        instead = next(words for pattern, words in UNUSED.items() if re.match(pattern, found.group()))
-        fault(path, number, f'"{found.group()}" is not used here: {instead or "leave it out"}')
-
-
-def check_readme(d):
-    if len(d.lines) - 1 > README_LINES:
-        fault(d.path, len(d.lines) - 1, f"the README has more than {README_LINES} lines")
-    section, figures = "", 0
-    for _, line in d.prose:
-        if line.startswith("## "):
-            section = line[3:]
-        elif section == "What it brings" and line.startswith("|"):
-            figures += sum(len(re.findall(r"\d+(?:\.\d+)?", cell)) for cell in line.split("|")[2:])
-    if not 1 <= figures <= README_FIGURES:
-        fault(d.path, 1, f"the README has {figures} figures in \"What it brings\"; 1 to {README_FIGURES}")
-
-
 def main():
     if not 2 <= len(sys.argv) <= 3:
         sys.exit(__doc__)
@@ -360,14 +281,11 @@ def main():
         check_options(d, known, benchmarks)
         check_names(root, d, targets, variables)
         check_tests(d, tests)
-        check_tables(d)
         if is_checked_out:
             check_commits(root, d)
         check_blocks(root, d)
         check_columns(d)
-    check_words(root, documents)
     check_variables(root)
-    check_readme(documents["README.md"])
     for line in faults:
         print(line)
     print(f"{len(documents)} documents, {len(faults)} faults")
