@@ -39,8 +39,11 @@ quick: ## after a change: what it touches is built and tested, in a minute
 check: deps ## does it build and work here? the last line is the sum of all tests (STAGES=)
 	@scripts/check.sh $(STAGES)
 
-check-all: deps ## what else must hold: whole clusters under sanitizers, planted faults, fuzzers, analyzers
-	@scripts/check.sh --rest
+check-rest: deps ## after check, what continuous integration runs besides: of the long sets the commit's part (STAGES=)
+	@scripts/check.sh --rest $(STAGES)
+
+check-all: deps ## everything, whole: for nights and releases
+	@scripts/check.sh --all
 
 DATA ?= data
 results: deps-build ## the tables of lab/kge.md, wv.md, mf.md, ctr.md and gnn.md (DATA=folder; what is not there is passed over)
@@ -50,5 +53,5 @@ results: deps-build ## the tables of lab/kge.md, wv.md, mf.md, ctr.md and gnn.md
 clean: ## remove everything that was built
 	rm -rf build bin compile_commands.json
 
-.PHONY: help all demo quick check check-all results clean FORCE
+.PHONY: help all demo quick check check-rest check-all results clean FORCE
 FORCE:

@@ -40,7 +40,7 @@ SAN_CFLAGS_thread    := -fsanitize=thread -isystem test/tsan -DCK_USE_CC_BUILTIN
 ifeq ($(SAN),)
 CFLAGS ?= -O2 -g
 else
-CFLAGS ?= -O1 -g -fno-omit-frame-pointer
+CFLAGS ?= -O1 -g1 -fno-omit-frame-pointer
 endif
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \

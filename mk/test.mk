@@ -5,12 +5,11 @@ T            ?=
 # Criterion aborts under ThreadSanitizer, takes no notice of leaks, and its processes are large: slow with any sanitizer.
 RUNNER       ?= $(if $(SAN),plain,criterion)
 
-# How long a test that repeats itself goes on; test.h has it as test_seconds().
-export LOCUS_TEST_SECONDS ?= 5
-
 export TSAN_OPTIONS  ?= halt_on_error=1 second_deadlock_stack=1 suppressions=$(CURDIR)/test/tsan/suppressions
 export ASAN_OPTIONS  ?= detect_stack_use_after_return=1 strict_string_checks=1
 export UBSAN_OPTIONS ?= print_stacktrace=1
+
+simulations: $(SIM_TESTS)
 
 # Builds whatever there is in this variant, and runs nothing.
 UNIT_RUNNER := $(B)/test/unit-$(RUNNER)
@@ -55,4 +54,4 @@ papers: deps ## the papers' results on modelled machines: lab/papers.md, ctr.md,
 	@$(MAKE) $(B)/lab/papers
 	@lab/papers.py papers $(B)/lab/papers '$(DATA)' build/papers
 
-.PHONY: papers everything test cluster sim fuzz fuzz-targets selftest soak bench bench-quick bench-demo
+.PHONY: papers simulations everything test cluster sim fuzz fuzz-targets selftest soak bench bench-quick bench-demo

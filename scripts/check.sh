@@ -3,66 +3,79 @@
 # limit: elsewhere a slow or busy machine takes the time that it needs, and every test has its own limit. The last line is
 # the sum of all tests, a stage without tests of its own counting as one.
 #
-#     scripts/check.sh [STAGE...]          the stages that whoever builds locus should see pass, or the named ones
-#     scripts/check.sh --rest [STAGE...]   all the other stages: what takes longer
+#     scripts/check.sh [STAGE...]          the stages that whoever changes locus should see pass, or the named ones
+#     scripts/check.sh --rest [STAGE...]   what continuous integration runs besides; of mutants, and of clusters under
+#                                          sanitizers, the part that is the commit's turn (scripts/rotation.sh)
+#     scripts/check.sh --all               the stages of both, whole, and those of releases
 #     scripts/check.sh --soak [STAGE...]   only the tests that go on for LOCUS_TEST_SECONDS, under every sanitizer
 #     scripts/check.sh --run STAGE         one stage in this process
 #
-# Each line of build/check-times is a stage that ran: when, at which commit, its name, its seconds, its result.
+# Each line of build/check-times is a stage that ran: when, at which commit, its name, its seconds, those of processors, its
+# result. RECORD=cold, or what else is to be said of how it ran, adds them to lab/check-times.md, too.
 #
 # A stage that cannot run here ends with status 77 and its last line says why; it is listed as skipped.
 set -u
 cd "$(dirname "$0")/.." || exit 2
+# shellcheck source=scripts/rotation.sh
+. scripts/rotation.sh
 
 # What the caller's make was told (CC=, SAN=, V=) is not meant for the stages.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CC SAN CFLAGS LDFLAGS CPPFLAGS RUNNER T
-export LOCUS_TEST_SECONDS=${LOCUS_TEST_SECONDS:-5}
 
-# An idle machine of two cores takes about 70 % of that, or four fifths where nothing was ever compiled. It begins when
-# .ci/run does: packages may be installed first.
+# An idle machine of two cores takes a third of that, half where nothing was ever compiled. It begins when .ci/run does:
+# packages may be installed first.
 ALL_SECONDS=5000
 is_limited=${CHECK_STARTED:+1}
 LOGS=build/check
 TIMES=build/check-times
 
-# Of `make check` and of the rest alike: stages of lane 0 run first, one after the other; then lanes 1 to 3 at the same time,
-# for many tests mostly wait. Two stages that build the same variant are never in different ones of those three, but for
-# bench, of which a part is built like sim. Where nothing may have been built, because stages are named, all run one after
-# the other.
+# Of each set: stages of lane 0 run first, one after the other; then lanes 1 to 3 at the same time, for many tests mostly wait.
+# Two stages that build the same variant are never in different ones of those three, unless a stage of lane 0 or an earlier
+# set has built it. Where nothing may have been built, because stages are named, all run one after the other.
 #
 # name, set, lane, limit in seconds of continuous integration, what it shows
 STAGES='
 tree             check 0   60 no machine paths and no unfinished marks in the tree
-layers           check 0  120 no folder of the library includes one above it; no file or function is too long; mutants apply
-format           check 0  120 every source has the style of .clang-format
+layers           check 0  120 no folder of the library includes one above it; nothing is too long, no folder too large; mutants apply
 build-gcc        check 0  600 gcc builds everything without a warning
-unit             check 1  720 unit tests
-cluster          check 2 1500 several processes
-sim              check 2  800 simulations
-install          check 3  900 programs and examples run from an installed tree
-python           check 3  900 the Python package, and locus.torch
-manuals          check 3  240 every public name and every option has a manual page
+unit-asan        check 1 1200 unit tests, AddressSanitizer and UBSan
+cluster          check 2  900 several processes: the library
+sim              check 2  600 simulations: a fifth of the seeds
+programs         check 3  600 the command and the trainers, as users start them: one of each
+python           check 3  600 the Python package, and locus.torch
 documents        check 3  180 links, options and code in documents are real; spelling
+format           check 3  120 every source has the style of .clang-format
 scripts          check 3  120 shellcheck
-unit-asan        check 1 1500 unit tests, AddressSanitizer and UBSan
 licences         rest  0   60 every file says whose it is and under which licence
-build-clang      rest  0  600 clang builds everything without a warning
-selftest         rest  0  400 the runners and ThreadSanitizer still see a fault
-cluster-asan     rest  1 1800 several processes, AddressSanitizer and UBSan
-sim-asan         rest  1 1000 simulations, AddressSanitizer and UBSan
-unit-tsan        rest  3 1800 unit tests, ThreadSanitizer
-cluster-tsan     rest  3 2600 several processes, ThreadSanitizer
-mutants          rest  2 1500 the simulations find every planted fault
-mutants-protocol rest  2 1200 the same for the protocol between nodes
-fuzz             rest  2 1200 fuzzers
-headers          rest  2  600 every header compiles alone
+build-clang      rest  0  300 clang finds nothing to warn of
+selftest         rest  0  300 the runners and ThreadSanitizer still see a fault
+cluster-asan     rest  1 1500 several processes and programs, AddressSanitizer and UBSan
+sim-asan         rest  1  600 simulations, AddressSanitizer and UBSan
+cluster-rest     rest  1  900 several processes and programs: those that no other stage runs
+unit-tsan        rest  3  900 unit tests of what has threads, ThreadSanitizer
+cluster-tsan     rest  3 1800 several processes and programs, ThreadSanitizer
+python-rest      rest  3  900 the Python package: examples, wheels, types
+unit             rest  2  600 unit tests, optimized
+mutants          rest  2 1200 the simulations find planted faults
+sim-rest         rest  2  600 simulations: all seeds
+fuzz             rest  2  600 fuzzers
+install          rest  2  600 programs and examples run from an installed tree
+manuals          rest  2  240 every public name and every option has a manual page
+headers          rest  2  400 every header compiles alone
 bench            rest  2  540 every benchmark runs, small
-package          rest  1  900 a release and Debian packages can be made, and the release builds
-tidy             rest  2 1200 clang-tidy
-cppcheck         rest  2  900 cppcheck
-analyzer         rest  2  600 gcc -fanalyzer
+tidy             rest  2 1500 clang-tidy
+cppcheck         rest  2  600 cppcheck
+package          all   0  900 a release and Debian packages can be made, and the release builds
 '
-SOAK_STAGES='unit unit-asan unit-tsan sim sim-asan cluster cluster-asan cluster-tsan fuzz'
+SOAK_STAGES='unit unit-asan unit-tsan sim-rest sim-asan cluster cluster-asan cluster-tsan fuzz'
+
+# Suites of test/cluster, and modules of test/programs. Each of the library runs in every check, and in continuous integration
+# under a sanitizer when its turn comes, these always, since what they do is what others hang or crash by:
+DANGEROUS='stress loss joining collective checkpoint hostile reopen stall forked section sampling outage'
+# Programs of one thread that wait for others: ThreadSanitizer has nothing to look at.
+COMMANDS='hosts doctor_hosts test_launcher test_doctor test_top test_explain test_report test_tracing test_restart test_schedulers'
+# One of each command, for every check:
+FIRST_PROGRAMS='test_launcher test_doctor test_top test_explain test_report test_tracing test_options'
 
 build() { make -j"$(nproc)" "$@"; }
 skip() { echo "$*"; exit 77; }
@@ -114,31 +127,60 @@ stage_format() {
     make format-check
 }
 
-stage_build-gcc() { build everything; }
-# Its warnings do not depend on how it optimizes.
-stage_build-clang() { need clang; build CC=clang CFLAGS=-O0 everything; }
+# Unit tests are compiled where they run.
+stage_build-gcc() { build lib programs benches simulations build/gcc/test/cluster; }
+stage_build-clang() { need clang; make clang-warnings; }
 stage_headers() { need clang; need g++; make headers; }
 stage_selftest() { make selftest; }
 
+# ---- tests
+
+# part NAME: which of plain (0), address (1), thread (2) has this suite or module, at this commit
+part() {
+    local number
+    for number in 0 1 2; do in_rotation "$1" 3 $number && break; done
+    [ $number -eq 2 ] && [[ " $COMMANDS " == *" $1 "* ]] && number=0
+    echo $number
+}
+suites() { sed -n 's/^TEST[A-Z_]*(\([a-z0-9_]*\),.*/\1/p' test/cluster/*.c | sort -u; }
+modules() { local file; for file in test/programs/test_*.py; do basename "$file" .py; done; }
+is_in() { [[ " $2 " == *" $1 "* ]]; }
+
+# clusters SAN PART ALWAYS NEVER: runs, in this variant, suites and modules that have this part or are in ALWAYS, but for those
+# in NEVER
+clusters() {
+    local san=$1 number=$2 always=$3 never=$4 name suites='' modules='' status=0
+    for name in $(suites) $(modules); do
+        is_in "$name" "$never" && continue
+        is_in "$name" "$always" || [ "$ROTATION" = all ] || [ "$(part "$name")" = "$number" ] || continue
+        case $name in test_*) modules+=" $name" ;; *) suites+=" $name/" ;; esac
+    done
+    echo "of commit number $ROTATION (ROTATION=N repeats another's):$suites$modules"
+    [ -z "$suites" ] || build SAN="$san" T="$suites" cluster || status=1
+    [ -z "$modules" ] || build SAN="$san" T="$modules" programs-test || status=1
+    return $status
+}
+# What a check has run already
+library_suites() { local name; for name in $(suites); do is_in "$name" "$COMMANDS" || echo -n "$name/ "; done; }
+
 stage_unit() { build RUNNER="$CHECK_RUNNER" test; }
 stage_unit-asan() { need_sanitizer address; build SAN=address RUNNER=plain test; }
-# But for suites that have one thread, and take long under it.
 stage_unit-tsan() {
     need_sanitizer thread
-    local suite left=
-    for suite in pinning relocation shard owner mf ratings wv wordnet target manifest adversity; do left+="-$suite/ "; done
-    left+=-intents/an_intent_that_is_extended_again_and_again_is_kept_once
-    build SAN=thread RUNNER=plain T="$left" test
+    local folders=(store net actors api membership node scheduling observe base sampling)
+    build SAN=thread RUNNER=plain T="$(sed -n 's/^TEST[A-Z_]*(\([a-z0-9_]*\),.*/\1\//p' "${folders[@]/%//*.c}" | sort -u | tr '\n' ' ')" test
 }
 
-stage_sim() { build sim; }
-stage_mutants() { need gcc; test/sim/mutants.sh local && test/sim/mutants.sh schedule && test/sim/mutants.sh checkpoint; }
-stage_mutants-protocol() { need gcc; test/sim/mutants.sh protocol; }
-stage_sim-asan() { need_sanitizer address; build SAN=address sim; }
+stage_sim() { LOCUS_SIM_SEEDS=400 build sim; }
+stage_sim-rest() { build sim; }
+stage_sim-asan() { need_sanitizer address; LOCUS_SIM_SEEDS=200 build SAN=address sim; }
+stage_mutants() { need gcc; if [ "$ROTATION" = all ]; then test/sim/mutants.sh all; else test/sim/mutants.sh --rotated; fi; }
 # Most of them wait most of the time.
-stage_cluster() { PROGRAMS_AT_ONCE=4 build cluster; }
-stage_cluster-asan() { need_sanitizer address; PROGRAMS_AT_ONCE=2 build SAN=address cluster; }
-stage_cluster-tsan() { need_sanitizer thread; PROGRAMS_AT_ONCE=2 build SAN=thread cluster; }
+stage_cluster() { TESTS_AT_ONCE=6 build T="$(library_suites)" cluster; }
+stage_programs() { TESTS_AT_ONCE=3 build T="$FIRST_PROGRAMS" programs-test; }
+stage_cluster-rest() { TESTS_AT_ONCE=3 clusters '' 0 '' "$(library_suites | tr -d /) $FIRST_PROGRAMS"; }
+stage_cluster-asan() { need_sanitizer address; TESTS_AT_ONCE=3 clusters address 1 "$DANGEROUS" ''; }
+stage_cluster-tsan() { need_sanitizer thread; TESTS_AT_ONCE=3 clusters thread 2 "$DANGEROUS" "$COMMANDS"; }
 stage_fuzz() {
     need clang
     need_sanitizer address clang
@@ -149,18 +191,24 @@ stage_fuzz() {
 
 stage_bench() { build bench-quick; }
 # The distribution's interpreter: it is the one that has its torch.
-stage_python() {
+python_tests() {
     local python=/usr/bin/python3
     need "$python"
     "$python" -c 'import numpy' 2> /dev/null || skip "there is no numpy here (python3-numpy)"
     build lib programs > /dev/null || return
-    "$python" test/python/run.py
+    "$python" test/python/run.py "$@"
+}
+CORE=(test_node test_structs test_closed test_ported test_devices)
+stage_python() { python_tests "${CORE[@]}"; }
+stage_python-rest() {
+    local file rest=()
+    for file in test/python/test_*.py; do file=${file##*/}; is_in "${file%.py}" "${CORE[*]}" || rest+=("${file%.py}"); done
+    python_tests "${rest[@]}"
 }
 stage_install() { test/install.sh; }
 stage_manuals() { test/manuals.sh; }
 stage_tidy() { need clang-tidy; make tidy; }
 stage_cppcheck() { need cppcheck; make cppcheck; }
-stage_analyzer() { make analyzer; }
 stage_documents() {
     need git
     git rev-parse --is-inside-work-tree > /dev/null 2>&1 || skip "this is not a git checkout"
@@ -182,6 +230,8 @@ stage_package() {
 
 limit_of() { awk -v s="$1" '$1 == s { print $4 }' <<< "$STAGES"; }
 lane_of() { awk -v s="$1" '$1 == s { print $3 }' <<< "$STAGES"; }
+# What the processes that this shell has waited for have used of processors, in seconds, into FILE
+processor_seconds() { times > "$1.all" && awk 'NR == 2 { gsub(/[ms]/, " "); $0 = $0; printf "%.1f\n", 60 * ($1 + $3) + $2 + $4 }' "$1.all" > "$1"; }
 seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'; }
 
 # Adds up what a stage's log counts, into its .result: passed, failed, skipped; .skips and .failures name them. A stage that
@@ -210,7 +260,7 @@ count_stage() {
 
 # What is printed of a stage when it has ended, in one piece.
 report_stage() {
-    local stage=$1 status=$2 seconds=$3 log=$LOGS/$1.log word=ok p f s
+    local stage=$1 status=$2 seconds=$3 used=$4 log=$LOGS/$1.log word=ok p f s
     read -r p f s < "$LOGS/$stage.result"
     [ "$status" -eq 77 ] && word=skipped
     [ "$f" -gt 0 ] && word=FAILED
@@ -220,9 +270,9 @@ report_stage() {
     else
         grep -E '^\[====\] Synthesis|^[0-9]+ passed, ' "$log"
     fi
-    printf '   %s, %s s\n' "$word" "$seconds"
-    printf '%-16s %-8s %6d %6d %7d %8s\n' "$stage" "$word" "$p" "$f" "$s" "$seconds" > "$LOGS/$stage.row"
-    printf '%(%F %T)T\t%s\t%s\t%s\t%s\n' -1 "$commit" "$stage" "$seconds" "$word" >> "$TIMES"
+    printf '   %s, %s s, %s s of processors\n' "$word" "$seconds" "$used"
+    printf '%-16s %-8s %6d %6d %7d %8s %9s\n' "$stage" "$word" "$p" "$f" "$s" "$seconds" "$used" > "$LOGS/$stage.row"
+    printf '%(%F %T)T\t%s\t%s\t%s\t%s\t%s\n' -1 "$commit" "$stage" "$seconds" "$used" "$word" >> "$TIMES"
 }
 
 # end_session FILE: a stage has a session of its own, which its number is in. Whatever still runs in it is killed: the limits
@@ -247,7 +297,8 @@ give_up() {
 }
 
 run_stage() {
-    local stage=$1 limit=$2 start=$EPOCHREALTIME status seconds
+    local stage=$1 limit=$2 start=$EPOCHREALTIME status seconds used before
+    processor_seconds "$LOGS/$stage.used" && before=$(cat "$LOGS/$stage.used")
     setsid timeout --kill-after=10 "$limit" "$0" --run "$stage" > "$LOGS/$stage.log" 2>&1 < /dev/null &
     echo $! > "$LOGS/$stage.session"
     wait $!
@@ -255,7 +306,9 @@ run_stage() {
     end_session "$LOGS/$stage.session"
     seconds=$(seconds_since "$start")
     count_stage "$stage" "$status"
-    report_stage "$stage" "$status" "$seconds" > "$LOGS/$stage.report"
+    processor_seconds "$LOGS/$stage.used"
+    used=$(awk -v before="$before" '{ printf "%.1f", $1 - before }' "$LOGS/$stage.used")
+    report_stage "$stage" "$status" "$seconds" "$used" > "$LOGS/$stage.report"
     cat "$LOGS/$stage.report"
 }
 
@@ -275,10 +328,9 @@ run_lane() {
     done
 }
 
-run_stages() {
+# run_set STAGE...: of one set
+run_set() {
     local lane
-    rm -rf "$LOGS" && mkdir -p "$LOGS"
-    trap give_up INT TERM
     run_lane 0 "$@"
     for lane in 1 3 2; do
         if [ "$named" ]; then run_lane $lane "$@"; else run_lane $lane "$@" & fi
@@ -288,7 +340,7 @@ run_stages() {
 
 closing_lines() {
     local stage
-    printf '\n%-16s %-8s %6s %6s %7s %8s\n' stage result passed failed skipped seconds
+    printf '\n%-16s %-8s %6s %6s %7s %8s %9s\n' stage result passed failed skipped seconds processor
     for stage; do cat "$LOGS/$stage.row" 2> /dev/null; done
     echo
     for stage; do grep '^skipped: ' "$LOGS/$stage.named" 2> /dev/null; done
@@ -297,27 +349,50 @@ closing_lines() {
         END { printf "%d passed, %d failed, %d skipped\n", p, f, s }'
 }
 
-soak='' wanted=check
+# A table of lab/check-times.md has a row for each stage.
+record() {
+    local machine
+    machine="$(nproc) x $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)"
+    for stage; do
+        [ ! -e "$LOGS/$stage.row" ] ||
+            awk -v day="$(date +%F)" -v commit="$commit" -v how="$RECORD" -v machine="$machine" \
+                '{ printf "| %s | %s | %s | %.0f | %.0f | %s | %s |\n", day, commit, $1, $6, $7, how, machine }' "$LOGS/$stage.row"
+    done >> lab/check-times.md
+}
+
+soak='' sets=check
 commit=$(git describe --always --dirty 2> /dev/null)
 # Criterion does not know that a longer test has a longer limit; soak has the plain runner.
 export CHECK_RUNNER=${CHECK_RUNNER:-criterion}
 case "${1:-}" in
     --run) "stage_$2"; exit ;;
-    --soak) soak=1 CHECK_RUNNER=plain; shift ;;
-    --rest) wanted=rest LOGS=build/check-rest; shift ;;
+    --soak) soak=1 CHECK_RUNNER=plain ROTATION=all; shift ;;
+    --rest) sets=rest LOGS=build/check-rest; shift ;;
+    --all) sets='check rest all' LOGS=build/check-all ROTATION=all; shift ;;
 esac
+ROTATION=$(rotation)
+case $sets in check) seconds=1 ;; rest) seconds=2 ;; *) seconds=5 ;; esac
+export ROTATION LOCUS_TEST_SECONDS=${LOCUS_TEST_SECONDS:-$seconds}
 
 for stage; do
     [ "$(limit_of "$stage")" ] || { echo "There is no stage $stage. They are: $(awk 'NF { printf "%s ", $1 }' <<< "$STAGES")"; exit 2; }
 done
-mapfile -t known < <(awk -v wanted="$wanted" '$2 == wanted { print $1 }' <<< "$STAGES")
+rm -rf "$LOGS" && mkdir -p "$LOGS"
+trap give_up INT TERM
 named=
-if [ $# -gt 0 ]; then
-    known=("$@") named=1
-elif [ "$soak" ]; then
-    read -ra known <<< "$SOAK_STAGES"
+if [ $# -gt 0 ] || [ "$soak" ]; then
+    known=("$@")
+    [ $# -gt 0 ] || read -ra known <<< "$SOAK_STAGES"
+    named=${1:-}
+    run_set "${known[@]}"
+else
+    for set in $sets; do
+        mapfile -t stages < <(awk -v wanted="$set" '$2 == wanted { print $1 }' <<< "$STAGES")
+        known+=("${stages[@]}")
+        run_set "${stages[@]}"
+    done
 fi
-run_stages "${known[@]}"
 closing_lines "${known[@]}" | tee "$LOGS/closing"
+[ -z "${RECORD:-}" ] || record "${known[@]}"
 # All that were to run have ended, and none failed.
 tail -n 1 "$LOGS/closing" | grep -q '^[0-9]* passed, 0 failed, '

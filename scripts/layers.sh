@@ -2,11 +2,24 @@
 # Do the arrows go one way, and is every room small? Reads what the sources of a tree include, and names each arrow that does
 # not lead to the same folder or one on an earlier line of its LAYERS, each circle within a folder, each folder that stands on
 # no line, and each line that is no folder; each file of more than 600 lines, and each function whose body has more than 60.
+# Beside src it also looks how large the folders of the whole tree are: who needs more lines than CEILINGS says it by editing it.
 #
 #     scripts/layers.sh [FOLDER]    src
 set -u
 root=${1:-src}
+# Lines of .c, .h, .cpp, .py and .sh
+CEILINGS='src 37500 include 1000 apps 41900 python 4000 test 60000 bench 8200 lab 3500'
 [ -f "$root/LAYERS" ] || { echo "$root/LAYERS is missing" >&2; exit 2; }
+
+over=
+read -ra ceilings <<< "$CEILINGS"
+for ((i = 0; i < ${#ceilings[@]}; i += 2)); do
+    folder=$root/../${ceilings[i]}
+    [ -d "$folder" ] || continue
+    lines=$(find "$folder" -regextype egrep -regex '.*\.(c|h|cpp|py|sh)' -exec cat {} + | wc -l)
+    [ "$lines" -le "${ceilings[i + 1]}" ] || over+="${ceilings[i]} has $lines lines: at most ${ceilings[i + 1]}"$'\n'
+done
+[ -z "$over" ] || echo -n "$over"
 cd "$root" || exit 2
 
 # One line an arrow: who includes, whom.
@@ -57,4 +70,4 @@ circles=$(arrows | sed -E 's/(_private)?\.[ch]( |$)/ /g' | awk '$1 != $2' | tsor
     sed -n 's/^tsort: \([^-].*\)/\1 is in a circle of includes/p')
 [ -z "$circles" ] || echo "$circles"
 # Whatever is wrong, all of it was said.
-[ "$arrows_right" -eq 0 ] && [ -z "$circles" ] && [ -z "$sizes" ]
+[ "$arrows_right" -eq 0 ] && [ -z "$circles" ] && [ -z "$sizes" ] && [ -z "$over" ]
