@@ -93,6 +93,9 @@ void address_new_row(char address[ADDRESS_BYTES], int count);
 double now_s(void);
 void sleep_s(double seconds);
 
+/* How many there are in a folder; 0 where there is none. */
+long names_in(const char *folder);
+
 /* Of this process: open descriptors, threads, and memory that is in use. */
 struct footprint {
     long descriptors, threads, resident_kb;
