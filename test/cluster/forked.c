@@ -48,7 +48,7 @@ static pid_t fork_idler(locus *node, locus_worker *w, const struct locus_config 
     for (;;) pause();
 }
 
-ROLE(father)
+ROLE(forking)
 {
     struct locus_config c;
     locus *node;
@@ -79,19 +79,19 @@ ROLE(father)
     CHECK_EQ(locus_close(node), -ECONNRESET);
 }
 
-static void start_fathers(struct child node[2], int forks, const char *address)
+static void start_nodes(struct child node[2], int forks, const char *address)
 {
     for (int rank = 0; rank < 2; rank++)
-        child_start(&node[rank], "father", "%d %d %s", rank, forks, address);
+        child_start(&node[rank], "forking", "%d %d %s", rank, forks, address);
 }
 
-TEST(forked, a_child_does_not_keep_its_dead_parents_links_open)
+TEST(forked, child_does_not_keep_links_of_its_dead_parent_open)
 {
     struct child node[2];
     char address[ADDRESS_BYTES];
     int idler;
     address_new(address);
-    start_fathers(node, 1, address);
+    start_nodes(node, 1, address);
     child_expect(&node[0], "forked 0");
     CHECK_EQ(sscanf(child_hear(&node[1]), "forked %d", &idler), 1);
     CHECK(idler > 0);
@@ -104,7 +104,7 @@ TEST(forked, a_child_does_not_keep_its_dead_parents_links_open)
 }
 
 /* Rank 0 listens at three ports, and all of them must be free again. */
-TEST(forked, a_cluster_starts_where_a_dead_one_was_whose_child_lives)
+TEST(forked, cluster_opens_where_a_dead_one_was_whose_child_lives)
 {
     struct child node[2];
     char address[ADDRESS_BYTES], metrics[ADDRESS_BYTES];
@@ -112,14 +112,14 @@ TEST(forked, a_cluster_starts_where_a_dead_one_was_whose_child_lives)
     address_new(address);
     address_new(metrics);
     setenv("LOCUS_METRICS", metrics, 1);
-    start_fathers(node, 0, address);
+    start_nodes(node, 0, address);
     CHECK_EQ(sscanf(child_hear(&node[0]), "forked %d", &idler), 1);
     CHECK(idler > 0);
     child_expect(&node[1], "forked 0");
     child_kill(&node[0]);
     CHECK_STR(child_hear(&node[1]), "lost: node 0 ");
     child_wait(&node[1]);
-    start_fathers(node, -1, address);
+    start_nodes(node, -1, address);
     for (int rank = 0; rank < 2; rank++) child_expect(&node[rank], "forked 0");
     child_kill(&node[1]);
     CHECK_STR(child_hear(&node[0]), "lost: node 1 ");
@@ -128,7 +128,7 @@ TEST(forked, a_cluster_starts_where_a_dead_one_was_whose_child_lives)
 }
 
 /* Forking while others open and close nodes, and rings come and go. */
-TEST(forked, children_come_and_go_while_a_node_works)
+TEST(forked, children_come_and_go_while_nodes_open_and_close)
 {
     struct locus_config c;
     locus *node;

@@ -108,11 +108,11 @@ struct peer {
     /* What it does with its connection, again and again while it is there. False: it leaves. */
     bool (*act)(struct attack *, const struct peer *);
 };
-typedef bool conduct(struct attack *, const struct peer *);
+typedef bool behaviour(struct attack *, const struct peer *);
 
 struct attack {
-    conduct *const *conducts; /* each peer in turn has the next; none: the cluster is alone */
-    unsigned conduct_count;
+    behaviour *const *behaviours; /* each peer in turn has the next; none: the cluster is alone */
+    unsigned behaviour_count;
     bool has_secret;   /* the cluster */
     unsigned pause_us; /* between two rounds */
     unsigned at_a_time;
@@ -175,9 +175,10 @@ static void come(struct attack *s)
     int fd = call(is_rendezvous ? s->rendezvous : s->listen[turn / 2 % NODES]);
     if (fd < 0) return;
     if (s->peers == s->at_a_time) leave(s, 0);
-    s->peer[s->peers++] = (struct peer){.fd = fd,
-                                        .is_rendezvous = is_rendezvous,
-                                        .act = s->conducts[turn / 2 / NODES % s->conduct_count]};
+    s->peer[s->peers++] =
+        (struct peer){.fd = fd,
+                      .is_rendezvous = is_rendezvous,
+                      .act = s->behaviours[turn / 2 / NODES % s->behaviour_count]};
 }
 
 static void act(struct attack *s, unsigned i)
@@ -437,18 +438,18 @@ static long run(struct attack *s)
     enum { BEFORE = 1000, AFTER = 200 };
     address_new(s->rendezvous);
     for (int r = 0; r < NODES; r++) address_new(s->listen[r]);
-    if (s->conduct_count) CHECK_EQ(pthread_create(&s->thread, NULL, attack_nodes, s), 0);
+    if (s->behaviour_count) CHECK_EQ(pthread_create(&s->thread, NULL, attack_nodes, s), 0);
     start_node(s, 0);
-    if (s->conduct_count) await_peers(s, &s->connected, BEFORE);
+    if (s->behaviour_count) await_peers(s, &s->connected, BEFORE);
     start_node(s, 1);
-    if (s->conduct_count) await_peers(s, &s->peers_connected, BEFORE);
+    if (s->behaviour_count) await_peers(s, &s->peers_connected, BEFORE);
     start_node(s, 2);
     for (int r = 0; r < NODES; r++) child_expect(&s->node[r], "joined");
     for (int r = 0; r < NODES; r++) check_closed(s->listen[r]);
-    if (s->conduct_count) await_peers(s, &s->connected, AFTER);
+    if (s->behaviour_count) await_peers(s, &s->connected, AFTER);
     look_at_nodes(s);
     long kb = end_nodes(s);
-    if (!s->conduct_count) return kb;
+    if (!s->behaviour_count) return kb;
     __atomic_store_n(&s->is_over, 1, __ATOMIC_RELEASE);
     pthread_join(s->thread, NULL);
     return kb;
@@ -473,15 +474,15 @@ static void endure_with(const struct attack *how)
 
 /* One manner each, all at the same time. The last is for clusters with a secret: in one without any
  * hello of its size may end the joining. */
-static conduct *const all_conducts[] = {send_bytes, send_nothing, dribble,        stream,
-                                        exaggerate, pretend,      come_and_leave, guess};
-enum { CONDUCTS = sizeof all_conducts / sizeof *all_conducts };
+static behaviour *const all_behaviours[] = {send_bytes, send_nothing, dribble,        stream,
+                                            exaggerate, pretend,      come_and_leave, guess};
+enum { BEHAVIOURS = sizeof all_behaviours / sizeof *all_behaviours };
 
 TEST(hostile, peers_of_all_kinds_harm_no_cluster)
 {
     for (int has_secret = 0; has_secret <= 1; has_secret++)
-        endure_with(&(struct attack){.conducts = all_conducts,
-                                     .conduct_count = has_secret ? CONDUCTS : CONDUCTS - 1,
+        endure_with(&(struct attack){.behaviours = all_behaviours,
+                                     .behaviour_count = has_secret ? BEHAVIOURS : BEHAVIOURS - 1,
                                      .has_secret = has_secret,
                                      .at_a_time = 300,
                                      .pause_us = 100,
@@ -490,7 +491,7 @@ TEST(hostile, peers_of_all_kinds_harm_no_cluster)
 
 TEST(hostile, crowd_of_silent_peers_harms_no_cluster)
 {
-    conduct *const silent = send_nothing;
+    behaviour *const silent = send_nothing;
     endure_with(&(struct attack){
-        .conducts = &silent, .conduct_count = 1, .at_a_time = CROWD_MAX, .seed = 1});
+        .behaviours = &silent, .behaviour_count = 1, .at_a_time = CROWD_MAX, .seed = 1});
 }

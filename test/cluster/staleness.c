@@ -25,7 +25,7 @@ static struct team team_of_two(const char *arguments, int *rank)
 }
 
 /* Has all rows of its own at 1, and does nothing more. */
-ROLE(owner)
+ROLE(staleness_owner)
 {
     int rank;
     char line[LINE_BYTES];
@@ -103,7 +103,7 @@ static locus_ticket pull_that_waits(struct reader *r, float row[LENGTH])
     }
 }
 
-ROLE(reader)
+ROLE(staleness_reader)
 {
     int rank;
     char line[LINE_BYTES];
@@ -146,8 +146,8 @@ static void stop_and_kill(enum locus_technique technique, unsigned shards)
     char address[ADDRESS_BYTES];
     struct child reader, owner;
     address_new(address);
-    child_start(&reader, "reader", "0 %d %u %s", technique, shards, address);
-    child_start(&owner, "owner", "1 %d %u %s", technique, shards, address);
+    child_start(&reader, "staleness_reader", "0 %d %u %s", technique, shards, address);
+    child_start(&owner, "staleness_owner", "1 %d %u %s", technique, shards, address);
     child_expect(&owner, "ready");
     child_expect(&reader, "reads");
     stop(&owner);
@@ -162,12 +162,12 @@ static void stop_and_kill(enum locus_technique technique, unsigned shards)
     child_wait(&reader);
 }
 
-TEST(staleness, replicas_of_a_stopped_owner_do_not_answer)
+TEST(staleness, replica_of_a_stopped_owner_does_not_answer)
 {
     stop_and_kill(LOCUS_ADAPTIVE, 2);
 }
 
-TEST(staleness, where_every_node_has_every_row_they_do_not_either)
+TEST(staleness, replica_under_full_replication_does_not_answer_either)
 {
     stop_and_kill(LOCUS_FULL_REPLICATION, 1);
 }

@@ -99,7 +99,7 @@ static void obey(struct flood *f)
     if (is_flooding) pthread_join(thread, NULL);
 }
 
-ROLE(flooder)
+ROLE(stall_node)
 {
     static struct flood f;
     int rank;
@@ -150,7 +150,7 @@ static void check_flood(const char *what, bool is_stopped)
     for (int i = 0; i < 2; i++) {
         if (!is_stopped) islands_address(i, listen);
         if (!is_stopped) islands_enter(&s, i);
-        child_start(&c[i], "flooder", "%d %s %s", i, address, listen);
+        child_start(&c[i], "stall_node", "%d %s %s", i, address, listen);
     }
     if (!is_stopped) islands_leave(&s);
     for (int i = 0; i < 2; i++) child_expect(&c[i], "ready");
