@@ -381,13 +381,8 @@ static void look_at_nodes(struct attack *s)
 /* Until so many more have come to a port, whatever it takes. */
 static void await_peers(struct attack *s, const unsigned *count, unsigned more)
 {
-    double end = now_s() + HANG_S;
     unsigned until = __atomic_load_n(count, __ATOMIC_RELAXED) + more;
-    while (__atomic_load_n(count, __ATOMIC_RELAXED) < until) {
-        if (now_s() > end) test_fail(__FILE__, __LINE__, "the port takes no more connections");
-        look_at_nodes(s);
-        sleep_s(0.002);
-    }
+    AWAIT((look_at_nodes(s), __atomic_load_n(count, __ATOMIC_RELAXED) >= until));
 }
 
 /* Nobody listens there any more. */

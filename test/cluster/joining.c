@@ -201,20 +201,16 @@ TEST(joining, machine_without_ipv4_or_network_says_so)
 
 /* ---- the rendezvous ---- */
 
-/* Until rank 0 listens. */
-static void await_listener(const char *address)
+static bool has_listener(const char *address)
 {
     struct sockaddr_in a = {.sin_family = AF_INET,
                             .sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1)),
                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    double until = now_s() + HANG_S;
-    for (bool is_there = false; !is_there; sleep_s(0.001)) {
-        CHECK(now_s() < until);
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        CHECK(fd >= 0);
-        is_there = connect(fd, (const struct sockaddr *)&a, sizeof a) == 0;
-        close(fd);
-    }
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(fd >= 0);
+    bool is_there = connect(fd, (const struct sockaddr *)&a, sizeof a) == 0;
+    close(fd);
+    return is_there;
 }
 
 /* Rank 0 stands still from when it has let rank 1 join until that has given up, after so many
@@ -224,7 +220,7 @@ static bool leave_rank_0(struct child c[2], const char *address, int timeout_s)
     struct joiner j = {
         .rendezvous = address, .size = 3, .peer_timeout_s = 4 * HANG_S, .secret = "open sesame"};
     join(&c[0], j);
-    await_listener(address);
+    AWAIT(has_listener(address));
     j.rank = 1;
     j.join_timeout_s = timeout_s;
     join(&c[1], j);
@@ -296,7 +292,7 @@ TEST(joining, too_few_descriptors_are_named)
         address_new(address);
         struct joiner j = {.rendezvous = address, .shards = 4};
         join(&c[0], j);
-        await_listener(address);
+        AWAIT(has_listener(address));
         j.rank = 1;
         j.join_timeout_s = 2;
         j.lack = DESCRIPTORS;

@@ -630,12 +630,6 @@ static void hear_of_it(struct part *p)
     parent_tell("%llu", (unsigned long long)gone);
 }
 
-static void await_parked(locus_key key)
-{
-    for (double until = now_s() + HANG_S; !key_says(key, "\nparked "); sleep_s(0.01))
-        CHECK(now_s() < until);
-}
-
 /* What a node does when it is told so: each word is answered with a line. */
 static void obey(struct part *p, const char *word)
 {
@@ -646,13 +640,12 @@ static void obey(struct part *p, const char *word)
     } else if (strcmp(word, "begin to fetch") == 0) {
         CHECK_EQ(locus_localize_async(p->worker, p->all, ROWS, &ticket), 0);
     } else if (strcmp(word, "let go") == 0) {
-        for (double until = now_s() + HANG_S; stats_of(p->node).relocated_out == 0; sleep_s(0.01))
-            CHECK(now_s() < until);
+        AWAIT(stats_of(p->node).relocated_out > 0);
     } else if (strcmp(word, "hear of it") == 0) {
         hear_of_it(p);
         return;
     } else if (sscanf(word, "hold the request for %llu", &key) == 1) {
-        await_parked(key);
+        AWAIT(key_says(key, "\nparked "));
     } else if (strcmp(word, "begin to pull") == 0) {
         CHECK_EQ(locus_pull_async(p->worker, p->own, p->owned, p->values, &ticket), 0);
     } else if (strcmp(word, "end") == 0) {
@@ -728,13 +721,8 @@ TEST(metrics, bytes_asked_queued_and_parked_show_what_waits)
     snprintf(held, sizeof held, "hold the request for %s", child_hear(&c[0]));
     order(&c[0], "begin to pull");
     order(&c[2], held);
-    for (double until = now_s() + HANG_S;; sleep_s(0.05)) {
-        bool waits = ask(&c[1], "locus_peer_queued_bytes{peer=\"2\"}") > 100000 &&
-                     ask(&c[0], "locus_peer_asked_bytes") > 0 &&
-                     ask(&c[2], "locus_peer_asked_bytes") > 0;
-        if (waits) break;
-        CHECK(now_s() < until);
-    }
+    AWAIT(ask(&c[1], "locus_peer_queued_bytes{peer=\"2\"}") > 100000 &&
+          ask(&c[0], "locus_peer_asked_bytes") > 0 && ask(&c[2], "locus_peer_asked_bytes") > 0);
     CHECK(ask(&c[2], "locus_parked_seconds_count") == 0);
     islands_stall(&s, 1, 2, false);
     for (int i = 0; i < NODES; i++) child_tell(&c[i], "end");
@@ -793,14 +781,10 @@ static void *run_team(void *team)
 static void await_steps(uint64_t more)
 {
     uint64_t from[TRAINING_MAX];
-    double until = now_s() + HANG_S;
     for (unsigned i = 0; i < training.nodes; i++)
         from[i] = __atomic_load_n(&training.steps[i], __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < training.nodes; i++)
-        while (__atomic_load_n(&training.steps[i], __ATOMIC_ACQUIRE) < from[i] + more) {
-            CHECK(now_s() < until);
-            sleep_s(0.001);
-        }
+        AWAIT(__atomic_load_n(&training.steps[i], __ATOMIC_ACQUIRE) >= from[i] + more);
 }
 
 /* What a client sends, behind `first` something so often, and then nothing; it reads nothing. */

@@ -82,12 +82,7 @@ static void bring_rows(struct seat *s)
     for (locus_key k = 0; k < ROWS; k++)
         if (wants(s, k)) keys[n++] = k;
     CHECK_EQ(locus_intent(s->worker, keys, n, 0, TO_THE_END), 0);
-    double end = now_s() + HANG_S;
-    for (size_t i = 0; i < n; i++)
-        while (locus_pull_local(s->worker, keys[i], row) != 0) {
-            CHECK(now_s() < end);
-            sleep_s(0.001);
-        }
+    for (size_t i = 0; i < n; i++) AWAIT(locus_pull_local(s->worker, keys[i], row) == 0);
 }
 
 static void write_all(struct seat *s)

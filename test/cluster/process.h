@@ -92,6 +92,10 @@ void address_new_row(char address[ADDRESS_BYTES], int count);
 
 double now_s(void);
 void sleep_s(double seconds);
+/* Until the condition holds; the test fails if that takes longer than HANG_S. */
+#define AWAIT(condition) \
+    for (double await_end_s = now_s() + HANG_S; !(condition); sleep_s(0.0005)) \
+    CHECK(now_s() < await_end_s)
 
 /* How many there are in a folder; 0 where there is none. */
 long names_in(const char *folder);

@@ -62,15 +62,6 @@ static int look(struct reader *r)
     return rc;
 }
 
-static void look_until(struct reader *r, int rc)
-{
-    double end = now_s() + HANG_S;
-    while (look(r) != rc) {
-        CHECK(now_s() < end);
-        sleep_s(0.01);
-    }
-}
-
 static void open_reader(struct reader *r, const struct team *t, int rank)
 {
     locus_key mine[ROWS];
@@ -93,7 +84,7 @@ static locus_ticket pull_that_waits(struct reader *r, float row[LENGTH])
     double end = now_s() + HANG_S;
     for (;;) {
         locus_ticket ticket;
-        look_until(r, -EAGAIN);
+        AWAIT(look(r) == -EAGAIN);
         CHECK_EQ(locus_pull_async(r->worker, &r->key, 1, row, &ticket), 0);
         CHECK_EQ(locus_push(r->worker, &r->own, 1, ones), 0);
         CHECK_EQ(locus_pull(r->worker, &r->own, 1, other), 0);
@@ -112,14 +103,14 @@ ROLE(staleness_reader)
     float row[LENGTH];
     struct team t = team_of_two(arguments, &rank);
     open_reader(&r, &t, rank);
-    look_until(&r, 0);
+    AWAIT(look(&r) == 0);
     parent_tell("reads");
     CHECK(parent_hear(line)); /* it is stopped */
     locus_ticket ticket = pull_that_waits(&r, row);
     parent_tell("waits");
     CHECK_EQ(locus_wait(r.worker, ticket), 0); /* it goes on */
     CHECK(row[0] == 1 && row[LENGTH - 1] == 1);
-    look_until(&r, 0); /* and says by itself that it lives */
+    AWAIT(look(&r) == 0); /* and says by itself that it lives */
     CHECK_EQ(locus_push(r.worker, &r.key, 1, ones), 0);
     parent_tell("reads");
     CHECK(parent_hear(line));
