@@ -1,21 +1,7 @@
-"""What a model file is worth, computed from it and from the data alone: saved.py PROGRAM MODEL ARGUMENT...
-
-    ctr MODEL TEST                     log_loss N        LIBSVM, as many features in each line
-    entities MODEL TEXT                same N of N       of kge: word2vec's text has the same
-    gnn MODEL EDGES LABELS SPLIT       accuracy N        of all neighbours, as the model takes them
-    kge MODEL FOLDER                   mrr N             ComplEx with reciprocal relations, filtered
-    lasso MODEL DATA                   objective N... squares N...    of each lambda; LIBSVM, squared loss
-    lda MODEL N                        the N likeliest words of each topic, a line each
-    mf MODEL TEST                      rmse N
-    wv MODEL TEXT BINARY               same N            words whose vectors are the same in all three
-
-With nothing but Python.
-"""
+"""What a model file is worth, computed from it and from the data alone, with nothing but Python. Each takes the notes and the
+tensors of the file, and files of data."""
 import math
 import struct
-import sys
-
-import tensors
 
 
 def rows_of(tensor):
@@ -46,7 +32,8 @@ def through(layer, values, is_rectified):
     return [max(x, 0) for x in sums] if is_rectified else sums
 
 
-def ctr(_, model, test):
+def log_loss_of_ctr(_, model, test):
+    """Of LIBSVM, with as many features in each line."""
     wide, vectors = model["wide"][2], rows_of(model["vectors"])
     layers = [layer_of(model, i) for i in range(sum(name.endswith(".weight") for name in model))]
     loss, examples = 0, lines_of(test)
@@ -59,10 +46,11 @@ def ctr(_, model, test):
             values = through(layer, values, i + 1 < len(layers))
         logit += values[0]
         loss += max(logit, 0) + math.log1p(math.exp(-abs(logit))) - (logit if float(label) > 0 else 0)
-    print("log_loss", loss / len(examples))
+    return loss / len(examples)
 
 
-def gnn(notes, model, edges, labels, split):
+def accuracy_of_gnn(notes, model, edges, labels, split):
+    """Of all neighbours, as the model takes them."""
     names, classes = names_of(model["nodes"]), names_of(model["classes"])
     near = {name: {name: 1} for name in names}
     for a, b, *weight in lines_of(edges):
@@ -87,11 +75,12 @@ def gnn(notes, model, edges, labels, split):
             odds = through(layer_of(model, 2), mean_of(node, hidden), False)
             right += classes[odds.index(max(odds))] == label
             count += 1
-    print("accuracy", right / count)
+    return right / count
 
 
-def kge(_, model, folder):
-    parts = [[line.rstrip("\n").split("\t") for line in open(f"{folder}/{part}.txt", encoding="utf-8")]
+def mrr_of_kge(_, model, folder):
+    """ComplEx with reciprocal relations, filtered."""
+    parts = [[line.split("\t") for line in (folder / f"{part}.txt").read_text("utf-8").splitlines()]
              for part in ("train", "valid", "test")]
     entities, relations = rows_of(model["entities"]), rows_of(model["relations"])
     place = {name: i for i, name in enumerate(names_of(model["entity_names"]))}
@@ -111,7 +100,7 @@ def kge(_, model, folder):
             scores = [dot(asked, row) for row in entities]
             ranks.append(1 + sum(score > scores[answer] for e, score in enumerate(scores)
                                  if (given, relation, e) not in known))
-    print("mrr", sum(1 / rank for rank in ranks) / len(ranks))
+    return sum(1 / rank for rank in ranks) / len(ranks)
 
 
 def models_of(notes, model):
@@ -123,34 +112,37 @@ def models_of(notes, model):
     models = [(x, at, dict(zip(columns[a:b], values[a:b])))
               for x, at, a, b in zip(lambdas, intercepts, starts, starts[1:])]
     last = {j: b for j, b in enumerate(model["coefficients"][2]) if b}
-    tensors.check((models[-1][1], models[-1][2]) == (float(notes["intercept"]), last), "the last of the path is another model")
+    assert (models[-1][1], models[-1][2]) == (float(notes["intercept"]), last), "the last of the path is another model"
     return models
 
 
-def lasso(notes, model, data):
+def sums_of_lasso(notes, model, data):
+    """(objective, sum of squares) of each lambda; of LIBSVM with the squared loss."""
     rows = [(float(y), {int(j) - 1: float(x) for j, x in (pair.split(":") for pair in pairs)})
             for y, *pairs in lines_of(data)]
-    norms = []
+    norms, sums = [], []
     for j in range(model["coefficients"][1][0]):
         column = [row.get(j, 0) for _, row in rows]
         mean = math.fsum(column) / len(rows)
         norms.append(math.sqrt(math.fsum((x - mean) ** 2 for x in column)))
     for weight, intercept, b in models_of(notes, model):
         squares = math.fsum((y - intercept - math.fsum(b.get(j, 0) * x for j, x in row.items())) ** 2 for y, row in rows)
-        print("squares", squares)
-        print("objective", squares / 2 + weight * math.fsum(abs(value) * norms[j] for j, value in b.items()))
+        sums.append((squares / 2 + weight * math.fsum(abs(value) * norms[j] for j, value in b.items()), squares))
+    return sums
 
 
-def lda(notes, model, count):
+def topics_of_lda(_, model, count):
+    """The likeliest words of each topic, so many."""
     words, rows = names_of(model["words"]), rows_of(model["word_topics"])
+    topics = []
     for topic, total in enumerate(model["topic_totals"][2]):
         column = [row[topic] for row in rows]
-        tensors.check(sum(column) == total, f"topic {topic} has {total} tokens, its words {sum(column)}")
-        order = sorted(range(len(words)), key=lambda i: -column[i])
-        print("topic", topic, *[words[i] for i in order[: int(count)]])
+        assert sum(column) == total, f"topic {topic} has {total} tokens, its words {sum(column)}"
+        topics.append([words[i] for i in sorted(range(len(words)), key=lambda i: -column[i])[:count]])
+    return topics
 
 
-def mf(notes, model, test):
+def rmse_of_mf(notes, model, test):
     rows, columns = rows_of(model["rows"]), rows_of(model["columns"])
     row, column = names_of(model["row_names"]), names_of(model["column_names"])
     row, column = {name: i for i, name in enumerate(row)}, {name: i for i, name in enumerate(column)}
@@ -159,19 +151,21 @@ def mf(notes, model, test):
         r, c = row[user], column[item]
         biases = model["row_biases"][2][r] + model["column_biases"][2][c] if "row_biases" in model else 0
         squares += (float(notes["mean"]) + biases + dot(rows[r], columns[c]) - float(value)) ** 2
-    print("rmse", math.sqrt(squares / len(cells)))
+    return math.sqrt(squares / len(cells))
 
 
-def entities(_, model, text):
+def entities_as_in(_, model, text):
+    """How many entities of kge are the same in word2vec's text, and how many lines it has."""
     names, rows, lines = names_of(model["entity_names"]), rows_of(model["entities"]), lines_of(text)
-    tensors.check(lines.pop(0) == [str(len(rows)), str(len(rows[0]))], "the first line has other sizes")
+    assert lines.pop(0) == [str(len(rows)), str(len(rows[0]))], "the first line has other sizes"
     same = [name.replace(" ", "_") == line[0] and len(line) == len(row) + 1
             and all(abs(float(x) - y) <= 1e-5 * abs(y) for x, y in zip(line[1:], row))
             for name, row, line in zip(names, rows, lines)]
-    print("same", sum(same), "of", len(lines))
+    return sum(same), len(lines)
 
 
-def wv(_, model, text, binary):
+def words_as_in(_, model, text, binary):
+    """How many words of wv have the same vectors in the model and word2vec's two formats, and how many there are."""
     names, inputs, same = names_of(model["word_names"]), rows_of(model["inputs"]), 0
     with open(binary, "rb") as file:
         count, dim = map(int, file.readline().split())
@@ -183,12 +177,4 @@ def wv(_, model, text, binary):
             file.read(1)
             is_near = all(abs(float(x) - y) <= 1e-5 * abs(y) for x, y in zip(line[1:], row))
             same += word[:-1].decode() == name == line[0] and vector == row and is_near and len(line) == dim + 1
-    print("same", same, "of", count, len(names))
-
-
-def main():
-    notes, model = tensors.read(sys.argv[2])
-    globals()[sys.argv[1]](notes, model, *sys.argv[3:])
-
-
-main()
+    return same, count, len(names)
