@@ -6,7 +6,7 @@ import unittest
 from hashlib import sha256
 
 from support import IS_SANITIZED
-from trainers import Trainers, command
+from trainers import Trainers, command, steady
 
 KGE = "--data ../graph --dim 8 --batch 16 --negatives 4 --epochs 2"
 WV = "--data ../text --dim 8 --min-count 1 --batch 8 --epochs 2"
@@ -212,9 +212,6 @@ COMMON = ["--seed 7", "--workers 2", "--out other", "--report page.html", "--jso
 ELSEWHERE = {"--technique", "--hot", "--max-rounds", "--clocks", "--staleness", "--resume", "--help", "--from", "--step-time",
              "--data", "--planted", "--generate", "--zipf", "--depth", "--partition"}
 
-# Times, and counts of the cluster.
-UNSTEADY = re.compile(r'^\{"event":"(?:stats|waits)".*|"[a-z_]*(?:second|flops)[a-z_]*":[^,}]*|[0-9.]+ (?:s|[a-z]+/s|GFLOP/s)', re.M)
-
 
 def name_of(row):
     return (row if isinstance(row, str) else row[0]).split()[0]
@@ -253,7 +250,7 @@ class Options(Trainers):
         run = self.here / "run"
         files = sorted(str(path.relative_to(run)) for path in run.rglob("*") if path.is_file())
         digests = [sha256((run / name).read_bytes()).digest() for name in ("model", "other") if name in files]
-        return UNSTEADY.sub("", said), [name for name in files if "checkpoint-" not in name], digests
+        return steady(said), [name for name in files if "checkpoint-" not in name], digests
 
     def does_something(self, program, base, option, own_base=None, is_alone=False):
         base = base if own_base is None else own_base

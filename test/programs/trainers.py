@@ -9,6 +9,12 @@ import support
 from support import BUILD
 
 
+def steady(printed):
+    """That without times, and counts of the cluster."""
+    return re.sub(r'^\{"event":"(?:stats|waits)".*|"[a-z_]*(?:second|flops)[a-z_]*":[^,}]*'
+                  r'|[0-9.]+ (?:s|[a-z]+/s|GFLOP/s)', "", printed, flags=re.M)
+
+
 class Ended:
     """What a command printed, and the events that are among its lines with --json."""
 
