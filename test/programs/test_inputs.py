@@ -2,7 +2,6 @@
 import gzip
 import random
 import re
-import unittest
 
 import tensors
 from trainers import Trainers, steady
@@ -106,7 +105,3 @@ class Inputs(Trainers):
         self.assertEqual(said, 3 * said[:1])
         self.train("lda", f"--data text {lda} --picture topics.svg")
         self.contains((self.here / "topics.svg").read_text(), ">2 of 2 topics</text>", ">d</text>", "</svg>")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """lasso from end to end: against a plain solver written here, alone and on clusters."""
 import math
 import random
-import unittest
 
 import tensors
 from support import IS_SANITIZED
@@ -194,7 +193,3 @@ class Lasso(Trainers):
         self.assertEqual(taken + 1, all_of_them)
         self.assertIn("; the data have no values in the others' columns", ended.err)
         self.program_refuses("lasso", 1, "--data none --from model", "has no coefficient of a column of the data (--from)")
-
-
-if __name__ == "__main__":
-    unittest.main()

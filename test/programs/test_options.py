@@ -2,7 +2,6 @@
 there are is different. An option that --help has and these tables have not fails."""
 import random
 import re
-import unittest
 from hashlib import sha256
 
 from support import IS_SANITIZED
@@ -286,7 +285,3 @@ def test_of(program):
 
 for each in PROGRAMS:
     setattr(Options, f"test_{each}_options_do_something", test_of(each))
-
-
-if __name__ == "__main__":
-    unittest.main()

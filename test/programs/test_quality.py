@@ -1,7 +1,6 @@
 """Training programs reach the quality that their data allow: alone and on clusters, with whatever technique. Tables of nodes
 (0: without the launcher) and options."""
 import math
-import unittest
 
 from trainers import Trainers
 
@@ -256,7 +255,3 @@ class Quality(Trainers):
         self.assertEqual(ended.named("epoch"), [])
         self.assertLess(self.train("gnn", self.GNN + " --json --epochs 0").last("accuracy"), 0.6)
         self.assertGreater(self.train("lda", self.LDA + " --json --epochs 1").last("perplexity"), 130)
-
-
-if __name__ == "__main__":
-    unittest.main()

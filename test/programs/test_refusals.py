@@ -1,7 +1,6 @@
 """What programs refuse, each with a status and a sentence. Wrong uses are refused with status 2, wrong files with 1."""
 import os
 import socket
-import unittest
 
 from support import IS_SANITIZED
 from trainers import Trainers
@@ -205,7 +204,3 @@ class Irregular(Trainers):
                     ended = self.sh(f"ulimit -v {limit} && timeout 60 locus {line}", None)
                     self.assertTrue(ended.status in (1, 2) and part in ended.err + ended.out, ended)
             self.sh("rm -rf file")
-
-
-if __name__ == "__main__":
-    unittest.main()

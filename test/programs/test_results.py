@@ -1,5 +1,4 @@
 """What training programs tell of their results, and what they make of data that are special."""
-import unittest
 
 from support import IS_SANITIZED
 from trainers import Trainers
@@ -92,7 +91,3 @@ class Results(Trainers):
         self.assertEqual(resumed.named("epoch", epoch=200), [])
         self.sh("cmp best again")
         self.assertTrue(self.train("lda", f"{lda} --patience 2 --workers 2", 2).named("best"))
-
-
-if __name__ == "__main__":
-    unittest.main()

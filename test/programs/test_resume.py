@@ -1,7 +1,6 @@
 """Training programs with --checkpoint: one that goes on where another stopped ends as if nothing had happened."""
 import re
 import signal
-import unittest
 
 from support import IS_SANITIZED, wait_until
 from trainers import Trainers
@@ -215,7 +214,3 @@ class Resume(Trainers):
                 self.assertIn(part, ended.err if status else ended.out)
         ended = self.sh("locus-kge --data graph --dim 16 --epochs 1 --checkpoint model", LOCUS_RESTART="1")
         self.assertIn("goes on behind epoch ", ended.out)
-
-
-if __name__ == "__main__":
-    unittest.main()

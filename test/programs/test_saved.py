@@ -1,7 +1,6 @@
 """What a training program saves is what it reports: models.py computes the same figure from the file."""
 import math
 import random
-import unittest
 import warnings
 import zipfile
 
@@ -230,7 +229,3 @@ class Saved(Trainers):
                            ("--from model", "alpha 0.3, beta 0.05;"),
                            ("--from model --beta 0.07", "alpha 0.3, beta 0.07;")):
             self.assertIn(f"\n3 topics, {part}", self.train("lda", f"{lda} {more}").out)
-
-
-if __name__ == "__main__":
-    unittest.main()

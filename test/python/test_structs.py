@@ -139,8 +139,7 @@ class Syntax(unittest.TestCase):
         for path in sources():
             ast.parse(path.read_text(), str(path), feature_version=(3, 9))
             self.assertEqual(newer_than_3_9(path.read_text()), [], path)
-        with self.assertRaises(SyntaxError):
-            ast.parse("match x:\n    case 1: pass\n", feature_version=(3, 9))
+        self.assertRaises(SyntaxError, ast.parse, "match x:\n    case 1: pass\n", feature_version=(3, 9))
         self.assertCountEqual(newer_than_3_9("def f(a: int | None, b: 'X | Y'):\n    zip(a, strict=True)\nimport tomllib"),
                               ["int | None", "X | Y", "zip(strict=)", "tomllib"])
 
