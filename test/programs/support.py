@@ -179,8 +179,11 @@ class Started:
             self.hang_up()
 
 
+_libc = ctypes.CDLL(None)
+
+
 def end_with_parent():
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    _libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def wait_until(holds, message, pause=.005):

@@ -1,4 +1,4 @@
-"""`locus doctor`: failures that docs/reference/errors.md explains are provoked, and it names each as the node would that
+"""`locus doctor`: failures that docs/reference/errors.md explains are provoked, and it names each like the node that
 fails. Limits are lowered, system calls refused and files of the system replaced for the doctor alone. Of several hosts:
 test/cluster/doctor_hosts.c."""
 import ctypes
