@@ -18,23 +18,25 @@ class Job(support.Started):
         rendezvous = f"127.0.0.1:{support.free_port()}"
         super().__init__([support.PYTHON, "-u", __file__, str(count), rendezvous, tables, options], stdin=-1,
                          env=dict(support.with_library(), **env or {}))
-        self.await_text("done\n")
+        self.heard = ""
+        self.hear()
+
+    def hear(self):
+        support.wait_until(lambda: self.out.count("done\n") > self.heard.count("done\n")
+                           or self.process.poll() is not None, self)
+        assert self.process.returncode is None, self
+        before, self.heard = self.heard, self.out
+        return self.heard[len(before):-len("done\n")]
 
     def do(self, what):
         """What it prints."""
-        before = self.out
         self.process.stdin.write(f"{what!r}\n".encode())
         self.process.stdin.flush()
-        support.wait_until(lambda: self.out.endswith("done\n") and len(self.out) > len(before)
-                           or self.process.poll() is not None, self.so_far)
-        if self.process.returncode is not None:
-            raise AssertionError(f"{what}: {self.so_far()}")
-        return self.out[len(before):-len("done\n")]
+        return self.hear()
 
     def end(self):
         self.process.stdin.close()
-        if self.wait():
-            raise AssertionError(self.so_far())
+        assert self.wait() == 0, self
 
 
 def serve(*answers):

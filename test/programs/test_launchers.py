@@ -19,7 +19,7 @@ class Launched(support.TestCase):
         together = more.pop("together", False)
         started = [self.start(command, **more) for command in commands]
         for job in started:
-            self.assertEqual(job.wait(), 0, job.so_far())
+            self.assertEqual(job.wait(), 0, job)
         texts = [job.out for job in started]
         for text in ["".join(texts)] if together else texts:
             self.contains(text, *support.joined(nodes))
@@ -135,7 +135,7 @@ class Slurm(Launched):
         deadline = time.monotonic() + support.HANG_S
         while subprocess.run(is_up, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
             if time.monotonic() > deadline or started.process.poll() is not None:
-                raise unittest.SkipTest(f"Slurm's daemons do not start here: {started.so_far()}")
+                raise unittest.SkipTest(f"Slurm's daemons do not start here: {started}")
             time.sleep(.05)
 
     def test_srun_starts_clusters_also_beside_each_other(self):

@@ -17,7 +17,7 @@ class Programs(support.TestCase):
     def test_all_start_again_and_know_it(self):
         job = self.start(f"{RUN} -n 2 --restarts 3 -- sh -c 'echo $LOCUS_RANK: ${{LOCUS_RESTART:-none}} "
                          "${LOCUS_LOST:+lost}; test \"${LOCUS_RESTART:-0}\" -ge 2'")
-        self.assertEqual(job.wait(), 0, job.so_far())
+        self.assertEqual(job.wait(), 0, job)
         self.assertEqual([job.out.count(f"{rank}: 2 lost\n") for rank in (0, 1)], [1, 1])
         self.contains(job.out, ": none", ": 1 lost")
         self.assertEqual(job.err.count("failed with status 1; ending the others"), 2)
@@ -45,7 +45,7 @@ class Programs(support.TestCase):
         self.assertNotIn("restart", self.run_command(f"{RUN} -n 1 --restarts 2 -- no-such-program", 127).err)
 
     def ends_without_restart(self, job, status):
-        self.assertEqual(job.wait(), status, job.so_far())
+        self.assertEqual(job.wait(), status, job)
         self.assertNotIn("restart", job.err)
         self.assertEqual(job.left(HANG_S), 0)
 
@@ -79,7 +79,7 @@ class Training(support.TestCase):
         """Behind a checkpoint of this run."""
         begin = f"; restart {number} repeats " if number else ""
         job.await_text(begin)
-        support.wait_until(lambda: "checkpoint behind" in job.out[job.out.find(begin):], job.so_far)
+        support.wait_until(lambda: "checkpoint behind" in job.out[job.out.find(begin):], job)
         nodes = [pid for pid in sorted(job.marked()) if name_of(pid) == "locus-kge"]
         os.kill(nodes[(1, 0, 2)[number]], SIGKILL)
 
@@ -91,7 +91,7 @@ class Training(support.TestCase):
             self.lose_a_node(job, number)
         job.await_text(f"; restart {losses} repeats ")
         job.send(SIGTERM)
-        self.assertEqual(job.wait(), 128 + SIGTERM, job.so_far())
+        self.assertEqual(job.wait(), 128 + SIGTERM, job)
         self.assertEqual(job.err.count("; ending the others"), losses)
         self.assertEqual(job.out.count("goes on behind epoch "), losses)
         self.assertEqual(job.left(HANG_S), 0)

@@ -146,7 +146,7 @@ class Output(support.TestCase):
     def test_prefixes_on_a_terminal(self):
         def shows(arguments, **env):
             job = self.start(f"exec {RUN} -n 2 {arguments}", terminal=True, env=env)
-            self.assertEqual(job.wait(), 0, job.so_far())
+            self.assertEqual(job.wait(), 0, job)
             return job.out
         self.contains(shows("-- sh -c 'echo out; echo err >&2'"),
                       *(f"\033[{31 + n}m[{n}]\033[0m {text}\r\n" for n in (0, 1) for text in ("out", "err")))
@@ -210,7 +210,7 @@ class Status(support.TestCase):
                                     ("crashes 0", 128 + signal.SIGSEGV, "node 0 was ended by signal 11")):
             with self.subTest(word=word):
                 job = self.start(f"{RUN} -n 3 -- {MEMBER} {word}")
-                self.assertEqual(job.wait(), status, job.so_far())
+                self.assertEqual(job.wait(), status, job)
                 self.assertIn(named, job.err)
                 self.assertEqual(job.left(), 0)
 
@@ -240,7 +240,7 @@ class Left(support.TestCase):
         return job
 
     def ends(self, job, *statuses, seconds=0):
-        self.assertIn(job.wait(), statuses, job.so_far())
+        self.assertIn(job.wait(), statuses, job)
         self.assertEqual(job.left(seconds), 0)
 
     def test_signal(self):
@@ -339,5 +339,5 @@ class Clusters(support.TestCase):
         for _ in range(3):
             jobs = [self.start(f"exec {RUN} -n 3 -- {MEMBER} once") for _ in range(4)]
             for job in jobs:
-                self.assertEqual(job.wait(), 0, job.so_far())
+                self.assertEqual(job.wait(), 0, job)
                 self.contains(job.out, *support.joined(3))
