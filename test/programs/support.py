@@ -16,6 +16,7 @@ import itertools
 import os
 import pty
 import random
+import shutil
 import signal
 import socket
 import struct
@@ -33,7 +34,6 @@ MEMBER = str(BUILD / "test" / "programs" / "member")  # a node for a launcher: s
 IS_SANITIZED = "-" in BUILD.name  # everything takes longer
 PYTHON = "/usr/bin/python3"
 HANG_S = 150
-TERMINAL_COLUMNS = 200
 
 os.environ.setdefault("ASAN_OPTIONS", "detect_stack_use_after_return=1 strict_string_checks=1")
 os.environ.setdefault("TSAN_OPTIONS", "halt_on_error=1 second_deadlock_stack=1 "
@@ -48,16 +48,6 @@ def program(name):
 
 # ---- commands ----
 
-class Ended:
-    """What has ended: its status as a shell shows it (128 + the signal that ended it), and what it printed."""
-
-    def __init__(self, status, out, err):
-        self.status, self.out, self.err = status, out, err
-
-    def __repr__(self):
-        return f"status {self.status}\n--- stdout\n{self.out}\n--- stderr\n{self.err}\n---"
-
-
 def surroundings(mark, more):
     """Nobody else's cluster: what was told to nodes around the test is not meant for its commands."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("LOCUS_") or k.startswith("LOCUS_TEST_")}
@@ -65,61 +55,48 @@ def surroundings(mark, more):
 
 
 class Started:
-    """A command that runs: a text for sh, or a list. On a terminal all that it prints is in `out`."""
+    """A command: a text for sh, or a list. On a terminal all that it prints is in `out`. When it has ended `status` is
+    what a shell shows, 128 + the signal that ended it."""
 
-    def __init__(self, command, terminal=False, stdin=None, env=None):
+    def __init__(self, command, terminal=False, stdin=subprocess.DEVNULL, env=None):
+        self.command, self.status, self.terminal, self.printed = command, None, None, b""
         self.mark = f"{os.getpid()}-{next(_marks)}-{time.time_ns()}"
-        self.terminal, self.status = None, None
-        shell = isinstance(command, str)
-        env = surroundings(self.mark, env or {})
+        self.files = [tempfile.TemporaryFile("ab+"), tempfile.TemporaryFile("ab+")]
+        env, streams, setup = surroundings(self.mark, env or {}), (stdin, *self.files), end_with_parent
         if terminal:
             self.terminal, end = pty.openpty()
-            fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, TERMINAL_COLUMNS, 0, 0))
+            fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
+            os.set_blocking(self.terminal, False)
             env["TERM"] = "xterm"
-            streams, setup = (end, end, end), lambda: self.on_terminal()
-        else:
-            self.files = [tempfile.TemporaryFile("ab+"), tempfile.TemporaryFile("ab+")]
-            streams, setup = (stdin or subprocess.DEVNULL, *self.files), end_with_parent
-        self.printed = b""
-        self.process = subprocess.Popen(command, shell=shell, env=env, preexec_fn=setup, stdin=streams[0],
-                                        stdout=streams[1], stderr=streams[2])
+            streams, setup = (end, end, end), take_terminal
+        self.process = subprocess.Popen(command, shell=isinstance(command, str), env=env, preexec_fn=setup,
+                                        stdin=streams[0], stdout=streams[1], stderr=streams[2])
+        self.pid = self.process.pid
         if terminal:
             os.close(end)
-            os.set_blocking(self.terminal, False)
 
-    def on_terminal(self):
-        end_with_parent()
-        os.setsid()
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-    @property
-    def pid(self):
-        return self.process.pid
+    def __repr__(self):
+        return f"{self.command}: status {self.status}\n--- stdout\n{self.out}\n--- stderr\n{self.err}\n---"
 
     @property
     def out(self):
-        return self.read(0)
-
-    @property
-    def err(self):
-        return self.read(1)
-
-    def read(self, which):
         if self.terminal is not None:
             with contextlib.suppress(OSError):
                 while text := os.read(self.terminal, 65536):
                     self.printed += text
-        elif hasattr(self, "files"):
-            return os.pread(self.files[which].fileno(), 1 << 24, 0).decode(errors="replace")
-        return self.printed.decode(errors="replace") if which == 0 else ""
+        return (self.printed or self.read(0)).decode(errors="replace")
 
-    def so_far(self):
-        return Ended(self.status, self.out, self.err)
+    @property
+    def err(self):
+        return self.read(1).decode(errors="replace")
+
+    def read(self, which):
+        return os.pread(self.files[which].fileno(), 1 << 24, 0)
 
     def await_text(self, text, times=1, stream="out"):
         """Until it has printed that text, so many times."""
         wait_until(lambda: getattr(self, stream).count(text) >= times,
-                   lambda: f"{text!r} was not printed {times} times: {self.so_far()}")
+                   lambda: f"{text!r} was not printed {times} times: {self}")
 
     def send(self, number):
         self.process.send_signal(number)
@@ -127,23 +104,16 @@ class Started:
     def type(self, text):
         os.write(self.terminal, text.encode())
 
-    def tell(self, line):
-        """For a command that was started with stdin=PIPE."""
-        self.process.stdin.write(f"{line}\n".encode())
-        self.process.stdin.flush()
-
     def hang_up(self):
         """Closes its terminal."""
-        self.read(0)
         os.close(self.terminal)
         self.terminal = None
 
     def wait(self):
         """Its status; all that was printed is there then."""
-        def has_ended():
-            self.read(0)
-            return self.process.poll() is not None
-        wait_until(has_ended, lambda: f"the command does not end: {self.so_far()}")
+        # A terminal takes no more than somebody reads.
+        wait_until(lambda: self.out is not None and self.process.poll() is not None,
+                   lambda: f"the command does not end: {self}")
         code = self.process.returncode
         self.status = code if code >= 0 else 128 - code
         return self.status
@@ -171,16 +141,24 @@ class Started:
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(.002)
-        for stream in (*getattr(self, "files", ()), self.process.stdin):
-            if stream:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        for file in filter(None, (*self.files, self.process.stdin)):
+            with contextlib.suppress(OSError):
+                file.close()
         if self.terminal is not None:
             self.hang_up()
 
 
+_libc = ctypes.CDLL(None)
+
+
 def end_with_parent():
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    _libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def take_terminal():
+    end_with_parent()
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def wait_until(holds, message, pause=.005):
@@ -202,11 +180,10 @@ class TestCase(unittest.TestCase):
 
     def run_command(self, command, status=None, **more):
         """Runs it to its end, with that status if it is told."""
-        started = self.start(command, **more)
-        started.wait()
-        ended = started.so_far()
+        ended = self.start(command, **more)
+        ended.wait()
         if status is not None:
-            self.assertEqual(ended.status, status, f"{command}: {ended}")
+            self.assertEqual(ended.status, status, ended)
         return ended
 
     def must(self, command, **more):
@@ -234,17 +211,10 @@ class TestCase(unittest.TestCase):
 
     def folder(self, disk=False):
         """A new one, in memory if there is room: a busy disk takes seconds to sync each checkpoint."""
-        temporary = tempfile.TemporaryDirectory(prefix="locus-test-", dir=None if disk else memory())
+        has_room = os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free >> 20 >= 256
+        temporary = tempfile.TemporaryDirectory(prefix="locus-test-", dir="/dev/shm" if has_room and not disk else None)
         self.addCleanup(temporary.cleanup)
         return temporary.name
-
-
-def memory(room_mb=256):
-    with contextlib.suppress(OSError):
-        room = os.statvfs("/dev/shm")
-        if room.f_bavail * room.f_frsize >> 20 >= room_mb and os.access("/dev/shm", os.W_OK):
-            return "/dev/shm"
-    return None
 
 
 # ---- ports ----

@@ -1,5 +1,5 @@
-"""Clusters that others' launchers start: mpirun of Open MPI, torchrun, and srun of a Slurm of the test's own. The variables of
-launchers that are not here are in unit/environment_test.c."""
+"""Clusters that others' launchers start: mpirun of Open MPI, torchrun, and srun of a Slurm of the test's own. The
+variables of launchers that are not here are in unit/environment_test.c."""
 import os
 import shutil
 import socket
@@ -19,14 +19,14 @@ class Launched(support.TestCase):
         together = more.pop("together", False)
         started = [self.start(command, **more) for command in commands]
         for job in started:
-            self.assertEqual(job.wait(), 0, job.so_far())
+            self.assertEqual(job.wait(), 0, job)
         texts = [job.out for job in started]
         for text in ["".join(texts)] if together else texts:
             self.contains(text, *support.joined(nodes))
 
 
-# As root it asks whether that is meant, and it counts cores. Its folder of sessions is one for all of a user: an mpirun that
-# ends removes it while another one begins. So each gets its own.
+# As root it asks whether that is meant, and it counts cores. Its folder of sessions is one for all of a user: an mpirun
+# that ends removes it while another one begins. So each gets its own.
 MPIRUN = ("folder=$(mktemp -d) && trap 'rm -rf \"$folder\"' EXIT && "
           "TMPDIR=$folder mpirun --allow-run-as-root --oversubscribe")
 
@@ -100,13 +100,14 @@ SlurmdParameters=config_overrides
 NodeName={host} NodeAddr=127.0.0.1 CPUs=16 State=UNKNOWN
 PartitionName=test Nodes=ALL Default=YES State=UP
 """
-MUNGED = ("umask 077 && head -c 1024 /dev/urandom > key && umask 022 && exec munged --foreground --force --key-file=$PWD/key "
-          "--socket=$PWD/munge.socket --pid-file=$PWD/munged.pid --log-file=$PWD/munged.log --seed-file=$PWD/seed")
+MUNGED = ("umask 077 && head -c 1024 /dev/urandom > key && umask 022 && exec munged --foreground --force "
+          "--key-file=$PWD/key --socket=$PWD/munge.socket --pid-file=$PWD/munged.pid --log-file=$PWD/munged.log "
+          "--seed-file=$PWD/seed")
 
 
 class Slurm(Launched):
-    """This host alone, with its three daemons. It has more processors than there are, so that tasks fit; they are neither
-    bound nor in control groups."""
+    """This host alone, with its three daemons. It has more processors than there are, so that tasks fit; they are
+    neither bound nor in control groups."""
 
     @classmethod
     def setUpClass(cls):
@@ -134,7 +135,7 @@ class Slurm(Launched):
         deadline = time.monotonic() + support.HANG_S
         while subprocess.run(is_up, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
             if time.monotonic() > deadline or started.process.poll() is not None:
-                raise unittest.SkipTest(f"Slurm's daemons do not start here: {started.so_far()}")
+                raise unittest.SkipTest(f"Slurm's daemons do not start here: {started}")
             time.sleep(.05)
 
     def test_srun_starts_clusters_also_beside_each_other(self):
