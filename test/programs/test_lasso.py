@@ -150,7 +150,7 @@ class Lasso(Trainers):
         ended = self.train("lasso", "--data labels --test labels --loss logistic --out model")
         self.assertIn("logistic loss; priority", ended.out)
         notes, model = tensors.read(self.here / "model")
-        b, right = model["coefficients"][2], 0
+        b, right = model["coefficients"], 0
         for line in (self.here / "labels").read_text().splitlines():
             y, *pairs = line.split()
             margin = float(notes["intercept"]) + sum(b[int(j) - 1] * float(x) for j, x in (p.split(":") for p in pairs))
