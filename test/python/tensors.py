@@ -22,13 +22,10 @@ def read_npz(path):
         return json.loads(tensors.pop("notes.json")), tensors
 
 
-def read(path):
-    if zipfile.is_zipfile(path):
-        return read_npz(path)
-    with open(path, "rb") as file:
-        data = file.read()
+def parse(data):
+    """Of the bytes of a safetensors file: its notes, and of each tensor, by its name, where it begins and its array."""
     begin = 8 + int.from_bytes(data[:8], "little")
-    header, tensors, end = json.loads(data[8:begin].decode("utf-8")), {}, begin
+    header, found, end = json.loads(bytes(data[8:begin]).decode("utf-8")), {}, begin
     notes = header.pop("__metadata__", {})
     assert all(isinstance(k, str) and isinstance(v, str) for k, v in notes.items()), "a note is no text"
     for name, about in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
@@ -36,6 +33,14 @@ def read(path):
         kind, count = numpy.dtype(KINDS[about["dtype"]]), math.prod(about["shape"])
         assert first == end, f"{name} begins at {first}, not at {end}"
         assert last - first == kind.itemsize * count, f"{name} has another size than its shape"
-        tensors[name], end = numpy.frombuffer(data, kind, count, first).reshape(about["shape"]), last
+        found[name], end = (first, numpy.frombuffer(data, kind, count, first).reshape(about["shape"])), last
     assert end == len(data), f"{len(data) - end} bytes are left over"
-    return notes, tensors
+    return notes, found
+
+
+def read(path):
+    if zipfile.is_zipfile(path):
+        return read_npz(path)
+    with open(path, "rb") as file:
+        notes, found = parse(file.read())
+    return notes, {name: array for name, (_, array) in found.items()}
