@@ -2,6 +2,7 @@
 there are is different. An option that --help has and these tables have not fails."""
 import random
 import re
+from functools import partialmethod
 from hashlib import sha256
 
 from support import IS_SANITIZED
@@ -279,9 +280,5 @@ class Options(Trainers):
                 self.does_something(program, base, *row)
 
 
-def test_of(program):
-    return lambda self: self.check(program)
-
-
 for each in PROGRAMS:
-    setattr(Options, f"test_{each}_options_do_something", test_of(each))
+    setattr(Options, f"test_{each}_options_do_something", partialmethod(Options.check, each))

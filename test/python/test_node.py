@@ -1,12 +1,9 @@
 """One node: values, shapes, errors before the call."""
-import struct
 import tempfile
 import unittest
-from pathlib import Path
 
 import locus
 import numpy as np
-from support import free_port, passes, run
 
 
 class Node(unittest.TestCase):
@@ -160,10 +157,6 @@ class Tables(unittest.TestCase):
             self.assertRaisesRegex(locus.ArgumentError, sentence, locus.open, tables, **more)
 
 
-# LC_NUMERIC as glibc maps it: a mark of the category, six values, where each is, and they.
-COMMA = struct.pack("<8I2s2s4sII8s", 0x20031114, 6, 32, 34, 36, 40, 44, 48, b",", b".", b"\3\3", 44, 46, b"UTF-8")
-
-
 class Optimizers(unittest.TestCase):
     def test_rows_step_and_have_state(self):
         keys = np.array([3, 7])
@@ -184,37 +177,3 @@ class Optimizers(unittest.TestCase):
         with locus.open([locus.Table("a", 10, 2)]) as node:
             self.assertRaisesRegex(locus.ArgumentError, "there is no table 'b'", node.set_rate, "b", 1)
             self.assertRaises(locus.ArgumentError, node.set_rate, "a", 1)
-
-
-class Locale(unittest.TestCase):
-    def test_a_decimal_comma_changes_nothing(self):
-        with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / "comma").mkdir()
-            (Path(folder) / "comma" / "LC_NUMERIC").write_bytes(COMMA)
-            port = free_port()
-            ended = run("""
-                import ctypes, json, locale, urllib.request
-                locale.setlocale(locale.LC_NUMERIC, "comma")
-                text = ctypes.create_string_buffer(8)
-                ctypes.CDLL(None).snprintf(text, 8, b"%.1f", ctypes.c_double(0.5))
-                if text.value != b"0,5": sys.exit(77)  # this C library takes no locale of ours
-                folder, port = os.environ["LOCPATH"], os.environ["LOCUS_METRICS"]
-                os.environ.update(LOCUS_ADVICE="0.5", LOCUS_REPORT=folder + "/run")
-                with locus.open([locus.Table("a", 100, 4)], staleness=0.25) as node, node.worker() as worker:
-                    worker.intent(np.arange(100), 0, 1)
-                    worker.push(np.arange(100), np.full((100, 4), .5, np.float32))
-                    worker.checkpoint(folder)
-                    time.sleep(.6)
-                    page = urllib.request.urlopen(f"http://{port}/metrics").read().decode()
-                    samples = [line.split(" ") for line in page.splitlines() if line[0] != "#"]
-                    numbers = [float(sample[-1]) for sample in samples]
-                    assert len(numbers) > 20 and any(number % 1 for number in numbers), page
-                    worker.restore(folder)
-                    assert worker.pull(np.arange(100)).sum() == 200
-                files = [name for name in os.listdir(folder) if name.endswith(".jsonl")]
-                for name in files:
-                    for line in open(folder + "/" + name): json.loads(line)
-                print(sorted(files))""", LOCPATH=folder, LOCUS_METRICS=f"127.0.0.1:{port}")
-        if ended.returncode == 77:
-            self.skipTest("this C library takes no locale of ours")
-        self.assertEqual(passes(self, ended), "['run.0.report.jsonl']\n")
