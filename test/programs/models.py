@@ -1,5 +1,5 @@
-"""What a model file is worth, computed from it and from the data alone: each is given its notes, its tensors, and files of
-data."""
+"""What a model file is worth, computed from it and from the data alone: each is given its notes, its tensors, and files
+of data."""
 import math
 
 from tensors import numpy as np
@@ -24,7 +24,8 @@ def through(model, number, values):
 def log_loss_of_ctr(_, model, test):
     """Of LIBSVM, with as many features in each line."""
     lines = lines_of(test)
-    clicks, pairs = np.array([float(y) > 0 for y, *_ in lines]), np.array([[p.split(":") for p in x] for _, *x in lines], float)
+    clicks = np.array([float(y) > 0 for y, *_ in lines])
+    pairs = np.array([[pair.split(":") for pair in pairs] for _, *pairs in lines], float)
     features, values = pairs[..., 0].astype(int), pairs[..., 1]
     hidden, last = (model["vectors"][features] * values[..., None]).reshape(len(lines), -1), 0
     while f"layer{last}.weight" in model:
@@ -54,8 +55,8 @@ def mrr_of_kge(_, model, folder):
     known, ranks = {}, []
     parts = [[line.split("\t") for line in (folder / f"{part}.txt").read_text("utf-8").splitlines()]
              for part in ("train", "valid", "test")]
-    parts = [[each for s, r, o in part for each in ((place[s], kind[r], place[o]), (place[o], kind[r] + len(kind), place[s]))]
-             for part in parts]
+    parts = [[each for s, r, o in part
+              for each in ((place[s], kind[r], place[o]), (place[o], kind[r] + len(kind), place[s]))] for part in parts]
     for given, relation, answer in sum(parts, []):
         known.setdefault((given, relation), []).append(answer)
     for given, relation, answer in parts[2]:
@@ -87,7 +88,8 @@ def sums_of_lasso(notes, model, data):
     norms = [math.sqrt(math.fsum((x - math.fsum(column) / len(rows)) ** 2 for x in column)) for column in columns]
     sums = []
     for weight, intercept, b in models_of(notes, model):
-        errors = [y - intercept - math.fsum(x * column[i] for x, column in zip(b, columns)) for i, (y, _) in enumerate(rows)]
+        errors = [y - intercept - math.fsum(x * column[i] for x, column in zip(b, columns))
+                  for i, (y, _) in enumerate(rows)]
         squares = math.fsum(error ** 2 for error in errors)
         sums.append((squares / 2 + weight * math.fsum(abs(b) * norms), squares))
     return sums

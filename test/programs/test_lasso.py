@@ -69,7 +69,8 @@ class Lasso(Trainers):
         self.write("x.libsvm", (f"{y:.3f} {row}" for y, row in zip(response, cells)))
         self.write("labels", (f"{1 if y > 2.2 else -1} {row}" for y, row in zip(response, cells)))
         head = "%%MatrixMarket matrix array real general"
-        self.write("x.mtx", [head, "% by columns", f"{ROWS} {COLUMNS}"] + [f"{x:.3f}" for column in zip(*matrix) for x in column])
+        values = [f"{x:.3f}" for column in zip(*matrix) for x in column]
+        self.write("x.mtx", [head, "% by columns", f"{ROWS} {COLUMNS}"] + values)
         self.write("y.mtx", [head, f"{ROWS} 1"] + [f"{y:.3f}" for y in response])
 
     def reaches(self, wanted, nodes, options):
@@ -116,15 +117,15 @@ class Lasso(Trainers):
     # ---- labels ----
 
     def test_coefficients_that_went_too_far_together_take_care(self):
-        """Columns with little in common, but all of it where the loss is curved: one column more has settled the other rows.
-        All updated at once go too far, until they take care."""
+        """Columns with little in common, but all of it where the loss is curved: one column more has settled the other
+        rows. All updated at once go too far, until they take care."""
         alike = range(1, 25)
         self.write("curved", [" ".join([str(r % 2)] + [f"{j}:1" for j in alike]) for r in range(4)]
                    + [f"1 {j}:1 25:1" for j in alike for _ in range(80)] + 400 * ["0 26:1"])
 
         def run(more):
-            ended = self.train("lasso", "--data curved --loss logistic --lambda 0.001 --order round-robin --depth 0 --width 24 "
-                                        f"--passes {more}")
+            ended = self.train("lasso", "--data curved --loss logistic --lambda 0.001 --order round-robin --depth 0 "
+                                        f"--width 24 --passes {more}")
             return ended, ended.number("objective ")
 
         least, together = run("300 --baseline --width 1")[1], run("300 --baseline")[1]
@@ -136,8 +137,8 @@ class Lasso(Trainers):
         self.sh("cmp whole resumed")
 
     def learn_labels(self, more, nodes=0):
-        ended = self.train("lasso", "--data labels --loss logistic --lambda 0.6 --width 16 --correlation 0.6 --tolerance 1e-4 "
-                                    f"{more}", nodes)
+        ended = self.train("lasso", "--data labels --loss logistic --lambda 0.6 --width 16 --correlation 0.6 "
+                                    f"--tolerance 1e-4 {more}", nodes)
         self.assertNotIn("not converged", ended.out)
         return ended
 
@@ -192,4 +193,5 @@ class Lasso(Trainers):
         taken, all_of_them = map(int, ended.err.split("lasso: ")[1].replace(" of ", " ").split()[:2])
         self.assertEqual(taken + 1, all_of_them)
         self.assertIn("; the data have no values in the others' columns", ended.err)
-        self.program_refuses("lasso", 1, "--data none --from model", "has no coefficient of a column of the data (--from)")
+        self.program_refuses("lasso", 1, "--data none --from model",
+                             "has no coefficient of a column of the data (--from)")

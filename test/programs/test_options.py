@@ -27,8 +27,8 @@ def ends(option, base=None):
     return option, base, True
 
 
-# Of each program what its options are compared with, and a row an option: with its value, what it needs besides, and where
-# it is compared with something else, that.
+# Of each program what its options are compared with, and a row an option: with its value, what it needs besides, and
+# where it is compared with something else, that.
 PROGRAMS = {
     "kge": (KGE, [
         "--model rescal",
@@ -209,8 +209,8 @@ COMMON = ["--seed 7", "--workers 2", "--out other", "--report page.html", "--jso
 # Of several nodes: what is managed where is measured elsewhere (test_quality, techniques, staleness, test_resume; what a
 # training begins with, by test_saved, test_lasso and test/unit/apps); without one of the next nothing runs; when rounds are
 # made, and not what is in them (lasso), and which node trains with what (gnn).
-ELSEWHERE = {"--technique", "--hot", "--max-rounds", "--clocks", "--staleness", "--resume", "--help", "--from", "--step-time",
-             "--data", "--planted", "--generate", "--zipf", "--depth", "--partition"}
+ELSEWHERE = {"--technique", "--hot", "--max-rounds", "--clocks", "--staleness", "--resume", "--help", "--from",
+             "--step-time", "--data", "--planted", "--generate", "--zipf", "--depth", "--partition"}
 
 
 def name_of(row):
@@ -229,7 +229,8 @@ class Options(Trainers):
         draw = random.Random(2)
         self.write("analogies", [": all", "w1 w2 w3 w4", "w2 w3 w4 w5"])
         self.write("similarity", ["w1 w2 7", "w3 w9 2", "w4 w7 5", "w20 w8 1"])
-        self.write("table", ["a,b,c"] + [f"{9 * draw.random():.6g},{draw.randrange(2)},{draw.randrange(2)}" for _ in range(300)])
+        self.write("table", ["a,b,c"] + [f"{9 * draw.random():.6g},{draw.randrange(2)},{draw.randrange(2)}"
+                                         for _ in range(300)])
         self.write("criteo", ("\t".join(map(str, [i % 2] + [draw.randrange(9) for _ in range(13)]
                                             + [draw.randrange(3) for _ in range(26)])) for i in range(60)))
         self.write("edges", (f"{i} {(i + k) % 40} {w}" for i in range(40) for k, w in ((1, 1), (7, 2.5))))

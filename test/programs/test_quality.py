@@ -1,5 +1,5 @@
-"""Training programs reach the quality that their data allow: alone and on clusters, with whatever technique. Tables have, for
-a number of nodes (0: without the launcher), what is run on so many."""
+"""Training programs reach the quality that their data allow: alone and on clusters, with whatever technique. Tables
+have, for a number of nodes (0: without the launcher), what is run on so many."""
 import math
 
 from trainers import Trainers
@@ -108,7 +108,8 @@ class Quality(Trainers):
         self.learns("mf", self.MF, {
             0: ["", "--baseline", "--bias --workers 2", "--visit blocks --workers 3", "--technique essp --workers 3",
                 "--technique ssp --baseline"],
-            2: ["--technique adaptive", "--technique static", "--technique full", "--visit blocks --seconds 100 --eval-every 5"],
+            2: ["--technique adaptive", "--technique static", "--technique full",
+                "--visit blocks --seconds 100 --eval-every 5"],
             3: ["--technique ssp --staleness 1 --clocks 7", "--technique essp --staleness 2 --clocks 100",
                 "--visit blocks --technique essp --staleness 1"]}, self.check_mf)
 

@@ -119,7 +119,8 @@ FILES = [
     ("gnn", "--data /dev/null --labels x", "is not a regular file"),
     ("wv", "--data text --json --analogies text", "text:1: "),
     ("kge", "--data graph --out no/model --epochs 1", "no: No such file or directory"),
-] + [(program, "--data /no/such" + (" --labels x" if program == "gnn" else ""), "/no/such: No such file") for program in USES]
+] + [(program, "--data /no/such" + (" --labels x" if program == "gnn" else ""), "/no/such: No such file")
+     for program in USES]
 
 
 class Refusals(Trainers):
@@ -149,7 +150,7 @@ class Refusals(Trainers):
 
     def test_nodes_that_differ_in_their_options_are_refused(self):
         self.write_data()
-        ended = self.sh("locus run -n 2 -- sh -c 'exec locus-kge --data graph --dim 32 --technique static --seed $LOCUS_RANK'", 1)
+        ended = self.sh("locus run -n 2 -- sh -c 'exec locus-kge --data graph --technique static --seed $LOCUS_RANK'", 1)
         self.assertIn("rank 1 has data and options of fingerprint", ended.err)
 
     def test_files_of_data_with_other_headings_are_refused(self):
@@ -163,7 +164,8 @@ class Refusals(Trainers):
                 "tail": [f"{i} {i % 3} {5 + i % 2}" for i in range(5, 10)]}.items():
             self.write(name, lines)
         gnn, ctr = "gnn --labels of --dim 2 --hidden 2 --epochs 1", "ctr --positive 1 --epochs 1"
-        self.assertIn("empty (and 2 more): 4 nodes, 4 edges", self.sh(f"locus-{gnn} --data empty --data one --data two").out)
+        taken = self.sh(f"locus-{gnn} --data empty --data one --data two")
+        self.assertIn("empty (and 2 more): 4 nodes, 4 edges", taken.out)
         for line, status, part in (
                 (f"{gnn} --data empty --data one --data two --data empty --data three", 1, "three:1: is another heading"),
                 (f"{gnn} --data - --data two --data=- < one", 2, "stdin can be read once"),

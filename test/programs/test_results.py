@@ -22,7 +22,8 @@ class Results(Trainers):
         self.write("train", ["a,x,1", "a,y,2", "b,x,3", "b,y,4"])
         self.write("test", ["a,y,2", "c,z,5"])
         self.train("mf", "--data train --test test --rank 4 --init 9 --out model")
-        self.assertEqual(self.sh("printf 'c,x\na,z\nc,z\n' | locus-mf predict model").out, "c\tx\t2.5\na\tz\t2.5\nc\tz\t2.5\n")
+        told = self.sh("printf 'c,x\na,z\nc,z\n' | locus-mf predict model").out
+        self.assertEqual(told, "c\tx\t2.5\na\tz\t2.5\nc\tz\t2.5\n")
 
     def test_mf_learns_the_same_whatever_ratings_are_measured_in(self):
         """The defaults follow the ratings' deviation: errors of ratings that are 64 times as large are as many times as

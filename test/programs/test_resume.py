@@ -99,8 +99,8 @@ class Resume(Trainers):
 
     def test_lasso_that_was_over_says_its_result_and_goes_on_with_more_passes(self):
         def run(more, converges):
-            ended = self.train("lasso", "--generate 200x300x9 --lambda 0.01 --path 2 --width 8 --depth 0 --order round-robin "
-                                        f"--correlation 0.3 --checkpoint model {more}")
+            ended = self.train("lasso", "--generate 200x300x9 --lambda 0.01 --path 2 --width 8 --depth 0 "
+                                        f"--order round-robin --correlation 0.3 --checkpoint model {more}")
             self.assertEqual("not converged" not in ended.out, converges, ended)
             return re.findall(r"(lambda .*objective +(\S+) .*)updates", ended.out)[-1]
 

@@ -35,8 +35,8 @@ class Saved(Trainers):
     def test_ctr_tests_and_saves_the_epoch_that_was_validated_best(self):
         self.write_noise()
         for nodes, more in (0, ""), (2, ""), (0, "--validate 0"):
-            ended = self.saves(nodes, "ctr", "--data train --test test --epochs 6 --dim 4 --hidden 8 --lr 0.3 --reg 0 --batch 16 "
-                                             f"{more}", "log_loss", models.log_loss_of_ctr, "test")
+            ended = self.saves(nodes, "ctr", "--data train --test test --epochs 6 --dim 4 --hidden 8 --lr 0.3 --reg 0 "
+                                             f"--batch 16 {more}", "log_loss", models.log_loss_of_ctr, "test")
             self.assertEqual(len(ended.named("best")), more == "")  # else the last is saved
             self.assertTrue(nodes or more or ended.last("epoch", event="best") < 6, ended)
 
@@ -49,8 +49,8 @@ class Saved(Trainers):
         self.is_near(chosen.last("log_loss"), every.last("log_loss", split="test", epoch=best))
 
     def test_kge_saves_what_it_reports(self):
-        self.saves(2, "kge", "--data graph --dim 32 --batch 16 --negatives 20 --epochs 8 --lr 0.2 --reg 0.001 --reciprocal "
-                             "--text entities.txt", "mrr", models.mrr_of_kge, "graph")
+        self.saves(2, "kge", "--data graph --dim 32 --batch 16 --negatives 20 --epochs 8 --lr 0.2 --reg 0.001 "
+                             "--reciprocal --text entities.txt", "mrr", models.mrr_of_kge, "graph")
         self.assertEqual(self.computed(models.entities_as_in, "entities.txt"), (60, 60))
 
     def test_kge_writes_names_that_a_text_can_have(self):
@@ -91,7 +91,8 @@ class Saved(Trainers):
         for _ in range(200):
             time, x = 1.7e12 + draw.randrange(4000000), draw.random()
             s = 1e9 + draw.randrange(1000000) if draw.random() < 0.2 else 0
-            rows.append((5 + 1e-6 * (time - 1.7e12) + 2 * x + 1e-9 * s, f"1:{time:.0f} 2:{x:.9f}" + (f" 3:{s:.0f}" if s else "")))
+            pairs = f"1:{time:.0f} 2:{x:.9f}" + (f" 3:{s:.0f}" if s else "")
+            rows.append((5 + 1e-6 * (time - 1.7e12) + 2 * x + 1e-9 * s, pairs))
         self.write("times", (f"{y:.9f} {pairs}" for y, pairs in rows))
         self.write("new", (f"{y + i % 3:.9f} {pairs} 9:5" for i, (y, pairs) in enumerate(rows) if i % 4 == 0))
 
@@ -110,8 +111,8 @@ class Saved(Trainers):
     def test_lasso_saves_all_of_its_path(self):
         self.write_times()
         for nodes, more in ((0, ""), (0, "--baseline"), (2, "--schedulers 2 --workers 2")):
-            ended = self.train("lasso", "--data times --test new --lambda 0.001 --path 6 --tolerance 1e-7 --width 1 --json "
-                                        f"--out model {more}", nodes)
+            ended = self.train("lasso", "--data times --test new --lambda 0.001 --path 6 --tolerance 1e-7 --width 1 "
+                                        f"--json --out model {more}", nodes)
             fits, tests = self.computed(models.sums_of_lasso, "times"), self.computed(models.sums_of_lasso, "new")
             steps, errors = ended.named("lambda"), ended.named("eval")
             self.assertEqual(list(map(len, (fits, tests, steps, errors))), [6] * 4)

@@ -54,7 +54,8 @@ class Trainers(support.TestCase):
         self.here = Path(self.folder())
 
     def start(self, command, env=None, **more):
-        return super().start(f"cd {self.here} && {command}", env=dict(env or {}, PATH=f"{BUILD}/bin:{os.environ['PATH']}"), **more)
+        env = dict(env or {}, PATH=f"{BUILD}/bin:{os.environ['PATH']}")
+        return super().start(f"cd {self.here} && {command}", env=env, **more)
 
     def sh(self, line, status=0, **variables):
         return Ended(line, self.run_command(line, status, env=variables))
@@ -90,13 +91,13 @@ class Trainers(support.TestCase):
     def write_noise(self):
         """`train` and `test` for ctr, whose labels follow nothing: the best epoch is not the last."""
         draw = random.Random(5)
-        lines = [f"{int(draw.random() < 0.4)} {draw.randrange(40)}:1 {draw.randrange(40, 100)}:1 {draw.randrange(100, 109)}:0.5"
-                 for _ in range(900)]
+        lines = [f"{int(draw.random() < 0.4)} {draw.randrange(40)}:1 {draw.randrange(40, 100)}:1 "
+                 f"{draw.randrange(100, 109)}:0.5" for _ in range(900)]
         self.write("train", lines[:600])
         self.write("test", lines[600:])
 
     def write_documents(self, name, count, seed=3, end=""):
-        """Of three words each, of one of 5 topics: who knows the topic foretells one of three words, who does not of 15."""
+        """Each of three words, of one of 5 topics: who knows the topic foretells one of three words, others of 15."""
         draw, lines = random.Random(seed), []
         for _ in range(count):
             topic = 3 * draw.randrange(5)
