@@ -49,6 +49,7 @@ def command(nodes, program, options=""):
 
 class Trainers(support.TestCase):
     """Commands begin in a folder of the test's, `here`, and have the programs in their path."""
+    limit_s = 1200  # a table of trainings, with a sanitizer
 
     def setUp(self):
         self.here = Path(self.folder())
