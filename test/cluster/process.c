@@ -200,12 +200,7 @@ const char *__tsan_default_options(void)
 
 void address_new(char address[ADDRESS_BYTES])
 {
-    address_new_row(address, 1);
-}
-
-void address_new_row(char address[ADDRESS_BYTES], int count)
-{
-    snprintf(address, ADDRESS_BYTES, "127.0.0.1:%d", port_new_row(count));
+    snprintf(address, ADDRESS_BYTES, "127.0.0.1:%d", port_new());
 }
 
 double now_s(void)

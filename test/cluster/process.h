@@ -87,8 +87,6 @@ enum { ROLES_ARE_ADDED = 60000, ROLE_IS_RUN = 60001 };
 enum { ADDRESS_BYTES = 32 };
 /* "127.0.0.1:port" with a port that nobody uses; each call gives another. */
 void address_new(char address[ADDRESS_BYTES]);
-/* The same, with `count` - 1 more behind that port. */
-void address_new_row(char address[ADDRESS_BYTES], int count);
 
 double now_s(void);
 void sleep_s(double seconds);
