@@ -7,7 +7,7 @@
 #   lab/papers.c lab/papers/*.c  -> <variant>/lab/papers             the training programs, simulated
 #   test/unit/*.c, .../*/*.c     -> <variant>/test/unit-criterion and unit-plain
 #   test/cluster/*.c             -> <variant>/test/cluster           under the plain runner
-#   test/tsan/NAME.c             -> <variant>/test/tsan/NAME      likewise test/programs
+#   test/tsan/NAME.c             -> <variant>/test/tsan/NAME
 #   test/sim/NAME.c              -> <variant>-fibers/test/sim/NAME   with that flavor of the library
 #   test/fuzz/NAME.c             -> <variant>/test/fuzz/NAME         SAN=fuzzer only
 #
@@ -132,7 +132,6 @@ $(B)/lab/papers: $(call objects,$(B)-fibers,$(wildcard lab/*.c lab/papers/*.c) $
 	@mkdir -p $(@D)
 	$(call LINK,$(LINK_lab/papers))
 $(call PROGRAMS,test/tsan,$(B)/test/tsan,$(B),$(TEST_LIB))
-$(call PROGRAMS,test/programs,$(B)/test/programs,$(B))
 $(call PROGRAMS,test/sim,$(B)-fibers/test/sim,$(B)-fibers,$(B)-fibers/lib/libtest.a)
 # On the platform of the protocol's simulation.
 $(B)-fibers/test/sim/checkpoint: $(call objects,$(B)-fibers,$(addprefix test/sim/protocol/,joined.c platform.c))
@@ -144,7 +143,6 @@ $(B)/test/fuzz/readers: $(B)/lib/libparts.a $(APPS_LIB)
 PROGRAMS_BUILT := $(foreach n,$(call names,apps),$(B)/bin/$(call program_name,$n))
 BENCHES        := $(call results,bench,$(B)/bench)
 LAB            := $(call results,lab,$(B)/lab)
-PROGRAMS_TESTS := $(call results,test/programs,$(B)/test/programs)
 TSAN_TESTS     := $(call results,test/tsan,$(B)/test/tsan)
 SIM_TESTS      := $(call results,test/sim,$(B)-fibers/test/sim)
 FUZZ_TARGETS   := $(call results,test/fuzz,$(B)/test/fuzz)

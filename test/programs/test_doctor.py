@@ -9,11 +9,10 @@ import platform
 import socket
 import struct
 import sys
-import unittest
 from pathlib import Path
 
 import support
-from support import IS_SANITIZED, LOCUS, PYTHON
+from support import LOCUS, PYTHON
 
 PAIR = "LOCUS_RANK=0 LOCUS_SIZE=2"
 MPI = "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2"
@@ -22,8 +21,9 @@ STEP = "SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2"
 SECOND = "LOCUS_SECRET=s LOCUS_RANK=1 LOCUS_SIZE=2 "  # with a rendezvous behind it
 
 
-@unittest.skipIf(IS_SANITIZED, "one thread, and mostly time-outs")
 class Doctor(support.TestCase):
+    under_sanitizers = False
+
     def doctor(self, before="", command=f"{LOCUS} doctor", status=None):
         """Behind variables and commands of a shell. What launchers may have set around the test is not meant for it."""
         bare = 'exec env -i PATH="$PATH" LOCUS_TEST_MARK="$LOCUS_TEST_MARK"'
