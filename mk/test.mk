@@ -18,10 +18,12 @@ everything: lib programs benches $(UNIT_RUNNER) $(SIM_TESTS) $(CLUSTER)
 test: $(UNIT_RUNNER) ## the unit tests (T=, SAN=, CC=, RUNNER=criterion|plain)
 	@TESTS_AT_ONCE=$$(nproc) $< $(T)
 
-# Some of them start programs: the launcher. Of the command's own, one thread each and mostly time-outs, a sanitizer has
-# nothing to look at.
+# Some of them start programs: the launcher.
 cluster: $(PROGRAMS_BUILT) $(CLUSTER) ## the tests with several processes (T=, SAN=, CC=)
-	@TESTS_AT_ONCE=$${TESTS_AT_ONCE:-$$(nproc)} $(CLUSTER) $(if $(SAN),-doctor/ -top/) $(T)
+	@TESTS_AT_ONCE=$${TESTS_AT_ONCE:-$$(nproc)} $(CLUSTER) $(T)
+
+programs-test: lib programs ## the tests that start programs, in Python (T=, SAN=, CC=, AT_ONCE=)
+	@LOCUS_BUILD=$(B) /usr/bin/python3 test/python/run.py --folder test/programs --at-once $(or $(AT_ONCE),4) $(T)
 
 sim: $(SIM_TESTS) ## the simulations: fibers and seeds (SAN=, CC=; SEEDS= NODES= of the protocol's alone)
 	$(if $(SEEDS)$(NODES),$(B)-fibers/test/sim/protocol $(addprefix --seeds ,$(SEEDS)) $(addprefix --nodes ,$(NODES)),\
@@ -54,4 +56,4 @@ papers: deps ## the papers' results on modelled machines: lab/papers.md, ctr.md,
 	@$(MAKE) $(B)/lab/papers
 	@lab/papers.py papers $(B)/lab/papers '$(DATA)' build/papers
 
-.PHONY: papers simulations everything test cluster sim fuzz fuzz-targets selftest soak bench bench-quick bench-demo
+.PHONY: papers simulations everything test cluster programs-test sim fuzz fuzz-targets selftest soak bench bench-quick bench-demo

@@ -1,4 +1,5 @@
-/* Any key from any node: what one worker sets or pushes, every other pulls. */
+/* Any key from any node, as locus.h says of calls: what was set and pushed is pulled, each float in
+ * its place, in rows of any length and calls of any number of keys. Sums at random: stress.c. */
 #include "team.h"
 
 #include <stdlib.h>
@@ -6,8 +7,11 @@
 
 /* Lengths from one float to rows that are larger than a frame. */
 static const struct locus_table mixed[] = {
-    {.rows = 400, .length = 1},  {.rows = 200, .length = 16},   {.rows = 60, .length = 100},
-    {.rows = 6, .length = 5000}, {.rows = 2, .length = 100000},
+    {.rows = 400, .length = 1},
+    {.rows = 200, .length = 16},
+    {.rows = 60, .length = 100},
+    {.rows = 6, .length = 5000},
+    {.rows = 4, .length = LOCUS_LENGTH_MAX},
 };
 enum { MIXED = sizeof mixed / sizeof *mixed };
 
@@ -39,78 +43,49 @@ static void check_rows(const struct batch *b, int pushes)
 
 static void set_my_part(struct seat *s, const struct batch *all)
 {
-    CLOSED_BY(batch_free) struct batch mine = batch_new(s->node, all->n, all->floats);
-    for (size_t i = 0; i < all->n; i++)
-        if ((int)(all->keys[i] % (unsigned)s->seats) == s->number) batch_add(&mine, all->keys[i]);
-    fill(&mine, 1);
-    CHECK_EQ(locus_set(s->worker, mine.keys, mine.n, mine.values), 0);
+    BATCH_FOREACH(c, all)
+    if ((int)(c.key % (unsigned)s->seats) == s->number)
+        CHECK_EQ(locus_set(s->worker, &c.key, 1, c.row), 0);
 }
 
 static void pull_and_check(struct seat *s, struct batch *all, int pushes)
 {
-    batch_shuffle(all, s);
     memset(all->values, 0xff, all->floats * sizeof(float)); /* not numbers */
     CHECK_EQ(locus_pull(s->worker, all->keys, all->n, all->values), 0);
     check_rows(all, pushes);
+    seat_barrier(s);
 }
 
+/* Each pushes twice, once without waiting. */
 static void exchange(struct seat *s)
 {
     CLOSED_BY(batch_free) struct batch all = batch_of_all(s->node);
+    locus_ticket ticket;
+    batch_shuffle(&all, s);
+    fill(&all, 1);
     set_my_part(s, &all);
     seat_barrier(s);
     pull_and_check(s, &all, 0);
-    seat_barrier(s);
-    batch_shuffle(&all, s);
     fill(&all, 2);
     CHECK_EQ(locus_push(s->worker, all.keys, all.n, all.values), 0);
-    seat_barrier(s);
-    pull_and_check(s, &all, s->seats);
-    struct locus_stats stats = stats_of(s->node);
-    CHECK_EQ(stats.calls_waited > 0, s->team->nodes > 1);
-    CHECK_EQ(stats.calls_waited_s > 0, s->team->nodes > 1);
-}
-
-static void exchange_among(int nodes, unsigned workers, unsigned shards)
-{
-    struct team t = {TEAM_OF(nodes, workers, shards, LOCUS_STATIC, mixed, MIXED)};
-    team_run(&t, exchange);
-}
-
-TEST(access, between_two_nodes_of_one_worker_and_one_shard)
-{
-    exchange_among(2, 1, 1);
-}
-
-TEST(access, between_four_nodes)
-{
-    exchange_among(4, 1, 4);
-    exchange_among(4, 4, 1);
-}
-
-/* ---- the longest rows there may be ---- */
-
-enum { LONGEST_ROWS = 4 };
-static const struct locus_table longest = {.rows = LONGEST_ROWS, .length = LOCUS_LENGTH_MAX};
-
-static void exchange_longest(struct seat *s)
-{
-    CLOSED_BY(batch_free) struct batch all = batch_of_all(s->node);
-    locus_ticket t;
-    for (size_t i = 0; i < all.floats; i++) all.values[i] = (float)(1 + i % 100);
-    CHECK_EQ(locus_push(s->worker, all.keys, all.n, all.values), 0);
-    CHECK_EQ(locus_push_async(s->worker, all.keys, all.n, all.values, &t), 0);
+    CHECK_EQ(locus_push_async(s->worker, all.keys, all.n, all.values, &ticket), 0);
     CHECK_EQ(locus_quiesce(s->worker), 0);
-    CHECK_EQ(locus_pull(s->worker, all.keys, all.n, all.values), 0);
-    for (size_t i = 0; i < all.floats; i++)
-        if (all.values[i] != (float)(2 * (unsigned)s->seats * (1 + i % 100)))
-            test_fail(__FILE__, __LINE__, "float %zu is %g", i, (double)all.values[i]);
+    pull_and_check(s, &all, 2 * s->seats);
+    struct locus_stats stats = stats_of(s->node);
+    CHECK(stats.calls_waited > 0 && stats.calls_waited_s > 0);
 }
 
-TEST(access, rows_of_the_greatest_length)
+TEST(access, every_node_pulls_what_all_set_and_pushed)
 {
-    struct team t = {TEAM_OF(2, 2, 2, LOCUS_STATIC, &longest, 1)};
-    team_run(&t, exchange_longest);
+    static const struct {
+        int nodes;
+        unsigned workers, shards;
+    } of[] = {{2, 1, 1}, {4, 1, 4}, {2, 4, 1}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct team t = {
+            TEAM_OF(of[i].nodes, of[i].workers, of[i].shards, LOCUS_STATIC, mixed, MIXED)};
+        team_run(&t, exchange);
+    }
 }
 
 /* ---- long calls with keys that repeat ---- */
@@ -154,7 +129,7 @@ static void call_with_many_keys(struct seat *s)
             CHECK_EQ(b.values[i * LONG_LENGTH + f], counts[b.keys[i]] * (unsigned)(1 + f));
 }
 
-TEST(access, a_hundred_thousand_keys_in_one_call_some_of_them_often)
+TEST(access, call_of_a_hundred_thousand_keys_some_of_them_often)
 {
     struct team t = {TEAM_OF(2, 2, 2, LOCUS_STATIC, &long_table, 1)};
     team_run(&t, call_with_many_keys);

@@ -112,7 +112,7 @@ static void use_one_processor(void)
     CHECK_EQ(sched_setaffinity(0, sizeof set, &set), 0);
 }
 
-ROLE(pupil)
+ROLE(advised)
 {
     const struct team team = {TEAM_OF(2, 1, 1, LOCUS_ADAPTIVE, &table, 1)};
     way = atoi(arguments);
@@ -128,45 +128,35 @@ static int count_of(const char *text, const char *part)
 }
 
 /* Of two nodes each says it once. */
-static void is_told(int what, const char *sentence)
+TEST(advice, is_told_once_by_each_node)
 {
-    struct command c;
-    command_must(&c, "LOCUS_ADVICE=0.2 %s %d", role_command("pupil"), what);
-    CHECK_EQ(count_of(c.err.text, sentence), 2);
-    CHECK_EQ(count_of(c.err.text, "node 0, worker 0: "),
-             count_of(c.err.text, "node 1, worker 0: "));
-}
-
-TEST(advice, is_to_signal_intent)
-{
-    for (int what = NOTHING; what <= LOCKSTEP; what++)
-        is_told(what, "no intent was signaled: call locus_intent() some steps ahead");
-}
-
-TEST(advice, is_to_advance_the_clock)
-{
-    is_told(
-        CLOCK,
-        "its clock was not advanced, so intents that begin later wait: call locus_advance_clock()");
-}
-
-TEST(advice, is_to_signal_earlier)
-{
-    is_told(LATE,
-            "the intents for them came too late: signal them more steps ahead, or use fewer nodes "
-            "or workers here: this host has more threads than cores (");
+    static const struct {
+        int what;
+        const char *sentence;
+    } all[] = {
+        {NOTHING, "no intent was signaled: call locus_intent() some steps ahead"},
+        {LOCKSTEP, "no intent was signaled: call locus_intent() some steps ahead"},
+        {CLOCK,
+         "its clock was not advanced, so intents that begin later wait: call locus_advance_clock()"},
+        {LATE,
+         "the intents for them came too late: signal them more steps ahead, or use fewer nodes "
+         "or workers here: this host has more threads than cores ("},
+    };
+    static struct command c;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        command_must(&c, "LOCUS_ADVICE=0.2 %s %d", role_command("advised"), all[i].what);
+        if (count_of(c.err.text, all[i].sentence) != 2)
+            test_fail(__FILE__, __LINE__, "not twice \"%s\", but: %s", all[i].sentence, c.err.text);
+        CHECK_EQ(count_of(c.err.text, "node 0, worker 0: "),
+                 count_of(c.err.text, "node 1, worker 0: "));
+    }
 }
 
 TEST(advice, is_not_given_to_who_needs_none)
 {
-    struct command c;
-    command_must(&c, "LOCUS_ADVICE=0.2 %s %d", role_command("pupil"), GOOD);
+    static struct command c;
+    command_must(&c, "LOCUS_ADVICE=0.2 %s %d", role_command("advised"), GOOD);
     CHECK_EQ(count_of(c.err.text, "locus:"), 0);
-}
-
-TEST(advice, can_be_switched_off)
-{
-    struct command c;
-    CHECK_EQ(command_run(&c, "LOCUS_ADVICE=0.1s %s %d", role_command("pupil"), GOOD) != 0, 1);
+    CHECK(command_run(&c, "LOCUS_ADVICE=0.1s %s %d", role_command("advised"), GOOD) != 0);
     CHECK_STR(c.err.text, "LOCUS_ADVICE is \"0.1s\": must be a number of seconds");
 }

@@ -54,7 +54,7 @@ static void sum_often(struct seat *s)
     }
 }
 
-TEST(collective, sums_are_of_all_workers_and_in_one_order)
+TEST(collective, sum_is_of_all_workers_in_one_order)
 {
     struct team two = team_of(2, 2, NULL), four = team_of(4, 3, NULL);
     team_run(&two, sum_often);
@@ -72,7 +72,7 @@ static void sum_other_counts(struct seat *s)
     CHECK(sums[0] == 2);
 }
 
-TEST(collective, sums_of_other_counts_are_refused_on_all_nodes)
+TEST(collective, sum_of_other_counts_is_refused_on_all_nodes)
 {
     struct team t = team_of(2, 1, NULL);
     team_run(&t, sum_other_counts);
@@ -120,7 +120,7 @@ static void *come_and_go(void *argument)
     return NULL;
 }
 
-TEST(collective, workers_come_and_go_while_others_quiesce)
+TEST(collective, quiesce_while_workers_open_and_close)
 {
     struct team t = team_of(NODES_OF_TWO, 2, NULL);
     locus *node[NODES_OF_TWO];
@@ -165,7 +165,7 @@ static void serve_while_closing(struct seat *s)
     seat_barrier(s);
 }
 
-TEST(collective, nodes_that_close_serve_those_who_still_work)
+TEST(collective, close_serves_nodes_that_still_work)
 {
     struct team t = team_of(3, 1, NULL);
     team_run(&t, serve_while_closing);

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <pty.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,19 +34,6 @@ static _Noreturn void become_shell(const struct command *c, const char *text)
     _exit(127);
 }
 
-static void start_on_terminal(struct command *c, const char *text)
-{
-    struct winsize size = {.ws_row = 24, .ws_col = 200};
-    c->pid = forkpty(&c->terminal, NULL, NULL, &size);
-    if (c->pid < 0) SKIP("no pseudo-terminal can be had here (/dev/ptmx, /dev/pts)");
-    if (c->pid == 0) {
-        setenv("TERM", "xterm", 1);
-        become_shell(c, text);
-    }
-    fcntl(c->terminal, F_SETFD, FD_CLOEXEC);
-    fcntl(c->terminal, F_SETFL, O_NONBLOCK);
-}
-
 /* Several processes write there; without O_APPEND they would overwrite each other's lines. */
 static int open_file(const char *name)
 {
@@ -72,25 +57,22 @@ static void start_with_files(struct command *c, const char *text)
     become_shell(c, text);
 }
 
-static void start(struct command *c, enum command_kind kind, const char *format, va_list arguments)
+static void start(struct command *c, const char *format, va_list arguments)
 {
     char text[4096];
     CHECK(vsnprintf(text, sizeof text, format, arguments) < (int)sizeof text);
     memset(c, 0, sizeof *c);
-    c->terminal = c->out.fd = c->err.fd = -1;
     make_mark(c);
     fflush(NULL);
-    if (kind == COMMAND_TERMINAL)
-        start_on_terminal(c, text);
-    else
-        start_with_files(c, text);
+    start_with_files(c, text);
 }
 
 void command_start(struct command *c, enum command_kind kind, const char *format, ...)
 {
     va_list arguments;
+    (void)kind;
     va_start(arguments, format);
-    start(c, kind, format, arguments);
+    start(c, format, arguments);
     va_end(arguments);
 }
 
@@ -103,20 +85,10 @@ static void read_file(struct printed *p)
     p->text[p->length] = '\0';
 }
 
-static void read_terminal(struct command *c)
-{
-    struct printed *p = &c->out;
-    ssize_t n;
-    while ((n = read(c->terminal, p->text + p->length, sizeof p->text - 1 - p->length)) > 0)
-        p->length += (size_t)n;
-    p->text[p->length] = '\0';
-}
-
 static void read_all(struct command *c)
 {
-    if (c->terminal >= 0) read_terminal(c);
-    if (c->out.fd >= 0) read_file(&c->out);
-    if (c->err.fd >= 0) read_file(&c->err);
+    read_file(&c->out);
+    read_file(&c->err);
 }
 
 static void show(const struct command *c)
@@ -135,11 +107,6 @@ void command_await(struct command *c, struct printed *p, const char *text)
         }
         sleep_s(0.01);
     }
-}
-
-void command_type(struct command *c, const char *text)
-{
-    CHECK_EQ(write(c->terminal, text, strlen(text)), strlen(text));
 }
 
 /* ---- its end ---- */
@@ -162,9 +129,8 @@ int command_wait(struct command *c)
         sleep_s(0.002);
     }
     read_all(c);
-    if (c->terminal >= 0) close(c->terminal);
-    if (c->out.fd >= 0) close(c->out.fd);
-    if (c->err.fd >= 0) close(c->err.fd);
+    close(c->out.fd);
+    close(c->err.fd);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -172,7 +138,7 @@ int command_run(struct command *c, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    start(c, COMMAND_FILES, format, arguments);
+    start(c, format, arguments);
     va_end(arguments);
     return command_wait(c);
 }

@@ -1,6 +1,6 @@
 /*
  * command.h - shell commands, `locus run` above all, as a user would type them: with files for what
- * they print, or on a terminal of their own.
+ * they print.
  *
  *     struct command c;
  *     command_start(&c, COMMAND_FILES, "%s run -n 2 -- %s", locus_path(), program);
@@ -19,11 +19,7 @@
 
 enum { COMMAND_TEXT_MAX = 1 << 16, COMMAND_MARK_BYTES = 64 };
 
-enum command_kind {
-    COMMAND_FILES, /* stdin is empty; stdout and stderr are files */
-    /* stdin, stdout and stderr are a terminal, and the command is in its foreground */
-    COMMAND_TERMINAL,
-};
+enum command_kind { COMMAND_FILES /* stdin is empty; stdout and stderr are files */ };
 
 /* What was printed so far. */
 struct printed {
@@ -34,16 +30,13 @@ struct printed {
 
 struct command {
     pid_t pid;
-    int terminal;            /* our end, or -1 */
-    struct printed out, err; /* on a terminal all is in `out` */
+    struct printed out, err;
     char mark[COMMAND_MARK_BYTES];
 };
 
 /* Executed by sh, so begin with "exec" when signals are meant for the program. */
 void command_start(struct command *, enum command_kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Types on its terminal. */
-void command_type(struct command *, const char *text);
 /* Until `printed`, one of the command's, contains the text. */
 void command_await(struct command *, struct printed *, const char *text);
 void command_signal(const struct command *, int signal);

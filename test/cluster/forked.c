@@ -48,25 +48,16 @@ static pid_t fork_idler(locus *node, locus_worker *w, const struct locus_config 
     for (;;) pause();
 }
 
-ROLE(father)
+ROLE(forking)
 {
-    struct locus_config c;
-    locus *node;
-    locus_worker *w;
+    /* no time-out shall be what shows the loss */
+    struct team t = {TEAM_OF(2, 1, 2, LOCUS_ADAPTIVE, &table, 1), .peer_timeout_s = 2.0 * HANG_S};
     float row[8] = {1};
     int rank, forks, rc = 0;
-    char address[ADDRESS_BYTES];
-    CHECK_EQ(sscanf(arguments, "%d %d %31s", &rank, &forks, address), 3);
-    locus_config_init(&c);
-    c.tables = &table;
-    c.table_count = 1;
-    c.shards = 2;
-    c.rank = rank;
-    c.size = 2;
-    c.rendezvous = address;
-    c.peer_timeout_s = 2.0 * HANG_S; /* no time-out shall be what shows it */
-    CHECK_EQ(locus_open(&c, &node), 0);
-    CHECK_EQ(locus_worker_open(node, &w), 0);
+    CHECK_EQ(sscanf(arguments, "%d %d %31s", &rank, &forks, t.address), 3);
+    const struct locus_config c = team_config(&t, rank);
+    locus *node = team_open(&t, rank);
+    locus_worker *w = worker_of(node);
     for (locus_key k = 0; k < 100; k++) CHECK_EQ(locus_push(w, &k, 1, row), 0);
     parent_tell("forked %d", rank == forks ? (int)fork_idler(node, w, &c) : 0);
     while (rc == 0) {
@@ -79,64 +70,48 @@ ROLE(father)
     CHECK_EQ(locus_close(node), -ECONNRESET);
 }
 
-static void start_fathers(struct child node[2], int forks, const char *address)
-{
-    for (int rank = 0; rank < 2; rank++)
-        child_start(&node[rank], "father", "%d %d %s", rank, forks, address);
-}
-
-TEST(forked, a_child_does_not_keep_its_dead_parents_links_open)
+/* A cluster of two, one of which has a child (or none has: -1); `dies` is killed, and the other
+ * notices. Returns the child. */
+static int kill_one(const char *address, int forks, int dies)
 {
     struct child node[2];
-    char address[ADDRESS_BYTES];
-    int idler;
-    address_new(address);
-    start_fathers(node, 1, address);
-    child_expect(&node[0], "forked 0");
-    CHECK_EQ(sscanf(child_hear(&node[1]), "forked %d", &idler), 1);
-    CHECK(idler > 0);
-    child_kill(&node[1]);
-    const char *said = child_hear(&node[0]);
-    kill(idler, SIGKILL);
-    CHECK_STR(said, "lost: node 1 ");
+    int idler = 0, pid;
+    char name[32];
+    for (int rank = 0; rank < 2; rank++)
+        child_start(&node[rank], "forking", "%d %d %s", rank, forks, address);
+    for (int rank = 0; rank < 2; rank++) {
+        CHECK_EQ(sscanf(child_hear(&node[rank]), "forked %d", &pid), 1);
+        CHECK((pid > 0) == (rank == forks));
+        if (pid > 0) idler = pid;
+    }
+    child_kill(&node[dies]);
+    snprintf(name, sizeof name, "lost: node %d ", dies);
+    const char *said = child_hear(&node[1 - dies]);
+    CHECK_STR(said, name);
     CHECK_STR(said, "closed the connection");
-    child_wait(&node[0]);
+    child_wait(&node[1 - dies]);
+    return idler;
 }
 
 /* Rank 0 listens at three ports, and all of them must be free again. */
-TEST(forked, a_cluster_starts_where_a_dead_one_was_whose_child_lives)
+TEST(forked, child_keeps_no_links_and_no_ports_of_its_dead_parent)
 {
-    struct child node[2];
     char address[ADDRESS_BYTES], metrics[ADDRESS_BYTES];
-    int idler;
     address_new(address);
     address_new(metrics);
     setenv("LOCUS_METRICS", metrics, 1);
-    start_fathers(node, 0, address);
-    CHECK_EQ(sscanf(child_hear(&node[0]), "forked %d", &idler), 1);
-    CHECK(idler > 0);
-    child_expect(&node[1], "forked 0");
-    child_kill(&node[0]);
-    CHECK_STR(child_hear(&node[1]), "lost: node 0 ");
-    child_wait(&node[1]);
-    start_fathers(node, -1, address);
-    for (int rank = 0; rank < 2; rank++) child_expect(&node[rank], "forked 0");
-    child_kill(&node[1]);
-    CHECK_STR(child_hear(&node[0]), "lost: node 1 ");
-    child_wait(&node[0]);
-    kill(idler, SIGKILL);
+    static const int forks[] = {1, 0, -1}, dies[] = {1, 0, 1};
+    int idlers[3];
+    for (int i = 0; i < 3; i++) idlers[i] = kill_one(address, forks[i], dies[i]);
+    for (int i = 0; i < 2; i++) CHECK_EQ(kill(idlers[i], SIGKILL), 0);
 }
 
-/* Forking while others open and close nodes, and rings come and go. */
-TEST(forked, children_come_and_go_while_a_node_works)
+/* Forking while nodes open and close, and rings come and go. */
+TEST(forked, children_come_and_go_while_nodes_open_and_close)
 {
-    struct locus_config c;
-    locus *node;
-    locus_config_init(&c);
-    c.tables = &table;
-    c.table_count = 1;
+    const struct team alone = {TEAM_OF(1, 1, 0, LOCUS_ADAPTIVE, &table, 1)};
     for (int i = 0; i < 20; i++) {
-        CHECK_EQ(locus_open(&c, &node), 0);
+        locus *node = team_open(&alone, 0);
         pid_t child = fork();
         CHECK(child >= 0);
         if (child == 0) _exit(0);

@@ -1,8 +1,7 @@
 /*
  * Joining that must not succeed, as an application meets it: whatever is wrong, locus_open() says
  * in one sentence what, with the value, and what to do. What the parts of joining say is in
- * unit/membership and unit/net; here is what a machine refuses, or how long it stood still, each node
- * a process in the role `joiner`, with its environment.
+ * unit/membership and unit/net; here is what a machine refuses, or how long it stood still.
  */
 #include "team.h"
 
@@ -27,24 +26,6 @@
 static const struct locus_table table = {.name = "rows", .rows = 64, .length = 4};
 
 /* ---- a node ---- */
-
-/* Its arguments: words of which each says one thing. */
-static bool read_word(const char *arguments, const char *name, char *value, size_t capacity)
-{
-    char pattern[32];
-    snprintf(pattern, sizeof pattern, "%s=", name);
-    const char *at = strstr(arguments, pattern);
-    if (!at) return false;
-    at += strlen(pattern);
-    snprintf(value, capacity, "%.*s", (int)strcspn(at, " "), at);
-    return true;
-}
-
-static double number_of(const char *arguments, const char *name, double standard)
-{
-    char text[64];
-    return read_word(arguments, name, text, sizeof text) ? strtod(text, NULL) : standard;
-}
 
 /* The system call answers with that error from now on; when `first` is not negative, only if its
  * first argument is that. */
@@ -86,34 +67,61 @@ static void leave_the_network(void)
     exit(0);
 }
 
-static void be_hindered(const char *arguments)
+/* What the machine lacks, and a number of it. */
+enum lack {
+    NOTHING,
+    IPV4,
+    NETWORK,
+    IO_URING /* refused with that errno */,
+    DESCRIPTORS /* more */
+};
+
+static void be_hindered(enum lack lack, int number)
 {
-    char word[32];
-    if (strstr(arguments, "no-network")) leave_the_network();
-    if (read_word(arguments, "no-uring", word, sizeof word))
-        deny(SYS_io_uring_setup, atoi(word), -1);
-    if (strstr(arguments, "no-ipv4")) deny(SYS_socket, EAFNOSUPPORT, AF_INET);
-    if (read_word(arguments, "descriptors", word, sizeof word)) limit_descriptors(atoi(word));
+    switch (lack) {
+    case NOTHING: break;
+    case IPV4: deny(SYS_socket, EAFNOSUPPORT, AF_INET); break;
+    case NETWORK: leave_the_network(); break;
+    case IO_URING: deny(SYS_io_uring_setup, number, -1); break;
+    case DESCRIPTORS: limit_descriptors(number); break;
+    }
 }
 
-/* rank=, size=, at= (the rendezvous), timeout=, silence= (the time-outs), shards=: as in the
- * configuration. It says "open", and closes when its parent says so; or it says its sentence. */
+struct joiner {
+    const char *rendezvous, *secret;
+    int rank, size;        /* 0: of two */
+    unsigned shards;       /* 0: the default */
+    double join_timeout_s; /* 0: HANG_S */
+    double peer_timeout_s;
+    enum lack lack;
+    int number;
+};
+
+static void join(struct child *c, struct joiner j)
+{
+    if (j.secret)
+        setenv("LOCUS_SECRET", j.secret, 1);
+    else
+        unsetenv("LOCUS_SECRET");
+    child_start(c, "joiner", "%s %d %d %u %g %g %d %d", j.rendezvous, j.rank, j.size ? j.size : 2,
+                j.shards, j.join_timeout_s ? j.join_timeout_s : HANG_S, j.peer_timeout_s,
+                (int)j.lack, j.number);
+}
+
+/* It says "open", and closes when its parent says so; or it says its sentence. */
 ROLE(joiner)
 {
-    char at[128], line[LINE_BYTES];
-    struct locus_config c;
+    char line[LINE_BYTES];
+    struct team t = {TEAM_OF(0, 1, 0, LOCUS_STATIC, &table, 1)};
+    int rank, lack, number;
+    double join_timeout_s;
     locus *n;
-    locus_config_init(&c);
-    c.technique = LOCUS_STATIC;
-    c.tables = &table;
-    c.table_count = 1;
-    c.rank = (int)number_of(arguments, "rank", 0);
-    c.size = (int)number_of(arguments, "size", 2);
-    c.shards = (unsigned)number_of(arguments, "shards", 1);
-    c.join_timeout_s = number_of(arguments, "timeout", HANG_S);
-    c.peer_timeout_s = number_of(arguments, "silence", 0);
-    if (read_word(arguments, "at", at, sizeof at)) c.rendezvous = at;
-    be_hindered(arguments);
+    CHECK_EQ(sscanf(arguments, "%31s %d %d %u %lf %lf %d %d", t.address, &rank, &t.nodes, &t.shards,
+                    &join_timeout_s, &t.peer_timeout_s, &lack, &number),
+             8);
+    struct locus_config c = team_config(&t, rank);
+    c.join_timeout_s = join_timeout_s;
+    be_hindered((enum lack)lack, number);
     int rc = locus_open(&c, &n);
     if (descriptors.rlim_cur) setrlimit(RLIMIT_NOFILE, &descriptors);
     if (rc) {
@@ -122,15 +130,6 @@ ROLE(joiner)
     }
     parent_tell("open");
     if (parent_hear(line)) CHECK_EQ(locus_close(n), 0);
-}
-
-/* Of the children that are started next; NULL: none. */
-static void secret_is(const char *secret)
-{
-    if (secret)
-        setenv("LOCUS_SECRET", secret, 1);
-    else
-        unsetenv("LOCUS_SECRET");
 }
 
 /* Returns what it says behind its return value, which must be `rc`. */
@@ -150,20 +149,6 @@ static void is_refused(struct child *c, int rc, const char *sentence)
     child_wait(c);
 }
 
-static void close_all(struct child *c, int count)
-{
-    for (int i = 0; i < count; i++) child_tell(&c[i], "close");
-    for (int i = 0; i < count; i++) child_wait(&c[i]);
-}
-
-static void check_cluster(const char *format, int nodes, const char *address)
-{
-    struct child c[4];
-    for (int i = 0; i < nodes; i++) child_start(&c[i], "joiner", format, i, nodes, address);
-    for (int i = 0; i < nodes; i++) child_expect(&c[i], "open");
-    close_all(c, nodes);
-}
-
 /* ---- addresses ---- */
 
 static bool has_ipv6(void)
@@ -175,41 +160,39 @@ static bool has_ipv6(void)
     return is_there;
 }
 
-static void new_ipv6_address(char address[ADDRESS_BYTES])
-{
-    char four[ADDRESS_BYTES];
-    if (!has_ipv6()) SKIP("there is no IPv6 here");
-    address_new(four);
-    snprintf(address, ADDRESS_BYTES, "[::1]%s", strrchr(four, ':'));
-}
-
 /* Rendezvous and links, on a machine that has nothing else. */
-TEST(joining, a_cluster_speaks_ipv6_alone)
+TEST(joining, cluster_of_ipv6_alone_opens)
 {
-    char address[ADDRESS_BYTES];
-    new_ipv6_address(address);
-    secret_is(NULL);
-    check_cluster("rank=%d size=%d at=%s shards=2 no-ipv4", 3, address);
-    secret_is("open sesame");
-    check_cluster("rank=%d size=%d at=%s shards=2 no-ipv4", 3, address);
+    char four[ADDRESS_BYTES], address[ADDRESS_BYTES];
+    struct child c[3];
+    if (!has_ipv6()) SKIP("there is no IPv6 here");
+    for (int has_secret = 0; has_secret <= 1; has_secret++) {
+        address_new(four);
+        snprintf(address, ADDRESS_BYTES, "[::1]%s", strrchr(four, ':'));
+        for (int i = 0; i < 3; i++)
+            join(&c[i], (struct joiner){.rendezvous = address,
+                                        .rank = i,
+                                        .size = 3,
+                                        .shards = 2,
+                                        .secret = has_secret ? "open sesame" : NULL,
+                                        .lack = IPV4});
+        for (int i = 0; i < 3; i++) child_expect(&c[i], "open");
+        for (int i = 0; i < 3; i++) child_tell(&c[i], "close");
+        for (int i = 0; i < 3; i++) child_wait(&c[i]);
+    }
 }
 
-TEST(joining, a_machine_without_ipv4_is_told_apart)
+TEST(joining, machine_without_ipv4_or_network_says_so)
 {
     struct child c;
-    secret_is(NULL);
-    child_start(&c, "joiner", "rank=1 at=127.0.0.1:7777 no-ipv4");
+    join(&c, (struct joiner){.rendezvous = "127.0.0.1:7777", .rank = 1, .lack = IPV4});
     is_refused(
         &c, -EAFNOSUPPORT,
         "the rendezvous \"127.0.0.1:7777\" is an IPv4 address, and this machine has no IPv4: give it as IPv6, like "
         "[fd00::1]:7777");
-}
-
-TEST(joining, a_machine_whose_network_is_down_says_so)
-{
-    struct child c;
-    secret_is("open sesame");
-    child_start(&c, "joiner", "rank=1 at=192.0.2.1:7777 no-network");
+    join(&c,
+         (struct joiner){
+             .rendezvous = "192.0.2.1:7777", .rank = 1, .lack = NETWORK, .secret = "open sesame"});
     is_refused(
         &c, -ENETUNREACH,
         "no way to the rendezvous \"192.0.2.1:7777\": Network is unreachable; connect this machine to that network, "
@@ -218,28 +201,29 @@ TEST(joining, a_machine_whose_network_is_down_says_so)
 
 /* ---- the rendezvous ---- */
 
-/* Until rank 0 listens. */
-static void await_listener(const char *address)
+static bool has_listener(const char *address)
 {
     struct sockaddr_in a = {.sin_family = AF_INET,
                             .sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1)),
                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    for (bool is_there = false; !is_there; sleep_s(0.001)) {
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        CHECK(fd >= 0);
-        is_there = connect(fd, (const struct sockaddr *)&a, sizeof a) == 0;
-        close(fd);
-    }
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(fd >= 0);
+    bool is_there = connect(fd, (const struct sockaddr *)&a, sizeof a) == 0;
+    close(fd);
+    return is_there;
 }
 
 /* Rank 0 stands still from when it has let rank 1 join until that has given up, after so many
  * seconds. False: it stood still too early, or too late. */
 static bool leave_rank_0(struct child c[2], const char *address, int timeout_s)
 {
-    child_start(&c[0], "joiner", "rank=0 size=3 at=%s silence=%d", address, 4 * HANG_S);
-    await_listener(address);
-    child_start(&c[1], "joiner", "rank=1 size=3 at=%s timeout=%d silence=%d", address, timeout_s,
-                4 * HANG_S);
+    struct joiner j = {
+        .rendezvous = address, .size = 3, .peer_timeout_s = 4 * HANG_S, .secret = "open sesame"};
+    join(&c[0], j);
+    AWAIT(has_listener(address));
+    j.rank = 1;
+    j.join_timeout_s = timeout_s;
+    join(&c[1], j);
     sleep_s(timeout_s / 2.0);
     child_signal(&c[0], SIGSTOP);
     bool is_left = strstr(hear_refusal(&c[1], -ETIMEDOUT), "rank 0 has let us join") != NULL;
@@ -252,12 +236,11 @@ static bool leave_rank_0(struct child c[2], const char *address, int timeout_s)
 }
 
 /* It finds at once that the time is over and that rank 1 is gone: it names who did not come. */
-TEST(joining, who_does_not_come_is_named_by_a_rank_0_that_stood_still)
+TEST(joining, rank_that_does_not_come_is_named_by_a_rank_0_that_stood_still)
 {
     char address[ADDRESS_BYTES], sentence[256];
     struct child c[2];
     int timeout_s = 1;
-    secret_is("open sesame");
     for (address_new(address); !leave_rank_0(c, address, timeout_s); address_new(address))
         if ((timeout_s *= 2) > HANG_S / 2) SKIP("this machine is too slow to stop rank 0 in time");
     snprintf(sentence, sizeof sentence, "rank 2 of 3 has not joined after %d s; rendezvous %s",
@@ -268,48 +251,53 @@ TEST(joining, who_does_not_come_is_named_by_a_rank_0_that_stood_still)
 /* ---- what the system refuses ---- */
 
 /* The node that cannot start says why, and so do the others. */
-static void check_io_uring(int error, const char *sentence)
+TEST(joining, io_uring_that_is_refused_is_named_by_all)
 {
-    char address[ADDRESS_BYTES], others[512];
-    struct child c[2];
-    address_new(address);
-    secret_is(NULL);
-    child_start(&c[0], "joiner", "rank=0 at=%s", address);
-    child_start(&c[1], "joiner", "rank=1 at=%s no-uring=%d", address, error);
-    is_refused(&c[1], -error, sentence);
-    snprintf(others, sizeof others, "could not start: %.60s", sentence);
-    const char *said = hear_refusal(&c[0], -ECONNRESET);
-    CHECK_STR(said, "node 1 (127.0.0.1:");
-    CHECK_STR(said, others);
-    child_wait(&c[0]);
-}
-
-TEST(joining, an_io_uring_that_is_refused_is_named_by_all)
-{
-    check_io_uring(
-        EPERM,
-        "io_uring is refused (Operation not permitted): set kernel.io_uring_disabled to 0 with sysctl, or "
-        "allow io_uring in the container's seccomp profile");
-    check_io_uring(
-        ENOSYS,
-        "this kernel has no io_uring, or a seccomp profile hides it (Function not implemented): locus "
-        "needs Linux 5.7 or newer");
-    check_io_uring(ENOMEM, "no memory for an io_uring: raise `ulimit -l`, which is ");
+    static const struct {
+        int error;
+        const char *sentence;
+    } all[] = {
+        {EPERM,
+         "io_uring is refused (Operation not permitted): set kernel.io_uring_disabled to 0 with sysctl, or "
+         "allow io_uring in the container's seccomp profile"},
+        {ENOSYS,
+         "this kernel has no io_uring, or a seccomp profile hides it (Function not implemented): locus "
+         "needs Linux 5.7 or newer"},
+        {ENOMEM, "no memory for an io_uring: raise `ulimit -l`, which is "},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char address[ADDRESS_BYTES], others[512];
+        struct child c[2];
+        address_new(address);
+        join(&c[0], (struct joiner){.rendezvous = address});
+        join(&c[1],
+             (struct joiner){
+                 .rendezvous = address, .rank = 1, .lack = IO_URING, .number = all[i].error});
+        is_refused(&c[1], -all[i].error, all[i].sentence);
+        snprintf(others, sizeof others, "could not start: %.60s", all[i].sentence);
+        const char *said = hear_refusal(&c[0], -ECONNRESET);
+        CHECK_STR(said, "node 1 (127.0.0.1:");
+        CHECK_STR(said, others);
+        child_wait(&c[0]);
+    }
 }
 
 /* Wherever the descriptors end. */
 TEST(joining, too_few_descriptors_are_named)
 {
     int refused = 0;
-    secret_is(NULL);
     for (int more = 0; more < 64; more += more < 24 ? 3 : 10) {
         char address[ADDRESS_BYTES];
         struct child c[2];
         address_new(address);
-        child_start(&c[0], "joiner", "rank=0 at=%s shards=4", address);
-        await_listener(address);
-        child_start(&c[1], "joiner", "rank=1 at=%s shards=4 timeout=2 descriptors=%d", address,
-                    more);
+        struct joiner j = {.rendezvous = address, .shards = 4};
+        join(&c[0], j);
+        AWAIT(has_listener(address));
+        j.rank = 1;
+        j.join_timeout_s = 2;
+        j.lack = DESCRIPTORS;
+        j.number = more;
+        join(&c[1], j);
         const char *line = child_hear(&c[1]);
         if (strcmp(line, "open") != 0) {
             refused++;

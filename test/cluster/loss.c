@@ -67,22 +67,22 @@ static void check_loss(const struct member *m, const char *call, int rc)
                   locus_error());
 }
 
+#define FAILS(call) check_loss(m, #call, call)
+
 /* A sample that was prepared before the loss, and one more. */
 static void check_sampling(const struct member *m, locus_worker *w, locus_sample sample)
 {
     float row[LENGTH];
     locus_key key;
     locus_loader *l;
-    locus_sample more[2] = {1, 1};
+    locus_sample one = 1, other = 1;
     CHECK_EQ(locus_loader_open(w, &l), 0);
-    for (int i = 0; i < 2 && sample != 0; i++)
-        check_loss(m, "locus_pull_sample", locus_pull_sample(w, sample, 1, &key, i ? row : NULL));
+    if (sample != 0) FAILS(locus_pull_sample(w, sample, 1, &key, row));
+    if (sample != 0) FAILS(locus_pull_sample(w, sample, 1, &key, NULL));
     CHECK_EQ(locus_finish_sample(w, sample), 0);
-    check_loss(m, "locus_prepare_sample",
-               locus_prepare_sample(w, m->distribution, 1, 0, 1, &more[0]));
-    check_loss(m, "locus_loader_prepare_sample",
-               locus_loader_prepare_sample(l, m->distribution, 1, 0, 1, &more[1]));
-    CHECK(more[0] == 0 && more[1] == 0);
+    FAILS(locus_prepare_sample(w, m->distribution, 1, 0, 1, &one));
+    FAILS(locus_loader_prepare_sample(l, m->distribution, 1, 0, 1, &other));
+    CHECK(one == 0 && other == 0);
     CHECK_EQ(locus_loader_close(l), 0);
 }
 
@@ -91,20 +91,20 @@ static void check_every_call(const struct member *m, locus_worker *w)
     float row[LENGTH] = {0};
     locus_ticket t;
     const locus_key keys[] = {m->here, m->there};
-    for (int i = 0; i < 2; i++) {
-        check_loss(m, "locus_pull", locus_pull(w, &keys[i], 1, row));
-        check_loss(m, "locus_push", locus_push(w, &keys[i], 1, row));
-        check_loss(m, "locus_set", locus_set(w, &keys[i], 1, row));
-        check_loss(m, "locus_pull_async", locus_pull_async(w, &keys[i], 1, row, &t));
-        check_loss(m, "locus_push_async", locus_push_async(w, &keys[i], 1, row, &t));
-        check_loss(m, "locus_set_async", locus_set_async(w, &keys[i], 1, row, &t));
+    for (const locus_key *key = keys; key < keys + 2; key++) {
+        FAILS(locus_pull(w, key, 1, row));
+        FAILS(locus_push(w, key, 1, row));
+        FAILS(locus_set(w, key, 1, row));
+        FAILS(locus_pull_async(w, key, 1, row, &t));
+        FAILS(locus_push_async(w, key, 1, row, &t));
+        FAILS(locus_set_async(w, key, 1, row, &t));
         CHECK_EQ(t, 0);
     }
-    check_loss(m, "locus_localize", locus_localize(w, keys, 2));
-    check_loss(m, "locus_localize_async", locus_localize_async(w, keys, 2, &t));
-    check_loss(m, "locus_pull_local", locus_pull_local(w, m->here, row));
-    check_loss(m, "locus_barrier", locus_barrier(w));
-    check_loss(m, "locus_quiesce", locus_quiesce(w));
+    FAILS(locus_localize(w, keys, 2));
+    FAILS(locus_localize_async(w, keys, 2, &t));
+    FAILS(locus_pull_local(w, m->here, row));
+    FAILS(locus_barrier(w));
+    FAILS(locus_quiesce(w));
 }
 
 static int rest(struct member_worker *w)

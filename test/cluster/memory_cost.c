@@ -68,7 +68,7 @@ static void cost(uint64_t keys, uint32_t length, struct trial t)
 }
 
 /* Half of the keys are remote: who asks remembers that it did. */
-TEST(memory_cost, reads_of_rows_that_nobody_wrote)
+TEST(memory_cost, pull_of_rows_that_nobody_wrote)
 {
     if (!IS_SANITIZED && !kernel_has_zero_page())
         SKIP("this kernel has no page of zeros for what is only read");
@@ -76,13 +76,13 @@ TEST(memory_cost, reads_of_rows_that_nobody_wrote)
 }
 
 /* The owner's word and row, and half of the time what the asker remembers. */
-TEST(memory_cost, writes_of_a_few_rows)
+TEST(memory_cost, push_of_a_few_rows)
 {
     cost(10 * 1000 * 1000, 16, (struct trial){.deed = WRITE, .calls = 10, .pages_a_key = 3});
 }
 
 /* Words and what is remembered on both nodes. */
-TEST(memory_cost, intents_for_a_few_rows)
+TEST(memory_cost, intent_for_a_few_rows)
 {
     cost(100 * 1000 * 1000, 128, (struct trial){.deed = INTEND, .calls = 20, .pages_a_key = 4});
 }

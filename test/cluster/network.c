@@ -53,7 +53,7 @@ static void start_stress(struct islands *s, struct child c[BUSY])
     for (int i = 0; i < BUSY; i++) start_node(s, &c[i], "stress_node", fd, i);
 }
 
-TEST(network, with_a_delay_sums_are_exact)
+TEST(network, delay_leaves_sums_exact)
 {
     CLOSED_BY(islands_close) struct islands s;
     struct child c[BUSY];
@@ -65,7 +65,7 @@ TEST(network, with_a_delay_sums_are_exact)
 }
 
 /* Directions stall at random, for a time that is below the time-out. */
-TEST(network, stalls_below_the_time_out_do_no_harm)
+TEST(network, stalls_below_peer_timeout_do_no_harm)
 {
     CLOSED_BY(islands_close) struct islands s;
     struct child c[BUSY];
@@ -100,7 +100,7 @@ static void pull_slowly(struct seat *s)
     seat_barrier(s);
 }
 
-ROLE(puller)
+ROLE(network_puller)
 {
     char listen[ADDRESS_BYTES];
     struct team t;
@@ -108,20 +108,20 @@ ROLE(puller)
     team_run_node(&t, rank, pull_slowly);
 }
 
-TEST(network, an_answer_takes_as_long_as_both_ways)
+TEST(network, pull_takes_as_long_as_both_ways)
 {
     CLOSED_BY(islands_close) struct islands s;
     struct child c[2];
     islands_open(&s, 2);
     islands_delay(&s, 0.05);
-    for (int i = 0; i < 2; i++) start_node(&s, &c[i], "puller", 10, i);
+    for (int i = 0; i < 2; i++) start_node(&s, &c[i], "network_puller", 10, i);
     for (int i = 0; i < 2; i++) child_wait(&c[i]);
 }
 
 /* ---- networks that do not ---- */
 
 /* Reads everything until that fails, then closes, and tells why. */
-ROLE(witness)
+ROLE(network_reader)
 {
     char listen[ADDRESS_BYTES];
     struct team t;
@@ -137,32 +137,32 @@ ROLE(witness)
     CHECK_EQ(locus_close(n), -ECONNRESET);
 }
 
-enum { WITNESSES = 3 };
+enum { READERS = 3 };
 #define PEER_TIMEOUT_S 8 /* half of it is longer than a busy machine keeps one from running */
 
-struct accident {
+struct failure {
     struct islands islands;
-    struct child node[WITNESSES];
-    char said[WITNESSES][LINE_BYTES];
+    struct child node[READERS];
+    char said[READERS][LINE_BYTES];
 };
 
-static void accident_prepare(struct accident *a)
+static void failure_prepare(struct failure *a)
 {
-    islands_open(&a->islands, WITNESSES);
-    for (int i = 0; i < WITNESSES; i++)
-        start_node(&a->islands, &a->node[i], "witness", PEER_TIMEOUT_S, i);
-    for (int i = 0; i < WITNESSES; i++) child_expect(&a->node[i], "ready");
+    islands_open(&a->islands, READERS);
+    for (int i = 0; i < READERS; i++)
+        start_node(&a->islands, &a->node[i], "network_reader", PEER_TIMEOUT_S, i);
+    for (int i = 0; i < READERS; i++) child_expect(&a->node[i], "ready");
     sleep_s(0.1);
 }
 
 /* All learn of it, and name one of the two whose connection it was. */
-static void accident_check(struct accident *a, int one, int other, const char *reason)
+static void failure_check(struct failure *a, int one, int other, const char *reason)
 {
     char name[2][16];
     snprintf(name[0], sizeof name[0], "node %d (", one);
     snprintf(name[1], sizeof name[1], "node %d (", other);
     bool has_reason = false;
-    for (int i = 0; i < WITNESSES; i++) {
+    for (int i = 0; i < READERS; i++) {
         const char *text = child_hear(&a->node[i]);
         if (strncmp(text, name[0], strlen(name[0])) != 0) CHECK_STR(text, name[1]);
         has_reason |= strstr(text, reason) != NULL;
@@ -171,23 +171,23 @@ static void accident_check(struct accident *a, int one, int other, const char *r
     if (!has_reason)
         test_fail(__FILE__, __LINE__, "nobody says \"%s\", but: %s, %s and %s", reason, a->said[0],
                   a->said[1], a->said[2]);
-    for (int i = 0; i < WITNESSES; i++) child_wait(&a->node[i]);
+    for (int i = 0; i < READERS; i++) child_wait(&a->node[i]);
     islands_close(&a->islands);
 }
 
-TEST(network, a_connection_that_is_cut_is_a_loss)
+TEST(network, connection_that_is_cut_is_a_loss)
 {
-    static struct accident a;
-    accident_prepare(&a);
+    static struct failure a;
+    failure_prepare(&a);
     proxy_cut(a.islands.link[2][1]);
     proxy_cut(a.islands.link[1][2]);
-    accident_check(&a, 1, 2, "connection");
+    failure_check(&a, 1, 2, "connection");
 }
 
 TEST(network, silence_in_one_direction_is_a_loss)
 {
-    static struct accident a;
-    accident_prepare(&a);
+    static struct failure a;
+    failure_prepare(&a);
     islands_stall(&a.islands, 2, 1, true);
-    accident_check(&a, 2, 2, "silent"); /* node 1 is well and heard by all */
+    failure_check(&a, 2, 2, "silent"); /* node 1 is well and heard by all */
 }

@@ -87,11 +87,16 @@ enum { ROLES_ARE_ADDED = 60000, ROLE_IS_RUN = 60001 };
 enum { ADDRESS_BYTES = 32 };
 /* "127.0.0.1:port" with a port that nobody uses; each call gives another. */
 void address_new(char address[ADDRESS_BYTES]);
-/* The same, with `count` - 1 more behind that port. */
-void address_new_row(char address[ADDRESS_BYTES], int count);
 
 double now_s(void);
 void sleep_s(double seconds);
+/* Until the condition holds; the test fails if that takes longer than HANG_S. */
+#define AWAIT(condition) \
+    for (double await_end_s = now_s() + HANG_S; !(condition); sleep_s(0.0005)) \
+    CHECK(now_s() < await_end_s)
+
+/* How many there are in a folder; 0 where there is none. */
+long names_in(const char *folder);
 
 /* Of this process: open descriptors, threads, and memory that is in use. */
 struct footprint {

@@ -69,7 +69,7 @@ static void growth_check(const struct growth *g)
 
 /* ---- other ranks every time: the next rank 0 may come while the last one still leaves ---- */
 
-ROLE(rotating)
+ROLE(reopen_node)
 {
     int place, nodes;
     char address[ADDRESS_BYTES];
@@ -84,18 +84,18 @@ ROLE(rotating)
     growth_check(&growth);
 }
 
-TEST(reopen, processes_that_change_their_ranks)
+TEST(reopen, by_processes_that_change_their_ranks_leaves_nothing)
 {
     char address[ADDRESS_BYTES];
     struct child c[3];
     address_new(address);
-    for (int i = 0; i < 3; i++) child_start(&c[i], "rotating", "%d 3 %s", i, address);
+    for (int i = 0; i < 3; i++) child_start(&c[i], "reopen_node", "%d 3 %s", i, address);
     for (int i = 0; i < 3; i++) child_wait(&c[i]);
 }
 
 /* ---- all nodes in one process ---- */
 
-TEST(reopen, nodes_of_one_process)
+TEST(reopen, by_nodes_of_one_process_leaves_nothing)
 {
     char address[ADDRESS_BYTES];
     struct growth growth = {0};
@@ -123,7 +123,7 @@ static int open_alone(const char *address, int rank, enum locus_technique techni
     return rc;
 }
 
-TEST(reopen, what_could_not_open_leaves_nothing_behind)
+TEST(reopen, after_open_failed_leaves_nothing)
 {
     char address[ADDRESS_BYTES];
     struct growth growth = {0};

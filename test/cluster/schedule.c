@@ -1,6 +1,6 @@
 /* Schedulers and the ports of workers on the library itself, whatever manages its rows: sums are
- * whole, each variable has one writer, and nothing is lost. Which rounds there are, in all orders:
- * the simulation of schedules. */
+ * whole, each variable has one writer, and nothing is lost. Which rounds there are, in all orders,
+ * and rotations: the simulation of schedules; what a bound lets a worker see: stress.c. */
 #include "locus_schedule.h"
 #include "team.h"
 
@@ -199,61 +199,4 @@ TEST(schedule, full_replication_is_refused)
     CHECK_STR(locus_error(), "locus_port_open: `technique` of the node is LOCUS_FULL_REPLICATION");
     CHECK_EQ(locus_worker_close(worker), 0);
     CHECK_EQ(locus_close(node), 0);
-}
-
-/* ---- blocks that rotate without barriers ---- */
-
-enum { STALENESS = 2, BLOCKS = ALL * (STALENESS + 1), TURNS = 6 };
-
-/* A read and a write, which lose others' unless a block has one worker at a time, who sees all that
- * those before have written. */
-static void visit_block(struct seat *s, locus_key block, unsigned round)
-{
-    float row;
-    CHECK_EQ(locus_pull(s->worker, &block, 1, &row), 0);
-    CHECK(row < TURNS * ALL);
-    row++;
-    if ((round * 7 + number_of(s) * 3) % 5 == 0) sleep_s(0.003); /* others are ahead meanwhile */
-    CHECK_EQ(locus_set(s->worker, &block, 1, &row), 0);
-}
-
-static void rotate(struct seat *s)
-{
-    struct locus_schedule_config c;
-    struct locus_part parts[ALL];
-    locus_schedule *rotation;
-    locus_schedule_config_init(&c);
-    c.order = LOCUS_ROTATION;
-    c.variables = BLOCKS;
-    c.workers = ALL;
-    CHECK_EQ(locus_schedule_new(&c, &rotation), 0);
-    seat_barrier(s);
-    for (unsigned round = 0; round < TURNS * BLOCKS; round++, locus_schedule_done(rotation)) {
-        CHECK_EQ(locus_schedule_next(rotation, parts), ALL);
-        locus_key block = parts[number_of(s)].variable;
-        locus_clock now = locus_current_clock(s->worker);
-        CHECK_EQ(locus_intent(s->worker, &block, 1, now, now + 1), 0);
-        visit_block(s, block, round);
-        locus_advance_clock(s->worker);
-        CHECK_EQ(locus_bound(s->worker, STALENESS), 0);
-    }
-    locus_schedule_free(rotation);
-    CHECK_EQ(locus_quiesce(s->worker), 0); /* what the last clocks did may be in no copy yet */
-    for (locus_key b = 0; b < BLOCKS && s->number == 0; b++) {
-        float row;
-        CHECK_EQ(locus_pull(s->worker, &b, 1, &row), 0);
-        CHECK_EQ(row, TURNS * ALL);
-    }
-    seat_barrier(s);
-}
-
-TEST(schedule, rotation_with_staleness_loses_nothing)
-{
-    static const enum locus_technique techniques[] = {LOCUS_ADAPTIVE, LOCUS_RELOCATE,
-                                                      LOCUS_REPLICATE, LOCUS_FULL_REPLICATION};
-    struct locus_table blocks = {.rows = BLOCKS, .length = 1};
-    for (int i = 0; i < 4; i++) {
-        struct team team = {TEAM_OF(NODES, WORKERS, 0, techniques[i], &blocks, 1)};
-        team_run(&team, rotate);
-    }
 }

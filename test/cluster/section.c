@@ -33,7 +33,7 @@ static void cluster_close(struct cluster *c)
 
 /* ---- read sections ---- */
 
-TEST(section, a_call_that_would_wait_is_refused_and_does_nothing)
+TEST(section, call_that_would_wait_is_refused_and_does_nothing)
 {
     CLOSED_BY(cluster_close) struct cluster c = cluster_open();
     const locus_key keys[2] = {c.of[0], c.of[1]}; /* here, there */
@@ -56,7 +56,7 @@ TEST(section, a_call_that_would_wait_is_refused_and_does_nothing)
 }
 
 /* A replica is read and added to in place; it is set by way of its owner. */
-TEST(section, a_set_of_a_replica_is_refused_inside)
+TEST(section, set_of_a_replica_is_refused)
 {
     const float ones[LENGTH] = {1, 1, 1, 1};
     float row[LENGTH];
@@ -74,7 +74,7 @@ TEST(section, a_set_of_a_replica_is_refused_inside)
 
 /* The set of a replica goes by way of its owner: until it is done there is no view, for the replica
  * still has the value before. */
-TEST(section, what_a_worker_has_under_way_hides_the_replica_from_its_views)
+TEST(section, view_of_a_replica_is_none_while_a_set_is_under_way)
 {
     team.technique = LOCUS_FULL_REPLICATION;
     CLOSED_BY(cluster_close) struct cluster c = cluster_open();
@@ -98,7 +98,7 @@ TEST(section, what_a_worker_has_under_way_hides_the_replica_from_its_views)
 }
 
 /* Nothing waits when the operation is only handed over; it may be waited for behind the section. */
-TEST(section, an_asynchronous_call_may_be_made_inside_and_waited_for_outside)
+TEST(section, async_call_is_made_inside_and_waited_for_outside)
 {
     CLOSED_BY(cluster_close) struct cluster c = cluster_open();
     const float ones[LENGTH] = {1, 1, 1, 1};
@@ -172,14 +172,14 @@ static void contest(struct seat *s)
     for (int k = 0; k < CONTESTED * LENGTH; k++) CHECK(row[k] == (float)c->pushes);
 }
 
-TEST(section, a_row_that_leaves_meanwhile_is_not_fetched_inside)
+TEST(section, row_that_leaves_meanwhile_is_not_fetched)
 {
     struct contest c = {0};
     const struct team t = {TEAM_OF(2, 1, 2, LOCUS_RELOCATE, &table, 1), .shared = &c};
     team_run(&t, contest);
 }
 
-TEST(section, rows_elsewhere_have_no_view_and_are_not_read_without_the_network)
+TEST(section, view_and_pull_local_of_rows_elsewhere_are_refused)
 {
     CLOSED_BY(cluster_close) struct cluster c = cluster_open();
     float row[LENGTH] = {7};

@@ -25,7 +25,7 @@ static struct team team_of_two(const char *arguments, int *rank)
 }
 
 /* Has all rows of its own at 1, and does nothing more. */
-ROLE(owner)
+ROLE(staleness_owner)
 {
     int rank;
     char line[LINE_BYTES];
@@ -62,15 +62,6 @@ static int look(struct reader *r)
     return rc;
 }
 
-static void look_until(struct reader *r, int rc)
-{
-    double end = now_s() + HANG_S;
-    while (look(r) != rc) {
-        CHECK(now_s() < end);
-        sleep_s(0.01);
-    }
-}
-
 static void open_reader(struct reader *r, const struct team *t, int rank)
 {
     locus_key mine[ROWS];
@@ -93,7 +84,7 @@ static locus_ticket pull_that_waits(struct reader *r, float row[LENGTH])
     double end = now_s() + HANG_S;
     for (;;) {
         locus_ticket ticket;
-        look_until(r, -EAGAIN);
+        AWAIT(look(r) == -EAGAIN);
         CHECK_EQ(locus_pull_async(r->worker, &r->key, 1, row, &ticket), 0);
         CHECK_EQ(locus_push(r->worker, &r->own, 1, ones), 0);
         CHECK_EQ(locus_pull(r->worker, &r->own, 1, other), 0);
@@ -103,7 +94,7 @@ static locus_ticket pull_that_waits(struct reader *r, float row[LENGTH])
     }
 }
 
-ROLE(reader)
+ROLE(staleness_reader)
 {
     int rank;
     char line[LINE_BYTES];
@@ -112,14 +103,14 @@ ROLE(reader)
     float row[LENGTH];
     struct team t = team_of_two(arguments, &rank);
     open_reader(&r, &t, rank);
-    look_until(&r, 0);
+    AWAIT(look(&r) == 0);
     parent_tell("reads");
     CHECK(parent_hear(line)); /* it is stopped */
     locus_ticket ticket = pull_that_waits(&r, row);
     parent_tell("waits");
     CHECK_EQ(locus_wait(r.worker, ticket), 0); /* it goes on */
     CHECK(row[0] == 1 && row[LENGTH - 1] == 1);
-    look_until(&r, 0); /* and says by itself that it lives */
+    AWAIT(look(&r) == 0); /* and says by itself that it lives */
     CHECK_EQ(locus_push(r.worker, &r.key, 1, ones), 0);
     parent_tell("reads");
     CHECK(parent_hear(line));
@@ -146,8 +137,8 @@ static void stop_and_kill(enum locus_technique technique, unsigned shards)
     char address[ADDRESS_BYTES];
     struct child reader, owner;
     address_new(address);
-    child_start(&reader, "reader", "0 %d %u %s", technique, shards, address);
-    child_start(&owner, "owner", "1 %d %u %s", technique, shards, address);
+    child_start(&reader, "staleness_reader", "0 %d %u %s", technique, shards, address);
+    child_start(&owner, "staleness_owner", "1 %d %u %s", technique, shards, address);
     child_expect(&owner, "ready");
     child_expect(&reader, "reads");
     stop(&owner);
@@ -162,12 +153,12 @@ static void stop_and_kill(enum locus_technique technique, unsigned shards)
     child_wait(&reader);
 }
 
-TEST(staleness, replicas_of_a_stopped_owner_do_not_answer)
+TEST(staleness, replica_of_a_stopped_owner_does_not_answer)
 {
     stop_and_kill(LOCUS_ADAPTIVE, 2);
 }
 
-TEST(staleness, where_every_node_has_every_row_they_do_not_either)
+TEST(staleness, replica_under_full_replication_does_not_answer_either)
 {
     stop_and_kill(LOCUS_FULL_REPLICATION, 1);
 }

@@ -99,15 +99,14 @@ static void obey(struct flood *f)
     if (is_flooding) pthread_join(thread, NULL);
 }
 
-ROLE(flooder)
+ROLE(stall_node)
 {
     static struct flood f;
-    int rank, is_on_island;
-    char listen[ADDRESS_BYTES], address[ADDRESS_BYTES];
-    CHECK_EQ(sscanf(arguments, "%d %d %31s %31s", &rank, &is_on_island, address, listen), 4);
+    int rank;
+    char listen[ADDRESS_BYTES];
     struct team t = {TEAM_OF(2, 1, 2, LOCUS_STATIC, &table, 1), .peer_timeout_s = 30};
-    memcpy(t.address, address, sizeof address);
-    if (is_on_island) t.listen = listen;
+    CHECK_EQ(sscanf(arguments, "%d %31s %31s", &rank, t.address, listen), 3);
+    if (*listen != '-') t.listen = listen;
     f.node = team_open(&t, rank);
     f.worker = worker_of(f.node);
     warm(&f);
@@ -138,69 +137,53 @@ static void check_growth(struct child *c, long before)
 /* How long the peer does not read: long enough to take in all that fits, far below the time-out. */
 #define STALL_S 1.0
 
-static void finish(struct child c[2])
+/* Node 0 floods node 1, which is stopped; or what node 1 says to it stalls in the network. */
+static void check_flood(const char *what, bool is_stopped)
 {
+    struct islands s = {.count = 0};
+    struct child c[2];
+    long before[2];
+    char address[ADDRESS_BYTES], listen[ADDRESS_BYTES] = "-";
+    address_new(address);
+    if (!is_stopped) islands_open(&s, 2);
+    if (!is_stopped) islands_rendezvous(address);
+    for (int i = 0; i < 2; i++) {
+        if (!is_stopped) islands_address(i, listen);
+        if (!is_stopped) islands_enter(&s, i);
+        child_start(&c[i], "stall_node", "%d %s %s", i, address, listen);
+    }
+    if (!is_stopped) islands_leave(&s);
+    for (int i = 0; i < 2; i++) child_expect(&c[i], "ready");
+    for (int i = 0; i < 2; i++) before[i] = size_of(&c[i]);
+    if (is_stopped)
+        child_signal(&c[1], SIGSTOP);
+    else
+        islands_stall(&s, 1, 0, true);
+    child_tell(&c[0], what);
+    sleep_s(STALL_S);
+    for (int i = 0; i < (is_stopped ? 1 : 2); i++) check_growth(&c[i], before[i]);
+    if (is_stopped)
+        child_signal(&c[1], SIGCONT);
+    else
+        islands_stall(&s, 1, 0, false);
     child_expect(&c[0], "done");
     for (int i = 0; i < 2; i++) child_tell(&c[i], "end");
     for (int i = 0; i < 2; i++) child_wait(&c[i]);
+    if (!is_stopped) islands_close(&s);
 }
 
-static void flood_stopped_node(const char *what)
+TEST(stall, push_to_and_pull_from_a_stopped_node_wait_and_do_not_grow)
 {
-    char address[ADDRESS_BYTES];
-    struct child c[2];
-    address_new(address);
-    for (int i = 0; i < 2; i++) child_start(&c[i], "flooder", "%d 0 %s -", i, address);
-    for (int i = 0; i < 2; i++) child_expect(&c[i], "ready");
-    long before = size_of(&c[0]);
-    child_signal(&c[1], SIGSTOP);
-    child_tell(&c[0], what);
-    sleep_s(STALL_S);
-    check_growth(&c[0], before);
-    child_signal(&c[1], SIGCONT);
-    finish(c);
-}
-
-TEST(stall, who_pushes_to_a_stopped_node_waits_and_does_not_grow)
-{
-    flood_stopped_node("push");
-}
-
-TEST(stall, who_pulls_from_a_stopped_node_waits_and_does_not_grow)
-{
-    flood_stopped_node("pull");
-}
-
-/* `from` and `to`: the direction that stalls. */
-static void flood_stalled_network(const char *what, int from, int to)
-{
-    CLOSED_BY(islands_close) struct islands s;
-    struct child c[2];
-    char address[ADDRESS_BYTES], listen[ADDRESS_BYTES];
-    islands_open(&s, 2);
-    islands_rendezvous(address);
-    for (int i = 0; i < 2; i++) {
-        islands_address(i, listen);
-        islands_enter(&s, i);
-        child_start(&c[i], "flooder", "%d 1 %s %s", i, address, listen);
-        islands_leave(&s);
-    }
-    for (int i = 0; i < 2; i++) child_expect(&c[i], "ready");
-    long before[2] = {size_of(&c[0]), size_of(&c[1])};
-    islands_stall(&s, from, to, true);
-    child_tell(&c[0], what);
-    sleep_s(STALL_S);
-    for (int i = 0; i < 2; i++) check_growth(&c[i], before[i]);
-    islands_stall(&s, from, to, false);
-    finish(c);
+    check_flood("push", true);
+    check_flood("pull", true);
 }
 
 TEST(stall, acknowledgements_that_cannot_leave_do_not_grow)
 {
-    flood_stalled_network("push", 1, 0);
+    check_flood("push", false);
 }
 
 TEST(stall, rows_that_cannot_leave_do_not_grow_at_their_owner)
 {
-    flood_stalled_network("pull", 1, 0);
+    check_flood("pull", false);
 }

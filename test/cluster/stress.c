@@ -854,8 +854,9 @@ static void among_processes(enum locus_technique technique, enum stress_manner m
     char address[ADDRESS_BYTES];
     if (staleness == UNBOUNDED) {
         p.seconds = test_seconds() / 5.0;
+        p.few = 20;
     } else {
-        p.few = 7;
+        p.few = 2;
         p.phases = 2;
         p.clocks = IS_SANITIZED ? 2 : 6;
         p.staleness = staleness;

@@ -50,12 +50,7 @@ static bool is_local(struct seat *s, locus_key key)
 
 static void wait_until_local(struct seat *s, const locus_key *keys, size_t n)
 {
-    double end = now_s() + HANG_S;
-    for (size_t i = 0; i < n; i++)
-        while (!is_local(s, keys[i])) {
-            CHECK(now_s() < end);
-            sleep_s(0.0002);
-        }
+    for (size_t i = 0; i < n; i++) AWAIT(is_local(s, keys[i]));
 }
 
 static void intend_now(struct seat *s, const struct batch *b)

@@ -7,8 +7,9 @@ import sys
 
 import numpy
 
+import tensors
+
 TAIL = 83
-BYTES = {"F32": 4, "I64": 8, "U8": 1}
 
 
 def check(condition, what):
@@ -29,25 +30,6 @@ def manifest_of(folder):
     return manifest
 
 
-def tensors_of(data, file):
-    """name -> array, of a safetensors file, which has no holes."""
-    length = int.from_bytes(data[:8], "little")
-    check(8 + length == file["data_at"], "another length of the header")
-    header = json.loads(bytes(data[8 : 8 + length]).decode("utf-8"))
-    header.pop("__metadata__")
-    body, tensors, end = data[8 + length :], {}, 0
-    for name, about in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
-        first, last = about["data_offsets"]
-        check(first == end, f"{name} begins at {first}, not at {end}")
-        check(name.startswith("padding.") or (8 + length + first) % 64 == 0, f"{name} is not aligned")
-        check(last - first == BYTES[about["dtype"]] * numpy.prod(about["shape"]), f"{name} has another size than its shape")
-        kind = {"F32": "<f4", "I64": "<i8", "U8": "u1"}[about["dtype"]]
-        tensors[name] = body[first:last].view(kind).reshape(about["shape"])
-        end = last
-    check(end == len(body), "bytes are left over")
-    return tensors
-
-
 def main():
     folder, name = pathlib.Path(sys.argv[1]), sys.argv[2]
     manifest = manifest_of(folder)
@@ -59,15 +41,18 @@ def main():
         check(len(data) == file["bytes"], "another length of a file")
         check(digest(data[: file["data_at"]]) == file["header_blake2b"], "another digest of a header")
         check(digest(data[file["data_at"] :]) == file["data_blake2b"], "another digest of data")
-        tensors = tensors_of(data, file)
+        _, found = tensors.parse(data)
+        check(8 + int.from_bytes(data[:8], "little") == file["data_at"], "another length of the header")
+        for part, (at, _) in found.items():
+            check(part.startswith("padding.") or at % 64 == 0, f"{part} is not aligned")
         for section in file["sections"]:
             if section["table"] != number:
                 continue
-            keys = tensors[name + ".keys"]
+            keys = found[name + ".keys"][1]
             check(len(keys) == section["rows"], "another number of rows")
             check(section["rows_at"] % 64 == 0 and section["keys_at"] % 64 == 0, "a section that is not aligned")
             check((data[section["keys_at"] :][: 8 * len(keys)].view("<i8") == keys).all(), "keys lie elsewhere")
-            rows[keys] = tensors[name + ".rows"]
+            rows[keys] = found[name + ".rows"][1]
             numpy.add.at(seen, keys, 1)
     check(seen.max(initial=0) <= 1, "a row is there twice")
     print(f"{name} {table['rows']} x {table['length']}, {int(seen.sum())} written")

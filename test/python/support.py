@@ -8,12 +8,12 @@ import sys
 import tempfile
 import textwrap
 import time
+import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / "build" / "gcc" / "bin"
 LIMIT_S = 400
-
 
 # Python 3.12 warns of every fork beside threads.
 FORKS = ("-W", "ignore:This process:DeprecationWarning")
@@ -53,6 +53,8 @@ def run(text, *options, **more):
 
 def run_nodes(count, text, **more):
     """The same, as a cluster of `count` nodes."""
+    if not (BIN / "locus").exists():
+        raise unittest.SkipTest("the command is not built: make")
     with tempfile.TemporaryDirectory() as folder:
         return finish([str(BIN / "locus"), "run", "-n", str(count), "--", sys.executable, script(text, folder)], **more)
 

@@ -43,7 +43,3 @@ class BenchReport(unittest.TestCase):
         worse[3]["p50_ns"] = [3100, 25600, 3200]
         self.assertEqual(self.line_of(report(worse), "pull flight=1 length=128 keys=1, p50")[-2:], ["not", "met"])
         self.assertEqual(self.line_of(report(self.lines(1)), "pull flight=1 length=128 keys=1, p50")[-1], "quick")
-
-
-if __name__ == "__main__":
-    unittest.main()

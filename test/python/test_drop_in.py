@@ -2,17 +2,10 @@
 import types
 import unittest
 
+from embeddings import lt, step, torch
 import locus
-
-from support import BIN, passes, run_nodes
-
-try:
-    import torch
-except ImportError:
-    raise unittest.SkipTest("there is no torch here (python3-torch)")
-
-import locus.torch as lt
 from locus.torch import dgl, torchrec
+from support import passes, run_nodes
 
 
 class Collections(unittest.TestCase):
@@ -31,13 +24,12 @@ class Collections(unittest.TestCase):
             same = torchrec.KeyedJaggedTensor.from_offsets_sync(["x", "y"], self.VALUES, torch.tensor([0, 2, 2, 3, 6]), weights)
             self.assertTrue(torch.equal(same.lengths(), features.lengths()))
             self.assertEqual((ours.embedding_bag_configs(), ours.is_weighted()), (tables, weights is not None))  # as DLRM asks
-            optimizer = lt.SGD(ours, 0.1)
-            with lt.open(optimizer) as job:
+            with lt.open(optimizer := lt.SGD(ours, 0.1)) as job:
                 self.assertEqual(list(job.node.tables), [f"embedding_bags.{each.name}" for each in tables])
                 theirs = {each.name: torch.nn.EmbeddingBag.from_pretrained(
                     ours.embedding_bags[each.name].weight_of(torch.arange(each.num_embeddings)), freeze=False,
                     mode=each.pooling.value.lower()) for each in tables}
-                step = torch.optim.SGD([each.weight for each in theirs.values()], 0.1)
+                peer = torch.optim.SGD([each.weight for each in theirs.values()], 0.1)
                 for _ in range(3):
                     found, sums = ours(features), []
                     for table, feature in (("a", "x"), ("a", "y"), ("b", "y"))[:len(found.keys())]:
@@ -47,12 +39,8 @@ class Collections(unittest.TestCase):
                         key = feature + "@" + table if feature == "y" and len(tables) > 1 else feature
                         self.assertTrue(torch.allclose(found[key], sums[-1], atol=1e-6), key)
                     self.assertTrue(torch.equal(found.values(), ours(same).values()))
-                    optimizer.zero_grad()
-                    found.values().square().sum().backward()
-                    optimizer.step()
-                    step.zero_grad()
-                    torch.cat(sums, 1).square().sum().backward()
-                    step.step()
+                    step(optimizer, found.values().square().sum())
+                    step(peer, torch.cat(sums, 1).square().sum())
 
     def test_keys_and_faults(self):
         ours = torchrec.EmbeddingBagCollection(self.TABLES)
@@ -64,8 +52,7 @@ class Collections(unittest.TestCase):
             ours(features)  # 19 is none of b
         with self.assertRaisesRegex(locus.ArgumentError, "feature 'x' of table 'a' is not among"):
             ours.indices(torchrec.KeyedJaggedTensor(["y"], self.VALUES, lengths=self.LENGTHS))
-        with self.assertRaisesRegex(locus.ArgumentError, "give one"):
-            torchrec.KeyedJaggedTensor(["x"], self.VALUES)
+        self.assertRaisesRegex(locus.ArgumentError, "give one", torchrec.KeyedJaggedTensor, ["x"], self.VALUES)
         with self.assertRaisesRegex(locus.ArgumentError, "two tables have the name 'a'"):
             torchrec.EmbeddingBagCollection(self.TABLES[:1] * 2)
 
@@ -86,8 +73,7 @@ class Collections(unittest.TestCase):
                                (dict(data_type=types.SimpleNamespace(name="FP16")), "data_type of table 'a' is 'FP16'")):
             table = types.SimpleNamespace(num_embeddings=10, embedding_dim=4, name="a", feature_names=["x"],
                                           pooling=torchrec.PoolingType.SUM, **said)
-            with self.assertRaisesRegex(locus.ArgumentError, sentence):
-                torchrec.EmbeddingBagCollection([table])
+            self.assertRaisesRegex(locus.ArgumentError, sentence, torchrec.EmbeddingBagCollection, [table])
         table.data_type = types.SimpleNamespace(name="BF16")
         self.assertEqual(torchrec.EmbeddingBagCollection([table]).embedding_bags["a"].element, "bf16")
 
@@ -97,20 +83,17 @@ class Dgl(unittest.TestCase):
         for make, other in ((dgl.optim.SparseAdagrad, torch.optim.Adagrad),
                             (dgl.optim.SparseAdam, lambda weights, lr: torch.optim.SparseAdam(weights, lr))):
             emb = dgl.DistEmbedding(40, 6, "emb", init_func=lambda shape, dtype: torch.randn(shape, dtype=dtype))
-            with self.assertRaisesRegex(locus.UsageError, "has an optimizer yet"):
-                emb(torch.tensor([1]))
+            self.assertRaisesRegex(locus.UsageError, "has an optimizer yet", emb, torch.tensor([1]))
             optimizer = make([emb], lr=0.1)
             before = emb.weight[torch.arange(40)]
             self.assertEqual(emb.weight.shape, (40, 6))
             theirs = torch.nn.Embedding(40, 6, sparse=make is dgl.optim.SparseAdam)
             theirs.weight.data.copy_(before)
-            step = other(list(theirs.parameters()), 0.1)
+            peer = other(list(theirs.parameters()), 0.1)
             for ids in (torch.tensor([3, 5, 3]), torch.tensor([5, 9])):
                 emb(ids).square().sum().backward()
                 optimizer.step()  # and forgets the gradients
-                step.zero_grad()
-                theirs(ids).square().sum().backward()
-                step.step()
+                step(peer, theirs(ids).square().sum())
             self.assertTrue(torch.allclose(emb.weight[:], theirs.weight, atol=1e-6))
             self.assertEqual(list(dgl.job().node.tables), ["emb"])
             self.assertEqual((emb.weight[[[3, 5]]].shape, emb.weight[3].shape), ((1, 2, 6), (6,)))
@@ -118,8 +101,7 @@ class Dgl(unittest.TestCase):
             self.assertTrue(torch.equal(emb.weight[mask], emb.weight.cpu()[mask]))
             with self.assertRaisesRegex(IndexError, "mask"):
                 emb.weight[mask[1:]]
-            with self.assertRaisesRegex(locus.ArgumentError, "`indices` is torch.bool"):
-                emb.weight_of(mask)
+            self.assertRaisesRegex(locus.ArgumentError, "`indices` is torch.bool", emb.weight_of, mask)
             dgl.exit_client()
 
     def test_first_values_are_drawn_from_those_that_were_made(self):
@@ -135,8 +117,6 @@ class Dgl(unittest.TestCase):
 
 class Scripts(unittest.TestCase):
     def said_by_two(self, script):
-        if not (BIN / "locus").exists():
-            self.skipTest("the command is not built: make")
         said = passes(self, run_nodes(2, script))
         self.assertEqual(sorted(said.split("\n")), ["", "good 0", "good 1"])
 
@@ -184,8 +164,7 @@ class Scripts(unittest.TestCase):
             configs = [EmbeddingBagConfig(name=f"t_{name}", embedding_dim=8, num_embeddings=50, feature_names=[name],
                                           init_fn=torch.nn.init.zeros_) for name in ("cat_0", "cat_1")]
             model = Sparse(EmbeddingBagCollection(tables=configs, device=torch.device("meta")))
-            rows = lt.RowAdagrad(model, lr=0.1)
-            with lt.open(rows) as job:
+            with lt.open(rows := lt.RowAdagrad(model, lr=0.1)) as job:
                 values = torch.arange(25).repeat(2) + 25 * job.rank
                 features = KeyedJaggedTensor(keys=["cat_0", "cat_1"], values=values, lengths=torch.ones(50, dtype=torch.int32))
                 keys = model.embedding_bag_collection.indices
@@ -199,7 +178,3 @@ class Scripts(unittest.TestCase):
                     assert torch.allclose(bag.weight_of(torch.arange(50)), torch.full((50, 8), told), atol=1e-5)
                 job.barrier()
                 sys.stdout.write(f"good {job.rank}\\n")""")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -98,7 +98,3 @@ class Package(unittest.TestCase):
         import locus
         self.assertEqual(locus.__version__, backend._version())
         self.assertEqual(locus._c.SONAME, f"liblocus.so.{backend._version().split('.')[0]}")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,19 +7,9 @@ import warnings
 
 import locus
 import numpy as np
-
-try:
-    import torch
-except ImportError:
-    raise unittest.SkipTest("there is no torch here (python3-torch)")
-
-import locus.torch as lt
+from embeddings import lt, torch, weights
 
 ROWS, DIMENSION = 60, 4
-
-
-def weights(module):
-    return module.weight_of(torch.arange(module.num_embeddings))
 
 
 def batches(count=12, seed=1):
@@ -39,8 +29,7 @@ class Ported(unittest.TestCase):
 
     def same(self, ours, theirs, own, other, **hooks):
         """Trains both; `hooks` are given the module's parameters and the optimizer."""
-        optimizer = own(ours)
-        with lt.open(optimizer):
+        with lt.open(optimizer := own(ours)):
             theirs.load_state_dict(ours.state_dict())
             peer = other(theirs.parameters())
             for module, each in ((ours, optimizer), (theirs, peer)):
@@ -77,8 +66,7 @@ class Ported(unittest.TestCase):
         for frozen in (True, False):
             for ours, kind in ((lt.Embedding, torch.nn.Embedding), (lt.EmbeddingBag, torch.nn.EmbeddingBag)):
                 mine, theirs = (each.from_pretrained(given.clone(), freeze=frozen, padding_idx=3) for each in (ours, kind))
-                optimizer = lt.SGD([mine], 0.5)
-                with lt.open(optimizer):
+                with lt.open(optimizer := lt.SGD([mine], 0.5)):
                     self.assertTrue(torch.equal(weights(mine), given))
                     for indices in batches():
                         for module in (mine, theirs):
@@ -107,8 +95,7 @@ class Ported(unittest.TestCase):
                                (lambda: lt.Embedding(9, 2, 9), "padding_idx is 9: must be one of the 9"),
                                (lambda: lt.Embedding(9, 2, lt.Zeros()), "by name, initial="),
                                (lambda: lt.Embedding.from_pretrained(torch.ones(3)), "must be a tensor of shape")):
-            with self.assertRaisesRegex(locus.ArgumentError, sentence):
-                make()
+            self.assertRaisesRegex(locus.ArgumentError, sentence, make)
 
     def test_schedulers(self):
         schedules = torch.optim.lr_scheduler
@@ -120,8 +107,7 @@ class Ported(unittest.TestCase):
                 self.same(lt.Embedding(ROWS, DIMENSION), torch.nn.Embedding(ROWS, DIMENSION), lambda m: lt.SGD(m, 0.1),
                           lambda p: torch.optim.SGD(p, 0.1), after=lambda optimizer: make(optimizer).step)
         embedding = lt.Embedding(ROWS, DIMENSION)
-        optimizer = lt.SGD(embedding, 0.4)
-        with lt.open(optimizer):
+        with lt.open(optimizer := lt.SGD(embedding, 0.4)):
             scheduler = schedules.ReduceLROnPlateau(optimizer, patience=0)
             scheduler.step(1.0), scheduler.step(2.0)
             self.assertTrue(math.isclose(optimizer.lr, 0.04))
@@ -143,8 +129,7 @@ class Ported(unittest.TestCase):
         """Dense parameters and embeddings, of passes that have indices in common."""
         norms = []
         ours = torch.nn.ModuleDict({"words": lt.Embedding(ROWS, DIMENSION), "out": torch.nn.Linear(DIMENSION, 2)})
-        optimizer = lt.SGD(ours, 0.1)
-        with lt.open(optimizer):
+        with lt.open(optimizer := lt.SGD(ours, 0.1)):
             theirs = copy.deepcopy(ours)
             for model in (ours, theirs):
                 for indices in batches(3):
@@ -185,8 +170,7 @@ class Ported(unittest.TestCase):
             makes[1:] = [lambda: torch.amp.GradScaler("cpu"), lambda: torch.amp.GradScaler("cpu", enabled=False)]
         for make in makes:
             ours, theirs = lt.Embedding(ROWS, DIMENSION), torch.nn.Embedding(ROWS, DIMENSION)
-            optimizer = lt.SGD(ours, 0.1)
-            with lt.open(optimizer):
+            with lt.open(optimizer := lt.SGD(ours, 0.1)):
                 theirs.load_state_dict(ours.state_dict())
                 for module, each in ((ours, optimizer), (theirs, torch.optim.SGD(theirs.parameters(), 0.1))):
                     scaler = make()
@@ -236,7 +220,3 @@ class Ported(unittest.TestCase):
         with lt.open(lt.SGD(embedding, 1)) as job:
             embedding(torch.tensor([1, 2, 1]))
             self.assertEqual((job.rank, job.size, job.stats()["pulled_local"]), (0, 1, 2))
-
-
-if __name__ == "__main__":
-    unittest.main()

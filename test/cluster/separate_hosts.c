@@ -1,18 +1,21 @@
 /*
- * Cables that are pulled: nodes in network namespaces of their own on a bridge, each with a cable
- * that goes down and comes up again. An outage that is shorter than the time-out by more than a
- * second is survived, whoever it hits; after a longer one all that can still hear each other name
- * the node that was cut off.
- *
- * Every node is a process in the role `citizen`, which enters its namespace before anything else.
+ * Nodes on hosts of their own: network namespaces on a bridge, each with a cable that can be pulled,
+ * or that loses what is sent to one of the others. An outage that is shorter than the time-out by
+ * more than a second is survived, whoever it hits; after a longer one all that can still hear each
+ * other name the node that was cut off. A firewall between two while the cluster forms is waited
+ * for, and then named; one that drops large packets is not taken for a dead node. And a host that
+ * knows its own name on loopback, as Debian sets it up, is found by that name.
  */
 #include "cables.h"
+
+#include "net/tcp.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,7 +23,7 @@
 enum { NODES = 4, KEYS = 200, LENGTH = 20, NETWORKS = 4, OUTAGES = 5 };
 static const struct locus_table table = {.rows = KEYS, .length = LENGTH};
 
-/* ---- a citizen ---- */
+/* ---- a node ---- */
 
 static int must_stop; /* atomic */
 
@@ -34,33 +37,61 @@ static void *await_word(void *unused)
 }
 
 /* Something for every link, all the time. */
-static int work(locus_worker *w)
+static int work(locus_worker *w, bool pulls)
 {
     locus_key keys[KEYS];
     static float row[KEYS * LENGTH];
     int rc = 0;
     for (locus_key k = 0; k < KEYS; k++) keys[k] = k;
     while (rc == 0 && !__atomic_load_n(&must_stop, __ATOMIC_ACQUIRE)) {
-        rc = locus_pull(w, keys, KEYS, row);
+        rc = pulls ? locus_pull(w, keys, KEYS, row) : 0;
         if (rc == 0) rc = locus_push(w, keys, KEYS, row);
         sleep_s(0.01);
     }
     return rc;
 }
 
-ROLE(citizen)
+/* How nodes find each other: by the address of rank 0's host, or by its name "alpha", which is
+ * 127.0.1.1 in the /etc/hosts of that host, where ranks 0 and 1 are. Then they are told where to
+ * listen by a secret, which opens all interfaces, or by the interface's name. */
+enum found { BY_ADDRESS, BY_NAME_AND_SECRET, BY_NAME_AND_INTERFACE };
+
+static void find_by_name(const char *host, struct team *t, int rank, enum found found)
 {
-    struct team t = {TEAM_OF(NODES, 1, 2, LOCUS_ADAPTIVE, &table, 1)};
+    cables_enter(host);
+    cables_know(rank < 2 ? "127.0.0.1 localhost\n127.0.1.1 alpha\n"
+                         : "127.0.0.1 localhost\n10.77.0.1 alpha\n");
+    snprintf(t->address, sizeof t->address, "alpha:7777");
+    if (found == BY_NAME_AND_SECRET) CHECK_EQ(setenv("LOCUS_SECRET", "open sesame", 1), 0);
+    if (found == BY_NAME_AND_INTERFACE) t->listen = "eth0";
+}
+
+/* It works until it is told to end, or until it loses another one. */
+ROLE(host_node)
+{
+    struct team t = {TEAM_OF(0, 1, 2, LOCUS_ADAPTIVE, &table, 1)};
     char host[64];
     pthread_t thread;
-    int rank;
-    CHECK_EQ(sscanf(arguments, "%63s %d %lf", host, &rank, &t.peer_timeout_s), 3);
-    cables_config(host, &t, rank);
-    locus *node = team_open(&t, rank);
+    int rank, found;
+    double join_timeout_s;
+    locus *node;
+    CHECK_EQ(sscanf(arguments, "%63s %d %d %d %lf %lf", host, &rank, &t.nodes, &found,
+                    &t.peer_timeout_s, &join_timeout_s),
+             6);
+    if (found == BY_ADDRESS)
+        cables_config(host, &t, rank);
+    else
+        find_by_name(host, &t, rank, (enum found)found);
+    struct locus_config c = team_config(&t, rank);
+    c.join_timeout_s = join_timeout_s;
+    parent_tell("begins");
+    int rc = locus_open(&c, &node);
+    parent_tell("opened %d %s", rc, rc ? locus_error() : "");
+    if (rc) return;
     locus_worker *w = worker_of(node);
-    parent_tell("open");
     CHECK_EQ(pthread_create(&thread, NULL, await_word, NULL), 0);
-    int rc = work(w);
+    /* of two, rank 1 sends to rank 0, which waits for it */
+    rc = t.nodes == 2 && rank == 0 ? locus_barrier(w) : work(w, t.nodes > 2);
     if (rc) {
         CHECK_EQ(rc, -ECONNRESET);
         parent_tell("lost: %s", locus_error());
@@ -76,6 +107,7 @@ ROLE(citizen)
 
 struct network {
     struct cables cables;
+    int nodes;
     struct child node[NODES];
     int victim;
     double down_s, up_s; /* when its cable went down, and when it comes up again */
@@ -83,29 +115,50 @@ struct network {
 
 static struct network network[NETWORKS];
 
-static void open_networks(int count, double timeout_s)
+/* Node n is on the host with that number; where names are used, ranks 0 and 1 share one. */
+static void start(struct network *net, enum found found, double timeout_s, double join_timeout_s)
+{
+    for (int n = 0; n < net->nodes; n++) {
+        int host = found == BY_ADDRESS ? n : n < 2 ? 0 : 1;
+        child_start(&net->node[n], "host_node", "%s %d %d %d %g %g",
+                    cables_host(&net->cables, host), n, net->nodes, (int)found, timeout_s,
+                    join_timeout_s);
+    }
+    for (int n = 0; n < net->nodes; n++) child_expect(&net->node[n], "begins");
+}
+
+static void lay(struct network *net, int nodes)
 {
     cables_need();
-    for (int i = 0; i < count; i++) cables_lay(&network[i].cables, NODES);
-    for (int i = 0; i < count; i++)
-        for (int n = 0; n < NODES; n++)
-            child_start(&network[i].node[n], "citizen", "%s %d %g",
-                        cables_host(&network[i].cables, n), n, timeout_s);
-    for (int i = 0; i < count; i++)
-        for (int n = 0; n < NODES; n++) child_expect(&network[i].node[n], "open");
+    net->nodes = nodes;
+    cables_lay(&net->cables, nodes);
+}
+
+static void await_open(struct network *net)
+{
+    for (int n = 0; n < net->nodes; n++) child_expect(&net->node[n], "opened 0");
+}
+
+static void finish(struct network *net)
+{
+    for (int n = 0; n < net->nodes; n++) child_tell(&net->node[n], "end");
+    for (int n = 0; n < net->nodes; n++) {
+        child_expect(&net->node[n], "closed");
+        child_wait(&net->node[n]);
+    }
+    cables_remove(&net->cables);
+}
+
+static void open_networks(int count, double timeout_s)
+{
+    for (int i = 0; i < count; i++) lay(&network[i], NODES);
+    for (int i = 0; i < count; i++) start(&network[i], BY_ADDRESS, timeout_s, HANG_S);
+    for (int i = 0; i < count; i++) await_open(&network[i]);
 }
 
 static void close_networks(int count)
 {
-    for (int i = 0; i < count; i++)
-        for (int n = 0; n < NODES; n++) child_tell(&network[i].node[n], "end");
-    for (int i = 0; i < count; i++) {
-        for (int n = 0; n < NODES; n++) {
-            child_expect(&network[i].node[n], "closed");
-            child_wait(&network[i].node[n]);
-        }
-        cables_remove(&network[i].cables);
-    }
+    for (int i = 0; i < count; i++) finish(&network[i]);
 }
 
 /* ---- outages ---- */
@@ -186,7 +239,7 @@ static void is_survived(struct network *net, double too_long_s)
     }
 }
 
-TEST(outage, shorter_than_the_timeout_is_survived)
+TEST(separate_hosts, outage_shorter_than_peer_timeout_is_survived)
 {
     const double timeout_s = 6;
     struct seat dice = {.seed = 1};
@@ -205,7 +258,7 @@ TEST(outage, shorter_than_the_timeout_is_survived)
 }
 
 /* Everybody hears rank 0, and all name the same one of the two. */
-TEST(outage, between_two_nodes_is_blamed_on_one_of_them)
+TEST(separate_hosts, outage_between_two_is_blamed_on_one_of_them)
 {
     enum { COUNT = 2, A = 1, B = 3 };
     char said[1024];
@@ -230,7 +283,7 @@ TEST(outage, between_two_nodes_is_blamed_on_one_of_them)
 
 /* The four networks have one victim each, so rank 0 is one. What the victim itself says is not
  * looked at: to it all others are gone. */
-TEST(outage, longer_than_the_timeout_is_blamed_on_who_was_cut_off)
+TEST(separate_hosts, outage_longer_than_peer_timeout_is_blamed_on_who_was_cut_off)
 {
     char name[32];
     open_networks(NETWORKS, 4);
@@ -248,4 +301,74 @@ TEST(outage, longer_than_the_timeout_is_blamed_on_who_was_cut_off)
         child_expect(&network[i].node[i], "lost: node ");
     }
     close_networks(NETWORKS);
+}
+
+/* ---- a firewall ---- */
+
+enum { FROM = 3, TO = 1 };
+
+/* Packets between the two are lost while the cluster forms. Half of the time-out of silence must be
+ * longer than rank 0 may not run for. */
+static void start_behind_a_firewall(struct network *net, double join_timeout_s)
+{
+    lay(net, NODES);
+    cables_lose(&net->cables, FROM, TO, true);
+    start(net, BY_ADDRESS, 4, join_timeout_s);
+}
+
+TEST(separate_hosts, firewall_between_two_that_is_opened_is_waited_for)
+{
+    struct network *net = &network[0];
+    start_behind_a_firewall(net, HANG_S);
+    sleep_s(5);
+    cables_lose(&net->cables, FROM, TO, false);
+    await_open(net);
+    finish(net);
+}
+
+/* Each of the two says what it waited for; whoever says so first is whom the others name. */
+TEST(separate_hosts, firewall_between_two_is_named_by_all)
+{
+    struct network *net = &network[0];
+    char at_from[128], at_to[128], said[1024];
+    start_behind_a_firewall(net, 6);
+    snprintf(at_from, sizeof at_from, "node %d (10.77.0.%d:", TO, TO + 1);
+    snprintf(at_to, sizeof at_to, "node %d (10.77.0.%d:", FROM, FROM + 1);
+    for (int n = 0; n < NODES; n++) {
+        snprintf(said, sizeof said, "%s", child_hear(&net->node[n]));
+        printf("node %d: %s\n", n, said);
+        bool names_from = strstr(said, at_to), names_to = strstr(said, at_from);
+        CHECK(n == FROM ? names_to : n == TO ? names_from : names_from && names_to);
+        CHECK(strstr(said, " has not ") && !strstr(said, "silent"));
+        child_wait(&net->node[n]);
+    }
+    cables_remove(&net->cables);
+}
+
+/* Nobody is taken for one that died: it acknowledges. */
+TEST(separate_hosts, firewall_that_drops_large_packets_is_no_dead_node)
+{
+    struct network *net = &network[0];
+    lay(net, 2);
+    cables_narrow(&net->cables, 0);
+    start(net, BY_ADDRESS, 4, HANG_S);
+    await_open(net);
+    for (int n = 0; n < 2; n++) {
+        const char *said = child_hear(&net->node[n]);
+        printf("node %d: %s\n", n, said);
+        CHECK_STR(said, "was silent for 4 s" TCP_ACKNOWLEDGED);
+    }
+    finish(net);
+}
+
+/* ---- a host's own name ---- */
+
+TEST(separate_hosts, name_on_loopback_is_found_by_others)
+{
+    for (enum found found = BY_NAME_AND_SECRET; found <= BY_NAME_AND_INTERFACE; found++) {
+        lay(&network[0], 3);
+        start(&network[0], found, 0, HANG_S);
+        await_open(&network[0]);
+        finish(&network[0]);
+    }
 }

@@ -1,0 +1,139 @@
+"""What a model file is worth, computed from it and from the data alone: each is given its notes, its tensors, and files
+of data."""
+import math
+
+from tensors import numpy as np
+
+
+def names_of(tensor):
+    return bytes(tensor).decode("utf-8").split("\n")[:-1]
+
+
+def places_of(tensor):
+    return {name: i for i, name in enumerate(names_of(tensor))}
+
+
+def lines_of(path):
+    return [line.split() for line in path.read_text("utf-8").splitlines()]
+
+
+def through(model, number, values):
+    return values @ model[f"layer{number}.weight"].astype(float) + model[f"layer{number}.bias"]
+
+
+def log_loss_of_ctr(_, model, test):
+    """Of LIBSVM, with as many features in each line."""
+    lines = lines_of(test)
+    clicks = np.array([float(y) > 0 for y, *_ in lines])
+    pairs = np.array([[pair.split(":") for pair in pairs] for _, *pairs in lines], float)
+    features, values = pairs[..., 0].astype(int), pairs[..., 1]
+    hidden, last = (model["vectors"][features] * values[..., None]).reshape(len(lines), -1), 0
+    while f"layer{last}.weight" in model:
+        hidden, last = through(model, last, np.maximum(hidden, 0) if last else hidden), last + 1
+    logits = (model["wide"][features] * values).sum(1) + hidden[:, 0]
+    return (np.logaddexp(0, logits) - logits * clicks).mean()
+
+
+def accuracy_of_gnn(notes, model, edges, labels, split):
+    """Of all neighbours, as the model takes them."""
+    place, classes = places_of(model["nodes"]), names_of(model["classes"])
+    near = np.eye(len(place))
+    for a, b, *weight in lines_of(edges):
+        near[place[a], place[b]] = near[place[b], place[a]] = float(weight[0]) if notes["weights"] == "true" else 1
+    total = near.sum(1)
+    near /= total[:, None] if notes["average"] == "mean" else np.sqrt(np.outer(total, total))
+    hidden = np.maximum(through(model, 1, near @ model["embeddings"]), 0)
+    found, purposes = through(model, 2, near @ hidden).argmax(1), dict(lines_of(split))
+    return np.mean([classes[found[place[node]]] == label for node, label in lines_of(labels) if purposes[node] == "test"])
+
+
+def mrr_of_kge(_, model, folder):
+    """ComplEx with reciprocal relations, filtered."""
+    place, kind = places_of(model["entity_names"]), places_of(model["relation_names"])
+    entities, relations = (of[:, :half] + 1j * of[:, half:] for of in (model["entities"], model["relations"])
+                           for half in [of.shape[1] // 2])
+    known, ranks = {}, []
+    parts = [[line.split("\t") for line in (folder / f"{part}.txt").read_text("utf-8").splitlines()]
+             for part in ("train", "valid", "test")]
+    parts = [[each for s, r, o in part
+              for each in ((place[s], kind[r], place[o]), (place[o], kind[r] + len(kind), place[s]))] for part in parts]
+    for given, relation, answer in sum(parts, []):
+        known.setdefault((given, relation), []).append(answer)
+    for given, relation, answer in parts[2]:
+        scores = (entities.conj() @ (relations[relation] * entities[given])).real
+        own, scores[known[given, relation]] = scores[answer], -np.inf
+        ranks.append(1 + (scores > own).sum())
+    return np.mean([1 / rank for rank in ranks])
+
+
+def models_of(notes, model):
+    """Of each lambda: lambda, intercept, coefficients by column."""
+    last = float(notes["intercept"]), model["coefficients"]
+    if "path.starts" not in model:
+        return [(float(notes["lambda"]), *last)]
+    starts, columns, values, intercepts, lambdas = (
+        model["path." + name] for name in ("starts", "columns", "values", "intercepts", "lambdas"))
+    models = [(x, at, np.zeros_like(last[1])) for x, at in zip(lambdas, intercepts)]
+    for (_, _, b), first, end in zip(models, starts, starts[1:]):
+        b[columns[first:end]] = values[first:end]
+    assert models[-1][1] == last[0] and np.array_equal(models[-1][2], last[1]), "the last of the path is another model"
+    return models
+
+
+def sums_of_lasso(notes, model, data):
+    """(objective, sum of squares) of each lambda; of LIBSVM with the squared loss."""
+    rows = [(float(y), {int(j) - 1: float(x) for j, x in (pair.split(":") for pair in pairs)})
+            for y, *pairs in lines_of(data)]
+    columns = [[row.get(j, 0) for _, row in rows] for j in range(len(model["coefficients"]))]
+    norms = [math.sqrt(math.fsum((x - math.fsum(column) / len(rows)) ** 2 for x in column)) for column in columns]
+    sums = []
+    for weight, intercept, b in models_of(notes, model):
+        errors = [y - intercept - math.fsum(x * column[i] for x, column in zip(b, columns))
+                  for i, (y, _) in enumerate(rows)]
+        squares = math.fsum(error ** 2 for error in errors)
+        sums.append((squares / 2 + weight * math.fsum(abs(b) * norms), squares))
+    return sums
+
+
+def topics_of_lda(_, model, count):
+    """The likeliest words of each topic, so many."""
+    words, columns, totals = names_of(model["words"]), model["word_topics"].T, model["topic_totals"]
+    assert np.array_equal(columns.sum(1), totals), f"topics have {totals} tokens, their words {columns.sum(1)}"
+    return [[words[i] for i in np.argsort(-column, kind="stable")[:count]] for column in columns]
+
+
+def rmse_of_mf(notes, model, test):
+    row, column = places_of(model["row_names"]), places_of(model["column_names"])
+    r, c, values = zip(*((row[user], column[item], float(value)) for user, item, value in lines_of(test)))
+    told = float(notes["mean"]) + (model["rows"][list(r)].astype(float) * model["columns"][list(c)]).sum(1)
+    if "row_biases" in model:
+        told += model["row_biases"][list(r)] + model["column_biases"][list(c)]
+    return np.sqrt(np.mean((told - values) ** 2))
+
+
+def same_in_text(names, rows, text):
+    """Of each row, whether word2vec's text has its name and values; the first line has how many there are."""
+    head, *lines = lines_of(text)
+    assert head == list(map(str, rows.shape)) and len(lines) == len(names) == len(rows), f"{text} has other sizes: {head}"
+    return [name.replace(" ", "_") == line[0] and np.allclose(np.array(line[1:], float), row, rtol=1e-5, atol=0)
+            for name, row, line in zip(names, rows, lines)]
+
+
+def entities_as_in(_, model, text):
+    """How many entities of kge are the same in word2vec's text, and how many there are."""
+    same = same_in_text(names_of(model["entity_names"]), model["entities"], text)
+    return sum(same), len(same)
+
+
+def words_as_in(_, model, text, binary):
+    """How many words of wv have the same vectors in the model and word2vec's two formats, and how many there are."""
+    names, rows = names_of(model["word_names"]), model["inputs"]
+    head, data = binary.read_bytes().split(b"\n", 1)
+    assert list(map(int, head.split())) == list(rows.shape), f"{binary} has other sizes: {head}"
+    for name, row in zip(names, rows):
+        expected = name.encode() + b" " + row.astype("<f4").tobytes() + b"\n"
+        assert data.startswith(expected), f"{binary} has something else than {name}"
+        data = data[len(expected):]
+    assert data == b"", "bytes are left over"
+    same = same_in_text(names, rows, text)
+    return sum(same), len(same)

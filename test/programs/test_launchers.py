@@ -1,0 +1,159 @@
+"""Clusters that others' launchers start: mpirun of Open MPI, torchrun, and srun of a Slurm of the test's own. The
+variables of launchers that are not here are in unit/environment_test.c."""
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import support
+from support import LOCUS, MEMBER
+
+
+class Launched(support.TestCase):
+    def joined(self, commands, nodes, **more):
+        """All at once; each, or with `together` all of them, is a cluster of so many."""
+        together = more.pop("together", False)
+        started = [self.start(command, **more) for command in commands]
+        for job in started:
+            self.assertEqual(job.wait(), 0, job)
+        texts = [job.out for job in started]
+        for text in ["".join(texts)] if together else texts:
+            self.contains(text, support.joined(nodes))
+
+
+# As root it asks whether that is meant, and it counts cores. Its folder of sessions is one for all of a user: an mpirun
+# that ends removes it while another one begins. So each gets its own.
+MPIRUN = ("folder=$(mktemp -d) && trap 'rm -rf \"$folder\"' EXIT && "
+          "TMPDIR=$folder mpirun --allow-run-as-root --oversubscribe")
+
+
+class OpenMpi(Launched):
+    def setUp(self):
+        if not shutil.which("mpirun"):
+            self.skipTest("there is no mpirun here")
+        if "Open MPI" not in self.run_command(f"{MPIRUN} --version").out:
+            self.skipTest("mpirun is not that of Open MPI")
+        if not self.can(f"{MPIRUN} -n 2 true"):
+            self.skipTest("mpirun starts nothing here")
+
+    def test_mpirun_starts_clusters_also_beside_each_other(self):
+        self.joined([f"{MPIRUN} -n 3 {MEMBER}"] * 3, 3)
+        self.joined([f"{MPIRUN} -n 1 {MEMBER}"], 1)
+
+    def test_mpirun_passes_a_rendezvous(self):
+        address = f"127.0.0.1:{support.free_port()}"
+        self.joined([f"{MPIRUN} -x LOCUS_RENDEZVOUS -n 2 {MEMBER}"], 2, env={"LOCUS_RENDEZVOUS": address})
+        ended = self.run_command(f"{MPIRUN} -x LOCUS_RENDEZVOUS=nowhere -n 2 {MEMBER}")
+        self.assertNotEqual(ended.status, 0)
+        self.assertIn('the rendezvous "nowhere"', ended.err)
+
+    def test_locus_run_inside_mpirun_is_a_cluster_of_its_own(self):
+        self.joined([f"{MPIRUN} -n 2 {LOCUS} run -n 3 -- {MEMBER}"], 3)
+
+
+class Torchrun(Launched):
+    def setUp(self):
+        # Debian's first: another Python in the path may have no torch.
+        self.torchrun = shutil.which("torchrun", path=f"/usr/bin:{os.environ['PATH']}")
+        if not self.torchrun:
+            self.skipTest("there is no torchrun here (python3-torch)")
+        if not self.can(f"{self.torchrun} --help"):
+            self.skipTest("torchrun does not run here")
+        # --standalone takes one port for all who test here. That of Debian 12 (1.13 with Python 3.11) fails unless it
+        # redirects something.
+        store = f"127.0.0.1:{support.free_port()}"
+        self.torchrun = (f"exec {self.torchrun} --rdzv_backend c10d --rdzv_endpoint {store} --rdzv_id locus "
+                         "--redirects 1 --tee 1 --no_python")
+
+    def test_starts_a_cluster(self):
+        self.joined([f"{self.torchrun} --nproc_per_node 3 {MEMBER}"], 3)
+
+    def test_starts_a_cluster_of_two_agents(self):
+        """As on two hosts. Each learns from the other where rank 0 is."""
+        self.joined([f"{self.torchrun} --nnodes 2 --nproc_per_node 2 {MEMBER}"] * 2, 4, together=True)
+
+
+SLURM_CONF = """\
+ClusterName=locus
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+SlurmctldPort={ports[0]}
+SlurmdPort={ports[1]}
+StateSaveLocation={folder}
+SlurmdSpoolDir={folder}
+SlurmctldPidFile={folder}/ctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+ReturnToService=2
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+NodeName={host} NodeAddr=127.0.0.1 CPUs=16 State=UNKNOWN
+PartitionName=test Nodes=ALL Default=YES State=UP
+"""
+MUNGED = ("umask 077 && head -c 1024 /dev/urandom > key && umask 022 && exec munged --foreground --force "
+          "--key-file=$PWD/key --socket=$PWD/munge.socket --pid-file=$PWD/munged.pid --log-file=$PWD/munged.log "
+          "--seed-file=$PWD/seed")
+
+
+class Slurm(Launched):
+    """This host alone, with its three daemons. It has more processors than there are, so that tasks fit; they are
+    neither bound nor in control groups."""
+
+    @classmethod
+    def setUpClass(cls):
+        if os.geteuid() != 0:
+            raise unittest.SkipTest("Slurm's daemons need root")
+        os.environ["PATH"] += ":/usr/sbin:/sbin"
+        if not all(map(shutil.which, ("munged", "slurmctld", "slurmd", "srun"))):
+            raise unittest.SkipTest("there is no Slurm here (slurm-wlm, munge)")
+        temporary = tempfile.TemporaryDirectory(prefix="locus-slurm-")
+        cls.addClassCleanup(temporary.cleanup)
+        cls.place = Path(temporary.name)
+        cls.place.chmod(0o755)
+        ports = [support.free_port(), support.free_port()]
+        host = socket.gethostname().split(".")[0]
+        (cls.place / "slurm.conf").write_text(SLURM_CONF.format(host=host, folder=cls.place, ports=ports))
+        os.environ["SLURM_CONF"] = str(cls.place / "slurm.conf")
+        cls.daemon(f"cd {cls.place} && {MUNGED}", f"test -S {cls.place}/munge.socket")
+        cls.daemon("exec slurmctld -D -i -c", "sinfo")
+        cls.daemon("exec slurmd -D", "sinfo -h -o %t | grep -q idle")
+
+    @classmethod
+    def daemon(cls, command, is_up):
+        started = support.Started(command)
+        cls.addClassCleanup(started.close)
+        deadline = time.monotonic() + support.HANG_S
+        while subprocess.run(is_up, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+            if time.monotonic() > deadline or started.process.poll() is not None:
+                raise unittest.SkipTest(f"Slurm's daemons do not start here: {started}")
+            time.sleep(.05)
+
+    def test_srun_starts_clusters_also_beside_each_other(self):
+        self.joined([f"exec srun -N 1 -n 3 {MEMBER}"] * 3, 3)
+        self.joined([f"exec srun -N 1 -n 1 {MEMBER}"], 1)
+
+    def test_steps_of_a_batch_job_are_clusters(self):
+        """In the script itself a program is a cluster of one; each step is a cluster of its own."""
+        (self.place / "job").write_text(f"#!/bin/sh\n{MEMBER}\nsrun --exact -n 2 {MEMBER} & "
+                                        f"srun --exact -n 3 {MEMBER}\nwait\necho ended\n")
+        self.must(f"cd {self.place} && sbatch -N 1 -n 5 -o out job")
+        out = self.place / "out"
+        support.wait_until(lambda: out.exists() and "ended\n" in out.read_text(), "the job does not end")
+        for nodes in (1, 2, 3):
+            self.contains(out.read_text(), support.joined(nodes))
+
+    def test_a_node_that_fails_ends_the_step(self):
+        ended = self.run_command(f"srun -N 1 -n 3 --kill-on-bad-exit=1 sh -c 'test $SLURM_PROCID != 1 || exit 3; "
+                                 f"exec {MEMBER}'")
+        self.assertNotEqual(ended.status, 0)
+        self.assertIn("exit code 3", ended.err)

@@ -1,0 +1,208 @@
+"""What programs refuse, each with a status and a sentence. Wrong uses are refused with status 2, wrong files with 1."""
+import os
+import socket
+
+from support import IS_SANITIZED
+from trainers import Trainers
+
+USES = {
+    "kge": [
+        ("--json", "--data is missing: the graph to learn from; or --planted"),
+        ("--dims 3", 'there is no option "--dims"'),
+        ("--data x --dim 3", "--dim 3 is odd"),
+        ("--data x --model rescal --dim 1000", "--dim 1000 is more than 512"),
+        ("--data x --negatives 1000000 --batch 100 --own-negatives", "make 200000000 of a batch"),
+        ("--loss hinge", '--loss takes one of logistic, softmax, not "hinge"'),
+        ("--planted 100x5", "--planted takes ENTITIESxRELATIONSxFACTS"),
+        ("--planted 100x5x1000x2", "--planted takes ENTITIESxRELATIONSxFACTS"),
+        ("--planted 79x5x1000", "entities must be from 80 to 10000000"),
+        ("--planted -100x5x1000", "--planted takes ENTITIES"),
+        ("--planted 100x0x1000", "relations must be from 1 to 100000"),
+        ("--planted 100x5x99", "facts must be from 100 to"),
+        ("--planted 100x5x5001", "facts must be from 100 to 5000"),
+        ("--planted 100x5x5000 --data /tmp", "--data and --planted are both given"),
+    ],
+    "wv": [
+        ("--json", "--data is missing"),
+        ("--data x --optimizer adam", '--optimizer takes one of sgd, adagrad, not "adam"'),
+        ("--data x --batch 10000 --negatives 1000", "make up to 100000000 negatives in a step"),
+    ],
+    "mf": [
+        ("--json", "--data is missing"),
+        ("--zipf 10x10", "--zipf takes ROWSxCOLUMNSxCELLS"),
+        ("--data x --implicit 4 --best 0", "--best must be 1 or more"),
+        ("--zipf 10x10x10 --test x", "--test is given with --zipf"),
+        ("--zipf 10x10x10 --hold-back 0 --eval-every 1", "has nothing to evaluate by"),
+        ("--zipf 10x10x10 --hold-back 0 --best 3", "--best has no cells to test with"),
+        ("predict x y --json", "--json is behind MODEL: options come before it"),
+        ("--zipf 10x10x10 --method cd --batch 32", "--method cd has no --batch: leave it out"),
+        ("--zipf 10x10x10 --method cd --technique essp", "--method cd bounds no staleness"),
+    ],
+    "ctr": [
+        ("--json", "--data is missing"),
+        ("--zipf 10x10", "--zipf takes FIELDSxCATEGORIESxEXAMPLES"),
+        ("--zipf 100x10000x5", "fields must be from 1 to 64"),
+        ("--zipf 4x100x50 --hidden 4,,2", "--hidden takes 1 to 7 numbers"),
+    ],
+    "gnn": [
+        ("--json", "--data is missing"),
+        ("--data edges", "--labels is missing"),
+        ("--planted 10x10", "--planted takes NODESxDEGREExCLASSES"),
+        ("--planted 10x2x2", "nodes must be from 20 to"),
+        ("--planted 100x60x2", "the mean degree must be from 1 to"),
+        ("--planted 100x4x2 --features x", "--planted has neither"),
+        ("--planted 100x4x2 --train 0.9", "are more than all nodes"),
+    ],
+    "lda": [
+        ("--json", "--data is missing"),
+        ("--generate 10x10", "--generate takes DOCUMENTSxWORDSxTOKENSxTOPICS"),
+        ("--generate 10x10x5x2 --topics 1", "--topics"),
+        ("--generate 10x10x5x2 --visit copies --baseline --workers 2", "lose each other's"),
+        ("--generate 10x10x5x2 --staleness 1 --baseline", "--staleness is for blocks"),
+    ],
+    "lasso": [
+        ("--json", "--data is missing"),
+        ("--generate 10x10", "--generate takes ROWSxCOLUMNSxVALUES"),
+        ("--generate 10x10x3 --technique full", "--technique takes one of adaptive"),
+        ("--generate 10x10x3 --schedulers 11", "more than the 10 columns"),
+        ("--generate 10x10x3 --staleness 1 --baseline", "--staleness is for the squared"),
+        ("--generate 10x10x3 --staleness 1 --loss logistic", "leave --loss logistic"),
+        ("--generate 10x10x3 --staleness 3 --depth 60", "are 62 together at most"),
+        ("--generate 10x10x3 --test-response x", "--test-response has no effect without --test"),
+    ],
+}
+
+MATRIX = "%%MatrixMarket matrix coordinate real general\n"
+# What --data has, further options, and the sentence.
+TEXTS = {
+    "mf": [("a b 1\na b x\n", "", 'bad:2: "x" is no rating')],
+    "ctr": [
+        ("", "", "has no examples"),
+        ("hello\n", "", ":1: has 1 field, with blanks between; must have at least 2"),
+        ("1 2:1\n2 2:1\n", "", ':2: "2" is no label: must be 1 for a click'),
+        ("1 2:1\n0 2:1 x:1\n", "", ':2: "x" is no feature'),
+        ("1 2:1\n0 qid:1 2:1\n", "", ':2: "qid" is no feature'),
+        ("1 2:1\n? 2:1\n", "", ':2: "?" is no label: must be a number'),
+        ("label features\n1 2:1\n", "", ":2: is LIBSVM, and lines before it are not"),
+        ("1 2:1\n0 2:1 x:1\n", "--format libsvm", ':2: "x" is no feature'),
+        ("1 2:1\n0 2:y\n", "--format libsvm", ':2: "y" is no value: must be a number'),
+        ("1 2:1\n0 1:2:1\n", "", ":2: feature 2: either all features have a field"),
+        ("1\t2\t3\n", "--format criteo", ":1: has 3 fields; must be 40"),
+        ("a,b,1\na,1\n", "", ":2: has 2 fields; the first row has 3"),
+        ("a,b,0\na,c,0\n", "", 'no example has the label "1": --positive'),
+        ("a,b\nx,1\n", "--label z", 'no column has the name "z"'),
+    ],
+    "lda": [
+        ("", "", "has no words"),
+        ("2 0:1 1:1\n2 0:1 x:1\n", "", ':2: "x" is no word: must be a whole number'),
+        ("1\n2\n1\n1 3 1\n", "", ':4: "3" is no word: must be a whole number from 1 to 2'),
+    ],
+    "lasso": [
+        ("1 1:2\n2 2:x\n", "", ':2: "x" is no value: must be a number'),
+        ("1 0:2\n", "", ":1: has the index 0: they begin with 1"),
+        ("1 1:2 1:3\n2 1:1\n", "", "the value of row 1 and column 1 is given twice"),
+        ("1 1:2\n1 1:2\n", "", "nothing to learn"),
+        ("1 1:2\n2 2:2\n4 2:1\n", "--loss logistic", "row 2 has the response 2"),
+        ("1 1:2\n1 2:2\n", "--loss logistic", "which there are two in all"),
+        ("1 1:2\n0 2:2\n", "--loss logistic --test - < /dev/null", "- has no rows"),
+        ("1 1:2\n0 2:2\n", "--loss logistic --test - <<X\n2 1:1\nX",
+         "row 1 has the response 2: the labels to learn are 0 and 1"),
+        ("1 1:2\n0 2:2\n", "--test-response x --test - <<X\n2 1:1\nX",
+         "- is not MatrixMarket: --test-response is for MatrixMarket"),
+        (MATRIX + "2 2 2\n1 1 1\n", "--response /dev/null", ":3: the file ends after 1 of 2 values"),
+        (MATRIX + "2 2 1\n1 1 1\n", "", "--response is for MatrixMarket, and must be given with it"),
+    ],
+}
+
+FILES = [
+    ("gnn", "--planted 100x4x2 --train 0", "no node with a class to train with"),
+    ("gnn", "--data /dev/null --labels x", "is not a regular file"),
+    ("wv", "--data text --json --analogies text", "text:1: "),
+    ("kge", "--data graph --out no/model --epochs 1", "no: No such file or directory"),
+] + [(program, "--data /no/such" + (" --labels x" if program == "gnn" else ""), "/no/such: No such file")
+     for program in USES]
+
+
+class Refusals(Trainers):
+    def test_wrong_uses_are_refused_with_a_sentence(self):
+        for program, rows in USES.items():
+            for options, part in rows:
+                with self.subTest(program=program, options=options):
+                    self.program_refuses(program, 2, options, part)
+
+    def test_wrong_texts_are_refused_with_a_sentence(self):
+        for program, rows in TEXTS.items():
+            for text, more, part in rows:
+                with self.subTest(program=program, text=text, options=more):
+                    (self.here / "bad").write_text(text)
+                    self.program_refuses(program, 1, f"--data bad {more}", part)
+
+    def test_wrong_files_are_refused_with_a_sentence(self):
+        self.write_data()
+        for program, options, part in FILES:
+            with self.subTest(program=program, options=options):
+                self.program_refuses(program, 1, options, part)
+        with open(self.here / "graph/valid.txt", "a+", encoding="utf-8") as valid:
+            valid.write("entity 1\tnext_1\n")
+            valid.seek(0)
+            lines = len(valid.readlines())
+        self.program_refuses("kge", 1, "--data graph", f"/valid.txt:{lines}: has 2 fields, with tabs")
+
+    def test_nodes_that_differ_in_their_options_are_refused(self):
+        self.write_data()
+        ended = self.sh("locus run -n 2 -- sh -c 'exec locus-kge --data graph --technique static --seed $LOCUS_RANK'", 1)
+        self.assertIn("rank 1 has data and options of fingerprint", ended.err)
+
+    def test_files_of_data_with_other_headings_are_refused(self):
+        """What would be taken for a row, or twice."""
+        rows = [f"{i},{i % 2}" for i in range(1, 21)]
+        for name, lines in {
+                "one": ["src,dst", "x,y", "y,z", "z,w"], "two": ["src,dst", "x,z"], "three": ["from,to", "x,w"], "empty": [],
+                "of": ["x,1", "y,2", "z,1", "w,2"], "one.csv": ["p,label"] + rows, "two.csv": ["label,p"] + rows,
+                "three.csv": ["p,label", rows[0], '"2,5",0'] + rows[2:], "docword": ["3", "4", "1", "1 1 3"],
+                "head": [f"{i} {i % 3} {5 + i % 2}" for i in range(5)],
+                "tail": [f"{i} {i % 3} {5 + i % 2}" for i in range(5, 10)]}.items():
+            self.write(name, lines)
+        gnn, ctr = "gnn --labels of --dim 2 --hidden 2 --epochs 1", "ctr --positive 1 --epochs 1"
+        taken = self.sh(f"locus-{gnn} --data empty --data one --data two")
+        self.assertIn("empty (and 2 more): 4 nodes, 4 edges", taken.out)
+        for line, status, part in (
+                (f"{gnn} --data empty --data one --data two --data empty --data three", 1, "three:1: is another heading"),
+                (f"{gnn} --data - --data two --data=- < one", 2, "stdin can be read once"),
+                (f"{ctr} --data one.csv --data two.csv", 1, "two.csv:1: is another heading"),
+                (f"{ctr} --data one.csv --data three.csv", 1, 'three.csv:3: "2,5"'),
+                (f"{ctr} --data one.csv --data one.csv --label z", 1,
+                 'one.csv (and 1 more): no column has the name "z" (--label)'),
+                ("lda --data one --data docword --topics 2", 1, "docword:3: ends the head of docword"),
+                ("mf --data head --data tail --epochs 1", 1,
+                 "head (and 1 more) has numbers of its rows in its first column")):
+            with self.subTest(line=line):
+                self.assertIn(part, self.sh(f"locus-{line}", status).err)
+
+
+class Irregular(Trainers):
+    """A pipe without a writer would be waited for without end, a device may have none: all readers say at once that there
+    is no regular file."""
+
+    def make_socket(self, path):
+        with socket.socket(socket.AF_UNIX) as one:
+            one.bind(str(path))
+
+    def test_files_are_refused_by_the_command(self):
+        makers = {"pipe": os.mkfifo, "socket": self.make_socket, "device": lambda path: path.symlink_to("/dev/zero"),
+                  "folder": os.mkdir}
+        (self.here / "model").mkdir()
+        (self.here / "file.0.report.jsonl").symlink_to("file")
+        (self.here / "model/manifest.json").symlink_to("../file")
+        limit = "unlimited" if IS_SANITIZED else "4000000"  # a sanitizer wants more addresses than there are
+        for kind, make in makers.items():
+            make(self.here / "file")
+            for line, part in (("run --hosts file true", 'the list of hosts "file" cannot be opened: it is '),
+                               ("doctor --hosts file", 'the list of hosts "file" cannot be opened: it is '),
+                               ("trace file", "cannot read file: it is "),
+                               ("report file", "file.0.report.jsonl cannot be read: it is "),
+                               ("checkpoint verify model", "manifest.json: it is no regular file")):
+                with self.subTest(kind=kind, line=line):
+                    ended = self.sh(f"ulimit -v {limit} && timeout 60 locus {line}", None)
+                    self.assertTrue(ended.status in (1, 2) and part in ended.err + ended.out, ended)
+            self.sh("rm -rf file")

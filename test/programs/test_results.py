@@ -1,0 +1,94 @@
+"""What training programs tell of their results, and what they make of data that are special."""
+
+from support import IS_SANITIZED
+from trainers import Trainers
+
+
+class Results(Trainers):
+    def test_kge_shows_people_what_happens(self):
+        self.write_data()
+        ended = self.train("kge", "--data graph --dim 32 --batch 16 --negatives 20 --epochs 2 --report page.html")
+        self.contains(ended.out, "60 entities, 6 relations", "epoch   2   loss", "valid       MRR 0.", "test        MRR 0.")
+        self.assertIn(">MRR, valid, filtered<", (self.here / "page.html").read_text())
+        self.assertNotIn("\r", ended.err)
+        # On a terminal there is a bar, for as long as a step takes.
+        bar = self.start("exec locus-kge --data graph --dim 256 --batch 1 --negatives 2000 --epochs 1000 --seconds 1",
+                         terminal=True)
+        self.assertEqual(bar.wait(), 0)
+        self.contains(bar.out.replace("\r\n", "\n"), "\r", "facts/s", "test        MRR")
+
+    def test_mf_foretells_the_mean_of_what_nothing_is_known_about(self):
+        """Nothing is learned of a row, or a column, that the test alone has."""
+        self.write("train", ["a,x,1", "a,y,2", "b,x,3", "b,y,4"])
+        self.write("test", ["a,y,2", "c,z,5"])
+        self.train("mf", "--data train --test test --rank 4 --init 9 --out model")
+        told = self.sh("printf 'c,x\na,z\nc,z\n' | locus-mf predict model").out
+        self.assertEqual(told, "c\tx\t2.5\na\tz\t2.5\nc\tz\t2.5\n")
+
+    def test_mf_learns_the_same_whatever_ratings_are_measured_in(self):
+        """The defaults follow the ratings' deviation: errors of ratings that are 64 times as large are as many times as
+        large."""
+        self.train("mf", "--zipf 300x100x8000 --zipf-rank 3 --rank 6 --epochs 0 --write 1.mtx")
+        head, sizes, *cells = (self.here / "1.mtx").read_text().splitlines()
+        cells = [cell.rsplit(" ", 1) for cell in cells]
+        self.write("64.mtx", [head, sizes] + [f"{place} {64 * float(value):.9g}" for place, value in cells])
+        one, other = (self.train("mf", f"--data {n}.mtx --rank 6 --epochs 5").number("test        RMSE") for n in (1, 64))
+        self.assertLess(one, 0.8)
+        self.assertAlmostEqual(other / one, 64, delta=0.02)
+
+    def test_mf_tells_what_comes_next_from_pairs_without_ratings(self):
+        """40 users like seven of the ten items of their kind each. What is held back of one is an item of four, among 14
+        in all: by chance a precision of 0.07, of 0.25 at most."""
+        self.write("pairs", (f"u{u} i{i + u % 2 * 10}" for u in range(40) for i in range(10) if (7 * u + 3 * i) % 10 < 7))
+        ended = self.train("mf", "--data pairs --implicit 3 --split row --best 4 --rank 4 --epochs 40 --out model")
+        self.assertGreater(ended.number("test        precision"), 0.2)
+        best = self.sh("echo u0 | locus-mf predict --best 20 --known pairs model").out.splitlines()
+        self.assertEqual((len(best), sorted(line.split("\t")[1] for line in best[:3])), (13, ["i3", "i6", "i9"]))
+
+    def test_ctr_has_no_auc_where_all_examples_to_test_with_are_alike(self):
+        self.write("train", (f"{click} {i}:1" for i in range(1, 5) for click in (1, 0)))
+        for label in 1, 0:
+            self.write("test", [f"{label} 2:1"])
+            json, text = (self.train("ctr", f"--data train --test test --epochs 1 {more}") for more in ("--json", ""))
+            self.assertIsNone(json.last("auc"))
+            self.assertIn("   AUC -   ", text.out)
+            self.assertNotRegex(json.out + text.out, "nan|inf")
+            if label == 0:
+                self.assertIsNone(json.last("calibration"))
+                self.assertIn("   calibration -   ", text.out)
+
+    def test_lda_foretells_new_documents(self):
+        """Half of one tells the topic; who knows nothing foretells one of 15 words. Of its own words (x) the test has no
+        use."""
+        self.write_documents("text", 300)
+        self.write_documents("test", 100, seed=4, end="x")
+        lda = "--data text --test test --topics 5 --alpha 0.1 --epochs 60 --hold-back 0 --json --seed 2"
+        alone, plain, cluster = (self.train("lda", lda + more, nodes).last("new_perplexity")
+                                 for nodes, more in ((0, ""), (0, " --baseline"), (3, "")))
+        self.assertTrue(2.9 < alone < 7 and 2.9 < cluster < 7, (alone, cluster))
+        self.assertAlmostEqual(plain / alone, 1, delta=1e-9)
+        self.write("test", ["x"])
+        self.program_refuses("lda", 1, "--data text --test test", "test has no word of the documents to train with")
+
+    def test_lda_has_memory_for_the_different_words_of_a_document(self):
+        """However long it is."""
+        self.write("ldac", ["1 0:1", "1 2:1"])
+        self.write("test", ["1 1:100000"])
+        self.sh(f"ulimit -v {'unlimited' if IS_SANITIZED else 900000} && "
+                "locus-lda --data ldac --test test --topics 2000 --epochs 1 --hold-back 0 --baseline")
+
+    def test_lda_patience_keeps_the_model_that_foretells_best(self):
+        """It is the one that a training of so many sweeps gives, and it is judged again."""
+        lda = "--generate 60x90x40x5 --topics 30 --hold-back 0.3 --learn-priors 2 --json"
+        for more, others in (("", ""), ("--baseline", "--baseline"), ("--checkpoint points", "")):
+            with self.subTest(options=more):
+                best = self.train("lda", f"{lda} {more} --patience 2 --out best")
+                self.assertEqual(best.named("epoch", epoch=200), [])
+                again = self.train("lda", f"{lda} {others} --epochs {best.last('epoch', event='best')} --out other")
+                self.sh("cmp best other")
+                told = [each["perplexity"] for each in best.named("eval")]
+                self.assertEqual((min(told), again.last("perplexity")), (told[-1], told[-1]))
+        resumed = self.train("lda", f"{lda} --checkpoint points --patience 2 --workers 2 --resume --out again")
+        self.assertEqual(resumed.named("epoch", epoch=200), [])
+        self.sh("cmp best again")
+        self.assertTrue(self.train("lda", f"{lda} --patience 2 --workers 2", 2).named("best"))

@@ -1,0 +1,225 @@
+"""What a training program saves is what it reports: models.py computes the same figure from the file."""
+import math
+import random
+import warnings
+import zipfile
+
+import models
+import tensors
+from tensors import numpy as np
+from trainers import Trainers, command
+
+GNN = ("--data edges --labels classes --split split --dim 8 --hidden 8 --neighbours 0 --test-neighbours 0 --epochs 12 "
+       "--eval-every 1 --batch 8")
+
+
+class Saved(Trainers):
+    def setUp(self):
+        super().setUp()
+        self.write_data()
+
+    def computed(self, function, *data):
+        return function(*tensors.read(self.here / "model"), *(self.here / name for name in data))
+
+    def saves(self, nodes, program, options, field, function, *data):
+        """What it reports last is in the file. Returns what ended."""
+        ended = self.train(program, f"{options} --json --out model", nodes)
+        self.is_near(self.computed(function, *data), ended.last(field))
+        return ended
+
+    def is_near(self, one, other):
+        self.assertAlmostEqual(one, other, delta=1e-4 * abs(other))
+
+    # ---- what is reported ----
+
+    def test_ctr_tests_and_saves_the_epoch_that_was_validated_best(self):
+        self.write_noise()
+        for nodes, more in (0, ""), (2, ""), (0, "--validate 0"):
+            ended = self.saves(nodes, "ctr", "--data train --test test --epochs 6 --dim 4 --hidden 8 --lr 0.3 --reg 0 "
+                                             f"--batch 16 {more}", "log_loss", models.log_loss_of_ctr, "test")
+            self.assertEqual(len(ended.named("best")), more == "")  # else the last is saved
+            self.assertTrue(nodes or more or ended.last("epoch", event="best") < 6, ended)
+
+    def test_ctr_tests_the_model_of_the_epoch_that_it_names(self):
+        """Planted examples to train with are the same with others to validate with and without."""
+        ctr = "--zipf 8x400x600 --dim 4 --hidden 8 --lr 0.5 --reg 0 --epochs 6 --json --validate"
+        chosen, every = self.train("ctr", f"{ctr} 0.5"), self.train("ctr", f"{ctr} 0")
+        best = chosen.last("epoch", event="best")
+        self.assertLess(best, 6)
+        self.is_near(chosen.last("log_loss"), every.last("log_loss", split="test", epoch=best))
+
+    def test_kge_saves_what_it_reports(self):
+        self.saves(2, "kge", "--data graph --dim 32 --batch 16 --negatives 20 --epochs 8 --lr 0.2 --reg 0.001 "
+                             "--reciprocal --text entities.txt", "mrr", models.mrr_of_kge, "graph")
+        self.assertEqual(self.computed(models.entities_as_in, "entities.txt"), (60, 60))
+
+    def test_kge_writes_names_that_a_text_can_have(self):
+        (self.here / "twins").mkdir()
+        for part in "train", "valid", "test":
+            self.write(f"twins/{part}.txt", ["a b\tr\ta_b", "a_b\tr\ta_b_2"])
+        self.train("kge", "--data twins --epochs 1 --text twins.txt")
+        self.assertEqual([line[0] for line in models.lines_of(self.here / "twins.txt")], ["3", "a_b", "a_b_2", "a_b_2_2"])
+
+    def test_gnn_saves_what_it_reports(self):
+        self.write_circles()
+        for nodes, options in ((0, GNN), (2, GNN + " --weights --average symmetric")):
+            ended = self.saves(nodes, "gnn", options, "accuracy", models.accuracy_of_gnn, "edges", "classes", "split")
+            self.assertTrue(nodes or ended.last("epoch", event="best") < 12, ended)
+
+    def test_mf_saves_what_it_reports(self):
+        cells = [f"u{line}" for line in (self.here / "ratings").read_text().splitlines()]
+        self.write("train", cells)
+        self.write("test", cells[4::5])
+        for more in "", "--bias", "--method cd":
+            self.saves(2, "mf", f"--data train --test test --rank 4 --epochs 5 {more}", "rmse", models.rmse_of_mf, "test")
+
+    def test_lda_saves_the_topics_that_it_shows(self):
+        self.write_documents("documents", 200)
+        ended = self.train("lda", "--data documents --topics 5 --alpha 0.1 --epochs 40 --top 3 --out model --json", 2)
+        shown = [[each[f"word{i}"] for i in (1, 2, 3)] for each in ended.named("topic")]
+        self.assertEqual(shown, models.topics_of_lda(*tensors.read(self.here / "model"), 3))
+        self.assertEqual(len(shown), 5)
+
+    def test_wv_writes_the_same_in_three_formats(self):
+        self.train("wv", "--data text --dim 16 --min-count 1 --text words --binary bytes --out model", 2)
+        self.assertEqual(self.computed(models.words_as_in, "words", "bytes"), (50, 50))
+
+    def write_times(self):
+        """Times of one hour in milliseconds, beside a column of small numbers and a sparse one of large ones: what has to
+        be taken off again is a thousand million times what is left. `new` are other rows, with one column more."""
+        draw, rows = random.Random(9), []
+        for _ in range(200):
+            time, x = 1.7e12 + draw.randrange(4000000), draw.random()
+            s = 1e9 + draw.randrange(1000000) if draw.random() < 0.2 else 0
+            pairs = f"1:{time:.0f} 2:{x:.9f}" + (f" 3:{s:.0f}" if s else "")
+            rows.append((5 + 1e-6 * (time - 1.7e12) + 2 * x + 1e-9 * s, pairs))
+        self.write("times", (f"{y:.9f} {pairs}" for y, pairs in rows))
+        self.write("new", (f"{y + i % 3:.9f} {pairs} 9:5" for i, (y, pairs) in enumerate(rows) if i % 4 == 0))
+
+    def test_lasso_saves_what_it_reports(self):
+        self.write_times()
+        for nodes in 0, 2:
+            self.saves(nodes, "lasso", "--data times --lambda 0.001 --tolerance 1e-7 --width 1", "objective",
+                       lambda *model: models.sums_of_lasso(*model)[0][0], "times")
+
+    def test_lasso_takes_an_absolute_lambda(self):
+        self.write_times()
+        one = self.train("lasso", "--data times --width 1 --json --lambda 0.2")
+        same = self.train("lasso", f"--data times --width 1 --json --absolute --lambda {one.last('lambda'):.9g}")
+        self.is_near(same.last("objective"), one.last("objective"))
+
+    def test_lasso_saves_all_of_its_path(self):
+        self.write_times()
+        for nodes, more in ((0, ""), (0, "--baseline"), (2, "--schedulers 2 --workers 2")):
+            ended = self.train("lasso", "--data times --test new --lambda 0.001 --path 6 --tolerance 1e-7 --width 1 "
+                                        f"--json --out model {more}", nodes)
+            fits, tests = self.computed(models.sums_of_lasso, "times"), self.computed(models.sums_of_lasso, "new")
+            steps, errors = ended.named("lambda"), ended.named("eval")
+            self.assertEqual(list(map(len, (fits, tests, steps, errors))), [6] * 4)
+            for step, error, (objective, _), (_, squares) in zip(steps, errors, fits, tests):
+                with self.subTest(nodes=nodes, options=more, step=step["step"]):
+                    self.is_near(step["objective"], objective)
+                    self.is_near(error["rmse"], math.sqrt(squares / 50))
+
+    # ---- the files ----
+
+    def test_model_has_its_notes_tensors_and_names(self):
+        """A model of a cluster is that of rank 0, and whole."""
+        kge, nothing = "--data graph --dim 32 --batch 16 --epochs 2", "--epochs 1 --dim 2 --hidden 4"
+        self.write_circles()
+        for nodes, program, options, notes, shapes in (
+                (0, "kge", f"{kge} --reciprocal", {"dim": "32", "model": "complex", "reciprocal": "true"},
+                 {"entities": (60, 32), "relations": (12, 32), "entity_names": 60, "relation_names": 6}),
+                (2, "kge", f"{kge} --technique static --model rescal --dim 8", {"model": "rescal"},
+                 {"entities": (60, 8), "relations": (6, 64)}),
+                (0, "mf", "--data ratings --rank 6 --epochs 1", {"rank": "6"}, {"rows": (40, 6), "columns": (40, 6)}),
+                (0, "ctr", f"--data clicks {nothing}", {}, {"wide": (35,), "vectors": (35, 2), "layer1.bias": (1,)}),
+                (0, "gnn", f"--data edges --labels classes {nothing}", {},
+                 {"layer1.weight": (2, 4), "layer2.bias": (2,), "nodes": 120, "classes": 2}),
+                (0, "lda", "--data text --topics 2 --epochs 1", {}, {"word_topics": (50, 2), "words": 50})):
+            with self.subTest(program=program, options=options):
+                self.train(program, f"{options} --out model", nodes)
+                noted, model = tensors.read(self.here / "model")
+                self.assertEqual(noted, {**noted, **notes})
+                for name, shape in shapes.items():
+                    values = model[name]
+                    if isinstance(shape, tuple):
+                        self.assertEqual((values.dtype, values.shape), ("<f4", shape), name)
+                        self.assertTrue(np.isfinite(values).all())
+                        self.assertGreater(len(np.unique(values)), values.size / 2 if program == "kge" else 0)
+                    else:
+                        names = bytes(values).decode().split("\n")
+                        self.assertEqual((len(set(names)), len(names), names[-1]), (shape + 1, shape + 1, ""), name)
+
+    def test_archive_for_numpy_has_the_same(self):
+        """Of any type."""
+        self.write_times()
+        for line, count in (("lasso --data times --path 3", 6), ("mf --data ratings --rank 4 --epochs 1", 4)):
+            self.sh(f"for out in model m.npz; do locus-{line} --out $out; done")
+            notes, model = tensors.read(self.here / "model")
+            same, archive = tensors.read(self.here / "m.npz")
+            self.assertEqual((same, list(archive), len(model)), (notes, list(model), count), line)
+            for name, values in model.items():
+                self.assertEqual(archive[name].dtype, values.dtype)
+                np.testing.assert_array_equal(archive[name], values)
+
+    def test_archive_of_numpy_s_own_is_read(self):
+        """With sizes of 32 bits, as savez() writes small ones, and not compressed."""
+        self.sh("locus-mf --data ratings --rank 4 --epochs 1 --out m.npz; cut -d' ' -f1,2 ratings > q")
+        for name, method in (("stored", zipfile.ZIP_STORED), ("deflated", zipfile.ZIP_DEFLATED)):
+            with zipfile.ZipFile(self.here / "m.npz") as old, zipfile.ZipFile(self.here / name, "w", method) as new:
+                for entry in old.namelist():
+                    new.writestr(entry, old.read(entry))
+        self.sh("locus-mf predict m.npz q > x && locus-mf predict stored q | cmp x && [ -s x ]")
+        self.assertIn('"notes.json" is compressed in it: write the archive by numpy.savez()',
+                      self.sh("locus-mf predict deflated q", 1).err)
+        with warnings.catch_warnings(), zipfile.ZipFile(self.here / "stored", "a") as archive:
+            warnings.simplefilter("ignore")  # it is there already
+            archive.writestr("notes.json", "{}")
+        self.assertIn("is no model: its header is not to be understood", self.sh("locus-mf predict stored q", 1).err)
+
+    # ---- what begins with a file ----
+
+    def test_training_begins_with_what_another_one_saved(self):
+        """No epoch, and the first values are those of the model: byte for byte the same model again."""
+        self.write_noise()
+        self.write_circles()
+        for program, options in (("kge", "--data graph --dim 8 --batch 16 --negatives 4 --reciprocal"),
+                                 ("mf", "--data ratings --rank 4 --bias"),
+                                 ("ctr", "--data train --test test --dim 4 --hidden 8,4"),
+                                 ("gnn", "--data edges --labels classes --dim 8 --hidden 4")):
+            with self.subTest(program=program):
+                self.train(program, f"{options} --epochs 2 --out model")
+                self.train(program, f"{options} --epochs 0 --from model --out m.npz", 2)
+                self.train(program, f"{options} --epochs 0 --from m.npz --out again")
+                self.sh("cmp model again")
+
+    def test_ctr_cuts_numbers_as_the_model_that_it_begins_with(self):
+        """Though there are others now, which would be cut elsewhere: what it says of the old ones stays as it was."""
+        draw, rows = random.Random(3), ["x,c,click"]
+        for _ in range(900):
+            x = 1000 * draw.random()
+            rows.append(f"{x:.6g},{draw.randrange(4)},{int(draw.random() * 1000 < x)}")
+        self.write("old", rows)
+        self.write("new", rows + [f"{draw.random():.6g},1,0" for _ in range(900)])
+        self.write("other", ["z,c,click"] + rows[1:])
+        self.train("ctr", "--data old --bins 8 --dim 4 --hidden 4 --epochs 2 --out model")
+        self.train("ctr", "--data new --dim 4 --hidden 4 --epochs 0 --workers 2 --from model --out again")
+        self.sh("locus-ctr predict model old > a && locus-ctr predict again old | cmp a")
+        for options, part in (("--data other", "other has other columns, or in another order, than the model"),
+                              ("--data new --bins 8", "--bins has no effect with --from")):
+            self.program_refuses("ctr", 1, f"{options} --from model", part)
+
+    def test_kge_evaluates_a_saved_model(self):
+        """The same digits, but for the time that it took."""
+        kge = "--data graph --dim 32 --batch 16 --negatives 20 --lr 0.2"
+        self.sh("told='sed -n s/(.*//;/^test/p'; "
+                f"{command(0, 'kge', kge)} --epochs 2 --out model | $told > trained && "
+                f"{command(0, 'kge', kge)} --epochs 0 --from model | $told > saved && test -s saved && cmp trained saved")
+
+    def test_lda_goes_on_with_the_priors_of_its_model(self):
+        lda = "--generate 20x30x10x3 --topics 3 --epochs 1"
+        for more, part in (("--alpha 0.3 --beta 0.05 --out model", "alpha 0.3, beta 0.05;"),
+                           ("--from model", "alpha 0.3, beta 0.05;"),
+                           ("--from model --beta 0.07", "alpha 0.3, beta 0.07;")):
+            self.assertIn(f"\n3 topics, {part}", self.train("lda", f"{lda} {more}").out)
