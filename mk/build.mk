@@ -6,7 +6,7 @@
 #   bench/NAME.c bench/NAME/*.c  -> <variant>/bench/NAME             those of BENCH_ON_FIBERS as test/sim is
 #   lab/papers.c lab/papers/*.c  -> <variant>/lab/papers             the training programs, simulated
 #   test/unit/*.c, .../*/*.c     -> <variant>/test/unit-criterion and unit-plain
-#   test/cluster/NAME.c          -> <variant>/test/cluster/NAME      likewise test/tsan, test/programs
+#   test/cluster/NAME.c          -> <variant>/test/cluster/NAME      likewise test/tsan
 #   test/sim/NAME.c              -> <variant>-fibers/test/sim/NAME   with that flavor of the library
 #   test/fuzz/NAME.c             -> <variant>/test/fuzz/NAME         SAN=fuzzer only
 #
@@ -132,7 +132,6 @@ $(B)/lab/papers: $(call objects,$(B)-fibers,$(wildcard lab/*.c lab/papers/*.c) $
 	$(call LINK,$(LINK_lab/papers))
 $(call PROGRAMS,test/cluster,$(B)/test/cluster,$(B),$(TEST_LIB))
 $(call PROGRAMS,test/tsan,$(B)/test/tsan,$(B),$(TEST_LIB))
-$(call PROGRAMS,test/programs,$(B)/test/programs,$(B))
 $(call PROGRAMS,test/sim,$(B)-fibers/test/sim,$(B)-fibers,$(B)-fibers/lib/libtest.a)
 # On the platform of the protocol's simulation.
 $(B)-fibers/test/sim/checkpoint: $(call objects,$(B)-fibers,$(addprefix test/sim/protocol/,joined.c platform.c))
@@ -149,7 +148,6 @@ CLUSTER_TESTS  := $(call results,test/cluster,$(B)/test/cluster)
 ifneq ($(SAN),)
 CLUSTER_TESTS  := $(filter-out %/doctor %/top,$(CLUSTER_TESTS))
 endif
-PROGRAMS_TESTS := $(call results,test/programs,$(B)/test/programs)
 TSAN_TESTS     := $(call results,test/tsan,$(B)/test/tsan)
 SIM_TESTS      := $(call results,test/sim,$(B)-fibers/test/sim)
 FUZZ_TARGETS   := $(call results,test/fuzz,$(B)/test/fuzz)

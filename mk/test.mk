@@ -14,7 +14,7 @@ export UBSAN_OPTIONS ?= print_stacktrace=1
 
 # Builds whatever there is in this variant, and runs nothing.
 UNIT_RUNNER := $(B)/test/unit-$(RUNNER)
-everything: lib programs benches $(UNIT_RUNNER) $(SIM_TESTS) $(CLUSTER_TESTS) $(PROGRAMS_TESTS)
+everything: lib programs benches $(UNIT_RUNNER) $(SIM_TESTS) $(CLUSTER_TESTS)
 
 test: $(UNIT_RUNNER) ## the unit tests (T=, SAN=, CC=, RUNNER=criterion|plain)
 	@TESTS_AT_ONCE=$$(nproc) $< $(T)
@@ -23,7 +23,7 @@ test: $(UNIT_RUNNER) ## the unit tests (T=, SAN=, CC=, RUNNER=criterion|plain)
 cluster: $(PROGRAMS_BUILT) $(CLUSTER_TESTS) ## the tests with several processes (SAN=, CC=)
 	@scripts/run-programs.sh $(CLUSTER_TESTS)
 
-programs-test: lib $(PROGRAMS_BUILT) $(PROGRAMS_TESTS) ## the tests that start programs, in Python (T=, SAN=, CC=, AT_ONCE=)
+programs-test: lib programs ## the tests that start programs, in Python (T=, SAN=, CC=, AT_ONCE=)
 	@LOCUS_BUILD=$(B) /usr/bin/python3 test/python/run.py --folder test/programs --at-once $(or $(AT_ONCE),4) $(T)
 
 sim: $(SIM_TESTS) ## the simulations: fibers and seeds (SAN=, CC=; SEEDS= NODES= of the protocol's alone)

@@ -22,7 +22,7 @@ class Launched(support.TestCase):
             self.assertEqual(job.wait(), 0, job)
         texts = [job.out for job in started]
         for text in ["".join(texts)] if together else texts:
-            self.contains(text, *support.joined(nodes))
+            self.contains(text, support.joined(nodes))
 
 
 # As root it asks whether that is meant, and it counts cores. Its folder of sessions is one for all of a user: an mpirun
@@ -41,18 +41,18 @@ class OpenMpi(Launched):
             self.skipTest("mpirun starts nothing here")
 
     def test_mpirun_starts_clusters_also_beside_each_other(self):
-        self.joined([f"{MPIRUN} -n 3 {MEMBER} once"] * 3, 3)
-        self.joined([f"{MPIRUN} -n 1 {MEMBER} once"], 1)
+        self.joined([f"{MPIRUN} -n 3 {MEMBER}"] * 3, 3)
+        self.joined([f"{MPIRUN} -n 1 {MEMBER}"], 1)
 
     def test_mpirun_passes_a_rendezvous(self):
         address = f"127.0.0.1:{support.free_port()}"
-        self.joined([f"{MPIRUN} -x LOCUS_RENDEZVOUS -n 2 {MEMBER} once"], 2, env={"LOCUS_RENDEZVOUS": address})
-        ended = self.run_command(f"{MPIRUN} -x LOCUS_RENDEZVOUS=nowhere -n 2 {MEMBER} once")
+        self.joined([f"{MPIRUN} -x LOCUS_RENDEZVOUS -n 2 {MEMBER}"], 2, env={"LOCUS_RENDEZVOUS": address})
+        ended = self.run_command(f"{MPIRUN} -x LOCUS_RENDEZVOUS=nowhere -n 2 {MEMBER}")
         self.assertNotEqual(ended.status, 0)
         self.assertIn('the rendezvous "nowhere"', ended.err)
 
     def test_locus_run_inside_mpirun_is_a_cluster_of_its_own(self):
-        self.joined([f"{MPIRUN} -n 2 {LOCUS} run -n 3 -- {MEMBER} once"], 3)
+        self.joined([f"{MPIRUN} -n 2 {LOCUS} run -n 3 -- {MEMBER}"], 3)
 
 
 class Torchrun(Launched):
@@ -70,11 +70,11 @@ class Torchrun(Launched):
                          "--redirects 1 --tee 1 --no_python")
 
     def test_starts_a_cluster(self):
-        self.joined([f"{self.torchrun} --nproc_per_node 3 {MEMBER} once"], 3)
+        self.joined([f"{self.torchrun} --nproc_per_node 3 {MEMBER}"], 3)
 
     def test_starts_a_cluster_of_two_agents(self):
         """As on two hosts. Each learns from the other where rank 0 is."""
-        self.joined([f"{self.torchrun} --nnodes 2 --nproc_per_node 2 {MEMBER} once"] * 2, 4, together=True)
+        self.joined([f"{self.torchrun} --nnodes 2 --nproc_per_node 2 {MEMBER}"] * 2, 4, together=True)
 
 
 SLURM_CONF = """\
@@ -139,20 +139,21 @@ class Slurm(Launched):
             time.sleep(.05)
 
     def test_srun_starts_clusters_also_beside_each_other(self):
-        self.joined([f"exec srun -N 1 -n 3 {MEMBER} once"] * 3, 3)
-        self.joined([f"exec srun -N 1 -n 1 {MEMBER} once"], 1)
+        self.joined([f"exec srun -N 1 -n 3 {MEMBER}"] * 3, 3)
+        self.joined([f"exec srun -N 1 -n 1 {MEMBER}"], 1)
 
     def test_steps_of_a_batch_job_are_clusters(self):
         """In the script itself a program is a cluster of one; each step is a cluster of its own."""
-        (self.place / "job").write_text(f"#!/bin/sh\n{MEMBER} once\nsrun --exact -n 2 {MEMBER} once & "
-                                        f"srun --exact -n 3 {MEMBER} once\nwait\necho ended\n")
+        (self.place / "job").write_text(f"#!/bin/sh\n{MEMBER}\nsrun --exact -n 2 {MEMBER} & "
+                                        f"srun --exact -n 3 {MEMBER}\nwait\necho ended\n")
         self.must(f"cd {self.place} && sbatch -N 1 -n 5 -o out job")
         out = self.place / "out"
         support.wait_until(lambda: out.exists() and "ended\n" in out.read_text(), "the job does not end")
         for nodes in (1, 2, 3):
-            self.contains(out.read_text(), *support.joined(nodes))
+            self.contains(out.read_text(), support.joined(nodes))
 
     def test_a_node_that_fails_ends_the_step(self):
-        ended = self.run_command(f"srun -N 1 -n 3 --kill-on-bad-exit=1 {MEMBER} fails 1")
+        ended = self.run_command(f"srun -N 1 -n 3 --kill-on-bad-exit=1 sh -c 'test $SLURM_PROCID != 1 || exit 3; "
+                                 f"exec {MEMBER}'")
         self.assertNotEqual(ended.status, 0)
         self.assertIn("exit code 3", ended.err)

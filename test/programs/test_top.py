@@ -1,10 +1,9 @@
 """`locus top`, looking at a job: as JSON, as a table, and on a terminal."""
 import json
-import unittest
 
 import nodes
 import support
-from support import HANG_S, IS_SANITIZED, LOCUS
+from support import HANG_S, LOCUS
 
 TOP = f"{LOCUS} top"
 # Rank 0 reads all rows, again and again; rank 1 waits.
@@ -20,8 +19,9 @@ working = pool.submit(work)
 """
 
 
-@unittest.skipIf(IS_SANITIZED, "one thread, and mostly time-outs")
 class Top(nodes.TestCase):
+    under_sanitizers = False
+
     def start_job(self):
         self.job, self.base = self.start_metrics(2, 'locus.Table("rows", 64, 4)', "shards=1")
         self.job.do(WORK)

@@ -6,6 +6,7 @@ of tests run at once, each in a process of its own, and its output comes in one 
 import argparse
 import concurrent.futures
 import faulthandler
+import itertools
 import os
 import re
 import signal
@@ -48,31 +49,30 @@ class Result(unittest.TestResult):
         faulthandler.cancel_dump_traceback_later()
         super().stopTest(test)
 
-    def say(self, word, test, reason=""):
-        name = test.id() if hasattr(test, "id") else str(test)
-        print(f"{word} {name}{reason} ({time.monotonic() - self.started:.1f} s)" if word == "ok     "
-              else f"{word} {name}{reason}", flush=True)
+    def say(self, word, test, more=""):
+        print(f"{word:7} {test.id()}{more}", flush=True)
 
     def addSuccess(self, test):
         super().addSuccess(test)
         self.passed += 1
-        self.say("ok     ", test)
+        self.say("ok", test, f" ({time.monotonic() - self.started:.1f} s)")
+
+    def say_failed(self, test, faults):
+        print(faults[-1][1])
+        self.say("failed:", test)
 
     def addFailure(self, test, fault):
         super().addFailure(test, fault)
-        print(self.failures[-1][1])
-        self.say("failed:", test)
+        self.say_failed(test, self.failures)
 
     def addError(self, test, fault):
         super().addError(test, fault)
-        print(self.errors[-1][1])
-        self.say("failed:", test)
+        self.say_failed(test, self.errors)
 
     def addSubTest(self, test, subtest, fault):
         super().addSubTest(test, subtest, fault)
         if fault:
-            print((self.failures if issubclass(fault[0], test.failureException) else self.errors)[-1][1])
-            self.say("failed:", subtest)
+            self.say_failed(subtest, self.failures if issubclass(fault[0], test.failureException) else self.errors)
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
@@ -101,10 +101,16 @@ def chosen(folder, texts):
     """The tests whose names have one of the texts; only modules that are named are loaded, where all texts name one."""
     modules = sorted(path.stem for path in folder.glob("test_*.py"))
     named = {text.split(".")[0] for text in texts}
-    if texts and named <= set(modules):
-        modules = sorted(named)
-    tests = flat(map(load, modules))
-    return [t for t in tests if not texts or "_FailedTest" in t.id() or any(text in t.id() for text in texts)]
+    tests = list(flat(map(load, sorted(named) if texts and named <= set(modules) else modules)))
+    for text in texts:
+        if not any(has(test, text) for test in tests):
+            print(f"failed: no test is called {text}\n0 passed, 1 failed, 0 skipped")
+            sys.exit(1)
+    return [test for test in tests if not texts or any(has(test, text) for text in texts)]
+
+
+def has(test, text):
+    return text in test.id() + "." or "_FailedTest" in test.id()  # a module that cannot be loaded
 
 
 def run_here(tests):
@@ -117,27 +123,27 @@ def run_here(tests):
     return result.passed, len(result.failures) + len(result.errors), len(result.skipped)
 
 
-def run_class(folder, name):
-    """One that ends without its sum has failed once more than it says."""
-    command = [sys.executable, __file__, "--folder", str(folder), name]
+def run_apart(folder, tests):
+    """The tests of a class. One that ends without its sum has failed once more than it says."""
+    command = [sys.executable, __file__, "--folder", str(folder), *(test.id() + "." for test in tests)]
     ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                            text=True, errors="replace")
     closing = SUM.search(ended.stdout)
     if closing:
         print(ended.stdout[:closing.start()], end="", flush=True)
         return tuple(map(int, closing.groups()))
-    print(f"{ended.stdout}\nfailed: {name} ended with status {ended.returncode}", flush=True)
+    print(f"{ended.stdout}\nfailed: {type(tests[0]).__qualname__} ended with status {ended.returncode}", flush=True)
     count = [len(re.findall(f"^{word}", ended.stdout, re.MULTILINE)) for word in ("ok  ", "failed:", "skipped:")]
     return count[0], count[1] + 1, count[2]
 
 
 def run_beside(folder, tests, at_once):
-    names = list(dict.fromkeys(test.id().rsplit(".", 1)[0] + "." for test in tests))
-    if len(names) == 1 or any("_FailedTest" in name for name in names):
+    """The largest classes begin."""
+    classes = [list(group) for _, group in itertools.groupby(tests, type)]
+    if len(classes) == 1 or any("_FailedTest" in test.id() for test in tests):
         return run_here(tests)
-    texts = {name: [t.id() for t in tests if t.id().startswith(name)] for name in names}
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-        sums = list(pool.map(lambda name: run_class(folder, name), sorted(names, key=lambda n: -len(texts[n]))))
+        sums = list(pool.map(lambda some: run_apart(folder, some), sorted(classes, key=len, reverse=True)))
     return tuple(map(sum, zip(*sums)))
 
 
