@@ -116,175 +116,62 @@ static void read_texts(struct clicks *c, struct clicks_source s, const char *tra
     unlink(test_path);
 }
 
-static void has(const struct clicks *c, uint64_t number, bool is_click, uint32_t count,
-                const uint32_t *features, const uint16_t *fields)
+/* A reading: examples as "+field:feature..." or "-...", those to test with behind |. */
+struct reading {
+    struct clicks_source source;
+    const char *train, *test;
+    uint32_t features;
+    const char *examples, *names; /* "" : not looked at */
+};
+
+static void check_readings(const struct reading *r, size_t count)
 {
-    struct click x = clicks_get(c, number);
-    CHECK_EQ(x.is_click, is_click);
-    CHECK_EQ(x.count, count);
-    for (uint32_t i = 0; i < count && i < x.count; i++) {
-        CHECK_EQ(x.feature[i], features[i]);
-        CHECK_EQ(x.field[i], fields[i]);
+    for (size_t i = 0; i < count; i++, r++) {
+        CLOSED_BY(clicks_fini) struct clicks c;
+        char text[1024] = "", names[1024] = "";
+        read_texts(&c, r->source, r->train, r->test);
+        for (uint64_t k = 0; k < c.count; k++) {
+            struct click x = clicks_get(&c, k);
+            strcat(text, k == c.train ? "|" : "");
+            strcat(text, x.is_click ? "+" : "-");
+            for (uint32_t j = 0; j < x.count; j++)
+                sprintf(text + strlen(text), "%s%u:%u", j ? "," : "", x.field[j], x.feature[j]);
+        }
+        for (uint32_t k = 0; k < c.names.count; k++)
+            sprintf(names + strlen(names), "%s ", names_get(&c.names, k));
+        if (c.feature_count != r->features || strcmp(text, r->examples) != 0 ||
+            (*r->names && strcmp(names, r->names) != 0))
+            test_fail(__FILE__, __LINE__, "%s: %u features, %s, %s", r->train, c.feature_count,
+                      text, names);
     }
 }
 
-#define LIST(...) ((const uint32_t[]){__VA_ARGS__})
-#define FIELDS(...) ((const uint16_t[]){__VA_ARGS__})
+#define CHECK_READINGS(list) check_readings(list, sizeof(list) / sizeof *(list))
 
-TEST(ctr, libsvm_has_fields_by_position_where_all_have_as_many)
+TEST(ctr_files, libsvm_and_libffm_have_fields)
 {
+    static const struct reading readings[] = {
+        /* by position where all have as many */
+        {{0}, "1 3:1 7:0.5\n-1 3:1 \t9:1\r\n", "+1 2:1 9:2\n", 10, "+0:3,1:7-0:3,1:9|+0:2,1:9", ""},
+        {{0}, "1 3:1 7:0.5\n-1 3:1\n", "0 2:1\n", 8, "+0:3,0:7-0:3|-0:2", ""},
+        {{0}, "1 0:3:1 4:7:0.5 4:8:0.5\n0 2:1:1\n", "1 2:1:1\n", 9, "+0:3,4:7,4:8-2:1|+2:1", ""},
+        {{0}, "0\n0 2:1 7:1\n1 5:1\n", "1\n", 8, "--0:2,0:7+0:5|+", ""},
+        /* a large number is no size */
+        {{0},
+         "1 1:1 500000000:1\n0 2:1\n",
+         "1 500000000:1\n",
+         3,
+         "+0:0,0:2-0:1|+0:2",
+         "1 2 500000000 "},
+        {{.positive = "2"}, "2 1:1\n1 2:1\n", "1 1:1\n", 3, "+0:1-0:2|-0:1", ""}};
+    CHECK_READINGS(readings);
     CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, (struct clicks_source){0}, "1 3:1 7:0.5\n-1 3:1 \t9:1\r\n", "+1 2:1 9:2\n");
-    CHECK_EQ(c.train, 2);
-    CHECK_EQ(c.test, 1);
-    CHECK_EQ(c.feature_count, 10);
-    CHECK_EQ(c.field_count, 2);
-    has(&c, 0, true, 2, LIST(3, 7), FIELDS(0, 1));
-    has(&c, 1, false, 2, LIST(3, 9), FIELDS(0, 1));
-    has(&c, 2, true, 2, LIST(2, 9), FIELDS(0, 1));
-    CHECK(clicks_get(&c, 0).value[1] == 0.5f && clicks_get(&c, 2).value[1] == 2);
-    clicks_fini(&c);
-    read_texts(&c, (struct clicks_source){0}, "1 3:1 7:0.5\n-1 3:1\n", "0 2:1\n");
-    CHECK_EQ(c.field_count, 1);
-    has(&c, 0, true, 2, LIST(3, 7), FIELDS(0, 0));
+    read_texts(&c, (struct clicks_source){0}, "1 3:1 7:0.5\n-1 3:1 9:1\n", "+1 2:1 9:2\n");
+    CHECK(clicks_get(&c, 0).value[1] == 0.5F && clicks_get(&c, 2).value[1] == 2);
+    CHECK(c.field_count == 2 && clicks_entries(&c, 1) == 2);
 }
 
-TEST(ctr, libffm_names_its_fields)
-{
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, (struct clicks_source){0}, "1 0:3:1 4:7:0.5 4:8:0.5\n0 2:1:1\n", "1 2:1:1\n");
-    CHECK_EQ(c.field_count, 5);
-    has(&c, 0, true, 3, LIST(3, 7, 8), FIELDS(0, 4, 4));
-    has(&c, 1, false, 1, LIST(1), FIELDS(2));
-}
-
-#define TABS_25 "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"
-#define NUMBERS(first) "\t" first "\t\t\t\t\t\t\t\t\t\t\t\t"
-
-TEST(ctr, criteo_has_numbers_and_categories)
-{
-    CLOSED_BY(clicks_fini) struct clicks c;
-    const char train[] = "1" NUMBERS("2") "\tab" TABS_25 "\n0" NUMBERS("1000") "\tcd" TABS_25 "\n",
-               test[] = "1" NUMBERS("1001") "\tef" TABS_25 "\n";
-    read_texts(&c, (struct clicks_source){0}, train, test);
-    CHECK_EQ(c.feature_count, 4);
-    has(&c, 0, true, 2, LIST(0, 1), FIELDS(0, 13));
-    has(&c, 1, false, 2, LIST(2, 3), FIELDS(0, 13));
-    has(&c, 2, true, 1, LIST(2), FIELDS(0)); /* the logarithms are alike; ef was not trained with */
-    CHECK_STR(names_get(&c.names, 0), "I1=2");
-    CHECK_STR(names_get(&c.names, 1), "C1=ab");
-    CHECK_STR(names_get(&c.names, 2), "I1=l47");
-    clicks_fini(&c);
-    read_texts(&c, (struct clicks_source){.hash_bits = 5}, train, test);
-    CHECK_EQ(c.feature_count, 32);
-    CHECK_EQ(clicks_get(&c, 2).count, 2);
-    CHECK_EQ(clicks_get(&c, 1).feature[0], clicks_get(&c, 2).feature[0]);
-}
-
-TEST(ctr, csv_cuts_columns_of_numbers)
-{
-    CLOSED_BY(clicks_fini) struct clicks c;
-    struct clicks_source s = {.positive = ">50K.", .bins = 2};
-    read_texts(&c, s, "1, x, 5, >50K\n2, y, 5, <=50K\n3, ?, 6, <=50K\n4, x, 6, >50K\n",
-               "|a heading\n9, z, 5, >50K.\n0, x, 7, <=50K.\n");
-    CHECK_EQ(c.train, 4);
-    CHECK_EQ(c.field_count, 3);
-    /* two parts; x, y and none; 5 and 6 */
-    CHECK_EQ(c.feature_count, 7);
-    CHECK_STR(names_get(&c.names, 0), "1=[-inf,3)");
-    CHECK_STR(names_get(&c.names, 4), "1=[3,inf)");
-    static const int64_t kinds[] = {CLICKS_NUMBERS, CLICKS_WORDS, CLICKS_NUMBERS, CLICKS_LABEL};
-    CHECK_EQ(c.columns.count, 4);
-    CHECK_EQ(memcmp(c.columns.kind, kinds, sizeof kinds), 0);
-    has(&c, 0, true, 3, LIST(0, 1, 2), FIELDS(0, 1, 2));
-    has(&c, 1, false, 3, LIST(0, 3, 2), FIELDS(0, 1, 2));
-    has(&c, 3, true, 3, LIST(4, 1, 6), FIELDS(0, 1, 2));
-    has(&c, 4, true, 2, LIST(4, 2), FIELDS(0, 2)); /* z was not trained with */
-    has(&c, 5, false, 2, LIST(0, 1), FIELDS(0, 1));
-    clicks_fini(&c);
-    s = (struct clicks_source){.label = "bought", .positive = "yes", .bins = 9};
-    read_texts(&c, s, "bought,what\nyes,\"book\"\nno,pen\n", "bought,what\nno,book\nyes,pen\n");
-    CHECK_EQ(c.count, 4);
-    has(&c, 0, true, 1, LIST(0), FIELDS(0));
-    has(&c, 2, false, 1, LIST(0), FIELDS(0));
-}
-
-/* As if it was two files: the same examples, each with its label. */
-static void are_alike(struct clicks_source s, const char *train, const char *test,
-                      const char *other_train, const char *other_test)
-{
-    struct clicks a, b;
-    read_texts(&a, s, train, test);
-    read_texts(&b, s, other_train, other_test);
-    CHECK_EQ(a.train, b.train);
-    CHECK_EQ(clicks_digest(&a), clicks_digest(&b));
-    clicks_fini(&a);
-    clicks_fini(&b);
-}
-
-TEST(ctr, a_column_of_weights_is_no_feature)
-{
-    CLOSED_BY(clicks_fini) struct clicks c;
-    struct clicks_source s = {.weight = "many", .label = "y", .bins = 2};
-    read_texts(&c, s, "many,y,x\n0.5,1,a\n3,0,b\n", "x,many,y\nb,0,1\na,2,0\n");
-    CHECK(c.field_count == 1 && c.feature_count == 2);
-    static const float weights[] = {0.5F, 3, 0, 2};
-    for (uint64_t i = 0; i < 4; i++) CHECK(clicks_get(&c, i).weight == weights[i]);
-    static const int64_t kinds[] = {CLICKS_WEIGHT, CLICKS_LABEL, CLICKS_WORDS};
-    CHECK_EQ(memcmp(c.columns.kind, kinds, sizeof kinds), 0);
-}
-
-#define ROWS "20,x,0\n40,y,1\n60,x,1\n"
-
-TEST(ctr, a_heading_is_no_example)
-{
-    struct clicks_source s = {.bins = 2};
-    are_alike(s, ROWS, "50,y,0\n", "# made\n\nage,name,click\n" ROWS, "age,name,click\n50,y,0\n");
-    /* columns to test with are found by name, and more are passed over */
-    are_alike(s, ROWS, "50,y,0\n", "age,name,click\n" ROWS, "click,more,name,age\n0,7,y,50\n");
-    are_alike(s, ROWS, "50,y,0\n", ",age,name,click\n0,20,x,0\n1,40,y,1\n2,60,x,1\n",
-              ",age,name,click\n0,50,y,0\n");
-    s.label = "click";
-    are_alike(s, "age,name,click\n" ROWS, "age,name,click\n50,y,0\n",
-              "age\tname\tclick\n20\tx\t0\n40\ty\t1\n60\tx\t1\n", "click;age;name\n0;50;y\n");
-}
-
-TEST(ctr, what_is_missing_is_no_word_of_a_column_of_numbers)
-{
-    static const char *const words[] = {"?", "NA", "nan", "NULL", "none"};
-    struct clicks_source s = {.bins = 2};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        char train[128], test[64];
-        snprintf(train, sizeof train, ROWS "%s,x,1\n50,%s,1\n", words[i], i ? "y" : "");
-        snprintf(test, sizeof test, "%s,x,1\n", words[i]);
-        are_alike(s, i ? ROWS ",x,1\n50,y,1\n" : ROWS ",x,1\n50,?,1\n", ",x,1\n", train, test);
-    }
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, s, ROWS ",x,1\nNA,NA,0\n", "7,NA,1\n");
-    CHECK_EQ(c.feature_count, 6); /* two parts, and none; x, y and NA, a word there */
-    clicks_fini(&c);
-    read_texts(&c, s, "1,0\n2,0\n3,1\n4,1\n5,0\n6,0\n7,0\n8,0\n9,0\nfew,1\n",
-               "3.50,0\nfew,1\nmany,1\n");
-    CHECK_EQ(c.feature_count, 3); /* two parts and a word */
-    has(&c, 10, false, 1, LIST(0), FIELDS(0));
-    has(&c, 11, true, 1, LIST(2), FIELDS(0));
-    has(&c, 12, true, 0, LIST(0), FIELDS(0));
-    clicks_fini(&c);
-    read_texts(&c, s, "1,0\n2,0\n3,1\n4,1\n5,0\n-,0\n-,0\n6,0\n7,0\n8,0\n9,0\n-,1\n", "3.5,0\n");
-    CHECK_EQ(c.feature_count, 3); /* a word is one however often it comes */
-}
-
-TEST(ctr, examples_of_other_names_are_others)
-{
-    struct clicks a, b;
-    read_texts(&a, (struct clicks_source){.bins = 9}, "x,1\ny,0\n", "x,1\n");
-    read_texts(&b, (struct clicks_source){.bins = 9}, "x,1\nz,0\n", "x,1\n");
-    CHECK(clicks_digest(&a) != clicks_digest(&b));
-    clicks_fini(&a);
-    clicks_fini(&b);
-}
-
-TEST(ctr, a_batch_has_room_for_the_longest_examples)
+TEST(ctr_files, batches_have_room_for_the_longest_examples)
 {
     CLOSED_BY(clicks_fini) struct clicks c;
     read_texts(&c, (struct clicks_source){0}, "1 1:1\n0 1:1 2:1 3:1 4:1\n0 2:1 3:1\n",
@@ -294,192 +181,217 @@ TEST(ctr, a_batch_has_room_for_the_longest_examples)
     CHECK_EQ(clicks_entries(&c, 1000), 9);
 }
 
-TEST(ctr, the_label_of_a_click_is_told_in_all_formats)
+#define TABS_25 "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"
+#define CRITEO(label, number, word) label "\t" number "\t\t\t\t\t\t\t\t\t\t\t\t\t" word TABS_25 "\n"
+#define TENS_60 "111111111111111111111111111111111111111111111111111111111111"
+
+TEST(ctr_files, criteo_has_numbers_and_categories)
 {
-    struct clicks_source s = {.positive = "2"};
-    are_alike((struct clicks_source){0}, "1 1:1\n0 2:1\n", "1 1:1\n", "1 1:1\n-1 2:1\n", "1 1:1\n");
+    static const struct reading readings[] = {
+        /* the logarithms are alike; ef was not trained with */
+        {{0},
+         CRITEO("1", "2", "ab") CRITEO("0", "1000", "cd"),
+         CRITEO("1", "1001", "ef"),
+         4,
+         "+0:0,13:1-0:2,13:3|+0:2",
+         "I1=2 C1=ab I1=l47 C1=cd "},
+        {{0},
+         CRITEO("1", TENS_60, "ab") CRITEO("0", "NA", "ab"),
+         CRITEO("1", "NA", "ab"),
+         2,
+         "+0:0,13:1-13:1|+13:1",
+         "I1=l18484 C1=ab "}};
+    CHECK_READINGS(readings);
     CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, s, "2 1:1\n1 2:1\n", "1 1:1\n");
-    has(&c, 0, true, 1, LIST(1), FIELDS(0));
-    has(&c, 1, false, 1, LIST(2), FIELDS(0));
-    has(&c, 2, false, 1, LIST(1), FIELDS(0));
+    read_texts(&c, (struct clicks_source){.hash_bits = 5}, readings[0].train, readings[0].test);
+    CHECK_EQ(c.feature_count, 32);
+    CHECK_EQ(clicks_get(&c, 2).count, 2);
+    CHECK_EQ(clicks_get(&c, 1).feature[0], clicks_get(&c, 2).feature[0]);
 }
 
-/* Features of one column of so many different numbers, cut into 64 bins at most. */
-static uint32_t parts_of(unsigned examples)
-{
-    struct clicks c;
-    char *text = take_memory(examples, 24);
-    size_t at = 0;
-    for (unsigned i = 0; i < examples; i++) at += (size_t)sprintf(text + at, "%u.5,%u\n", i, i % 2);
-    read_texts(&c, (struct clicks_source){.bins = 64}, text, "0.5,0\n");
-    uint32_t parts = c.feature_count;
-    clicks_fini(&c);
-    free(text);
-    return parts;
-}
+#define ROWS "20,x,0\n40,y,1\n60,x,1\n"
+#define EXAMPLES_OF_ROWS "-0:0,1:1+0:0,1:2+0:3,1:1|-0:0,1:2"
 
-TEST(ctr, few_examples_have_few_bins)
+TEST(ctr_files, columns_of_numbers_are_cut_and_words_are_features)
 {
-    CHECK_EQ(parts_of(16), 16);
-    CHECK_EQ(parts_of(100), 16);
-    CHECK_EQ(parts_of(32 * 20), 20);
-    CHECK_EQ(parts_of(32 * 100), 64);
-}
-
-TEST(ctr, numbers_that_are_equal_are_one_feature)
-{
-    are_alike((struct clicks_source){.bins = 9}, "1,a,0\n2.5,b,1\n", "2.5,a,1\n",
-              "1.0,a,0.0\n2.50,b,1.0\n", "2.5,a,1\n");
-    are_alike((struct clicks_source){.bins = 9}, "0,100000,0\n0.5,7,1\n", "0.5,100000,1\n",
-              "-0,1e+05,0\n.5,007,1\n", "5e-1,+100000.0,1\n");
-    are_alike((struct clicks_source){.bins = 9}, "12345678901234567890,0\n-7,1\n",
-              "-7,0\n12345678901234567891,1\n", "12345678901234567890,0\n-7,1\n",
-              "-7,0\n12345678901234567892,1\n"); /* ids: one that was not trained with is none */
-}
-
-TEST(ctr, fields_in_quotation_marks_have_commas_in_them)
-{
+    const struct clicks_source two = {.bins = 2}, nine = {.bins = 9};
+    const struct reading readings[] = {
+        /* two parts; x, y and none; 5 and 6. z was not trained with. A full stop is passed over */
+        {{.positive = ">50K.", .bins = 2},
+         "1, x, 5, >50K\n2, y, 5, <=50K\n3, ?, 6, <=50K\n4, x, 6, >50K\n",
+         "|a heading\n9, z, 5, >50K.\n0, x, 7, <=50K.\n",
+         7,
+         "+0:0,1:1,2:2-0:0,1:3,2:2-0:4,1:5,2:6+0:4,1:1,2:6|+0:4,2:2-0:0,1:1",
+         ""},
+        {{.label = "bought", .positive = "yes", .bins = 9},
+         "bought,what\nyes,\"book\"\nno,pen\n",
+         "bought,what\nno,book\nyes,pen\n",
+         2,
+         "+0:0-0:1|-0:0+0:1",
+         "2=book 2=pen "},
+        /* columns to test with are found by name, and more are passed over */
+        {two, ROWS, "50,y,0\n", 4, EXAMPLES_OF_ROWS, ""},
+        {two, "age,name,click\n" ROWS, "click,more,name,age\n0,7,y,50\n", 4, EXAMPLES_OF_ROWS, ""},
+        {two, ",age,name,click\n0,20,x,0\n1,40,y,1\n2,60,x,1\n", ",age,name,click\n0,50,y,0\n", 4,
+         EXAMPLES_OF_ROWS, ""},
+        {{.bins = 2, .label = "click"},
+         "age\tname\tclick\n20\tx\t0\n40\ty\t1\n60\tx\t1\n",
+         "click;age;name\n0;50;y\n",
+         4,
+         EXAMPLES_OF_ROWS,
+         ""},
+        /* what is missing is no word of a column of numbers, and one of a column of words */
+        {two, ROWS "NULL,x,1\n50,?,1\n", "NA,x,1\n", 6,
+         "-0:0,1:1+0:0,1:2+0:3,1:1+0:4,1:1+0:3,1:5|+0:4,1:1", ""},
+        /* a word is one however often it comes; those of the test alone are none */
+        {two, "1,0\n2,0\n3,1\n4,1\n5,0\n6,0\n7,0\n8,0\n9,0\nfew,1\n", "3.50,0\nfew,1\nmany,1\n", 3,
+         "-0:0-0:0+0:0+0:0-0:0-0:1-0:1-0:1-0:1+0:2|-0:0+0:2+", ""},
+        /* numbers that are equal are one feature, and long ones are not rounded */
+        {nine, "1.0,a,0.0\n2.50,b,1.0\n", "2.5,a,1\n", 4, "-0:0,1:1+0:2,1:3|+0:2,1:1", ""},
+        {nine, "-0,1e+05,0\n.5,007,1\n", "5e-1,+100000.0,1\n", 4, "-0:0,1:1+0:2,1:3|+0:2,1:1", ""},
+        {nine, "12345678901234567890,0\n-7,1\n", "-7,0\n12345678901234567892,1\n", 2,
+         "-0:0+0:1|-0:1+", ""},
+        {nine, "\"Smith, \"\"J\"\"\",1\n\"Lee\",0\n", "Lee,1\n", 2, "+0:0-0:1|+0:1",
+         "1=Smith, \"J\" 1=Lee "}};
+    CHECK_READINGS(readings);
+    static const int64_t kinds[] = {CLICKS_NUMBERS, CLICKS_WORDS, CLICKS_NUMBERS, CLICKS_LABEL};
     CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, (struct clicks_source){.bins = 9}, "\"Smith, \"\"J\"\"\",1\n\"Lee\",0\n",
-               "Lee,1\n");
-    CHECK_EQ(c.field_count, 1);
-    CHECK_STR(names_get(&c.names, 0), "1=Smith, \"J\"");
-    has(&c, 2, true, 1, LIST(1), FIELDS(0));
+    read_texts(&c, readings[0].source, readings[0].train, readings[0].test);
+    CHECK_STR(names_get(&c.names, 0), "1=[-inf,3)");
+    CHECK_STR(names_get(&c.names, 4), "1=[3,inf)");
+    CHECK_EQ(c.columns.count, 4);
+    CHECK_EQ(memcmp(c.columns.kind, kinds, sizeof kinds), 0);
 }
 
-TEST(ctr, comments_and_lines_without_features_are_understood)
+TEST(ctr_files, a_column_of_weights_is_no_feature)
 {
-    struct clicks_source s = {0};
-    are_alike(s, "0 2:1 7:1\n1 5:1 6:1\n", "1 2:1 6:1\n",
-              "# a tool\n\n0 2:1 7:1 # id 7\n1 5:1 6:1#\n", "% x\n1 2:1 6:1 # 9:1\n");
+    static const float weights[] = {0.5F, 3, 0, 2};
+    static const int64_t kinds[] = {CLICKS_WEIGHT, CLICKS_LABEL, CLICKS_WORDS};
     CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, s, "0\n0 2:1 7:1\n1 5:1\n", "1\n");
-    CHECK_EQ(c.count, 4);
-    has(&c, 0, false, 0, LIST(0), FIELDS(0));
-    has(&c, 1, false, 2, LIST(2, 7), FIELDS(0, 0));
+    struct clicks_source s = {.weight = "many", .label = "y", .bins = 2};
+    read_texts(&c, s, "many,y,x\n0.5,1,a\n3,0,b\n", "x,many,y\nb,0,1\na,2,0\n");
+    CHECK(c.field_count == 1 && c.feature_count == 2);
+    for (uint64_t i = 0; i < 4; i++) CHECK(clicks_get(&c, i).weight == weights[i]);
+    CHECK_EQ(memcmp(c.columns.kind, kinds, sizeof kinds), 0);
 }
 
-TEST(ctr, a_large_number_of_a_feature_is_no_size)
+TEST(ctr_files, digests_tell_names_apart)
 {
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, (struct clicks_source){0}, "1 1:1 500000000:1\n0 2:1\n", "1 500000000:1\n");
-    CHECK_EQ(c.feature_count, 3);
-    CHECK_STR(names_get(&c.names, 2), "500000000");
-    has(&c, 0, true, 2, LIST(0, 2), FIELDS(0, 0));
-    has(&c, 1, false, 1, LIST(1), FIELDS(0));
-    has(&c, 2, true, 1, LIST(2), FIELDS(0));
+    uint64_t digests[3];
+    for (int i = 0; i < 3; i++) {
+        CLOSED_BY(clicks_fini) struct clicks c;
+        read_texts(&c, (struct clicks_source){.bins = 9}, i < 2 ? "x,1\ny,0\n" : "x,1\nz,0\n",
+                   "x,1\n");
+        digests[i] = clicks_digest(&c);
+    }
+    CHECK(digests[0] == digests[1] && digests[0] != digests[2]);
 }
 
-TEST(ctr, a_long_number_is_one)
+/* Of one column of so many different numbers, cut into 64 bins at most. */
+TEST(ctr_files, few_examples_have_few_bins)
 {
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(
-        &c, (struct clicks_source){0},
-        "1" NUMBERS(
-            "111111111111111111111111111111111111111111111111111111111111") "\tab" TABS_25
-                                                                            "\n0" NUMBERS(
-                                                                                "NA") "\tab" TABS_25
-                                                                                      "\n",
-        "1" NUMBERS("NA") "\tab" TABS_25 "\n");
-    CHECK_STR(names_get(&c.names, 0), "I1=l18484");
-    has(&c, 2, true, 1, LIST(1), FIELDS(13));
+    static const uint32_t cases[][2] = {{16, 16}, {100, 16}, {32 * 20, 20}, {32 * 100, 64}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        CLOSED_BY(clicks_fini) struct clicks c;
+        CLOSED_BY(free_at) char *text = take_memory(cases[k][0], 24);
+        size_t at = 0;
+        for (unsigned i = 0; i < cases[k][0]; i++)
+            at += (size_t)sprintf(text + at, "%u.5,%u\n", i, i % 2);
+        read_texts(&c, (struct clicks_source){.bins = 64}, text, "0.5,0\n");
+        CHECK_EQ(c.feature_count, cases[k][1]);
+    }
 }
 
-struct two_texts {
+struct refusal {
     struct clicks_source source;
-    const char *train, *test;
+    const char *train, *test, *part;
 };
 
-static void read_two(const void *texts)
+static void read_refused(const void *refusal)
 {
-    const struct two_texts *t = texts;
+    const struct refusal *r = refusal;
     struct clicks c;
-    read_texts(&c, t->source, t->train, t->test);
+    read_texts(&c, r->source, r->train, r->test);
 }
 
-static void refuses(struct clicks_source s, const char *train, const char *test, const char *part)
+static void check_refusals(const struct refusal *r, size_t count)
 {
-    ends_with(read_two, &(struct two_texts){s, train, test}, 1, part);
+    for (size_t i = 0; i < count; i++) ends_with(read_refused, &r[i], 1, r[i].part);
 }
 
-TEST(ctr, weights_that_are_none_are_refused)
+#define CHECK_REFUSALS(list) check_refusals(list, sizeof(list) / sizeof *(list))
+
+TEST(ctr_files, weights_that_are_none_are_refused)
 {
-    struct clicks_source s = {.weight = "w", .bins = 2};
-    const char *good = "w,x,y\n1,a,1\n2,b,0\n";
-    refuses(s, good, "w,x,y\n-1,a,0\n", ":2: its weight, -1, must be 0, or from 1e-9 to");
-    refuses(s, good, "w,x,y\n1e10,a,0\n", ":2: its weight, 1e+10, must be 0, or from");
-    refuses(s, good, "w,x,y\n1e-10,a,0\n", ":2: its weight, 1e-10, must be 0, or from");
-    refuses(s, good, "w,x,y\n?,a,0\n", ":2: \"?\" is no weight");
-    refuses(s, good, "w,x,y\n0,a,0\n", "all examples to test with have the weight 0");
-    refuses(s, "v,x,y\n1,a,1\n2,b,0\n", good, "no column has the name \"w\" (--weight)");
-    refuses(s, "x,v,w\na,1,1\nb,0,2\n", good, "--weight is the label's column");
-    refuses(s, "1 1:1\n0 2:1\n", "1 1:1\n", "--weight is for separated fields");
+    static const char good[] = "w,x,y\n1,a,1\n2,b,0\n";
+    const struct clicks_source s = {.weight = "w", .bins = 2};
+    const struct refusal refusals[] = {
+        {s, good, "w,x,y\n-1,a,0\n", ":2: its weight, -1, must be 0, or from 1e-9 to"},
+        {s, good, "w,x,y\n1e10,a,0\n", ":2: its weight, 1e+10, must be 0, or from"},
+        {s, good, "w,x,y\n?,a,0\n", ":2: \"?\" is no weight"},
+        {s, good, "w,x,y\n0,a,0\n", "all examples to test with have the weight 0"},
+        {s, "v,x,y\n1,a,1\n2,b,0\n", good, "no column has the name \"w\" (--weight)"},
+        {s, "x,v,w\na,1,1\nb,0,2\n", good, "--weight is the label's column"},
+        {s, "1 1:1\n0 2:1\n", "1 1:1\n", "--weight is for separated fields"}};
+    CHECK_REFUSALS(refusals);
 }
 
-TEST(ctr, features_of_the_test_begin_with_the_same_number)
+TEST(ctr_files, examples_that_cannot_be_told_are_refused)
 {
-    static const char train[] = "1 1:1 2:1\n0 3:1\n";
-    struct clicks_source s = {0};
-    refuses(s, train, "1 0:1 1:1\n0 2:1\n", "numbers features from 0 to 2, and");
-    refuses(s, train, "1 2:1\n0 3:1 4:1\n", "numbers features from 2 to 4, and");
-    refuses(s, "1 1:1:1\n0 2:2:1\n", "1 0:1:1\n0 1:2:1\n", "numbers fields from 0 to 1, and");
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, s, train, "1 0:1 1:1\n0 2:1 3:0\n");
-    CHECK_EQ(c.count, 4);
+    const struct clicks_source none = {0}, s = {.bins = 2}, yes = {.bins = 2, .positive = "yes"},
+                               label = {.bins = 2, .label = "click"};
+    const struct refusal refusals[] = {
+        /* numbers of features and fields that may begin with 0 or 1 */
+        {none, "1 1:1 2:1\n0 3:1\n", "1 0:1 1:1\n0 2:1\n", "numbers features from 0 to 2, and"},
+        {none, "1 1:1 2:1\n0 3:1\n", "1 2:1\n0 3:1 4:1\n", "numbers features from 2 to 4, and"},
+        {none, "1 1:1:1\n0 2:2:1\n", "1 0:1:1\n0 1:2:1\n", "numbers fields from 0 to 1, and"},
+        {s, "age,click\n1,0\n2,1\n", "1,0\n", "has no heading, and "},
+        {s, "1,0\n2,1\n", "age,click\n1,0\n", "has a heading, and "},
+        {s, "age,z,click\n1,7,0\n2,8,1\n", "age,click\n1,0\n", "has no column \"z\", which "},
+        {s, "1,7,0\n2,8,1\n", "7,1\n", "has 2 columns, and "},
+        {s, "1,0\n2,1\n3,0\n", "x,1\n", "\"x\" is no number; all others in column 1 are"},
+        {s, "label,age\n0,1\n1,2\n", "", "its column \"label\" is not the last: --label"},
+        {s, "0,0.5\n1,0.7\n", "", ":1: \"0.5\" is no label: must be 1 for a click, 0 or -1"},
+        {s, "x,1\nx,?\n", "", ":2: has no label, in column 2"},
+        {yes, "x,yes\ny,no\n", "x,Yes\n", ":1: the label \"Yes\" is not in "},
+        {s, "x,1\ny,0\n", "v,1\nw,0\n", "has no feature that "},
+        {s, "a,a,click\n1,7,0\n2,8,1\n", "", ":1: two columns have one name"},
+        {s, "x,1\nx,0\nx,-1\n", "", ":3: has the label -1, and another line has 0: --positive"},
+        {s, "1 1:1\n0 1:1\n-1 1:1\n", "", ":3: has the label -1, and another line has 0"},
+        {s, "1 1:1\n0 1:1\n", "1 7:0,5\n", "\"0,5\" is no value: must be a number"},
+        {label, "1 1:1\n0 1:1\n", "", "--label is for separated fields, and "},
+        {{.hash_bits = 4}, "1 1:1\n0 1:1\n", "", "--hash is for names"},
+        {s, "1\t0\n2\t1\n3\t0\n4\t0\n5\t0\n6\t0\n7\t0\n8\t0\n950\t0\n1,050\t1\n", "",
+         ":10: \"1,050\", in column 1, is no number, but seems to be one"}};
+    CHECK_REFUSALS(refusals);
+    const struct reading kept = {
+        none, "1 1:1 2:1\n0 3:1\n", "1 0:1 1:1\n0 2:1 3:0\n", 4, "+0:1,0:2-0:3|+0:0,0:1-0:2,0:3",
+        ""};
+    check_readings(&kept, 1);
 }
 
-TEST(ctr, refuses_what_is_not_to_be_told)
-{
-    struct clicks_source s = {.bins = 2}, yes = {.bins = 2, .positive = "yes"};
-    refuses(s, "age,click\n1,0\n2,1\n", "1,0\n", "has no heading, and ");
-    refuses(s, "1,0\n2,1\n", "age,click\n1,0\n", "has a heading, and ");
-    refuses(s, "age,z,click\n1,7,0\n2,8,1\n", "age,click\n1,0\n", "has no column \"z\", which ");
-    refuses(s, "1,7,0\n2,8,1\n", "7,1\n", "has 2 columns, and ");
-    refuses(s, "1,0\n2,1\n3,0\n", "x,1\n", "\"x\" is no number; all others in column 1 are");
-    refuses(s, "label,age\n0,1\n1,2\n", "", "its column \"label\" is not the last: --label");
-    refuses(s, "0,0.5\n1,0.7\n", "",
-            ":1: \"0.5\" is no label: must be 1 for a click, 0 or -1 for none");
-    refuses(s, "x,yes\nx,no\n", "", "\"yes\" is no label");
-    refuses(s, "x,1\nx,?\n", "", ":2: has no label, in column 2");
-    refuses(yes, "x,yes\ny,no\n", "x,Yes\n", ":1: the label \"Yes\" is not in ");
-    refuses(s, "age,click\n1,0\n2,1\n", "age,click\n1,0\nage,click\n", "the heading again");
-    refuses(s, "x,1\ny,0\n", "v,1\nw,0\n", "has no feature that ");
-    refuses(s, "a,a,click\n1,7,0\n2,8,1\n", "", ":1: two columns have one name");
-    refuses(s, "x,1\nx,0\nx,-1\n", "", ":3: has the label -1, and another line has 0: --positive");
-    refuses(s, "1 1:1\n0 1:1\n-1 1:1\n", "", ":3: has the label -1, and another line has 0");
-    refuses(s, "0 1:1\n0 2:1\n", "", "no example has the label \"1\": --positive");
-    refuses(s, "1 1:1\n0 1:1\n", "1 7:0,5\n", "\"0,5\" is no value: must be a number");
-    refuses(s, "1 qid:3 1:1 2:1\n", "", "\"qid\" is no feature: must be a whole number");
-    refuses(s, "1 1:0x10\n", "", "\"0x10\" is no value: must be a number");
-    s.label = "click";
-    refuses(s, "1 1:1\n0 1:1\n", "", "--label is for separated fields, and ");
-    refuses((struct clicks_source){.hash_bits = 4}, "1 1:1\n0 1:1\n", "", "--hash is for names");
-}
-
-TEST(ctr, numbers_as_others_write_them_are_refused)
+TEST(ctr_files, numbers_as_others_write_them_are_refused)
 {
     static const char *const rows[] = {"%u,5", "1.%03u,50", "\xe2\x82\xac%u", "%u%%",
                                        "-$%u", "2'%03u",    "\xe2\x88\x92%u"};
-    struct clicks_source s = {.bins = 2};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char text[256];
-        size_t at = 0;
+        char text[256] = "";
         for (unsigned row = 1; row <= 9; row++) {
-            at += (size_t)sprintf(text + at, rows[i], row);
-            at += (size_t)sprintf(text + at, "\t%u\n", row % 2);
+            sprintf(text + strlen(text), rows[i], row);
+            sprintf(text + strlen(text), "\t%u\n", row % 2);
         }
-        refuses(s, text, "", ":1: \"");
-        refuses(s, text, "", "in column 1, is no number, but seems to be one");
+        const struct refusal r = {
+            {.bins = 2}, text, "", "in column 1, is no number, but seems to be one"};
+        check_refusals(&r, 1);
     }
-    refuses(s, "1\t0\n2\t1\n3\t0\n4\t0\n5\t0\n6\t0\n7\t0\n8\t0\n950\t0\n1,050\t1\n", "",
-            ":10: \"1,050\", in column 1, is no number, but seems to be one");
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, s,
-               "1.2.3\t10-20\t2024-01-01\t0\n1.2.4\t20-30\t2024-01-02\t1\n"
-               "10.0.0.7\t5-10\t2024-02-01\t1\n",
-               "1.2.3\t10-20\t2024-01-01\t0\n");
-    CHECK_EQ(c.feature_count, 9); /* words, each of them */
+    static const struct reading words = {
+        {.bins = 2},
+        "1.2.3\t10-20\t2024-01-01\t0\n1.2.4\t20-30\t2024-01-02\t1\n10.0.0.7\t5-10\t2024-02-01\t1\n",
+        "1.2.3\t10-20\t2024-01-01\t0\n",
+        9,
+        "-0:0,1:1,2:2+0:3,1:4,2:5+0:6,1:7,2:8|-0:0,1:1,2:2",
+        ""};
+    check_readings(&words, 1);
 }
 
 /* ---- planted ---- */

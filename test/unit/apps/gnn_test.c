@@ -82,32 +82,6 @@ static void check_balance(const struct gnn *g, const uint32_t *part_of, uint32_t
     }
 }
 
-/* Of each group the nodes of one class, and no group has more than it may. */
-TEST(gnn, groups_are_the_planted_classes)
-{
-    enum { NODES = 3000, CLASSES = 6, MOST = 600 };
-    CLOSED_BY(release) struct gnn g;
-    plant(&g, "3000x10x6", 0.9);
-    uint32_t *order = take_memory(NODES, sizeof *order), *size = take_memory(NODES, sizeof *size),
-             *cluster_of = take_memory(NODES, sizeof *cluster_of), same = 0, pairs = 0;
-    for (uint32_t v = 0; v < NODES; v++) order[v] = v;
-    clusters_find(&g.network, order, MOST, cluster_of);
-    for (uint32_t v = 0; v < NODES; v++) CHECK(++size[cluster_of[v]] <= MOST);
-    clusters_list(&g.network, cluster_of, order);
-    for (uint32_t i = 1; i < NODES; i++) {
-        uint32_t a = order[i - 1], b = order[i];
-        CHECK(size[cluster_of[a]] >= size[cluster_of[b]]);
-        if (cluster_of[a] != cluster_of[b]) continue;
-        pairs++;
-        same += g.labels.class_of[a] == g.labels.class_of[b];
-    }
-    CHECK(pairs > NODES / 2);
-    CHECK(same > 0.9 * pairs);
-    free(order);
-    free(size);
-    free(cluster_of);
-}
-
 TEST(gnn, parts_are_balanced_and_few_edges_between_them)
 {
     CLOSED_BY(release) struct gnn g;
@@ -173,62 +147,6 @@ TEST(gnn, neighbourhoods_are_what_a_batch_depends_on)
         }
         neighbourhood_fini(&h);
         neighbourhood_maker_fini(&m);
-    }
-}
-
-/* Kipf and Welling's D^-1/2 (A + I) D^-1/2, where D has the sums of the rows of A + I; or D^-1 of it. */
-static double share_of(const double a[3][3], bool is_mean, uint32_t to, uint32_t from)
-{
-    double sums[3];
-    for (int i = 0; i < 3; i++) sums[i] = 1 + a[i][0] + a[i][1] + a[i][2];
-    return ((to == from) + a[to][from]) / (is_mean ? sums[to] : sqrt(sums[to] * sums[from]));
-}
-
-static void check_weights(struct gnn *g)
-{
-    static const double a[3][3] = {{0, 0.5, 4}, {0.5, 0, 2}, {4, 2, 0}};
-    struct neighbourhood_maker m;
-    struct neighbourhood h;
-    struct rng rng;
-    rng_init(&rng, 1, 1);
-    for (int average = GNN_MEAN; average <= GNN_SYMMETRIC; average++) {
-        bool is_mean = average == GNN_MEAN;
-        g->options.average = average;
-        neighbourhood_maker_init(&m, g, 3, 0, 0);
-        neighbourhood_init(&h, 3);
-        for (h.tops = 0; h.tops < 3; h.tops++) h.top[h.tops] = h.tops;
-        neighbourhood_make(&m, &h, &rng);
-        CHECK(h.inputs == 3 && h.input_start[3] == 9 && h.top_start[3] == 9);
-        for (uint32_t t = 0; t < 3; t++)
-            for (uint32_t e = h.top_start[t]; e < h.top_start[t + 1]; e++)
-                CHECK(fabs((double)h.upper[e].weight -
-                           share_of(a, is_mean, t, (uint32_t)h.middle[h.upper[e].end])) < 1e-6);
-        for (uint32_t i = 0; i < 3; i++)
-            for (uint32_t e = h.input_start[i]; e < h.input_start[i + 1]; e++)
-                CHECK(fabs((double)h.lower[e].weight - share_of(a, is_mean,
-                                                                (uint32_t)h.middle[h.lower[e].end],
-                                                                (uint32_t)h.input[i])) < 1e-6);
-        neighbourhood_fini(&h);
-        neighbourhood_maker_fini(&m);
-    }
-}
-
-TEST(gnn, weights_of_edges_are_those_of_graph_convolution)
-{
-    static const char *const texts[] = {
-        "n0 n1 0.5\nn1 n2 2\nn2 n0 4\n",
-        "source,target,weight\nn0,n1,0.5\nn1,n2,2\nn2,n1,2\nn0,n2,4\nn0,n0,7\n",
-        "kind\tweight\tfrom\tto\na\t0.5\tn0\tn1\nb\t2\tn1\tn2\nb\t4\tn2\tn0\n",
-        "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n2 1 0.5\n3 1 4\n3 2 2\n1 1 9\n",
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct gnn g = {0};
-        network_init(&g.network);
-        g.network.is_weighted = true;
-        network_load(&g.network, folder_file(texts[i], 0));
-        network_finish(&g.network);
-        check_weights(&g);
-        network_fini(&g.network);
     }
 }
 

@@ -121,20 +121,6 @@ TEST(model, gradients_are_those_of_finite_differences)
     for_all_models(check_back);
 }
 
-TEST(model, reciprocal_relations_have_rows_of_their_own)
-{
-    struct model m = {.is_reciprocal = true, .relations = 10, .dim = 4};
-    CHECK_EQ(model_relation_rows(&m), 20);
-    CHECK_EQ(model_relation_row(&m, MODEL_OBJECTS, 3), 3);
-    CHECK_EQ(model_relation_row(&m, MODEL_SUBJECTS, 3), 13);
-    m.is_reciprocal = false;
-    CHECK_EQ(model_relation_rows(&m), 10);
-    CHECK_EQ(model_relation_row(&m, MODEL_SUBJECTS, 3), 3);
-    CHECK_EQ(model_relation_floats(&m), 4);
-    m.kind = MODEL_RESCAL;
-    CHECK_EQ(model_relation_floats(&m), 16);
-}
-
 /* ---- losses ---- */
 
 enum { SAMPLED = 5 };

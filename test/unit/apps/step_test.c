@@ -6,7 +6,6 @@
 #include "test.h"
 #include "tiny.h"
 
-#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,124 +220,13 @@ static void check_kinds(uint64_t count, bool has_own_negatives, double regulariz
     }
 }
 
-TEST(step, follows_the_slope_with_own_negatives)
+TEST(step, gradients_are_the_slopes_of_the_loss)
 {
-    check_kinds(NEGATIVES, true, 0);
-}
-
-TEST(step, follows_the_slope_with_shared_negatives)
-{
-    check_kinds(NEGATIVES, false, 0);
-}
-
-TEST(step, follows_the_slope_with_all_entities)
-{
-    check_kinds(0, false, 0);
-}
-
-TEST(step, follows_the_slope_with_regularization)
-{
-    check_kinds(NEGATIVES, true, 0.05);
-    check_kinds(NEGATIVES, false, 0.05);
-    check_kinds(0, false, 0.05);
-}
-
-/* ---- all entities: ComplEx and softmax once more, by complex numbers of double precision ---- */
-
-enum { HALF = 3 }; /* complex numbers of an embedding */
-
-static double complex number_of(const float *row, size_t i)
-{
-    return (double)row[i] + I * (double)row[HALF + i];
-}
-
-/* The gradients of sum of log(sum of exp(scores)) - score of the answer, where the score of a
- * subject, relation and object is the real part of the sum of s r conj(o). */
-struct naive {
-    double complex entities[TINY_ENTITIES][HALF], relations[TINY_RELATIONS][HALF];
-};
-
-static double naive_score(const struct pool *pool, const uint32_t fact[3])
-{
-    const float *s = row_of(pool, fact[0]), *r = row_of(pool, TINY_ENTITIES + fact[1]),
-                *o = row_of(pool, fact[2]);
-    double sum = 0;
-    for (size_t i = 0; i < HALF; i++)
-        sum += creal(number_of(s, i) * number_of(r, i) * conj(number_of(o, i)));
-    return sum;
-}
-
-static void naive_add(struct naive *g, const struct pool *pool, const uint32_t fact[3], double by)
-{
-    const float *s = row_of(pool, fact[0]), *r = row_of(pool, TINY_ENTITIES + fact[1]),
-                *o = row_of(pool, fact[2]);
-    for (size_t i = 0; i < HALF; i++) {
-        double complex x = number_of(s, i), y = number_of(r, i), z = number_of(o, i);
-        g->entities[fact[0]][i] += by * conj(y) * z;
-        g->relations[fact[1]][i] += by * conj(x) * z;
-        g->entities[fact[2]][i] += by * x * y;
+    for (int regularization = 0; regularization < 2; regularization++) {
+        check_kinds(NEGATIVES, true, 0.05 * regularization);
+        check_kinds(NEGATIVES, false, 0.05 * regularization);
+        check_kinds(0, false, 0.05 * regularization); /* all entities */
     }
-}
-
-static void naive_question(struct naive *g, const struct pool *pool, const uint32_t fact[3],
-                           int asked)
-{
-    double sum = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t e = 0; e < TINY_ENTITIES; e++) {
-            uint32_t other[3] = {fact[0], fact[1], fact[2]};
-            other[asked] = e;
-            double power = exp(naive_score(pool, other));
-            if (pass == 0)
-                sum += power;
-            else
-                naive_add(g, pool, other, power / sum);
-        }
-    }
-    naive_add(g, pool, fact, -1);
-}
-
-/* AdaGrad has moved the values by rate g / sqrt(square), and written the square. */
-static void naive_check(const double complex *g, const float *before, const float *row, double rate)
-{
-    for (size_t i = 0; i < 2 * HALF; i++) {
-        double is = (double)(before[i] - row[i]) * sqrt((double)row[2 * HALF + i]) / rate;
-        CHECK(fabs(is - (i < HALF ? creal(g[i]) : cimag(g[i - HALF]))) < 1e-5);
-    }
-}
-
-TEST(step, has_the_gradients_of_all_entities)
-{
-    static const uint32_t facts[FACTS][3] = {{0, 0, 1}, {0, 1, 2}, {4, 0, 4}};
-    CLOSED_BY(tiny_fini) struct task t;
-    struct pool pool, kept;
-    struct step step;
-    struct naive g = {0};
-    tiny_init(&t);
-    t.options.batch = FACTS;
-    t.options.negatives = 0;
-    t.options.loss = LOSS_SOFTMAX;
-    tiny_finish(&t);
-    tiny_pool(&pool, &t, true, 1);
-    tiny_pool(&kept, &t, true, 1);
-    fill_rows(&pool, 0.25f);
-    fill_rows(&kept, 0.25f);
-    for (int i = 0; i < FACTS; i++) {
-        naive_question(&g, &kept, facts[i], 2);
-        naive_question(&g, &kept, facts[i], 0);
-    }
-    struct pool_member member = {.pool = &pool, .total = 1, .rate = 1};
-    struct batch b = batch_of(&t);
-    step_open(&step, &t, &member);
-    step_train(&step, &b);
-    step_close(&step);
-    for (uint32_t e = 0; e < TINY_ENTITIES; e++)
-        naive_check(g.entities[e], row_of(&kept, e), row_of(&pool, e), t.options.rate);
-    for (uint32_t r = 0; r < TINY_RELATIONS; r++)
-        naive_check(g.relations[r], row_of(&kept, TINY_ENTITIES + r),
-                    row_of(&pool, TINY_ENTITIES + r), t.options.rate);
-    pool_close(&pool);
-    pool_close(&kept);
 }
 
 /* ---- with locus ---- */

@@ -377,54 +377,10 @@ TEST(wv, steps_are_those_of_the_book)
     }
 }
 
-/* With locus, the loss of a small step falls by the rate times the squared gradient; all optimizers
- * lower it. */
-static void descend(struct pool_member *m, void *wv)
-{
-    const struct wv *w = wv;
-    CLOSED_BY(free_at) struct windows *windows = calloc(1, sizeof *windows);
-    struct skipgram step;
-    double first = 0, last = 0;
-    uint64_t pairs = 0;
-    CHECK(windows != NULL);
-    wv_first_rows(m, w);
-    windows_open(windows, w, m, 0);
-    skipgram_open(&step, w, m);
-    const struct window_batch *b;
-    for (int batch = 0; (b = windows_next(windows)) != NULL; batch++) {
-        double loss = skipgram_train(&step, b);
-        if (batch < 20) first += loss;
-        if (batch < 20) pairs += b->pairs;
-        last = b->pairs ? loss / b->pairs : last;
-    }
-    CHECK(last < 0.9 * first / (double)pairs);
-    skipgram_close(&step);
-    windows_close(windows);
-}
-
 static void add_to_first(void *gain, float *row, uint32_t length)
 {
     CHECK(length > 0);
     row[0] += *(const float *)gain;
-}
-
-TEST(wv, the_loss_falls_with_locus)
-{
-    for (int kind = 0; kind < 4; kind++) {
-        struct wv w;
-        struct pool pool;
-        tiny_init(&w, "1 2 3 4 5 6 7 8 9\n21 22 23 24 25 26 27 28 29 30\n");
-        w.options.common.is_baseline = false;
-        w.options.common.epochs = 100;
-        w.options.optimizer = kind % 2;
-        w.options.is_shared = kind / 2;
-        tiny_pool(&pool, &w);
-        draw_by_frequency(&w, &pool);
-        pool_run(&pool, descend, &w);
-        locus_distribution_free(w.distribution);
-        pool_close(&pool);
-        tiny_fini(&w);
-    }
 }
 
 /* Pairs of a window that share their negatives see what the pairs before have made of them, the
