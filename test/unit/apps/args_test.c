@@ -189,18 +189,6 @@ static void parse_settings(const void *line)
            s.is_baseline);
 }
 
-TEST(args, settings_have_the_options_of_all_programs)
-{
-    char said[4096];
-    CHECK_EQ(ending_of(parse_settings,
-                       "--out o --epochs 4 --seed 5 --workers 6 "
-                       "--technique relocate --sampling long-term --json --baseline",
-                       said, sizeof said),
-             0);
-    CHECK_STR(said, "o 4 5 6 relocate long-term 1 1\n");
-    ends_with(parse_settings, "--workers 0", 2, "--workers takes a whole number from 1 to 1024");
-}
-
 /* What a program has no use for is no option of it. */
 TEST(args, settings_offer_only_what_the_program_has)
 {

@@ -159,33 +159,6 @@ static struct dense_plan plan_of(void)
     return p;
 }
 
-TEST(dense, a_plan_has_room_for_all_weights)
-{
-    struct dense_plan p = plan_of();
-    CHECK_EQ(dense_plan_weights(&p), 130 * 64 + 5 * 2 + 3 * (DENSE_ROW_FLOATS + 1));
-    CHECK_EQ(p.layers[0].rows, 17);
-    CHECK_EQ(p.layers[1].rows, 1);
-    CHECK_EQ(p.layers[2].rows, 3);
-    CHECK_EQ(p.rows, 21);
-    CHECK_EQ(p.length, DENSE_ROW_FLOATS + 1);
-}
-
-TEST(dense, a_plan_has_rows_as_long_as_others)
-{
-    struct dense_plan p = {0}, wide = {0};
-    dense_plan_of_length(&p, 64);
-    dense_plan_add(&p, 129, 64, true);
-    dense_plan_add(&p, 64, 20, false);
-    CHECK_EQ(p.length, 64);
-    CHECK_EQ(p.layers[0].rows, 130);
-    CHECK_EQ(p.layers[1].first, 130);
-    CHECK_EQ(p.layers[1].rows, 22); /* three inputs each, of 65 */
-    dense_plan_of_length(&wide, 64);
-    dense_plan_add(&wide, 3, 65, true);
-    CHECK_EQ(wide.length, 65);
-    CHECK_EQ(wide.rows, 4);
-}
-
 enum { TABLE = 1, STEPS = 3 };
 
 /* What AdaGrad makes of one weight; the gradient is 1 + (its number % 5) in each step. */

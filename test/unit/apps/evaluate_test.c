@@ -146,31 +146,6 @@ TEST(evaluate, ranks_are_those_of_a_naive_ranking)
     }
 }
 
-/* The mean of the best and the worst rank among equals: nothing is gained by a model that cannot
- * tell. */
-TEST(evaluate, equal_scores_give_the_middle_rank)
-{
-    CLOSED_BY(tiny_fini) struct task t;
-    CLOSED_BY(evaluation_fini) struct evaluation e;
-    struct quality_part part = {0};
-    const struct quality_sums *o = &part.of[MODEL_OBJECTS][QUALITY_FILTERED],
-                              *s = &part.of[MODEL_SUBJECTS][QUALITY_FILTERED];
-    tiny_init(&t);
-    tiny_finish(&t);
-    CLOSED_BY(free_at) float *zeros = take_memory(TINY_ENTITIES * t.model.dim, sizeof *zeros);
-    evaluation_init(&e, &t);
-    evaluation_fill(&e, zeros, zeros);
-    struct fact f = t.graph.splits[GRAPH_TEST].list[0];
-    size_t known[2];
-    filter_answers(&t.filter, FILTER_OBJECTS, f.subject, f.relation, &known[0]);
-    filter_answers(&t.filter, FILTER_SUBJECTS, f.object, f.relation, &known[1]);
-    evaluation_rank(&e, GRAPH_TEST, 0, 1, &part);
-    double expected = 0;
-    for (int i = 0; i < 2; i++) expected += 1 / (1 + (double)(TINY_ENTITIES - known[i]) / 2);
-    CHECK(fabs(o->reciprocals + s->reciprocals - expected) < 1e-9);
-    CHECK(o->hits10 + s->hits10 <= 0);
-}
-
 TEST(evaluate, a_score_that_is_no_number_ranks_last)
 {
     check_ranks(MODEL_COMPLEX, false, 0, NAN);

@@ -291,37 +291,6 @@ TEST(lasso_loss, products_are_slopes)
     check_slopes(LASSO_LOGISTIC);
 }
 
-static void move_intercept(struct lasso_loss *s, double by)
-{
-    s->intercept += by;
-    for (uint32_t r = 0; r < ROWS; r++) lasso_loss_set_odds(s, r, s->odds[r] * exp(by));
-}
-
-TEST(lasso_loss, the_intercept_steps_down_its_slope)
-{
-    const double little = 1e-5;
-    struct lasso l = read_data(LASSO_LOGISTIC, "0", "2");
-    struct lasso_loss s;
-    lasso_loss_open(&s, &l, 0, ROWS);
-    CHECK(fabs(lasso_loss_slope(&s).product) < 1e-9); /* the share of ones is best at first */
-    change(&s, 0, 2);
-    const struct lasso_slope at = lasso_loss_slope(&s);
-    double slope = at.product, before = lasso_loss_value(&s);
-    move_intercept(&s, little);
-    double above = lasso_loss_value(&s);
-    move_intercept(&s, -2 * little);
-    double below = lasso_loss_value(&s);
-    move_intercept(&s, little);
-    CHECK(fabs((below - above) / (2 * little) - slope) < 1e-5);
-    CHECK(fabs(slope) > 0.1);
-    double far = lasso_loss_step(&s, at), least = fabs(slope) / (ROWS / 4.0);
-    double step = fmax(least, log1p(fabs(slope) / at.curvature));
-    CHECK(fabs(far - copysign(step, slope) * sqrt(ROWS)) < 1e-9);
-    CHECK(lasso_loss_value(&s) < before);
-    lasso_loss_close(&s);
-    columns_fini(&l.columns);
-}
-
 /* ---- the least ---- */
 
 /* Two workers, each with half of the rows, who sum up their products. */
@@ -449,22 +418,6 @@ TEST(lasso_loss, steps_never_go_up_and_end_at_the_least)
         for (int i = 0; i < 3; i++) descend(&l, ratios[i] * l.largest);
         columns_fini(&l.columns);
     }
-}
-
-/* ---- labels ---- */
-
-/* Which two numbers they are does not matter: the larger one is 1. */
-TEST(lasso_loss, labels_are_any_two_numbers)
-{
-    struct lasso a = read_data(LASSO_LOGISTIC, "-1", "1"), b = read_data(LASSO_LOGISTIC, "3", "7");
-    CHECK(fabs(a.largest - b.largest) < 1e-12);
-    for (int r = 0; r < ROWS; r++) {
-        double label = a.columns.response[r] + a.columns.response_mean;
-        CHECK(fabs(label - is_one(r)) < 1e-12);
-        CHECK(fabs(a.columns.response[r] - b.columns.response[r]) < 1e-12);
-    }
-    columns_fini(&a.columns);
-    columns_fini(&b.columns);
 }
 
 /* At the largest lambda nothing is left, and just below something is. */

@@ -189,19 +189,6 @@ TEST(lda, shelves_are_disjoint_and_whole)
 
 /* ---- documents that were not trained with ---- */
 
-/* Where each word belongs to one topic, its tokens say what the shares are. */
-TEST(lda, shares_of_topics_are_those_of_their_words)
-{
-    const double alpha = 0.3, first[] = {0.5, 0, 0}, second[] = {0, 0.25, 0}, third[] = {0, 0, 1};
-    const double *phi[] = {first, first, second, first, third, second};
-    double theta[3], next[3];
-    double logarithms = new_documents_one(phi, 4, 6, 3, alpha, theta, next);
-    CHECK(fabs(theta[0] - (3 + alpha) / (4 + 3 * alpha)) < 1e-9);
-    CHECK(fabs(theta[1] - (1 + alpha) / (4 + 3 * alpha)) < 1e-9);
-    CHECK(fabs(theta[2] - alpha / (4 + 3 * alpha)) < 1e-9);
-    CHECK(fabs(logarithms - log(theta[2]) - log(theta[1] * 0.25)) < 1e-9);
-}
-
 /* Words of several topics: what is found has the greatest likelihood, alpha as so many tokens. */
 TEST(lda, shares_of_topics_are_the_likeliest)
 {
@@ -218,18 +205,6 @@ TEST(lda, shares_of_topics_are_the_likeliest)
     }
     CHECK(fabs(theta[0] - best_share) < 2.0 / GRID);
     CHECK(fabs(theta[0] + theta[1] - 1) < 1e-9);
-}
-
-static struct top of_topics[] = {{2, 5}, {1, 2}, {0, 0}, {2, 1}, {0, 0}, {0, 0}};
-
-static void report_topics(const void *unused)
-{
-    float totals[] = {7, 1};
-    const double npmi[] = {0.5, 0};
-    const struct likeliest b = {.topics = 2, .top = 3, .list = of_topics, .totals = totals};
-    struct lda l = {.options = {.topics = 2, .top = 3}};
-    (void)unused;
-    likeliest_say(&l, &b, npmi);
 }
 
 /* The log likelihood of counts, but for what the parameter has no part in. */
@@ -270,13 +245,6 @@ TEST(lda, priors_are_the_likeliest_for_the_counts)
             most = high;
     }
     CHECK(fabs(a - least) < 1e-5 && a > 0.2 && a < 2);
-}
-
-TEST(lda, a_topic_has_the_words_of_its_tokens_alone)
-{
-    char said[256];
-    CHECK_EQ(ending_of(report_topics, NULL, said, sizeof said), 0);
-    CHECK_STR(said, "topic    0        7 tokens: 2 1\ntopic    1        1 tokens: 2\n");
 }
 
 /* Of four documents 0 is in three, 1 in two, 2 in two; 0 and 1 in two, 0 and 2 in one. */

@@ -116,29 +116,6 @@ static void write_floats(const void *floats)
     write_model(*(const size_t *)floats);
 }
 
-TEST(output, a_model_is_a_header_and_the_tensors)
-{
-    size_t length;
-    uint64_t header;
-    folder_new(folder);
-    snprintf(path, sizeof path, "%s/model", folder);
-    folder_write(folder, "model", "what was there before", 0);
-    write_model(6);
-    CLOSED_BY(free_at) char *text = folder_read(folder, "model", &length);
-    memcpy(&header, text, sizeof header);
-    CHECK_EQ(header % 8, 0);
-    CHECK_EQ(length, 8 + header + 6 * sizeof(float) + 4);
-    CHECK(strncmp(text + 8,
-                  "{\"__metadata__\":{\"model\":\"com\\\"plex\",\"dim\":\"2\"},"
-                  "\"entities\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]},"
-                  "\"names\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[24,28]}}",
-                  header - 8) == 0);
-    float last;
-    memcpy(&last, text + 8 + header + 5 * sizeof last, sizeof last);
-    CHECK(last == 6);
-    CHECK(memcmp(text + length - 4, "a\nb\n", 4) == 0);
-}
-
 TEST(output, a_model_that_is_not_complete_does_not_replace_one_that_is)
 {
     size_t length, floats = 5;
