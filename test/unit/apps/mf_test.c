@@ -13,26 +13,42 @@
 
 /* ---- visits ---- */
 
-static void small_init(struct mf *f, enum mf_visit visit)
+static void small_fini(struct mf *f)
 {
-    *f = (struct mf){
-        .options = {.rank = 5, .batch = 16, .rate = 0.1, .regularization = 0.01, .visit = visit}};
-    f->options.common = (struct settings){.epochs = 3, .seed = 3, .is_baseline = true};
+    ratings_fini(&f->ratings);
+}
+
+/* Three epochs of generated cells with these of the options. */
+static void small_init(struct mf *f, struct mf_options o)
+{
     struct zipf z = {.text = "60x40x600", .exponent = 1.1, .rank = 3, .noise = 0.1, .seed = 9};
+    o.rank = 5;
+    o.rate = 0.1;
+    o.regularization = 0.01;
+    o.common.epochs = o.common.seed = 3;
+    *f = (struct mf){.options = o};
     ratings_init(&f->ratings);
     zipf_generate(&z, &f->ratings);
     ratings_finish(&f->ratings, 0.1, 9);
 }
 
-static void small_pool(struct pool *pool, const struct mf *f, unsigned workers)
+static void small_work(struct mf *f, unsigned workers, pool_work *work)
 {
+    CLOSED_BY(pool_close) struct pool pool;
     uint32_t length = (uint32_t)mf_row_floats(f);
-    struct locus_table tables[] = {{.rows = f->ratings.rows, .length = length},
-                                   {.rows = f->ratings.columns, .length = length}};
-    pool_open(pool, &(struct pool_config){.tables = tables,
-                                          .table_count = 2,
-                                          .workers = workers,
-                                          .is_baseline = f->options.common.is_baseline});
+    const struct locus_table tables[] = {{.rows = f->ratings.rows, .length = length},
+                                         {.rows = f->ratings.columns, .length = length}};
+    pool_open(&pool, &(struct pool_config){.tables = tables,
+                                           .table_count = 2,
+                                           .workers = workers,
+                                           .is_baseline = f->options.common.is_baseline});
+    pool_run(&pool, work, f);
+}
+
+static void small_run(struct mf *f, struct mf_options o, unsigned workers, pool_work *work)
+{
+    small_init(f, o);
+    small_work(f, workers, work);
 }
 
 /* What all workers together saw. */
@@ -61,7 +77,7 @@ static void check_visits(const struct mf *f, const struct visit_batch *b)
 static void visit_work(struct pool_member *m, void *mf)
 {
     struct mf *f = mf;
-    struct visit v;
+    CLOSED_BY(visit_close) struct visit v;
     const struct visit_batch *b;
     int epochs = 0, blocks = 0;
     visit_open(&v, f, m, 0);
@@ -71,32 +87,23 @@ static void visit_work(struct pool_member *m, void *mf)
         epochs += b->is_last;
         blocks += b->begins_block;
     }
-    visit_close(&v);
     CHECK_EQ(epochs, 3);
     CHECK_EQ(blocks, f->options.visit == MF_BLOCKS ? 9 : 3);
 }
 
-static void visit_all(enum mf_visit visit, uint64_t batch, bool is_baseline)
+TEST(mf, visits_take_every_cell_once_an_epoch)
 {
-    struct mf f;
-    struct pool pool;
-    small_init(&f, visit);
-    f.options.batch = batch;
-    f.options.common.is_baseline = is_baseline;
-    memset(visits, 0, sizeof visits);
-    small_pool(&pool, &f, 3);
-    pool_run(&pool, visit_work, &f);
-    pool_close(&pool);
-    for (size_t i = 0; i < f.ratings.train; i++)
-        CHECK_EQ(visits[f.ratings.list[i].row][f.ratings.list[i].column], 3);
-    ratings_fini(&f.ratings);
-}
-
-TEST(mf, every_epoch_visits_every_cell)
-{
-    visit_all(MF_COLUMNS, 16, true);
-    visit_all(MF_COLUMNS, 4, false); /* rows of their own */
-    visit_all(MF_BLOCKS, 16, true);
+    static const struct mf_options options[] = {
+        {.visit = MF_COLUMNS, .batch = 16, .common.is_baseline = true},
+        {.visit = MF_COLUMNS, .batch = 4}, /* rows of their own */
+        {.visit = MF_BLOCKS, .batch = 16, .common.is_baseline = true}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        CLOSED_BY(small_fini) struct mf f;
+        memset(visits, 0, sizeof visits);
+        small_run(&f, options[i], 3, visit_work);
+        for (size_t k = 0; k < f.ratings.train; k++)
+            CHECK_EQ(visits[f.ratings.list[k].row][f.ratings.list[k].column], 3);
+    }
 }
 
 /* ---- what a node's workers divide ---- */
@@ -126,33 +133,25 @@ static bool has_several(const unsigned *workers, size_t count)
     return false;
 }
 
-static void divide(uint64_t batch, bool is_baseline, bool *rows, bool *columns)
-{
-    struct mf f;
-    struct pool pool;
-    small_init(&f, MF_COLUMNS);
-    f.options.batch = batch;
-    f.options.common.is_baseline = is_baseline;
-    memset(of_row, 0, sizeof of_row);
-    memset(of_column, 0, sizeof of_column);
-    small_pool(&pool, &f, 3);
-    pool_run(&pool, note_work, &f);
-    pool_close(&pool);
-    *rows = !has_several(of_row, 60);
-    *columns = !has_several(of_column, 40);
-    ratings_fini(&f.ratings);
-}
-
 /* 540 cells are 4.5 for each of three workers in each of 40 columns. */
-TEST(mf, workers_divide_the_rows_of_long_columns)
+TEST(mf, visits_divide_the_rows_of_long_columns_among_workers)
 {
-    bool rows, columns;
-    divide(4, false, &rows, &columns);
-    CHECK(rows && !columns);
-    divide(5, false, &rows, &columns);
-    CHECK(columns && !rows);
-    divide(4, true, &rows, &columns);
-    CHECK(columns && !rows);
+    static const struct {
+        uint64_t batch;
+        bool is_baseline, by_rows;
+    } cases[] = {{4, false, true}, {5, false, false}, {4, true, false}};
+    for (int i = 0; i < 3; i++) {
+        CLOSED_BY(small_fini) struct mf f;
+        memset(of_row, 0, sizeof of_row);
+        memset(of_column, 0, sizeof of_column);
+        small_run(&f,
+                  (struct mf_options){.visit = MF_COLUMNS,
+                                      .batch = cases[i].batch,
+                                      .common.is_baseline = cases[i].is_baseline},
+                  3, note_work);
+        CHECK_EQ(!has_several(of_row, 60), cases[i].by_rows);
+        CHECK_EQ(has_several(of_column, 40), cases[i].by_rows);
+    }
 }
 
 /* ---- nodes that keep step ---- */
@@ -373,17 +372,14 @@ static void step_work(struct pool_member *m, void *mf)
 TEST(mf, steps_are_those_of_the_book)
 {
     for (int kind = 0; kind < 16; kind++) {
-        struct mf f;
-        struct pool pool;
-        small_init(&f, kind & 4 ? MF_BLOCKS : MF_COLUMNS);
-        f.options.has_bias = kind & 1;
-        f.options.adagrad = kind & 8 ? MF_BY_ROW : MF_BY_COORDINATE;
-        f.options.common.is_baseline = kind & 2;
-        f.options.batch = 4;
-        small_pool(&pool, &f, 1);
-        pool_run(&pool, step_work, &f);
-        pool_close(&pool);
-        ratings_fini(&f.ratings);
+        CLOSED_BY(small_fini) struct mf f;
+        small_run(&f,
+                  (struct mf_options){.visit = kind & 4 ? MF_BLOCKS : MF_COLUMNS,
+                                      .has_bias = kind & 1,
+                                      .adagrad = kind & 8 ? MF_BY_ROW : MF_BY_COORDINATE,
+                                      .common.is_baseline = kind & 2,
+                                      .batch = 4},
+                  1, step_work);
     }
 }
 
@@ -451,17 +447,13 @@ static void ranking_work(struct pool_member *m, void *mf)
 TEST(mf, ranking_is_of_the_cells_held_back)
 {
     for (int is_baseline = 0; is_baseline < 2; is_baseline++) {
-        struct mf f;
-        struct pool pool;
-        small_init(&f, MF_COLUMNS);
-        f.options.common.is_baseline = is_baseline;
+        CLOSED_BY(small_fini) struct mf f;
+        small_init(&f, (struct mf_options){
+                           .visit = MF_COLUMNS, .batch = 16, .common.is_baseline = is_baseline});
         struct rating *test = f.ratings.list + f.ratings.train;
         test[0] = f.ratings.list[0]; /* it is trained with, and */
         test[2] = test[1];           /* these are the same */
         test[0].value = test[1].value = test[2].value = 1e3;
-        small_pool(&pool, &f, 2);
-        pool_run(&pool, ranking_work, &f);
-        pool_close(&pool);
-        ratings_fini(&f.ratings);
+        small_work(&f, 2, ranking_work);
     }
 }
