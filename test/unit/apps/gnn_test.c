@@ -1,6 +1,5 @@
 /* The parts of gnn: the generated graph, the partition, neighbourhoods, and the gradients, which are
  * held against finite differences. */
-#include "common/folder.h"
 #include "fail.h"
 #include "gnn/accuracy.h"
 #include "gnn/convolution.h"
@@ -182,11 +181,6 @@ TEST(gnn, neighbours_are_drawn_alike)
 
 /* ---- gradients ---- */
 
-struct checked {
-    struct gnn gnn;
-    bool is_locus;
-};
-
 static double loss_of(struct convolution *c, const struct neighbourhood *h)
 {
     const struct labels *l = &c->gnn->labels;
@@ -239,7 +233,7 @@ static void check_row(const float *row, const float *before, const double *slope
 static void check_gradients(struct pool_member *m, void *checked)
 {
     enum { TOPS = 6 };
-    const struct gnn *g = &((struct checked *)checked)->gnn;
+    const struct gnn *g = checked;
     CLOSED_BY(convolution_close) struct convolution c;
     CLOSED_BY(neighbourhood_maker_fini) struct neighbourhood_maker maker;
     CLOSED_BY(neighbourhood_fini) struct neighbourhood h;
@@ -269,9 +263,9 @@ static void check_gradients(struct pool_member *m, void *checked)
     free(slopes);
 }
 
-static void open_pool(struct pool *pool, const struct gnn *g, bool is_baseline)
+static void run_pool(const struct gnn *g, bool is_baseline, pool_work *work, void *context)
 {
-    struct locus_table tables[] = {
+    const struct locus_table tables[] = {
         {.name = "inputs",
          .rows = gnn_inputs(g),
          .length = (uint32_t)gnn_width(g),
@@ -283,9 +277,11 @@ static void open_pool(struct pool *pool, const struct gnn *g, bool is_baseline)
          .optimizer = LOCUS_ADAGRAD,
          .rule = {.rate = (float)g->options.dense_rate}},
     };
-    pool_open(pool,
+    CLOSED_BY(pool_close) struct pool pool;
+    pool_open(&pool,
               &(struct pool_config){
                   .tables = tables, .table_count = 2, .workers = 1, .is_baseline = is_baseline});
+    pool_run(&pool, work, context);
 }
 
 /* Each node has two features, one of its own. */
@@ -306,28 +302,24 @@ static void give_features(struct gnn *g)
     }
 }
 
-static void prepare(struct checked *c, bool has_features, int average)
+static void prepare(struct gnn *g, bool has_features, int average)
 {
-    plant(&c->gnn, "60x4x3", 0.6);
-    c->gnn.options.average = average;
-    c->gnn.options.rate = c->gnn.options.dense_rate = 1e-3;
+    plant(g, "60x4x3", 0.6);
+    g->options.average = average;
+    g->options.rate = g->options.dense_rate = 1e-3;
     if (has_features)
-        give_features(&c->gnn);
+        give_features(g);
     else
-        dense_plan_add(&c->gnn.plan, c->gnn.options.dim, c->gnn.options.hidden, true);
-    dense_plan_add(&c->gnn.plan, c->gnn.options.hidden, 3, false);
+        dense_plan_add(&g->plan, g->options.dim, g->options.hidden, true);
+    dense_plan_add(&g->plan, g->options.hidden, 3, false);
 }
 
 TEST(gnn, gradients_are_the_slopes_of_the_loss)
 {
     for (int i = 0; i < 4; i++) {
-        struct checked c = {0};
-        struct pool pool;
-        prepare(&c, i % 2 != 0, i / 2);
-        open_pool(&pool, &c.gnn, true);
-        pool_run(&pool, check_gradients, &c);
-        pool_close(&pool);
-        release(&c.gnn);
+        CLOSED_BY(release) struct gnn g;
+        prepare(&g, i % 2 != 0, i / 2);
+        run_pool(&g, true, check_gradients, &g);
     }
 }
 
@@ -336,13 +328,15 @@ TEST(gnn, gradients_are_the_slopes_of_the_loss)
 /* Fifteen steps take each node twice. */
 enum { STEPS = 90, TWICE = 15 };
 
+struct run {
+    struct gnn *gnn;
+    double loss[STEPS];
+};
+
 /* The losses of some steps. */
 static void train(struct pool_member *m, void *run)
 {
-    struct {
-        struct gnn *gnn;
-        double loss[STEPS];
-    } *r = run;
+    struct run *r = run;
     CLOSED_BY(convolution_close) struct convolution c;
     CLOSED_BY(neighbourhood_maker_fini) struct neighbourhood_maker maker;
     CLOSED_BY(neighbourhood_fini) struct neighbourhood h;
@@ -362,33 +356,23 @@ static void train(struct pool_member *m, void *run)
     }
 }
 
-TEST(gnn, a_node_alone_learns_what_plain_arrays_do)
+TEST(gnn, locus_and_plain_arrays_learn_the_same)
 {
     for (int features = 0; features < 2; features++) {
-        struct checked c = {0};
-        struct {
-            struct gnn *gnn;
-            double loss[STEPS];
-        } runs[2] = {{.gnn = &c.gnn}, {.gnn = &c.gnn}};
-        prepare(&c, features == 1, GNN_SYMMETRIC);
-        c.gnn.options.dropout = 0.25;
-        c.gnn.options.decay = 1e-3;
-        c.gnn.options.rate = c.gnn.options.dense_rate = 0.1;
-        for (int i = 0; i < 2; i++) {
-            struct pool pool;
-            open_pool(&pool, &c.gnn, i == 1);
-            pool_run(&pool, train, &runs[i]);
-            pool_close(&pool);
-        }
-        for (int s = 0; s < STEPS; s++)
-            CHECK(fabs(runs[0].loss[s] - runs[1].loss[s]) < 1e-3 * fabs(runs[1].loss[s]));
+        CLOSED_BY(release) struct gnn g;
+        struct run runs[2] = {{.gnn = &g}, {.gnn = &g}};
         double first = 0, last = 0;
-        for (int s = 0; s < TWICE; s++) {
-            first += runs[0].loss[s];
-            last += runs[0].loss[STEPS - 1 - s];
+        prepare(&g, features == 1, GNN_SYMMETRIC);
+        g.options.dropout = 0.25;
+        g.options.decay = 1e-3;
+        g.options.rate = g.options.dense_rate = 0.1;
+        for (int i = 0; i < 2; i++) run_pool(&g, i == 1, train, &runs[i]);
+        for (int s = 0; s < STEPS; s++) {
+            CHECK(fabs(runs[0].loss[s] - runs[1].loss[s]) < 1e-3 * fabs(runs[1].loss[s]));
+            if (s < TWICE) first += runs[0].loss[s];
+            if (s >= STEPS - TWICE) last += runs[0].loss[s];
         }
         CHECK(last < 0.8 * first);
-        release(&c.gnn);
     }
 }
 

@@ -75,18 +75,14 @@ static void check_draws(int sampler)
         test_fail(__FILE__, __LINE__, "chi-square %f of %f degrees", statistic, freedom);
 }
 
-TEST(lda, the_plain_sampler_draws_by_the_counts)
+TEST(lda, samplers_draw_by_the_counts)
 {
     check_draws(LDA_PLAIN);
-}
-
-TEST(lda, the_tree_draws_by_the_counts)
-{
     check_draws(LDA_TREE);
 }
 
 /* After any number of draws what is counted is what the tokens say. */
-TEST(lda, counts_follow_the_tokens)
+TEST(lda, sampler_counts_follow_the_tokens)
 {
     struct lda l = lda_of(LDA_TREE);
     CLOSED_BY(shelf_close) struct shelf s;
@@ -130,7 +126,7 @@ static void draw_all(struct shelf *s, int sweeps)
 }
 
 /* Who takes the topics over, on as many shelves or others, has them, and in their order. */
-TEST(lda, topics_are_written_as_tokens_come_and_read_again)
+TEST(lda, shelf_topics_are_written_as_tokens_come_and_read_again)
 {
     struct lda l = lda_of(LDA_TREE);
     struct shelf one, two;
@@ -164,7 +160,7 @@ TEST(lda, topics_are_written_as_tokens_come_and_read_again)
 }
 
 /* Each token is on one worker's shelf, to train with or held back, in a block of its word's. */
-TEST(lda, shelves_are_disjoint_and_whole)
+TEST(lda, shelves_divide_the_tokens)
 {
     enum { PLACES = 2, BLOCKS = 3 };
     struct lda l = lda_of(LDA_TREE);
@@ -190,7 +186,7 @@ TEST(lda, shelves_are_disjoint_and_whole)
 /* ---- documents that were not trained with ---- */
 
 /* Words of several topics: what is found has the greatest likelihood, alpha as so many tokens. */
-TEST(lda, shares_of_topics_are_the_likeliest)
+TEST(lda, new_documents_have_the_likeliest_shares_of_topics)
 {
     enum { TOKENS = 7, GRID = 20000 };
     const double alpha = 0.1, words[3][2] = {{0.5, 0.1}, {0.2, 0.3}, {0.01, 0.4}};
@@ -292,7 +288,7 @@ static void begin_with_words(const void *path)
     names_fini(&l.corpus.names);
 }
 
-TEST(lda, first_topics_are_those_of_a_model)
+TEST(lda, warm_topics_are_those_of_a_model)
 {
     char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
     struct lda l = lda_of(0);
@@ -316,7 +312,7 @@ TEST(lda, first_topics_are_those_of_a_model)
     ends_with(begin_with_words, path, 1, "has no word of the documents (--from)");
 }
 
-TEST(lda, about_half_of_the_tokens_are_given)
+TEST(lda, new_documents_give_about_half_of_the_tokens)
 {
     int given = 0, same = 0;
     for (uint64_t t = 0; t < 10000; t++) {
