@@ -3,7 +3,6 @@
 #include "ctr/click_batch.h"
 #include "ctr/clicks_read.h"
 #include "ctr/ctr_quality.h"
-#include "ctr/planted.h"
 #include "ctr/wide_deep.h"
 #include "ending.h"
 #include "fail.h"
@@ -392,37 +391,6 @@ TEST(ctr_files, numbers_as_others_write_them_are_refused)
         "-0:0,1:1,2:2+0:3,1:4,2:5+0:6,1:7,2:8|-0:0,1:1,2:2",
         ""};
     check_readings(&words, 1);
-}
-
-/* ---- planted ---- */
-
-TEST(ctr, planted_clicks_come_as_the_model_says)
-{
-    enum { EXAMPLES = 20000 };
-    static struct planted p;
-    static struct planted_click a, b;
-    double foretold = 0, variance = 0, clicks = 0, first = 0;
-    planted_init(&p, "5x1000x20000", 1.2, 3);
-    CHECK_EQ(p.field[0].count, 1000 - 250 - 125 - 62 - 31);
-    for (uint64_t i = 0; i < EXAMPLES; i++) {
-        struct click x = planted_get(&p, i, &a);
-        CHECK_EQ(x.count, 5);
-        for (uint32_t f = 0; f < 5; f++)
-            CHECK(x.feature[f] >= p.field[f].first &&
-                  x.feature[f] < p.field[f].first + p.field[f].count && x.field[f] == f);
-        double chance = 1 / (1 + exp(-a.logit));
-        foretold += chance;
-        variance += chance * (1 - chance);
-        clicks += x.is_click;
-        first += x.feature[4] == p.field[4].first + 17;
-        struct click again = planted_get(&p, i, &b);
-        CHECK(again.is_click == x.is_click && memcmp(a.feature, b.feature, 20) == 0);
-    }
-    CHECK(fabs(clicks - foretold) < 5 * sqrt(variance));
-    CHECK(clicks > EXAMPLES / 20.0 && clicks < EXAMPLES / 2.0);
-    /* the most frequent of 31: the integral of x^-1.2 from 1 to 2, of that from 1 to 32 */
-    double share = (1 - pow(2, -0.2)) / (1 - pow(32, -0.2));
-    CHECK(fabs(first - share * EXAMPLES) < 5 * sqrt(share * (1 - share) * EXAMPLES));
 }
 
 /* ---- gradients ---- */

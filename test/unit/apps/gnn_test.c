@@ -34,39 +34,6 @@ static void release(struct gnn *g)
     free(g->part_of);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x < y) - (x > y);
-}
-
-/* With exponent 2.5 the largest tenth of the nodes has far more than a tenth of the edges. */
-TEST(gnn, plants_a_power_law_and_classes)
-{
-    CLOSED_BY(release) struct gnn g;
-    plant(&g, "4000x16x5", 0.6);
-    const struct network *n = &g.network;
-    uint32_t degrees[4000], same = 0;
-    uint64_t top = 0, all = n->start[n->nodes];
-    for (uint32_t v = 0; v < 4000; v++) {
-        degrees[v] = network_degree(n, v);
-        for (uint64_t i = n->start[v]; i < n->start[v + 1]; i++)
-            same += g.labels.class_of[v] == g.labels.class_of[n->neighbour[i]];
-    }
-    qsort(degrees, 4000, sizeof *degrees, by_size);
-    for (int i = 0; i < 400; i++) top += degrees[i];
-    CHECK(all > 4000 * 14 && all <= 4000 * 16);
-    CHECK(top > all / 3 && top < all * 2 / 3);
-    CHECK(fabs(same / (double)all - (0.6 + 0.4 / 5)) < 0.02);
-    CHECK_EQ(g.labels.count[LABELS_TRAIN], 2000);
-    CHECK_EQ(g.labels.count[LABELS_VALIDATE], 1200);
-    CHECK_EQ(g.labels.count[LABELS_TEST], 800);
-    CLOSED_BY(release) struct gnn again;
-    plant(&again, "4000x16x5", 0.6);
-    CHECK(network_digest(n) == network_digest(&again.network));
-    CHECK(labels_digest(&g.labels, false) == labels_digest(&again.labels, false));
-}
-
 static void check_balance(const struct gnn *g, const uint32_t *part_of, uint32_t parts)
 {
     for (uint32_t p = 0; p < parts; p++) {

@@ -310,42 +310,6 @@ TEST(graph, planted_facts_are_as_many_as_asked_for_and_all_different)
     CHECK(digests[0] == digests[3] && digests[0] != digests[4]);
 }
 
-/* What an entity's name says. */
-static void place(const struct graph *g, uint32_t entity, unsigned *type, unsigned *group)
-{
-    unsigned rank;
-    CHECK_EQ(sscanf(names_get(&g->entities, entity), "t%u.g%u.e%u", type, group, &rank), 3);
-}
-
-/* From one type to one, and by as many groups further on; but one fact in ten. The most frequent
- * entity of a group of 1,000 has 7 % of the subjects, where all alike would have 0.1 %. */
-TEST(graph, planted_relations_lead_from_group_to_group)
-{
-    enum { RELATIONS = 6, TYPES = 25, GROUPS = 4 };
-    static unsigned seen[RELATIONS][TYPES][TYPES][GROUPS];
-    CLOSED_BY(graph_fini) struct graph g;
-    memset(seen, 0, sizeof seen);
-    plant_generate(&g, "100000x6x20000", 3);
-    const struct facts *f = &g.splits[GRAPH_TRAIN];
-    unsigned most_of_all = 0;
-    size_t frequent = 0;
-    for (size_t i = 0; i < f->count; i++) {
-        unsigned from, group, to, other;
-        frequent += strstr(names_get(&g.entities, f->list[i].subject), ".e0") != NULL;
-        place(&g, f->list[i].subject, &from, &group);
-        place(&g, f->list[i].object, &to, &other);
-        seen[f->list[i].relation][from][to][(other + GROUPS - group) % GROUPS]++;
-    }
-    for (int r = 0; r < RELATIONS; r++) {
-        unsigned most = 0, *all = &seen[r][0][0][0];
-        for (int i = 0; i < TYPES * TYPES * GROUPS; i++)
-            if (all[i] > most) most = all[i];
-        most_of_all += most;
-    }
-    CHECK(most_of_all > 0.88 * (double)f->count && most_of_all < 0.93 * (double)f->count);
-    CHECK((double)frequent > 0.05 * (double)f->count && (double)frequent < 0.15 * (double)f->count);
-}
-
 /* ---- filter ---- */
 
 TEST(graph, known_answers_come_from_all_splits_once_each)

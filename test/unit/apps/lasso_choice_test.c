@@ -1,5 +1,5 @@
 /* Which coefficients of lasso may be updated at once: both ways of the filter say what the whole
- * product of two columns says. And generated columns, and whose they are. */
+ * product of two columns says. */
 #include "lasso/choice.h"
 #include "lasso/lasso_loss.h"
 #include "lasso/columns.h"
@@ -105,24 +105,3 @@ TEST(lasso_choice, schedulers_have_neighbouring_columns)
 }
 
 /* Rows ascend, norms are 1, and some columns are like the one before. */
-/* Rows ascend, norms are 1, and some columns are like the one before. */
-TEST(lasso_choice, generated_columns_are_standard)
-{
-    struct lasso l = make("60x40x12", LASSO_SQUARED, 1);
-    const struct columns *c = &l.columns;
-    unsigned alike = 0;
-    CHECK(c->count == COLUMNS && c->rows == ROWS);
-    for (uint64_t j = 0; j < COLUMNS; j++) {
-        double sum = -ROWS * c->shift[j], squares = 0;
-        CHECK_EQ(c->start[j + 1] - c->start[j], 12);
-        for (uint64_t i = c->start[j]; i < c->start[j + 1]; i++) {
-            CHECK(i == c->start[j] || c->row[i - 1] < c->row[i]);
-            sum += (double)c->value[i];
-            squares += (double)c->value[i] * (double)c->value[i];
-        }
-        CHECK(fabs(sum) < 1e-5 && fabs(squares - ROWS * c->shift[j] * c->shift[j] - 1) < 1e-5);
-        alike += j > 0 && product(&l, j, j - 1) > 0.8;
-    }
-    CHECK(alike > 0 && alike < COLUMNS / 2);
-    columns_fini(&l.columns);
-}

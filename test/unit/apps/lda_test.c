@@ -111,54 +111,6 @@ TEST(lda, sampler_counts_follow_the_tokens)
     CHECK_EQ(s.pair_count[0] + s.pair_count[1], 0);
 }
 
-static void draw_all(struct shelf *s, int sweeps)
-{
-    CLOSED_BY(sampler_close) struct sampler draws;
-    float totals[TOPICS], row[TOPICS] = {0};
-    for (int k = 0; k < TOPICS; k++) totals[k] = 100;
-    sampler_open(&draws, s, 0);
-    sampler_set_totals(&draws, totals);
-    for (int sweep = 0; sweep < sweeps; sweep++)
-        for (uint32_t w = 0; w < WORDS; w++) {
-            for (int k = 0; k < TOPICS; k++) row[k] = 50;
-            sampler_draw_word(&draws, w, row);
-        }
-}
-
-/* Who takes the topics over, on as many shelves or others, has them, and in their order. */
-TEST(lda, shelf_topics_are_written_as_tokens_come_and_read_again)
-{
-    struct lda l = lda_of(LDA_TREE);
-    struct shelf one, two;
-    enum { TOKENS = sizeof tokens / sizeof *tokens };
-    float topics[TOKENS], orders[TOKENS], again[TOKENS], again_orders[TOKENS];
-    l.options.held_back = 0.2;
-    shelf_open(&one, &l, 0, 1, 1);
-    draw_all(&one, 7);
-    shelf_write(&one, topics, orders);
-    shelf_open(&two, &l, 0, 1, 1);
-    CHECK(memcmp(one.train.topic, two.train.topic, one.tokens * sizeof(uint32_t)) != 0);
-    shelf_read(&two, topics, orders);
-    CHECK_EQ(memcmp(one.train.topic, two.train.topic, one.tokens * sizeof(uint32_t)), 0);
-    for (uint32_t d = 0; d < one.documents; d++) {
-        CHECK_EQ(one.pair_count[d], two.pair_count[d]);
-        CHECK_EQ(memcmp(one.pairs + one.pair_start[d], two.pairs + two.pair_start[d],
-                        one.pair_count[d] * sizeof *one.pairs),
-                 0);
-    }
-    shelf_close(&two);
-    for (unsigned place = 0; place < 2; place++) {
-        shelf_open(&two, &l, place, 2, 1);
-        uint64_t first = l.corpus.start[two.first];
-        shelf_read(&two, topics + first, orders + first);
-        shelf_write(&two, again + first, again_orders + first);
-        shelf_close(&two);
-    }
-    CHECK_EQ(memcmp(topics, again, sizeof topics), 0);
-    CHECK_EQ(memcmp(orders, again_orders, sizeof orders), 0);
-    shelf_close(&one);
-}
-
 /* Each token is on one worker's shelf, to train with or held back, in a block of its word's. */
 TEST(lda, shelves_divide_the_tokens)
 {
