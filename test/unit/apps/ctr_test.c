@@ -6,6 +6,7 @@
 #include "ctr/wide_deep.h"
 #include "ending.h"
 #include "fail.h"
+#include "pools.h"
 #include "rng.h"
 #include "test.h"
 
@@ -398,7 +399,6 @@ TEST(ctr, gradients_of_features_are_slopes)
                            .train = EXAMPLES,
                            .features = FEATURES,
                            .fields = FIELD_COUNT};
-    struct pool pool;
     clicks_init(&c.clicks); /* as many entries as ours */
     for (uint32_t i = 0; i < EXAMPLES; i++) {
         for (uint32_t j = 0; j < 4; j++) clicks_add(&c.clicks, 0, 0, 0);
@@ -411,10 +411,7 @@ TEST(ctr, gradients_of_features_are_slopes)
         {.rows = c.plan.rows, .length = c.plan.length, .optimizer = LOCUS_ADAGRAD},
         {.rows = 1, .length = CTR_SCORES_OF_ROW},
     };
-    pool_open(&pool, &(struct pool_config){
-                         .tables = tables, .table_count = 3, .workers = 1, .is_baseline = true});
-    pool_run(&pool, check_gradients, &c);
-    pool_close(&pool);
+    pools_run(tables, 3, 1, true, check_gradients, &c);
     clicks_fini(&c.clicks);
 }
 

@@ -2,7 +2,7 @@
  * rows, on plain arrays and with locus. */
 #include "dense.h"
 #include "fail.h"
-#include "pool.h"
+#include "pools.h"
 #include "rng.h"
 #include "test.h"
 
@@ -196,11 +196,6 @@ TEST(dense, rows_are_trained_on_arrays_and_with_locus)
                                         .length = p.length,
                                         .optimizer = LOCUS_ADAGRAD,
                                         .rule = {.rate = 0.1f}}};
-        struct pool pool;
-        pool_open(&pool,
-                  &(struct pool_config){
-                      .tables = tables, .table_count = 2, .workers = 1, .is_baseline = baseline});
-        pool_run(&pool, use_rows, &p);
-        pool_close(&pool);
+        pools_run(tables, 2, 1, baseline, use_rows, &p);
     }
 }

@@ -5,6 +5,7 @@
 #include "gnn/convolution.h"
 #include "gnn/partition.h"
 #include "gnn/network.h"
+#include "pools.h"
 #include "rows.h"
 #include "sampling/chi_square.h"
 #include "test.h"
@@ -244,11 +245,7 @@ static void run_pool(const struct gnn *g, bool is_baseline, pool_work *work, voi
          .optimizer = LOCUS_ADAGRAD,
          .rule = {.rate = (float)g->options.dense_rate}},
     };
-    CLOSED_BY(pool_close) struct pool pool;
-    pool_open(&pool,
-              &(struct pool_config){
-                  .tables = tables, .table_count = 2, .workers = 1, .is_baseline = is_baseline});
-    pool_run(&pool, work, context);
+    pools_run(tables, 2, 1, is_baseline, work, context);
 }
 
 /* Each node has two features, one of its own. */

@@ -3,6 +3,7 @@
 #include "mf/ranking.h"
 #include "mf/visit.h"
 #include "mf/ratings.h"
+#include "pools.h"
 #include "rows.h"
 #include "test.h"
 
@@ -34,15 +35,10 @@ static void small_init(struct mf *f, struct mf_options o)
 
 static void small_work(struct mf *f, unsigned workers, pool_work *work)
 {
-    CLOSED_BY(pool_close) struct pool pool;
     uint32_t length = (uint32_t)mf_row_floats(f);
     const struct locus_table tables[] = {{.rows = f->ratings.rows, .length = length},
                                          {.rows = f->ratings.columns, .length = length}};
-    pool_open(&pool, &(struct pool_config){.tables = tables,
-                                           .table_count = 2,
-                                           .workers = workers,
-                                           .is_baseline = f->options.common.is_baseline});
-    pool_run(&pool, work, f);
+    pools_run(tables, 2, workers, f->options.common.is_baseline, work, f);
 }
 
 static void small_run(struct mf *f, struct mf_options o, unsigned workers, pool_work *work)
