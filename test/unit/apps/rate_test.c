@@ -46,7 +46,7 @@ TEST(rate, schedules_are_those_of_the_book)
     }
 }
 
-TEST(rate, what_is_no_schedule_is_refused)
+TEST(rate, schedules_that_are_none_are_refused)
 {
     static const char *const wrong[] = {"",
                                         "lin",
