@@ -56,8 +56,7 @@ TEST(corpus, formats_are_told_apart_and_have_the_same_documents)
          "3 4 8\n1 1 3\n2 1 1.0\n1 2 2\n3 2 1\n2 3 2e0\n2 2 0\n2 4 1\n3 4 4\n\n"},
         {FORMAT_TEXT, "# by hand\n\n\ta  a a b b \r\n% more\na c c d\n \nb d d d d\n\n"},
         {FORMAT_TEXT, "1984 1984 1984 b b\n1984 c c d\nb d d d d\n"},
-        {FORMAT_TEXT, "1\t1\t1 2 2\n1 3 3 4\n2\t4 4 4 4\n"},
-        {FORMAT_TEXT, "12:30 12:30 12:30 b#1 b#1\n12:30 c c #5\nb#1 #5 #5 #5 #5\n"}};
+        {FORMAT_TEXT, "1\t1\t1 2 2\n1 3 3 4\n2\t4 4 4 4\n"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLOSED_BY(corpus_fini) struct corpus c;
         load(&c, cases[i].text);
@@ -116,10 +115,8 @@ TEST(corpus, files_that_may_be_of_another_format_or_are_wrong_are_refused)
 {
     static const char *const cases[][2] = {
         {"document words\n2 0:3 1:2\n", ":2: is a line of LDA-C, and the first one is not"},
-        {"5\n2 0:3 1:2\n", ":2: is a line of LDA-C"},
         {"docs words\n3\n4\n1\n1 1 3\n", "has no letter behind its first line"},
         {"1 1 3\n1 2 2\n2 1 1\n", "has no letter, and at most three numbers a line"},
-        {"3\n4\n", "has no letter, and at most three"},
         {"2\nthe first one\nthe second one\n", "begins with the number of its other lines"},
         {"a b\n#b c\n", ":2: is a comment, or a document that begins so"},
         {"the first\n%%MatrixMarket matrix coordinate real general\n", ":2: is MatrixMarket's"},
@@ -129,12 +126,9 @@ TEST(corpus, files_that_may_be_of_another_format_or_are_wrong_are_refused)
         {"d1\tthe first\nd2\tthe second one\n", "has columns, with tabs between"},
         {"0 1:3 2:1\n1 2:2\n", ":1: has 2 words, and says that it has 0"},
         {"id,text\n1,\"the first\"\n2,\"the second one\"\n", "has columns, with commas"},
-        {"the first one,1\nthe second,0\n", "has columns, with commas"},
-        {"the,first,one\nthe,second\n", "has columns, with commas"},
         {"1|w the first\n-1|w the second one\n", "has columns, with commas, semicolons or |"},
         {"text\n\"the first\"\n\"the second one\"\n", "has lines in quotation marks"},
         {"{\"text\": \"the first\"}\n{\"text\": \"one\"}\n", "has lines in quotation marks"},
-        {"[\"the\", \"first\"]\n[\"one\"]\n", "has lines in quotation marks"},
         {"cat\xc2\xa0"
          "dog\ncow\xc2\xa0ox\n",
          "has one word a line: put blanks"},
