@@ -2,7 +2,6 @@
  * there is. */
 #include "common/folder.h"
 #include "ending.h"
-#include "lasso/turns.h"
 #include "lasso/lasso_loss.h"
 #include "test.h"
 
@@ -419,19 +418,4 @@ TEST(lasso_loss, the_largest_lambda_leaves_nothing)
 {
     check_largest((struct lasso_options){.loss = LASSO_LOGISTIC, .alpha = 1});
     check_largest((struct lasso_options){.loss = LASSO_SQUARED, .alpha = 0.5, .is_raw = true});
-}
-
-/* A checkpoint is told from one with the errors of a logistic loss, as there were, by the name. */
-TEST(lasso_rows, odds_are_not_taken_for_errors)
-{
-    struct lasso l = {.columns = {.count = 3, .rows = 5}};
-    struct locus_table turns, losses;
-    descent_rows_tables(&l, &turns, &losses);
-    CHECK_STR(losses.name, "losses");
-    CHECK_EQ(losses.rows, 5);
-    l.options.loss = LASSO_LOGISTIC;
-    uint32_t length = losses.length;
-    descent_rows_tables(&l, &turns, &losses);
-    CHECK_STR(losses.name, "odds");
-    CHECK_EQ(losses.length, 2 * length);
 }

@@ -190,35 +190,30 @@ static void walk(const struct mf *f, int nodes, unsigned workers, int rank)
     }
 }
 
-static uint32_t in_both(const uint32_t *a, const uint32_t *b)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < VISIT_LANES; i++)
-        for (uint32_t j = 0; j < VISIT_LANES; j++) count += a[i] == b[j] && a[i] != VISIT_NOWHERE;
-    return count;
-}
-
-static void compare_walks(int a, int b, uint32_t columns, uint32_t together_max, uint32_t apart_max)
+static void compare_walks(int a, int b, uint32_t columns, uint32_t apart_max)
 {
     const struct walk *x = &walks[a], *y = &walks[b];
     uint32_t together = 0;
-    for (uint32_t i = 0; i < x->steps; i++) together += in_both(x->column[i], y->column[i]);
-    if (together > together_max)
+    for (uint32_t s = 0; s < x->steps; s++)
+        for (uint32_t i = 0; i < VISIT_LANES; i++)
+            for (uint32_t j = 0; j < VISIT_LANES; j++)
+                together += x->column[s][i] == y->column[s][j] && x->column[s][i] != VISIT_NOWHERE;
+    if (together > x->columns / 50)
         test_fail(__FILE__, __LINE__, "nodes %d and %d: %u of %u", a, b, together, x->columns);
-    for (uint32_t c = 0; c < columns; c++) {
-        uint32_t apart = x->at[c] > y->at[c] ? x->at[c] - y->at[c] : y->at[c] - x->at[c];
-        CHECK(apart <= apart_max);
-    }
+    for (uint32_t c = 0; c < columns; c++)
+        CHECK((uint32_t)abs((int)x->at[c] - (int)y->at[c]) <= apart_max);
 }
 
 /* Each column has as many cells in each node's rows, whole batches of them: nodes keep step for
  * certain. */
 static void keeps_step(uint32_t columns, int nodes, unsigned workers, uint32_t apart_max)
 {
-    uint32_t steps = columns / workers * STEPS_A_COLUMN;
-    struct mf f = {.options = {.rank = 5, .batch = BATCH, .visit = MF_COLUMNS}};
+    CLOSED_BY(small_fini)
+    struct mf f = {.options = {.rank = 5,
+                               .batch = BATCH,
+                               .visit = MF_COLUMNS,
+                               .common = {.epochs = 1, .seed = 3, .is_baseline = true}}};
     uint32_t rows = CELLS_A_NODE * (uint32_t)nodes;
-    f.options.common = (struct settings){.epochs = 1, .seed = 3, .is_baseline = true};
     ratings_init(&f.ratings);
     for (uint32_t i = 0; i < columns * rows; i++)
         ratings_add(&f.ratings, (struct rating){.row = i % rows, .column = i / rows});
@@ -227,12 +222,10 @@ static void keeps_step(uint32_t columns, int nodes, unsigned workers, uint32_t a
     ratings_finish(&f.ratings, 0, 1);
     for (int node = 0; node < nodes; node++) {
         walk(&f, nodes, workers, node);
-        CHECK_EQ(walks[node].steps, steps);
+        CHECK_EQ(walks[node].steps, columns / workers * STEPS_A_COLUMN);
+        for (int before = 0; before < node; before++)
+            compare_walks(before, node, columns, apart_max);
     }
-    for (int a = 0; a < nodes; a++)
-        for (int b = a + 1; b < nodes; b++)
-            compare_walks(a, b, columns, walks[a].columns / 50, apart_max);
-    ratings_fini(&f.ratings);
 }
 
 /* And yet all have a column before long: within the 25 of a lot, which chance makes some more at
@@ -331,11 +324,9 @@ static void copy_all(struct pool_member *m, const struct mf *f, struct copy *c)
  * row. */
 static bool has_row_twice(const struct visit_batch *b)
 {
-    for (uint32_t i = 0; i < b->cells; i++) {
-        for (uint32_t j = 0; j < i; j++) {
+    for (uint32_t i = 0; i < b->cells; i++)
+        for (uint32_t j = 0; j < i; j++)
             if (b->keys[b->columns + i] == b->keys[b->columns + j]) return true;
-        }
-    }
     return false;
 }
 

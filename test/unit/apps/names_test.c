@@ -27,23 +27,6 @@ TEST(names, are_numbered_in_the_order_in_which_they_come)
     CHECK_EQ(n.count, MANY);
 }
 
-TEST(names, data_of_other_names_are_others)
-{
-    struct names a, b;
-    names_init(&a);
-    names_init(&b);
-    CHECK_EQ(names_digest(&a, 0, 7), names_digest(&b, 3, 7));
-    names_add(&a, "ab", 2);
-    names_add(&b, "ab", 2);
-    names_add(&a, "c", 1);
-    names_add(&b, "d", 1);
-    CHECK_EQ(names_digest(&a, 1, 7), names_digest(&b, 1, 7));
-    CHECK(names_digest(&a, 2, 7) != names_digest(&b, 2, 7));
-    CHECK(names_digest(&a, 2, 7) != names_digest(&a, 1, 7));
-    names_fini(&a);
-    names_fini(&b);
-}
-
 /* ---- lists that grow ---- */
 
 static void ask_for_too_much(const void *count)
