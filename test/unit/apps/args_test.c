@@ -18,7 +18,16 @@ static struct {
     int colour;
 } got;
 
-static void parse(int argc, char **argv)
+/* Words of a command line, with blanks between, behind argc others. */
+static int split(const void *line, int argc, char **argv)
+{
+    static char text[16 * ARGS_MANY_MAX];
+    snprintf(text, sizeof text, "%s", (const char *)line);
+    for (char *word = strtok(text, " !@"); word; word = strtok(NULL, " !@")) argv[argc++] = word;
+    return argc;
+}
+
+static void parse_line(const void *line)
 {
     const struct args_option options[] = {
         OPTION_SECTION("things"),
@@ -28,10 +37,14 @@ static void parse(int argc, char **argv)
         OPTION_TEXT("--text", "T", &got.text, 0, "first line\nsecond line"),
         OPTION_CHOICE("--colour", "C", &got.colour, colours, 0, "c"),
     };
+    char name[] = "thing", *argv[16] = {name};
+    got.count = 7;
+    got.real = 0.5;
+    got.text = "none";
     args_parse(
         &(struct args_program){
             .name = "thing", .about = "Does things.", .options = options, .option_count = 6},
-        argc, argv);
+        split(line, 1, argv), argv);
 }
 
 static char told[256];
@@ -41,20 +54,6 @@ static void tell(void *context, const char *name, const char *value)
     size_t used = strlen(told);
     CHECK(context == &got);
     snprintf(told + used, sizeof told - used, "%s=%s ", name, value);
-}
-
-/* The words of a command line, one space between them. */
-static void parse_line(const void *line)
-{
-    static char text[256];
-    char name[] = "thing", *argv[16] = {name};
-    int argc = 1;
-    strncpy(text, line, sizeof text - 1);
-    got.count = 7;
-    got.real = 0.5;
-    got.text = "none";
-    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
-    parse(argc, argv);
 }
 
 TEST(args, targets_of_every_kind_are_set_or_keep_their_values)
@@ -145,10 +144,8 @@ TEST(args, settings_take_the_number_of_workers_from_the_environment)
 
 static void parse_settings(const void *line)
 {
-    static char text[256];
     static struct settings s;
     char name[] = "thing", *argv[32] = {name};
-    int argc = 1;
     const char first = *(const char *)line;
     settings_init(&s, first == '!'   ? 0
                       : first == '@' ? SETTINGS_HOT | SETTINGS_BOUNDS
@@ -157,9 +154,8 @@ static void parse_settings(const void *line)
                                       OPTION_MANY("--data", "PATH", &s.files, ARGS_INPUT, "data")};
     args_add(&s.list, own, 2);
     settings_options(&s);
-    strncpy(text, line, sizeof text - 1);
-    for (char *word = strtok(text, " !@"); word; word = strtok(NULL, " ")) argv[argc++] = word;
-    settings_parse(&s, &(struct args_program){.name = "thing", .about = ""}, argc, argv);
+    settings_parse(&s, &(struct args_program){.name = "thing", .about = ""}, split(line, 1, argv),
+                   argv);
     settings_check(&s);
     printf("%s %d %d %d %s %s %d %d\n", s.out, (int)s.epochs, (int)s.seed, (int)s.workers,
            settings_technique_name(s.technique), settings_sampling_name(s.sampling), s.json,
@@ -216,36 +212,6 @@ TEST(args, how_often_is_epochs_seconds_or_examples)
         CHECK(every_is_ever(&e) == (i > 0));
     }
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CHECK(!every_read(&e, wrong[i]));
-}
-
-static void add_too_many(const void *unused)
-{
-    struct args_list list = {0};
-    static char names[ARGS_LIST_MAX + 1][24];
-    (void)unused;
-    for (int i = 0; i <= ARGS_LIST_MAX; i++) {
-        snprintf(names[i], sizeof names[i], "--flag-%d", i);
-        args_add(&list, &(struct args_option){.name = names[i], .kind = ARGS_FLAG}, 1);
-    }
-}
-
-static void add_double(const void *is_apart)
-{
-    struct args_list list = {0};
-    const struct args_option options[] = {{.name = "--other", .kind = ARGS_FLAG},
-                                          OPTION_SECTION("section"),
-                                          {.name = "--flag", .kind = ARGS_FLAG},
-                                          OPTION_SECTION("section"),
-                                          {.name = "--flag", .kind = ARGS_FLAG}};
-    args_add(&list, options, is_apart ? 4 : 5);
-    if (is_apart) args_add(&list, options + 4, 1);
-}
-
-TEST(args, list_takes_each_option_once_and_not_too_many)
-{
-    ends_with(add_double, NULL, 1, "the program has the option --flag twice");
-    ends_with(add_double, "", 1, "the program has the option --flag twice");
-    ends_with(add_too_many, NULL, 1, "more than 48 options");
 }
 
 TEST(args, are_told_with_their_values)
@@ -327,20 +293,16 @@ TEST(args, files_are_those_that_were_given)
 
 static void parse_words(const void *line)
 {
-    static char text[16 * ARGS_MANY_MAX];
     static char *argv[3 * ARGS_MANY_MAX];
     struct args_many many = {.count = 0};
     bool flag = false;
     char **words;
-    int argc = 0;
     const struct args_option options[] = {OPTION_FLAG("-f", &flag, 0, ""),
                                           OPTION_MANY("--many", "T", &many, 0, "")};
-    strncpy(text, line, sizeof text - 1);
-    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
     args_parse(
         &(struct args_program){
             .help = "all of it\n", .options = options, .option_count = 2, .words = &words},
-        argc, argv);
+        split(line, 0, argv), argv);
     printf("words: %d", flag);
     for (size_t i = 0; i < many.count; i++) printf(" +%s", many.list[i]);
     for (; *words; words++) printf(" %s", *words);
