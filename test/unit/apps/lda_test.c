@@ -153,6 +153,11 @@ TEST(lda, new_documents_have_the_likeliest_shares_of_topics)
     }
     CHECK(fabs(theta[0] - best_share) < 2.0 / GRID);
     CHECK(fabs(theta[0] + theta[1] - 1) < 1e-9);
+    /* What is not given is judged by what is. */
+    double judged = new_documents_one(phi, TOKENS - 2, TOKENS, 2, alpha, theta, next), sum = 0;
+    for (int i = TOKENS - 2; i < TOKENS; i++)
+        sum += log(theta[0] * phi[i][0] + theta[1] * phi[i][1]);
+    CHECK(fabs(judged - sum) < 1e-9);
 }
 
 /* The log likelihood of counts, but for what the parameter has no part in. */
