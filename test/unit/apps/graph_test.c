@@ -46,37 +46,27 @@ TEST(graph, files_of_a_folder_have_facts)
 {
     static const char three[] = "a r b/b r c/c r a/|a r c/|b r a/",
                       two[] = "a r b/b r c/|a r b/|a r b/";
-    static const struct {
-        const char *order, *splits[3], *expected;
-    } cases[] = {
-        {NULL, {"a\tr\tb\nb\tr\tc\nc\tr\ta\n\n", "a\tr\tc\n", "b\tr\ta\n"}, three},
-        {NULL,
-         {"head\trelation\ttail\na\tr\tb\nb\tr\tc\nc\tr\ta\n", "head\trelation\ttail\na\tr\tc\n",
-          "head\trelation\ttail\nb\tr\ta\n"},
-         three},
-        {NULL,
-         {"# of CSV\nSubject,Predicate,Object\na,r,b\n\"b\",r,c\nc,r,a\n", "\"a\",\"r\",\"c\"\n",
-          "b,r,a\n"},
-         three},
-        {NULL,
-         {"head,tail,relation\na,b,r\nb,c,r\nc,a,r\n", "rel,Entity 1,Entity 2\nr,a,c\n",
-          "Object,Predicate,Subject\na,r,b\n"},
-         three},
-        {NULL,
-         {"\xEF\xBB\xBFsource relation target\na r b\nb  r c # yes\nc r a\n", "a r c\n", "b r a\n"},
-         three},
+    static const char *const cases[][5] = {
+        {NULL, "a\tr\tb\nb\tr\tc\nc\tr\ta\n\n", "a\tr\tc\n", "b\tr\ta\n", three},
+        {NULL, "head\trelation\ttail\na\tr\tb\nb\tr\tc\nc\tr\ta\n",
+         "head\trelation\ttail\na\tr\tc\n", "head\trelation\ttail\nb\tr\ta\n", three},
+        {NULL, "# of CSV\nSubject,Predicate,Object\na,r,b\n\"b\",r,c\nc,r,a\n",
+         "\"a\",\"r\",\"c\"\n", "b,r,a\n", three},
+        {NULL, "head,tail,relation\na,b,r\nb,c,r\nc,a,r\n", "rel,Entity 1,Entity 2\nr,a,c\n",
+         "Object,Predicate,Subject\na,r,b\n", three},
+        {NULL, "\xEF\xBB\xBFsource relation target\na r b\nb  r c # yes\nc r a\n", "a r c\n",
+         "b r a\n", three},
         /* nothing of the first row comes again in its file, and yet it is no heading */
-        {NULL,
-         {"a\tr\tb\nb\tq\tc\nc\tr\ta\n", "a\tr\tc\n", "b\tq\ta\nc\tr\tc\n"},
+        {NULL, "a\tr\tb\nb\tq\tc\nc\tr\ta\n", "a\tr\tc\n", "b\tq\ta\nc\tr\tc\n",
          "a r b/b q c/c r a/|a r c/|b q a/c r c/"},
         /* the order that is said counts, and not what a heading seems to say */
-        {"hrt", {"a\tr\tb\nb\tr\tc\n", "a\tr\tb\n", "a\tr\tb\n"}, two},
-        {"htr", {"a\tb\tr\nb\tc\tr\n", "a\tb\tr\n", "a\tb\tr\n"}, two},
-        {"rth", {"r\tb\ta\nr\tc\tb\n", "r\tb\ta\n", "r\tb\ta\n"}, two},
-        {"trh", {"head,relation,tail\nb,r,a\nc,r,b\n", "b,r,a\n", "b,r,a\n"}, two}};
+        {"hrt", "a\tr\tb\nb\tr\tc\n", "a\tr\tb\n", "a\tr\tb\n", two},
+        {"htr", "a\tb\tr\nb\tc\tr\n", "a\tb\tr\n", "a\tb\tr\n", two},
+        {"rth", "r\tb\ta\nr\tc\tb\n", "r\tb\ta\n", "r\tb\ta\n", two},
+        {"trh", "head,relation,tail\nb,r,a\nc,r,b\n", "b,r,a\n", "b,r,a\n", two}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        new_graph(cases[i].splits);
-        is_graph_of(cases[i].order, cases[i].expected);
+        new_graph(&cases[i][1]);
+        is_graph_of(cases[i][0], cases[i][4]);
     }
 }
 
@@ -114,41 +104,34 @@ static void load(const void *unused)
 TEST(graph, wrong_files_are_refused_with_their_line)
 {
     static const char other[] = "x\tr\ty\nx\tr\tb\n";
-    static const struct {
-        const char *splits[3], *part;
-    } cases[] = {
-        {{GOOD "a\tr\n", GOOD, GOOD}, "/train.txt:2: has 2 fields"},
-        {{GOOD, "a\tr\tb\tc\n", GOOD}, "/valid.txt:1: has 4 fields; a fact is subject, relation"},
-        {{GOOD "\tr\tb\n", GOOD, GOOD}, "/train.txt:2: the subject is empty"},
-        {{"a\t\tb\n", GOOD, GOOD}, "/train.txt:1: the relation is empty"},
-        {{"", GOOD, GOOD}, "/train.txt is empty"},
-        {{GOOD, GOOD, NULL}, "/test.txt: No such file"},
-        {{NULL, GOOD, GOOD}, "has none of train.txt, train.tsv, PyKEEN's"},
-        {{"\"a\nb\",r,b\n", GOOD, GOOD}, "/train.txt:1: the subject has a line end in it"},
-        {{"x,y,z\n1,2,3\n4,2,5\n6,2,7\n", GOOD, GOOD}, "/train.txt: its heading does not tell"},
-        {{"<a>\t<r>\t<b> .\n", GOOD, GOOD}, "/train.txt:1: ends with a dot"},
-        {{GOOD, GOOD, "a\tq\tb\n"}, "/test.txt:1: no fact to train with has the relation \"q\""},
-        {{GOOD, GOOD, other}, "/test.txt has no fact of which both entities are in facts to"},
-        {{"a\tb\tr\nb\tc\tr\nc\ta\ts\n", GOOD, GOOD}, "entities where relations should be"},
-        {{"r\ta\tb\nr\tb\tc\ns\tc\ta\n", GOOD, GOOD}, "entities where relations should be"},
-        {{"% tail rel head\na r b\nb r c\n", GOOD, GOOD}, "a comment names its columns"}};
+    static const char *const cases[][4] = {
+        {GOOD "a\tr\n", GOOD, GOOD, "/train.txt:2: has 2 fields"},
+        {GOOD, "a\tr\tb\tc\n", GOOD, "/valid.txt:1: has 4 fields; a fact is subject, relation"},
+        {GOOD "\tr\tb\n", GOOD, GOOD, "/train.txt:2: the subject is empty"},
+        {"a\t\tb\n", GOOD, GOOD, "/train.txt:1: the relation is empty"},
+        {"", GOOD, GOOD, "/train.txt is empty"},
+        {GOOD, GOOD, NULL, "/test.txt: No such file"},
+        {NULL, GOOD, GOOD, "has none of train.txt, train.tsv, PyKEEN's"},
+        {"\"a\nb\",r,b\n", GOOD, GOOD, "/train.txt:1: the subject has a line end in it"},
+        {"x,y,z\n1,2,3\n4,2,5\n6,2,7\n", GOOD, GOOD, "/train.txt: its heading does not tell"},
+        {"<a>\t<r>\t<b> .\n", GOOD, GOOD, "/train.txt:1: ends with a dot"},
+        {GOOD, GOOD, "a\tq\tb\n", "/test.txt:1: no fact to train with has the relation \"q\""},
+        {GOOD, GOOD, other, "/test.txt has no fact of which both entities are in facts to"},
+        {"a\tb\tr\nb\tc\tr\nc\ta\ts\n", GOOD, GOOD, "entities where relations should be"},
+        {"r\ta\tb\nr\tb\tc\ns\tc\ta\n", GOOD, GOOD, "entities where relations should be"},
+        {"% tail rel head\na r b\nb r c\n", GOOD, GOOD, "a comment names its columns"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        new_graph(cases[i].splits);
-        ends_with(load, NULL, 1, cases[i].part);
+        new_graph(cases[i]);
+        ends_with(load, NULL, 1, cases[i][3]);
     }
 }
 
 /* ---- other tools' folders ---- */
 
-#define BY_NUMBER \
-    { \
-        "2\t0\t0\n1\t1\t2\n", "1\t0\t0\n", "2\t1\t0\n" \
-    }
-#define BY_NAME \
-    { \
-        "/m/cat\tis a\t/m/animal\n/m/dog\teats\t/m/cat\n", "/m/dog\tis a\t/m/animal\n", \
-            "/m/cat\teats\t/m/animal\n" \
-    }
+#define NUMBERS "2\t0\t0\n1\t1\t2\n", "1\t0\t0\n", "2\t1\t0\n"
+#define NAMES \
+    "/m/cat\tis a\t/m/animal\n/m/dog\teats\t/m/cat\n", "/m/dog\tis a\t/m/animal\n", \
+        "/m/cat\teats\t/m/animal\n"
 static const char entities[] = "0\t/m/animal\n1\t/m/dog\n2\t/m/cat\n",
                   relations[] = "0\tis a\n1\teats\n",
                   animals[] = "/m/cat is a /m/animal//m/dog eats /m/cat/|/m/dog is a /m/animal/|"
@@ -158,28 +141,25 @@ static const char entities[] = "0\t/m/animal\n1\t/m/dog\n2\t/m/cat\n",
  * dictionary alone. */
 TEST(graph, numbers_are_what_dictionaries_say)
 {
-    static const struct {
-        const char *splits[3], *entities, *relations;
-    } cases[] = {{BY_NUMBER, entities, relations},
-                 {BY_NUMBER, "/m/dog\t1\n/m/cat\t2\n/m/animal\t0\n", "eats\t1\nis a\t0\n"},
-                 {BY_NAME, entities, relations},
-                 {{"2\tis a\t0\n1\teats\t2\n", "1\tis a\t0\n", "2\teats\t0\n"}, entities, NULL},
-                 {{"/m/cat\t0\t/m/animal\n/m/dog\t1\t/m/cat\n", "/m/dog\t0\t/m/animal\n",
-                   "/m/cat\t1\t/m/animal\n"},
-                  NULL,
-                  relations}};
+    static const char *const cases[][5] = {
+        {NUMBERS, entities, relations},
+        {NUMBERS, "/m/dog\t1\n/m/cat\t2\n/m/animal\t0\n", "eats\t1\nis a\t0\n"},
+        {NAMES, entities, relations},
+        {"2\tis a\t0\n1\teats\t2\n", "1\tis a\t0\n", "2\teats\t0\n", entities, NULL},
+        {"/m/cat\t0\t/m/animal\n/m/dog\t1\t/m/cat\n", "/m/dog\t0\t/m/animal\n",
+         "/m/cat\t1\t/m/animal\n", NULL, relations}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        new_graph(cases[i].splits);
-        if (cases[i].entities) folder_write(folder, "entities.dict", cases[i].entities, 0);
-        if (cases[i].relations) folder_write(folder, "relations.dict", cases[i].relations, 0);
+        new_graph(cases[i]);
+        if (cases[i][3]) folder_write(folder, "entities.dict", cases[i][3], 0);
+        if (cases[i][4]) folder_write(folder, "relations.dict", cases[i][4], 0);
         is_graph_of(NULL, animals);
     }
 }
 
 TEST(graph, pykeens_datasets_are_read)
 {
-    static const char *const folders[] = {"training", "validation", "testing"}, *const facts[] =
-                                                                                    BY_NUMBER;
+    static const char *const folders[] = {"training", "validation", "testing"}, *const facts[] = {
+                                                                                    NUMBERS};
     char path[FOLDER_PATH_BYTES + 16], text[128];
     folder_new(folder);
     for (int i = 0; i < GRAPH_SPLITS; i++) {
@@ -197,7 +177,7 @@ TEST(graph, pykeens_datasets_are_read)
 
 TEST(graph, dictionaries_that_do_not_fit_are_refused)
 {
-    static const char *const splits[] = BY_NUMBER;
+    static const char *const splits[] = {NUMBERS};
     static const char *const wrong[][2] = {
         {"0\ta\n1\tb\n", "/entities.dict has neither numbers nor names of all facts, such as 2"},
         {"0\ta\n1\tb\n2\ta\n", "/entities.dict:3: has what an earlier line has"},
