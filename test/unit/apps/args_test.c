@@ -97,7 +97,7 @@ static void parse_with_rules(const void *line)
     args_excludes("--count", "--text");
 }
 
-TEST(args, what_would_have_no_effect_is_refused)
+TEST(args, needs_and_excludes_refuse_options_without_effect)
 {
     ends_with(parse_with_rules, "--count 3 --real 0.1", 2,
               "--real has no effect without --flag: give both, or neither");
@@ -190,7 +190,7 @@ TEST(args, settings_offer_only_what_the_program_has)
     ENDS_EACH(parse_settings, 0, right);
 }
 
-TEST(args, how_often_is_epochs_seconds_or_examples)
+TEST(args, every_is_epochs_seconds_or_examples)
 {
     static const struct {
         const char *text;
@@ -214,7 +214,7 @@ TEST(args, how_often_is_epochs_seconds_or_examples)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CHECK(!every_read(&e, wrong[i]));
 }
 
-TEST(args, are_told_with_their_values)
+TEST(args, each_tells_options_with_their_values)
 {
     parse_line("--flag --real -0.5 --colour green");
     *told = '\0';
@@ -255,7 +255,7 @@ static void changes(struct digests *last, bool of_nodes, bool of_task)
     *last = d;
 }
 
-TEST(args, a_digest_is_of_what_must_be_equal)
+TEST(args, digest_is_of_what_must_be_equal)
 {
     parse_line("--count 3 --real 0.25 --colour red --text a");
     struct digests d = digests_of(traits, 6);
@@ -276,7 +276,7 @@ TEST(args, a_digest_is_of_what_must_be_equal)
     CHECK_EQ(digests_of(turned, 4).task, d.task);
 }
 
-TEST(args, files_are_those_that_were_given)
+TEST(args, files_are_those_given)
 {
     struct args_list list = {0};
     const char *files[ARGS_LIST_MAX];

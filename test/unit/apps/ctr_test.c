@@ -22,7 +22,7 @@ static struct rng rng = {{9, 8, 7, 6}};
 
 enum { SCORES = 300 };
 
-TEST(ctr, auc_counts_ties_half)
+TEST(ctr_quality, auc_counts_ties_half)
 {
     float logits[SCORES];
     bool is_click[SCORES];
@@ -47,7 +47,7 @@ TEST(ctr, auc_counts_ties_half)
     }
 }
 
-TEST(ctr, calibration_is_of_clicks_that_come)
+TEST(ctr_quality, calibration_is_of_the_clicks_that_come)
 {
     static const float logits[] = {0, 0, 0, 0, 100, -100};
     static const bool as_foretold[] = {true, false, true, false, true, false},
@@ -64,7 +64,7 @@ TEST(ctr, calibration_is_of_clicks_that_come)
 }
 
 /* A weight of 2 is as if the example came twice. */
-TEST(ctr, an_example_counts_as_its_weight)
+TEST(ctr_quality, examples_count_as_their_weights)
 {
     static float logits[2 * SCORES], repeated[2 * SCORES], weights[SCORES];
     static bool is_click[2 * SCORES], again[2 * SCORES];
@@ -391,7 +391,7 @@ static void check_gradients(struct pool_member *m, void *ctr)
     }
 }
 
-TEST(ctr, gradients_of_features_are_slopes)
+TEST(wide_deep, gradients_of_features_are_slopes)
 {
     static struct ctr c = {.options = {.dim = DIM, .batch = EXAMPLES},
                            .train = EXAMPLES,
@@ -434,7 +434,7 @@ static size_t largest_bin(const double *values, size_t count, double alone, cons
 }
 
 /* Nine in ten have one value, which is the least, the greatest, or in the middle. */
-TEST(ctr, a_value_that_fills_a_bin_has_its_own_and_the_others_share_the_rest)
+TEST(bins, cut_gives_a_frequent_value_a_bin_of_its_own)
 {
     static double values[BINS_VALUES], cuts[16];
     for (int place = 0; place < 3; place++) {
@@ -457,7 +457,7 @@ TEST(ctr, a_value_that_fills_a_bin_has_its_own_and_the_others_share_the_rest)
 }
 
 /* Several such values, and fewer bins than what lies between them. */
-TEST(ctr, there_are_never_more_bins_than_asked_for)
+TEST(bins, cut_makes_no_more_bins_than_asked_for)
 {
     static double values[BINS_VALUES], cuts[16];
     for (size_t bins = 2; bins <= 16; bins++) {

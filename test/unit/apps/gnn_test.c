@@ -49,7 +49,7 @@ static void check_balance(const struct gnn *g, const uint32_t *part_of, uint32_t
     }
 }
 
-TEST(gnn, parts_are_balanced_and_few_edges_between_them)
+TEST(gnn, partition_is_balanced_with_few_edges_between_parts)
 {
     CLOSED_BY(release) struct gnn g;
     plant(&g, "3000x10x6", 0.9);
@@ -95,7 +95,7 @@ static void check_neighbourhood(const struct gnn *g, const struct neighbourhood 
     for (uint32_t i = 0; i < h->middles; i++) CHECK(fabsf(sums[i] - 1) < 1e-5F);
 }
 
-TEST(gnn, neighbourhoods_are_what_a_batch_depends_on)
+TEST(gnn, neighbourhood_is_what_a_batch_depends_on)
 {
     CLOSED_BY(release) struct gnn g;
     struct neighbourhood_maker m;
@@ -118,7 +118,7 @@ TEST(gnn, neighbourhoods_are_what_a_batch_depends_on)
 }
 
 /* A star of 12 around node 0. */
-TEST(gnn, neighbours_are_drawn_alike)
+TEST(gnn, neighbourhood_draws_neighbours_alike)
 {
     enum { LEAVES = 12, DRAWN = 5, DRAWS = 20000 };
     struct gnn g = {.network = {.nodes = LEAVES + 1}};
@@ -341,7 +341,7 @@ TEST(gnn, locus_and_plain_arrays_learn_the_same)
 }
 
 /* 0 1 2 0 1 2 are found to be 0 2 1 0 0 1; nobody is a 3. */
-TEST(gnn, f1_is_the_mean_of_classes)
+TEST(gnn, accuracy_f1_is_the_mean_of_classes)
 {
     const double tally[] = {2, 3, 2, 0, 2, 2, 0, 1, 2, 0, 0, 0};
     CHECK(fabs(accuracy_f1(tally, 4) - 0.8 / 3) < 1e-12);

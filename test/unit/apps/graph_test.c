@@ -199,7 +199,7 @@ static void has_files(const char *expected)
     CHECK_EQ(strcmp(list, expected), 0);
 }
 
-TEST(graph, file_names_are_those_that_it_reads)
+TEST(graph, graph_file_names_the_files_that_are_read)
 {
     new_graph(SPLITS(GOOD, GOOD, GOOD));
     has_files("/train.txt/valid.txt/test.txt");

@@ -22,7 +22,7 @@ TEST(hot, rules_are_parsed)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CHECK(!hot_parse(&r, wrong[i]));
 }
 
-TEST(hot, is_what_occurs_more_often_than_the_mean_times_the_factor)
+TEST(hot, choose_takes_what_occurs_more_often_than_the_mean_times_the_factor)
 {
     uint64_t count[KEYS] = {0}, hot[KEYS];
     const struct hot_rule hundred = {.factor = 100};
@@ -40,7 +40,7 @@ TEST(hot, is_what_occurs_more_often_than_the_mean_times_the_factor)
     CHECK_EQ(hot_choose(&hundred, count, KEYS, hot), 0);
 }
 
-TEST(hot, are_as_many_as_was_said)
+TEST(hot, choose_takes_as_many_as_said)
 {
     uint64_t count[KEYS], hot[KEYS];
     for (size_t i = 0; i < KEYS; i++) count[i] = 1 + i * 7919 % 100; /* many are equal */

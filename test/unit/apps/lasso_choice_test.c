@@ -88,7 +88,7 @@ static void check_filter(const char *text, int loss, uint64_t schedulers, bool r
     columns_fini(&l.columns);
 }
 
-TEST(lasso_choice, both_ways_say_what_products_say)
+TEST(lasso_choice, filters_agree_with_products_of_columns)
 {
     for (int remembers = 0; remembers < 2; remembers++) {
         check_filter("60x40x4", LASSO_SQUARED, 1, remembers);

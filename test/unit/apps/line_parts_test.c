@@ -145,7 +145,7 @@ static void run_with_zeros(const void *threads)
     run(&l, &t, *(const unsigned *)threads, 4);
 }
 
-TEST(line_parts, a_zero_byte_has_its_line)
+TEST(line_parts, zero_byte_is_refused_with_its_line)
 {
     static const char text[] = "a\nb\nc\nd\ne\nf\0\ng\nh\0\n";
     path = folder_file(text, sizeof text - 1);

@@ -93,7 +93,7 @@ static void read_what_is_gone(const void *ignored)
     if (truncate(path, 0) == 0) lines_next(&l);
 }
 
-TEST(lines, a_file_that_becomes_shorter_ends_with_a_sentence)
+TEST(lines, file_that_becomes_shorter_is_refused)
 {
     write_text("one\ntwo\n", 8);
     ends_with(read_what_is_gone, NULL, 1, "/text could not be read to its end: it became shorter");
@@ -110,7 +110,7 @@ static void complain_of_what_was(const void *how)
 }
 
 /* What is wrong in it may be that alone. */
-TEST(lines, a_file_that_changes_is_said_to)
+TEST(lines, file_that_changes_is_named_as_the_cause)
 {
     static const char said[] = "/text was changed or replaced while it was read: start again\n";
     for (int i = 0; i < 2; i++) {

@@ -231,7 +231,7 @@ static void keeps_step(uint32_t columns, int nodes, unsigned workers, uint32_t a
 /* And yet all have a column before long: within the 25 of a lot, which chance makes some more at
  * times; within the 25 that one of two workers has in one of eight; of few columns within all of
  * them. */
-TEST(mf, nodes_that_keep_step_have_different_columns)
+TEST(mf, visits_of_nodes_in_step_have_different_columns)
 {
     keeps_step(400, 4, 1, STEPS_A_COLUMN * 60);
     keeps_step(400, 4, 2, STEPS_A_COLUMN * 60);
@@ -356,7 +356,7 @@ static void step_work(struct pool_member *m, void *mf)
     CHECK(compared > 5);
 }
 
-TEST(mf, steps_are_those_of_the_book)
+TEST(mf, factors_steps_follow_the_formulas)
 {
     for (int kind = 0; kind < 16; kind++) {
         CLOSED_BY(small_fini) struct mf f;

@@ -98,7 +98,7 @@ static char *draw(const struct chart *c)
     return text;
 }
 
-TEST(output, a_chart_has_its_lines_and_leaves_out_what_is_no_number)
+TEST(output, chart_has_its_lines_and_leaves_out_what_is_no_number)
 {
     static const double x[] = {1, 2, 3}, y[] = {5, NAN, 10}, z[] = {0, 0, 0};
     struct chart c = {.title = "one", .x_label = "x", .series_count = 1};
@@ -124,7 +124,7 @@ TEST(output, a_chart_has_its_lines_and_leaves_out_what_is_no_number)
 
 /* A name may be cut in the middle of a character, or be no text at all; no viewer takes a picture
  * with a byte that XML does not have. */
-TEST(output, a_chart_is_xml_whatever_its_texts_are)
+TEST(output, chart_is_xml_whatever_its_texts_are)
 {
     static const double x[] = {1, 2}, y[] = {5, 10};
     static const char *const titles[][2] = {

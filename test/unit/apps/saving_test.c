@@ -62,7 +62,7 @@ static void check_two(const void *outputs)
     saving_check(outputs, 2, NULL, 0);
 }
 
-TEST(saving, a_file_appears_when_it_is_whole)
+TEST(saving, file_appears_when_it_is_complete)
 {
     struct saving s;
     begin();
@@ -91,7 +91,7 @@ TEST(saving, a_link_is_followed)
     has("other", "new");
 }
 
-TEST(saving, what_is_no_file_stays_what_it_is)
+TEST(saving, pipe_stays_a_pipe)
 {
     begin();
     CHECK_EQ(mkfifo(path, 0600), 0);
@@ -121,7 +121,7 @@ static void fail_in_the_middle(const void *to)
     fail("no more");
 }
 
-TEST(saving, what_is_not_whole_is_removed)
+TEST(saving, incomplete_file_is_removed)
 {
     begin();
     ends_with(fail_in_the_middle, path, 1, "no more");
@@ -129,7 +129,7 @@ TEST(saving, what_is_not_whole_is_removed)
     ends_with(fail_in_the_middle, "/no/such/file", 1, "/no/such/file: No such file");
 }
 
-TEST(saving, a_signal_removes_what_is_not_whole_and_ends_the_program_as_ever)
+TEST(saving, signal_removes_incomplete_files_and_ends_the_program)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     begin();
@@ -160,7 +160,7 @@ static void save_too_much(const void *unused)
     saving_put(&s, much, sizeof much);
 }
 
-TEST(saving, a_limit_of_the_size_is_a_sentence)
+TEST(saving, size_limit_fails_with_a_sentence)
 {
     begin();
     ends_with(save_too_much, NULL, 1, "File too large");
@@ -213,7 +213,7 @@ static void check_as_another(const void *unused)
     saving_check(outputs, 1, NULL, 0);
 }
 
-TEST(saving, complains_of_what_could_not_be_replaced)
+TEST(saving, outputs_of_stdout_or_of_others_are_refused)
 {
     begin();
     ends_with(check_printed, NULL, 1, "is where stdout goes");

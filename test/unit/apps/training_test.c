@@ -245,7 +245,7 @@ TEST(training, models_within_an_epoch_are_compared_once)
     }
 }
 
-TEST(training, where_there_is_nothing_to_evaluate_by_nothing_is_said_of_it)
+TEST(training, unjudged_training_says_nothing_of_evaluations)
 {
     char said[1024];
     const struct job j = {.settings = {.epochs = 1, .evaluates = {.examples = 2}},

@@ -123,7 +123,7 @@ TEST(unpack, several_files_are_one)
     ends_with(from_three, NULL, 1, "/other: No such file");
 }
 
-TEST(unpack, stdin_is_a_file_whose_faults_are_named)
+TEST(unpack, stdin_faults_are_named)
 {
     folder_new(folder);
     folder_write(folder, "plain", "a,1\nb,2,3\n", 0);

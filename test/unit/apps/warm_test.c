@@ -136,7 +136,7 @@ static void check_names(const void *letters)
     warm_check_names(path, "names", &n);
 }
 
-TEST(warm, what_is_known_by_its_place_has_the_same_names)
+TEST(warm, check_names_refuses_other_names_and_places)
 {
     write_model("model", "a\nb\n");
     ends_with(check_names, "ab", 0, "");

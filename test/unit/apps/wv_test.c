@@ -366,7 +366,7 @@ static void step_work(struct pool_member *m, void *wv)
 }
 
 /* With locus, too: a word that is a middle and a negative of one batch has one row. */
-TEST(wv, steps_are_those_of_the_book)
+TEST(wv, skipgram_steps_follow_the_formulas)
 {
     static const char text[] = "1 2 3 4 5 6 7 8 9\n21 22 23 24 25 26 27 28 29 30\n";
     tiny_run(text, true, step_work);
@@ -397,7 +397,7 @@ static void change_what_is_seen(struct pool_member *m, void *wv)
     }
 }
 
-TEST(wv, outputs_are_zeros_that_show_what_becomes_of_them)
+TEST(wv, outputs_begin_as_zeros_and_show_changes)
 {
     tiny_run("1 2 3 4 5 6 7 8 9\n", false, change_what_is_seen);
 }
@@ -423,7 +423,7 @@ static void write_as_old(const char *text, const struct stat *about)
     CHECK_EQ(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-TEST(wv, a_text_that_changes_is_named_as_the_cause)
+TEST(wv, text_that_changes_is_named_as_the_cause)
 {
     static const char said[] = "/text was changed or replaced while it was read: start again\n";
     CLOSED_BY(tiny_fini) struct wv w;
@@ -461,7 +461,7 @@ TEST(wv, analogies_are_counted_by_section)
     CHECK_EQ(a.count, 0);
 }
 
-TEST(wv, the_nearest_word_answers)
+TEST(wv, analogies_are_answered_by_the_nearest_word)
 {
     /* man woman king queen other */
     static const float vectors[] = {0, 1, 1, 1, 0, 3, 1, 3, 0.6F, 0.8F};
@@ -512,7 +512,7 @@ TEST(wv, malformed_questions_are_refused_with_their_line)
     }
 }
 
-TEST(wv, ratings_stand_behind_the_words_or_where_simlex_has_them)
+TEST(wv, similarities_of_all_forms_are_read)
 {
     static const char *const texts[] = {
         "a b 0.25\n\nb  a 3 \n# a b 7\n",
@@ -533,7 +533,7 @@ TEST(wv, ratings_stand_behind_the_words_or_where_simlex_has_them)
     }
 }
 
-TEST(wv, ranks_correlate)
+TEST(wv, spearman_correlates_ranks)
 {
     const double x[] = {1, 2, 3, 4, 5}, y[] = {5, 6, 7, 8, 7}, z[] = {3, 3, 3, 3, 3},
                  down[] = {9, 7, 4, 2, 0};
