@@ -1,4 +1,5 @@
 /* The parts of ctr: what is read, what is planted, how clicks are judged, and the gradients. */
+#include "common/folder.h"
 #include "ctr/bins.h"
 #include "ctr/click_batch.h"
 #include "ctr/clicks_read.h"
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct rng rng = {{9, 8, 7, 6}};
 
@@ -66,8 +66,8 @@ TEST(ctr_quality, calibration_is_of_the_clicks_that_come)
 /* A weight of 2 is as if the example came twice. */
 TEST(ctr_quality, examples_count_as_their_weights)
 {
-    static float logits[2 * SCORES], repeated[2 * SCORES], weights[SCORES];
-    static bool is_click[2 * SCORES], again[2 * SCORES];
+    static float logits[SCORES], repeated[2 * SCORES], weights[SCORES];
+    static bool is_click[SCORES], again[2 * SCORES];
     size_t count = 0;
     for (size_t i = 0; i < SCORES; i++) {
         logits[i] = (float)rng_below(&rng, 40) / 8 - 2;
@@ -81,39 +81,26 @@ TEST(ctr_quality, examples_count_as_their_weights)
     struct ctr_quality q = ctr_quality_of(logits, is_click, weights, SCORES),
                        expected = ctr_quality_of(repeated, again, NULL, count);
     CHECK(fabs(q.auc - expected.auc) < 1e-12 && fabs(q.log_loss - expected.log_loss) < 1e-12);
-    CHECK(fabs(q.calibration - expected.calibration) < 1e-12);
-    CHECK(fabs(q.calibration_error - expected.calibration_error) < 1e-12);
+    CHECK(fabs(q.calibration - expected.calibration) < 1e-12 &&
+          fabs(q.calibration_error - expected.calibration_error) < 1e-12);
     for (int i = 0; i < CTR_BINS; i++)
         CHECK(fabs(q.bins[i].examples - expected.bins[i].examples) < 1e-12);
 }
 
 /* ---- reading ---- */
 
-static char train_path[] = "/tmp/locus-ctr-train-XXXXXX",
-            test_path[] = "/tmp/locus-ctr-test-XXXXXX";
-
-static void write_file(char *path, const char *text)
-{
-    strcpy(path + strlen(path) - 6, "XXXXXX");
-    int file = mkstemp(path);
-    CHECK(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
-    close(file);
-}
-
 /* Reads two texts; in the order in which they stand. */
 static void read_texts(struct clicks *c, struct clicks_source s, const char *train,
                        const char *test)
 {
+    char path[FOLDER_PATH_BYTES];
+    snprintf(path, sizeof path, "%s", folder_file(train, 0));
     clicks_init(c);
-    write_file(train_path, train);
-    write_file(test_path, test);
-    s.train = train_path;
-    s.test = test_path;
+    s.train = path;
+    s.test = folder_file(test, 0);
     uint64_t count = clicks_read(c, &s);
     clicks_finish(c, &(struct clicks_split){.train = count, .seed = 1});
     for (uint64_t i = 0; i < c->count; i++) c->order[i] = (uint32_t)i;
-    unlink(train_path);
-    unlink(test_path);
 }
 
 struct reading {
@@ -417,42 +404,29 @@ TEST(wide_deep, gradients_of_features_are_slopes)
 
 enum { BINS_VALUES = 10000 };
 
-/* How many of the examples are in the largest bin, without those of the value `alone`. */
-static size_t largest_bin(const double *values, size_t count, double alone, const double *cuts,
-                          size_t cut_count)
-{
-    size_t in[64] = {0}, largest = 0, without = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t bin = 0;
-        while (bin < cut_count && values[i] >= cuts[bin]) bin++;
-        in[bin] += values[i] < alone || values[i] > alone;
-        without += values[i] < alone || values[i] > alone;
-        if (in[bin] > largest) largest = in[bin];
-    }
-    CHECK(without > 0);
-    return largest;
-}
-
-/* Nine in ten have one value, which is the least, the greatest, or in the middle. */
+/* Nine in ten have one value, which is the least, in the middle, or the greatest: it has a bin alone,
+ * and the others share the rest. */
 TEST(bins, cut_gives_a_frequent_value_a_bin_of_its_own)
 {
+    static const double frequent[] = {-1, 500.5, 1000};
     static double values[BINS_VALUES], cuts[16];
     for (int place = 0; place < 3; place++) {
-        size_t count = 0;
-        double alone = place == 0 ? -1 : place == 1 ? 500.5 : 1000;
-        for (; count < 1000; count++) values[count] = (double)((count * 7) % 1000);
-        for (; count < BINS_VALUES; count++) values[count] = alone;
-        size_t found = bins_cut(values, count, 16, cuts);
-        CHECK(found == 15);
-        for (size_t i = 1; i < found; i++) CHECK(cuts[i] > cuts[i - 1]);
-        size_t before = 0, behind = 0; /* cuts at the value, and at the next */
-        for (size_t i = 0; i < found; i++) {
+        const double alone = frequent[place];
+        size_t in[16] = {0}, before = 0, behind = 0; /* cuts at the value, and at the next */
+        for (size_t i = 0; i < BINS_VALUES; i++)
+            values[i] = i < 1000 ? (double)(i * 7 % 1000) : alone;
+        CHECK_EQ(bins_cut(values, BINS_VALUES, 16, cuts), 15);
+        for (size_t i = 0; i < 15; i++) {
+            CHECK(i == 0 || cuts[i] > cuts[i - 1]);
             before += !(cuts[i] < alone) && !(cuts[i] > alone);
             behind += cuts[i] > alone && cuts[i] < alone + 1.5;
         }
-        CHECK_EQ(before, place > 0);
-        CHECK_EQ(behind, place < 2);
-        CHECK(largest_bin(values, count, alone, cuts, found) <= 75);
+        CHECK(before == (place > 0) && behind == (place < 2));
+        for (size_t i = 0, bin = 0; i < BINS_VALUES; i++, bin = 0) { /* they are sorted now */
+            while (bin < 15 && values[i] >= cuts[bin]) bin++;
+            in[bin] += values[i] < alone || values[i] > alone;
+            CHECK(in[bin] <= 75);
+        }
     }
 }
 
@@ -460,16 +434,13 @@ TEST(bins, cut_gives_a_frequent_value_a_bin_of_its_own)
 TEST(bins, cut_makes_no_more_bins_than_asked_for)
 {
     static double values[BINS_VALUES], cuts[16];
-    for (size_t bins = 2; bins <= 16; bins++) {
+    for (size_t bins = 2; bins <= 16; bins++)
         for (size_t heavy = 1; heavy < 20; heavy++) {
-            size_t count = 0;
-            for (; count < 100; count++) values[count] = (double)count;
-            for (; count < 4000; count++) values[count] = (double)(count % heavy * 5 + 2);
-            size_t found = bins_cut(values, count, bins, cuts);
+            for (size_t i = 0; i < 4000; i++) values[i] = (double)(i < 100 ? i : i % heavy * 5 + 2);
+            size_t found = bins_cut(values, 4000, bins, cuts);
             CHECK(found >= 1 && found < bins);
-            for (size_t i = 0; i < found; i++) CHECK(i == 0 || cuts[i] > cuts[i - 1]);
+            for (size_t i = 1; i < found; i++) CHECK(cuts[i] > cuts[i - 1]);
         }
-    }
     for (size_t i = 0; i < 100; i++) values[i] = (double)(i % 4);
     CHECK_EQ(bins_cut(values, 100, 4, cuts), 0);
     CHECK_EQ(bins_cut(values, 100, 3, cuts), 2);
