@@ -1,4 +1,4 @@
-/* The parts of ctr: what is read, what is planted, how clicks are judged, and the gradients. */
+/* The parts of ctr: what is read, how clicks are judged, and the gradients. */
 #include "common/folder.h"
 #include "ctr/bins.h"
 #include "ctr/click_batch.h"

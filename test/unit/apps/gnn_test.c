@@ -1,5 +1,5 @@
-/* The parts of gnn: the generated graph, the partition, neighbourhoods, and the gradients, which are
- * held against finite differences. */
+/* The parts of gnn: the partition, neighbourhoods, and the gradients, which are held against finite
+ * differences. */
 #include "fail.h"
 #include "gnn/accuracy.h"
 #include "gnn/convolution.h"

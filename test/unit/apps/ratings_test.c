@@ -24,7 +24,7 @@ static void write_cells(const char *text, size_t length)
     snprintf(path, sizeof path, "%s/cells", folder);
 }
 
-/* A reading is like `r` was before; the second file may be NULL. */
+/* Reads cells with the wishes of `like`. */
 static void load_as(struct ratings *r, struct ratings like, const char *text, unsigned threads)
 {
     write_cells(text, 0);
