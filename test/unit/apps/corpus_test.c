@@ -126,8 +126,10 @@ TEST(corpus, files_that_may_be_of_another_format_or_are_wrong_are_refused)
         {"d1\tthe first\nd2\tthe second one\n", "has columns, with tabs between"},
         {"0 1:3 2:1\n1 2:2\n", ":1: has 2 words, and says that it has 0"},
         {"id,text\n1,\"the first\"\n2,\"the second one\"\n", "has columns, with commas"},
+        {"the,first,one\nthe,second\n", "has columns, with commas"},
         {"1|w the first\n-1|w the second one\n", "has columns, with commas, semicolons or |"},
         {"text\n\"the first\"\n\"the second one\"\n", "has lines in quotation marks"},
+        {"[\"the\", \"first\"]\n[\"one\"]\n", "has lines in quotation marks"},
         {"{\"text\": \"the first\"}\n{\"text\": \"one\"}\n", "has lines in quotation marks"},
         {"cat\xc2\xa0"
          "dog\ncow\xc2\xa0ox\n",

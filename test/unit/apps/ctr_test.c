@@ -262,6 +262,7 @@ TEST(ctr_files, weights_that_are_none_are_refused)
     const struct clicks_source s = {.weight = "w", .bins = 2};
     const struct reading refusals[] = {
         {s, good, "w,x,y\n-1,a,0\n", ":2: its weight, -1, must be 0, or from 1e-9 to"},
+        {s, good, "w,x,y\n1e10,a,0\n", ":2: its weight, 1e+10, must be 0, or from"},
         {s, good, "w,x,y\n?,a,0\n", ":2: \"?\" is no weight"},
         {s, good, "w,x,y\n0,a,0\n", "all examples to test with have the weight 0"},
         {s, "v,x,y\n1,a,1\n2,b,0\n", good, "no column has the name \"w\" (--weight)"},

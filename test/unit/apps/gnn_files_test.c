@@ -113,6 +113,7 @@ TEST(gnn_files, wrong_edges_are_refused_with_file_and_line)
         {"# target source\n0 1\n2 1\n", "a comment names its columns, in another order"},
         {"0,5,7\n1,7,9\n2,9,5\n3,5,9\n", "has numbers of its rows in its first column, and nodes"},
         {"ann likes bob\nbob likes kim\nkim hates ann\n", "has no node of its first column in its"},
+        {"1,0.5,2\n2,0.5,3\n3,1.0,1\n", "has no node of its first column in its second, and nodes"},
         {"[[0, 1],\n[1, 2]]\n", "file:1: \"[[0\" is no node"}};
     ENDS_EACH(read_edges, 1, cases);
 }
@@ -127,6 +128,7 @@ TEST(gnn_files, weights_that_are_none_are_refused)
 {
     static const char *const cases[][2] = {
         {"a b 1\nb c 0\n", ":2: its weight, 0, must be from 1e-9"},
+        {"a b 1\nb c 1e10\n", ":2: its weight, 1e+10, must be from"},
         {"a b 1\nb c x\n", ":2: \"x\" is no weight"},
         {"a b 1\nb c\n", ":2: has no weight (--weights)"},
         {"a b\nb c\n", "has no column of weights behind the nodes"},
@@ -200,6 +202,7 @@ TEST(gnn_files, wrong_classes_are_refused_with_file_and_line)
         {path_edges, "class,id\n0,a\n1,b\n", "says nothing of any node of the graph"},
         {path_edges, "0,2,a\n1,3,b\n2,1,a\n3,0,b\n", "has numbers of its rows in its"},
         {path_edges, "0,1,0\n1,0,1\n2,1,0\n", "has nothing but 0 and 1 behind the nodes"},
+        {path_edges, "0,True,False\n3,False,True\n2,True,False\n", "nothing but 0 and 1"},
         {path_edges, "# class,node\n0,1\n0,2\n1,3\n", "a comment names its columns"},
         {path_edges, GRAPH_BANNER "2 2 1\n2 1\n", "file:1: is MatrixMarket's banner: this file"},
         {path_edges, "0,a,0.5\n1,b,0.5\n2,b,0.7\n", "file:1: \"0.5\" is no class"},

@@ -180,6 +180,7 @@ TEST(ratings, columns_that_cannot_be_told_are_refused)
     static const char *const cases[][2] = {
         {"1,5,3,4,4\n2,1,3,5,5\n3,4,4,1,2\n", "has 5 columns, and no heading that tells"},
         {"x,film,stars\n1,2,3\n", "heading does not tell which columns are user, item"},
+        {"user,user_id,item,rating\n1,1,2,3\n", "heading does not tell which columns"},
         {",item1,item2,item3\nu1,5,,3\nu2,4,1,2\n", "heading does not tell which columns"},
         {"0,1,31,2.5\n1,1,29,3\n", "cells:1: \"2.5\" is no time, as a fourth column has"},
         {"1,31,978300760\n2,29,978300761\n", "has times in its third column"},
