@@ -1,5 +1,6 @@
 /* The parts of gnn: the partition, neighbourhoods, and the gradients, which are held against finite
  * differences. */
+#include "common/folder.h"
 #include "fail.h"
 #include "gnn/accuracy.h"
 #include "gnn/convolution.h"
@@ -114,6 +115,40 @@ TEST(gnn, neighbourhood_is_what_a_batch_depends_on)
         }
         neighbourhood_fini(&h);
         neighbourhood_maker_fini(&m);
+    }
+}
+
+/* Kipf and Welling's D^-1/2 (A + I) D^-1/2, where D has the sums of the rows of A + I; or D^-1 of it. */
+static void check_share(int average, uint64_t to, uint64_t from, float share)
+{
+    static const double a[3][3] = {{1, 0.5, 4}, {0.5, 1, 2}, {4, 2, 1}}, sums[3] = {5.5, 3.5, 7};
+    double by = average == GNN_MEAN ? sums[to] : sqrt(sums[to] * sums[from]);
+    CHECK(fabs((double)share - a[to][from] / by) < 1e-6);
+}
+
+TEST(gnn, neighbourhood_weights_are_those_of_graph_convolution)
+{
+    for (int average = GNN_MEAN; average <= GNN_SYMMETRIC; average++) {
+        struct gnn g = {.options.average = average};
+        CLOSED_BY(neighbourhood_maker_fini) struct neighbourhood_maker m;
+        CLOSED_BY(neighbourhood_fini) struct neighbourhood h;
+        struct rng rng;
+        rng_init(&rng, 1, 1);
+        network_init(&g.network);
+        g.network.is_weighted = true;
+        network_load(&g.network, folder_file("n0 n1 0.5\nn1 n2 2\nn2 n0 4\n", 0));
+        network_finish(&g.network);
+        neighbourhood_maker_init(&m, &g, 3, 0, 0);
+        neighbourhood_init(&h, 3);
+        for (h.tops = 0; h.tops < 3; h.tops++) h.top[h.tops] = h.tops;
+        neighbourhood_make(&m, &h, &rng);
+        CHECK(h.inputs == 3 && h.input_start[3] == 9 && h.top_start[3] == 9);
+        for (uint32_t i = 0; i < 3; i++)
+            for (uint32_t e = 3 * i; e < 3 * i + 3; e++) {
+                check_share(average, i, h.middle[h.upper[e].end], h.upper[e].weight);
+                check_share(average, h.middle[h.lower[e].end], h.input[i], h.lower[e].weight);
+            }
+        network_fini(&g.network);
     }
 }
 

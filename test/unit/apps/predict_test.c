@@ -351,14 +351,15 @@ TEST(predict, gnn_sums_over_neighbours)
     /* inputs 2, 7, 0: sums 4.5, 3, 3.5: hidden 3.5, 2, 2.5: means 2.75, 8 / 3, 2.25 */
     ASK(gnn_predict_kind,
         SAYS("a b\nb c\n", "a\tyes\t0.904650509\nb\tyes\t0.897215975\nc\tyes\t0.851952791\n", ""));
-    /* Symmetric, with features: a's value is 1, and the weight of the edge 1 / 2. */
     write_model(NOTES("model=graph convolution", "average=symmetric"),
                 PARTS(FLOATS("layer1.weight", 2, 1, 4, -4), FLOATS("layer2.weight", 1, 2, 1, 0),
                       FLOATS("layer2.bias", 2, 0, 0, 1)));
-    folder_write(folder, "known", "x 0:3 9:1\nx 1:1\n", 0);
-    /* 0.75 * 4 and -4: hidden 0 both; then features the other way round. */
+    folder_write(folder, "known", "x 0:3 9:1\nx 1:1\nx 0:1\n", 0);
+    /* Values 3 (0.75 * 4), -4, 4; of 0 - 1 - 2 edges weigh 6^-1/2, nodes 1/2, 1/3, 1/2: hidden 0,
+     * 1.5244, 0.3670; sums 0.6223, 0.6580, 0.8058. */
     ASK(gnn_predict_kind,
-        SAYS("0 1\n", "0\t1\t0.731058598\n1\t1\t0.731058598\n", "--features KNOWN"));
+        SAYS("0 1\n1 2\n", "0\t1\t0.593309658\n1\t1\t0.584684809\n2\t1\t0.548388324\n",
+             "--features KNOWN"));
 }
 
 /* ---- exports ---- */
