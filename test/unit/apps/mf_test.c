@@ -417,21 +417,32 @@ static void check_ranking(const struct mf *f, const struct copy *all, struct ran
     CHECK(fabs(k.precision - precision / asked) < 1e-6 && fabs(k.ndcg - ndcg / asked) < 1e-6);
 }
 
-static void ranking_work(struct pool_member *m, void *mf)
+static void quality_work(struct pool_member *m, void *mf)
 {
     const struct mf *f = mf;
     static struct copy all;
+    double squares = 0, distances = 0;
     rows_init(m, MF_ROWS, fill_row, f);
     rows_init(m, MF_COLS, fill_row, f);
     pool_quiesce(m);
+    struct rmse r = rmse_of_test(f, m);
     struct ranking ranking = ranking_of_test(f, m, BEST);
     if (m->place > 0) return;
     copy_all(m, f, &all);
+    for (size_t i = f->ratings.train; i < f->ratings.train + f->ratings.test; i++) {
+        const struct rating *x = &f->ratings.list[i];
+        const double *p = all.rows + x->row * all.length,
+                     *q = all.rows + (f->ratings.rows + x->column) * all.length;
+        double error = f->ratings.mean - (double)x->value;
+        for (size_t k = 0; k < f->options.rank; k++) error += p[k] * q[k];
+        squares += error * error / (double)f->ratings.test;
+        distances += fabs(error) / (double)f->ratings.test;
+    }
+    CHECK(fabs(r.rmse - sqrt(squares)) < 1e-5 && fabs(r.mae - distances) < 1e-5);
     check_ranking(f, &all, ranking);
 }
 
-/* The error of the cells held back is computed from the saved model by test/python/saved.py. */
-TEST(mf, ranking_is_of_the_cells_held_back)
+TEST(mf, errors_and_ranking_are_of_the_cells_held_back)
 {
     for (int is_baseline = 0; is_baseline < 2; is_baseline++) {
         CLOSED_BY(small_fini) struct mf f;
@@ -441,6 +452,6 @@ TEST(mf, ranking_is_of_the_cells_held_back)
         test[0] = f.ratings.list[0]; /* it is trained with, and */
         test[2] = test[1];           /* these are the same */
         test[0].value = test[1].value = test[2].value = 1e3;
-        small_work(&f, 2, ranking_work);
+        small_work(&f, 2, quality_work);
     }
 }
