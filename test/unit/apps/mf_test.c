@@ -1,4 +1,4 @@
-/* How mf trains: which cells its workers visit, its steps, its ranking. */
+/* How mf trains: which cells its workers visit, its steps, its errors and ranking. */
 #include "mf/factors.h"
 #include "mf/ranking.h"
 #include "mf/visit.h"
