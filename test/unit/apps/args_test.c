@@ -18,7 +18,16 @@ static struct {
     int colour;
 } got;
 
-static void parse(int argc, char **argv)
+/* Words of a command line, with blanks between, behind argc others. */
+static int split(const void *line, int argc, char **argv)
+{
+    static char text[16 * ARGS_MANY_MAX];
+    snprintf(text, sizeof text, "%s", (const char *)line);
+    for (char *word = strtok(text, " !@"); word; word = strtok(NULL, " !@")) argv[argc++] = word;
+    return argc;
+}
+
+static void parse_line(const void *line)
 {
     const struct args_option options[] = {
         OPTION_SECTION("things"),
@@ -28,10 +37,14 @@ static void parse(int argc, char **argv)
         OPTION_TEXT("--text", "T", &got.text, 0, "first line\nsecond line"),
         OPTION_CHOICE("--colour", "C", &got.colour, colours, 0, "c"),
     };
+    char name[] = "thing", *argv[16] = {name};
+    got.count = 7;
+    got.real = 0.5;
+    got.text = "none";
     args_parse(
         &(struct args_program){
             .name = "thing", .about = "Does things.", .options = options, .option_count = 6},
-        argc, argv);
+        split(line, 1, argv), argv);
 }
 
 static char told[256];
@@ -43,67 +56,38 @@ static void tell(void *context, const char *name, const char *value)
     snprintf(told + used, sizeof told - used, "%s=%s ", name, value);
 }
 
-/* The words of a command line, one space between them. */
-static void parse_line(const void *line)
+TEST(args, targets_of_every_kind_are_set_or_keep_their_values)
 {
-    static char text[256];
-    char name[] = "thing", *argv[16] = {name};
-    int argc = 1;
-    strncpy(text, line, sizeof text - 1);
-    got.count = 7;
-    got.real = 0.5;
-    got.text = "none";
-    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
-    parse(argc, argv);
-}
-
-TEST(args, sets_targets_of_every_kind)
-{
-    parse_line("--flag --count 12 --real=-0.25 --text a=b --colour green");
-    CHECK(got.flag);
-    CHECK_EQ(got.count, 12);
-    CHECK(got.real == -0.25);
-    CHECK_STR(got.text, "a=b");
-    CHECK_EQ(got.colour, 1);
-}
-
-TEST(args, keeps_what_is_not_given)
-{
-    got.flag = false;
     parse_line("");
-    CHECK(!got.flag);
-    CHECK_EQ(got.count, 7);
-    CHECK(got.real == 0.5);
+    CHECK(!got.flag && got.count == 7 && got.real == 0.5);
     CHECK_STR(got.text, "none");
+    parse_line("--flag --count 12 --real=-0.25 --text a=b --colour green");
+    CHECK(got.flag && got.count == 12 && got.real == -0.25 && got.colour == 1);
+    CHECK_STR(got.text, "a=b");
 }
 
-static void is_refused(const char *line, const char *part)
+TEST(args, wrong_options_are_refused_with_value_and_range)
 {
-    ends_with(parse_line, line, 2, part);
-}
-
-TEST(args, refuses_with_a_sentence_that_names_value_and_range)
-{
-    is_refused("--fly", "there is no option \"--fly\"; --help lists them");
-    is_refused("--flags", "there is no option \"--flags\"");
-    is_refused("--fla", "there is no option \"--fla\"");
-    is_refused("--cuont 3", "\"--cuont\": is it meant to be --count? --help lists all");
-    is_refused("fly", "\"fly\" is not an option");
-    is_refused("--flag=1", "--flag takes no value");
-    is_refused("--count", "--count needs a value: N");
-    is_refused("--count 0", "--count takes a whole number from 1 to 1000, not \"0\"");
-    is_refused("--count 1001", "not \"1001\"");
-    is_refused("--count -5", "not \"-5\"");
-    is_refused("--count 5x", "not \"5x\"");
-    is_refused("--count 1.5", "not \"1.5\"");
-    is_refused("--count 99999999999999999999", "from 1 to 1000");
-    is_refused("--real 2", "--real takes a number from -1 to 1, not \"2\"");
-    is_refused("--real 0x1", "--real takes a number from -1 to 1, not \"0x1\"");
-    is_refused("--real inf", "--real takes a number from -1 to 1, not \"inf\"");
-    is_refused("--real nan", "not \"nan\"");
-    is_refused("--real x", "not \"x\"");
-    is_refused("--text=", "--text needs a value that is not empty");
-    is_refused("--colour blue", "--colour takes one of red, green, not \"blue\"");
+    static const char *const cases[][2] = {
+        {"--fly", "there is no option \"--fly\"; --help lists them"},
+        {"--flags", "there is no option \"--flags\""},
+        {"--fla", "there is no option \"--fla\""},
+        {"--cuont 3", "\"--cuont\": is it meant to be --count? --help lists all"},
+        {"fly", "\"fly\" is not an option"},
+        {"--flag=1", "--flag takes no value"},
+        {"--count", "--count needs a value: N"},
+        {"--count 0", "--count takes a whole number from 1 to 1000, not \"0\""},
+        {"--count 1001", "not \"1001\""},
+        {"--count -5", "not \"-5\""},
+        {"--count 5x", "not \"5x\""},
+        {"--count 1.5", "not \"1.5\""},
+        {"--count 99999999999999999999", "from 1 to 1000"},
+        {"--real 2", "--real takes a number from -1 to 1, not \"2\""},
+        {"--real 0x1", "--real takes a number from -1 to 1, not \"0x1\""},
+        {"--real nan", "not \"nan\""},
+        {"--text=", "--text needs a value that is not empty"},
+        {"--colour blue", "--colour takes one of red, green, not \"blue\""}};
+    ENDS_EACH(parse_line, 2, cases);
 }
 
 static void parse_with_rules(const void *line)
@@ -113,7 +97,7 @@ static void parse_with_rules(const void *line)
     args_excludes("--count", "--text");
 }
 
-TEST(args, what_would_have_no_effect_is_refused)
+TEST(args, needs_and_excludes_refuse_options_without_effect)
 {
     ends_with(parse_with_rules, "--count 3 --real 0.1", 2,
               "--real has no effect without --flag: give both, or neither");
@@ -138,40 +122,30 @@ TEST(args, help_lists_all_options_with_their_defaults)
     CHECK_STR(said, "--help");
 }
 
+static void init_settings(const void *workers)
+{
+    struct settings s;
+    if (workers) setenv("LOCUS_WORKERS", workers, 1);
+    settings_init(&s, 0);
+    printf("%d workers\n", (int)s.workers);
+}
+
 TEST(args, settings_take_the_number_of_workers_from_the_environment)
 {
-    struct settings s;
-    setenv("LOCUS_WORKERS", "3", 1);
-    settings_init(&s, 0);
-    CHECK_EQ(s.workers, 3);
+    static const char *const wrong[][2] = {
+        {"many", "LOCUS_WORKERS is \"many\": must be a number from 1 to 1024"},
+        {" 4", "LOCUS_WORKERS is \" 4\": must be a number from 1 to 1024"},
+        {"0", "LOCUS_WORKERS is \"0\""}};
     unsetenv("LOCUS_WORKERS");
-    settings_init(&s, 0);
-    CHECK_EQ(s.workers, 1);
-}
-
-static void init_settings(const void *unused)
-{
-    struct settings s;
-    (void)unused;
-    settings_init(&s, 0);
-}
-
-TEST(args, settings_refuse_a_number_of_workers_that_cannot_be)
-{
-    setenv("LOCUS_WORKERS", "many", 1);
-    ends_with(init_settings, NULL, 2, "LOCUS_WORKERS is \"many\": must be a number from 1 to 1024");
-    setenv("LOCUS_WORKERS", " 4", 1);
-    ends_with(init_settings, NULL, 2, "LOCUS_WORKERS is \" 4\": must be a number from 1 to 1024");
-    setenv("LOCUS_WORKERS", "0", 1);
-    ends_with(init_settings, NULL, 2, "LOCUS_WORKERS is \"0\"");
+    ends_with(init_settings, NULL, 0, "1 workers");
+    ends_with(init_settings, "3", 0, "3 workers");
+    ENDS_EACH(init_settings, 2, wrong);
 }
 
 static void parse_settings(const void *line)
 {
-    static char text[256];
     static struct settings s;
     char name[] = "thing", *argv[32] = {name};
-    int argc = 1;
     const char first = *(const char *)line;
     settings_init(&s, first == '!'   ? 0
                       : first == '@' ? SETTINGS_HOT | SETTINGS_BOUNDS
@@ -180,52 +154,43 @@ static void parse_settings(const void *line)
                                       OPTION_MANY("--data", "PATH", &s.files, ARGS_INPUT, "data")};
     args_add(&s.list, own, 2);
     settings_options(&s);
-    strncpy(text, line, sizeof text - 1);
-    for (char *word = strtok(text, " !@"); word; word = strtok(NULL, " ")) argv[argc++] = word;
-    settings_parse(&s, &(struct args_program){.name = "thing", .about = ""}, argc, argv);
+    settings_parse(&s, &(struct args_program){.name = "thing", .about = ""}, split(line, 1, argv),
+                   argv);
     settings_check(&s);
     printf("%s %d %d %d %s %s %d %d\n", s.out, (int)s.epochs, (int)s.seed, (int)s.workers,
            settings_technique_name(s.technique), settings_sampling_name(s.sampling), s.json,
            s.is_baseline);
 }
 
-TEST(args, settings_have_the_options_of_all_programs)
-{
-    char said[4096];
-    CHECK_EQ(ending_of(parse_settings,
-                       "--out o --epochs 4 --seed 5 --workers 6 "
-                       "--technique relocate --sampling long-term --json --baseline",
-                       said, sizeof said),
-             0);
-    CHECK_STR(said, "o 4 5 6 relocate long-term 1 1\n");
-    ends_with(parse_settings, "--workers 0", 2, "--workers takes a whole number from 1 to 1024");
-}
-
 /* What a program has no use for is no option of it. */
 TEST(args, settings_offer_only_what_the_program_has)
 {
-    ends_with(parse_settings, "!--epochs 3", 2, "there is no option \"--epochs\"");
-    ends_with(parse_settings, "!--technique full", 2,
-              "--technique takes one of adaptive, static, relocate, replicate, not \"full\"");
-    ends_with(parse_settings, "--technique ssp", 2,
-              "takes one of adaptive, static, relocate, replicate, full, not \"ssp\"");
-    ends_with(parse_settings, "--hot 3", 2, "there is no option \"--hot\"");
-    ends_with(parse_settings, "--staleness 3", 2, "there is no option \"--staleness\"");
-    ends_with(parse_settings, "--clocks 3", 2, "there is no option \"--clocks\"");
+    static const char *const wrong[][2] = {
+        {"!--epochs 3", "there is no option \"--epochs\""},
+        {"!--technique full",
+         "--technique takes one of adaptive, static, relocate, replicate, not \"full\""},
+        {"--technique ssp",
+         "takes one of adaptive, static, relocate, replicate, full, not \"ssp\""},
+        {"--hot 3", "there is no option \"--hot\""},
+        {"--staleness 3", "there is no option \"--staleness\""},
+        {"--clocks 3", "there is no option \"--clocks\""},
+        {"--workers 0", "--workers takes a whole number from 1 to 1024"},
+        {"@--hot 3", "--hot is for --technique nups, and this one is adaptive"},
+        {"@--technique nups --clocks 3", "and this one is nups"},
+        {"@--staleness 3 --technique relocate",
+         "--staleness and --clocks are for --technique ssp and essp"},
+        {"--eval-every 2m", "--eval-every takes a number of epochs"}};
+    static const char *const right[][2] = {
+        {"--out o --epochs 4 --seed 5 --workers 6 --technique relocate --sampling long-term "
+         "--json --baseline",
+         "o 4 5 6 relocate long-term 1 1\n"},
+        {"@--technique nups --hot 3", "nups"},
+        {"@--technique essp --staleness 3 --clocks 2", "essp"}};
+    ENDS_EACH(parse_settings, 2, wrong);
+    ENDS_EACH(parse_settings, 0, right);
 }
 
-TEST(args, what_another_technique_would_need_is_refused)
-{
-    ends_with(parse_settings, "@--hot 3", 2,
-              "--hot is for --technique nups, and this one is adaptive");
-    ends_with(parse_settings, "@--technique nups --clocks 3", 2, "and this one is nups");
-    ends_with(parse_settings, "@--staleness 3 --technique relocate", 2,
-              "--staleness and --clocks are for --technique ssp and essp");
-    ends_with(parse_settings, "@--technique nups --hot 3", 0, "");
-    ends_with(parse_settings, "@--technique essp --staleness 3 --clocks 2", 0, "");
-}
-
-TEST(args, how_often_is_epochs_seconds_or_examples)
+TEST(args, every_is_epochs_seconds_or_examples)
 {
     static const struct {
         const char *text;
@@ -247,44 +212,9 @@ TEST(args, how_often_is_epochs_seconds_or_examples)
         CHECK(every_is_ever(&e) == (i > 0));
     }
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CHECK(!every_read(&e, wrong[i]));
-    ends_with(parse_settings, "--eval-every 2m", 2, "--eval-every takes a number of epochs");
 }
 
-static void add_too_many(const void *unused)
-{
-    struct args_list list = {0};
-    static char names[ARGS_LIST_MAX + 1][24];
-    (void)unused;
-    for (int i = 0; i <= ARGS_LIST_MAX; i++) {
-        snprintf(names[i], sizeof names[i], "--flag-%d", i);
-        args_add(&list, &(struct args_option){.name = names[i], .kind = ARGS_FLAG}, 1);
-    }
-}
-
-static void add_double(const void *is_apart)
-{
-    struct args_list list = {0};
-    const struct args_option options[] = {{.name = "--other", .kind = ARGS_FLAG},
-                                          OPTION_SECTION("section"),
-                                          {.name = "--flag", .kind = ARGS_FLAG},
-                                          OPTION_SECTION("section"),
-                                          {.name = "--flag", .kind = ARGS_FLAG}};
-    args_add(&list, options, is_apart ? 4 : 5);
-    if (is_apart) args_add(&list, options + 4, 1);
-}
-
-TEST(args, no_option_is_there_twice)
-{
-    ends_with(add_double, NULL, 1, "the program has the option --flag twice");
-    ends_with(add_double, "", 1, "the program has the option --flag twice");
-}
-
-TEST(args, a_list_of_options_has_an_end)
-{
-    ends_with(add_too_many, NULL, 1, "more than 48 options");
-}
-
-TEST(args, are_told_with_their_values)
+TEST(args, each_tells_options_with_their_values)
 {
     parse_line("--flag --real -0.5 --colour green");
     *told = '\0';
@@ -325,7 +255,7 @@ static void changes(struct digests *last, bool of_nodes, bool of_task)
     *last = d;
 }
 
-TEST(args, a_digest_is_of_what_must_be_equal)
+TEST(args, digest_is_of_what_must_be_equal)
 {
     parse_line("--count 3 --real 0.25 --colour red --text a");
     struct digests d = digests_of(traits, 6);
@@ -346,7 +276,7 @@ TEST(args, a_digest_is_of_what_must_be_equal)
     CHECK_EQ(digests_of(turned, 4).task, d.task);
 }
 
-TEST(args, files_are_those_that_were_given)
+TEST(args, files_are_those_given)
 {
     struct args_list list = {0};
     const char *files[ARGS_LIST_MAX];
@@ -363,43 +293,32 @@ TEST(args, files_are_those_that_were_given)
 
 static void parse_words(const void *line)
 {
-    static char text[16 * ARGS_MANY_MAX];
     static char *argv[3 * ARGS_MANY_MAX];
     struct args_many many = {.count = 0};
     bool flag = false;
     char **words;
-    int argc = 0;
     const struct args_option options[] = {OPTION_FLAG("-f", &flag, 0, ""),
                                           OPTION_MANY("--many", "T", &many, 0, "")};
-    strncpy(text, line, sizeof text - 1);
-    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
     args_parse(
         &(struct args_program){
             .help = "all of it\n", .options = options, .option_count = 2, .words = &words},
-        argc, argv);
-    printf("%d", flag);
+        split(line, 0, argv), argv);
+    printf("words: %d", flag);
     for (size_t i = 0; i < many.count; i++) printf(" +%s", many.list[i]);
     for (; *words; words++) printf(" %s", *words);
     printf("\n");
 }
 
-/* A sanitizer may have something to say at the end. */
-static void says(const char *line, const char *wanted)
-{
-    char said[4096];
-    CHECK_EQ(ending_of(parse_words, line, said, sizeof said), 0);
-    if (strncmp(said, wanted, strlen(wanted)) != 0)
-        test_fail(__FILE__, __LINE__, "\"%s\", not \"%s\"", said, wanted);
-}
-
 TEST(args, words_come_behind_the_options)
 {
+    static const char *const right[][2] = {
+        {"thing", "words: 0\n"},
+        {"thing a -f", "words: 0 a -f\n"},
+        {"thing -f --many 1 --many=2 a b", "words: 1 +1 +2 a b\n"},
+        {"thing -f -- -f --", "words: 1 -f --\n"},
+        {"thing --help a", "all of it\n"}};
     char line[16 * ARGS_MANY_MAX] = "thing";
-    says("thing", "0\n");
-    says("thing a -f", "0 a -f\n");
-    says("thing -f --many 1 --many=2 a b", "1 +1 +2 a b\n");
-    says("thing -f -- -f --", "1 -f --\n");
-    says("thing --help a", "all of it\n");
+    ENDS_EACH(parse_words, 0, right);
     ends_with(parse_words, "thing -g a", 2, "there is no option \"-g\"");
     ends_with(parse_words, "thing --many", 2, "--many needs a value: T");
     for (int i = 0; i <= ARGS_MANY_MAX; i++) strcat(line, i % 2 ? " --many b" : " --many=b");

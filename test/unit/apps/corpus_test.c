@@ -22,10 +22,10 @@ enum { TOKENS = sizeof tokens / sizeof *tokens, DOCUMENTS = 3, WORDS = 4 };
 static void expect(const struct corpus *c, const char *text, enum format format)
 {
     uint32_t document = 0;
-    if (c->format != format || c->words != WORDS || c->start[c->documents] != TOKENS)
+    if (c->format != format || c->words != WORDS || c->start[c->documents] != TOKENS ||
+        memcmp(c->token, tokens, sizeof tokens) != 0)
         test_fail(__FILE__, __LINE__, "format %d, %u words, %llu tokens in:\n%s", c->format,
                   c->words, (unsigned long long)c->start[c->documents], text);
-    CHECK_EQ(memcmp(c->token, tokens, sizeof tokens), 0);
     for (uint32_t d = 0; d < c->documents; d++) {
         if (c->start[d + 1] == c->start[d]) continue; /* it has no words */
         CHECK(document < DOCUMENTS);
@@ -34,84 +34,57 @@ static void expect(const struct corpus *c, const char *text, enum format format)
     CHECK_EQ(document, DOCUMENTS);
 }
 
-static void expect_all(const char *const *texts, size_t count, enum format format)
+/* Blank lines, comments and documents without words are passed over, in any order of entries. */
+TEST(corpus, formats_are_told_apart_and_have_the_same_documents)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct corpus c;
-        load(&c, texts[i]);
-        expect(&c, texts[i], format);
-        corpus_fini(&c);
+    static const struct {
+        enum format format;
+        const char *text;
+    } cases[] = {
+        {FORMAT_LDAC, "2 0:3 1:2\n3 0:1 2:2 3:1\n2 1:1 3:4\n"},
+        {FORMAT_LDAC, "# ldac\n \t\n2 0:3 1:2 # first\r\n% more\n3 0:1 2:2 3:1  \n\n2 1:1 3:4\n\n"},
+        {FORMAT_LDAC, "0\n0\n0\n0\n2 0:3 1:2\n0\n4 0:1 1:0 2:2 3:1\n2 1:1 3:4\n0\n"},
+        {FORMAT_LDAC, "\xEF\xBB\xBF\t2\t0:3\t1:2\n3 0:1 2:2 3:1\n2 1:1 3:4"},
+        {FORMAT_DOCWORD, "3\n4\n7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n  \n"},
+        {FORMAT_DOCWORD,
+         "# head\n3\n\n4 # words\r\n7\n% entries\n3 2 1\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n"
+         "2 4 1\n3 4 4"},
+        {FORMAT_MATRIX, "%%MatrixMarket matrix coordinate integer general\n"
+                        "3 4 7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n"},
+        {FORMAT_MATRIX,
+         "\n% from elsewhere\n%%matrixmarket matrix coordinate real general\n% more\n"
+         "3 4 8\n1 1 3\n2 1 1.0\n1 2 2\n3 2 1\n2 3 2e0\n2 2 0\n2 4 1\n3 4 4\n\n"},
+        {FORMAT_TEXT, "# by hand\n\n\ta  a a b b \r\n% more\na c c d\n \nb d d d d\n\n"},
+        {FORMAT_TEXT, "1984 1984 1984 b b\n1984 c c d\nb d d d d\n"},
+        {FORMAT_TEXT, "1\t1\t1 2 2\n1 3 3 4\n2\t4 4 4 4\n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLOSED_BY(corpus_fini) struct corpus c;
+        load(&c, cases[i].text);
+        expect(&c, cases[i].text, cases[i].format);
     }
 }
 
-TEST(corpus, lda_c_has_blank_lines_comments_and_documents_without_words)
+TEST(corpus, a_pattern_has_each_word_once)
 {
-    static const char *const texts[] = {
-        "2 0:3 1:2\n3 0:1 2:2 3:1\n2 1:1 3:4\n",
-        "\n2 0:3 1:2\n3 0:1 2:2 3:1\n2 1:1 3:4\n",
-        "# ldac\n \t\n2 0:3 1:2 # first\r\n% more\n3 0:1 2:2 3:1  \n\n2 1:1 3:4\n\n",
-        "0\n2 0:3 1:2\n3 0:1 2:2 3:1\n2 1:1 3:4\n",
-        "0\n0\n0\n0\n2 0:3 1:2\n0\n4 0:1 1:0 2:2 3:1\n2 1:1 3:4\n0\n",
-        "\xEF\xBB\xBF\t2\t0:3\t1:2\n3 0:1 2:2 3:1\n2 1:1 3:4",
-    };
-    expect_all(texts, sizeof texts / sizeof *texts, FORMAT_LDAC);
-}
-
-TEST(corpus, docword_has_blank_lines_and_comments_and_any_order)
-{
-    static const char *const texts[] = {
-        "3\n4\n7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n",
-        "\n3\n4\n7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n",
-        "3\n4\n7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n  \n",
-        "# head\n3\n\n4 # words\r\n7\n% entries\n3 2 1\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 4 4",
-    };
-    expect_all(texts, sizeof texts / sizeof *texts, FORMAT_DOCWORD);
-}
-
-TEST(corpus, a_matrix_has_documents_as_rows)
-{
-    static const char *const texts[] = {
-        "%%MatrixMarket matrix coordinate integer general\n"
-        "3 4 7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n",
-        "\n% from elsewhere\n%%matrixmarket matrix coordinate real general\n% more\n\n"
-        "3 4 8\n1 1 3\n2 1 1.0\n1 2 2\n3 2 1\n2 3 2e0\n2 2 0\n2 4 1\n3 4 4\n\n",
-    };
-    expect_all(texts, sizeof texts / sizeof *texts, FORMAT_MATRIX);
     CLOSED_BY(corpus_fini) struct corpus c;
     load(&c, "%%MatrixMarket matrix coordinate pattern general\n2 9 3\n2 1\n1 2\n1 9\n");
-    CHECK(c.token[0] == 1 && c.token[1] == 8 && c.token[2] == 0 && c.start[1] == 2);
-    CHECK_EQ(c.words, 9);
+    CHECK(c.token[0] == 1 && c.token[1] == 8 && c.token[2] == 0 && c.start[1] == 2 && c.words == 9);
 }
 
-TEST(corpus, text_has_blank_lines_and_comments)
+TEST(corpus, digests_tell_words_apart)
 {
-    static const char *const texts[] = {
-        "a a a b b\na c c d\nb d d d d\n",
-        "# by hand\n\n\ta  a a b b \r\n% more\na c c d\n \nb d d d d\n\n",
-        "1984 1984 1984 b b\n1984 c c d\nb d d d d\n",
-        "1\t1\t1 2 2\n1 3 3 4\n2\t4 4 4 4\n",
-        "12:30 12:30 12:30 b#1 b#1\n12:30 c c #5\nb#1 #5 #5 #5 #5\n",
-    };
-    expect_all(texts, sizeof texts / sizeof *texts, FORMAT_TEXT);
-}
-
-TEST(corpus, documents_of_other_words_are_others)
-{
-    struct corpus a, b;
+    CLOSED_BY(corpus_fini) struct corpus a;
+    CLOSED_BY(corpus_fini) struct corpus b;
     load(&a, "the cat\nthe dog\n");
     load(&b, "the cow\nthe dog\n");
     CHECK(corpus_digest(&a) != corpus_digest(&b));
-    corpus_fini(&a);
-    corpus_fini(&b);
 }
 
 TEST(corpus, a_number_alone_may_be_a_document)
 {
     CLOSED_BY(corpus_fini) struct corpus c;
     load(&c, "1984\nit was a bright cold day in april\nthe clocks were striking thirteen\n");
-    CHECK_EQ(c.format, FORMAT_TEXT);
-    CHECK_EQ(c.documents, 3);
-    CHECK_EQ(c.words, 14);
+    CHECK(c.format == FORMAT_TEXT && c.documents == 3 && c.words == 14);
     CHECK_STR(names_get(&c.names, c.token[0]), "1984");
 }
 
@@ -121,11 +94,6 @@ static void load_text(const void *text)
 {
     struct corpus c;
     load(&c, text);
-}
-
-static void is_refused(const char *text, const char *part)
-{
-    ends_with(load_text, text, 1, part);
 }
 
 /* Who names it knows. */
@@ -142,63 +110,52 @@ TEST(corpus, a_format_that_is_named_is_taken)
     }
 }
 
-TEST(corpus, what_may_be_another_format_is_no_text)
+/* No memory is taken for what is only a number. */
+TEST(corpus, files_that_may_be_of_another_format_or_are_wrong_are_refused)
 {
-    is_refused("document words\n2 0:3 1:2\n", ":2: is a line of LDA-C, and the first one is not");
-    is_refused("5\n2 0:3 1:2\n", ":2: is a line of LDA-C");
-    is_refused("docs words\n3\n4\n1\n1 1 3\n", "has no letter behind its first line");
-    is_refused("1 1 3\n1 2 2\n2 1 1\n", "has no letter, and at most three numbers a line");
-    is_refused("3\n4\n", "has no letter, and at most three");
-    is_refused("2\nthe first one\nthe second one\n", "begins with the number of its other lines");
-    is_refused("a b\n#b c\n", ":2: is a comment, or a document that begins so");
-    is_refused("the first\n%%MatrixMarket matrix coordinate real general\n",
-               ":2: is MatrixMarket's");
-    is_refused("0:3 1:1\n1:2 2:2 3:1\n", "has word:count in each line");
-    is_refused("2 ox:3 cow:1\n1 ox:2\n", "has word:count in each line");
-    is_refused("0 0 2 1\n1 0 0 0\n", "has no letter, and as many numbers in each line");
-    is_refused("d1\tthe first\nd2\tthe second one\n", "has columns, with tabs between");
-    is_refused("0 1:3 2:1\n1 2:2\n", ":1: has 2 words, and says that it has 0");
-    is_refused("id,text\n1,\"the first\"\n2,\"the second one\"\n", "has columns, with commas");
-    is_refused("the first one,1\nthe second,0\n", "has columns, with commas");
-    is_refused("the,first,one\nthe,second\n", "has columns, with commas");
-    is_refused("1|w the first\n-1|w the second one\n", "has columns, with commas, semicolons or |");
-    is_refused("text\n\"the first\"\n\"the second one\"\n", "has lines in quotation marks");
-    is_refused("{\"text\": \"the first\"}\n{\"text\": \"one\"}\n", "has lines in quotation marks");
-    is_refused("[\"the\", \"first\"]\n[\"one\"]\n", "has lines in quotation marks");
-    is_refused("cat\xc2\xa0"
-               "dog\ncow\xc2\xa0ox\n",
-               "has one word a line: put blanks");
-    is_refused("ox 3 cow 1\nox 2\n", "has a number behind each word");
-    is_refused("0 the first\n1 the second one\n2 the third\n", "numbers its lines");
-    char named[NAMED * 16] = "";
-    for (int i = 0; i < NAMED; i++) sprintf(named + strlen(named), "d%d the x%d\n", i, i % 5);
-    is_refused(named, "begins each line with a word of its own, the document's name");
+    static const char *const cases[][2] = {
+        {"document words\n2 0:3 1:2\n", ":2: is a line of LDA-C, and the first one is not"},
+        {"docs words\n3\n4\n1\n1 1 3\n", "has no letter behind its first line"},
+        {"1 1 3\n1 2 2\n2 1 1\n", "has no letter, and at most three numbers a line"},
+        {"2\nthe first one\nthe second one\n", "begins with the number of its other lines"},
+        {"a b\n#b c\n", ":2: is a comment, or a document that begins so"},
+        {"the first\n%%MatrixMarket matrix coordinate real general\n", ":2: is MatrixMarket's"},
+        {"0:3 1:1\n1:2 2:2 3:1\n", "has word:count in each line"},
+        {"2 ox:3 cow:1\n1 ox:2\n", "has word:count in each line"},
+        {"0 0 2 1\n1 0 0 0\n", "has no letter, and as many numbers in each line"},
+        {"d1\tthe first\nd2\tthe second one\n", "has columns, with tabs between"},
+        {"0 1:3 2:1\n1 2:2\n", ":1: has 2 words, and says that it has 0"},
+        {"id,text\n1,\"the first\"\n2,\"the second one\"\n", "has columns, with commas"},
+        {"the,first,one\nthe,second\n", "has columns, with commas"},
+        {"1|w the first\n-1|w the second one\n", "has columns, with commas, semicolons or |"},
+        {"text\n\"the first\"\n\"the second one\"\n", "has lines in quotation marks"},
+        {"[\"the\", \"first\"]\n[\"one\"]\n", "has lines in quotation marks"},
+        {"{\"text\": \"the first\"}\n{\"text\": \"one\"}\n", "has lines in quotation marks"},
+        {"cat\xc2\xa0"
+         "dog\ncow\xc2\xa0ox\n",
+         "has one word a line: put blanks"},
+        {"ox 3 cow 1\nox 2\n", "has a number behind each word"},
+        {"0 the first\n1 the second one\n2 the third\n", "numbers its lines"},
+        {"2 0:1 1:1.5\n", ":1: \"1.5\" is no count: must be a whole number from 0 to 16777215"},
+        {"1 0:2000000000\n", ":1: \"2000000000\" is no count"},
+        {"1 1:0:1\n", ":1: has two colons in a word:count"},
+        {"%%MatrixMarket matrix coordinate real general\n1 2 2\n1 1 0.5\n1 2 1\n",
+         ":3: 0.5 is no count"},
+        {"1\n2\n1\n1 1 1\n1 2 1\n", ":5: there are more entries than declared"},
+        {"1\n2\n2\n1 1 1\n", "the file ends after 1 of 2 entries"},
+        {"1\n2\n2\n1 1 1 1\n1 2 1\n", ":4: has too many numbers"},
+        {"1\n2\n2\n1 1\n", ":4: has too few numbers"},
+        {"2 0:1 100000000:1\n2 0:1 3:1\n", "has 100000001 words by its numbers, and only 4"},
+        {"2\n900000000\n2\n1 1 2\n2 2 2\n", "has 900000000 words by its numbers"},
+        {"1000000000000\n2\n1\n1 1 2\n", ":1: \"1000000000000\" is no number of documents"},
+        {"900000000\n2\n2\n1 1 2\n2 2 2\n", "has 900000000 documents by its numbers"}};
     CLOSED_BY(corpus_fini) struct corpus c;
+    char named[NAMED * 16] = "";
+    ENDS_EACH(load_text, 1, cases);
+    for (int i = 0; i < NAMED; i++) sprintf(named + strlen(named), "d%d the x%d\n", i, i % 5);
+    ends_with(load_text, named, 1, "begins each line with a word of its own, the document's name");
     load(&c, strchr(named, '\n') + 1); /* too few to be sure */
     CHECK_EQ(c.documents, NAMED - 1);
-}
-
-TEST(corpus, counts_are_whole_and_entries_as_many_as_declared)
-{
-    is_refused("2 0:1 1:1.5\n",
-               ":1: \"1.5\" is no count: must be a whole number from 0 to 16777215");
-    is_refused("1 0:2000000000\n", ":1: \"2000000000\" is no count");
-    is_refused("1 1:0:1\n", ":1: has two colons in a word:count");
-    is_refused("%%MatrixMarket matrix coordinate real general\n1 2 2\n1 1 0.5\n1 2 1\n",
-               ":3: 0.5 is no count");
-    is_refused("1\n2\n1\n1 1 1\n1 2 1\n", ":5: there are more entries than declared");
-    is_refused("1\n2\n2\n1 1 1\n", "the file ends after 1 of 2 entries");
-    is_refused("1\n2\n2\n1 1 1 1\n1 2 1\n", ":4: has too many numbers");
-    is_refused("1\n2\n2\n1 1\n", ":4: has too few numbers");
-}
-
-/* No memory is taken for what is only a number. */
-TEST(corpus, a_huge_number_is_no_size)
-{
-    is_refused("2 0:1 100000000:1\n2 0:1 3:1\n", "has 100000001 words by its numbers, and only 4");
-    is_refused("2\n900000000\n2\n1 1 2\n2 2 2\n", "has 900000000 words by its numbers");
-    is_refused("1000000000000\n2\n1\n1 1 2\n", ":1: \"1000000000000\" is no number of documents");
-    is_refused("900000000\n2\n2\n1 1 2\n2 2 2\n", "has 900000000 documents by its numbers");
 }
 
 /* ---- vocabularies, and documents to test with ---- */
@@ -226,19 +183,22 @@ static void load_named(const void *vocabulary)
 
 TEST(corpus, a_vocabulary_has_a_word_a_line)
 {
+    static const char *const right[][2] = {
+        {"a\nb\n", "b 2"},
+        {"# of Associated Press\n\na \n\tb\n\nnew york\n\n", "b 3"},
+        {"#\n%\n#tag\n", "% 3"},
+        {"a\nword\nc\n", "word 3"},
+        {"2001\nroute 66\nroute 67\n", "route 66 3"}};
+    static const char *const wrong[][2] = {
+        {"Word\na\nb\n", "/words: \"Word\", its first line, may be a heading"},
+        {"0\ta\n1\tb\n", "/words has a number beside each word"},
+        {"a,17\nb,5\n", "/words has a number beside each word"},
+        {"a\nb\rc\n", "/words:2: has a carriage return"},
+        {"a\n", "/words has 1 words, and the documents have 2"},
+        {"a\nb\na\n", "/words:3: has a word that was there before"}};
     begin("2 0:3 1:2\n");
-    ends_with(load_named, "a\nb\n", 0, "b 2");
-    ends_with(load_named, "# of Associated Press\n\na \n\tb\n\nnew york\n\n", 0, "b 3");
-    ends_with(load_named, "#\n%\n#tag\n", 0, "% 3");
-    ends_with(load_named, "a\nword\nc\n", 0, "word 3");
-    ends_with(load_named, "Word\na\nb\n", 1, "/words: \"Word\", its first line, may be a heading");
-    ends_with(load_named, "2001\nroute 66\nroute 67\n", 0, "route 66 3");
-    ends_with(load_named, "0\ta\n1\tb\n", 1, "/words has a number beside each word");
-    ends_with(load_named, "a,17\nb,5\n", 1, "/words has a number beside each word");
-    ends_with(load_named, "a\nb\rc\n", 1, "/words:2: has a carriage return");
-    ends_with(load_named, "a\n", 1, "/words has 1 words, and the documents have 2");
-    ends_with(load_named, "a\nb\na\n", 1, "/words:3: has a word that was there before");
-    ends_with(load_named, "a\na\nb\n", 1, "/words:2: has a word that was there before");
+    ENDS_EACH(load_named, 0, right);
+    ENDS_EACH(load_named, 1, wrong);
     begin("1\n2\n2\n1 1 1\n1 2 1\n");
     ends_with(load_named, "a\nb\n", 0, "b 2");
     ends_with(load_named, "word\na\nb\n", 1, "/words has 3 words, and the documents have 2");
@@ -255,20 +215,25 @@ static void load_test(const void *text)
     corpus_fini(&known);
 }
 
-TEST(corpus, numbers_do_not_test_words)
+TEST(corpus, documents_to_test_have_the_words_trained_with)
 {
-    begin("a a b\nc d\n");
-    ends_with(load_test, "c c x\n", 0, "2 tokens, 1 unknown");
-    ends_with(load_test, "1 0:3\n", 1, "/test has numbers of words");
-    begin("2 0:3 1:2\n");
-    ends_with(load_test, "2 1:3 700000000:2\n", 0, "3 tokens");
-    ends_with(load_test, "%%MatrixMarket matrix coordinate integer general\n1 2 1\n1 2 4\n", 0,
-              "4 tokens");
-    begin("3 0:3 1:2 4:1\n");
-    ends_with(load_test, "3 1:3 2:2 5:1\n", 1,
-              "/test has words 1 to 5, and the documents to train");
-    ends_with(load_test, "3 1:3 2:2 6:1\n", 0, "5 tokens, 1 unknown");
-    begin("1\n3\n2\n1 1 1\n1 2 1\n");
-    ends_with(load_test, "1\n3\n1\n1 2 1\n", 0, "1 tokens");
-    ends_with(load_test, "1\n2\n1\n1 2 1\n", 1, "/test has 2 words by its head, and the documents");
+    static const struct {
+        const char *train, *test;
+        int status;
+        const char *said;
+    } cases[] = {{"a a b\nc d\n", "c c x\n", 0, "2 tokens, 1 unknown"},
+                 {"a a b\nc d\n", "1 0:3\n", 1, "/test has numbers of words"},
+                 {"2 0:3 1:2\n", "2 1:3 700000000:2\n", 0, "3 tokens"},
+                 {"2 0:3 1:2\n", "%%MatrixMarket matrix coordinate integer general\n1 2 1\n1 2 4\n",
+                  0, "4 tokens"},
+                 {"3 0:3 1:2 4:1\n", "3 1:3 2:2 5:1\n", 1,
+                  "/test has words 1 to 5, and the documents to train"},
+                 {"3 0:3 1:2 4:1\n", "3 1:3 2:2 6:1\n", 0, "5 tokens, 1 unknown"},
+                 {"1\n3\n2\n1 1 1\n1 2 1\n", "1\n3\n1\n1 2 1\n", 0, "1 tokens"},
+                 {"1\n3\n2\n1 1 1\n1 2 1\n", "1\n2\n1\n1 2 1\n", 1,
+                  "/test has 2 words by its head, and the documents"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin(cases[i].train);
+        ends_with(load_test, cases[i].test, cases[i].status, cases[i].said);
+    }
 }

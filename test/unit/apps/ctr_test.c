@@ -1,12 +1,13 @@
-/* The parts of ctr: what is read, what is planted, how clicks are judged, and the gradients. */
+/* The parts of ctr: what is read, how clicks are judged, and the gradients. */
+#include "common/folder.h"
 #include "ctr/bins.h"
 #include "ctr/click_batch.h"
 #include "ctr/clicks_read.h"
 #include "ctr/ctr_quality.h"
-#include "ctr/planted.h"
 #include "ctr/wide_deep.h"
 #include "ending.h"
 #include "fail.h"
+#include "pools.h"
 #include "rng.h"
 #include "test.h"
 
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct rng rng = {{9, 8, 7, 6}};
 
@@ -22,7 +22,7 @@ static struct rng rng = {{9, 8, 7, 6}};
 
 enum { SCORES = 300 };
 
-TEST(ctr, auc_counts_ties_half)
+TEST(ctr_quality, auc_counts_ties_half)
 {
     float logits[SCORES];
     bool is_click[SCORES];
@@ -47,7 +47,7 @@ TEST(ctr, auc_counts_ties_half)
     }
 }
 
-TEST(ctr, calibration_is_of_clicks_that_come)
+TEST(ctr_quality, calibration_is_of_the_clicks_that_come)
 {
     static const float logits[] = {0, 0, 0, 0, 100, -100};
     static const bool as_foretold[] = {true, false, true, false, true, false},
@@ -64,10 +64,10 @@ TEST(ctr, calibration_is_of_clicks_that_come)
 }
 
 /* A weight of 2 is as if the example came twice. */
-TEST(ctr, an_example_counts_as_its_weight)
+TEST(ctr_quality, examples_count_as_their_weights)
 {
-    static float logits[2 * SCORES], repeated[2 * SCORES], weights[SCORES];
-    static bool is_click[2 * SCORES], again[2 * SCORES];
+    static float logits[SCORES], repeated[2 * SCORES], weights[SCORES];
+    static bool is_click[SCORES], again[2 * SCORES];
     size_t count = 0;
     for (size_t i = 0; i < SCORES; i++) {
         logits[i] = (float)rng_below(&rng, 40) / 8 - 2;
@@ -81,436 +81,239 @@ TEST(ctr, an_example_counts_as_its_weight)
     struct ctr_quality q = ctr_quality_of(logits, is_click, weights, SCORES),
                        expected = ctr_quality_of(repeated, again, NULL, count);
     CHECK(fabs(q.auc - expected.auc) < 1e-12 && fabs(q.log_loss - expected.log_loss) < 1e-12);
-    CHECK(fabs(q.calibration - expected.calibration) < 1e-12);
-    CHECK(fabs(q.calibration_error - expected.calibration_error) < 1e-12);
+    CHECK(fabs(q.calibration - expected.calibration) < 1e-12 &&
+          fabs(q.calibration_error - expected.calibration_error) < 1e-12);
     for (int i = 0; i < CTR_BINS; i++)
         CHECK(fabs(q.bins[i].examples - expected.bins[i].examples) < 1e-12);
 }
 
 /* ---- reading ---- */
 
-static char train_path[] = "/tmp/locus-ctr-train-XXXXXX",
-            test_path[] = "/tmp/locus-ctr-test-XXXXXX";
-
-static void write_file(char *path, const char *text)
-{
-    strcpy(path + strlen(path) - 6, "XXXXXX");
-    int file = mkstemp(path);
-    CHECK(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
-    close(file);
-}
-
 /* Reads two texts; in the order in which they stand. */
 static void read_texts(struct clicks *c, struct clicks_source s, const char *train,
                        const char *test)
 {
+    char path[FOLDER_PATH_BYTES];
+    snprintf(path, sizeof path, "%s", folder_file(train, 0));
     clicks_init(c);
-    write_file(train_path, train);
-    write_file(test_path, test);
-    s.train = train_path;
-    s.test = test_path;
+    s.train = path;
+    s.test = folder_file(test, 0);
     uint64_t count = clicks_read(c, &s);
     clicks_finish(c, &(struct clicks_split){.train = count, .seed = 1});
     for (uint64_t i = 0; i < c->count; i++) c->order[i] = (uint32_t)i;
-    unlink(train_path);
-    unlink(test_path);
 }
 
-static void has(const struct clicks *c, uint64_t number, bool is_click, uint32_t count,
-                const uint32_t *features, const uint16_t *fields)
+struct reading {
+    struct clicks_source source;
+    const char *train, *test, *said;
+};
+
+static void read_both(const void *reading)
 {
-    struct click x = clicks_get(c, number);
-    CHECK_EQ(x.is_click, is_click);
-    CHECK_EQ(x.count, count);
-    for (uint32_t i = 0; i < count && i < x.count; i++) {
-        CHECK_EQ(x.feature[i], features[i]);
-        CHECK_EQ(x.field[i], fields[i]);
+    const struct reading *r = reading;
+    CLOSED_BY(clicks_fini) struct clicks c;
+    read_texts(&c, r->source, r->train, r->test);
+    printf("%u", c.feature_count);
+    for (uint64_t k = 0; k < c.count; k++) {
+        struct click x = clicks_get(&c, k);
+        printf("%s%c", k == c.train ? " |" : "", x.is_click ? '+' : '-');
+        for (uint32_t j = 0; j < x.count; j++)
+            printf("%s%u:%u", j ? "," : "", x.field[j], x.feature[j]);
     }
+    for (uint32_t k = 0; k < c.names.count; k++) printf(" %s", names_get(&c.names, k));
+    printf("\n");
 }
 
-#define LIST(...) ((const uint32_t[]){__VA_ARGS__})
-#define FIELDS(...) ((const uint16_t[]){__VA_ARGS__})
-
-TEST(ctr, libsvm_has_fields_by_position_where_all_have_as_many)
+/* How many features there are, examples as "+field:feature..." or "-...", those to test with behind
+ * |, and the names of features; or what is complained of. */
+static void check_readings(const struct reading *r, size_t count, int status)
 {
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, (struct clicks_source){0}, "1 3:1 7:0.5\n-1 3:1 \t9:1\r\n", "+1 2:1 9:2\n");
-    CHECK_EQ(c.train, 2);
-    CHECK_EQ(c.test, 1);
-    CHECK_EQ(c.feature_count, 10);
-    CHECK_EQ(c.field_count, 2);
-    has(&c, 0, true, 2, LIST(3, 7), FIELDS(0, 1));
-    has(&c, 1, false, 2, LIST(3, 9), FIELDS(0, 1));
-    has(&c, 2, true, 2, LIST(2, 9), FIELDS(0, 1));
-    CHECK(clicks_get(&c, 0).value[1] == 0.5f && clicks_get(&c, 2).value[1] == 2);
-    clicks_fini(&c);
-    read_texts(&c, (struct clicks_source){0}, "1 3:1 7:0.5\n-1 3:1\n", "0 2:1\n");
-    CHECK_EQ(c.field_count, 1);
-    has(&c, 0, true, 2, LIST(3, 7), FIELDS(0, 0));
+    for (size_t i = 0; i < count; i++) ends_with(read_both, &r[i], status, r[i].said);
 }
 
-TEST(ctr, libffm_names_its_fields)
+#define READS(list) check_readings(list, sizeof(list) / sizeof *(list), 0)
+#define REFUSES(list) check_readings(list, sizeof(list) / sizeof *(list), 1)
+
+static const struct clicks_source none = {0}, two = {.bins = 2}, nine = {.bins = 9};
+
+TEST(ctr_files, libsvm_and_libffm_have_fields)
 {
+    static const struct clicks_source of_2 = {.positive = "2"};
+    const struct reading readings[] = {
+        /* by position where all have as many */
+        {none, "1 3:1 7:0.5\n-1 3:1 \t9:1\r\n", "+1 2:1 9:2\n", "10+0:3,1:7-0:3,1:9 |+0:2,1:9\n"},
+        {none, "1 3:1 7:0.5\n-1 3:1\n", "0 2:1\n", "8+0:3,0:7-0:3 |-0:2\n"},
+        {none, "1 0:3:1 4:7:0.5 4:8:0.5\n0 2:1:1\n", "1 2:1:1\n", "9+0:3,4:7,4:8-2:1 |+2:1\n"},
+        {none, "0\n0 2:1 7:1\n1 5:1\n", "1\n", "8--0:2,0:7+0:5 |+\n"},
+        /* a large number is no size */
+        {none, "1 1:1 500000000:1\n0 2:1\n", "1 500000000:1\n",
+         "3+0:0,0:2-0:1 |+0:2 1 2 500000000\n"},
+        {none, "1 1:1 2:1\n0 3:1\n", "1 0:1 1:1\n0 2:1 3:0\n", "4+0:1,0:2-0:3 |+0:0,0:1-0:2,0:3\n"},
+        {of_2, "2 1:1\n1 2:1\n", "1 1:1\n", "3+0:1-0:2 |-0:1\n"}};
+    READS(readings);
     CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, (struct clicks_source){0}, "1 0:3:1 4:7:0.5 4:8:0.5\n0 2:1:1\n", "1 2:1:1\n");
-    CHECK_EQ(c.field_count, 5);
-    has(&c, 0, true, 3, LIST(3, 7, 8), FIELDS(0, 4, 4));
-    has(&c, 1, false, 1, LIST(1), FIELDS(2));
+    read_texts(&c, none, "1 1:1\n0 1:0.5 2:1 3:1 4:1\n0 2:1 3:1\n", "1 1:1 2:2\n");
+    CHECK(clicks_get(&c, 1).value[0] == 0.5F && clicks_get(&c, 3).value[1] == 2);
+    CHECK(clicks_entries(&c, 1) == 4 && clicks_entries(&c, 3) == 8 && clicks_entries(&c, 99) == 9);
 }
 
 #define TABS_25 "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"
-#define NUMBERS(first) "\t" first "\t\t\t\t\t\t\t\t\t\t\t\t"
+#define CRITEO(label, number, word) label "\t" number "\t\t\t\t\t\t\t\t\t\t\t\t\t" word TABS_25 "\n"
+#define TENS_60 "111111111111111111111111111111111111111111111111111111111111"
 
-TEST(ctr, criteo_has_numbers_and_categories)
+TEST(ctr_files, criteo_has_numbers_and_categories)
 {
+    const struct reading readings[] = {
+        /* the logarithms are alike; ef was not trained with */
+        {none, CRITEO("1", "2", "ab") CRITEO("0", "1000", "cd"), CRITEO("1", "1001", "ef"),
+         "4+0:0,13:1-0:2,13:3 |+0:2 I1=2 C1=ab I1=l47 C1=cd\n"},
+        {none, CRITEO("1", TENS_60, "ab") CRITEO("0", "NA", "ab"), CRITEO("1", "NA", "ab"),
+         "2+0:0,13:1-13:1 |+13:1 I1=l18484 C1=ab\n"}};
+    READS(readings);
     CLOSED_BY(clicks_fini) struct clicks c;
-    const char train[] = "1" NUMBERS("2") "\tab" TABS_25 "\n0" NUMBERS("1000") "\tcd" TABS_25 "\n",
-               test[] = "1" NUMBERS("1001") "\tef" TABS_25 "\n";
-    read_texts(&c, (struct clicks_source){0}, train, test);
-    CHECK_EQ(c.feature_count, 4);
-    has(&c, 0, true, 2, LIST(0, 1), FIELDS(0, 13));
-    has(&c, 1, false, 2, LIST(2, 3), FIELDS(0, 13));
-    has(&c, 2, true, 1, LIST(2), FIELDS(0)); /* the logarithms are alike; ef was not trained with */
-    CHECK_STR(names_get(&c.names, 0), "I1=2");
-    CHECK_STR(names_get(&c.names, 1), "C1=ab");
-    CHECK_STR(names_get(&c.names, 2), "I1=l47");
-    clicks_fini(&c);
-    read_texts(&c, (struct clicks_source){.hash_bits = 5}, train, test);
-    CHECK_EQ(c.feature_count, 32);
-    CHECK_EQ(clicks_get(&c, 2).count, 2);
+    read_texts(&c, (struct clicks_source){.hash_bits = 5}, readings[0].train, readings[0].test);
+    CHECK(c.feature_count == 32 && clicks_get(&c, 2).count == 2);
     CHECK_EQ(clicks_get(&c, 1).feature[0], clicks_get(&c, 2).feature[0]);
 }
 
-TEST(ctr, csv_cuts_columns_of_numbers)
+#define ROWS "20,x,0\n40,y,1\n60,x,1\n"
+#define OF_ROWS "4-0:0,1:1+0:0,1:2+0:3,1:1 |-0:0,1:2 1=[-inf,60) 2=x 2=y 1=[60,inf)\n"
+
+TEST(ctr_files, columns_of_numbers_are_cut_and_words_are_features)
 {
-    CLOSED_BY(clicks_fini) struct clicks c;
-    struct clicks_source s = {.positive = ">50K.", .bins = 2};
-    read_texts(&c, s, "1, x, 5, >50K\n2, y, 5, <=50K\n3, ?, 6, <=50K\n4, x, 6, >50K\n",
-               "|a heading\n9, z, 5, >50K.\n0, x, 7, <=50K.\n");
-    CHECK_EQ(c.train, 4);
-    CHECK_EQ(c.field_count, 3);
-    /* two parts; x, y and none; 5 and 6 */
-    CHECK_EQ(c.feature_count, 7);
-    CHECK_STR(names_get(&c.names, 0), "1=[-inf,3)");
-    CHECK_STR(names_get(&c.names, 4), "1=[3,inf)");
-    static const int64_t kinds[] = {CLICKS_NUMBERS, CLICKS_WORDS, CLICKS_NUMBERS, CLICKS_LABEL};
-    CHECK_EQ(c.columns.count, 4);
-    CHECK_EQ(memcmp(c.columns.kind, kinds, sizeof kinds), 0);
-    has(&c, 0, true, 3, LIST(0, 1, 2), FIELDS(0, 1, 2));
-    has(&c, 1, false, 3, LIST(0, 3, 2), FIELDS(0, 1, 2));
-    has(&c, 3, true, 3, LIST(4, 1, 6), FIELDS(0, 1, 2));
-    has(&c, 4, true, 2, LIST(4, 2), FIELDS(0, 2)); /* z was not trained with */
-    has(&c, 5, false, 2, LIST(0, 1), FIELDS(0, 1));
-    clicks_fini(&c);
-    s = (struct clicks_source){.label = "bought", .positive = "yes", .bins = 9};
-    read_texts(&c, s, "bought,what\nyes,\"book\"\nno,pen\n", "bought,what\nno,book\nyes,pen\n");
-    CHECK_EQ(c.count, 4);
-    has(&c, 0, true, 1, LIST(0), FIELDS(0));
-    has(&c, 2, false, 1, LIST(0), FIELDS(0));
+    static const struct clicks_source income = {.positive = ">50K.", .bins = 2},
+                                      yes = {.label = "bought", .positive = "yes", .bins = 9},
+                                      click = {.bins = 2, .label = "click"};
+    const struct reading readings[] = {
+        /* two parts; x, y and none; 5 and 6. z was not trained with. A full stop is passed over */
+        {income, "1, x, 5, >50K\n2, y, 5, <=50K\n3, ?, 6, <=50K\n4, x, 6, >50K\n",
+         "|a heading\n9, z, 5, >50K.\n0, x, 7, <=50K.\n",
+         "7+0:0,1:1,2:2-0:0,1:3,2:2-0:4,1:5,2:6+0:4,1:1,2:6 |+0:4,2:2-0:0,1:1 1=[-inf,3) "},
+        {yes, "bought,what\nyes,\"book\"\nno,pen\n", "bought,what\nno,book\nyes,pen\n",
+         "2+0:0-0:1 |-0:0+0:1 2=book 2=pen\n"},
+        /* columns to test with are found by name, and more are passed over */
+        {two, ROWS, "50,y,0\n", OF_ROWS},
+        {two, "age,name,click\n" ROWS, "click,more,name,age\n0,7,y,50\n", "4-0:0,1:1+0:0,1:2+0:3,"},
+        {two, ",age,name,click\n0,20,x,0\n1,40,y,1\n2,60,x,1\n", ",age,name,click\n0,50,y,0\n",
+         "4-0:0,1:1+0:0,1:2+0:3,1:1 |-0:0,1:2 "},
+        {click, "age\tname\tclick\n20\tx\t0\n40\ty\t1\n60\tx\t1\n", "click;age;name\n0;50;y\n",
+         "4-0:0,1:1+0:0,1:2+0:3,1:1 |-0:0,1:2 "},
+        /* what is missing is no word of a column of numbers, and one of a column of words */
+        {two, ROWS "NULL,x,1\n50,?,1\n", "NA,x,1\n",
+         "6-0:0,1:1+0:0,1:2+0:3,1:1+0:4,1:1+0:3,1:5 |+0:4,1:1 "},
+        /* a word is one however often it comes; those of the test alone are none */
+        {two, "1,0\n2,0\n3,1\n4,1\n5,0\n6,0\n7,0\n8,0\n9,0\nfew,1\n", "3.50,0\nfew,1\nmany,1\n",
+         "3-0:0-0:0+0:0+0:0-0:0-0:1-0:1-0:1-0:1+0:2 |-0:0+0:2+ "},
+        /* numbers that are equal are one feature, and long ones are not rounded */
+        {nine, "1.0,a,0.0\n2.50,b,1.0\n", "2.5,a,1\n", "4-0:0,1:1+0:2,1:3 |+0:2,1:1 "},
+        {nine, "-0,1e+05,0\n.5,007,1\n", "5e-1,+100000.0,1\n", "4-0:0,1:1+0:2,1:3 |+0:2,1:1 "},
+        {nine, "12345678901234567890,0\n-7,1\n", "-7,0\n12345678901234567892,1\n",
+         "2-0:0+0:1 |-0:1+ "},
+        {nine, "\"Smith, \"\"J\"\"\",1\n\"Lee\",0\n", "Lee,1\n",
+         "2+0:0-0:1 |+0:1 1=Smith, \"J\" 1=Lee\n"},
+        /* versions, ranges and days are words, each of them */
+        {two,
+         "1.2.3\t10-20\t2024-01-01\t0\n1.2.4\t20-30\t2024-01-02\t1\n10.0.0.7\t5-10\t2024-02-01\t1\n",
+         "1.2.3\t10-20\t2024-01-01\t0\n", "9-0:0,1:1,2:2+0:3,1:4,2:5+0:6,1:7,2:8 |-0:0,1:1,2:2 "}};
+    READS(readings);
 }
 
-/* As if it was two files: the same examples, each with its label. */
-static void are_alike(struct clicks_source s, const char *train, const char *test,
-                      const char *other_train, const char *other_test)
+TEST(ctr_files, columns_have_kinds_and_weights_are_no_features)
 {
-    struct clicks a, b;
-    read_texts(&a, s, train, test);
-    read_texts(&b, s, other_train, other_test);
-    CHECK_EQ(a.train, b.train);
-    CHECK_EQ(clicks_digest(&a), clicks_digest(&b));
-    clicks_fini(&a);
-    clicks_fini(&b);
-}
-
-TEST(ctr, a_column_of_weights_is_no_feature)
-{
+    static const float weights[] = {0.5F, 3, 0, 2};
+    static const int64_t kinds[] = {CLICKS_WEIGHT, CLICKS_LABEL, CLICKS_WORDS, CLICKS_NUMBERS};
     CLOSED_BY(clicks_fini) struct clicks c;
     struct clicks_source s = {.weight = "many", .label = "y", .bins = 2};
-    read_texts(&c, s, "many,y,x\n0.5,1,a\n3,0,b\n", "x,many,y\nb,0,1\na,2,0\n");
-    CHECK(c.field_count == 1 && c.feature_count == 2);
-    static const float weights[] = {0.5F, 3, 0, 2};
+    read_texts(&c, s, "many,y,x,z\n0.5,1,a,5\n3,0,b,5\n", "x,many,y,z\nb,0,1,5\na,2,0,5\n");
+    CHECK(c.field_count == 2 && c.feature_count == 3 && c.columns.count == 4);
     for (uint64_t i = 0; i < 4; i++) CHECK(clicks_get(&c, i).weight == weights[i]);
-    static const int64_t kinds[] = {CLICKS_WEIGHT, CLICKS_LABEL, CLICKS_WORDS};
     CHECK_EQ(memcmp(c.columns.kind, kinds, sizeof kinds), 0);
 }
 
-#define ROWS "20,x,0\n40,y,1\n60,x,1\n"
-
-TEST(ctr, a_heading_is_no_example)
+TEST(ctr_files, digests_tell_names_apart)
 {
-    struct clicks_source s = {.bins = 2};
-    are_alike(s, ROWS, "50,y,0\n", "# made\n\nage,name,click\n" ROWS, "age,name,click\n50,y,0\n");
-    /* columns to test with are found by name, and more are passed over */
-    are_alike(s, ROWS, "50,y,0\n", "age,name,click\n" ROWS, "click,more,name,age\n0,7,y,50\n");
-    are_alike(s, ROWS, "50,y,0\n", ",age,name,click\n0,20,x,0\n1,40,y,1\n2,60,x,1\n",
-              ",age,name,click\n0,50,y,0\n");
-    s.label = "click";
-    are_alike(s, "age,name,click\n" ROWS, "age,name,click\n50,y,0\n",
-              "age\tname\tclick\n20\tx\t0\n40\ty\t1\n60\tx\t1\n", "click;age;name\n0;50;y\n");
-}
-
-TEST(ctr, what_is_missing_is_no_word_of_a_column_of_numbers)
-{
-    static const char *const words[] = {"?", "NA", "nan", "NULL", "none"};
-    struct clicks_source s = {.bins = 2};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        char train[128], test[64];
-        snprintf(train, sizeof train, ROWS "%s,x,1\n50,%s,1\n", words[i], i ? "y" : "");
-        snprintf(test, sizeof test, "%s,x,1\n", words[i]);
-        are_alike(s, i ? ROWS ",x,1\n50,y,1\n" : ROWS ",x,1\n50,?,1\n", ",x,1\n", train, test);
+    uint64_t digests[3];
+    for (int i = 0; i < 3; i++) {
+        CLOSED_BY(clicks_fini) struct clicks c;
+        read_texts(&c, nine, i < 2 ? "x,1\ny,0\n" : "x,1\nz,0\n", "x,1\n");
+        digests[i] = clicks_digest(&c);
     }
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, s, ROWS ",x,1\nNA,NA,0\n", "7,NA,1\n");
-    CHECK_EQ(c.feature_count, 6); /* two parts, and none; x, y and NA, a word there */
-    clicks_fini(&c);
-    read_texts(&c, s, "1,0\n2,0\n3,1\n4,1\n5,0\n6,0\n7,0\n8,0\n9,0\nfew,1\n",
-               "3.50,0\nfew,1\nmany,1\n");
-    CHECK_EQ(c.feature_count, 3); /* two parts and a word */
-    has(&c, 10, false, 1, LIST(0), FIELDS(0));
-    has(&c, 11, true, 1, LIST(2), FIELDS(0));
-    has(&c, 12, true, 0, LIST(0), FIELDS(0));
-    clicks_fini(&c);
-    read_texts(&c, s, "1,0\n2,0\n3,1\n4,1\n5,0\n-,0\n-,0\n6,0\n7,0\n8,0\n9,0\n-,1\n", "3.5,0\n");
-    CHECK_EQ(c.feature_count, 3); /* a word is one however often it comes */
+    CHECK(digests[0] == digests[1] && digests[0] != digests[2]);
 }
 
-TEST(ctr, examples_of_other_names_are_others)
+/* Of one column of so many different numbers, cut into 64 bins at most. */
+TEST(ctr_files, few_examples_have_few_bins)
 {
-    struct clicks a, b;
-    read_texts(&a, (struct clicks_source){.bins = 9}, "x,1\ny,0\n", "x,1\n");
-    read_texts(&b, (struct clicks_source){.bins = 9}, "x,1\nz,0\n", "x,1\n");
-    CHECK(clicks_digest(&a) != clicks_digest(&b));
-    clicks_fini(&a);
-    clicks_fini(&b);
+    static const uint32_t cases[][2] = {{16, 16}, {100, 16}, {32 * 20, 20}, {32 * 100, 64}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        CLOSED_BY(clicks_fini) struct clicks c;
+        CLOSED_BY(free_at) char *text = take_memory(cases[k][0], 24);
+        size_t at = 0;
+        for (unsigned i = 0; i < cases[k][0]; i++)
+            at += (size_t)sprintf(text + at, "%u.5,%u\n", i, i % 2);
+        read_texts(&c, (struct clicks_source){.bins = 64}, text, "0.5,0\n");
+        CHECK_EQ(c.feature_count, cases[k][1]);
+    }
 }
 
-TEST(ctr, a_batch_has_room_for_the_longest_examples)
+TEST(ctr_files, weights_that_are_none_are_refused)
 {
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, (struct clicks_source){0}, "1 1:1\n0 1:1 2:1 3:1 4:1\n0 2:1 3:1\n",
-               "1 1:1 2:1\n");
-    CHECK_EQ(clicks_entries(&c, 1), 4);
-    CHECK_EQ(clicks_entries(&c, 3), 8);
-    CHECK_EQ(clicks_entries(&c, 1000), 9);
+    static const char good[] = "w,x,y\n1,a,1\n2,b,0\n";
+    const struct clicks_source s = {.weight = "w", .bins = 2};
+    const struct reading refusals[] = {
+        {s, good, "w,x,y\n-1,a,0\n", ":2: its weight, -1, must be 0, or from 1e-9 to"},
+        {s, good, "w,x,y\n1e10,a,0\n", ":2: its weight, 1e+10, must be 0, or from"},
+        {s, good, "w,x,y\n?,a,0\n", ":2: \"?\" is no weight"},
+        {s, good, "w,x,y\n0,a,0\n", "all examples to test with have the weight 0"},
+        {s, "v,x,y\n1,a,1\n2,b,0\n", good, "no column has the name \"w\" (--weight)"},
+        {s, "x,v,w\na,1,1\nb,0,2\n", good, "--weight is the label's column"},
+        {s, "1 1:1\n0 2:1\n", "1 1:1\n", "--weight is for separated fields"}};
+    REFUSES(refusals);
 }
 
-TEST(ctr, the_label_of_a_click_is_told_in_all_formats)
+TEST(ctr_files, examples_that_cannot_be_told_are_refused)
 {
-    struct clicks_source s = {.positive = "2"};
-    are_alike((struct clicks_source){0}, "1 1:1\n0 2:1\n", "1 1:1\n", "1 1:1\n-1 2:1\n", "1 1:1\n");
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, s, "2 1:1\n1 2:1\n", "1 1:1\n");
-    has(&c, 0, true, 1, LIST(1), FIELDS(0));
-    has(&c, 1, false, 1, LIST(2), FIELDS(0));
-    has(&c, 2, false, 1, LIST(1), FIELDS(0));
+    static const struct clicks_source yes = {.bins = 2, .positive = "yes"},
+                                      label = {.bins = 2, .label = "click"},
+                                      hashed = {.hash_bits = 4};
+    const struct reading refusals[] = {
+        /* numbers of features and fields that may begin with 0 or 1 */
+        {none, "1 1:1 2:1\n0 3:1\n", "1 0:1 1:1\n0 2:1\n", "numbers features from 0 to 2, and"},
+        {none, "1 1:1 2:1\n0 3:1\n", "1 2:1\n0 3:1 4:1\n", "numbers features from 2 to 4, and"},
+        {none, "1 1:1:1\n0 2:2:1\n", "1 0:1:1\n0 1:2:1\n", "numbers fields from 0 to 1, and"},
+        {two, "age,click\n1,0\n2,1\n", "1,0\n", "has no heading, and "},
+        {two, "1,0\n2,1\n", "age,click\n1,0\n", "has a heading, and "},
+        {two, "age,z,click\n1,7,0\n2,8,1\n", "age,click\n1,0\n", "has no column \"z\", which "},
+        {two, "1,7,0\n2,8,1\n", "7,1\n", "has 2 columns, and "},
+        {two, "1,0\n2,1\n3,0\n", "x,1\n", "\"x\" is no number; all others in column 1 are"},
+        {two, "label,age\n0,1\n1,2\n", "", "its column \"label\" is not the last: --label"},
+        {two, "0,0.5\n1,0.7\n", "", ":1: \"0.5\" is no label: must be 1 for a click, 0 or -1"},
+        {two, "x,1\nx,?\n", "", ":2: has no label, in column 2"},
+        {yes, "x,yes\ny,no\n", "x,Yes\n", ":1: the label \"Yes\" is not in "},
+        {two, "x,1\ny,0\n", "v,1\nw,0\n", "has no feature that "},
+        {two, "a,a,click\n1,7,0\n2,8,1\n", "", ":1: two columns have one name"},
+        {two, "x,1\nx,0\nx,-1\n", "", ":3: has the label -1, and another line has 0: --positive"},
+        {two, "1 1:1\n0 1:1\n", "1 7:0,5\n", "\"0,5\" is no value: must be a number"},
+        {label, "1 1:1\n0 1:1\n", "", "--label is for separated fields, and "},
+        {hashed, "1 1:1\n0 1:1\n", "", "--hash is for names"},
+        {two, "1\t0\n2\t1\n3\t0\n4\t0\n5\t0\n6\t0\n7\t0\n8\t0\n950\t0\n1,050\t1\n", "",
+         ":10: \"1,050\", in column 1, is no number, but seems to be one"}};
+    REFUSES(refusals);
 }
 
-/* Features of one column of so many different numbers, cut into 64 bins at most. */
-static uint32_t parts_of(unsigned examples)
-{
-    struct clicks c;
-    char *text = take_memory(examples, 24);
-    size_t at = 0;
-    for (unsigned i = 0; i < examples; i++) at += (size_t)sprintf(text + at, "%u.5,%u\n", i, i % 2);
-    read_texts(&c, (struct clicks_source){.bins = 64}, text, "0.5,0\n");
-    uint32_t parts = c.feature_count;
-    clicks_fini(&c);
-    free(text);
-    return parts;
-}
-
-TEST(ctr, few_examples_have_few_bins)
-{
-    CHECK_EQ(parts_of(16), 16);
-    CHECK_EQ(parts_of(100), 16);
-    CHECK_EQ(parts_of(32 * 20), 20);
-    CHECK_EQ(parts_of(32 * 100), 64);
-}
-
-TEST(ctr, numbers_that_are_equal_are_one_feature)
-{
-    are_alike((struct clicks_source){.bins = 9}, "1,a,0\n2.5,b,1\n", "2.5,a,1\n",
-              "1.0,a,0.0\n2.50,b,1.0\n", "2.5,a,1\n");
-    are_alike((struct clicks_source){.bins = 9}, "0,100000,0\n0.5,7,1\n", "0.5,100000,1\n",
-              "-0,1e+05,0\n.5,007,1\n", "5e-1,+100000.0,1\n");
-    are_alike((struct clicks_source){.bins = 9}, "12345678901234567890,0\n-7,1\n",
-              "-7,0\n12345678901234567891,1\n", "12345678901234567890,0\n-7,1\n",
-              "-7,0\n12345678901234567892,1\n"); /* ids: one that was not trained with is none */
-}
-
-TEST(ctr, fields_in_quotation_marks_have_commas_in_them)
-{
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, (struct clicks_source){.bins = 9}, "\"Smith, \"\"J\"\"\",1\n\"Lee\",0\n",
-               "Lee,1\n");
-    CHECK_EQ(c.field_count, 1);
-    CHECK_STR(names_get(&c.names, 0), "1=Smith, \"J\"");
-    has(&c, 2, true, 1, LIST(1), FIELDS(0));
-}
-
-TEST(ctr, comments_and_lines_without_features_are_understood)
-{
-    struct clicks_source s = {0};
-    are_alike(s, "0 2:1 7:1\n1 5:1 6:1\n", "1 2:1 6:1\n",
-              "# a tool\n\n0 2:1 7:1 # id 7\n1 5:1 6:1#\n", "% x\n1 2:1 6:1 # 9:1\n");
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, s, "0\n0 2:1 7:1\n1 5:1\n", "1\n");
-    CHECK_EQ(c.count, 4);
-    has(&c, 0, false, 0, LIST(0), FIELDS(0));
-    has(&c, 1, false, 2, LIST(2, 7), FIELDS(0, 0));
-}
-
-TEST(ctr, a_large_number_of_a_feature_is_no_size)
-{
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, (struct clicks_source){0}, "1 1:1 500000000:1\n0 2:1\n", "1 500000000:1\n");
-    CHECK_EQ(c.feature_count, 3);
-    CHECK_STR(names_get(&c.names, 2), "500000000");
-    has(&c, 0, true, 2, LIST(0, 2), FIELDS(0, 0));
-    has(&c, 1, false, 1, LIST(1), FIELDS(0));
-    has(&c, 2, true, 1, LIST(2), FIELDS(0));
-}
-
-TEST(ctr, a_long_number_is_one)
-{
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(
-        &c, (struct clicks_source){0},
-        "1" NUMBERS(
-            "111111111111111111111111111111111111111111111111111111111111") "\tab" TABS_25
-                                                                            "\n0" NUMBERS(
-                                                                                "NA") "\tab" TABS_25
-                                                                                      "\n",
-        "1" NUMBERS("NA") "\tab" TABS_25 "\n");
-    CHECK_STR(names_get(&c.names, 0), "I1=l18484");
-    has(&c, 2, true, 1, LIST(1), FIELDS(13));
-}
-
-struct two_texts {
-    struct clicks_source source;
-    const char *train, *test;
-};
-
-static void read_two(const void *texts)
-{
-    const struct two_texts *t = texts;
-    struct clicks c;
-    read_texts(&c, t->source, t->train, t->test);
-}
-
-static void refuses(struct clicks_source s, const char *train, const char *test, const char *part)
-{
-    ends_with(read_two, &(struct two_texts){s, train, test}, 1, part);
-}
-
-TEST(ctr, weights_that_are_none_are_refused)
-{
-    struct clicks_source s = {.weight = "w", .bins = 2};
-    const char *good = "w,x,y\n1,a,1\n2,b,0\n";
-    refuses(s, good, "w,x,y\n-1,a,0\n", ":2: its weight, -1, must be 0, or from 1e-9 to");
-    refuses(s, good, "w,x,y\n1e10,a,0\n", ":2: its weight, 1e+10, must be 0, or from");
-    refuses(s, good, "w,x,y\n1e-10,a,0\n", ":2: its weight, 1e-10, must be 0, or from");
-    refuses(s, good, "w,x,y\n?,a,0\n", ":2: \"?\" is no weight");
-    refuses(s, good, "w,x,y\n0,a,0\n", "all examples to test with have the weight 0");
-    refuses(s, "v,x,y\n1,a,1\n2,b,0\n", good, "no column has the name \"w\" (--weight)");
-    refuses(s, "x,v,w\na,1,1\nb,0,2\n", good, "--weight is the label's column");
-    refuses(s, "1 1:1\n0 2:1\n", "1 1:1\n", "--weight is for separated fields");
-}
-
-TEST(ctr, features_of_the_test_begin_with_the_same_number)
-{
-    static const char train[] = "1 1:1 2:1\n0 3:1\n";
-    struct clicks_source s = {0};
-    refuses(s, train, "1 0:1 1:1\n0 2:1\n", "numbers features from 0 to 2, and");
-    refuses(s, train, "1 2:1\n0 3:1 4:1\n", "numbers features from 2 to 4, and");
-    refuses(s, "1 1:1:1\n0 2:2:1\n", "1 0:1:1\n0 1:2:1\n", "numbers fields from 0 to 1, and");
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, s, train, "1 0:1 1:1\n0 2:1 3:0\n");
-    CHECK_EQ(c.count, 4);
-}
-
-TEST(ctr, refuses_what_is_not_to_be_told)
-{
-    struct clicks_source s = {.bins = 2}, yes = {.bins = 2, .positive = "yes"};
-    refuses(s, "age,click\n1,0\n2,1\n", "1,0\n", "has no heading, and ");
-    refuses(s, "1,0\n2,1\n", "age,click\n1,0\n", "has a heading, and ");
-    refuses(s, "age,z,click\n1,7,0\n2,8,1\n", "age,click\n1,0\n", "has no column \"z\", which ");
-    refuses(s, "1,7,0\n2,8,1\n", "7,1\n", "has 2 columns, and ");
-    refuses(s, "1,0\n2,1\n3,0\n", "x,1\n", "\"x\" is no number; all others in column 1 are");
-    refuses(s, "label,age\n0,1\n1,2\n", "", "its column \"label\" is not the last: --label");
-    refuses(s, "0,0.5\n1,0.7\n", "",
-            ":1: \"0.5\" is no label: must be 1 for a click, 0 or -1 for none");
-    refuses(s, "x,yes\nx,no\n", "", "\"yes\" is no label");
-    refuses(s, "x,1\nx,?\n", "", ":2: has no label, in column 2");
-    refuses(yes, "x,yes\ny,no\n", "x,Yes\n", ":1: the label \"Yes\" is not in ");
-    refuses(s, "age,click\n1,0\n2,1\n", "age,click\n1,0\nage,click\n", "the heading again");
-    refuses(s, "x,1\ny,0\n", "v,1\nw,0\n", "has no feature that ");
-    refuses(s, "a,a,click\n1,7,0\n2,8,1\n", "", ":1: two columns have one name");
-    refuses(s, "x,1\nx,0\nx,-1\n", "", ":3: has the label -1, and another line has 0: --positive");
-    refuses(s, "1 1:1\n0 1:1\n-1 1:1\n", "", ":3: has the label -1, and another line has 0");
-    refuses(s, "0 1:1\n0 2:1\n", "", "no example has the label \"1\": --positive");
-    refuses(s, "1 1:1\n0 1:1\n", "1 7:0,5\n", "\"0,5\" is no value: must be a number");
-    refuses(s, "1 qid:3 1:1 2:1\n", "", "\"qid\" is no feature: must be a whole number");
-    refuses(s, "1 1:0x10\n", "", "\"0x10\" is no value: must be a number");
-    s.label = "click";
-    refuses(s, "1 1:1\n0 1:1\n", "", "--label is for separated fields, and ");
-    refuses((struct clicks_source){.hash_bits = 4}, "1 1:1\n0 1:1\n", "", "--hash is for names");
-}
-
-TEST(ctr, numbers_as_others_write_them_are_refused)
+TEST(ctr_files, numbers_as_others_write_them_are_refused)
 {
     static const char *const rows[] = {"%u,5", "1.%03u,50", "\xe2\x82\xac%u", "%u%%",
                                        "-$%u", "2'%03u",    "\xe2\x88\x92%u"};
-    struct clicks_source s = {.bins = 2};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char text[256];
-        size_t at = 0;
+        char text[256] = "";
         for (unsigned row = 1; row <= 9; row++) {
-            at += (size_t)sprintf(text + at, rows[i], row);
-            at += (size_t)sprintf(text + at, "\t%u\n", row % 2);
+            sprintf(text + strlen(text), rows[i], row);
+            sprintf(text + strlen(text), "\t%u\n", row % 2);
         }
-        refuses(s, text, "", ":1: \"");
-        refuses(s, text, "", "in column 1, is no number, but seems to be one");
+        const struct reading r = {two, text, "", "in column 1, is no number, but seems to be one"};
+        check_readings(&r, 1, 1);
     }
-    refuses(s, "1\t0\n2\t1\n3\t0\n4\t0\n5\t0\n6\t0\n7\t0\n8\t0\n950\t0\n1,050\t1\n", "",
-            ":10: \"1,050\", in column 1, is no number, but seems to be one");
-    CLOSED_BY(clicks_fini) struct clicks c;
-    read_texts(&c, s,
-               "1.2.3\t10-20\t2024-01-01\t0\n1.2.4\t20-30\t2024-01-02\t1\n"
-               "10.0.0.7\t5-10\t2024-02-01\t1\n",
-               "1.2.3\t10-20\t2024-01-01\t0\n");
-    CHECK_EQ(c.feature_count, 9); /* words, each of them */
-}
-
-/* ---- planted ---- */
-
-TEST(ctr, planted_clicks_come_as_the_model_says)
-{
-    enum { EXAMPLES = 20000 };
-    static struct planted p;
-    static struct planted_click a, b;
-    double foretold = 0, variance = 0, clicks = 0, first = 0;
-    planted_init(&p, "5x1000x20000", 1.2, 3);
-    CHECK_EQ(p.field[0].count, 1000 - 250 - 125 - 62 - 31);
-    for (uint64_t i = 0; i < EXAMPLES; i++) {
-        struct click x = planted_get(&p, i, &a);
-        CHECK_EQ(x.count, 5);
-        for (uint32_t f = 0; f < 5; f++)
-            CHECK(x.feature[f] >= p.field[f].first &&
-                  x.feature[f] < p.field[f].first + p.field[f].count && x.field[f] == f);
-        double chance = 1 / (1 + exp(-a.logit));
-        foretold += chance;
-        variance += chance * (1 - chance);
-        clicks += x.is_click;
-        first += x.feature[4] == p.field[4].first + 17;
-        struct click again = planted_get(&p, i, &b);
-        CHECK(again.is_click == x.is_click && memcmp(a.feature, b.feature, 20) == 0);
-    }
-    CHECK(fabs(clicks - foretold) < 5 * sqrt(variance));
-    CHECK(clicks > EXAMPLES / 20.0 && clicks < EXAMPLES / 2.0);
-    /* the most frequent of 31: the integral of x^-1.2 from 1 to 2, of that from 1 to 32 */
-    double share = (1 - pow(2, -0.2)) / (1 - pow(32, -0.2));
-    CHECK(fabs(first - share * EXAMPLES) < 5 * sqrt(share * (1 - share) * EXAMPLES));
 }
 
 /* ---- gradients ---- */
@@ -576,13 +379,12 @@ static void check_gradients(struct pool_member *m, void *ctr)
     }
 }
 
-TEST(ctr, gradients_of_features_are_slopes)
+TEST(wide_deep, gradients_of_features_are_slopes)
 {
     static struct ctr c = {.options = {.dim = DIM, .batch = EXAMPLES},
                            .train = EXAMPLES,
                            .features = FEATURES,
                            .fields = FIELD_COUNT};
-    struct pool pool;
     clicks_init(&c.clicks); /* as many entries as ours */
     for (uint32_t i = 0; i < EXAMPLES; i++) {
         for (uint32_t j = 0; j < 4; j++) clicks_add(&c.clicks, 0, 0, 0);
@@ -595,10 +397,7 @@ TEST(ctr, gradients_of_features_are_slopes)
         {.rows = c.plan.rows, .length = c.plan.length, .optimizer = LOCUS_ADAGRAD},
         {.rows = 1, .length = CTR_SCORES_OF_ROW},
     };
-    pool_open(&pool, &(struct pool_config){
-                         .tables = tables, .table_count = 3, .workers = 1, .is_baseline = true});
-    pool_run(&pool, check_gradients, &c);
-    pool_close(&pool);
+    pools_run(tables, 3, 1, true, check_gradients, &c);
     clicks_fini(&c.clicks);
 }
 
@@ -606,59 +405,43 @@ TEST(ctr, gradients_of_features_are_slopes)
 
 enum { BINS_VALUES = 10000 };
 
-/* How many of the examples are in the largest bin, without those of the value `alone`. */
-static size_t largest_bin(const double *values, size_t count, double alone, const double *cuts,
-                          size_t cut_count)
+/* Nine in ten have one value, which is the least, in the middle, or the greatest: it has a bin alone,
+ * and the others share the rest. */
+TEST(bins, cut_gives_a_frequent_value_a_bin_of_its_own)
 {
-    size_t in[64] = {0}, largest = 0, without = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t bin = 0;
-        while (bin < cut_count && values[i] >= cuts[bin]) bin++;
-        in[bin] += values[i] < alone || values[i] > alone;
-        without += values[i] < alone || values[i] > alone;
-        if (in[bin] > largest) largest = in[bin];
-    }
-    CHECK(without > 0);
-    return largest;
-}
-
-/* Nine in ten have one value, which is the least, the greatest, or in the middle. */
-TEST(ctr, a_value_that_fills_a_bin_has_its_own_and_the_others_share_the_rest)
-{
+    static const double frequent[] = {-1, 500.5, 1000};
     static double values[BINS_VALUES], cuts[16];
     for (int place = 0; place < 3; place++) {
-        size_t count = 0;
-        double alone = place == 0 ? -1 : place == 1 ? 500.5 : 1000;
-        for (; count < 1000; count++) values[count] = (double)((count * 7) % 1000);
-        for (; count < BINS_VALUES; count++) values[count] = alone;
-        size_t found = bins_cut(values, count, 16, cuts);
-        CHECK(found == 15);
-        for (size_t i = 1; i < found; i++) CHECK(cuts[i] > cuts[i - 1]);
-        size_t before = 0, behind = 0; /* cuts at the value, and at the next */
-        for (size_t i = 0; i < found; i++) {
+        const double alone = frequent[place];
+        size_t in[16] = {0}, before = 0, behind = 0; /* cuts at the value, and at the next */
+        for (size_t i = 0; i < BINS_VALUES; i++)
+            values[i] = i < 1000 ? (double)(i * 7 % 1000) : alone;
+        CHECK_EQ(bins_cut(values, BINS_VALUES, 16, cuts), 15);
+        for (size_t i = 0; i < 15; i++) {
+            CHECK(i == 0 || cuts[i] > cuts[i - 1]);
             before += !(cuts[i] < alone) && !(cuts[i] > alone);
             behind += cuts[i] > alone && cuts[i] < alone + 1.5;
         }
-        CHECK_EQ(before, place > 0);
-        CHECK_EQ(behind, place < 2);
-        CHECK(largest_bin(values, count, alone, cuts, found) <= 75);
+        CHECK(before == (place > 0) && behind == (place < 2));
+        for (size_t i = 0, bin = 0; i < BINS_VALUES; i++, bin = 0) { /* they are sorted now */
+            while (bin < 15 && values[i] >= cuts[bin]) bin++;
+            in[bin] += values[i] < alone || values[i] > alone;
+            CHECK(in[bin] <= 75);
+        }
     }
 }
 
 /* Several such values, and fewer bins than what lies between them. */
-TEST(ctr, there_are_never_more_bins_than_asked_for)
+TEST(bins, cut_makes_no_more_bins_than_asked_for)
 {
     static double values[BINS_VALUES], cuts[16];
-    for (size_t bins = 2; bins <= 16; bins++) {
+    for (size_t bins = 2; bins <= 16; bins++)
         for (size_t heavy = 1; heavy < 20; heavy++) {
-            size_t count = 0;
-            for (; count < 100; count++) values[count] = (double)count;
-            for (; count < 4000; count++) values[count] = (double)(count % heavy * 5 + 2);
-            size_t found = bins_cut(values, count, bins, cuts);
+            for (size_t i = 0; i < 4000; i++) values[i] = (double)(i < 100 ? i : i % heavy * 5 + 2);
+            size_t found = bins_cut(values, 4000, bins, cuts);
             CHECK(found >= 1 && found < bins);
-            for (size_t i = 0; i < found; i++) CHECK(i == 0 || cuts[i] > cuts[i - 1]);
+            for (size_t i = 1; i < found; i++) CHECK(cuts[i] > cuts[i - 1]);
         }
-    }
     for (size_t i = 0; i < 100; i++) values[i] = (double)(i % 4);
     CHECK_EQ(bins_cut(values, 100, 4, cuts), 0);
     CHECK_EQ(bins_cut(values, 100, 3, cuts), 2);

@@ -2,7 +2,7 @@
  * rows, on plain arrays and with locus. */
 #include "dense.h"
 #include "fail.h"
-#include "pool.h"
+#include "pools.h"
 #include "rng.h"
 #include "test.h"
 
@@ -84,6 +84,7 @@ static void check_network(const size_t *sizes, size_t examples)
 {
     CLOSED_BY(network_close) struct network n;
     struct dense layers[LAYERS];
+    size_t part = (examples + 1) / 2;
     float *y[LAYERS + 1], *dy[LAYERS + 1];
     const float *rows[SIZE_MAX_EACH + 1];
     network_open(&n, sizes, examples);
@@ -102,8 +103,13 @@ static void check_network(const size_t *sizes, size_t examples)
         total += (double)y[LAYERS][i] * (double)n.wanted[i];
     CHECK(fabs(total - loss(&n, NULL, 0)) < 1e-4 * (1 + fabs(total)));
     memcpy(dy[LAYERS], n.wanted, examples * sizes[LAYERS] * sizeof(float));
-    for (size_t l = LAYERS; l-- > 0;)
-        dense_backward(&layers[l], y[l], y[l + 1], dy[l + 1], dy[l], examples);
+    for (size_t l = LAYERS; l-- > 0;) { /* of two calls gradients add up */
+        size_t in = sizes[l] * part, out = sizes[l + 1] * part;
+        dense_backward(&layers[l], y[l], y[l + 1], dy[l + 1], dy[l], part);
+        if (part < examples)
+            dense_backward(&layers[l], y[l] + in, y[l + 1] + out, dy[l + 1] + out, dy[l] + in,
+                           examples - part);
+    }
     for (size_t l = 0; l < LAYERS; l++)
         for (size_t i = 0; i < dense_weights(&layers[l]); i += 1 + i % 3)
             is_slope(&n, &n.weights[l][i], layers[l].gradient[i], "a weight");
@@ -122,30 +128,6 @@ TEST(dense, gradients_are_slopes)
     check_network((size_t[]){17, 64, 32, 1}, 2);
 }
 
-/* Of two calls, say for two kinds of nodes of a graph, gradients add up. */
-TEST(dense, gradients_add_up)
-{
-    enum { IN = 6, OUT = 9, EXAMPLES = 8 };
-    float weights[(IN + 1) * OUT], x[EXAMPLES * IN], y[EXAMPLES * OUT], dy[EXAMPLES * OUT];
-    float once[(IN + 1) * OUT];
-    const float *rows[IN + 1];
-    CLOSED_BY(dense_close) struct dense d;
-    draw(weights, (IN + 1) * OUT);
-    draw(x, EXAMPLES * IN);
-    draw(dy, EXAMPLES * OUT);
-    for (size_t i = 0; i <= IN; i++) rows[i] = weights + i * OUT;
-    dense_open(&d, IN, OUT, false, EXAMPLES);
-    dense_load(&d, rows);
-    dense_forward(&d, x, y, EXAMPLES);
-    dense_backward(&d, x, y, dy, NULL, EXAMPLES);
-    memcpy(once, d.gradient, sizeof once);
-    dense_load(&d, rows);
-    for (size_t i = 0; i < (IN + 1) * OUT; i++) CHECK(d.gradient[i] == 0);
-    dense_backward(&d, x, y, dy, NULL, 3);
-    dense_backward(&d, x + 3 * IN, y + 3 * OUT, dy + 3 * OUT, NULL, EXAMPLES - 3);
-    for (size_t i = 0; i < (IN + 1) * OUT; i++) CHECK(fabsf(d.gradient[i] - once[i]) < 1e-5f);
-}
-
 /* ---- rows ---- */
 
 /* 130 inputs of 64 weights: more than a row, and the last one not full; a layer in one row; one
@@ -157,33 +139,6 @@ static struct dense_plan plan_of(void)
     dense_plan_add(&p, 4, 2, false);
     dense_plan_add(&p, 2, DENSE_ROW_FLOATS + 1, true);
     return p;
-}
-
-TEST(dense, a_plan_has_room_for_all_weights)
-{
-    struct dense_plan p = plan_of();
-    CHECK_EQ(dense_plan_weights(&p), 130 * 64 + 5 * 2 + 3 * (DENSE_ROW_FLOATS + 1));
-    CHECK_EQ(p.layers[0].rows, 17);
-    CHECK_EQ(p.layers[1].rows, 1);
-    CHECK_EQ(p.layers[2].rows, 3);
-    CHECK_EQ(p.rows, 21);
-    CHECK_EQ(p.length, DENSE_ROW_FLOATS + 1);
-}
-
-TEST(dense, a_plan_has_rows_as_long_as_others)
-{
-    struct dense_plan p = {0}, wide = {0};
-    dense_plan_of_length(&p, 64);
-    dense_plan_add(&p, 129, 64, true);
-    dense_plan_add(&p, 64, 20, false);
-    CHECK_EQ(p.length, 64);
-    CHECK_EQ(p.layers[0].rows, 130);
-    CHECK_EQ(p.layers[1].first, 130);
-    CHECK_EQ(p.layers[1].rows, 22); /* three inputs each, of 65 */
-    dense_plan_of_length(&wide, 64);
-    dense_plan_add(&wide, 3, 65, true);
-    CHECK_EQ(wide.length, 65);
-    CHECK_EQ(wide.rows, 4);
 }
 
 enum { TABLE = 1, STEPS = 3 };
@@ -241,11 +196,6 @@ TEST(dense, rows_are_trained_on_arrays_and_with_locus)
                                         .length = p.length,
                                         .optimizer = LOCUS_ADAGRAD,
                                         .rule = {.rate = 0.1f}}};
-        struct pool pool;
-        pool_open(&pool,
-                  &(struct pool_config){
-                      .tables = tables, .table_count = 2, .workers = 1, .is_baseline = baseline});
-        pool_run(&pool, use_rows, &p);
-        pool_close(&pool);
+        pools_run(tables, 2, 1, baseline, use_rows, &p);
     }
 }

@@ -1,4 +1,5 @@
 #include "draft.h"
+#include "pools.h"
 #include "rng.h"
 #include "test.h"
 
@@ -83,11 +84,6 @@ static void work(struct pool_member *m, void *unused)
 TEST(draft, every_change_counts_once)
 {
     struct locus_table table = {.rows = ROWS, .length = LENGTH};
-    for (unsigned workers = 1; workers <= 3; workers++) {
-        struct pool pool;
-        pool_open(&pool,
-                  &(struct pool_config){.tables = &table, .table_count = 1, .workers = workers});
-        pool_run(&pool, work, NULL);
-        pool_close(&pool);
-    }
+    for (unsigned workers = 1; workers <= 3; workers++)
+        pools_run(&table, 1, workers, false, work, NULL);
 }

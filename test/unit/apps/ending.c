@@ -44,3 +44,15 @@ void ends_with(void (*body)(const void *context), const void *context, int statu
     CHECK_STR(said, part);
     CHECK_EQ(got, status);
 }
+
+void ends_each(void (*body)(const void *text), int status, const char *const (*cases)[2],
+               size_t count)
+{
+    char said[8192];
+    for (size_t i = 0; i < count; i++) {
+        int got = ending_of(body, cases[i][0], said, sizeof said);
+        if (got != status || !strstr(said, cases[i][1]))
+            test_fail(__FILE__, __LINE__, "%s: ended with %d and said: %s, not: %s", cases[i][0],
+                      got, said, cases[i][1]);
+    }
+}

@@ -1,4 +1,5 @@
-/* Ranks against a naive ranking. */
+/* Ranks against a naive ranking. That all workers together have the same, with locus and without, is
+ * test/cluster/saved.c's. */
 #include "fail.h"
 #include "kge/evaluate.h"
 #include "rng.h"
@@ -146,84 +147,7 @@ TEST(evaluate, ranks_are_those_of_a_naive_ranking)
     }
 }
 
-/* The mean of the best and the worst rank among equals: nothing is gained by a model that cannot
- * tell. */
-TEST(evaluate, equal_scores_give_the_middle_rank)
-{
-    CLOSED_BY(tiny_fini) struct task t;
-    CLOSED_BY(evaluation_fini) struct evaluation e;
-    struct quality_part part = {0};
-    const struct quality_sums *o = &part.of[MODEL_OBJECTS][QUALITY_FILTERED],
-                              *s = &part.of[MODEL_SUBJECTS][QUALITY_FILTERED];
-    tiny_init(&t);
-    tiny_finish(&t);
-    CLOSED_BY(free_at) float *zeros = take_memory(TINY_ENTITIES * t.model.dim, sizeof *zeros);
-    evaluation_init(&e, &t);
-    evaluation_fill(&e, zeros, zeros);
-    struct fact f = t.graph.splits[GRAPH_TEST].list[0];
-    size_t known[2];
-    filter_answers(&t.filter, FILTER_OBJECTS, f.subject, f.relation, &known[0]);
-    filter_answers(&t.filter, FILTER_SUBJECTS, f.object, f.relation, &known[1]);
-    evaluation_rank(&e, GRAPH_TEST, 0, 1, &part);
-    double expected = 0;
-    for (int i = 0; i < 2; i++) expected += 1 / (1 + (double)(TINY_ENTITIES - known[i]) / 2);
-    CHECK(fabs(o->reciprocals + s->reciprocals - expected) < 1e-9);
-    CHECK(o->hits10 + s->hits10 <= 0);
-}
-
 TEST(evaluate, a_score_that_is_no_number_ranks_last)
 {
     check_ranks(MODEL_COMPLEX, false, 0, NAN);
-}
-
-/* ---- by all workers ---- */
-
-static struct task shared_task;
-static struct evaluation shared;
-static double mrrs[3];
-
-static void evaluate_together(struct pool_member *m, void *unused)
-{
-    (void)unused;
-    for (int table = 0; table < 2 && m->index == 0; table++) {
-        const struct pool_table *t = &m->pool->tables[table];
-        struct rng rng;
-        rng_init(&rng, 4, (uint64_t)table);
-        for (uint64_t i = 0; i < t->rows; i++) {
-            float row[64];
-            locus_key key = t->first + i;
-            for (uint32_t j = 0; j < t->length; j++) row[j] = (float)rng_real(&rng);
-            if (m->worker) {
-                CHECK_EQ(locus_set(m->worker, &key, 1, row), 0);
-            } else {
-                memcpy(t->values + i * t->stride, row, t->length * sizeof *row);
-            }
-        }
-    }
-    struct quality_part part;
-    evaluate(&shared, m, GRAPH_TEST, &part);
-    struct quality q = evaluate_quality(&part, 1, MODEL_SIDES, QUALITY_FILTERED);
-    CHECK_EQ(q.questions, 2 * TINY_HELD_BACK);
-    mrrs[m->index] = q.mrr;
-}
-
-TEST(evaluate, is_the_same_with_locus_the_baseline_and_any_number_of_workers)
-{
-    double first = 0;
-    tiny_init(&shared_task);
-    tiny_finish(&shared_task);
-    for (unsigned workers = 1; workers <= 3; workers++) {
-        for (int baseline = 0; baseline < 2; baseline++) {
-            struct pool pool;
-            evaluation_init(&shared, &shared_task);
-            tiny_pool(&pool, &shared_task, baseline, workers);
-            pool_run(&pool, evaluate_together, NULL);
-            pool_close(&pool);
-            evaluation_fini(&shared);
-            if (first == 0) first = mrrs[0];
-            CHECK(first > 0);
-            for (unsigned i = 0; i < workers; i++) CHECK(fabs(mrrs[i] - first) < 1e-12);
-        }
-    }
-    tiny_fini(&shared_task);
 }

@@ -77,44 +77,37 @@ static void run(struct pass *p)
     }
 }
 
-static void start(struct pass *p, uint64_t batch)
+static void pass(struct pass *p, struct options o, unsigned place, unsigned total)
 {
     memset(p, 0, sizeof *p);
+    p->place = place;
+    p->total = total;
     tiny_init(&p->task);
-    p->task.options.batch = batch;
-    p->total = 1;
+    p->task.options.batch = o.batch;
+    p->task.options.negatives = o.negatives;
+    p->task.options.is_reciprocal = o.is_reciprocal;
+    p->task.options.has_own_negatives = o.has_own_negatives;
+    p->task.options.common.seed = o.common.seed;
+    tiny_finish(&p->task);
+    run(p);
+    tiny_fini(&p->task);
 }
 
+/* Where all entities are negatives (0), batches have all of them: in order, before the relations. */
 TEST(feed, every_fact_comes_once_an_epoch)
 {
     static const uint64_t sizes[] = {1, 7, 40, 64, 200};
-    for (int i = 0; i < 5; i++) {
-        for (int reciprocal = 0; reciprocal < 2; reciprocal++) {
-            static struct pass p;
-            start(&p, sizes[i]);
-            p.task.options.is_reciprocal = reciprocal;
-            p.task.options.has_own_negatives = i % 2;
-            tiny_finish(&p.task);
-            run(&p);
-            for (int j = 0; j < TINY_TRAIN; j++) CHECK_EQ(p.seen[j], 2);
-            CHECK_EQ(p.batches, 2 * ((TINY_TRAIN + sizes[i] - 1) / sizes[i]));
-            tiny_fini(&p.task);
-        }
-    }
-}
-
-/* In order, before the relations: their places are their numbers. */
-TEST(feed, batches_have_all_entities_where_all_are_negatives)
-{
-    static const uint64_t sizes[] = {1, 7, 200};
-    for (int i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 20; i++) {
         static struct pass p;
-        start(&p, sizes[i]);
-        p.task.options.negatives = 0;
-        tiny_finish(&p.task);
-        run(&p);
+        uint64_t batch = sizes[i % 5];
+        pass(&p,
+             (struct options){.batch = batch,
+                              .negatives = i < 10 ? 4 : 0,
+                              .is_reciprocal = i / 5 % 2,
+                              .has_own_negatives = i < 10 && i % 2},
+             0, 1);
         for (int j = 0; j < TINY_TRAIN; j++) CHECK_EQ(p.seen[j], 2);
-        tiny_fini(&p.task);
+        CHECK_EQ(p.batches, 2 * ((TINY_TRAIN + batch - 1) / batch));
     }
 }
 
@@ -124,14 +117,9 @@ TEST(feed, workers_divide_the_facts)
     size_t facts = 0;
     for (unsigned place = 0; place < 7; place++) {
         static struct pass p;
-        start(&p, 4);
-        p.place = place;
-        p.total = 7;
-        tiny_finish(&p.task);
-        run(&p);
+        pass(&p, (struct options){.batch = 4, .negatives = 4}, place, 7);
         for (int j = 0; j < TINY_TRAIN; j++) seen[j] += p.seen[j];
         facts += p.facts;
-        tiny_fini(&p.task);
     }
     CHECK_EQ(facts, 2 * TINY_TRAIN);
     for (int j = 0; j < TINY_TRAIN; j++) CHECK(seen[j] >= 1);
@@ -142,33 +130,25 @@ TEST(feed, the_seed_decides_the_order)
     uint64_t digests[3];
     for (int i = 0; i < 3; i++) {
         static struct pass p;
-        start(&p, 3);
-        p.task.options.common.seed = i < 2 ? 8 : 9;
-        tiny_finish(&p.task);
-        run(&p);
+        pass(&p, (struct options){.batch = 3, .negatives = 4, .common.seed = i < 2 ? 8 : 9}, 0, 1);
         digests[i] = p.digest;
-        tiny_fini(&p.task);
     }
-    CHECK(digests[0] == digests[1]);
-    CHECK(digests[0] != digests[2]);
+    CHECK(digests[0] == digests[1] && digests[0] != digests[2]);
 }
 
 /* Other workers signal far ahead, or the node's shards are behind. */
 TEST(feed, closes_in_the_middle)
 {
-    static struct pass p;
-    struct pool pool;
-    struct feed feed;
-    start(&p, 2);
-    p.task.options.common.epochs = 1000;
-    tiny_finish(&p.task);
-    tiny_pool(&pool, &p.task, true, 1);
+    CLOSED_BY(tiny_fini) struct task t;
+    CLOSED_BY(pool_close) struct pool pool;
+    tiny_init(&t);
+    t.options.common.epochs = 1000;
+    tiny_finish(&t);
+    tiny_pool(&pool, &t, true, 1);
     struct pool_member m = {.pool = &pool, .total = 1};
-    feed_open(&feed, &p.task, &m, &(struct progress){.part = 0}, 1);
-    CHECK(feed_next(&feed) != NULL);
-    feed_close(&feed);
-    feed_open(&feed, &p.task, &m, &(struct progress){.part = 0}, 1);
-    feed_close(&feed);
-    pool_close(&pool);
-    tiny_fini(&p.task);
+    for (int batches = 0; batches < 2; batches++) {
+        CLOSED_BY(feed_close) struct feed feed;
+        feed_open(&feed, &t, &m, &(struct progress){.part = 0}, 1);
+        if (batches > 0) CHECK(feed_next(&feed) != NULL);
+    }
 }

@@ -67,7 +67,7 @@ TEST(fields, blank_lines_and_comments_are_passed_over)
           "1|2/1|4/");
 }
 
-TEST(fields, a_comment_that_may_be_a_row_is_refused)
+TEST(fields, comment_that_may_be_a_row_is_refused)
 {
     refuses(&two, "a,1\n#b,2\n", "file:2: is a comment, or a row");
     refuses(&two, "#b,2\na,1\nc,3\n", "file:1: is a comment, or a row");
@@ -76,7 +76,7 @@ TEST(fields, a_comment_that_may_be_a_row_is_refused)
     reads(&two, "#user,rating\na,1\n# b,2\n##b,2\n#b\n", "a|1/");
 }
 
-TEST(fields, have_one_separator_a_file)
+TEST(fields, separator_is_one_in_a_file)
 {
     reads(&three, "u\tx, y\t1\nv\ty\t2\n", "u|x, y|1/v|y|2/");
     reads(&three, "u::x:y::1::9\nv::y::2::9\n", "u|x:y|1|9/v|y|2|9/");
@@ -91,7 +91,7 @@ TEST(fields, have_one_separator_a_file)
     refuses(&two, "a b,c\nd e,f,g\n", "file:2: has 3 fields; the first row has 2");
 }
 
-TEST(fields, rows_have_as_many)
+TEST(fields, rows_have_as_many_fields_as_the_first)
 {
     refuses(&three, "1,2,3\n1,2\n",
             "file:2: has 2 fields, with commas between; must have at least 3");
@@ -132,7 +132,7 @@ TEST(fields, quotation_marks_are_those_of_rfc_4180)
     reads(&two, "\"New York\" 1\n\"x\" 2\n", "New York|1/x|2/");
 }
 
-TEST(fields, a_heading_is_known_by_the_rows_behind_it)
+TEST(fields, heading_is_known_by_the_rows_behind_it)
 {
     reads(&three, "userId,movieId,rating\n1,31,2.5\n", "userId|movieId|rating=1|31|2.5/");
     reads(&three, "# from\n\nuser,item,rating\nu,x,1\nv,y,2\n", "user|item|rating=u|x|1/v|y|2/");
@@ -147,7 +147,7 @@ TEST(fields, a_heading_is_known_by_the_rows_behind_it)
     reads(&two, "nan,1\nnull,2\n", "nan|1/null|2/");
 }
 
-TEST(fields, what_may_be_a_heading_is_refused)
+TEST(fields, heading_that_may_be_a_row_is_refused)
 {
     refuses(&two, "ann bob\nbob 7\n", "file:1: may be a heading or a row");
     refuses(&two, "follower,followee\nx,y\ny,z\n", "file:1: may be a heading or a row");
@@ -158,7 +158,7 @@ TEST(fields, what_may_be_a_heading_is_refused)
     refuses(&two, "user,rating\nx,1\nuser,rating\n", "file:1: may be a heading or a row");
 }
 
-TEST(fields, the_heading_comes_once)
+TEST(fields, heading_that_comes_again_is_refused)
 {
     char text[8 * FIELDS_LOOKED_AT + 64] = "user,rating\n";
     for (int i = 0; i < FIELDS_LOOKED_AT; i++) strcat(text, "x,1\n");
@@ -166,7 +166,7 @@ TEST(fields, the_heading_comes_once)
     refuses(&two, text, "file:1002: is the heading again");
 }
 
-TEST(fields, names_of_rows_are_no_column)
+TEST(fields, row_names_are_no_column)
 {
     reads(&three, ",userId,movieId,rating\n0,1,31,2.5\n1,1,29,3\n",
           "userId|movieId|rating=1|31|2.5/1|29|3/");
@@ -175,7 +175,7 @@ TEST(fields, names_of_rows_are_no_column)
     reads(&two, ",0,1\n0,5,6\n1,7,8\n", "0|1=5|6/7|8/");
 }
 
-TEST(fields, a_size_is_no_row)
+TEST(fields, sizes_of_matrices_and_graphs_are_no_rows)
 {
     refuses(&three, "% written\n600 400 3\n1 1 4\n2 2 3\n3 1 5\n",
             "file:2: looks like MatrixMarket's size");
@@ -189,14 +189,14 @@ TEST(fields, a_size_is_no_row)
     reads(&three, "600 400 3\n1 1 4\n2 2 3\n", "600|400|3/1|1|4/2|2|3/");
 }
 
-TEST(fields, a_heading_has_as_many_as_any_row)
+TEST(fields, heading_has_as_many_fields_as_any_row)
 {
     refuses(&edges, "from to\n1 0 1\n2 1 2\n", "file:2: has 3 fields; the heading has 2");
     refuses(&three, "user item rating\n1 0 1 5\n2 1 2 4\n", "file:2: has 4 fields");
     reads(&edges, "from to day\n0 1 5\n1 2\n2 3 {'day': 1}\n", "from|to|day=0|1|5/1|2/2|3/");
 }
 
-TEST(fields, lines_end_with_lf)
+TEST(fields, carriage_return_within_a_line_is_refused)
 {
     refuses(&two, "a,b\rc,d\re,f\r", "file:1: has a carriage return");
 }

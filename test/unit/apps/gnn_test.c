@@ -1,11 +1,12 @@
-/* The parts of gnn: the generated graph, the partition, neighbourhoods, and the gradients, which are
- * held against finite differences. */
+/* The parts of gnn: the partition, neighbourhoods, and the gradients, which are held against finite
+ * differences. */
 #include "common/folder.h"
 #include "fail.h"
 #include "gnn/accuracy.h"
 #include "gnn/convolution.h"
 #include "gnn/partition.h"
 #include "gnn/network.h"
+#include "pools.h"
 #include "rows.h"
 #include "sampling/chi_square.h"
 #include "test.h"
@@ -35,39 +36,6 @@ static void release(struct gnn *g)
     free(g->part_of);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x < y) - (x > y);
-}
-
-/* With exponent 2.5 the largest tenth of the nodes has far more than a tenth of the edges. */
-TEST(gnn, plants_a_power_law_and_classes)
-{
-    CLOSED_BY(release) struct gnn g;
-    plant(&g, "4000x16x5", 0.6);
-    const struct network *n = &g.network;
-    uint32_t degrees[4000], same = 0;
-    uint64_t top = 0, all = n->start[n->nodes];
-    for (uint32_t v = 0; v < 4000; v++) {
-        degrees[v] = network_degree(n, v);
-        for (uint64_t i = n->start[v]; i < n->start[v + 1]; i++)
-            same += g.labels.class_of[v] == g.labels.class_of[n->neighbour[i]];
-    }
-    qsort(degrees, 4000, sizeof *degrees, by_size);
-    for (int i = 0; i < 400; i++) top += degrees[i];
-    CHECK(all > 4000 * 14 && all <= 4000 * 16);
-    CHECK(top > all / 3 && top < all * 2 / 3);
-    CHECK(fabs(same / (double)all - (0.6 + 0.4 / 5)) < 0.02);
-    CHECK_EQ(g.labels.count[LABELS_TRAIN], 2000);
-    CHECK_EQ(g.labels.count[LABELS_VALIDATE], 1200);
-    CHECK_EQ(g.labels.count[LABELS_TEST], 800);
-    CLOSED_BY(release) struct gnn again;
-    plant(&again, "4000x16x5", 0.6);
-    CHECK(network_digest(n) == network_digest(&again.network));
-    CHECK(labels_digest(&g.labels, false) == labels_digest(&again.labels, false));
-}
-
 static void check_balance(const struct gnn *g, const uint32_t *part_of, uint32_t parts)
 {
     for (uint32_t p = 0; p < parts; p++) {
@@ -82,33 +50,7 @@ static void check_balance(const struct gnn *g, const uint32_t *part_of, uint32_t
     }
 }
 
-/* Of each group the nodes of one class, and no group has more than it may. */
-TEST(gnn, groups_are_the_planted_classes)
-{
-    enum { NODES = 3000, CLASSES = 6, MOST = 600 };
-    CLOSED_BY(release) struct gnn g;
-    plant(&g, "3000x10x6", 0.9);
-    uint32_t *order = take_memory(NODES, sizeof *order), *size = take_memory(NODES, sizeof *size),
-             *cluster_of = take_memory(NODES, sizeof *cluster_of), same = 0, pairs = 0;
-    for (uint32_t v = 0; v < NODES; v++) order[v] = v;
-    clusters_find(&g.network, order, MOST, cluster_of);
-    for (uint32_t v = 0; v < NODES; v++) CHECK(++size[cluster_of[v]] <= MOST);
-    clusters_list(&g.network, cluster_of, order);
-    for (uint32_t i = 1; i < NODES; i++) {
-        uint32_t a = order[i - 1], b = order[i];
-        CHECK(size[cluster_of[a]] >= size[cluster_of[b]]);
-        if (cluster_of[a] != cluster_of[b]) continue;
-        pairs++;
-        same += g.labels.class_of[a] == g.labels.class_of[b];
-    }
-    CHECK(pairs > NODES / 2);
-    CHECK(same > 0.9 * pairs);
-    free(order);
-    free(size);
-    free(cluster_of);
-}
-
-TEST(gnn, parts_are_balanced_and_few_edges_between_them)
+TEST(gnn, partition_is_balanced_with_few_edges_between_parts)
 {
     CLOSED_BY(release) struct gnn g;
     plant(&g, "3000x10x6", 0.9);
@@ -154,7 +96,7 @@ static void check_neighbourhood(const struct gnn *g, const struct neighbourhood 
     for (uint32_t i = 0; i < h->middles; i++) CHECK(fabsf(sums[i] - 1) < 1e-5F);
 }
 
-TEST(gnn, neighbourhoods_are_what_a_batch_depends_on)
+TEST(gnn, neighbourhood_is_what_a_batch_depends_on)
 {
     CLOSED_BY(release) struct gnn g;
     struct neighbourhood_maker m;
@@ -177,63 +119,41 @@ TEST(gnn, neighbourhoods_are_what_a_batch_depends_on)
 }
 
 /* Kipf and Welling's D^-1/2 (A + I) D^-1/2, where D has the sums of the rows of A + I; or D^-1 of it. */
-static double share_of(const double a[3][3], bool is_mean, uint32_t to, uint32_t from)
+static void check_share(int average, uint64_t to, uint64_t from, float share)
 {
-    double sums[3];
-    for (int i = 0; i < 3; i++) sums[i] = 1 + a[i][0] + a[i][1] + a[i][2];
-    return ((to == from) + a[to][from]) / (is_mean ? sums[to] : sqrt(sums[to] * sums[from]));
+    static const double a[3][3] = {{1, 0.5, 4}, {0.5, 1, 2}, {4, 2, 1}}, sums[3] = {5.5, 3.5, 7};
+    double by = average == GNN_MEAN ? sums[to] : sqrt(sums[to] * sums[from]);
+    CHECK(fabs((double)share - a[to][from] / by) < 1e-6);
 }
 
-static void check_weights(struct gnn *g)
+TEST(gnn, neighbourhood_weights_are_those_of_graph_convolution)
 {
-    static const double a[3][3] = {{0, 0.5, 4}, {0.5, 0, 2}, {4, 2, 0}};
-    struct neighbourhood_maker m;
-    struct neighbourhood h;
-    struct rng rng;
-    rng_init(&rng, 1, 1);
     for (int average = GNN_MEAN; average <= GNN_SYMMETRIC; average++) {
-        bool is_mean = average == GNN_MEAN;
-        g->options.average = average;
-        neighbourhood_maker_init(&m, g, 3, 0, 0);
+        struct gnn g = {.options.average = average};
+        CLOSED_BY(neighbourhood_maker_fini) struct neighbourhood_maker m;
+        CLOSED_BY(neighbourhood_fini) struct neighbourhood h;
+        struct rng rng;
+        rng_init(&rng, 1, 1);
+        network_init(&g.network);
+        g.network.is_weighted = true;
+        network_load(&g.network, folder_file("n0 n1 0.5\nn1 n2 2\nn2 n0 4\n", 0));
+        network_finish(&g.network);
+        neighbourhood_maker_init(&m, &g, 3, 0, 0);
         neighbourhood_init(&h, 3);
         for (h.tops = 0; h.tops < 3; h.tops++) h.top[h.tops] = h.tops;
         neighbourhood_make(&m, &h, &rng);
         CHECK(h.inputs == 3 && h.input_start[3] == 9 && h.top_start[3] == 9);
-        for (uint32_t t = 0; t < 3; t++)
-            for (uint32_t e = h.top_start[t]; e < h.top_start[t + 1]; e++)
-                CHECK(fabs((double)h.upper[e].weight -
-                           share_of(a, is_mean, t, (uint32_t)h.middle[h.upper[e].end])) < 1e-6);
         for (uint32_t i = 0; i < 3; i++)
-            for (uint32_t e = h.input_start[i]; e < h.input_start[i + 1]; e++)
-                CHECK(fabs((double)h.lower[e].weight - share_of(a, is_mean,
-                                                                (uint32_t)h.middle[h.lower[e].end],
-                                                                (uint32_t)h.input[i])) < 1e-6);
-        neighbourhood_fini(&h);
-        neighbourhood_maker_fini(&m);
-    }
-}
-
-TEST(gnn, weights_of_edges_are_those_of_graph_convolution)
-{
-    static const char *const texts[] = {
-        "n0 n1 0.5\nn1 n2 2\nn2 n0 4\n",
-        "source,target,weight\nn0,n1,0.5\nn1,n2,2\nn2,n1,2\nn0,n2,4\nn0,n0,7\n",
-        "kind\tweight\tfrom\tto\na\t0.5\tn0\tn1\nb\t2\tn1\tn2\nb\t4\tn2\tn0\n",
-        "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n2 1 0.5\n3 1 4\n3 2 2\n1 1 9\n",
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct gnn g = {0};
-        network_init(&g.network);
-        g.network.is_weighted = true;
-        network_load(&g.network, folder_file(texts[i], 0));
-        network_finish(&g.network);
-        check_weights(&g);
+            for (uint32_t e = 3 * i; e < 3 * i + 3; e++) {
+                check_share(average, i, h.middle[h.upper[e].end], h.upper[e].weight);
+                check_share(average, h.middle[h.lower[e].end], h.input[i], h.lower[e].weight);
+            }
         network_fini(&g.network);
     }
 }
 
 /* A star of 12 around node 0. */
-TEST(gnn, neighbours_are_drawn_alike)
+TEST(gnn, neighbourhood_draws_neighbours_alike)
 {
     enum { LEAVES = 12, DRAWN = 5, DRAWS = 20000 };
     struct gnn g = {.network = {.nodes = LEAVES + 1}};
@@ -263,11 +183,6 @@ TEST(gnn, neighbours_are_drawn_alike)
 }
 
 /* ---- gradients ---- */
-
-struct checked {
-    struct gnn gnn;
-    bool is_locus;
-};
 
 static double loss_of(struct convolution *c, const struct neighbourhood *h)
 {
@@ -321,7 +236,7 @@ static void check_row(const float *row, const float *before, const double *slope
 static void check_gradients(struct pool_member *m, void *checked)
 {
     enum { TOPS = 6 };
-    const struct gnn *g = &((struct checked *)checked)->gnn;
+    const struct gnn *g = checked;
     CLOSED_BY(convolution_close) struct convolution c;
     CLOSED_BY(neighbourhood_maker_fini) struct neighbourhood_maker maker;
     CLOSED_BY(neighbourhood_fini) struct neighbourhood h;
@@ -351,9 +266,9 @@ static void check_gradients(struct pool_member *m, void *checked)
     free(slopes);
 }
 
-static void open_pool(struct pool *pool, const struct gnn *g, bool is_baseline)
+static void run_pool(const struct gnn *g, bool is_baseline, pool_work *work, void *context)
 {
-    struct locus_table tables[] = {
+    const struct locus_table tables[] = {
         {.name = "inputs",
          .rows = gnn_inputs(g),
          .length = (uint32_t)gnn_width(g),
@@ -365,9 +280,7 @@ static void open_pool(struct pool *pool, const struct gnn *g, bool is_baseline)
          .optimizer = LOCUS_ADAGRAD,
          .rule = {.rate = (float)g->options.dense_rate}},
     };
-    pool_open(pool,
-              &(struct pool_config){
-                  .tables = tables, .table_count = 2, .workers = 1, .is_baseline = is_baseline});
+    pools_run(tables, 2, 1, is_baseline, work, context);
 }
 
 /* Each node has two features, one of its own. */
@@ -388,28 +301,24 @@ static void give_features(struct gnn *g)
     }
 }
 
-static void prepare(struct checked *c, bool has_features, int average)
+static void prepare(struct gnn *g, bool has_features, int average)
 {
-    plant(&c->gnn, "60x4x3", 0.6);
-    c->gnn.options.average = average;
-    c->gnn.options.rate = c->gnn.options.dense_rate = 1e-3;
+    plant(g, "60x4x3", 0.6);
+    g->options.average = average;
+    g->options.rate = g->options.dense_rate = 1e-3;
     if (has_features)
-        give_features(&c->gnn);
+        give_features(g);
     else
-        dense_plan_add(&c->gnn.plan, c->gnn.options.dim, c->gnn.options.hidden, true);
-    dense_plan_add(&c->gnn.plan, c->gnn.options.hidden, 3, false);
+        dense_plan_add(&g->plan, g->options.dim, g->options.hidden, true);
+    dense_plan_add(&g->plan, g->options.hidden, 3, false);
 }
 
 TEST(gnn, gradients_are_the_slopes_of_the_loss)
 {
     for (int i = 0; i < 4; i++) {
-        struct checked c = {0};
-        struct pool pool;
-        prepare(&c, i % 2 != 0, i / 2);
-        open_pool(&pool, &c.gnn, true);
-        pool_run(&pool, check_gradients, &c);
-        pool_close(&pool);
-        release(&c.gnn);
+        CLOSED_BY(release) struct gnn g;
+        prepare(&g, i % 2 != 0, i / 2);
+        run_pool(&g, true, check_gradients, &g);
     }
 }
 
@@ -418,13 +327,15 @@ TEST(gnn, gradients_are_the_slopes_of_the_loss)
 /* Fifteen steps take each node twice. */
 enum { STEPS = 90, TWICE = 15 };
 
+struct run {
+    struct gnn *gnn;
+    double loss[STEPS];
+};
+
 /* The losses of some steps. */
 static void train(struct pool_member *m, void *run)
 {
-    struct {
-        struct gnn *gnn;
-        double loss[STEPS];
-    } *r = run;
+    struct run *r = run;
     CLOSED_BY(convolution_close) struct convolution c;
     CLOSED_BY(neighbourhood_maker_fini) struct neighbourhood_maker maker;
     CLOSED_BY(neighbourhood_fini) struct neighbourhood h;
@@ -444,38 +355,28 @@ static void train(struct pool_member *m, void *run)
     }
 }
 
-TEST(gnn, a_node_alone_learns_what_plain_arrays_do)
+TEST(gnn, locus_and_plain_arrays_learn_the_same)
 {
     for (int features = 0; features < 2; features++) {
-        struct checked c = {0};
-        struct {
-            struct gnn *gnn;
-            double loss[STEPS];
-        } runs[2] = {{.gnn = &c.gnn}, {.gnn = &c.gnn}};
-        prepare(&c, features == 1, GNN_SYMMETRIC);
-        c.gnn.options.dropout = 0.25;
-        c.gnn.options.decay = 1e-3;
-        c.gnn.options.rate = c.gnn.options.dense_rate = 0.1;
-        for (int i = 0; i < 2; i++) {
-            struct pool pool;
-            open_pool(&pool, &c.gnn, i == 1);
-            pool_run(&pool, train, &runs[i]);
-            pool_close(&pool);
-        }
-        for (int s = 0; s < STEPS; s++)
-            CHECK(fabs(runs[0].loss[s] - runs[1].loss[s]) < 1e-3 * fabs(runs[1].loss[s]));
+        CLOSED_BY(release) struct gnn g;
+        struct run runs[2] = {{.gnn = &g}, {.gnn = &g}};
         double first = 0, last = 0;
-        for (int s = 0; s < TWICE; s++) {
-            first += runs[0].loss[s];
-            last += runs[0].loss[STEPS - 1 - s];
+        prepare(&g, features == 1, GNN_SYMMETRIC);
+        g.options.dropout = 0.25;
+        g.options.decay = 1e-3;
+        g.options.rate = g.options.dense_rate = 0.1;
+        for (int i = 0; i < 2; i++) run_pool(&g, i == 1, train, &runs[i]);
+        for (int s = 0; s < STEPS; s++) {
+            CHECK(fabs(runs[0].loss[s] - runs[1].loss[s]) < 1e-3 * fabs(runs[1].loss[s]));
+            if (s < TWICE) first += runs[0].loss[s];
+            if (s >= STEPS - TWICE) last += runs[0].loss[s];
         }
         CHECK(last < 0.8 * first);
-        release(&c.gnn);
     }
 }
 
 /* 0 1 2 0 1 2 are found to be 0 2 1 0 0 1; nobody is a 3. */
-TEST(gnn, f1_is_the_mean_of_classes)
+TEST(gnn, accuracy_f1_is_the_mean_of_classes)
 {
     const double tally[] = {2, 3, 2, 0, 2, 2, 0, 1, 2, 0, 0, 0};
     CHECK(fabs(accuracy_f1(tally, 4) - 0.8 / 3) < 1e-12);

@@ -6,25 +6,23 @@
 
 enum { KEYS = 1000 };
 
-static bool parses_to(const char *text, uint64_t keys, double factor)
-{
-    struct hot_rule r;
-    return hot_parse(&r, text) && r.keys == keys && r.factor == factor;
-}
-
 TEST(hot, rules_are_parsed)
 {
+    static const struct {
+        const char *text;
+        uint64_t keys;
+        double factor;
+    } right[] = {{"auto", 0, 100}, {"17", 17, 0}, {"50x", 0, 50}, {"0.5x", 0, 0.5}};
+    static const char *const wrong[] = {"",   "x",    "0",   "-3",  "1.5",
+                                        "5y", "50xx", "nan", "inf", "1e50"};
     struct hot_rule r;
-    CHECK(parses_to("auto", 0, 100));
-    CHECK(parses_to("17", 17, 0));
-    CHECK(parses_to("50x", 0, 50));
-    CHECK(parses_to("0.5x", 0, 0.5));
-    static const char *const bad[] = {"",   "x",    "0",   "-3",  "1.5",
-                                      "5y", "50xx", "nan", "inf", "1e50"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK(!hot_parse(&r, bad[i]));
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+        CHECK(hot_parse(&r, right[i].text) && r.keys == right[i].keys &&
+              r.factor == right[i].factor);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CHECK(!hot_parse(&r, wrong[i]));
 }
 
-TEST(hot, is_what_occurs_more_often_than_the_mean_times_the_factor)
+TEST(hot, choose_takes_what_occurs_more_often_than_the_mean_times_the_factor)
 {
     uint64_t count[KEYS] = {0}, hot[KEYS];
     const struct hot_rule hundred = {.factor = 100};
@@ -42,7 +40,7 @@ TEST(hot, is_what_occurs_more_often_than_the_mean_times_the_factor)
     CHECK_EQ(hot_choose(&hundred, count, KEYS, hot), 0);
 }
 
-TEST(hot, are_as_many_as_was_said)
+TEST(hot, choose_takes_as_many_as_said)
 {
     uint64_t count[KEYS], hot[KEYS];
     for (size_t i = 0; i < KEYS; i++) count[i] = 1 + i * 7919 % 100; /* many are equal */

@@ -1,5 +1,5 @@
 /* Which coefficients of lasso may be updated at once: both ways of the filter say what the whole
- * product of two columns says. And generated columns, and whose they are. */
+ * product of two columns says. */
 #include "lasso/choice.h"
 #include "lasso/lasso_loss.h"
 #include "lasso/columns.h"
@@ -88,7 +88,7 @@ static void check_filter(const char *text, int loss, uint64_t schedulers, bool r
     columns_fini(&l.columns);
 }
 
-TEST(lasso_choice, both_ways_say_what_products_say)
+TEST(lasso_choice, filters_agree_with_products_of_columns)
 {
     for (int remembers = 0; remembers < 2; remembers++) {
         check_filter("60x40x4", LASSO_SQUARED, 1, remembers);
@@ -97,7 +97,7 @@ TEST(lasso_choice, both_ways_say_what_products_say)
     }
 }
 
-TEST(lasso_choice, a_scheduler_has_neighbours)
+TEST(lasso_choice, schedulers_have_neighbouring_columns)
 {
     struct lasso l = {.options = {.schedulers = 4}, .columns = {.count = 10}};
     static const uint64_t wanted[10] = {0, 3, 6, 8, 1, 4, 7, 9, 2, 5};
@@ -105,25 +105,3 @@ TEST(lasso_choice, a_scheduler_has_neighbours)
 }
 
 /* Rows ascend, norms are 1, and some columns are like the one before. */
-TEST(lasso_choice, generated_columns_are_standard)
-{
-    struct lasso l = make("60x40x12", LASSO_SQUARED, 1);
-    const struct columns *c = &l.columns;
-    unsigned alike = 0;
-    CHECK_EQ(c->count, COLUMNS);
-    CHECK_EQ(c->rows, ROWS);
-    for (uint64_t j = 0; j < COLUMNS; j++) {
-        double rows[ROWS], sum = 0, squares = 0;
-        CHECK_EQ(c->start[j + 1] - c->start[j], 12);
-        for (uint64_t i = c->start[j] + 1; i < c->start[j + 1]; i++)
-            CHECK(c->row[i - 1] < c->row[i]);
-        for (uint32_t r = 0; r < ROWS; r++) rows[r] = -c->shift[j];
-        for (uint64_t i = c->start[j]; i < c->start[j + 1]; i++)
-            rows[c->row[i]] += (double)c->value[i];
-        for (uint32_t r = 0; r < ROWS; r++) sum += rows[r], squares += rows[r] * rows[r];
-        CHECK(fabs(sum) < 1e-5 && fabs(squares - 1) < 1e-5);
-        alike += j > 0 && product(&l, j, j - 1) > 0.8;
-    }
-    CHECK(alike > 0 && alike < COLUMNS / 2);
-    columns_fini(&l.columns);
-}

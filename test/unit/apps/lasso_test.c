@@ -2,14 +2,12 @@
  * there is. */
 #include "common/folder.h"
 #include "ending.h"
-#include "lasso/turns.h"
 #include "lasso/lasso_loss.h"
 #include "test.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { ROWS = 24, COLUMNS = 4 };
 
@@ -32,18 +30,13 @@ static bool is_one(int row)
 static struct lasso read_data_for(struct lasso_options options, const char *zero, const char *one)
 {
     struct lasso l = {.options = options};
-    char path[] = "/tmp/locus-lasso-test-XXXXXX";
-    FILE *f = fdopen(mkstemp(path), "w");
-    CHECK(f != NULL);
+    char text[8192] = "", *at = text;
     for (int r = 0; r < ROWS; r++) {
-        fprintf(f, "%s", is_one(r) ? one : zero);
+        at += sprintf(at, "\n%s", is_one(r) ? one : zero);
         for (int j = 0; j < COLUMNS; j++)
-            if (fabs(value_at(r, j)) > 0) fprintf(f, " %d:%.17g", j + 1, value_at(r, j));
-        fprintf(f, "\n");
+            if (fabs(value_at(r, j)) > 0) at += sprintf(at, " %d:%.17g", j + 1, value_at(r, j));
     }
-    CHECK_EQ(fclose(f), 0);
-    columns_load(&l.columns, path, NULL);
-    unlink(path);
+    columns_load(&l.columns, folder_file(text, 0), NULL);
     lasso_loss_prepare(&l);
     return l;
 }
@@ -61,7 +54,7 @@ static uint64_t from(const struct lasso *l, uint64_t j)
 /* ---- files ---- */
 
 struct files {
-    const char *matrix, *response; /* what is in them; the second may be NULL */
+    const char *matrix, *response, *part; /* what is in them; the second may be NULL */
 };
 
 static void load_files(struct columns *c, const struct files *f)
@@ -81,127 +74,112 @@ static void load_only(const void *files)
     load_files(&c, files);
 }
 
-static void refuses(const char *matrix, const char *response, const char *part)
-{
-    ends_with(load_only, &(struct files){matrix, response}, 1, part);
-}
-
 #define BANNER "%%MatrixMarket matrix coordinate real general\n"
 #define ARRAY "%%MatrixMarket matrix array real general\n"
 
-TEST(lasso, reads_the_same_from_any_format)
+TEST(lasso, columns_are_the_same_from_any_format)
 {
     static const struct files files[] = {
-        {"1 1:2 3:4\n2.5 2:1\n-3 1:1\n", NULL},
-        {"\n# made\n1 3:4 1:2 # one\r\n \n2.5 2:1#\n% x\n-3\t1:1 \n\n#\n", NULL},
-        {BANNER "3 3 4\n1 1 2\n1 3 4\n2 2 1\n3 1 1\n", ARRAY "3 1\n1\n2.5\n-3\n"},
-        {"% by hand\n\n" BANNER "% x\n3 3 4 % size\n\n3 1 1\n1 3 4 % cell\n2 2 1\n1 1 2\n\n",
-         "#\n" BANNER "3 1 3\n1 1 1\n3 1 -3\n2 1 2.5\n"},
-        {ARRAY "3 3\n2\n0\n1\n0\n1\n0\n4\n0\n0\n", ARRAY "3 1\n1\n2.5\n-3\n"}};
+        {.matrix = "1 1:2 3:4\n2.5 2:1\n-3 1:1\n"},
+        {.matrix = "\n# made\n1 3:4 1:2 # one\r\n2.5 2:1#\n% x\n-3\t1:1 \n\n#\n"},
+        {BANNER "3 3 4\n1 1 2\n1 3 4\n2 2 1\n3 1 1\n", ARRAY "3 1\n1\n2.5\n-3\n", ""},
+        {BANNER "3 3 4\n3 1 1\n1 3 4\n2 2 1\n1 1 2\n", BANNER "3 1 3\n1 1 1\n3 1 -3\n2 1 2.5\n",
+         ""},
+        {ARRAY "3 3\n2\n0\n1\n0\n1\n0\n4\n0\n0\n", ARRAY "3 1\n1\n2.5\n-3\n", ""}};
     uint64_t first = 0;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        struct columns c;
+        CLOSED_BY(columns_fini) struct columns c;
         load_files(&c, &files[i]);
-        CHECK_EQ(c.rows, 3);
-        CHECK_EQ(c.count, 3);
-        CHECK_EQ(c.names.count, 0);
+        CHECK(c.rows == 3 && c.count == 3 && c.names.count == 0);
         CHECK(fabs(c.mean[0] - 1) < 1e-12 && fabs(c.response_mean - 0.5 / 3) < 1e-12);
         if (i == 0) first = columns_digest(&c);
-        CHECK_EQ(columns_digest(&c), first);
-        columns_fini(&c);
+        if (columns_digest(&c) != first)
+            test_fail(__FILE__, __LINE__, "other columns: %s", files[i].matrix);
     }
 }
 
-TEST(lasso, a_large_number_of_a_column_is_no_size)
+TEST(lasso, columns_of_large_numbers_are_named)
 {
-    static const struct files files[] = {{"1 1:2 1000000000:4\n2.5 2:1\n-3 1:1\n", NULL},
+    static const struct files files[] = {{.matrix = "1 1:2 1000000000:4\n2.5 2:1\n-3 1:1\n"},
                                          {BANNER
                                           "3 1000000000 4\n1 1 2\n1 1000000000 4\n2 2 1\n3 1 1\n",
-                                          ARRAY "3 1\n1\n2.5\n-3\n"}};
+                                          ARRAY "3 1\n1\n2.5\n-3\n", ""}};
     for (size_t i = 0; i < 2; i++) {
-        struct columns c;
+        CLOSED_BY(columns_fini) struct columns c;
         load_files(&c, &files[i]);
         CHECK_EQ(c.count, 3);
-        CHECK_STR(names_get(&c.names, 0), "1");
         CHECK_STR(names_get(&c.names, 2), "1000000000");
         CHECK(fabs(c.mean[0] - 1) < 1e-12 && fabs(c.mean[2] - 4 / 3.0) < 1e-12);
-        columns_fini(&c);
     }
-    refuses("1 1:2 1000000000:4 1000000000:5\n1 1:1\n", NULL,
-            "the value of row 1 and column 1000000000 is given twice");
-    refuses(BANNER "900000000 2 1\n1 1 2\n", BANNER "900000000 1 1\n1 1 3\n",
-            "says that it has 900000000 rows, and hardly any of them has a value");
 }
 
-/* Columns have unit norm, whatever their values are measured in. */
-TEST(lasso, values_may_be_of_any_size)
+/* Columns have unit norm, whatever their values are measured in; so have responses. */
+TEST(lasso, columns_and_responses_may_be_of_any_size)
 {
-    static const char *const texts[] = {"1 1:1 2:3\n2 1:2\n4 2:5\n3 1:7 2:1\n",
-                                        "1 1:1e200 2:3e-200\n2 1:2e200\n4 2:5e-200\n"
-                                        "3 1:7e200 2:1e-200\n"};
-    struct columns c[2];
-    for (int i = 0; i < 2; i++) load_files(&c[i], &(struct files){texts[i], NULL});
-    CHECK_EQ(c[1].start[2], c[0].start[2]);
-    for (uint64_t i = 0; i < c[0].start[2] && i < c[1].start[2]; i++)
-        CHECK(fabsf(c[1].value[i] - c[0].value[i]) < 1e-6F);
-    CHECK(fabs(c[1].norm[0] / c[0].norm[0] - 1e200) < 1e190);
-    CHECK(fabs(c[1].norm[1] / c[0].norm[1] - 1e-200) < 1e-210);
-    for (int i = 0; i < 2; i++) columns_fini(&c[i]);
-    ends_with(load_only, &(struct files){"1 1:1.7e308\n2 1:1.7e308\n3 1:1\n", NULL}, 1,
-              "the values of column 1 are too large to be added up");
-}
-
-/* So have responses. */
-TEST(lasso, responses_may_be_of_any_size)
-{
-    static const char *const texts[] = {"1 1:1 2:3\n2 1:2\n4 2:5\n3 1:7 2:1\n",
-                                        "1e100 1:1 2:3\n2e100 1:2\n4e100 2:5\n3e100 1:7 2:1\n",
-                                        "1e-100 1:1 2:3\n2e-100 1:2\n4e-100 2:5\n3e-100 1:7 2:1\n"};
-    static const double sizes[] = {1, 1e100, 1e-100};
-    struct lasso l[3];
-    for (int i = 0; i < 3; i++) {
-        l[i] = (struct lasso){.options.alpha = 1};
-        load_files(&l[i].columns, &(struct files){texts[i], NULL});
-        lasso_loss_prepare(&l[i]);
+    static const struct {
+        const char *text;
+        double response, columns[2]; /* how much larger they are than the first */
+    } cases[] = {
+        {"1 1:1 2:3\n2 1:2\n4 2:5\n3 1:7 2:1\n", 1, {1, 1}},
+        {"1 1:1e200 2:3e-200\n2 1:2e200\n4 2:5e-200\n3 1:7e200 2:1e-200\n", 1, {1e200, 1e-200}},
+        {"1e100 1:1 2:3\n2e100 1:2\n4e100 2:5\n3e100 1:7 2:1\n", 1e100, {1, 1}},
+        {"1e-100 1:1 2:3\n2e-100 1:2\n4e-100 2:5\n3e-100 1:7 2:1\n", 1e-100, {1, 1}}};
+    struct lasso l[4];
+    const struct columns *first = &l[0].columns;
+    for (int i = 0; i < 4; i++) {
         const struct columns *c = &l[i].columns;
+        l[i] = (struct lasso){.options.alpha = 1};
+        load_files(&l[i].columns, &(struct files){.matrix = cases[i].text});
+        lasso_loss_prepare(&l[i]);
+        CHECK_EQ(c->start[2], first->start[2]);
+        for (uint64_t k = 0; k < c->start[2]; k++)
+            CHECK(fabsf(c->value[k] - first->value[k]) < 1e-6F);
+        for (int j = 0; j < 2; j++)
+            CHECK(fabs(c->norm[j] / first->norm[j] / cases[i].columns[j] - 1) < 1e-9);
         CHECK(i > 0 || (c->unit <= 1 && c->unit >= 1)); /* as it is */
-        CHECK(fabs(l[i].largest * c->unit / l[0].largest / sizes[i] - 1) < 1e-12);
+        CHECK(fabs(l[i].largest * c->unit / l[0].largest / cases[i].response - 1) < 1e-6);
         CHECK(l[i].largest > 0.1 && l[i].largest < 100);
-        CHECK(fabs(c->response_mean / sizes[i] - 2.5) < 1e-12);
+        CHECK(fabs(c->response_mean / cases[i].response - 2.5) < 1e-12);
     }
-    for (int i = 0; i < 3; i++) columns_fini(&l[i].columns);
-    ends_with(load_only, &(struct files){"1e160 1:1\n2e160 1:2\n", NULL}, 1,
-              "responses differ from their mean by up to");
+    for (int i = 0; i < 4; i++) columns_fini(&l[i].columns);
 }
 
-TEST(lasso, what_is_constant_is_so_to_the_last_digit)
+TEST(lasso, columns_that_are_constant_are_so_to_the_last_digit)
 {
     static const char text[] = "0.1 1:0.1 2:1000000000001\n0.1 1:0.1 2:1000000000002\n"
                                "0.1 1:0.1 2:1000000000003\n0.1 1:0.1 2:1000000000004\n"
                                "0.1 1:0.1 2:1000000000005\n0.1 1:0.1 2:1000000000006\n";
     CLOSED_BY(columns_fini) struct columns c;
-    load_files(&c, &(struct files){text, NULL});
+    load_files(&c, &(struct files){.matrix = text});
     CHECK_EQ(c.start[1], 0);
     CHECK_EQ(c.start[2], 6); /* differences of a millionth of a millionth are data */
     CHECK(fabs(c.norm[1] - sqrt(17.5)) < 1e-9);
     CHECK(c.response_squares <= 0);
 }
 
-TEST(lasso, refuses_what_is_not_to_be_told)
+TEST(lasso, wrong_columns_and_responses_are_refused)
 {
-    refuses("% no banner\n3 3 4\n1 1 2\n", NULL, ":2: \"3\" is no index: must be index:value");
-    refuses("1 1:2\n", ARRAY "1 1\n1\n", "is not MatrixMarket: --response is for MatrixMarket");
-    refuses("1 1:2\n" BANNER, NULL, ":2: is MatrixMarket's banner");
-    refuses("1 0:2\n", NULL, ":1: has the index 0: they begin with 1");
-    refuses("1 1:2:3\n", NULL, ":1: index 2 has a field before it");
-    refuses("1 1:NA\n", NULL, ":1: \"NA\" is no value");
-    refuses(BANNER "3 3 1\n1 1 2\n", ARRAY "5 1\n1\n2\n3\n4\n5\n",
-            "has 5 rows, and the matrix has 3: each must have a response");
-    refuses(BANNER "3 3 1\n1 1 2\n", BANNER "3 1 2\n2 1 5\n2 1 6\n",
-            ":4: row 2 has a response already");
-    refuses(BANNER "3 3 1\n1 1 2\n", "1\n2\n3\n", "has no banner: must be MatrixMarket");
-    refuses(BANNER "3 3 1\n1 1 2\n", ARRAY "2 1\n1\n2\n",
-            "has 2 rows, and the matrix has 3: each must have a response");
+#define MATRIX BANNER "3 3 1\n1 1 2\n"
+    static const struct files cases[] = {
+        {"% no banner\n3 3 4\n1 1 2\n", NULL, ":2: \"3\" is no index: must be index:value"},
+        {"1 1:2\n", ARRAY "1 1\n1\n", "is not MatrixMarket: --response is for MatrixMarket"},
+        {"1 1:2\n" BANNER, NULL, ":2: is MatrixMarket's banner"},
+        {"1 1:2:3\n", NULL, ":1: index 2 has a field before it"},
+        {"1 1:NA\n", NULL, ":1: \"NA\" is no value"},
+        {MATRIX, ARRAY "5 1\n1\n2\n3\n4\n5\n",
+         "has 5 rows, and the matrix has 3: each must have a response"},
+        {MATRIX, ARRAY "2 1\n1\n2\n", "has 2 rows, and the matrix has 3"},
+        {MATRIX, BANNER "3 1 2\n2 1 5\n2 1 6\n", ":4: row 2 has a response already"},
+        {MATRIX, "1\n2\n3\n", "has no banner: must be MatrixMarket"},
+        {"1 1:2 1000000000:4 1000000000:5\n1 1:1\n", NULL,
+         "the value of row 1 and column 1000000000 is given twice"},
+        {BANNER "900000000 2 1\n1 1 2\n", BANNER "900000000 1 1\n1 1 3\n",
+         "says that it has 900000000 rows, and hardly any of them has a value"},
+        {"1 1:1.7e308\n2 1:1.7e308\n3 1:1\n", NULL,
+         "the values of column 1 are too large to be added up"},
+        {"1e160 1:1\n2e160 1:2\n", NULL, "responses differ from their mean by up to"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ends_with(load_only, &cases[i], 1, cases[i].part);
 }
 
 /* ---- slopes ---- */
@@ -216,27 +194,21 @@ static struct lasso_slope slope_at(const struct lasso_loss *s, uint64_t j)
     return lasso_loss_product(s, from(s->lasso, j), from(s->lasso, j + 1));
 }
 
-/* What the loss falls by where the coefficient grows a little. */
-static double measured_slope(struct lasso_loss *s, uint64_t j)
+/* What the loss falls by where the coefficient grows a little, and what that falls by. */
+static struct lasso_slope measured(struct lasso_loss *s, uint64_t j)
 {
-    const double little = 1e-5;
+    const double little = 1e-5, more = 1e-4;
     change(s, j, little);
     double above = lasso_loss_value(s);
     change(s, j, -2 * little);
     double below = lasso_loss_value(s);
-    change(s, j, little);
-    return (below - above) / (2 * little);
-}
-
-static double measured_curvature(struct lasso_loss *s, uint64_t j)
-{
-    const double little = 1e-4;
-    change(s, j, little);
-    double above = slope_at(s, j).product;
-    change(s, j, -2 * little);
-    double below = slope_at(s, j).product;
-    change(s, j, little);
-    return (below - above) / (2 * little);
+    change(s, j, little + more);
+    double slope_above = slope_at(s, j).product;
+    change(s, j, -2 * more);
+    double slope_below = slope_at(s, j).product;
+    change(s, j, more);
+    return (struct lasso_slope){(below - above) / (2 * little),
+                                (slope_below - slope_above) / (2 * more)};
 }
 
 /* The longer one of the steps by both bounds: by a quarter of the square, and by the curvature,
@@ -267,12 +239,12 @@ static void check_slopes(int loss)
     lasso_loss_open(&s, &l, 0, ROWS);
     for (int round = 0; round < 3; round++)
         for (uint64_t j = 0; j + 1 < COLUMNS; j++) {
-            double slope = measured_slope(&s, j);
-            struct lasso_slope at = slope_at(&s, j);
+            struct lasso_slope known = measured(&s, j), at = slope_at(&s, j);
+            double slope = known.product;
             double best = lasso_loss_best(&s, j, at, s.shift, 0.25, 0);
             if (loss == LASSO_LOGISTIC) {
                 CHECK(fabs(at.product - slope) < 1e-6);
-                CHECK(fabs(at.curvature - measured_curvature(&s, j)) < 1e-6);
+                CHECK(fabs(at.curvature - known.curvature) < 1e-6);
                 slope = step_of(&l, j, at.product, at.curvature);
             }
             CHECK(fabs(best - 0.25 - slope) < 1e-6);
@@ -289,37 +261,6 @@ TEST(lasso_loss, products_are_slopes)
 {
     check_slopes(LASSO_SQUARED);
     check_slopes(LASSO_LOGISTIC);
-}
-
-static void move_intercept(struct lasso_loss *s, double by)
-{
-    s->intercept += by;
-    for (uint32_t r = 0; r < ROWS; r++) lasso_loss_set_odds(s, r, s->odds[r] * exp(by));
-}
-
-TEST(lasso_loss, the_intercept_steps_down_its_slope)
-{
-    const double little = 1e-5;
-    struct lasso l = read_data(LASSO_LOGISTIC, "0", "2");
-    struct lasso_loss s;
-    lasso_loss_open(&s, &l, 0, ROWS);
-    CHECK(fabs(lasso_loss_slope(&s).product) < 1e-9); /* the share of ones is best at first */
-    change(&s, 0, 2);
-    const struct lasso_slope at = lasso_loss_slope(&s);
-    double slope = at.product, before = lasso_loss_value(&s);
-    move_intercept(&s, little);
-    double above = lasso_loss_value(&s);
-    move_intercept(&s, -2 * little);
-    double below = lasso_loss_value(&s);
-    move_intercept(&s, little);
-    CHECK(fabs((below - above) / (2 * little) - slope) < 1e-5);
-    CHECK(fabs(slope) > 0.1);
-    double far = lasso_loss_step(&s, at), least = fabs(slope) / (ROWS / 4.0);
-    double step = fmax(least, log1p(fabs(slope) / at.curvature));
-    CHECK(fabs(far - copysign(step, slope) * sqrt(ROWS)) < 1e-9);
-    CHECK(lasso_loss_value(&s) < before);
-    lasso_loss_close(&s);
-    columns_fini(&l.columns);
 }
 
 /* ---- the least ---- */
@@ -451,22 +392,6 @@ TEST(lasso_loss, steps_never_go_up_and_end_at_the_least)
     }
 }
 
-/* ---- labels ---- */
-
-/* Which two numbers they are does not matter: the larger one is 1. */
-TEST(lasso_loss, labels_are_any_two_numbers)
-{
-    struct lasso a = read_data(LASSO_LOGISTIC, "-1", "1"), b = read_data(LASSO_LOGISTIC, "3", "7");
-    CHECK(fabs(a.largest - b.largest) < 1e-12);
-    for (int r = 0; r < ROWS; r++) {
-        double label = a.columns.response[r] + a.columns.response_mean;
-        CHECK(fabs(label - is_one(r)) < 1e-12);
-        CHECK(fabs(a.columns.response[r] - b.columns.response[r]) < 1e-12);
-    }
-    columns_fini(&a.columns);
-    columns_fini(&b.columns);
-}
-
 /* At the largest lambda nothing is left, and just below something is. */
 static void check_largest(struct lasso_options options)
 {
@@ -487,19 +412,4 @@ TEST(lasso_loss, the_largest_lambda_leaves_nothing)
 {
     check_largest((struct lasso_options){.loss = LASSO_LOGISTIC, .alpha = 1});
     check_largest((struct lasso_options){.loss = LASSO_SQUARED, .alpha = 0.5, .is_raw = true});
-}
-
-/* A checkpoint is told from one with the errors of a logistic loss, as there were, by the name. */
-TEST(lasso_rows, odds_are_not_taken_for_errors)
-{
-    struct lasso l = {.columns = {.count = 3, .rows = 5}};
-    struct locus_table turns, losses;
-    descent_rows_tables(&l, &turns, &losses);
-    CHECK_STR(losses.name, "losses");
-    CHECK_EQ(losses.rows, 5);
-    l.options.loss = LASSO_LOGISTIC;
-    uint32_t length = losses.length;
-    descent_rows_tables(&l, &turns, &losses);
-    CHECK_STR(losses.name, "odds");
-    CHECK_EQ(losses.length, 2 * length);
 }

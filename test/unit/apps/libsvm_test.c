@@ -25,17 +25,11 @@ static void read_all(char *all, size_t capacity)
     }
 }
 
-static void read_any(const void *unused)
+static void read_text(const void *text)
 {
     char all[1024];
-    (void)unused;
-    read_all(all, sizeof all);
-}
-
-static void refuses(const char *text, const char *part)
-{
     path = folder_file(text, 0);
-    ends_with(read_any, NULL, 1, part);
+    read_all(all, sizeof all);
 }
 
 TEST(libsvm, lines_have_a_label_and_pairs)
@@ -47,21 +41,22 @@ TEST(libsvm, lines_have_a_label_and_pairs)
     CHECK_STR(all, "1 3:0.5 7:1/-1/+1 2:4:1 2:5:-1e3/0/");
 }
 
-TEST(libsvm, what_is_no_pair_is_refused)
+TEST(libsvm, pairs_that_are_none_are_refused)
 {
-    refuses("0 1:1\n1:0.5 2:1\n", "file:2: begins with \"1:0.5\": the label must be first");
-    refuses("0 1:1 2\n", "file:1: \"2\" is no feature: must be index:value");
-    refuses("0 1.5:1\n",
-            "file:1: \"1.5\" is no feature: must be a whole number from 0 to 1073741823");
-    refuses("0 18446744073709551615:1\n", "is no feature: must be a whole number");
-    refuses("0 -1:1\n", "\"-1\" is no feature");
-    refuses("0 qid:3 1:1\n", "\"qid\" is no feature");
-    refuses("0 x:1:1\n", "\"x\" is no field");
-    refuses("0 1:1\n%%MatrixMarket matrix\n", "file:2: is MatrixMarket's banner");
-    refuses("0 1:1\r0 1:1\n", "file:1: has a carriage return");
+    static const char *const cases[][2] = {
+        {"0 1:1\n1:0.5 2:1\n", "file:2: begins with \"1:0.5\": the label must be first"},
+        {"0 1:1 2\n", "file:1: \"2\" is no feature: must be index:value"},
+        {"0 1.5:1\n", "file:1: \"1.5\" is no feature: must be a whole number from 0 to 1073741823"},
+        {"0 18446744073709551615:1\n", "is no feature: must be a whole number"},
+        {"0 -1:1\n", "\"-1\" is no feature"},
+        {"0 qid:3 1:1\n", "\"qid\" is no feature"},
+        {"0 x:1:1\n", "\"x\" is no field"},
+        {"0 1:1\n%%MatrixMarket matrix\n", "file:2: is MatrixMarket's banner"},
+        {"0 1:1\r0 1:1\n", "file:1: has a carriage return"}};
+    ENDS_EACH(read_text, 1, cases);
 }
 
-TEST(libsvm, a_line_is_known)
+TEST(libsvm, is_line_knows_a_line)
 {
     static const struct {
         const char *text;

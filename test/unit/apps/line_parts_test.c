@@ -99,23 +99,24 @@ static void check_text(const char *text, const char *wanted, uint64_t lines, cha
         }
 }
 
+/* Those with x are not read ahead, but by who takes them. */
 TEST(line_parts, have_all_lines_in_their_order)
 {
-    check_text("one\ntwo\r\n\n\nthree and more\nfour\nf\nsix\n",
-               "one\ntwo\n\n\nthree and more\nfour\nf\nsix\n", 8, 0);
-    check_text("a\nb\nc\nd\ne\nno newline at the end", "a\nb\nc\nd\ne\nno newline at the end\n", 6,
-               0);
-    check_text("a\na line that is longer than any part, and than two of them together, by far\nb",
-               "a\na line that is longer than any part, and than two of them together, by far\nb\n",
-               3, 0);
-    check_text("", "", 0, 0);
-    check_text("\n", "\n", 1, 0);
-}
-
-TEST(line_parts, that_were_not_read_are_read_by_who_takes_them)
-{
-    check_text("a\nb\nxc\nd\ne\nf\ng\nh\nxi\nj\nk\nl\nx",
-               "a\nb\nxc\nd\ne\nf\ng\nh\nxi\nj\nk\nl\nx\n", 13, 'x');
+    static const struct {
+        const char *text, *wanted;
+        uint64_t lines;
+    } cases[] = {
+        {"one\ntwo\r\n\n\nthree and more\nfour\nf\nsix\n",
+         "one\ntwo\n\n\nthree and more\nfour\nf\nsix\n", 8},
+        {"a\nb\nc\nd\ne\nno newline at the end", "a\nb\nc\nd\ne\nno newline at the end\n", 6},
+        {"a\na line that is longer than any part, and than two together, by far\nb",
+         "a\na line that is longer than any part, and than two together, by far\nb\n", 3},
+        {"", "", 0},
+        {"\n", "\n", 1},
+        {"a\nb\nxc\nd\ne\nf\ng\nh\nxi\nj\nk\nl\nx", "a\nb\nxc\nd\ne\nf\ng\nh\nxi\nj\nk\nl\nx\n",
+         13}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_text(cases[i].text, cases[i].wanted, cases[i].lines, 'x');
 }
 
 TEST(line_parts, are_read_ahead_only_by_several_threads)
@@ -144,7 +145,7 @@ static void run_with_zeros(const void *threads)
     run(&l, &t, *(const unsigned *)threads, 4);
 }
 
-TEST(line_parts, a_zero_byte_has_its_line)
+TEST(line_parts, zero_byte_is_refused_with_its_line)
 {
     static const char text[] = "a\nb\nc\nd\ne\nf\0\ng\nh\0\n";
     path = folder_file(text, sizeof text - 1);

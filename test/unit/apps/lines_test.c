@@ -18,54 +18,42 @@ static void write_text(const char *text, size_t length)
     snprintf(path, sizeof path, "%s/text", folder);
 }
 
-static void open_text(struct lines *l, const char *text, size_t length)
+/* The lines, with | behind each. */
+static void has_lines(const char *text, const char *expected)
 {
-    write_text(text, length);
-    lines_open(l, path);
-}
-
-static void next_is(struct lines *l, const char *text)
-{
-    CHECK(lines_next(l));
-    CHECK_EQ(l->length, strlen(text));
-    CHECK(memcmp(l->text, text, l->length) == 0);
+    CLOSED_BY(lines_close) struct lines l;
+    char all[128] = "";
+    uint64_t count = 0;
+    write_text(text, 0);
+    for (lines_open(&l, path); lines_next(&l); count++)
+        sprintf(all + strlen(all), "%.*s|", (int)l.length, l.text);
+    CHECK_EQ(l.number, count);
+    if (strcmp(all, expected) != 0) test_fail(__FILE__, __LINE__, "%s: %s", text, all);
 }
 
 TEST(lines, end_with_lf_or_crlf_or_with_the_file)
 {
-    CLOSED_BY(lines_close) struct lines l;
-    open_text(&l, "one\ntwo\r\n\n\r\nfive\r", 0);
-    next_is(&l, "one");
-    next_is(&l, "two");
-    next_is(&l, "");
-    next_is(&l, "");
-    next_is(&l, "five");
-    CHECK_EQ(l.number, 5);
-    CHECK(!lines_next(&l));
-}
-
-TEST(lines, an_empty_file_has_none)
-{
-    CLOSED_BY(lines_close) struct lines l;
-    open_text(&l, "", 0);
-    CHECK(!lines_next(&l));
+    has_lines("one\ntwo\r\n\n\r\nfive\r", "one|two|||five|");
+    has_lines("", "");
+    /* of files that were put together */
+    has_lines("\xEF\xBB\xBFone\ntwo\n\xEF\xBB\xBF\n\xEF\xBB\xBFthree\xEF\xBB\xBF\n",
+              "one|two||three\xEF\xBB\xBF|");
 }
 
 TEST(lines, numbers_are_whole_fields)
 {
+    static const char *const wrong[] = {"",  "12x", "0x10",  " 7", "inf", "nan", ".",
+                                        "-", "-.",  "1.2.3", "1-", "--1", "e5"};
     double number = 0;
     char many[101];
     memset(many, '1', sizeof many);
     CHECK(lines_number("2.5e1,", 5, &number) && number == 25);
     CHECK(lines_number("-31", 2, &number) && number == -3);
-    CHECK(!lines_number("", 0, &number));
-    CHECK(!lines_number("12x", 3, &number));
-    CHECK(!lines_number("0x10", 4, &number));
-    CHECK(!lines_number(" 7", 2, &number));
     CHECK(!lines_number("7\0", 2, &number));
-    CHECK(!lines_number("inf", 3, &number));
-    CHECK(!lines_number("nan", 3, &number));
     CHECK(!lines_number(many, sizeof many, &number));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (lines_number(wrong[i], strlen(wrong[i]), &number))
+            test_fail(__FILE__, __LINE__, "%s is a number", wrong[i]);
 }
 
 /* Whatever way is taken: bit for bit. */
@@ -79,27 +67,13 @@ static void is_read_as_strtod(const char *text)
 
 TEST(lines, numbers_are_those_of_strtod)
 {
-    static const char *const texts[] = {"0",
-                                        "-0",
-                                        "-0.0",
-                                        ".5",
-                                        "5.",
-                                        "+3",
-                                        "-.25",
-                                        "1e3",
-                                        "0.1",
-                                        "123456789012345",
-                                        "1234567890123456",
-                                        "0.123456789012345",
-                                        "0.3",
-                                        "9007199254740993",
-                                        "1E-7",
-                                        "00012",
-                                        "-17.35"};
+    static const char texts[] =
+        "0 -0 -0.0 .5 5. +3 -.25 1e3 0.1 123456789012345 1234567890123456 0.123456789012345 0.3 "
+        "9007199254740993 1E-7 00012 -17.35";
     struct rng rng;
-    char text[64];
-    double number;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) is_read_as_strtod(texts[i]);
+    char text[sizeof texts];
+    memcpy(text, texts, sizeof texts);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) is_read_as_strtod(word);
     rng_init(&rng, 1, 2);
     for (int i = 0; i < 20000; i++) {
         snprintf(text, sizeof text, "%.*f", (int)rng_below(&rng, 20),
@@ -108,35 +82,6 @@ TEST(lines, numbers_are_those_of_strtod)
         snprintf(text, sizeof text, "%.*g", (int)rng_below(&rng, 18), rng_real(&rng) - 0.5);
         is_read_as_strtod(text);
     }
-    for (const char *const *wrong =
-             (const char *const[]){".", "-", "-.", "1.2.3", "1-", "--1", "e5", NULL};
-         *wrong; wrong++)
-        CHECK(!lines_number(*wrong, strlen(*wrong), &number));
-}
-
-TEST(lines, a_byte_order_mark_is_no_text)
-{
-    CLOSED_BY(lines_close) struct lines l;
-    open_text(&l, "\xEF\xBB\xBFone\ntwo\n\xEF\xBB\xBF\n\xEF\xBB\xBFthree\xEF\xBB\xBF\n", 0);
-    next_is(&l, "one");
-    next_is(&l, "two");
-    next_is(&l, "");
-    next_is(&l, "three\xEF\xBB\xBF"); /* files that were put together */
-}
-
-static void read_all(const void *unused)
-{
-    struct lines l;
-    (void)unused;
-    lines_open(&l, path);
-    while (lines_next(&l)) {
-    }
-}
-
-TEST(lines, a_zero_byte_is_no_text)
-{
-    write_text("one\nt\0o\n", 8);
-    ends_with(read_all, NULL, 1, "text:2: has a zero byte");
 }
 
 static void read_what_is_gone(const void *ignored)
@@ -148,7 +93,7 @@ static void read_what_is_gone(const void *ignored)
     if (truncate(path, 0) == 0) lines_next(&l);
 }
 
-TEST(lines, a_file_that_becomes_shorter_ends_with_a_sentence)
+TEST(lines, file_that_becomes_shorter_is_refused)
 {
     write_text("one\ntwo\n", 8);
     ends_with(read_what_is_gone, NULL, 1, "/text could not be read to its end: it became shorter");
@@ -165,7 +110,7 @@ static void complain_of_what_was(const void *how)
 }
 
 /* What is wrong in it may be that alone. */
-TEST(lines, a_file_that_changes_is_said_to)
+TEST(lines, file_that_changes_is_named_as_the_cause)
 {
     static const char said[] = "/text was changed or replaced while it was read: start again\n";
     for (int i = 0; i < 2; i++) {
@@ -174,44 +119,30 @@ TEST(lines, a_file_that_changes_is_said_to)
     }
 }
 
-TEST(lines, equal_files_have_equal_digests)
+TEST(lines, digests_tell_files_and_seeds_apart)
 {
-    char other[2 * FOLDER_PATH_BYTES];
-    folder_new(folder);
-    folder_write(folder, "a", "one\ntwo\n", 0);
-    folder_write(folder, "b", "one\ntwo\n", 0);
-    folder_write(folder, "c", "one\nTwo\n", 0);
-    snprintf(path, sizeof path, "%s/a", folder);
-    snprintf(other, sizeof other, "%s/b", folder);
-    CHECK_EQ(lines_digest(path, 7), lines_digest(other, 7));
-    CHECK(lines_digest(path, 7) != lines_digest(other, 8));
-    snprintf(other, sizeof other, "%s/c", folder);
-    CHECK(lines_digest(path, 7) != lines_digest(other, 7));
+    static const char *const texts[] = {"one\ntwo\n", "one\ntwo\n", "one\nTwo\n"};
+    uint64_t digests[4];
+    for (int i = 0; i < 3; i++) digests[i] = lines_digest(folder_file(texts[i], 0), 7);
+    digests[3] = lines_digest(folder_file(texts[0], 0), 8);
+    CHECK(digests[0] == digests[1] && digests[0] != digests[2] && digests[0] != digests[3]);
 }
 
-static void open_named(const void *name)
+static void read_named(const void *name)
 {
     struct lines l;
-    lines_open(&l, name);
+    for (lines_open(&l, name); lines_next(&l);)
+        if (l.number == 2) lines_fail(&l, "no %d", 7);
 }
 
-TEST(lines, say_why_a_file_cannot_be_read)
+TEST(lines, failures_name_file_and_line)
 {
-    ends_with(open_named, "/no/such/file", 1, "/no/such/file: No such file");
-    ends_with(open_named, "/tmp", 1, "/tmp: it is a folder, not a file");
-    ends_with(open_named, "/dev/null", 1, "/dev/null: it is not a regular file");
-}
-
-static void complain(const void *lines)
-{
-    lines_fail(lines, "no %d", 7);
-}
-
-TEST(lines, complain_with_file_and_line)
-{
-    CLOSED_BY(lines_close) struct lines l;
-    open_text(&l, "one\ntwo\n", 0);
-    lines_next(&l);
-    lines_next(&l);
-    ends_with(complain, &l, 1, "/text:2: no 7\n");
+    static const char *const cases[][2] = {{path, "/text:2: has a zero byte"},
+                                           {"/no/such/file", "/no/such/file: No such file"},
+                                           {"/tmp", "/tmp: it is a folder, not a file"},
+                                           {"/dev/null", "/dev/null: it is not a regular file"}};
+    write_text("one\nt\0o\n", 8);
+    ENDS_EACH(read_named, 1, cases);
+    write_text("one\ntwo\n", 0);
+    ends_with(read_named, path, 1, "/text:2: no 7\n");
 }

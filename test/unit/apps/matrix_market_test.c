@@ -49,7 +49,7 @@ TEST(matrix_market, a_banner_may_stand_behind_comments)
     CHECK(!matrix_market_is(path));
 }
 
-TEST(matrix_market, a_program_takes_the_kinds_that_it_knows)
+TEST(matrix_market, kinds_that_a_program_does_not_know_are_refused)
 {
     reads(&array, "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n",
           "2x2: 0,0=1 1,0=2 0,1=3 1,1=4/");
@@ -73,7 +73,7 @@ TEST(matrix_market, a_program_takes_the_kinds_that_it_knows)
 
 #define BANNER "%%MatrixMarket matrix coordinate real general\n"
 
-TEST(matrix_market, what_is_malformed_is_refused)
+TEST(matrix_market, malformed_files_are_refused)
 {
     refuses(&none, BANNER, "file:1: the file ends before its size");
     refuses(&none, BANNER "3 4\n", "file:2: has 2 numbers; a size here has 3");

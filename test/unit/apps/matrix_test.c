@@ -86,24 +86,21 @@ TEST(matrix, products_of_all_sizes)
 TEST(matrix, parts_are_those_of_the_whole)
 {
     enum { M = 5, N = 100, K = 19, FIRST = 64 };
-    float *a = matrix_of(M, K), *b = matrix_of(N, K), whole[M * N], part[M * N];
-    float *panels = take_memory(matrix_panels(K, N), sizeof *panels),
-          *again = take_memory(matrix_panels(K, N), sizeof *again);
-    const float **rows = rows_of(b, N, K);
+    size_t floats = matrix_panels(K, N);
+    float whole[M * N], part[M * N];
+    CLOSED_BY(free_at) float *a = matrix_of(M, K);
+    CLOSED_BY(free_at) float *b = matrix_of(N, K);
+    CLOSED_BY(free_at) float *panels = take_memory(floats, sizeof *panels);
+    CLOSED_BY(free_at) float *again = take_memory(floats, sizeof *again);
+    CLOSED_BY(free_at) const float **rows = rows_of(b, N, K);
     matrix_pack_turned(panels, rows, K, N);
     matrix_pack_turned_part(again, rows + FIRST, K, FIRST, N - FIRST);
     matrix_pack_turned_part(again, rows, K, 0, FIRST);
-    CHECK(memcmp(panels, again, matrix_panels(K, N) * sizeof *panels) == 0);
+    CHECK(memcmp(panels, again, floats * sizeof *panels) == 0);
     matrix_multiply(whole, N, a, K, 1, panels, M, N, K, 0);
     matrix_multiply_part(part, N, a, K, 1, panels, M, FIRST, N - FIRST, K, 0);
-    for (size_t i = 0; i < M; i++) {
-        for (size_t j = 0; j < N - FIRST; j++) CHECK(part[i * N + j] == whole[i * N + FIRST + j]);
-    }
-    free(a);
-    free(b);
-    free(panels);
-    free(again);
-    free(rows);
+    for (size_t i = 0; i < M; i++)
+        CHECK(memcmp(part + i * N, whole + i * N + FIRST, (N - FIRST) * sizeof *part) == 0);
 }
 
 /* Ranking counts ties by comparing: equal columns must have equal products, in full panels, narrow
@@ -111,7 +108,9 @@ TEST(matrix, parts_are_those_of_the_whole)
 TEST(matrix, equal_columns_have_equal_products)
 {
     enum { M = 13, N = 75, K = 300 };
-    float *a = matrix_of(M, K), *b = matrix_of(1, K), c[M * N];
+    float c[M * N];
+    CLOSED_BY(free_at) float *a = matrix_of(M, K);
+    CLOSED_BY(free_at) float *b = matrix_of(1, K);
     CLOSED_BY(free_at) float *panels = take_memory(matrix_panels(K, N), sizeof *panels);
     const float *rows[N];
     for (size_t j = 0; j < N; j++) rows[j] = b;
@@ -123,6 +122,4 @@ TEST(matrix, equal_columns_have_equal_products)
         for (size_t j = 0; j < N; j++) CHECK(c[i * N + j] == c[i * N]);
         CHECK(alone[3] == c[i * N]);
     }
-    free(a);
-    free(b);
 }

@@ -1,8 +1,9 @@
-/* How mf trains: which cells its workers visit, its steps, its error. */
+/* How mf trains: which cells its workers visit, its steps, its errors and ranking. */
 #include "mf/factors.h"
 #include "mf/ranking.h"
 #include "mf/visit.h"
 #include "mf/ratings.h"
+#include "pools.h"
 #include "rows.h"
 #include "test.h"
 
@@ -13,42 +14,37 @@
 
 /* ---- visits ---- */
 
-TEST(mf, cuts_are_even)
+static void small_fini(struct mf *f)
 {
-    const uint64_t weights[] = {1, 1, 1, 1, 4, 0, 0, 8};
-    uint32_t bounds[5];
-    visit_cut(weights, 8, 2, bounds);
-    CHECK_EQ(bounds[0], 0);
-    CHECK(bounds[1] >= 5 && bounds[1] <= 7);
-    CHECK_EQ(bounds[2], 8);
-    visit_cut(weights, 8, 4, bounds);
-    CHECK_EQ(bounds[1], 4);
-    for (int i = 0; i < 4; i++) CHECK(bounds[i] <= bounds[i + 1]);
-    CHECK_EQ(bounds[4], 8);
-    visit_cut(weights, 0, 3, bounds);
-    CHECK_EQ(bounds[3], 0);
+    ratings_fini(&f->ratings);
 }
 
-static void small_init(struct mf *f, enum mf_visit visit)
+/* Three epochs of generated cells with these of the options. */
+static void small_init(struct mf *f, struct mf_options o)
 {
-    *f = (struct mf){
-        .options = {.rank = 5, .batch = 16, .rate = 0.1, .regularization = 0.01, .visit = visit}};
-    f->options.common = (struct settings){.epochs = 3, .seed = 3, .is_baseline = true};
     struct zipf z = {.text = "60x40x600", .exponent = 1.1, .rank = 3, .noise = 0.1, .seed = 9};
+    o.rank = 5;
+    o.rate = 0.1;
+    o.regularization = 0.01;
+    o.common.epochs = o.common.seed = 3;
+    *f = (struct mf){.options = o};
     ratings_init(&f->ratings);
     zipf_generate(&z, &f->ratings);
     ratings_finish(&f->ratings, 0.1, 9);
 }
 
-static void small_pool(struct pool *pool, const struct mf *f, unsigned workers)
+static void small_work(struct mf *f, unsigned workers, pool_work *work)
 {
     uint32_t length = (uint32_t)mf_row_floats(f);
-    struct locus_table tables[] = {{.rows = f->ratings.rows, .length = length},
-                                   {.rows = f->ratings.columns, .length = length}};
-    pool_open(pool, &(struct pool_config){.tables = tables,
-                                          .table_count = 2,
-                                          .workers = workers,
-                                          .is_baseline = f->options.common.is_baseline});
+    const struct locus_table tables[] = {{.rows = f->ratings.rows, .length = length},
+                                         {.rows = f->ratings.columns, .length = length}};
+    pools_run(tables, 2, workers, f->options.common.is_baseline, work, f);
+}
+
+static void small_run(struct mf *f, struct mf_options o, unsigned workers, pool_work *work)
+{
+    small_init(f, o);
+    small_work(f, workers, work);
 }
 
 /* What all workers together saw. */
@@ -77,7 +73,7 @@ static void check_visits(const struct mf *f, const struct visit_batch *b)
 static void visit_work(struct pool_member *m, void *mf)
 {
     struct mf *f = mf;
-    struct visit v;
+    CLOSED_BY(visit_close) struct visit v;
     const struct visit_batch *b;
     int epochs = 0, blocks = 0;
     visit_open(&v, f, m, 0);
@@ -87,32 +83,23 @@ static void visit_work(struct pool_member *m, void *mf)
         epochs += b->is_last;
         blocks += b->begins_block;
     }
-    visit_close(&v);
     CHECK_EQ(epochs, 3);
     CHECK_EQ(blocks, f->options.visit == MF_BLOCKS ? 9 : 3);
 }
 
-static void visit_all(enum mf_visit visit, uint64_t batch, bool is_baseline)
+TEST(mf, visits_take_every_cell_once_an_epoch)
 {
-    struct mf f;
-    struct pool pool;
-    small_init(&f, visit);
-    f.options.batch = batch;
-    f.options.common.is_baseline = is_baseline;
-    memset(visits, 0, sizeof visits);
-    small_pool(&pool, &f, 3);
-    pool_run(&pool, visit_work, &f);
-    pool_close(&pool);
-    for (size_t i = 0; i < f.ratings.train; i++)
-        CHECK_EQ(visits[f.ratings.list[i].row][f.ratings.list[i].column], 3);
-    ratings_fini(&f.ratings);
-}
-
-TEST(mf, every_epoch_visits_every_cell)
-{
-    visit_all(MF_COLUMNS, 16, true);
-    visit_all(MF_COLUMNS, 4, false); /* rows of their own */
-    visit_all(MF_BLOCKS, 16, true);
+    static const struct mf_options options[] = {
+        {.visit = MF_COLUMNS, .batch = 16, .common.is_baseline = true},
+        {.visit = MF_COLUMNS, .batch = 4}, /* rows of their own */
+        {.visit = MF_BLOCKS, .batch = 16, .common.is_baseline = true}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        CLOSED_BY(small_fini) struct mf f;
+        memset(visits, 0, sizeof visits);
+        small_run(&f, options[i], 3, visit_work);
+        for (size_t k = 0; k < f.ratings.train; k++)
+            CHECK_EQ(visits[f.ratings.list[k].row][f.ratings.list[k].column], 3);
+    }
 }
 
 /* ---- what a node's workers divide ---- */
@@ -142,33 +129,25 @@ static bool has_several(const unsigned *workers, size_t count)
     return false;
 }
 
-static void divide(uint64_t batch, bool is_baseline, bool *rows, bool *columns)
-{
-    struct mf f;
-    struct pool pool;
-    small_init(&f, MF_COLUMNS);
-    f.options.batch = batch;
-    f.options.common.is_baseline = is_baseline;
-    memset(of_row, 0, sizeof of_row);
-    memset(of_column, 0, sizeof of_column);
-    small_pool(&pool, &f, 3);
-    pool_run(&pool, note_work, &f);
-    pool_close(&pool);
-    *rows = !has_several(of_row, 60);
-    *columns = !has_several(of_column, 40);
-    ratings_fini(&f.ratings);
-}
-
 /* 540 cells are 4.5 for each of three workers in each of 40 columns. */
-TEST(mf, workers_divide_the_rows_of_long_columns)
+TEST(mf, visits_divide_the_rows_of_long_columns_among_workers)
 {
-    bool rows, columns;
-    divide(4, false, &rows, &columns);
-    CHECK(rows && !columns);
-    divide(5, false, &rows, &columns);
-    CHECK(columns && !rows);
-    divide(4, true, &rows, &columns);
-    CHECK(columns && !rows);
+    static const struct {
+        uint64_t batch;
+        bool is_baseline, by_rows;
+    } cases[] = {{4, false, true}, {5, false, false}, {4, true, false}};
+    for (int i = 0; i < 3; i++) {
+        CLOSED_BY(small_fini) struct mf f;
+        memset(of_row, 0, sizeof of_row);
+        memset(of_column, 0, sizeof of_column);
+        small_run(&f,
+                  (struct mf_options){.visit = MF_COLUMNS,
+                                      .batch = cases[i].batch,
+                                      .common.is_baseline = cases[i].is_baseline},
+                  3, note_work);
+        CHECK_EQ(!has_several(of_row, 60), cases[i].by_rows);
+        CHECK_EQ(has_several(of_column, 40), cases[i].by_rows);
+    }
 }
 
 /* ---- nodes that keep step ---- */
@@ -211,35 +190,30 @@ static void walk(const struct mf *f, int nodes, unsigned workers, int rank)
     }
 }
 
-static uint32_t in_both(const uint32_t *a, const uint32_t *b)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < VISIT_LANES; i++)
-        for (uint32_t j = 0; j < VISIT_LANES; j++) count += a[i] == b[j] && a[i] != VISIT_NOWHERE;
-    return count;
-}
-
-static void compare_walks(int a, int b, uint32_t columns, uint32_t together_max, uint32_t apart_max)
+static void compare_walks(int a, int b, uint32_t columns, uint32_t apart_max)
 {
     const struct walk *x = &walks[a], *y = &walks[b];
     uint32_t together = 0;
-    for (uint32_t i = 0; i < x->steps; i++) together += in_both(x->column[i], y->column[i]);
-    if (together > together_max)
+    for (uint32_t s = 0; s < x->steps; s++)
+        for (uint32_t i = 0; i < VISIT_LANES; i++)
+            for (uint32_t j = 0; j < VISIT_LANES; j++)
+                together += x->column[s][i] == y->column[s][j] && x->column[s][i] != VISIT_NOWHERE;
+    if (together > x->columns / 50)
         test_fail(__FILE__, __LINE__, "nodes %d and %d: %u of %u", a, b, together, x->columns);
-    for (uint32_t c = 0; c < columns; c++) {
-        uint32_t apart = x->at[c] > y->at[c] ? x->at[c] - y->at[c] : y->at[c] - x->at[c];
-        CHECK(apart <= apart_max);
-    }
+    for (uint32_t c = 0; c < columns; c++)
+        CHECK((uint32_t)abs((int)x->at[c] - (int)y->at[c]) <= apart_max);
 }
 
 /* Each column has as many cells in each node's rows, whole batches of them: nodes keep step for
  * certain. */
 static void keeps_step(uint32_t columns, int nodes, unsigned workers, uint32_t apart_max)
 {
-    uint32_t steps = columns / workers * STEPS_A_COLUMN;
-    struct mf f = {.options = {.rank = 5, .batch = BATCH, .visit = MF_COLUMNS}};
+    CLOSED_BY(small_fini)
+    struct mf f = {.options = {.rank = 5,
+                               .batch = BATCH,
+                               .visit = MF_COLUMNS,
+                               .common = {.epochs = 1, .seed = 3, .is_baseline = true}}};
     uint32_t rows = CELLS_A_NODE * (uint32_t)nodes;
-    f.options.common = (struct settings){.epochs = 1, .seed = 3, .is_baseline = true};
     ratings_init(&f.ratings);
     for (uint32_t i = 0; i < columns * rows; i++)
         ratings_add(&f.ratings, (struct rating){.row = i % rows, .column = i / rows});
@@ -248,18 +222,16 @@ static void keeps_step(uint32_t columns, int nodes, unsigned workers, uint32_t a
     ratings_finish(&f.ratings, 0, 1);
     for (int node = 0; node < nodes; node++) {
         walk(&f, nodes, workers, node);
-        CHECK_EQ(walks[node].steps, steps);
+        CHECK_EQ(walks[node].steps, columns / workers * STEPS_A_COLUMN);
+        for (int before = 0; before < node; before++)
+            compare_walks(before, node, columns, apart_max);
     }
-    for (int a = 0; a < nodes; a++)
-        for (int b = a + 1; b < nodes; b++)
-            compare_walks(a, b, columns, walks[a].columns / 50, apart_max);
-    ratings_fini(&f.ratings);
 }
 
 /* And yet all have a column before long: within the 25 of a lot, which chance makes some more at
  * times; within the 25 that one of two workers has in one of eight; of few columns within all of
  * them. */
-TEST(mf, nodes_that_keep_step_have_different_columns)
+TEST(mf, visits_of_nodes_in_step_have_different_columns)
 {
     keeps_step(400, 4, 1, STEPS_A_COLUMN * 60);
     keeps_step(400, 4, 2, STEPS_A_COLUMN * 60);
@@ -352,11 +324,9 @@ static void copy_all(struct pool_member *m, const struct mf *f, struct copy *c)
  * row. */
 static bool has_row_twice(const struct visit_batch *b)
 {
-    for (uint32_t i = 0; i < b->cells; i++) {
-        for (uint32_t j = 0; j < i; j++) {
+    for (uint32_t i = 0; i < b->cells; i++)
+        for (uint32_t j = 0; j < i; j++)
             if (b->keys[b->columns + i] == b->keys[b->columns + j]) return true;
-        }
-    }
     return false;
 }
 
@@ -386,20 +356,17 @@ static void step_work(struct pool_member *m, void *mf)
     CHECK(compared > 5);
 }
 
-TEST(mf, steps_are_those_of_the_book)
+TEST(mf, factors_steps_follow_the_formulas)
 {
     for (int kind = 0; kind < 16; kind++) {
-        struct mf f;
-        struct pool pool;
-        small_init(&f, kind & 4 ? MF_BLOCKS : MF_COLUMNS);
-        f.options.has_bias = kind & 1;
-        f.options.adagrad = kind & 8 ? MF_BY_ROW : MF_BY_COORDINATE;
-        f.options.common.is_baseline = kind & 2;
-        f.options.batch = 4;
-        small_pool(&pool, &f, 1);
-        pool_run(&pool, step_work, &f);
-        pool_close(&pool);
-        ratings_fini(&f.ratings);
+        CLOSED_BY(small_fini) struct mf f;
+        small_run(&f,
+                  (struct mf_options){.visit = kind & 4 ? MF_BLOCKS : MF_COLUMNS,
+                                      .has_bias = kind & 1,
+                                      .adagrad = kind & 8 ? MF_BY_ROW : MF_BY_COORDINATE,
+                                      .common.is_baseline = kind & 2,
+                                      .batch = 4},
+                  1, step_work);
     }
 }
 
@@ -450,7 +417,7 @@ static void check_ranking(const struct mf *f, const struct copy *all, struct ran
     CHECK(fabs(k.precision - precision / asked) < 1e-6 && fabs(k.ndcg - ndcg / asked) < 1e-6);
 }
 
-static void rmse_work(struct pool_member *m, void *mf)
+static void quality_work(struct pool_member *m, void *mf)
 {
     const struct mf *f = mf;
     static struct copy all;
@@ -468,28 +435,23 @@ static void rmse_work(struct pool_member *m, void *mf)
                      *q = all.rows + (f->ratings.rows + x->column) * all.length;
         double error = f->ratings.mean - (double)x->value;
         for (size_t k = 0; k < f->options.rank; k++) error += p[k] * q[k];
-        squares += error * error;
-        distances += fabs(error);
+        squares += error * error / (double)f->ratings.test;
+        distances += fabs(error) / (double)f->ratings.test;
     }
-    CHECK(fabs(r.rmse - sqrt(squares / (double)f->ratings.test)) < 1e-5);
-    CHECK(fabs(r.mae - distances / (double)f->ratings.test) < 1e-5);
+    CHECK(fabs(r.rmse - sqrt(squares)) < 1e-5 && fabs(r.mae - distances) < 1e-5);
     check_ranking(f, &all, ranking);
 }
 
-TEST(mf, rmse_is_of_the_cells_held_back)
+TEST(mf, errors_and_ranking_are_of_the_cells_held_back)
 {
     for (int is_baseline = 0; is_baseline < 2; is_baseline++) {
-        struct mf f;
-        struct pool pool;
-        small_init(&f, MF_COLUMNS);
-        f.options.common.is_baseline = is_baseline;
+        CLOSED_BY(small_fini) struct mf f;
+        small_init(&f, (struct mf_options){
+                           .visit = MF_COLUMNS, .batch = 16, .common.is_baseline = is_baseline});
         struct rating *test = f.ratings.list + f.ratings.train;
         test[0] = f.ratings.list[0]; /* it is trained with, and */
         test[2] = test[1];           /* these are the same */
         test[0].value = test[1].value = test[2].value = 1e3;
-        small_pool(&pool, &f, 2);
-        pool_run(&pool, rmse_work, &f);
-        pool_close(&pool);
-        ratings_fini(&f.ratings);
+        small_work(&f, 2, quality_work);
     }
 }

@@ -1,4 +1,4 @@
-/* Scores against their definitions, and gradients against finite differences. */
+/* Scores against their definitions. Their gradients, and those of losses, are step_test.c's. */
 #include "fail.h"
 #include "kge/model.h"
 #include "rng.h"
@@ -59,123 +59,11 @@ static void check_scores(struct model m)
     }
 }
 
-/* d(dot(query, answer)) by each parameter, in the middle of a small change of it. */
-static void check_gradient(const struct model *m, enum model_side side, float *given, float *r,
-                           const float *answer, float *changed, const float *gradient, size_t n)
+TEST(model, queries_of_both_sides_have_the_score_of_the_fact)
 {
-    const float step = 1e-2f;
-    for (size_t i = 0; i < n; i++) {
-        float kept = changed[i];
-        changed[i] = kept + step;
-        double above = asked(m, side, given, r, answer);
-        changed[i] = kept - step;
-        double below = asked(m, side, given, r, answer);
-        changed[i] = kept;
-        double slope = (above - below) / (2 * (double)step);
-        if (fabs(slope - gradient[i]) > 1e-3)
-            test_fail(__FILE__, __LINE__, "%zu: %g, but the slope is %g", i, (double)gradient[i],
-                      slope);
-    }
-}
-
-static void check_back(struct model m)
-{
-    float given[DIM], r[DIM * DIM], answer[DIM], given_gradient[DIM] = {0},
-                                                 relation_gradient[DIM * DIM] = {0};
-    for (int side = 0; side < MODEL_SIDES; side++) {
-        draw(given, DIM);
-        draw(r, DIM * DIM);
-        draw(answer, DIM);
-        /* They are added to what is there. */
-        for (int times = 1; times <= 2; times++)
-            model_back(&m, (enum model_side)side, answer, given, r, given_gradient,
-                       relation_gradient);
-        for (int i = 0; i < DIM; i++) given_gradient[i] /= 2;
-        for (int i = 0; i < DIM * DIM; i++) relation_gradient[i] /= 2;
-        check_gradient(&m, (enum model_side)side, given, r, answer, given, given_gradient, DIM);
-        check_gradient(&m, (enum model_side)side, given, r, answer, r, relation_gradient,
-                       model_relation_floats(&m));
-        memset(given_gradient, 0, sizeof given_gradient);
-        memset(relation_gradient, 0, sizeof relation_gradient);
-    }
-}
-
-static void for_all_models(void (*check)(struct model))
-{
-    for (int kind = MODEL_COMPLEX; kind <= MODEL_RESCAL; kind++) {
-        for (int reciprocal = 0; reciprocal < 2; reciprocal++) {
-            for (int times = 0; times < 20; times++)
-                check((struct model){
-                    .kind = (enum model_kind)kind, .is_reciprocal = reciprocal, .dim = DIM});
-        }
-    }
-}
-
-TEST(model, both_questions_have_the_score_of_the_fact)
-{
-    for_all_models(check_scores);
-}
-
-TEST(model, gradients_are_those_of_finite_differences)
-{
-    for_all_models(check_back);
-}
-
-TEST(model, reciprocal_relations_have_rows_of_their_own)
-{
-    struct model m = {.is_reciprocal = true, .relations = 10, .dim = 4};
-    CHECK_EQ(model_relation_rows(&m), 20);
-    CHECK_EQ(model_relation_row(&m, MODEL_OBJECTS, 3), 3);
-    CHECK_EQ(model_relation_row(&m, MODEL_SUBJECTS, 3), 13);
-    m.is_reciprocal = false;
-    CHECK_EQ(model_relation_rows(&m), 10);
-    CHECK_EQ(model_relation_row(&m, MODEL_SUBJECTS, 3), 3);
-    CHECK_EQ(model_relation_floats(&m), 4);
-    m.kind = MODEL_RESCAL;
-    CHECK_EQ(model_relation_floats(&m), 16);
-}
-
-/* ---- losses ---- */
-
-enum { SAMPLED = 5 };
-
-static double loss_value(enum loss_kind kind, const float *scores, double weight)
-{
-    double others = 0, loss = 0;
-    if (kind == LOSS_SOFTMAX) {
-        for (int i = 1; i <= SAMPLED; i++) others += weight * exp((double)scores[i]);
-        return -log(exp((double)scores[0]) / (exp((double)scores[0]) + others));
-    }
-    loss = log1p(exp(-(double)scores[0]));
-    for (int i = 1; i <= SAMPLED; i++) loss += log1p(exp((double)scores[i]));
-    return loss;
-}
-
-static void check_loss(enum loss_kind kind, float weight)
-{
-    float scores[1 + SAMPLED], derivatives[1 + SAMPLED];
-    draw(scores, 1 + SAMPLED);
-    for (int i = 0; i <= SAMPLED; i++) derivatives[i] = scores[i] *= 4;
-    double loss = loss_of(kind, scores[0], &derivatives[0], derivatives + 1, SAMPLED, weight);
-    CHECK(fabs(loss - loss_value(kind, scores, weight)) < 1e-4);
-    for (int i = 0; i <= SAMPLED; i++) {
-        float kept = scores[i];
-        scores[i] = kept + 1e-2f;
-        double above = loss_value(kind, scores, weight);
-        scores[i] = kept - 1e-2f;
-        double below = loss_value(kind, scores, weight);
-        scores[i] = kept;
-        CHECK(fabs((above - below) / 2e-2 - derivatives[i]) < 1e-3);
-    }
-}
-
-TEST(model, losses_and_their_derivatives)
-{
-    for (int times = 0; times < 100; times++) {
-        check_loss(LOSS_LOGISTIC, 1);
-        check_loss(LOSS_SOFTMAX, 1);
-        check_loss(LOSS_SOFTMAX, 7.5f);
-    }
+    for (int i = 0; i < 80; i++)
+        check_scores((struct model){
+            .kind = i & 1 ? MODEL_RESCAL : MODEL_COMPLEX, .is_reciprocal = i & 2, .dim = DIM});
 }
 
 TEST(model, losses_of_large_scores_are_finite)

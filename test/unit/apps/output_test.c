@@ -1,18 +1,15 @@
-/* What the programs write: JSON lines, models, charts, progress. */
+/* What the programs write: JSON lines, charts, progress. */
 #include "chart.h"
-#include "common/folder.h"
 #include "ending.h"
 #include "figures.h"
 #include "json.h"
 #include "meter.h"
-#include "tensors.h"
 #include "test.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- JSON ---- */
 
@@ -88,73 +85,6 @@ TEST(output, a_line_of_json_may_be_long)
     CHECK_STR(said, end);
 }
 
-/* ---- models ---- */
-
-static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
-
-static void write_model(size_t floats)
-{
-    static const float values[] = {1, 2, 3, 4, 5, 6, 7};
-    CLOSED_BY(names_fini) struct names names;
-    CLOSED_BY(tensors_close) struct tensors t;
-    names_init(&names);
-    names_add(&names, "a", 1);
-    names_add(&names, "b", 1);
-    tensors_open(&t, path);
-    tensors_note(&t, "model", "com\"plex");
-    tensors_note_count(&t, "dim", 2);
-    tensors_declare(&t, "entities", TENSORS_F32, 3, 2);
-    tensors_declare(&t, "names", TENSORS_U8, 4, 0);
-    tensors_begin(&t);
-    tensors_write(&t, values, 2 * sizeof(float));
-    tensors_write(&t, values + 2, (floats - 2) * sizeof(float));
-    tensors_write_names(&t, &names);
-}
-
-static void write_floats(const void *floats)
-{
-    write_model(*(const size_t *)floats);
-}
-
-TEST(output, a_model_is_a_header_and_the_tensors)
-{
-    size_t length;
-    uint64_t header;
-    folder_new(folder);
-    snprintf(path, sizeof path, "%s/model", folder);
-    folder_write(folder, "model", "what was there before", 0);
-    write_model(6);
-    CLOSED_BY(free_at) char *text = folder_read(folder, "model", &length);
-    memcpy(&header, text, sizeof header);
-    CHECK_EQ(header % 8, 0);
-    CHECK_EQ(length, 8 + header + 6 * sizeof(float) + 4);
-    CHECK(strncmp(text + 8,
-                  "{\"__metadata__\":{\"model\":\"com\\\"plex\",\"dim\":\"2\"},"
-                  "\"entities\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]},"
-                  "\"names\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[24,28]}}",
-                  header - 8) == 0);
-    float last;
-    memcpy(&last, text + 8 + header + 5 * sizeof last, sizeof last);
-    CHECK(last == 6);
-    CHECK(memcmp(text + length - 4, "a\nb\n", 4) == 0);
-}
-
-TEST(output, a_model_that_is_not_complete_does_not_replace_one_that_is)
-{
-    size_t length, floats = 5;
-    folder_new(folder);
-    snprintf(path, sizeof path, "%s/model", folder);
-    folder_write(folder, "model", "what was there before", 0);
-    ends_with(write_floats, &floats, 1, "fewer tensors than declared");
-    char *text = folder_read(folder, "model", &length);
-    CHECK_STR(text, "what was there before");
-    free(text);
-    floats = 7;
-    ends_with(write_floats, &floats, 1, "more tensors than declared");
-    snprintf(path, sizeof path, "/no/such/folder/model");
-    ends_with(write_floats, &floats, 1, "/no/such/folder/model: No such file");
-}
-
 /* ---- charts ---- */
 
 static char *draw(const struct chart *c)
@@ -168,7 +98,7 @@ static char *draw(const struct chart *c)
     return text;
 }
 
-TEST(output, a_chart_has_its_lines_and_leaves_out_what_is_no_number)
+TEST(output, chart_has_its_lines_and_leaves_out_what_is_no_number)
 {
     static const double x[] = {1, 2, 3}, y[] = {5, NAN, 10}, z[] = {0, 0, 0};
     struct chart c = {.title = "one", .x_label = "x", .series_count = 1};
@@ -194,7 +124,7 @@ TEST(output, a_chart_has_its_lines_and_leaves_out_what_is_no_number)
 
 /* A name may be cut in the middle of a character, or be no text at all; no viewer takes a picture
  * with a byte that XML does not have. */
-TEST(output, a_chart_is_xml_whatever_its_texts_are)
+TEST(output, chart_is_xml_whatever_its_texts_are)
 {
     static const double x[] = {1, 2}, y[] = {5, 10};
     static const char *const titles[][2] = {
@@ -227,12 +157,8 @@ static void show_progress(const void *is_shown)
 TEST(output, progress_is_plain_lines_where_there_is_no_terminal)
 {
     char said[1024];
-    bool is_shown = true;
-    CHECK_EQ(ending_of(show_progress, &is_shown, said, sizeof said), 0);
-    CHECK_STR(said, "epoch 1: 50 %, 1 facts/s, 60 s left\n");
-    CHECK(strchr(said, '\r') == NULL);
-    CHECK(strchr(said, '\n') == strrchr(said, '\n'));
-    is_shown = false;
-    CHECK_EQ(ending_of(show_progress, &is_shown, said, sizeof said), 0);
+    CHECK_EQ(ending_of(show_progress, &(bool){true}, said, sizeof said), 0);
+    CHECK_EQ(strcmp(said, "epoch 1: 50 %, 1 facts/s, 60 s left\n"), 0);
+    CHECK_EQ(ending_of(show_progress, &(bool){false}, said, sizeof said), 0);
     CHECK_EQ(strlen(said), 0);
 }

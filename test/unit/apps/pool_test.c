@@ -1,5 +1,5 @@
 #include "params.h"
-#include "pool.h"
+#include "pools.h"
 #include "rng.h"
 #include "test.h"
 
@@ -25,13 +25,10 @@ TEST(pool, shares_are_whole_and_even)
     }
 }
 
-static void open_pool(struct pool *pool, bool is_baseline, unsigned workers)
+static void run(unsigned workers, bool is_baseline, pool_work *work, void *context)
 {
-    struct locus_table tables[] = {{.rows = 10, .length = 4}, {.rows = 3, .length = 2}};
-    pool_open(pool, &(struct pool_config){.tables = tables,
-                                          .table_count = 2,
-                                          .workers = workers,
-                                          .is_baseline = is_baseline});
+    const struct locus_table tables[] = {{.rows = 10, .length = 4}, {.rows = 3, .length = 2}};
+    pools_run(tables, 2, workers, is_baseline, work, context);
 }
 
 static const double large = 9007199254740991.0; /* 2^53 - 1 */
@@ -58,14 +55,7 @@ static void sum(struct pool_member *m, void *unused)
 
 TEST(pool, sums_are_exact)
 {
-    for (int baseline = 0; baseline < 2; baseline++) {
-        for (unsigned workers = 1; workers <= 4; workers++) {
-            struct pool pool;
-            open_pool(&pool, baseline, workers);
-            pool_run(&pool, sum, NULL);
-            pool_close(&pool);
-        }
-    }
+    for (unsigned i = 0; i < 8; i++) run(1 + i / 2, i % 2, sum, NULL);
 }
 
 static void take(struct pool_member *m, void *first)
@@ -80,11 +70,8 @@ static void take(struct pool_member *m, void *first)
 
 TEST(pool, all_take_what_the_first_gives)
 {
-    struct pool pool;
     int first = 0;
-    open_pool(&pool, true, 4);
-    pool_run(&pool, take, &first);
-    pool_close(&pool);
+    run(4, true, take, &first);
     CHECK_EQ(first, 1);
 }
 
@@ -129,12 +116,7 @@ static void use_rows(struct pool_member *m, void *unused)
     }
 }
 
-TEST(pool, rows_of_locus_and_of_the_baseline)
+TEST(pool, rows_of_locus_and_of_the_baseline_are_used_alike)
 {
-    for (int baseline = 0; baseline < 2; baseline++) {
-        struct pool pool;
-        open_pool(&pool, baseline, 1);
-        pool_run(&pool, use_rows, NULL);
-        pool_close(&pool);
-    }
+    for (int baseline = 0; baseline < 2; baseline++) run(1, baseline, use_rows, NULL);
 }

@@ -12,7 +12,7 @@ static void parse(const void *schedule)
     rate_parse(&r, schedule);
 }
 
-TEST(rate, schedules_are_those_of_the_book)
+TEST(rate, schedules_follow_their_formulas)
 {
     static const struct {
         const char *schedule;
@@ -46,7 +46,7 @@ TEST(rate, schedules_are_those_of_the_book)
     }
 }
 
-TEST(rate, what_is_no_schedule_is_refused)
+TEST(rate, schedules_that_are_none_are_refused)
 {
     static const char *const wrong[] = {"",
                                         "lin",
@@ -68,7 +68,7 @@ TEST(rate, what_is_no_schedule_is_refused)
 }
 
 /* The first step of an AdaGrad weight, whatever its gradient, is a whole rate. */
-TEST(rate, first_steps_of_many_workers_are_together_no_longer_than_one)
+TEST(rate, among_makes_first_steps_of_many_workers_as_long_as_one)
 {
     for (unsigned workers = 1; workers <= 64; workers *= 4) {
         CHECK(fabs(rate_among(0, workers) * workers - 1) < 1e-12);

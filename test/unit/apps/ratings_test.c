@@ -1,4 +1,5 @@
-/* mf's cells: from files, made up, held back. */
+/* mf's cells: from files, made up, held back. What all files of rows have (separators, headings,
+ * comments, quotation marks) is fields_test.c's and matrix_market_test.c's. */
 #include "common/folder.h"
 #include "ending.h"
 #include "fail.h"
@@ -12,20 +13,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MATRIX "%%MatrixMarket matrix coordinate real general\n"
+
 static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
 
-static void write_cells(const char *text)
+static void write_cells(const char *text, size_t length)
 {
     folder_new(folder);
-    folder_write(folder, "cells", text, 0);
+    folder_write(folder, "cells", text, length);
     snprintf(path, sizeof path, "%s/cells", folder);
+}
+
+/* Reads cells with the wishes of `like`. */
+static void load_as(struct ratings *r, struct ratings like, const char *text, unsigned threads)
+{
+    write_cells(text, 0);
+    ratings_init(r);
+    r->is_implicit = like.is_implicit;
+    r->split = like.split;
+    ratings_load(r, path, NULL, like.split ? 0.1 : 0, 1, threads);
 }
 
 static void load(struct ratings *r, const char *text)
 {
-    write_cells(text);
-    ratings_init(r);
-    ratings_load(r, path, NULL, 0, 1, 1);
+    load_as(r, (struct ratings){.is_implicit = false}, text, 1);
 }
 
 static uint64_t digest_of(const struct ratings *r)
@@ -35,37 +46,31 @@ static uint64_t digest_of(const struct ratings *r)
 
 /* ---- files ---- */
 
-TEST(ratings, reads_user_item_rating)
+/* From each of them the same, with one thread and with several. */
+TEST(ratings, columns_are_found_by_their_names_or_places)
 {
     static const char *const texts[] = {
-        "u\tx\t1\nv\ty\t2\nu\ty\t-4.5\n",
-        "userId,movieId,rating,time\nu,x,1,9\nv,y,2,9\nu,y,-4.5,9\n",
-        "u::x::1::978300760\r\nv::y::2::978300761\r\nu::y::-4.5::978300762\r\n",
-        "u\tx\t1\t2004-01-31 00:00\nv\ty\t2\t\nu\ty\t-4.5\t2004-01-31 00:00\n",
-        "u x 1\nv y 2\n\nu y -4.5",
-        "% bip weighted\n# from elsewhere\nu  x\t1\nv y 2\n \nu y -4.5",
-        "\xEF\xBB\xBF\"user\",\"item\",\"rating\"\n\"u\",\"x\",1\nv, y ,2\nu,y,-4.5\n",
-        "u;x;1\nv;y;2\nu;y;-4.5\n"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct ratings r;
-        load(&r, texts[i]);
-        CHECK_EQ(r.train, 3);
-        CHECK_EQ(r.test, 0);
-        CHECK_EQ(r.rows, 2);
-        CHECK_EQ(r.columns, 2);
-        CHECK_STR(names_get(&r.row_names, 1), "v");
-        CHECK(r.list[2].row == 0 && r.list[2].column == 1 && r.list[2].value == -4.5F);
-        CHECK(fabs(r.mean + 0.5) < 1e-12);
-        ratings_fini(&r);
-    }
-}
-
-static void load_implicit(struct ratings *r, const char *text)
-{
-    write_cells(text);
-    ratings_init(r);
-    r->is_implicit = true;
-    ratings_load(r, path, NULL, 0, 1, 2);
+        "1,31,2.5\n1,29,3.0\n2,31,3.5\n",
+        "1::31::2.5::978300760\r\n1::29::3::978300761\r\n2::31::3.5::978300762\r\n",
+        "1\t31\t2.5\t2004-01-31 00:00\n1\t29\t3\t\n2\t31\t3.5\t2004-01-31 00:00\n",
+        "\xEF\xBB\xBF\n# x\nuserId,movieId,rating\n1,31,2.5\n\n1,29,3.0\n# y\n2,31,3.5\n\n",
+        ",userId,movieId,rating\r\n0,1,31,2.5\r\n1,1,29,3.0\r\n2,2,31,3.5\r\n",
+        "rating;time;Movie-ID;User-ID\n2.5;7;31;1\n3;8;29;1\n3.50;9;31;2\n",
+        "\"\" \"user\" \"item\" \"score\"\n\"1\" \"1\" \"31\" 2.5\n\"2\" \"1\" \"29\" 3\n"
+        "\"3\" \"2\" \"31\" 3.5\n",
+        "#user item rating\n1 31\t2.5 \n 1 29 3.0\n2 31 3.5"};
+    uint64_t first = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (unsigned threads = 1; threads <= 2; threads++) {
+            CLOSED_BY(ratings_fini) struct ratings r;
+            load_as(&r, (struct ratings){.is_implicit = false}, texts[i], threads);
+            CHECK(r.train == 3 && r.test == 0 && r.rows == 2 && r.columns == 2);
+            CHECK(fabs(r.mean - 3) < 1e-12 && r.list[2].value == 3.5F);
+            CHECK_STR(names_get(&r.row_names, 1), "2");
+            CHECK_STR(names_get(&r.column_names, 1), "29");
+            if (first == 0) first = digest_of(&r);
+            if (digest_of(&r) != first) test_fail(__FILE__, __LINE__, "%s: other cells", texts[i]);
+        }
 }
 
 TEST(ratings, implicit_ones_need_no_ratings)
@@ -73,15 +78,14 @@ TEST(ratings, implicit_ones_need_no_ratings)
     static const char *const texts[] = {
         "u\tx\nv\ty\nu\ty\n", "item,user\nx,u\ny,v\ny,u\n", "u::x::5\nv::y::2\nu::y::none\n",
         "%%MatrixMarket matrix coordinate pattern general\n2 2 3\n1 1\n2 2\n1 2\n",
-        "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 5\n2 2 0\n1 2 3\n"};
+        MATRIX "2 2 3\n1 1 5\n2 2 0\n1 2 3\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct ratings r;
-        load_implicit(&r, texts[i]);
+        CLOSED_BY(ratings_fini) struct ratings r;
+        load_as(&r, (struct ratings){.is_implicit = true}, texts[i], 2);
         CHECK_EQ(r.train, 3);
-        CHECK(r.list[1].row == 1 && r.list[1].column == 1);
-        CHECK(r.list[2].row == 0 && r.list[2].column == 1);
         for (size_t c = 0; c < 3; c++) CHECK(r.list[c].value == 1);
-        ratings_fini(&r);
+        if (r.list[1].row != 1 || r.list[1].column != 1 || r.list[2].row || r.list[2].column != 1)
+            test_fail(__FILE__, __LINE__, "%s: other cells", texts[i]);
     }
 }
 
@@ -90,12 +94,11 @@ TEST(ratings, absent_cells_are_none_that_are_there)
 {
     enum { TIMES = 40, COLUMNS = 20 };
     char text[1024] = "";
-    size_t at = 0, of_column[COLUMNS] = {0};
+    size_t of_column[COLUMNS] = {0};
     CLOSED_BY(ratings_fini) struct ratings r;
     for (int i = 0; i < COLUMNS; i++)
-        at += (size_t)snprintf(text + at, sizeof text - at, i % 2 ? "a\t%d\nb\t%d\n" : "a\t%d\n", i,
-                               i);
-    load_implicit(&r, text);
+        sprintf(text + strlen(text), i % 2 ? "a\t%d\nb\t%d\n" : "a\t%d\n", i, i);
+    load_as(&r, (struct ratings){.is_implicit = true}, text, 1);
     r.train--;
     r.test++; /* b and 19 */
     ratings_add_absent(&r, TIMES, 1);
@@ -110,28 +113,13 @@ TEST(ratings, absent_cells_are_none_that_are_there)
     CHECK(fabs(r.mean - 29.0 / (double)r.train) < 1e-12);
 }
 
-TEST(ratings, one_separator_counts_in_a_file)
+TEST(ratings, matrix_market_is_read_and_written)
 {
     CLOSED_BY(ratings_fini) struct ratings r;
-    load(&r, "John Smith\tGone, girl\t5\nJohn Smith\tHeat: 2\t3\n");
-    CHECK_EQ(r.train, 2);
-    CHECK_EQ(r.rows, 1);
-    CHECK_STR(names_get(&r.row_names, 0), "John Smith");
-    CHECK_STR(names_get(&r.column_names, 0), "Gone, girl");
-    CHECK(r.list[1].value == 3);
-}
-
-TEST(ratings, reads_matrix_market_and_writes_it)
-{
-    struct ratings r, again;
-    load(
-        &r,
-        "\xEF\xBB\xBF%%matrixmarket Matrix coordinate real general\n% remark\n3 4 2\n1 4\t0.1\n \n3 1 -2e3\n");
-    CHECK_EQ(r.rows, 3);
-    CHECK_EQ(r.columns, 4);
-    CHECK_EQ(r.train, 2);
+    CLOSED_BY(ratings_fini) struct ratings again;
+    load(&r, MATRIX "3 4 2\n1 4\t0.1\n \n3 1 -2e3\n");
+    CHECK(r.rows == 3 && r.columns == 4 && r.train == 2);
     CHECK(r.list[1].row == 2 && r.list[1].column == 0 && r.list[1].value == -2000);
-    folder_new(folder);
     snprintf(path, sizeof path, "%s/written", folder);
     ratings_write(&r, path);
     ratings_init(&again);
@@ -139,11 +127,21 @@ TEST(ratings, reads_matrix_market_and_writes_it)
     CHECK_EQ(digest_of(&again), digest_of(&r));
     again.list[0].value = 0.25F;
     CHECK(digest_of(&again) != digest_of(&r));
-    ratings_fini(&r);
-    ratings_fini(&again);
 }
 
-#define MATRIX "%%MatrixMarket matrix coordinate real general\n"
+TEST(ratings, names_are_texts_and_large_numbers_no_sizes)
+{
+    CLOSED_BY(ratings_fini) struct ratings r;
+    CLOSED_BY(ratings_fini) struct ratings matrix;
+    load(&r, "7,NA,1\n07,\"#1, or \"\"two\"\"\nlines\",2\n7.0,nan,3\nx,?,4\n");
+    CHECK(r.rows == 4 && r.columns == 4);
+    CHECK_STR(names_get(&r.row_names, 1), "07");
+    CHECK_STR(names_get(&r.column_names, 1), "#1, or \"two\"\nlines");
+    load(&matrix, MATRIX "300000000 5 3\n1 1 4\n300000000 2 3\n3 1 5\n");
+    CHECK(matrix.rows == 3 && matrix.columns == 5 && matrix.column_names.count == 0);
+    CHECK_STR(names_get(&matrix.row_names, 2), "300000000");
+    CHECK(matrix.list[1].row == 2 && matrix.list[1].column == 1 && matrix.list[2].row == 1);
+}
 
 static const unsigned one_thread = 1, three_threads = 3;
 
@@ -154,89 +152,42 @@ static void load_cells(const void *threads)
     ratings_load(&r, path, NULL, 0, 1, *(const unsigned *)threads);
 }
 
-static void is_refused(const char *text, const char *part)
+static void load_only(const void *text)
 {
-    write_cells(text);
-    ends_with(load_cells, &one_thread, 1, part);
+    write_cells(text, 0);
+    load_cells(&one_thread);
 }
 
-TEST(ratings, malformed_files_are_refused_with_their_line)
+TEST(ratings, malformed_cells_are_refused_with_their_line)
 {
-    is_refused("", "has no ratings");
-    is_refused("u,i,r,t\n1,2,,978301\n", "cells:2: \"\" is no rating");
-    is_refused("1\t2\t3,5\n", "cells:1: \"3,5\" is no rating");
-    is_refused("1,2,3x\n1,2,3\n", "cells:1: \"3x\" is no rating");
-    is_refused("1,2,nan\n1,2,3\n", "cells:1: \"nan\" is no rating");
-    is_refused("1,2,infinity\n1,2,3\n", "cells:1: \"infinity\" is no rating");
-    is_refused("user,item,r\n1,2,n\n", "cells:2: \"n\" is no rating");
-    is_refused("a,b,c\nd,e,f\n", "cells:1: \"c\" is no rating");
-    is_refused("1 2 1e39\n", "cells:1: \"1e39\" is no rating");
-    is_refused(",2,3\n", "cells:1: has an empty or missing user");
-    is_refused("1,,3\n", "cells:1: has an empty or missing item");
-    is_refused("1,2,3\nNA,2,3\n", "cells:2: has an empty or missing user");
-    is_refused("1,2,3\n1,4,3\n1,nan,3\n", "cells:3: has an empty or missing item");
-    is_refused("a,2,3\nb\"c,2,3\n", "cells:2: has a quotation mark");
-    is_refused("a b 1\na b\n", "cells:2: has 2 fields");
-    is_refused("a b 1\na b much\n", "cells:2: \"much\" is no rating");
-    is_refused(MATRIX, "ends before its size");
-    is_refused(MATRIX "2 2 1\n1 1 2 3\n", "cells:3: has 4 numbers; a line here has 3");
-    is_refused(MATRIX "2 2 1\n1 1 1e39\n", "cells:3: 1e+39 is no rating: is too large");
-    is_refused(
-        "%%MatrixMarket matrix array real general\n",
-        "cells:1: must be \"%%MatrixMarket matrix\", coordinate, real, integer, and general");
-    is_refused(MATRIX "2 2 1\n3 1 5\n",
-               "cells:3: \"3\" is no row: must be a whole number from 1 to 2");
-    is_refused(MATRIX "2 2 2\n1 1 5\n", "cells:3: the file ends after 1 of 2 values");
-    is_refused(MATRIX "2 2 1\n1 1 5\n1 2 5\n",
-               "cells:4: there are more values than the 1 declared");
+    static const char *const cases[][2] = {
+        {"u,i,r,t\n1,2,,978301\n", "cells:2: \"\" is no rating"},
+        {"1\t2\t3,5\n", "cells:1: \"3,5\" is no rating"},
+        {"1,2,nan\n1,2,3\n", "cells:1: \"nan\" is no rating"},
+        {"user,item,r\n1,2,n\n", "cells:2: \"n\" is no rating"},
+        {"a,b,c\nd,e,f\n", "cells:1: \"c\" is no rating"},
+        {"1 2 1e39\n", "cells:1: \"1e39\" is no rating"},
+        {",2,3\n", "cells:1: has an empty or missing user"},
+        {"1,2,3\nNA,2,3\n", "cells:2: has an empty or missing user"},
+        {"1,2,3\n1,4,3\n1,nan,3\n", "cells:3: has an empty or missing item"},
+        {MATRIX "2 2 1\n1 1 1e39\n", "cells:3: 1e+39 is no rating: is too large"},
+        {MATRIX "2 2 2\n1 1 5\n", "cells:3: the file ends after 1 of 2 values"}};
+    ENDS_EACH(load_only, 1, cases);
 }
 
-TEST(ratings, what_is_not_to_be_told_is_refused)
+TEST(ratings, columns_that_cannot_be_told_are_refused)
 {
-    is_refused("% written by a tool, without the banner\n600 400 3\n1 1 4\n2 2 3\n3 1 5\n",
-               "cells:2: looks like MatrixMarket's size, without its banner");
-    is_refused("1,5,3,4,4\n2,1,3,5,5\n3,4,4,1,2\n", "has 5 columns, and no heading that tells");
-    is_refused("x,film,stars\n1,2,3\n", "heading does not tell which columns are user, item");
-    is_refused("user,user_id,item,rating\n1,1,2,3\n", "heading does not tell which columns");
-    is_refused(",item1,item2,item3\nu1,5,,3\nu2,4,1,2\n", "heading does not tell which columns");
-    is_refused("0,1,31,2.5\n1,1,29,3\n", "cells:1: \"2.5\" is no time, as a fourth column has");
-    is_refused("1,31,978300760\n2,29,978300761\n", "has times in its third column");
-    is_refused("1,10,20\n2,11,20\n3,10,21\n4,12,22\n",
-               "has numbers of its rows in its first column");
-    is_refused("1,31,978300760,2.5\n1,29,978300761,3\n", "cells:1: \"2.5\" is no time");
-    is_refused("0,1,2\n1,31,2.5\n1,29,3.0\n", "cells:1: may be a heading or a row");
-    is_refused("1,31,2.5\n#1,29,3.0\n", "cells:2: is a comment, or a row");
-    is_refused("# item,user,rating\n1,2,3\n2,2,4\n",
-               "a comment names its columns, in another order");
-    is_refused("Smith, John,1,2\nLee,1,3\n", "cells:2: has 3 fields; the first row has 4");
-}
-
-/* From each of them the same, with one thread and with several. */
-TEST(ratings, columns_are_found_by_their_names)
-{
-    static const char *const texts[] = {
-        "1,31,2.5\n1,29,3.0\n2,31,3.5\n",
-        "\xEF\xBB\xBF\n# x\nuserId,movieId,rating\n1,31,2.5\n\n1,29,3.0\n# y\n2,31,3.5\n\n",
-        ",userId,movieId,rating\r\n0,1,31,2.5\r\n1,1,29,3.0\r\n2,2,31,3.5\r\n",
-        "rating;time;Movie-ID;User-ID\n2.5;7;31;1\n3;8;29;1\n3.50;9;31;2\n",
-        "\"\" \"user\" \"item\" \"score\"\n\"1\" \"1\" \"31\" 2.5\n\"2\" \"1\" \"29\" 3\n\"3\" \"2\" \"31\" 3.5\n",
-        "\"1\",\"31\",\"2.5\"\n\"1\",\"29\",\"3.0\"\n\"2\",\"31\",\"3.5\"\n",
-        "#user item rating\n1 31\t2.5 \n 1 29 3.0\n2 31 3.5"};
-    uint64_t first = 0;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        for (unsigned threads = 1; threads <= 2; threads++) {
-            struct ratings r;
-            write_cells(texts[i]);
-            ratings_init(&r);
-            ratings_load(&r, path, NULL, 0, 1, threads);
-            CHECK_EQ(r.train, 3);
-            CHECK(fabs(r.mean - 3) < 1e-12);
-            CHECK_STR(names_get(&r.row_names, 1), "2");
-            CHECK_STR(names_get(&r.column_names, 1), "29");
-            if (i == 0 && threads == 1) first = digest_of(&r);
-            CHECK_EQ(digest_of(&r), first);
-            ratings_fini(&r);
-        }
+    static const char *const cases[][2] = {
+        {"1,5,3,4,4\n2,1,3,5,5\n3,4,4,1,2\n", "has 5 columns, and no heading that tells"},
+        {"x,film,stars\n1,2,3\n", "heading does not tell which columns are user, item"},
+        {"user,user_id,item,rating\n1,1,2,3\n", "heading does not tell which columns"},
+        {",item1,item2,item3\nu1,5,,3\nu2,4,1,2\n", "heading does not tell which columns"},
+        {"0,1,31,2.5\n1,1,29,3\n", "cells:1: \"2.5\" is no time, as a fourth column has"},
+        {"1,31,978300760\n2,29,978300761\n", "has times in its third column"},
+        {"1,10,20\n2,11,20\n3,10,21\n4,12,22\n", "has numbers of its rows in its first column"},
+        {"1,31,978300760,2.5\n1,29,978300761,3\n", "cells:1: \"2.5\" is no time"},
+        {"# item,user,rating\n1,2,3\n2,2,4\n", "a comment names its columns, in another order"}};
+    ENDS_EACH(load_only, 1, cases);
 }
 
 static void load_two(const void *texts)
@@ -244,7 +195,7 @@ static void load_two(const void *texts)
     const char *const *text = texts;
     CLOSED_BY(ratings_fini) struct ratings r;
     char second[2 * FOLDER_PATH_BYTES];
-    write_cells(text[0]);
+    write_cells(text[0], 0);
     snprintf(second, sizeof second, "%s/test", folder);
     folder_write(folder, "test", text[1], 0);
     ratings_init(&r);
@@ -278,32 +229,11 @@ TEST(ratings, a_test_is_of_the_rows_and_columns_trained_with)
         ends_with(load_two, cases[i].texts, cases[i].status, cases[i].part);
 }
 
-TEST(ratings, names_that_look_like_others_are_names)
-{
-    CLOSED_BY(ratings_fini) struct ratings r;
-    load(&r, "7,NA,1\n07,\"#1, or \"\"two\"\"\nlines\",2\n7.0,nan,3\nx,?,4\n");
-    CHECK_EQ(r.rows, 4);
-    CHECK_EQ(r.columns, 4);
-    CHECK_STR(names_get(&r.row_names, 1), "07");
-    CHECK_STR(names_get(&r.column_names, 1), "#1, or \"two\"\nlines");
-}
-
-TEST(ratings, a_large_number_of_a_row_is_no_size)
-{
-    CLOSED_BY(ratings_fini) struct ratings r;
-    load(&r, MATRIX "300000000 5 3\n1 1 4\n300000000 2 3\n3 1 5\n");
-    CHECK_EQ(r.rows, 3);
-    CHECK_EQ(r.columns, 5);
-    CHECK_EQ(r.column_names.count, 0);
-    CHECK_STR(names_get(&r.row_names, 0), "1");
-    CHECK_STR(names_get(&r.row_names, 2), "300000000");
-    CHECK(r.list[1].row == 2 && r.list[1].column == 1 && r.list[2].row == 1);
-    CHECK(fabs(r.mean - 4) < 1e-12);
-}
-
 /* ---- files that several threads read ---- */
 
 enum { LONG_LINES = 150000, LONG_LINE_BYTES = 40, LONG_BYTES = LONG_LINES * LONG_LINE_BYTES };
+
+static const char long_matrix[] = MATRIX "% of a test\n1000 1000 150000\n";
 
 /* Four parts and more, where line i says what `write` makes of it. */
 static char *long_text(const char *first, int (*write)(char *to, size_t i), size_t *length)
@@ -328,93 +258,47 @@ static int write_named(char *to, size_t i)
     return sprintf(to, "u%zu,%zu and more,%.1f,978312345\n", row, column, (double)(i % 11) / 2);
 }
 
-static void write_long(const char *text, size_t length)
+static bool are_same(const struct names *a, const struct names *b)
 {
-    folder_new(folder);
-    folder_write(folder, "cells", text, length);
-    snprintf(path, sizeof path, "%s/cells", folder);
-}
-
-static void equals(const struct ratings *a, const struct ratings *b)
-{
-    CHECK_EQ(a->train, b->train);
-    CHECK_EQ(a->test, b->test);
-    CHECK(memcmp(a->list, b->list, (a->train + a->test) * sizeof *a->list) == 0);
-    CHECK_EQ(a->rows, b->rows);
-    CHECK_EQ(a->columns, b->columns);
-    CHECK(memcmp(&a->mean, &b->mean, sizeof a->mean) == 0);
-    CHECK_EQ(a->row_names.text_length, b->row_names.text_length);
-    CHECK_EQ(a->column_names.text_length, b->column_names.text_length);
-    for (uint32_t i = 0; i < a->row_names.count; i++)
-        CHECK_STR(names_get(&a->row_names, i), names_get(&b->row_names, i));
-    for (uint32_t i = 0; i < a->column_names.count; i++)
-        CHECK_STR(names_get(&a->column_names, i), names_get(&b->column_names, i));
+    return a->count == b->count && names_digest(a, a->count, 7) == names_digest(b, b->count, 7);
 }
 
 /* One and the same with 1 and with several threads; in the tests' file, too. */
 static void is_read_alike(const char *text, size_t length, size_t lines)
 {
-    struct ratings one, several;
-    write_long(text, length);
+    CLOSED_BY(ratings_fini) struct ratings one;
+    write_cells(text, length);
     ratings_init(&one);
     ratings_load(&one, path, path, 0, 1, 1);
-    CHECK_EQ(one.train, lines);
-    CHECK_EQ(one.test, lines);
+    CHECK(one.train == lines && one.test == lines);
     for (unsigned threads = 2; threads <= 4; threads++) {
+        CLOSED_BY(ratings_fini) struct ratings several;
         ratings_init(&several);
         ratings_load(&several, path, path, 0, 1, threads);
-        equals(&several, &one);
-        ratings_fini(&several);
+        CHECK(several.train == lines && several.test == lines);
+        CHECK(memcmp(several.list, one.list, 2 * lines * sizeof *one.list) == 0);
+        CHECK(several.rows == one.rows && several.columns == one.columns);
+        CHECK(memcmp(&several.mean, &one.mean, sizeof one.mean) == 0);
+        CHECK(are_same(&several.row_names, &one.row_names));
+        CHECK(are_same(&several.column_names, &one.column_names));
     }
-    ratings_fini(&one);
 }
 
-static const char long_matrix[] =
-    "%%MatrixMarket matrix coordinate real general\n% of a test\n1000 1000 150000\n";
-
-TEST(ratings, threads_read_a_matrix_as_one_does)
+TEST(ratings, threads_read_a_file_as_one_does)
 {
     size_t length;
-    CLOSED_BY(free_at) char *text = long_text(long_matrix, write_cell, &length);
-    is_read_alike(text, length, LONG_LINES);
+    char *text = long_text(long_matrix, write_cell, &length);
     is_read_alike(text, length - 1, LONG_LINES); /* no newline at the end */
-    /* a comment, one part of it and more, of blank lines within */
-    char *at = text + (size_t)LINE_PARTS_BYTES / 2, *end = at + (size_t)3 * LINE_PARTS_BYTES / 2;
-    at = strchr(at, '\n') + 1;
-    end = strchr(end, '\n');
-    size_t lines = 0;
-    for (const char *c = at; c <= end; c++) lines += *c == '\n';
-    memset(at, ' ', (size_t)(end - at));
-    *at = '%';
-    char declared[16];
-    snprintf(declared, sizeof declared, "%6zu", LONG_LINES - lines);
-    memcpy(strstr(text, " 150000") + 1, declared, 6);
-    is_read_alike(text, length, LONG_LINES - lines);
-}
-
-TEST(ratings, threads_number_names_as_one_does)
-{
-    size_t length;
-    CLOSED_BY(free_at)
-    char *text = long_text("% of a test\nuser,item,rating,time\n", write_named, &length);
+    free(text);
+    text = long_text("% of a test\nuser,item,rating,time\n", write_named, &length);
     is_read_alike(text, length, LONG_LINES);
-    /* a name longer than a part */
-    char *at = strchr(text + (size_t)LINE_PARTS_BYTES / 2, '\n') + 1;
-    char *end = strchr(at + (size_t)5 * LINE_PARTS_BYTES / 4, '\n') + 1;
-    size_t lines = 0;
-    for (char *c = at; c < end - 1; c++) {
-        lines += *c == '\n';
-        if (*c == '\n' || *c == ',' || *c == '"') *c = '_';
-    }
-    memcpy(end - 9, ",x,3,12\n", 8);
-    end[-1] = '\n';
-    is_read_alike(text, length, LONG_LINES - lines);
-    /* and one of two lines */
+    /* a name of two lines, which no part of the file begins within */
     char *row = strchr(text + (size_t)3 * LINE_PARTS_BYTES, '\n') + 1, *name = strchr(row, ',') + 1;
     name[0] = '"';
     name[1] = '\n';
     strchr(name, ',')[-1] = '"';
-    is_read_alike(text, length, LONG_LINES - lines);
+    is_read_alike(text, length, LONG_LINES);
+    free(text);
 }
 
 /* The line behind this byte becomes wrong; its number. */
@@ -431,7 +315,7 @@ static void is_refused_at(const char *text, size_t length, size_t line, const ch
 {
     char part[64];
     snprintf(part, sizeof part, "cells:%zu: %s", line, what);
-    write_long(text, length);
+    write_cells(text, length);
     ends_with(load_cells, &three_threads, 1, part);
     ends_with(load_cells, &one_thread, 1, part);
 }
@@ -440,30 +324,24 @@ static void is_refused_at(const char *text, size_t length, size_t line, const ch
 TEST(ratings, threads_name_the_first_wrong_line)
 {
     size_t length;
-    CLOSED_BY(free_at) char *text = long_text(long_matrix, write_cell, &length);
-    for (size_t part = 5; part-- > 0;)
-        is_refused_at(text, length, spoil(text, part * LINE_PARTS_BYTES + 100, 'x'),
-                      "has 4 numbers");
-    free(text);
-    text = long_text("", write_named, &length);
+    char *text = long_text("", write_named, &length);
     for (size_t part = 5; part-- > 0;)
         is_refused_at(text, length, spoil(text, part * LINE_PARTS_BYTES + 100, ','),
                       "has 5 fields");
-}
-
-/* More cells than declared, before a line that is wrong. */
-TEST(ratings, threads_count_cells_as_one_does)
-{
-    size_t length;
-    CLOSED_BY(free_at) char *text = long_text(long_matrix, write_cell, &length);
+    free(text);
+    text = long_text(long_matrix, write_cell, &length);
+    /* more cells than declared, before a line that is wrong, and then behind one */
     memcpy(strstr(text, " 150000") + 1, "100000", 6);
     spoil(text, length - 200, 'x');
     is_refused_at(text, length, 100004, "there are more values than the 100000 declared");
     spoil(text, strlen(long_matrix), 'x');
     is_refused_at(text, length, 5, "has 4 numbers");
+    free(text);
 }
 
-TEST(ratings, holds_back_a_share)
+/* ---- held back ---- */
+
+TEST(ratings, a_share_is_held_back)
 {
     CLOSED_BY(ratings_fini) struct ratings r;
     ratings_init(&r);
@@ -478,98 +356,68 @@ TEST(ratings, holds_back_a_share)
 }
 
 /* The cell that is held back of the row "u"; "v" has one alone, which stays. */
-static void holds_back(int split, const char *text, const char *column)
+TEST(ratings, one_of_each_row_is_held_back)
 {
-    CLOSED_BY(ratings_fini) struct ratings r;
-    write_cells(text);
-    ratings_init(&r);
-    r.split = split;
-    ratings_load(&r, path, NULL, 0.1, 1, 3);
-    CHECK_EQ(r.test, 1);
-    CHECK_EQ(r.train, 3);
-    CHECK_STR(names_get(&r.row_names, r.list[3].row), "u");
-    if (column) CHECK_STR(names_get(&r.column_names, r.list[3].column), column);
+    static const struct {
+        int split;
+        const char *text, *column;
+    } cases[] = {
+        {RATINGS_ROW, "u x 1\nv x 2\nu y 3\nu z 4\n", ""},
+        {RATINGS_LAST, "u x 1 978300762\nv x 2 978300769\nu y 3 978300764\nu z 4 978300763\n", "y"},
+        {RATINGS_LAST, "date,user,item,rating\n5,u,x,1\n9,v,x,2\n4,u,y,3\n3,u,z,4\n", "x"},
+        {RATINGS_LAST,
+         "u\tx\t1\t2004-01-31 10:00\nv\tx\t2\t2004-01-31\nu\ty\t3\t2003-12-31 23:59:59\n"
+         "u\tz\t4\t2004-01-31 10:00\n",
+         "z"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLOSED_BY(ratings_fini) struct ratings r;
+        load_as(&r, (struct ratings){.split = cases[i].split}, cases[i].text, 3);
+        CHECK(r.test == 1 && r.train == 3);
+        CHECK_STR(names_get(&r.row_names, r.list[3].row), "u");
+        CHECK_STR(names_get(&r.column_names, r.list[3].column), cases[i].column);
+    }
 }
 
-static void load_by_time(const void *file)
+static void load_by_time(const void *text)
 {
     struct ratings r;
-    ratings_init(&r);
-    r.split = RATINGS_LAST;
-    ratings_load(&r, file, NULL, 0.1, 1, 1);
+    load_as(&r, (struct ratings){.split = RATINGS_LAST}, text, 1);
 }
 
-static void has_no_times(const char *text, const char *part)
+TEST(ratings, times_that_are_none_are_refused)
 {
-    write_cells(text);
-    ends_with(load_by_time, path, 1, part);
-}
-
-TEST(ratings, holds_back_one_of_each_row)
-{
-    holds_back(RATINGS_ROW, "u x 1\nv x 2\nu y 3\nu z 4\n", NULL);
-    holds_back(RATINGS_LAST, "u x 1 978300762\nv x 2 978300769\nu y 3 978300764\nu z 4 978300763\n",
-               "y");
-    holds_back(RATINGS_LAST, "date,user,item,rating\n5,u,x,1\n9,v,x,2\n4,u,y,3\n3,u,z,4\n", "x");
-    holds_back(RATINGS_LAST,
-               "u\tx\t1\t2004-01-31 10:00\nv\tx\t2\t2004-01-31\nu\ty\t3\t2003-12-31 23:59:59\n"
-               "u\tz\t4\t2004-01-31 10:00\n",
-               "z");
-    has_no_times("u x 1\nv x 2\nu y 3\nu z 4\n", "has no times, of which the last");
-    has_no_times("user,item,rating,time\nu,x,1,5\nv,y,1,noon\n",
-                 ":3: \"noon\" is no time: must be a number");
-    has_no_times("user,item,rating,time\nu,x,1,2004-01-31T10:00:00.5 GMT\nv,y,1,2004-1-31 10:00\n",
-                 ":3: \"2004-1-31 10:00\" is no time");
-    has_no_times("user,item,rating,time\nu,x,1,last-so-me day\n", "day\" is no time");
-    has_no_times("user,item,rating,time\nu,x,1,2004-01-31 9:00\n", "9:00\" is no time");
-    has_no_times("user,item,rating,time\nu,x,1,2004-01-31 01:00 pm\n", "pm\" is no time");
-    has_no_times(MATRIX "2 2 1\n1 1 5\n", "is MatrixMarket, which has no times");
+    static const char *const cases[][2] = {
+        {"u x 1\nv x 2\nu y 3\nu z 4\n", "has no times, of which the last"},
+        {"user,item,rating,time\nu,x,1,5\nv,y,1,noon\n",
+         ":3: \"noon\" is no time: must be a number"},
+        {"user,item,rating,time\nu,x,1,2004-01-31T10:00:00.5 GMT\nv,y,1,2004-1-31 10:00\n",
+         ":3: \"2004-1-31 10:00\" is no time"},
+        {"user,item,rating,time\nu,x,1,last-so-me day\n", "day\" is no time"},
+        {"user,item,rating,time\nu,x,1,2004-01-31 9:00\n", "9:00\" is no time"},
+        {"user,item,rating,time\nu,x,1,2004-01-31 01:00 pm\n", "pm\" is no time"},
+        {MATRIX "2 2 1\n1 1 5\n", "is MatrixMarket, which has no times"}};
+    ENDS_EACH(load_by_time, 1, cases);
 }
 
 /* ---- generated cells ---- */
 
-static void generate(struct ratings *r, uint64_t seed)
+/* That they can be learned is test/cluster/mf.c's. */
+TEST(ratings, generated_cells_are_different_and_of_the_seed)
 {
-    struct zipf z = {
-        .text = "2000x500x50000", .exponent = 1.1, .rank = 5, .noise = 0.1, .seed = seed};
-    ratings_init(r);
-    zipf_generate(&z, r);
-    ratings_finish(r, 0, seed);
-}
-
-static int descending(const void *a, const void *b)
-{
-    return *(const int *)b - *(const int *)a;
-}
-
-TEST(ratings, generated_cells_follow_zipf)
-{
-    struct ratings r, other;
-    int rows[2000] = {0};
-    double squares = 0;
-    generate(&r, 1);
-    CHECK_EQ(r.train, 50000);
-    char *seen = calloc(2000, 500);
-    CHECK(seen != NULL);
-    for (size_t i = 0; i < r.train; i++) {
-        CHECK_EQ(seen[r.list[i].row * 500 + r.list[i].column]++, 0);
-        rows[r.list[i].row]++;
-        squares += (double)r.list[i].value * (double)r.list[i].value;
+    static char seen[300][100];
+    uint64_t digests[3];
+    for (int i = 0; i < 3; i++) {
+        CLOSED_BY(ratings_fini) struct ratings r;
+        struct zipf z = {.text = "300x100x9000", .exponent = 1.1, .rank = 5, .seed = 1 + i / 2};
+        ratings_init(&r);
+        zipf_generate(&z, &r);
+        ratings_finish(&r, 0, 1);
+        CHECK_EQ(r.train, 9000);
+        for (size_t k = 0; k < r.train; k++) CHECK_EQ(seen[r.list[k].row][r.list[k].column]++, 0);
+        memset(seen, 0, sizeof seen);
+        digests[i] = digest_of(&r);
     }
-    free(seen);
-    qsort(rows, 2000, sizeof *rows, descending);
-    /* The head is full: different cells. Behind it each tenfold rank has a tenth or so. */
-    CHECK(rows[0] > 300);
-    CHECK(rows[20] > 4 * rows[200]);
-    CHECK(rows[200] > 4 * rows[1999]);
-    CHECK(squares / 50000 > 0.4 && squares / 50000 < 2.5);
-    generate(&other, 1);
-    CHECK_EQ(digest_of(&other), digest_of(&r));
-    ratings_fini(&other);
-    generate(&other, 2);
-    CHECK(digest_of(&other) != digest_of(&r));
-    ratings_fini(&other);
-    ratings_fini(&r);
+    CHECK(digests[0] == digests[1] && digests[1] != digests[2]);
 }
 
 static void parse(const void *text)
@@ -580,8 +428,9 @@ static void parse(const void *text)
 
 TEST(ratings, impossible_matrices_are_refused)
 {
-    ends_with(parse, "10x10", 2, "--zipf takes ROWSxCOLUMNSxCELLS");
-    ends_with(parse, "10x10x51", 2, "cells must be from 1 to 50");
-    ends_with(parse, "1x1x2", 2, "cells must be from 1 to 1");
-    ends_with(parse, "0x10x1", 2, "--zipf 0x10x1: rows must be from 1");
+    static const char *const cases[][2] = {{"10x10", "--zipf takes ROWSxCOLUMNSxCELLS"},
+                                           {"10x10x51", "cells must be from 1 to 50"},
+                                           {"1x1x2", "cells must be from 1 to 1"},
+                                           {"0x10x1", "--zipf 0x10x1: rows must be from 1"}};
+    ENDS_EACH(parse, 2, cases);
 }

@@ -62,7 +62,7 @@ static void check_two(const void *outputs)
     saving_check(outputs, 2, NULL, 0);
 }
 
-TEST(saving, a_file_appears_when_it_is_whole)
+TEST(saving, file_appears_when_it_is_complete)
 {
     struct saving s;
     begin();
@@ -91,7 +91,7 @@ TEST(saving, a_link_is_followed)
     has("other", "new");
 }
 
-TEST(saving, what_is_no_file_stays_what_it_is)
+TEST(saving, pipe_stays_a_pipe)
 {
     begin();
     CHECK_EQ(mkfifo(path, 0600), 0);
@@ -121,7 +121,7 @@ static void fail_in_the_middle(const void *to)
     fail("no more");
 }
 
-TEST(saving, what_is_not_whole_is_removed)
+TEST(saving, incomplete_file_is_removed)
 {
     begin();
     ends_with(fail_in_the_middle, path, 1, "no more");
@@ -129,15 +129,7 @@ TEST(saving, what_is_not_whole_is_removed)
     ends_with(fail_in_the_middle, "/no/such/file", 1, "/no/such/file: No such file");
 }
 
-static void end_in_the_middle(const void *signal_number)
-{
-    struct saving s;
-    saving_open(&s, path);
-    saving_put(&s, "some", 4);
-    raise(*(const int *)signal_number);
-}
-
-TEST(saving, a_signal_removes_what_is_not_whole_and_ends_the_program_as_ever)
+TEST(saving, signal_removes_incomplete_files_and_ends_the_program)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     begin();
@@ -145,13 +137,15 @@ TEST(saving, a_signal_removes_what_is_not_whole_and_ends_the_program_as_ever)
         int status;
         pid_t child = fork();
         if (child == 0) {
+            struct saving s;
             signal(numbers[i], SIG_DFL); /* nohup ignores one */
-            end_in_the_middle(&numbers[i]);
+            saving_open(&s, path);
+            saving_put(&s, "some", 4);
+            raise(numbers[i]);
             _exit(0);
         }
         CHECK_EQ(waitpid(child, &status, 0), child);
-        CHECK(WIFSIGNALED(status));
-        CHECK_EQ(WTERMSIG(status), numbers[i]);
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == numbers[i]);
         CHECK_EQ(files(), 0);
     }
 }
@@ -166,24 +160,26 @@ static void save_too_much(const void *unused)
     saving_put(&s, much, sizeof much);
 }
 
-TEST(saving, a_limit_of_the_size_is_a_sentence)
+TEST(saving, size_limit_fails_with_a_sentence)
 {
     begin();
     ends_with(save_too_much, NULL, 1, "File too large");
     CHECK_EQ(files(), 0);
 }
 
-TEST(saving, a_pipe_may_have_no_name_of_its_own)
+TEST(saving, a_pipe_may_have_no_name_and_has_one_output)
 {
     char named[64], text[8] = "";
     int ends[2];
     CHECK_EQ(pipe(ends), 0);
     snprintf(named, sizeof named, "/dev/fd/%d", ends[1]);
-    const char *outputs[] = {named};
+    const char *outputs[] = {named, named}, *printed[] = {NULL, "/dev/fd/1"};
     saving_check(outputs, 1, NULL, 0);
     save(named, "new");
     CHECK_EQ(read(ends[0], text, sizeof text - 1), 3);
     CHECK_STR(text, "new");
+    ends_with(check_two, printed, 1, "/dev/fd/1 is where stdout goes: write another file");
+    ends_with(check_two, outputs, 1, "is to be written twice");
     close(ends[0]);
     close(ends[1]);
 }
@@ -193,9 +189,7 @@ TEST(saving, a_name_may_be_as_long_as_names_may_be)
     enum { LONGEST = 255 };
     char named[FOLDER_PATH_BYTES + LONGEST + 2];
     begin();
-    int folder_length = snprintf(named, sizeof named, "%s/", folder);
-    memset(named + folder_length, 'a', LONGEST);
-    named[folder_length + LONGEST] = '\0';
+    snprintf(named, sizeof named, "%s/%0*d", folder, LONGEST, 7);
     const char *outputs[] = {named};
     saving_check(outputs, 1, NULL, 0);
     save(named, "new");
@@ -211,19 +205,6 @@ static void check_printed(const void *unused)
     saving_check(outputs, 1, NULL, 0);
 }
 
-TEST(saving, a_pipe_has_one_output)
-{
-    int ends[2];
-    char named[64];
-    const char *printed[] = {NULL, "/dev/fd/1"}, *two[] = {named, named};
-    CHECK_EQ(pipe(ends), 0);
-    snprintf(named, sizeof named, "/dev/fd/%d", ends[1]);
-    ends_with(check_two, printed, 1, "/dev/fd/1 is where stdout goes: write another file");
-    ends_with(check_two, two, 1, "is to be written twice");
-    close(ends[0]);
-    close(ends[1]);
-}
-
 static void check_as_another(const void *unused)
 {
     const char *outputs[] = {path};
@@ -232,7 +213,7 @@ static void check_as_another(const void *unused)
     saving_check(outputs, 1, NULL, 0);
 }
 
-TEST(saving, complains_of_what_could_not_be_replaced)
+TEST(saving, outputs_of_stdout_or_of_others_are_refused)
 {
     begin();
     ends_with(check_printed, NULL, 1, "is where stdout goes");
@@ -250,45 +231,50 @@ static void check_folder(const void *name)
 }
 
 /* The folder is tried, and nothing of that is left. */
-TEST(saving, complains_of_a_folder_before_the_work)
+TEST(saving, folders_that_cannot_be_had_are_refused_before_the_work)
 {
     char missing[2 * FOLDER_PATH_BYTES], inside[3 * FOLDER_PATH_BYTES],
-        linked[3 * FOLDER_PATH_BYTES];
+        below[3 * FOLDER_PATH_BYTES], linked[2 * FOLDER_PATH_BYTES];
     begin();
     snprintf(missing, sizeof missing, "%s/new/", folder);
     snprintf(inside, sizeof inside, "%s/new/er", folder);
+    snprintf(below, sizeof below, "%s/er", path);
     snprintf(linked, sizeof linked, "%s/link", folder);
     saving_check_folder(folder);
     saving_check_folder(missing);
     CHECK_EQ(files(), 0);
-    ends_with(check_folder, inside, 1, "/new: No such file or directory");
     folder_write(folder, "file", "data", 0);
-    ends_with(check_folder, path, 1, "/file is no folder");
-    snprintf(inside, sizeof inside, "%s/er", path);
-    ends_with(check_folder, inside, 1, "/file/er: Not a directory");
     CHECK_EQ(symlink("nowhere", linked), 0);
-    ends_with(check_folder, linked, 1, "is a link to what does not exist");
-    ends_with(check_folder, "/proc/no", 1, "/proc/no: No such file or directory");
-    ends_with(check_folder, "/proc", 1, "/proc/file: No such file or directory");
+    const char *const cases[][2] = {{inside, "/new: No such file or directory"},
+                                    {path, "/file is no folder"},
+                                    {below, "/file/er: Not a directory"},
+                                    {linked, "is a link to what does not exist"},
+                                    {"/proc/no", "/proc/no: No such file or directory"},
+                                    {"/proc", "/proc/file: No such file or directory"}};
+    ENDS_EACH(check_folder, 1, cases);
 }
 
-TEST(saving, complains_before_the_work)
+static void check_one(const void *output)
 {
-    char linked[3 * FOLDER_PATH_BYTES];
+    check((const char *[]){output, NULL});
+}
+
+TEST(saving, outputs_that_cannot_be_had_are_refused_before_the_work)
+{
+    char linked[2 * FOLDER_PATH_BYTES], named[2 * FOLDER_PATH_BYTES];
     begin();
     folder_write(folder, "file", "data", 0);
     snprintf(linked, sizeof linked, "%s/./file", folder);
-    ends_with(check, (const char *[]){linked, NULL}, 1, "is read as well as written");
+    snprintf(named, sizeof named, "%s/new/", folder);
+    const char *const cases[][2] = {
+        {linked, "is read as well as written"},
+        {"/no/such/file", "/no/such/file: the folder /no/such: No such file"},
+        {folder, "is a folder, not a file"},
+        {named, "is the name of a folder, not of a file"},
+        {"/dev/null/file", "/dev/null/file: Not a directory"}};
+    ENDS_EACH(check_one, 1, cases);
     ends_with(check, (const char *[]){other, other}, 1, "is to be written twice");
-    ends_with(check, (const char *[]){"/no/such/file", NULL}, 1,
-              "/no/such/file: the folder /no/such: No such file");
-    ends_with(check, (const char *[]){folder, NULL}, 1, "is a folder, not a file");
-    snprintf(linked, sizeof linked, "%s/new/", folder);
-    ends_with(check, (const char *[]){linked, NULL}, 1, "is the name of a folder, not of a file");
-    ends_with(check, (const char *[]){"/dev/null/file", NULL}, 1,
-              "/dev/null/file: Not a directory");
-    const char *good[] = {other, "/dev/null"};
-    check(good);
+    check((const char *[]){other, "/dev/null"});
     CHECK_EQ(files(), 1);
     has("file", "data");
 }

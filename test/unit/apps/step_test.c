@@ -3,10 +3,10 @@
 #include "fail.h"
 #include "kge/step.h"
 #include "rng.h"
+#include "rows.h"
 #include "test.h"
 #include "tiny.h"
 
-#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,215 +201,80 @@ static void check_step(struct task *t)
     tiny_fini(t);
 }
 
-static void check_kinds(uint64_t count, bool has_own_negatives, double regularization)
+/* All entities are negatives where there are 0. */
+TEST(step, gradients_are_the_slopes_of_the_loss)
 {
-    for (int kind = MODEL_COMPLEX; kind <= MODEL_RESCAL; kind++) {
-        for (int loss = LOSS_LOGISTIC; loss <= LOSS_SOFTMAX; loss++) {
-            for (int reciprocal = 0; reciprocal < 2; reciprocal++) {
-                struct task t;
-                tiny_init(&t);
-                t.options.batch = FACTS;
-                t.options.negatives = count;
-                t.options.model = kind;
-                t.options.loss = loss;
-                t.options.is_reciprocal = reciprocal;
-                t.options.has_own_negatives = has_own_negatives;
-                t.options.regularization = regularization;
-                check_step(&t);
-            }
-        }
+    for (unsigned i = 0; i < 48; i++) {
+        struct task t;
+        unsigned kind = i / 8 % 3;
+        tiny_init(&t);
+        t.options.batch = FACTS;
+        t.options.model = i & 1 ? MODEL_RESCAL : MODEL_COMPLEX;
+        t.options.loss = i & 2 ? LOSS_SOFTMAX : LOSS_LOGISTIC;
+        t.options.is_reciprocal = i & 4;
+        t.options.negatives = kind > 0 ? NEGATIVES : 0;
+        t.options.has_own_negatives = kind == 2;
+        t.options.regularization = i < 24 ? 0 : 0.05;
+        check_step(&t);
     }
-}
-
-TEST(step, follows_the_slope_with_own_negatives)
-{
-    check_kinds(NEGATIVES, true, 0);
-}
-
-TEST(step, follows_the_slope_with_shared_negatives)
-{
-    check_kinds(NEGATIVES, false, 0);
-}
-
-TEST(step, follows_the_slope_with_all_entities)
-{
-    check_kinds(0, false, 0);
-}
-
-TEST(step, follows_the_slope_with_regularization)
-{
-    check_kinds(NEGATIVES, true, 0.05);
-    check_kinds(NEGATIVES, false, 0.05);
-    check_kinds(0, false, 0.05);
-}
-
-/* ---- all entities: ComplEx and softmax once more, by complex numbers of double precision ---- */
-
-enum { HALF = 3 }; /* complex numbers of an embedding */
-
-static double complex number_of(const float *row, size_t i)
-{
-    return (double)row[i] + I * (double)row[HALF + i];
-}
-
-/* The gradients of sum of log(sum of exp(scores)) - score of the answer, where the score of a
- * subject, relation and object is the real part of the sum of s r conj(o). */
-struct naive {
-    double complex entities[TINY_ENTITIES][HALF], relations[TINY_RELATIONS][HALF];
-};
-
-static double naive_score(const struct pool *pool, const uint32_t fact[3])
-{
-    const float *s = row_of(pool, fact[0]), *r = row_of(pool, TINY_ENTITIES + fact[1]),
-                *o = row_of(pool, fact[2]);
-    double sum = 0;
-    for (size_t i = 0; i < HALF; i++)
-        sum += creal(number_of(s, i) * number_of(r, i) * conj(number_of(o, i)));
-    return sum;
-}
-
-static void naive_add(struct naive *g, const struct pool *pool, const uint32_t fact[3], double by)
-{
-    const float *s = row_of(pool, fact[0]), *r = row_of(pool, TINY_ENTITIES + fact[1]),
-                *o = row_of(pool, fact[2]);
-    for (size_t i = 0; i < HALF; i++) {
-        double complex x = number_of(s, i), y = number_of(r, i), z = number_of(o, i);
-        g->entities[fact[0]][i] += by * conj(y) * z;
-        g->relations[fact[1]][i] += by * conj(x) * z;
-        g->entities[fact[2]][i] += by * x * y;
-    }
-}
-
-static void naive_question(struct naive *g, const struct pool *pool, const uint32_t fact[3],
-                           int asked)
-{
-    double sum = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t e = 0; e < TINY_ENTITIES; e++) {
-            uint32_t other[3] = {fact[0], fact[1], fact[2]};
-            other[asked] = e;
-            double power = exp(naive_score(pool, other));
-            if (pass == 0)
-                sum += power;
-            else
-                naive_add(g, pool, other, power / sum);
-        }
-    }
-    naive_add(g, pool, fact, -1);
-}
-
-/* AdaGrad has moved the values by rate g / sqrt(square), and written the square. */
-static void naive_check(const double complex *g, const float *before, const float *row, double rate)
-{
-    for (size_t i = 0; i < 2 * HALF; i++) {
-        double is = (double)(before[i] - row[i]) * sqrt((double)row[2 * HALF + i]) / rate;
-        CHECK(fabs(is - (i < HALF ? creal(g[i]) : cimag(g[i - HALF]))) < 1e-5);
-    }
-}
-
-TEST(step, has_the_gradients_of_all_entities)
-{
-    static const uint32_t facts[FACTS][3] = {{0, 0, 1}, {0, 1, 2}, {4, 0, 4}};
-    CLOSED_BY(tiny_fini) struct task t;
-    struct pool pool, kept;
-    struct step step;
-    struct naive g = {0};
-    tiny_init(&t);
-    t.options.batch = FACTS;
-    t.options.negatives = 0;
-    t.options.loss = LOSS_SOFTMAX;
-    tiny_finish(&t);
-    tiny_pool(&pool, &t, true, 1);
-    tiny_pool(&kept, &t, true, 1);
-    fill_rows(&pool, 0.25f);
-    fill_rows(&kept, 0.25f);
-    for (int i = 0; i < FACTS; i++) {
-        naive_question(&g, &kept, facts[i], 2);
-        naive_question(&g, &kept, facts[i], 0);
-    }
-    struct pool_member member = {.pool = &pool, .total = 1, .rate = 1};
-    struct batch b = batch_of(&t);
-    step_open(&step, &t, &member);
-    step_train(&step, &b);
-    step_close(&step);
-    for (uint32_t e = 0; e < TINY_ENTITIES; e++)
-        naive_check(g.entities[e], row_of(&kept, e), row_of(&pool, e), t.options.rate);
-    for (uint32_t r = 0; r < TINY_RELATIONS; r++)
-        naive_check(g.relations[r], row_of(&kept, TINY_ENTITIES + r),
-                    row_of(&pool, TINY_ENTITIES + r), t.options.rate);
-    pool_close(&pool);
-    pool_close(&kept);
 }
 
 /* ---- with locus ---- */
 
-static void train_with(struct pool_member *m, void *context)
+struct trained {
+    struct task task;
+    double values[4096];
+    size_t count;
+};
+
+static void draw_row(const void *length, uint64_t row, float *values)
 {
-    const struct task *t = context;
+    for (uint32_t i = 0; i < *(const uint32_t *)length; i++)
+        values[i] = 0.8F * (float)sin((double)(7 * row + i));
+}
+
+static void keep_row(void *trained, uint64_t row, const float *values)
+{
+    struct trained *t = trained;
+    CHECK(t->count < 4096 - 64 && row < TINY_ENTITIES);
+    for (size_t i = 0; i < t->task.model.dim; i++) t->values[t->count++] = (double)values[i];
+}
+
+static void train(struct pool_member *m, void *trained)
+{
+    struct trained *t = trained;
     struct step step;
-    struct batch b = batch_of(t);
-    pool_meet(m);
-    step_open(&step, t, m);
+    struct batch b = batch_of(&t->task);
+    for (size_t table = 0; table < 2; table++)
+        rows_init(m, table, draw_row, &m->pool->tables[table].length);
+    pool_quiesce(m);
+    step_open(&step, &t->task, m);
     for (int i = 0; i < 10; i++) step_train(&step, &b);
     step_close(&step);
     pool_quiesce(m);
-}
-
-/* The same rows in locus, and back from it. */
-static void copy_rows(struct pool_member *m, struct pool *arrays, bool is_back)
-{
-    for (int table = 0; table < 2; table++) {
-        const struct pool_table *t = &arrays->tables[table];
-        for (uint64_t i = 0; i < t->rows; i++) {
-            locus_key key = t->first + i;
-            float *row = t->values + i * t->stride;
-            CHECK_EQ((is_back ? locus_pull(m->worker, &key, 1, row)
-                              : locus_set(m->worker, &key, 1, row)),
-                     0);
-        }
-    }
-}
-
-struct pair {
-    struct task task;
-    struct pool arrays;
-};
-
-static void train_in_locus(struct pool_member *m, void *pair)
-{
-    struct pair *p = pair;
-    copy_rows(m, &p->arrays, false);
-    train_with(m, &p->task);
-    copy_rows(m, &p->arrays, true);
+    for (size_t table = 0; table < 2; table++)
+        rows_visit(m, table, 0, m->pool->tables[table].rows, keep_row, t);
 }
 
 TEST(step, locus_and_the_baseline_do_the_same)
 {
     for (int kind = 0; kind < 3; kind++) {
-        struct pair p, other;
-        struct pool node;
-        tiny_init(&p.task);
-        p.task.options.batch = FACTS;
-        p.task.options.negatives = kind < 2 ? NEGATIVES : 0;
-        p.task.options.has_own_negatives = kind == 1;
-        p.task.options.regularization = 0.01;
-        tiny_finish(&p.task);
-        other.task = p.task;
-        tiny_pool(&p.arrays, &p.task, true, 1);
-        tiny_pool(&other.arrays, &p.task, true, 1);
-        fill_rows(&p.arrays, 0);
-        fill_rows(&other.arrays, 0);
-        pool_run(&p.arrays, train_with, &p.task);
-        tiny_pool(&node, &p.task, false, 1);
-        pool_run(&node, train_in_locus, &other);
-        pool_close(&node);
-        for (int table = 0; table < 2; table++) {
-            const struct pool_table *a = &p.arrays.tables[table], *b = &other.arrays.tables[table];
-            for (uint64_t i = 0; i < a->rows * a->stride; i++)
-                CHECK(i % a->stride >= a->length || fabsf(a->values[i] - b->values[i]) < 1e-4f);
+        static struct trained t[2];
+        for (int is_baseline = 0; is_baseline < 2; is_baseline++) {
+            struct task *task = &t[is_baseline].task;
+            CLOSED_BY(pool_close) struct pool pool;
+            tiny_init(task);
+            task->options.batch = FACTS;
+            task->options.negatives = kind < 2 ? NEGATIVES : 0;
+            task->options.has_own_negatives = kind == 1;
+            task->options.regularization = 0.01;
+            tiny_finish(task);
+            t[is_baseline].count = 0;
+            tiny_pool(&pool, task, is_baseline, 1);
+            pool_run(&pool, train, &t[is_baseline]);
+            tiny_fini(task);
         }
-        pool_close(&p.arrays);
-        pool_close(&other.arrays);
-        tiny_fini(&p.task);
+        CHECK_EQ(t[0].count, t[1].count);
+        for (size_t i = 0; i < t[0].count; i++) CHECK(fabs(t[0].values[i] - t[1].values[i]) < 1e-4);
     }
 }

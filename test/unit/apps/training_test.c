@@ -148,27 +148,21 @@ static void says(const struct job *j, const char *wanted)
     CHECK_EQ(strlen(said), strlen(wanted));
 }
 
-TEST(training, calls_the_hooks_in_order_and_sums_over_all_workers)
+#define STEPS_SAID "step step step flush examples=6 more=3 whole=1: "
+#define LINE_SAID(number, loss) \
+    "epoch   " number "   loss " loss "      1.00 s           6 things/s\n"
+#define EPOCH_SAID(number, loss) STEPS_SAID LINE_SAID(number, loss)
+#define BEST_SAID(epoch) "the model is that of epoch " epoch ", which was validated best\n"
+
+TEST(training, hooks_are_called_in_order_and_figures_summed_over_all_workers)
 {
     says(&(struct job){.settings = {.epochs = 2, .evaluates = {.epochs = 1}}},
-         "begin step step step flush examples=6 more=3 whole=1: "
-         "epoch   1   loss 0.50      1.00 s           6 things/s\n"
-         "evaluate step step step flush examples=6 more=3 whole=1: "
-         "epoch   2   loss 1.50      1.00 s           6 things/s\n"
-         "end save close ");
-}
-
-TEST(training, a_sweep_is_one_step)
-{
+         "begin " EPOCH_SAID("1", "0.50") "evaluate " EPOCH_SAID("2", "1.50") "end save close ");
+    says(&(struct job){.until = 1}, "begin end save close "); /* no epochs */
+    /* a sweep is one step */
     says(&(struct job){.settings = {.epochs = 1}, .sweeps = "sweeps"},
          "begin step flush examples=2 more=1 whole=1: "
-         "epoch   1   loss 0.50      1.00 s           2 things/s\n"
-         "end save close ");
-}
-
-TEST(training, without_epochs_there_is_the_end)
-{
-    says(&(struct job){.until = 1}, "begin end save close ");
+         "epoch   1   loss 0.50      1.00 s           2 things/s\nend save close ");
 }
 
 /* The very first step of two workers is half as long. */
@@ -176,11 +170,12 @@ TEST(training, rates_follow_the_schedule_through_all_epochs)
 {
     struct job j = {.settings = {.epochs = 2}, .says_rates = true};
     rate_parse(&j.settings.rate, "linear");
-    says(&j, "begin step 0.500 step 0.833 step 0.667 flush examples=6 more=3 whole=1: "
-             "epoch   1   loss 0.50      1.00 s           6 things/s\n"
-             "step 0.500 step 0.333 step 0.167 flush examples=6 more=3 whole=1: "
-             "epoch   2   loss 1.50      1.00 s           6 things/s\n"
-             "end save close ");
+    says(
+        &j,
+        "begin step 0.500 step 0.833 step 0.667 flush examples=6 more=3 whole=1: " LINE_SAID(
+            "1",
+            "0.50") "step 0.500 step 0.333 step 0.167 flush examples=6 more=3 whole=1: " LINE_SAID("2",
+                                                                                                   "1.50") "end save close ");
 }
 
 /* --step-time. */
@@ -193,42 +188,22 @@ TEST(training, an_example_takes_as_much_longer_as_it_is_told)
     CHECK(world_now() - began >= 200e-5);
 }
 
-TEST(training, a_loss_that_is_no_number_ends_it)
-{
-    const struct job j = {.settings = {.epochs = 3}, .until = 2};
-    ends_with(run, &j, 1, "the loss is no number any more in epoch 2: choose a smaller --lr");
-}
-
-#define STEPS_SAID "step step step flush examples=6 more=3 whole=1: epoch   "
-#define EPOCH_SAID(number, loss) \
-    STEPS_SAID number "   loss " loss "      1.00 s           6 things/s\n"
-#define BEST_SAID(epoch) "the model is that of epoch " epoch ", which was validated best\n"
-
-TEST(training, ends_where_patience_does_with_the_best_model)
+TEST(training, patience_ends_it_with_the_model_validated_best)
 {
     says(
         &(struct job){.settings = {.epochs = 8, .evaluates = {.epochs = 1}, .patience = 2},
                       .quality = {1, 3, 2, 3}},
         "begin " EPOCH_SAID("1", "0.50") "validate " EPOCH_SAID("2", "1.50") "validate " EPOCH_SAID(
-            "3", "2.50") "validate " EPOCH_SAID("4", "3.50") "validate " BEST_SAID("2") "end "
-                                                                                        "model=2 "
-                                                                                        "of 2 "
-                                                                                        "save "
-                                                                                        "close ");
-}
-
-/* As behind a checkpoint of a run that did not choose. */
-TEST(training, patience_counts_evaluations_not_epochs)
-{
+            "3",
+            "2.50") "validate " EPOCH_SAID("4",
+                                           "3.50") "validate " BEST_SAID("2") "end model=2 of 2 save close ");
+    /* It counts evaluations, as behind a checkpoint of a run that did not choose. */
     says(&(struct job){.settings = {.epochs = 8, .evaluates = {.epochs = 1}, .patience = 2},
                        .quality = {2},
                        .from = {.epochs = 5, .figures = {2, 3}}},
          "begin " EPOCH_SAID("6", "5.50") "validate " EPOCH_SAID("7", "6.50") "validate " BEST_SAID(
              "2") "end model=0 of 2 save close ");
-}
-
-TEST(training, the_last_model_is_compared_whatever_the_distance)
-{
+    /* The last model is compared whatever the distance. */
     says(&(struct job){.settings = {.epochs = 3, .evaluates = {.epochs = 2}}, .quality = {1, 2}},
          "begin " EPOCH_SAID("1", "0.50") EPOCH_SAID("2", "1.50") "validate " EPOCH_SAID(
              "3", "2.50") "validate " BEST_SAID("3") "end model=3 of 3 save close ");
@@ -237,15 +212,40 @@ TEST(training, the_last_model_is_compared_whatever_the_distance)
 /* All workers meet between two of its steps; the worker that did fewer of them waits. */
 TEST(training, evaluates_within_an_epoch)
 {
-    const struct every each = {.examples = 2};
-    says(
-        &(struct job){.settings = {.epochs = 1, .evaluates = each}},
-        "begin flush step flush within   epoch 0.333333\nevaluate flush step flush within   epoch "
-        "0.666667\nevaluate flush step flush examples=6 more=3 whole=1: epoch   1   loss 0.50      "
-        "1.00 s           6 things/s\nend save close ");
+    says(&(struct job){.settings = {.epochs = 1, .evaluates = {.examples = 2}}},
+         "begin flush step flush within   epoch 0.333333\nevaluate flush step flush within   "
+         "epoch 0.666667\nevaluate flush step flush examples=6 more=3 whole=1: " LINE_SAID(
+             "1", "0.50") "end save close ");
 }
 
-TEST(training, where_there_is_nothing_to_evaluate_by_nothing_is_said_of_it)
+/* What is said of some runs, beside other things. */
+TEST(training, models_within_an_epoch_are_compared_once)
+{
+    static const struct {
+        struct job job;
+        const char *said, *also;
+    } cases[] = {{{.settings = {.epochs = 8, .evaluates = {.examples = 2}, .patience = 2},
+                   .quality = {1, 3, 2, 2}},
+                  "within   epoch 1.33333\nvalidate examples=2 more=1 whole=0: epoch   2",
+                  BEST_SAID("0.666667") "end model=0.666667 of 0.666667 save close "},
+                 /* a step is longer than the distance */
+                 {{.settings = {.epochs = 1, .evaluates = {.examples = 0.5}, .patience = 1},
+                   .quality = {1, 2, 3, 4}},
+                  BEST_SAID("1"),
+                  ""},
+                 /* a run that goes on from the last one would have lost its patience */
+                 {{.settings = {.epochs = 1, .evaluates = {.examples = 1}, .patience = 1},
+                   .quality = {1, 2, 3, 4},
+                   .is_early = true},
+                  BEST_SAID("0.5") "end model=1 of 0.5 ",
+                  ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ends_with(run, &cases[i].job, 0, cases[i].said);
+        ends_with(run, &cases[i].job, 0, cases[i].also);
+    }
+}
+
+TEST(training, unjudged_training_says_nothing_of_evaluations)
 {
     char said[1024];
     const struct job j = {.settings = {.epochs = 1, .evaluates = {.examples = 2}},
@@ -255,46 +255,17 @@ TEST(training, where_there_is_nothing_to_evaluate_by_nothing_is_said_of_it)
     CHECK(!strstr(said, "within") && !strstr(said, "evaluate"));
 }
 
-TEST(training, patience_may_end_and_keeps_the_best_model_within_an_epoch)
+TEST(training, a_loss_that_is_no_number_ends_it_with_the_best_model_so_far)
 {
     char said[1024];
-    const struct job j = {.settings = {.epochs = 8, .evaluates = {.examples = 2}, .patience = 2},
-                          .quality = {1, 3, 2, 2}};
+    const struct job none = {.settings = {.epochs = 3}, .until = 2},
+                     j = {.settings = {.epochs = 8, .evaluates = {.epochs = 1}},
+                          .until = 3,
+                          .quality = {2, 1}};
+    ends_with(run, &none, 1, "the loss is no number any more in epoch 2: choose a smaller --lr");
     CHECK_EQ(ending_of(run, &j, said, sizeof said), 0);
-    CHECK_STR(said, "within   epoch 1.33333\nvalidate examples=2 more=1 whole=0: epoch   2");
-    CHECK_STR(said, BEST_SAID("0.666667") "end model=0.666667 of 0.666667 save close ");
-}
-
-/* A step is longer than the distance. */
-TEST(training, a_model_is_not_compared_with_itself)
-{
-    char said[1024];
-    const struct job j = {.settings = {.epochs = 1, .evaluates = {.examples = 0.5}, .patience = 1},
-                          .quality = {1, 2, 3, 4}};
-    CHECK_EQ(ending_of(run, &j, said, sizeof said), 0);
-    CHECK_STR(said, BEST_SAID("1"));
-}
-
-/* A run that goes on from it would have lost its patience. */
-TEST(training, the_last_model_is_not_compared_with_itself)
-{
-    char said[1024];
-    const struct job j = {.settings = {.epochs = 1, .evaluates = {.examples = 1}, .patience = 1},
-                          .quality = {1, 2, 3, 4},
-                          .is_early = true};
-    CHECK_EQ(ending_of(run, &j, said, sizeof said), 0);
-    CHECK_STR(said, BEST_SAID("0.5") "end model=1 of 0.5 ");
-}
-
-TEST(training, what_diverges_ends_with_the_best_model_so_far)
-{
-    char said[1024];
-    const struct job j = {
-        .settings = {.epochs = 8, .evaluates = {.epochs = 1}}, .until = 3, .quality = {2, 1}};
-    CHECK_EQ(ending_of(run, &j, said, sizeof said), 0);
-    CHECK_STR(said,
-              "the loss is no number any more in epoch 3: choose a smaller --lr; the model is "
-              "that of epoch 1\n");
+    CHECK_STR(said, "the loss is no number any more in epoch 3: choose a smaller --lr; the model "
+                    "is that of epoch 1\n");
     CHECK_STR(said, BEST_SAID("1") "end model=1 of 1 save close diverged ");
     CHECK(strstr(said, "epoch   3") == NULL);
 }

@@ -69,6 +69,14 @@ TEST(unpack, a_damaged_file_is_refused)
 
 static char other[2 * FOLDER_PATH_BYTES], last[2 * FOLDER_PATH_BYTES];
 
+/* Of a file that may be there already, and of two others. */
+static void write_three(const char *first, const char *second, const char *third)
+{
+    if (first) folder_write(folder, "packed", first, 0);
+    folder_write(folder, "other", second, 0);
+    folder_write(folder, "last", third, 0);
+}
+
 static void from_three(const void *none)
 {
     const char *files[] = {path, other, last};
@@ -79,51 +87,43 @@ static void from_three(const void *none)
     read_all(lines_join(files, 3));
 }
 
-/* Whatever each of them is, begins with and ends with. What no heading is comes as often as it
- * does. */
+/* Whatever each of them is, begins with and ends with. A heading is no row in any of them, and no
+ * other heading is taken for one; what no heading is comes as often as it does. */
 TEST(unpack, several_files_are_one)
 {
+    static const char words[] = "a,b,x\nb,c,y\na,c,x\n", numbers[] = "a,1\nb,2\nc,3\nd,4\n",
+                      heading[] = "/last:2: is another heading than the first file's";
+    static const struct {
+        const char *files[3];
+        int status;
+        const char *said;
+    } cases[] = {{{NULL, "\xEF\xBB\xBF# of May\na,1\nc,3", "d,4\n"},
+                  0,
+                  "a/1/b/2/a/1/c/3/d/4/;a/1/b/2/a/1/c/3/d/4/;"},
+                 {{"x,y\n1,2\n", "x,y\n3,4", "\n5,6\n"}, 0, "1/2/3/4/5/6/;1/2/3/4/5/6/;"},
+                 {{"x,y\n1,2\n", "x,y\n3,4", "\n5,6\n7,8,9\n"}, 1, "/last:3: "},
+                 {{"x,y\n1,2\n", "x,y\n3,4", "\n%%MatrixMarket\n"},
+                  1,
+                  "/last:2: is MatrixMarket's banner: such data are one file"},
+                 {{"user,item,type\n", words, "#\nItem,user,kind\nb,a,x\n"}, 1, heading},
+                 {{"tint,age\n", numbers, "#\nage,tint\n1,a\n"}, 1, heading},
+                 {{"tint,age\n", numbers, "\ncolour,years\na,1\n"}, 1, heading},
+                 {{"", numbers, "\ncolour,years\na,1\n"}, 1, heading},
+                 {{words, "", "\nsource,target,type\na,b,x\n"}, 1, heading},
+                 {{"follower,followee\na,b\nb,c\na,c\n", "", "followee,follower\nb,a\n"},
+                  1,
+                  "/packed:1: may be a heading or a row"}};
     pack("xz");
-    folder_write(folder, "other", "\xEF\xBB\xBF# of May\na,1\nc,3", 0);
-    folder_write(folder, "last", "d,4\n", 0);
-    ends_with(from_three, NULL, 0, "a/1/b/2/a/1/c/3/d/4/;a/1/b/2/a/1/c/3/d/4/;");
-    folder_write(folder, "packed", "x,y\n1,2\n", 0);
-    folder_write(folder, "other", "x,y\n3,4", 0);
-    folder_write(folder, "last", "\n5,6\n", 0);
-    ends_with(from_three, NULL, 0, "1/2/3/4/5/6/;1/2/3/4/5/6/;");
-    folder_write(folder, "last", "\n5,6\n7,8,9\n", 0);
-    ends_with(from_three, NULL, 1, "/last:3: ");
-    folder_write(folder, "last", "\n%%MatrixMarket\n", 0);
-    ends_with(from_three, NULL, 1, "/last:2: is MatrixMarket's banner: such data are one file");
-    snprintf(other, sizeof other, "%s/other", folder);
-    unlink(other);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_three(cases[i].files[0], cases[i].files[1], cases[i].files[2]);
+        ends_with(from_three, NULL, cases[i].status, cases[i].said);
+    }
+    folder_new(folder);
+    folder_write(folder, "packed", "a,1\n", 0);
     ends_with(from_three, NULL, 1, "/other: No such file");
 }
 
-/* What the first row of the third file is, whatever the others are. */
-static void is_heading(const char *first, const char *more, const char *third)
-{
-    folder_write(folder, "packed", first, 0);
-    folder_write(folder, "other", more, 0);
-    folder_write(folder, "last", third, 0);
-    ends_with(from_three, NULL, 1, "/last:2: is another heading than the first file's");
-}
-
-TEST(unpack, no_other_heading_is_taken_for_a_row)
-{
-    static const char words[] = "a,b,x\nb,c,y\na,c,x\n", numbers[] = "a,1\nb,2\nc,3\nd,4\n";
-    folder_new(folder);
-    is_heading("user,item,type\n", words, "#\nItem,user,kind\nb,a,x\n");
-    is_heading("tint,age\n", numbers, "#\nage,tint\n1,a\n");
-    is_heading("tint,age\n", numbers, "\ncolour,years\na,1\n");
-    is_heading("", numbers, "\ncolour,years\na,1\n");
-    is_heading(words, "", "\nsource,target,type\na,b,x\n");
-    folder_write(folder, "packed", "follower,followee\na,b\nb,c\na,c\n", 0);
-    folder_write(folder, "last", "followee,follower\nb,a\n", 0);
-    ends_with(from_three, NULL, 1, "/packed:1: may be a heading or a row");
-}
-
-TEST(unpack, stdin_is_a_file_whose_faults_are_named)
+TEST(unpack, stdin_faults_are_named)
 {
     folder_new(folder);
     folder_write(folder, "plain", "a,1\nb,2,3\n", 0);

@@ -14,15 +14,17 @@ extern const struct vec vec_32, vec_64;
 
 enum { LONGEST = 203 };
 
-static size_t widths(const struct vec *tables[3])
+/* Of all widths that this processor has. */
+static void for_each_width(void (*check)(const struct vec *, size_t n), size_t from, size_t to)
 {
-    size_t n = 0;
-    tables[n++] = &vec_16;
+    const struct vec *tables[3] = {&vec_16};
+    size_t count = 1;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) tables[n++] = &vec_32;
-    if (vec_best() == &vec_64) tables[n++] = &vec_64;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) tables[count++] = &vec_32;
+    if (vec_best() == &vec_64) tables[count++] = &vec_64;
 #endif
-    return n;
+    for (size_t t = 0; t < count; t++)
+        for (size_t n = from; n <= to; n++) check(tables[t], n);
 }
 
 static struct rng rng = {{1, 2, 3, 4}};
@@ -101,27 +103,25 @@ static void check_complex(const struct vec *v, size_t n)
     }
 }
 
-/* What AdaGrad should have made of a row. */
-static void expect_step(const float *now, const float *row, size_t n, size_t i, double gradient,
-                        double rate)
-{
-    is_near(now[n + i], row[n + i] + gradient * gradient, 2);
-    double root = sqrt(row[n + i] + gradient * gradient + 1e-10),
-           expected = row[i] - rate * gradient / root;
-    if (fabs((double)now[i] - expected) > 1e-4 * rate + 1e-6 * fabs(expected))
-        test_fail(__FILE__, __LINE__, "%.9g is not near %.9g", (double)now[i], expected);
-}
-
+/* A gradient of 0, now and then, changes nothing. */
 static void check_adagrad(const struct vec *v, size_t n)
 {
     float row[2 * LONGEST], gradient[LONGEST], now[2 * LONGEST];
+    const double rate = 0.2F;
     n -= n % 2;
     draw(row, 2 * n);
     draw(gradient, n);
     for (size_t i = 0; i < n; i++) row[n + i] = fabsf(row[n + i]);
+    for (size_t i = 0; i < n; i += 5) gradient[i] = 0;
     memcpy(now, row, sizeof now);
-    v->adagrad_scaled(now, -0.3f, gradient, n, 0.2f);
-    for (size_t i = 0; i < n; i++) expect_step(now, row, n, i, -0.3f * gradient[i], 0.2f);
+    v->adagrad_scaled(now, -0.3F, gradient, n, 0.2F);
+    for (size_t i = 0; i < n; i++) {
+        double g = -0.3F * gradient[i], root = sqrt(row[n + i] + g * g + 1e-10);
+        is_near(now[n + i], row[n + i] + g * g, 2);
+        if (fabs((double)now[i] - (row[i] - rate * g / root)) > 1e-4 * rate + 2e-6)
+            test_fail(__FILE__, __LINE__, "%.9g, after %.9g", (double)now[i], (double)row[i]);
+        CHECK(gradient[i] != 0 || now[i] == row[i]);
+    }
 }
 
 static void check_cubed(const struct vec *v, size_t n)
@@ -139,19 +139,6 @@ static void check_cubed(const struct vec *v, size_t n)
                                         : fabs((double)x[i]);
             is_near(to[i], before[i] + 3 * 0.05 * modulus * x[i], 4);
         }
-    }
-}
-
-TEST(vec, adagrad_without_a_gradient_changes_nothing)
-{
-    const struct vec *tables[3];
-    size_t count = widths(tables);
-    const float row[16] = {1, 2, 3, 4, 5, 6, 7, 8};
-    float gradient[8] = {0}, now[16];
-    for (size_t t = 0; t < count; t++) {
-        memcpy(now, row, sizeof now);
-        tables[t]->adagrad_scaled(now, 1, gradient, 8, 0.1f);
-        CHECK(memcmp(now, row, sizeof now) == 0);
     }
 }
 
@@ -224,18 +211,10 @@ static void check_losses(const struct vec *v, size_t n)
     for (size_t i = 0; i < n; i++) loss += log1p(exp((double)x[i]));
     is_near(v->logistic(y, n), loss, 1);
     for (size_t i = 0; i < n; i++) is_near(y[i], 1 / (1 + exp(-(double)x[i])), 1);
-}
-
-TEST(vec, extreme_scores_neither_overflow_nor_vanish)
-{
-    const struct vec *tables[3];
-    size_t count = widths(tables);
-    for (size_t t = 0; t < count; t++) {
-        float x[2] = {1e4f, -1e4f};
-        is_near(tables[t]->logistic(x, 2), 1e4, 1);
-        is_near(x[0], 1, 0);
-        CHECK(x[1] >= 0 && x[1] < 1e-30f);
-    }
+    float extreme[2] = {1e4F, -1e4F}; /* they neither overflow nor vanish */
+    is_near(v->logistic(extreme, 2), 1e4, 1);
+    is_near(extreme[0], 1, 0);
+    CHECK(extreme[1] >= 0 && extreme[1] < 1e-30F);
 }
 
 static void check_counts(const struct vec *v, size_t n)
@@ -256,40 +235,33 @@ TEST(vec, each_width_does_what_is_said_at_all_lengths)
     static void (*const checks[])(const struct vec *, size_t n) = {
         check_sums,  check_rectified, check_complex, check_adagrad,
         check_cubed, check_pairs,     check_losses,  check_counts};
-    const struct vec *tables[3];
-    size_t count = widths(tables);
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
-        for (size_t t = 0; t < count; t++)
-            for (size_t n = 0; n <= LONGEST; n++) checks[i](tables[t], n);
+        for_each_width(checks[i], 0, LONGEST);
+}
+
+enum { ROWS = 30, K = 7 };
+
+static void check_panel(const struct vec *v, size_t m)
+{
+    float a[ROWS * K], panel[K * VEC_PANEL_MAX], c[ROWS * VEC_PANEL_MAX],
+        before[ROWS * VEC_PANEL_MAX];
+    size_t wide = v->panel_columns, columns = m % 2 ? wide : 1 + m % wide;
+    CHECK(wide <= VEC_PANEL_MAX);
+    draw(a, ROWS * K);
+    draw(panel, K * wide);
+    draw(c, ROWS * wide);
+    memcpy(before, c, sizeof before);
+    v->panel(m, K, a, K, 1, panel, c, wide, columns, m % 3 == 0);
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t j = 0; j < wide; j++) {
+            double sum = m % 3 == 0 ? before[i * wide + j] : 0;
+            for (size_t k = 0; k < K; k++) sum += (double)a[i * K + k] * panel[k * wide + j];
+            if (i >= m || j >= columns) sum = before[i * wide + j];
+            is_near(c[i * wide + j], sum, 10);
+        }
 }
 
 TEST(vec, panels_of_a_matrix_product)
 {
-    const struct vec *tables[3];
-    size_t count = widths(tables);
-    for (size_t t = 0; t < count; t++) {
-        const struct vec *v = tables[t];
-        size_t wide = v->panel_columns;
-        CHECK(wide <= VEC_PANEL_MAX);
-        for (size_t m = 1; m <= 30; m++) {
-            enum { K = 7 };
-            float a[30 * K], panel[K * VEC_PANEL_MAX], c[30 * VEC_PANEL_MAX],
-                before[30 * VEC_PANEL_MAX];
-            size_t columns = m % 2 ? wide : 1 + m % wide;
-            draw(a, 30 * K);
-            draw(panel, K * wide);
-            draw(c, 30 * wide);
-            memcpy(before, c, sizeof before);
-            v->panel(m, K, a, K, 1, panel, c, wide, columns, m % 3 == 0);
-            for (size_t i = 0; i < 30; i++) {
-                for (size_t j = 0; j < wide; j++) {
-                    double sum = m % 3 == 0 ? before[i * wide + j] : 0;
-                    for (size_t k = 0; k < K; k++)
-                        sum += (double)a[i * K + k] * panel[k * wide + j];
-                    if (i >= m || j >= columns) sum = before[i * wide + j];
-                    is_near(c[i * wide + j], sum, 10);
-                }
-            }
-        }
-    }
+    for_each_width(check_panel, 1, ROWS);
 }

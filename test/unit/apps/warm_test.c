@@ -71,14 +71,15 @@ static void run(const void *job)
         printf("%g%s", (double)pool.tables[0].values[i], i % LENGTH == LENGTH - 1 ? ";" : " ");
 }
 
+#define BCA ((struct job){.names = "bca", .count = 2})
+#define ROWS_OF_BCA "3 4 20 0;-1 -1 -1 0;1 2 10 0;7 8 40 0;-4 -4 -4 0;5 6 30 0;"
+
+/* b, c and a, and second ones; the last float is the optimizer's. */
 TEST(warm, rows_of_known_names_are_the_models)
 {
     write_model("model", "a\nb\n");
-    /* b, c and a, and second ones; the last float is the optimizer's */
-    ends_with(run, &(struct job){.names = "bca", .count = 2}, 0,
-              "3 4 20 0;-1 -1 -1 0;1 2 10 0;7 8 40 0;-4 -4 -4 0;5 6 30 0;");
-    ends_with(run, &(struct job){.names = "bca", .count = 2}, 0,
-              "4 of 6 rows of \"rows\" begin as");
+    ends_with(run, &BCA, 0, ROWS_OF_BCA);
+    ends_with(run, &BCA, 0, "4 of 6 rows of \"rows\" begin as");
     ends_with(run, &(struct job){.names = "xyz", .count = 2}, 1,
               "has no row of \"rows\" that the data name");
     ends_with(run, &(struct job){.names = "", .count = 2}, 1,
@@ -86,49 +87,44 @@ TEST(warm, rows_of_known_names_are_the_models)
     ends_with(run, &(struct job){.names = "bca", .count = 3}, 1,
               "has 2 floats in a row of \"rows\", and this training has 3");
     write_model("model", "a\nb\nc\n");
-    ends_with(run, &(struct job){.names = "bca", .count = 2}, 1,
-              "\"names\" are not the names of \"rows\"");
+    ends_with(run, &BCA, 1, "\"names\" are not the names of \"rows\"");
+    write_model("model", NULL); /* they are known by their numbers */
+    ends_with(run, &(struct job){.names = "", .count = 2}, 0,
+              "1 2 10 0;3 4 20 0;5 6 30 0;7 8 40 0;-4 -4 -4 0;-5 -5 -5 0;");
 }
 
-/* A byte of the file that changed, or all from one on that are gone. */
-static void damage(const char *text, size_t length, size_t at, char byte)
+static size_t behind(const char *text, size_t length, const char *part)
 {
-    char *copy = memcpy(malloc(length), text, length);
-    if (byte) copy[at] = byte;
-    folder_write(folder, "model.npz", copy, byte ? length : at);
-    free(copy);
-}
-
-static char *found(char *text, size_t length, const char *part)
-{
-    char *at = memmem(text, length, part, strlen(part));
+    const char *at = memmem(text, length, part, strlen(part));
     CHECK(at);
-    return at;
+    return (size_t)(at - text) + strlen(part);
 }
 
 TEST(warm, an_archive_of_numpy_is_a_model)
 {
     static const char broken[] = "is no archive of NumPy, or is cut off or damaged";
     static const struct {
-        const char *part; /* of which the last byte changes */
+        const char *part;
+        size_t back; /* from behind it, to the byte that changes */
         char byte;
-        const char *sentence;
-    } cases[] = {{"'<f", '9', broken}, {"'fortran_order': F", 'T', broken}, {"(4, 2", '3', broken}};
-    const struct job j = {.names = "bca", .count = 2};
+    } cases[] = {{"'<f", 0, '9'}, {"'fortran_order': F", 1, 'T'}, {"(4, 2", 1, '3'}};
+    const struct job j = BCA;
     size_t length;
     write_model("model.npz", "a\nb\n");
-    ends_with(run, &j, 0, "3 4 20 0;-1 -1 -1 0;1 2 10 0;7 8 40 0;-4 -4 -4 0;5 6 30 0;");
+    ends_with(run, &j, 0, ROWS_OF_BCA);
     CLOSED_BY(free_at) char *text = folder_read(folder, "model.npz", &length);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        size_t at = (size_t)(found(text, length, cases[i].part) - text) + strlen(cases[i].part);
-        damage(text, length, at - (i > 0), cases[i].byte);
-        ends_with(run, &j, 1, cases[i].sentence);
+        char *changed = &text[behind(text, length, cases[i].part) - cases[i].back], was = *changed;
+        *changed = cases[i].byte;
+        folder_write(folder, "model.npz", text, length);
+        ends_with(run, &j, 1, broken);
+        *changed = was;
     }
     for (size_t left = 2; left < length; left += 97) {
-        damage(text, length, left, '\0');
+        folder_write(folder, "model.npz", text, left);
         ends_with(run, &j, 1, broken);
     }
-    folder_write(folder, "model.npz", found(text, length, "\x93NUMPY"), 200);
+    folder_write(folder, "model.npz", text + behind(text, length, "\x93NUMPY") - 6, 200);
     ends_with(run, &j, 1, "is one array, without names of its rows: numpy.savez() writes both");
 }
 
@@ -140,7 +136,7 @@ static void check_names(const void *letters)
     warm_check_names(path, "names", &n);
 }
 
-TEST(warm, what_is_known_by_its_place_has_the_same_names)
+TEST(warm, check_names_refuses_other_names_and_places)
 {
     write_model("model", "a\nb\n");
     ends_with(check_names, "ab", 0, "");
@@ -164,16 +160,8 @@ TEST(warm, words_are_rows_of_the_first_table)
     folder_new(folder);
     folder_write(folder, "words", "2 2\na 1 2\nb 3 4\n", 0);
     snprintf(path, sizeof path, "%s/words", folder);
-    ends_with(run, &(struct job){.names = "bca", .count = 2}, 0,
-              "3 4 -0 0;-1 -1 -1 0;1 2 -2 0;-3 -3 -3 0;-4 -4 -4 0;-5 -5 -5 0;");
+    ends_with(run, &BCA, 0, "3 4 -0 0;-1 -1 -1 0;1 2 -2 0;-3 -3 -3 0;-4 -4 -4 0;-5 -5 -5 0;");
     write_model("model", "a\nb\n");
     ends_with(run, &(struct job){.names = "bca", .count = 2, .part = "none", .is_drawn = true}, 1,
               "has no tensor \"none\": is it a model of");
-}
-
-TEST(warm, rows_without_names_are_known_by_their_numbers)
-{
-    write_model("model", NULL);
-    ends_with(run, &(struct job){.names = "", .count = 2}, 0,
-              "1 2 10 0;3 4 20 0;5 6 30 0;7 8 40 0;-4 -4 -4 0;-5 -5 -5 0;");
 }

@@ -31,17 +31,18 @@ static const char *file_of(const char *text, size_t length)
 TEST(wv, text_has_words_and_lines)
 {
     CLOSED_BY(text_close) struct text t;
+    char said[128] = "";
     text_open(&t, file_of("\xEF\xBB\xBF one two\r\n\n\xEF\xBB\xBFthree", 0), 0, 1);
-    CHECK_EQ(text_next(&t), TEXT_WORD);
-    CHECK(t.length == 3 && memcmp(t.word, "one", 3) == 0);
-    CHECK_EQ(text_next(&t), TEXT_WORD);
-    CHECK_EQ(text_next(&t), TEXT_LINE);
-    CHECK_EQ(text_next(&t), TEXT_LINE);
-    CHECK_EQ(text_next(&t), TEXT_WORD);
-    CHECK(t.length == 5 && memcmp(t.word, "three", 5) == 0);
-    CHECK_EQ(text_next(&t), TEXT_END);
-    text_rewind(&t);
-    CHECK_EQ(text_next(&t), TEXT_WORD);
+    for (int round = 0; round < 2; round++, text_rewind(&t))
+        for (enum text_event e = TEXT_WORD; e != TEXT_END;) {
+            e = text_next(&t);
+            sprintf(said + strlen(said),
+                    e == TEXT_WORD   ? "%.*s "
+                    : e == TEXT_LINE ? "/"
+                                     : ".",
+                    (int)t.length, t.word);
+        }
+    CHECK_EQ(strcmp(said, "one two //three .one two //three ."), 0);
 }
 
 /* Whatever the number of pieces, each word is in one of them, and whole. */
@@ -72,19 +73,24 @@ static void read_all(const void *unused)
     while (text_next(&t) != TEXT_END) continue;
 }
 
-TEST(wv, what_is_no_text_is_refused_with_its_line)
+TEST(wv, text_that_is_none_is_refused_with_its_line)
 {
     char longest[1200];
-    file_of("fine\nal\0so\n", 11);
-    ends_with(read_all, NULL, 1, "text:2: has a zero byte: is this text? Decompress it");
-    file_of("one\r\ntwo\r\n\r\n\r", 0);
-    read_all(NULL);
-    file_of("one\r\ntwo\rthree\n", 0);
-    ends_with(read_all, NULL, 1, "text:2: has a carriage return in it");
     memset(longest, 'x', sizeof longest);
     longest[1] = longest[3] = '\n';
-    file_of(longest, sizeof longest);
-    ends_with(read_all, NULL, 1, "text:3: there is a word of more than 1024 bytes");
+    const struct {
+        const char *text;
+        size_t length;
+        const char *part;
+    } cases[] = {{"fine\nal\0so\n", 11, "text:2: has a zero byte: is this text? Decompress it"},
+                 {"one\r\ntwo\rthree\n", 0, "text:2: has a carriage return in it"},
+                 {longest, sizeof longest, "text:3: there is a word of more than 1024 bytes"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        file_of(cases[i].text, cases[i].length);
+        ends_with(read_all, NULL, 1, cases[i].part);
+    }
+    file_of("one\r\ntwo\r\n\r\n\r", 0);
+    read_all(NULL);
 }
 
 /* ---- vocabulary ---- */
@@ -93,18 +99,13 @@ TEST(wv, vocabulary_is_by_frequency)
 {
     CLOSED_BY(vocabulary_fini) struct vocabulary v;
     vocabulary_load(&v, file_of("b a c a\nb a d d d d rare", 0), 2, NULL);
-    CHECK_EQ(v.words.count, 3);
-    CHECK_STR(names_get(&v.words, 0), "d");
-    CHECK_STR(names_get(&v.words, 1), "a");
-    CHECK_STR(names_get(&v.words, 2), "b");
-    CHECK_EQ(v.counts[0], 4);
-    CHECK_EQ(v.total, 9);
-    CHECK_EQ(v.read, 11);
+    CHECK(v.words.count == 3 && v.counts[0] == 4 && v.total == 9 && v.read == 11);
+    for (uint32_t i = 0; i < 3; i++) CHECK_EQ(*names_get(&v.words, i), "dab"[i]);
     CLOSED_BY(free_at) double *weights = vocabulary_weights(&v, 0.75);
     CHECK(fabs(weights[0] - pow(4, 0.75)) < 1e-12);
 }
 
-TEST(wv, a_text_s_words_and_a_model_s_are_united)
+TEST(wv, vocabulary_has_the_words_of_a_text_and_a_model)
 {
     static const char *const words[] = {"a", "d", "b", "rare", "gone", "lost"};
     static const uint64_t counts[] = {4, 4, 2, 1, 0, 0};
@@ -112,9 +113,7 @@ TEST(wv, a_text_s_words_and_a_model_s_are_united)
     file_of("b a c a\nb a a d d d d rare", 0);
     folder_write(folder, "model", "4 2\ngone 1 2\nrare 1 2\na 1 2\nlost 1 2\n", 0);
     vocabulary_load(&v, path, 2, folder_path(folder, "model"));
-    CHECK_EQ(v.words.count, 6);
-    CHECK_EQ(v.kept, 2);
-    CHECK_EQ(v.total, 11);
+    CHECK(v.words.count == 6 && v.kept == 2 && v.total == 11);
     CLOSED_BY(free_at) double *weights = vocabulary_weights(&v, -1);
     for (uint32_t i = 0; i < 6; i++) {
         CHECK(strcmp(names_get(&v.words, i), words[i]) == 0);
@@ -130,7 +129,7 @@ static void load_rare(const void *from)
     vocabulary_load(&v, path, 5, from);
 }
 
-TEST(wv, a_text_without_frequent_words_is_refused)
+TEST(wv, vocabulary_without_frequent_words_is_refused)
 {
     file_of("a b c", 0);
     ends_with(load_rare, NULL, 1,
@@ -143,7 +142,7 @@ TEST(wv, a_text_without_frequent_words_is_refused)
 }
 
 /* A word of frequency 0.1 at the threshold 0.001: sqrt(0.01) + 0.01. */
-TEST(wv, frequent_words_are_thinned_out_as_in_the_original)
+TEST(wv, vocabulary_keep_thins_out_frequent_words_as_the_original)
 {
     uint64_t counts[] = {100, 1};
     struct vocabulary v = {.counts = counts, .total = 1000};
@@ -154,7 +153,7 @@ TEST(wv, frequent_words_are_thinned_out_as_in_the_original)
 
 /* ---- the baseline's negative samples ---- */
 
-TEST(wv, negatives_come_in_proportion)
+TEST(wv, noise_draws_in_proportion)
 {
     enum { DRAWS = 200000 };
     const double weights[] = {1, 0, 5, 2};
@@ -191,13 +190,32 @@ static void tiny_fini(struct wv *w)
 
 static void tiny_pool(struct pool *pool, const struct wv *w)
 {
-    struct locus_table tables[] = {
-        {.rows = w->vocabulary.words.count, .length = (uint32_t)wv_length(w)},
-        {.rows = w->vocabulary.words.count, .length = (uint32_t)wv_length(w)}};
+    const struct locus_table table = {.rows = w->vocabulary.words.count,
+                                      .length = (uint32_t)wv_length(w)},
+                             tables[] = {table, table};
     pool_open(pool, &(struct pool_config){.tables = tables,
                                           .table_count = 2,
                                           .workers = 1,
                                           .is_baseline = w->options.common.is_baseline});
+}
+
+/* Runs `work` on a text of numbers, on plain arrays or with locus. */
+static void tiny_run(const char *text, bool is_baseline, pool_work *work)
+{
+    CLOSED_BY(tiny_fini) struct wv w;
+    struct pool pool;
+    tiny_init(&w, text);
+    w.options.common.is_baseline = is_baseline;
+    tiny_pool(&pool, &w);
+    CLOSED_BY(free_at) double *weights = vocabulary_weights(&w.vocabulary, 0.75);
+    if (!is_baseline)
+        CHECK_EQ(locus_distribution_weighted(pool.node, wv_output_key(&w, 0), weights,
+                                             w.vocabulary.words.count, LOCUS_CONFORM, 0,
+                                             &w.distribution),
+                 0);
+    pool_run(&pool, work, &w);
+    if (!is_baseline) locus_distribution_free(w.distribution);
+    pool_close(&pool);
 }
 
 static int number_of(const struct wv *w, locus_key key)
@@ -253,11 +271,7 @@ static void windows_work(struct pool_member *m, void *wv)
 
 TEST(wv, windows_are_of_one_sentence)
 {
-    CLOSED_BY(tiny_fini) struct wv w;
-    CLOSED_BY(pool_close) struct pool pool;
-    tiny_init(&w, "1 2 3 4 5 6 7 8 9\n15\n21 22 23 24 25\n");
-    tiny_pool(&pool, &w);
-    pool_run(&pool, windows_work, &w);
+    tiny_run("1 2 3 4 5 6 7 8 9\n15\n21 22 23 24 25\n", true, windows_work);
 }
 
 /* ---- the step ---- */
@@ -351,80 +365,18 @@ static void step_work(struct pool_member *m, void *wv)
     windows_close(windows);
 }
 
-static void draw_by_frequency(struct wv *w, const struct pool *pool)
-{
-    CLOSED_BY(free_at) double *weights = vocabulary_weights(&w->vocabulary, 0.75);
-    CHECK_EQ(locus_distribution_weighted(pool->node, wv_output_key(w, 0), weights,
-                                         w->vocabulary.words.count, LOCUS_CONFORM, 0,
-                                         &w->distribution),
-             0);
-}
-
 /* With locus, too: a word that is a middle and a negative of one batch has one row. */
-TEST(wv, steps_are_those_of_the_book)
+TEST(wv, skipgram_steps_follow_the_formulas)
 {
-    for (int is_baseline = 0; is_baseline < 2; is_baseline++) {
-        struct wv w;
-        struct pool pool;
-        tiny_init(&w, "1 2 3 4 5 6 7 8 9\n21 22 23 24 25 26 27 28 29 30\n");
-        w.options.common.is_baseline = is_baseline;
-        tiny_pool(&pool, &w);
-        if (!is_baseline) draw_by_frequency(&w, &pool);
-        pool_run(&pool, step_work, &w);
-        if (!is_baseline) locus_distribution_free(w.distribution);
-        pool_close(&pool);
-        tiny_fini(&w);
-    }
-}
-
-/* With locus, the loss of a small step falls by the rate times the squared gradient; all optimizers
- * lower it. */
-static void descend(struct pool_member *m, void *wv)
-{
-    const struct wv *w = wv;
-    CLOSED_BY(free_at) struct windows *windows = calloc(1, sizeof *windows);
-    struct skipgram step;
-    double first = 0, last = 0;
-    uint64_t pairs = 0;
-    CHECK(windows != NULL);
-    wv_first_rows(m, w);
-    windows_open(windows, w, m, 0);
-    skipgram_open(&step, w, m);
-    const struct window_batch *b;
-    for (int batch = 0; (b = windows_next(windows)) != NULL; batch++) {
-        double loss = skipgram_train(&step, b);
-        if (batch < 20) first += loss;
-        if (batch < 20) pairs += b->pairs;
-        last = b->pairs ? loss / b->pairs : last;
-    }
-    CHECK(last < 0.9 * first / (double)pairs);
-    skipgram_close(&step);
-    windows_close(windows);
+    static const char text[] = "1 2 3 4 5 6 7 8 9\n21 22 23 24 25 26 27 28 29 30\n";
+    tiny_run(text, true, step_work);
+    tiny_run(text, false, step_work);
 }
 
 static void add_to_first(void *gain, float *row, uint32_t length)
 {
     CHECK(length > 0);
     row[0] += *(const float *)gain;
-}
-
-TEST(wv, the_loss_falls_with_locus)
-{
-    for (int kind = 0; kind < 4; kind++) {
-        struct wv w;
-        struct pool pool;
-        tiny_init(&w, "1 2 3 4 5 6 7 8 9\n21 22 23 24 25 26 27 28 29 30\n");
-        w.options.common.is_baseline = false;
-        w.options.common.epochs = 100;
-        w.options.optimizer = kind % 2;
-        w.options.is_shared = kind / 2;
-        tiny_pool(&pool, &w);
-        draw_by_frequency(&w, &pool);
-        pool_run(&pool, descend, &w);
-        locus_distribution_free(w.distribution);
-        pool_close(&pool);
-        tiny_fini(&w);
-    }
 }
 
 /* Pairs of a window that share their negatives see what the pairs before have made of them, the
@@ -445,14 +397,9 @@ static void change_what_is_seen(struct pool_member *m, void *wv)
     }
 }
 
-TEST(wv, outputs_are_zeros_that_show_what_becomes_of_them)
+TEST(wv, outputs_begin_as_zeros_and_show_changes)
 {
-    CLOSED_BY(tiny_fini) struct wv w;
-    CLOSED_BY(pool_close) struct pool pool;
-    tiny_init(&w, "1 2 3 4 5 6 7 8 9\n");
-    w.options.common.is_baseline = false;
-    tiny_pool(&pool, &w);
-    pool_run(&pool, change_what_is_seen, &w);
+    tiny_run("1 2 3 4 5 6 7 8 9\n", false, change_what_is_seen);
 }
 
 /* ---- a text that changes ---- */
@@ -476,7 +423,7 @@ static void write_as_old(const char *text, const struct stat *about)
     CHECK_EQ(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-TEST(wv, a_text_that_changes_is_named_as_the_cause)
+TEST(wv, text_that_changes_is_named_as_the_cause)
 {
     static const char said[] = "/text was changed or replaced while it was read: start again\n";
     CLOSED_BY(tiny_fini) struct wv w;
@@ -505,20 +452,16 @@ TEST(wv, analogies_are_counted_by_section)
         0);
     snprintf(path, sizeof path, "%s/questions", folder);
     analogies_load(&a, path, &v, 0);
-    CHECK_EQ(a.total, 3);
-    CHECK_EQ(a.count, 1);
-    CHECK_EQ(a.sections.count, 2);
+    CHECK(a.total == 3 && a.count == 1 && a.sections.count == 2);
     CHECK_STR(names_get(&a.sections, 1), "capitals");
-    CHECK_EQ(a.asked[0], 2);
-    CHECK_EQ(a.answerable[0], 1);
-    CHECK_EQ(a.answerable[1], 0);
+    CHECK(a.asked[0] == 2 && a.answerable[0] == 1 && a.answerable[1] == 0);
     CHECK_EQ(a.list[0].words[3], names_find(&v.words, "queen", 5));
     analogies_fini(&a);
     analogies_load(&a, path, &v, 3);
     CHECK_EQ(a.count, 0);
 }
 
-TEST(wv, the_nearest_word_answers)
+TEST(wv, analogies_are_answered_by_the_nearest_word)
 {
     /* man woman king queen other */
     static const float vectors[] = {0, 1, 1, 1, 0, 3, 1, 3, 0.6F, 0.8F};
@@ -552,50 +495,45 @@ static void load_questions(const void *similarity)
 
 TEST(wv, malformed_questions_are_refused_with_their_line)
 {
-    static const char similarity[] = "yes";
-    file_of(": s\na b c d\na b c\n", 0);
-    ends_with(load_questions, NULL, 1, "text:3: has fewer than 4 words; an analogy has 4");
-    file_of("a b c d\n", 0);
-    ends_with(load_questions, NULL, 1, "text:1: comes before the first section");
-    file_of("word1,word2,score\na,b,1\na,c,high\n", 0);
-    ends_with(load_questions, similarity, 1, "text:3: \"high\" is no rating");
-    file_of("a b\n", 0);
-    ends_with(load_questions, similarity, 1,
-              "text:1: has 2 fields, with blanks between; must have at least 3");
-    file_of("a,b,3,75\na,b,2,50\n", 0); /* a comma is the point */
-    ends_with(load_questions, similarity, 1,
-              "text:1: has 4 fields; must have two words and a rating");
-    file_of("a\tb\t1\n\tb\t2\n", 0);
-    ends_with(load_questions, similarity, 1, "text:2: the first word is empty");
-    file_of("word1\tword2\tPOS\tSimLex999\na\tb\tA\t1\na\tb\tA\n", 0);
-    ends_with(load_questions, similarity, 1, "text:3: has 3 fields");
+    static const struct {
+        bool is_similarity;
+        const char *text, *part;
+    } cases[] = {
+        {false, ": s\na b c d\na b c\n", "text:3: has fewer than 4 words; an analogy has 4"},
+        {false, "a b c d\n", "text:1: comes before the first section"},
+        {true, "word1,word2,score\na,b,1\na,c,high\n", "text:3: \"high\" is no rating"},
+        /* a comma is the point */
+        {true, "a,b,3,75\na,b,2,50\n", "text:1: has 4 fields; must have two words and a rating"},
+        {true, "a\tb\t1\n\tb\t2\n", "text:2: the first word is empty"},
+        {true, "word1\tword2\tPOS\tSimLex999\na\tb\tA\t1\na\tb\tA\n", "text:3: has 3 fields"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        file_of(cases[i].text, 0);
+        ends_with(load_questions, cases[i].is_similarity ? "" : NULL, 1, cases[i].part);
+    }
 }
 
-TEST(wv, ratings_stand_behind_the_words_or_where_simlex_has_them)
+TEST(wv, similarities_of_all_forms_are_read)
 {
     static const char *const texts[] = {
-        "a\tb\t0.25\nb\ta\t3\n",
         "a b 0.25\n\nb  a 3 \n# a b 7\n",
         "# word b 2\nWord 1,Word 2,Human (mean)\na,b,0.25\n\n\"b\",a,3\n",
         "id,word1,word2,sd,score\n1,a,b,9,0.25\n2,b,a,8,3\n",
         "Mean;Word 2;Word 1\n0.25;b;a\n3;a;b\n",
         "word1\tword2\tPOS\tSimLex999\tconc(w1)\na\tb\tA\t0.25\t9\nb\ta\tN\t3\t9\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct similarities s;
+        CLOSED_BY(similarities_fini) struct similarities s;
         struct vocabulary v;
         names_init(&v.words);
         names_add(&v.words, "a", 1);
         names_add(&v.words, "b", 1);
         similarities_load(&s, file_of(texts[i], 0), &v);
-        CHECK_EQ(s.total, 2);
-        CHECK_EQ(s.count, 2);
-        CHECK(s.list[0].rating == 0.25 && s.list[1].rating == 3);
-        similarities_fini(&s);
+        if (s.total != 2 || s.count != 2 || s.list[0].rating != 0.25 || s.list[1].rating != 3)
+            test_fail(__FILE__, __LINE__, "other ratings: %s", texts[i]);
         names_fini(&v.words);
     }
 }
 
-TEST(wv, ranks_correlate)
+TEST(wv, spearman_correlates_ranks)
 {
     const double x[] = {1, 2, 3, 4, 5}, y[] = {5, 6, 7, 8, 7}, z[] = {3, 3, 3, 3, 3},
                  down[] = {9, 7, 4, 2, 0};
