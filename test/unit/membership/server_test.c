@@ -21,19 +21,11 @@ struct scene {
     int fd[NODES];
 };
 
-/* A message other than a heartbeat, of that type. */
 static struct message_reader hear(int fd, enum message_type type)
 {
     static unsigned char data[4096];
-    struct message_header header;
-    do {
-        CHECK_EQ(recv(fd, data, MESSAGE_HEADER_BYTES, MSG_WAITALL), MESSAGE_HEADER_BYTES);
-        header = message_header(data);
-        CHECK(header.length <= sizeof data);
-        if (header.length) CHECK_EQ(recv(fd, data, header.length, MSG_WAITALL), header.length);
-    } while (header.type == MESSAGE_HEARTBEAT);
-    CHECK_EQ(header.type, type);
-    return message_reader(data, header.length);
+    size_t bytes = peer_hear(fd, type, data, sizeof data);
+    return message_reader(data + MESSAGE_HEADER_BYTES, bytes - MESSAGE_HEADER_BYTES);
 }
 
 static void start(struct scene *s)
@@ -46,8 +38,7 @@ static void start(struct scene *s)
     CHECK_EQ(streams_prepare(), 0);
     CHECK_EQ(rendezvous_address_parse(&a, s->address), 0);
     CHECK_EQ(rendezvous_address_resolve(&a, 0), 0);
-    CHECK_EQ(server_start(&s->server, &s->node[0].config, &a,
-                          clock_now_ns() + TIMEOUT_S * UINT64_C(1000000000)),
+    CHECK_EQ(server_start(&s->server, &s->node[0].config, &a, clock_now_ns() + TIMEOUT_S * SECOND),
              0);
 }
 
@@ -82,6 +73,21 @@ static void arrive(const struct scene *s, int rank, const char *name)
     peer_say_message(s->fd[rank], barrier(0, 0, "", name));
 }
 
+static void say_number(const struct scene *s, int rank, enum message_type type, unsigned number)
+{
+    struct message *m = message_new(type);
+    message_put_u32(m, number);
+    peer_say_message(s->fd[rank], m);
+}
+
+static void say_loss(const struct scene *s, int rank, unsigned lost, const char *reason)
+{
+    struct message *m = message_new(MESSAGE_REPORT);
+    message_put_u32(m, lost);
+    message_put_text(m, reason);
+    peer_say_message(s->fd[rank], m);
+}
+
 static void is_released(const struct scene *s, int rank, unsigned code, const char *text)
 {
     struct word heard;
@@ -103,7 +109,9 @@ static void hears_of_loss(const struct scene *s, int rank, unsigned lost, const 
 
 /* ---- barriers ---- */
 
-TEST_WITH(server, a_barrier_answers_all_with_the_first_failure, scene, s)
+#define SERVER_TEST(name) TEST_WITH(server, name, scene, s)
+
+SERVER_TEST(barrier_answers_all_with_the_first_failure)
 {
     peer_say_message(s->fd[1], barrier(0, 0, "a text", "b"));
     peer_say_message(s->fd[2], barrier(0, EIO, "the disk is broken", "b"));
@@ -113,7 +121,7 @@ TEST_WITH(server, a_barrier_answers_all_with_the_first_failure, scene, s)
     for (int i = 0; i < NODES; i++) is_released(s, i, 0, "");
 }
 
-TEST_WITH(server, who_comes_to_different_barriers_is_told_so, scene, s)
+SERVER_TEST(members_that_come_to_different_barriers_are_told_so)
 {
     arrive(s, 1, "one"); /* or one of the others is the first: they have connections of their own */
     peer_say_message(s->fd[2], barrier(MESSAGE_GOES_ON, 0, "", "other"));
@@ -121,17 +129,9 @@ TEST_WITH(server, who_comes_to_different_barriers_is_told_so, scene, s)
     for (int i = 0; i < NODES; i++) is_released(s, i, EINVAL, ", while rank ");
 }
 
-static void say_absent(const struct scene *s, int rank, unsigned absent)
+SERVER_TEST(absent_member_is_waited_for_by_nobody_and_missed_where_all_are_needed)
 {
-    struct message *m = message_new(MESSAGE_ABSENT);
-    message_put_u32(m, absent);
-    peer_say_message(s->fd[rank], m);
-}
-
-TEST_WITH(server, an_absent_member_is_waited_for_by_nobody_and_missed_where_all_are_needed, scene,
-          s)
-{
-    say_absent(s, 2, 1);
+    say_number(s, 2, MESSAGE_ABSENT, 1);
     for (int i = 0; i < 2; i++) arrive(s, i, "b");
     for (int i = 0; i < 2; i++) is_released(s, i, 0, "");
     for (int i = 0; i < 2; i++)
@@ -139,136 +139,101 @@ TEST_WITH(server, an_absent_member_is_waited_for_by_nobody_and_missed_where_all_
     for (int i = 0; i < 2; i++)
         is_released(s, i, EINVAL,
                     "node 2 takes no part in checkpoint: all of its workers have closed");
-    say_absent(s, 2, 0);
+    say_number(s, 2, MESSAGE_ABSENT, 0);
     hear(s->fd[2], MESSAGE_PRESENT);
     for (int i = 0; i < NODES; i++)
         peer_say_message(s->fd[i], barrier(MESSAGE_NEEDS_ALL, 0, "", "checkpoint"));
     for (int i = 0; i < NODES; i++) is_released(s, i, 0, "");
 }
 
-/* ---- nonsense ---- */
+/* ---- losses ---- */
 
-static struct message *report(unsigned rank, const char *reason)
+static void talk_nonsense(const struct scene *s, int which)
 {
-    struct message *m = message_new(MESSAGE_REPORT);
-    message_put_u32(m, rank);
-    message_put_text(m, reason);
-    return m;
-}
-
-enum { NONSENSE = 8 };
-
-static struct message *nonsense(int which)
-{
-    struct message *m = NULL;
+    struct message *more = barrier(0, 0, "", "b");
+    message_put_u32(more, 0);
     switch (which) {
-    case 0: return barrier(4, 0, "", "b");                     /* no such flag */
-    case 1: return barrier(0, MESSAGE_ERRNO_MAX + 1, "", "b"); /* no errno */
-    case 2: m = barrier(0, 0, "", "b"); break;                 /* something behind it */
-    case 3: m = message_new(MESSAGE_LEAVE); break;
-    case 4: return message_new(MESSAGE_BARRIER);
-    case 5: return message_new(MESSAGE_HELLO); /* once more */
-    case 6: return report(NODES, "there is no such rank");
-    default:
-        m = message_new(MESSAGE_ABSENT);
-        message_put_u32(m, 2);
-        return m;
+    case 0: peer_say_message(s->fd[1], barrier(4, 0, "", "b")); break; /* no such flag */
+    case 1: peer_say_message(s->fd[1], barrier(0, MESSAGE_ERRNO_MAX + 1, "", "b")); break;
+    case 2: peer_say_message(s->fd[1], more); return; /* something behind it */
+    case 3: say_number(s, 1, MESSAGE_LEAVE, 0); break;
+    case 4: peer_say_message(s->fd[1], message_new(MESSAGE_BARRIER)); break;
+    case 5: peer_say_hello(s->fd[1], &s->node[1].config); break; /* once more */
+    case 6: say_loss(s, 1, NODES, "there is no such rank"); break;
+    case 7: say_number(s, 1, MESSAGE_ABSENT, 2); break;
+    default: /* comes twice to a barrier */ arrive(s, 1, "b"); arrive(s, 1, "b");
     }
-    message_put_u32(m, 0);
-    return m;
+    message_let_go(more);
 }
 
-TEST(server, a_member_that_sends_nonsense_is_lost)
+TEST(server, member_that_sends_nonsense_is_lost)
 {
+    enum { NONSENSE = 9 };
     for (int which = 0; which < NONSENSE; which++) {
         struct scene s;
         scene_begin(&s);
-        peer_say_message(s.fd[1], nonsense(which));
+        talk_nonsense(&s, which);
         hears_of_loss(&s, 0, 1, "sent a message that makes no sense");
         hears_of_loss(&s, 2, 1, "sent a message that makes no sense");
         scene_end(&s);
     }
 }
 
-TEST_WITH(server, a_member_that_comes_twice_to_a_barrier_is_lost, scene, s)
-{
-    arrive(s, 1, "b");
-    arrive(s, 1, "b");
-    hears_of_loss(s, 0, 1, "sent a message that makes no sense");
-}
-
-/* ---- losses ---- */
-
-TEST_WITH(server, a_member_that_goes_is_lost_and_the_first_loss_is_the_only_one, scene, s)
+SERVER_TEST(member_that_goes_is_lost_and_the_first_loss_is_the_only_one)
 {
     shutdown(s->fd[2], SHUT_RDWR);
     hears_of_loss(s, 0, 2, "closed the connection");
     hears_of_loss(s, 1, 2, "closed the connection");
-    peer_say_message(s->fd[1], report(0, "a link broke"));
+    say_loss(s, 1, 0, "a link broke");
     for (int i = 0; i < 2; i++) {
-        unsigned char byte;
         shutdown(s->fd[i], SHUT_WR); /* it has heard: the end is the acknowledgement */
-        CHECK(recv(s->fd[i], &byte, 1, 0) <= 0);
+        CHECK(loopback_is_ended(s->fd[i], 60000));
     }
 }
 
-TEST_WITH(server, a_broken_link_is_told_to_all_at_once, scene, s)
+/* One that broke is told at once. Silence is mutual: who is lost is who most say. */
+TEST(server, link_that_is_reported_is_a_loss_for_all)
 {
-    peer_say_message(s->fd[1], report(2, "a link broke"));
-    for (int i = 0; i < NODES; i++) hears_of_loss(s, i, 2, "a link broke");
-}
-
-/* Silence is mutual: who is lost is who most say. */
-TEST_WITH(server, of_silence_the_most_accused_is_lost, scene, s)
-{
-    peer_say_message(s->fd[2], report(1, SILENCE_REASON "10 s"));
-    peer_say_message(s->fd[1], report(2, SILENCE_REASON "10 s"));
-    peer_say_message(s->fd[0], report(1, SILENCE_REASON "10 s"));
-    for (int i = 0; i < NODES; i++) hears_of_loss(s, i, 1, "was silent for 10 s, as 2 nodes say");
+    static const struct {
+        unsigned accused[NODES], lost; /* by each, NODES: nobody */
+        const char *reason, *sentence;
+    } cases[] = {
+        {{NODES, 2, NODES}, 2, "a link broke", "a link broke"},
+        {{1, 2, 1}, 1, SILENCE_REASON "10 s", "was silent for 10 s, as 2 nodes say"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct scene s;
+        scene_begin(&s);
+        for (int i = NODES - 1; i >= 0; i--)
+            if (cases[k].accused[i] < NODES) say_loss(&s, i, cases[k].accused[i], cases[k].reason);
+        for (int i = 0; i < NODES; i++) hears_of_loss(&s, i, cases[k].lost, cases[k].sentence);
+        scene_end(&s);
+    }
 }
 
 /* ---- the end ---- */
 
-TEST_WITH(server, all_leave_together_and_the_port_is_free_by_then, scene, s)
-{
-    for (int i = 0; i < NODES; i++) peer_say_message(s->fd[i], message_new(MESSAGE_LEAVE));
-    hear(s->fd[0], MESSAGE_LEFT);
-    close(peer_listen(s->address));
-    for (int i = 1; i < NODES; i++) hear(s->fd[i], MESSAGE_LEFT);
-}
-
 /* Who leaves counts as arrived. */
-TEST_WITH(server, a_member_that_leaves_holds_up_no_barrier, scene, s)
+SERVER_TEST(members_leave_together_and_the_port_is_free_by_then)
 {
     peer_say_message(s->fd[1], message_new(MESSAGE_LEAVE));
     arrive(s, 0, "b");
     arrive(s, 2, "b");
     is_released(s, 0, 0, "");
     is_released(s, 2, 0, "");
+    peer_say_message(s->fd[0], message_new(MESSAGE_LEAVE));
+    peer_say_message(s->fd[2], message_new(MESSAGE_LEAVE));
+    hear(s->fd[0], MESSAGE_LEFT);
+    close(loopback_listen(s->address));
+    for (int i = 1; i < NODES; i++) hear(s->fd[i], MESSAGE_LEFT);
 }
 
 TEST(server, stopped_before_all_have_come_it_ends_their_connections)
 {
     struct scene s;
-    unsigned char byte;
     start(&s);
     s.fd[1] = peer_join(&s.node[1]);
     server_stop(s.server);
-    while (recv(s.fd[1], &byte, 1, 0) > 0) continue;
-    close(s.fd[1]);
-    close(peer_listen(s.address));
-}
-
-TEST(server, a_port_that_is_taken_is_named)
-{
-    struct scene s;
-    struct server *other = NULL;
-    struct rendezvous_address a;
-    start(&s);
-    CHECK_EQ(rendezvous_address_parse(&a, s.address), 0);
-    CHECK_EQ(rendezvous_address_resolve(&a, 0), 0);
-    CHECK_EQ(server_start(&other, &s.node[0].config, &a, clock_now_ns()), -EADDRINUSE);
-    CHECK_STR(locus_error(), s.address);
-    CHECK(other == NULL);
-    server_stop(s.server);
+    CHECK(peer_is_cut_off(s.fd[1], 60000));
+    close(loopback_listen(s.address));
 }

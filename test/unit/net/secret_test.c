@@ -1,8 +1,9 @@
 /* Where a cluster's secret comes from, and what a proof of it is good for. */
-#include "test.h"
-
 #include "net/secret.h"
+
 #include "locus.h"
+#include "net/loopback.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,14 +36,6 @@ static const char *new_file(const char *text, size_t bytes, mode_t mode)
     CHECK_EQ(fchmod(fd, mode), 0);
     close(fd);
     return path;
-}
-
-static struct secret secret_of(const char *text)
-{
-    struct secret s;
-    CHECK_EQ(secret_from_text(&s, "a text", text, strlen(text)), 0);
-    CHECK(s.is_known);
-    return s;
 }
 
 static void reads_as(const char *text)
@@ -120,39 +113,36 @@ TEST(secret, of_the_environment_is_in_no_core_dump)
 TEST(secret, that_is_none_is_refused)
 {
     static char long_text[SECRET_TEXT_MAX + 2];
-    char sentence[PATH_BYTES + 64];
     memset(long_text, 'x', sizeof long_text - 1);
-    environment_is("", NULL);
-    is_refused(
-        -EINVAL,
-        "LOCUS_SECRET is empty: must hold the cluster's secret, like what `openssl rand -hex 32`");
-    environment_is(" \n", NULL);
-    is_refused(-EINVAL, "LOCUS_SECRET is empty");
-    environment_is(long_text, NULL);
-    is_refused(-EINVAL, "LOCUS_SECRET has 4097 bytes: a secret has at most 4096");
-    environment_is("text", "/file");
-    is_refused(-EINVAL, "LOCUS_SECRET and LOCUS_SECRET_FILE (\"/file\") are both set: unset one");
-    environment_is(NULL, "/no/such/file");
-    is_refused(
-        -ENOENT,
-        "LOCUS_SECRET_FILE is \"/no/such/file\", which cannot be read: No such file or directory");
-    environment_is(NULL, "/dev/null");
-    is_refused(-EINVAL, "LOCUS_SECRET_FILE is \"/dev/null\", which is no file");
-    environment_is(NULL, "/");
-    is_refused(-EINVAL, "LOCUS_SECRET_FILE is \"/\", which is no file");
-
-    const char *path = new_file("\n", 1, 0600);
-    environment_is(NULL, path);
-    snprintf(sentence, sizeof sentence, "the file \"%s\" of LOCUS_SECRET_FILE is empty", path);
-    is_refused(-EINVAL, sentence);
-    unlink(path);
-    path = new_file(long_text, sizeof long_text - 1, 0600);
-    environment_is(NULL, path);
-    is_refused(-EINVAL, "of LOCUS_SECRET_FILE has 4097 bytes");
-    unlink(path);
+    const struct {
+        const char *text, *path, *content; /* of a file */
+        int rc;
+        const char *sentence;
+    } cases[] = {
+        {"", NULL, NULL, -EINVAL,
+         "LOCUS_SECRET is empty: must hold the cluster's secret, like what `openssl rand -hex 32`"},
+        {" \n", NULL, NULL, -EINVAL, "LOCUS_SECRET is empty"},
+        {long_text, NULL, NULL, -EINVAL, "LOCUS_SECRET has 4097 bytes: a secret has at most 4096"},
+        {"text", "/file", NULL, -EINVAL,
+         "LOCUS_SECRET and LOCUS_SECRET_FILE (\"/file\") are both set: unset one"},
+        {NULL, "/no/such/file", NULL, -ENOENT,
+         "LOCUS_SECRET_FILE is \"/no/such/file\", which cannot be read: No such file or directory"},
+        {NULL, "/dev/null", NULL, -EINVAL, "LOCUS_SECRET_FILE is \"/dev/null\", which is no file"},
+        {NULL, "/", NULL, -EINVAL, "LOCUS_SECRET_FILE is \"/\", which is no file"},
+        {NULL, NULL, "\n", -EINVAL, "\" of LOCUS_SECRET_FILE is empty"},
+        {NULL, NULL, long_text, -EINVAL, "of LOCUS_SECRET_FILE has 4097 bytes"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *content = cases[i].content,
+                   *file = content ? new_file(content, strlen(content), 0600) : NULL;
+        environment_is(cases[i].text, content ? file : cases[i].path);
+        is_refused(cases[i].rc, cases[i].sentence);
+        if (content) CHECK_STR(locus_error(), file);
+        if (content) unlink(file);
+    }
 }
 
-TEST(secret, a_file_without_permission_is_refused)
+TEST(secret, file_without_permission_is_refused)
 {
     const char *path = new_file("text", 4, 0);
     environment_is(NULL, path);
@@ -164,35 +154,22 @@ TEST(secret, a_file_without_permission_is_refused)
     if (fd >= 0) SKIP("this user may read everything");
 }
 
-static void stderr_of_reading(char *text, size_t capacity)
+TEST(secret, file_that_everybody_may_read_is_worth_a_line)
 {
-    struct secret s;
-    FILE *file = tmpfile();
-    CHECK(file != NULL);
-    int before = dup(STDERR_FILENO);
-    dup2(fileno(file), STDERR_FILENO);
-    CHECK_EQ(secret_read(&s), 0);
-    dup2(before, STDERR_FILENO);
-    close(before);
-    rewind(file);
-    text[fread(text, 1, capacity - 1, file)] = '\0';
-    fclose(file);
-}
-
-TEST(secret, a_file_that_everybody_may_read_is_worth_a_line)
-{
-    char text[512];
-    const char *path = new_file("text", 4, 0640);
-    environment_is(NULL, path);
-    stderr_of_reading(text, sizeof text);
-    CHECK_EQ(text[0], '\0');
-    CHECK_EQ(chmod(path, 0644), 0);
-    stderr_of_reading(text, sizeof text);
-    CHECK_STR(
-        text,
-        "locus: everybody on this machine may read the cluster's secret in \"/tmp/locus-secret-");
-    CHECK_STR(text, "chmod o= it\n");
-    unlink(path);
+    for (int is_open = 0; is_open < 2; is_open++) {
+        struct secret s;
+        char text[512];
+        const char *path = new_file("text", 4, is_open ? 0644 : 0640);
+        environment_is(NULL, path);
+        struct caught caught = stderr_catch();
+        CHECK_EQ(secret_read(&s), 0);
+        stderr_release(&caught, text, sizeof text);
+        CHECK_STR(text, is_open ? "locus: everybody on this machine may read the cluster's secret "
+                                  "in \"/tmp/locus-secret-"
+                                : "");
+        CHECK_EQ(strstr(text, "chmod o= it\n") != NULL, is_open);
+        unlink(path);
+    }
 }
 
 /* ---- proofs ---- */
@@ -220,7 +197,7 @@ static void init_talk(struct talk *t)
                                      .body_bytes = sizeof t->body};
 }
 
-TEST(secret, who_knows_it_can_prove_it)
+TEST(secret, proof_is_made_and_checked_by_who_knows_it)
 {
     struct talk t;
     struct secret one = secret_of("open sesame"), other = secret_of("open barley"), none = {0};
@@ -240,7 +217,7 @@ TEST(secret, who_knows_it_can_prove_it)
 }
 
 /* No proof is good for anything but what it was made for. */
-TEST(secret, a_proof_fits_nothing_else)
+TEST(secret, proof_fits_nothing_else)
 {
     struct talk t;
     struct secret s = secret_of("open sesame");
@@ -279,7 +256,7 @@ TEST(secret, a_proof_fits_nothing_else)
 }
 
 /* What locus doctor hears from a host opens no connection, whatever challenge it has chosen. */
-TEST(secret, what_is_compared_proves_no_role)
+TEST(secret, compared_proof_proves_no_role)
 {
     struct talk t;
     struct secret s = secret_of("open sesame");
@@ -294,7 +271,7 @@ TEST(secret, what_is_compared_proves_no_role)
     }
 }
 
-TEST(secret, challenges_differ)
+TEST(secret, nonces_differ)
 {
     enum { NONCES = 64 };
     unsigned char nonce[NONCES][SECRET_NONCE_BYTES];

@@ -1,4 +1,4 @@
-/* Who is lost. Those that must die or stop are processes of their own. */
+/* Who is lost. Those that must stop are processes of their own; those that die: test/cluster/loss. */
 #include "membership/nodes.h"
 #include "test.h"
 
@@ -28,14 +28,6 @@ static pid_t spawn(const struct node *n)
     CHECK_EQ(posix_spawn(&child, self, NULL, NULL, arguments, environ), 0);
     unsetenv(child_variable);
     return child;
-}
-
-static void check_child(pid_t child)
-{
-    int status;
-    CHECK_EQ(waitpid(child, &status, 0), child);
-    CHECK(WIFEXITED(status));
-    CHECK_EQ(WEXITSTATUS(status), 0);
 }
 
 /* One that was stopped and goes on must say that it was itself, and blame nobody else. */
@@ -71,71 +63,65 @@ __attribute__((constructor)) static void be_a_child(void)
 
 /* ---- loss ---- */
 
+/* Each of those that are left hears of the one, at a barrier and when it leaves, too. */
 static void check_loss_by_all(struct node *n, int size, int lost, const char *reason)
 {
     char error[TEXT_BYTES];
     snprintf(error, sizeof error, "node %d (127.0.0.1:%d) %s", lost, 9000 + lost, reason);
     for (int rank = 0; rank < size; rank++) {
         if (rank == lost) continue;
-        node_await_loss(&n[rank]);
-        node_check_loss(&n[rank], lost, reason);
+        node_expect_loss(&n[rank], lost, reason);
         node_meet(&n[rank]);
-        CHECK_EQ(n[rank].rc, -ECONNRESET);
-        CHECK_STR(n[rank].error, error);
+        nodes_check(&n[rank], 1, -ECONNRESET, error);
     }
     for (int rank = 0; rank < size; rank++) {
         if (rank == lost) continue;
         node_leave(&n[rank]);
-        CHECK_EQ(n[rank].rc, -ECONNRESET);
-        CHECK_STR(n[rank].error, error);
+        nodes_check(&n[rank], 1, -ECONNRESET, error);
         CHECK_EQ(n[rank].losses, 1);
     }
-}
-
-/* `rank` is a child; the others are ours. All know on return that they have joined. */
-static pid_t join_with_child(struct node *n, int size, int rank)
-{
-    pid_t child = spawn(&n[rank]);
-    nodes_start_but(n, size, rank, node_join);
-    nodes_finish_but(n, size, rank);
-    nodes_check(n, size, 0, "");
-    nodes_start_but(n, size, rank, node_meet);
-    nodes_finish_but(n, size, rank);
-    nodes_check(n, size, 0, "");
-    return child;
-}
-
-/* Nothing of it runs any more on return. */
-static void stop(pid_t child)
-{
-    siginfo_t info;
-    CHECK_EQ(kill(child, SIGSTOP), 0);
-    CHECK_EQ(waitid(P_PID, (id_t)child, &info, WSTOPPED), 0);
 }
 
 /* Half of it is longer than a busy machine keeps a thread from running: who was silent for so long
  * is not believed. */
 #define SHORT_TIMEOUT_S 4
 
+/* All have joined, `rank` a child, and nothing of it runs any more on return. */
+static pid_t join_with_stopped(struct node n[3], int rank)
+{
+    siginfo_t info;
+    nodes_init(n, 3, nodes_address());
+    for (int i = 0; i < 3; i++) n[i].config.node.peer_timeout_s = SHORT_TIMEOUT_S;
+    pid_t child = spawn(&n[rank]);
+    nodes_start_but(n, 3, rank, node_join);
+    nodes_finish_but(n, 3, rank);
+    nodes_check(n, 3, 0, "");
+    nodes_start_but(n, 3, rank, node_meet); /* and know it */
+    nodes_finish_but(n, 3, rank);
+    nodes_check(n, 3, 0, "");
+    CHECK_EQ(kill(child, SIGSTOP), 0);
+    CHECK_EQ(waitid(P_PID, (id_t)child, &info, WSTOPPED), 0);
+    return child;
+}
+
 static void stop_one(int rank)
 {
     struct node n[3];
-    nodes_init(n, 3, nodes_address());
-    for (int i = 0; i < 3; i++) n[i].config.node.peer_timeout_s = SHORT_TIMEOUT_S;
-    pid_t child = join_with_child(n, 3, rank);
-    stop(child);
+    int status;
+    pid_t child = join_with_stopped(n, rank);
     check_loss_by_all(n, 3, rank, "was silent for 4 s");
     sleep_s(0.5);
     kill(child, SIGCONT);
-    check_child(child);
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-TEST(rendezvous, all_hear_of_a_stopped_member_which_blames_itself)
+TEST(rendezvous, stopped_member_is_lost_for_all_and_blames_itself)
 {
     stop_one(1);
 }
 
-TEST(rendezvous, all_notice_a_stopped_rank_0_which_blames_itself)
+TEST(rendezvous, stopped_rank_0_is_lost_for_all_and_blames_itself)
 {
     stop_one(0);
 }
@@ -144,10 +130,7 @@ TEST(rendezvous, all_notice_a_stopped_rank_0_which_blames_itself)
 TEST(rendezvous, who_finds_all_others_silent_names_itself)
 {
     struct node n[3];
-    nodes_init(n, 3, nodes_address());
-    for (int i = 0; i < 3; i++) n[i].config.node.peer_timeout_s = SHORT_TIMEOUT_S;
-    pid_t child = join_with_child(n, 3, 0);
-    stop(child);
+    pid_t child = join_with_stopped(n, 0);
     rendezvous_report_lost(n[1].rendezvous, 2, "was silent for 4 s");
     node_expect_loss(&n[1], 1, "was cut off: it found all other nodes silent");
     node_expect_loss(&n[2], 0, "was silent for 4 s");
@@ -157,7 +140,7 @@ TEST(rendezvous, who_finds_all_others_silent_names_itself)
 }
 
 /* The reporter does not become the culprit by leaving at once. */
-TEST(rendezvous, who_reports_and_leaves_is_not_blamed)
+TEST(rendezvous, who_reports_a_loss_and_leaves_is_not_blamed)
 {
     for (int i = 0; i < 20; i++) {
         struct node n[3];
@@ -173,24 +156,12 @@ TEST(rendezvous, who_reports_and_leaves_is_not_blamed)
         node_await_loss(&n[2]);
         node_leave(&n[2]);
         node_leave(&n[0]);
-        for (int rank = 0; rank < 3; rank++) node_check_loss(&n[rank], 2, "went mad");
+        for (int rank = 0; rank < 3; rank++) node_expect_loss(&n[rank], 2, "went mad");
     }
 }
 
-TEST(rendezvous, a_node_that_is_freed_without_leaving_is_lost)
-{
-    struct node n[3];
-    nodes_form(n, 3);
-    rendezvous_free(n[2].rendezvous);
-    node_expect_loss(&n[0], 2, "closed the connection");
-    node_expect_loss(&n[1], 2, "closed the connection");
-    node_leave(&n[0]);
-    node_leave(&n[1]);
-    CHECK_EQ(n[2].losses, 0);
-}
-
 /* As the links of a node do that ends because something has failed. */
-TEST(rendezvous, what_is_reported_after_the_stop_goes_nowhere)
+TEST(rendezvous, loss_that_is_reported_after_the_stop_goes_nowhere)
 {
     struct node n[2];
     nodes_form(n, 2);
@@ -203,18 +174,20 @@ TEST(rendezvous, what_is_reported_after_the_stop_goes_nowhere)
     CHECK_EQ(n[1].losses, 0);
 }
 
-/* Rank 0 is gone right after it has told of a loss: the others must have heard it. */
-TEST(rendezvous, the_first_loss_is_heard_although_rank_0_leaves_at_once)
+/* One is freed without leaving, and rank 0 is gone right after it has told of the loss: the others
+ * must have heard it. */
+TEST(rendezvous, first_loss_is_heard_although_rank_0_leaves_at_once)
 {
     for (int i = 0; i < 20; i++) {
         struct node n[4];
         nodes_form(n, 4);
         rendezvous_free(n[3].rendezvous);
-        node_await_loss(&n[0]);
+        node_expect_loss(&n[0], 3, "closed the connection");
         node_leave(&n[0]);
         for (int rank = 1; rank < 3; rank++) {
             node_expect_loss(&n[rank], 3, "closed the connection");
             node_leave(&n[rank]);
         }
+        CHECK_EQ(n[3].losses, 0);
     }
 }

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 /* In which those who come are let in, on a busy machine, too. */
@@ -16,67 +15,47 @@ enum { TIMEOUT_S = 4 };
 
 /* ---- who does not come ---- */
 
+/* The first whose time is over ends it for all. */
 TEST(rendezvous, those_who_came_are_told_who_did_not)
 {
+    static const struct {
+        int size, came, first_rank; /* that comes */
+        double timeout_s[3];
+        const char *sentence;
+    } cases[] = {
+        {4,
+         3,
+         0,
+         {TIMEOUT_S, TIMEOUT_S, TIMEOUT_S},
+         "rank 3 of 4 has not joined after 4 s; rendezvous 127.0.0.1:"},
+        {4, 1, 0, {0.5}, "ranks 1 to 3 of 4 have not joined after 0.5 s; rendezvous 127.0.0.1:"},
+        {3, 2, 0, {120, TIMEOUT_S}, "rank 2 of 3 has not joined after 4 s; rendezvous 127.0.0.1:"},
+        {2, 1, 1, {0.4}, "rank 1 of 2 could not join for 0.4 s; rendezvous 127.0.0.1:"},
+    };
     struct node n[4];
-    char part[TEXT_BYTES];
-    nodes_init(n, 4, nodes_address());
-    for (int rank = 0; rank < 4; rank++) n[rank].config.node.join_timeout_s = TIMEOUT_S;
-    nodes_do(n, 3, node_join);
-    snprintf(part, sizeof part, "rank 3 of 4 has not joined after 4 s; rendezvous %s",
-             n[0].config.node.rendezvous);
-    nodes_check(n, 3, -ETIMEDOUT, part);
-    n[0].config.node.join_timeout_s = 0.5;
-    nodes_do(n, 1, node_join);
-    nodes_check(n, 1, -ETIMEDOUT, "ranks 1 to 3 of 4 have not joined after 0.5 s; rendezvous");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        nodes_init(n, cases[i].size, nodes_address());
+        struct node *first = &n[cases[i].first_rank];
+        for (int k = 0; k < cases[i].came; k++)
+            first[k].config.node.join_timeout_s = cases[i].timeout_s[k];
+        nodes_do(first, cases[i].came, node_join);
+        nodes_check(first, cases[i].came, -ETIMEDOUT, cases[i].sentence);
+        nodes_check(first, cases[i].came, -ETIMEDOUT, n[0].config.node.rendezvous);
+    }
+    CHECK_STR(n[1].error, ": nobody answers there");
 }
 
-/* The first whose time is over ends it for all. */
-TEST(rendezvous, the_shortest_timeout_counts)
-{
-    struct node n[3];
-    nodes_init(n, 3, nodes_address());
-    n[1].config.node.join_timeout_s = TIMEOUT_S;
-    nodes_do(n, 2, node_join);
-    nodes_check(n, 2, -ETIMEDOUT, "rank 2 of 3 has not joined after 4 s");
-}
-
-TEST(rendezvous, a_member_without_rank_0_says_that_nobody_answers)
-{
-    struct node n;
-    char part[TEXT_BYTES];
-    node_init(&n, 1, 2, nodes_address());
-    n.config.node.join_timeout_s = 0.4;
-    snprintf(part, sizeof part,
-             "rank 1 of 2 could not join for 0.4 s; rendezvous %s: nobody answers there",
-             n.config.node.rendezvous);
-    node_check_wrong(&n, -ETIMEDOUT, part);
-}
-
-TEST(rendezvous, something_else_at_the_address_is_recognized)
-{
-    struct node n;
-    static const char http[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
-    node_init(&n, 1, 2, nodes_address());
-    CLOSED_BY(impostor_close) struct impostor i = impostor_meet(&n);
-    peer_say(i.fd, http, sizeof http - 1);
-    node_finish(&n);
-    CHECK_EQ(n.rc, -EPROTO);
-    CHECK_STR(n.error, n.config.node.rendezvous);
-    CHECK_STR(n.error, "is no rendezvous of locus");
-}
-
-TEST(rendezvous, a_listener_that_says_nothing_does_not_hold_a_member_longer_than_its_timeout)
+TEST(rendezvous, listener_that_says_nothing_holds_a_member_no_longer_than_its_timeout)
 {
     struct node n;
     node_init(&n, 1, 2, nodes_address());
     n.config.node.join_timeout_s = TIMEOUT_S;
-    int listener = peer_listen(n.config.node.rendezvous);
+    int listener = loopback_listen(n.config.node.rendezvous);
     node_check_wrong(&n, -ETIMEDOUT, "takes the connection, but does not answer");
     close(listener);
 }
 
-TEST(rendezvous, a_node_that_goes_while_others_wait_ends_their_waiting)
+TEST(rendezvous, node_that_goes_while_others_wait_ends_their_waiting)
 {
     struct node n[3];
     nodes_init(n, 3, nodes_address());
@@ -94,7 +73,7 @@ TEST(rendezvous, rank_0_that_goes_while_others_wait_ends_their_waiting)
     unsigned char hello[TEXT_BYTES];
     node_init(&n, 1, 3, nodes_address());
     struct impostor i = impostor_meet(&n);
-    CHECK(recv(i.fd, hello, sizeof hello, 0) > 0);
+    peer_hear(i.fd, MESSAGE_HELLO, hello, sizeof hello);
     peer_say_message(i.fd, peer_welcome(no_proof));
     impostor_close(&i);
     node_finish(&n);
@@ -102,7 +81,7 @@ TEST(rendezvous, rank_0_that_goes_while_others_wait_ends_their_waiting)
     CHECK_STR(n.error, "rank 0 closed the connection before all had joined; rendezvous 127.0.0.1:");
 }
 
-TEST(rendezvous, a_newcomer_waits_until_the_cluster_at_the_address_has_left)
+TEST(rendezvous, newcomer_waits_until_the_cluster_at_the_address_has_left)
 {
     struct node n[2], next[2], hurried;
     nodes_init(n, 2, nodes_address());
@@ -115,8 +94,7 @@ TEST(rendezvous, a_newcomer_waits_until_the_cluster_at_the_address_has_left)
     sleep_s(0.2);
     nodes_leave(n, 2);
     node_start(&next[0], node_join);
-    node_finish(&next[0]);
-    node_finish(&next[1]);
+    nodes_finish(next, 2);
     nodes_check(next, 2, 0, "");
     CHECK(next[0].cluster.id == next[1].cluster.id);
     CHECK(next[0].cluster.id != n[0].cluster.id);
@@ -125,7 +103,7 @@ TEST(rendezvous, a_newcomer_waits_until_the_cluster_at_the_address_has_left)
 
 /* ---- names ---- */
 
-TEST(rendezvous, a_resolver_that_does_not_answer_is_asked_again)
+TEST(rendezvous, resolver_that_does_not_answer_is_asked_again)
 {
     struct node n[2];
     char address[32];
