@@ -1,6 +1,7 @@
 /* Who may join: who proves that it knows the cluster's secret. */
 #include "membership/peers.h"
 #include "net/secret.h"
+#include "net/strangers.h"
 #include "test.h"
 
 #include <errno.h>
@@ -107,33 +108,6 @@ TEST(rendezvous, node_of_another_secret_is_refused_and_the_others_wait_on)
         CHECK_STR(text, cases[i].sentence);
         nodes_leave(n, 3);
     }
-}
-
-/* What an unauthenticated peer claims ends nothing: neither another configuration nor another
- * version. */
-TEST(rendezvous, unauthenticated_peer_cannot_end_the_joining_of_others)
-{
-    struct node n[3], unauthenticated;
-    struct secret right = secret_of("open sesame"), wrong = secret_of("open barley");
-    unsigned char hello[TEXT_BYTES];
-    char sentence[TEXT_BYTES];
-    init_sharing(n, 3, &right);
-    node_start(&n[0], node_join);
-    size_t bytes = peer_hello(&n[1].config, hello, sizeof hello);
-    hello[4] = 99; /* the version */
-    int fd = peer_connect(n[0].config.node.rendezvous);
-    peer_say(fd, hello, bytes);
-    peer_read_refusal(fd, sentence, sizeof sentence);
-    CHECK_STR(sentence, "rank 1 speaks version 99 of the protocol, rank 0 speaks ");
-    node_init(&unauthenticated, 1, 4, n[0].config.node.rendezvous);
-    unauthenticated.config.secret = &wrong;
-    unauthenticated.config.node.shards = 77;
-    be_turned_away(&unauthenticated, "");
-    node_start(&n[1], node_join);
-    node_start(&n[2], node_join);
-    nodes_finish(n, 3);
-    nodes_check(n, 3, 0, "");
-    nodes_leave(n, 3);
 }
 
 TEST(rendezvous, refused_node_is_named_when_nobody_else_comes)
@@ -373,5 +347,22 @@ TEST(rendezvous, without_a_secret_rank_0_stays_on_loopback)
     nodes_init(n, 2, nodes_address());
     n[0].config.loopback_only = n[1].config.loopback_only = true;
     nodes_join(n, 2);
+    nodes_leave(n, 2);
+}
+
+/* The first loses its place when so many have been accepted, each a hundredth of a second after
+ * the one before. */
+TEST(rendezvous, flood_of_connections_to_a_running_job_is_accepted_slowly)
+{
+    enum { PLACES = STRANGERS_MAX + 2, FLOOD = PLACES + 20 };
+    struct node n[2];
+    int fd[FLOOD];
+    nodes_form(n, 2);
+    uint64_t began_ns = now_ns();
+    for (int i = 0; i < FLOOD; i++) fd[i] = peer_connect(n[0].config.node.rendezvous);
+    CHECK(peer_is_cut_off(fd[0], 60000));
+    CHECK(now_ns() - began_ns > (PLACES - 1) * SECOND / 100);
+    nodes_meet(n, 2);
+    for (int i = 1; i < FLOOD; i++) close(fd[i]);
     nodes_leave(n, 2);
 }

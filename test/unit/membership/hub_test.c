@@ -136,13 +136,6 @@ static struct message *numbered(uint32_t number, size_t more)
     return m;
 }
 
-static void watch(struct scene *s, unsigned peer_timeout_ms)
-{
-    hub_lock(&s->hub);
-    channel_watch(s->channel, peer_timeout_ms);
-    hub_unlock(&s->hub);
-}
-
 /* ---- receiving ---- */
 
 /* Some longer than the room that there is at first, between short ones: byte by byte or as much as
@@ -171,18 +164,6 @@ TEST(hub, messages_come_whole_and_in_order_however_they_are_cut)
             CHECK_EQ(s.length[i], 4 + i % 3 * 5000);
         }
     }
-}
-
-HUB_TEST(heartbeats_are_messages_until_the_channel_is_watched)
-{
-    peer_say_message(s->fd, message_new(MESSAGE_HEARTBEAT));
-    expect_messages(s, 1);
-    CHECK_EQ(s->type[0], MESSAGE_HEARTBEAT);
-    watch(s, 1000000);
-    peer_say_message(s->fd, message_new(MESSAGE_HEARTBEAT));
-    peer_say_message(s->fd, numbered(1, 0));
-    expect_messages(s, 2);
-    CHECK_EQ(s->type[1], MESSAGE_REPORT);
 }
 
 /* Until it has a rank, a peer may say less; the owner gives one when it knows whom it speaks
@@ -241,14 +222,6 @@ HUB_TEST(message_that_could_not_be_made_ends_its_channel)
 
 /* ---- time ---- */
 
-HUB_TEST(heartbeats_are_sent_often_enough_for_the_peer)
-{
-    unsigned char data[64];
-    watch(s, 40);
-    for (int i = 0; i < 3; i++)
-        CHECK_EQ(peer_hear(s->fd, MESSAGE_HEARTBEAT, data, sizeof data), MESSAGE_HEADER_BYTES);
-}
-
 HUB_TEST(silence_of_the_shorter_time_out_ends_a_watched_channel)
 {
     hub_lock(&s->hub);
@@ -258,15 +231,6 @@ HUB_TEST(silence_of_the_shorter_time_out_ends_a_watched_channel)
     CHECK_EQ(s->channel->beat_ns, 100000000);
     hub_unlock(&s->hub);
     expect_end(s, -ETIMEDOUT, "was silent for 0.4 s");
-}
-
-HUB_TEST(deadline_ends_a_channel_that_is_not_watched_by_then)
-{
-    hub_lock(&s->hub);
-    s->channel->deadline_ns = clock_now_ns() + 1000000;
-    hub_note(&s->hub);
-    hub_unlock(&s->hub);
-    expect_end(s, -ETIMEDOUT, "was too slow");
 }
 
 /* What the thread would find when it wakes so late; it cannot while the lock is held. */
@@ -313,18 +277,6 @@ TEST(hub, peer_that_was_not_heard_while_we_did_not_run_was_not_silent)
 }
 
 /* ---- ends ---- */
-
-/* What it said before has come. */
-TEST(hub, peer_that_goes_is_told_once)
-{
-    struct scene s;
-    scene_begin(&s);
-    peer_say_message(s.fd, numbered(1, 0));
-    shutdown(s.fd, SHUT_RDWR);
-    expect_end(&s, -ECONNRESET, "closed the connection");
-    CHECK_EQ(s.heard, 1);
-    end(&s, 1);
-}
 
 TEST(hub, channel_that_its_owner_closes_ends_without_a_word)
 {
@@ -389,14 +341,4 @@ TEST(hub, stop_ends_all_channels_without_a_word_and_takes_none)
     hub_fini(&s.hub);
     close(s.fd);
     close(s.listener);
-}
-
-HUB_TEST(peer_is_shown_by_its_address)
-{
-    char text[CHANNEL_PEER_BYTES], wanted[CHANNEL_PEER_BYTES];
-    snprintf(wanted, sizeof wanted, "127.0.0.1:%u", loopback_port(s->fd));
-    hub_lock(&s->hub);
-    channel_show_peer(s->channel, text);
-    hub_unlock(&s->hub);
-    CHECK_EQ(strcmp(text, wanted), 0);
 }

@@ -74,20 +74,6 @@ TEST(rendezvous, nodes_learn_of_each_other)
     }
 }
 
-TEST(rendezvous, any_node_may_be_the_last_to_come)
-{
-    for (int late = 0; late < 4; late++) {
-        struct node n[4];
-        nodes_init(n, 4, nodes_address());
-        nodes_start_but(n, 4, late, node_join);
-        sleep_s(0.15);
-        node_start(&n[late], node_join);
-        nodes_finish(n, 4);
-        nodes_check(n, 4, 0, "");
-        nodes_leave(n, 4);
-    }
-}
-
 /* ---- what differs ---- */
 
 TEST(rendezvous, all_who_wait_are_told_that_one_differs)

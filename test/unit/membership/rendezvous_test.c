@@ -2,7 +2,6 @@
 #include "membership/nodes.h"
 #include "test.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -181,53 +180,4 @@ TEST(rendezvous, missing_ranks_are_said_after_10_s)
     node_finish(&n[0]);
     node_finish(&n[1]);
     nodes_check(n, 3, 0, "");
-}
-
-/* ---- again and again ---- */
-
-static int entries_of(const char *folder)
-{
-    int entries = 0;
-    DIR *d = opendir(folder);
-    while (readdir(d)) entries++;
-    closedir(d);
-    return entries;
-}
-
-/* nng closes descriptors on a thread of its own: it may take a while until there are no more than
- * `most`. */
-static void await_entries(const char *folder, int most)
-{
-    uint64_t end_ns = now_ns() + 30 * SECOND;
-    while (entries_of(folder) > most && now_ns() < end_ns) sleep_ms(10);
-    CHECK(entries_of(folder) <= most);
-}
-
-static void *join_and_leave_often(void *argument)
-{
-    enum { CYCLES = 300 };
-    struct node *n = argument;
-    int first = n->config.node.rank;
-    for (int i = 0; i < CYCLES; i++) {
-        n->config.node.rank = (first + i) % n->config.node.size; /* rank 0 goes round */
-        node_join(n);
-        if (n->rc)
-            test_fail(__FILE__, __LINE__, "cycle %d, rank %d: %s", i, n->config.node.rank,
-                      n->error);
-        node_leave(n);
-        CHECK_EQ(n->rc, 0);
-    }
-    return NULL;
-}
-
-TEST(rendezvous, clusters_follow_each_other_at_one_address)
-{
-    struct node n[3];
-    nodes_form(n, 3); /* nng's threads and descriptors stay */
-    nodes_leave(n, 3);
-    int threads = entries_of("/proc/self/task"), descriptors = entries_of("/proc/self/fd");
-    nodes_do(n, 3, join_and_leave_often);
-    await_entries("/proc/self/task", threads);
-    await_entries("/proc/self/fd", descriptors);
-    nodes_check_unharmed(n, 3);
 }

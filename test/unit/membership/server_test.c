@@ -1,4 +1,4 @@
-/* server: what rank 0 answers to its members. All of them are bare sockets here, rank 0's own
+/* server: what rank 0 answers to its members, where rendezvous_test.c and loss_test.c do not show it. All of them are bare sockets here, rank 0's own
  * member too; they are closed when the server has stopped. */
 #include "membership/server.h"
 
@@ -107,27 +107,7 @@ static void hears_of_loss(const struct scene *s, int rank, unsigned lost, const 
     CHECK_STR(said, reason);
 }
 
-/* ---- barriers ---- */
-
 #define SERVER_TEST(name) TEST_WITH(server, name, scene, s)
-
-SERVER_TEST(barrier_answers_all_with_the_first_failure)
-{
-    peer_say_message(s->fd[1], barrier(0, 0, "a text", "b"));
-    peer_say_message(s->fd[2], barrier(0, EIO, "the disk is broken", "b"));
-    arrive(s, 0, "b");
-    for (int i = 0; i < NODES; i++) is_released(s, i, EIO, "the disk is broken");
-    for (int i = 0; i < NODES; i++) arrive(s, i, "b"); /* and nothing of that lasts */
-    for (int i = 0; i < NODES; i++) is_released(s, i, 0, "");
-}
-
-SERVER_TEST(members_that_come_to_different_barriers_are_told_so)
-{
-    arrive(s, 1, "one"); /* or one of the others is the first: they have connections of their own */
-    peer_say_message(s->fd[2], barrier(MESSAGE_GOES_ON, 0, "", "other"));
-    arrive(s, 0, "one");
-    for (int i = 0; i < NODES; i++) is_released(s, i, EINVAL, ", while rank ");
-}
 
 SERVER_TEST(absent_member_is_waited_for_by_nobody_and_missed_where_all_are_needed)
 {
@@ -145,8 +125,6 @@ SERVER_TEST(absent_member_is_waited_for_by_nobody_and_missed_where_all_are_neede
         peer_say_message(s->fd[i], barrier(MESSAGE_NEEDS_ALL, 0, "", "checkpoint"));
     for (int i = 0; i < NODES; i++) is_released(s, i, 0, "");
 }
-
-/* ---- losses ---- */
 
 static void talk_nonsense(const struct scene *s, int which)
 {
@@ -178,40 +156,6 @@ TEST(server, member_that_sends_nonsense_is_lost)
         scene_end(&s);
     }
 }
-
-SERVER_TEST(member_that_goes_is_lost_and_the_first_loss_is_the_only_one)
-{
-    shutdown(s->fd[2], SHUT_RDWR);
-    hears_of_loss(s, 0, 2, "closed the connection");
-    hears_of_loss(s, 1, 2, "closed the connection");
-    say_loss(s, 1, 0, "a link broke");
-    for (int i = 0; i < 2; i++) {
-        shutdown(s->fd[i], SHUT_WR); /* it has heard: the end is the acknowledgement */
-        CHECK(loopback_is_ended(s->fd[i], 60000));
-    }
-}
-
-/* One that broke is told at once. Silence is mutual: who is lost is who most say. */
-TEST(server, link_that_is_reported_is_a_loss_for_all)
-{
-    static const struct {
-        unsigned accused[NODES], lost; /* by each, NODES: nobody */
-        const char *reason, *sentence;
-    } cases[] = {
-        {{NODES, 2, NODES}, 2, "a link broke", "a link broke"},
-        {{1, 2, 1}, 1, SILENCE_REASON "10 s", "was silent for 10 s, as 2 nodes say"},
-    };
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        struct scene s;
-        scene_begin(&s);
-        for (int i = NODES - 1; i >= 0; i--)
-            if (cases[k].accused[i] < NODES) say_loss(&s, i, cases[k].accused[i], cases[k].reason);
-        for (int i = 0; i < NODES; i++) hears_of_loss(&s, i, cases[k].lost, cases[k].sentence);
-        scene_end(&s);
-    }
-}
-
-/* ---- the end ---- */
 
 /* Who leaves counts as arrived. */
 SERVER_TEST(members_leave_together_and_the_port_is_free_by_then)

@@ -11,18 +11,12 @@ struct timed {
     struct end *end;
 };
 
-static void open_timed(struct timed *t, double timeout_s, double staleness_s)
-{
-    facing_open(&t->f, (struct ends_how){.timeout_s = timeout_s});
-    t->end = &t->f.end;
-    if (staleness_s > 0) uring_speak_for(t->end->uring, staleness_s);
-    t->end->now = 1000 * SECOND;
-    CHECK_EQ(uring_start(t->end->uring, t->end->now), 0);
-}
-
 static void timed_begin(struct timed *t)
 {
-    open_timed(t, 10, 0);
+    facing_open(&t->f, (struct ends_how){0});
+    t->end = &t->f.end;
+    t->end->now = 1000 * SECOND;
+    CHECK_EQ(uring_start(t->end->uring, t->end->now), 0);
 }
 
 static void timed_end(struct timed *t)
@@ -95,41 +89,31 @@ TEST_WITH(link, time_in_which_its_own_thread_did_not_run_is_no_silence, timed, t
     CHECK_EQ(t->end->failures, 1);
 }
 
-static uint64_t frames_sent(const struct end *e)
+/* How often: silence_test.c. A frame of any kind counts as one. */
+TEST_WITH(link, heartbeat_is_sent_when_it_is_idle, timed, t)
 {
-    return stats_of(e).messages_sent;
+    uring_all_run(t->end->uring);
+    go_on(t, SECOND / 2 - 1);
+    CHECK_EQ(stats_of(t->end).messages_sent, 0);
+    go_on(t, 1);
+    TURN_UNTIL(t->end, NULL, stats_of(t->end).bytes_sent == sizeof(struct wire_frame));
+    go_on(t, SECOND / 4);
+    CHECK(ends_put(t->end->link, 0, 1));
+    link_flush(t->end->link);
+    TURN_UNTIL(t->end, NULL, stats_of(t->end).messages_sent == 2);
+    go_on(t, SECOND / 2 - 1);
+    CHECK_EQ(stats_of(t->end).messages_sent, 2);
+    CHECK_EQ(uring_next_tick_ns(t->end->uring), t->end->now + 1);
 }
 
-static void check_heartbeats(double timeout_s, double staleness_s, uint64_t interval_ns)
+TEST(link, heartbeats_are_four_in_the_time_that_replicas_may_be_old)
 {
-    CLOSED_BY(timed_end) struct timed t;
-    open_timed(&t, timeout_s, staleness_s);
-    uring_all_run(t.end->uring);
-    CHECK_EQ(uring_next_tick_ns(t.end->uring), t.end->now + interval_ns);
-    go_on(&t, interval_ns - 1);
-    CHECK_EQ(frames_sent(t.end), 0);
-    go_on(&t, 1);
-    TURN_UNTIL(t.end, NULL, frames_sent(t.end) == 1);
-    CHECK_EQ(stats_of(t.end).bytes_sent, sizeof(struct wire_frame));
-    CHECK_EQ(uring_next_tick_ns(t.end->uring), t.end->now + interval_ns);
-    /* A frame of any kind counts as one. */
-    t.end->now += interval_ns / 2;
-    end_turn(t.end);
-    CHECK(ends_put(t.end->link, 0, 1));
-    link_flush(t.end->link);
-    TURN_UNTIL(t.end, NULL, frames_sent(t.end) == 2);
-    go_on(&t, interval_ns - 1);
-    CHECK_EQ(frames_sent(t.end), 2);
-    go_on(&t, 1);
-    TURN_UNTIL(t.end, NULL, frames_sent(t.end) == 3);
-}
-
-/* How often: silence_test.c. */
-TEST(link, heartbeat_is_sent_by_the_time_out_or_the_staleness_when_it_is_idle)
-{
-    check_heartbeats(10, 0, SECOND / 2);
-    check_heartbeats(0.4, 0, SECOND / 10);
-    check_heartbeats(10, 0.2, SECOND / 20);
+    CLOSED_BY(facing_end) struct facing f;
+    facing_open(&f, (struct ends_how){0});
+    uring_speak_for(f.end.uring, 0.2);
+    CHECK_EQ(uring_start(f.end.uring, 1000 * SECOND), 0);
+    uring_all_run(f.end.uring);
+    CHECK_EQ(uring_next_tick_ns(f.end.uring), 1000 * SECOND + SECOND / 20);
 }
 
 /* Heartbeats alone keep both ends content, in real time and asleep in between. */
@@ -139,7 +123,7 @@ LINK_TEST(idle_ends_stay_by_their_heartbeats)
     uint64_t begin = now_ns();
     ends_open(e, (struct ends_how){.is_shared = is_shared, .timeout_s = 0.4});
     unsigned sleeps = 0;
-    for (; now_ns() < begin + SECOND || frames_sent(&e[0]) < 5; sleeps++) {
+    for (; now_ns() < begin + SECOND || stats_of(&e[0]).messages_sent < 5; sleeps++) {
         for (int i = 0; i < 2; i++) {
             uint64_t tick = uring_next_tick_ns(e[i].uring), soon = now_ns() + SECOND / 50;
             end_wait(&e[i], tick < soon ? tick : soon);
@@ -149,7 +133,7 @@ LINK_TEST(idle_ends_stay_by_their_heartbeats)
     }
     double seconds = (double)(now_ns() - begin) * 1e-9;
     CHECK_EQ(e[0].failures + e[1].failures, 0);
-    CHECK((double)frames_sent(&e[0]) <= 10 * seconds + 5);
+    CHECK((double)stats_of(&e[0]).messages_sent <= 10 * seconds + 5);
     CHECK(e[0].heartbeats > 0 && e[1].heartbeats > 0); /* and their rings are told */
     CHECK(sleeps < 300 * seconds);
     ends_close(e);

@@ -248,32 +248,6 @@ FACING_TEST(frames_may_be_cut_anywhere)
     }
 }
 
-/* Frames of all sizes up to the largest, in pieces of all sizes: the buffer's end falls
- * everywhere. */
-FACING_TEST(large_frames_may_come_in_odd_pieces)
-{
-    unsigned seed = 3;
-    CLOSED_BY(free_at) char *bytes = malloc(40 + LINK_FRAME_BYTES);
-    fcntl(f->fd, F_SETFL, O_NONBLOCK);
-    uint64_t tag = 0;
-    for (uint64_t sequence = 0; sequence < 300; sequence++) {
-        uint32_t length = (uint32_t)rand_r(&seed) % 200;
-        uint32_t count = 1 + (uint32_t)rand_r(&seed) %
-                                 (uint32_t)(LINK_FRAME_BYTES / wire_entry_bytes(length));
-        size_t n = ends_frame(bytes, sequence, tag, count, length), sent = 0;
-        tag += count;
-        while (sent < n) {
-            size_t piece = 1 + (size_t)rand_r(&seed) % 50000;
-            ssize_t went =
-                send(f->fd, bytes + sent, piece < n - sent ? piece : n - sent, MSG_NOSIGNAL);
-            if (went > 0) sent += (size_t)went;
-            end_turn(&f->end);
-        }
-    }
-    TURN_UNTIL(&f->end, NULL, f->end.entries == tag);
-    CHECK_EQ(f->end.failures, 0);
-}
-
 /* ---- back-pressure --------------------------------------------------------------------------- */
 
 LINK_TEST(what_a_peer_does_not_read_waits_for_it)

@@ -53,19 +53,6 @@ TEST(mesh, connects_every_shard_of_every_node)
     }
 }
 
-TEST(mesh, leaves_no_descriptor_open_in_200_cycles)
-{
-    int before = open_descriptors();
-    for (int i = 0; i < 200; i++) {
-        struct cluster c;
-        open_cluster(&c, 3, 2, NULL, NULL);
-        start_from(&c, 0);
-        await_mesh(&c);
-        close_mesh(&c);
-    }
-    CHECK_EQ(open_descriptors(), before);
-}
-
 /* ---- those that end without a mesh ---- */
 
 static void check_timed_out(struct cluster *c, unsigned rank, unsigned ms, unsigned missing,

@@ -1,11 +1,11 @@
-/* Memory that two nodes of one host share: bytes each way, nonsense, names, sleep. */
+/* Memory that two nodes of one host share: nonsense, names, sizes, sleep. What it carries:
+ * link_test.c. */
 #include "net/shared.h"
 #include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,23 +23,18 @@ static int open_file(const char *name)
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
-static void open_both(struct both *s, size_t ring_bytes)
+static void both_begin(struct both *s)
 {
     char place[SHARED_TEXT_BYTES];
     if (!shared_place(place)) SKIP("there is no /dev/shm here");
-    s->a = shared_create(ring_bytes, s->name);
+    s->a = shared_create(SHARED_RING_MAX, s->name);
     if (!s->a) SKIP("there is no room in /dev/shm here");
     s->fd = open_file(s->name);
     CHECK(s->fd >= 0);
-    CHECK(!shared_open(ring_bytes / 2, s->name));
-    CHECK(!shared_open(ring_bytes * 2, s->name));
-    s->b = shared_open(ring_bytes, s->name);
+    CHECK(!shared_open(SHARED_RING_MAX / 2, s->name));
+    CHECK(!shared_open(SHARED_RING_MAX * 2, s->name));
+    s->b = shared_open(SHARED_RING_MAX, s->name);
     CHECK(s->b);
-}
-
-static void both_begin(struct both *s)
-{
-    open_both(s, SHARED_RING_MAX);
 }
 
 static void both_end(struct both *s)
@@ -47,47 +42,6 @@ static void both_end(struct both *s)
     shared_free(s->a);
     shared_free(s->b);
     close(s->fd);
-}
-
-static void check_flow(struct shared *from, struct shared *to, size_t ring)
-{
-    static unsigned char sent[70000], received[70000];
-    uint64_t out = 0, in = 0;
-    unsigned seed = 3;
-    while (in < 20 * ring) {
-        size_t n = (size_t)rand_r(&seed) % sizeof sent, cut = n / 3;
-        for (size_t i = 0; i < n; i++) sent[i] = (unsigned char)((out + i) * 2654435761U >> 24);
-        const struct iovec piece[2] = {{sent, cut}, {sent + cut, n - cut}};
-        ssize_t went = shared_write(from, piece, 2);
-        CHECK(went >= 0 && went <= (ssize_t)n);
-        out += (uint64_t)went;
-        CHECK_EQ(shared_unread(from), out - in);
-        CHECK_EQ(shared_room(from), ring - (out - in));
-        ssize_t came = shared_read(to, received, (size_t)rand_r(&seed) % sizeof received);
-        for (ssize_t i = 0; i < came; i++)
-            CHECK_EQ(received[i], (unsigned char)((in + (uint64_t)i) * 2654435761U >> 24));
-        in += (uint64_t)came;
-    }
-}
-
-TEST(shared, carries_bytes_each_way_in_order)
-{
-    for (size_t ring = SHARED_RING_MIN; ring <= SHARED_RING_MAX; ring *= 4) {
-        CLOSED_BY(both_end) struct both s;
-        open_both(&s, ring);
-        check_flow(s.a, s.b, ring);
-        check_flow(s.b, s.a, ring);
-    }
-}
-
-TEST_WITH(shared, is_full_once_and_then_has_room_again, both, s)
-{
-    static unsigned char bytes[2 * SHARED_RING_MAX];
-    const struct iovec piece = {bytes, sizeof bytes};
-    CHECK_EQ(shared_write(s->a, &piece, 1), SHARED_RING_MAX);
-    CHECK_EQ(shared_write(s->a, &piece, 1), 0);
-    CHECK_EQ(shared_read(s->b, bytes, 10), 10);
-    CHECK_EQ(shared_write(s->a, &piece, 1), 10);
 }
 
 /* shared.h: neither believes the other's numbers. They begin the file: written and read of the
