@@ -78,30 +78,31 @@ static void *run(void *unused)
     return unused;
 }
 
+#define AWAIT(condition) \
+    do { \
+        pthread_mutex_lock(&mutex); \
+        while (!(condition)) pthread_cond_wait(&changed, &mutex); \
+        pthread_mutex_unlock(&mutex); \
+    } while (0)
+
 void peer_settle(void)
 {
-    pthread_mutex_lock(&mutex);
-    while (first || is_busy) pthread_cond_wait(&changed, &mutex);
-    pthread_mutex_unlock(&mutex);
+    AWAIT(!first && !is_busy);
 }
 
 void peer_await_accept(void)
 {
-    pthread_mutex_lock(&mutex);
-    while (!listener.accepting) pthread_cond_wait(&changed, &mutex);
-    pthread_mutex_unlock(&mutex);
+    AWAIT(listener.accepting);
 }
 
 void peer_await_taken(int peer)
 {
-    pthread_mutex_lock(&mutex);
-    while (!stream[peer].is_taken) pthread_cond_wait(&changed, &mutex);
-    pthread_mutex_unlock(&mutex);
+    AWAIT(stream[peer].is_taken);
 }
 
-static void wait_for(const nng_aio *a)
+void nng_aio_wait(nng_aio *a)
 {
-    while (a->is_queued || a->is_running) pthread_cond_wait(&changed, &mutex);
+    AWAIT(!a->is_queued && !a->is_running);
 }
 
 int nng_aio_alloc(nng_aio **out, void (*callback)(void *), void *argument)
@@ -127,21 +128,14 @@ void nng_aio_stop(nng_aio *a)
         forget(&stream[i].receiving, a);
         forget(&stream[i].sending, a);
     }
-    wait_for(a);
     pthread_mutex_unlock(&mutex);
+    nng_aio_wait(a);
 }
 
 void nng_aio_free(nng_aio *a)
 {
     if (a) nng_aio_stop(a);
     free(a);
-}
-
-void nng_aio_wait(nng_aio *a)
-{
-    pthread_mutex_lock(&mutex);
-    wait_for(a);
-    pthread_mutex_unlock(&mutex);
 }
 
 int nng_aio_result(nng_aio *a)
@@ -219,20 +213,29 @@ static void go_on_sending(nng_stream *s)
     finish(a, s->is_closed ? NNG_ECLOSED : s->is_reset ? NNG_ECONNRESET : 0, is_over ? 0 : n);
 }
 
-void nng_stream_recv(nng_stream *s, nng_aio *a)
+static void begin(nng_stream *s, nng_aio **place, nng_aio *a, void (*go_on)(nng_stream *))
 {
     pthread_mutex_lock(&mutex);
-    MUST(!s->receiving && !s->is_freed && !a->is_queued);
-    s->receiving = a;
-    go_on_receiving(s);
+    MUST(!*place && !s->is_freed && !a->is_queued);
+    *place = a;
+    go_on(s);
     pthread_mutex_unlock(&mutex);
+}
+
+void nng_stream_recv(nng_stream *s, nng_aio *a)
+{
+    begin(s, &s->receiving, a, go_on_receiving);
 }
 
 void nng_stream_send(nng_stream *s, nng_aio *a)
 {
-    pthread_mutex_lock(&mutex);
-    MUST(!s->sending && !s->is_freed && !a->is_queued);
-    s->sending = a;
+    begin(s, &s->sending, a, go_on_sending);
+}
+
+/* Releases the lock. */
+static void go_on_both(nng_stream *s)
+{
+    go_on_receiving(s);
     go_on_sending(s);
     pthread_mutex_unlock(&mutex);
 }
@@ -242,9 +245,7 @@ void nng_stream_close(nng_stream *s)
     pthread_mutex_lock(&mutex);
     MUST(!s->is_freed);
     s->is_closed = true;
-    go_on_receiving(s);
-    go_on_sending(s);
-    pthread_mutex_unlock(&mutex);
+    go_on_both(s);
 }
 
 void nng_stream_free(nng_stream *s)
@@ -425,17 +426,14 @@ void peer_end(int peer)
 {
     pthread_mutex_lock(&mutex);
     stream[peer].has_ended = true;
-    go_on_receiving(&stream[peer]);
-    pthread_mutex_unlock(&mutex);
+    go_on_both(&stream[peer]);
 }
 
 void peer_reset(int peer)
 {
     pthread_mutex_lock(&mutex);
     stream[peer].is_reset = true;
-    go_on_receiving(&stream[peer]);
-    go_on_sending(&stream[peer]);
-    pthread_mutex_unlock(&mutex);
+    go_on_both(&stream[peer]);
 }
 
 void peer_pace(int peer, size_t in, size_t out)
@@ -443,9 +441,7 @@ void peer_pace(int peer, size_t in, size_t out)
     pthread_mutex_lock(&mutex);
     stream[peer].pace_in = in > 0 ? in : 1;
     stream[peer].pace_out = out;
-    go_on_receiving(&stream[peer]);
-    go_on_sending(&stream[peer]);
-    pthread_mutex_unlock(&mutex);
+    go_on_both(&stream[peer]);
 }
 
 size_t peer_heard(int peer, void *data, size_t max)
