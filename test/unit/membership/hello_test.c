@@ -109,16 +109,6 @@ TEST(hello, of_a_node_that_cannot_be_is_none)
     }
 }
 
-/* Of whatever version, so that two versions can tell each other. */
-TEST(hello, read_rank_reads_rank_and_size_alone)
-{
-    static const unsigned char body[] = {2, 0, 0, 0, 3, 0, 0, 0, 'x'};
-    struct hello h;
-    CHECK(hello_read_rank(&h, body, sizeof body));
-    CHECK(h.rank == 2 && h.size == 3);
-    CHECK(!hello_read_rank(&h, body, 7));
-}
-
 /* The sentence about two nodes that differ in one thing; "": they do not. */
 static void differ(const struct rendezvous_config *theirs, const struct rendezvous_config *ours,
                    const char *part)

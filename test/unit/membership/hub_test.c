@@ -186,21 +186,6 @@ HUB_TEST(message_longer_than_its_sender_may_say_ends_its_channel)
 
 /* ---- sending ---- */
 
-HUB_TEST(messages_that_are_sent_arrive_in_order)
-{
-    unsigned char data[11000];
-    hub_lock(&s->hub);
-    for (uint32_t i = 0; i < HUB_QUEUE_MAX; i++)
-        channel_send(s->channel, message_done(numbered(i, i % 2 * 10000)));
-    hub_unlock(&s->hub);
-    for (uint32_t i = 0; i < HUB_QUEUE_MAX; i++) {
-        size_t bytes = peer_hear(s->fd, MESSAGE_REPORT, data, sizeof data);
-        CHECK_EQ(bytes, MESSAGE_HEADER_BYTES + 4 + i % 2 * 10000);
-        struct message_reader r = message_reader(data + MESSAGE_HEADER_BYTES, 4);
-        CHECK_EQ(message_get_u32(&r), i);
-    }
-}
-
 /* While the lock is held nothing leaves the queue. */
 HUB_TEST(peer_that_does_not_read_is_given_up)
 {
@@ -277,21 +262,6 @@ TEST(hub, peer_that_was_not_heard_while_we_did_not_run_was_not_silent)
 }
 
 /* ---- ends ---- */
-
-TEST(hub, channel_that_its_owner_closes_ends_without_a_word)
-{
-    struct scene s;
-    scene_begin(&s);
-    hub_lock(&s.hub);
-    channel_close(s.channel);
-    channel_close(s.channel); /* again does no harm */
-    channel_send(s.channel, message_done(numbered(1, 0)));
-    while (s.hub.channels > 0) hub_wait(&s.hub, HUB_NEVER);
-    CHECK(s.hub.first == NULL && s.hub.last == NULL);
-    hub_unlock(&s.hub);
-    CHECK(loopback_is_ended(s.fd, 60000));
-    end(&s, 0);
-}
 
 /* The end of the connection is the acknowledgement, for which the hub waits; no longer than said,
  * if the peer says nothing and stays. */

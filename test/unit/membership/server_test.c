@@ -156,28 +156,3 @@ TEST(server, member_that_sends_nonsense_is_lost)
         scene_end(&s);
     }
 }
-
-/* Who leaves counts as arrived. */
-SERVER_TEST(members_leave_together_and_the_port_is_free_by_then)
-{
-    peer_say_message(s->fd[1], message_new(MESSAGE_LEAVE));
-    arrive(s, 0, "b");
-    arrive(s, 2, "b");
-    is_released(s, 0, 0, "");
-    is_released(s, 2, 0, "");
-    peer_say_message(s->fd[0], message_new(MESSAGE_LEAVE));
-    peer_say_message(s->fd[2], message_new(MESSAGE_LEAVE));
-    hear(s->fd[0], MESSAGE_LEFT);
-    close(loopback_listen(s->address));
-    for (int i = 1; i < NODES; i++) hear(s->fd[i], MESSAGE_LEFT);
-}
-
-TEST(server, stopped_before_all_have_come_it_ends_their_connections)
-{
-    struct scene s;
-    start(&s);
-    s.fd[1] = peer_join(&s.node[1]);
-    server_stop(s.server);
-    CHECK(peer_is_cut_off(s.fd[1], 60000));
-    close(loopback_listen(s.address));
-}

@@ -117,46 +117,6 @@ TEST_WITH(streams, descriptor_bounds_the_retries_of_its_stream_alone, two, t)
     CHECK_EQ(retries_ms(t->port[1]), before);
 }
 
-TEST_WITH(streams, descriptor_of_a_listener_listens_there, two, t)
-{
-    nng_stream_listener *l;
-    nng_stream *stream;
-    int listens = 0;
-    socklen_t bytes = sizeof listens;
-    close(t->listener[1]); /* a free port */
-    t->listener[1] = -1;
-    CHECK_EQ(nng_stream_listener_alloc(&l, url_of(t->port[1])), 0);
-    CHECK_EQ(nng_stream_listener_listen(l), 0);
-    /* its other end has the listener's address, too */
-    CHECK_EQ(streams_dial(url_of(t->port[1]), 60 * SECOND, &stream), 0);
-    int fd = streams_descriptor_of_listener(l);
-    CHECK_EQ(loopback_port(fd), t->port[1]);
-    CHECK_EQ(getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes), 0);
-    CHECK_EQ(listens, 1);
-    nng_stream_free(stream);
-    nng_stream_listener_free(l);
-}
-
-/* The lowest descriptor that is free. */
-static int lowest(void)
-{
-    int fd = dup(STDERR_FILENO);
-    CHECK(fd >= 0);
-    close(fd);
-    return fd;
-}
-
-/* Many channels are watched, and each looks through all descriptors. */
-TEST_WITH(streams, looking_for_a_descriptor_leaves_none_open, two, t)
-{
-    int before = lowest();
-    for (int i = 0; i < 10; i++) CHECK(streams_descriptor(t->stream[0]) >= 0);
-    CHECK_EQ(lowest(), before);
-    nng_stream_close(t->stream[0]);
-    streams_descriptor(t->stream[0]); /* its socket may be somebody else's by now */
-    CHECK(lowest() <= before);
-}
-
 TEST(streams, dial_says_that_nobody_listens_and_what_is_no_address)
 {
     nng_stream *stream = NULL;

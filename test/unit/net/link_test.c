@@ -158,46 +158,6 @@ static void lone_end(struct lone *l)
     close(l->peer);
 }
 
-/* Appends the first `bytes` of what is to be sent, or all. Returns how many those are. */
-static size_t take_pieces(const struct link *l, unsigned pieces, size_t bytes, char *out)
-{
-    size_t taken = 0;
-    for (unsigned i = 0; i < pieces; i++) {
-        size_t rest = bytes - taken, n = l->piece[i].iov_len < rest ? l->piece[i].iov_len : rest;
-        memcpy(out + taken, l->piece[i].iov_base, n);
-        taken += n;
-    }
-    return taken;
-}
-
-/* The kernel may take less than it was given, at any place. */
-TEST_WITH(link, goes_on_where_a_short_send_ended, lone, lone)
-{
-    unsigned seed = 4, pieces;
-    uint64_t put = 0, sequence = 0;
-    size_t sent = 0, at = 0;
-    CLOSED_BY(free_at) char *stream = malloc(LINK_CREDIT_BYTES);
-    struct link *l = lone->link;
-    while (l->queued_bytes < LINK_CREDIT_BYTES - 10000)
-        CHECK(ends_put(l, put++, (uint32_t)rand_r(&seed) % 2000));
-    link_flush(l);
-    while ((pieces = link_gather(l)) > 0) {
-        CHECK_EQ(link_gather(l), 0); /* one at a time */
-        size_t taken = take_pieces(l, pieces, (size_t)rand_r(&seed) % 400000, stream + sent);
-        link_sent(l, (int)taken);
-        sent += taken;
-    }
-    CHECK(link_is_drained(l));
-    while (at < sent) {
-        const struct wire_frame *f = (const void *)(stream + at);
-        CHECK(!wire_check_frame(f, LINK_FRAME_BYTES, sequence++));
-        CHECK(!end_on_frame(&lone->end, PEER, f, f + 1));
-        at += sizeof *f + f->body_bytes;
-    }
-    CHECK_EQ(at, sent);
-    CHECK_EQ(lone->end.entries, put);
-}
-
 TEST_WITH(link, keeps_what_the_kernel_has_until_it_gives_it_back, lone, lone)
 {
     struct link *l = lone->link;

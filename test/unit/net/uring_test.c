@@ -15,44 +15,6 @@
 
 /* ---- sleep and wake-up ----------------------------------------------------------------------- */
 
-URING_TEST(sleeps_until_it_is_told)
-{
-    end_turn(&f->end);
-    uint64_t start = now_ns();
-    for (int i = 0; i < 3; i++) end_wait(&f->end, start + SECOND / 10);
-    CHECK(now_ns() >= start + SECOND / 10);
-    CHECK(now_ns() < start + 30 * SECOND);
-}
-
-URING_TEST(does_not_sleep_when_something_has_come_or_failed)
-{
-    struct end *e = &f->end;
-    uint64_t start = now_ns();
-    end_turn(e);
-    ends_say_entry(f->fd, 0, 0, 1);
-    while (e->entries == 0) {
-        end_wait(e, start + 60 * SECOND);
-        uring_poll(e->uring, now_ns());
-    }
-    while (ends_put(e->link, 0, 1000)) continue; /* fails in the end */
-    while (e->failures == 0) {
-        end_wait(e, start + 60 * SECOND);
-        uring_poll(e->uring, now_ns());
-    }
-    CHECK(now_ns() < start + 30 * SECOND);
-}
-
-URING_TEST(woken_before_it_sleeps_it_does_not_sleep)
-{
-    uint64_t start = now_ns();
-    end_turn(&f->end);
-    uring_wake(f->end.uring);
-    uring_wake(f->end.uring);
-    end_wait(&f->end, start + 60 * SECOND);
-    CHECK(uring_poll(f->end.uring, now_ns()) > 0);
-    CHECK(now_ns() < start + 30 * SECOND);
-}
-
 enum { WAKES = 100000 };
 
 struct bell {
