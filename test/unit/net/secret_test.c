@@ -174,17 +174,17 @@ TEST(secret, file_that_everybody_may_read_is_worth_a_line)
 
 /* ---- proofs ---- */
 
+/* A proof of one who knows the secret. */
 struct talk {
-    unsigned char nonce[2][SECRET_NONCE_BYTES];
-    unsigned char body[40];
+    struct secret secret;
+    unsigned char nonce[3][SECRET_NONCE_BYTES], body[40], proof[SECRET_PROOF_BYTES];
     struct secret_claim claim;
 };
 
-static void init_talk(struct talk *t)
+static void talk_begin(struct talk *t)
 {
-    *t = (struct talk){0};
-    secret_nonce(t->nonce[0]);
-    secret_nonce(t->nonce[1]);
+    *t = (struct talk){.secret = secret_of("open sesame")};
+    for (int i = 0; i < 3; i++) secret_nonce(t->nonce[i]);
     memset(t->body, 7, sizeof t->body);
     t->claim = (struct secret_claim){.role = SECRET_CALLER,
                                      .prover = 3,
@@ -195,79 +195,63 @@ static void init_talk(struct talk *t)
                                      .verifier_nonce = t->nonce[1],
                                      .body = t->body,
                                      .body_bytes = sizeof t->body};
+    secret_prove(&t->secret, &t->claim, t->proof);
 }
 
-TEST(secret, proof_is_made_and_checked_by_who_knows_it)
+static void talk_end(struct talk *t)
 {
-    struct talk t;
-    struct secret one = secret_of("open sesame"), other = secret_of("open barley"), none = {0};
-    unsigned char proof[SECRET_PROOF_BYTES];
-    init_talk(&t);
-    secret_prove(&one, &t.claim, proof);
-    struct secret same = secret_of("open sesame\n");
-    CHECK(secret_check(&same, &t.claim, proof));
-    CHECK(!secret_check(&other, &t.claim, proof));
-    CHECK(!secret_check(&none, &t.claim, proof));
-    for (unsigned i = 0; i < sizeof proof; i++) {
-        proof[i] ^= 1;
-        CHECK(!secret_check(&one, &t.claim, proof));
-        proof[i] ^= 1;
+    secret_forget(&t->secret);
+}
+
+TEST_WITH(secret, proof_is_good_for_its_secret_alone, talk, t)
+{
+    struct secret same = secret_of("open sesame\n"), other = secret_of("open barley"), none = {0};
+    CHECK(secret_check(&same, &t->claim, t->proof));
+    CHECK(!secret_check(&other, &t->claim, t->proof));
+    CHECK(!secret_check(&none, &t->claim, t->proof));
+    for (unsigned i = 0; i < sizeof t->proof; i++) {
+        t->proof[i] ^= 1;
+        CHECK(!secret_check(&t->secret, &t->claim, t->proof));
+        t->proof[i] ^= 1;
     }
-    CHECK(secret_check(&one, &t.claim, proof));
+    CHECK(secret_check(&t->secret, &t->claim, t->proof));
 }
 
-/* No proof is good for anything but what it was made for. */
-TEST(secret, proof_fits_nothing_else)
+TEST_WITH(secret, proof_is_good_for_its_claim_alone, talk, t)
 {
-    struct talk t;
-    struct secret s = secret_of("open sesame");
-    unsigned char proof[SECRET_PROOF_BYTES], fresh[SECRET_NONCE_BYTES];
-    init_talk(&t);
-    secret_nonce(fresh);
-    secret_prove(&s, &t.claim, proof);
-    struct secret_claim other[12];
-    for (int i = 0; i < 12; i++) other[i] = t.claim;
+    enum { CLAIMS = 12 };
+    struct secret_claim other[CLAIMS];
+    for (int i = 0; i < CLAIMS; i++) other[i] = t->claim;
     other[0].role = SECRET_CALLEE;
     other[1].role = SECRET_MEMBER;
     other[2].prover = 4;
     other[3].verifier = 0;
     other[4].shard = 0;
     other[5].cluster++;
-    other[6].prover_nonce = fresh;
-    other[7].verifier_nonce = fresh; /* recorded, and played back later */
+    other[6].prover_nonce = t->nonce[2];
+    other[7].verifier_nonce = t->nonce[2]; /* recorded, and played back later */
     other[8].body_bytes--;
-    other[9].body = NULL;
     other[9].body_bytes = 0;
     /* Sent back to who made it: ranks and nonces change places. */
-    other[10] = (struct secret_claim){.role = SECRET_CALLEE,
-                                      .prover = 1,
-                                      .verifier = 3,
-                                      .shard = 2,
-                                      .cluster = t.claim.cluster,
-                                      .prover_nonce = t.nonce[1],
-                                      .verifier_nonce = t.nonce[0]};
-    other[11].prover = 1;
-    other[11].verifier = 3;
-    for (int i = 0; i < 12; i++)
-        if (secret_check(&s, &other[i], proof))
+    other[10].role = SECRET_CALLEE;
+    other[10].prover_nonce = t->nonce[1];
+    other[10].verifier_nonce = t->nonce[0];
+    for (int i = 10; i < CLAIMS; i++) other[i].prover = 1, other[i].verifier = 3;
+    for (int i = 0; i < CLAIMS; i++)
+        if (secret_check(&t->secret, &other[i], t->proof))
             test_fail(__FILE__, __LINE__, "the proof also fits claim %d", i);
-    t.body[39]++;
-    CHECK(!secret_check(&s, &t.claim, proof));
+    t->body[39]++;
+    CHECK(!secret_check(&t->secret, &t->claim, t->proof));
 }
 
 /* What locus doctor hears from a host opens no connection, whatever challenge it has chosen. */
-TEST(secret, compared_proof_proves_no_role)
+TEST_WITH(secret, compared_proof_proves_no_role, talk, t)
 {
-    struct talk t;
-    struct secret s = secret_of("open sesame");
-    unsigned char proof[SECRET_PROOF_BYTES];
-    init_talk(&t);
-    t.claim.role = SECRET_COMPARED;
-    secret_prove(&s, &t.claim, proof);
-    CHECK(secret_check(&s, &t.claim, proof));
+    t->claim.role = SECRET_COMPARED;
+    secret_prove(&t->secret, &t->claim, t->proof);
     for (unsigned role = 0; role < SECRET_ROLES; role++) {
-        t.claim.role = (enum secret_role)role;
-        CHECK_EQ(secret_check(&s, &t.claim, proof), role == SECRET_COMPARED);
+        t->claim.role = (enum secret_role)role;
+        CHECK_EQ(secret_check(&t->secret, &t->claim, t->proof), role == SECRET_COMPARED);
     }
 }
 
