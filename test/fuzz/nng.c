@@ -39,6 +39,14 @@ static bool is_busy;
 static struct nng_stream stream[PEERS_MAX];
 static nng_stream_listener listener;
 
+static void unlock(const int *unused)
+{
+    (void)unused;
+    pthread_mutex_unlock(&mutex);
+}
+/* To the end of the block. */
+#define LOCKED() __attribute__((cleanup(unlock), unused)) int is_locked = pthread_mutex_lock(&mutex)
+
 /* ---- operations ------------------------------------------------------------------------------ */
 
 static void finish(nng_aio *a, int result, size_t count)
@@ -79,11 +87,8 @@ static void *run(void *unused)
 }
 
 #define AWAIT(condition) \
-    do { \
-        pthread_mutex_lock(&mutex); \
-        while (!(condition)) pthread_cond_wait(&changed, &mutex); \
-        pthread_mutex_unlock(&mutex); \
-    } while (0)
+    LOCKED(); \
+    while (!(condition)) pthread_cond_wait(&changed, &mutex)
 
 void peer_settle(void)
 {
@@ -122,14 +127,13 @@ static void forget(nng_aio **place, const nng_aio *a)
 
 void nng_aio_stop(nng_aio *a)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     forget(&listener.accepting, a);
     for (unsigned i = 0; i < PEERS_MAX; i++) {
         forget(&stream[i].receiving, a);
         forget(&stream[i].sending, a);
     }
-    pthread_mutex_unlock(&mutex);
-    nng_aio_wait(a);
+    while (a->is_queued || a->is_running) pthread_cond_wait(&changed, &mutex);
 }
 
 void nng_aio_free(nng_aio *a)
@@ -215,11 +219,10 @@ static void go_on_sending(nng_stream *s)
 
 static void begin(nng_stream *s, nng_aio **place, nng_aio *a, void (*go_on)(nng_stream *))
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     MUST(!*place && !s->is_freed && !a->is_queued);
     *place = a;
     go_on(s);
-    pthread_mutex_unlock(&mutex);
 }
 
 void nng_stream_recv(nng_stream *s, nng_aio *a)
@@ -232,17 +235,15 @@ void nng_stream_send(nng_stream *s, nng_aio *a)
     begin(s, &s->sending, a, go_on_sending);
 }
 
-/* Releases the lock. */
 static void go_on_both(nng_stream *s)
 {
     go_on_receiving(s);
     go_on_sending(s);
-    pthread_mutex_unlock(&mutex);
 }
 
 void nng_stream_close(nng_stream *s)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     MUST(!s->is_freed);
     s->is_closed = true;
     go_on_both(s);
@@ -250,10 +251,9 @@ void nng_stream_close(nng_stream *s)
 
 void nng_stream_free(nng_stream *s)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     MUST(!s->is_freed && s->is_closed && !s->receiving && !s->sending);
     s->is_freed = true;
-    pthread_mutex_unlock(&mutex);
 }
 
 /* They are nowhere. */
@@ -302,10 +302,9 @@ static nng_stream *take_peer(void)
 void nng_stream_dialer_dial(nng_stream_dialer *d, nng_aio *a)
 {
     (void)d;
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     a->output = take_peer();
     finish(a, a->output ? 0 : NNG_ECONNREFUSED, 0);
-    pthread_mutex_unlock(&mutex);
 }
 
 /* ---- the listener ---------------------------------------------------------------------------- */
@@ -355,20 +354,18 @@ int nng_stream_listener_get_addr(nng_stream_listener *l, const char *name, nng_s
 
 void nng_stream_listener_accept(nng_stream_listener *l, nng_aio *a)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     MUST(!l->accepting);
     l->accepting = a;
     pthread_cond_broadcast(&changed);
     go_on_accepting(l);
-    pthread_mutex_unlock(&mutex);
 }
 
 void nng_stream_listener_close(nng_stream_listener *l)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     l->is_open = false;
     go_on_accepting(l);
-    pthread_mutex_unlock(&mutex);
 }
 
 void nng_stream_listener_free(nng_stream_listener *l)
@@ -381,7 +378,7 @@ void nng_stream_listener_free(nng_stream_listener *l)
 void nng_reset(void)
 {
     static pthread_t thread;
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     if (!thread) pthread_create(&thread, NULL, run, NULL);
     for (unsigned i = 0; i < PEERS_MAX; i++) {
         if (!stream[i].is_used) break;
@@ -390,13 +387,12 @@ void nng_reset(void)
     }
     MUST(!listener.is_open && !listener.accepting && !first);
     listener.refuses = false;
-    pthread_mutex_unlock(&mutex);
 }
 
 int peer_connect(void)
 {
     int peer = -1;
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     for (int i = 0; i < PEERS_MAX && peer < 0; i++)
         if (!stream[i].is_used) peer = i;
     if (peer >= 0) {
@@ -406,39 +402,37 @@ int peer_connect(void)
         s->pace_in = s->pace_out = SIZE_MAX;
         go_on_accepting(&listener);
     }
-    pthread_mutex_unlock(&mutex);
     return peer;
 }
 
 void peer_send(int peer, const void *data, size_t bytes)
 {
     struct nng_stream *s = &stream[peer];
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     if (bytes > 0 && bytes <= PEER_BYTES - s->have && !s->has_ended) {
         memcpy(s->in + s->have, data, bytes);
         s->have += bytes;
         go_on_receiving(s);
     }
-    pthread_mutex_unlock(&mutex);
 }
 
 void peer_end(int peer)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     stream[peer].has_ended = true;
     go_on_both(&stream[peer]);
 }
 
 void peer_reset(int peer)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     stream[peer].is_reset = true;
     go_on_both(&stream[peer]);
 }
 
 void peer_pace(int peer, size_t in, size_t out)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     stream[peer].pace_in = in > 0 ? in : 1;
     stream[peer].pace_out = out;
     go_on_both(&stream[peer]);
@@ -446,17 +440,15 @@ void peer_pace(int peer, size_t in, size_t out)
 
 size_t peer_heard(int peer, void *data, size_t max)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     size_t n = smaller(stream[peer].heard, max);
     memcpy(data, stream[peer].said + stream[peer].heard - n, n);
-    pthread_mutex_unlock(&mutex);
     return n;
 }
 
 void peer_refuse_next(void)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     listener.refuses = true;
     go_on_accepting(&listener);
-    pthread_mutex_unlock(&mutex);
 }

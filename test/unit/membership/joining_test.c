@@ -30,6 +30,7 @@ static void check_cluster(const struct node *n, unsigned shards)
         CHECK(n[rank].cluster.id != 0);
         CHECK(n[rank].cluster.id == n[0].cluster.id);
         CHECK_EQ(n[rank].cluster.shards, shards);
+        CHECK(n[rank].cluster.peer_timeout_s == 60); /* the shortest */
         for (int other = 0; other < SIZE; other++) {
             CHECK_STR(n[rank].cluster.address[other], n[other].data_address);
             CHECK_EQ(n[rank].cluster.workers[other], other + 1);
@@ -62,6 +63,7 @@ TEST(rendezvous, nodes_learn_of_each_other)
             if (cases[i].has_many_tables) c->tables = many_tables();
             if (cases[i].has_many_tables) c->table_count = TABLES;
             c->shards = cases[i].shards[rank];
+            if (rank == 2) c->peer_timeout_s = 60;
             if (i == 3) c->join_timeout_s = 2;
         }
         nodes_do(n, SIZE, node_join);

@@ -139,27 +139,6 @@ TEST(rendezvous, who_finds_all_others_silent_names_itself)
     waitpid(child, NULL, 0);
 }
 
-/* The reporter does not become the culprit by leaving at once. */
-TEST(rendezvous, who_reports_a_loss_and_leaves_is_not_blamed)
-{
-    for (int i = 0; i < 20; i++) {
-        struct node n[3];
-        nodes_form(n, 3);
-        rendezvous_report_lost(n[1].rendezvous, 2, "went mad");
-        if (i % 2) {
-            node_leave(&n[1]);
-            CHECK_EQ(n[1].rc, -ECONNRESET);
-        } else {
-            rendezvous_free(n[1].rendezvous);
-        }
-        node_await_loss(&n[0]);
-        node_await_loss(&n[2]);
-        node_leave(&n[2]);
-        node_leave(&n[0]);
-        for (int rank = 0; rank < 3; rank++) node_expect_loss(&n[rank], 2, "went mad");
-    }
-}
-
 /* As the links of a node do that ends because something has failed. */
 TEST(rendezvous, loss_that_is_reported_after_the_stop_goes_nowhere)
 {

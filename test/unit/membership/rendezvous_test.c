@@ -1,4 +1,4 @@
-/* A cluster that stands: time-outs, barriers, leaving, and the next one. */
+/* A cluster that stands: barriers, and who is missing. */
 #include "membership/nodes.h"
 #include "test.h"
 
@@ -6,25 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- time-outs ---- */
-
-/* A node with a long time-out speaks often enough for one with a short one, and loses a node as
- * early as that one. */
-TEST(rendezvous, shortest_time_out_is_that_of_all)
-{
-    struct node n[3];
-    nodes_init(n, 3, nodes_address());
-    n[1].config.node.peer_timeout_s = 3;
-    nodes_join(n, 3);
-    for (int rank = 0; rank < 3; rank++) CHECK(n[rank].cluster.peer_timeout_s == 3);
-    sleep_s(4);
-    nodes_meet(n, 3);
-    nodes_leave(n, 3);
-    nodes_check_unharmed(n, 3);
-}
-
-/* ---- barriers ---- */
 
 enum { MEETINGS = 500, MEMBERS = 4 };
 static int arrivals[MEETINGS];

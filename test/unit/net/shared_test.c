@@ -1,5 +1,5 @@
-/* Memory that two nodes of one host share: nonsense, names, sizes, sleep. What it carries:
- * link_test.c. */
+/* Memory that two nodes of one host share: nonsense, names, sizes. What it carries, and
+ * who is woken: link_test.c, uring_test.c. */
 #include "net/shared.h"
 #include "test.h"
 
@@ -94,40 +94,4 @@ TEST(shared, other_files_are_not_opened)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (shared_open(SHARED_RING_MAX, names[i]))
             test_fail(__FILE__, __LINE__, "\"%s\" was opened", names[i]);
-}
-
-TEST(shared, ring_bytes_are_fewer_in_larger_clusters)
-{
-    CHECK_EQ(shared_ring_bytes(2), SHARED_RING_MAX);
-    CHECK_EQ(shared_ring_bytes(8), SHARED_RING_MAX);
-    CHECK_EQ(shared_ring_bytes(9), SHARED_RING_MAX / 2);
-    CHECK_EQ(shared_ring_bytes(64), 32 << 10);
-    CHECK_EQ(shared_ring_bytes(4096), SHARED_RING_MIN);
-}
-
-TEST_WITH(shared, who_sleeps_is_woken_once_for_bytes_or_for_room, both, s)
-{
-    static unsigned char bytes[SHARED_RING_MAX];
-    const struct iovec few = {bytes, 10}, all = {bytes, sizeof bytes};
-    CHECK_EQ(shared_write(s->a, &few, 1), 10);
-    CHECK(!shared_must_wake(s->a));
-    CHECK(shared_has_news(s->b, false));
-    CHECK_EQ(shared_read(s->b, bytes, 10), 10);
-    CHECK(!shared_has_news(s->b, false));
-
-    shared_sleep(s->b, false);
-    CHECK_EQ(shared_write(s->a, &few, 1), 10);
-    CHECK(shared_must_wake(s->a));
-    CHECK(!shared_must_wake(s->a));
-    shared_awake(s->b);
-    CHECK_EQ(shared_write(s->a, &few, 1), 10);
-    CHECK(!shared_must_wake(s->a));
-
-    CHECK_EQ(shared_write(s->a, &all, 1), SHARED_RING_MAX - 20);
-    shared_sleep(s->a, true);
-    CHECK(!shared_has_news(s->a, true));
-    CHECK_EQ(shared_read(s->b, bytes, 1), 1);
-    CHECK(shared_has_news(s->a, true));
-    CHECK(shared_must_wake(s->b));
-    CHECK(!shared_must_wake(s->b));
 }

@@ -1,17 +1,12 @@
 /* The ring: sleep and wake-up, threads, and the end. */
 #include "net/ends.h"
 #include "test.h"
-#include "locus.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#define URING_TEST(name) TEST_WITH(uring, name, facing, f)
 
 /* ---- sleep and wake-up ----------------------------------------------------------------------- */
 
@@ -37,7 +32,7 @@ static void *ring_the_bell(void *context)
     return NULL;
 }
 
-URING_TEST(loses_no_wake_up)
+TEST_WITH(uring, loses_no_wake_up, facing, f)
 {
     pthread_t ringer;
     struct bell b = {.uring = f->end.uring};
@@ -175,28 +170,4 @@ TEST(uring, closes_at_any_time)
         close(f.fd);
     }
     CHECK_EQ(open_descriptors(), before);
-}
-
-TEST(uring, too_few_descriptors_are_a_sentence)
-{
-    struct rlimit limit;
-    struct uring *u = (void *)1;
-    const struct link_events events = {NULL, end_on_frame, end_on_failed, NULL};
-    getrlimit(RLIMIT_NOFILE, &limit);
-    rlim_t before = limit.rlim_cur;
-    int next = dup(STDERR_FILENO);
-    close(next);
-    for (int free = 0; free < 2;
-         free++) { /* for the wake-up it is one too few, then for the ring */
-        limit.rlim_cur = (rlim_t)(next + free);
-        setrlimit(RLIMIT_NOFILE, &limit);
-        CHECK_EQ(uring_init(&u, &events, NODES, 0, 10, 0), -EMFILE);
-        CHECK(!u);
-        CHECK_STR(locus_error(), "`ulimit -n`");
-    }
-    limit.rlim_cur = before;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    CHECK_EQ(uring_init(&u, &events, NODES, 0, 10, 0), 0);
-    uring_fini(u);
-    uring_fini(NULL);
 }
