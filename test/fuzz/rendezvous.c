@@ -23,7 +23,7 @@ enum {
     ACTIVE_MAX = 8,
     BURST_MAX = 90,
     MEETINGS_MAX = 80,
-    CROWDS_MAX = 3,
+    FLOODS_MAX = 3,
     STEPS_MAX = 400,
     MEMBER_STEPS_MAX = 100,
     MEMBER_PEERS = 4
@@ -38,7 +38,7 @@ static struct secret secret;
 struct others {
     struct input in;
     bool has_secret;
-    unsigned crowds;        /* how often there were many of something, which takes time */
+    unsigned floods;        /* how often there were many of something, which takes time */
     int active[ACTIVE_MAX]; /* the connections that steps are about, -1: none */
     int peer;               /* of who answers as rank 0 */
     unsigned peers;
@@ -226,10 +226,10 @@ static void meet_often(struct others *c)
     }
 }
 
-/* A crowd is so many that the oldest unauthenticated peers must go. */
-static void crowd(struct others *c)
+/* A flood is so many that the oldest unauthenticated peers must go. */
+static void flood(struct others *c)
 {
-    if (c->crowds++ >= CROWDS_MAX) return;
+    if (c->floods++ >= FLOODS_MAX) return;
     if (!input_below(&c->in, 2)) {
         meet_often(c);
         return;
@@ -264,7 +264,7 @@ static void step(struct others *c)
     case 11: send_bytes(&c->in, peer); break;
     case 12: peer_pace(peer, input_byte(&c->in), input_byte(&c->in) / 2); break;
     case 13: leave(c); break;
-    case 14: crowd(c); break;
+    case 14: flood(c); break;
     default: peer_refuse_next();
     }
     if (input_below(&c->in, 4)) peer_settle();

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-TEST(address, is_a_host_and_a_port)
+TEST(address, parse_takes_a_host_and_a_port)
 {
     struct rendezvous_address a = {0};
     CHECK_EQ(rendezvous_address_parse(&a, "host.example:7777"), 0);
@@ -17,7 +17,7 @@ TEST(address, is_a_host_and_a_port)
     CHECK_EQ(strcmp(a.port, "80"), 0);
 }
 
-TEST(address, that_cannot_be_is_refused_with_a_sentence)
+TEST(address, parse_refuses_what_is_no_address)
 {
     static const char *const cases[][2] = {
         {"", ""},
@@ -39,7 +39,7 @@ TEST(address, that_cannot_be_is_refused_with_a_sentence)
 }
 
 /* 192.0.2.0/24 is for documents: an address that nobody has. */
-TEST(address, on_loopback_is_known_as_such)
+TEST(address, resolve_knows_loopback)
 {
     struct rendezvous_address a = {0}, other = {0};
     CHECK_EQ(rendezvous_address_parse(&a, "127.0.0.1:7777"), 0);

@@ -43,7 +43,7 @@ static size_t bytes_of(const struct message *m)
     return m->bytes - MESSAGE_HEADER_BYTES;
 }
 
-TEST(hello, comes_out_as_it_was_put_in)
+TEST(hello, read_takes_what_write_wrote)
 {
     struct rendezvous_config c = config();
     struct secret s;
@@ -62,7 +62,7 @@ TEST(hello, comes_out_as_it_was_put_in)
 }
 
 /* As a peer that breaks off, or is no peer, may send it. */
-TEST(hello, that_is_not_whole_is_none)
+TEST(hello, read_refuses_what_is_not_whole)
 {
     struct rendezvous_config c = config();
     struct message *m = written(&c);
@@ -79,7 +79,7 @@ TEST(hello, that_is_not_whole_is_none)
     message_let_go(m);
 }
 
-TEST(hello, of_a_node_that_cannot_be_is_none)
+TEST(hello, read_refuses_a_node_that_cannot_be)
 {
     static const struct {
         int rank, size;

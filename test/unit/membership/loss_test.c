@@ -127,7 +127,7 @@ TEST(rendezvous, stopped_rank_0_is_lost_for_all_and_blames_itself)
 }
 
 /* Rank 0 is silent; whose links to the others are silent, too, was cut off itself. */
-TEST(rendezvous, who_finds_all_others_silent_names_itself)
+TEST(rendezvous, member_that_finds_all_others_silent_names_itself)
 {
     struct node n[3];
     pid_t child = join_with_stopped(n, 0);

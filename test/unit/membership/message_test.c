@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-TEST(message, that_is_cut_off_or_longer_was_not_read_whole)
+TEST(message, reader_gets_zeros_behind_the_end)
 {
     static const unsigned char body[6] = {1, 2, 3, 4, 5, 6};
     struct message_reader r = message_reader(body, sizeof body);
@@ -19,7 +19,7 @@ TEST(message, that_is_cut_off_or_longer_was_not_read_whole)
     CHECK(!message_read_all(&r));
 }
 
-TEST(message, that_is_too_long_is_none)
+TEST(message, done_refuses_what_is_too_long)
 {
     static const unsigned char bytes[1 << 16];
     struct message *m = message_new(MESSAGE_HELLO);

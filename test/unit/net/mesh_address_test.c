@@ -44,7 +44,7 @@ TEST(mesh_address, has_a_host_a_port_or_both)
     }
 }
 
-TEST(mesh_address, comes_out_as_it_was_put_in)
+TEST(mesh_address, text_is_what_was_resolved)
 {
     static const char *const texts[] = {"10.0.0.1:7777", "[fd00::1]:7777", "0.0.0.0:1", "[::]:1"};
     char text[MESH_ADDRESS_MAX];
@@ -93,7 +93,7 @@ TEST(mesh_address, is_own_name_of_a_name_on_loopback_that_does_not_say_so)
     CHECK(!mesh_address_is_own_name("::1", true));
 }
 
-TEST(mesh_address, of_an_interface)
+TEST(mesh_address, of_interface_has_its_address)
 {
     struct mesh_address a;
     char list[256];
@@ -109,7 +109,7 @@ TEST(mesh_address, of_an_interface)
     CHECK_EQ(strlen(list), 2);
 }
 
-TEST(mesh_address, by_route_has_no_port)
+TEST(mesh_address, route_has_no_port)
 {
     struct mesh_address a;
     CHECK_EQ(mesh_address_route("127.0.0.1:7777", AF_UNSPEC, false, 0, &a), 0);

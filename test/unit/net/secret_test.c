@@ -57,7 +57,7 @@ static void is_refused(int rc, const char *sentence)
     CHECK(!s.is_known);
 }
 
-TEST(secret, comes_from_either_variable)
+TEST(secret, read_takes_either_variable)
 {
     struct secret s;
     environment_is(NULL, NULL);
@@ -96,7 +96,7 @@ static bool is_dumped(const char *at)
     return !is_excluded;
 }
 
-TEST(secret, of_the_environment_is_in_no_core_dump)
+TEST(secret, read_keeps_the_environment_out_of_core_dumps)
 {
     struct secret s;
     static char text[] = "LOCUS_SECRET=open sesame"; /* as the system put it: it is not copied */
@@ -110,7 +110,7 @@ TEST(secret, of_the_environment_is_in_no_core_dump)
     unsetenv("LOCUS_SECRET");
 }
 
-TEST(secret, that_is_none_is_refused)
+TEST(secret, read_refuses_what_is_no_secret)
 {
     static char long_text[SECRET_TEXT_MAX + 2];
     memset(long_text, 'x', sizeof long_text - 1);
@@ -142,7 +142,7 @@ TEST(secret, that_is_none_is_refused)
     }
 }
 
-TEST(secret, file_without_permission_is_refused)
+TEST(secret, read_refuses_a_file_without_permission)
 {
     const char *path = new_file("text", 4, 0);
     environment_is(NULL, path);
@@ -154,7 +154,7 @@ TEST(secret, file_without_permission_is_refused)
     if (fd >= 0) SKIP("this user may read everything");
 }
 
-TEST(secret, file_that_everybody_may_read_is_worth_a_line)
+TEST(secret, read_tells_of_a_file_that_everybody_may_read)
 {
     for (int is_open = 0; is_open < 2; is_open++) {
         struct secret s;

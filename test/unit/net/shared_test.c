@@ -77,7 +77,7 @@ TEST(shared, name_is_gone_when_both_have_it_or_the_first_has_left)
     CHECK_EQ(open_file(s.name), -1);
 }
 
-TEST(shared, other_files_are_not_opened)
+TEST(shared, open_refuses_other_files)
 {
     static const char *const files[] = {"not-of-locus", "locus-1-short"};
     static const char *const names[] = {"", "locus-1/../../../etc/passwd", "locus-1-nowhere"};

@@ -17,7 +17,7 @@ TEST(silence, heartbeats_are_four_in_a_time_out_or_staleness_and_two_a_second_at
     CHECK_EQ(silence_shorter_beat_ns(SECOND / 2, 1e-9), SECOND / 1000);
 }
 
-TEST(silence, who_was_cut_off_is_not_believed_for_half_a_time_out)
+TEST(silence, recent_is_half_a_time_out_after_a_long_one)
 {
     struct silence s = {0};
     silence_note(&s, 10 * SECOND, 10 * SECOND + SECOND / 2 - 1, SECOND); /* a pause like any */
@@ -44,7 +44,7 @@ static void check_reason(int fd, uint64_t timeout_ns, const char *wanted)
 }
 
 /* Its kernel answers for a process that does not read. */
-TEST(silence, of_who_acknowledges_is_told_from_that_of_who_is_cut_off)
+TEST(silence, describe_tells_a_peer_that_acknowledges_from_one_that_is_cut_off)
 {
     int fd[2];
     loopback_pair(fd);

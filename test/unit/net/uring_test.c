@@ -12,39 +12,39 @@
 
 enum { WAKES = 100000 };
 
-struct bell {
+struct waker {
     struct uring *uring;
-    uint64_t rung, heard; /* shared */
+    uint64_t woken, heard; /* shared */
 };
 
-/* Rings, and waits until it was heard: a wake-up that gets lost stops everything. */
-static void *ring_the_bell(void *context)
+/* Wakes, and waits until it was heard: a wake-up that gets lost stops everything. */
+static void *wake_often(void *context)
 {
-    struct bell *b = context;
+    struct waker *w = context;
     unsigned seed = 9;
     for (uint64_t i = 1; i <= WAKES; i++) {
-        __atomic_store_n(&b->rung, i, __ATOMIC_RELEASE);
-        uring_wake(b->uring);
-        for (int k = rand_r(&seed) % 300; k > 0; k--) __atomic_load_n(&b->heard, __ATOMIC_RELAXED);
+        __atomic_store_n(&w->woken, i, __ATOMIC_RELEASE);
+        uring_wake(w->uring);
+        for (int k = rand_r(&seed) % 300; k > 0; k--) __atomic_load_n(&w->heard, __ATOMIC_RELAXED);
         if (rand_r(&seed) % 4) continue;
-        while (__atomic_load_n(&b->heard, __ATOMIC_ACQUIRE) < i) sched_yield();
+        while (__atomic_load_n(&w->heard, __ATOMIC_ACQUIRE) < i) sched_yield();
     }
     return NULL;
 }
 
 TEST_WITH(uring, loses_no_wake_up, facing, f)
 {
-    pthread_t ringer;
-    struct bell b = {.uring = f->end.uring};
-    CHECK(!pthread_create(&ringer, NULL, ring_the_bell, &b));
+    pthread_t thread;
+    struct waker w = {.uring = f->end.uring};
+    CHECK(!pthread_create(&thread, NULL, wake_often, &w));
     for (uint64_t heard = 0; heard < WAKES;) {
         uint64_t before = now_ns();
         if (uring_poll(f->end.uring, before) == 0) end_wait(&f->end, before + 20 * SECOND);
         CHECK(now_ns() - before < 10 * SECOND);
-        heard = __atomic_load_n(&b.rung, __ATOMIC_ACQUIRE);
-        __atomic_store_n(&b.heard, heard, __ATOMIC_RELEASE);
+        heard = __atomic_load_n(&w.woken, __ATOMIC_ACQUIRE);
+        __atomic_store_n(&w.heard, heard, __ATOMIC_RELEASE);
     }
-    pthread_join(ringer, NULL);
+    pthread_join(thread, NULL);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
