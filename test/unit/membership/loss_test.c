@@ -1,5 +1,6 @@
 /* Who is lost. Those that must stop are processes of their own; those that die: test/cluster/loss. */
-#include "membership/nodes.h"
+#include "membership/agreement.h"
+#include "membership/peers.h"
 #include "test.h"
 
 #include <errno.h>
@@ -168,5 +169,64 @@ TEST(rendezvous, first_loss_is_heard_although_rank_0_leaves_at_once)
             node_leave(&n[rank]);
         }
         CHECK_EQ(n[3].losses, 0);
+    }
+}
+
+/* ---- a member that sends what makes no sense ---- */
+
+static struct message *barrier(unsigned flags, unsigned code)
+{
+    struct message *m = message_new(MESSAGE_BARRIER);
+    message_put_u32(m, flags);
+    message_put_text(m, "b");
+    message_put_u32(m, code);
+    message_put_text(m, "");
+    message_put_u32(m, 0); /* numbers */
+    return m;
+}
+
+enum { NONSENSE = 9, TWICE = 8 };
+
+static struct message *nonsense(int which)
+{
+    struct message *m = NULL;
+    switch (which) {
+    case 0: return barrier(4, 0); /* no such flag */
+    case 1: return barrier(0, MESSAGE_ERRNO_MAX + 1);
+    case 2: m = barrier(0, 0); break; /* something behind it */
+    case 3: m = message_new(MESSAGE_LEAVE); break;
+    case 4: return message_new(MESSAGE_BARRIER);
+    case 5: return message_new(MESSAGE_HELLO); /* once more */
+    case 6:
+        m = message_new(MESSAGE_REPORT);
+        message_put_u32(m, 3);
+        message_put_text(m, "there is no such rank");
+        return m;
+    case 7:
+        m = message_new(MESSAGE_ABSENT);
+        message_put_u32(m, 2);
+        return m;
+    default: return barrier(0, 0);
+    }
+    message_put_u32(m, 0);
+    return m;
+}
+
+TEST(rendezvous, member_that_sends_nonsense_is_lost)
+{
+    for (int which = 0; which < NONSENSE; which++) {
+        struct node n[3];
+        unsigned char data[TEXT_BYTES];
+        nodes_init(n, 3, nodes_address());
+        nodes_start_but(n, 3, 1, node_join);
+        int fd = peer_join(&n[1]);
+        nodes_finish_but(n, 3, 1);
+        peer_hear(fd, MESSAGE_START, data, sizeof data);
+        peer_say_message(fd, nonsense(which));
+        if (which == TWICE) peer_say_message(fd, nonsense(which));
+        for (int rank = 0; rank < 3; rank += 2)
+            node_expect_loss(&n[rank], 1, "sent a message that makes no sense");
+        close(fd);
+        for (int rank = 2; rank >= 0; rank -= 2) node_leave(&n[rank]);
     }
 }
