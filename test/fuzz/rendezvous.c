@@ -249,24 +249,24 @@ static void step(struct others *c)
     unsigned what = input_below(&c->in, 16);
     int peer = what < 13 ? choose(c) : -1;
     if (what < 13 && peer < 0) return;
-    switch (what) {
-    case 0:
-    case 1:
-    case 2: send_hello(c, peer); break;
-    case 3: send_response(c, peer); break;
-    case 4:
-    case 5:
-    case 6:
-    case 7: send_sound(c, peer); break;
-    case 8:
-    case 9:
-    case 10: send_any(c, peer); break;
-    case 11: send_bytes(&c->in, peer); break;
-    case 12: peer_pace(peer, input_byte(&c->in), input_byte(&c->in) / 2); break;
-    case 13: leave(c); break;
-    case 14: flood(c); break;
-    default: peer_refuse_next();
-    }
+    if (what < 3)
+        send_hello(c, peer);
+    else if (what == 3)
+        send_response(c, peer);
+    else if (what < 8)
+        send_sound(c, peer);
+    else if (what < 11)
+        send_any(c, peer);
+    else if (what == 11)
+        send_bytes(&c->in, peer);
+    else if (what == 12)
+        peer_pace(peer, input_byte(&c->in), input_byte(&c->in) / 2);
+    else if (what == 13)
+        leave(c);
+    else if (what == 14)
+        flood(c);
+    else
+        peer_refuse_next();
     if (input_below(&c->in, 4)) peer_settle();
 }
 

@@ -63,7 +63,7 @@ TEST(wire, cursor_stops_at_an_entry_that_lies)
         {"behind the last entry", 1, 0, 1, {.operation = WIRE_PUSH, .length = 3}},
         {"beyond the end", 2, 0, 3, {.operation = WIRE_PUSH, .length = 3}},
         {"beyond the end", 1, 8, 2, {.operation = WIRE_PUSH, .length = 3}},
-        {"longer than its frame", 0, 0, 2, {.operation = WIRE_PUSH, .length = 40}},
+        {"longer than its frame", 0, 0, 2, {.operation = WIRE_PUSH, .length = 16}},
         {"longer than its frame",
          0,
          0,
