@@ -16,21 +16,10 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum {
-    RANK = 1,
-    CALLER = 2,
-    CALLEE = 0,
-    SIZE = 3,
-    SHARDS = 2,
-    WORDS = 2,
-    SPEECH_MAX = 256,
-    ENDS_MAX = 12,
-    CALLS_MAX = 6
-};
+enum { CALLEE, RANK, CALLER, SIZE, SHARDS = 2, WORDS = 2, MORE_MAX = 256, TALKS_MAX = 12 };
 static const uint64_t CLUSTER = 7, TIMEOUT_NS = 2000000;
 static const unsigned char our_nonce[SECRET_NONCE_BYTES] = "anything will do as a nonce";
 
@@ -40,31 +29,29 @@ struct speech {
     struct mesh_hello change; /* the bytes that are not 0 are changed by them */
     size_t bytes;             /* of the message that are sent */
     size_t more;
-    unsigned char data[SPEECH_MAX];
+    unsigned char data[MORE_MAX];
 };
 
-/* One end of a connection with the node. */
-struct end {
+/* A connection with the node, on a thread of its own. */
+struct talk {
     int fd;
     bool calls; /* the node, as node 2; else it was called by it, as node 0 */
-    unsigned shard, said;
-    size_t heard;
-    struct mesh_hello message;
-    unsigned char their_nonce[SECRET_NONCE_BYTES];
+    bool ends;  /* when it has said hello */
+    unsigned shard;
     struct speech speech[WORDS];
+    pthread_t thread;
 };
 
+static struct secret secret;
+
+/* Of one run. */
 static struct {
-    pthread_mutex_t mutex;
-    int listener, news;
-    char address[MESH_ADDRESS_MAX];
-    struct secret secret;
-    bool has_secret, is_over;
-    struct end end[ENDS_MAX];
-    unsigned ends;
-    struct speech answer[SHARDS][WORDS]; /* of node 0, to the connections in turn */
-    unsigned answered;
-} others = {.mutex = PTHREAD_MUTEX_INITIALIZER, .is_over = true};
+    bool has_secret;
+    int listener; /* node 0's */
+    struct speech answer[SHARDS][WORDS];
+    struct talk talk[TALKS_MAX]; /* the calls to the node come first */
+    unsigned talks;
+} run;
 
 /* ---- what they say --------------------------------------------------------------------------- */
 
@@ -85,186 +72,117 @@ static struct speech make_speech(struct input *in)
     return s;
 }
 
-static void change(struct mesh_hello *h, const struct mesh_hello *by)
+/* A nonce first, then the proof to the nonce that was heard; without a secret there is one word. */
+static void speak(const struct talk *t, unsigned word, const unsigned char *their_nonce)
 {
-    unsigned char bytes[sizeof *h], mask[sizeof *by];
-    memcpy(bytes, h, sizeof bytes);
-    memcpy(mask, by, sizeof mask);
-    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] ^= mask[i];
-    memcpy(h, bytes, sizeof bytes);
-}
-
-static void prove(struct end *e, unsigned char proof[SECRET_PROOF_BYTES])
-{
-    const struct secret_claim claim = {
-        .role = e->calls ? SECRET_CALLER : SECRET_CALLEE,
-        .prover = e->calls ? CALLER : CALLEE,
-        .verifier = RANK,
-        .shard = e->shard,
-        .cluster = CLUSTER,
-        .prover_nonce = our_nonce,
-        .verifier_nonce = e->their_nonce,
-    };
-    secret_prove(&others.secret, &claim, proof);
-}
-
-/* The next word: a nonce first, then the proof; without a secret there is one word. */
-static void speak(struct end *e)
-{
-    if (e->said == WORDS) return;
-    const struct speech *s = &e->speech[e->said];
-    struct mesh_hello h = {
-        .magic = MESH_MAGIC, .version = MESH_VERSION, .cluster = CLUSTER, .shard = e->shard};
-    h.rank = e->calls ? CALLER : CALLEE;
-    if (others.has_secret && e->said == 0) memcpy(h.proof, our_nonce, sizeof h.proof);
-    if (others.has_secret && e->said == 0 && !e->calls) h.status = MESH_CHALLENGE;
-    if (others.has_secret && e->said > 0) prove(e, h.proof);
-    change(&h, &s->change);
-    e->said++;
+    const struct speech *s = &t->speech[word];
+    struct mesh_hello h = {.magic = MESH_MAGIC,
+                           .version = MESH_VERSION,
+                           .cluster = CLUSTER,
+                           .rank = t->calls ? CALLER : CALLEE,
+                           .shard = t->shard};
+    const struct secret_claim claim = {.role = t->calls ? SECRET_CALLER : SECRET_CALLEE,
+                                       .prover = h.rank,
+                                       .verifier = RANK,
+                                       .shard = t->shard,
+                                       .cluster = CLUSTER,
+                                       .prover_nonce = our_nonce,
+                                       .verifier_nonce = their_nonce};
+    if (run.has_secret && word == 0) memcpy(h.proof, our_nonce, sizeof h.proof);
+    if (run.has_secret && word == 0 && !t->calls) h.status = MESH_CHALLENGE;
+    if (run.has_secret && word > 0) secret_prove(&secret, &claim, h.proof);
+    for (size_t i = 0; i < sizeof h; i++)
+        ((unsigned char *)&h)[i] ^= ((const unsigned char *)&s->change)[i];
     if (s->is_silent) return;
-    send(e->fd, &h, s->bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
-    send(e->fd, s->data, s->more, MSG_NOSIGNAL | MSG_DONTWAIT);
+    send(t->fd, &h, s->bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    send(t->fd, s->data, s->more, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void hear(struct end *e)
+/* The caller's nonce comes first, the callee's in its challenge. */
+static void *converse(void *argument)
 {
-    ssize_t n =
-        recv(e->fd, (char *)&e->message + e->heard, sizeof e->message - e->heard, MSG_DONTWAIT);
-    if (n <= 0) {
-        close(e->fd);
-        e->fd = -1;
-        return;
+    struct talk *t = argument;
+    struct mesh_hello heard, nonce = {0};
+    unsigned word = 0;
+    if (t->calls) speak(t, word++, NULL);
+    if (t->ends) shutdown(t->fd, SHUT_WR);
+    for (bool is_first = true; recv(t->fd, &heard, sizeof heard, MSG_WAITALL) == sizeof heard;) {
+        if (is_first) nonce = heard;
+        is_first = false;
+        if (!t->calls) t->shard = heard.shard;
+        if (word < WORDS) speak(t, word++, nonce.proof);
     }
-    e->heard += (size_t)n;
-    if (e->heard < sizeof e->message) return;
-    e->heard = 0;
-    /* The caller's nonce comes first, the callee's in its challenge. */
-    if (e->said == (e->calls ? 1 : 0))
-        memcpy(e->their_nonce, e->message.proof, sizeof e->their_nonce);
-    if (!e->calls) e->shard = e->message.shard;
-    speak(e);
-}
-
-/* ---- a thread for all of them ---------------------------------------------------------------- */
-
-static void answer_call(void)
-{
-    int fd = accept4(others.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) return;
-    if (others.is_over || others.ends == ENDS_MAX) {
-        close(fd);
-        return;
-    }
-    struct end *e = &others.end[others.ends++];
-    *e = (struct end){.fd = fd};
-    memcpy(e->speech, others.answer[others.answered++ % SHARDS], sizeof e->speech);
-}
-
-static void handle(const struct pollfd *p, unsigned ends)
-{
-    uint64_t news;
-    if (p[0].revents && read(others.news, &news, sizeof news) < 0) MUST(errno == EAGAIN);
-    for (unsigned i = 0; i < ends && i < others.ends; i++)
-        if (p[2 + i].revents && others.end[i].fd == p[2 + i].fd) hear(&others.end[i]);
-    if (p[1].revents) answer_call();
-}
-
-static void *attend(void *unused)
-{
-    for (;;) {
-        struct pollfd p[2 + ENDS_MAX] = {{.fd = others.news, .events = POLLIN},
-                                         {.fd = others.listener, .events = POLLIN}};
-        pthread_mutex_lock(&others.mutex);
-        unsigned ends = others.ends;
-        for (unsigned i = 0; i < ends; i++)
-            p[2 + i] = (struct pollfd){.fd = others.end[i].fd, .events = POLLIN};
-        pthread_mutex_unlock(&others.mutex);
-        poll(p, 2 + ends, -1);
-        pthread_mutex_lock(&others.mutex);
-        handle(p, ends);
-        pthread_mutex_unlock(&others.mutex);
-    }
-    return unused;
-}
-
-static void start_others(void)
-{
-    static const char text[] = "a secret";
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t bytes = sizeof a;
-    pthread_t thread;
-    if (*others.address) return;
-    MUST(secret_from_text(&others.secret, "the secret", text, sizeof text - 1) == 0);
-    others.news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    others.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    MUST(bind(others.listener, (struct sockaddr *)&a, sizeof a) == 0 &&
-         listen(others.listener, 64) == 0);
-    MUST(getsockname(others.listener, (struct sockaddr *)&a, &bytes) == 0);
-    snprintf(others.address, sizeof others.address, "127.0.0.1:%u", ntohs(a.sin_port));
-    MUST(pthread_create(&thread, NULL, attend, NULL) == 0);
+    return NULL;
 }
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-/* The fuzzer's alarm interrupts it; the connection is made all the same. */
-static void connect_to(int fd, const struct sockaddr_in *a)
+static void begin_talk(struct talk *t)
 {
-    int error = connect(fd, (const struct sockaddr *)a, sizeof *a) ? errno : 0;
-    if (error == EINTR) {
-        struct pollfd p = {.fd = fd, .events = POLLOUT};
-        socklen_t bytes = sizeof error;
-        while (poll(&p, 1, -1) < 0) MUST(errno == EINTR);
-        MUST(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) == 0);
-    }
-    if (error) fprintf(stderr, "connecting: %s\n", strerror(error));
-    MUST(error == 0);
+    MUST(pthread_create(&t->thread, NULL, converse, t) == 0);
+    run.talks++;
 }
 
-static void call(struct input *in, const char *address, unsigned shard)
+static void *answer_calls(void *unused)
+{
+    for (unsigned answered = 0; run.talks < TALKS_MAX; answered++) {
+        int fd = accept4(run.listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd < 0) break;
+        struct talk *t = &run.talk[run.talks];
+        *t = (struct talk){.fd = fd};
+        memcpy(t->speech, run.answer[answered % SHARDS], sizeof t->speech);
+        begin_talk(t);
+    }
+    return unused;
+}
+
+/* The fuzzer's alarm interrupts it; the connection is made all the same. */
+static int connect_to(const char *address)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct end *e = &others.end[others.ends];
-    *e = (struct end){.calls = true, .shard = shard};
-    for (unsigned w = 0; w < WORDS; w++) e->speech[w] = make_speech(in);
-    bool ends = input_rarely(in, 8);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     a.sin_port = htons((uint16_t)strtoul(strchr(address, ':') + 1, NULL, 10));
-    e->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    MUST(e->fd >= 0);
-    connect_to(e->fd, &a);
-    others.ends++;
-    speak(e);
-    if (ends) shutdown(e->fd, SHUT_WR);
+    MUST(fd >= 0);
+    if (connect(fd, (const struct sockaddr *)&a, sizeof a) == 0) return fd;
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    while (errno == EINTR && poll(&p, 1, -1) != 1) continue;
+    MUST(p.revents == POLLOUT);
+    return fd;
 }
 
-/* The node's port is `address`. */
-static void begin(struct input *in, const char *address)
+/* Node 0's port, and the calls to the node's. */
+static void begin(struct input *in, char address[SIZE][MESH_ADDRESS_MAX])
 {
-    const uint64_t one = 1;
-    pthread_mutex_lock(&others.mutex);
-    others.has_secret = input_byte(in) & 1;
-    others.is_over = false;
-    others.answered = 0;
+    const struct mesh_place place = {.listen = "127.0.0.1"};
+    run.has_secret = input_byte(in) & 1;
+    run.talks = 0;
+    MUST(mesh_listen(&place, &run.listener, address[CALLEE]) == 0);
     for (unsigned s = 0; s < SHARDS; s++)
-        for (unsigned w = 0; w < WORDS; w++) others.answer[s][w] = make_speech(in);
-    for (unsigned i = 0, calls = input_below(in, CALLS_MAX + 1); i < calls; i++)
-        call(in, address, i % SHARDS);
-    MUST(write(others.news, &one, sizeof one) == sizeof one);
-    pthread_mutex_unlock(&others.mutex);
+        for (unsigned w = 0; w < WORDS; w++) run.answer[s][w] = make_speech(in);
+    for (unsigned i = 0, calls = input_below(in, TALKS_MAX / 2 + 1); i < calls; i++) {
+        struct talk *t = &run.talk[i];
+        *t = (struct talk){.calls = true, .shard = i % SHARDS};
+        for (unsigned w = 0; w < WORDS; w++) t->speech[w] = make_speech(in);
+        t->ends = input_rarely(in, 8);
+        t->fd = connect_to(address[RANK]);
+        begin_talk(t);
+    }
 }
 
 /* Without a rest that the kernel keeps for a minute. */
-static void end(void)
+static void end(pthread_t answering)
 {
     const struct linger at_once = {.l_onoff = 1};
-    pthread_mutex_lock(&others.mutex);
-    others.is_over = true;
-    for (; others.ends > 0; others.ends--) {
-        int fd = others.end[others.ends - 1].fd;
-        if (fd < 0) continue;
+    shutdown(run.listener, SHUT_RDWR);
+    pthread_join(answering, NULL);
+    close(run.listener);
+    for (unsigned i = 0; i < run.talks; i++) {
+        int fd = run.talk[i].fd;
+        shutdown(fd, SHUT_RDWR);
+        pthread_join(run.talk[i].thread, NULL);
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
         close(fd);
     }
-    pthread_mutex_unlock(&others.mutex);
 }
 
 /* A mesh that failed may leave some of its links, which are the caller's to close; a complete one
@@ -280,18 +198,24 @@ static void check(int rc, const int *fd)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static int descriptors = -1;
     struct input in = input_of(data, size);
     char address[SIZE][MESH_ADDRESS_MAX] = {"", "", "127.0.0.1:1"};
     int fd[SIZE * SHARDS];
+    pthread_t answering;
     struct mesh_config c = {.cluster = CLUSTER, .rank = RANK, .size = SIZE, .shards = SHARDS};
     c.address = (const char(*)[MESH_ADDRESS_MAX])address;
+    if (!secret.is_known) MUST(secret_from_text(&secret, "the secret", "a secret", 8) == 0);
     MUST(mesh_listen(&(struct mesh_place){.listen = "127.0.0.1"}, &c.listener, address[RANK]) == 0);
-    start_others();
-    memcpy(address[CALLEE], others.address, sizeof address[CALLEE]);
-    begin(&in, address[RANK]);
-    if (others.has_secret) c.secret = &others.secret;
+    begin(&in, address);
+    MUST(pthread_create(&answering, NULL, answer_calls, NULL) == 0);
+    if (run.has_secret) c.secret = &secret;
     c.deadline_ns = clock_now_ns() + TIMEOUT_NS;
     check(mesh_connect(&c, fd), fd);
-    end();
+    end(answering);
+    int next = dup(STDERR_FILENO);
+    close(next);
+    if (descriptors < 0) descriptors = next;
+    MUST(next <= descriptors);
     return 0;
 }

@@ -39,6 +39,14 @@ static bool is_busy;
 static struct nng_stream stream[PEERS_MAX];
 static nng_stream_listener listener;
 
+static void unlock(const int *unused)
+{
+    (void)unused;
+    pthread_mutex_unlock(&mutex);
+}
+/* To the end of the block. */
+#define LOCKED() __attribute__((cleanup(unlock), unused)) int is_locked = pthread_mutex_lock(&mutex)
+
 /* ---- operations ------------------------------------------------------------------------------ */
 
 static void finish(nng_aio *a, int result, size_t count)
@@ -78,30 +86,28 @@ static void *run(void *unused)
     return unused;
 }
 
+#define AWAIT(condition) \
+    LOCKED(); \
+    while (!(condition)) pthread_cond_wait(&changed, &mutex)
+
 void peer_settle(void)
 {
-    pthread_mutex_lock(&mutex);
-    while (first || is_busy) pthread_cond_wait(&changed, &mutex);
-    pthread_mutex_unlock(&mutex);
+    AWAIT(!first && !is_busy);
 }
 
 void peer_await_accept(void)
 {
-    pthread_mutex_lock(&mutex);
-    while (!listener.accepting) pthread_cond_wait(&changed, &mutex);
-    pthread_mutex_unlock(&mutex);
+    AWAIT(listener.accepting);
 }
 
 void peer_await_taken(int peer)
 {
-    pthread_mutex_lock(&mutex);
-    while (!stream[peer].is_taken) pthread_cond_wait(&changed, &mutex);
-    pthread_mutex_unlock(&mutex);
+    AWAIT(stream[peer].is_taken);
 }
 
-static void wait_for(const nng_aio *a)
+void nng_aio_wait(nng_aio *a)
 {
-    while (a->is_queued || a->is_running) pthread_cond_wait(&changed, &mutex);
+    AWAIT(!a->is_queued && !a->is_running);
 }
 
 int nng_aio_alloc(nng_aio **out, void (*callback)(void *), void *argument)
@@ -121,27 +127,19 @@ static void forget(nng_aio **place, const nng_aio *a)
 
 void nng_aio_stop(nng_aio *a)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     forget(&listener.accepting, a);
     for (unsigned i = 0; i < PEERS_MAX; i++) {
         forget(&stream[i].receiving, a);
         forget(&stream[i].sending, a);
     }
-    wait_for(a);
-    pthread_mutex_unlock(&mutex);
+    while (a->is_queued || a->is_running) pthread_cond_wait(&changed, &mutex);
 }
 
 void nng_aio_free(nng_aio *a)
 {
     if (a) nng_aio_stop(a);
     free(a);
-}
-
-void nng_aio_wait(nng_aio *a)
-{
-    pthread_mutex_lock(&mutex);
-    wait_for(a);
-    pthread_mutex_unlock(&mutex);
 }
 
 int nng_aio_result(nng_aio *a)
@@ -219,40 +217,43 @@ static void go_on_sending(nng_stream *s)
     finish(a, s->is_closed ? NNG_ECLOSED : s->is_reset ? NNG_ECONNRESET : 0, is_over ? 0 : n);
 }
 
+static void begin(nng_stream *s, nng_aio **place, nng_aio *a, void (*go_on)(nng_stream *))
+{
+    LOCKED();
+    MUST(!*place && !s->is_freed && !a->is_queued);
+    *place = a;
+    go_on(s);
+}
+
 void nng_stream_recv(nng_stream *s, nng_aio *a)
 {
-    pthread_mutex_lock(&mutex);
-    MUST(!s->receiving && !s->is_freed && !a->is_queued);
-    s->receiving = a;
-    go_on_receiving(s);
-    pthread_mutex_unlock(&mutex);
+    begin(s, &s->receiving, a, go_on_receiving);
 }
 
 void nng_stream_send(nng_stream *s, nng_aio *a)
 {
-    pthread_mutex_lock(&mutex);
-    MUST(!s->sending && !s->is_freed && !a->is_queued);
-    s->sending = a;
+    begin(s, &s->sending, a, go_on_sending);
+}
+
+static void go_on_both(nng_stream *s)
+{
+    go_on_receiving(s);
     go_on_sending(s);
-    pthread_mutex_unlock(&mutex);
 }
 
 void nng_stream_close(nng_stream *s)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     MUST(!s->is_freed);
     s->is_closed = true;
-    go_on_receiving(s);
-    go_on_sending(s);
-    pthread_mutex_unlock(&mutex);
+    go_on_both(s);
 }
 
 void nng_stream_free(nng_stream *s)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     MUST(!s->is_freed && s->is_closed && !s->receiving && !s->sending);
     s->is_freed = true;
-    pthread_mutex_unlock(&mutex);
 }
 
 /* They are nowhere. */
@@ -301,10 +302,9 @@ static nng_stream *take_peer(void)
 void nng_stream_dialer_dial(nng_stream_dialer *d, nng_aio *a)
 {
     (void)d;
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     a->output = take_peer();
     finish(a, a->output ? 0 : NNG_ECONNREFUSED, 0);
-    pthread_mutex_unlock(&mutex);
 }
 
 /* ---- the listener ---------------------------------------------------------------------------- */
@@ -354,20 +354,18 @@ int nng_stream_listener_get_addr(nng_stream_listener *l, const char *name, nng_s
 
 void nng_stream_listener_accept(nng_stream_listener *l, nng_aio *a)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     MUST(!l->accepting);
     l->accepting = a;
     pthread_cond_broadcast(&changed);
     go_on_accepting(l);
-    pthread_mutex_unlock(&mutex);
 }
 
 void nng_stream_listener_close(nng_stream_listener *l)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     l->is_open = false;
     go_on_accepting(l);
-    pthread_mutex_unlock(&mutex);
 }
 
 void nng_stream_listener_free(nng_stream_listener *l)
@@ -380,7 +378,7 @@ void nng_stream_listener_free(nng_stream_listener *l)
 void nng_reset(void)
 {
     static pthread_t thread;
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     if (!thread) pthread_create(&thread, NULL, run, NULL);
     for (unsigned i = 0; i < PEERS_MAX; i++) {
         if (!stream[i].is_used) break;
@@ -389,13 +387,12 @@ void nng_reset(void)
     }
     MUST(!listener.is_open && !listener.accepting && !first);
     listener.refuses = false;
-    pthread_mutex_unlock(&mutex);
 }
 
 int peer_connect(void)
 {
     int peer = -1;
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     for (int i = 0; i < PEERS_MAX && peer < 0; i++)
         if (!stream[i].is_used) peer = i;
     if (peer >= 0) {
@@ -405,62 +402,53 @@ int peer_connect(void)
         s->pace_in = s->pace_out = SIZE_MAX;
         go_on_accepting(&listener);
     }
-    pthread_mutex_unlock(&mutex);
     return peer;
 }
 
 void peer_send(int peer, const void *data, size_t bytes)
 {
     struct nng_stream *s = &stream[peer];
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     if (bytes > 0 && bytes <= PEER_BYTES - s->have && !s->has_ended) {
         memcpy(s->in + s->have, data, bytes);
         s->have += bytes;
         go_on_receiving(s);
     }
-    pthread_mutex_unlock(&mutex);
 }
 
 void peer_end(int peer)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     stream[peer].has_ended = true;
-    go_on_receiving(&stream[peer]);
-    pthread_mutex_unlock(&mutex);
+    go_on_both(&stream[peer]);
 }
 
 void peer_reset(int peer)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     stream[peer].is_reset = true;
-    go_on_receiving(&stream[peer]);
-    go_on_sending(&stream[peer]);
-    pthread_mutex_unlock(&mutex);
+    go_on_both(&stream[peer]);
 }
 
 void peer_pace(int peer, size_t in, size_t out)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     stream[peer].pace_in = in > 0 ? in : 1;
     stream[peer].pace_out = out;
-    go_on_receiving(&stream[peer]);
-    go_on_sending(&stream[peer]);
-    pthread_mutex_unlock(&mutex);
+    go_on_both(&stream[peer]);
 }
 
 size_t peer_heard(int peer, void *data, size_t max)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     size_t n = smaller(stream[peer].heard, max);
     memcpy(data, stream[peer].said + stream[peer].heard - n, n);
-    pthread_mutex_unlock(&mutex);
     return n;
 }
 
 void peer_refuse_next(void)
 {
-    pthread_mutex_lock(&mutex);
+    LOCKED();
     listener.refuses = true;
     go_on_accepting(&listener);
-    pthread_mutex_unlock(&mutex);
 }

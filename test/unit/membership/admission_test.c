@@ -1,6 +1,7 @@
-/* Who knows the cluster's secret. */
+/* Who may join: who proves that it knows the cluster's secret. */
 #include "membership/peers.h"
 #include "net/secret.h"
+#include "net/strangers.h"
 #include "test.h"
 
 #include <errno.h>
@@ -11,27 +12,10 @@
 
 enum { MASK = 0x5a };
 
-static struct secret secret_of(const char *text)
-{
-    struct secret s;
-    CHECK_EQ(secret_from_text(&s, "a text", text, strlen(text)), 0);
-    return s;
-}
-
 static void init_sharing(struct node *n, int size, const struct secret *s)
 {
     nodes_init(n, size, nodes_address());
     for (int rank = 0; rank < size; rank++) n[rank].config.secret = s;
-}
-
-TEST(rendezvous, nodes_that_know_the_secret_join)
-{
-    struct node n[4];
-    struct secret s = secret_of("open sesame");
-    init_sharing(n, 4, &s);
-    nodes_join(n, 4);
-    nodes_meet(n, 4);
-    nodes_leave(n, 4);
 }
 
 /* How often the key lies in what this process may write. `masked` is the key but for a mask, so
@@ -59,7 +43,7 @@ static unsigned count_keys(const unsigned char masked[SECRET_KEY_BYTES])
 }
 
 /* Nothing needs it once all have joined. */
-TEST(rendezvous, the_key_is_wiped_when_all_have_joined)
+TEST(rendezvous, key_is_wiped_when_all_have_joined)
 {
 #if defined(LOCUS_ASAN) || defined(LOCUS_TSAN)
     SKIP("a sanitizer's shadow is too large to be searched");
@@ -78,97 +62,55 @@ TEST(rendezvous, the_key_is_wiped_when_all_have_joined)
 }
 
 /* It is told, unless a busy machine took all its time: then it gets more. */
-static void be_turned_away(struct node *unauthenticated)
+static void be_turned_away(struct node *unauthenticated, const char *sentence)
 {
+    unauthenticated->config.node.join_timeout_s = 0.5;
     do {
         node_join(unauthenticated);
         unauthenticated->config.node.join_timeout_s *= 4;
     } while (unauthenticated->rc == -ETIMEDOUT &&
              unauthenticated->config.node.join_timeout_s < 120);
+    nodes_check(unauthenticated, 1, -EACCES, sentence);
 }
 
-/* `unauthenticated` comes in place of rank 2 and is refused, at once or when its time is over; the
- * others go on waiting, and rank 2 joins in the end. */
-static void check_turned_away(struct node n[3], struct node *unauthenticated, int rc,
-                              const char *sentence)
+/* At once or when its time is over; the others go on waiting, and rank 2 joins in the end. */
+TEST(rendezvous, node_of_another_secret_is_refused_and_the_others_wait_on)
 {
-    char text[TEXT_BYTES];
-    struct caught c = stderr_catch();
-    node_start(&n[0], node_join);
-    node_start(&n[1], node_join);
-    be_turned_away(unauthenticated);
-    node_join(&n[2]);
-    node_finish(&n[0]);
-    node_finish(&n[1]);
-    stderr_release(&c, text, sizeof text);
-    CHECK_EQ(unauthenticated->rc, rc);
-    CHECK_STR(unauthenticated->error, sentence);
-    nodes_check(n, 3, 0, "");
-    CHECK_STR(text, "locus: refused: ");
-    CHECK_STR(text, sentence);
-    nodes_leave(n, 3);
-}
-
-TEST(rendezvous, who_does_not_know_the_secret_is_refused_and_the_others_wait_on)
-{
-    struct node n[3], unauthenticated;
     struct secret right = secret_of("open sesame"), wrong = secret_of("open barley");
-    for (int i = 0; i < 2; i++) {
-        init_sharing(n, 3, &right);
+    const struct {
+        const struct secret *ours, *theirs;
+        const char *sentence;
+    } cases[] = {
+        {&right, NULL,
+         ") does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes"},
+        {&right, &wrong,
+         ") does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes"},
+        {NULL, &right,
+         ") knows a secret, but rank 0 of this cluster has none; set LOCUS_SECRET to the same on "
+         "all nodes"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct node n[3], unauthenticated;
+        char text[TEXT_BYTES];
+        init_sharing(n, 3, cases[i].ours);
         node_init(&unauthenticated, 2, 3, n[0].config.node.rendezvous);
-        unauthenticated.config.secret = i ? &wrong : NULL;
-        unauthenticated.config.node.join_timeout_s = 0.5;
-        check_turned_away(n, &unauthenticated, -EACCES, "node 2 (127.0.0.1:");
-        CHECK_STR(
-            unauthenticated.error,
-            ") does not know the cluster's secret; set LOCUS_SECRET to the same on all nodes");
+        unauthenticated.config.secret = cases[i].theirs;
+        struct caught c = stderr_catch();
+        node_start(&n[0], node_join);
+        node_start(&n[1], node_join);
+        be_turned_away(&unauthenticated, cases[i].sentence);
+        CHECK_STR(unauthenticated.error, "node 2 (127.0.0.1:");
+        node_start(&n[2], node_join);
+        nodes_finish(n, 3);
+        stderr_release(&c, text, sizeof text);
+        nodes_check(n, 3, 0, "");
+        CHECK_STR(text, "locus: refused: ");
+        CHECK_STR(text, cases[i].sentence);
+        nodes_leave(n, 3);
     }
 }
 
-TEST(rendezvous, a_secret_that_rank_0_does_not_have_is_named_on_both_sides)
-{
-    struct node n[3], unauthenticated;
-    struct secret s = secret_of("open sesame");
-    nodes_init(n, 3, nodes_address());
-    node_init(&unauthenticated, 2, 3, n[0].config.node.rendezvous);
-    unauthenticated.config.secret = &s;
-    unauthenticated.config.node.join_timeout_s = 0.5;
-    check_turned_away(
-        n, &unauthenticated, -EACCES,
-        ") knows a secret, but rank 0 of this cluster has none; set LOCUS_SECRET to the same on all nodes");
-}
-
-/* What an unauthenticated peer claims ends nothing: neither another configuration nor another
- * version. */
-TEST(rendezvous, an_unauthenticated_peer_cannot_end_the_joining_of_others)
-{
-    struct node n[3], unauthenticated;
-    struct secret right = secret_of("open sesame"), wrong = secret_of("open barley");
-    unsigned char hello[TEXT_BYTES];
-    char sentence[TEXT_BYTES];
-    init_sharing(n, 3, &right);
-    node_start(&n[0], node_join);
-    size_t bytes = peer_hello(&n[1].config, hello, sizeof hello);
-    hello[4] = 99; /* the version */
-    int fd = peer_connect(n[0].config.node.rendezvous);
-    peer_say(fd, hello, bytes);
-    peer_read_refusal(fd, sentence, sizeof sentence);
-    CHECK_STR(sentence, "rank 1 speaks version 99 of the protocol, rank 0 speaks ");
-    node_init(&unauthenticated, 1, 4, n[0].config.node.rendezvous);
-    unauthenticated.config.secret = &wrong;
-    unauthenticated.config.node.shards = 77;
-    unauthenticated.config.node.join_timeout_s = 0.5;
-    be_turned_away(&unauthenticated);
-    CHECK_EQ(unauthenticated.rc, -EACCES);
-    node_start(&n[1], node_join);
-    node_join(&n[2]);
-    node_finish(&n[0]);
-    node_finish(&n[1]);
-    nodes_check(n, 3, 0, "");
-    nodes_leave(n, 3);
-}
-
-TEST(rendezvous, who_was_refused_is_named_when_nobody_else_comes)
+TEST(rendezvous, refused_node_is_named_when_nobody_else_comes)
 {
     struct node n[2], unauthenticated;
     struct secret s = secret_of("open sesame");
@@ -179,13 +121,12 @@ TEST(rendezvous, who_was_refused_is_named_when_nobody_else_comes)
     node_join(&unauthenticated);
     CHECK_EQ(unauthenticated.rc, -EACCES);
     node_finish(&n[0]);
-    CHECK_EQ(n[0].rc, -ETIMEDOUT);
-    CHECK_STR(n[0].error, "rank 1 of 2 has not joined after 3 s; rendezvous 127.0.0.1:");
+    nodes_check(n, 1, -ETIMEDOUT, "rank 1 of 2 has not joined after 3 s; rendezvous 127.0.0.1:");
     CHECK_STR(n[0].error, "; refused was: node 1 (127.0.0.1:");
     CHECK_STR(n[0].error, "does not know the cluster's secret");
 }
 
-/* A unauthenticated peer's RESPONSE as node `n`, which knows the secret. */
+/* An unauthenticated peer's RESPONSE as node `n`, which knows the secret. */
 static size_t make_response(const struct node *n, const unsigned char *challenge,
                             unsigned char *data)
 {
@@ -216,19 +157,26 @@ static int be_challenged(const struct node *n, unsigned char challenge[SECRET_NO
 {
     unsigned char data[TEXT_BYTES];
     int fd = peer_connect(n->config.node.rendezvous);
-    peer_say(fd, data, peer_hello(&n->config, data, sizeof data));
+    peer_say_hello(fd, &n->config);
     CHECK_EQ(peer_hear(fd, MESSAGE_CHALLENGE, data, sizeof data),
              MESSAGE_HEADER_BYTES + SECRET_NONCE_BYTES);
     memcpy(challenge, data + MESSAGE_HEADER_BYTES, SECRET_NONCE_BYTES);
     return fd;
 }
 
-TEST(rendezvous, a_response_is_good_for_its_challenge_alone)
+static void be_refused(int fd)
+{
+    char sentence[TEXT_BYTES];
+    peer_read_refusal(fd, sentence, sizeof sentence);
+    CHECK_STR(sentence, "node 1 (127.0.0.1:");
+    CHECK_STR(sentence, "does not know the cluster's secret");
+}
+
+TEST(rendezvous, response_is_good_for_its_challenge_alone)
 {
     struct node n[2];
     struct secret s = secret_of("open sesame");
     unsigned char challenge[SECRET_NONCE_BYTES], response[TEXT_BYTES], welcome[TEXT_BYTES];
-    char sentence[TEXT_BYTES];
     init_sharing(n, 2, &s);
     node_start(&n[0], node_join);
 
@@ -240,16 +188,13 @@ TEST(rendezvous, a_response_is_good_for_its_challenge_alone)
     size_t bytes = make_response(&n[1], challenge, response);
     int other = be_challenged(&n[1], challenge);
     peer_say(other, response, bytes); /* overheard, and played back */
-    peer_read_refusal(other, sentence, sizeof sentence);
-    CHECK_STR(sentence, "node 1 (127.0.0.1:");
-    CHECK_STR(sentence, "does not know the cluster's secret");
+    be_refused(other);
 
     other = be_challenged(&n[1], challenge);
     bytes = make_response(&n[1], challenge, response);
     response[bytes - 1] ^= 1; /* the tables' flags: what it says of itself is vouched for, too */
     peer_say(other, response, bytes);
-    peer_read_refusal(other, sentence, sizeof sentence);
-    CHECK_STR(sentence, "does not know the cluster's secret");
+    be_refused(other);
     close(fd);
 
     fd = be_challenged(&n[1], challenge);
@@ -295,51 +240,30 @@ static void say_refusal(int fd, const unsigned char *proof)
     peer_say_message(fd, m);
 }
 
-static void welcome_without_proof(int fd)
-{
-    peer_say_message(fd, peer_welcome(zeros));
-}
+/* What would end a node's joining. */
+enum { SAYINGS = 6 };
 
-static void welcome_with_its_own_proof(int fd)
+static void say(int fd, int which)
 {
+    static const unsigned char other_version[] = {'l', 'o', 'c', 'r', 9, 0, 8, 0, 0, 0, 0, 0};
     unsigned char data[TEXT_BYTES];
-    peer_say_message(fd, peer_welcome(hear_response(fd, data)));
+    switch (which) {
+    case 0: peer_say_message(fd, peer_welcome(zeros)); break;
+    case 1: peer_say_message(fd, peer_welcome(hear_response(fd, data))); break;
+    case 2: say_refusal(fd, NULL); break;
+    case 3: say_refusal(fd, hear_response(fd, data)); break;
+    case 4: peer_say(fd, other_version, sizeof other_version); break;
+    default: peer_say(fd, "HTTP/1.1 400 Bad Request\r\n\r\n", 28);
+    }
 }
 
-static void refuse_without_proof(int fd)
+/* Somebody listens at rank 0's address before it, and proves nothing. The node says so once, tries again, and joins when rank 0 is there. */
+TEST(rendezvous, rank_0_that_has_proved_nothing_ends_no_joining)
 {
-    say_refusal(fd, NULL);
-}
-
-static void refuse_with_its_own_proof(int fd)
-{
-    unsigned char data[TEXT_BYTES];
-    say_refusal(fd, hear_response(fd, data));
-}
-
-static void speak_another_version(int fd)
-{
-    static const unsigned char heartbeat[] = {'l', 'o', 'c', 'r', 9, 0, 8, 0, 0, 0, 0, 0};
-    peer_say(fd, heartbeat, sizeof heartbeat);
-}
-
-static void speak_otherwise(int fd)
-{
-    static const char greeting[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
-    peer_say(fd, greeting, sizeof greeting);
-}
-
-/* Somebody listens at rank 0's address before it, and says what would end a node's joining. The
- * node says so once, tries again, and joins when rank 0 is there. */
-TEST(rendezvous, who_has_proved_nothing_ends_no_joining)
-{
-    static void (*const conduct[])(int fd) = {welcome_without_proof, welcome_with_its_own_proof,
-                                              refuse_without_proof,  refuse_with_its_own_proof,
-                                              speak_another_version, speak_otherwise};
     unsigned char data[TEXT_BYTES];
     char text[TEXT_BYTES];
     struct secret s = secret_of("open sesame");
-    for (unsigned i = 0; i < sizeof conduct / sizeof *conduct; i++) {
+    for (int i = 0; i < SAYINGS; i++) {
         struct node n[2];
         struct caught c = stderr_catch();
         init_sharing(n, 2, &s);
@@ -347,7 +271,7 @@ TEST(rendezvous, who_has_proved_nothing_ends_no_joining)
         for (int again = 0; again < 3; again++) {
             if (again) impostor_meet_again(&impostor);
             peer_hear(impostor.fd, MESSAGE_HELLO, data, sizeof data);
-            conduct[i](impostor.fd);
+            say(impostor.fd, i);
             CHECK(peer_is_cut_off(impostor.fd, 10000));
         }
         close(impostor.listener);
@@ -364,7 +288,7 @@ TEST(rendezvous, who_has_proved_nothing_ends_no_joining)
 }
 
 /* A node without a secret has nothing to ask a proof of. */
-TEST(rendezvous, a_secret_that_rank_0_asks_for_is_named)
+TEST(rendezvous, secret_that_rank_0_asks_for_is_named)
 {
     unsigned char data[TEXT_BYTES];
     struct node n;
@@ -379,7 +303,7 @@ TEST(rendezvous, a_secret_that_rank_0_asks_for_is_named)
 }
 
 /* A refusal that rank 0 has proved ends it at once. */
-TEST(rendezvous, a_refusal_with_a_proof_is_believed)
+TEST(rendezvous, refusal_with_a_proof_is_believed)
 {
     struct node n[2];
     struct secret s = secret_of("open sesame");
@@ -391,7 +315,7 @@ TEST(rendezvous, a_refusal_with_a_proof_is_believed)
     nodes_check(n, 2, -EINVAL, "rank 1 has shards 4, rank 0 has 2");
 }
 
-TEST(rendezvous, who_does_not_answer_the_challenge_is_cut_off)
+TEST(rendezvous, peer_that_does_not_answer_the_challenge_is_cut_off)
 {
     struct node n[2];
     struct secret s = secret_of("open sesame");
@@ -408,19 +332,37 @@ TEST(rendezvous, who_does_not_answer_the_challenge_is_cut_off)
 
 TEST(rendezvous, without_a_secret_rank_0_stays_on_loopback)
 {
+    static const char *const cases[][2] = {
+        {"192.0.2.1:7777",
+         "192.0.2.1:7777 is not on loopback, and the cluster has no secret: set LOCUS_SECRET"},
+        {"0.0.0.0:7777",
+         "or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN"},
+    };
     struct node n[2];
-    node_init(&n[0], 0, 2, "192.0.2.1:7777");
-    n[0].config.loopback_only = true;
-    node_check_wrong(
-        &n[0], -EACCES,
-        "192.0.2.1:7777 is not on loopback, and the cluster has no secret: set LOCUS_SECRET");
-    node_init(&n[0], 0, 2, "0.0.0.0:7777");
-    n[0].config.loopback_only = true;
-    node_check_wrong(
-        &n[0], -EACCES,
-        "or, where the whole network is trusted, name the address to listen at with LOCUS_LISTEN");
+    for (int i = 0; i < 2; i++) {
+        node_init(&n[0], 0, 2, cases[i][0]);
+        n[0].config.loopback_only = true;
+        node_check_wrong(&n[0], -EACCES, cases[i][1]);
+    }
     nodes_init(n, 2, nodes_address());
     n[0].config.loopback_only = n[1].config.loopback_only = true;
     nodes_join(n, 2);
+    nodes_leave(n, 2);
+}
+
+/* The first loses its place when so many have been accepted, each a hundredth of a second after
+ * the one before. */
+TEST(rendezvous, flood_of_connections_to_a_running_job_is_accepted_slowly)
+{
+    enum { PLACES = STRANGERS_MAX + 2, FLOOD = PLACES + 20 };
+    struct node n[2];
+    int fd[FLOOD];
+    nodes_form(n, 2);
+    uint64_t began_ns = now_ns();
+    for (int i = 0; i < FLOOD; i++) fd[i] = peer_connect(n[0].config.node.rendezvous);
+    CHECK(peer_is_cut_off(fd[0], 60000));
+    CHECK(now_ns() - began_ns > (PLACES - 1) * SECOND / 100);
+    nodes_meet(n, 2);
+    for (int i = 1; i < FLOOD; i++) close(fd[i]);
     nodes_leave(n, 2);
 }

@@ -43,7 +43,7 @@ static size_t bytes_of(const struct message *m)
     return m->bytes - MESSAGE_HEADER_BYTES;
 }
 
-TEST(hello, comes_out_as_it_was_put_in)
+TEST(hello, read_takes_what_write_wrote)
 {
     struct rendezvous_config c = config();
     struct secret s;
@@ -62,68 +62,51 @@ TEST(hello, comes_out_as_it_was_put_in)
 }
 
 /* As a peer that breaks off, or is no peer, may send it. */
-TEST(hello, that_is_not_whole_is_none)
+TEST(hello, read_refuses_what_is_not_whole)
 {
     struct rendezvous_config c = config();
     struct message *m = written(&c);
     size_t whole = bytes_of(m);
-    unsigned char *longer = calloc(1, whole + 1);
-    struct hello h;
-    CHECK(longer != NULL);
-    for (size_t bytes = 0; bytes < whole; bytes++) {
-        unsigned char *part = malloc(bytes ? bytes : 1); /* of its size: a sanitizer sees its end */
+    for (size_t bytes = 0; bytes <= whole + 1; bytes++) {
+        struct hello h;
+        /* of its size: a sanitizer sees its end */
+        unsigned char *part = calloc(1, bytes ? bytes : 1);
         CHECK(part != NULL);
-        memcpy(part, body_of(m), bytes);
-        CHECK(!hello_read(&h, part, bytes));
+        memcpy(part, body_of(m), bytes < whole ? bytes : whole);
+        CHECK_EQ(hello_read(&h, part, bytes), bytes == whole);
         free(part);
     }
-    memcpy(longer, body_of(m), whole);
-    CHECK(hello_read(&h, longer, whole));
-    CHECK(!hello_read(&h, longer, whole + 1));
-    free(longer);
     message_let_go(m);
 }
 
-static void is_refused(struct rendezvous_config c)
+TEST(hello, read_refuses_a_node_that_cannot_be)
 {
-    struct message *m = written(&c);
-    struct hello h;
-    CHECK(!hello_read(&h, body_of(m), bytes_of(m)));
-    message_let_go(m);
-}
-
-TEST(hello, of_a_node_that_cannot_be_is_none)
-{
-    struct rendezvous_config c = config();
-    c.node.rank = 3;
-    is_refused(c);
-    c = config();
-    c.node.size = 1, c.node.rank = 0;
-    is_refused(c);
-    c = config();
-    c.node.size = RENDEZVOUS_NODES_MAX + 1;
-    is_refused(c);
-    c = config();
-    c.node.workers = 0;
-    is_refused(c);
-    c.node.workers = LOCUS_WORKERS_MAX + 1;
-    is_refused(c);
-    c = config();
-    c.node.shards = LOCUS_SHARDS_MAX + 1;
-    is_refused(c);
-    c = config();
-    c.data_address = "";
-    is_refused(c);
-}
-
-/* Of whatever version, so that two versions can tell each other. */
-TEST(hello, rank_and_size_are_read_alone)
-{
-    static const unsigned char body[] = {2, 0, 0, 0, 3, 0, 0, 0, 'x'};
-    struct hello h;
-    CHECK(hello_read_rank(&h, body, sizeof body));
-    CHECK(h.rank == 2 && h.size == 3);
-    CHECK(!hello_read_rank(&h, body, 7));
+    static const struct {
+        int rank, size;
+        unsigned workers, shards;
+        const char *address;
+    } cases[] = {
+        {3, 3, 9, 5, "10.0.0.1:7777"},
+        {0, 1, 9, 5, "10.0.0.1:7777"},
+        {2, RENDEZVOUS_NODES_MAX + 1, 9, 5, "10.0.0.1:7777"},
+        {2, 3, 0, 5, "10.0.0.1:7777"},
+        {2, 3, LOCUS_WORKERS_MAX + 1, 5, "10.0.0.1:7777"},
+        {2, 3, 9, LOCUS_SHARDS_MAX + 1, "10.0.0.1:7777"},
+        {2, 3, 9, 5, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rendezvous_config c = config();
+        struct hello h;
+        c.node.rank = cases[i].rank;
+        c.node.size = cases[i].size;
+        c.node.workers = cases[i].workers;
+        c.node.shards = cases[i].shards;
+        c.data_address = cases[i].address;
+        struct message *m = written(&c);
+        if (hello_read(&h, body_of(m), bytes_of(m)))
+            test_fail(__FILE__, __LINE__, "case %zu is taken for a hello", i);
+        message_let_go(m);
+    }
 }
 
 /* The sentence about two nodes that differ in one thing; "": they do not. */
@@ -142,7 +125,7 @@ static void differ(const struct rendezvous_config *theirs, const struct rendezvo
     message_let_go(other);
 }
 
-TEST(hello, what_must_be_equal_is_named)
+TEST(hello, differs_names_what_must_be_equal)
 {
     struct rendezvous_config ours = config(), c = config();
     struct locus_table other[2] = {tables[0], tables[1]};

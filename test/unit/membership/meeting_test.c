@@ -6,38 +6,29 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct word word_of(int rc, const char *text)
+/* The first text is the answer where nobody failed, else the first failure, whatever was said
+ * before and after. */
+TEST(meeting, word_add_keeps_the_first_failure_or_the_first_text)
 {
-    struct word w = {.rc = rc};
-    snprintf(w.text, sizeof w.text, "%s", text);
-    return w;
+    static const struct {
+        struct word said[4], answer;
+    } cases[] = {
+        {{{.rc = 0}}, {.rc = 0}},
+        {{{.rc = 0}, {.text = "first"}, {.rc = 0}, {.text = "second"}}, {.text = "first"}},
+        {{{.text = "a text"}, {.rc = -ENOSPC}}, {.rc = -ENOSPC}},
+        {{{.text = "a text"}, {.rc = -EIO, .text = "the disk"}, {.rc = -ENOSPC}, {.text = "late"}},
+         {.rc = -EIO, .text = "the disk"}},
+        {{{.rc = -ENOSPC}, {.rc = -EIO, .text = "the disk"}, {.text = "a text"}}, {.rc = -ENOSPC}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct word answer = {0};
+        for (int k = 0; k < 4; k++) word_add(&answer, &cases[i].said[k]);
+        if (answer.rc != cases[i].answer.rc || strcmp(answer.text, cases[i].answer.text) != 0)
+            test_fail(__FILE__, __LINE__, "case %zu: %d, \"%s\"", i, answer.rc, answer.text);
+    }
 }
 
-static void says(const struct word *w, int rc, const char *text)
-{
-    CHECK_EQ(w->rc, rc);
-    CHECK_EQ(strcmp(w->text, text), 0);
-}
-
-TEST(meeting, of_who_says_nothing_hears_nothing)
-{
-    struct word answer = {0}, nothing = {0};
-    word_add(&answer, &nothing);
-    says(&answer, 0, "");
-}
-
-TEST(meeting, the_first_text_is_the_answer_where_nobody_failed)
-{
-    struct word answer = {0}, nothing = {0};
-    struct word first = word_of(0, "first"), second = word_of(0, "second");
-    word_add(&answer, &nothing);
-    word_add(&answer, &first);
-    word_add(&answer, &nothing);
-    word_add(&answer, &second);
-    says(&answer, 0, "first");
-}
-
-TEST(meeting, numbers_are_added_also_where_somebody_failed)
+TEST(meeting, word_add_adds_numbers_also_where_somebody_failed)
 {
     struct word answer = {0}, none = {0};
     struct word two = {.count = 2, .number = {1, 0x1p53}},
@@ -45,20 +36,7 @@ TEST(meeting, numbers_are_added_also_where_somebody_failed)
     word_add(&answer, &two);
     word_add(&answer, &none);
     word_add(&answer, &more);
-    says(&answer, -EIO, "");
+    CHECK_EQ(answer.rc, -EIO);
     CHECK_EQ(answer.count, 2);
     CHECK(answer.number[0] == 3 && answer.number[1] == 0x1p53 - 3);
-}
-
-TEST(meeting, the_first_failure_is_the_answer_whatever_was_said_before_and_after)
-{
-    struct word answer = {0};
-    struct word text = word_of(0, "a text"), late = word_of(-EIO, "the disk"),
-                full = word_of(-ENOSPC, "");
-    word_add(&answer, &text);
-    word_add(&answer, &full);
-    says(&answer, -ENOSPC, "");
-    word_add(&answer, &late);
-    word_add(&answer, &text);
-    says(&answer, -ENOSPC, "");
 }

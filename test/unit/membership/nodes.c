@@ -4,8 +4,6 @@
 #include "test.h"
 
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t loss = PTHREAD_COND_INITIALIZER;
@@ -53,34 +51,29 @@ void nodes_init(struct node *n, int size, const char *address)
     for (int rank = 0; rank < size; rank++) node_init(&n[rank], rank, size, address);
 }
 
-static void note_result(struct node *n, int rc, double start_s)
+static void *note_result(struct node *n, int rc)
 {
     n->rc = rc;
-    n->seconds = now_s() - start_s;
     snprintf(n->error, sizeof n->error, "%s", rc ? locus_error() : "");
+    return NULL;
 }
 
 void *node_join(void *argument)
 {
     struct node *n = argument;
-    double start_s = now_s();
-    note_result(n, rendezvous_join(&n->config, &n->rendezvous, &n->cluster), start_s);
-    return NULL;
+    return note_result(n, rendezvous_join(&n->config, &n->rendezvous, &n->cluster));
 }
 
 void *node_meet(void *argument)
 {
     struct node *n = argument;
-    double start_s = now_s();
-    note_result(n, nodes_barrier(n->rendezvous, n->barrier, false), start_s);
-    return NULL;
+    return note_result(n, nodes_barrier(n->rendezvous, n->barrier, false));
 }
 
 void *node_leave(void *argument)
 {
     struct node *n = argument;
-    double start_s = now_s();
-    note_result(n, rendezvous_leave(n->rendezvous), start_s);
+    note_result(n, rendezvous_leave(n->rendezvous));
     rendezvous_free(n->rendezvous);
     n->rendezvous = NULL;
     return NULL;
@@ -96,14 +89,26 @@ void node_finish(struct node *n)
     CHECK_EQ(pthread_join(n->thread, NULL), 0);
 }
 
+void nodes_start_but(struct node *n, int size, int but, void *(*call)(void *))
+{
+    for (int rank = size - 1; rank >= 0; rank--)
+        if (rank != but) node_start(&n[rank], call);
+}
+
+void nodes_finish_but(struct node *n, int size, int but)
+{
+    for (int rank = 0; rank < size; rank++)
+        if (rank != but) node_finish(&n[rank]);
+}
+
 void nodes_finish(struct node *n, int size)
 {
-    for (int rank = 0; rank < size; rank++) node_finish(&n[rank]);
+    nodes_finish_but(n, size, -1);
 }
 
 void nodes_do(struct node *n, int size, void *(*call)(void *))
 {
-    for (int rank = size - 1; rank >= 0; rank--) node_start(&n[rank], call);
+    nodes_start_but(n, size, -1, call);
     nodes_finish(n, size);
 }
 
@@ -146,18 +151,6 @@ void nodes_check_unharmed(const struct node *n, int size)
     for (int rank = 0; rank < size; rank++) CHECK_EQ(n[rank].losses, 0);
 }
 
-void nodes_start_but(struct node *n, int size, int but, void *(*call)(void *))
-{
-    for (int rank = 0; rank < size; rank++)
-        if (rank != but) node_start(&n[rank], call);
-}
-
-void nodes_finish_but(struct node *n, int size, int but)
-{
-    for (int rank = 0; rank < size; rank++)
-        if (rank != but) node_finish(&n[rank]);
-}
-
 void node_await_loss(struct node *n)
 {
     pthread_mutex_lock(&mutex);
@@ -165,19 +158,14 @@ void node_await_loss(struct node *n)
     pthread_mutex_unlock(&mutex);
 }
 
-void node_check_loss(struct node *n, int rank, const char *reason)
+void node_expect_loss(struct node *n, int rank, const char *reason)
 {
+    node_await_loss(n);
     pthread_mutex_lock(&mutex);
     CHECK_EQ(n->losses, 1);
     CHECK_EQ(n->lost_rank, rank);
     CHECK_STR(n->lost_reason, reason);
     pthread_mutex_unlock(&mutex);
-}
-
-void node_expect_loss(struct node *n, int rank, const char *reason)
-{
-    node_await_loss(n);
-    node_check_loss(n, rank, reason);
 }
 
 void node_check_wrong(struct node *n, int rc, const char *part)
@@ -186,23 +174,4 @@ void node_check_wrong(struct node *n, int rc, const char *part)
     CHECK_STR(n->error, part);
     CHECK_EQ(n->rc, rc);
     CHECK(n->rendezvous == NULL);
-}
-
-/* ---- stderr ---- */
-
-struct caught stderr_catch(void)
-{
-    struct caught c = {.file = tmpfile(), .before = dup(STDERR_FILENO)};
-    CHECK(c.file != NULL);
-    dup2(fileno(c.file), STDERR_FILENO);
-    return c;
-}
-
-void stderr_release(struct caught *c, char *text, size_t capacity)
-{
-    dup2(c->before, STDERR_FILENO);
-    close(c->before);
-    rewind(c->file);
-    text[fread(text, 1, capacity - 1, c->file)] = '\0';
-    fclose(c->file);
 }

@@ -2,14 +2,13 @@
  * nodes.h - the nodes of a rendezvous, each a thread of the test's process while it joins, meets or
  * leaves.
  */
-#ifndef TEST_NET_NODES_H
-#define TEST_NET_NODES_H
+#ifndef TEST_MEMBERSHIP_NODES_H
+#define TEST_MEMBERSHIP_NODES_H
 
 #include "membership/rendezvous.h"
+#include "net/loopback.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <time.h>
 
 enum { TEXT_BYTES = 1024 };
 
@@ -20,7 +19,6 @@ struct node {
     struct rendezvous_cluster cluster;
     int rc;
     char error[TEXT_BYTES];
-    double seconds; /* that the last call took */
     int losses, lost_rank;
     char lost_reason[TEXT_BYTES];
     pthread_t thread;
@@ -34,18 +32,9 @@ static inline int nodes_barrier(struct rendezvous *r, const char *name, bool goe
     return rendezvous_agree(r, &meeting, &nothing);
 }
 
-static inline double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static inline void sleep_s(double seconds)
 {
-    struct timespec pause = {.tv_sec = (time_t)seconds,
-                             .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    nanosleep(&pause, NULL);
+    sleep_ms((unsigned)(seconds * 1e3));
 }
 
 /* "127.0.0.1:PORT"; valid until the next call. */
@@ -63,9 +52,9 @@ void *node_leave(void *);
 void node_start(struct node *, void *(*call)(void *));
 void node_finish(struct node *);
 void nodes_finish(struct node *, int size);
+/* By all at once but one, -1: by all; the last one first, so that rank 0 is late. */
 void nodes_start_but(struct node *, int size, int but, void *(*call)(void *));
 void nodes_finish_but(struct node *, int size, int but);
-/* By all at once: the last one first, so that rank 0 is late. */
 void nodes_do(struct node *, int size, void *(*call)(void *));
 
 /* What came of it for each: that result, and a sentence with that part. */
@@ -81,20 +70,9 @@ void node_check_wrong(struct node *, int rc, const char *part);
 
 /* Until it is told of one. */
 void node_await_loss(struct node *);
-/* It was told of one loss: this one. */
-void node_check_loss(struct node *, int rank, const char *reason);
-/* Both. */
+/* And that is the only one. */
 void node_expect_loss(struct node *, int rank, const char *reason);
 /* Nobody was told of any. */
 void nodes_check_unharmed(const struct node *, int size);
-
-/* What is printed on stderr until it is released. */
-struct caught {
-    FILE *file;
-    int before;
-};
-
-struct caught stderr_catch(void);
-void stderr_release(struct caught *, char *text, size_t capacity);
 
 #endif

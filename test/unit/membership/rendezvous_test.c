@@ -1,31 +1,11 @@
-/* A cluster that stands: time-outs, barriers, leaving, and the next one. */
+/* A cluster that stands: barriers, and who is missing. */
 #include "membership/nodes.h"
 #include "test.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- time-outs ---- */
-
-/* A node with a long time-out speaks often enough for one with a short one, and loses a node as
- * early as that one. */
-TEST(rendezvous, the_shortest_time_out_is_that_of_all)
-{
-    struct node n[3];
-    nodes_init(n, 3, nodes_address());
-    n[1].config.node.peer_timeout_s = 3;
-    nodes_join(n, 3);
-    for (int rank = 0; rank < 3; rank++) CHECK(n[rank].cluster.peer_timeout_s == 3);
-    sleep_s(4);
-    nodes_meet(n, 3);
-    nodes_leave(n, 3);
-    nodes_check_unharmed(n, 3);
-}
-
-/* ---- barriers ---- */
 
 enum { MEETINGS = 500, MEMBERS = 4 };
 static int arrivals[MEETINGS];
@@ -33,7 +13,6 @@ static int arrivals[MEETINGS];
 static void *meet_often(void *argument)
 {
     struct node *n = argument;
-    double start_s = now_s();
     for (int i = 0; i < MEETINGS; i++) {
         char name[32];
         snprintf(name, sizeof name, "meeting %d", i);
@@ -41,16 +20,14 @@ static void *meet_often(void *argument)
         CHECK_EQ(nodes_barrier(n->rendezvous, name, false), 0);
         CHECK_EQ(__atomic_load_n(&arrivals[i], __ATOMIC_RELAXED), MEMBERS);
     }
-    n->seconds = now_s() - start_s;
     return NULL;
 }
 
-TEST(rendezvous, a_barrier_holds_all_until_the_last_has_come)
+TEST(rendezvous, barrier_holds_all_until_the_last_has_come)
 {
     struct node n[MEMBERS];
     nodes_form(n, MEMBERS);
     nodes_do(n, MEMBERS, meet_often);
-    printf("a barrier of %d nodes: %.0f us\n", MEMBERS, n[0].seconds / MEETINGS * 1e6);
     nodes_leave(n, MEMBERS);
 }
 
@@ -71,7 +48,7 @@ static void *come_back_twice(void *argument)
     return NULL;
 }
 
-TEST(rendezvous, an_absent_node_counts_as_arrived_until_it_is_back)
+TEST(rendezvous, absent_node_counts_as_arrived_until_it_is_back)
 {
     struct node n[3];
     nodes_form(n, 3);
@@ -92,19 +69,11 @@ TEST(rendezvous, an_absent_node_counts_as_arrived_until_it_is_back)
         }
         node_finish(&n[2]);
     }
-    nodes_leave(n, 3);
-}
-
-/* A barrier that began without it would leave it behind, in another one, for good. */
-TEST(rendezvous, who_is_back_is_waited_for_at_once)
-{
-    struct node n[3];
-    nodes_form(n, 3);
+    /* A barrier that began without it would leave it behind, in another one, for good. */
     for (int i = 0; i < 50; i++) {
-        rendezvous_absent(n[2].rendezvous);
         CHECK_EQ(rendezvous_present(n[2].rendezvous), 0);
         nodes_meet(n, 3);
-        nodes_check(n, 3, 0, "");
+        rendezvous_absent(n[2].rendezvous);
     }
     nodes_leave(n, 3);
 }
@@ -125,7 +94,7 @@ static void *come_back(void *argument)
 }
 
 /* Its first barrier would be taken for the second of the others. */
-TEST(rendezvous, nobody_comes_back_between_two_barriers_that_belong_together)
+TEST(rendezvous, absent_node_does_not_come_back_between_two_barriers_that_belong_together)
 {
     struct node n[3];
     nodes_form(n, 3);
@@ -138,17 +107,15 @@ TEST(rendezvous, nobody_comes_back_between_two_barriers_that_belong_together)
         sleep_s(0.002); /* for a mistake to show; the right answer never depends on it */
         CHECK_EQ(__atomic_load_n(&is_back, __ATOMIC_SEQ_CST), 0);
         nodes_meet(n, 2);
-        nodes_check(n, 2, 0, "");
         node_finish(&n[2]);
         CHECK_EQ(n[2].rc, 0);
         nodes_meet(n, 3);
-        nodes_check(n, 3, 0, "");
     }
     nodes_leave(n, 3);
 }
 
 /* They came to different ones: nobody goes on. */
-TEST(rendezvous, a_barrier_that_failed_keeps_nobody_out)
+TEST(rendezvous, barrier_that_failed_keeps_nobody_out)
 {
     struct node n[3];
     nodes_form(n, 3);
@@ -159,18 +126,35 @@ TEST(rendezvous, a_barrier_that_failed_keeps_nobody_out)
     CHECK_EQ(rendezvous_present(n[2].rendezvous), 0);
     n[1].barrier = n[0].barrier;
     nodes_meet(n, 3);
+    nodes_leave(n, 3);
+}
+
+static void *meet_all(void *argument)
+{
+    const struct meeting meeting = {.name = "checkpoint", .needs_all = true};
+    struct node *n = argument;
+    struct word answer = {.rc = 0};
+    n->rc = rendezvous_agree(n->rendezvous, &meeting, &answer);
+    snprintf(n->error, sizeof n->error, "%s", n->rc ? locus_error() : "");
+    return NULL;
+}
+
+TEST(rendezvous, absent_node_is_missed_where_all_are_needed)
+{
+    struct node n[3];
+    nodes_form(n, 3);
+    rendezvous_absent(n[2].rendezvous);
+    nodes_meet(n, 2); /* by when it is known */
+    nodes_do(n, 2, meet_all);
+    nodes_check(n, 2, -EINVAL,
+                "node 2 takes no part in checkpoint: all of its workers have closed");
+    CHECK_EQ(rendezvous_present(n[2].rendezvous), 0);
+    nodes_do(n, 3, meet_all);
     nodes_check(n, 3, 0, "");
     nodes_leave(n, 3);
 }
 
-/* What is printed on stderr, as far as it has come. */
-static void read_caught(const struct caught *c, char *text, size_t capacity)
-{
-    ssize_t bytes = pread(fileno(c->file), text, capacity - 1, 0);
-    text[bytes > 0 ? bytes : 0] = '\0';
-}
-
-TEST(rendezvous, who_is_missing_is_said_after_10_s)
+TEST(rendezvous, missing_ranks_are_said_after_10_s)
 {
     static const char *const sentences[] = {
         "locus: barrier has waited 10 s for rank 2\n",
@@ -190,7 +174,7 @@ TEST(rendezvous, who_is_missing_is_said_after_10_s)
     node_finish(&late);
     for (int i = 0; i < 3; i++) do {
             sleep_s(0.05);
-            read_caught(&caught, text, sizeof text);
+            stderr_read(&caught, text, sizeof text);
         } while (!strstr(text, sentences[i]));
     stderr_release(&caught, text, sizeof text);
     node_start(&n[2], node_meet);
@@ -202,56 +186,4 @@ TEST(rendezvous, who_is_missing_is_said_after_10_s)
     node_finish(&n[0]);
     node_finish(&n[1]);
     nodes_check(n, 3, 0, "");
-}
-
-/* ---- again and again ---- */
-
-static int entries_of(const char *folder)
-{
-    int entries = 0;
-    DIR *d = opendir(folder);
-    while (readdir(d)) entries++;
-    closedir(d);
-    return entries;
-}
-
-/* nng closes descriptors on a thread of its own: it may take a while until there are no more than
- * `most`. */
-static void await_entries(const char *folder, int most)
-{
-    double end_s = now_s() + 30;
-    while (entries_of(folder) > most && now_s() < end_s) sleep_s(0.01);
-    CHECK(entries_of(folder) <= most);
-}
-
-enum { CYCLES = 300 };
-
-static void *join_and_leave_often(void *argument)
-{
-    struct node *n = argument;
-    int first = n->config.node.rank;
-    for (int i = 0; i < CYCLES; i++) {
-        n->config.node.rank = (first + i) % n->config.node.size; /* rank 0 goes round */
-        n->rc = rendezvous_join(&n->config, &n->rendezvous, &n->cluster);
-        if (n->rc)
-            test_fail(__FILE__, __LINE__, "cycle %d, rank %d: %s", i, n->config.node.rank,
-                      locus_error());
-        CHECK_EQ(rendezvous_leave(n->rendezvous), 0);
-        rendezvous_free(n->rendezvous);
-    }
-    return NULL;
-}
-
-TEST(rendezvous, clusters_follow_each_other_at_one_address)
-{
-    struct node n[3];
-    nodes_form(n, 3); /* nng's threads and descriptors stay */
-    nodes_leave(n, 3);
-    int threads = entries_of("/proc/self/task"), descriptors = entries_of("/proc/self/fd");
-    double start_s = now_s();
-    nodes_do(n, 3, join_and_leave_often);
-    printf("a cluster of 3: %.1f ms\n", (now_s() - start_s) / CYCLES * 1e3);
-    await_entries("/proc/self/task", threads);
-    await_entries("/proc/self/fd", descriptors);
-    nodes_check_unharmed(n, 3);
 }

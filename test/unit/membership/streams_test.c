@@ -1,14 +1,17 @@
-/* streams: connecting, and of all sockets of this process a stream's own is found, and no other. */
+/* streams: what nng needs is there, or a sentence says what is not; connecting; and of all sockets
+ * of this process a stream's own is found, and no other. */
 #include "membership/streams.h"
 
+#include "locus.h"
+#include "net/loopback.h"
 #include "net/tcp.h"
 #include "test.h"
 
 #include <dirent.h>
-#include <netinet/in.h>
+#include <errno.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,42 +19,86 @@
 #define TCP_RTO_MAX_MS 44
 #endif
 
-enum { URL_BYTES = 64 };
-
-/* A socket of loopback and its URL; it takes connections if `listens`. */
-static int bound(bool listens, char url[URL_BYTES])
+/* The number of threads is no limit for root; their stacks are. */
+TEST(streams, few_threads_are_a_sentence_before_nng_starts)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct rlimit limit;
+    long pages = 0;
+    FILE *size = fopen("/proc/self/statm", "r");
+#if defined(LOCUS_ASAN) || defined(LOCUS_TSAN)
+    SKIP("a sanitizer takes all of the address space");
+#endif
+    CHECK(size != NULL);
+    CHECK_EQ(fscanf(size, "%ld", &pages), 1);
+    fclose(size);
+    CHECK_EQ(getrlimit(RLIMIT_AS, &limit), 0);
+    limit.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (20 << 20);
+    CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+    CHECK_EQ(streams_prepare(), -EAGAIN);
+    CHECK_STR(locus_error(), "nng could not be started: it needs ");
+    limit.rlim_cur = limit.rlim_max;
+    CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+    CHECK_EQ(streams_prepare(), 0);
+}
+
+/* Two streams, each to a listener of its own. */
+struct two {
+    int listener[2];
+    unsigned port[2];
+    nng_stream *stream[2];
+};
+
+static const char *url_of(unsigned port)
+{
+    static char url[64];
+    snprintf(url, sizeof url, "tcp://127.0.0.1:%u", port);
+    return url;
+}
+
+static void two_begin(struct two *t)
+{
+    for (int i = 0; i < 2; i++) {
+        t->listener[i] = loopback_listen(NULL);
+        t->port[i] = loopback_port(t->listener[i]);
+        CHECK_EQ(streams_dial(url_of(t->port[i]), 60 * SECOND, &t->stream[i]), 0);
+    }
+}
+
+static void two_end(struct two *t)
+{
+    for (int i = 0; i < 2; i++) {
+        nng_stream_free(t->stream[i]);
+        close(t->listener[i]);
+    }
+}
+
+/* 0: it has none. */
+static unsigned peers_port(int fd)
+{
+    struct sockaddr_in a = {0};
     socklen_t bytes = sizeof a;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK_EQ(bind(fd, (struct sockaddr *)&a, bytes), 0);
-    CHECK_EQ(getsockname(fd, (struct sockaddr *)&a, &bytes), 0);
-    if (listens) CHECK_EQ(listen(fd, 4), 0);
-    snprintf(url, URL_BYTES, "tcp://127.0.0.1:%u", ntohs(a.sin_port));
-    return fd;
+    return getpeername(fd, (struct sockaddr *)&a, &bytes) ? 0 : ntohs(a.sin_port);
 }
 
-static unsigned port_of(const char *url)
+TEST_WITH(streams, descriptor_of_a_stream_is_its_own, two, t)
 {
-    unsigned port = 0;
-    CHECK_EQ(sscanf(url, "tcp://127.0.0.1:%u", &port), 1);
-    return port;
+    for (int i = 0; i < 2; i++) CHECK_EQ(peers_port(streams_descriptor(t->stream[i])), t->port[i]);
+    int peer = accept(t->listener[0], NULL, NULL); /* and somebody is there */
+    CHECK(peer >= 0);
+    close(peer);
 }
 
-/* How often TCP tries again on the socket of this process that is connected to the port of the URL,
- * in ms; 0: the kernel does not say. */
-static int retries_ms(const char *url)
+/* How often TCP tries again on the socket of this process that is connected to the port, in ms; 0:
+ * the kernel does not say. */
+static int retries_ms(unsigned port)
 {
     int ms = 0;
-    unsigned port = port_of(url);
     DIR *all = opendir("/proc/self/fd");
     CHECK(all != NULL);
     for (const struct dirent *d; (d = readdir(all));) {
-        struct sockaddr_in a = {0};
-        socklen_t bytes = sizeof a;
+        socklen_t bytes = sizeof ms;
         int fd = atoi(d->d_name);
-        if (getpeername(fd, (struct sockaddr *)&a, &bytes) || ntohs(a.sin_port) != port) continue;
-        bytes = sizeof ms;
+        if (peers_port(fd) != port) continue;
         if (getsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &ms, &bytes)) ms = 0;
         break;
     }
@@ -59,121 +106,25 @@ static int retries_ms(const char *url)
     return ms;
 }
 
-static nng_stream *dialed(const char *url)
-{
-    nng_stream *stream = NULL;
-    CHECK_EQ(streams_dial(url, UINT64_C(60000000000), &stream), 0);
-    return stream;
-}
-
-/* The lowest descriptor that is free. */
-static int lowest(void)
-{
-    int fd = dup(STDERR_FILENO);
-    CHECK(fd >= 0);
-    close(fd);
-    return fd;
-}
-
-static unsigned peers_port(int fd)
-{
-    struct sockaddr_in a = {0};
-    socklen_t bytes = sizeof a;
-    CHECK_EQ(getpeername(fd, (struct sockaddr *)&a, &bytes), 0);
-    return ntohs(a.sin_port);
-}
-
-TEST(streams, descriptor_of_a_stream_is_its_own)
-{
-    char url[2][URL_BYTES];
-    int fd[2] = {bound(true, url[0]), bound(true, url[1])};
-    nng_stream *stream[2] = {dialed(url[0]), dialed(url[1])};
-    for (int i = 0; i < 2; i++)
-        CHECK_EQ(peers_port(streams_descriptor(stream[i])), port_of(url[i]));
-    for (int i = 0; i < 2; i++) {
-        nng_stream_free(stream[i]);
-        close(fd[i]);
-    }
-}
-
-TEST(streams, descriptor_of_a_listener_listens_there)
-{
-    char url[URL_BYTES];
-    nng_stream_listener *l;
-    struct sockaddr_in a = {0};
-    socklen_t bytes = sizeof a;
-    close(bound(true, url)); /* a free port */
-    CHECK_EQ(nng_stream_listener_alloc(&l, url), 0);
-    CHECK_EQ(nng_stream_listener_listen(l), 0);
-    nng_stream *stream = dialed(url); /* its other end has the listener's address, too */
-    int fd = streams_descriptor_of_listener(l);
-    CHECK_EQ(getsockname(fd, (struct sockaddr *)&a, &bytes), 0);
-    CHECK_EQ(ntohs(a.sin_port), port_of(url));
-    int listens = 0;
-    bytes = sizeof listens;
-    CHECK_EQ(getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes), 0);
-    CHECK_EQ(listens, 1);
-    nng_stream_free(stream);
-    nng_stream_listener_free(l);
-}
-
 /* Of all sockets only the stream's own tries again soon. */
-TEST(streams, descriptor_bounds_the_retries_of_its_stream_alone)
+TEST_WITH(streams, descriptor_bounds_the_retries_of_its_stream_alone, two, t)
 {
-    char url[2][URL_BYTES];
-    int fd[2] = {bound(true, url[0]), bound(true, url[1])};
-    nng_stream *stream[2] = {dialed(url[0]), dialed(url[1])};
-    int before = retries_ms(url[1]);
-    if (before) {
-        CHECK(before > SILENCE_RETRY_MS);
-        tcp_bound_retries(streams_descriptor(stream[0]));
-        CHECK_EQ(retries_ms(url[0]), SILENCE_RETRY_MS);
-        CHECK_EQ(retries_ms(url[1]), before);
-    }
-    for (int i = 0; i < 2; i++) {
-        nng_stream_free(stream[i]);
-        close(fd[i]);
-    }
+    int before = retries_ms(t->port[1]);
     if (!before) SKIP("this kernel does not let TCP's retries be bounded");
+    CHECK(before > SILENCE_RETRY_MS);
+    tcp_bound_retries(streams_descriptor(t->stream[0]));
+    CHECK_EQ(retries_ms(t->port[0]), SILENCE_RETRY_MS);
+    CHECK_EQ(retries_ms(t->port[1]), before);
 }
 
-/* Many channels are watched, and each looks through all descriptors. */
-TEST(streams, looking_for_a_stream_leaves_no_descriptor_open)
+TEST(streams, dial_says_that_nobody_listens_and_what_is_no_address)
 {
-    char url[URL_BYTES];
-    int fd = bound(true, url);
-    nng_stream *stream = dialed(url);
-    int before = lowest();
-    for (int i = 0; i < 10; i++) CHECK(streams_descriptor(stream) >= 0);
-    CHECK_EQ(lowest(), before);
-    nng_stream_close(stream);
-    streams_descriptor(stream); /* its socket may be somebody else's by now */
-    CHECK(lowest() <= before);
-    nng_stream_free(stream);
-    close(fd);
-}
-
-TEST(streams, connects_to_who_listens)
-{
-    char url[URL_BYTES];
-    int fd = bound(true, url);
     nng_stream *stream = NULL;
-    CHECK_EQ(streams_dial(url, UINT64_C(20000000000), &stream), 0);
-    CHECK(stream != NULL);
-    int peer = accept(fd, NULL, NULL);
-    CHECK(peer >= 0);
-    nng_stream_free(stream);
-    close(peer);
-    close(fd);
-}
-
-TEST(streams, says_that_nobody_listens_and_what_is_no_address)
-{
-    char url[URL_BYTES];
-    int fd = bound(false, url);
-    nng_stream *stream = NULL;
-    CHECK_EQ(streams_dial(url, UINT64_C(20000000000), &stream), NNG_ECONNREFUSED);
-    CHECK(streams_dial("tcp://", UINT64_C(1000000000), &stream) != 0);
+    struct sockaddr_in a = loopback_at(NULL);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK_EQ(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    CHECK_EQ(streams_dial(url_of(loopback_port(fd)), 20 * SECOND, &stream), NNG_ECONNREFUSED);
+    CHECK(streams_dial("tcp://", SECOND, &stream) != 0);
     CHECK(stream == NULL);
     close(fd);
 }

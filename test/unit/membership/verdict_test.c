@@ -10,7 +10,7 @@ static unsigned pick(struct verdict *v, char reason[VERDICT_REASON_BYTES])
     return rank;
 }
 
-TEST(verdict, is_whom_most_accuse)
+TEST(verdict, pick_is_whom_most_accuse)
 {
     struct verdict v = {0};
     char reason[VERDICT_REASON_BYTES];
@@ -22,7 +22,7 @@ TEST(verdict, is_whom_most_accuse)
     CHECK_STR(reason, "was silent for 10 s, as 2 nodes say"); /* not what node 7 did */
 }
 
-TEST(verdict, is_the_higher_rank_of_two_that_accuse_each_other)
+TEST(verdict, pick_is_the_higher_rank_of_two_that_accuse_each_other)
 {
     struct verdict v = {0};
     char reason[VERDICT_REASON_BYTES];
@@ -35,7 +35,7 @@ TEST(verdict, is_the_higher_rank_of_two_that_accuse_each_other)
 }
 
 /* A link each shard says the same. */
-TEST(verdict, counts_an_accuser_once)
+TEST(verdict, accuse_counts_an_accuser_once)
 {
     struct verdict v = {0};
     char reason[VERDICT_REASON_BYTES];
@@ -48,7 +48,7 @@ TEST(verdict, counts_an_accuser_once)
     CHECK_STR(reason, "was silent for 10 s, as node 2 says");
 }
 
-TEST(verdict, is_the_only_accuser_if_it_accuses_all_others)
+TEST(verdict, pick_is_the_only_accuser_if_it_accuses_all_others)
 {
     struct verdict v = {0};
     char reason[VERDICT_REASON_BYTES];
@@ -64,7 +64,7 @@ TEST(verdict, is_the_only_accuser_if_it_accuses_all_others)
     CHECK_EQ(verdict_pick(&v, 2, reason), 1); /* of two nobody knows */
 }
 
-TEST(verdict, is_bounded)
+TEST(verdict, accusations_are_bounded)
 {
     struct verdict v = {0};
     char reason[VERDICT_REASON_BYTES];

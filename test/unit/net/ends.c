@@ -3,25 +3,10 @@
 #include "test.h"
 #include "locus.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-void ends_connect(int fd[2])
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t bytes = sizeof at;
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(!bind(listener, (struct sockaddr *)&at, sizeof at) && !listen(listener, 1));
-    CHECK(!getsockname(listener, (struct sockaddr *)&at, &bytes));
-    fd[0] = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(!connect(fd[0], (struct sockaddr *)&at, sizeof at));
-    fd[1] = accept(listener, NULL, NULL);
-    CHECK(fd[1] >= 0);
-    close(listener);
-}
 
 /* Entries are numbered, and so are their floats. */
 static float value_of(uint64_t tag, uint32_t i)
@@ -75,7 +60,7 @@ const char *end_on_frame(void *context, unsigned peer, const struct wire_frame *
     return why;
 }
 
-void end_on_heartbeat(void *context, unsigned peer)
+static void on_heartbeat(void *context, unsigned peer)
 {
     struct end *e = context;
     CHECK(peer == PEER);
@@ -91,56 +76,84 @@ void end_on_failed(void *context, unsigned peer, unsigned culprit, const char *r
     snprintf(e->reason, sizeof e->reason, "%s", reason);
 }
 
-void end_open_by(struct end *e, int fd, size_t entry_bytes_max, double timeout_s, unsigned setup)
+void ends_need_memory(void)
+{
+    char place[SHARED_TEXT_BYTES], name[SHARED_TEXT_BYTES];
+    struct shared *s = shared_place(place) ? shared_create(SHARED_RING_MAX, name) : NULL;
+    if (!s) SKIP("there is no room in /dev/shm here");
+    shared_free(s);
+}
+
+void end_create(struct end *e, int fd, struct ends_how how)
 {
     *e = (struct end){0};
-    const struct link_events events = {e, end_on_frame, end_on_failed, end_on_heartbeat};
-    if (uring_init(&e->uring, &events, NODES, entry_bytes_max, timeout_s, setup))
+    const struct link_events events = {e, end_on_frame, end_on_failed, on_heartbeat};
+    if (uring_init(&e->uring, &events, NODES, how.entry_bytes_max,
+                   how.timeout_s > 0 ? how.timeout_s : 10, how.setup))
         SKIP(locus_error());
     CHECK_EQ(uring_add_link(e->uring, PEER, fd, &e->link), 0);
 }
 
-void end_open(struct end *e, int fd, double timeout_s)
+void end_start(struct end *e)
 {
-    end_open_by(e, fd, 0, timeout_s, 0);
     CHECK_EQ(uring_start(e->uring, now_ns()), 0);
     uring_all_run(e->uring);
 }
 
-int end_open_to_socket(struct end *e)
+/* Ranks 0 and 2, each of which takes the other one for 1. */
+void ends_create(struct end e[2], struct ends_how how)
 {
     int fd[2];
-    ends_connect(fd);
-    end_open(e, fd[0], 10);
-    return fd[1];
-}
-
-void end_close(struct end *e, int fd)
-{
-    close(fd);
-    uring_fini(e->uring);
-}
-
-void ends_open_by(struct end e[2], size_t entry_bytes_max, double timeout_s, unsigned setup)
-{
-    int fd[2];
-    ends_connect(fd);
-    for (int i = 0; i < 2; i++) {
-        end_open_by(&e[i], fd[i], entry_bytes_max, timeout_s, setup);
-        CHECK_EQ(uring_start(e[i].uring, now_ns()), 0);
-        uring_all_run(e[i].uring);
+    loopback_pair(fd);
+    for (unsigned i = 0; i < 2; i++) {
+        end_create(&e[i], fd[i], how);
+        if (how.is_shared) uring_share(e[i].uring, 2 * i);
     }
 }
 
-void ends_open(struct end e[2])
+void ends_open(struct end e[2], struct ends_how how)
 {
-    ends_open_by(e, 0, 10, 0);
+    ends_create(e, how);
+    for (int i = 0; i < 2; i++) end_start(&e[i]);
 }
 
 void ends_close(struct end e[2])
 {
     uring_fini(e[0].uring);
     uring_fini(e[1].uring);
+}
+
+bool ends_share(const struct end e[2])
+{
+    return link_load(e[0].link).is_shared && link_load(e[1].link).is_shared &&
+           e[0].link->reads_shared && e[1].link->reads_shared;
+}
+
+void facing_open(struct facing *f, struct ends_how how)
+{
+    int fd[2];
+    loopback_pair(fd);
+    end_create(&f->end, fd[0], how);
+    f->fd = fd[1];
+}
+
+void facing_begin(struct facing *f)
+{
+    facing_open(f, (struct ends_how){0});
+    end_start(&f->end);
+}
+
+void facing_end(struct facing *f)
+{
+    if (f->fd >= 0) close(f->fd);
+    uring_fini(f->end.uring);
+}
+
+void end_wait(struct end *e, uint64_t until_ns)
+{
+    if (!uring_lie_down(e->uring)) return;
+    uring_sleep(e->uring, until_ns);
+    uring_get_up(e->uring);
 }
 
 unsigned end_turn(struct end *e)
@@ -178,25 +191,34 @@ size_t ends_frame(void *out, uint64_t sequence, uint64_t tag, uint32_t count, ui
     return sizeof *f + f->body_bytes;
 }
 
-size_t ends_notice(void *out, uint64_t sequence, enum wire_kind kind, unsigned lost,
-                   const char *text)
-{
-    struct wire_frame *f = out;
-    size_t bytes = (strlen(text) + 7) & ~(size_t)7;
-    *f = (struct wire_frame){.magic = WIRE_MAGIC,
-                             .version = WIRE_VERSION,
-                             .kind = (uint16_t)kind,
-                             .body_bytes = (uint32_t)bytes,
-                             .lost = lost,
-                             .sequence = sequence};
-    memset(f + 1, 0, bytes);
-    memcpy(f + 1, text, strlen(text));
-    return sizeof *f + bytes;
-}
-
 void ends_say(int fd, const void *bytes, size_t n)
 {
     CHECK_EQ(send(fd, bytes, n, MSG_NOSIGNAL), n);
+}
+
+size_t ends_say_entry(int fd, uint64_t sequence, uint64_t tag, uint32_t length)
+{
+    uint64_t bytes[512];
+    CHECK(sizeof(struct wire_frame) + wire_entry_bytes(length) <= sizeof bytes);
+    size_t n = ends_frame(bytes, sequence, tag, 1, length);
+    ends_say(fd, bytes, n);
+    return n;
+}
+
+void ends_say_notice(int fd, uint64_t sequence, enum wire_kind kind, unsigned lost,
+                     const char *text)
+{
+    char bytes[600] = "";
+    size_t length = (strlen(text) + 7) & ~(size_t)7;
+    const struct wire_frame f = {.magic = WIRE_MAGIC,
+                                 .version = WIRE_VERSION,
+                                 .kind = (uint16_t)kind,
+                                 .body_bytes = (uint32_t)length,
+                                 .lost = lost,
+                                 .sequence = sequence};
+    memcpy(bytes, &f, sizeof f);
+    memcpy(bytes + sizeof f, text, strlen(text));
+    ends_say(fd, bytes, sizeof f + length);
 }
 
 bool end_has_heard(const struct end *e, uint64_t bytes)

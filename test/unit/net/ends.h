@@ -1,6 +1,6 @@
 /*
- * ends.h - the ends of a link over TCP on loopback. Most tests drive both from one thread, turn by
- * turn; where one end is a bare socket it says what no link would.
+ * ends.h - the ends of a link on loopback, through TCP or memory. Most tests drive both from one
+ * thread, turn by turn; where one end is a bare socket it says what no link would.
  *
  * Entries are numbered from 0, and so are their floats: an end checks whatever comes.
  */
@@ -8,21 +8,26 @@
 #define TEST_NET_ENDS_H
 
 #include "net/link_private.h"
+#include "net/loopback.h"
 #include "net/tcp.h"
 #include "net/uring.h"
 #include "test.h"
 
-#include <time.h>
-
 enum { NODES = 4, PEER = 1 };
-#define SECOND UINT64_C(1000000000)
 
-static inline uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
+/* A test of both carriers. Skips itself where there is no shared memory. */
+#define LINK_TEST(name) \
+    static void name(bool is_shared); \
+    TEST(link, name##_over_tcp) \
+    { \
+        name(false); \
+    } \
+    TEST(link, name##_over_memory) \
+    { \
+        ends_need_memory(); \
+        name(true); \
+    } \
+    static void name(bool is_shared)
 
 struct end {
     struct uring *uring;
@@ -37,8 +42,13 @@ struct end {
     char reason[256];
 };
 
-/* Two sockets that are connected. */
-void ends_connect(int fd[2]);
+/* Zeros: through TCP, entries of a frame, 10 s of silence, all that the kernel can do. */
+struct ends_how {
+    bool is_shared;
+    size_t entry_bytes_max;
+    double timeout_s;
+    unsigned setup;
+};
 
 static inline struct link_stats stats_of(const struct end *e)
 {
@@ -47,32 +57,38 @@ static inline struct link_stats stats_of(const struct end *e)
     return sum;
 }
 
-/* An end that has not started. Skips the test where there is no io_uring. */
-void end_open_by(struct end *, int fd, size_t entry_bytes_max, double timeout_s, unsigned setup);
-void end_open(struct end *, int fd, double timeout_s);
-/* With a bare socket as the peer, which is returned. */
-int end_open_to_socket(struct end *);
-void end_close(struct end *, int socket);
-void ends_open(struct end e[2]);
-void ends_open_by(struct end e[2], size_t entry_bytes_max, double timeout_s, unsigned setup);
+void ends_need_memory(void);
+/* An end that has not started. Skips the test where there is no io_uring. A ring belongs to the
+ * thread that starts it. */
+void end_create(struct end *, int fd, struct ends_how);
+/* By the clock, and with all nodes running. */
+void end_start(struct end *);
+void ends_create(struct end e[2], struct ends_how);
+void ends_open(struct end e[2], struct ends_how);
 void ends_close(struct end e[2]);
+/* Has the link gone over to memory, both ways? */
+bool ends_share(const struct end e[2]);
+
+/* An end whose peer is a bare socket. */
+struct facing {
+    struct end end;
+    int fd;
+};
+
+void facing_open(struct facing *, struct ends_how);
+void facing_begin(struct facing *);
+void facing_end(struct facing *);
+#define FACING_TEST(name) TEST_WITH(link, name, facing, f)
 
 /* What an end tells its ring to call; the context is the end. */
 const char *end_on_frame(void *context, unsigned peer, const struct wire_frame *, const void *body);
 void end_on_failed(void *context, unsigned peer, unsigned culprit, const char *reason);
-void end_on_heartbeat(void *context, unsigned peer);
 
 /* An entry of that number. false: there is no room. */
 bool ends_put(struct link *, uint64_t tag, uint32_t length);
 
 /* Sleeps, if there is nothing to do. */
-static inline void end_wait(struct uring *u, uint64_t until_ns)
-{
-    if (!uring_lie_down(u)) return;
-    uring_sleep(u, until_ns);
-    uring_get_up(u);
-}
-
+void end_wait(struct end *, uint64_t until_ns);
 /* Submits and polls. Returns the completions. */
 unsigned end_turn(struct end *);
 /* Of one or both. */
@@ -91,9 +107,12 @@ void ends_turn_for(struct end *a, struct end *b, double seconds);
 
 /* A frame of `count` entries, numbered from `tag`, of `length` floats. Returns its bytes. */
 size_t ends_frame(void *out, uint64_t sequence, uint64_t tag, uint32_t count, uint32_t length);
-/* WIRE_BYE or WIRE_LOST. */
-size_t ends_notice(void *out, uint64_t sequence, enum wire_kind, unsigned lost, const char *text);
 void ends_say(int socket, const void *bytes, size_t n);
+/* A frame of one entry; returns its bytes. */
+size_t ends_say_entry(int socket, uint64_t sequence, uint64_t tag, uint32_t length);
+/* A frame without entries: WIRE_BYE, WIRE_LOST. */
+void ends_say_notice(int socket, uint64_t sequence, enum wire_kind, unsigned lost,
+                     const char *text);
 /* Has it received so many bytes in all? */
 bool end_has_heard(const struct end *, uint64_t bytes);
 /* Waits until it has failed, for that reason, and is of no use any more. */

@@ -1,4 +1,4 @@
-/* What a link carries: order, sizes, pieces, and what waits. */
+/* What a link carries, through TCP and through memory: order, sizes, pieces, and what waits. */
 #include "net/ends.h"
 #include "test.h"
 
@@ -32,40 +32,39 @@ static void exchange(struct end e[2], uint64_t entries, uint32_t length_max)
     CHECK_EQ(e[0].failures + e[1].failures, 0);
 }
 
-/* Everything said and heard, in bytes and frames. */
-static void check_stats(struct end e[2])
+/* Everything said and heard is counted, in bytes and frames. */
+static void check_exchange(bool is_shared, uint64_t entries, uint32_t length_max)
 {
+    struct end e[2];
+    ends_open(e, (struct ends_how){.is_shared = is_shared,
+                                   .entry_bytes_max = wire_entry_bytes(length_max)});
+    exchange(e, entries, length_max);
     TURN_UNTIL(&e[0], &e[1], link_is_drained(e[0].link) && link_is_drained(e[1].link));
-    struct link_stats a = stats_of(&e[0]), b = stats_of(&e[1]);
-    CHECK_EQ(a.bytes_sent, b.bytes_received);
-    CHECK_EQ(b.bytes_sent, a.bytes_received);
-    CHECK_EQ(a.messages_sent, b.messages_received);
-    CHECK_EQ(b.messages_sent, a.messages_received);
-    CHECK(a.messages_sent > 0);
-}
-
-TEST(link, keeps_the_order_of_many_small_entries)
-{
-    struct end e[2];
-    ends_open(e);
-    exchange(e, 100000, 20);
-    check_stats(e);
+    for (int i = 0; i < 2; i++) {
+        struct link_stats a = stats_of(&e[i]), b = stats_of(&e[!i]);
+        CHECK_EQ(a.messages_sent, b.messages_received);
+        CHECK_EQ(a.bytes_sent, b.bytes_received);
+        CHECK(a.messages_sent > 0);
+    }
+    CHECK_EQ(ends_share(e), is_shared);
     ends_close(e);
 }
 
-TEST(link, carries_rows_of_100000_floats_among_small_ones)
+LINK_TEST(many_small_entries_keep_their_order)
 {
-    struct end e[2];
-    ends_open_by(e, wire_entry_bytes(100000), 10, 0);
-    exchange(e, 300, 100000);
-    check_stats(e);
-    ends_close(e);
+    check_exchange(is_shared, 100000, 20);
 }
 
-TEST(link, lets_its_owner_submit_while_it_handles_a_frame)
+/* Also larger than the memory. */
+LINK_TEST(large_entries_come_among_small_ones)
+{
+    check_exchange(is_shared, 200, 2 * SHARED_RING_MAX / sizeof(float));
+}
+
+LINK_TEST(owner_may_submit_while_it_handles_a_frame)
 {
     struct end e[2];
-    ends_open(e);
+    ends_open(e, (struct ends_how){.is_shared = is_shared});
     e[1].echoes = e[1].submits = true;
     unsigned seed = 8;
     uint64_t put = 0;
@@ -81,37 +80,31 @@ TEST(link, lets_its_owner_submit_while_it_handles_a_frame)
 }
 
 /* A ring that leaves out what newer kernels can do does the same. */
-static void exchange_by(unsigned setup)
-{
-    struct end e[2];
-    ends_open_by(e, 0, 10, setup);
-    exchange(e, 20000, 300);
-    uint64_t start = now_ns();
-    for (int i = 0; i < 20; i++) {
-        end_wait(e[0].uring, now_ns() + SECOND / 1000);
-        end_turn(&e[0]);
-        uring_wake(e[0].uring);
-        end_wait(e[0].uring, start + 60 * SECOND);
-        end_turn(&e[0]);
-    }
-    CHECK(now_ns() < start + 30 * SECOND);
-    exchange(e, 30000, 300);
-    ends_close(e);
-}
-
 TEST(link, works_as_on_linux_6_0_and_5_19_and_5_7)
 {
-    for (int lacks = 1; lacks <= 3; lacks++) exchange_by(lacks);
+    for (unsigned lacks = 1; lacks <= 3; lacks++) {
+        struct end e[2];
+        ends_open(e, (struct ends_how){.setup = lacks});
+        exchange(e, 20000, 300);
+        uint64_t start = now_ns();
+        for (int i = 0; i < 20; i++) {
+            end_wait(&e[0], now_ns() + SECOND / 1000);
+            end_turn(&e[0]);
+            uring_wake(e[0].uring);
+            end_wait(&e[0], start + 60 * SECOND);
+            end_turn(&e[0]);
+        }
+        CHECK(now_ns() < start + 30 * SECOND);
+        exchange(e, 30000, 300);
+        ends_close(e);
+    }
 }
 
 TEST(link, fills_one_frame_while_another_is_under_way)
 {
     struct end e[2];
-    ends_open(e);
-    ends_put(e[0].link, 0, 10);
-    link_flush(e[0].link);
-    uring_submit(e[0].uring);
-    for (uint64_t tag = 1; tag < 50; tag++) {
+    ends_open(e, (struct ends_how){0});
+    for (uint64_t tag = 0; tag < 50; tag++) {
         ends_put(e[0].link, tag, 10);
         link_flush(e[0].link);
         uring_submit(e[0].uring);
@@ -124,7 +117,7 @@ TEST(link, fills_one_frame_while_another_is_under_way)
 TEST(link, sends_nothing_that_was_not_flushed)
 {
     struct end e[2];
-    ends_open(e);
+    ends_open(e, (struct ends_how){0});
     link_flush(e[0].link); /* nothing: no frame */
     ends_put(e[0].link, 0, 10);
     ends_turn_for(&e[0], &e[1], 0.05);
@@ -147,98 +140,47 @@ struct lone {
     struct link *link;
 };
 
-static void open_lone(struct lone *l)
+static void lone_begin(struct lone *l)
 {
     int fd[2];
     *l = (struct lone){0};
     const struct link_events events = {&l->end, end_on_frame, end_on_failed, NULL};
-    ends_connect(fd);
+    loopback_pair(fd);
     l->peer = fd[1];
     links_init(&l->all, &events, NODES, 0, 10);
     l->link = link_new(&l->all, PEER, &tcp_carrier, fd[0]);
 }
 
-static void close_lone(struct lone *l)
+static void lone_end(struct lone *l)
 {
     link_free(l->link);
     links_fini(&l->all);
     close(l->peer);
 }
 
-/* Appends the first `bytes` of what is to be sent, or all. Returns how many those are. */
-static size_t take_pieces(const struct link *l, unsigned pieces, size_t bytes, char *out)
+TEST_WITH(link, keeps_what_the_kernel_has_until_it_gives_it_back, lone, lone)
 {
-    size_t taken = 0;
-    for (unsigned i = 0; i < pieces; i++) {
-        size_t rest = bytes - taken, n = l->piece[i].iov_len < rest ? l->piece[i].iov_len : rest;
-        memcpy(out + taken, l->piece[i].iov_base, n);
-        taken += n;
-    }
-    return taken;
-}
-
-static void check_stream(struct end *e, const char *at, const char *end)
-{
-    for (uint64_t sequence = 0; at < end; sequence++) {
-        const struct wire_frame *f = (const void *)at;
-        CHECK(!wire_check_frame(f, LINK_FRAME_BYTES, sequence));
-        CHECK(!end_on_frame(e, PEER, f, f + 1));
-        at += sizeof *f + f->body_bytes;
-    }
-    CHECK(at == end);
-}
-
-/* The kernel may take less than it was given, at any place. */
-TEST(link, goes_on_where_a_short_send_ended)
-{
-    CLOSED_BY(close_lone) struct lone lone;
-    unsigned seed = 4, pieces;
-    uint64_t put = 0;
-    size_t sent = 0;
-    CLOSED_BY(free_at) char *stream = malloc(LINK_CREDIT_BYTES);
-    open_lone(&lone);
-    struct link *l = lone.link;
-    while (l->queued_bytes < LINK_CREDIT_BYTES - 10000)
-        CHECK(ends_put(l, put++, (uint32_t)rand_r(&seed) % 2000));
-    link_flush(l);
-    while ((pieces = link_gather(l)) > 0) {
-        CHECK_EQ(link_gather(l), 0); /* one at a time */
-        size_t taken = take_pieces(l, pieces, (size_t)rand_r(&seed) % 400000, stream + sent);
-        link_sent(l, (int)taken);
-        sent += taken;
-    }
-    CHECK(link_is_drained(l));
-    check_stream(&lone.end, stream, stream + sent);
-    CHECK_EQ(lone.end.entries, put);
-}
-
-TEST(link, keeps_what_the_kernel_has_until_it_gives_it_back)
-{
-    CLOSED_BY(close_lone) struct lone lone;
-    open_lone(&lone);
-    struct link *l = lone.link;
+    struct link *l = lone->link;
     for (uint64_t put = 0; put < 40; put++) CHECK(ends_put(l, put, 1000));
     CHECK_EQ(link_gather(l), 1); /* a full one; the next one has not been flushed */
     link_fail(l, PEER, "is of no use");
-    CHECK_EQ(lone.all.spares, 1);
+    CHECK_EQ(lone->all.spares, 1);
     CHECK(link_is_drained(l));
     link_sent(l, -EPIPE);
-    CHECK_EQ(lone.all.spares, 2);
+    CHECK_EQ(lone->all.spares, 2);
 }
 
-TEST(link, says_why_sending_failed)
+TEST_WITH(link, failed_send_is_the_reason_once_all_that_came_is_read, lone, lone)
 {
-    CLOSED_BY(close_lone) struct lone lone;
-    open_lone(&lone);
-    struct link *l = lone.link;
+    struct link *l = lone->link;
     CHECK(ends_put(l, 0, 10));
     link_flush(l);
     CHECK_EQ(link_gather(l), 1);
     link_sent(l, -ETIMEDOUT);
     CHECK_EQ(link_gather(l), 0);
-    CHECK(!link_peer_is_gone(l)); /* not before all that came is read */
+    CHECK(!link_peer_is_gone(l));
     link_received(l, -ECONNRESET, false);
-    CHECK(lone.all.fallen == l);
+    CHECK(lone->all.fallen == l);
     CHECK(strcmp(l->reason, "cannot be reached any more: Connection timed out") == 0);
 }
 
@@ -246,65 +188,34 @@ TEST(link, says_why_sending_failed)
 
 /* Cut in two at every place; each frame is handed up as soon as it is whole, the one behind it
  * waits. */
-TEST(link, takes_frames_that_are_cut_anywhere)
+FACING_TEST(frames_may_be_cut_anywhere)
 {
-    struct end e;
+    struct end *e = &f->end;
     uint64_t bytes[512], sequence = 0, total = 0;
-    int fd = end_open_to_socket(&e);
     for (size_t cut = 1;; cut++) {
-        uint64_t tag = e.entries;
+        uint64_t tag = e->entries;
         size_t first = ends_frame(bytes, sequence, tag, 1, 3);
         size_t n = first + ends_frame(bytes + first / 8, sequence + 1, tag + 1, 2, 2);
         if (cut == n) break;
-        ends_say(fd, bytes, cut);
-        TURN_UNTIL(&e, NULL, end_has_heard(&e, total + cut));
-        CHECK_EQ(e.entries - tag, cut >= first);
-        ends_say(fd, (char *)bytes + cut, n - cut);
-        TURN_UNTIL(&e, NULL, end_has_heard(&e, total + n));
-        CHECK_EQ(e.entries - tag, 3);
+        ends_say(f->fd, bytes, cut);
+        TURN_UNTIL(e, NULL, end_has_heard(e, total + cut));
+        CHECK_EQ(e->entries - tag, cut >= first);
+        ends_say(f->fd, (char *)bytes + cut, n - cut);
+        TURN_UNTIL(e, NULL, end_has_heard(e, total + n));
+        CHECK_EQ(e->entries - tag, 3);
         sequence += 2;
         total += n;
     }
-    end_close(&e, fd);
-}
-
-/* Frames of all sizes up to the largest, in pieces of all sizes: the buffer's end falls
- * everywhere. */
-TEST(link, takes_large_frames_in_odd_pieces)
-{
-    struct end e;
-    unsigned seed = 3;
-    char *bytes = malloc(40 + LINK_FRAME_BYTES);
-    int fd = end_open_to_socket(&e);
-    fcntl(fd, F_SETFL, O_NONBLOCK);
-    uint64_t tag = 0;
-    for (uint64_t sequence = 0; sequence < 300; sequence++) {
-        uint32_t length = (uint32_t)rand_r(&seed) % 200;
-        uint32_t count = 1 + (uint32_t)rand_r(&seed) %
-                                 (uint32_t)(LINK_FRAME_BYTES / wire_entry_bytes(length));
-        size_t n = ends_frame(bytes, sequence, tag, count, length), sent = 0;
-        tag += count;
-        while (sent < n) {
-            size_t piece = 1 + (size_t)rand_r(&seed) % 50000;
-            ssize_t went =
-                send(fd, bytes + sent, piece < n - sent ? piece : n - sent, MSG_NOSIGNAL);
-            if (went > 0) sent += (size_t)went;
-            end_turn(&e);
-        }
-    }
-    TURN_UNTIL(&e, NULL, e.entries == tag);
-    CHECK_EQ(e.failures, 0);
-    free(bytes);
-    end_close(&e, fd);
 }
 
 /* ---- back-pressure --------------------------------------------------------------------------- */
 
-TEST(link, keeps_what_a_peer_does_not_read_and_delivers_it_when_it_does)
+LINK_TEST(what_a_peer_does_not_read_waits_for_it)
 {
     struct end e[2];
     uint64_t sent = 0;
-    ends_open(e);
+    ends_open(e, (struct ends_how){.is_shared = is_shared});
+    if (is_shared) TURN_UNTIL(&e[0], &e[1], ends_share(e));
     while (e[0].link->queued_bytes < 2 * LINK_CREDIT_BYTES) {
         CHECK(ends_put(e[0].link, sent++, 100));
         link_flush(e[0].link);
@@ -323,9 +234,10 @@ TEST(link, sits_still_while_a_peer_does_not_read_whatever_the_socket_was)
 {
     int fd[2];
     struct end e;
-    ends_connect(fd);
+    loopback_pair(fd);
     fcntl(fd[0], F_SETFL, O_NONBLOCK);
-    end_open(&e, fd[0], 10);
+    end_create(&e, fd[0], (struct ends_how){0});
+    end_start(&e);
     for (uint64_t sent = 0; e.link->queued_bytes < 2 * LINK_CREDIT_BYTES; sent++) {
         CHECK(ends_put(e.link, sent, 1000));
         link_flush(e.link);
@@ -338,25 +250,21 @@ TEST(link, sits_still_while_a_peer_does_not_read_whatever_the_socket_was)
     uring_fini(e.uring);
 }
 
-TEST(link, fails_when_more_waits_than_agreed)
+FACING_TEST(fails_when_more_waits_than_agreed)
 {
-    struct end e;
-    uint64_t sent = 0;
-    int fd = end_open_to_socket(&e);
+    struct end *e = &f->end;
     size_t highest = 0;
-    while (ends_put(e.link, sent, 100)) {
-        sent++;
-        link_flush(e.link);
-        if (e.link->queued_bytes > highest) highest = e.link->queued_bytes;
-        if (sent % 64 == 0) end_turn(&e);
+    for (uint64_t sent = 0; ends_put(e->link, sent, 100); sent++) {
+        link_flush(e->link);
+        if (e->link->queued_bytes > highest) highest = e->link->queued_bytes;
+        if (sent % 64 == 0) end_turn(e);
     }
-    CHECK(highest <= link_queued_max(e.link) + 40);
+    CHECK(highest <= link_queued_max(e->link) + 40);
     CHECK(highest >= 2 * LINK_CREDIT_BYTES);
-    CHECK_EQ(e.failures, 0); /* told in a poll, not from within link_entry */
-    end_turn(&e);
-    CHECK_EQ(e.failures, 1);
-    CHECK_EQ(e.culprit, PEER);
-    CHECK_STR(e.reason, "takes nothing");
-    CHECK(link_is_drained(e.link) && link_peer_is_gone(e.link));
-    end_close(&e, fd);
+    CHECK_EQ(e->failures, 0); /* told in a poll, not from within link_entry */
+    end_turn(e);
+    CHECK_EQ(e->failures, 1);
+    CHECK_EQ(e->culprit, PEER);
+    CHECK_STR(e->reason, "takes nothing");
+    CHECK(link_is_drained(e->link) && link_peer_is_gone(e->link));
 }

@@ -1,40 +1,11 @@
 #include "meshes.h"
 
+#include "locus.h"
+#include "net/mesh_listener.h"
 #include "test.h"
 
-#include "net/mesh_listener.h"
-#include "locus.h"
-
-#include <arpa/inet.h>
-#include <dirent.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <time.h>
-
-uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-void sleep_ms(unsigned ms)
-{
-    const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-    nanosleep(&t, NULL);
-}
-
-int open_descriptors(void)
-{
-    int n = 0;
-    DIR *all = opendir("/proc/self/fd");
-    CHECK(all);
-    while (readdir(all)) n++;
-    closedir(all);
-    return n;
-}
 
 /* ---- nodes ---- */
 
@@ -42,11 +13,12 @@ int listen_at(const char *listen, const char *rendezvous, int *listener,
               char address[MESH_ADDRESS_MAX])
 {
     const struct mesh_place p = {
-        .listen = listen, .rendezvous = rendezvous, .deadline_ns = now_ns() + UINT64_C(1000000000)};
+        .listen = listen, .rendezvous = rendezvous, .deadline_ns = now_ns() + SECOND};
     return mesh_listen(&p, listener, address);
 }
 
-void open_cluster(struct cluster *c, unsigned size, unsigned shards, const char *listen)
+void open_cluster(struct cluster *c, unsigned size, unsigned shards, const struct secret *secret,
+                  const char *listen)
 {
     *c = (struct cluster){.size = size, .shards = shards};
     for (unsigned i = 0; i < size; i++) {
@@ -56,21 +28,10 @@ void open_cluster(struct cluster *c, unsigned size, unsigned shards, const char 
                                          .size = size,
                                          .shards = shards,
                                          .address = (const char(*)[MESH_ADDRESS_MAX])c->address,
-                                         .deadline_ns = now_ns() + UINT64_C(120000000000)};
+                                         .secret = secret,
+                                         .deadline_ns = now_ns() + 120 * SECOND};
         CHECK_EQ(listen_at(listen, RENDEZVOUS, &n->config.listener, c->address[i]), 0);
     }
-}
-
-struct secret secret_of(const char *text)
-{
-    struct secret s;
-    CHECK_EQ(secret_from_text(&s, "a text", text, strlen(text)), 0);
-    return s;
-}
-
-void share_secret(struct cluster *c, const struct secret *s)
-{
-    for (unsigned i = 0; i < c->size; i++) c->node[i].config.secret = s;
 }
 
 void *run_node(void *context)
@@ -87,43 +48,37 @@ void start_node(struct node *n)
     CHECK(!pthread_create(&n->thread, NULL, run_node, n));
 }
 
-void start_all(struct cluster *c)
+void start_from(struct cluster *c, unsigned rank)
 {
-    for (unsigned i = 0; i < c->size; i++) start_node(&c->node[i]);
-}
-
-void await_all(struct cluster *c)
-{
-    for (unsigned i = 0; i < c->size; i++) pthread_join(c->node[i].thread, NULL);
+    for (; rank < c->size; rank++) start_node(&c->node[rank]);
 }
 
 struct label {
     unsigned from, to, shard;
 };
 
-void check_mesh(struct cluster *c)
+void await_mesh(struct cluster *c)
 {
+    for (unsigned i = 0; i < c->size; i++) pthread_join(c->node[i].thread, NULL);
     for (unsigned a = 0; a < c->size; a++) {
         if (c->node[a].rc) test_fail(__FILE__, __LINE__, "node %u: %s", a, c->node[a].error);
-        for (unsigned b = 0; b < c->size; b++)
-            for (unsigned s = 0; s < c->shards; s++) {
-                struct label l = {a, b, s};
-                int fd = c->node[a].fd[b * c->shards + s];
-                if (a == b)
-                    CHECK_EQ(fd, -1);
-                else
-                    CHECK_EQ(send(fd, &l, sizeof l, 0), sizeof l);
-            }
+        for (unsigned i = 0; i < c->size * c->shards; i++) {
+            struct label l = {a, i / c->shards, i % c->shards};
+            if (l.to == a)
+                CHECK_EQ(c->node[a].fd[i], -1);
+            else
+                CHECK_EQ(send(c->node[a].fd[i], &l, sizeof l, 0), sizeof l);
+        }
     }
-    for (unsigned a = 0; a < c->size; a++)
-        for (unsigned b = 0; b < c->size; b++)
-            for (unsigned s = 0; s < c->shards && a != b; s++) {
-                struct label l;
-                struct pollfd p = {.fd = c->node[b].fd[a * c->shards + s], .events = POLLIN};
-                CHECK_EQ(poll(&p, 1, 20000), 1);
-                CHECK_EQ(recv(p.fd, &l, sizeof l, 0), sizeof l);
-                CHECK(l.from == a && l.to == b && l.shard == s);
-            }
+    for (unsigned b = 0; b < c->size; b++)
+        for (unsigned i = 0; i < c->size * c->shards; i++) {
+            struct label l;
+            struct pollfd p = {.fd = c->node[b].fd[i], .events = POLLIN};
+            if (i / c->shards == b) continue;
+            CHECK_EQ(poll(&p, 1, 20000), 1);
+            CHECK_EQ(recv(p.fd, &l, sizeof l, 0), sizeof l);
+            CHECK(l.from == i / c->shards && l.to == b && l.shard == i % c->shards);
+        }
 }
 
 void close_mesh(struct cluster *c)
@@ -134,21 +89,6 @@ void close_mesh(struct cluster *c)
 }
 
 /* ---- others who connect ---- */
-
-struct sockaddr_in place_of(const char *address)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    at.sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1));
-    return at;
-}
-
-int call(const char *address)
-{
-    struct sockaddr_in at = place_of(address);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(!connect(fd, (struct sockaddr *)&at, sizeof at));
-    return fd;
-}
 
 struct mesh_hello hello_of(unsigned rank, unsigned shard)
 {
@@ -161,29 +101,10 @@ struct mesh_hello hello_of(unsigned rank, unsigned shard)
 
 int call_and_say(const char *address, const struct mesh_hello *hello, struct mesh_hello *answer)
 {
-    int fd = call(address);
+    int fd = loopback_connect(address);
+    CHECK(fd >= 0);
     *answer = (struct mesh_hello){0};
     CHECK_EQ(send(fd, hello, sizeof *hello, MSG_NOSIGNAL), sizeof *hello);
     if (recv(fd, answer, sizeof *answer, MSG_WAITALL) != sizeof *answer) answer->magic = 0;
     return fd;
-}
-
-/* ---- what is printed ---- */
-
-FILE *catch_stderr(int *before)
-{
-    FILE *file = tmpfile();
-    CHECK(file != NULL);
-    *before = dup(STDERR_FILENO);
-    dup2(fileno(file), STDERR_FILENO);
-    return file;
-}
-
-void release_stderr(FILE *file, int before, char *text, size_t capacity)
-{
-    dup2(before, STDERR_FILENO);
-    close(before);
-    rewind(file);
-    text[fread(text, 1, capacity - 1, file)] = '\0';
-    fclose(file);
 }

@@ -1,8 +1,9 @@
 /* Where a cluster's secret comes from, and what a proof of it is good for. */
-#include "test.h"
-
 #include "net/secret.h"
+
 #include "locus.h"
+#include "net/loopback.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,14 +38,6 @@ static const char *new_file(const char *text, size_t bytes, mode_t mode)
     return path;
 }
 
-static struct secret secret_of(const char *text)
-{
-    struct secret s;
-    CHECK_EQ(secret_from_text(&s, "a text", text, strlen(text)), 0);
-    CHECK(s.is_known);
-    return s;
-}
-
 static void reads_as(const char *text)
 {
     struct secret s, wanted = secret_of(text);
@@ -64,7 +57,7 @@ static void is_refused(int rc, const char *sentence)
     CHECK(!s.is_known);
 }
 
-TEST(secret, comes_from_either_variable)
+TEST(secret, read_takes_either_variable)
 {
     struct secret s;
     environment_is(NULL, NULL);
@@ -103,7 +96,7 @@ static bool is_dumped(const char *at)
     return !is_excluded;
 }
 
-TEST(secret, of_the_environment_is_in_no_core_dump)
+TEST(secret, read_keeps_the_environment_out_of_core_dumps)
 {
     struct secret s;
     static char text[] = "LOCUS_SECRET=open sesame"; /* as the system put it: it is not copied */
@@ -117,42 +110,39 @@ TEST(secret, of_the_environment_is_in_no_core_dump)
     unsetenv("LOCUS_SECRET");
 }
 
-TEST(secret, that_is_none_is_refused)
+TEST(secret, read_refuses_what_is_no_secret)
 {
     static char long_text[SECRET_TEXT_MAX + 2];
-    char sentence[PATH_BYTES + 64];
     memset(long_text, 'x', sizeof long_text - 1);
-    environment_is("", NULL);
-    is_refused(
-        -EINVAL,
-        "LOCUS_SECRET is empty: must hold the cluster's secret, like what `openssl rand -hex 32`");
-    environment_is(" \n", NULL);
-    is_refused(-EINVAL, "LOCUS_SECRET is empty");
-    environment_is(long_text, NULL);
-    is_refused(-EINVAL, "LOCUS_SECRET has 4097 bytes: a secret has at most 4096");
-    environment_is("text", "/file");
-    is_refused(-EINVAL, "LOCUS_SECRET and LOCUS_SECRET_FILE (\"/file\") are both set: unset one");
-    environment_is(NULL, "/no/such/file");
-    is_refused(
-        -ENOENT,
-        "LOCUS_SECRET_FILE is \"/no/such/file\", which cannot be read: No such file or directory");
-    environment_is(NULL, "/dev/null");
-    is_refused(-EINVAL, "LOCUS_SECRET_FILE is \"/dev/null\", which is no file");
-    environment_is(NULL, "/");
-    is_refused(-EINVAL, "LOCUS_SECRET_FILE is \"/\", which is no file");
-
-    const char *path = new_file("\n", 1, 0600);
-    environment_is(NULL, path);
-    snprintf(sentence, sizeof sentence, "the file \"%s\" of LOCUS_SECRET_FILE is empty", path);
-    is_refused(-EINVAL, sentence);
-    unlink(path);
-    path = new_file(long_text, sizeof long_text - 1, 0600);
-    environment_is(NULL, path);
-    is_refused(-EINVAL, "of LOCUS_SECRET_FILE has 4097 bytes");
-    unlink(path);
+    const struct {
+        const char *text, *path, *content; /* of a file */
+        int rc;
+        const char *sentence;
+    } cases[] = {
+        {"", NULL, NULL, -EINVAL,
+         "LOCUS_SECRET is empty: must hold the cluster's secret, like what `openssl rand -hex 32`"},
+        {" \n", NULL, NULL, -EINVAL, "LOCUS_SECRET is empty"},
+        {long_text, NULL, NULL, -EINVAL, "LOCUS_SECRET has 4097 bytes: a secret has at most 4096"},
+        {"text", "/file", NULL, -EINVAL,
+         "LOCUS_SECRET and LOCUS_SECRET_FILE (\"/file\") are both set: unset one"},
+        {NULL, "/no/such/file", NULL, -ENOENT,
+         "LOCUS_SECRET_FILE is \"/no/such/file\", which cannot be read: No such file or directory"},
+        {NULL, "/dev/null", NULL, -EINVAL, "LOCUS_SECRET_FILE is \"/dev/null\", which is no file"},
+        {NULL, "/", NULL, -EINVAL, "LOCUS_SECRET_FILE is \"/\", which is no file"},
+        {NULL, NULL, "\n", -EINVAL, "\" of LOCUS_SECRET_FILE is empty"},
+        {NULL, NULL, long_text, -EINVAL, "of LOCUS_SECRET_FILE has 4097 bytes"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *content = cases[i].content,
+                   *file = content ? new_file(content, strlen(content), 0600) : NULL;
+        environment_is(cases[i].text, content ? file : cases[i].path);
+        is_refused(cases[i].rc, cases[i].sentence);
+        if (content) CHECK_STR(locus_error(), file);
+        if (content) unlink(file);
+    }
 }
 
-TEST(secret, a_file_without_permission_is_refused)
+TEST(secret, read_refuses_a_file_without_permission)
 {
     const char *path = new_file("text", 4, 0);
     environment_is(NULL, path);
@@ -164,50 +154,37 @@ TEST(secret, a_file_without_permission_is_refused)
     if (fd >= 0) SKIP("this user may read everything");
 }
 
-static void stderr_of_reading(char *text, size_t capacity)
+TEST(secret, read_tells_of_a_file_that_everybody_may_read)
 {
-    struct secret s;
-    FILE *file = tmpfile();
-    CHECK(file != NULL);
-    int before = dup(STDERR_FILENO);
-    dup2(fileno(file), STDERR_FILENO);
-    CHECK_EQ(secret_read(&s), 0);
-    dup2(before, STDERR_FILENO);
-    close(before);
-    rewind(file);
-    text[fread(text, 1, capacity - 1, file)] = '\0';
-    fclose(file);
-}
-
-TEST(secret, a_file_that_everybody_may_read_is_worth_a_line)
-{
-    char text[512];
-    const char *path = new_file("text", 4, 0640);
-    environment_is(NULL, path);
-    stderr_of_reading(text, sizeof text);
-    CHECK_EQ(text[0], '\0');
-    CHECK_EQ(chmod(path, 0644), 0);
-    stderr_of_reading(text, sizeof text);
-    CHECK_STR(
-        text,
-        "locus: everybody on this machine may read the cluster's secret in \"/tmp/locus-secret-");
-    CHECK_STR(text, "chmod o= it\n");
-    unlink(path);
+    for (int is_open = 0; is_open < 2; is_open++) {
+        struct secret s;
+        char text[512];
+        const char *path = new_file("text", 4, is_open ? 0644 : 0640);
+        environment_is(NULL, path);
+        struct caught caught = stderr_catch();
+        CHECK_EQ(secret_read(&s), 0);
+        stderr_release(&caught, text, sizeof text);
+        CHECK_STR(text, is_open ? "locus: everybody on this machine may read the cluster's secret "
+                                  "in \"/tmp/locus-secret-"
+                                : "");
+        CHECK_EQ(strstr(text, "chmod o= it\n") != NULL, is_open);
+        unlink(path);
+    }
 }
 
 /* ---- proofs ---- */
 
+/* A proof of one who knows the secret. */
 struct talk {
-    unsigned char nonce[2][SECRET_NONCE_BYTES];
-    unsigned char body[40];
+    struct secret secret;
+    unsigned char nonce[3][SECRET_NONCE_BYTES], body[40], proof[SECRET_PROOF_BYTES];
     struct secret_claim claim;
 };
 
-static void init_talk(struct talk *t)
+static void talk_begin(struct talk *t)
 {
-    *t = (struct talk){0};
-    secret_nonce(t->nonce[0]);
-    secret_nonce(t->nonce[1]);
+    *t = (struct talk){.secret = secret_of("open sesame")};
+    for (int i = 0; i < 3; i++) secret_nonce(t->nonce[i]);
     memset(t->body, 7, sizeof t->body);
     t->claim = (struct secret_claim){.role = SECRET_CALLER,
                                      .prover = 3,
@@ -218,83 +195,67 @@ static void init_talk(struct talk *t)
                                      .verifier_nonce = t->nonce[1],
                                      .body = t->body,
                                      .body_bytes = sizeof t->body};
+    secret_prove(&t->secret, &t->claim, t->proof);
 }
 
-TEST(secret, who_knows_it_can_prove_it)
+static void talk_end(struct talk *t)
 {
-    struct talk t;
-    struct secret one = secret_of("open sesame"), other = secret_of("open barley"), none = {0};
-    unsigned char proof[SECRET_PROOF_BYTES];
-    init_talk(&t);
-    secret_prove(&one, &t.claim, proof);
-    struct secret same = secret_of("open sesame\n");
-    CHECK(secret_check(&same, &t.claim, proof));
-    CHECK(!secret_check(&other, &t.claim, proof));
-    CHECK(!secret_check(&none, &t.claim, proof));
-    for (unsigned i = 0; i < sizeof proof; i++) {
-        proof[i] ^= 1;
-        CHECK(!secret_check(&one, &t.claim, proof));
-        proof[i] ^= 1;
+    secret_forget(&t->secret);
+}
+
+TEST_WITH(secret, proof_is_good_for_its_secret_alone, talk, t)
+{
+    struct secret same = secret_of("open sesame\n"), other = secret_of("open barley"), none = {0};
+    CHECK(secret_check(&same, &t->claim, t->proof));
+    CHECK(!secret_check(&other, &t->claim, t->proof));
+    CHECK(!secret_check(&none, &t->claim, t->proof));
+    for (unsigned i = 0; i < sizeof t->proof; i++) {
+        t->proof[i] ^= 1;
+        CHECK(!secret_check(&t->secret, &t->claim, t->proof));
+        t->proof[i] ^= 1;
     }
-    CHECK(secret_check(&one, &t.claim, proof));
+    CHECK(secret_check(&t->secret, &t->claim, t->proof));
 }
 
-/* No proof is good for anything but what it was made for. */
-TEST(secret, a_proof_fits_nothing_else)
+TEST_WITH(secret, proof_is_good_for_its_claim_alone, talk, t)
 {
-    struct talk t;
-    struct secret s = secret_of("open sesame");
-    unsigned char proof[SECRET_PROOF_BYTES], fresh[SECRET_NONCE_BYTES];
-    init_talk(&t);
-    secret_nonce(fresh);
-    secret_prove(&s, &t.claim, proof);
-    struct secret_claim other[12];
-    for (int i = 0; i < 12; i++) other[i] = t.claim;
+    enum { CLAIMS = 12 };
+    struct secret_claim other[CLAIMS];
+    for (int i = 0; i < CLAIMS; i++) other[i] = t->claim;
     other[0].role = SECRET_CALLEE;
     other[1].role = SECRET_MEMBER;
     other[2].prover = 4;
     other[3].verifier = 0;
     other[4].shard = 0;
     other[5].cluster++;
-    other[6].prover_nonce = fresh;
-    other[7].verifier_nonce = fresh; /* recorded, and played back later */
+    other[6].prover_nonce = t->nonce[2];
+    other[7].verifier_nonce = t->nonce[2]; /* recorded, and played back later */
     other[8].body_bytes--;
-    other[9].body = NULL;
     other[9].body_bytes = 0;
     /* Sent back to who made it: ranks and nonces change places. */
-    other[10] = (struct secret_claim){.role = SECRET_CALLEE,
-                                      .prover = 1,
-                                      .verifier = 3,
-                                      .shard = 2,
-                                      .cluster = t.claim.cluster,
-                                      .prover_nonce = t.nonce[1],
-                                      .verifier_nonce = t.nonce[0]};
-    other[11].prover = 1;
-    other[11].verifier = 3;
-    for (int i = 0; i < 12; i++)
-        if (secret_check(&s, &other[i], proof))
+    other[10].role = SECRET_CALLEE;
+    other[10].prover_nonce = t->nonce[1];
+    other[10].verifier_nonce = t->nonce[0];
+    for (int i = 10; i < CLAIMS; i++) other[i].prover = 1, other[i].verifier = 3;
+    for (int i = 0; i < CLAIMS; i++)
+        if (secret_check(&t->secret, &other[i], t->proof))
             test_fail(__FILE__, __LINE__, "the proof also fits claim %d", i);
-    t.body[39]++;
-    CHECK(!secret_check(&s, &t.claim, proof));
+    t->body[39]++;
+    CHECK(!secret_check(&t->secret, &t->claim, t->proof));
 }
 
 /* What locus doctor hears from a host opens no connection, whatever challenge it has chosen. */
-TEST(secret, what_is_compared_proves_no_role)
+TEST_WITH(secret, compared_proof_proves_no_role, talk, t)
 {
-    struct talk t;
-    struct secret s = secret_of("open sesame");
-    unsigned char proof[SECRET_PROOF_BYTES];
-    init_talk(&t);
-    t.claim.role = SECRET_COMPARED;
-    secret_prove(&s, &t.claim, proof);
-    CHECK(secret_check(&s, &t.claim, proof));
+    t->claim.role = SECRET_COMPARED;
+    secret_prove(&t->secret, &t->claim, t->proof);
     for (unsigned role = 0; role < SECRET_ROLES; role++) {
-        t.claim.role = (enum secret_role)role;
-        CHECK_EQ(secret_check(&s, &t.claim, proof), role == SECRET_COMPARED);
+        t->claim.role = (enum secret_role)role;
+        CHECK_EQ(secret_check(&t->secret, &t->claim, t->proof), role == SECRET_COMPARED);
     }
 }
 
-TEST(secret, challenges_differ)
+TEST(secret, nonces_differ)
 {
     enum { NONCES = 64 };
     unsigned char nonce[NONCES][SECRET_NONCE_BYTES];
