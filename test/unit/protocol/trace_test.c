@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES = 2, KEYS = 100, LENGTH = 4 };
+enum { NODES = 2, KEYS = 100 };
 
 /* Two nodes that trace into a folder. */
 struct stage {
@@ -32,12 +32,16 @@ static void say_where(struct stage *s, const char *keys)
         CHECK_EQ(unsetenv("LOCUS_TRACE_KEYS"), 0);
 }
 
+static struct world *world_of_100_keys(void)
+{
+    return world_open((struct world_config){LOCUS_ADAPTIVE, NODES, .keys = KEYS});
+}
+
 static void open_stage(struct stage *s, const char *keys)
 {
     say_where(s, keys);
-    s->world = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
-    s->key = 0;
-    while (!row_ref_is_home(store_row_ref(&s->world->node[0].store, s->key))) s->key++;
+    s->world = world_of_100_keys();
+    s->key = world_key(s->world, 0);
     for (unsigned i = 0; i < NODES; i++) {
         struct shard *shard = &s->world->node[i].shard;
         CHECK_EQ(shard_open_trace(shard, 0), 0);
@@ -49,12 +53,7 @@ static void open_stage(struct stage *s, const char *keys)
 /* A millisecond passes, and everything arrives. */
 static void quiesce(struct stage *s)
 {
-    for (int turn = 0; turn < 10; turn++) {
-        const char *why;
-        s->world->now_ns += 1000000;
-        for (unsigned i = 0; i < NODES; i++) shard_turn(&s->world->node[i].shard, s->world->now_ns);
-        while (world_step(s->world, &why)) CHECK(!why);
-    }
+    world_pass(s->world, 10, WORLD_MS);
 }
 
 static void intend(struct stage *s, locus_clock end)
@@ -66,9 +65,7 @@ static void intend(struct stage *s, locus_clock end)
 
 static void add_ones(struct stage *s, unsigned node, int times)
 {
-    static const float ones[LENGTH] = {1, 1, 1, 1};
-    for (int i = 0; i < times; i++)
-        CHECK(row_add(store_row_ref(&s->world->node[node].store, s->key), ones) >= 0);
+    while (times-- > 0) CHECK(row_add(world_ref(s->world, node, s->key), world_ones) >= 0);
 }
 
 static void close_traces(struct stage *s)
@@ -110,7 +107,7 @@ static void check_key(const struct stage *s, unsigned node, const char *expected
                   found);
 }
 
-TEST(trace, tells_a_keys_life_on_each_node)
+TEST(trace, notes_a_keys_life_on_each_node)
 {
     struct stage s;
     open_stage(&s, "0-99");
@@ -130,7 +127,7 @@ TEST(trace, tells_a_keys_life_on_each_node)
 }
 
 /* What comes from other nodes, by refreshes and entries, is not counted as an access here. */
-TEST(trace, counts_what_this_node_does_and_nobody_elses)
+TEST(trace, counts_accesses_of_this_node_alone)
 {
     struct stage s;
     open_stage(&s, "0-99");
@@ -156,19 +153,14 @@ TEST(trace, counts_what_this_node_does_and_nobody_elses)
     CHECK(!strstr(found, "\"w\":1,"));
 }
 
-TEST(trace, counts_what_goes_to_other_nodes)
+TEST(trace, counts_requests_to_other_nodes)
 {
     struct stage s;
-    float values[64] = {0};
     open_stage(&s, "0-99");
     quiesce(&s);
-    static struct request r[3];
-    static struct request_item item[3];
     static const enum request_kind kind[3] = {REQUEST_PULL, REQUEST_PUSH, REQUEST_SET};
     for (unsigned i = 0; i < 3; i++) {
-        item[i] = (struct request_item){.key = s.key, .values = values};
-        world_request(&r[i], 0, i, kind[i], &item[i], 1);
-        CHECK(shard_serve(&s.world->node[1].shard, &r[i]));
+        world_run(s.world, 1, kind[i], s.key, 0);
         quiesce(&s);
     }
     close_traces(&s);
@@ -180,23 +172,21 @@ TEST(trace, counts_what_goes_to_other_nodes)
 
 /* A key that node 1 keeps, and then no longer; and a wait for a clock that ends when node 0 has
  * said how far it is. */
-TEST(trace, tells_what_is_kept_and_who_waits_for_clocks)
+TEST(trace, notes_kept_keys_and_waits_for_clocks)
 {
     struct stage s;
     size_t length;
     open_stage(&s, "0-99");
     quiesce(&s);
-    struct shard *one = &s.world->node[1].shard;
-    uint64_t index = keyspace_index(&s.world->node[1].store.keyspace, s.key);
-    shard_intent(one, &(struct intent_event){.kind = INTENT_KEEPS, .index = index});
+    world_event(s.world, 1, INTENT_KEEPS, s.key);
     quiesce(&s);
     static struct request wait;
-    world_request(&wait, 0, 0, REQUEST_CLOCK, NULL, 0);
+    world_request(&wait, 0, REQUEST_CLOCK, NULL, 0);
     wait.clock = 1;
-    CHECK(shard_serve(one, &wait));
+    CHECK(shard_serve(&s.world->node[1].shard, &wait));
     quiesce(&s);
     CHECK_EQ(wait.busy, 0);
-    shard_intent(one, &(struct intent_event){.kind = INTENT_UNKEEPS, .index = index});
+    world_event(s.world, 1, INTENT_UNKEEPS, s.key);
     quiesce(&s);
     close_traces(&s);
     check_key(&s, 1,
@@ -223,16 +213,19 @@ static int keys_traced(const char *choice)
     return lines;
 }
 
-TEST(trace, of_the_keys_that_were_chosen)
+TEST(trace, keys_are_those_of_LOCUS_TRACE_KEYS)
 {
-    CHECK_EQ(keys_traced("7"), 1);
-    CHECK_EQ(keys_traced("1,2,7-9"), 5);
-    CHECK_EQ(keys_traced("5-9,7,8-12"), 8);
-    CHECK_EQ(keys_traced("99,0"), 2);
-    CHECK_EQ(keys_traced("sample:1"), 1);
-    CHECK(keys_traced(NULL) > 8);
-    int some = keys_traced("sample:40");
-    CHECK(some > 20 && some <= 40);
+    static const struct {
+        const char *choice;
+        int least, most;
+    } cases[] = {{"7", 1, 1},        {"1,2,7-9", 5, 5},     {"5-9,7,8-12", 8, 8}, {"99,0", 2, 2},
+                 {"sample:1", 1, 1}, {"sample:40", 21, 40}, {NULL, 9, KEYS}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int keys = keys_traced(cases[i].choice);
+        if (keys < cases[i].least || keys > cases[i].most)
+            test_fail(__FILE__, __LINE__, "%d keys of %s", keys,
+                      cases[i].choice ? cases[i].choice : "the default");
+    }
 }
 
 static int trace_of(const struct world *w, struct trace **out)
@@ -243,59 +236,50 @@ static int trace_of(const struct world *w, struct trace **out)
     return trace_open(&c, out);
 }
 
-static void is_refused_as(const char *choice, const char *part)
+TEST(trace, open_refuses_keys_that_cannot_be)
 {
-    struct stage s;
-    struct trace *t = NULL;
-    say_where(&s, choice);
-    CLOSED_BY(world_free)
-    struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
-    CHECK_EQ(trace_of(w, &t), -EINVAL);
-    CHECK(t == NULL);
-    CHECK_STR(locus_error(), "LOCUS_TRACE_KEYS");
-    CHECK_STR(locus_error(), part);
+    static const char *const cases[][2] = {{"x"},
+                                           {"1,"},
+                                           {"1-"},
+                                           {"9-7"},
+                                           {"1;2"},
+                                           {"sample:"},
+                                           {"sample:0"},
+                                           {"sample:1001"},
+                                           {"-1"},
+                                           {"1 2"},
+                                           {"0-99999999999999999999"},
+                                           {"sample:5x"},
+                                           {"100", "\"100\": keys end at 99"},
+                                           {"50-100", "-100\": keys end at 99"}};
+    CLOSED_BY(world_free) struct world *w = world_of_100_keys();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct stage s;
+        struct trace *t = NULL;
+        say_where(&s, cases[i][0]);
+        if (trace_of(w, &t) != -EINVAL || t)
+            test_fail(__FILE__, __LINE__, "accepted: %s", cases[i][0]);
+        CHECK_STR(locus_error(), "LOCUS_TRACE_KEYS");
+        CHECK_STR(locus_error(), cases[i][1] ? cases[i][1] : cases[i][0]);
+    }
 }
 
-static void is_refused(const char *choice)
-{
-    is_refused_as(choice, choice);
-}
-
-TEST(trace, refuses_keys_that_cannot_be)
-{
-    static const char *const choice[] = {"x",
-                                         "1,",
-                                         "1-",
-                                         "9-7",
-                                         "1;2",
-                                         "sample:",
-                                         "sample:0",
-                                         "sample:1001",
-                                         "-1",
-                                         "1 2",
-                                         "0-99999999999999999999",
-                                         "sample:5x"};
-    for (size_t i = 0; i < sizeof choice / sizeof *choice; i++) is_refused(choice[i]);
-    is_refused_as("100", "\"100\": keys end at 99");
-    is_refused_as("50-100", "-100\": keys end at 99");
-}
-
-TEST(trace, is_off_unless_asked_for)
+TEST(trace, open_does_nothing_unless_asked)
 {
     struct trace *t = (void *)1;
     CLOSED_BY(world_free)
-    struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
+    struct world *w = world_of_100_keys();
     CHECK_EQ(unsetenv("LOCUS_TRACE"), 0);
     CHECK_EQ(trace_of(w, &t), 0);
     CHECK(t == NULL);
     trace_close(t, 0);
 }
 
-TEST(trace, says_where_it_cannot_write)
+TEST(trace, open_says_where_it_cannot_write)
 {
     struct trace *t;
     CLOSED_BY(world_free)
-    struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
+    struct world *w = world_of_100_keys();
     CHECK_EQ(setenv("LOCUS_TRACE", "/proc/no/such/folder/run", 1), 0);
     CHECK_EQ(trace_of(w, &t), -ENOENT);
     CHECK(t == NULL);
