@@ -46,12 +46,8 @@ void report_silence(bool silent)
 
 static void print_entry(const struct event *v)
 {
-    static const char *const name[] = {"?",        "PULL",       "PUSH",    "SET",     "LOCALIZE",
-                                       "PULLED",   "PUSHED",     "WAS_SET", "STAYS",   "ROW",
-                                       "LOCATION", "SYNC",       "ANSWER",  "REFRESH", "RECALL",
-                                       "ROUND",    "ROUND_DONE", "UPDATED", "FRESH",   "AWAITED"};
     const struct wire_entry *e = &v->entry;
-    const char *operation = e->operation < sizeof name / sizeof *name ? name[e->operation] : "?";
+    const char *operation = e->operation < WIRE_OPERATIONS ? wire_rules[e->operation].name : "?";
     printf("%s %u -> %u  %s key %" PRIu64 " owner %u term %" PRIu64
            " origin %u hops %u tag %x flags %x version %" PRIu64 " length %u",
            v->kind == SENT ? "sent   " : "arrived", v->from, v->to, operation, e->key, e->owner,
@@ -160,6 +156,7 @@ void report_fail(locus_key key, const char *format, ...)
         va_start(arguments, format);
         vprintf(format, arguments);
         va_end(arguments);
+        if (key != REPORT_NO_KEY) printf(" (key %" PRIu64 ")", key);
         printf("\n");
         if (!report.tracing) print_last();
         if (key != REPORT_NO_KEY) report.state(key);

@@ -40,6 +40,18 @@ static struct script_step *add_key(struct script *s, unsigned worker, enum scrip
     return step;
 }
 
+static void add_sleep(struct script *s, struct dice *d, unsigned worker, unsigned low,
+                      unsigned high)
+{
+    add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, low, high));
+}
+
+/* A push, a pull or a set, the less often the later. */
+static enum script_kind draw_access(struct dice *d, unsigned pushes, unsigned pulls)
+{
+    return dice_below(d, pushes) ? STEP_PUSH : dice_below(d, pulls) ? STEP_PULL : STEP_SET;
+}
+
 static void draw_size(struct script *s, struct dice *d, unsigned nodes, unsigned keys_max)
 {
     s->nodes = nodes ? nodes : between(d, 2, 5);
@@ -158,11 +170,11 @@ static void write_chain(struct script *s, struct dice *d)
         for (unsigned i = 0; i < walks; i++) {
             unsigned worker = dice_below(d, workers);
             if (worker == late) continue;
-            add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 17));
+            add_sleep(s, d, worker, 4, 17);
             add_key(s, worker, STEP_LOCALIZE, key, false);
             add_key(s, worker, STEP_PUSH, key, dice_below(d, 2));
         }
-        add(s, late, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 8, 18));
+        add_sleep(s, d, late, 8, 18);
         add_key(s, late, dice_below(d, 2) ? STEP_PUSH : STEP_LOCALIZE, key, dice_below(d, 2));
         add_key(s, late, STEP_PULL, key, false);
     }
@@ -181,11 +193,7 @@ static void write_race(struct script *s, struct dice *d)
                 add_key(s, worker, STEP_LOCALIZE, key, dice_below(d, 2));
             }
             for (unsigned i = 0, n = between(d, 1, 6); i < n; i++)
-                add_key(s, worker,
-                        dice_below(d, 3)   ? STEP_PUSH
-                        : dice_below(d, 2) ? STEP_PULL
-                                           : STEP_SET,
-                        key, true);
+                add_key(s, worker, draw_access(d, 3, 2), key, true);
             if (dice_below(d, 2)) add(s, worker, STEP_ALL);
         }
     }
@@ -215,6 +223,11 @@ static void add_intent(struct script *s, struct dice *d, unsigned worker, unsign
     step->clocks = (uint8_t)clocks;
 }
 
+static void add_access(struct script *s, struct dice *d, unsigned worker, unsigned key)
+{
+    add_key(s, worker, draw_access(d, 3, 3), key, dice_below(d, 3) == 0);
+}
+
 /* Intents of all nodes on few keys begin and end all the time, with accesses in between: replicas
  * are made, moved to and dropped while updates are under way. */
 static void write_intents(struct script *s, struct dice *d)
@@ -223,14 +236,8 @@ static void write_intents(struct script *s, struct dice *d)
         for (unsigned worker = 0; worker < all_workers(s); worker++) {
             unsigned key = dice_below(d, s->keys);
             if (dice_below(d, 2)) add_intent(s, d, worker, key, dice_below(d, 2), between(d, 1, 3));
-            if (dice_below(d, 3) == 0)
-                add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 16));
-            for (unsigned k = 0, m = dice_below(d, 4); k < m; k++)
-                add_key(s, worker,
-                        dice_below(d, 3)   ? STEP_PUSH
-                        : dice_below(d, 3) ? STEP_PULL
-                                           : STEP_SET,
-                        key, dice_below(d, 3) == 0);
+            if (dice_below(d, 3) == 0) add_sleep(s, d, worker, 4, 16);
+            for (unsigned k = 0, m = dice_below(d, 4); k < m; k++) add_access(s, d, worker, key);
             if (dice_below(d, 6) == 0) add_key(s, worker, STEP_LOCALIZE, key, dice_below(d, 2));
             if (dice_below(d, 2)) add(s, worker, STEP_CLOCK);
         }
@@ -245,23 +252,9 @@ static void write_shared(struct script *s, struct dice *d)
     for (unsigned i = 0, n = between(d, 5, 40); i < n; i++)
         for (unsigned worker = 0; worker < all_workers(s); worker++) {
             unsigned key = dice_below(d, s->keys);
-            add_key(s, worker,
-                    dice_below(d, 6)   ? STEP_PUSH
-                    : dice_below(d, 2) ? STEP_PULL
-                                       : STEP_SET,
-                    key, false);
-            if (dice_below(d, 2))
-                add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 14));
+            add_key(s, worker, draw_access(d, 6, 2), key, false);
+            if (dice_below(d, 2)) add_sleep(s, d, worker, 4, 14);
         }
-}
-
-static void add_access(struct script *s, struct dice *d, unsigned worker, unsigned key)
-{
-    add_key(s, worker,
-            dice_below(d, 3)   ? STEP_PUSH
-            : dice_below(d, 3) ? STEP_PULL
-                               : STEP_SET,
-            key, dice_below(d, 3) == 0);
 }
 
 /* Nodes keep keys and take that back, among intents of the same keys, localizes and changes. */
@@ -277,8 +270,7 @@ static void write_kept(struct script *s, struct dice *d)
             if (what == 3) add_key(s, worker, STEP_UNKEEP, key, false);
             if (what == 4) add_key(s, worker, STEP_LOCALIZE, key, dice_below(d, 2));
             if (what == 5) add_intent(s, d, worker, key, dice_below(d, 2), between(d, 1, 3));
-            if (dice_below(d, 3) == 0)
-                add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 16));
+            if (dice_below(d, 3) == 0) add_sleep(s, d, worker, 4, 16);
             for (unsigned k = 0, m = dice_below(d, 4); k < m; k++) add_access(s, d, worker, key);
             if (dice_below(d, 2)) add(s, worker, STEP_CLOCK);
         }
@@ -306,8 +298,7 @@ static void add_accesses_of_a_clock(struct script *s, struct dice *d, unsigned w
     if (dice_below(d, 6) == 0) add_key(s, worker, STEP_KEEP, key, false);
     if (dice_below(d, 8) == 0) add_key(s, worker, STEP_UNKEEP, key, false);
     if (dice_below(d, 8) == 0) add_key(s, worker, STEP_LOCALIZE, key, dice_below(d, 2));
-    if (dice_below(d, 4) == 0)
-        add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 17));
+    if (dice_below(d, 4) == 0) add_sleep(s, d, worker, 4, 17);
     for (unsigned k = 0, m = between(d, 1, 3); k < m; k++)
         add_key(s, worker, dice_below(d, 3) ? STEP_PUSH : STEP_PULL, dice_below(d, s->keys),
                 dice_below(d, 2));
@@ -327,7 +318,7 @@ static void write_bounds(struct script *s, struct dice *d)
             if (worker != idle)
                 add_accesses_of_a_clock(s, d, worker);
             else
-                add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 17));
+                add_sleep(s, d, worker, 4, 17);
             add(s, worker, STEP_CLOCK);
             if (worker == idle) continue;
             if (i % often == 0) add(s, worker, STEP_BOUND)->amount = staleness;
@@ -344,11 +335,11 @@ static void write_relay(struct script *s, struct dice *d)
     unsigned workers = all_workers(s);
     for (unsigned i = 0, n = between(d, 4, 20); i < n; i++) {
         unsigned worker = dice_below(d, workers), key = dice_below(d, s->keys);
-        add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 6, 17));
+        add_sleep(s, d, worker, 6, 17);
         add_intent(s, d, worker, key, 0, 1);
         for (unsigned k = 0, m = between(d, 1, 4); k < m; k++)
             add_key(s, worker, dice_below(d, 3) ? STEP_PUSH : STEP_PULL, key, dice_below(d, 2));
-        add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 16));
+        add_sleep(s, d, worker, 4, 16);
         add(s, worker, STEP_CLOCK);
     }
 }
