@@ -6,7 +6,7 @@
  *
  *     s  signals the next intent of its row      -  the lookahead: the shard acts from here on
  *     #  the intent is active                    p  as '.', the worker pushes 1 (P: as '#', pushes)
- *     K  signals one that never ends             U  takes it back (V: as '#', does)
+ *     K  signals one that never ends             U  takes it back
  *
  * What must result at that moment, when everything said has arrived:
  *
@@ -52,7 +52,7 @@ struct stage {
 
 static bool is_active(char c)
 {
-    return c == '#' || c == 'P' || c == 'V';
+    return c == '#' || c == 'P';
 }
 
 /* ---- what workers do ---- */
@@ -92,7 +92,7 @@ static void act(struct stage *s, int column)
         s->world->node[node].clock[0] = (locus_clock)column * CLOCKS_A_COLUMN;
         if (c == 's') signal_next(s, node, column);
         if (c == 'K') signal_at(s, node, column, LOCUS_FOREVER, false);
-        if (c == 'U' || c == 'V') signal_at(s, node, column, INTENT_TAKES_BACK, false);
+        if (c == 'U') signal_at(s, node, column, INTENT_TAKES_BACK, false);
     }
     for (unsigned node = 0; node < NODES; node++)
         if (strchr("pP", s->t->node[node].intent[column])) push_one(s, node);
@@ -266,23 +266,7 @@ static const struct timeline timelines[] = {
               {"....s-#P####P#####P####P..", ".....rrrrrrrrOOOOOOOOOOOOO"}},
      .relocations = 2,
      .replicas = 3},
-    /* ---- beyond the figures ---- */
-    /* The home itself has intent: the others replicate, and nothing moves. */
-    {.name = "the owners intent counts like any",
-     .node = {{"s-########....", "OOOOOOOOOO...."},
-              {"..s-#P#.......", "...rrrr......."},
-              {"..............", ".............."},
-              {"....s-#####...", ".....rrrrrOOOO"}},
-     .relocations = 1,
-     .replicas = 2},
-    /* The owner wants the row again before it has left, and after. */
-    {.name = "an owner that comes back",
-     .node = {{"..................", "O................."},
-              {"s-####s-####......", ".OOOOO.rrrrr......"},
-              {"..s-############..", "...rrrOOOOOOOOOOOO"},
-              {"..................", ".................."}},
-     .relocations = 2,
-     .replicas = 2},
+    /* ---- beyond the figures; what else must hold of who keeps and who comes back: exhaustive ---- */
     /* Signaled when it is already time: acted on at once. Accesses without intent go to the
      * owner, and change nothing. */
     {.name = "late signals and accesses without intent",
@@ -337,32 +321,6 @@ static const struct timeline timelines[] = {
               {".K...p.p", ".rrrrrrr"},
               {"..Kp.p..", "..rrrrrr"}},
      .replicas = 3},
-    /* An owner that keeps its row gives replicas, and keeps it when the others have gone. */
-    {.name = "the owner keeps",
-     .node = {{"K..........U......", "OOOOOOOOOOOOOOOOOO"},
-              {".s.-##P...........", "...rrrr..........."},
-              {"..................", ".................."},
-              {"..................", ".................."}},
-     .replicas = 1},
-    /* With relocation alone an intent of another node moves nothing while the row is kept: that
-     * node accesses it where it is. Afterwards it moves as ever. */
-    {.name = "relocation moves what nobody keeps",
-     .technique = LOCUS_RELOCATE,
-     .node = {{"..........................", "OOOOOOOOOOOOOOOOOO........"},
-              {".K..p......U..p...........", ".rrrrrrrrrr..............."},
-              {"....s.-#P##...............", ".........................."},
-              {"................s.-##P....", "..................OOOOOOOO"}},
-     .relocations = 1,
-     .replicas = 1},
-    /* What is no longer kept, but intended, is like any intent: the row moves to the only node
-     * that has one. */
-    {.name = "what is left when a keep is taken back is an intent",
-     .node = {{"....................", "OOOOOOOOOOO........."},
-              {".K.s.-##P##V##P##...", ".rrrrrrrrrrOOOOOOOOO"},
-              {"....................", "...................."},
-              {"....................", "...................."}},
-     .relocations = 1,
-     .replicas = 1},
 };
 
 TEST(owner, decides_as_the_timelines_show)

@@ -51,19 +51,6 @@ TEST(alias, table_holds_the_weights)
     }
 }
 
-TEST(alias, only_possible_key_is_always_drawn)
-{
-    const double weight = 0.25, only[3] = {0, 1e-300, 0};
-    struct random r;
-    random_init(&r, 4, 0, 0);
-    CLOSED_BY(alias_fini) struct alias a = alias_of(&weight, 1), b = alias_of(only, 3);
-    for (int i = 0; i < 1000; i++) {
-        CHECK_EQ(draw(&a, &r), 0);
-        CHECK_EQ(draw(&b, &r), 1);
-    }
-    CHECK_EQ(b.possible, 1);
-}
-
 TEST(alias, greatest_and_smallest_numbers_are_weights)
 {
     const double weights[] = {DBL_MAX, DBL_MAX, DBL_TRUE_MIN, DBL_MAX, 0};

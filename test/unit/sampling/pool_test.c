@@ -30,36 +30,6 @@ TEST(pool, take_of_more_than_is_left_gives_what_is_left)
     CHECK_EQ(pool_take(&p, &r, NULL, out, 161), 160);
 }
 
-/* Samples without replacement from a pool whose keys are all different: none is twice in a sample
- * that crosses from one traversal to the next, and what is passed over there, at most the rest of a
- * sample, is lost for that traversal. */
-TEST(pool, take_without_replacement_uses_every_key_about_as_often)
-{
-    enum { SIZE = 100, SAMPLE = 64 };
-    CLOSED_BY(pool_fini) struct pool p = {0};
-    CLOSED_BY(keyset_fini) struct keyset drawn = {0};
-    struct random r = numbers(4);
-    locus_key out[SAMPLE];
-    unsigned uses[SIZE] = {0};
-    fill(&p, &r, 1000, SIZE);
-    for (locus_key i = 0; i < SIZE; i++) p.key[i] = i;
-    unsigned samples = 0;
-    while (pool_left(&p) > 0) {
-        CHECK_EQ(keyset_begin(&drawn, SAMPLE), 0);
-        size_t taken = pool_take(&p, &r, &drawn, out, SAMPLE);
-        CHECK(taken == SAMPLE || pool_left(&p) == 0);
-        samples += taken == SAMPLE;
-        bool is_in[SIZE] = {false};
-        for (size_t i = 0; i < taken; i++) {
-            CHECK(!is_in[out[i]]);
-            is_in[out[i]] = true;
-            uses[out[i]]++;
-        }
-    }
-    CHECK(samples >= SIZE * POOL_USES / SAMPLE * 2 / 3);
-    for (int i = 0; i < SIZE; i++) CHECK(uses[i] <= POOL_USES && uses[i] >= POOL_USES / 2 - 2);
-}
-
 /* Half of all weight is one key's, the rest is of a hundred others: it comes first in half of all
  * samples, and second in half of those where it has not been first; whichever sample of a pool that
  * is. */

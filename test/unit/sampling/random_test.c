@@ -65,18 +65,3 @@ TEST(random, streams_of_another_seed_rank_or_worker_are_independent)
         CHECK_COUNTS(got, expected, 64);
     }
 }
-
-TEST(random, exponential_has_its_distribution)
-{
-    struct random r;
-    uint64_t got[20] = {0};
-    double expected[20];
-    random_init(&r, 10, 0, 0);
-    for (int i = 0; i < DRAWS; i++) {
-        double x = random_exponential(&r);
-        CHECK(x >= 0 && x < 40);
-        got[(int)(20 * (1 - exp(-x)) * (1 - 1e-15))]++;
-    }
-    for (int i = 0; i < 20; i++) expected[i] = DRAWS / 20.0;
-    CHECK_COUNTS(got, expected, 20);
-}
