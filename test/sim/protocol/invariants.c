@@ -132,11 +132,6 @@ static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_e
     if (e->operation <= WIRE_LOCALIZE || e->operation == WIRE_SYNC) check_hops(e, from);
 }
 
-static void arrived(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
-{
-    report_arrived(shard, from, to, e);
-}
-
 static void heard(unsigned shard, unsigned from, unsigned to)
 {
     world.heard_ns[shard][to][from] = platform_now_ns();
@@ -433,8 +428,11 @@ static void returned(unsigned shard, unsigned node, bool settled)
 
 struct platform_hooks invariants_hooks(void)
 {
-    return (struct platform_hooks){
-        .sent = sent, .arrived = arrived, .heard = heard, .returned = returned, .refused = refused};
+    return (struct platform_hooks){.sent = sent,
+                                   .arrived = report_arrived,
+                                   .heard = heard,
+                                   .returned = returned,
+                                   .refused = refused};
 }
 
 bool invariants_is_here(unsigned node, locus_key key)

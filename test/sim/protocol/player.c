@@ -427,7 +427,7 @@ static void close_worker(struct worker *w)
     if (rc == 0) rc = locus_worker_close(w->handle);
     if (rc) check_result(w, &closing, rc);
     w->step = NULL;
-    report_remark("has closed", w->number);
+    report_done(w->number, &closing, rc);
     platform_worker_ended();
 }
 
