@@ -62,7 +62,7 @@ static void draw_size(struct script *s, struct dice *d, unsigned nodes, unsigned
     s->acts_immediately = dice_below(d, 4) == 0;
 }
 
-/* What a worker of a storm likes to do. */
+/* What a worker of a stress script likes to do. */
 struct weights {
     unsigned pull, push, set, localize, local, view, wait, all, sleep, intent, clock;
     unsigned async_of_4, keys_max;
@@ -119,7 +119,7 @@ static void add_drawn(struct script *s, struct dice *d, const struct weights *w,
     step->clocks = (uint8_t)between(d, 1, 4);
 }
 
-static void write_storm(struct script *s, struct dice *d)
+static void write_stress(struct script *s, struct dice *d)
 {
     struct weights w;
     draw_weights(s, &w, d);
@@ -128,7 +128,7 @@ static void write_storm(struct script *s, struct dice *d)
         for (unsigned worker = 0; worker < all_workers(s); worker++) add_drawn(s, d, &w, worker);
 }
 
-/* Barriers between phases of a storm: what was done before is seen by all after. */
+/* Barriers between phases of stress: what was done before is seen by all after. */
 static void write_phases(struct script *s, struct dice *d)
 {
     struct weights w;
@@ -380,10 +380,10 @@ static void write_views(struct script *s, struct dice *d)
         }
 }
 
-/* A storm in which the links between two nodes break. */
+/* Stress in which the links between two nodes break. */
 static void write_loss(struct script *s, struct dice *d)
 {
-    write_storm(s, d);
+    write_stress(s, d);
     add_break(s, d);
 }
 
@@ -398,7 +398,7 @@ static bool is_awaited(const struct script_step *step)
 static void write_silence(struct script *s, struct dice *d)
 {
     static void (*const of[])(struct script *, struct dice *) = {
-        write_kept, write_intents, write_shared, write_storm, write_bounds};
+        write_kept, write_intents, write_shared, write_stress, write_bounds};
     of[dice_below(d, sizeof of / sizeof *of)](s, d);
     unsigned log = between(d, 13, 18);
     if (log == 18) log = 22; /* so long that workers have copies */
@@ -421,16 +421,16 @@ static const struct {
     void (*write)(struct script *, struct dice *);
     unsigned keys_max;
 } scripts[] = {
-    {"storm", write_storm, 6}, {"phases", write_phases, 6},   {"circle", write_circle, 3},
-    {"chain", write_chain, 3}, {"intents", write_intents, 4}, {"shared", write_shared, 2},
-    {"relay", write_relay, 3}, {"early", write_early, 5},     {"race", write_race, 2},
-    {"twins", write_twins, 2}, {"views", write_views, 8},     {"loss", write_loss, 6},
-    {"kept", write_kept, 3},   {"bounds", write_bounds, 3},   {"silence", write_silence, 3},
+    {"stress", write_stress, 6}, {"phases", write_phases, 6},   {"circle", write_circle, 3},
+    {"chain", write_chain, 3},   {"intents", write_intents, 4}, {"shared", write_shared, 2},
+    {"relay", write_relay, 3},   {"early", write_early, 5},     {"race", write_race, 2},
+    {"twins", write_twins, 2},   {"views", write_views, 8},     {"loss", write_loss, 6},
+    {"kept", write_kept, 3},     {"bounds", write_bounds, 3},   {"silence", write_silence, 3},
 };
 
-const char *const script_names[SCRIPTS] = {"storm", "phases", "intents", "shared", "relay",
-                                           "early", "circle", "chain",   "race",   "twins",
-                                           "views", "loss",   "kept",    "bounds", "silence"};
+const char *const script_names[SCRIPTS] = {"stress", "phases", "intents", "shared", "relay",
+                                           "early",  "circle", "chain",   "race",   "twins",
+                                           "views",  "loss",   "kept",    "bounds", "silence"};
 
 bool script_write(struct script *s, const char *name, unsigned nodes,
                   enum locus_technique technique, struct dice d)
