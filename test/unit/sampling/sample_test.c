@@ -14,10 +14,12 @@ static struct samples samples_of(unsigned worker)
 TEST(sample, find_knows_the_handles_of_its_worker_alone)
 {
     CLOSED_BY(samples_fini) struct samples all = samples_of(0), others = samples_of(1);
-    struct sample *one;
-    locus_sample handle;
+    struct sample *one, *other;
+    locus_sample handle, others_handle;
     CHECK_EQ(samples_open(&all, &one, &handle), 0);
-    CHECK(samples_find(&all, handle) == one && samples_find(&others, handle) == NULL);
+    CHECK_EQ(samples_open(&others, &other, &others_handle), 0);
+    CHECK(samples_find(&all, handle) == one && samples_find(&others, others_handle) == other);
+    CHECK(samples_find(&others, handle) == NULL);
 }
 
 /* Keys 100, 101 ... wait in the ring from place `head` on. */
