@@ -110,12 +110,6 @@ static struct {
     unsigned rarity;  /* runs with probability 1/rarity */
 } chooser;
 
-const char *fibers_policy_name(enum fibers_policy p)
-{
-    static const char *const name[] = {"uniform", "bursts", "priorities", "starved"};
-    return name[p];
-}
-
 uint64_t dice_throw(struct dice *d) /* splitmix64 */
 {
     uint64_t x = d->state += UINT64_C(0x9E3779B97F4A7C15);

@@ -26,7 +26,6 @@ enum fibers_policy {
     FIBERS_STARVED, /* one of them hardly ever runs */
     FIBERS_POLICIES
 };
-const char *fibers_policy_name(enum fibers_policy);
 
 enum fibers_end {
     FIBERS_ENDED,   /* all functions returned */

@@ -6,26 +6,17 @@
  * store's narrow places the seed decides who goes on. Checked: every row read is whole and the
  * key's own, every key's history has an order (history.h), a view stays with its row until its
  * section ends, -EAGAIN is answered only for a row that is away, and all memory comes back.
- *
- *   local_fibers             seeds 1 ... 10000, then new ones until LOCUS_TEST_SECONDS seconds are
- *                            over
- *   local_fibers --seeds N   seeds 1 ... N, or to the first failure
- *   local_fibers --seed N    one, with a trace
  */
 #include "fibers.h"
 #include "common/stores.h"
 #include "history.h"
+#include "seeds.h"
 #include "store/rows.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
     LENGTH_MAX = 9,
@@ -45,7 +36,6 @@ enum {
     CROWDED_BYTES = 1 << 30,
     STEPS_MAX = 200000,
     UNDECIDED_MAX = 10, /* more, and this would judge nothing */
-    SECONDS_MAX = 240,  /* a seed takes far below a millisecond */
 };
 
 struct key {
@@ -87,43 +77,7 @@ static struct {
     uint64_t now;                      /* a logical clock: calls and returns have different times */
 } world;
 
-static uint64_t seed;
-static bool tracing, failed;
 static uint64_t undecided; /* histories with too many operations at once for a verdict */
-
-static void trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void trace(const char *format, ...)
-{
-    if (!tracing) return;
-    int who = fibers_current();
-    printf("%6" PRIu64 " ", fibers_steps());
-    if (who < 0)
-        printf("           ");
-    else if ((unsigned)who < world.workers)
-        printf("worker %u   ", (unsigned)who);
-    else
-        printf("mover      ");
-    va_list arguments;
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    printf("\n");
-}
-
-static void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void fail(const char *format, ...)
-{
-    if (!failed) {
-        printf("seed %" PRIu64 ": ", seed);
-        va_list arguments;
-        va_start(arguments, format);
-        vprintf(format, arguments);
-        va_end(arguments);
-        printf("\nreplay: local_fibers --seed %" PRIu64 "\n", seed);
-    }
-    failed = true;
-    if (fibers_current() >= 0) fibers_stop();
-}
 
 static uint64_t tick(void)
 {
@@ -133,7 +87,7 @@ static uint64_t tick(void)
 static void record(struct key *k, enum history_kind kind, unsigned value, uint64_t called)
 {
     if (!history_add(&k->history, kind, value, called, tick()))
-        fail("the history of key %u is full", (unsigned)k->key);
+        give_up("the history of key %u is full", (unsigned)k->key);
 }
 
 /* Room for one more operation on the key; a history has its bound. */
@@ -164,8 +118,8 @@ static unsigned amount_of(const struct key *k, float element, const char *what)
 {
     unsigned amount = (unsigned)(element / k->unit);
     if (element < 0 || amount > VALUE_MAX || (float)amount * k->unit != element)
-        fail("%s of key %u found %g, which is not a value of this key", what, (unsigned)k->key,
-             (double)element);
+        give_up("%s of key %u found %g, which is not a value of this key", what, (unsigned)k->key,
+                (double)element);
     return amount;
 }
 
@@ -173,18 +127,17 @@ static unsigned row_amount(const struct key *k, const float *row, const char *wh
 {
     for (uint32_t i = 1; i < k->length; i++)
         if (row[i] != row[0])
-            fail("%s of key %u is torn: element 0 is %g, element %u is %g", what, (unsigned)k->key,
-                 (double)row[0], i, (double)row[i]);
+            give_up("%s of key %u is torn: element 0 is %g, element %u is %g", what,
+                    (unsigned)k->key, (double)row[0], i, (double)row[i]);
     return amount_of(k, row[0], what);
 }
 
 /* -EAGAIN is true only of a row that was away at some moment of the call. */
 static void check_refusal(const struct key *k, int rc, uint64_t called)
 {
-    if (rc != -EAGAIN) fail("key %u: %s", (unsigned)k->key, strerror(-rc));
+    if (rc != -EAGAIN) give_up("key %u: %s", (unsigned)k->key, strerror(-rc));
     if (!k->away && k->away_until < called)
-        fail("key %u: -EAGAIN although the row was here", (unsigned)k->key);
-    trace("key %u is away", (unsigned)k->key);
+        give_up("key %u: -EAGAIN although the row was here", (unsigned)k->key);
     locus_fiber_yield();
 }
 
@@ -203,9 +156,8 @@ static void read_one(struct key *k, uint64_t called)
     memset(row, 0xff, sizeof row);
     for (uint64_t attempt = called; (rc = row_read(k->ref, row)); attempt = tick())
         check_refusal(k, rc, attempt);
-    if (gone && is_gone(k, returns)) fail("a read of key %u, which is away", (unsigned)k->key);
+    if (gone && is_gone(k, returns)) give_up("a read of key %u, which is away", (unsigned)k->key);
     unsigned amount = row_amount(k, row, "a read");
-    trace("key %u: read %u", (unsigned)k->key, amount);
     record(k, HISTORY_READ, amount, called);
 }
 
@@ -226,7 +178,6 @@ static void write_one(struct key *k, enum row_change change, unsigned amount, ui
          (rc = in_place ? row_edit(k->ref, &edit, NULL) : row_write(k->ref, row, change));
          attempt = tick())
         check_refusal(k, rc, attempt);
-    trace("key %u: %s %u", (unsigned)k->key, change == ROW_ADD ? "added" : "set to", amount);
     record(k, change == ROW_ADD ? HISTORY_ADD : HISTORY_SET, amount, called);
 }
 
@@ -290,7 +241,7 @@ static void note_missed(struct batch *b, size_t count, uint64_t called)
     for (size_t i = 0; i < count; i++) {
         struct missed_row m = b->missed[i];
         if (m.position >= b->n || b->is_missed[m.position] || m.offset != b->offset[m.position])
-            fail("a batch of %zu missed position %zu at offset %zu", b->n, m.position, m.offset);
+            give_up("a batch of %zu missed position %zu at offset %zu", b->n, m.position, m.offset);
         b->is_missed[m.position] = true;
         check_refusal(batch_key(b, m.position), -EAGAIN, called);
     }
@@ -308,7 +259,6 @@ static void read_batch(struct worker *w)
         if (is_missed) m++;
         if (is_missed) continue;
         unsigned amount = row_amount(batch_key(&b, i), b.values + b.offset[i], "a read of many");
-        trace("key %u: read %u among %zu", (unsigned)b.keys[i], amount, b.n);
         record(batch_key(&b, i), HISTORY_READ, amount, called);
     }
     note_missed(&b, missed, called);
@@ -327,13 +277,11 @@ static void write_batch(struct worker *w)
     uint64_t called = tick();
     size_t missed =
         rows_write(&world.store, NULL, b.keys, b.n, b.values, change, b.missed, NULL, &rc);
-    if (rc) fail("a write of many: %s", strerror(-rc));
+    if (rc) give_up("a write of many: %s", strerror(-rc));
     for (size_t i = 0, m = 0; i < b.n; i++) {
         bool is_missed = m < missed && b.missed[m].position == i;
         if (is_missed) m++;
         if (is_missed) continue;
-        trace("key %u: %s %u among %zu", (unsigned)b.keys[i],
-              change == ROW_ADD ? "added" : "set to", b.amount[i], b.n);
         record(batch_key(&b, i), change == ROW_ADD ? HISTORY_ADD : HISTORY_SET, b.amount[i],
                called);
     }
@@ -359,11 +307,11 @@ static void look_again(struct look *l)
         now[i] = l->row[i];
         unsigned amount = amount_of(l->key, now[i], "a view");
         if (!l->key->has_sets && amount < amount_of(l->key, l->seen[i], "a view"))
-            fail("a view of key %u went back from %g to %g", (unsigned)l->key->key,
-                 (double)l->seen[i], (double)now[i]);
+            give_up("a view of key %u went back from %g to %g", (unsigned)l->key->key,
+                    (double)l->seen[i], (double)now[i]);
         if (l->stands_still && now[i] != l->seen[i])
-            fail("a view of key %u went on from %g to %g after the row had left",
-                 (unsigned)l->key->key, (double)l->seen[i], (double)now[i]);
+            give_up("a view of key %u went on from %g to %g after the row had left",
+                    (unsigned)l->key->key, (double)l->seen[i], (double)now[i]);
     }
     memcpy(l->seen, now, sizeof now);
     l->stands_still = had_left;
@@ -375,7 +323,6 @@ static void view_some(struct worker *w)
     unsigned looks = 0, views = 1 + dice_below(&w->dice, 3);
     bool nested = dice_below(&w->dice, 4) == 0;
     reader_begin(&w->reader);
-    trace("section begins");
     for (unsigned i = 0; i < views; i++) {
         struct key *k = any_key(&w->dice);
         struct look *l = &look[looks];
@@ -387,11 +334,10 @@ static void view_some(struct worker *w)
                            .departures = k->departures,
                            .row = row_view(&world.store, k->ref, NULL, &(int){0})};
         if (nested) reader_end(&w->reader);
-        trace("key %u: viewed, %s", (unsigned)k->key, l->row ? "here" : "away");
         if (!l->row && !k->away && k->away_until < called)
-            fail("no view of key %u, which is here", (unsigned)k->key);
+            give_up("no view of key %u, which is here", (unsigned)k->key);
         if (l->row && gone && is_gone(k, returns))
-            fail("a view of key %u, which is away", (unsigned)k->key);
+            give_up("a view of key %u, which is away", (unsigned)k->key);
         /* else unknown which stay of the row this is */
         if (l->row && k->departures == l->departures) looks++;
         for (unsigned j = 0; j < looks; j++) look_again(&look[j]);
@@ -401,7 +347,6 @@ static void view_some(struct worker *w)
         if (dice_below(&w->dice, 4) == 0) read_some(w);
         for (unsigned j = 0; j < looks; j++) look_again(&look[j]);
     }
-    trace("section ends");
     reader_end(&w->reader);
 }
 
@@ -434,12 +379,10 @@ static void take_out(struct moves *m, struct key *k)
     k->elsewhere = directory_elsewhere(1 + dice_below(&m->dice, 3), dice_below(&m->dice, 100));
     int rc = row_take(&m->mover, k->ref, k->values, &written, k->elsewhere);
     k->departures++;
-    if (rc) fail("key %u cannot be taken out: %s", (unsigned)k->key, strerror(-rc));
+    if (rc) give_up("key %u cannot be taken out: %s", (unsigned)k->key, strerror(-rc));
     unsigned amount = row_amount(k, k->values, "taking out");
-    trace("key %u: taken out with %u%s", (unsigned)k->key, amount,
-          written ? "" : ", never written");
     if (!written && amount)
-        fail("key %u was never written, but its row is not zero", (unsigned)k->key);
+        give_up("key %u was never written, but its row is not zero", (unsigned)k->key);
     k->written = written;
     record(k, HISTORY_READ, amount, called);
 }
@@ -452,7 +395,6 @@ static void change_elsewhere(struct moves *m, struct key *k)
     if (!amount) return;
     for (uint32_t i = 0; i < k->length; i++)
         k->values[i] = (is_set ? 0 : k->values[i]) + (float)amount * k->unit;
-    trace("key %u: %s %u elsewhere", (unsigned)k->key, is_set ? "set to" : "added", amount);
     k->written = true;
     record(k, is_set ? HISTORY_SET : HISTORY_ADD, amount, tick());
 }
@@ -461,12 +403,11 @@ static void put_back(struct key *k)
 {
     k->returns++;
     if (*row_ref_word(k->ref) != k->elsewhere)
-        fail("the word of key %u, which is away, was changed", (unsigned)k->key);
+        give_up("the word of key %u, which is away, was changed", (unsigned)k->key);
     int rc = row_put(k->ref, k->written ? k->values : NULL);
-    if (rc) fail("key %u cannot be put back: %s", (unsigned)k->key, strerror(-rc));
+    if (rc) give_up("key %u cannot be put back: %s", (unsigned)k->key, strerror(-rc));
     k->away = false;
     k->away_until = tick();
-    trace("key %u: put back%s", (unsigned)k->key, k->written ? "" : ", never written");
 }
 
 static void check_wrong_moves(struct moves *m, struct key *k)
@@ -474,9 +415,9 @@ static void check_wrong_moves(struct moves *m, struct key *k)
     float row[CAPACITY] = {0};
     bool written;
     if (k->away && row_take(&m->mover, k->ref, row, &written, directory_elsewhere(9, 9)) != -EAGAIN)
-        fail("key %u was taken out twice", (unsigned)k->key);
+        give_up("key %u was taken out twice", (unsigned)k->key);
     if (!k->away && row_put(k->ref, row) != -EEXIST)
-        fail("key %u was put in twice", (unsigned)k->key);
+        give_up("key %u was put in twice", (unsigned)k->key);
 }
 
 static void move_some(struct moves *m, struct key *k)
@@ -570,13 +511,10 @@ static void draw_world(struct dice *d)
     world.now = 0;
     world.shards = 1 + dice_below(d, SHARDS_MAX);
     unsigned nodes = 1 + dice_below(d, NODES_MAX), rank = dice_below(d, nodes);
-    if (store_init(&world.store, table, tables, world.shards, nodes, rank)) fail("no store");
+    if (store_init(&world.store, table, tables, world.shards, nodes, rank)) give_up("no store");
     if (dice_below(d, 2)) world.store.density.touched_bytes = CROWDED_BYTES;
     draw_keys(d);
     draw_fibers(d);
-    trace("%u keys in %u tables, %u shards, %u workers, node %u of %u, policy %s", world.keys,
-          tables, world.shards, world.workers, rank, nodes,
-          fibers_policy_name((enum fibers_policy)(seed % FIBERS_POLICIES)));
 }
 
 /* After the last step: nobody is inside the store. */
@@ -584,8 +522,8 @@ static void draw_world(struct dice *d)
 static void check_word(const struct key *k)
 {
     directory_word w = *row_ref_word(k->ref);
-    if (directory_is_latched(w)) fail("key %u is still latched", (unsigned)k->key);
-    if (w & DIRECTORY_WANTED) fail("the latch of key %u is still wanted", (unsigned)k->key);
+    if (directory_is_latched(w)) give_up("key %u is still latched", (unsigned)k->key);
+    if (w & DIRECTORY_WANTED) give_up("the latch of key %u is still wanted", (unsigned)k->key);
 }
 
 static void check_history(struct key *k)
@@ -594,8 +532,8 @@ static void check_history(struct key *k)
     enum history_verdict verdict = history_check(&k->history);
     if (verdict == HISTORY_TOO_WIDE) undecided++;
     if (verdict == HISTORY_BAD) {
-        if (!failed) history_print(&k->history);
-        fail("the operations on key %u have no order", (unsigned)k->key);
+        history_print(&k->history);
+        give_up("the operations on key %u have no order", (unsigned)k->key);
     }
 }
 
@@ -618,19 +556,19 @@ static void check_memory(void)
 {
     reclaim_all();
     if (store_held_rows(&world.store) != rows_here())
-        fail("%" PRIu64 " slots are in use for %" PRIu64 " rows", store_held_rows(&world.store),
-             rows_here());
+        give_up("%" PRIu64 " slots are in use for %" PRIu64 " rows", store_held_rows(&world.store),
+                rows_here());
     for (unsigned i = 0; i < world.keys; i++)
         take_out(&world.moves[keyspace_shard(&world.store.keyspace, i)], &world.key[i]);
     reclaim_all();
     if (store_held_rows(&world.store))
-        fail("%" PRIu64 " slots were never given back", store_held_rows(&world.store));
+        give_up("%" PRIu64 " slots were never given back", store_held_rows(&world.store));
     if (world.store.density.held_bytes)
-        fail("%" PRId64 " bytes of rows are left", world.store.density.held_bytes);
+        give_up("%" PRId64 " bytes of rows are left", world.store.density.held_bytes);
     int64_t touched = world.store.density.touched_bytes % CROWDED_BYTES;
     if (touched != (int64_t)store_touched_bytes(&world.store))
-        fail("%" PRId64 " bytes are counted as touched, %" PRIu64 " are", touched,
-             store_touched_bytes(&world.store));
+        give_up("%" PRId64 " bytes are counted as touched, %" PRIu64 " are", touched,
+                store_touched_bytes(&world.store));
 }
 
 static void end_world(void)
@@ -642,148 +580,26 @@ static void end_world(void)
 
 static void check_end(enum fibers_end end)
 {
-    if (end == FIBERS_ENDLESS) fail("no end after %d steps", STEPS_MAX);
-    for (unsigned i = 0; i < world.keys && !failed; i++) {
+    if (end == FIBERS_ENDLESS) give_up("no end after %d steps", STEPS_MAX);
+    for (unsigned i = 0; i < world.keys; i++) {
         check_word(&world.key[i]);
         check_history(&world.key[i]);
     }
-    if (!failed) check_memory();
-    /* after a failure its fibers may be anywhere, with latches and sections */
-    if (!failed) end_world();
+    check_memory();
+    end_world();
 }
 
-/* A violated invariant, a hang or a wild access inside the store: says the seed before the process
- * ends. */
-
-static char seed_text[128]; /* written ahead: a handler may not */
-
-static void write_seed_text(void)
+static void run(uint64_t seed)
 {
-    snprintf(seed_text, sizeof seed_text,
-             "seed %" PRIu64 " ended the process\nreplay: local_fibers --seed %" PRIu64 "\n", seed,
-             seed);
-}
-
-static void say_seed(void)
-{
-    if (write(STDOUT_FILENO, seed_text, strlen(seed_text)) < 0) _exit(3);
-}
-
-static void on_signal(int number)
-{
-    say_seed();
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-#ifdef LOCUS_ASAN
-void __sanitizer_set_death_callback(void (*callback)(void));
-
-static void catch_signals(void)
-{
-    __sanitizer_set_death_callback(say_seed);
-    signal(SIGABRT, on_signal);
-    signal(SIGALRM, on_signal);
-}
-#else
-static void catch_signals(void)
-{
-    signal(SIGABRT, on_signal);
-    signal(SIGALRM, on_signal);
-    signal(SIGSEGV, on_signal);
-}
-#endif
-
-static bool run_seed(uint64_t which)
-{
-    struct dice d = {which};
-    seed = which;
-    failed = false;
-    write_seed_text();
-    alarm(SECONDS_MAX);
+    struct dice d = {seed};
     fibers_begin((enum fibers_policy)(seed % FIBERS_POLICIES), dice_throw(&d));
     draw_world(&d);
     check_end(fibers_run(STEPS_MAX));
-    alarm(0);
-    return !failed;
-}
-
-static uint64_t monotonic_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-/* Each policy is a test that ends with its first failure. */
-static struct {
-    uint64_t passed;
-    bool has_failed;
-} test[FIBERS_POLICIES];
-
-static void run_seed_of_test(uint64_t number)
-{
-    unsigned policy = (unsigned)(number % FIBERS_POLICIES);
-    if (test[policy].has_failed) return;
-    test[policy].has_failed = !run_seed(number);
-    test[policy].passed += !test[policy].has_failed;
-}
-
-static unsigned failed_tests(void)
-{
-    unsigned failures = 0;
-    for (unsigned p = 0; p < FIBERS_POLICIES; p++) failures += test[p].has_failed;
-    return failures;
-}
-
-static int closing_lines(void)
-{
-    unsigned failures = failed_tests();
-    for (unsigned p = 0; p < FIBERS_POLICIES; p++)
-        printf("%-7s rows under %s scheduling: %" PRIu64 " seeds\n",
-               test[p].has_failed ? "FAILED" : "ok", fibers_policy_name((enum fibers_policy)p),
-               test[p].passed);
-    if (undecided) printf("%" PRIu64 " histories were too wide for a verdict\n", undecided);
-    printf("%u passed, %u failed, 0 skipped\n", FIBERS_POLICIES - failures, failures);
-    return failures > 0 || undecided > UNDECIDED_MAX;
-}
-
-/* Ends early when that many tests have failed. */
-static int run_seeds(uint64_t seeds, uint64_t seconds, unsigned failures_max)
-{
-    uint64_t deadline = monotonic_ms() + 1000 * seconds;
-    for (uint64_t number = 1; number <= seeds && failed_tests() < failures_max; number++)
-        run_seed_of_test(number);
-    /* Seeds that no earlier run had. */
-    uint64_t number = (uint64_t)time(NULL) << 24;
-    while (monotonic_ms() < deadline && failed_tests() < failures_max) run_seed_of_test(number++);
-    return closing_lines();
-}
-
-static int run_with_trace(uint64_t number)
-{
-    tracing = true;
-    bool good = run_seed(number);
-    printf("%d passed, %d failed, 0 skipped\n", good, !good);
-    return !good;
 }
 
 int main(int argc, char **argv)
 {
-    const char *seconds = getenv("LOCUS_TEST_SECONDS");
-    uint64_t number = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
-    setvbuf(stdout, NULL, _IOLBF, 0);
-#ifdef LOCUS_TSAN
-    printf(
-        "skipped: local_fibers: fibers share one thread, which ThreadSanitizer cannot tell apart\n");
-    printf("0 passed, 0 failed, %d skipped\n", FIBERS_POLICIES);
-    return 0;
-#endif
-    catch_signals();
-    if (argc == 3 && strcmp(argv[1], "--seed") == 0) return run_with_trace(number);
-    if (argc == 3 && strcmp(argv[1], "--seeds") == 0) return run_seeds(number, 0, 1);
-    if (argc == 1)
-        return run_seeds(10000, seconds ? strtoull(seconds, NULL, 10) : 0, FIBERS_POLICIES);
-    fprintf(stderr, "usage: local_fibers [--seed N | --seeds N]\n");
-    return 2;
+    printf("%" PRIu64 " seeds\n", seeds_run_long(argc, argv, 10000, run));
+    if (undecided) printf("%" PRIu64 " histories were too wide for a verdict\n", undecided);
+    return seeds_end(undecided <= UNDECIDED_MAX);
 }

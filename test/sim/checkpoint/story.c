@@ -34,6 +34,12 @@ static struct {
     int found_as;
 } story;
 
+static void must_work(const struct member *m, int rc, const char *what)
+{
+    MUST(rc == 0, "worker %u, round %u: %s: %d, %s", m->number, story.round, what, rc,
+         locus_error());
+}
+
 /* ---- rows ---- */
 
 static void draw_tables(struct tables *t, struct dice *d)
@@ -61,10 +67,8 @@ static void draw_shape(struct shape *s, struct dice *d)
 static void look(struct member *m, struct picture *p)
 {
     memset(p, 0, sizeof *p);
-    for (locus_key key = 0; key < story.tables.keys; key++) {
-        int rc = locus_pull(m->worker, &key, 1, p->row[key]);
-        MUST(rc == 0, "worker %u: a pull: %d, %s", m->number, rc, locus_error());
-    }
+    for (locus_key key = 0; key < story.tables.keys; key++)
+        must_work(m, locus_pull(m->worker, &key, 1, p->row[key]), "a pull");
 }
 
 static bool is_equal(const struct picture *a, const struct picture *b)
@@ -116,15 +120,15 @@ static void change(struct member *m, struct change *c)
         rc = waits ? locus_push(m->worker, &c->key, 1, c->row)
                    : locus_push_async(m->worker, &c->key, 1, c->row, &ticket);
     }
-    MUST(rc == 0, "worker %u: a change: %d, %s", m->number, rc, locus_error());
+    must_work(m, rc, "a change");
 }
 
 static void want(struct member *m)
 {
     locus_key key = dice_below(&m->dice, story.tables.keys);
     locus_clock start = locus_current_clock(m->worker) + dice_below(&m->dice, 2);
-    int rc = locus_intent(m->worker, &key, 1, start, start + 1 + dice_below(&m->dice, 3));
-    MUST(rc == 0, "worker %u: an intent: %d, %s", m->number, rc, locus_error());
+    locus_clock end = start + 1 + dice_below(&m->dice, 3);
+    must_work(m, locus_intent(m->worker, &key, 1, start, end), "an intent");
 }
 
 static void act(struct member *m, struct change *changes, unsigned *used)
@@ -138,8 +142,8 @@ static void act(struct member *m, struct change *changes, unsigned *used)
     case 3:
     case 4: want(m); break;
     case 5: locus_advance_clock(m->worker); break;
-    case 6: MUST(locus_pull(m->worker, &key, 1, row) == 0, "a pull: %s", locus_error()); break;
-    default: MUST(locus_localize(m->worker, &key, 1) == 0, "localize: %s", locus_error());
+    case 6: must_work(m, locus_pull(m->worker, &key, 1, row), "a pull"); break;
+    default: must_work(m, locus_localize(m->worker, &key, 1), "a localize");
     }
 }
 
@@ -155,8 +159,7 @@ static void hear(struct member *m, int rc)
 
 static void meet(struct member *m)
 {
-    int rc = locus_barrier(m->worker);
-    MUST(rc == 0, "worker %u: a barrier: %d, %s", m->number, rc, locus_error());
+    must_work(m, locus_barrier(m->worker), "a barrier");
 }
 
 /* By the first worker, while the others are at a barrier. */
@@ -185,7 +188,7 @@ static void checkpoint(struct member *m)
     meet(m);
     if (m->number == 0) end_round(false);
     /* One that failed did not wait for copies. */
-    if (story.result) MUST(locus_quiesce(m->worker) == 0, "a quiesce: %s", locus_error());
+    if (story.result) must_work(m, locus_quiesce(m->worker), "a quiesce");
     compare(m, &story.now, "behind a checkpoint");
 }
 
@@ -231,8 +234,7 @@ static void work(struct member *m)
             checkpoint(m);
         meet(m);
     }
-    int rc = locus_wait_all(m->worker);
-    MUST(rc == 0, "worker %u: %d, %s", m->number, rc, locus_error());
+    must_work(m, locus_wait_all(m->worker), "a wait for all");
 }
 
 /* ---- what is found later ---- */
@@ -272,12 +274,10 @@ static void find(struct member *m)
     if (rc == 0) rc = locus_restore(m->worker, newest);
     find_picture(m, rc);
     meet(m);
-    rc = locus_checkpoint(m->worker, FOLDER);
-    MUST(rc == 0, "worker %u: one more checkpoint: %d, %s", m->number, rc, locus_error());
+    must_work(m, locus_checkpoint(m->worker, FOLDER), "one more checkpoint");
     for (int i = 0; i < LENGTH_MAX; i++) more[i] = 1;
-    rc = locus_push(m->worker, &key, 1, more);
-    if (rc == 0) rc = locus_restore(m->worker, FOLDER);
-    MUST(rc == 0, "worker %u: restoring it: %d, %s", m->number, rc, locus_error());
+    must_work(m, locus_push(m->worker, &key, 1, more), "a push");
+    must_work(m, locus_restore(m->worker, FOLDER), "restoring it");
     compare(m, &story.now, "in another cluster");
 }
 

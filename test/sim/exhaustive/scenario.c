@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const kind_name[] = {"pull", "push", "set",    "localize", "begin",
-                                        "end",  "keep", "unkeep", "clock",    "bound"};
+const char *const scenario_kind_name[CALL_KINDS] = {"pull", "push", "set",    "localize", "begin",
+                                                    "end",  "keep", "unkeep", "clock",    "bound"};
 
 static bool parse_call(struct scenario *s, const char **at)
 {
     for (int k = 0; k < CALL_KINDS && s->calls < SCENARIO_CALLS_MAX; k++) {
-        size_t length = strlen(kind_name[k]);
-        if (strncmp(*at, kind_name[k], length) != 0) continue;
+        size_t length = strlen(scenario_kind_name[k]);
+        if (strncmp(*at, scenario_kind_name[k], length) != 0) continue;
         *at += length;
         bool async = **at == '*';
         *at += async;
@@ -82,7 +82,8 @@ const char *scenario_text(const struct scenario *s, char *text, size_t bytes)
         for (unsigned c = 0; c < s->calls; c++) {
             if (s->call[c].worker != w) continue;
             at += (size_t)snprintf(text + at, bytes - at, "%c%s%s", before,
-                                   kind_name[s->call[c].kind], s->call[c].async ? "*" : "");
+                                   scenario_kind_name[s->call[c].kind],
+                                   s->call[c].async ? "*" : "");
             before = ',';
         }
     }

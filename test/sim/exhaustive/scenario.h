@@ -45,6 +45,7 @@ struct scenario {
     struct scenario_call call[SCENARIO_CALLS_MAX];
 };
 
+extern const char *const scenario_kind_name[CALL_KINDS];
 /* The length of the technique's name that the text begins with; 0: there is none. */
 size_t scenario_technique(const char *text, enum locus_technique *);
 /* "0:localize,push* 1:pull": workers with their nodes, and their calls; * is asynchronous. Before

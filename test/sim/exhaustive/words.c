@@ -19,9 +19,7 @@ static void print_entry(const struct wire_entry *e)
 
 static void print_call(int i)
 {
-    static const char *const name[] = {"pull", "push", "set",    "localize", "begin",
-                                       "end",  "keep", "unkeep", "clock",    "bound"};
-    printf("%s (call %d)", name[world_scenario.call[i].kind], i);
+    printf("%s (call %d)", scenario_kind_name[world_scenario.call[i].kind], i);
 }
 
 void world_print_choice(struct world_choice c)

@@ -85,12 +85,11 @@ static void open_node(unsigned rank)
 
 static void prepare_call(unsigned i)
 {
-    static const enum request_kind kind[] = {
-        [CALL_PULL] = REQUEST_PULL,  [CALL_PUSH] = REQUEST_PUSH,
-        [CALL_SET] = REQUEST_SET,    [CALL_LOCALIZE] = REQUEST_LOCALIZE,
-        [CALL_BEGIN] = REQUEST_PULL, [CALL_END] = REQUEST_PULL,
-        [CALL_KEEP] = REQUEST_PULL,  [CALL_UNKEEP] = REQUEST_PULL,
-        [CALL_CLOCK] = REQUEST_PULL, [CALL_BOUND] = REQUEST_CLOCK};
+    static const enum request_kind kind[CALL_KINDS] = {[CALL_PULL] = REQUEST_PULL,
+                                                       [CALL_PUSH] = REQUEST_PUSH,
+                                                       [CALL_SET] = REQUEST_SET,
+                                                       [CALL_LOCALIZE] = REQUEST_LOCALIZE,
+                                                       [CALL_BOUND] = REQUEST_CLOCK};
     struct call *c = &world_state.call[i];
     const struct scenario_call *s = &world_scenario.call[i];
     if (s->kind == CALL_PUSH) content_write_update(c->values, world_layout, i);
@@ -297,15 +296,10 @@ static bool do_in_place(unsigned worker, const struct scenario_call *call, float
     enum scenario_kind kind = call->kind;
     struct row_ref ref = row_ref_at(world_scenario.node[worker]);
     struct shard *shard = &world_state.node[world_scenario.node[worker]].shard;
-    if (kind == CALL_BEGIN)
-        return shard_intent(shard, &(struct intent_event){.kind = INTENT_BEGINS, .index = 0}), true;
-    if (kind == CALL_END)
-        return shard_intent(shard, &(struct intent_event){.kind = INTENT_ENDS, .index = 0}), true;
-    if (kind == CALL_KEEP)
-        return shard_intent(shard, &(struct intent_event){.kind = INTENT_KEEPS, .index = 0}), true;
-    if (kind == CALL_UNKEEP)
-        return shard_intent(shard, &(struct intent_event){.kind = INTENT_UNKEEPS, .index = 0}),
-               true;
+    if (kind >= CALL_BEGIN && kind <= CALL_UNKEEP) { /* in the order of intent_kind */
+        const struct intent_event e = {.kind = (uint8_t)(INTENT_BEGINS + kind - CALL_BEGIN)};
+        return shard_intent(shard, &e), true;
+    }
     if (kind == CALL_BOUND) return is_within_bound(shard, call->clock);
     if (kind == CALL_CLOCK)
         return world_state.node[shard->rank].progress[local_worker[worker]]++, true;

@@ -85,13 +85,11 @@ static void check_claim(locus_key key, unsigned owner, uint64_t term, const char
 {
     struct key_history *k = &world.key[key];
     if (term > k->term)
-        report_fail(key, "%s %u knows term %" PRIu64 " of key %u, the last is %" PRIu64, who, node,
-                    term, (unsigned)key, k->term);
+        report_fail(key, "%s %u knows term %" PRIu64 ", the last is %" PRIu64, who, node, term,
+                    k->term);
     else if (owner != k->owner[term])
-        report_fail(key,
-                    "%s %u takes node %u for the owner of key %u in term %" PRIu64
-                    ", which is node %u",
-                    who, node, owner, (unsigned)key, term, k->owner[term]);
+        report_fail(key, "%s %u takes node %u for the owner in term %" PRIu64 ", which is node %u",
+                    who, node, owner, term, k->owner[term]);
 }
 
 /* ---- entries ---- */
@@ -100,12 +98,10 @@ static void row_leaves(unsigned from, const struct wire_entry *e)
 {
     struct key_history *k = &world.key[e->key];
     if (e->term != k->term + 1)
-        report_fail(e->key,
-                    "node %u gives key %u away with term %" PRIu64 ", the last was %" PRIu64, from,
-                    (unsigned)e->key, e->term, k->term);
+        report_fail(e->key, "node %u gives it away with term %" PRIu64 ", the last was %" PRIu64,
+                    from, e->term, k->term);
     if (from != k->owner[k->term])
-        report_fail(e->key, "node %u gives key %u away, which is node %u's", from, (unsigned)e->key,
-                    k->owner[k->term]);
+        report_fail(e->key, "node %u gives it away, which is node %u's", from, k->owner[k->term]);
     if (e->term >= TERMS_MAX) abort();
     k->term = e->term;
     k->owner[e->term] = e->owner;
@@ -117,10 +113,7 @@ static void check_hops(const struct wire_entry *e, unsigned node)
 {
     uint64_t bound = world.script->nodes + world.key[e->key].term;
     if (e->hops > bound)
-        report_fail(e->key,
-                    "a request for key %u was forwarded %u times by %u nodes and %" PRIu64
-                    " relocations, lately by node %u",
-                    (unsigned)e->key, e->hops, world.script->nodes, world.key[e->key].term, node);
+        report_fail(e->key, "a request was forwarded %u times, lately by node %u", e->hops, node);
 }
 
 static bool is_about_a_key(const struct wire_entry *e)
@@ -137,11 +130,6 @@ static void sent(unsigned shard, unsigned from, unsigned to, const struct wire_e
     else
         check_claim(e->key, e->owner, e->term, "a message of node", from);
     if (e->operation <= WIRE_LOCALIZE || e->operation == WIRE_SYNC) check_hops(e, from);
-}
-
-static void arrived(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
-{
-    report_arrived(shard, from, to, e);
 }
 
 static void heard(unsigned shard, unsigned from, unsigned to)
@@ -234,8 +222,7 @@ static void add_replica(locus_key key, unsigned node, struct traffic *t)
     struct row_ref ref = row_ref_at(node, key);
     directory_word w = directory_load(row_ref_word(ref));
     if (directory_state(w) != DIRECTORY_REPLICA)
-        report_fail(key, "key %u is on its way to node %u without values, which has no replica",
-                    (unsigned)key, node);
+        report_fail(key, "on its way without values to node %u, which has no replica", node);
     if (directory_state(w) != DIRECTORY_REPLICA || directory_is_latched(w)) return;
     show(ref.partition, t->main, partition_row(ref.partition, directory_slot(w)));
     t->is_the_main = row_ref_word(ref);
@@ -295,7 +282,7 @@ static void look_at_replicas(locus_key key, struct traffic *t)
         float row[CONTENT_CAPACITY];
         show(ref.partition, row, partition_row(ref.partition, directory_slot(w)));
         const char *wrong = check_content(row, j->layout, &c);
-        if (wrong) report_fail(key, "the replica of key %u at node %u %s", (unsigned)key, n, wrong);
+        if (wrong) report_fail(key, "the replica at node %u %s", n, wrong);
         if (row_ref_word(ref) != t->is_the_main) add_unsaid(t, key, ref, w);
     }
 }
@@ -307,17 +294,15 @@ static void check_updates(locus_key key, int owner, struct traffic *t)
     if (t->is_disturbed || (owner >= 0 && !read_main((unsigned)owner, key, t->main))) return;
     if (j->has_sets) { /* a set may take updates away; what it leaves must be a row */
         const char *wrong = owner >= 0 ? check_content(t->main, j->layout, &c) : NULL;
-        if (wrong) report_fail(key, "the row of key %u at node %d %s", (unsigned)key, owner, wrong);
+        if (wrong) report_fail(key, "the row at node %d %s", owner, wrong);
         return;
     }
     content_merge(t->main, j->layout, t->record, true);
     const char *wrong = check_content(t->main, j->layout, &c);
-    if (wrong)
-        report_fail(key, "key %u: main copy and updates under way: the sum %s", (unsigned)key,
-                    wrong);
+    if (wrong) report_fail(key, "main copy and updates under way: the sum %s", wrong);
     for (unsigned u = 0; u < j->updates; u++)
         if (content_has(&j->done, u) && !content_has(&c, u))
-            report_fail(key, "update %u of key %u, which is complete, is lost", u, (unsigned)key);
+            report_fail(key, "update %u, which is complete, is lost", u);
 }
 
 static bool is_elsewhere(enum directory_state state, bool is_home)
@@ -337,8 +322,7 @@ static int find_owner(locus_key key)
         if (directory_state(w) == DIRECTORY_REPLICA || directory_is_copied(w))
             journal_key(key)->was_replicated = true;
         if (is_elsewhere(directory_state(w), n == k->owner[0])) continue;
-        if (owner >= 0)
-            report_fail(key, "nodes %d and %u both own key %u", owner, n, (unsigned)key);
+        if (owner >= 0) report_fail(key, "nodes %d and %u both own it", owner, n);
         owner = (int)n;
         k->seen[n] = ++world.moment;
     }
@@ -381,10 +365,8 @@ static void check_replicas(locus_key key, unsigned owner)
             continue;
         if (r->version != o->version || !read_main(n, key, row)) continue;
         if (!are_copies(key, main, row))
-            report_fail(key,
-                        "the replica of key %u at node %u has version %" PRIu64
-                        ", and is not its main copy",
-                        (unsigned)key, n, r->version);
+            report_fail(key, "the replica at node %u has version %" PRIu64 ", and is not the row",
+                        n, r->version);
     }
 }
 
@@ -396,8 +378,7 @@ static void check_owner(locus_key key)
     look_at_parked(key, &t);
     look_at_replicas(key, &t);
     if ((owner >= 0) + t.rows != 1)
-        report_fail(key, "key %u has %d owners and %u rows under way", (unsigned)key, owner >= 0,
-                    t.rows);
+        report_fail(key, "%d owners and %u rows under way", owner >= 0, t.rows);
     check_updates(key, owner, &t);
     if (owner >= 0) check_replicas(key, (unsigned)owner);
 }
@@ -414,8 +395,8 @@ static void check_fresh(locus_key key, unsigned node)
     if (!read_main(node, key, row) || content_read(row, j->layout, &c)) return;
     const char *wrong = journal_check_fresh(key, gate, &c);
     if (wrong)
-        report_fail(key, "node %u, whose copies are to be fresh to clock %lld: key %u %s", node,
-                    (long long)gate, (unsigned)key, wrong);
+        report_fail(key, "a copy at node %u, to be fresh to clock %lld, %s", node, (long long)gate,
+                    wrong);
 }
 
 /* What a node knows whose shard has just returned. */
@@ -426,12 +407,11 @@ static void check_knowledge(locus_key key, unsigned node)
     struct location l = location_of(s, ref);
     const struct key_history *k = &world.key[key];
     if (row_ref_was_held(ref) != row_ref_is_held(ref, directory_load(row_ref_word(ref))))
-        report_fail(key, "node %u does not note whether a row of key %u is here", node,
-                    (unsigned)key);
+        report_fail(key, "node %u does not note whether a row is here", node);
     check_claim(key, l.owner, l.term, "node", node);
     if (l.is_here && l.term != k->term)
-        report_fail(key, "node %u owns key %u in term %" PRIu64 ", the last one is %" PRIu64, node,
-                    (unsigned)key, l.term, k->term);
+        report_fail(key, "node %u owns it in term %" PRIu64 ", the last one is %" PRIu64, node,
+                    l.term, k->term);
 }
 
 static void returned(unsigned shard, unsigned node, bool settled)
@@ -448,8 +428,11 @@ static void returned(unsigned shard, unsigned node, bool settled)
 
 struct platform_hooks invariants_hooks(void)
 {
-    return (struct platform_hooks){
-        .sent = sent, .arrived = arrived, .heard = heard, .returned = returned, .refused = refused};
+    return (struct platform_hooks){.sent = sent,
+                                   .arrived = report_arrived,
+                                   .heard = heard,
+                                   .returned = returned,
+                                   .refused = refused};
 }
 
 bool invariants_is_here(unsigned node, locus_key key)
@@ -480,9 +463,9 @@ void invariants_pulled(unsigned node, locus_key key, uint64_t began_ns)
         if (term == 0 || k->since_ns[term] < since_ns) break;
     }
     report_fail(key,
-                "node %u answers a pull of key %u, and has heard of its owner, node %u, %" PRIu64
+                "node %u answers a pull, and has heard of the owner, node %u, %" PRIu64
                 " ns before that began, bound %" PRIu64,
-                node, (unsigned)key, k->owner[k->term],
+                node, k->owner[k->term],
                 began_ns - world.heard_ns[shard_of(key)][node][k->owner[k->term]], bound_ns);
 }
 
@@ -492,9 +475,7 @@ void invariants_localized(unsigned node, locus_key key, uint64_t began)
     if (world.script->technique != LOCUS_RELOCATE || is_here(node, key) || platform_is_broken())
         return;
     if (k->seen[node] >= began || k->was_kept) return;
-    report_fail(key,
-                "localize of key %u at node %u is complete, but the row has not been there since",
-                (unsigned)key, node);
+    report_fail(key, "localize is complete at node %u, where the row has not been since", node);
 }
 
 /* ---- at rest ---- */
@@ -535,40 +516,35 @@ static void check_record(unsigned node, unsigned shard, const struct record *r)
                  r->unseen_first != REQUEST_NOWHERE || r->set != REQUEST_NOWHERE || r->parked ||
                  r->sync || r->is_later || r->queued;
     if (waits || !(is_full() || is_kept_anywhere(key)))
-        report_fail(key, "at rest: node %u remembers something of key %u", node, (unsigned)key);
+        report_fail(key, "at rest: node %u remembers something", node);
+}
+
+static void at_rest(unsigned node, unsigned shard, bool holds, const char *what)
+{
+    if (!holds)
+        report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u has %s", shard, node, what);
 }
 
 static void check_shard(unsigned node, unsigned shard)
 {
     struct shard *s = platform_shard(node, shard);
     for (size_t i = 0; i < (size_t)s->workers * REQUEST_NUMBERS_MAX; i++)
-        if (s->active[i])
-            report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u has an open request", shard,
-                        node);
+        at_rest(node, shard, !s->active[i], "an open request");
     for (uint64_t index = 0; index < s->records.keys; index++) {
         locus_key key = index * world.script->shards + shard;
         if (record_find(&s->records, index))
             check_record(node, shard, record_find(&s->records, index));
-        if (s->records.state[index].wanted)
-            report_fail(key, "at rest: node %u wants key %u", node, (unsigned)key);
+        if (s->records.state[index].wanted) report_fail(key, "at rest: node %u wants it", node);
     }
-    if (s->parked_bytes || s->backlog->waiting || s->replicas->awaited || s->quiescing ||
-        s->stalled)
-        report_fail(REPORT_NO_KEY,
-                    "at rest: shard %u of node %u counts %zu bytes parked, %" PRIu64
-                    " keys that wait for a round, %" PRIu64 " awaited",
-                    shard, node, s->parked_bytes, s->backlog->waiting, s->replicas->awaited);
+    at_rest(node, shard, !s->parked_bytes, "bytes parked");
+    at_rest(node, shard, !s->backlog->waiting, "keys that wait for a round");
+    at_rest(node, shard, !s->replicas->awaited && !s->quiescing && !s->stalled, "what is awaited");
     for (unsigned peer = 0; peer < s->nodes; peer++) {
-        if (s->asked_bytes[peer])
-            report_fail(REPORT_NO_KEY,
-                        "at rest: shard %u of node %u counts %zu bytes asked of node %u", shard,
-                        node, s->asked_bytes[peer], peer);
-        if (s->backlog->peer[peer].is_under_way)
-            report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u has a round with node %u",
-                        shard, node, peer);
-        if (s->sources->source[peer].replicas != kept_replicas(node, shard, peer) && !is_full())
-            report_fail(REPORT_NO_KEY, "at rest: shard %u of node %u counts replicas of node %u",
-                        shard, node, peer);
+        at_rest(node, shard, !s->asked_bytes[peer], "bytes asked of another");
+        at_rest(node, shard, !s->backlog->peer[peer].is_under_way, "a round under way");
+        at_rest(node, shard,
+                is_full() || s->sources->source[peer].replicas == kept_replicas(node, shard, peer),
+                "another count of replicas than it has");
     }
 }
 
@@ -586,17 +562,15 @@ static void check_copies(locus_key key)
         const struct key_history *k = &world.key[key];
         bool heeds = world.script->technique != LOCUS_STATIC && !is_full();
         if (heeds && k->keeps[n] && !k->took_back[n] && !is_kept(n, key))
-            report_fail(key, "at rest: node %u was to keep key %u for ever", n, (unsigned)key);
+            report_fail(key, "at rest: node %u was to keep it for ever", n);
         if (is_kept(n, key) && n != (unsigned)owner && directory_state(w) != DIRECTORY_REPLICA)
-            report_fail(key, "at rest: node %u keeps key %u, and has no replica", n, (unsigned)key);
+            report_fail(key, "at rest: node %u keeps it, and has no replica", n);
         if (directory_state(w) != DIRECTORY_REPLICA && !(untouched && is_full())) continue;
         if (!is_full() && !is_kept(n, key))
-            report_fail(key, "at rest: node %u has a replica of key %u without intent", n,
-                        (unsigned)key);
+            report_fail(key, "at rest: node %u has a replica without intent", n);
         read_main(n, key, row);
         if (!are_copies(key, main, row))
-            report_fail(key, "at rest: the replica of key %u at node %u is not its main copy",
-                        (unsigned)key, n);
+            report_fail(key, "at rest: the replica at node %u is not the row", n);
     }
 }
 
@@ -607,11 +581,9 @@ static void check_memory(unsigned node)
     for (locus_key key = 0; key < world.script->keys; key++) {
         directory_word w = directory_load(row_ref_word(row_ref_at(node, key)));
         rows += row_word_is_written(row_ref_at(node, key), w);
-        if (directory_is_latched(w))
-            report_fail(key, "at rest: key %u is latched at node %u", (unsigned)key, node);
+        if (directory_is_latched(w)) report_fail(key, "at rest: latched at node %u", node);
         if (w & DIRECTORY_WANTED && directory_has_row(w))
-            report_fail(key, "at rest: the latch of key %u is wanted at node %u", (unsigned)key,
-                        node);
+            report_fail(key, "at rest: the latch is wanted at node %u", node);
     }
     if (store_held_rows(s->store) != rows)
         report_fail(REPORT_NO_KEY, "at rest: node %u uses %" PRIu64 " slots for %" PRIu64 " rows",
@@ -626,10 +598,10 @@ static void read_last(locus_key key)
         struct content c;
         const char *wrong = journal_saw(key, 0, journal_tick(), row);
         if (!wrong) wrong = check_content(row, journal_key(key)->layout, &c);
-        if (wrong) report_fail(key, "at rest: the row of key %u %s", (unsigned)key, wrong);
+        if (wrong) report_fail(key, "at rest: the row %s", wrong);
         return;
     }
-    report_fail(key, "at rest: nobody has the row of key %u", (unsigned)key);
+    report_fail(key, "at rest: nobody has the row");
 }
 
 /* The home must know the owner when all news has arrived. */
@@ -638,10 +610,8 @@ static void check_home(locus_key key)
     unsigned home = row_ref_home(row_ref_at(0, key));
     struct location l = location_of(platform_shard(home, shard_of(key)), row_ref_at(home, key));
     if (l.term != world.key[key].term)
-        report_fail(key,
-                    "at rest: node %u, the home of key %u, knows term %" PRIu64
-                    ", the last is %" PRIu64,
-                    home, (unsigned)key, l.term, world.key[key].term);
+        report_fail(key, "at rest: the home, node %u, knows term %" PRIu64 ", not %" PRIu64, home,
+                    l.term, world.key[key].term);
 }
 
 /* A row has copies until somebody needs the row itself: as we do now. */

@@ -71,8 +71,7 @@ static enum journal_kind kind_of(const struct script_step *s)
 
 static void check(const struct worker *w, locus_key key, const char *wrong)
 {
-    if (wrong)
-        report_fail(key, "worker %u saw a row of key %u that %s", w->number, (unsigned)key, wrong);
+    if (wrong) report_fail(key, "worker %u saw a row that %s", w->number, wrong);
 }
 
 /* The only failure that may be is that a node was lost; and then nothing succeeds any more. */
@@ -357,30 +356,18 @@ static void signal_intent(struct worker *w, const struct script_step *s)
 {
     locus_key key[SCRIPT_KEYS_MAX];
     locus_clock start = locus_current_clock(w->handle) + s->amount;
-    for (unsigned i = 0; i < s->n; i++) key[i] = s->key[i];
-    report_called(w->number, s);
-    if (s->async)
-        check_result(w, s, locus_loader_intent(w->loader, key, s->n, start, start + s->clocks));
-    else
-        check_result(w, s, locus_intent(w->handle, key, s->n, start, start + s->clocks));
-}
-
-/* Whether a key is kept in the end, the shard tells. */
-static void signal_keep(struct worker *w, const struct script_step *s)
-{
-    locus_key key[SCRIPT_KEYS_MAX];
-    locus_clock start = locus_current_clock(w->handle) + s->amount;
+    locus_clock end = s->kind == STEP_KEEP ? LOCUS_FOREVER : start + s->clocks;
     for (unsigned i = 0; i < s->n; i++) key[i] = s->key[i];
     report_called(w->number, s);
     int rc;
     if (s->kind == STEP_UNKEEP)
         rc = locus_unintend(w->handle, key, s->n);
     else if (s->async)
-        rc = locus_loader_intent(w->loader, key, s->n, start, LOCUS_FOREVER);
+        rc = locus_loader_intent(w->loader, key, s->n, start, end);
     else
-        rc = locus_intent(w->handle, key, s->n, start, LOCUS_FOREVER);
+        rc = locus_intent(w->handle, key, s->n, start, end);
     check_result(w, s, rc);
-    for (unsigned i = 0; i < s->n && rc == 0; i++)
+    for (unsigned i = 0; i < s->n && rc == 0 && s->kind != STEP_INTENT; i++)
         invariants_kept(node_of(w), key[i], s->kind == STEP_KEEP);
 }
 
@@ -397,9 +384,8 @@ static void must_be_local(struct worker *w, const struct script_step *s)
     float row[CONTENT_CAPACITY];
     int rc = locus_pull_local(w->handle, s->key[0], row);
     if (rc && !platform_is_broken())
-        report_fail(s->key[0],
-                    "worker %u signaled its intent for key %u long before, and it is not here",
-                    w->number, s->key[0]);
+        report_fail(s->key[0], "worker %u signaled its intent long before, and it is not here",
+                    w->number);
 }
 
 static void play(struct worker *w, const struct script_step *s)
@@ -419,14 +405,14 @@ static void play(struct worker *w, const struct script_step *s)
     case STEP_BREAK: platform_break(node_of(w), s->amount); break;
     case STEP_HOLD: platform_hold(s->peer, node_of(w), s->amount); break;
     case STEP_STOP: platform_stop(node_of(w), s->amount); break;
-    case STEP_INTENT: signal_intent(w, s); break;
     case STEP_CLOCK:
         journal_clock(w->number, locus_current_clock(w->handle) + 1);
         locus_advance_clock(w->handle);
         break;
     case STEP_BOUND: bound(w, s); break;
+    case STEP_INTENT:
     case STEP_KEEP:
-    case STEP_UNKEEP: signal_keep(w, s); break;
+    case STEP_UNKEEP: signal_intent(w, s); break;
     case STEP_LOCAL: must_be_local(w, s); break;
     case STEP_KINDS: break;
     }
@@ -441,7 +427,7 @@ static void close_worker(struct worker *w)
     if (rc == 0) rc = locus_worker_close(w->handle);
     if (rc) check_result(w, &closing, rc);
     w->step = NULL;
-    report_remark("has closed", w->number);
+    report_done(w->number, &closing, rc);
     platform_worker_ended();
 }
 

@@ -10,14 +10,13 @@
 
 enum { LAST = 60 };
 
-enum event_kind { SENT, ARRIVED, CALLED, DONE, REMARK };
+enum event_kind { SENT, ARRIVED, CALLED, DONE };
 
 struct event {
     enum event_kind kind;
     uint64_t step;
     unsigned shard, from, to, worker;
     int rc;
-    const char *text;
     struct wire_entry entry;
     struct script_step call;
 };
@@ -46,12 +45,8 @@ void report_silence(bool silent)
 
 static void print_entry(const struct event *v)
 {
-    static const char *const name[] = {"?",        "PULL",       "PUSH",    "SET",     "LOCALIZE",
-                                       "PULLED",   "PUSHED",     "WAS_SET", "STAYS",   "ROW",
-                                       "LOCATION", "SYNC",       "ANSWER",  "REFRESH", "RECALL",
-                                       "ROUND",    "ROUND_DONE", "UPDATED", "FRESH",   "AWAITED"};
     const struct wire_entry *e = &v->entry;
-    const char *operation = e->operation < sizeof name / sizeof *name ? name[e->operation] : "?";
+    const char *operation = e->operation < WIRE_OPERATIONS ? wire_rules[e->operation].name : "?";
     printf("%s %u -> %u  %s key %" PRIu64 " owner %u term %" PRIu64
            " origin %u hops %u tag %x flags %x version %" PRIu64 " length %u",
            v->kind == SENT ? "sent   " : "arrived", v->from, v->to, operation, e->key, e->owner,
@@ -70,74 +65,38 @@ static void print_call(const struct event *v)
 static void print_event(const struct event *v)
 {
     printf("%8" PRIu64 "  ", v->step);
-    if (v->kind == REMARK)
-        printf("worker %u %s", v->worker, v->text);
-    else if (v->kind == SENT || v->kind == ARRIVED)
+    if (v->kind == SENT || v->kind == ARRIVED)
         print_entry(v);
     else
         print_call(v);
     printf("\n");
 }
 
-static struct event *note(enum event_kind kind)
+static void note(struct event v)
 {
-    struct event *v = &report.last[report.count++ % LAST];
-    v->kind = kind;
-    v->step = fibers_steps();
-    return v;
-}
-
-static void noted(const struct event *v)
-{
-    if (report.tracing) print_event(v);
-}
-
-static void note_entry(enum event_kind kind, unsigned shard, unsigned from, unsigned to,
-                       const struct wire_entry *e)
-{
-    struct event *v = note(kind);
-    v->shard = shard;
-    v->from = from;
-    v->to = to;
-    v->entry = *e;
-    noted(v);
+    v.step = fibers_steps();
+    report.last[report.count++ % LAST] = v;
+    if (report.tracing) print_event(&v);
 }
 
 void report_sent(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
 {
-    note_entry(SENT, shard, from, to, e);
+    note((struct event){.kind = SENT, .shard = shard, .from = from, .to = to, .entry = *e});
 }
 
 void report_arrived(unsigned shard, unsigned from, unsigned to, const struct wire_entry *e)
 {
-    note_entry(ARRIVED, shard, from, to, e);
-}
-
-static void note_call(enum event_kind kind, unsigned worker, const struct script_step *s, int rc)
-{
-    struct event *v = note(kind);
-    v->worker = worker;
-    v->call = *s;
-    v->rc = rc;
-    noted(v);
+    note((struct event){.kind = ARRIVED, .shard = shard, .from = from, .to = to, .entry = *e});
 }
 
 void report_called(unsigned worker, const struct script_step *s)
 {
-    note_call(CALLED, worker, s, 0);
+    note((struct event){.kind = CALLED, .worker = worker, .call = *s});
 }
 
 void report_done(unsigned worker, const struct script_step *s, int rc)
 {
-    note_call(DONE, worker, s, rc);
-}
-
-void report_remark(const char *text, unsigned worker)
-{
-    struct event *v = note(REMARK);
-    v->worker = worker;
-    v->text = text;
-    noted(v);
+    note((struct event){.kind = DONE, .worker = worker, .call = *s, .rc = rc});
 }
 
 bool report_has_failed(void)
@@ -160,6 +119,7 @@ void report_fail(locus_key key, const char *format, ...)
         va_start(arguments, format);
         vprintf(format, arguments);
         va_end(arguments);
+        if (key != REPORT_NO_KEY) printf(" (key %" PRIu64 ")", key);
         printf("\n");
         if (!report.tracing) print_last();
         if (key != REPORT_NO_KEY) report.state(key);

@@ -20,7 +20,6 @@ void report_sent(unsigned shard, unsigned from, unsigned to, const struct wire_e
 void report_arrived(unsigned shard, unsigned from, unsigned to, const struct wire_entry *);
 void report_called(unsigned worker, const struct script_step *);
 void report_done(unsigned worker, const struct script_step *, int rc);
-void report_remark(const char *, unsigned worker);
 
 #define REPORT_NO_KEY UINT64_MAX
 /* The first failure of a run is printed, with the key's state and the last events, and ends the

@@ -136,8 +136,7 @@ static unsigned judge(void)
     for (locus_key key = 0; key < run.script.keys && !report_has_failed(); key++) {
         enum journal_verdict verdict = journal_judge(key);
         undecided += verdict == JOURNAL_UNDECIDED;
-        if (verdict == JOURNAL_BAD)
-            report_fail(key, "what was done to key %u has no order", (unsigned)key);
+        if (verdict == JOURNAL_BAD) report_fail(key, "what was done has no order");
     }
     return undecided;
 }

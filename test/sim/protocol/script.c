@@ -40,6 +40,18 @@ static struct script_step *add_key(struct script *s, unsigned worker, enum scrip
     return step;
 }
 
+static void add_sleep(struct script *s, struct dice *d, unsigned worker, unsigned low,
+                      unsigned high)
+{
+    add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, low, high));
+}
+
+/* A push, a pull or a set, the less often the later. */
+static enum script_kind draw_access(struct dice *d, unsigned pushes, unsigned pulls)
+{
+    return dice_below(d, pushes) ? STEP_PUSH : dice_below(d, pulls) ? STEP_PULL : STEP_SET;
+}
+
 static void draw_size(struct script *s, struct dice *d, unsigned nodes, unsigned keys_max)
 {
     s->nodes = nodes ? nodes : between(d, 2, 5);
@@ -50,7 +62,7 @@ static void draw_size(struct script *s, struct dice *d, unsigned nodes, unsigned
     s->acts_immediately = dice_below(d, 4) == 0;
 }
 
-/* What a worker of a storm likes to do. */
+/* What a worker of a stress script likes to do. */
 struct weights {
     unsigned pull, push, set, localize, local, view, wait, all, sleep, intent, clock;
     unsigned async_of_4, keys_max;
@@ -107,7 +119,7 @@ static void add_drawn(struct script *s, struct dice *d, const struct weights *w,
     step->clocks = (uint8_t)between(d, 1, 4);
 }
 
-static void write_storm(struct script *s, struct dice *d)
+static void write_stress(struct script *s, struct dice *d)
 {
     struct weights w;
     draw_weights(s, &w, d);
@@ -116,7 +128,7 @@ static void write_storm(struct script *s, struct dice *d)
         for (unsigned worker = 0; worker < all_workers(s); worker++) add_drawn(s, d, &w, worker);
 }
 
-/* Barriers between phases of a storm: what was done before is seen by all after. */
+/* Barriers between phases of stress: what was done before is seen by all after. */
 static void write_phases(struct script *s, struct dice *d)
 {
     struct weights w;
@@ -158,11 +170,11 @@ static void write_chain(struct script *s, struct dice *d)
         for (unsigned i = 0; i < walks; i++) {
             unsigned worker = dice_below(d, workers);
             if (worker == late) continue;
-            add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 17));
+            add_sleep(s, d, worker, 4, 17);
             add_key(s, worker, STEP_LOCALIZE, key, false);
             add_key(s, worker, STEP_PUSH, key, dice_below(d, 2));
         }
-        add(s, late, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 8, 18));
+        add_sleep(s, d, late, 8, 18);
         add_key(s, late, dice_below(d, 2) ? STEP_PUSH : STEP_LOCALIZE, key, dice_below(d, 2));
         add_key(s, late, STEP_PULL, key, false);
     }
@@ -181,11 +193,7 @@ static void write_race(struct script *s, struct dice *d)
                 add_key(s, worker, STEP_LOCALIZE, key, dice_below(d, 2));
             }
             for (unsigned i = 0, n = between(d, 1, 6); i < n; i++)
-                add_key(s, worker,
-                        dice_below(d, 3)   ? STEP_PUSH
-                        : dice_below(d, 2) ? STEP_PULL
-                                           : STEP_SET,
-                        key, true);
+                add_key(s, worker, draw_access(d, 3, 2), key, true);
             if (dice_below(d, 2)) add(s, worker, STEP_ALL);
         }
     }
@@ -215,6 +223,11 @@ static void add_intent(struct script *s, struct dice *d, unsigned worker, unsign
     step->clocks = (uint8_t)clocks;
 }
 
+static void add_access(struct script *s, struct dice *d, unsigned worker, unsigned key)
+{
+    add_key(s, worker, draw_access(d, 3, 3), key, dice_below(d, 3) == 0);
+}
+
 /* Intents of all nodes on few keys begin and end all the time, with accesses in between: replicas
  * are made, moved to and dropped while updates are under way. */
 static void write_intents(struct script *s, struct dice *d)
@@ -223,14 +236,8 @@ static void write_intents(struct script *s, struct dice *d)
         for (unsigned worker = 0; worker < all_workers(s); worker++) {
             unsigned key = dice_below(d, s->keys);
             if (dice_below(d, 2)) add_intent(s, d, worker, key, dice_below(d, 2), between(d, 1, 3));
-            if (dice_below(d, 3) == 0)
-                add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 16));
-            for (unsigned k = 0, m = dice_below(d, 4); k < m; k++)
-                add_key(s, worker,
-                        dice_below(d, 3)   ? STEP_PUSH
-                        : dice_below(d, 3) ? STEP_PULL
-                                           : STEP_SET,
-                        key, dice_below(d, 3) == 0);
+            if (dice_below(d, 3) == 0) add_sleep(s, d, worker, 4, 16);
+            for (unsigned k = 0, m = dice_below(d, 4); k < m; k++) add_access(s, d, worker, key);
             if (dice_below(d, 6) == 0) add_key(s, worker, STEP_LOCALIZE, key, dice_below(d, 2));
             if (dice_below(d, 2)) add(s, worker, STEP_CLOCK);
         }
@@ -245,23 +252,9 @@ static void write_shared(struct script *s, struct dice *d)
     for (unsigned i = 0, n = between(d, 5, 40); i < n; i++)
         for (unsigned worker = 0; worker < all_workers(s); worker++) {
             unsigned key = dice_below(d, s->keys);
-            add_key(s, worker,
-                    dice_below(d, 6)   ? STEP_PUSH
-                    : dice_below(d, 2) ? STEP_PULL
-                                       : STEP_SET,
-                    key, false);
-            if (dice_below(d, 2))
-                add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 14));
+            add_key(s, worker, draw_access(d, 6, 2), key, false);
+            if (dice_below(d, 2)) add_sleep(s, d, worker, 4, 14);
         }
-}
-
-static void add_access(struct script *s, struct dice *d, unsigned worker, unsigned key)
-{
-    add_key(s, worker,
-            dice_below(d, 3)   ? STEP_PUSH
-            : dice_below(d, 3) ? STEP_PULL
-                               : STEP_SET,
-            key, dice_below(d, 3) == 0);
 }
 
 /* Nodes keep keys and take that back, among intents of the same keys, localizes and changes. */
@@ -277,8 +270,7 @@ static void write_kept(struct script *s, struct dice *d)
             if (what == 3) add_key(s, worker, STEP_UNKEEP, key, false);
             if (what == 4) add_key(s, worker, STEP_LOCALIZE, key, dice_below(d, 2));
             if (what == 5) add_intent(s, d, worker, key, dice_below(d, 2), between(d, 1, 3));
-            if (dice_below(d, 3) == 0)
-                add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 16));
+            if (dice_below(d, 3) == 0) add_sleep(s, d, worker, 4, 16);
             for (unsigned k = 0, m = dice_below(d, 4); k < m; k++) add_access(s, d, worker, key);
             if (dice_below(d, 2)) add(s, worker, STEP_CLOCK);
         }
@@ -306,8 +298,7 @@ static void add_accesses_of_a_clock(struct script *s, struct dice *d, unsigned w
     if (dice_below(d, 6) == 0) add_key(s, worker, STEP_KEEP, key, false);
     if (dice_below(d, 8) == 0) add_key(s, worker, STEP_UNKEEP, key, false);
     if (dice_below(d, 8) == 0) add_key(s, worker, STEP_LOCALIZE, key, dice_below(d, 2));
-    if (dice_below(d, 4) == 0)
-        add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 17));
+    if (dice_below(d, 4) == 0) add_sleep(s, d, worker, 4, 17);
     for (unsigned k = 0, m = between(d, 1, 3); k < m; k++)
         add_key(s, worker, dice_below(d, 3) ? STEP_PUSH : STEP_PULL, dice_below(d, s->keys),
                 dice_below(d, 2));
@@ -327,7 +318,7 @@ static void write_bounds(struct script *s, struct dice *d)
             if (worker != idle)
                 add_accesses_of_a_clock(s, d, worker);
             else
-                add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 17));
+                add_sleep(s, d, worker, 4, 17);
             add(s, worker, STEP_CLOCK);
             if (worker == idle) continue;
             if (i % often == 0) add(s, worker, STEP_BOUND)->amount = staleness;
@@ -344,11 +335,11 @@ static void write_relay(struct script *s, struct dice *d)
     unsigned workers = all_workers(s);
     for (unsigned i = 0, n = between(d, 4, 20); i < n; i++) {
         unsigned worker = dice_below(d, workers), key = dice_below(d, s->keys);
-        add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 6, 17));
+        add_sleep(s, d, worker, 6, 17);
         add_intent(s, d, worker, key, 0, 1);
         for (unsigned k = 0, m = between(d, 1, 4); k < m; k++)
             add_key(s, worker, dice_below(d, 3) ? STEP_PUSH : STEP_PULL, key, dice_below(d, 2));
-        add(s, worker, STEP_SLEEP)->amount = dice_below(d, 1u << between(d, 4, 16));
+        add_sleep(s, d, worker, 4, 16);
         add(s, worker, STEP_CLOCK);
     }
 }
@@ -389,10 +380,10 @@ static void write_views(struct script *s, struct dice *d)
         }
 }
 
-/* A storm in which the links between two nodes break. */
+/* Stress in which the links between two nodes break. */
 static void write_loss(struct script *s, struct dice *d)
 {
-    write_storm(s, d);
+    write_stress(s, d);
     add_break(s, d);
 }
 
@@ -407,7 +398,7 @@ static bool is_awaited(const struct script_step *step)
 static void write_silence(struct script *s, struct dice *d)
 {
     static void (*const of[])(struct script *, struct dice *) = {
-        write_kept, write_intents, write_shared, write_storm, write_bounds};
+        write_kept, write_intents, write_shared, write_stress, write_bounds};
     of[dice_below(d, sizeof of / sizeof *of)](s, d);
     unsigned log = between(d, 13, 18);
     if (log == 18) log = 22; /* so long that workers have copies */
@@ -430,16 +421,16 @@ static const struct {
     void (*write)(struct script *, struct dice *);
     unsigned keys_max;
 } scripts[] = {
-    {"storm", write_storm, 6}, {"phases", write_phases, 6},   {"circle", write_circle, 3},
-    {"chain", write_chain, 3}, {"intents", write_intents, 4}, {"shared", write_shared, 2},
-    {"relay", write_relay, 3}, {"early", write_early, 5},     {"race", write_race, 2},
-    {"twins", write_twins, 2}, {"views", write_views, 8},     {"loss", write_loss, 6},
-    {"kept", write_kept, 3},   {"bounds", write_bounds, 3},   {"silence", write_silence, 3},
+    {"stress", write_stress, 6}, {"phases", write_phases, 6},   {"circle", write_circle, 3},
+    {"chain", write_chain, 3},   {"intents", write_intents, 4}, {"shared", write_shared, 2},
+    {"relay", write_relay, 3},   {"early", write_early, 5},     {"race", write_race, 2},
+    {"twins", write_twins, 2},   {"views", write_views, 8},     {"loss", write_loss, 6},
+    {"kept", write_kept, 3},     {"bounds", write_bounds, 3},   {"silence", write_silence, 3},
 };
 
-const char *const script_names[SCRIPTS] = {"storm", "phases", "intents", "shared", "relay",
-                                           "early", "circle", "chain",   "race",   "twins",
-                                           "views", "loss",   "kept",    "bounds", "silence"};
+const char *const script_names[SCRIPTS] = {"stress", "phases", "intents", "shared", "relay",
+                                           "early",  "circle", "chain",   "race",   "twins",
+                                           "views",  "loss",   "kept",    "bounds", "silence"};
 
 bool script_write(struct script *s, const char *name, unsigned nodes,
                   enum locus_technique technique, struct dice d)

@@ -18,13 +18,10 @@ static struct decisions *made(void)
     return d;
 }
 
-TEST(decisions, of_a_key_are_the_last_ones_in_order)
+TEST(decisions, of_gives_the_last_ones_of_a_key_in_order)
 {
     struct decisions *d = made();
     struct decision found[DECISIONS_OF_KEY];
-    CHECK_EQ(decisions_of(d, KEY, now, found), 0);
-    decisions_free(d);
-    d = made();
     for (uint64_t i = 1; i <= 100; i++) {
         note(d, KEY, i);
         note(d, OTHER, 1000 + i);
@@ -38,7 +35,7 @@ TEST(decisions, of_a_key_are_the_last_ones_in_order)
 }
 
 /* Much else is decided: what nobody asked about is forgotten, what somebody did is not. */
-TEST(decisions, of_keys_that_were_asked_about_are_kept)
+TEST(decisions, of_a_key_that_was_asked_about_are_kept)
 {
     struct decisions *d = made();
     struct decision found[DECISIONS_OF_KEY];
@@ -53,7 +50,7 @@ TEST(decisions, of_keys_that_were_asked_about_are_kept)
 }
 
 /* For a while after the last question, and of so many keys. */
-TEST(decisions, are_watched_within_bounds)
+TEST(decisions, are_watched_for_a_while_and_of_so_many_keys)
 {
     struct decisions *d = made();
     struct decision found[DECISIONS_OF_KEY];

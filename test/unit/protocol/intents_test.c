@@ -10,7 +10,7 @@
 enum { WORKERS = 2, KEYS = 5000, LOOKAHEAD = 10 };
 
 /* A shard that counts: how often each key is wanted now, and how often it ever began to be. */
-struct desk {
+struct fixture {
     struct intents intents;
     locus_clock clock[WORKERS];
     const locus_clock *clocks[WORKERS];
@@ -25,7 +25,7 @@ struct desk {
 
 static void hear(void *context, const struct intent_event *e, unsigned count)
 {
-    struct desk *d = context;
+    struct fixture *d = context;
     CHECK(count <= INTENTS_RUN);
     for (; count-- > 0; e++) {
         CHECK(e->index < KEYS);
@@ -44,7 +44,7 @@ static void hear(void *context, const struct intent_event *e, unsigned count)
     }
 }
 
-static void turn_to(struct desk *d, intents_hear *to)
+static void turn_to(struct fixture *d, intents_hear *to)
 {
     for (unsigned w = 0; w < WORKERS; w++) {
         d->intents.worker[w].lookahead = d->lookahead;
@@ -53,12 +53,12 @@ static void turn_to(struct desk *d, intents_hear *to)
     intents_turn(&d->intents, to, d);
 }
 
-static void turn(struct desk *d)
+static void turn(struct fixture *d)
 {
     turn_to(d, hear);
 }
 
-static void desk_begin(struct desk *d)
+static void fixture_begin(struct fixture *d)
 {
     memset(d, 0, sizeof *d);
     d->lookahead = LOOKAHEAD;
@@ -67,17 +67,17 @@ static void desk_begin(struct desk *d)
     turn(d);
 }
 
-static void desk_end(struct desk *d)
+static void fixture_end(struct fixture *d)
 {
     intents_fini(&d->intents);
 }
 
-static void set_clock(struct desk *d, unsigned worker, locus_clock now)
+static void set_clock(struct fixture *d, unsigned worker, locus_clock now)
 {
     __atomic_store_n(&d->clock[worker], now, __ATOMIC_SEQ_CST);
 }
 
-static int kept_keys(const struct desk *d)
+static int kept_keys(const struct fixture *d)
 {
     int sum = 0;
     for (int i = 0; i < KEYS; i++) sum += d->kept[i];
@@ -85,7 +85,7 @@ static int kept_keys(const struct desk *d)
 }
 
 /* As signaling.c does it; true: the shard must be woken. */
-static bool signal_range(struct desk *d, struct intent_stream *s, uint64_t first, uint64_t count,
+static bool signal_range(struct fixture *d, struct intent_stream *s, uint64_t first, uint64_t count,
                          locus_clock start, locus_clock end_clock)
 {
     locus_clock now = d->clock[s->worker];
@@ -97,31 +97,28 @@ static bool signal_range(struct desk *d, struct intent_stream *s, uint64_t first
     return intents_published(&d->intents, s->worker, start, now);
 }
 
-static bool signal_key(struct desk *d, struct intent_stream *s, uint64_t index, locus_clock start,
-                       locus_clock end_clock)
+static bool signal_key(struct fixture *d, struct intent_stream *s, uint64_t index,
+                       locus_clock start, locus_clock end_clock)
 {
     return signal_range(d, s, index, 1, start, end_clock);
 }
 
-static void check_wanted(const struct desk *d, uint64_t first, uint64_t count, int times)
+static void check_wanted(const struct fixture *d, uint64_t first, uint64_t count, int times)
 {
     for (uint64_t i = 0; i < KEYS; i++)
         CHECK_EQ(d->wanted[i], i >= first && i < first + count ? times : 0);
 }
 
 /* The worker comes to `now`, and the shard looks. */
-static void advance(struct desk *d, unsigned worker, locus_clock now)
+static void advance(struct fixture *d, unsigned worker, locus_clock now)
 {
     set_clock(d, worker, now);
     turn(d);
 }
 
-/* ---- from start to end ---- */
-
-/* Said again at each step, with another end, for some keys a nearer one than before: each ends when
- * its last intent does, and what is kept is bounded by the keys, not by how often they were
- * said. */
-TEST_WITH(intents, an_intent_that_is_extended_again_and_again_is_kept_once, desk, d)
+/* Said again at each step, with another end, for some keys a nearer one than before: what is kept is
+ * bounded by the keys, not by how often they were said. */
+TEST_WITH(intents, extended_again_and_again_are_kept_once, fixture, d)
 {
     enum { STEPS = 2000, HALF = KEYS / 2 };
     struct intent_stream *s = intents_open_stream(&d->intents, 0);
@@ -133,18 +130,133 @@ TEST_WITH(intents, an_intent_that_is_extended_again_and_again_is_kept_once, desk
         if (d->intents.worker[0].active_keys > most) most = d->intents.worker[0].active_keys;
     }
     CHECK(most < 50000);
-    advance(d, 0, 10 + STEPS - 2);
-    for (uint64_t i = 0; i < KEYS; i++) CHECK(d->wanted[i] > 0);
-    advance(d, 0, 10 + STEPS - 1);
+    advance(d, 0, 10 + STEPS - 1); /* of all that was said for a key the last end counts */
     for (uint64_t i = 0; i < KEYS; i++) CHECK(i < HALF ? d->wanted[i] == 0 : d->wanted[i] > 0);
     advance(d, 0, 10 + STEPS);
-    for (uint64_t i = 0; i < KEYS; i++) CHECK_EQ(d->wanted[i], 0);
+    check_wanted(d, 0, 0, 0);
     CHECK_EQ(d->intents.worker[0].active_keys, 0);
 }
 
+/* ---- a model ---- */
+
+enum { SAID_MAX = 400 };
+
+/* What workers have said, and what has become of it. */
+struct model {
+    struct said {
+        uint64_t first, count;
+        locus_clock start, end;
+        unsigned worker;
+        bool has_begun;
+    } said[SAID_MAX];
+    unsigned count;
+    struct intent_stream *own[WORKERS], *loader[WORKERS]; /* NULL: it is closed */
+    uint64_t random;
+    bool must_turn;
+};
+
+static unsigned below(struct model *m, unsigned n)
+{
+    m->random = m->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (unsigned)(m->random >> 33) % n;
+}
+
+/* Its life ends: so does all that it and its loaders have said. */
+static void close_worker(struct model *m, unsigned w)
+{
+    if (m->loader[w]) stream_close(m->loader[w], false);
+    if (m->own[w]) stream_close(m->own[w], true);
+    m->own[w] = m->loader[w] = NULL;
+    for (unsigned i = m->count; i-- > 0;)
+        if (m->said[i].worker == w) m->said[i] = m->said[--m->count];
+    m->must_turn = true;
+}
+
+/* Calls of all sizes: a chunk of a stream has about 500 words. */
+static void say_some(struct fixture *d, struct model *m, unsigned w)
+{
+    if (m->count == SAID_MAX) return;
+    struct said *s = &m->said[m->count++];
+    uint64_t count = 1 + below(m, below(m, 8) ? 9 : 1100);
+    locus_clock start = d->clock[w] + (locus_clock)(below(m, 3) ? below(m, 30) : 0);
+    *s = (struct said){.first = below(m, KEYS - 1100),
+                       .count = count,
+                       .start = start,
+                       .end = start + 1 + (locus_clock)below(m, 40),
+                       .worker = w};
+    bool by_loader = m->loader[w] && below(m, 2);
+    m->must_turn |=
+        signal_range(d, by_loader ? m->loader[w] : m->own[w], s->first, count, start, s->end);
+}
+
+static void do_some(struct fixture *d, struct model *m)
+{
+    unsigned w = below(m, WORKERS), what = below(m, 40);
+    if (!m->own[w]) {
+        set_clock(d, w, 0); /* before the shard has seen the last life's end, perhaps */
+        m->own[w] = intents_open_stream(&d->intents, w);
+    } else if (what == 0) {
+        close_worker(m, w);
+    } else if (what == 1 && !m->loader[w]) {
+        m->loader[w] = intents_open_stream(&d->intents, w);
+    } else if (what == 2 && m->loader[w]) {
+        stream_close(m->loader[w], false);
+        m->loader[w] = NULL;
+    } else if (what < 20) {
+        say_some(d, m, w);
+    } else {
+        set_clock(d, w, d->clock[w] + 1 + (locus_clock)(below(m, 10) ? 0 : below(m, 50)));
+        m->must_turn |= intents_advanced(&d->intents, w, d->clock[w]);
+    }
+}
+
+/* By the clocks of now: what is due has begun, and what is over has ended or never begins. */
+static void check_model(const struct fixture *d, struct model *m)
+{
+    static bool is_wanted[KEYS];
+    uint64_t waiting = 0;
+    memset(is_wanted, 0, sizeof is_wanted);
+    for (unsigned i = m->count; i-- > 0;) {
+        struct said *s = &m->said[i];
+        locus_clock now = d->clock[s->worker];
+        s->has_begun |= s->start - now < LOOKAHEAD;
+        if (now >= s->end)
+            m->said[i] = m->said[--m->count];
+        else if (!s->has_begun)
+            waiting += s->count;
+        else
+            memset(is_wanted + s->first, 1, s->count);
+    }
+    for (uint64_t i = 0; i < KEYS; i++) CHECK_EQ(d->wanted[i] > 0, is_wanted[i]);
+    CHECK_EQ(d->node_keys, waiting);
+}
+
+/* The shard looks only when it is woken, and sometimes late: whatever the order of things, keys are
+ * wanted from the lookahead before a start to the end, and nothing is left of what is over. */
+TEST_WITH(intents, are_wanted_when_it_is_time_by_two_workers_with_loaders, fixture, d)
+{
+    static struct model m;
+    unsigned turns = 0, steps = 20000;
+    m.random = 7;
+    for (unsigned i = 0; i < steps; i++) {
+        do_some(d, &m);
+        if (m.must_turn && below(&m, 3) == 0) continue; /* it is busy */
+        if (m.must_turn || below(&m, 100) == 0) turn(d), turns++;
+        m.must_turn = false;
+        check_model(d, &m);
+    }
+    CHECK(d->begun > 10000 && turns < steps);
+    for (unsigned w = 0; w < WORKERS; w++) close_worker(&m, w);
+    turn(d);
+    check_model(d, &m);
+    CHECK_EQ(d->begun, d->ended);
+}
+
+/* ---- what is told ---- */
+
 /* Whoever is told that a key begins may ask for its clocks, however many keys a batch has, and
  * however many batches begin together. */
-TEST_WITH(intents, tell_the_clocks_of_what_begins, desk, d)
+TEST_WITH(intents, hear_of_the_clocks_of_what_begins, fixture, d)
 {
     uint64_t first = 0;
     struct intent_stream *s = intents_open_stream(&d->intents, 1);
@@ -160,7 +272,7 @@ TEST_WITH(intents, tell_the_clocks_of_what_begins, desk, d)
     }
 }
 
-TEST_WITH(intents, are_found_by_key, desk, d)
+TEST_WITH(intents, are_found_by_key, fixture, d)
 {
     struct intent_found found[4];
     bool more;
@@ -181,7 +293,7 @@ TEST_WITH(intents, are_found_by_key, desk, d)
     CHECK_EQ(intents_find(&d->intents, 7, found, 4, &more), 1);
 }
 
-TEST_WITH(intents, a_key_that_a_call_names_again_begins_once_and_counts_as_often, desk, d)
+TEST_WITH(intents, of_a_key_that_a_call_names_again_begin_once_and_count_as_often, fixture, d)
 {
     enum { TIMES = 5, START = 100, NAMED = STREAM_SAID };
     struct intent_stream *s = intents_open_stream(&d->intents, 0);
@@ -201,7 +313,7 @@ TEST_WITH(intents, a_key_that_a_call_names_again_begins_once_and_counts_as_often
     CHECK_EQ(d->ended, 2 * NAMED);
 }
 
-TEST_WITH(intents, what_piggybacks_begins_early_and_wakes_nobody, desk, d)
+TEST_WITH(intents, that_piggyback_begin_early_and_wake_nobody, fixture, d)
 {
     struct intent_stream *s = intents_open_stream(&d->intents, 0);
     CHECK(!signal_key(d, s, 7, LOOKAHEAD + 20, LOOKAHEAD + 30));
@@ -227,7 +339,7 @@ TEST_WITH(intents, what_piggybacks_begins_early_and_wakes_nobody, desk, d)
     check_wanted(d, 7, 2, 0);
 }
 
-TEST_WITH(intents, what_piggybacks_tells_how_far_ahead_it_begins, desk, d)
+TEST_WITH(intents, that_piggyback_tell_how_far_ahead_they_begin, fixture, d)
 {
     struct intent_stream *s = intents_open_stream(&d->intents, 0);
     static const locus_clock beyond_lookahead[] = {-1, 0, 4, 5, 10, 39};
@@ -242,76 +354,8 @@ TEST_WITH(intents, what_piggybacks_tells_how_far_ahead_it_begins, desk, d)
     }
 }
 
-TEST_WITH(intents, a_key_is_wanted_from_the_lookahead_before_its_start_to_its_end, desk, d)
-{
-    struct intent_stream *s = intents_open_stream(&d->intents, 0);
-    signal_key(d, s, 7, 100, 103);
-    for (locus_clock now = 0; now < 120; now++) {
-        advance(d, 0, now);
-        CHECK_EQ(d->wanted[7], 100 - now < LOOKAHEAD && now < 103);
-        CHECK_EQ(d->node_keys, 100 - now < LOOKAHEAD ? 0 : 1);
-    }
-    CHECK_EQ(d->begun, 1);
-}
-
-TEST_WITH(intents, that_overlap_repeat_or_extend_are_one_for_the_node, desk, d)
-{
-    struct intent_stream *a = intents_open_stream(&d->intents, 0),
-                         *b = intents_open_stream(&d->intents, 1);
-    signal_key(d, a, 3, 0, 5);
-    signal_key(d, a, 3, 0, 5);  /* repeated */
-    signal_key(d, a, 3, 4, 20); /* extended */
-    signal_key(d, b, 3, 0, 2);  /* another worker's, by its own clock */
-    turn(d);
-    CHECK_EQ(d->wanted[3], 4);
-    advance(d, 0, 5);
-    CHECK_EQ(d->wanted[3], 2);
-    advance(d, 1, 2);
-    CHECK_EQ(d->wanted[3], 1);
-    advance(d, 1, 1000);
-    CHECK_EQ(d->wanted[3], 1);
-    advance(d, 0, 19);
-    CHECK_EQ(d->wanted[3], 1);
-    advance(d, 0, 20);
-    CHECK_EQ(d->wanted[3], 0);
-    stream_close(a, true);
-    stream_close(b, true);
-    turn(d);
-}
-
-/* The shard slept, or the worker ran: nobody shall move a row for what is over. */
-TEST_WITH(intents, that_expire_before_they_begin_never_begin, desk, d)
-{
-    struct intent_stream *s = intents_open_stream(&d->intents, 0);
-    signal_range(d, s, 0, 100, 50, 60);
-    turn(d);
-    CHECK_EQ(d->node_keys, 100);
-    advance(d, 0, 60);
-    CHECK_EQ(d->begun, 0);
-    CHECK_EQ(d->node_keys, 0);
-}
-
-/* ---- streams ---- */
-
-/* A chunk has about 500 words: calls of all sizes end before, at and behind its end, in every
- * phase. */
-TEST_WITH(intents, of_calls_of_any_size_arrive_whole, desk, d)
-{
-    struct intent_stream *s = intents_open_stream(&d->intents, 0);
-    long keys = 0;
-    for (uint64_t count = 1; count < 1100; count += count < 520 ? 1 : 37) {
-        signal_range(d, s, count, count, 0, 1);
-        turn(d);
-        check_wanted(d, count, count, 1);
-        keys += (long)count;
-        CHECK_EQ(d->begun, keys);
-        advance(d, 0, 1);
-        check_wanted(d, 0, 0, 0);
-        set_clock(d, 0, 0);
-    }
-}
-
-TEST_WITH(intents, of_a_desk_that_closes_with_streams_unread_leak_nothing, desk, d)
+/* A leak checker looks on. */
+TEST_WITH(intents, unread_at_the_end_are_freed, fixture, d)
 {
     struct intent_stream *known = intents_open_stream(&d->intents, 0);
     turn(d);
@@ -319,35 +363,14 @@ TEST_WITH(intents, of_a_desk_that_closes_with_streams_unread_leak_nothing, desk,
     signal_range(d, intents_open_stream(&d->intents, 1), 0, KEYS, 50, 55);
 }
 
-/* ---- lives ---- */
-
-/* Loader and worker both closed, and the shard sees all of it at once. */
-TEST_WITH(intents, of_a_loader_that_nobody_has_read_end_with_the_worker, desk, d)
-{
-    struct intent_stream *worker = intents_open_stream(&d->intents, 0),
-                         *first = intents_open_stream(&d->intents, 0);
-    struct intent_stream *second = intents_open_stream(&d->intents, 0);
-    turn(d);
-    signal_range(d, first, 0, 1000, 0, 90);
-    signal_range(d, second, 0, 700, 70, 90);
-    signal_range(d, worker, 0, 10, 0, 90);
-    stream_close(first, false);
-    stream_close(second, false);
-    stream_close(worker, true);
-    turn(d);
-    CHECK_EQ(d->begun, d->ended);
-    check_wanted(d, 0, 0, 0);
-    CHECK_EQ(d->node_keys, 0); /* nothing waits any more */
-}
-
 /* ---- for ever ---- */
 
-static void check_kept(const struct desk *d, uint64_t first, uint64_t count)
+static void check_kept(const struct fixture *d, uint64_t first, uint64_t count)
 {
     for (uint64_t i = 0; i < KEYS; i++) CHECK_EQ(d->kept[i] > 0, i >= first && i < first + count);
 }
 
-TEST_WITH(intents, for_ever_are_taken_back_begun_or_not, desk, d)
+TEST_WITH(intents, for_ever_are_taken_back_begun_or_not, fixture, d)
 {
     struct intent_stream *one = intents_open_stream(&d->intents, 0),
                          *other = intents_open_stream(&d->intents, 1);
@@ -377,13 +400,13 @@ TEST_WITH(intents, for_ever_are_taken_back_begun_or_not, desk, d)
 static struct intent_stream *restless;
 static void hear_and_signal(void *context, const struct intent_event *e, unsigned count)
 {
-    struct desk *d = context;
+    struct fixture *d = context;
     hear(d, e, count);
     for (; count-- > 0; e++)
         if (e->index + 1 < KEYS) signal_range(d, restless, e->index + 1, 1, 0, LOCUS_FOREVER);
 }
 
-TEST_WITH(intents, that_come_as_fast_as_they_are_read_leave_a_turn_its_end, desk, d)
+TEST_WITH(intents, that_come_as_fast_as_they_are_read_leave_a_turn_its_end, fixture, d)
 {
     enum { A_CHUNK = 200 };
     restless = intents_open_stream(&d->intents, 0);
@@ -401,80 +424,9 @@ TEST_WITH(intents, that_come_as_fast_as_they_are_read_leave_a_turn_its_end, desk
     CHECK(!intents_have_news(&d->intents));
 }
 
-/* A shard that is behind: what waits is counted off when it is read, whatever the turns. */
-TEST_WITH(intents, that_ended_before_they_are_read_no_longer_wait, desk, d)
-{
-    enum { CLOCKS = 3000 };
-    struct intent_stream *s = intents_open_stream(&d->intents, 0);
-    for (locus_clock now = 0; now < CLOCKS; set_clock(d, 0, ++now))
-        signal_range(d, s, 0, 3, now + 1, now + 3);
-    CHECK_EQ(d->node_keys, 3 * CLOCKS);
-    turn(d);
-    CHECK_EQ(d->node_keys, 0);
-    CHECK_EQ(d->begun, 2 * 3);
-    CHECK_EQ(d->wanted[2], 2);
-    stream_close(s, true);
-    turn(d);
-    CHECK_EQ(d->ended, d->begun);
-}
-
-/* The worker's id is opened again before the shard has seen the first life's end. */
-TEST_WITH(intents, of_one_life_do_not_end_those_of_the_next, desk, d)
-{
-    struct intent_stream *first = intents_open_stream(&d->intents, 1);
-    turn(d);
-    signal_range(d, first, 0, 100, 0, 5);
-    stream_close(first, true);
-    set_clock(d, 1, 0);
-    struct intent_stream *second = intents_open_stream(&d->intents, 1);
-    signal_range(d, second, 200, 100, 0, 5);
-    turn(d);
-    check_wanted(d, 200, 100, 1);
-    advance(d, 1, 5);
-    check_wanted(d, 0, 0, 0);
-    stream_close(second, true);
-    turn(d);
-}
-
-/* The same with loaders, whose streams were opened and closed within either life. */
-TEST_WITH(intents, of_a_loader_do_not_end_with_the_life_before, desk, d)
-{
-    struct intent_stream *first = intents_open_stream(&d->intents, 1),
-                         *loader = intents_open_stream(&d->intents, 1);
-    signal_range(d, loader, 0, 50, 0, 5);
-    signal_range(d, loader, 50, 50, 40, 45);
-    stream_close(loader, false);
-    stream_close(first, true);
-    struct intent_stream *second = intents_open_stream(&d->intents, 1);
-    loader = intents_open_stream(&d->intents, 1);
-    signal_range(d, loader, 100, 50, 0, 5);
-    stream_close(loader, false);
-    turn(d);
-    check_wanted(d, 100, 50, 1);
-    CHECK_EQ(d->node_keys, 0);
-    stream_close(second, true);
-    turn(d);
-    check_wanted(d, 0, 0, 0);
-}
-
-TEST_WITH(intents, of_one_worker_do_not_end_with_another, desk, d)
-{
-    struct intent_stream *a = intents_open_stream(&d->intents, 0),
-                         *b = intents_open_stream(&d->intents, 1);
-    signal_range(d, a, 0, 10, 0, 50);
-    signal_range(d, b, 10, 10, 0, 50);
-    turn(d);
-    stream_close(a, true);
-    turn(d);
-    check_wanted(d, 10, 10, 1);
-    stream_close(b, true);
-    turn(d);
-    check_wanted(d, 0, 0, 0);
-}
-
 /* ---- waking a shard that sleeps ---- */
 
-TEST_WITH(intents, wake_the_shard_only_for_what_must_be_done_now, desk, d)
+TEST_WITH(intents, wake_the_shard_only_for_what_must_be_done_now, fixture, d)
 {
     struct intent_stream *s = intents_open_stream(&d->intents, 0);
     turn(d);
@@ -500,37 +452,7 @@ TEST_WITH(intents, wake_the_shard_only_for_what_must_be_done_now, desk, d)
     CHECK(!intents_advanced(&d->intents, 0, 1000000));
 }
 
-/* No intent is missed if the shard looks only when it is told to. */
-TEST_WITH(intents, are_in_time_for_a_shard_that_sleeps_in_between, desk, d)
-{
-    uint64_t dice = 3;
-    int turns = 0;
-    struct intent_stream *s = intents_open_stream(&d->intents, 0);
-    turn(d);
-    for (locus_clock now = 1; now < 3000; now++) {
-        dice = dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        bool wake = false;
-        if (dice >> 60 == 0) wake = signal_key(d, s, (uint64_t)now, now + 200, now + 203);
-        set_clock(d, 0, now);
-        if (intents_advanced(&d->intents, 0, now)) wake = true;
-        if (wake) {
-            turn(d);
-            turns++;
-        }
-        for (locus_clock key = now > 220 ? now - 220 : 1; key < now; key++) {
-            if (d->wanted[key]) CHECK(key + 200 - now < LOOKAHEAD && now < key + 203);
-            if (d->intents.worker[0].waiting.count + d->intents.worker[0].active.count == 0)
-                CHECK(!d->wanted[key]);
-        }
-    }
-    CHECK(d->begun > 100);
-    CHECK(turns < 1500); /* some 190 intents, each with a begin and an end */
-    set_clock(d, 0, 4000);
-    turn(d);
-    CHECK_EQ(d->begun, d->ended);
-}
-
-TEST_WITH(intents, of_an_unlimited_lookahead_begin_at_once, desk, d)
+TEST_WITH(intents, of_an_unlimited_lookahead_begin_at_once, fixture, d)
 {
     d->lookahead = INT64_MAX;
     turn(d);

@@ -1,29 +1,7 @@
 #include "protocol/record.h"
 #include "test.h"
 
-#include <stdlib.h>
-
 enum { KEYS = 100000 };
-
-TEST(record, is_found_under_its_key_alone)
-{
-    CLOSED_BY(records_fini) struct records all;
-    CHECK_EQ(records_init(&all, KEYS), 0);
-    CHECK(record_find(&all, 0) == NULL && record_find(&all, KEYS - 1) == NULL);
-    struct record *first = record_get(&all, 0), *last = record_get(&all, KEYS - 1);
-    CHECK(first != last);
-    CHECK(record_get(&all, 0) == first && record_find(&all, 0) == first);
-    CHECK(record_find(&all, KEYS - 1) == last);
-    CHECK(record_find(&all, 1) == NULL);
-    CHECK_EQ(first->index, 0);
-    CHECK_EQ(last->index, KEYS - 1);
-    CHECK_EQ(all.used - all.free_count, 2);
-    record_release(&all, first);
-    CHECK(record_find(&all, 0) == NULL);
-    CHECK_EQ(all.used - all.free_count, 1);
-    record_release(&all, last);
-    CHECK_EQ(all.used - all.free_count, 0);
-}
 
 static uint64_t index_of(uint64_t i)
 {
@@ -31,7 +9,7 @@ static uint64_t index_of(uint64_t i)
 }
 
 /* Records keep their place while others come, however many. */
-TEST(record, of_ten_thousand_keys_stay_where_they_are)
+TEST(record, get_leaves_ten_thousand_records_where_they_are)
 {
     enum { COUNT = 10000 };
     CLOSED_BY(records_fini) struct records all;
@@ -39,19 +17,20 @@ TEST(record, of_ten_thousand_keys_stay_where_they_are)
     CHECK(place != NULL);
     CHECK_EQ(records_init(&all, KEYS), 0);
     for (uint64_t i = 0; i < COUNT; i++) {
+        CHECK(record_find(&all, index_of(i)) == NULL);
         place[i] = record_get(&all, index_of(i));
-        place[i]->asked = (uint32_t)i;
+        CHECK(record_get(&all, index_of(i)) == place[i]);
     }
     CHECK_EQ(all.used - all.free_count, COUNT);
     for (uint64_t i = 0; i < COUNT; i++) {
         CHECK(record_find(&all, index_of(i)) == place[i]);
-        CHECK_EQ(place[i]->asked, i);
+        CHECK_EQ(place[i]->index, index_of(i));
     }
     for (uint64_t i = COUNT; i < KEYS; i++) CHECK(record_find(&all, index_of(i)) == NULL);
 }
 
 /* So many at a time need no more than that, whatever keys come and go. */
-TEST(record, that_was_given_back_is_used_again_and_remembers_nothing)
+TEST(record, get_uses_released_records_again_without_what_they_remembered)
 {
     enum { AT_A_TIME = 300, ROUNDS = 200 };
     CLOSED_BY(records_fini) struct records all;
@@ -59,17 +38,14 @@ TEST(record, that_was_given_back_is_used_again_and_remembers_nothing)
     for (uint64_t round = 0; round < ROUNDS; round++) {
         for (uint64_t i = 0; i < AT_A_TIME; i++) {
             struct record *r = record_get(&all, index_of(round * AT_A_TIME + i));
-            CHECK(r->asked == 0 && r->localizing == 0 && !r->is_stalled && !r->stalled_next &&
-                  !r->parked);
-            CHECK(r->waiting_first == REQUEST_NOWHERE && r->waiting_last == REQUEST_NOWHERE);
+            CHECK(record_is_empty(r) && !r->is_stalled && !r->stalled_next);
             r->asked = r->localizing = 1;
             r->waiting_first = r->waiting_last = 7;
             r->is_stalled = true;
             r->stalled_next = r->number;
         }
         CHECK_EQ(all.used - all.free_count, AT_A_TIME);
-        /* In another order than they came. */
-        for (uint64_t i = 0; i < AT_A_TIME; i++)
+        for (uint64_t i = 0; i < AT_A_TIME; i++) /* in another order than they came */
             record_release(&all,
                            record_find(&all, index_of(round * AT_A_TIME + i * 7 % AT_A_TIME)));
         CHECK_EQ(all.used - all.free_count, 0);
@@ -78,19 +54,16 @@ TEST(record, that_was_given_back_is_used_again_and_remembers_nothing)
     CHECK_EQ(all.chunks, (AT_A_TIME + RECORDS_A_CHUNK - 1) / RECORDS_A_CHUNK);
 }
 
-/* At the end of a node whose cluster is lost, requests may still be parked; a leak checker looks
- * on. */
-TEST(record, with_parked_requests_gives_their_memory_back_at_the_end)
+/* At the end of a node whose cluster is lost requests may be parked; a leak checker looks on. */
+TEST(record, fini_frees_parked_requests)
 {
     CLOSED_BY(records_fini) struct records all;
     CHECK_EQ(records_init(&all, KEYS), 0);
-    for (uint64_t i = 0; i < 100; i++) {
-        struct record *r = record_get(&all, index_of(i));
-        for (int n = 0; n < 3; n++) {
-            struct parked *p = calloc(1, sizeof *p);
-            CHECK(p != NULL);
-            p->next = r->parked;
-            r->parked = p;
-        }
+    for (uint64_t i = 0; i < 300; i++) {
+        struct record *r = record_get(&all, index_of(i % 100));
+        struct parked *p = calloc(1, sizeof *p);
+        CHECK(p != NULL);
+        p->next = r->parked;
+        r->parked = p;
     }
 }

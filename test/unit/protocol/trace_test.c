@@ -10,14 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES = 2, KEYS = 100, LENGTH = 4 };
+enum { NODES = 2, KEYS = 100 };
 
 /* Two nodes that trace into a folder. */
 struct stage {
     char folder[FOLDER_PATH_BYTES];
     struct world *world;
     locus_key key; /* at home at node 0 */
-    struct intent_stream *stream;
 };
 
 static void say_where(struct stage *s, const char *keys)
@@ -32,43 +31,33 @@ static void say_where(struct stage *s, const char *keys)
         CHECK_EQ(unsetenv("LOCUS_TRACE_KEYS"), 0);
 }
 
+static struct world *world_of_100_keys(void)
+{
+    return world_open((struct world_config){LOCUS_ADAPTIVE, NODES, .keys = KEYS});
+}
+
 static void open_stage(struct stage *s, const char *keys)
 {
     say_where(s, keys);
-    s->world = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
-    s->key = 0;
-    while (!row_ref_is_home(store_row_ref(&s->world->node[0].store, s->key))) s->key++;
+    s->world = world_of_100_keys();
+    s->key = world_key(s->world, 0);
     for (unsigned i = 0; i < NODES; i++) {
         struct shard *shard = &s->world->node[i].shard;
         CHECK_EQ(shard_open_trace(shard, 0), 0);
         CHECK(shard->trace != NULL);
     }
-    s->stream = intents_open_stream(s->world->node[1].shard.intents, 0);
 }
 
 /* A millisecond passes, and everything arrives. */
 static void quiesce(struct stage *s)
 {
-    for (int turn = 0; turn < 10; turn++) {
-        const char *why;
-        s->world->now_ns += 1000000;
-        for (unsigned i = 0; i < NODES; i++) shard_turn(&s->world->node[i].shard, s->world->now_ns);
-        while (world_step(s->world, &why)) CHECK(!why);
-    }
-}
-
-static void intend(struct stage *s, locus_clock end)
-{
-    CHECK_EQ(stream_add(s->stream, 0, end, false, s->key), 0);
-    stream_publish(s->stream);
-    quiesce(s);
+    world_pass(s->world, 10, WORLD_MS);
 }
 
 static void add_ones(struct stage *s, unsigned node, int times)
 {
-    static const float ones[LENGTH] = {1, 1, 1, 1};
-    for (int i = 0; i < times; i++)
-        CHECK(row_add(store_row_ref(&s->world->node[node].store, s->key), ones) >= 0);
+    while (times-- > 0) CHECK(row_add(world_ref(s->world, node, s->key), world_ones) >= 0);
+    quiesce(s);
 }
 
 static void close_traces(struct stage *s)
@@ -77,13 +66,11 @@ static void close_traces(struct stage *s)
         trace_close(s->world->node[i].shard.trace, s->world->now_ns);
         s->world->node[i].shard.trace = NULL;
     }
-    stream_close(s->stream, true);
-    quiesce(s);
     world_free(&s->world);
 }
 
-/* A node's file without its times: what stands behind `"k":key,` of each line of the key, in
- * order. */
+/* A node's file without its times and quotes: what stands behind `"k":key,` of each line of the key,
+ * in order. */
 static void read_key(const struct stage *s, unsigned node, char *found, size_t capacity)
 {
     char name[32], mark[32];
@@ -92,115 +79,102 @@ static void read_key(const struct stage *s, unsigned node, char *found, size_t c
     size_t length;
     CLOSED_BY(free_at) char *text = folder_read(s->folder, name, &length);
     length = 0;
-    found[0] = '\0';
-    for (char *at = text; (at = strstr(at, mark));) {
-        at += strlen(mark);
-        int n = (int)strcspn(at, "}\n");
-        length += (size_t)snprintf(found + length, capacity - length, "%.*s;", n, at);
-        CHECK(length < capacity);
-    }
+    for (char *at = text; (at = strstr(at, mark)); found[length++] = ';')
+        for (at += strlen(mark); !strchr("}\n", *at); at++) {
+            CHECK(length + 2 < capacity);
+            if (*at != '"') found[length++] = *at;
+        }
+    found[length] = '\0';
 }
 
-static void check_key(const struct stage *s, unsigned node, const char *expected)
+/* ---- a key's life ---- */
+
+static void moves(struct stage *s)
 {
-    char found[4096];
-    read_key(s, node, found, sizeof found);
-    if (strcmp(found, expected) != 0)
-        test_fail(__FILE__, __LINE__, "node %u\n  expected  %s\n  found     %s", node, expected,
-                  found);
+    add_ones(s, 0, 2);
+    world_intend(s->world, 1, 0, s->key, 0, 10);
+    quiesce(s);
+    add_ones(s, 1, 3);
+    s->world->node[1].clock[0] = 10;
 }
 
-TEST(trace, tells_a_keys_life_on_each_node)
+static void is_shared(struct stage *s)
 {
-    struct stage s;
-    open_stage(&s, "0-99");
-    quiesce(&s);
-    add_ones(&s, 0, 2);
-    quiesce(&s);
-    intend(&s, 10); /* to node 1 */
-    add_ones(&s, 1, 3);
-    quiesce(&s);
-    s.world->node[1].clock[0] = 10;
-    quiesce(&s);
-    close_traces(&s);
-    check_key(&s, 0, "\"s\":\"O\",\"i\":0;\"w\":2,\"p\":0,\"q\":0;\"s\":\".\",\"i\":0;");
-    check_key(
-        &s, 1,
-        "\"s\":\".\",\"i\":0;\"s\":\".\",\"i\":1;\"s\":\"O\",\"i\":1;\"w\":3,\"p\":0,\"q\":0;\"s\":\"O\",\"i\":0;");
+    world_intend(s->world, 0, 0, s->key, 0, 10);
+    world_intend(s->world, 1, 0, s->key, 0, 10);
+    quiesce(s);
+    add_ones(s, 0, 5);
+    add_ones(s, 1, 7);
 }
 
-/* What comes from other nodes, by refreshes and entries, is not counted as an access here. */
-TEST(trace, counts_what_this_node_does_and_nobody_elses)
+static void is_asked_for(struct stage *s)
 {
-    struct stage s;
-    open_stage(&s, "0-99");
-    add_ones(&s, 0, 2); /* before the first look */
-    /* Node 0 wants its row, so that node 1 gets a replica. */
-    struct intent_stream *own = intents_open_stream(s.world->node[0].shard.intents, 0);
-    CHECK_EQ(stream_add(own, 0, 10, false, s.key), 0);
-    stream_publish(own);
-    intend(&s, 10);
-    add_ones(&s, 0, 5);
-    quiesce(&s);
-    add_ones(&s, 1, 7);
-    quiesce(&s);
-    close_traces(&s);
-    char found[4096];
-    read_key(&s, 0, found, sizeof found);
-    CHECK_STR(found, "\"w\":5,");
-    CHECK(!strstr(found, "\"w\":7"));
-    read_key(&s, 1, found, sizeof found);
-    CHECK_STR(found, "\"s\":\"r\",\"i\":1;");
-    CHECK_STR(found, "\"w\":7,");
-    CHECK(!strstr(found, "\"w\":5"));
-    CHECK(!strstr(found, "\"w\":1,"));
-}
-
-TEST(trace, counts_what_goes_to_other_nodes)
-{
-    struct stage s;
-    float values[64] = {0};
-    open_stage(&s, "0-99");
-    quiesce(&s);
-    static struct request r[3];
-    static struct request_item item[3];
     static const enum request_kind kind[3] = {REQUEST_PULL, REQUEST_PUSH, REQUEST_SET};
     for (unsigned i = 0; i < 3; i++) {
-        item[i] = (struct request_item){.key = s.key, .values = values};
-        world_request(&r[i], 0, i, kind[i], &item[i], 1);
-        CHECK(shard_serve(&s.world->node[1].shard, &r[i]));
-        quiesce(&s);
+        world_run(s->world, 1, kind[i], s->key, 0);
+        quiesce(s);
     }
-    close_traces(&s);
-    check_key(
-        &s, 1,
-        "\"s\":\".\",\"i\":0;\"w\":0,\"p\":1,\"q\":0;\"w\":0,\"p\":0,\"q\":1;\"w\":0,\"p\":0,\"q\":1;");
-    check_key(&s, 0, "\"s\":\"O\",\"i\":0;"); /* they were not its own */
 }
 
-/* A key that node 1 keeps, and then no longer; and a wait for a clock that ends when node 0 has
- * said how far it is. */
-TEST(trace, tells_what_is_kept_and_who_waits_for_clocks)
+static void is_kept(struct stage *s)
 {
+    world_event(s->world, 1, INTENT_KEEPS, s->key);
+    quiesce(s);
+    world_event(s->world, 1, INTENT_UNKEEPS, s->key);
+}
+
+/* Behind a star: the end alone. */
+static bool is_as(const char *found, const char *expected)
+{
+    size_t all = strlen(found), end = strlen(expected + 1);
+    if (*expected != '*') return strcmp(found, expected) == 0;
+    return all >= end && strcmp(found + all - end, expected + 1) == 0;
+}
+
+/* s: where the row is; i: whether it is intended; w, p, q: accesses of this node alone, not what
+ * comes by refreshes and entries: in place, pulled and written elsewhere. */
+TEST(trace, notes_a_keys_life_on_each_node)
+{
+    static const struct {
+        void (*live)(struct stage *);
+        const char *found[NODES];
+    } cases[] = {
+        {moves, {"s:O,i:0;w:2,p:0,q:0;s:.,i:0;", "s:.,i:0;s:.,i:1;s:O,i:1;w:3,p:0,q:0;s:O,i:0;"}},
+        {is_shared, {"*w:5,p:0,q:0;", "s:.,i:0;s:.,i:1;s:r,i:1;w:7,p:0,q:0;"}},
+        {is_asked_for, {"s:O,i:0;", "s:.,i:0;w:0,p:1,q:0;w:0,p:0,q:1;w:0,p:0,q:1;"}},
+        {is_kept, {"*", "s:.,i:0;s:.,i:2;s:r,i:2;s:.,i:0;"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct stage s;
+        char found[4096];
+        open_stage(&s, "0-99");
+        quiesce(&s);
+        cases[i].live(&s);
+        quiesce(&s);
+        close_traces(&s);
+        for (unsigned node = 0; node < NODES; node++) {
+            read_key(&s, node, found, sizeof found);
+            if (!is_as(found, cases[i].found[node]))
+                test_fail(__FILE__, __LINE__, "case %d, node %u\n  expected  %s\n  found     %s",
+                          (int)i, node, cases[i].found[node], found);
+        }
+    }
+}
+
+/* It ends when node 0 has said how far it is. */
+TEST(trace, notes_a_wait_for_a_clock)
+{
+    static struct request wait;
     struct stage s;
     size_t length;
     open_stage(&s, "0-99");
     quiesce(&s);
-    struct shard *one = &s.world->node[1].shard;
-    uint64_t index = keyspace_index(&s.world->node[1].store.keyspace, s.key);
-    shard_intent(one, &(struct intent_event){.kind = INTENT_KEEPS, .index = index});
-    quiesce(&s);
-    static struct request wait;
-    world_request(&wait, 0, 0, REQUEST_CLOCK, NULL, 0);
+    world_request(&wait, 0, REQUEST_CLOCK, NULL, 0);
     wait.clock = 1;
-    CHECK(shard_serve(one, &wait));
+    CHECK(shard_serve(&s.world->node[1].shard, &wait));
     quiesce(&s);
-    CHECK_EQ(wait.busy, 0);
-    shard_intent(one, &(struct intent_event){.kind = INTENT_UNKEEPS, .index = index});
-    quiesce(&s);
+    CHECK(!wait.busy);
     close_traces(&s);
-    check_key(&s, 1,
-              "\"s\":\".\",\"i\":0;\"s\":\".\",\"i\":2;\"s\":\"r\",\"i\":2;\"s\":\".\",\"i\":0;");
     CLOSED_BY(free_at) char *text = folder_read(s.folder, "run.1.jsonl", &length);
     const char *begun = strstr(text, "\"h\":0,\"b\":1}"), *over = strstr(text, "\"h\":0,\"b\":0}");
     CHECK(begun && over && begun < over);
@@ -223,16 +197,19 @@ static int keys_traced(const char *choice)
     return lines;
 }
 
-TEST(trace, of_the_keys_that_were_chosen)
+TEST(trace, keys_are_those_of_LOCUS_TRACE_KEYS)
 {
-    CHECK_EQ(keys_traced("7"), 1);
-    CHECK_EQ(keys_traced("1,2,7-9"), 5);
-    CHECK_EQ(keys_traced("5-9,7,8-12"), 8);
-    CHECK_EQ(keys_traced("99,0"), 2);
-    CHECK_EQ(keys_traced("sample:1"), 1);
-    CHECK(keys_traced(NULL) > 8);
-    int some = keys_traced("sample:40");
-    CHECK(some > 20 && some <= 40);
+    static const struct {
+        const char *choice;
+        int least, most;
+    } cases[] = {{"7", 1, 1},        {"1,2,7-9", 5, 5},     {"5-9,7,8-12", 8, 8}, {"99,0", 2, 2},
+                 {"sample:1", 1, 1}, {"sample:40", 21, 40}, {NULL, 9, KEYS}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int keys = keys_traced(cases[i].choice);
+        if (keys < cases[i].least || keys > cases[i].most)
+            test_fail(__FILE__, __LINE__, "%d keys of %s", keys,
+                      cases[i].choice ? cases[i].choice : "the default");
+    }
 }
 
 static int trace_of(const struct world *w, struct trace **out)
@@ -243,59 +220,50 @@ static int trace_of(const struct world *w, struct trace **out)
     return trace_open(&c, out);
 }
 
-static void is_refused_as(const char *choice, const char *part)
+TEST(trace, open_refuses_keys_that_cannot_be)
 {
-    struct stage s;
-    struct trace *t = NULL;
-    say_where(&s, choice);
-    CLOSED_BY(world_free)
-    struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
-    CHECK_EQ(trace_of(w, &t), -EINVAL);
-    CHECK(t == NULL);
-    CHECK_STR(locus_error(), "LOCUS_TRACE_KEYS");
-    CHECK_STR(locus_error(), part);
+    static const char *const cases[][2] = {{"x"},
+                                           {"1,"},
+                                           {"1-"},
+                                           {"9-7"},
+                                           {"1;2"},
+                                           {"sample:"},
+                                           {"sample:0"},
+                                           {"sample:1001"},
+                                           {"-1"},
+                                           {"1 2"},
+                                           {"0-99999999999999999999"},
+                                           {"sample:5x"},
+                                           {"100", "\"100\": keys end at 99"},
+                                           {"50-100", "-100\": keys end at 99"}};
+    CLOSED_BY(world_free) struct world *w = world_of_100_keys();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct stage s;
+        struct trace *t = NULL;
+        say_where(&s, cases[i][0]);
+        if (trace_of(w, &t) != -EINVAL || t)
+            test_fail(__FILE__, __LINE__, "accepted: %s", cases[i][0]);
+        CHECK_STR(locus_error(), "LOCUS_TRACE_KEYS");
+        CHECK_STR(locus_error(), cases[i][1] ? cases[i][1] : cases[i][0]);
+    }
 }
 
-static void is_refused(const char *choice)
-{
-    is_refused_as(choice, choice);
-}
-
-TEST(trace, refuses_keys_that_cannot_be)
-{
-    static const char *const choice[] = {"x",
-                                         "1,",
-                                         "1-",
-                                         "9-7",
-                                         "1;2",
-                                         "sample:",
-                                         "sample:0",
-                                         "sample:1001",
-                                         "-1",
-                                         "1 2",
-                                         "0-99999999999999999999",
-                                         "sample:5x"};
-    for (size_t i = 0; i < sizeof choice / sizeof *choice; i++) is_refused(choice[i]);
-    is_refused_as("100", "\"100\": keys end at 99");
-    is_refused_as("50-100", "-100\": keys end at 99");
-}
-
-TEST(trace, is_off_unless_asked_for)
+TEST(trace, open_does_nothing_unless_asked)
 {
     struct trace *t = (void *)1;
     CLOSED_BY(world_free)
-    struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
+    struct world *w = world_of_100_keys();
     CHECK_EQ(unsetenv("LOCUS_TRACE"), 0);
     CHECK_EQ(trace_of(w, &t), 0);
     CHECK(t == NULL);
     trace_close(t, 0);
 }
 
-TEST(trace, says_where_it_cannot_write)
+TEST(trace, open_says_where_it_cannot_write)
 {
     struct trace *t;
     CLOSED_BY(world_free)
-    struct world *w = world_new_managed(LOCUS_ADAPTIVE, NODES, KEYS, LENGTH, 1, 100000, 1);
+    struct world *w = world_of_100_keys();
     CHECK_EQ(setenv("LOCUS_TRACE", "/proc/no/such/folder/run", 1), 0);
     CHECK_EQ(trace_of(w, &t), -ENOENT);
     CHECK(t == NULL);

@@ -2,7 +2,9 @@
 
 #include "test.h"
 
-#include <stdlib.h>
+const float world_ones[WORLD_LENGTH] = {1, 1, 1, 1, 1};
+
+/* ---- the platform of the shards ---- */
 
 static struct world_frame *last_frame(struct world_link *l)
 {
@@ -40,11 +42,10 @@ static struct wire_entry *give_entry(void *context, unsigned peer, uint32_t leng
 
 static void complete_request(void *context, struct request *r, int rc)
 {
-    struct world_node *n = context;
+    (void)context;
     CHECK(r->busy);
+    CHECK_EQ(rc, 0);
     r->busy = 0;
-    n->completed++;
-    n->last_rc = rc;
 }
 
 static uint64_t read_clock_ns(void *context)
@@ -53,60 +54,50 @@ static uint64_t read_clock_ns(void *context)
     return n->world->now_ns;
 }
 
-static struct world *new_world(enum locus_technique technique, unsigned nodes, uint64_t keys,
-                               uint32_t length, unsigned workers, size_t credit, uint64_t seed,
-                               bool has_intents)
+/* ---- life ---- */
+
+static void open_node(struct world *w, unsigned rank, const struct world_config *c)
 {
-    bool replicates = technique != LOCUS_STATIC;
-    const struct locus_table table = {.rows = keys, .length = length};
+    struct world_node *n = &w->node[rank];
+    const struct locus_table table = {.rows = c->keys ? c->keys : WORLD_KEYS,
+                                      .length = c->length ? c->length : WORLD_LENGTH};
+    const struct store_config store = {.tables = &table,
+                                       .table_count = 1,
+                                       .shards = 1,
+                                       .nodes = c->nodes,
+                                       .rank = rank,
+                                       .replicates = c->technique != LOCUS_STATIC,
+                                       .is_full = c->technique == LOCUS_FULL_REPLICATION};
+    n->world = w;
+    n->rank = rank;
+    n->calls = (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns};
+    for (unsigned k = 0; k < WORLD_WORKERS_MAX; k++) n->clocks[k] = &n->clock[k];
+    CHECK_EQ(store_open(&n->store, &store), 0);
+    n->plan = (struct node_plan){.store = &n->store,
+                                 .technique = technique_of(c->technique),
+                                 .config.workers = c->workers ? c->workers : 1,
+                                 .clock = n->clocks,
+                                 .node_keys = &n->waiting_keys};
+    const struct shard_config shard = {.plan = &n->plan,
+                                       .platform = &n->calls,
+                                       .credit_bytes = c->credit ? c->credit : WORLD_CREDIT};
+    CHECK_EQ(shard_init(&n->shard, &shard), 0);
+}
+
+struct world *world_open(struct world_config c)
+{
     struct world *w = aligned_alloc(64, (sizeof *w + 63) / 64 * 64);
     CHECK(w != NULL);
     memset(w, 0, sizeof *w);
-    w->nodes = nodes;
-    w->random = seed * 2 + 1;
-    for (unsigned i = 0; i < nodes; i++) {
-        struct world_node *n = &w->node[i];
-        n->world = w;
-        n->rank = i;
-        n->calls = (struct platform){n, give_entry, complete_request, read_clock_ns, read_clock_ns};
-        const struct store_config store = {.tables = &table,
-                                           .table_count = 1,
-                                           .shards = 1,
-                                           .nodes = nodes,
-                                           .rank = i,
-                                           .replicates = replicates,
-                                           .is_full = technique == LOCUS_FULL_REPLICATION};
-        CHECK(workers <= WORLD_WORKERS_MAX);
-        for (unsigned k = 0; k < workers; k++) n->clocks[k] = &n->clock[k];
-        CHECK_EQ(store_open(&n->store, &store), 0);
-        n->plan = (struct node_plan){.store = &n->store,
-                                     .technique = technique_of(technique),
-                                     .config.workers = workers,
-                                     .clock = has_intents ? n->clocks : NULL,
-                                     .node_keys = &n->waiting_keys};
-        const struct shard_config shard = {
-            .plan = &n->plan, .platform = &n->calls, .credit_bytes = credit};
-        CHECK_EQ(shard_init(&n->shard, &shard), 0);
-    }
+    w->nodes = c.nodes;
+    w->random = 3;
+    for (unsigned i = 0; i < c.nodes; i++) open_node(w, i, &c);
     return w;
 }
 
-struct world *world_new(unsigned nodes, uint64_t keys, uint32_t length, unsigned workers,
-                        size_t credit, uint64_t seed)
+struct world *world_new(enum locus_technique technique, unsigned nodes)
 {
-    return new_world(LOCUS_STATIC, nodes, keys, length, workers, credit, seed, false);
-}
-
-struct world *world_new_moving(unsigned nodes, uint64_t keys, uint32_t length, unsigned workers,
-                               size_t credit, uint64_t seed)
-{
-    return new_world(LOCUS_RELOCATE, nodes, keys, length, workers, credit, seed, false);
-}
-
-struct world *world_new_managed(enum locus_technique technique, unsigned nodes, uint64_t keys,
-                                uint32_t length, unsigned workers, size_t credit, uint64_t seed)
-{
-    return new_world(technique, nodes, keys, length, workers, credit, seed, true);
+    return world_open((struct world_config){.technique = technique, .nodes = nodes});
 }
 
 void world_free(struct world **at)
@@ -127,31 +118,107 @@ uint64_t world_random(struct world *w, uint64_t below)
     return w->random % below;
 }
 
-void world_deliver_all(struct world *w)
+/* ---- keys ---- */
+
+locus_key world_key(const struct world *w, unsigned home)
 {
-    const char *why;
-    while (world_step(w, &why)) CHECK(why == NULL);
+    for (locus_key key = 0;; key++)
+        if (row_ref_home(world_ref(w, 0, key)) == home) return key;
 }
 
-const char *world_receive(struct world *w, unsigned to, unsigned from, struct wire_entry e)
+struct row_ref world_ref(const struct world *w, unsigned node, locus_key key)
 {
-    struct {
-        struct wire_entry entry;
-        float values[8];
-    } body = {e, {0}};
-    struct wire_frame f = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .count = 1, .view = 1};
-    f.body_bytes = (uint32_t)wire_entry_bytes(e.length);
-    CHECK(f.body_bytes <= sizeof body);
-    return shard_frame(&w->node[to].shard, from, &f, &body);
+    return store_row_ref(&w->node[node].store, key);
 }
 
-bool world_is_quiet(const struct world *w)
+struct location world_known(struct world *w, unsigned node, locus_key key)
 {
-    for (unsigned from = 0; from < w->nodes; from++)
-        for (unsigned to = 0; to < w->nodes; to++)
-            if (w->link[from][to].count > 0) return false;
-    return true;
+    return location_of(&w->node[node].shard, world_ref(w, node, key));
 }
+
+bool world_is_replica(struct world *w, unsigned node, locus_key key)
+{
+    return world_known(w, node, key).is_replica;
+}
+
+unsigned world_records(const struct world *w, unsigned node)
+{
+    const struct records *all = &w->node[node].shard.records;
+    return (unsigned)(all->used - all->free_count);
+}
+
+/* ---- what nodes do ---- */
+
+void world_event(struct world *w, unsigned node, enum intent_kind kind, locus_key key)
+{
+    shard_intent(&w->node[node].shard,
+                 &(struct intent_event){.kind = kind, .index = world_ref(w, node, key).index});
+}
+
+void world_intend(struct world *w, unsigned node, unsigned worker, locus_key key, locus_clock start,
+                  locus_clock end)
+{
+    struct world_node *n = &w->node[node];
+    struct intent_stream *s = intents_open_stream(n->shard.intents, worker);
+    CHECK(s != NULL);
+    bool waits = start > n->clock[worker];
+    n->waiting_keys += waits;
+    CHECK_EQ(stream_add(s, start, end, waits, world_ref(w, node, key).index), 0);
+    stream_publish(s);
+    world_turn(w, node);
+}
+
+void world_turn(struct world *w, unsigned node)
+{
+    shard_turn(&w->node[node].shard, w->now_ns);
+}
+
+void world_pass(struct world *w, int times, uint64_t ns)
+{
+    while (times-- > 0) {
+        w->now_ns += ns;
+        for (unsigned n = 0; n < w->nodes; n++) world_turn(w, n);
+        world_deliver_all(w);
+    }
+}
+
+void world_request(struct request *r, unsigned number, enum request_kind kind,
+                   struct request_item *item, uint32_t count)
+{
+    uint8_t generation = (uint8_t)((r->generation + 1) % REQUEST_GENERATIONS);
+    *r = (struct request){.kind = kind,
+                          .number = (uint16_t)number,
+                          .generation = generation,
+                          .count = count,
+                          .busy = 1,
+                          .item = item};
+}
+
+void world_ask(struct world *w, struct call *c, unsigned node, unsigned number,
+               enum request_kind kind, locus_key key, float value)
+{
+    for (int i = 0; i < WORLD_LENGTH; i++) c->values[i] = value;
+    c->item = (struct request_item){.key = key, .values = c->values};
+    world_request(&c->request, number, kind, &c->item, 1);
+    CHECK(shard_serve(&w->node[node].shard, &c->request));
+}
+
+int world_run(struct world *w, unsigned node, enum request_kind kind, locus_key key, float value)
+{
+    static struct call c;
+    world_ask(w, &c, node, 0, kind, key, value);
+    world_deliver_all(w);
+    return kind == REQUEST_PULL ? world_pulled(&c) : 0;
+}
+
+int world_pulled(const struct call *c)
+{
+    CHECK(!c->request.busy);
+    for (int i = 1; i < WORLD_LENGTH; i++) CHECK(c->values[i] == c->values[0]);
+    return (int)c->values[0];
+}
+
+/* ---- what arrives ---- */
 
 bool world_deliver(struct world *w, unsigned from, unsigned to, const char **why)
 {
@@ -166,26 +233,51 @@ bool world_deliver(struct world *w, unsigned from, unsigned to, const char **why
     return true;
 }
 
-bool world_step(struct world *w, const char **why)
+void world_travel(struct world *w, const char *nodes)
 {
-    *why = NULL;
-    if (world_is_quiet(w)) return false;
-    for (;;) {
-        unsigned from = (unsigned)world_random(w, w->nodes),
-                 to = (unsigned)world_random(w, w->nodes);
-        if (world_deliver(w, from, to, why)) return true;
+    for (const char *why; nodes[1] != '\0'; nodes++) {
+        unsigned from = (unsigned)(nodes[0] - '0'), to = (unsigned)(nodes[1] - '0');
+        CHECK(w->link[from][to].count > 0);
+        while (world_deliver(w, from, to, &why)) CHECK(!why);
     }
 }
 
-void world_request(struct request *r, unsigned worker, unsigned number, enum request_kind kind,
-                   struct request_item *item, uint32_t count)
+void world_deliver_all(struct world *w)
 {
-    uint8_t generation = (uint8_t)((r->generation + 1) % REQUEST_GENERATIONS);
-    *r = (struct request){.kind = kind,
-                          .worker = (uint16_t)worker,
-                          .number = (uint16_t)number,
-                          .generation = generation,
-                          .count = count,
-                          .busy = 1,
-                          .item = item};
+    while (!world_is_quiet(w)) {
+        const char *why;
+        unsigned from = (unsigned)world_random(w, w->nodes),
+                 to = (unsigned)world_random(w, w->nodes);
+        world_deliver(w, from, to, &why);
+        if (why) test_fail(__FILE__, __LINE__, "node %u refuses a frame of %u: %s", to, from, why);
+    }
+}
+
+bool world_is_quiet(const struct world *w)
+{
+    for (unsigned from = 0; from < w->nodes; from++)
+        for (unsigned to = 0; to < w->nodes; to++)
+            if (w->link[from][to].count > 0) return false;
+    return true;
+}
+
+unsigned world_entries(const struct world *w, unsigned from, unsigned to)
+{
+    const struct world_link *l = &w->link[from][to];
+    unsigned n = 0;
+    for (unsigned i = 0; i < l->count; i++)
+        n += l->frame[(l->first + i) % WORLD_FRAMES_MAX].header.count;
+    return n;
+}
+
+const char *world_receive(struct world *w, unsigned to, unsigned from, struct wire_entry e)
+{
+    struct {
+        struct wire_entry entry;
+        float values[8];
+    } body = {e, {0}};
+    struct wire_frame f = {.magic = WIRE_MAGIC, .version = WIRE_VERSION, .count = 1, .view = 1};
+    f.body_bytes = (uint32_t)wire_entry_bytes(e.length);
+    CHECK(f.body_bytes <= sizeof body);
+    return shard_frame(&w->node[to].shard, from, &f, &body);
 }

@@ -38,29 +38,12 @@ static void check_level(enum locus_conformity level, bool is_weighted, size_t n,
     locus_distribution_free(d);
 }
 
-TEST(sampling_distribution, conform_samples_have_the_frequencies_of_the_distribution)
+TEST(sampling_distribution, frequencies_are_those_of_the_distribution_at_every_level)
 {
-    check_level(LOCUS_CONFORM, false, 64, 1);
-    check_level(LOCUS_CONFORM, true, 64, 2);
-}
-
-TEST(sampling_distribution, bounded_samples_have_the_frequencies_of_the_distribution)
-{
-    check_level(LOCUS_BOUNDED, false, 64, 3);
-    check_level(LOCUS_BOUNDED, true, 7, 4);
-}
-
-TEST(sampling_distribution, long_term_samples_have_the_frequencies_of_the_distribution)
-{
-    check_level(LOCUS_LONG_TERM, false, 5000, 5);
-    check_level(LOCUS_LONG_TERM, true, 64, 6);
-}
-
-TEST(sampling_distribution,
-     non_conform_samples_of_a_cluster_of_one_have_the_frequencies_of_the_distribution)
-{
-    check_level(LOCUS_NON_CONFORM, false, 64, 7);
-    check_level(LOCUS_NON_CONFORM, true, 64, 8);
+    static const size_t n[4][2] = {{64, 64}, {64, 7}, {5000, 64}, {64, 64}};
+    for (unsigned l = 0; l < 4; l++)
+        for (unsigned is_weighted = 0; is_weighted < 2; is_weighted++)
+            check_level(levels[l], is_weighted, n[l][is_weighted], 1 + 2 * l + is_weighted);
 }
 
 /* Without replacement and with equal weights, keys are equally likely in every sample. */
@@ -92,8 +75,7 @@ static void check_unique_level(enum locus_conformity level, size_t n, uint64_t s
     locus_distribution_free(d);
 }
 
-TEST(sampling_distribution,
-     without_replacement_no_key_is_twice_in_a_sample_and_all_are_equally_likely)
+TEST(sampling_distribution, without_replacement_keys_are_unique_and_equally_likely)
 {
     for (int l = 0; l < 4; l++) {
         check_unique_level(levels[l], 10, 20 + (unsigned)l);
@@ -101,7 +83,7 @@ TEST(sampling_distribution,
     }
 }
 
-TEST(sampling_distribution, without_replacement_a_sample_may_have_every_key_that_is_possible)
+TEST(sampling_distribution, without_replacement_a_sample_may_have_every_possible_key)
 {
     CLOSED_BY(scene_end) struct scene s = scene();
     locus_key keys[KEYS];

@@ -61,7 +61,7 @@ static void check_frequencies(struct fixture *f)
     CHECK_COUNTS(got, expected, KEYS);
 }
 
-TEST(local, draws_from_the_target_restricted_to_what_is_here)
+TEST(local, draw_has_the_targets_distribution_among_rows_here)
 {
     for (int is_uniform = 0; is_uniform < 2; is_uniform++) {
         struct fixture *f = open_half(is_uniform);
@@ -107,13 +107,13 @@ static void find_the_only_row(unsigned shards)
         CHECK(!local_draw(&f->local, &f->store, &f->target, &f->random, NULL, &key));
 }
 
-TEST(local, a_search_finds_the_only_row_of_the_range_that_is_here)
+TEST(local, draw_finds_the_only_row_here)
 {
     find_the_only_row(1);
     find_the_only_row(3);
 }
 
-TEST(local, without_replacement_gives_each_row_that_is_here_once)
+TEST(local, draw_without_replacement_gives_each_row_here_once)
 {
     CLOSED_BY(end) struct fixture *f = open_half(true);
     struct keyset drawn = {0};
@@ -128,7 +128,7 @@ TEST(local, without_replacement_gives_each_row_that_is_here_once)
 }
 
 /* What was drawn ahead is looked at when it is handed out. */
-TEST(local, a_row_that_has_come_is_drawn_and_one_that_has_left_is_not)
+TEST(local, draw_follows_rows_that_come_and_leave)
 {
     CLOSED_BY(end) struct fixture *f = open_half(false);
     const float value = 1;

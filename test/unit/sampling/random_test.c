@@ -23,7 +23,7 @@ static void check_below(uint64_t bound, unsigned cells, uint64_t seed)
     CHECK_COUNTS(low, expected_low, 16);
 }
 
-TEST(random, numbers_below_a_bound_are_equally_likely)
+TEST(random, below_gives_equally_likely_numbers)
 {
     check_below(2, 2, 1);
     check_below(7, 7, 2);
@@ -34,7 +34,7 @@ TEST(random, numbers_below_a_bound_are_equally_likely)
 
 /* Three quarters of the range of 64 bits: without drawing anew, every third number would be twice
  * as likely. */
-TEST(random, a_bound_that_does_not_divide_the_range_is_no_bias)
+TEST(random, below_has_no_bias_for_a_bound_that_does_not_divide_the_range)
 {
     struct random r;
     uint64_t got[3] = {0}, rest, bound = UINT64_C(3) << 62;
@@ -48,7 +48,7 @@ TEST(random, a_bound_that_does_not_divide_the_range_is_no_bias)
     CHECK_COUNTS(got, expected, 3);
 }
 
-TEST(random, streams_that_differ_in_seed_rank_or_worker_are_independent)
+TEST(random, streams_of_another_seed_rank_or_worker_are_independent)
 {
     struct random r[4];
     double expected[64];
@@ -64,27 +64,4 @@ TEST(random, streams_that_differ_in_seed_rank_or_worker_are_independent)
             got[(random_next(&a) >> 61) * 8 + (random_next(&b) >> 61)]++;
         CHECK_COUNTS(got, expected, 64);
     }
-}
-
-TEST(random, the_same_seed_gives_the_same_numbers)
-{
-    struct random a, b;
-    random_init(&a, 9, 3, 4);
-    random_init(&b, 9, 3, 4);
-    for (int i = 0; i < 1000; i++) CHECK(random_next(&a) == random_next(&b));
-}
-
-TEST(random, exponential_times_have_their_distribution)
-{
-    struct random r;
-    uint64_t got[20] = {0};
-    double expected[20];
-    random_init(&r, 10, 0, 0);
-    for (int i = 0; i < DRAWS; i++) {
-        double x = random_exponential(&r);
-        CHECK(x >= 0 && x < 40);
-        got[(int)(20 * (1 - exp(-x)) * (1 - 1e-15))]++;
-    }
-    for (int i = 0; i < 20; i++) expected[i] = DRAWS / 20.0;
-    CHECK_COUNTS(got, expected, 20);
 }

@@ -1,10 +1,8 @@
+/* A sample's ring of keys. Handles, and how many there may be: api/sampling_test. */
 #include "sampling/sample.h"
 
 #include "test.h"
 #include "locus.h"
-
-#include <errno.h>
-#include <stdlib.h>
 
 static struct samples samples_of(unsigned worker)
 {
@@ -13,39 +11,15 @@ static struct samples samples_of(unsigned worker)
     return all;
 }
 
-TEST(sample, a_handle_is_its_samples_until_it_is_finished)
+TEST(sample, find_knows_the_handles_of_its_worker_alone)
 {
-    struct samples all = samples_of(0), others = samples_of(1);
+    CLOSED_BY(samples_fini) struct samples all = samples_of(0), others = samples_of(1);
     struct sample *one, *other;
-    locus_sample first, second;
-    CHECK_EQ(samples_open(&all, &one, &first), 0);
-    CHECK_EQ(samples_open(&all, &other, &second), 0);
-    CHECK(first != second && one != other);
-    CHECK(samples_find(&all, first) == one && samples_find(&all, second) == other);
-    CHECK(samples_find(&others, first) == NULL); /* another worker's */
-    CHECK(samples_find(&all, 0) == NULL && samples_find(&all, UINT64_MAX) == NULL);
-    samples_finish(&all, one);
-    CHECK(samples_find(&all, first) == NULL);
-    CHECK_EQ(samples_open(&all, &one, &second), 0); /* the place is used again */
-    CHECK(samples_find(&all, first) == NULL && samples_find(&all, second) == one);
-    samples_close(&all);
-    CHECK(samples_find(&all, second) == NULL);
-    samples_fini(&all);
-    samples_fini(&others);
-}
-
-TEST(sample, so_many_and_no_more_are_open)
-{
-    static struct sample *open[LOCUS_SAMPLES_MAX];
-    CLOSED_BY(samples_fini) struct samples all = samples_of(0);
-    struct sample *more;
-    locus_sample handle;
-    for (unsigned i = 0; i < LOCUS_SAMPLES_MAX; i++)
-        CHECK_EQ(samples_open(&all, &open[i], &handle), 0);
-    CHECK_EQ(samples_open(&all, &more, &handle), -ENOBUFS);
-    samples_finish(&all, open[LOCUS_SAMPLES_MAX / 2]);
-    CHECK_EQ(samples_open(&all, &more, &handle), 0);
-    CHECK_EQ(samples_open(&all, &more, &handle), -ENOBUFS);
+    locus_sample handle, others_handle;
+    CHECK_EQ(samples_open(&all, &one, &handle), 0);
+    CHECK_EQ(samples_open(&others, &other, &others_handle), 0);
+    CHECK(samples_find(&all, handle) == one && samples_find(&others, others_handle) == other);
+    CHECK(samples_find(&others, handle) == NULL);
 }
 
 /* Keys 100, 101 ... wait in the ring from place `head` on. */
@@ -58,7 +32,7 @@ static void put(struct sample *s, size_t size, size_t head)
     for (size_t i = 0; i < size; i++) s->key[sample_place(s, i)] = 100 + i;
 }
 
-TEST(sample, keys_are_taken_in_their_order_wherever_the_ring_begins)
+TEST(sample, take_gives_keys_in_their_order_wherever_the_ring_begins)
 {
     enum { SIZE = 7 };
     CLOSED_BY(samples_fini) struct samples all = samples_of(0);
@@ -80,7 +54,7 @@ TEST(sample, keys_are_taken_in_their_order_wherever_the_ring_begins)
         }
 }
 
-TEST(sample, large_ones_give_their_memory_back)
+TEST(sample, finish_gives_the_memory_of_a_large_sample_back)
 {
     CLOSED_BY(samples_fini) struct samples all = samples_of(0);
     struct sample *s, *again;

@@ -38,7 +38,7 @@ static void check_ahead(bool is_unique)
 }
 
 /* All that is drawn differs, what pools have included. */
-TEST(stream, of_another_seed_rank_or_worker_has_other_pools)
+TEST(stream, draw_of_another_seed_rank_or_worker_has_other_pools)
 {
     static const uint64_t who[4][3] = {{7, 1, 2}, {8, 1, 2}, {7, 2, 2}, {7, 1, 3}};
     enum { SAMPLE = 50 };
@@ -59,7 +59,7 @@ TEST(stream, of_another_seed_rank_or_worker_has_other_pools)
         for (int k = 0; k < POOL_KEYS; k++) CHECK(keyset_add(&seen, keys[i][k]));
 }
 
-TEST(stream, pools_filled_ahead_do_not_change_what_is_drawn)
+TEST(stream, draw_does_not_depend_on_pools_filled_ahead)
 {
     check_ahead(false);
     check_ahead(true);

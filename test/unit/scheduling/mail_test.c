@@ -1,10 +1,8 @@
-/* mail: where each round lies, and that rows are read as they were written. */
+/* mail: what cannot be is refused, and rows are read as they were written. Which rows are where, and
+ * when they are written: the simulation (test/sim/schedule). */
 #include "scheduling/mail.h"
 
 #include "one_node.h"
-
-#include <math.h>
-#include <string.h>
 
 static struct locus_scheduler_config config(void)
 {
@@ -28,70 +26,49 @@ static struct mail made(const struct locus_scheduler_config *c)
     return m;
 }
 
-static void refuses(const struct locus_scheduler_config *c, const char *sentence)
+TEST(mail, init_refuses_each_field_out_of_range)
 {
+    enum { AHEAD = LOCUS_SCHEDULE_AHEAD_MAX, FIGURES = LOCUS_SCHEDULER_FIGURES_MAX + 1 };
+    static const struct {
+        const char *sentence;
+        unsigned schedulers, depth, figures, extra, window, width;
+    } cases[] = {
+        {"`schedulers` is 0: must be 1 to 64", 0, 2, 5, 7, 1, 3},
+        {"`depth` is 63: must be 0 to 62", 2, AHEAD - 1, 5, 7, 1, 3},
+        {"`figures` is 1025: must be 0 to 1024", 2, 2, FIGURES, 7, 1, 3},
+        {"`extra` is 1025", 2, 2, 5, FIGURES, 1, 3},
+        {"`window` is 62: must be 1 to 61", 2, 2, 5, 7, AHEAD - 2, 3},
+        {"`width` is 0", 2, 2, 5, 7, 1, 0},
+        {"4096 parts of 1000 figures, and 7 extra, are a row of 4096008 floats", 2, 2, 1000, 7, 1,
+         LOCUS_SCHEDULE_WIDTH_MAX},
+    };
     struct mail m;
-    CHECK_EQ(mail_init(&m, "a_call", c), -EINVAL);
-    CHECK_STR(locus_error(), sentence);
-}
-
-TEST(mail, rows_are_as_long_as_a_round_needs)
-{
-    struct locus_scheduler_config c = config();
-    struct mail m = made(&c);
-    struct locus_table tables[LOCUS_SCHEDULER_TABLES];
-    CHECK_EQ(m.round_length, 2 + 3 * 3);
-    CHECK_EQ(m.sums_length, 1 + 3 * 5 + 7);
-    CHECK_EQ(m.changes_length, 1 + 3);
-    CHECK_EQ(locus_scheduler_tables(&c, tables), 0);
-    for (int i = 0; i < LOCUS_SCHEDULER_TABLES; i++) CHECK_EQ(tables[i].rows, 2 * 3);
-    CHECK_EQ(tables[0].length, m.round_length);
-    CHECK_EQ(tables[1].length, m.sums_length);
-    CHECK_EQ(tables[2].length, m.changes_length);
-    CHECK_EQ(m.rounds, 100);
-    CHECK_EQ(m.sums, 106);
-    CHECK_EQ(m.changes, 112);
-}
-
-TEST(mail, what_cannot_be_is_refused_by_its_name)
-{
-    struct locus_scheduler_config c = config();
-    refuses(NULL, "a_call: the configuration is NULL");
-    c.schedulers = 0;
-    refuses(&c, "a_call: `schedulers` is 0: must be 1 to 64");
-    c = config(), c.depth = LOCUS_SCHEDULE_AHEAD_MAX - 1;
-    refuses(&c, "a_call: `depth` is 63: must be 0 to 62");
-    c = config(), c.figures = LOCUS_SCHEDULER_FIGURES_MAX + 1;
-    refuses(&c, "a_call: `figures` is 1025: must be 0 to 1024");
-    c = config(), c.extra = LOCUS_SCHEDULER_FIGURES_MAX + 1;
-    refuses(&c, "a_call: `extra` is 1025");
-    c = config(), c.schedule.window = LOCUS_SCHEDULE_AHEAD_MAX - 2;
-    refuses(&c, "a_call: `window` is 62: must be 1 to 61");
-    c = config(), c.schedule.width = 0;
-    refuses(&c, "a_call: `width` is 0");
-    c = config(), c.schedule.width = LOCUS_SCHEDULE_WIDTH_MAX, c.figures = 1000;
-    refuses(&c, "a_call: 4096 parts of 1000 figures, and 7 extra, are a row of 4096008 floats");
+    CHECK_EQ(mail_init(&m, "a_call", NULL), -EINVAL);
+    CHECK_STR(locus_error(), "a_call: the configuration is NULL");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct locus_scheduler_config c = config();
+        c.schedulers = cases[i].schedulers;
+        c.depth = cases[i].depth;
+        c.figures = cases[i].figures;
+        c.extra = cases[i].extra;
+        c.schedule.window = cases[i].window;
+        c.schedule.width = cases[i].width;
+        if (mail_init(&m, "a_call", &c) != -EINVAL)
+            test_fail(__FILE__, __LINE__, "accepted: %s", cases[i].sentence);
+        CHECK_STR(locus_error(), cases[i].sentence);
+    }
 }
 
 /* Callbacks are the scheduler's: a port needs none. */
-TEST(mail, an_order_of_the_programs_own_needs_no_function_here)
+TEST(mail, init_needs_no_next_function)
 {
     struct locus_scheduler_config c = config();
     c.schedule.order = LOCUS_OWN_ORDER;
-    c.schedule.next = NULL;
     made(&c);
 }
 
-/* How many parts; 0: the row is not that round's. */
-static size_t parts_read(const struct mail *m, uint64_t round, const float *row,
-                         struct locus_part *parts)
-{
-    size_t count = 0;
-    return mail_read(m, round, row, parts, &count) ? count : 0;
-}
-
 /* Variables have 40 bits, a float 24. */
-TEST(mail, a_round_is_read_as_it_was_written)
+TEST(mail, read_gives_variables_of_40_bits_as_written)
 {
     struct locus_scheduler_config c = config();
     struct mail m = made(&c);
@@ -99,69 +76,19 @@ TEST(mail, a_round_is_read_as_it_was_written)
                                         {.variable = UINT64_C(0xABCDEF1234), .worker = 0},
                                         {.variable = 0, .worker = 2}};
     struct locus_part read[3];
+    size_t count;
     CLOSED_BY(free_at) float *row = floats_of(m.round_length);
-    for (size_t count = 1; count <= 3; count++) {
-        mail_write(&m, 17, parts, count, row);
-        memset(read, 0, sizeof read);
-        CHECK_EQ(parts_read(&m, 17, row, read), count);
-        for (size_t i = 0; i < count; i++) {
-            CHECK_EQ(read[i].variable, parts[i].variable);
-            CHECK_EQ(read[i].worker, parts[i].worker);
-        }
+    mail_write(&m, 17, parts, 3, row);
+    CHECK(mail_read(&m, 17, row, read, &count));
+    CHECK_EQ(count, 3);
+    for (size_t i = 0; i < count; i++) {
+        CHECK_EQ(read[i].variable, parts[i].variable);
+        CHECK_EQ(read[i].worker, parts[i].worker);
     }
 }
 
-/* An empty row, the round that was in the slot before, and one of another scheduler's. */
-TEST(mail, a_row_of_another_round_is_none)
-{
-    struct locus_scheduler_config c = config();
-    struct mail m = made(&c);
-    const struct locus_part part = {.variable = 1};
-    struct locus_part read[3];
-    CLOSED_BY(free_at) float *row = floats_of(m.round_length);
-    CHECK_EQ(parts_read(&m, 0, row, read), 0);
-    mail_write(&m, 5, &part, 1, row);
-    CHECK_EQ(parts_read(&m, 5, row, read), 1);
-    CHECK_EQ(parts_read(&m, 5 + m.schedulers * m.slots, row, read), 0);
-    CHECK_EQ(parts_read(&m, 3, row, read), 0);
-}
-
-TEST(mail, a_failure_is_seen_in_both_mailboxes_whatever_is_added)
-{
-    struct locus_scheduler_config c = config();
-    struct mail m = made(&c);
-    float *round = floats_of(m.round_length), *sums = floats_of(m.sums_length);
-    CHECK_EQ(mail_check(&m, "a_call", 5, round), 0);
-    mail_write_failure(&m, round, sums);
-    sums[0] += 1000; /* workers that push */
-    CHECK_EQ(mail_check(&m, "a_call", 5, round), -ECANCELED);
-    CHECK_STR(locus_error(), "a_call: round 5 does not come: scheduler 1 has failed");
-    CHECK_EQ(mail_check(&m, "a_call", 4, sums), -ECANCELED);
-    CHECK_STR(locus_error(), "scheduler 0 has failed");
-    free(round);
-    free(sums);
-}
-
-TEST(mail, tables_are_where_first_says_or_named_as_missing)
-{
-    struct locus_scheduler_config c = config();
-    struct locus_table tables[1 + LOCUS_SCHEDULER_TABLES] = {{.rows = 100, .length = 1}};
-    CHECK_EQ(locus_scheduler_tables(&c, tables + 1), 0);
-    locus *n = node_of(tables, 1 + LOCUS_SCHEDULER_TABLES, 1, 1);
-    struct mail m = made(&c);
-    CHECK_EQ(mail_check_node(&m, "a_call", n), 0);
-    c.first = 101;
-    m = made(&c);
-    CHECK_EQ(mail_check_node(&m, "a_call", n), -EINVAL);
-    CHECK_STR(locus_error(), "a_call: key 106 has a row of 23 floats, and a mailbox has 11");
-    c.first = UINT64_MAX - 3; /* no such keys */
-    m = made(&c);
-    CHECK_EQ(mail_check_node(&m, "a_call", n), -EINVAL);
-    CHECK_EQ(locus_close(n), 0);
-}
-
-/* It is said once, and not before somebody has waited. */
-TEST(mail, a_long_wait_is_said_once)
+/* Once, and not before somebody has waited. */
+TEST(mail, is_long_says_a_long_wait_once)
 {
     struct mail_wait wait = {0};
     CHECK(!mail_is_long(&wait));

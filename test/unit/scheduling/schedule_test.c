@@ -1,5 +1,5 @@
-/* Schedules: what a round has, and what is refused. Which variables a round never has together, when
- * each comes again, and how often: the simulation (test/sim/schedule). */
+/* Schedules: what is refused, where they go on, and weights that are no numbers. Which variables a
+ * round has, when each comes again, and how often: the simulation (test/sim/schedule). */
 #include "test.h"
 #include "locus_schedule.h"
 
@@ -27,50 +27,100 @@ static locus_schedule *new_schedule(const struct locus_schedule_config *c)
     return s;
 }
 
-/* ---- what holds for all ---- */
-
-static void check_round(const struct locus_schedule_config *c, const struct locus_part *parts,
-                        int count)
+/* A round of one. */
+static uint64_t next_of(locus_schedule *s)
 {
-    for (int i = 0; i < count; i++) {
-        CHECK(parts[i].variable < c->variables);
-        CHECK_EQ(parts[i].variable % c->shares, c->share);
-        CHECK(parts[i].worker < c->workers);
-        for (int j = 0; j < i; j++) CHECK(parts[i].variable != parts[j].variable);
+    struct locus_part part = {0};
+    CHECK_EQ(locus_schedule_next(s, &part), 1);
+    locus_schedule_done(s);
+    return part.variable;
+}
+
+TEST(schedule, new_refuses_each_field_out_of_range)
+{
+    static const float left_out[] = {-1, 0, -1, -1};
+    static const struct {
+        const char *sentence;
+        enum locus_order order;
+        uint64_t variables;
+        unsigned width, shares, share;
+        double eta;
+        const float *changes;
+    } cases[] = {
+        {"`variables` is 0: must be 1 to ", LOCUS_ROUND_ROBIN, 0, 8, 1, 0, 1, NULL},
+        {"`width` is 4097: must be 1 to 4096", LOCUS_ROUND_ROBIN, 9, 4097, 1, 0, 1, NULL},
+        {"`share` is 2: must be below `shares`, 2", LOCUS_ROUND_ROBIN, 9, 8, 2, 2, 1, NULL},
+        {"`eta` is 0: must be above 0", LOCUS_PRIORITY, 9, 8, 1, 0, 0, NULL},
+        {"`next` is NULL", LOCUS_OWN_ORDER, 9, 8, 1, 0, 1, NULL},
+        {"2 blocks rotate among 3 workers", LOCUS_ROTATION, 2, 8, 1, 0, 1, NULL},
+        {"`order` is 9: no such order", (enum locus_order)9, 9, 8, 1, 0, 1, NULL},
+        {"share 0", LOCUS_ROUND_ROBIN, 4, 8, 2, 0, 1, left_out},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct locus_schedule_config c = config_of(cases[i].order);
+        locus_schedule *s;
+        c.variables = cases[i].variables;
+        c.width = cases[i].width;
+        c.shares = cases[i].shares;
+        c.share = cases[i].share;
+        c.eta = cases[i].eta;
+        c.changes = cases[i].changes;
+        if (locus_schedule_new(&c, &s) != -EINVAL || s)
+            test_fail(__FILE__, __LINE__, "accepted: %s", cases[i].sentence);
+        CHECK_STR(locus_error(), cases[i].sentence);
     }
 }
 
-/* ---- round robin ---- */
-
-TEST(schedule, round_robin_takes_all_in_turn)
+/* A share of three, the second, which has 1, 4, 7, ...; turns are those of all. */
+TEST(schedule, new_goes_on_with_the_turn_of_the_config)
 {
-    struct locus_schedule_config c = config_of(LOCUS_ROUND_ROBIN);
-    locus_schedule *s = new_schedule(&c);
-    struct locus_part parts[WIDTH];
-    for (uint64_t at = 0; at < 3 * VARIABLES * WIDTH; locus_schedule_done(s)) {
-        CHECK_EQ(locus_schedule_next(s, parts), WIDTH);
-        for (int i = 0; i < WIDTH; i++, at++) {
-            CHECK_EQ(parts[i].variable, at % VARIABLES);
-            CHECK_EQ(parts[i].worker, parts[i].variable % WORKERS);
-        }
+    static const struct {
+        uint64_t turn, first;
+    } of[] = {{0, 1}, {1, 1}, {2, 4}, {5, 7}, {97, 97}, {98, 100}, {99, 100}, {101, 1}, {108, 7}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct locus_schedule_config c = config_of(LOCUS_ROUND_ROBIN);
+        c.width = 1;
+        c.shares = 3;
+        c.share = 1;
+        c.turn = of[i].turn;
+        locus_schedule *s = new_schedule(&c);
+        uint64_t first = next_of(s);
+        locus_schedule_free(s);
+        if (first != of[i].first)
+            test_fail(__FILE__, __LINE__, "turn %d begins with %d", (int)of[i].turn, (int)first);
     }
+}
+
+TEST(schedule, new_goes_on_with_the_changes_of_the_config)
+{
+    enum { DRAWS = 1600 };
+    static float changes[VARIABLES] = {[5] = 2, [6] = 1000 /* of another share */};
+    unsigned of_5 = 0;
+    struct locus_schedule_config c = config_of(LOCUS_PRIORITY);
+    c.width = 1;
+    c.shares = 2;
+    c.share = 1;
+    c.changes = changes;
+    locus_schedule *s = new_schedule(&c);
+    for (unsigned i = 0; i < DRAWS; i++) {
+        uint64_t variable = next_of(s);
+        of_5 += variable == 5;
+        locus_schedule_changed(s, variable, variable == 5 ? 2 : 0);
+    }
+    CHECK(of_5 > DRAWS / 2 - DRAWS / 20); /* every second one comes in turn */
     locus_schedule_free(s);
 }
 
-/* ---- priority ---- */
-
-/* What is no number counts as a large change, and does not spoil the other weights. */
-TEST(schedule, priorities_stand_any_change)
+/* It counts as a large change, and does not spoil the other weights. */
+TEST(schedule, changed_stands_what_is_no_number)
 {
     struct locus_schedule_config c = config_of(LOCUS_PRIORITY);
     struct locus_part parts[WIDTH];
     locus_schedule *s = new_schedule(&c);
     int seen = 0;
     for (int round = 0; round < 2000; round++, locus_schedule_done(s)) {
-        int count = locus_schedule_next(s, parts);
-        CHECK_EQ(count, WIDTH);
-        check_round(&c, parts, count);
-        for (int i = 0; i < count; i++) {
+        CHECK_EQ(locus_schedule_next(s, parts), WIDTH);
+        for (int i = 0; i < WIDTH; i++) {
             uint64_t v = parts[i].variable;
             seen += v == 5;
             locus_schedule_changed(s, v, v == 5 ? (round % 2 ? INFINITY : NAN) : 0);
@@ -81,74 +131,42 @@ TEST(schedule, priorities_stand_any_change)
     locus_schedule_free(s);
 }
 
-/* ---- left out ---- */
+/* ---- the program's own order ---- */
 
-TEST(schedule, a_share_of_which_all_are_left_out_is_refused)
+static uint64_t own_next(void *context)
 {
-    const float changes[] = {-1, 0, -1, -1};
-    struct locus_schedule_config c = config_of(LOCUS_ROUND_ROBIN);
-    locus_schedule *s;
-    c.variables = 4;
-    c.changes = changes;
-    c.shares = 2;
-    CHECK_EQ(locus_schedule_new(&c, &s), -EINVAL);
-    CHECK_STR(locus_error(), "share 0");
-    c.share = 1;
-    locus_schedule_free(new_schedule(&c));
+    static const uint64_t list[] = {6, 6, 10};
+    unsigned *at = context;
+    return *at < 3 ? list[(*at)++] : UINT64_MAX;
 }
 
-/* ---- bounds ---- */
-
-TEST(schedule, rounds_ahead_are_bounded)
+static uint64_t always_0(void *context)
 {
-    struct locus_schedule_config c = config_of(LOCUS_ROUND_ROBIN);
+    (void)context;
+    return 0;
+}
+
+TEST(schedule, next_refuses_a_candidate_of_another_share_and_takes_one_that_has_no_more)
+{
+    struct locus_schedule_config c = config_of(LOCUS_OWN_ORDER);
     struct locus_part part;
+    unsigned at = 0;
+    c.variables = 12;
+    c.shares = 3;
     c.width = 1;
+    c.next = own_next;
+    c.context = &at;
     locus_schedule *s = new_schedule(&c);
-    for (int i = 0; i < LOCUS_SCHEDULE_AHEAD_MAX; i++) CHECK_EQ(locus_schedule_next(s, &part), 1);
-    CHECK_EQ(locus_schedule_next(s, &part), -EBUSY);
-    CHECK_STR(locus_error(), "64 rounds are given and not done");
-    locus_schedule_done(s);
     CHECK_EQ(locus_schedule_next(s, &part), 1);
+    CHECK_EQ(part.variable, 6);
+    CHECK_EQ(locus_schedule_next(s, &part), -EINVAL); /* past one that is under way */
+    CHECK_STR(locus_error(), "candidate 10 is no variable: must be below 12, and 0 modulo 3");
+    CHECK_EQ(locus_schedule_next(s, &part), 0);
     locus_schedule_free(s);
-    c.variables = 2; /* both under way */
+    c.shares = 1;
+    c.next = always_0;
     s = new_schedule(&c);
     CHECK_EQ(locus_schedule_next(s, &part), 1);
-    CHECK_EQ(locus_schedule_next(s, &part), 1);
-    CHECK_EQ(locus_schedule_next(s, &part), 0);
-    locus_schedule_done(s);
-    CHECK_EQ(locus_schedule_next(s, &part), 1);
-    CHECK_EQ(part.variable, 0);
+    CHECK_EQ(locus_schedule_next(s, &part), 0); /* it is not asked for ever */
     locus_schedule_free(s);
-}
-
-static void is_refused(const struct locus_schedule_config *c, const char *part)
-{
-    locus_schedule *s;
-    CHECK_EQ(locus_schedule_new(c, &s), -EINVAL);
-    CHECK(s == NULL);
-    CHECK_STR(locus_error(), part);
-}
-
-TEST(schedule, refuses_what_cannot_be)
-{
-    struct locus_schedule_config c = config_of(LOCUS_ROUND_ROBIN);
-    c.variables = 0;
-    is_refused(&c, "`variables` is 0: must be 1 to ");
-    c = config_of(LOCUS_ROUND_ROBIN);
-    c.width = LOCUS_SCHEDULE_WIDTH_MAX + 1;
-    is_refused(&c, "`width` is 4097: must be 1 to 4096");
-    c = config_of(LOCUS_ROUND_ROBIN);
-    c.share = c.shares = 2;
-    is_refused(&c, "`share` is 2: must be below `shares`, 2");
-    c = config_of(LOCUS_PRIORITY);
-    c.eta = 0;
-    is_refused(&c, "`eta` is 0: must be above 0");
-    c = config_of(LOCUS_OWN_ORDER);
-    is_refused(&c, "`next` is NULL");
-    c = config_of(LOCUS_ROTATION);
-    c.variables = 2;
-    is_refused(&c, "2 blocks rotate among 3 workers");
-    c = config_of((enum locus_order)9);
-    is_refused(&c, "`order` is 9: no such order");
 }
