@@ -152,26 +152,18 @@ TEST_ON_NODE(access, a_key_out_of_range_is_named_and_nothing_is_done, 10, 2)
     float rows[8] = {1, 2, 3, 4, 5, 6, 7, 8}, before[8];
     locus_ticket t;
     CHECK_EQ(locus_set(w, good, 2, rows), 0);
-    CHECK_EQ(locus_set(w, bad, 4, rows), -EINVAL);
-    CHECK_STR(locus_error(), "locus_set: key 10 (position 2)");
+    REFUSED(locus_set(w, bad, 4, rows), -EINVAL, "locus_set: key 10 (position 2)");
     CHECK_STR(locus_error(), "0 to 9");
-    CHECK_EQ(locus_push(w, bad, 4, rows), -EINVAL);
-    CHECK_STR(locus_error(), "locus_push: key 10");
+    REFUSED(locus_push(w, bad, 4, rows), -EINVAL, "locus_push: key 10");
     CHECK_EQ(locus_push_async(w, bad, 4, rows, &t), -EINVAL);
     memcpy(before, rows, sizeof rows);
-    CHECK_EQ(locus_pull(w, bad, 4, rows), -EINVAL);
-    CHECK_STR(locus_error(), "locus_pull: key 10");
-    CHECK_EQ(locus_pull(w, &bad[3], 1, rows), -EINVAL);
-    CHECK_STR(locus_error(), "18446744073709551615 (position 0)");
-    CHECK_EQ(locus_pull_local(w, 10, rows), -EINVAL);
-    CHECK_STR(locus_error(), "key 10");
-    CHECK_EQ(locus_change_local(w, 10, halve, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "locus_change_local: key 10");
+    REFUSED(locus_pull(w, bad, 4, rows), -EINVAL, "locus_pull: key 10");
+    REFUSED(locus_pull(w, &bad[3], 1, rows), -EINVAL, "18446744073709551615 (position 0)");
+    REFUSED(locus_pull_local(w, 10, rows), -EINVAL, "key 10");
+    REFUSED(locus_change_local(w, 10, halve, NULL), -EINVAL, "locus_change_local: key 10");
     check_same(rows, before, 8);
-    CHECK_EQ(locus_localize(w, bad, 4), -EINVAL);
-    CHECK_STR(locus_error(), "locus_localize: key 10");
-    CHECK_EQ(locus_intent(w, bad, 4, 0, 1), -EINVAL);
-    CHECK_STR(locus_error(), "locus_intent: key 10");
+    REFUSED(locus_localize(w, bad, 4), -EINVAL, "locus_localize: key 10");
+    REFUSED(locus_intent(w, bad, 4, 0, 1), -EINVAL, "locus_intent: key 10");
     CHECK_EQ(locus_pull(w, good, 2, rows), 0);
     check_same(rows, before, 4);
 }
@@ -212,8 +204,7 @@ TEST_ON_NODE(access, asynchronous_calls_are_complete_when_all_rows_are_here, 10,
 
 TEST_ON_NODE(access, a_ticket_never_given_out_is_refused, 10, 2)
 {
-    CHECK_EQ(locus_wait(w, 4711), -EINVAL);
-    CHECK_STR(locus_error(), "ticket 4711");
+    REFUSED(locus_wait(w, 4711), -EINVAL, "ticket 4711");
 }
 
 TEST(access, a_view_of_a_row_never_written_is_zeros_until_it_is_asked_for_again)

@@ -172,8 +172,7 @@ TEST(batch, pull_push_and_set_of_many_keys_do_the_same_with_helpers)
         for (uint32_t f = 0; f < length_of(k); f++) CHECK(expected[at++] == (float)last);
     }
     keys[BATCH - 1] = 2 * ROWS;
-    CHECK_EQ(locus_pull(w, keys, BATCH, values), -EINVAL);
-    CHECK_STR(locus_error(), "key 6000 (position 19999)");
+    REFUSED(locus_pull(w, keys, BATCH, values), -EINVAL, "key 6000 (position 19999)");
     free(keys);
     free(values);
     free(expected);
@@ -262,32 +261,30 @@ TEST(batch, wrong_arguments_are_named_and_nothing_is_written)
     int64_t places[2] = {0, -1};
     float from[2 * LENGTH] = {1}, to[2 * LENGTH] = {5};
     size_t count = 9;
-    CHECK_EQ(locus_distinct(keys, 2, 10, distinct, places, &count), -EINVAL);
-    CHECK_STR(locus_error(), "key 10 (position 1) is out of range: valid keys are 0 to 9");
+    REFUSED(locus_distinct(keys, 2, 10, distinct, places, &count), -EINVAL,
+            "key 10 (position 1) is out of range: valid keys are 0 to 9");
     CHECK_EQ(distinct[0], 7);
     CHECK_EQ(count, 0);
-    CHECK_EQ(locus_distinct(keys, 1, 0, distinct, places, &count), -EINVAL);
-    CHECK_STR(locus_error(), "the bound is 0");
+    REFUSED(locus_distinct(keys, 1, 0, distinct, places, &count), -EINVAL, "the bound is 0");
     CHECK_EQ(locus_distinct(NULL, 0, 0, NULL, NULL, &count), 0);
-    CHECK_EQ(locus_distinct(keys, 1, 10, NULL, places, &count), -EINVAL);
-    CHECK_STR(locus_error(), "`distinct` is NULL");
-    CHECK_EQ(locus_distinct(keys, (size_t)INT32_MAX + 1, 10, distinct, places, &count), -EINVAL);
-    CHECK_STR(locus_error(), "at most 2147483647 keys");
-    CHECK_EQ(locus_gather(w, from, 2, LENGTH, places, 2, 1, to), -EINVAL);
-    CHECK_STR(locus_error(), "locus_gather: a place is -1: must be at least 0 and below 2");
+    REFUSED(locus_distinct(keys, 1, 10, NULL, places, &count), -EINVAL, "`distinct` is NULL");
+    REFUSED(locus_distinct(keys, (size_t)INT32_MAX + 1, 10, distinct, places, &count), -EINVAL,
+            "at most 2147483647 keys");
+    REFUSED(locus_gather(w, from, 2, LENGTH, places, 2, 1, to), -EINVAL,
+            "locus_gather: a place is -1: must be at least 0 and below 2");
     CHECK_EQ(locus_gather(w, from, 2, LENGTH, places, 1, 0, to), -EINVAL);
-    CHECK_EQ(locus_gather(w, from, 2, LENGTH, places, (size_t)1 << 62, 4, to), -EINVAL);
-    CHECK_STR(locus_error(), "no array has so many");
+    REFUSED(locus_gather(w, from, 2, LENGTH, places, (size_t)1 << 62, 4, to), -EINVAL,
+            "no array has so many");
     CHECK_EQ(locus_gather(w, from, 2, LENGTH, NULL, 1, 1, to), -EINVAL);
     CHECK_EQ(locus_gather(w, NULL, 2, LENGTH, places, 1, 1, to), -EINVAL);
-    CHECK_EQ(locus_scatter_add(w, from, 2, LENGTH, places, 2, to), -EINVAL);
-    CHECK_STR(locus_error(), "locus_scatter_add: a place is -1");
+    REFUSED(locus_scatter_add(w, from, 2, LENGTH, places, 2, to), -EINVAL,
+            "locus_scatter_add: a place is -1");
     CHECK_EQ(locus_scatter_add(w, from, 1, 0, places, 2, to), -EINVAL);
     CHECK_EQ(locus_scatter_add(w, from, 1, LENGTH, places, 1, NULL), -EINVAL);
     CHECK(to[0] == 5);
     CHECK_EQ(locus_use_threads(w, 0), -EINVAL);
-    CHECK_EQ(locus_use_threads(w, LOCUS_THREADS_MAX + 1), -EINVAL);
-    CHECK_STR(locus_error(), "locus_use_threads: 65 threads: must be 1 to 64");
+    REFUSED(locus_use_threads(w, LOCUS_THREADS_MAX + 1), -EINVAL,
+            "locus_use_threads: 65 threads: must be 1 to 64");
     CHECK_EQ(locus_use_threads(NULL, 1), -EINVAL);
     close_both(n, w);
     CHECK_EQ(locus_use_threads(w, 2), -EINVAL);

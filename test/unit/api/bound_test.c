@@ -10,10 +10,9 @@ enum { ROWS = 40, BOUND_ROUNDS = 50 };
 
 TEST_ON_NODE(bound, what_makes_no_sense_is_refused, ROWS, 1)
 {
-    CHECK_EQ(locus_bound(NULL, 0), -EINVAL);
-    CHECK_STR(locus_error(), "locus_bound: the worker is NULL");
-    CHECK_EQ(locus_bound(w, -1), -EINVAL);
-    CHECK_STR(locus_error(), "locus_bound: the staleness is -1 clocks: must be 0 or more");
+    REFUSED(locus_bound(NULL, 0), -EINVAL, "locus_bound: the worker is NULL");
+    REFUSED(locus_bound(w, -1), -EINVAL,
+            "locus_bound: the staleness is -1 clocks: must be 0 or more");
     locus_read_begin(w);
     CHECK_EQ(locus_bound(w, 0), -EDEADLK);
     locus_read_end(w);

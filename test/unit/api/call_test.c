@@ -13,12 +13,9 @@ TEST_ON_NODE(call, names_what_is_missing, ROWS, 1)
 {
     const locus_key key = 0;
     float value;
-    CHECK_EQ(check(NULL, &key, 1, &value), -EINVAL);
-    CHECK_STR(locus_error(), "locus_pull: the worker is NULL");
-    CHECK_EQ(check(w, NULL, 3, &value), -EINVAL);
-    CHECK_STR(locus_error(), "locus_pull: `keys` is NULL for 3 keys");
-    CHECK_EQ(check(w, &key, 1, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "locus_pull: `values` is NULL for 1 keys");
+    REFUSED(check(NULL, &key, 1, &value), -EINVAL, "locus_pull: the worker is NULL");
+    REFUSED(check(w, NULL, 3, &value), -EINVAL, "locus_pull: `keys` is NULL for 3 keys");
+    REFUSED(check(w, &key, 1, NULL), -EINVAL, "locus_pull: `values` is NULL for 1 keys");
     CHECK_EQ(check(w, &key, 1, &value), 0);
 }
 
@@ -33,8 +30,7 @@ TEST_ON_NODE(call, names_the_key_that_cannot_be, ROWS, 1)
         CHECK_EQ(check(w, keys, 4, values), 0);
         keys[at] = ROWS;
         keys[3] = at < 3 ? UINT64_MAX : ROWS; /* a later one does not count */
-        CHECK_EQ(check(w, keys, 4, values), -EINVAL);
-        CHECK_STR(locus_error(), "locus_pull: key 10 ");
+        REFUSED(check(w, keys, 4, values), -EINVAL, "locus_pull: key 10 ");
         CHECK_STR(locus_error(), position);
         CHECK_STR(locus_error(), "valid keys are 0 to 9");
     }
@@ -49,10 +45,9 @@ TEST_ON_NODE(call, results_of_one_node_are_nobodys_loss, ROWS, 1)
 
 TEST(call, what_would_wait_in_a_section_says_how_to_leave_it)
 {
-    CHECK_EQ(call_in_section("locus_pull"), -EDEADLK);
-    CHECK_STR(locus_error(), "locus_pull: would wait inside a read section: call locus_read_end()");
-    CHECK_EQ(call_no_slot("locus_set"), -ENOMEM);
-    CHECK_STR(locus_error(), "locus_set: no memory for a row");
+    REFUSED(call_in_section("locus_pull"), -EDEADLK,
+            "locus_pull: would wait inside a read section: call locus_read_end()");
+    REFUSED(call_no_slot("locus_set"), -ENOMEM, "locus_set: no memory for a row");
 }
 
 /* One counter a place: the sum is what was read. */

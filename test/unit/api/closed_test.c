@@ -32,12 +32,6 @@ static void scene_end(struct scene *s)
     close_both(s->node, s->worker);
 }
 
-#define REFUSED(call, rc, why) \
-    do { \
-        CHECK_EQ(call, rc); \
-        CHECK_STR(locus_error(), why); \
-    } while (0)
-
 static void refuses_accesses(locus_worker *w, int rc, const char *why)
 {
     const locus_key keys[2] = {1, 2};

@@ -84,8 +84,7 @@ TEST(locus, nulls_are_refused)
     struct locus_config c = three_tables();
     locus *n;
     locus_config_init_sized(NULL, 8);
-    CHECK_EQ(locus_open(&c, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "out");
+    REFUSED(locus_open(&c, NULL), -EINVAL, "out");
     CHECK_EQ(locus_open(NULL, &n), -EINVAL);
     CHECK(n == NULL);
     CHECK_STR(locus_error(), "NULL");
@@ -428,11 +427,9 @@ TEST(locus, a_node_with_open_workers_does_not_close)
     locus_worker *a = worker_of(n), *b = worker_of(n);
     const locus_key key = 1;
     float row[2] = {4, 5};
-    CHECK_EQ(locus_close(n), -EBUSY);
-    CHECK_STR(locus_error(), "2 of 2 workers");
+    REFUSED(locus_close(n), -EBUSY, "2 of 2 workers");
     CHECK_EQ(locus_worker_close(a), 0);
-    CHECK_EQ(locus_close(n), -EBUSY);
-    CHECK_STR(locus_error(), "1 of 2 workers");
+    REFUSED(locus_close(n), -EBUSY, "1 of 2 workers");
     CHECK_EQ(locus_push(b, &key, 1, row), 0); /* nothing has changed */
     CHECK_EQ(locus_pull(b, &key, 1, row), 0);
     CHECK(row[0] == 4 && row[1] == 5);
@@ -545,15 +542,12 @@ TEST(locus, statistics_fit_programs_of_other_releases)
     CHECK_EQ(newer.s.owned_now, 42);
     for (size_t i = 0; i < sizeof newer.more; i++) CHECK_EQ(newer.more[i], 0);
     CHECK_EQ(locus_stats_read(NULL, &s), -EINVAL);
-    CHECK_EQ(locus_stats_read_sized(n, NULL, 8), -EINVAL);
-    CHECK_STR(locus_error(), "NULL");
+    REFUSED(locus_stats_read_sized(n, NULL, 8), -EINVAL, "NULL");
     CHECK_EQ(locus_close(n), 0);
 }
 
 TEST_ON_NODE(locus, checkpoints_want_a_folder_and_say_where_there_is_none, 10, 1)
 {
-    CHECK_EQ(locus_checkpoint(w, ""), -EINVAL);
-    CHECK_STR(locus_error(), "checkpoint");
-    CHECK_EQ(locus_restore(w, "nowhere"), -ENOENT);
-    CHECK_STR(locus_error(), "checkpoint");
+    REFUSED(locus_checkpoint(w, ""), -EINVAL, "checkpoint");
+    REFUSED(locus_restore(w, "nowhere"), -ENOENT, "checkpoint");
 }

@@ -213,27 +213,23 @@ TEST(optimizer, a_call_of_the_other_kind_of_table_is_refused)
     int calls = 0;
     float one = 1;
     open_model(&m, LOCUS_ADAM, 1);
-    CHECK_EQ(locus_change_local(m.worker, PLAIN, add_one, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "has an optimizer: call locus_step_local");
-    CHECK_EQ(locus_step_local(m.worker, 0, half_of, &calls), -EINVAL);
-    CHECK_STR(locus_error(), "has no optimizer: call locus_change_local");
-    CHECK_EQ(locus_step_local(m.worker, PLAIN, NULL, &calls), -EINVAL);
-    CHECK_STR(locus_error(), "`gradient` is NULL");
-    CHECK_EQ(locus_step_along(m.worker, 0, &one, 1, 0), -EINVAL);
-    CHECK_STR(locus_error(), "locus_step_along: the table of key 0 has no optimizer");
-    CHECK_EQ(locus_step_along(m.worker, PLAIN, NULL, 1, 0), -EINVAL);
-    CHECK_STR(locus_error(), "locus_step_along: `direction` is NULL");
+    REFUSED(locus_change_local(m.worker, PLAIN, add_one, NULL), -EINVAL,
+            "has an optimizer: call locus_step_local");
+    REFUSED(locus_step_local(m.worker, 0, half_of, &calls), -EINVAL,
+            "has no optimizer: call locus_change_local");
+    REFUSED(locus_step_local(m.worker, PLAIN, NULL, &calls), -EINVAL, "`gradient` is NULL");
+    REFUSED(locus_step_along(m.worker, 0, &one, 1, 0), -EINVAL,
+            "locus_step_along: the table of key 0 has no optimizer");
+    REFUSED(locus_step_along(m.worker, PLAIN, NULL, 1, 0), -EINVAL,
+            "locus_step_along: `direction` is NULL");
     CHECK_EQ(calls, 0);
-    CHECK_EQ(locus_table_rate(m.node, 0, 0.1), -EINVAL);
-    CHECK_STR(locus_error(), "table 0 has no optimizer");
-    CHECK_EQ(locus_table_rate(m.node, 2, 0.1), -EINVAL);
-    CHECK_STR(locus_error(), "table 2 does not exist");
-    CHECK_EQ(locus_table_steps(m.node, 0, 1), -EINVAL);
-    CHECK_STR(locus_error(), "locus_table_steps: table 0 has no optimizer");
+    REFUSED(locus_table_rate(m.node, 0, 0.1), -EINVAL, "table 0 has no optimizer");
+    REFUSED(locus_table_rate(m.node, 2, 0.1), -EINVAL, "table 2 does not exist");
+    REFUSED(locus_table_steps(m.node, 0, 1), -EINVAL,
+            "locus_table_steps: table 0 has no optimizer");
     const double wrong[] = {-1, (double)NAN, (double)INFINITY, 1e39};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        CHECK_EQ(locus_table_rate(m.node, 1, wrong[i]), -EINVAL);
-        CHECK_STR(locus_error(), "must be 0 or above, and finite");
+        REFUSED(locus_table_rate(m.node, 1, wrong[i]), -EINVAL, "must be 0 or above, and finite");
     }
     check_rows(&m);
     close_both(m.node, m.worker);
@@ -266,7 +262,6 @@ TEST(optimizer, what_a_table_cannot_have_is_named)
         locus_config_init(&c);
         c.tables = &wrong[i].table;
         c.table_count = 1;
-        CHECK_EQ(locus_open(&c, &n), -EINVAL);
-        CHECK_STR(locus_error(), wrong[i].sentence);
+        REFUSED(locus_open(&c, &n), -EINVAL, wrong[i].sentence);
     }
 }

@@ -58,14 +58,10 @@ TEST_ON_NODE(reading, what_would_wait_is_refused_inside_a_section, 10, 16)
     locus_read_begin(w);
     locus_read_begin(w);
     locus_read_end(w);
-    CHECK_EQ(locus_barrier(w), -EDEADLK);
-    CHECK_STR(locus_error(), "locus_barrier");
-    CHECK_EQ(locus_sum(w, (double[]){1}, 1), -EDEADLK);
-    CHECK_STR(locus_error(), "read section");
-    CHECK_EQ(locus_quiesce(w), -EDEADLK);
-    CHECK_STR(locus_error(), "locus_quiesce");
-    CHECK_EQ(locus_worker_close(w), -EDEADLK);
-    CHECK_STR(locus_error(), "locus_worker_close");
+    REFUSED(locus_barrier(w), -EDEADLK, "locus_barrier");
+    REFUSED(locus_sum(w, (double[]){1}, 1), -EDEADLK, "read section");
+    REFUSED(locus_quiesce(w), -EDEADLK, "locus_quiesce");
+    REFUSED(locus_worker_close(w), -EDEADLK, "locus_worker_close");
     CHECK_EQ(locus_close(n), -EBUSY); /* it is still open */
     CHECK_EQ(locus_wait_all(w), 0);   /* nothing to wait for */
     locus_read_end(w);
@@ -173,8 +169,8 @@ TEST(reading, rows_are_in_place_where_all_are_here_and_else_copies_of_all)
     CHECK(rows[0] == copies && rows[3] == copies + 8);
     CHECK(rows[0][0] == 1 && rows[1][2] == 8 && rows[2][0] == 3 && rows[3][1] == 2);
     CHECK(locus_view(w, here[0]) == NULL); /* no section was left open */
-    CHECK_EQ(locus_read_rows(w, mixed, 4, copies, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "locus_read_rows: `rows` is NULL for 4 keys");
+    REFUSED(locus_read_rows(w, mixed, 4, copies, NULL), -EINVAL,
+            "locus_read_rows: `rows` is NULL for 4 keys");
     CHECK_EQ(locus_read_rows(w, (locus_key[]){200}, 1, copies, rows), -EINVAL);
     CHECK_EQ(locus_read_rows(NULL, mixed, 4, copies, rows), -EINVAL);
 }

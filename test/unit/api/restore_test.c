@@ -77,14 +77,14 @@ TEST_WITH(restore, a_record_comes_back, scene, s)
     CHECK_EQ(locus_restore_with(s->worker, s->folder, found, &bytes), 0);
     CHECK_EQ(bytes, 0);
     for (size_t i = 0; i < sizeof record; i++) record[i] = (unsigned char)(i * 7);
-    CHECK_EQ(locus_checkpoint_with(s->worker, s->folder, record, sizeof record + 1), -EINVAL);
-    CHECK_STR(locus_error(), "a record of 1025 bytes: must be at most 1024");
+    REFUSED(locus_checkpoint_with(s->worker, s->folder, record, sizeof record + 1), -EINVAL,
+            "a record of 1025 bytes: must be at most 1024");
     CHECK_EQ(locus_checkpoint_with(s->worker, s->folder, NULL, 1), -EINVAL);
     CHECK_EQ(locus_checkpoint_with(s->worker, s->folder, record, sizeof record), 0);
     overwrite(s);
     bytes = sizeof found - 1;
-    CHECK_EQ(locus_restore_with(s->worker, s->folder, found, &bytes), -EINVAL);
-    CHECK_STR(locus_error(), "has a record of 1024 bytes, and there is room for 1023");
+    REFUSED(locus_restore_with(s->worker, s->folder, found, &bytes), -EINVAL,
+            "has a record of 1024 bytes, and there is room for 1023");
     CHECK(get(s, 1) == -7); /* nothing changed */
     CHECK_EQ(locus_restore(s->worker, s->folder), 0);
     check_is_restored(s);
@@ -149,8 +149,7 @@ static void check_tables(const struct scene *of, const struct locus_table *chang
     const locus_key key = 0;
     float before[LENGTH + 1] = {-7}, after[LENGTH + 1] = {0};
     CHECK_EQ(locus_set(w, &key, 1, before), 0);
-    CHECK_EQ(locus_restore(w, of->folder), -EINVAL);
-    CHECK_STR(locus_error(), sentence);
+    REFUSED(locus_restore(w, of->folder), -EINVAL, sentence);
     CHECK_EQ(locus_pull(w, &key, 1, after), 0);
     CHECK(after[0] == -7);
     close_both(n, w);
@@ -283,8 +282,7 @@ static void check_comes_back(const struct locus_table *table, const struct locus
     close_both(s.node, s.worker);
     s.node = node_of(other, 1, 1, 1);
     s.worker = worker_of(s.node);
-    CHECK_EQ(locus_restore(s.worker, s.folder), -EINVAL);
-    CHECK_STR(locus_error(), refusal);
+    REFUSED(locus_restore(s.worker, s.folder), -EINVAL, refusal);
 }
 
 TEST(restore, a_row_comes_back_with_its_state_and_as_wide_as_it_was)

@@ -51,10 +51,9 @@ TEST_ON_NODE(worker, sums_are_of_at_most_so_many_numbers, 4, 1)
     CHECK_EQ(locus_sum(w, values, LOCUS_SUM_MAX), 0);
     CHECK(values[0] == 0.1 && isinf(values[1])); /* alone */
     CHECK_EQ(locus_sum(w, NULL, 0), 0);
-    CHECK_EQ(locus_sum(w, values, LOCUS_SUM_MAX + 1), -EINVAL);
-    CHECK_STR(locus_error(), "locus_sum: n is 65: must be at most 64");
-    CHECK_EQ(locus_sum(w, NULL, 1), -EINVAL);
-    CHECK_STR(locus_error(), "locus_sum");
+    REFUSED(locus_sum(w, values, LOCUS_SUM_MAX + 1), -EINVAL,
+            "locus_sum: n is 65: must be at most 64");
+    REFUSED(locus_sum(w, NULL, 1), -EINVAL, "locus_sum");
 }
 
 /* Of workers and nodes that are NULL: closed_test.c. */
@@ -62,30 +61,21 @@ TEST_ON_NODE(worker, null_arguments_are_refused_with_the_name_of_the_call, 4, 1)
 {
     const locus_key key = 1;
     float row = 0;
-    CHECK_EQ(locus_worker_open(n, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "locus_worker_open");
-    CHECK_EQ(locus_barrier(NULL), -EINVAL);
-    CHECK_STR(locus_error(), "locus_barrier");
+    REFUSED(locus_worker_open(n, NULL), -EINVAL, "locus_worker_open");
+    REFUSED(locus_barrier(NULL), -EINVAL, "locus_barrier");
     CHECK_EQ(locus_worker_close(NULL) | locus_loader_close(NULL), 0);
-    CHECK_EQ(locus_pull(w, NULL, 1, &row), -EINVAL);
-    CHECK_STR(locus_error(), "locus_pull: `keys` is NULL for 1 keys");
-    CHECK_EQ(locus_pull(w, &key, 1, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "`values` is NULL");
-    CHECK_EQ(locus_push(w, NULL, 3, &row), -EINVAL);
-    CHECK_STR(locus_error(), "3 keys");
-    CHECK_EQ(locus_push(w, &key, 1, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "`updates` is NULL");
+    REFUSED(locus_pull(w, NULL, 1, &row), -EINVAL, "locus_pull: `keys` is NULL for 1 keys");
+    REFUSED(locus_pull(w, &key, 1, NULL), -EINVAL, "`values` is NULL");
+    REFUSED(locus_push(w, NULL, 3, &row), -EINVAL, "3 keys");
+    REFUSED(locus_push(w, &key, 1, NULL), -EINVAL, "`updates` is NULL");
     CHECK_EQ(locus_set(w, NULL, 1, &row), -EINVAL);
-    CHECK_EQ(locus_set(w, &key, 1, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "locus_set");
-    CHECK_EQ(locus_pull_async(w, &key, 1, &row, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "ticket");
+    REFUSED(locus_set(w, &key, 1, NULL), -EINVAL, "locus_set");
+    REFUSED(locus_pull_async(w, &key, 1, &row, NULL), -EINVAL, "ticket");
     CHECK_EQ(locus_push_async(w, &key, 1, &row, NULL), -EINVAL);
     CHECK_EQ(locus_set_async(w, &key, 1, &row, NULL), -EINVAL);
     CHECK_EQ(locus_localize_async(w, &key, 1, NULL), -EINVAL);
     CHECK_EQ(locus_pull_local(w, 1, NULL), -EINVAL);
-    CHECK_EQ(locus_change_local(w, 1, NULL, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "`change` is NULL");
+    REFUSED(locus_change_local(w, 1, NULL, NULL), -EINVAL, "`change` is NULL");
     CHECK_EQ(locus_intent(w, NULL, 1, 0, 1), -EINVAL);
     CHECK_EQ(locus_localize(w, NULL, 1), -EINVAL);
     CHECK_EQ(locus_loader_open(w, NULL), -EINVAL);
@@ -127,11 +117,9 @@ TEST_ON_NODE(worker, a_worker_with_open_loaders_does_not_close, 10, 1)
     locus_loader *a, *b;
     CHECK_EQ(locus_loader_open(w, &a), 0);
     CHECK_EQ(locus_loader_open(w, &b), 0);
-    CHECK_EQ(locus_worker_close(w), -EBUSY);
-    CHECK_STR(locus_error(), "2 loaders of worker 0");
+    REFUSED(locus_worker_close(w), -EBUSY, "2 loaders of worker 0");
     CHECK_EQ(locus_loader_close(a), 0);
-    CHECK_EQ(locus_worker_close(w), -EBUSY);
-    CHECK_STR(locus_error(), "1 loaders");
+    REFUSED(locus_worker_close(w), -EBUSY, "1 loaders");
     CHECK_EQ(locus_advance_clock(w), 1); /* it still works */
     CHECK_EQ(locus_loader_close(b), 0);
 }

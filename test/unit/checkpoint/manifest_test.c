@@ -75,14 +75,12 @@ TEST(manifest, a_table_has_a_name_that_can_be_shown_and_no_other_has)
         struct manifest m = whole();
         free(m.table[1].name);
         m.table[1].name = strdup(wrong[i]);
-        CHECK_EQ(parse_again(&m), -EBADMSG);
-        CHECK_STR(locus_error(), "a table that cannot be");
+        REFUSED(parse_again(&m), -EBADMSG, "a table that cannot be");
     }
     struct manifest m = whole();
     free(m.table[1].name);
     m.table[1].name = strdup("one");
-    CHECK_EQ(parse_again(&m), -EBADMSG);
-    CHECK_STR(locus_error(), "two tables of one name");
+    REFUSED(parse_again(&m), -EBADMSG, "two tables of one name");
 }
 
 TEST(manifest, all_sections_have_no_more_rows_than_their_table)
@@ -94,8 +92,7 @@ TEST(manifest, all_sections_have_no_more_rows_than_their_table)
     memset(f->header, 'b', DIGEST_HEX);
     memset(f->data, 'c', DIGEST_HEX);
     CHECK_EQ(manifest_add_section(f, &more), 0);
-    CHECK_EQ(parse_again(&m), -EBADMSG);
-    CHECK_STR(locus_error(), "more rows than a table has");
+    REFUSED(parse_again(&m), -EBADMSG, "more rows than a table has");
 }
 
 /* ---- texts that no manifest has ---- */
@@ -167,13 +164,12 @@ TEST(manifest, a_file_that_does_not_end_as_a_manifest_costs_nothing)
     struct manifest m;
     folder_new(f);
     folder_write(f, "manifest.json", "{}", 2);
-    CHECK_EQ(manifest_read(&m, FILES_HERE, folder_path(f, "manifest.json"), NULL), -EBADMSG);
-    CHECK_STR(locus_error(),
-              "manifest.json is damaged: its 2 bytes do not have the digest at its end");
+    REFUSED(manifest_read(&m, FILES_HERE, folder_path(f, "manifest.json"), NULL), -EBADMSG,
+            "manifest.json is damaged: its 2 bytes do not have the digest at its end");
     CHECK_EQ(truncate(folder_path(f, "manifest.json"), (off_t)1 << 32), 0);
     long before = resident();
-    CHECK_EQ(manifest_read(&m, FILES_HERE, folder_path(f, "manifest.json"), NULL), -EBADMSG);
-    CHECK_STR(locus_error(), "its 4294967296 bytes do not have the digest");
+    REFUSED(manifest_read(&m, FILES_HERE, folder_path(f, "manifest.json"), NULL), -EBADMSG,
+            "its 4294967296 bytes do not have the digest");
     CHECK(resident() - before < 2);
 }
 
@@ -192,13 +188,12 @@ TEST(manifest, every_byte_counts)
 TEST(manifest, members_may_come_in_any_order_and_each_once)
 {
     CHECK_EQ(parse_text("{\"files\": [], " TABLES ", ", "", 0, &(FRONT "\"x\": null")[1]), 0);
-    CHECK_EQ(parse_text(FRONT TABLES ", " TABLES ", \"files\": []", "", 0, ""), -EBADMSG);
-    CHECK_STR(locus_error(), "one name twice");
-    CHECK_EQ(parse_text(FRONT TABLES, "", 0, ""), -EBADMSG);
-    CHECK_STR(locus_error(), "no tables, or no files");
+    REFUSED(parse_text(FRONT TABLES ", " TABLES ", \"files\": []", "", 0, ""), -EBADMSG,
+            "one name twice");
+    REFUSED(parse_text(FRONT TABLES, "", 0, ""), -EBADMSG, "no tables, or no files");
     CHECK_EQ(parse_text(FRONT "\"tables\": [], \"files\": []", "", 0, ""), -EBADMSG);
-    CHECK_EQ(parse_text(FRONT TABLES ", \"files\": {}", "", 0, ""), -EBADMSG);
-    CHECK_STR(locus_error(), "no list where one must be");
+    REFUSED(parse_text(FRONT TABLES ", \"files\": {}", "", 0, ""), -EBADMSG,
+            "no list where one must be");
 }
 
 TEST(manifest, what_is_no_json_is_refused)
@@ -216,8 +211,7 @@ TEST(manifest, flags_are_known_ones)
 {
     struct manifest m = whole();
     m.table[1].flags = LOCUS_TABLE_ENCODED + 1;
-    CHECK_EQ(parse_again(&m), -EBADMSG);
-    CHECK_STR(locus_error(), "a table that cannot be");
+    REFUSED(parse_again(&m), -EBADMSG, "a table that cannot be");
 }
 
 TEST(manifest, sections_lie_in_their_files)
@@ -236,8 +230,7 @@ TEST(manifest, sections_lie_in_their_files)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct manifest m = whole();
         m.file[0].section[0] = wrong[i];
-        CHECK_EQ(parse_again(&m), -EBADMSG);
-        CHECK_STR(locus_error(), "a section that");
+        REFUSED(parse_again(&m), -EBADMSG, "a section that");
     }
 }
 
@@ -255,7 +248,6 @@ TEST(manifest, names_of_files_stay_in_the_folder)
         struct manifest m = whole();
         free(m.file[0].name);
         m.file[0].name = strdup(wrong[i]);
-        CHECK_EQ(parse_again(&m), -EBADMSG);
-        CHECK_STR(locus_error(), "a file whose name cannot be");
+        REFUSED(parse_again(&m), -EBADMSG, "a file whose name cannot be");
     }
 }

@@ -57,8 +57,7 @@ TEST(series, the_newest_that_is_whole_is_found)
     char f[FOLDER_PATH_BYTES];
     folder_new(f);
     char name[SERIES_NAME], unfinished[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
-    CHECK_EQ(series_newest(f, name), -ENOENT);
-    CHECK_STR(locus_error(), "there is no checkpoint in ");
+    REFUSED(series_newest(f, name), -ENOENT, "there is no checkpoint in ");
     CHECK_EQ(commit(f), 1);
     CHECK_EQ(commit(f), 2);
     CHECK_EQ(series_create(f, unfinished, nonce), 0);
@@ -76,8 +75,8 @@ TEST(series, a_folder_that_is_not_there_is_made_but_not_its_parent)
     folder_new(f);
     char name[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
     CHECK_EQ(series_create(folder_path(f, "new"), name, nonce), 0);
-    CHECK_EQ(series_create(folder_path(f, "no/new"), name, nonce), -ENOENT);
-    CHECK_STR(locus_error(), "cannot make the folder of checkpoints");
+    REFUSED(series_create(folder_path(f, "no/new"), name, nonce), -ENOENT,
+            "cannot make the folder of checkpoints");
     CHECK_EQ(series_newest(folder_path(f, "none"), name), -ENOENT);
 }
 
@@ -93,8 +92,8 @@ TEST(series, the_token_says_that_it_is_one_folder)
     memcpy(other, nonce, sizeof other);
     other[0] = other[0] == 'a' ? 'b' : 'a';
     CHECK_EQ(series_check(folder_path(f, name), other), -ENOENT);
-    CHECK_EQ(series_check(folder_path(f, "checkpoint-000009"), nonce), -ENOENT);
-    CHECK_STR(locus_error(), "all nodes must see one folder");
+    REFUSED(series_check(folder_path(f, "checkpoint-000009"), nonce), -ENOENT,
+            "all nodes must see one folder");
 }
 
 TEST(series, older_ones_go_and_what_was_never_finished)
@@ -241,8 +240,8 @@ TEST(series, numbers_near_the_largest_hide_nothing)
     CHECK_EQ(mkdir(folder_path(f, "checkpoint-999999999999998"), 0700), 0);
     CHECK_EQ(commit(f), 999999999999999);
     has(f, "999999999999999 1");
-    CHECK_EQ(series_create(f, name, nonce), -EOVERFLOW);
-    CHECK_STR(locus_error(), "checkpoint-999999999999999 has the last number");
+    REFUSED(series_create(f, name, nonce), -EOVERFLOW,
+            "checkpoint-999999999999999 has the last number");
 }
 
 /* The folder is that of a program that has a manifest.json of its own. */

@@ -37,8 +37,7 @@ TEST(metrics, an_address_that_cannot_be_had_ends_the_opening)
     const struct locus_table table = {.rows = ROWS, .length = 1};
     int fd;
     CHECK_EQ(setenv("LOCUS_METRICS", "192.0.2.1:9400", 1), 0);
-    CHECK_EQ(metrics_listen(2, &fd), -EADDRNOTAVAIL);
-    CHECK_STR(locus_error(), "LOCUS_METRICS is \"192.0.2.1:9400\"");
+    REFUSED(metrics_listen(2, &fd), -EADDRNOTAVAIL, "LOCUS_METRICS is \"192.0.2.1:9400\"");
     locus_config_init(&c);
     c.tables = &table;
     c.table_count = 1;

@@ -91,18 +91,6 @@ static float read_by(struct fixture *f, struct copies *mine)
     return row[0];
 }
 
-TEST(copies, a_worker_sees_its_own_updates_and_who_is_none_sees_all)
-{
-    CLOSED_BY(end) struct fixture *f = begin();
-    give_copies(f);
-    add(f, 0, 1);
-    add(f, 1, 10);
-    CHECK(read_by(f, f->of[0]) >= 1001 && read_by(f, f->of[1]) >= 1010);
-    CHECK(read_by(f, NULL) == 1011);
-    CHECK(!has_copies(f));
-    CHECK(read_by(f, f->of[0]) == 1011 && read_by(f, f->of[2]) == 1011);
-}
-
 TEST(copies, a_set_ends_them_and_is_what_everybody_reads)
 {
     CLOSED_BY(end) struct fixture *f = begin();
@@ -115,38 +103,10 @@ TEST(copies, a_set_ends_them_and_is_what_everybody_reads)
     for (unsigned w = 0; w < WORKERS; w++) CHECK(read_by(f, f->of[w]) == 7);
 }
 
-TEST(copies, a_worker_that_drains_keeps_nothing)
-{
-    CLOSED_BY(end) struct fixture *f = begin();
-    give_copies(f);
-    add(f, 0, 1);
-    copies_drain(f->of[1]); /* has none */
-    CHECK(has_copies(f));
-    copies_drain(f->of[0]);
-    CHECK(!has_copies(f) && read_by(f, f->of[1]) == 1001);
-    give_copies(f);
-    add(f, 2, 1);
-    copies_drain_all(&f->store);
-    CHECK(!has_copies(f) && read_by(f, f->of[1]) == 1002);
-    copies_drain(NULL); /* of a worker that has no copies */
-}
-
 static void double_it(void *unused, float *row, uint32_t length)
 {
     (void)unused;
     for (uint32_t i = 0; i < length; i++) row[i] *= 2;
-}
-
-TEST(copies, an_edit_sends_what_it_has_added)
-{
-    CLOSED_BY(end) struct fixture *f = begin();
-    float scratch[2 * CAPACITY];
-    const struct row_edit edit = {.change = double_it, .scratch = scratch};
-    give_copies(f);
-    CHECK_EQ(row_edit(row_ref_of(f, HOT), &edit, f->of[0]), 0);
-    add(f, 1, 1);
-    CHECK(has_copies(f));
-    CHECK(read_by(f, NULL) == 2001);
 }
 
 TEST(copies, two_workers_must_have_found_the_latch_taken)

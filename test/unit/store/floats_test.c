@@ -115,22 +115,3 @@ TEST(floats, copying_copies_each_element_and_nothing_beside)
             check_guards(from, n, 15 - offset, -2);
         }
 }
-
-TEST(floats, adding_is_that_of_single_precision)
-{
-    float to[33], from[33];
-    for (int i = 0; i < 33; i++) {
-        to[i] = 16777216;
-        from[i] = (float)(i % 3);
-    }
-    floats_add_best()(to, from, 33);
-    for (int i = 0; i < 33; i++) CHECK(to[i] == 16777216.0f + (float)(i % 3));
-}
-
-TEST(floats, a_row_can_be_added_to_itself)
-{
-    float row[70];
-    for (int i = 0; i < 70; i++) row[i] = (float)i;
-    floats_add_best()(row, row, 70);
-    for (int i = 0; i < 70; i++) CHECK(row[i] == (float)(2 * i));
-}

@@ -85,26 +85,6 @@ TEST(memory_cost, many_keys_of_which_few_are_held)
     few_of_many(10 * MILLION, 1000);
 }
 
-/* The same with several tables and shards: the slack is the node's, not each part's. */
-TEST(memory_cost, the_slack_does_not_multiply)
-{
-    skip_where_it_cannot_be_measured();
-    enum { TABLES = 20, SHARDS = 4 };
-    struct locus_table tables[TABLES];
-    const uint64_t keys = 20 * MILLION, held = 20000;
-    for (int i = 0; i < TABLES; i++)
-        tables[i] = (struct locus_table){.rows = keys / TABLES, .length = LENGTH};
-    int64_t before = resident();
-    locus *n = node_of(tables, TABLES, 1, SHARDS);
-    locus_worker *w = worker_of(n);
-    touch_random_rows(w, keys, held, true, 2);
-    /* Of each part one chunk of spare rows, and its lists. */
-    int64_t parts = TABLES * SHARDS * (int64_t)(MEMORY_CHUNK_BYTES + MEMORY_CHUNK_BYTES / 8);
-    CHECK(resident() - before <= (int64_t)keys * 17 / 2 + 2 * (int64_t)held * ROW_BYTES +
-                                     SLAB_SLACK_BYTES + parts + NOISE_BYTES);
-    close_both(n, w);
-}
-
 TEST(memory_cost, reading_what_was_never_written_costs_nothing)
 {
     skip_where_it_cannot_be_measured();

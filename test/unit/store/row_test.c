@@ -121,21 +121,6 @@ TEST(row, what_is_set_is_read)
     }
 }
 
-TEST(row, adding_begins_at_zero)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(17);
-    float row[CAPACITY];
-    for (int i = 1; i <= 3; i++) {
-        CHECK_EQ(row_add(row_ref_of(f, 2), pattern(row, 17, 10)), 0);
-        CHECK_EQ(row_read(row_ref_of(f, 2), row), 0);
-        for (int k = 0; k < 17; k++) CHECK(row[k] == (float)(i * (10 + k)));
-    }
-    CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 17, 5)), 0);
-    CHECK_EQ(row_add(row_ref_of(f, 2), pattern(row, 17, 1)), 0);
-    CHECK_EQ(row_read(row_ref_of(f, 2), row), 0);
-    for (int k = 0; k < 17; k++) CHECK(row[k] == (float)(5 + k + 1 + k));
-}
-
 struct doubling {
     int calls;
     uint32_t length;
@@ -254,35 +239,6 @@ TEST(row, a_row_has_its_home_slot_back_once_nobody_sees_the_old_one)
 
 /* ---- views ---- */
 
-TEST(row, a_view_shows_the_row_in_place)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(16);
-    float row[CAPACITY];
-    CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 1)), 0);
-    reader_begin(&f->reader);
-    const float *view = row_view(&f->store, row_ref_of(f, 2), NULL, &(int){0});
-    check_pattern(view, 16, 1);
-    CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 50)), 0);
-    check_pattern(view, 16, 50);
-    CHECK(row_view(&f->store, row_ref_of(f, 2), NULL, &(int){0}) == view);
-    reader_end(&f->reader);
-}
-
-TEST(row, a_view_of_a_row_never_written_is_zeros_of_any_length)
-{
-    struct locus_table t[] = {
-        {.rows = 3, .length = 1}, {.rows = 3, .length = 100000}, {.rows = 3, .length = 7}};
-    CLOSED_BY(end) struct fixture *f = open_tables(t, 3, 2, 1);
-    reader_begin(&f->reader);
-    for (locus_key k = 0; k < 9; k++) {
-        const float *view = row_view(&f->store, row_ref_of(f, k), NULL, &(int){0});
-        CHECK(view != NULL);
-        check_zero(view, row_ref_of(f, k).partition->length);
-    }
-    CHECK_EQ(store_held_rows(&f->store), 0);
-    reader_end(&f->reader);
-}
-
 /* ---- no slot left ---- */
 
 /* Rows leave and come back under an open section until no slot is left for the next one. */
@@ -300,24 +256,6 @@ static uint64_t use_up_slots(struct fixture *f, locus_key key)
     }
     CHECK_EQ(rc, -ENOMEM);
     return moves;
-}
-
-TEST(row, an_arrival_without_a_slot_does_nothing)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(16);
-    float row[CAPACITY];
-    CHECK_EQ(row_set(row_ref_of(f, 1), pattern(row, 16, 1)), 0);
-    reader_begin(&f->reader);
-    CHECK(use_up_slots(f, 1) > 2 * KEYS); /* what slab.h promises */
-    CHECK(word_of(f, 1) == directory_elsewhere(3, 7));
-    CHECK_EQ(row_read(row_ref_of(f, 1), row), -EAGAIN);
-    CHECK_EQ(row_put(row_ref_of(f, 1), row), -ENOMEM);
-    reader_end(&f->reader);
-    poll(f);
-    CHECK_EQ(row_put(row_ref_of(f, 1), pattern(row, 16, 3)), 0);
-    CHECK_EQ(row_read(row_ref_of(f, 1), row), 0);
-    check_pattern(row, 16, 3);
-    CHECK_EQ(store_held_rows(&f->store), 1);
 }
 
 TEST(row, a_first_write_without_a_slot_does_nothing)
@@ -383,13 +321,3 @@ TEST(row, a_row_whose_home_is_another_node_is_not_here)
 }
 
 /* ---- many at once ---- */
-
-TEST(row, fetching_ahead_changes_nothing)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(16);
-    const locus_key keys[] = {0, 5, 5, 11};
-    rows_fetch(&f->store, keys, 4);
-    rows_fetch(&f->store, keys, 0);
-    for (locus_key k = 0; k < KEYS; k++) CHECK_EQ(word_of(f, k), 0);
-    CHECK_EQ(store_touched_bytes(&f->store), 0);
-}

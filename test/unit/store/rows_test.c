@@ -103,15 +103,3 @@ TEST(rows, that_are_not_here_are_missed_by_position)
     }
     CHECK_EQ(n, count);
 }
-
-TEST(rows, of_no_keys_are_none)
-{
-    CLOSED_BY(store_fini) struct store s;
-    size_t replicas = 0;
-    int rc = 0;
-    open_store(&s, 2);
-    CHECK_EQ(rows_read(&s, NULL, NULL, 0, NULL, NULL, &replicas), 0);
-    CHECK_EQ(rows_write(&s, NULL, NULL, 0, NULL, ROW_ADD, NULL, &replicas, &rc), 0);
-    rows_fetch(&s, NULL, 0);
-    rows_fetch_found(&s, NULL, 0);
-}

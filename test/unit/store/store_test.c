@@ -28,47 +28,26 @@ static void open_mixed(struct store *s, unsigned shards, unsigned nodes, unsigne
     CHECK_EQ(store_init(s, mixed, 3, shards, nodes, rank), 0);
 }
 
-/* One key more than the limit in a single shard is too many. */
-TEST(store, the_largest_shard_counts_for_the_limit)
+TEST(store, open_refuses_more_keys_than_a_shard_can_have)
 {
-    const struct locus_table table = {.rows = 2 * KEYSPACE_RANGE_KEYS_MAX + 1, .length = 1};
-    struct store s;
-    CHECK_EQ(store_init(&s, &table, 1, 2, 1, 0), -EINVAL);
-    CHECK_STR(locus_error(), "use more shards, or let rank 0 choose");
-    const struct locus_table larger = {.rows = LOCUS_KEYS_MAX, .length = 1};
-    CHECK_EQ(store_init(&s, &larger, 1, LOCUS_SHARDS_MAX, 1, 0), -EINVAL);
-    CHECK_STR(locus_error(), "use fewer rows");
-}
-
-TEST(store, as_many_shards_as_are_needed_are_enough)
-{
-    const struct locus_table tables[] = {{.rows = 7, .length = 1},
-                                         {.rows = 2 * KEYSPACE_RANGE_KEYS_MAX + 1, .length = 2}};
+    static const struct {
+        struct locus_table table;
+        unsigned shards;
+        const char *sentence;
+    } wrong[] = {
+        {{.rows = 2 * KEYSPACE_RANGE_KEYS_MAX + 1, .length = 1}, 2, "let rank 0 choose"},
+        {{.rows = LOCUS_KEYS_MAX, .length = 1}, LOCUS_SHARDS_MAX, "use fewer rows"},
+        {{.name = "wide", .rows = (UINT64_C(1) << 30) + 1, .length = 1},
+         1,
+         "\"wide\" has 1073741825 keys in a shard"},
+        {{.rows = 1, .length = 1}, LOCUS_SHARDS_MAX + 1, "shards is 257"},
+    };
     CLOSED_BY(store_fini) struct store s;
-    CHECK_EQ(keyspace_shards_needed(tables, 1), 1);
-    CHECK_EQ(keyspace_shards_needed(tables, 2), 3);
-    CHECK_EQ(store_init(&s, tables, 2, 3, 1, 0), 0);
-}
-
-TEST(store, every_key_has_a_word_of_its_own)
-{
-    for (unsigned shards = 1; shards <= 41; shards += 4) {
-        struct store s;
-        open_mixed(&s, shards, 1, 0);
-        for (locus_key a = 0; a < MIXED_KEYS; a++) {
-            struct row_ref ref = store_row_ref(&s, a);
-            CHECK_EQ(*row_ref_word(ref), 0);
-            *row_ref_word(ref) = a + 1;
-            CHECK_EQ(ref.partition->length, a < 10 ? 3 : a < 11 ? 1000 : 16);
-            CHECK_EQ(ref.partition->row_bytes, ref.partition->length * 4);
-            CHECK(row_ref_usual_slot(ref) < ref.partition->keys);
-        }
-        for (locus_key a = 0; a < MIXED_KEYS; a++) {
-            CHECK_EQ(*row_ref_word(store_row_ref(&s, a)), a + 1);
-            *row_ref_word(store_row_ref(&s, a)) = 0;
-        }
-        store_fini(&s);
-    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        REFUSED(store_init(&s, &wrong[i].table, 1, wrong[i].shards, 1, 0), -EINVAL,
+                wrong[i].sentence);
+    CHECK_EQ(keyspace_shards_needed(&wrong[0].table, 1), 3);
+    CHECK_EQ(store_init(&s, &wrong[0].table, 1, 3, 1, 0), 0);
 }
 
 /* Blocks of keys with borders within, of a small table, and of one key alone. */
@@ -91,14 +70,6 @@ TEST(store, a_key_is_in_the_part_of_its_range_and_shard)
         }
         store_fini(&s);
     }
-}
-
-TEST(store, an_open_store_uses_no_row_memory)
-{
-    CLOSED_BY(store_fini) struct store s;
-    open_mixed(&s, 3, 1, 0);
-    CHECK_EQ(store_touched_bytes(&s), 0);
-    CHECK_EQ(store_held_rows(&s), 0);
 }
 
 struct ranges {
@@ -181,16 +152,6 @@ TEST(store, there_is_a_pair_for_every_key_and_another_one_while_the_last_one_wai
     }
 }
 
-TEST(store, held_rows_are_counted)
-{
-    CLOSED_BY(store_fini) struct store s;
-    const float row[1000] = {1};
-    open_mixed(&s, 3, 1, 0);
-    for (locus_key k = 0; k < MIXED_KEYS; k += 3) CHECK_EQ(row_set(store_row_ref(&s, k), row), 0);
-    CHECK_EQ(store_held_rows(&s), MIXED_KEYS / 3);
-    CHECK(store_touched_bytes(&s) > 0);
-}
-
 TEST(store, owned_keys_leave_out_those_that_are_elsewhere)
 {
     CLOSED_BY(store_fini) struct store s;
@@ -208,19 +169,6 @@ TEST(store, owned_keys_leave_out_those_that_are_elsewhere)
     CHECK_EQ(keys[0], 6);
     CHECK_EQ(row_put(store_row_ref(&s, 35), NULL), 0);
     CHECK_EQ(store_owned(&s, 35, keys, 3), 1);
-}
-
-TEST(store, wrong_descriptions_are_refused)
-{
-    struct store s;
-    struct locus_table t = {.name = "wide", .rows = (UINT64_C(1) << 30) + 1, .length = 1};
-    CHECK_EQ(store_init(&s, &t, 1, 1, 1, 0), -EINVAL);
-    CHECK_STR(locus_error(), "\"wide\" has 1073741825 keys in a shard");
-    CHECK_EQ(store_init(&s, &t, 0, 1, 1, 0), -EINVAL);
-    CHECK_EQ(store_init(&s, &t, 1, LOCUS_SHARDS_MAX + 1, 1, 0), -EINVAL);
-    t.rows = 0;
-    CHECK_EQ(store_init(&s, &t, 1, 1, 1, 0), -EINVAL);
-    CHECK_STR(locus_error(), "no rows");
 }
 
 /* Memory of the heap that was used before: as if the parts of an earlier store had been there,
@@ -265,7 +213,6 @@ TEST(store, an_init_that_fails_half_way_touches_nothing_of_others)
 /* ---- grace periods ---- */
 
 enum {
-    POLLS = 16,
     /* floats; the compiler does not know that rows are short, and warns of its copies of 33 */
     CAPACITY = 40,
 };
@@ -294,7 +241,6 @@ static void end_moving(struct moving **at)
     reader_fini(&m->a);
     reader_fini(&m->b);
     mover_fini(&m->mover);
-    CHECK_EQ(m->store.density.held_bytes >= 0, 1);
     store_fini(&m->store);
     free(m);
 }
@@ -315,21 +261,6 @@ static void take_row(struct moving *m, locus_key key)
              0);
 }
 
-static void poll(struct moving *m)
-{
-    for (int i = 0; i < POLLS; i++) mover_reclaim(&m->mover);
-}
-
-TEST(store, without_readers_a_slot_comes_back_soon)
-{
-    CLOSED_BY(end_moving) struct moving *m = moving_store(4, 16);
-    write_row(m, 2, 1);
-    take_row(m, 2);
-    CHECK_EQ(store_held_rows(&m->store), 1);
-    poll(m);
-    CHECK_EQ(store_held_rows(&m->store), 0);
-}
-
 /* There is always a section open, but never the same one for long. */
 TEST(store, sections_that_overlap_forever_do_not_hold_memory_forever)
 {
@@ -347,22 +278,6 @@ TEST(store, sections_that_overlap_forever_do_not_hold_memory_forever)
     }
     CHECK_EQ(store_held_rows(&m->store), 0);
     reader_end(&m->a);
-}
-
-TEST(store, many_rows_can_wait)
-{
-    CLOSED_BY(end_moving) struct moving *m = moving_store(5000, 16);
-    for (locus_key k = 0; k < 5000; k++) write_row(m, k, 1);
-    reader_begin(&m->a);
-    for (locus_key k = 0; k < 5000; k++) {
-        take_row(m, k);
-        mover_reclaim(&m->mover);
-    }
-    CHECK_EQ(store_held_rows(&m->store), 5000);
-    reader_end(&m->a);
-    poll(m);
-    CHECK_EQ(store_held_rows(&m->store), 0);
-    CHECK_EQ(m->store.density.held_bytes, 0);
 }
 
 TEST(store, the_end_of_a_mover_gives_everything_back)
@@ -421,24 +336,4 @@ TEST(store, who_waits_for_a_long_section_says_so_and_goes_on_when_it_ends)
     fclose(s.said);
     close(before);
     end_moving(&s.of);
-}
-
-TEST(store, what_another_mover_frees_is_no_concern_of_this_one)
-{
-    CLOSED_BY(end_moving) struct moving *m = moving_store(4, 16);
-    /* outlives its registration: the epoch knows its record until the store ends */
-    static struct mover other;
-    float row[CAPACITY];
-    bool written;
-    mover_init(&other, &m->store);
-    write_row(m, 0, 1);
-    write_row(m, 1, 1);
-    take_row(m, 0);
-    CHECK_EQ(
-        row_take(&other, store_row_ref(&m->store, 1), row, &written, directory_elsewhere(1, 1)), 0);
-    poll(m);
-    CHECK_EQ(store_held_rows(&m->store), 1);
-    for (int i = 0; i < POLLS; i++) mover_reclaim(&other);
-    CHECK_EQ(store_held_rows(&m->store), 0);
-    mover_fini(&other);
 }

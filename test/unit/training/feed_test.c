@@ -100,10 +100,8 @@ TEST(feed, what_cannot_be_is_refused)
     CHECK_EQ(locus_worker_close(w), 0);
     CHECK_EQ(locus_feed_open(w, count_up, &c, &portion, 1, &f), -EINVAL);
     CHECK(f == NULL);
-    CHECK_EQ(locus_feed_open(NULL, NULL, &c, &portion, 1, &f), -EINVAL);
-    CHECK_STR(locus_error(), "`fill` is NULL");
-    CHECK_EQ(locus_feed_open(NULL, count_up, &c, &portion, 0, &f), -EINVAL);
-    CHECK_STR(locus_error(), "there are no portions");
+    REFUSED(locus_feed_open(NULL, NULL, &c, &portion, 1, &f), -EINVAL, "`fill` is NULL");
+    REFUSED(locus_feed_open(NULL, count_up, &c, &portion, 0, &f), -EINVAL, "there are no portions");
     CHECK_EQ(locus_feed_open(NULL, count_up, &c, NULL, 1, &f), -EINVAL);
     CHECK_EQ(locus_feed_open(NULL, count_up, &c, &portion, 1, NULL), -EINVAL);
     CHECK(locus_feed_next(NULL) == NULL);
