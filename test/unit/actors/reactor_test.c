@@ -210,33 +210,6 @@ static int run(struct node *n, unsigned worker, enum request_kind kind, locus_ke
     return operations_wait(o, operation_submit(o, op));
 }
 
-static void push_and_pull(bool yields)
-{
-    CLOSED_BY(close_pair) struct pair *p = open_pair(yields);
-    float one[LENGTH], got[LENGTH];
-    locus_key key = remote_key(&p->node[0], 3);
-    for (int f = 0; f < LENGTH; f++) one[f] = 1;
-    for (int i = 1; i <= 300; i++) {
-        if (i % 50 == 0) usleep(1000); /* long enough for both reactors to fall asleep */
-        CHECK_EQ(run(&p->node[0], 0, REQUEST_PUSH, key, one), 0);
-        CHECK_EQ(run(&p->node[0], 1, REQUEST_PULL, key, got), 0);
-        for (int f = 0; f < LENGTH; f++) CHECK_EQ((int)got[f], i);
-    }
-    struct link_stats sent = {0};
-    reactor_add_link(p->node[0].reactor, 1, &sent);
-    CHECK(sent.bytes_sent > 300 * LENGTH * sizeof(float));
-}
-
-TEST(reactor, serves_a_worker_that_yields_while_it_waits)
-{
-    push_and_pull(true);
-}
-
-TEST(reactor, serves_a_worker_that_spins_while_it_waits)
-{
-    push_and_pull(false);
-}
-
 /* ---- the only worker of a node acts for its shard while it waits -------------------------------- */
 
 static bool is_shared(const struct pair *p)
@@ -372,28 +345,4 @@ TEST(reactor, one_that_asks_as_fast_as_it_is_served_leaves_others_their_turn)
     for (int i = 0; i < 10; i++) CHECK_EQ(run(&p->node[1], 0, REQUEST_PULL, key, got), 0);
     CHECK_EQ((int)got[0], 0);
     __atomic_store_n(&restless.goes_on, 0, __ATOMIC_RELAXED);
-}
-
-TEST(reactor, a_lost_peer_ends_what_is_in_flight_and_what_comes_later)
-{
-    CLOSED_BY(close_pair) struct pair *p = open_pair(true);
-    struct node *n = &p->node[0];
-    float values[LENGTH] = {0};
-    CHECK_EQ(run(n, 0, REQUEST_PULL, remote_key(n, 1), values), 0);
-    reactor_lose(p->node[1].reactor, 1, "gave up"); /* node 1 leaves, and says so on its link */
-    int rc = 0;
-    while (rc == 0) rc = run(n, 0, REQUEST_PULL, remote_key(n, 1), values);
-    CHECK_EQ(rc, -ECONNRESET);
-    CHECK_EQ(run(n, 1, REQUEST_PUSH, remote_key(n, 1), values), -ECONNRESET);
-    while (__atomic_load_n(&n->losses, __ATOMIC_ACQUIRE) == 0) usleep(100);
-    CHECK_EQ(n->lost_rank, 1);
-    CHECK_STR(n->reason, "gave up");
-}
-
-TEST(reactor, a_ticket_that_was_never_given_out_is_an_error)
-{
-    CLOSED_BY(close_pair) struct pair *p = open_pair(true);
-    CHECK_EQ(operations_wait(&p->node[0].operations[0], 5), -EINVAL);
-    CHECK_EQ(operations_wait(&p->node[0].operations[0], 0), 0);
-    CHECK(operations_done(&p->node[0].operations[0], 0));
 }

@@ -39,36 +39,6 @@ static void check_row(const float *row, locus_key key, float times)
     for (uint32_t i = 0; i < length_of(key); i++) CHECK(row[i] == times * element(key, i));
 }
 
-static void one_key_at_a_time(unsigned shards)
-{
-    locus *n = node_of_all_lengths(shards);
-    locus_worker *w = worker_of(n);
-    float *row = floats_of(100000);
-    for (locus_key k = 0; k < KEYS; k++) {
-        row[0] = 7;
-        CHECK_EQ(locus_pull(w, &k, 1, row), 0);
-        check_row(row, k, 0);
-        fill(row, k);
-        CHECK_EQ(k % 2 ? locus_push(w, &k, 1, row) : locus_set(w, &k, 1, row), 0);
-        CHECK_EQ(locus_push(w, &k, 1, row), 0);
-    }
-    for (locus_key k = 0; k < KEYS; k++) {
-        CHECK_EQ(locus_pull(w, &k, 1, row), 0);
-        check_row(row, k, 2);
-        fill(row, k);
-        CHECK_EQ(locus_set(w, &k, 1, row), 0);
-        CHECK_EQ(locus_pull_local(w, k, row), 0);
-        check_row(row, k, 1);
-    }
-    free(row);
-    close_both(n, w);
-}
-
-TEST(access, rows_of_any_length_one_key_at_a_time)
-{
-    for (unsigned shards = 1; shards <= 7; shards += shards == 3 ? 4 : 1) one_key_at_a_time(shards);
-}
-
 static void mixed_lengths(unsigned shards)
 {
     locus *n = node_of_all_lengths(shards);
@@ -89,6 +59,14 @@ static void mixed_lengths(unsigned shards)
     CHECK_EQ(locus_push(w, keys, KEYS, updates), 0);
     CHECK_EQ(locus_pull(w, keys, KEYS, rows), 0);
     for (int i = 0; i < KEYS; i++) check_row(rows + offset[i], keys[i], 2);
+    for (int i = 0; i < KEYS; i++) { /* one key at a time */
+        CHECK_EQ(locus_pull(w, &keys[i], 1, rows), 0);
+        check_row(rows, keys[i], 2);
+        CHECK_EQ(locus_push(w, &keys[i], 1, updates + offset[i]), 0);
+        CHECK_EQ(locus_pull_local(w, keys[i], rows), 0);
+        check_row(rows, keys[i], 3);
+        CHECK_EQ(locus_set(w, &keys[i], 1, updates + offset[i]), 0);
+    }
     CHECK_EQ(locus_set(w, keys, KEYS, updates), 0);
     CHECK_EQ(locus_pull(w, keys, KEYS, rows), 0);
     for (int i = 0; i < KEYS; i++) check_row(rows + offset[i], keys[i], 1);
@@ -168,16 +146,6 @@ TEST_ON_NODE(access, a_key_out_of_range_is_named_and_nothing_is_done, 10, 2)
     check_same(rows, before, 4);
 }
 
-TEST_ON_NODE(access, reading_a_row_never_written_does_not_write_it, 1000, 16)
-{
-    float row[16];
-    for (locus_key k = 0; k < 1000; k++) {
-        memset(row, 0xff, sizeof row);
-        CHECK_EQ(locus_pull(w, &k, 1, row), 0);
-        for (int i = 0; i < 16; i++) CHECK(row[i] == 0);
-    }
-}
-
 /* ---- asynchronous forms ---- */
 
 TEST_ON_NODE(access, asynchronous_calls_are_complete_when_all_rows_are_here, 10, 2)
@@ -198,13 +166,8 @@ TEST_ON_NODE(access, asynchronous_calls_are_complete_when_all_rows_are_here, 10,
     CHECK_EQ(t, 0);
     CHECK(locus_done(w, 0));
     CHECK_EQ(locus_wait(w, 0), 0);
-    CHECK_EQ(locus_wait(w, 0), 0);
     CHECK_EQ(locus_wait_all(w), 0);
-}
-
-TEST_ON_NODE(access, a_ticket_never_given_out_is_refused, 10, 2)
-{
-    REFUSED(locus_wait(w, 4711), -EINVAL, "ticket 4711");
+    REFUSED(locus_wait(w, 4711), -EINVAL, "ticket 4711"); /* never given out */
 }
 
 TEST(access, a_view_of_a_row_never_written_is_zeros_until_it_is_asked_for_again)

@@ -165,30 +165,6 @@ TEST(bf16_tables, do_so_on_two_nodes)
     }
 }
 
-/* To nearest, nothing would be left of them. */
-TEST(bf16_tables, small_steps_add_up)
-{
-    enum { COLUMNS = 64, STEPS = 4096 };
-    struct locus_table table = {.rows = 1, .length = COLUMNS, .element = LOCUS_BF16};
-    float first[COLUMNS];
-    for (int run = 0; run < 2; run++) {
-        locus *n = node_of(&table, 1, 1, 1);
-        locus_worker *w = worker_of(n);
-        const locus_key key = 0;
-        float row[COLUMNS], mean = 0;
-        for (int i = 0; i < COLUMNS; i++) row[i] = 1;
-        CHECK_EQ(locus_set(w, &key, 1, row), 0);
-        for (int i = 0; i < COLUMNS; i++) row[i] = 1.0f / STEPS;
-        for (int step = 0; step < STEPS; step++) CHECK_EQ(locus_push(w, &key, 1, row), 0);
-        CHECK_EQ(locus_pull(w, &key, 1, row), 0);
-        for (int i = 0; i < COLUMNS; i++) mean += row[i] / COLUMNS;
-        CHECK(fabsf(mean - 2) < 0.1f); /* 8 standard deviations */
-        if (run) CHECK(is_equal(row, first, COLUMNS));
-        memcpy(first, row, sizeof row);
-        close_both(n, w);
-    }
-}
-
 TEST(bf16_tables, have_no_view_and_half_the_memory)
 {
     struct locus_table table = {.rows = 1000, .length = 64, .element = LOCUS_BF16};
@@ -232,28 +208,11 @@ static void check_saved(locus_worker *w, const struct saved *s)
     }
 }
 
-static void check_sample(locus *n, locus_worker *w, const struct saved *s)
-{
-    enum { SAMPLE = 30 };
-    locus_distribution *d;
-    locus_sample sample;
-    locus_key keys[SAMPLE];
-    float values[SAMPLE * LENGTH];
-    CHECK_EQ(locus_distribution_uniform(n, 0, ROWS, LOCUS_BOUNDED, 0, &d), 0);
-    CHECK_EQ(locus_prepare_sample(w, d, SAMPLE, 0, 1, &sample), 0);
-    CHECK_EQ(locus_pull_sample(w, sample, SAMPLE, keys, values), 0);
-    for (size_t i = 0; i < SAMPLE; i++)
-        CHECK(is_equal(values + i * LENGTH, s->row[keys[i]], LENGTH));
-    CHECK_EQ(locus_finish_sample(w, sample), 0);
-    locus_distribution_free(d);
-}
-
 static void restore_and_save(struct pair *p, int rank)
 {
     const struct saved *s = p->context;
     CHECK_EQ(locus_restore(p->worker[rank], s->folder), 0);
     check_saved(p->worker[rank], s);
-    check_sample(p->node[rank], p->worker[rank], s);
     CHECK_EQ(locus_checkpoint(p->worker[rank], s->folder), 0);
 }
 
@@ -282,7 +241,6 @@ static void check_comes_back(enum locus_optimizer o)
     w = worker_of(n);
     CHECK_EQ(locus_restore(w, folder_path(s.folder, "checkpoint-000002")), 0);
     check_saved(w, &s);
-    check_sample(n, w, &s);
     close_both(n, w);
 }
 

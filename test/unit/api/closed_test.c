@@ -170,6 +170,28 @@ TEST(closed, what_is_kept_is_bounded)
     scene_begin(&s);
 }
 
+static void refuses_counts(const struct scene *s, size_t n, const char *why)
+{
+    const locus_key key = 1;
+    float value[LENGTH];
+    locus_ticket ticket;
+    REFUSED(locus_pull(s->worker, &key, n, value), -EINVAL, why);
+    REFUSED(locus_push(s->worker, &key, n, value), -EINVAL, why);
+    REFUSED(locus_set(s->worker, &key, n, value), -EINVAL, why);
+    REFUSED(locus_pull_async(s->worker, &key, n, value, &ticket), -EINVAL, why);
+    REFUSED(locus_localize(s->worker, &key, n), -EINVAL, why);
+    REFUSED(locus_localize_async(s->worker, &key, n, &ticket), -EINVAL, why);
+    REFUSED(locus_intent(s->worker, &key, n, 1, 2), -EINVAL, why);
+    REFUSED(locus_unintend(s->worker, &key, n), -EINVAL, why);
+    REFUSED(locus_loader_intent(s->loader, &key, n, 1, 2), -EINVAL, why);
+}
+
+TEST_WITH(closed, more_keys_than_memory_has_are_refused, scene, s)
+{
+    refuses_counts(s, SIZE_MAX, "no array has so many keys");
+    refuses_counts(s, SIZE_MAX / sizeof(locus_key), "no array has so many keys");
+}
+
 TEST_WITH(closed, null_is_refused_by_every_call, scene, s)
 {
     refuses_accesses(NULL, -EINVAL, "the worker is NULL");
@@ -184,26 +206,6 @@ TEST_WITH(closed, null_is_refused_by_every_call, scene, s)
     REFUSED(locus_stats_read_sized(s->node, NULL, 8), -EINVAL, "the result is NULL");
     REFUSED(locus_histogram_read(s->node, LOCUS_HOPS, NULL), -EINVAL, "the result is NULL");
     locus_config_init((struct locus_config *)NULL);
-}
-
-TEST_WITH(closed, more_keys_than_memory_has_are_refused, scene, s)
-{
-    static const size_t counts[] = {SIZE_MAX, SIZE_MAX / sizeof(locus_key)};
-    const locus_key key = 1;
-    float value[LENGTH];
-    locus_ticket ticket;
-    for (size_t i = 0; i < 2; i++) {
-        size_t n = counts[i];
-        REFUSED(locus_pull(s->worker, &key, n, value), -EINVAL, "no array has so many keys");
-        REFUSED(locus_push(s->worker, &key, n, value), -EINVAL, "no array has so many keys");
-        REFUSED(locus_set(s->worker, &key, n, value), -EINVAL, "no array has so many keys");
-        REFUSED(locus_pull_async(s->worker, &key, n, value, &ticket), -EINVAL, "so many keys");
-        REFUSED(locus_localize(s->worker, &key, n), -EINVAL, "no array has so many keys");
-        REFUSED(locus_localize_async(s->worker, &key, n, &ticket), -EINVAL, "so many keys");
-        REFUSED(locus_intent(s->worker, &key, n, 1, 2), -EINVAL, "so many keys");
-        REFUSED(locus_unintend(s->worker, &key, n), -EINVAL, "no array has so many keys");
-        REFUSED(locus_loader_intent(s->loader, &key, n, 1, 2), -EINVAL, "so many keys");
-    }
 }
 
 /* ---- schedules ---- */

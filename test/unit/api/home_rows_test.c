@@ -85,20 +85,6 @@ TEST(home_rows, rows_that_are_zero_are_passed_over_and_no_others)
     close_both(n, w);
 }
 
-TEST_ON_NODE(home_rows, who_looks_may_end_it, 100, 1)
-{
-    static struct seen s;
-    const locus_key keys[] = {1, 2};
-    const float ones[] = {1, 1};
-    struct slice dealt = {.table = 0}, slice;
-    CHECK_EQ(locus_set(w, keys, 2, ones), 0);
-    s.keyspace = &w->store->keyspace;
-    s.rc = -ECANCELED;
-    CHECK(home_rows_deal(w->store, &dealt, &slice));
-    CHECK_EQ(home_rows_each(w, &slice, see, &s), -ECANCELED);
-    CHECK_EQ(s.rows, 1);
-}
-
 /* More that are elsewhere than are pulled at once; rows that are longer than that memory. */
 TEST(home_rows, a_row_that_is_elsewhere_is_seen_by_its_home)
 {

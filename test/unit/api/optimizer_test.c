@@ -207,20 +207,21 @@ static void add_one(void *context, float *row, uint32_t length)
     for (uint32_t i = 0; i < length; i++) row[i] += 1;
 }
 
-TEST(optimizer, a_call_of_the_other_kind_of_table_is_refused)
+TEST(optimizer, calls_refuse_the_other_kind_of_table)
 {
     struct model m;
     int calls = 0;
     float one = 1;
     open_model(&m, LOCUS_ADAM, 1);
-    REFUSED(locus_change_local(m.worker, PLAIN, add_one, NULL), -EINVAL,
+    locus_worker *w = m.worker;
+    REFUSED(locus_change_local(w, PLAIN, add_one, NULL), -EINVAL,
             "has an optimizer: call locus_step_local");
-    REFUSED(locus_step_local(m.worker, 0, half_of, &calls), -EINVAL,
+    REFUSED(locus_step_local(w, 0, half_of, &calls), -EINVAL,
             "has no optimizer: call locus_change_local");
-    REFUSED(locus_step_local(m.worker, PLAIN, NULL, &calls), -EINVAL, "`gradient` is NULL");
-    REFUSED(locus_step_along(m.worker, 0, &one, 1, 0), -EINVAL,
+    REFUSED(locus_step_local(w, PLAIN, NULL, &calls), -EINVAL, "`gradient` is NULL");
+    REFUSED(locus_step_along(w, 0, &one, 1, 0), -EINVAL,
             "locus_step_along: the table of key 0 has no optimizer");
-    REFUSED(locus_step_along(m.worker, PLAIN, NULL, 1, 0), -EINVAL,
+    REFUSED(locus_step_along(w, PLAIN, NULL, 1, 0), -EINVAL,
             "locus_step_along: `direction` is NULL");
     CHECK_EQ(calls, 0);
     REFUSED(locus_table_rate(m.node, 0, 0.1), -EINVAL, "table 0 has no optimizer");
@@ -228,11 +229,10 @@ TEST(optimizer, a_call_of_the_other_kind_of_table_is_refused)
     REFUSED(locus_table_steps(m.node, 0, 1), -EINVAL,
             "locus_table_steps: table 0 has no optimizer");
     const double wrong[] = {-1, (double)NAN, (double)INFINITY, 1e39};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         REFUSED(locus_table_rate(m.node, 1, wrong[i]), -EINVAL, "must be 0 or above, and finite");
-    }
     check_rows(&m);
-    close_both(m.node, m.worker);
+    close_both(m.node, w);
 }
 
 TEST(optimizer, what_a_table_cannot_have_is_named)

@@ -59,16 +59,6 @@ static void overwrite(const struct scene *s)
     for (locus_key key = 0; key < 2 * ROWS; key++) set(s, key, -7);
 }
 
-TEST_WITH(restore, rows_are_those_of_the_checkpoint_and_the_others_zero, scene, s)
-{
-    overwrite(s);
-    CHECK_EQ(locus_restore(s->worker, s->folder), 0);
-    check_is_restored(s);
-    overwrite(s);
-    CHECK_EQ(locus_restore(s->worker, folder_path(s->folder, "checkpoint-000001")), 0);
-    check_is_restored(s);
-}
-
 /* As large as one may be, and none. */
 TEST_WITH(restore, a_record_comes_back, scene, s)
 {
@@ -97,6 +87,9 @@ TEST_WITH(restore, a_record_comes_back, scene, s)
 
 TEST_WITH(restore, of_several_the_newest_is_taken_unless_one_is_named, scene, s)
 {
+    overwrite(s);
+    CHECK_EQ(locus_restore(s->worker, s->folder), 0);
+    check_is_restored(s);
     overwrite(s);
     CHECK_EQ(locus_checkpoint(s->worker, s->folder), 0);
     set(s, 0, 5);
@@ -169,27 +162,6 @@ TEST_WITH(restore, tables_that_differ_are_named, scene, s)
     check_tables(s, t, 1, "table \"items\" of ");
 }
 
-TEST_WITH(restore, a_file_that_is_damaged_changes_nothing, scene, s)
-{
-    char file[2 * FOLDER_PATH_BYTES];
-    unsigned char byte;
-    snprintf(file, sizeof file, "%s",
-             folder_path(s->folder, "checkpoint-000001/0-0-0.safetensors"));
-    int fd = open(file, O_RDWR | O_CLOEXEC);
-    off_t at = lseek(fd, 0, SEEK_END) - 100;
-    CHECK_EQ(pread(fd, &byte, 1, at), 1);
-    byte ^= 1;
-    CHECK_EQ(pwrite(fd, &byte, 1, at), 1);
-    refuses(s, s->folder, -EBADMSG, "0-0-0.safetensors");
-    byte ^= 1;
-    CHECK_EQ(pwrite(fd, &byte, 1, at), 1);
-    close(fd);
-    CHECK_EQ(locus_restore(s->worker, s->folder), 0);
-    check_is_restored(s);
-    CHECK_EQ(unlink(file), 0);
-    refuses(s, s->folder, -EBADMSG, "it is missing");
-}
-
 /* ---- the newest is damaged ---- */
 
 /* Three more, in which all rows are 10, 20 and 30. */
@@ -230,6 +202,7 @@ TEST_WITH(restore, where_the_newest_are_damaged_an_older_one_is_taken_and_all_ar
     cut(s, "checkpoint-000003/0-0-0.safetensors");
     CLOSED_BY(free_at) char *heard = restore_and_hear(s, 0);
     for (locus_key key = 0; key < 2 * ROWS; key++) CHECK(get(s, key) == 10);
+    refuses(s, folder_path(s->folder, "checkpoint-000003"), -EBADMSG, "is damaged"); /* named */
     CHECK_STR(heard, "checkpoint-000004/" MANIFEST_NAME " is damaged: ");
     CHECK_STR(heard, "; going on from the one before, ");
     CHECK_STR(heard, "node 0: ");
@@ -249,13 +222,6 @@ TEST_WITH(restore, where_all_are_damaged_the_newest_is_named_and_nothing_changes
     CHECK_STR(locus_error(), "locus_restore: node 0: /");
     CHECK_STR(locus_error(), "checkpoint-000004/0-0-0.safetensors is damaged: ");
     for (locus_key key = 0; key < 2 * ROWS; key++) CHECK(get(s, key) == -7);
-}
-
-TEST_WITH(restore, one_that_is_named_is_the_only_one, scene, s)
-{
-    write_more(s);
-    cut(s, "checkpoint-000003/0-0-0.safetensors");
-    refuses(s, folder_path(s->folder, "checkpoint-000003"), -EBADMSG, "is damaged");
 }
 
 /* A row whose values are zero has state, too. */

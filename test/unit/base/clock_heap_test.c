@@ -2,12 +2,6 @@
 
 #include "test.h"
 
-TEST(clock_heap, an_empty_one_has_nothing_due)
-{
-    CLOSED_BY(clock_heap_fini) struct clock_heap h = {0};
-    CHECK_EQ(clock_heap_first(&h), INT64_MAX);
-}
-
 /* 7 and 1000 have no factor in common: each clock once, in an order that is none. */
 TEST(clock_heap, gives_the_earliest_first_whatever_the_order_of_adding)
 {

@@ -366,60 +366,41 @@ static void bind_process(int unit)
     closedir(tasks);
 }
 
-TEST(pinning, loads_a_single_unit_when_bound_to_one)
-{
-    cpu_set_t set = affinity();
-    int unit = first_unit(&set);
-    bind_process(unit);
-    CHECK_EQ(pinning_machine_load(&machine, NULL, NULL), 0);
-    CHECK_EQ(machine.units, 1);
-    CHECK_EQ(machine.core[0].unit[0], unit);
-    pinning_machine_fini(&machine);
-}
-
 static void *wait_for_end_of_pipe(void *fd)
 {
     char byte;
     return read(*(int *)fd, &byte, 1) == 0 ? NULL : fd;
 }
 
-TEST(pinning, loads_what_other_threads_may_use_when_the_caller_is_bound)
+/* What other threads may use counts where the caller alone is bound. */
+TEST(pinning, apply_binds_the_calling_thread_and_load_sees_what_the_process_may_use)
 {
-    cpu_set_t set = affinity();
+    cpu_set_t before = affinity();
+    struct pinning_place place = {first_unit(&before), 0};
     int ends[2];
     pthread_t other;
     CHECK_EQ(pipe(ends), 0);
     CHECK_EQ(pthread_create(&other, NULL, wait_for_end_of_pipe, &ends[0]), 0);
-    CHECK_EQ(pinning_apply((struct pinning_place){first_unit(&set), 0}), 0);
-    CHECK_EQ(pinning_machine_load(&machine, NULL, NULL), 0);
-    CHECK_EQ(machine.units, CPU_COUNT(&set));
-    pinning_machine_fini(&machine);
-    close(ends[1]);
-    CHECK_EQ(pthread_join(other, NULL), 0);
-    close(ends[0]);
-}
-
-TEST(pinning, binds_the_calling_thread)
-{
-    cpu_set_t before = affinity();
-    struct pinning_place place = {first_unit(&before), 0};
     CHECK_EQ(pinning_apply((struct pinning_place){PINNING_NONE, PINNING_NONE}), 0);
     cpu_set_t same = affinity();
     CHECK(CPU_EQUAL(&before, &same));
+    if (!CPU_ISSET(PINNING_UNITS_MAX - 1, &before)) /* or this machine has all units */
+        REFUSED(pinning_apply((struct pinning_place){PINNING_UNITS_MAX - 1, 0}), -EINVAL,
+                "processing unit 1023");
     CHECK_EQ(pinning_apply(place), 0);
     cpu_set_t after = affinity();
     CHECK_EQ(CPU_COUNT(&after), 1);
     CHECK_EQ(sched_getcpu(), place.unit);
-}
-
-TEST(pinning, reports_a_unit_that_does_not_exist)
-{
-    cpu_set_t before = affinity();
-    if (CPU_ISSET(PINNING_UNITS_MAX - 1, &before)) SKIP("this machine has all units");
-    REFUSED(pinning_apply((struct pinning_place){PINNING_UNITS_MAX - 1, 0}), -EINVAL,
-            "processing unit 1023");
-    cpu_set_t after = affinity();
-    CHECK(CPU_EQUAL(&before, &after));
+    CHECK_EQ(pinning_machine_load(&machine, NULL, NULL), 0);
+    CHECK_EQ(machine.units, CPU_COUNT(&before));
+    close(ends[1]);
+    CHECK_EQ(pthread_join(other, NULL), 0);
+    close(ends[0]);
+    bind_process(place.unit);
+    CHECK_EQ(pinning_machine_load(&machine, NULL, NULL), 0);
+    CHECK_EQ(machine.units, 1);
+    CHECK_EQ(machine.core[0].unit[0], place.unit);
+    pinning_machine_fini(&machine);
 }
 
 static void *batch(void *policy)

@@ -149,20 +149,6 @@ TEST(blocks, what_was_sealed_is_read_again_or_nothing)
     free(bytes);
 }
 
-TEST(blocks, nobody_writes_over_a_file)
-{
-    char f[FOLDER_PATH_BYTES];
-    folder_new(f);
-    CLOSED_BY(blocks_fini) struct blocks b;
-    char text[DIGEST_TEXT];
-    CHECK_EQ(blocks_init(&b), 0);
-    CHECK_EQ(blocks_create(&b, folder_path(f, "file"), 0), 0);
-    CHECK_EQ(blocks_finish(&b, "", 0, text), 0);
-    CHECK_EQ(blocks_create(&b, folder_path(f, "file"), 0), -EEXIST);
-    CHECK_EQ(blocks_create(&b, folder_path(f, "no/file"), 0), -ENOENT);
-    CHECK_EQ(blocks_open(&b, folder_path(f, "none"), 0, 1, NULL), -ENOENT);
-}
-
 /* As when somebody gives up in the middle. */
 TEST(blocks, may_end_while_some_are_under_way)
 {

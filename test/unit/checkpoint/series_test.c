@@ -11,18 +11,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The test's folder, and what series_create() says. */
+static char f[FOLDER_PATH_BYTES], name[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
+
 /* A whole one, without tables; its number. */
-static unsigned long commit(const char *f)
+static unsigned long commit(const char *folder)
 {
-    char name[SERIES_NAME], file[2 * SERIES_NAME], nonce[MANIFEST_NONCE + 1];
+    char file[2 * SERIES_NAME];
     struct manifest m = {.nodes = 1};
-    CHECK_EQ(series_create(f, name, nonce), 0);
+    CHECK_EQ(series_create(folder, name, nonce), 0);
     m.number = strtoul(strrchr(name, '-') + 1, NULL, 10);
     memcpy(m.nonce, nonce, sizeof nonce);
     CHECK_EQ(manifest_add_table(&m, "one", 10, 4, 0, LOCUS_NO_OPTIMIZER, LOCUS_F32), 0);
     snprintf(file, sizeof file, "%s/0-0-0.safetensors", name);
-    folder_write(f, file, "rows", 4);
-    CHECK_EQ(series_commit(f, name, &m), 0);
+    folder_write(folder, file, "rows", 4);
+    CHECK_EQ(series_commit(folder, name, &m), 0);
     unsigned long number = m.number;
     manifest_fini(&m);
     return number;
@@ -33,20 +36,20 @@ struct seen {
     unsigned count;
 };
 
-static int see(void *context, const char *name)
+static int see(void *context, const char *found)
 {
     struct seen *s = context;
     CHECK(s->count < 16);
-    s->number[s->count++] = strtoul(strrchr(name, '-') + 1, NULL, 10);
+    s->number[s->count++] = strtoul(strrchr(found, '-') + 1, NULL, 10);
     return 0;
 }
 
 /* "7 6 5": the whole ones. */
-static void has(const char *f, const char *numbers)
+static void has(const char *folder, const char *numbers)
 {
     char text[256] = "";
     struct seen s = {.count = 0};
-    CHECK_EQ(series_list(f, see, &s), 0);
+    CHECK_EQ(series_list(folder, see, &s), 0);
     for (unsigned i = 0; i < s.count; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), i ? " %lu" : "%lu", s.number[i]);
     CHECK_EQ(strcmp(text, numbers), 0);
@@ -54,9 +57,8 @@ static void has(const char *f, const char *numbers)
 
 TEST(series, the_newest_that_is_whole_is_found)
 {
-    char f[FOLDER_PATH_BYTES];
     folder_new(f);
-    char name[SERIES_NAME], unfinished[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
+    char unfinished[SERIES_NAME];
     REFUSED(series_newest(f, name), -ENOENT, "there is no checkpoint in ");
     CHECK_EQ(commit(f), 1);
     CHECK_EQ(commit(f), 2);
@@ -71,9 +73,7 @@ TEST(series, the_newest_that_is_whole_is_found)
 
 TEST(series, a_folder_that_is_not_there_is_made_but_not_its_parent)
 {
-    char f[FOLDER_PATH_BYTES];
     folder_new(f);
-    char name[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
     CHECK_EQ(series_create(folder_path(f, "new"), name, nonce), 0);
     REFUSED(series_create(folder_path(f, "no/new"), name, nonce), -ENOENT,
             "cannot make the folder of checkpoints");
@@ -83,9 +83,8 @@ TEST(series, a_folder_that_is_not_there_is_made_but_not_its_parent)
 /* A folder of the same name on another node's own disk has another token, or none. */
 TEST(series, the_token_says_that_it_is_one_folder)
 {
-    char f[FOLDER_PATH_BYTES];
     folder_new(f);
-    char name[SERIES_NAME], nonce[MANIFEST_NONCE + 1], other[MANIFEST_NONCE + 1];
+    char other[MANIFEST_NONCE + 1];
     CHECK_EQ(series_create(f, name, nonce), 0);
     CHECK_EQ(strlen(nonce), MANIFEST_NONCE);
     CHECK_EQ(series_check(folder_path(f, name), nonce), 0);
@@ -98,9 +97,7 @@ TEST(series, the_token_says_that_it_is_one_folder)
 
 TEST(series, older_ones_go_and_what_was_never_finished)
 {
-    char f[FOLDER_PATH_BYTES];
     folder_new(f);
-    char name[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
     CHECK_EQ(commit(f), 1);
     CHECK_EQ(series_create(f, name, nonce), 0); /* 2: given up */
     CHECK_EQ(commit(f), 3);
@@ -114,17 +111,10 @@ TEST(series, older_ones_go_and_what_was_never_finished)
 
 /* ---- what is not ours ---- */
 
-static void rename_in(const char *f, const char *from, const char *to)
-{
-    char old[FOLDER_PATH_BYTES];
-    snprintf(old, sizeof old, "%s", folder_path(f, from));
-    CHECK_EQ(rename(old, folder_path(f, to)), 0);
-}
-
-static bool is_there(const char *f, const char *name)
+static bool is_there(const char *folder, const char *file)
 {
     struct stat about;
-    return lstat(folder_path(f, name), &about) == 0;
+    return lstat(folder_path(folder, file), &about) == 0;
 }
 
 /* As other programs name folders, with names in them that locus also uses. */
@@ -134,7 +124,7 @@ TEST(series, folders_of_other_programs_stay_and_do_not_count)
         "pytorch_model.bin", "0-0-0.safetensors", "nonce", "0.part",
         "manifest.json.new", "manifest.json"};
     enum { THEIRS = sizeof theirs / sizeof *theirs };
-    char f[FOLDER_PATH_BYTES], path[64], file[128], name[SERIES_NAME];
+    char path[64], file[128];
     folder_new(f);
     CHECK_EQ(commit(f), 1);
     /* with no manifest, and with one */
@@ -162,7 +152,6 @@ TEST(series, folders_of_other_programs_stay_and_do_not_count)
 
 TEST(series, what_others_put_into_a_checkpoint_stays)
 {
-    char f[FOLDER_PATH_BYTES];
     folder_new(f);
     CHECK_EQ(commit(f), 1);
     folder_write(f, "checkpoint-000001/notes.txt", "mine", 4);
@@ -180,8 +169,7 @@ TEST(series, what_others_put_into_a_checkpoint_stays)
 
 TEST(series, nothing_is_removed_through_a_link)
 {
-    char f[FOLDER_PATH_BYTES], archive[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
-    char name[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
+    char archive[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
     folder_new(f);
     folder_new(archive);
     CHECK_EQ(commit(archive), 1);
@@ -210,69 +198,30 @@ TEST(series, nothing_is_removed_through_a_link)
     CHECK(is_there(f, "checkpoint-000003/0-0-0.safetensors"));
 }
 
-/* As when the power went: the next one goes on with it. */
-TEST(series, a_removal_that_was_interrupted_is_completed)
-{
-    char f[FOLDER_PATH_BYTES];
-    folder_new(f);
-    CHECK_EQ(commit(f), 1);
-    folder_write(f, "checkpoint-000001/0-0-1.safetensors", "rows", 4);
-    rename_in(f, "checkpoint-000001/manifest.json", "checkpoint-000001/manifest.json.new");
-    CHECK_EQ(unlink(folder_path(f, "checkpoint-000001/0-0-0.safetensors")), 0);
-    CHECK_EQ(commit(f), 2);
-    series_retain(f, 3);
-    CHECK(!is_there(f, "checkpoint-000001"));
-    has(f, "2");
-}
-
-TEST(series, numbers_near_the_largest_hide_nothing)
+TEST(series, other_names_near_the_largest_number_or_not_hide_nothing)
 {
     static const char *const others[] = {
         "checkpoint-18446744073709551615", "checkpoint-18446744073709551614",
         "checkpoint-9223372036854775807", "checkpoint-9223372036854775806",
-        "checkpoint-1000000000000000"};
-    char f[FOLDER_PATH_BYTES], name[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
+        "checkpoint-1000000000000000",
+        /* no numbers of checkpoints */
+        "checkpoint-1", "checkpoint-00000a", "checkpoint-0000001", "notes"};
     folder_new(f);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         CHECK_EQ(mkdir(folder_path(f, others[i]), 0700), 0);
+    folder_write(f, "manifest.json", "{\"name\": \"an app\"}", 18);
     CHECK_EQ(commit(f), 1);
     has(f, "1");
+    CHECK_EQ(series_newest(f, name), 0);
+    CHECK_EQ(series_older(f, name), -ENOENT);
+    series_retain(f, 1);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        CHECK_EQ(access(folder_path(f, others[i]), F_OK), 0);
     CHECK_EQ(mkdir(folder_path(f, "checkpoint-999999999999998"), 0700), 0);
     CHECK_EQ(commit(f), 999999999999999);
     has(f, "999999999999999 1");
     REFUSED(series_create(f, name, nonce), -EOVERFLOW,
             "checkpoint-999999999999999 has the last number");
-}
-
-/* The folder is that of a program that has a manifest.json of its own. */
-TEST(series, another_programs_manifest_beside_checkpoints_is_not_taken_for_theirs)
-{
-    char f[FOLDER_PATH_BYTES], name[SERIES_NAME];
-    folder_new(f);
-    folder_write(f, "manifest.json", "{\"name\": \"an app\"}", 18);
-    CHECK_EQ(commit(f), 1);
-    CHECK_EQ(series_newest(f, name), 0);
-    CHECK_STR(name, "checkpoint-000001");
-    CHECK_EQ(series_older(f, name), -ENOENT);
-    CHECK_EQ(commit(f), 2);
-    snprintf(name, sizeof name, "checkpoint-000002");
-    CHECK_EQ(series_older(f, name), 0);
-    CHECK_STR(name, "checkpoint-000001");
-}
-
-TEST(series, other_names_are_nobodys_business)
-{
-    static const char *const others[] = {"checkpoint-1", "checkpoint-00000a", "checkpoint-0000001",
-                                         "notes"};
-    char f[FOLDER_PATH_BYTES];
-    folder_new(f);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        CHECK_EQ(mkdir(folder_path(f, others[i]), 0700), 0);
-    CHECK_EQ(commit(f), 1);
-    series_retain(f, 1);
-    has(f, "1");
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        CHECK_EQ(access(folder_path(f, others[i]), F_OK), 0);
 }
 
 static void keeps(const char *text, int rc, unsigned expected)

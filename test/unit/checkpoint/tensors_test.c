@@ -169,15 +169,6 @@ TEST_WITH(tensors, a_table_that_comes_again_begins_a_file, scene, s)
     CHECK_EQ(f[1].section[0].rows, 1);
 }
 
-TEST(tensors, without_rows_there_is_no_file)
-{
-    struct scene s;
-    scene_begin(&s);
-    CHECK_EQ(tensors_end(&s.tensors), 0);
-    CHECK_EQ(s.tensors.files.files, 0);
-    scene_end(&s); /* an empty folder */
-}
-
 /* ---- errors ---- */
 
 TEST_WITH(tensors, a_file_that_cannot_be_written_is_named, scene, s)

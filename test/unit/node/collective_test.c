@@ -191,20 +191,6 @@ TEST(collective, who_opens_while_the_first_one_ends_comes_after_both)
     collective_fini(&shared);
 }
 
-TEST(collective, who_is_late_does_not_wait_for_the_lost)
-{
-    pthread_t thread;
-    int result = 1;
-    open_two_close_one();
-    CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
-    CHECK_EQ(collective_open(&shared), 1);
-    CHECK_EQ(pthread_create(&thread, NULL, quiesce_late, &result), 0);
-    collective_fail(&shared, -ECONNRESET);
-    CHECK_EQ(pthread_join(thread, NULL), 0);
-    CHECK_EQ(result, -ECONNRESET);
-    collective_fini(&shared);
-}
-
 /* ---- words ---- */
 
 static void *say_nothing(void *rc)

@@ -183,43 +183,6 @@ TEST_OF_REPLICA(collects_what_an_edit_adds, 0)
     check_row(row, 5, 2);
 }
 
-/* Whoever finds the mark needs the latch alone, and nobody need be told. */
-static void change_by_latch(struct fixture *f, struct row_ref s, int done)
-{
-    struct ramp ramp;
-    const struct row_edit edit = edit_of(&ramp);
-    CHECK_EQ(row_edit_own(s, &edit), -EAGAIN);
-    CHECK_EQ(row_write_own(s, row_of(1, 0), ROW_ADD), -EAGAIN);
-    CHECK_EQ(ramp.calls, 0);
-    CHECK_EQ(row_add(s, row_of(1, 0)), done);
-    CHECK_EQ(marked(f), 1);
-    uint64_t version = directory_version(row_word(s));
-    CHECK_EQ(row_edit_own(s, &edit), done);
-    CHECK_EQ(row_write_own(s, row_of(1, 0), ROW_ADD), done);
-    CHECK_EQ(directory_version(row_word(s)), version + 2);
-    CHECK_EQ(marked(f), 0);
-    CHECK(directory_try_latch(row_ref_word(s), row_word(s)));
-    CHECK_EQ(row_edit_own(s, &edit), -EAGAIN);
-    directory_publish(row_ref_word(s), directory_load(row_ref_word(s)) & ~DIRECTORY_LATCH);
-}
-
-TEST_OF_REPLICA(that_is_marked_is_changed_by_its_latch_alone, 1)
-{
-    float row[CAPACITY];
-    CHECK_EQ(row_replicate(theirs(f), row_of(100, 1)), 0);
-    change_by_latch(f, theirs(f), ROW_ON_REPLICA);
-    CHECK_EQ(row_write_own(theirs(f), row_of(5, 5), ROW_SET), -EAGAIN);
-    check_read(theirs(f), ROW_ON_REPLICA, 104, 2);
-    row_forget(&f->mover, theirs(f), row, elsewhere);
-    check_row(row, 4, 1);
-    CHECK_EQ(row_add(ours(f), row_of(100, 1)), 0);
-    row_share(ours(f));
-    change_by_latch(f, ours(f), 0);
-    check_read(ours(f), 0, 104, 2);
-    CHECK_EQ(row_write_own(ours(f), row_of(5, 5), ROW_SET), 0);
-    check_read(ours(f), 0, 5, 5);
-}
-
 /* ---- what nobody has written ---- */
 
 TEST_OF_REPLICA(of_a_row_never_written_takes_no_memory, 1)
@@ -243,26 +206,6 @@ TEST_OF_REPLICA(of_a_row_never_written_takes_no_memory, 1)
     check_read(ours(f), 0, 5, 1);
     check_read(theirs(f), ROW_ON_REPLICA, 3, 1);
     row_forget(&f->mover, theirs(f), NULL, directory_elsewhere(1, 1));
-}
-
-TEST_OF_REPLICA(of_zeros_becomes_a_row_of_zeros, 1)
-{
-    for (int i = 0; i < 2; i++) {
-        CHECK_EQ(row_replicate(theirs(f), NULL), 0);
-        CHECK_EQ(i ? row_promote(&f->mover, theirs(f), NULL)
-                   : row_promote_as_it_is(&f->mover, theirs(f)),
-                 0);
-        CHECK_EQ(directory_state(row_word(theirs(f))), DIRECTORY_EMPTY);
-        row_share(theirs(f));
-        row_unshare(theirs(f));
-        CHECK_EQ(directory_state(row_word(theirs(f))), DIRECTORY_EMPTY);
-        row_share(theirs(f));
-        CHECK(row_take_empty(theirs(f), directory_elsewhere(1, 1)));
-        CHECK_EQ(store_held_rows(&f->store), 0);
-    }
-    CHECK_EQ(row_replicate(theirs(f), NULL), 0);
-    CHECK_EQ(row_promote(&f->mover, theirs(f), row_of(4, 0)), 0);
-    check_read(theirs(f), 0, 4, 0);
 }
 
 /* Under full replication all rows of others are replicas of zeros from the start. */
@@ -292,30 +235,7 @@ TEST(replica, of_zeros_gets_memory_with_its_first_change)
     }
 }
 
-/* ---- slots, and main copies that have replicas ---- */
-
-TEST_OF_REPLICA(becomes_the_main_copy_as_it_is, 1)
-{
-    CHECK_EQ(row_replicate(theirs(f), row_of(1, 1)), 0);
-    row_add(theirs(f), row_of(6, 0));
-    CHECK_EQ(row_promote_as_it_is(&f->mover, theirs(f)), 0);
-    check_read(theirs(f), 0, 7, 1);
-    CHECK(!row_is_dirty(theirs(f)));
-}
-
-TEST_OF_REPLICA(gets_the_row_without_its_values_only_if_nobody_has_written_to_that, 0)
-{
-    row_add(ours(f), row_of(1, 1));
-    row_share(ours(f));
-    directory_word then = row_word(ours(f));
-    row_add(ours(f), row_of(1, 1));
-    CHECK(!row_take_unchanged(&f->mover, ours(f), then, elsewhere));
-    check_read(ours(f), 0, 2, 2);
-    then = row_word(ours(f));
-    CHECK(row_take_unchanged(&f->mover, ours(f), then, elsewhere));
-    CHECK_EQ(row_word(ours(f)), elsewhere);
-    marked(f);
-}
+/* ---- slots ---- */
 
 static uint64_t slot_of(struct row_ref s)
 {
@@ -348,30 +268,4 @@ TEST_OF_REPLICA(lies_in_the_usual_slot_unless_a_reader_is_there, 0)
     CHECK_EQ(slot_of(theirs(f)), row_ref_usual_slot(theirs(f)));
     check_alone(f, 5, 1);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
-}
-
-TEST_OF_REPLICA(of_a_main_copy_marks_its_changes, 1)
-{
-    directory_word w;
-    float row[CAPACITY];
-    row_add(ours(f), row_of(1, 1));
-    CHECK_EQ(marked(f), 0);
-    row_share(ours(f));
-    check_read(ours(f), 0, 1, 1);
-    row_add(ours(f), row_of(1, 0));
-    row_set(ours(f), row_of(4, 2));
-    CHECK_EQ(marked(f), 1);
-    row_clean(ours(f));
-    CHECK(!row_is_dirty(ours(f)));
-    CHECK_EQ(marked(f), 0);
-    row_read_version(ours(f), row, &w);
-    check_row(row, 4, 2);
-    CHECK(directory_version(row_word(ours(f))) == directory_version(w));
-    row_add(ours(f), row_of(1, 0));
-    CHECK(directory_version(row_word(ours(f))) != directory_version(w));
-    CHECK_EQ(marked(f), 1);
-    row_unshare(ours(f));
-    row_add(ours(f), row_of(1, 0));
-    CHECK_EQ(marked(f), 0);
-    check_read(ours(f), 0, 6, 2);
 }

@@ -158,46 +158,6 @@ TEST(row, an_edit_makes_of_a_row_what_the_function_says)
     }
 }
 
-TEST(row, a_row_that_is_taken_out_is_not_here)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(16);
-    float row[CAPACITY], out[CAPACITY];
-    CHECK_EQ(row_set(row_ref_of(f, 4), pattern(row, 16, 70)), 0);
-    take(f, 4, out, true);
-    check_pattern(out, 16, 70);
-    pattern(row, 16, -5);
-    CHECK_EQ(row_read(row_ref_of(f, 4), row), -EAGAIN);
-    check_pattern(row, 16, -5); /* nothing was done */
-    CHECK_EQ(row_add(row_ref_of(f, 4), row), -EAGAIN);
-    CHECK_EQ(row_set(row_ref_of(f, 4), row), -EAGAIN);
-    CHECK(word_of(f, 4) == directory_elsewhere(3, 7));
-    reader_begin(&f->reader);
-    CHECK(row_view(&f->store, row_ref_of(f, 4), NULL, &(int){0}) == NULL);
-    reader_end(&f->reader);
-    CHECK_EQ(row_read(row_ref_of(f, 5), row), 0); /* its neighbours are */
-}
-
-TEST(row, a_row_never_written_leaves_and_comes_back_without_a_slot)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(16);
-    float row[CAPACITY], out[CAPACITY];
-    pattern(out, 16, 3);
-    take(f, 4, out, false);
-    check_zero(out, 16);
-    CHECK_EQ(row_put(row_ref_of(f, 4), NULL), 0);
-    CHECK_EQ(store_held_rows(&f->store), 0);
-    pattern(out, 16, 3);
-    CHECK_EQ(row_read(row_ref_of(f, 4), out), 0);
-    check_zero(out, 16);
-    take(f, 4, out, false); /* and once more */
-    CHECK_EQ(row_put(row_ref_of(f, 4), NULL), 0);
-    CHECK_EQ(row_add(row_ref_of(f, 4), pattern(row, 16, 6)), 0);
-    CHECK_EQ(row_read(row_ref_of(f, 4), out), 0);
-    check_pattern(out, 16, 6);
-    CHECK_EQ(store_held_rows(&f->store), 1);
-    take(f, 4, out, true);
-}
-
 TEST(row, a_row_is_taken_out_once_and_put_in_once)
 {
     CLOSED_BY(end) struct fixture *f = open_rows(16);

@@ -30,36 +30,6 @@ static size_t resident(const void *p, size_t bytes)
     return in;
 }
 
-TEST(slab, a_home_slot_in_use_is_not_given_twice)
-{
-    struct slab_density d = {0};
-    CLOSED_BY(slab_fini) struct slab s;
-    CHECK(slab_init(&s, 1, 10, 10, &d));
-    CHECK_EQ(slab_take(&s, 4), 4);
-    uint64_t other = slab_take(&s, 4);
-    CHECK(other >= 10); /* a spare one, no other key's */
-    slab_give(&s, 4);
-    CHECK_EQ(slab_take(&s, 4), 4);
-}
-
-TEST(slab, a_key_from_elsewhere_gets_what_was_left_before_a_new_slot)
-{
-    struct slab_density d = {0};
-    CLOSED_BY(slab_fini) struct slab s;
-    CHECK(slab_init(&s, 1, 10, 10, &d));
-    CHECK_EQ(slab_take(&s, SLAB_NONE), 10);
-    CHECK_EQ(slab_take(&s, SLAB_NONE), 11);
-    CHECK_EQ(slab_take(&s, 7), 7);
-    CHECK_EQ(slab_take(&s, 3), 3);
-    slab_give(&s, 11);
-    slab_give(&s, 7);
-    slab_give(&s, 3);
-    CHECK_EQ(slab_take(&s, SLAB_NONE), 3); /* the lowest first: memory stays dense */
-    CHECK_EQ(slab_take(&s, 3), 7);         /* its home has another tenant now */
-    CHECK_EQ(slab_take(&s, SLAB_NONE), 11);
-    CHECK_EQ(slab_take(&s, SLAB_NONE), 12);
-}
-
 TEST(slab, without_free_slots_there_is_none_and_then_again_one)
 {
     struct slab_density d = {0};
@@ -122,19 +92,6 @@ TEST(slab, memory_of_rows_that_left_comes_back)
     CHECK_EQ(slab_touched_bytes(&s), MEMORY_CHUNK_BYTES); /* one is kept for the next row */
     CHECK_EQ(d.touched_bytes, MEMORY_CHUNK_BYTES);
     CHECK(resident(s.rows, keys * 400) <= MEMORY_CHUNK_BYTES);
-}
-
-TEST(slab, a_chunk_with_one_row_left_keeps_it)
-{
-    struct slab_density d = {0};
-    CLOSED_BY(slab_fini) struct slab s;
-    const uint64_t rows = 3 * (MEMORY_CHUNK_BYTES / 4096), middle = rows / 2;
-    CHECK(slab_init(&s, 1024, rows, rows, &d));
-    for (uint64_t k = 0; k < rows; k++) *slab_row(&s, slab_take(&s, k)) = (float)k;
-    for (uint64_t k = 0; k < rows; k++)
-        if (k != middle) slab_give(&s, k);
-    CHECK(*slab_row(&s, middle) == (float)middle);
-    CHECK_EQ(slab_touched_bytes(&s), 2 * MEMORY_CHUNK_BYTES); /* its own, and an empty one */
 }
 
 /* Few random rows of large tables: touched chunks stay below twice the rows and the slack, which is

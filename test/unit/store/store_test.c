@@ -171,45 +171,6 @@ TEST(store, owned_keys_leave_out_those_that_are_elsewhere)
     CHECK_EQ(store_owned(&s, 35, keys, 3), 1);
 }
 
-/* Memory of the heap that was used before: as if the parts of an earlier store had been there,
- * whose pages are now somebody else's. */
-static void fail_on_used_heap(void)
-{
-    enum { TABLES = 64, SHARDS = 8 };
-    static struct locus_table table[TABLES];
-    struct store s;
-    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct rlimit limit = {0, 0};
-    size_t bytes = TABLES * SHARDS * sizeof(struct partition);
-    for (int i = 0; i < TABLES; i++)
-        table[i] = (struct locus_table){.rows = 10, .length = LOCUS_LENGTH_MAX};
-    struct partition *old = aligned_alloc(_Alignof(struct partition), bytes);
-    if (!old || page == MAP_FAILED) _exit(3);
-    for (int i = 0; i < TABLES * SHARDS; i++)
-        old[i].slab = (struct slab){.slots = 1, .row_bytes = 4096, .rows = page};
-    __asm__ volatile(""
-                     :
-                     : "r"(old)
-                     : "memory"); /* these stores count, though the memory goes back at once */
-    free(old);
-    if (setrlimit(RLIMIT_AS, &limit)) _exit(4);
-    if (store_init(&s, table, TABLES, SHARDS, 1, 0) != -ENOMEM) _exit(5);
-    _exit(msync(page, 4096, MS_ASYNC) == 0 ? 0 : 6); /* is it still mapped? */
-}
-
-TEST(store, an_init_that_fails_half_way_touches_nothing_of_others)
-{
-#if defined(LOCUS_TSAN) || defined(LOCUS_ASAN)
-    SKIP("the sanitizer has its own heap and its own idea of the address space");
-#endif
-    int status;
-    pid_t child = fork();
-    if (child == 0) fail_on_used_heap();
-    CHECK_EQ(waitpid(child, &status, 0), child);
-    CHECK(WIFEXITED(status));
-    CHECK_EQ(WEXITSTATUS(status), 0);
-}
-
 /* ---- grace periods ---- */
 
 enum {
@@ -278,22 +239,6 @@ TEST(store, sections_that_overlap_forever_do_not_hold_memory_forever)
     }
     CHECK_EQ(store_held_rows(&m->store), 0);
     reader_end(&m->a);
-}
-
-TEST(store, the_end_of_a_mover_gives_everything_back)
-{
-    CLOSED_BY(free_at) struct moving *m = moving_store(100, 16);
-    for (locus_key k = 0; k < 100; k++) write_row(m, k, 1);
-    for (locus_key k = 0; k < 100; k++) {
-        take_row(m, k);
-        if (k == 50) mover_reclaim(&m->mover); /* some wait, some are not yet asked for */
-    }
-    mover_fini(&m->mover);
-    CHECK_EQ(store_held_rows(&m->store), 0);
-    CHECK_EQ(m->store.density.held_bytes, 0);
-    reader_fini(&m->a);
-    reader_fini(&m->b);
-    store_fini(&m->store);
 }
 
 struct section {
