@@ -3,7 +3,7 @@
 #include "actors/reactor.h"
 #include "common/stores.h"
 #include "node/operation.h"
-#include "test.h"
+#include "threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -295,37 +295,8 @@ static void *push_alone(void *node)
 TEST(reactor, a_worker_that_may_run_later_than_the_thread_leaves_it_its_turns)
 {
     CLOSED_BY(close_pair) struct pair *p = open_pair_of(1, true);
-    pthread_t thread;
     for (int i = 0; i < 1000 && !is_shared(p); i++) usleep(10000);
-    CHECK_EQ(pthread_create(&thread, NULL, push_alone, &p->node[0]), 0);
-    pthread_join(thread, NULL);
-}
-
-TEST(reactor, many_operations_are_in_flight_and_keep_their_order)
-{
-    enum { ROUNDS = 400, IN_FLIGHT = 2 * OPERATIONS_MAX };
-    CLOSED_BY(close_pair) struct pair *p = open_pair(true);
-    struct operations *o = &p->node[1].operations[0];
-    static float set[IN_FLIGHT][LENGTH], got[IN_FLIGHT][LENGTH];
-    locus_key key = remote_key(&p->node[1], 0);
-    for (int round = 0; round < ROUNDS; round++) {
-        int i = round % IN_FLIGHT;
-        if (i == 0) CHECK_EQ(operations_wait_all(o), 0);
-        for (int f = 0; f < LENGTH; f++) set[i][f] = (float)round;
-        struct operation *op = operation_begin(o);
-        operation_add(o, op, REQUEST_SET, 0, key, set[i]);
-        operation_submit(o, op);
-        op = operation_begin(o);
-        operation_add(o, op, REQUEST_PULL, 0, key, got[i]);
-        locus_ticket ticket = operation_submit(o, op);
-        if (round % 7 == 0) {
-            CHECK_EQ(operations_wait(o, ticket), 0);
-            CHECK(operations_done(o, ticket));
-            CHECK_EQ((int)got[i][LENGTH - 1], round);
-        }
-    }
-    CHECK_EQ(operations_wait_all(o), 0);
-    CHECK_EQ((int)got[(ROUNDS - 1) % IN_FLIGHT][0], ROUNDS - 1);
+    threads_run(push_alone, &p->node[0], 0, 1);
 }
 
 TEST(reactor, one_that_asks_as_fast_as_it_is_served_leaves_others_their_turn)

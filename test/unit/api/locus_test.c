@@ -94,23 +94,10 @@ TEST(locus, open_refuses_what_no_configuration_has)
     IS_REFUSED("4 nodes", (c.size = 4, c.rank = 3)); /* they need a rendezvous */
     IS_REFUSED("no table", c.table_count = 0);
     IS_REFUSED("no table", c.tables = NULL);
+    IS_REFUSED("1025 tables", c.table_count = LOCUS_TABLES_MAX + 1);
     /* Checkpoints, hours later, would refuse it. */
     CHECK_EQ(setenv("LOCUS_CHECKPOINTS", "none", 1), 0);
     IS_REFUSED("LOCUS_CHECKPOINTS is \"none\"", (void)0);
-}
-
-TEST(locus, tables_are_at_most_the_limit)
-{
-    static struct locus_table many[LOCUS_TABLES_MAX + 1];
-    struct locus_config c = three_tables();
-    for (size_t i = 0; i < LOCUS_TABLES_MAX + 1; i++)
-        many[i] = (struct locus_table){.rows = 2, .length = 1};
-    c.tables = many;
-    c.table_count = LOCUS_TABLES_MAX + 1;
-    is_refused(&c, -EINVAL, "1025 tables");
-    locus *n = node_of(many, LOCUS_TABLES_MAX, 1, 1);
-    CHECK_EQ(locus_keys(n), 2 * LOCUS_TABLES_MAX);
-    CHECK_EQ(locus_close(n), 0);
 }
 
 /* And no node is waited for, though the cluster has two. */
@@ -169,7 +156,9 @@ TEST(locus, open_needs_the_address_space_of_the_keys_and_says_of_which_table)
     is_refused(&c, -ENOMEM, "dense");
     for (size_t i = 0; i < LOCUS_TABLES_MAX; i++)
         many[i] = (struct locus_table){.rows = 8, .length = LOCUS_LENGTH_MAX};
-    CHECK_EQ(locus_close(node_of(many, LOCUS_TABLES_MAX, 1, 8)), 0);
+    locus *n = node_of(many, LOCUS_TABLES_MAX, 1, 8);
+    CHECK_EQ(locus_keys(n), 8 * LOCUS_TABLES_MAX);
+    CHECK_EQ(locus_close(n), 0);
 }
 
 /* With little address space left, at every amount of it: an open fails with a sentence or a node is
@@ -306,26 +295,6 @@ TEST(locus, a_node_with_open_workers_does_not_close)
     CHECK_EQ(locus_pull(b, &key, 1, row), 0);
     CHECK(row[0] == 4 && row[1] == 5);
     close_both(n, b);
-}
-
-TEST(locus, two_nodes_in_one_process_share_nothing)
-{
-    locus *n = one_node(10, 3, 1), *m = one_node(20, 5, 1);
-    locus_worker *w = worker_of(n), *v = worker_of(m);
-    const locus_key key = 7;
-    const float ones[5] = {1, 1, 1, 1, 1};
-    float row[5] = {9, 9, 9, 9, 9};
-    CHECK_EQ(locus_push(w, &key, 1, ones), 0);
-    CHECK_EQ(locus_pull(v, &key, 1, row), 0);
-    for (int i = 0; i < 5; i++) CHECK(row[i] == 0);
-    CHECK_EQ(locus_advance_clock(w), 1);
-    CHECK_EQ(locus_current_clock(v), 0);
-    CHECK_EQ(locus_barrier(w), 0); /* each meets alone */
-    CHECK_EQ(stats_of(m).pushed_local, 0);
-    CHECK_EQ(stats_of(n).pushed_local, 1);
-    close_both(n, w);
-    CHECK_EQ(locus_pull(v, &key, 1, row), 0); /* the other one lives on */
-    close_both(m, v);
 }
 
 TEST(locus, statistics_count_keys_of_all_workers)

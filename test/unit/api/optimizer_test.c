@@ -182,25 +182,6 @@ TEST(optimizer, rows_take_the_steps_of_each_call_in_order)
         for (unsigned workers = 1; workers <= 2; workers++) check_optimizer(o, workers);
 }
 
-TEST(optimizer, equal_keys_of_a_call_are_stepped_in_order_by_any_number_of_threads)
-{
-    enum { MANY = 2000 };
-    static locus_key keys[MANY];
-    static float gradient[MANY][LENGTH];
-    struct model m;
-    open_model(&m, LOCUS_MOMENTUM, 2);
-    CHECK_EQ(locus_use_threads(m.worker, 4), 0);
-    m.steps++;
-    for (size_t i = 0; i < MANY; i++) {
-        keys[i] = PLAIN;
-        for (size_t f = 0; f < LENGTH; f++) gradient[i][f] = gradient_of(i, f);
-        m.type->step(&m.rule, step_of(&m), m.row[0], gradient[i], LENGTH, NULL);
-    }
-    CHECK_EQ(locus_push(m.worker, keys, MANY, gradient[0]), 0);
-    check_rows(&m);
-    close_both(m.node, m.worker);
-}
-
 static void add_one(void *context, float *row, uint32_t length)
 {
     (void)context;

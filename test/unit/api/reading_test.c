@@ -79,39 +79,6 @@ TEST_ON_NODE(reading, a_row_is_changed_in_place, 4, 3)
     CHECK_EQ(stats.pushed_local, 3);
 }
 
-static void quiesce(struct pair *p, int rank)
-{
-    CHECK_EQ(locus_quiesce(p->worker[rank]), 0);
-}
-
-/* The first changes and the later ones count as what the row is here. */
-TEST(reading, changes_of_a_replica_are_its_own)
-{
-    static const struct locus_table table = {.rows = 100, .length = 2};
-    CLOSED_BY(pair_end) struct pair p;
-    float row[2] = {4, 8};
-    pair_init(&p, &table, 1);
-    p.config.technique = LOCUS_FULL_REPLICATION;
-    pair_open(&p);
-    locus_worker *w = p.worker[0];
-    for (int home = 0; home < 2; home++) {
-        const locus_key key = pair_key_of(&p, home, 0);
-        for (int i = 0; i < 2; i++) {
-            CHECK_EQ(locus_push(w, &key, 1, row), 0);
-            CHECK_EQ(locus_change_local(w, key, halve, NULL), 0);
-        }
-        struct locus_stats s = stats_of(p.node[0]);
-        CHECK_EQ(s.pushed_local, 4);
-        CHECK_EQ(s.pushed_replica, home * 4);
-    }
-    pair_do(&p, quiesce);
-    for (int home = 0; home < 2; home++) {
-        const locus_key key = pair_key_of(&p, home, 0);
-        CHECK_EQ(locus_pull(p.worker[1], &key, 1, row), 0);
-        CHECK(row[0] == 3 && row[1] == 6);
-    }
-}
-
 /* ---- rows in place or fetched ---- */
 
 TEST(reading, rows_are_in_place_where_all_are_here_and_else_copies_of_all)

@@ -300,32 +300,3 @@ TEST(sampling_calls, loaders_prepare_while_their_worker_prepares_and_pulls)
     for (int i = 0; i < 2; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
     for (int l = 0; l < 4; l++) locus_distribution_free(h[0].d[l]);
 }
-
-/* A distribution belongs to all workers of its node. */
-struct crowd {
-    locus *node;
-    locus_distribution *d[4];
-};
-
-static void *sample_alone(void *argument)
-{
-    const struct crowd *c = argument;
-    locus_worker *w = worker_of(c->node);
-    locus_key keys[8000];
-    for (int l = 0; l < 4; l++) sample_keys(w, c->d[l], 64, keys, 8000);
-    CHECK_EQ(locus_worker_close(w), 0);
-    return NULL;
-}
-
-TEST(sampling_calls, workers_share_a_distribution)
-{
-    struct crowd c = {.node = one_node(ROWS, LENGTH, 4)};
-    locus_worker *w = worker_of(c.node);
-    set_rows(w);
-    CHECK_EQ(locus_worker_close(w), 0);
-    for (int l = 0; l < 4; l++)
-        c.d[l] = weighted(c.node, levels[l], l % 2 ? 0 : LOCUS_WITHOUT_REPLACEMENT);
-    threads_run(sample_alone, &c, 0, 4);
-    for (int l = 0; l < 4; l++) locus_distribution_free(c.d[l]);
-    CHECK_EQ(locus_close(c.node), 0);
-}

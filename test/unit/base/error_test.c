@@ -1,10 +1,9 @@
 #include "base/error.h"
-#include "test.h"
+#include "threads.h"
 #include "locus.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,11 +64,9 @@ static void *fail_elsewhere(void *seen)
 
 TEST(error, each_thread_has_its_own)
 {
-    pthread_t other;
     size_t seen = 99;
     error_set(-EINVAL, "mine");
-    CHECK_EQ(pthread_create(&other, NULL, fail_elsewhere, &seen), 0);
-    CHECK_EQ(pthread_join(other, NULL), 0);
+    threads_run(fail_elsewhere, &seen, 0, 1);
     CHECK_EQ(seen, 0);
     CHECK_EQ(strcmp(locus_error(), "mine"), 0);
 }

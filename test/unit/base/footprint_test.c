@@ -12,28 +12,6 @@
 
 enum { BYTES = 64 << 20 };
 
-/* What /proc/self/status says, in bytes. */
-static double resident_by_status(void)
-{
-    char line[256];
-    long long kib = 0;
-    FILE *f = fopen("/proc/self/status", "re");
-    CHECK(f != NULL);
-    while (fgets(line, sizeof line, f))
-        if (sscanf(line, "VmRSS: %lld kB", &kib) == 1) break;
-    fclose(f);
-    CHECK(kib > 0);
-    return 1024.0 * (double)kib;
-}
-
-/* The kernel counts pages by processor, and adds them up now and then: a few megabytes. */
-TEST(footprint, memory_is_what_the_kernel_calls_resident)
-{
-    double told = footprint_resident_bytes(), known = resident_by_status();
-    CHECK(told > 0);
-    CHECK(told > known - (8 << 20) && told < known + (8 << 20));
-}
-
 TEST(footprint, memory_grows_where_pages_are_touched_and_shrinks_where_they_go)
 {
     double before = footprint_resident_bytes();

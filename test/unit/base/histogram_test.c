@@ -25,18 +25,3 @@ TEST(histogram, counts_powers_of_two)
         CHECK(h.sum == all[i].ns);
     }
 }
-
-TEST(histogram, sums_are_those_of_their_parts)
-{
-    struct locus_histogram a = {0}, b = {0}, sum = {0};
-    for (uint64_t ns = 1; ns < 1000; ns++) histogram_add(ns % 3 ? &a : &b, ns);
-    histogram_sum(&sum, &a);
-    histogram_sum(&sum, &b);
-    uint64_t count = 0;
-    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) {
-        CHECK_EQ(sum.count[i], a.count[i] + b.count[i]);
-        count += sum.count[i];
-    }
-    CHECK_EQ(count, 999);
-    CHECK_EQ(sum.sum, 999 * 1000 / 2);
-}

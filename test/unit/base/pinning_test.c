@@ -1,6 +1,6 @@
 /* Plans for machines that hwloc makes up, and what can be tried on the machine that runs the
  * test. */
-#include "test.h"
+#include "threads.h"
 
 #include "base/pinning.h"
 
@@ -168,6 +168,16 @@ static void check_spread(const struct pinning_machine *m, const struct pinning_p
             if (shards[a] + 1 < shards[b]) CHECK_EQ(shards[a], cores[a]);
 }
 
+/* A plan never has to share because of what was chosen. */
+static void check_choice(const struct pinning_machine *m, unsigned nodes, unsigned workers)
+{
+    unsigned shards = pinning_choose_shards(m, nodes, workers);
+    CHECK(shards >= 1 && shards <= LOCUS_SHARDS_MAX);
+    if (workers >= m->cores / nodes) return;
+    pinning_plan(m, nodes, 0, shards, workers, &plans[0]);
+    CHECK(plans[0].has_own_core);
+}
+
 static void check_plans(const struct pinning_machine *m, unsigned nodes, unsigned shards,
                         unsigned workers)
 {
@@ -187,6 +197,9 @@ TEST(pinning, plans_keep_their_promises_on_every_machine)
     for (unsigned i = 0; i < MACHINES; i++) {
         unsigned step = machines[i].is_large ? 5 : 1;
         load(machines[i].description, NULL);
+        for (unsigned nodes = 1; nodes <= NODES_MAX; nodes++)
+            for (unsigned workers = 0; workers <= WORKERS_MAX; workers++)
+                check_choice(&machine, nodes, workers);
         for (unsigned nodes = 1; nodes <= NODES_MAX; nodes++)
             for (unsigned shards = 1; shards <= SHARDS_MAX; shards += step)
                 for (unsigned workers = 0; workers <= WORKERS_MAX; workers += step)
@@ -305,24 +318,6 @@ TEST(pinning, machine_load_refuses_what_it_cannot_read)
     CHECK_EQ(machine.cores, 0);
 }
 
-/* ---- the number of shards ---- */
-
-/* A plan never has to share because of what was chosen. */
-TEST(pinning, chooses_what_fits)
-{
-    for (unsigned i = 0; i < MACHINES; i++) {
-        load(machines[i].description, NULL);
-        for (unsigned nodes = 1; nodes <= NODES_MAX; nodes++)
-            for (unsigned workers = 0; workers <= WORKERS_MAX; workers++) {
-                unsigned shards = pinning_choose_shards(&machine, nodes, workers);
-                CHECK(shards >= 1 && shards <= LOCUS_SHARDS_MAX);
-                if (workers >= machine.cores / nodes) continue;
-                pinning_plan(&machine, nodes, 0, shards, workers, &plans[0]);
-                CHECK(plans[0].has_own_core);
-            }
-    }
-}
-
 /* ---- this machine ---- */
 
 static cpu_set_t affinity(void)
@@ -413,10 +408,8 @@ static void *batch(void *policy)
 
 TEST(pinning, leaves_a_thread_scheduled_as_it_was)
 {
-    pthread_t thread;
     int policy = -1;
-    CHECK_EQ(pthread_create(&thread, NULL, batch, &policy), 0);
-    CHECK_EQ(pthread_join(thread, NULL), 0);
+    threads_run(batch, &policy, 0, 1);
     if (policy == -1) SKIP("threads may not be scheduled otherwise here");
     CHECK_EQ(policy, SCHED_BATCH);
 }
@@ -434,9 +427,7 @@ static void *become_nicer(void *thread)
 TEST(pinning, knows_a_thread_that_runs_later)
 {
     pid_t own = gettid();
-    pthread_t thread;
-    CHECK_EQ(pthread_create(&thread, NULL, become_nicer, &own), 0);
-    pthread_join(thread, NULL);
+    threads_run(become_nicer, &own, 0, 1);
     CHECK(pinning_is_as_soon(own));
 }
 

@@ -149,18 +149,6 @@ TEST(blocks, what_was_sealed_is_read_again_or_nothing)
     free(bytes);
 }
 
-/* As when somebody gives up in the middle. */
-TEST(blocks, may_end_while_some_are_under_way)
-{
-    char f[FOLDER_PATH_BYTES];
-    folder_new(f);
-    CLOSED_BY(blocks_fini) struct blocks b;
-    CLOSED_BY(free_at) unsigned char *bytes = bytes_of(BLOCKS * BLOCK_BYTES);
-    CHECK_EQ(blocks_init(&b), 0);
-    CHECK_EQ(blocks_create(&b, folder_path(f, "file"), 0), 0);
-    CHECK_EQ(blocks_append(&b, bytes, BLOCKS * BLOCK_BYTES), 0);
-}
-
 /* Reading the first bytes of a process's memory, where nothing is, is -EIO. */
 static void read_an_error(bool has_ring)
 {

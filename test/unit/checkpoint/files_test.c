@@ -5,7 +5,6 @@
 #include "common/memory_files.h"
 #include "one_node.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 enum { ROWS = 9, LENGTH = 3, CALLS_MAX = 400, FRONT_BYTES = 4096 };
@@ -182,43 +181,4 @@ TEST(files, a_file_that_changes_while_it_is_restored_is_set_nowhere)
     }
     CHECK(refused > 0 && told > 0);
     close_both(n, w);
-}
-
-/* The model of what tests use: what was not synced may be lost. */
-static uint64_t always(void *number)
-{
-    return *(uint64_t *)number;
-}
-
-TEST(memory_files, keep_what_was_synced)
-{
-    uint64_t lost = 1;
-    char text[8] = "";
-    memory_files_begin(NULL);
-    const struct files *f = files;
-    CHECK_EQ(f->make_folder("a"), 0);
-    CHECK_EQ(f->make_folder("a"), -EEXIST);
-    CHECK_EQ(f->open(FILES_HERE, "b/c", O_CREAT | O_WRONLY), -ENOENT);
-    CHECK_EQ(f->sync_folder("."), 0);
-    int fd = f->open(FILES_HERE, "a/one", O_CREAT | O_WRONLY),
-        other = f->open(FILES_HERE, "a/two", O_CREAT | O_WRONLY);
-    CHECK_EQ(files_write(fd, "1234", 4, 0), 0);
-    CHECK_EQ(f->sync(fd), 0);
-    CHECK_EQ(f->sync_folder("a"), 0);
-    CHECK_EQ(files_write(fd, "5678", 4, 4), 0);
-    CHECK_EQ(files_write(other, "1234", 4, 0), 0);
-    CHECK_EQ(f->rename(FILES_HERE, "a/one", "a/three"), 0);
-    CHECK_EQ(f->make_folder("a/b"), 0);
-    CHECK_EQ(memory_files_open(), 2);
-    lost = 1; /* of bytes the new ones, for lengths, too; of names the old ones */
-    memory_files_crash(always, &lost);
-    CHECK_EQ(memory_files_open(), 0);
-    CHECK_EQ(f->is_there("a/b"), 0);
-    CHECK_EQ(f->is_there("a/three"), 0);
-    CHECK_EQ(f->is_there("a/two"), 1);
-    fd = f->open(FILES_HERE, "a/one", O_RDONLY);
-    CHECK_EQ(f->size(fd), 8);
-    CHECK_EQ(f->read(fd, text, 4, 0) > 0, 1);
-    CHECK_EQ(f->close(fd), 0);
-    memory_files_end();
 }

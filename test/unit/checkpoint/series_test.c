@@ -243,14 +243,3 @@ TEST(series, the_environment_says_how_many_are_kept)
     keeps("2x", -EINVAL, SERIES_KEEP);
     keeps("1000001", -EINVAL, SERIES_KEEP);
 }
-
-TEST(series, a_path_that_is_too_long_is_none)
-{
-    static char path[SERIES_PATH], longer[SERIES_PATH + 1];
-    memset(longer, 'a', SERIES_PATH);
-    CHECK_EQ(series_path(path, "a", "b"), 0);
-    CHECK_EQ(strcmp(path, "a/b"), 0);
-    CHECK_EQ(series_path(path, "a", ""), 0);
-    CHECK_EQ(strcmp(path, "a"), 0);
-    CHECK_EQ(series_path(path, longer, "b"), -ENAMETOOLONG);
-}

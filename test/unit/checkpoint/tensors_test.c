@@ -5,8 +5,6 @@
 #include "test.h"
 #include "locus.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,15 +165,6 @@ TEST_WITH(tensors, a_table_that_comes_again_begins_a_file, scene, s)
     CHECK_EQ(f[1].sections, 1);
     CHECK_EQ(f[1].section[0].table, 0);
     CHECK_EQ(f[1].section[0].rows, 1);
-}
-
-/* ---- errors ---- */
-
-TEST_WITH(tensors, a_file_that_cannot_be_written_is_named, scene, s)
-{
-    folder_write(s->folder, "3-1-0.safetensors", "somebody else's", 0);
-    REFUSED(add(s, 0, 0), -EEXIST, "cannot write ");
-    CHECK_STR(locus_error(), "/3-1-0.safetensors: File exists");
 }
 
 /* A name may need six bytes for one; there is room for the header all the same. */

@@ -141,21 +141,6 @@ static void *quiesce_late(void *result)
     return NULL;
 }
 
-/* The second meeting is without it, and the next with it: it may also close again before. */
-TEST(collective, who_opens_between_the_two_holds_nobody_up)
-{
-    open_two_close_one();
-    for (int i = 0; i < 3; i++) {
-        CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
-        CHECK_EQ(collective_open(&shared), 1);
-        if (i == 1) collective_close(&shared, 1);
-        CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
-        CHECK_EQ(shared.place[1], i == 1 ? PLACE_CLOSED : PLACE_OPEN);
-        collective_close(&shared, 1);
-    }
-    collective_fini(&shared);
-}
-
 /* Another worker opens, and comes to a quiesce of its own, when this node has arrived and waits for
  * the others. */
 struct late_quiesce {

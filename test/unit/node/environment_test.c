@@ -80,23 +80,7 @@ static bool meet(const char *variables, const char *other_variables)
     return strcmp(one, other) == 0;
 }
 
-TEST(environment, nobody_speaks)
-{
-    says("HOME=/", 0, 0, NULL);
-    says("LOCUS_RENDEZVOUS=h:1", 0, 0, "h:1");
-    says("LOCUS_SIZE= LOCUS_RANK=", 0, 0, NULL);
-    says("RANK=7", 0, 0, NULL);
-    says("WORLD_SIZE=7", 0, 0, NULL);
-    says("MASTER_ADDR=a MASTER_PORT=1", 0, 0, NULL);
-}
-
 /* ---- locus run, and by hand ---- */
-
-TEST(environment, locus_variables_are_rank_size_and_rendezvous)
-{
-    says("LOCUS_RANK=3 LOCUS_SIZE=4 LOCUS_RENDEZVOUS=10.0.0.1:7777", 3, 4, "10.0.0.1:7777");
-    says("LOCUS_SIZE=1", 0, 1, NULL);
-}
 
 /* ---- Open MPI ---- */
 
@@ -130,11 +114,6 @@ TEST(environment, no_two_jobs_of_one_host_meet)
     }
     qsort(all, JOBS, sizeof *all, by_text);
     for (unsigned i = 1; i < JOBS; i++) CHECK(strcmp(all[i - 1], all[i]) != 0);
-}
-
-TEST(environment, open_mpi_on_several_hosts_takes_the_rendezvous_given)
-{
-    says(OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=2 LOCUS_RENDEZVOUS=a:7777", 1, 3, "a:7777");
 }
 
 /* ---- torchrun ---- */
@@ -172,12 +151,6 @@ TEST(environment, a_drawn_master_port_has_no_neighbour)
     says(TORCHRUN "LOCAL_WORLD_SIZE=4 MASTER_ADDR=node1 MASTER_PORT=65535", 5, 8, "node1:15535");
 }
 
-TEST(environment, torch_variables_of_another_launcher_are_understood)
-{
-    says(TORCH "MASTER_ADDR=job-master-0 MASTER_PORT=23456", 5, 8, "job-master-0:23457");
-    says(TORCH "LOCUS_RENDEZVOUS=a:1", 5, 8, "a:1");
-}
-
 /* ---- Slurm ---- */
 
 #define STEP \
@@ -208,12 +181,6 @@ TEST(environment, slurm_on_one_host_meets_on_loopback)
     says(STEP SEVERAL "LOCUS_RENDEZVOUS=a:7777", 2, 4, "a:7777");
 }
 
-TEST(environment, the_size_is_the_step_s_not_the_job_s)
-{
-    says(STEP "SLURM_STEP_NUM_TASKS=3 LOCUS_RENDEZVOUS=a:1", 2, 3, "a:1");
-    says(STEP "LOCUS_RENDEZVOUS=a:1", 2, 4, "a:1");
-}
-
 TEST(environment, a_batch_script_or_a_shell_of_slurm_is_no_task)
 {
     says("SLURM_JOB_ID=2 SLURM_NTASKS=4 SLURM_PROCID=0 SLURM_NODELIST=n[10,20] SLURM_LOCALID=0", 0,
@@ -223,6 +190,23 @@ TEST(environment, a_batch_script_or_a_shell_of_slurm_is_no_task)
     says("SLURM_JOB_ID=5 SLURM_PROCID=0 SLURM_STEP_ID=4294967290 SLURM_STEP_NUM_TASKS=1", 0, 0,
          NULL);
     says("SLURM_JOB_ID=5 SLURM_PROCID=0 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=1", 0, 1, NULL);
+}
+
+TEST(environment, reads_rank_size_and_rendezvous_of_each_launcher)
+{
+    says("HOME=/", 0, 0, NULL);
+    says("LOCUS_RENDEZVOUS=h:1", 0, 0, "h:1");
+    says("LOCUS_SIZE= LOCUS_RANK=", 0, 0, NULL);
+    says("RANK=7", 0, 0, NULL);
+    says("WORLD_SIZE=7", 0, 0, NULL);
+    says("MASTER_ADDR=a MASTER_PORT=1", 0, 0, NULL);
+    says("LOCUS_RANK=3 LOCUS_SIZE=4 LOCUS_RENDEZVOUS=10.0.0.1:7777", 3, 4, "10.0.0.1:7777");
+    says("LOCUS_SIZE=1", 0, 1, NULL);
+    says(OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=2 LOCUS_RENDEZVOUS=a:7777", 1, 3, "a:7777");
+    says(TORCH "MASTER_ADDR=job-master-0 MASTER_PORT=23456", 5, 8, "job-master-0:23457");
+    says(TORCH "LOCUS_RENDEZVOUS=a:1", 5, 8, "a:1");
+    says(STEP "SLURM_STEP_NUM_TASKS=3 LOCUS_RENDEZVOUS=a:1", 2, 3, "a:1");
+    says(STEP "LOCUS_RENDEZVOUS=a:1", 2, 4, "a:1");
 }
 
 /* ---- what is wrong ---- */

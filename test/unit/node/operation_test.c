@@ -46,41 +46,6 @@ TEST(operation, keys_under_way_are_held_until_their_request_is_done)
     CHECK_EQ(operations_wait(&o, t), 0);
 }
 
-/* A key of two operations is held until the second is done. */
-TEST(operation, a_key_of_several_operations_is_held_until_the_last_is_done)
-{
-    CLOSED_BY(operations_fini) struct operations o;
-    open_operations(&o, true);
-    struct operation *op[2];
-    struct request *r[2];
-    const locus_key key = 12345;
-    for (int i = 0; i < 2; i++) {
-        r[i] = begin(&o, &op[i], &key, 1);
-        operation_submit(&o, op[i]);
-    }
-    operation_request_done(r[1], 0);
-    CHECK(operations_hold(&o, &key, 1));
-    operation_request_done(r[0], 0);
-    CHECK(!operations_hold(&o, &key, 1));
-    CHECK_EQ(operations_wait_all(&o), 0);
-}
-
-/* Requests are used again; what they held before is counted off. */
-TEST(operation, the_pool_goes_round_and_nothing_stays_held)
-{
-    CLOSED_BY(operations_fini) struct operations o;
-    open_operations(&o, true);
-    for (locus_key key = 0; key < 1000; key++) {
-        struct operation *op;
-        struct request *r = begin(&o, &op, &key, 1);
-        operation_submit(&o, op);
-        if (key % 7 == 0) CHECK(operations_hold(&o, &key, 1));
-        operation_request_done(r, 0);
-    }
-    for (locus_key key = 0; key < 1000; key++) CHECK(!operations_hold(&o, &key, 1));
-    CHECK_EQ(o.keys_under_way, 0);
-}
-
 /* From the time that was told to the last answer, whenever the worker looks. */
 TEST(operation, its_time_is_counted_once)
 {

@@ -80,18 +80,6 @@ TEST(journal, that_cannot_be_written_is_named)
     refuses(-EINVAL, "LOCUS_REPORT is longer than a path can be");
 }
 
-/* A node that does not come up. */
-TEST(journal, that_was_not_started_is_closed_empty)
-{
-    char folder[FOLDER_PATH_BYTES];
-    size_t bytes;
-    folder_new(folder);
-    ask_for(folder, "run");
-    journal_close(opened(3));
-    free(folder_read(folder, "run.3.report.jsonl", &bytes));
-    CHECK_EQ(bytes, 0);
-}
-
 /* Names of tables are the user's: what would need quoting is replaced. */
 static void check_head(json_t *head)
 {

@@ -82,27 +82,6 @@ static void add(struct fixture *f, unsigned worker, float value)
     CHECK_EQ(row_write_by(row_ref_of(f, HOT), row, ROW_ADD, f->of[worker]), 0);
 }
 
-/* `mine` NULL: as somebody who is no worker. */
-static float read_by(struct fixture *f, struct copies *mine)
-{
-    float row[CAPACITY];
-    CHECK_EQ(row_read_any(row_ref_of(f, HOT), row, mine), 0);
-    for (int i = 1; i < LENGTH; i++) CHECK(row[i] == row[0]);
-    return row[0];
-}
-
-TEST(copies, a_set_ends_them_and_is_what_everybody_reads)
-{
-    CLOSED_BY(end) struct fixture *f = begin();
-    float row[CAPACITY];
-    give_copies(f);
-    add(f, 0, 1);
-    add(f, 1, 1);
-    fill(row, 7);
-    CHECK_EQ(row_write_by(row_ref_of(f, HOT), row, ROW_SET, f->of[0]), 0);
-    for (unsigned w = 0; w < WORKERS; w++) CHECK(read_by(f, f->of[w]) == 7);
-}
-
 static void double_it(void *unused, float *row, uint32_t length)
 {
     (void)unused;

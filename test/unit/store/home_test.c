@@ -48,17 +48,6 @@ TEST(home, each_key_has_one_home_and_everywhere_a_slot_of_its_own)
         for (unsigned part = 0; part < 4; part++) check_part(nodes[i], part);
 }
 
-TEST(home, every_node_knows_the_same_homes)
-{
-    static struct home a, b;
-    home_init(&a, 7, 0);
-    home_init(&b, 7, 6);
-    CHECK_EQ(memcmp(a.node, b.node, sizeof a.node), 0);
-    CHECK_EQ(a.view, b.view);
-    for (unsigned part = 0; part < 100; part++)
-        CHECK_EQ(home_first_bucket(&a, part), home_first_bucket(&b, part));
-}
-
 TEST(home, small_parts_do_not_all_begin_at_the_same_node)
 {
     static struct home h;

@@ -83,21 +83,6 @@ TEST(keyspace, a_range_has_no_more_keys_than_slots)
     CHECK_EQ(k.ranges, 1);
 }
 
-TEST(keyspace, keys_of_a_shard_are_counted_below_any_key)
-{
-    for (unsigned shards = 1; shards <= 17; shards++) {
-        struct keyspace k = space_of(200, shards);
-        for (unsigned shard = 0; shard < shards; shard++) {
-            uint64_t count = 0;
-            for (uint64_t key = 0; key <= 200; key++) {
-                CHECK_EQ(keyspace_count_below(&k, key, shard), count);
-                count += key % shards == shard;
-            }
-        }
-        keyspace_fini(&k);
-    }
-}
-
 TEST(keyspace, a_key_is_in_the_table_whose_range_holds_it)
 {
     for (size_t count = 1; count <= 40; count++) {

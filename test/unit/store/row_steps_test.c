@@ -371,6 +371,39 @@ TEST(row_steps, what_is_no_number_stays_where_it_is)
 
 enum { NODES = 8, ROUNDS = 60 };
 
+/* Nodes that step copies of one row towards 1, at a rate that falls to nothing, and hand in their
+ * records after every `steps` steps. The worst distance there was is *worst. */
+static double train(const struct row_type *t, unsigned steps, double *worst)
+{
+    struct locus_rule r = t->usual;
+    float row[4] = {0}, copy[NODES][4], record[4];
+    r.decay = 0;
+    for (unsigned k = 0; k < ROUNDS; k++) {
+        for (unsigned node = 0; node < NODES; node++) memcpy(copy[node], row, sizeof row);
+        for (unsigned node = 0; node < NODES; node++) {
+            memset(record, 0, sizeof record);
+            for (unsigned i = 0; i < steps; i++) {
+                float fall = 1 - (float)k / ROUNDS, gradient = copy[node][0] - 1;
+                r.rate = 0.3f / (float)steps / NODES * fall * fall * fall;
+                struct row_step s = step_of(t, &r, k * steps + i + 1);
+                t->step(&r, s, copy[node], &gradient, 1, record);
+            }
+            t->merge(&r, row, record, 1, false);
+        }
+        *worst = fmax(*worst, fabsf(row[0] - 1));
+    }
+    return fabsf(row[0] - 1);
+}
+
+TEST(row_steps, adam_converges_on_eight_nodes_that_rarely_hear_of_each_other)
+{
+    for (enum locus_optimizer o = LOCUS_ADAM; o <= LOCUS_ADAMW; o++)
+        for (unsigned steps = 20; steps <= 200; steps *= 10) {
+            double worst = 0, last = train(row_type_of(o), steps, &worst);
+            CHECK(last < 1e-3 && worst < 3);
+        }
+}
+
 /* ---- Adam's correction ---- */
 
 TEST(row_steps, a_correction_is_that_of_the_step_however_late)
