@@ -26,7 +26,7 @@ static struct left flush(struct outbox *o, uint64_t now_ns)
     return l;
 }
 
-TEST(outbox, what_cannot_wait_leaves_with_its_turn_once)
+TEST(outbox, flush_sends_urgent_messages_once)
 {
     CLOSED_BY(outbox_fini) struct outbox o;
     CHECK_EQ(outbox_init(&o, NODES), 0);
@@ -44,7 +44,7 @@ TEST(outbox, what_cannot_wait_leaves_with_its_turn_once)
 
 /* Whatever is said leaves exactly once after, no sooner than its turn and no later than the first
  * turn that it cannot wait for. */
-TEST(outbox, by_chance)
+TEST(outbox, flush_sends_each_message_by_its_deadline)
 {
     CLOSED_BY(outbox_fini) struct outbox o;
     uint64_t random = 88172645463325252U, until[NODES];

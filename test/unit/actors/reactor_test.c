@@ -157,7 +157,7 @@ static rlim_t allow_descriptors(rlim_t most)
 
 /* The store knows the shard of one that could not open, and the other shards wait for whom the
  * store knows. */
-TEST(reactor, one_that_cannot_open_stays_until_all_have_ended)
+TEST(reactor, open_that_fails_keeps_the_shard_until_all_have_ended)
 {
     const struct locus_table table = {.rows = KEYS, .length = LENGTH};
     const locus_clock clock = 0, *clocks[1] = {&clock};
@@ -257,7 +257,7 @@ static void *push_and_help(void *helping)
 }
 
 /* Others want the shards' threads meanwhile. */
-TEST(reactor, a_worker_that_waits_acts_for_a_shard_whose_thread_sleeps)
+TEST(reactor, waiting_worker_serves_the_shard_of_a_sleeping_thread)
 {
     CLOSED_BY(close_pair) struct pair *p = open_pair_of(1, true);
     pthread_t thread[2];
@@ -292,14 +292,14 @@ static void *push_alone(void *node)
     return NULL;
 }
 
-TEST(reactor, a_worker_that_may_run_later_than_the_thread_leaves_it_its_turns)
+TEST(reactor, worker_of_another_policy_does_not_serve_the_shard)
 {
     CLOSED_BY(close_pair) struct pair *p = open_pair_of(1, true);
     for (int i = 0; i < 1000 && !is_shared(p); i++) usleep(10000);
     threads_run(push_alone, &p->node[0], 0, 1);
 }
 
-TEST(reactor, one_that_asks_as_fast_as_it_is_served_leaves_others_their_turn)
+TEST(reactor, endless_requests_leave_others_their_turn)
 {
     CLOSED_BY(close_pair) struct pair *p = open_pair(true);
     locus_key key = remote_key(&p->node[1], 0);

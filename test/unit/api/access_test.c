@@ -75,12 +75,12 @@ static void mixed_lengths(unsigned shards)
     close_both(n, w);
 }
 
-TEST(access, rows_of_different_lengths_in_one_call)
+TEST(access, calls_take_rows_of_different_lengths)
 {
     for (unsigned shards = 1; shards <= 7; shards += shards == 3 ? 4 : 1) mixed_lengths(shards);
 }
 
-TEST_ON_NODE(access, calls_with_any_number_of_keys, 3000, 3)
+TEST_ON_NODE(access, pull_takes_any_number_of_keys, 3000, 3)
 {
     CLOSED_BY(free_at) locus_key *keys = calloc(3000, sizeof *keys);
     CLOSED_BY(free_at) float *rows = floats_of(3 * 3000);
@@ -102,7 +102,7 @@ TEST_ON_NODE(access, calls_with_any_number_of_keys, 3000, 3)
     }
 }
 
-TEST_ON_NODE(access, a_key_may_repeat_within_a_call, 10, 2)
+TEST_ON_NODE(access, calls_take_a_key_several_times, 10, 2)
 {
     const locus_key keys[] = {4, 4, 7, 4};
     const float updates[] = {1, 2, 10, 20, 100, 200, 1000, 2000};
@@ -124,7 +124,7 @@ static void check_same(const float *a, const float *b, size_t n)
     for (size_t i = 0; i < n; i++) CHECK(a[i] == b[i]);
 }
 
-TEST_ON_NODE(access, a_key_out_of_range_is_named_and_nothing_is_done, 10, 2)
+TEST_ON_NODE(access, calls_refuse_keys_out_of_range, 10, 2)
 {
     const locus_key good[] = {0, 9}, bad[] = {9, 0, 10, UINT64_MAX};
     float rows[8] = {1, 2, 3, 4, 5, 6, 7, 8}, before[8];
@@ -148,7 +148,7 @@ TEST_ON_NODE(access, a_key_out_of_range_is_named_and_nothing_is_done, 10, 2)
 
 /* ---- asynchronous forms ---- */
 
-TEST_ON_NODE(access, asynchronous_calls_are_complete_when_all_rows_are_here, 10, 2)
+TEST_ON_NODE(access, async_calls_of_local_rows_are_complete, 10, 2)
 {
     const locus_key keys[] = {1, 2};
     float rows[4] = {1, 2, 3, 4};
@@ -170,7 +170,7 @@ TEST_ON_NODE(access, asynchronous_calls_are_complete_when_all_rows_are_here, 10,
     REFUSED(locus_wait(w, 4711), -EINVAL, "ticket 4711"); /* never given out */
 }
 
-TEST(access, a_view_of_a_row_never_written_is_zeros_until_it_is_asked_for_again)
+TEST(access, view_of_an_unwritten_row_is_zeros)
 {
     locus *n = node_of_all_lengths(3);
     locus_worker *w = worker_of(n);

@@ -47,7 +47,7 @@ static void check_collisions(void)
     for (int i = 0; i < 256; i++) CHECK_EQ(places[i], i);
 }
 
-TEST(batch, distinct_keys_come_in_the_order_of_the_batch)
+TEST(batch, distinct_keeps_the_order_of_the_batch)
 {
     static const size_t sizes[] = {1, 2, 3, 64, 1000, BATCH};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -111,7 +111,7 @@ static void check_scatter(locus_worker *w, size_t n, size_t count)
     free(expected);
 }
 
-TEST_ON_NODE(batch, rows_are_gathered_and_added_up_on_any_number_of_threads, 10, LENGTH)
+TEST_ON_NODE(batch, gather_and_scatter_add_on_any_number_of_threads, 10, LENGTH)
 {
     for (unsigned threads = 0; threads <= 3; threads++) {
         if (threads > 0) CHECK_EQ(locus_use_threads(w, threads), 0);
@@ -176,7 +176,7 @@ static void push_and_pull(locus *n, locus_worker *w)
     CHECK_EQ(s.pushed_local + s.pushed_replica + s.pushed_remote, BATCH);
 }
 
-TEST(batch, calls_of_many_keys_do_the_same_with_helpers)
+TEST(batch, use_threads_changes_no_result)
 {
     locus *n = node_of(two_lengths, 2, 2, 2);
     locus_worker *w = worker_of(n);
@@ -204,7 +204,7 @@ static void work_on_first(struct pair *p, int rank)
     if (rank == 0) push_and_pull(p->node[0], p->worker[0]);
 }
 
-TEST(batch, calls_ask_other_nodes_for_what_helpers_miss)
+TEST(batch, use_threads_fetches_rows_of_other_nodes)
 {
     CLOSED_BY(pair_end) struct pair p;
     pair_init(&p, two_lengths, 2);
@@ -239,7 +239,7 @@ static float *stepped(unsigned workers, unsigned threads, bool repeats)
     return rows;
 }
 
-TEST(batch, each_row_takes_the_same_steps_with_helpers)
+TEST(batch, use_threads_changes_no_step)
 {
     for (unsigned workers = 1; workers <= 2; workers++)
         for (unsigned repeats = 0; repeats <= 1; repeats++) {
@@ -253,7 +253,7 @@ TEST(batch, each_row_takes_the_same_steps_with_helpers)
 
 /* ---- errors ---- */
 
-TEST_ON_NODE(batch, wrong_arguments_are_named_and_nothing_is_written, 10, LENGTH)
+TEST_ON_NODE(batch, calls_refuse_wrong_arguments, 10, LENGTH)
 {
     locus_key keys[2] = {3, 10}, distinct[2] = {7, 7};
     int64_t places[2] = {0, -1};

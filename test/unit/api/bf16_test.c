@@ -121,7 +121,7 @@ static void check_optimizer(enum locus_optimizer o)
     close_both(n, w);
 }
 
-TEST(bf16_tables, do_what_tables_of_floats_do_but_for_rounding)
+TEST(bf16_tables, calls_do_as_with_f32_but_for_rounding)
 {
     for (enum locus_optimizer o = LOCUS_NO_OPTIMIZER; o < row_types; o++) check_optimizer(o);
 }

@@ -8,7 +8,7 @@
 
 enum { ROWS = 40, BOUND_ROUNDS = 50 };
 
-TEST_ON_NODE(bound, what_makes_no_sense_is_refused, ROWS, 1)
+TEST_ON_NODE(bound, refuses_wrong_arguments, ROWS, 1)
 {
     REFUSED(locus_bound(NULL, 0), -EINVAL, "locus_bound: the worker is NULL");
     REFUSED(locus_bound(w, -1), -EINVAL,
@@ -42,7 +42,7 @@ static void advance_to(locus_worker *w, locus_clock clock)
     while (locus_current_clock(w) < clock) locus_advance_clock(w);
 }
 
-TEST(bound, a_worker_waits_until_the_others_are_within_its_staleness)
+TEST(bound, waits_until_other_workers_are_within_staleness)
 {
     locus *n = one_node(ROWS, 1, 2);
     struct lagging fast = {.worker = worker_of(n), .staleness = 3};
@@ -87,7 +87,7 @@ static void push_and_look(struct pair *p, int rank)
     }
 }
 
-TEST(bound, everything_before_the_staleness_is_seen)
+TEST(bound, updates_older_than_staleness_are_seen)
 {
     for (locus_clock staleness = 0; staleness <= 3; staleness += 3) {
         const struct locus_table table = {.rows = ROWS, .length = 1};

@@ -5,7 +5,7 @@
 enum { ROWS = 10 };
 
 /* The first one that is out of range, wherever it stands. */
-TEST_ON_NODE(call, names_the_key_that_cannot_be, ROWS, 1)
+TEST_ON_NODE(call, check_names_the_first_key_out_of_range, ROWS, 1)
 {
     float values[4];
     for (size_t at = 0; at < 4; at++) {
@@ -22,7 +22,7 @@ TEST_ON_NODE(call, names_the_key_that_cannot_be, ROWS, 1)
     }
 }
 
-TEST(call, what_would_wait_in_a_section_says_how_to_leave_it)
+TEST(call, errors_of_sections_and_memory_have_sentences)
 {
     REFUSED(call_in_section("locus_pull"), -EDEADLK,
             "locus_pull: would wait inside a read section: call locus_read_end()");

@@ -37,7 +37,7 @@ static void see_all(locus_worker *w, struct seen *s)
 
 /* ---- slices ---- */
 
-TEST(home_rows, every_key_is_dealt_once_in_slices_that_are_bounded)
+TEST(home_rows, deal_gives_each_key_once_in_bounded_slices)
 {
     static const struct locus_table tables[] = {
         {.rows = 3, .length = 1}, {.rows = 200000, .length = 1}, {.rows = 1, .length = 2}};
@@ -64,7 +64,7 @@ TEST(home_rows, every_key_is_dealt_once_in_slices_that_are_bounded)
 /* ---- rows ---- */
 
 /* Minus zero is a value like any other: its bits come back. */
-TEST(home_rows, rows_that_are_zero_are_passed_over_and_no_others)
+TEST(home_rows, each_passes_over_rows_of_zeros)
 {
     static struct seen s;
     static const struct locus_table table = {.rows = 5000, .length = 2};
@@ -86,7 +86,7 @@ TEST(home_rows, rows_that_are_zero_are_passed_over_and_no_others)
 }
 
 /* More that are elsewhere than are pulled at once; rows that are longer than that memory. */
-TEST(home_rows, a_row_that_is_elsewhere_is_seen_by_its_home)
+TEST(home_rows, each_fetches_rows_that_are_elsewhere)
 {
     enum { ROWS = 3000, LONG = 70000 };
     static const struct locus_table two[] = {{.rows = ROWS, .length = 1},

@@ -1,7 +1,7 @@
 /* Clocks and intents, on a cluster of one: what is refused, and the bound on keys that wait. */
 #include "one_node.h"
 
-TEST_ON_NODE(intent, a_wrong_intent_names_what_is_wrong_and_is_not_recorded, 10, 1)
+TEST_ON_NODE(intent, calls_refuse_wrong_clocks_and_keys, 10, 1)
 {
     locus_loader *l;
     const locus_key keys[] = {3, 10};
@@ -19,7 +19,7 @@ TEST_ON_NODE(intent, a_wrong_intent_names_what_is_wrong_and_is_not_recorded, 10,
 }
 
 /* Every row is here, so an intent has no effect, and costs nothing while it waits. */
-TEST_ON_NODE(intent, on_a_cluster_of_one_any_number_may_wait, 10, 1)
+TEST_ON_NODE(intent, any_number_may_wait_on_one_node, 10, 1)
 {
     enum { CALL = 1000000 };
     CLOSED_BY(free_at) locus_key *keys = calloc(CALL, sizeof *keys);

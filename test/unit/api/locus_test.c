@@ -188,7 +188,7 @@ static rlim_t address_space_in_use(void)
     return pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-TEST(locus, an_open_that_fails_half_way_takes_nothing)
+TEST(locus, open_with_little_address_space_fails_clean)
 {
 #if defined(LOCUS_TSAN) || defined(LOCUS_ASAN)
     SKIP("the sanitizer has its own idea of the address space");
@@ -205,7 +205,7 @@ TEST(locus, an_open_that_fails_half_way_takes_nothing)
     }
 }
 
-TEST(locus, what_the_program_says_of_its_size_counts_more_than_the_environment)
+TEST(locus, config_size_counts_more_than_the_environment)
 {
     struct locus_config c = three_tables();
     locus *n;
@@ -224,7 +224,7 @@ TEST(locus, what_the_program_says_of_its_size_counts_more_than_the_environment)
     CHECK_EQ(locus_close(n), 0);
 }
 
-TEST(locus, tables_lie_end_to_end_in_the_key_space)
+TEST(locus, keys_of_tables_lie_end_to_end)
 {
     locus *n = node_of(three, 3, 1, 0);
     CHECK_EQ(locus_keys(n), 16);
@@ -243,7 +243,7 @@ TEST(locus, tables_lie_end_to_end_in_the_key_space)
     CHECK_EQ(locus_close(n), 0);
 }
 
-TEST(locus, the_configuration_is_read_by_open_only)
+TEST(locus, config_is_read_by_open_only)
 {
     struct locus_table *tables = malloc(2 * sizeof *tables);
     char *name = strdup("short lived");
@@ -282,7 +282,7 @@ TEST(locus, owned_keys_come_in_ascending_order_and_in_pages)
     }
 }
 
-TEST(locus, a_node_with_open_workers_does_not_close)
+TEST(locus, close_refuses_a_node_with_open_workers)
 {
     locus *n = one_node(3, 2, 2);
     locus_worker *a = worker_of(n), *b = worker_of(n);
@@ -297,7 +297,7 @@ TEST(locus, a_node_with_open_workers_does_not_close)
     close_both(n, b);
 }
 
-TEST(locus, statistics_count_keys_of_all_workers)
+TEST(locus, stats_count_keys_of_all_workers)
 {
     locus *n = node_of(three, 3, 2, 3);
     struct locus_stats s = stats_of(n), zero = {.owned_now = 16};
@@ -329,7 +329,7 @@ TEST(locus, statistics_count_keys_of_all_workers)
     close_both(n, a);
 }
 
-TEST(locus, statistics_fit_programs_of_other_releases)
+TEST(locus, stats_fit_programs_of_other_releases)
 {
     struct {
         struct locus_stats s;

@@ -176,7 +176,7 @@ static void check_optimizer(enum locus_optimizer o, unsigned workers)
     close_both(m->node, m->worker);
 }
 
-TEST(optimizer, rows_take_the_steps_of_each_call_in_order)
+TEST(optimizer, calls_step_rows_in_order)
 {
     for (enum locus_optimizer o = LOCUS_SGD; o < row_types; o++)
         for (unsigned workers = 1; workers <= 2; workers++) check_optimizer(o, workers);
@@ -216,7 +216,7 @@ TEST(optimizer, calls_refuse_the_other_kind_of_table)
     close_both(m.node, w);
 }
 
-TEST(optimizer, what_a_table_cannot_have_is_named)
+TEST(optimizer, open_refuses_wrong_rules)
 {
     static const struct {
         struct locus_table table;

@@ -9,7 +9,7 @@
 
 /* ---- views ---- */
 
-TEST_ON_NODE(reading, a_view_is_the_row_in_place, 10, 16)
+TEST_ON_NODE(reading, view_is_the_row_in_place, 10, 16)
 {
     const locus_key key = 3;
     float row[16];
@@ -26,7 +26,7 @@ TEST_ON_NODE(reading, a_view_is_the_row_in_place, 10, 16)
     locus_read_end(w);
 }
 
-TEST_ON_NODE(reading, there_is_no_view_of_no_key_and_none_outside_a_section, 10, 16)
+TEST_ON_NODE(reading, view_is_null_of_no_key_and_outside_a_section, 10, 16)
 {
     CHECK(locus_view(w, 3) == NULL);
     for (int depth = 0; depth < 100; depth++) locus_read_begin(w); /* sections nest */
@@ -43,7 +43,7 @@ TEST_ON_NODE(reading, there_is_no_view_of_no_key_and_none_outside_a_section, 10,
     CHECK(locus_view(w, 3) == NULL);
 }
 
-TEST_ON_NODE(reading, what_would_wait_is_refused_inside_a_section, 10, 16)
+TEST_ON_NODE(reading, section_refuses_calls_that_would_wait, 10, 16)
 {
     locus_read_begin(w);
     locus_read_begin(w);
@@ -59,7 +59,7 @@ TEST_ON_NODE(reading, what_would_wait_is_refused_inside_a_section, 10, 16)
     CHECK_EQ(locus_quiesce(w), 0);
 }
 
-TEST_ON_NODE(reading, a_row_is_changed_in_place, 4, 3)
+TEST_ON_NODE(reading, change_local_changes_the_row_in_place, 4, 3)
 {
     const locus_key key = 2;
     float row[3] = {1, -6, 20};
@@ -81,7 +81,7 @@ TEST_ON_NODE(reading, a_row_is_changed_in_place, 4, 3)
 
 /* ---- rows in place or fetched ---- */
 
-TEST(reading, rows_are_in_place_where_all_are_here_and_else_copies_of_all)
+TEST(reading, read_rows_returns_rows_in_place_or_copies_of_all)
 {
     static const struct locus_table tables[] = {{.rows = 100, .length = 2},
                                                 {.rows = 100, .length = 3}};

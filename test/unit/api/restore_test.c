@@ -60,7 +60,7 @@ static void overwrite(const struct scene *s)
 }
 
 /* As large as one may be, and none. */
-TEST_WITH(restore, a_record_comes_back, scene, s)
+TEST_WITH(restore, record_comes_back, scene, s)
 {
     static unsigned char record[LOCUS_RECORD_MAX], found[LOCUS_RECORD_MAX];
     size_t bytes = sizeof found;
@@ -85,7 +85,7 @@ TEST_WITH(restore, a_record_comes_back, scene, s)
     CHECK_EQ(locus_restore_with(s->worker, s->folder, found, NULL), -EINVAL);
 }
 
-TEST_WITH(restore, of_several_the_newest_is_taken_unless_one_is_named, scene, s)
+TEST_WITH(restore, takes_the_newest_unless_one_is_named, scene, s)
 {
     overwrite(s);
     CHECK_EQ(locus_restore(s->worker, s->folder), 0);
@@ -100,7 +100,7 @@ TEST_WITH(restore, of_several_the_newest_is_taken_unless_one_is_named, scene, s)
 }
 
 /* Tables are known by their names, whatever keys they have; rows live in other shards. */
-TEST(restore, tables_may_stand_in_another_order)
+TEST(restore, finds_tables_by_name)
 {
     static const struct locus_table swapped[] = {{.name = "items", .rows = ROWS, .length = 1},
                                                  {.name = "users", .rows = ROWS, .length = LENGTH}};
@@ -126,7 +126,7 @@ static void refuses(const struct scene *s, const char *folder, int rc, const cha
     for (locus_key key = 0; key < 2 * ROWS; key++) CHECK(get(s, key) == -7);
 }
 
-TEST_WITH(restore, a_folder_without_a_checkpoint_is_named, scene, s)
+TEST_WITH(restore, refuses_a_folder_without_checkpoints, scene, s)
 {
     refuses(s, folder_path(s->folder, "none"), -ENOENT, "cannot open the folder of checkpoints");
     CHECK_EQ(unlink(folder_path(s->folder, "checkpoint-000001/" MANIFEST_NAME)), 0);
@@ -148,7 +148,7 @@ static void check_tables(const struct scene *of, const struct locus_table *chang
     close_both(n, w);
 }
 
-TEST_WITH(restore, tables_that_differ_are_named, scene, s)
+TEST_WITH(restore, refuses_tables_that_differ, scene, s)
 {
     struct locus_table t[3] = {tables[0], tables[1], {.name = "more", .rows = 1, .length = 1}};
     t[0].rows++;
@@ -195,7 +195,7 @@ static char *restore_and_hear(const struct scene *s, int rc)
     return folder_read(s->folder, "heard", &bytes);
 }
 
-TEST_WITH(restore, where_the_newest_are_damaged_an_older_one_is_taken_and_all_are_named, scene, s)
+TEST_WITH(restore, takes_an_older_one_when_the_newest_are_damaged, scene, s)
 {
     write_more(s);
     cut(s, "checkpoint-000004/" MANIFEST_NAME);
@@ -210,7 +210,7 @@ TEST_WITH(restore, where_the_newest_are_damaged_an_older_one_is_taken_and_all_ar
     CHECK_STR(heard, "/checkpoint-000002\n");
 }
 
-TEST_WITH(restore, where_all_are_damaged_the_newest_is_named_and_nothing_changes, scene, s)
+TEST_WITH(restore, refuses_when_all_are_damaged, scene, s)
 {
     write_more(s);
     for (int i = 1; i <= 4; i++) {
@@ -251,7 +251,7 @@ static void check_comes_back(const struct locus_table *table, const struct locus
     REFUSED(locus_restore(s.worker, s.folder), -EINVAL, refusal);
 }
 
-TEST(restore, a_row_comes_back_with_its_state_and_as_wide_as_it_was)
+TEST(restore, optimizer_state_and_bf16_come_back)
 {
     static const char other_optimizer[] = "table \"users\" has LOCUS_ADAMW here, LOCUS_ADAM in ",
                       other_element[] = "table \"users\" has LOCUS_F32 here, LOCUS_BF16 in ";

@@ -108,7 +108,7 @@ TEST(sampling_calls, prepare_sample_refuses_what_cannot_be)
 
 /* ---- pulling and finishing ---- */
 
-TEST(sampling_calls, a_sample_is_pulled_in_portions_or_whole)
+TEST(sampling_calls, pull_sample_in_portions_or_whole_is_the_same)
 {
     CLOSED_BY(scene_end) struct scene s = scene();
     for (int l = 0; l < 4; l++) {
@@ -134,7 +134,7 @@ TEST(sampling_calls, a_sample_is_pulled_in_portions_or_whole)
 }
 
 /* Pools half used, and what is known to be here, do not tell. */
-TEST(sampling_calls, a_worker_that_is_seeded_anew_draws_what_it_drew_before)
+TEST(sampling_calls, seed_worker_repeats_its_draws)
 {
     enum { ROUNDS = 60, N = 70 };
     static locus_key first[ROUNDS * N], again[ROUNDS * N];
@@ -155,7 +155,7 @@ TEST(sampling_calls, a_worker_that_is_seeded_anew_draws_what_it_drew_before)
     }
 }
 
-TEST(sampling_calls, asking_for_more_than_is_left_changes_nothing)
+TEST(sampling_calls, pull_sample_refuses_more_than_is_left)
 {
     CLOSED_BY(scene_end) struct scene s = scene();
     locus_key keys[20];
@@ -182,7 +182,7 @@ static void is_not_open(locus_worker *w, locus_sample sample)
     CHECK_EQ(sample == 0 ? -EINVAL : locus_finish_sample(w, sample), -EINVAL);
 }
 
-TEST(sampling_calls, a_sample_that_was_finished_or_never_prepared_is_refused)
+TEST(sampling_calls, pull_sample_refuses_samples_that_are_not_open)
 {
     CLOSED_BY(scene_end) struct scene s = scene();
     locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0);
@@ -203,7 +203,7 @@ TEST(sampling_calls, a_sample_that_was_finished_or_never_prepared_is_refused)
     locus_distribution_free(d);
 }
 
-TEST(sampling_calls, a_worker_may_have_4096_samples_open)
+TEST(sampling_calls, prepare_sample_refuses_more_than_4096_open)
 {
     static locus_sample sample[LOCUS_SAMPLES_MAX];
     CLOSED_BY(scene_end) struct scene s = scene();
@@ -224,7 +224,7 @@ TEST(sampling_calls, a_worker_may_have_4096_samples_open)
     locus_distribution_free(d);
 }
 
-TEST(sampling_calls, samples_end_with_their_worker)
+TEST(sampling_calls, worker_close_ends_its_samples)
 {
     CLOSED_BY(scene_end) struct scene s = scene();
     locus_distribution *d = weighted(s.node, LOCUS_BOUNDED, LOCUS_WITHOUT_REPLACEMENT);

@@ -35,7 +35,7 @@ static unsigned names_in(const char *folder)
     return n;
 }
 
-TEST(save, a_checkpoint_has_the_rows_that_are_not_zero)
+TEST(save, checkpoint_has_the_rows_that_are_not_zero)
 {
     char f[FOLDER_PATH_BYTES];
     locus *n = node_of(tables, 2, 1, 2);
@@ -69,7 +69,7 @@ static void refuses(locus_worker *w, const char *folder, int rc, const char *sen
     CHECK_STR(locus_error(), sentence);
 }
 
-TEST(save, what_cannot_be_kept_or_made_is_named)
+TEST(save, checkpoint_names_folders_it_cannot_make)
 {
     char f[FOLDER_PATH_BYTES];
     locus *n = node_of(tables, 2, 1, 1);

@@ -10,7 +10,7 @@
 
 /* ---- opening and closing ---- */
 
-TEST(worker, ids_are_the_lowest_free_ones)
+TEST(worker, open_gives_the_lowest_free_id)
 {
     locus *n = one_node(4, 1, 3);
     locus_worker *w[3], *more = (locus_worker *)(void *)n;
@@ -28,7 +28,7 @@ TEST(worker, ids_are_the_lowest_free_ones)
     CHECK_EQ(locus_close(n), 0);
 }
 
-TEST_ON_NODE(worker, a_worker_that_opens_again_starts_at_clock_zero, 4, 1)
+TEST_ON_NODE(worker, open_again_starts_at_clock_zero, 4, 1)
 {
     const locus_key key = 2;
     float row = 5;
@@ -45,7 +45,7 @@ TEST_ON_NODE(worker, a_worker_that_opens_again_starts_at_clock_zero, 4, 1)
     }
 }
 
-TEST_ON_NODE(worker, sums_are_of_at_most_so_many_numbers, 4, 1)
+TEST_ON_NODE(worker, sum_refuses_more_than_its_limit, 4, 1)
 {
     double values[LOCUS_SUM_MAX + 1] = {0.1, -INFINITY};
     CHECK_EQ(locus_sum(w, values, LOCUS_SUM_MAX), 0);
@@ -97,7 +97,7 @@ TEST_ON_NODE(worker, calls_refuse_null_arrays_and_results, 4, 1)
 
 /* ---- loaders ---- */
 
-TEST_ON_NODE(worker, a_worker_with_open_loaders_does_not_close, 10, 1)
+TEST_ON_NODE(worker, close_refuses_a_worker_with_open_loaders, 10, 1)
 {
     locus_loader *a, *b;
     CHECK_EQ(locus_loader_open(w, &a), 0);
@@ -175,7 +175,7 @@ static void *push_on(void *argument)
     return NULL;
 }
 
-TEST(worker, one_that_closes_brings_its_updates_home_and_leaves_others_at_work)
+TEST(worker, close_flushes_updates_while_others_push)
 {
     const struct locus_table table = {.rows = 10, .length = 1};
     const float one = 1;

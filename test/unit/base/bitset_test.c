@@ -10,7 +10,7 @@ static uint64_t throw_dice(uint64_t *state)
     return *state >> 33;
 }
 
-TEST(bitset, the_last_member_is_found_again)
+TEST(bitset, lowest_finds_the_last_member)
 {
     const uint64_t bounds[] = {1, 2, 64, 65, 4096, 4097, 262144, 262145, UINT64_C(1) << 33};
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
@@ -49,7 +49,7 @@ static void same_as_an_array(uint64_t bound, unsigned add_of_8)
     }
 }
 
-TEST(bitset, it_agrees_with_a_plain_array)
+TEST(bitset, add_and_remove_agree_with_a_plain_array)
 {
     const uint64_t bounds[] = {1, 3, 64, 70, 4096, 5000};
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)

@@ -3,7 +3,7 @@
 #include "test.h"
 
 /* 7 and 1000 have no factor in common: each clock once, in an order that is none. */
-TEST(clock_heap, gives_the_earliest_first_whatever_the_order_of_adding)
+TEST(clock_heap, drop_is_in_order_of_clocks)
 {
     enum { CLOCKS = 1000 };
     CLOSED_BY(clock_heap_fini) struct clock_heap h = {0};
@@ -18,7 +18,7 @@ TEST(clock_heap, gives_the_earliest_first_whatever_the_order_of_adding)
     CHECK_EQ(clock_heap_first(&h), INT64_MAX);
 }
 
-TEST(clock_heap, keeps_all_that_are_due_at_one_clock)
+TEST(clock_heap, add_keeps_all_of_one_clock)
 {
     CLOSED_BY(clock_heap_fini) struct clock_heap h = {0};
     int things[5] = {0};

@@ -38,14 +38,14 @@ TEST(error, set_leaves_its_sentence_and_a_success_keeps_it)
     CHECK_EQ(strcmp(locus_error(), "7 is more than six"), 0);
 }
 
-TEST(error, a_message_may_contain_the_one_before)
+TEST(error, set_may_contain_the_last_sentence)
 {
     error_set(-EIO, "the cause");
     error_set(-EINVAL, "this failed: %s", locus_error());
     CHECK_EQ(strcmp(locus_error(), "this failed: the cause"), 0);
 }
 
-TEST(error, a_long_message_is_cut)
+TEST(error, set_cuts_a_long_sentence)
 {
     char text[5000];
     memset(text, 'x', sizeof text - 1);
@@ -62,7 +62,7 @@ static void *fail_elsewhere(void *seen)
     return NULL;
 }
 
-TEST(error, each_thread_has_its_own)
+TEST(error, sentence_is_of_the_thread)
 {
     size_t seen = 99;
     error_set(-EINVAL, "mine");
@@ -80,7 +80,7 @@ static void violate(int output)
     _exit(0);
 }
 
-TEST(error, a_violated_invariant_ends_the_process_with_one_sentence)
+TEST(error, invariant_violated_aborts_with_its_sentence)
 {
     int ends[2], status;
     char text[4096] = "";

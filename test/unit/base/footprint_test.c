@@ -12,7 +12,7 @@
 
 enum { BYTES = 64 << 20 };
 
-TEST(footprint, memory_grows_where_pages_are_touched_and_shrinks_where_they_go)
+TEST(footprint, resident_bytes_follow_touched_pages)
 {
     double before = footprint_resident_bytes();
     char *all = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -30,7 +30,7 @@ static double seconds(struct timeval t)
 }
 
 /* Of all threads, whether in the kernel or not: between two readings of what getrusage says. */
-TEST(footprint, processor_time_is_what_the_system_counts)
+TEST(footprint, cpu_seconds_are_those_of_getrusage)
 {
     struct rusage before, after;
     volatile double sum = 0;

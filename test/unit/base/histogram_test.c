@@ -1,7 +1,7 @@
 #include "base/histogram.h"
 #include "test.h"
 
-TEST(histogram, counts_powers_of_two)
+TEST(histogram, add_counts_powers_of_two)
 {
     static const struct {
         uint64_t ns;

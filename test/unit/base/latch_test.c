@@ -27,7 +27,7 @@ static void *take_turns(void *unused)
     return NULL;
 }
 
-TEST(latch, lets_one_thread_in_at_a_time)
+TEST(latch, take_lets_one_thread_in)
 {
     threads_run(take_turns, NULL, 0, THREADS);
     CHECK_EQ(shared.torn, 0);

@@ -5,7 +5,7 @@
 #include "base/pinning.h"
 #include "base/ring.h"
 #include "test.h"
-#include "turns.h"
+#include "alternate.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -43,7 +43,7 @@ static void list_processors(void)
     CHECK_EQ(pinning_machine_load(&m, NULL, NULL), 0);
 }
 
-TEST(mapping, rings_and_plugins_follow_each_other_at_one_address)
+TEST(mapping, rings_and_plugins_share_an_address_in_turn)
 {
-    turns_take(12, list_processors, use_rings);
+    alternate(12, list_processors, use_rings);
 }

@@ -91,7 +91,7 @@ static bool has_huge_pages(void)
 enum { CHUNKS = 8 };
 static const size_t eight = CHUNKS * (size_t)MEMORY_CHUNK_BYTES;
 
-TEST(memory, a_dense_chunk_and_the_one_behind_it_are_huge_pages)
+TEST(memory, touched_makes_dense_chunks_huge_pages)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = MEMORY_CHUNK_BYTES / page;
     if (!has_huge_pages()) SKIP("this system has no huge pages");
@@ -116,7 +116,7 @@ TEST(memory, a_dense_chunk_and_the_one_behind_it_are_huge_pages)
     memory_release(p, eight);
 }
 
-TEST(memory, a_discarded_chunk_begins_with_small_pages_again)
+TEST(memory, discard_begins_with_small_pages_again)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = MEMORY_CHUNK_BYTES / page;
     char *p = memory_reserve(eight);
@@ -160,7 +160,7 @@ TEST(memory, huge_pages_leave_the_process_half_of_its_maps)
 
 /* ---- giving back ---- */
 
-TEST(memory, only_whole_pages_within_the_range_are_discarded)
+TEST(memory, discard_takes_whole_pages_only)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 8 * page;
     char *p = memory_reserve(bytes);
@@ -174,7 +174,7 @@ TEST(memory, only_whole_pages_within_the_range_are_discarded)
     memory_release(p, bytes);
 }
 
-TEST(memory, released_memory_is_gone_and_its_neighbours_are_not)
+TEST(memory, release_unmaps_the_range_only)
 {
     size_t bytes = MEMORY_CHUNK_BYTES + 5;
     char *p = memory_reserve(bytes), *q = memory_reserve(bytes);
@@ -188,7 +188,7 @@ TEST(memory, released_memory_is_gone_and_its_neighbours_are_not)
     memory_release(NULL, 17);
 }
 
-TEST(memory, more_than_there_can_be_is_refused)
+TEST(memory, reserve_refuses_too_much)
 {
     CHECK(memory_reserve(SIZE_MAX) == NULL);
     CHECK(memory_reserve(SIZE_MAX - 4095) == NULL);

@@ -192,7 +192,7 @@ static void check_plans(const struct pinning_machine *m, unsigned nodes, unsigne
     }
 }
 
-TEST(pinning, plans_keep_their_promises_on_every_machine)
+TEST(pinning, plan_keeps_its_promises_on_every_machine)
 {
     for (unsigned i = 0; i < MACHINES; i++) {
         unsigned step = machines[i].is_large ? 5 : 1;
@@ -225,7 +225,7 @@ static const char *draw_allowed(unsigned units)
     return text;
 }
 
-TEST(pinning, plans_keep_their_promises_in_any_cpuset)
+TEST(pinning, plan_keeps_its_promises_in_any_cpuset)
 {
     for (unsigned i = 0; i < 20 * SMALL_MACHINES; i++) {
         const char *description = machines[i % SMALL_MACHINES].description;
@@ -237,7 +237,7 @@ TEST(pinning, plans_keep_their_promises_in_any_cpuset)
 }
 
 /* The greatest numbers there may be, and none. */
-TEST(pinning, plans_of_a_thousand_units_and_of_none)
+TEST(pinning, plan_of_a_thousand_units_and_of_none)
 {
     load("package:16 numa:1 core:64 pu:2", NULL);
     CHECK_EQ(machine.units, PINNING_UNITS_MAX); /* the second half cannot be named */
@@ -334,7 +334,7 @@ static int first_unit(const cpu_set_t *set)
     return unit;
 }
 
-TEST(pinning, loads_the_units_that_this_process_may_use)
+TEST(pinning, machine_load_takes_the_units_of_this_process)
 {
     cpu_set_t set = affinity();
     CHECK_EQ(pinning_machine_load(&machine, NULL, NULL), 0);
@@ -406,7 +406,7 @@ static void *batch(void *policy)
     return NULL;
 }
 
-TEST(pinning, leaves_a_thread_scheduled_as_it_was)
+TEST(pinning, shorten_slices_keeps_the_policy)
 {
     int policy = -1;
     threads_run(batch, &policy, 0, 1);
@@ -424,14 +424,14 @@ static void *become_nicer(void *thread)
     return NULL;
 }
 
-TEST(pinning, knows_a_thread_that_runs_later)
+TEST(pinning, is_as_soon_knows_a_nicer_thread)
 {
     pid_t own = gettid();
     threads_run(become_nicer, &own, 0, 1);
     CHECK(pinning_is_as_soon(own));
 }
 
-TEST(pinning, leaves_memory_usable_whether_bound_or_not)
+TEST(pinning, bind_memory_leaves_it_usable)
 {
     enum { BYTES = 1 << 20 };
     char *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

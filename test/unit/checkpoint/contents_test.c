@@ -113,7 +113,7 @@ static void check_rows(uint64_t keys_max, unsigned count)
     CHECK_EQ(manifest_rows(&s->manifest, 0), ROWS / 2);
 }
 
-TEST(contents, rows_are_those_that_were_written_to_one_file_or_several)
+TEST(contents, rows_are_those_written_to_one_file_or_several)
 {
     check_rows(TENSORS_KEYS, 1);
     check_rows(ROWS / 2, 2); /* a file for each table */
@@ -144,7 +144,7 @@ static void flip(int fd, uint64_t at)
     CHECK_EQ(pwrite(fd, &byte, 1, (off_t)at), 1);
 }
 
-TEST(contents, a_byte_that_changed_is_found_and_where)
+TEST(contents, verify_finds_each_changed_byte)
 {
     CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);
     const struct manifest_file *f = &s->manifest.file[0];
@@ -158,7 +158,7 @@ TEST(contents, a_byte_that_changed_is_found_and_where)
     close(fd);
 }
 
-TEST(contents, a_file_that_was_cut_or_grew_or_is_gone_is_damaged)
+TEST(contents, verify_finds_a_cut_grown_or_missing_file)
 {
     CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);
     const struct manifest_file *f = &s->manifest.file[0];
@@ -188,7 +188,7 @@ static void write_number(struct scene *s, unsigned section, int64_t number)
     close(fd);
 }
 
-TEST(contents, a_row_that_the_table_does_not_have_is_damage)
+TEST(contents, verify_finds_row_numbers_out_of_range)
 {
     CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);
     write_number(s, 1, ROWS);
@@ -213,7 +213,7 @@ static int read_section(const struct scene *s, unsigned k)
     return rc;
 }
 
-TEST(contents, a_file_that_is_replaced_behind_the_verification_is_read_by_nobody)
+TEST(contents, rows_refuses_a_file_replaced_since_verify)
 {
     CLOSED_BY(end) struct scene *s = scene(TENSORS_KEYS);
     const struct manifest_file *f = &s->manifest.file[0];

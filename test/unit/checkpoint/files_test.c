@@ -108,13 +108,13 @@ static void check_writing(int error)
     close_both(n, w);
 }
 
-TEST(files, whatever_call_fails_the_older_checkpoint_stays_or_the_new_one_is_whole)
+TEST(files, checkpoint_with_any_failing_call_keeps_an_old_or_new_one)
 {
     check_writing(-EIO);
     check_writing(-ENOSPC);
 }
 
-TEST(files, whatever_call_fails_a_restore_changes_nothing_while_it_verifies)
+TEST(files, restore_with_any_failing_call_changes_nothing_while_verifying)
 {
     locus *n;
     locus_worker *w = open_node(&n);
@@ -157,7 +157,7 @@ static int change_once(const char *call, const char *path)
 }
 
 /* It is verified by three openings, and read by two. */
-TEST(files, a_file_that_changes_while_it_is_restored_is_set_nowhere)
+TEST(files, restore_of_a_changing_file_sets_nothing_of_it)
 {
     locus *n;
     locus_worker *w = open_node(&n);

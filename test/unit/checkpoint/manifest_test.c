@@ -160,7 +160,7 @@ static long resident(void)
 }
 
 /* The text itself, and what it describes, which here is nothing. */
-TEST(manifest, a_large_text_takes_the_memory_of_its_bytes)
+TEST(manifest, parse_of_a_large_text_has_bounded_memory)
 {
     static const char *const parts[] = {"[],", "{},", "\"a\",", "1,", "[[{\"a\":[]}]],"};
     long before = resident();
@@ -187,7 +187,7 @@ TEST(manifest, a_large_text_takes_the_memory_of_its_bytes)
 }
 
 /* Of another program, or of a disk: 4 GiB, none of which is read. */
-TEST(manifest, a_file_that_does_not_end_as_a_manifest_costs_nothing)
+TEST(manifest, read_of_a_large_other_file_costs_nothing)
 {
     char f[FOLDER_PATH_BYTES];
     struct manifest m;
@@ -202,7 +202,7 @@ TEST(manifest, a_file_that_does_not_end_as_a_manifest_costs_nothing)
     CHECK(resident() - before < 2);
 }
 
-TEST(manifest, every_byte_counts)
+TEST(manifest, parse_refuses_each_changed_byte)
 {
     CLOSED_BY(manifest_fini) struct manifest m = whole();
     struct manifest again;
@@ -214,7 +214,7 @@ TEST(manifest, every_byte_counts)
     }
 }
 
-TEST(manifest, members_may_come_in_any_order_and_each_once)
+TEST(manifest, parse_takes_members_in_any_order_once)
 {
     CHECK_EQ(parse_text("{\"files\": [], " TABLES ", ", "", 0, &(FRONT "\"x\": null")[1]), 0);
     REFUSED(parse_text(FRONT TABLES ", " TABLES ", \"files\": []", "", 0, ""), -EBADMSG,
@@ -225,7 +225,7 @@ TEST(manifest, members_may_come_in_any_order_and_each_once)
             "no list where one must be");
 }
 
-TEST(manifest, what_is_no_json_is_refused)
+TEST(manifest, parse_refuses_what_is_no_json)
 {
     static const char *const wrong[] = {"[",   "]", "{\"a\"", "\"", "\"\\",
                                         ", ,", ":", "1 2",    "{",  "}}"};

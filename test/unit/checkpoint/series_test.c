@@ -55,7 +55,7 @@ static void has(const char *folder, const char *numbers)
     CHECK_EQ(strcmp(text, numbers), 0);
 }
 
-TEST(series, the_newest_that_is_whole_is_found)
+TEST(series, newest_is_the_newest_whole_one)
 {
     folder_new(f);
     char unfinished[SERIES_NAME];
@@ -71,7 +71,7 @@ TEST(series, the_newest_that_is_whole_is_found)
     CHECK_EQ(strcmp(name, ""), 0); /* it is one itself */
 }
 
-TEST(series, a_folder_that_is_not_there_is_made_but_not_its_parent)
+TEST(series, create_makes_the_folder_but_not_its_parent)
 {
     folder_new(f);
     CHECK_EQ(series_create(folder_path(f, "new"), name, nonce), 0);
@@ -81,7 +81,7 @@ TEST(series, a_folder_that_is_not_there_is_made_but_not_its_parent)
 }
 
 /* A folder of the same name on another node's own disk has another token, or none. */
-TEST(series, the_token_says_that_it_is_one_folder)
+TEST(series, check_compares_the_nonce)
 {
     folder_new(f);
     char other[MANIFEST_NONCE + 1];
@@ -95,7 +95,7 @@ TEST(series, the_token_says_that_it_is_one_folder)
             "all nodes must see one folder");
 }
 
-TEST(series, older_ones_go_and_what_was_never_finished)
+TEST(series, retain_removes_older_and_unfinished_ones)
 {
     folder_new(f);
     CHECK_EQ(commit(f), 1);
@@ -118,7 +118,7 @@ static bool is_there(const char *folder, const char *file)
 }
 
 /* As other programs name folders, with names in them that locus also uses. */
-TEST(series, folders_of_other_programs_stay_and_do_not_count)
+TEST(series, retain_keeps_folders_of_other_programs)
 {
     static const char *const theirs[] = {
         "pytorch_model.bin", "0-0-0.safetensors", "nonce", "0.part",
@@ -150,7 +150,7 @@ TEST(series, folders_of_other_programs_stay_and_do_not_count)
     CHECK_STR(name, "checkpoint-100002");
 }
 
-TEST(series, what_others_put_into_a_checkpoint_stays)
+TEST(series, retain_keeps_files_of_others_in_a_checkpoint)
 {
     folder_new(f);
     CHECK_EQ(commit(f), 1);
@@ -167,7 +167,7 @@ TEST(series, what_others_put_into_a_checkpoint_stays)
     has(f, "2");
 }
 
-TEST(series, nothing_is_removed_through_a_link)
+TEST(series, retain_removes_nothing_through_links)
 {
     char archive[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
     folder_new(f);
@@ -198,7 +198,7 @@ TEST(series, nothing_is_removed_through_a_link)
     CHECK(is_there(f, "checkpoint-000003/0-0-0.safetensors"));
 }
 
-TEST(series, other_names_near_the_largest_number_or_not_hide_nothing)
+TEST(series, list_ignores_names_that_are_no_checkpoints)
 {
     static const char *const others[] = {
         "checkpoint-18446744073709551615", "checkpoint-18446744073709551614",
@@ -233,7 +233,7 @@ static void keeps(const char *text, int rc, unsigned expected)
     if (rc) CHECK_STR(locus_error(), "must be how many checkpoints to keep, 1 to ");
 }
 
-TEST(series, the_environment_says_how_many_are_kept)
+TEST(series, keeps_reads_the_environment)
 {
     keeps("", 0, SERIES_KEEP);
     keeps("1", 0, 1);

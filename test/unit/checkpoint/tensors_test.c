@@ -51,7 +51,7 @@ static void add_all(struct scene *s)
 
 /* ---- where they lie ---- */
 
-TEST_WITH(tensors, lie_where_a_mapping_wants_them, scene, s)
+TEST_WITH(tensors, sections_are_aligned, scene, s)
 {
     s->tensors.keys_max = 13;
     add_all(s);
@@ -112,7 +112,7 @@ static void check_tensor(json_t *head, const char *name, const char *type, json_
 }
 
 /* Eight bytes of length, JSON, and spaces up to the data. */
-TEST_WITH(tensors, a_header_describes_every_byte_of_the_file, scene, s)
+TEST_WITH(tensors, header_describes_every_byte, scene, s)
 {
     size_t bytes;
     uint64_t head_bytes = 0;
@@ -137,7 +137,7 @@ TEST_WITH(tensors, a_header_describes_every_byte_of_the_file, scene, s)
 
 /* ---- bounds ---- */
 
-TEST_WITH(tensors, a_file_ends_at_its_bound_of_bytes, scene, s)
+TEST_WITH(tensors, add_begins_a_file_at_the_bound_of_bytes, scene, s)
 {
     s->tensors.bytes_max = 10 * LONG * sizeof(float);
     for (uint64_t row = 0; row < ROWS; row++) CHECK_EQ(add(s, 1, row), 0);
@@ -151,7 +151,7 @@ TEST_WITH(tensors, a_file_ends_at_its_bound_of_bytes, scene, s)
 
 /* Rows come as their shards have them: a table may come twice, but not in one file, where its
  * tensors would have the same name. */
-TEST_WITH(tensors, a_table_that_comes_again_begins_a_file, scene, s)
+TEST_WITH(tensors, add_begins_a_file_when_a_table_comes_again, scene, s)
 {
     static const unsigned order[] = {0, 0, 1, 0};
     for (uint64_t i = 0; i < 4; i++) CHECK_EQ(add(s, order[i], i), 0);

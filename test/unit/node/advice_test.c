@@ -53,7 +53,7 @@ TEST(advice, between_two_looks_depends_on_what_was_elsewhere_signaled_and_late)
 }
 
 /* What came before the window does not count. */
-TEST(advice, looks_at_a_window)
+TEST(advice, look_compares_windows)
 {
     struct advisor a = {.window_ns = 100};
     struct advice_sums from = {0}, to = {.ns = 1000, .keys = 5000, .remote = 5000};
@@ -74,7 +74,7 @@ TEST(advice, looks_at_a_window)
 }
 
 /* Half of it is an evaluation, which began and ended within the window. */
-TEST(advice, leaves_out_what_is_skipped)
+TEST(advice, skip_leaves_out_an_evaluation)
 {
     struct advice_sums from = {.ns = 100, .keys = 50}, first = from, last, to;
     first.ns = 200;
@@ -98,7 +98,7 @@ TEST(advice, leaves_out_what_is_skipped)
 
 /* A window of steps, most of whose keys were not signaled, may end in an evaluation; two may
  * not. */
-TEST(advice, waits_for_a_second_window_where_the_first_is_doubtful)
+TEST(advice, look_waits_for_a_second_doubtful_window)
 {
     struct advisor a = {.window_ns = 100};
     struct advice_sums from = {.ns = 1}, to = from;
@@ -113,7 +113,7 @@ TEST(advice, waits_for_a_second_window_where_the_first_is_doubtful)
     }
 }
 
-TEST(advice, is_read_from_the_environment)
+TEST(advice, init_reads_the_environment)
 {
     struct advisor a;
     CHECK_EQ(setenv("LOCUS_ADVICE", "0", 1), 0);

@@ -62,7 +62,7 @@ static void *meet(void *argument)
 }
 
 /* From then on every access of the node fails: none may succeed after a barrier that has failed. */
-TEST(cluster, who_waits_at_a_barrier_learns_of_a_loss_after_the_node_was_told)
+TEST(cluster, barrier_fails_after_the_node_was_told_of_a_loss)
 {
     struct member m[2];
     join_both(m);

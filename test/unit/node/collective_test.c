@@ -114,7 +114,7 @@ static void wait_for_arrival(int id)
     }
 }
 
-TEST(collective, another_kind_than_others_wait_in_is_refused_and_is_no_arrival)
+TEST(collective, agree_refuses_another_kind_than_others_wait_in)
 {
     pthread_t thread;
     int first = 0;
@@ -161,7 +161,7 @@ static int others_are_slow(void *late, const struct meeting *meeting, struct wor
     return 0;
 }
 
-TEST(collective, who_opens_while_the_first_one_ends_comes_after_both)
+TEST(collective, open_during_a_quiesce_joins_the_next)
 {
     struct late_quiesce l = {.result = 1};
     open_two_close_one();
@@ -242,7 +242,7 @@ static int others_wait_for_a_latecomer(void *late, const struct meeting *meeting
 }
 
 /* Its number would be in no sum. */
-TEST(collective, who_opens_when_a_sum_is_under_way_is_in_the_next)
+TEST(collective, open_during_a_sum_joins_the_next)
 {
     struct latecomer l = {.has_begun = false};
     open_two_close_one();
@@ -260,7 +260,7 @@ static void *open_late(void *id)
     return NULL;
 }
 
-TEST(collective, nobody_opens_during_a_checkpoint)
+TEST(collective, open_waits_for_the_end_of_a_checkpoint)
 {
     pthread_t thread;
     int id = -1;
@@ -312,7 +312,7 @@ static void *write_meet_read(void *argument)
     return NULL;
 }
 
-TEST(collective, writes_before_a_quiesce_are_read_after_it_and_nobody_is_a_round_ahead)
+TEST(collective, quiesce_shows_all_writes_and_nobody_is_a_round_ahead)
 {
     locus *n = one_node(THREADS, 1, THREADS);
     struct runner r[THREADS];
@@ -323,7 +323,7 @@ TEST(collective, writes_before_a_quiesce_are_read_after_it_and_nobody_is_a_round
 
 /* Ten seconds, nearly all asleep: once is enough, without sanitizers. */
 #if !defined(LOCUS_ASAN) && !defined(LOCUS_TSAN)
-TEST(collective, after_ten_seconds_it_says_who_is_missing)
+TEST(collective, barrier_reports_missing_workers_after_ten_seconds)
 {
     locus *n = one_node(4, 1, 3);
     locus_worker *a = worker_of(n), *b = worker_of(n);

@@ -102,7 +102,7 @@ static int by_text(const void *a, const void *b)
 
 /* As many as there are ports: were the port all that tells them apart, a third of them would meet
  * another. */
-TEST(environment, no_two_jobs_of_one_host_meet)
+TEST(environment, jobs_of_one_host_do_not_meet)
 {
     enum { JOBS = ENVIRONMENT_PORT_COUNT };
     static char all[JOBS][ENVIRONMENT_RENDEZVOUS_MAX];
@@ -144,7 +144,7 @@ TEST(environment, torchrun_on_one_host_meets_on_loopback)
 }
 
 /* The neighbour of a port that the launcher drew may be anybody's. */
-TEST(environment, a_drawn_master_port_has_no_neighbour)
+TEST(environment, torchrun_drawn_master_port_has_no_neighbour)
 {
     says(TORCHRUN "LOCAL_WORLD_SIZE=4 MASTER_ADDR=node1 MASTER_PORT=32767", 5, 8, "node1:32768");
     says(TORCHRUN "LOCAL_WORLD_SIZE=4 MASTER_ADDR=node1 MASTER_PORT=32768", 5, 8, "node1:22768");
@@ -181,7 +181,7 @@ TEST(environment, slurm_on_one_host_meets_on_loopback)
     says(STEP SEVERAL "LOCUS_RENDEZVOUS=a:7777", 2, 4, "a:7777");
 }
 
-TEST(environment, a_batch_script_or_a_shell_of_slurm_is_no_task)
+TEST(environment, slurm_batch_script_is_no_task)
 {
     says("SLURM_JOB_ID=2 SLURM_NTASKS=4 SLURM_PROCID=0 SLURM_NODELIST=n[10,20] SLURM_LOCALID=0", 0,
          0, NULL);
@@ -276,7 +276,7 @@ TEST(environment, the_innermost_launcher_is_believed)
     says(STEP SEVERAL "SLURM_STEP_NODELIST=a,b " OPENMPI "LOCUS_RENDEZVOUS=r:1", 1, 3, "r:1");
 }
 
-TEST(environment, its_rendezvous_serves_a_configured_rank_and_size_too)
+TEST(environment, rendezvous_serves_a_configured_rank_and_size)
 {
     const struct locus_table table = {.rows = 1, .length = 1};
     struct locus_config c;

@@ -22,7 +22,7 @@ static struct request *begin(struct operations *o, struct operation **op, const 
     return r;
 }
 
-TEST(operation, keys_under_way_are_held_until_their_request_is_done)
+TEST(operation, hold_counts_keys_until_their_request_is_done)
 {
     CLOSED_BY(operations_fini) struct operations o;
     open_operations(&o, true);
@@ -47,7 +47,7 @@ TEST(operation, keys_under_way_are_held_until_their_request_is_done)
 }
 
 /* From the time that was told to the last answer, whenever the worker looks. */
-TEST(operation, its_time_is_counted_once)
+TEST(operation, wait_counts_the_time_once)
 {
     enum { BUCKET = 38 }; /* 2^38 ns are 4.6 minutes */
     CLOSED_BY(operations_fini) struct operations o;
@@ -67,7 +67,7 @@ TEST(operation, its_time_is_counted_once)
 }
 
 /* Nobody waits for any of them; one of two fails. */
-TEST(operation, times_are_counted_when_places_are_used_again)
+TEST(operation, begin_counts_times_of_reused_places)
 {
     CLOSED_BY(operations_fini) struct operations o;
     open_operations(&o, true);
@@ -85,7 +85,7 @@ TEST(operation, times_are_counted_when_places_are_used_again)
 }
 
 /* Where rows do not move one connection keeps the order: nothing is counted. */
-TEST(operation, nothing_is_held_where_rows_do_not_move)
+TEST(operation, hold_counts_nothing_where_rows_do_not_move)
 {
     CLOSED_BY(operations_fini) struct operations o;
     open_operations(&o, false);

@@ -31,7 +31,7 @@ static struct key_look look(const struct pair *p, int rank, locus_key key)
     return l;
 }
 
-TEST_ON_NODE(signaling, does_nothing_where_no_shard_heeds_intents, ROWS, 1)
+TEST_ON_NODE(signaling, does_nothing_on_one_node, ROWS, 1)
 {
     struct intent_stream **streams = (void *)&streams;
     const locus_key key = 3;
@@ -43,7 +43,7 @@ TEST_ON_NODE(signaling, does_nothing_where_no_shard_heeds_intents, ROWS, 1)
 }
 
 /* What begins in the past has begun; what has ended is counted and not recorded. */
-TEST_WITH(signaling, an_intent_of_the_past_begins_now_or_not_at_all, pair, p)
+TEST_WITH(signaling, intent_of_the_past_begins_now_or_not_at_all, pair, p)
 {
     locus_key key = pair_key_of(p, 0, 0);
     for (int i = 0; i < 10; i++) locus_advance_clock(p->worker[0]);
@@ -56,7 +56,7 @@ TEST_WITH(signaling, an_intent_of_the_past_begins_now_or_not_at_all, pair, p)
     CHECK_EQ(stats_of(p->node[0]).intents_signaled, 2);
 }
 
-TEST_WITH(signaling, beyond_the_bound_nothing_is_recorded, pair, p)
+TEST_WITH(signaling, intent_beyond_the_bound_is_not_recorded, pair, p)
 {
     enum { KEYS = 4, REST = 3 };
     locus_key keys[KEYS], next = 0;
@@ -74,7 +74,7 @@ TEST_WITH(signaling, beyond_the_bound_nothing_is_recorded, pair, p)
 }
 
 /* A loader has streams of its own; what it signaled outlives it, and ends with the worker. */
-TEST_WITH(signaling, intents_of_a_loader_outlive_it_and_end_with_the_worker, pair, p)
+TEST_WITH(signaling, loader_intents_end_with_the_worker, pair, p)
 {
     locus_loader *l;
     locus_key key = pair_key_of(p, 0, 0);

@@ -41,7 +41,7 @@ TEST(exposition, samples_are_lines_with_labels_and_all_digits)
 }
 
 /* The sums of all below, as the format wants them; times in seconds, the last bucket is +Inf. */
-TEST(exposition, buckets_of_times_are_sums_and_begin_where_told)
+TEST(exposition, times_buckets_are_sums_and_begin_where_told)
 {
     struct exposition e = {0};
     struct locus_histogram h = {0};
@@ -58,7 +58,7 @@ TEST(exposition, buckets_of_times_are_sums_and_begin_where_told)
     is(&e, wanted);
 }
 
-TEST(exposition, small_numbers_are_a_bucket_each_and_large_ones_count_in_the_end)
+TEST(exposition, numbers_have_a_bucket_each_up_to_seven)
 {
     struct exposition e = {0};
     struct locus_histogram h = {.sum = 31};
@@ -73,7 +73,7 @@ TEST(exposition, small_numbers_are_a_bucket_each_and_large_ones_count_in_the_end
 }
 
 /* Beyond its first room, and again: no line is lost or broken where it grows. */
-TEST(exposition, a_text_grows_by_whole_lines)
+TEST(exposition, text_grows_by_whole_lines)
 {
     enum { LINES = 20000 };
     struct exposition e = {0};
@@ -90,7 +90,7 @@ TEST(exposition, a_text_grows_by_whole_lines)
     free(e.text);
 }
 
-TEST(exposition, what_is_too_large_fails_as_a_whole_and_stays_failed)
+TEST(exposition, text_beyond_its_bound_fails)
 {
     struct exposition e = {0};
     size_t lines = 0;

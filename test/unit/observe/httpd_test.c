@@ -32,7 +32,7 @@ static void refuses(const char *address, unsigned more, int rc, const char *sent
     CHECK_EQ(fd, -1);
 }
 
-TEST(httpd, without_a_host_it_listens_on_loopback)
+TEST(httpd, listen_without_a_host_is_on_loopback)
 {
     static const char *const format[] = {"%d", ":%d", "127.0.0.1:%d", "localhost:%d"};
     for (int i = 0; i < 4; i++) {
@@ -49,7 +49,7 @@ TEST(httpd, without_a_host_it_listens_on_loopback)
     }
 }
 
-TEST(httpd, each_rank_has_a_port_of_its_own_unless_any_will_do)
+TEST(httpd, listen_adds_the_rank_to_the_port)
 {
     char address[64];
     int port = port_new();
@@ -62,7 +62,7 @@ TEST(httpd, each_rank_has_a_port_of_its_own_unless_any_will_do)
     close(fd);
 }
 
-TEST(httpd, an_address_that_cannot_be_had_is_named)
+TEST(httpd, listen_refuses_wrong_addresses)
 {
     char address[400];
     int port = port_new();
@@ -134,7 +134,7 @@ static unsigned opened(struct answerer *r, struct httpd **out)
     return port;
 }
 
-TEST(httpd, paths_are_answered_with_their_texts_and_arguments)
+TEST(httpd, paths_get_their_arguments)
 {
     struct answerer r;
     struct httpd *d;
@@ -151,7 +151,7 @@ TEST(httpd, paths_are_answered_with_their_texts_and_arguments)
     CHECK_EQ(r.answers, 3);
 }
 
-TEST(httpd, what_is_not_there_has_a_status_that_says_so)
+TEST(httpd, unknown_paths_and_methods_have_their_status)
 {
     struct answerer r;
     struct httpd *d;
@@ -175,7 +175,7 @@ TEST(httpd, what_is_not_there_has_a_status_that_says_so)
 }
 
 /* A body, garbage, a request that is longer than there is memory for. */
-TEST(httpd, what_makes_no_sense_ends_its_own_connection)
+TEST(httpd, malformed_requests_end_their_own_connection)
 {
     struct answerer r;
     struct httpd *d;

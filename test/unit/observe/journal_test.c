@@ -54,7 +54,7 @@ static json_int_t number(json_t *line, const char *name)
     return json_integer_value(value);
 }
 
-TEST(journal, is_written_only_where_somebody_wants_it)
+TEST(journal, open_only_when_asked)
 {
     struct journal *j = (void *)&j;
     CHECK_EQ(unsetenv("LOCUS_REPORT"), 0);
@@ -67,7 +67,7 @@ TEST(journal, is_written_only_where_somebody_wants_it)
     journal_close(NULL);
 }
 
-TEST(journal, that_cannot_be_written_is_named)
+TEST(journal, open_refuses_a_path_it_cannot_write)
 {
     char folder[FOLDER_PATH_BYTES], longest[5000];
     folder_new(folder);
@@ -93,7 +93,7 @@ static void check_head(json_t *head)
     json_decref(head);
 }
 
-TEST(journal, its_last_line_has_what_was_counted)
+TEST(journal, last_line_has_the_counters)
 {
     static const struct locus_table tables[] = {
         {.name = "a \"quoted\", name", .rows = ROWS, .length = 2},
@@ -143,7 +143,7 @@ TEST(journal, its_last_line_has_what_was_counted)
 }
 
 /* Without a report a value goes nowhere; names must be such as need no quoting. */
-TEST(journal, curves_have_names)
+TEST(journal, value_refuses_wrong_names)
 {
     CHECK_EQ(unsetenv("LOCUS_REPORT"), 0);
     locus *n = one_node(ROWS, 1, 1);
@@ -159,7 +159,7 @@ TEST(journal, curves_have_names)
 }
 
 /* A node whose disk is full goes on; and is closed. */
-TEST_ON_NODE(journal, a_full_disk_stops_the_journal_and_nothing_else, ROWS, 1)
+TEST_ON_NODE(journal, full_disk_stops_the_journal_only, ROWS, 1)
 {
     char folder[FOLDER_PATH_BYTES];
     CHECK_EQ(unsetenv("LOCUS_REPORT"), 0);

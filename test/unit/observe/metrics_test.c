@@ -14,7 +14,7 @@ enum { ROWS = 50 };
 
 /* ---- whether there are any ---- */
 
-TEST(metrics, are_served_only_where_somebody_wants_them)
+TEST(metrics, listen_only_when_asked)
 {
     int fd = 7;
     struct metrics *m = (void *)&m;
@@ -29,7 +29,7 @@ TEST(metrics, are_served_only_where_somebody_wants_them)
     metrics_stop(NULL);
 }
 
-TEST(metrics, an_address_that_cannot_be_had_ends_the_opening)
+TEST(metrics, open_fails_without_the_address)
 {
     locus *n;
     struct locus_config c;
@@ -66,7 +66,7 @@ static locus *observed(void)
 }
 
 /* Keys are noted for a while after somebody has asked. The port is gone before the node is. */
-TEST(metrics, the_keys_that_are_used_most_are_listed_once_somebody_asks)
+TEST(metrics, hot_keys_are_listed_once_asked_for)
 {
     locus *n = observed();
     locus_worker *w = worker_of(n);

@@ -106,7 +106,7 @@ static void access_all(struct fixture *f)
     CHECK_EQ(calls, 2 * KEYS);
 }
 
-TEST(array, a_part_is_one_when_its_last_row_is_written)
+TEST(array, partition_becomes_an_array_with_its_last_row)
 {
     CLOSED_BY(end) struct fixture *f = open_alone(KEYS, LENGTH, true);
     const struct partition *p = f->store.partition;
@@ -123,7 +123,7 @@ TEST(array, a_part_is_one_when_its_last_row_is_written)
 }
 
 /* Others may be at work in a row: who reads a copy, or writes, goes by its word. */
-TEST(array, with_several_writers_for_views_only)
+TEST(array, with_several_writers_serves_views_only)
 {
     CLOSED_BY(end) struct fixture *f = open_alone(KEYS, LENGTH, false);
     set_all(f);
@@ -155,7 +155,7 @@ static void *write_some(void *writer)
     return NULL;
 }
 
-TEST(array, becomes_one_under_the_eyes_of_several_writers)
+TEST(array, partition_becomes_an_array_while_several_write)
 {
     for (int round = 0; round < 20; round++) {
         struct fixture *f = open_alone(KEYS, LENGTH, false);
@@ -167,7 +167,7 @@ TEST(array, becomes_one_under_the_eyes_of_several_writers)
     }
 }
 
-TEST(array, rows_may_leave_where_there_are_movers)
+TEST(array, partition_with_movers_is_no_array)
 {
     const struct locus_table table = {.rows = KEYS, .length = LENGTH};
     CLOSED_BY(end) struct fixture *f = aligned_alloc(128, (sizeof *f + 127) / 128 * 128);
@@ -180,7 +180,7 @@ TEST(array, rows_may_leave_where_there_are_movers)
 
 /* First writes here and there go to spare slots, which are dense (slab.h); such a part is none for
  * good. */
-TEST(array, a_row_in_a_spare_slot_stays_there)
+TEST(array, partition_with_rows_in_spare_slots_is_no_array)
 {
     enum { ROWS = 24576, FLOATS = 1024, STRIDE = 512 };
     CLOSED_BY(end) struct fixture *f = open_alone(ROWS, FLOATS, true);

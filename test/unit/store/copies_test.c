@@ -88,7 +88,7 @@ static void double_it(void *unused, float *row, uint32_t length)
     for (uint32_t i = 0; i < length; i++) row[i] *= 2;
 }
 
-TEST(copies, two_workers_must_have_found_the_latch_taken)
+TEST(copies, contended_needs_two_workers)
 {
     CLOSED_BY(end) struct fixture *f = begin();
     struct row_ref s = row_ref_of(f, HOT);
@@ -108,7 +108,7 @@ static void take_none(void *unused, const float *values, float *gradient, uint32
     memset(gradient, 0, length * sizeof *gradient);
 }
 
-TEST(copies, steps_one_after_the_other_bring_none)
+TEST(copies, steps_in_turn_begin_no_copies)
 {
     CLOSED_BY(end) struct fixture *f = begin_with(LOCUS_SGD, LOCUS_F32);
     float scratch[2 * CAPACITY];
@@ -122,7 +122,7 @@ TEST(copies, steps_one_after_the_other_bring_none)
 
 /* Steps of a quarter of what lies between two values of 16 bits are not lost in copies: each rounds
  * on its own. Six standard deviations are allowed. */
-TEST(copies, small_steps_of_sixteen_bits_add_up)
+TEST(copies, small_bf16_steps_add_up)
 {
     enum { ADDS = 200 };
     const float small = 1.0f / 128, grown = 2 * ADDS * small;
@@ -194,7 +194,7 @@ static void check_records(enum locus_optimizer kind, enum locus_element element)
 }
 
 /* A replica gets the records of two workers, and its owner one of both. */
-TEST(copies, a_replica_tells_its_owner_of_all_workers_steps)
+TEST(copies, fold_records_the_steps_of_all_workers)
 {
     for (enum locus_optimizer kind = LOCUS_SGD; kind <= LOCUS_ADAMW; kind++) {
         check_records(kind, LOCUS_F32);

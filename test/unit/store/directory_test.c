@@ -2,7 +2,7 @@
 
 #include "test.h"
 
-TEST(directory, a_held_row_keeps_slot_and_version)
+TEST(directory, main_word_keeps_slot_and_version)
 {
     const uint64_t slots[] = {0, 1, 4095, DIRECTORY_SLOTS_MAX - 1};
     for (unsigned i = 0; i < 4; i++)
@@ -16,7 +16,7 @@ TEST(directory, a_held_row_keeps_slot_and_version)
         }
 }
 
-TEST(directory, without_a_slot_or_latched_a_row_is_not_readable)
+TEST(directory, word_without_slot_or_latched_is_not_readable)
 {
     const directory_word main = directory_main(123456, 3);
     const struct {
@@ -34,7 +34,7 @@ TEST(directory, without_a_slot_or_latched_a_row_is_not_readable)
     CHECK_EQ(directory_slot(main | DIRECTORY_LATCH), 123456);
 }
 
-TEST(directory, a_version_comes_round_without_touching_the_slot)
+TEST(directory, version_wraps_without_touching_the_slot)
 {
     const uint64_t versions = UINT64_C(1) << (64 - DIRECTORY_VERSION_SHIFT);
     directory_word last = directory_main(77, versions - 1);
@@ -45,7 +45,7 @@ TEST(directory, a_version_comes_round_without_touching_the_slot)
     CHECK(directory_main(77, versions) == directory_main(77, 0));
 }
 
-TEST(directory, a_row_elsewhere_keeps_owner_and_term)
+TEST(directory, elsewhere_word_keeps_owner_and_term)
 {
     directory_word w = directory_elsewhere(65535, (UINT64_C(1) << 44) - 1);
     CHECK_EQ(directory_state(w), DIRECTORY_ELSEWHERE);

@@ -41,7 +41,7 @@ static void check_part(unsigned nodes, unsigned part)
     for (unsigned k = 0; k < KEYS; k++) CHECK_EQ(homes[k], 1);
 }
 
-TEST(home, each_key_has_one_home_and_everywhere_a_slot_of_its_own)
+TEST(home, each_key_has_one_home_and_a_slot_on_each_node)
 {
     const unsigned nodes[] = {1, 2, 3, 5, 8, 64};
     for (unsigned i = 0; i < sizeof nodes / sizeof *nodes; i++)
@@ -57,7 +57,7 @@ TEST(home, small_parts_do_not_all_begin_at_the_same_node)
     for (unsigned n = 0; n < 8; n++) CHECK(count[n] > 0);
 }
 
-TEST(home, a_node_alone_is_the_home_of_all_and_the_slot_is_the_number)
+TEST(home, single_node_is_home_of_all)
 {
     static struct home h;
     home_init(&h, 1, 0);

@@ -48,7 +48,7 @@ TEST(keyspace, index_and_shard_are_quotient_and_remainder)
     }
 }
 
-TEST(keyspace, tables_of_one_length_that_follow_each_other_are_one_range)
+TEST(keyspace, neighbouring_tables_of_one_length_are_one_range)
 {
     const struct locus_table tables[] = {{.rows = 5, .length = 3},
                                          {.rows = 7, .length = 3},
@@ -70,7 +70,7 @@ TEST(keyspace, tables_of_one_length_that_follow_each_other_are_one_range)
 }
 
 /* Each has all the keys that a range may have. */
-TEST(keyspace, a_range_has_no_more_keys_than_slots)
+TEST(keyspace, range_ends_at_the_keys_a_shard_can_have)
 {
     const struct locus_table tables[] = {{.rows = KEYSPACE_RANGE_KEYS_MAX, .length = 1},
                                          {.rows = KEYSPACE_RANGE_KEYS_MAX, .length = 1},
@@ -83,7 +83,7 @@ TEST(keyspace, a_range_has_no_more_keys_than_slots)
     CHECK_EQ(k.ranges, 1);
 }
 
-TEST(keyspace, a_key_is_in_the_table_whose_range_holds_it)
+TEST(keyspace, table_of_a_key_is_found)
 {
     for (size_t count = 1; count <= 40; count++) {
         struct locus_table *t = calloc(count, sizeof *t);
@@ -119,7 +119,7 @@ TEST(keyspace, tables_without_a_name_are_numbered)
     CHECK_EQ(strcmp(k.table[2].name, "table2"), 0);
 }
 
-TEST(keyspace, wrong_descriptions_leave_nothing_behind)
+TEST(keyspace, init_refuses_wrong_tables)
 {
     struct keyspace k;
     struct locus_table t[3] = {

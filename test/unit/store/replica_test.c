@@ -138,7 +138,7 @@ static struct row_edit edit_of(struct ramp *r)
 /* ---- a replica ---- */
 
 /* What is added goes out once, and marks the key with the first change since. */
-TEST_OF_REPLICA(collects_updates_for_its_owner_once, 0)
+TEST_OF_REPLICA(collect_returns_updates_once, 0)
 {
     float row[CAPACITY];
     CHECK_EQ(row_read(theirs(f), row), -EAGAIN);
@@ -164,7 +164,7 @@ TEST_OF_REPLICA(collects_updates_for_its_owner_once, 0)
     CHECK_EQ(row_read(theirs(f), row), -EAGAIN);
 }
 
-TEST_OF_REPLICA(collects_what_an_edit_adds, 0)
+TEST_OF_REPLICA(collect_returns_what_an_edit_adds, 0)
 {
     float row[CAPACITY];
     struct ramp ramp;
@@ -185,7 +185,7 @@ TEST_OF_REPLICA(collects_what_an_edit_adds, 0)
 
 /* ---- what nobody has written ---- */
 
-TEST_OF_REPLICA(of_a_row_never_written_takes_no_memory, 1)
+TEST_OF_REPLICA(of_an_unwritten_row_takes_no_memory, 1)
 {
     int is_replica;
     row_share(ours(f));
@@ -209,7 +209,7 @@ TEST_OF_REPLICA(of_a_row_never_written_takes_no_memory, 1)
 }
 
 /* Under full replication all rows of others are replicas of zeros from the start. */
-TEST(replica, of_zeros_gets_memory_with_its_first_change)
+TEST(replica, full_replication_allocates_with_the_first_change)
 {
     for (int edits = 0; edits < 2; edits++) {
         struct fixture *f = open_store(true);
@@ -251,7 +251,7 @@ static void check_alone(struct fixture *f, float first, float last)
 
 /* So that a reader of one key need not wait for the word to tell where the replica is. While
  * somebody may still look at the last one there, it lies elsewhere. */
-TEST_OF_REPLICA(lies_in_the_usual_slot_unless_a_reader_is_there, 0)
+TEST_OF_REPLICA(replicate_takes_the_usual_slot_unless_a_reader_holds_it, 0)
 {
     CHECK_EQ(row_replicate(theirs(f), row_of(3, 1)), 0);
     CHECK_EQ(slot_of(theirs(f)), row_ref_usual_slot(theirs(f)));

@@ -199,7 +199,7 @@ static void check_along_of(const struct row_type *t, enum locus_optimizer o)
     check_along(t, LARGE, 0.25f);
 }
 
-TEST(row_steps, a_step_along_a_direction_is_that_of_the_gradient)
+TEST(row_steps, along_equals_the_step_of_the_gradient)
 {
     for_all(check_along_of);
     end();
@@ -259,7 +259,7 @@ static void check_laws_of(const struct row_type *t, enum locus_optimizer o)
     check_laws(t, LARGE);
 }
 
-TEST(row_steps, records_are_merged_to_the_state_of_one_serial_order)
+TEST(row_steps, merge_gives_the_state_of_a_serial_order)
 {
     for_all(check_laws_of);
     end();
@@ -300,7 +300,7 @@ static void check_gradient(const struct row_type *t, enum locus_optimizer o)
     if (t->factor) CHECK(fabsf(now.size - s.size) <= 1e-6f * s.size);
 }
 
-TEST(row_steps, a_record_of_one_step_becomes_its_gradient)
+TEST(row_steps, gradient_of_a_record_of_one_step)
 {
     for_all(check_gradient);
     end();
@@ -316,7 +316,7 @@ static void check_version(const struct row_type *t, enum locus_optimizer o)
     CHECK(memcmp(&copies[0], &copies[1], sizeof *copies) == 0);
 }
 
-TEST(row_steps, all_processors_step_alike)
+TEST(row_steps, versions_for_all_processors_step_alike)
 {
     for_all(check_version);
     end();
@@ -360,7 +360,7 @@ static void check_row_without_numbers(const struct row_type *t)
     CHECK(isfinite(copies[0].row[0])); /* 1 / infinity is no step */
 }
 
-TEST(row_steps, what_is_no_number_stays_where_it_is)
+TEST(row_steps, nan_and_infinity_stay_in_their_element)
 {
     for_all(check_no_numbers);
     check_row_without_numbers(row_type_of(LOCUS_ROW_ADAGRAD));
@@ -395,7 +395,7 @@ static double train(const struct row_type *t, unsigned steps, double *worst)
     return fabsf(row[0] - 1);
 }
 
-TEST(row_steps, adam_converges_on_eight_nodes_that_rarely_hear_of_each_other)
+TEST(row_steps, adam_converges_on_eight_nodes_that_merge_rarely)
 {
     for (enum locus_optimizer o = LOCUS_ADAM; o <= LOCUS_ADAMW; o++)
         for (unsigned steps = 20; steps <= 200; steps *= 10) {
@@ -406,7 +406,7 @@ TEST(row_steps, adam_converges_on_eight_nodes_that_rarely_hear_of_each_other)
 
 /* ---- Adam's correction ---- */
 
-TEST(row_steps, a_correction_is_that_of_the_step_however_late)
+TEST(row_steps, adam_factor_is_right_for_late_steps)
 {
     const struct row_type *t = row_type_of(LOCUS_ADAMW);
     struct locus_rule r = t->usual;
@@ -420,7 +420,7 @@ TEST(row_steps, a_correction_is_that_of_the_step_however_late)
 }
 
 /* A record that holds no number of steps is one of none: nothing of it is waited for. */
-TEST(row_steps, a_number_of_steps_that_cannot_be_is_none)
+TEST(row_steps, merge_ignores_impossible_step_counts)
 {
     const struct row_type *t = row_type_of(LOCUS_MOMENTUM);
     const float numbers[] = {-1, NAN, INFINITY, 1e30f};

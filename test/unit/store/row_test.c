@@ -88,7 +88,7 @@ static void poll(struct fixture *f)
     for (int i = 0; i < POLLS; i++) mover_reclaim(&f->mover);
 }
 
-TEST(row, what_is_set_is_read)
+TEST(row, set_rows_of_any_length_are_read)
 {
     const uint32_t lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 100, 1000, 100000};
     for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
@@ -124,7 +124,7 @@ static void double_row(void *doubling, float *row, uint32_t length)
     for (uint32_t i = 0; i < length; i++) row[i] = 2 * row[i] + 1;
 }
 
-TEST(row, an_edit_makes_of_a_row_what_the_function_says)
+TEST(row, edit_applies_the_function_to_rows_of_any_length)
 {
     for (uint32_t length = 1; length < CAPACITY / 2; length++) {
         struct fixture *f = open_rows(length);
@@ -147,7 +147,7 @@ TEST(row, an_edit_makes_of_a_row_what_the_function_says)
     }
 }
 
-TEST(row, a_row_is_taken_out_once_and_put_in_once)
+TEST(row, take_and_put_refuse_a_second_time)
 {
     CLOSED_BY(end) struct fixture *f = open_rows(16);
     float row[CAPACITY], out[CAPACITY];
@@ -167,7 +167,7 @@ TEST(row, a_row_is_taken_out_once_and_put_in_once)
     CHECK_EQ(row_put(row_ref_of(f, 0), NULL), -EEXIST);
 }
 
-TEST(row, a_row_has_its_home_slot_back_once_nobody_sees_the_old_one)
+TEST(row, put_takes_the_home_slot_once_no_reader_holds_it)
 {
     CLOSED_BY(end) struct fixture *f = open_rows(16);
     float row[CAPACITY];
@@ -207,7 +207,7 @@ static uint64_t use_up_slots(struct fixture *f, locus_key key)
     return moves;
 }
 
-TEST(row, a_first_write_without_a_slot_does_nothing)
+TEST(row, write_without_a_free_slot_does_nothing)
 {
     struct locus_table t = {.rows = KEYS, .length = 16};
     CLOSED_BY(end) struct fixture *f = open_tables(&t, 1, 1, 2);

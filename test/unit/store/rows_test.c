@@ -40,7 +40,7 @@ static size_t fill(const locus_key *keys, size_t n, float *values)
     return at;
 }
 
-TEST(rows, of_several_lengths_lie_one_behind_the_other)
+TEST(rows, read_and_write_several_lengths_in_one_array)
 {
     static locus_key keys[KEYS];
     static float in[KEYS * LONG], out[KEYS * LONG];
@@ -63,7 +63,7 @@ TEST(rows, of_several_lengths_lie_one_behind_the_other)
 
 /* Of two nodes each is home to some rows; the others are missed, with their places in both
  * arrays. */
-TEST(rows, that_are_not_here_are_missed_by_position)
+TEST(rows, read_and_write_return_missed_rows_by_position)
 {
     static locus_key keys[KEYS];
     static float in[KEYS * LONG], out[KEYS * LONG];

@@ -30,7 +30,7 @@ static size_t resident(const void *p, size_t bytes)
     return in;
 }
 
-TEST(slab, without_free_slots_there_is_none_and_then_again_one)
+TEST(slab, take_fails_without_free_slots)
 {
     struct slab_density d = {0};
     CLOSED_BY(slab_fini) struct slab s;
@@ -47,7 +47,7 @@ TEST(slab, without_free_slots_there_is_none_and_then_again_one)
     CHECK_EQ(slab_take(&s, SLAB_NONE), 7);
 }
 
-TEST(slab, more_than_the_address_space_is_refused)
+TEST(slab, init_refuses_more_than_the_address_space)
 {
     struct slab_density d = {0};
     struct slab s;
@@ -55,7 +55,7 @@ TEST(slab, more_than_the_address_space_is_refused)
     CHECK(!slab_init(&s, 1 << 20, UINT64_C(1) << 50, UINT64_C(1) << 50, &d));
 }
 
-TEST(slab, memory_of_rows_that_left_comes_back)
+TEST(slab, give_frees_memory)
 {
     struct slab_density d = {0};
     CLOSED_BY(slab_fini) struct slab s;
@@ -177,7 +177,7 @@ static void same_as_a_list(uint32_t length, uint64_t keys, uint64_t seed)
     free(m.used);
 }
 
-TEST(slab, it_agrees_with_a_plain_list)
+TEST(slab, take_and_give_agree_with_a_plain_list)
 {
     same_as_a_list(1, 300, 1);
     same_as_a_list(16, 1000000, 2);
@@ -199,7 +199,7 @@ static void give_twice(void)
     _exit(0);
 }
 
-TEST(slab, giving_a_slot_back_twice_ends_the_process)
+TEST(slab, give_twice_aborts)
 {
     int status;
     fflush(NULL);

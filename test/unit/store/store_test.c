@@ -51,7 +51,7 @@ TEST(store, open_refuses_more_keys_than_a_shard_can_have)
 }
 
 /* Blocks of keys with borders within, of a small table, and of one key alone. */
-TEST(store, a_key_is_in_the_part_of_its_range_and_shard)
+TEST(store, row_ref_is_in_the_partition_of_range_and_shard)
 {
     const struct locus_table tables[] = {{.rows = 1000, .length = 3},
                                          {.rows = 1, .length = 3, .optimizer = LOCUS_SGD},
@@ -97,7 +97,7 @@ static bool is_within(const struct ranges *r, const void *at, size_t bytes)
 }
 
 /* Bound to a place each shard's memory would all be there, and nothing of another shard's. */
-TEST(store, the_ranges_of_a_shard_hold_its_words_and_rows_and_no_others)
+TEST(store, ranges_of_a_shard_hold_its_words_and_rows_only)
 {
     const struct store_config c = {
         .tables = mixed, .table_count = 3, .shards = 3, .nodes = 1, .rank = 0, .replicates = true};
@@ -123,7 +123,7 @@ TEST(store, the_ranges_of_a_shard_hold_its_words_and_rows_and_no_others)
 
 /* Replicas of keys whose home is here have no place of their own; whoever finds none waits for
  * those that left. */
-TEST(store, there_is_a_pair_for_every_key_and_another_one_while_the_last_one_waits)
+TEST(store, replica_slots_are_two_for_each_key)
 {
     const struct {
         uint64_t rows;
@@ -152,7 +152,7 @@ TEST(store, there_is_a_pair_for_every_key_and_another_one_while_the_last_one_wai
     }
 }
 
-TEST(store, owned_keys_leave_out_those_that_are_elsewhere)
+TEST(store, owned_leaves_out_keys_elsewhere)
 {
     CLOSED_BY(store_fini) struct store s;
     CLOSED_BY(mover_fini) struct mover m;
@@ -223,7 +223,7 @@ static void take_row(struct moving *m, locus_key key)
 }
 
 /* There is always a section open, but never the same one for long. */
-TEST(store, sections_that_overlap_forever_do_not_hold_memory_forever)
+TEST(store, reclaim_frees_slots_under_overlapping_sections)
 {
     CLOSED_BY(end_moving) struct moving *m = moving_store(64, 16);
     for (locus_key k = 0; k < 64; k++) write_row(m, k, 1);
@@ -260,7 +260,7 @@ static void *read_for_long(void *section)
 }
 
 /* The node answers nobody meanwhile, so somebody must hear why. */
-TEST(store, who_waits_for_a_long_section_says_so_and_goes_on_when_it_ends)
+TEST(store, mover_wait_reports_a_long_section)
 {
     struct section s = {.of = moving_store(4, 16), .said = tmpfile()};
     char said[1024] = "";

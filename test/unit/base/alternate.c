@@ -1,4 +1,4 @@
-#include "turns.h"
+#include "alternate.h"
 
 #include "threads.h"
 
@@ -20,7 +20,7 @@ static void *take_turns(void *of)
     return NULL;
 }
 
-void turns_take(unsigned turns, void (*first)(void), void (*second)(void))
+void alternate(unsigned turns, void (*first)(void), void (*second)(void))
 {
     unsigned turn = 0;
     struct side side[2] = {{&turn, 0, turns, first}, {&turn, 1, turns, second}};
