@@ -71,15 +71,6 @@ TEST(series, newest_is_the_newest_whole_one)
     CHECK_EQ(strcmp(name, ""), 0); /* it is one itself */
 }
 
-TEST(series, create_makes_the_folder_but_not_its_parent)
-{
-    folder_new(f);
-    CHECK_EQ(series_create(folder_path(f, "new"), name, nonce), 0);
-    REFUSED(series_create(folder_path(f, "no/new"), name, nonce), -ENOENT,
-            "cannot make the folder of checkpoints");
-    CHECK_EQ(series_newest(folder_path(f, "none"), name), -ENOENT);
-}
-
 /* A folder of the same name on another node's own disk has another token, or none. */
 TEST(series, check_compares_the_nonce)
 {

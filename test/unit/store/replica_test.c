@@ -114,27 +114,6 @@ static int marked(struct fixture *f)
     return n;
 }
 
-/* A locus_change: what it adds is not the same everywhere, and it counts its calls. */
-struct ramp {
-    float base, step;
-    int calls;
-};
-
-static void add_ramp(void *ramp, float *row, uint32_t length)
-{
-    struct ramp *r = ramp;
-    r->calls++;
-    for (uint32_t i = 0; i < length; i++) row[i] += r->base + r->step * (float)i;
-}
-
-static float scratch[2 * CAPACITY];
-
-static struct row_edit edit_of(struct ramp *r)
-{
-    *r = (struct ramp){.base = 2, .step = 1};
-    return (struct row_edit){.change = add_ramp, .context = r, .scratch = scratch};
-}
-
 /* ---- a replica ---- */
 
 /* What is added goes out once, and marks the key with the first change since. */
@@ -162,25 +141,6 @@ TEST_OF_REPLICA(collect_returns_updates_once, 0)
     row_forget(&f->mover, theirs(f), row, elsewhere);
     check_row(row, 2, 1);
     CHECK_EQ(row_read(theirs(f), row), -EAGAIN);
-}
-
-TEST_OF_REPLICA(collect_returns_what_an_edit_adds, 0)
-{
-    float row[CAPACITY];
-    struct ramp ramp;
-    const struct row_edit edit = edit_of(&ramp);
-    CHECK_EQ(row_edit(theirs(f), &edit, NULL), -EAGAIN);
-    CHECK_EQ(ramp.calls, 0);
-    CHECK_EQ(row_replicate(theirs(f), row_of(100, 1)), 0);
-    CHECK_EQ(row_edit(theirs(f), &edit, NULL), ROW_ON_REPLICA);
-    CHECK_EQ(marked(f), 1);
-    check_read(theirs(f), ROW_ON_REPLICA, 102, 2);
-    CHECK_EQ(row_edit(theirs(f), &edit, NULL), ROW_ON_REPLICA);
-    CHECK_EQ(row_add(theirs(f), row_of(1, 0)), ROW_ON_REPLICA);
-    CHECK_EQ(marked(f), 0);
-    CHECK_EQ(ramp.calls, 2);
-    row_forget(&f->mover, theirs(f), row, elsewhere);
-    check_row(row, 5, 2);
 }
 
 /* ---- what nobody has written ---- */
@@ -211,28 +171,22 @@ TEST_OF_REPLICA(of_an_unwritten_row_takes_no_memory, 1)
 /* Under full replication all rows of others are replicas of zeros from the start. */
 TEST(replica, full_replication_allocates_with_the_first_change)
 {
-    for (int edits = 0; edits < 2; edits++) {
-        struct fixture *f = open_store(true);
-        float row[CAPACITY];
-        struct ramp ramp;
-        const struct row_edit edit = edit_of(&ramp);
-        check_read(theirs(f), ROW_ON_REPLICA, 0, 0);
-        check_read(ours(f), 0, 0, 0);
-        CHECK_EQ(store_held_rows(&f->store), 0);
-        CHECK_EQ(row_set(theirs(f), row_of(1, 1)), -EAGAIN);
-        CHECK_EQ(edits ? row_edit(theirs(f), &edit, NULL) : row_add(theirs(f), row_of(2, 1)),
-                 ROW_ON_REPLICA);
-        CHECK_EQ(edits ? row_edit(ours(f), &edit, NULL) : row_add(ours(f), row_of(2, 1)), 0);
-        CHECK_EQ(marked(f), 2);
-        check_read(theirs(f), ROW_ON_REPLICA, 2, 1);
-        check_read(ours(f), 0, 2, 1);
-        row_collect(theirs(f), row);
-        check_row(row, 2, 1);
-        CHECK_EQ(row_ensure_replica(theirs(f)), 0);
-        row_refresh(theirs(f), row_of(8, 8));
-        check_read(theirs(f), ROW_ON_REPLICA, 8, 8);
-        end(f, 2); /* a main copy, and a pair that counts as one */
-    }
+    struct fixture *f = open_store(true);
+    float row[CAPACITY];
+    check_read(theirs(f), ROW_ON_REPLICA, 0, 0);
+    check_read(ours(f), 0, 0, 0);
+    CHECK_EQ(store_held_rows(&f->store), 0);
+    CHECK_EQ(row_set(theirs(f), row_of(1, 1)), -EAGAIN);
+    CHECK_EQ(row_add(theirs(f), row_of(2, 1)), ROW_ON_REPLICA);
+    CHECK_EQ(row_add(ours(f), row_of(2, 1)), 0);
+    CHECK_EQ(marked(f), 2);
+    check_read(theirs(f), ROW_ON_REPLICA, 2, 1);
+    row_collect(theirs(f), row);
+    check_row(row, 2, 1);
+    CHECK_EQ(row_ensure_replica(theirs(f)), 0);
+    row_refresh(theirs(f), row_of(8, 8));
+    check_read(theirs(f), ROW_ON_REPLICA, 8, 8);
+    end(f, 2); /* a main copy, and a pair that counts as one */
 }
 
 /* ---- slots ---- */

@@ -4,8 +4,12 @@
 #include "test.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     KEYS = 12,
@@ -18,7 +22,7 @@ enum {
 struct fixture {
     struct store store;
     struct mover mover;
-    struct reader reader;
+    struct reader reader, other;
 };
 
 static struct fixture *open_tables(const struct locus_table *t, size_t count, unsigned shards,
@@ -29,6 +33,7 @@ static struct fixture *open_tables(const struct locus_table *t, size_t count, un
     CHECK_EQ(store_init(&f->store, t, count, shards, nodes, 0), 0);
     mover_init(&f->mover, &f->store);
     reader_init(&f->reader, &f->store);
+    reader_init(&f->other, &f->store);
     return f;
 }
 
@@ -42,6 +47,7 @@ static void end(struct fixture **at)
 {
     struct fixture *f = *at;
     reader_fini(&f->reader);
+    reader_fini(&f->other);
     mover_fini(&f->mover);
     store_fini(&f->store);
     free(f);
@@ -242,3 +248,69 @@ TEST(row, write_without_a_free_slot_does_nothing)
 /* ---- other homes ---- */
 
 /* ---- many at once ---- */
+
+/* ---- grace periods ---- */
+
+/* There is always a section open, but never the same one for long. */
+TEST(row, reclaim_frees_slots_under_overlapping_sections)
+{
+    CLOSED_BY(end) struct fixture *f = open_rows(16);
+    float row[CAPACITY];
+    for (locus_key k = 0; k < KEYS; k++)
+        CHECK_EQ(row_set(row_ref_of(f, k), pattern(row, 16, 1)), 0);
+    reader_begin(&f->reader);
+    for (locus_key k = 0; k < KEYS; k++) take(f, k, row, true);
+    for (int i = 0; i < 20; i++) {
+        reader_begin(&f->other);
+        mover_reclaim(&f->mover);
+        reader_end(&f->reader);
+        reader_begin(&f->reader);
+        mover_reclaim(&f->mover);
+        reader_end(&f->other);
+    }
+    CHECK_EQ(store_held_rows(&f->store), 0);
+    reader_end(&f->reader);
+}
+
+struct section {
+    struct fixture *of;
+    bool is_open;
+    FILE *said;
+};
+
+/* Until somebody has said so. */
+static void *read_for_long(void *section)
+{
+    struct section *s = section;
+    char one;
+    reader_begin(&s->of->reader);
+    __atomic_store_n(&s->is_open, true, __ATOMIC_SEQ_CST);
+    while (pread(fileno(s->said), &one, 1, 0) != 1) usleep(1000);
+    reader_end(&s->of->reader);
+    return NULL;
+}
+
+/* The node answers nobody meanwhile, so somebody must hear why. */
+TEST(row, mover_wait_reports_a_long_section)
+{
+    struct section s = {.of = open_rows(16), .said = tmpfile()};
+    char said[1024] = "";
+    float row[CAPACITY];
+    pthread_t thread;
+    int before = dup(STDERR_FILENO);
+    CHECK(s.said != NULL);
+    CHECK_EQ(row_set(row_ref_of(s.of, 2), pattern(row, 16, 5)), 0);
+    CHECK_EQ(pthread_create(&thread, NULL, read_for_long, &s), 0);
+    while (!__atomic_load_n(&s.is_open, __ATOMIC_SEQ_CST)) sched_yield();
+    take(s.of, 2, row, true);
+    dup2(fileno(s.said), STDERR_FILENO);
+    mover_wait(&s.of->mover);
+    dup2(before, STDERR_FILENO);
+    CHECK_EQ(store_held_rows(&s.of->store), 0);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK(pread(fileno(s.said), said, sizeof said - 1, 0) > 0);
+    CHECK_STR(said, "locus: a read section has been open for 2 s while more rows came");
+    fclose(s.said);
+    close(before);
+    end(&s.of);
+}

@@ -1,20 +1,10 @@
 #include "store/store.h"
 
 #include "common/stores.h"
-#include "base/memory.h"
 #include "store/row.h"
 #include "test.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static const struct locus_table mixed[] = {
     {.rows = 10, .length = 3},
@@ -169,116 +159,4 @@ TEST(store, owned_leaves_out_keys_elsewhere)
     CHECK_EQ(keys[0], 6);
     CHECK_EQ(row_put(store_row_ref(&s, 35), NULL), 0);
     CHECK_EQ(store_owned(&s, 35, keys, 3), 1);
-}
-
-/* ---- grace periods ---- */
-
-enum {
-    /* floats; the compiler does not know that rows are short, and warns of its copies of 33 */
-    CAPACITY = 40,
-};
-
-struct moving {
-    struct store store;
-    struct mover mover;
-    struct reader a, b;
-};
-
-static struct moving *moving_store(uint64_t rows, uint32_t length)
-{
-    struct moving *m = aligned_alloc(128, (sizeof *m + 127) / 128 * 128);
-    struct locus_table t = {.rows = rows, .length = length};
-    CHECK(m != NULL);
-    CHECK_EQ(store_init(&m->store, &t, 1, 1, 1, 0), 0);
-    mover_init(&m->mover, &m->store);
-    reader_init(&m->a, &m->store);
-    reader_init(&m->b, &m->store);
-    return m;
-}
-
-static void end_moving(struct moving **at)
-{
-    struct moving *m = *at;
-    reader_fini(&m->a);
-    reader_fini(&m->b);
-    mover_fini(&m->mover);
-    store_fini(&m->store);
-    free(m);
-}
-
-static void write_row(struct moving *m, locus_key key, float value)
-{
-    float row[CAPACITY];
-    for (int i = 0; i < 16; i++) row[i] = value;
-    CHECK_EQ(row_set(store_row_ref(&m->store, key), row), 0);
-}
-
-static void take_row(struct moving *m, locus_key key)
-{
-    float row[CAPACITY];
-    bool written;
-    CHECK_EQ(row_take(&m->mover, store_row_ref(&m->store, key), row, &written,
-                      directory_elsewhere(1, 1)),
-             0);
-}
-
-/* There is always a section open, but never the same one for long. */
-TEST(store, reclaim_frees_slots_under_overlapping_sections)
-{
-    CLOSED_BY(end_moving) struct moving *m = moving_store(64, 16);
-    for (locus_key k = 0; k < 64; k++) write_row(m, k, 1);
-    reader_begin(&m->a);
-    for (locus_key k = 0; k < 64; k++) take_row(m, k);
-    for (int i = 0; i < 20; i++) {
-        reader_begin(&m->b);
-        mover_reclaim(&m->mover);
-        reader_end(&m->a);
-        reader_begin(&m->a);
-        mover_reclaim(&m->mover);
-        reader_end(&m->b);
-    }
-    CHECK_EQ(store_held_rows(&m->store), 0);
-    reader_end(&m->a);
-}
-
-struct section {
-    struct moving *of;
-    bool is_open;
-    FILE *said;
-};
-
-/* Until somebody has said so. */
-static void *read_for_long(void *section)
-{
-    struct section *s = section;
-    char one;
-    reader_begin(&s->of->a);
-    __atomic_store_n(&s->is_open, true, __ATOMIC_SEQ_CST);
-    while (pread(fileno(s->said), &one, 1, 0) != 1) usleep(1000);
-    reader_end(&s->of->a);
-    return NULL;
-}
-
-/* The node answers nobody meanwhile, so somebody must hear why. */
-TEST(store, mover_wait_reports_a_long_section)
-{
-    struct section s = {.of = moving_store(4, 16), .said = tmpfile()};
-    char said[1024] = "";
-    pthread_t thread;
-    int before = dup(STDERR_FILENO);
-    CHECK(s.said != NULL);
-    write_row(s.of, 2, 5);
-    CHECK_EQ(pthread_create(&thread, NULL, read_for_long, &s), 0);
-    while (!__atomic_load_n(&s.is_open, __ATOMIC_SEQ_CST)) sched_yield();
-    take_row(s.of, 2);
-    dup2(fileno(s.said), STDERR_FILENO);
-    mover_wait(&s.of->mover);
-    dup2(before, STDERR_FILENO);
-    CHECK_EQ(store_held_rows(&s.of->store), 0);
-    CHECK_EQ(pthread_join(thread, NULL), 0);
-    CHECK(pread(fileno(s.said), said, sizeof said - 1, 0) > 0);
-    CHECK_STR(said, "locus: a read section has been open for 2 s while more rows came");
-    fclose(s.said);
-    close(before);
-    end_moving(&s.of);
 }
