@@ -1,9 +1,6 @@
 /* Rows in and out, on a cluster of one: pull, push, set. */
 #include "one_node.h"
 
-#include <math.h>
-#include <pthread.h>
-#include <stdint.h>
 #include <string.h>
 
 /* ---- access ---- */
@@ -78,28 +75,6 @@ static void mixed_lengths(unsigned shards)
 TEST(access, calls_take_rows_of_different_lengths)
 {
     for (unsigned shards = 1; shards <= 7; shards += shards == 3 ? 4 : 1) mixed_lengths(shards);
-}
-
-TEST_ON_NODE(access, pull_takes_any_number_of_keys, 3000, 3)
-{
-    CLOSED_BY(free_at) locus_key *keys = calloc(3000, sizeof *keys);
-    CLOSED_BY(free_at) float *rows = floats_of(3 * 3000);
-    CHECK(keys != NULL);
-    for (locus_key k = 0; k < 3000; k++) {
-        keys[k] = k;
-        for (int i = 0; i < 3; i++) rows[3 * k + (locus_key)i] = (float)(k + (locus_key)i);
-    }
-    CHECK_EQ(locus_set(w, keys, 3000, rows), 0);
-    for (size_t count = 1; count <= 3000; count = count < 70 ? count + 1 : count * 3 / 2) {
-        memset(rows, 0xff, 3 * 3000 * sizeof *rows);
-        size_t first = 3000 - count;
-        CHECK_EQ(locus_pull(w, keys + first, count, rows), 0);
-        for (size_t i = 0; i < 3 * count; i++) {
-            size_t expected = first + i / 3 + i % 3;
-            CHECK(rows[i] == (float)expected);
-        }
-        if (count < 3000) CHECK(isnan(rows[3 * count])); /* not one float more */
-    }
 }
 
 TEST_ON_NODE(access, calls_take_a_key_several_times, 10, 2)

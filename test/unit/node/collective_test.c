@@ -134,36 +134,39 @@ TEST(collective, agree_refuses_another_kind_than_others_wait_in)
     collective_fini(&shared);
 }
 
-static void *quiesce_late(void *result)
-{
-    *(int *)result = meet(&shared, 1, COLLECTIVE_UPDATES);
-    if (*(int *)result == 0) *(int *)result = meet(&shared, 1, COLLECTIVE_COPIES);
-    return NULL;
-}
-
-/* Another worker opens, and comes to a quiesce of its own, when this node has arrived and waits for
- * the others. */
-struct late_quiesce {
+/* Another worker opens, and comes to the same meeting, when this node has arrived and waits for the
+ * others. */
+struct late {
+    void *(*comes)(void *late);
     pthread_t thread;
     bool has_begun;
-    int result;
+    int rc;
+    double sum;
 };
 
 static int others_are_slow(void *late, const struct meeting *meeting, struct word *w)
 {
-    struct late_quiesce *l = late;
-    (void)w;
-    if (!meeting->goes_on || l->has_begun) return 0;
+    struct late *l = late;
+    if (w->count > 0) w->number[0] += 100;
+    if (l->has_begun || (w->count == 0 && !meeting->goes_on)) return 0;
     l->has_begun = true;
     CHECK_EQ(collective_open(&shared), 1);
-    CHECK_EQ(pthread_create(&l->thread, NULL, quiesce_late, &l->result), 0);
+    CHECK_EQ(pthread_create(&l->thread, NULL, l->comes, l), 0);
     usleep(1000); /* for a mistake to show; the right answer never depends on it */
     return 0;
 }
 
+static void *quiesce_late(void *late)
+{
+    struct late *l = late;
+    l->rc = meet(&shared, 1, COLLECTIVE_UPDATES);
+    if (l->rc == 0) l->rc = meet(&shared, 1, COLLECTIVE_COPIES);
+    return NULL;
+}
+
 TEST(collective, open_during_a_quiesce_joins_the_next)
 {
-    struct late_quiesce l = {.result = 1};
+    struct late l = {.comes = quiesce_late, .rc = 1};
     open_two_close_one();
     collective_join(&shared, others_are_slow, &l);
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
@@ -172,7 +175,34 @@ TEST(collective, open_during_a_quiesce_joins_the_next)
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
     CHECK_EQ(pthread_join(l.thread, NULL), 0);
-    CHECK_EQ(l.result, 0);
+    CHECK_EQ(l.rc, 0);
+    collective_fini(&shared);
+}
+
+static double sum_of(int id, double number)
+{
+    struct word w = {.count = 1, .number = {number}};
+    CHECK_EQ(collective_agree(&shared, id, COLLECTIVE_SUM, &w), 0);
+    CHECK_EQ(w.count, 1);
+    return w.number[0];
+}
+
+static void *add_five(void *late)
+{
+    ((struct late *)late)->sum = sum_of(1, 5);
+    return NULL;
+}
+
+/* Its number would be in no sum. */
+TEST(collective, open_during_a_sum_joins_the_next)
+{
+    struct late l = {.comes = add_five};
+    open_two_close_one();
+    collective_join(&shared, others_are_slow, &l);
+    CHECK(sum_of(0, 1) == 101);
+    CHECK(sum_of(0, 2) == 107);
+    CHECK_EQ(pthread_join(l.thread, NULL), 0);
+    CHECK(l.sum == 107);
     collective_fini(&shared);
 }
 
@@ -204,54 +234,6 @@ TEST(collective, word_of_one_worker_is_heard_by_all_and_its_error_is_theirs)
     CHECK_EQ(say_beside_nothing((struct word){.text = "worker 0 says this"}), 0);
     REFUSED(say_beside_nothing((struct word){.rc = -ENOSPC, .text = "worker 0 says: no space"}),
             -ENOSPC, "worker 0 says: no space");
-}
-
-/* ---- sums ---- */
-
-static double sum_of(int id, double number)
-{
-    struct word w = {.count = 1, .number = {number}};
-    CHECK_EQ(collective_agree(&shared, id, COLLECTIVE_SUM, &w), 0);
-    CHECK_EQ(w.count, 1);
-    return w.number[0];
-}
-
-static void *add_five(void *sum)
-{
-    *(double *)sum = sum_of(1, 5);
-    return NULL;
-}
-
-struct latecomer {
-    pthread_t thread;
-    bool has_begun;
-    double sum;
-};
-
-static int others_wait_for_a_latecomer(void *late, const struct meeting *meeting, struct word *w)
-{
-    struct latecomer *l = late;
-    CHECK_STR(meeting->name, "locus_sum of 1 values");
-    w->number[0] += 100;
-    if (l->has_begun) return 0;
-    l->has_begun = true;
-    CHECK_EQ(collective_open(&shared), 1);
-    CHECK_EQ(pthread_create(&l->thread, NULL, add_five, &l->sum), 0);
-    usleep(1000); /* for a mistake to show; the right answer never depends on it */
-    return 0;
-}
-
-/* Its number would be in no sum. */
-TEST(collective, open_during_a_sum_joins_the_next)
-{
-    struct latecomer l = {.has_begun = false};
-    open_two_close_one();
-    collective_join(&shared, others_wait_for_a_latecomer, &l);
-    CHECK(sum_of(0, 1) == 101);
-    CHECK(sum_of(0, 2) == 107);
-    CHECK_EQ(pthread_join(l.thread, NULL), 0);
-    CHECK(l.sum == 107);
-    collective_fini(&shared);
 }
 
 static void *open_late(void *id)

@@ -48,24 +48,6 @@ TEST(dirty_set, take_returns_each_key_once_in_ascending_order)
     check_taken(&m, (const uint64_t[]){64}, 1);
 }
 
-/* Bounds at which a level is added, or its last word filled. */
-TEST(dirty_set, init_of_any_number_of_keys)
-{
-    static const uint64_t bound[] = {0,    1,    2,    63,     64,     65,
-                                     4095, 4096, 4097, 262144, 262145, UINT64_C(1) << 33};
-    for (size_t i = 0; i < sizeof bound / sizeof *bound; i++) {
-        struct dirty_set m;
-        CHECK(dirty_set_init(&m, bound[i]));
-        CHECK(m.keys.levels <= BITSET_LEVELS_MAX);
-        uint64_t last = bound[i] ? bound[i] - 1 : 0;
-        dirty_set_add(&m, 0);
-        dirty_set_add(&m, last);
-        const uint64_t both[] = {0, last};
-        check_taken(&m, both, last ? 2 : 1);
-        dirty_set_fini(&m);
-    }
-}
-
 static void count_call(void *context)
 {
     ++*(int *)context;

@@ -69,20 +69,6 @@ TEST(keyspace, neighbouring_tables_of_one_length_are_one_range)
     CHECK_EQ(keyspace_longest(&k), 4);
 }
 
-/* Each has all the keys that a range may have. */
-TEST(keyspace, range_ends_at_the_keys_a_shard_can_have)
-{
-    const struct locus_table tables[] = {{.rows = KEYSPACE_RANGE_KEYS_MAX, .length = 1},
-                                         {.rows = KEYSPACE_RANGE_KEYS_MAX, .length = 1},
-                                         {.rows = 1, .length = 1}};
-    CLOSED_BY(keyspace_fini) struct keyspace k;
-    CHECK_EQ(keyspace_init(&k, tables, 3, 1), 0);
-    CHECK_EQ(k.ranges, 3);
-    keyspace_fini(&k);
-    CHECK_EQ(keyspace_init(&k, tables, 3, 3), 0);
-    CHECK_EQ(k.ranges, 1);
-}
-
 TEST(keyspace, table_of_a_key_is_found)
 {
     for (size_t count = 1; count <= 40; count++) {
