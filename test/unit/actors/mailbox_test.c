@@ -4,19 +4,6 @@
 #include <pthread.h>
 #include <sched.h>
 
-TEST(mailbox, take_keeps_the_order)
-{
-    CLOSED_BY(mailbox_fini) struct mailbox m;
-    struct request request[3] = {0};
-    CHECK(mailbox_init(&m));
-    CHECK(mailbox_is_empty(&m));
-    CHECK(mailbox_take(&m) == NULL);
-    for (int i = 0; i < 3; i++) mailbox_put(&m, &request[i]);
-    CHECK(!mailbox_is_empty(&m) && mailbox_count(&m) == 3);
-    for (int i = 0; i < 3; i++) CHECK(mailbox_take(&m) == &request[i]);
-    CHECK(mailbox_is_empty(&m));
-}
-
 TEST(mailbox, put_has_a_place_for_every_request_of_a_worker)
 {
     CLOSED_BY(mailbox_fini) struct mailbox m;

@@ -10,7 +10,6 @@ enum { ROWS = 40, BOUND_ROUNDS = 50 };
 
 TEST_ON_NODE(bound, refuses_wrong_arguments, ROWS, 1)
 {
-    REFUSED(locus_bound(NULL, 0), -EINVAL, "locus_bound: the worker is NULL");
     REFUSED(locus_bound(w, -1), -EINVAL,
             "locus_bound: the staleness is -1 clocks: must be 0 or more");
     locus_read_begin(w);

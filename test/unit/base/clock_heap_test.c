@@ -17,19 +17,3 @@ TEST(clock_heap, drop_is_in_order_of_clocks)
     }
     CHECK_EQ(clock_heap_first(&h), INT64_MAX);
 }
-
-TEST(clock_heap, add_keeps_all_of_one_clock)
-{
-    CLOSED_BY(clock_heap_fini) struct clock_heap h = {0};
-    int things[5] = {0};
-    for (int i = 0; i < 5; i++) CHECK(clock_heap_add(&h, 3, &things[i]));
-    CHECK(clock_heap_add(&h, 2, NULL));
-    CHECK(h.due[0].what == NULL);
-    clock_heap_drop(&h);
-    for (int i = 0; i < 5; i++) {
-        ++*(int *)h.due[0].what;
-        clock_heap_drop(&h);
-    }
-    for (int i = 0; i < 5; i++) CHECK_EQ(things[i], 1);
-    CHECK_EQ(h.count, 0);
-}

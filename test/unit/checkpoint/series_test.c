@@ -71,21 +71,6 @@ TEST(series, newest_is_the_newest_whole_one)
     CHECK_EQ(strcmp(name, ""), 0); /* it is one itself */
 }
 
-/* A folder of the same name on another node's own disk has another token, or none. */
-TEST(series, check_compares_the_nonce)
-{
-    folder_new(f);
-    char other[MANIFEST_NONCE + 1];
-    CHECK_EQ(series_create(f, name, nonce), 0);
-    CHECK_EQ(strlen(nonce), MANIFEST_NONCE);
-    CHECK_EQ(series_check(folder_path(f, name), nonce), 0);
-    memcpy(other, nonce, sizeof other);
-    other[0] = other[0] == 'a' ? 'b' : 'a';
-    CHECK_EQ(series_check(folder_path(f, name), other), -ENOENT);
-    REFUSED(series_check(folder_path(f, "checkpoint-000009"), nonce), -ENOENT,
-            "all nodes must see one folder");
-}
-
 TEST(series, retain_removes_older_and_unfinished_ones)
 {
     folder_new(f);

@@ -80,8 +80,6 @@ static bool meet(const char *variables, const char *other_variables)
     return strcmp(one, other) == 0;
 }
 
-/* ---- locus run, and by hand ---- */
-
 /* ---- Open MPI ---- */
 
 #define OPENMPI "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_LOCAL_RANK=1 "

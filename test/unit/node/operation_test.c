@@ -44,6 +44,14 @@ TEST(operation, hold_counts_keys_until_their_request_is_done)
     CHECK_EQ(o.keys_under_way, 0);
     CHECK(!operations_hold_key(&o, keys[0]));
     CHECK_EQ(operations_wait(&o, t), 0);
+    /* Where rows do not move one connection keeps the order: nothing is counted. */
+    CLOSED_BY(operations_fini) struct operations still;
+    open_operations(&still, false);
+    r = begin(&still, &op, keys, 1);
+    operation_submit(&still, op);
+    CHECK(!operations_hold(&still, keys, 1));
+    operation_request_done(r, 0);
+    CHECK_EQ(operations_wait_all(&still), 0);
 }
 
 /* From the time that was told to the last answer, whenever the worker looks. */
@@ -82,19 +90,4 @@ TEST(operation, begin_counts_times_of_reused_places)
     uint64_t counted = 0;
     for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) counted += took.count[i];
     CHECK_EQ(counted, OPERATIONS_MAX / 2);
-}
-
-/* Where rows do not move one connection keeps the order: nothing is counted. */
-TEST(operation, hold_counts_nothing_where_rows_do_not_move)
-{
-    CLOSED_BY(operations_fini) struct operations o;
-    open_operations(&o, false);
-    struct operation *op;
-    const locus_key key = 1;
-    struct request *r = begin(&o, &op, &key, 1);
-    operation_submit(&o, op);
-    CHECK(!operations_hold(&o, &key, 1));
-    operation_request_done(r, 0);
-    CHECK(!operations_hold(&o, &key, 1));
-    CHECK_EQ(operations_wait_all(&o), 0);
 }

@@ -101,25 +101,6 @@ TEST(copies, contended_needs_two_workers)
     CHECK(!copies_contended(NULL, s));
 }
 
-static void take_none(void *unused, const float *values, float *gradient, uint32_t length)
-{
-    (void)unused;
-    (void)values;
-    memset(gradient, 0, length * sizeof *gradient);
-}
-
-TEST(copies, steps_in_turn_begin_no_copies)
-{
-    CLOSED_BY(end) struct fixture *f = begin_with(LOCUS_SGD, LOCUS_F32);
-    float scratch[2 * CAPACITY];
-    for (int i = 0; i < 100; i++)
-        for (unsigned w = 0; w < 2; w++)
-            for (int step = 0; step < 8; step++)
-                CHECK_EQ(row_step_in_place(row_ref_of(f, HOT), take_none, NULL, scratch, f->of[w]),
-                         0);
-    CHECK_EQ(copies_begun(&f->store), 0);
-}
-
 /* Steps of a quarter of what lies between two values of 16 bits are not lost in copies: each rounds
  * on its own. Six standard deviations are allowed. */
 TEST(copies, small_bf16_steps_add_up)

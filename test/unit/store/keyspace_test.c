@@ -92,19 +92,6 @@ TEST(keyspace, table_of_a_key_is_found)
     }
 }
 
-TEST(keyspace, tables_without_a_name_are_numbered)
-{
-    CLOSED_BY(keyspace_fini) struct keyspace k;
-    char name[] = "mine";
-    struct locus_table t[] = {
-        {.rows = 1, .length = 1}, {.name = name, .rows = 1, .length = 1}, {.rows = 1, .length = 1}};
-    CHECK_EQ(keyspace_init(&k, t, 3, 1), 0);
-    name[0] = 'x'; /* it was copied */
-    CHECK_EQ(strcmp(k.table[0].name, "table0"), 0);
-    CHECK_EQ(strcmp(k.table[1].name, "mine"), 0);
-    CHECK_EQ(strcmp(k.table[2].name, "table2"), 0);
-}
-
 TEST(keyspace, init_refuses_wrong_tables)
 {
     struct keyspace k;

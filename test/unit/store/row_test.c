@@ -192,8 +192,6 @@ TEST(row, put_takes_the_home_slot_once_no_reader_holds_it)
     CHECK_EQ(directory_slot(word_of(f, 4)), 4);
 }
 
-/* ---- views ---- */
-
 /* ---- no slot left ---- */
 
 /* Rows leave and come back under an open section until no slot is left for the next one. */
@@ -244,10 +242,6 @@ TEST(row, write_without_a_free_slot_does_nothing)
     CHECK_EQ(row_read(row_ref_of(f, other), row), 0);
     check_pattern(row, 16, 8);
 }
-
-/* ---- other homes ---- */
-
-/* ---- many at once ---- */
 
 /* ---- grace periods ---- */
 
