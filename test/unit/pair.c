@@ -2,8 +2,8 @@
 
 #include "membership/nodes.h"
 #include "node/node.h"
+#include "threads.h"
 
-#include <pthread.h>
 #include <stdio.h>
 
 void pair_init(struct pair *p, const struct locus_table *tables, size_t count)
@@ -17,28 +17,24 @@ void pair_init(struct pair *p, const struct locus_table *tables, size_t count)
     p->config.workers = p->config.shards = 1;
 }
 
-struct turn {
+struct part {
     struct pair *pair;
     int rank;
     void (*each)(struct pair *, int rank);
 };
 
-static void *take(void *turn)
+static void *take(void *part)
 {
-    const struct turn *t = turn;
+    const struct part *t = part;
     t->each(t->pair, t->rank);
     return NULL;
 }
 
 void pair_do(struct pair *p, void (*each)(struct pair *, int rank))
 {
-    struct turn turn[2];
-    pthread_t thread[2];
-    for (int i = 0; i < 2; i++) {
-        turn[i] = (struct turn){p, i, each};
-        CHECK_EQ(pthread_create(&thread[i], NULL, take, &turn[i]), 0);
-    }
-    for (int i = 0; i < 2; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
+    struct part part[2];
+    for (int i = 0; i < 2; i++) part[i] = (struct part){p, i, each};
+    threads_run(take, part, sizeof *part, 2);
 }
 
 static void open_one(struct pair *p, int rank)

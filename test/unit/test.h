@@ -55,6 +55,9 @@ static inline void free_at(void *pointer)
 #define CHECK_EQ(a, b) test_equal(__FILE__, __LINE__, #a, #b, (long long)(a), (long long)(b))
 /* The same for a text that must contain another. */
 #define CHECK_STR(text, part) test_contains(__FILE__, __LINE__, #text, text, part)
+/* The call returns that error, and its sentence (locus_error()) contains a text. */
+#define REFUSED(call, rc, part) \
+    (test_equal(__FILE__, __LINE__, #call, #rc, (call), (rc)), CHECK_STR(locus_error(), part))
 /* Ends the test as skipped; the closing lines name it with this reason. */
 #define SKIP(reason) test_skip(reason)
 

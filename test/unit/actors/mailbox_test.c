@@ -4,20 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-TEST(mailbox, keeps_the_order_and_says_when_it_is_empty)
-{
-    CLOSED_BY(mailbox_fini) struct mailbox m;
-    struct request request[3] = {0};
-    CHECK(mailbox_init(&m));
-    CHECK(mailbox_is_empty(&m));
-    CHECK(mailbox_take(&m) == NULL);
-    for (int i = 0; i < 3; i++) mailbox_put(&m, &request[i]);
-    CHECK(!mailbox_is_empty(&m) && mailbox_count(&m) == 3);
-    for (int i = 0; i < 3; i++) CHECK(mailbox_take(&m) == &request[i]);
-    CHECK(mailbox_is_empty(&m));
-}
-
-TEST(mailbox, has_a_place_for_every_request_of_a_worker)
+TEST(mailbox, put_has_a_place_for_every_request_of_a_worker)
 {
     CLOSED_BY(mailbox_fini) struct mailbox m;
     static struct request request[REQUEST_NUMBERS_MAX];
@@ -49,7 +36,7 @@ static void *put_many(void *argument)
     return NULL;
 }
 
-TEST(mailbox, what_was_written_before_put_is_seen_after_take)
+TEST(mailbox, take_sees_what_was_written_before_put)
 {
     static struct pair p;
     pthread_t writer;

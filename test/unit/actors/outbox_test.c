@@ -26,7 +26,7 @@ static struct left flush(struct outbox *o, uint64_t now_ns)
     return l;
 }
 
-TEST(outbox, what_cannot_wait_leaves_with_its_turn_once)
+TEST(outbox, flush_sends_urgent_messages_once)
 {
     CLOSED_BY(outbox_fini) struct outbox o;
     CHECK_EQ(outbox_init(&o, NODES), 0);
@@ -42,50 +42,9 @@ TEST(outbox, what_cannot_wait_leaves_with_its_turn_once)
     CHECK_EQ(outbox_due_ns(&o), UINT64_MAX);
 }
 
-TEST(outbox, what_can_wait_leaves_when_the_first_of_it_no_longer_can)
-{
-    CLOSED_BY(outbox_fini) struct outbox o;
-    CHECK_EQ(outbox_init(&o, NODES), 0);
-    outbox_say(&o, 2, 300);
-    outbox_say(&o, 4, 250);
-    outbox_say(&o, 2, 200);
-    outbox_say(&o, 2, 400);
-    CHECK_EQ(outbox_due_ns(&o), 200);
-    CHECK_EQ(flush(&o, 199).count, 0);
-    struct left l = flush(&o, 200);
-    CHECK_EQ(l.count, 1);
-    CHECK_EQ(l.peer[0], 2);
-    CHECK_EQ(outbox_due_ns(&o), 250);
-    l = flush(&o, 1000);
-    CHECK_EQ(l.count, 1);
-    CHECK_EQ(l.peer[0], 4);
-    CHECK_EQ(flush(&o, 2000).count, 0);
-    CHECK_EQ(outbox_due_ns(&o), UINT64_MAX);
-}
-
-TEST(outbox, what_waits_goes_along_with_what_cannot)
-{
-    CLOSED_BY(outbox_fini) struct outbox o;
-    CHECK_EQ(outbox_init(&o, NODES), 0);
-    outbox_say(&o, 2, 300);
-    CHECK_EQ(flush(&o, 100).count, 0);
-    outbox_say(&o, 2, 0);
-    outbox_say(&o, 2, 150); /* in the same frame */
-    CHECK_EQ(flush(&o, 110).count, 1);
-    CHECK_EQ(flush(&o, 300).count, 0); /* it has left */
-    outbox_say(&o, 2, 500);
-    CHECK_EQ(flush(&o, 400).count, 0);
-    outbox_say(&o, 2, 0);
-    CHECK_EQ(flush(&o, 410).count, 1);
-    outbox_say(&o, 2, 600); /* once more, before anybody looked at who waits */
-    CHECK_EQ(flush(&o, 500).count, 0);
-    CHECK_EQ(flush(&o, 599).count, 0);
-    CHECK_EQ(flush(&o, 600).count, 1);
-}
-
 /* Whatever is said leaves exactly once after, no sooner than its turn and no later than the first
  * turn that it cannot wait for. */
-TEST(outbox, by_chance)
+TEST(outbox, flush_sends_each_message_by_its_deadline)
 {
     CLOSED_BY(outbox_fini) struct outbox o;
     uint64_t random = 88172645463325252U, until[NODES];

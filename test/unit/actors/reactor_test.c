@@ -3,7 +3,7 @@
 #include "actors/reactor.h"
 #include "common/stores.h"
 #include "node/operation.h"
-#include "test.h"
+#include "threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,7 +157,7 @@ static rlim_t allow_descriptors(rlim_t most)
 
 /* The store knows the shard of one that could not open, and the other shards wait for whom the
  * store knows. */
-TEST(reactor, one_that_cannot_open_stays_until_all_have_ended)
+TEST(reactor, open_that_fails_keeps_the_shard_until_all_have_ended)
 {
     const struct locus_table table = {.rows = KEYS, .length = LENGTH};
     const locus_clock clock = 0, *clocks[1] = {&clock};
@@ -210,33 +210,6 @@ static int run(struct node *n, unsigned worker, enum request_kind kind, locus_ke
     return operations_wait(o, operation_submit(o, op));
 }
 
-static void push_and_pull(bool yields)
-{
-    CLOSED_BY(close_pair) struct pair *p = open_pair(yields);
-    float one[LENGTH], got[LENGTH];
-    locus_key key = remote_key(&p->node[0], 3);
-    for (int f = 0; f < LENGTH; f++) one[f] = 1;
-    for (int i = 1; i <= 300; i++) {
-        if (i % 50 == 0) usleep(1000); /* long enough for both reactors to fall asleep */
-        CHECK_EQ(run(&p->node[0], 0, REQUEST_PUSH, key, one), 0);
-        CHECK_EQ(run(&p->node[0], 1, REQUEST_PULL, key, got), 0);
-        for (int f = 0; f < LENGTH; f++) CHECK_EQ((int)got[f], i);
-    }
-    struct link_stats sent = {0};
-    reactor_add_link(p->node[0].reactor, 1, &sent);
-    CHECK(sent.bytes_sent > 300 * LENGTH * sizeof(float));
-}
-
-TEST(reactor, serves_a_worker_that_yields_while_it_waits)
-{
-    push_and_pull(true);
-}
-
-TEST(reactor, serves_a_worker_that_spins_while_it_waits)
-{
-    push_and_pull(false);
-}
-
 /* ---- the only worker of a node acts for its shard while it waits -------------------------------- */
 
 static bool is_shared(const struct pair *p)
@@ -284,7 +257,7 @@ static void *push_and_help(void *helping)
 }
 
 /* Others want the shards' threads meanwhile. */
-TEST(reactor, a_worker_that_waits_acts_for_a_shard_whose_thread_sleeps)
+TEST(reactor, waiting_worker_serves_the_shard_of_a_sleeping_thread)
 {
     CLOSED_BY(close_pair) struct pair *p = open_pair_of(1, true);
     pthread_t thread[2];
@@ -319,43 +292,14 @@ static void *push_alone(void *node)
     return NULL;
 }
 
-TEST(reactor, a_worker_that_may_run_later_than_the_thread_leaves_it_its_turns)
+TEST(reactor, worker_of_another_policy_does_not_serve_the_shard)
 {
     CLOSED_BY(close_pair) struct pair *p = open_pair_of(1, true);
-    pthread_t thread;
     for (int i = 0; i < 1000 && !is_shared(p); i++) usleep(10000);
-    CHECK_EQ(pthread_create(&thread, NULL, push_alone, &p->node[0]), 0);
-    pthread_join(thread, NULL);
+    threads_run(push_alone, &p->node[0], 0, 1);
 }
 
-TEST(reactor, many_operations_are_in_flight_and_keep_their_order)
-{
-    enum { ROUNDS = 400, IN_FLIGHT = 2 * OPERATIONS_MAX };
-    CLOSED_BY(close_pair) struct pair *p = open_pair(true);
-    struct operations *o = &p->node[1].operations[0];
-    static float set[IN_FLIGHT][LENGTH], got[IN_FLIGHT][LENGTH];
-    locus_key key = remote_key(&p->node[1], 0);
-    for (int round = 0; round < ROUNDS; round++) {
-        int i = round % IN_FLIGHT;
-        if (i == 0) CHECK_EQ(operations_wait_all(o), 0);
-        for (int f = 0; f < LENGTH; f++) set[i][f] = (float)round;
-        struct operation *op = operation_begin(o);
-        operation_add(o, op, REQUEST_SET, 0, key, set[i]);
-        operation_submit(o, op);
-        op = operation_begin(o);
-        operation_add(o, op, REQUEST_PULL, 0, key, got[i]);
-        locus_ticket ticket = operation_submit(o, op);
-        if (round % 7 == 0) {
-            CHECK_EQ(operations_wait(o, ticket), 0);
-            CHECK(operations_done(o, ticket));
-            CHECK_EQ((int)got[i][LENGTH - 1], round);
-        }
-    }
-    CHECK_EQ(operations_wait_all(o), 0);
-    CHECK_EQ((int)got[(ROUNDS - 1) % IN_FLIGHT][0], ROUNDS - 1);
-}
-
-TEST(reactor, one_that_asks_as_fast_as_it_is_served_leaves_others_their_turn)
+TEST(reactor, endless_requests_leave_others_their_turn)
 {
     CLOSED_BY(close_pair) struct pair *p = open_pair(true);
     locus_key key = remote_key(&p->node[1], 0);
@@ -372,28 +316,4 @@ TEST(reactor, one_that_asks_as_fast_as_it_is_served_leaves_others_their_turn)
     for (int i = 0; i < 10; i++) CHECK_EQ(run(&p->node[1], 0, REQUEST_PULL, key, got), 0);
     CHECK_EQ((int)got[0], 0);
     __atomic_store_n(&restless.goes_on, 0, __ATOMIC_RELAXED);
-}
-
-TEST(reactor, a_lost_peer_ends_what_is_in_flight_and_what_comes_later)
-{
-    CLOSED_BY(close_pair) struct pair *p = open_pair(true);
-    struct node *n = &p->node[0];
-    float values[LENGTH] = {0};
-    CHECK_EQ(run(n, 0, REQUEST_PULL, remote_key(n, 1), values), 0);
-    reactor_lose(p->node[1].reactor, 1, "gave up"); /* node 1 leaves, and says so on its link */
-    int rc = 0;
-    while (rc == 0) rc = run(n, 0, REQUEST_PULL, remote_key(n, 1), values);
-    CHECK_EQ(rc, -ECONNRESET);
-    CHECK_EQ(run(n, 1, REQUEST_PUSH, remote_key(n, 1), values), -ECONNRESET);
-    while (__atomic_load_n(&n->losses, __ATOMIC_ACQUIRE) == 0) usleep(100);
-    CHECK_EQ(n->lost_rank, 1);
-    CHECK_STR(n->reason, "gave up");
-}
-
-TEST(reactor, a_ticket_that_was_never_given_out_is_an_error)
-{
-    CLOSED_BY(close_pair) struct pair *p = open_pair(true);
-    CHECK_EQ(operations_wait(&p->node[0].operations[0], 5), -EINVAL);
-    CHECK_EQ(operations_wait(&p->node[0].operations[0], 0), 0);
-    CHECK(operations_done(&p->node[0].operations[0], 0));
 }

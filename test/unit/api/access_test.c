@@ -1,9 +1,6 @@
 /* Rows in and out, on a cluster of one: pull, push, set. */
 #include "one_node.h"
 
-#include <math.h>
-#include <pthread.h>
-#include <stdint.h>
 #include <string.h>
 
 /* ---- access ---- */
@@ -39,36 +36,6 @@ static void check_row(const float *row, locus_key key, float times)
     for (uint32_t i = 0; i < length_of(key); i++) CHECK(row[i] == times * element(key, i));
 }
 
-static void one_key_at_a_time(unsigned shards)
-{
-    locus *n = node_of_all_lengths(shards);
-    locus_worker *w = worker_of(n);
-    float *row = floats_of(100000);
-    for (locus_key k = 0; k < KEYS; k++) {
-        row[0] = 7;
-        CHECK_EQ(locus_pull(w, &k, 1, row), 0);
-        check_row(row, k, 0);
-        fill(row, k);
-        CHECK_EQ(k % 2 ? locus_push(w, &k, 1, row) : locus_set(w, &k, 1, row), 0);
-        CHECK_EQ(locus_push(w, &k, 1, row), 0);
-    }
-    for (locus_key k = 0; k < KEYS; k++) {
-        CHECK_EQ(locus_pull(w, &k, 1, row), 0);
-        check_row(row, k, 2);
-        fill(row, k);
-        CHECK_EQ(locus_set(w, &k, 1, row), 0);
-        CHECK_EQ(locus_pull_local(w, k, row), 0);
-        check_row(row, k, 1);
-    }
-    free(row);
-    close_both(n, w);
-}
-
-TEST(access, rows_of_any_length_one_key_at_a_time)
-{
-    for (unsigned shards = 1; shards <= 7; shards += shards == 3 ? 4 : 1) one_key_at_a_time(shards);
-}
-
 static void mixed_lengths(unsigned shards)
 {
     locus *n = node_of_all_lengths(shards);
@@ -89,6 +56,14 @@ static void mixed_lengths(unsigned shards)
     CHECK_EQ(locus_push(w, keys, KEYS, updates), 0);
     CHECK_EQ(locus_pull(w, keys, KEYS, rows), 0);
     for (int i = 0; i < KEYS; i++) check_row(rows + offset[i], keys[i], 2);
+    for (int i = 0; i < KEYS; i++) { /* one key at a time */
+        CHECK_EQ(locus_pull(w, &keys[i], 1, rows), 0);
+        check_row(rows, keys[i], 2);
+        CHECK_EQ(locus_push(w, &keys[i], 1, updates + offset[i]), 0);
+        CHECK_EQ(locus_pull_local(w, keys[i], rows), 0);
+        check_row(rows, keys[i], 3);
+        CHECK_EQ(locus_set(w, &keys[i], 1, updates + offset[i]), 0);
+    }
     CHECK_EQ(locus_set(w, keys, KEYS, updates), 0);
     CHECK_EQ(locus_pull(w, keys, KEYS, rows), 0);
     for (int i = 0; i < KEYS; i++) check_row(rows + offset[i], keys[i], 1);
@@ -97,34 +72,12 @@ static void mixed_lengths(unsigned shards)
     close_both(n, w);
 }
 
-TEST(access, rows_of_different_lengths_in_one_call)
+TEST(access, calls_take_rows_of_different_lengths)
 {
     for (unsigned shards = 1; shards <= 7; shards += shards == 3 ? 4 : 1) mixed_lengths(shards);
 }
 
-TEST_ON_NODE(access, calls_with_any_number_of_keys, 3000, 3)
-{
-    CLOSED_BY(free_at) locus_key *keys = calloc(3000, sizeof *keys);
-    CLOSED_BY(free_at) float *rows = floats_of(3 * 3000);
-    CHECK(keys != NULL);
-    for (locus_key k = 0; k < 3000; k++) {
-        keys[k] = k;
-        for (int i = 0; i < 3; i++) rows[3 * k + (locus_key)i] = (float)(k + (locus_key)i);
-    }
-    CHECK_EQ(locus_set(w, keys, 3000, rows), 0);
-    for (size_t count = 1; count <= 3000; count = count < 70 ? count + 1 : count * 3 / 2) {
-        memset(rows, 0xff, 3 * 3000 * sizeof *rows);
-        size_t first = 3000 - count;
-        CHECK_EQ(locus_pull(w, keys + first, count, rows), 0);
-        for (size_t i = 0; i < 3 * count; i++) {
-            size_t expected = first + i / 3 + i % 3;
-            CHECK(rows[i] == (float)expected);
-        }
-        if (count < 3000) CHECK(isnan(rows[3 * count])); /* not one float more */
-    }
-}
-
-TEST_ON_NODE(access, a_key_may_repeat_within_a_call, 10, 2)
+TEST_ON_NODE(access, calls_take_a_key_several_times, 10, 2)
 {
     const locus_key keys[] = {4, 4, 7, 4};
     const float updates[] = {1, 2, 10, 20, 100, 200, 1000, 2000};
@@ -146,49 +99,31 @@ static void check_same(const float *a, const float *b, size_t n)
     for (size_t i = 0; i < n; i++) CHECK(a[i] == b[i]);
 }
 
-TEST_ON_NODE(access, a_key_out_of_range_is_named_and_nothing_is_done, 10, 2)
+TEST_ON_NODE(access, calls_refuse_keys_out_of_range, 10, 2)
 {
     const locus_key good[] = {0, 9}, bad[] = {9, 0, 10, UINT64_MAX};
     float rows[8] = {1, 2, 3, 4, 5, 6, 7, 8}, before[8];
     locus_ticket t;
     CHECK_EQ(locus_set(w, good, 2, rows), 0);
-    CHECK_EQ(locus_set(w, bad, 4, rows), -EINVAL);
-    CHECK_STR(locus_error(), "locus_set: key 10 (position 2)");
+    REFUSED(locus_set(w, bad, 4, rows), -EINVAL, "locus_set: key 10 (position 2)");
     CHECK_STR(locus_error(), "0 to 9");
-    CHECK_EQ(locus_push(w, bad, 4, rows), -EINVAL);
-    CHECK_STR(locus_error(), "locus_push: key 10");
+    REFUSED(locus_push(w, bad, 4, rows), -EINVAL, "locus_push: key 10");
     CHECK_EQ(locus_push_async(w, bad, 4, rows, &t), -EINVAL);
     memcpy(before, rows, sizeof rows);
-    CHECK_EQ(locus_pull(w, bad, 4, rows), -EINVAL);
-    CHECK_STR(locus_error(), "locus_pull: key 10");
-    CHECK_EQ(locus_pull(w, &bad[3], 1, rows), -EINVAL);
-    CHECK_STR(locus_error(), "18446744073709551615 (position 0)");
-    CHECK_EQ(locus_pull_local(w, 10, rows), -EINVAL);
-    CHECK_STR(locus_error(), "key 10");
-    CHECK_EQ(locus_change_local(w, 10, halve, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "locus_change_local: key 10");
+    REFUSED(locus_pull(w, bad, 4, rows), -EINVAL, "locus_pull: key 10");
+    REFUSED(locus_pull(w, &bad[3], 1, rows), -EINVAL, "18446744073709551615 (position 0)");
+    REFUSED(locus_pull_local(w, 10, rows), -EINVAL, "key 10");
+    REFUSED(locus_change_local(w, 10, halve, NULL), -EINVAL, "locus_change_local: key 10");
     check_same(rows, before, 8);
-    CHECK_EQ(locus_localize(w, bad, 4), -EINVAL);
-    CHECK_STR(locus_error(), "locus_localize: key 10");
-    CHECK_EQ(locus_intent(w, bad, 4, 0, 1), -EINVAL);
-    CHECK_STR(locus_error(), "locus_intent: key 10");
+    REFUSED(locus_localize(w, bad, 4), -EINVAL, "locus_localize: key 10");
+    REFUSED(locus_intent(w, bad, 4, 0, 1), -EINVAL, "locus_intent: key 10");
     CHECK_EQ(locus_pull(w, good, 2, rows), 0);
     check_same(rows, before, 4);
 }
 
-TEST_ON_NODE(access, reading_a_row_never_written_does_not_write_it, 1000, 16)
-{
-    float row[16];
-    for (locus_key k = 0; k < 1000; k++) {
-        memset(row, 0xff, sizeof row);
-        CHECK_EQ(locus_pull(w, &k, 1, row), 0);
-        for (int i = 0; i < 16; i++) CHECK(row[i] == 0);
-    }
-}
-
 /* ---- asynchronous forms ---- */
 
-TEST_ON_NODE(access, asynchronous_calls_are_complete_when_all_rows_are_here, 10, 2)
+TEST_ON_NODE(access, async_calls_of_local_rows_are_complete, 10, 2)
 {
     const locus_key keys[] = {1, 2};
     float rows[4] = {1, 2, 3, 4};
@@ -206,17 +141,11 @@ TEST_ON_NODE(access, asynchronous_calls_are_complete_when_all_rows_are_here, 10,
     CHECK_EQ(t, 0);
     CHECK(locus_done(w, 0));
     CHECK_EQ(locus_wait(w, 0), 0);
-    CHECK_EQ(locus_wait(w, 0), 0);
     CHECK_EQ(locus_wait_all(w), 0);
+    REFUSED(locus_wait(w, 4711), -EINVAL, "ticket 4711"); /* never given out */
 }
 
-TEST_ON_NODE(access, a_ticket_never_given_out_is_refused, 10, 2)
-{
-    CHECK_EQ(locus_wait(w, 4711), -EINVAL);
-    CHECK_STR(locus_error(), "ticket 4711");
-}
-
-TEST(access, a_view_of_a_row_never_written_is_zeros_until_it_is_asked_for_again)
+TEST(access, view_of_an_unwritten_row_is_zeros)
 {
     locus *n = node_of_all_lengths(3);
     locus_worker *w = worker_of(n);

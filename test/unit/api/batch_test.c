@@ -35,19 +35,9 @@ static void check_distinct(size_t n, uint64_t bound)
     free(distinct);
 }
 
-TEST(batch, distinct_keys_come_in_the_order_of_the_batch)
+/* Multiples of 2^56 share the upper bits of their hashes; the highest key is none below. */
+static void check_collisions(void)
 {
-    static const size_t sizes[] = {1, 2, 3, 64, 1000, BATCH};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        check_distinct(sizes[i], 1);
-        check_distinct(sizes[i], 10);
-        check_distinct(sizes[i], 1 << 20);
-    }
-}
-
-TEST(batch, keys_that_collide_are_different_all_the_same)
-{
-    /* Multiples of 2^56 share the upper bits of their hashes; the highest key is none below. */
     locus_key keys[256], distinct[256];
     int64_t places[256];
     size_t count;
@@ -55,6 +45,17 @@ TEST(batch, keys_that_collide_are_different_all_the_same)
     CHECK_EQ(locus_distinct(keys, 256, UINT64_MAX, distinct, places, &count), 0);
     CHECK_EQ(count, 256);
     for (int i = 0; i < 256; i++) CHECK_EQ(places[i], i);
+}
+
+TEST(batch, distinct_keeps_the_order_of_the_batch)
+{
+    static const size_t sizes[] = {1, 2, 3, 64, 1000, BATCH};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        check_distinct(sizes[i], 1);
+        check_distinct(sizes[i], 10);
+        check_distinct(sizes[i], 1 << 20);
+    }
+    check_collisions();
 }
 
 struct rows {
@@ -110,7 +111,7 @@ static void check_scatter(locus_worker *w, size_t n, size_t count)
     free(expected);
 }
 
-TEST_ON_NODE(batch, rows_are_gathered_and_added_up_on_any_number_of_threads, 10, LENGTH)
+TEST_ON_NODE(batch, gather_and_scatter_add_on_any_number_of_threads, 10, LENGTH)
 {
     for (unsigned threads = 0; threads <= 3; threads++) {
         if (threads > 0) CHECK_EQ(locus_use_threads(w, threads), 0);
@@ -128,56 +129,90 @@ TEST_ON_NODE(batch, rows_are_gathered_and_added_up_on_any_number_of_threads, 10,
 
 /* ---- calls with helpers ---- */
 
-static locus *node_of_two_lengths(void)
-{
-    const struct locus_table tables[] = {{.rows = ROWS, .length = 3}, {.rows = ROWS, .length = 8}};
-    return node_of(tables, 2, 2, 2);
-}
+static const struct locus_table two_lengths[] = {{.rows = ROWS, .length = 3},
+                                                 {.rows = ROWS, .length = 8}};
 
 static uint32_t length_of(locus_key key)
 {
     return key < ROWS ? 3 : 8;
 }
 
-TEST(batch, pull_push_and_set_of_many_keys_do_the_same_with_helpers)
+struct batch {
+    locus_key *keys;
+    float *values, *expected;
+};
+
+static struct batch batch_of(uint64_t seed)
 {
-    locus *n = node_of_two_lengths();
-    locus_worker *w = worker_of(n);
-    locus_key *keys = calloc(BATCH, sizeof *keys);
-    float *values = floats_of(BATCH * 8), *expected = floats_of(2 * ROWS * 8);
-    CHECK(keys != NULL);
-    draw(keys, BATCH, 2 * ROWS, 5);
+    struct batch b = {calloc(BATCH, sizeof *b.keys), floats_of(BATCH * 8), floats_of(2 * ROWS * 8)};
+    CHECK(b.keys != NULL);
+    draw(b.keys, BATCH, 2 * ROWS, seed);
+    return b;
+}
+
+static void free_batch(struct batch *b)
+{
+    free(b->keys);
+    free(b->values);
+    free(b->expected);
+}
+
+/* What is missed, in any part, is asked for where it is. */
+static void push_and_pull(locus *n, locus_worker *w)
+{
+    CLOSED_BY(free_batch) struct batch b = batch_of(5);
     CHECK_EQ(locus_use_threads(w, 4), 0);
     for (size_t i = 0, at = 0; i < BATCH; i++)
-        for (uint32_t f = 0; f < length_of(keys[i]); f++, at++) {
-            values[at] = (float)(keys[i] % 100 + f);
-            expected[keys[i] * 8 + f] += values[at];
-        }
-    CHECK_EQ(locus_push(w, keys, BATCH, values), 0);
-    memset(values, 0, BATCH * 8 * sizeof *values);
-    CHECK_EQ(locus_pull(w, keys, BATCH, values), 0);
+        for (uint32_t f = 0; f < length_of(b.keys[i]); f++, at++)
+            b.expected[b.keys[i] * 8 + f] += b.values[at] = (float)(b.keys[i] % 100 + f);
+    CHECK_EQ(locus_push(w, b.keys, BATCH, b.values), 0);
+    memset(b.values, 0, BATCH * 8 * sizeof *b.values);
+    CHECK_EQ(locus_pull(w, b.keys, BATCH, b.values), 0);
     for (size_t i = 0, at = 0; i < BATCH; i++)
-        for (uint32_t f = 0; f < length_of(keys[i]); f++, at++)
-            CHECK(values[at] == expected[keys[i] * 8 + f]);
+        for (uint32_t f = 0; f < length_of(b.keys[i]); f++, at++)
+            CHECK(b.values[at] == b.expected[b.keys[i] * 8 + f]);
+    struct locus_stats s = stats_of(n);
+    CHECK_EQ(s.pulled_local + s.pulled_replica + s.pulled_remote, BATCH);
+    CHECK_EQ(s.pushed_local + s.pushed_replica + s.pushed_remote, BATCH);
+}
+
+TEST(batch, use_threads_changes_no_result)
+{
+    locus *n = node_of(two_lengths, 2, 2, 2);
+    locus_worker *w = worker_of(n);
+    CLOSED_BY(free_batch) struct batch b = batch_of(5);
+    push_and_pull(n, w);
     CHECK_EQ(stats_of(n).pulled_local, BATCH);
-    CHECK_EQ(stats_of(n).pushed_local, BATCH);
     for (size_t i = 0, at = 0; i < BATCH; i++) {
-        keys[i] = i % (2 * ROWS);
-        for (uint32_t f = 0; f < length_of(keys[i]); f++) values[at++] = (float)i;
+        b.keys[i] = i % (2 * ROWS);
+        for (uint32_t f = 0; f < length_of(b.keys[i]); f++) b.values[at++] = (float)i;
     }
-    CHECK_EQ(locus_set(w, keys, BATCH, values), 0); /* the last one of a key counts */
-    CHECK_EQ(locus_pull(w, keys, 2 * ROWS, expected), 0);
+    CHECK_EQ(locus_set(w, b.keys, BATCH, b.values), 0); /* the last one of a key counts */
+    CHECK_EQ(locus_pull(w, b.keys, 2 * ROWS, b.expected), 0);
     for (size_t k = 0, at = 0; k < 2 * ROWS; k++) {
         size_t last = (BATCH - 1 - k) / (2 * ROWS) * (2 * ROWS) + k;
-        for (uint32_t f = 0; f < length_of(k); f++) CHECK(expected[at++] == (float)last);
+        for (uint32_t f = 0; f < length_of(k); f++) CHECK(b.expected[at++] == (float)last);
     }
-    keys[BATCH - 1] = 2 * ROWS;
-    CHECK_EQ(locus_pull(w, keys, BATCH, values), -EINVAL);
-    CHECK_STR(locus_error(), "key 6000 (position 19999)");
-    free(keys);
-    free(values);
-    free(expected);
+    b.keys[BATCH - 1] = 2 * ROWS;
+    REFUSED(locus_pull(w, b.keys, BATCH, b.values), -EINVAL, "key 6000 (position 19999)");
     close_both(n, w);
+}
+
+/* Half of the rows are the other node's. */
+static void work_on_first(struct pair *p, int rank)
+{
+    if (rank == 0) push_and_pull(p->node[0], p->worker[0]);
+}
+
+TEST(batch, use_threads_fetches_rows_of_other_nodes)
+{
+    CLOSED_BY(pair_end) struct pair p;
+    pair_init(&p, two_lengths, 2);
+    p.config.technique = LOCUS_STATIC;
+    p.config.workers = 2;
+    pair_open(&p);
+    pair_do(&p, work_on_first);
+    CHECK(stats_of(p.node[0]).pulled_local > 0 && stats_of(p.node[0]).pulled_remote > 0);
 }
 
 /* Of one with as many workers and threads, after steps whose keys are different or not: values and
@@ -204,7 +239,7 @@ static float *stepped(unsigned workers, unsigned threads, bool repeats)
     return rows;
 }
 
-TEST(batch, each_row_takes_the_same_steps_with_helpers)
+TEST(batch, use_threads_changes_no_step)
 {
     for (unsigned workers = 1; workers <= 2; workers++)
         for (unsigned repeats = 0; repeats <= 1; repeats++) {
@@ -216,79 +251,37 @@ TEST(batch, each_row_takes_the_same_steps_with_helpers)
         }
 }
 
-/* Half of the rows are the other node's: what is missed, in any part, goes there. */
-static void work_with_both(struct pair *p, int rank)
-{
-    if (rank > 0) return;
-    locus_worker *w = p->worker[0];
-    locus_key *keys = calloc(BATCH, sizeof *keys);
-    float *values = floats_of(BATCH * 8), *expected = floats_of(2 * ROWS * 8);
-    CHECK(keys != NULL);
-    draw(keys, BATCH, 2 * ROWS, 8);
-    CHECK_EQ(locus_use_threads(w, 3), 0);
-    for (size_t i = 0, at = 0; i < BATCH; i++)
-        for (uint32_t f = 0; f < length_of(keys[i]); f++, at++)
-            expected[keys[i] * 8 + f] += values[at] = (float)(keys[i] % 10 + f);
-    CHECK_EQ(locus_push(w, keys, BATCH, values), 0);
-    CHECK_EQ(locus_pull(w, keys, BATCH, values), 0);
-    for (size_t i = 0, at = 0; i < BATCH; i++)
-        for (uint32_t f = 0; f < length_of(keys[i]); f++, at++)
-            CHECK(values[at] == expected[keys[i] * 8 + f]);
-    struct locus_stats s = stats_of(p->node[0]);
-    CHECK_EQ(s.pulled_local + s.pulled_replica + s.pulled_remote, BATCH);
-    CHECK(s.pulled_local > 0 && s.pulled_remote > 0);
-    free(keys);
-    free(values);
-    free(expected);
-}
-
-TEST(batch, what_helpers_miss_is_asked_for)
-{
-    const struct locus_table tables[] = {{.rows = ROWS, .length = 3}, {.rows = ROWS, .length = 8}};
-    CLOSED_BY(pair_end) struct pair p;
-    pair_init(&p, tables, 2);
-    p.config.technique = LOCUS_STATIC;
-    pair_open(&p);
-    pair_do(&p, work_with_both);
-}
-
 /* ---- errors ---- */
 
-TEST(batch, wrong_arguments_are_named_and_nothing_is_written)
+TEST_ON_NODE(batch, calls_refuse_wrong_arguments, 10, LENGTH)
 {
-    locus *n = one_node(10, LENGTH, 1);
-    locus_worker *w = worker_of(n);
     locus_key keys[2] = {3, 10}, distinct[2] = {7, 7};
     int64_t places[2] = {0, -1};
     float from[2 * LENGTH] = {1}, to[2 * LENGTH] = {5};
     size_t count = 9;
-    CHECK_EQ(locus_distinct(keys, 2, 10, distinct, places, &count), -EINVAL);
-    CHECK_STR(locus_error(), "key 10 (position 1) is out of range: valid keys are 0 to 9");
+    REFUSED(locus_distinct(keys, 2, 10, distinct, places, &count), -EINVAL,
+            "key 10 (position 1) is out of range: valid keys are 0 to 9");
     CHECK_EQ(distinct[0], 7);
     CHECK_EQ(count, 0);
-    CHECK_EQ(locus_distinct(keys, 1, 0, distinct, places, &count), -EINVAL);
-    CHECK_STR(locus_error(), "the bound is 0");
+    REFUSED(locus_distinct(keys, 1, 0, distinct, places, &count), -EINVAL, "the bound is 0");
     CHECK_EQ(locus_distinct(NULL, 0, 0, NULL, NULL, &count), 0);
-    CHECK_EQ(locus_distinct(keys, 1, 10, NULL, places, &count), -EINVAL);
-    CHECK_STR(locus_error(), "`distinct` is NULL");
-    CHECK_EQ(locus_distinct(keys, (size_t)INT32_MAX + 1, 10, distinct, places, &count), -EINVAL);
-    CHECK_STR(locus_error(), "at most 2147483647 keys");
-    CHECK_EQ(locus_gather(w, from, 2, LENGTH, places, 2, 1, to), -EINVAL);
-    CHECK_STR(locus_error(), "locus_gather: a place is -1: must be at least 0 and below 2");
+    REFUSED(locus_distinct(keys, 1, 10, NULL, places, &count), -EINVAL, "`distinct` is NULL");
+    REFUSED(locus_distinct(keys, (size_t)INT32_MAX + 1, 10, distinct, places, &count), -EINVAL,
+            "at most 2147483647 keys");
+    REFUSED(locus_gather(w, from, 2, LENGTH, places, 2, 1, to), -EINVAL,
+            "locus_gather: a place is -1: must be at least 0 and below 2");
     CHECK_EQ(locus_gather(w, from, 2, LENGTH, places, 1, 0, to), -EINVAL);
-    CHECK_EQ(locus_gather(w, from, 2, LENGTH, places, (size_t)1 << 62, 4, to), -EINVAL);
-    CHECK_STR(locus_error(), "no array has so many");
+    REFUSED(locus_gather(w, from, 2, LENGTH, places, (size_t)1 << 62, 4, to), -EINVAL,
+            "no array has so many");
     CHECK_EQ(locus_gather(w, from, 2, LENGTH, NULL, 1, 1, to), -EINVAL);
     CHECK_EQ(locus_gather(w, NULL, 2, LENGTH, places, 1, 1, to), -EINVAL);
-    CHECK_EQ(locus_scatter_add(w, from, 2, LENGTH, places, 2, to), -EINVAL);
-    CHECK_STR(locus_error(), "locus_scatter_add: a place is -1");
+    REFUSED(locus_scatter_add(w, from, 2, LENGTH, places, 2, to), -EINVAL,
+            "locus_scatter_add: a place is -1");
     CHECK_EQ(locus_scatter_add(w, from, 1, 0, places, 2, to), -EINVAL);
     CHECK_EQ(locus_scatter_add(w, from, 1, LENGTH, places, 1, NULL), -EINVAL);
     CHECK(to[0] == 5);
     CHECK_EQ(locus_use_threads(w, 0), -EINVAL);
-    CHECK_EQ(locus_use_threads(w, LOCUS_THREADS_MAX + 1), -EINVAL);
-    CHECK_STR(locus_error(), "locus_use_threads: 65 threads: must be 1 to 64");
+    REFUSED(locus_use_threads(w, LOCUS_THREADS_MAX + 1), -EINVAL,
+            "locus_use_threads: 65 threads: must be 1 to 64");
     CHECK_EQ(locus_use_threads(NULL, 1), -EINVAL);
-    close_both(n, w);
-    CHECK_EQ(locus_use_threads(w, 2), -EINVAL);
 }

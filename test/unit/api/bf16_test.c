@@ -1,9 +1,8 @@
 /* Tables whose values have two bytes: what calls make of them, beside a table of floats. How values
  * round, bf16_test.c of the store checks. */
 #include "api/call.h"
-#include "common/folder.h"
 #include "locus_train.h"
-#include "pair.h"
+#include "one_node.h"
 #include "store/row_type.h"
 
 #include <math.h>
@@ -122,71 +121,9 @@ static void check_optimizer(enum locus_optimizer o)
     close_both(n, w);
 }
 
-TEST(bf16_tables, do_what_tables_of_floats_do_but_for_rounding)
+TEST(bf16_tables, calls_do_as_with_f32_but_for_rounding)
 {
     for (enum locus_optimizer o = LOCUS_NO_OPTIMIZER; o < row_types; o++) check_optimizer(o);
-}
-
-static enum locus_optimizer of_pair;
-
-static void work_on_both(struct pair *p, int rank)
-{
-    for (unsigned round = 0; round < ROUNDS; round++)
-        both(p->worker[rank], of_pair, 2 * round + (unsigned)rank);
-    CHECK_EQ(locus_wait_all(p->worker[rank]), 0);
-    CHECK_EQ(locus_quiesce(p->worker[rank]), 0);
-}
-
-/* Rows that are elsewhere, replicas, and rows that moved. Gradients are added up in another order
- * in each table, so their sums differ. */
-TEST(bf16_tables, do_so_on_two_nodes)
-{
-    static const enum locus_technique technique[] = {LOCUS_STATIC, LOCUS_RELOCATE, LOCUS_REPLICATE,
-                                                     LOCUS_ADAPTIVE, LOCUS_FULL_REPLICATION};
-    for (size_t t = 0; t < sizeof technique / sizeof *technique; t++) {
-        struct locus_table tables[2];
-        struct pair p;
-        of_pair = t % 2 ? LOCUS_SGD : LOCUS_NO_OPTIMIZER;
-        describe(tables, of_pair);
-        pair_init(&p, tables, 2);
-        p.config.technique = technique[t];
-        pair_open(&p);
-        set_both(p.worker[0], 1);
-        locus_key keys[2 * ROWS];
-        for (locus_key k = 0; k < 2 * ROWS; k++) keys[k] = k;
-        for (int rank = 0; rank < 2; rank++)
-            CHECK_EQ(locus_intent(p.worker[rank], keys, 2 * ROWS, 0, 100), 0);
-        pair_do(&p, work_on_both);
-        for (int rank = 0; rank < 2; rank++) check_equal(p.worker[rank], 2 * ROUNDS);
-        set_both(p.worker[1], 2);
-        pair_do(&p, work_on_both);
-        for (int rank = 0; rank < 2; rank++) check_equal(p.worker[rank], 2 * ROUNDS);
-        pair_end(&p);
-    }
-}
-
-/* To nearest, nothing would be left of them. */
-TEST(bf16_tables, small_steps_add_up)
-{
-    enum { COLUMNS = 64, STEPS = 4096 };
-    struct locus_table table = {.rows = 1, .length = COLUMNS, .element = LOCUS_BF16};
-    float first[COLUMNS];
-    for (int run = 0; run < 2; run++) {
-        locus *n = node_of(&table, 1, 1, 1);
-        locus_worker *w = worker_of(n);
-        const locus_key key = 0;
-        float row[COLUMNS], mean = 0;
-        for (int i = 0; i < COLUMNS; i++) row[i] = 1;
-        CHECK_EQ(locus_set(w, &key, 1, row), 0);
-        for (int i = 0; i < COLUMNS; i++) row[i] = 1.0f / STEPS;
-        for (int step = 0; step < STEPS; step++) CHECK_EQ(locus_push(w, &key, 1, row), 0);
-        CHECK_EQ(locus_pull(w, &key, 1, row), 0);
-        for (int i = 0; i < COLUMNS; i++) mean += row[i] / COLUMNS;
-        CHECK(fabsf(mean - 2) < 0.1f); /* 8 standard deviations */
-        if (run) CHECK(is_equal(row, first, COLUMNS));
-        memcpy(first, row, sizeof row);
-        close_both(n, w);
-    }
 }
 
 TEST(bf16_tables, have_no_view_and_half_the_memory)
@@ -213,81 +150,4 @@ TEST(bf16_tables, have_no_view_and_half_the_memory)
         close_both(n, w);
     }
     CHECK_EQ(bytes[0], 2 * bytes[1]);
-}
-
-/* ---- what is saved ---- */
-
-struct saved {
-    char folder[FOLDER_PATH_BYTES];
-    float row[ROWS][STORED_MAX];
-};
-
-static void check_saved(locus_worker *w, const struct saved *s)
-{
-    uint32_t stored = locus_state_length(w->node, 0);
-    for (locus_key key = 0; key < ROWS; key++) {
-        float row[STORED_MAX];
-        CHECK_EQ(locus_pull_state(w, &key, 1, row), 0);
-        CHECK(is_equal(row, s->row[key], stored));
-    }
-}
-
-static void check_sample(locus *n, locus_worker *w, const struct saved *s)
-{
-    enum { SAMPLE = 30 };
-    locus_distribution *d;
-    locus_sample sample;
-    locus_key keys[SAMPLE];
-    float values[SAMPLE * LENGTH];
-    CHECK_EQ(locus_distribution_uniform(n, 0, ROWS, LOCUS_BOUNDED, 0, &d), 0);
-    CHECK_EQ(locus_prepare_sample(w, d, SAMPLE, 0, 1, &sample), 0);
-    CHECK_EQ(locus_pull_sample(w, sample, SAMPLE, keys, values), 0);
-    for (size_t i = 0; i < SAMPLE; i++)
-        CHECK(is_equal(values + i * LENGTH, s->row[keys[i]], LENGTH));
-    CHECK_EQ(locus_finish_sample(w, sample), 0);
-    locus_distribution_free(d);
-}
-
-static void restore_and_save(struct pair *p, int rank)
-{
-    const struct saved *s = p->context;
-    CHECK_EQ(locus_restore(p->worker[rank], s->folder), 0);
-    check_saved(p->worker[rank], s);
-    check_sample(p->node[rank], p->worker[rank], s);
-    CHECK_EQ(locus_checkpoint(p->worker[rank], s->folder), 0);
-}
-
-static void check_comes_back(enum locus_optimizer o)
-{
-    struct locus_table table = {
-        .rows = ROWS, .length = LENGTH, .optimizer = o, .element = LOCUS_BF16};
-    struct saved s;
-    struct pair p;
-    locus *n = node_of(&table, 1, 1, 2);
-    locus_worker *w = worker_of(n);
-    folder_new(s.folder);
-    for (locus_key key = 0; key < ROWS; key++) {
-        for (int i = 0; i < STORED_MAX; i++) s.row[key][i] = (float)(key + 1) / (float)(i + 3);
-        CHECK_EQ(locus_set_state(w, &key, 1, s.row[key]), 0);
-        CHECK_EQ(locus_pull_state(w, &key, 1, s.row[key]), 0);
-    }
-    CHECK_EQ(locus_checkpoint(w, s.folder), 0);
-    close_both(n, w);
-    pair_init(&p, &table, 1);
-    p.context = &s;
-    pair_open(&p);
-    pair_do(&p, restore_and_save);
-    pair_end(&p);
-    n = node_of(&table, 1, 1, 1);
-    w = worker_of(n);
-    CHECK_EQ(locus_restore(w, folder_path(s.folder, "checkpoint-000002")), 0);
-    check_saved(w, &s);
-    check_sample(n, w, &s);
-    close_both(n, w);
-}
-
-TEST(bf16_tables, come_back_on_another_number_of_nodes_to_the_bit)
-{
-    check_comes_back(LOCUS_NO_OPTIMIZER);
-    check_comes_back(LOCUS_ADAM);
 }

@@ -32,12 +32,6 @@ static void scene_end(struct scene *s)
     close_both(s->node, s->worker);
 }
 
-#define REFUSED(call, rc, why) \
-    do { \
-        CHECK_EQ(call, rc); \
-        CHECK_STR(locus_error(), why); \
-    } while (0)
-
 static void refuses_accesses(locus_worker *w, int rc, const char *why)
 {
     const locus_key keys[2] = {1, 2};
@@ -116,7 +110,7 @@ static void has_no_shape(locus *n, const char *why)
     REFUSED(locus_length(n, 0), 0, why);
 }
 
-TEST_WITH(closed, a_closed_worker_is_refused_by_every_call_and_may_open_again, scene, s)
+TEST_WITH(closed, calls_refuse_a_closed_worker, scene, s)
 {
     const locus_key key = 1;
     float row[LENGTH] = {1, 2, 3};
@@ -130,7 +124,7 @@ TEST_WITH(closed, a_closed_worker_is_refused_by_every_call_and_may_open_again, s
     CHECK_EQ(locus_loader_open(s->worker, &s->loader), 0);
 }
 
-TEST(closed, after_its_node_has_closed_a_worker_is_refused_too)
+TEST(closed, calls_refuse_a_closed_node)
 {
     struct scene s;
     scene_begin(&s);
@@ -143,7 +137,7 @@ TEST(closed, after_its_node_has_closed_a_worker_is_refused_too)
     REFUSED(locus_close(s.node), -EINVAL, "locus_close: the node is closed");
 }
 
-TEST(closed, loaders_and_distributions_that_have_ended_are_refused)
+TEST(closed, calls_refuse_closed_loaders_and_distributions)
 {
     struct scene s;
     const locus_key key = 1;
@@ -166,7 +160,7 @@ TEST(closed, loaders_and_distributions_that_have_ended_are_refused)
 }
 
 /* The end of a closed handle's memory: many others, or large ones, were closed since. */
-TEST(closed, what_is_kept_is_bounded)
+TEST(closed, memory_of_closed_handles_is_bounded)
 {
     CLOSED_BY(scene_end) struct scene s;
     scene_begin(&s);
@@ -176,7 +170,29 @@ TEST(closed, what_is_kept_is_bounded)
     scene_begin(&s);
 }
 
-TEST_WITH(closed, null_is_refused_by_every_call, scene, s)
+static void refuses_counts(const struct scene *s, size_t n, const char *why)
+{
+    const locus_key key = 1;
+    float value[LENGTH];
+    locus_ticket ticket;
+    REFUSED(locus_pull(s->worker, &key, n, value), -EINVAL, why);
+    REFUSED(locus_push(s->worker, &key, n, value), -EINVAL, why);
+    REFUSED(locus_set(s->worker, &key, n, value), -EINVAL, why);
+    REFUSED(locus_pull_async(s->worker, &key, n, value, &ticket), -EINVAL, why);
+    REFUSED(locus_localize(s->worker, &key, n), -EINVAL, why);
+    REFUSED(locus_localize_async(s->worker, &key, n, &ticket), -EINVAL, why);
+    REFUSED(locus_intent(s->worker, &key, n, 1, 2), -EINVAL, why);
+    REFUSED(locus_unintend(s->worker, &key, n), -EINVAL, why);
+    REFUSED(locus_loader_intent(s->loader, &key, n, 1, 2), -EINVAL, why);
+}
+
+TEST_WITH(closed, calls_refuse_more_keys_than_memory_has, scene, s)
+{
+    refuses_counts(s, SIZE_MAX, "no array has so many keys");
+    refuses_counts(s, SIZE_MAX / sizeof(locus_key), "no array has so many keys");
+}
+
+TEST_WITH(closed, calls_refuse_null, scene, s)
 {
     refuses_accesses(NULL, -EINVAL, "the worker is NULL");
     refuses_the_rest(NULL, s->distribution, -EINVAL, "the worker is NULL");
@@ -192,29 +208,9 @@ TEST_WITH(closed, null_is_refused_by_every_call, scene, s)
     locus_config_init((struct locus_config *)NULL);
 }
 
-TEST_WITH(closed, more_keys_than_memory_has_are_refused, scene, s)
-{
-    static const size_t counts[] = {SIZE_MAX, SIZE_MAX / sizeof(locus_key)};
-    const locus_key key = 1;
-    float value[LENGTH];
-    locus_ticket ticket;
-    for (size_t i = 0; i < 2; i++) {
-        size_t n = counts[i];
-        REFUSED(locus_pull(s->worker, &key, n, value), -EINVAL, "no array has so many keys");
-        REFUSED(locus_push(s->worker, &key, n, value), -EINVAL, "no array has so many keys");
-        REFUSED(locus_set(s->worker, &key, n, value), -EINVAL, "no array has so many keys");
-        REFUSED(locus_pull_async(s->worker, &key, n, value, &ticket), -EINVAL, "so many keys");
-        REFUSED(locus_localize(s->worker, &key, n), -EINVAL, "no array has so many keys");
-        REFUSED(locus_localize_async(s->worker, &key, n, &ticket), -EINVAL, "so many keys");
-        REFUSED(locus_intent(s->worker, &key, n, 1, 2), -EINVAL, "so many keys");
-        REFUSED(locus_unintend(s->worker, &key, n), -EINVAL, "no array has so many keys");
-        REFUSED(locus_loader_intent(s->loader, &key, n, 1, 2), -EINVAL, "so many keys");
-    }
-}
-
 /* ---- schedules ---- */
 
-TEST(closed, a_schedule_that_was_freed_or_is_null_is_refused)
+TEST(closed, calls_refuse_a_freed_schedule)
 {
     struct locus_schedule_config c;
     struct locus_scheduler_config sc;
@@ -267,7 +263,7 @@ static void refuses_port(locus_port *p, int rc, const char *why)
     CHECK_EQ(stats.rounds, 0);
 }
 
-TEST(closed, schedulers_and_ports_that_have_ended_are_refused)
+TEST(closed, calls_refuse_closed_schedulers_and_ports)
 {
     struct locus_table tables[1 + LOCUS_SCHEDULER_TABLES] = {{.rows = ROWS, .length = 1}};
     struct locus_scheduler_config c;
@@ -295,7 +291,7 @@ TEST(closed, schedulers_and_ports_that_have_ended_are_refused)
 
 /* ---- a child ---- */
 
-TEST_WITH(closed, a_forked_child_is_refused_at_once, scene, s)
+TEST_WITH(closed, calls_refuse_a_forked_child, scene, s)
 {
     int status;
     const locus_key key = 1;

@@ -37,7 +37,7 @@ static void see_all(locus_worker *w, struct seen *s)
 
 /* ---- slices ---- */
 
-TEST(home_rows, every_key_is_dealt_once_in_slices_that_are_bounded)
+TEST(home_rows, deal_gives_each_key_once_in_bounded_slices)
 {
     static const struct locus_table tables[] = {
         {.rows = 3, .length = 1}, {.rows = 200000, .length = 1}, {.rows = 1, .length = 2}};
@@ -64,7 +64,7 @@ TEST(home_rows, every_key_is_dealt_once_in_slices_that_are_bounded)
 /* ---- rows ---- */
 
 /* Minus zero is a value like any other: its bits come back. */
-TEST(home_rows, rows_that_are_zero_are_passed_over_and_no_others)
+TEST(home_rows, each_passes_over_rows_of_zeros)
 {
     static struct seen s;
     static const struct locus_table table = {.rows = 5000, .length = 2};
@@ -85,22 +85,8 @@ TEST(home_rows, rows_that_are_zero_are_passed_over_and_no_others)
     close_both(n, w);
 }
 
-TEST_ON_NODE(home_rows, who_looks_may_end_it, 100, 1)
-{
-    static struct seen s;
-    const locus_key keys[] = {1, 2};
-    const float ones[] = {1, 1};
-    struct slice dealt = {.table = 0}, slice;
-    CHECK_EQ(locus_set(w, keys, 2, ones), 0);
-    s.keyspace = &w->store->keyspace;
-    s.rc = -ECANCELED;
-    CHECK(home_rows_deal(w->store, &dealt, &slice));
-    CHECK_EQ(home_rows_each(w, &slice, see, &s), -ECANCELED);
-    CHECK_EQ(s.rows, 1);
-}
-
 /* More that are elsewhere than are pulled at once; rows that are longer than that memory. */
-TEST(home_rows, a_row_that_is_elsewhere_is_seen_by_its_home)
+TEST(home_rows, each_fetches_rows_that_are_elsewhere)
 {
     enum { ROWS = 3000, LONG = 70000 };
     static const struct locus_table two[] = {{.rows = ROWS, .length = 1},

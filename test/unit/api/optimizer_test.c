@@ -176,29 +176,10 @@ static void check_optimizer(enum locus_optimizer o, unsigned workers)
     close_both(m->node, m->worker);
 }
 
-TEST(optimizer, rows_take_the_steps_of_each_call_in_order)
+TEST(optimizer, calls_step_rows_in_order)
 {
     for (enum locus_optimizer o = LOCUS_SGD; o < row_types; o++)
         for (unsigned workers = 1; workers <= 2; workers++) check_optimizer(o, workers);
-}
-
-TEST(optimizer, equal_keys_of_a_call_are_stepped_in_order_by_any_number_of_threads)
-{
-    enum { MANY = 2000 };
-    static locus_key keys[MANY];
-    static float gradient[MANY][LENGTH];
-    struct model m;
-    open_model(&m, LOCUS_MOMENTUM, 2);
-    CHECK_EQ(locus_use_threads(m.worker, 4), 0);
-    m.steps++;
-    for (size_t i = 0; i < MANY; i++) {
-        keys[i] = PLAIN;
-        for (size_t f = 0; f < LENGTH; f++) gradient[i][f] = gradient_of(i, f);
-        m.type->step(&m.rule, step_of(&m), m.row[0], gradient[i], LENGTH, NULL);
-    }
-    CHECK_EQ(locus_push(m.worker, keys, MANY, gradient[0]), 0);
-    check_rows(&m);
-    close_both(m.node, m.worker);
 }
 
 static void add_one(void *context, float *row, uint32_t length)
@@ -207,39 +188,35 @@ static void add_one(void *context, float *row, uint32_t length)
     for (uint32_t i = 0; i < length; i++) row[i] += 1;
 }
 
-TEST(optimizer, a_call_of_the_other_kind_of_table_is_refused)
+TEST(optimizer, calls_refuse_the_other_kind_of_table)
 {
     struct model m;
     int calls = 0;
     float one = 1;
     open_model(&m, LOCUS_ADAM, 1);
-    CHECK_EQ(locus_change_local(m.worker, PLAIN, add_one, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "has an optimizer: call locus_step_local");
-    CHECK_EQ(locus_step_local(m.worker, 0, half_of, &calls), -EINVAL);
-    CHECK_STR(locus_error(), "has no optimizer: call locus_change_local");
-    CHECK_EQ(locus_step_local(m.worker, PLAIN, NULL, &calls), -EINVAL);
-    CHECK_STR(locus_error(), "`gradient` is NULL");
-    CHECK_EQ(locus_step_along(m.worker, 0, &one, 1, 0), -EINVAL);
-    CHECK_STR(locus_error(), "locus_step_along: the table of key 0 has no optimizer");
-    CHECK_EQ(locus_step_along(m.worker, PLAIN, NULL, 1, 0), -EINVAL);
-    CHECK_STR(locus_error(), "locus_step_along: `direction` is NULL");
+    locus_worker *w = m.worker;
+    REFUSED(locus_change_local(w, PLAIN, add_one, NULL), -EINVAL,
+            "has an optimizer: call locus_step_local");
+    REFUSED(locus_step_local(w, 0, half_of, &calls), -EINVAL,
+            "has no optimizer: call locus_change_local");
+    REFUSED(locus_step_local(w, PLAIN, NULL, &calls), -EINVAL, "`gradient` is NULL");
+    REFUSED(locus_step_along(w, 0, &one, 1, 0), -EINVAL,
+            "locus_step_along: the table of key 0 has no optimizer");
+    REFUSED(locus_step_along(w, PLAIN, NULL, 1, 0), -EINVAL,
+            "locus_step_along: `direction` is NULL");
     CHECK_EQ(calls, 0);
-    CHECK_EQ(locus_table_rate(m.node, 0, 0.1), -EINVAL);
-    CHECK_STR(locus_error(), "table 0 has no optimizer");
-    CHECK_EQ(locus_table_rate(m.node, 2, 0.1), -EINVAL);
-    CHECK_STR(locus_error(), "table 2 does not exist");
-    CHECK_EQ(locus_table_steps(m.node, 0, 1), -EINVAL);
-    CHECK_STR(locus_error(), "locus_table_steps: table 0 has no optimizer");
+    REFUSED(locus_table_rate(m.node, 0, 0.1), -EINVAL, "table 0 has no optimizer");
+    REFUSED(locus_table_rate(m.node, 2, 0.1), -EINVAL, "table 2 does not exist");
+    REFUSED(locus_table_steps(m.node, 0, 1), -EINVAL,
+            "locus_table_steps: table 0 has no optimizer");
     const double wrong[] = {-1, (double)NAN, (double)INFINITY, 1e39};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        CHECK_EQ(locus_table_rate(m.node, 1, wrong[i]), -EINVAL);
-        CHECK_STR(locus_error(), "must be 0 or above, and finite");
-    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        REFUSED(locus_table_rate(m.node, 1, wrong[i]), -EINVAL, "must be 0 or above, and finite");
     check_rows(&m);
-    close_both(m.node, m.worker);
+    close_both(m.node, w);
 }
 
-TEST(optimizer, what_a_table_cannot_have_is_named)
+TEST(optimizer, open_refuses_wrong_rules)
 {
     static const struct {
         struct locus_table table;
@@ -266,7 +243,6 @@ TEST(optimizer, what_a_table_cannot_have_is_named)
         locus_config_init(&c);
         c.tables = &wrong[i].table;
         c.table_count = 1;
-        CHECK_EQ(locus_open(&c, &n), -EINVAL);
-        CHECK_STR(locus_error(), wrong[i].sentence);
+        REFUSED(locus_open(&c, &n), -EINVAL, wrong[i].sentence);
     }
 }

@@ -9,7 +9,7 @@
 
 /* ---- views ---- */
 
-TEST_ON_NODE(reading, a_view_is_the_row_in_place, 10, 16)
+TEST_ON_NODE(reading, view_is_the_row_in_place, 10, 16)
 {
     const locus_key key = 3;
     float row[16];
@@ -26,10 +26,11 @@ TEST_ON_NODE(reading, a_view_is_the_row_in_place, 10, 16)
     locus_read_end(w);
 }
 
-TEST_ON_NODE(reading, there_is_no_view_of_no_key_and_none_outside_a_section, 10, 16)
+TEST_ON_NODE(reading, view_is_null_of_no_key_and_outside_a_section, 10, 16)
 {
     CHECK(locus_view(w, 3) == NULL);
-    locus_read_begin(w);
+    for (int depth = 0; depth < 100; depth++) locus_read_begin(w); /* sections nest */
+    for (int depth = 99; depth > 0; depth--) locus_read_end(w);
     CHECK(locus_view(w, 3) != NULL);
     CHECK(locus_view(w, 10) == NULL);
     CHECK(locus_view(w, UINT64_MAX) == NULL);
@@ -42,30 +43,15 @@ TEST_ON_NODE(reading, there_is_no_view_of_no_key_and_none_outside_a_section, 10,
     CHECK(locus_view(w, 3) == NULL);
 }
 
-TEST_ON_NODE(reading, sections_nest, 10, 16)
-{
-    for (int depth = 0; depth < 100; depth++) locus_read_begin(w);
-    for (int depth = 99; depth > 0; depth--) {
-        locus_read_end(w);
-        CHECK(locus_view(w, 3) != NULL);
-    }
-    locus_read_end(w);
-    CHECK(locus_view(w, 3) == NULL);
-}
-
-TEST_ON_NODE(reading, what_would_wait_is_refused_inside_a_section, 10, 16)
+TEST_ON_NODE(reading, section_refuses_calls_that_would_wait, 10, 16)
 {
     locus_read_begin(w);
     locus_read_begin(w);
     locus_read_end(w);
-    CHECK_EQ(locus_barrier(w), -EDEADLK);
-    CHECK_STR(locus_error(), "locus_barrier");
-    CHECK_EQ(locus_sum(w, (double[]){1}, 1), -EDEADLK);
-    CHECK_STR(locus_error(), "read section");
-    CHECK_EQ(locus_quiesce(w), -EDEADLK);
-    CHECK_STR(locus_error(), "locus_quiesce");
-    CHECK_EQ(locus_worker_close(w), -EDEADLK);
-    CHECK_STR(locus_error(), "locus_worker_close");
+    REFUSED(locus_barrier(w), -EDEADLK, "locus_barrier");
+    REFUSED(locus_sum(w, (double[]){1}, 1), -EDEADLK, "read section");
+    REFUSED(locus_quiesce(w), -EDEADLK, "locus_quiesce");
+    REFUSED(locus_worker_close(w), -EDEADLK, "locus_worker_close");
     CHECK_EQ(locus_close(n), -EBUSY); /* it is still open */
     CHECK_EQ(locus_wait_all(w), 0);   /* nothing to wait for */
     locus_read_end(w);
@@ -73,22 +59,7 @@ TEST_ON_NODE(reading, what_would_wait_is_refused_inside_a_section, 10, 16)
     CHECK_EQ(locus_quiesce(w), 0);
 }
 
-TEST_ON_NODE(reading, prefetching_changes_nothing, 200, 16)
-{
-    locus_key keys[200];
-    float row[16];
-    for (locus_key k = 0; k < 200; k++) keys[k] = k;
-    locus_prefetch(w, keys, 200);
-    keys[0] = 200;
-    locus_prefetch(w, keys, 1);
-    keys[0] = UINT64_MAX;
-    locus_prefetch(w, keys, 200);
-    CHECK_EQ(locus_pull(w, &keys[1], 1, row), 0);
-    CHECK(row[0] == 0);
-    CHECK_EQ(stats_of(n).pulled_local, 1);
-}
-
-TEST_ON_NODE(reading, a_row_is_changed_in_place, 4, 3)
+TEST_ON_NODE(reading, change_local_changes_the_row_in_place, 4, 3)
 {
     const locus_key key = 2;
     float row[3] = {1, -6, 20};
@@ -108,42 +79,9 @@ TEST_ON_NODE(reading, a_row_is_changed_in_place, 4, 3)
     CHECK_EQ(stats.pushed_local, 3);
 }
 
-static void quiesce(struct pair *p, int rank)
-{
-    CHECK_EQ(locus_quiesce(p->worker[rank]), 0);
-}
-
-/* The first changes and the later ones count as what the row is here. */
-TEST(reading, changes_of_a_replica_are_its_own)
-{
-    static const struct locus_table table = {.rows = 100, .length = 2};
-    CLOSED_BY(pair_end) struct pair p;
-    float row[2] = {4, 8};
-    pair_init(&p, &table, 1);
-    p.config.technique = LOCUS_FULL_REPLICATION;
-    pair_open(&p);
-    locus_worker *w = p.worker[0];
-    for (int home = 0; home < 2; home++) {
-        const locus_key key = pair_key_of(&p, home, 0);
-        for (int i = 0; i < 2; i++) {
-            CHECK_EQ(locus_push(w, &key, 1, row), 0);
-            CHECK_EQ(locus_change_local(w, key, halve, NULL), 0);
-        }
-        struct locus_stats s = stats_of(p.node[0]);
-        CHECK_EQ(s.pushed_local, 4);
-        CHECK_EQ(s.pushed_replica, home * 4);
-    }
-    pair_do(&p, quiesce);
-    for (int home = 0; home < 2; home++) {
-        const locus_key key = pair_key_of(&p, home, 0);
-        CHECK_EQ(locus_pull(p.worker[1], &key, 1, row), 0);
-        CHECK(row[0] == 3 && row[1] == 6);
-    }
-}
-
 /* ---- rows in place or fetched ---- */
 
-TEST(reading, rows_are_in_place_where_all_are_here_and_else_copies_of_all)
+TEST(reading, read_rows_returns_rows_in_place_or_copies_of_all)
 {
     static const struct locus_table tables[] = {{.rows = 100, .length = 2},
                                                 {.rows = 100, .length = 3}};
@@ -173,8 +111,8 @@ TEST(reading, rows_are_in_place_where_all_are_here_and_else_copies_of_all)
     CHECK(rows[0] == copies && rows[3] == copies + 8);
     CHECK(rows[0][0] == 1 && rows[1][2] == 8 && rows[2][0] == 3 && rows[3][1] == 2);
     CHECK(locus_view(w, here[0]) == NULL); /* no section was left open */
-    CHECK_EQ(locus_read_rows(w, mixed, 4, copies, NULL), -EINVAL);
-    CHECK_STR(locus_error(), "locus_read_rows: `rows` is NULL for 4 keys");
+    REFUSED(locus_read_rows(w, mixed, 4, copies, NULL), -EINVAL,
+            "locus_read_rows: `rows` is NULL for 4 keys");
     CHECK_EQ(locus_read_rows(w, (locus_key[]){200}, 1, copies, rows), -EINVAL);
     CHECK_EQ(locus_read_rows(NULL, mixed, 4, copies, rows), -EINVAL);
 }

@@ -1,5 +1,6 @@
 /* Sampling as programs see it: what is refused, pulled and finished, by threads as well. */
 #include "sampling/samples.h"
+#include "threads.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -7,139 +8,107 @@
 
 /* ---- what is refused ---- */
 
-static void range_is_refused(locus *n, locus_key first, uint64_t count, const char *part)
-{
-    static const double weights[ROWS] = {1, 1, 1};
-    locus_distribution *d = (locus_distribution *)(void *)n; /* anything but NULL */
-    CHECK_EQ(locus_distribution_uniform(n, first, count, LOCUS_CONFORM, 0, &d), -EINVAL);
-    CHECK(d == NULL);
-    CHECK_STR(locus_error(), part);
-    CHECK_EQ(locus_distribution_weighted(n, first, weights, count, LOCUS_CONFORM, 0, &d), -EINVAL);
-    CHECK(d == NULL);
-    CHECK_STR(locus_error(), part);
-}
+static const struct locus_table two_lengths[] = {{.name = "a", .rows = 10, .length = 4},
+                                                 {.name = "b", .rows = 10, .length = 4},
+                                                 {.name = "c", .rows = 10, .length = 5}};
 
-TEST(sampling_calls, a_range_must_have_a_key_and_lie_within_the_key_space)
+TEST(sampling_calls, distributions_refuse_ranges_weights_levels_and_flags_that_cannot_be)
 {
-    locus *n = one_node(ROWS, LENGTH, 1);
-    range_is_refused(n, 0, 0, "count");
-    range_is_refused(n, ROWS, 1, "valid keys are 0 to 199");
-    range_is_refused(n, 0, ROWS + 1, "201 keys from key 0");
-    range_is_refused(n, ROWS - 1, 2, "out of range");
-    range_is_refused(n, 1, UINT64_MAX, "out of range");
-    range_is_refused(n, UINT64_MAX, 2, "out of range");
-    CHECK_EQ(locus_close(n), 0);
-}
-
-TEST(sampling_calls, rows_of_a_distribution_have_one_length)
-{
-    const struct locus_table tables[] = {{.name = "a", .rows = 10, .length = 4},
-                                         {.name = "b", .rows = 10, .length = 4},
-                                         {.name = "c", .rows = 10, .length = 5}};
-    locus *n = node_of(tables, 3, 1, 1);
+    static const struct {
+        locus_key first;
+        uint64_t count;
+        const char *part;
+    } ranges[] = {{0, 0, "count"},
+                  {30, 1, "valid keys are 0 to 29"},
+                  {0, 31, "31 keys from key 0"},
+                  {29, 2, "out of range"},
+                  {1, UINT64_MAX, "out of range"},
+                  {UINT64_MAX, 2, "out of range"},
+                  {0, 30, "table a have 4 floats, those of c 5"},
+                  {19, 2, "register a distribution for each length"}};
+    static const struct {
+        double weights[3];
+        const char *part;
+    } weights[] = {{{1, -0.5, 1}, "weight 1, of key 3, is -0.5"},
+                   {{1, 2, (double)NAN}, "weight 2, of key 4, is"},
+                   {{(double)INFINITY, 2, 1}, "weight 0, of key 2, is inf"},
+                   {{0, 0, 0}, "all 3 weights are 0"}};
+    locus *n = node_of(two_lengths, 3, 1, 1);
     locus_distribution *d;
-    range_is_refused(n, 0, 30, "table a have 4 floats, those of c 5");
-    range_is_refused(n, 19, 2, "register a distribution for each length");
-    CHECK_EQ(locus_distribution_uniform(n, 0, 20, LOCUS_CONFORM, 0, &d), 0);
-    locus_distribution_free(d);
-    CHECK_EQ(locus_distribution_uniform(n, 20, 10, LOCUS_CONFORM, 0, &d), 0);
-    locus_distribution_free(d);
-    CHECK_EQ(locus_close(n), 0);
-}
-
-static void weights_are_refused(locus *n, const double *weights, const char *part)
-{
-    locus_distribution *d = (locus_distribution *)(void *)n;
-    CHECK_EQ(locus_distribution_weighted(n, FIRST, weights, 3, LOCUS_BOUNDED, 0, &d), -EINVAL);
-    CHECK(d == NULL);
-    CHECK_STR(locus_error(), part);
-}
-
-TEST(sampling_calls, weights_must_be_finite_and_not_negative_and_one_above_zero)
-{
-    locus *n = one_node(ROWS, LENGTH, 1);
-    weights_are_refused(n, (const double[]){1, -0.5, 1}, "weight 1, of key 21, is -0.5");
-    weights_are_refused(n, (const double[]){1, 2, NAN}, "weight 2, of key 22, is");
-    weights_are_refused(n, (const double[]){INFINITY, 2, 1}, "weight 0, of key 20, is inf");
-    weights_are_refused(n, (const double[]){0, 0, 0}, "all 3 weights are 0");
-    weights_are_refused(n, NULL, "`weights` is NULL");
-    CHECK_EQ(locus_close(n), 0);
-}
-
-TEST(sampling_calls, levels_and_flags_must_be_known)
-{
-    locus *n = one_node(ROWS, LENGTH, 1);
-    locus_distribution *d;
-    CHECK_EQ(
-        locus_distribution_uniform(n, 0, 1, (enum locus_conformity)(LOCUS_NON_CONFORM + 1), 0, &d),
-        -EINVAL);
-    CHECK_STR(locus_error(), "conformity is 4");
-    CHECK_EQ(locus_distribution_uniform(n, 0, 1, (enum locus_conformity) - 1, 0, &d), -EINVAL);
-    CHECK_EQ(locus_distribution_uniform(n, 0, 1, LOCUS_CONFORM, 2, &d), -EINVAL);
-    CHECK_STR(locus_error(), "0x2");
-    CHECK_EQ(locus_distribution_uniform(NULL, 0, 1, LOCUS_CONFORM, 0, &d), -EINVAL);
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        const locus_key first = ranges[i].first;
+        const uint64_t count = ranges[i].count;
+        d = (void *)n; /* anything but NULL */
+        REFUSED(locus_distribution_uniform(n, first, count, LOCUS_CONFORM, 0, &d), -EINVAL,
+                ranges[i].part);
+        CHECK(d == NULL);
+        REFUSED(locus_distribution_weighted(n, first, zipf(), count, LOCUS_CONFORM, 0, &d), -EINVAL,
+                ranges[i].part);
+    }
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
+        REFUSED(locus_distribution_weighted(n, 2, weights[i].weights, 3, LOCUS_BOUNDED, 0, &d),
+                -EINVAL, weights[i].part);
+    REFUSED(locus_distribution_weighted(n, 2, NULL, 3, LOCUS_BOUNDED, 0, &d), -EINVAL,
+            "`weights` is NULL");
+    REFUSED(locus_distribution_uniform(n, 0, 1, (enum locus_conformity)4, 0, &d), -EINVAL,
+            "conformity is 4");
+    REFUSED(locus_distribution_uniform(n, 0, 1, (enum locus_conformity) - 1, 0, &d), -EINVAL,
+            "conformity is -1");
+    REFUSED(locus_distribution_uniform(n, 0, 1, LOCUS_CONFORM, 2, &d), -EINVAL, "0x2");
     CHECK_EQ(locus_distribution_uniform(n, 0, 1, LOCUS_CONFORM, 0, NULL), -EINVAL);
-    CHECK_EQ(locus_distribution_weighted(NULL, 0, zipf(), 1, LOCUS_CONFORM, 0, &d), -EINVAL);
     CHECK_EQ(locus_distribution_weighted(n, 0, zipf(), 1, LOCUS_CONFORM, 0, NULL), -EINVAL);
+    CHECK_EQ(locus_distribution_uniform(n, 0, 20, LOCUS_CONFORM, 0, &d), 0); /* of both of 4 */
+    locus_distribution_free(d);
     locus_distribution_free(NULL);
-    CHECK_EQ(locus_distribution_seed(NULL, 1), -EINVAL);
     CHECK_EQ(locus_close(n), 0);
 }
 
-static void preparing_is_refused(locus_worker *w, locus_distribution *d, size_t n,
-                                 locus_clock start, locus_clock end, const char *part)
-{
-    locus_loader *l;
-    locus_sample s = 99;
-    CHECK_EQ(locus_loader_open(w, &l), 0);
-    CHECK_EQ(locus_prepare_sample(w, d, n, start, end, &s), -EINVAL);
-    CHECK_EQ(s, 0);
-    CHECK_STR(locus_error(), part);
-    s = 99;
-    CHECK_EQ(locus_loader_prepare_sample(l, d, n, start, end, &s), -EINVAL);
-    CHECK_EQ(s, 0);
-    CHECK_STR(locus_error(), part);
-    CHECK_EQ(locus_loader_close(l), 0);
-}
-
-TEST(sampling_calls, a_sample_that_cannot_be_is_refused)
+TEST(sampling_calls, prepare_sample_refuses_what_cannot_be)
 {
     CLOSED_BY(scene_end) struct scene s = scene();
     locus *other = one_node(ROWS, LENGTH, 1);
     locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0),
                        *theirs = uniform(other, LOCUS_BOUNDED, 0);
     locus_distribution *all = weighted(s.node, LOCUS_CONFORM, LOCUS_WITHOUT_REPLACEMENT);
+    const struct {
+        locus_distribution *d;
+        size_t n;
+        locus_clock start, end;
+        const char *part;
+    } wrong[] = {{NULL, 1, 0, 1, "distribution is NULL"},
+                 {d, 1, 5, 5, "ends at clock 5"},
+                 {d, 1, 5, 4, "not after its start at 5"},
+                 {d, (size_t)LOCUS_SAMPLE_KEYS_MAX + 1, 0, 1, "16777217"},
+                 {theirs, 1, 0, 1, "another node's"},
+                 {all, 91, 0, 1, "only 90 keys"}};
     locus_sample sample;
-    preparing_is_refused(s.worker, NULL, 1, 0, 1, "distribution is NULL");
-    preparing_is_refused(s.worker, d, 1, 5, 5, "ends at clock 5");
-    preparing_is_refused(s.worker, d, 1, 5, 4, "not after its start at 5");
-    preparing_is_refused(s.worker, d, (size_t)LOCUS_SAMPLE_KEYS_MAX + 1, 0, 1, "16777217");
-    preparing_is_refused(s.worker, theirs, 1, 0, 1, "another node's");
-    preparing_is_refused(s.worker, all, 91, 0, 1, "only 90 keys");
+    locus_loader *l;
+    CHECK_EQ(locus_loader_open(s.worker, &l), 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        sample = 99;
+        REFUSED(locus_prepare_sample(s.worker, wrong[i].d, wrong[i].n, wrong[i].start, wrong[i].end,
+                                     &sample),
+                -EINVAL, wrong[i].part);
+        CHECK_EQ(sample, 0);
+        REFUSED(locus_loader_prepare_sample(l, wrong[i].d, wrong[i].n, wrong[i].start, wrong[i].end,
+                                            &sample),
+                -EINVAL, wrong[i].part);
+    }
+    CHECK_EQ(locus_loader_close(l), 0);
     CHECK_EQ(locus_prepare_sample(s.worker, d, 1, 0, 1, NULL), -EINVAL);
-    CHECK_EQ(locus_prepare_sample(NULL, d, 1, 0, 1, &sample), -EINVAL);
-    CHECK_EQ(locus_loader_prepare_sample(NULL, d, 1, 0, 1, &sample), -EINVAL);
+    CHECK_EQ(locus_prepare_sample(s.worker, d, 0, 0, 1, &sample), 0); /* no keys are no work */
+    CHECK_EQ(sample, 0);
+    CHECK_EQ(locus_pull_sample(s.worker, sample, 0, NULL, NULL), 0);
+    CHECK_EQ(locus_finish_sample(s.worker, sample), 0);
     locus_distribution_free(d);
     locus_distribution_free(theirs);
     locus_distribution_free(all);
     CHECK_EQ(locus_close(other), 0);
 }
 
-TEST(sampling_calls, a_sample_of_no_keys_is_no_work)
-{
-    CLOSED_BY(scene_end) struct scene s = scene();
-    locus_distribution *d = uniform(s.node, LOCUS_CONFORM, 0);
-    locus_sample sample = 99;
-    CHECK_EQ(locus_prepare_sample(s.worker, d, 0, 0, 1, &sample), 0);
-    CHECK_EQ(sample, 0);
-    CHECK_EQ(locus_pull_sample(s.worker, sample, 0, NULL, NULL), 0);
-    CHECK_EQ(locus_finish_sample(s.worker, sample), 0);
-    locus_distribution_free(d);
-}
-
 /* ---- pulling and finishing ---- */
 
-TEST(sampling_calls, a_sample_is_pulled_in_portions_or_whole)
+TEST(sampling_calls, pull_sample_in_portions_or_whole_is_the_same)
 {
     CLOSED_BY(scene_end) struct scene s = scene();
     for (int l = 0; l < 4; l++) {
@@ -151,7 +120,10 @@ TEST(sampling_calls, a_sample_is_pulled_in_portions_or_whole)
             locus_sample x = prepared(s.worker, a, 100), y = prepared(s.worker, b, 100);
             pull(s.worker, x, 100, whole);
             for (size_t i = 0, n = 1; i < 100; i += n, n = i + 2 * n < 100 ? 2 * n : 100 - i)
-                pull(s.worker, y, n, portions + i);
+                if (round % 2) /* keys alone */
+                    CHECK_EQ(locus_pull_sample(s.worker, y, n, portions + i, NULL), 0);
+                else
+                    pull(s.worker, y, n, portions + i);
             CHECK(memcmp(whole, portions, sizeof whole) == 0);
             CHECK_EQ(locus_finish_sample(s.worker, x), 0);
             CHECK_EQ(locus_finish_sample(s.worker, y), 0);
@@ -162,7 +134,7 @@ TEST(sampling_calls, a_sample_is_pulled_in_portions_or_whole)
 }
 
 /* Pools half used, and what is known to be here, do not tell. */
-TEST(sampling_calls, a_worker_that_is_seeded_anew_draws_what_it_drew_before)
+TEST(sampling_calls, seed_worker_repeats_its_draws)
 {
     enum { ROUNDS = 60, N = 70 };
     static locus_key first[ROUNDS * N], again[ROUNDS * N];
@@ -176,36 +148,14 @@ TEST(sampling_calls, a_worker_that_is_seeded_anew_draws_what_it_drew_before)
         CHECK_EQ(locus_distribution_seed_worker(d, 0, 11), 0);
         sample_keys(s.worker, d, N, again, ROUNDS * N);
         CHECK(memcmp(first, again, sizeof first) == 0);
-        CHECK_EQ(locus_distribution_seed_worker(d, 1, 11), -EINVAL);
-        CHECK_STR(locus_error(), "worker 1 is not one of the node's 1");
+        REFUSED(locus_distribution_seed_worker(d, 1, 11), -EINVAL,
+                "worker 1 is not one of the node's 1");
         CHECK_EQ(locus_distribution_seed_worker(d, -1, 11), -EINVAL);
         locus_distribution_free(d);
     }
-    CHECK_EQ(locus_distribution_seed_worker(NULL, 0, 1), -EINVAL);
 }
 
-TEST(sampling_calls, keys_alone_are_those_that_would_have_come_with_values)
-{
-    CLOSED_BY(scene_end) struct scene s = scene();
-    for (int l = 0; l < 4; l++) {
-        locus_distribution *a = weighted(s.node, levels[l], 0), *b = weighted(s.node, levels[l], 0);
-        locus_key with[100], alone[100];
-        CHECK_EQ(locus_distribution_seed(a, 6), 0);
-        CHECK_EQ(locus_distribution_seed(b, 6), 0);
-        locus_sample x = prepared(s.worker, a, 100), y = prepared(s.worker, b, 100);
-        pull(s.worker, x, 100, with);
-        CHECK_EQ(locus_pull_sample(s.worker, y, 30, alone, NULL), 0);
-        CHECK_EQ(locus_pull_sample(s.worker, y, 70, alone + 30, NULL), 0);
-        CHECK(memcmp(with, alone, sizeof with) == 0);
-        CHECK_EQ(locus_pull_sample(s.worker, y, 1, alone, NULL), -EINVAL);
-        CHECK_EQ(locus_finish_sample(s.worker, x), 0);
-        CHECK_EQ(locus_finish_sample(s.worker, y), 0);
-        locus_distribution_free(a);
-        locus_distribution_free(b);
-    }
-}
-
-TEST(sampling_calls, asking_for_more_than_is_left_changes_nothing)
+TEST(sampling_calls, pull_sample_refuses_more_than_is_left)
 {
     CLOSED_BY(scene_end) struct scene s = scene();
     locus_key keys[20];
@@ -214,10 +164,9 @@ TEST(sampling_calls, asking_for_more_than_is_left_changes_nothing)
         locus_distribution *d = uniform(s.node, levels[l], LOCUS_WITHOUT_REPLACEMENT);
         locus_sample sample = prepared(s.worker, d, 10);
         pull(s.worker, sample, 7, keys);
-        CHECK_EQ(locus_pull_sample(s.worker, sample, 4, keys, values), -EINVAL);
-        CHECK_STR(locus_error(), "asks for 4 keys, but 3 of the sample's 10 are left");
-        CHECK_EQ(locus_pull_sample(s.worker, sample, 3, NULL, values), -EINVAL);
-        CHECK_STR(locus_error(), "`keys` is NULL");
+        REFUSED(locus_pull_sample(s.worker, sample, 4, keys, values), -EINVAL,
+                "asks for 4 keys, but 3 of the sample's 10 are left");
+        REFUSED(locus_pull_sample(s.worker, sample, 3, NULL, values), -EINVAL, "`keys` is NULL");
         pull(s.worker, sample, 3, keys);
         CHECK_EQ(locus_pull_sample(s.worker, sample, 1, keys, values), -EINVAL);
         CHECK_EQ(locus_finish_sample(s.worker, sample), 0);
@@ -229,12 +178,11 @@ static void is_not_open(locus_worker *w, locus_sample sample)
 {
     locus_key key;
     float row[LENGTH];
-    CHECK_EQ(locus_pull_sample(w, sample, 1, &key, row), -EINVAL);
-    CHECK_STR(locus_error(), "is not open");
+    REFUSED(locus_pull_sample(w, sample, 1, &key, row), -EINVAL, "is not open");
     CHECK_EQ(sample == 0 ? -EINVAL : locus_finish_sample(w, sample), -EINVAL);
 }
 
-TEST(sampling_calls, a_sample_that_was_finished_or_never_prepared_is_refused)
+TEST(sampling_calls, pull_sample_refuses_samples_that_are_not_open)
 {
     CLOSED_BY(scene_end) struct scene s = scene();
     locus_distribution *d = uniform(s.node, LOCUS_BOUNDED, 0);
@@ -252,12 +200,10 @@ TEST(sampling_calls, a_sample_that_was_finished_or_never_prepared_is_refused)
     CHECK_EQ(locus_finish_sample(s.worker, b), 0);
     CHECK_EQ(locus_finish_sample(s.worker, c), 0);
     is_not_open(s.worker, c);
-    CHECK_EQ(locus_finish_sample(NULL, a), -EINVAL);
-    CHECK_EQ(locus_pull_sample(NULL, a, 1, &key, NULL), -EINVAL);
     locus_distribution_free(d);
 }
 
-TEST(sampling_calls, a_worker_may_have_4096_samples_open)
+TEST(sampling_calls, prepare_sample_refuses_more_than_4096_open)
 {
     static locus_sample sample[LOCUS_SAMPLES_MAX];
     CLOSED_BY(scene_end) struct scene s = scene();
@@ -278,7 +224,7 @@ TEST(sampling_calls, a_worker_may_have_4096_samples_open)
     locus_distribution_free(d);
 }
 
-TEST(sampling_calls, samples_end_with_their_worker)
+TEST(sampling_calls, worker_close_ends_its_samples)
 {
     CLOSED_BY(scene_end) struct scene s = scene();
     locus_distribution *d = weighted(s.node, LOCUS_BOUNDED, LOCUS_WITHOUT_REPLACEMENT);
@@ -295,18 +241,6 @@ TEST(sampling_calls, samples_end_with_their_worker)
     pull(s.worker, fresh, 50, keys);
     locus_distribution_free(d); /* with a sample open: no more of it is pulled */
     CHECK_EQ(locus_finish_sample(s.worker, fresh), 0);
-}
-
-TEST(sampling_calls, a_large_sample)
-{
-    enum { LARGE = 100000 };
-    CLOSED_BY(scene_end) struct scene s = scene();
-    CLOSED_BY(free_at) locus_key *keys = keys_of(LARGE);
-    for (int l = 0; l < 4; l++) {
-        locus_distribution *d = weighted(s.node, levels[l], 0);
-        sample_keys(s.worker, d, LARGE, keys, LARGE);
-        locus_distribution_free(d);
-    }
 }
 
 /* ---- threads ---- */
@@ -365,35 +299,4 @@ TEST(sampling_calls, loaders_prepare_while_their_worker_prepares_and_pulls)
     }
     for (int i = 0; i < 2; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
     for (int l = 0; l < 4; l++) locus_distribution_free(h[0].d[l]);
-}
-
-/* A distribution belongs to all workers of its node. */
-struct crowd {
-    locus *node;
-    locus_distribution *d[4];
-};
-
-static void *sample_alone(void *argument)
-{
-    const struct crowd *c = argument;
-    locus_worker *w = worker_of(c->node);
-    locus_key keys[8000];
-    for (int l = 0; l < 4; l++) sample_keys(w, c->d[l], 64, keys, 8000);
-    CHECK_EQ(locus_worker_close(w), 0);
-    return NULL;
-}
-
-TEST(sampling_calls, workers_share_a_distribution)
-{
-    struct crowd c = {.node = one_node(ROWS, LENGTH, 4)};
-    pthread_t thread[4];
-    locus_worker *w = worker_of(c.node);
-    set_rows(w);
-    CHECK_EQ(locus_worker_close(w), 0);
-    for (int l = 0; l < 4; l++)
-        c.d[l] = weighted(c.node, levels[l], l % 2 ? 0 : LOCUS_WITHOUT_REPLACEMENT);
-    for (int i = 0; i < 4; i++) CHECK_EQ(pthread_create(&thread[i], NULL, sample_alone, &c), 0);
-    for (int i = 0; i < 4; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
-    for (int l = 0; l < 4; l++) locus_distribution_free(c.d[l]);
-    CHECK_EQ(locus_close(c.node), 0);
 }

@@ -1,64 +1,46 @@
 #include "base/error.h"
-#include "test.h"
+#include "threads.h"
 #include "locus.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-TEST(error, zero_is_success)
+TEST(error, strerror_has_a_text_for_every_number)
 {
-    CHECK_STR(locus_strerror(0), "success");
-}
-
-TEST(error, an_errno_value_has_its_name)
-{
-    CHECK_STR(locus_strerror(-EINVAL), "Invalid argument");
-    CHECK_STR(locus_strerror(-ENOSYS), "not implemented");
-    CHECK_STR(locus_strerror(-EDEADLK), "deadlock");
-}
-
-TEST(error, every_number_has_a_text)
-{
-    const int numbers[] = {1, 77, INT_MAX, -4095, -100000, INT_MIN + 1, INT_MIN};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        const char *text = locus_strerror(numbers[i]);
-        CHECK(text != NULL);
-        CHECK(*text != '\0');
+    static const struct {
+        int number;
+        const char *text;
+    } all[] = {{0, "success"},
+               {-EINVAL, "Invalid argument"},
+               {-ENOSYS, "not implemented"},
+               {-EDEADLK, "deadlock"},
+               {1, ""},
+               {INT_MAX, ""},
+               {-4095, ""},
+               {-100000, ""},
+               {INT_MIN, ""}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        CHECK_STR(locus_strerror(all[i].number), all[i].text);
+        CHECK(locus_strerror(all[i].number)[0] != '\0');
     }
 }
 
-TEST(error, there_is_no_message_before_the_first_failure)
+TEST(error, set_leaves_its_sentence_and_a_success_keeps_it)
 {
     CHECK_EQ(strlen(locus_error()), 0);
-}
-
-TEST(error, a_failure_leaves_its_sentence_and_returns_its_value)
-{
     CHECK_EQ(error_set(-ERANGE, "%d is more than %s", 7, "six"), -ERANGE);
-    CHECK_EQ(strcmp(locus_error(), "7 is more than six"), 0);
-}
-
-TEST(error, a_success_keeps_the_last_sentence)
-{
-    error_set(-EINVAL, "the sentence");
     CHECK_EQ(locus_close(NULL), 0);
-    CHECK_EQ(strcmp(locus_error(), "the sentence"), 0);
-}
-
-TEST(error, a_message_may_contain_the_one_before)
-{
-    error_set(-EIO, "the cause");
+    CHECK_EQ(strcmp(locus_error(), "7 is more than six"), 0);
     error_set(-EINVAL, "this failed: %s", locus_error());
-    CHECK_EQ(strcmp(locus_error(), "this failed: the cause"), 0);
+    CHECK_EQ(strcmp(locus_error(), "this failed: 7 is more than six"), 0);
 }
 
-TEST(error, a_long_message_is_cut)
+TEST(error, set_cuts_a_long_sentence)
 {
     char text[5000];
     memset(text, 'x', sizeof text - 1);
@@ -75,13 +57,11 @@ static void *fail_elsewhere(void *seen)
     return NULL;
 }
 
-TEST(error, each_thread_has_its_own)
+TEST(error, sentence_is_of_the_thread)
 {
-    pthread_t other;
     size_t seen = 99;
     error_set(-EINVAL, "mine");
-    CHECK_EQ(pthread_create(&other, NULL, fail_elsewhere, &seen), 0);
-    CHECK_EQ(pthread_join(other, NULL), 0);
+    threads_run(fail_elsewhere, &seen, 0, 1);
     CHECK_EQ(seen, 0);
     CHECK_EQ(strcmp(locus_error(), "mine"), 0);
 }
@@ -95,7 +75,7 @@ static void violate(int output)
     _exit(0);
 }
 
-TEST(error, a_violated_invariant_ends_the_process_with_one_sentence)
+TEST(error, invariant_violated_aborts_with_its_sentence)
 {
     int ends[2], status;
     char text[4096] = "";

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-TEST(keyset, a_key_is_added_once)
+TEST(keyset, add_takes_a_key_once)
 {
     static bool is_in[5000];
     CLOSED_BY(keyset_fini) struct keyset s = {0};
@@ -27,7 +27,7 @@ TEST(keyset, a_key_is_added_once)
     }
 }
 
-TEST(keyset, a_smaller_set_after_a_larger_one_is_empty)
+TEST(keyset, begin_empties_the_set)
 {
     CLOSED_BY(keyset_fini) struct keyset s = {0};
     CHECK_EQ(keyset_begin(&s, 1000), 0);

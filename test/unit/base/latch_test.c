@@ -1,8 +1,7 @@
 /* latch: one thread at a time, and each sees what the one before it wrote. */
 #include "base/latch.h"
-#include "test.h"
+#include "threads.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 enum { THREADS = 4, TURNS = 5000, WORDS = 8 };
@@ -28,12 +27,9 @@ static void *take_turns(void *unused)
     return NULL;
 }
 
-TEST(latch, lets_one_thread_in_at_a_time)
+TEST(latch, take_lets_one_thread_in)
 {
-    pthread_t thread[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        CHECK_EQ(pthread_create(&thread[i], NULL, take_turns, NULL), 0);
-    for (int i = 0; i < THREADS; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
+    threads_run(take_turns, NULL, 0, THREADS);
     CHECK_EQ(shared.torn, 0);
     for (int w = 0; w < WORDS; w++) CHECK_EQ(shared.word[w], THREADS * TURNS);
     CHECK_EQ(shared.latch, 0);

@@ -5,7 +5,7 @@
 #include "base/pinning.h"
 #include "base/ring.h"
 #include "test.h"
-#include "turns.h"
+#include "alternate.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -43,30 +43,7 @@ static void list_processors(void)
     CHECK_EQ(pinning_machine_load(&m, NULL, NULL), 0);
 }
 
-TEST(mapping, rings_and_plugins_follow_each_other_at_one_address)
+TEST(mapping, rings_and_plugins_share_an_address_in_turn)
 {
-    turns_take(12, list_processors, use_rings);
-}
-
-/* Whoever is between the two keeps others out under the sanitizer alone. */
-static void *begin_and_end(void *ends)
-{
-    mapping_begin();
-    __atomic_store_n((int *)ends, 1, __ATOMIC_SEQ_CST);
-    mapping_end();
-    return NULL;
-}
-
-TEST(mapping, nobody_waits_but_under_the_sanitizer)
-{
-    pthread_t thread;
-    int ends = 0;
-    mapping_begin();
-    CHECK_EQ(pthread_create(&thread, NULL, begin_and_end, &ends), 0);
-#ifndef LOCUS_TSAN
-    while (!__atomic_load_n(&ends, __ATOMIC_SEQ_CST)) sched_yield();
-#endif
-    mapping_end();
-    CHECK_EQ(pthread_join(thread, NULL), 0);
-    CHECK_EQ(ends, 1);
+    alternate(12, list_processors, use_rings);
 }

@@ -20,7 +20,7 @@ static size_t resident(void *p, size_t bytes)
     return in;
 }
 
-TEST(memory, reserved_memory_is_zero_and_writable_to_its_last_byte)
+TEST(memory, reserve_is_zero_aligned_and_backed_by_nothing_until_it_is_used)
 {
     const size_t sizes[] = {0,
                             1,
@@ -34,34 +34,12 @@ TEST(memory, reserved_memory_is_zero_and_writable_to_its_last_byte)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char *p = memory_reserve(sizes[i]);
         CHECK(p != NULL);
+        CHECK(sizes[i] < MEMORY_CHUNK_BYTES || (uintptr_t)p % MEMORY_CHUNK_BYTES == 0);
+        CHECK_EQ(resident(p, sizes[i]), 0);
         for (size_t at = 0; at < sizes[i]; at += 1021) CHECK_EQ(p[at], 0);
         if (sizes[i]) p[0] = p[sizes[i] - 1] = 1;
         memory_release(p, sizes[i]);
     }
-}
-
-TEST(memory, large_reservations_begin_at_a_chunk)
-{
-    void *p[8];
-    for (int i = 0; i < 8; i++) {
-        size_t bytes = MEMORY_CHUNK_BYTES * (size_t)(i + 1) + 4096 * (size_t)i;
-        p[i] = memory_reserve(bytes);
-        CHECK(p[i] != NULL);
-        CHECK_EQ((uintptr_t)p[i] % MEMORY_CHUNK_BYTES, 0);
-    }
-    for (int i = 0; i < 8; i++)
-        memory_release(p[i], MEMORY_CHUNK_BYTES * (size_t)(i + 1) + 4096 * (size_t)i);
-}
-
-TEST(memory, nothing_is_used_before_it_is_written)
-{
-    size_t bytes = 32 << 20;
-    char *p = memory_reserve(bytes);
-    CHECK(p != NULL);
-    CHECK_EQ(resident(p, bytes), 0);
-    p[bytes / 2] = 1;
-    CHECK_EQ(resident(p, bytes), (size_t)sysconf(_SC_PAGESIZE));
-    memory_release(p, bytes);
 }
 
 /* ---- huge pages where memory is dense ---- */
@@ -113,18 +91,7 @@ static bool has_huge_pages(void)
 enum { CHUNKS = 8 };
 static const size_t eight = CHUNKS * (size_t)MEMORY_CHUNK_BYTES;
 
-TEST(memory, a_write_alone_in_its_chunk_costs_a_page)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    char *p = memory_reserve(eight);
-    CHECK(p != NULL);
-    for (int round = 0; round < 1000; round++)
-        for (size_t i = 0; i < CHUNKS; i++) write_pages(p, eight, i, 1);
-    CHECK_EQ(resident(p, eight), CHUNKS * page);
-    memory_release(p, eight);
-}
-
-TEST(memory, a_dense_chunk_and_the_one_behind_it_are_huge_pages)
+TEST(memory, touched_makes_dense_chunks_huge_pages)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = MEMORY_CHUNK_BYTES / page;
     if (!has_huge_pages()) SKIP("this system has no huge pages");
@@ -142,25 +109,22 @@ TEST(memory, a_dense_chunk_and_the_one_behind_it_are_huge_pages)
     CHECK_EQ(huge(p, eight), 2 * MEMORY_CHUNK_BYTES);
     for (size_t i = 0; i < pages / 2; i++) CHECK_EQ(p[2 * MEMORY_CHUNK_BYTES + i * page], 1);
     memory_release(p, eight);
-}
-
-/* A row longer than a chunk is announced as one range. */
-TEST(memory, a_long_range_is_huge_before_it_is_written)
-{
-    if (!has_huge_pages()) SKIP("this system has no huge pages");
-    char *p = memory_reserve(eight);
-    CHECK(p != NULL);
+    p = memory_reserve(eight); /* a row longer than a chunk is announced as one range */
     memory_touched(p, eight, p + 100, 3 * (size_t)MEMORY_CHUNK_BYTES);
     memset(p + 100, 1, 3 * (size_t)MEMORY_CHUNK_BYTES);
     CHECK_EQ(huge(p, eight), 4 * MEMORY_CHUNK_BYTES);
     memory_release(p, eight);
 }
 
-TEST(memory, a_discarded_chunk_begins_with_small_pages_again)
+TEST(memory, discard_begins_with_small_pages_again)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = MEMORY_CHUNK_BYTES / page;
     char *p = memory_reserve(eight);
     CHECK(p != NULL);
+    for (int round = 0; round < 1000; round++)
+        for (size_t i = 0; i < CHUNKS; i++) write_pages(p, eight, i, 1);
+    CHECK_EQ(resident(p, eight), CHUNKS * page); /* a write alone in its chunk costs a page */
+    memory_discard(p, eight, p, eight);
     for (int round = 0; round < 3; round++) {
         write_pages(p, eight, 1, pages);
         CHECK_EQ(resident(p, eight), MEMORY_CHUNK_BYTES);
@@ -196,23 +160,7 @@ TEST(memory, huge_pages_leave_the_process_half_of_its_maps)
 
 /* ---- giving back ---- */
 
-TEST(memory, discarded_pages_are_given_back_and_zero)
-{
-    size_t bytes = 4 * (size_t)MEMORY_CHUNK_BYTES;
-    char *p = memory_reserve(bytes);
-    CHECK(p != NULL);
-    memset(p, 7, bytes);
-    CHECK_EQ(resident(p, bytes), bytes);
-    memory_discard(p, bytes, p + MEMORY_CHUNK_BYTES, MEMORY_CHUNK_BYTES);
-    CHECK_EQ(resident(p, bytes), bytes - MEMORY_CHUNK_BYTES);
-    for (size_t i = 0; i < bytes; i += 509) CHECK_EQ(p[i], i / MEMORY_CHUNK_BYTES == 1 ? 0 : 7);
-    CHECK_EQ(p[MEMORY_CHUNK_BYTES - 1], 7);
-    CHECK_EQ(p[2 * MEMORY_CHUNK_BYTES], 7);
-    memset(p, 8, bytes); /* can be used again */
-    memory_release(p, bytes);
-}
-
-TEST(memory, only_whole_pages_within_the_range_are_discarded)
+TEST(memory, discard_takes_whole_pages_only)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 8 * page;
     char *p = memory_reserve(bytes);
@@ -222,10 +170,11 @@ TEST(memory, only_whole_pages_within_the_range_are_discarded)
     for (size_t i = 0; i < bytes; i++) CHECK_EQ(p[i], i / page == 2 || i / page == 3 ? 0 : 7);
     memory_discard(p, bytes, p + 5 * page + 1, page - 2);
     CHECK_EQ(p[5 * page + 1], 7);
+    memset(p, 8, bytes); /* can be used again */
     memory_release(p, bytes);
 }
 
-TEST(memory, released_memory_is_gone_and_its_neighbours_are_not)
+TEST(memory, release_unmaps_the_range_only)
 {
     size_t bytes = MEMORY_CHUNK_BYTES + 5;
     char *p = memory_reserve(bytes), *q = memory_reserve(bytes);
@@ -239,7 +188,7 @@ TEST(memory, released_memory_is_gone_and_its_neighbours_are_not)
     memory_release(NULL, 17);
 }
 
-TEST(memory, more_than_there_can_be_is_refused)
+TEST(memory, reserve_refuses_too_much)
 {
     CHECK(memory_reserve(SIZE_MAX) == NULL);
     CHECK(memory_reserve(SIZE_MAX - 4095) == NULL);

@@ -34,7 +34,7 @@ static void have_points(void)
     free(written);
 }
 
-TEST(notation, has_a_point_in_every_locale)
+TEST(notation, format_has_a_point_in_every_locale)
 {
     char text[32];
     have_points();

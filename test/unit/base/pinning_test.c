@@ -1,6 +1,6 @@
 /* Plans for machines that hwloc makes up, and what can be tried on the machine that runs the
  * test. */
-#include "test.h"
+#include "threads.h"
 
 #include "base/pinning.h"
 
@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,31 +22,28 @@
 #define TWO_SOCKETS "package:2 numa:1 l3:1 core:8 pu:1"
 #define TWO_SOCKETS_SMT "package:2 numa:1 l3:1 core:8 pu:2(indexes=2*16:1*2)"
 #define FOUR_NUMA "package:2 numa:2 core:4 pu:1"
-#define FOUR_SOCKETS "package:4 numa:1 l3:1 core:16 pu:1"
-#define FOUR_SOCKETS_SMT "package:4 numa:1 l3:1 core:16 pu:2(indexes=2*64:1*2)"
 
-static const char *const machines[] = {
-    "core:1 pu:1",
-    "package:1 core:2 pu:1",
-    "package:1 core:2 pu:2",
-    "package:1 core:7 pu:2",
-    "package:2 core:4 pu:1", /* two sockets, one NUMA node */
-    "package:1 numa:4 core:8 pu:1",
-    "package:3 numa:1 core:5 pu:2",
-    "numa:2 core:2 pu:4",
-    TWO_SOCKETS,
-    TWO_SOCKETS_SMT,
-    FOUR_NUMA,
+enum { NODES_MAX = 4, SHARDS_MAX = 16, WORKERS_MAX = 32 };
+
+static const struct {
+    const char *description;
+    bool is_large; /* too large for every plan there is */
+} machines[] = {
+    {"core:1 pu:1", false},
+    {"package:1 core:2 pu:1", false},
+    {"package:1 core:2 pu:2", false},
+    {"package:1 core:7 pu:2", false},
+    {"package:2 core:4 pu:1", false}, /* two sockets, one NUMA node */
+    {"package:1 numa:4 core:8 pu:1", false},
+    {"package:3 numa:1 core:5 pu:2", false},
+    {"numa:2 core:2 pu:4", false},
+    {TWO_SOCKETS, false},
+    {TWO_SOCKETS_SMT, false},
+    {FOUR_NUMA, false},
+    {"package:4 numa:1 l3:1 core:16 pu:1", true},
+    {"package:4 numa:1 l3:1 core:16 pu:2(indexes=2*64:1*2)", true},
 };
-/* Too large for every plan there is. */
-static const char *const large_machines[] = {FOUR_SOCKETS, FOUR_SOCKETS_SMT};
-enum { LARGE_MACHINES = sizeof large_machines / sizeof large_machines[0] };
-enum {
-    MACHINES = sizeof machines / sizeof machines[0],
-    NODES_MAX = 4,
-    SHARDS_MAX = 16,
-    WORKERS_MAX = 32
-};
+enum { MACHINES = sizeof machines / sizeof machines[0], SMALL_MACHINES = MACHINES - 2 };
 
 static struct pinning_machine machine;
 static struct pinning_plan plans[NODES_MAX]; /* those of all nodes of a host */
@@ -57,22 +53,6 @@ static const struct pinning_machine *load(const char *description, const char *a
     pinning_machine_fini(&machine);
     CHECK_EQ(pinning_machine_load(&machine, description, allowed), 0);
     return &machine;
-}
-
-/* ---- plans as text ---- */
-
-struct text {
-    char at[32768];
-    size_t end;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    t->end += (size_t)vsnprintf(t->at + t->end, sizeof t->at - t->end, format, arguments);
-    va_end(arguments);
-    CHECK(t->end < sizeof t->at);
 }
 
 /* ---- what holds for every plan ---- */
@@ -188,6 +168,16 @@ static void check_spread(const struct pinning_machine *m, const struct pinning_p
             if (shards[a] + 1 < shards[b]) CHECK_EQ(shards[a], cores[a]);
 }
 
+/* A plan never has to share because of what was chosen. */
+static void check_choice(const struct pinning_machine *m, unsigned nodes, unsigned workers)
+{
+    unsigned shards = pinning_choose_shards(m, nodes, workers);
+    CHECK(shards >= 1 && shards <= LOCUS_SHARDS_MAX);
+    if (workers >= m->cores / nodes) return;
+    pinning_plan(m, nodes, 0, shards, workers, &plans[0]);
+    CHECK(plans[0].has_own_core);
+}
+
 static void check_plans(const struct pinning_machine *m, unsigned nodes, unsigned shards,
                         unsigned workers)
 {
@@ -202,44 +192,17 @@ static void check_plans(const struct pinning_machine *m, unsigned nodes, unsigne
     }
 }
 
-static void check_socket(const char *description, const char *allowed, unsigned nodes,
-                         unsigned index, unsigned units, unsigned first, unsigned last)
-{
-    uint16_t unit[PINNING_UNITS_MAX];
-    load(description, allowed);
-    CHECK_EQ(pinning_socket(&machine, nodes, index, unit), units);
-    CHECK_EQ(units > 0 ? unit[0] : 0, first);
-    CHECK_EQ(units > 0 ? unit[units - 1] : 0, last);
-}
-
-TEST(pinning, starts_as_many_nodes_on_each_socket)
-{
-    check_socket(TWO_SOCKETS, NULL, 2, 0, 8, 0, 7);
-    check_socket(TWO_SOCKETS, NULL, 2, 1, 8, 8, 15);
-    check_socket(TWO_SOCKETS, NULL, 4, 1, 8, 0, 7);
-    check_socket(TWO_SOCKETS, NULL, 4, 2, 8, 8, 15);
-    check_socket(TWO_SOCKETS, "0-3,10-11", 2, 1, 2, 10, 11);
-    check_socket("package:2 numa:1 core:2 pu:2(indexes=2*4:1*2)", NULL, 2, 1, 4, 2, 7);
-    check_socket(TWO_SOCKETS, NULL, 3, 0, 0, 0, 0);
-    check_socket(TWO_SOCKETS, "0-7", 2, 0, 0, 0, 0);
-    check_socket("package:1 numa:2 core:8 pu:1", NULL, 2, 0, 0, 0, 0);
-}
-
-TEST(pinning, knows_nothing_of_an_empty_machine_and_pins_nobody)
-{
-    pinning_machine_fini(&machine);
-    pinning_plan(&machine, 1, 0, 2, 2, &plans[0]);
-    CHECK(plans[0].is_oversubscribed && plans[0].shard[1].unit == PINNING_NONE);
-    CHECK_EQ(pinning_choose_shards(&machine, 1, 4), 1);
-}
-
-TEST(pinning, holds_its_promises_on_every_machine)
+TEST(pinning, plan_keeps_its_promises_on_every_machine)
 {
     for (unsigned i = 0; i < MACHINES; i++) {
-        load(machines[i], NULL);
+        unsigned step = machines[i].is_large ? 5 : 1;
+        load(machines[i].description, NULL);
         for (unsigned nodes = 1; nodes <= NODES_MAX; nodes++)
-            for (unsigned shards = 1; shards <= SHARDS_MAX; shards++)
-                for (unsigned workers = 0; workers <= WORKERS_MAX; workers++)
+            for (unsigned workers = 0; workers <= WORKERS_MAX; workers++)
+                check_choice(&machine, nodes, workers);
+        for (unsigned nodes = 1; nodes <= NODES_MAX; nodes++)
+            for (unsigned shards = 1; shards <= SHARDS_MAX; shards += step)
+                for (unsigned workers = 0; workers <= WORKERS_MAX; workers += step)
                     check_plans(&machine, nodes, shards, workers);
     }
 }
@@ -252,42 +215,29 @@ static unsigned draw(unsigned bound)
 }
 
 /* A list of units, each of which is in it with a probability of 1/2 to 7/8; never empty. */
-static const char *draw_allowed(unsigned units, struct text *t)
+static const char *draw_allowed(unsigned units)
 {
+    static char text[32768];
     unsigned bound = 2 + draw(7);
-    t->end = 0;
-    add(t, "%u", draw(units));
+    int end = sprintf(text, "%u", draw(units));
     for (unsigned u = 0; u < units; u++)
-        if (draw(bound) > 0) add(t, ",%u", u);
-    return t->at;
+        if (draw(bound) > 0) end += sprintf(text + end, ",%u", u);
+    return text;
 }
 
-TEST(pinning, holds_its_promises_on_four_sockets)
+TEST(pinning, plan_keeps_its_promises_in_any_cpuset)
 {
-    static const unsigned shards[] = {1, 2, 3, 4, 7, 8, 16}, workers[] = {0, 1, 4, 15, 16, 31, 32};
-    for (unsigned i = 0; i < LARGE_MACHINES; i++) {
-        load(large_machines[i], NULL);
-        for (unsigned nodes = 1; nodes <= NODES_MAX; nodes++)
-            for (unsigned s = 0; s < sizeof shards / sizeof *shards; s++)
-                for (unsigned w = 0; w < sizeof workers / sizeof *workers; w++)
-                    check_plans(&machine, nodes, shards[s], workers[w]);
-    }
-}
-
-TEST(pinning, holds_its_promises_in_any_cpuset)
-{
-    static struct text t;
-    for (unsigned i = 0; i < 20 * MACHINES; i++) {
-        const char *description = machines[i % MACHINES];
+    for (unsigned i = 0; i < 20 * SMALL_MACHINES; i++) {
+        const char *description = machines[i % SMALL_MACHINES].description;
         unsigned units = load(description, NULL)->units;
-        load(description, draw_allowed(units, &t));
+        load(description, draw_allowed(units));
         for (unsigned j = 0; j < 100; j++)
             check_plans(&machine, 1 + draw(NODES_MAX), 1 + draw(SHARDS_MAX), draw(WORKERS_MAX + 1));
     }
 }
 
-/* The greatest numbers there may be. */
-TEST(pinning, plans_for_a_thousand_units_and_more)
+/* The greatest numbers there may be, and none. */
+TEST(pinning, plan_of_a_thousand_units_and_of_none)
 {
     load("package:16 numa:1 core:64 pu:2", NULL);
     CHECK_EQ(machine.units, PINNING_UNITS_MAX); /* the second half cannot be named */
@@ -296,72 +246,76 @@ TEST(pinning, plans_for_a_thousand_units_and_more)
     CHECK(!plans[0].is_oversubscribed);
     pinning_plan(&machine, 4096, 4095, LOCUS_SHARDS_MAX, LOCUS_WORKERS_MAX, &plans[0]);
     CHECK(plans[0].is_oversubscribed);
+    pinning_machine_fini(&machine);
+    pinning_plan(&machine, 1, 0, 2, 2, &plans[0]);
+    CHECK(plans[0].is_oversubscribed && plans[0].shard[1].unit == PINNING_NONE);
+    CHECK_EQ(pinning_choose_shards(&machine, 1, 4), 1);
 }
 
 /* ---- the machine ---- */
 
-TEST(pinning, sees_cores_sockets_and_numa_nodes)
+TEST(pinning, socket_of_a_node_has_as_many_nodes_as_each_other)
 {
-    load(TWO_SOCKETS_SMT, NULL);
-    CHECK_EQ(machine.cores, 16);
-    CHECK_EQ(machine.units, 32);
-    CHECK_EQ(machine.numa_nodes, 2);
-    CHECK_EQ(machine.sockets, 2);
-    for (unsigned c = 0; c < 16; c++) {
-        CHECK_EQ(machine.core[c].units, 2);
-        CHECK_EQ(machine.core[c].unit[0], c);
-        CHECK_EQ(machine.core[c].unit[1], c + 16);
-        CHECK_EQ(machine.core[c].numa, c / 8);
-        CHECK_EQ(machine.core[c].socket, c / 8);
+    static const struct {
+        const char *machine, *allowed;
+        unsigned nodes, index, units, first, last;
+    } cases[] = {
+        {TWO_SOCKETS, NULL, 2, 0, 8, 0, 7},
+        {TWO_SOCKETS, NULL, 2, 1, 8, 8, 15},
+        {TWO_SOCKETS, NULL, 4, 1, 8, 0, 7},
+        {TWO_SOCKETS, NULL, 4, 2, 8, 8, 15},
+        {TWO_SOCKETS, "0-3,10-11", 2, 1, 2, 10, 11},
+        {"package:2 numa:1 core:2 pu:2(indexes=2*4:1*2)", NULL, 2, 1, 4, 2, 7},
+        {TWO_SOCKETS, NULL, 3, 0, 0, 0, 0},
+        {TWO_SOCKETS, "0-7", 2, 0, 0, 0, 0},
+        {"package:1 numa:2 core:8 pu:1", NULL, 2, 0, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint16_t unit[PINNING_UNITS_MAX] = {0};
+        load(cases[i].machine, cases[i].allowed);
+        unsigned units = pinning_socket(&machine, cases[i].nodes, cases[i].index, unit);
+        if (units != cases[i].units || unit[0] != cases[i].first ||
+            (units > 0 && unit[units - 1] != cases[i].last))
+            test_fail(__FILE__, __LINE__, "case %zu: %u units from %u", i, units, unit[0]);
     }
 }
 
-TEST(pinning, counts_only_numa_nodes_with_units_that_may_be_used)
+/* What may be used of it. By fast memory: a NUMA node of it beside each ordinary one, and one that
+ * belongs to all; hwloc numbers the fast ones 1 and 3, the common one 4. */
+TEST(pinning, machine_has_the_cores_sockets_and_numa_nodes_that_may_be_used)
 {
-    load(FOUR_NUMA, "4-5,12");
-    CHECK_EQ(machine.cores, 3);
-    CHECK_EQ(machine.numa_nodes, 2);
-    CHECK_EQ(machine.numa_number[0], 1);
-    CHECK_EQ(machine.numa_number[1], 3);
-    CHECK_EQ(machine.core[2].socket, 1);
+    static const struct {
+        const char *machine, *allowed;
+        unsigned cores, units, sockets, numa_nodes, first_numa, last_numa;
+    } cases[] = {
+        {TWO_SOCKETS_SMT, NULL, 16, 32, 2, 2, 0, 1},
+        {FOUR_NUMA, "4-5,12", 3, 3, 2, 2, 1, 3},
+        {"[numa] package:2 [numa(memory=8589934592)] [numa(memory=1073741824)] core:2 pu:1", NULL,
+         4, 4, 2, 2, 0, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct pinning_machine *m = load(cases[i].machine, cases[i].allowed);
+        const struct pinning_core *last = &m->core[m->cores - 1];
+        if (m->cores != cases[i].cores || m->units != cases[i].units ||
+            m->sockets != cases[i].sockets || m->numa_nodes != cases[i].numa_nodes ||
+            m->numa_number[m->core[0].numa] != cases[i].first_numa ||
+            m->numa_number[last->numa] != cases[i].last_numa || last->socket != m->sockets - 1)
+            test_fail(__FILE__, __LINE__, "case %zu: %u cores, %u units, NUMA nodes %u to %u", i,
+                      m->cores, m->units, m->numa_number[m->core[0].numa],
+                      m->numa_number[last->numa]);
+    }
+    load(TWO_SOCKETS_SMT, NULL);
+    for (unsigned c = 0; c < 16; c++)
+        CHECK(machine.core[c].units == 2 && machine.core[c].unit[0] == c &&
+              machine.core[c].unit[1] == c + 16 && machine.core[c].socket == c / 8);
 }
 
-/* A NUMA node of fast memory beside each ordinary one, and one that belongs to all. */
-TEST(pinning, prefers_the_ordinary_memory_of_a_socket)
+TEST(pinning, machine_load_refuses_what_it_cannot_read)
 {
-    load("[numa] package:2 [numa(memory=8589934592)] [numa(memory=1073741824)] core:2 pu:1", NULL);
-    CHECK_EQ(machine.numa_nodes, 2);
-    /* hwloc numbers the fast ones 1 and 3, the common one 4 */
-    CHECK_EQ(machine.numa_number[machine.core[0].numa], 0);
-    CHECK_EQ(machine.numa_number[machine.core[2].numa], 2);
-}
-
-TEST(pinning, refuses_descriptions_that_it_cannot_read)
-{
-    CHECK_EQ(pinning_machine_load(&machine, "package:two", NULL), -EINVAL);
-    CHECK_STR(locus_error(), "package:two");
-    CHECK_EQ(pinning_machine_load(&machine, TWO_SOCKETS, "0-x"), -EINVAL);
-    CHECK_STR(locus_error(), "0-x");
+    REFUSED(pinning_machine_load(&machine, "package:two", NULL), -EINVAL, "package:two");
+    REFUSED(pinning_machine_load(&machine, TWO_SOCKETS, "0-x"), -EINVAL, "0-x");
     CHECK_EQ(pinning_machine_load(&machine, TWO_SOCKETS, "99"), -ENODEV);
     CHECK_EQ(machine.cores, 0);
-}
-
-/* ---- the number of shards ---- */
-
-/* A plan never has to share because of what was chosen. */
-TEST(pinning, chooses_what_fits)
-{
-    for (unsigned i = 0; i < MACHINES; i++) {
-        load(machines[i], NULL);
-        for (unsigned nodes = 1; nodes <= NODES_MAX; nodes++)
-            for (unsigned workers = 0; workers <= WORKERS_MAX; workers++) {
-                unsigned shards = pinning_choose_shards(&machine, nodes, workers);
-                CHECK(shards >= 1 && shards <= LOCUS_SHARDS_MAX);
-                if (workers >= machine.cores / nodes) continue;
-                pinning_plan(&machine, nodes, 0, shards, workers, &plans[0]);
-                CHECK(plans[0].has_own_core);
-            }
-    }
 }
 
 /* ---- this machine ---- */
@@ -380,19 +334,6 @@ static int first_unit(const cpu_set_t *set)
     return unit;
 }
 
-TEST(pinning, loads_the_units_that_this_process_may_use)
-{
-    cpu_set_t set = affinity();
-    CHECK_EQ(pinning_machine_load(&machine, NULL, NULL), 0);
-    CHECK(machine.units >= 1 && machine.cores >= 1 && machine.numa_nodes >= 1);
-    CHECK(machine.units <= (unsigned)CPU_COUNT(&set));
-    for (unsigned c = 0; c < machine.cores; c++)
-        for (unsigned u = 0; u < machine.core[c].units; u++)
-            CHECK(CPU_ISSET(machine.core[c].unit[u], &set));
-    pinning_machine_fini(&machine);
-    CHECK_EQ(machine.cores, 0);
-}
-
 /* Of all threads: a runner or sanitizer may have some of its own. */
 static void bind_process(int unit)
 {
@@ -407,60 +348,45 @@ static void bind_process(int unit)
     closedir(tasks);
 }
 
-TEST(pinning, loads_a_single_unit_when_bound_to_one)
-{
-    cpu_set_t set = affinity();
-    int unit = first_unit(&set);
-    bind_process(unit);
-    CHECK_EQ(pinning_machine_load(&machine, NULL, NULL), 0);
-    CHECK_EQ(machine.units, 1);
-    CHECK_EQ(machine.core[0].unit[0], unit);
-    pinning_machine_fini(&machine);
-}
-
 static void *wait_for_end_of_pipe(void *fd)
 {
     char byte;
     return read(*(int *)fd, &byte, 1) == 0 ? NULL : fd;
 }
 
-TEST(pinning, loads_what_other_threads_may_use_when_the_caller_is_bound)
+/* What other threads may use counts where the caller alone is bound. */
+TEST(pinning, apply_binds_the_calling_thread_and_load_sees_what_the_process_may_use)
 {
-    cpu_set_t set = affinity();
+    cpu_set_t before = affinity();
+    struct pinning_place place = {first_unit(&before), 0};
     int ends[2];
     pthread_t other;
     CHECK_EQ(pipe(ends), 0);
     CHECK_EQ(pthread_create(&other, NULL, wait_for_end_of_pipe, &ends[0]), 0);
-    CHECK_EQ(pinning_apply((struct pinning_place){first_unit(&set), 0}), 0);
-    CHECK_EQ(pinning_machine_load(&machine, NULL, NULL), 0);
-    CHECK_EQ(machine.units, CPU_COUNT(&set));
-    pinning_machine_fini(&machine);
-    close(ends[1]);
-    CHECK_EQ(pthread_join(other, NULL), 0);
-    close(ends[0]);
-}
-
-TEST(pinning, binds_the_calling_thread)
-{
-    cpu_set_t before = affinity();
-    struct pinning_place place = {first_unit(&before), 0};
     CHECK_EQ(pinning_apply((struct pinning_place){PINNING_NONE, PINNING_NONE}), 0);
     cpu_set_t same = affinity();
     CHECK(CPU_EQUAL(&before, &same));
+    if (!CPU_ISSET(PINNING_UNITS_MAX - 1, &before)) /* or this machine has all units */
+        REFUSED(pinning_apply((struct pinning_place){PINNING_UNITS_MAX - 1, 0}), -EINVAL,
+                "processing unit 1023");
     CHECK_EQ(pinning_apply(place), 0);
     cpu_set_t after = affinity();
     CHECK_EQ(CPU_COUNT(&after), 1);
     CHECK_EQ(sched_getcpu(), place.unit);
-}
-
-TEST(pinning, reports_a_unit_that_does_not_exist)
-{
-    cpu_set_t before = affinity();
-    if (CPU_ISSET(PINNING_UNITS_MAX - 1, &before)) SKIP("this machine has all units");
-    CHECK_EQ(pinning_apply((struct pinning_place){PINNING_UNITS_MAX - 1, 0}), -EINVAL);
-    CHECK_STR(locus_error(), "processing unit 1023");
-    cpu_set_t after = affinity();
-    CHECK(CPU_EQUAL(&before, &after));
+    CHECK_EQ(pinning_machine_load(&machine, NULL, NULL), 0);
+    CHECK_EQ(machine.units, CPU_COUNT(&before));
+    CHECK(machine.cores >= 1 && machine.numa_nodes >= 1);
+    for (unsigned c = 0; c < machine.cores; c++)
+        for (unsigned u = 0; u < machine.core[c].units; u++)
+            CHECK(CPU_ISSET(machine.core[c].unit[u], &before));
+    close(ends[1]);
+    CHECK_EQ(pthread_join(other, NULL), 0);
+    close(ends[0]);
+    bind_process(place.unit);
+    CHECK_EQ(pinning_machine_load(&machine, NULL, NULL), 0);
+    CHECK_EQ(machine.units, 1);
+    CHECK_EQ(machine.core[0].unit[0], place.unit);
+    pinning_machine_fini(&machine);
 }
 
 static void *batch(void *policy)
@@ -471,12 +397,10 @@ static void *batch(void *policy)
     return NULL;
 }
 
-TEST(pinning, leaves_a_thread_scheduled_as_it_was)
+TEST(pinning, shorten_slices_keeps_the_policy)
 {
-    pthread_t thread;
     int policy = -1;
-    CHECK_EQ(pthread_create(&thread, NULL, batch, &policy), 0);
-    CHECK_EQ(pthread_join(thread, NULL), 0);
+    threads_run(batch, &policy, 0, 1);
     if (policy == -1) SKIP("threads may not be scheduled otherwise here");
     CHECK_EQ(policy, SCHED_BATCH);
 }
@@ -491,16 +415,14 @@ static void *become_nicer(void *thread)
     return NULL;
 }
 
-TEST(pinning, knows_a_thread_that_runs_later)
+TEST(pinning, is_as_soon_knows_a_nicer_thread)
 {
     pid_t own = gettid();
-    pthread_t thread;
-    CHECK_EQ(pthread_create(&thread, NULL, become_nicer, &own), 0);
-    pthread_join(thread, NULL);
+    threads_run(become_nicer, &own, 0, 1);
     CHECK(pinning_is_as_soon(own));
 }
 
-TEST(pinning, leaves_memory_usable_whether_bound_or_not)
+TEST(pinning, bind_memory_leaves_it_usable)
 {
     enum { BYTES = 1 << 20 };
     char *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

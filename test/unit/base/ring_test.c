@@ -3,7 +3,7 @@
 #include "base/ring.h"
 
 #include "test.h"
-#include "turns.h"
+#include "alternate.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -26,13 +26,13 @@ static void use(void)
 }
 
 /* The thread sanitizer is to know that the first one's use is over. */
-TEST(ring, one_begins_where_another_threads_has_ended)
+TEST(ring, open_at_the_address_of_another_threads_ring)
 {
-    turns_take(20, use, use);
+    alternate(20, use, use);
 }
 
 /* Its first access to the ring's memory ends it. */
-TEST(ring, a_child_does_not_have_it)
+TEST(ring, child_does_not_have_the_ring)
 {
     CLOSED_BY(ring_close) struct io_uring ring;
     int status;
@@ -47,7 +47,7 @@ TEST(ring, a_child_does_not_have_it)
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 }
 
-TEST(ring, what_the_kernel_refuses_is_said)
+TEST(ring, open_returns_what_the_kernel_refuses)
 {
     struct io_uring ring;
     CHECK_EQ(ring_open(&ring, 0, &(struct io_uring_params){.flags = 0}), -EINVAL);

@@ -34,7 +34,7 @@ static void runs_all(unsigned helpers)
     team_free(t);
 }
 
-TEST(team, does_each_part_of_each_run_once)
+TEST(team, do_runs_each_part_once)
 {
     for (unsigned helpers = 0; helpers <= HELPERS; helpers++) runs_all(helpers);
 }
@@ -52,7 +52,7 @@ static void meet(void *meeting, unsigned part)
     while (__atomic_load_n(&m->arrived, __ATOMIC_RELAXED) < HELPERS + 1) sched_yield();
 }
 
-TEST(team, has_so_many_threads_whether_they_slept_or_not)
+TEST(team, do_uses_all_threads)
 {
     struct team *t = team_new(HELPERS);
     for (int i = 0; i < 50; i++) {

@@ -2,7 +2,7 @@
 
 #include "test.h"
 
-TEST(utf8, text_is_what_a_line_can_show)
+TEST(utf8, is_text_accepts_what_a_line_can_show)
 {
     static const char *const text[] = {"",
                                        "a b/c~",

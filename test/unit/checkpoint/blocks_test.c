@@ -55,7 +55,7 @@ static void goes_round(struct blocks *b, const char *f, size_t n, size_t in, siz
     free(again);
 }
 
-TEST(blocks, what_was_written_is_read)
+TEST(blocks, read_returns_what_append_wrote)
 {
     static const size_t sizes[] = {0,
                                    1,
@@ -74,7 +74,7 @@ TEST(blocks, what_was_written_is_read)
     }
 }
 
-TEST(blocks, a_file_that_is_shorter_than_was_said_ends_too_early)
+TEST(blocks, read_of_a_shorter_file_is_enodata)
 {
     char f[FOLDER_PATH_BYTES];
     folder_new(f);
@@ -117,7 +117,7 @@ static void read_sealed(struct blocks *b, const char *path, const struct seal *s
         }
 }
 
-TEST(blocks, what_was_sealed_is_read_again_or_nothing)
+TEST(blocks, read_of_sealed_blocks_finds_changed_bytes)
 {
     char f[FOLDER_PATH_BYTES], text[DIGEST_TEXT];
     enum { N = 7 * BLOCK_BYTES + 12345 };
@@ -149,32 +149,6 @@ TEST(blocks, what_was_sealed_is_read_again_or_nothing)
     free(bytes);
 }
 
-TEST(blocks, nobody_writes_over_a_file)
-{
-    char f[FOLDER_PATH_BYTES];
-    folder_new(f);
-    CLOSED_BY(blocks_fini) struct blocks b;
-    char text[DIGEST_TEXT];
-    CHECK_EQ(blocks_init(&b), 0);
-    CHECK_EQ(blocks_create(&b, folder_path(f, "file"), 0), 0);
-    CHECK_EQ(blocks_finish(&b, "", 0, text), 0);
-    CHECK_EQ(blocks_create(&b, folder_path(f, "file"), 0), -EEXIST);
-    CHECK_EQ(blocks_create(&b, folder_path(f, "no/file"), 0), -ENOENT);
-    CHECK_EQ(blocks_open(&b, folder_path(f, "none"), 0, 1, NULL), -ENOENT);
-}
-
-/* As when somebody gives up in the middle. */
-TEST(blocks, may_end_while_some_are_under_way)
-{
-    char f[FOLDER_PATH_BYTES];
-    folder_new(f);
-    CLOSED_BY(blocks_fini) struct blocks b;
-    CLOSED_BY(free_at) unsigned char *bytes = bytes_of(BLOCKS * BLOCK_BYTES);
-    CHECK_EQ(blocks_init(&b), 0);
-    CHECK_EQ(blocks_create(&b, folder_path(f, "file"), 0), 0);
-    CHECK_EQ(blocks_append(&b, bytes, BLOCKS * BLOCK_BYTES), 0);
-}
-
 /* Reading the first bytes of a process's memory, where nothing is, is -EIO. */
 static void read_an_error(bool has_ring)
 {
@@ -190,7 +164,7 @@ static void read_an_error(bool has_ring)
     blocks_close(&b, NULL);
 }
 
-TEST(blocks, what_a_disk_says_is_passed_on)
+TEST(blocks, read_returns_the_error_of_the_disk)
 {
     read_an_error(true);
     read_an_error(false);

@@ -5,10 +5,9 @@
 #include "common/memory_files.h"
 #include "one_node.h"
 
-#include <fcntl.h>
 #include <string.h>
 
-enum { ROWS = 9, LENGTH = 3, CALLS_MAX = 400, FRONT_BYTES = 4096 };
+enum { ROWS = 9, LENGTH = 3, CALLS_MAX = 400 };
 
 static struct {
     uint64_t fails_at, failed; /* calls; 0: none */
@@ -109,13 +108,13 @@ static void check_writing(int error)
     close_both(n, w);
 }
 
-TEST(files, whatever_call_fails_the_older_checkpoint_stays_or_the_new_one_is_whole)
+TEST(files, checkpoint_with_any_failing_call_keeps_an_old_or_new_one)
 {
     check_writing(-EIO);
     check_writing(-ENOSPC);
 }
 
-TEST(files, whatever_call_fails_a_restore_changes_nothing_while_it_verifies)
+TEST(files, restore_with_any_failing_call_changes_nothing_while_verifying)
 {
     locus *n;
     locus_worker *w = open_node(&n);
@@ -140,85 +139,4 @@ TEST(files, whatever_call_fails_a_restore_changes_nothing_while_it_verifies)
     CHECK(refused > 10 && calls < CALLS_MAX);
     memory_files_end();
     close_both(n, w);
-}
-
-/* ---- a file that changes while it is read ---- */
-
-static unsigned changes_at; /* a time that rows' files are opened */
-
-/* A memory_files_before: the first byte of its rows becomes another one. */
-static int change_once(const char *call, const char *path)
-{
-    size_t bytes;
-    if (strcmp(call, "open") != 0 || !strstr(path, ".safetensors")) return 0;
-    if (fault.opened++ != changes_at) return 0;
-    unsigned char *file = memory_files_bytes(path, &bytes);
-    file[FRONT_BYTES] ^= 1;
-    return 0;
-}
-
-/* It is verified by three openings, and read by two. */
-TEST(files, a_file_that_changes_while_it_is_restored_is_set_nowhere)
-{
-    locus *n;
-    locus_worker *w = open_node(&n);
-    unsigned refused = 0, told = 0;
-    for (changes_at = 0; changes_at < 6; changes_at++) {
-        memory_files_begin(change_once);
-        fault.opened = CALLS_MAX;
-        set_all(w, 3);
-        CHECK_EQ(locus_checkpoint(w, "model"), 0);
-        set_all(w, 5);
-        fault.opened = 0;
-        int rc = locus_restore(w, "model");
-        refused += rc == -EBADMSG;
-        told += rc == -EIO;
-        if (rc == -EBADMSG) CHECK(all_are(w, 5));
-        if (rc == -EIO)
-            CHECK_STR(locus_error(), "has changed since it was verified; rows were being set");
-        if (rc == 0) CHECK(all_are(w, 3));
-        CHECK(rc == 0 || rc == -EBADMSG || rc == -EIO);
-        memory_files_end();
-    }
-    CHECK(refused > 0 && told > 0);
-    close_both(n, w);
-}
-
-/* The model of what tests use: what was not synced may be lost. */
-static uint64_t always(void *number)
-{
-    return *(uint64_t *)number;
-}
-
-TEST(memory_files, keep_what_was_synced)
-{
-    uint64_t lost = 1;
-    char text[8] = "";
-    memory_files_begin(NULL);
-    const struct files *f = files;
-    CHECK_EQ(f->make_folder("a"), 0);
-    CHECK_EQ(f->make_folder("a"), -EEXIST);
-    CHECK_EQ(f->open(FILES_HERE, "b/c", O_CREAT | O_WRONLY), -ENOENT);
-    CHECK_EQ(f->sync_folder("."), 0);
-    int fd = f->open(FILES_HERE, "a/one", O_CREAT | O_WRONLY),
-        other = f->open(FILES_HERE, "a/two", O_CREAT | O_WRONLY);
-    CHECK_EQ(files_write(fd, "1234", 4, 0), 0);
-    CHECK_EQ(f->sync(fd), 0);
-    CHECK_EQ(f->sync_folder("a"), 0);
-    CHECK_EQ(files_write(fd, "5678", 4, 4), 0);
-    CHECK_EQ(files_write(other, "1234", 4, 0), 0);
-    CHECK_EQ(f->rename(FILES_HERE, "a/one", "a/three"), 0);
-    CHECK_EQ(f->make_folder("a/b"), 0);
-    CHECK_EQ(memory_files_open(), 2);
-    lost = 1; /* of bytes the new ones, for lengths, too; of names the old ones */
-    memory_files_crash(always, &lost);
-    CHECK_EQ(memory_files_open(), 0);
-    CHECK_EQ(f->is_there("a/b"), 0);
-    CHECK_EQ(f->is_there("a/three"), 0);
-    CHECK_EQ(f->is_there("a/two"), 1);
-    fd = f->open(FILES_HERE, "a/one", O_RDONLY);
-    CHECK_EQ(f->size(fd), 8);
-    CHECK_EQ(f->read(fd, text, 4, 0) > 0, 1);
-    CHECK_EQ(f->close(fd), 0);
-    memory_files_end();
 }

@@ -6,7 +6,7 @@
 
 enum { FROM = 4096, BYTES = 2 * SEAL_BYTES + 100 };
 
-TEST(seal, holds_for_the_same_bytes_at_the_same_place)
+TEST(seal, holds_for_the_same_bytes_and_place)
 {
     static unsigned char data[BYTES];
     struct seal s = {.tag = NULL}, other = {.tag = NULL};

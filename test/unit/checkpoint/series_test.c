@@ -11,18 +11,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The test's folder, and what series_create() says. */
+static char f[FOLDER_PATH_BYTES], name[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
+
 /* A whole one, without tables; its number. */
-static unsigned long commit(const char *f)
+static unsigned long commit(const char *folder)
 {
-    char name[SERIES_NAME], file[2 * SERIES_NAME], nonce[MANIFEST_NONCE + 1];
+    char file[2 * SERIES_NAME];
     struct manifest m = {.nodes = 1};
-    CHECK_EQ(series_create(f, name, nonce), 0);
+    CHECK_EQ(series_create(folder, name, nonce), 0);
     m.number = strtoul(strrchr(name, '-') + 1, NULL, 10);
     memcpy(m.nonce, nonce, sizeof nonce);
     CHECK_EQ(manifest_add_table(&m, "one", 10, 4, 0, LOCUS_NO_OPTIMIZER, LOCUS_F32), 0);
     snprintf(file, sizeof file, "%s/0-0-0.safetensors", name);
-    folder_write(f, file, "rows", 4);
-    CHECK_EQ(series_commit(f, name, &m), 0);
+    folder_write(folder, file, "rows", 4);
+    CHECK_EQ(series_commit(folder, name, &m), 0);
     unsigned long number = m.number;
     manifest_fini(&m);
     return number;
@@ -33,32 +36,30 @@ struct seen {
     unsigned count;
 };
 
-static int see(void *context, const char *name)
+static int see(void *context, const char *found)
 {
     struct seen *s = context;
     CHECK(s->count < 16);
-    s->number[s->count++] = strtoul(strrchr(name, '-') + 1, NULL, 10);
+    s->number[s->count++] = strtoul(strrchr(found, '-') + 1, NULL, 10);
     return 0;
 }
 
 /* "7 6 5": the whole ones. */
-static void has(const char *f, const char *numbers)
+static void has(const char *folder, const char *numbers)
 {
     char text[256] = "";
     struct seen s = {.count = 0};
-    CHECK_EQ(series_list(f, see, &s), 0);
+    CHECK_EQ(series_list(folder, see, &s), 0);
     for (unsigned i = 0; i < s.count; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), i ? " %lu" : "%lu", s.number[i]);
     CHECK_EQ(strcmp(text, numbers), 0);
 }
 
-TEST(series, the_newest_that_is_whole_is_found)
+TEST(series, newest_is_the_newest_whole_one)
 {
-    char f[FOLDER_PATH_BYTES];
     folder_new(f);
-    char name[SERIES_NAME], unfinished[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
-    CHECK_EQ(series_newest(f, name), -ENOENT);
-    CHECK_STR(locus_error(), "there is no checkpoint in ");
+    char unfinished[SERIES_NAME];
+    REFUSED(series_newest(f, name), -ENOENT, "there is no checkpoint in ");
     CHECK_EQ(commit(f), 1);
     CHECK_EQ(commit(f), 2);
     CHECK_EQ(series_create(f, unfinished, nonce), 0);
@@ -70,38 +71,9 @@ TEST(series, the_newest_that_is_whole_is_found)
     CHECK_EQ(strcmp(name, ""), 0); /* it is one itself */
 }
 
-TEST(series, a_folder_that_is_not_there_is_made_but_not_its_parent)
+TEST(series, retain_removes_older_and_unfinished_ones)
 {
-    char f[FOLDER_PATH_BYTES];
     folder_new(f);
-    char name[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
-    CHECK_EQ(series_create(folder_path(f, "new"), name, nonce), 0);
-    CHECK_EQ(series_create(folder_path(f, "no/new"), name, nonce), -ENOENT);
-    CHECK_STR(locus_error(), "cannot make the folder of checkpoints");
-    CHECK_EQ(series_newest(folder_path(f, "none"), name), -ENOENT);
-}
-
-/* A folder of the same name on another node's own disk has another token, or none. */
-TEST(series, the_token_says_that_it_is_one_folder)
-{
-    char f[FOLDER_PATH_BYTES];
-    folder_new(f);
-    char name[SERIES_NAME], nonce[MANIFEST_NONCE + 1], other[MANIFEST_NONCE + 1];
-    CHECK_EQ(series_create(f, name, nonce), 0);
-    CHECK_EQ(strlen(nonce), MANIFEST_NONCE);
-    CHECK_EQ(series_check(folder_path(f, name), nonce), 0);
-    memcpy(other, nonce, sizeof other);
-    other[0] = other[0] == 'a' ? 'b' : 'a';
-    CHECK_EQ(series_check(folder_path(f, name), other), -ENOENT);
-    CHECK_EQ(series_check(folder_path(f, "checkpoint-000009"), nonce), -ENOENT);
-    CHECK_STR(locus_error(), "all nodes must see one folder");
-}
-
-TEST(series, older_ones_go_and_what_was_never_finished)
-{
-    char f[FOLDER_PATH_BYTES];
-    folder_new(f);
-    char name[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
     CHECK_EQ(commit(f), 1);
     CHECK_EQ(series_create(f, name, nonce), 0); /* 2: given up */
     CHECK_EQ(commit(f), 3);
@@ -115,27 +87,20 @@ TEST(series, older_ones_go_and_what_was_never_finished)
 
 /* ---- what is not ours ---- */
 
-static void rename_in(const char *f, const char *from, const char *to)
-{
-    char old[FOLDER_PATH_BYTES];
-    snprintf(old, sizeof old, "%s", folder_path(f, from));
-    CHECK_EQ(rename(old, folder_path(f, to)), 0);
-}
-
-static bool is_there(const char *f, const char *name)
+static bool is_there(const char *folder, const char *file)
 {
     struct stat about;
-    return lstat(folder_path(f, name), &about) == 0;
+    return lstat(folder_path(folder, file), &about) == 0;
 }
 
 /* As other programs name folders, with names in them that locus also uses. */
-TEST(series, folders_of_other_programs_stay_and_do_not_count)
+TEST(series, retain_keeps_folders_of_other_programs)
 {
     static const char *const theirs[] = {
         "pytorch_model.bin", "0-0-0.safetensors", "nonce", "0.part",
         "manifest.json.new", "manifest.json"};
     enum { THEIRS = sizeof theirs / sizeof *theirs };
-    char f[FOLDER_PATH_BYTES], path[64], file[128], name[SERIES_NAME];
+    char path[64], file[128];
     folder_new(f);
     CHECK_EQ(commit(f), 1);
     /* with no manifest, and with one */
@@ -161,9 +126,8 @@ TEST(series, folders_of_other_programs_stay_and_do_not_count)
     CHECK_STR(name, "checkpoint-100002");
 }
 
-TEST(series, what_others_put_into_a_checkpoint_stays)
+TEST(series, retain_keeps_files_of_others_in_a_checkpoint)
 {
-    char f[FOLDER_PATH_BYTES];
     folder_new(f);
     CHECK_EQ(commit(f), 1);
     folder_write(f, "checkpoint-000001/notes.txt", "mine", 4);
@@ -179,10 +143,9 @@ TEST(series, what_others_put_into_a_checkpoint_stays)
     has(f, "2");
 }
 
-TEST(series, nothing_is_removed_through_a_link)
+TEST(series, retain_removes_nothing_through_links)
 {
-    char f[FOLDER_PATH_BYTES], archive[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
-    char name[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
+    char archive[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
     folder_new(f);
     folder_new(archive);
     CHECK_EQ(commit(archive), 1);
@@ -211,69 +174,30 @@ TEST(series, nothing_is_removed_through_a_link)
     CHECK(is_there(f, "checkpoint-000003/0-0-0.safetensors"));
 }
 
-/* As when the power went: the next one goes on with it. */
-TEST(series, a_removal_that_was_interrupted_is_completed)
-{
-    char f[FOLDER_PATH_BYTES];
-    folder_new(f);
-    CHECK_EQ(commit(f), 1);
-    folder_write(f, "checkpoint-000001/0-0-1.safetensors", "rows", 4);
-    rename_in(f, "checkpoint-000001/manifest.json", "checkpoint-000001/manifest.json.new");
-    CHECK_EQ(unlink(folder_path(f, "checkpoint-000001/0-0-0.safetensors")), 0);
-    CHECK_EQ(commit(f), 2);
-    series_retain(f, 3);
-    CHECK(!is_there(f, "checkpoint-000001"));
-    has(f, "2");
-}
-
-TEST(series, numbers_near_the_largest_hide_nothing)
+TEST(series, list_ignores_names_that_are_no_checkpoints)
 {
     static const char *const others[] = {
         "checkpoint-18446744073709551615", "checkpoint-18446744073709551614",
         "checkpoint-9223372036854775807", "checkpoint-9223372036854775806",
-        "checkpoint-1000000000000000"};
-    char f[FOLDER_PATH_BYTES], name[SERIES_NAME], nonce[MANIFEST_NONCE + 1];
+        "checkpoint-1000000000000000",
+        /* no numbers of checkpoints */
+        "checkpoint-1", "checkpoint-00000a", "checkpoint-0000001", "notes"};
     folder_new(f);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         CHECK_EQ(mkdir(folder_path(f, others[i]), 0700), 0);
+    folder_write(f, "manifest.json", "{\"name\": \"an app\"}", 18);
     CHECK_EQ(commit(f), 1);
     has(f, "1");
+    CHECK_EQ(series_newest(f, name), 0);
+    CHECK_EQ(series_older(f, name), -ENOENT);
+    series_retain(f, 1);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        CHECK_EQ(access(folder_path(f, others[i]), F_OK), 0);
     CHECK_EQ(mkdir(folder_path(f, "checkpoint-999999999999998"), 0700), 0);
     CHECK_EQ(commit(f), 999999999999999);
     has(f, "999999999999999 1");
-    CHECK_EQ(series_create(f, name, nonce), -EOVERFLOW);
-    CHECK_STR(locus_error(), "checkpoint-999999999999999 has the last number");
-}
-
-/* The folder is that of a program that has a manifest.json of its own. */
-TEST(series, another_programs_manifest_beside_checkpoints_is_not_taken_for_theirs)
-{
-    char f[FOLDER_PATH_BYTES], name[SERIES_NAME];
-    folder_new(f);
-    folder_write(f, "manifest.json", "{\"name\": \"an app\"}", 18);
-    CHECK_EQ(commit(f), 1);
-    CHECK_EQ(series_newest(f, name), 0);
-    CHECK_STR(name, "checkpoint-000001");
-    CHECK_EQ(series_older(f, name), -ENOENT);
-    CHECK_EQ(commit(f), 2);
-    snprintf(name, sizeof name, "checkpoint-000002");
-    CHECK_EQ(series_older(f, name), 0);
-    CHECK_STR(name, "checkpoint-000001");
-}
-
-TEST(series, other_names_are_nobodys_business)
-{
-    static const char *const others[] = {"checkpoint-1", "checkpoint-00000a", "checkpoint-0000001",
-                                         "notes"};
-    char f[FOLDER_PATH_BYTES];
-    folder_new(f);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        CHECK_EQ(mkdir(folder_path(f, others[i]), 0700), 0);
-    CHECK_EQ(commit(f), 1);
-    series_retain(f, 1);
-    has(f, "1");
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        CHECK_EQ(access(folder_path(f, others[i]), F_OK), 0);
+    REFUSED(series_create(f, name, nonce), -EOVERFLOW,
+            "checkpoint-999999999999999 has the last number");
 }
 
 static void keeps(const char *text, int rc, unsigned expected)
@@ -285,7 +209,7 @@ static void keeps(const char *text, int rc, unsigned expected)
     if (rc) CHECK_STR(locus_error(), "must be how many checkpoints to keep, 1 to ");
 }
 
-TEST(series, the_environment_says_how_many_are_kept)
+TEST(series, keeps_reads_the_environment)
 {
     keeps("", 0, SERIES_KEEP);
     keeps("1", 0, 1);
@@ -294,15 +218,4 @@ TEST(series, the_environment_says_how_many_are_kept)
     keeps("-1", -EINVAL, SERIES_KEEP);
     keeps("2x", -EINVAL, SERIES_KEEP);
     keeps("1000001", -EINVAL, SERIES_KEEP);
-}
-
-TEST(series, a_path_that_is_too_long_is_none)
-{
-    static char path[SERIES_PATH], longer[SERIES_PATH + 1];
-    memset(longer, 'a', SERIES_PATH);
-    CHECK_EQ(series_path(path, "a", "b"), 0);
-    CHECK_EQ(strcmp(path, "a/b"), 0);
-    CHECK_EQ(series_path(path, "a", ""), 0);
-    CHECK_EQ(strcmp(path, "a"), 0);
-    CHECK_EQ(series_path(path, longer, "b"), -ENAMETOOLONG);
 }

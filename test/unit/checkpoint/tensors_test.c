@@ -5,8 +5,6 @@
 #include "test.h"
 #include "locus.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +51,7 @@ static void add_all(struct scene *s)
 
 /* ---- where they lie ---- */
 
-TEST_WITH(tensors, lie_where_a_mapping_wants_them, scene, s)
+TEST_WITH(tensors, sections_are_aligned, scene, s)
 {
     s->tensors.keys_max = 13;
     add_all(s);
@@ -114,7 +112,7 @@ static void check_tensor(json_t *head, const char *name, const char *type, json_
 }
 
 /* Eight bytes of length, JSON, and spaces up to the data. */
-TEST_WITH(tensors, a_header_describes_every_byte_of_the_file, scene, s)
+TEST_WITH(tensors, header_describes_every_byte, scene, s)
 {
     size_t bytes;
     uint64_t head_bytes = 0;
@@ -139,7 +137,7 @@ TEST_WITH(tensors, a_header_describes_every_byte_of_the_file, scene, s)
 
 /* ---- bounds ---- */
 
-TEST_WITH(tensors, a_file_ends_at_its_bound_of_bytes, scene, s)
+TEST_WITH(tensors, add_begins_a_file_at_the_bound_of_bytes, scene, s)
 {
     s->tensors.bytes_max = 10 * LONG * sizeof(float);
     for (uint64_t row = 0; row < ROWS; row++) CHECK_EQ(add(s, 1, row), 0);
@@ -153,7 +151,7 @@ TEST_WITH(tensors, a_file_ends_at_its_bound_of_bytes, scene, s)
 
 /* Rows come as their shards have them: a table may come twice, but not in one file, where its
  * tensors would have the same name. */
-TEST_WITH(tensors, a_table_that_comes_again_begins_a_file, scene, s)
+TEST_WITH(tensors, add_begins_a_file_when_a_table_comes_again, scene, s)
 {
     static const unsigned order[] = {0, 0, 1, 0};
     for (uint64_t i = 0; i < 4; i++) CHECK_EQ(add(s, order[i], i), 0);
@@ -167,25 +165,6 @@ TEST_WITH(tensors, a_table_that_comes_again_begins_a_file, scene, s)
     CHECK_EQ(f[1].sections, 1);
     CHECK_EQ(f[1].section[0].table, 0);
     CHECK_EQ(f[1].section[0].rows, 1);
-}
-
-TEST(tensors, without_rows_there_is_no_file)
-{
-    struct scene s;
-    scene_begin(&s);
-    CHECK_EQ(tensors_end(&s.tensors), 0);
-    CHECK_EQ(s.tensors.files.files, 0);
-    scene_end(&s); /* an empty folder */
-}
-
-/* ---- errors ---- */
-
-TEST_WITH(tensors, a_file_that_cannot_be_written_is_named, scene, s)
-{
-    folder_write(s->folder, "3-1-0.safetensors", "somebody else's", 0);
-    CHECK_EQ(add(s, 0, 0), -EEXIST);
-    CHECK_STR(locus_error(), "cannot write ");
-    CHECK_STR(locus_error(), "/3-1-0.safetensors: File exists");
 }
 
 /* A name may need six bytes for one; there is room for the header all the same. */

@@ -5,64 +5,55 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static const struct advice_sums nothing = {.ns = 1};
-
-TEST(advice, is_given_where_an_eighth_is_elsewhere)
+/* What is said between two looks at the sums of a node. */
+TEST(advice, between_two_looks_depends_on_what_was_elsewhere_signaled_and_late)
 {
-    struct advice_sums s = {.keys = 100000, .remote = 12499};
-    CHECK_EQ(advice_between(&nothing, &s), ADVICE_NONE);
-    s.remote++;
-    CHECK_EQ(advice_between(&nothing, &s), ADVICE_INTEND);
-}
-
-TEST(advice, is_not_given_for_a_few_keys)
-{
-    struct advice_sums s = {.keys = ADVICE_KEYS_MIN - 1, .remote = ADVICE_KEYS_MIN - 1};
-    CHECK_EQ(advice_between(&nothing, &s), ADVICE_NONE);
-}
-
-TEST(advice, tells_what_is_wrong_with_intents)
-{
-    struct advice_sums s = {.keys = 10000, .remote = 5000, .signaled = 7000};
-    CHECK_EQ(advice_between(&nothing, &s), ADVICE_ADVANCE);
-    s.clock = 1;
-    CHECK_EQ(advice_between(&nothing, &s), ADVICE_INTEND); /* of other keys than are accessed */
-    s.late = 2500;
-    CHECK_EQ(advice_between(&nothing, &s), ADVICE_EARLIER);
-    s.late = 0;
-    s.remote = 4999; /* that may be an evaluation */
-    CHECK_EQ(advice_between(&nothing, &s), ADVICE_NONE);
-}
-
-/* One key in a hundred, but one in most calls. */
-TEST(advice, is_given_where_few_keys_make_calls_wait)
-{
-    const struct advice_sums from = {.ns = 1000};
-    struct advice_sums s = {.ns = 9000, .keys = 1000000, .remote = 10000, .waited_ns = 1000};
-    CHECK_EQ(advice_between(&from, &s), ADVICE_NONE);
-    s.waited_ns++;
-    CHECK_EQ(advice_between(&from, &s), ADVICE_INTEND);
-    s.signaled = 1000000;
-    CHECK_EQ(advice_between(&from, &s), ADVICE_ADVANCE);
-    s.clock = 1;
-    CHECK_EQ(advice_between(&from, &s), ADVICE_INTEND);
-    s.late = 5000;
-    CHECK_EQ(advice_between(&from, &s), ADVICE_EARLIER);
-    s.remote = ADVICE_KEYS_MIN - 1; /* a few large calls, such as those of a start */
-    CHECK_EQ(advice_between(&from, &s), ADVICE_NONE);
-}
-
-/* It pulls everything, from wherever it is, after a training that signaled. */
-TEST(advice, is_not_given_to_an_evaluation)
-{
-    struct advice_sums from = {.ns = 1, .keys = 10000, .signaled = 10000, .clock = 100}, to = from;
-    to.keys += 10000;
-    to.remote += 7500;
+    enum { FEW = ADVICE_KEYS_MIN - 1, NS = 8000 }; /* NS: between the looks */
+    static const struct {
+        const char *what;
+        unsigned keys, remote, signaled, late, clock, waited_ns, drawn;
+        enum advice advice;
+    } cases[] = {
+        {"less than an eighth is elsewhere", 100000, 12499, 0, 0, 0, 0, 0, ADVICE_NONE},
+        {"an eighth is elsewhere", 100000, 12500, 0, 0, 0, 0, 0, ADVICE_INTEND},
+        {"a few keys", FEW, FEW, 0, 0, 0, 0, 0, ADVICE_NONE},
+        {"intents without a clock", 10000, 5000, 7000, 0, 0, 0, 0, ADVICE_ADVANCE},
+        {"intents of other keys than are accessed", 10000, 5000, 7000, 0, 1, 0, 0, ADVICE_INTEND},
+        {"late intents", 10000, 5000, 7000, 2500, 1, 0, 0, ADVICE_EARLIER},
+        {"may be an evaluation: less than half", 10000, 4999, 7000, 0, 1, 0, 0, ADVICE_NONE},
+        {"an eighth of the time waited", 1000000, 10000, 0, 0, 0, 1000, 0, ADVICE_NONE},
+        {"few keys make calls wait", 1000000, 10000, 0, 0, 0, 1001, 0, ADVICE_INTEND},
+        {"so, without a clock", 1000000, 10000, 1000000, 0, 0, 1001, 0, ADVICE_ADVANCE},
+        {"so, with intents", 1000000, 10000, 1000000, 0, 1, 1001, 0, ADVICE_INTEND},
+        {"so, with late ones", 1000000, 10000, 1000000, 5000, 1, 1001, 0, ADVICE_EARLIER},
+        {"a few large calls, as of a start", 1000000, FEW, 0, 0, 1, 1001, 0, ADVICE_NONE},
+        {"samples, not drawn", 1000000, 2000, 1, 0, 1, 4000, 0, ADVICE_INTEND},
+        {"samples that left, not to be signaled", 1000000, 2000, 1, 0, 1, 4000, 900000,
+         ADVICE_NONE},
+        {"so, with late intents", 1000000, 2000, 1, 1000, 1, 4000, 900000, ADVICE_EARLIER},
+        {"more than samples left", 1000000, 500000, 1, 0, 1, 4000, 900000, ADVICE_INTEND},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct advice_sums from = {.ns = 1, .keys = 10000, .clock = 100};
+        struct advice_sums to = {.ns = from.ns + NS,
+                                 .keys = from.keys + cases[i].keys,
+                                 .remote = cases[i].remote,
+                                 .signaled = cases[i].signaled,
+                                 .late = cases[i].late,
+                                 .clock = from.clock + cases[i].clock,
+                                 .waited_ns = cases[i].waited_ns,
+                                 .drawn = cases[i].drawn};
+        if (advice_between(&from, &to) != cases[i].advice)
+            test_fail(__FILE__, __LINE__, "%s", cases[i].what);
+    }
+    /* An evaluation pulls everything, from wherever it is, after a training that signaled. */
+    const struct advice_sums from = {.keys = 10000, .signaled = 10000, .clock = 100},
+                             to = {.keys = 20000, .remote = 7500, .signaled = 10000, .clock = 100};
     CHECK_EQ(advice_between(&from, &to), ADVICE_NONE);
 }
 
 /* What came before the window does not count. */
-TEST(advice, looks_at_a_window)
+TEST(advice, look_compares_windows)
 {
     struct advisor a = {.window_ns = 100};
     struct advice_sums from = {0}, to = {.ns = 1000, .keys = 5000, .remote = 5000};
@@ -83,7 +74,7 @@ TEST(advice, looks_at_a_window)
 }
 
 /* Half of it is an evaluation, which began and ended within the window. */
-TEST(advice, leaves_out_what_is_skipped)
+TEST(advice, skip_leaves_out_an_evaluation)
 {
     struct advice_sums from = {.ns = 100, .keys = 50}, first = from, last, to;
     first.ns = 200;
@@ -105,25 +96,9 @@ TEST(advice, leaves_out_what_is_skipped)
     CHECK_EQ(to.keys - from.keys, first.keys - 50);
 }
 
-/* Their rows were here when they were chosen: nobody could signal them. */
-TEST(advice, is_not_given_for_samples_that_left)
-{
-    const struct advice_sums from = {.ns = 1};
-    struct advice_sums to = {
-        .ns = 8001, .keys = 1000000, .remote = 2000, .waited_ns = 4000, .signaled = 1, .clock = 1};
-    CHECK_EQ(advice_between(&from, &to), ADVICE_INTEND);
-    to.drawn = 900000;
-    CHECK_EQ(advice_between(&from, &to), ADVICE_NONE);
-    to.late = 1000;
-    CHECK_EQ(advice_between(&from, &to), ADVICE_EARLIER);
-    to.late = 0;
-    to.remote = 500000;
-    CHECK_EQ(advice_between(&from, &to), ADVICE_INTEND);
-}
-
 /* A window of steps, most of whose keys were not signaled, may end in an evaluation; two may
  * not. */
-TEST(advice, waits_for_a_second_window_where_the_first_is_doubtful)
+TEST(advice, look_waits_for_a_second_doubtful_window)
 {
     struct advisor a = {.window_ns = 100};
     struct advice_sums from = {.ns = 1}, to = from;
@@ -138,7 +113,7 @@ TEST(advice, waits_for_a_second_window_where_the_first_is_doubtful)
     }
 }
 
-TEST(advice, is_read_from_the_environment)
+TEST(advice, init_reads_the_environment)
 {
     struct advisor a;
     CHECK_EQ(setenv("LOCUS_ADVICE", "0", 1), 0);
@@ -150,8 +125,7 @@ TEST(advice, is_read_from_the_environment)
     const char *wrong[] = {"", "often", "-1", "1e9", "nan", "3 s"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CHECK_EQ(setenv("LOCUS_ADVICE", wrong[i], 1), 0);
-        CHECK_EQ(advisor_init(&a), -EINVAL);
-        CHECK_STR(locus_error(), "LOCUS_ADVICE is");
+        REFUSED(advisor_init(&a), -EINVAL, "LOCUS_ADVICE is");
     }
     CHECK_EQ(unsetenv("LOCUS_ADVICE"), 0);
     CHECK_EQ(advisor_init(&a), 0);

@@ -2,7 +2,7 @@
 #include "membership/nodes.h"
 #include "node/cluster.h"
 #include "protocol/config.h"
-#include "test.h"
+#include "threads.h"
 
 #include <errno.h>
 
@@ -47,9 +47,8 @@ static void join_both(struct member m[2])
     for (int i = 0; i < 2; i++) {
         m[i] = (struct member){.rank = i};
         snprintf(m[i].address, sizeof m[i].address, "%s", address);
-        CHECK_EQ(pthread_create(&m[i].thread, NULL, join, &m[i]), 0);
     }
-    for (int i = 0; i < 2; i++) CHECK_EQ(pthread_join(m[i].thread, NULL), 0);
+    threads_run(join, m, sizeof *m, 2);
 }
 
 static void *meet(void *argument)
@@ -63,24 +62,13 @@ static void *meet(void *argument)
 }
 
 /* From then on every access of the node fails: none may succeed after a barrier that has failed. */
-TEST(cluster, who_waits_at_a_barrier_learns_of_a_loss_after_the_node_was_told)
+TEST(cluster, barrier_fails_after_the_node_was_told_of_a_loss)
 {
     struct member m[2];
     join_both(m);
     CHECK_EQ(pthread_create(&m[1].thread, NULL, meet, &m[1]), 0);
     cluster_free(m[0].cluster); /* without leaving */
     CHECK_EQ(pthread_join(m[1].thread, NULL), 0);
-    CHECK_EQ(cluster_loss(m[1].cluster), -ECONNRESET);
-    CHECK_STR(locus_error(), "node 0 (127.0.0.1:");
-    cluster_free(m[1].cluster);
-}
-
-TEST(cluster, who_asks_for_a_loss_learns_of_it_after_the_node_was_told)
-{
-    struct member m[2];
-    join_both(m);
-    cluster_free(m[0].cluster);
-    while (cluster_loss(m[1].cluster) == 0) sleep_s(0.001);
-    CHECK(__atomic_load_n(&m[1].was_told, __ATOMIC_ACQUIRE));
+    REFUSED(cluster_loss(m[1].cluster), -ECONNRESET, "node 0 (127.0.0.1:");
     cluster_free(m[1].cluster);
 }

@@ -1,8 +1,8 @@
 #include "node/collective.h"
 
 #include "one_node.h"
+#include "threads.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,21 +10,6 @@
 static int meet(struct collective *c, int id, enum collective_kind kind)
 {
     return collective_agree(c, id, kind, &(struct word){.rc = 0});
-}
-
-/* ---- places ---- */
-
-TEST(collective, one_worker_meets_itself)
-{
-    static struct collective c;
-    collective_init(&c, 1);
-    CHECK_EQ(collective_open(&c), 0);
-    for (int i = 0; i < 5; i++) {
-        CHECK_EQ(meet(&c, 0, COLLECTIVE_BARRIER), 0);
-        CHECK_EQ(meet(&c, 0, COLLECTIVE_QUIESCE), 0);
-    }
-    collective_close(&c, 0);
-    collective_fini(&c);
 }
 
 /* ---- workers of a node ---- */
@@ -64,80 +49,55 @@ static void check_still_waiting(struct visit *v)
     CHECK_EQ(__atomic_load_n(&v->is_through, __ATOMIC_ACQUIRE), 0);
 }
 
-TEST(collective, all_workers_are_waited_for)
+/* One that has not opened is waited for, one that has closed is not, and one that opened again is
+ * again. */
+TEST(collective, barrier_waits_for_all_workers_but_those_that_closed)
 {
     locus *n = one_node(4, 1, 3);
-    locus_worker *w[3] = {worker_of(n), worker_of(n), worker_of(n)};
+    locus_worker *w[3] = {worker_of(n)};
     struct visit v[2];
     begin_visit(&v[0], w[0], locus_barrier);
-    begin_visit(&v[1], w[2], locus_barrier);
     check_still_waiting(&v[0]);
+    w[1] = worker_of(n);
+    check_still_waiting(&v[0]); /* open is not arrived */
+    begin_visit(&v[1], w[1], locus_barrier);
+    w[2] = worker_of(n);
     check_still_waiting(&v[1]);
-    CHECK_EQ(locus_barrier(w[1]), 0);
+    CHECK_EQ(locus_barrier(w[2]), 0);
     end_visit(&v[0]);
     end_visit(&v[1]);
-    for (int i = 0; i < 3; i++) CHECK_EQ(locus_worker_close(w[i]), 0);
-    CHECK_EQ(locus_close(n), 0);
-}
-
-TEST(collective, a_worker_not_yet_opened_is_waited_for)
-{
-    locus *n = one_node(4, 1, 2);
-    locus_worker *a = worker_of(n), *b;
-    struct visit v;
-    begin_visit(&v, a, locus_barrier);
-    check_still_waiting(&v);
-    b = worker_of(n);
-    check_still_waiting(&v); /* open is not arrived */
-    CHECK_EQ(locus_barrier(b), 0);
-    end_visit(&v);
-    CHECK_EQ(locus_worker_close(a), 0);
-    close_both(n, b);
-}
-
-TEST(collective, a_worker_that_closed_counts_as_arrived)
-{
-    locus *n = one_node(4, 1, 2);
-    locus_worker *a = worker_of(n), *b = worker_of(n);
-    CHECK_EQ(locus_worker_close(b), 0);
-    for (int i = 0; i < 3; i++) CHECK_EQ(locus_barrier(a), 0);
-    CHECK_EQ(locus_quiesce(a), 0);
-    close_both(n, a);
-}
-
-TEST(collective, closing_lets_those_go_that_wait)
-{
-    locus *n = one_node(4, 1, 3);
-    locus_worker *w[3] = {worker_of(n), worker_of(n), worker_of(n)};
-    struct visit v[2];
     begin_visit(&v[0], w[0], locus_quiesce);
     begin_visit(&v[1], w[1], locus_quiesce);
     check_still_waiting(&v[0]);
-    CHECK_EQ(locus_worker_close(w[2]), 0);
+    CHECK_EQ(locus_worker_close(w[2]), 0); /* which lets those go that wait */
     end_visit(&v[0]);
     end_visit(&v[1]);
-    CHECK_EQ(locus_worker_close(w[0]), 0);
-    close_both(n, w[1]);
-}
-
-TEST(collective, a_worker_that_opened_again_is_waited_for_again)
-{
-    locus *n = one_node(4, 1, 2);
-    locus_worker *a = worker_of(n), *b = worker_of(n);
-    struct visit v;
-    CHECK_EQ(locus_worker_close(b), 0);
-    CHECK_EQ(locus_barrier(a), 0);
-    b = worker_of(n);
-    begin_visit(&v, a, locus_barrier);
-    check_still_waiting(&v);
-    CHECK_EQ(locus_barrier(b), 0);
-    end_visit(&v);
-    CHECK_EQ(locus_worker_close(a), 0);
-    close_both(n, b);
+    CHECK_EQ(locus_worker_close(w[1]), 0);
+    CHECK_EQ(locus_barrier(w[0]), 0);
+    w[1] = worker_of(n);
+    begin_visit(&v[0], w[0], locus_barrier);
+    check_still_waiting(&v[0]);
+    CHECK_EQ(locus_barrier(w[1]), 0);
+    end_visit(&v[0]);
+    CHECK_EQ(locus_worker_close(w[1]), 0);
+    close_both(n, w[0]);
 }
 
 /* On the struct, where the other's arrival can be seen. */
 static struct collective shared;
+
+static void open_two(void)
+{
+    collective_init(&shared, 2);
+    CHECK_EQ(collective_open(&shared), 0);
+    CHECK_EQ(collective_open(&shared), 1);
+}
+
+static void open_two_close_one(void)
+{
+    open_two();
+    collective_close(&shared, 1);
+}
 
 static void *meet_in_barrier(void *id)
 {
@@ -154,17 +114,15 @@ static void wait_for_arrival(int id)
     }
 }
 
-TEST(collective, another_kind_than_others_wait_in_is_refused_and_is_no_arrival)
+TEST(collective, agree_refuses_another_kind_than_others_wait_in)
 {
     pthread_t thread;
     int first = 0;
-    collective_init(&shared, 2);
-    CHECK_EQ(collective_open(&shared), 0);
-    CHECK_EQ(collective_open(&shared), 1);
+    open_two();
     CHECK_EQ(pthread_create(&thread, NULL, meet_in_barrier, &first), 0);
     wait_for_arrival(0);
-    CHECK_EQ(meet(&shared, 1, COLLECTIVE_QUIESCE), -EINVAL);
-    CHECK_STR(locus_error(), "worker 1 called locus_quiesce while others wait in locus_barrier");
+    REFUSED(meet(&shared, 1, COLLECTIVE_QUIESCE), -EINVAL,
+            "worker 1 called locus_quiesce while others wait in locus_barrier");
     pthread_mutex_lock(&shared.mutex);
     CHECK_EQ(shared.place[0], PLACE_ARRIVED); /* still waiting */
     CHECK_EQ(shared.place[1], PLACE_OPEN);
@@ -176,80 +134,39 @@ TEST(collective, another_kind_than_others_wait_in_is_refused_and_is_no_arrival)
     collective_fini(&shared);
 }
 
-static void *quiesce_late(void *result)
-{
-    *(int *)result = meet(&shared, 1, COLLECTIVE_UPDATES);
-    if (*(int *)result == 0) *(int *)result = meet(&shared, 1, COLLECTIVE_COPIES);
-    return NULL;
-}
-
-static void open_two_close_one(void)
-{
-    collective_init(&shared, 2);
-    CHECK_EQ(collective_open(&shared), 0);
-    CHECK_EQ(collective_open(&shared), 1);
-    collective_close(&shared, 1);
-}
-
-TEST(collective, who_opens_between_the_two_meetings_of_a_quiesce_comes_after_both)
-{
-    pthread_t thread;
-    int result = 1;
-    open_two_close_one();
-    for (int i = 0; i < 20; i++) {
-        CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
-        CHECK_EQ(collective_open(&shared), 1);
-        CHECK_EQ(collective_open_count(&shared), 2);
-        CHECK_EQ(pthread_create(&thread, NULL, quiesce_late, &result), 0);
-        usleep(1000); /* for a mistake to show; the right answer never depends on it */
-        CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
-        CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
-        CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
-        CHECK_EQ(pthread_join(thread, NULL), 0);
-        CHECK_EQ(result, 0);
-        collective_close(&shared, 1);
-    }
-    collective_fini(&shared);
-}
-
-/* The second meeting is without it, and the next with it: it may also close again before. */
-TEST(collective, who_opens_between_the_two_holds_nobody_up)
-{
-    open_two_close_one();
-    for (int i = 0; i < 3; i++) {
-        CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
-        CHECK_EQ(collective_open(&shared), 1);
-        if (i == 1) collective_close(&shared, 1);
-        CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
-        CHECK_EQ(shared.place[1], i == 1 ? PLACE_CLOSED : PLACE_OPEN);
-        collective_close(&shared, 1);
-    }
-    collective_fini(&shared);
-}
-
-/* Another worker opens, and comes to a quiesce of its own, when this node has arrived and waits for
- * the others. */
-struct late_quiesce {
+/* Another worker opens, and comes to the same meeting, when this node has arrived and waits for the
+ * others. */
+struct late {
+    void *(*comes)(void *late);
     pthread_t thread;
     bool has_begun;
-    int result;
+    int rc;
+    double sum;
 };
 
 static int others_are_slow(void *late, const struct meeting *meeting, struct word *w)
 {
-    struct late_quiesce *l = late;
-    (void)w;
-    if (!meeting->goes_on || l->has_begun) return 0;
+    struct late *l = late;
+    if (w->count > 0) w->number[0] += 100;
+    if (l->has_begun || (w->count == 0 && !meeting->goes_on)) return 0;
     l->has_begun = true;
     CHECK_EQ(collective_open(&shared), 1);
-    CHECK_EQ(pthread_create(&l->thread, NULL, quiesce_late, &l->result), 0);
+    CHECK_EQ(pthread_create(&l->thread, NULL, l->comes, l), 0);
     usleep(1000); /* for a mistake to show; the right answer never depends on it */
     return 0;
 }
 
-TEST(collective, who_opens_while_the_first_one_ends_comes_after_both)
+static void *quiesce_late(void *late)
 {
-    struct late_quiesce l = {.result = 1};
+    struct late *l = late;
+    l->rc = meet(&shared, 1, COLLECTIVE_UPDATES);
+    if (l->rc == 0) l->rc = meet(&shared, 1, COLLECTIVE_COPIES);
+    return NULL;
+}
+
+TEST(collective, open_during_a_quiesce_joins_the_next)
+{
+    struct late l = {.comes = quiesce_late, .rc = 1};
     open_two_close_one();
     collective_join(&shared, others_are_slow, &l);
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
@@ -258,21 +175,34 @@ TEST(collective, who_opens_while_the_first_one_ends_comes_after_both)
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
     CHECK_EQ(meet(&shared, 0, COLLECTIVE_COPIES), 0);
     CHECK_EQ(pthread_join(l.thread, NULL), 0);
-    CHECK_EQ(l.result, 0);
+    CHECK_EQ(l.rc, 0);
     collective_fini(&shared);
 }
 
-TEST(collective, who_is_late_does_not_wait_for_the_lost)
+static double sum_of(int id, double number)
 {
-    pthread_t thread;
-    int result = 1;
+    struct word w = {.count = 1, .number = {number}};
+    CHECK_EQ(collective_agree(&shared, id, COLLECTIVE_SUM, &w), 0);
+    CHECK_EQ(w.count, 1);
+    return w.number[0];
+}
+
+static void *add_five(void *late)
+{
+    ((struct late *)late)->sum = sum_of(1, 5);
+    return NULL;
+}
+
+/* Its number would be in no sum. */
+TEST(collective, open_during_a_sum_joins_the_next)
+{
+    struct late l = {.comes = add_five};
     open_two_close_one();
-    CHECK_EQ(meet(&shared, 0, COLLECTIVE_UPDATES), 0);
-    CHECK_EQ(collective_open(&shared), 1);
-    CHECK_EQ(pthread_create(&thread, NULL, quiesce_late, &result), 0);
-    collective_fail(&shared, -ECONNRESET);
-    CHECK_EQ(pthread_join(thread, NULL), 0);
-    CHECK_EQ(result, -ECONNRESET);
+    collective_join(&shared, others_are_slow, &l);
+    CHECK(sum_of(0, 1) == 101);
+    CHECK(sum_of(0, 2) == 107);
+    CHECK_EQ(pthread_join(l.thread, NULL), 0);
+    CHECK(l.sum == 107);
     collective_fini(&shared);
 }
 
@@ -290,9 +220,7 @@ static int say_beside_nothing(struct word w)
 {
     pthread_t thread;
     int other = 1;
-    collective_init(&shared, 2);
-    CHECK_EQ(collective_open(&shared), 0);
-    CHECK_EQ(collective_open(&shared), 1);
+    open_two();
     CHECK_EQ(pthread_create(&thread, NULL, say_nothing, &other), 0);
     int rc = collective_agree(&shared, 0, COLLECTIVE_STEP, &w);
     CHECK_EQ(pthread_join(thread, NULL), 0);
@@ -301,64 +229,11 @@ static int say_beside_nothing(struct word w)
     return rc;
 }
 
-TEST(collective, what_one_says_all_hear)
+TEST(collective, word_of_one_worker_is_heard_by_all_and_its_error_is_theirs)
 {
     CHECK_EQ(say_beside_nothing((struct word){.text = "worker 0 says this"}), 0);
-}
-
-TEST(collective, where_one_fails_all_fail_with_its_sentence)
-{
-    CHECK_EQ(say_beside_nothing((struct word){.rc = -ENOSPC, .text = "worker 0 says: no space"}),
-             -ENOSPC);
-    CHECK_STR(locus_error(), "worker 0 says: no space");
-}
-
-/* ---- sums ---- */
-
-static double sum_of(int id, double number)
-{
-    struct word w = {.count = 1, .number = {number}};
-    CHECK_EQ(collective_agree(&shared, id, COLLECTIVE_SUM, &w), 0);
-    CHECK_EQ(w.count, 1);
-    return w.number[0];
-}
-
-static void *add_five(void *sum)
-{
-    *(double *)sum = sum_of(1, 5);
-    return NULL;
-}
-
-struct latecomer {
-    pthread_t thread;
-    bool has_begun;
-    double sum;
-};
-
-static int others_wait_for_a_latecomer(void *late, const struct meeting *meeting, struct word *w)
-{
-    struct latecomer *l = late;
-    CHECK_STR(meeting->name, "locus_sum of 1 values");
-    w->number[0] += 100;
-    if (l->has_begun) return 0;
-    l->has_begun = true;
-    CHECK_EQ(collective_open(&shared), 1);
-    CHECK_EQ(pthread_create(&l->thread, NULL, add_five, &l->sum), 0);
-    usleep(1000); /* for a mistake to show; the right answer never depends on it */
-    return 0;
-}
-
-/* Its number would be in no sum. */
-TEST(collective, who_opens_when_a_sum_is_under_way_is_in_the_next)
-{
-    struct latecomer l = {.has_begun = false};
-    open_two_close_one();
-    collective_join(&shared, others_wait_for_a_latecomer, &l);
-    CHECK(sum_of(0, 1) == 101);
-    CHECK(sum_of(0, 2) == 107);
-    CHECK_EQ(pthread_join(l.thread, NULL), 0);
-    CHECK(l.sum == 107);
-    collective_fini(&shared);
+    REFUSED(say_beside_nothing((struct word){.rc = -ENOSPC, .text = "worker 0 says: no space"}),
+            -ENOSPC, "worker 0 says: no space");
 }
 
 static void *open_late(void *id)
@@ -367,7 +242,7 @@ static void *open_late(void *id)
     return NULL;
 }
 
-TEST(collective, nobody_opens_during_a_checkpoint)
+TEST(collective, open_waits_for_the_end_of_a_checkpoint)
 {
     pthread_t thread;
     int id = -1;
@@ -389,80 +264,48 @@ enum { THREADS = 5, ROUNDS = 400 };
 
 struct runner {
     locus_worker *worker;
-    unsigned number, rounds;
-    pthread_t thread;
+    unsigned number;
 };
 
 static unsigned round_of[THREADS];
 
-static void *run(void *argument)
+/* What one worker wrote before a quiesce, all read after it; nobody is a round ahead; and the others
+ * go on when some end early. */
+static void *write_meet_read(void *argument)
 {
     struct runner *r = argument;
-    for (unsigned round = 1; round <= r->rounds; round++) {
+    const locus_key own = r->number;
+    for (unsigned round = 1; round <= ROUNDS / (r->number + 1); round++) {
+        const float value = (float)round;
+        float row;
         __atomic_store_n(&round_of[r->number], round, __ATOMIC_RELAXED);
-        CHECK_EQ(round % 3 ? locus_barrier(r->worker) : locus_quiesce(r->worker), 0);
-        for (unsigned i = 0; i < THREADS; i++) {
-            unsigned other = __atomic_load_n(&round_of[i], __ATOMIC_RELAXED);
-            CHECK(other >= round); /* all have come to this round */
-            CHECK(other <= round + 1 || other == UINT32_MAX);
+        CHECK_EQ(locus_set(r->worker, &own, 1, &value), 0);
+        CHECK_EQ(locus_quiesce(r->worker), 0);
+        for (locus_key k = 0; k < THREADS; k++) {
+            unsigned other = __atomic_load_n(&round_of[k], __ATOMIC_RELAXED);
+            CHECK(other == round || other == UINT32_MAX);
+            CHECK_EQ(locus_pull(r->worker, &k, 1, &row), 0);
+            CHECK(row == value || round > ROUNDS / (k + 1));
         }
+        CHECK_EQ(locus_barrier(r->worker), 0);
     }
     __atomic_store_n(&round_of[r->number], UINT32_MAX, __ATOMIC_RELAXED);
     CHECK_EQ(locus_worker_close(r->worker), 0);
     return NULL;
 }
 
-/* And the others go on when some close early. */
-TEST(collective, nobody_is_a_round_ahead)
-{
-    locus *n = one_node(4, 1, THREADS);
-    struct runner r[THREADS];
-    memset(round_of, 0, sizeof round_of);
-    for (unsigned i = 0; i < THREADS; i++)
-        r[i] = (struct runner){.worker = worker_of(n), .number = i};
-    for (unsigned i = 0; i < THREADS; i++) {
-        r[i].rounds = ROUNDS / (i + 1);
-        CHECK_EQ(pthread_create(&r[i].thread, NULL, run, &r[i]), 0);
-    }
-    for (unsigned i = 0; i < THREADS; i++) CHECK_EQ(pthread_join(r[i].thread, NULL), 0);
-    CHECK_EQ(locus_close(n), 0);
-}
-
-/* What one worker wrote before a barrier, all read after it. */
-static void *write_meet_read(void *argument)
-{
-    struct runner *r = argument;
-    for (unsigned round = 1; round <= 50; round++) {
-        const locus_key own = r->number;
-        const float value = (float)round;
-        CHECK_EQ(locus_set(r->worker, &own, 1, &value), 0);
-        CHECK_EQ(locus_quiesce(r->worker), 0);
-        for (locus_key k = 0; k < THREADS; k++) {
-            float row;
-            CHECK_EQ(locus_pull(r->worker, &k, 1, &row), 0);
-            CHECK(row == value);
-        }
-        CHECK_EQ(locus_barrier(r->worker), 0);
-    }
-    CHECK_EQ(locus_worker_close(r->worker), 0);
-    return NULL;
-}
-
-TEST(collective, writes_before_it_are_read_after_it)
+TEST(collective, quiesce_shows_all_writes_and_nobody_is_a_round_ahead)
 {
     locus *n = one_node(THREADS, 1, THREADS);
     struct runner r[THREADS];
-    for (unsigned i = 0; i < THREADS; i++)
-        r[i] = (struct runner){.worker = worker_of(n), .number = i};
-    for (unsigned i = 0; i < THREADS; i++)
-        CHECK_EQ(pthread_create(&r[i].thread, NULL, write_meet_read, &r[i]), 0);
-    for (unsigned i = 0; i < THREADS; i++) CHECK_EQ(pthread_join(r[i].thread, NULL), 0);
+    for (unsigned i = 0; i < THREADS; i++) r[i] = (struct runner){worker_of(n), i};
+    threads_run(write_meet_read, r, sizeof *r, THREADS);
     CHECK_EQ(locus_close(n), 0);
 }
 
 /* Ten seconds, nearly all asleep: once is enough, without sanitizers. */
 #if !defined(LOCUS_ASAN) && !defined(LOCUS_TSAN)
-TEST(collective, after_ten_seconds_it_says_who_is_missing)
+TEST(collective, barrier_reports_missing_workers_after_ten_seconds)
 {
     locus *n = one_node(4, 1, 3);
     locus_worker *a = worker_of(n), *b = worker_of(n);

@@ -22,7 +22,7 @@ static struct request *begin(struct operations *o, struct operation **op, const 
     return r;
 }
 
-TEST(operation, keys_under_way_are_held_until_their_request_is_done)
+TEST(operation, hold_counts_keys_until_their_request_is_done)
 {
     CLOSED_BY(operations_fini) struct operations o;
     open_operations(&o, true);
@@ -44,45 +44,18 @@ TEST(operation, keys_under_way_are_held_until_their_request_is_done)
     CHECK_EQ(o.keys_under_way, 0);
     CHECK(!operations_hold_key(&o, keys[0]));
     CHECK_EQ(operations_wait(&o, t), 0);
-}
-
-/* A key of two operations is held until the second is done. */
-TEST(operation, a_key_of_several_operations_is_held_until_the_last_is_done)
-{
-    CLOSED_BY(operations_fini) struct operations o;
-    open_operations(&o, true);
-    struct operation *op[2];
-    struct request *r[2];
-    const locus_key key = 12345;
-    for (int i = 0; i < 2; i++) {
-        r[i] = begin(&o, &op[i], &key, 1);
-        operation_submit(&o, op[i]);
-    }
-    operation_request_done(r[1], 0);
-    CHECK(operations_hold(&o, &key, 1));
-    operation_request_done(r[0], 0);
-    CHECK(!operations_hold(&o, &key, 1));
-    CHECK_EQ(operations_wait_all(&o), 0);
-}
-
-/* Requests are used again; what they held before is counted off. */
-TEST(operation, the_pool_goes_round_and_nothing_stays_held)
-{
-    CLOSED_BY(operations_fini) struct operations o;
-    open_operations(&o, true);
-    for (locus_key key = 0; key < 1000; key++) {
-        struct operation *op;
-        struct request *r = begin(&o, &op, &key, 1);
-        operation_submit(&o, op);
-        if (key % 7 == 0) CHECK(operations_hold(&o, &key, 1));
-        operation_request_done(r, 0);
-    }
-    for (locus_key key = 0; key < 1000; key++) CHECK(!operations_hold(&o, &key, 1));
-    CHECK_EQ(o.keys_under_way, 0);
+    /* Where rows do not move one connection keeps the order: nothing is counted. */
+    CLOSED_BY(operations_fini) struct operations still;
+    open_operations(&still, false);
+    r = begin(&still, &op, keys, 1);
+    operation_submit(&still, op);
+    CHECK(!operations_hold(&still, keys, 1));
+    operation_request_done(r, 0);
+    CHECK_EQ(operations_wait_all(&still), 0);
 }
 
 /* From the time that was told to the last answer, whenever the worker looks. */
-TEST(operation, its_time_is_counted_once)
+TEST(operation, wait_counts_the_time_once)
 {
     enum { BUCKET = 38 }; /* 2^38 ns are 4.6 minutes */
     CLOSED_BY(operations_fini) struct operations o;
@@ -102,7 +75,7 @@ TEST(operation, its_time_is_counted_once)
 }
 
 /* Nobody waits for any of them; one of two fails. */
-TEST(operation, times_are_counted_when_places_are_used_again)
+TEST(operation, begin_counts_times_of_reused_places)
 {
     CLOSED_BY(operations_fini) struct operations o;
     open_operations(&o, true);
@@ -117,19 +90,4 @@ TEST(operation, times_are_counted_when_places_are_used_again)
     uint64_t counted = 0;
     for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) counted += took.count[i];
     CHECK_EQ(counted, OPERATIONS_MAX / 2);
-}
-
-/* Where rows do not move one connection keeps the order: nothing is counted. */
-TEST(operation, nothing_is_held_where_rows_do_not_move)
-{
-    CLOSED_BY(operations_fini) struct operations o;
-    open_operations(&o, false);
-    struct operation *op;
-    const locus_key key = 1;
-    struct request *r = begin(&o, &op, &key, 1);
-    operation_submit(&o, op);
-    CHECK(!operations_hold(&o, &key, 1));
-    operation_request_done(r, 0);
-    CHECK(!operations_hold(&o, &key, 1));
-    CHECK_EQ(operations_wait_all(&o), 0);
 }

@@ -31,7 +31,7 @@ static struct key_look look(const struct pair *p, int rank, locus_key key)
     return l;
 }
 
-TEST_ON_NODE(signaling, does_nothing_where_no_shard_heeds_intents, ROWS, 1)
+TEST_ON_NODE(signaling, does_nothing_on_one_node, ROWS, 1)
 {
     struct intent_stream **streams = (void *)&streams;
     const locus_key key = 3;
@@ -42,35 +42,8 @@ TEST_ON_NODE(signaling, does_nothing_where_no_shard_heeds_intents, ROWS, 1)
     CHECK_EQ(signaling_unintend(w, &key, 1), 0);
 }
 
-TEST_WITH(signaling, each_key_reaches_its_shard_and_no_other, pair, p)
-{
-    locus_key keys[ROWS];
-    for (locus_key key = 0; key < ROWS; key++) keys[key] = key;
-    CHECK_EQ(locus_intent(p->worker[0], keys, ROWS / 2, 0, 100), 0);
-    for (locus_key key = 0; key < ROWS; key++) {
-        if (key < ROWS / 2)
-            while (look(p, 0, key).wanted == 0) continue; /* the shard was woken */
-        CHECK_EQ(look(p, 0, key).wanted, key < ROWS / 2);
-        CHECK_EQ(look(p, 1, key).wanted, 0);
-    }
-    CHECK_EQ(stats_of(p->node[0]).intents_signaled, ROWS / 2);
-}
-
-/* The worker's clock is what makes it active; nothing else wakes the shard. */
-TEST_WITH(signaling, a_clock_that_advances_begins_and_ends_intents, pair, p)
-{
-    locus_key key = pair_key_of(p, 0, 0);
-    CHECK_EQ(intend(p, key, 1000, 1001), 0);
-    while (look(p, 0, key).intents == 0) continue;
-    CHECK_EQ(look(p, 0, key).wanted, 0);
-    while (locus_current_clock(p->worker[0]) < 1000) locus_advance_clock(p->worker[0]);
-    while (look(p, 0, key).wanted == 0) continue;
-    locus_advance_clock(p->worker[0]);
-    while (look(p, 0, key).wanted > 0) continue;
-}
-
 /* What begins in the past has begun; what has ended is counted and not recorded. */
-TEST_WITH(signaling, an_intent_of_the_past_begins_now_or_not_at_all, pair, p)
+TEST_WITH(signaling, intent_of_the_past_begins_now_or_not_at_all, pair, p)
 {
     locus_key key = pair_key_of(p, 0, 0);
     for (int i = 0; i < 10; i++) locus_advance_clock(p->worker[0]);
@@ -83,7 +56,7 @@ TEST_WITH(signaling, an_intent_of_the_past_begins_now_or_not_at_all, pair, p)
     CHECK_EQ(stats_of(p->node[0]).intents_signaled, 2);
 }
 
-TEST_WITH(signaling, beyond_the_bound_nothing_is_recorded, pair, p)
+TEST_WITH(signaling, intent_beyond_the_bound_is_not_recorded, pair, p)
 {
     enum { KEYS = 4, REST = 3 };
     locus_key keys[KEYS], next = 0;
@@ -100,21 +73,8 @@ TEST_WITH(signaling, beyond_the_bound_nothing_is_recorded, pair, p)
     __atomic_fetch_sub(&p->node[0]->waiting_keys, LOCUS_WAITING_KEYS_MAX - REST, __ATOMIC_RELAXED);
 }
 
-TEST_WITH(signaling, what_is_taken_back_is_kept_no_longer, pair, p)
-{
-    locus_key key = pair_key_of(p, 0, 0), other = pair_key_of(p, 0, key + 1);
-    CHECK_EQ(intend(p, key, 0, LOCUS_FOREVER), 0);
-    CHECK_EQ(intend(p, other, 0, LOCUS_FOREVER), 0);
-    while (!look(p, 0, key).is_kept || !look(p, 0, other).is_kept) continue;
-    CHECK_EQ(stats_of(p->node[0]).kept_now, 2);
-    CHECK_EQ(locus_unintend(p->worker[0], &key, 1), 0);
-    while (look(p, 0, key).is_kept) continue;
-    CHECK(look(p, 0, other).is_kept);
-    CHECK_EQ(stats_of(p->node[0]).kept_now, 1);
-}
-
 /* A loader has streams of its own; what it signaled outlives it, and ends with the worker. */
-TEST_WITH(signaling, intents_of_a_loader_outlive_it_and_end_with_the_worker, pair, p)
+TEST_WITH(signaling, loader_intents_end_with_the_worker, pair, p)
 {
     locus_loader *l;
     locus_key key = pair_key_of(p, 0, 0);

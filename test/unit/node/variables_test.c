@@ -19,7 +19,7 @@ static void means(const char *name, const char *meant)
         test_fail(__FILE__, __LINE__, "%s: %s", name, v[0].meant ? v[0].meant : "none");
 }
 
-TEST(variables, that_are_misspelt_are_found)
+TEST(variables, misspelt_ones_are_found)
 {
     means("LOCUS_RENDEVOUS", "LOCUS_RENDEZVOUS");
     means("LOCUS_RENDEZ_VOUS", "LOCUS_RENDEZVOUS");
@@ -32,7 +32,7 @@ TEST(variables, that_are_misspelt_are_found)
     means("LOCUS_TRACE_KEY", "LOCUS_TRACE_KEYS");
 }
 
-TEST(variables, of_programs_are_theirs)
+TEST(variables, those_of_programs_are_ignored)
 {
     means("LOCUS_TEST_SECONDS", NULL);
     means("LOCUS_MODEL", NULL);
@@ -42,7 +42,7 @@ TEST(variables, of_programs_are_theirs)
     means("LOCUS_", NULL);
 }
 
-TEST(variables, that_are_read_are_no_strangers)
+TEST(variables, known_ones_are_ignored)
 {
     static const char *const read[] = {"LOCUS_SIZE", "LOCUS_LOST", "LOCUS_RESTART",
                                        "LOCUS_LIBRARY"};

@@ -32,7 +32,7 @@ static void is(unsigned port, const char *path, const char *text)
     free(a.text);
 }
 
-TEST(explain, a_cluster_of_one_has_every_row)
+TEST(explain, key_of_one_node_is_at_home)
 {
     struct httpd *d;
     locus *n = node_of(tables, 2, 1, 2);
@@ -47,7 +47,7 @@ TEST(explain, a_cluster_of_one_has_every_row)
     CHECK_EQ(locus_close(n), 0);
 }
 
-TEST(explain, what_is_no_key_is_named)
+TEST(explain, refuses_what_is_no_key)
 {
     struct httpd *d;
     locus *n = node_of(tables, 2, 1, 1);

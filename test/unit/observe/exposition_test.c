@@ -19,17 +19,17 @@ static void is(struct exposition *e, const char *lines)
     *e = (struct exposition){0};
 }
 
-TEST(exposition, a_head_says_what_a_name_means_before_its_samples)
+TEST(exposition, samples_are_lines_with_labels_and_all_digits)
 {
     struct exposition e = {0};
+    struct locus_histogram h = {.sum = 2500000000};
+    h.count[1] = 4;
+    h.count[LOCUS_HISTOGRAM_BUCKETS - 1] = 1;
+    exposition_summary(&e, "s", "shard", 2, &h);
+    is(&e, "s_sum{shard=\"2\"} 2.5\ns_count{shard=\"2\"} 5\n"); /* seconds */
     exposition_head(&e, "a_total", "counter", "What it counts.");
     exposition_sample(&e, "a_total", NULL, 3);
     is(&e, "# HELP a_total What it counts.\n# TYPE a_total counter\na_total 3\n");
-}
-
-TEST(exposition, numbers_keep_their_digits)
-{
-    struct exposition e = {0};
     exposition_sample(&e, "a", NULL, 0.25);
     is(&e, "a 0.25\n");
     exposition_sample(&e, "a", "peer=\"p\"", 9007199254740991.0 / 16);
@@ -41,7 +41,7 @@ TEST(exposition, numbers_keep_their_digits)
 }
 
 /* The sums of all below, as the format wants them; times in seconds, the last bucket is +Inf. */
-TEST(exposition, buckets_of_times_are_sums_and_begin_where_told)
+TEST(exposition, times_buckets_are_sums_and_begin_where_told)
 {
     struct exposition e = {0};
     struct locus_histogram h = {0};
@@ -58,7 +58,7 @@ TEST(exposition, buckets_of_times_are_sums_and_begin_where_told)
     is(&e, wanted);
 }
 
-TEST(exposition, small_numbers_are_a_bucket_each_and_large_ones_count_in_the_end)
+TEST(exposition, numbers_have_a_bucket_each_up_to_seven)
 {
     struct exposition e = {0};
     struct locus_histogram h = {.sum = 31};
@@ -72,18 +72,8 @@ TEST(exposition, small_numbers_are_a_bucket_each_and_large_ones_count_in_the_end
            "n_sum 31\nn_count 6\n");
 }
 
-TEST(exposition, a_summary_is_sum_and_count_in_seconds)
-{
-    struct exposition e = {0};
-    struct locus_histogram h = {.sum = 2500000000};
-    h.count[1] = 4;
-    h.count[LOCUS_HISTOGRAM_BUCKETS - 1] = 1;
-    exposition_summary(&e, "s", "shard", 2, &h);
-    is(&e, "s_sum{shard=\"2\"} 2.5\ns_count{shard=\"2\"} 5\n");
-}
-
 /* Beyond its first room, and again: no line is lost or broken where it grows. */
-TEST(exposition, a_text_grows_by_whole_lines)
+TEST(exposition, text_grows_by_whole_lines)
 {
     enum { LINES = 20000 };
     struct exposition e = {0};
@@ -100,7 +90,7 @@ TEST(exposition, a_text_grows_by_whole_lines)
     free(e.text);
 }
 
-TEST(exposition, what_is_too_large_fails_as_a_whole_and_stays_failed)
+TEST(exposition, text_beyond_its_bound_fails)
 {
     struct exposition e = {0};
     size_t lines = 0;
@@ -112,14 +102,10 @@ TEST(exposition, what_is_too_large_fails_as_a_whole_and_stays_failed)
     CHECK(e.failed);
     CHECK_EQ(e.length, length);
     free(e.text);
-}
-
-TEST(exposition, a_line_that_is_longer_than_any_name_fails)
-{
-    struct exposition e = {0};
-    char name[600];
+    char name[600]; /* longer than any line */
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = '\0';
+    e = (struct exposition){0};
     exposition_sample(&e, name, NULL, 1);
     CHECK(e.failed);
     free(e.text);

@@ -9,7 +9,7 @@ static void add_many(locus_key key, unsigned times)
     for (unsigned i = 0; i < times; i++) hottest_add(&h, key);
 }
 
-TEST(hottest, of_few_keys_counts_are_exact)
+TEST(hottest, list_of_few_keys_is_exact)
 {
     struct hottest_key key[4];
     hottest_clear(&h);
@@ -27,7 +27,7 @@ TEST(hottest, of_few_keys_counts_are_exact)
 }
 
 /* Among ten times as many others as there are counters, each of which takes one over. */
-TEST(hottest, of_many_keys_the_frequent_ones_remain)
+TEST(hottest, list_of_many_keys_has_the_frequent_ones)
 {
     struct hottest_key key[4];
     hottest_clear(&h);

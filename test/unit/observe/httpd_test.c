@@ -1,4 +1,4 @@
-/* httpd: where it listens, what it answers, and that whoever knocks keeps nobody else out. */
+/* httpd: where it listens, what it answers, and that no connection keeps others out. */
 #include "observe/httpd.h"
 
 #include "common/port.h"
@@ -32,7 +32,7 @@ static void refuses(const char *address, unsigned more, int rc, const char *sent
     CHECK_EQ(fd, -1);
 }
 
-TEST(httpd, without_a_host_it_listens_on_loopback)
+TEST(httpd, listen_without_a_host_is_on_loopback)
 {
     static const char *const format[] = {"%d", ":%d", "127.0.0.1:%d", "localhost:%d"};
     for (int i = 0; i < 4; i++) {
@@ -49,7 +49,7 @@ TEST(httpd, without_a_host_it_listens_on_loopback)
     }
 }
 
-TEST(httpd, each_rank_has_a_port_of_its_own_unless_any_will_do)
+TEST(httpd, listen_adds_the_rank_to_the_port)
 {
     char address[64];
     int port = port_new();
@@ -62,7 +62,7 @@ TEST(httpd, each_rank_has_a_port_of_its_own_unless_any_will_do)
     close(fd);
 }
 
-TEST(httpd, an_address_that_cannot_be_had_is_named)
+TEST(httpd, listen_refuses_wrong_addresses)
 {
     char address[400];
     int port = port_new();
@@ -83,8 +83,10 @@ TEST(httpd, an_address_that_cannot_be_had_is_named)
 
 /* ---- answering ---- */
 
-struct answerer {
-    int answers; /* the server's thread */
+struct server {
+    int answers; /* atomic */
+    unsigned port;
+    struct httpd *httpd;
 };
 
 static void say(struct httpd_reply *out, const char *text)
@@ -95,10 +97,10 @@ static void say(struct httpd_reply *out, const char *text)
 
 static void greet(void *context, const struct httpd_request *request, struct httpd_reply *out)
 {
-    struct answerer *r = context;
+    struct server *r = context;
     const char *name = httpd_argument(request, "name");
     char text[128];
-    r->answers++;
+    __atomic_fetch_add(&r->answers, 1, __ATOMIC_RELAXED);
     snprintf(text, sizeof text, "hello %s", name ? name : "nobody");
     say(out, text);
 }
@@ -124,70 +126,62 @@ static const struct httpd_path paths[] = {{"/hello", "text/plain; charset=utf-8"
                                           {"/none", "text/plain", have_no_memory},
                                           {0}};
 
-/* Returns the port. */
-static unsigned opened(struct answerer *r, struct httpd **out)
+static void server_begin(struct server *s)
 {
     int fd = listens("127.0.0.1:0", 0);
-    unsigned port = http_port_of(fd);
-    *r = (struct answerer){.answers = 0};
-    CHECK_EQ(httpd_open(fd, paths, r, out), 0);
-    return port;
+    *s = (struct server){.port = http_port_of(fd)};
+    CHECK_EQ(httpd_open(fd, paths, s, &s->httpd), 0);
 }
 
-TEST(httpd, paths_are_answered_with_their_texts_and_arguments)
+static void server_end(struct server *s)
 {
-    struct answerer r;
-    struct httpd *d;
-    unsigned port = opened(&r, &d);
-    struct http_answer a = http_get(port, "/hello?name=you");
+    if (s->httpd) httpd_close(s->httpd);
+}
+
+static int answers(const struct server *s)
+{
+    return __atomic_load_n(&s->answers, __ATOMIC_RELAXED);
+}
+
+static struct http_answer talk(const struct server *s, const char *request)
+{
+    return http_talk(http_connect(s->port), request);
+}
+
+TEST_WITH(httpd, paths_get_their_arguments, server, s)
+{
+    struct http_answer a = http_get(s->port, "/hello?name=you");
     CHECK_EQ(a.status, 200);
     CHECK_STR(a.text, "Content-Type: text/plain; charset=utf-8");
     CHECK_EQ(strcmp(a.body, "hello you"), 0);
     free(a.text);
-    http_expect(port, "/hello", 200, "hello nobody");
-    http_expect(port, "/hello?name=a%20b", 200, "hello a b");
-    http_expect(port, "/busy", 503, "busy");
-    httpd_close(d);
-    CHECK_EQ(r.answers, 3);
+    http_expect(s->port, "/hello", 200, "hello nobody");
+    http_expect(s->port, "/hello?name=a%20b", 200, "hello a b");
+    http_expect(s->port, "/busy", 503, "busy");
+    CHECK_EQ(answers(s), 3);
 }
 
-TEST(httpd, what_is_not_there_has_a_status_that_says_so)
+TEST_WITH(httpd, unknown_paths_and_methods_have_their_status, server, s)
 {
-    struct answerer r;
-    struct httpd *d;
-    unsigned port = opened(&r, &d);
-    http_expect(port, "/", 404, "no such path: try /metrics");
-    http_expect(port, "/hello/more", 404, "no such path");
-    http_expect(port, "/none", 500, "no memory");
-    struct http_answer a = http_talk(
-        http_connect(port), "DELETE /hello HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    http_expect(s->port, "/", 404, "no such path: try /metrics");
+    http_expect(s->port, "/hello/more", 404, "no such path");
+    http_expect(s->port, "/none", 500, "no memory");
+    struct http_answer a =
+        talk(s, "DELETE /hello HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     CHECK_EQ(a.status, 405);
     CHECK_STR(a.text, "\r\nAllow: GET, HEAD\r\n");
     free(a.text);
-    httpd_close(d);
-    CHECK_EQ(r.answers, 0);
-}
-
-TEST(httpd, who_asks_for_the_head_alone_gets_it)
-{
-    struct answerer r;
-    struct httpd *d;
-    unsigned port = opened(&r, &d);
-    struct http_answer a = http_talk(
-        http_connect(port), "HEAD /hello HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
-    CHECK_EQ(a.status, 200);
-    CHECK_STR(a.text, "Content-Length: 12\r\n");
+    a = talk(s, "HEAD /busy HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    CHECK_EQ(a.status, 503);
+    CHECK_STR(a.text, "Content-Length: 4\r\n");
     CHECK_EQ(a.bytes, 0);
     free(a.text);
-    httpd_close(d);
+    CHECK_EQ(answers(s), 0);
 }
 
 /* A body, garbage, a request that is longer than there is memory for. */
-TEST(httpd, what_makes_no_sense_ends_its_own_connection)
+TEST_WITH(httpd, malformed_requests_end_their_own_connection, server, s)
 {
-    struct answerer r;
-    struct httpd *d;
-    unsigned port = opened(&r, &d);
     static char longest[3 * HTTPD_CONNECTION_BYTES];
     snprintf(longest, sizeof longest, "GET /%*d HTTP/1.1\r\n\r\n", 2 * HTTPD_CONNECTION_BYTES, 7);
     for (char *at = longest + 5; *at == ' '; at++) *at = 'x';
@@ -195,47 +189,29 @@ TEST(httpd, what_makes_no_sense_ends_its_own_connection)
         "POST /hello HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
         "\x16\x03\x01\x02 this is no HTTP\r\n\r\n\r\n", longest};
     for (int i = 0; i < 3; i++) {
-        struct http_answer a = http_talk(http_connect(port), request[i]);
+        struct http_answer a = talk(s, request[i]);
         CHECK(a.status != 200);
         free(a.text);
     }
-    http_expect(port, "/hello", 200, "hello nobody");
-    httpd_close(d);
-    CHECK_EQ(r.answers, 1);
+    http_expect(s->port, "/hello", 200, "hello nobody");
+    CHECK_EQ(answers(s), 1);
 }
 
-/* More than there is room for, which say nothing and stay. */
-TEST(httpd, silent_connections_keep_nobody_out)
+/* More than there is room for, which say nothing and stay, or are in the middle of a request. */
+TEST_WITH(httpd, silent_connections_keep_nobody_out_and_end_with_the_server, server, s)
 {
     enum { SILENT = 3 * HTTPD_CONNECTIONS_MAX };
-    struct answerer r;
-    struct httpd *d;
     int fd[SILENT];
-    unsigned port = opened(&r, &d);
-    for (int i = 0; i < SILENT; i++) fd[i] = http_connect(port);
-    http_expect(port, "/hello", 200, "hello nobody");
+    for (int i = 0; i < SILENT; i++) fd[i] = http_connect(s->port);
+    CHECK_EQ(send(fd[SILENT - 1], "GET /", 5, MSG_NOSIGNAL), 5);
+    http_expect(s->port, "/hello", 200, "hello nobody");
     char byte;
     CHECK(recv(fd[0], &byte, 1, 0) <= 0); /* the oldest made room */
-    httpd_close(d);
+    httpd_close(s->httpd);
+    s->httpd = NULL;
+    for (int i = SILENT - 2; i < SILENT; i++) CHECK(recv(fd[i], &byte, 1, 0) <= 0);
     for (int i = 0; i < SILENT; i++) close(fd[i]);
-}
-
-/* Those that wait, say, and one that is in the middle of a request. */
-TEST(httpd, closing_ends_what_is_open)
-{
-    struct answerer r;
-    struct httpd *d;
-    char byte;
-    unsigned port = opened(&r, &d);
-    int silent = http_connect(port), half = http_connect(port);
-    CHECK_EQ(send(half, "GET /", 5, MSG_NOSIGNAL), 5);
-    http_expect(port, "/hello", 200, "hello nobody");
-    httpd_close(d);
-    CHECK(recv(silent, &byte, 1, 0) <= 0);
-    CHECK(recv(half, &byte, 1, 0) <= 0);
-    close(silent);
-    close(half);
-    CHECK(!http_listens(port));
-    CHECK_EQ(r.answers, 1);
+    CHECK(!http_listens(s->port));
+    CHECK_EQ(answers(s), 1);
     httpd_close(NULL);
 }

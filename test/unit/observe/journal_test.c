@@ -54,7 +54,7 @@ static json_int_t number(json_t *line, const char *name)
     return json_integer_value(value);
 }
 
-TEST(journal, is_written_only_where_somebody_wants_it)
+TEST(journal, open_only_when_asked)
 {
     struct journal *j = (void *)&j;
     CHECK_EQ(unsetenv("LOCUS_REPORT"), 0);
@@ -67,7 +67,7 @@ TEST(journal, is_written_only_where_somebody_wants_it)
     journal_close(NULL);
 }
 
-TEST(journal, that_cannot_be_written_is_named)
+TEST(journal, open_refuses_a_path_it_cannot_write)
 {
     char folder[FOLDER_PATH_BYTES], longest[5000];
     folder_new(folder);
@@ -78,18 +78,6 @@ TEST(journal, that_cannot_be_written_is_named)
     longest[sizeof longest - 1] = '\0';
     CHECK_EQ(setenv("LOCUS_REPORT", longest, 1), 0);
     refuses(-EINVAL, "LOCUS_REPORT is longer than a path can be");
-}
-
-/* A node that does not come up. */
-TEST(journal, that_was_not_started_is_closed_empty)
-{
-    char folder[FOLDER_PATH_BYTES];
-    size_t bytes;
-    folder_new(folder);
-    ask_for(folder, "run");
-    journal_close(opened(3));
-    free(folder_read(folder, "run.3.report.jsonl", &bytes));
-    CHECK_EQ(bytes, 0);
 }
 
 /* Names of tables are the user's: what would need quoting is replaced. */
@@ -105,7 +93,7 @@ static void check_head(json_t *head)
     json_decref(head);
 }
 
-TEST(journal, its_last_line_has_what_was_counted)
+TEST(journal, last_line_has_the_counters)
 {
     static const struct locus_table tables[] = {
         {.name = "a \"quoted\", name", .rows = ROWS, .length = 2},
@@ -155,7 +143,7 @@ TEST(journal, its_last_line_has_what_was_counted)
 }
 
 /* Without a report a value goes nowhere; names must be such as need no quoting. */
-TEST(journal, curves_have_names)
+TEST(journal, value_refuses_wrong_names)
 {
     CHECK_EQ(unsetenv("LOCUS_REPORT"), 0);
     locus *n = one_node(ROWS, 1, 1);
@@ -163,15 +151,15 @@ TEST(journal, curves_have_names)
     const char *const wrong[] = {
         NULL, "", "a\nb", "a\"b", "a\\b", "\xc3\xa4", "a name of thirty-two characters.."};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        CHECK_EQ(locus_report_value(n, wrong[i], 1), -EINVAL);
-        CHECK_STR(locus_error(), "the name of a curve has 1 to 31 printable");
+        REFUSED(locus_report_value(n, wrong[i], 1), -EINVAL,
+                "the name of a curve has 1 to 31 printable");
     }
     CHECK_EQ(locus_report_value(NULL, "loss", 1), -EINVAL);
     CHECK_EQ(locus_close(n), 0);
 }
 
 /* A node whose disk is full goes on; and is closed. */
-TEST_ON_NODE(journal, a_full_disk_stops_the_journal_and_nothing_else, ROWS, 1)
+TEST_ON_NODE(journal, full_disk_stops_the_journal_only, ROWS, 1)
 {
     char folder[FOLDER_PATH_BYTES];
     CHECK_EQ(unsetenv("LOCUS_REPORT"), 0);

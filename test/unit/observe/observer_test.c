@@ -13,7 +13,7 @@ static unsigned count_due(struct observer *o, struct partition **only, unsigned 
     return due;
 }
 
-TEST(observer, gives_the_short_cut_back_after_a_window)
+TEST(observer, window_ends_after_its_calls)
 {
     struct partition *only = NULL;
     struct observer *o = observer_new(&part, 0);
@@ -36,7 +36,7 @@ TEST(observer, gives_the_short_cut_back_after_a_window)
 }
 
 /* A loop of as many calls as one in so many is looked at: each of them is, now and then. */
-TEST(observer, looks_at_all_calls_of_a_loop)
+TEST(observer, is_due_reaches_all_calls_of_a_loop)
 {
     struct partition *only = NULL;
     struct observer *o = observer_new(&part, 3);
@@ -50,7 +50,7 @@ TEST(observer, looks_at_all_calls_of_a_loop)
     observer_free(o);
 }
 
-TEST(observer, notes_keys_only_for_who_wants_them)
+TEST(observer, note_keeps_keys_when_wanted)
 {
     static locus_key keys[OBSERVER_KEYS], out[OBSERVER_KEYS];
     uint64_t before = 0;

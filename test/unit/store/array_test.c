@@ -2,9 +2,8 @@
 #include "store/rows.h"
 
 #include "common/stores.h"
-#include "test.h"
+#include "threads.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,7 +106,7 @@ static void access_all(struct fixture *f)
     CHECK_EQ(calls, 2 * KEYS);
 }
 
-TEST(array, a_part_is_one_when_its_last_row_is_written)
+TEST(array, partition_becomes_an_array_with_its_last_row)
 {
     CLOSED_BY(end) struct fixture *f = open_alone(KEYS, LENGTH, true);
     const struct partition *p = f->store.partition;
@@ -123,26 +122,8 @@ TEST(array, a_part_is_one_when_its_last_row_is_written)
     CHECK_EQ(store_held_rows(&f->store), KEYS);
 }
 
-TEST(array, by_any_kind_of_write)
-{
-    float scratch[CAPACITY], ones[CAPACITY] = {1, 1, 1, 1, 1};
-    unsigned calls = 0;
-    const struct row_edit edit = {.change = add_one, .context = &calls, .scratch = scratch};
-    for (int kind = 0; kind < 2; kind++) {
-        struct fixture *f = open_alone(KEYS, LENGTH, true);
-        for (locus_key key = 0; key < KEYS; key++)
-            CHECK_EQ(kind ? row_edit(row_ref_of(f, key), &edit, NULL)
-                          : row_add(row_ref_of(f, key), ones),
-                     0);
-        CHECK(f->store.partition->plain);
-        for (locus_key key = 0; key < KEYS; key++) CHECK(view(f, key)[LENGTH - 1] == 1);
-        end(&f);
-    }
-    CHECK_EQ(calls, KEYS);
-}
-
 /* Others may be at work in a row: who reads a copy, or writes, goes by its word. */
-TEST(array, with_several_writers_for_views_only)
+TEST(array, with_several_writers_serves_views_only)
 {
     CLOSED_BY(end) struct fixture *f = open_alone(KEYS, LENGTH, false);
     set_all(f);
@@ -158,7 +139,6 @@ TEST(array, with_several_writers_for_views_only)
 struct writer {
     struct fixture *f;
     locus_key first;
-    pthread_t thread;
 };
 
 enum { WRITERS = 3 };
@@ -175,22 +155,19 @@ static void *write_some(void *writer)
     return NULL;
 }
 
-TEST(array, becomes_one_under_the_eyes_of_several_writers)
+TEST(array, partition_becomes_an_array_while_several_write)
 {
     for (int round = 0; round < 20; round++) {
         struct fixture *f = open_alone(KEYS, LENGTH, false);
         struct writer writer[WRITERS];
-        for (unsigned i = 0; i < WRITERS; i++) {
-            writer[i] = (struct writer){.f = f, .first = i};
-            CHECK(!pthread_create(&writer[i].thread, NULL, write_some, &writer[i]));
-        }
-        for (unsigned i = 0; i < WRITERS; i++) pthread_join(writer[i].thread, NULL);
+        for (unsigned i = 0; i < WRITERS; i++) writer[i] = (struct writer){.f = f, .first = i};
+        threads_run(write_some, writer, sizeof *writer, WRITERS);
         CHECK(f->store.partition->is_array && !f->store.partition->plain);
         end(&f);
     }
 }
 
-TEST(array, rows_may_leave_where_there_are_movers)
+TEST(array, partition_with_movers_is_no_array)
 {
     const struct locus_table table = {.rows = KEYS, .length = LENGTH};
     CLOSED_BY(end) struct fixture *f = aligned_alloc(128, (sizeof *f + 127) / 128 * 128);
@@ -201,26 +178,9 @@ TEST(array, rows_may_leave_where_there_are_movers)
     CHECK(!f->store.partition->is_array && !f->store.partition->plain);
 }
 
-TEST(array, many_rows_at_once)
-{
-    locus_key keys[KEYS];
-    float rows[KEYS * LENGTH], back[KEYS * LENGTH];
-    size_t replicas = 0;
-    int rc = 0;
-    CLOSED_BY(end) struct fixture *f = open_alone(KEYS, LENGTH, true);
-    set_all(f);
-    for (size_t i = 0; i < KEYS; i++) keys[i] = (i * 29 + 3) % KEYS;
-    CHECK_EQ(rows_read(&f->store, NULL, keys, KEYS, rows, NULL, &replicas), 0);
-    CHECK_EQ(rows_write(&f->store, NULL, keys, KEYS, rows, ROW_ADD, NULL, &replicas, &rc), 0);
-    CHECK_EQ(rows_read(&f->store, NULL, keys, KEYS, back, NULL, &replicas), 0);
-    for (size_t i = 0; i < KEYS * LENGTH; i++) CHECK(back[i] == 2 * rows[i]);
-    CHECK(rows[LENGTH] == value_of(keys[1], 0));
-    CHECK(rc == 0 && replicas == 0);
-}
-
 /* First writes here and there go to spare slots, which are dense (slab.h); such a part is none for
  * good. */
-TEST(array, a_row_in_a_spare_slot_stays_there)
+TEST(array, partition_with_rows_in_spare_slots_is_no_array)
 {
     enum { ROWS = 24576, FLOATS = 1024, STRIDE = 512 };
     CLOSED_BY(end) struct fixture *f = open_alone(ROWS, FLOATS, true);

@@ -30,7 +30,7 @@ static float rounded(float value, uint64_t draw)
     return back;
 }
 
-TEST(bf16, what_has_sixteen_bits_stays_as_it_is)
+TEST(bf16, round_keeps_what_has_16_bits)
 {
     for (uint32_t half = 0; half < 1 << 16; half++) {
         float value = of_bits(half << 16);
@@ -38,7 +38,7 @@ TEST(bf16, what_has_sixteen_bits_stays_as_it_is)
     }
 }
 
-TEST(bf16, nothing_that_is_finite_becomes_infinite_and_nan_stays_nan)
+TEST(bf16, round_keeps_finite_values_finite_and_nan_nan)
 {
     static const uint32_t nan[] = {0x7FC00000, 0x7F800001, 0xFF80FFFF, 0xFFFFFFFF};
     for (uint64_t draw = 0; draw < 1000; draw++) {
@@ -66,7 +66,7 @@ static void check_mean(uint32_t bits)
     CHECK(fabs(up - part * DRAWS) <= 5 * sqrt(part * (1 - part) * DRAWS));
 }
 
-TEST(bf16, rounds_up_as_often_as_a_value_is_near_to_the_upper_one)
+TEST(bf16, round_is_right_in_the_mean)
 {
     static const uint32_t bits[] = {
         0x3F800001,                                     /* hardly above 1 */
@@ -79,7 +79,7 @@ TEST(bf16, rounds_up_as_often_as_a_value_is_near_to_the_upper_one)
 }
 
 /* Values of a row, and draws, must not move together: then sums would not be right. */
-TEST(bf16, neighbours_round_apart)
+TEST(bf16, round_of_neighbours_is_independent)
 {
     enum { ROWS = 4000 };
     float values[N], words[WORDS], back[N];
@@ -100,7 +100,7 @@ TEST(bf16, neighbours_round_apart)
     CHECK(fabs(draws - m / 2) <= 5 * sqrt(m) / 2);
 }
 
-TEST(bf16, all_instruction_sets_round_alike_and_to_the_end_of_a_row_alone)
+TEST(bf16, versions_for_all_processors_round_alike)
 {
     float values[N];
     for (uint32_t i = 0; i < N; i++) values[i] = of_bits((i + 1) * UINT32_C(0x9E3779B1));

@@ -82,74 +82,13 @@ static void add(struct fixture *f, unsigned worker, float value)
     CHECK_EQ(row_write_by(row_ref_of(f, HOT), row, ROW_ADD, f->of[worker]), 0);
 }
 
-/* `mine` NULL: as somebody who is no worker. */
-static float read_by(struct fixture *f, struct copies *mine)
-{
-    float row[CAPACITY];
-    CHECK_EQ(row_read_any(row_ref_of(f, HOT), row, mine), 0);
-    for (int i = 1; i < LENGTH; i++) CHECK(row[i] == row[0]);
-    return row[0];
-}
-
-TEST(copies, a_worker_sees_its_own_updates_and_who_is_none_sees_all)
-{
-    CLOSED_BY(end) struct fixture *f = begin();
-    give_copies(f);
-    add(f, 0, 1);
-    add(f, 1, 10);
-    CHECK(read_by(f, f->of[0]) >= 1001 && read_by(f, f->of[1]) >= 1010);
-    CHECK(read_by(f, NULL) == 1011);
-    CHECK(!has_copies(f));
-    CHECK(read_by(f, f->of[0]) == 1011 && read_by(f, f->of[2]) == 1011);
-}
-
-TEST(copies, a_set_ends_them_and_is_what_everybody_reads)
-{
-    CLOSED_BY(end) struct fixture *f = begin();
-    float row[CAPACITY];
-    give_copies(f);
-    add(f, 0, 1);
-    add(f, 1, 1);
-    fill(row, 7);
-    CHECK_EQ(row_write_by(row_ref_of(f, HOT), row, ROW_SET, f->of[0]), 0);
-    for (unsigned w = 0; w < WORKERS; w++) CHECK(read_by(f, f->of[w]) == 7);
-}
-
-TEST(copies, a_worker_that_drains_keeps_nothing)
-{
-    CLOSED_BY(end) struct fixture *f = begin();
-    give_copies(f);
-    add(f, 0, 1);
-    copies_drain(f->of[1]); /* has none */
-    CHECK(has_copies(f));
-    copies_drain(f->of[0]);
-    CHECK(!has_copies(f) && read_by(f, f->of[1]) == 1001);
-    give_copies(f);
-    add(f, 2, 1);
-    copies_drain_all(&f->store);
-    CHECK(!has_copies(f) && read_by(f, f->of[1]) == 1002);
-    copies_drain(NULL); /* of a worker that has no copies */
-}
-
 static void double_it(void *unused, float *row, uint32_t length)
 {
     (void)unused;
     for (uint32_t i = 0; i < length; i++) row[i] *= 2;
 }
 
-TEST(copies, an_edit_sends_what_it_has_added)
-{
-    CLOSED_BY(end) struct fixture *f = begin();
-    float scratch[2 * CAPACITY];
-    const struct row_edit edit = {.change = double_it, .scratch = scratch};
-    give_copies(f);
-    CHECK_EQ(row_edit(row_ref_of(f, HOT), &edit, f->of[0]), 0);
-    add(f, 1, 1);
-    CHECK(has_copies(f));
-    CHECK(read_by(f, NULL) == 2001);
-}
-
-TEST(copies, two_workers_must_have_found_the_latch_taken)
+TEST(copies, contended_needs_two_workers)
 {
     CLOSED_BY(end) struct fixture *f = begin();
     struct row_ref s = row_ref_of(f, HOT);
@@ -162,28 +101,9 @@ TEST(copies, two_workers_must_have_found_the_latch_taken)
     CHECK(!copies_contended(NULL, s));
 }
 
-static void take_none(void *unused, const float *values, float *gradient, uint32_t length)
-{
-    (void)unused;
-    (void)values;
-    memset(gradient, 0, length * sizeof *gradient);
-}
-
-TEST(copies, steps_one_after_the_other_bring_none)
-{
-    CLOSED_BY(end) struct fixture *f = begin_with(LOCUS_SGD, LOCUS_F32);
-    float scratch[2 * CAPACITY];
-    for (int i = 0; i < 100; i++)
-        for (unsigned w = 0; w < 2; w++)
-            for (int step = 0; step < 8; step++)
-                CHECK_EQ(row_step_in_place(row_ref_of(f, HOT), take_none, NULL, scratch, f->of[w]),
-                         0);
-    CHECK_EQ(copies_begun(&f->store), 0);
-}
-
 /* Steps of a quarter of what lies between two values of 16 bits are not lost in copies: each rounds
  * on its own. Six standard deviations are allowed. */
-TEST(copies, small_steps_of_sixteen_bits_add_up)
+TEST(copies, small_bf16_steps_add_up)
 {
     enum { ADDS = 200 };
     const float small = 1.0f / 128, grown = 2 * ADDS * small;
@@ -255,7 +175,7 @@ static void check_records(enum locus_optimizer kind, enum locus_element element)
 }
 
 /* A replica gets the records of two workers, and its owner one of both. */
-TEST(copies, a_replica_tells_its_owner_of_all_workers_steps)
+TEST(copies, fold_records_the_steps_of_all_workers)
 {
     for (enum locus_optimizer kind = LOCUS_SGD; kind <= LOCUS_ADAMW; kind++) {
         check_records(kind, LOCUS_F32);
@@ -266,44 +186,3 @@ TEST(copies, a_replica_tells_its_owner_of_all_workers_steps)
 /* ---- threads ---- */
 
 enum { UPDATES = 20000 };
-
-struct thread {
-    struct fixture *fixture;
-    unsigned worker;
-};
-
-static void *push(void *argument)
-{
-    const struct thread *t = argument;
-    float last = 0;
-    for (int i = 1; i <= UPDATES; i++) {
-        if (i % 500 == 1 && !has_copies(t->fixture)) {
-            float row[CAPACITY];
-            fill(row, 0);
-            struct row_ref s = row_ref_of(t->fixture, HOT);
-            directory_word w = directory_load(row_ref_word(s));
-            if (directory_is_own(w) && directory_try_latch(row_ref_word(s), w)) copies_begin(s, w);
-        }
-        add(t->fixture, t->worker, 1);
-        float now = read_by(t->fixture, t->fixture->of[t->worker]);
-        CHECK(now >= last + 1);
-        last = now;
-        if (i % 1000 == 0) (void)read_by(t->fixture, NULL);
-    }
-    copies_drain(t->fixture->of[t->worker]);
-    return NULL;
-}
-
-TEST(copies, nothing_is_lost_or_added_twice)
-{
-    CLOSED_BY(end) struct fixture *f = begin();
-    struct thread t[WORKERS];
-    pthread_t thread[WORKERS];
-    for (unsigned w = 0; w < WORKERS; w++) {
-        t[w] = (struct thread){f, w};
-        CHECK_EQ(pthread_create(&thread[w], NULL, push, &t[w]), 0);
-    }
-    for (unsigned w = 0; w < WORKERS; w++) CHECK_EQ(pthread_join(thread[w], NULL), 0);
-    CHECK(read_by(f, NULL) == 1000 + WORKERS * UPDATES);
-    CHECK(copies_begun(&f->store) > 0);
-}

@@ -31,7 +31,7 @@ static void check_taken(struct dirty_set *m, const uint64_t *index, size_t count
     CHECK(dirty_set_is_empty(m));
 }
 
-TEST(dirty_set, what_is_set_is_taken_once_in_ascending_order)
+TEST(dirty_set, take_returns_each_key_once_in_ascending_order)
 {
     static const uint64_t set[] = {4095, 0, 64, 63, 4096, 262144, 7, 999999};
     static const uint64_t sorted[] = {0, 7, 63, 64, 4095, 4096, 262144, 999999};
@@ -48,30 +48,12 @@ TEST(dirty_set, what_is_set_is_taken_once_in_ascending_order)
     check_taken(&m, (const uint64_t[]){64}, 1);
 }
 
-/* Bounds at which a level is added, or its last word filled. */
-TEST(dirty_set, of_any_number_of_keys)
-{
-    static const uint64_t bound[] = {0,    1,    2,    63,     64,     65,
-                                     4095, 4096, 4097, 262144, 262145, UINT64_C(1) << 33};
-    for (size_t i = 0; i < sizeof bound / sizeof *bound; i++) {
-        struct dirty_set m;
-        CHECK(dirty_set_init(&m, bound[i]));
-        CHECK(m.keys.levels <= BITSET_LEVELS_MAX);
-        uint64_t last = bound[i] ? bound[i] - 1 : 0;
-        dirty_set_add(&m, 0);
-        dirty_set_add(&m, last);
-        const uint64_t both[] = {0, last};
-        check_taken(&m, both, last ? 2 : 1);
-        dirty_set_fini(&m);
-    }
-}
-
 static void count_call(void *context)
 {
     ++*(int *)context;
 }
 
-TEST(dirty_set, the_first_key_and_no_other_tells)
+TEST(dirty_set, add_notifies_with_the_first_key_only)
 {
     CLOSED_BY(dirty_set_fini) struct dirty_set m;
     int told = 0;
@@ -93,7 +75,7 @@ static void set_once_more(void *context, uint64_t index)
 }
 
 /* The taker finds a key that it cannot deal with now, and marks it again. */
-TEST(dirty_set, what_is_added_while_it_is_taken_is_found_later)
+TEST(dirty_set, add_during_take_is_found_later)
 {
     CLOSED_BY(dirty_set_fini) struct dirty_set m;
     CHECK(dirty_set_init(&m, 5000));

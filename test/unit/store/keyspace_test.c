@@ -41,22 +41,14 @@ TEST(keyspace, index_and_shard_are_quotient_and_remainder)
                 CHECK_EQ(keyspace_shard(&k, key), key % shards);
                 CHECK_EQ(keyspace_key(&k, (unsigned)(key % shards), key / shards), key);
             }
+        const uint64_t last = (LOCUS_KEYS_MAX - 1) / shards * shards;
+        CHECK_EQ(keyspace_index(&k, last), last / shards);
+        CHECK_EQ(keyspace_index(&k, last - 1), last / shards - 1);
         keyspace_fini(&k);
     }
 }
 
-TEST(keyspace, multiples_of_the_shards_are_exact_to_the_last_key)
-{
-    for (unsigned shards = 1; shards <= LOCUS_SHARDS_MAX; shards++) {
-        struct keyspace k = space_of(LOCUS_KEYS_MAX, shards);
-        uint64_t multiple = (LOCUS_KEYS_MAX - 1) / shards * shards;
-        CHECK_EQ(keyspace_index(&k, multiple), multiple / shards);
-        CHECK_EQ(keyspace_index(&k, multiple - 1), multiple / shards - (shards > 0));
-        keyspace_fini(&k);
-    }
-}
-
-TEST(keyspace, tables_of_one_length_that_follow_each_other_are_one_range)
+TEST(keyspace, neighbouring_tables_of_one_length_are_one_range)
 {
     const struct locus_table tables[] = {{.rows = 5, .length = 3},
                                          {.rows = 7, .length = 3},
@@ -77,36 +69,7 @@ TEST(keyspace, tables_of_one_length_that_follow_each_other_are_one_range)
     CHECK_EQ(keyspace_longest(&k), 4);
 }
 
-/* Each has all the keys that a range may have. */
-TEST(keyspace, a_range_has_no_more_keys_than_slots)
-{
-    const struct locus_table tables[] = {{.rows = KEYSPACE_RANGE_KEYS_MAX, .length = 1},
-                                         {.rows = KEYSPACE_RANGE_KEYS_MAX, .length = 1},
-                                         {.rows = 1, .length = 1}};
-    CLOSED_BY(keyspace_fini) struct keyspace k;
-    CHECK_EQ(keyspace_init(&k, tables, 3, 1), 0);
-    CHECK_EQ(k.ranges, 3);
-    keyspace_fini(&k);
-    CHECK_EQ(keyspace_init(&k, tables, 3, 3), 0);
-    CHECK_EQ(k.ranges, 1);
-}
-
-TEST(keyspace, keys_of_a_shard_are_counted_below_any_key)
-{
-    for (unsigned shards = 1; shards <= 17; shards++) {
-        struct keyspace k = space_of(200, shards);
-        for (unsigned shard = 0; shard < shards; shard++) {
-            uint64_t count = 0;
-            for (uint64_t key = 0; key <= 200; key++) {
-                CHECK_EQ(keyspace_count_below(&k, key, shard), count);
-                count += key % shards == shard;
-            }
-        }
-        keyspace_fini(&k);
-    }
-}
-
-TEST(keyspace, a_key_is_in_the_table_whose_range_holds_it)
+TEST(keyspace, table_of_a_key_is_found)
 {
     for (size_t count = 1; count <= 40; count++) {
         struct locus_table *t = calloc(count, sizeof *t);
@@ -129,45 +92,24 @@ TEST(keyspace, a_key_is_in_the_table_whose_range_holds_it)
     }
 }
 
-TEST(keyspace, tables_without_a_name_are_numbered)
-{
-    CLOSED_BY(keyspace_fini) struct keyspace k;
-    char name[] = "mine";
-    struct locus_table t[] = {
-        {.rows = 1, .length = 1}, {.name = name, .rows = 1, .length = 1}, {.rows = 1, .length = 1}};
-    CHECK_EQ(keyspace_init(&k, t, 3, 1), 0);
-    name[0] = 'x'; /* it was copied */
-    CHECK_EQ(strcmp(k.table[0].name, "table0"), 0);
-    CHECK_EQ(strcmp(k.table[1].name, "mine"), 0);
-    CHECK_EQ(strcmp(k.table[2].name, "table2"), 0);
-}
-
-TEST(keyspace, wrong_descriptions_leave_nothing_behind)
+TEST(keyspace, init_refuses_wrong_tables)
 {
     struct keyspace k;
     struct locus_table t[3] = {
         {.rows = 5, .length = 1}, {.rows = 5, .length = 1}, {.rows = 0, .length = 1}};
-    CHECK_EQ(keyspace_init(&k, t, 3, 1), -EINVAL);
-    CHECK_STR(locus_error(), "table 2 has no rows");
+    REFUSED(keyspace_init(&k, t, 3, 1), -EINVAL, "table 2 has no rows");
     CHECK(k.table == NULL);
     CHECK_EQ(k.keys, 0);
     keyspace_fini(&k); /* harmless */
-    CHECK_EQ(keyspace_init(&k, t, 2, 0), -EINVAL);
-    CHECK_STR(locus_error(), "shards is 0");
-    CHECK_EQ(keyspace_init(&k, t, 0, 1), -EINVAL);
-    CHECK_EQ(keyspace_init(&k, NULL, 1, 1), -EINVAL);
-}
-
-TEST(keyspace, the_last_key_that_is_allowed_is_allowed)
-{
-    struct keyspace k;
-    struct locus_table t[2] = {{.rows = LOCUS_KEYS_MAX - 1, .length = 1},
-                               {.rows = 1, .length = LOCUS_LENGTH_MAX}};
-    CHECK_EQ(keyspace_init(&k, t, 2, 1), 0);
+    REFUSED(keyspace_init(&k, t, 2, 0), -EINVAL, "shards is 0");
+    struct locus_table last[2] = {{.rows = LOCUS_KEYS_MAX - 1, .length = 1},
+                                  {.rows = 2, .length = LOCUS_LENGTH_MAX}};
+    REFUSED(keyspace_init(&k, last, 2, 1), -EINVAL, "table 1 with 2 rows");
+    last[1].rows = 1; /* the last key that there may be */
+    CHECK_EQ(keyspace_init(&k, last, 2, 1), 0);
     CHECK_EQ(k.keys, LOCUS_KEYS_MAX);
     CHECK_EQ(keyspace_table_of(&k, LOCUS_KEYS_MAX - 1), 1);
     keyspace_fini(&k);
-    t[1].rows = 2;
-    CHECK_EQ(keyspace_init(&k, t, 2, 1), -EINVAL);
-    CHECK_STR(locus_error(), "table 1 with 2 rows");
+    CHECK_EQ(keyspace_init(&k, t, 0, 1), -EINVAL);
+    CHECK_EQ(keyspace_init(&k, NULL, 1, 1), -EINVAL);
 }

@@ -7,7 +7,7 @@
  * held. That rows which left give theirs back is in slab_test.c.
  */
 #include "common/stores.h"
-#include "common/zero_page.h"
+#include "base/footprint.h"
 #include "one_node.h"
 
 #include <string.h>
@@ -46,14 +46,13 @@ static uint64_t throw_dice(uint64_t *state)
 }
 
 /* `count` rows of random keys, CALL a call. */
-static void touch_random_rows(locus_worker *w, uint64_t keys, uint64_t count, bool write,
-                              uint64_t seed)
+static void touch_random_rows(locus_worker *w, uint64_t keys, uint64_t count, uint64_t seed)
 {
     static locus_key key[CALL];
     static float rows[CALL * LENGTH];
     for (uint64_t done = 0; done < count; done += CALL) {
         for (int i = 0; i < CALL; i++) key[i] = throw_dice(&seed) % keys;
-        CHECK_EQ(write ? locus_push(w, key, CALL, rows) : locus_pull(w, key, CALL, rows), 0);
+        CHECK_EQ(locus_push(w, key, CALL, rows), 0);
     }
 }
 
@@ -69,7 +68,7 @@ static void few_of_many(uint64_t keys, uint64_t held)
     locus *n = one_node(keys, LENGTH, 1);
     locus_worker *w = worker_of(n);
     CHECK(resident() - before < NOISE_BYTES); /* opened, it costs nothing */
-    touch_random_rows(w, keys, held, true, 1);
+    touch_random_rows(w, keys, held, 1);
     int64_t values = 2 * (int64_t)held * ROW_BYTES, pages = (int64_t)held * PAGE;
     int64_t cost = least((int64_t)(keys * 17 / 2), pages) + least(SLAB_SLACK_BYTES, pages) + values;
     CHECK(resident() - before <= cost + NOISE_BYTES);
@@ -83,42 +82,6 @@ TEST(memory_cost, many_keys_of_which_few_are_held)
     few_of_many(100 * MILLION, 1000);
     few_of_many(100 * MILLION, 100000);
     few_of_many(10 * MILLION, 1000);
-}
-
-/* The same with several tables and shards: the slack is the node's, not each part's. */
-TEST(memory_cost, the_slack_does_not_multiply)
-{
-    skip_where_it_cannot_be_measured();
-    enum { TABLES = 20, SHARDS = 4 };
-    struct locus_table tables[TABLES];
-    const uint64_t keys = 20 * MILLION, held = 20000;
-    for (int i = 0; i < TABLES; i++)
-        tables[i] = (struct locus_table){.rows = keys / TABLES, .length = LENGTH};
-    int64_t before = resident();
-    locus *n = node_of(tables, TABLES, 1, SHARDS);
-    locus_worker *w = worker_of(n);
-    touch_random_rows(w, keys, held, true, 2);
-    /* Of each part one chunk of spare rows, and its lists. */
-    int64_t parts = TABLES * SHARDS * (int64_t)(MEMORY_CHUNK_BYTES + MEMORY_CHUNK_BYTES / 8);
-    CHECK(resident() - before <= (int64_t)keys * 17 / 2 + 2 * (int64_t)held * ROW_BYTES +
-                                     SLAB_SLACK_BYTES + parts + NOISE_BYTES);
-    close_both(n, w);
-}
-
-TEST(memory_cost, reading_what_was_never_written_costs_nothing)
-{
-    skip_where_it_cannot_be_measured();
-    if (!kernel_has_zero_page()) SKIP("this kernel has no page of zeros for what is only read");
-    const uint64_t keys = 100 * MILLION;
-    locus *n = one_node(keys, LENGTH, 1);
-    locus_worker *w = worker_of(n);
-    int64_t before = resident();
-    touch_random_rows(w, keys, MILLION, false, 3);
-    locus_read_begin(w);
-    for (locus_key k = 0; k < keys; k += 101) CHECK(locus_view(w, k)[LENGTH - 1] == 0);
-    locus_read_end(w);
-    CHECK(resident() - before < NOISE_BYTES);
-    close_both(n, w);
 }
 
 TEST(memory_cost, a_held_row_costs_at_most_24_bytes_beside_its_values)

@@ -6,7 +6,6 @@
 #include "test.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,138 +116,36 @@ static int marked(struct fixture *f)
 
 /* ---- a replica ---- */
 
-TEST_OF_REPLICA(is_read_and_added_to_in_place, 0)
+/* What is added goes out once, and marks the key with the first change since. */
+TEST_OF_REPLICA(collect_returns_updates_once, 0)
 {
     float row[CAPACITY];
     CHECK_EQ(row_read(theirs(f), row), -EAGAIN);
-    CHECK_EQ(row_replicate(theirs(f), row_of(100, 1)), 0);
-    check_read(theirs(f), ROW_ON_REPLICA, 100, 1);
-    CHECK(!row_is_dirty(theirs(f)));
-    CHECK_EQ(row_add(theirs(f), row_of(1, 1)), ROW_ON_REPLICA);
-    check_read(theirs(f), ROW_ON_REPLICA, 101, 2);
-    CHECK(row_is_dirty(theirs(f)));
+    CHECK_EQ(row_replicate(theirs(f), row_of(7, 1)), 0);
+    check_read(theirs(f), ROW_ON_REPLICA, 7, 1);
+    CHECK(!row_is_dirty(theirs(f)) && marked(f) == 0);
     CHECK_EQ(row_set(theirs(f), row_of(5, 5)), -EAGAIN); /* the owner's business */
-    check_read(theirs(f), ROW_ON_REPLICA, 101, 2);
+    for (int i = 0; i < 3; i++) CHECK_EQ(row_add(theirs(f), row_of(1, 0)), ROW_ON_REPLICA);
+    CHECK_EQ(marked(f), 1);
+    row_add(theirs(f), row_of(1, 0));
+    CHECK_EQ(marked(f), 0); /* dirty all the time: the shard knows */
+    CHECK(!row_forget_clean(&f->mover, theirs(f), elsewhere));
+    row_collect(theirs(f), row);
+    check_row(row, 4, 0);
+    CHECK(!row_is_dirty(theirs(f)));
+    row_collect(theirs(f), row);
+    check_row(row, 0, 0);
+    row_add(theirs(f), row_of(2, 1));
+    CHECK_EQ(marked(f), 1);
+    check_read(theirs(f), ROW_ON_REPLICA, 13, 2);
     row_forget(&f->mover, theirs(f), row, elsewhere);
-    check_row(row, 1, 1);
+    check_row(row, 2, 1);
     CHECK_EQ(row_read(theirs(f), row), -EAGAIN);
-}
-
-TEST_OF_REPLICA(of_a_row_never_written_is_zeros, 0)
-{
-    CHECK_EQ(row_replicate(theirs(f), NULL), 0);
-    check_read(theirs(f), ROW_ON_REPLICA, 0, 0);
-    CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
-}
-
-/* A locus_change: what it adds is not the same everywhere, and it counts its calls. */
-struct ramp {
-    float base, step;
-    int calls;
-};
-
-static void add_ramp(void *ramp, float *row, uint32_t length)
-{
-    struct ramp *r = ramp;
-    r->calls++;
-    for (uint32_t i = 0; i < length; i++) row[i] += r->base + r->step * (float)i;
-}
-
-/* What an edit makes of it is an update like any other. */
-TEST_OF_REPLICA(owes_its_owner_what_an_edit_adds, 0)
-{
-    float row[CAPACITY], scratch[2 * CAPACITY];
-    struct ramp ramp = {.base = 2, .step = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
-    CHECK_EQ(row_edit(theirs(f), &edit, NULL), -EAGAIN);
-    CHECK_EQ(ramp.calls, 0);
-    CHECK_EQ(row_replicate(theirs(f), row_of(100, 1)), 0);
-    CHECK_EQ(row_edit(theirs(f), &edit, NULL), ROW_ON_REPLICA);
-    CHECK_EQ(marked(f), 1);
-    check_read(theirs(f), ROW_ON_REPLICA, 102, 2);
-    CHECK_EQ(row_edit(theirs(f), &edit, NULL), ROW_ON_REPLICA);
-    CHECK_EQ(row_add(theirs(f), row_of(1, 0)), ROW_ON_REPLICA);
-    CHECK_EQ(marked(f), 0);
-    CHECK_EQ(ramp.calls, 2);
-    row_forget(&f->mover, theirs(f), row, elsewhere);
-    check_row(row, 5, 2);
-}
-
-/* Whoever finds the mark needs the latch alone, and nobody need be told. */
-static void change_by_latch(struct fixture *f, struct row_ref s, int done)
-{
-    float scratch[2 * CAPACITY];
-    struct ramp ramp = {.base = 2, .step = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
-    CHECK_EQ(row_edit_own(s, &edit), -EAGAIN);
-    CHECK_EQ(row_write_own(s, row_of(1, 0), ROW_ADD), -EAGAIN);
-    CHECK_EQ(ramp.calls, 0);
-    CHECK_EQ(row_add(s, row_of(1, 0)), done);
-    CHECK_EQ(marked(f), 1);
-    uint64_t version = directory_version(row_word(s));
-    CHECK_EQ(row_edit_own(s, &edit), done);
-    CHECK_EQ(row_write_own(s, row_of(1, 0), ROW_ADD), done);
-    CHECK_EQ(directory_version(row_word(s)), version + 2);
-    CHECK_EQ(marked(f), 0);
-    CHECK(directory_try_latch(row_ref_word(s), row_word(s)));
-    CHECK_EQ(row_edit_own(s, &edit), -EAGAIN);
-    directory_publish(row_ref_word(s), directory_load(row_ref_word(s)) & ~DIRECTORY_LATCH);
-}
-
-TEST_OF_REPLICA(that_is_marked_is_changed_by_its_latch_alone, 1)
-{
-    float row[CAPACITY];
-    CHECK_EQ(row_replicate(theirs(f), row_of(100, 1)), 0);
-    change_by_latch(f, theirs(f), ROW_ON_REPLICA);
-    CHECK_EQ(row_write_own(theirs(f), row_of(5, 5), ROW_SET), -EAGAIN);
-    check_read(theirs(f), ROW_ON_REPLICA, 104, 2);
-    row_forget(&f->mover, theirs(f), row, elsewhere);
-    check_row(row, 4, 1);
-    CHECK_EQ(row_add(ours(f), row_of(100, 1)), 0);
-    row_share(ours(f));
-    change_by_latch(f, ours(f), 0);
-    check_read(ours(f), 0, 104, 2);
-    CHECK_EQ(row_write_own(ours(f), row_of(5, 5), ROW_SET), 0);
-    check_read(ours(f), 0, 5, 5);
-}
-
-/* A locus_change. */
-static void add_to_first(void *unused, float *row, uint32_t length)
-{
-    (void)unused, (void)length;
-    row[0] += 1;
-}
-
-TEST_OF_REPLICA(owes_nothing_for_what_an_edit_leaves_alone, 0)
-{
-    float row[CAPACITY], scratch[2 * CAPACITY];
-    const struct row_edit edit = {.change = add_to_first, .scratch = scratch};
-    for (int i = 0; i < LENGTH; i++) row[i] = i % 2 ? -INFINITY : 1e38F;
-    row[0] = 5;
-    CHECK_EQ(row_replicate(theirs(f), row), 0);
-    CHECK_EQ(row_edit(theirs(f), &edit, NULL), ROW_ON_REPLICA);
-    row_forget(&f->mover, theirs(f), row, elsewhere);
-    for (int i = 0; i < LENGTH; i++) CHECK(row[i] == (float)(i == 0));
-}
-
-TEST_OF_REPLICA(of_a_main_copy_hears_of_edits, 1)
-{
-    float scratch[2 * CAPACITY];
-    struct ramp ramp = {.base = 2, .step = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
-    CHECK_EQ(row_edit(ours(f), &edit, NULL), 0);
-    CHECK_EQ(marked(f), 0);
-    row_share(ours(f));
-    uint64_t version = directory_version(row_word(ours(f)));
-    CHECK_EQ(row_edit(ours(f), &edit, NULL), 0);
-    CHECK_EQ(marked(f), 1);
-    CHECK(directory_version(row_word(ours(f))) != version);
-    check_read(ours(f), 0, 4, 2);
 }
 
 /* ---- what nobody has written ---- */
 
-TEST_OF_REPLICA(of_a_row_that_was_never_written_takes_no_memory, 1)
+TEST_OF_REPLICA(of_an_unwritten_row_takes_no_memory, 1)
 {
     int is_replica;
     row_share(ours(f));
@@ -271,113 +168,28 @@ TEST_OF_REPLICA(of_a_row_that_was_never_written_takes_no_memory, 1)
     row_forget(&f->mover, theirs(f), NULL, directory_elsewhere(1, 1));
 }
 
-TEST_OF_REPLICA(of_zeros_is_edited_from_zeros, 1)
+/* Under full replication all rows of others are replicas of zeros from the start. */
+TEST(replica, full_replication_allocates_with_the_first_change)
 {
-    float scratch[2 * CAPACITY], row[CAPACITY];
-    struct ramp ramp = {.base = 2, .step = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
-    row_share(ours(f));
-    CHECK_EQ(row_replicate(theirs(f), NULL), 0);
-    CHECK_EQ(row_edit(ours(f), &edit, NULL), 0);
-    CHECK_EQ(row_edit(theirs(f), &edit, NULL), ROW_ON_REPLICA);
-    check_read(ours(f), 0, 2, 1);
-    row_collect(theirs(f), row);
-    check_row(row, 2, 1);
-    CHECK_EQ(row_set(theirs(f), row), -EAGAIN);
-    row_forget(&f->mover, theirs(f), NULL, directory_elsewhere(1, 1));
-}
-
-/* The values come when somebody has written the row. */
-TEST_OF_REPLICA(of_zeros_is_refreshed, 0)
-{
-    CHECK_EQ(row_replicate(theirs(f), NULL), 0);
-    CHECK_EQ(row_ensure_replica(theirs(f)), 0);
-    CHECK_EQ(store_held_rows(&f->store), 1);
-    CHECK_EQ(row_ensure_replica(theirs(f)), 0);
-    row_refresh(theirs(f), row_of(8, 0));
-    check_read(theirs(f), ROW_ON_REPLICA, 8, 0);
-    CHECK(row_forget_clean(&f->mover, theirs(f), directory_elsewhere(1, 1)));
-}
-
-TEST_OF_REPLICA(of_zeros_becomes_a_row_of_zeros, 1)
-{
-    for (int i = 0; i < 2; i++) {
-        CHECK_EQ(row_replicate(theirs(f), NULL), 0);
-        CHECK_EQ(i ? row_promote(&f->mover, theirs(f), NULL)
-                   : row_promote_as_it_is(&f->mover, theirs(f)),
-                 0);
-        CHECK_EQ(directory_state(row_word(theirs(f))), DIRECTORY_EMPTY);
-        row_share(theirs(f));
-        row_unshare(theirs(f));
-        CHECK_EQ(directory_state(row_word(theirs(f))), DIRECTORY_EMPTY);
-        row_share(theirs(f));
-        CHECK(row_take_empty(theirs(f), directory_elsewhere(1, 1)));
-        CHECK_EQ(store_held_rows(&f->store), 0);
-    }
-    CHECK_EQ(row_replicate(theirs(f), NULL), 0);
-    CHECK_EQ(row_promote(&f->mover, theirs(f), row_of(4, 0)), 0);
-    check_read(theirs(f), 0, 4, 0);
-}
-
-/* What is added goes out once, and marks the key with the first change since. */
-TEST_OF_REPLICA(gives_its_updates_out_once, 0)
-{
+    struct fixture *f = open_store(true);
     float row[CAPACITY];
-    CHECK_EQ(row_replicate(theirs(f), row_of(7, 0)), 0);
-    CHECK_EQ(marked(f), 0);
-    for (int i = 0; i < 3; i++) row_add(theirs(f), row_of(1, 0));
-    CHECK_EQ(marked(f), 1);
-    row_add(theirs(f), row_of(1, 0));
-    CHECK_EQ(marked(f), 0); /* dirty all the time: the shard knows */
-    row_collect(theirs(f), row);
-    check_row(row, 4, 0);
-    CHECK(!row_is_dirty(theirs(f)));
-    row_collect(theirs(f), row);
-    check_row(row, 0, 0);
-    row_add(theirs(f), row_of(2, 1));
-    CHECK_EQ(marked(f), 1);
-    row_collect(theirs(f), row);
-    check_row(row, 2, 1);
-    check_read(theirs(f), ROW_ON_REPLICA, 13, 1);
-    row_forget(&f->mover, theirs(f), NULL, elsewhere);
-}
-
-TEST_OF_REPLICA(is_not_forgotten_in_passing_while_it_has_updates, 0)
-{
-    float row[CAPACITY];
-    CHECK_EQ(row_replicate(theirs(f), row_of(1, 1)), 0);
-    row_add(theirs(f), row_of(1, 0));
-    CHECK(!row_forget_clean(&f->mover, theirs(f), elsewhere));
+    check_read(theirs(f), ROW_ON_REPLICA, 0, 0);
+    check_read(ours(f), 0, 0, 0);
+    CHECK_EQ(store_held_rows(&f->store), 0);
+    CHECK_EQ(row_set(theirs(f), row_of(1, 1)), -EAGAIN);
+    CHECK_EQ(row_add(theirs(f), row_of(2, 1)), ROW_ON_REPLICA);
+    CHECK_EQ(row_add(ours(f), row_of(2, 1)), 0);
+    CHECK_EQ(marked(f), 2);
     check_read(theirs(f), ROW_ON_REPLICA, 2, 1);
     row_collect(theirs(f), row);
-    CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
+    check_row(row, 2, 1);
+    CHECK_EQ(row_ensure_replica(theirs(f)), 0);
+    row_refresh(theirs(f), row_of(8, 8));
+    check_read(theirs(f), ROW_ON_REPLICA, 8, 8);
+    end(f, 2); /* a main copy, and a pair that counts as one */
 }
 
-TEST_OF_REPLICA(becomes_the_main_copy_as_it_is, 1)
-{
-    float row[CAPACITY];
-    CHECK_EQ(row_replicate(theirs(f), row_of(1, 1)), 0);
-    row_add(theirs(f), row_of(1, 0));
-    row_collect(theirs(f), row);
-    row_add(theirs(f), row_of(5, 0));
-    CHECK_EQ(row_promote_as_it_is(&f->mover, theirs(f)), 0);
-    check_read(theirs(f), 0, 7, 1);
-    CHECK(!row_is_dirty(theirs(f)));
-}
-
-TEST_OF_REPLICA(gets_the_row_without_its_values_only_if_nobody_has_written_to_that, 0)
-{
-    row_add(ours(f), row_of(1, 1));
-    row_share(ours(f));
-    directory_word then = row_word(ours(f));
-    row_add(ours(f), row_of(1, 1));
-    CHECK(!row_take_unchanged(&f->mover, ours(f), then, elsewhere));
-    check_read(ours(f), 0, 2, 2);
-    then = row_word(ours(f));
-    CHECK(row_take_unchanged(&f->mover, ours(f), then, elsewhere));
-    CHECK_EQ(row_word(ours(f)), elsewhere);
-    marked(f);
-}
+/* ---- slots ---- */
 
 static uint64_t slot_of(struct row_ref s)
 {
@@ -393,7 +205,7 @@ static void check_alone(struct fixture *f, float first, float last)
 
 /* So that a reader of one key need not wait for the word to tell where the replica is. While
  * somebody may still look at the last one there, it lies elsewhere. */
-TEST_OF_REPLICA(lies_where_readers_expect_it, 0)
+TEST_OF_REPLICA(replicate_takes_the_usual_slot_unless_a_reader_holds_it, 0)
 {
     CHECK_EQ(row_replicate(theirs(f), row_of(3, 1)), 0);
     CHECK_EQ(slot_of(theirs(f)), row_ref_usual_slot(theirs(f)));
@@ -410,96 +222,4 @@ TEST_OF_REPLICA(lies_where_readers_expect_it, 0)
     CHECK_EQ(slot_of(theirs(f)), row_ref_usual_slot(theirs(f)));
     check_alone(f, 5, 1);
     CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
-}
-
-/* Who looks at a replica in place sees it as it was, although its slots were given up. */
-TEST_OF_REPLICA(stays_under_a_view, 0)
-{
-    int is_replica;
-    CHECK_EQ(row_replicate(theirs(f), row_of(6, 1)), 0);
-    reader_begin(&f->reader);
-    const float *view = row_view(&f->store, theirs(f), NULL, &is_replica);
-    CHECK(view && is_replica);
-    CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
-    for (int i = 0; i < POLLS; i++) mover_reclaim(&f->mover);
-    CHECK_EQ(row_replicate(theirs(f), row_of(70, 7)), 0); /* in another slot */
-    check_row(view, 6, 1);
-    reader_end(&f->reader);
-    CHECK(row_forget_clean(&f->mover, theirs(f), elsewhere));
-}
-
-TEST_OF_REPLICA(comes_and_goes_without_a_slot_lost, 0)
-{
-    for (int round = 0; round < 500; round++) {
-        while (row_replicate(theirs(f), row_of((float)round, 0))) mover_wait(&f->mover);
-        check_read(theirs(f), ROW_ON_REPLICA, (float)round, 0);
-        row_forget(&f->mover, theirs(f), NULL, elsewhere);
-        mover_reclaim(&f->mover);
-    }
-}
-
-/* ---- a main copy that has replicas ---- */
-
-TEST_OF_REPLICA(of_a_main_copy_makes_its_changes_known, 1)
-{
-    directory_word w;
-    float row[CAPACITY];
-    row_add(ours(f), row_of(1, 1));
-    CHECK_EQ(marked(f), 0);
-    row_share(ours(f));
-    check_read(ours(f), 0, 1, 1);
-    row_add(ours(f), row_of(1, 0));
-    row_set(ours(f), row_of(4, 2));
-    CHECK_EQ(marked(f), 1);
-    row_clean(ours(f));
-    CHECK(!row_is_dirty(ours(f)));
-    CHECK_EQ(marked(f), 0);
-    row_read_version(ours(f), row, &w);
-    check_row(row, 4, 2);
-    CHECK(directory_version(row_word(ours(f))) == directory_version(w));
-    row_add(ours(f), row_of(1, 0));
-    CHECK(directory_version(row_word(ours(f))) != directory_version(w));
-    CHECK_EQ(marked(f), 1);
-    row_unshare(ours(f));
-    row_add(ours(f), row_of(1, 0));
-    CHECK_EQ(marked(f), 0);
-    check_read(ours(f), 0, 6, 2);
-}
-
-/* ---- full replication ---- */
-
-TEST(replica, of_zeros_gets_memory_with_its_first_update)
-{
-    struct fixture *f = open_store(true);
-    float row[CAPACITY];
-    check_read(theirs(f), ROW_ON_REPLICA, 0, 0);
-    check_read(ours(f), 0, 0, 0);
-    CHECK_EQ(store_held_rows(&f->store), 0);
-    CHECK_EQ(row_set(theirs(f), row_of(1, 1)), -EAGAIN);
-    CHECK_EQ(row_add(theirs(f), row_of(1, 1)), ROW_ON_REPLICA);
-    CHECK_EQ(row_add(ours(f), row_of(2, 1)), 0);
-    CHECK_EQ(marked(f), 2);
-    check_read(theirs(f), ROW_ON_REPLICA, 1, 1);
-    row_collect(theirs(f), row);
-    check_row(row, 1, 1);
-    CHECK_EQ(row_ensure_replica(theirs(f)), 0);
-    row_refresh(theirs(f), row_of(8, 8));
-    check_read(theirs(f), ROW_ON_REPLICA, 8, 8);
-    end(f, 2); /* a main copy, and a pair that counts as one */
-}
-
-TEST(replica, of_zeros_gets_memory_with_its_first_edit)
-{
-    struct fixture *f = open_store(true);
-    float row[CAPACITY], scratch[2 * CAPACITY];
-    struct ramp ramp = {.base = 2, .step = 1};
-    const struct row_edit edit = {.change = add_ramp, .context = &ramp, .scratch = scratch};
-    CHECK_EQ(row_edit(theirs(f), &edit, NULL), ROW_ON_REPLICA);
-    CHECK_EQ(row_edit(ours(f), &edit, NULL), 0);
-    CHECK_EQ(marked(f), 2);
-    check_read(theirs(f), ROW_ON_REPLICA, 2, 1);
-    check_read(ours(f), 0, 2, 1);
-    row_collect(theirs(f), row);
-    check_row(row, 2, 1);
-    end(f, 2);
 }

@@ -110,32 +110,18 @@ static float random_float(void)
     return (float)(rand() % 2001 - 1000) / 500;
 }
 
-static struct copy *copies, *copies_end;
-static struct exact *exact;
+static struct copy copies[4];
+static struct exact exact;
 
 static void begin(uint32_t n, const struct row_type *t)
 {
-    if (!copies) {
-        copies = malloc(4 * sizeof *copies);
-        exact = malloc(sizeof *exact);
-        CHECK(copies && exact);
-        copies_end = copies + 4;
-    }
-    memset(exact, 0, sizeof *exact);
-    for (uint32_t i = 0; i < n; i++) exact->row[i] = random_float();
-    for (struct copy *c = copies; c < copies_end; c++) {
+    memset(&exact, 0, sizeof exact);
+    for (uint32_t i = 0; i < n; i++) exact.row[i] = random_float();
+    for (struct copy *c = copies; c < copies + 4; c++) {
         for (size_t i = 0; i < STATE_MAX + GUARD; i++) c->row[i] = c->record[i] = -7;
-        for (uint64_t i = 0; i < row_type_stored(t, n); i++) c->row[i] = (float)exact->row[i];
+        for (uint64_t i = 0; i < row_type_stored(t, n); i++) c->row[i] = (float)exact.row[i];
         memset(c->record, 0, row_type_record(t, n) * sizeof(float));
     }
-}
-
-static void end(void)
-{
-    free(copies);
-    free(exact);
-    copies = NULL;
-    exact = NULL;
 }
 
 static void check_steps(const struct row_type *t, enum locus_optimizer o, uint32_t n)
@@ -148,13 +134,13 @@ static void check_steps(const struct row_type *t, enum locus_optimizer o, uint32
     for (uint64_t number = 1; number <= 5; number++) {
         struct row_step s = step_of(t, &r, number);
         for (uint32_t i = 0; i < n; i++) gradient[i] = random_float();
-        step_exactly(&(struct reference){&r, o, number}, exact, gradient, n);
+        step_exactly(&(struct reference){&r, o, number}, &exact, gradient, n);
         t->step(&r, s, copies[0].row, gradient, n, copies[0].record);
         t->step(&r, s, copies[1].row, gradient, n, NULL);
     }
-    check_near(copies[0].row, exact->row, row_type_stored(t, n));
-    check_near(copies[1].row, exact->row, row_type_stored(t, n));
-    check_near(copies[0].record, exact->record, row_type_record(t, n));
+    check_near(copies[0].row, exact.row, row_type_stored(t, n));
+    check_near(copies[1].row, exact.row, row_type_stored(t, n));
+    check_near(copies[0].record, exact.record, row_type_record(t, n));
 }
 
 static void check_lengths(const struct row_type *t, enum locus_optimizer o)
@@ -167,7 +153,6 @@ static void check_lengths(const struct row_type *t, enum locus_optimizer o)
 TEST(row_steps, steps_are_the_published_ones_at_all_lengths)
 {
     for_all(check_lengths);
-    end();
 }
 
 /* ---- gradients that are written nowhere ---- */
@@ -199,10 +184,9 @@ static void check_along_of(const struct row_type *t, enum locus_optimizer o)
     check_along(t, LARGE, 0.25f);
 }
 
-TEST(row_steps, a_step_along_a_direction_is_that_of_the_gradient)
+TEST(row_steps, along_equals_the_step_of_the_gradient)
 {
     for_all(check_along_of);
-    end();
 }
 
 /* ---- records ---- */
@@ -259,10 +243,9 @@ static void check_laws_of(const struct row_type *t, enum locus_optimizer o)
     check_laws(t, LARGE);
 }
 
-TEST(row_steps, records_are_merged_to_the_state_of_one_serial_order)
+TEST(row_steps, merge_gives_the_state_of_a_serial_order)
 {
     for_all(check_laws_of);
-    end();
 }
 
 /* What is no step with this rate that the row took last is left alone. */
@@ -300,10 +283,9 @@ static void check_gradient(const struct row_type *t, enum locus_optimizer o)
     if (t->factor) CHECK(fabsf(now.size - s.size) <= 1e-6f * s.size);
 }
 
-TEST(row_steps, a_record_of_one_step_becomes_its_gradient)
+TEST(row_steps, gradient_of_a_record_of_one_step)
 {
     for_all(check_gradient);
-    end();
 }
 
 static void check_version(const struct row_type *t, enum locus_optimizer o)
@@ -316,10 +298,9 @@ static void check_version(const struct row_type *t, enum locus_optimizer o)
     CHECK(memcmp(&copies[0], &copies[1], sizeof *copies) == 0);
 }
 
-TEST(row_steps, all_processors_step_alike)
+TEST(row_steps, versions_for_all_processors_step_alike)
 {
     for_all(check_version);
-    end();
 }
 
 /* ---- what is no number ---- */
@@ -360,11 +341,10 @@ static void check_row_without_numbers(const struct row_type *t)
     CHECK(isfinite(copies[0].row[0])); /* 1 / infinity is no step */
 }
 
-TEST(row_steps, what_is_no_number_stays_where_it_is)
+TEST(row_steps, nan_and_infinity_stay_in_their_element)
 {
     for_all(check_no_numbers);
     check_row_without_numbers(row_type_of(LOCUS_ROW_ADAGRAD));
-    end();
 }
 
 /* ---- many nodes ---- */
@@ -395,7 +375,7 @@ static double train(const struct row_type *t, unsigned steps, double *worst)
     return fabsf(row[0] - 1);
 }
 
-TEST(row_steps, adam_converges_on_eight_nodes_that_rarely_hear_of_each_other)
+TEST(row_steps, adam_converges_on_eight_nodes_that_merge_rarely)
 {
     for (enum locus_optimizer o = LOCUS_ADAM; o <= LOCUS_ADAMW; o++)
         for (unsigned steps = 20; steps <= 200; steps *= 10) {
@@ -406,7 +386,7 @@ TEST(row_steps, adam_converges_on_eight_nodes_that_rarely_hear_of_each_other)
 
 /* ---- Adam's correction ---- */
 
-TEST(row_steps, a_correction_is_that_of_the_step_however_late)
+TEST(row_steps, adam_factor_is_right_for_late_steps)
 {
     const struct row_type *t = row_type_of(LOCUS_ADAMW);
     struct locus_rule r = t->usual;
@@ -420,7 +400,7 @@ TEST(row_steps, a_correction_is_that_of_the_step_however_late)
 }
 
 /* A record that holds no number of steps is one of none: nothing of it is waited for. */
-TEST(row_steps, a_number_of_steps_that_cannot_be_is_none)
+TEST(row_steps, merge_ignores_impossible_step_counts)
 {
     const struct row_type *t = row_type_of(LOCUS_MOMENTUM);
     const float numbers[] = {-1, NAN, INFINITY, 1e30f};

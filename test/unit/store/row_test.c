@@ -4,8 +4,12 @@
 #include "test.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     KEYS = 12,
@@ -18,7 +22,7 @@ enum {
 struct fixture {
     struct store store;
     struct mover mover;
-    struct reader reader;
+    struct reader reader, other;
 };
 
 static struct fixture *open_tables(const struct locus_table *t, size_t count, unsigned shards,
@@ -29,6 +33,7 @@ static struct fixture *open_tables(const struct locus_table *t, size_t count, un
     CHECK_EQ(store_init(&f->store, t, count, shards, nodes, 0), 0);
     mover_init(&f->mover, &f->store);
     reader_init(&f->reader, &f->store);
+    reader_init(&f->other, &f->store);
     return f;
 }
 
@@ -42,6 +47,7 @@ static void end(struct fixture **at)
 {
     struct fixture *f = *at;
     reader_fini(&f->reader);
+    reader_fini(&f->other);
     mover_fini(&f->mover);
     store_fini(&f->store);
     free(f);
@@ -88,19 +94,7 @@ static void poll(struct fixture *f)
     for (int i = 0; i < POLLS; i++) mover_reclaim(&f->mover);
 }
 
-TEST(row, a_row_never_written_is_zero_and_has_no_slot)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(5);
-    float row[CAPACITY];
-    pattern(row, 5, 9);
-    CHECK_EQ(row_read(row_ref_of(f, 3), row), 0);
-    check_zero(row, 5);
-    CHECK_EQ(word_of(f, 3), 0);
-    CHECK_EQ(store_held_rows(&f->store), 0);
-    CHECK_EQ(store_touched_bytes(&f->store), 0);
-}
-
-TEST(row, what_is_set_is_read)
+TEST(row, set_rows_of_any_length_are_read)
 {
     const uint32_t lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 100, 1000, 100000};
     for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
@@ -114,26 +108,12 @@ TEST(row, what_is_set_is_read)
             if (k % 5 == 0)
                 check_pattern(row, lengths[l], (float)k * 100);
             else
-                check_zero(row, lengths[l]);
+                check_zero(row, lengths[l]); /* never written, without a slot */
         }
+        CHECK_EQ(store_held_rows(&f->store), (KEYS + 4) / 5);
         free(row);
         end(&f);
     }
-}
-
-TEST(row, adding_begins_at_zero)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(17);
-    float row[CAPACITY];
-    for (int i = 1; i <= 3; i++) {
-        CHECK_EQ(row_add(row_ref_of(f, 2), pattern(row, 17, 10)), 0);
-        CHECK_EQ(row_read(row_ref_of(f, 2), row), 0);
-        for (int k = 0; k < 17; k++) CHECK(row[k] == (float)(i * (10 + k)));
-    }
-    CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 17, 5)), 0);
-    CHECK_EQ(row_add(row_ref_of(f, 2), pattern(row, 17, 1)), 0);
-    CHECK_EQ(row_read(row_ref_of(f, 2), row), 0);
-    for (int k = 0; k < 17; k++) CHECK(row[k] == (float)(5 + k + 1 + k));
 }
 
 struct doubling {
@@ -150,7 +130,7 @@ static void double_row(void *doubling, float *row, uint32_t length)
     for (uint32_t i = 0; i < length; i++) row[i] = 2 * row[i] + 1;
 }
 
-TEST(row, an_edit_makes_of_a_row_what_the_function_says)
+TEST(row, edit_applies_the_function_to_rows_of_any_length)
 {
     for (uint32_t length = 1; length < CAPACITY / 2; length++) {
         struct fixture *f = open_rows(length);
@@ -173,47 +153,7 @@ TEST(row, an_edit_makes_of_a_row_what_the_function_says)
     }
 }
 
-TEST(row, a_row_that_is_taken_out_is_not_here)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(16);
-    float row[CAPACITY], out[CAPACITY];
-    CHECK_EQ(row_set(row_ref_of(f, 4), pattern(row, 16, 70)), 0);
-    take(f, 4, out, true);
-    check_pattern(out, 16, 70);
-    pattern(row, 16, -5);
-    CHECK_EQ(row_read(row_ref_of(f, 4), row), -EAGAIN);
-    check_pattern(row, 16, -5); /* nothing was done */
-    CHECK_EQ(row_add(row_ref_of(f, 4), row), -EAGAIN);
-    CHECK_EQ(row_set(row_ref_of(f, 4), row), -EAGAIN);
-    CHECK(word_of(f, 4) == directory_elsewhere(3, 7));
-    reader_begin(&f->reader);
-    CHECK(row_view(&f->store, row_ref_of(f, 4), NULL, &(int){0}) == NULL);
-    reader_end(&f->reader);
-    CHECK_EQ(row_read(row_ref_of(f, 5), row), 0); /* its neighbours are */
-}
-
-TEST(row, a_row_never_written_leaves_and_comes_back_without_a_slot)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(16);
-    float row[CAPACITY], out[CAPACITY];
-    pattern(out, 16, 3);
-    take(f, 4, out, false);
-    check_zero(out, 16);
-    CHECK_EQ(row_put(row_ref_of(f, 4), NULL), 0);
-    CHECK_EQ(store_held_rows(&f->store), 0);
-    pattern(out, 16, 3);
-    CHECK_EQ(row_read(row_ref_of(f, 4), out), 0);
-    check_zero(out, 16);
-    take(f, 4, out, false); /* and once more */
-    CHECK_EQ(row_put(row_ref_of(f, 4), NULL), 0);
-    CHECK_EQ(row_add(row_ref_of(f, 4), pattern(row, 16, 6)), 0);
-    CHECK_EQ(row_read(row_ref_of(f, 4), out), 0);
-    check_pattern(out, 16, 6);
-    CHECK_EQ(store_held_rows(&f->store), 1);
-    take(f, 4, out, true);
-}
-
-TEST(row, a_row_is_taken_out_once_and_put_in_once)
+TEST(row, take_and_put_refuse_a_second_time)
 {
     CLOSED_BY(end) struct fixture *f = open_rows(16);
     float row[CAPACITY], out[CAPACITY];
@@ -233,7 +173,7 @@ TEST(row, a_row_is_taken_out_once_and_put_in_once)
     CHECK_EQ(row_put(row_ref_of(f, 0), NULL), -EEXIST);
 }
 
-TEST(row, a_row_has_its_home_slot_back_once_nobody_sees_the_old_one)
+TEST(row, put_takes_the_home_slot_once_no_reader_holds_it)
 {
     CLOSED_BY(end) struct fixture *f = open_rows(16);
     float row[CAPACITY];
@@ -250,37 +190,6 @@ TEST(row, a_row_has_its_home_slot_back_once_nobody_sees_the_old_one)
     poll(f);
     CHECK_EQ(row_put(row_ref_of(f, 4), row), 0);
     CHECK_EQ(directory_slot(word_of(f, 4)), 4);
-}
-
-/* ---- views ---- */
-
-TEST(row, a_view_shows_the_row_in_place)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(16);
-    float row[CAPACITY];
-    CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 1)), 0);
-    reader_begin(&f->reader);
-    const float *view = row_view(&f->store, row_ref_of(f, 2), NULL, &(int){0});
-    check_pattern(view, 16, 1);
-    CHECK_EQ(row_set(row_ref_of(f, 2), pattern(row, 16, 50)), 0);
-    check_pattern(view, 16, 50);
-    CHECK(row_view(&f->store, row_ref_of(f, 2), NULL, &(int){0}) == view);
-    reader_end(&f->reader);
-}
-
-TEST(row, a_view_of_a_row_never_written_is_zeros_of_any_length)
-{
-    struct locus_table t[] = {
-        {.rows = 3, .length = 1}, {.rows = 3, .length = 100000}, {.rows = 3, .length = 7}};
-    CLOSED_BY(end) struct fixture *f = open_tables(t, 3, 2, 1);
-    reader_begin(&f->reader);
-    for (locus_key k = 0; k < 9; k++) {
-        const float *view = row_view(&f->store, row_ref_of(f, k), NULL, &(int){0});
-        CHECK(view != NULL);
-        check_zero(view, row_ref_of(f, k).partition->length);
-    }
-    CHECK_EQ(store_held_rows(&f->store), 0);
-    reader_end(&f->reader);
 }
 
 /* ---- no slot left ---- */
@@ -302,25 +211,7 @@ static uint64_t use_up_slots(struct fixture *f, locus_key key)
     return moves;
 }
 
-TEST(row, an_arrival_without_a_slot_does_nothing)
-{
-    CLOSED_BY(end) struct fixture *f = open_rows(16);
-    float row[CAPACITY];
-    CHECK_EQ(row_set(row_ref_of(f, 1), pattern(row, 16, 1)), 0);
-    reader_begin(&f->reader);
-    CHECK(use_up_slots(f, 1) > 2 * KEYS); /* what slab.h promises */
-    CHECK(word_of(f, 1) == directory_elsewhere(3, 7));
-    CHECK_EQ(row_read(row_ref_of(f, 1), row), -EAGAIN);
-    CHECK_EQ(row_put(row_ref_of(f, 1), row), -ENOMEM);
-    reader_end(&f->reader);
-    poll(f);
-    CHECK_EQ(row_put(row_ref_of(f, 1), pattern(row, 16, 3)), 0);
-    CHECK_EQ(row_read(row_ref_of(f, 1), row), 0);
-    check_pattern(row, 16, 3);
-    CHECK_EQ(store_held_rows(&f->store), 1);
-}
-
-TEST(row, a_first_write_without_a_slot_does_nothing)
+TEST(row, write_without_a_free_slot_does_nothing)
 {
     struct locus_table t = {.rows = KEYS, .length = 16};
     CLOSED_BY(end) struct fixture *f = open_tables(&t, 1, 1, 2);
@@ -352,44 +243,68 @@ TEST(row, a_first_write_without_a_slot_does_nothing)
     check_pattern(row, 16, 8);
 }
 
-/* ---- other homes ---- */
+/* ---- grace periods ---- */
 
-TEST(row, a_row_whose_home_is_another_node_is_not_here)
-{
-    struct locus_table t = {.rows = KEYS, .length = 16};
-    CLOSED_BY(end) struct fixture *f = open_tables(&t, 1, 1, 3);
-    unsigned here = 0;
-    for (locus_key k = 0; k < KEYS; k++) {
-        float row[CAPACITY];
-        bool written;
-        pattern(row, 16, 4);
-        if (row_ref_is_home(row_ref_of(f, k))) {
-            here++;
-            CHECK_EQ(row_read(row_ref_of(f, k), row), 0);
-            check_zero(row, 16);
-            continue;
-        }
-        CHECK_EQ(row_read(row_ref_of(f, k), row), -EAGAIN);
-        CHECK_EQ(row_set(row_ref_of(f, k), row), -EAGAIN);
-        CHECK_EQ(row_take(&f->mover, row_ref_of(f, k), row, &written, directory_elsewhere(1, 1)),
-                 -EAGAIN);
-        check_pattern(row, 16, 4);
-        CHECK_EQ(word_of(f, k), 0);
-        CHECK_EQ(row_put(row_ref_of(f, k), row), 0);
-        CHECK_EQ(row_read(row_ref_of(f, k), row), 0);
-        check_pattern(row, 16, 4);
-    }
-    CHECK_EQ(here, KEYS / 3);
-}
-
-/* ---- many at once ---- */
-
-TEST(row, fetching_ahead_changes_nothing)
+/* There is always a section open, but never the same one for long. */
+TEST(row, reclaim_frees_slots_under_overlapping_sections)
 {
     CLOSED_BY(end) struct fixture *f = open_rows(16);
-    const locus_key keys[] = {0, 5, 5, 11};
-    rows_fetch(&f->store, keys, 4);
-    rows_fetch(&f->store, keys, 0);
-    for (locus_key k = 0; k < KEYS; k++) CHECK_EQ(word_of(f, k), 0);
-    CHECK_EQ(store_touched_bytes(&f->store), 0);
+    float row[CAPACITY];
+    for (locus_key k = 0; k < KEYS; k++)
+        CHECK_EQ(row_set(row_ref_of(f, k), pattern(row, 16, 1)), 0);
+    reader_begin(&f->reader);
+    for (locus_key k = 0; k < KEYS; k++) take(f, k, row, true);
+    for (int i = 0; i < 20; i++) {
+        reader_begin(&f->other);
+        mover_reclaim(&f->mover);
+        reader_end(&f->reader);
+        reader_begin(&f->reader);
+        mover_reclaim(&f->mover);
+        reader_end(&f->other);
+    }
+    CHECK_EQ(store_held_rows(&f->store), 0);
+    reader_end(&f->reader);
+}
+
+struct section {
+    struct fixture *of;
+    bool is_open;
+    FILE *said;
+};
+
+/* Until somebody has said so. */
+static void *read_for_long(void *section)
+{
+    struct section *s = section;
+    char one;
+    reader_begin(&s->of->reader);
+    __atomic_store_n(&s->is_open, true, __ATOMIC_SEQ_CST);
+    while (pread(fileno(s->said), &one, 1, 0) != 1) usleep(1000);
+    reader_end(&s->of->reader);
+    return NULL;
+}
+
+/* The node answers nobody meanwhile, so somebody must hear why. */
+TEST(row, mover_wait_reports_a_long_section)
+{
+    struct section s = {.of = open_rows(16), .said = tmpfile()};
+    char said[1024] = "";
+    float row[CAPACITY];
+    pthread_t thread;
+    int before = dup(STDERR_FILENO);
+    CHECK(s.said != NULL);
+    CHECK_EQ(row_set(row_ref_of(s.of, 2), pattern(row, 16, 5)), 0);
+    CHECK_EQ(pthread_create(&thread, NULL, read_for_long, &s), 0);
+    while (!__atomic_load_n(&s.is_open, __ATOMIC_SEQ_CST)) sched_yield();
+    take(s.of, 2, row, true);
+    dup2(fileno(s.said), STDERR_FILENO);
+    mover_wait(&s.of->mover);
+    dup2(before, STDERR_FILENO);
+    CHECK_EQ(store_held_rows(&s.of->store), 0);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK(pread(fileno(s.said), said, sizeof said - 1, 0) > 0);
+    CHECK_STR(said, "locus: a read section has been open for 2 s while more rows came");
+    fclose(s.said);
+    close(before);
+    end(&s.of);
 }

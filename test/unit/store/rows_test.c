@@ -12,8 +12,12 @@ static void open_store(struct store *s, unsigned nodes)
 {
     static const struct locus_table tables[] = {{.rows = ROWS, .length = SHORT},
                                                 {.rows = ROWS, .length = LONG}};
-    const struct store_config c = {
-        .tables = tables, .table_count = 2, .shards = 2, .nodes = nodes, .rank = 0};
+    const struct store_config c = {.tables = tables,
+                                   .table_count = 2,
+                                   .shards = nodes,
+                                   .nodes = nodes,
+                                   .is_alone = nodes == 1, /* and an array once all are written */
+                                   .has_one_writer = nodes == 1};
     CHECK_EQ(store_open(s, &c), 0);
 }
 
@@ -36,7 +40,7 @@ static size_t fill(const locus_key *keys, size_t n, float *values)
     return at;
 }
 
-TEST(rows, of_several_lengths_lie_one_behind_the_other)
+TEST(rows, read_and_write_several_lengths_in_one_array)
 {
     static locus_key keys[KEYS];
     static float in[KEYS * LONG], out[KEYS * LONG];
@@ -49,6 +53,7 @@ TEST(rows, of_several_lengths_lie_one_behind_the_other)
     rows_fetch(&s, keys, KEYS);
     rows_fetch_found(&s, keys, KEYS);
     CHECK_EQ(rows_write(&s, NULL, keys, KEYS, in, ROW_SET, NULL, &replicas, &rc), 0);
+    CHECK(s.partition[0].plain);
     CHECK_EQ(rows_write(&s, NULL, keys, KEYS, in, ROW_ADD, NULL, &replicas, &rc), 0);
     CHECK_EQ(rows_read(&s, NULL, keys, KEYS, out, NULL, &replicas), 0);
     for (size_t i = 0; i < floats; i++) CHECK(out[i] == 2 * in[i]);
@@ -56,25 +61,9 @@ TEST(rows, of_several_lengths_lie_one_behind_the_other)
     CHECK_EQ(replicas, 0);
 }
 
-/* A key that a call names twice is written twice, in order. */
-TEST(rows, a_key_may_come_again)
-{
-    const locus_key keys[] = {7, 8, 7, 7};
-    const float in[] = {1, 2, 3, 10, 20, 30, 4, 5, 6, 1, 1, 1};
-    float out[4 * SHORT];
-    CLOSED_BY(store_fini) struct store s;
-    size_t replicas = 0;
-    int rc = 0;
-    open_store(&s, 1);
-    CHECK_EQ(rows_write(&s, NULL, keys, 4, in, ROW_ADD, NULL, &replicas, &rc), 0);
-    CHECK_EQ(rows_read(&s, NULL, keys, 4, out, NULL, &replicas), 0);
-    CHECK(out[0] == 6 && out[1] == 8 && out[2] == 10);
-    CHECK(out[3] == 10 && memcmp(out, out + 2 * SHORT, sizeof *out * SHORT) == 0);
-}
-
 /* Of two nodes each is home to some rows; the others are missed, with their places in both
  * arrays. */
-TEST(rows, that_are_not_here_are_missed_by_position)
+TEST(rows, read_and_write_return_missed_rows_by_position)
 {
     static locus_key keys[KEYS];
     static float in[KEYS * LONG], out[KEYS * LONG];
@@ -102,16 +91,4 @@ TEST(rows, that_are_not_here_are_missed_by_position)
             CHECK(out[at] == (is_home ? in[at] : 0));
     }
     CHECK_EQ(n, count);
-}
-
-TEST(rows, of_no_keys_are_none)
-{
-    CLOSED_BY(store_fini) struct store s;
-    size_t replicas = 0;
-    int rc = 0;
-    open_store(&s, 2);
-    CHECK_EQ(rows_read(&s, NULL, NULL, 0, NULL, NULL, &replicas), 0);
-    CHECK_EQ(rows_write(&s, NULL, NULL, 0, NULL, ROW_ADD, NULL, &replicas, &rc), 0);
-    rows_fetch(&s, NULL, 0);
-    rows_fetch_found(&s, NULL, 0);
 }

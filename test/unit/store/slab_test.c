@@ -30,37 +30,7 @@ static size_t resident(const void *p, size_t bytes)
     return in;
 }
 
-TEST(slab, a_home_slot_in_use_is_not_given_twice)
-{
-    struct slab_density d = {0};
-    CLOSED_BY(slab_fini) struct slab s;
-    CHECK(slab_init(&s, 1, 10, 10, &d));
-    CHECK_EQ(slab_take(&s, 4), 4);
-    uint64_t other = slab_take(&s, 4);
-    CHECK(other >= 10); /* a spare one, no other key's */
-    slab_give(&s, 4);
-    CHECK_EQ(slab_take(&s, 4), 4);
-}
-
-TEST(slab, a_key_from_elsewhere_gets_what_was_left_before_a_new_slot)
-{
-    struct slab_density d = {0};
-    CLOSED_BY(slab_fini) struct slab s;
-    CHECK(slab_init(&s, 1, 10, 10, &d));
-    CHECK_EQ(slab_take(&s, SLAB_NONE), 10);
-    CHECK_EQ(slab_take(&s, SLAB_NONE), 11);
-    CHECK_EQ(slab_take(&s, 7), 7);
-    CHECK_EQ(slab_take(&s, 3), 3);
-    slab_give(&s, 11);
-    slab_give(&s, 7);
-    slab_give(&s, 3);
-    CHECK_EQ(slab_take(&s, SLAB_NONE), 3); /* the lowest first: memory stays dense */
-    CHECK_EQ(slab_take(&s, 3), 7);         /* its home has another tenant now */
-    CHECK_EQ(slab_take(&s, SLAB_NONE), 11);
-    CHECK_EQ(slab_take(&s, SLAB_NONE), 12);
-}
-
-TEST(slab, without_free_slots_there_is_none_and_then_again_one)
+TEST(slab, take_fails_without_free_slots)
 {
     struct slab_density d = {0};
     CLOSED_BY(slab_fini) struct slab s;
@@ -77,16 +47,7 @@ TEST(slab, without_free_slots_there_is_none_and_then_again_one)
     CHECK_EQ(slab_take(&s, SLAB_NONE), 7);
 }
 
-TEST(slab, a_part_without_keys_costs_nothing)
-{
-    struct slab_density d = {0};
-    CLOSED_BY(slab_fini) struct slab s;
-    CHECK(slab_init(&s, 1000, 0, 0, &d));
-    CHECK_EQ(slab_touched_bytes(&s), 0);
-    slab_fini(&s);
-}
-
-TEST(slab, more_than_the_address_space_is_refused)
+TEST(slab, init_refuses_more_than_the_address_space)
 {
     struct slab_density d = {0};
     struct slab s;
@@ -94,28 +55,7 @@ TEST(slab, more_than_the_address_space_is_refused)
     CHECK(!slab_init(&s, 1 << 20, UINT64_C(1) << 50, UINT64_C(1) << 50, &d));
 }
 
-TEST(slab, rows_do_not_overlap)
-{
-    const uint32_t lengths[] = {1, 2, 15, 16, 17, 100, 1000, 100000, 1 << 20};
-    for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-        struct slab_density d = {0};
-        struct slab s;
-        uint64_t slot[6];
-        CHECK(slab_init(&s, lengths[l], 3, 3, &d));
-        for (unsigned i = 0; i < 6; i++) {
-            slot[i] = slab_take(&s, i < 3 ? i : SLAB_NONE);
-            float *row = slab_row(&s, slot[i]);
-            for (uint32_t k = 0; k < lengths[l]; k++) row[k] = (float)(i + 1);
-        }
-        for (unsigned i = 0; i < 6; i++) {
-            const float *row = slab_row(&s, slot[i]);
-            CHECK(row[0] == (float)(i + 1) && row[lengths[l] - 1] == (float)(i + 1));
-        }
-        slab_fini(&s);
-    }
-}
-
-TEST(slab, memory_of_rows_that_left_comes_back)
+TEST(slab, give_frees_memory)
 {
     struct slab_density d = {0};
     CLOSED_BY(slab_fini) struct slab s;
@@ -133,63 +73,26 @@ TEST(slab, memory_of_rows_that_left_comes_back)
     CHECK(resident(s.rows, keys * 400) <= MEMORY_CHUNK_BYTES);
 }
 
-TEST(slab, a_chunk_with_one_row_left_keeps_it)
-{
-    struct slab_density d = {0};
-    CLOSED_BY(slab_fini) struct slab s;
-    const uint64_t rows = 3 * (MEMORY_CHUNK_BYTES / 4096), middle = rows / 2;
-    CHECK(slab_init(&s, 1024, rows, rows, &d));
-    for (uint64_t k = 0; k < rows; k++) *slab_row(&s, slab_take(&s, k)) = (float)k;
-    for (uint64_t k = 0; k < rows; k++)
-        if (k != middle) slab_give(&s, k);
-    CHECK(*slab_row(&s, middle) == (float)middle);
-    CHECK_EQ(slab_touched_bytes(&s), 2 * MEMORY_CHUNK_BYTES); /* its own, and an empty one */
-}
-
-TEST(slab, a_row_that_comes_and_goes_keeps_its_page)
-{
-    struct slab_density d = {0};
-    CLOSED_BY(slab_fini) struct slab s;
-    CHECK(slab_init(&s, 16, 1000000, 1000000, &d));
-    for (int i = 0; i < 100; i++) {
-        CHECK_EQ(slab_take(&s, 500000), 500000);
-        *slab_row(&s, 500000) = 1;
-        slab_give(&s, 500000);
-        CHECK(resident(slab_row(&s, 500000), 64) > 0);
-    }
-}
-
-/* What the header promises: the touched chunks of home slots stay below twice their rows and the
- * slack. The last of these chunks is touched by spare slots too. */
-TEST(slab, few_random_rows_of_a_large_table_lie_close_together)
-{
-    struct slab_density d = {0};
-    CLOSED_BY(slab_fini) struct slab s;
-    uint64_t dice = 1;
-    const uint64_t keys = 50 * 1000 * 1000;
-    CHECK(slab_init(&s, 16, keys, keys, &d));
-    for (uint64_t held = 1; held <= 100000; held++) {
-        uint64_t home = throw_dice(&dice) % keys;
-        CHECK(slab_take(&s, home) != SLAB_NONE);
-        CHECK(d.touched_bytes <= 2 * d.held_bytes + SLAB_SLACK_BYTES + MEMORY_CHUNK_BYTES);
-        CHECK(d.held_bytes <= (int64_t)held * 64);
-    }
-    CHECK_EQ(s.held, 100000);
-    CHECK(slab_touched_bytes(&s) <= 2 * 100000 * 64 + SLAB_SLACK_BYTES + 2 * MEMORY_CHUNK_BYTES);
-}
-
-/* Two slabs of a node share the slack. */
-TEST(slab, the_slack_is_one_for_all)
+/* Few random rows of large tables: touched chunks stay below twice the rows and the slack, which is
+ * one for all slabs of a node. The last of the chunks of each is touched by spare slots, too. */
+static void check_density(int slabs)
 {
     struct slab_density d = {0};
     struct slab s[4];
     uint64_t dice = 2;
-    const uint64_t keys = 10 * 1000 * 1000;
-    for (int i = 0; i < 4; i++) CHECK(slab_init(&s[i], 16, keys, keys, &d));
-    for (int i = 0; i < 20000; i++)
-        CHECK(slab_take(&s[i % 4], throw_dice(&dice) % keys) != SLAB_NONE);
-    CHECK(d.touched_bytes <= 2 * d.held_bytes + SLAB_SLACK_BYTES + 4 * MEMORY_CHUNK_BYTES);
-    for (int i = 0; i < 4; i++) slab_fini(&s[i]);
+    const uint64_t keys = 40 * 1000 * 1000 / (uint64_t)slabs;
+    for (int i = 0; i < slabs; i++) CHECK(slab_init(&s[i], 16, keys, keys, &d));
+    for (int i = 0; i < 100000; i++) {
+        CHECK(slab_take(&s[i % slabs], throw_dice(&dice) % keys) != SLAB_NONE);
+        CHECK(d.touched_bytes <= 2 * d.held_bytes + SLAB_SLACK_BYTES + slabs * MEMORY_CHUNK_BYTES);
+    }
+    for (int i = 0; i < slabs; i++) slab_fini(&s[i]);
+}
+
+TEST(slab, random_rows_touch_at_most_twice_their_bytes_and_one_slack)
+{
+    check_density(1);
+    check_density(4);
 }
 
 /* Against a plain list of who has what, and the density counted anew. */
@@ -223,6 +126,12 @@ static void recount(struct model *m)
     CHECK_EQ(s->held, m->count);
 }
 
+/* The last float of the row. */
+static float *last_of(struct model *m, uint64_t slot)
+{
+    return slab_row(&m->slab, slot) + m->slab.row_bytes / sizeof(float) - 1;
+}
+
 static void take_one(struct model *m, uint64_t home)
 {
     uint64_t slot = slab_take(&m->slab, home);
@@ -232,13 +141,14 @@ static void take_one(struct model *m, uint64_t home)
     CHECK(slot >= m->slab.home_slots || slot == home || slot < m->slab.next_spare);
     m->used[slot] = 1;
     m->slot[m->count++] = slot;
-    *slab_row(&m->slab, slot) = (float)slot;
+    *slab_row(&m->slab, slot) = *last_of(m, slot) = (float)slot;
 }
 
 static void give_one(struct model *m, size_t i)
 {
     uint64_t slot = m->slot[i];
-    CHECK(*slab_row(&m->slab, slot) == (float)slot); /* nobody gave its chunk back */
+    /* no other row lies there, and nobody gave its chunk back */
+    CHECK(*slab_row(&m->slab, slot) == (float)slot && *last_of(m, slot) == (float)slot);
     slab_give(&m->slab, slot);
     m->used[slot] = 0;
     m->slot[i] = m->slot[--m->count];
@@ -267,7 +177,7 @@ static void same_as_a_list(uint32_t length, uint64_t keys, uint64_t seed)
     free(m.used);
 }
 
-TEST(slab, it_agrees_with_a_plain_list)
+TEST(slab, take_and_give_agree_with_a_plain_list)
 {
     same_as_a_list(1, 300, 1);
     same_as_a_list(16, 1000000, 2);
@@ -289,7 +199,7 @@ static void give_twice(void)
     _exit(0);
 }
 
-TEST(slab, giving_a_slot_back_twice_ends_the_process)
+TEST(slab, give_twice_aborts)
 {
     int status;
     fflush(NULL);

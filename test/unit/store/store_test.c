@@ -1,20 +1,10 @@
 #include "store/store.h"
 
 #include "common/stores.h"
-#include "base/memory.h"
 #include "store/row.h"
 #include "test.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static const struct locus_table mixed[] = {
     {.rows = 10, .length = 3},
@@ -28,51 +18,30 @@ static void open_mixed(struct store *s, unsigned shards, unsigned nodes, unsigne
     CHECK_EQ(store_init(s, mixed, 3, shards, nodes, rank), 0);
 }
 
-/* One key more than the limit in a single shard is too many. */
-TEST(store, the_largest_shard_counts_for_the_limit)
+TEST(store, open_refuses_more_keys_than_a_shard_can_have)
 {
-    const struct locus_table table = {.rows = 2 * KEYSPACE_RANGE_KEYS_MAX + 1, .length = 1};
-    struct store s;
-    CHECK_EQ(store_init(&s, &table, 1, 2, 1, 0), -EINVAL);
-    CHECK_STR(locus_error(), "use more shards, or let rank 0 choose");
-    const struct locus_table larger = {.rows = LOCUS_KEYS_MAX, .length = 1};
-    CHECK_EQ(store_init(&s, &larger, 1, LOCUS_SHARDS_MAX, 1, 0), -EINVAL);
-    CHECK_STR(locus_error(), "use fewer rows");
-}
-
-TEST(store, as_many_shards_as_are_needed_are_enough)
-{
-    const struct locus_table tables[] = {{.rows = 7, .length = 1},
-                                         {.rows = 2 * KEYSPACE_RANGE_KEYS_MAX + 1, .length = 2}};
+    static const struct {
+        struct locus_table table;
+        unsigned shards;
+        const char *sentence;
+    } wrong[] = {
+        {{.rows = 2 * KEYSPACE_RANGE_KEYS_MAX + 1, .length = 1}, 2, "let rank 0 choose"},
+        {{.rows = LOCUS_KEYS_MAX, .length = 1}, LOCUS_SHARDS_MAX, "use fewer rows"},
+        {{.name = "wide", .rows = (UINT64_C(1) << 30) + 1, .length = 1},
+         1,
+         "\"wide\" has 1073741825 keys in a shard"},
+        {{.rows = 1, .length = 1}, LOCUS_SHARDS_MAX + 1, "shards is 257"},
+    };
     CLOSED_BY(store_fini) struct store s;
-    CHECK_EQ(keyspace_shards_needed(tables, 1), 1);
-    CHECK_EQ(keyspace_shards_needed(tables, 2), 3);
-    CHECK_EQ(store_init(&s, tables, 2, 3, 1, 0), 0);
-}
-
-TEST(store, every_key_has_a_word_of_its_own)
-{
-    for (unsigned shards = 1; shards <= 41; shards += 4) {
-        struct store s;
-        open_mixed(&s, shards, 1, 0);
-        for (locus_key a = 0; a < MIXED_KEYS; a++) {
-            struct row_ref ref = store_row_ref(&s, a);
-            CHECK_EQ(*row_ref_word(ref), 0);
-            *row_ref_word(ref) = a + 1;
-            CHECK_EQ(ref.partition->length, a < 10 ? 3 : a < 11 ? 1000 : 16);
-            CHECK_EQ(ref.partition->row_bytes, ref.partition->length * 4);
-            CHECK(row_ref_usual_slot(ref) < ref.partition->keys);
-        }
-        for (locus_key a = 0; a < MIXED_KEYS; a++) {
-            CHECK_EQ(*row_ref_word(store_row_ref(&s, a)), a + 1);
-            *row_ref_word(store_row_ref(&s, a)) = 0;
-        }
-        store_fini(&s);
-    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        REFUSED(store_init(&s, &wrong[i].table, 1, wrong[i].shards, 1, 0), -EINVAL,
+                wrong[i].sentence);
+    CHECK_EQ(keyspace_shards_needed(&wrong[0].table, 1), 3);
+    CHECK_EQ(store_init(&s, &wrong[0].table, 1, 3, 1, 0), 0);
 }
 
 /* Blocks of keys with borders within, of a small table, and of one key alone. */
-TEST(store, a_key_is_in_the_part_of_its_range_and_shard)
+TEST(store, row_ref_is_in_the_partition_of_range_and_shard)
 {
     const struct locus_table tables[] = {{.rows = 1000, .length = 3},
                                          {.rows = 1, .length = 3, .optimizer = LOCUS_SGD},
@@ -91,14 +60,6 @@ TEST(store, a_key_is_in_the_part_of_its_range_and_shard)
         }
         store_fini(&s);
     }
-}
-
-TEST(store, an_open_store_uses_no_row_memory)
-{
-    CLOSED_BY(store_fini) struct store s;
-    open_mixed(&s, 3, 1, 0);
-    CHECK_EQ(store_touched_bytes(&s), 0);
-    CHECK_EQ(store_held_rows(&s), 0);
 }
 
 struct ranges {
@@ -126,7 +87,7 @@ static bool is_within(const struct ranges *r, const void *at, size_t bytes)
 }
 
 /* Bound to a place each shard's memory would all be there, and nothing of another shard's. */
-TEST(store, the_ranges_of_a_shard_hold_its_words_and_rows_and_no_others)
+TEST(store, ranges_of_a_shard_hold_its_words_and_rows_only)
 {
     const struct store_config c = {
         .tables = mixed, .table_count = 3, .shards = 3, .nodes = 1, .rank = 0, .replicates = true};
@@ -152,7 +113,7 @@ TEST(store, the_ranges_of_a_shard_hold_its_words_and_rows_and_no_others)
 
 /* Replicas of keys whose home is here have no place of their own; whoever finds none waits for
  * those that left. */
-TEST(store, there_is_a_pair_for_every_key_and_another_one_while_the_last_one_waits)
+TEST(store, replica_slots_are_two_for_each_key)
 {
     const struct {
         uint64_t rows;
@@ -181,17 +142,7 @@ TEST(store, there_is_a_pair_for_every_key_and_another_one_while_the_last_one_wai
     }
 }
 
-TEST(store, held_rows_are_counted)
-{
-    CLOSED_BY(store_fini) struct store s;
-    const float row[1000] = {1};
-    open_mixed(&s, 3, 1, 0);
-    for (locus_key k = 0; k < MIXED_KEYS; k += 3) CHECK_EQ(row_set(store_row_ref(&s, k), row), 0);
-    CHECK_EQ(store_held_rows(&s), MIXED_KEYS / 3);
-    CHECK(store_touched_bytes(&s) > 0);
-}
-
-TEST(store, owned_keys_leave_out_those_that_are_elsewhere)
+TEST(store, owned_leaves_out_keys_elsewhere)
 {
     CLOSED_BY(store_fini) struct store s;
     CLOSED_BY(mover_fini) struct mover m;
@@ -208,237 +159,4 @@ TEST(store, owned_keys_leave_out_those_that_are_elsewhere)
     CHECK_EQ(keys[0], 6);
     CHECK_EQ(row_put(store_row_ref(&s, 35), NULL), 0);
     CHECK_EQ(store_owned(&s, 35, keys, 3), 1);
-}
-
-TEST(store, wrong_descriptions_are_refused)
-{
-    struct store s;
-    struct locus_table t = {.name = "wide", .rows = (UINT64_C(1) << 30) + 1, .length = 1};
-    CHECK_EQ(store_init(&s, &t, 1, 1, 1, 0), -EINVAL);
-    CHECK_STR(locus_error(), "\"wide\" has 1073741825 keys in a shard");
-    CHECK_EQ(store_init(&s, &t, 0, 1, 1, 0), -EINVAL);
-    CHECK_EQ(store_init(&s, &t, 1, LOCUS_SHARDS_MAX + 1, 1, 0), -EINVAL);
-    t.rows = 0;
-    CHECK_EQ(store_init(&s, &t, 1, 1, 1, 0), -EINVAL);
-    CHECK_STR(locus_error(), "no rows");
-}
-
-/* Memory of the heap that was used before: as if the parts of an earlier store had been there,
- * whose pages are now somebody else's. */
-static void fail_on_used_heap(void)
-{
-    enum { TABLES = 64, SHARDS = 8 };
-    static struct locus_table table[TABLES];
-    struct store s;
-    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct rlimit limit = {0, 0};
-    size_t bytes = TABLES * SHARDS * sizeof(struct partition);
-    for (int i = 0; i < TABLES; i++)
-        table[i] = (struct locus_table){.rows = 10, .length = LOCUS_LENGTH_MAX};
-    struct partition *old = aligned_alloc(_Alignof(struct partition), bytes);
-    if (!old || page == MAP_FAILED) _exit(3);
-    for (int i = 0; i < TABLES * SHARDS; i++)
-        old[i].slab = (struct slab){.slots = 1, .row_bytes = 4096, .rows = page};
-    __asm__ volatile(""
-                     :
-                     : "r"(old)
-                     : "memory"); /* these stores count, though the memory goes back at once */
-    free(old);
-    if (setrlimit(RLIMIT_AS, &limit)) _exit(4);
-    if (store_init(&s, table, TABLES, SHARDS, 1, 0) != -ENOMEM) _exit(5);
-    _exit(msync(page, 4096, MS_ASYNC) == 0 ? 0 : 6); /* is it still mapped? */
-}
-
-TEST(store, an_init_that_fails_half_way_touches_nothing_of_others)
-{
-#if defined(LOCUS_TSAN) || defined(LOCUS_ASAN)
-    SKIP("the sanitizer has its own heap and its own idea of the address space");
-#endif
-    int status;
-    pid_t child = fork();
-    if (child == 0) fail_on_used_heap();
-    CHECK_EQ(waitpid(child, &status, 0), child);
-    CHECK(WIFEXITED(status));
-    CHECK_EQ(WEXITSTATUS(status), 0);
-}
-
-/* ---- grace periods ---- */
-
-enum {
-    POLLS = 16,
-    /* floats; the compiler does not know that rows are short, and warns of its copies of 33 */
-    CAPACITY = 40,
-};
-
-struct moving {
-    struct store store;
-    struct mover mover;
-    struct reader a, b;
-};
-
-static struct moving *moving_store(uint64_t rows, uint32_t length)
-{
-    struct moving *m = aligned_alloc(128, (sizeof *m + 127) / 128 * 128);
-    struct locus_table t = {.rows = rows, .length = length};
-    CHECK(m != NULL);
-    CHECK_EQ(store_init(&m->store, &t, 1, 1, 1, 0), 0);
-    mover_init(&m->mover, &m->store);
-    reader_init(&m->a, &m->store);
-    reader_init(&m->b, &m->store);
-    return m;
-}
-
-static void end_moving(struct moving **at)
-{
-    struct moving *m = *at;
-    reader_fini(&m->a);
-    reader_fini(&m->b);
-    mover_fini(&m->mover);
-    CHECK_EQ(m->store.density.held_bytes >= 0, 1);
-    store_fini(&m->store);
-    free(m);
-}
-
-static void write_row(struct moving *m, locus_key key, float value)
-{
-    float row[CAPACITY];
-    for (int i = 0; i < 16; i++) row[i] = value;
-    CHECK_EQ(row_set(store_row_ref(&m->store, key), row), 0);
-}
-
-static void take_row(struct moving *m, locus_key key)
-{
-    float row[CAPACITY];
-    bool written;
-    CHECK_EQ(row_take(&m->mover, store_row_ref(&m->store, key), row, &written,
-                      directory_elsewhere(1, 1)),
-             0);
-}
-
-static void poll(struct moving *m)
-{
-    for (int i = 0; i < POLLS; i++) mover_reclaim(&m->mover);
-}
-
-TEST(store, without_readers_a_slot_comes_back_soon)
-{
-    CLOSED_BY(end_moving) struct moving *m = moving_store(4, 16);
-    write_row(m, 2, 1);
-    take_row(m, 2);
-    CHECK_EQ(store_held_rows(&m->store), 1);
-    poll(m);
-    CHECK_EQ(store_held_rows(&m->store), 0);
-}
-
-/* There is always a section open, but never the same one for long. */
-TEST(store, sections_that_overlap_forever_do_not_hold_memory_forever)
-{
-    CLOSED_BY(end_moving) struct moving *m = moving_store(64, 16);
-    for (locus_key k = 0; k < 64; k++) write_row(m, k, 1);
-    reader_begin(&m->a);
-    for (locus_key k = 0; k < 64; k++) take_row(m, k);
-    for (int i = 0; i < 20; i++) {
-        reader_begin(&m->b);
-        mover_reclaim(&m->mover);
-        reader_end(&m->a);
-        reader_begin(&m->a);
-        mover_reclaim(&m->mover);
-        reader_end(&m->b);
-    }
-    CHECK_EQ(store_held_rows(&m->store), 0);
-    reader_end(&m->a);
-}
-
-TEST(store, many_rows_can_wait)
-{
-    CLOSED_BY(end_moving) struct moving *m = moving_store(5000, 16);
-    for (locus_key k = 0; k < 5000; k++) write_row(m, k, 1);
-    reader_begin(&m->a);
-    for (locus_key k = 0; k < 5000; k++) {
-        take_row(m, k);
-        mover_reclaim(&m->mover);
-    }
-    CHECK_EQ(store_held_rows(&m->store), 5000);
-    reader_end(&m->a);
-    poll(m);
-    CHECK_EQ(store_held_rows(&m->store), 0);
-    CHECK_EQ(m->store.density.held_bytes, 0);
-}
-
-TEST(store, the_end_of_a_mover_gives_everything_back)
-{
-    CLOSED_BY(free_at) struct moving *m = moving_store(100, 16);
-    for (locus_key k = 0; k < 100; k++) write_row(m, k, 1);
-    for (locus_key k = 0; k < 100; k++) {
-        take_row(m, k);
-        if (k == 50) mover_reclaim(&m->mover); /* some wait, some are not yet asked for */
-    }
-    mover_fini(&m->mover);
-    CHECK_EQ(store_held_rows(&m->store), 0);
-    CHECK_EQ(m->store.density.held_bytes, 0);
-    reader_fini(&m->a);
-    reader_fini(&m->b);
-    store_fini(&m->store);
-}
-
-struct section {
-    struct moving *of;
-    bool is_open;
-    FILE *said;
-};
-
-/* Until somebody has said so. */
-static void *read_for_long(void *section)
-{
-    struct section *s = section;
-    char one;
-    reader_begin(&s->of->a);
-    __atomic_store_n(&s->is_open, true, __ATOMIC_SEQ_CST);
-    while (pread(fileno(s->said), &one, 1, 0) != 1) usleep(1000);
-    reader_end(&s->of->a);
-    return NULL;
-}
-
-/* The node answers nobody meanwhile, so somebody must hear why. */
-TEST(store, who_waits_for_a_long_section_says_so_and_goes_on_when_it_ends)
-{
-    struct section s = {.of = moving_store(4, 16), .said = tmpfile()};
-    char said[1024] = "";
-    pthread_t thread;
-    int before = dup(STDERR_FILENO);
-    CHECK(s.said != NULL);
-    write_row(s.of, 2, 5);
-    CHECK_EQ(pthread_create(&thread, NULL, read_for_long, &s), 0);
-    while (!__atomic_load_n(&s.is_open, __ATOMIC_SEQ_CST)) sched_yield();
-    take_row(s.of, 2);
-    dup2(fileno(s.said), STDERR_FILENO);
-    mover_wait(&s.of->mover);
-    dup2(before, STDERR_FILENO);
-    CHECK_EQ(store_held_rows(&s.of->store), 0);
-    CHECK_EQ(pthread_join(thread, NULL), 0);
-    CHECK(pread(fileno(s.said), said, sizeof said - 1, 0) > 0);
-    CHECK_STR(said, "locus: a read section has been open for 2 s while more rows came");
-    fclose(s.said);
-    close(before);
-    end_moving(&s.of);
-}
-
-TEST(store, what_another_mover_frees_is_no_concern_of_this_one)
-{
-    CLOSED_BY(end_moving) struct moving *m = moving_store(4, 16);
-    /* outlives its registration: the epoch knows its record until the store ends */
-    static struct mover other;
-    float row[CAPACITY];
-    bool written;
-    mover_init(&other, &m->store);
-    write_row(m, 0, 1);
-    write_row(m, 1, 1);
-    take_row(m, 0);
-    CHECK_EQ(
-        row_take(&other, store_row_ref(&m->store, 1), row, &written, directory_elsewhere(1, 1)), 0);
-    poll(m);
-    CHECK_EQ(store_held_rows(&m->store), 1);
-    for (int i = 0; i < POLLS; i++) mover_reclaim(&other);
-    CHECK_EQ(store_held_rows(&m->store), 0);
-    mover_fini(&other);
 }

@@ -37,7 +37,7 @@ static locus_feed *feed_of(locus_worker *w, struct counted *c)
     return f;
 }
 
-TEST(feed, gives_portions_in_order_and_is_bounded)
+TEST(feed, next_gives_portions_in_order)
 {
     struct counted c = {.limit = PORTIONS};
     locus_feed *f = feed_of(NULL, &c);
@@ -53,7 +53,7 @@ TEST(feed, gives_portions_in_order_and_is_bounded)
     CHECK(!c.is_ahead_too_far && c.loader == NULL);
 }
 
-TEST(feed, closes_while_its_thread_waits_for_room)
+TEST(feed, close_while_the_thread_waits_for_room)
 {
     for (int taken = 0; taken < 3; taken++) {
         struct counted c = {.limit = PORTIONS};
@@ -64,7 +64,7 @@ TEST(feed, closes_while_its_thread_waits_for_room)
     }
 }
 
-TEST_ON_NODE(feed, its_loader_is_the_workers_and_closes_before_it, 4, 1)
+TEST_ON_NODE(feed, loader_keeps_its_worker_open, 4, 1)
 {
     struct counted c = {.limit = 1};
     locus_feed *f = feed_of(w, &c);
@@ -75,7 +75,7 @@ TEST_ON_NODE(feed, its_loader_is_the_workers_and_closes_before_it, 4, 1)
     CHECK_EQ(locus_feed_close(f), 0);
 }
 
-TEST_ON_NODE(feed, of_a_closed_one_and_in_a_child_all_is_refused, 4, 1)
+TEST_ON_NODE(feed, calls_refuse_a_closed_feed_and_a_child, 4, 1)
 {
     struct counted c = {.limit = PORTIONS}; /* its thread waits */
     locus_feed *f = feed_of(w, &c);
@@ -90,7 +90,7 @@ TEST_ON_NODE(feed, of_a_closed_one_and_in_a_child_all_is_refused, 4, 1)
     CHECK_EQ(locus_feed_close(f), -EINVAL);
 }
 
-TEST(feed, what_cannot_be_is_refused)
+TEST(feed, open_refuses_wrong_arguments)
 {
     void *portion = numbers;
     struct counted c = {.limit = 1};
@@ -100,10 +100,8 @@ TEST(feed, what_cannot_be_is_refused)
     CHECK_EQ(locus_worker_close(w), 0);
     CHECK_EQ(locus_feed_open(w, count_up, &c, &portion, 1, &f), -EINVAL);
     CHECK(f == NULL);
-    CHECK_EQ(locus_feed_open(NULL, NULL, &c, &portion, 1, &f), -EINVAL);
-    CHECK_STR(locus_error(), "`fill` is NULL");
-    CHECK_EQ(locus_feed_open(NULL, count_up, &c, &portion, 0, &f), -EINVAL);
-    CHECK_STR(locus_error(), "there are no portions");
+    REFUSED(locus_feed_open(NULL, NULL, &c, &portion, 1, &f), -EINVAL, "`fill` is NULL");
+    REFUSED(locus_feed_open(NULL, count_up, &c, &portion, 0, &f), -EINVAL, "there are no portions");
     CHECK_EQ(locus_feed_open(NULL, count_up, &c, NULL, 1, &f), -EINVAL);
     CHECK_EQ(locus_feed_open(NULL, count_up, &c, &portion, 1, NULL), -EINVAL);
     CHECK(locus_feed_next(NULL) == NULL);

@@ -1,8 +1,7 @@
-#include "turns.h"
+#include "alternate.h"
 
-#include "test.h"
+#include "threads.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 struct side {
@@ -21,12 +20,10 @@ static void *take_turns(void *of)
     return NULL;
 }
 
-void turns_take(unsigned turns, void (*first)(void), void (*second)(void))
+void alternate(unsigned turns, void (*first)(void), void (*second)(void))
 {
     unsigned turn = 0;
     struct side side[2] = {{&turn, 0, turns, first}, {&turn, 1, turns, second}};
-    pthread_t thread[2];
-    for (int i = 0; i < 2; i++) CHECK_EQ(pthread_create(&thread[i], NULL, take_turns, &side[i]), 0);
-    for (int i = 0; i < 2; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
+    threads_run(take_turns, side, sizeof *side, 2);
     CHECK_EQ(turn, turns);
 }

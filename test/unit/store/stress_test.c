@@ -1,5 +1,5 @@
 /*
- * storm_test.c - many threads at the same few rows, while movers take them out and put them back.
+ * stress_test.c - many threads at the same few rows, while movers take them out and put them back.
  *
  * No row may be torn, no update lost, no view may see another row, and in the end all memory must
  * be back. Under the sanitizers also: nothing is used after it was given back, and nothing is
@@ -39,10 +39,10 @@ enum {
     ITERATIONS_MIN = 500,
 };
 
-struct storm;
+struct stress;
 
 struct thread {
-    struct storm *storm;
+    struct stress *stress;
     unsigned number; /* among its kind */
     uint64_t dice;
     pthread_t thread;
@@ -52,7 +52,7 @@ struct thread {
     uint64_t iterations;
 };
 
-struct storm {
+struct stress {
     struct store store;
     int stop;
     struct thread thread[THREADS];
@@ -66,7 +66,7 @@ static unsigned throw_dice(struct thread *t, unsigned sides)
 
 static bool goes_on(struct thread *t)
 {
-    return t->iterations++ < ITERATIONS_MIN || !__atomic_load_n(&t->storm->stop, __ATOMIC_RELAXED);
+    return t->iterations++ < ITERATIONS_MIN || !__atomic_load_n(&t->stress->stop, __ATOMIC_RELAXED);
 }
 
 static enum role role_of(locus_key key)
@@ -81,7 +81,7 @@ static float name_of(locus_key key)
 
 static struct row_ref row_ref_of(struct thread *t, locus_key key)
 {
-    return store_row_ref(&t->storm->store, key);
+    return store_row_ref(&t->stress->store, key);
 }
 
 static locus_key any_key(struct thread *t, enum role role)
@@ -139,7 +139,7 @@ static void add_many(struct thread *t)
             values[offset + k] = (float)amount[i];
         offset += row_ref_of(t, keys[i]).partition->length;
     }
-    size_t count = rows_write(&t->storm->store, NULL, keys, n, values, ROW_ADD, missed, NULL, &rc);
+    size_t count = rows_write(&t->stress->store, NULL, keys, n, values, ROW_ADD, missed, NULL, &rc);
     CHECK_EQ(rc, 0);
     for (size_t i = 0; i < count; i++)
         write_row(t, keys[missed[i].position], ROW_ADD, amount[missed[i].position]);
@@ -176,7 +176,7 @@ static void read_many(struct thread *t)
     struct missed_row missed[20];
     size_t n = 2 + throw_dice(t, 19), offset = 0;
     for (size_t i = 0; i < n; i++) keys[i] = throw_dice(t, KEYS);
-    size_t count = rows_read(&t->storm->store, NULL, keys, n, values, missed, NULL);
+    size_t count = rows_read(&t->stress->store, NULL, keys, n, values, missed, NULL);
     for (size_t i = 0, m = 0; i < n; i++) {
         uint32_t length = row_ref_of(t, keys[i]).partition->length;
         if (m < count && missed[m].position == i)
@@ -220,7 +220,7 @@ static void *view(void *argument)
         reader_begin(&t->reader);
         for (unsigned i = 0; i < n; i++) {
             keys[i] = throw_dice(t, KEYS);
-            views[i] = row_view(&t->storm->store, row_ref_of(t, keys[i]), NULL, &(int){0});
+            views[i] = row_view(&t->stress->store, row_ref_of(t, keys[i]), NULL, &(int){0});
         }
         for (unsigned again = throw_dice(t, 20); again > 0; again--) {
             for (unsigned i = 0; i < n; i++)
@@ -268,7 +268,7 @@ static locus_key any_key_of_mover(struct thread *t)
 {
     for (;;) {
         locus_key key = throw_dice(t, KEYS);
-        if (keyspace_shard(&t->storm->store.keyspace, key) % MOVERS == t->number) return key;
+        if (keyspace_shard(&t->stress->store.keyspace, key) % MOVERS == t->number) return key;
     }
 }
 
@@ -301,19 +301,19 @@ static const struct {
     unsigned count;
 } kinds[] = {{add, ADDERS}, {set, SETTERS}, {read_rows, READERS}, {view, VIEWERS}, {move, MOVERS}};
 
-static struct storm *open_storm(void)
+static struct stress *open_stress(void)
 {
     static const struct locus_table tables[] = {{.rows = KEYS / 2, .length = 16},
                                                 {.rows = KEYS / 4, .length = 2},
                                                 {.rows = KEYS / 4, .length = LENGTH_MAX}};
-    struct storm *s = aligned_alloc(128, (sizeof *s + 127) / 128 * 128);
+    struct stress *s = aligned_alloc(128, (sizeof *s + 127) / 128 * 128);
     CHECK(s != NULL);
     memset(s, 0, sizeof *s);
     /* Half of the keys have their home elsewhere: they live in slots that others left. */
     CHECK_EQ(store_init(&s->store, tables, 3, SHARDS, 2, 0), 0);
     for (unsigned i = 0; i < THREADS; i++) {
         struct thread *t = &s->thread[i];
-        t->storm = s;
+        t->stress = s;
         t->dice = i;
         reader_init(&t->reader, &s->store);
         mover_init(&t->mover, &s->store);
@@ -326,7 +326,7 @@ static struct storm *open_storm(void)
     return s;
 }
 
-static void run_storm(struct storm *s)
+static void run_stress(struct stress *s)
 {
     unsigned i = 0;
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
@@ -340,7 +340,7 @@ static void run_storm(struct storm *s)
 }
 
 /* All were here when the movers ended. */
-static void check_sums(struct storm *s)
+static void check_sums(struct stress *s)
 {
     for (locus_key key = 0; key < KEYS; key++) {
         float row[LENGTH_MAX];
@@ -352,13 +352,13 @@ static void check_sums(struct storm *s)
     }
 }
 
-static void reclaim_all(struct storm *s)
+static void reclaim_all(struct stress *s)
 {
     for (int polls = 0; polls < 16; polls++)
         for (unsigned i = 0; i < THREADS; i++) mover_reclaim(&s->thread[i].mover);
 }
 
-static void check_memory(struct storm *s)
+static void check_memory(struct stress *s)
 {
     struct parcel p;
     reclaim_all(s);
@@ -369,7 +369,7 @@ static void check_memory(struct storm *s)
     CHECK_EQ(s->store.density.held_bytes, 0);
 }
 
-static void close_storm(struct storm *s)
+static void close_stress(struct stress *s)
 {
     for (unsigned i = 0; i < THREADS; i++) {
         reader_fini(&s->thread[i].reader);
@@ -379,11 +379,11 @@ static void close_storm(struct storm *s)
     free(s);
 }
 
-TEST(storm, rows_come_and_go_while_all_threads_use_them)
+TEST(store_stress, rows_move_while_all_threads_use_them)
 {
-    struct storm *s = open_storm();
-    run_storm(s);
+    struct stress *s = open_stress();
+    run_stress(s);
     check_sums(s);
     check_memory(s);
-    close_storm(s);
+    close_stress(s);
 }
