@@ -8,7 +8,7 @@ class Results(Trainers):
     def test_kge_shows_people_what_happens(self):
         self.write_data()
         ended = self.train("kge", "--data graph --dim 32 --batch 16 --negatives 20 --epochs 2 --report page.html")
-        self.contains(ended.out, "60 entities, 6 relations", "epoch   2   loss", "valid       MRR 0.", "test        MRR 0.")
+        self.assertRegex(ended.out, r"(?s)60 entities, 6 relations.*epoch   2   loss.*valid       MRR [01]\..*test        MRR [01]\.")
         self.assertIn(">MRR, valid, filtered<", (self.here / "page.html").read_text())
         self.assertNotIn("\r", ended.err)
         # On a terminal there is a bar, for as long as a step takes.
@@ -72,10 +72,11 @@ class Results(Trainers):
 
     def test_lda_has_memory_for_the_different_words_of_a_document(self):
         """However long it is."""
+        if IS_SANITIZED:
+            self.skipTest("a sanitizer takes memory of its own")
         self.write("ldac", ["1 0:1", "1 2:1"])
         self.write("test", ["1 1:100000"])
-        self.sh(f"ulimit -v {'unlimited' if IS_SANITIZED else 900000} && "
-                "locus-lda --data ldac --test test --topics 2000 --epochs 1 --hold-back 0 --baseline")
+        self.sh("ulimit -v 900000 && locus-lda --data ldac --test test --topics 2000 --epochs 1 --hold-back 0 --baseline")
 
     def test_lda_patience_keeps_the_model_that_foretells_best(self):
         """It is the one that a training of so many sweeps gives, and it is judged again."""

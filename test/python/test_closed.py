@@ -100,12 +100,12 @@ def refused(uses, sentence):
 
 
 class Closed(unittest.TestCase):
-    def test_every_method_after_close(self):
+    def test_every_method_is_refused_after_close(self):
         objects = Objects()
         objects.close()
         self.assertEqual(refused(objects.uses(), "closed"), [])
 
-    def test_a_closed_worker_of_an_open_node(self):
+    def test_every_method_of_a_closed_worker_is_refused(self):
         objects = Objects()
         self.addCleanup(objects.node.close)
         objects.worker.close()
@@ -113,7 +113,7 @@ class Closed(unittest.TestCase):
                 if not name.startswith(("Node.", "Negatives")) and name not in ("Job.stats",)]
         self.assertEqual(refused(uses, "closed"), [])
 
-    def test_closing_while_other_threads_ask(self):
+    def test_close_while_other_threads_call(self):
         """They get an answer or the sentence; the node is not freed in the middle of a call."""
         for _ in range(30):
             node = locus.open([locus.Table("a", 100000, 4)])
@@ -147,7 +147,7 @@ class Closed(unittest.TestCase):
 
 
 class Forked(unittest.TestCase):
-    def test_every_method_in_a_child(self):
+    def test_every_method_is_refused_in_a_forked_child(self):
         """Threads of the parent hold locks all the while; what waits is ended by SIGALRM."""
         said = passes(self, run("""
             import test_closed
@@ -176,7 +176,7 @@ class Forked(unittest.TestCase):
             print("status", status)""", *FORKS))
         self.assertEqual(said, "status 0\n")
 
-    def test_processes_of_torch_and_multiprocessing(self):
+    def test_forks_of_multiprocessing_and_data_loader_are_refused(self):
         if not torch:
             self.skipTest("there is no torch here (python3-torch)")
         said = passes(self, run("""

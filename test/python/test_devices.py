@@ -91,7 +91,7 @@ class Defaults(unittest.TestCase):
             torch.save(optimizer.state_dict(), io.BytesIO())
             return list(words.state_dict().values())
 
-    def test_of_types_and_devices_change_nothing(self):
+    def test_default_dtype_and_device_change_nothing(self):
         before, types = self.trained(), (torch.float64, torch.bfloat16)
         self.addCleanup(torch.set_default_dtype, torch.get_default_dtype())
         for each in types:
@@ -109,7 +109,7 @@ class Defaults(unittest.TestCase):
 class Ahead(unittest.TestCase):
     """What CUDA would be told, with the meta device as the GPU."""
 
-    def test_values_come_on_a_stream_of_their_own(self):
+    def test_ahead_copies_on_a_stream_of_its_own(self):
         told, cuda = [], unittest.mock.Mock()
         cuda.stream.return_value = contextlib.nullcontext()
         stream, event, current = cuda.Stream.return_value, cuda.Stream.return_value.record_event.return_value, \

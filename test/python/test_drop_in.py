@@ -16,7 +16,7 @@ class Collections(unittest.TestCase):
     VALUES, LENGTHS = torch.tensor([1, 19, 5, 7, 8, 7]), torch.tensor([2, 0, 1, 3])
     BAGS = {"x": (VALUES[:2], torch.tensor([0, 2])), "y": (VALUES[2:], torch.tensor([0, 1]))}
 
-    def test_as_bags_of_torch(self):
+    def test_embedding_bag_collection_is_as_bags_of_torch(self):
         for weights in (None, torch.arange(1., 7)):
             tables = self.TABLES if weights is None else self.TABLES[:1]
             ours = torchrec.EmbeddingBagCollection(tables, is_weighted=weights is not None)
@@ -42,7 +42,7 @@ class Collections(unittest.TestCase):
                     step(optimizer, found.values().square().sum())
                     step(peer, torch.cat(sums, 1).square().sum())
 
-    def test_keys_and_faults(self):
+    def test_collection_indices_and_refusals(self):
         ours = torchrec.EmbeddingBagCollection(self.TABLES)
         features = torchrec.KeyedJaggedTensor(["y", "x"], self.VALUES, lengths=torch.tensor([1, 3, 2, 0]))
         self.assertEqual({ours.embedding_bags["a"]: [7, 7, 1, 19, 5, 8], ours.embedding_bags["b"]: [1, 19, 5, 7]}, {
@@ -57,7 +57,7 @@ class Collections(unittest.TestCase):
             torchrec.EmbeddingBagCollection(self.TABLES[:1] * 2)
 
 
-    def test_first_values_as_configured(self):
+    def test_collection_first_values_are_as_configured(self):
         def values(**said):
             ours = torchrec.EmbeddingBagCollection([torchrec.EmbeddingBagConfig(10000, 4, "a", ["x"], **said)])
             return ours.embedding_bags["a"].initial(torch.arange(10000), 4)
@@ -67,7 +67,7 @@ class Collections(unittest.TestCase):
             found, width = values(**said), (most - least) * 0.01
             self.assertTrue(least <= found.min() <= least + width and most - width <= found.max() <= most, said)
 
-    def test_what_only_torchrec_has_is_refused(self):
+    def test_collection_refuses_what_only_torchrec_has(self):
         """And not ignored."""
         for said, sentence in ((dict(need_pos=True), "need_pos of table 'a' is True"), (dict(total_num_buckets=3), "is 3"),
                                (dict(data_type=types.SimpleNamespace(name="FP16")), "data_type of table 'a' is 'FP16'")):
@@ -79,7 +79,7 @@ class Collections(unittest.TestCase):
 
 
 class Dgl(unittest.TestCase):
-    def test_steps_are_those_of_torch(self):
+    def test_sparse_optimizers_step_as_torch(self):
         for make, other in ((dgl.optim.SparseAdagrad, torch.optim.Adagrad),
                             (dgl.optim.SparseAdam, lambda weights, lr: torch.optim.SparseAdam(weights, lr))):
             emb = dgl.DistEmbedding(40, 6, "emb", init_func=lambda shape, dtype: torch.randn(shape, dtype=dtype))
@@ -104,7 +104,7 @@ class Dgl(unittest.TestCase):
             self.assertRaisesRegex(locus.ArgumentError, "`indices` is torch.bool", emb.weight_of, mask)
             dgl.exit_client()
 
-    def test_first_values_are_drawn_from_those_that_were_made(self):
+    def test_init_func_values_are_drawn_from_those_that_were_made(self):
         emb = dgl.DistEmbedding(100000, 16, init_func=lambda shape, dtype: torch.rand(shape, dtype=dtype) + 5)
         values = emb.initial(torch.arange(2000), 16)
         self.assertEqual(len(values.unique(dim=0)), 2000)

@@ -65,7 +65,7 @@ class Examples(unittest.TestCase):
         without, remembering = self.figures("ngram_gpt.py")
         self.assertLess(remembering, 0.6 * without)  # 1.70 and 3.64; with all that is planted known: 1.26
 
-    def test_lengths(self):
+    def test_examples_are_short(self):
         sources = {path.name: path.read_text().splitlines() for path in EXAMPLES.glob("*.py")}
         self.assertGreaterEqual(len(sources), 4)
         for name, lines in sources.items():

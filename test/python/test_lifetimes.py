@@ -43,14 +43,14 @@ class Lifetimes(unittest.TestCase):
             waits.join()
             worker.pull(np.array([1]))
 
-    def test_exits_with_all_open(self):
+    def test_interpreter_exits_with_all_open(self):
         for end in ("", "sys.exit(0)", "os._exit(0)", "del node, w, v", "v.close()", "node.close()", "w.pull_async(k)",
                     "l = w.loader(); d = node.distribution('a'); w.prepare_sample(d, 5, 0, 9)",
                     "threading.Thread(target=v.barrier, daemon=True).start(); time.sleep(.1)"):
             with self.subTest(end=end):
                 self.assertEqual(passes(self, run(OPEN + end, "-X", "dev")), "")
 
-    def test_exceptions_in_the_middle(self):
+    def test_exception_within_open_ends_the_program(self):
         ended = run("with locus.open([locus.Table('a', 10, 4)]) as n, n.worker() as w, w.loader() as l:\n    1 / 0\n")
         self.assertEqual(ended.returncode, 1)
         self.assertIn("ZeroDivisionError", ended.stdout.splitlines()[-1])
@@ -115,7 +115,7 @@ for use in (w.barrier, lambda: w.pull(k), node.close):
             self.assertEqual(ctypes.CDLL(None).tgkill(pid, other, signal.SIGINT), 0)
         self.interrupted("w.barrier()", interrupt=interrupt)
 
-    def test_the_worker_is_of_use_again_once_the_others_have_come(self):
+    def test_worker_is_usable_again_when_its_interrupted_call_has_ended(self):
         self.interrupted("w.quiesce()", "v.quiesce()" + AWAIT_USE + "w.pull(k); node.close()")
 
     def test_ctrl_c_ends_joining(self):
@@ -124,7 +124,7 @@ for use in (w.barrier, lambda: w.pull(k), node.close):
 
 
 class Clusters(unittest.TestCase):
-    def test_rows_are_shared(self):
+    def test_rows_are_shared_with_each_technique(self):
         for technique in ("adaptive", "static", "relocate", "replicate", "full_replication"):
             with self.subTest(technique=technique):
                 said = passes(self, run_nodes(2, f"""

@@ -23,7 +23,7 @@ class Node(unittest.TestCase):
         self.assertEqual(out.tolist(), [[2] * 4])
         self.assertEqual(self.worker.pull_local(999).tolist(), [4, 5, 6, 7])
 
-    def test_asynchronous_operations(self):
+    def test_push_async_pull_async_set_async(self):
         keys = np.array([1, 2])
         self.worker.push_async(keys, np.ones((2, 4), np.float32)).wait()
         ticket = self.worker.pull_async(keys)
@@ -34,7 +34,7 @@ class Node(unittest.TestCase):
         self.worker.localize(keys)
         self.assertEqual(self.worker.pull(keys).sum(), 0)
 
-    def test_what_cannot_be_used_is_refused_before_the_call(self):
+    def test_push_and_pull_refuse_wrong_arrays(self):
         keys, values = np.array([1, 2]), np.ones((2, 4), np.float32)
         for wrong, sentence in (([1, 2], "`keys` is a list.*write numpy.ascontiguousarray"),
                                 (keys.astype(np.int32), "int32 of shape"), (keys[::-1], "not contiguous"),
@@ -53,7 +53,7 @@ class Node(unittest.TestCase):
         self.assertEqual(self.worker.pull(keys).tolist(), [[1] * 4] * 2)
         self.assertEqual(self.worker.pull(np.array([], np.int64)).shape, (0, 4))
 
-    def test_numbers_are_whole_and_have_room_in_the_library(self):
+    def test_numbers_must_be_integers_in_range(self):
         keys, node = np.array([1]), locus.open([locus.Table("a", 9, 1)], workers=2)  # whose waits another thread makes
         worker, draw = node.worker(), node.distribution("a")
         calls = [(worker.intent, (keys, None, 9)), (worker.intent, (keys, 0, None)), (worker.bound, (None,)),
@@ -67,7 +67,7 @@ class Node(unittest.TestCase):
         self.assertRaisesRegex(locus.ArgumentError, "`tables` has a tuple", locus.open, [("a", 1, 1)])
         node.close()
 
-    def test_clocks_intents_and_what_is_counted(self):
+    def test_intent_clock_stats_histogram(self):
         self.worker.intent(np.array([1, 2, 3]), 1, 2)
         with self.worker.loader() as loader:
             loader.intent(np.array([4]), 1, 2)
@@ -84,7 +84,7 @@ class Node(unittest.TestCase):
         self.worker.barrier()
         self.worker.quiesce()
 
-    def test_bounds_and_what_is_kept(self):
+    def test_bound_and_unintend(self):
         keys = np.array([1, 2])
         self.worker.intent(keys, 0, locus.FOREVER)
         self.worker.unintend(keys)
@@ -93,11 +93,11 @@ class Node(unittest.TestCase):
         self.assertRaisesRegex(locus.ArgumentError, "staleness", self.worker.bound, -1)
         self.assertEqual(self.node.stats()["bounds_waited"], 0)
 
-    def test_sums(self):
+    def test_sum(self):
         self.assertEqual(self.worker.sum([0.5, 2]).tolist(), [0.5, 2])  # alone
         self.assertRaisesRegex(locus.ArgumentError, "at most 64", self.worker.sum, np.ones(65))
 
-    def test_checkpoints(self):
+    def test_checkpoint_and_restore(self):
         with tempfile.TemporaryDirectory() as folder:
             self.worker.set(np.array([5]), np.full((1, 4), 3, np.float32))
             self.worker.checkpoint(folder, b"\0\xff")
@@ -105,7 +105,7 @@ class Node(unittest.TestCase):
             self.assertEqual(self.worker.restore(folder), b"\0\xff")
             self.assertEqual(self.worker.pull(np.array([5, 6])).tolist(), [[3] * 4, [0] * 4])
 
-    def test_samples(self):
+    def test_prepare_sample_and_distribution(self):
         self.worker.set(np.array([7]), np.full((1, 4), 7, np.float32))
         weights = np.zeros(1000)
         weights[7] = 1
@@ -141,7 +141,7 @@ class Tables(unittest.TestCase):
             for wrong in ([5, 20], [-1]):
                 self.assertRaisesRegex(locus.ArgumentError, "out of range", worker.pull, np.array(wrong))
 
-    def test_configurations_that_cannot_be(self):
+    def test_open_refuses_wrong_tables_and_options(self):
         table = locus.Table("a", 10, 2)
         for tables, more, sentence in (([], {}, "empty"), ([table, table], {}, "its own"),
                                        ([locus.Table("a", 0, 2)], {}, "`rows` of table 'a' is 0"),
@@ -169,7 +169,7 @@ class Optimizers(unittest.TestCase):
             worker.push(keys, np.full((2, 2), 3, np.float32))
             np.testing.assert_allclose(worker.pull_state(keys), [[0.85, 0.85, 25, 25]] * 2)
 
-    def test_what_cannot_be_is_refused(self):
+    def test_wrong_rules_are_refused(self):
         for wrong, sentence in ((dict(optimizer="best"), "is 'best': must be one of sgd"),
                                 (dict(optimizer="sgd", rule={"speed": 1}), "has 'speed'"),
                                 (dict(optimizer="sgd", rule={"rate": -1}), "rate -1"), (dict(rule={"rate": 1}), "rate 1")):

@@ -52,7 +52,7 @@ class Ported(unittest.TestCase):
             self.same(lt.EmbeddingBag(ROWS, DIMENSION, mode=mode, padding_idx=7), torch.nn.EmbeddingBag(
                 ROWS, DIMENSION, mode=mode, padding_idx=7), lambda m: lt.SGD(m, 0.1), lambda p: torch.optim.SGD(p, 0.1))
 
-    def test_offsets_with_the_last(self):
+    def test_bag_include_last_offset(self):
         ours = lt.EmbeddingBag(ROWS, DIMENSION, mode="sum", include_last_offset=True)
         with lt.open(lt.SGD(ours, 1)):
             theirs = torch.nn.EmbeddingBag(ROWS, DIMENSION, mode="sum", include_last_offset=True)
@@ -80,14 +80,14 @@ class Ported(unittest.TestCase):
                     self.assertTrue(torch.allclose(weights(mine), theirs.weight.detach(), atol=1e-4, rtol=1e-5))
         self.assertTrue(torch.equal(given, before))
 
-    def test_freezing(self):
+    def test_requires_grad_freezes(self):
         embedding = lt.Embedding(ROWS, DIMENSION).requires_grad_(False)
         with lt.open(lt.SGD(embedding, 1)):
             self.assertFalse(embedding(torch.tensor([1])).requires_grad)
             self.assertFalse(copy.deepcopy(embedding).weight.requires_grad)
             self.assertTrue(embedding.requires_grad_()(torch.tensor([1])).requires_grad)
 
-    def test_what_there_is_not(self):
+    def test_options_that_there_are_not_are_refused(self):
         for make, sentence in ((lambda: lt.Embedding(9, 2, max_norm=1.0), "max_norm is 1.0: locus.torch has nothing"),
                                (lambda: lt.EmbeddingBag(9, 2, scale_grad_by_freq=True), "scale_grad_by_freq is True"),
                                (lambda: lt.EmbeddingBag(9, 2, "sum"), "max_norm is 'sum'"),
@@ -125,7 +125,7 @@ class Ported(unittest.TestCase):
                       lambda p: torch.optim.SGD(p, 1.0),
                       between=lambda optimizer: lambda: how(optimizer.param_groups[0]["params"]))
 
-    def test_the_norm_is_that_of_the_whole_model(self):
+    def test_clip_grad_norm_is_that_of_the_whole_model(self):
         """Dense parameters and embeddings, of passes that have indices in common."""
         norms = []
         ours = torch.nn.ModuleDict({"words": lt.Embedding(ROWS, DIMENSION), "out": torch.nn.Linear(DIMENSION, 2)})
@@ -185,7 +185,7 @@ class Ported(unittest.TestCase):
                 self.assertTrue(torch.allclose(weights(ours), theirs.weight.detach(), atol=1e-6))
                 self.assertFalse(torch.allclose(weights(ours), ours.initial(torch.arange(ROWS), DIMENSION), atol=1e-2))
 
-    def test_scripts_that_ask_for_the_weight(self):
+    def test_weight_attribute_is_refused_with_a_sentence(self):
         embedding = lt.Embedding(ROWS, DIMENSION)
         self.assertFalse(hasattr(embedding, "weight"))
         with self.assertRaisesRegex(AttributeError, "first values are given by initial="):
@@ -215,7 +215,7 @@ class Ported(unittest.TestCase):
         self.assertLess(losses[11], losses[0])
         np.testing.assert_allclose(losses[:12], losses[12:], rtol=1e-5)
 
-    def test_what_a_job_says(self):
+    def test_job_rank_size_stats(self):
         embedding = lt.Embedding(ROWS, DIMENSION)
         with lt.open(lt.SGD(embedding, 1)) as job:
             embedding(torch.tensor([1, 2, 1]))

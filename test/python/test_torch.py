@@ -202,7 +202,7 @@ class Orders(unittest.TestCase):
                 with self.subTest(optimizer=name, order=order):
                     self.compare(own, other, sparse, order)
 
-    def test_constants_are_those_of_the_tables(self):
+    def test_schedulers_and_states_with_other_constants_are_refused(self):
         """A scheduler that changes others than the rate is told so, and a state that has others."""
         from torch.optim.lr_scheduler import OneCycleLR
         for make, other, name in ((lambda m: lt.SGD(m, 0.1, 0.9), lambda p: torch.optim.SGD(p, 0.1, 0.8), "momentum"),
@@ -220,7 +220,7 @@ class Orders(unittest.TestCase):
                 with self.assertRaisesRegex(locus.ArgumentError, f"{name} of the embeddings' optimizer is to be"):
                     optimizer.load_state_dict(state)
 
-    def test_what_is_not_followed_back_takes_no_memory(self):
+    def test_passes_without_backward_take_no_memory(self):
         embedding = lt.Embedding(ROWS, DIMENSION)
         with lt.open(optimizer := lt.SGD(embedding, 1)):
             for _ in range(100):
@@ -319,7 +319,7 @@ class Modules(unittest.TestCase):
         self.assertEqual(sorted(excepted), [name + ".forward" for name in (
             "DistEmbedding", "Embedding", "EmbeddingBag", "EmbeddingBagCollection", "NgramTable")])
 
-    def test_sentences_for_what_cannot_be_opened(self):
+    def test_open_and_rules_refuse_wrong_arguments(self):
         model = self.model
         for wrong in (model, torch.optim.Adagrad(model.parameters()), None):
             with self.assertRaisesRegex(locus.ArgumentError, r"write locus.torch.open\(locus.torch.Adagrad\(model"):
@@ -345,7 +345,7 @@ class Modules(unittest.TestCase):
                 embedding(torch.tensor([1]))
         self.assertRaisesRegex(locus.ArgumentError, "initial is 3", lt.Embedding, 10, 4, initial=3)
 
-    def test_first_values_of_ones_own_stay_as_they_are(self):
+    def test_initial_function_keeps_its_tensor(self):
         own = torch.ones(10, 4)
         embedding = lt.Embedding(10, 4, initial=lambda indices, dimension: own if len(indices) == 10 else own[indices])
         with lt.open(optimizer := lt.SGD(embedding, 1)):
@@ -355,7 +355,7 @@ class Modules(unittest.TestCase):
                 self.assertEqual(float(embedding(torch.arange(10)).abs().sum()), 0)
             self.assertEqual(float(own.sum()), 40)
 
-    def test_paths_are_paths(self):
+    def test_checkpoint_takes_paths_alone(self):
         with tempfile.TemporaryDirectory() as folder, lt.open(self.optimizer) as job:
             for path in (Path(folder), folder):
                 job.checkpoint(path)
@@ -363,7 +363,7 @@ class Modules(unittest.TestCase):
             self.assertRaisesRegex(locus.ArgumentError, "zero byte", job.checkpoint, folder + "\0/elsewhere")
             self.assertRaisesRegex(TypeError, "os.PathLike", job.checkpoint, 3)
 
-    def test_a_restored_row_is_that_of_the_next_step(self):
+    def test_restore_between_forward_and_step(self):
         """Also where the forward pass was before."""
         embedding = lt.Embedding(10, 4)
         optimizer = lt.Adagrad(embedding, 1)
@@ -379,7 +379,7 @@ class Modules(unittest.TestCase):
                 embedding(torch.arange(10)).sum().backward()
                 optimizer.step()
 
-    def test_export_writes_the_values_that_the_user_calls_the_embedding(self):
+    def test_export_writes_values_not_differences(self):
         with tempfile.TemporaryDirectory() as folder, lt.open(self.optimizer, tables=[locus.Table("own", 5, 2)]) as job:
             self.model["a"](torch.arange(50)).sum().backward()
             self.optimizer.step()
@@ -400,7 +400,7 @@ class Modules(unittest.TestCase):
                 self.assertEqual(ended.returncode, 1)
                 self.assertIn("table \"a\" holds differences to first values", ended.stdout)
 
-    def test_rows_of_two_bytes(self):
+    def test_bf16_rows(self):
         model = torch.nn.ModuleDict({"a": lt.Embedding(ROWS, DIMENSION, dtype=torch.bfloat16), "b": lt.EmbeddingBag(10, 4),
                                      "c": lt.Embedding.from_pretrained(torch.randn(5, 4).bfloat16(), freeze=False)})
         optimizer, first = lt.Adagrad(model, 0.1), {}
@@ -427,7 +427,7 @@ class Modules(unittest.TestCase):
             lt.EmbeddingBag(10, 4, dtype=torch.float16)
         self.assertEqual(lt.NgramTable(100, 4, dtype=torch.bfloat16).table.element, "bf16")
 
-    def test_what_cannot_be_is_refused(self):
+    def test_lookups_refuse_wrong_indices_and_closed_jobs(self):
         indices = torch.tensor([1])
         self.assertRaisesRegex(locus.UsageError, "no rows yet", self.model["a"], indices)
         with lt.open(self.optimizer):
@@ -454,7 +454,7 @@ class Modules(unittest.TestCase):
 
 
 class Batch(unittest.TestCase):
-    def test_as_torch_has_it(self):
+    def test_distinct_gather_scatter_add_are_as_in_torch(self):
         from locus.torch import batch
         table = lt.Embedding(10, 3)
         with lt.open(lt.SGD(table, lr=1), threads=2) as job:
@@ -474,7 +474,7 @@ class Batch(unittest.TestCase):
             with self.assertRaisesRegex(locus.ArgumentError, "threads is "):
                 lt.open(lt.SGD(lt.Embedding(10, 3), lr=1), threads=threads)
 
-    def test_a_gradient_of_any_layout_and_after_the_end(self):
+    def test_backward_of_any_layout_and_after_close(self):
         table = lt.Embedding(10, 3)
         with lt.open(optimizer := lt.SGD(table, lr=1)):
             loss = table(torch.tensor([[1, 1], [2, 1]])).transpose(0, 2).sum()
@@ -509,7 +509,7 @@ class MixedPrecision(unittest.TestCase):
 
 
 class Initial(unittest.TestCase):
-    def test_moments(self):
+    def test_initial_moments(self):
         indices = torch.arange(20000)
         normal, uniform = lt.Normal(0.5)(indices, 16), lt.Uniform(0.5)(indices, 16)
         self.assertLess(abs(float(normal.mean())), 0.005)
@@ -519,26 +519,26 @@ class Initial(unittest.TestCase):
         correlations = np.corrcoef(normal[:500].numpy())[np.triu_indices(500, 1)]
         self.assertLess(np.abs(correlations).mean(), 0.22)  # of independent ones it is 0.206
 
-    def test_a_function_of_the_index(self):
+    def test_initial_is_a_function_of_the_index(self):
         initial = lt.Normal(seed=5)
         self.assertTrue(torch.equal(initial(torch.tensor([9, 4]), 8)[1], lt.Normal(seed=5)(torch.tensor([4]), 8)[0]))
         self.assertEqual(len(torch.unique(initial(torch.arange(50000), 8), dim=0)), 50000)
         self.assertFalse(torch.equal(initial(torch.tensor([4]), 8), lt.Normal(seed=6)(torch.tensor([4]), 8)))
 
-    def test_nothing_is_written(self):
+    def test_lookups_write_nothing(self):
         embedding = lt.Embedding(100, 4)
         with lt.open(lt.SGD(embedding, 1)) as job, torch.no_grad():
             embedding(torch.arange(100))
             self.assertEqual(job.worker.pull(torch.arange(100)).abs().sum(), 0)
 
 
-class Ahead(unittest.TestCase):
+class Prefetch(unittest.TestCase):
     def setUp(self):
         self.embedding = lt.Embedding(ROWS, DIMENSION)
         self.job = lt.open(lt.SGD(self.embedding, 1))
         self.addCleanup(self.job.close)
 
-    def test_each_batch_has_its_clock(self):
+    def test_prefetch_gives_each_batch_its_clock(self):
         batches = [torch.randint(0, ROWS, (20,)) for _ in range(50)]
         for epoch in range(2):
             for number, batch in enumerate(lt.Prefetch(batches, keys=lambda batch: {self.embedding: batch})):
@@ -547,7 +547,7 @@ class Ahead(unittest.TestCase):
         signaled = self.job.node.stats()["intents_signaled"]
         self.assertEqual(signaled, 2 * sum(len(torch.unique(batch)) for batch in batches))
 
-    def test_batches_behind_the_one_that_is_given(self):
+    def test_prefetch_takes_batches_ahead(self):
         """Half of `ahead` at least, though the loader is slower than the training; all before the first."""
         for ahead in (1, 2, 9):
             taken = []
@@ -565,7 +565,7 @@ class Ahead(unittest.TestCase):
             self.assertGreaterEqual(min(behind[:40 - ahead]), ahead // 2, behind)
             self.assertLessEqual(max(behind), ahead + 2)  # the thread has one more in its hands
 
-    def test_ends_early_and_on_faults(self):
+    def test_prefetch_ends_early_and_on_faults(self):
         for batch in lt.Prefetch(iter(lambda: torch.tensor([1]), None), keys=lambda batch: {self.embedding: batch}):
             break
         with self.assertRaisesRegex(locus.ArgumentError, "must be 0 to"):
@@ -593,7 +593,7 @@ class ValuesAhead(unittest.TestCase):
     def step(self, indices):
         step(self.optimizer, self.embedding(indices).square().sum())
 
-    def test_what_changed_since_is_pulled_again(self):
+    def test_values_ahead_that_changed_are_pulled_again(self):
         indices = torch.tensor([[3, 5], [3, 7]])
         for change, known in ((lambda: None, True), (lambda: self.step(torch.tensor([5, 9])), True),
                               (lambda: [self.step(torch.tensor([number])) for number in range(6)], True),
@@ -610,7 +610,7 @@ class ValuesAhead(unittest.TestCase):
                 self.assertTrue(torch.equal(found.values, weights(self.embedding)[found.indices]))
                 self.assertTrue(torch.equal(found.indices[found.places], indices.view(-1)))
 
-    def test_training_is_the_same(self):
+    def test_training_with_values_ahead_is_the_same(self):
         batches = [torch.randint(0, 30, (20,)) for _ in range(30)]
         for number, batch in enumerate(lt.Prefetch(batches, keys=lambda batch: {self.embedding: batch})):
             if number == 0:
@@ -627,7 +627,7 @@ class ValuesAhead(unittest.TestCase):
         self.assertTrue(torch.equal(values, weights(self.embedding)))
         self.assertEqual((self.job.worker._lent, self.embedding.ahead), (0, None))
 
-    def test_one_within_another(self):
+    def test_prefetch_within_a_prefetch(self):
         """As an evaluation does: both are intended for the clock at which they come, and keep their values ahead."""
         keys, intended = lambda batch: {self.embedding: batch}, {}  # of each key, the last start
 
@@ -649,7 +649,7 @@ class ValuesAhead(unittest.TestCase):
             self.step(batch)
             self.assertEqual([line.useless for line in prefetch._lines if line.useless], [])
 
-    def test_not_for_whom_does_not_look_it_up(self):
+    def test_values_that_are_not_looked_up_are_not_pulled_ahead(self):
         for batch in lt.Prefetch([torch.arange(10)] * 60, keys=lambda batch: {self.embedding: batch}, ahead=3):
             self.step(batch[:5])
         self.assertLess(len(self.pulled), 6)
@@ -718,12 +718,12 @@ class Ngrams(unittest.TestCase):
             self.assertTrue((values[0, 3] == -1).all() and torch.equal(values[0, 1, :8], values[0, 3, :8]))
             self.assertTrue((values[0, 0] == 0).all())
 
-    def test_what_cannot_be_is_refused(self):
+    def test_wrong_ngram_tables_are_refused(self):
         for wrong in (dict(rows=3), dict(orders=()), dict(orders=(0,)), dict(heads=65), dict(seed=1.5)):
             self.assertRaises(locus.ArgumentError, lt.NgramTable, **{**dict(rows=100, embedding_dim=4), **wrong})
 
 
-class Drawn(unittest.TestCase):
+class Negatives(unittest.TestCase):
     def setUp(self):
         self.before, self.embedding = lt.Embedding(50, 4), lt.Embedding(ROWS, DIMENSION)
         self.job = lt.open(lt.SGD([self.before, self.embedding], 1))
@@ -734,7 +734,7 @@ class Drawn(unittest.TestCase):
         return [negatives.take(2, count // 2) for _ in lt.Prefetch(
             [torch.tensor([1])] * batches, keys=lambda batch: {self.embedding: batch, negatives: count}, ahead=3)]
 
-    def test_for_each_batch(self):
+    def test_negatives_for_each_batch(self):
         taken = self.drawn(lt.Negatives(self.embedding, seed=5))
         self.assertEqual([(each.shape, each.dtype) for each in taken], [((2, 5), torch.int64)] * 6)
         values = torch.stack(taken)
@@ -743,7 +743,7 @@ class Drawn(unittest.TestCase):
         self.assertTrue(torch.equal(values, torch.stack(self.drawn(lt.Negatives(self.embedding, seed=5)))))
         self.assertEqual(self.embedding(values).shape, (6, 2, 5, DIMENSION))
 
-    def test_by_weight(self):
+    def test_negatives_by_weight(self):
         weights = torch.zeros(ROWS)
         weights[[3, 7]] = torch.tensor([1., 3.])
         values = torch.stack(self.drawn(lt.Negatives(self.embedding, weights, seed=1), count=400)).flatten()
@@ -752,12 +752,12 @@ class Drawn(unittest.TestCase):
         without = lt.Negatives(self.embedding, replace=False)
         self.assertEqual(len(torch.unique(self.drawn(without, ROWS, 1)[0])), ROWS)
 
-    def test_without_prefetch(self):
+    def test_negatives_without_prefetch(self):
         values = lt.Negatives(self.embedding, seed=5).take(20)
         self.assertEqual((values.shape, values.dtype), ((20,), torch.int64))
         self.assertTrue(0 <= values.min() and values.max() < ROWS)
 
-    def test_what_cannot_be_is_refused(self):
+    def test_wrong_negatives_are_refused(self):
         negatives = lt.Negatives(self.embedding)
         with self.assertRaisesRegex(locus.ArgumentError, "must have 200, one for each"):
             lt.Negatives(self.embedding, torch.ones(3))
@@ -769,7 +769,7 @@ class Drawn(unittest.TestCase):
                 negatives.take(4)
         self.assertEqual(negatives.take(4).shape, (4,))  # of its own again
 
-    def test_nothing_stays_open(self):
+    def test_negatives_close_their_samples(self):
         negatives, samples = lt.Negatives(self.embedding), []
         prepare = negatives.prepare
         negatives.prepare = lambda *told: samples.append(prepare(*told)) or samples[-1]
