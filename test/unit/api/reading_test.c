@@ -2,10 +2,7 @@
 #include "pair.h"
 #include "locus_train.h"
 
-#include <math.h>
-#include <pthread.h>
 #include <stdint.h>
-#include <string.h>
 
 /* ---- views ---- */
 

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { ROWS = 5000, LENGTH = 16, KEYS = 2000, STACK_BYTES = 64 << 10 };
 

@@ -2,8 +2,6 @@
 #include "membership/nodes.h"
 #include "node/node.h"
 #include "pair.h"
-#include "store/change.h"
-#include "store/copies.h"
 
 #include <math.h>
 #include <pthread.h>

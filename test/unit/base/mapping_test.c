@@ -7,9 +7,6 @@
 #include "test.h"
 #include "alternate.h"
 
-#include <pthread.h>
-#include <sched.h>
-
 /* Rings of sizes of which some fit to where a plugin was. */
 enum { RINGS = 3, NOPS = 200 };
 static const unsigned entries[RINGS] = {4, 64, 512};

@@ -3,8 +3,6 @@
 #include "one_node.h"
 #include "threads.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static int meet(struct collective *c, int id, enum collective_kind kind)

@@ -5,7 +5,6 @@
 #include "threads.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { KEYS = 70, LENGTH = 5, CAPACITY = 40 };
 

@@ -4,7 +4,6 @@
 #include "test.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 

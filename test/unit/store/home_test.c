@@ -3,7 +3,6 @@
 #include "test.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { KEYS = 3 * HOME_BUCKETS + 77 };
 

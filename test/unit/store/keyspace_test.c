@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct keyspace space_of(uint64_t rows, unsigned shards)
 {

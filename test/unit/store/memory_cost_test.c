@@ -10,7 +10,6 @@
 #include "base/footprint.h"
 #include "one_node.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #define MILLION UINT64_C(1000000)

@@ -126,10 +126,11 @@ static void recount(struct model *m)
     CHECK_EQ(s->held, m->count);
 }
 
-/* The last float of the row. */
+/* The last float of the row; of those that have pages of their own anyway, the first. */
 static float *last_of(struct model *m, uint64_t slot)
 {
-    return slab_row(&m->slab, slot) + m->slab.row_bytes / sizeof(float) - 1;
+    uint64_t floats = m->slab.row_bytes / sizeof(float);
+    return slab_row(&m->slab, slot) + (floats < 1 << 18 ? floats - 1 : 0);
 }
 
 static void take_one(struct model *m, uint64_t home)
