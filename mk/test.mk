@@ -16,7 +16,7 @@ UNIT_RUNNER := $(B)/test/unit-$(RUNNER)
 everything: lib programs benches $(UNIT_RUNNER) $(SIM_TESTS) $(CLUSTER)
 
 test: $(UNIT_RUNNER) ## the unit tests (T=, SAN=, CC=, RUNNER=criterion|plain)
-	@TESTS_AT_ONCE=$$(nproc) $< $(T)
+	@TESTS_AT_ONCE=$${TESTS_AT_ONCE:-$$(nproc)} $< $(T)
 
 # Some of them start programs: the launcher.
 cluster: $(PROGRAMS_BUILT) $(CLUSTER) ## the tests with several processes (T=, SAN=, CC=)

@@ -73,9 +73,9 @@ SOAK_STAGES='unit unit-asan unit-tsan sim-rest sim-asan cluster cluster-asan clu
 # under a sanitizer when its turn comes, these always, since what they do is what others hang or crash by:
 DANGEROUS='stress loss joining collective checkpoint hostile reopen stall forked section sampling outage'
 # Programs of one thread that wait for others: ThreadSanitizer has nothing to look at.
-COMMANDS='hosts doctor_hosts test_launcher test_doctor test_top test_explain test_report test_tracing test_restart test_schedulers'
+COMMANDS='hosts doctor_hosts test_run test_doctor test_top test_explain test_report test_trace test_restart test_launchers'
 # One of each command, for every check:
-FIRST_PROGRAMS='test_launcher test_doctor test_top test_explain test_report test_tracing test_options'
+FIRST_PROGRAMS='test_run test_doctor test_top test_explain test_report test_trace test_options test_results'
 
 build() { make -j"$(nproc)" "$@"; }
 skip() { echo "$*"; exit 77; }
@@ -157,14 +157,14 @@ clusters() {
     done
     echo "of commit number $ROTATION (ROTATION=N repeats another's):$suites$modules"
     [ -z "$suites" ] || build SAN="$san" T="$suites" cluster || status=1
-    [ -z "$modules" ] || build SAN="$san" T="$modules" programs-test || status=1
+    [ -z "$modules" ] || build SAN="$san" AT_ONCE=3 T="$modules" programs-test || status=1
     return $status
 }
 # What a check has run already
 library_suites() { local name; for name in $(suites); do is_in "$name" "$COMMANDS" || echo -n "$name/ "; done; }
 
 stage_unit() { build RUNNER="$CHECK_RUNNER" test; }
-stage_unit-asan() { need_sanitizer address; build SAN=address RUNNER=plain test; }
+stage_unit-asan() { need_sanitizer address; TESTS_AT_ONCE=$((2 * $(nproc))) build SAN=address RUNNER=plain test; }
 stage_unit-tsan() {
     need_sanitizer thread
     local folders=(store net actors api membership node scheduling observe base sampling)
@@ -177,7 +177,7 @@ stage_sim-asan() { need_sanitizer address; LOCUS_SIM_SEEDS=200 build SAN=address
 stage_mutants() { need gcc; if [ "$ROTATION" = all ]; then test/sim/mutants.sh all; else test/sim/mutants.sh --rotated; fi; }
 # Most of them wait most of the time.
 stage_cluster() { TESTS_AT_ONCE=6 build T="$(library_suites)" cluster; }
-stage_programs() { TESTS_AT_ONCE=3 build T="$FIRST_PROGRAMS" programs-test; }
+stage_programs() { build AT_ONCE=3 T="$FIRST_PROGRAMS" programs-test; }
 stage_cluster-rest() { TESTS_AT_ONCE=3 clusters '' 0 '' "$(library_suites | tr -d /) $FIRST_PROGRAMS"; }
 stage_cluster-asan() { need_sanitizer address; TESTS_AT_ONCE=3 clusters address 1 "$DANGEROUS" ''; }
 stage_cluster-tsan() { need_sanitizer thread; TESTS_AT_ONCE=3 clusters thread 2 "$DANGEROUS" "$COMMANDS"; }
@@ -198,8 +198,8 @@ python_tests() {
     build lib programs > /dev/null || return
     "$python" test/python/run.py "$@"
 }
-CORE=(test_node test_structs test_closed test_ported test_devices)
-stage_python() { python_tests "${CORE[@]}"; }
+CORE=(test_node test_ported test_devices)
+stage_python() { python_tests "${CORE[@]}" test_structs.Structs test_closed.Closed test_torch.Modules test_torch.Steps; }
 stage_python-rest() {
     local file rest=()
     for file in test/python/test_*.py; do file=${file##*/}; is_in "${file%.py}" "${CORE[*]}" || rest+=("${file%.py}"); done
