@@ -6,6 +6,7 @@
 #include "node/node.h"
 #include "one_node.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -63,6 +64,23 @@ static locus *observed(void)
 {
     CHECK_EQ(setenv("LOCUS_METRICS", "127.0.0.1:0", 1), 0);
     return one_node(ROWS, 2, 1);
+}
+
+/* Each name is described once, before its samples. */
+TEST(metrics, samples_follow_the_head_of_their_name)
+{
+    char head[128] = "", name[100];
+    locus *n = observed();
+    struct http_answer a = http_get(port_of_node(), "/metrics");
+    unsigned lines = 0;
+    CHECK(strstr(a.body, "_peer_") == NULL); /* there is none */
+    for (char *line = strtok(a.body, "\n"); line; line = strtok(NULL, "\n"), lines++) {
+        if (sscanf(line, "# TYPE %99s", name) == 1) snprintf(head, sizeof head, "%s", name);
+        CHECK(*line == '#' || strncmp(line, head, strlen(head)) == 0);
+    }
+    CHECK(lines > 20);
+    free(a.text);
+    CHECK_EQ(locus_close(n), 0);
 }
 
 /* Keys are noted for a while after somebody has asked. The port is gone before the node is. */
