@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The inner loop: looks at what has changed since the last commit (if nothing has, at that commit), builds the library, the
 # programs and the unit tests, and runs what is nearest to the change: the unit tests of its folders, a few seeds of the
-# simulation, the files of test/cluster that changed.
+# simulation, the files of test/cluster and test/programs that changed.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 started=$EPOCHREALTIME
@@ -36,6 +36,9 @@ mapfile -t wanted < <(suites)
 
 mapfile -t clusters < <(matching '^test/cluster/[a-z_]+\.c$' | xargs -r grep -ls 'TEST(' | sed 's|.*/||; s|\.c$|/|')
 [ ${#clusters[@]} -eq 0 ] || step make -j"$(nproc)" cluster T="${clusters[*]}"
+
+mapfile -t programs < <(matching '^test/programs/test_[a-z_]+\.py$' | sed 's|.*/||; s|\.py$||')
+[ ${#programs[@]} -eq 0 ] || step make -j"$(nproc)" programs-test T="${programs[*]}"
 
 matching '^(bench|lab)/.*\.[ch]$' > /dev/null && step make -j"$(nproc)" benches
 
