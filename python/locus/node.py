@@ -123,7 +123,7 @@ class Node:
     def report_value(self, curve: str, value: float) -> None:
         """A point of a curve of your own, such as a loss, in the run's report (LOCUS_REPORT); nothing without one."""
         with self._use() as node:
-            _c.check(_lib.locus_report_value(node, curve.encode(), value))
+            _c.check(_quick.locus_report_value(node, curve.encode(), value))
 
     def histogram(self, kind: str) -> Histogram:
         """kind: relocation_time, parked_time, blocked_time, hops, or staleness, of replicas: milliseconds of each by

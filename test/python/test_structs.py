@@ -51,6 +51,11 @@ class Structs(unittest.TestCase):
         self.assertGreater(len(declared), 40)
         self.assertEqual(declared, _c.BOUND | _c.NOT_BOUND)
 
+    def test_calls_are_declared_in_the_library_they_are_made_of(self):
+        for path in (ROOT / "python" / "locus").rglob("*.py"):
+            for library, call in re.findall(r"_(lib|quick)\.(locus_\w+)", path.read_text()):
+                self.assertIn(call, _c._BLOCKING if library == "lib" else _c._QUICK, path)
+
     def test_enums_are_in_the_order_of_the_header(self):
         for kind, names in (("technique", _c.TECHNIQUES), ("conformity", _c.CONFORMITIES), ("histogram_kind", _c.HISTOGRAMS),
                             ("optimizer", ("no_optimizer",) + _c.OPTIMIZERS[1:]), ("element", _c.ELEMENTS)):
