@@ -142,7 +142,9 @@ part() {
     [ $number -eq 2 ] && [[ " $COMMANDS " == *" $1 "* ]] && number=0
     echo $number
 }
-suites() { sed -n 's/^TEST[A-Z_]*(\([a-z0-9_]*\),.*/\1/p' test/cluster/*.c | sort -u; }
+# suites_of FILE...
+suites_of() { grep -hoE '^[A-Z]*TEST[A-Z_]*\([a-z0-9_]+' "$@" | sed 's/.*(//' | sort -u; }
+suites() { suites_of test/cluster/*.c; }
 modules() { local file; for file in test/programs/test_*.py; do basename "$file" .py; done; }
 is_in() { [[ " $2 " == *" $1 "* ]]; }
 
@@ -167,8 +169,9 @@ stage_unit() { build RUNNER="$CHECK_RUNNER" test; }
 stage_unit-asan() { need_sanitizer address; TESTS_AT_ONCE=$((2 * $(nproc))) build SAN=address RUNNER=plain test; }
 stage_unit-tsan() {
     need_sanitizer thread
-    local folders=(store net actors api membership node scheduling observe base sampling)
-    build SAN=thread RUNNER=plain T="$(sed -n 's/^TEST[A-Z_]*(\([a-z0-9_]*\),.*/\1\//p' "${folders[@]/%//*.c}" | sort -u | tr '\n' ' ')" test
+    # Where threads meet; protocol, checkpoint, training and programs' parts have one, or meet by these.
+    local tests=(test/unit/{store,net,actors,api,membership,node,scheduling,observe,base,sampling}/*.c)
+    build SAN=thread RUNNER=plain T="$(suites_of "${tests[@]}" | sed 's|$|/|' | tr '\n' ' ')" test
 }
 
 stage_sim() { LOCUS_SIM_SEEDS=400 build sim; }
