@@ -13,11 +13,9 @@
 
 #include "observe/httpd.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <locale.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -48,13 +46,12 @@ static void ask_for_metrics(unsigned nodes)
 
 static int dial(unsigned port)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const struct timeval timeout = {.tv_sec = HANG_S};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char address[ADDRESS_BYTES];
+    snprintf(address, sizeof address, "127.0.0.1:%u", port);
+    int fd = address_dial(address);
     CHECK(fd >= 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-    CHECK_EQ(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
     return fd;
 }
 
