@@ -23,19 +23,6 @@ static void start_node(struct islands *s, struct child *c, const char *role, dou
     islands_leave(s);
 }
 
-/* Of one worker, where nothing moves. */
-static int read_team(const char *arguments, struct team *t, char listen[ADDRESS_BYTES])
-{
-    int rank;
-    double peer_timeout_s;
-    *t = (struct team){TEAM_OF(0, 1, 2, LOCUS_STATIC, tables, TABLES), .listen = listen};
-    CHECK_EQ(sscanf(arguments, "%lf %d %31s %31s %d", &peer_timeout_s, &rank, t->address, listen,
-                    &t->nodes),
-             5);
-    t->peer_timeout_s = peer_timeout_s;
-    return rank;
-}
-
 /* ---- networks that work after all ---- */
 
 enum { BUSY = 3 };
@@ -89,8 +76,11 @@ TEST(network, stalls_below_peer_timeout_do_no_harm)
 ROLE(network_reader)
 {
     char listen[ADDRESS_BYTES];
-    struct team t;
-    int rank = read_team(arguments, &t, listen);
+    int rank;
+    struct team t = {TEAM_OF(0, 1, 2, LOCUS_STATIC, tables, TABLES), .listen = listen};
+    CHECK_EQ(sscanf(arguments, "%lf %d %31s %31s %d", &t.peer_timeout_s, &rank, t.address, listen,
+                    &t.nodes),
+             5);
     locus *n = team_open(&t, rank);
     locus_worker *w = worker_of(n);
     CLOSED_BY(batch_free) struct batch all = batch_of_all(n);
