@@ -111,7 +111,8 @@ static void count_keys(const struct seat *s, locus_key keys[LONG_CALL], unsigned
     }
 }
 
-static void call_with_many_keys(struct seat *s)
+TEST_SEATS(access, call_of_a_hundred_thousand_keys_some_of_them_often, s,
+           TEAM_OF(2, 2, 2, LOCUS_STATIC, &long_table, 1))
 {
     CLOSED_BY(batch_free)
     struct batch b = batch_new(s->node, LONG_CALL, (size_t)LONG_CALL * LONG_LENGTH);
@@ -127,10 +128,4 @@ static void call_with_many_keys(struct seat *s)
     for (int i = 0; i < LONG_CALL; i++)
         for (int f = 0; f < LONG_LENGTH; f++)
             CHECK_EQ(b.values[i * LONG_LENGTH + f], counts[b.keys[i]] * (unsigned)(1 + f));
-}
-
-TEST(access, call_of_a_hundred_thousand_keys_some_of_them_often)
-{
-    struct team t = {TEAM_OF(2, 2, 2, LOCUS_STATIC, &long_table, 1)};
-    team_run(&t, call_with_many_keys);
 }

@@ -84,13 +84,10 @@ void cables_pull(const struct cables *c, int host, bool out)
 /* By the address of a card that nobody has. */
 void cables_lose(const struct cables *c, int from, int to, bool lost)
 {
-    if (lost)
-        CHECK_EQ(
-            run("ip -n %s%d neigh replace 10.77.0.%d lladdr 02:00:00:00:00:99 dev eth0 nud permanent",
-                c->name, from + 1, to + 1),
-            0);
-    else
-        CHECK_EQ(run("ip -n %s%d neigh del 10.77.0.%d dev eth0", c->name, from + 1, to + 1), 0);
+    CHECK_EQ(run("ip -n %s%d neigh %s 10.77.0.%d dev eth0 %s", c->name, from + 1,
+                 lost ? "replace" : "del", to + 1,
+                 lost ? "lladdr 02:00:00:00:00:99 nud permanent" : ""),
+             0);
 }
 
 /* A full packet does not pass the port of the bridge, and several in one piece of the kernel's
@@ -110,16 +107,6 @@ void cables_enter(const char *host)
     CHECK(fd >= 0);
     CHECK_EQ(setns(fd, CLONE_NEWNET), 0);
     close(fd);
-}
-
-struct locus_config cables_config(const char *host, struct team *t, int rank)
-{
-    static char listen[ADDRESS_BYTES];
-    cables_enter(host);
-    snprintf(listen, sizeof listen, "10.77.0.%d", rank + 1);
-    snprintf(t->address, sizeof t->address, "10.77.0.1:7777");
-    t->listen = listen;
-    return team_config(t, rank);
 }
 
 void cables_know(const char *hosts)

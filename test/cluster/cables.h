@@ -15,7 +15,7 @@
 #ifndef LOCUS_TEST_CABLES_H
 #define LOCUS_TEST_CABLES_H
 
-#include "team.h"
+#include "process.h"
 
 struct cables {
     char name[48]; /* NAME0 has the bridge, NAME1 ... are the hosts */
@@ -37,8 +37,6 @@ void cables_narrow(const struct cables *, int host);
 
 /* In a child. */
 void cables_enter(const char *host);
-/* The same, and how node `rank` is configured that is alone there: rank 0's has the rendezvous. */
-struct locus_config cables_config(const char *host, struct team *, int rank);
 /* From then on its list of hosts (/etc/hosts) is that. */
 void cables_know(const char *hosts);
 

@@ -1,10 +1,9 @@
 /*
  * Checkpoints: whatever number of nodes, shards and technique wrote one, any other goes on from it;
  * Python with numpy and `locus checkpoint` read its files; a full disk or a killed writer leaves the
- * older one; a row that leaves while it is copied is in it. While rows travel, and with what was not
- * finished: the simulation of checkpoints. What is damaged: unit/checkpoint, unit/api/restore_test.c.
+ * older one. While rows travel, are copied and leave meanwhile, and with what was not finished: the
+ * simulation of checkpoints. What is damaged: unit/checkpoint, unit/api/restore_test.c.
  */
-#include "api/home_rows.h"
 #include "checkpoint/series.h"
 #include "command.h"
 #include "common/folder.h"
@@ -12,14 +11,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <time.h>
 #include <unistd.h>
 
 static struct locus_table tables[] = {
@@ -296,9 +292,9 @@ TEST(checkpoint, export_refuses_rows_that_are_encoded)
 /* Each node has a folder of its own. */
 static void save_apart(struct seat *s)
 {
-    const struct plan *p = s->team->shared;
+    const char *parent = s->team->shared;
     char folder[2 * FOLDER_PATH_BYTES];
-    snprintf(folder, sizeof folder, "%s/%d", p->folder, s->rank);
+    snprintf(folder, sizeof folder, "%s/%d", parent, s->rank);
     write_all(s, -7);
     CHECK_EQ(locus_checkpoint(s->worker, folder), -ENOENT);
     CHECK_STR(locus_error(), "all nodes must see one folder");
@@ -308,10 +304,10 @@ static void save_apart(struct seat *s)
 
 TEST(checkpoint, folder_that_not_all_nodes_see_is_refused)
 {
-    struct plan p = {.version = 1};
-    folder_new(p.folder);
-    struct team team = team_of(&p, 3, 1, 1, LOCUS_ADAPTIVE);
-    team_run(&team, save_apart);
+    char folder[FOLDER_PATH_BYTES];
+    folder_new(folder);
+    team_run(&(struct team){TEAM_OF(3, 1, 1, LOCUS_ADAPTIVE, tables, TABLES), .shared = folder},
+             save_apart);
 }
 
 /* ---- a disk that takes no more ---- */
@@ -324,51 +320,49 @@ static bool mount_small(const char *folder, const char *size)
            mount("tmpfs", folder, "tmpfs", 0, size) == 0;
 }
 
-static const struct locus_table wide[] = {{.name = "wide", .rows = 200, .length = 3000}};
-enum { WIDE_ROWS = 200, WIDE_LENGTH = 3000, WIDE_FEW = 20 };
+enum { LARGE_ROWS = 3000, LARGE_LENGTH = 40, FEW = 300 };
 
-/* Rows from the beginning; the others are zero. */
-static void set_wide(struct seat *s, int rows, float value)
+static const struct locus_table large[] = {
+    {.name = "large", .rows = LARGE_ROWS, .length = LARGE_LENGTH}};
+
+/* Of all rows the first ones; the others are zero, unless they were set before. */
+static int set_first(locus_worker *w, struct batch *all, size_t rows, float value)
 {
-    float row[WIDE_LENGTH];
-    for (int i = 0; i < WIDE_LENGTH; i++) row[i] = value;
-    for (locus_key key = 0; s->number == 0 && key < (unsigned)rows; key++)
-        CHECK_EQ(locus_set(s->worker, &key, 1, row), 0);
-    CHECK_EQ(locus_quiesce(s->worker), 0);
+    for (size_t i = 0; i < all->floats; i++) all->values[i] = value;
+    return locus_set(w, all->keys, rows, all->values);
 }
 
-static void check_wide(struct seat *s, int rows, float value)
+static void check_first(locus_worker *w, struct batch *all, size_t rows, float value)
 {
-    float row[WIDE_LENGTH];
-    for (locus_key key = 0; key < WIDE_ROWS; key++) {
-        float right = key < (unsigned)rows ? value : 0;
-        CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
-        for (int i = 0; i < WIDE_LENGTH; i++) CHECK(row[i] == right);
-    }
-    seat_barrier(s);
+    CHECK_EQ(locus_pull(w, all->keys, all->n, all->values), 0);
+    for (size_t i = 0; i < all->floats; i++)
+        CHECK(all->values[i] == (i < rows * LARGE_LENGTH ? value : 0));
 }
 
-/* The model has 2.4 MB, the file system 1 MB: some node's disk is full first, and all are told. */
+/* The model has 480 KB, the file system 256: some node's disk is full first, and all are told. */
 static void fill_the_disk(struct seat *s)
 {
     const char *folder = s->team->shared;
     char path[2 * FOLDER_PATH_BYTES];
-    set_wide(s, WIDE_FEW, 3);
+    CLOSED_BY(batch_free) struct batch all = batch_of_all(s->node);
+    CHECK_EQ(set_first(s->worker, &all, FEW, 3), 0);
     CHECK_EQ(locus_checkpoint(s->worker, folder), 0);
     for (int i = 0; i < 3; i++) {
-        set_wide(s, WIDE_ROWS, 5);
+        CHECK_EQ(set_first(s->worker, &all, LARGE_ROWS, 5), 0);
         CHECK_EQ(locus_checkpoint(s->worker, folder), -ENOSPC);
         CHECK_STR(locus_error(), "locus_checkpoint: node ");
         CHECK_STR(locus_error(), "cannot write ");
         CHECK_STR(locus_error(), "checkpoint-000002/");
         CHECK_STR(locus_error(), "No space left on device");
-        check_wide(s, WIDE_ROWS, 5);
+        check_first(s->worker, &all, LARGE_ROWS, 5);
+        seat_barrier(s); /* it is removed */
         snprintf(path, sizeof path, "%s/checkpoint-000002", folder);
         CHECK_EQ(access(path, F_OK), -1);
         seat_barrier(s);
     }
     CHECK_EQ(locus_restore(s->worker, folder), 0);
-    check_wide(s, WIDE_FEW, 3);
+    check_first(s->worker, &all, FEW, 3);
+    seat_barrier(s);
     CHECK_EQ(locus_checkpoint(s->worker, folder), 0);
 }
 
@@ -376,19 +370,16 @@ TEST(checkpoint, full_disk_is_named_by_every_node_and_leaves_the_older_one)
 {
     char folder[FOLDER_PATH_BYTES];
     folder_new(folder);
-    if (!mount_small(folder, "size=1m"))
+    if (!mount_small(folder, "size=256k"))
         SKIP("this process may not mount a file system of its own");
-    struct team team = {TEAM_OF(3, 2, 1, LOCUS_ADAPTIVE, wide, 1), .shared = folder};
+    struct team team = {TEAM_OF(3, 2, 1, LOCUS_ADAPTIVE, large, 1), .shared = folder};
     team_run(&team, fill_the_disk);
     CHECK_EQ(umount(folder), 0);
 }
 
 /* ---- killed ---- */
 
-enum { WRITERS = 2, LARGE_ROWS = 3000, LARGE_LENGTH = 40 };
-
-static const struct locus_table large[] = {
-    {.name = "large", .rows = LARGE_ROWS, .length = LARGE_LENGTH}};
+enum { WRITERS = 2 };
 
 static struct team writers_at(const char *address, int nodes)
 {
@@ -409,8 +400,7 @@ ROLE(checkpoint_writer)
     struct batch all = batch_of_all(node);
     parent_tell("open");
     for (int version = from;; version++) {
-        for (size_t i = 0; i < all.floats; i++) all.values[i] = (float)version;
-        if (rank == 0 && locus_set(w, all.keys, all.n, all.values)) break;
+        if (rank == 0 && set_first(w, &all, LARGE_ROWS, (float)version)) break;
         if (locus_checkpoint(w, folder)) break;
         parent_tell("%d", version);
     }
@@ -431,7 +421,7 @@ static int restored_version(const char *folder, int least)
     if (rc) test_fail(__FILE__, __LINE__, "locus_restore: %d, %s", rc, locus_error());
     CHECK_EQ(locus_pull(w, all.keys, all.n, all.values), 0);
     version = (int)all.values[0];
-    for (size_t i = 0; i < all.floats; i++) CHECK(all.values[i] == (float)version);
+    check_first(w, &all, LARGE_ROWS, (float)version);
     CHECK(version >= least);
 done:
     batch_free(&all);
@@ -468,127 +458,4 @@ TEST(checkpoint, killed_writer_leaves_the_old_or_the_new_one)
     folder_new(folder);
     for (int i = 0; i < kills; i++) safe = kill_one(folder, &seed, safe, i == 0);
     CHECK(safe > 0);
-}
-
-/* ---- a row that leaves its home between the look at it and the end of its copy ---- */
-
-enum { ROWS = 128, LENGTH = IS_SANITIZED ? 1000 : 16000, LOSSES = IS_SANITIZED ? 2 : 16 };
-
-static const struct locus_table rows[] = {{.name = "rows", .rows = ROWS, .length = LENGTH}};
-
-/* It is fetched from where it has gone: the thread that copies is stopped, most often within a copy,
- * until another node has taken all rows. Between the thread that walks, its handler, and the thread that takes rows away. */
-static struct {
-    pthread_t walker;
-    _Atomic bool is_walking, is_stopped, has_taken, is_over;
-    double delay_s;
-    locus_worker *taker;
-} scene;
-
-static void stop_here(int signal)
-{
-    const struct timespec moment = {.tv_nsec = 50000};
-    (void)signal;
-    scene.is_stopped = true;
-    while (!scene.has_taken) nanosleep(&moment, NULL);
-}
-
-static void await_flag(const _Atomic bool *flag)
-{
-    for (double until = now_s() + HANG_S; !*flag; sched_yield()) CHECK(now_s() < until);
-}
-
-static void take_all(locus_worker *w)
-{
-    locus_key keys[ROWS];
-    for (locus_key key = 0; key < ROWS; key++) keys[key] = key;
-    CHECK_EQ(locus_localize(w, keys, ROWS), 0);
-}
-
-static void *take_rows_away(void *none)
-{
-    while (!scene.is_walking && !scene.is_over) sched_yield();
-    while (!scene.is_over) {
-        double from = now_s();
-        while (now_s() < from + scene.delay_s) continue;
-        CHECK_EQ(pthread_kill(scene.walker, SIGUSR1), 0);
-        await_flag(&scene.is_stopped);
-        take_all(scene.taker);
-        scene.is_walking = false;
-        scene.has_taken = true;
-        while (!scene.is_walking && !scene.is_over) sched_yield();
-    }
-    return none;
-}
-
-struct visits {
-    unsigned count[ROWS];
-};
-
-static int visit(void *visits, unsigned table, uint64_t row, const float *values)
-{
-    struct visits *v = visits;
-    CHECK_EQ(table, 0);
-    CHECK(row < ROWS);
-    for (int i = 0; i < LENGTH; i += LENGTH - 1) CHECK(values[i] == (float)(row + 1));
-    v->count[row]++;
-    return 0;
-}
-
-static struct visits walk(locus_worker *w)
-{
-    struct visits v = {.count = {0}};
-    struct slice last = {.table = 0}, next;
-    while (home_rows_deal(w->store, &last, &next)) CHECK_EQ(home_rows_each(w, &next, visit, &v), 0);
-    return v;
-}
-
-static void write_rows(locus_worker *w)
-{
-    CLOSED_BY(free_at) float *row = calloc(LENGTH, sizeof *row);
-    CHECK(row != NULL);
-    for (locus_key key = 0; key < ROWS; key++) {
-        for (int i = 0; i < LENGTH; i++) row[i] = (float)(key + 1);
-        CHECK_EQ(locus_set(w, &key, 1, row), 0);
-    }
-}
-
-TEST(checkpoint, row_that_leaves_while_it_is_copied_is_fetched)
-{
-    struct team team = {TEAM_OF(2, 1, 1, LOCUS_RELOCATE, rows, 1)};
-    locus *nodes[2];
-    pthread_t taker;
-    unsigned seed = 5;
-    team_open_all(&team, nodes);
-    locus_worker *w = worker_of(nodes[0]);
-    scene.taker = worker_of(nodes[1]);
-    scene.walker = pthread_self();
-    CHECK(signal(SIGUSR1, stop_here) != SIG_ERR);
-    write_rows(w);
-    take_all(w);
-    walk(w); /* the caches know them now */
-    double began = now_s();
-    const struct visits all = walk(w);
-    double took_s = now_s() - began;
-    CHECK_EQ(pthread_create(&taker, NULL, take_rows_away, NULL), 0);
-    for (int i = 0; i < LOSSES; i++) {
-        take_all(w);
-        scene.delay_s = took_s * (double)rand_r(&seed) / RAND_MAX;
-        scene.is_stopped = false;
-        scene.has_taken = false;
-        scene.is_walking = true;
-        while (!scene.is_stopped) {
-            const struct visits v = walk(w);
-            for (int row = 0; row < ROWS; row++) CHECK_EQ(v.count[row], all.count[row]);
-        }
-        await_flag(&scene.has_taken);
-    }
-    scene.is_over = true;
-    pthread_join(taker, NULL);
-    unsigned home = 0;
-    for (int row = 0; row < ROWS; row++) home += all.count[row];
-    CHECK(home > ROWS / 4 && home < ROWS);
-    CHECK_EQ(locus_worker_close(w), 0);
-    CHECK_EQ(locus_worker_close(scene.taker), 0);
-    team_close_all(2, nodes);
 }

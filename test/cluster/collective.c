@@ -7,10 +7,7 @@
 
 static const struct locus_table table = {.rows = 200, .length = 3};
 
-static struct team team_of(int nodes, unsigned workers, void *shared)
-{
-    return (struct team){TEAM_OF(nodes, workers, 2, LOCUS_STATIC, &table, 1), .shared = shared};
-}
+#define TEAM(nodes, workers) TEAM_OF(nodes, workers, 2, LOCUS_STATIC, &table, 1)
 
 /* What the seats of one process count together. */
 static void count(int *counter)
@@ -56,12 +53,11 @@ static void sum_often(struct seat *s)
 
 TEST(collective, sum_is_of_all_workers_in_one_order)
 {
-    struct team two = team_of(2, 2, NULL), four = team_of(4, 3, NULL);
-    team_run(&two, sum_often);
-    team_run(&four, sum_often);
+    team_run(&(struct team){TEAM(2, 2)}, sum_often);
+    team_run(&(struct team){TEAM(4, 3)}, sum_often);
 }
 
-static void sum_other_counts(struct seat *s)
+TEST_SEATS(collective, sum_of_other_counts_is_refused_on_all_nodes, s, TEAM(2, 1))
 {
     double sums[LOCUS_SUM_MAX] = {1};
     CHECK_EQ(locus_sum(s->worker, sums, s->number == 0 ? 2 : 3), -EINVAL);
@@ -70,12 +66,6 @@ static void sum_other_counts(struct seat *s)
     CHECK(sums[0] == 1);
     CHECK_EQ(locus_sum(s->worker, sums, LOCUS_SUM_MAX), 0);
     CHECK(sums[0] == 2);
-}
-
-TEST(collective, sum_of_other_counts_is_refused_on_all_nodes)
-{
-    struct team t = team_of(2, 1, NULL);
-    team_run(&t, sum_other_counts);
 }
 
 /* ---- quiesce ---- */
@@ -122,7 +112,7 @@ static void *come_and_go(void *argument)
 
 TEST(collective, quiesce_while_workers_open_and_close)
 {
-    struct team t = team_of(NODES_OF_TWO, 2, NULL);
+    struct team t = {TEAM(NODES_OF_TWO, 2)};
     locus *node[NODES_OF_TWO];
     pthread_t stays[NODES_OF_TWO], goes[NODES_OF_TWO];
     int gone = 0, pushes = 0;
@@ -149,7 +139,7 @@ TEST(collective, quiesce_while_workers_open_and_close)
 /* ---- closing ---- */
 
 /* Closing is collective: who closes early goes on serving the others. */
-static void serve_while_closing(struct seat *s)
+TEST_SEATS(collective, close_serves_nodes_that_still_work, s, TEAM(3, 1))
 {
     float sum = 0, row[3], one[3] = {1, 1, 1};
     locus_key key;
@@ -163,10 +153,4 @@ static void serve_while_closing(struct seat *s)
     }
     CHECK(sum == (float)table.rows);
     seat_barrier(s);
-}
-
-TEST(collective, close_serves_nodes_that_still_work)
-{
-    struct team t = team_of(3, 1, NULL);
-    team_run(&t, serve_while_closing);
 }

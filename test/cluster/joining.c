@@ -5,7 +5,6 @@
  */
 #include "team.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -201,16 +200,11 @@ TEST(joining, machine_without_ipv4_or_network_says_so)
 
 /* ---- the rendezvous ---- */
 
-static bool has_listener(const char *address)
+static void await_listener(const char *address)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET,
-                            .sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1)),
-                            .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    CHECK(fd >= 0);
-    bool is_there = connect(fd, (const struct sockaddr *)&a, sizeof a) == 0;
+    int fd;
+    AWAIT((fd = address_dial(address)) >= 0);
     close(fd);
-    return is_there;
 }
 
 /* Rank 0 stands still from when it has let rank 1 join until that has given up, after so many
@@ -220,7 +214,7 @@ static bool leave_rank_0(struct child c[2], const char *address, int timeout_s)
     struct joiner j = {
         .rendezvous = address, .size = 3, .peer_timeout_s = 4 * HANG_S, .secret = "open sesame"};
     join(&c[0], j);
-    AWAIT(has_listener(address));
+    await_listener(address);
     j.rank = 1;
     j.join_timeout_s = timeout_s;
     join(&c[1], j);
@@ -292,7 +286,7 @@ TEST(joining, too_few_descriptors_are_named)
         address_new(address);
         struct joiner j = {.rendezvous = address, .shards = 4};
         join(&c[0], j);
-        AWAIT(has_listener(address));
+        await_listener(address);
         j.rank = 1;
         j.join_timeout_s = 2;
         j.lack = DESCRIPTORS;

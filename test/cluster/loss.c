@@ -395,16 +395,6 @@ static void lose_idle(enum end end)
     lose(all, 9);
 }
 
-TEST(loss, node_killed_while_others_rest_wait_at_a_barrier_or_close)
-{
-    lose_idle(END_KILLED);
-}
-
-TEST(loss, node_stopped_while_others_rest_wait_at_a_barrier_or_close)
-{
-    lose_idle(END_STOPPED);
-}
-
 /* Those who work take the whole machine: one cluster after the other. */
 static void lose_at_work(enum end end)
 {
@@ -414,15 +404,16 @@ static void lose_at_work(enum end end)
     for (int i = 0; i < count; i++) lose(&all[i], 1);
 }
 
-TEST(loss, node_killed_while_all_work)
-{
-    lose_at_work(END_KILLED);
-}
+#define TEST_LOSS(name, how, end) \
+    TEST(loss, name) \
+    { \
+        how(end); \
+    }
 
-TEST(loss, node_stopped_while_all_work)
-{
-    lose_at_work(END_STOPPED);
-}
+TEST_LOSS(node_killed_while_others_rest_wait_at_a_barrier_or_close, lose_idle, END_KILLED)
+TEST_LOSS(node_stopped_while_others_rest_wait_at_a_barrier_or_close, lose_idle, END_STOPPED)
+TEST_LOSS(node_killed_while_all_work, lose_at_work, END_KILLED)
+TEST_LOSS(node_stopped_while_all_work, lose_at_work, END_STOPPED)
 
 /* ---- random moments ---- */
 

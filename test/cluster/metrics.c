@@ -13,11 +13,9 @@
 
 #include "observe/httpd.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <locale.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -33,6 +31,7 @@ enum { NODES = 3, KEYS = 300, LENGTH = 8, PAGE_MAX = 1 << 18 };
 static const struct locus_table table = {.name = "a table", .rows = KEYS, .length = LENGTH};
 
 static unsigned base; /* node r is at base + r */
+static char pages[NODES][PAGE_MAX];
 
 /* ---- a client ---- */
 
@@ -47,13 +46,12 @@ static void ask_for_metrics(unsigned nodes)
 
 static int dial(unsigned port)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const struct timeval timeout = {.tv_sec = HANG_S};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char address[ADDRESS_BYTES];
+    snprintf(address, sizeof address, "127.0.0.1:%u", port);
+    int fd = address_dial(address);
     CHECK(fd >= 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-    CHECK_EQ(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
     return fd;
 }
 
@@ -88,14 +86,20 @@ static void get_page(unsigned port, char page[PAGE_MAX])
     CHECK_STR(page, "text/plain; version=0.0.4");
 }
 
+/* The first line from there on that begins so; NULL: there is none. */
+static const char *line_of(const char *from, const char *begin)
+{
+    size_t n = strlen(begin);
+    while (from && strncmp(from, begin, n) != 0)
+        if ((from = strchr(from, '\n'))) from++;
+    return from;
+}
+
 /* The sample that is called so, "locus_rounds_total" or "name{label=\"x\"}"; -1: there is none. */
 static double sample_of(const char *page, const char *name)
 {
-    size_t n = strlen(name);
-    for (const char *line = page; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, name, n) == 0 && line[n] == ' ') return strtod(line + n, NULL);
-    }
+    for (size_t n = strlen(name); (page = line_of(page, name)); page++)
+        if (page[n] == ' ') return strtod(page + n, NULL);
     return -1;
 }
 
@@ -103,11 +107,7 @@ static double sample_of(const char *page, const char *name)
 static double sum_of(const char *page, const char *begin)
 {
     double sum = 0;
-    for (const char *line = page; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, begin, strlen(begin)) != 0) continue;
-        sum += strtod(strchr(line, ' '), NULL);
-    }
+    for (; (page = line_of(page, begin)); page++) sum += strtod(strchr(page, ' '), NULL);
     return sum;
 }
 
@@ -245,7 +245,6 @@ static void compare_ages(const locus *node)
 
 static void compare_at_rest(struct seat *s)
 {
-    static char pages[NODES][PAGE_MAX];
     char *page = pages[s->rank];
     work(s);
     struct locus_stats before, after;
@@ -328,7 +327,6 @@ static bool is_home(const struct seat *s, locus_key key)
 /* With a bound that is shorter than any node's silence: who pulls a replica asks its owner. */
 static void collect_too_old(struct seat *s)
 {
-    static char pages[NODES][PAGE_MAX];
     float row[LENGTH];
     locus_key key = 0;
     const double end = now_s() + HANG_S;
@@ -345,67 +343,65 @@ static void collect_too_old(struct seat *s)
     for (int r = 0; r < NODES && s->rank == 0; r++) strcat(shown, pages[r]);
 }
 
-static void collect_quietly(struct seat *s)
-{
-    if (s->rank == 0) get_page(base, shown);
-    seat_barrier(s);
-}
-
-/* Is there a sample of that name, of any labels, that is not zero? */
-static bool is_moved(const char *name, size_t n)
-{
-    for (const char *line = shown; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, name, n) != 0 || strchr("{ _", line[n]) == NULL) continue;
-        const char *value = strchr(line, ' ');
-        if (value && strtod(value, NULL) != 0) return true;
-    }
-    return false;
-}
-
-/* What is zero unless the network is slow: below it is. */
-static bool is_of_what_waits(const char *name, size_t n)
+/* What is zero unless the network is slow, which it is below; and links through memory need some room
+ * there. */
+static bool may_be_zero(const char *name)
 {
     static const char *const names[] = {"locus_parked_seconds", "locus_peer_asked_bytes",
                                         "locus_peer_queued_bytes"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) == n && memcmp(name, names[i], n) == 0) return true;
-    return false;
-}
-
-/* Links through memory need some room there. */
-static bool is_of_memory_that_lacks(const char *name, size_t n)
-{
-    static const char shares[] = "locus_peer_shares_memory";
     struct statvfs room;
-    return n == sizeof shares - 1 && memcmp(name, shares, n) == 0 &&
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return strcmp(name, "locus_peer_shares_memory") == 0 &&
            (access("/dev/shm", W_OK) || statvfs("/dev/shm", &room) ||
             room.f_bavail * room.f_frsize < 4 << 20);
 }
 
-/* The first metric that nothing has moved. */
-static const char *first_still(char name[64])
+/* The next metric's name; false: there is none. */
+static bool next_name(const char **at, char name[64])
 {
-    for (const char *line = shown; (line = strstr(line, "# TYPE "));) {
-        line += 7;
-        size_t n = strcspn(line, " ");
-        snprintf(name, 64, "%.*s", (int)n, line);
-        if (is_of_what_waits(line, n) || is_of_memory_that_lacks(line, n)) continue;
-        if (!is_moved(line, n)) return name;
+    const char *line = line_of(*at, "# TYPE ");
+    if (!line) return false;
+    *at = line + 7;
+    snprintf(name, 64, "%.*s", (int)strcspn(*at, " "), *at);
+    return true;
+}
+
+/* The first metric that nothing has moved, whatever its labels. */
+static bool is_any_still(char name[64])
+{
+    for (const char *at = shown; next_name(&at, name);) {
+        double sum = 0;
+        for (const char *line = shown; (line = line_of(line, name)); line++)
+            if (strchr("{ _", line[strlen(name)])) sum += strtod(strchr(line, ' '), NULL);
+        if (sum == 0 && !may_be_zero(name)) return true;
     }
-    return NULL;
+    return false;
+}
+
+/* Every name is in docs/reference/metrics.md, and the dashboard has no other. */
+static void names_are_in_the_manual(void)
+{
+    struct command c;
+    char name[64];
+    if (access("docs/reference/metrics.md", R_OK)) SKIP("this is not run in the source tree");
+    for (const char *at = shown; next_name(&at, name);)
+        command_must(&c, "grep -q '`%s`' docs/reference/metrics.md", name);
+    command_must(&c, "grep -oE '(locus|process)_[a-z_]+' docs/reference/grafana.json | sort -u");
+    for (char *used = strtok(c.out.text, "\n"); used; used = strtok(NULL, "\n"))
+        if (!strstr(shown, used)) test_fail(__FILE__, __LINE__, "no metric is called %s", used);
 }
 
 /* Advice is given after ten seconds unless the environment says so: this test asks for it soon. Who
  * waits for whom, and which request is forwarded, is chance: it may take another run. */
-TEST(metrics, no_sample_is_always_zero)
+TEST(metrics, no_sample_is_always_zero_and_names_are_in_the_manual)
 {
     if (IS_SANITIZED) SKIP("advice judges what is accessed in a time: too little with a sanitizer");
     struct team t = team_of_three();
     char still[64] = "everything", text[16];
     unsigned names = 0;
     ask_for_metrics(NODES);
-    for (int i = 0; i < RUNS && (i == 0 || first_still(still)); i++) {
+    for (int i = 0; i < RUNS && (i == 0 || is_any_still(still)); i++) {
         window = windows[i];
         snprintf(text, sizeof text, "%g", window);
         setenv("LOCUS_ADVICE", text, 1);
@@ -417,29 +413,10 @@ TEST(metrics, no_sample_is_always_zero)
         setenv("LOCUS_CARRIER", "tcp", 1);
         team_run(&t, collect_too_old);
     }
-    if (first_still(still)) test_fail(__FILE__, __LINE__, "%s is zero", still);
-    for (const char *line = shown; (line = strstr(line, "# TYPE ")); line++) names++;
+    if (is_any_still(still)) test_fail(__FILE__, __LINE__, "%s is zero", still);
+    for (const char *at = shown; next_name(&at, still);) names++;
     CHECK(names >= NODES * 40);
-}
-
-/* Every name is in docs/reference/metrics.md, and the dashboard has no other. */
-TEST(metrics, names_are_in_the_manual)
-{
-    struct team t = team_of_three();
-    struct command c;
-    t.staleness_s = 1;
-    if (access("docs/reference/metrics.md", R_OK)) SKIP("this is not run in the source tree");
-    ask_for_metrics(NODES);
-    *shown = '\0';
-    team_run(&t, collect_quietly);
-    for (const char *line = shown; (line = strstr(line, "# TYPE "));) {
-        line += 7;
-        command_must(&c, "grep -q '`%.*s`' docs/reference/metrics.md", (int)strcspn(line, " "),
-                     line);
-    }
-    command_must(&c, "grep -oE '(locus|process)_[a-z_]+' docs/reference/grafana.json | sort -u");
-    for (char *name = strtok(c.out.text, "\n"); name; name = strtok(NULL, "\n"))
-        if (!strstr(shown, name)) test_fail(__FILE__, __LINE__, "no metric is called %s", name);
+    names_are_in_the_manual();
 }
 
 /* ---- Prometheus ---- */
@@ -513,19 +490,7 @@ TEST(metrics, prometheus_takes_them)
     child_wait(&job);
 }
 
-TEST(metrics, no_thread_serves_where_nobody_asks)
-{
-    const struct team t = {TEAM_OF(1, 1, 0, LOCUS_STATIC, &table, 1)};
-    unsetenv("LOCUS_METRICS");
-    struct footprint before = footprint_now();
-    locus *node = team_open(&t, 0);
-    CHECK_EQ(footprint_now().threads, before.threads);
-    CHECK_EQ(locus_close(node), 0);
-}
-
 /* ---- a locale with a decimal comma ---- */
-
-static char pages[NODES][PAGE_MAX];
 
 static void work_and_show(struct seat *s)
 {
@@ -734,58 +699,46 @@ TEST(metrics, bytes_asked_queued_and_parked_show_what_waits)
     for (int i = 0; i < NODES; i++) child_wait(&c[i]);
 }
 
-/* ---- clients of all kinds, while nodes train ---- */
+/* ---- clients of all kinds, while a node trains ---- */
 
-enum { TRAINING_MAX = 2, CROWD = 3 * HTTPD_CONNECTIONS_MAX };
+enum { CROWD = 3 * HTTPD_CONNECTIONS_MAX };
 
-static struct training {
-    unsigned nodes;
-    uint64_t steps[TRAINING_MAX]; /* atomic: so far */
-    bool is_asked_to_end;         /* atomic */
-} training;
+static uint64_t steps;    /* atomic: so far */
+static bool asked_to_end; /* atomic */
 
-/* Adds 1 to rows that all nodes share and to others, until it is asked to end. */
+/* Adds 1 to few rows and to others, until it is asked to end. */
 static void train(struct seat *s)
 {
     const float one[LENGTH] = {1};
-    uint64_t steps = 0;
-    while (!__atomic_load_n(&training.is_asked_to_end, __ATOMIC_ACQUIRE)) {
+    while (!__atomic_load_n(&asked_to_end, __ATOMIC_ACQUIRE)) {
         locus_key keys[2] = {steps % 10, 10 + seat_random(s, KEYS - 10)};
         float rows[2 * LENGTH];
         locus_clock next = locus_advance_clock(s->worker) + 1;
         CHECK_EQ(locus_intent(s->worker, keys, 2, next, next + 2), 0);
         CHECK_EQ(locus_pull(s->worker, keys, 2, rows), 0);
         for (int i = 0; i < 2; i++) CHECK_EQ(locus_push(s->worker, &keys[i], 1, one), 0);
-        __atomic_store_n(&training.steps[s->rank], ++steps, __ATOMIC_RELEASE);
+        __atomic_add_fetch(&steps, 1, __ATOMIC_RELEASE);
     }
-    CHECK_EQ(locus_quiesce(s->worker), 0);
     double sum = 0;
     for (locus_key key = 0; key < KEYS; key++) {
         float row[LENGTH];
         CHECK_EQ(locus_pull(s->worker, &key, 1, row), 0);
         sum += (double)row[0];
     }
-    double all = 0;
-    for (unsigned i = 0; i < training.nodes; i++)
-        all += 2 * (double)__atomic_load_n(&training.steps[i], __ATOMIC_ACQUIRE);
-    CHECK(sum == all);
-    seat_barrier(s);
+    CHECK(sum == 2 * (double)steps);
 }
 
-static void *run_team(void *team)
+static void *train_alone(void *unused)
 {
-    team_run(team, train);
-    return NULL;
+    team_run(&(struct team){TEAM_OF(1, 1, 0, LOCUS_ADAPTIVE, &table, 1)}, train);
+    return unused;
 }
 
-/* Until every node has gone on by so many steps. */
+/* Until the node has gone on by so many steps. */
 static void await_steps(uint64_t more)
 {
-    uint64_t from[TRAINING_MAX];
-    for (unsigned i = 0; i < training.nodes; i++)
-        from[i] = __atomic_load_n(&training.steps[i], __ATOMIC_ACQUIRE);
-    for (unsigned i = 0; i < training.nodes; i++)
-        AWAIT(__atomic_load_n(&training.steps[i], __ATOMIC_ACQUIRE) >= from[i] + more);
+    uint64_t from = __atomic_load_n(&steps, __ATOMIC_ACQUIRE);
+    AWAIT(__atomic_load_n(&steps, __ATOMIC_ACQUIRE) >= from + more);
 }
 
 /* What a client sends, behind `first` something so often, and then nothing; it reads nothing. */
@@ -802,10 +755,10 @@ static const struct kind {
     {noise, "", 0},
 };
 
-static int come(const struct kind *k, unsigned port)
+static int come(const struct kind *k)
 {
     static unsigned seed = 1;
-    int fd = dial(port), small = 2048;
+    int fd = dial(base), small = 2048;
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     memset(block, 'a', sizeof block - 1);
     for (size_t i = 0; i + 1 < sizeof noise; i++) noise[i] = (char)(1 + rand_r(&seed) % 255);
@@ -816,66 +769,38 @@ static int come(const struct kind *k, unsigned port)
 }
 
 /* More of each kind than are held, all at once; then they leave, and one asks well. */
-static void ask_in_all_ways(void)
+static void ask_in_all_ways(int times)
 {
-    static char page[PAGE_MAX];
     int fd[CROWD];
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        for (unsigned i = 0; i < CROWD; i++) fd[i] = come(&kinds[k], base + i % training.nodes);
+    for (size_t k = 0; k < times * sizeof kinds / sizeof *kinds; k++) {
+        for (unsigned i = 0; i < CROWD; i++)
+            fd[i] = come(&kinds[k % (sizeof kinds / sizeof *kinds)]);
         await_steps(3);
         for (int i = 0; i < CROWD; i++) close(fd[i]);
-        for (unsigned r = 0; r < training.nodes; r++) get_page(base + r, page);
+        get_page(base, pages[0]);
     }
+    for (int i = 0; i < 100 * times; i++) get_page(base, pages[0]);
 }
 
-static void ask_often(int times)
-{
-    static char page[PAGE_MAX];
-    for (int i = 0; i < times; i++) ask_in_all_ways();
-    for (int i = 0; i < 100 * times; i++) get_page(base, page);
-}
-
-static pthread_t begin_training(struct team *t, unsigned nodes)
-{
-    pthread_t thread;
-    *t = (struct team){TEAM_OF((int)nodes, 1, 0, LOCUS_ADAPTIVE, &table, 1)};
-    training.nodes = nodes;
-    ask_for_metrics(nodes);
-    CHECK_EQ(pthread_create(&thread, NULL, run_team, t), 0);
-    await_steps(100);
-    return thread;
-}
-
-static void end_training(pthread_t thread)
-{
-    __atomic_store_n(&training.is_asked_to_end, true, __ATOMIC_RELEASE);
-    CHECK_EQ(pthread_join(thread, NULL), 0);
-}
-
-/* Who trains looks at the sum. */
-TEST(metrics, clients_of_all_kinds_cost_no_update)
-{
-    struct team t;
-    pthread_t thread = begin_training(&t, 2);
-    ask_often(3);
-    end_training(thread);
-}
-
-/* What a round needs is taken in the first; more of them take no more than all connections may hold
- * at once, however many came and went: some three thousand, with a hundred megabytes. One node:
- * what waits for others takes memory, too, by the load of the machine. */
-TEST(metrics, clients_of_all_kinds_take_bounded_memory)
+/* Who trains looks at the sum. What a round needs is taken in the first; more of them take no more
+ * than all connections may hold at once, however many came and went: some three thousand, with a
+ * hundred megabytes. One node: what waits for others takes memory, too, by the load of the
+ * machine. */
+TEST(metrics, clients_of_all_kinds_take_bounded_memory_and_cost_no_update)
 {
     enum { PAGE_BYTES = 1 << 15, ROUNDS = 5 };
     const long room_kb = HTTPD_CONNECTIONS_MAX * (HTTPD_CONNECTION_BYTES + PAGE_BYTES) / 1024;
-    struct team t;
-    pthread_t thread = begin_training(&t, 1);
-    ask_often(1);
+    pthread_t thread;
+    ask_for_metrics(1);
+    CHECK_EQ(pthread_create(&thread, NULL, train_alone, NULL), 0);
+    await_steps(100);
+    ask_in_all_ways(1);
     struct footprint before = footprint_now();
-    ask_often(ROUNDS);
+    ask_in_all_ways(ROUNDS);
     struct footprint after = footprint_now();
     CHECK_EQ(after.threads, before.threads);
     CHECK(after.descriptors <= before.descriptors + HTTPD_CONNECTIONS_MAX);
     if (!IS_SANITIZED) CHECK(after.resident_kb - before.resident_kb < room_kb);
-    end_training(thread);
+    __atomic_store_n(&asked_to_end, true, __ATOMIC_RELEASE);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
 }

@@ -2,9 +2,11 @@
 
 #include "common/port.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <malloc.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -201,6 +203,19 @@ const char *__tsan_default_options(void)
 void address_new(char address[ADDRESS_BYTES])
 {
     snprintf(address, ADDRESS_BYTES, "127.0.0.1:%d", port_new());
+}
+
+int address_dial(const char *address)
+{
+    const struct sockaddr_in a = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1)),
+                                  .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(fd >= 0);
+    if (connect(fd, (const struct sockaddr *)&a, sizeof a) == 0) return fd;
+    CHECK_EQ(errno, ECONNREFUSED);
+    close(fd);
+    return -1;
 }
 
 double now_s(void)

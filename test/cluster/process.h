@@ -87,6 +87,8 @@ enum { ROLES_ARE_ADDED = 60000, ROLE_IS_RUN = 60001 };
 enum { ADDRESS_BYTES = 32 };
 /* "127.0.0.1:port" with a port that nobody uses; each call gives another. */
 void address_new(char address[ADDRESS_BYTES]);
+/* A connection to who listens at such an address; -1: nobody does. */
+int address_dial(const char *address);
 
 double now_s(void);
 void sleep_s(double seconds);

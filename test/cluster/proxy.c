@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -45,7 +46,7 @@ struct proxy {
     void *context;
     bool is_stopping, is_cut;
     bool is_stalled[DIRECTIONS];
-    uint64_t delay_ns, bytes[DIRECTIONS];
+    uint64_t delay_ns;
     unsigned connections;
     struct connection connection[PROXY_CONNECTIONS_MAX];
 };
@@ -80,7 +81,7 @@ static void stream_take(struct proxy *p, struct connection *c, int direction)
     s->queued += k->bytes;
 }
 
-static void stream_give(struct proxy *p, struct connection *c, int direction)
+static void stream_give(struct connection *c, int direction)
 {
     struct stream *s = &c->stream[direction];
     struct chunk *k = s->first;
@@ -89,7 +90,6 @@ static void stream_give(struct proxy *p, struct connection *c, int direction)
         if (errno != EAGAIN && errno != EINTR) c->is_broken = true;
         return;
     }
-    p->bytes[direction] += (uint64_t)n;
     k->sent += (size_t)n;
     if (k->sent < k->bytes) return;
     s->queued -= k->bytes;
@@ -200,7 +200,7 @@ static void act(struct proxy *p, const struct pollfd *list, unsigned count)
         for (int d = 0; d < DIRECTIONS; d++) {
             const struct pollfd *at = &list[POLL_STREAMS + 4 * i + 2 * (unsigned)d];
             if (p->is_stalled[d]) continue;
-            if (at[1].revents) stream_give(p, &p->connection[i], d);
+            if (at[1].revents) stream_give(&p->connection[i], d);
             if (at[0].revents) stream_take(p, &p->connection[i], d);
             stream_end_if_empty(&p->connection[i].stream[d]);
         }
@@ -274,12 +274,4 @@ void proxy_stall(struct proxy *p, enum proxy_direction d, bool stalled)
 void proxy_cut(struct proxy *p)
 {
     change(p, &p->is_cut, true);
-}
-
-uint64_t proxy_bytes(struct proxy *p, enum proxy_direction d)
-{
-    pthread_mutex_lock(&p->mutex);
-    uint64_t n = p->bytes[d];
-    pthread_mutex_unlock(&p->mutex);
-    return n;
 }

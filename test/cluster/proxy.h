@@ -17,7 +17,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum {
     PROXY_QUEUE_BYTES = 64 << 20,   /* what a delay of 50 ms keeps under way at 1 GB/s */
@@ -38,8 +37,5 @@ void proxy_delay(struct proxy *, double seconds); /* each direction, of what is 
 void proxy_stall(struct proxy *, enum proxy_direction, bool);
 /* Resets all connections; later ones are forwarded. */
 void proxy_cut(struct proxy *);
-
-/* Bytes forwarded so far. */
-uint64_t proxy_bytes(struct proxy *, enum proxy_direction);
 
 #endif

@@ -14,12 +14,7 @@ static int cycles(void)
     return (IS_SANITIZED ? 8 : 20) * test_seconds();
 }
 
-static struct team team_at(const char *address, int nodes)
-{
-    struct team t = {TEAM_OF(nodes, 2, 2, LOCUS_STATIC, &table, 1)};
-    snprintf(t.address, sizeof t.address, "%s", address);
-    return t;
-}
+#define TEAM(nodes) TEAM_OF(nodes, 2, 2, LOCUS_STATIC, &table, 1)
 
 /* Everybody writes everywhere, so that what is measured has been used. */
 static void push_all(struct seat *s)
@@ -71,15 +66,14 @@ static void growth_check(const struct growth *g)
 
 ROLE(reopen_node)
 {
-    int place, nodes;
-    char address[ADDRESS_BYTES];
-    CHECK_EQ(sscanf(arguments, "%d %d %31s", &place, &nodes, address), 3);
-    struct team t = team_at(address, nodes);
+    int place;
+    struct team t = {TEAM(0)};
+    CHECK_EQ(sscanf(arguments, "%d %d %31s", &place, &t.nodes, t.address), 3);
     struct growth growth = {0};
     int count = WARM + cycles() / 2;
     for (int i = 0; i < count; i++) {
         growth_look(&growth, i, count);
-        team_run_node(&t, (place + i) % nodes, push_all);
+        team_run_node(&t, (place + i) % t.nodes, push_all);
     }
     growth_check(&growth);
 }
@@ -97,10 +91,9 @@ TEST(reopen, by_processes_that_change_their_ranks_leaves_nothing)
 
 TEST(reopen, by_nodes_of_one_process_leaves_nothing)
 {
-    char address[ADDRESS_BYTES];
     struct growth growth = {0};
-    address_new(address);
-    struct team t = team_at(address, 3);
+    struct team t = {TEAM(3)};
+    address_new(t.address);
     int count = WARM + cycles() / 4;
     for (int i = 0; i < count; i++) {
         growth_look(&growth, i, count);
@@ -111,27 +104,20 @@ TEST(reopen, by_nodes_of_one_process_leaves_nothing)
 
 /* ---- opening that fails ---- */
 
-static int open_alone(const char *address, int rank, enum locus_technique technique)
-{
-    struct team t = team_at(address, 2);
-    struct locus_config c = team_config(&t, rank);
-    locus *n;
-    c.technique = technique;
-    c.join_timeout_s = 0.05;
-    int rc = locus_open(&c, &n);
-    CHECK(n == NULL);
-    return rc;
-}
-
 TEST(reopen, after_open_failed_leaves_nothing)
 {
-    char address[ADDRESS_BYTES];
+    static const enum locus_technique techniques[] = {LOCUS_STATIC, LOCUS_ADAPTIVE};
     struct growth growth = {0};
-    address_new(address);
-    for (int i = 0; i < 3 * WARM; i++) {
-        growth_look(&growth, i, 3 * WARM);
-        CHECK_EQ(open_alone(address, i % 2, LOCUS_STATIC), -ETIMEDOUT);
-        CHECK_EQ(open_alone(address, i % 2, LOCUS_ADAPTIVE), -ETIMEDOUT);
+    struct team t = {TEAM(2)};
+    address_new(t.address);
+    for (int i = 0; i < 6 * WARM; i++) {
+        struct locus_config c = team_config(&t, i / 2 % 2);
+        locus *n;
+        growth_look(&growth, i / 2, 3 * WARM);
+        c.technique = techniques[i % 2];
+        c.join_timeout_s = 0.05;
+        CHECK_EQ(locus_open(&c, &n), -ETIMEDOUT);
+        CHECK(n == NULL);
     }
     growth_check(&growth);
 }

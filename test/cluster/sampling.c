@@ -12,10 +12,7 @@ static const enum locus_conformity levels[] = {LOCUS_CONFORM, LOCUS_BOUNDED, LOC
 
 /* A worker's statistics are its node's here: one worker a node. Samples of several, and rows that
  * move: stress.c. */
-static void run(seat_body *body)
-{
-    team_run(&(struct team){TEAM_OF(NODES, 1, 2, LOCUS_STATIC, &table, 1)}, body);
-}
+#define TEAM TEAM_OF(NODES, 1, 2, LOCUS_STATIC, &table, 1)
 
 /* Rows that say which key they belong to. */
 static void set_rows(struct seat *s)
@@ -83,7 +80,7 @@ static double remote_share(struct seat *s, enum locus_conformity level)
     return (double)(stats_of(s->node).pulled_remote - before) / (N * SAMPLES);
 }
 
-static void count_remote(struct seat *s)
+TEST_SEATS(sampling, non_conform_pulls_nothing_from_elsewhere, s, TEAM)
 {
     set_rows(s);
     /* About the half of the rows is elsewhere. 40 pools' draws decide, so a tenth more or less is
@@ -94,13 +91,8 @@ static void count_remote(struct seat *s)
     seat_barrier(s);
 }
 
-TEST(sampling, non_conform_pulls_nothing_from_elsewhere)
-{
-    run(count_remote);
-}
-
 /* What is put off is intended once more, so that its row comes; but not where none ever comes. */
-static void pull_in_portions(struct seat *s)
+TEST_SEATS(sampling, long_term_signals_no_intent_where_rows_never_move, s, TEAM)
 {
     enum { N = 100, PORTION = 10 };
     locus_key keys[N];
@@ -113,11 +105,6 @@ static void pull_in_portions(struct seat *s)
     CHECK_EQ(locus_finish_sample(s->worker, sample), 0);
     locus_distribution_free(d);
     seat_barrier(s);
-}
-
-TEST(sampling, long_term_signals_no_intent_where_rows_never_move)
-{
-    run(pull_in_portions);
 }
 
 /* ---- local sampling when little or nothing is here ---- */
@@ -144,7 +131,7 @@ static uint64_t find_run(const struct seat *s, locus_key *first)
     return longest;
 }
 
-static void sample_where_nothing_is_here(struct seat *s)
+TEST_SEATS(sampling, non_conform_falls_back_where_nothing_is_here, s, TEAM)
 {
     enum { N = 1 };
     locus_key first = 0, keys[N];
@@ -158,11 +145,6 @@ static void sample_where_nothing_is_here(struct seat *s)
         locus_distribution_free(d);
     }
     seat_barrier(s);
-}
-
-TEST(sampling, non_conform_falls_back_where_nothing_is_here)
-{
-    run(sample_where_nothing_is_here);
 }
 
 /* ---- postponing (NuPS, Section 4.4) ---- */
@@ -186,7 +168,7 @@ static void check_order(const struct seat *s, const locus_key *keys, size_t n)
 
 /* The same draws with and without: samples have the same keys, in another order. So what BOUNDED
  * promises of frequencies holds for LONG_TERM, too. */
-static void postpone(struct seat *s)
+TEST_SEATS(sampling, long_term_changes_the_order_within_a_sample_and_nothing_else, s, TEAM)
 {
     enum { N = 80, PORTIONS = 4, SAMPLES = 400 };
     locus_key a[N], b[N];
@@ -210,14 +192,9 @@ static void postpone(struct seat *s)
     seat_barrier(s);
 }
 
-TEST(sampling, long_term_changes_the_order_within_a_sample_and_nothing_else)
-{
-    run(postpone);
-}
-
 /* ---- calls that fail ---- */
 
-static void sample_in_a_section(struct seat *s)
+TEST_SEATS(sampling, pull_sample_that_would_wait_in_a_section_leaves_the_sample_as_it_was, s, TEAM)
 {
     enum { N = 40 };
     locus_key keys[2][N];
@@ -248,9 +225,4 @@ static void sample_in_a_section(struct seat *s)
         }
     }
     seat_barrier(s);
-}
-
-TEST(sampling, pull_sample_that_would_wait_in_a_section_leaves_the_sample_as_it_was)
-{
-    run(sample_in_a_section);
 }

@@ -55,13 +55,15 @@ TEST(section, call_that_would_wait_is_refused_and_does_nothing)
     for (int i = 0; i < 2 * LENGTH; i++) CHECK(row[i] == 0);
 }
 
-/* A replica is read and added to in place; it is set by way of its owner. */
-TEST(section, set_of_a_replica_is_refused)
+/* A replica is read and added to in place. The set of one goes by way of its owner: until it is
+ * done there is no view, for the replica still has the value before. */
+TEST(section, replica_is_not_set_and_has_no_view_while_a_set_is_under_way)
 {
     const float ones[LENGTH] = {1, 1, 1, 1};
     float row[LENGTH];
     team.technique = LOCUS_FULL_REPLICATION;
     CLOSED_BY(cluster_close) struct cluster c = cluster_open();
+    int seen = 0;
     locus_read_begin(c.worker[0]);
     CHECK_EQ(locus_push(c.worker[0], &c.of[1], 1, ones), 0);
     CHECK_EQ(locus_set(c.worker[0], &c.of[1], 1, ones), -EDEADLK);
@@ -69,16 +71,6 @@ TEST(section, set_of_a_replica_is_refused)
     CHECK_EQ(locus_pull(c.worker[0], &c.of[1], 1, row), 0);
     CHECK(row[0] == 1);
     locus_read_end(c.worker[0]);
-    CHECK_EQ(locus_set(c.worker[0], &c.of[1], 1, ones), 0);
-}
-
-/* The set of a replica goes by way of its owner: until it is done there is no view, for the replica
- * still has the value before. */
-TEST(section, view_of_a_replica_is_none_while_a_set_is_under_way)
-{
-    team.technique = LOCUS_FULL_REPLICATION;
-    CLOSED_BY(cluster_close) struct cluster c = cluster_open();
-    int seen = 0;
     for (int i = 1; i <= 100; i++) {
         const float values[LENGTH] = {(float)i, (float)i, (float)i, (float)i};
         locus_ticket set;

@@ -7,6 +7,7 @@
  * knows its own name on loopback, as Debian sets it up, is found by that name.
  */
 #include "cables.h"
+#include "team.h"
 
 #include "net/tcp.h"
 
@@ -56,14 +57,18 @@ static int work(locus_worker *w, bool pulls)
  * listen by a secret, which opens all interfaces, or by the interface's name. */
 enum found { BY_ADDRESS, BY_NAME_AND_SECRET, BY_NAME_AND_INTERFACE };
 
-static void find_by_name(const char *host, struct team *t, int rank, enum found found)
+static void find_others(const char *host, struct team *t, int rank, enum found found)
 {
+    static char listen[ADDRESS_BYTES];
     cables_enter(host);
-    cables_know(rank < 2 ? "127.0.0.1 localhost\n127.0.1.1 alpha\n"
-                         : "127.0.0.1 localhost\n10.77.0.1 alpha\n");
-    snprintf(t->address, sizeof t->address, "alpha:7777");
-    if (found == BY_NAME_AND_SECRET) CHECK_EQ(setenv("LOCUS_SECRET", "open sesame", 1), 0);
+    snprintf(listen, sizeof listen, "10.77.0.%d", rank + 1);
+    snprintf(t->address, sizeof t->address, found == BY_ADDRESS ? "10.77.0.1:7777" : "alpha:7777");
+    if (found == BY_ADDRESS) t->listen = listen;
     if (found == BY_NAME_AND_INTERFACE) t->listen = "eth0";
+    if (found == BY_NAME_AND_SECRET) CHECK_EQ(setenv("LOCUS_SECRET", "open sesame", 1), 0);
+    if (found != BY_ADDRESS)
+        cables_know(rank < 2 ? "127.0.0.1 localhost\n127.0.1.1 alpha\n"
+                             : "127.0.0.1 localhost\n10.77.0.1 alpha\n");
 }
 
 /* It works until it is told to end, or until it loses another one. */
@@ -78,10 +83,7 @@ ROLE(host_node)
     CHECK_EQ(sscanf(arguments, "%63s %d %d %d %lf %lf", host, &rank, &t.nodes, &found,
                     &t.peer_timeout_s, &join_timeout_s),
              6);
-    if (found == BY_ADDRESS)
-        cables_config(host, &t, rank);
-    else
-        find_by_name(host, &t, rank, (enum found)found);
+    find_others(host, &t, rank, (enum found)found);
     struct locus_config c = team_config(&t, rank);
     c.join_timeout_s = join_timeout_s;
     parent_tell("begins");
@@ -309,17 +311,17 @@ enum { FROM = 3, TO = 1 };
 
 /* Packets between the two are lost while the cluster forms. Half of the time-out of silence must be
  * longer than rank 0 may not run for. */
-static void start_behind_a_firewall(struct network *net, double join_timeout_s)
+static struct network *start_behind_a_firewall(double join_timeout_s)
 {
-    lay(net, NODES);
-    cables_lose(&net->cables, FROM, TO, true);
-    start(net, BY_ADDRESS, 4, join_timeout_s);
+    lay(&network[0], NODES);
+    cables_lose(&network[0].cables, FROM, TO, true);
+    start(&network[0], BY_ADDRESS, 4, join_timeout_s);
+    return &network[0];
 }
 
 TEST(separate_hosts, firewall_between_two_that_is_opened_is_waited_for)
 {
-    struct network *net = &network[0];
-    start_behind_a_firewall(net, HANG_S);
+    struct network *net = start_behind_a_firewall(HANG_S);
     sleep_s(5);
     cables_lose(&net->cables, FROM, TO, false);
     await_open(net);
@@ -329,9 +331,8 @@ TEST(separate_hosts, firewall_between_two_that_is_opened_is_waited_for)
 /* Each of the two says what it waited for; whoever says so first is whom the others name. */
 TEST(separate_hosts, firewall_between_two_is_named_by_all)
 {
-    struct network *net = &network[0];
+    struct network *net = start_behind_a_firewall(6);
     char at_from[128], at_to[128], said[1024];
-    start_behind_a_firewall(net, 6);
     snprintf(at_from, sizeof at_from, "node %d (10.77.0.%d:", TO, TO + 1);
     snprintf(at_to, sizeof at_to, "node %d (10.77.0.%d:", FROM, FROM + 1);
     for (int n = 0; n < NODES; n++) {

@@ -156,9 +156,5 @@ static void stop_and_kill(enum locus_technique technique, unsigned shards)
 TEST(staleness, replica_of_a_stopped_owner_does_not_answer)
 {
     stop_and_kill(LOCUS_ADAPTIVE, 2);
-}
-
-TEST(staleness, replica_under_full_replication_does_not_answer_either)
-{
     stop_and_kill(LOCUS_FULL_REPLICATION, 1);
 }

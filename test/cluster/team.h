@@ -60,6 +60,21 @@ void team_open_all(struct team *, locus **nodes);
 /* Closes them likewise; all succeed. */
 void team_close_all(int count, locus **nodes);
 
+/* A test whose body each seat of a team runs:
+ *
+ *     TEST_SEATS(suite, name, s, TEAM_OF(...))
+ *     {
+ *         seat_barrier(s);
+ *     }
+ */
+#define TEST_SEATS(suite, name, s, ...) \
+    static void suite##_##name(struct seat *); \
+    TEST(suite, name) \
+    { \
+        team_run(&(struct team){__VA_ARGS__}, suite##_##name); \
+    } \
+    static void suite##_##name(struct seat *(s))
+
 locus_worker *worker_of(locus *);
 struct locus_stats stats_of(const locus *);
 

@@ -1,5 +1,5 @@
-/* Every technique by its statistics: what moved, what was copied, what went remote; and what it
- * promises on the way. */
+/* Every technique by its statistics: what moved, what was copied, what went remote. What is set, and
+ * what stays where it is: the simulation of the protocol. */
 #include "team.h"
 
 #include <errno.h>
@@ -137,92 +137,6 @@ TEST(techniques, stats_of_one_node_at_a_time)
         CHECK_EQ(s->replicas_now, right->replicas);
         CHECK(s->pulled >= ALL);
         if (right->technique == LOCUS_ADAPTIVE) CHECK_EQ(s->intents_late, 0);
-    }
-}
-
-/* ---- several at a time ---- */
-
-/* The first two nodes intend all rows, the third none, until end_intents(). */
-static void share(struct seat *s, struct batch *all)
-{
-    if (s->number < 2) {
-        intend_now(s, all);
-        wait_until_local(s, all->keys, all->n);
-    }
-    seat_barrier(s);
-}
-
-/* Every row is on both, as one main copy and one replica at most of it. */
-static void check_shared(struct seat *s)
-{
-    struct locus_stats now = stats_of(s->node);
-    if (s->number == 2)
-        CHECK_EQ(now.replicas_now, 0);
-    else
-        CHECK(now.owned_now + now.replicas_now >= ROWS);
-}
-
-/* One node sets what is replicated right now; it sees what it has set at once, all others after
- * quiesce. */
-static void set_by(struct seat *s, struct batch *all, int number, float value)
-{
-    if (s->number == number) {
-        fill(all, 1);
-        CHECK_EQ(locus_push(s->worker, all->keys, all->n, all->values), 0);
-        fill(all, value);
-        CHECK_EQ(locus_set(s->worker, all->keys, all->n, all->values), 0);
-        check_pulled(s, all, value);
-        fill(all, 1);
-        CHECK_EQ(locus_push(s->worker, all->keys, all->n, all->values), 0);
-        check_pulled(s, all, value + 1);
-    }
-    CHECK_EQ(locus_quiesce(s->worker), 0);
-    check_pulled(s, all, value + 1);
-    seat_barrier(s);
-}
-
-/* Nothing moves that others hold a replica of. */
-static void localize_by(struct seat *s, struct batch *all, int number)
-{
-    uint64_t moved = stats_of(s->node).relocated_in + stats_of(s->node).relocated_out;
-    seat_barrier(s);
-    if (s->number == number) CHECK_EQ(locus_localize(s->worker, all->keys, all->n), 0);
-    seat_barrier(s);
-    CHECK_EQ(stats_of(s->node).relocated_in + stats_of(s->node).relocated_out, moved);
-    if (s->number < 2) wait_until_local(s, all->keys, all->n);
-    seat_barrier(s); /* until all have looked: whoever ends its intents next lets rows move */
-}
-
-static void at_a_time(struct seat *s)
-{
-    CLOSED_BY(batch_free) struct batch all = batch_of_all(s->node);
-    share(s, &all);
-    check_shared(s);
-    for (int number = 0; number < NODES; number++)
-        set_by(s, &all, number, (float)(100 * (number + 1)));
-    for (int number = 0; number < NODES; number++) localize_by(s, &all, number);
-    struct locus_stats stats = stats_of(s->node);
-    if (s->number < 2) /* accesses of either went nowhere else, but for sets of replicas */
-        CHECK_EQ(stats.pulled_remote, 0);
-    else
-        CHECK_EQ(stats.pulled_replica + stats.pushed_replica, 0);
-    end_intents(s);
-    CHECK_EQ(stats_of(s->node).replicas_now, 0);
-    check_pulled(s, &all, 301);
-    add_up(s);
-}
-
-TEST(techniques, rows_that_are_replicated_right_now_are_set_and_stay_where_they_are)
-{
-    static const enum locus_technique technique[] = {LOCUS_ADAPTIVE, LOCUS_REPLICATE};
-    for (int i = 0; i < 2; i++) {
-        struct total t = {0};
-        struct team team = team_of(technique[i], NODES, &t);
-        team_run(&team, at_a_time);
-        CHECK_EQ(t.owned_now, ROWS);
-        CHECK(t.replicas_created >= ROWS); /* of each row on one or two of them */
-        CHECK_EQ(t.replicas_created, t.replicas_dropped);
-        if (technique[i] == LOCUS_REPLICATE) CHECK_EQ(t.relocated_in, 0);
     }
 }
 
