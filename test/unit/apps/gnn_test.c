@@ -8,7 +8,6 @@
 #include "gnn/network.h"
 #include "pools.h"
 #include "rows.h"
-#include "sampling/chi_square.h"
 #include "test.h"
 
 #include <math.h>
@@ -38,35 +37,29 @@ static void release(struct gnn *g)
 
 static void check_balance(const struct gnn *g, const uint32_t *part_of, uint32_t parts)
 {
-    for (uint32_t p = 0; p < parts; p++) {
-        uint32_t count[2] = {0};
-        for (uint32_t v = 0; v < g->network.nodes; v++)
-            if (part_of[v] == p) count[g->labels.purpose_of[v] == LABELS_TRAIN]++;
-        for (int k = 0; k < 2; k++) {
-            double mean = g->network.nodes / 2.0 / parts;
-            if (count[k] < 0.8 * mean || count[k] > 1.06 * mean + 2)
-                test_fail(__FILE__, __LINE__, "part %u of %u has %u", p, parts, count[k]);
-        }
-    }
+    uint32_t count[6][2] = {{0}};
+    double mean = g->network.nodes / 2.0 / parts;
+    for (uint32_t v = 0; v < g->network.nodes; v++)
+        count[part_of[v]][g->labels.purpose_of[v] == LABELS_TRAIN]++;
+    for (uint32_t p = 0; p < 2 * parts; p++)
+        if (count[p / 2][p % 2] < 0.8 * mean || count[p / 2][p % 2] > 1.06 * mean + 2)
+            test_fail(__FILE__, __LINE__, "part %u of %u has %u", p, parts, count[p / 2][p % 2]);
 }
 
 TEST(gnn, partition_is_balanced_with_few_edges_between_parts)
 {
+    static uint32_t part_of[3000];
     CLOSED_BY(release) struct gnn g;
     plant(&g, "3000x10x6", 0.9);
-    CLOSED_BY(free_at) uint32_t *part_of = take_memory(3000, sizeof *part_of);
-    for (uint32_t parts = 2; parts <= 6; parts++) {
+    for (uint32_t parts = 1; parts <= 6; parts++) {
         partition_cut(PARTITION_RANDOM, &g.network, &g.labels, parts, 1, part_of);
         check_balance(&g, part_of, parts);
         double random = partition_cut_share(&g.network, part_of);
         CHECK(fabs(random - (1 - 1.0 / parts)) < 0.03);
         partition_cut(PARTITION_GREEDY, &g.network, &g.labels, parts, 1, part_of);
         check_balance(&g, part_of, parts);
-        double greedy = partition_cut_share(&g.network, part_of);
-        CHECK(greedy < 0.4 * random);
+        CHECK(partition_cut_share(&g.network, part_of) <= 0.4 * random);
     }
-    partition_cut(PARTITION_GREEDY, &g.network, &g.labels, 1, 1, part_of);
-    CHECK(partition_cut_share(&g.network, part_of) == 0);
 }
 
 /* ---- neighbourhoods ---- */
@@ -156,12 +149,11 @@ TEST(gnn, neighbourhood_weights_are_those_of_graph_convolution)
 TEST(gnn, neighbourhood_draws_neighbours_alike)
 {
     enum { LEAVES = 12, DRAWN = 5, DRAWS = 20000 };
-    struct gnn g = {.network = {.nodes = LEAVES + 1}};
-    struct neighbourhood_maker m;
-    struct neighbourhood h;
+    CLOSED_BY(release) struct gnn g = {.network = {.nodes = LEAVES + 1}};
+    CLOSED_BY(neighbourhood_maker_fini) struct neighbourhood_maker m;
+    CLOSED_BY(neighbourhood_fini) struct neighbourhood h;
     struct rng rng;
-    uint64_t seen[LEAVES] = {0};
-    double expected[LEAVES], freedom;
+    int seen[LEAVES + 1] = {0};
     for (uint32_t i = 1; i <= LEAVES; i++) network_add(&g.network, 0, i);
     network_finish(&g.network);
     rng_init(&rng, 1, 1);
@@ -172,14 +164,10 @@ TEST(gnn, neighbourhood_draws_neighbours_alike)
     for (int i = 0; i < DRAWS; i++) {
         neighbourhood_make(&m, &h, &rng);
         CHECK_EQ(h.middles, 1 + DRAWN);
-        for (uint32_t j = 1; j < h.middles; j++) seen[h.middle[j] - 1]++;
+        for (uint32_t j = 1; j < h.middles; j++) seen[h.middle[j]]++;
     }
-    for (int i = 0; i < LEAVES; i++) expected[i] = (double)DRAWS * DRAWN / LEAVES;
-    double statistic = chi_square(seen, expected, LEAVES, &freedom);
-    CHECK(statistic < chi_square_bound(freedom));
-    neighbourhood_fini(&h);
-    neighbourhood_maker_fini(&m);
-    network_fini(&g.network);
+    for (int i = 1; i <= LEAVES; i++) /* more than 7 standard deviations */
+        CHECK(abs(seen[i] - DRAWS * DRAWN / LEAVES) < 500);
 }
 
 /* ---- gradients ---- */

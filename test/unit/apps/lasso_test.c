@@ -163,21 +163,11 @@ TEST(lasso, wrong_columns_and_responses_are_refused)
     static const struct files cases[] = {
         {"% no banner\n3 3 4\n1 1 2\n", NULL, ":2: \"3\" is no index: must be index:value"},
         {"1 1:2\n", ARRAY "1 1\n1\n", "is not MatrixMarket: --response is for MatrixMarket"},
-        {"1 1:2\n" BANNER, NULL, ":2: is MatrixMarket's banner"},
-        {"1 1:2:3\n", NULL, ":1: index 2 has a field before it"},
         {"1 1:NA\n", NULL, ":1: \"NA\" is no value"},
-        {MATRIX, ARRAY "5 1\n1\n2\n3\n4\n5\n",
-         "has 5 rows, and the matrix has 3: each must have a response"},
         {MATRIX, ARRAY "2 1\n1\n2\n", "has 2 rows, and the matrix has 3"},
-        {MATRIX, BANNER "3 1 2\n2 1 5\n2 1 6\n", ":4: row 2 has a response already"},
         {MATRIX, "1\n2\n3\n", "has no banner: must be MatrixMarket"},
-        {"1 1:2 1000000000:4 1000000000:5\n1 1:1\n", NULL,
-         "the value of row 1 and column 1000000000 is given twice"},
-        {BANNER "900000000 2 1\n1 1 2\n", BANNER "900000000 1 1\n1 1 3\n",
-         "says that it has 900000000 rows, and hardly any of them has a value"},
         {"1 1:1.7e308\n2 1:1.7e308\n3 1:1\n", NULL,
-         "the values of column 1 are too large to be added up"},
-        {"1e160 1:1\n2e160 1:2\n", NULL, "responses differ from their mean by up to"}};
+         "the values of column 1 are too large to be added up"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ends_with(load_only, &cases[i], 1, cases[i].part);
 }
