@@ -70,21 +70,13 @@ TEST(args, wrong_options_are_refused_with_value_and_range)
 {
     static const char *const cases[][2] = {
         {"--fly", "there is no option \"--fly\"; --help lists them"},
-        {"--flags", "there is no option \"--flags\""},
-        {"--fla", "there is no option \"--fla\""},
         {"--cuont 3", "\"--cuont\": is it meant to be --count? --help lists all"},
-        {"fly", "\"fly\" is not an option"},
         {"--flag=1", "--flag takes no value"},
         {"--count", "--count needs a value: N"},
         {"--count 0", "--count takes a whole number from 1 to 1000, not \"0\""},
-        {"--count 1001", "not \"1001\""},
-        {"--count -5", "not \"-5\""},
         {"--count 5x", "not \"5x\""},
-        {"--count 1.5", "not \"1.5\""},
         {"--count 99999999999999999999", "from 1 to 1000"},
         {"--real 2", "--real takes a number from -1 to 1, not \"2\""},
-        {"--real 0x1", "--real takes a number from -1 to 1, not \"0x1\""},
-        {"--real nan", "not \"nan\""},
         {"--text=", "--text needs a value that is not empty"},
         {"--colour blue", "--colour takes one of red, green, not \"blue\""}};
     ENDS_EACH(parse_line, 2, cases);
@@ -134,8 +126,7 @@ TEST(args, settings_take_the_number_of_workers_from_the_environment)
 {
     static const char *const wrong[][2] = {
         {"many", "LOCUS_WORKERS is \"many\": must be a number from 1 to 1024"},
-        {" 4", "LOCUS_WORKERS is \" 4\": must be a number from 1 to 1024"},
-        {"0", "LOCUS_WORKERS is \"0\""}};
+        {" 4", "LOCUS_WORKERS is \" 4\": must be a number from 1 to 1024"}};
     unsetenv("LOCUS_WORKERS");
     ends_with(init_settings, NULL, 0, "1 workers");
     ends_with(init_settings, "3", 0, "3 workers");
@@ -172,11 +163,7 @@ TEST(args, settings_offer_only_what_the_program_has)
         {"--technique ssp",
          "takes one of adaptive, static, relocate, replicate, full, not \"ssp\""},
         {"--hot 3", "there is no option \"--hot\""},
-        {"--staleness 3", "there is no option \"--staleness\""},
-        {"--clocks 3", "there is no option \"--clocks\""},
-        {"--workers 0", "--workers takes a whole number from 1 to 1024"},
         {"@--hot 3", "--hot is for --technique nups, and this one is adaptive"},
-        {"@--technique nups --clocks 3", "and this one is nups"},
         {"@--staleness 3 --technique relocate",
          "--staleness and --clocks are for --technique ssp and essp"},
         {"--eval-every 2m", "--eval-every takes a number of epochs"}};
