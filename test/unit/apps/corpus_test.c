@@ -75,17 +75,10 @@ TEST(corpus, digests_tell_words_apart)
 {
     CLOSED_BY(corpus_fini) struct corpus a;
     CLOSED_BY(corpus_fini) struct corpus b;
-    load(&a, "the cat\nthe dog\n");
-    load(&b, "the cow\nthe dog\n");
+    load(&a, "1984\nthe cat\n"); /* a number alone is a document */
+    load(&b, "1984\nthe cow\n");
+    CHECK(a.format == FORMAT_TEXT && a.documents == 2 && a.words == 3);
     CHECK(corpus_digest(&a) != corpus_digest(&b));
-}
-
-TEST(corpus, a_number_alone_may_be_a_document)
-{
-    CLOSED_BY(corpus_fini) struct corpus c;
-    load(&c, "1984\nit was a bright cold day in april\nthe clocks were striking thirteen\n");
-    CHECK(c.format == FORMAT_TEXT && c.documents == 3 && c.words == 14);
-    CHECK_STR(names_get(&c.names, c.token[0]), "1984");
 }
 
 enum { NAMED = 16 };

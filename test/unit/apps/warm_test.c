@@ -84,8 +84,6 @@ TEST(warm, rows_of_known_names_are_the_models)
               "has no row of \"rows\" that the data name");
     ends_with(run, &(struct job){.names = "", .count = 2}, 1,
               "has names of rows, and the data have none");
-    ends_with(run, &(struct job){.names = "bca", .count = 3}, 1,
-              "has 2 floats in a row of \"rows\", and this training has 3");
     write_model("model", "a\nb\nc\n");
     ends_with(run, &BCA, 1, "\"names\" are not the names of \"rows\"");
     write_model("model", NULL); /* they are known by their numbers */
