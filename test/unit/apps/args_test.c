@@ -102,16 +102,17 @@ TEST(args, needs_and_excludes_refuse_options_without_effect)
 
 TEST(args, help_lists_all_options_with_their_defaults)
 {
-    char said[4096];
-    CHECK_EQ(ending_of(parse_line, "--help", said, sizeof said), 0);
-    CHECK_STR(said, "usage: thing [options]");
-    CHECK_STR(said, "Does things.");
-    CHECK_STR(said, "\nthings\n");
-    CHECK_STR(said, "  --count N               n (default 7)");
-    CHECK_STR(said, "x (default 0.5)");
-    CHECK_STR(said, "first line\n                          second line (default none)");
-    CHECK_STR(said, "c (default red)");
-    CHECK_STR(said, "--help");
+    static const char *const parts[] = {
+        "usage: thing [options]",
+        "Does things.",
+        "\nthings\n",
+        "  --count N               n (default 7)",
+        "x (default 0.5)",
+        "first line\n                          second line (default none)",
+        "c (default red)",
+        "--help"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        ends_with(parse_line, "--help", 0, parts[i]);
 }
 
 static void init_settings(const void *workers)

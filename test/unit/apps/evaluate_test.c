@@ -19,24 +19,19 @@ static double naive_score(const struct task *t, const float *s, const float *r, 
     return sum;
 }
 
-static bool is_known(const struct graph *g, uint32_t s, uint32_t r, uint32_t o)
+/* A fact of so many splits; `given` and `answer` change places when the subject is asked for. An
+ * answer alone may be of any fact of the relation. */
+static bool is_known(const struct graph *g, int splits, enum model_side side, uint32_t given,
+                     uint32_t r, uint32_t answer)
 {
-    for (int split = 0; split < GRAPH_SPLITS; split++) {
+    for (int split = 0; split < splits; split++)
         for (size_t i = 0; i < g->splits[split].count; i++) {
             struct fact f = g->splits[split].list[i];
-            if (f.subject == s && f.relation == r && f.object == o) return true;
+            uint32_t its = side == MODEL_OBJECTS ? f.subject : f.object,
+                     other = side == MODEL_OBJECTS ? f.object : f.subject;
+            if (f.relation == r && other == answer && (given == NAMES_NONE || its == given))
+                return true;
         }
-    }
-    return false;
-}
-
-static bool is_in_place(const struct graph *g, uint32_t entity, uint32_t r, enum model_side side)
-{
-    const struct facts *f = &g->splits[GRAPH_TRAIN];
-    for (size_t i = 0; i < f->count; i++)
-        if (f->list[i].relation == r &&
-            (side == MODEL_OBJECTS ? f->list[i].object : f->list[i].subject) == entity)
-            return true;
     return false;
 }
 
@@ -52,10 +47,11 @@ static void add_naive(const struct task *t, const float *entities, const float *
     for (uint32_t e = 0; e < t->model.entities; e++) {
         const float *other = entities + e * dim;
         bool is_answer = e == (side == MODEL_OBJECTS ? f.object : f.subject);
-        if (kind == QUALITY_TYPED && !is_in_place(&t->graph, e, f.relation, side)) continue;
-        if (is_answer || (kind != QUALITY_RAW &&
-                          (side == MODEL_OBJECTS ? is_known(&t->graph, f.subject, f.relation, e)
-                                                 : is_known(&t->graph, e, f.relation, f.object))))
+        uint32_t given = side == MODEL_OBJECTS ? f.subject : f.object;
+        if (kind == QUALITY_TYPED && !is_known(&t->graph, 1, side, NAMES_NONE, f.relation, e))
+            continue;
+        if (is_answer ||
+            (kind != QUALITY_RAW && is_known(&t->graph, GRAPH_SPLITS, side, given, f.relation, e)))
             continue;
         double score = is_turned ? naive_score(t, o, r, other)
                        : side    ? naive_score(t, other, r, o)

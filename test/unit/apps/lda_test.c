@@ -232,41 +232,33 @@ static void write_model(const char *path, const char *names)
     if (names) tensors_write(&t, names, strlen(names));
 }
 
-static void begin_with_words(const void *path)
+/* Of words without names 4 is unknown; of those with names a word is where the model has it. */
+static void check_warm(const void *names)
 {
     struct lda l = lda_of(0);
-    struct shelf s;
-    char name[] = "a";
+    CLOSED_BY(shelf_close) struct shelf s;
+    char path[FOLDER_PATH_BYTES], name[] = "a";
+    snprintf(path, sizeof path, "%s", folder_file("", 0));
+    write_model(path, names);
+    l.options.beta = 1e-6;
     names_init(&l.corpus.names);
-    for (int w = 0; w < WORDS; w++, name[0]++) names_add(&l.corpus.names, name, 1);
+    for (uint32_t w = 0; names && w < WORDS; w++, name[0]++) names_add(&l.corpus.names, name, 1);
     shelf_open(&s, &l, 0, 1, 1);
+    uint32_t unknown = s.train.topic[s.train.start[4]];
     lda_warm(&s, path);
-    shelf_close(&s);
+    for (uint32_t w = 0; w < (names ? 1 : 4); w++)
+        for (uint64_t i = s.train.start[w]; i < s.train.start[w + 1]; i++)
+            CHECK_EQ(s.train.topic[i], names ? 7 : 2 * w + 1);
+    CHECK_EQ(s.train.topic[s.train.start[4]], unknown);
+    CHECK(names || s.pair_count[0] == 4); /* words 0 to 3 */
     names_fini(&l.corpus.names);
 }
 
 TEST(lda, warm_topics_are_those_of_a_model)
 {
-    char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
-    struct lda l = lda_of(0);
-    struct shelf s;
-    l.options.beta = 1e-6;
-    folder_new(folder);
-    snprintf(path, sizeof path, "%s/model", folder);
-    write_model(path, NULL);
-    shelf_open(&s, &l, 0, 1, 1);
-    uint32_t unknown = s.train.topic[s.train.start[4]];
-    lda_warm(&s, path);
-    for (uint32_t w = 0; w < 4; w++)
-        for (uint64_t i = s.train.start[w]; i < s.train.start[w + 1]; i++)
-            CHECK_EQ(s.train.topic[i], 2 * w + 1);
-    CHECK_EQ(s.train.topic[s.train.start[4]], unknown);
-    CHECK_EQ(s.pair_count[0], 4); /* words 0 to 3 */
-    shelf_close(&s);
-    write_model(path, "W\nX\nY\na\n");
-    ends_with(begin_with_words, path, 0, "");
-    write_model(path, "W\nX\nY\nZ\n");
-    ends_with(begin_with_words, path, 1, "has no word of the documents (--from)");
+    check_warm(NULL);
+    check_warm("W\nX\nY\na\n");
+    ends_with(check_warm, "W\nX\nY\nZ\n", 1, "has no word of the documents (--from)");
 }
 
 TEST(lda, new_documents_give_about_half_of_the_tokens)

@@ -53,12 +53,10 @@ TEST(rng, normal_has_mean_0_and_deviation_1)
     rng_init(&r, 1, 2);
     for (int i = 0; i < DRAWS; i++) {
         double x = rng_normal(&r);
-        CHECK(isfinite(x));
         sum += x;
         squares += x * x;
     }
-    CHECK(fabs(sum / DRAWS) < 0.02);
-    CHECK(fabs(squares / DRAWS - 1) < 0.03);
+    CHECK(fabs(sum / DRAWS) < 0.02 && fabs(squares / DRAWS - 1) < 0.03);
 }
 
 TEST(rng, shuffle_keeps_every_number)
