@@ -189,32 +189,35 @@ TEST(mf, visits_of_nodes_in_step_have_different_columns)
 
 /* ---- the step ---- */
 
-static double adagrad(double *x, double *sum, double gradient, double rate)
+static double step_size(double sum, double rate)
+{
+    return rate / sqrt(sum + 1e-10);
+}
+
+static void adagrad(double *x, double *sum, double gradient, double rate)
 {
     *sum += gradient * gradient;
-    return *x -= rate * gradient / sqrt(*sum + 1e-10);
+    *x -= gradient * step_size(*sum, rate);
 }
 
 /* The gradients of both factors before either changes; the biases by themselves. */
 static void step_by_row(const struct mf *f, double *p, double *q, double error)
 {
     size_t rank = f->options.rank, n = mf_parameters(f);
-    double weight = f->options.regularization, rate = f->options.rate, g[5], h[5];
-    CHECK_EQ(rank, 5);
+    double weight = f->options.regularization, rate = f->options.rate, was[2][5];
     for (size_t k = 0; k < rank; k++) {
-        g[k] = error * q[k] + weight * p[k];
-        h[k] = error * p[k] + weight * q[k];
-        p[n] += g[k] * g[k] / (double)rank;
-        q[n] += h[k] * h[k] / (double)rank;
+        was[0][k] = error * q[k] + weight * p[k];
+        was[1][k] = error * p[k] + weight * q[k];
+        p[n] += was[0][k] * was[0][k] / (double)rank;
+        q[n] += was[1][k] * was[1][k] / (double)rank;
     }
     for (size_t k = 0; k < rank; k++) {
-        p[k] -= rate * g[k] / sqrt(p[n] + 1e-10);
-        q[k] -= rate * h[k] / sqrt(q[n] + 1e-10);
+        p[k] -= was[0][k] * step_size(p[n], rate);
+        q[k] -= was[1][k] * step_size(q[n], rate);
     }
     if (n == rank) return;
-    double p_gradient = error + weight * p[rank], q_gradient = error + weight * q[rank];
-    adagrad(&p[rank], &p[n + 1], p_gradient, rate);
-    adagrad(&q[rank], &q[n + 1], q_gradient, rate);
+    adagrad(&p[rank], &p[n + 1], error + weight * p[rank], rate);
+    adagrad(&q[rank], &q[n + 1], error + weight * q[rank], rate);
 }
 
 /* By the book, in double precision. `rows` are those of both tables. */
@@ -338,6 +341,15 @@ static int relevance(const struct mf *f, uint32_t row, uint32_t column)
     return 0;
 }
 
+static double score_of(const struct mf *f, const struct copy *all, uint32_t row, uint32_t column)
+{
+    double score = 0;
+    for (size_t i = 0; i < f->options.rank; i++)
+        score += all->rows[row * all->length + i] *
+                 all->rows[(f->ratings.rows + column) * all->length + i];
+    return score;
+}
+
 /* A column's place is one behind those that are better. */
 static void check_ranking(const struct mf *f, const struct copy *all, struct ranking k)
 {
@@ -345,12 +357,8 @@ static void check_ranking(const struct mf *f, const struct copy *all, struct ran
     for (uint32_t row = 0; row < f->ratings.rows; row++) {
         double gain = 0, most = 0, hits = 0;
         int relevant = 0;
-        for (uint32_t c = 0; c < f->ratings.columns; c++) {
-            scores[c] = relevance(f, row, c) < 0 ? -INFINITY : 0;
-            for (size_t i = 0; i < f->options.rank; i++)
-                scores[c] += all->rows[row * all->length + i] *
-                             all->rows[(f->ratings.rows + c) * all->length + i];
-        }
+        for (uint32_t c = 0; c < f->ratings.columns; c++)
+            scores[c] = relevance(f, row, c) < 0 ? -INFINITY : score_of(f, all, row, c);
         for (uint32_t c = 0; c < f->ratings.columns; c++) {
             int place = 1;
             if (relevance(f, row, c) != 1) continue;
@@ -381,12 +389,9 @@ static void quality_work(struct pool_member *m, void *mf)
     struct ranking ranking = ranking_of_test(f, m, BEST);
     if (m->place > 0) return;
     copy_all(m, f, &all);
-    for (size_t i = f->ratings.train; i < f->ratings.train + f->ratings.test; i++) {
-        const struct rating *x = &f->ratings.list[i];
-        const double *p = all.rows + x->row * all.length,
-                     *q = all.rows + (f->ratings.rows + x->column) * all.length;
-        double error = f->ratings.mean - (double)x->value;
-        for (size_t k = 0; k < f->options.rank; k++) error += p[k] * q[k];
+    for (size_t i = 0; i < f->ratings.test; i++) {
+        const struct rating *x = &f->ratings.list[f->ratings.train + i];
+        double error = f->ratings.mean + score_of(f, &all, x->row, x->column) - (double)x->value;
         squares += error * error / (double)f->ratings.test;
         distances += fabs(error) / (double)f->ratings.test;
     }
