@@ -43,20 +43,15 @@ TEST(corpus, formats_are_told_apart_and_have_the_same_documents)
     } cases[] = {
         {FORMAT_LDAC, "2 0:3 1:2\n3 0:1 2:2 3:1\n2 1:1 3:4\n"},
         {FORMAT_LDAC, "# ldac\n \t\n2 0:3 1:2 # first\r\n% more\n3 0:1 2:2 3:1  \n\n2 1:1 3:4\n\n"},
-        {FORMAT_LDAC, "0\n0\n0\n0\n2 0:3 1:2\n0\n4 0:1 1:0 2:2 3:1\n2 1:1 3:4\n0\n"},
-        {FORMAT_LDAC, "\xEF\xBB\xBF\t2\t0:3\t1:2\n3 0:1 2:2 3:1\n2 1:1 3:4"},
         {FORMAT_DOCWORD, "3\n4\n7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n  \n"},
         {FORMAT_DOCWORD,
          "# head\n3\n\n4 # words\r\n7\n% entries\n3 2 1\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n"
          "2 4 1\n3 4 4"},
-        {FORMAT_MATRIX, "%%MatrixMarket matrix coordinate integer general\n"
-                        "3 4 7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n"},
         {FORMAT_MATRIX,
          "\n% from elsewhere\n%%matrixmarket matrix coordinate real general\n% more\n"
          "3 4 8\n1 1 3\n2 1 1.0\n1 2 2\n3 2 1\n2 3 2e0\n2 2 0\n2 4 1\n3 4 4\n\n"},
         {FORMAT_TEXT, "# by hand\n\n\ta  a a b b \r\n% more\na c c d\n \nb d d d d\n\n"},
-        {FORMAT_TEXT, "1984 1984 1984 b b\n1984 c c d\nb d d d d\n"},
-        {FORMAT_TEXT, "1\t1\t1 2 2\n1 3 3 4\n2\t4 4 4 4\n"}};
+        {FORMAT_TEXT, "1984 1984 1984 b b\n1984 c c d\nb d d d d\n"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLOSED_BY(corpus_fini) struct corpus c;
         load(&c, cases[i].text);

@@ -118,15 +118,14 @@ TEST(lasso, columns_and_responses_may_be_of_any_size)
     static const struct {
         const char *text;
         double response, columns[2]; /* how much larger they are than the first */
-    } cases[] = {
-        {"1 1:1 2:3\n2 1:2\n4 2:5\n3 1:7 2:1\n", 1, {1, 1}},
-        {"1 1:1e200 2:3e-200\n2 1:2e200\n4 2:5e-200\n3 1:7e200 2:1e-200\n", 1, {1e200, 1e-200}},
-        {"1e100 1:1 2:3\n2e100 1:2\n4e100 2:5\n3e100 1:7 2:1\n", 1e100, {1, 1}},
-        {"1e-100 1:1 2:3\n2e-100 1:2\n4e-100 2:5\n3e-100 1:7 2:1\n", 1e-100, {1, 1}}};
-    struct lasso l[4];
-    const struct columns *first = &l[0].columns;
-    for (int i = 0; i < 4; i++) {
-        const struct columns *c = &l[i].columns;
+    } cases[] = {{"1 1:1 2:3\n2 1:2\n4 2:5\n3 1:7 2:1\n", 1, {1, 1}},
+                 {"1e100 1:1e200 2:3e-200\n2e100 1:2e200\n4e100 2:5e-200\n3e100 1:7e200 2:1e-200\n",
+                  1e100,
+                  {1e200, 1e-200}},
+                 {"1e-100 1:1 2:3\n2e-100 1:2\n4e-100 2:5\n3e-100 1:7 2:1\n", 1e-100, {1, 1}}};
+    struct lasso l[3];
+    for (int i = 0; i < 3; i++) {
+        const struct columns *c = &l[i].columns, *first = &l[0].columns;
         l[i] = (struct lasso){.options.alpha = 1};
         load_files(&l[i].columns, &(struct files){.matrix = cases[i].text});
         lasso_loss_prepare(&l[i]);
@@ -140,7 +139,7 @@ TEST(lasso, columns_and_responses_may_be_of_any_size)
         CHECK(l[i].largest > 0.1 && l[i].largest < 100);
         CHECK(fabs(c->response_mean / cases[i].response - 2.5) < 1e-12);
     }
-    for (int i = 0; i < 4; i++) columns_fini(&l[i].columns);
+    for (int i = 0; i < 3; i++) columns_fini(&l[i].columns);
 }
 
 TEST(lasso, columns_that_are_constant_are_so_to_the_last_digit)

@@ -160,7 +160,6 @@ static void check_step(struct task *t)
 {
     struct pool pool;
     struct step step;
-    tiny_finish(t);
     tiny_pool(&pool, t, true, 1);
     fill_rows(&pool, 0.25f);
     struct pool_member member = {.pool = &pool, .total = 1, .rate = 1};
@@ -201,20 +200,25 @@ static void check_step(struct task *t)
     tiny_fini(t);
 }
 
-/* All entities are negatives where there are 0. */
+/* Negatives: all entities, those of the batch, or those of each fact. */
+static void begin(struct task *t, unsigned kind, double regularization)
+{
+    tiny_init(t);
+    t->options.batch = FACTS;
+    t->options.negatives = kind > 0 ? NEGATIVES : 0;
+    t->options.has_own_negatives = kind == 2;
+    t->options.regularization = regularization;
+}
+
 TEST(step, gradients_are_the_slopes_of_the_loss)
 {
     for (unsigned i = 0; i < 48; i++) {
         struct task t;
-        unsigned kind = i / 8 % 3;
-        tiny_init(&t);
-        t.options.batch = FACTS;
+        begin(&t, i / 8 % 3, i < 24 ? 0 : 0.05);
         t.options.model = i & 1 ? MODEL_RESCAL : MODEL_COMPLEX;
         t.options.loss = i & 2 ? LOSS_SOFTMAX : LOSS_LOGISTIC;
         t.options.is_reciprocal = i & 4;
-        t.options.negatives = kind > 0 ? NEGATIVES : 0;
-        t.options.has_own_negatives = kind == 2;
-        t.options.regularization = i < 24 ? 0 : 0.05;
+        tiny_finish(&t);
         check_step(&t);
     }
 }
@@ -261,18 +265,13 @@ TEST(step, locus_and_the_baseline_do_the_same)
     for (int kind = 0; kind < 3; kind++) {
         static struct trained t[2];
         for (int is_baseline = 0; is_baseline < 2; is_baseline++) {
-            struct task *task = &t[is_baseline].task;
             CLOSED_BY(pool_close) struct pool pool;
-            tiny_init(task);
-            task->options.batch = FACTS;
-            task->options.negatives = kind < 2 ? NEGATIVES : 0;
-            task->options.has_own_negatives = kind == 1;
-            task->options.regularization = 0.01;
-            tiny_finish(task);
+            begin(&t[is_baseline].task, (unsigned)kind, 0.01);
+            tiny_finish(&t[is_baseline].task);
             t[is_baseline].count = 0;
-            tiny_pool(&pool, task, is_baseline, 1);
+            tiny_pool(&pool, &t[is_baseline].task, is_baseline, 1);
             pool_run(&pool, train, &t[is_baseline]);
-            tiny_fini(task);
+            tiny_fini(&t[is_baseline].task);
         }
         CHECK_EQ(t[0].count, t[1].count);
         for (size_t i = 0; i < t[0].count; i++) CHECK(fabs(t[0].values[i] - t[1].values[i]) < 1e-4);

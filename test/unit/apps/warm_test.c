@@ -91,39 +91,23 @@ TEST(warm, rows_of_known_names_are_the_models)
               "1 2 10 0;3 4 20 0;5 6 30 0;7 8 40 0;-4 -4 -4 0;-5 -5 -5 0;");
 }
 
-static size_t behind(const char *text, size_t length, const char *part)
+/* What is whole, and of NumPy's own, is test/programs/test_saved.py's. */
+TEST(warm, an_archive_that_is_cut_off_is_refused)
 {
-    const char *at = memmem(text, length, part, strlen(part));
-    CHECK(at);
-    return (size_t)(at - text) + strlen(part);
-}
-
-TEST(warm, an_archive_of_numpy_is_a_model)
-{
-    static const char broken[] = "is no archive of NumPy, or is cut off or damaged";
-    static const struct {
-        const char *part;
-        size_t back; /* from behind it, to the byte that changes */
-        char byte;
-    } cases[] = {{"'<f", 0, '9'}, {"'fortran_order': F", 1, 'T'}, {"(4, 2", 1, '3'}};
-    const struct job j = BCA;
     size_t length;
     write_model("model.npz", "a\nb\n");
-    ends_with(run, &j, 0, ROWS_OF_BCA);
+    ends_with(run, &BCA, 0, ROWS_OF_BCA);
     CLOSED_BY(free_at) char *text = folder_read(folder, "model.npz", &length);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *changed = &text[behind(text, length, cases[i].part) - cases[i].back], was = *changed;
-        *changed = cases[i].byte;
-        folder_write(folder, "model.npz", text, length);
-        ends_with(run, &j, 1, broken);
-        *changed = was;
-    }
     for (size_t left = 2; left < length; left += 97) {
         folder_write(folder, "model.npz", text, left);
-        ends_with(run, &j, 1, broken);
+        ends_with(run, &BCA, 1, "is no archive of NumPy, or is cut off or damaged");
     }
-    folder_write(folder, "model.npz", text + behind(text, length, "\x93NUMPY") - 6, 200);
-    ends_with(run, &j, 1, "is one array, without names of its rows: numpy.savez() writes both");
+    *strstr((char *)memmem(text, length, "'<f", 3), "4") = '9'; /* a type that there is not */
+    folder_write(folder, "model.npz", text, length);
+    ends_with(run, &BCA, 1, "is no archive of NumPy, or is cut off or damaged");
+    const char *array = memmem(text, length, "\x93NUMPY", 6);
+    folder_write(folder, "model.npz", array, 200);
+    ends_with(run, &BCA, 1, "is one array, without names of its rows: numpy.savez() writes both");
 }
 
 static void check_names(const void *letters)
