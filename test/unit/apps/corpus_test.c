@@ -76,8 +76,6 @@ TEST(corpus, digests_tell_words_apart)
     CHECK(corpus_digest(&a) != corpus_digest(&b));
 }
 
-enum { NAMED = 16 };
-
 static void load_text(const void *text)
 {
     struct corpus c;
@@ -114,13 +112,7 @@ TEST(corpus, files_that_may_be_of_another_format_or_are_wrong_are_refused)
         {"1\n2\n2\n1 1 1\n", "the file ends after 1 of 2 entries"},
         {"2 0:1 100000000:1\n2 0:1 3:1\n", "has 100000001 words by its numbers, and only 4"},
         {"1000000000000\n2\n1\n1 1 2\n", ":1: \"1000000000000\" is no number of documents"}};
-    CLOSED_BY(corpus_fini) struct corpus c;
-    char named[NAMED * 16] = "";
     ENDS_EACH(load_text, 1, cases);
-    for (int i = 0; i < NAMED; i++) sprintf(named + strlen(named), "d%d the x%d\n", i, i % 5);
-    ends_with(load_text, named, 1, "begins each line with a word of its own, the document's name");
-    load(&c, strchr(named, '\n') + 1); /* too few to be sure */
-    CHECK_EQ(c.documents, NAMED - 1);
 }
 
 /* ---- vocabularies, and documents to test with ---- */

@@ -422,8 +422,4 @@ TEST(predict, parts_of_a_model_must_fit_each_other)
     write_model(NOTES("model=factors", "rank=2", "mean=0"),
                 PARTS(FLOATS("rows", 2, 1, 1, 2), FLOATS("columns", 1, 2, 1, 2)));
     ASK(mf_predict_kind, REFUSES("", "\"rows\" has 2 rows and 1 columns", ""));
-    write_model(NOTES("model=factors", "rank=1", "mean=0"),
-                PARTS(FLOATS("rows", 2, 1, 1, 2), FLOATS("columns", 1, 1, 1),
-                      NAMES("row_names", "a\na\n")));
-    ASK(mf_predict_kind, REFUSES("", "are not the names of 2 rows", ""));
 }

@@ -92,32 +92,27 @@ TEST(wv, text_that_is_none_is_refused_with_its_line)
 
 /* ---- vocabulary ---- */
 
-TEST(wv, vocabulary_is_by_frequency)
-{
-    CLOSED_BY(vocabulary_fini) struct vocabulary v;
-    vocabulary_load(&v, file_of("b a c a\nb a d d d d rare", 0), 2, NULL);
-    CHECK(v.words.count == 3 && v.counts[0] == 4 && v.total == 9 && v.read == 11);
-    for (uint32_t i = 0; i < 3; i++) CHECK_EQ(*names_get(&v.words, i), "dab"[i]);
-    CLOSED_BY(free_at) double *weights = vocabulary_weights(&v, 0.75);
-    CHECK(fabs(weights[0] - pow(4, 0.75)) < 1e-12);
-}
-
+/* By frequency; with a model, words that are rare in the text, or not in it, are of its words. */
 TEST(wv, vocabulary_has_the_words_of_a_text_and_a_model)
 {
     static const char *const words[] = {"a", "d", "b", "rare", "gone", "lost"};
     static const uint64_t counts[] = {4, 4, 2, 1, 0, 0};
-    CLOSED_BY(vocabulary_fini) struct vocabulary v;
     file_of("b a c a\nb a a d d d d rare", 0);
     folder_write(folder, "model", "4 2\ngone 1 2\nrare 1 2\na 1 2\nlost 1 2\n", 0);
-    vocabulary_load(&v, path, 2, folder_path(folder, "model"));
-    CHECK(v.words.count == 6 && v.kept == 2 && v.total == 11);
-    CLOSED_BY(free_at) double *weights = vocabulary_weights(&v, -1);
-    for (uint32_t i = 0; i < 6; i++) {
-        CHECK(strcmp(names_get(&v.words, i), words[i]) == 0);
-        CHECK_EQ(v.counts[i], counts[i]);
-        CHECK((weights[i] > 0) == (i < 4) && isfinite(weights[i]));
+    for (uint32_t count = 3; count <= 6; count += 3) {
+        CLOSED_BY(vocabulary_fini) struct vocabulary v;
+        vocabulary_load(&v, path, 2, count == 6 ? folder_path(folder, "model") : NULL);
+        CHECK(v.words.count == count && v.read == 12 && v.total == (count == 6 ? 11 : 10));
+        CLOSED_BY(free_at) double *weights = vocabulary_weights(&v, -1);
+        CLOSED_BY(free_at) double *less = vocabulary_weights(&v, 0.75);
+        CHECK(fabs(less[0] - pow(4, 0.75)) < 1e-12);
+        for (uint32_t i = 0; i < count; i++) {
+            CHECK(strcmp(names_get(&v.words, i), words[i]) == 0);
+            CHECK_EQ(v.counts[i], counts[i]);
+            CHECK((weights[i] > 0) == (i < 4) && isfinite(weights[i]));
+        }
+        CHECK(count == 3 || (v.kept == 2 && vocabulary_keep(&v, 5, 0.001) == 1));
     }
-    CHECK(vocabulary_keep(&v, 5, 0.001) == 1);
 }
 
 static void load_rare(const void *model)
