@@ -81,31 +81,34 @@ TEST(lda, samplers_draw_by_the_counts)
     check_draws(LDA_TREE);
 }
 
+/* Each token is counted in the rows, the totals and the pairs of the shelf: or, by -1, not any more. */
+static void count_tokens(struct shelf *s, float by, float rows[WORDS][TOPICS], float *totals)
+{
+    for (uint32_t w = 0; w < WORDS; w++)
+        for (uint64_t t = s->train.start[w]; t < s->train.start[w + 1]; t++) {
+            rows[w][s->train.topic[t]] += by;
+            totals[s->train.topic[t]] += by;
+            if (by < 0) shelf_take(s, s->train.document[t], s->train.topic[t]);
+        }
+}
+
 /* After any number of draws what is counted is what the tokens say. */
 TEST(lda, sampler_counts_follow_the_tokens)
 {
+    static float rows[WORDS][TOPICS], totals[TOPICS];
     struct lda l = lda_of(LDA_TREE);
     CLOSED_BY(shelf_close) struct shelf s;
     CLOSED_BY(sampler_close) struct sampler draws;
-    static float rows[WORDS][TOPICS], totals[TOPICS];
     shelf_open(&s, &l, 0, 1, 1);
     sampler_open(&draws, &s, 0);
-    for (uint32_t w = 0; w < WORDS; w++)
-        for (uint64_t t = s.train.start[w]; t < s.train.start[w + 1]; t++) {
-            rows[w][s.train.topic[t]]++;
-            totals[s.train.topic[t]]++;
-        }
+    count_tokens(&s, 1, rows, totals);
     sampler_set_totals(&draws, totals);
-    for (int sweep = 0; sweep < 100; sweep++)
-        for (uint32_t w = 0; w < WORDS; w++) sampler_draw_word(&draws, w, rows[w]);
-    for (uint32_t w = 0; w < WORDS; w++)
-        for (uint64_t t = s.train.start[w]; t < s.train.start[w + 1]; t++) {
-            rows[w][s.train.topic[t]]--;
-            draws.totals[s.train.topic[t]]--;
-            shelf_take(&s, s.train.document[t], s.train.topic[t]);
-        }
+    for (uint32_t i = 0; i < 100 * WORDS; i++)
+        sampler_draw_word(&draws, i % WORDS, rows[i % WORDS]);
+    memset(totals, 0, sizeof totals);
+    count_tokens(&s, -1, rows, totals);
     for (int k = 0; k < TOPICS; k++) {
-        CHECK_EQ(draws.totals[k], 0);
+        CHECK_EQ(draws.totals[k], -totals[k]);
         for (uint32_t w = 0; w < WORDS; w++) CHECK_EQ(rows[w][k], 0);
     }
     CHECK_EQ(s.pair_count[0] + s.pair_count[1], 0);

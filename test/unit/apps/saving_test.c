@@ -208,45 +208,37 @@ TEST(saving, outputs_of_stdout_or_of_others_are_refused)
 
 static void check_folder(const void *name)
 {
-    saving_check_folder(name);
+    saving_check_folder(*(const char *)name == '/' ? name : folder_path(folder, name));
 }
 
 /* The folder is tried, and nothing of that is left. */
 TEST(saving, folders_that_cannot_be_had_are_refused_before_the_work)
 {
-    char missing[2 * FOLDER_PATH_BYTES], inside[3 * FOLDER_PATH_BYTES],
-        below[3 * FOLDER_PATH_BYTES], linked[2 * FOLDER_PATH_BYTES];
+    static const char *const wrong[][2] = {{"new/er", "/new: No such file or directory"},
+                                           {"file", "/file is no folder"},
+                                           {"file/er", "/file/er: Not a directory"},
+                                           {"link", "is a link to what does not exist"},
+                                           {"/proc", "/proc/file: No such file or directory"}};
     begin();
-    snprintf(missing, sizeof missing, "%s/new/", folder);
-    snprintf(inside, sizeof inside, "%s/new/er", folder);
-    snprintf(below, sizeof below, "%s/er", path);
-    snprintf(linked, sizeof linked, "%s/link", folder);
     saving_check_folder(folder);
-    saving_check_folder(missing);
+    check_folder("new/");
     CHECK_EQ(files(), 0);
     folder_write(folder, "file", "data", 0);
-    CHECK_EQ(symlink("nowhere", linked), 0);
-    const char *const cases[][2] = {{inside, "/new: No such file or directory"},
-                                    {path, "/file is no folder"},
-                                    {below, "/file/er: Not a directory"},
-                                    {linked, "is a link to what does not exist"},
-                                    {"/proc/no", "/proc/no: No such file or directory"},
-                                    {"/proc", "/proc/file: No such file or directory"}};
-    ENDS_EACH(check_folder, 1, cases);
+    CHECK_EQ(symlink("nowhere", folder_path(folder, "link")), 0);
+    ENDS_EACH(check_folder, 1, wrong);
 }
 
 TEST(saving, outputs_that_cannot_be_had_are_refused_before_the_work)
 {
-    char linked[2 * FOLDER_PATH_BYTES], named[2 * FOLDER_PATH_BYTES];
+    char linked[2 * FOLDER_PATH_BYTES];
     begin();
     folder_write(folder, "file", "data", 0);
     snprintf(linked, sizeof linked, "%s/./file", folder);
-    snprintf(named, sizeof named, "%s/new/", folder);
     const char *const cases[][2] = {
         {linked, "is read as well as written"},
         {"/no/such/file", "/no/such/file: the folder /no/such: No such file"},
         {folder, "is a folder, not a file"},
-        {named, "is the name of a folder, not of a file"},
+        {folder_path(folder, "new/"), "is the name of a folder, not of a file"},
         {"/dev/null/file", "/dev/null/file: Not a directory"}};
     ENDS_EACH(check_one, 1, cases);
     ends_with(check_two, (const char *[]){other, other}, 1, "is to be written twice");
