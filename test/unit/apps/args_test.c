@@ -307,7 +307,6 @@ TEST(args, words_come_behind_the_options)
     char line[16 * ARGS_MANY_MAX] = "thing";
     ENDS_EACH(parse_words, 0, right);
     ends_with(parse_words, "thing -g a", 2, "there is no option \"-g\"");
-    ends_with(parse_words, "thing --many", 2, "--many needs a value: T");
     for (int i = 0; i <= ARGS_MANY_MAX; i++) strcat(line, i % 2 ? " --many b" : " --many=b");
     ends_with(parse_words, line, 2, "--many is given more than 64 times");
 }

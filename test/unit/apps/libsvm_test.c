@@ -51,17 +51,3 @@ TEST(libsvm, pairs_that_are_none_are_refused)
         {"0 1:1\r0 1:1\n", "file:1: has a carriage return"}};
     ENDS_EACH(read_text, 1, cases);
 }
-
-TEST(libsvm, is_line_knows_a_line)
-{
-    static const struct {
-        const char *text;
-        bool is_line;
-    } lines[] = {{"0 1:2", true},    {"0", true},      {"a 1:2 3:4e1", true}, {"a b", false},
-                 {"1:2 3:4", false}, {"", false},      {"0 1:2 3", false},    {"a x:2", false},
-                 {"0 1:2:3", true},  {"a 1:x", false}, {"a,b:c", false}};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        struct lines l = {.text = lines[i].text, .length = strlen(lines[i].text)};
-        CHECK_EQ(libsvm_is_line(&l), lines[i].is_line);
-    }
-}

@@ -13,8 +13,11 @@
 
 /* ---- JSON ---- */
 
+enum { LONG = 20000 };
+
 static void print_json(const void *unused)
 {
+    static char name[LONG + 1];
     CLOSED_BY(json_end) struct json j;
     (void)unused;
     json_begin(&j, "epoch");
@@ -22,16 +25,18 @@ static void print_json(const void *unused)
     json_number(&j, "hits@1", 0.25);
     json_number(&j, "loss", NAN);
     json_text(&j, "name", "a\"b\\c\n\x01\x7F\xC2\x9B");
+    json_text(&j, "word1", memset(name, 'x', LONG)); /* words are as long as users have them */
 }
 
 TEST(output, json_is_one_object_a_line)
 {
-    char said[1024];
+    static const char start[] =
+        "{\"event\":\"epoch\",\"epoch\":18446744073709551615,\"hits@1\":0.25,\"loss\":null,"
+        "\"name\":\"a\\\"b\\\\c\\u000a\\u0001\\u007f\\u009b\",\"word1\":\"x";
+    static char said[LONG + 256];
     CHECK_EQ(ending_of(print_json, NULL, said, sizeof said), 0);
-    CHECK(
-        strcmp(said,
-               "{\"event\":\"epoch\",\"epoch\":18446744073709551615,\"hits@1\":0.25,\"loss\":null,"
-               "\"name\":\"a\\\"b\\\\c\\u000a\\u0001\\u007f\\u009b\"}\n") == 0);
+    CHECK_EQ(strncmp(said, start, sizeof start - 1), 0);
+    CHECK_EQ(strcmp(said + sizeof start - 2 + LONG, "\"}\n"), 0);
 }
 
 /* ---- figures ---- */
@@ -61,28 +66,6 @@ TEST(output, figures_are_a_line_for_people_or_of_json)
     CHECK_EQ(strcmp(said, "{\"event\":\"eval\",\"split\":\"test\",\"rmse\":0.5,\"auc\":null,"
                           "\"objective\":12345,\"seconds\":0.25}\n"),
              0);
-}
-
-enum { LONG = 20000 };
-
-static void print_long(const void *unused)
-{
-    static char name[LONG + 1];
-    CLOSED_BY(json_end) struct json j;
-    (void)unused;
-    json_begin(&j, "topic");
-    json_text(&j, "word1", memset(name, 'x', LONG));
-}
-
-/* Words and names of sections are as long as users have them. */
-TEST(output, a_line_of_json_may_be_long)
-{
-    static const char start[] = "{\"event\":\"topic\",\"word1\":\"", end[] = "\"}\n";
-    static char said[LONG + 64];
-    CHECK_EQ(ending_of(print_long, NULL, said, sizeof said), 0);
-    CHECK_EQ(strlen(said), sizeof start - 1 + LONG + sizeof end - 1);
-    CHECK_STR(said, start);
-    CHECK_STR(said, end);
 }
 
 /* ---- charts ---- */
