@@ -27,7 +27,7 @@ static bool is_one(int row)
     return sin(7.3 * row) + (row % 3 == 0) + 0.8 * cos(3.1 * row * row) > 0.4;
 }
 
-static struct lasso read_data_for(struct lasso_options options, const char *zero, const char *one)
+static struct lasso read_data(struct lasso_options options, const char *zero, const char *one)
 {
     struct lasso l = {.options = options};
     char text[8192] = "", *at = text;
@@ -39,11 +39,6 @@ static struct lasso read_data_for(struct lasso_options options, const char *zero
     columns_load(&l.columns, folder_file(text, 0), NULL);
     lasso_loss_prepare(&l);
     return l;
-}
-
-static struct lasso read_data(int loss, const char *zero, const char *one)
-{
-    return read_data_for((struct lasso_options){.loss = loss, .alpha = 1}, zero, one);
 }
 
 static uint64_t from(const struct lasso *l, uint64_t j)
@@ -222,7 +217,7 @@ static double step_of(const struct lasso *l, uint64_t j, double slope, double cu
  * the old one and the slope. */
 static void check_slopes(int loss)
 {
-    struct lasso l = read_data(loss, "-1", "1");
+    struct lasso l = read_data((struct lasso_options){.loss = loss, .alpha = 1}, "-1", "1");
     struct lasso_loss s;
     lasso_loss_open(&s, &l, 0, ROWS);
     for (int round = 0; round < 3; round++)
@@ -383,7 +378,7 @@ TEST(lasso_loss, steps_never_go_up_and_end_at_the_least)
         {.loss = LASSO_SQUARED, .alpha = 0.3},
         {.loss = LASSO_SQUARED, .alpha = 1, .is_raw = true}};
     for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
-        struct lasso l = read_data_for(options[o], "1", "2");
+        struct lasso l = read_data(options[o], "1", "2");
         for (int i = 0; i < 3; i++) descend(&l, ratios[i] * l.largest);
         columns_fini(&l.columns);
     }

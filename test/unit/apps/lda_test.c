@@ -184,7 +184,7 @@ TEST(lda, priors_are_the_likeliest_for_the_counts)
     static const int draws[][4] = {
         {9, 0, 1, 0}, {0, 7, 3, 2}, {1, 0, 0, 14}, {5, 5, 0, 0}, {2, 0, 8, 1}};
     const size_t count = sizeof draws / sizeof *draws;
-    double a = 0.1, least = 0.01, most = 5;
+    double a = 0.1;
     for (int step = 0; step < 500; step++) {
         struct prior p = {.parameter = a, .size = 4};
         for (size_t d = 0; d < count; d++) {
@@ -193,14 +193,10 @@ TEST(lda, priors_are_the_likeliest_for_the_counts)
         }
         a = prior_next(&p);
     }
-    while (most - least > 1e-7) {
-        double low = least + (most - least) / 3, high = most - (most - least) / 3;
-        if (likelihood(draws, count, low) < likelihood(draws, count, high))
-            least = low;
-        else
-            most = high;
-    }
-    CHECK(fabs(a - least) < 1e-5 && a > 0.2 && a < 2);
+    double most = likelihood(draws, count, a);
+    for (double other = 0.01; other < 5; other *= 1.01)
+        CHECK(likelihood(draws, count, other) <= most + 1e-12);
+    CHECK(likelihood(draws, count, a + 1e-5) < most && likelihood(draws, count, a - 1e-5) < most);
 }
 
 /* Of four documents 0 is in three, 1 in two, 2 in two; 0 and 1 in two, 0 and 2 in one. */

@@ -189,57 +189,31 @@ TEST(mf, visits_of_nodes_in_step_have_different_columns)
 
 /* ---- the step ---- */
 
-static double step_size(double sum, double rate)
-{
-    return rate / sqrt(sum + 1e-10);
-}
-
-static void adagrad(double *x, double *sum, double gradient, double rate)
-{
-    *sum += gradient * gradient;
-    *x -= gradient * step_size(*sum, rate);
-}
-
-/* The gradients of both factors before either changes; the biases by themselves. */
-static void step_by_row(const struct mf *f, double *p, double *q, double error)
-{
-    size_t rank = f->options.rank, n = mf_parameters(f);
-    double weight = f->options.regularization, rate = f->options.rate, was[2][5];
-    for (size_t k = 0; k < rank; k++) {
-        was[0][k] = error * q[k] + weight * p[k];
-        was[1][k] = error * p[k] + weight * q[k];
-        p[n] += was[0][k] * was[0][k] / (double)rank;
-        q[n] += was[1][k] * was[1][k] / (double)rank;
-    }
-    for (size_t k = 0; k < rank; k++) {
-        p[k] -= was[0][k] * step_size(p[n], rate);
-        q[k] -= was[1][k] * step_size(q[n], rate);
-    }
-    if (n == rank) return;
-    adagrad(&p[rank], &p[n + 1], error + weight * p[rank], rate);
-    adagrad(&q[rank], &q[n + 1], error + weight * q[rank], rate);
-}
-
-/* By the book, in double precision. `rows` are those of both tables. */
+/* By the book, in double precision: the gradients of both rows before either changes; sums of their
+ * squares are of a coordinate, or of a row but for its bias. `rows` are those of both tables. */
 static double reference(const struct mf *f, const struct visit_batch *b, double *rows)
 {
     size_t rank = f->options.rank, n = mf_parameters(f), floats = mf_row_floats(f);
-    double squares = 0, weight = f->options.regularization, rate = f->options.rate;
+    bool by_row = f->options.adagrad == MF_BY_ROW;
+    double squares = 0, g[2][6];
     for (uint32_t i = 0; i < b->cells; i++) {
-        double *p = rows + b->keys[b->columns + i] * floats,
-               *q = rows + b->keys[b->column[i]] * floats;
+        double *row[2] = {rows + b->keys[b->columns + i] * floats,
+                          rows + b->keys[b->column[i]] * floats};
         double error = f->ratings.mean - (double)b->values[i];
-        for (size_t k = 0; k < rank; k++) error += p[k] * q[k];
-        if (n > rank) error += p[rank] + q[rank];
+        for (size_t k = 0; k < n; k++)
+            error += k < rank ? row[0][k] * row[1][k] : row[0][k] + row[1][k];
         squares += error * error;
-        if (f->options.adagrad == MF_BY_ROW) {
-            step_by_row(f, p, q, error);
-            continue;
+        for (size_t k = 0; k < 2 * n; k++)
+            g[k / n][k % n] = error * (k % n < rank ? row[k < n][k % n] : 1) +
+                              f->options.regularization * row[k / n][k % n];
+        for (size_t k = 0; k < 2 * n; k++) {
+            size_t of_row = k % n < rank ? 0 : 1;
+            row[k / n][n + (by_row ? of_row : k % n)] += g[k / n][k % n] * g[k / n][k % n] /
+                                                         (by_row && of_row == 0 ? (double)rank : 1);
         }
-        for (size_t k = 0; k < n; k++) {
-            double x = k < rank ? p[k] : 1, y = k < rank ? q[k] : 1;
-            adagrad(&p[k], &p[n + k], error * y + weight * p[k], rate);
-            adagrad(&q[k], &q[n + k], error * x + weight * q[k], rate);
+        for (size_t k = 0; k < 2 * n; k++) {
+            double sum = row[k / n][n + (by_row ? k % n >= rank : k % n)];
+            row[k / n][k % n] -= f->options.rate * g[k / n][k % n] / sqrt(sum + 1e-10);
         }
     }
     return squares;

@@ -62,17 +62,16 @@ TEST(rng, normal_has_mean_0_and_deviation_1)
 TEST(rng, shuffle_keeps_every_number)
 {
     enum { N = 1000 };
-    uint32_t numbers[N];
-    int seen[N] = {0}, moved = 0;
+    uint32_t numbers[N], moved = 0;
+    int seen[N] = {0};
     struct rng r;
     rng_init(&r, 3, 0);
     for (uint32_t i = 0; i < N; i++) numbers[i] = i;
     rng_shuffle(&r, numbers, N);
     for (uint32_t i = 0; i < N; i++) {
-        seen[numbers[i]]++;
+        CHECK_EQ(seen[numbers[i]]++, 0);
         moved += numbers[i] != i;
     }
-    for (int i = 0; i < N; i++) CHECK_EQ(seen[i], 1);
     CHECK(moved > 900);
     rng_shuffle(&r, numbers, 0);
 }

@@ -160,15 +160,13 @@ TEST(saving, a_pipe_may_have_no_name_and_has_one_output)
     int ends[2];
     CHECK_EQ(pipe(ends), 0);
     snprintf(named, sizeof named, "/dev/fd/%d", ends[1]);
-    const char *outputs[] = {named, named}, *printed[] = {NULL, "/dev/fd/1"};
-    saving_check(outputs, 1, NULL, 0);
+    check_two((const char *[]){named, NULL});
     save(named, "new");
     CHECK_EQ(read(ends[0], text, sizeof text - 1), 3);
     CHECK_STR(text, "new");
-    ends_with(check_two, printed, 1, "/dev/fd/1 is where stdout goes: write another file");
-    ends_with(check_two, outputs, 1, "is to be written twice");
-    close(ends[0]);
-    close(ends[1]);
+    ends_with(check_two, (const char *[]){NULL, "/dev/fd/1"}, 1,
+              "/dev/fd/1 is where stdout goes: write another file");
+    ends_with(check_two, (const char *[]){named, named}, 1, "is to be written twice");
 }
 
 TEST(saving, a_name_may_be_as_long_as_names_may_be)
