@@ -68,25 +68,6 @@ static void add_naive(const struct task *t, const float *entities, const float *
     sums->questions++;
 }
 
-static void rank_both_ways(struct task *t, float *entities, float *relations,
-                           struct quality_part *got, struct quality_part *expected)
-{
-    CLOSED_BY(evaluation_fini) struct evaluation e;
-    evaluation_init(&e, t);
-    evaluation_fill(&e, entities, relations);
-    /* In two parts, as two workers would. */
-    evaluation_rank(&e, GRAPH_TEST, 0, 7, got);
-    evaluation_rank(&e, GRAPH_TEST, 7, TINY_HELD_BACK, got);
-    for (int i = 0; i < TINY_HELD_BACK; i++) {
-        struct fact f = t->graph.splits[GRAPH_TEST].list[i];
-        struct quality_part *part = &expected[e.parts > 1 ? f.relation : 0];
-        for (int side = 0; side < MODEL_SIDES; side++)
-            for (int kind = 0; kind < QUALITY_KINDS; kind++)
-                add_naive(t, entities, relations, f, (enum model_side)side, (enum quality_kind)kind,
-                          &part->of[side][kind]);
-    }
-}
-
 static void is_same(const struct quality_part *got, const struct quality_part *expected)
 {
     const double *a = &got->of[0][0].questions, *b = &expected->of[0][0].questions;
@@ -108,7 +89,9 @@ static void is_same(const struct quality_part *got, const struct quality_part *e
 /* `alike`: so many entities share an embedding, which makes ties. `factor`: of all entities. */
 static void check_ranks(int kind, bool is_reciprocal, uint32_t alike, float factor)
 {
+    static float entities[TINY_ENTITIES * 64], relations[2 * TINY_RELATIONS * 64];
     CLOSED_BY(tiny_fini) struct task t;
+    CLOSED_BY(evaluation_fini) struct evaluation e;
     struct quality_part got[TINY_RELATIONS] = {0}, expected[TINY_RELATIONS] = {0};
     struct rng rng;
     tiny_init(&t);
@@ -117,20 +100,26 @@ static void check_ranks(int kind, bool is_reciprocal, uint32_t alike, float fact
     t.options.model = kind;
     t.options.is_reciprocal = is_reciprocal;
     tiny_finish(&t);
-    size_t dim = t.model.dim,
-           floats = model_relation_rows(&t.model) * model_relation_floats(&t.model);
-    float *entities = take_memory(TINY_ENTITIES * dim, sizeof *entities),
-          *relations = take_memory(floats, sizeof *relations);
+    size_t dim = t.model.dim;
     rng_init(&rng, 8, alike);
     for (size_t i = 0; i < TINY_ENTITIES * dim; i++)
         entities[i] = factor * ((float)rng_below(&rng, 9) / 4 - 1);
-    for (size_t i = 0; i < floats; i++) relations[i] = (float)rng_below(&rng, 9) / 4 - 1;
-    for (uint32_t e = 0; e < alike; e++)
-        memcpy(entities + e * dim, entities, dim * sizeof *entities);
-    rank_both_ways(&t, entities, relations, got, expected);
+    for (size_t i = 0; i < model_relation_rows(&t.model) * model_relation_floats(&t.model); i++)
+        relations[i] = (float)rng_below(&rng, 9) / 4 - 1;
+    for (uint32_t n = 0; n < alike; n++)
+        memcpy(entities + n * dim, entities, dim * sizeof *entities);
+    evaluation_init(&e, &t);
+    evaluation_fill(&e, entities, relations);
+    /* In two parts, as two workers would. */
+    evaluation_rank(&e, GRAPH_TEST, 0, 7, got);
+    evaluation_rank(&e, GRAPH_TEST, 7, TINY_HELD_BACK, got);
+    for (int i = 0; i < TINY_HELD_BACK * MODEL_SIDES * QUALITY_KINDS; i++) {
+        struct fact f = t.graph.splits[GRAPH_TEST].list[i / (MODEL_SIDES * QUALITY_KINDS)];
+        int side = i / QUALITY_KINDS % MODEL_SIDES, of = i % QUALITY_KINDS;
+        add_naive(&t, entities, relations, f, (enum model_side)side, (enum quality_kind)of,
+                  &expected[e.parts > 1 ? f.relation : 0].of[side][of]);
+    }
     is_same(got, expected);
-    free(entities);
-    free(relations);
 }
 
 TEST(evaluate, ranks_are_those_of_a_naive_ranking)
