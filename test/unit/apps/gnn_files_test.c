@@ -8,7 +8,6 @@
 #include "gnn/network.h"
 #include "test.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "test.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const char *path;
 

@@ -4,7 +4,6 @@
 #include "test.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const char *path;
 static const unsigned none, array = MATRIX_ARRAY, graph = MATRIX_PATTERN | MATRIX_SYMMETRIC;

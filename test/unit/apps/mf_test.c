@@ -4,7 +4,6 @@
 #include "mf/visit.h"
 #include "mf/ratings.h"
 #include "pools.h"
-#include "rows.h"
 #include "test.h"
 
 #include <math.h>
@@ -232,25 +231,6 @@ static void fill_all(struct pool_member *m, const struct mf *f)
     rows_init(m, MF_COLS, fill_row, f);
 }
 
-struct copy {
-    double rows[100 * 2 * 6];
-    size_t at, length;
-};
-
-static void copy_row(void *copy, uint64_t row, const float *values)
-{
-    struct copy *c = copy;
-    (void)row;
-    for (size_t i = 0; i < c->length; i++) c->rows[c->at++] = (double)values[i];
-}
-
-static void copy_all(struct pool_member *m, const struct mf *f, struct copy *c)
-{
-    *c = (struct copy){.length = mf_row_floats(f)};
-    rows_visit(m, MF_ROWS, 0, f->ratings.rows, copy_row, c);
-    rows_visit(m, MF_COLS, 0, f->ratings.columns, copy_row, c);
-}
-
 /* Two cells of one row in a batch: with locus the second does not see what the first did to the
  * row. */
 static bool has_row_twice(const struct visit_batch *b)
@@ -266,22 +246,22 @@ static void step_work(struct pool_member *m, void *mf)
     struct mf *f = mf;
     CLOSED_BY(visit_close) struct visit v;
     CLOSED_BY(factors_close) struct factors step;
-    static struct copy before, after;
+    static struct pools_copy before, after;
     int compared = 0;
     fill_all(m, f);
     visit_open(&v, f, m, 0);
     factors_open(&step, f, m);
     for (int i = 0; i < 60; i++) {
         const struct visit_batch *b = visit_next(&v);
-        copy_all(m, f, &before);
-        double expected = reference(f, b, before.rows), squares = factors_train(&step, &v, b);
+        pools_copy(m, &before);
+        double expected = reference(f, b, before.values), squares = factors_train(&step, &v, b);
         if (m->worker && has_row_twice(b)) continue;
         compared++;
         CHECK(fabs(squares - expected) < 1e-3);
         draft_flush(&step.draft);
-        copy_all(m, f, &after);
-        for (size_t k = 0; k < after.at; k++)
-            CHECK(fabs(after.rows[k] - before.rows[k]) < 1e-4 * (1 + fabs(before.rows[k])));
+        pools_copy(m, &after);
+        for (size_t k = 0; k < after.count; k++)
+            CHECK(fabs(after.values[k] - before.values[k]) < 1e-4 * (1 + fabs(before.values[k])));
     }
     CHECK(compared > 5);
 }
@@ -315,17 +295,18 @@ static int relevance(const struct mf *f, uint32_t row, uint32_t column)
     return 0;
 }
 
-static double score_of(const struct mf *f, const struct copy *all, uint32_t row, uint32_t column)
+static double score_of(const struct mf *f, const struct pools_copy *all, uint32_t row,
+                       uint32_t column)
 {
     double score = 0;
     for (size_t i = 0; i < f->options.rank; i++)
-        score += all->rows[row * all->length + i] *
-                 all->rows[(f->ratings.rows + column) * all->length + i];
+        score += all->values[row * all->length + i] *
+                 all->values[(f->ratings.rows + column) * all->length + i];
     return score;
 }
 
 /* A column's place is one behind those that are better. */
-static void check_ranking(const struct mf *f, const struct copy *all, struct ranking k)
+static void check_ranking(const struct mf *f, const struct pools_copy *all, struct ranking k)
 {
     double precision = 0, ndcg = 0, asked = 0, scores[64];
     for (uint32_t row = 0; row < f->ratings.rows; row++) {
@@ -355,14 +336,14 @@ static void check_ranking(const struct mf *f, const struct copy *all, struct ran
 static void quality_work(struct pool_member *m, void *mf)
 {
     const struct mf *f = mf;
-    static struct copy all;
+    static struct pools_copy all;
     double squares = 0, distances = 0;
     fill_all(m, f);
     pool_quiesce(m);
     struct rmse r = rmse_of_test(f, m);
     struct ranking ranking = ranking_of_test(f, m, BEST);
     if (m->place > 0) return;
-    copy_all(m, f, &all);
+    pools_copy(m, &all);
     for (size_t i = 0; i < f->ratings.test; i++) {
         const struct rating *x = &f->ratings.list[f->ratings.train + i];
         double error = f->ratings.mean + score_of(f, &all, x->row, x->column) - (double)x->value;

@@ -5,8 +5,6 @@
 #include "test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static char folder[FOLDER_PATH_BYTES];

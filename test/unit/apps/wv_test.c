@@ -1,6 +1,7 @@
 #include "common/folder.h"
 #include "ending.h"
 #include "matrix.h"
+#include "pools.h"
 #include "programs.h"
 #include "rows.h"
 #include "test.h"
@@ -190,7 +191,7 @@ static void tiny_pool(struct pool *pool, const struct wv *w)
 static void tiny_run(const char *text, bool is_baseline, pool_work *work)
 {
     CLOSED_BY(tiny_fini) struct wv w;
-    struct pool pool;
+    CLOSED_BY(pool_close) struct pool pool;
     tiny_init(&w, text);
     w.options.common.is_baseline = is_baseline;
     tiny_pool(&pool, &w);
@@ -202,7 +203,6 @@ static void tiny_run(const char *text, bool is_baseline, pool_work *work)
                  0);
     pool_run(&pool, work, &w);
     if (!is_baseline) locus_distribution_free(w.distribution);
-    pool_close(&pool);
 }
 
 static int number_of(const struct wv *w, locus_key key)
@@ -235,7 +235,7 @@ static void check_batch(const struct wv *w, const struct window_batch *b, int *m
 static void windows_work(struct pool_member *m, void *wv)
 {
     const struct wv *w = wv;
-    struct windows *s = calloc(1, sizeof *s);
+    CLOSED_BY(free_at) struct windows *s = calloc(1, sizeof *s);
     const struct window_batch *b;
     int middles[30] = {0}, far = 0, ends = 0;
     uint64_t read = 0;
@@ -247,7 +247,6 @@ static void windows_work(struct pool_member *m, void *wv)
         ends += b->is_last;
     }
     windows_close(s);
-    free(s);
     CHECK_EQ(ends, 2);
     CHECK_EQ(read, 2 * w->vocabulary.total);
     for (int i = 1; i <= 9; i++) CHECK_EQ(middles[i], 2);
@@ -308,35 +307,17 @@ static void fill_row(const void *unused, uint64_t row, float *values)
     for (int i = 0; i < 6; i++) values[i] = (float)sin((double)row * 7 + i);
 }
 
-struct copy {
-    double rows[2 * 32 * 6];
-    size_t at;
-};
-
-static void copy_row(void *copy, uint64_t row, const float *values)
-{
-    struct copy *c = copy;
-    (void)row;
-    for (int i = 0; i < 6; i++) c->rows[c->at++] = (double)values[i];
-}
-
-static void copy_all(struct pool_member *m, const struct wv *w, struct copy *c)
-{
-    c->at = 0;
-    rows_visit(m, WV_INPUTS, 0, w->vocabulary.words.count, copy_row, c);
-    rows_visit(m, WV_OUTPUTS, 0, w->vocabulary.words.count, copy_row, c);
-}
-
 static void step_work(struct pool_member *m, void *wv)
 {
     const struct wv *w = wv;
     CLOSED_BY(free_at) struct windows *windows = calloc(1, sizeof *windows);
     struct skipgram step;
-    static struct copy before, after;
+    static struct pools_copy before, after;
     CHECK(windows != NULL);
     wv_first_rows(m, w);
-    copy_all(m, w, &before);
-    for (size_t i = before.at / 2; i < before.at; i++) CHECK(before.rows[i] == 0); /* outputs */
+    pools_copy(m, &before);
+    for (size_t i = before.count / 2; i < before.count; i++)
+        CHECK(before.values[i] == 0); /* outputs */
     rows_init(m, WV_INPUTS, fill_row, NULL);
     rows_init(m, WV_OUTPUTS, fill_row, NULL);
     windows_open(windows, w, m, 0);
@@ -344,12 +325,13 @@ static void step_work(struct pool_member *m, void *wv)
     for (int batch = 0; batch < 3; batch++) {
         const struct window_batch *b = windows_next(windows);
         CHECK(b->pairs > 4);
-        copy_all(m, w, &before);
+        pools_copy(m, &before);
         double loss = skipgram_train(&step, b),
-               expected = reference(w, b, step.keys + b->keys_used, before.rows);
+               expected = reference(w, b, step.keys + b->keys_used, before.values);
         CHECK(fabs(loss - expected) < 1e-3);
-        copy_all(m, w, &after);
-        for (size_t i = 0; i < after.at; i++) CHECK(fabs(after.rows[i] - before.rows[i]) < 1e-4);
+        pools_copy(m, &after);
+        for (size_t i = 0; i < after.count; i++)
+            CHECK(fabs(after.values[i] - before.values[i]) < 1e-4);
     }
     skipgram_close(&step);
     windows_close(windows);
