@@ -94,7 +94,6 @@ TEST(gnn_files, wrong_edges_are_refused_with_file_and_line)
 {
     static const char *const cases[][2] = {
         {"0 1\n1\n", "file:2: has 1 field"},
-        {"0,1\n1,\n", "file:2: the node is empty"},
         {"0,1\n1,2\n2,NA\n", "file:3: the node is missing"},
         {GRAPH_BANNER "900000000 900000000 1\n1 2\n", "file:2: has 900000000 rows, and only 1"},
         /* which nodes an edge has cannot be told */
@@ -176,14 +175,12 @@ TEST(gnn_files, wrong_classes_are_refused_with_file_and_line)
 {
     static const char *const cases[][3] = {
         {path_edges, "0,a\n1,b\n0,b\n", "file:3: a node has two classes"},
-        {path_edges, "0,a\n,b\n", "file:2: the node is empty"},
         {path_edges, "a\na\na\na\n", "has 1 class: must have two at least; -1 is none"},
         {path_edges, "0,1,0\n1,0,1\n2,1,0\n", "has nothing but 0 and 1 behind the nodes"},
         /* which nodes lines are about cannot be told */
         {from_1, "a\nb\na\nb\n", "the graph has no node 0: if its nodes begin with 1"},
         {named, "a\nb\na\n", "and the graph has others: \"n0\""},
         {path_edges, "1,a\n2,b\n3,a\n4,b\n", "numbers nodes from 1 to 4, and the graph from 0 to"},
-        {path_edges, "a\nb\na\n\n", "has 3 lines, for the nodes from 0 on, and the graph"},
         {path_edges, "\na\nb\na\nb\n", "file:2: stands behind a blank line"},
         {matrix, "1,a\n4,b\n5,b\n", "file:3: there is no node \"5\" in the graph"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
