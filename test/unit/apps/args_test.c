@@ -126,8 +126,7 @@ static void init_settings(const void *workers)
 TEST(args, settings_take_the_number_of_workers_from_the_environment)
 {
     static const char *const wrong[][2] = {
-        {"many", "LOCUS_WORKERS is \"many\": must be a number from 1 to 1024"},
-        {" 4", "LOCUS_WORKERS is \" 4\": must be a number from 1 to 1024"}};
+        {"many", "LOCUS_WORKERS is \"many\": must be a number from 1 to 1024"}};
     unsetenv("LOCUS_WORKERS");
     ends_with(init_settings, NULL, 0, "1 workers");
     ends_with(init_settings, "3", 0, "3 workers");
