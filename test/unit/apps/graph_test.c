@@ -207,16 +207,13 @@ static void load_path(const void *path)
 /* A fact that comes twice is not both learned and asked for; what is asked for is known. */
 TEST(graph, one_file_is_divided_by_the_seed)
 {
-    enum { ENTITIES_OF_EACH = 10, FACTS = ENTITIES_OF_EACH * ENTITIES_OF_EACH };
+    enum { FACTS = 100 };
     CLOSED_BY(graph_fini) struct graph g;
     CLOSED_BY(graph_fini) struct graph other;
     char path[2 * FOLDER_PATH_BYTES], text[32 * FACTS] = "";
     for (int i = 0; i < 2 * FACTS; i++)
-        sprintf(text + strlen(text), "a%d\tr\tb%d\n", i % FACTS / ENTITIES_OF_EACH,
-                i % ENTITIES_OF_EACH);
-    folder_new(folder);
-    folder_write(folder, "facts", text, 0);
-    snprintf(path, sizeof path, "%s/facts", folder);
+        sprintf(text + strlen(text), "a%d\tr\tb%d\n", i % FACTS / 10, i % 10);
+    snprintf(path, sizeof path, "%s", folder_file(text, 0));
     graph_load(&g, path, NULL, 1);
     CHECK_EQ(g.splits[GRAPH_VALID].count, FACTS / GRAPH_PART);
     CHECK_EQ(g.splits[GRAPH_TEST].count, FACTS / GRAPH_PART);
@@ -224,8 +221,8 @@ TEST(graph, one_file_is_divided_by_the_seed)
     graph_load(&other, path, NULL, 2);
     CHECK(graph_digest(&g, GRAPH_TRAIN, GRAPH_VALID) !=
           graph_digest(&other, GRAPH_TRAIN, GRAPH_VALID));
-    folder_write(folder, "facts", "a\tr\tb\nb\tr\ta\n", 0);
-    ends_with(load_path, path, 1, "facts has too few facts (2) to be split");
+    ends_with(load_path, folder_file("a\tr\tb\nb\tr\ta\n", 0), 1,
+              "has too few facts (2) to be split");
     ends_with(load_path, "/no/such/folder", 1, "/no/such/folder: No such file");
 }
 

@@ -344,17 +344,16 @@ TEST(ratings, times_that_are_none_are_refused)
 /* That they can be learned is test/cluster/mf.c's. */
 TEST(ratings, generated_cells_are_different_and_of_the_seed)
 {
-    static char seen[300][100];
     uint64_t digests[3];
-    for (int i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         CLOSED_BY(ratings_fini) struct ratings r;
         struct zipf z = {.text = "300x100x9000", .exponent = 1.1, .rank = 5, .seed = 1 + i / 2};
+        int seen[300][100] = {{0}};
         ratings_init(&r);
         zipf_generate(&z, &r);
         ratings_finish(&r, 0, 1);
         CHECK_EQ(r.train, 9000);
         for (size_t k = 0; k < r.train; k++) CHECK_EQ(seen[r.list[k].row][r.list[k].column]++, 0);
-        memset(seen, 0, sizeof seen);
         digests[i] = digest_of(&r);
     }
     CHECK(digests[0] == digests[1] && digests[1] != digests[2]);
