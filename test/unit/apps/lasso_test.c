@@ -157,9 +157,7 @@ TEST(lasso, wrong_columns_and_responses_are_refused)
         {"1 1:2\n", ARRAY "1 1\n1\n", "is not MatrixMarket: --response is for MatrixMarket"},
         {"1 1:NA\n", NULL, ":1: \"NA\" is no value"},
         {MATRIX, ARRAY "2 1\n1\n2\n", "has 2 rows, and the matrix has 3"},
-        {MATRIX, "1\n2\n3\n", "has no banner: must be MatrixMarket"},
-        {"1 1:1.7e308\n2 1:1.7e308\n3 1:1\n", NULL,
-         "the values of column 1 are too large to be added up"}};
+        {MATRIX, "1\n2\n3\n", "has no banner: must be MatrixMarket"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ends_with(load_only, &cases[i], 1, cases[i].part);
 }
