@@ -5,7 +5,6 @@
 #include "test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static char folder[FOLDER_PATH_BYTES];
@@ -43,20 +42,15 @@ TEST(corpus, formats_are_told_apart_and_have_the_same_documents)
     } cases[] = {
         {FORMAT_LDAC, "2 0:3 1:2\n3 0:1 2:2 3:1\n2 1:1 3:4\n"},
         {FORMAT_LDAC, "# ldac\n \t\n2 0:3 1:2 # first\r\n% more\n3 0:1 2:2 3:1  \n\n2 1:1 3:4\n\n"},
-        {FORMAT_LDAC, "0\n0\n0\n0\n2 0:3 1:2\n0\n4 0:1 1:0 2:2 3:1\n2 1:1 3:4\n0\n"},
-        {FORMAT_LDAC, "\xEF\xBB\xBF\t2\t0:3\t1:2\n3 0:1 2:2 3:1\n2 1:1 3:4"},
         {FORMAT_DOCWORD, "3\n4\n7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n  \n"},
         {FORMAT_DOCWORD,
          "# head\n3\n\n4 # words\r\n7\n% entries\n3 2 1\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n"
          "2 4 1\n3 4 4"},
-        {FORMAT_MATRIX, "%%MatrixMarket matrix coordinate integer general\n"
-                        "3 4 7\n1 1 3\n1 2 2\n2 1 1\n2 3 2\n2 4 1\n3 2 1\n3 4 4\n"},
         {FORMAT_MATRIX,
          "\n% from elsewhere\n%%matrixmarket matrix coordinate real general\n% more\n"
          "3 4 8\n1 1 3\n2 1 1.0\n1 2 2\n3 2 1\n2 3 2e0\n2 2 0\n2 4 1\n3 4 4\n\n"},
         {FORMAT_TEXT, "# by hand\n\n\ta  a a b b \r\n% more\na c c d\n \nb d d d d\n\n"},
-        {FORMAT_TEXT, "1984 1984 1984 b b\n1984 c c d\nb d d d d\n"},
-        {FORMAT_TEXT, "1\t1\t1 2 2\n1 3 3 4\n2\t4 4 4 4\n"}};
+        {FORMAT_TEXT, "1984 1984 1984 b b\n1984 c c d\nb d d d d\n"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLOSED_BY(corpus_fini) struct corpus c;
         load(&c, cases[i].text);
@@ -75,20 +69,11 @@ TEST(corpus, digests_tell_words_apart)
 {
     CLOSED_BY(corpus_fini) struct corpus a;
     CLOSED_BY(corpus_fini) struct corpus b;
-    load(&a, "the cat\nthe dog\n");
-    load(&b, "the cow\nthe dog\n");
+    load(&a, "1984\nthe cat\n"); /* a number alone is a document */
+    load(&b, "1984\nthe cow\n");
+    CHECK(a.format == FORMAT_TEXT && a.documents == 2 && a.words == 3);
     CHECK(corpus_digest(&a) != corpus_digest(&b));
 }
-
-TEST(corpus, a_number_alone_may_be_a_document)
-{
-    CLOSED_BY(corpus_fini) struct corpus c;
-    load(&c, "1984\nit was a bright cold day in april\nthe clocks were striking thirteen\n");
-    CHECK(c.format == FORMAT_TEXT && c.documents == 3 && c.words == 14);
-    CHECK_STR(names_get(&c.names, c.token[0]), "1984");
-}
-
-enum { NAMED = 16 };
 
 static void load_text(const void *text)
 {
@@ -115,47 +100,18 @@ TEST(corpus, files_that_may_be_of_another_format_or_are_wrong_are_refused)
 {
     static const char *const cases[][2] = {
         {"document words\n2 0:3 1:2\n", ":2: is a line of LDA-C, and the first one is not"},
-        {"docs words\n3\n4\n1\n1 1 3\n", "has no letter behind its first line"},
         {"1 1 3\n1 2 2\n2 1 1\n", "has no letter, and at most three numbers a line"},
-        {"2\nthe first one\nthe second one\n", "begins with the number of its other lines"},
         {"a b\n#b c\n", ":2: is a comment, or a document that begins so"},
-        {"the first\n%%MatrixMarket matrix coordinate real general\n", ":2: is MatrixMarket's"},
-        {"0:3 1:1\n1:2 2:2 3:1\n", "has word:count in each line"},
         {"2 ox:3 cow:1\n1 ox:2\n", "has word:count in each line"},
-        {"0 0 2 1\n1 0 0 0\n", "has no letter, and as many numbers in each line"},
         {"d1\tthe first\nd2\tthe second one\n", "has columns, with tabs between"},
-        {"0 1:3 2:1\n1 2:2\n", ":1: has 2 words, and says that it has 0"},
         {"id,text\n1,\"the first\"\n2,\"the second one\"\n", "has columns, with commas"},
-        {"the,first,one\nthe,second\n", "has columns, with commas"},
-        {"1|w the first\n-1|w the second one\n", "has columns, with commas, semicolons or |"},
-        {"text\n\"the first\"\n\"the second one\"\n", "has lines in quotation marks"},
-        {"[\"the\", \"first\"]\n[\"one\"]\n", "has lines in quotation marks"},
         {"{\"text\": \"the first\"}\n{\"text\": \"one\"}\n", "has lines in quotation marks"},
-        {"cat\xc2\xa0"
-         "dog\ncow\xc2\xa0ox\n",
-         "has one word a line: put blanks"},
-        {"ox 3 cow 1\nox 2\n", "has a number behind each word"},
         {"0 the first\n1 the second one\n2 the third\n", "numbers its lines"},
         {"2 0:1 1:1.5\n", ":1: \"1.5\" is no count: must be a whole number from 0 to 16777215"},
-        {"1 0:2000000000\n", ":1: \"2000000000\" is no count"},
-        {"1 1:0:1\n", ":1: has two colons in a word:count"},
-        {"%%MatrixMarket matrix coordinate real general\n1 2 2\n1 1 0.5\n1 2 1\n",
-         ":3: 0.5 is no count"},
-        {"1\n2\n1\n1 1 1\n1 2 1\n", ":5: there are more entries than declared"},
         {"1\n2\n2\n1 1 1\n", "the file ends after 1 of 2 entries"},
-        {"1\n2\n2\n1 1 1 1\n1 2 1\n", ":4: has too many numbers"},
-        {"1\n2\n2\n1 1\n", ":4: has too few numbers"},
         {"2 0:1 100000000:1\n2 0:1 3:1\n", "has 100000001 words by its numbers, and only 4"},
-        {"2\n900000000\n2\n1 1 2\n2 2 2\n", "has 900000000 words by its numbers"},
-        {"1000000000000\n2\n1\n1 1 2\n", ":1: \"1000000000000\" is no number of documents"},
-        {"900000000\n2\n2\n1 1 2\n2 2 2\n", "has 900000000 documents by its numbers"}};
-    CLOSED_BY(corpus_fini) struct corpus c;
-    char named[NAMED * 16] = "";
+        {"1000000000000\n2\n1\n1 1 2\n", ":1: \"1000000000000\" is no number of documents"}};
     ENDS_EACH(load_text, 1, cases);
-    for (int i = 0; i < NAMED; i++) sprintf(named + strlen(named), "d%d the x%d\n", i, i % 5);
-    ends_with(load_text, named, 1, "begins each line with a word of its own, the document's name");
-    load(&c, strchr(named, '\n') + 1); /* too few to be sure */
-    CHECK_EQ(c.documents, NAMED - 1);
 }
 
 /* ---- vocabularies, and documents to test with ---- */
@@ -186,16 +142,11 @@ TEST(corpus, a_vocabulary_has_a_word_a_line)
     static const char *const right[][2] = {
         {"a\nb\n", "b 2"},
         {"# of Associated Press\n\na \n\tb\n\nnew york\n\n", "b 3"},
-        {"#\n%\n#tag\n", "% 3"},
-        {"a\nword\nc\n", "word 3"},
         {"2001\nroute 66\nroute 67\n", "route 66 3"}};
     static const char *const wrong[][2] = {
         {"Word\na\nb\n", "/words: \"Word\", its first line, may be a heading"},
         {"0\ta\n1\tb\n", "/words has a number beside each word"},
-        {"a,17\nb,5\n", "/words has a number beside each word"},
-        {"a\nb\rc\n", "/words:2: has a carriage return"},
-        {"a\n", "/words has 1 words, and the documents have 2"},
-        {"a\nb\na\n", "/words:3: has a word that was there before"}};
+        {"a\n", "/words has 1 words, and the documents have 2"}};
     begin("2 0:3 1:2\n");
     ENDS_EACH(load_named, 0, right);
     ENDS_EACH(load_named, 1, wrong);
@@ -229,7 +180,6 @@ TEST(corpus, documents_to_test_have_the_words_trained_with)
                  {"3 0:3 1:2 4:1\n", "3 1:3 2:2 5:1\n", 1,
                   "/test has words 1 to 5, and the documents to train"},
                  {"3 0:3 1:2 4:1\n", "3 1:3 2:2 6:1\n", 0, "5 tokens, 1 unknown"},
-                 {"1\n3\n2\n1 1 1\n1 2 1\n", "1\n3\n1\n1 2 1\n", 0, "1 tokens"},
                  {"1\n3\n2\n1 1 1\n1 2 1\n", "1\n2\n1\n1 2 1\n", 1,
                   "/test has 2 words by its head, and the documents"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

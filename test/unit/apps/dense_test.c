@@ -14,11 +14,6 @@ enum { LAYERS = 3, SIZE_MAX_EACH = 70, EXAMPLES_MAX = 37 };
 
 static struct rng rng = {{4, 3, 2, 1}};
 
-static void draw(float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) x[i] = (float)(2 * rng_real(&rng) - 1);
-}
-
 /* ---- a network and its loss, by plain loops ---- */
 
 struct network {
@@ -26,19 +21,20 @@ struct network {
     float *weights[LAYERS], *x, *wanted; /* the loss is the sum of y times what is wanted */
 };
 
+static float *drawn(size_t n)
+{
+    float *x = take_memory(n, sizeof *x);
+    for (size_t i = 0; i < n; i++) x[i] = (float)(2 * rng_real(&rng) - 1);
+    return x;
+}
+
 static void network_open(struct network *n, const size_t *sizes, size_t examples)
 {
     memcpy(n->sizes, sizes, sizeof n->sizes);
     n->examples = examples;
-    for (size_t i = 0; i < LAYERS; i++) {
-        size_t count = (sizes[i] + 1) * sizes[i + 1];
-        n->weights[i] = take_memory(count, sizeof(float));
-        draw(n->weights[i], count);
-    }
-    n->x = take_memory(examples * sizes[0], sizeof(float));
-    n->wanted = take_memory(examples * sizes[LAYERS], sizeof(float));
-    draw(n->x, examples * sizes[0]);
-    draw(n->wanted, examples * sizes[LAYERS]);
+    for (size_t i = 0; i < LAYERS; i++) n->weights[i] = drawn((sizes[i] + 1) * sizes[i + 1]);
+    n->x = drawn(examples * sizes[0]);
+    n->wanted = drawn(examples * sizes[LAYERS]);
 }
 
 static void network_close(struct network *n)
@@ -154,22 +150,24 @@ static double expected(double first, size_t number)
     return first;
 }
 
+static float *collect(const struct dense_plan *p, struct pool_member *m, size_t layer)
+{
+    float *weights =
+        take_memory((p->layers[layer].inputs + 1) * p->layers[layer].outputs, sizeof *weights);
+    dense_rows_collect(p, m, TABLE, layer, weights);
+    return weights;
+}
+
 static void use_rows(struct pool_member *m, void *plan)
 {
     struct dense_plan *p = plan;
     CLOSED_BY(dense_rows_close) struct dense_rows d;
-    float *first[LAYERS], *now[LAYERS];
+    float *first[LAYERS];
     dense_rows_init(p, m, TABLE, 7, NULL, 0);
     dense_rows_keep(p, m, TABLE);
     pool_quiesce(m);
     dense_rows_open(&d, p, m, TABLE, 1);
-    for (size_t l = 0; l < p->count; l++) {
-        size_t count = dense_weights(&d.layers[l]);
-        first[l] = take_memory(count, sizeof(float));
-        now[l] = take_memory(count, sizeof(float));
-        dense_rows_collect(p, m, TABLE, l, first[l]);
-        for (size_t i = count - p->layers[l].outputs; i < count; i++) CHECK(first[l][i] == 0);
-    }
+    for (size_t l = 0; l < p->count; l++) first[l] = collect(p, m, l);
     for (int step = 0; step < STEPS; step++) {
         dense_rows_read(&d);
         for (size_t l = 0; l < p->count; l++)
@@ -179,11 +177,13 @@ static void use_rows(struct pool_member *m, void *plan)
     }
     dense_rows_flush(&d);
     for (size_t l = 0; l < p->count; l++) {
-        dense_rows_collect(p, m, TABLE, l, now[l]);
-        for (size_t i = 0; i < dense_weights(&d.layers[l]); i++)
-            CHECK(fabs((double)now[l][i] - expected((double)first[l][i], i)) < 1e-4);
+        CLOSED_BY(free_at) float *now = collect(p, m, l);
+        size_t count = dense_weights(&d.layers[l]), biases = count - p->layers[l].outputs;
+        for (size_t i = 0; i < count; i++) {
+            CHECK(fabs((double)now[i] - expected((double)first[l][i], i)) < 1e-4);
+            CHECK(i < biases || first[l][i] == 0);
+        }
         free(first[l]);
-        free(now[l]);
     }
 }
 

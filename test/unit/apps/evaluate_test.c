@@ -1,6 +1,5 @@
 /* Ranks against a naive ranking. That all workers together have the same, with locus and without, is
  * test/cluster/saved.c's. */
-#include "fail.h"
 #include "kge/evaluate.h"
 #include "rng.h"
 #include "test.h"
@@ -19,24 +18,19 @@ static double naive_score(const struct task *t, const float *s, const float *r, 
     return sum;
 }
 
-static bool is_known(const struct graph *g, uint32_t s, uint32_t r, uint32_t o)
+/* A fact of so many splits; `given` and `answer` change places when the subject is asked for. An
+ * answer alone may be of any fact of the relation. */
+static bool is_known(const struct graph *g, int splits, enum model_side side, uint32_t given,
+                     uint32_t r, uint32_t answer)
 {
-    for (int split = 0; split < GRAPH_SPLITS; split++) {
+    for (int split = 0; split < splits; split++)
         for (size_t i = 0; i < g->splits[split].count; i++) {
             struct fact f = g->splits[split].list[i];
-            if (f.subject == s && f.relation == r && f.object == o) return true;
+            uint32_t its = side == MODEL_OBJECTS ? f.subject : f.object,
+                     other = side == MODEL_OBJECTS ? f.object : f.subject;
+            if (f.relation == r && other == answer && (given == NAMES_NONE || its == given))
+                return true;
         }
-    }
-    return false;
-}
-
-static bool is_in_place(const struct graph *g, uint32_t entity, uint32_t r, enum model_side side)
-{
-    const struct facts *f = &g->splits[GRAPH_TRAIN];
-    for (size_t i = 0; i < f->count; i++)
-        if (f->list[i].relation == r &&
-            (side == MODEL_OBJECTS ? f->list[i].object : f->list[i].subject) == entity)
-            return true;
     return false;
 }
 
@@ -52,10 +46,11 @@ static void add_naive(const struct task *t, const float *entities, const float *
     for (uint32_t e = 0; e < t->model.entities; e++) {
         const float *other = entities + e * dim;
         bool is_answer = e == (side == MODEL_OBJECTS ? f.object : f.subject);
-        if (kind == QUALITY_TYPED && !is_in_place(&t->graph, e, f.relation, side)) continue;
-        if (is_answer || (kind != QUALITY_RAW &&
-                          (side == MODEL_OBJECTS ? is_known(&t->graph, f.subject, f.relation, e)
-                                                 : is_known(&t->graph, e, f.relation, f.object))))
+        uint32_t given = side == MODEL_OBJECTS ? f.subject : f.object;
+        if (kind == QUALITY_TYPED && !is_known(&t->graph, 1, side, NAMES_NONE, f.relation, e))
+            continue;
+        if (is_answer ||
+            (kind != QUALITY_RAW && is_known(&t->graph, GRAPH_SPLITS, side, given, f.relation, e)))
             continue;
         double score = is_turned ? naive_score(t, o, r, other)
                        : side    ? naive_score(t, other, r, o)
@@ -70,25 +65,6 @@ static void add_naive(const struct task *t, const float *entities, const float *
     sums->hits3 += rank <= 3;
     sums->hits10 += rank <= 10;
     sums->questions++;
-}
-
-static void rank_both_ways(struct task *t, float *entities, float *relations,
-                           struct quality_part *got, struct quality_part *expected)
-{
-    CLOSED_BY(evaluation_fini) struct evaluation e;
-    evaluation_init(&e, t);
-    evaluation_fill(&e, entities, relations);
-    /* In two parts, as two workers would. */
-    evaluation_rank(&e, GRAPH_TEST, 0, 7, got);
-    evaluation_rank(&e, GRAPH_TEST, 7, TINY_HELD_BACK, got);
-    for (int i = 0; i < TINY_HELD_BACK; i++) {
-        struct fact f = t->graph.splits[GRAPH_TEST].list[i];
-        struct quality_part *part = &expected[e.parts > 1 ? f.relation : 0];
-        for (int side = 0; side < MODEL_SIDES; side++)
-            for (int kind = 0; kind < QUALITY_KINDS; kind++)
-                add_naive(t, entities, relations, f, (enum model_side)side, (enum quality_kind)kind,
-                          &part->of[side][kind]);
-    }
 }
 
 static void is_same(const struct quality_part *got, const struct quality_part *expected)
@@ -112,7 +88,9 @@ static void is_same(const struct quality_part *got, const struct quality_part *e
 /* `alike`: so many entities share an embedding, which makes ties. `factor`: of all entities. */
 static void check_ranks(int kind, bool is_reciprocal, uint32_t alike, float factor)
 {
+    static float entities[TINY_ENTITIES * 64], relations[2 * TINY_RELATIONS * 64];
     CLOSED_BY(tiny_fini) struct task t;
+    CLOSED_BY(evaluation_fini) struct evaluation e;
     struct quality_part got[TINY_RELATIONS] = {0}, expected[TINY_RELATIONS] = {0};
     struct rng rng;
     tiny_init(&t);
@@ -121,20 +99,26 @@ static void check_ranks(int kind, bool is_reciprocal, uint32_t alike, float fact
     t.options.model = kind;
     t.options.is_reciprocal = is_reciprocal;
     tiny_finish(&t);
-    size_t dim = t.model.dim,
-           floats = model_relation_rows(&t.model) * model_relation_floats(&t.model);
-    float *entities = take_memory(TINY_ENTITIES * dim, sizeof *entities),
-          *relations = take_memory(floats, sizeof *relations);
+    size_t dim = t.model.dim;
     rng_init(&rng, 8, alike);
     for (size_t i = 0; i < TINY_ENTITIES * dim; i++)
         entities[i] = factor * ((float)rng_below(&rng, 9) / 4 - 1);
-    for (size_t i = 0; i < floats; i++) relations[i] = (float)rng_below(&rng, 9) / 4 - 1;
-    for (uint32_t e = 0; e < alike; e++)
-        memcpy(entities + e * dim, entities, dim * sizeof *entities);
-    rank_both_ways(&t, entities, relations, got, expected);
+    for (size_t i = 0; i < model_relation_rows(&t.model) * model_relation_floats(&t.model); i++)
+        relations[i] = (float)rng_below(&rng, 9) / 4 - 1;
+    for (uint32_t n = 0; n < alike; n++)
+        memcpy(entities + n * dim, entities, dim * sizeof *entities);
+    evaluation_init(&e, &t);
+    evaluation_fill(&e, entities, relations);
+    /* In two parts, as two workers would. */
+    evaluation_rank(&e, GRAPH_TEST, 0, 7, got);
+    evaluation_rank(&e, GRAPH_TEST, 7, TINY_HELD_BACK, got);
+    for (int i = 0; i < TINY_HELD_BACK * MODEL_SIDES * QUALITY_KINDS; i++) {
+        struct fact f = t.graph.splits[GRAPH_TEST].list[i / (MODEL_SIDES * QUALITY_KINDS)];
+        int side = i / QUALITY_KINDS % MODEL_SIDES, of = i % QUALITY_KINDS;
+        add_naive(&t, entities, relations, f, (enum model_side)side, (enum quality_kind)of,
+                  &expected[e.parts > 1 ? f.relation : 0].of[side][of]);
+    }
     is_same(got, expected);
-    free(entities);
-    free(relations);
 }
 
 TEST(evaluate, ranks_are_those_of_a_naive_ranking)

@@ -114,23 +114,20 @@ TEST(feed, every_fact_comes_once_an_epoch)
 TEST(feed, workers_divide_the_facts)
 {
     int seen[TINY_TRAIN] = {0};
-    size_t facts = 0;
+    static struct pass p;
     for (unsigned place = 0; place < 7; place++) {
-        static struct pass p;
         pass(&p, (struct options){.batch = 4, .negatives = 4}, place, 7);
         for (int j = 0; j < TINY_TRAIN; j++) seen[j] += p.seen[j];
-        facts += p.facts;
     }
-    CHECK_EQ(facts, 2 * TINY_TRAIN);
-    for (int j = 0; j < TINY_TRAIN; j++) CHECK(seen[j] >= 1);
+    for (int j = 0; j < TINY_TRAIN; j++) CHECK_EQ(seen[j], 2);
 }
 
 TEST(feed, the_seed_decides_the_order)
 {
     uint64_t digests[3];
-    for (int i = 0; i < 3; i++) {
-        static struct pass p;
-        pass(&p, (struct options){.batch = 3, .negatives = 4, .common.seed = i < 2 ? 8 : 9}, 0, 1);
+    static struct pass p;
+    for (unsigned i = 0; i < 3; i++) {
+        pass(&p, (struct options){.batch = 3, .negatives = 4, .common.seed = 8 + i / 2}, 0, 1);
         digests[i] = p.digest;
     }
     CHECK(digests[0] == digests[1] && digests[0] != digests[2]);

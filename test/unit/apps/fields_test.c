@@ -52,14 +52,11 @@ static void refuses(const struct fields_wanted *wanted, const char *text, const 
 
 TEST(fields, blank_lines_and_comments_are_passed_over)
 {
-    reads(&two, "", "");
     reads(&two, "\n# nothing\n", "");
     reads(&two, "1,2\n3,4", "1|2/3|4/");
     reads(&two, "\n \n# made\n%by\n1,2\n\n # a tool\r\n3,4\r\n\n#\n \t\n", "1|2/3|4/");
     reads(&two, "\xEF\xBB\xBF# x\n1 , 2 \n 3,4\t\n", "1|2/3|4/");
-    reads(&two, "1 2 # one\n 3   4 #\n", "1|2/3|4/");
     reads(&two, "|1x3 Cross validator\n1,a.\n2,b.\n", "1|a./2|b./");
-    reads(&two, "|x\ta\ny\tb\n", "|x|a/y|b/");
     reads(&two,
           "\xEF\xBB\xBF"
           "1,2\n\xEF\xBB\xBF"
@@ -70,25 +67,18 @@ TEST(fields, blank_lines_and_comments_are_passed_over)
 TEST(fields, comment_that_may_be_a_row_is_refused)
 {
     refuses(&two, "a,1\n#b,2\n", "file:2: is a comment, or a row");
-    refuses(&two, "#b,2\na,1\nc,3\n", "file:1: is a comment, or a row");
-    refuses(&two, "a b\n%b c\n", "file:2: is a comment, or a row");
     refuses(&two, "1 2\n#3 4\n", "file:2: is a comment, or a row");
     reads(&two, "#user,rating\na,1\n# b,2\n##b,2\n#b\n", "a|1/");
 }
 
 TEST(fields, separator_is_one_in_a_file)
 {
+    refuses(&two, "a,b\rc,d\re,f\r", "file:1: has a carriage return");
     reads(&three, "u\tx, y\t1\nv\ty\t2\n", "u|x, y|1/v|y|2/");
     reads(&three, "u::x:y::1::9\nv::y::2::9\n", "u|x:y|1|9/v|y|2|9/");
     reads(&three, "u;x;1,5\nv;y;2\n", "u|x|1,5/v|y|2/"); /* a wrong number is no heading */
-    reads(&three, "u|x y|1\nv|y|2\n", "u|x y|1/v|y|2/");
     reads(&three, "u  x\t1\n v y 2 \n", "u|x|1/v|y|2/");
-    reads(&three, "u,\tx,\t1\nv,\ty,\t2\n", "u|x|1/v|y|2/");
-    reads(&two, "New York,5\nLos Angeles,4\n", "New York|5/Los Angeles|4/");
-    reads(&two, "a\t\nb\tc\n", "a|/b|c/");
     refuses(&two, "a;1,5\nb;2,5\n", "file:1: may have commas or semicolons");
-    refuses(&two, "1,5 2,5\n1,5 3,5\n", "file:1: may have commas or blanks");
-    refuses(&two, "a b,c\nd e,f,g\n", "file:2: has 3 fields; the first row has 2");
 }
 
 TEST(fields, rows_have_as_many_fields_as_the_first)
@@ -96,16 +86,9 @@ TEST(fields, rows_have_as_many_fields_as_the_first)
     refuses(&three, "1,2,3\n1,2\n",
             "file:2: has 2 fields, with commas between; must have at least 3");
     refuses(&two, "1,2,3\n1,2\n", "file:2: has 2 fields; the first row has 3");
-    refuses(&three, "u,i,r\nSmith, John,1,2\n", "file:2: has 4 fields; the first row has 3");
-    refuses(&three, "1,2,3\n\n1,2,3,4\n", "file:3: has 4 fields; the first row has 3");
     refuses(&two, "one\n", "file:1: has 1 field, with blanks between; must have at least 2");
     reads(&edges, "1 2\n3 4 {'weight': 3.0, 'x': 2}\n5 6 {}\n7 8 0.5\n", "1|2/3|4/5|6/7|8|0.5/");
-    reads(&edges, "# a\tb c\n1\t2\n3 4\n", "1|2/3|4/");
-    refuses(&edges, "1 2\n3\n", "file:2: has 1 field");
     refuses(&edges, "x y\tz w\nx\n", "file:2: has 1 field, with tabs between");
-    refuses(&edges, "x y\tz w\nx z\n", "file:2: has 1 field, with tabs between");
-    refuses(&edges, "x z\nx y\tz w\n", "file:1: has 1 field, with tabs between");
-    refuses(&three, "x y\tr\tz w\nx y\tr\n", "file:2: has 2 fields, with tabs between");
 }
 
 TEST(fields, quotation_marks_are_those_of_rfc_4180)
@@ -113,54 +96,25 @@ TEST(fields, quotation_marks_are_those_of_rfc_4180)
     reads(&two, "\"Smith, John\",\"Lee, Kim\"\nx,y\n", "Smith, John|Lee, Kim/x|y/");
     reads(&two, "\"a \"\"b\"\" c\" , \"\"\n\"\"\"\",d\n", "a \"b\" c|/\"|d/");
     reads(&two, "\"one\ntwo\",1\n\"a\r\n\nb\",2\n", "one\ntwo|1/a\r\n\nb|2/");
-    reads(&two, "\"# no comment\",1\n\"x\",2\n", "# no comment|1/x|2/");
     refuses(&two, "\"one\ntwo\",1\nx\"y,2\n", "file:3: has a quotation mark that is not around");
-    refuses(&two, "a,1\n\"x\"y,2\n", "file:2: has a quotation mark that is not around");
     refuses(&two, "a,1\nb,2\n\"c,3\nd,4\n",
             "file:3: has a quotation mark that no other one closes");
-    refuses(&two, "a; b\n\"c; d\n", "file:2: has a quotation mark that no other one closes");
-    refuses(&two, "a; b\nc; d\ne\tf\n", "file:3: has 1 field, with semicolons between");
-    refuses(&two, "a b\n\"c d\n", "file:2: has a quotation mark that is not around");
-    refuses(&edges, "\"x y\" z\nz \"x y\n", "file:2: has a quotation mark that is not around");
-    refuses(&edges, "a| b\nc| \"d\n", "file:2: has a quotation mark that no other one closes");
-    refuses(&two, "a # b,1\nc,2\n", "file:1: has # between blanks");
-    refuses(&two, "a\tb\nc\t#\n", "file:2: has # between blanks");
-    refuses(&two, "a,b\nc,# d\n", "file:2: has # between blanks");
     reads(&two, "a\t#b\nC#\t\"#\"\n", "a|#b/C#|#/");
     /* where no text needs them, they are text */
     reads(&two, "\"a b\"\t1\n\"Heroes\"_(x)\t2\n\"\t3\n", "a b|1/\"Heroes\"_(x)|2/\"|3/");
-    reads(&two, "\"New York\" 1\n\"x\" 2\n", "New York|1/x|2/");
 }
 
 TEST(fields, heading_is_known_by_the_rows_behind_it)
 {
     reads(&three, "userId,movieId,rating\n1,31,2.5\n", "userId|movieId|rating=1|31|2.5/");
-    reads(&three, "# from\n\nuser,item,rating\nu,x,1\nv,y,2\n", "user|item|rating=u|x|1/v|y|2/");
-    reads(&three, "\"a, b\",\"c\"\"d\",e\n1,2,3\n", "a, b|c\"d|e=1|2|3/");
-    reads(&two, "source,target\nx,y\ny,z\n", "source|target=x|y/y|z/");
     reads(&two, ",Node_A,Node_B\nr1,x,y\nr2,y,z\n", "Node_A|Node_B=x|y/y|z/");
-    reads(&two, "head\ttail\n", "head|tail=");
-    reads(&two, "a b\nc d\nb e\n", "a|b/c|d/b|e/");
-    reads(&two, "a b\nc d\n", "a|b/c|d/");
-    reads(&two, "x,NA\ny,2\n", "x|NA/y|2/"); /* a missing number */
-    reads(&two, "0 1\n1 2\n", "0|1/1|2/");
-    reads(&two, "nan,1\nnull,2\n", "nan|1/null|2/");
 }
 
 TEST(fields, heading_that_may_be_a_row_is_refused)
 {
-    refuses(&two, "ann bob\nbob 7\n", "file:1: may be a heading or a row");
-    refuses(&two, "follower,followee\nx,y\ny,z\n", "file:1: may be a heading or a row");
-    refuses(&two, "source,target\nx,y\ny,source\n", "file:1: may be a heading or a row");
-    refuses(&three, "2019,2020,label\n1,2,3\n4,5,6\n4,5,6\n", "file:1: may be a heading or a row");
-    refuses(&three, "u,x,bad\nv,y,1\nu,z,2\n", "file:1: may be a heading or a row");
-    refuses(&three, "# x\n0,1,2\n5,6,7\n", "file:2: may be a heading or a row");
-    refuses(&two, "user,rating\nx,1\nuser,rating\n", "file:1: may be a heading or a row");
-}
-
-TEST(fields, heading_that_comes_again_is_refused)
-{
     char text[8 * FIELDS_LOOKED_AT + 64] = "user,rating\n";
+    refuses(&two, "follower,followee\nx,y\ny,z\n", "file:1: may be a heading or a row");
+    /* and one that comes again where nobody looks any more */
     for (int i = 0; i < FIELDS_LOOKED_AT; i++) strcat(text, "x,1\n");
     strcat(text, "user,rating\n");
     refuses(&two, text, "file:1002: is the heading again");
@@ -170,35 +124,17 @@ TEST(fields, row_names_are_no_column)
 {
     reads(&three, ",userId,movieId,rating\n0,1,31,2.5\n1,1,29,3\n",
           "userId|movieId|rating=1|31|2.5/1|29|3/");
-    reads(&two, "\"\",\"from\",\"to\"\n\"7\",\"a\",\"b\"\n\"9\",\"b\",\"c\"\n", "from|to=a|b/b|c/");
-    reads(&two, "Unnamed: 0,x,y\n0,5,6\n", "x|y=5|6/");
     reads(&two, ",0,1\n0,5,6\n1,7,8\n", "0|1=5|6/7|8/");
 }
 
 TEST(fields, sizes_of_matrices_and_graphs_are_no_rows)
 {
-    refuses(&three, "% written\n600 400 3\n1 1 4\n2 2 3\n3 1 5\n",
-            "file:2: looks like MatrixMarket's size");
-    refuses(&edges, "40 40 2\n20 4\n17 8\n", "file:1: looks like MatrixMarket's size");
-    refuses(&edges, "# a graph\n4 5\n0 1\n1 2\n2 3\n3 0\n0 2\n",
-            "file:2: looks like a graph's numbers of nodes and edges");
-    refuses(&edges, "4 3\n1 2\n2 3\n3 4\n", "file:1: looks like a graph's numbers");
     reads(&edges, "4 3\n1 2\n2 3\n3 4\n1 5\n", "4|3/1|2/2|3/3|4/1|5/");
-    reads(&edges, "9 3\n1 2\n2 3\n3 4\n", "9|3/1|2/2|3/3|4/");
-    refuses(&three, "1,2,3\n%%MatrixMarket matrix\n", "file:2: is MatrixMarket's banner");
-    reads(&three, "600 400 3\n1 1 4\n2 2 3\n", "600|400|3/1|1|4/2|2|3/");
 }
 
 TEST(fields, heading_has_as_many_fields_as_any_row)
 {
     refuses(&edges, "from to\n1 0 1\n2 1 2\n", "file:2: has 3 fields; the heading has 2");
-    refuses(&three, "user item rating\n1 0 1 5\n2 1 2 4\n", "file:2: has 4 fields");
-    reads(&edges, "from to day\n0 1 5\n1 2\n2 3 {'day': 1}\n", "from|to|day=0|1|5/1|2/2|3/");
-}
-
-TEST(fields, carriage_return_within_a_line_is_refused)
-{
-    refuses(&two, "a,b\rc,d\re,f\r", "file:1: has a carriage return");
 }
 
 TEST(fields, columns_have_kinds_and_names)

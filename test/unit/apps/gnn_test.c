@@ -8,7 +8,6 @@
 #include "gnn/network.h"
 #include "pools.h"
 #include "rows.h"
-#include "sampling/chi_square.h"
 #include "test.h"
 
 #include <math.h>
@@ -38,35 +37,29 @@ static void release(struct gnn *g)
 
 static void check_balance(const struct gnn *g, const uint32_t *part_of, uint32_t parts)
 {
-    for (uint32_t p = 0; p < parts; p++) {
-        uint32_t count[2] = {0};
-        for (uint32_t v = 0; v < g->network.nodes; v++)
-            if (part_of[v] == p) count[g->labels.purpose_of[v] == LABELS_TRAIN]++;
-        for (int k = 0; k < 2; k++) {
-            double mean = g->network.nodes / 2.0 / parts;
-            if (count[k] < 0.8 * mean || count[k] > 1.06 * mean + 2)
-                test_fail(__FILE__, __LINE__, "part %u of %u has %u", p, parts, count[k]);
-        }
-    }
+    uint32_t count[6][2] = {{0}};
+    double mean = g->network.nodes / 2.0 / parts;
+    for (uint32_t v = 0; v < g->network.nodes; v++)
+        count[part_of[v]][g->labels.purpose_of[v] == LABELS_TRAIN]++;
+    for (uint32_t p = 0; p < 2 * parts; p++)
+        if (count[p / 2][p % 2] < 0.8 * mean || count[p / 2][p % 2] > 1.06 * mean + 2)
+            test_fail(__FILE__, __LINE__, "part %u of %u has %u", p, parts, count[p / 2][p % 2]);
 }
 
 TEST(gnn, partition_is_balanced_with_few_edges_between_parts)
 {
+    static uint32_t part_of[3000];
     CLOSED_BY(release) struct gnn g;
     plant(&g, "3000x10x6", 0.9);
-    CLOSED_BY(free_at) uint32_t *part_of = take_memory(3000, sizeof *part_of);
-    for (uint32_t parts = 2; parts <= 6; parts++) {
+    for (uint32_t parts = 1; parts <= 6; parts++) {
         partition_cut(PARTITION_RANDOM, &g.network, &g.labels, parts, 1, part_of);
         check_balance(&g, part_of, parts);
         double random = partition_cut_share(&g.network, part_of);
         CHECK(fabs(random - (1 - 1.0 / parts)) < 0.03);
         partition_cut(PARTITION_GREEDY, &g.network, &g.labels, parts, 1, part_of);
         check_balance(&g, part_of, parts);
-        double greedy = partition_cut_share(&g.network, part_of);
-        CHECK(greedy < 0.4 * random);
+        CHECK(partition_cut_share(&g.network, part_of) <= 0.4 * random);
     }
-    partition_cut(PARTITION_GREEDY, &g.network, &g.labels, 1, 1, part_of);
-    CHECK(partition_cut_share(&g.network, part_of) == 0);
 }
 
 /* ---- neighbourhoods ---- */
@@ -99,12 +92,12 @@ static void check_neighbourhood(const struct gnn *g, const struct neighbourhood 
 TEST(gnn, neighbourhood_is_what_a_batch_depends_on)
 {
     CLOSED_BY(release) struct gnn g;
-    struct neighbourhood_maker m;
-    struct neighbourhood h;
     struct rng rng;
     plant(&g, "300x10x4", 0.6);
     rng_init(&rng, 1, 1);
     for (size_t most = 0; most <= 6; most += 3) {
+        CLOSED_BY(neighbourhood_maker_fini) struct neighbourhood_maker m;
+        CLOSED_BY(neighbourhood_fini) struct neighbourhood h;
         neighbourhood_maker_init(&m, &g, 8, most, 0);
         neighbourhood_init(&h, 8);
         for (uint32_t batch = 0; batch < 20; batch++) {
@@ -113,8 +106,6 @@ TEST(gnn, neighbourhood_is_what_a_batch_depends_on)
             neighbourhood_make(&m, &h, &rng);
             check_neighbourhood(&g, &h, most > 0 ? most : 300);
         }
-        neighbourhood_fini(&h);
-        neighbourhood_maker_fini(&m);
     }
 }
 
@@ -156,12 +147,11 @@ TEST(gnn, neighbourhood_weights_are_those_of_graph_convolution)
 TEST(gnn, neighbourhood_draws_neighbours_alike)
 {
     enum { LEAVES = 12, DRAWN = 5, DRAWS = 20000 };
-    struct gnn g = {.network = {.nodes = LEAVES + 1}};
-    struct neighbourhood_maker m;
-    struct neighbourhood h;
+    CLOSED_BY(release) struct gnn g = {.network = {.nodes = LEAVES + 1}};
+    CLOSED_BY(neighbourhood_maker_fini) struct neighbourhood_maker m;
+    CLOSED_BY(neighbourhood_fini) struct neighbourhood h;
     struct rng rng;
-    uint64_t seen[LEAVES] = {0};
-    double expected[LEAVES], freedom;
+    int seen[LEAVES + 1] = {0};
     for (uint32_t i = 1; i <= LEAVES; i++) network_add(&g.network, 0, i);
     network_finish(&g.network);
     rng_init(&rng, 1, 1);
@@ -172,14 +162,10 @@ TEST(gnn, neighbourhood_draws_neighbours_alike)
     for (int i = 0; i < DRAWS; i++) {
         neighbourhood_make(&m, &h, &rng);
         CHECK_EQ(h.middles, 1 + DRAWN);
-        for (uint32_t j = 1; j < h.middles; j++) seen[h.middle[j] - 1]++;
+        for (uint32_t j = 1; j < h.middles; j++) seen[h.middle[j]]++;
     }
-    for (int i = 0; i < LEAVES; i++) expected[i] = (double)DRAWS * DRAWN / LEAVES;
-    double statistic = chi_square(seen, expected, LEAVES, &freedom);
-    CHECK(statistic < chi_square_bound(freedom));
-    neighbourhood_fini(&h);
-    neighbourhood_maker_fini(&m);
-    network_fini(&g.network);
+    for (int i = 1; i <= LEAVES; i++) /* more than 7 standard deviations */
+        CHECK(abs(seen[i] - DRAWS * DRAWN / LEAVES) < 500);
 }
 
 /* ---- gradients ---- */
@@ -219,20 +205,8 @@ static double slope_at(struct convolution *c, const struct neighbourhood *h, flo
     return (above - below) / (2 * (double)step);
 }
 
-/* A first step of AdaGrad leaves the gradient's square in the row, and the change has the other
- * sign. */
-static void check_row(const float *row, const float *before, const double *slopes, size_t n,
-                      const char *what)
-{
-    for (size_t i = 0; i < n; i++) {
-        double gradient = sqrt((double)row[n + i]);
-        if (row[i] > before[i]) gradient = -gradient;
-        if (fabs(gradient - slopes[i]) > 2e-3 + 0.02 * fabs(slopes[i]))
-            test_fail(__FILE__, __LINE__, "%s %zu: gradient %g, slope %g", what, i, gradient,
-                      slopes[i]);
-    }
-}
-
+/* The slopes of the inputs' values, and then a first step of AdaGrad, which leaves the gradient's
+ * square in the row, and the change has the other sign. */
 static void check_gradients(struct pool_member *m, void *checked)
 {
     enum { TOPS = 6 };
@@ -242,6 +216,7 @@ static void check_gradients(struct pool_member *m, void *checked)
     CLOSED_BY(neighbourhood_fini) struct neighbourhood h;
     struct rng rng;
     size_t n = gnn_width(g);
+    double most = 0;
     rng_init(&rng, 1, 1);
     rows_init(m, GNN_INPUTS, draw_row, g);
     dense_rows_init(&g->plan, m, GNN_DENSE, 5, NULL, 0);
@@ -251,35 +226,37 @@ static void check_gradients(struct pool_member *m, void *checked)
     h.tops = TOPS;
     for (uint32_t t = 0; t < TOPS; t++) h.top[t] = 7 * t;
     neighbourhood_make(&maker, &h, &rng);
-    double *slopes = take_memory(h.inputs * n, sizeof *slopes), most = 0;
+    CLOSED_BY(free_at) double *slopes = take_memory(h.inputs * n, sizeof *slopes);
     CLOSED_BY(free_at) float *before = take_memory(h.inputs * n, sizeof *before);
-    for (uint32_t i = 0; i < h.inputs; i++) {
-        memcpy(before + i * n, row_of(m, h.input[i]), n * sizeof *before);
-        for (size_t j = 0; j < n; j++)
-            slopes[i * n + j] = slope_at(&c, &h, row_of(m, h.input[i]) + j);
+    for (size_t i = 0; i < h.inputs * n; i++) {
+        float *value = row_of(m, h.input[i / n]) + i % n;
+        before[i] = *value;
+        slopes[i] = slope_at(&c, &h, value);
+        most = fmax(most, fabs(slopes[i]));
     }
-    convolution_train(&c, &h);
-    for (uint32_t i = 0; i < h.inputs; i++)
-        check_row(row_of(m, h.input[i]), before + i * n, slopes + i * n, n, "value");
-    for (size_t i = 0; i < h.inputs * n; i++) most = fmax(most, fabs(slopes[i]));
     CHECK(most > 0.02); /* there is something to check */
-    free(slopes);
+    convolution_train(&c, &h);
+    for (size_t i = 0; i < h.inputs * n; i++) {
+        const float *value = row_of(m, h.input[i / n]) + i % n;
+        double gradient = copysign(sqrt((double)value[n]), (double)before[i] - *value);
+        if (fabs(gradient - slopes[i]) > 2e-3 + 0.02 * fabs(slopes[i]))
+            test_fail(__FILE__, __LINE__, "input %zu: gradient %g, slope %g", i, gradient,
+                      slopes[i]);
+    }
 }
 
 static void run_pool(const struct gnn *g, bool is_baseline, pool_work *work, void *context)
 {
-    const struct locus_table tables[] = {
-        {.name = "inputs",
-         .rows = gnn_inputs(g),
-         .length = (uint32_t)gnn_width(g),
-         .optimizer = LOCUS_ADAGRAD,
-         .rule = {.rate = (float)g->options.rate}},
-        {.name = "dense",
-         .rows = g->plan.rows,
-         .length = g->plan.length,
-         .optimizer = LOCUS_ADAGRAD,
-         .rule = {.rate = (float)g->options.dense_rate}},
-    };
+    const struct locus_table tables[] = {{.name = "inputs",
+                                          .rows = gnn_inputs(g),
+                                          .length = (uint32_t)gnn_width(g),
+                                          .optimizer = LOCUS_ADAGRAD,
+                                          .rule = {.rate = (float)g->options.rate}},
+                                         {.name = "dense",
+                                          .rows = g->plan.rows,
+                                          .length = g->plan.length,
+                                          .optimizer = LOCUS_ADAGRAD,
+                                          .rule = {.rate = (float)g->options.rate}}};
     pools_run(tables, 2, 1, is_baseline, work, context);
 }
 
@@ -305,7 +282,7 @@ static void prepare(struct gnn *g, bool has_features, int average)
 {
     plant(g, "60x4x3", 0.6);
     g->options.average = average;
-    g->options.rate = g->options.dense_rate = 1e-3;
+    g->options.rate = 1e-3;
     if (has_features)
         give_features(g);
     else
@@ -364,7 +341,7 @@ TEST(gnn, locus_and_plain_arrays_learn_the_same)
         prepare(&g, features == 1, GNN_SYMMETRIC);
         g.options.dropout = 0.25;
         g.options.decay = 1e-3;
-        g.options.rate = g.options.dense_rate = 0.1;
+        g.options.rate = 0.1;
         for (int i = 0; i < 2; i++) run_pool(&g, i == 1, train, &runs[i]);
         for (int s = 0; s < STEPS; s++) {
             CHECK(fabs(runs[0].loss[s] - runs[1].loss[s]) < 1e-3 * fabs(runs[1].loss[s]));

@@ -61,8 +61,6 @@ TEST(graph, files_of_a_folder_have_facts)
          "a r b/b q c/c r a/|a r c/|b q a/c r c/"},
         /* the order that is said counts, and not what a heading seems to say */
         {"hrt", "a\tr\tb\nb\tr\tc\n", "a\tr\tb\n", "a\tr\tb\n", two},
-        {"htr", "a\tb\tr\nb\tc\tr\n", "a\tb\tr\n", "a\tb\tr\n", two},
-        {"rth", "r\tb\ta\nr\tc\tb\n", "r\tb\ta\n", "r\tb\ta\n", two},
         {"trh", "head,relation,tail\nb,r,a\nc,r,b\n", "b,r,a\n", "b,r,a\n", two}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         new_graph(&cases[i][1]);
@@ -70,23 +68,17 @@ TEST(graph, files_of_a_folder_have_facts)
     }
 }
 
-TEST(graph, facts_of_unknown_entities_are_counted)
-{
-    CLOSED_BY(graph_fini) struct graph g;
-    new_graph(SPLITS("dog\tis a\tanimal\r\n", "dog\tis a\tdog\n", "12\tis a\t13\ndog\tis a\tdog"));
-    graph_load(&g, folder, NULL, 1);
-    CHECK(g.entities.count == 4 && g.relations.count == 1 && g.splits[GRAPH_TEST].count == 2);
-    CHECK(g.splits[GRAPH_VALID].unknown == 0 && g.splits[GRAPH_TEST].unknown == 1);
-}
-
-TEST(graph, digests_tell_graphs_apart)
+TEST(graph, facts_of_unknown_entities_are_counted_and_told_apart)
 {
     uint64_t digests[3];
     for (int i = 0; i < 3; i++) {
         CLOSED_BY(graph_fini) struct graph g;
-        new_graph(
-            SPLITS(i < 2 ? "a\tr\tb\nb\tr\tc\n" : "a\tr\tb\nc\tr\tb\n", "a\tr\tc\n", "b\tr\ta\n"));
+        new_graph(SPLITS("dog\tis a\tanimal\r\n",
+                         i < 2 ? "dog\tis a\tdog\n" : "animal\tis a\tdog\n",
+                         "12\tis a\t13\ndog\tis a\tdog"));
         graph_load(&g, folder, NULL, 1);
+        CHECK(g.entities.count == 4 && g.relations.count == 1 && g.splits[GRAPH_TEST].count == 2);
+        CHECK(g.splits[GRAPH_VALID].unknown == 0 && g.splits[GRAPH_TEST].unknown == 1);
         digests[i] = graph_digest(&g, GRAPH_TRAIN, GRAPH_SPLITS);
     }
     CHECK(digests[0] == digests[1] && digests[0] != digests[2]);
@@ -103,23 +95,14 @@ static void load(const void *unused)
 
 TEST(graph, wrong_files_are_refused_with_their_line)
 {
-    static const char other[] = "x\tr\ty\nx\tr\tb\n";
     static const char *const cases[][4] = {
         {GOOD "a\tr\n", GOOD, GOOD, "/train.txt:2: has 2 fields"},
         {GOOD, "a\tr\tb\tc\n", GOOD, "/valid.txt:1: has 4 fields; a fact is subject, relation"},
         {GOOD "\tr\tb\n", GOOD, GOOD, "/train.txt:2: the subject is empty"},
-        {"a\t\tb\n", GOOD, GOOD, "/train.txt:1: the relation is empty"},
-        {"", GOOD, GOOD, "/train.txt is empty"},
         {GOOD, GOOD, NULL, "/test.txt: No such file"},
         {NULL, GOOD, GOOD, "has none of train.txt, train.tsv, PyKEEN's"},
-        {"\"a\nb\",r,b\n", GOOD, GOOD, "/train.txt:1: the subject has a line end in it"},
-        {"x,y,z\n1,2,3\n4,2,5\n6,2,7\n", GOOD, GOOD, "/train.txt: its heading does not tell"},
-        {"<a>\t<r>\t<b> .\n", GOOD, GOOD, "/train.txt:1: ends with a dot"},
         {GOOD, GOOD, "a\tq\tb\n", "/test.txt:1: no fact to train with has the relation \"q\""},
-        {GOOD, GOOD, other, "/test.txt has no fact of which both entities are in facts to"},
-        {"a\tb\tr\nb\tc\tr\nc\ta\ts\n", GOOD, GOOD, "entities where relations should be"},
-        {"r\ta\tb\nr\tb\tc\ns\tc\ta\n", GOOD, GOOD, "entities where relations should be"},
-        {"% tail rel head\na r b\nb r c\n", GOOD, GOOD, "a comment names its columns"}};
+        {"a\tb\tr\nb\tc\tr\nc\ta\ts\n", GOOD, GOOD, "entities where relations should be"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         new_graph(cases[i]);
         ends_with(load, NULL, 1, cases[i][3]);
@@ -158,19 +141,21 @@ TEST(graph, numbers_are_what_dictionaries_say)
 
 TEST(graph, pykeens_datasets_are_read)
 {
-    static const char *const folders[] = {"training", "validation", "testing"}, *const facts[] = {
-                                                                                    NUMBERS};
+    static const char *const names[] = {"training", "validation", "testing"};
+    static const char *const splits[] = {NUMBERS};
     char path[FOLDER_PATH_BYTES + 16], text[128];
     folder_new(folder);
     for (int i = 0; i < GRAPH_SPLITS; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, folders[i]);
+        const char *const files[][3] = {
+            {"numeric_triples.tsv.gz", "head\trelation\ttail", splits[i]},
+            {"entity_to_id.tsv.gz", "id\tlabel", entities},
+            {"relation_to_id.tsv.gz", "id\tlabel", relations}};
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         CHECK_EQ(mkdir(path, 0700), 0);
-        snprintf(text, sizeof text, "head\trelation\ttail\n%s", facts[i]);
-        folder_write(path, "numeric_triples.tsv.gz", text, 0);
-        snprintf(text, sizeof text, "id\tlabel\n%s", entities);
-        folder_write(path, "entity_to_id.tsv.gz", text, 0);
-        snprintf(text, sizeof text, "id\tlabel\n%s", relations);
-        folder_write(path, "relation_to_id.tsv.gz", text, 0);
+        for (int k = 0; k < 3; k++) {
+            snprintf(text, sizeof text, "%s\n%s", files[k][1], files[k][2]);
+            folder_write(path, files[k][0], text, 0);
+        }
     }
     is_graph_of(NULL, animals);
 }
@@ -180,9 +165,6 @@ TEST(graph, dictionaries_that_do_not_fit_are_refused)
     static const char *const splits[] = {NUMBERS};
     static const char *const wrong[][2] = {
         {"0\ta\n1\tb\n", "/entities.dict has neither numbers nor names of all facts, such as 2"},
-        {"0\ta\n1\tb\n2\ta\n", "/entities.dict:3: has what an earlier line has"},
-        {"1\ta\n2\tb\n3\tc\n", "/entities.dict: its rows must be a number, from 0 on"},
-        {"0\t1\n1\t2\n2\t0\n", "/entities.dict: facts may have its numbers or its names"},
     };
     new_graph(splits);
     folder_write(folder, "relations.dict", relations, 0);
@@ -202,7 +184,6 @@ static void has_files(const char *expected)
 TEST(graph, graph_file_names_the_files_that_are_read)
 {
     new_graph(SPLITS(GOOD, GOOD, GOOD));
-    has_files("/train.txt/valid.txt/test.txt");
     folder_write(folder, "entities.dict", "0\ta\n1\tb\n", 0);
     folder_write(folder, "relations.dict", "0\tr\n", 0);
     has_files("/train.txt/valid.txt/test.txt/entities.dict/relations.dict");
@@ -210,7 +191,6 @@ TEST(graph, graph_file_names_the_files_that_are_read)
     folder_write(folder, "train.txt.gz", GOOD, 0);
     folder_write(folder, "test.txt.xz", GOOD, 0);
     has_files("/train.txt.gz/valid.txt/test.txt.xz");
-    load(NULL);
     folder_new(folder);
     has_files("");
     folder_write(folder, "data.noun", GOOD, 0);
@@ -226,16 +206,13 @@ static void load_path(const void *path)
 /* A fact that comes twice is not both learned and asked for; what is asked for is known. */
 TEST(graph, one_file_is_divided_by_the_seed)
 {
-    enum { ENTITIES_OF_EACH = 10, FACTS = ENTITIES_OF_EACH * ENTITIES_OF_EACH };
+    enum { FACTS = 100 };
     CLOSED_BY(graph_fini) struct graph g;
     CLOSED_BY(graph_fini) struct graph other;
     char path[2 * FOLDER_PATH_BYTES], text[32 * FACTS] = "";
     for (int i = 0; i < 2 * FACTS; i++)
-        sprintf(text + strlen(text), "a%d\tr\tb%d\n", i % FACTS / ENTITIES_OF_EACH,
-                i % ENTITIES_OF_EACH);
-    folder_new(folder);
-    folder_write(folder, "facts", text, 0);
-    snprintf(path, sizeof path, "%s/facts", folder);
+        sprintf(text + strlen(text), "a%d\tr\tb%d\n", i % FACTS / 10, i % 10);
+    snprintf(path, sizeof path, "%s", folder_file(text, 0));
     graph_load(&g, path, NULL, 1);
     CHECK_EQ(g.splits[GRAPH_VALID].count, FACTS / GRAPH_PART);
     CHECK_EQ(g.splits[GRAPH_TEST].count, FACTS / GRAPH_PART);
@@ -243,10 +220,9 @@ TEST(graph, one_file_is_divided_by_the_seed)
     graph_load(&other, path, NULL, 2);
     CHECK(graph_digest(&g, GRAPH_TRAIN, GRAPH_VALID) !=
           graph_digest(&other, GRAPH_TRAIN, GRAPH_VALID));
-    folder_write(folder, "facts", "a\tr\tb\nb\tr\ta\n", 0);
-    ends_with(load_path, path, 1, "facts has too few facts (2) to be split");
+    ends_with(load_path, folder_file("a\tr\tb\nb\tr\ta\n", 0), 1,
+              "has too few facts (2) to be split");
     ends_with(load_path, "/no/such/folder", 1, "/no/such/folder: No such file");
-    ends_with(load_path, "/dev/null", 1, "/dev/null: it is not a regular file");
 }
 
 /* ---- the generated graph ---- */

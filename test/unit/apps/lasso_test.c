@@ -7,7 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 enum { ROWS = 24, COLUMNS = 4 };
 
@@ -27,7 +27,7 @@ static bool is_one(int row)
     return sin(7.3 * row) + (row % 3 == 0) + 0.8 * cos(3.1 * row * row) > 0.4;
 }
 
-static struct lasso read_data_for(struct lasso_options options, const char *zero, const char *one)
+static struct lasso read_data(struct lasso_options options, const char *zero, const char *one)
 {
     struct lasso l = {.options = options};
     char text[8192] = "", *at = text;
@@ -39,11 +39,6 @@ static struct lasso read_data_for(struct lasso_options options, const char *zero
     columns_load(&l.columns, folder_file(text, 0), NULL);
     lasso_loss_prepare(&l);
     return l;
-}
-
-static struct lasso read_data(int loss, const char *zero, const char *one)
-{
-    return read_data_for((struct lasso_options){.loss = loss, .alpha = 1}, zero, one);
 }
 
 static uint64_t from(const struct lasso *l, uint64_t j)
@@ -103,13 +98,12 @@ TEST(lasso, columns_of_large_numbers_are_named)
     static const struct files files[] = {{.matrix = "1 1:2 1000000000:4\n2.5 2:1\n-3 1:1\n"},
                                          {BANNER
                                           "3 1000000000 4\n1 1 2\n1 1000000000 4\n2 2 1\n3 1 1\n",
-                                          ARRAY "3 1\n1\n2.5\n-3\n", ""}};
+                                          ARRAY "3 1\n1\n2\n3\n", ""}};
     for (size_t i = 0; i < 2; i++) {
         CLOSED_BY(columns_fini) struct columns c;
         load_files(&c, &files[i]);
-        CHECK_EQ(c.count, 3);
+        CHECK(c.count == 3 && fabs(c.mean[0] - 1) < 1e-12 && fabs(c.mean[2] - 4 / 3.0) < 1e-12);
         CHECK_STR(names_get(&c.names, 2), "1000000000");
-        CHECK(fabs(c.mean[0] - 1) < 1e-12 && fabs(c.mean[2] - 4 / 3.0) < 1e-12);
     }
 }
 
@@ -119,15 +113,14 @@ TEST(lasso, columns_and_responses_may_be_of_any_size)
     static const struct {
         const char *text;
         double response, columns[2]; /* how much larger they are than the first */
-    } cases[] = {
-        {"1 1:1 2:3\n2 1:2\n4 2:5\n3 1:7 2:1\n", 1, {1, 1}},
-        {"1 1:1e200 2:3e-200\n2 1:2e200\n4 2:5e-200\n3 1:7e200 2:1e-200\n", 1, {1e200, 1e-200}},
-        {"1e100 1:1 2:3\n2e100 1:2\n4e100 2:5\n3e100 1:7 2:1\n", 1e100, {1, 1}},
-        {"1e-100 1:1 2:3\n2e-100 1:2\n4e-100 2:5\n3e-100 1:7 2:1\n", 1e-100, {1, 1}}};
-    struct lasso l[4];
-    const struct columns *first = &l[0].columns;
-    for (int i = 0; i < 4; i++) {
-        const struct columns *c = &l[i].columns;
+    } cases[] = {{"1 1:1 2:3\n2 1:2\n4 2:5\n3 1:7 2:1\n", 1, {1, 1}},
+                 {"1e100 1:1e200 2:3e-200\n2e100 1:2e200\n4e100 2:5e-200\n3e100 1:7e200 2:1e-200\n",
+                  1e100,
+                  {1e200, 1e-200}},
+                 {"1e-100 1:1 2:3\n2e-100 1:2\n4e-100 2:5\n3e-100 1:7 2:1\n", 1e-100, {1, 1}}};
+    struct lasso l[3];
+    for (int i = 0; i < 3; i++) {
+        const struct columns *c = &l[i].columns, *first = &l[0].columns;
         l[i] = (struct lasso){.options.alpha = 1};
         load_files(&l[i].columns, &(struct files){.matrix = cases[i].text});
         lasso_loss_prepare(&l[i]);
@@ -141,15 +134,14 @@ TEST(lasso, columns_and_responses_may_be_of_any_size)
         CHECK(l[i].largest > 0.1 && l[i].largest < 100);
         CHECK(fabs(c->response_mean / cases[i].response - 2.5) < 1e-12);
     }
-    for (int i = 0; i < 4; i++) columns_fini(&l[i].columns);
+    for (int i = 0; i < 3; i++) columns_fini(&l[i].columns);
 }
 
 TEST(lasso, columns_that_are_constant_are_so_to_the_last_digit)
 {
-    static const char text[] = "0.1 1:0.1 2:1000000000001\n0.1 1:0.1 2:1000000000002\n"
-                               "0.1 1:0.1 2:1000000000003\n0.1 1:0.1 2:1000000000004\n"
-                               "0.1 1:0.1 2:1000000000005\n0.1 1:0.1 2:1000000000006\n";
+    char text[256] = "";
     CLOSED_BY(columns_fini) struct columns c;
+    for (int i = 1; i <= 6; i++) sprintf(text + strlen(text), "0.1 1:0.1 2:100000000000%d\n", i);
     load_files(&c, &(struct files){.matrix = text});
     CHECK_EQ(c.start[1], 0);
     CHECK_EQ(c.start[2], 6); /* differences of a millionth of a millionth are data */
@@ -163,21 +155,9 @@ TEST(lasso, wrong_columns_and_responses_are_refused)
     static const struct files cases[] = {
         {"% no banner\n3 3 4\n1 1 2\n", NULL, ":2: \"3\" is no index: must be index:value"},
         {"1 1:2\n", ARRAY "1 1\n1\n", "is not MatrixMarket: --response is for MatrixMarket"},
-        {"1 1:2\n" BANNER, NULL, ":2: is MatrixMarket's banner"},
-        {"1 1:2:3\n", NULL, ":1: index 2 has a field before it"},
         {"1 1:NA\n", NULL, ":1: \"NA\" is no value"},
-        {MATRIX, ARRAY "5 1\n1\n2\n3\n4\n5\n",
-         "has 5 rows, and the matrix has 3: each must have a response"},
         {MATRIX, ARRAY "2 1\n1\n2\n", "has 2 rows, and the matrix has 3"},
-        {MATRIX, BANNER "3 1 2\n2 1 5\n2 1 6\n", ":4: row 2 has a response already"},
-        {MATRIX, "1\n2\n3\n", "has no banner: must be MatrixMarket"},
-        {"1 1:2 1000000000:4 1000000000:5\n1 1:1\n", NULL,
-         "the value of row 1 and column 1000000000 is given twice"},
-        {BANNER "900000000 2 1\n1 1 2\n", BANNER "900000000 1 1\n1 1 3\n",
-         "says that it has 900000000 rows, and hardly any of them has a value"},
-        {"1 1:1.7e308\n2 1:1.7e308\n3 1:1\n", NULL,
-         "the values of column 1 are too large to be added up"},
-        {"1e160 1:1\n2e160 1:2\n", NULL, "responses differ from their mean by up to"}};
+        {MATRIX, "1\n2\n3\n", "has no banner: must be MatrixMarket"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ends_with(load_only, &cases[i], 1, cases[i].part);
 }
@@ -234,7 +214,7 @@ static double step_of(const struct lasso *l, uint64_t j, double slope, double cu
  * the old one and the slope. */
 static void check_slopes(int loss)
 {
-    struct lasso l = read_data(loss, "-1", "1");
+    struct lasso l = read_data((struct lasso_options){.loss = loss, .alpha = 1}, "-1", "1");
     struct lasso_loss s;
     lasso_loss_open(&s, &l, 0, ROWS);
     for (int round = 0; round < 3; round++)
@@ -293,19 +273,11 @@ static double as_glmnets(const struct lasso *l, int j)
     return l->options.is_raw ? 1 / l->columns.norm[j] : 1 / sqrt(ROWS);
 }
 
-/* Its penalty beside the mean loss: lambda (alpha |b| + (1 - alpha) b^2 / 2). */
 static double objective(const struct halves *h, double lambda)
 {
-    const struct lasso *l = h->s[0].lasso;
-    double sum = lasso_loss_value(&h->s[0]) + lasso_loss_value(&h->s[1]), ours = 0;
-    double alpha = l->options.alpha, its = lambda / sqrt(ROWS);
-    for (int j = 0; j < COLUMNS; j++) {
-        double b = h->b[j] * as_glmnets(l, j);
-        sum += ROWS * its * (alpha * fabs(b) + (1 - alpha) / 2 * b * b);
-        ours += lasso_loss_penalty(l, (uint64_t)j, h->b[j]);
-    }
-    double value = lasso_loss_value(&h->s[0]) + lasso_loss_value(&h->s[1]) + lambda * ours;
-    CHECK(fabs(sum - value) < 1e-9 * (1 + fabs(sum)));
+    double sum = lasso_loss_value(&h->s[0]) + lasso_loss_value(&h->s[1]);
+    for (uint64_t j = 0; j < COLUMNS; j++)
+        sum += lambda * lasso_loss_penalty(h->s[0].lasso, j, h->b[j]);
     return sum;
 }
 
@@ -357,18 +329,35 @@ static void check_conditions(const struct halves *h, double lambda)
     CHECK(nonzero > 0);
 }
 
+static double first_of(const struct halves *h, uint64_t j, double lambda)
+{
+    return lasso_loss_best(&h->s[0], j, slope_of(h, j), h->s[0].shift, 0, lambda);
+}
+
+/* At the largest lambda nothing is left, and just below something is. */
+static void check_largest(const struct halves *h, double largest)
+{
+    int left = 0;
+    for (uint64_t j = 0; j < COLUMNS; j++) {
+        CHECK(fabs(first_of(h, j, largest * (1 + 1e-6))) <= 0);
+        left += fabs(first_of(h, j, largest * 0.999)) > 0;
+    }
+    CHECK_EQ(left, 1);
+}
+
 static void descend(const struct lasso *l, double lambda)
 {
     double before = INFINITY;
     struct halves h;
     open_halves(&h, l);
-    for (int n = 0; n < 5000; n++) {
-        step(&h, (uint64_t)n % COLUMNS, lambda);
-        CHECK(objective(&h, lambda) <= before + 1e-12);
-        before = objective(&h, lambda);
-        if (n % COLUMNS) continue;
+    check_largest(&h, l->largest);
+    for (int n = 0; n < 5000 + 5000 / COLUMNS; n++) {
+        int at = n % (COLUMNS + 1);
         const struct lasso_slope slope = intercept_slope(&h);
-        for (int w = 0; w < 2; w++) lasso_loss_step(&h.s[w], slope);
+        if (at < COLUMNS)
+            step(&h, (uint64_t)at, lambda);
+        else
+            for (int w = 0; w < 2; w++) lasso_loss_step(&h.s[w], slope);
         CHECK(objective(&h, lambda) <= before + 1e-12);
         before = objective(&h, lambda);
     }
@@ -386,30 +375,8 @@ TEST(lasso_loss, steps_never_go_up_and_end_at_the_least)
         {.loss = LASSO_SQUARED, .alpha = 0.3},
         {.loss = LASSO_SQUARED, .alpha = 1, .is_raw = true}};
     for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
-        struct lasso l = read_data_for(options[o], "1", "2");
+        struct lasso l = read_data(options[o], "1", "2");
         for (int i = 0; i < 3; i++) descend(&l, ratios[i] * l.largest);
         columns_fini(&l.columns);
     }
-}
-
-/* At the largest lambda nothing is left, and just below something is. */
-static void check_largest(struct lasso_options options)
-{
-    struct lasso l = read_data_for(options, "-1", "1");
-    struct lasso_loss s;
-    int left = 0;
-    lasso_loss_open(&s, &l, 0, ROWS);
-    for (uint64_t j = 0; j < COLUMNS; j++) {
-        CHECK(fabs(lasso_loss_best(&s, j, slope_at(&s, j), 0, 0, l.largest * (1 + 1e-6))) <= 0);
-        left += fabs(lasso_loss_best(&s, j, slope_at(&s, j), 0, 0, l.largest * 0.999)) > 0;
-    }
-    CHECK_EQ(left, 1);
-    lasso_loss_close(&s);
-    columns_fini(&l.columns);
-}
-
-TEST(lasso_loss, the_largest_lambda_leaves_nothing)
-{
-    check_largest((struct lasso_options){.loss = LASSO_LOGISTIC, .alpha = 1});
-    check_largest((struct lasso_options){.loss = LASSO_SQUARED, .alpha = 0.5, .is_raw = true});
 }

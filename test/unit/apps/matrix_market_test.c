@@ -4,7 +4,6 @@
 #include "test.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const char *path;
 static const unsigned none, array = MATRIX_ARRAY, graph = MATRIX_PATTERN | MATRIX_SYMMETRIC;
@@ -57,16 +56,12 @@ TEST(matrix_market, kinds_that_a_program_does_not_know_are_refused)
           "3x3: 1,0=1 2,2=1/");
     refuses(&none, "%%MatrixMarket matrix array real general\n2 2\n",
             "file:1: must be \"%%MatrixMarket matrix\", coordinate, real, integer, and general");
-    refuses(&none, "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n", "file:1: must be");
     refuses(&graph, "%%MatrixMarket matrix coordinate complex symmetric\n2 2 1\n",
             "real, integer or pattern");
-    refuses(&none, "%%MatrixMarket matrix coordinate real\n2 2 1\n", "file:1: must be");
-    refuses(&none, "%%MatrixMarket matrix coordinate real general x\n2 2 1\n", "file:1: must");
     refuses(&none, "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n",
             "file:3: \"1.5\" is no whole number, and the banner says integer");
     reads(&none, "%%MatrixMarket matrix coordinate integer general % x\n2 2 1\n1 1 3.0\n",
           "2x2: 0,0=3/");
-    refuses(&none, "%%MatrixMarketmatrix coordinate real general\n2 2 1\n", "file:1: must be");
     refuses(&graph, "%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n",
             "file:2: has 2 rows and 3 columns");
 }
@@ -77,15 +72,8 @@ TEST(matrix_market, malformed_files_are_refused)
 {
     refuses(&none, BANNER, "file:1: the file ends before its size");
     refuses(&none, BANNER "3 4\n", "file:2: has 2 numbers; a size here has 3");
-    refuses(&none, BANNER "0 4 1\n", "\"0\" is no number of rows");
-    refuses(&none, BANNER "3 2000000000 1\n", "\"2000000000\" is no number of columns");
     refuses(&none, BANNER "3 4 13\n", "\"13\" is no number of values");
-    refuses(&none, BANNER "3 4 2\n1 1 1\n", "the file ends after 1 of 2 values");
     refuses(&none, BANNER "3 4 1\n1 1 1\n2 1 1\n", "file:4: there are more values than the 1");
     refuses(&none, BANNER "3 4 1\n4 1 1\n",
             "file:3: \"4\" is no row: must be a whole number from 1 to 3");
-    refuses(&none, BANNER "3 4 1\n1 0 1\n", "\"0\" is no column");
-    refuses(&none, BANNER "3 4 1\n1 1 nan\n", "\"nan\" is no value");
-    refuses(&none, BANNER "3 4 1\n1 1\n", "file:3: has 2 numbers");
-    refuses(&none, BANNER BANNER "3 4 1\n", "file:2: is MatrixMarket's banner");
 }

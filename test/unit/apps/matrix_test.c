@@ -43,9 +43,13 @@ static void is_product(const float *c, size_t m, size_t n, size_t k, const float
 /* All the forms that a training step needs, of sizes around the edges of blocks. */
 static void check_size(size_t m, size_t n, size_t k)
 {
-    float *a = matrix_of(m, k), *b = matrix_of(k, n), *c = matrix_of(m, n);
-    float *panels = take_memory(matrix_panels(k, n), sizeof *panels);
-    const float **straight = rows_of(b, k, n), **turned = rows_of(b, n, k);
+    CLOSED_BY(free_at) float *a = matrix_of(m, k);
+    CLOSED_BY(free_at) float *b = matrix_of(k, n);
+    CLOSED_BY(free_at) float *c = matrix_of(m, n);
+    CLOSED_BY(free_at) float *column = take_memory(k, sizeof *column);
+    CLOSED_BY(free_at) float *panels = take_memory(matrix_panels(k, n), sizeof *panels);
+    CLOSED_BY(free_at) const float **straight = rows_of(b, k, n);
+    CLOSED_BY(free_at) const float **turned = rows_of(b, n, k);
     matrix_pack(panels, straight, k, n);
     matrix_multiply(c, n, a, k, 1, panels, m, n, k, 0);
     is_product(c, m, n, k, a, false, b, false, 1);
@@ -57,17 +61,9 @@ static void check_size(size_t m, size_t n, size_t k)
     matrix_multiply(c, n, a, k, 1, panels, m, n, k, 0);
     is_product(c, m, n, k, a, false, b, true, 1);
     for (size_t j = 0; j < n; j++) {
-        float *column = take_memory(k, sizeof *column);
         matrix_unpack_column(column, panels, k, j);
         CHECK(memcmp(column, b + j * k, k * sizeof *column) == 0);
-        free(column);
     }
-    free(a);
-    free(b);
-    free(c);
-    free(panels);
-    free(straight);
-    free(turned);
 }
 
 TEST(matrix, products_of_all_sizes)

@@ -4,7 +4,6 @@
 #include "mf/visit.h"
 #include "mf/ratings.h"
 #include "pools.h"
-#include "rows.h"
 #include "test.h"
 
 #include <math.h>
@@ -47,8 +46,11 @@ static void small_run(struct mf *f, struct mf_options o, unsigned workers, pool_
     small_work(f, workers, work);
 }
 
-/* What all workers together saw. */
-static int visits[60][40];
+/* How often a cell was visited, and by which workers its row and its column, a bit each. */
+static struct {
+    int cell[60][40];
+    unsigned of_row[60], of_column[40];
+} visits;
 static pthread_mutex_t visits_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* As long as there are so many columns left, neighbours have different ones. */
@@ -59,17 +61,6 @@ static void check_lanes(const struct visit_batch *b)
         for (uint32_t j = 0; j < i; j++) CHECK(b->column[i] != b->column[j]);
 }
 
-static void check_visits(const struct mf *f, const struct visit_batch *b)
-{
-    check_lanes(b);
-    pthread_mutex_lock(&visits_lock);
-    for (uint32_t i = 0; i < b->cells; i++) {
-        CHECK(b->column[i] < b->columns);
-        visits[b->keys[b->columns + i]][b->keys[b->column[i]] - f->ratings.rows]++;
-    }
-    pthread_mutex_unlock(&visits_lock);
-}
-
 static void visit_work(struct pool_member *m, void *mf)
 {
     struct mf *f = mf;
@@ -78,48 +69,23 @@ static void visit_work(struct pool_member *m, void *mf)
     int epochs = 0, blocks = 0;
     visit_open(&v, f, m, 0);
     while ((b = visit_next(&v)) != NULL) {
-        check_visits(f, b);
+        check_lanes(b);
         CHECK(b->cells <= f->options.batch);
         epochs += b->is_last;
         blocks += b->begins_block;
+        pthread_mutex_lock(&visits_lock);
+        for (uint32_t i = 0; i < b->cells; i++) {
+            CHECK(b->column[i] < b->columns);
+            locus_key row = b->keys[b->columns + i],
+                      column = b->keys[b->column[i]] - f->ratings.rows;
+            visits.cell[row][column]++;
+            visits.of_row[row] |= 1U << m->index;
+            visits.of_column[column] |= 1U << m->index;
+        }
+        pthread_mutex_unlock(&visits_lock);
     }
     CHECK_EQ(epochs, 3);
     CHECK_EQ(blocks, f->options.visit == MF_BLOCKS ? 9 : 3);
-}
-
-TEST(mf, visits_take_every_cell_once_an_epoch)
-{
-    static const struct mf_options options[] = {
-        {.visit = MF_COLUMNS, .batch = 16, .common.is_baseline = true},
-        {.visit = MF_COLUMNS, .batch = 4}, /* rows of their own */
-        {.visit = MF_BLOCKS, .batch = 16, .common.is_baseline = true}};
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        CLOSED_BY(small_fini) struct mf f;
-        memset(visits, 0, sizeof visits);
-        small_run(&f, options[i], 3, visit_work);
-        for (size_t k = 0; k < f.ratings.train; k++)
-            CHECK_EQ(visits[f.ratings.list[k].row][f.ratings.list[k].column], 3);
-    }
-}
-
-/* ---- what a node's workers divide ---- */
-
-/* Which workers have visited it, a bit each. */
-static unsigned of_row[60], of_column[40];
-
-static void note_work(struct pool_member *m, void *mf)
-{
-    const struct mf *f = mf;
-    CLOSED_BY(visit_close) struct visit v;
-    const struct visit_batch *b;
-    visit_open(&v, f, m, 0);
-    while ((b = visit_next(&v)) != NULL)
-        for (uint32_t i = 0; i < b->cells; i++) {
-            locus_key row = b->keys[b->columns + i], column = b->keys[b->column[i]];
-            __atomic_fetch_or(&of_row[row], 1U << m->index, __ATOMIC_RELAXED);
-            __atomic_fetch_or(&of_column[column - f->ratings.rows], 1U << m->index,
-                              __ATOMIC_RELAXED);
-        }
 }
 
 static bool has_several(const unsigned *workers, size_t count)
@@ -129,166 +95,124 @@ static bool has_several(const unsigned *workers, size_t count)
     return false;
 }
 
-/* 540 cells are 4.5 for each of three workers in each of 40 columns. */
-TEST(mf, visits_divide_the_rows_of_long_columns_among_workers)
+/* 540 cells are 4.5 for each of three workers in each of 40 columns: with locus, workers divide the
+ * rows of columns that are longer than a batch, and otherwise columns. */
+TEST(mf, visits_take_every_cell_once_an_epoch)
 {
     static const struct {
-        uint64_t batch;
-        bool is_baseline, by_rows;
-    } cases[] = {{4, false, true}, {5, false, false}, {4, true, false}};
-    for (int i = 0; i < 3; i++) {
+        struct mf_options options;
+        bool by_rows, by_columns;
+    } cases[] = {{{.visit = MF_COLUMNS, .batch = 4}, true, false},
+                 {{.visit = MF_COLUMNS, .batch = 5}, false, true},
+                 {{.visit = MF_COLUMNS, .batch = 4, .common.is_baseline = true}, false, true},
+                 {{.visit = MF_COLUMNS, .batch = 16, .common.is_baseline = true}, false, true},
+                 {{.visit = MF_BLOCKS, .batch = 16, .common.is_baseline = true}, false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLOSED_BY(small_fini) struct mf f;
-        memset(of_row, 0, sizeof of_row);
-        memset(of_column, 0, sizeof of_column);
-        small_run(&f,
-                  (struct mf_options){.visit = MF_COLUMNS,
-                                      .batch = cases[i].batch,
-                                      .common.is_baseline = cases[i].is_baseline},
-                  3, note_work);
-        CHECK_EQ(!has_several(of_row, 60), cases[i].by_rows);
-        CHECK_EQ(has_several(of_column, 40), cases[i].by_rows);
+        memset(&visits, 0, sizeof visits);
+        small_run(&f, cases[i].options, 3, visit_work);
+        for (size_t k = 0; k < f.ratings.train; k++)
+            CHECK_EQ(visits.cell[f.ratings.list[k].row][f.ratings.list[k].column], 3);
+        if (cases[i].options.visit == MF_BLOCKS) continue;
+        CHECK_EQ(!has_several(visits.of_row, 60), cases[i].by_rows);
+        CHECK_EQ(!has_several(visits.of_column, 40), cases[i].by_columns);
     }
 }
 
 /* ---- nodes that keep step ---- */
 
 enum {
-    NODES_MAX = 4,
-    COLUMNS_MAX = 400,
+    NODES = 4,
+    COLUMNS = 400,
     CELLS_A_NODE = 60,
     BATCH = 12,
-    STEPS_A_COLUMN = CELLS_A_NODE / BATCH
+    STEPS = COLUMNS * CELLS_A_NODE / BATCH
 };
 
-static struct walk {
-    uint32_t steps, columns, column[COLUMNS_MAX * STEPS_A_COLUMN][VISIT_LANES]; /* of each step */
-    uint32_t at[COLUMNS_MAX]; /* where a column's last step was */
-} walks[NODES_MAX];
-
-/* An epoch of a node's first worker. */
-static void walk(const struct mf *f, int nodes, unsigned workers, int rank)
+/* The columns of each step of an epoch of a node's first worker. Each column has as many cells in
+ * each node's rows, whole batches of them: nodes keep step for certain. */
+static uint32_t walk(const struct mf *f, unsigned workers, int rank,
+                     uint32_t columns[STEPS][VISIT_LANES])
 {
-    struct pool pool = {.rank = rank, .size = nodes, .workers = workers};
+    struct pool pool = {.rank = rank, .size = NODES, .workers = workers};
     struct pool_member m = {
-        .pool = &pool, .place = (unsigned)rank * workers, .total = (unsigned)nodes * workers};
-    struct walk *w = &walks[rank];
+        .pool = &pool, .place = (unsigned)rank * workers, .total = NODES * workers};
     CLOSED_BY(visit_close) struct visit v;
-    *w = (struct walk){0};
+    const struct visit_batch *b;
+    uint32_t steps = 0;
     visit_open(&v, f, &m, 0);
-    for (bool is_last = false; !is_last;) {
-        const struct visit_batch *b = visit_next(&v);
-        is_last = b->is_last;
+    do {
+        b = visit_next(&v);
         if (b->cells == 0) continue;
-        CHECK(w->steps < COLUMNS_MAX * STEPS_A_COLUMN && b->columns <= VISIT_LANES);
-        for (uint32_t i = 0; i < VISIT_LANES; i++) w->column[w->steps][i] = VISIT_NOWHERE;
-        for (uint32_t i = 0; i < b->columns; i++) {
-            w->column[w->steps][i] = (uint32_t)(b->keys[i] - f->ratings.rows);
-            w->at[w->column[w->steps][i]] = w->steps;
-        }
-        w->columns += b->columns;
-        w->steps++;
-    }
+        CHECK(steps < STEPS && b->columns > 0 && b->columns <= VISIT_LANES);
+        for (uint32_t i = 0; i < VISIT_LANES; i++)
+            columns[steps][i] = i < b->columns ? (uint32_t)b->keys[i] : VISIT_NOWHERE;
+        steps++;
+    } while (!b->is_last);
+    return steps;
 }
 
-static void compare_walks(int a, int b, uint32_t columns, uint32_t apart_max)
+/* One in fifty may be the same by chance. */
+static void are_apart(uint32_t (*a)[VISIT_LANES], uint32_t (*b)[VISIT_LANES], uint32_t steps)
 {
-    const struct walk *x = &walks[a], *y = &walks[b];
     uint32_t together = 0;
-    for (uint32_t s = 0; s < x->steps; s++)
+    for (uint32_t s = 0; s < steps; s++)
         for (uint32_t i = 0; i < VISIT_LANES; i++)
             for (uint32_t j = 0; j < VISIT_LANES; j++)
-                together += x->column[s][i] == y->column[s][j] && x->column[s][i] != VISIT_NOWHERE;
-    if (together > x->columns / 50)
-        test_fail(__FILE__, __LINE__, "nodes %d and %d: %u of %u", a, b, together, x->columns);
-    for (uint32_t c = 0; c < columns; c++)
-        CHECK((uint32_t)abs((int)x->at[c] - (int)y->at[c]) <= apart_max);
+                together += a[s][i] == b[s][j] && a[s][i] != VISIT_NOWHERE;
+    if (together > steps / 50) test_fail(__FILE__, __LINE__, "%u of %u steps", together, steps);
 }
 
-/* Each column has as many cells in each node's rows, whole batches of them: nodes keep step for
- * certain. */
-static void keeps_step(uint32_t columns, int nodes, unsigned workers, uint32_t apart_max)
+TEST(mf, visits_of_nodes_in_step_have_different_columns)
 {
+    static uint32_t columns[NODES][STEPS][VISIT_LANES];
     CLOSED_BY(small_fini)
     struct mf f = {.options = {.rank = 5,
                                .batch = BATCH,
                                .visit = MF_COLUMNS,
                                .common = {.epochs = 1, .seed = 3, .is_baseline = true}}};
-    uint32_t rows = CELLS_A_NODE * (uint32_t)nodes;
     ratings_init(&f.ratings);
-    for (uint32_t i = 0; i < columns * rows; i++)
-        ratings_add(&f.ratings, (struct rating){.row = i % rows, .column = i / rows});
-    f.ratings.rows = rows;
-    f.ratings.columns = columns;
+    f.ratings.rows = CELLS_A_NODE * NODES;
+    f.ratings.columns = COLUMNS;
+    for (uint32_t i = 0; i < COLUMNS * f.ratings.rows; i++)
+        ratings_add(&f.ratings,
+                    (struct rating){.row = i % f.ratings.rows, .column = i / f.ratings.rows});
     ratings_finish(&f.ratings, 0, 1);
-    for (int node = 0; node < nodes; node++) {
-        walk(&f, nodes, workers, node);
-        CHECK_EQ(walks[node].steps, columns / workers * STEPS_A_COLUMN);
-        for (int before = 0; before < node; before++)
-            compare_walks(before, node, columns, apart_max);
-    }
-}
-
-/* And yet all have a column before long: within the 25 of a lot, which chance makes some more at
- * times; within the 25 that one of two workers has in one of eight; of few columns within all of
- * them. */
-TEST(mf, visits_of_nodes_in_step_have_different_columns)
-{
-    keeps_step(400, 4, 1, STEPS_A_COLUMN * 60);
-    keeps_step(400, 4, 2, STEPS_A_COLUMN * 60);
-    keeps_step(20, 3, 1, STEPS_A_COLUMN * 20);
-    keeps_step(400, 3, 1, STEPS_A_COLUMN * 60);
+    for (unsigned workers = 1; workers <= 2; workers++)
+        for (int node = 0; node < NODES; node++) {
+            CHECK_EQ(walk(&f, workers, node, columns[node]), STEPS / workers);
+            for (int before = 0; before < node; before++)
+                are_apart(columns[before], columns[node], STEPS / workers);
+        }
 }
 
 /* ---- the step ---- */
 
-static double adagrad(double *x, double *sum, double gradient, double rate)
-{
-    *sum += gradient * gradient;
-    return *x -= rate * gradient / sqrt(*sum + 1e-10);
-}
-
-/* The gradients of both factors before either changes; the biases by themselves. */
-static void step_by_row(const struct mf *f, double *p, double *q, double error)
-{
-    size_t rank = f->options.rank, n = mf_parameters(f);
-    double weight = f->options.regularization, rate = f->options.rate, g[5], h[5];
-    CHECK_EQ(rank, 5);
-    for (size_t k = 0; k < rank; k++) {
-        g[k] = error * q[k] + weight * p[k];
-        h[k] = error * p[k] + weight * q[k];
-        p[n] += g[k] * g[k] / (double)rank;
-        q[n] += h[k] * h[k] / (double)rank;
-    }
-    for (size_t k = 0; k < rank; k++) {
-        p[k] -= rate * g[k] / sqrt(p[n] + 1e-10);
-        q[k] -= rate * h[k] / sqrt(q[n] + 1e-10);
-    }
-    if (n == rank) return;
-    double p_gradient = error + weight * p[rank], q_gradient = error + weight * q[rank];
-    adagrad(&p[rank], &p[n + 1], p_gradient, rate);
-    adagrad(&q[rank], &q[n + 1], q_gradient, rate);
-}
-
-/* By the book, in double precision. `rows` are those of both tables. */
+/* By the book, in double precision: the gradients of both rows before either changes; sums of their
+ * squares are of a coordinate, or of a row but for its bias. `rows` are those of both tables. */
 static double reference(const struct mf *f, const struct visit_batch *b, double *rows)
 {
     size_t rank = f->options.rank, n = mf_parameters(f), floats = mf_row_floats(f);
-    double squares = 0, weight = f->options.regularization, rate = f->options.rate;
+    bool by_row = f->options.adagrad == MF_BY_ROW;
+    double squares = 0, g[2][6];
     for (uint32_t i = 0; i < b->cells; i++) {
-        double *p = rows + b->keys[b->columns + i] * floats,
-               *q = rows + b->keys[b->column[i]] * floats;
+        double *row[2] = {rows + b->keys[b->columns + i] * floats,
+                          rows + b->keys[b->column[i]] * floats};
         double error = f->ratings.mean - (double)b->values[i];
-        for (size_t k = 0; k < rank; k++) error += p[k] * q[k];
-        if (n > rank) error += p[rank] + q[rank];
+        for (size_t k = 0; k < n; k++)
+            error += k < rank ? row[0][k] * row[1][k] : row[0][k] + row[1][k];
         squares += error * error;
-        if (f->options.adagrad == MF_BY_ROW) {
-            step_by_row(f, p, q, error);
-            continue;
+        for (size_t k = 0; k < 2 * n; k++)
+            g[k / n][k % n] = error * (k % n < rank ? row[k < n][k % n] : 1) +
+                              f->options.regularization * row[k / n][k % n];
+        for (size_t k = 0; k < 2 * n; k++) {
+            size_t of_row = k % n < rank ? 0 : 1;
+            row[k / n][n + (by_row ? of_row : k % n)] += g[k / n][k % n] * g[k / n][k % n] /
+                                                         (by_row && of_row == 0 ? (double)rank : 1);
         }
-        for (size_t k = 0; k < n; k++) {
-            double x = k < rank ? p[k] : 1, y = k < rank ? q[k] : 1;
-            adagrad(&p[k], &p[n + k], error * y + weight * p[k], rate);
-            adagrad(&q[k], &q[n + k], error * x + weight * q[k], rate);
+        for (size_t k = 0; k < 2 * n; k++) {
+            double sum = row[k / n][n + (by_row ? k % n >= rank : k % n)];
+            row[k / n][k % n] -= f->options.rate * g[k / n][k % n] / sqrt(sum + 1e-10);
         }
     }
     return squares;
@@ -301,23 +225,10 @@ static void fill_row(const void *mf, uint64_t row, float *values)
     for (size_t i = n; i < floats; i++) values[i] = 0.5F;
 }
 
-struct copy {
-    double rows[100 * 2 * 6];
-    size_t at, length;
-};
-
-static void copy_row(void *copy, uint64_t row, const float *values)
+static void fill_all(struct pool_member *m, const struct mf *f)
 {
-    struct copy *c = copy;
-    (void)row;
-    for (size_t i = 0; i < c->length; i++) c->rows[c->at++] = (double)values[i];
-}
-
-static void copy_all(struct pool_member *m, const struct mf *f, struct copy *c)
-{
-    *c = (struct copy){.length = mf_row_floats(f)};
-    rows_visit(m, MF_ROWS, 0, f->ratings.rows, copy_row, c);
-    rows_visit(m, MF_COLS, 0, f->ratings.columns, copy_row, c);
+    rows_init(m, MF_ROWS, fill_row, f);
+    rows_init(m, MF_COLS, fill_row, f);
 }
 
 /* Two cells of one row in a batch: with locus the second does not see what the first did to the
@@ -335,23 +246,22 @@ static void step_work(struct pool_member *m, void *mf)
     struct mf *f = mf;
     CLOSED_BY(visit_close) struct visit v;
     CLOSED_BY(factors_close) struct factors step;
-    static struct copy before, after;
+    static struct pools_copy before, after;
     int compared = 0;
-    rows_init(m, MF_ROWS, fill_row, f);
-    rows_init(m, MF_COLS, fill_row, f);
+    fill_all(m, f);
     visit_open(&v, f, m, 0);
     factors_open(&step, f, m);
     for (int i = 0; i < 60; i++) {
         const struct visit_batch *b = visit_next(&v);
-        copy_all(m, f, &before);
-        double expected = reference(f, b, before.rows), squares = factors_train(&step, &v, b);
+        pools_copy(m, &before);
+        double expected = reference(f, b, before.values), squares = factors_train(&step, &v, b);
         if (m->worker && has_row_twice(b)) continue;
         compared++;
         CHECK(fabs(squares - expected) < 1e-3);
         draft_flush(&step.draft);
-        copy_all(m, f, &after);
-        for (size_t k = 0; k < after.at; k++)
-            CHECK(fabs(after.rows[k] - before.rows[k]) < 1e-4 * (1 + fabs(before.rows[k])));
+        pools_copy(m, &after);
+        for (size_t k = 0; k < after.count; k++)
+            CHECK(fabs(after.values[k] - before.values[k]) < 1e-4 * (1 + fabs(before.values[k])));
     }
     CHECK(compared > 5);
 }
@@ -385,19 +295,25 @@ static int relevance(const struct mf *f, uint32_t row, uint32_t column)
     return 0;
 }
 
+static double score_of(const struct mf *f, const struct pools_copy *all, uint32_t row,
+                       uint32_t column)
+{
+    double score = 0;
+    for (size_t i = 0; i < f->options.rank; i++)
+        score += all->values[row * all->length + i] *
+                 all->values[(f->ratings.rows + column) * all->length + i];
+    return score;
+}
+
 /* A column's place is one behind those that are better. */
-static void check_ranking(const struct mf *f, const struct copy *all, struct ranking k)
+static void check_ranking(const struct mf *f, const struct pools_copy *all, struct ranking k)
 {
     double precision = 0, ndcg = 0, asked = 0, scores[64];
     for (uint32_t row = 0; row < f->ratings.rows; row++) {
         double gain = 0, most = 0, hits = 0;
         int relevant = 0;
-        for (uint32_t c = 0; c < f->ratings.columns; c++) {
-            scores[c] = relevance(f, row, c) < 0 ? -INFINITY : 0;
-            for (size_t i = 0; i < f->options.rank; i++)
-                scores[c] += all->rows[row * all->length + i] *
-                             all->rows[(f->ratings.rows + c) * all->length + i];
-        }
+        for (uint32_t c = 0; c < f->ratings.columns; c++)
+            scores[c] = relevance(f, row, c) < 0 ? -INFINITY : score_of(f, all, row, c);
         for (uint32_t c = 0; c < f->ratings.columns; c++) {
             int place = 1;
             if (relevance(f, row, c) != 1) continue;
@@ -420,21 +336,17 @@ static void check_ranking(const struct mf *f, const struct copy *all, struct ran
 static void quality_work(struct pool_member *m, void *mf)
 {
     const struct mf *f = mf;
-    static struct copy all;
+    static struct pools_copy all;
     double squares = 0, distances = 0;
-    rows_init(m, MF_ROWS, fill_row, f);
-    rows_init(m, MF_COLS, fill_row, f);
+    fill_all(m, f);
     pool_quiesce(m);
     struct rmse r = rmse_of_test(f, m);
     struct ranking ranking = ranking_of_test(f, m, BEST);
     if (m->place > 0) return;
-    copy_all(m, f, &all);
-    for (size_t i = f->ratings.train; i < f->ratings.train + f->ratings.test; i++) {
-        const struct rating *x = &f->ratings.list[i];
-        const double *p = all.rows + x->row * all.length,
-                     *q = all.rows + (f->ratings.rows + x->column) * all.length;
-        double error = f->ratings.mean - (double)x->value;
-        for (size_t k = 0; k < f->options.rank; k++) error += p[k] * q[k];
+    pools_copy(m, &all);
+    for (size_t i = 0; i < f->ratings.test; i++) {
+        const struct rating *x = &f->ratings.list[f->ratings.train + i];
+        double error = f->ratings.mean + score_of(f, &all, x->row, x->column) - (double)x->value;
         squares += error * error / (double)f->ratings.test;
         distances += fabs(error) / (double)f->ratings.test;
     }

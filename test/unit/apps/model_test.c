@@ -1,12 +1,10 @@
 /* Scores against their definitions. Their gradients, and those of losses, are step_test.c's. */
-#include "fail.h"
 #include "kge/model.h"
 #include "rng.h"
 #include "test.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { DIM = 6 };
 

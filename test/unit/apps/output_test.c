@@ -13,8 +13,11 @@
 
 /* ---- JSON ---- */
 
+enum { LONG = 20000 };
+
 static void print_json(const void *unused)
 {
+    static char name[LONG + 1];
     CLOSED_BY(json_end) struct json j;
     (void)unused;
     json_begin(&j, "epoch");
@@ -22,16 +25,18 @@ static void print_json(const void *unused)
     json_number(&j, "hits@1", 0.25);
     json_number(&j, "loss", NAN);
     json_text(&j, "name", "a\"b\\c\n\x01\x7F\xC2\x9B");
+    json_text(&j, "word1", memset(name, 'x', LONG)); /* words are as long as users have them */
 }
 
 TEST(output, json_is_one_object_a_line)
 {
-    char said[1024];
+    static const char start[] =
+        "{\"event\":\"epoch\",\"epoch\":18446744073709551615,\"hits@1\":0.25,\"loss\":null,"
+        "\"name\":\"a\\\"b\\\\c\\u000a\\u0001\\u007f\\u009b\",\"word1\":\"x";
+    static char said[LONG + 256];
     CHECK_EQ(ending_of(print_json, NULL, said, sizeof said), 0);
-    CHECK(
-        strcmp(said,
-               "{\"event\":\"epoch\",\"epoch\":18446744073709551615,\"hits@1\":0.25,\"loss\":null,"
-               "\"name\":\"a\\\"b\\\\c\\u000a\\u0001\\u007f\\u009b\"}\n") == 0);
+    CHECK_EQ(strncmp(said, start, sizeof start - 1), 0);
+    CHECK_EQ(strcmp(said + sizeof start - 2 + LONG, "\"}\n"), 0);
 }
 
 /* ---- figures ---- */
@@ -63,28 +68,6 @@ TEST(output, figures_are_a_line_for_people_or_of_json)
              0);
 }
 
-enum { LONG = 20000 };
-
-static void print_long(const void *unused)
-{
-    static char name[LONG + 1];
-    CLOSED_BY(json_end) struct json j;
-    (void)unused;
-    json_begin(&j, "topic");
-    json_text(&j, "word1", memset(name, 'x', LONG));
-}
-
-/* Words and names of sections are as long as users have them. */
-TEST(output, a_line_of_json_may_be_long)
-{
-    static const char start[] = "{\"event\":\"topic\",\"word1\":\"", end[] = "\"}\n";
-    static char said[LONG + 64];
-    CHECK_EQ(ending_of(print_long, NULL, said, sizeof said), 0);
-    CHECK_EQ(strlen(said), sizeof start - 1 + LONG + sizeof end - 1);
-    CHECK_STR(said, start);
-    CHECK_STR(said, end);
-}
-
 /* ---- charts ---- */
 
 static char *draw(const struct chart *c)
@@ -101,25 +84,22 @@ static char *draw(const struct chart *c)
 TEST(output, chart_has_its_lines_and_leaves_out_what_is_no_number)
 {
     static const double x[] = {1, 2, 3}, y[] = {5, NAN, 10}, z[] = {0, 0, 0};
-    struct chart c = {.title = "one", .x_label = "x", .series_count = 1};
-    c.series[0] = (struct chart_series){"y", x, y, 3};
-    char *text = draw(&c);
-    CHECK_STR(text, "</svg>\n");
-    CHECK(strstr(text, ">y<") == NULL);
-    CHECK_STR(text, "cx=\"308.0\" cy=\"48.0\""); /* the largest value is at the top */
-    free(text);
+    struct chart c = {
+        .title = "one", .x_label = "x", .series_count = 1, .series = {{"y", x, y, 3}}};
+    CLOSED_BY(free_at) char *one = draw(&c);
+    CHECK_STR(one, "</svg>\n");
+    CHECK(strstr(one, ">y<") == NULL);
+    CHECK_STR(one, "cx=\"308.0\" cy=\"48.0\""); /* the largest value is at the top */
     c.series_count = 2;
     c.y_max = 100;
     c.series[1] = (struct chart_series){"second", x, z, 0};
-    text = draw(&c);
-    CHECK_STR(text, ">y<");
-    CHECK_STR(text, ">second<");
-    CHECK(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL);
-    int points = 0;
-    for (const char *at = text; (at = strstr(at, "<circle")) != NULL; at++) points++;
-    CHECK_EQ(points, 2);
-    CHECK_STR(text, "cx=\"308.0\" cy=\"219.0\""); /* at a tenth of the height */
-    free(text);
+    CLOSED_BY(free_at) char *two = draw(&c);
+    CHECK_STR(two, ">y<");
+    CHECK_STR(two, ">second<");
+    CHECK(strstr(two, "nan") == NULL && strstr(two, "inf") == NULL);
+    CHECK_STR(two, "cx=\"308.0\" cy=\"219.0\""); /* at a tenth of the height */
+    const char *first = strstr(two, "<circle"), *last = strstr(first + 1, "<circle");
+    CHECK(last && !strstr(last + 1, "<circle"));
 }
 
 /* A name may be cut in the middle of a character, or be no text at all; no viewer takes a picture

@@ -1,6 +1,5 @@
 #include "params.h"
 #include "pools.h"
-#include "rng.h"
 #include "test.h"
 
 #include <math.h>

@@ -52,9 +52,7 @@ TEST(ratings, columns_are_found_by_their_names_or_places)
     static const char *const texts[] = {
         "1,31,2.5\n1,29,3.0\n2,31,3.5\n",
         "1::31::2.5::978300760\r\n1::29::3::978300761\r\n2::31::3.5::978300762\r\n",
-        "1\t31\t2.5\t2004-01-31 00:00\n1\t29\t3\t\n2\t31\t3.5\t2004-01-31 00:00\n",
         "\xEF\xBB\xBF\n# x\nuserId,movieId,rating\n1,31,2.5\n\n1,29,3.0\n# y\n2,31,3.5\n\n",
-        ",userId,movieId,rating\r\n0,1,31,2.5\r\n1,1,29,3.0\r\n2,2,31,3.5\r\n",
         "rating;time;Movie-ID;User-ID\n2.5;7;31;1\n3;8;29;1\n3.50;9;31;2\n",
         "\"\" \"user\" \"item\" \"score\"\n\"1\" \"1\" \"31\" 2.5\n\"2\" \"1\" \"29\" 3\n"
         "\"3\" \"2\" \"31\" 3.5\n",
@@ -113,22 +111,6 @@ TEST(ratings, absent_cells_are_none_that_are_there)
     CHECK(fabs(r.mean - 29.0 / (double)r.train) < 1e-12);
 }
 
-TEST(ratings, matrix_market_is_read_and_written)
-{
-    CLOSED_BY(ratings_fini) struct ratings r;
-    CLOSED_BY(ratings_fini) struct ratings again;
-    load(&r, MATRIX "3 4 2\n1 4\t0.1\n \n3 1 -2e3\n");
-    CHECK(r.rows == 3 && r.columns == 4 && r.train == 2);
-    CHECK(r.list[1].row == 2 && r.list[1].column == 0 && r.list[1].value == -2000);
-    snprintf(path, sizeof path, "%s/written", folder);
-    ratings_write(&r, path);
-    ratings_init(&again);
-    ratings_load(&again, path, NULL, 0, 1, 1);
-    CHECK_EQ(digest_of(&again), digest_of(&r));
-    again.list[0].value = 0.25F;
-    CHECK(digest_of(&again) != digest_of(&r));
-}
-
 TEST(ratings, names_are_texts_and_large_numbers_no_sizes)
 {
     CLOSED_BY(ratings_fini) struct ratings r;
@@ -140,7 +122,8 @@ TEST(ratings, names_are_texts_and_large_numbers_no_sizes)
     load(&matrix, MATRIX "300000000 5 3\n1 1 4\n300000000 2 3\n3 1 5\n");
     CHECK(matrix.rows == 3 && matrix.columns == 5 && matrix.column_names.count == 0);
     CHECK_STR(names_get(&matrix.row_names, 2), "300000000");
-    CHECK(matrix.list[1].row == 2 && matrix.list[1].column == 1 && matrix.list[2].row == 1);
+    CHECK(matrix.list[1].value == 3 && matrix.list[1].row == 2 && matrix.list[1].column == 1 &&
+          matrix.list[2].row == 1);
 }
 
 static const unsigned one_thread = 1, three_threads = 3;
@@ -163,11 +146,6 @@ TEST(ratings, malformed_cells_are_refused_with_their_line)
     static const char *const cases[][2] = {
         {"u,i,r,t\n1,2,,978301\n", "cells:2: \"\" is no rating"},
         {"1\t2\t3,5\n", "cells:1: \"3,5\" is no rating"},
-        {"1,2,nan\n1,2,3\n", "cells:1: \"nan\" is no rating"},
-        {"user,item,r\n1,2,n\n", "cells:2: \"n\" is no rating"},
-        {"a,b,c\nd,e,f\n", "cells:1: \"c\" is no rating"},
-        {"1 2 1e39\n", "cells:1: \"1e39\" is no rating"},
-        {",2,3\n", "cells:1: has an empty or missing user"},
         {"1,2,3\nNA,2,3\n", "cells:2: has an empty or missing user"},
         {"1,2,3\n1,4,3\n1,nan,3\n", "cells:3: has an empty or missing item"},
         {MATRIX "2 2 1\n1 1 1e39\n", "cells:3: 1e+39 is no rating: is too large"},
@@ -179,13 +157,9 @@ TEST(ratings, columns_that_cannot_be_told_are_refused)
 {
     static const char *const cases[][2] = {
         {"1,5,3,4,4\n2,1,3,5,5\n3,4,4,1,2\n", "has 5 columns, and no heading that tells"},
-        {"x,film,stars\n1,2,3\n", "heading does not tell which columns are user, item"},
-        {"user,user_id,item,rating\n1,1,2,3\n", "heading does not tell which columns"},
-        {",item1,item2,item3\nu1,5,,3\nu2,4,1,2\n", "heading does not tell which columns"},
         {"0,1,31,2.5\n1,1,29,3\n", "cells:1: \"2.5\" is no time, as a fourth column has"},
         {"1,31,978300760\n2,29,978300761\n", "has times in its third column"},
         {"1,10,20\n2,11,20\n3,10,21\n4,12,22\n", "has numbers of its rows in its first column"},
-        {"1,31,978300760,2.5\n1,29,978300761,3\n", "cells:1: \"2.5\" is no time"},
         {"# item,user,rating\n1,2,3\n2,2,4\n", "a comment names its columns, in another order"}};
     ENDS_EACH(load_only, 1, cases);
 }
@@ -215,12 +189,9 @@ TEST(ratings, a_test_is_of_the_rows_and_columns_trained_with)
         const char *part;
     } cases[] = {
         {{named, "item,rating,user\n10,5,1\n"}, 0, "2 rows, 5, 0 unknown\n"},
-        {{named, "5,1,10\n"}, 1, "test has no heading, and"},
         {{plain, "v,i,3\n"}, 0, "2 rows, 3, 0 unknown\n"},
         {{"0 3 1\n0 7 2\n1 3 1\n", "0 3 3\n1 7 4\n2 3 4\n3 7 3\n"}, 0, "4 rows, 3, 2 unknown\n"},
-        {{plain, plain}, 0, "0 unknown, the same"},
         {{plain, "u,j,2\nw,i,3\nu,k,3\n"}, 0, "3 rows, 2, 2 unknown\n"},
-        {{plain, "w,k,3\nu,l,3\n"}, 1, "has no cell whose row and column are those of cells"},
         {{plain, "i,u,3\nj,v,4\n"}, 1, "or its columns in another order?"},
         {{matrix, MATRIX "3 2 2\n2 1 3\n3 2 5\n"}, 0, "3 rows, 3, 1 unknown\n"},
         {{matrix, MATRIX "2 3 1\n1 2 3\n"}, 1, "2 rows and 3 columns, and the matrix to train"},
@@ -231,89 +202,66 @@ TEST(ratings, a_test_is_of_the_rows_and_columns_trained_with)
 
 /* ---- files that several threads read ---- */
 
-enum { LONG_LINES = 150000, LONG_LINE_BYTES = 40, LONG_BYTES = LONG_LINES * LONG_LINE_BYTES };
+enum { LONG_LINES = 150000, LONG_BYTES = LONG_LINES * 40 };
 
 static const char long_matrix[] = MATRIX "% of a test\n1000 1000 150000\n";
 
-/* Four parts and more, where line i says what `write` makes of it. */
-static char *long_text(const char *first, int (*write)(char *to, size_t i), size_t *length)
+/* Four parts and more, of names or of a matrix. */
+static char *long_text(bool is_matrix, const char *first, size_t *length)
 {
-    char *text = take_memory(LONG_BYTES + 256, 1);
-    size_t at = (size_t)sprintf(text, "%s", first);
-    for (size_t i = 0; i < LONG_LINES; i++) at += (size_t)write(text + at, i);
-    *length = at;
-    CHECK(at > (size_t)4 * LINE_PARTS_BYTES);
+    char *text = take_memory(LONG_BYTES + 256, 1), *at = text + sprintf(text, "%s", first);
+    for (size_t i = 0; i < LONG_LINES; i++) {
+        size_t row = rng_mix(i) % (i + 10) % 900 + 1, column = rng_mix(i) % 777 + 1;
+        at += sprintf(at,
+                      is_matrix ? "%7zu %5zu\t%.6f0000000\n" : "u%zu,%zu and more,%.1f,978312345\n",
+                      row, column, (double)(i % 11) / 2);
+    }
+    *length = (size_t)(at - text);
+    CHECK(*length > (size_t)4 * LINE_PARTS_BYTES);
     return text;
 }
 
-static int write_cell(char *to, size_t i)
-{
-    size_t row = rng_mix(i) % 900 + 1, column = rng_mix(i) % 999 + 1;
-    return sprintf(to, "%7zu %5zu\t%.6f0000000\n", row, column, (double)(i % 4096) / 64);
-}
-
-static int write_named(char *to, size_t i)
-{
-    size_t row = rng_mix(i) % (i + 10) % 5000, column = rng_mix(i) % 777;
-    return sprintf(to, "u%zu,%zu and more,%.1f,978312345\n", row, column, (double)(i % 11) / 2);
-}
-
-static bool are_same(const struct names *a, const struct names *b)
-{
-    return a->count == b->count && names_digest(a, a->count, 7) == names_digest(b, b->count, 7);
-}
-
 /* One and the same with 1 and with several threads; in the tests' file, too. */
-static void is_read_alike(const char *text, size_t length, size_t lines)
+static void is_read_alike(const char *text, size_t length)
 {
     CLOSED_BY(ratings_fini) struct ratings one;
     write_cells(text, length);
     ratings_init(&one);
     ratings_load(&one, path, path, 0, 1, 1);
-    CHECK(one.train == lines && one.test == lines);
     for (unsigned threads = 2; threads <= 4; threads++) {
         CLOSED_BY(ratings_fini) struct ratings several;
         ratings_init(&several);
         ratings_load(&several, path, path, 0, 1, threads);
-        CHECK(several.train == lines && several.test == lines);
-        CHECK(memcmp(several.list, one.list, 2 * lines * sizeof *one.list) == 0);
+        CHECK(several.train == LONG_LINES && several.test == LONG_LINES);
+        CHECK_EQ(ratings_digest(&several, 0, 2 * LONG_LINES),
+                 ratings_digest(&one, 0, 2 * LONG_LINES));
         CHECK(several.rows == one.rows && several.columns == one.columns);
         CHECK(memcmp(&several.mean, &one.mean, sizeof one.mean) == 0);
-        CHECK(are_same(&several.row_names, &one.row_names));
-        CHECK(are_same(&several.column_names, &one.column_names));
     }
 }
 
 TEST(ratings, threads_read_a_file_as_one_does)
 {
     size_t length;
-    char *text = long_text(long_matrix, write_cell, &length);
-    is_read_alike(text, length - 1, LONG_LINES); /* no newline at the end */
+    char *text = long_text(true, long_matrix, &length);
+    is_read_alike(text, length - 1); /* no newline at the end */
     free(text);
-    text = long_text("% of a test\nuser,item,rating,time\n", write_named, &length);
-    is_read_alike(text, length, LONG_LINES);
+    text = long_text(false, "% of a test\nuser,item,rating,time\n", &length);
     /* a name of two lines, which no part of the file begins within */
     char *row = strchr(text + (size_t)3 * LINE_PARTS_BYTES, '\n') + 1, *name = strchr(row, ',') + 1;
-    name[0] = '"';
-    name[1] = '\n';
+    memcpy(name, "\"\n", 2);
     strchr(name, ',')[-1] = '"';
-    is_read_alike(text, length, LONG_LINES);
+    is_read_alike(text, length);
     free(text);
 }
 
-/* The line behind this byte becomes wrong; its number. */
-static size_t spoil(char *text, size_t byte, char letter)
+/* The line behind this byte becomes wrong, and is the first one. */
+static void is_refused_at(char *text, size_t length, size_t byte, const char *what)
 {
+    char part[64], *begin = strchr(text + byte, '\n') + 1;
     size_t line = 1;
-    char *begin = strchr(text + byte, '\n') + 1;
     for (const char *c = text; c < begin; c++) line += *c == '\n';
-    begin[1] = letter;
-    return line;
-}
-
-static void is_refused_at(const char *text, size_t length, size_t line, const char *what)
-{
-    char part[64];
+    begin[1] = ',';
     snprintf(part, sizeof part, "cells:%zu: %s", line, what);
     write_cells(text, length);
     ends_with(load_cells, &three_threads, 1, part);
@@ -324,18 +272,15 @@ static void is_refused_at(const char *text, size_t length, size_t line, const ch
 TEST(ratings, threads_name_the_first_wrong_line)
 {
     size_t length;
-    char *text = long_text("", write_named, &length);
+    char *text = long_text(false, "", &length);
     for (size_t part = 5; part-- > 0;)
-        is_refused_at(text, length, spoil(text, part * LINE_PARTS_BYTES + 100, ','),
-                      "has 5 fields");
+        is_refused_at(text, length, part * LINE_PARTS_BYTES + 100, "has 5 fields");
     free(text);
-    text = long_text(long_matrix, write_cell, &length);
-    /* more cells than declared, before a line that is wrong, and then behind one */
-    memcpy(strstr(text, " 150000") + 1, "100000", 6);
-    spoil(text, length - 200, 'x');
-    is_refused_at(text, length, 100004, "there are more values than the 100000 declared");
-    spoil(text, strlen(long_matrix), 'x');
-    is_refused_at(text, length, 5, "has 4 numbers");
+    /* more cells than declared, before a line that is wrong */
+    text = long_text(true, MATRIX "% of a test\n1000 1000 100000\n", &length);
+    strchr(text + length - 200, '\n')[1] = 'x';
+    write_cells(text, length);
+    ends_with(load_cells, &three_threads, 1, "cells:100004: there are more values than the 100000");
     free(text);
 }
 
@@ -344,14 +289,13 @@ TEST(ratings, threads_name_the_first_wrong_line)
 TEST(ratings, a_share_is_held_back)
 {
     CLOSED_BY(ratings_fini) struct ratings r;
+    char seen[10000] = {0};
     ratings_init(&r);
     for (uint32_t i = 0; i < 10000; i++) ratings_add(&r, (struct rating){.row = i, .value = 1});
     r.rows = 10000;
     r.columns = 1;
     ratings_finish(&r, 0.2, 5);
-    CHECK_EQ(r.train + r.test, 10000);
-    CHECK(r.test > 1800 && r.test < 2200);
-    char seen[10000] = {0};
+    CHECK(r.train + r.test == 10000 && r.test > 1800 && r.test < 2200);
     for (size_t i = 0; i < 10000; i++) CHECK_EQ(seen[r.list[i].row]++, 0);
 }
 
@@ -390,10 +334,6 @@ TEST(ratings, times_that_are_none_are_refused)
         {"u x 1\nv x 2\nu y 3\nu z 4\n", "has no times, of which the last"},
         {"user,item,rating,time\nu,x,1,5\nv,y,1,noon\n",
          ":3: \"noon\" is no time: must be a number"},
-        {"user,item,rating,time\nu,x,1,2004-01-31T10:00:00.5 GMT\nv,y,1,2004-1-31 10:00\n",
-         ":3: \"2004-1-31 10:00\" is no time"},
-        {"user,item,rating,time\nu,x,1,last-so-me day\n", "day\" is no time"},
-        {"user,item,rating,time\nu,x,1,2004-01-31 9:00\n", "9:00\" is no time"},
         {"user,item,rating,time\nu,x,1,2004-01-31 01:00 pm\n", "pm\" is no time"},
         {MATRIX "2 2 1\n1 1 5\n", "is MatrixMarket, which has no times"}};
     ENDS_EACH(load_by_time, 1, cases);
@@ -404,17 +344,16 @@ TEST(ratings, times_that_are_none_are_refused)
 /* That they can be learned is test/cluster/mf.c's. */
 TEST(ratings, generated_cells_are_different_and_of_the_seed)
 {
-    static char seen[300][100];
     uint64_t digests[3];
-    for (int i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         CLOSED_BY(ratings_fini) struct ratings r;
         struct zipf z = {.text = "300x100x9000", .exponent = 1.1, .rank = 5, .seed = 1 + i / 2};
+        int seen[300][100] = {{0}};
         ratings_init(&r);
         zipf_generate(&z, &r);
         ratings_finish(&r, 0, 1);
         CHECK_EQ(r.train, 9000);
         for (size_t k = 0; k < r.train; k++) CHECK_EQ(seen[r.list[k].row][r.list[k].column]++, 0);
-        memset(seen, 0, sizeof seen);
         digests[i] = digest_of(&r);
     }
     CHECK(digests[0] == digests[1] && digests[1] != digests[2]);
@@ -430,7 +369,6 @@ TEST(ratings, impossible_matrices_are_refused)
 {
     static const char *const cases[][2] = {{"10x10", "--zipf takes ROWSxCOLUMNSxCELLS"},
                                            {"10x10x51", "cells must be from 1 to 50"},
-                                           {"1x1x2", "cells must be from 1 to 1"},
                                            {"0x10x1", "--zipf 0x10x1: rows must be from 1"}};
     ENDS_EACH(parse, 2, cases);
 }

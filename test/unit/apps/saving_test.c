@@ -51,15 +51,21 @@ static unsigned files(void)
     return count;
 }
 
-static void check(const void *outputs)
+static void check_one(const void *output)
 {
-    const char *inputs[] = {NULL, path};
-    saving_check(outputs, 2, inputs, 2);
+    saving_check((const char *[]){output}, 1, (const char *[]){NULL, path}, 2);
 }
 
 static void check_two(const void *outputs)
 {
     saving_check(outputs, 2, NULL, 0);
+}
+
+static mode_t mode_of(const char *file)
+{
+    struct stat about;
+    CHECK_EQ(lstat(file, &about), 0);
+    return about.st_mode;
 }
 
 TEST(saving, file_appears_when_it_is_complete)
@@ -73,22 +79,12 @@ TEST(saving, file_appears_when_it_is_complete)
     has("file", "old");
     saving_close(&s);
     has("file", "new");
-    struct stat about;
-    CHECK_EQ(stat(path, &about), 0);
-    CHECK_EQ(about.st_mode & 0777, 0640);
+    CHECK_EQ(mode_of(path) & 0777, 0640);
     CHECK_EQ(files(), 1);
-}
-
-TEST(saving, a_link_is_followed)
-{
-    begin();
-    folder_write(folder, "other", "old", 0);
-    CHECK_EQ(symlink(other, path), 0);
-    save(path, "new");
-    struct stat about;
-    CHECK_EQ(lstat(path, &about), 0);
-    CHECK(S_ISLNK(about.st_mode));
-    has("other", "new");
+    CHECK_EQ(symlink(path, other), 0);
+    save(other, "newer"); /* through the link */
+    CHECK(S_ISLNK(mode_of(other)));
+    has("file", "newer");
 }
 
 TEST(saving, pipe_stays_a_pipe)
@@ -105,12 +101,10 @@ TEST(saving, pipe_stays_a_pipe)
         _exit(has_come && strcmp(text, "new") == 0 ? 0 : 1);
     }
     save(path, "new");
-    struct stat about;
     int status;
     CHECK_EQ(waitpid(reader, &status, 0), reader);
     CHECK_EQ(status, 0);
-    CHECK_EQ(stat(path, &about), 0);
-    CHECK(S_ISFIFO(about.st_mode));
+    CHECK(S_ISFIFO(mode_of(path)));
     close(end.fd);
 }
 
@@ -121,10 +115,20 @@ static void fail_in_the_middle(const void *to)
     fail("no more");
 }
 
+static void save_too_much(const void *to)
+{
+    static const char much[1 << 16];
+    CLOSED_BY(saving_close) struct saving s;
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 12, 1 << 12});
+    saving_open(&s, to);
+    saving_put(&s, much, sizeof much);
+}
+
 TEST(saving, incomplete_file_is_removed)
 {
     begin();
     ends_with(fail_in_the_middle, path, 1, "no more");
+    ends_with(save_too_much, path, 1, "File too large");
     CHECK_EQ(files(), 0);
     ends_with(fail_in_the_middle, "/no/such/file", 1, "/no/such/file: No such file");
 }
@@ -150,131 +154,92 @@ TEST(saving, signal_removes_incomplete_files_and_ends_the_program)
     }
 }
 
-static void save_too_much(const void *unused)
-{
-    static const char much[1 << 16];
-    CLOSED_BY(saving_close) struct saving s;
-    (void)unused;
-    setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 12, 1 << 12});
-    saving_open(&s, path);
-    saving_put(&s, much, sizeof much);
-}
-
-TEST(saving, size_limit_fails_with_a_sentence)
-{
-    begin();
-    ends_with(save_too_much, NULL, 1, "File too large");
-    CHECK_EQ(files(), 0);
-}
-
 TEST(saving, a_pipe_may_have_no_name_and_has_one_output)
 {
     char named[64], text[8] = "";
     int ends[2];
     CHECK_EQ(pipe(ends), 0);
     snprintf(named, sizeof named, "/dev/fd/%d", ends[1]);
-    const char *outputs[] = {named, named}, *printed[] = {NULL, "/dev/fd/1"};
-    saving_check(outputs, 1, NULL, 0);
+    check_two((const char *[]){named, NULL});
     save(named, "new");
     CHECK_EQ(read(ends[0], text, sizeof text - 1), 3);
     CHECK_STR(text, "new");
-    ends_with(check_two, printed, 1, "/dev/fd/1 is where stdout goes: write another file");
-    ends_with(check_two, outputs, 1, "is to be written twice");
-    close(ends[0]);
-    close(ends[1]);
+    ends_with(check_two, (const char *[]){NULL, "/dev/fd/1"}, 1,
+              "/dev/fd/1 is where stdout goes: write another file");
+    ends_with(check_two, (const char *[]){named, named}, 1, "is to be written twice");
 }
 
 TEST(saving, a_name_may_be_as_long_as_names_may_be)
 {
-    enum { LONGEST = 255 };
-    char named[FOLDER_PATH_BYTES + LONGEST + 2];
+    char named[FOLDER_PATH_BYTES + 257];
     begin();
-    snprintf(named, sizeof named, "%s/%0*d", folder, LONGEST, 7);
-    const char *outputs[] = {named};
-    saving_check(outputs, 1, NULL, 0);
+    snprintf(named, sizeof named, "%s/%0255d", folder, 7);
+    check_one(named);
     save(named, "new");
     CHECK_EQ(access(named, R_OK), 0);
     CHECK_EQ(files(), 1);
 }
 
-static void check_printed(const void *unused)
+static void check_printed(const void *output)
 {
-    const char *outputs[] = {other};
-    (void)unused;
-    CHECK(freopen(other, "we", stdout) != NULL);
-    saving_check(outputs, 1, NULL, 0);
+    CHECK(freopen(output, "we", stdout) != NULL);
+    check_one(output);
 }
 
-static void check_as_another(const void *unused)
+static void check_as_another(const void *output)
 {
-    const char *outputs[] = {path};
-    (void)unused;
     if (seteuid(65534) != 0) fail("not root");
-    saving_check(outputs, 1, NULL, 0);
+    check_two((const char *[]){output, NULL});
 }
 
 TEST(saving, outputs_of_stdout_or_of_others_are_refused)
 {
     begin();
-    ends_with(check_printed, NULL, 1, "is where stdout goes");
-    unlink(other);
+    ends_with(check_printed, other, 1, "is where stdout goes");
     folder_write(folder, "file", "theirs", 0);
     CHECK_EQ(chmod(folder, 01777), 0);
     CHECK_EQ(chmod(path, 0666), 0);
-    ends_with(check_as_another, NULL, 1, geteuid() == 0 ? "is somebody else's" : "not root");
-    CHECK_EQ(files(), 1);
+    ends_with(check_as_another, path, 1, geteuid() == 0 ? "is somebody else's" : "not root");
+    CHECK_EQ(files(), 2);
 }
 
 static void check_folder(const void *name)
 {
-    saving_check_folder(name);
+    saving_check_folder(*(const char *)name == '/' ? name : folder_path(folder, name));
 }
 
 /* The folder is tried, and nothing of that is left. */
 TEST(saving, folders_that_cannot_be_had_are_refused_before_the_work)
 {
-    char missing[2 * FOLDER_PATH_BYTES], inside[3 * FOLDER_PATH_BYTES],
-        below[3 * FOLDER_PATH_BYTES], linked[2 * FOLDER_PATH_BYTES];
+    static const char *const wrong[][2] = {{"new/er", "/new: No such file or directory"},
+                                           {"file", "/file is no folder"},
+                                           {"file/er", "/file/er: Not a directory"},
+                                           {"link", "is a link to what does not exist"},
+                                           {"/proc", "/proc/file: No such file or directory"}};
     begin();
-    snprintf(missing, sizeof missing, "%s/new/", folder);
-    snprintf(inside, sizeof inside, "%s/new/er", folder);
-    snprintf(below, sizeof below, "%s/er", path);
-    snprintf(linked, sizeof linked, "%s/link", folder);
     saving_check_folder(folder);
-    saving_check_folder(missing);
+    check_folder("new/");
     CHECK_EQ(files(), 0);
     folder_write(folder, "file", "data", 0);
-    CHECK_EQ(symlink("nowhere", linked), 0);
-    const char *const cases[][2] = {{inside, "/new: No such file or directory"},
-                                    {path, "/file is no folder"},
-                                    {below, "/file/er: Not a directory"},
-                                    {linked, "is a link to what does not exist"},
-                                    {"/proc/no", "/proc/no: No such file or directory"},
-                                    {"/proc", "/proc/file: No such file or directory"}};
-    ENDS_EACH(check_folder, 1, cases);
-}
-
-static void check_one(const void *output)
-{
-    check((const char *[]){output, NULL});
+    CHECK_EQ(symlink("nowhere", folder_path(folder, "link")), 0);
+    ENDS_EACH(check_folder, 1, wrong);
 }
 
 TEST(saving, outputs_that_cannot_be_had_are_refused_before_the_work)
 {
-    char linked[2 * FOLDER_PATH_BYTES], named[2 * FOLDER_PATH_BYTES];
+    char linked[2 * FOLDER_PATH_BYTES];
     begin();
     folder_write(folder, "file", "data", 0);
     snprintf(linked, sizeof linked, "%s/./file", folder);
-    snprintf(named, sizeof named, "%s/new/", folder);
     const char *const cases[][2] = {
         {linked, "is read as well as written"},
         {"/no/such/file", "/no/such/file: the folder /no/such: No such file"},
         {folder, "is a folder, not a file"},
-        {named, "is the name of a folder, not of a file"},
+        {folder_path(folder, "new/"), "is the name of a folder, not of a file"},
         {"/dev/null/file", "/dev/null/file: Not a directory"}};
     ENDS_EACH(check_one, 1, cases);
-    ends_with(check, (const char *[]){other, other}, 1, "is to be written twice");
-    check((const char *[]){other, "/dev/null"});
+    ends_with(check_two, (const char *[]){other, other}, 1, "is to be written twice");
+    check_two((const char *[]){other, "/dev/null"});
     CHECK_EQ(files(), 1);
     has("file", "data");
 }

@@ -1,9 +1,8 @@
 /* A training step against its definition: the loss in double precision, and its slopes by finite
  * differences. */
-#include "fail.h"
 #include "kge/step.h"
+#include "pools.h"
 #include "rng.h"
-#include "rows.h"
 #include "test.h"
 #include "tiny.h"
 
@@ -160,22 +159,18 @@ static void check_step(struct task *t)
 {
     struct pool pool;
     struct step step;
-    tiny_finish(t);
     tiny_pool(&pool, t, true, 1);
     fill_rows(&pool, 0.25f);
     struct pool_member member = {.pool = &pool, .total = 1, .rate = 1};
     struct batch b = batch_of(t);
-    float *values[2], *slopes[2];
+    static float values[2][4096], slopes[2][4096];
     for (int table = 0; table < 2; table++) {
         const struct pool_table *c = &pool.tables[table];
-        size_t count = c->rows * c->stride;
-        values[table] = take_memory(count, sizeof(float));
-        slopes[table] = take_memory(count, sizeof(float));
-        memcpy(values[table], c->values, count * sizeof(float));
-        for (size_t i = 0; i < count; i++) {
+        CHECK(c->rows * c->stride <= 4096);
+        memcpy(values[table], c->values, c->rows * c->stride * sizeof(float));
+        for (size_t i = 0; i < c->rows * c->stride; i++)
             if (i % c->stride < c->stride / 2)
                 slopes[table][i] = (float)slope_of(t, &pool, &b, &c->values[i]);
-        }
     }
     double loss = batch_loss(t, &pool, &b);
     step_open(&step, t, &member);
@@ -194,27 +189,30 @@ static void check_step(struct task *t)
                           square, slope);
             CHECK(fabs(moved + t->options.rate * slope / sqrt(0.25 + slope * slope)) < 1e-3);
         }
-        free(values[table]);
-        free(slopes[table]);
     }
     pool_close(&pool);
     tiny_fini(t);
 }
 
-/* All entities are negatives where there are 0. */
+/* Negatives: all entities, those of the batch, or those of each fact. */
+static void begin(struct task *t, unsigned kind, double regularization)
+{
+    tiny_init(t);
+    t->options.batch = FACTS;
+    t->options.negatives = kind > 0 ? NEGATIVES : 0;
+    t->options.has_own_negatives = kind == 2;
+    t->options.regularization = regularization;
+}
+
 TEST(step, gradients_are_the_slopes_of_the_loss)
 {
     for (unsigned i = 0; i < 48; i++) {
         struct task t;
-        unsigned kind = i / 8 % 3;
-        tiny_init(&t);
-        t.options.batch = FACTS;
+        begin(&t, i / 8 % 3, i < 24 ? 0 : 0.05);
         t.options.model = i & 1 ? MODEL_RESCAL : MODEL_COMPLEX;
         t.options.loss = i & 2 ? LOSS_SOFTMAX : LOSS_LOGISTIC;
         t.options.is_reciprocal = i & 4;
-        t.options.negatives = kind > 0 ? NEGATIVES : 0;
-        t.options.has_own_negatives = kind == 2;
-        t.options.regularization = i < 24 ? 0 : 0.05;
+        tiny_finish(&t);
         check_step(&t);
     }
 }
@@ -223,21 +221,13 @@ TEST(step, gradients_are_the_slopes_of_the_loss)
 
 struct trained {
     struct task task;
-    double values[4096];
-    size_t count;
+    struct pools_copy rows;
 };
 
 static void draw_row(const void *length, uint64_t row, float *values)
 {
     for (uint32_t i = 0; i < *(const uint32_t *)length; i++)
         values[i] = 0.8F * (float)sin((double)(7 * row + i));
-}
-
-static void keep_row(void *trained, uint64_t row, const float *values)
-{
-    struct trained *t = trained;
-    CHECK(t->count < 4096 - 64 && row < TINY_ENTITIES);
-    for (size_t i = 0; i < t->task.model.dim; i++) t->values[t->count++] = (double)values[i];
 }
 
 static void train(struct pool_member *m, void *trained)
@@ -252,8 +242,7 @@ static void train(struct pool_member *m, void *trained)
     for (int i = 0; i < 10; i++) step_train(&step, &b);
     step_close(&step);
     pool_quiesce(m);
-    for (size_t table = 0; table < 2; table++)
-        rows_visit(m, table, 0, m->pool->tables[table].rows, keep_row, t);
+    pools_copy(m, &t->rows);
 }
 
 TEST(step, locus_and_the_baseline_do_the_same)
@@ -261,20 +250,15 @@ TEST(step, locus_and_the_baseline_do_the_same)
     for (int kind = 0; kind < 3; kind++) {
         static struct trained t[2];
         for (int is_baseline = 0; is_baseline < 2; is_baseline++) {
-            struct task *task = &t[is_baseline].task;
             CLOSED_BY(pool_close) struct pool pool;
-            tiny_init(task);
-            task->options.batch = FACTS;
-            task->options.negatives = kind < 2 ? NEGATIVES : 0;
-            task->options.has_own_negatives = kind == 1;
-            task->options.regularization = 0.01;
-            tiny_finish(task);
-            t[is_baseline].count = 0;
-            tiny_pool(&pool, task, is_baseline, 1);
+            begin(&t[is_baseline].task, (unsigned)kind, 0.01);
+            tiny_finish(&t[is_baseline].task);
+            tiny_pool(&pool, &t[is_baseline].task, is_baseline, 1);
             pool_run(&pool, train, &t[is_baseline]);
-            tiny_fini(task);
+            tiny_fini(&t[is_baseline].task);
         }
-        CHECK_EQ(t[0].count, t[1].count);
-        for (size_t i = 0; i < t[0].count; i++) CHECK(fabs(t[0].values[i] - t[1].values[i]) < 1e-4);
+        CHECK(t[0].rows.count == t[1].rows.count && t[0].rows.count > TINY_ENTITIES);
+        for (size_t i = 0; i < t[0].rows.count; i++)
+            CHECK(fabs(t[0].rows.values[i] - t[1].rows.values[i]) < 1e-4);
     }
 }

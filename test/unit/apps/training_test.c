@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { WORKERS = 2, STEPS = 3 };
@@ -152,6 +151,7 @@ static void says(const struct job *j, const char *wanted)
 #define LINE_SAID(number, loss) \
     "epoch   " number "   loss " loss "      1.00 s           6 things/s\n"
 #define EPOCH_SAID(number, loss) STEPS_SAID LINE_SAID(number, loss)
+#define VALIDATED "validate "
 #define BEST_SAID(epoch) "the model is that of epoch " epoch ", which was validated best\n"
 
 TEST(training, hooks_are_called_in_order_and_figures_summed_over_all_workers)
@@ -168,14 +168,15 @@ TEST(training, hooks_are_called_in_order_and_figures_summed_over_all_workers)
 /* The very first step of two workers is half as long. */
 TEST(training, rates_follow_the_schedule_through_all_epochs)
 {
+    static const char sums[] = "flush examples=6 more=3 whole=1: ";
+    char wanted[512];
     struct job j = {.settings = {.epochs = 2}, .says_rates = true};
     rate_parse(&j.settings.rate, "linear");
-    says(
-        &j,
-        "begin step 0.500 step 0.833 step 0.667 flush examples=6 more=3 whole=1: " LINE_SAID(
-            "1",
-            "0.50") "step 0.500 step 0.333 step 0.167 flush examples=6 more=3 whole=1: " LINE_SAID("2",
-                                                                                                   "1.50") "end save close ");
+    snprintf(
+        wanted, sizeof wanted,
+        "begin step 0.500 step 0.833 step 0.667 %s%sstep 0.500 step 0.333 step 0.167 %s%send save close ",
+        sums, LINE_SAID("1", "0.50"), sums, LINE_SAID("2", "1.50"));
+    says(&j, wanted);
 }
 
 /* --step-time. */
@@ -190,23 +191,24 @@ TEST(training, an_example_takes_as_much_longer_as_it_is_told)
 
 TEST(training, patience_ends_it_with_the_model_validated_best)
 {
-    says(
-        &(struct job){.settings = {.epochs = 8, .evaluates = {.epochs = 1}, .patience = 2},
-                      .quality = {1, 3, 2, 3}},
-        "begin " EPOCH_SAID("1", "0.50") "validate " EPOCH_SAID("2", "1.50") "validate " EPOCH_SAID(
-            "3",
-            "2.50") "validate " EPOCH_SAID("4",
-                                           "3.50") "validate " BEST_SAID("2") "end model=2 of 2 save close ");
+    static const char four[] = "begin " EPOCH_SAID("1", "0.50") VALIDATED EPOCH_SAID("2", "1.50")
+        VALIDATED EPOCH_SAID("3", "2.50") VALIDATED EPOCH_SAID("4", "3.50")
+            VALIDATED BEST_SAID("2") "end model=2 of 2 save close ";
+    static const char behind[] = "begin " EPOCH_SAID("6", "5.50") VALIDATED EPOCH_SAID("7", "6.50")
+        VALIDATED BEST_SAID("2") "end model=0 of 2 save close ";
+    static const char last[] = "begin " EPOCH_SAID("1", "0.50") EPOCH_SAID("2", "1.50")
+        VALIDATED EPOCH_SAID("3", "2.50") VALIDATED BEST_SAID("3") "end model=3 of 3 save close ";
+    says(&(struct job){.settings = {.epochs = 8, .evaluates = {.epochs = 1}, .patience = 2},
+                       .quality = {1, 3, 2, 3}},
+         four);
     /* It counts evaluations, as behind a checkpoint of a run that did not choose. */
     says(&(struct job){.settings = {.epochs = 8, .evaluates = {.epochs = 1}, .patience = 2},
                        .quality = {2},
                        .from = {.epochs = 5, .figures = {2, 3}}},
-         "begin " EPOCH_SAID("6", "5.50") "validate " EPOCH_SAID("7", "6.50") "validate " BEST_SAID(
-             "2") "end model=0 of 2 save close ");
+         behind);
     /* The last model is compared whatever the distance. */
     says(&(struct job){.settings = {.epochs = 3, .evaluates = {.epochs = 2}}, .quality = {1, 2}},
-         "begin " EPOCH_SAID("1", "0.50") EPOCH_SAID("2", "1.50") "validate " EPOCH_SAID(
-             "3", "2.50") "validate " BEST_SAID("3") "end model=3 of 3 save close ");
+         last);
 }
 
 /* All workers meet between two of its steps; the worker that did fewer of them waits. */

@@ -67,60 +67,28 @@ TEST(unpack, a_damaged_file_is_refused)
     ends_with(read_all, path, 1, "is compressed by gzip, which does not start here");
 }
 
-static char other[2 * FOLDER_PATH_BYTES], last[2 * FOLDER_PATH_BYTES];
-
-/* Of a file that may be there already, and of two others. */
-static void write_three(const char *first, const char *second, const char *third)
+static void from_three(const void *last)
 {
-    if (first) folder_write(folder, "packed", first, 0);
-    folder_write(folder, "other", second, 0);
-    folder_write(folder, "last", third, 0);
-}
-
-static void from_three(const void *none)
-{
-    const char *files[] = {path, other, last};
-    (void)none;
-    snprintf(path, sizeof path, "%s/packed", folder);
-    snprintf(other, sizeof other, "%s/other", folder);
-    snprintf(last, sizeof last, "%s/last", folder);
+    static char names[3][2 * FOLDER_PATH_BYTES];
+    const char *texts[] = {"x,y\n1,2", "\xEF\xBB\xBF# of May\nx,y\n3,4", last}, *files[3];
+    folder_new(folder);
+    for (int i = 0; i < 3; i++) {
+        snprintf(names[i], sizeof names[i], "%s/%d", folder, i);
+        files[i] = names[i];
+        if (i < 2 || last) folder_write(folder, names[i] + strlen(folder) + 1, texts[i], 0);
+    }
     read_all(lines_join(files, 3));
 }
 
-/* Whatever each of them is, begins with and ends with. A heading is no row in any of them, and no
- * other heading is taken for one; what no heading is comes as often as it does. */
+/* A heading is no row in any of them. Other headings are test/programs/test_refusals.py's. */
 TEST(unpack, several_files_are_one)
 {
-    static const char words[] = "a,b,x\nb,c,y\na,c,x\n", numbers[] = "a,1\nb,2\nc,3\nd,4\n",
-                      heading[] = "/last:2: is another heading than the first file's";
-    static const struct {
-        const char *files[3];
-        int status;
-        const char *said;
-    } cases[] = {{{NULL, "\xEF\xBB\xBF# of May\na,1\nc,3", "d,4\n"},
-                  0,
-                  "a/1/b/2/a/1/c/3/d/4/;a/1/b/2/a/1/c/3/d/4/;"},
-                 {{"x,y\n1,2\n", "x,y\n3,4", "\n5,6\n"}, 0, "1/2/3/4/5/6/;1/2/3/4/5/6/;"},
-                 {{"x,y\n1,2\n", "x,y\n3,4", "\n5,6\n7,8,9\n"}, 1, "/last:3: "},
-                 {{"x,y\n1,2\n", "x,y\n3,4", "\n%%MatrixMarket\n"},
-                  1,
-                  "/last:2: is MatrixMarket's banner: such data are one file"},
-                 {{"user,item,type\n", words, "#\nItem,user,kind\nb,a,x\n"}, 1, heading},
-                 {{"tint,age\n", numbers, "#\nage,tint\n1,a\n"}, 1, heading},
-                 {{"tint,age\n", numbers, "\ncolour,years\na,1\n"}, 1, heading},
-                 {{"", numbers, "\ncolour,years\na,1\n"}, 1, heading},
-                 {{words, "", "\nsource,target,type\na,b,x\n"}, 1, heading},
-                 {{"follower,followee\na,b\nb,c\na,c\n", "", "followee,follower\nb,a\n"},
-                  1,
-                  "/packed:1: may be a heading or a row"}};
-    pack("xz");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        write_three(cases[i].files[0], cases[i].files[1], cases[i].files[2]);
-        ends_with(from_three, NULL, cases[i].status, cases[i].said);
-    }
-    folder_new(folder);
-    folder_write(folder, "packed", "a,1\n", 0);
-    ends_with(from_three, NULL, 1, "/other: No such file");
+    static const char *const wrong[][2] = {{"\n5,6\n7,8,9\n", "/2:3: "},
+                                           {"\n%%MatrixMarket\n", "/2:2: is MatrixMarket's banner"},
+                                           {"\nu,v\n5,6\n", "/2:2: is another heading"},
+                                           {NULL, "/2: No such file"}};
+    ends_with(from_three, "\n5,6\n", 0, "1/2/3/4/5/6/;1/2/3/4/5/6/;");
+    ENDS_EACH(from_three, 1, wrong);
 }
 
 TEST(unpack, stdin_faults_are_named)

@@ -42,64 +42,46 @@ static void is_near(double a, double b, double scale)
 
 static void check_sums(const struct vec *v, size_t n)
 {
-    float a[LONGEST], b[LONGEST], c[LONGEST], d[LONGEST];
-    draw(a, n);
-    draw(b, n);
-    memcpy(c, a, sizeof c);
-    memcpy(d, a, sizeof d);
+    float a[LONGEST], b[LONGEST], to[4][LONGEST];
     double product = 0;
-    for (size_t i = 0; i < n; i++) product += (double)a[i] * b[i];
-    is_near(v->dot(a, b, n), product, (double)n);
-    v->add_scaled(c, 0.5f, b, n);
-    v->add(d, b, n);
-    for (size_t i = 0; i < n; i++) {
-        is_near(c[i], a[i] + 0.5 * b[i], 1);
-        is_near(d[i], (double)a[i] + b[i], 1);
-    }
-    v->scale(d, 3, n);
-    for (size_t i = 0; i < n; i++) is_near(d[i], 3 * ((double)a[i] + b[i]), 1);
-}
-
-static void check_rectified(const struct vec *v, size_t n)
-{
-    float a[LONGEST], b[LONGEST], sum[LONGEST], kept[LONGEST];
     draw(a, n);
     draw(b, n);
     if (n > 0) b[n / 2] = 0;
-    memcpy(sum, a, sizeof sum);
-    memcpy(kept, a, sizeof kept);
-    v->add_rectified(sum, b, n);
-    v->clear_unless_positive(kept, b, n);
+    for (int i = 0; i < 4; i++) memcpy(to[i], a, sizeof a);
+    for (size_t i = 0; i < n; i++) product += (double)a[i] * b[i];
+    is_near(v->dot(a, b, n), product, (double)n);
+    v->add_scaled(to[0], 0.5f, b, n);
+    v->add(to[1], b, n);
+    v->add_rectified(to[2], b, n);
+    v->clear_unless_positive(to[3], b, n);
     for (size_t i = 0; i < n; i++) {
-        is_near(sum[i], fmax(0, (double)a[i] + b[i]), 1);
-        is_near(kept[i], b[i] > 0 ? a[i] : 0, 1);
+        is_near(to[0][i], a[i] + 0.5 * b[i], 1);
+        is_near(to[1][i], (double)a[i] + b[i], 1);
+        is_near(to[2][i], fmax(0, (double)a[i] + b[i]), 1);
+        is_near(to[3][i], b[i] > 0 ? a[i] : 0, 1);
     }
+    v->scale(to[1], 3, n);
+    for (size_t i = 0; i < n; i++) is_near(to[1][i], 3 * ((double)a[i] + b[i]), 1);
 }
 
 static void check_complex(const struct vec *v, size_t n)
 {
-    n -= n % 2;
-    float a[LONGEST], b[LONGEST], to[4][LONGEST] = {{0}}, before[LONGEST];
+    void (*const products[])(float *, const float *, const float *, size_t) = {
+        v->multiply, v->multiply_conjugate, v->multiply_add, v->multiply_conjugate_add};
+    float a[LONGEST], b[LONGEST], to[LONGEST], before[LONGEST];
     size_t half = n / 2;
     draw(a, n);
     draw(b, n);
     draw(before, n);
-    memcpy(to[2], before, sizeof before);
-    memcpy(to[3], before, sizeof before);
-    v->multiply(to[0], a, b, n);
-    v->multiply_conjugate(to[1], a, b, n);
-    v->multiply_add(to[2], a, b, n);
-    v->multiply_conjugate_add(to[3], a, b, n);
-    for (size_t i = 0; i < half; i++) {
-        double ar = a[i], ai = a[half + i], br = b[i], bi = b[half + i];
-        is_near(to[0][i], ar * br - ai * bi, 4);
-        is_near(to[0][half + i], ar * bi + ai * br, 4);
-        is_near(to[1][i], ar * br + ai * bi, 4);
-        is_near(to[1][half + i], ar * bi - ai * br, 4);
-        is_near(to[2][i], before[i] + ar * br - ai * bi, 4);
-        is_near(to[2][half + i], before[half + i] + ar * bi + ai * br, 4);
-        is_near(to[3][i], before[i] + ar * br + ai * bi, 4);
-        is_near(to[3][half + i], before[half + i] + ar * bi - ai * br, 4);
+    for (int kind = 0; kind < 4; kind++) {
+        double sign = kind % 2 ? 1 : -1, keeps = kind / 2;
+        memcpy(to, before, sizeof to);
+        products[kind](to, a, b, 2 * half);
+        for (size_t i = 0; i < half; i++) {
+            double ar = a[i], ai = a[half + i], br = b[i], bi = b[half + i];
+            is_near(to[i], keeps * before[i] + ar * br + sign * ai * bi, 4);
+            is_near(to[half + i], keeps * before[half + i] + ar * bi - sign * ai * br, 4);
+        }
     }
 }
 
@@ -233,8 +215,8 @@ static void check_counts(const struct vec *v, size_t n)
 TEST(vec, each_width_does_what_is_said_at_all_lengths)
 {
     static void (*const checks[])(const struct vec *, size_t n) = {
-        check_sums,  check_rectified, check_complex, check_adagrad,
-        check_cubed, check_pairs,     check_losses,  check_counts};
+        check_sums,  check_complex, check_adagrad, check_cubed,
+        check_pairs, check_losses,  check_counts};
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         for_each_width(checks[i], 0, LONGEST);
 }

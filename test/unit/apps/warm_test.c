@@ -84,8 +84,6 @@ TEST(warm, rows_of_known_names_are_the_models)
               "has no row of \"rows\" that the data name");
     ends_with(run, &(struct job){.names = "", .count = 2}, 1,
               "has names of rows, and the data have none");
-    ends_with(run, &(struct job){.names = "bca", .count = 3}, 1,
-              "has 2 floats in a row of \"rows\", and this training has 3");
     write_model("model", "a\nb\nc\n");
     ends_with(run, &BCA, 1, "\"names\" are not the names of \"rows\"");
     write_model("model", NULL); /* they are known by their numbers */
@@ -93,39 +91,23 @@ TEST(warm, rows_of_known_names_are_the_models)
               "1 2 10 0;3 4 20 0;5 6 30 0;7 8 40 0;-4 -4 -4 0;-5 -5 -5 0;");
 }
 
-static size_t behind(const char *text, size_t length, const char *part)
+/* What is whole, and of NumPy's own, is test/programs/test_saved.py's. */
+TEST(warm, an_archive_that_is_cut_off_is_refused)
 {
-    const char *at = memmem(text, length, part, strlen(part));
-    CHECK(at);
-    return (size_t)(at - text) + strlen(part);
-}
-
-TEST(warm, an_archive_of_numpy_is_a_model)
-{
-    static const char broken[] = "is no archive of NumPy, or is cut off or damaged";
-    static const struct {
-        const char *part;
-        size_t back; /* from behind it, to the byte that changes */
-        char byte;
-    } cases[] = {{"'<f", 0, '9'}, {"'fortran_order': F", 1, 'T'}, {"(4, 2", 1, '3'}};
-    const struct job j = BCA;
     size_t length;
     write_model("model.npz", "a\nb\n");
-    ends_with(run, &j, 0, ROWS_OF_BCA);
+    ends_with(run, &BCA, 0, ROWS_OF_BCA);
     CLOSED_BY(free_at) char *text = folder_read(folder, "model.npz", &length);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *changed = &text[behind(text, length, cases[i].part) - cases[i].back], was = *changed;
-        *changed = cases[i].byte;
-        folder_write(folder, "model.npz", text, length);
-        ends_with(run, &j, 1, broken);
-        *changed = was;
-    }
     for (size_t left = 2; left < length; left += 97) {
         folder_write(folder, "model.npz", text, left);
-        ends_with(run, &j, 1, broken);
+        ends_with(run, &BCA, 1, "is no archive of NumPy, or is cut off or damaged");
     }
-    folder_write(folder, "model.npz", text + behind(text, length, "\x93NUMPY") - 6, 200);
-    ends_with(run, &j, 1, "is one array, without names of its rows: numpy.savez() writes both");
+    *strstr((char *)memmem(text, length, "'<f", 3), "4") = '9'; /* a type that there is not */
+    folder_write(folder, "model.npz", text, length);
+    ends_with(run, &BCA, 1, "is no archive of NumPy, or is cut off or damaged");
+    const char *array = memmem(text, length, "\x93NUMPY", 6);
+    folder_write(folder, "model.npz", array, 200);
+    ends_with(run, &BCA, 1, "is one array, without names of its rows: numpy.savez() writes both");
 }
 
 static void check_names(const void *letters)
@@ -148,11 +130,13 @@ TEST(warm, check_names_refuses_other_names_and_places)
 /* As word2vec's files, and archives of such vectors, have no outputs. */
 TEST(warm, a_table_of_zeros_may_stay_one)
 {
+    struct job j = {.names = "bca", .count = 2, .part = "none"};
     write_model("model", "a\nb\n");
-    ends_with(run, &(struct job){.names = "bca", .count = 2, .part = "none"}, 0,
-              "0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;");
-    ends_with(run, &(struct job){.names = "bca", .count = 2, .part = "rows"}, 0,
-              "3 4 0 0;0 0 0 0;1 2 0 0;7 8 0 0;0 0 0 0;5 6 0 0;");
+    ends_with(run, &j, 0, "0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;");
+    j.is_drawn = true;
+    ends_with(run, &j, 1, "has no tensor \"none\": is it a model of");
+    j = (struct job){.names = "bca", .count = 2, .part = "rows"};
+    ends_with(run, &j, 0, "3 4 0 0;0 0 0 0;1 2 0 0;7 8 0 0;0 0 0 0;5 6 0 0;");
 }
 
 TEST(warm, words_are_rows_of_the_first_table)
@@ -161,7 +145,4 @@ TEST(warm, words_are_rows_of_the_first_table)
     folder_write(folder, "words", "2 2\na 1 2\nb 3 4\n", 0);
     snprintf(path, sizeof path, "%s/words", folder);
     ends_with(run, &BCA, 0, "3 4 -0 0;-1 -1 -1 0;1 2 -2 0;-3 -3 -3 0;-4 -4 -4 0;-5 -5 -5 0;");
-    write_model("model", "a\nb\n");
-    ends_with(run, &(struct job){.names = "bca", .count = 2, .part = "none", .is_drawn = true}, 1,
-              "has no tensor \"none\": is it a model of");
 }

@@ -5,8 +5,6 @@
 #include "test.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static char folder[FOLDER_PATH_BYTES];
@@ -64,42 +62,38 @@ TEST(wordnet, too_few_facts_to_split_are_refused)
 /* Many synsets below one, each with a second link, so that some facts may be held back. */
 static void write_many(int count)
 {
+    static const char *const others[][2] = {
+        {"data.verb", "00000100 29 v 01 chase 0 000 01 + 02 00 | follows\n"},
+        {"index.verb", "chase v 1 0 1 0 00000100\n"},
+        {"data.adj", "00000100 00 a 01 big 0 000 | large\n"},
+        {"index.adj", "big a 1 0 1 0 00000100\n"},
+        {"data.adv", "00000100 02 r 01 well 0 000 | good\n"},
+        {"index.adv", "well r 1 0 1 0 00000100\n"}};
     static char data[1 << 20], index[1 << 20];
-    size_t d = 0, i = 0;
-    data[0] = index[0] = '\0';
+    char *d = data, *i = index;
     for (int n = 0; n < count; n++) {
-        int parent = n / 2, other = (n * 7 + 3) % count;
-        d += (size_t)sprintf(data + d,
-                             "%08d 03 n 01 w%d 0 002 @ %08d n 0000 = %08d n 0000 | gloss\n", n + 1,
-                             n, parent + 1, other + 1);
-        i += (size_t)sprintf(index + i, "w%d n 1 1 @ 1 0 %08d  \n", n, n + 1);
+        d += sprintf(d, "%08d 03 n 01 w%d 0 002 @ %08d n 0000 = %08d n 0000 | gloss\n", n + 1, n,
+                     n / 2 + 1, (n * 7 + 3) % count + 1);
+        i += sprintf(i, "w%d n 1 1 @ 1 0 %08d  \n", n, n + 1);
     }
     folder_new(folder);
     folder_write(folder, "data.noun", data, 0);
     folder_write(folder, "index.noun", index, 0);
-    folder_write(folder, "data.verb", "00000100 29 v 01 chase 0 000 01 + 02 00 | follows\n", 0);
-    folder_write(folder, "index.verb", "chase v 1 0 1 0 00000100\n", 0);
-    folder_write(folder, "data.adj", "00000100 00 a 01 big 0 000 | large\n", 0);
-    folder_write(folder, "index.adj", "big a 1 0 1 0 00000100\n", 0);
-    folder_write(folder, "data.adv", "00000100 02 r 01 well 0 000 | good\n", 0);
-    folder_write(folder, "index.adv", "well r 1 0 1 0 00000100\n", 0);
+    for (int k = 0; k < 6; k++) folder_write(folder, others[k][0], others[k][1], 0);
 }
 
 TEST(wordnet, splits_train_every_entity)
 {
-    enum { COUNT = 1000 };
-    static bool is_trained[COUNT];
+    static bool is_trained[1000];
     CLOSED_BY(graph_fini) struct graph g;
-    write_many(COUNT);
+    write_many(1000);
     graph_load(&g, folder, NULL, 5);
     /* 999 hypernyms (the first is its own), and as many attributes less those that are the same
      * pair the other way round. */
     const struct facts *train = &g.splits[GRAPH_TRAIN];
-    size_t total = train->count + g.splits[GRAPH_VALID].count + g.splits[GRAPH_TEST].count;
-    CHECK(total > 1900 && total < 2000);
-    CHECK_EQ(g.splits[GRAPH_TEST].count, total / GRAPH_PART);
-    CHECK_EQ(g.splits[GRAPH_VALID].count, total / GRAPH_PART);
-    CHECK(g.entities.count <= COUNT);
+    size_t valid = g.splits[GRAPH_VALID].count, total = train->count + 2 * valid;
+    CHECK(total > 1900 && total < 2000 && valid == total / GRAPH_PART);
+    CHECK_EQ(g.splits[GRAPH_TEST].count, valid);
     for (size_t i = 0; i < train->count; i++)
         is_trained[train->list[i].subject] = is_trained[train->list[i].object] = true;
     for (uint32_t e = 0; e < g.entities.count; e++) CHECK(is_trained[e]);
@@ -108,23 +102,12 @@ TEST(wordnet, splits_train_every_entity)
 TEST(wordnet, installed_database_is_read)
 {
     CLOSED_BY(graph_fini) struct graph g;
-    bool is_known = false;
     if (access("/usr/share/wordnet/data.noun", R_OK) != 0)
         SKIP("WordNet (wordnet-base) is not installed");
     graph_load(&g, "/usr/share/wordnet", NULL, 1);
-    uint32_t hypernym = names_find(&g.relations, "hypernym", 8),
-             dog = names_find(&g.entities, "dog.n.01", 8),
-             canine = names_find(&g.entities, "canine.n.02", 11);
+    CHECK(names_find(&g.entities, "canine.n.02", 11) != NAMES_NONE);
     CHECK_EQ(names_find(&g.relations, "hyponym", 7), NAMES_NONE); /* no fact the other way round */
-    for (int split = 0; split < GRAPH_SPLITS; split++)
-        for (size_t i = 0; i < g.splits[split].count; i++) {
-            struct fact f = g.splits[split].list[i];
-            CHECK(f.subject != f.object);
-            is_known |= f.subject == dog && f.relation == hypernym && f.object == canine;
-        }
-    CHECK(is_known);
-    CHECK_EQ(g.relations.count, 18);
-    CHECK(g.splits[GRAPH_TRAIN].count > 150000);
+    CHECK(g.relations.count == 18 && g.splits[GRAPH_TRAIN].count > 150000);
 }
 
 static void load_nouns(const void *text)
@@ -138,13 +121,8 @@ TEST(wordnet, wrong_entries_are_refused_with_file_and_line)
     static const char *const cases[][2] = {
         {"00000100 03 n 01 animal 0 001 @ 00000200 n\n",
          "/data.noun:3: ends before the entry is complete"},
-        {"00000100 03 n zz animal 0 000 | x\n", "/data.noun:3: \"zz\" is no number of words"},
-        {"00000100 03 v 01 animal 0 000 | x\n",
-         "/data.noun:3: is of another part of speech than the file"},
         {"00000100 03 n 01 animal 0 001 ? 00000100 n 0000 | x\n",
          "/data.noun:3: \"?\" is no kind of pointer"},
-        {"00000100 03 n 01 animal 0 000 | x\n00000100 03 n 01 dog 0 000 | x\n",
-         "/data.noun:4: the offset 00000100 is not greater than the one before"},
         {"00000100 03 n 01 animal 0 001 @ 00000999 n 0000 | x\n",
          "a pointer leads to offset 00000999 of data.noun, where no synset is"},
         {"", "/data.noun has no synsets"}};
