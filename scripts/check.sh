@@ -73,7 +73,7 @@ SOAK_STAGES='unit unit-asan unit-tsan sim-rest sim-asan cluster cluster-asan clu
 # under a sanitizer when its turn comes, these always, since what they do is what others hang or crash by:
 DANGEROUS='stress loss joining collective checkpoint hostile reopen stall forked section sampling outage'
 # Programs of one thread that wait for others: ThreadSanitizer has nothing to look at.
-COMMANDS='hosts doctor_hosts test_launcher test_doctor test_top test_explain test_report test_tracing test_restart test_schedulers'
+COMMANDS='test_hosts test_doctor_hosts test_launcher test_doctor test_top test_explain test_report test_tracing test_restart test_schedulers'
 # One of each command, for every check:
 FIRST_PROGRAMS='test_launcher test_doctor test_top test_explain test_report test_tracing test_options'
 
