@@ -93,14 +93,15 @@ class Surroundings(OverSsh):
         run = self.on("\ufeffalpha 10.0.0.1 slots=2 # two\n\nbeta\tfd00::2\n")
         out = self.must(f"{run} --directory / --export OTHER -w 3 --port 4711 -- sh -c 'echo $LOCUS_RANK $LOCUS_SIZE "
                         "$LOCUS_RENDEZVOUS $LOCUS_LISTEN $LOCUS_WORKERS $LOCUS_MINE $OTHER $(pwd)'",
-                        env={"LOCUS_LISTEN": "x", "LOCUS_MINE": "mine", "OTHER": "a.b"})
+                        env={"LOCUS_MINE": "mine", "OTHER": "a.b"})
         self.assertEqual(sorted(out.splitlines()), [f"{rank} 3 10.0.0.1:4711 {listen} 3 mine a.b /" for rank, listen in
                                                     enumerate(("10.0.0.1", "10.0.0.1", "fd00::2"))])
 
-    def test_first_slots_are_used_and_a_port_is_known(self):
-        for lines, rendezvous in (("beta fd00::2\nalpha\n", "[fd00::2]:7777"), ("alpha 2\n", "alpha:7777")):
-            out = self.must(f"{self.on(lines)} -n 1 -- sh -c 'echo $LOCUS_SIZE $LOCUS_RENDEZVOUS; pwd'")
-            self.assertEqual(out, f"1 {rendezvous}\n{os.getcwd()}\n")
+    def test_first_slots_are_used_and_addresses_are_the_lists(self):
+        for lines, expected in (("beta fd00::2\nalpha\n", "[fd00::2]:7777, fd00::2"), ("alpha 2\n", "alpha:7777,")):
+            out = self.must(f"{self.on(lines)} -n 1 -- sh -c 'echo $LOCUS_SIZE $LOCUS_RENDEZVOUS, $LOCUS_LISTEN; pwd'",
+                            env={"LOCUS_LISTEN": "x"})
+            self.assertEqual(out, f"1 {expected}\n{os.getcwd()}\n")
 
     def test_arguments_are_passed_as_they_are(self):
         out = self.must(self.on("alpha") + " -- printf '<%s>' 'a  b' '' \"it's\" '$HOME `x` \\ !' '\n' '*' -n")
