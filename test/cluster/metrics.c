@@ -472,7 +472,7 @@ TEST(metrics, prometheus_takes_them)
     get_page(base, page);
     folder_write(folder, "page", strstr(page, "\r\n\r\n") + 4, 0);
     command_must(&c, "promtool check metrics < %s/page", folder);
-    command_start(&server, COMMAND_FILES,
+    command_start(&server,
                   "exec prometheus --config.file=%s/prometheus.yml --storage.tsdb.path=%s/data "
                   "--web.listen-address=%s",
                   folder, folder, web);

@@ -1,6 +1,6 @@
 """`locus doctor`: failures that docs/reference/errors.md explains are provoked, and it names each like the node that
 fails. Limits are lowered, system calls refused and files of the system replaced for the doctor alone. Of several hosts:
-test/cluster/doctor_hosts.c."""
+test_doctor_hosts.py."""
 import ctypes
 import errno
 import json
