@@ -4,6 +4,8 @@
 #include "test.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <time.h>
 
 enum { KEYS = 50 };
 
@@ -90,4 +92,32 @@ TEST(operation, begin_counts_times_of_reused_places)
     uint64_t counted = 0;
     for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) counted += took.count[i];
     CHECK_EQ(counted, OPERATIONS_MAX / 2);
+}
+
+static void *complete_soon(void *request)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    operation_request_done(request, 0);
+    return NULL;
+}
+
+TEST(operation, add_waits_for_a_request_where_all_are_under_way)
+{
+    CLOSED_BY(operations_fini) struct operations o;
+    open_operations(&o, true);
+    struct request *r[OPERATIONS_MAX];
+    struct operation *op;
+    pthread_t thread;
+    locus_key key = 3;
+    CHECK(o.requests < OPERATIONS_MAX);
+    for (unsigned i = 0; i < o.requests; i++) {
+        r[i] = begin(&o, &op, &key, 1);
+        operation_submit(&o, op);
+    }
+    CHECK_EQ(pthread_create(&thread, NULL, complete_soon, r[7]), 0);
+    CHECK(begin(&o, &op, &key, 1) == r[7]);
+    operation_submit(&o, op);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    for (unsigned i = 0; i < o.requests; i++) operation_request_done(r[i], 0);
+    CHECK_EQ(operations_wait_all(&o), 0);
 }

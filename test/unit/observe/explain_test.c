@@ -1,5 +1,5 @@
 /* explain: what a node says of one key, over HTTP as `locus explain` asks; and of what cannot be
- * one. Of keys that move and are copied: test/cluster/explain.c. */
+ * one. Of keys that move and are copied: test_explain.py. */
 #include "observe/explain.h"
 
 #include "http.h"

@@ -46,6 +46,29 @@ TEST(target, draw_many_gives_what_single_draws_give)
     }
 }
 
+TEST(target, draw_unique_of_all_keys_gives_them_in_any_order)
+{
+    CLOSED_BY(target_fini) struct target t;
+    struct random r;
+    locus_key keys[1000];
+    target_init_uniform(&t, FIRST, 1000);
+    random_init(&r, 1, 0, 0);
+    for (int i = 0; i < 20; i++) draw_unique(&t, &r, keys, 1000);
+}
+
+TEST(target, draw_unique_leaves_keys_of_weight_zero_out)
+{
+    double weights[1000] = {0};
+    locus_key keys[500];
+    struct random r;
+    for (int i = 0; i < 500; i++) weights[2 * i] = i == 7 ? 1e9 : 1e-9 * (i + 1);
+    CLOSED_BY(target_fini) struct target t = weighted(weights, 1000);
+    CHECK_EQ(t.possible, 500);
+    random_init(&r, 2, 0, 0);
+    for (size_t n = 1; n <= 500; n = n * 2 + 1) draw_unique(&t, &r, keys, n);
+    draw_unique(&t, &r, keys, 500);
+}
+
 /* Which of the four comes first, second, third, fourth: 24 orders, whose probabilities are products
  * of shares of what is left. */
 static double probability_of(const double *weights, const int *order)
@@ -95,7 +118,39 @@ TEST(target, draw_unique_draws_each_key_as_from_what_is_left)
 {
     check_orders((const double[]){1, 2, 3, 4}, 0, 100000, 3);
     check_orders((const double[]){1, 1, 1, 1}, 0, 100000, 4);
-    /* by the pass over all keys */
+}
+
+TEST(target, draw_unique_in_one_pass_has_the_same_distribution)
+{
     check_orders((const double[]){1, 2, 3, 4}, 1, 100000, 5);
     check_orders((const double[]){1, 2, 3, 4}, 4, 100000, 6);
+}
+
+/* A uniform target whose keys nearly all are needed is completed by the pass, too. */
+TEST(target, draw_unique_leaves_each_key_out_equally_often)
+{
+    enum { KEYS = 40, ROUNDS = 40000 };
+    CLOSED_BY(target_fini) struct target t;
+    struct random r;
+    uint64_t last[KEYS] = {0};
+    double expected[KEYS];
+    locus_key keys[KEYS];
+    target_init_uniform(&t, FIRST, KEYS);
+    random_init(&r, 7, 0, 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        draw_unique(&t, &r, keys, KEYS);
+        last[keys[KEYS - 1] - FIRST]++;
+    }
+    for (int i = 0; i < KEYS; i++) expected[i] = (double)ROUNDS / KEYS;
+    CHECK_COUNTS(last, expected, KEYS);
+}
+
+TEST(target, range_of_2_to_the_60_costs_no_memory)
+{
+    CLOSED_BY(target_fini) struct target t;
+    struct random r;
+    locus_key keys[100];
+    target_init_uniform(&t, 5, LOCUS_KEYS_MAX - 5);
+    random_init(&r, 8, 0, 0);
+    for (int i = 0; i < 1000; i++) draw_unique(&t, &r, keys, 100);
 }
