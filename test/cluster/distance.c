@@ -1,5 +1,5 @@
 /*
- * Any program on nodes that are far from each other: each node on an island, all that passes
+ * Any program on nodes that are far from each other: each node on an namespace, all that passes
  * delayed by a proxy.
  *
  *     test/cluster --role distance "NODES SECONDS COMMAND"
@@ -8,7 +8,7 @@
  * longer, in each direction. lab/results.py measures with it.
  */
 #include "command.h"
-#include "islands.h"
+#include "namespaces.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -31,17 +31,17 @@ static void set_place(int rank, int nodes)
     set("LOCUS_RANK", number);
     snprintf(number, sizeof number, "%d", nodes);
     set("LOCUS_SIZE", number);
-    islands_rendezvous(address);
+    namespaces_rendezvous(address);
     set("LOCUS_RENDEZVOUS", address);
-    islands_address(rank, address);
+    namespaces_address(rank, address);
     set("LOCUS_LISTEN", address);
 }
 
 /* The environment is this thread's to change: proxies do not look at it. */
-static pid_t start_there(const struct islands *s, int rank, const char *command)
+static pid_t start_there(const struct namespaces *s, int rank, const char *command)
 {
     set_place(rank, s->count);
-    islands_enter(s, rank);
+    namespaces_enter(s, rank);
     pid_t pid = fork();
     CHECK(pid >= 0);
     if (pid == 0) {
@@ -49,29 +49,29 @@ static pid_t start_there(const struct islands *s, int rank, const char *command)
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(127);
     }
-    islands_leave(s);
+    namespaces_leave(s);
     return pid;
 }
 
 ROLE(distance)
 {
-    struct islands s;
+    struct namespaces s;
     int nodes, at, status, bad = 0;
     double seconds;
     if (sscanf(arguments, "%d %lf %n", &nodes, &seconds, &at) != 2 || nodes < 2 ||
-        nodes > ISLANDS_MAX)
-        test_fail(__FILE__, __LINE__, "not NODES (2 to %d) SECONDS COMMAND: %s", ISLANDS_MAX,
+        nodes > NAMESPACES_MAX)
+        test_fail(__FILE__, __LINE__, "not NODES (2 to %d) SECONDS COMMAND: %s", NAMESPACES_MAX,
                   arguments);
     /* the proxies' threads, too, are woken when a delay is over and not 50 us later */
     prctl(PR_SET_TIMERSLACK, 1UL);
-    islands_open(&s, nodes);
-    islands_delay(&s, seconds);
+    namespaces_open(&s, nodes);
+    namespaces_delay(&s, seconds);
     for (int i = 0; i < nodes; i++) start_there(&s, i, arguments + at);
     for (int i = 0; i < nodes; i++) {
         CHECK(wait(&status) > 0);
         bad += status != 0;
     }
-    islands_close(&s);
+    namespaces_close(&s);
     exit(bad != 0);
 }
 

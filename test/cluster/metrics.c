@@ -8,7 +8,7 @@
 #include "common/comma.h"
 #include "common/folder.h"
 #include "common/port.h"
-#include "islands.h"
+#include "namespaces.h"
 #include "team.h"
 
 #include "observe/httpd.h"
@@ -541,7 +541,7 @@ TEST(metrics, locale_with_a_comma_changes_nothing_for_machines)
 /* ---- what waits ---- */
 
 /* Rows of 4 KiB: what the one node owes the other is more than fits into the network. */
-enum { ROWS = 900, WIDE = 1024, PORT = 9400 /* on each island */ };
+enum { ROWS = 900, WIDE = 1024, PORT = 9400 /* on each namespace */ };
 static const struct locus_table wide = {.rows = ROWS, .length = WIDE};
 
 struct part {
@@ -645,16 +645,16 @@ ROLE(metrics_loaded)
     free(p.values);
 }
 
-static void start(struct islands *s, struct child c[NODES])
+static void start(struct namespaces *s, struct child c[NODES])
 {
     char address[ADDRESS_BYTES], listen[ADDRESS_BYTES];
-    islands_open(s, NODES);
-    islands_rendezvous(address);
+    namespaces_open(s, NODES);
+    namespaces_rendezvous(address);
     for (int i = 0; i < NODES; i++) {
-        islands_address(i, listen);
-        islands_enter(s, i);
+        namespaces_address(i, listen);
+        namespaces_enter(s, i);
         child_start(&c[i], "metrics_loaded", "%d %s %s", i, address, listen);
-        islands_leave(s);
+        namespaces_leave(s);
     }
     for (int i = 0; i < NODES; i++) child_expect(&c[i], "ready");
 }
@@ -675,12 +675,12 @@ static double ask(struct child *c, const char *name)
  * they have gone, and asks for them at rank 2, where they are not yet. */
 TEST(metrics, bytes_asked_queued_and_parked_show_what_waits)
 {
-    CLOSED_BY(islands_close) struct islands s;
+    CLOSED_BY(namespaces_close) struct namespaces s;
     struct child c[NODES];
     char held[LINE_BYTES];
     start(&s, c);
     order(&c[1], "fetch");
-    islands_stall(&s, 1, 2, true);
+    namespaces_stall(&s, 1, 2, true);
     order(&c[2], "begin to fetch");
     order(&c[1], "let go");
     child_tell(&c[0], "hear of it");
@@ -690,7 +690,7 @@ TEST(metrics, bytes_asked_queued_and_parked_show_what_waits)
     AWAIT(ask(&c[1], "locus_peer_queued_bytes{peer=\"2\"}") > 100000 &&
           ask(&c[0], "locus_peer_asked_bytes") > 0 && ask(&c[2], "locus_peer_asked_bytes") > 0);
     CHECK(ask(&c[2], "locus_parked_seconds_count") == 0);
-    islands_stall(&s, 1, 2, false);
+    namespaces_stall(&s, 1, 2, false);
     for (int i = 0; i < NODES; i++) child_tell(&c[i], "end");
     for (int i = 0; i < NODES; i++) child_expect(&c[i], "done");
     CHECK(ask(&c[2], "locus_parked_seconds_count") > 0);

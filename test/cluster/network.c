@@ -1,6 +1,6 @@
 /* Slow and broken networks: nodes behind proxies that delay, stall and cut what passes
  * between them. */
-#include "islands.h"
+#include "namespaces.h"
 #include "stress.h"
 
 #include <errno.h>
@@ -13,21 +13,22 @@ static const struct locus_table tables[] = {{.rows = 150, .length = 1},
 enum { TABLES = sizeof tables / sizeof *tables };
 
 /* `first` is the first of a node's arguments: its rank, and where it finds the others, follow. */
-static void start_node(struct islands *s, struct child *c, const char *role, double first, int rank)
+static void start_node(struct namespaces *s, struct child *c, const char *role, double first,
+                       int rank)
 {
     char rendezvous[ADDRESS_BYTES], listen[ADDRESS_BYTES];
-    islands_rendezvous(rendezvous);
-    islands_address(rank, listen);
-    islands_enter(s, rank);
+    namespaces_rendezvous(rendezvous);
+    namespaces_address(rank, listen);
+    namespaces_enter(s, rank);
     child_start(c, role, "%g %d %s %s %d", first, rank, rendezvous, listen, s->count);
-    islands_leave(s);
+    namespaces_leave(s);
 }
 
 /* ---- networks that work after all ---- */
 
 enum { BUSY = 3 };
 
-static void start_stress(struct islands *s, struct child c[BUSY])
+static void start_stress(struct namespaces *s, struct child c[BUSY])
 {
     const struct stress p = {.nodes = BUSY,
                              .workers = 2,
@@ -42,10 +43,10 @@ static void start_stress(struct islands *s, struct child c[BUSY])
 
 TEST(network, delay_leaves_sums_exact)
 {
-    CLOSED_BY(islands_close) struct islands s;
+    CLOSED_BY(namespaces_close) struct namespaces s;
     struct child c[BUSY];
-    islands_open(&s, BUSY);
-    islands_delay(&s, 0.01);
+    namespaces_open(&s, BUSY);
+    namespaces_delay(&s, 0.01);
     start_stress(&s, c);
     for (int i = 0; i < BUSY; i++) child_wait(&c[i]);
 }
@@ -53,17 +54,17 @@ TEST(network, delay_leaves_sums_exact)
 /* Directions stall at random, for a time that is below the time-out. */
 TEST(network, stalls_below_peer_timeout_do_no_harm)
 {
-    CLOSED_BY(islands_close) struct islands s;
+    CLOSED_BY(namespaces_close) struct namespaces s;
     struct child c[BUSY];
     unsigned seed = 5;
-    islands_open(&s, BUSY);
+    namespaces_open(&s, BUSY);
     start_stress(&s, c);
     for (int i = 0; i < BUSY; i++) child_expect(&c[i], "open");
     for (double end = now_s() + test_seconds() / 5.0; now_s() < end;) {
         int a = rand_r(&seed) % BUSY, b = (a + 1 + rand_r(&seed) % 2) % BUSY;
-        islands_stall(&s, a, b, true);
+        namespaces_stall(&s, a, b, true);
         sleep_s(0.02 + (rand_r(&seed) % 200) * 1e-3);
-        islands_stall(&s, a, b, false);
+        namespaces_stall(&s, a, b, false);
         sleep_s(0.01);
     }
     for (int i = 0; i < BUSY; i++) child_wait(&c[i]);
@@ -98,7 +99,7 @@ enum { READERS = 3 };
 #define PEER_TIMEOUT_S 8 /* half of it is longer than a busy machine keeps one from running */
 
 struct failure {
-    struct islands islands;
+    struct namespaces namespaces;
     struct child node[READERS];
     char said[READERS][LINE_BYTES];
 };
@@ -106,10 +107,10 @@ struct failure {
 /* The delay of each direction is really there: an answer takes as long as both. */
 static void failure_prepare(struct failure *a, double delay_s)
 {
-    islands_open(&a->islands, READERS);
-    islands_delay(&a->islands, delay_s);
+    namespaces_open(&a->namespaces, READERS);
+    namespaces_delay(&a->namespaces, delay_s);
     for (int i = 0; i < READERS; i++)
-        start_node(&a->islands, &a->node[i], "network_reader", PEER_TIMEOUT_S, i);
+        start_node(&a->namespaces, &a->node[i], "network_reader", PEER_TIMEOUT_S, i);
     for (int i = 0; i < READERS; i++) CHECK(strtod(child_hear(&a->node[i]), NULL) >= 2 * delay_s);
     sleep_s(0.1);
 }
@@ -131,15 +132,15 @@ static void failure_check(struct failure *a, int one, int other, const char *rea
         test_fail(__FILE__, __LINE__, "nobody says \"%s\", but: %s, %s and %s", reason, a->said[0],
                   a->said[1], a->said[2]);
     for (int i = 0; i < READERS; i++) child_wait(&a->node[i]);
-    islands_close(&a->islands);
+    namespaces_close(&a->namespaces);
 }
 
 TEST(network, connection_that_is_cut_is_a_loss)
 {
     static struct failure a;
     failure_prepare(&a, 0.05);
-    proxy_cut(a.islands.link[2][1]);
-    proxy_cut(a.islands.link[1][2]);
+    proxy_cut(a.namespaces.link[2][1]);
+    proxy_cut(a.namespaces.link[1][2]);
     failure_check(&a, 1, 2, "connection");
 }
 
@@ -147,6 +148,6 @@ TEST(network, silence_in_one_direction_is_a_loss)
 {
     static struct failure a;
     failure_prepare(&a, 0);
-    islands_stall(&a.islands, 2, 1, true);
+    namespaces_stall(&a.namespaces, 2, 1, true);
     failure_check(&a, 2, 2, "silent"); /* node 1 is well and heard by all */
 }

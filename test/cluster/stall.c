@@ -3,7 +3,7 @@
  * stopped node with more than fits anywhere waits; the same when it is the answers that do not
  * arrive. Afterwards everything goes on, and nothing was lost.
  */
-#include "islands.h"
+#include "namespaces.h"
 #include "team.h"
 
 #include <pthread.h>
@@ -140,36 +140,36 @@ static void check_growth(struct child *c, long before)
 /* Node 0 floods node 1, which is stopped; or what node 1 says to it stalls in the network. */
 static void check_flood(const char *what, bool is_stopped)
 {
-    struct islands s = {.count = 0};
+    struct namespaces s = {.count = 0};
     struct child c[2];
     long before[2];
     char address[ADDRESS_BYTES], listen[ADDRESS_BYTES] = "-";
     address_new(address);
-    if (!is_stopped) islands_open(&s, 2);
-    if (!is_stopped) islands_rendezvous(address);
+    if (!is_stopped) namespaces_open(&s, 2);
+    if (!is_stopped) namespaces_rendezvous(address);
     for (int i = 0; i < 2; i++) {
-        if (!is_stopped) islands_address(i, listen);
-        if (!is_stopped) islands_enter(&s, i);
+        if (!is_stopped) namespaces_address(i, listen);
+        if (!is_stopped) namespaces_enter(&s, i);
         child_start(&c[i], "stall_node", "%d %s %s", i, address, listen);
     }
-    if (!is_stopped) islands_leave(&s);
+    if (!is_stopped) namespaces_leave(&s);
     for (int i = 0; i < 2; i++) child_expect(&c[i], "ready");
     for (int i = 0; i < 2; i++) before[i] = size_of(&c[i]);
     if (is_stopped)
         child_signal(&c[1], SIGSTOP);
     else
-        islands_stall(&s, 1, 0, true);
+        namespaces_stall(&s, 1, 0, true);
     child_tell(&c[0], what);
     sleep_s(STALL_S);
     for (int i = 0; i < (is_stopped ? 1 : 2); i++) check_growth(&c[i], before[i]);
     if (is_stopped)
         child_signal(&c[1], SIGCONT);
     else
-        islands_stall(&s, 1, 0, false);
+        namespaces_stall(&s, 1, 0, false);
     child_expect(&c[0], "done");
     for (int i = 0; i < 2; i++) child_tell(&c[i], "end");
     for (int i = 0; i < 2; i++) child_wait(&c[i]);
-    if (!is_stopped) islands_close(&s);
+    if (!is_stopped) namespaces_close(&s);
 }
 
 TEST(stall, push_to_and_pull_from_a_stopped_node_wait_and_do_not_grow)

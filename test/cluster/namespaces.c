@@ -1,4 +1,4 @@
-#include "islands.h"
+#include "namespaces.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Nobody else is on an island. */
+/* Nobody else is on an namespace. */
 enum { RENDEZVOUS_PORT = 7000, FIRST_PORT = 7001 };
 
 static void go_to(int space)
@@ -44,7 +44,7 @@ static void need_privilege(void)
     SKIP("network namespaces are not permitted here");
 }
 
-/* ---- a proxy between two islands ---- */
+/* ---- a proxy between two namespaces ---- */
 
 struct passage {
     int from, to; /* namespaces */
@@ -93,25 +93,25 @@ static int listen_at(const struct passage *p)
     return fd;
 }
 
-static struct proxy *new_proxy(const struct islands *s, int from, int to, int port)
+static struct proxy *new_proxy(const struct namespaces *s, int from, int to, int port)
 {
-    static struct passage passages[ISLANDS_MAX * (ISLANDS_MAX + 1)];
-    struct passage *p = &passages[to * ISLANDS_MAX + from];
-    if (port == RENDEZVOUS_PORT) p = &passages[ISLANDS_MAX * ISLANDS_MAX + from];
+    static struct passage passages[NAMESPACES_MAX * (NAMESPACES_MAX + 1)];
+    struct passage *p = &passages[to * NAMESPACES_MAX + from];
+    if (port == RENDEZVOUS_PORT) p = &passages[NAMESPACES_MAX * NAMESPACES_MAX + from];
     *p = (struct passage){s->space[from], s->space[to], port};
     return proxy_new(listen_at(p), dial, p);
 }
 
-/* ---- islands ---- */
+/* ---- namespaces ---- */
 
-void islands_open(struct islands *s, int count)
+void namespaces_open(struct namespaces *s, int count)
 {
-    CHECK(count <= ISLANDS_MAX);
+    CHECK(count <= NAMESPACES_MAX);
     memset(s, 0, sizeof *s);
     s->count = count;
     s->home = this_space();
     need_privilege();
-    setenv("LOCUS_CARRIER", "tcp", 1); /* islands share no memory, either */
+    setenv("LOCUS_CARRIER", "tcp", 1); /* namespaces share no memory, either */
     for (int i = 0; i < count; i++) {
         CHECK_EQ(unshare(CLONE_NEWNET), 0);
         raise_loopback();
@@ -124,7 +124,7 @@ void islands_open(struct islands *s, int count)
         s->rendezvous[from] = new_proxy(s, from, 0, RENDEZVOUS_PORT);
 }
 
-void islands_close(struct islands *s)
+void namespaces_close(struct namespaces *s)
 {
     for (int from = 0; from < s->count; from++) {
         for (int to = 0; to < s->count; to++)
@@ -135,34 +135,34 @@ void islands_close(struct islands *s)
     close(s->home);
 }
 
-void islands_enter(const struct islands *s, int which)
+void namespaces_enter(const struct namespaces *s, int which)
 {
     go_to(s->space[which]);
 }
 
 /* Home is out of reach for the root of a user namespace; anywhere else will do then. */
-void islands_leave(const struct islands *s)
+void namespaces_leave(const struct namespaces *s)
 {
     if (setns(s->home, CLONE_NEWNET) != 0) go_to(s->space[0]);
 }
 
-void islands_address(int rank, char address[ADDRESS_BYTES])
+void namespaces_address(int rank, char address[ADDRESS_BYTES])
 {
     snprintf(address, ADDRESS_BYTES, "127.0.0.1:%d", FIRST_PORT + rank);
 }
 
-void islands_rendezvous(char address[ADDRESS_BYTES])
+void namespaces_rendezvous(char address[ADDRESS_BYTES])
 {
     snprintf(address, ADDRESS_BYTES, "127.0.0.1:%d", RENDEZVOUS_PORT);
 }
 
-void islands_stall(struct islands *s, int a, int b, bool stalled)
+void namespaces_stall(struct namespaces *s, int a, int b, bool stalled)
 {
     proxy_stall(s->link[a][b], PROXY_FORTH, stalled);
     proxy_stall(s->link[b][a], PROXY_BACK, stalled);
 }
 
-void islands_delay(struct islands *s, double seconds)
+void namespaces_delay(struct namespaces *s, double seconds)
 {
     for (int from = 0; from < s->count; from++) {
         for (int to = 0; to < s->count; to++)
