@@ -1,6 +1,6 @@
 /*
- * Any program on nodes that are far from each other: each node in a namespace of its own, all that passes
- * delayed by a proxy.
+ * Any program on nodes that are far from each other: each node in a namespace of its own, all that
+ * passes delayed by a proxy.
  *
  *     test/cluster --role distance "NODES SECONDS COMMAND"
  *

@@ -14,7 +14,8 @@ enum { ROWS = 128, LENGTH = IS_SANITIZED ? 1000 : 16000, LOSSES = IS_SANITIZED ?
 static const struct locus_table rows[] = {{.name = "rows", .rows = ROWS, .length = LENGTH}};
 
 /* It is fetched from where it has gone: the thread that copies is stopped, most often within a copy,
- * until another node has taken all rows. Between the thread that walks, its handler, and the thread that takes rows away. */
+ * until another node has taken all rows. Between the thread that walks, its handler, and the thread
+ * that takes rows away. */
 static struct {
     pthread_t walker;
     _Atomic bool is_walking, is_stopped, has_taken, is_over;

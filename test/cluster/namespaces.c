@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Nobody else is in a namespace of its own. */
+/* Nobody else is in a node's namespace. */
 enum { RENDEZVOUS_PORT = 7000, FIRST_PORT = 7001 };
 
 static void go_to(int space)
