@@ -176,7 +176,7 @@ stage_unit-tsan() {
 
 stage_sim() { LOCUS_SIM_SEEDS=400 build sim; }
 stage_sim-rest() { build sim; }
-stage_sim-asan() { need_sanitizer address; LOCUS_SIM_SEEDS=200 build SAN=address sim; }
+stage_sim-asan() { need_sanitizer address; LOCUS_TEST_SECONDS=1 LOCUS_SIM_SEEDS=200 build SAN=address sim; }
 stage_mutants() { need gcc; if [ "$ROTATION" = all ]; then test/sim/mutants.sh all; else test/sim/mutants.sh --rotated; fi; }
 # Most of them wait most of the time.
 stage_cluster() { TESTS_AT_ONCE=6 build T="$(library_suites)" cluster; }
@@ -364,7 +364,8 @@ record() {
 }
 
 soak='' sets=check
-commit=$(git describe --always --dirty 2> /dev/null)
+commit=$(git rev-parse --short HEAD 2> /dev/null)
+[ -z "$(git status --porcelain -- . ':!lab/check-times.md' 2> /dev/null)" ] || commit+=-dirty
 # Criterion does not know that a longer test has a longer limit; soak has the plain runner.
 export CHECK_RUNNER=${CHECK_RUNNER:-criterion}
 case "${1:-}" in

@@ -54,8 +54,8 @@ TEST(ratings, columns_are_found_by_their_names_or_places)
         "1::31::2.5::978300760\r\n1::29::3::978300761\r\n2::31::3.5::978300762\r\n",
         "\xEF\xBB\xBF\n# x\nuserId,movieId,rating\n1,31,2.5\n\n1,29,3.0\n# y\n2,31,3.5\n\n",
         "rating;time;Movie-ID;User-ID\n2.5;7;31;1\n3;8;29;1\n3.50;9;31;2\n",
-        "\"\" \"user\" \"item\" \"score\"\n\"1\" \"1\" \"31\" 2.5\n\"2\" \"1\" \"29\" 3\n"
-        "\"3\" \"2\" \"31\" 3.5\n",
+        ("\"\" \"user\" \"item\" \"score\"\n\"1\" \"1\" \"31\" 2.5\n\"2\" \"1\" \"29\" 3\n"
+         "\"3\" \"2\" \"31\" 3.5\n"),
         "#user item rating\n1 31\t2.5 \n 1 29 3.0\n2 31 3.5"};
     uint64_t first = 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
