@@ -196,9 +196,16 @@ static void check(int rc, const int *fd)
     }
 }
 
+static int next_descriptor(void)
+{
+    int fd = dup(STDERR_FILENO);
+    close(fd);
+    return fd;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static int descriptors = -1;
+    int before = next_descriptor(); /* between two runs the fuzzer opens some of its own */
     struct input in = input_of(data, size);
     char address[SIZE][MESH_ADDRESS_MAX] = {"", "", "127.0.0.1:1"};
     int fd[SIZE * SHARDS];
@@ -213,9 +220,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     c.deadline_ns = clock_now_ns() + TIMEOUT_NS;
     check(mesh_connect(&c, fd), fd);
     end(answering);
-    int next = dup(STDERR_FILENO);
-    close(next);
-    if (descriptors < 0) descriptors = next;
-    MUST(next <= descriptors);
+    MUST(next_descriptor() == before);
     return 0;
 }
