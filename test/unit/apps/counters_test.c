@@ -42,7 +42,7 @@ static void show(const void *nodes)
 
 TEST(counters, people_see_one_line_and_programs_all_counters)
 {
-    char said[4096];
+    char said[4096] = "";
     CHECK_EQ(ending_of(show, &(int){2}, said, sizeof said), 0);
     CHECK_EQ(strcmp(said, "accesses: 75.00 % without the network; 7 relocations, 0 replicas, "
                           "2.5 MB sent, 9 messages\n"),

@@ -118,7 +118,7 @@ TEST(lasso, columns_and_responses_may_be_of_any_size)
                   1e100,
                   {1e200, 1e-200}},
                  {"1e-100 1:1 2:3\n2e-100 1:2\n4e-100 2:5\n3e-100 1:7 2:1\n", 1e-100, {1, 1}}};
-    struct lasso l[3];
+    struct lasso l[3] = {{.options.alpha = 1}};
     for (int i = 0; i < 3; i++) {
         const struct columns *c = &l[i].columns, *first = &l[0].columns;
         l[i] = (struct lasso){.options.alpha = 1};

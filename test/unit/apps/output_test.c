@@ -136,7 +136,7 @@ static void show_progress(const void *is_shown)
 
 TEST(output, progress_is_plain_lines_where_there_is_no_terminal)
 {
-    char said[1024];
+    char said[1024] = "";
     CHECK_EQ(ending_of(show_progress, &(bool){true}, said, sizeof said), 0);
     CHECK_EQ(strcmp(said, "epoch 1: 50 %, 1 facts/s, 60 s left\n"), 0);
     CHECK_EQ(ending_of(show_progress, &(bool){false}, said, sizeof said), 0);

@@ -216,10 +216,12 @@ TEST(arrival, entry_that_cannot_be_is_refused_with_the_reason)
         if (is_first) w = world_of(cases[i].scene, &tag);
         const struct wire_entry e = entry_of(w, &cases[i], tag);
         const char *why = world_receive(w, cases[i].to, cases[i].from, e);
-        if (cases[i].why ? !why || !strstr(why, cases[i].why) : why != NULL)
+        const char *said = why ? why : "accepted",
+                   *right = cases[i].why ? cases[i].why : "accepted";
+        if (!strstr(said, right))
             test_fail(__FILE__, __LINE__, "case %d, %s from %u to %u: \"%s\" instead of \"%s\"",
-                      (int)i, wire_rules[e.operation].name, cases[i].from, cases[i].to,
-                      why ? why : "accepted", cases[i].why ? cases[i].why : "accepted");
+                      (int)i, wire_rules[e.operation].name, cases[i].from, cases[i].to, said,
+                      right);
     }
     world_free(&w);
 }
