@@ -30,7 +30,7 @@ all: lib programs ## the library and the programs (default)
 	$(call link_programs)
 
 demo: deps-build ## trains embeddings of WordNet on a cluster of four nodes here
-	@$(MAKE) all $(B)/test/cluster
+	@$(MAKE) all $(DISTANCE)
 	@scripts/demo.sh $(B)
 
 quick: ## after a change: what it touches is built and tested, in a minute
@@ -47,7 +47,7 @@ check-all: deps ## everything, whole: for nights and releases
 
 DATA ?= data
 results: deps-build ## the tables of lab/kge.md, wv.md, mf.md, ctr.md and gnn.md (DATA=folder; what is not there is passed over)
-	@$(MAKE) all $(B)/test/cluster
+	@$(MAKE) all $(DISTANCE)
 	@lab/results.py $(B)/bin '$(DATA)' build/results
 
 clean: ## remove everything that was built

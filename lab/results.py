@@ -11,7 +11,7 @@ run, which takes some hours on two processors.
 OUT/SECTION/ gets the JSON lines of each run, OUT/SECTION.md the table, OUT/SECTION.svg the drawing. The runs of a section take
 turns. Speeds of kge are of runs of --seconds each, on the whole training split: the median of the epochs after the first, in
 which rows find their places. Sections with "far" in the name delay what passes between nodes, 200 microseconds each way, by
-proxies: that needs build/gcc/test/cluster, and the right to make network namespaces."""
+proxies: that needs build/gcc/test/distance, and the right to make network namespaces."""
 import argparse
 import itertools
 import json
@@ -399,7 +399,7 @@ class Lab:
         if section.table is kge_speeds:
             options += ["--seconds", str(self.options.seconds)]
         if run.kind == "far":
-            distance = f"{self.programs}/../test/cluster"
+            distance = f"{self.programs}/../test/distance"
             return [distance, "--role", "distance", f"{run.nodes} 0.0002 exec {program} {' '.join(options)}"]
         launcher = [f"{self.programs}/locus", "run", "-n", str(run.nodes), "--"] if run.nodes > 1 else []
         return [*launcher, program, *options]

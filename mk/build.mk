@@ -6,7 +6,7 @@
 #   bench/NAME.c bench/NAME/*.c  -> <variant>/bench/NAME             those of BENCH_ON_FIBERS as test/sim is
 #   lab/papers.c lab/papers/*.c  -> <variant>/lab/papers             the training programs, simulated
 #   test/unit/*.c, .../*/*.c     -> <variant>/test/unit-criterion and unit-plain
-#   test/cluster/*.c             -> <variant>/test/cluster           under the plain runner
+#   test/cluster/*.c             -> <variant>/test/cluster           under the plain runner; distance.c also alone
 #   test/tsan/NAME.c             -> <variant>/test/tsan/NAME
 #   test/sim/NAME.c              -> <variant>-fibers/test/sim/NAME   with that flavor of the library
 #   test/fuzz/NAME.c             -> <variant>/test/fuzz/NAME         SAN=fuzzer only
@@ -159,6 +159,13 @@ $(CLUSTER): $(call objects,$(B),$(wildcard test/cluster/*.c)) $(TEST_LIB) $(B)/l
 	$(call say,LINK,$(@:build/%=%))
 	@mkdir -p $(@D)
 	$(call LINK,$(LINK_test/cluster))
+
+# Programs on far nodes, for who needs that alone: the same file.
+DISTANCE := $(B)/test/distance
+$(DISTANCE): $(call objects,$(B),test/cluster/distance.c $(call shared,test/cluster)) $(TEST_LIB) $(B)/lib/liblocus.a
+	$(call say,LINK,$(@:build/%=%))
+	@mkdir -p $(@D)
+	$(call LINK,)
 
 # ---- the unit tests, under either runner --------------------------------------------------------------------------
 

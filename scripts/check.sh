@@ -128,7 +128,7 @@ stage_format() {
 }
 
 # Unit tests are compiled where they run.
-stage_build-gcc() { build lib programs benches simulations build/gcc/test/cluster; }
+stage_build-gcc() { build lib programs benches simulations build/gcc/test/cluster build/gcc/test/distance; }
 stage_build-clang() { need clang; make clang-warnings; }
 stage_headers() { need clang; need g++; make headers; }
 stage_selftest() { make selftest; }

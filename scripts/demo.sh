@@ -3,12 +3,12 @@
 # training with a step for each fact goes, adaptive and with static partitioning, when the nodes are as far from each other
 # as the machines of a data centre.
 #
-#     scripts/demo.sh BUILD     the folder of the variant that was built: its bin/ and test/cluster
+#     scripts/demo.sh BUILD     the folder of the variant that was built: its bin/ and test/distance
 #
 # Results are in build/demo/. LOCUS_DEMO_SECONDS: how long the first training may last (40).
 set -u
 programs=$1/bin
-distance=$1/test/cluster
+distance=$1/test/distance
 results=build/demo
 nodes=4
 seconds=${LOCUS_DEMO_SECONDS:-40}

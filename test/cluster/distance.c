@@ -2,7 +2,7 @@
  * Any program on nodes that are far from each other: each node in a namespace of its own, all that
  * passes delayed by a proxy.
  *
- *     test/cluster --role distance "NODES SECONDS COMMAND"
+ *     test/distance --role distance "NODES SECONDS COMMAND"
  *
  * runs the shell's COMMAND on each of NODES nodes; every byte between two of them takes SECONDS
  * longer, in each direction. lab/results.py measures with it.

@@ -1,6 +1,7 @@
 /* What a worker draws from one distribution. */
 #include "sampling/stream.h"
 
+#include "common/stores.h"
 #include "test.h"
 
 #include <string.h>
@@ -63,4 +64,36 @@ TEST(stream, draw_does_not_depend_on_pools_filled_ahead)
 {
     check_ahead(false);
     check_ahead(true);
+}
+
+/* Pools filled ahead after `uses` pools were used up, beside a store of the node 0 of `size`. */
+static unsigned ahead_after(unsigned uses, unsigned size, bool rows_move)
+{
+    enum { KEYS = 1000, SAMPLE = POOL_KEYS };
+    const struct locus_table table = {.rows = KEYS, .length = 1};
+    CLOSED_BY(store_fini) struct store store;
+    CLOSED_BY(target_fini) struct target t;
+    struct stream s;
+    CHECK_EQ(store_init(&store, &table, 1, 1, size, 0), 0);
+    target_init_uniform(&t, 0, KEYS);
+    stream_init(&s);
+    stream_seed(&s, 7, 1, 2);
+    for (unsigned i = 0; i < uses * POOL_USES; i++) {
+        const struct drawing d = {
+            .target = &t, .store = &store, .now = i, .start = i, .end = i, .rows_move = rows_move};
+        locus_key keys[SAMPLE];
+        CHECK_EQ(stream_draw_reused(&s, &d, keys, SAMPLE), 0);
+    }
+    unsigned ahead = s.ahead;
+    CHECK_EQ(s.filled, ahead + 1);
+    stream_fini(&s);
+    return ahead;
+}
+
+TEST(stream, draw_fills_one_pool_more_ahead_when_rows_are_missing_at_a_pools_turn)
+{
+    CHECK_EQ(ahead_after(3, 2, true), 4);
+    CHECK_EQ(ahead_after(20, 2, true), POOLS_AHEAD_MAX);
+    CHECK_EQ(ahead_after(3, 1, true), 1);  /* all rows are here */
+    CHECK_EQ(ahead_after(3, 2, false), 1); /* no intent would bring them */
 }
