@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: locus COMMAND ...\n"
@@ -19,6 +20,7 @@ static const char help[] =
     "  report      a page of a whole run: locus report PREFIX > page.html\n"
     "  trace       a page of what nodes have traced: locus trace FILE... > page.html\n"
     "  checkpoint  list, verify, show, export checkpoints: locus checkpoint list DIR\n"
+    "  NAME        whatever else: locus-NAME, looked for in PATH\n"
     "\n"
     "  --help      this text; locus run --help for more\n"
     "  --version\n";
@@ -43,6 +45,19 @@ static const struct command {
     {"keep", keeper_main},       /* what run starts, here and over ssh; not for people */
 };
 
+/* Becomes the program locus-NAME, as a shell finds it. Returns when there is none. */
+static void run_other(char **argv)
+{
+    char name[256];
+    char *word = argv[0];
+    if (*word == '-' || strchr(word, '/') ||
+        snprintf(name, sizeof name, "locus-%s", word) >= (int)sizeof name)
+        return;
+    argv[0] = name;
+    execvp(name, argv);
+    argv[0] = word;
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "--help";
@@ -52,6 +67,7 @@ int main(int argc, char **argv)
         return print(help);
     if (strcmp(word, "--version") == 0) return print("locus " LOCUS_VERSION_TEXT "\n");
     say_as("locus");
+    run_other(argv + 1);
     for (const struct command *c = commands; strcmp(c->name, AGENT_COMMAND) != 0; c++)
         if (args_misspelt(word, strlen(word), c->name))
             return say_and(STATUS_USAGE, "there is no command \"%s\": is it meant to be %s?", word,

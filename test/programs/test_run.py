@@ -61,6 +61,18 @@ class CommandLine(support.TestCase):
                 self.assertEqual(self.must(f"cd {folder} && PATH={path} bin/locus run -n 1 {name}"), says + "\n")
         self.refuses(f"cd {folder} && bin/locus run -n 1 mine", 127, "for the one in this folder write ./mine")
 
+    def test_other_commands_are_programs_of_the_path(self):
+        folder = Path(self.folder())
+        for name in ("fly", "run", "docter"):
+            (folder / f"locus-{name}").write_text(f"#!/bin/sh\nprintf '<%s>' {name} \"$@\"; exit 3\n")
+            (folder / f"locus-{name}").chmod(0o755)
+        (folder / "locus-docter").chmod(0o644)
+        path = f"PATH={folder}:$PATH"
+        self.assertEqual(self.run_command(f"{path} {LOCUS} fly a\\ b --help", 3).out, "<fly><a b><--help>")
+        self.assertEqual(self.run_command(f"{path} {LOCUS} run --bogus", 2).out, "")  # its own come first
+        self.refuses(f"{path} {LOCUS} docter", 2, "is it meant to be doctor?")
+        self.refuses(f"cd {folder} && {path} {LOCUS} ../fly", 2, 'no command "../fly"')
+
     def test_port_that_is_taken_is_refused(self):
         port = support.free_port()
         first = self.start(f"exec {RUN} -n 2 --port {port} -- {ENDLESS}")
