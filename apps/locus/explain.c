@@ -155,7 +155,7 @@ static void show_intents(const struct explained *x)
 static void show_decisions(const struct explained *x)
 {
     char text[TEXT_MAX];
-    struct known_event *event = malloc(x->count * KNOWN_DECISIONS_MAX * sizeof *event);
+    struct known_event *event = malloc((x->count * KNOWN_DECISIONS_MAX + 1) * sizeof *event);
     size_t n = event ? known_history(x->known, x->count, event) : 0;
     plain_print("decisions   %s\n", n ? ""
                                       : "none is remembered; asked again within a minute, and "
