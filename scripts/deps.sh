@@ -40,7 +40,7 @@ check=(
     slurm-wlm munge # a Slurm of one host, which a test starts for itself
     python3-torch   # torchrun, likewise, and locus.torch
     python3-numpy mypy # the Python package, and its types
-    pdsh            # likewise
+    pdsh            # likewise, without ssh
 )
 
 # Headers of packages of Debian. A compiler of several words is one with options.
@@ -119,5 +119,12 @@ first_known() {
 names=()
 for package in "${missing[@]}"; do names+=("$(first_known "$package")"); done
 
+# The tests start the daemons that they need themselves: installing them starts none.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    trap '"${root[@]}" rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee "$policy" > /dev/null
+    "${root[@]}" chmod 755 "$policy"
+fi
 apt install -y --no-install-recommends "${names[@]}" < /dev/null || give_up "apt-get install failed."
 echo "Installed: ${names[*]}"
