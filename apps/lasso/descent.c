@@ -59,6 +59,7 @@ struct descent {
     bool is_due;  /* a checkpoint, by the last round with an objective */
     bool goes_on; /* within the step, from a checkpoint */
     double began_s;
+    struct counters counters; /* the node's, of its first worker */
 };
 
 /* ---- life ---- */
@@ -247,8 +248,8 @@ static void add_figures(const struct descent *d, const struct round *r)
     world_computed(WORLD_TRAINED, values);
 }
 
-/* What a coefficient changes to, by the sums of its figures. The next float is no change: some would
- * go to and fro between two for ever, and nothing would rest. */
+/* What a coefficient changes to, by the sums of its figures. The next float is no change: some
+ * would go to and fro between two for ever, and nothing would rest. */
 static float best_of(const struct descent *d, uint64_t variable, const double *figures,
                      double shift)
 {
@@ -570,7 +571,9 @@ static void end_one(struct descent *d)
         look(d);
         choose(d);
     }
+    counters_end(&d->counters, d->member);
     if (d->is_due) write_checkpoint(d);
+    counters_begin(&d->counters, d->member);
     go_on(d);
 }
 
@@ -608,6 +611,7 @@ static void descend(struct descent *d)
 static void descend_path(struct descent *d, struct meter *meter)
 {
     const struct lasso *l = d->lasso;
+    counters_begin(&d->counters, d->member);
     if (is_first(d)) meter_begin(meter, "path", "steps", l->options.path);
     if (!d->goes_on) look(d);
     for (uint64_t step = d->progress.step; step < l->options.path; step++) {
@@ -622,6 +626,7 @@ static void descend_path(struct descent *d, struct meter *meter)
         lasso_report_step(l, &d->progress);
     }
     if (is_first(d)) meter_end(meter);
+    counters_end(&d->counters, d->member);
     if (d->checkpoints->folder && d->progress.step < l->options.path) {
         d->progress.step = l->options.path;
         d->passes++;
@@ -683,13 +688,13 @@ void descent_work(struct pool_member *m, void *training)
     if (begin(&d)) descend_path(&d, &t->meter);
     rounds_waits(&d.rounds, &waits[0], &waits[1]);
     double intercept = d.loss.intercept;
+    const struct counters counters = counters_take(&d.counters, m);
     close_descent(&d);
     pool_sum(m, waits, 2);
-    struct locus_stats stats = counters_take(m);
     if (m->place == 0 && m->worker) {
         bool json = l->options.common.json;
         lasso_report_waits(l, waits[0] / m->total, waits[1] / m->total);
-        counters_show(&stats, "accesses", m->pool->size, json);
+        counters_show(&counters, m->pool->size, json);
     }
     if (m->place == 0) use_models(l, m, intercept);
 }
