@@ -106,10 +106,12 @@ class Report(nodes.TestCase):
 
     def test_what_cannot_be_made_is_refused(self):
         (self.at / "x.0.report.jsonl").write_text("hello\n")
+        (self.at / "y.0.report.jsonl").write_text('{"node":0,"nodes":1,"workers":1,"shards":1,"t":1e300}\n')
         self.refuses_all("", [
             (f"{LOCUS} report", 2, "which run?"), (f"{LOCUS} report --bogus", 2, 'there is no option "--bogus"'),
             (f"{LOCUS} report /no/such/run", 1, "there is no /no/such/run.RANK.report.jsonl"),
             (f"{LOCUS} report {self.at}/x", 1, "x.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
+            (f"{LOCUS} report {self.at}/y", 1, "y.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
             # before a long run, not behind it
             (f"{MF} --report /no/such/folder/page.html", 1, "/no/such/folder/page.html"),
             (f"LOCUS_REPORT=/no/such/folder/run {MEMBER} > /dev/null", 1,
