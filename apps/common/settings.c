@@ -84,7 +84,7 @@ void settings_options(struct settings *s)
              "--seconds", "N", &s->seconds, 0, 1e9, ARGS_NODES,
              "end the training after that time, wherever it is (lda,\nmf's blocks: after the epoch); 0: after the last epoch")},
         {0,
-         OPTION_TEXT("--from", "FILE", &s->from, ARGS_NODES | ARGS_INPUT,
+         OPTION_TEXT("--from", "FILE", &s->from, ARGS_TASK | ARGS_INPUT,
                      "start from a saved model: what has the same name begins\nwith its values")},
         {SETTINGS_PATIENCE,
          OPTION_COUNT(
@@ -92,7 +92,7 @@ void settings_options(struct settings *s)
              "end after N evaluations in a row that are no better, and\nkeep the best model; evaluates each epoch, unless\n--eval-every is given; 0: train all epochs")},
         {SETTINGS_RATE,
          OPTION_TEXT(
-             "--schedule", "SHAPE", &s->schedule, ARGS_NODES,
+             "--schedule", "SHAPE", &s->schedule, ARGS_TASK,
              "of the learning rate over all epochs: constant, linear or\ncosine; then ,to=X: the share that is left at the end;\n,warmup=X: the share of the epochs in which it rises")},
         {SETTINGS_RATE,
          OPTION_CHOICE(
