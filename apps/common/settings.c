@@ -172,10 +172,11 @@ const char *settings_source(const struct settings *s)
 
 void settings_check_files(const struct settings *s)
 {
-    const char *outputs[ARGS_FILES_MAX], *inputs[ARGS_FILES_MAX + SETTINGS_INPUTS];
+    const char *outputs[ARGS_FILES_MAX], *inputs[ARGS_FILES_MAX + SETTINGS_INPUTS + 1];
     size_t written = args_files(&s->list, ARGS_OUTPUT, outputs),
            read = args_files(&s->list, ARGS_INPUT, inputs);
     for (size_t i = 0; i < SETTINGS_INPUTS; i++) inputs[read++] = s->inputs[i];
+    inputs[read++] = s->checkpoints.folder;
     saving_check(outputs, written, inputs, read);
 }
 

@@ -200,6 +200,9 @@ class Resume(Trainers):
         for options, status, part in (
                 ("--resume", 2, "--resume needs --checkpoint DIR"),
                 ("--checkpoint-every 3", 2, "--checkpoint-every needs --checkpoint DIR"),
+                ("--checkpoint new --out ./new", 1, "./new is read as well as written"),
+                ("--checkpoint new/ --out new", 1, "new is read as well as written"),
+                ("--report new --out ./new", 1, "is to be written twice"),
                 ("--checkpoint model --baseline", 2, "--baseline writes no checkpoints"),
                 ("--checkpoint model --checkpoint-every 0", 2, "takes a number of epochs"),
                 ("--checkpoint model --checkpoint-every 2m", 2, 'not "2m"'),
