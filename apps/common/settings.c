@@ -277,7 +277,7 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
         checkpoints_digest(&s->checkpoints, digest_add(DIGEST_FIRST, nodes, sizeof nodes));
     run_log_place(s->report, !s->is_baseline);
     pool_open(pool, &c);
-    if (pool->rank == 0) run_log_open(fail_program());
+    run_log_open(pool->rank, pool->size, checkpoints_restarts());
 }
 
 void settings_show_pool(const struct settings *s, const struct pool *pool, bool has_samples)

@@ -4,10 +4,11 @@ import os
 import shutil
 import xml.etree.ElementTree as xml
 from pathlib import Path
+from signal import SIGKILL
 
 import nodes
 import support
-from support import LOCUS, MEMBER
+from support import ENDLESS, LOCUS, MEMBER
 
 MF = f"{support.program('mf')} --zipf 300x100x8000 --zipf-rank 3 --rank 6 --epochs 15 --batch 32"
 TWO = f"{LOCUS} run -n 2 --"
@@ -24,6 +25,11 @@ def train(node, worker):
     worker.quiesce()
 list(pool.map(train, nodes, w))
 """
+
+
+def is_node(pid, rank):
+    at = Path(f"/proc/{pid}")
+    return at.joinpath("comm").read_text() == "locus-mf\n" and f"\0LOCUS_RANK={rank}\0" in at.joinpath("environ").read_text()
 
 
 class Page:
@@ -82,6 +88,24 @@ class Report(nodes.TestCase):
         rows = self.page().rows
         self.assertIn("0|its file is not here", rows)
         self.assertTrue(any(row.endswith("|no: it was killed, or still runs") for row in rows), rows)
+
+    def test_of_a_job_that_lost_a_node_is_made_as_it_says(self):
+        """Whichever node it was; whoever is started again has no old parts, and says that it was."""
+        for rank in 0, 2:
+            with self.subTest(rank=rank):
+                job = self.start(f"exec {LOCUS} run -n 3 -- {ENDLESS} --report {self.at}/page.html")
+                job.await_text("epoch ")
+                os.kill(next(pid for pid in job.marked() if is_node(pid, rank)), SIGKILL)
+                self.assertEqual(job.wait(), 128 + SIGKILL, job)
+                self.assertFalse((self.at / "page.html").exists())
+                told = next(line for line in job.err.splitlines() if "of its parts it is made by: locus" in line)
+                self.must(f"{LOCUS} {told.split('by: locus ')[1]}")
+                self.contains(self.page().rows, "nodes|3")
+                (self.at / "page.html").unlink()
+        ended = self.run_command(f"{TWO} {MF} --report {self.at}/page.html", 0, env={"LOCUS_RESTART": "1"})
+        self.assertIn("locus-mf: started again without --checkpoint: the training begins anew\n", ended.err)
+        self.contains(self.page().rows, "nodes|2", "restarts|1: curves begin with the last")
+        self.assertEqual(os.listdir(self.at), ["page.html"])
 
     def test_of_the_baseline_has_its_loss(self):
         self.must(f"{MF} --baseline --report {self.at}/page.html")
