@@ -116,7 +116,7 @@ static struct locus_stats sum_up(const struct locus_stats *own, struct pool_memb
     COUNTERS(X)
     GAUGES(X)
 #undef X
-        s.replica_staleness_mean_s = mean_of(figures[i], &s);
+    s.replica_staleness_mean_s = mean_of(figures[i], &s);
     return s;
 }
 
@@ -167,7 +167,7 @@ void counters_show(const struct counters *c, int nodes, bool json)
         COUNTERS(X)
         GAUGES(X)
 #undef X
-            json_number(&j, "replica_staleness_mean_s", s->replica_staleness_mean_s);
+        json_number(&j, "replica_staleness_mean_s", s->replica_staleness_mean_s);
 #define X(name) json_count(&j, "whole_" #name, c->whole.name);
         COUNTERS(X)
 #undef X
