@@ -314,6 +314,14 @@ static int changing(struct restore *r, int rc)
     return error_set(rc, "%s; rows were being set, and are to be restored again", why);
 }
 
+/* Which older ones do not have. */
+static void set_draws(struct restore *r)
+{
+    uint64_t draws = r->steps.share->manifest.draws;
+    if (r->steps.is_first)
+        store_set_draws(r->steps.worker->store, draws ? draws : DIRECTORY_VERSIONS);
+}
+
 static void give_record(struct restore *r)
 {
     const struct manifest *m = &r->steps.share->manifest;
@@ -330,6 +338,7 @@ static int restore(struct restore *r)
     if (rc == 0) rc = rewind_files(r);
     if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, changing(r, zero_rows(r)));
     if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, changing(r, set_files(r)));
+    if (rc == 0) set_draws(r);
     if (rc == 0) give_record(r);
     if (rc == 0 && s->worker->node->moves)
         rc = steps_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));

@@ -49,6 +49,8 @@ static int describe(const struct save *s, struct manifest *m)
                            .time = time(NULL),
                            .nodes = (unsigned)s->steps.worker->node->size};
     memcpy(m->nonce, s->nonce, sizeof m->nonce);
+    if (s->steps.worker->store->has_bf16)
+        m->draws = store_draws(s->steps.worker->store) % MANIFEST_NUMBER_MAX;
     for (unsigned i = 0; i < k->tables && rc == 0; i++)
         rc = manifest_add_table(m, k->table[i].name, k->table[i].end - k->table[i].first,
                                 k->table[i].length, k->table[i].flags, k->table[i].optimizer,
