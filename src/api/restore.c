@@ -184,7 +184,7 @@ static int verify_files(struct restore *r)
 
 static int set_batch(struct restore *r)
 {
-    int rc = r->count ? locus_set(r->steps.worker, r->keys, r->count, r->zeros) : 0;
+    int rc = r->count ? call_access(r->steps.worker, REQUEST_SET, r->keys, r->count, r->zeros) : 0;
     r->count = 0;
     return rc;
 }
@@ -221,10 +221,12 @@ struct target {
 static int set_rows(void *target, const int64_t *rows, size_t count, const float *values)
 {
     const struct target *t = target;
+    locus_worker *w = t->restore->steps.worker;
     locus_key *keys = t->restore->keys;
     for (size_t i = 0; i < count; i++) keys[i] = t->first + (uint64_t)rows[i];
-    return t->has_state ? locus_set_state(t->restore->steps.worker, keys, count, values)
-                        : locus_set(t->restore->steps.worker, keys, count, values);
+    counter_add(&w->counters.checkpoint_rows, count);
+    return call_access(w, t->has_state ? REQUEST_SET_STATE : REQUEST_SET, keys, count,
+                       (float *)(uintptr_t)values);
 }
 
 static int set_file(struct restore *r, const struct manifest_file *f)

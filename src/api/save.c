@@ -59,17 +59,25 @@ static int describe(const struct save *s, struct manifest *m)
     return rc ? error_set(rc, "no memory for the manifest") : 0;
 }
 
-static int add_row(void *tensors, unsigned table, uint64_t row, const float *values)
+struct writer {
+    locus_worker *worker;
+    struct tensors *to;
+};
+
+static int add_row(void *writer, unsigned table, uint64_t row, const float *values)
 {
-    return tensors_add(tensors, table, row, values);
+    const struct writer *w = writer;
+    counter_add(&w->worker->counters.checkpoint_rows, 1);
+    return tensors_add(w->to, table, row, values);
 }
 
 static int write_slices(struct save *s, struct tensors *t)
 {
     struct slice slice;
+    struct writer writer = {s->steps.worker, t};
     int rc = 0;
     while (rc == 0 && steps_deal(&s->steps, &slice))
-        rc = home_rows_each(s->steps.worker, &slice, add_row, t);
+        rc = home_rows_each(s->steps.worker, &slice, add_row, &writer);
     return rc ? rc : tensors_end(t);
 }
 
