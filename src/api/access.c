@@ -17,8 +17,9 @@ static const char *const array_name[] = {
     [REQUEST_PULL] = "values", [REQUEST_PULL_STATE] = "rows", [REQUEST_PUSH] = "updates",
     [REQUEST_SET] = "values",  [REQUEST_SET_STATE] = "rows",  [REQUEST_LOCALIZE] = "keys"};
 
-/* How often to look: seldom enough to cost nothing beside that many requests. */
-enum { ADVICE_EVERY = 256 };
+/* How often to look: seldom enough to cost nothing beside that many requests, and not too seldom for
+ * who waits long for a few. */
+enum { ADVICE_EVERY = 16 };
 
 static struct advice_sums sums_for_advice(const locus_worker *w, uint64_t now_ns)
 {
@@ -30,6 +31,7 @@ static struct advice_sums sums_for_advice(const locus_worker *w, uint64_t now_ns
                 pushed[COUNT_REPLICA] + remote,
         .remote = remote,
         .waited_ns = w->operations.blocked.sum,
+        .waits = histogram_count(&w->operations.blocked),
         .signaled = __atomic_load_n(&w->signaled, __ATOMIC_RELAXED),
         .late = figures_shards(w->node->cluster).intents_late,
         .drawn = w->samples.drawn,

@@ -13,6 +13,7 @@ TEST(advice, between_two_looks_depends_on_what_was_elsewhere_signaled_and_late)
         const char *what;
         unsigned keys, remote, signaled, late, clock, waited_ns, drawn;
         enum advice advice;
+        unsigned waits;
     } cases[] = {
         {"less than an eighth is elsewhere", 100000, 12499, 0, 0, 0, 0, 0, ADVICE_NONE},
         {"an eighth is elsewhere", 100000, 12500, 0, 0, 0, 0, 0, ADVICE_INTEND},
@@ -27,6 +28,10 @@ TEST(advice, between_two_looks_depends_on_what_was_elsewhere_signaled_and_late)
         {"so, with intents", 1000000, 10000, 1000000, 0, 1, 1001, 0, ADVICE_INTEND},
         {"so, with late ones", 1000000, 10000, 1000000, 5000, 1, 1001, 0, ADVICE_EARLIER},
         {"a few large calls, as of a start", 1000000, FEW, 0, 0, 1, 1001, 0, ADVICE_NONE},
+        {"few late keys, for each of which a call waits", 1000000, 700, 1000000, 700, 1, 4000, 0,
+         ADVICE_EARLIER, 32},
+        {"so, but not often", 1000000, 700, 1000000, 700, 1, 4000, 0, ADVICE_NONE, 31},
+        {"so, but not long", 1000000, 700, 1000000, 700, 1, 1000, 0, ADVICE_NONE, 700},
         {"samples, not drawn", 1000000, 2000, 1, 0, 1, 4000, 0, ADVICE_INTEND},
         {"samples that left, not to be signaled", 1000000, 2000, 1, 0, 1, 4000, 900000,
          ADVICE_NONE},
@@ -42,6 +47,7 @@ TEST(advice, between_two_looks_depends_on_what_was_elsewhere_signaled_and_late)
                                  .late = cases[i].late,
                                  .clock = from.clock + cases[i].clock,
                                  .waited_ns = cases[i].waited_ns,
+                                 .waits = cases[i].waits,
                                  .drawn = cases[i].drawn};
         if (advice_between(&from, &to) != cases[i].advice)
             test_fail(__FILE__, __LINE__, "%s", cases[i].what);
@@ -86,6 +92,7 @@ TEST(advice, skip_leaves_out_an_evaluation)
     last.keys = 20000;
     last.remote = 7500;
     last.waited_ns = 600;
+    last.waits = 100;
     to = last;
     to.ns = 1000;
     to.clock = 9;
@@ -94,6 +101,7 @@ TEST(advice, skip_leaves_out_an_evaluation)
     CHECK_EQ(advice_between(&from, &to), ADVICE_NONE);
     CHECK_EQ(from.ns, 800);
     CHECK_EQ(to.keys - from.keys, first.keys - 50);
+    CHECK_EQ(to.waits, from.waits);
 }
 
 /* A window of steps, most of whose keys were not signaled, may end in an evaluation; two may
