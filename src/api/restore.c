@@ -91,32 +91,53 @@ static int read_manifest(struct restore *r)
 
 /* ---- tables ---- */
 
+/* All that describes a table, beside its name: the manifest has no more. */
+enum field { FIELD_ROWS, FIELD_LENGTH, FIELD_FLAGS, FIELD_OPTIMIZER, FIELD_ELEMENT, FIELDS };
+static const struct {
+    const char *before, *unit, *there, *remedy;
+} fields[FIELDS] = {
+    [FIELD_ROWS] = {"", " rows", "", ""},
+    [FIELD_LENGTH] = {"rows of ", " floats", "of ", ""},
+    [FIELD_FLAGS] = {"flags ", "", "", ": give it the flags that it was saved with"},
+    [FIELD_OPTIMIZER] = {"", "", "", ": give it the optimizer that it was saved with"},
+    [FIELD_ELEMENT] = {"", "", "", ": give it the element that it was saved with"},
+};
+
+static void show_field(enum field f, uint64_t value, char text[32])
+{
+    const char *name = f == FIELD_OPTIMIZER ? row_type_name((enum locus_optimizer)value)
+                       : f == FIELD_ELEMENT ? row_type_element_name((enum locus_element)value)
+                                            : NULL;
+    if (name)
+        snprintf(text, 32, "%s", name);
+    else
+        snprintf(text, 32, "%llu", (unsigned long long)value);
+}
+
+static int compare_table(const struct restore *r, const struct keyspace_table *o,
+                         const struct manifest_table *t)
+{
+    const uint64_t here[FIELDS] = {o->end - o->first, o->length, o->flags, o->optimizer,
+                                   o->element};
+    const uint64_t saved[FIELDS] = {t->rows, t->length, t->flags, t->optimizer, t->element};
+    char ours[32], theirs[32];
+    enum field f = 0;
+    while (f < FIELDS && here[f] == saved[f]) f++;
+    if (f == FIELDS) return 0;
+    show_field(f, here[f], ours);
+    show_field(f, saved[f], theirs);
+    return error_set(-EINVAL, "table \"%s\" has %s%s%s here, %s%s in %s%s", t->name,
+                     fields[f].before, ours, fields[f].unit, fields[f].there, theirs, r->path,
+                     fields[f].remedy);
+}
+
 static int find_table(const struct restore *r, const struct manifest_table *t, unsigned *number)
 {
     const struct keyspace *k = &r->steps.worker->store->keyspace;
     for (unsigned i = 0; i < k->tables; i++) {
-        const struct keyspace_table *o = &k->table[i];
-        unsigned long long rows = o->end - o->first;
-        if (strcmp(o->name, t->name) != 0) continue;
+        if (strcmp(k->table[i].name, t->name) != 0) continue;
         *number = i;
-        if (rows != t->rows)
-            return error_set(-EINVAL, "table \"%s\" has %llu rows here, %llu in %s", t->name, rows,
-                             (unsigned long long)t->rows, r->path);
-        if (o->length != t->length)
-            return error_set(-EINVAL, "table \"%s\" has rows of %u floats here, of %u in %s",
-                             t->name, o->length, t->length, r->path);
-        if (o->optimizer != t->optimizer)
-            return error_set(
-                -EINVAL,
-                "table \"%s\" has %s here, %s in %s: give it the optimizer that it was saved with",
-                t->name, row_type_name(o->optimizer), row_type_name(t->optimizer), r->path);
-        if (o->element != t->element)
-            return error_set(
-                -EINVAL,
-                "table \"%s\" has %s here, %s in %s: give it the element that it was saved with",
-                t->name, row_type_element_name(o->element), row_type_element_name(t->element),
-                r->path);
-        return 0;
+        return compare_table(r, &k->table[i], t);
     }
     return error_set(-EINVAL, "table \"%s\" of %s is none of this cluster's", t->name, r->path);
 }

@@ -157,6 +157,8 @@ TEST_WITH(restore, refuses_tables_that_differ, scene, s)
     check_tables(s, t, 2, "table \"users\" has 61 rows here, 60 in ");
     t[0] = tables[0], t[1].length = 2;
     check_tables(s, t, 2, "table \"items\" has rows of 2 floats here, of 1 in ");
+    t[1] = tables[1], t[1].flags = LOCUS_TABLE_ENCODED;
+    check_tables(s, t, 2, "table \"items\" has flags 1 here, 0 in ");
     t[1] = tables[1], t[1].name = "things";
     check_tables(s, t, 2, "table \"items\" of ");
     t[1] = tables[1];
