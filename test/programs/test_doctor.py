@@ -56,6 +56,7 @@ class Surroundings(Doctor):
             (f"{TORCH} MASTER_ADDR=alpha", "launcher", "MASTER_PORT is not set"),
             (f"{TORCH} MASTER_PORT=7000 MASTER_ADDR={300 * '0'}", "launcher",
              "of rank 0 is too long: set LOCUS_RENDEZVOUS"),
+            ("PMI_RANK=1 PMI_SIZE=4", "launcher", "PMI_SIZE is 4: set LOCUS_RENDEZVOUS=host:port"),
             ("SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2", "launcher",
              "SLURM_JOB_ID is not: set LOCUS_RENDEZVOUS"))
 
