@@ -117,7 +117,8 @@ static void put_calls(struct exposition *e, const locus *n)
         const char *name, *help;
         size_t field;
     } all[] = {
-        {"locus_pull_seconds", "How long calls of locus_pull took: of a sample of them.",
+        {"locus_pull_seconds",
+         "How long calls of locus_pull and locus_read_rows took: of a sample of them.",
          offsetof(struct observer, pull)},
         {"locus_push_seconds",
          "How long calls of locus_push and locus_set took: of a sample of them.",
