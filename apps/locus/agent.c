@@ -75,6 +75,7 @@ static void introduce(void)
     printf("hello %s\n", LOCUS_VERSION_TEXT);
     findings_init(&all, FINDINGS_PARTS);
     machine_check(&all, &plan);
+    machine_check_rings(&all, &plan);
     if (all.count[FIND_FAIL] == 0) trial_check(&all);
     puts("ready");
     fflush(stdout);

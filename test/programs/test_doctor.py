@@ -185,6 +185,19 @@ class Machine(Doctor):
                                 (errno.ENOMEM, "raise `ulimit -l`"), (errno.EMFILE, "raise `ulimit -n`")):
             self.names_sealed(IO_URING_SETUP, error, "", "io_uring", sentence)
 
+    def test_rings_that_a_job_cannot_have_together(self):
+        """Where the kernel counts rings as locked memory, the job fails; elsewhere both are well."""
+        of_nobody = "" if os.geteuid() else "setpriv --bounding-set=-ipc_lock "
+        if of_nobody and not self.can(f"{of_nobody} true"):
+            self.skipTest("this test cannot do without capabilities")
+        few = of_nobody + limited("l", 40)  # five
+        ran = self.run_command(f"{few} {LOCUS} run -n 6 -- {support.program('mf')} --zipf 50x20x300 --epochs 1")
+        if ran.status == 0:
+            self.assertIn(" rings can be had together", self.doctor(few, f"{LOCUS} doctor --nodes 6").out)
+            return
+        self.assertIn("no memory for an io_uring: raise `ulimit -l`, which is 40 KiB", ran.err)
+        self.names((few, "rings", "rings of 6 nodes together, of which each has "), command=f"{LOCUS} doctor --nodes 6")
+
     def test_io_uring_that_was_disabled(self):
         self.need_other_files()
         self.names_sealed(IO_URING_SETUP, errno.EPERM, instead("/proc/sys/kernel/io_uring_disabled", "2"), "io_uring",
