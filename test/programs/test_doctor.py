@@ -91,6 +91,16 @@ class Surroundings(Doctor):
         self.warns((f"LOCUS_RANK=1 LOCUS_SIZE=2 LOCUS_RENDEZVOUS=127.0.0.1:{support.free_port()}", "rendezvous",
                     "nobody answers at"))
 
+    def test_each_rank_of_a_job_finds_the_others(self):
+        """As mpirun starts it: whoever comes first waits for rank 0, and rank 0 for all."""
+        place = f"OMPI_COMM_WORLD_SIZE=3 LOCUS_RENDEZVOUS=127.0.0.1:{support.free_port()}"
+        for order in (2, 0, 1), (0, 1, 2):
+            with self.subTest(order=order):
+                doctors = [self.start(f"{place} OMPI_COMM_WORLD_RANK={rank} exec {LOCUS} doctor") for rank in order]
+                for rank, doctor in zip(order, doctors):
+                    self.assertEqual(doctor.wait(), 0, doctor)
+                    self.assertIn(" takes connections" if rank else "rank 0 can listen at", doctor.out)
+
     def test_ipv6_alone_is_well(self):
         """Where `locus run` works, and nodes with metrics do."""
         alone = "unshare -rn sh -c 'ip link set lo up && ip addr del 127.0.0.1/8 dev lo && exec env \"$@\"' --"
