@@ -624,7 +624,8 @@ LOCUS_API int locus_restore_with(locus_worker *, const char *directory, void *re
 
 /* Counters of this node since locus_open(); with LOCUS_METRICS=host:port in the environment they
  * are also served to Prometheus. They include every operation that the caller has completed; for
- * other threads they are a snapshot. Accesses are counted in keys. */
+ * other threads they are a snapshot. Accesses are counted in keys; checkpoints and restores make
+ * none. */
 struct locus_stats {
     /* keys: main copy here, replica here, elsewhere */
     uint64_t pulled_local, pulled_replica, pulled_remote;

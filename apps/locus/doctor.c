@@ -52,6 +52,8 @@ static void look_here(struct findings *all, const struct doctor *d)
         trial_check(all);
     else
         find(all, FIND_SKIP, "trial", "two nodes are not tried where something else fails");
+    machine_check_rings(all, &plan);
+    surroundings_await_others();
 }
 
 /* What locus run --workers would have told; nonsense there is the program's to refuse. */

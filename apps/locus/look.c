@@ -52,10 +52,15 @@ struct bases {
     size_t count;
 };
 
+/* Each once, in whatever form. */
 static void add_base(struct bases *b, const char *text)
 {
-    for (size_t i = 0; i < b->count; i++)
-        if (strcmp(b->text[i], text) == 0) return;
+    char name[SCRAPE_NAME_MAX], other[SCRAPE_NAME_MAX];
+    scrape_name(text, 0, name);
+    for (size_t i = 0; i < b->count; i++) {
+        scrape_name(b->text[i], 0, other);
+        if (strcmp(other, name) == 0) return;
+    }
     if (*text && b->count < BASES_MAX)
         snprintf(b->text[b->count++], SCRAPE_ADDRESS_MAX, "%s", text);
 }

@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Threads that nng starts for each processor, ours beside, and room to live. */
@@ -74,11 +75,22 @@ static void check_kernel(struct findings *all)
                             : "");
 }
 
+/* As locus_open() chooses it. */
+static unsigned shards_of(const struct machine_plan *p)
+{
+    struct pinning_machine *m = calloc(1, sizeof *m);
+    bool is_known = m && pinning_machine_load(m, NULL, NULL) == 0;
+    unsigned shards = is_known ? pinning_choose_shards(m, p->here, p->workers) : 1;
+    if (m) pinning_machine_fini(m);
+    free(m);
+    return shards;
+}
+
 /* The ring that a shard of such a cluster opens. */
 static void check_io_uring(struct findings *all, const struct machine_plan *p)
 {
     char line[LINE_BYTES];
-    if (uring_check(p->nodes) == 0) {
+    if (uring_check(p->nodes, 1) == 0) {
         find(all, FIND_OK, "io_uring", "rings for %u node%s can be had", p->nodes,
              plain_s(p->nodes));
         return;
@@ -89,12 +101,36 @@ static void check_io_uring(struct findings *all, const struct machine_plan *p)
          is_disabled ? ")" : "");
 }
 
+/* One a shard, and one a node that locus_open() tries before. Descriptors are a process's: no more
+ * than half of this one's. The kernel takes its time to give up the memory of rings that were
+ * closed, before this or here: so these come last. */
+void machine_check_rings(struct findings *all, const struct machine_plan *p)
+{
+    const struct timespec pause = {.tv_nsec = 100000000};
+    unsigned long long may = limit_of(RLIMIT_NOFILE) / 2, kib = limit_of(RLIMIT_MEMLOCK) / 1024;
+    unsigned rings = p->here * (shards_of(p) + 1);
+    if (rings > may) rings = may ? (unsigned)may : 1;
+    if (!is_bounded(RLIMIT_MEMLOCK) || uring_check(p->nodes, 1)) return;
+    int rc = uring_check(p->nodes, rings);
+    for (int looks = 0; rc == -ENOMEM && looks < 10; looks++) {
+        nanosleep(&pause, NULL);
+        rc = uring_check(p->nodes, rings);
+    }
+    if (rc)
+        find(all, FIND_FAIL, "rings",
+             "%u rings of %u node%s together, of which each has %u shard%s: %s", rings, p->here,
+             plain_s(p->here), shards_of(p), plain_s(shards_of(p)), locus_error());
+    else
+        find(all, FIND_OK, "rings", "ulimit -l is %llu KiB, and %u rings can be had together", kib,
+             rings);
+}
+
 /* ---- limits ---- */
 
 /* Links, two rings' and eventfds a shard, the rendezvous, and what the program has itself. */
 static void check_descriptors(struct findings *all, const struct machine_plan *p)
 {
-    unsigned shards = p->workers < 4 ? p->workers : 4;
+    unsigned shards = shards_of(p);
     unsigned long long need = (unsigned long long)(p->nodes - 1) * shards + 2 * shards + 32,
                        have = limit_of(RLIMIT_NOFILE);
     if (have < need)
@@ -118,7 +154,7 @@ static void check_memlock(struct findings *all)
             "ulimit -l",
             kib);
     else
-        find(all, FIND_OK, "memlock", "ulimit -l is %llu KiB, of which io_uring needs none", kib);
+        find(all, FIND_OK, "memlock", "ulimit -l is %llu KiB", kib);
 }
 
 /* Of our cgroup, as version 2 has it; the root has none. */

@@ -3,7 +3,7 @@
  * interfaces.
  *
  * Memory    none
- * Waiting   never
+ * Waiting   machine_check_rings: a second, for the kernel
  * Life      none
  */
 #ifndef LOCUS_DOCTOR_MACHINE_H
@@ -16,5 +16,8 @@ struct machine_plan {
     unsigned nodes, here, workers;
 };
 void machine_check(struct findings *, const struct machine_plan *);
+/* After what else uses rings: can all that these nodes open here be had together? Some kernels count
+ * them as locked memory, those of all of a user's processes. */
+void machine_check_rings(struct findings *, const struct machine_plan *);
 
 #endif

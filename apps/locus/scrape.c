@@ -25,7 +25,8 @@ static bool split(const char *address, unsigned more, char host[SCRAPE_ADDRESS_M
         n -= 2;
     }
     bool is_any = (n == 7 && memcmp(address, "0.0.0.0", 7) == 0) ||
-                  (n == 2 && memcmp(address, "::", 2) == 0);
+                  (n == 2 && memcmp(address, "::", 2) == 0) ||
+                  (n == 9 && memcmp(address, "localhost", 9) == 0);
     snprintf(port, 8, "%lu", value + more);
     return snprintf(host, SCRAPE_ADDRESS_MAX, "%.*s", is_any ? 0 : (int)n, address) <
            SCRAPE_ADDRESS_MAX;

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { CONNECT_MS = 2000 };
@@ -124,14 +125,42 @@ static void find_bound(struct findings *all, const char *shown, int error)
     }
 }
 
-static int try_bind(const struct addrinfo *a)
+/* What rank 0 listens with, and for how many others; fd -1: it does not. */
+static struct {
+    int fd, others;
+} rank_0 = {.fd = -1};
+
+/* How long to wait for the doctors of other ranks: launchers start one for each. By hand there may
+ * be one alone, and `locus run`, which is quicker, has the same variables. */
+static double patience_s(void)
 {
-    int on = 1, error = 0, fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return getenv("LOCUS_SIZE") ? 1 : 10;
+}
+
+static int try_bind(const struct addrinfo *a, int others)
+{
+    int on = 1, error = 0, fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return errno;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, 1)) error = errno;
-    close(fd);
+    if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, RENDEZVOUS_NODES_MAX)) error = errno;
+    rank_0.fd = error ? -1 : fd;
+    rank_0.others = others;
+    if (error) close(fd);
     return error;
+}
+
+void surroundings_await_others(void)
+{
+    struct pollfd p = {.fd = rank_0.fd, .events = POLLIN};
+    double until_s = clock_s() + patience_s();
+    while (p.fd >= 0 && rank_0.others > 0 && poll(&p, 1, clock_poll_ms(until_s)) != 0) {
+        int fd = accept4(p.fd, NULL, NULL, SOCK_CLOEXEC);
+        if (fd < 0) continue;
+        rank_0.others--;
+        close(fd);
+    }
+    if (p.fd >= 0) close(p.fd);
+    rank_0.fd = -1;
 }
 
 static int try_connect(const struct addrinfo *a)
@@ -156,6 +185,16 @@ static int try_connect(const struct addrinfo *a)
     return error;
 }
 
+/* The doctor of rank 0 may begin later. */
+static int try_reach(const struct addrinfo *a)
+{
+    const struct timespec pause = {.tv_nsec = 50000000};
+    double until_s = clock_s() + patience_s();
+    int error;
+    while ((error = try_connect(a)) == ECONNREFUSED && clock_s() < until_s) nanosleep(&pause, NULL);
+    return error;
+}
+
 static void find_connected(struct findings *all, const char *shown, int error)
 {
     if (error == 0)
@@ -173,7 +212,7 @@ static void find_connected(struct findings *all, const char *shown, int error)
 
 /* Its first address: whose other ones fail as this does, most often. */
 static void reach_rendezvous(struct findings *all, const struct rendezvous_address *r,
-                             bool is_first)
+                             const struct environment *e)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *list;
@@ -181,10 +220,10 @@ static void reach_rendezvous(struct findings *all, const struct rendezvous_addre
         find(all, FIND_FAIL, "rendezvous", "the rendezvous \"%s\" is not known", r->shown);
         return;
     }
-    if (is_first)
-        find_bound(all, r->shown, try_bind(list));
+    if (e->rank == 0)
+        find_bound(all, r->shown, try_bind(list, e->size - 1));
     else
-        find_connected(all, r->shown, try_connect(list));
+        find_connected(all, r->shown, try_reach(list));
     freeaddrinfo(list);
 }
 
@@ -217,7 +256,7 @@ static void check_rendezvous(struct findings *all, const struct environment *e, 
         find(all, FIND_FAIL, "rendezvous", "%s", locus_error());
         return;
     }
-    if (check_listen(all, e->rendezvous, has_secret)) reach_rendezvous(all, &r, e->rank == 0);
+    if (check_listen(all, e->rendezvous, has_secret)) reach_rendezvous(all, &r, e);
 }
 
 static void check_metrics(struct findings *all, int rank)

@@ -17,8 +17,9 @@ static const char *const array_name[] = {
     [REQUEST_PULL] = "values", [REQUEST_PULL_STATE] = "rows", [REQUEST_PUSH] = "updates",
     [REQUEST_SET] = "values",  [REQUEST_SET_STATE] = "rows",  [REQUEST_LOCALIZE] = "keys"};
 
-/* How often to look: seldom enough to cost nothing beside that many requests. */
-enum { ADVICE_EVERY = 256 };
+/* How often to look: seldom enough to cost nothing beside that many requests, and not too seldom for
+ * who waits long for a few. */
+enum { ADVICE_EVERY = 16 };
 
 static struct advice_sums sums_for_advice(const locus_worker *w, uint64_t now_ns)
 {
@@ -30,6 +31,7 @@ static struct advice_sums sums_for_advice(const locus_worker *w, uint64_t now_ns
                 pushed[COUNT_REPLICA] + remote,
         .remote = remote,
         .waited_ns = w->operations.blocked.sum,
+        .waits = histogram_count(&w->operations.blocked),
         .signaled = __atomic_load_n(&w->signaled, __ATOMIC_RELAXED),
         .late = figures_shards(w->node->cluster).intents_late,
         .drawn = w->samples.drawn,
@@ -58,7 +60,19 @@ void call_met(locus_worker *w)
 {
     w->met_at = w->clock;
     w->met_work = work_of(w);
-    if (w->node->cluster) w->met = sums_for_advice(w, clock_now_ns());
+    w->met = call_sums(w);
+}
+
+struct advice_sums call_sums(const locus_worker *w)
+{
+    return w->node->cluster ? sums_for_advice(w, clock_now_ns()) : (struct advice_sums){0};
+}
+
+void call_skip(locus_worker *w, const struct advice_sums *first)
+{
+    const struct advice_sums last = call_sums(w);
+    if (w->advice.ns > 0) advice_skip(&w->advice, is_between_steps(w) ? &w->met : first, &last);
+    w->met = last;
 }
 
 static __attribute__((noinline)) void look_for_advice(locus_worker *w, uint64_t remote)
@@ -112,6 +126,7 @@ struct access {
     size_t n;
     float *values; /* NULL: of localize */
     enum missing missing;
+    bool is_own;          /* the library's: not counted */
     struct operation *op; /* what was asked of others; NULL: all was here */
 };
 
@@ -191,7 +206,8 @@ static int begin_access(struct access *a)
         size_t replicas = 0, misses = access_here(a, keys, chunk, values, &replicas, &rc);
         if (rc) return call_no_slot(call_name[a->kind]); /* no memory for a first write */
         bool refuses = misses > 0 && a->missing == MISSING_REFUSE;
-        count_access(w, a->kind, chunk - misses - replicas, replicas, refuses ? 0 : misses);
+        if (!a->is_own)
+            count_access(w, a->kind, chunk - misses - replicas, replicas, refuses ? 0 : misses);
         if (refuses) return call_in_section(call_name[a->kind]);
         if (misses) ask_for_missed(a, keys, values, misses);
         if (n > chunk && values) values += parts_floats(w->store, a->kind, keys, chunk);
@@ -250,20 +266,34 @@ static int check_access(const struct access *a)
                       a->kind == REQUEST_LOCALIZE ? (const void *)a->keys : a->values);
 }
 
+static int run_access(struct access *a)
+{
+    struct operations *all = &a->w->operations;
+    int rc = begin_access(a), remote = 0;
+    if (!a->op) return rc;
+    if (a->missing == MISSING_KEEP)
+        operation_submit(all, a->op);
+    else
+        remote = call_name_loss(a->w, operation_run(all, a->op));
+    return rc ? rc : remote;
+}
+
 static __attribute__((noinline)) int access_rows(locus_worker *w, enum request_kind kind,
                                                  const locus_key *keys, size_t n, float *values)
 {
     struct access a = {.w = w, .kind = kind, .keys = keys, .n = n, .values = values};
     int rc = check_access(&a);
     if (rc || (is_in_section(w) && (rc = check_section(&a)))) return rc;
-    rc = begin_access(&a);
-    if (!a.op) return rc;
-    int remote = 0;
-    if (a.missing == MISSING_KEEP)
-        operation_submit(&w->operations, a.op);
-    else
-        remote = call_name_loss(w, operation_run(&w->operations, a.op));
-    return rc ? rc : remote;
+    return run_access(&a);
+}
+
+int call_access(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
+                float *values)
+{
+    struct access a = {
+        .w = w, .kind = kind, .keys = keys, .n = n, .values = values, .is_own = true};
+    int rc = check_access(&a);
+    return rc ? rc : run_access(&a);
 }
 
 /* Of an asynchronous call that is looked at: begins at `began_ns`. */

@@ -1,5 +1,6 @@
 #include "api/home_rows.h"
 
+#include "api/call.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -68,7 +69,8 @@ static int show(struct walk *walk, locus_key key, const float *values)
 static int pull(struct walk *walk)
 {
     size_t count = walk->count;
-    int rc = count ? locus_pull_state(walk->worker, walk->key, count, walk->values) : 0;
+    int rc = count ? call_access(walk->worker, REQUEST_PULL_STATE, walk->key, count, walk->values)
+                   : 0;
     for (size_t i = 0; i < count && rc == 0; i++)
         rc = show(walk, walk->key[i], walk->values + i * walk->of->stored);
     walk->count = 0;

@@ -102,24 +102,29 @@ static size_t access_in_parts(struct access *a, unsigned parts, size_t n, size_t
 
 /* Threads may write different rows, whatever these are. A row of which a call has several writes
  * takes them in order, if they are not sums; and it has no latch on a node with one writer. */
-static bool may_share(const locus_worker *w, enum request_kind kind, const locus_key *keys,
-                      size_t n)
+static bool may_share_any(const struct store *s, enum request_kind kind)
 {
-    const struct store *s = w->store;
-    if (!w->team) return false;
-    if (request_pulls(kind)) return true;
-    bool is_sum = kind == REQUEST_PUSH && !s->has_optimizers;
-    return (is_sum && !s->has_one_writer) || (n >= WRITES && distinct_are(keys, n));
+    return request_pulls(kind) ||
+           (kind == REQUEST_PUSH && !s->has_optimizers && !s->has_one_writer);
 }
 
 size_t parts_access(const locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
                     float *values, struct missed_row *missed, size_t *replicas, int *rc)
 {
-    size_t parts = n / PART_KEYS;
-    if (parts < 2 || !may_share(w, kind, keys, n))
-        return access_some(w, w->copies, kind, keys, n, values, missed, replicas, rc);
-    struct access a = {w, kind, keys, values, missed, {{0}}};
-    return access_in_parts(&a, parts < PARTS_MAX ? (unsigned)parts : PARTS_MAX, n, replicas, rc);
+    struct store *s = w->store;
+    size_t parts = n / PART_KEYS, misses;
+    bool any = may_share_any(s, kind), numbers = s->has_bf16 && s->has_one_writer;
+    bool apart = !any && n >= WRITES && (w->team || numbers) && distinct_are(keys, n);
+    if (apart && numbers) s->draws.stays = true;
+    if (w->team && parts > 1 && (any || apart)) {
+        struct access a = {w, kind, keys, values, missed, {{0}}};
+        misses =
+            access_in_parts(&a, parts < PARTS_MAX ? (unsigned)parts : PARTS_MAX, n, replicas, rc);
+    } else {
+        misses = access_some(w, w->copies, kind, keys, n, values, missed, replicas, rc);
+    }
+    if (apart && numbers) s->draws = (struct draws){s->draws.number + 1, false};
+    return misses;
 }
 
 void parts_close(locus_worker *w)

@@ -1,6 +1,8 @@
 /* Rows in place: changes, read sections, views. */
 #include "api/call.h"
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/histogram.h"
 #include "locus_train.h"
 
 #include <errno.h>
@@ -210,9 +212,22 @@ static inline __attribute__((always_inline)) const float *view(locus_worker *w, 
     return view_at(w, partition_row_ref(only, key));
 }
 
+/* A mistake of the program; that a row is not here is none, and has no sentence. */
+static __attribute__((noinline, cold)) const float *no_view(const locus_worker *w, locus_key key)
+{
+    if (!w)
+        call_no_worker("locus_view");
+    else if (!call_in_range(w, &key, 1))
+        call_no_such_key("locus_view", w, &key, 1);
+    else if (w->reader.depth == 0)
+        error_set(-EINVAL, "locus_view: no read section is open: call locus_read_begin first");
+    return NULL;
+}
+
 const float *locus_view(locus_worker *w, locus_key key)
 {
-    return w && w->reader.depth > 0 ? view(w, key) : NULL;
+    const float *row = w && w->reader.depth > 0 ? view(w, key) : NULL;
+    return __builtin_expect(row != NULL, 1) ? row : no_view(w, key);
 }
 
 void locus_read_end(locus_worker *w)
@@ -257,8 +272,9 @@ static int read_copies(locus_worker *w, const locus_key *keys, size_t n, float *
 
 /* Inside a section nothing may be fetched, and what was seen in it ends with it. So when one row is
  * missing all are copied: beside a trip over the network that is nothing. */
-int locus_read_rows(locus_worker *w, const locus_key *keys, size_t n, float *copies,
-                    const float **rows)
+static inline __attribute__((always_inline)) int read_rows(locus_worker *w, const locus_key *keys,
+                                                           size_t n, float *copies,
+                                                           const float **rows)
 {
     if (IN_PLACE && w && keys && rows && n > 0 && !has_no_floats(w, keys[0])) {
         locus_read_begin(w);
@@ -266,4 +282,23 @@ int locus_read_rows(locus_worker *w, const locus_key *keys, size_t n, float *cop
         locus_read_end(w);
     }
     return read_copies(w, keys, n, copies, rows);
+}
+
+static __attribute__((noinline)) int read_observed(locus_worker *w, const locus_key *keys, size_t n,
+                                                   float *copies, const float **rows)
+{
+    bool is_due = observer_is_due(w->observer, &w->only);
+    uint64_t began_ns = is_due ? clock_now_ns() : 0;
+    int rc = read_rows(w, keys, n, copies, rows);
+    bool has_read = rc == 1 || (rc == 0 && copies);
+    if (is_due && has_read) histogram_add(&w->observer->pull, clock_now_ns() - began_ns);
+    return rc;
+}
+
+int locus_read_rows(locus_worker *w, const locus_key *keys, size_t n, float *copies,
+                    const float **rows)
+{
+    if (__builtin_expect(w && w->observer && !worker_only(w), 0))
+        return read_observed(w, keys, n, copies, rows);
+    return read_rows(w, keys, n, copies, rows);
 }

@@ -91,32 +91,53 @@ static int read_manifest(struct restore *r)
 
 /* ---- tables ---- */
 
+/* All that describes a table, beside its name: the manifest has no more. */
+enum field { FIELD_ROWS, FIELD_LENGTH, FIELD_FLAGS, FIELD_OPTIMIZER, FIELD_ELEMENT, FIELDS };
+static const struct {
+    const char *before, *unit, *there, *remedy;
+} fields[FIELDS] = {
+    [FIELD_ROWS] = {"", " rows", "", ""},
+    [FIELD_LENGTH] = {"rows of ", " floats", "of ", ""},
+    [FIELD_FLAGS] = {"flags ", "", "", ": give it the flags that it was saved with"},
+    [FIELD_OPTIMIZER] = {"", "", "", ": give it the optimizer that it was saved with"},
+    [FIELD_ELEMENT] = {"", "", "", ": give it the element that it was saved with"},
+};
+
+static void show_field(enum field f, uint64_t value, char text[32])
+{
+    const char *name = f == FIELD_OPTIMIZER ? row_type_name((enum locus_optimizer)value)
+                       : f == FIELD_ELEMENT ? row_type_element_name((enum locus_element)value)
+                                            : NULL;
+    if (name)
+        snprintf(text, 32, "%s", name);
+    else
+        snprintf(text, 32, "%llu", (unsigned long long)value);
+}
+
+static int compare_table(const struct restore *r, const struct keyspace_table *o,
+                         const struct manifest_table *t)
+{
+    const uint64_t here[FIELDS] = {o->end - o->first, o->length, o->flags, o->optimizer,
+                                   o->element};
+    const uint64_t saved[FIELDS] = {t->rows, t->length, t->flags, t->optimizer, t->element};
+    char ours[32], theirs[32];
+    enum field f = 0;
+    while (f < FIELDS && here[f] == saved[f]) f++;
+    if (f == FIELDS) return 0;
+    show_field(f, here[f], ours);
+    show_field(f, saved[f], theirs);
+    return error_set(-EINVAL, "table \"%s\" has %s%s%s here, %s%s in %s%s", t->name,
+                     fields[f].before, ours, fields[f].unit, fields[f].there, theirs, r->path,
+                     fields[f].remedy);
+}
+
 static int find_table(const struct restore *r, const struct manifest_table *t, unsigned *number)
 {
     const struct keyspace *k = &r->steps.worker->store->keyspace;
     for (unsigned i = 0; i < k->tables; i++) {
-        const struct keyspace_table *o = &k->table[i];
-        unsigned long long rows = o->end - o->first;
-        if (strcmp(o->name, t->name) != 0) continue;
+        if (strcmp(k->table[i].name, t->name) != 0) continue;
         *number = i;
-        if (rows != t->rows)
-            return error_set(-EINVAL, "table \"%s\" has %llu rows here, %llu in %s", t->name, rows,
-                             (unsigned long long)t->rows, r->path);
-        if (o->length != t->length)
-            return error_set(-EINVAL, "table \"%s\" has rows of %u floats here, of %u in %s",
-                             t->name, o->length, t->length, r->path);
-        if (o->optimizer != t->optimizer)
-            return error_set(
-                -EINVAL,
-                "table \"%s\" has %s here, %s in %s: give it the optimizer that it was saved with",
-                t->name, row_type_name(o->optimizer), row_type_name(t->optimizer), r->path);
-        if (o->element != t->element)
-            return error_set(
-                -EINVAL,
-                "table \"%s\" has %s here, %s in %s: give it the element that it was saved with",
-                t->name, row_type_element_name(o->element), row_type_element_name(t->element),
-                r->path);
-        return 0;
+        return compare_table(r, &k->table[i], t);
     }
     return error_set(-EINVAL, "table \"%s\" of %s is none of this cluster's", t->name, r->path);
 }
@@ -184,7 +205,7 @@ static int verify_files(struct restore *r)
 
 static int set_batch(struct restore *r)
 {
-    int rc = r->count ? locus_set(r->steps.worker, r->keys, r->count, r->zeros) : 0;
+    int rc = r->count ? call_access(r->steps.worker, REQUEST_SET, r->keys, r->count, r->zeros) : 0;
     r->count = 0;
     return rc;
 }
@@ -221,10 +242,12 @@ struct target {
 static int set_rows(void *target, const int64_t *rows, size_t count, const float *values)
 {
     const struct target *t = target;
+    locus_worker *w = t->restore->steps.worker;
     locus_key *keys = t->restore->keys;
     for (size_t i = 0; i < count; i++) keys[i] = t->first + (uint64_t)rows[i];
-    return t->has_state ? locus_set_state(t->restore->steps.worker, keys, count, values)
-                        : locus_set(t->restore->steps.worker, keys, count, values);
+    counter_add(&w->counters.checkpoint_rows, count);
+    return call_access(w, t->has_state ? REQUEST_SET_STATE : REQUEST_SET, keys, count,
+                       (float *)(uintptr_t)values);
 }
 
 static int set_file(struct restore *r, const struct manifest_file *f)
@@ -314,6 +337,14 @@ static int changing(struct restore *r, int rc)
     return error_set(rc, "%s; rows were being set, and are to be restored again", why);
 }
 
+/* Which older ones do not have. */
+static void set_draws(struct restore *r)
+{
+    uint64_t draws = r->steps.share->manifest.draws;
+    if (r->steps.is_first)
+        store_set_draws(r->steps.worker->store, draws ? draws : DIRECTORY_VERSIONS);
+}
+
 static void give_record(struct restore *r)
 {
     const struct manifest *m = &r->steps.share->manifest;
@@ -330,6 +361,7 @@ static int restore(struct restore *r)
     if (rc == 0) rc = rewind_files(r);
     if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, changing(r, zero_rows(r)));
     if (rc == 0) rc = steps_meet(s, COLLECTIVE_STEP, changing(r, set_files(r)));
+    if (rc == 0) set_draws(r);
     if (rc == 0) give_record(r);
     if (rc == 0 && s->worker->node->moves)
         rc = steps_meet(s, COLLECTIVE_END, call_flush(s->worker, REQUEST_FLUSH_REPLICAS));

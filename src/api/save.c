@@ -49,6 +49,8 @@ static int describe(const struct save *s, struct manifest *m)
                            .time = time(NULL),
                            .nodes = (unsigned)s->steps.worker->node->size};
     memcpy(m->nonce, s->nonce, sizeof m->nonce);
+    if (s->steps.worker->store->has_bf16)
+        m->draws = store_draws(s->steps.worker->store) % MANIFEST_NUMBER_MAX;
     for (unsigned i = 0; i < k->tables && rc == 0; i++)
         rc = manifest_add_table(m, k->table[i].name, k->table[i].end - k->table[i].first,
                                 k->table[i].length, k->table[i].flags, k->table[i].optimizer,
@@ -57,17 +59,25 @@ static int describe(const struct save *s, struct manifest *m)
     return rc ? error_set(rc, "no memory for the manifest") : 0;
 }
 
-static int add_row(void *tensors, unsigned table, uint64_t row, const float *values)
+struct writer {
+    locus_worker *worker;
+    struct tensors *to;
+};
+
+static int add_row(void *writer, unsigned table, uint64_t row, const float *values)
 {
-    return tensors_add(tensors, table, row, values);
+    const struct writer *w = writer;
+    counter_add(&w->worker->counters.checkpoint_rows, 1);
+    return tensors_add(w->to, table, row, values);
 }
 
 static int write_slices(struct save *s, struct tensors *t)
 {
     struct slice slice;
+    struct writer writer = {s->steps.worker, t};
     int rc = 0;
     while (rc == 0 && steps_deal(&s->steps, &slice))
-        rc = home_rows_each(s->steps.worker, &slice, add_row, t);
+        rc = home_rows_each(s->steps.worker, &slice, add_row, &writer);
     return rc ? rc : tensors_end(t);
 }
 

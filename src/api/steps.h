@@ -23,7 +23,7 @@ struct steps {
     struct share *share; /* the node's, from the second step on */
     bool is_first;       /* of its node */
     struct word word;    /* to say, and heard at the last step */
-    uint64_t advice_at;
+    struct advice_sums before;
 };
 
 /* Waits for the caller's operations, and for all. */

@@ -84,6 +84,8 @@ enum figure_shown {
       "place=\"replica\"", NULL) \
     F(STATS, pushed_remote, "remote", FIGURE_ALWAYS, "locus_pushed_keys_total", \
       "place=\"remote\"", NULL) \
+    F(ONLY, checkpoint_rows, NULL, FIGURE_ALWAYS, "locus_checkpoint_rows_total", NULL, \
+      "Rows that were written to checkpoints here, or set from them: they count as no access.") \
     F(STATS, bounds_waited, NULL, FIGURE_CLOCKS, "locus_bound_waits_total", NULL, \
       "Calls of locus_bound that had to wait.") \
     F(ONLY, bounds_waited_ns, NULL, FIGURE_NEVER, NULL, NULL, NULL)

@@ -32,4 +32,12 @@ static inline void histogram_sum(struct locus_histogram *to, const struct locus_
     to->sum += __atomic_load_n(&from->sum, __ATOMIC_RELAXED);
 }
 
+static inline uint64_t histogram_count(const struct locus_histogram *h)
+{
+    uint64_t count = 0;
+    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++)
+        count += __atomic_load_n(&h->count[i], __ATOMIC_RELAXED);
+    return count;
+}
+
 #endif

@@ -4,7 +4,8 @@
  * A forked child does not get the ring's memory; otherwise it would keep the ring, and the
  * operations under way, alive.
  *
- * Memory    the kernel's, mapped; counts as locked before Linux 5.12
+ * Memory    the kernel's, mapped. Linux before 5.12, and that of 2025, count it as locked, where
+ *           CAP_IPC_LOCK is missing: of all rings of a user, 8 KiB for the smallest
  * Waiting   never, except for the system calls
  * Life      ring_open, ring_close
  */

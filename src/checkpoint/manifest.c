@@ -195,6 +195,7 @@ static json_t *manifest_json(const struct manifest *m)
                             "number", (json_int_t)m->number, "nonce", m->nonce, "time",
                             (json_int_t)m->time, "nodes", (int)m->nodes, "tables", tables, "files",
                             list);
+    if (all && m->draws) json_object_set_new(all, "draws", json_integer((json_int_t)m->draws));
     if (add_record(all, m) && whole) return all;
     json_decref(all);
     return NULL;
@@ -386,6 +387,8 @@ static const char *whole_of(struct manifest *m, const struct scan_member *o)
     if (!nonce || strlen(nonce) != MANIFEST_NONCE || !get_count(&o[5], 4096, &nodes) ||
         !get_count(&o[2], MANIFEST_NUMBER_MAX, &m->number) || !get_count(&o[4], INT64_MAX, &time))
         return "no nonce, number, time or nodes";
+    if (o[9].is_seen && !get_count(&o[9], MANIFEST_NUMBER_MAX, &m->draws))
+        return "draws that cannot be";
     snprintf(m->nonce, sizeof m->nonce, "%s", nonce);
     m->nodes = (unsigned)nodes;
     m->time = (int64_t)time;
@@ -444,9 +447,10 @@ static const char *parse(struct manifest *m, const char *text, size_t bytes)
                               {.name = "nodes"},
                               {.name = "tables", .item = parse_table},
                               {.name = "files", .item = parse_file},
-                              {.name = "record"}};
-    bool ok = scan_object(&s, o, 9, m) && scan_ends(&s) && judge(&s, whole_of(m, o));
-    scan_forget(o, 9);
+                              {.name = "record"},
+                              {.name = "draws"}};
+    bool ok = scan_object(&s, o, 10, m) && scan_ends(&s) && judge(&s, whole_of(m, o));
+    scan_forget(o, 10);
     return ok ? check(m) : s.wrong;
 }
 

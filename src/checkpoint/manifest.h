@@ -68,6 +68,7 @@ struct manifest {
     struct manifest_file *file;
     unsigned char *record; /* the program's */
     size_t record_bytes;   /* at most LOCUS_RECORD_MAX; 0: none */
+    uint64_t draws;        /* of store_draws(); 0: no values are of 16 bits, or an older locus */
 };
 
 /* Is it the name of a file with rows? */

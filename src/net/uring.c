@@ -113,12 +113,14 @@ static int open_ring(struct uring *u, unsigned nodes, unsigned first_setup)
     return rc ? refused(-rc) : check_ring(u);
 }
 
-int uring_check(unsigned nodes)
+int uring_check(unsigned nodes, unsigned rings)
 {
-    struct uring *u = calloc(1, sizeof *u);
-    if (!u) return error_set(-ENOMEM, "no memory for a ring");
-    int rc = open_ring(u, nodes, 0);
-    if (!rc) ring_close(&u->ring);
+    struct uring *u = calloc(rings, sizeof *u);
+    unsigned opened = 0;
+    int rc = u ? 0 : error_set(-ENOMEM, "no memory for %u rings", rings);
+    while (rc == 0 && opened < rings)
+        if ((rc = open_ring(&u[opened], nodes, 0)) == 0) opened++;
+    while (opened > 0) ring_close(&u[--opened].ring);
     free(u);
     return rc;
 }

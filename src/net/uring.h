@@ -32,9 +32,9 @@ enum { URING_SETUPS = 4 };
  * ulimit -n, ulimit -l). */
 int uring_init(struct uring **out, const struct link_events *, unsigned nodes,
                size_t entry_bytes_max, double peer_timeout_s, unsigned first_setup);
-/* Would uring_init succeed, as far as the ring is concerned? To be asked before there are
- * connections. */
-int uring_check(unsigned nodes);
+/* Would so many uring_init succeed together, as far as rings are concerned? To be asked before there
+ * are connections. */
+int uring_check(unsigned nodes, unsigned rings);
 /* NULL is allowed. */
 void uring_fini(struct uring *);
 

@@ -29,7 +29,9 @@ enum advice advice_between(const struct advice_sums *from, const struct advice_s
     uint64_t keys = to->keys - from->keys, remote = to->remote - from->remote,
              late = to->late - from->late;
     bool waits = (to->waited_ns - from->waited_ns) * ADVICE_SHARE > to->ns - from->ns;
-    if (remote < ADVICE_KEYS_MIN || (remote < keys / ADVICE_SHARE && !waits)) return ADVICE_NONE;
+    bool is_seldom = !waits || to->waits - from->waits < ADVICE_WAITS_MIN;
+    if ((remote < ADVICE_KEYS_MIN && is_seldom) || (remote < keys / ADVICE_SHARE && !waits))
+        return ADVICE_NONE;
     /* A worker that has signaled before, and accesses everything now, evaluates. */
     if (to->signaled == from->signaled) return to->signaled ? ADVICE_NONE : ADVICE_INTEND;
     if (to->clock == from->clock) return ADVICE_ADVANCE;
@@ -69,6 +71,7 @@ void advice_skip(struct advice_sums *from, const struct advice_sums *first,
     from->keys += last->keys - first->keys;
     from->remote += last->remote - first->remote;
     from->waited_ns += last->waited_ns - first->waited_ns;
+    from->waits += last->waits - first->waits;
     from->signaled += last->signaled - first->signaled;
     from->late += last->late - first->late;
     from->drawn += last->drawn - first->drawn;

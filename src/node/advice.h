@@ -26,7 +26,10 @@ enum advice { ADVICE_NONE, ADVICE_INTEND, ADVICE_EARLIER, ADVICE_ADVANCE, ADVICE
 
 enum {
     ADVICE_S = 10,
-    ADVICE_KEYS_MIN = 1024, /* at other nodes, within a window: fewer cost little */
+    /* within a window, at other nodes: fewer cost little, unless calls wait for them often: a
+     * start has some long waits */
+    ADVICE_KEYS_MIN = 1024,
+    ADVICE_WAITS_MIN = 32,
     /* and at least one in this many of all keys, or of the time in waits: one late key makes a call
      * of many wait */
     ADVICE_SHARE = 8,
@@ -37,6 +40,7 @@ struct advice_sums {
     uint64_t ns; /* CLOCK_MONOTONIC */
     uint64_t keys, remote;
     uint64_t waited_ns; /* of its calls, for other nodes */
+    uint64_t waits;     /* how often */
     uint64_t signaled;  /* keys, its loaders' too */
     uint64_t late;      /* of the whole node */
     uint64_t drawn;     /* keys of samples that were chosen when they were pulled */

@@ -378,7 +378,7 @@ int cluster_start(struct cluster *c, const struct node_plan *plan)
     struct word nothing = {.rc = 0};
     plan_threads(c);
     /* Before there are links, whose end would speak faster than the report. */
-    int rc = uring_check((unsigned)c->size);
+    int rc = uring_check((unsigned)c->size, 1);
     if (rc == 0) rc = connect_links(c, plan);
     if (rc == -ECANCELED) rc = cluster_loss(c);
     if (rc == 0) rc = announce_reactors(c);

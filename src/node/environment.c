@@ -250,6 +250,43 @@ static int read_slurm(struct environment *e)
     return rc || e->size == 1 || e->rendezvous ? rc : derive_slurm(e);
 }
 
+/* ---- other launchers of MPI ---- */
+
+/* PALS has no size of its own. */
+static const struct {
+    const char *rank, *size;
+} pmi[] = {{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+           {"PALS_RANKID", "PMI_SIZE"},
+           {"PMI_RANK", "PMI_SIZE"}};
+enum { PMI_ROWS = sizeof pmi / sizeof *pmi };
+
+static size_t pmi_row(void)
+{
+    size_t i = 0;
+    while (i < PMI_ROWS && !is_set(pmi[i].rank)) i++;
+    return i;
+}
+
+static bool pmi_speaks(void)
+{
+    return pmi_row() < PMI_ROWS;
+}
+
+/* Their variables name neither the job nor a host. But srun sets them, too, and its own. */
+static int read_pmi(struct environment *e)
+{
+    const char *size_name = pmi[pmi_row()].size;
+    int rc = read_place(e, pmi[pmi_row()].rank, size_name);
+    if (rc || e->size == 1 || e->rendezvous) return rc;
+    const int rank = e->rank, size = e->size;
+    if (slurm_speaks() && read_slurm(e) == 0 && e->rank == rank && e->size == size) return 0;
+    return error_set(
+        -EINVAL,
+        "%s is %d: set LOCUS_RENDEZVOUS=host:port for all of these processes, where rank 0 listens; "
+        "or LOCUS_SIZE=1, if each is to train alone",
+        size_name, size);
+}
+
 /* ---- all of them ---- */
 
 /* Several processes would train alone, each as the only one. */
@@ -266,7 +303,7 @@ static const struct launcher {
     int (*read)(struct environment *);
 } launchers[] = {
     {locus_speaks, read_locus}, {torchrun_speaks, read_torch}, {openmpi_speaks, read_openmpi},
-    {torch_speaks, read_torch}, {slurm_speaks, read_slurm},
+    {torch_speaks, read_torch}, {pmi_speaks, read_pmi},        {slurm_speaks, read_slurm},
 };
 
 int environment_read(struct environment *e)

@@ -11,6 +11,9 @@
  *     Open MPI            OMPI_COMM_WORLD_RANK, ..._SIZE           (**) of PMIX_NAMESPACE; none for
  *                                                                  several hosts
  *     torch's variables   RANK, WORLD_SIZE                         as for torchrun
+ *     MPICH, Intel MPI,   PMI_RANK or PALS_RANKID, PMI_SIZE        none, unless srun has set them
+ *     Flux, PALS
+ *     MVAPICH2            MV2_COMM_WORLD_RANK, ..._SIZE            none
  *     Slurm (srun)        SLURM_PROCID, SLURM_STEP_NUM_TASKS       the first host of
  *                                                                  SLURM_STEP_NODELIST, port from
  *                                                                  SLURM_JOB_ID and SLURM_STEP_ID;

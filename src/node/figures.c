@@ -41,15 +41,13 @@ void figures_add_peer(struct cluster *c, unsigned peer, struct link_stats *to)
 
 static void add_worker(const locus_worker *w, struct figures *f)
 {
-    struct locus_histogram blocked = {0};
 #define ADD(to, field, ...) \
     f->workers.field += __atomic_load_n(&w->counters.field, __ATOMIC_RELAXED);
     WORKER_FIGURES(ADD)
     f->stats.intents_signaled += __atomic_load_n(&w->signaled, __ATOMIC_RELAXED);
-    histogram_sum(&blocked, &w->operations.blocked);
-    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++)
-        f->stats.calls_waited += blocked.count[i];
-    f->stats.calls_waited_s += 1e-9 * (double)blocked.sum;
+    f->stats.calls_waited += histogram_count(&w->operations.blocked);
+    f->stats.calls_waited_s +=
+        1e-9 * (double)__atomic_load_n(&w->operations.blocked.sum, __ATOMIC_RELAXED);
 }
 
 #define COPY_STATS(sums, field) f->stats.field = f->sums.field;

@@ -1,5 +1,6 @@
 #include "observe/exposition.h"
 
+#include "base/histogram.h"
 #include "base/notation.h"
 
 #include <inttypes.h>
@@ -96,8 +97,7 @@ void exposition_numbers(struct exposition *e, const char *name, const struct loc
 void exposition_summary(struct exposition *e, const char *name, const char *label, unsigned of,
                         const struct locus_histogram *h)
 {
-    uint64_t count = 0;
-    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) count += h->count[i];
+    uint64_t count = histogram_count(h);
     put(e, "%s_sum{%s=\"%u\"} %.15g\n%s_count{%s=\"%u\"} %" PRIu64 "\n", name, label, of,
         1e-9 * (double)h->sum, name, label, of, count);
 }

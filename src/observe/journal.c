@@ -35,18 +35,30 @@ static long long wall_us(void)
     return (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* The words that the process was started with; what would need quoting is replaced. */
+/* What would need quoting is replaced. */
+static void write_name(FILE *to, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    for (const char *c = slash ? slash + 1 : path; *c; c++)
+        fputc(*c < ' ' || *c > '~' || *c == '"' || *c == '\\' ? '_' : *c, to);
+}
+
+/* The program's name, and behind Python's the script's or module's. No other words: they may be
+ * secrets, and people send reports around. */
 static void write_command(FILE *to)
 {
+    char words[COMMAND_BYTES + 2] = "";
     FILE *from = fopen("/proc/self/cmdline", "re");
-    int c = from ? fgetc(from) : EOF;
-    for (int i = 0; c != EOF && i < COMMAND_BYTES; i++) {
-        int next = fgetc(from);
-        if (c == '\0' && next == EOF) break;
-        fputc(c == '\0' ? ' ' : c < ' ' || c > '~' || c == '"' || c == '\\' ? '_' : c, to);
-        c = next;
-    }
+    size_t n = from ? fread(words, 1, COMMAND_BYTES, from) : 0;
     if (from) fclose(from);
+    const char *slash = strrchr(words, '/'), *word = words;
+    write_name(to, words);
+    if (strncmp(slash ? slash + 1 : words, "python", 6) != 0) return;
+    do word += strlen(word) + 1;
+    while (word < words + n && *word == '-' && strcmp(word, "-c") != 0);
+    if (word >= words + n || *word == '-') return;
+    fputc(' ', to);
+    write_name(to, word);
 }
 
 static void write_head(const struct journal *j)

@@ -25,13 +25,6 @@ static void sum_behind(const locus *n, struct locus_histogram *to)
     for (unsigned w = 0; w < n->workers; w++) histogram_sum(to, &n->worker[w].behind);
 }
 
-static uint64_t count_of(const struct locus_histogram *h)
-{
-    uint64_t count = 0;
-    for (unsigned i = 0; i < LOCUS_HISTOGRAM_BUCKETS; i++) count += h->count[i];
-    return count;
-}
-
 static bool is_shown(enum figure_shown shown, const locus *n, const struct figures *f)
 {
     struct locus_histogram behind = {0};
@@ -45,7 +38,7 @@ static bool is_shown(enum figure_shown shown, const locus *n, const struct figur
     case FIGURE_BOUND: return n->sources != NULL;
     case FIGURE_CLOCKS:
         sum_behind(n, &behind);
-        return f->stats.bounds_waited > 0 || count_of(&behind) > 0;
+        return f->stats.bounds_waited > 0 || histogram_count(&behind) > 0;
     }
     return false;
 }
@@ -74,7 +67,7 @@ static void put_behind(struct exposition *e, const locus *n)
     struct locus_histogram behind = {0};
     const char *name = "locus_bound_behind_clocks";
     sum_behind(n, &behind);
-    if (count_of(&behind) == 0) return;
+    if (histogram_count(&behind) == 0) return;
     exposition_head(e, name, "histogram",
                     "Clocks that the copies here were behind a worker that came from locus_bound.");
     exposition_numbers(e, name, &behind);
@@ -115,7 +108,7 @@ static void put_staleness(struct exposition *e, const locus *n, const struct loc
     exposition_head(e, name, "histogram",
                     "Age of replicas since the owner's last frame: each counts every millisecond.");
     exposition_times(e, name, &h, EXPOSITION_MICROSECOND,
-                     s->replica_staleness_mean_s * (double)count_of(&h));
+                     s->replica_staleness_mean_s * (double)histogram_count(&h));
 }
 
 static void put_calls(struct exposition *e, const locus *n)
@@ -124,7 +117,8 @@ static void put_calls(struct exposition *e, const locus *n)
         const char *name, *help;
         size_t field;
     } all[] = {
-        {"locus_pull_seconds", "How long calls of locus_pull took: of a sample of them.",
+        {"locus_pull_seconds",
+         "How long calls of locus_pull and locus_read_rows took: of a sample of them.",
          offsetof(struct observer, pull)},
         {"locus_push_seconds",
          "How long calls of locus_push and locus_set took: of a sample of them.",

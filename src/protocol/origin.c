@@ -4,6 +4,7 @@
 #include "protocol/location.h"
 #include "protocol/sources.h"
 #include "protocol/trace.h"
+#include "store/change.h"
 
 static const uint8_t asked[] = {[REQUEST_PULL] = WIRE_PULL,     [REQUEST_PULL_STATE] = WIRE_PULL,
                                 [REQUEST_PUSH] = WIRE_PUSH,     [REQUEST_SET] = WIRE_SET,
@@ -69,7 +70,7 @@ static void copy_row(struct row_ref ref, enum request_kind kind, float *to, cons
     const struct partition *p = ref.partition;
     size_t state = (p->stored - p->packed) * sizeof *to;
     if (p->bf16)
-        p->bf16->round(to, values, p->length, bf16_draw(p->place + ref.index, number));
+        p->bf16->round(to, values, p->length, draw_at(ref, number));
     else
         memcpy(to, values, p->length * sizeof *to);
     if (state == 0) return;

@@ -28,10 +28,23 @@ struct write {
     struct row_step step; /* of ROW_ADD, if there is an optimizer */
 };
 
-/* How the next change of a row rounds. w: its word. */
+/* How the next change of a row with this version rounds, if it does. */
+static inline uint64_t draw_at(struct row_ref s, uint64_t version)
+{
+    struct draws *d = s.partition->draws;
+    if (!s.partition->bf16) return 0;
+    uint64_t number = __atomic_load_n(&d->number, __ATOMIC_RELAXED);
+    if (!s.partition->has_one_writer)
+        number += version;
+    else if (!d->stays)
+        __atomic_store_n(&d->number, number + 1, __ATOMIC_RELAXED);
+    return bf16_draw(s.partition->place + s.index, number);
+}
+
+/* w: its word. */
 static inline uint64_t draw_of(struct row_ref s, directory_word w)
 {
-    return bf16_draw(s.partition->place + s.index, directory_version(w));
+    return draw_at(s, directory_version(w));
 }
 
 /* Latched. `unsaid`: of a replica or a worker's copy, else NULL; the first change since the others

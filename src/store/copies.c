@@ -97,8 +97,7 @@ float *copies_before(const struct copies *c, const struct copy *copy)
 
 uint64_t copies_draw(const struct copies *c, const struct copy *copy)
 {
-    const struct partition *p = copy->row.partition;
-    uint64_t row = bf16_draw(p->place + copy->row.index, copy->version);
+    uint64_t row = draw_at(copy->row, copy->version);
     return bf16_draw(row, ((uint64_t)(c - c->all->of) + 1) * COPIES_USES + copy->uses);
 }
 

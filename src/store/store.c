@@ -79,6 +79,7 @@ static int init_part(struct store *s, unsigned shard, unsigned range)
     p->record = t->record;
     p->bf16 = t->element == LOCUS_BF16 ? bf16_best() : NULL;
     p->place = bf16_draw(s->home.rank, (uint64_t)range << 32 | shard);
+    p->draws = &s->draws;
     return 0;
 }
 
@@ -167,8 +168,10 @@ static int init_all(struct store *s, bool replicates)
 
 int store_open(struct store *s, const struct store_config *c)
 {
-    *s = (struct store){
-        .is_full = c->is_full, .is_alone = c->is_alone, .has_one_writer = c->has_one_writer};
+    *s = (struct store){.is_full = c->is_full,
+                        .is_alone = c->is_alone,
+                        .has_one_writer = c->has_one_writer,
+                        .draws = {.number = 1}};
     ck_epoch_init(&s->epoch);
     home_init(&s->home, c->nodes, c->rank);
     if (c->is_full) memset(s->home.held, UINT8_MAX, sizeof s->home.held);
@@ -210,6 +213,17 @@ void store_fini(struct store *s)
     free(s->optimizer);
     free(s->partition);
     keyspace_fini(&s->keyspace);
+}
+
+uint64_t store_draws(const struct store *s)
+{
+    uint64_t number = __atomic_load_n(&s->draws.number, __ATOMIC_RELAXED);
+    return s->has_one_writer ? number : number + DIRECTORY_VERSIONS;
+}
+
+void store_set_draws(struct store *s, uint64_t number)
+{
+    __atomic_store_n(&s->draws.number, number, __ATOMIC_RELAXED);
 }
 
 void store_row_bytes(const struct store *s, uint64_t *rows, uint64_t *replicas)

@@ -57,6 +57,7 @@ struct partition {
     uint32_t packed, stored, record;
     const struct bf16_version *bf16; /* values are of 16 bits; NULL: they are floats */
     uint64_t place;                  /* so that no two rows round alike */
+    struct draws *draws;             /* nor two changes of a row */
     /* every node holds every row: an untouched row of another home is a replica of zeros here */
     bool is_full;
     bool is_alone; /* no row ever leaves */
@@ -75,6 +76,14 @@ struct partition {
 } __attribute__((aligned(64)));
 
 enum { PARTITION_NO_ARRAY = 2 };
+
+/* By which number the next change of a row rounds (bf16.h): with one writer the next of all, else
+ * the row's version beyond those that earlier jobs have reached. A checkpoint has the number. So no
+ * job repeats the chances of an earlier one, and one writer rounds as if it had not stopped. */
+struct draws {
+    uint64_t number; /* atomic */
+    bool stays;      /* the writer's threads change rows, each row once, and all have this number */
+};
 
 /* Of one that is_array, has_one_writer, and lies in the only shard: without an optimizer, and with
  * one. */
@@ -99,6 +108,7 @@ struct store {
     struct optimizer *optimizer;       /* [table] those without one have no type */
     bool has_optimizers, counts_steps; /* some; and some number them */
     bool has_bf16;                     /* in some partitions */
+    struct draws draws;
     /* a row or record of the greatest length, never written: what an empty row looks like */
     const float *zeros;
     size_t zeros_bytes;
@@ -133,6 +143,9 @@ struct store_config {
 int store_open(struct store *, const struct store_config *);
 void store_fini(struct store *);
 
+/* The number with which those go on who restore a checkpoint of now; never 0. */
+uint64_t store_draws(const struct store *);
+void store_set_draws(struct store *, uint64_t number);
 /* The memory of one shard's words, rows and dirty set, to place it on a NUMA node. None of it is
  * touched before the first access. A range may be empty. */
 void store_ranges(const struct store *, unsigned shard,

@@ -278,7 +278,7 @@ TEST(metrics, samples_are_what_locus_stats_counts)
 
 /* ---- none is always zero ---- */
 
-static char shown[4 * PAGE_MAX];
+static char shown[4 * PAGE_MAX], saved[FOLDER_PATH_BYTES];
 
 /* Of advice, in seconds. A node looks whether 1024 keys were elsewhere in one: where it is slow, it
  * takes a longer one. */
@@ -311,6 +311,7 @@ static void collect(struct seat *s)
         CHECK_EQ(locus_bound(s->worker, i % 2), 0);
     }
     need_advice(s);
+    CHECK_EQ(locus_checkpoint(s->worker, saved), 0);
     if (s->rank == 0)
         for (unsigned r = 0; r < NODES; r++) get_page(base + r, shown + strlen(shown));
     seat_barrier(s);
@@ -401,6 +402,7 @@ TEST(metrics, no_sample_is_always_zero_and_names_are_in_the_manual)
     char still[64] = "everything", text[16];
     unsigned names = 0;
     ask_for_metrics(NODES);
+    folder_new(saved);
     for (int i = 0; i < RUNS && (i == 0 || is_any_still(still)); i++) {
         window = windows[i];
         snprintf(text, sizeof text, "%g", window);

@@ -25,6 +25,8 @@ static const char *const names[] = {
     "PMIX_NAMESPACE",
     "TORCHELASTIC_RUN_ID",
     "LOCUS_SECRET",
+    "PMI_RANK",
+    "PMI_SIZE",
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

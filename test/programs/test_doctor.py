@@ -55,6 +55,7 @@ class Surroundings(Doctor):
             (f"{TORCH} MASTER_ADDR=alpha", "launcher", "MASTER_PORT is not set"),
             (f"{TORCH} MASTER_PORT=7000 MASTER_ADDR={300 * '0'}", "launcher",
              "of rank 0 is too long: set LOCUS_RENDEZVOUS"),
+            ("PMI_RANK=1 PMI_SIZE=4", "launcher", "PMI_SIZE is 4: set LOCUS_RENDEZVOUS=host:port"),
             ("SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2", "launcher",
              "SLURM_JOB_ID is not: set LOCUS_RENDEZVOUS"))
 
@@ -88,6 +89,16 @@ class Surroundings(Doctor):
         """Rank 0 may start later: no failure."""
         self.warns((f"LOCUS_RANK=1 LOCUS_SIZE=2 LOCUS_RENDEZVOUS=127.0.0.1:{support.free_port()}", "rendezvous",
                     "nobody answers at"))
+
+    def test_each_rank_of_a_job_finds_the_others(self):
+        """As mpirun starts it: whoever comes first waits for rank 0, and rank 0 for all."""
+        place = f"OMPI_COMM_WORLD_SIZE=3 LOCUS_RENDEZVOUS=127.0.0.1:{support.free_port()}"
+        for order in (2, 0, 1), (0, 1, 2):
+            with self.subTest(order=order):
+                doctors = [self.start(f"{place} OMPI_COMM_WORLD_RANK={rank} exec {LOCUS} doctor") for rank in order]
+                for rank, doctor in zip(order, doctors):
+                    self.assertEqual(doctor.wait(), 0, doctor)
+                    self.assertIn(" takes connections" if rank else "rank 0 can listen at", doctor.out)
 
     def test_ipv6_alone_is_well(self):
         """Where `locus run` works, and nodes with metrics do."""
@@ -181,6 +192,19 @@ class Machine(Doctor):
                                 (errno.EINVAL, "locus needs Linux 5.7 or newer"),
                                 (errno.ENOMEM, "raise `ulimit -l`"), (errno.EMFILE, "raise `ulimit -n`")):
             self.names_sealed(IO_URING_SETUP, error, "", "io_uring", sentence)
+
+    def test_rings_that_a_job_cannot_have_together(self):
+        """Where the kernel counts rings as locked memory, the job fails; elsewhere both are well."""
+        of_nobody = "" if os.geteuid() else "setpriv --bounding-set=-ipc_lock "
+        if of_nobody and not self.can(f"{of_nobody} true"):
+            self.skipTest("this test cannot do without capabilities")
+        few = of_nobody + limited("l", 40)  # five
+        ran = self.run_command(f"{few} {LOCUS} run -n 6 -- {support.program('mf')} --zipf 50x20x300 --epochs 1")
+        if ran.status == 0:
+            self.assertIn(" rings can be had together", self.doctor(few, f"{LOCUS} doctor --nodes 6").out)
+            return
+        self.assertIn("no memory for an io_uring: raise `ulimit -l`, which is 40 KiB", ran.err)
+        self.names((few, "rings", "rings of 6 nodes together, of which each has "), command=f"{LOCUS} doctor --nodes 6")
 
     def test_io_uring_that_was_disabled(self):
         self.need_other_files()

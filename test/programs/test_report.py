@@ -65,7 +65,7 @@ class Report(nodes.TestCase):
                        "Clock of the slowest worker")
         self.contains("\n".join(page.texts), "node 0 node 1")
         self.contains(page.rows, "nodes|2", "workers of each|1", "technique|adaptive", "--epochs|15",
-                      "--zipf|300x100x8000")
+                      "--zipf|300x100x8000", "command|locus-mf")
         self.contains("\n".join(page.rows), "(rows x floats)|rows 300 x ", ", columns 100 x ")
         self.assertNotIn("it was killed", "\n".join(page.rows))
 
@@ -126,7 +126,9 @@ class Report(nodes.TestCase):
                        "Replicas held", "Replicas that came a second")
         self.contains("\n".join(page.texts), "most median node least")
         self.assertIn("nodes|8", page.rows)
-        self.contains("\n".join(page.rows), "command|", "_a____b__ 50 x 4\n", "\n7|")
+        # No other words of it: some may be secret.
+        self.assertEqual([row for row in page.rows if row.startswith("command|")], ["command|python3 nodes.py"])
+        self.contains("\n".join(page.rows), "_a____b__ 50 x 4\n", "\n7|")
 
     def test_what_cannot_be_made_is_refused(self):
         (self.at / "x.0.report.jsonl").write_text("hello\n")

@@ -7,15 +7,15 @@ from trainers import Trainers
 
 TRAININGS = [
     ("kge", "--data graph --dim 16 --batch 16 --negatives 20 --lr 0.2"),
-    ("kge", "--data graph --dim 16 --batch 1 --negatives 5 --sampling bounded --reciprocal"),
+    ("kge", "--data graph --dim 16 --batch 1 --negatives 5 --sampling bounded --reciprocal --element bf16"),
     ("wv", "--data text --dim 12 --min-count 1 --batch 8"),
-    ("wv", "--data text --dim 12 --min-count 1 --optimizer adagrad --sampling long-term"),
-    ("mf", "--data ratings --rank 6 --batch 16"),
+    ("wv", "--data text --dim 12 --min-count 1 --optimizer adagrad --sampling long-term --element bf16"),
+    ("mf", "--data ratings --rank 6 --batch 16 --element bf16"),
     ("mf", "--data ratings --rank 6 --visit blocks --technique relocate"),
     ("mf", "--data ratings --rank 6 --method cd"),
     ("ctr", "--zipf 6x200x3000 --dim 4 --hidden 8,4"),
     ("ctr", "--data clicks --dim 4 --hidden 8 --batch 16"),
-    ("gnn", "--planted 300x8x3 --dim 8 --hidden 8 --neighbours 4 --dropout 0.5"),
+    ("gnn", "--planted 300x8x3 --dim 8 --hidden 8 --neighbours 4 --dropout 0.5 --element bf16"),
     ("lda", "--generate 60x90x40x5 --topics 6 --learn-priors 2"),
     ("lda", "--generate 60x90x40x5 --topics 50 --sampler plain --visit copies"),
 ]

@@ -63,6 +63,12 @@ class Top(nodes.TestCase):
         # A process with the variable, as whatever started a job's nodes has it.
         self.start(f"LOCUS_METRICS={self.base} exec sleep 600")
         support.wait_until(lambda: self.base in self.run_command(f"{TOP} --json --interval 0.1").out, "it is not found")
+        port = self.base.split(":")[1]
+        for form in port, f":{port}", f"localhost:{port}", f"0.0.0.0:{port}":
+            with self.subTest(form=form):  # of the shell that asks: it is one job
+                shown = self.run_command(f"LOCUS_METRICS={form} {TOP} --json --interval 0.1").out
+                rows = [json.loads(line) for line in shown.splitlines()]
+                self.assertEqual([row["rank"] for row in rows if row["address"].endswith(port)], [0, 1])
 
     def test_table_on_a_terminal(self):
         self.start_job()

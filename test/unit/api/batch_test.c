@@ -217,9 +217,10 @@ TEST(batch, use_threads_fetches_rows_of_other_nodes)
 
 /* Of one with as many workers and threads, after steps whose keys are different or not: values and
  * states. The first round writes the rows first. */
-static float *stepped(unsigned workers, unsigned threads, bool repeats)
+static float *stepped(unsigned workers, unsigned threads, bool repeats, enum locus_element element)
 {
-    const struct locus_table table = {.rows = BATCH, .length = LENGTH, .optimizer = LOCUS_MOMENTUM};
+    const struct locus_table table = {
+        .rows = BATCH, .length = LENGTH, .optimizer = LOCUS_MOMENTUM, .element = element};
     locus *n = node_of(&table, 1, workers, 1);
     locus_worker *w = worker_of(n);
     locus_key *keys = calloc(BATCH, sizeof *keys);
@@ -241,14 +242,16 @@ static float *stepped(unsigned workers, unsigned threads, bool repeats)
 
 TEST(batch, use_threads_changes_no_step)
 {
-    for (unsigned workers = 1; workers <= 2; workers++)
-        for (unsigned repeats = 0; repeats <= 1; repeats++) {
-            float *alone = stepped(workers, 1, repeats), *helped = stepped(workers, 4, repeats);
-            CHECK(alone[0] != 0);
-            for (size_t i = 0; i < BATCH * 2 * LENGTH; i++) CHECK(alone[i] == helped[i]);
-            free(alone);
-            free(helped);
-        }
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned workers = 1 + i % 2, repeats = i / 2 % 2;
+        enum locus_element element = i / 4 ? LOCUS_BF16 : LOCUS_F32;
+        float *alone = stepped(workers, 1, repeats, element),
+              *helped = stepped(workers, 4, repeats, element);
+        CHECK(alone[0] != 0);
+        for (size_t f = 0; f < BATCH * 2 * LENGTH; f++) CHECK(alone[f] == helped[f]);
+        free(alone);
+        free(helped);
+    }
 }
 
 /* ---- errors ---- */

@@ -26,10 +26,14 @@ TEST_ON_NODE(reading, view_is_the_row_in_place, 10, 16)
 TEST_ON_NODE(reading, view_is_null_of_no_key_and_outside_a_section, 10, 16)
 {
     CHECK(locus_view(w, 3) == NULL);
+    CHECK_STR(locus_error(), "locus_view: no read section is open: call locus_read_begin first");
+    CHECK(locus_view(NULL, 3) == NULL);
+    CHECK_STR(locus_error(), "locus_view: ");
     for (int depth = 0; depth < 100; depth++) locus_read_begin(w); /* sections nest */
     for (int depth = 99; depth > 0; depth--) locus_read_end(w);
     CHECK(locus_view(w, 3) != NULL);
     CHECK(locus_view(w, 10) == NULL);
+    CHECK_STR(locus_error(), "locus_view: key 10");
     CHECK(locus_view(w, UINT64_MAX) == NULL);
     locus_read_end(w);
     CHECK(locus_view(w, 3) == NULL);

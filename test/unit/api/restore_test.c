@@ -1,9 +1,11 @@
 /* locus_restore(), on one node: rows become those of the checkpoint, or none changes. */
 #include "checkpoint/series.h"
 #include "common/folder.h"
+#include "common/memory_files.h"
 #include "one_node.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +157,8 @@ TEST_WITH(restore, refuses_tables_that_differ, scene, s)
     check_tables(s, t, 2, "table \"users\" has 61 rows here, 60 in ");
     t[0] = tables[0], t[1].length = 2;
     check_tables(s, t, 2, "table \"items\" has rows of 2 floats here, of 1 in ");
+    t[1] = tables[1], t[1].flags = LOCUS_TABLE_ENCODED;
+    check_tables(s, t, 2, "table \"items\" has flags 1 here, 0 in ");
     t[1] = tables[1], t[1].name = "things";
     check_tables(s, t, 2, "table \"items\" of ");
     t[1] = tables[1];
@@ -265,4 +269,91 @@ TEST(restore, optimizer_state_and_bf16_come_back)
     check_comes_back(&table, &other, other_element);
     table.optimizer = other.optimizer = LOCUS_NO_OPTIMIZER;
     check_comes_back(&table, &other, other_element);
+}
+
+/* ---- how values of 16 bits round is by chance, of which no run has another's ---- */
+
+/* Of two workers the second has closed. */
+static void begin(struct scene *s, const struct locus_table *table, unsigned workers)
+{
+    s->node = node_of(table, 1, workers, 2);
+    s->worker = worker_of(s->node);
+    if (workers == 2) CHECK_EQ(locus_worker_close(worker_of(s->node)), 0);
+}
+
+/* The job ends with its checkpoint, and the next one goes on. */
+static void begin_again(struct scene *s, const struct locus_table *table, unsigned workers)
+{
+    CHECK_EQ(locus_checkpoint(s->worker, s->folder), 0);
+    close_both(s->node, s->worker);
+    begin(s, table, workers);
+    CHECK_EQ(locus_restore(s->worker, s->folder), 0);
+}
+
+static void check_chance(unsigned workers)
+{
+    enum { JOBS = 100 };
+    static const struct locus_table table = {.rows = ROWS, .length = LENGTH, .element = LOCUS_BF16};
+    CLOSED_BY(scene_end) struct scene s = {.folder = "model"};
+    double sum = 0, squares = 0;
+    begin(&s, &table, workers);
+    for (locus_key key = 0; key < ROWS; key++) set(&s, key, 256);
+    for (int job = 0; job < JOBS; job++) {
+        const float tenth[LENGTH] = {0.2F, 0.2F, 0.2F}; /* of the distance to the next value */
+        for (locus_key key = 0; key < ROWS; key++)
+            CHECK_EQ(locus_push(s.worker, &key, 1, tenth), 0);
+        memory_files_begin(NULL);
+        begin_again(&s, &table, workers);
+        memory_files_end();
+    }
+    for (locus_key key = 0; key < ROWS; key++) {
+        float row[LENGTH];
+        CHECK_EQ(locus_pull(s.worker, &key, 1, row), 0);
+        for (int i = 0; i < LENGTH; i++) sum += (row[i] - 256) / 2;
+        for (int i = 0; i < LENGTH; i++) squares += (row[i] - 276) * (row[i] - 276) / 4;
+    }
+    CHECK(fabs(sum / (ROWS * LENGTH) - 10) < 1.5); /* 0.22 is one deviation of it */
+    CHECK(fabs(sqrt(squares / (ROWS * LENGTH)) - 3) < 1);
+}
+
+TEST(restore, bf16_rounds_by_chance_over_many_restarts)
+{
+    check_chance(1);
+    check_chance(2);
+}
+
+/* Some rows several times. */
+static void train(const struct scene *s, int from, int to)
+{
+    locus_table_steps(s->node, 0, (uint64_t)from); /* of no effect without an optimizer */
+    for (int step = from; step < to; step++) {
+        locus_key keys[ROWS];
+        float updates[ROWS * LENGTH];
+        for (int i = 0; i < ROWS; i++) keys[i] = (locus_key)(i * step % ROWS);
+        for (int i = 0; i < ROWS * LENGTH; i++) updates[i] = 1 / (float)(1 + (i + step) % 9);
+        CHECK_EQ(locus_push(s->worker, keys, ROWS, updates), 0);
+    }
+}
+
+TEST(restore, one_worker_goes_on_to_the_bits_of_one_that_did_not_stop)
+{
+    for (enum locus_optimizer o = LOCUS_NO_OPTIMIZER; o <= LOCUS_ADAM; o++) {
+        const struct locus_table table = {
+            .rows = ROWS, .length = LENGTH, .optimizer = o, .element = LOCUS_BF16};
+        CLOSED_BY(scene_end) struct scene whole = {.node = node_of(&table, 1, 1, 2)};
+        CLOSED_BY(scene_end) struct scene s = {.node = node_of(&table, 1, 1, 2)};
+        whole.worker = worker_of(whole.node);
+        train(&whole, 0, 20);
+        s.worker = worker_of(s.node);
+        folder_new(s.folder);
+        train(&s, 0, 7);
+        begin_again(&s, &table, 1);
+        train(&s, 7, 20);
+        for (locus_key key = 0; key < ROWS; key++) {
+            float wanted[3 * LENGTH] = {0}, found[3 * LENGTH] = {0};
+            CHECK_EQ(locus_pull_state(whole.worker, &key, 1, wanted), 0);
+            CHECK_EQ(locus_pull_state(s.worker, &key, 1, found), 0);
+            CHECK_EQ(memcmp(wanted, found, sizeof wanted), 0);
+        }
+    }
 }

@@ -1,9 +1,11 @@
 /* locus_checkpoint(), on one node: what it writes and refuses. What a failure leaves: files_test.c. */
 #include "checkpoint/series.h"
 #include "common/folder.h"
-#include "one_node.h"
+#include "node/node.h"
+#include "pair.h"
 
 #include <dirent.h>
+#include <string.h>
 
 enum { ROWS = 50 };
 static const struct locus_table tables[] = {{.name = "users", .rows = ROWS, .length = 3},
@@ -58,6 +60,47 @@ TEST(save, checkpoint_has_the_rows_that_are_not_zero)
     for (int i = 2; i <= 4; i++) CHECK_EQ(locus_checkpoint(w, f), 0);
     CHECK_EQ(names_in(f), 2);
     close_both(n, w);
+}
+
+static void save_and_restore(struct pair *p, int rank)
+{
+    CHECK_EQ(locus_checkpoint(p->worker[rank], p->context), 0);
+    CHECK_EQ(locus_restore(p->worker[rank], p->context), 0);
+}
+
+/* Those of one node's home are at the other, so that it waits for them. */
+TEST(save, rows_of_checkpoints_and_restores_are_no_accesses)
+{
+    static const struct locus_table table = {.rows = ROWS, .length = 3};
+    char f[FOLDER_PATH_BYTES];
+    uint64_t blocked[2], rows = 0;
+    struct locus_stats before[2], after;
+    CLOSED_BY(pair_end) struct pair p;
+    pair_init(&p, &table, 1);
+    p.config.technique = LOCUS_RELOCATE;
+    pair_open(&p);
+    folder_new(f);
+    p.context = f;
+    for (locus_key key = 0; key < ROWS; key++) {
+        CHECK_EQ(locus_localize(p.worker[0], &key, 1), 0);
+        set(p.worker[0], key, (float)key + 1);
+    }
+    for (int i = 0; i < 2; i++) {
+        before[i] = stats_of(p.node[i]);
+        blocked[i] = p.worker[i]->operations.blocked.sum;
+        p.worker[i]->advice = (struct advice_sums){.ns = 1};
+    }
+    pair_do(&p, save_and_restore);
+    CHECK(p.worker[1]->operations.blocked.sum > blocked[1]);
+    for (int i = 0; i < 2; i++) {
+        after = stats_of(p.node[i]);
+        CHECK_EQ(memcmp(&before[i], &after, offsetof(struct locus_stats, relocated_in)), 0);
+        /* nor does advice look at them */
+        CHECK_EQ(p.worker[i]->advice.waited_ns, p.worker[i]->operations.blocked.sum - blocked[i]);
+        CHECK(p.worker[i]->advice.ns > 1);
+        rows += p.worker[i]->counters.checkpoint_rows;
+    }
+    CHECK_EQ(rows, 2 * ROWS);
 }
 
 /* ---- what fails ---- */

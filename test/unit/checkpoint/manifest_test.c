@@ -10,7 +10,7 @@
 
 static struct manifest whole(void)
 {
-    struct manifest m = {.number = 7, .time = 1700000000, .nodes = 2};
+    struct manifest m = {.number = 7, .time = 1700000000, .nodes = 2, .draws = 9};
     struct manifest_section s = {.table = 1, .rows = 3, .rows_at = 4096, .keys_at = 4160};
     memset(m.nonce, 'a', MANIFEST_NONCE);
     CHECK_EQ(manifest_add_table(&m, "one", 10, 4, 0, LOCUS_NO_OPTIMIZER, LOCUS_F32), 0);
@@ -56,6 +56,7 @@ TEST(manifest, text_is_parsed_to_what_it_was_made_of)
     CHECK(at != NULL);
     CHECK_EQ(manifest_parse(&again, text, strlen(text)), 0);
     CHECK_EQ(again.record_bytes, 3);
+    CHECK_EQ(again.draws, 9);
     CHECK_EQ(memcmp(again.record, m.record, 3), 0);
     free(text);
     manifest_fini(&again);

@@ -13,25 +13,31 @@ TEST(advice, between_two_looks_depends_on_what_was_elsewhere_signaled_and_late)
         const char *what;
         unsigned keys, remote, signaled, late, clock, waited_ns, drawn;
         enum advice advice;
+        unsigned waits;
     } cases[] = {
-        {"less than an eighth is elsewhere", 100000, 12499, 0, 0, 0, 0, 0, ADVICE_NONE},
-        {"an eighth is elsewhere", 100000, 12500, 0, 0, 0, 0, 0, ADVICE_INTEND},
-        {"a few keys", FEW, FEW, 0, 0, 0, 0, 0, ADVICE_NONE},
-        {"intents without a clock", 10000, 5000, 7000, 0, 0, 0, 0, ADVICE_ADVANCE},
-        {"intents of other keys than are accessed", 10000, 5000, 7000, 0, 1, 0, 0, ADVICE_INTEND},
-        {"late intents", 10000, 5000, 7000, 2500, 1, 0, 0, ADVICE_EARLIER},
-        {"may be an evaluation: less than half", 10000, 4999, 7000, 0, 1, 0, 0, ADVICE_NONE},
-        {"an eighth of the time waited", 1000000, 10000, 0, 0, 0, 1000, 0, ADVICE_NONE},
-        {"few keys make calls wait", 1000000, 10000, 0, 0, 0, 1001, 0, ADVICE_INTEND},
-        {"so, without a clock", 1000000, 10000, 1000000, 0, 0, 1001, 0, ADVICE_ADVANCE},
-        {"so, with intents", 1000000, 10000, 1000000, 0, 1, 1001, 0, ADVICE_INTEND},
-        {"so, with late ones", 1000000, 10000, 1000000, 5000, 1, 1001, 0, ADVICE_EARLIER},
-        {"a few large calls, as of a start", 1000000, FEW, 0, 0, 1, 1001, 0, ADVICE_NONE},
-        {"samples, not drawn", 1000000, 2000, 1, 0, 1, 4000, 0, ADVICE_INTEND},
-        {"samples that left, not to be signaled", 1000000, 2000, 1, 0, 1, 4000, 900000,
-         ADVICE_NONE},
-        {"so, with late intents", 1000000, 2000, 1, 1000, 1, 4000, 900000, ADVICE_EARLIER},
-        {"more than samples left", 1000000, 500000, 1, 0, 1, 4000, 900000, ADVICE_INTEND},
+        {"less than an eighth is elsewhere", 100000, 12499, 0, 0, 0, 0, 0, ADVICE_NONE, 0},
+        {"an eighth is elsewhere", 100000, 12500, 0, 0, 0, 0, 0, ADVICE_INTEND, 0},
+        {"a few keys", FEW, FEW, 0, 0, 0, 0, 0, ADVICE_NONE, 0},
+        {"intents without a clock", 10000, 5000, 7000, 0, 0, 0, 0, ADVICE_ADVANCE, 0},
+        {"intents of other keys than are accessed", 10000, 5000, 7000, 0, 1, 0, 0, ADVICE_INTEND,
+         0},
+        {"late intents", 10000, 5000, 7000, 2500, 1, 0, 0, ADVICE_EARLIER, 0},
+        {"may be an evaluation: less than half", 10000, 4999, 7000, 0, 1, 0, 0, ADVICE_NONE, 0},
+        {"an eighth of the time waited", 1000000, 10000, 0, 0, 0, 1000, 0, ADVICE_NONE, 0},
+        {"few keys make calls wait", 1000000, 10000, 0, 0, 0, 1001, 0, ADVICE_INTEND, 0},
+        {"so, without a clock", 1000000, 10000, 1000000, 0, 0, 1001, 0, ADVICE_ADVANCE, 0},
+        {"so, with intents", 1000000, 10000, 1000000, 0, 1, 1001, 0, ADVICE_INTEND, 0},
+        {"so, with late ones", 1000000, 10000, 1000000, 5000, 1, 1001, 0, ADVICE_EARLIER, 0},
+        {"a few large calls, as of a start", 1000000, FEW, 0, 0, 1, 1001, 0, ADVICE_NONE, 0},
+        {"few late keys, for each of which a call waits", 1000000, 700, 1000000, 700, 1, 4000, 0,
+         ADVICE_EARLIER, 32},
+        {"so, but not often", 1000000, 700, 1000000, 700, 1, 4000, 0, ADVICE_NONE, 31},
+        {"so, but not long", 1000000, 700, 1000000, 700, 1, 1000, 0, ADVICE_NONE, 700},
+        {"samples, not drawn", 1000000, 2000, 1, 0, 1, 4000, 0, ADVICE_INTEND, 0},
+        {"samples that left, not to be signaled", 1000000, 2000, 1, 0, 1, 4000, 900000, ADVICE_NONE,
+         0},
+        {"so, with late intents", 1000000, 2000, 1, 1000, 1, 4000, 900000, ADVICE_EARLIER, 0},
+        {"more than samples left", 1000000, 500000, 1, 0, 1, 4000, 900000, ADVICE_INTEND, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct advice_sums from = {.ns = 1, .keys = 10000, .clock = 100};
@@ -42,6 +48,7 @@ TEST(advice, between_two_looks_depends_on_what_was_elsewhere_signaled_and_late)
                                  .late = cases[i].late,
                                  .clock = from.clock + cases[i].clock,
                                  .waited_ns = cases[i].waited_ns,
+                                 .waits = cases[i].waits,
                                  .drawn = cases[i].drawn};
         if (advice_between(&from, &to) != cases[i].advice)
             test_fail(__FILE__, __LINE__, "%s", cases[i].what);
@@ -86,6 +93,7 @@ TEST(advice, skip_leaves_out_an_evaluation)
     last.keys = 20000;
     last.remote = 7500;
     last.waited_ns = 600;
+    last.waits = 100;
     to = last;
     to.ns = 1000;
     to.clock = 9;
@@ -94,6 +102,7 @@ TEST(advice, skip_leaves_out_an_evaluation)
     CHECK_EQ(advice_between(&from, &to), ADVICE_NONE);
     CHECK_EQ(from.ns, 800);
     CHECK_EQ(to.keys - from.keys, first.keys - 50);
+    CHECK_EQ(to.waits, from.waits);
 }
 
 /* A window of steps, most of whose keys were not signaled, may end in an evaluation; two may

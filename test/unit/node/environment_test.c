@@ -204,6 +204,11 @@ TEST(environment, reads_rank_size_and_rendezvous_of_each_launcher)
     says(TORCH "LOCUS_RENDEZVOUS=a:1", 5, 8, "a:1");
     says(STEP "SLURM_STEP_NUM_TASKS=3 LOCUS_RENDEZVOUS=a:1", 2, 3, "a:1");
     says(STEP "LOCUS_RENDEZVOUS=a:1", 2, 4, "a:1");
+    says("PMI_RANK=1 PMI_SIZE=4 LOCUS_RENDEZVOUS=a:1", 1, 4, "a:1");
+    says("PALS_RANKID=1 PMI_SIZE=4 LOCUS_RENDEZVOUS=a:1", 1, 4, "a:1");
+    says("MV2_COMM_WORLD_RANK=1 MV2_COMM_WORLD_SIZE=4 LOCUS_RENDEZVOUS=a:1", 1, 4, "a:1");
+    says("PMI_RANK=0 PMI_SIZE=1", 0, 1, NULL);
+    says("PMI_RANK=1 PMI_SIZE=4 LOCUS_SIZE=1", 0, 1, NULL);
 }
 
 /* ---- what is wrong ---- */
@@ -251,6 +256,12 @@ TEST(environment, read_refuses_what_is_half_said_or_no_number)
         {OPENMPI, "OMPI_COMM_WORLD_LOCAL_SIZE", "is not set"},
         {"LOCUS_RENDEZVOUS=h:1", "LOCUS_RENDEZVOUS is set but LOCUS_RANK", "LOCUS_SIZE=1 is"},
         {"LOCUS_RANK= LOCUS_SIZE= LOCUS_RENDEZVOUS=h:1", "LOCUS_RENDEZVOUS is set", "set both"},
+        {"PMI_RANK=1 PMI_SIZE=4", "PMI_SIZE is 4: set LOCUS_RENDEZVOUS=host:port", "LOCUS_SIZE=1"},
+        {"PALS_RANKID=1", "PALS_RANKID is set but PMI_SIZE is not", "set both"},
+        {"MV2_COMM_WORLD_RANK=1 MV2_COMM_WORLD_SIZE=4", "MV2_COMM_WORLD_SIZE is 4", "LOCUS_SIZE=1"},
+        /* started by mpiexec's proxies, which srun has started */
+        {STEP SEVERAL "SLURM_STEP_NODELIST=a,b PMI_RANK=3 PMI_SIZE=8", "PMI_SIZE is 8",
+         "LOCUS_RENDEZVOUS"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         is_wrong(wrong[i].variables, wrong[i].part, wrong[i].other_part);
@@ -273,6 +284,9 @@ TEST(environment, the_innermost_launcher_is_believed)
     says(STEP SEVERAL "SLURM_STEP_NODELIST=a,b " TORCH "MASTER_ADDR=m MASTER_PORT=1000", 5, 8,
          "m:1001");
     says(STEP SEVERAL "SLURM_STEP_NODELIST=a,b " OPENMPI "LOCUS_RENDEZVOUS=r:1", 1, 3, "r:1");
+    /* srun --mpi=pmi2 */
+    CHECK_EQ(port_on("a", STEP SEVERAL "SLURM_STEP_NODELIST=a,b PMI_RANK=2 PMI_SIZE=4"),
+             port_on("a", STEP SEVERAL "SLURM_STEP_NODELIST=a,b"));
 }
 
 TEST(environment, rendezvous_serves_a_configured_rank_and_size)

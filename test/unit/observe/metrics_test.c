@@ -2,8 +2,11 @@
  * test/cluster/metrics.c's. */
 #include "observe/metrics.h"
 
+#include "base/histogram.h"
 #include "http.h"
+#include "locus_train.h"
 #include "node/node.h"
+#include "observe/observer.h"
 #include "one_node.h"
 
 #include <stdio.h>
@@ -81,6 +84,20 @@ TEST(metrics, samples_follow_the_head_of_their_name)
     CHECK(lines > 20);
     free(a.text);
     CHECK_EQ(locus_close(n), 0);
+}
+
+/* Of a program that reads in place. */
+TEST(metrics, pulls_that_are_timed_are_also_reads_in_place)
+{
+    locus *n = observed();
+    locus_worker *w = worker_of(n);
+    const locus_key keys[] = {1, 2};
+    const float *rows[2];
+    float copies[4];
+    while (histogram_count(&w->observer->pull) == 0)
+        for (int i = 0; i < 1000; i++)
+            if (locus_read_rows(w, keys, 2, copies, rows)) locus_read_end(w);
+    close_both(n, w);
 }
 
 /* Keys are noted for a while after somebody has asked. The port is gone before the node is. */
