@@ -304,7 +304,9 @@ LOCUS_API int locus_set_async(locus_worker *, const locus_key *keys, size_t n, c
 LOCUS_API int locus_wait(locus_worker *, locus_ticket);
 /* the first failure among the operations waited for, or 0 */
 LOCUS_API int locus_wait_all(locus_worker *);
-LOCUS_API bool locus_done(locus_worker *, locus_ticket); /* no waiting */
+/* Whether a wait would return at once; no waiting. A ticket that was never given out is not done:
+ * locus_error() says so, and locus_wait() is -EINVAL. */
+LOCUS_API bool locus_done(locus_worker *, locus_ticket);
 
 /* Reads one row, only if that is possible without the network. -EAGAIN: the row is not held here,
  * or an operation of this worker on the key may be under way (sometimes reported for other

@@ -377,7 +377,9 @@ int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context
     if (!directory_is_latched(w)) return -EAGAIN;
     w &= ~DIRECTORY_LATCH;
     const struct write write = step_of(p, values_to_show(p, w, shown), gradient, context, scratch);
-    return write_latched(s, w, &write, waits);
+    int rc = write_latched(s, w, &write, waits);
+    if (rc < 0) optimizer_take_back_step(p->optimizer);
+    return rc;
 }
 
 static int edit_shared(struct row_ref s, directory_word w, const struct row_edit *e,

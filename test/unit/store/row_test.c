@@ -243,6 +243,33 @@ TEST(row, write_without_a_free_slot_does_nothing)
     check_pattern(row, 16, 8);
 }
 
+static void one_gradient(void *context, const float *values, float *gradient, uint32_t length)
+{
+    (void)context, (void)values;
+    for (uint32_t i = 0; i < length; i++) gradient[i] = 1;
+}
+
+TEST(row, step_without_a_free_slot_is_not_counted)
+{
+    struct locus_table t = {.rows = KEYS, .length = 5, .optimizer = LOCUS_ADAM};
+    CLOSED_BY(end) struct fixture *f = open_tables(&t, 1, 1, 2);
+    float row[CAPACITY], scratch[2 * CAPACITY];
+    locus_key at_home = 0, other = 0;
+    while (!row_ref_is_home(row_ref_of(f, at_home))) at_home++;
+    while (row_ref_is_home(row_ref_of(f, other))) other++;
+    const uint64_t *steps = &f->store.optimizer[0].steps;
+    CHECK_EQ(row_set(row_ref_of(f, at_home), pattern(row, 5, 1)), 0);
+    CHECK_EQ(row_put(row_ref_of(f, other), NULL), 0);
+    reader_begin(&f->reader);
+    use_up_slots(f, at_home);
+    CHECK_EQ(row_step_in_place(row_ref_of(f, other), one_gradient, NULL, scratch, NULL), -ENOMEM);
+    CHECK_EQ(*steps, 0);
+    reader_end(&f->reader);
+    poll(f);
+    CHECK_EQ(row_step_in_place(row_ref_of(f, other), one_gradient, NULL, scratch, NULL), 0);
+    CHECK_EQ(*steps, 1);
+}
+
 /* ---- grace periods ---- */
 
 /* There is always a section open, but never the same one for long. */
