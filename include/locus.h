@@ -447,7 +447,9 @@ LOCUS_API int locus_unintend(locus_worker *, const locus_key *, size_t n);
  * call on any node switches it on for the cluster: from then on each clock costs two entries of 40
  * bytes from each shard to each other node; before that nothing. The clock of a closed worker
  * counts as infinite, that of an id that was never opened as 0. A worker that opens again begins at
- * 0; calls do not wait for it until it has passed the clock that its node has reported. All workers
+ * 0; calls do not wait for it until it has passed the clock that its node reported last while it
+ * had workers, nor at clocks that others have come to before that. On a cluster of one that is the
+ * lowest clock of its workers at the last call, opening or closing. All workers
  * must keep advancing their clocks: a worker that waits in a collective while others wait for its
  * clock waits for ever. After 10 s, and then every 10 s, the call says on stderr which node it
  * waits for, and at which clock.

@@ -36,6 +36,9 @@ int call_in_section(const char *call);
 int call_name_loss(const locus_worker *, int rc);
 /* The worker has met all others: advice needs to know. */
 void call_met(locus_worker *);
+/* Bounds on a cluster of one: its workers' lowest clock is what one that opens again must pass to
+ * count (protocol/clocks.h). */
+void call_report_clock(locus *);
 /* Waits for this node's shards to do what quiesce needs. */
 int call_flush(locus_worker *, enum request_kind);
 
