@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -334,4 +335,26 @@ TEST(row, mover_wait_reports_a_long_section)
     fclose(s.said);
     close(before);
     end(&s.of);
+}
+
+/* Who would wait for ever says so. */
+TEST(row, mover_make_room_ends_the_process_where_no_slot_will_come)
+{
+    CLOSED_BY(end)
+    struct fixture *f = open_tables(&(struct locus_table){.rows = KEYS, .length = 1}, 1, 1, 2);
+    FILE *said = tmpfile();
+    char text[1024] = "";
+    int status;
+    CHECK(said != NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(fileno(said), STDERR_FILENO);
+        mover_make_room(&f->mover);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
+    CHECK(pread(fileno(said), text, sizeof text - 1, 0) > 0);
+    CHECK_STR(text, "there is no slot for a row, and none that waits for its readers");
+    fclose(said);
 }
