@@ -320,9 +320,12 @@ LOCUS_API int locus_pull_local(locus_worker *, locus_key, float *value);
  * between the new and the old row, computed in floats, as an update like that of locus_push(). A
  * float of which no bit changed sends nothing. A float that was infinite or not a number sends its
  * new value, so that a row that diverged can be cleared with locus_set(). The call saves an
- * optimizer that steps row by row from writing an update that is then read and added. `change` must
- * be short, must return and must not call locus, because other threads wait for the row meanwhile.
- * Never uses the network.
+ * optimizer that steps row by row from writing an update that is then read and added. Never uses the
+ * network. `change` runs with the row locked: it must be short, must return (not by longjmp or an
+ * exception), and must call no function of locus; nor may it wait for another thread that may be in
+ * one. Whoever needs the row waits meanwhile, and so may this node's shards, which then answer no
+ * other node: for one such call at a time, but where it takes longer than peer_timeout_s the others
+ * take this node for lost.
  *   -EAGAIN  not held here, or an operation of this worker on the key may be under way (sometimes
  *            reported for other keys): `change` was not called; pull and push instead
  *   -EINVAL, -ECONNRESET, -ENOMEM  as above; -ENOMEM: `change` may have been called, with no effect
@@ -333,7 +336,7 @@ LOCUS_API int locus_change_local(locus_worker *, locus_key, locus_change *, void
 /*
  * The same for a row of a table with an optimizer: calls `gradient` once, with your context, the
  * values, and an array of `length` floats, all of which it must write: the gradient, with which the
- * row then takes a step. locus_change_local() is for tables without an optimizer, this for those
+ * row then takes a step; `gradient` is bound as `change` is. locus_change_local() is for tables without an optimizer, this for those
  * with one: otherwise -EINVAL.
  */
 typedef void locus_gradient(void *context, const float *values, float *gradient, uint32_t length);

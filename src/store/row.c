@@ -10,9 +10,12 @@ enum { GIVE_WAY_LOOKS = 32 };
 void row_give_way(const directory_word *word)
 {
     directory_word free = directory_load(word);
-    for (int i = 0;
-         i < GIVE_WAY_LOOKS && directory_load(word) == free && !directory_is_latched(free); i++) {
+    for (int i = 0; directory_load(word) == free && !directory_is_latched(free); i++) {
         LOCUS_YIELD();
+        if (i == GIVE_WAY_LOOKS) { /* it may wait for this very processor */
+            sched_yield();
+            return;
+        }
         cpu_relax();
     }
 }
