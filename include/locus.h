@@ -305,7 +305,9 @@ LOCUS_API int locus_set_async(locus_worker *, const locus_key *keys, size_t n, c
 LOCUS_API int locus_wait(locus_worker *, locus_ticket);
 /* the first failure among the operations waited for, or 0 */
 LOCUS_API int locus_wait_all(locus_worker *);
-LOCUS_API bool locus_done(locus_worker *, locus_ticket); /* no waiting */
+/* Whether a wait would return at once; no waiting. A ticket that was never given out is not done:
+ * locus_error() says so, and locus_wait() is -EINVAL. */
+LOCUS_API bool locus_done(locus_worker *, locus_ticket);
 
 /* Reads one row, only if that is possible without the network. -EAGAIN: the row is not held here,
  * or an operation of this worker on the key may be under way (sometimes reported for other
@@ -319,9 +321,12 @@ LOCUS_API int locus_pull_local(locus_worker *, locus_key, float *value);
  * between the new and the old row, computed in floats, as an update like that of locus_push(). A
  * float of which no bit changed sends nothing. A float that was infinite or not a number sends its
  * new value, so that a row that diverged can be cleared with locus_set(). The call saves an
- * optimizer that steps row by row from writing an update that is then read and added. `change` must
- * be short, must return and must not call locus, because other threads wait for the row meanwhile.
- * Never uses the network.
+ * optimizer that steps row by row from writing an update that is then read and added. Never uses the
+ * network. `change` runs with the row locked: it must be short, must return (not by longjmp or an
+ * exception), and must call no function of locus; nor may it wait for another thread that may be in
+ * one. Whoever needs the row waits meanwhile, and so may this node's shards, which then answer no
+ * other node: for one such call at a time, but where it takes longer than peer_timeout_s the others
+ * take this node for lost.
  *   -EAGAIN  not held here, or an operation of this worker on the key may be under way (sometimes
  *            reported for other keys): `change` was not called; pull and push instead
  *   -EINVAL, -ECONNRESET, -ENOMEM  as above; -ENOMEM: `change` may have been called, with no effect
@@ -332,7 +337,7 @@ LOCUS_API int locus_change_local(locus_worker *, locus_key, locus_change *, void
 /*
  * The same for a row of a table with an optimizer: calls `gradient` once, with your context, the
  * values, and an array of `length` floats, all of which it must write: the gradient, with which the
- * row then takes a step. locus_change_local() is for tables without an optimizer, this for those
+ * row then takes a step; `gradient` is bound as `change` is. locus_change_local() is for tables without an optimizer, this for those
  * with one: otherwise -EINVAL.
  */
 typedef void locus_gradient(void *context, const float *values, float *gradient, uint32_t length);
@@ -446,7 +451,9 @@ LOCUS_API int locus_unintend(locus_worker *, const locus_key *, size_t n);
  * call on any node switches it on for the cluster: from then on each clock costs two entries of 40
  * bytes from each shard to each other node; before that nothing. The clock of a closed worker
  * counts as infinite, that of an id that was never opened as 0. A worker that opens again begins at
- * 0; calls do not wait for it until it has passed the clock that its node has reported. All workers
+ * 0; calls do not wait for it until it has passed the clock that its node reported last while it
+ * had workers, nor at clocks that others have come to before that. On a cluster of one that is the
+ * lowest clock of its workers at the last call, opening or closing. All workers
  * must keep advancing their clocks: a worker that waits in a collective while others wait for its
  * clock waits for ever. After 10 s, and then every 10 s, the call says on stderr which node it
  * waits for, and at which clock.

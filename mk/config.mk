@@ -87,8 +87,8 @@ LINK_apps/locus := -lncurses -ltinfo
 LINK_test/sim/exhaustive := $(foreach f,malloc calloc realloc aligned_alloc free,-Wl,--wrap=$f)
 # A reading that is refused lets go what it took.
 LINK_test/fuzz/readers := $(foreach f,malloc calloc realloc free mmap munmap,-Wl,--wrap=$f)
-# The calls that ask for memory are noted on their way, for numa.c.
-LINK_test/cluster := -Wl,--wrap=hwloc_set_area_membind
+# Where memory is to lie is noted on its way, for numa.c; memory is refused, for reopen.c.
+LINK_test/cluster := $(foreach f,hwloc_set_area_membind malloc calloc realloc aligned_alloc mmap,-Wl,--wrap=$f)
 # vec.c asks the processor which of them it has.
 FLAGS_apps/common/vec_16 := -O3 -ffast-math -falign-functions=64 -falign-loops=64
 FLAGS_apps/common/vec_32 := -O3 -ffast-math -falign-functions=64 -falign-loops=64

@@ -171,6 +171,7 @@ static int open_parts(struct reactor *r, const struct reactor_config *c)
     rc = uring_init(&r->uring, &events, r->nodes, shard_entry_bytes_max(store), c->peer_timeout_s,
                     0);
     if (rc) return rc;
+    uring_bound(r->uring, shard_memory_max(store));
     uring_set_view(r->uring, store->home.view);
     uring_share(r->uring, r->shard.rank);
     if (c->plan->config.staleness_s > 0) uring_speak_for(r->uring, c->plan->config.staleness_s);

@@ -205,10 +205,8 @@ static int begin_access(struct access *a)
         chunk = n < w->chunk || !w->missed ? n : w->chunk;
         size_t replicas = 0, misses = access_here(a, keys, chunk, values, &replicas, &rc);
         if (rc) return call_no_slot(call_name[a->kind]); /* no memory for a first write */
-        bool refuses = misses > 0 && a->missing == MISSING_REFUSE;
-        if (!a->is_own)
-            count_access(w, a->kind, chunk - misses - replicas, replicas, refuses ? 0 : misses);
-        if (refuses) return call_in_section(call_name[a->kind]);
+        if (misses > 0 && a->missing == MISSING_REFUSE) return call_in_section(call_name[a->kind]);
+        if (!a->is_own) count_access(w, a->kind, chunk - misses - replicas, replicas, misses);
         if (misses) ask_for_missed(a, keys, values, misses);
         if (n > chunk && values) values += parts_floats(w->store, a->kind, keys, chunk);
     }
@@ -266,10 +264,38 @@ static int check_access(const struct access *a)
                       a->kind == REQUEST_LOCALIZE ? (const void *)a->keys : a->values);
 }
 
+/* One step of each table that has an optimizer and one of the keys; each is a range. Of a call that
+ * nothing refuses any more; `takes_back`: something has. */
+static void count_steps(const locus_worker *w, const locus_key *keys, size_t n, bool takes_back)
+{
+    const struct keyspace *k = &w->store->keyspace;
+    uint64_t begun[(LOCUS_TABLES_MAX + 63) / 64] = {0};
+    for (size_t i = 0; i < n && w->store->counts_steps; i++) {
+        unsigned range = keyspace_range_of(k, keys[i]);
+        struct optimizer *o = w->store->partition[range].optimizer;
+        if (!o || begun[range / 64] >> range % 64 & 1) continue;
+        begun[range / 64] |= UINT64_C(1) << range % 64;
+        if (takes_back)
+            optimizer_take_back_step(o);
+        else
+            optimizer_begin_step(o);
+    }
+}
+
+/* What it checks was checked. The one key of a call may leave now, or have no slot: then nothing was
+ * done. */
+static int begin_checked(struct access *a)
+{
+    if (a->kind == REQUEST_PUSH) count_steps(a->w, a->keys, a->n, false);
+    int rc = begin_access(a);
+    if (rc && a->n == 1 && a->kind == REQUEST_PUSH) count_steps(a->w, a->keys, 1, true);
+    return rc;
+}
+
 static int run_access(struct access *a)
 {
     struct operations *all = &a->w->operations;
-    int rc = begin_access(a), remote = 0;
+    int rc = begin_checked(a), remote = 0;
     if (!a->op) return rc;
     if (a->missing == MISSING_KEEP)
         operation_submit(all, a->op);
@@ -312,21 +338,6 @@ static void end_async(locus_worker *w, int rc)
     operations_time_next(o, NULL, 0);
 }
 
-/* One step of each table that has an optimizer and one of the keys; each is a range. */
-static void begin_steps(const locus_worker *w, const locus_key *keys, size_t n)
-{
-    const struct keyspace *k = &w->store->keyspace;
-    uint64_t begun[(LOCUS_TABLES_MAX + 63) / 64] = {0};
-    if (!w->store->counts_steps || !keys || !call_in_range(w, keys, n)) return;
-    for (size_t i = 0; i < n; i++) {
-        unsigned range = keyspace_range_of(k, keys[i]);
-        struct optimizer *o = w->store->partition[range].optimizer;
-        if (!o || begun[range / 64] >> range % 64 & 1) continue;
-        begun[range / 64] |= UINT64_C(1) << range % 64;
-        optimizer_begin_step(o);
-    }
-}
-
 static int access_async(locus_worker *w, enum request_kind kind, const locus_key *keys, size_t n,
                         float *values, locus_ticket *ticket)
 {
@@ -340,8 +351,7 @@ static int access_async(locus_worker *w, enum request_kind kind, const locus_key
     if (is_in_section(w) && operations_would_wait(&w->operations, n) && (rc = check_section(&a)))
         return rc;
     if (is_due) time_async(w, kind, began_ns);
-    if (kind == REQUEST_PUSH) begin_steps(w, keys, n);
-    rc = begin_access(&a);
+    rc = begin_checked(&a);
     if (is_due) end_async(w, rc);
     if (is_due) observer_note_keys(w->observer, keys, n);
     if (a.op) *ticket = operation_submit(&w->operations, a.op);
@@ -393,13 +403,13 @@ static inline __attribute__((always_inline)) int access_now(locus_worker *w, enu
 static __attribute__((noinline)) int access_watched(locus_worker *w, enum request_kind kind,
                                                     const locus_key *keys, size_t n, float *values)
 {
-    if (kind == REQUEST_PUSH && call_has_keys(n)) begin_steps(w, keys, n);
     if (n == 1 && keys && values && keys[0] < call_key_bound(w) && hides(w, kind, keys, 1))
         return access_rows(w, kind, keys, n, values);
     bool is_due = w->observer && observer_is_due(w->observer, &w->only);
     uint64_t began_ns = is_due ? clock_now_ns() : 0;
-    int rc = kind == REQUEST_PULL && w->store->has_bf16 ? access_rows(w, kind, keys, n, values)
-                                                        : access_now(w, kind, keys, n, values);
+    bool is_long = (kind == REQUEST_PULL && w->store->has_bf16) ||
+                   (kind == REQUEST_PUSH && w->store->counts_steps);
+    int rc = is_long ? access_rows(w, kind, keys, n, values) : access_now(w, kind, keys, n, values);
     if (rc == 0 && is_due)
         observer_note(w->observer, kind == REQUEST_PULL, clock_now_ns() - began_ns, keys, n);
     return rc;
@@ -513,6 +523,7 @@ int locus_set_async(locus_worker *w, const locus_key *keys, size_t n, const floa
 int locus_wait(locus_worker *w, locus_ticket ticket)
 {
     int rc = call_check_worker("locus_wait", w);
+    if (rc == 0) rc = operations_check(&w->operations, "locus_wait", ticket);
     if (rc) return rc;
     if (w->reader.depth > 0 && !operations_done(&w->operations, ticket))
         return call_in_section("locus_wait");
@@ -530,7 +541,9 @@ int locus_wait_all(locus_worker *w)
 
 bool locus_done(locus_worker *w, locus_ticket ticket)
 {
-    return call_check_worker("locus_done", w) || operations_done(&w->operations, ticket);
+    if (call_check_worker("locus_done", w)) return true;
+    return operations_check(&w->operations, "locus_done", ticket) == 0 &&
+           operations_done(&w->operations, ticket);
 }
 
 int locus_pull_local(locus_worker *w, locus_key key, float *value)

@@ -35,7 +35,8 @@ static int check_places(const char *call, const locus_worker *w, const int64_t *
         call_no_array(call, "places", n);
         return -EINVAL; /* what an analyzer would not know of that */
     }
-    if (n > PTRDIFF_MAX / sizeof *places / each) return call_no_count(call, n);
+    if (n > PTRDIFF_MAX / sizeof *places / each || n > PTRDIFF_MAX / sizeof(float) / length)
+        return call_no_count(call, n);
     uint64_t most = 0;
     for (size_t i = 0; i < n * each; i++)
         most = (uint64_t)places[i] > most ? (uint64_t)places[i] : most;
@@ -137,6 +138,8 @@ int locus_scatter_add(locus_worker *w, const float *values, size_t n, uint32_t l
         return error_set(-EINVAL, "%s: n is %zu: at most %d rows in a call", call, n, INT32_MAX);
     int rc = check_places(call, w, places, n, 1, count, length);
     if (rc || count == 0) return rc;
+    if (count > PTRDIFF_MAX / sizeof(float) / length)
+        return error_set(-EINVAL, "%s: `count` is %zu: no array has so many rows", call, count);
     if (n > 0 && !values) return call_no_array(call, "values", n);
     if (!sums) return call_no_array(call, "sums", count);
     struct batch b = {.from = values, .to = sums, .places = places, .n = n, .length = length};

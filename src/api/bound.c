@@ -21,11 +21,27 @@ struct awaited {
     locus_clock clock;
 };
 
-/* The first worker that is not there; -1: all are. */
+void call_report_clock(locus *n)
+{
+    locus_clock reported = __atomic_load_n(&n->reported, __ATOMIC_ACQUIRE), low = INT64_MAX;
+    for (unsigned i = 0; i < n->workers; i++) {
+        locus_clock at = __atomic_load_n(&n->worker[i].progress, __ATOMIC_ACQUIRE);
+        if (at >= reported && at < low) low = at;
+    }
+    while (low < INT64_MAX && low > reported &&
+           !__atomic_compare_exchange_n(&n->reported, &reported, low, true, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+        continue;
+}
+
+/* The first worker that counts and is not there; -1: all are. */
 static int who_lags(const locus *n, locus_clock clock)
 {
-    for (unsigned i = 0; i < n->workers; i++)
-        if (__atomic_load_n(&n->worker[i].progress, __ATOMIC_ACQUIRE) < clock) return (int)i;
+    locus_clock reported = __atomic_load_n(&n->reported, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < n->workers; i++) {
+        locus_clock at = __atomic_load_n(&n->worker[i].progress, __ATOMIC_ACQUIRE);
+        if (at >= reported && at < clock) return (int)i;
+    }
     return -1;
 }
 
@@ -136,9 +152,10 @@ int locus_bound(locus_worker *w, locus_clock staleness)
         return error_set(-EINVAL, "locus_bound: the staleness is %lld clocks: must be 0 or more",
                          (long long)staleness);
     if (w->reader.depth > 0) return call_in_section("locus_bound");
-    const locus *n = w->node;
+    locus *n = w->node;
     locus_clock clock = w->clock - staleness;
     if (clock <= 0) return 0;
+    if (!n->clocks) call_report_clock(n);
     if (!(n->clocks ? fresh_clock(n, w->store->keyspace.shards) >= clock
                     : who_lags(n, clock) < 0)) {
         uint64_t began = clock_now_ns();

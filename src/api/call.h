@@ -41,6 +41,9 @@ int call_access(locus_worker *, enum request_kind, const locus_key *, size_t n, 
 /* What advice compares, now; and it leaves out what has come since. */
 struct advice_sums call_sums(const locus_worker *);
 void call_skip(locus_worker *, const struct advice_sums *first);
+/* Bounds on a cluster of one: its workers' lowest clock is what one that opens again must pass to
+ * count (protocol/clocks.h). */
+void call_report_clock(locus *);
 /* Waits for this node's shards to do what quiesce needs. */
 int call_flush(locus_worker *, enum request_kind);
 

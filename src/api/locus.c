@@ -100,11 +100,12 @@ static int init_worker(locus *n, unsigned id)
     w->only = n->store.has_one_partition && !n->sources && !n->store.has_bf16 ? n->store.partition
                                                                               : NULL;
     w->id = (int)id;
+    /* First, as fini_workers() takes it back whatever fails. Registered for the node's life: ck_epoch
+     * keeps every record that it ever saw on its list. */
+    reader_init(&w->reader, &n->store);
     if (n->is_observed && !(w->observer = observer_new(w->only, id)))
         return error_set(-ENOMEM, "no memory for worker %u", id);
     w->looks_closer = w->observer || n->sources || n->store.counts_steps || n->store.has_bf16;
-    /* Registered for the node's life: ck_epoch keeps every record that it ever saw on its list. */
-    reader_init(&w->reader, &n->store);
     w->copies = copies_of(&n->store, id, &w->reader);
     w->scratch = malloc(2 * (size_t)keyspace_longest(&n->store.keyspace) * sizeof *w->scratch);
     if (!w->scratch || samples_init(&w->samples, id))

@@ -140,14 +140,17 @@ int locus_use_threads(locus_worker *w, unsigned threads)
     if (threads < 1 || threads > LOCUS_THREADS_MAX)
         return error_set(-EINVAL, "locus_use_threads: %u threads: must be 1 to %d", threads,
                          LOCUS_THREADS_MAX);
+    struct team *team = threads > 1 ? team_new(threads - 1) : NULL;
+    if (threads > 1 && !team) return -ENOMEM;
     if (w->missed) {
         struct missed_row *more = realloc(w->missed, threads * CALL_CHUNK * sizeof *more);
-        if (!more) return error_set(-ENOMEM, "no memory for %u threads", threads);
+        if (!more) {
+            team_free(team);
+            return error_set(-ENOMEM, "no memory for %u threads", threads);
+        }
         w->missed = more;
         w->chunk = (size_t)CALL_CHUNK * threads;
     }
-    struct team *team = threads > 1 ? team_new(threads - 1) : NULL;
-    if (threads > 1 && !team) return -ENOMEM;
     parts_close(w);
     w->team = team;
     return 0;

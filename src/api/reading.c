@@ -277,9 +277,12 @@ static inline __attribute__((always_inline)) int read_rows(locus_worker *w, cons
                                                            const float **rows)
 {
     if (IN_PLACE && w && keys && rows && n > 0 && !has_no_floats(w, keys[0])) {
+        const struct worker_counters before = w->counters;
         locus_read_begin(w);
         if (view_all(w, keys, n, rows)) return 1;
         locus_read_end(w);
+        for (int i = 0; i < COUNT_PLACES; i++) /* those seen are not read */
+            __atomic_store_n(&w->counters.pulled[i], before.pulled[i], __ATOMIC_RELAXED);
     }
     return read_copies(w, keys, n, copies, rows);
 }

@@ -22,15 +22,16 @@ static int open_place(locus *n)
         error_set(id, "all %u workers of this node are open: raise `workers` in its configuration",
                   n->workers);
     if (n->cluster && was_absent && id >= 0) rc = cluster_absent(n->cluster, false);
-    if (rc) collective_close(&n->collective, id);
+    if (rc) collective_close(&n->collective, id, PLACE_CLOSED); /* a node was lost */
     pthread_mutex_unlock(&n->presence);
     return rc ? rc : id;
 }
 
-static void close_place(locus *n, int id)
+/* `as`: as what it is kept. */
+static void close_place(locus *n, int id, enum collective_place as)
 {
     pthread_mutex_lock(&n->presence);
-    collective_close(&n->collective, id);
+    collective_close(&n->collective, id, as);
     if (n->cluster && collective_all_closed(&n->collective)) cluster_absent(n->cluster, true);
     pthread_mutex_unlock(&n->presence);
 }
@@ -44,13 +45,15 @@ int locus_worker_open(locus *node, locus_worker **out)
     int id = open_place(node);
     if (id < 0) return id;
     locus_worker *w = &node->worker[id];
-    __atomic_store_n(&w->clock, 0, __ATOMIC_RELAXED);
-    signaling_progress(w, 0);
+    locus_clock clock = __atomic_exchange_n(&w->clock, 0, __ATOMIC_RELAXED);
     rc = signaling_open(w, &w->stream);
     if (rc) {
-        close_place(node, id);
+        __atomic_store_n(&w->clock, clock, __ATOMIC_RELAXED);
+        close_place(node, id, w->progress == 0 ? PLACE_NEVER_OPENED : PLACE_CLOSED);
         return rc;
     }
+    call_report_clock(node);
+    signaling_progress(w, 0);
     __atomic_store_n(&w->bound, node->store.keyspace.keys, __ATOMIC_RELAXED);
     /* A loss before this line has set the bound to 0 too early. */
     if (node->cluster && cluster_loss(node->cluster))
@@ -83,8 +86,9 @@ int locus_worker_close(locus_worker *w)
     samples_close(&w->samples);
     parts_close(w);
     __atomic_store_n(&w->bound, 0, __ATOMIC_RELAXED);
+    call_report_clock(w->node);
     signaling_progress(w, INT64_MAX);
-    close_place(w->node, w->id);
+    close_place(w->node, w->id, PLACE_CLOSED);
     return rc;
 }
 

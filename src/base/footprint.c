@@ -1,5 +1,6 @@
 #include "base/footprint.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,6 +12,12 @@ double footprint_resident_bytes(void)
     if (f && fscanf(f, "%llu %llu", &all, &resident) != 2) resident = 0;
     if (f) fclose(f);
     return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+size_t footprint_memory_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX;
 }
 
 double footprint_cpu_s(void)

@@ -165,7 +165,8 @@ int joining_check(const struct rendezvous_config *c)
                          "the address \"%.100s\" of the data port must have 1 to %d characters",
                          c->data_address ? c->data_address : "", RENDEZVOUS_ADDRESS_MAX - 1);
     struct message *hello = hello_write(c, 0);
-    bool fits = hello && hello->bytes + RESPONSE_BYTES <= MESSAGE_MAX;
+    if (!hello) return error_set(-ENOMEM, "no memory to join the cluster");
+    bool fits = hello->bytes + RESPONSE_BYTES <= MESSAGE_MAX;
     message_let_go(hello);
     if (fits) return 0;
     return error_set(-EINVAL, "the tables' names have more than %d bytes together",

@@ -27,6 +27,7 @@ void links_init(struct links *all, const struct link_events *events, unsigned no
     *all = (struct links){
         .events = *events,
         .nodes = nodes,
+        .queued_max = SIZE_MAX,
         .frame_bytes = sizeof(struct wire_frame) + body_bytes,
         .timeout_ns = timeout_ns,
         /* Peers may have shorter time-outs than ours. */
@@ -86,6 +87,7 @@ static void give_buffer(struct links *all, struct outgoing *o)
 /* The same of a number that goes up and down. */
 static void set_queued(struct link *l, size_t bytes)
 {
+    l->all->queued_bytes += bytes - l->queued_bytes;
     __atomic_store_n(&l->queued_bytes, bytes, __ATOMIC_RELAXED);
 }
 
@@ -267,7 +269,9 @@ static bool make_room(struct link *l, size_t bytes)
     INVARIANT(sizeof(struct wire_frame) + bytes <= l->all->frame_bytes,
               "an entry is larger than the largest agreed");
     if (!is_speaking(l)) return false;
-    if (l->queued_bytes + bytes > link_queued_max(l)) {
+    const struct links *all = l->all;
+    bool is_much = all->queued_bytes + bytes > all->queued_max;
+    if (l->queued_bytes + bytes > (is_much ? all->queued_max / all->nodes : link_queued_max(l))) {
         link_fail(l, l->peer, "takes nothing: %zu bytes wait to be sent to it", l->queued_bytes);
         return false;
     }

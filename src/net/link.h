@@ -19,7 +19,8 @@
  *           up to 4 MiB of them, and at least 2. Queued bytes take at most twice their size,
  *           because two consecutive frames are together larger than a full one; and one more frame
  *           may not be flushed for a while (actors/outbox.h). The worst case, with rows of up to
- *           32,000 floats, is 4 MiB plus 8 MiB for each node of the cluster
+ *           32,000 floats, is 4 MiB plus 8 MiB for each node of the cluster. What all links of a
+ *           ring may have together is uring_bound()'s
  * Waiting   never
  * Life      from uring_add_link to its end; the ring's owner is told of a failure; uring_fini frees
  *           it

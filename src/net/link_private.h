@@ -42,6 +42,8 @@ struct outgoing {
 struct links {
     struct link_events events;
     unsigned nodes;
+    /* of all of them together; more than `queued_max`: those that have more than their part fail */
+    size_t queued_bytes, queued_max;
     uint32_t view;      /* the cluster's, for the headers of frames */
     size_t frame_bytes; /* of the largest frame, header included */
     uint64_t timeout_ns, heartbeat_ns;

@@ -140,6 +140,11 @@ static void free_uring(struct uring *u)
     free(u);
 }
 
+void uring_bound(struct uring *u, size_t queued_max)
+{
+    u->links.queued_max = queued_max;
+}
+
 int uring_init(struct uring **out, const struct link_events *events, unsigned nodes,
                size_t entry_bytes_max, double peer_timeout_s, unsigned first_setup)
 {

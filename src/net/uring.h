@@ -32,6 +32,9 @@ enum { URING_SETUPS = 4 };
  * ulimit -n, ulimit -l). */
 int uring_init(struct uring **out, const struct link_events *, unsigned nodes,
                size_t entry_bytes_max, double peer_timeout_s, unsigned first_setup);
+/* What may wait to be sent on all links together: beyond that each link fails that has more than its
+ * part of it, in equal parts. Without the call there is no such bound. */
+void uring_bound(struct uring *, size_t queued_max);
 /* Would so many uring_init succeed together, as far as rings are concerned? To be asked before there
  * are connections. */
 int uring_check(unsigned nodes, unsigned rings);

@@ -25,7 +25,7 @@
 #endif
 
 #define WIRE_MAGIC UINT32_C(0x73636f6c) /* "locs" */
-enum { WIRE_VERSION = 12, WIRE_TEXT_MAX = 512 };
+enum { WIRE_VERSION = 13, WIRE_TEXT_MAX = 512 };
 
 enum wire_kind {
     WIRE_ENTRIES,   /* `count` entries follow */

@@ -145,10 +145,10 @@ int collective_open(struct collective *c)
     return id;
 }
 
-void collective_close(struct collective *c, int id)
+void collective_close(struct collective *c, int id, enum collective_place as)
 {
     pthread_mutex_lock(&c->mutex);
-    c->place[id] = PLACE_CLOSED;
+    c->place[id] = (unsigned char)as;
     /* one of those who wait does it */
     if (should_meet_others(c)) pthread_cond_broadcast(&c->complete);
     pthread_mutex_unlock(&c->mutex);

@@ -72,7 +72,8 @@ void collective_fini(struct collective *);
 
 /* The lowest free id, or -EBUSY. Waits while no worker may open. */
 int collective_open(struct collective *);
-void collective_close(struct collective *, int id);
+/* As PLACE_CLOSED; or, when opening has failed, as it was before. */
+void collective_close(struct collective *, int id, enum collective_place as);
 unsigned collective_open_count(struct collective *);
 
 /* Arrives with a word, and waits. On return the word is the answer, the same on all nodes, as

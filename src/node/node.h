@@ -112,6 +112,7 @@ struct locus {
     struct forked_watch forked;
     int rank, size;
     unsigned workers;
+    locus_clock reported; /* atomic: call_report_clock() */
     uint64_t waiting_keys;
     struct advisor advisor;
     bool moves;                /* rows may move between nodes, or have replicas */

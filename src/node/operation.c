@@ -413,12 +413,16 @@ bool operations_would_wait(const struct operations *o, size_t keys)
     return needed > free || !is_complete(&o->operation[(o->last + 1) % OPERATIONS_MAX]);
 }
 
+int operations_check(const struct operations *o, const char *call, locus_ticket ticket)
+{
+    return ticket <= o->last ? 0
+                             : error_set(-EINVAL, "%s: ticket %llu was never given out", call,
+                                         (unsigned long long)ticket);
+}
+
 int operations_wait(struct operations *o, locus_ticket ticket)
 {
     if (ticket == 0) return 0;
-    if (ticket > o->last)
-        return error_set(-EINVAL, "locus_wait: ticket %llu was never given out",
-                         (unsigned long long)ticket);
     struct operation *op = place(o, ticket);
     if (op->ticket != ticket) return 0; /* complete long ago, and its place was used again */
     if (!is_complete(op)) {

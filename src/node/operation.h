@@ -116,8 +116,9 @@ int operations_bound(struct operations *, struct clocks **, locus_clock clock,
 /* Could an operation with `keys` remote keys be submitted without waiting? */
 bool operations_would_wait(const struct operations *, size_t keys);
 
-/* The operation's result; 0 for one that was waited for, or is forgotten; -EINVAL for a ticket that
- * was never given out. */
+/* 0; -EINVAL for a ticket that was never given out. */
+int operations_check(const struct operations *, const char *call, locus_ticket);
+/* The operation's result; 0 for one that was waited for, or is forgotten. */
 int operations_wait(struct operations *, locus_ticket);
 int operations_wait_all(struct operations *);
 bool operations_done(const struct operations *, locus_ticket);

@@ -30,17 +30,34 @@ static locus_clock *our_updated(const struct shard *s)
     return &s->clocks->peer[s->rank].updated;
 }
 
-/* The lowest clock of this node's workers. A worker that opens again begins at 0, and does not
- * count until it has passed the clock that we have sent. */
-static locus_clock lowest(const struct shard *s)
+/* The lowest clock of this node's workers; INT64_MAX: none counts. A worker that opens again begins
+ * at 0, and does not count until it has passed the clock that workers had when we sent it. */
+static locus_clock lowest_of_workers(const struct shard *s)
 {
     const struct clocks *c = s->clocks;
-    locus_clock low = INT64_MAX, said = *our_updated(s);
+    locus_clock low = INT64_MAX;
     for (unsigned w = 0; w < s->workers && c->progress; w++) {
         locus_clock at = __atomic_load_n(c->progress[w], __ATOMIC_SEQ_CST);
-        if (at >= said && at < low) low = at;
+        if (at >= c->reported && at < low) low = at;
     }
     return low;
+}
+
+/* The clock to send next. A node without workers that count holds nobody up: it follows the others.
+ * It says no more than that, because a clock that was sent is not taken back, and workers may open
+ * again. */
+static locus_clock next_after(const struct shard *s, locus_clock of_workers)
+{
+    locus_clock most = 0;
+    if (of_workers < INT64_MAX) return of_workers;
+    for (unsigned n = 0; n < s->nodes; n++)
+        if (s->clocks->peer[n].updated > most) most = s->clocks->peer[n].updated;
+    return most;
+}
+
+static locus_clock lowest(const struct shard *s)
+{
+    return next_after(s, lowest_of_workers(s));
 }
 
 /* What all nodes' workers have brought to their owners, as far as we know. */
@@ -125,11 +142,11 @@ const char *clocks_entry(struct shard *s, const struct arrival *a)
     const struct wire_entry *e = a->entry;
     struct clock_peer *p = &s->clocks->peer[a->peer];
     locus_clock at = e->clock;
+    if (at == INT64_MAX) return "a clock that is no worker's";
     turn_on(s);
     if (e->operation == WIRE_CLOCK_AWAITED) {
         if (at <= p->awaited) return "a clock that is awaited no longer";
         p->awaited = at;
-        p->unasked = 0;
     } else if (e->operation == WIRE_CLOCK_UPDATED) {
         if (at <= p->updated) return "a clock that goes back";
         publish(&p->updated, at);
@@ -155,10 +172,14 @@ static void read_clock(struct shard *s)
 {
     struct clocks *c = s->clocks;
     if (c->reading < 0) {
-        locus_clock low = lowest(s);
-        publish(&c->due, low == INT64_MAX ? INT64_MAX - 1 : low + 1);
-        low = lowest(s);
+        locus_clock ours, low;
+        do {
+            ours = lowest_of_workers(s);
+            low = next_after(s, ours);
+            publish(&c->due, low + 1);
+        } while (lowest(s) != low);
         if (low <= *our_updated(s)) return;
+        c->is_ours = ours < INT64_MAX;
         c->reading = low;
         c->has_taken = c->has_looked = false;
         for (unsigned w = 0; w < s->workers && c->posted; w++)
@@ -231,13 +252,9 @@ static void send_markers(struct shard *s, unsigned n)
         p->unheard++;
     }
     bool have_left = s->backlog->peer[n].refreshes_left >= p->aim_at;
-    /* All of its workers had closed: nobody there needs it who has not asked. */
-    bool is_needless = p->updated == INT64_MAX && p->unasked == UNHEARD_MAX &&
-                       p->awaited <= p->said;
-    if (p->aim <= p->said || !have_left || is_needless) return;
+    if (p->aim <= p->said || !have_left) return;
     shard_send(s, n, WIRE_CLOCK_FRESH, 0, p->aim);
     p->said = p->aim;
-    p->unasked += p->unasked < UNHEARD_MAX;
 }
 
 static void open_gate(struct shard *s)
@@ -262,6 +279,7 @@ void clocks_say(struct shard *s)
     if (!c->is_on) return;
     if (c->reading >= 0 && c->has_looked && clocks_is_sent(s, c->look)) {
         publish(our_updated(s), c->reading);
+        if (c->is_ours) c->reported = c->reading;
         c->reading = -1;
     }
     for (unsigned n = 0; n < s->nodes; n++)

@@ -18,6 +18,9 @@
  * that moves is sent after everything that it must hold, and at that time only the node that gets
  * it holds a replica.
  *
+ * A node without workers that count says what the highest of the others has said: it holds nobody
+ * up, and nothing is to be taken back when workers open again.
+ *
  * A peer that may not read for a while is told of some clocks only, and then of the latest: links
  * keep what is said, and nobody answers it.
  *
@@ -44,7 +47,6 @@ struct clock_peer {
     locus_clock said;       /* the last `fresh` that we sent to it, */
     locus_clock aim;        /*   and the next one, when so many refreshes have left: */
     uint64_t aim_at;
-    unsigned unasked;              /* `fresh` that were said since it waited last */
     unsigned unheard;              /* `updated` that we told it of since `told_before`; */
     locus_clock told, told_before; /*   and the last one */
 };
@@ -58,8 +60,11 @@ struct clocks {
      * the number of requests that it has posted to each shard. NULL: none */
     const locus_clock *const *progress;
     const uint64_t *const *posted;
-    /* The next `updated` that we shall send; -1: none. Requests posted before it was read, */
+    locus_clock reported; /* the last `updated` that was a worker's clock */
+    /* The next `updated` that we shall send; -1: none; is it a worker's? Requests posted before it
+     * was read, */
     locus_clock reading;
+    bool is_ours;
     uint64_t *target; /* [workers] */
     uint64_t *taken;  /* [workers] and the number taken on since the beginning */
     /* Writes under way belong to one of two generations: the one whose clock is sent next, or the

@@ -103,7 +103,7 @@ static int put_row(struct shard *s, struct row_ref ref, const struct wire_entry 
 
 void handover_put(struct shard *s, struct row_ref ref, const struct wire_entry *e)
 {
-    while (put_row(s, ref, e) == -ENOMEM) mover_wait(&s->mover);
+    while (put_row(s, ref, e) == -ENOMEM) mover_make_room(&s->mover);
     s->records.state[ref.index].term = e->term;
     record_touched(&s->records, ref.index);
     shard_count(&s->counters.relocated_in, 1);
@@ -112,19 +112,22 @@ void handover_put(struct shard *s, struct row_ref ref, const struct wire_entry *
 
 /* ---- who comes before the row ---- */
 
-/* All nodes together can have this much under way, by their credit; a single entry may be
- * larger. */
+/* All nodes together can have this much under way, by their credit; a single entry may be larger.
+ * Of many nodes that is more than there is. */
 static size_t parked_max(const struct shard *s)
 {
-    size_t entry = shard_entry_bytes_max(s->store);
-    return (size_t)s->nodes * s->nodes * (s->credit_bytes > entry ? s->credit_bytes : entry);
+    size_t entry = shard_entry_bytes_max(s->store),
+           credit = s->credit_bytes > entry ? s->credit_bytes : entry,
+           all = (size_t)s->nodes * s->nodes * credit;
+    return all < s->memory_max ? all : s->memory_max;
 }
 
 const char *handover_park(struct shard *s, const struct arrival *a)
 {
     const struct wire_entry *e = a->entry;
     if (s->parked_bytes + wire_entry_bytes(e->length) > parked_max(s))
-        return "more requests for rows on their way than the credit of all nodes allows";
+        return "more requests for rows on their way than the credit of all nodes, or our memory, "
+               "allows";
     struct record *r = record_get(&s->records, a->ref.index);
     size_t bytes = wire_entry_bytes(e->length);
     struct parked *p = malloc(offsetof(struct parked, entry) + bytes);

@@ -388,10 +388,10 @@ static void install(struct shard *s, struct record *r, struct row_ref ref, struc
     if (l.is_replica && !values) return; /* it has our own updates, if anything */
     if (s->trace && l.is_replica) trace_wrote(s->trace, ref.index);
     if (l.is_replica) {
-        while (row_ensure_replica(ref)) mover_wait(&s->mover);
+        while (row_ensure_replica(ref)) mover_make_room(&s->mover);
         row_refresh(ref, values);
     } else {
-        while (row_replicate(ref, values)) mover_wait(&s->mover);
+        while (row_replicate(ref, values)) mover_make_room(&s->mover);
         replica_begins(s, r, e->owner, e->term);
     }
 }

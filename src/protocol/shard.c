@@ -1,6 +1,7 @@
 #include "protocol/shard.h"
 
 #include "base/error.h"
+#include "base/footprint.h"
 #include "protocol/backlog.h"
 #include "protocol/clocks.h"
 #include "protocol/dispatch.h"
@@ -60,6 +61,11 @@ static int init_parts(struct shard *s, const struct shard_config *c)
     return records_init(&s->records, keyspace_count_below(k, k->keys, s->number));
 }
 
+size_t shard_memory_max(const struct store *store)
+{
+    return footprint_memory_bytes() / 4 / store->keyspace.shards;
+}
+
 int shard_init(struct shard *s, const struct shard_config *c)
 {
     const struct node_plan *plan = c->plan;
@@ -72,6 +78,7 @@ int shard_init(struct shard *s, const struct shard_config *c)
                         .rank = plan->store->home.rank,
                         .workers = plan->config.workers,
                         .credit_bytes = c->credit_bytes,
+                        .memory_max = shard_memory_max(plan->store),
                         .dirty = plan->store->dirty ? &plan->store->dirty[c->number] : NULL,
                         .reclaim_ns = UINT64_MAX};
     mover_init(&s->mover, s->store);

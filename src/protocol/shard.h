@@ -30,6 +30,9 @@ struct shard_config {
     uint64_t kib_ns; /* the same for a KiB of it */
 };
 
+/* Bytes that may wait here to be sent, and as many that may be parked: a quarter of the machine's
+ * memory, divided by the node's shards. */
+size_t shard_memory_max(const struct store *);
 /* 0 or -ENOMEM. */
 int shard_init(struct shard *, const struct shard_config *);
 void shard_fini(struct shard *);

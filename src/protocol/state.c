@@ -36,13 +36,15 @@ void shard_read(struct row_ref ref, float *values, unsigned form)
 
 void shard_write(struct shard *s, struct row_ref ref, const float *values, enum row_change change)
 {
-    for (int rc; (rc = row_write(ref, values, change)) < 0; mover_wait(&s->mover)) check_held(rc);
+    for (int rc; (rc = row_write(ref, values, change)) < 0; mover_make_room(&s->mover))
+        check_held(rc);
     if (s->trace) trace_wrote(s->trace, ref.index);
 }
 
 void shard_step(struct shard *s, struct row_ref ref, const float *gradient, struct row_step step)
 {
-    for (int rc; (rc = row_step(ref, gradient, step)) < 0; mover_wait(&s->mover)) check_held(rc);
+    for (int rc; (rc = row_step(ref, gradient, step)) < 0; mover_make_room(&s->mover))
+        check_held(rc);
     if (s->trace) trace_wrote(s->trace, ref.index);
 }
 

@@ -86,6 +86,7 @@ struct shard {
     unsigned quiescing; /* quiesce requests under way (round.h) */
     /* [nodes] what was wrong with an entry of the peer that was parked; NULL: nothing */
     const char **wrong;
+    size_t memory_max;           /* that others may have here: shard_memory_max() */
     size_t parked_bytes;         /* of entries that wait for rows on their way here (handover.h) */
     struct trace *trace;         /* NULL: nothing is traced. The reactor's */
     struct decisions *decisions; /* NULL: they are not kept */

@@ -181,9 +181,10 @@ static int look(struct locus_port *p)
         p->look_keys[p->looked] = p->mail.rounds + mail_slot(&p->mail, p->known + p->looked);
         p->looked++;
     }
-    return p->looked == 0
-               ? 0
-               : locus_pull_async(p->worker, p->look_keys, p->looked, p->rounds, &p->look);
+    if (p->looked == 0) return 0;
+    int rc = locus_pull_async(p->worker, p->look_keys, p->looked, p->rounds, &p->look);
+    if (rc) p->looked = 0;
+    return rc;
 }
 
 /* Reads what was asked for, as far as it is written. */
@@ -193,8 +194,9 @@ static int read_rounds(struct locus_port *p)
     const float *row = p->rounds;
     unsigned count = p->looked;
     if (count == 0) return 0;
-    p->looked = 0;
     int rc = locus_wait(p->worker, p->look);
+    if (rc == -EDEADLK) return rc; /* in a read section: it is still under way */
+    p->looked = 0;
     for (; rc == 0 && count > 0; count--, row += m->round_length) {
         size_t *parts = &p->counts[p->known % p->slots_all];
         if (!mail_read(m, p->known, row, parts_of(p, p->known), parts)) break;
@@ -267,7 +269,8 @@ int locus_port_push(locus_port *p, const float *partial)
     rc = locus_push_async(p->worker, &push->key, 1, push->row, &push->ticket);
     if (rc) return rc;
     p->pushed++;
-    return look(p);
+    look(p); /* ahead: who needs the round asks again, and hears what is wrong */
+    return 0;
 }
 
 static int await_sums(struct locus_port *p)
@@ -276,7 +279,6 @@ static int await_sums(struct locus_port *p)
     locus_key key = p->mail.sums + mail_slot(&p->mail, p->pulled);
     struct port_push *push = push_of(p, p->pulled);
     int rc = locus_wait(p->worker, push->ticket);
-    push->ticket = 0;
     for (;; mail_nap(&wait)) {
         if (rc == 0) rc = locus_pull(p->worker, &key, 1, p->sums);
         if (rc == 0) rc = mail_check(&p->mail, "locus_port_pull", p->pulled, p->sums);
@@ -323,7 +325,8 @@ int locus_port_sync(locus_port *p, const float *changes)
     p->stats.parts += count;
     p->stats.seconds = mail_now() - p->began_s;
     p->synced++;
-    return read_rounds(p);
+    read_rounds(p); /* likewise */
+    return 0;
 }
 
 void locus_port_stats_sized(const locus_port *p, struct locus_port_stats *stats, size_t size)

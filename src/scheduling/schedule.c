@@ -94,7 +94,7 @@ static int allocate(struct locus_schedule *s)
     s->waiting_max = (unsigned)(WAITING * width);
     s->rounds = calloc(width * LOCUS_SCHEDULE_AHEAD_MAX, sizeof *s->rounds);
     s->together = calloc(width * c->window, sizeof *s->together);
-    s->waiting = calloc(s->waiting_max, sizeof *s->waiting);
+    s->waiting = calloc(s->waiting_max + width, sizeof *s->waiting);
     if (!s->rounds || !s->together || !s->waiting) return -ENOMEM;
     uint64_t count = c->variables / c->shares + (c->share < c->variables % c->shares);
     return candidates_init(&s->candidates, c, count);
@@ -227,6 +227,15 @@ static int fill(struct locus_schedule *s, struct making *m)
     return try_candidates(s, m);
 }
 
+/* There is no such round: whom it has comes first in the next one. */
+static int wait_again(struct locus_schedule *s, const struct making *m, int rc)
+{
+    memmove(s->waiting + m->chosen, s->waiting, s->waiting_count * sizeof *s->waiting);
+    memcpy(s->waiting, m->locals, m->chosen * sizeof *s->waiting);
+    s->waiting_count += (unsigned)m->chosen;
+    return rc;
+}
+
 static void write_parts(const struct locus_schedule *s, const struct making *m,
                         struct locus_part *parts)
 {
@@ -251,10 +260,7 @@ int locus_schedule_next(locus_schedule *s, struct locus_part *parts)
                          LOCUS_SCHEDULE_AHEAD_MAX);
     struct making m = {.locals = round_at(s, s->given)};
     rc = fill(s, &m);
-    if (rc < 0) { /* there is no such round */
-        for (size_t i = 0; i < m.chosen; i++) candidates_free(&s->candidates, m.locals[i]);
-        return rc;
-    }
+    if (rc < 0) return wait_again(s, &m, rc);
     if (m.chosen == 0) return 0;
     write_parts(s, &m, parts);
     s->counts[s->given++ % LOCUS_SCHEDULE_AHEAD_MAX] = (unsigned)m.chosen;

@@ -17,7 +17,7 @@
 struct locus_schedule {
     struct locus_schedule_config config;
     struct candidates candidates;
-    /* Those refused, in order; at most `waiting_max`. */
+    /* Those refused, in order; at most `waiting_max`, and those of a round that failed. */
     uint64_t *waiting;
     unsigned waiting_count, waiting_max;
     /* Rounds given and not done: `width` places each. The oldest is number `done`, the next is

@@ -153,11 +153,20 @@ static directory_word hold_slot(const struct copies *c, unsigned slot)
     return 0;
 }
 
+/* For all but an access of its worker, which waits for us: what a caller's function does with the
+ * copy may take long, and its next call comes at once. */
+static void take_first(struct copy *copy)
+{
+    __atomic_fetch_add(&copy->wanted, 1, __ATOMIC_RELAXED);
+    latch_take(&copy->latch);
+    __atomic_fetch_sub(&copy->wanted, 1, __ATOMIC_RELAXED);
+}
+
 /* Held: the slot is nobody's any more. */
 static directory_word empty_slot(struct copies *c, unsigned slot, directory_word w)
 {
     struct copy *copy = &c->copy[slot];
-    latch_take(&copy->latch);
+    take_first(copy);
     w = fold(c, copy, w);
     __atomic_store_n(&c->at[slot], NULL, __ATOMIC_RELEASE);
     __atomic_sub_fetch(&c->held, 1, __ATOMIC_RELEASE);
@@ -198,7 +207,7 @@ static void renew(const struct copies *c, struct copy *copy, directory_word w, u
 /* Held: the copy is the row, which has its updates. */
 static directory_word exchange_held(const struct copies *c, struct copy *copy, directory_word w)
 {
-    latch_take(&copy->latch);
+    take_first(copy);
     copy->lonely = copy->version == directory_version(w) ? copy->lonely + 1 : 0;
     w = fold(c, copy, w);
     renew(c, copy, w, directory_version(w));
@@ -238,7 +247,7 @@ void copies_fold_all(const struct store *s)
             struct copy *copy = &c->copy[slot];
             directory_word w = hold_slot(c, slot);
             if (!w) continue;
-            latch_take(&copy->latch);
+            take_first(copy);
             w = fold(c, copy, w);
             latch_give(&copy->latch);
             unlatch(copy->row, w);
@@ -314,7 +323,7 @@ static void make(struct copies *c, struct row_ref s)
     struct copy *copy = &c->copy[slot];
     directory_word w = copies_hold_word(word);
     if (!w) return;
-    latch_take(&copy->latch);
+    take_first(copy);
     copy->row = s;
     copy->lonely = 0;
     renew(c, copy, w, directory_version(w));
@@ -340,6 +349,7 @@ struct copy *copies_hold(struct copies *c, struct row_ref s)
     if (slot == COPIES_MAX) return NULL;
     struct copy *copy = &c->copy[slot];
     LOCUS_YIELD();
+    for (unsigned spins = 0; __atomic_load_n(&copy->wanted, __ATOMIC_RELAXED);) spin_wait(&spins);
     latch_take(&copy->latch);
     LOCUS_YIELD();
     if (slot_word(c, slot) == word) return copy;

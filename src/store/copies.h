@@ -51,6 +51,7 @@ struct copies;
 
 struct copy {
     int latch;
+    int wanted;         /* atomic: how many wait for it before its worker's next access */
     bool is_dirty;      /* there are updates since the last exchange */
     uint32_t uses;      /* since then */
     uint32_t lonely;    /* exchanges one after the other without a change by anybody else */

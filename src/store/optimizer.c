@@ -25,7 +25,7 @@ void optimizer_set_rate(struct optimizer *o, float rate)
 
 static void begin_step(struct optimizer *o, uint64_t number)
 {
-    float factor = o->type->factor(&o->rule, number);
+    float factor = number ? o->type->factor(&o->rule, number) : 1;
     __atomic_store(&o->factor, &factor, __ATOMIC_RELAXED);
 }
 
@@ -33,6 +33,12 @@ void optimizer_count_step(struct optimizer *o)
 {
     if (__atomic_load_n(&o->steps, __ATOMIC_RELAXED) >= STEPS_COUNTED) return;
     begin_step(o, __atomic_add_fetch(&o->steps, 1, __ATOMIC_RELAXED));
+}
+
+void optimizer_take_back_step(struct optimizer *o)
+{
+    if (!o->type->factor || __atomic_load_n(&o->steps, __ATOMIC_RELAXED) == 0) return;
+    begin_step(o, __atomic_sub_fetch(&o->steps, 1, __ATOMIC_RELAXED));
 }
 
 void optimizer_set_steps(struct optimizer *o, uint64_t steps)

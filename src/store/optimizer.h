@@ -45,6 +45,9 @@ static inline void optimizer_begin_step(struct optimizer *o)
     if (o->type->factor) optimizer_count_step(o);
 }
 
+/* One that began has moved no row. */
+void optimizer_take_back_step(struct optimizer *);
+
 /* Of the rows that are stepped now. */
 static inline struct row_step optimizer_step(const struct optimizer *o)
 {

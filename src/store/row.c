@@ -10,9 +10,12 @@ enum { GIVE_WAY_LOOKS = 32 };
 void row_give_way(const directory_word *word)
 {
     directory_word free = directory_load(word);
-    for (int i = 0;
-         i < GIVE_WAY_LOOKS && directory_load(word) == free && !directory_is_latched(free); i++) {
+    for (int i = 0; directory_load(word) == free && !directory_is_latched(free); i++) {
         LOCUS_YIELD();
+        if (i == GIVE_WAY_LOOKS) { /* it may wait for this very processor */
+            sched_yield();
+            return;
+        }
         cpu_relax();
     }
 }
@@ -377,7 +380,9 @@ int row_step_in_place(struct row_ref s, row_gradient_fn *gradient, void *context
     if (!directory_is_latched(w)) return -EAGAIN;
     w &= ~DIRECTORY_LATCH;
     const struct write write = step_of(p, values_to_show(p, w, shown), gradient, context, scratch);
-    return write_latched(s, w, &write, waits);
+    int rc = write_latched(s, w, &write, waits);
+    if (rc < 0) optimizer_take_back_step(p->optimizer);
+    return rc;
 }
 
 static int edit_shared(struct row_ref s, directory_word w, const struct row_edit *e,

@@ -349,6 +349,13 @@ void mover_wait(struct mover *m)
     }
 }
 
+void mover_make_room(struct mover *m)
+{
+    INVARIANT(m->open.count > 0 || m->is_waiting,
+              "there is no slot for a row, and none that waits for its readers");
+    mover_wait(m);
+}
+
 static bool make_room(struct freed_list *list)
 {
     if (list->count < list->capacity) return true;

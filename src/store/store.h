@@ -8,7 +8,7 @@
  *
  * Memory    address space at init; 8 bytes and a bit a key written, copied or moved, in pages; rows
  *           when written
- * Waiting   only in mover_wait, and in mover_free if its list cannot grow
+ * Waiting   only in mover_wait and mover_make_room, and in mover_free if its list cannot grow
  * Life      store_open, readers and movers register, row_* by any thread, all unregister,
  *           store_fini
  */
@@ -363,6 +363,8 @@ void mover_reclaim(struct mover *);
  * before. After a while it says on stderr that it waits. */
 enum { STORE_LONG_SECTION_S = 2 };
 void mover_wait(struct mover *);
+/* The same for who needs a slot: one must be waiting. */
+void mover_make_room(struct mover *);
 
 static inline void reader_begin(struct reader *r)
 {

@@ -632,15 +632,21 @@ static void meet(struct client *s)
     CHECK(rc == 0 || rc == PTHREAD_BARRIER_SERIAL_THREAD);
 }
 
-/* Somebody's worker closes and opens anew, while nobody is in a collective. */
+/* All workers of a node close and open anew, or one, while nobody is in a collective. All have come
+ * to one clock: who has passed it again is waited for. */
 static void reopen(struct client *s, unsigned phase)
 {
+    bool is_node = phase % (unsigned)s->plan->nodes == (unsigned)s->seat->rank;
+    bool reopens = is_node && (phase % 2 == 0 || s->seat->id == 0);
+    locus_clock clock = locus_current_clock(s->w);
     meet(s);
-    if (phase % (unsigned)s->seat->seats == (unsigned)s->seat->number) {
+    if (reopens) CHECK_EQ(locus_worker_close(s->w), 0);
+    meet(s);
+    if (reopens) {
         memset(s->ticket, 0, sizeof s->ticket);
-        CHECK_EQ(locus_worker_close(s->w), 0);
         CHECK_EQ(locus_worker_open(s->seat->node, &s->w), 0);
         s->seat->worker = s->w;
+        while (s->plan->clocks && locus_advance_clock(s->w) < clock) continue;
     }
     meet(s);
 }
@@ -793,7 +799,6 @@ static struct stress plan_of(unsigned number)
     if (draw(&r, 2)) return r;
     r.clocks = 1 + draw(&r, CLOCKS_A_PHASE);
     r.staleness = draw(&r, 2) ? draw(&r, 4) : 0;
-    r.reopens = false; /* clocks would begin anew */
     return r;
 }
 
@@ -858,6 +863,7 @@ static void among_processes(enum locus_technique technique, enum stress_manner m
     } else {
         p.few = 2;
         p.phases = 2;
+        p.reopens = true;
         p.clocks = IS_SANITIZED ? 2 : 6;
         p.staleness = staleness;
         p.steps = 4 * p.clocks;

@@ -67,7 +67,8 @@ static void put_clocks(const struct shard *s, const struct record *r)
     const struct clocks *c = s->clocks;
     put((uint64_t)c->is_on | (uint64_t)c->has_taken << 1 | (uint64_t)c->has_looked << 2 |
         c->waiting << 3 | (uint64_t)c->awaited << 8 | (uint64_t)c->gate << 16);
-    put((uint64_t)c->reading);
+    put((uint64_t)c->reading << 1 | c->is_ours);
+    put((uint64_t)c->reported);
     put(c->open[c->later_open] | c->open[c->later_open ^ 1] << 8 |
         c->unsent[c->later_unsent] << 16 | c->unsent[c->later_unsent ^ 1] << 24);
     if (r) put(r->is_unsent ? 1 + (r->is_unsent_later ^ c->later_unsent) : 0);
@@ -86,7 +87,7 @@ static void put_clocks(const struct shard *s, const struct record *r)
         put((uint64_t)p->aim);
         put((uint64_t)p->told);
         put((uint64_t)p->told_before);
-        put(p->unheard | (uint64_t)p->unasked << 8);
+        put(p->unheard);
         put(p->aim > p->said && p->aim_at > left ? p->aim_at - left : 0);
     }
 }

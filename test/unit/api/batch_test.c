@@ -282,6 +282,9 @@ TEST_ON_NODE(batch, calls_refuse_wrong_arguments, 10, LENGTH)
             "locus_scatter_add: a place is -1");
     CHECK_EQ(locus_scatter_add(w, from, 1, 0, places, 2, to), -EINVAL);
     CHECK_EQ(locus_scatter_add(w, from, 1, LENGTH, places, 1, NULL), -EINVAL);
+    REFUSED(locus_scatter_add(w, NULL, 0, LENGTH, NULL, SIZE_MAX, to), -EINVAL, "so many rows");
+    REFUSED(locus_scatter_add(w, NULL, 0, LENGTH, NULL, SIZE_MAX / 4, to), -EINVAL, "so many rows");
+    REFUSED(locus_gather(w, from, 2, UINT32_MAX, places, SIZE_MAX >> 32, 1, to), -EINVAL, "n is ");
     CHECK(to[0] == 5);
     CHECK_EQ(locus_use_threads(w, 0), -EINVAL);
     REFUSED(locus_use_threads(w, LOCUS_THREADS_MAX + 1), -EINVAL,

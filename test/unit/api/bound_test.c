@@ -1,4 +1,5 @@
 /* bound: a worker waits for the others' clocks, and then sees what they did before them. */
+#include "membership/nodes.h"
 #include "node/signaling.h"
 
 #include "pair.h"
@@ -61,6 +62,29 @@ TEST(bound, waits_until_other_workers_are_within_staleness)
     close_both(n, fast.worker);
 }
 
+/* Of workers at 5 and 8 one closes, and opens again: until it has passed 5 nobody waits for it. */
+TEST(bound, waits_for_a_worker_that_opened_again_when_it_has_passed_what_was_reported)
+{
+    locus *n = one_node(ROWS, 1, 2);
+    struct lagging fast = {.worker = worker_of(n)};
+    locus_worker *again = worker_of(n);
+    advance_to(fast.worker, 5);
+    advance_to(again, 8);
+    CHECK_EQ(locus_worker_close(again), 0);
+    again = worker_of(n);
+    advance_to(again, 4);
+    CHECK_EQ(locus_bound(fast.worker, 0), 0);
+    advance_to(again, 5);
+    advance_to(fast.worker, 7);
+    CHECK_EQ(pthread_create(&fast.thread, NULL, wait_for_others, &fast), 0);
+    for (int i = 0; i < 100; i++) sched_yield();
+    CHECK(!__atomic_load_n(&fast.has_returned, __ATOMIC_ACQUIRE));
+    advance_to(again, 7);
+    CHECK_EQ(pthread_join(fast.thread, NULL), 0);
+    CHECK_EQ(locus_worker_close(again), 0);
+    close_both(n, fast.worker);
+}
+
 /* ---- two nodes ---- */
 
 /* Each pushes to every row in each clock, and finds at least as much as the bound says. */
@@ -100,4 +124,37 @@ TEST(bound, updates_older_than_staleness_are_seen)
         CHECK(staleness > 0 || waited > 0);
         pair_end(&p);
     }
+}
+
+static void look_at_3(struct pair *p, int rank)
+{
+    advance_to(p->worker[rank], 3);
+    CHECK_EQ(locus_bound(p->worker[rank], 0), 0);
+}
+
+/* Node 1 closes its worker at 3, and opens it again when node 0 has come to 6: from 3 on it is waited
+ * for. */
+TEST(bound, waits_for_the_only_worker_of_a_node_that_opened_again)
+{
+    const struct locus_table table = {.rows = ROWS, .length = 1};
+    struct pair p;
+    pair_init(&p, &table, 1);
+    pair_open(&p);
+    pair_do(&p, look_at_3);
+    struct lagging fast = {.worker = p.worker[0]};
+    CHECK_EQ(locus_worker_close(p.worker[1]), 0);
+    advance_to(fast.worker, 6);
+    CHECK_EQ(locus_bound(fast.worker, 0), 0);
+    p.worker[1] = worker_of(p.node[1]);
+    advance_to(p.worker[1], 2);
+    advance_to(fast.worker, 8);
+    CHECK_EQ(locus_bound(fast.worker, 0), 0);
+    advance_to(p.worker[1], 3);
+    advance_to(fast.worker, 20);
+    CHECK_EQ(pthread_create(&fast.thread, NULL, wait_for_others, &fast), 0);
+    sleep_s(0.1);
+    CHECK(!__atomic_load_n(&fast.has_returned, __ATOMIC_ACQUIRE));
+    advance_to(p.worker[1], 20);
+    CHECK_EQ(pthread_join(fast.thread, NULL), 0);
+    pair_end(&p);
 }

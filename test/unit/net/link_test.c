@@ -268,3 +268,20 @@ FACING_TEST(fails_when_more_waits_than_agreed)
     CHECK_STR(e->reason, "takes nothing");
     CHECK(link_is_drained(e->link) && link_peer_is_gone(e->link));
 }
+
+/* All links of the ring together, which is less than one may have by its peers' credit. */
+FACING_TEST(fails_when_more_waits_than_there_is_memory_for)
+{
+    enum { MEMORY = 1 << 20 };
+    struct end *e = &f->end;
+    size_t highest = 0;
+    uring_bound(e->uring, MEMORY);
+    for (uint64_t sent = 0; ends_put(e->link, sent, 100); sent++) {
+        link_flush(e->link);
+        if (e->link->queued_bytes > highest) highest = e->link->queued_bytes;
+    }
+    CHECK(highest <= MEMORY + 40 && highest > MEMORY / 2);
+    end_turn(e);
+    CHECK_EQ(e->failures, 1);
+    CHECK_STR(e->reason, "takes nothing");
+}

@@ -94,7 +94,7 @@ static void open_two(void)
 static void open_two_close_one(void)
 {
     open_two();
-    collective_close(&shared, 1);
+    collective_close(&shared, 1, PLACE_CLOSED);
 }
 
 static void *meet_in_barrier(void *id)
@@ -127,7 +127,7 @@ TEST(collective, agree_refuses_another_kind_than_others_wait_in)
     pthread_mutex_unlock(&shared.mutex);
     CHECK_EQ(meet(&shared, 1, COLLECTIVE_BARRIER), 0);
     CHECK_EQ(pthread_join(thread, NULL), 0);
-    collective_close(&shared, 0);
+    collective_close(&shared, 0, PLACE_CLOSED);
     CHECK_EQ(meet(&shared, 1, COLLECTIVE_QUIESCE), 0); /* and nothing is left of it */
     collective_fini(&shared);
 }

@@ -246,8 +246,15 @@ TEST(arrival, more_parked_than_the_credit_of_all_nodes_is_refused)
     struct world *w = world_open((struct world_config){LOCUS_RELOCATE, NODES, .credit = CREDIT});
     const struct wire_entry push = {
         .operation = WIRE_PUSH, .origin = 1, .key = world_key(w, 1), .term = 5, .length = LENGTH};
-    size_t fit = NODES * NODES * CREDIT / wire_entry_bytes(LENGTH);
-    for (size_t i = 0; i < fit; i++) CHECK(world_receive(w, 0, 1, push) == NULL);
+    size_t each = wire_entry_bytes(LENGTH), fit = NODES * NODES * CREDIT / each;
+    struct shard *s = &w->node[0].shard;
+    CHECK(s->memory_max > 1 << 20);
+    for (size_t i = 0; i < fit; i++) {
+        if (i == fit / 2) s->memory_max = i * each; /* of many nodes that is less */
+        if (i == fit / 2) CHECK_STR(world_receive(w, 0, 1, push), "our memory");
+        if (i == fit / 2) s->memory_max = SIZE_MAX;
+        CHECK(world_receive(w, 0, 1, push) == NULL);
+    }
     CHECK_STR(world_receive(w, 0, 1, push), "credit of all nodes");
 }
 

@@ -189,3 +189,38 @@ TEST(schedule, next_refuses_a_candidate_of_another_share_and_takes_one_that_has_
     CHECK_EQ(locus_schedule_next(s, &part), 0); /* it is not asked for ever */
     locus_schedule_free(s);
 }
+
+/* 1 does not fit beside 0; 99 is no variable. */
+static uint64_t own_then_none(void *context)
+{
+    static const uint64_t list[] = {0, 1, 2, 99, 3};
+    unsigned *at = context;
+    return *at < 5 ? list[(*at)++] : UINT64_MAX;
+}
+
+static bool is_no_neighbour(void *context, uint64_t variable, const uint64_t *chosen, size_t count)
+{
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        if (chosen[i] + variable == 1) return false;
+    return true;
+}
+
+TEST(schedule, next_that_is_refused_drops_no_candidate)
+{
+    struct locus_schedule_config c = config_of(LOCUS_OWN_ORDER);
+    struct locus_part part[WIDTH];
+    unsigned at = 0;
+    c.variables = 12;
+    c.next = own_then_none;
+    c.fits = is_no_neighbour;
+    c.context = &at;
+    locus_schedule *s = new_schedule(&c);
+    CHECK_EQ(locus_schedule_next(s, part), -EINVAL);
+    CHECK_EQ(locus_schedule_next(s, part), 3);
+    CHECK(part[0].variable == 0 && part[1].variable == 2 && part[2].variable == 3);
+    locus_schedule_done(s);
+    CHECK_EQ(locus_schedule_next(s, part), 1);
+    CHECK_EQ(part[0].variable, 1);
+    locus_schedule_free(s);
+}

@@ -1,11 +1,15 @@
 /* Workers' copies of rows, made and ended step by step; test/sim/copies.c has the orders. */
 #include "store/rows.h"
 
+#include "base/clock.h"
 #include "test.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { KEYS = 8, LENGTH = 3, CAPACITY = 40, WORKERS = 3, HOT = 5 };
 
@@ -122,6 +126,85 @@ TEST(copies, small_bf16_steps_add_up)
     CHECK_EQ(row_read(row_ref_of(f, HOT), row), 0);
     for (int i = 0; i < LENGTH; i++) CHECK(fabsf(row[i] - 4 - grown) < 1.7f);
     CHECK(copies_begun(&f->store) > 0);
+}
+
+/* ---- a worker whose function takes long ---- */
+
+enum { LONG_NS = 100000 };
+
+struct slow {
+    struct fixture *of;
+    unsigned calls; /* atomic: begun */
+    bool ends;      /* atomic */
+};
+
+static void take_long(void *slow, float *row, uint32_t length)
+{
+    (void)row, (void)length;
+    __atomic_fetch_add(&((struct slow *)slow)->calls, 1, __ATOMIC_SEQ_CST);
+    for (uint64_t end_ns = clock_now_ns() + LONG_NS; clock_now_ns() < end_ns;) continue;
+}
+
+static void *edit_on(void *slow)
+{
+    struct slow *s = slow;
+    float scratch[2 * CAPACITY];
+    const struct row_edit edit = {.change = take_long, .context = s, .scratch = scratch};
+    while (!__atomic_load_n(&s->ends, __ATOMIC_SEQ_CST))
+        CHECK_EQ(row_edit(row_ref_of(s->of, HOT), &edit, s->of->of[0]), 0);
+    return NULL;
+}
+
+static unsigned calls_of(const struct slow *s)
+{
+    return __atomic_load_n(&s->calls, __ATOMIC_SEQ_CST);
+}
+
+/* The row has copies, and the worker is in a call with its own, or was just now. */
+static void await_copy(struct slow *s)
+{
+    struct row_ref ref = row_ref_of(s->of, HOT);
+    for (;;) {
+        directory_word w = directory_load(row_ref_word(ref));
+        if (directory_is_copied(w)) break;
+        if (!directory_is_latched(w) && directory_try_latch(row_ref_word(ref), w)) {
+            copies_begin(ref, w);
+            break;
+        }
+        if (directory_is_latched(w)) directory_want(row_ref_word(ref), w);
+        sched_yield();
+    }
+    for (unsigned before = calls_of(s); calls_of(s) == before;) sched_yield();
+}
+
+/* On one processor, where their latches are free for moments only. Who comes has them after the call
+ * that is under way, unless something else keeps the processor, which is not always so. */
+TEST(copies, and_rows_of_a_slow_worker_are_had_after_its_call)
+{
+    enum { TIMES = 40 };
+    CLOSED_BY(end) struct fixture *f = begin();
+    struct slow s = {.of = f};
+    unsigned soon[2] = {0};
+    pthread_t thread;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    CHECK_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    CHECK_EQ(pthread_create(&thread, NULL, edit_on, &s), 0);
+    while (calls_of(&s) == 0) sched_yield();
+    for (int i = 0; i < TIMES; i++) {
+        bool is_copy = i % 2;
+        if (is_copy) await_copy(&s);
+        unsigned before = calls_of(&s);
+        if (is_copy)
+            copies_fold_all(&f->store);
+        else
+            copies_end(row_ref_of(f, HOT)), add(f, 1, 1);
+        soon[is_copy] += calls_of(&s) <= before + 2;
+    }
+    __atomic_store_n(&s.ends, true, __ATOMIC_SEQ_CST);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    CHECK(soon[0] > TIMES / 4 && soon[1] > TIMES / 4);
 }
 
 /* ---- records ---- */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -243,6 +244,33 @@ TEST(row, write_without_a_free_slot_does_nothing)
     check_pattern(row, 16, 8);
 }
 
+static void one_gradient(void *context, const float *values, float *gradient, uint32_t length)
+{
+    (void)context, (void)values;
+    for (uint32_t i = 0; i < length; i++) gradient[i] = 1;
+}
+
+TEST(row, step_without_a_free_slot_is_not_counted)
+{
+    struct locus_table t = {.rows = KEYS, .length = 5, .optimizer = LOCUS_ADAM};
+    CLOSED_BY(end) struct fixture *f = open_tables(&t, 1, 1, 2);
+    float row[CAPACITY], scratch[2 * CAPACITY];
+    locus_key at_home = 0, other = 0;
+    while (!row_ref_is_home(row_ref_of(f, at_home))) at_home++;
+    while (row_ref_is_home(row_ref_of(f, other))) other++;
+    const uint64_t *steps = &f->store.optimizer[0].steps;
+    CHECK_EQ(row_set(row_ref_of(f, at_home), pattern(row, 5, 1)), 0);
+    CHECK_EQ(row_put(row_ref_of(f, other), NULL), 0);
+    reader_begin(&f->reader);
+    use_up_slots(f, at_home);
+    CHECK_EQ(row_step_in_place(row_ref_of(f, other), one_gradient, NULL, scratch, NULL), -ENOMEM);
+    CHECK_EQ(*steps, 0);
+    reader_end(&f->reader);
+    poll(f);
+    CHECK_EQ(row_step_in_place(row_ref_of(f, other), one_gradient, NULL, scratch, NULL), 0);
+    CHECK_EQ(*steps, 1);
+}
+
 /* ---- grace periods ---- */
 
 /* There is always a section open, but never the same one for long. */
@@ -307,4 +335,26 @@ TEST(row, mover_wait_reports_a_long_section)
     fclose(s.said);
     close(before);
     end(&s.of);
+}
+
+/* Who would wait for ever says so. */
+TEST(row, mover_make_room_ends_the_process_where_no_slot_will_come)
+{
+    CLOSED_BY(end)
+    struct fixture *f = open_tables(&(struct locus_table){.rows = KEYS, .length = 1}, 1, 1, 2);
+    FILE *said = tmpfile();
+    char text[1024] = "";
+    int status;
+    CHECK(said != NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(fileno(said), STDERR_FILENO);
+        mover_make_room(&f->mover);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
+    CHECK(pread(fileno(said), text, sizeof text - 1, 0) > 0);
+    CHECK_STR(text, "there is no slot for a row, and none that waits for its readers");
+    fclose(said);
 }
