@@ -7,7 +7,7 @@ import threading
 from ctypes import (POINTER, Structure, byref, c_bool, c_char_p, c_double, c_int, c_size_t, c_uint, c_uint64, c_void_p,
                     sizeof)
 from dataclasses import dataclass, field, replace
-from typing import Any, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 import numpy as np
 
@@ -63,6 +63,7 @@ class Node:
         self._one_length = tables[0].length if (self._lengths == self._lengths[0]).all() else 0
         self._workers: List[Worker] = []
         self._distributions: List[Distribution] = []
+        self._on_write: List[Callable[[Any], None]] = []  # who keeps values of rows, and is to know that they are old
         self._waiting = Waiting("the node")
         self._guard = threading.RLock()
         self._calls = 0  # of this node's that are under way, in any thread; no more begin once it is closing
@@ -178,6 +179,7 @@ class Node:
         for distribution in list(self._distributions):
             distribution.free()
         self._state = "closed"
+        self._on_write.clear()
         _open_nodes.remove(self)
         self._waiting.call(_lib.locus_close, self._handle)
         if fault:
@@ -206,6 +208,11 @@ class Node:
         finally:
             with self._guard:
                 self._calls -= 1
+
+    def _tell(self, keys: Any = None) -> None:
+        """The rows of these keys were written; None: what others wrote to any has come."""
+        for each in self._on_write:
+            each(keys)
 
     def _is_of_another_process(self) -> bool:
         return self._state.startswith("another")

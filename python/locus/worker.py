@@ -126,12 +126,15 @@ class Worker:
             at, n = _keys_of(keys)
             length = self._length
             values_at = _rows_of(values, name, n, n * length if length else self._floats(keys), False)
-            if self._alone:
-                rc = calls[0](self._handle, at, n, values_at)
-                if rc:
-                    _c.check(rc)
-            else:
-                self._access(calls, at, n, values_at, (keys, values))
+            try:
+                if self._alone:
+                    rc = calls[0](self._handle, at, n, values_at)
+                    if rc:
+                        _c.check(rc)
+                else:
+                    self._access(calls, at, n, values_at, (keys, values))
+            finally:
+                self.node._tell(keys)
         finally:
             self._guard.release()
 
@@ -146,7 +149,10 @@ class Worker:
         """Overwrites rows and their state, of one table, as pull_state() gives them."""
         at, n = _keys_of(keys)
         rows_at = _rows_of(rows, "rows", n, n * self._state_length(keys), False)
-        self._wait_in(_lib.locus_set_state, at, n, rows_at, keeps=(keys, rows))
+        try:
+            self._wait_in(_lib.locus_set_state, at, n, rows_at, keeps=(keys, rows))
+        finally:
+            self.node._tell(keys)
 
     def _state_length(self, keys: Any) -> int:
         with self.node._use() as node:
@@ -163,15 +169,18 @@ class Worker:
 
     def push_async(self, keys: Any, updates: Any) -> Ticket:
         """The same as push(), without waiting. The arrays must not change until the ticket is done."""
+        return self._push_async(keys, updates, True)
+
+    def _push_async(self, keys: Any, updates: Any, tell: bool) -> Ticket:
         at, n = _keys_of(keys)
         floats = n * self._length if self._length else self._floats(keys)
-        return self._begin(_PUSH[1], at, n, _rows_of(updates, "updates", n, floats, False), (keys, updates))
+        return self._begin(_PUSH[1], at, n, _rows_of(updates, "updates", n, floats, False), (keys, updates), tell=tell)
 
     def set_async(self, keys: Any, values: Any) -> Ticket:
         """The same as set(), without waiting. The arrays must not change until the ticket is done."""
         at, n = _keys_of(keys)
         floats = n * self._length if self._length else self._floats(keys)
-        return self._begin(_SET[1], at, n, _rows_of(values, "values", n, floats, False), (keys, values))
+        return self._begin(_SET[1], at, n, _rows_of(values, "values", n, floats, False), (keys, values), tell=True)
 
     def pull_local(self, key: int, out: Any = None) -> Optional[Any]:
         """One row, if it can be read without the network; else None."""
@@ -266,11 +275,13 @@ class Worker:
     def quiesce(self) -> None:
         """A barrier after which every copy of every row holds every update made before it."""
         self._wait_in(_lib.locus_quiesce)
+        self.node._tell()
 
     def bound(self, staleness: int) -> None:
         """Waits until the copies of rows here hold all that any worker began before its clock came to ours less
         `staleness`. Ctrl-C ends the wait, and makes this worker unusable."""
         self._wait_in(_lib.locus_bound, _c.clock("staleness", staleness))
+        self.node._tell()
 
     def sum(self, values: Any) -> "np.ndarray[Any, Any]":
         """Collective: the sums of these numbers, at most 64, over all workers, as float64."""
@@ -289,8 +300,11 @@ class Worker:
         """Collective: all rows become what the checkpoint holds. Returns its record."""
         record = create_string_buffer(_c.RECORD_MAX)
         size = c_size_t(_c.RECORD_MAX)
-        self._wait_in(_lib.locus_restore_with, _c.text("directory", os.fspath(directory)), record, byref(size),
-                      keeps=(record, size))
+        try:
+            self._wait_in(_lib.locus_restore_with, _c.text("directory", os.fspath(directory)), record, byref(size),
+                          keeps=(record, size))
+        finally:
+            self.node._tell()
         return record.raw[:size.value]
 
     def close(self) -> None:
@@ -374,10 +388,15 @@ class Worker:
                 if ticket._error:
                     raise ticket._error
 
-    def _begin(self, call: Callable[..., int], at: int, n: int, values: int, keeps: Any, out: Any = None) -> Ticket:
+    def _begin(self, call: Callable[..., int], at: int, n: int, values: int, keeps: Any, out: Any = None,
+               tell: bool = False) -> Ticket:
         with _Use(self):
             ticket = self._register(keeps, out)
-            return self._started(ticket, call(self._handle, at, n, values, byref(ticket._id)))
+            try:
+                return self._started(ticket, call(self._handle, at, n, values, byref(ticket._id)))
+            finally:
+                if tell:  # what this worker reads from now on has the change
+                    self.node._tell(keeps[0])
 
     def _register(self, keeps: Any, out: Any) -> Ticket:
         """A ticket that holds its arrays from before the call. Makes room first, where the library would wait."""

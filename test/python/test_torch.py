@@ -1,6 +1,7 @@
 """locus.torch against torch itself."""
 import contextlib
 import copy
+import functools
 import importlib
 import io
 import sys
@@ -578,7 +579,8 @@ class ValuesAhead(unittest.TestCase):
     def setUp(self):
         self.embedding = lt.Embedding(ROWS, DIMENSION)
         self.optimizer = lt.SGD(self.embedding, 1)
-        self.job = lt.open(self.optimizer)
+        self.job = lt.open(self.optimizer, workers=2)
+        self.job.node.worker().close()  # which nobody waits for
         self.addCleanup(self.job.close)
         self.pulled, pull = [], Pulled.pull
 
@@ -593,12 +595,41 @@ class ValuesAhead(unittest.TestCase):
     def step(self, indices):
         step(self.optimizer, self.embedding(indices).square().sum())
 
+    def writes(self):
+        """Of another worker, too, and of other rows as well."""
+        keys, values, worker = torch.tensor([199, 5, 3, 5]), torch.randn(4, DIMENSION), self.job.worker
+
+        def by_another():
+            with self.job.node.worker() as other:
+                other.push(keys, values)
+        return [by_another, lambda: worker.set_state(keys, values)] + [
+            functools.partial(call, *told) for call in (worker.push, worker.set, worker.push_async, worker.set_async)
+            for told in ((keys, values), (keys.numpy().astype(np.uint64), values.numpy()))]
+
+    def test_a_batch_that_is_changed_looks_up_what_it_is(self):
+        for indices in (torch.tensor([3, 5, 7]), torch.tensor([[4, 4, 6]])):
+            ahead = Pulled(self.embedding, indices)
+            ahead.pull()
+            indices[..., :2] = 0
+            self.assertIsNone(ahead.take(indices.view(-1)))
+
+    def test_restored_values_are_pulled_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.job.checkpoint(folder)
+            self.step(torch.tensor([3]))
+            ahead = Pulled(self.embedding, torch.tensor([3]))
+            ahead.pull()
+            self.job.worker.restore(folder)
+            self.assertIsNone(ahead.take(torch.tensor([3])))
+
     def test_values_ahead_that_changed_are_pulled_again(self):
         indices = torch.tensor([[3, 5], [3, 7]])
         for change, known in ((lambda: None, True), (lambda: self.step(torch.tensor([5, 9])), True),
                               (lambda: [self.step(torch.tensor([number])) for number in range(6)], True),
                               (lambda: [self.step(torch.tensor([5])) for _ in range(40)], False),
-                              (lambda: self.embedding.set_weight(torch.tensor([7]), torch.ones(1, DIMENSION)), False)):
+                              (lambda: self.embedding.set_weight(torch.arange(5, 9), torch.ones(4, DIMENSION)), True),
+                              *((write, True) for write in self.writes()), (self.job.quiesce, False),
+                              (lambda: self.job.worker.bound(0), False)):
             ahead = Pulled(self.embedding, indices)
             ahead.pull()
             change()

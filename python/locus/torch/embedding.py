@@ -8,6 +8,7 @@ import functools
 import itertools
 from typing import Any, Callable, Dict, List, Optional, Tuple, TypeVar
 
+import numpy as np
 import torch
 import torch.nn.functional
 
@@ -23,6 +24,7 @@ from .initial import Given, Normal, Own, ZeroAt, Zeros, of_table
 
 Initial = Callable[[torch.Tensor, int], torch.Tensor]
 _STATE_DICT_FLOATS_MAX = 1 << 28
+_FEW_CHANGES = 1 << 16  # indices of a write that are kept, to pull only these again
 _ELEMENTS = {None: "f32", torch.float32: "f32", torch.bfloat16: "bf16"}
 _INDICES = (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8)  # a mask of bool is none
 
@@ -157,9 +159,15 @@ class _Rows(torch.nn.Module):
         moved = to_device(values, self.device)
         return moved if self.is_frozen else watched(moved, self.gradients, of)
 
-    def rows_have_changed(self) -> None:
-        """What was pulled before is old."""
-        self.changes.add(None)
+    def _were_written(self, keys: Any) -> None:
+        """What was pulled of them before is old."""
+        if keys is None or len(keys) > _FEW_CHANGES:
+            self.changes.add(None)
+            return
+        keys = keys if isinstance(keys, torch.Tensor) else torch.from_numpy(keys.astype(np.int64))
+        indices = keys[(self._first <= keys) & (keys < self._first + self.num_embeddings)] - self._first
+        if len(indices):
+            self.changes.add(distinct(indices, self.num_embeddings)[0])
 
     def refuse_bound(self) -> None:
         """Its rows would be those of another job, and what was trained be gone."""
@@ -171,6 +179,7 @@ class _Rows(torch.nn.Module):
         self.initial = of_table(self.initial, self.table)
         self.gradients, self.changes, self.ahead = Gradients(self.embedding_dim), Changes(), None
         self._first_state, self.initial, self._written = 0.0, self._written or self.initial, None
+        worker.node._on_write.append(self._were_written)
 
     def write_first(self, values: bool, state: float) -> None:
         """This process' part of what rows begin with: first values, or else differences of 0; and the state of all."""
@@ -189,7 +198,6 @@ class _Rows(torch.nn.Module):
             full = self.worker.pull_state(keys)
             full[:, self.embedding_dim:] = self._first_state
             self.worker.set_state(keys, full)
-        self.rows_have_changed()
 
     def weight_of(self, indices: torch.Tensor) -> torch.Tensor:
         """The values of different indices, outside of autograd: float32 of shape (n, embedding_dim)."""

@@ -42,10 +42,7 @@ class Job:
 
     def restore(self, directory: Path) -> bytes:
         """Collective: as Worker.restore(). Initial functions must be those that trained."""
-        record = self.worker.restore(directory)
-        for each in self.embeddings:
-            each.rows_have_changed()
-        return record
+        return self.worker.restore(directory)
 
     def export(self, directory: Path) -> None:
         """Writes the values of all tables, without optimizer state, as safetensors that others read: one file a table,

@@ -106,7 +106,7 @@ class Optimizer(torch.optim.Optimizer):
             # Gradients stay, and may be changed in place while they are on their way.
             if embedding.worker.node.size > 1 and gradient is total.values:
                 gradient = gradient.clone(memory_format=torch.contiguous_format)
-            embedding.worker.push_async(total.indices + embedding._first, gradient.contiguous())
+            embedding.worker._push_async(total.indices + embedding._first, gradient.contiguous(), False)
             embedding.changes.add(total.indices)
         return loss
 

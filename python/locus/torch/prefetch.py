@@ -174,8 +174,10 @@ class Prefetch:
     its rows are here. The worker's clock is advanced here, and nowhere else.
 
     The values of the next one or two batches are pulled while the model computes: for embeddings that look up what `keys`
-    said, all of it at once. Rows that this process changes meanwhile are pulled again. So on one node nothing is old; of
-    other nodes' changes, values may lack those of the last two batches. The other calls of the worker wait for such a pull.
+    said, all of it at once; a batch that the training changes in place is pulled anew. Rows that this process changes
+    meanwhile, by whichever call, are pulled again. So on one node nothing is old; of other nodes' changes, values may lack
+    those of the last two batches, but none from before a quiesce() or bound(). The other calls of the worker wait for such
+    a pull.
 
     The loader may have worker processes (num_workers): they prepare batches, and do not touch the node.
     """
