@@ -5,6 +5,7 @@ What this process changed since is pulled again when they are looked up, so that
 then. What other nodes changed since may be missing.
 """
 import collections
+import threading
 import time
 from typing import Any, Deque, List, NamedTuple, Optional, Tuple
 
@@ -22,20 +23,24 @@ _LOOK_S = 1e-4
 class Changes:
     """Which rows of an embedding this process has changed."""
 
+    _guard = threading.RLock()  # any thread's worker may write
+
     def __init__(self) -> None:
         self.count = 0  # a change is in `_last` before it counts
         self._last: Deque[Tuple[int, Optional[torch.Tensor]]] = collections.deque(maxlen=_CHANGES_MAX)
 
     def add(self, indices: Optional[torch.Tensor]) -> None:
         """After they were changed; None: any may have been."""
-        self._last.append((self.count, indices))
-        self.count += 1
+        with self._guard:
+            self._last.append((self.count, indices))
+            self.count += 1
 
     def since(self, count: int) -> Optional[List[torch.Tensor]]:
         """Those changed after it was `count`; None: any may have been."""
-        changed = [indices for number, indices in self._last if number >= count]
-        each = [indices for indices in changed if indices is not None]
-        return each if len(each) == self.count - count else None
+        with self._guard:
+            changed = [indices for number, indices in self._last if number >= count]
+            each = [indices for indices in changed if indices is not None]
+            return each if len(each) == self.count - count else None
 
 
 class Found(NamedTuple):
@@ -51,7 +56,7 @@ class Ahead:
 
     def __init__(self, embedding: Any, wanted: torch.Tensor) -> None:
         self.embedding = embedding
-        self.flat = wanted.reshape(-1)
+        self.flat = wanted.reshape(-1).clone()  # the training loop may change its batch
         self.indices, self.places = embedding.different(self.flat)
         self.keys: torch.Tensor = self.indices + embedding._first
         self._pulled: Optional[Tuple[int, Moving]] = None

@@ -8,6 +8,7 @@ import functools
 import itertools
 from typing import Any, Callable, Dict, List, Optional, Tuple, TypeVar
 
+import numpy as np
 import torch
 import torch.nn.functional
 
@@ -15,7 +16,7 @@ from .._c import LENGTH_MAX, integer
 from ..errors import ArgumentError, UsageError
 from ..worker import Worker
 from .ahead import Ahead, Changes, Found
-from .batch import distinct
+from .batch import FLOATS, distinct
 from .devices import to_device, uncompiled
 from .export import ranges
 from .gradients import Gradients, spread, watched
@@ -23,6 +24,7 @@ from .initial import Given, Normal, Own, ZeroAt, Zeros, of_table
 
 Initial = Callable[[torch.Tensor, int], torch.Tensor]
 _STATE_DICT_FLOATS_MAX = 1 << 28
+_FEW_CHANGES = 1 << 16  # indices of a write that are kept, to pull only these again
 _ELEMENTS = {None: "f32", torch.float32: "f32", torch.bfloat16: "bf16"}
 _INDICES = (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8)  # a mask of bool is none
 
@@ -69,10 +71,9 @@ class _Rows(torch.nn.Module):
         self.embedding_dim = embedding_dim
         self.padding_idx = _checked_padding(padding_idx, num_embeddings)
         self.initial: Initial = initial or Normal()
-        if self.padding_idx is not None:
+        if self.padding_idx is not None and not isinstance(self.initial, Zeros):
             self.initial = ZeroAt(self.padding_idx, self.initial)
         self.is_frozen = False
-        self._first_state = 0.0
         self._written: Optional[Initial] = None  # first values that are in the rows
         self.table = ""  # its name, once an optimizer has it
         self._worker: Optional[Worker] = None
@@ -134,9 +135,13 @@ class _Rows(torch.nn.Module):
         found = self.ahead.take(flat) if self.ahead is not None and not self.worker._is_over() else None
         if found is None:
             different, places = self.different(flat)
-            rows = self.worker.pull(different + self._first)
-            found = Found(different, places, self._values(different, rows))
+            found = Found(different, places, self._values(different, self._pull(different)))
         return found.values, found.places.view(indices.shape), found.indices
+
+    def _pull(self, indices: torch.Tensor) -> torch.Tensor:
+        """Rows of indices that are checked, (0, embedding_dim) of none."""
+        rows: torch.Tensor = self.worker.pull(indices + self._first, torch.empty(len(indices), self.embedding_dim, **FLOATS))
+        return rows
 
     def different(self, flat: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
         """The different ones among indices of one dimension, which are checked; for each which of them it is."""
@@ -157,9 +162,15 @@ class _Rows(torch.nn.Module):
         moved = to_device(values, self.device)
         return moved if self.is_frozen else watched(moved, self.gradients, of)
 
-    def rows_have_changed(self) -> None:
-        """What was pulled before is old."""
-        self.changes.add(None)
+    def _were_written(self, keys: Any) -> None:
+        """What was pulled of them before is old."""
+        if keys is None or len(keys) > _FEW_CHANGES:
+            self.changes.add(None)
+            return
+        keys = keys if isinstance(keys, torch.Tensor) else torch.from_numpy(keys.astype(np.int64))
+        indices = keys[(self._first <= keys) & (keys < self._first + self.num_embeddings)] - self._first
+        if len(indices):
+            self.changes.add(distinct(indices, self.num_embeddings)[0])
 
     def refuse_bound(self) -> None:
         """Its rows would be those of another job, and what was trained be gone."""
@@ -169,35 +180,48 @@ class _Rows(torch.nn.Module):
     def bind(self, worker: Worker) -> None:
         self._worker, self._first = worker, worker.node.tables[self.table].first
         self.initial = of_table(self.initial, self.table)
-        self.gradients, self.changes, self.ahead = Gradients(self.embedding_dim), Changes(), None
-        self._first_state, self.initial, self._written = 0.0, self._written or self.initial, None
+        self.gradients, self.changes, self.ahead = Gradients(self.embedding_dim, self.table), Changes(), None
+        self.initial, self._written = self._written or self.initial, None
+        worker.node._on_write.append(self._were_written)
 
-    def write_first(self, values: bool, state: float) -> None:
-        """This process' part of what rows begin with: first values, or else differences of 0; and the state of all."""
+    def write_first(self, values: bool, state: float) -> bool:
+        """This process' part of what rows begin with: first values, or else differences of 0; and the state of all. False:
+        they are all 0, which they are."""
+        values = values and not isinstance(self.initial, Zeros)
+        if not values and not state:
+            return False
         node = self.worker.node
-        self._first_state = state
         for part in itertools.islice(ranges(self.num_embeddings, self.embedding_dim), node.rank, None, node.size):
             first = self.initial(part, self.embedding_dim)
-            self._set_rows(part, first if values else torch.zeros_like(first))
+            self.worker.set(keys := self.keys_of(part), self._as_held(first) if values else torch.zeros_like(first))
+            if state:
+                full = self.worker.pull_state(keys)
+                full[:, self.embedding_dim:] = state
+                self.worker.set_state(keys, full)
         if values:
             self._written, self.initial = self.initial, Zeros()
+        return True
 
-    def _set_rows(self, indices: torch.Tensor, rows: torch.Tensor) -> None:
-        keys = self.keys_of(indices)
-        self.worker.set(keys, rows)
-        if self._first_state:
-            full = self.worker.pull_state(keys)
-            full[:, self.embedding_dim:] = self._first_state
-            self.worker.set_state(keys, full)
-        self.rows_have_changed()
+    def _as_held(self, rows: torch.Tensor) -> torch.Tensor:
+        """What the table's type has that is nearest. A table rounds by chance, which is for steps."""
+        return rows.bfloat16().float() if self.element == "bf16" else rows.float()
 
     def weight_of(self, indices: torch.Tensor) -> torch.Tensor:
         """The values of different indices, outside of autograd: float32 of shape (n, embedding_dim)."""
-        return self._values(indices, self.worker.pull(self.keys_of(indices)))
+        indices = integers("indices", indices)
+        self._check(indices)
+        return self._values(indices, self._pull(indices))
 
     def set_weight(self, indices: torch.Tensor, values: torch.Tensor) -> None:
-        """Overwrites the rows of different indices; their optimizer state is cleared."""
-        self._set_rows(indices, values - self.initial(indices, self.embedding_dim))
+        """Overwrites the values of different indices. Their optimizer's state stays, as in torch."""
+        keys = self.keys_of(indices)
+        rows = self._as_held(values - self.initial(indices, self.embedding_dim))
+        if self.worker._state_length(keys) <= self.embedding_dim:
+            self.worker.set(keys, rows)
+            return
+        full = self.worker.pull_state(keys)
+        full[:, :self.embedding_dim] = rows
+        self.worker.set_state(keys, full)
 
     def _ranges(self) -> List[torch.Tensor]:
         if self.num_embeddings * self.embedding_dim > _STATE_DICT_FLOATS_MAX:
@@ -243,8 +267,9 @@ class Embedding(_Rows):
 
     `initial`: the first values (initial.py); normally distributed unless told, as torch's. The row of `padding_idx` is
     zero, and no step changes it. `sparse` is accepted: gradients are those of the rows in use anyway. `dtype`: of the rows;
-    with torch.bfloat16 they, messages and checkpoints take half as much, and values are float32 all the same. `device`: where
-    values are returned. ArgumentError for an index out of range, before anything is pulled.
+    with torch.bfloat16 they, messages and checkpoints take half as much, values are float32 all the same, and first ones
+    other than Zeros are written when the tables are opened. `device`: where values are returned. ArgumentError for an index
+    out of range, before anything is pulled.
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: Optional[int] = None,

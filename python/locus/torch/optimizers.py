@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 
 from .._c import number
-from ..errors import ArgumentError
+from ..errors import ArgumentError, UsageError
 from .batch import FLOATS
 from .devices import to_memory
 from .embedding import _STATE_DICT_FLOATS_MAX, _Rows
@@ -45,7 +45,7 @@ class Optimizer(torch.optim.Optimizer):
     optimizer = ""
     state_names: Tuple[str, ...] = ()  # torch's, of the state behind the values, in that order
     first_state = 0.0  # what the state of a row begins with
-    decays = False  # values fade, so the rows hold them, not differences to first ones
+    decays = False  # values fade
 
     def __init__(self, model: Any, peer: Callable[..., torch.optim.Optimizer], rule: Dict[str, float],
                  **constants: Any) -> None:
@@ -57,9 +57,13 @@ class Optimizer(torch.optim.Optimizer):
             weight = _Weight(torch.empty(0))
             weight.of = each
             weights.append(weight)
-        self.steps: Dict[str, int] = {}  # of each table
         self.begin()
         super().__init__(weights, peer([torch.nn.Parameter(torch.empty(0))], **constants).defaults)
+
+    def holds_values(self, embedding: _Rows) -> bool:
+        """Do rows hold values, and not differences to first ones? These do not fade; and of two bytes, they would have the
+        precision of the first value."""
+        return self.decays or embedding.element == "bf16"
 
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
         if self.param_groups:
@@ -67,8 +71,13 @@ class Optimizer(torch.optim.Optimizer):
                                 "locus.torch.open()")
         super().add_param_group(param_group)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise UsageError("an optimizer of locus.torch is neither copied nor saved, since its state is in tables of the cluster: "
+                         "make another one with the same arguments, and give it this one's state_dict() after open()")
+
     def begin(self) -> None:
         """Tables are new: none has counted a step, or been told a rate."""
+        self.steps: Dict[str, int] = {}  # of each table
         self._counted: Dict[str, int] = {}
         self._rates: Dict[str, float] = {}
 
@@ -98,6 +107,8 @@ class Optimizer(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        for each in self.embeddings:
+            each.gradients.stepped()
         totals = [(each, each.gradients.sum()) for each in self.embeddings]
         ready = [(each, total) for each, total in totals if total is not None]
         gradients = to_memory([total.values for _, total in ready])
@@ -106,7 +117,7 @@ class Optimizer(torch.optim.Optimizer):
             # Gradients stay, and may be changed in place while they are on their way.
             if embedding.worker.node.size > 1 and gradient is total.values:
                 gradient = gradient.clone(memory_format=torch.contiguous_format)
-            embedding.worker.push_async(total.indices + embedding._first, gradient.contiguous())
+            embedding.worker._push_async(total.indices + embedding._first, gradient.contiguous(), False)
             embedding.changes.add(total.indices)
         return loss
 
@@ -159,6 +170,8 @@ class Optimizer(torch.optim.Optimizer):
         self.param_groups[0].update((name, group[name]) for name in ("lr", "initial_lr") if name in group)
         for i, embedding in enumerate(self.embeddings):
             given = state["state"].get(i, {})
+            if self.state_names:
+                embedding.worker.node._refuse_unusable()  # the next job begins anew
             self.steps.pop(embedding.table, None)
             if given:
                 self.steps[embedding.table] = int(given.get("step", 0))
@@ -167,17 +180,16 @@ class Optimizer(torch.optim.Optimizer):
                 keys = embedding.keys_of(part)
                 rows = embedding.worker.pull_state(keys)
                 behind = rows[:, embedding.embedding_dim:]
-                if not arrays:
-                    differs = (behind != self.first_state).any(1)
-                    behind[:] = self.first_state
-                    embedding.worker.set_state(keys[differs], rows[differs])
-                    continue
                 shapes, rows_of = [tuple(each.shape) for each in arrays], embedding.num_embeddings
-                if any(shape[0] != rows_of for shape in shapes) or sum(shape[1] for shape in shapes) != behind.shape[1]:
+                if arrays and (any(shape[0] != rows_of for shape in shapes) or
+                               sum(shape[1] for shape in shapes) != behind.shape[1]):
                     raise ArgumentError(f"the state of {embedding.table!r} has shapes {shapes}: must be of {rows_of} rows, "
                                         f"together of {behind.shape[1]} floats")
-                behind[:] = torch.cat([array[part] for array in arrays], 1)
-                embedding.worker.set_state(keys, rows)
+                new = torch.cat([array[part] for array in arrays], 1) if arrays else torch.full_like(behind, self.first_state)
+                # A restored row has it already; to write it would go on with the chance that rounds bfloat16.
+                differs = (behind != new).any(1)
+                behind[:] = new
+                embedding.worker.set_state(keys[differs], rows[differs])
 
 
 def _embeddings_of(model: Any) -> List[_Rows]:
@@ -226,14 +238,10 @@ class RowAdagrad(Adagrad):
     optimizer = "row_adagrad"
 
 
-class Adam(Optimizer):
-    """torch.optim.SparseAdam: both moments of a row change when it has a gradient."""
-
-    optimizer = "adam"
+class _Moments(Optimizer):
     state_names = ("exp_avg", "exp_avg_sq")
 
-    def __init__(self, model: Any, lr: float = 0.001, betas: Tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 **decay: float) -> None:
+    def __init__(self, model: Any, lr: float, betas: Tuple[float, float], eps: float, **decay: float) -> None:
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
             raise ArgumentError(f"betas is {betas!r}: must be two numbers")
         for beta in betas:
@@ -245,7 +253,17 @@ class Adam(Optimizer):
         self.lr = lr
 
 
-class AdamW(Adam):
+class Adam(_Moments):
+    """torch.optim.SparseAdam: both moments of a row change when it has a gradient."""
+
+    optimizer = "adam"
+
+    def __init__(self, model: Any, lr: float = 0.001, betas: Tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8) -> None:
+        super().__init__(model, lr, betas, eps)
+
+
+class AdamW(_Moments):
     """The same, and the values of a row fade when it has a gradient: by lr * weight_decay. First values are written when
     the tables are opened, since they fade, too."""
 

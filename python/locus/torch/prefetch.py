@@ -27,6 +27,14 @@ _SHARED_MAX = 64  # of the last batches: what the next ones have in common with 
 _DEPTH_MAX = 2  # batches whose values are pulled before they come
 
 
+class _Changed(threading.Condition):
+    """Who leaves it does not hold it, wherever Ctrl-C came."""
+
+    def __exit__(self, *fault: Any) -> None:
+        while self._is_owned():  # type: ignore[attr-defined]
+            self.release()
+
+
 class _Pull(Enum):
     """Of a batch's values."""
 
@@ -60,7 +68,7 @@ class _Line:
         self.useless: Set[Any] = set()  # embeddings that did not look up what was pulled for them
         self.depth = 1  # batches whose values are pulled; more once a batch came before its values
         self.items: Deque[_Item] = collections.deque()
-        self.changed = threading.Condition()
+        self.changed = _Changed()
         self.over = self.ended = False  # nobody takes any more; nobody puts any more
         self.fault: Optional[BaseException] = None
         _lines.add(self)
@@ -103,6 +111,7 @@ class _Line:
             self.changed.notify_all()
 
     def leave(self) -> None:
+        self.changed.__exit__()  # Ctrl-C may have come before it was entered
         with self.changed:
             self.over = True
             self.changed.notify_all()
@@ -157,7 +166,7 @@ _lines: "weakref.WeakSet[_Line]" = weakref.WeakSet()
 def _in_child() -> None:
     """The threads that fill them are the parent's."""
     for line in list(_lines):
-        line.changed = threading.Condition()
+        line.changed = _Changed()
         line.items.clear()
         line.ended, line.fault = True, UsageError("this Prefetch is another process': iterate over it where it began")
 
@@ -174,8 +183,10 @@ class Prefetch:
     its rows are here. The worker's clock is advanced here, and nowhere else.
 
     The values of the next one or two batches are pulled while the model computes: for embeddings that look up what `keys`
-    said, all of it at once. Rows that this process changes meanwhile are pulled again. So on one node nothing is old; of
-    other nodes' changes, values may lack those of the last two batches. The other calls of the worker wait for such a pull.
+    said, all of it at once; a batch that the training changes in place is pulled anew. Rows that this process changes
+    meanwhile, by whichever call, are pulled again. So on one node nothing is old; of other nodes' changes, values may lack
+    those of the last two batches, but none from before a quiesce() or bound(). The other calls of the worker wait for such
+    a pull.
 
     The loader may have worker processes (num_workers): they prepare batches, and do not touch the node.
     """
@@ -193,10 +204,10 @@ class Prefetch:
         line = _Line(self.ahead)
         thread = threading.Thread(target=self._prepare, args=(line,), name="locus prefetch", daemon=True)
         puller = threading.Thread(target=_pull_values, args=(line,), name="locus values", daemon=True)
-        thread.start()
-        puller.start()
         given: List[Tuple[Negatives, Sample]] = []
         try:
+            thread.start()
+            puller.start()
             while True:
                 taken = line.take()
                 if taken is None:
@@ -213,8 +224,9 @@ class Prefetch:
                 yield item.batch
         finally:
             line.leave()
-            thread.join()
-            puller.join()
+            for each in (thread, puller):
+                if each.is_alive():
+                    each.join()
             line.give(None)
             _finish(given, line.items)
 
