@@ -254,7 +254,8 @@ class Options(Trainers):
 
     def does_something(self, program, base, option, own_base=None, is_alone=False):
         base = base if own_base is None else own_base
-        json = "" if option == "--json" else "--json"
+        # lasso's sums are exact: people alone are told how many workers there are.
+        json = "" if option in ("--json", "--workers 2") else "--json"
         after = self.observe(program, base, option, json)
         if not is_alone:
             if (base, json) not in self.seen:
