@@ -1,5 +1,7 @@
 #include "net/shared.h"
 
+#include "base/oversize.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -132,7 +134,9 @@ struct shared *shared_create(size_t ring_bytes, char name[SHARED_TEXT_BYTES])
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return NULL;
     /* A page that the system has not got would end the process at its first use. */
+    sigset_t before = oversize_begin();
     bool is_there = posix_fallocate(fd, 0, (off_t)file_bytes(ring_bytes)) == 0;
+    oversize_end(before);
     struct shared *s = is_there ? map(fd, ring_bytes, 0) : NULL;
     if (!is_there) close(fd);
     if (s)
