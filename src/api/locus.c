@@ -3,6 +3,7 @@
 #include "base/closed.h"
 #include "base/error.h"
 #include "base/histogram.h"
+#include "base/oversize.h"
 #include "checkpoint/series.h"
 #include "membership/agreement.h"
 #include "membership/streams.h"
@@ -296,9 +297,11 @@ int locus_open(const struct locus_config *config, locus **out)
     memset(n, 0, sizeof *n);
     collective_init(&n->collective, c.workers);
     pthread_mutex_init(&n->presence, NULL);
+    sigset_t before = oversize_begin(); /* of reports and traces */
     rc = open_node(&c, n);
+    if (rc) end_node(n);
+    oversize_end(before);
     if (rc) {
-        end_node(n);
         free(n->worker);
         free(n);
         return rc;
@@ -319,12 +322,14 @@ int locus_close(locus *n)
     if (open)
         return error_set(-EBUSY, "%u of %u workers are still open: close them first", open,
                          n->workers);
+    sigset_t before = oversize_begin();
     metrics_stop(n->metrics);
     journal_close(n->journal);
     n->metrics = NULL;
     n->journal = NULL;
     rc = n->cluster ? cluster_leave(n->cluster) : 0;
     end_node(n);
+    oversize_end(before);
     n->is_closed = true;
     closed_keep(n, n->worker, sizeof *n + n->workers * sizeof *n->worker);
     return rc;

@@ -4,6 +4,7 @@
 
 #include "api/call.h"
 #include "base/error.h"
+#include "base/oversize.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -181,7 +182,9 @@ int locus_checkpoint_with(locus_worker *w, const char *directory, const void *re
                          LOCUS_RECORD_MAX);
     int rc = steps_begin(&s.steps, "locus_checkpoint", w, directory, COLLECTIVE_CHECKPOINT);
     if (rc) return rc;
+    sigset_t before = oversize_begin();
     rc = save(&s);
+    oversize_end(before);
     if (rc && s.is_made && !s.is_committed) series_remove(directory, s.name);
     return steps_end(&s.steps, rc);
 }

@@ -21,6 +21,8 @@
  * sentence in locus_error(): -EPERM, this process was forked by one that has used nng, which would
  * end it; -EAGAIN, too few threads; -EMFILE; -ENOMEM. */
 int streams_prepare(void);
+/* So many threads does nng start there. */
+long streams_threads(long processors);
 /* `url`: "tcp://127.0.0.1:7777". Returns 0, and the stream belongs to the caller; or an error of
  * nng. */
 int streams_dial(const char *url, uint64_t timeout_ns, nng_stream **stream);

@@ -1,8 +1,11 @@
 #include "net/shared.h"
 
+#include "base/oversize.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +40,7 @@ struct shared {
     unsigned char *in_bytes, *out_bytes;
     uint64_t read, written;       /* ours */
     uint64_t seen_read;           /* the peer's, as it was when there was no room */
+    bool is_cut;                  /* atomic: the file has become shorter; what is mapped is ours */
     char name[SHARED_TEXT_BYTES]; /* to be removed; empty: the peer has done it */
 };
 
@@ -97,6 +101,55 @@ static size_t file_bytes(size_t ring_bytes)
     return sizeof(struct file) + 2 * ring_bytes;
 }
 
+/* ---- a file that is cut ----
+ *
+ * Who has the file open may shorten it, which no seal of /dev/shm prevents, and the next look at
+ * what is mapped would end the process (SIGBUS). So each call that looks says where, and the handler
+ * puts memory of our own there: the peer is then one that wrote nonsense. */
+
+static _Thread_local const struct shared *looks_at;
+static struct sigaction before_us;
+
+static void on_cut(int number, siginfo_t *info, void *context)
+{
+    struct shared *s = (struct shared *)(uintptr_t)looks_at;
+    uintptr_t at = (uintptr_t)info->si_addr, from = s ? (uintptr_t)s->file : 0;
+    int error = errno;
+    if (s && at >= from && at < from + file_bytes(s->size) &&
+        mmap(s->file, file_bytes(s->size), PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+        __atomic_store_n(&s->is_cut, true, __ATOMIC_RELAXED);
+    else if (before_us.sa_flags & SA_SIGINFO)
+        before_us.sa_sigaction(number, info, context);
+    else if (before_us.sa_handler != SIG_DFL && before_us.sa_handler != SIG_IGN)
+        before_us.sa_handler(number);
+    else
+        signal(number, SIG_DFL); /* it comes again */
+    errno = error;
+}
+
+static void handle_cuts(void)
+{
+    struct sigaction handle = {.sa_sigaction = on_cut, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    sigaction(SIGBUS, &handle, &before_us);
+}
+
+static void look_away(const struct shared *const *before)
+{
+    looks_at = *before;
+}
+
+/* For the rest of the function. */
+#define LOOKS_AT(s) \
+    __attribute__((cleanup(look_away), unused)) const struct shared *const looked_at = looks_at; \
+    looks_at = (s); \
+    __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
+static bool is_cut(const struct shared *s)
+{
+    return __atomic_load_n(&s->is_cut, __ATOMIC_RELAXED);
+}
+
 /* Takes over the descriptor. `side`: which ring is ours to write. */
 static struct shared *map(int fd, size_t ring_bytes, int side)
 {
@@ -109,6 +162,8 @@ static struct shared *map(int fd, size_t ring_bytes, int side)
         free(s);
         return NULL;
     }
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, handle_cuts);
     madvise(f, file_bytes(ring_bytes), MADV_DONTFORK);
     unsigned char *bytes = (unsigned char *)(f + 1);
     *s = (struct shared){.file = f,
@@ -132,7 +187,9 @@ struct shared *shared_create(size_t ring_bytes, char name[SHARED_TEXT_BYTES])
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return NULL;
     /* A page that the system has not got would end the process at its first use. */
+    sigset_t before = oversize_begin();
     bool is_there = posix_fallocate(fd, 0, (off_t)file_bytes(ring_bytes)) == 0;
+    oversize_end(before);
     struct shared *s = is_there ? map(fd, ring_bytes, 0) : NULL;
     if (!is_there) close(fd);
     if (s)
@@ -198,10 +255,11 @@ static void copy_out(const struct shared *s, uint64_t at, void *to, size_t n)
 /* The peer's number is looked at only if there seems to be too little room. */
 static ssize_t room(struct shared *s, size_t wanted)
 {
+    LOOKS_AT(s);
     if (s->size - (s->written - s->seen_read) < wanted)
         s->seen_read = __atomic_load_n(&s->out->read, __ATOMIC_SEQ_CST);
     uint64_t unread = s->written - s->seen_read;
-    return unread <= s->size ? (ssize_t)(s->size - unread) : -EBADMSG;
+    return unread <= s->size && !is_cut(s) ? (ssize_t)(s->size - unread) : -EBADMSG;
 }
 
 size_t shared_room(struct shared *s)
@@ -214,6 +272,7 @@ size_t shared_room(struct shared *s)
 ssize_t shared_write(struct shared *s, const struct iovec *piece, unsigned pieces)
 {
     size_t all = 0;
+    LOOKS_AT(s);
     for (unsigned i = 0; i < pieces; i++) {
         ssize_t free_bytes = room(s, piece[i].iov_len);
         if (free_bytes < 0) return free_bytes;
@@ -231,11 +290,14 @@ ssize_t shared_write(struct shared *s, const struct iovec *piece, unsigned piece
 
 ssize_t shared_read(struct shared *s, void *to, size_t bytes)
 {
+    LOOKS_AT(s);
     uint64_t there = __atomic_load_n(&s->in->written, __ATOMIC_ACQUIRE) - s->read;
+    if (is_cut(s)) return -EBADMSG;
     if (there == 0) return 0;
     if (there > s->size) return -EBADMSG;
     size_t n = less((size_t)there, bytes);
     copy_out(s, s->read, to, n);
+    if (is_cut(s)) return -EBADMSG;
     s->read += n;
     /* The same of room, with `wants_room`. */
     __atomic_exchange_n(&s->in->read, s->read, __ATOMIC_SEQ_CST);
@@ -244,6 +306,7 @@ ssize_t shared_read(struct shared *s, void *to, size_t bytes)
 
 size_t shared_unread(const struct shared *s)
 {
+    LOOKS_AT(s);
     uint64_t read = __atomic_load_n(&s->out->read, __ATOMIC_RELAXED);
     uint64_t unread = __atomic_load_n(&s->out->written, __ATOMIC_RELAXED) - read;
     return unread <= s->size ? (size_t)unread : 0;
@@ -259,6 +322,7 @@ static bool was_set(uint32_t *word)
 
 bool shared_must_wake(struct shared *s)
 {
+    LOOKS_AT(s);
     bool has_bytes = s->written != __atomic_load_n(&s->out->read, __ATOMIC_RELAXED);
     bool waits_for_bytes = has_bytes && was_set(&s->out->reader_sleeps);
     return was_set(&s->in->wants_room) || waits_for_bytes;
@@ -266,18 +330,21 @@ bool shared_must_wake(struct shared *s)
 
 void shared_sleep(struct shared *s, bool wants_room)
 {
+    LOOKS_AT(s);
     __atomic_exchange_n(&s->out->wants_room, wants_room, __ATOMIC_SEQ_CST);
     __atomic_exchange_n(&s->in->reader_sleeps, 1, __ATOMIC_SEQ_CST);
 }
 
 bool shared_has_news(struct shared *s, bool wants_room)
 {
-    return __atomic_load_n(&s->in->written, __ATOMIC_SEQ_CST) != s->read ||
+    LOOKS_AT(s);
+    return is_cut(s) || __atomic_load_n(&s->in->written, __ATOMIC_SEQ_CST) != s->read ||
            (wants_room && shared_room(s) > 0);
 }
 
 void shared_awake(struct shared *s)
 {
+    LOOKS_AT(s);
     __atomic_store_n(&s->out->wants_room, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&s->in->reader_sleeps, 0, __ATOMIC_RELAXED);
 }

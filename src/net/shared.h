@@ -3,7 +3,9 @@
  *
  *   file   of /dev/shm, readable by its owner alone, removed as soon as both have mapped it
  *   rings  one each way: the writer moves `written`, the reader moves `read`; neither believes the
- *          other's more than that between the two lies no more than a ring has
+ *          other's more than that between the two lies no more than a ring has; nor that the file
+ *          stays as long as it is: a SIGBUS that comes of that is handled here, others by whoever
+ *          did before
  *   sleep  who sleeps says so in the memory; whoever then has something for it, bytes or room, must
  *          wake it by other means (a byte on the connection)
  *
@@ -49,7 +51,7 @@ struct shared *shared_open(size_t ring_bytes, const char *name);
 void shared_free(struct shared *); /* NULL is allowed */
 
 /* As many bytes as there is room for, or there are. -EBADMSG: the peer wrote nonsense beside the
- * rings. */
+ * rings, or cut the file. */
 ssize_t shared_write(struct shared *, const struct iovec *, unsigned pieces);
 ssize_t shared_read(struct shared *, void *to, size_t bytes);
 size_t shared_room(struct shared *);

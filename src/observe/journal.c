@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/footprint.h"
 #include "base/notation.h"
+#include "base/oversize.h"
 #include "node/figures.h"
 
 #include <errno.h>
@@ -162,6 +163,7 @@ static bool wait_for_line(struct journal *j)
 static void *run(void *journal)
 {
     struct journal *j = journal;
+    oversize_begin();
     bool can_write = write_line(j, false);
     while (wait_for_line(j)) can_write = can_write && write_line(j, false);
     if (can_write) write_line(j, true);
@@ -234,8 +236,10 @@ bool journal_may_name(const char *curve)
 void journal_value(struct journal *j, const char *curve, double value)
 {
     if (ferror(j->file)) return; /* it ended in the middle of a line, perhaps */
+    sigset_t before = oversize_begin();
     notation_print(j->file, "{\"t\":%lld,\"curve\":\"%s\",\"y\":%.9g}\n", wall_us(), curve, value);
     fflush(j->file); /* else a child that was forked, and exits, would write it once more */
+    oversize_end(before);
 }
 
 void journal_close(struct journal *j)

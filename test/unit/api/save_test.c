@@ -5,7 +5,9 @@
 #include "pair.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { ROWS = 50 };
 static const struct locus_table tables[] = {{.name = "users", .rows = ROWS, .length = 3},
@@ -127,4 +129,42 @@ TEST(save, checkpoint_names_folders_it_cannot_make)
     refuses(w, folder_path(f, "file"), -ENOTDIR, "file: Not a directory");
     CHECK_EQ(locus_checkpoint(w, f), 0); /* nothing of that lasts */
     close_both(n, w);
+}
+
+/* ---- `ulimit -f` ---- */
+
+enum { MANY = 20000, FEW_BYTES = 4096 };
+
+static void write_too_much(struct pair *p, int rank)
+{
+    static float ones[MANY];
+    static locus_key keys[MANY];
+    locus_worker *w = p->worker[rank];
+    for (locus_key key = 0; key < MANY && rank == 0; key++) keys[key] = key, ones[key] = 1;
+    if (rank == 0) CHECK_EQ(locus_set(w, keys, MANY, ones), 0);
+    for (int i = 0; i < FEW_BYTES / 16; i++)
+        CHECK_EQ(locus_report_value(p->node[rank], "loss", 0.5), 0);
+    CHECK_EQ(locus_checkpoint(w, p->context), -EFBIG);
+    CHECK_STR(locus_error(), "locus_checkpoint: ");
+}
+
+/* No node needs the files of its links, of its report or its trace; and the system's default would
+ * end a program that has not thought of the signal. */
+TEST(save, files_that_may_not_grow_end_no_program)
+{
+    const struct locus_table table = {.rows = MANY, .length = 1};
+    const struct rlimit few = {.rlim_cur = FEW_BYTES, .rlim_max = RLIM_INFINITY};
+    char f[FOLDER_PATH_BYTES];
+    struct pair p;
+    folder_new(f);
+    CHECK_EQ(setenv("LOCUS_REPORT", folder_path(f, "report"), 1), 0);
+    CHECK_EQ(setenv("LOCUS_TRACE", folder_path(f, "trace"), 1), 0);
+    CHECK_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    pair_init(&p, &table, 1);
+    p.context = f;
+    pair_open(&p);
+    pair_do(&p, write_too_much);
+    pair_end(&p);
+    CHECK_EQ(names_in(f), 4); /* two reports, two traces, and nothing of the checkpoint */
 }

@@ -41,6 +41,33 @@ TEST(streams, few_threads_are_a_sentence_before_nng_starts)
     CHECK_EQ(streams_prepare(), 0);
 }
 
+static long threads_now(void)
+{
+    long count = 0;
+    DIR *all = opendir("/proc/self/task");
+    CHECK(all != NULL);
+    while (readdir(all)) count++;
+    closedir(all);
+    return count;
+}
+
+/* Fewer, and a node could end by a signal; more, and one could be refused that would run. */
+TEST(streams, as_many_threads_are_tried_as_nng_starts)
+{
+    static const struct {
+        long processors, threads;
+    } measured[] = {{1, 10}, {2, 13}, {4, 19}, {8, 31}, {16, 39}, {64, 87}, {128, 151}};
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++)
+        CHECK_EQ(streams_threads(measured[i].processors), measured[i].threads);
+    if (NNG_MAJOR_VERSION > 1 || NNG_MINOR_VERSION > 5) SKIP("this nng may have fewer");
+    long before = threads_now();
+    CHECK_EQ(streams_prepare(), 0);
+    long wanted = streams_threads(sysconf(_SC_NPROCESSORS_ONLN));
+    for (int i = 0; i < 1000 && threads_now() - before != wanted; i++)
+        usleep(10000); /* those that were tried may show for a moment yet */
+    CHECK_EQ(threads_now() - before, wanted);
+}
+
 /* Two streams, each to a listener of its own. */
 struct two {
     int listener[2];

@@ -5,8 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Two nodes' ends of one memory. */
@@ -62,6 +65,50 @@ TEST(shared, numbers_of_the_peer_that_cannot_be_are_refused)
         CHECK_EQ(shared_room(s.a), 0);
         CHECK(shared_unread(s.a) <= SHARED_RING_MAX);
     }
+}
+
+/* Wherever a look at it comes first: by who reads, writes, or sleeps. */
+TEST(shared, file_that_is_cut_is_nonsense_and_ends_no_process)
+{
+    char some[5000] = "";
+    const struct iovec piece = {some, sizeof some};
+    for (int first = 0; first < 4; first++) {
+        CLOSED_BY(both_end) struct both s;
+        both_begin(&s);
+        CHECK_EQ(shared_write(s.a, &piece, 1), sizeof some);
+        CHECK_EQ(shared_read(s.b, some, 3), 3);
+        CHECK_EQ(ftruncate(s.fd, first % 2 ? 0 : 8192), 0); /* all, or what is in a ring */
+        if (first == 2) shared_sleep(s.b, true);
+        if (first == 3) CHECK(shared_has_news(s.b, false));
+        CHECK_EQ(shared_read(s.b, some, sizeof some), -EBADMSG);
+        CHECK_EQ(shared_read(s.b, some, sizeof some), -EBADMSG);
+        ssize_t n = 1;
+        for (int i = 0; i < 100 && n > 0; i++) n = shared_write(s.a, &piece, 1);
+        CHECK_EQ(n, -EBADMSG);
+        CHECK_EQ(shared_room(s.a), 0);
+    }
+}
+
+/* Whose handler was there before has all others. */
+static void on_other(int number)
+{
+    _exit(number == SIGBUS ? 7 : 8);
+}
+
+TEST(shared, handler_of_others_has_what_is_not_ours)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        struct both s;
+        signal(SIGBUS, on_other);
+        both_begin(&s);
+        char *at = mmap(NULL, 4096, PROT_READ, MAP_SHARED, s.fd, 0);
+        if (at == MAP_FAILED || ftruncate(s.fd, 0)) _exit(9);
+        _exit(*(volatile char *)at);
+    }
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
 TEST(shared, name_is_gone_when_both_have_it_or_the_first_has_left)
