@@ -92,7 +92,9 @@ static void read_weights(struct clicks *c, const struct clicks_source *source)
     for (uint64_t i = 0; i < c->count; i++) {
         if (!lines_next(&l)) fail("%s has fewer lines than %s", source->weights, source->train);
         float weight = lines_take_float(&l, (struct field){l.text, l.length}, "weight");
-        if (weight < 0) lines_fail(&l, "%g is no weight: is less than 0", (double)weight);
+        bool is_weight = weight == 0 || (weight >= 1e-9F && weight <= 1e9F);
+        if (!is_weight)
+            lines_fail(&l, "%g is no weight: must be 0, or from 1e-9 to 1e9", (double)weight);
         c->weights[i] = weight;
     }
     if (lines_next(&l)) lines_fail(&l, "is one more than %s has", source->train);
