@@ -133,8 +133,6 @@ PROGRAMS = {
     ]),
     "gnn": (GNN, [
         ("--labels ../others", GNN_FILES),
-        ("--weights", GNN_FILES),
-        ends("--format csv", GNN_FILES),
         ("--features ../features", GNN_FILES),
         ("--split ../split", GNN_FILES),
         "--train 0.4",
@@ -143,12 +141,9 @@ PROGRAMS = {
         "--planted-exponent 4",
         "--dim 9",
         "--hidden 9",
-        "--average symmetric",
         "--batch 9",
         "--neighbours 3",
-        "--test-neighbours 2",
         "--lr 0.3",
-        "--dense-lr 0.3",
         "--schedule linear",
         "--element bf16",
         "--decay 0.1",
@@ -232,11 +227,11 @@ class Options(Trainers):
                                          for _ in range(300)])
         self.write("criteo", ("\t".join(map(str, [i % 2] + [draw.randrange(9) for _ in range(13)]
                                             + [draw.randrange(3) for _ in range(26)])) for i in range(60)))
-        self.write("edges", (f"{i} {(i + k) % 40} {w}" for i in range(40) for k, w in ((1, 1), (7, 2.5))))
-        self.write("classes", (f"{i} {'x' if i < 20 else 'y'}" for i in range(40)))
-        self.write("others", (f"{i} {'x' if i % 2 else 'y'}" for i in range(40)))
-        self.write("features", (f"0 {1 + (i < 20)}:1" for i in range(40)))
-        self.write("split", (f"{i} {'train' if i % 3 else 'val' if i % 2 else 'test'}" for i in range(40)))
+        self.write("edges", (f"{i}\t{(i + k) % 40}" for i in range(40) for k in (1, 7)))
+        self.write("classes", (f"{i}\t{'x' if i < 20 else 'y'}" for i in range(40)))
+        self.write("others", (f"{i}\t{'x' if i % 2 else 'y'}" for i in range(40)))
+        self.write("features", (f"{i}\t{1 + (i < 20)}:1" for i in range(40)))
+        self.write("split", (f"{i}\t{'train' if i % 3 else 'val' if i % 2 else 'test'}" for i in range(40)))
         self.write("documents", ("".join(f"w{draw.randrange(9)} " for _ in range(20)) for _ in range(60)))
         self.write("ldac", ["3 0:2 1:1 2:1", "2 0:1 3:3"])
         self.write("words", "abcd")

@@ -169,7 +169,7 @@ class Quality(Trainers):
             self.assertTrue("nups" not in more or ended.last("edges_between") < 0.4, ended)
 
         self.learns("gnn", self.GNN, {
-            0: ["", "--baseline --average symmetric", "--workers 2 --eval-every 2 --dropout 0.2 --neighbours 0"],
+            0: ["", "--baseline", "--workers 2 --eval-every 2 --dropout 0.2 --neighbours 0"],
             2: ["--technique adaptive", "--technique static", "--technique nups --hot 20"],
             3: ["--workers 2 --partition random"]}, check)
 

@@ -35,7 +35,7 @@ CHANGES = [
     ("mf --data ratings --rank 2 --epochs 1", "--test few", "--test some --patience 1", "--test few --reg 1"),
     ("ctr --data clicks --dim 2 --hidden 4 --epochs 1", "", "--eval-every 0", "--reg 0.5"),
     ("gnn --data edges --labels classes --dim 4 --hidden 4 --epochs 1", "--split parts",
-     "--split fewer --test-neighbours 2 --eval-every 1", "--split parts --neighbours 3"),
+     "--split fewer --eval-every 1", "--split parts --neighbours 3"),
     ("gnn --data edges --labels classes --dim 4 --hidden 4 --epochs 1", "--split parts",
      "--split parts --seconds 9", "--split others"),
     ("lda --data docs --topics 4 --epochs 1", "--test docs", "--test asked --patience 1", "--test docs --alpha 0.1"),
@@ -180,11 +180,11 @@ class Resume(Trainers):
         self.sh("cp -r graph fewer-tests && sed -i 1d fewer-tests/test.txt && cp -r graph fewer-facts && "
                 "sed -i 1d fewer-facts/train.txt && head -n 20 ratings > few && head -n 30 ratings > some && "
                 "head -n 60 text > docs && head -n 9 text > asked")
-        parts = [f"{i} {('train', 'val', 'test')[i % 3]}" for i in range(40)]
+        parts = [f"{i}\t{('train', 'val', 'test')[i % 3]}" for i in range(40)]
         for name, lines in (("questions", [": a", "w1 w2 w3 w4"]), ("pairs", ["w1 w2 5", "w3 w4 2"]),
-                            ("edges", (f"{i} {(i + k) % 40}" for i in range(40) for k in (1, 7))),
-                            ("classes", (f"{i} {i % 2}" for i in range(40))), ("parts", parts),
-                            ("fewer", parts[:2] + ["2 none"] + parts[3:]), ("others", ["0 none"] + parts[1:])):
+                            ("edges", (f"{i}\t{(i + k) % 40}" for i in range(40) for k in (1, 7))),
+                            ("classes", (f"{i}\t{i % 2}" for i in range(40))), ("parts", parts),
+                            ("fewer", parts[:2] + parts[3:]), ("others", parts[1:])):
             self.write(name, lines)
         for line, first, other, wrong in CHANGES:
             with self.subTest(line=line, wrong=wrong):
