@@ -281,10 +281,8 @@ def ctr_speed(_):
                            Run("4 nodes", 4, o)], ctr_quality)
 
 
-def prepared_graph(lab, name, *more):
-    """A folder as `locus prepare gnn` makes it."""
-    folder = lab.find(name)
-    return " ".join(f"--{option} {folder}/{file}.txt" for option, file in (("data", "edges"), ("labels", "labels"), *more))
+def prepared_graph(lab, name):  # `locus prepare gnn` makes the folder
+    return f"--data {lab.find(name)}/edges.txt --labels {lab.find(name)}/labels.txt"
 
 
 def gnn_pages(runs):
@@ -292,8 +290,8 @@ def gnn_pages(runs):
 
 
 def gnn_features(lab):
-    return Section("gnn", [Run(name, 1, prepared_graph(lab, name, ("features", "features"), ("split", "purposes"))
-                               + " --epochs 30") for name in ("cora", "citeseer")], gnn_quality)
+    return Section("gnn", [Run(name, 1, f"{prepared_graph(lab, name)} --features {lab.find(name)}/features.txt "
+                               f"--split {lab.find(name)}/purposes.txt --epochs 30") for name in ("cora", "citeseer")], gnn_quality)
 
 
 def gnn_planted(_):

@@ -57,8 +57,7 @@ USES = {
         ("--json", "--data is missing"),
         ("--generate 10x10", "--generate takes DOCUMENTSxWORDSxTOKENSxTOPICS"),
         ("--generate 10x10x5x2 --topics 1", "--topics"),
-        ("--generate 10x10x5x2 --visit copies --baseline --workers 2", "lose each other's"),
-        ("--generate 10x10x5x2 --staleness 1 --baseline", "--staleness is for blocks"),
+        ("--generate 10x10x5x2 --staleness 1 --baseline", "--staleness is for rows that locus manages"),
     ],
     "lasso": [
         ("--json", "--data is missing"),
@@ -99,6 +98,8 @@ TEXTS = {
     ],
     "lda": [
         ("", "", "has no words"),
+        ("the cat\n", "", 'bad:1: "the" is no number of words: must be a whole number from 0 to 1073741823. A line must be '
+                          '"count word:count ..."; "locus prepare lda" converts other forms'),
         ("2 0:1 1:1\n2 0:1 x:1\n", "", ':2: "x" is no word: must be a whole number'),
         ("1\n2\n1\n1 3 1\n", "", ':4: "3" is no word: must be a whole number from 1 to 2'),
     ],

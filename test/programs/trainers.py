@@ -106,10 +106,12 @@ class Trainers(support.TestCase):
         self.write("train", lines[:600])
         self.write("test", lines[600:])
 
-    def write_documents(self, name, count, seed=3, end=""):
-        """Each of three words, of one of 5 topics: who knows the topic foretells one of three words, others of 15."""
-        draw, lines = random.Random(seed), []
+    def write_documents(self, count):
+        """`documents` of three words each, of one of 5 topics, and their `words`: 15."""
+        draw, lines = random.Random(3), []
         for _ in range(count):
             topic = 3 * draw.randrange(5)
-            lines.append("".join(f"w{topic + draw.randrange(3)} " for _ in range(20)) + end)
-        self.write(name, lines)
+            counts = [(topic + word, draw.randrange(12)) for word in range(3)]
+            lines.append(f"3 {' '.join(f'{word}:{times}' for word, times in counts)}")
+        self.write("documents", lines)
+        self.write("words", (f"w{word}" for word in range(15)))
