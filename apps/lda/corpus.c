@@ -105,14 +105,16 @@ static void take_entries(struct corpus *c, const char *path, struct entries *e, 
     free(e->list);
 }
 
-/* So many words, with one blank between. */
-static void take_words(const struct lines *l, struct field *words, size_t count)
+static void take_numbers(const struct lines *l, struct field *numbers, size_t count)
 {
     const char *at = NULL;
     struct field more;
-    for (size_t i = 0; i < count; i++)
-        if (!lines_word(l, &at, &words[i])) lines_fail(l, "has %zu words, not %zu", i, count);
-    if (lines_word(l, &at, &more)) lines_fail(l, "has more than %zu words", count);
+    bool are_all = true;
+    for (size_t i = 0; i < count && are_all; i++)
+        are_all = lines_word(l, &at, &numbers[i]) && numbers[i].length > 0;
+    if (!are_all || lines_word(l, &at, &more))
+        lines_fail(l, "must be %s",
+                   count == 1 ? "one number" : "three numbers, with one blank between");
 }
 
 static void read_docword(struct corpus *c, const char *path)
@@ -125,12 +127,12 @@ static void read_docword(struct corpus *c, const char *path)
     lines_open(&l, path, "document word count, behind three lines of their numbers");
     for (int i = 0; i < HEAD; i++) {
         if (!lines_next(&l)) lines_fail(&l, "the file ends in its head of three lines");
-        take_words(&l, f, 1);
+        take_numbers(&l, f, 1);
         head[i] =
             lines_take_whole(&l, f[0], 1, NUMBER_MAX, "number of documents, words or entries");
     }
     while (lines_next(&l)) {
-        take_words(&l, f, 3);
+        take_numbers(&l, f, 3);
         if (e.count == head[ENTRIES]) lines_fail(&l, "there are more entries than declared");
         uint64_t document = lines_take_whole(&l, f[0], 1, head[DOCUMENTS], "document"),
                  word = lines_take_whole(&l, f[1], 1, head[WORDS], "word"),

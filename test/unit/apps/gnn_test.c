@@ -40,9 +40,11 @@ static void check_balance(const struct gnn *g, const uint32_t *part_of, uint32_t
     double mean = g->network.nodes / 2.0 / parts;
     for (uint32_t v = 0; v < g->network.nodes; v++)
         count[part_of[v]][g->labels.purpose_of[v] == LABELS_TRAIN]++;
-    for (uint32_t p = 0; p < 2 * parts; p++)
-        if (count[p / 2][p % 2] < 0.8 * mean || count[p / 2][p % 2] > 1.06 * mean + 2)
-            test_fail(__FILE__, __LINE__, "part %u of %u has %u", p, parts, count[p / 2][p % 2]);
+    for (uint32_t p = 0; p < 2 * parts; p++) {
+        uint32_t size = count[p / 2][p % 2];
+        if (size < 0.8 * mean || size > 1.06 * mean + 2)
+            test_fail(__FILE__, __LINE__, "part %u of %u has %u", p, parts, size);
+    }
 }
 
 TEST(gnn, partition_is_balanced_with_few_edges_between_parts)
