@@ -3,25 +3,23 @@
 #include "digest.h"
 #include "fail.h"
 #include "regular.h"
-#include "unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { NUMBER_BYTES = 64, LINE_MAX_BYTES = 1 << 26 };
+enum { NUMBER_BYTES = 64 };
 
 /* ---- files that become shorter ---- */
 
@@ -85,99 +83,61 @@ static void note_closed(const struct lines *l)
     }
 }
 
-/* ---- several files ---- */
+/* ---- stdin ---- */
 
-static struct joined {
-    char *name;
-    const char *const *paths;
-    size_t count;
-    uint64_t *first; /* the byte that each begins with */
-    int fd;
-} joined;
-
-const char *lines_join(const char *const *paths, size_t count)
+static bool is_stdin(const char *path)
 {
-    struct joined j = {.paths = paths, .count = count, .fd = unpack_nameless()};
-    uint64_t bytes = 0;
-    j.first = take_memory(count, sizeof *j.first);
-    for (size_t i = 0; i < count; i++) {
-        struct lines l;
-        lines_open(&l, paths[i]);
-        size_t own = (size_t)(l.end - l.next);
-        j.first[i] = bytes;
-        unpack_write(j.fd, l.next, own);
-        bool is_open = own > 0 && l.end[-1] != '\n';
-        unpack_write(j.fd, "\n", is_open);
-        bytes += own + is_open;
-        lines_close(&l);
+    return strcmp(path, "-") == 0;
+}
+
+static void write_all(int fd, const char *bytes, size_t count)
+{
+    while (count > 0) {
+        ssize_t n = write(fd, bytes, count);
+        if (n < 0) fail("a copy of stdin: %s", strerror(errno));
+        bytes += n;
+        count -= (size_t)n;
     }
-    size_t room = strlen(paths[0]) + sizeof " (and 18446744073709551615 more)";
-    j.name = take_memory(room, 1);
-    snprintf(j.name, room, "%s (and %zu more)", paths[0], count - 1);
-    joined = j;
-    return joined.name;
 }
 
-/* Of those that are joined, the one that has the current line. */
-static size_t file_of(const struct lines *l)
+static int copy_stdin(void)
 {
-    size_t i = l->text ? joined.count - 1 : 0;
-    while (i > 0 && l->file + joined.first[i] > l->text) i--;
-    return i;
-}
-
-bool lines_next_file(struct lines *l)
-{
-    for (size_t i = 0; l->is_joined && l->file && i < joined.count; i++) {
-        const char *first = l->file + joined.first[i];
-        if (first <= l->text || first == l->end) continue;
-        l->next = first;
-        return true;
+    char bytes[1 << 16];
+    const char *folder = getenv("TMPDIR");
+    if (!folder || !*folder) folder = "/tmp";
+    int to = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (to < 0) fail("%s: a file for stdin: %s", folder, strerror(errno));
+    for (ssize_t n; (n = read(STDIN_FILENO, bytes, sizeof bytes)) != 0;) {
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) fail("stdin: %s", strerror(errno));
+        write_all(to, bytes, (size_t)n);
     }
-    return false;
+    return to;
 }
 
-static const char *start_of(const struct lines *l)
+/* A descriptor of its copy, which is made once for all who read it. */
+static int open_stdin(void)
 {
-    return l->is_joined ? l->file + joined.first[file_of(l)] : l->file;
-}
-
-/* Where the line is. */
-static const char *place_in_joined(const struct lines *l, uint64_t *number)
-{
-    if (!l->text) return joined.paths[0];
-    *number = 1;
-    for (const char *c = start_of(l); c < l->text; c++) *number += *c == '\n';
-    return joined.paths[file_of(l)];
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static int copy = -1;
+    pthread_mutex_lock(&mutex);
+    if (copy < 0) copy = copy_stdin();
+    int fd = fcntl(copy, F_DUPFD_CLOEXEC, 0);
+    pthread_mutex_unlock(&mutex);
+    if (fd < 0) fail("stdin: %s", strerror(errno));
+    return fd;
 }
 
 /* ---- lines ---- */
 
-/* Of the file, or of what was compressed in it. */
-static int open_contents(struct lines *l)
+void lines_open(struct lines *l, const char *path, const char *form)
 {
     const char *why;
-    if (strcmp(l->path, "-") == 0) {
-        l->is_stdin = true;
-        return unpack_stdin();
-    }
-    l->is_joined = l->path == joined.name;
-    if (l->is_joined) return fcntl(joined.fd, F_DUPFD_CLOEXEC, 0);
-    int fd = regular_open(l->path, &why);
-    if (fd < 0) fail("%s: %s", l->path, why);
-    if (fstat(fd, &l->about) != 0) fail("%s: %s", l->path, strerror(errno));
-    int contents = unpack(l->path, fd, &l->about);
-    close(fd);
-    return contents;
-}
-
-void lines_open(struct lines *l, const char *path)
-{
-    *l = (struct lines){.path = path};
-    int fd = open_contents(l);
-    struct stat contents;
-    if (fstat(fd, &contents) != 0) fail("%s: %s", path, strerror(errno));
-    size_t bytes = (size_t)contents.st_size;
+    *l = (struct lines){.path = path, .form = form};
+    int fd = is_stdin(path) ? open_stdin() : regular_open(path, &why);
+    if (fd < 0) fail("%s: %s", path, why);
+    if (fstat(fd, &l->about) != 0) fail("%s: %s", path, strerror(errno));
+    size_t bytes = (size_t)l->about.st_size;
     if (bytes > 0) {
         void *file = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
         if (file == MAP_FAILED) fail("%s: %s", path, strerror(errno));
@@ -188,75 +148,100 @@ void lines_open(struct lines *l, const char *path)
     close(fd);
 }
 
-void lines_open_stream(struct lines *l, const char *path)
+bool lines_step(struct lines *l)
 {
-    if (strcmp(path, "-") != 0) {
-        lines_open(l, path);
-        return;
-    }
-    *l = (struct lines){.path = path, .is_stdin = true, .stream = stdin};
-}
-
-size_t lines_mark(const char *text, size_t length)
-{
-    static const char mark[] = {'\xEF', '\xBB', '\xBF'};
-    bool is_mark = length >= sizeof mark && memcmp(text, mark, sizeof mark) == 0;
-    return is_mark ? sizeof mark : 0;
-}
-
-/* The stream's next line, with its end, as if it were all that is left of a file. */
-static void read_line(struct lines *l)
-{
-    size_t length = 0;
-    for (int c = 0; c != '\n' && (c = getc_unlocked(l->stream)) != EOF;
-         l->line[length++] = (char)c) {
-        if (length < l->capacity) continue;
-        if (l->capacity >= LINE_MAX_BYTES)
-            fail("stdin:%" PRIu64 ": is longer than %d bytes", l->number + 1, LINE_MAX_BYTES);
-        l->capacity = l->capacity ? 2 * l->capacity : 4096;
-        l->line = resize_memory(l->line, l->capacity, 1, "bytes of a line");
-    }
-    if (ferror(l->stream)) fail("stdin: %s", strerror(errno));
-    l->file = l->next = l->line;
-    l->end = l->line ? l->line + length : NULL;
-}
-
-bool lines_next(struct lines *l)
-{
-    if (l->stream) read_line(l);
     if (l->next == l->end) return false;
     size_t left = (size_t)(l->end - l->next);
     const char *stop = memchr(l->next, '\n', left);
     l->text = l->next;
     l->length = stop ? (size_t)(stop - l->next) : left;
     l->next = stop ? stop + 1 : l->end;
-    if (l->length > 0 && l->text[l->length - 1] == '\r') l->length--;
-    size_t mark = lines_mark(l->text, l->length);
-    l->text += mark;
-    l->length -= mark;
     l->number++;
-    if (memchr(l->text, '\0', l->length)) lines_fail(l, LINES_ZERO_BYTE);
+    return true;
+}
+
+const char *lines_fault(const struct lines *l)
+{
+    static const char mark[] = {'\xEF', '\xBB', '\xBF'};
+    if (l->length == 0) return "is empty";
+    if (memchr(l->text, '\0', l->length)) return "has a zero byte: is this text?";
+    if (memchr(l->text, '\r', l->length)) return "has a carriage return in it: lines end with LF";
+    if (l->length >= sizeof mark && memcmp(l->text, mark, sizeof mark) == 0)
+        return "begins with a byte order mark";
+    return NULL;
+}
+
+bool lines_next(struct lines *l)
+{
+    if (!lines_step(l)) return false;
+    const char *fault = lines_fault(l);
+    if (fault) lines_fail(l, "%s", fault);
     return true;
 }
 
 void lines_close(struct lines *l)
 {
-    if (l->stream) {
-        free(l->line);
-    } else if (l->file) {
+    if (l->file) {
         note_closed(l);
         munmap((void *)(uintptr_t)l->file, (size_t)(l->end - l->file));
     }
     *l = (struct lines){0};
 }
 
+bool lines_is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+void lines_fail_changed(const char *path)
+{
+    fail("%s was changed or replaced while it was read: start again", path);
+}
+
 uint64_t lines_digest(const char *path, uint64_t digest)
 {
     struct lines l;
-    lines_open(&l, path);
+    lines_open(&l, path, NULL);
     if (l.file) digest = digest_add(digest, l.file, (size_t)(l.end - l.file));
     lines_close(&l);
     return digest;
+}
+
+/* ---- parts of a line ---- */
+
+bool lines_fields(const struct lines *l, struct field *field, size_t count)
+{
+    const char *at = l->text, *end = l->text + l->length;
+    for (size_t i = 0; i < count; i++) {
+        const char *tab = memchr(at, '\t', (size_t)(end - at));
+        bool is_last = i == count - 1;
+        if (is_last != !tab) return false;
+        const char *stop = is_last ? end : tab;
+        field[i] = (struct field){at, (size_t)(stop - at)};
+        if (field[i].length == 0) return false;
+        at = stop + 1;
+    }
+    return true;
+}
+
+void lines_take_fields(const struct lines *l, struct field *field, size_t count)
+{
+    size_t tabs = 0;
+    if (lines_fields(l, field, count)) return;
+    for (size_t i = 0; i < l->length; i++) tabs += l->text[i] == '\t';
+    if (tabs + 1 == count) lines_fail(l, "has an empty field");
+    lines_fail(l, "has %zu field%s with tabs between, not %zu", tabs + 1, tabs ? "s" : "", count);
+}
+
+bool lines_word(const struct lines *l, const char **at, struct field *word)
+{
+    const char *end = l->text + l->length, *from = *at ? *at + 1 : l->text;
+    if (*at == end) return false;
+    const char *blank = memchr(from, ' ', (size_t)(end - from));
+    *at = blank ? blank : end;
+    *word = (struct field){from, (size_t)(*at - from)};
+    return true;
 }
 
 /* Most numbers are like "-12.25": of digits so few that they and the power of ten behind the point
@@ -301,130 +286,17 @@ bool lines_number(const char *field, size_t length, double *number)
     return *end == '\0' && isfinite(*number);
 }
 
-void lines_check_name(const struct lines *l, struct field f, const char *what)
-{
-    if (f.length == 0) lines_fail(l, "the %s is empty", what);
-    if (memchr(f.text, '\n', f.length)) lines_fail(l, "the %s has a line end in it", what);
-}
-
-bool lines_is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
-void lines_fail_changed(const char *path)
-{
-    fail("%s was changed or replaced while it was read: start again", path);
-}
-
-/* ---- data ---- */
-
-bool lines_is_banner(const struct lines *l)
-{
-    size_t length = sizeof LINES_MATRIX_MARKET - 1, i = 0;
-    while (i < l->length && lines_is_blank(l->text[i])) i++;
-    return l->length - i >= length && strncasecmp(l->text + i, LINES_MATRIX_MARKET, length) == 0;
-}
-
-bool lines_is_passed_over(const struct lines *l)
-{
-    size_t i = 0;
-    while (i < l->length && lines_is_blank(l->text[i])) i++;
-    return i == l->length || l->text[i] == '#' || l->text[i] == '%';
-}
-
-void lines_check_end(const struct lines *l)
-{
-    if (memchr(l->text, '\r', l->length))
-        lines_fail(l, "has a carriage return in it: lines must end with LF or CR LF");
-}
-
-bool lines_is_first(const struct lines *l)
-{
-    struct lines before = *l;
-    if (l->stream) return true;
-    before.next = start_of(l);
-    while (lines_next(&before) && before.text < l->text)
-        if (!lines_is_passed_over(&before)) return false;
-    return true;
-}
-
-static const char *wrong_banner(const struct lines *l)
-{
-    if (l->is_joined)
-        return "is MatrixMarket's banner: such data are one file, so give --data once";
-    return lines_is_first(l)
-               ? "is MatrixMarket's banner: this file must have another format"
-               : "is MatrixMarket's banner: must be the first line that is no comment";
-}
-
-bool lines_is_data(const struct lines *l)
-{
-    if (lines_is_banner(l)) lines_fail(l, "%s", wrong_banner(l));
-    if (lines_is_passed_over(l)) return false;
-    lines_check_end(l);
-    return true;
-}
-
-bool lines_next_data(struct lines *l)
-{
-    while (lines_next(l))
-        if (lines_is_data(l)) return true;
-    return false;
-}
-
-bool lines_word(const struct lines *l, const char **at, struct field *word)
-{
-    const char *end = l->text + l->length;
-    while (*at < end && lines_is_blank(**at)) ++*at;
-    return *at < end && **at != '#' && lines_text_word(l, at, word);
-}
-
-bool lines_text_word(const struct lines *l, const char **at, struct field *word)
-{
-    const char *end = l->text + l->length;
-    while (*at < end && lines_is_blank(**at)) ++*at;
-    if (*at == end) return false;
-    word->text = *at;
-    while (*at < end && !lines_is_blank(**at)) ++*at;
-    word->length = (size_t)(*at - word->text);
-    return true;
-}
-
-/* An empty one may have no text. */
-bool field_equals(struct field a, struct field b)
-{
-    return a.length == b.length && (a.length == 0 || memcmp(a.text, b.text, a.length) == 0);
-}
-
-bool field_is(struct field f, const char *text)
-{
-    return field_equals(f, (struct field){text, strlen(text)});
-}
-
-bool field_is_word(struct field f, const char *text)
-{
-    return f.length == strlen(text) && strncasecmp(f.text, text, f.length) == 0;
-}
-
-bool field_is_missing(struct field f)
-{
-    static const char *const words[] = {"",     "?",   "NA",   "NaN", "NULL",
-                                        "None", "N/A", "#N/A", "<NA>"};
-    for (size_t i = 0; f.length <= 4 && i < sizeof words / sizeof *words; i++)
-        if (field_is_word(f, words[i])) return true;
-    return false;
-}
-
 bool field_whole(struct field f, uint64_t least, uint64_t most, uint64_t *number)
 {
-    double value;
-    if (!lines_number(f.text, f.length, &value) || value < (double)least || value > (double)most ||
-        value > floor(value))
-        return false;
-    *number = (uint64_t)value;
-    return true;
+    enum { DIGITS = 18 };
+    uint64_t value = 0;
+    if (f.length == 0 || f.length > DIGITS) return false;
+    for (size_t i = 0; i < f.length; i++) {
+        if (f.text[i] < '0' || f.text[i] > '9') return false;
+        value = 10 * value + (uint64_t)(f.text[i] - '0');
+    }
+    *number = value;
+    return value >= least && value <= most;
 }
 
 double lines_take_number(const struct lines *l, struct field f, const char *what)
@@ -461,13 +333,14 @@ void lines_fail(const struct lines *l, const char *format, ...)
     char sentence[512];
     va_list arguments;
     struct stat about;
-    uint64_t number = l->number;
-    const char *path = l->is_joined ? place_in_joined(l, &number) : l->path;
-    if (!l->is_stdin && !l->is_joined &&
-        (stat(l->path, &about) != 0 || !lines_is_same(&about, &l->about)))
+    if (!is_stdin(l->path) && (stat(l->path, &about) != 0 || !lines_is_same(&about, &l->about)))
         lines_fail_changed(l->path);
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    fail("%s:%" PRIu64 ": %s", strcmp(path, "-") == 0 ? "stdin" : path, number, sentence);
+    const char *path = is_stdin(l->path) ? "stdin" : l->path, *program = fail_program();
+    const char *dash = strchr(program, '-');
+    if (!l->form) fail("%s:%" PRIu64 ": %s", path, l->number, sentence);
+    fail("%s:%" PRIu64 ": %s. A line must be \"%s\"; \"locus prepare %s\" converts other forms",
+         path, l->number, sentence, l->form, dash ? dash + 1 : program);
 }

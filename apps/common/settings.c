@@ -3,7 +3,6 @@
 #include "digest.h"
 #include "fail.h"
 #include "hot.h"
-#include "lines.h"
 #include "plain.h"
 #include "run_log.h"
 #include "saving.h"
@@ -145,15 +144,11 @@ struct args_option settings_sampling(struct settings *s)
 void settings_parse(struct settings *s, const struct args_program *program, int argc, char **argv)
 {
     struct args_program p = *program;
-    size_t stdins = 0;
     checkpoints_options(&s->checkpoints, &s->list);
     p.options = s->list.options;
     p.option_count = s->list.count;
     if (argc == 1) args_usage(&p, "--data");
     args_parse(&p, argc, argv);
-    if (s->files.count > 0) s->data = s->files.list[0];
-    for (size_t i = 0; i < s->files.count; i++) stdins += strcmp(s->files.list[i], "-") == 0;
-    if (stdins > 1) fail_usage("--data - is given twice, and stdin can be read once");
 }
 
 void settings_check_source(struct settings *s, const char *what, const char *option,
@@ -206,7 +201,6 @@ void settings_check(struct settings *s)
     if (s->is_baseline && s->checkpoints.folder)
         fail_usage("--baseline writes no checkpoints: leave --checkpoint away");
     checkpoints_check(&s->checkpoints);
-    if (s->files.count > 1) s->data = lines_join(s->files.list, s->files.count);
 }
 
 enum locus_technique settings_technique(const struct settings *s)

@@ -13,7 +13,6 @@
 
 #include "args.h"
 #include "checkpoints.h"
-#include "format.h"
 #include "pool.h"
 #include "rate.h"
 
@@ -42,8 +41,6 @@ struct settings {
     const char *techniques[SETTINGS_TECHNIQUES + 1]; /* those offered; "" for others */
     int sampling;                                    /* enum locus_conformity */
     int element;                                     /* enum locus_element, of the model */
-    struct format_option format;                     /* of the data, where there are several */
-    struct args_many files;                          /* of --data, which is all of them */
     const char *data, *out, *report, *from, *schedule, *eval_every;
     const char *made; /* up, instead of --data */
     bool json, is_baseline;

@@ -11,35 +11,11 @@ void clicks_init(struct clicks *c)
 {
     *c = (struct clicks){0};
     names_init(&c->names);
-    names_init(&c->columns.names);
-}
-
-void clicks_columns_load(struct clicks_columns *c, const struct saved *s)
-{
-    const struct saved_tensor *kinds = saved_take(s, "column_kinds", TENSORS_I64, 0, 0),
-                              *cuts = saved_take(s, "column_cuts", TENSORS_F64, 0, 2);
-    clicks_columns_fini(c);
-    c->count = kinds->rows;
-    c->kind = take_memory(c->count + 1, sizeof *c->kind);
-    c->cuts = take_memory(2 * cuts->rows + 1, sizeof *c->cuts);
-    memcpy(c->kind, kinds->values, c->count * sizeof *c->kind);
-    memcpy(c->cuts, cuts->values, 2 * cuts->rows * sizeof *c->cuts);
-    c->cut_count = cuts->rows;
-    saved_names(s, "columns", saved_find(s, "columns", TENSORS_U8) ? c->count : 0, &c->names);
-}
-
-void clicks_columns_fini(struct clicks_columns *c)
-{
-    names_fini(&c->names);
-    free(c->kind);
-    free(c->cuts);
-    *c = (struct clicks_columns){0};
 }
 
 void clicks_fini(struct clicks *c)
 {
     names_fini(&c->names);
-    clicks_columns_fini(&c->columns);
     free(c->features);
     free(c->fields);
     free(c->values);
@@ -118,7 +94,7 @@ static uint64_t put(struct clicks *c, const struct clicks_split *s, enum purpose
         c->order[at++] = (uint32_t)i;
     }
     if (at > first && weight <= 0)
-        fail("all examples to %s with have the weight 0 (--weight)", verbs[purpose]);
+        fail("all examples to %s with have the weight 0 (--weights)", verbs[purpose]);
     return at - first;
 }
 

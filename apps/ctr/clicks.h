@@ -9,8 +9,7 @@
 #ifndef CTR_CLICKS_H
 #define CTR_CLICKS_H
 
-#include "format.h"
-#include "saved.h"
+#include "names.h"
 
 #include <stdbool.h>
 
@@ -26,25 +25,7 @@ struct click {
     bool is_click;
 };
 
-/* What a column of CSV is. */
-enum clicks_column { CLICKS_LABEL, CLICKS_WORDS, CLICKS_NUMBERS, CLICKS_WEIGHT };
-
-/* Columns of CSV, for who reads more of it later. */
-struct clicks_columns {
-    int64_t *kind; /* enum clicks_column of each */
-    size_t count;
-    struct names names; /* none where there is no heading */
-    double *cuts;       /* of columns of numbers, ascending: the column, the number */
-    size_t cut_count;
-};
-
-/* As a model has saved them. */
-void clicks_columns_load(struct clicks_columns *, const struct saved *);
-void clicks_columns_fini(struct clicks_columns *);
-
 struct clicks {
-    enum format format; /* of the files */
-    struct clicks_columns columns;
     uint32_t *features;
     uint16_t *fields;
     float *values;

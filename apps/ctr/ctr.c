@@ -25,36 +25,22 @@ static const char about[] =
 static const char more[] =
     "examples:\n"
     "  locus-ctr --data train.libsvm --test test.libsvm --epochs 5\n"
-    "  locus-ctr --data adult.data --test adult.test --positive '>50K'\n"
-    "  locus-ctr --data criteo.tsv --hash 22 --epochs 1 --out model.safetensors\n"
+    "  locus prepare ctr clicks.csv clicks.ffm && locus-ctr --data clicks.ffm --out model.safetensors\n"
     "  locus run -n 4 locus-ctr --zipf 26x10000000x4000000 --epochs 1\n";
 
 static void data_options(struct ctr_options *o)
 {
     const struct args_option options[] = {
         OPTION_SECTION("the task"),
-        OPTION_MANY("--data", "PATH", &o->common.files, ARGS_INPUT,
-                    "LIBSVM or LIBFFM, Criteo's format, or CSV"),
-        OPTION_TEXT("--test", "FILE", &o->test, ARGS_INPUT,
-                    "examples to test with, in the same format"),
+        OPTION_TEXT("--data", "FILE", &o->common.data, ARGS_INPUT, "examples: LIBSVM or LIBFFM"),
+        OPTION_TEXT("--test", "FILE", &o->test, ARGS_INPUT, "examples to test with, likewise"),
+        OPTION_TEXT("--weights", "FILE", &o->weights, ARGS_INPUT,
+                    "as how many each example of --data counts: a number\na line"),
         OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, ARGS_TASK,
                     "without --test: the share of the examples that is\ntested with"),
         OPTION_REAL(
             "--validate", "X", &o->validate, 0, 0.9, ARGS_TASK,
             "the share of the others that chooses the best epoch,\nwhose model is tested and saved; 0: the last one's"),
-        format_offer(&o->common.format,
-                     1U << FORMAT_LIBSVM | 1U << FORMAT_CRITEO | 1U << FORMAT_CSV),
-        OPTION_COUNT("--hash", "BITS", &o->hash_bits, 0, 30, 0,
-                     "criteo, csv: features by a hash of so many bits;\n0: by a vocabulary"),
-        OPTION_TEXT(
-            "--label", "NAME", &o->label, 0,
-            "csv: the label's column, by its name in the heading;\nwithout, it is the last"),
-        OPTION_TEXT(
-            "--weight", "NAME", &o->weight, 0,
-            "csv: the column of weights, by its name in the\nheading: an example counts as so many"),
-        OPTION_TEXT("--positive", "TEXT", &o->positive, 0,
-                    "csv: the label of a click; without, 1 is one,\n0 and -1 are none"),
-        OPTION_COUNT("--bins", "N", &o->bins, 2, 1000, 0, "csv: parts of a column of numbers"),
         OPTION_TEXT(
             "--zipf", "FxCxN", &o->zipf, ARGS_TASK,
             "instead of --data: N examples of F fields with C\ncategories by Zipf's law, and a planted model"),
@@ -89,7 +75,6 @@ static struct settings *options(void *program)
                               .init = 0.05,
                               .held_back = 0.1,
                               .validate = 0.1,
-                              .bins = 64,
                               .hidden = "64,32",
                               .zipf_exponent = 1.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE |
@@ -109,10 +94,7 @@ static void check(void *program)
     settings_check_source(&o->common, "the examples", "--zipf", o->zipf);
     if (o->zipf && o->test)
         fail_usage("--test is given with --zipf: planted examples are held back, see --hold-back");
-    static const char *const of_files[] = {"--format", "--hash",     "--label",
-                                           "--weight", "--positive", "--bins"};
-    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
-        args_excludes(of_files[i], "--zipf");
+    args_excludes("--weights", "--zipf");
     args_excludes("--hold-back", "--test");
     args_needs("--zipf-exponent", "--zipf");
 }
@@ -138,32 +120,12 @@ static void plan_layers(struct ctr *c)
     dense_plan_add(&c->plan, inputs, 1, false);
 }
 
-/* Of a model of separated fields. */
-static void read_columns(struct clicks_columns *known, const char *path)
-{
-    struct saved saved;
-    if (!path) return;
-    saved_open(&saved, path);
-    if (saved_find(&saved, "column_kinds", TENSORS_I64)) clicks_columns_load(known, &saved);
-    saved_close(&saved);
-}
-
 static void read_files(struct ctr *c)
 {
     const struct ctr_options *o = &c->options;
-    struct clicks_columns known = {0};
-    read_columns(&known, o->common.from);
-    const struct clicks_source source = {.train = o->common.data,
-                                         .known = known.count > 0 ? &known : NULL,
-                                         .test = o->test,
-                                         .format = (enum format)o->common.format.is,
-                                         .label = o->label,
-                                         .weight = o->weight,
-                                         .positive = o->positive,
-                                         .hash_bits = (unsigned)o->hash_bits,
-                                         .bins = (unsigned)o->bins};
+    const struct clicks_source source = {
+        .train = o->common.data, .test = o->test, .weights = o->weights};
     uint64_t train = clicks_read(&c->clicks, &source);
-    clicks_columns_fini(&known);
     const struct clicks_split split = {.train = train,
                                        .test = o->test ? 0 : o->held_back,
                                        .validate = o->validate,
@@ -262,29 +224,6 @@ static void say_bins(const struct ctr *c, const struct ctr_quality *q)
     }
 }
 
-/* What the columns of a CSV were read as: numbers that were written otherwise would be words. */
-static void describe_columns(const struct clicks *c)
-{
-    enum { SHOWN_MAX = 12 };
-    const struct clicks_columns *columns = &c->columns;
-    uint32_t numbers = 0, words = 0;
-    for (size_t i = 0; i < columns->count; i++) {
-        numbers += columns->kind[i] == CLICKS_NUMBERS;
-        words += columns->kind[i] == CLICKS_WORDS;
-    }
-    if (columns->count == 0) return;
-    plain_print("%u column%s of words, %u of numbers", words, plain_s(words), numbers);
-    for (uint32_t i = 0, shown = 0; i < columns->count && shown < SHOWN_MAX; i++) {
-        if (columns->kind[i] != CLICKS_NUMBERS) continue;
-        plain_print("%s", shown++ ? ", " : ": ");
-        if (columns->names.count == columns->count)
-            plain_print("%s", names_get(&columns->names, i));
-        else
-            plain_print("%u", i + 1);
-    }
-    plain_print("%s\n", numbers > SHOWN_MAX ? ", ..." : "");
-}
-
 static void describe(const struct ctr *c, const struct pool *pool)
 {
     const struct ctr_options *o = &c->options;
@@ -292,7 +231,6 @@ static void describe(const struct ctr *c, const struct pool *pool)
            " examples to train with, %" PRIu64 " to validate with, %" PRIu64 " to test with\n",
            settings_source(&c->options.common), c->features, c->fields, plain_s(c->fields),
            c->train, c->validate, c->test);
-    describe_columns(&c->clicks);
     printf("vectors of %" PRIu64 ", layers of %s, %" PRIu64
            " dense weights; AdaGrad, rate %g, batches of %" PRIu64 "\n",
            o->dim, o->hidden, dense_plan_weights(&c->plan), o->rate, o->batch);
@@ -454,30 +392,21 @@ static void save(struct training_worker *w)
     struct pool_member *m = w->member;
     const struct names *names = &c->clicks.names;
     struct tensors t;
-    const struct clicks_columns *columns = &c->clicks.columns;
     if (!c->options.common.out) return;
     tensors_open(&t, c->options.common.out);
     tensors_note(&t, "model", "wide & deep");
-    tensors_note(&t, "format", c->planted ? "libsvm" : format_names[c->clicks.format]);
     tensors_note_count(&t, "dim", c->options.dim);
     tensors_note_count(&t, "fields", c->fields);
-    tensors_note_count(&t, "hash_bits", c->options.hash_bits);
     tensors_note(&t, "data", settings_source(&c->options.common));
-    if (columns->count > 0) tensors_declare(&t, "column_kinds", TENSORS_I64, columns->count, 0);
-    if (columns->count > 0) tensors_declare(&t, "column_cuts", TENSORS_F64, columns->cut_count, 2);
     tensors_declare(&t, "wide", TENSORS_F32, c->features, 0);
     tensors_declare(&t, "vectors", TENSORS_F32, c->features, c->options.dim);
     dense_file_declare(&c->plan, 0, &t);
     tensors_declare_names(&t, "features", names);
-    tensors_declare_names(&t, "columns", &columns->names);
     tensors_begin(&t);
-    tensors_write(&t, columns->kind, columns->count * sizeof *columns->kind);
-    tensors_write(&t, columns->cuts, 2 * columns->cut_count * sizeof *columns->cuts);
     rows_save(m, CTR_FEATURES, 0, 1, &t);
     rows_save(m, CTR_FEATURES, 1, c->options.dim, &t);
     dense_file_write(&c->plan, m, CTR_LAYERS, &t);
     tensors_write_names(&t, names);
-    tensors_write_names(&t, &columns->names);
     tensors_close(&t);
 }
 

@@ -23,8 +23,8 @@ enum { CTR_HIDDEN_MAX = DENSE_LAYERS_MAX - 1, CTR_SCORES_OF_ROW = 256 };
 
 struct ctr_options {
     struct settings common;
-    const char *test, *zipf, *label, *weight, *positive, *hidden;
-    uint64_t dim, batch, hash_bits, bins;
+    const char *test, *zipf, *weights, *hidden;
+    uint64_t dim, batch;
     double rate, regularization, init, held_back, validate, zipf_exponent;
 };
 

@@ -1,11 +1,9 @@
 /*
  * graph.h - a knowledge graph: facts of the kind (subject, relation, object), in three splits.
  *
- * It is read from a folder with train.txt, valid.txt and test.txt (rows of subject, relation and
- * object, names or numbers: fields.h), the same of DGL-KE or PyKEEN, with what their numbers stand
- * for; from one file, or stdin, that is divided; or from WordNet's own database files (wordnet.h).
- * Entities and relations are numbered in the
- * order in which the splits name them, so every node that reads the same data numbers alike.
+ * It is read from a folder with train.txt, valid.txt and test.txt, a line a fact: "head TAB relation
+ * TAB tail", names. Entities and relations are numbered in the order in which the splits name them,
+ * so every node that reads the same data numbers alike.
  *
  * Callers   main(), once; afterwards any thread reads
  * Memory    the graph's; of a filter 16 bytes a fact
@@ -35,25 +33,14 @@ struct graph {
     struct facts splits[GRAPH_SPLITS];
 };
 
-/* `order` of the columns, as "hrt": head, relation, tail (NULL: as headings say, or that); `seed`
- * decides how one file, or a WordNet database, is divided. */
-void graph_load(struct graph *, const char *path, const char *order, uint64_t seed);
+void graph_load(struct graph *, const char *folder);
 void graph_fini(struct graph *);
-
-/* Adds the facts, with names that the graph has: valid and test get one in GRAPH_PART each, chosen
- * by the seed from those whose entities and relation are in the training split, too. Ends the
- * program where they are too few. */
-enum { GRAPH_PART = 33 };
-void graph_divide(struct graph *, const struct fact *, size_t count, uint64_t seed,
-                  const char *path);
 
 void facts_add(struct facts *, struct fact);
 const char *graph_split_name(enum graph_split);
 
-/* The files that graph_load() reads, one after the other; false: there are no more. `path` has room
- * for PATH_MAX. */
-bool graph_file(const char *folder, unsigned i, char *path);
-/* Of the names and facts: equal graphs have equal ones. */
+/* Where a split is. `path` has room for PATH_MAX. */
+void graph_file(const char *folder, enum graph_split, char *path);
 /* Of the names and so many splits. */
 uint64_t graph_digest(const struct graph *, enum graph_split first, enum graph_split end);
 

@@ -36,24 +36,18 @@ static const char about[] =
 
 static const char more[] =
     "examples:\n"
-    "  locus-kge --data /usr/share/wordnet       WordNet (Debian package wordnet-base)\n"
-    "  locus-kge --data my-graph --dim 256 --out model.safetensors\n"
-    "  locus run -n 4 locus-kge --data my-graph --json\n"
+    "  locus prepare kge /usr/share/wordnet graph     WordNet (Debian package wordnet-base)\n"
+    "  locus-kge --data graph --dim 256 --out model.safetensors\n"
+    "  locus run -n 4 locus-kge --data graph --json\n"
     "  locus run -n 4 locus-kge --planted 100000x50x1000000 --epochs 5\n";
-
-static const char *const orders[] = {"auto", "hrt", "htr", "rht", "rth", "thr", "trh", NULL};
 
 static void own_options(struct options *o)
 {
     const struct args_option options[] = {
         OPTION_SECTION("the task"),
-        OPTION_MANY(
-            "--data", "PATH", &o->common.files, ARGS_INPUT,
-            "a folder with train.txt, valid.txt and test.txt:\nrows of subject, relation and object; of DGL-KE or\n"
-            "PyKEEN; or of WordNet's database (data.noun, ...);\nor files of facts, of which one in 33 each is held back\nfor validation and test"),
-        OPTION_CHOICE(
-            "--format", "ORDER", &o->order, orders, 0,
-            "of the columns, as DGL-KE calls them: head, relation,\ntail; auto: as a heading says, or hrt"),
+        OPTION_TEXT(
+            "--data", "FOLDER", &o->common.data, ARGS_INPUT,
+            "with train.txt, valid.txt and test.txt: lines of head,\nrelation and tail, with tabs between"),
         OPTION_TEXT(
             "--planted", "ExRxF", &o->planted, 0,
             "instead of --data: E entities, R relations, F facts\nby Zipf's law, with planted clusters"),
@@ -123,7 +117,6 @@ static void check(void *program)
                    "--sampling");
     if (o->batch == 1 && o->negatives > 0) o->has_own_negatives = true;
     settings_check_source(&o->common, "the graph", "--planted", o->planted);
-    args_excludes("--format", "--planted");
     if (o->init <= 0) fail_usage("--init 0 learns nothing: all gradients are 0 then");
     if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
@@ -141,12 +134,13 @@ static void check(void *program)
 
 /* ---- the data ---- */
 
-/* Of the folder; or WordNet's. */
 static void name_files(struct options *o)
 {
-    static char paths[SETTINGS_INPUTS][PATH_MAX];
-    for (unsigned i = 0; i < SETTINGS_INPUTS && graph_file(o->common.data, i, paths[i]); i++)
+    static char paths[GRAPH_SPLITS][PATH_MAX];
+    for (unsigned i = 0; i < GRAPH_SPLITS; i++) {
+        graph_file(o->common.data, (enum graph_split)i, paths[i]);
         o->common.inputs[i] = paths[i];
+    }
 }
 
 static void load(void *program)
@@ -156,7 +150,7 @@ static void load(void *program)
     if (o->planted) {
         plant_generate(&t->graph, o->planted, o->common.seed);
     } else {
-        graph_load(&t->graph, o->common.data, o->order ? orders[o->order] : NULL, o->common.seed);
+        graph_load(&t->graph, o->common.data);
         name_files(o);
     }
     filter_init(&t->filter, &t->graph);

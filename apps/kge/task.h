@@ -19,7 +19,7 @@ struct options {
     struct settings common;
     const char *planted; /* NULL: read from common.data */
     const char *text;
-    int model, loss, order /* 0: as found */;
+    int model, loss;
     uint64_t dim, negatives /* 0: all entities */, batch;
     double rate, regularization, init;
     bool is_reciprocal, has_own_negatives, is_by_relation, is_type_constrained;

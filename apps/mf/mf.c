@@ -2,7 +2,6 @@
 
 #include "coordinates.h"
 #include "fail.h"
-#include "matrix_market.h"
 #include "factors.h"
 #include "meter.h"
 #include "pace.h"
@@ -23,8 +22,6 @@
 
 static const char *const visits[] = {"columns", "blocks", NULL};
 
-static const char *const splits[] = {"cells", "row", "last", NULL};
-
 static const char *const methods[] = {"sgd", "cd", NULL};
 
 static const char *const adagrads[] = {"coordinate", "row", NULL};
@@ -35,28 +32,23 @@ static const char about[] =
 
 static const char more[] =
     "examples:\n"
-    "  locus-mf --data ratings.csv --bias --out factors.safetensors\n"
+    "  locus-mf --data ratings.tsv --bias --out factors.safetensors\n"
+    "  locus prepare mf ratings.csv - | locus-mf --data -\n"
     "  locus-mf --zipf 100000x10000x5000000 --rank 100 --workers 2\n"
-    "  locus run -n 4 locus-mf --data ratings.mtx --visit blocks --technique relocate\n";
+    "  locus run -n 4 locus-mf --data ratings.tsv --visit blocks --technique relocate\n";
 
 static void task_options(struct mf_options *o)
 {
     const struct args_option options[] = {
         OPTION_SECTION("the task"),
-        OPTION_MANY(
-            "--data", "PATH", &o->common.files, ARGS_INPUT,
-            "MatrixMarket, or lines of user, item and rating\nwith tabs, \"::\", commas, semicolons or blanks between"),
-        format_offer(&o->common.format, 1U << FORMAT_CSV | 1U << FORMAT_MATRIX),
-        OPTION_TEXT("--test", "FILE", &o->test, ARGS_INPUT,
-                    "cells to test with, in the same format"),
+        OPTION_TEXT("--data", "FILE", &o->common.data, ARGS_INPUT,
+                    "lines of row, column and value, with tabs between"),
+        OPTION_TEXT("--test", "FILE", &o->test, ARGS_INPUT, "cells to test with, likewise"),
         OPTION_COUNT(
             "--implicit", "N", &o->implicit, 0, RATINGS_ABSENT_MAX, ARGS_TASK,
-            "cells count as 1, with or without a rating, and for\neach of them N that are not there, drawn at random, as\n0. Tests are then of the --best (10, unless given)"),
+            "cells count as 1, whatever their values, and for\neach of them N that are not there, drawn at random, as\n0. Tests are then of the --best (10, unless given)"),
         OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, 0,
                     "without --test: the share of the cells that is\ntested with"),
-        OPTION_CHOICE(
-            "--split", "NAME", &o->split, splits, 0,
-            "what is held back: cells, at random; of each row with\nseveral one: row, at random; last, by its time"),
         OPTION_TEXT(
             "--zipf", "RxCxN", &o->zipf, 0,
             "instead of --data: R rows, C columns, N cells by\nZipf's law, with planted factors"),
@@ -64,8 +56,8 @@ static void task_options(struct mf_options *o)
         OPTION_COUNT("--zipf-rank", "N", &o->zipf_rank, 1, 10000, 0, "of the planted factors"),
         OPTION_REAL("--zipf-noise", "X", &o->zipf_noise, 0, 1000, 0,
                     "standard deviation; values have 1"),
-        OPTION_TEXT("--write", "PATH", &o->write, ARGS_OUTPUT,
-                    "write the cells to train with as MatrixMarket"),
+        OPTION_TEXT("--write", "FOLDER", &o->write, 0,
+                    "write the cells to train with, and to test with, there"),
         OPTION_COUNT("--rank", "N", &o->rank, 1, 10000, ARGS_TASK,
                      "floats of a factor, optimizer state not included"),
         OPTION_FLAG("--bias", &o->has_bias, ARGS_TASK, "a bias of each row and each column"),
@@ -135,12 +127,7 @@ static void check(void *program)
     if (o->zipf && o->test)
         fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
     args_excludes("--hold-back", "--test");
-    args_excludes("--split", "--test");
-    if (o->split != RATINGS_CELLS && args_has("--hold-back"))
-        fail_usage("--hold-back is a share of all cells: leave it out, or --split %s",
-                   splits[o->split]);
-    if (o->split == RATINGS_LAST && o->zipf)
-        fail_usage("--split last is by times, which cells of --zipf have not");
+    args_needs("--write", "--data");
     args_excludes("--implicit", "--zipf");
     args_needs("--zipf-exponent", "--zipf");
     args_needs("--zipf-rank", "--zipf");
@@ -171,11 +158,8 @@ static void load(void *program)
     struct mf *f = program;
     struct mf_options *o = &f->options;
     ratings_init(&f->ratings);
-    f->ratings.split = o->split;
     f->ratings.is_implicit = o->implicit > 0;
     if (o->common.data) {
-        format_check(&o->common.format, o->common.data,
-                     matrix_market_format(o->common.data, FORMAT_CSV));
         ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed,
                      (unsigned)o->common.workers);
         if (o->implicit > 0) ratings_add_absent(&f->ratings, o->implicit, o->common.seed);

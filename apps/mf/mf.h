@@ -38,7 +38,7 @@ struct mf_options {
     const char *test, *zipf, *write;
     uint64_t rank, batch, zipf_rank, best, implicit;
     double rate, regularization, init, held_back, zipf_exponent, zipf_noise;
-    int visit, method, adagrad, split;
+    int visit, method, adagrad;
     bool has_bias;
 };
 

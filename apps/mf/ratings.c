@@ -2,18 +2,19 @@
 
 #include "digest.h"
 #include "fail.h"
-#include "ids.h"
-#include "lines.h"
 #include "made_up.h"
 #include "ratings_read.h"
 #include "rng.h"
 #include "saving.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void ratings_init(struct ratings *r)
 {
@@ -27,7 +28,6 @@ void ratings_fini(struct ratings *r)
     names_fini(&r->row_names);
     names_fini(&r->column_names);
     free(r->list);
-    free(r->times);
     free(r->has_cells[0]);
     free(r->has_cells[1]);
     *r = (struct ratings){0};
@@ -39,8 +39,6 @@ struct rating *ratings_capacity(struct ratings *r, size_t more)
     if (r->capacity - count < more) {
         r->capacity += r->capacity / 2 > more ? r->capacity / 2 : more + 1024;
         r->list = resize_memory(r->list, r->capacity, sizeof *r->list, "ratings");
-        if (r->split == RATINGS_LAST)
-            r->times = resize_memory(r->times, r->capacity, sizeof *r->times, "times of ratings");
     }
     return r->list + count;
 }
@@ -59,36 +57,13 @@ static double chance(uint64_t seed, size_t i)
     return (double)(rng_mix(rng_mix(seed) + i) >> 11) * 0x1p-53;
 }
 
-/* Of each row with several cells one: the latest, or the likeliest. */
-static void choose_of_rows(const struct ratings *r, uint64_t seed, bool *is_held)
-{
-    uint32_t rows = r->rows > r->row_names.count ? r->rows : r->row_names.count;
-    size_t *cells = take_memory(rows, sizeof *cells), *best = take_memory(rows, sizeof *best);
-    double *ranks = take_memory(rows, sizeof *ranks);
-    for (size_t i = 0; i < r->train; i++) {
-        uint32_t row = r->list[i].row;
-        double rank = r->split == RATINGS_LAST ? r->times[i] : chance(seed, i);
-        if (cells[row]++ > 0 && rank < ranks[row]) continue;
-        ranks[row] = rank;
-        best[row] = i;
-    }
-    for (uint32_t row = 0; row < rows; row++)
-        if (cells[row] > 1) is_held[best[row]] = true;
-    free(cells);
-    free(best);
-    free(ranks);
-}
-
 /* Both kinds keep their order. */
 static void hold_back(struct ratings *r, double share, uint64_t seed)
 {
     size_t total = r->train, kept = 0, held = 0;
     struct rating *test = take_memory(total, sizeof *test);
-    bool *is_held = take_memory(total, sizeof *is_held);
-    if (r->split != RATINGS_CELLS) choose_of_rows(r, seed, is_held);
     for (size_t i = 0; i < total; i++) {
-        if (r->split == RATINGS_CELLS) is_held[i] = chance(seed, i) < share;
-        if (is_held[i]) {
+        if (chance(seed, i) < share) {
             test[held++] = r->list[i];
         } else {
             r->list[kept++] = r->list[i];
@@ -96,7 +71,6 @@ static void hold_back(struct ratings *r, double share, uint64_t seed)
     }
     if (held > 0) memcpy(r->list + kept, test, held * sizeof *test);
     free(test);
-    free(is_held);
     r->train = kept;
     r->test = held;
 }
@@ -116,8 +90,6 @@ static void set_mean(struct ratings *r)
 void ratings_finish(struct ratings *r, double held_back, uint64_t seed)
 {
     if (r->test == 0 && held_back > 0) hold_back(r, held_back, seed);
-    free(r->times);
-    r->times = NULL;
     if (r->train == 0) fail("there is no rating left to train with: hold back fewer");
     set_mean(r);
     if (r->rows < r->row_names.count) r->rows = r->row_names.count;
@@ -180,33 +152,32 @@ static void count_unknown(struct ratings *r, const char *test)
 void ratings_load(struct ratings *r, const char *train, const char *test, double held_back,
                   uint64_t seed, unsigned threads)
 {
-    enum ratings_form form = ratings_read(r, train, &r->train, threads), other = form;
-    if (test) other = ratings_read(r, test, &r->test, threads);
-    bool is_matrix = form == RATINGS_MATRIX;
-    if ((other == RATINGS_MATRIX) != is_matrix)
-        fail("%s and %s have different formats: both must be MatrixMarket, or neither", train,
-             test);
-    if (form == RATINGS_ELSEWHERE && other == RATINGS_WITHOUT_HEADING)
-        fail("%s has no heading, and %s has one: both must have one, or neither", test, train);
-    size_t cells = r->train + r->test;
-    if (is_matrix) {
-        ids_number(&r->list->row, cells, sizeof *r->list, &r->rows, 1, &r->row_names);
-        ids_number(&r->list->column, cells, sizeof *r->list, &r->columns, 1, &r->column_names);
-    }
+    ratings_read(r, train, &r->train, threads);
+    if (test) ratings_read(r, test, &r->test, threads);
     ratings_finish(r, held_back, seed);
     if (test) count_unknown(r, test);
 }
 
-void ratings_write(const struct ratings *r, const char *path)
+static void write_cells(const struct ratings *r, const char *folder, const char *name, size_t first,
+                        size_t end)
 {
     struct saving s;
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        fail("the path \"%.60s...\" is too long", folder);
     saving_open(&s, path);
-    fprintf(s.file, "%s matrix coordinate real general\n%" PRIu32 " %" PRIu32 " %zu\n",
-            LINES_MATRIX_MARKET, r->rows, r->columns, r->train);
-    for (size_t i = 0; i < r->train; i++)
-        fprintf(s.file, "%" PRIu32 " %" PRIu32 " %.9g\n", r->list[i].row + 1, r->list[i].column + 1,
-                (double)r->list[i].value);
+    for (const struct rating *x = r->list + first; x < r->list + end; x++)
+        if (!ratings_is_absent(r, x))
+            fprintf(s.file, "%s\t%s\t%.9g\n", names_get(&r->row_names, x->row),
+                    names_get(&r->column_names, x->column), (double)x->value);
     saving_close(&s);
+}
+
+void ratings_write(const struct ratings *r, const char *folder)
+{
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) fail("%s: %s", folder, strerror(errno));
+    write_cells(r, folder, "train.txt", 0, r->train);
+    write_cells(r, folder, "test.txt", r->train, r->train + r->test);
 }
 
 uint64_t ratings_digest(const struct ratings *r, size_t first, size_t end)

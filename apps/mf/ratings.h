@@ -1,11 +1,7 @@
 /*
  * ratings.h - the revealed cells of a matrix: those to train with, then those to test with.
  *
- * Files are MatrixMarket (coordinate; real, integer, of implicit ones pattern; general), or rows of
- * user, item and rating: apps/common/FORMATS.md. A heading says which columns these are; without
- * one they are the first three. Others are passed over. Where few rows, or columns, of a matrix
- * have cells, these alone are rows, and have their old numbers as names. Times are in the column
- * that the heading calls so, or in the fourth.
+ * Files have a line a cell, "row TAB column TAB value": names, and a number.
  *
  * Callers   main() loads; any thread reads
  * Memory    12 bytes a cell; 16 more while they are made up
@@ -23,21 +19,12 @@ struct rating {
     float value;
 };
 
-/* Which cells are held back. */
-enum ratings_split {
-    RATINGS_CELLS, /* a share of all, at random */
-    RATINGS_ROW,   /* of each row that has several one, at random */
-    RATINGS_LAST,  /* or the one with the latest time; of equal ones that which comes last */
-};
-
 enum { RATINGS_ABSENT_MAX = 1000 };
 
 struct ratings {
     struct rating *list;
-    int split; /* enum ratings_split: before they are loaded */
-    /* Files have no ratings, or none that count: each cell is a 1. Before they are loaded. */
+    /* Values do not count: each cell is a 1. Before they are loaded. */
     bool is_implicit;
-    double *times;      /* of those to train with, until they are together: with RATINGS_LAST */
     size_t train, test; /* how many of each */
     bool *has_cells[2]; /* of each row, and each column: some to train with */
     /* of those to test with, of a file: in a row or a column without any to train with */
@@ -45,7 +32,7 @@ struct ratings {
     bool is_tested_again; /* the file has the cells to train with */
     size_t capacity;
     uint32_t rows, columns;
-    /* each is empty without names (MatrixMarket, generated) */
+    /* each is empty without names: generated */
     struct names row_names, column_names;
     double mean, deviation; /* of those to train with */
 };
@@ -53,8 +40,8 @@ struct ratings {
 void ratings_init(struct ratings *);
 void ratings_fini(struct ratings *);
 /* Gives up, with file and line, when it is malformed. `test` may be NULL: then the share
- * `held_back` of the cells, chosen by the seed, is for testing, or what `split` says. The same
- * cells, names and sentences with any number of threads. */
+ * `held_back` of the cells, chosen by the seed, is for testing. The same cells, names and sentences
+ * with any number of threads. */
 void ratings_load(struct ratings *, const char *train, const char *test, double held_back,
                   uint64_t seed, unsigned threads);
 /* Room for so many cells behind all that are counted. */
@@ -69,8 +56,8 @@ static inline bool ratings_is_absent(const struct ratings *r, const struct ratin
 {
     return r->is_implicit && x->value <= 0;
 }
-/* Those to train with, as MatrixMarket. */
-void ratings_write(const struct ratings *, const char *path);
+/* Into train.txt and test.txt of the folder, which need not be there: named cells, in order. */
+void ratings_write(const struct ratings *, const char *folder);
 /* Of the shape and so many cells. */
 uint64_t ratings_digest(const struct ratings *, size_t first, size_t end);
 

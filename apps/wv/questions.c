@@ -1,11 +1,12 @@
 #include "questions.h"
 
 #include "fail.h"
-#include "fields.h"
+#include "lines.h"
 #include "vocabulary.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { WORDS = 4 }; /* of an analogy */
 
@@ -23,17 +24,14 @@ static uint32_t find(const struct vocabulary *v, struct field word)
 
 /* ---- analogies ---- */
 
-static void begin_section(struct analogies *a, const struct lines *l, size_t colon,
-                          size_t *capacity)
+static void begin_section(struct analogies *a, const struct lines *l, size_t *capacity)
 {
-    size_t skip = colon + 1, end = l->length;
-    while (skip < end && lines_is_blank(l->text[skip])) skip++;
-    while (end > skip && lines_is_blank(l->text[end - 1])) end--;
+    const char *name = l->text + 2; /* behind ": " */
+    size_t length = l->length - 2, same = *capacity;
     uint32_t before = a->sections.count;
-    names_add(&a->sections, l->text + skip, end - skip);
+    names_add(&a->sections, name, length);
     if (a->sections.count == before)
-        lines_fail(l, "section \"%.*s\" was there before", lines_shown(end - skip), l->text + skip);
-    size_t same = *capacity;
+        lines_fail(l, "section \"%.*s\" was there before", lines_shown(length), name);
     a->asked = make_room(a->asked, before, capacity, sizeof *a->asked, "sections");
     a->answerable = make_room(a->answerable, before, &same, sizeof *a->answerable, "sections");
     a->asked[before] = a->answerable[before] = 0;
@@ -43,11 +41,11 @@ static void add_analogy(struct analogies *a, const struct lines *l, const struct
                         uint64_t limit, size_t *capacity)
 {
     struct field words[WORDS + 1];
-    const char *at = l->text;
+    const char *at = NULL;
     size_t count = 0;
-    while (count <= WORDS && lines_word(l, &at, &words[count])) count++;
+    while (count <= WORDS && lines_word(l, &at, &words[count]) && words[count].length > 0) count++;
     if (count != WORDS)
-        lines_fail(l, "has %s4 words; an analogy has 4",
+        lines_fail(l, "has %s4 words with one blank between",
                    count < WORDS ? "fewer than " : "more than ");
     if (a->sections.count == 0)
         lines_fail(l, "comes before the first section; a line \": name\" begins one");
@@ -72,15 +70,12 @@ void analogies_load(struct analogies *a, const char *path, const struct vocabula
     size_t sections_capacity = 0, capacity = 0;
     *a = (struct analogies){0};
     names_init(&a->sections);
-    lines_open(&l, path);
-    while (lines_next_data(&l)) {
-        size_t first = 0;
-        while (lines_is_blank(l.text[first])) first++;
-        if (l.text[first] == ':') {
-            begin_section(a, &l, first, &sections_capacity);
-        } else {
+    lines_open(&l, path, "word word word word");
+    while (lines_next(&l)) {
+        if (l.length > 2 && memcmp(l.text, ": ", 2) == 0)
+            begin_section(a, &l, &sections_capacity);
+        else
             add_analogy(a, &l, v, limit, &capacity);
-        }
     }
     lines_close(&l);
     if (a->total == 0) fail("%s has no analogies", path);
@@ -97,51 +92,25 @@ void analogies_fini(struct analogies *a)
 
 /* ---- similarity ---- */
 
-struct rating_columns {
-    size_t a, b, rating;
-};
-
-/* SimLex-999 has the part of speech before the rating, and more behind it. */
-static void find_columns(const struct fields *f, struct rating_columns *c)
-{
-    static const char *const usual[] = {"SimLex999",   "rating",     "score", "similarity",
-                                        "relatedness", "human mean", "mean"};
-    c->a = fields_column(f, "word1", false);
-    c->b = fields_column(f, "word2", false);
-    c->rating = FIELDS_NONE;
-    for (size_t i = 0; c->rating == FIELDS_NONE && i < sizeof usual / sizeof *usual; i++)
-        c->rating = fields_column(f, usual[i], false);
-    if (c->a == FIELDS_NONE || c->b == FIELDS_NONE || c->rating == FIELDS_NONE)
-        *c = (struct rating_columns){0, 1, f->form.columns - f->form.hidden == 3 ? 2 : FIELDS_NONE};
-}
-
 void similarities_load(struct similarities *s, const char *path, const struct vocabulary *v)
 {
-    struct fields f;
-    struct rating_columns c;
+    enum { A, B, RATING, FIELDS };
+    struct field field[FIELDS];
+    struct lines l;
     size_t capacity = 0;
     *s = (struct similarities){0};
-    fields_open(&f, path, &(struct fields_wanted){.least = 3});
-    find_columns(&f, &c);
-    while (fields_next(&f)) {
-        if (c.rating == FIELDS_NONE)
-            lines_fail(&f.lines,
-                       "has %zu fields; must have two words and a rating, or a heading that calls "
-                       "them word1, word2 and rating",
-                       f.count);
-        lines_check_name(&f.lines, f.field[c.a], "first word");
-        lines_check_name(&f.lines, f.field[c.b], "second word");
-        struct similarity pair = {
-            .a = find(v, f.field[c.a]),
-            .b = find(v, f.field[c.b]),
-            .rating = lines_take_number(&f.lines, f.field[c.rating], "rating"),
-        };
+    lines_open(&l, path, "word TAB word TAB rating");
+    while (lines_next(&l)) {
+        lines_take_fields(&l, field, FIELDS);
+        struct similarity pair = {.a = find(v, field[A]),
+                                  .b = find(v, field[B]),
+                                  .rating = lines_take_number(&l, field[RATING], "rating")};
         s->total++;
         if (pair.a == NAMES_NONE || pair.b == NAMES_NONE) continue;
         s->list = make_room(s->list, s->count, &capacity, sizeof *s->list, "questions");
         s->list[s->count++] = pair;
     }
-    fields_close(&f);
+    lines_close(&l);
     if (s->total == 0) fail("%s has no pairs of words", path);
 }
 

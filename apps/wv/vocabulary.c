@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,18 +22,6 @@ static const char *between_words(const struct text *t, const char *at)
     return at;
 }
 
-void text_open(struct text *t, const char *path, unsigned place, unsigned places)
-{
-    *t = (struct text){0};
-    lines_open(&t->file, path);
-    if (!t->file.file) return;
-    const char *text = t->file.next; /* nobody takes lines: it stays where the text begins */
-    size_t bytes = (size_t)(t->file.end - text);
-    t->first = t->at = between_words(t, text + bytes / places * place);
-    t->end = place + 1 == places ? t->file.end
-                                 : between_words(t, text + bytes / places * (place + 1));
-}
-
 static _Noreturn void complain(struct text *t, const char *what)
 {
     t->file.number = 1;
@@ -44,21 +33,34 @@ static _Noreturn void complain(struct text *t, const char *what)
 static void check_end(struct text *t)
 {
     t->word = t->at;
-    if (t->at + 1 < t->file.end && t->at[1] != '\n')
-        complain(t, "has a carriage return in it: lines must end with LF or CR LF");
+    complain(t, "has a carriage return in it: lines end with LF");
 }
 
-/* A byte order mark before a line is no part of its first word. */
-static void pass_mark(struct text *t)
+/* Programs of Windows put one before a file: it is no part of the first word. */
+static void check_begin(struct text *t, const char *text)
 {
-    bool is_first = t->at == t->file.file || t->at[-1] == '\n';
-    if (is_first) t->at += lines_mark(t->at, (size_t)(t->end - t->at));
+    static const char mark[] = {'\xEF', '\xBB', '\xBF'};
+    t->word = text;
+    if (t->file.end - text >= (ptrdiff_t)sizeof mark && memcmp(text, mark, sizeof mark) == 0)
+        complain(t, "begins with a byte order mark");
+}
+
+void text_open(struct text *t, const char *path, unsigned place, unsigned places)
+{
+    *t = (struct text){0};
+    lines_open(&t->file, path, "words with white space between");
+    if (!t->file.file) return;
+    const char *text = t->file.next; /* nobody takes lines: it stays where the text begins */
+    size_t bytes = (size_t)(t->file.end - text);
+    check_begin(t, text);
+    t->first = t->at = between_words(t, text + bytes / places * place);
+    t->end = place + 1 == places ? t->file.end
+                                 : between_words(t, text + bytes / places * (place + 1));
 }
 
 enum text_event text_next(struct text *t)
 {
     if (!t->at || t->at == t->end) return TEXT_END; /* an empty file is not mapped */
-    pass_mark(t);
     for (; t->at < t->end && is_space(*t->at); t->at++) {
         if (*t->at == '\n') {
             t->at++;
@@ -69,7 +71,7 @@ enum text_event text_next(struct text *t)
     if (t->at == t->end) return TEXT_END;
     t->word = t->at;
     for (; t->at < t->end && !is_space(*t->at); t->at++) {
-        if (*t->at == '\0') complain(t, LINES_ZERO_BYTE);
+        if (*t->at == '\0') complain(t, "has a zero byte: is this text?");
     }
     t->length = (size_t)(t->at - t->word);
     if (t->length > TEXT_WORD_MAX)

@@ -38,8 +38,8 @@ static void task_options(struct wv_options *o)
 {
     const struct args_option options[] = {
         OPTION_SECTION("the task"),
-        OPTION_MANY(
-            "--data", "PATH", &o->common.files, ARGS_INPUT,
+        OPTION_TEXT(
+            "--data", "FILE", &o->common.data, ARGS_INPUT,
             "a text: words with white space between them; the\nend of a line ends a sentence"),
         OPTION_COUNT("--dim", "N", &o->dim, 1, 4096, ARGS_TASK,
                      "floats of a vector, optimizer state not included"),

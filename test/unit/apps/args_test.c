@@ -141,7 +141,7 @@ static void parse_settings(const void *line)
                       : first == '@' ? SETTINGS_HOT | SETTINGS_BOUNDS
                                      : SETTINGS_EPOCHS | SETTINGS_FULL);
     const struct args_option own[] = {settings_sampling(&s),
-                                      OPTION_MANY("--data", "PATH", &s.files, ARGS_INPUT, "data")};
+                                      OPTION_TEXT("--data", "PATH", &s.data, ARGS_INPUT, "data")};
     args_add(&s.list, own, 2);
     settings_options(&s);
     settings_parse(&s, &(struct args_program){.name = "thing", .about = ""}, split(line, 1, argv),

@@ -25,19 +25,51 @@ static void has_lines(const char *text, const char *expected)
     char all[128] = "";
     uint64_t count = 0;
     write_text(text, 0);
-    for (lines_open(&l, path); lines_next(&l); count++)
+    for (lines_open(&l, path, NULL); lines_next(&l); count++)
         sprintf(all + strlen(all), "%.*s|", (int)l.length, l.text);
     CHECK_EQ(l.number, count);
     if (strcmp(all, expected) != 0) test_fail(__FILE__, __LINE__, "%s: %s", text, all);
 }
 
-TEST(lines, end_with_lf_or_crlf_or_with_the_file)
+TEST(lines, next_ends_with_lf_or_with_the_file)
 {
-    has_lines("one\ntwo\r\n\n\r\nfive\r", "one|two|||five|");
+    has_lines("one\n two \n\tthree", "one| two |\tthree|");
     has_lines("", "");
-    /* of files that were put together */
-    has_lines("\xEF\xBB\xBFone\ntwo\n\xEF\xBB\xBF\n\xEF\xBB\xBFthree\xEF\xBB\xBF\n",
-              "one|two||three\xEF\xBB\xBF|");
+}
+
+static void read_all(const void *text)
+{
+    struct lines l;
+    write_text(text, 0);
+    lines_open(&l, path, "a TAB b");
+    while (lines_next(&l)) continue;
+}
+
+TEST(lines, next_refuses_what_no_form_has)
+{
+    static const char *const cases[][2] = {
+        {"one\n\ntwo\n", "text:2: is empty. A line must be \"a TAB b\"; \"locus prepare "},
+        {"one\r\n", "text:1: has a carriage return in it: lines end with LF"},
+        {"\xEF\xBB\xBFone\n", "text:1: begins with a byte order mark"}};
+    ENDS_EACH(read_all, 1, cases);
+}
+
+TEST(lines, fields_have_tabs_between_and_are_not_empty)
+{
+    static const struct {
+        const char *text;
+        size_t count;
+        bool are;
+    } cases[] = {{"a\tb c\t#", 3, true}, {"a", 1, true},       {"a\tb", 1, false},
+                 {"a\tb", 3, false},     {"a\t\tb", 3, false}, {"\ta\tb", 3, false},
+                 {"a\tb\t", 3, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct lines l = {.text = cases[i].text, .length = strlen(cases[i].text)};
+        struct field field[3];
+        CHECK_EQ(lines_fields(&l, field, cases[i].count), cases[i].are);
+        if (cases[i].are && cases[i].count == 3)
+            CHECK(field[1].length == 3 && field[2].text[0] == '#');
+    }
 }
 
 TEST(lines, numbers_are_whole_fields)
@@ -90,7 +122,7 @@ static void read_while_it_changes(const void *change)
 {
     const enum change how = *(const enum change *)change;
     struct lines l;
-    lines_open(&l, path);
+    lines_open(&l, path, NULL);
     lines_next(&l);
     if (how == SHORTER && truncate(path, 0) == 0) lines_next(&l);
     if (how == REPLACED) unlink(path);
@@ -122,7 +154,7 @@ TEST(lines, digests_tell_files_and_seeds_apart)
 static void read_named(const void *name)
 {
     struct lines l;
-    for (lines_open(&l, name); lines_next(&l);)
+    for (lines_open(&l, name, NULL); lines_next(&l);)
         if (l.number == 2) lines_fail(&l, "no %d", 7);
 }
 
