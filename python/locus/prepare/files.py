@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files as lines, read as often as needed; and results that are there whole or not at all."""
+import bz2
+import gzip
+import itertools
+import lzma
+import os
+import re
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager
+from typing import BinaryIO, Iterator, List, Optional, Sequence, Tuple, cast
+
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
+STRICT = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+INDEX_MAX = 1073741823
+_strict, _number = re.compile(STRICT, re.A).fullmatch, re.compile(NUMBER, re.A).fullmatch
+
+
+class Refused(Exception):
+    """What cannot be read for certain: file, line, and the remedy."""
+
+
+def say(text: str) -> None:
+    print(f"locus prepare: {text}", file=sys.stderr, flush=True)
+
+
+def number(text: str) -> Optional[str]:
+    """As the strict forms write it: as it stands where it can, so that no digit is lost. None: it is none, or not finite."""
+    text = text.strip(" ")
+    if not _strict(text):
+        if not _number(text):
+            return None
+        text = repr(float(text.translate({68: "e", 100: "e"})))  # Fortran's D
+    return text if (len(text) < 99 and "e" not in text and "E" not in text) or abs(float(text)) < float("inf") else None
+
+
+def counted(count: int, what: str) -> str:
+    return f"{count} {what}" + ("" if count == 1 else "s")
+
+
+class Source:
+    """A file, or stdin; each call of lines() reads it from its beginning."""
+
+    def __init__(self, path: str) -> None:
+        self.path = self.name = path
+        self.skipped = 0
+        if path == "-":
+            self._kept = tempfile.NamedTemporaryFile(prefix="locus-prepare-")
+            shutil.copyfileobj(sys.stdin.buffer, self._kept)
+            self._kept.flush()
+            self.path, self.name = self._kept.name, "stdin"
+        elif os.path.isdir(path):
+            raise Refused(f"{path} is a folder: name a file in it")
+        elif not os.path.isfile(path):
+            raise Refused(f"{path} is no file: what a pipe or a device gives is read as stdin, by -" if os.path.exists(path) else
+                          f"{path} is not there")
+
+    def open(self) -> BinaryIO:
+        with open(self.path, "rb") as file:
+            start = file.read(3)
+        packed = {b"\x1f\x8b\x08": gzip.open, b"BZh": bz2.open, b"\xfd7z": lzma.open}
+        return cast(BinaryIO, packed[start](self.path)) if start in packed else open(self.path, "rb")  # type: ignore
+
+    def lines(self) -> Iterator[Tuple[int, str]]:
+        """Numbers and lines without their ends, blank ones, too."""
+        with self.open() as file:
+            for at, raw in enumerate(file, 1):
+                line = raw.decode("utf-8-sig" if at == 1 else "utf-8", "surrogateescape").rstrip("\n")
+                if "\0" in line:
+                    raise Refused(f"{self.name}:{at}: has a zero byte. If it is UTF-16, iconv -f UTF-16 -t UTF-8 makes it "
+                                  "readable; if it is packed, unpack it")
+                yield at, line[:-1] if line.endswith("\r") else line
+
+    def words(self, marks: Sequence[str] = "") -> Iterator[Tuple[int, str]]:
+        """The same without blank lines and without comments, which are counted."""
+        self.skipped = 0
+        for at, line in self.lines():
+            if not line.strip(" \t") or (marks and line.lstrip(" \t").startswith(tuple(marks))):
+                self.skipped += 1
+            else:
+                yield at, line
+
+    def first(self, count: int = 1000) -> List[str]:
+        return [line for _, line in itertools.islice(self.words(), count)]
+
+    def left(self) -> str:
+        return f"; {counted(self.skipped, 'blank line or comment')} left out" if self.skipped else ""
+
+
+class Result:
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.count = file, 0
+
+    def line(self, text: str) -> None:
+        self.count += 1
+        self.file.write(text.encode("utf-8", "surrogateescape") + b"\n")
+
+    def expect(self, count: int, what: str) -> None:
+        if self.count != count:
+            raise Refused(f"{count} {what} were read, and {self.count} written: has a file changed meanwhile?")
+
+
+@contextmanager
+def writing(path: str) -> Iterator[Result]:
+    """A file, which is there when all of it is; - is stdout."""
+    if path == "-":
+        yield Result(sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    draft = f"{path}.draft-{os.getpid()}" if os.path.isfile(path) or not os.path.exists(path) else None
+    try:
+        with open(draft or path, "wb") as file:
+            yield Result(file)
+        if draft:
+            os.replace(draft, path)
+    finally:
+        if draft and os.path.exists(draft):
+            os.unlink(draft)
+
+
+def within(folder: str, *names: str) -> List[str]:
+    """Paths of files in a folder that is written."""
+    if folder == "-" or os.path.isfile(folder):
+        raise Refused(f"{'several files are' if folder == '-' else folder + ' is no folder, and several files are'} written: "
+                      "OUTPUT must be a folder")
+    return [os.path.join(folder, name) for name in names]
