@@ -28,7 +28,7 @@ def ctr(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     if told.format != "table" and any(map(is_sparse, sources)):
         _clean([SparseLines(source) for source in sources], _Labels(told.positive), output)
     elif told.like:
-        _alike(told, [Table(source, told, ("label",)) for source in sources], output)
+        _alike(told, [Table(source, told, ("label",), 1) for source in sources], output)
     else:
         _learn(told, [Table(source, told, ("label",)) for source in sources], output)
 
@@ -214,8 +214,9 @@ def _learn(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
         grow = [0]
         for table in tables:
             for row in table.rows():
-                line = labels.value("", 0, row[label]) + _pairs(used, [column.at for column in used], row, grow)
-                for _ in range(_times(table, row, weight)):
+                times = _times(table, row, weight)
+                line = labels.value("", 0, row[label]) + _pairs(used, [column.at for column in used], row, grow) if times else ""
+                for _ in range(times):
                     result.line(line)
         result.expect(out, "examples")
     if output != "-":

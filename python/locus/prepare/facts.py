@@ -66,7 +66,7 @@ def _dictionary(source: Source) -> Dict[str, str]:
     rows = [line.split("\t") if "\t" in line else line.split() for _, line in source.words()]
     for at, first in ((1, 0), (1, 1), (0, 0), (0, 1)):
         named = {row[at]: row[1 - at] for row in rows[first:] if len(row) == 2}
-        if set(named) == set(map(str, range(len(rows) - first))) and len(set(named.values())) == len(named):
+        if named and set(named) == set(map(str, range(len(rows) - first))) and len(set(named.values())) == len(named):
             if len(rows[0]) == 1 and rows[0] != [str(len(named))]:
                 raise Refused(f"{source.name}: its first line says {rows[0][0]} names, and {len(named)} follow")
             return named

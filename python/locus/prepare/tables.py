@@ -39,6 +39,7 @@ class Table:
         self.source, self.told, self.wanted = source, told, wanted
         self.names: Optional[List[str]] = None
         self.width = self.skipped = self.at = self.hidden = 0
+        self._fault: Optional[Refused] = None  # wrong quotation marks
         self._marks = tuple("#%" if told.comments is None else "" if told.comments == "none" else told.comments)
         self._find_separator(least)
         sample = self._sample()
@@ -67,7 +68,7 @@ class Table:
 
     def _cut(self, lines: Iterator[str]) -> Iterator[List[str]]:
         return (line.split("::") for line in lines) if self.separator == "::" else csv.reader(
-            lines, delimiter=self.separator, quoting=csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE, strict=True,
+            (line + "\n" for line in lines), delimiter=self.separator, quoting=csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE, strict=True,
             skipinitialspace=True)
 
     def _all(self) -> Iterator[List[str]]:
@@ -92,10 +93,13 @@ class Table:
         """How many fields all of the first rows have; 0: not as many each. A heading may have one less (R)."""
         self._use(separator)
         try:
-            widths = [len(row) for row in self._sample()]
-        except Refused:
+            rows = self._sample()
+        except Refused as refusal:
+            self._fault = refusal
             return 0
-        return widths[-1] if len(set(widths[1:])) < 2 and widths[-1] - widths[0] in (0, 1) else 0
+        widths = [len(row) for row in rows]
+        lacks = widths[-1] - widths[0]
+        return widths[-1] if len(set(widths[1:])) < 2 and (lacks == 0 or (lacks == 1 and not any(map(self.number, rows[0])))) else 0
 
     def _find_separator(self, least: int) -> None:
         told = {"tab": "\t", "\\t": "\t", "blank": " "}.get(self.told.separator, self.told.separator)
@@ -109,6 +113,8 @@ class Table:
         found = [each for each in choices if self._width_by(each) >= least]
         if len(found) > 1:  # tabs are before all others, blanks behind
             found = found[:1] if found[0] == "\t" else [each for each in found if each != " "]
+        if self._fault and (found or [" "]) == [" "]:
+            raise self._fault
         if len(found) > 1:
             raise Refused(f"{self.source.name}: {' or '.join(SEPARATORS[each] for each in found)} may separate its fields: "
                           "--separator says which")
@@ -116,10 +122,11 @@ class Table:
         if found:
             self.width = self._width_by(found[0])
             return
-        rows = self._all()
-        self.width = max(len(next(rows)), len(next(rows, [])))
+        self.width = len(next(self._all()))
         if self.width >= least:
             self._sample()  # says in which line
+        if self.width == least == 1:
+            return
         raise Refused(f"{self.source.name}: expected rows of {least} fields or more, all as many, with tabs, ::, commas, "
                       "semicolons, | or blanks between (--separator)")
 
@@ -136,14 +143,14 @@ class Table:
         self.hidden = int(first[0] in ("", "Unnamed: 0"))
 
     def _is_heading(self, first: List[str], rest: List[List[str]]) -> bool:
-        asked = ",".join(filter(None, [self.told.columns, *self.told.asked])).split(",")
+        asked = {*",".join(filter(None, [self.told.columns, *self.told.asked])).split(",")} - {""}
         counting = [str(i) for i in range(len(first))]
         if any(name in first and not name.isdigit() for name in asked) or first == ["", *counting[:-1]]:
             return True
-        sure = [i for i in range(len(first)) if all(number(row[i]) or is_missing(row[i]) for row in rest)
-                and any(number(row[i]) for row in rest) and not is_missing(first[i])]
-        words = [i for i in sure if not number(first[i])]
-        usual = {name for of in self.wanted for name in USUAL[of]} & {cell.lower() for cell in first}
+        sure = [i for i in range(len(first)) if all(self.number(row[i]) or is_missing(row[i]) for row in rest)
+                and any(self.number(row[i]) for row in rest) and not is_missing(first[i])]
+        words = [i for i in sure if not self.number(first[i])]
+        usual = {name for of in self.wanted for name in USUAL[of] if len(name) > 1} & {cell.lower() for cell in first}
         doubtful = bool(words) and len(words) < len(sure) or (len(first) > 2 and first == counting and self.separator == ",")
         if not sure and not usual and len(rest) >= 8:  # words, of which none comes again, while others do
             counts = collections.Counter(itertools.chain(first, *rest))
@@ -205,10 +212,14 @@ class Table:
                               "a name")
         return cell
 
+    def number(self, cell: str) -> Optional[str]:
+        if self.told.decimal == ",":
+            cell = cell.replace(".", "-").replace(",", ".")  # a point makes it none
+        return number(cell)
+
     def value(self, row: List[str], at: int) -> Optional[str]:
         """None: it is missing."""
-        text = number(row[at].replace(",", ".") if self.told.decimal == "," and "." not in row[at] else row[at]
-                      if self.told.decimal == "." else "-")
+        text = self.number(row[at])
         if text is None and not is_missing(row[at]):
             hint = " (--decimal , if commas are before fractions)" if "," in row[at] else ""
             raise self.refuse(f"{self.title(at)} has \"{row[at][:40]}\", which is no number{hint}")

@@ -121,9 +121,9 @@ def _bag_kind(source: Source, told: argparse.Namespace) -> str:
             return str(kind)
     tabs = {line.count("\t") for line in lines}
     is_count = lines[:1] != [] and lines[0].strip().isdigit() and int(lines[0]) == sum(1 for _ in source.words()) - 1
-    for doubt, fits in (("has no words: --format text, if its numbers are words", not re.search(r"[^\W\d_]", "".join(lines))),
-                        ("looks like LDA-C, and not in all lines: --format ldac says where it is wrong, --format text takes it for "
+    for doubt, fits in (("looks like LDA-C, and not in all lines: --format ldac says where it is wrong, --format text takes it for "
                          "words", any(all_pairs) or all(map(pair, data[-1][1:])) and len(data[-1]) > 1),
+                        ("has no words: --format text, if its numbers are words", not re.search(r"[^\W\d_]", "".join(lines))),
                         ("looks like XML, SGML or JSON: write the text of each document into one line; or --format text, if its "
                          "marks are words", re.match(r"\s*[<{\[].*[>}\],]\s*$", "".join(lines[:1]))),
                         ("begins with the number of lines behind: --format gibbs, if that is its head; --format text, if it is a "
