@@ -21,7 +21,7 @@ gnn       CSV and its relatives, MatrixMarket, METIS, DIMACS,  a folder: edges.t
           TGF, LGL, GML, GraphML, Pajek, adjacency lists       features.txt
 lda       text, Mallet's, GibbsLDA++, LDA-C, UCI docword,      a folder: documents.txt, in LDA-C's form, and
           CLUTO, MatrixMarket                                  vocabulary.txt
-lasso     LIBSVM, from 0 or 1; MatrixMarket; CSV               LIBSVM from 1
+lasso     LIBSVM, from 0 or 1; MatrixMarket                    LIBSVM from 1
 wv        text; with --similarity CSV and its relatives        text; two words and a rating
 vectors   word2vec (text, binary), GloVe, fastText             safetensors, for --from of locus-wv"""
 
@@ -34,8 +34,8 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("program", metavar="PROGRAM", choices=("mf", "kge", "ctr", "gnn", "lda", "lasso", "wv", "vectors"),
         help="whose data it is: mf, kge, ctr, gnn, lda, lasso, wv, or vectors")
-    add("inputs", metavar="INPUT", nargs="+", help="a file, which may be compressed by gzip, bzip2 or xz; - is stdin")
-    add("output", metavar="OUTPUT", help="a file or, of kge, gnn and lda, a folder; - is stdout")
+    add("paths", metavar="INPUT... OUTPUT", nargs="+", help="files, which may be compressed by gzip, bzip2 or xz, - is stdin; and "
+        "a file or, of kge, gnn and lda, a folder, - is stdout")
     add("--format", metavar="NAME", help="of the input, where it cannot be told: table, adjacency, dimacs, gml, graphml, "
         "lgl, metis, pajek, tgf; text, mallet, gibbs, ldac, docword, cluto")
     group = parser.add_argument_group("tables")
@@ -61,11 +61,13 @@ def _parser() -> argparse.ArgumentParser:
     add = group.add_argument
     add("--labels", metavar="FILE", help="gnn: a table of nodes and classes, or a class a line")
     add("--purposes", metavar="FILE", help="gnn: a table of nodes and train, val or test")
+    add("--class-columns", metavar="A,B", help="gnn: of --labels the columns of node and class")
+    add("--purpose-columns", metavar="A,B", help="gnn: of --purposes those of node and purpose")
     add("--features", metavar="FILE", help="gnn: LIBSVM, a line a node")
     add("--names", choices=("id", "label"), help="gnn: what nodes are called, where a graph's file has both")
     add("--first", metavar="N", type=int, choices=(0, 1), help="the number of the first column (lasso), or of the first node "
         "where lines are nodes (gnn)")
-    add("--response", metavar="COLUMN|FILE", help="lasso: of a table the column; of MatrixMarket the file")
+    add("--response", metavar="FILE", help="lasso: of MatrixMarket the file of the responses, MatrixMarket or a number a line")
     add("--vocabulary", metavar="FILE", help="lda: a word a line, for formats of numbers")
     add("--seed", metavar="N", type=int, default=1, help="kge: of the division of one file into three (default 1)")
     add("--similarity", action="store_true", help="wv: two words and a rating a row")
@@ -73,18 +75,21 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    told = _parser().parse_args(arguments)
+    parser = _parser()
+    told = parser.parse_intermixed_args(arguments)
+    if len(told.paths) < 2:
+        parser.error("INPUT and OUTPUT are needed")
     try:
         __import__("numpy")
     except ModuleNotFoundError:
         print("locus prepare: needs NumPy: install python3-numpy of Debian, or numpy of PyPI", file=sys.stderr)
         return 1
     from . import clicks, facts, files, graphs, ratings, words
-    told.asked = [told.label, told.weight, told.categorical, told.with_, told.without, told.response]
+    told.asked = [told.label, told.weight, told.categorical, told.with_, told.without, told.class_columns, told.purpose_columns]
     todo = {"mf": ratings.mf, "kge": facts.kge, "wv": ratings.wv, "ctr": clicks.ctr, "gnn": graphs.gnn, "lda": words.lda,
             "lasso": words.lasso, "vectors": words.vectors}
     try:
-        todo[told.program](told, told.inputs, told.output)
+        todo[told.program](told, told.paths[:-1], told.paths[-1])
         sys.stdout.flush()
     except files.Refused as refusal:
         files.say(str(refusal))

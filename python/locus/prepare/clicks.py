@@ -103,7 +103,7 @@ class _Column:
         if self._numbers > 9 * self._words and not is_id and self.name not in told.categorical:
             self.kind = "numbers"
             self.cuts = cuts_of(np.array(self._values), min(bins, max(LEAST_PARTS, self._numbers // EXAMPLES_OF_PART)))
-        elif self._rows >= 20 and different > 0.5 * self._rows and self.name not in {*told.categorical, *told.with_}:
+        elif self._rows >= 20 and different > 0.8 * self._rows and self.name not in {*told.categorical, *told.with_}:
             self.kind = "none"
         self._slots, self._values = bytearray(), array("d")
 
@@ -160,8 +160,9 @@ def _pairs(columns: Sequence[_Column], places: Sequence[int], row: List[str], gr
 
 def _find_label(table: Table, told: argparse.Namespace) -> int:
     usual = table.place(told.label, "--label") if told.label else table.usual("label")
-    ends = [i for i in (table.hidden, table.width - 1) if all(
-        row[i].strip().lower() in ("0", "1", "0.0", "1.0", "-1", "true", "false") for row in itertools.islice(table.rows(), 1000))]
+    cells = [{row[i].strip().rstrip(".").lower() for row in itertools.islice(table.rows(), 1000)} for i in (table.hidden, table.width - 1)]
+    ends = [i for i, found in zip((table.hidden, table.width - 1), cells) if (
+        told.positive.lower() in found if told.positive else found <= {"0", "1", "0.0", "1.0", "-1", "true", "false"})]
     if usual < 0 and len(ends) != 1:
         raise Refused(f"{table.source.name}: which column has the label{', ' + ' or '.join(map(table.title, ends)) if ends else ''}? "
                       "--label says it, --positive which label is a click, if it is not 1")

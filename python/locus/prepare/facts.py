@@ -112,12 +112,9 @@ class _Split:
             yield head, relation, tail
 
     def look(self) -> None:
-        seen: Set[Fact] = set()
-        for fact in self.facts():
-            self.count += 1
-            seen.add(fact)
+        self.count = sum(1 for _ in self.facts())
         how = self.table.about(self.at) if self.table else "OpenKE" if self.is_openke else "N-Triples"
-        say(f"{self.source.name}: {counted(self.count, 'fact')}, {self.count - len(seen)} of them twice, {how}"
+        say(f"{self.source.name}: {counted(self.count, 'fact')}, {how}"
             + ("; numbers have the names beside them" if self.ids else ""))
 
 
@@ -134,7 +131,7 @@ def _divide(facts: Sequence[Fact], seed: int, output: str) -> None:
         uses.subtract(keys[i] if split != "train.txt" else ())
     if not all(parts.values()):
         raise Refused(f"{len(facts)} facts are too few to be divided: give three files, train, valid and test")
-    say(f"{counted(len(facts), 'different fact')}, {len(parts['valid.txt'])} to validate with and {len(parts['test.txt'])} to test with, "
+    say(f"{counted(len(facts), 'different fact')}: {len(parts['valid.txt'])} to validate with and {len(parts['test.txt'])} to test with, "
         f"drawn by --seed {seed}")
     for name, some in parts.items():
         with writing(within(output, name)[0]) as result:

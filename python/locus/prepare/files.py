@@ -68,7 +68,7 @@ class Source:
         with self.open() as file:
             for at, raw in enumerate(file, 1):
                 line = raw.decode("utf-8-sig" if at == 1 else "utf-8", "surrogateescape").rstrip("\n")
-                if "\0" in line:
+                if b"\0" in raw:
                     raise Refused(f"{self.name}:{at}: has a zero byte. If it is UTF-16, iconv -f UTF-16 -t UTF-8 makes it "
                                   "readable; if it is packed, unpack it")
                 yield at, line[:-1] if line.endswith("\r") else line

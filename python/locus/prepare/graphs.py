@@ -222,7 +222,8 @@ class _Graph:
         linked: Set[str] = set()
         for ends in self._read():
             self.count += 1
-            linked.update(ends)
+            if self.kind != "table":
+                linked.update(ends)
         labels = [label for label in self.nodes.values() if label]
         usable = 0 < len(set(labels)) == len(self.nodes) and not any(re.search(r"[\t\r\n]", label) for label in labels)
         of_ids, of_labels = (sum(name in group for name in known) for group in (self.nodes, set(labels)))
@@ -232,7 +233,7 @@ class _Graph:
                           "files may have either: --names id or label")
         chosen = told.names or ("label" if usable and of_ids <= of_labels else "id")
         self.names = {node: (label or node) if chosen == "label" else node for node, label in self.nodes.items()}
-        self.lone = [self.names[node] for node in self.nodes if node not in linked]
+        self.lone = [self.names[node] for node in self.nodes if self.kind != "table" and node not in linked]
         say(f"{self.source.name}: {counted(self.count, 'edge')} of {counted(len(self.nodes), 'node')}, "
             + (self.matrix.about() + "; nodes are numbers from 1, 0 is no edge" if self.matrix else
                self.table.about(self.at) if self.table else self.kind + self.source.left())
@@ -265,7 +266,9 @@ class _Marks:
         self.table: Optional[Table] = None
         self.is_sparse = is_sparse(self.source)
         if not self.is_sparse and any(re.search(r"[\t ,;|]|::", line.strip()) for _, line in self.source.words("#%")):
-            self.table = Table(self.source, argparse.Namespace(**{**vars(told), "columns": None}), ("node", kind))
+            option = f"--{kind}-columns"
+            plain = argparse.Namespace(**{**vars(told), "columns": getattr(told, f"{kind}_columns")})
+            self.table = Table(self.source, plain, ("node", kind), option=option)
             self.at = self.table.choose()
 
     def _all(self) -> Edges:
@@ -296,7 +299,7 @@ class _Marks:
             raise Refused(f"{self.source.name}: " + (f"\"{odd[0]}\" is no {self.kind}: leave it empty, if a node has none" if odd else
                           "a node stands in two rows" if len(found) < self.count else "names no node of the graph"
                           + (f": it has {new[0]}, and {graph.source.name} has {next(iter(nodes), 'none')}" if new else "")))
-        say(f"{self.source.name}: {counted(self.count, 'node')} with a {self.kind}, {len(words)} of them: {', '.join(words)[:60]}; "
+        say(f"{self.source.name}: {counted(self.count, 'node')} with a {self.kind}, of {len(words)}: {', '.join(words)[:60]}; "
             f"{rows - self.count} with none; {len(new)} are not among the edges; "
             + (self.table.about(self.at) if self.table else f"a line a node, from {self.order[0]}"))
 

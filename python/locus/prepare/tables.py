@@ -35,8 +35,8 @@ def is_missing(cell: str) -> bool:
 class Table:
     """A file of rows. `wanted`: of USUAL, the columns of its strict form; `least` fields a row."""
 
-    def __init__(self, source: Source, told: argparse.Namespace, wanted: Sequence[str], least: int = 2) -> None:
-        self.source, self.told, self.wanted = source, told, wanted
+    def __init__(self, source: Source, told: argparse.Namespace, wanted: Sequence[str], least: int = 2, option: str = "--columns") -> None:
+        self.source, self.told, self.wanted, self.option = source, told, wanted, option
         self.names: Optional[List[str]] = None
         self.width = self.skipped = self.at = self.hidden = 0
         self._fault: Optional[Refused] = None  # wrong quotation marks
@@ -55,15 +55,16 @@ class Table:
         """Lines that are neither blank nor comments; within quotation marks all. One that may be a comment or a row is refused."""
         inside, self.skipped = False, 0
         for self.at, line in self.source.lines():
-            start = line.lstrip(" \t")
-            if not inside and (not start or start.startswith(self._marks)):
+            if not inside and (line[:1] in " \t" or line[0] in self._marks) and (
+                    not (start := line.lstrip(" \t")) or start.startswith(self._marks)):
                 if start and self.told.comments is None and self.width and not re.match(r"[#%]+(\s|$)", start) and \
                         len(next(self._cut(iter([line])), [])) == self.width:
                     raise self.refuse(f"\"{line[:40]}\" may be a row or a comment: --comments none if it is a row, "
                                       f"--comments '{start[0]}' if not")
                 self.skipped += 1
                 continue
-            inside ^= self.quotes and line.count('"') % 2 == 1
+            if self.quotes and '"' in line:
+                inside ^= line.count('"') % 2 == 1
             yield line.replace("\t", " ").strip(" ") if self.separator == " " else line
 
     def _cut(self, lines: Iterator[str]) -> Iterator[List[str]]:
@@ -196,8 +197,8 @@ class Table:
         agrees = all(at in (-1, place) for at, place in zip(named, in_order))
         if (count in (least, wanted) and agrees) or (count > wanted and not self.names and not self._is_odd()):
             return in_order
-        raise Refused(f"{self.source.name}: which columns are {', '.join(self.wanted)}? --columns says it, by names or by numbers "
-                      f"from 1; there are {self._has()}")
+        raise Refused(f"{self.source.name}: which columns are {', '.join(self.wanted)}? {self.option} says it, by names or by "
+                      f"numbers from 1; there are {self._has()}")
 
     def _is_odd(self) -> bool:
         """Are rows counted in the first column, or do edges have their kind between the nodes?"""

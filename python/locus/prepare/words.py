@@ -165,7 +165,7 @@ def lda(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
         written = 0
         for document in bags.read():
             written += sum(document.values())
-            into.line(" ".join([str(len(document)), *(f"{numbers.get(word, word)}:{document[word]}" for word in sorted(document))]))
+            into.line(" ".join([str(len(document)), *(f"{numbers.get(word, word)}:{document[word]}" for word in document)]))
         into.expect(documents, "documents")
         if written != tokens:
             raise Refused(f"{tokens} tokens were read, and {written} written: has a file changed meanwhile?")
@@ -203,7 +203,8 @@ def lasso(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     for at, response, pairs in given.lines():
         indices = [pair.partition(":")[0] for pair in pairs.split()]
         if number(response) is None or given.has_fields or len(set(indices)) < len(indices):
-            raise Refused(f"{source.name}:{at}: expected response index:value ..., each index once, found \"{response} {pairs[:40]}\"")
+            raise Refused(f"{source.name}:{at}: expected response index:value ..., each index once, found \"{response[:20]} {pairs[:40]}\". "
+                          "Of a table sklearn.datasets.dump_svmlight_file(X, y, \"x.svm\", zero_based=False) makes such a file")
     if (told.first is None and given.least > 0) or (told.first == 1 and given.least == 0):
         raise Refused(f"{source.name}: its least index is {given.least}: are columns counted from 1 or 0? --first says it")
     by = 1 - (told.first or 0)
