@@ -115,6 +115,10 @@ def read_help(programs):
     known["locus"] = options_of(run(locus, "--help"))
     for command in COMMANDS:
         known["locus"] |= options_of(run(locus, command, "--help"))
+    with open(pathlib.Path(__file__).parents[1] / "python" / "pyproject.toml", encoding="utf-8") as f:
+        for name in re.findall(r"^(locus-\w+) = ", f.read(), re.M):  # commands in Python
+            known[name] = options_of(run(os.path.join(programs, name), "--help"))
+            known["locus"] |= known[name]
     return known
 
 
@@ -124,7 +128,7 @@ def check_command(d, number, text, known):
     for word in text.split("#")[0].replace("`", " ").split():
         name = os.path.basename(word)
         name = f"locus-{name}" if f"locus-{name}" in known else name
-        if name in known and not word.startswith("-"):
+        if name in known and not word.startswith("-") and program != "locus-prepare":  # which is told a program's name
             program = name
         elif word in ("|", "&&", ";", "--"):
             program = None if word != "--" else "other"
