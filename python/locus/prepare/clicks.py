@@ -39,14 +39,14 @@ class _Labels:
     def __init__(self, positive: Optional[str]) -> None:
         self.positive, self.counts = positive, {}  # type: Optional[str], Dict[str, int]
 
-    def value(self, name: str, at: int, text: str) -> str:
+    def value(self, source: Source, text: str) -> str:
         text = text.strip()
         plain = {"true": "1", "false": "0"}.get(text.lower(), number(text) or text)
         plain = f"{float(plain):.15g}" if number(plain) else plain
         if self.positive is not None and text:
             plain = str(int(self.positive in (text, text.rstrip("."), plain)))
         if plain not in ("1", "0", "-1"):
-            raise Refused(f"{name}:{at}: its label \"{text[:40]}\" is not 1, 0 or -1: --positive says which label is a click, --label "
+            raise Refused(f"{source.name}:{source.at}: its label \"{text[:40]}\" is not 1, 0 or -1: --positive says which label is a click, --label "
                           "which column has it")
         self.counts[plain] = self.counts.get(plain, 0) + 1
         return plain
@@ -60,15 +60,15 @@ class _Labels:
 def _clean(files: Sequence[SparseLines], labels: _Labels, output: str) -> None:
     for given in files:
         labels.counts = {}
-        for at, label, _ in given.lines():
-            labels.value(given.source.name, at, label)
+        for label, _ in given.lines():
+            labels.value(given.source, label)
         say(f"{given.source.name}: {labels.check(given.source.name)}, {given.about()}")
     if len({given.has_fields for given in files} - {None}) > 1:
         raise Refused("one file is LIBFFM, another LIBSVM")
     with writing(output) as result:
         for given in files:
-            for at, label, pairs in given.lines():
-                result.line(f"{labels.value(given.source.name, at, label)} {pairs}".rstrip(" "))
+            for label, pairs in given.lines():
+                result.line(f"{labels.value(given.source, label)} {pairs}".rstrip(" "))
         result.expect(sum(given.count for given in files), "examples")
 
 
@@ -189,7 +189,7 @@ def _learn(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
                and names[i] not in told.without]
     for table in tables:
         for row in table.rows():
-            labels.value(table.source.name, table.at, row[label])
+            labels.value(table.source, row[label])
             rows, out = rows + 1, out + _times(table, row, weight)
             for column in columns if not is_criteo else ():
                 column.look(row[column.at])
@@ -216,7 +216,7 @@ def _learn(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
         for table in tables:
             for row in table.rows():
                 times = _times(table, row, weight)
-                line = labels.value("", 0, row[label]) + _pairs(used, [column.at for column in used], row, grow) if times else ""
+                line = labels.value(table.source, row[label]) + _pairs(used, [column.at for column in used], row, grow) if times else ""
                 for _ in range(times):
                     result.line(line)
         result.expect(out, "examples")
@@ -244,7 +244,7 @@ def _alike(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
         for row in table.rows():
             count += 1
             if label >= 0:
-                labels.value(table.source.name, table.at, row[label])
+                labels.value(table.source, row[label])
             unknown += sum(column.word(row[i]) not in column.words for column, i in zip(columns, at))
         rows += count
         say(f"{table.source.name}: {labels.check(table.source.name) if label >= 0 else counted(count, 'example') + ' without labels'}, "
@@ -253,7 +253,7 @@ def _alike(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
         for table, (label, at) in zip(tables, places):
             for row in table.rows():
                 pairs = _pairs(columns, at, row, None)
-                result.line(labels.value("", 0, row[label]) + pairs if label >= 0 else pairs[1:])
+                result.line(labels.value(table.source, row[label]) + pairs if label >= 0 else pairs[1:])
         result.expect(rows, "examples")
 
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts for kge: folders and files of other tools, N-Triples, and WordNet's own files."""
+"""Facts for kge: folders and files of other tools, and WordNet's own files."""
 import argparse
 import collections
 import os
 import random
-import re
 from contextlib import ExitStack
 from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
-from .files import Refused, Source, counted, say, within, writing
+from .files import Refused, Source, counted, need, say, strictly, whole, within, writing
 from .tables import Table
 
 Fact = Tuple[str, str, str]
@@ -19,13 +18,12 @@ FOLDERS = [tuple(names.split()) for names in (
     "training/numeric_triples.tsv.gz validation/numeric_triples.tsv.gz testing/numeric_triples.tsv.gz"
     " training/entity_to_id.tsv.gz training/relation_to_id.tsv.gz",
     "train2id.txt valid2id.txt test2id.txt entity2id.txt relation2id.txt")]
-TRIPLE = re.compile(r"\s*(<[^>]*>|_:\S+)\s+(<[^>]*>)\s+(<[^>]*>|_:\S+|\".*\"(?:@[\w-]+|\^\^<[^>]*>)?)\s*\.\s*").fullmatch
 PART = 33  # of one file one fact in so many is to validate with, and as many to test with
 
 
 def kge(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     """A folder with train.txt, valid.txt and test.txt: `head TAB relation TAB tail`."""
-    paths, ids = list(inputs), []  # type: List[str], List[Dict[str, str]]
+    paths, ids, is_openke = list(inputs), [], False  # type: List[str], List[Dict[str, str]], bool
     if len(inputs) == 1 and os.path.isdir(inputs[0]):
         if os.path.exists(os.path.join(inputs[0], "data.noun")):
             given = list(wordnet(inputs[0]))
@@ -38,9 +36,10 @@ def kge(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
         found = [_in(inputs[0], name) for name in there[0]]
         paths = [path or os.path.join(inputs[0], name) for path, name in zip(found[:3], there[0])]
         ids = [_dictionary(Source(path)) for path in found[3:] if path]
+        is_openke = there[0] == FOLDERS[-1]
         if len(ids) == 1:
             raise Refused(f"{inputs[0]} has one of {' and '.join(there[0][3:])}: numbers of both are needed, or neither")
-    splits = [_Split(Source(path), told, ids) for path in paths]
+    splits = [_Split(Source(path), told, ids, is_openke) for path in paths]
     if len(splits) not in (1, 3):
         raise Refused("kge takes a folder, or three files, train, valid and test, or one that is divided")
     for split in splits:
@@ -63,58 +62,48 @@ def _in(folder: str, name: str) -> Optional[str]:
 
 def _dictionary(source: Source) -> Dict[str, str]:
     """Names by their numbers; in either order, with a heading, or with their count first."""
-    rows = [line.split("\t") if "\t" in line else line.split() for _, line in source.words()]
+    rows = [line.split("\t") if "\t" in line else line.split() for line in source.words()]
     for at, first in ((1, 0), (1, 1), (0, 0), (0, 1)):
         named = {row[at]: row[1 - at] for row in rows[first:] if len(row) == 2}
-        if named and set(named) == set(map(str, range(len(rows) - first))) and len(set(named.values())) == len(named):
-            if len(rows[0]) == 1 and rows[0] != [str(len(named))]:
-                raise Refused(f"{source.name}: its first line says {rows[0][0]} names, and {len(named)} follow")
+        if named and set(named) == set(map(str, range(len(rows) - first))) and len(set(named.values())) == len(named) and (
+                len(rows[0]) == 2 or rows[0] == [str(len(named))]):
             return named
-    raise Refused(f"{source.name}: expected a name and its number, from 0, in each line, each once")
+    raise Refused(f"{source.name}: expected a name and its number, from 0, in each line, each once, and perhaps their count first")
+
+
+@strictly("a line with the number of facts, then head, tail, relation (OpenKE)")
+def _openke(source: Source) -> Iterator[Sequence[str]]:
+    lines = source.words()
+    wanted, count = whole(next(lines)), 0
+    for count, line in enumerate(lines, 1):
+        head, tail, relation = line.split()
+        yield head, relation, tail
+    need(count == wanted, f"{wanted}; found {count}")
 
 
 class _Split:
-    """Rows of facts; N-Triples; or head, tail, relation behind a line with their count (OpenKE)."""
+    def __init__(self, source: Source, told: argparse.Namespace, ids: Sequence[Dict[str, str]], is_openke: bool) -> None:
+        self.source, self.ids, self.count = source, ids, 0
+        self.table = None if is_openke else Table(source, told, ("head", "relation", "tail"), 3)
+        self.at = self.table.choose() if self.table else []
 
-    def __init__(self, source: Source, told: argparse.Namespace, ids: Sequence[Dict[str, str]]) -> None:
-        self.source, self.ids, self.count, sample = source, ids, 0, source.first(100)
-        self.is_openke = bool(ids) and sample[:1] != [] and sample[0].strip().isdigit()
-        self.is_triples = sample != [] and all(TRIPLE(line) or line.startswith("#") for line in sample)
-        self.table: Optional[Table] = None
-        if not self.is_openke and not self.is_triples:
-            self.table = Table(source, told, ("head", "relation", "tail"), 3)
-            self.at = self.table.choose()
-
-    def _rows(self) -> Iterator[Tuple[int, Sequence[str]]]:
-        if self.table:
-            yield from ((self.table.at, [self.table.name(row, i) for i in self.at]) for row in self.table.rows())
-            return
-        lines = self.source.words("" if self.is_openke else "#")
-        wanted, count = int(next(lines)[1]) if self.is_openke else -1, 0
-        for at, line in lines:
-            match = TRIPLE(line)
-            words = line.split() if self.is_openke else match.groups() if match else ()
-            if len(words) != 3:
-                raise Refused(f"{self.source.name}:{at}: expected {'head, tail, relation' if self.is_openke else 'a triple and a dot'}")
-            count += 1
-            yield at, (words[0], words[2], words[1]) if self.is_openke else words
-        if wanted not in (-1, count):
-            raise Refused(f"{self.source.name}: its first line says {wanted} facts, and {count} follow")
+    def _rows(self, table: Table) -> Iterator[Sequence[str]]:
+        return ([table.name(row, i) for i in self.at] for row in table.rows())
 
     def facts(self) -> Iterator[Fact]:
         """Numbers have their names; where all are names already they stay."""
         named = [set(of.values()) for of in self.ids]
-        for at, (head, relation, tail) in self._rows():
+        for head, relation, tail in self._rows(self.table) if self.table else _openke(self.source):
             if named and not (head in named[0] and relation in named[1] and tail in named[0]):
                 if head not in self.ids[0] or relation not in self.ids[1] or tail not in self.ids[0]:
-                    raise Refused(f"{self.source.name}:{at}: {head}, {relation}, {tail}: one is not in the lists of names and numbers")
+                    raise Refused(f"{self.source.name}:{self.source.at}: {head}, {relation}, {tail}: one is not in the lists of names "
+                                  "and numbers")
                 head, relation, tail = self.ids[0][head], self.ids[1][relation], self.ids[0][tail]
             yield head, relation, tail
 
     def look(self) -> None:
         self.count = sum(1 for _ in self.facts())
-        how = self.table.about(self.at) if self.table else "OpenKE" if self.is_openke else "N-Triples"
-        say(f"{self.source.name}: {counted(self.count, 'fact')}, {how}"
+        say(f"{self.source.name}: {counted(self.count, 'fact')}, {self.table.about(self.at) if self.table else 'OpenKE'}"
             + ("; numbers have the names beside them" if self.ids else ""))
 
 
@@ -152,35 +141,38 @@ INVERSE = {"~", "~i", "#m", "#s", "#p", "-c", "-r", "-u"}
 def wordnet(folder: str) -> Iterator[Fact]:
     """Sorted, each once."""
     names: Dict[Tuple[int, int], str] = {}
-    found: Set[Tuple[int, Tuple[int, int], Tuple[int, int]]] = set()
-    letters, kinds = "".join(SPEECH), list(KINDS)
-    for part, (letter, ending) in enumerate(SPEECH.items()):
-        senses = {}
-        at, source = 0, Source(os.path.join(folder, "index." + ending))
-        try:
-            for at, line in source.words():
-                words = line.split()
-                if line[0] != " ":  # the licence
-                    senses[words[0]] = [int(each) for each in words[-int(words[2]):]]
-            source = Source(os.path.join(folder, "data." + ending))
-            for at, line in source.words():
-                if line[0] == " ":
-                    continue
-                words = line.split(" ")
-                here, lemma = (part, int(words[0])), words[4].partition("(")[0].lower()
-                known = senses.get(lemma, [])
-                sense = f"{known.index(here[1]) + 1:02}" if here[1] in known else f"{here[1]:08}"
-                names[here] = f"{lemma}.{letter}.{sense}"
-                pointers = words[4 + 2 * int(words[3], 16):]
-                for i in range(1, 1 + 4 * int(pointers[0]), 4):
-                    there = letters.index(pointers[i + 2].replace("s", "a")), int(pointers[i + 1])
-                    if pointers[i] not in INVERSE and there != here:
-                        kind = kinds.index(pointers[i])
-                        ends = (min(here, there), max(here, there)) if kind >= kinds.index("&") else (here, there)
-                        found.add((kind, *ends))
-        except (ValueError, IndexError):
-            raise Refused(f"{source.name}:{at}: is no entry of WordNet's files") from None
+    kinds, found = list(KINDS), set()  # type: List[str], Set[Tuple[int, Tuple[int, int], Tuple[int, int]]]
+    for part, ending in enumerate(SPEECH.values()):
+        senses = dict(_senses(Source(os.path.join(folder, "index." + ending))))
+        found.update(_pointers(Source(os.path.join(folder, "data." + ending)), part, senses, names))
     for kind, subject, target in sorted(found):
         if target not in names or subject not in names:
-            raise Refused(f"{folder}: a pointer leads to {subject} or {target}, where no synset is")
+            raise Refused(f"{folder}: a pointer leads from {subject} to {target}, where no synset is")
         yield names[subject], KINDS[kinds[kind]], names[target]
+
+
+@strictly("an entry of WordNet's index files")
+def _senses(source: Source) -> Iterator[Tuple[str, List[int]]]:
+    for line in source.words():
+        words = line.split()
+        if line[0] != " ":  # the licence
+            yield words[0], [int(each) for each in words[-int(words[2]):]]
+
+
+@strictly("an entry of WordNet's data files")
+def _pointers(source: Source, part: int, senses: Dict[str, List[int]], names: Dict[Tuple[int, int], str]) -> Iterator[
+        Tuple[int, Tuple[int, int], Tuple[int, int]]]:
+    letters, kinds = "".join(SPEECH), list(KINDS)
+    for line in source.words():
+        if line[0] == " ":
+            continue
+        words = line.split(" ")
+        here, lemma = (part, int(words[0])), words[4].partition("(")[0].lower()
+        known = senses.get(lemma, [])
+        names[here] = f"{lemma}.{letters[part]}." + (f"{known.index(here[1]) + 1:02}" if here[1] in known else f"{here[1]:08}")
+        pointers = words[4 + 2 * int(words[3], 16):]
+        for i in range(1, 1 + 4 * int(pointers[0]), 4):
+            there = letters.index(pointers[i + 2].replace("s", "a")), int(pointers[i + 1])
+            if pointers[i] not in INVERSE and there != here:
+                kind = kinds.index(pointers[i])
+                yield (kind, min(here, there), max(here, there)) if kind >= kinds.index("&") else (kind, here, there)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files as lines, read as often as needed; and results that are there whole or not at all."""
 import bz2
+import functools
 import gzip
 import itertools
 import lzma
@@ -10,11 +11,12 @@ import shutil
 import sys
 import tempfile
 from contextlib import contextmanager
-from typing import BinaryIO, Iterator, List, Optional, Sequence, Tuple, cast
+from typing import BinaryIO, Callable, Iterator, List, Optional, Sequence, TypeVar, cast
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
 STRICT = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 INDEX_MAX = 1073741823
+T = TypeVar("T")
 _strict, _number = re.compile(STRICT, re.A).fullmatch, re.compile(NUMBER, re.A).fullmatch
 
 
@@ -36,6 +38,34 @@ def number(text: str) -> Optional[str]:
     return text if (len(text) < 99 and "e" not in text and "E" not in text) or abs(float(text)) < float("inf") else None
 
 
+def whole(text: str) -> int:
+    if not re.fullmatch(r"\d+(\.0*)?", text, re.A):
+        raise ValueError(f"\"{text[:40]}\" is no whole number")
+    return int(text.partition(".")[0])
+
+
+def need(fits: object, text: str = "") -> None:
+    if not fits:
+        raise ValueError(text)
+
+
+Reader = Callable[..., Iterator[T]]
+
+
+def strictly(expected: str) -> Callable[[Reader[T]], Reader[T]]:
+    """Of a generator that reads a source: what it cannot read is refused, with the line."""
+    def around(reader: Reader[T]) -> Reader[T]:
+        @functools.wraps(reader)
+        def read(source: "Source", *more: object) -> Iterator[T]:
+            try:
+                yield from reader(source, *more)
+            except (ValueError, LookupError) as fault:
+                said = f": {fault}" if isinstance(fault, ValueError) and str(fault) else ""
+                raise Refused(f"{source.name}:{source.at}: expected {expected}{said}") from None
+        return read
+    return around
+
+
 def counted(count: int, what: str) -> str:
     return f"{count} {what}" + ("" if count == 1 else "s")
 
@@ -45,7 +75,7 @@ class Source:
 
     def __init__(self, path: str) -> None:
         self.path = self.name = path
-        self.skipped = 0
+        self.skipped = self.at = 0
         if path == "-":
             self._kept = tempfile.NamedTemporaryFile(prefix="locus-prepare-")
             shutil.copyfileobj(sys.stdin.buffer, self._kept)
@@ -63,27 +93,27 @@ class Source:
         packed = {b"\x1f\x8b\x08": gzip.open, b"BZh": bz2.open, b"\xfd7z": lzma.open}
         return cast(BinaryIO, packed[start](self.path)) if start in packed else open(self.path, "rb")  # type: ignore
 
-    def lines(self) -> Iterator[Tuple[int, str]]:
-        """Numbers and lines without their ends, blank ones, too."""
+    def lines(self) -> Iterator[str]:
+        """Without their ends, blank ones, too; `at` is the number of the current one."""
         with self.open() as file:
-            for at, raw in enumerate(file, 1):
-                line = raw.decode("utf-8-sig" if at == 1 else "utf-8", "surrogateescape").rstrip("\n")
+            for self.at, raw in enumerate(file, 1):
+                line = raw.decode("utf-8-sig" if self.at == 1 else "utf-8", "surrogateescape").rstrip("\n")
                 if b"\0" in raw:
-                    raise Refused(f"{self.name}:{at}: has a zero byte. If it is UTF-16, iconv -f UTF-16 -t UTF-8 makes it "
+                    raise Refused(f"{self.name}:{self.at}: has a zero byte. If it is UTF-16, iconv -f UTF-16 -t UTF-8 makes it "
                                   "readable; if it is packed, unpack it")
-                yield at, line[:-1] if line.endswith("\r") else line
+                yield line[:-1] if line.endswith("\r") else line
 
-    def words(self, marks: Sequence[str] = "") -> Iterator[Tuple[int, str]]:
+    def words(self, marks: Sequence[str] = "") -> Iterator[str]:
         """The same without blank lines and without comments, which are counted."""
         self.skipped = 0
-        for at, line in self.lines():
+        for line in self.lines():
             if not line.strip(" \t") or (marks and line.lstrip(" \t").startswith(tuple(marks))):
                 self.skipped += 1
             else:
-                yield at, line
+                yield line
 
     def first(self, count: int = 1000) -> List[str]:
-        return [line for _, line in itertools.islice(self.words(), count)]
+        return list(itertools.islice(self.words(), count))
 
     def left(self) -> str:
         return f"; {counted(self.skipped, 'blank line or comment')} left out" if self.skipped else ""

@@ -33,13 +33,13 @@ def wv(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
         return
     lines = 0
     for source in sources:
-        count = sum("\r" not in line for _, line in source.words())
+        if any("\r" in line for line in source.words()):
+            raise Refused(f"{source.name}:{source.at}: has a carriage return within: tr '\\r' '\\n' makes it a line end")
+        count = sum(1 for _ in source.words())
         lines += count
         say(f"{source.name}: {counted(count, 'line')} of text{source.left()}")
     with writing(output) as result:
-        for at, line in itertools.chain.from_iterable(source.words() for source in sources):
-            if "\r" in line:
-                raise Refused(f"line {at} has a carriage return within: tr '\\r' '\\n' makes it a line end")
+        for line in itertools.chain.from_iterable(source.words() for source in sources):
             result.line(line)
         result.expect(lines, "lines")
 

@@ -38,7 +38,7 @@ class Table:
     def __init__(self, source: Source, told: argparse.Namespace, wanted: Sequence[str], least: int = 2, option: str = "--columns") -> None:
         self.source, self.told, self.wanted, self.option = source, told, wanted, option
         self.names: Optional[List[str]] = None
-        self.width = self.skipped = self.at = self.hidden = 0
+        self.width = self.skipped = self.hidden = 0
         self._fault: Optional[Refused] = None  # wrong quotation marks
         self._marks = tuple("#%" if told.comments is None else "" if told.comments == "none" else told.comments)
         self._find_separator(least)
@@ -46,7 +46,7 @@ class Table:
         self._find_heading(sample[0], sample[1:])
 
     def refuse(self, text: str) -> Refused:
-        return Refused(f"{self.source.name}:{self.at}: {text}")
+        return Refused(f"{self.source.name}:{self.source.at}: {text}")
 
     def _sample(self) -> List[List[str]]:
         return list(itertools.islice(self._all(), LOOKED_AT))
@@ -54,7 +54,7 @@ class Table:
     def _data(self) -> Iterator[str]:
         """Lines that are neither blank nor comments; within quotation marks all. One that may be a comment or a row is refused."""
         inside, self.skipped = False, 0
-        for self.at, line in self.source.lines():
+        for line in self.source.lines():
             if not inside and (line[:1] in " \t" or line[0] in self._marks) and (
                     not (start := line.lstrip(" \t")) or start.startswith(self._marks)):
                 if start and self.told.comments is None and self.width and not re.match(r"[#%]+(\s|$)", start) and \
@@ -82,7 +82,7 @@ class Table:
             raise self.refuse(f"its quotation marks are wrong ({fault}): --quotes none takes them for text") from None
 
     def rows(self) -> Iterator[List[str]]:
-        """Without the heading; `at` is the line."""
+        """Without the heading."""
         return itertools.islice(self._all(), int(self.names is not None), None)
 
     # ---- the separator ----

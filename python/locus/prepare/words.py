@@ -11,99 +11,92 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from .files import INDEX_MAX, NUMBER, Refused, Source, counted, number, say, within, writing
+from .files import INDEX_MAX, NUMBER, Refused, Source, counted, need, number, say, strictly, whole, within, writing
 from .sparse import Entry, Matrix, SparseLines, by_rows, is_matrix
 
 Document = Dict[int, int]  # words' numbers and counts
-BAGS = ("text", "mallet", "gibbs", "ldac", "docword", "cluto", "matrix")
+BAGS = ("text", "gibbs", "ldac", "docword", "cluto", "matrix")
 
 
 class _Bags:
     """Documents in one of the formats. `names`: of words, which grow unless they are given; None where words are numbers."""
 
     def __init__(self, source: Source, kind: str, marks: str) -> None:
-        self.source, self.kind, self._marks = source, kind, marks
-        self.names: Optional[Dict[str, int]] = {} if kind in ("text", "mallet", "gibbs") else None
-        self.grows, self.unknown, self.words, self.at = True, 0, -1, 0  # words: as the head says
-
-    def _whole(self, text: str) -> int:
-        if not re.fullmatch(r"\d+(\.0*)?", text, re.A):
-            raise Refused(f"{self.source.name}:{self.at}: \"{text[:40]}\" is no whole number")
-        return int(text.partition(".")[0])
+        self.source, self.kind, self.marks = source, kind, marks
+        self.names: Optional[Dict[str, int]] = {} if kind in ("text", "gibbs") else None
+        self.grows, self.unknown, self.words = True, 0, -1  # words: as the head says
 
     def read(self) -> Iterator[Document]:
         self.unknown = 0
-        if self.names is not None:
-            yield from self._texts(self.names)
-        elif self.kind == "ldac":
-            for self.at, line in self.source.words("#%"):
-                count, *words = line.split()
-                document = {self._whole(each.partition(":")[0]): self._whole(each.partition(":")[2]) for each in words}
-                if not self._whole(count) == len(document) == len(words) or max(document, default=0) > INDEX_MAX:
-                    raise Refused(f"{self.source.name}:{self.at}: expected a number of different words and as many word:count")
-                yield document
-        elif self.kind == "cluto":
-            yield from self._cluto()
-        else:
-            matrix = Matrix(self.source).look() if self.kind == "matrix" else None
-            entries = matrix.entries() if matrix else self._docword()
-            first = next(entries, None)
-            documents, self.words = (matrix.rows, matrix.columns) if matrix else (self._head[0], self._head[1])
-            for pairs in by_rows(itertools.chain([first] if first else [], entries), documents):
-                document = {}
-                for word, times in pairs:
-                    document[word] = document.get(word, 0) + self._whole(times)
-                yield {word: times for word, times in document.items() if times}
+        return {"ldac": _ldac, "cluto": _cluto, "docword": _matrix, "matrix": _matrix}.get(self.kind, _texts)(self.source, self)
 
-    def _texts(self, names: Dict[str, int]) -> Iterator[Document]:
-        lines = self.source.lines() if self.kind == "gibbs" else self.source.words(self._marks)
-        wanted = self._whole(next(lines)[1].strip()) if self.kind == "gibbs" else -1
-        count = 0
-        for self.at, line in lines:
-            document: Document = {}
-            if count == wanted and not line.strip():
-                continue
+
+@strictly("a text; of GibbsLDA++ first the number of documents")
+def _texts(source: Source, bags: _Bags) -> Iterator[Document]:
+    lines, names, count = source.lines() if bags.kind == "gibbs" else source.words(bags.marks), bags.names or {}, 0
+    wanted = whole(next(lines).strip()) if bags.kind == "gibbs" else -1
+    bags.names = names
+    for line in lines:
+        document: Document = {}
+        if count != wanted or line.strip():
             count += 1
-            for word in line.split()[2 if self.kind == "mallet" else 0:]:
-                found = names.setdefault(word, len(names)) if self.grows else names.get(word, -1)
-                self.unknown += found < 0
+            for word in line.split():
+                found = names.setdefault(word, len(names)) if bags.grows else names.get(word, -1)
+                bags.unknown += found < 0
                 document[found] = document.get(found, 0) + 1
             document.pop(-1, None)
             yield document
-        if wanted not in (-1, count):
-            raise Refused(f"{self.source.name}: its first line says {wanted} documents, and {count} follow")
+    need(wanted in (-1, count), f"{wanted}; found {count}")
 
-    def _docword(self) -> Iterator[Entry]:
-        self._head, count = [], 0  # type: List[int], int
-        for self.at, line in self.source.words():
-            words = [self._whole(word) for word in line.split()]
-            if len(self._head) < 3 and len(words) == 1:
-                self._head += words
-                continue
-            count += 1
-            if len(words) != 3 or len(self._head) < 3 or not (1 <= words[0] <= self._head[0] and 1 <= words[1] <= self._head[1]):
-                raise Refused(f"{self.source.name}:{self.at}: expected document, word and count, from 1, as many as the first lines say")
-            yield words[0] - 1, words[1] - 1, str(words[2])
-        if self._head[2:] != [count]:
-            raise Refused(f"{self.source.name}: its first lines say {self._head[2:]} entries, and {count} follow")
 
-    def _cluto(self) -> Iterator[Document]:
-        lines = self.source.lines()
-        head = [self._whole(word) for word in next(lines)[1].split()]
-        rows = entries = 0
-        for self.at, line in lines:
-            words = line.split()
-            if rows == head[0] and not words:
-                continue
-            document = {self._whole(place) - 1: self._whole(times) for place, times in zip(words[::2], words[1::2])}
-            if len(words) % 2 or any(not 0 <= place < head[1] for place in document):
-                raise Refused(f"{self.source.name}:{self.at}: expected pairs of a column from 1 to {head[1]} and a count")
+@strictly("a number of different words and as many word:count (LDA-C)")
+def _ldac(source: Source, bags: _Bags) -> Iterator[Document]:
+    for line in source.words("#%"):
+        count, *words = line.split()
+        document = {whole(each.partition(":")[0]): whole(each.partition(":")[2]) for each in words}
+        need(whole(count) == len(document) == len(words) and max(document, default=0) <= INDEX_MAX)
+        yield document
+
+
+@strictly("rows, columns, entries, then a line a row of columns from 1 and counts (CLUTO); an empty row is an empty line, which R's "
+          "slam leaves out")
+def _cluto(source: Source, bags: _Bags) -> Iterator[Document]:
+    lines, rows, entries = source.lines(), 0, 0
+    head = [whole(word) for word in next(lines).split()]
+    bags.words = head[1]
+    for line in lines:
+        words = line.split()
+        if rows < head[0] or words:
+            document = {whole(place) - 1: whole(times) for place, times in zip(words[::2], words[1::2])}
+            need(2 * len(document) == len(words) and all(0 <= place < head[1] for place in document))
             rows, entries = rows + 1, entries + len(document)
             yield {place: times for place, times in document.items() if times}
-        self.words = head[1]
-        if [rows, entries] != [head[0], head[2]]:
-            raise Refused(f"{self.source.name}: its head says {head[0]} rows and {head[2]} entries, and {rows} and {entries} follow; an "
-                          "empty row must have an empty line (R's slam leaves it out)")
+    need((rows, entries) == (head[0], head[2]), f"{head[0]} rows, {head[2]} entries; found {rows}, {entries}")
+
+
+@strictly("counts of words, which are whole numbers")
+def _matrix(source: Source, bags: _Bags) -> Iterator[Document]:
+    if bags.kind == "matrix":
+        matrix = Matrix(source).look()
+        rows, bags.words, entries = matrix.rows, matrix.columns, matrix.entries()
+    else:
+        head = [whole(line.strip()) for line in itertools.islice(source.words(), 3)]
+        rows, bags.words, entries = head[0], head[1], _docword(source, head)
+    for pairs in by_rows(entries, rows):
+        document: Document = {}
+        for word, times in pairs:
+            document[word] = document.get(word, 0) + whole(times)
+        yield {word: times for word, times in document.items() if times}
+
+
+@strictly("three lines of a number: documents, words, entries; then document, word and count, from 1, as many as they say")
+def _docword(source: Source, head: Sequence[int]) -> Iterator[Entry]:
+    count = 0
+    for count, line in enumerate(itertools.islice(source.words(), 3, None), 1):
+        document, word, times = map(whole, line.split())
+        need(1 <= document <= head[0] and 1 <= word <= head[1])
+        yield document - 1, word - 1, str(times)
+    need(count == head[2], f"{head[2]}; found {count}")
 
 
 def _bag_kind(source: Source, told: argparse.Namespace) -> str:
@@ -128,8 +121,8 @@ def _bag_kind(source: Source, told: argparse.Namespace) -> str:
                          "marks are words", re.match(r"\s*[<{\[].*[>}\],]\s*$", "".join(lines[:1]))),
                         ("begins with the number of lines behind: --format gibbs, if that is its head; --format text, if it is a "
                          "document", is_count),
-                        ("has as many tabs in each line: --format mallet, if a name and a label are before the words; --format text, "
-                         "if all are words", len(tabs) == 1 and tabs != {0}),
+                        ("has as many tabs in each line: cut -f3- leaves a name and a label before the words out, as Mallet has them; "
+                         "--format text, if all are words", len(tabs) == 1 and tabs != {0}),
                         ("has lines that begin with # or %: --comments none, if they are documents; --comments '#%', if not",
                          told.comments is None and any(line[0] in "#%" for line in lines))):
         if fits:
@@ -180,7 +173,7 @@ def _vocabulary(told: argparse.Namespace, bags: _Bags) -> Optional[List[str]]:
     if not path and (bags.names is not None or not beside):
         return None
     path = path or beside[0]
-    words = [line.strip() for _, line in Source(path).words()]
+    words = [line.strip() for line in Source(path).words()]
     if len(set(words)) < len(words) or any(len(word.split()) != 1 for word in words):
         raise Refused(f"{path}: a word stands twice, or a line has more than a word: expected a word a line, in their numbers' order")
     bags.grows = False
@@ -200,17 +193,17 @@ def lasso(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
         _rows_of_matrix(told, source, output)
         return
     given = SparseLines(source)
-    for at, response, pairs in given.lines():
+    for response, pairs in given.lines():
         indices = [pair.partition(":")[0] for pair in pairs.split()]
         if number(response) is None or given.has_fields or len(set(indices)) < len(indices):
-            raise Refused(f"{source.name}:{at}: expected response index:value ..., each index once, found \"{response[:20]} {pairs[:40]}\". "
+            raise Refused(f"{source.name}:{source.at}: expected response index:value ..., each index once, found \"{response[:20]} {pairs[:40]}\". "
                           "Of a table sklearn.datasets.dump_svmlight_file(X, y, \"x.svm\", zero_based=False) makes such a file")
     if (told.first is None and given.least > 0) or (told.first == 1 and given.least == 0):
         raise Refused(f"{source.name}: its least index is {given.least}: are columns counted from 1 or 0? --first says it")
     by = 1 - (told.first or 0)
     say(f"{source.name}: {counted(given.count, 'row')}, columns from {1 - by}, {given.about()}")
     with writing(output) as result:
-        for _, response, pairs in given.lines():
+        for response, pairs in given.lines():
             cells = sorted((int(pair.partition(":")[0]) + by, pair.partition(":")[2]) for pair in pairs.split())
             result.line(" ".join([str(number(response)), *(f"{index}:{value}" for index, value in cells)]))
         result.expect(given.count, "rows")
@@ -225,7 +218,7 @@ def _rows_of_matrix(told: argparse.Namespace, source: Source, output: str) -> No
         found = {max(i, j): value for i, j, value in column.entries()}
         responses: List[Optional[str]] = [found.get(i, "0") for i in range(max(column.rows, column.columns))]
     else:
-        responses = [number(line) for _, line in about.words("#%")]
+        responses = [number(line) for line in about.words("#%")]
     if len(responses) != matrix.rows or None in responses:
         raise Refused(f"{told.response}: has {len(responses)} responses, and {source.name} {matrix.rows} rows; each must be a number")
     say(f"{source.name}: {matrix.about()}; {counted(len(responses), 'response')} of {told.response}")
@@ -284,19 +277,15 @@ def vectors(told: argparse.Namespace, inputs: Sequence[str], output: str) -> Non
         result.file.write(b"".join(name + b"\n" for name in names))
 
 
+@strictly("a word and numbers, as many in each line, or as the first line says; the last are the numbers, a word may have blanks")
 def _text(source: Source, has_head: bool, dim: int) -> Iterator[Tuple[bytes, Any]]:
-    """A word and its numbers a line; a word may have blanks in it, its numbers are the last."""
-    for at, line in itertools.islice(source.words(), int(has_head), None):
-        words = line.replace("\t", " ").split(" ")
-        words = list(filter(None, words))
+    for line in itertools.islice(source.words(), int(has_head), None):
+        words = [word for word in line.replace("\t", " ").split(" ") if word]
         name, values = words[:-dim], [number(word) for word in words[-dim:]]
-        if not name or None in values or (len(name) > 1 and all(map(number, name[1:]))):
-            raise Refused(f"{source.name}:{at}: expected a word and {counted(dim, 'number')}{', as the first line says' if has_head else ''}"
-                          f", found \"{line[:40]}\"")
+        need(name and None not in values and not (len(name) > 1 and all(map(number, name[1:]))), f"{dim}; found \"{line[:40]}\"")
         with np.errstate(over="ignore"):
             array = np.array(values, np.float32)
-        if not np.isfinite(array).all():
-            raise Refused(f"{source.name}:{at}: has a number that no float holds")
+        need(np.isfinite(array).all(), "found one that no float holds")
         yield " ".join(name).encode("utf-8", "surrogateescape"), array
 
 
@@ -304,11 +293,13 @@ def _binary(source: Source, begin: int, count: int, dim: int) -> Iterator[Tuple[
     with source.open() as file:
         file.read(begin)
         for i in range(count):
-            name = b"".join(iter(lambda: file.read(1), b" ") if i >= 0 else ())
+            name = b""
+            while not name.endswith(b" ") and len(name) < 4096:
+                name += file.read(1) or b" "
             raw = file.read(4 * dim)
             values = np.frombuffer(raw, "<f4") if len(raw) == 4 * dim else np.array([np.nan])
-            if not np.isfinite(values).all() or not name.lstrip(b"\n") or b"\n" in name[1:]:
+            if not np.isfinite(values).all() or not name.strip(b"\n ") or b"\n" in name[1:]:
                 raise Refused(f"{source.name}: word {i + 1} of {count} has not {dim} finite numbers: is its head right?")
-            yield name.lstrip(b"\n"), values
+            yield name[:-1].lstrip(b"\n"), values
         if file.read(2).strip(b"\n"):
             raise Refused(f"{source.name}: goes on behind the {count} words that its head says")
