@@ -143,6 +143,7 @@ class Tables(Case):
             ("0,1,31,2.5\n1,1,1029,3\n2,2,31,4\n", "mf in", R("--columns")),
             ("user,user,rating\na,b,1\n", "mf in", R("two columns are called \"user\"")),
             ("#u0,i0,3\nu1,i1,4\n", "mf in", R("may be a row or a comment: --comments none")),
+            ("u1\ti1\t4\n#\ti0\t3\n", "mf in", R("in:2: .*may be a row or a comment")),
             ("user,item,rating\nu,i,NA\n", "mf in", R("no row has a value")),
             ("user,item,rating\nu,i,3\n".encode("utf-16"), "mf in", R("iconv -f UTF-16")),
             (b"u,i,3\nv,\0,4\n", "mf in", R("in:2: has a zero byte")),
@@ -172,7 +173,7 @@ class Tables(Case):
         self.assertEqual(sorted(os.listdir()), ["in", "nowhere", "out"])
 
     def test_wrong_command_lines(self):
-        for arguments in ((), ("mf",), ("mf", "a"), ("xy", "a", "b"), ("mf", "a", "b", "--nothing")):
+        for arguments in ((), ("mf",), ("mf", "a"), ("xy", "a", "b"), ("ctr", "a", "b", "--bins", "1"), ("mf", "a", "b", "--nothing")):
             with self.assertRaises(SystemExit) as ended:
                 self.run_it(*arguments)
             self.assertEqual(ended.exception.code, 2)
@@ -349,7 +350,7 @@ class Clicks(Case):
         self.all_cases(((text, "ctr in", {}),))
         said = self.right("ctr in")
         for part in ("200 examples, 67 of them clicks", 'the label is "click"', "left out, since nearly every row has another (--with): "
-                     "id, when", "words: site, zip", "numbers in 64 parts at most (--categorical if they are ids): age"):
+                     "id, when", "words: site, zip", "numbers in about 64 parts (--categorical if they are ids): age"):
             self.assertIn(part, said)
         lines = Path("out").read_text().splitlines()
         self.assertEqual(lines[0], "1 0:0:1 1:1:1 2:2:1")
@@ -362,6 +363,15 @@ class Clicks(Case):
         self.assertIn("words: site, age, zip", self.right("ctr in --categorical age"))
         self.assertIn("left out: site", self.right("ctr in --without site,zip"))
         self.refused("ctr in --without sites", "no column \"sites\"")
+
+    def test_cuts(self):
+        from locus.prepare.clicks import cuts_of
+        self.assertEqual(cuts_of(np.arange(64), 64), [])
+        self.assertEqual(cuts_of(np.arange(100), 4), [25, 50, 75])
+        heavy = np.r_[np.zeros(900), np.arange(1, 101)]  # a value that would fill a part has its own
+        self.assertEqual(cuts_of(heavy, 5), [1, 26, 51, 76])
+        self.assertEqual(cuts_of(np.r_[np.zeros(90), np.ones(90), np.arange(2, 12)], 3), [1, 2])
+        self.assertEqual(cuts_of(np.r_[np.arange(10), 5 * np.ones(90)], 3), [4, 5, 6])
 
     def test_a_file_alike(self):
         text = self.rows("site,age,click", 90, lambda i: "abc"[i % 3], lambda i: i % 30, lambda i: int(i % 3 == 0))
@@ -391,6 +401,8 @@ class Clicks(Case):
             ("a,w,click\nu,2,1\nv,0,0\nw,1,0\n", "ctr in --weight w", "1 0:0:1\n1 0:0:1\n0 0:1:1\n"),
             ('a,click\n"x\n0",1\ny,0\n', "ctr in", "1 0:0:1\n0 0:1:1\n"),
             ("a,b,click\n1,x,1\n,x,0\n1.0,x,0\n", "ctr in", "1 0:0:1 1:1:1\n0 0:2:1 1:1:1\n0 0:0:1 1:1:1\n"),
+            ({"in": "a,click\nu,1\n", "two": "a,click\nv,0\n"}, "ctr in two", "1 0:0:1\n0 0:1:1\n"),
+            ("a,click\n9007199254740993,1\n9007199254740992,0\n", "ctr in", "1 0:0:1\n0 0:1:1\n"),
             ("a,w,click\nu,.5,1\n", "ctr in --weight w", R("in:2: its weight \".5\" is no whole number")),
             ("a,click\nu,yes\nv,no\n", "ctr in", R("--positive says which label is a click")),
             ("u,>50K\nv,<=50K\n", "ctr in --positive >50K", "1 0:0:1\n0 0:1:1\n"),

@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--with", metavar="A,B", default="", dest="with_", help="columns to learn from although nearly every row has "
         "another word")
     add("--without", metavar="A,B", default="", help="columns to leave out")
-    add("--bins", metavar="N", type=int, default=64, help="parts that a column of numbers is cut into, at most (default 64)")
+    add("--bins", metavar="N", type=int, default=64, help="parts that a column of numbers is cut into, about (default 64)")
     add("--like", metavar="OUTPUT", help="what prepare made of the training data: this becomes alike. Of lda its folder")
     group = parser.add_argument_group("other programs")
     add = group.add_argument
@@ -77,8 +77,8 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: Optional[List[str]] = None) -> int:
     parser = _parser()
     told = parser.parse_intermixed_args(arguments)
-    if len(told.paths) < 2:
-        parser.error("INPUT and OUTPUT are needed")
+    if len(told.paths) < 2 or told.bins < 2:
+        parser.error("INPUT and OUTPUT are needed" if len(told.paths) < 2 else f"--bins {told.bins}: must be 2 or more")
     try:
         __import__("numpy")
     except ModuleNotFoundError:

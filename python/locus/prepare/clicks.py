@@ -8,7 +8,7 @@ import os
 import re
 import zlib
 from array import array
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class _Labels:
     """1, 0 or -1 for what a file calls them."""
 
     def __init__(self, positive: Optional[str]) -> None:
-        self.positive, self.counts = positive, {}  # type: Optional[str], Dict[str, int]
+        self.positive, self.counts, self.kinds = positive, {}, set()  # type: Optional[str], Dict[str, int], Set[str]
 
     def value(self, source: Source, text: str) -> str:
         text = text.strip()
@@ -51,18 +51,24 @@ class _Labels:
         self.counts[plain] = self.counts.get(plain, 0) + 1
         return plain
 
-    def check(self, name: str) -> str:
-        if len(self.counts) == 3 or (self.positive is not None and "1" not in self.counts):
-            raise Refused(f"{name}: its labels are {', '.join(self.counts)}: --positive says which label is a click")
-        return f"{counted(sum(self.counts.values()), 'example')}, {self.counts.get('1', 0)} of them clicks"
+    def about(self) -> str:
+        """Of a file; the next one begins."""
+        text = f"{counted(sum(self.counts.values()), 'example')}, {self.counts.get('1', 0)} of them clicks"
+        self.kinds.update(self.counts)
+        self.counts = {}
+        return text
+
+    def check(self, name: str) -> None:
+        if len(self.kinds) == 3 or (self.positive is not None and "1" not in self.kinds):
+            raise Refused(f"{name}: labels are {', '.join(sorted(self.kinds))}: --positive says which label is a click")
 
 
 def _clean(files: Sequence[SparseLines], labels: _Labels, output: str) -> None:
     for given in files:
-        labels.counts = {}
         for label, _ in given.lines():
             labels.value(given.source, label)
-        say(f"{given.source.name}: {labels.check(given.source.name)}, {given.about()}")
+        say(f"{given.source.name}: {labels.about()}, {given.about()}")
+    labels.check(files[0].source.name)
     if len({given.has_fields for given in files} - {None}) > 1:
         raise Refused("one file is LIBFFM, another LIBSVM")
     with writing(output) as result:
@@ -117,22 +123,24 @@ class _Column:
         value = float(text)
         if self.kind == "criteo":
             return f"l{math.floor(math.log(value) ** 2)}" if value > 2 else f"{value:.0f}"
-        return f"part {np.searchsorted(self.cuts, value, side='right')}" if self.cuts else f"{value:.15g}"
+        if self.cuts:
+            return f"part {np.searchsorted(self.cuts, value, side='right')}"
+        is_exact = value.is_integer() and abs(value) < 1e15
+        return str(int(value)) if is_exact else str(int(text)) if text.lstrip("-").isdigit() else repr(value)
 
 
 def cuts_of(values: Any, bins: int) -> List[float]:
     """Where parts of about as many examples begin; a value that would fill one has its own. None where few values differ."""
     distinct, counts = np.unique(values, return_counts=True)
     alone = np.zeros(len(distinct), bool)
-    while len(distinct) > bins and alone.sum() < bins - 1:
-        more = ~alone & (counts >= counts[~alone].sum() / (bins - alone.sum()))
-        if not more.any():
-            others = np.where(alone, 0, counts)
-            part = np.floor((np.cumsum(others) - others / 2) / others.sum() * (bins - alone.sum()))
-            begins = alone[1:] | alone[:-1] | (part[1:] != part[:-1])
-            return [float(value) for value in distinct[1:][begins]]
+    if len(distinct) <= bins:
+        return []
+    while alone.sum() < bins - 1 and (more := ~alone & (counts >= counts[~alone].sum() / (bins - alone.sum()))).any():
         alone |= more
-    return []
+    others = np.where(alone, 0, counts)
+    part = np.floor((np.cumsum(others) - others / 2) / others.sum() * max(bins - alone.sum(), 1))
+    begins = alone[1:] | alone[:-1] | (part[1:] != part[:-1])
+    return [float(value) for value in distinct[1:][begins]]
 
 
 def _times(table: Table, row: List[str], weight: int) -> int:
@@ -176,7 +184,7 @@ def _is_criteo(table: Table) -> bool:
 
 
 def _learn(told: argparse.Namespace, tables: Sequence[Table], output: str) -> None:
-    first, labels, rows, out = tables[0], _Labels(told.positive), 0, 0
+    first, labels, out, texts = tables[0], _Labels(told.positive), 0, []  # type: Table, _Labels, int, List[str]
     if any((table.names, table.width) != (first.names, first.width) for table in tables):
         raise Refused("the files have different columns, or headings")
     names = first.names or [str(i + 1) for i in range(first.width)]
@@ -190,9 +198,11 @@ def _learn(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
     for table in tables:
         for row in table.rows():
             labels.value(table.source, row[label])
-            rows, out = rows + 1, out + _times(table, row, weight)
+            out += _times(table, row, weight)
             for column in columns if not is_criteo else ():
                 column.look(row[column.at])
+        texts.append(labels.about())
+    labels.check(first.source.name)
     for column in columns:
         column.settle(told.bins, told) if not is_criteo else None
         column.kind, column.extra = "criteo" if is_criteo and column.at <= CRITEO_NUMBERS else column.kind, int(is_criteo)
@@ -201,12 +211,12 @@ def _learn(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
         raise Refused(f"{first.source.name}: nearly every row has another word in all columns: no column is left (--with)")
     said: Dict[str, List[str]] = {}
     for column in columns:
-        text = {"words": "words", "none": "left out, since nearly every row has another (--with)", "numbers": "numbers, each a word"}
-        cut = f"numbers in {told.bins} parts at most (--categorical if they are ids)"
-        said.setdefault(cut if column.cuts else text.get(column.kind, ""), []).append(column.name)
+        kind = f"numbers in about {told.bins} parts (--categorical if they are ids)" if column.cuts else {
+            "words": "words", "none": "left out, since nearly every row has another (--with)"}.get(column.kind, "numbers, each a word")
+        said.setdefault(kind, []).append(column.name)
     said["left out"] = sorted(told.without)
-    for table in tables:
-        say(f"{table.source.name}: {labels.check(table.source.name) if len(tables) == 1 else 'more examples'}, "
+    for table, text in zip(tables, texts):
+        say(f"{table.source.name}: {text}, "
             + (f"Criteo's: 13 numbers, those above 2 by their squared logarithm; 26 words{table.source.left()}" if is_criteo else
                table.about(range(table.width)).replace("; label is " + table.title(0), f"; the label is {table.title(label)}")
                + (f"; the weight is {table.title(weight)}" if weight >= 0 else "")
@@ -240,14 +250,14 @@ def _alike(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
     labels, rows = _Labels(told.positive or kept["positive"]), 0
     places = [_places(table, kept, columns) for table in tables]
     for table, (label, at) in zip(tables, places):
-        labels.counts, unknown, count = {}, 0, 0
+        unknown = count = 0
         for row in table.rows():
             count += 1
             if label >= 0:
                 labels.value(table.source, row[label])
             unknown += sum(column.word(row[i]) not in column.words for column, i in zip(columns, at))
         rows += count
-        say(f"{table.source.name}: {labels.check(table.source.name) if label >= 0 else counted(count, 'example') + ' without labels'}, "
+        say(f"{table.source.name}: {labels.about() if label >= 0 else counted(count, 'example') + ' without labels'}, "
             f"columns as in {told.like}; {unknown} of {count * len(columns)} words are not in it, and are left out")
     with writing(output) as result:
         for table, (label, at) in zip(tables, places):

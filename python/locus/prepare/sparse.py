@@ -71,7 +71,8 @@ class Matrix:
                 self.symmetry != "general" and size[0] != size[1]):
             raise Refused(f"{source.name}:{source.at}: expected the matrix's size; of a {self.symmetry} one as many rows as columns")
         self.rows, self.columns = size[:2]
-        self.count = len(list(self.places())) if self.is_array else size[2]
+        below = {"general": 2 * self.columns, "symmetric": self.rows + 1}.get(self.symmetry, self.rows - 1)
+        self.count = self.rows * below // 2 if self.is_array else size[2]
 
     def places(self) -> Iterator[Tuple[int, int]]:
         """Of an array: column by column; of a symmetric one from the diagonal on."""

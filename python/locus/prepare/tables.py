@@ -57,7 +57,7 @@ class Table:
         for line in self.source.lines():
             if not inside and (line[:1] in " \t" or line[0] in self._marks) and (
                     not (start := line.lstrip(" \t")) or start.startswith(self._marks)):
-                if start and self.told.comments is None and self.width and not re.match(r"[#%]+(\s|$)", start) and \
+                if start and self.told.comments is None and self.width and not re.match(r"[#%]+( |$)", start) and \
                         len(next(self._cut(iter([line])), [])) == self.width:
                     raise self.refuse(f"\"{line[:40]}\" may be a row or a comment: --comments none if it is a row, "
                                       f"--comments '{start[0]}' if not")
