@@ -337,6 +337,7 @@ class Clicks(Case):
             ("1 2:1\n0 3:1\n-1 3:1\n", "ctr in", R("--positive")),
             ("1 2:1\n0 qid:1 3:1\n", "ctr in", R("in:2: .*sed .*\"qid:1\"")),
             ("1 2:1\n0 0:3:1\n", "ctr in", R("in:2: .*features with and without a field")),
+            ({"in": "1 2:1\n", "two": "0 0:3:1\n"}, "ctr in two", R("two:1: .*features with and without a field")),
             ("1 2:1\n0 2000000000:1\n", "ctr in", R("above 1073741823")),
             ("1 2:1\n" * 1001 + "0 2:nan\n", "ctr in", R("in:1002: expected .*found \"2:nan\"")),
         ))
@@ -385,7 +386,7 @@ class Clicks(Case):
         lines = Path("out").read_text().splitlines()
         self.assertEqual(lines[0], first)
         self.assertEqual([len(line.split()) for line in lines], [3, 2, 2])
-        self.assertIn("2 of 6 words are not in it", said)
+        self.assertIn("2 of 6 words are not in the training data", said)
         Path("q").write_text("age,site\n0,a\n")
         self.right("ctr q --like train.ffm", out=first[2:] + "\n")
         self.refused("ctr q --like other", "other.columns.json is not there")

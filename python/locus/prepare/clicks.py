@@ -8,11 +8,11 @@ import os
 import re
 import zlib
 from array import array
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 
-from .files import Refused, Source, counted, number, say, writing
+from .files import Part, Refused, Source, convert, counted, number, say, writing
 from .sparse import SparseLines, is_sparse
 from .tables import Table, is_missing
 
@@ -51,31 +51,23 @@ class _Labels:
         self.counts[plain] = self.counts.get(plain, 0) + 1
         return plain
 
-    def about(self) -> str:
+    def about(self, name: str) -> str:
         """Of a file; the next one begins."""
         text = f"{counted(sum(self.counts.values()), 'example')}, {self.counts.get('1', 0)} of them clicks"
         self.kinds.update(self.counts)
         self.counts = {}
-        return text
-
-    def check(self, name: str) -> None:
         if len(self.kinds) == 3 or (self.positive is not None and "1" not in self.kinds):
             raise Refused(f"{name}: labels are {', '.join(sorted(self.kinds))}: --positive says which label is a click")
+        return text
 
 
 def _clean(files: Sequence[SparseLines], labels: _Labels, output: str) -> None:
-    for given in files:
-        for label, _ in given.lines():
-            labels.value(given.source, label)
-        say(f"{given.source.name}: {labels.about()}, {given.about()}")
-    labels.check(files[0].source.name)
-    if len({given.has_fields for given in files} - {None}) > 1:
-        raise Refused("one file is LIBFFM, another LIBSVM")
-    with writing(output) as result:
-        for given in files:
-            for label, pairs in given.lines():
-                result.line(f"{labels.value(given.source, label)} {pairs}".rstrip(" "))
-        result.expect(sum(given.count for given in files), "examples")
+    def part(given: SparseLines) -> Part:
+        def read() -> Iterator[str]:
+            given.has_fields = files[0].has_fields  # all are of one kind
+            return (f"{labels.value(given.source, label)} {pairs}".rstrip(" ") for label, pairs in given.lines())
+        return output, read, lambda _: f"{given.source.name}: {labels.about(given.source.name)}, {given.about()}"
+    convert([part(given) for given in files])
 
 
 class _Column:
@@ -201,8 +193,7 @@ def _learn(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
             out += _times(table, row, weight)
             for column in columns if not is_criteo else ():
                 column.look(row[column.at])
-        texts.append(labels.about())
-    labels.check(first.source.name)
+        texts.append(labels.about(table.source.name))
     for column in columns:
         column.settle(told.bins, told) if not is_criteo else None
         column.kind, column.extra = "criteo" if is_criteo and column.at <= CRITEO_NUMBERS else column.kind, int(is_criteo)
@@ -247,24 +238,23 @@ def _alike(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
     for each in kept["columns"]:
         columns.append(_Column(each["at"], each["name"]))
         vars(columns[-1]).update(each)
-    labels, rows = _Labels(told.positive or kept["positive"]), 0
-    places = [_places(table, kept, columns) for table in tables]
-    for table, (label, at) in zip(tables, places):
-        unknown = count = 0
+    labels = _Labels(told.positive or kept["positive"])
+    labels.kinds.update("1")
+    convert([_part(table, labels, columns, *_places(table, kept, columns), output) for table in tables])
+
+
+def _part(table: Table, labels: _Labels, columns: Sequence[_Column], label: int, at: Sequence[int], output: str) -> Part:
+    unknown = [0]
+
+    def read() -> Iterator[str]:
+        unknown[0] = 0
         for row in table.rows():
-            count += 1
-            if label >= 0:
-                labels.value(table.source, row[label])
-            unknown += sum(column.word(row[i]) not in column.words for column, i in zip(columns, at))
-        rows += count
-        say(f"{table.source.name}: {labels.about() if label >= 0 else counted(count, 'example') + ' without labels'}, "
-            f"columns as in {told.like}; {unknown} of {count * len(columns)} words are not in it, and are left out")
-    with writing(output) as result:
-        for table, (label, at) in zip(tables, places):
-            for row in table.rows():
-                pairs = _pairs(columns, at, row, None)
-                result.line(labels.value(table.source, row[label]) + pairs if label >= 0 else pairs[1:])
-        result.expect(rows, "examples")
+            pairs = _pairs(columns, at, row, None)
+            unknown[0] += sum(column.word(row[i]) not in column.words for column, i in zip(columns, at))
+            yield labels.value(table.source, row[label]) + pairs if label >= 0 else pairs[1:]
+    return output, read, lambda count: (
+        f"{table.source.name}: {labels.about(table.source.name) if label >= 0 else counted(count, 'example') + ' without labels'}; "
+        f"{unknown[0]} of {count * len(columns)} words are not in the training data, and are left out")
 
 
 def _places(table: Table, kept: Dict[str, Any], columns: Sequence[_Column]) -> Tuple[int, List[int]]:

@@ -4,10 +4,9 @@ import argparse
 import collections
 import os
 import random
-from contextlib import ExitStack
 from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
-from .files import Refused, Source, counted, need, say, strictly, whole, within, writing
+from .files import Refused, Source, convert, counted, need, say, strictly, whole, within, writing
 from .tables import Table
 
 Fact = Tuple[str, str, str]
@@ -18,6 +17,7 @@ FOLDERS = [tuple(names.split()) for names in (
     "training/numeric_triples.tsv.gz validation/numeric_triples.tsv.gz testing/numeric_triples.tsv.gz"
     " training/entity_to_id.tsv.gz training/relation_to_id.tsv.gz",
     "train2id.txt valid2id.txt test2id.txt entity2id.txt relation2id.txt")]
+SPLITS = ("train.txt", "valid.txt", "test.txt")
 PART = 33  # of one file one fact in so many is to validate with, and as many to test with
 
 
@@ -42,17 +42,12 @@ def kge(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     splits = [_Split(Source(path), told, ids, is_openke) for path in paths]
     if len(splits) not in (1, 3):
         raise Refused("kge takes a folder, or three files, train, valid and test, or one that is divided")
-    for split in splits:
-        split.look()
-    if len(splits) == 1:
-        _divide(list(dict.fromkeys(splits[0].facts())), told.seed, output)
+    if len(splits) == 3:
+        convert([(path, split.read, split.about) for path, split in zip(within(output, *SPLITS), splits)])
         return
-    with ExitStack() as stack:
-        for split, path in zip(splits, within(output, "train.txt", "valid.txt", "test.txt")):
-            result = stack.enter_context(writing(path))
-            for fact in split.facts():
-                result.line("\t".join(fact))
-            result.expect(split.count, "facts")
+    given = list(splits[0].facts())
+    say(splits[0].about(len(given)))
+    _divide(list(dict.fromkeys(given)), told.seed, output)
 
 
 def _in(folder: str, name: str) -> Optional[str]:
@@ -83,7 +78,7 @@ def _openke(source: Source) -> Iterator[Sequence[str]]:
 
 class _Split:
     def __init__(self, source: Source, told: argparse.Namespace, ids: Sequence[Dict[str, str]], is_openke: bool) -> None:
-        self.source, self.ids, self.count = source, ids, 0
+        self.source, self.ids = source, ids
         self.table = None if is_openke else Table(source, told, ("head", "relation", "tail"), 3)
         self.at = self.table.choose() if self.table else []
 
@@ -101,17 +96,19 @@ class _Split:
                 head, relation, tail = self.ids[0][head], self.ids[1][relation], self.ids[0][tail]
             yield head, relation, tail
 
-    def look(self) -> None:
-        self.count = sum(1 for _ in self.facts())
-        say(f"{self.source.name}: {counted(self.count, 'fact')}, {self.table.about(self.at) if self.table else 'OpenKE'}"
-            + ("; numbers have the names beside them" if self.ids else ""))
+    def read(self) -> Iterator[str]:
+        return map("\t".join, self.facts())
+
+    def about(self, count: int) -> str:
+        return (f"{self.source.name}: {counted(count, 'fact')}, {self.table.about(self.at) if self.table else 'OpenKE'}"
+                + ("; numbers have the names beside them" if self.ids else ""))
 
 
 def _divide(facts: Sequence[Fact], seed: int, output: str) -> None:
     """Leaves at least one training fact to each entity and relation."""
     keys = [((0, head), (0, tail), (1, relation)) for head, relation, tail in facts]
     uses = collections.Counter(key for each in keys for key in each)
-    parts: Dict[str, List[int]] = {"train.txt": [], "valid.txt": [], "test.txt": []}
+    parts: Dict[str, List[int]] = {name: [] for name in SPLITS}
     for i in random.Random(seed).sample(range(len(facts)), len(facts)):
         split = next((name for name in ("test.txt", "valid.txt") if len(parts[name]) < len(facts) // PART), "train.txt")
         if split != "train.txt" and any(uses[key] < 2 for key in keys[i]):
@@ -122,9 +119,9 @@ def _divide(facts: Sequence[Fact], seed: int, output: str) -> None:
         raise Refused(f"{len(facts)} facts are too few to be divided: give three files, train, valid and test")
     say(f"{counted(len(facts), 'different fact')}: {len(parts['valid.txt'])} to validate with and {len(parts['test.txt'])} to test with, "
         f"drawn by --seed {seed}")
-    for name, some in parts.items():
-        with writing(within(output, name)[0]) as result:
-            for i in sorted(some):
+    for name, path in zip(SPLITS, within(output, *SPLITS)):
+        with writing(path) as result:
+            for i in sorted(parts[name]):
                 result.line("\t".join(facts[i]))
 
 

@@ -10,8 +10,8 @@ import re
 import shutil
 import sys
 import tempfile
-from contextlib import contextmanager
-from typing import BinaryIO, Callable, Iterator, List, Optional, Sequence, TypeVar, cast
+from contextlib import ExitStack, contextmanager
+from typing import BinaryIO, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar, cast
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
 STRICT = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
@@ -120,6 +120,8 @@ class Source:
 
 
 class Result:
+    """Lines of a file that is written."""
+
     def __init__(self, file: BinaryIO) -> None:
         self.file, self.count = file, 0
 
@@ -149,6 +151,24 @@ def writing(path: str) -> Iterator[Result]:
     finally:
         if draft and os.path.exists(draft):
             os.unlink(draft)
+
+
+Part = Tuple[str, Callable[[], Iterable[str]], Callable[[int], str]]  # of a file: its lines, and what is said of so many
+
+
+def convert(parts: Sequence[Part]) -> None:
+    """Reads all once, to see that it can be read; says what was taken; then writes, and as many lines must come again."""
+    counts, results = [], {}  # type: List[int], Dict[str, Result]
+    for _, read, about in parts:
+        counts.append(sum(1 for _ in read()))
+        say(about(counts[-1]))
+    with ExitStack() as stack:
+        for (path, read, _), count in zip(parts, counts):
+            result = results[path] if path in results else results.setdefault(path, stack.enter_context(writing(path)))
+            before = result.count
+            for line in read():
+                result.line(line)
+            result.expect(before + count, "lines")
 
 
 def within(folder: str, *names: str) -> List[str]:

@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from .files import INDEX_MAX, NUMBER, Refused, Source, counted, need, number, say, strictly, whole, within, writing
+from .files import INDEX_MAX, NUMBER, Refused, Source, convert, counted, need, number, say, strictly, whole, within, writing
 from .sparse import Entry, Matrix, SparseLines, by_rows, is_matrix
 
 Document = Dict[int, int]  # words' numbers and counts
@@ -192,40 +192,38 @@ def lasso(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     if is_matrix(source):
         _rows_of_matrix(told, source, output)
         return
-    given = SparseLines(source)
+    given, by = SparseLines(source), 1 - (told.first or 0)
+
+    def about(count: int) -> str:
+        if (told.first is None and given.least > 0) or (told.first == 1 and given.least == 0):
+            raise Refused(f"{source.name}: its least index is {given.least}: are columns counted from 1 or 0? --first says it")
+        return f"{source.name}: {counted(count, 'row')}, columns from {1 - by}, {given.about()}"
+    convert([(output, lambda: _rows(source, given, by), about)])
+
+
+@strictly("response index:value ..., each index once. sklearn.datasets.dump_svmlight_file(X, y, \"x.svm\", zero_based=False) makes it of a "
+          "table")
+def _rows(source: Source, given: SparseLines, by: int) -> Iterator[str]:
     for response, pairs in given.lines():
-        indices = [pair.partition(":")[0] for pair in pairs.split()]
-        if number(response) is None or given.has_fields or len(set(indices)) < len(indices):
-            raise Refused(f"{source.name}:{source.at}: expected response index:value ..., each index once, found \"{response[:20]} {pairs[:40]}\". "
-                          "Of a table sklearn.datasets.dump_svmlight_file(X, y, \"x.svm\", zero_based=False) makes such a file")
-    if (told.first is None and given.least > 0) or (told.first == 1 and given.least == 0):
-        raise Refused(f"{source.name}: its least index is {given.least}: are columns counted from 1 or 0? --first says it")
-    by = 1 - (told.first or 0)
-    say(f"{source.name}: {counted(given.count, 'row')}, columns from {1 - by}, {given.about()}")
-    with writing(output) as result:
-        for response, pairs in given.lines():
-            cells = sorted((int(pair.partition(":")[0]) + by, pair.partition(":")[2]) for pair in pairs.split())
-            result.line(" ".join([str(number(response)), *(f"{index}:{value}" for index, value in cells)]))
-        result.expect(given.count, "rows")
+        cells = dict(sorted((int(pair.partition(":")[0]) + by, pair.partition(":")[2]) for pair in pairs.split()))
+        need(number(response) and not given.has_fields and len(cells) == len(pairs.split()), f"found \"{response[:20]} {pairs[:40]}\"")
+        yield " ".join([str(number(response)), *(f"{index}:{value}" for index, value in cells.items())])
 
 
 def _rows_of_matrix(told: argparse.Namespace, source: Source, output: str) -> None:
     if not told.response:
         raise Refused(f"{source.name} is MatrixMarket: --response names the file of the responses, MatrixMarket or a number a line")
     matrix, about = Matrix(source).look(), Source(told.response)
+    responses: List[Optional[str]] = [number(line) for line in about.words("#%")]
     if is_matrix(about):
         column = Matrix(about).look()
         found = {max(i, j): value for i, j, value in column.entries()}
-        responses: List[Optional[str]] = [found.get(i, "0") for i in range(max(column.rows, column.columns))]
-    else:
-        responses = [number(line) for line in about.words("#%")]
+        responses = [found.get(i, "0") for i in range(max(column.rows, column.columns))]
     if len(responses) != matrix.rows or None in responses:
         raise Refused(f"{told.response}: has {len(responses)} responses, and {source.name} {matrix.rows} rows; each must be a number")
-    say(f"{source.name}: {matrix.about()}; {counted(len(responses), 'response')} of {told.response}")
-    with writing(output) as result:
-        for response, pairs in zip(responses, by_rows(matrix.entries(), matrix.rows)):
-            result.line(" ".join([str(response), *(f"{column + 1}:{value}" for column, value in pairs)]))
-        result.expect(matrix.rows, "rows")
+    convert([(output, lambda: (" ".join([str(response), *(f"{column + 1}:{value}" for column, value in pairs)]) for response, pairs in zip(
+        responses, by_rows(matrix.entries(), matrix.rows))), lambda count: f"{source.name}: {counted(count, 'row')}, {matrix.about()}; "
+        f"responses of {told.response}")])
 
 
 # ---- vectors ----
