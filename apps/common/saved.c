@@ -151,12 +151,6 @@ const char *saved_note(const struct saved *s, const char *name)
     return NULL;
 }
 
-bool saved_says(const struct saved *s, const char *name, const char *value)
-{
-    const char *note = saved_note(s, name);
-    return note && strcmp(note, value) == 0;
-}
-
 double saved_number(const struct saved *s, const char *name)
 {
     const char *text = saved_note(s, name);

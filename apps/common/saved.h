@@ -40,8 +40,6 @@ void saved_close(struct saved *);
 
 /* The note; NULL: there is none. */
 const char *saved_note(const struct saved *, const char *name);
-/* Is it there, and that? */
-bool saved_says(const struct saved *, const char *name, const char *value);
 /* The same as a number, which must be there. */
 double saved_number(const struct saved *, const char *name);
 

@@ -43,10 +43,6 @@ void corpus_load_test(struct corpus *, const char *path, const struct corpus *kn
 /* "DOCUMENTSxWORDSxTOKENSxTOPICS": so many tokens a document; topics are planted, each with a part
  * of the words, and each document has three of them. */
 void corpus_generate(struct corpus *, const char *text, uint64_t seed);
-/* Is the line of a text a comment? Gives up where it may be a document whose first word is #word. */
-bool corpus_is_comment(const struct lines *);
-/* Is it a line of LDA-C: a number, and so many word:count? */
-bool corpus_is_ldac(const struct lines *);
 void corpus_fini(struct corpus *);
 uint64_t corpus_digest(const struct corpus *);
 
