@@ -28,8 +28,8 @@ def batches(stream: Any, path: str) -> Iterator[Tuple[List[bytes], int]]:
         bad = re.search(rb"[\r\0]|\A\xef\xbb\xbf" if number == 1 else rb"[\r\0]", block)
         if bad:
             found = {b"\r": "a carriage return", b"\0": "a byte 0"}.get(bad[0], "a byte order mark")
-            raise Problem(f"{path}:{number + block.count(10, 0, bad.start())}: expected text whose lines end with a line feed "
-                          f"alone, found {found}")
+            at = number + block.count(10, 0, bad.start())
+            raise Problem(f"{path}:{at}: expected text whose lines end with a line feed alone, found {found}")
         *lines, left = block.split(b"\n")
         lines += [left] if left and not data else []
         if lines:
@@ -218,15 +218,16 @@ class Kge(Nearest):
                 groups.setdefault((subjects, objects), []).append((at, o if subjects else s, r, o))
         for (subjects, objects), group in groups.items():
             ats, given, relations, others = (list(each) for each in zip(*group))
-            query = self.query(subjects, given, relations)
-            if subjects or objects:
-                self.fill(answers, ats, len(self.rows), lambda some, of=query: of[some] @ self.entities.T,  # type: ignore[misc]
-                          self.names, "entity", "score")
-                continue
-            for at, x in zip(ats, np.einsum("ij,ij->i", query, self.entities[others]).tolist()):
-                answers[at]["score"] = x
+            self.fill_scores(answers, ats, self.query(subjects, given, relations), others, subjects or objects)
         self.fill_nearest(answers, alone)
         return answers
+
+    def fill_scores(self, answers: List[Answer], ats: List[int], query: Array, others: List[int], asks: bool) -> None:
+        if asks:
+            self.fill(answers, ats, len(self.rows), lambda some: query[some] @ self.entities.T, self.names, "entity", "score")
+        else:
+            for at, x in zip(ats, np.einsum("ij,ij->i", query, self.entities[others]).tolist()):
+                answers[at]["score"] = x
 
 
 class Wv(Nearest):
@@ -376,7 +377,8 @@ class Ctr(Predictor):
         order = np.argsort(keys, kind="stable")
         order = order[rows[order] >= 0]
         rows, values = rows[order], pairs[order, -1]
-        hidden = add_up(self.vectors[rows] * values[:, None], keys[order], len(lines) * self.fields).reshape(len(lines), -1)
+        hidden = add_up(self.vectors[rows] * values[:, None], keys[order], len(lines) * self.fields)
+        hidden = hidden.reshape(len(lines), -1)
         for i, (weight, bias) in enumerate(self.layers):
             hidden = (np.maximum(hidden, 0) if i else hidden) @ weight + bias
         logits = hidden[:, 0] + np.bincount(of_line[order], self.wide[rows] * values, len(lines))
@@ -566,7 +568,7 @@ def predictor(told: Any) -> Predictor:
     taken: Any = Nearest if told.near else kind
     for option, kinds in OPTIONS.items():
         if getattr(told, option) is not None and taken not in kinds:
-            raise Problem(f"--{option} has no effect {'with --near' if told.near else f'with a model of {kind.program}'}")
+            raise Problem(f"--{option} has no effect with {'--near' if told.near else f'a model of {kind.program}'}")
     found: Predictor = taken(saved, told)
     found.program = kind.program
     return found

@@ -41,12 +41,13 @@ class Predicted(Trainers):
         """As LIBSVM, and as LIBFFM with several features in a field; with the labels and without."""
         self.write_noise()
         svm = [(self.here / name).read_text().splitlines() for name in ("train", "test")]
-        ffm = [[" ".join([label, *(f"{i // 2}:{pair}" for i, pair in enumerate(pairs))]) for label, *pairs in map(str.split, lines)]
-               for lines in svm]
+        ffm = [[" ".join([label, *(f"{i // 2}:{pair}" for i, pair in enumerate(pairs))])
+                for label, *pairs in map(str.split, lines)] for lines in svm]
         for train, test in svm, ffm:
             self.write("train", train)
             self.write("test", test)
-            ended = self.train("ctr", "--data train --test test --epochs 3 --dim 4 --hidden 8,4 --lr 0.3 --json --out model")
+            ended = self.train("ctr", "--data train --test test --epochs 3 --dim 4 --hidden 8,4 --lr 0.3 --json "
+                                      "--out model")
             told = np.array(self.predicted(test), float)[:, 0]
             clicks = np.array([line[0] == "1" for line in test])
             self.is_near(-np.mean(np.log(np.where(clicks, told, 1 - told))), ended.last("log_loss"))
@@ -54,6 +55,25 @@ class Predicted(Trainers):
             self.is_near(np.mean((over > 0) + (over == 0) / 2), ended.last("auc"))
             bare = self.predicted([line.split(" ", 1)[1] for line in test])
             self.assertEqual(np.array(bare, float)[:, 0].tolist(), told.tolist())
+
+    def test_what_people_bring(self):
+        """Questions as pandas writes them, and columns of clicks, as the training data were: by way of locus prepare."""
+        self.write("ratings.csv", ["user,item,rating", 'Ann,"Heat, ""95""",4', "Bob,#9,3", 'Bob,"Heat, ""95""",2', "Ann,#9,1"])
+        self.write("pairs.csv", ["item,user", '"Heat, ""95""",Ann', "#9,Eve"])
+        told = self.sh("locus-prepare mf ratings.csv - | locus-mf --data - --hold-back 0 --bias --rank 2 --out model > x && "
+                       "locus-prepare mf pairs.csv - --comments none --columns user,item | locus-predict model")
+        self.assertRegex(told.out, r'^Ann\tHeat, "95"\t[-0-9.e]+\nEve\t#9\t[-0-9.e]+\n$')
+        self.assertIn('1 line with names that the model does not know: 1 in all, the first is "Eve" in line 2\n', told.err)
+        self.write("clicks.csv", ["click,page,hour"] + 10 * ["1,a,3", "0,b,5", "1,a,9", "0,b,9"])
+        self.write("today.csv", ["hour,page", "3,a", "5,b"])
+        self.sh("locus-prepare ctr clicks.csv c.ffm --label click && locus-prepare ctr today.csv today.ffm --like c.ffm && "
+                "locus-ctr --data c.ffm --validate 0 --epochs 30 --batch 4 --dim 2 --hidden 4 --out model")
+        click, none = map(float, self.sh("locus-predict model today.ffm").out.split())
+        self.assertGreater(click, 0.8)
+        self.assertLess(none, 0.2)
+        self.write("v.vec", ["2 2", "east 1 0", '"n,e" 3 4'])
+        self.sh("locus-prepare vectors v.vec model")
+        self.assertEqual(self.predicted(['east "n,e"'])[0][:2], ["east", '"n,e"'])
 
     def test_kge(self):
         """Ranks among all entities but other right answers, for both sides of each fact."""
@@ -69,7 +89,8 @@ class Predicted(Trainers):
                 ended = self.train("kge", "--data graph --dim 32 --batch 16 --negatives 20 --epochs 6 --lr 0.2 --json "
                                           f"--out model {more}")
                 ranks = []
-                for (question, answer), fields in zip(asked, self.predicted(["\t".join(q) for q, _ in asked], "--best 60")):
+                told = self.predicted(["\t".join(question) for question, _ in asked], "--best 60")
+                for (question, answer), fields in zip(asked, told):
                     scores = dict(zip(fields[3::2], map(float, fields[4::2])))
                     self.assertEqual(len(scores), 60)
                     others = [x for entity, x in scores.items() if entity not in right[question]]
@@ -84,13 +105,15 @@ class Predicted(Trainers):
         self.write("split", (f"n{i}\t{('train', 'val', 'test')[i % 3]}" for i in range(120)))
         ended = self.train("gnn", "--data edges --labels classes --split split --dim 8 --hidden 8 --neighbours 0 "
                                   "--test-neighbours 0 --epochs 12 --batch 8 --json --out model")
-        told = {node: of for node, of, _ in (line.split("\t") for line in self.sh("locus-predict model edges").out.splitlines())}
+        answers = self.sh("locus-predict model edges").out.splitlines()
+        told = {node: of for node, of, _ in (line.split("\t") for line in answers)}
         self.is_near(np.mean([told[node] == of for node, of in classes[2::3]]), ended.last("accuracy"))
 
     def test_lasso(self):
         draw = random.Random(9)
         rows = [[draw.gauss(0, 1) for _ in range(8)] for _ in range(200)]
-        lines = [f"{1 + 2 * x[0] - x[3] + draw.gauss(0, 1)} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(x)) for x in rows]
+        lines = [f"{1 + 2 * x[0] - x[3] + draw.gauss(0, 1)} " + " ".join(f"{j}:{v}" for j, v in enumerate(x, 1))
+                 for x in rows]
         self.write("train", lines[:150])
         self.write("test", lines[150:])
         ended = self.train("lasso", "--data train --test test --lambda 0.01 --path 4 --json --out model")

@@ -260,7 +260,7 @@ def vectors(told: argparse.Namespace, inputs: Sequence[str], output: str) -> Non
     say(f"{source.name}: {'word2vec, binary' if is_binary else 'word2vec, text' if head else 'text without a head (GloVe)'}, "
         f"{counted(rows, 'vector')} of {counted(dim, 'number')}{twice}")
     split, size = len(names) * dim * 4, sum(len(name) + 1 for name in names)
-    header = json.dumps({"__metadata__": {"program": "wv"}, "inputs": {"dtype": "F32", "shape": [len(names), dim], "data_offsets": [
+    header = json.dumps({"__metadata__": {"model": "skip-gram"}, "inputs": {"dtype": "F32", "shape": [len(names), dim], "data_offsets": [
         0, split]}, "word_names": {"dtype": "U8", "shape": [size], "data_offsets": [split, split + size]}}).encode()
     header += b" " * (-len(header) % 8)
     with writing(output) as result:
