@@ -43,16 +43,19 @@ def predict(told: Any) -> None:
     told.path = "stdin" if told.file == "-" else told.file
     model, out, form = predictor(told), sys.stdout.buffer, as_json if told.json else as_text
     with sys.stdin.buffer if told.file == "-" else open(told.file, "rb") as stream:
-        step = max(1, (1 << 22) // model.width)
+        step, last = max(1, (1 << 22) // model.width), 0
         for lines, number in batches(stream, told.path):
+            last = number + len(lines) - 1
             for at in range(0, len(lines), step):
                 model.first = number + at
                 out.writelines(form(each) + b"\n" for each in model.answer(lines[at:at + step]))
             out.flush()
     out.writelines(form(each) + b"\n" for each in model.finish())
     if model.missed:
-        print(f"locus predict: {model.missed_lines} line{'s' * (model.missed_lines != 1)} with {model.what} that the model "
-              f"does not know: {model.missed} in all, {model.missed_first}", file=sys.stderr)
+        lines = f"{model.missed_lines} line{'s' * (model.missed_lines != 1)}"
+        hint = f'; these are all lines: "locus prepare {model.program}" converts other forms'
+        print(f"locus predict: {lines} with {model.what} that the model does not know: {model.missed} in all, "
+              f"{model.missed_first}{hint * (model.missed_lines == last)}", file=sys.stderr)
 
 
 def main(words: Optional[List[str]] = None) -> int:

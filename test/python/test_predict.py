@@ -130,6 +130,9 @@ class Predict(Hand):
 
     def test_lines_of_another_form_are_refused(self):
         self.write_ratings()
+        self.says("", "Anna,x\nEve,y", "Anna,x\nEve,y\n",
+                  '2 lines with names that the model does not know: 2 in all, the first is "Anna,x" in line 1; these are all lines: '
+                  '"locus prepare mf" converts other forms')
         wanted = "expected row, column and value with tabs between, a row and a column, or a row, found"
         for lines, part in (("Anna\tx\nuser\titem\trating", f'stdin:2: {wanted} "user\titem\trating"; "locus prepare mf'),
                             ("Anna\tx\n\n", f"stdin:2: {wanted} an empty line"), ("a\tb\t1\t2", f"stdin:1: {wanted}"),
