@@ -105,6 +105,8 @@ class Predictor:
             raise self.refuse(at, lines[at])
 
     def find(self, at: int, names: Names, name: bytes) -> int:
+        if not name:
+            raise self.refuse(at, name)
         row = names.find(name)
         if row < 0:
             self.miss(at, name)
@@ -197,18 +199,14 @@ class Kge(Nearest):
         return np.hstack([product.real, product.imag]).astype(np.float32)
 
     def answer(self, lines: List[bytes]) -> List[Answer]:
+        if b"\t" not in lines[0]:
+            return super().answer(lines)
         answers: List[Answer] = []
-        alone: List[Tuple[int, List[int], Array]] = []
         groups: Dict[Tuple[bool, bool], Any] = {}
         for at, line in enumerate(lines):
             fields = line.split(b"\t")
-            if len(fields) not in (1, 3) or not all(fields):
+            if len(fields) != 3 or not all(fields):
                 raise self.refuse(at, line)
-            if len(fields) == 1:
-                row = self.find(at, self.names, line)
-                answers.append({"entity": line, "best": []})
-                alone += [(at, [row], self.entities[row])] if row >= 0 else []
-                continue
             subjects, objects = fields[0] == b"?", fields[2] == b"?" != fields[0]
             answers.append(dict(zip(("subject", "relation", "object"), fields)))
             answers[-1]["best" if subjects or objects else "score"] = [] if subjects or objects else None
@@ -219,7 +217,6 @@ class Kge(Nearest):
         for (subjects, objects), group in groups.items():
             ats, given, relations, others = (list(each) for each in zip(*group))
             self.fill_scores(answers, ats, self.query(subjects, given, relations), others, subjects or objects)
-        self.fill_nearest(answers, alone)
         return answers
 
     def fill_scores(self, answers: List[Answer], ats: List[int], query: Array, others: List[int], asks: bool) -> None:
@@ -310,32 +307,30 @@ class Mf(Predictor):
         return np.array(found, np.float32)
 
     def answer(self, lines: List[bytes]) -> List[Answer]:
-        answers: List[Answer] = []
-        alone, pairs = [], []
-        for at, line in enumerate(lines):
-            fields = self.fields_of(at, line)
-            row = self.new[fields[0]] if fields[0] in self.new else self.find(at, self.row_names, fields[0])
-            if len(fields) == 1:
-                answers.append({"row": line, "best": []})
-                alone += [(at, row)] if row >= 0 else []
-            else:
-                answers.append({"row": fields[0], "column": fields[1]})
-                pairs.append((at, row, self.find(at, self.column_names, fields[1])))
-        ats, rows, columns = np.array(pairs, np.int64).reshape(-1, 3).T
+        fields = [self.fields_of(at, line) for at, line in enumerate(lines)]
+        found = [(self.new[name] if name in self.new else self.find(at, self.row_names, name),
+                  self.find(at, self.column_names, more[0]) if more else 0) for at, (name, *more) in enumerate(fields)]
+        rows, columns = np.array(found).T
+        if len(fields[0]) == 1:
+            return self.columns_of(lines, rows.tolist())
         # Of what the model does not know: the mean, and the other's bias.
         ratings = self.mean + self.row_biases[rows] * (rows >= 0) + self.column_biases[columns] * (columns >= 0)
         products = np.einsum("ij,ij->i", self.rows[rows].astype(float), self.columns[columns])
-        for at, rating in zip(ats.tolist(), (ratings + products * (rows >= 0) * (columns >= 0)).tolist()):
-            answers[at]["rating"] = rating
-        asked = [row for _, row in alone]
+        ratings += products * (rows >= 0) * (columns >= 0)
+        return [{"row": row, "column": column, "rating": x} for (row, column, *_), x in zip(fields, ratings.tolist())]
+
+    def columns_of(self, lines: List[bytes], rows: List[int]) -> List[Answer]:
+        answers: List[Answer] = [{"row": line, "best": []} for line in lines]
+        ats = [at for at, row in enumerate(rows) if row >= 0]
 
         def score(some: slice) -> Array:
-            ratings = self.rows[asked[some]] @ self.columns.T + self.column_biases
-            ratings += self.mean + self.row_biases[asked[some]][:, None]
-            for line, row in zip(ratings, asked[some]):
+            asked = [rows[at] for at in ats[some]]
+            ratings = self.rows[asked] @ self.columns.T + self.column_biases
+            ratings += self.mean + self.row_biases[asked][:, None]
+            for line, row in zip(ratings, asked):
                 line[list(self.known.get(row, ()))] = -np.inf
             return ratings
-        self.fill(answers, [at for at, _ in alone], len(self.columns), score, self.column_names, "column", "rating")
+        self.fill(answers, ats, len(self.columns), score, self.column_names, "column", "rating")
         return answers
 
 

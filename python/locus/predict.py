@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """locus predict: what a model that a program saved says of each line."""
+import itertools
 import json
 import sys
 from typing import Any, List, Optional
@@ -46,15 +47,17 @@ def predict(told: Any) -> None:
         step, last = max(1, (1 << 22) // model.width), 0
         for lines, number in batches(stream, told.path):
             last = number + len(lines) - 1
-            for at in range(0, len(lines), step):
-                model.first = number + at
-                out.writelines(form(each) + b"\n" for each in model.answer(lines[at:at + step]))
+            for _, run_ in itertools.groupby(lines, lambda line: line.count(b"\t")):  # they ask the same
+                while some := list(itertools.islice(run_, step)):
+                    model.first = number
+                    out.writelines(form(each) + b"\n" for each in model.answer(some))
+                    number += len(some)
             out.flush()
     out.writelines(form(each) + b"\n" for each in model.finish())
     if model.missed:
-        lines = f"{model.missed_lines} line{'s' * (model.missed_lines != 1)}"
+        count_ = f"{model.missed_lines} line{'s' * (model.missed_lines != 1)}"
         hint = f'; these are all lines: "locus prepare {model.program}" converts other forms'
-        print(f"locus predict: {lines} with {model.what} that the model does not know: {model.missed} in all, "
+        print(f"locus predict: {count_} with {model.what} that the model does not know: {model.missed} in all, "
               f"{model.missed_first}{hint * (model.missed_lines == last)}", file=sys.stderr)
 
 

@@ -90,6 +90,8 @@ class Predict(Hand):
         self.says("", 'Anna\tx\n"Bob, #1"\t\ufeffz\t-1.5e1\n"Bob, #1"\ty \nEve\tx\nEve\tw\nAnna\tw',
                   'Anna\tx\t4.25\n"Bob, #1"\t\ufeffz\t5.5\n"Bob, #1"\ty \t3.625\nEve\tx\t3\nEve\tw\t3\nAnna\tw\t3.25\n',
                   '3 lines with names that the model does not know: 4 in all, the first is "Eve" in line 4')
+        self.says("", "Eve\tw\nAnna\tv\nAnna\tx\nEve\tv", "Eve\tw\t3\nAnna\tv\t3.25\nAnna\tx\t4.25\nEve\tv\t3\n",
+                  '3 lines with names that the model does not know: 5 in all, the first is "Eve" in line 1')
         self.says("--json", "Anna\tx", '{"event":"prediction","row":"Anna","column":"x","rating":4.25}\n')
         self.says("--best 2", 'Anna\nEve\n"Bob, #1"',
                   'Anna\t\ufeffz\t7.25\ty \t5.875\nEve\n"Bob, #1"\t\ufeffz\t5.5\ty \t3.625\n',
