@@ -34,7 +34,6 @@ USES = {
         ("--zipf 10x10x10 --test x", "--test is given with --zipf"),
         ("--zipf 10x10x10 --hold-back 0 --eval-every 1", "has nothing to evaluate by"),
         ("--zipf 10x10x10 --hold-back 0 --best 3", "--best has no cells to test with"),
-        ("predict x y --json", "--json is behind MODEL: options come before it"),
         ("--zipf 10x10x10 --method cd --batch 32", "--method cd has no --batch: leave it out"),
         ("--zipf 10x10x10 --method cd --technique essp", "--method cd bounds no staleness"),
     ],
