@@ -146,10 +146,18 @@ TSAN_TESTS     := $(call results,test/tsan,$(B)/test/tsan)
 SIM_TESTS      := $(call results,test/sim,$(B)-fibers/test/sim)
 FUZZ_TARGETS   := $(call results,test/fuzz,$(B)/test/fuzz)
 
-programs: $(PROGRAMS_BUILT)
+# Commands in Python: locus-NAME is the module locus.NAME. python/pyproject.toml lists them.
+PYTHON          ?= /usr/bin/python3
+COMMANDS_PYTHON := $(addprefix $(B)/bin/,$(shell sed -n 's/^\(locus-[a-z]*\) = .*/\1/p' python/pyproject.toml))
+# $(call command_python,<where it is to be>,<where the package is to be>)
+command_python = sed -e '1s|.*|\#!$(PYTHON)|' -e "s|@PACKAGE@|$$(realpath -m -s --relative-to='$1' '$2')|" python/command.py
+$(COMMANDS_PYTHON): python/command.py python/pyproject.toml mk/build.mk
+	$(Q)mkdir -p $(@D) && $(call command_python,$(@D),python) > $@ && chmod 755 $@
+
+programs: $(PROGRAMS_BUILT) $(COMMANDS_PYTHON)
 benches: $(BENCHES) $(LAB)
 # bin/ shows the programs of the variant that was built last.
-link_programs = $(if $(PROGRAMS_BUILT),@mkdir -p bin && ln -sf $(addprefix ../,$(PROGRAMS_BUILT)) bin/)
+link_programs = $(if $(PROGRAMS_BUILT),@mkdir -p bin && ln -sf $(addprefix ../,$(PROGRAMS_BUILT) $(COMMANDS_PYTHON)) bin/)
 
 # ---- the tests with several processes: one program, whose suites are named by their files -------------------------
 

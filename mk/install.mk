@@ -41,12 +41,14 @@ $(B)/installed/liblocus.a: $(B)/lib/liblocus.a
 # The package finds the library through a link beside itself, which is relative: the tree can be moved.
 PYTHON_FILES = $(wildcard python/locus/*.py python/locus/*/*.py) python/locus/py.typed
 
-install: lib programs $(B)/installed/liblocus.a $(MAN)/man3/locus_open.3 $(MAN_COMMANDS) $(MAN_PROGRAMS) ## headers, libraries, locus.pc, programs, manuals, the Python package (PREFIX=, DESTDIR=)
+install: lib programs $(B)/installed/liblocus.a $(MAN)/man3/locus_open.3 $(MAN_COMMANDS) $(MAN_PROGRAMS) $(MAN_PYTHON) ## headers, libraries, locus.pc, programs, manuals, the Python package (PREFIX=, DESTDIR=)
 	@case '$(PREFIX)' in /*) ;; *) echo "PREFIX is '$(PREFIX)': must be an absolute path" >&2; exit 1;; esac
 	install -d '$(DESTDIR)$(INCLUDEDIR)' '$(DESTDIR)$(PC_DIR)' '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(SHAREDIR)' \
 	    '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(MANDIR)/man3'
 	install -m 755 $(PROGRAMS_BUILT) '$(DESTDIR)$(BINDIR)'
-	install -m 644 $(MAN_COMMANDS) $(MAN_PROGRAMS) '$(DESTDIR)$(MANDIR)/man1'
+	for f in $(notdir $(COMMANDS_PYTHON)); do \
+	    $(call command_python,$(BINDIR),$(PYTHON_DIR)) > "$(DESTDIR)$(BINDIR)/$$f" && chmod 755 "$(DESTDIR)$(BINDIR)/$$f" || exit 1; done
+	install -m 644 $(MAN_COMMANDS) $(MAN_PROGRAMS) $(MAN_PYTHON) '$(DESTDIR)$(MANDIR)/man1'
 	install -m 644 $(MAN)/man3/*.3 '$(DESTDIR)$(MANDIR)/man3'
 	install -m 644 mk/tsan.suppressions '$(DESTDIR)$(SHAREDIR)/tsan.suppressions'
 	install -m 644 include/locus.h include/locus_schedule.h include/locus_train.h '$(DESTDIR)$(INCLUDEDIR)'

@@ -49,7 +49,14 @@ def _metadata():
     return (f"Metadata-Version: 2.1\nName: locus\nVersion: {_version()}\n"
             "Summary: adaptive parameter manager for distributed machine learning\nLicense: Apache-2.0\n"
             "Requires-Python: >=3.9\nRequires-Dist: numpy\nProvides-Extra: torch\n"
-            "Requires-Dist: torch; extra == 'torch'\n")
+            "Requires-Dist: torch; extra == 'torch'\nProvides-Extra: prepare\n"
+            + "".join(f"Requires-Dist: {name}; extra == 'prepare'\n" for name in ("pandas", "scipy", "networkx")))
+
+
+def _entry_points(carried=""):
+    """The commands of pyproject.toml, and what the wheel carries besides."""
+    scripts = re.findall(r'^(locus-\w+) = "(\S+)"', (HERE / "pyproject.toml").read_text(), re.M)
+    return ("[console_scripts]\n" + carried + "".join(f"{name} = {at}\n" for name, at in scripts)).encode()
 
 
 def _tag():
@@ -177,7 +184,7 @@ def _carried(library, program):
     files[f"locus/{SONAME}"], files["locus/bin/locus"] = library.read_bytes(), program.read_bytes()
     info = f"locus-{_version()}.dist-info"
     files.update((f"{info}/licenses/{name}", text) for path in needed.values() for name, text in _licences(path))
-    files[f"{info}/entry_points.txt"] = b"[console_scripts]\nlocus = locus.__main__:main\n"
+    files[f"{info}/entry_points.txt"] = _entry_points("locus = locus.__main__:main\n")
     major, minor = _least_glibc(paths)
     return files, f"py3-none-manylinux_{major}_{minor}_{platform.machine()}"
 
@@ -189,7 +196,8 @@ def _files():
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    return _write(wheel_directory, {f"locus/{SONAME}": _library().read_bytes()}, _tag())
+    return _write(wheel_directory, {f"locus/{SONAME}": _library().read_bytes(),
+                                    f"locus-{_version()}.dist-info/entry_points.txt": _entry_points()}, _tag())
 
 
 def _write(wheel_directory, carried, tag):

@@ -18,6 +18,7 @@ build=(
     libjansson-dev  # the manifests of checkpoints
     libmicrohttpd-dev # metrics
     libncurses-dev  # locus top
+    python3         # the commands in Python, and their manual pages
     wordnet-base    # what `make demo` trains on
 )
 check=(
@@ -29,7 +30,6 @@ check=(
     ccache          # what was compiled before is not compiled again
     reuse           # every file's licence
     gnuplot-nox     # the drawings of lab/papers.md
-    python3         # reads the models that the programs write
     python3-numpy   # reads checkpoints
     iproute2        # networks whose cables a test pulls
     faketime        # a host whose clock is wrong
@@ -41,6 +41,7 @@ check=(
     slurm-wlm munge # a Slurm of one host, which a test starts for itself
     python3-torch   # torchrun, likewise, and locus.torch
     python3-numpy mypy # the Python package, and its types
+    python3-pandas python3-scipy python3-networkx # locus prepare
     openssh-server  # sshd, which the test of host lists starts for itself
 )
 

@@ -162,6 +162,12 @@ has_manuals() {
 }
 try "manuals are there" has_manuals
 try "the command is there" "$prefix/bin/locus" --version
+in_python() {
+    local name
+    for name in "${commands[@]}"; do (cd / && "$prefix/bin/$name" --help) || return 1; done
+}
+mapfile -t commands < <(sed -n 's/^\(locus-[a-z]*\) = .*/\1/p' python/pyproject.toml)
+try "the commands in Python are there" in_python
 
 # The programs: from any folder, with nothing set.
 kge() { (cd / && "$prefix/bin/locus" run -n 4 kge --data "$place/graph" --epochs 1 --dim 8); }

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,13 @@ class Package(unittest.TestCase):
         self.assertEqual(shape, "(3, 4)")
         self.assertEqual([Path(f).parts[:len(place.parts)] for f in files.split()], [place.parts] * 2)
 
+    def has_its_commands(self, place):
+        listed = re.findall(r"^(locus-\w+) = ", (ROOT / "python" / "pyproject.toml").read_text(), re.M)
+        self.assertIn("locus-prepare", listed)
+        for name in listed:
+            said = self.run_in([sys.executable, str(place / "bin" / name), "--help"], PYTHONPATH=str(place))
+            self.assertRegex(said, f"^usage: {name.replace('-', '[- ]')}")
+
     def need_pip(self):
         if subprocess.run(PIP + ["--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
             self.skipTest("there is no pip here (python3-pip)")
@@ -45,6 +53,7 @@ class Package(unittest.TestCase):
         self.need_pip()
         self.run_in(PIP + ["install", "--no-deps", "--target", "place", str(ROOT / "python")])
         self.works_in(self.folder / "place")
+        self.has_its_commands(self.folder / "place")
 
     def test_wheel(self):
         self.need_pip()
@@ -61,6 +70,7 @@ class Package(unittest.TestCase):
         self.run_in(PIP + ["install", "--no-deps", "--target", "place", str(ROOT / wheel)])
         place = self.folder / "place"
         self.works_in(place)
+        self.has_its_commands(place)
         (self.folder / "each.py").write_text(
             "import locus\n"
             "with locus.open([locus.Table('a', 10, 4)]) as node: rank, size = node.rank, node.size\n"
