@@ -3,7 +3,6 @@
 
     lab/cluster.py                    this host
     lab/cluster.py --brief            the cells that matter most, first: two to nine minutes
-    lab/cluster.py --hosts FILE       these hosts, by `locus run --hosts`
     salloc -N 4 lab/cluster.py --nodes 2 --nodes 4 --launch 'srun -n {nodes} --ntasks-per-node=1'
 
 Programs train on data that they make up (a text is written for wv, which all hosts must see). Raw speedup is that of an
@@ -79,8 +78,7 @@ class Kit:
             return []
         if self.options.launch:
             return shlex.split(self.options.launch.format(nodes=nodes))
-        hosts = ["--hosts", self.options.hosts] if self.options.hosts else []
-        return [str(BUILD / "bin" / "locus"), "run", *hosts, "-n", str(nodes), "--"]
+        return [str(BUILD / "bin" / "locus"), "run", "-n", str(nodes), "--"]
 
     def run(self, name, command, environment=None):
         left_s = self.end_s - time.monotonic()
@@ -168,7 +166,7 @@ class Kit:
             for n in nodes:
                 self.train(program, n, 1)
             self.train(program, nodes[-1], 1, ["--technique", "static"], label="static")
-            if not self.options.hosts and not self.options.launch:
+            if not self.options.launch:
                 self.train(program, nodes[-1], 1, environment={"LOCUS_CARRIER": "tcp"}, label="adaptive, TCP")
             sockets = self.result["machine"]["sockets"]
             if sockets > 1:  # as HogWild++ has it
@@ -253,7 +251,6 @@ def row(cell, base):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hosts", metavar="FILE", help="a hosts file of `locus run`")
     parser.add_argument("--launch", metavar="COMMAND", help="what starts {nodes} processes of the program that follows it")
     parser.add_argument("--nodes", type=int, action="append", metavar="N", help="how many nodes, several times (default: by the processors)")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "cluster", metavar="FOLDER", help="default build/cluster")

@@ -136,7 +136,6 @@ $(call PROGRAMS,test/sim,$(B)-fibers/test/sim,$(B)-fibers,$(B)-fibers/lib/libtes
 # On the platform of the protocol's simulation.
 $(B)-fibers/test/sim/checkpoint: $(call objects,$(B)-fibers,$(addprefix test/sim/protocol/,joined.c platform.c))
 $(call PROGRAMS,test/fuzz,$(B)/test/fuzz,$(B),,-fsanitize=fuzzer)
-$(B)/test/fuzz/hosts: $(APPS_LIB)
 $(B)/test/fuzz/readers: $(B)/lib/libparts.a $(APPS_LIB)
 
 PROGRAMS_BUILT := $(foreach n,$(call names,apps),$(B)/bin/$(call program_name,$n))

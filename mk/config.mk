@@ -78,7 +78,6 @@ FLAGS_apps/locus/machine      := -Isrc
 FLAGS_apps/locus/node         := -Isrc
 FLAGS_apps/locus/run          := -Isrc
 FLAGS_apps/locus/surroundings := -Isrc
-FLAGS_apps/locus/secrets      := -Isrc
 
 # What a simulated program calls is counted on its way to the library.
 LINK_lab/papers := $(foreach f,open intent loader_intent loader_prepare_sample pull pull_sample wait wait_all push_async localize quiesce scheduler_open feed_open feed_next,-Wl,--wrap=locus_$f)

@@ -73,7 +73,7 @@ SOAK_STAGES='unit unit-asan unit-tsan sim-rest sim-asan cluster cluster-asan clu
 # under a sanitizer when its turn comes, these always, since what they do is what others hang or crash by:
 DANGEROUS='stress loss joining collective checkpoint hostile reopen stall forked section sampling outage'
 # Programs of one thread that wait for others: ThreadSanitizer has nothing to look at.
-COMMANDS='test_hosts test_doctor_hosts test_run test_doctor test_top test_explain test_report test_trace test_restart test_launchers'
+COMMANDS='test_run test_doctor test_top test_explain test_report test_trace test_restart test_launchers'
 # One of each command, for every check:
 FIRST_PROGRAMS='test_run test_doctor test_top test_explain test_report test_trace test_options test_results'
 

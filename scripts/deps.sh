@@ -32,7 +32,6 @@ check=(
     gnuplot-nox     # the drawings of lab/papers.md
     python3-numpy   # reads checkpoints
     iproute2        # networks whose cables a test pulls
-    faketime        # a host whose clock is wrong
     prometheus      # which takes the metrics
     python3-markdown # make docs
     mandoc          # which reads the manual pages
@@ -42,7 +41,7 @@ check=(
     python3-torch   # torchrun, likewise, and locus.torch
     python3-numpy mypy # the Python package, and its types
     python3-pandas python3-scipy python3-networkx # locus prepare
-    openssh-server  # sshd, which the test of host lists starts for itself
+    pdsh            # a launcher, likewise
 )
 
 # Headers of packages of Debian. A compiler of several words is one with options.
@@ -121,22 +120,5 @@ first_known() {
 names=()
 for package in "${missing[@]}"; do names+=("$(first_known "$package")"); done
 
-# The tests need sshd's program. Nobody asked for a machine that can be logged in to: the service is not started, neither
-# by the installation nor at the next boot.
-policy=/usr/sbin/policy-rc.d
-keep_services_off() {
-    [ -e "$policy" ] && return
-    trap '"${root[@]}" rm -f "$policy"' EXIT
-    printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee "$policy" > /dev/null
-    "${root[@]}" chmod 755 "$policy"
-}
-disable_sshd() {
-    command -v systemctl > /dev/null && "${root[@]}" systemctl -q disable ssh.service
-}
-sshd_is_new=
-case " ${names[*]} " in *' openssh-server '*) sshd_is_new=1 ;; esac
-
-[ "$sshd_is_new" ] && keep_services_off
 apt install -y --no-install-recommends "${names[@]}" < /dev/null || give_up "apt-get install failed."
-[ "$sshd_is_new" ] && disable_sshd
 echo "Installed: ${names[*]}"

@@ -3,8 +3,8 @@
  * status; none is called twice.
  *
  * Memory    its own
- * Waiting   run and keep: as long as a node lives; doctor-agent: for orders; top and explain: for
- *           nodes (scrape.h); the others: for files
+ * Waiting   run and keep: as long as a node lives; top and explain: for nodes (scrape.h); the
+ *           others: for files
  */
 #ifndef LOCUS_COMMANDS_H
 #define LOCUS_COMMANDS_H
@@ -15,15 +15,12 @@
  * returned 0, else the status of the first that failed, or why nothing was started. A signal that
  * ended the run ends this process, too. */
 int run_main(int argc, char **argv);
-/* Runs one node's program and sees to it that nothing of it is left. argv: and the descriptor of
- * the launcher's stream, unless it is stdin, in which case the program's stdin is empty. The
- * program's exit status, 128 + signal when a signal ended it. */
+/* Runs one node's program and sees to it that nothing of it is left. argv: keeper.c. The program's
+ * exit status, 128 + signal when a signal ended it. */
 int keeper_main(int argc, char **argv);
-/* Before a job, whether these machines will carry it; every line says what to do. 0 when nothing
+/* Before a job, whether this machine will carry it; every line says what to do. 0 when nothing
  * failed. */
 int doctor_main(int argc, char **argv);
-/* The doctor's other end, on one of the hosts of a list: agent.h. */
-int agent_main(int argc, char **argv);
 /* What the nodes of a running job do, a row each, from their metrics. */
 int top_main(int argc, char **argv);
 /* Why a key is where it is, as the nodes of a running job say. */

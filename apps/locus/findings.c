@@ -6,55 +6,35 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 static const char *const words[FIND_VERDICTS] = {
     [FIND_OK] = "ok", [FIND_WARN] = "warn", [FIND_FAIL] = "fail", [FIND_SKIP] = "skip"};
 
-enum verdict find_verdict(const char *word)
+void findings_init(struct findings *all, bool is_json)
 {
-    unsigned v = 0;
-    while (v < FIND_VERDICTS && strcmp(word, words[v]) != 0) v++;
-    return (enum verdict)v;
+    *all = (struct findings){.is_json = is_json};
 }
 
-void findings_init(struct findings *all, enum findings_style style)
-{
-    *all = (struct findings){.style = style};
-}
-
-static void print_json(const struct findings *all, enum verdict v, const char *about,
-                       const char *text)
+static void print_json(enum verdict v, const char *about, const char *text)
 {
     struct json j;
     json_begin(&j, "check");
     json_text(&j, "check", about);
-    if (all->host) json_text(&j, "host", all->host);
     json_text(&j, "verdict", words[v]);
     json_text(&j, "text", text);
     json_end(&j);
 }
 
 /* Texts of several lines (the picture of the cores) go on below themselves. */
-static void print_text(const struct findings *all, enum verdict v, const char *about,
-                       const char *text)
+static void print_text(enum verdict v, const char *about, const char *text)
 {
     char shown[2 * FINDING_TEXT_MAX];
     plain_print("%-5s %-12s ", words[v], about);
-    if (all->host) plain_print("%s: ", all->host);
     plain_copy(shown, sizeof shown, text);
     for (const char *c = shown; *c; c++) {
         putchar(*c);
         if (*c == '\n') printf("%19s", "");
     }
-    putchar('\n');
-}
-
-/* A line is a finding there: its own ends of lines travel as \v. */
-static void print_parts(enum verdict v, const char *about, const char *text)
-{
-    printf("%s\t%s\t", words[v], about);
-    for (; *text; text++) putchar(*text == '\n' ? '\v' : *text == '\t' ? ' ' : *text);
     putchar('\n');
 }
 
@@ -66,26 +46,24 @@ void find(struct findings *all, enum verdict v, const char *about, const char *f
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     all->count[v]++;
-    if (all->style == FINDINGS_JSON)
-        print_json(all, v, about, text);
-    else if (all->style == FINDINGS_TEXT)
-        print_text(all, v, about, text);
+    if (all->is_json)
+        print_json(v, about, text);
     else
-        print_parts(v, about, text);
+        print_text(v, about, text);
     fflush(stdout);
 }
 
 int findings_end(const struct findings *all)
 {
     const unsigned *n = all->count;
-    if (all->style == FINDINGS_TEXT)
-        printf("\n%u ok, %u warning%s, %u failure%s, %u skipped\n", n[FIND_OK], n[FIND_WARN],
-               plain_s(n[FIND_WARN]), n[FIND_FAIL], plain_s(n[FIND_FAIL]), n[FIND_SKIP]);
-    if (all->style == FINDINGS_JSON) {
+    if (all->is_json) {
         struct json j;
         json_begin(&j, "doctor");
         for (unsigned v = 0; v < FIND_VERDICTS; v++) json_count(&j, words[v], n[v]);
         json_end(&j);
+    } else {
+        printf("\n%u ok, %u warning%s, %u failure%s, %u skipped\n", n[FIND_OK], n[FIND_WARN],
+               plain_s(n[FIND_WARN]), n[FIND_FAIL], plain_s(n[FIND_FAIL]), n[FIND_SKIP]);
     }
     return fflush(stdout) || ferror(stdout) || n[FIND_FAIL] ? STATUS_FAILED : 0;
 }

@@ -17,23 +17,17 @@
 /* FIND_SKIP: it could not be looked at; the text says why. */
 enum verdict { FIND_OK, FIND_WARN, FIND_FAIL, FIND_SKIP, FIND_VERDICTS };
 
-/* FINDINGS_PARTS: "VERDICT\tABOUT\tTEXT", for another doctor to read. */
-enum findings_style { FINDINGS_TEXT, FINDINGS_JSON, FINDINGS_PARTS };
-
-enum { FINDING_TEXT_MAX = 1024, FINDING_ABOUT_MAX = 32 };
+enum { FINDING_TEXT_MAX = 1024 };
 
 struct findings {
-    enum findings_style style;
-    const char *host; /* of which is spoken; NULL: of this one, or of all */
+    bool is_json;
     unsigned count[FIND_VERDICTS];
 };
 
-void findings_init(struct findings *, enum findings_style);
+void findings_init(struct findings *, bool is_json);
 /* `about`: a word. A failure's or a warning's text ends with what to do. */
 void find(struct findings *, enum verdict, const char *about, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* "ok", "warn", "fail" or "skip"; FIND_VERDICTS: no such word. */
-enum verdict find_verdict(const char *word);
 /* The last line, how many there were. The exit status: STATUS_FAILED when something failed, or
  * stdout could not be written. */
 int findings_end(const struct findings *);

@@ -1,13 +1,27 @@
 #include "input.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 static const double FOREGROUND_S = 0.25; /* how often to look whether we are in it again */
 
-void input_open(struct input *in, int to)
+int input_open(struct input *in)
 {
-    *in = (struct input){.is_open = true, .to = to};
+    int ends[2];
+    in->length = 0;
+    if (pipe2(ends, O_CLOEXEC)) return -1;
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    in->to = ends[1];
+    return ends[0];
+}
+
+void input_close(struct input *in)
+{
+    if (in->to >= 0) close(in->to);
+    in->to = -1;
 }
 
 /* Reading our terminal from its background would stop us. What is no terminal, or not ours, has no
@@ -22,7 +36,7 @@ void input_prepare(const struct input *in, struct pollfd polled[2], double *time
 {
     polled[0] = (struct pollfd){.fd = -1, .events = POLLIN};
     polled[1] = (struct pollfd){.fd = -1, .events = POLLOUT};
-    if (!in->is_open) return;
+    if (in->to < 0) return;
     if (in->length)
         polled[1].fd = in->to;
     else if (may_read())
@@ -31,31 +45,38 @@ void input_prepare(const struct input *in, struct pollfd polled[2], double *time
         *timeout_s = FOREGROUND_S;
 }
 
-/* Such a frame is written whole or not at all. */
-static void write_frame(struct input *in)
+static bool is_for_later(ssize_t n)
 {
-    ssize_t n = write(in->to, in->frame, in->length);
-    bool is_last = in->frame[4] == (char)CONTROL_INPUT_END;
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    in->length = 0;
-    if (n < 0 || is_last) in->is_open = false;
+    return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+static void write_some(struct input *in)
+{
+    ssize_t n = write(in->to, in->bytes, in->length);
+    if (is_for_later(n)) return;
+    if (n < 0) { /* the program does not want it */
+        input_close(in);
+        return;
+    }
+    in->length -= (size_t)n;
+    memmove(in->bytes, in->bytes + n, in->length);
 }
 
 static void read_some(struct input *in)
 {
-    char bytes[CONTROL_INPUT_MAX];
-    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (n > 0)
-        in->length = control_frame(in->frame, CONTROL_INPUT, bytes, (size_t)n);
-    else
-        in->length = control_frame(in->frame, CONTROL_INPUT_END, "", 0);
-    write_frame(in);
+    ssize_t n = read(STDIN_FILENO, in->bytes, sizeof in->bytes);
+    if (is_for_later(n)) return;
+    if (n <= 0) {
+        input_close(in);
+        return;
+    }
+    in->length = (size_t)n;
+    write_some(in);
 }
 
 void input_pump(struct input *in, const struct pollfd polled[2])
 {
-    if (!in->is_open) return;
-    if (polled[1].fd >= 0 && polled[1].revents) write_frame(in);
+    if (in->to < 0) return;
+    if (polled[1].fd >= 0 && polled[1].revents) write_some(in);
     if (polled[0].fd >= 0 && polled[0].revents) read_some(in);
 }

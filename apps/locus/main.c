@@ -1,6 +1,5 @@
 /* locus - the command: starts clusters, examines machines, shows what was traced, reads
  * checkpoints. */
-#include "agent.h"
 #include "args.h"
 #include "commands.h"
 #include "locus.h"
@@ -8,17 +7,19 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: locus COMMAND ...\n"
     "\n"
-    "  run         start the nodes of a cluster, here or on other hosts: locus run -n 4 -- program arguments\n"
-    "  doctor      will these machines carry a job? locus doctor; locus doctor --hosts FILE\n"
+    "  run         start the nodes of a cluster on this host: locus run -n 4 -- program arguments\n"
+    "  doctor      will this machine carry a job? locus doctor\n"
     "  top         what the nodes of a running job do: locus top; locus top HOST:PORT\n"
     "  explain     why a key of a running job is where it is: locus explain TABLE:7\n"
     "  report      a page of a whole run: locus report PREFIX > page.html\n"
     "  trace       a page of what nodes have traced: locus trace FILE... > page.html\n"
     "  checkpoint  list, verify, show, export checkpoints: locus checkpoint list DIR\n"
+    "  NAME        whatever else: locus-NAME, looked for in PATH\n"
     "\n"
     "  --help      this text; locus run --help for more\n"
     "  --version\n";
@@ -39,9 +40,21 @@ static const struct command {
     {"report", report_main},
     {"trace", trace_main},
     {"checkpoint", checkpoint_main},
-    {AGENT_COMMAND, agent_main}, /* what doctor --hosts starts over ssh; not for people */
-    {"keep", keeper_main},       /* what run starts, here and over ssh; not for people */
+    {"keep", keeper_main}, /* what run starts; not for people */
 };
+
+/* Becomes the program locus-NAME, as a shell finds it. Returns when there is none. */
+static void run_other(char **argv)
+{
+    char name[256];
+    char *word = argv[0];
+    if (*word == '-' || strchr(word, '/') ||
+        snprintf(name, sizeof name, "locus-%s", word) >= (int)sizeof name)
+        return;
+    argv[0] = name;
+    execvp(name, argv);
+    argv[0] = word;
+}
 
 int main(int argc, char **argv)
 {
@@ -52,7 +65,8 @@ int main(int argc, char **argv)
         return print(help);
     if (strcmp(word, "--version") == 0) return print("locus " LOCUS_VERSION_TEXT "\n");
     say_as("locus");
-    for (const struct command *c = commands; strcmp(c->name, AGENT_COMMAND) != 0; c++)
+    run_other(argv + 1);
+    for (const struct command *c = commands; strcmp(c->name, "keep") != 0; c++)
         if (args_misspelt(word, strlen(word), c->name))
             return say_and(STATUS_USAGE, "there is no command \"%s\": is it meant to be %s?", word,
                            c->name);

@@ -13,25 +13,19 @@
 enum {
     OPTIONS_NODES_MAX = 4096, /* as many as a cluster can have */
     OPTIONS_RESTARTS_MAX = 1000,
-    OPTIONS_PORT_REMOTE = 7777, /* of rank 0 on another host, where no free one can be looked for */
 };
 
 enum prefix { PREFIX_ON_TERMINALS, PREFIX_ALWAYS, PREFIX_NEVER };
 
 struct options {
-    unsigned nodes;     /* 0: not given */
-    unsigned workers;   /* 0: not given */
-    unsigned port;      /* 0: not given */
-    unsigned restarts;  /* 0: none */
-    unsigned min_nodes; /* of a restart; 0: as many as at first */
+    unsigned nodes;
+    unsigned workers;  /* 0: not given */
+    unsigned port;     /* 0: not given */
+    unsigned restarts; /* 0: none */
     double grace_s;
     int prefix;            /* enum prefix */
-    const char *hosts;     /* a file; NULL: this host */
     const char *directory; /* NULL: ours */
-    const char *ssh;       /* command with its options */
-    const char *keeper;    /* path of this program on the hosts; NULL: as here */
-    struct args_many exports;
-    char **argv; /* of the program, NULL at its end */
+    char **argv;           /* of the program, NULL at its end */
 };
 
 /* argv: "run", options, program and its arguments. 0, or STATUS_USAGE with a sentence; --help, and

@@ -86,16 +86,14 @@ int program_find(const char *name, char path[PATH_MAX])
 
 /* ---- starting ---- */
 
-static _Noreturn void become(const char *path, char **argv, int input, int failure, pid_t parent)
+static _Noreturn void become(const char *path, char **argv, int failure, pid_t parent)
 {
     signals_default();
     setpgid(0, 0);
     /* The parent may have died before it could be noticed. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent) _exit(STATUS_FAILED);
-    if (input < 0 || dup2(input, STDIN_FILENO) == STDIN_FILENO) {
-        signals_unblock();
-        execvp(path, argv);
-    }
+    signals_unblock();
+    execvp(path, argv);
     int error = errno;
     if (write(failure, &error, sizeof error) < 0) _exit(STATUS_FAILED);
     _exit(STATUS_NOT_FOUND);
@@ -117,7 +115,7 @@ static int failed(const char *name, int error)
     return say_and(status, "\"%s\" cannot be started: %s", name, strerror(error));
 }
 
-int program_start(char **argv, int input, pid_t *pid)
+int program_start(char **argv, pid_t *pid)
 {
     char path[PATH_MAX];
     int ends[2], rc = program_find(argv[0], path);
@@ -127,7 +125,7 @@ int program_start(char **argv, int input, pid_t *pid)
     fflush(NULL);
     signals_block();
     *pid = fork();
-    if (*pid == 0) become(path, argv, input, ends[1], parent);
+    if (*pid == 0) become(path, argv, ends[1], parent);
     int error = *pid < 0 ? errno : 0;
     signals_unblock();
     close(ends[1]);

@@ -15,8 +15,8 @@
  * STATUS_NOT_FOUND or STATUS_NOT_EXECUTABLE with a sentence. */
 int program_find(const char *name, char path[PATH_MAX]);
 
-/* Starts argv[0], found so, with `input` as its stdin, or our own when it is -1. The program is
- * killed when we die. 0, or a status as above with a sentence. */
-int program_start(char **argv, int input, pid_t *pid);
+/* Starts argv[0], found so. The program is killed when we die. 0, or a status as above with a
+ * sentence. */
+int program_start(char **argv, pid_t *pid);
 
 #endif

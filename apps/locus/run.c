@@ -3,15 +3,12 @@
 #include "base/pinning.h"
 #include "clock.h"
 #include "family.h"
-#include "hosts.h"
 #include "input.h"
 #include "node.h"
 #include "options.h"
-#include "orders.h"
 #include "plain.h"
 #include "port.h"
 #include "program.h"
-#include "roll_call.h"
 #include "say.h"
 #include "signals.h"
 
@@ -42,14 +39,12 @@ enum { FIXED = 3, KILLS_MAX = 5, SETTLE_LOOKS = 10, SECRET_BYTES = 32 };
 
 struct run {
     struct options o;
-    struct hosts hosts;
     struct port port;
     struct family family;
     struct input input;
     struct node_manner manner;
     struct pinning_machine machine;
-    char rendezvous[HOST_NAME_BYTES + 16], keeper[PATH_MAX], directory[PATH_MAX];
-    char secret[2 * SECRET_BYTES + 1]; /* "": the user has one */
+    bool makes_secrets; /* the user has none */
     unsigned nodes, living;
     struct node *node;
     struct pollfd *polled; /* signals, input, its stream, then two for each node */
@@ -66,7 +61,6 @@ struct run {
     double asked_s;                             /* when a signal last asked us to end */
     double kill_s;                              /* when to kill keepers */
     unsigned kills, looks;
-    struct beats beats;
 };
 
 /* ---- preparing ---- */
@@ -94,52 +88,35 @@ static struct output_style style_of(const struct run *r, int fd)
     return s;
 }
 
-static int find_keeper(struct run *r)
+static void set_manner(struct run *r)
 {
-    ssize_t n = readlink("/proc/self/exe", r->keeper, sizeof r->keeper - 1);
-    if (!r->o.keeper && n < 0)
-        return say_and(STATUS_FAILED, "where am I? %s; give --keeper", strerror(errno));
-    r->manner.keeper = r->o.keeper ? r->o.keeper : r->keeper;
-    r->manner.ssh = r->o.ssh ? r->o.ssh : "ssh";
-    return 0;
-}
-
-static int set_manner(struct run *r)
-{
+    r->manner.argv = r->o.argv;
+    r->manner.grace_s = r->o.grace_s;
+    r->manner.nodes = r->nodes;
     r->manner.shows_out = shows(r, STDOUT_FILENO);
     r->manner.shows_err = shows(r, STDERR_FILENO);
     r->manner.out = style_of(r, STDOUT_FILENO);
     r->manner.err = style_of(r, STDERR_FILENO);
-    r->manner.carries_input = r->o.hosts || isatty(STDIN_FILENO);
-    return r->o.hosts ? find_keeper(r) : 0;
 }
 
-/* The shell's name for where we are, as long as it is that: other hosts may reach the same folder
- * by another way. */
-static void find_directory(struct run *r)
+static bool is_set(const char *variable)
 {
-    struct stat here, named;
-    const char *name = getenv("PWD");
-    bool is_here = name && stat(".", &here) == 0 && stat(name, &named) == 0 &&
-                   here.st_ino == named.st_ino && here.st_dev == named.st_dev;
-    if (is_here &&
-        snprintf(r->directory, sizeof r->directory, "%s", name) < (int)sizeof r->directory)
-        return;
-    if (!getcwd(r->directory, sizeof r->directory))
-        snprintf(r->directory, sizeof r->directory, ".");
+    const char *value = getenv(variable);
+    return value && *value;
 }
 
 /* Every cluster gets one of its own, so that no other joins it by mistake, and nobody on
  * purpose. */
-static int make_secret(struct run *r)
+static int make_secret(const struct run *r)
 {
     unsigned char bytes[SECRET_BYTES];
-    const char *secret = getenv("LOCUS_SECRET"), *file = getenv("LOCUS_SECRET_FILE");
-    if ((secret && *secret) || (file && *file)) return 0;
+    char secret[2 * SECRET_BYTES + 1];
+    if (!r->makes_secrets) return 0;
     if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
         return say_and(STATUS_FAILED, "no random numbers for a secret: %s; set LOCUS_SECRET",
                        strerror(errno));
-    for (size_t i = 0; i < sizeof bytes; i++) snprintf(r->secret + 2 * i, 3, "%02x", bytes[i]);
+    for (size_t i = 0; i < sizeof bytes; i++) snprintf(secret + 2 * i, 3, "%02x", bytes[i]);
+    setenv("LOCUS_SECRET", secret, 1);
     return 0;
 }
 
@@ -154,39 +131,15 @@ static int prepare_here(struct run *r)
     int rc = program_find(r->o.argv[0], path);
     if (rc == 0 && r->nodes > 1 && pinning_machine_load(&r->machine, NULL, NULL) == 0)
         r->manner.machine = &r->machine;
-    r->manner.nodes = r->nodes;
-    if (rc == 0) rc = port_hold(&r->port, r->o.port);
-    if (rc == 0) snprintf(r->rendezvous, sizeof r->rendezvous, "%s", r->port.address);
-    return rc;
+    return rc ? rc : port_hold(&r->port, r->o.port);
 }
 
-static void name_rendezvous(struct run *r)
-{
-    const char *first = r->hosts.host[0].address;
-    bool is_bare_ipv6 = strchr(first, ':') && *first != '[';
-    snprintf(r->rendezvous, sizeof r->rendezvous, is_bare_ipv6 ? "[%s]:%u" : "%s:%u", first,
-             r->o.port ? r->o.port : OPTIONS_PORT_REMOTE);
-}
-
-static int prepare_hosts(struct run *r)
-{
-    int rc = hosts_read(&r->hosts, r->o.hosts);
-    if (rc) return rc;
-    if (r->o.nodes > r->hosts.slots)
-        return say_and(STATUS_USAGE, "%u nodes do not fit: the hosts of \"%s\" have %u slots",
-                       r->o.nodes, r->o.hosts, r->hosts.slots);
-    r->nodes = r->o.nodes ? r->o.nodes : r->hosts.slots;
-    name_rendezvous(r);
-    find_directory(r);
-    return 0;
-}
-
-/* We need up to three descriptors for each node. Programs get what we have, so only as many as
+/* We need up to two descriptors for each node. Programs get what we have, so only as many as
  * needed. */
 static void raise_descriptors(const struct run *r)
 {
     struct rlimit limit;
-    rlim_t needed = 3 * (rlim_t)r->nodes + 64;
+    rlim_t needed = 2 * (rlim_t)r->nodes + 64;
     if (getrlimit(RLIMIT_NOFILE, &limit) || needed <= limit.rlim_cur) return;
     limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
@@ -195,15 +148,16 @@ static void raise_descriptors(const struct run *r)
 static void clear_nodes(struct run *r)
 {
     for (unsigned i = 0; i < r->nodes; i++)
-        r->node[i] = (struct node){.rank = i, .control = -1, .out.from = -1, .err.from = -1};
+        r->node[i] = (struct node){.rank = i, .out.from = -1, .err.from = -1};
 }
 
 static int prepare(struct run *r)
 {
-    int rc = r->o.hosts ? prepare_hosts(r) : prepare_here(r);
-    if (rc == 0) rc = set_manner(r);
+    int rc = prepare_here(r);
+    r->makes_secrets = !is_set("LOCUS_SECRET") && !is_set("LOCUS_SECRET_FILE");
     if (rc == 0) rc = make_secret(r);
     if (rc) return rc;
+    set_manner(r);
     r->node = calloc(r->nodes, sizeof *r->node);
     r->polled = calloc(FIXED + 2 * (size_t)r->nodes, sizeof *r->polled);
     if (!r->node || !r->polled) return say_and(STATUS_FAILED, "no memory for %u nodes", r->nodes);
@@ -215,37 +169,50 @@ static int prepare(struct run *r)
     return 0;
 }
 
+static void set_count(const char *variable, unsigned value)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%u", value);
+    setenv(variable, number, 1);
+}
+
+/* Of all nodes alike. */
+static void set_variables(const struct run *r)
+{
+    char lost[32];
+    set_count("LOCUS_SIZE", r->nodes);
+    setenv("LOCUS_RENDEZVOUS", r->port.address, 1);
+    if (r->o.workers) set_count("LOCUS_WORKERS", r->o.workers);
+    if (r->restart == 0) return;
+    /* For programs: that there is a checkpoint to go on from, and how old it had become. */
+    set_count("LOCUS_RESTART", r->restart);
+    snprintf(lost, sizeof lost, "%.3f", r->lost_s);
+    setenv("LOCUS_LOST", lost, 1);
+}
+
 static int start_node(struct run *r, struct node *n)
 {
-    const struct orders orders = {.options = &r->o,
-                                  .rendezvous = r->rendezvous,
-                                  .directory = r->directory,
-                                  .secret = r->secret,
-                                  .nodes = r->nodes,
-                                  .restart = r->restart,
-                                  .lost_s = r->lost_s,
-                                  .carries_input = r->manner.carries_input};
-    struct control_text t = {0};
-    int rc = orders_write(&orders, n, &t);
-    if (rc == 0) rc = node_start(n, &r->manner, &t);
-    free(t.bytes);
+    int carried = -1, input = -1;
+    set_count("LOCUS_RANK", n->rank);
+    if (n->rank == 0 && isatty(STDIN_FILENO)) {
+        input = carried = input_open(&r->input);
+        if (input < 0) return say_and(STATUS_FAILED, "no pipe for input: %s", strerror(errno));
+    } else if (n->rank == 0) {
+        input = STDIN_FILENO;
+    }
+    int rc = node_start(n, &r->manner, input);
+    if (carried >= 0) close(carried);
     return rc;
 }
 
 /* ---- ending ---- */
 
-/* Behind input that rank 0 does not read, the end of the stream does not get through ssh: its
- * connection is cut. */
 static void begin_ending(struct run *r)
 {
-    bool is_clogged = r->input.is_open && r->input.length && r->node[0].host;
     r->is_ending = true;
     r->kill_s = clock_s() + r->o.grace_s + KEEPERS_S;
-    r->input.is_open = false;
-    beats_hold(&r->beats);
+    input_close(&r->input);
     for (unsigned i = 0; i < r->nodes; i++) node_end(&r->node[i]);
-    if (is_clogged) node_end(&r->node[0]);
-    beats_go_on(&r->beats);
 }
 
 static void fail(struct run *r, int status)
@@ -263,19 +230,11 @@ static bool is_by_signal(int status)
 static void describe_end(const struct run *r, const struct node *n, int status)
 {
     const char *others = r->nodes > 1 ? "; ending the others" : "";
-    char where[HOST_NAME_BYTES + 8] = "";
-    if (n->host) snprintf(where, sizeof where, " (%s)", n->host->name);
-    if (n->host && status == 255)
-        say("node %u%s: ssh failed or its connection ended (status 255)%s. Does `%s -oBatchMode=yes %s true` work?",
-            n->rank, where, others, r->manner.ssh, n->host->name);
-    else if (n->host && status == STATUS_NOT_FOUND)
-        say("node %u%s: not found there: the program, or %s, of which --keeper gives the path (status 127)%s",
-            n->rank, where, r->manner.keeper, others);
-    else if (is_by_signal(status))
-        say("node %u%s was ended by signal %d, %s (status %d)%s", n->rank, where,
-            status - STATUS_SIGNAL, strsignal(status - STATUS_SIGNAL), status, others);
+    if (is_by_signal(status))
+        say("node %u was ended by signal %d, %s (status %d)%s", n->rank, status - STATUS_SIGNAL,
+            strsignal(status - STATUS_SIGNAL), status, others);
     else
-        say("node %u%s failed with status %d%s", n->rank, where, status, others);
+        say("node %u failed with status %d%s", n->rank, status, others);
 }
 
 /* What would fail again. */
@@ -429,18 +388,15 @@ static void wait_and_handle(struct run *r, double timeout_s)
 
 static void start_all(struct run *r)
 {
+    set_variables(r);
     for (unsigned i = 0; i < r->nodes && !r->is_ending; i++) {
         struct node *n = &r->node[i];
-        if (r->o.hosts) n->host = hosts_of_rank(&r->hosts, i);
-        beats_hold(&r->beats);
         int rc = start_node(r, n);
-        beats_go_on(&r->beats);
         if (n->pid) r->living++;
         if (rc) fail(r, rc);
         heed_signals(r);
         reap(r); /* always behind the signals, which tell of it */
     }
-    if (r->manner.carries_input && !r->is_ending) input_open(&r->input, r->node[0].control);
 }
 
 /* What keepers left that were killed. */
@@ -463,7 +419,6 @@ static bool has_output(const struct run *r)
 /* All who could write have ended: what they wrote is there already. */
 static void show_rest(struct run *r)
 {
-    r->input.is_open = false;
     for (unsigned i = 0; i < r->nodes; i++) {
         struct node *n = &r->node[i];
         while (n->out.from >= 0 && output_pump(&n->out) && output_has_more(&n->out)) continue;
@@ -484,6 +439,7 @@ static void run(struct run *r)
         heed_time(r);
     }
     settle(r);
+    input_close(&r->input);
     sweep(r);
     if (has_output(r)) show_rest(r);
     heed_outputs(r);
@@ -495,20 +451,6 @@ static bool should_restart(const struct run *r)
 {
     return r->failed && !is_hopeless(r->failed_status) && r->restart < r->o.restarts &&
            !r->was_asked && !r->has_lost_output;
-}
-
-/* As many nodes as the hosts that answer have room for. 0, or a status with a sentence. */
-static int count_hosts(struct run *r, unsigned wanted)
-{
-    unsigned least = r->o.min_nodes ? r->o.min_nodes : wanted;
-    int rc = roll_call(&r->hosts, r->manner.ssh, r->manner.keeper);
-    if (rc) return rc;
-    if (r->hosts.slots < least)
-        return say_and(r->status, "not started again: the hosts that answer have %u slots of %u%s",
-                       r->hosts.slots, least, r->o.min_nodes ? " (--min-nodes)" : "");
-    r->nodes = r->hosts.slots < wanted ? r->hosts.slots : wanted;
-    name_rendezvous(r);
-    return 0;
 }
 
 /* A program that fails at once would use up all restarts before what it lacks is there again: a
@@ -529,25 +471,18 @@ static bool pause_before_restart(struct run *r)
     return !r->is_ending;
 }
 
-/* `wanted` nodes, or as many as there is room for. */
-static int restart(struct run *r, unsigned wanted)
+static int restart(struct run *r)
 {
-    beats_hold(&r->beats);
     for (unsigned i = 0; i < r->nodes; i++) node_fini(&r->node[i]);
-    r->nodes = wanted;
     clear_nodes(r);
-    beats_go_on(&r->beats);
     r->failed = NULL;
     r->is_ending = false;
     r->kills = r->looks = 0;
     r->kill_s = 0;
     if (!pause_before_restart(r)) return r->status;
-    int rc = r->o.hosts ? count_hosts(r, wanted) : 0;
-    if (rc == 0 && *r->secret) rc = make_secret(r); /* nobody of the run before joins */
+    int rc = make_secret(r); /* nobody of the run before joins */
     if (rc) return rc;
     r->status = r->failed_status = 0;
-    heed_signals(r); /* they may have come while hosts were asked */
-    if (r->is_ending) return r->status;
     say("restart %u of %u, with %u node%s", ++r->restart, r->o.restarts, r->nodes,
         plain_s(r->nodes));
     return 0;
@@ -555,11 +490,10 @@ static int restart(struct run *r, unsigned wanted)
 
 static int run_all(struct run *r)
 {
-    unsigned wanted = r->nodes;
     r->pause_s = PAUSE_FIRST_S;
     run(r);
     while (should_restart(r)) {
-        int rc = restart(r, wanted);
+        int rc = restart(r);
         if (rc) return rc;
         run(r);
     }
@@ -571,7 +505,6 @@ static void fini(struct run *r)
     for (unsigned i = 0; r->node && i < r->nodes; i++) node_fini(&r->node[i]);
     free(r->node);
     free(r->polled);
-    hosts_free(&r->hosts);
     family_fini(&r->family);
     pinning_machine_fini(&r->machine);
     port_release(&r->port);
@@ -579,15 +512,12 @@ static void fini(struct run *r)
 
 int run_main(int argc, char **argv)
 {
-    struct run r = {.port.fd = -1, .signals = -1};
+    struct run r = {.port.fd = -1, .signals = -1, .input.to = -1};
     int rc = options_parse(&r.o, argc, argv);
     if (rc) return rc;
     fill_standard_descriptors();
     rc = prepare(&r);
-    beats_init(&r.beats, r.node, &r.nodes);
-    if (rc == 0 && r.o.hosts) rc = beats_start(&r.beats);
     if (rc == 0) rc = run_all(&r);
-    beats_stop(&r.beats);
     fini(&r);
     /* By the signal itself, so that a shell's script ends with us. */
     if (r.signal) {

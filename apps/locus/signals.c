@@ -9,7 +9,9 @@
 static const int told[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE};
 static int ends[2] = {-1, -1};
 static volatile sig_atomic_t end_is_wanted;
-static struct sigaction now_before; /* what this process was started with */
+static const int asked[] = {SIGNAL_END, SIGNAL_NOW};
+enum { ASKED = sizeof asked / sizeof *asked };
+static struct sigaction before[ASKED]; /* what this process was started with */
 
 static void on_signal(int signal)
 {
@@ -38,15 +40,12 @@ int signals_open(void)
     return ends[0];
 }
 
-void signals_tell_now(void)
+void signals_hear_launcher(void)
 {
     struct sigaction action = {.sa_handler = on_signal};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGNAL_NOW, &action, &now_before);
-    sigset_t now;
-    sigemptyset(&now);
-    sigaddset(&now, SIGNAL_NOW);
-    sigprocmask(SIG_UNBLOCK, &now, NULL); /* node.c has blocked it */
+    for (int i = 0; i < ASKED; i++) sigaction(asked[i], &action, &before[i]);
+    signals_unblock(); /* node.c has blocked them */
 }
 
 int signals_next(void)
@@ -81,6 +80,6 @@ void signals_default(void)
         sigaction(told[i], NULL, &now);
         if (now.sa_handler == on_signal) signal(told[i], SIG_DFL);
     }
-    /* its handler would end with exec by itself */
-    if (now_before.sa_handler == SIG_IGN) signal(SIGNAL_NOW, SIG_IGN);
+    for (int i = 0; i < ASKED; i++) /* their handlers would end with exec by themselves */
+        if (before[i].sa_handler == SIG_IGN) signal(asked[i], SIG_IGN);
 }

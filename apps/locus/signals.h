@@ -16,16 +16,15 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* The launcher to a keeper: now. Its first request is the end of the stream, which may be seen
- * later than a signal. */
-enum { SIGNAL_NOW = SIGUSR1 };
+/* The launcher to a keeper: end the node; now. The kernel says the former when the launcher dies. */
+enum { SIGNAL_END = SIGUSR1, SIGNAL_NOW = SIGUSR2 };
 
 /* From now on SIGINT, SIGTERM, SIGHUP and SIGCHLD are told by the pipe, whose end to poll it
  * returns, or -1 with errno. SIGPIPE is nothing any more: writing returns EPIPE. A blocked write()
  * is ended by any of them with EINTR. */
 int signals_open(void);
-/* A keeper: SIGNAL_NOW as well, even if this process was started to ignore it. */
-void signals_tell_now(void);
+/* A keeper: those as well, even if this process was started to ignore them. */
+void signals_hear_launcher(void);
 /* The next one that has come, 0 for none. */
 int signals_next(void);
 /* Has one come that asks us to end? For who waits elsewhere than at the pipe. */

@@ -1,6 +1,5 @@
 """`locus doctor`: failures that docs/reference/errors.md explains are provoked, and it names each like the node that
-fails. Limits are lowered, system calls refused and files of the system replaced for the doctor alone. Of several hosts:
-test_doctor_hosts.py."""
+fails. Limits are lowered, system calls refused and files of the system replaced for the doctor alone."""
 import ctypes
 import errno
 import json
@@ -125,8 +124,6 @@ class Surroundings(Doctor):
 
     def test_wrong_options_are_refused(self):
         self.refuses(f"{LOCUS} doctor --nodes 0", 2, "--nodes")
-        self.assertIn('locus doctor: the list of hosts "/nowhere/hosts" cannot be opened',
-                      self.run_command(f"{LOCUS} doctor --hosts /nowhere/hosts", 2).err)
 
 
 def limited(option, value):

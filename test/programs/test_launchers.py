@@ -1,6 +1,8 @@
-"""Clusters that others' launchers start: mpirun of Open MPI, torchrun, and srun of a Slurm of the test's own. The
-variables of launchers that are not here are in unit/environment_test.c."""
+"""Clusters that others' launchers start: mpirun of Open MPI, torchrun, srun of a Slurm of the test's own, pdsh without
+ssh, and what an indexed job of Kubernetes sets. The variables of launchers that are not here are in
+unit/environment_test.c."""
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -23,6 +25,9 @@ class Launched(support.TestCase):
         texts = [job.out for job in started]
         for text in ["".join(texts)] if together else texts:
             self.contains(text, support.joined(nodes))
+
+
+GUIDE = (Path(__file__).resolve().parents[2] / "docs/guides/launchers.md").read_text()
 
 
 # As root it asks whether that is meant, and it counts cores. Its folder of sessions is one for all of a user: an mpirun
@@ -51,6 +56,14 @@ class OpenMpi(Launched):
         self.assertNotEqual(ended.status, 0)
         self.assertIn('the rendezvous "nowhere"', ended.err)
 
+    def test_taskset_is_respected_by_what_is_not_bound(self):
+        if len(os.sched_getaffinity(0)) < 2 or not shutil.which("taskset"):
+            self.skipTest("there is one processor, or no taskset")
+        last = max(os.sched_getaffinity(0))
+        mpirun = MPIRUN.replace("mpirun", f"taskset -c {last} mpirun --bind-to none")
+        self.assertEqual(self.must(f"{mpirun} -n 2 grep Cpus_allowed_list: /proc/self/status").split()[1::2],
+                         [str(last)] * 2)
+
     def test_locus_run_inside_mpirun_is_a_cluster_of_its_own(self):
         self.joined([f"{MPIRUN} -n 2 {LOCUS} run -n 3 -- {MEMBER}"], 3)
 
@@ -75,6 +88,35 @@ class Torchrun(Launched):
     def test_starts_a_cluster_of_two_agents(self):
         """As on two hosts. Each learns from the other where rank 0 is."""
         self.joined([f"{self.torchrun} --nnodes 2 --nproc_per_node 2 {MEMBER}"] * 2, 4, together=True)
+
+
+class Pdsh(Launched):
+    def test_line_of_the_guide_starts_a_cluster(self):
+        """But for ssh, and for what differs from host to host."""
+        if not self.can("pdsh -R exec -w n1 true"):
+            self.skipTest("there is no pdsh here")
+        [line] = re.findall("^    (pdsh .*)", GUIDE, re.M)
+        secret = Path(self.folder()) / "secret"
+        secret.write_text("sesame")
+        for old, new in (("ssh %h ", ""), ("h1:7777", f"127.0.0.1:{support.free_port()}"),
+                         ("$HOME/.locus-secret", str(secret)), ("./trainer", MEMBER)):
+            self.assertIn(old, line)
+            line = line.replace(old, new)
+        self.joined([line], 4)
+        self.run_command(line.replace(MEMBER, "sh -c 'test $LOCUS_RANK != 2 || exit 3'"), 3)
+
+
+class Kubernetes(Launched):
+    def test_variables_of_an_indexed_job_are_a_cluster(self):
+        """Those of the guide, as each pod would have them."""
+        port = support.free_port()
+        pod = {"LOCUS_SIZE": "4", "LOCUS_RENDEZVOUS": f"localhost:{port}", "LOCUS_LISTEN": "127.0.0.1",
+               "LOCUS_SECRET": "sesame"}
+        self.assertEqual(set(re.findall(r"name: (LOCUS_\w+)", GUIDE)), {"LOCUS_RANK", *pod})
+        started = [self.start(f"exec {MEMBER}", env=dict(pod, LOCUS_RANK=str(rank))) for rank in range(4)]
+        for job in started:
+            self.assertEqual(job.wait(), 0, job)
+        self.contains("".join(job.out for job in started), support.joined(4))
 
 
 SLURM_CONF = """\

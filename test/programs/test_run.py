@@ -14,7 +14,7 @@ CTRL_C = "\003"
 
 class CommandLine(support.TestCase):
     def test_help_and_version(self):
-        for arguments, part in (("", "locus run -n 4"), ("run --help", "--hosts FILE"), ("--version", "locus ")):
+        for arguments, part in (("", "locus run -n 4"), ("run --help", "--restarts N"), ("--version", "locus ")):
             self.assertIn(part, self.must(f"{LOCUS} {arguments}"))
 
     def test_wrong_arguments_are_refused(self):
@@ -32,7 +32,8 @@ class CommandLine(support.TestCase):
             ("run -n 2 --grace=x true", 2, 'takes a number from 0 to 3600, not "x"'),
             ("run -n 2 --prefix=maybe true", 2, 'auto, always, never, not "maybe"'),
             ("run -n 2 --hots x true", 2, 'no option "--hots"'),
-            ("run -n 2 --ssh ssh true", 2, "are for --hosts"),
+            ("run --hosts list true", 2, 'no option "--hosts"'),
+            ("keep 1 0", 2, "keep is for locus run alone"),
             ("run -n 2 --directory /no/such true", 2, 'directory "/no/such"'),
             ("run -n 2 no-such-program", 127,
              'no program "no-such-program", nor locus-no-such-program, in the folders of PATH'),
@@ -61,6 +62,18 @@ class CommandLine(support.TestCase):
                 self.assertEqual(self.must(f"cd {folder} && PATH={path} bin/locus run -n 1 {name}"), says + "\n")
         self.refuses(f"cd {folder} && bin/locus run -n 1 mine", 127, "for the one in this folder write ./mine")
 
+    def test_other_commands_are_programs_of_the_path(self):
+        folder = Path(self.folder())
+        for name in ("fly", "run", "docter"):
+            (folder / f"locus-{name}").write_text(f"#!/bin/sh\nprintf '<%s>' {name} \"$@\"; exit 3\n")
+            (folder / f"locus-{name}").chmod(0o755)
+        (folder / "locus-docter").chmod(0o644)
+        path = f"PATH={folder}:$PATH"
+        self.assertEqual(self.run_command(f"{path} {LOCUS} fly a\\ b --help", 3).out, "<fly><a b><--help>")
+        self.assertEqual(self.run_command(f"{path} {LOCUS} run --bogus", 2).out, "")  # its own come first
+        self.refuses(f"{path} {LOCUS} docter", 2, "is it meant to be doctor?")
+        self.refuses(f"cd {folder} && {path} {LOCUS} ../fly", 2, 'no command "../fly"')
+
     def test_port_that_is_taken_is_refused(self):
         port = support.free_port()
         first = self.start(f"exec {RUN} -n 2 --port {port} -- {ENDLESS}")
@@ -72,15 +85,6 @@ class CommandLine(support.TestCase):
 
 class Surroundings(support.TestCase):
     """What the nodes find: variables, arguments, stdin."""
-
-    def test_keeper_refuses_what_no_launcher_says(self):
-        self.run_command(f"{LOCUS} keep", 1)
-        for said, part in ((r"\003\000\000\000hold", 'the launcher speaks "old"'),
-                           (r"\003\000\000\000hold", "install the same release"),
-                           (r"\000\000\000\377a", "makes no sense"), (r"\001\000\000\000zz", "makes no sense"),
-                           (r"\000\000\000\000s", "names no program")):
-            with self.subTest(said=said):
-                self.refuses(f"printf '{said}' | {LOCUS} keep", 1, part)
 
     def test_misspelt_variable_is_named_once(self):
         ended = self.run_command(f"{RUN} -n 1 -- {MEMBER}", 0, env={"LOCUS_SECRETFILE": "x", "LOCUS_OF_MINE": "1"})
@@ -271,8 +275,8 @@ class Left(support.TestCase):
             job.type(CTRL_C)
             self.ends(job, 128 + SIGINT)
 
-    def test_second_ctrl_c_counts_where_sigusr1_is_ignored(self):
-        job = self.start_nodes(options="--grace 600", nodes=24, before='trap "" USR1; ', ready=1)
+    def test_second_ctrl_c_counts_where_its_signals_are_ignored(self):
+        job = self.start_nodes(options="--grace 600", nodes=24, before='trap "" USR1 USR2; ', ready=1)
         job.send(SIGINT)
         job.await_text("ending all nodes", stream="err")
         job.send(SIGINT)
