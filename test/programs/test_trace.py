@@ -3,7 +3,7 @@ import os
 from pathlib import Path
 
 import nodes
-from support import LOCUS
+from support import LOCUS, MEMBER
 
 TRACE = f"{LOCUS} trace"
 # Each node in turn intends a key that is traced and one that is not, and the first pulls without.
@@ -65,6 +65,10 @@ class Trace(nodes.TestCase):
         self.must(f"{self.trace} --svg p run.*.jsonl")
         self.contains((self.at / "p").read_text(), "<svg", "3 nodes, technique adaptive",
                       "key 7, a__name_ row 7 (moves: ", "</svg>")
+
+    def test_cluster_of_one_says_that_it_has_none(self):
+        ended = self.run_command(MEMBER, 0, env={"LOCUS_TRACE": f"{self.at}/run"})
+        self.assertIn("locus: LOCUS_TRACE writes nothing: in a cluster of one no row moves", ended.err)
 
     def test_what_is_no_trace_is_refused(self):
         self.write(empty="", bad=header(0, 2) + '{"x":"</script>"}\n')
