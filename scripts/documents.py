@@ -108,7 +108,8 @@ def options_of(help_text):
 
 def read_help(programs):
     def run(*words):
-        return subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+        return subprocess.run(words, capture_output=True, text=True, check=True, timeout=60, env=env).stdout
+    env = dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}")  # commands in Python
     known = {name: options_of(run(os.path.join(programs, name), "--help")) |
              options_of(run(os.path.join(programs, name), "predict", "--help")) for name in TRAINERS}
     locus = os.path.join(programs, "locus")

@@ -95,6 +95,16 @@ void counters_begin(struct counters *c, struct pool_member *m)
     if (m->index == 0) c->whole = now;
 }
 
+/* For the report, whose samples know of no evaluation. */
+static void report_trained(const locus *node, const struct locus_stats *s)
+{
+    double remote = (double)(s->pulled_remote + s->pushed_remote),
+           here =
+               (double)(s->pulled_local + s->pulled_replica + s->pushed_local + s->pushed_replica);
+    must(locus_report_value(node, "Accesses in training", here + remote), "reporting a value");
+    must(locus_report_value(node, "Remote accesses in training", remote), "reporting a value");
+}
+
 void counters_end(struct counters *c, struct pool_member *m)
 {
     const struct locus_stats now = read_together(m);
@@ -102,6 +112,7 @@ void counters_end(struct counters *c, struct pool_member *m)
     const struct locus_stats more = counters_change(&c->whole, &now);
     counters_add(&c->trained, &more);
     c->whole = now;
+    if (m->worker) report_trained(m->pool->node, &c->trained);
 }
 
 static struct locus_stats sum_up(const struct locus_stats *own, struct pool_member *m)
@@ -116,7 +127,7 @@ static struct locus_stats sum_up(const struct locus_stats *own, struct pool_memb
     COUNTERS(X)
     GAUGES(X)
 #undef X
-        s.replica_staleness_mean_s = mean_of(figures[i], &s);
+    s.replica_staleness_mean_s = mean_of(figures[i], &s);
     return s;
 }
 
@@ -167,7 +178,7 @@ void counters_show(const struct counters *c, int nodes, bool json)
         COUNTERS(X)
         GAUGES(X)
 #undef X
-            json_number(&j, "replica_staleness_mean_s", s->replica_staleness_mean_s);
+        json_number(&j, "replica_staleness_mean_s", s->replica_staleness_mean_s);
 #define X(name) json_count(&j, "whole_" #name, c->whole.name);
         COUNTERS(X)
 #undef X

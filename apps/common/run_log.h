@@ -1,14 +1,14 @@
 /*
  * run_log.h - a program's report of its run, in addition to the nodes' counters: its settings, and
- * curves such as the loss. For the page of --report, and for `locus report` (docs/guides/observe.md).
+ * curves such as the loss. For `locus report`, in Python (docs/guides/observe.md).
  *
  * With --report FILE.html the nodes write to FILE.html.parts.*, unless LOCUS_REPORT names another
- * place; at the end rank 0 makes the page of them and, if the place was ours, removes those that
- * are on its host. With LOCUS_REPORT alone they stay, and there is no page.
+ * place; at the end rank 0 has locus-report make the page, or says how to, where there is none.
+ * With LOCUS_REPORT alone there is no page.
  *
  * Callers   the first worker of rank 0 adds points. One run a process
  * Memory    a path
- * Waiting   for the disk. What cannot be written ends the program with a sentence
+ * Waiting   for the disk and locus-report. What cannot be written ends the program with a sentence
  * Life      run_log_place before the node opens; run_log_open on rank 0; points; run_log_close when
  *           the node has closed: then all nodes have written all they have
  */
@@ -19,7 +19,8 @@
 
 /* `page`: the file, or NULL. `has_nodes`: there will be one, which is to write. */
 void run_log_place(const char *page, bool has_nodes);
-void run_log_open(const char *program);
+/* `nodes`: so many; 0 of the baseline. */
+void run_log_open(const char *program, int nodes);
 /* A point of the curve of that name, now. Nothing, where nobody wants it. */
 void run_log_point(const char *curve, double y);
 void run_log_close(void);

@@ -17,7 +17,10 @@ import unicodedata
 from html import escape
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:  # --help does without
+    np = None  # type: ignore[assignment]
 
 Array = Any  # of numpy
 NAN = math.nan
@@ -44,7 +47,7 @@ class Node:
     def take(self, samples: List[Dict[str, Any]]) -> None:
         t = np.array([1e-6 * s["t"] for s in samples])
         # Time may be set back, and a curve goes on all the same.
-        kept = np.flatnonzero(t > np.maximum.accumulate(np.concatenate(([-np.inf], t)))[:-1])
+        kept = np.flatnonzero(t > np.maximum.accumulate(np.append(-np.inf, t))[:-1])
         self.t, self.has_ended = t[kept], any(s.get("end") for s in samples)
         self.count = {name: np.array([_number(samples[i].get(name)) for i in kept]) for name in COUNTS}
 
@@ -122,7 +125,7 @@ def _read_program(run: Run) -> Optional[int]:
 def _read_node(run: Run, rank: int) -> None:
     path = f"{run.prefix}.{rank}.report.jsonl"
     lines = _lines(path)
-    head = next(lines, {})
+    head: Dict[str, Any] = next(lines, {})
     if head.get("node") != rank or not isinstance(head.get("nodes"), int) or "shards" not in head:
         raise Fault(f"{path} is not what LOCUS_REPORT makes a node write")
     if run.size and head["nodes"] != run.size:
@@ -139,14 +142,17 @@ def _read_node(run: Run, rank: int) -> None:
     run.nodes[rank].take(samples)
 
 
+def _ranks(prefix: str) -> List[int]:
+    """Of whom there are files."""
+    parts = [re.fullmatch(r"\.(\d+)\.report\.jsonl", path[len(prefix):]) for path in glob.glob(glob.escape(prefix) + ".*")]
+    return sorted(int(part[1]) for part in parts if part)
+
+
 def read(prefix: str) -> Run:
     run = Run(prefix)
     size = _read_program(run)
-    found = glob.glob(glob.escape(prefix) + ".*.report.jsonl")
-    ranks = sorted(int(m[1]) for m in (re.search(r"\.(\d+)\.report\.jsonl$", path) for path in found) if m)
-    # Of an earlier run under the same prefix there may have been more.
     run.size = size or 0
-    for rank in ranks:
+    for rank in _ranks(prefix):  # an earlier run under the same prefix may have had more
         if size is None and (not run.size or rank < run.size or 0 not in run.nodes) or size is not None and rank < size:
             _read_node(run, rank)
     run.curves = {name: {rank: points for rank, points in of.items() if points[0]} for name, of in run.curves.items()}
@@ -281,11 +287,11 @@ def chart(title: str, series: Sequence[Series], seconds: float, top: Optional[fl
         y = at(0, tick)[1]
         out += [f'<line class="{"dim" if tick == 0 else "grid"}" stroke="currentColor" x1="{LEFT}" y1="{y:.1f}" '
                 f'x2="{LEFT + width}" y2="{y:.1f}"/>\n', _put(LEFT - 6, y + 4, _show(tick, 6), anchor="end")]
-    for tick in _ticks(0, span / unit, 5):
+    for tick in _ticks(0, span / unit, 4):
         out.append(_put(at(tick * unit, low)[0], bottom + 16, _show(tick, 6), anchor="middle"))
     out.append(_put(LEFT + width / 2, bottom + 33, unit_name, anchor="middle"))
     for i, s in enumerate(series):
-        out.append(_line(s, i % LINES_MAX, at))
+        out.append(_line(s, i % LINES_MAX, at, not names))
         if names:
             x, y = 12 + i % 3 * each, 36 + 15 * (i // 3)
             out += [f'<rect class="c{i % LINES_MAX}" fill="currentColor" x="{x}" y="{y - 8}" width="9" height="9"/>\n',
@@ -293,7 +299,7 @@ def chart(title: str, series: Sequence[Series], seconds: float, top: Optional[fl
     return "".join(out) + "</svg>\n"
 
 
-def _line(s: Series, colour: int, at: Callable[[float, float], Tuple[float, float]]) -> str:
+def _line(s: Series, colour: int, at: Callable[[float, float], Tuple[float, float]], is_alone: bool) -> str:
     pieces: List[List[str]] = [[]]
     shown = [(x, y) for x, y in zip(s.x, s.y) if math.isfinite(y)]
     for x, y in zip(s.x, s.y):
@@ -307,7 +313,7 @@ def _line(s: Series, colour: int, at: Callable[[float, float], Tuple[float, floa
     for x, y in shown if len(shown) <= DOTS_MAX else ():
         out.append('<circle fill="currentColor" cx="%.1f" cy="%.1f" r="2"/>\n' % at(x, y))
     out.append("</g>\n")
-    if len(shown) == 1:  # the axis does not say how much it is
+    if len(shown) == 1 and is_alone:  # the axis does not say how much it is
         x, y = at(*shown[0])
         out.append(_put(x, y - 7, _show(shown[0][1]), 11, f"c{colour}", "end"))
     return "".join(out)
@@ -646,8 +652,7 @@ class _Parser(argparse.ArgumentParser):
 def _prefix(word: str) -> str:
     """Of one of a run's files, or of the page that --report named, too."""
     word = re.sub(r"\.(\d+\.report|run)\.jsonl$", "", word)
-    has = [each for each in (word, word + ".parts") if glob.glob(glob.escape(each) + ".*.jsonl")]
-    return has[0] if has else word
+    return next((each for each in (word, word + ".parts") if _ranks(each) or os.path.lexists(each + ".run.jsonl")), word)
 
 
 def _save(path: str, text: str) -> None:
@@ -665,6 +670,9 @@ def main(words: Optional[Sequence[str]] = None) -> int:
         parser.error("which run? locus report PREFIX, as LOCUS_REPORT was")
     if told.out == "-" and sys.stdout.isatty():
         parser.error("the page is HTML: name a file, --out page.html")
+    if np is None:
+        print("locus report: there is no NumPy: install python3-numpy (Debian) or numpy (PyPI)", file=sys.stderr)
+        return 1
     try:
         prefixes = list(dict.fromkeys(map(_prefix, told.prefix)))
         runs = [read(prefix) for prefix in prefixes]

@@ -107,5 +107,3 @@ class Inputs(Trainers):
                          if " s " not in line and "log p" not in line])
             self.assertEqual(tensors.read(self.here / "model")[1]["word_topics"].shape, (4, 2))
         self.assertEqual(said, 3 * said[:1])
-        self.train("lda", f"--data text {lda} --picture topics.svg")
-        self.contains((self.here / "topics.svg").read_text(), ">2 of 2 topics</text>", ">d</text>", "</svg>")

@@ -170,7 +170,6 @@ PROGRAMS = {
         "--beta 0.5",
         "--learn-priors 1",
         "--top 3",
-        ("--picture picture.svg", LDA_FILE),
         ("--visit copies --workers 2", LDA + " --workers 2"),
         "--sampler plain",
         ("--staleness 1 --workers 3", LDA + " --workers 3"),

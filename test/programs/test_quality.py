@@ -47,7 +47,7 @@ class Quality(Trainers):
 
     KGE = "--dim 32 --batch 16 --negatives 20 --lr 0.2 --reg 0.001"
 
-    def check_kge(self, ended, epochs, minimum):
+    def check_kge(self, ended, epochs, minimum, data="graph"):
         """All events are such as the page of formats has them."""
         self.assertEqual([each["epoch"] for each in ended.named("epoch")], list(range(1, epochs + 1)), ended)
         for each in ended.events:
@@ -57,11 +57,14 @@ class Quality(Trainers):
             elif each["event"] == "eval":
                 self.assertTrue(0 <= each["hits@1"] <= each["hits@10"] <= 1 and each["mrr"] <= 1, each)
                 self.assertLessEqual(each["hits@1"], each["mrr"] + 1e-9)
+            elif each["event"] == "run":
+                self.assertEqual((each["program"], each["data"], each["--epochs"]), ("locus-kge", data, str(epochs)))
             else:
                 self.assertEqual(each["event"], "stats")
                 self.assertTrue(all(value >= 0 and (isinstance(value, int) or name.endswith("_s"))
                                     for name, value in each.items() if name != "event"), each)
                 self.assertGreater(each["pulled_local"] + each["pulled_replica"] + each["pulled_remote"], 0)
+        self.assertEqual([each["event"] for each in ended.events].count("run"), 1)
         self.assertEqual([each.get("split") for each in ended.events if each["event"] != "stats"][-2:], ["valid", "test"])
         self.is_within(minimum, ended.last("mrr", split="test"), 1, ended)
 
