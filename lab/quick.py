@@ -10,13 +10,15 @@ import subprocess
 import sys
 import tempfile
 
-RUNS = (("ctr", "--zipf 4x400x4000 --batch 32 --hidden 8 --epochs 2"),
-        ("gnn", "--planted 500x8x4 --dim 8 --hidden 8 --epochs 2"),
+from made import options as made
+
+RUNS = (("ctr", f"{made('ctr', '4x400x4000')} --batch 32 --hidden 8 --epochs 2"),
+        ("gnn", f"{made('gnn', '500x8x4')} --dim 8 --hidden 8 --epochs 2"),
         ("kge", "--data graph --dim 20 --batch 4 --negatives 4 --eval-every 1 --epochs 2"),
-        ("lasso", "--generate 300x600x20 --width 32 --schedulers 2 --staleness 1 --passes 4"),
-        ("mf", "--zipf 1000x200x20000 --rank 10 --epochs 3 --eval-every 1"),
+        ("lasso", f"{made('lasso', '300x600x20')} --width 32 --schedulers 2 --staleness 1 --passes 4"),
+        ("mf", f"{made('mf', '1000x200x20000')} --rank 10 --epochs 3 --eval-every 1"),
         ("wv", "--data text --dim 20 --min-count 1 --batch 8 --negatives 4 --epochs 2"))
-MF = "--zipf 1000x200x20000 --rank 10 --epochs 2"
+MF = f"{made('mf', '1000x200x20000')} --rank 10 --epochs 2"
 papers = os.path.abspath(sys.argv[1])
 failed = 0
 
@@ -72,7 +74,7 @@ with tempfile.TemporaryDirectory() as folder:
         check(first != run(program, options, seed=2), f"{program}: another seed's differs")
     check(run("mf", MF + " --technique relocate") == run("mf", MF + " --technique nups --hot 1000000x"),
           "mf: nups of which no key is hot is relocation, in every byte and count")
-    kge = "--planted 400x8x4000 --dim 8 --batch 1 --negatives 2 --epochs 1"
+    kge = f"{made('kge', '400x8x4000')} --dim 8 --batch 1 --negatives 2 --epochs 1"
     late = run("kge", kge, before="--ahead 1")
     check(late == run("kge", kge, before="--ahead 1"), "kge, signals one clock ahead: two runs are the same to the bit")
     check(pull_s(late) > 2 * pull_s(run("kge", kge, before="--ahead 100")) >= 0, "and wait longer for rows than with a hundred")

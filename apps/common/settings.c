@@ -160,6 +160,7 @@ void settings_parse(struct settings *s, const struct args_program *program, int 
 void settings_check_source(struct settings *s, const char *what, const char *option,
                            const char *made)
 {
+    if (!s->data && !option) fail_usage("--data is missing: %s to learn from", what);
     if (!s->data && !made)
         fail_usage("--data is missing: %s to learn from; or %s makes some up", what, option);
     if (s->data && made) fail_usage("--data and %s are both given: choose one", option);

@@ -36,7 +36,6 @@ static const char about[] =
 static const char more[] =
     "examples:\n"
     "  locus-mf --data ratings.csv --bias --out factors.safetensors\n"
-    "  locus-mf --zipf 100000x10000x5000000 --rank 100 --workers 2\n"
     "  locus run -n 4 locus-mf --data ratings.mtx --visit blocks --technique relocate\n";
 
 static void task_options(struct mf_options *o)
@@ -57,13 +56,6 @@ static void task_options(struct mf_options *o)
         OPTION_CHOICE(
             "--split", "NAME", &o->split, splits, 0,
             "what is held back: cells, at random; of each row with\nseveral one: row, at random; last, by its time"),
-        OPTION_TEXT(
-            "--zipf", "RxCxN", &o->zipf, 0,
-            "instead of --data: R rows, C columns, N cells by\nZipf's law, with planted factors"),
-        OPTION_REAL("--zipf-exponent", "X", &o->zipf_exponent, 0, 10, 0, "of the law"),
-        OPTION_COUNT("--zipf-rank", "N", &o->zipf_rank, 1, 10000, 0, "of the planted factors"),
-        OPTION_REAL("--zipf-noise", "X", &o->zipf_noise, 0, 1000, 0,
-                    "standard deviation; values have 1"),
         OPTION_TEXT("--write", "PATH", &o->write, ARGS_OUTPUT,
                     "write the cells to train with as MatrixMarket"),
         OPTION_COUNT("--rank", "N", &o->rank, 1, 10000, ARGS_TASK,
@@ -111,10 +103,7 @@ static struct settings *options(void *program)
                              .regularization = 0.02,
                              .init = 0.1,
                              .adagrad = MF_BY_ROW,
-                             .held_back = 0.1,
-                             .zipf_exponent = 1.1,
-                             .zipf_rank = 10,
-                             .zipf_noise = 0.1};
+                             .held_back = 0.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS |
                                   SETTINGS_PATIENCE | SETTINGS_RATE);
     task_options(o);
@@ -131,20 +120,12 @@ static void check(void *program)
             fail_usage("--implicit is tested by the best columns alone: --best must be 1 or more");
         o->best = 10;
     }
-    settings_check_source(&o->common, "the ratings", "--zipf", o->zipf);
-    if (o->zipf && o->test)
-        fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
+    settings_check_source(&o->common, "the ratings", NULL, NULL);
     args_excludes("--hold-back", "--test");
     args_excludes("--split", "--test");
     if (o->split != RATINGS_CELLS && args_has("--hold-back"))
         fail_usage("--hold-back is a share of all cells: leave it out, or --split %s",
                    splits[o->split]);
-    if (o->split == RATINGS_LAST && o->zipf)
-        fail_usage("--split last is by times, which cells of --zipf have not");
-    args_excludes("--implicit", "--zipf");
-    args_needs("--zipf-exponent", "--zipf");
-    args_needs("--zipf-rank", "--zipf");
-    args_needs("--zipf-noise", "--zipf");
     static const char *const of_sgd[] = {"--bias",    "--visit",     "--batch",    "--lr",
                                          "--adagrad", "--step-time", "--schedule", NULL};
     for (int i = 0; o->method == MF_COORDINATES && of_sgd[i]; i++)
@@ -155,12 +136,12 @@ static void check(void *program)
 
 /* ---- the data ---- */
 
-/* Defaults are those of planted ratings, whose deviation is 1 and which are nearly without noise:
- * of others what they are worth in theirs, and twice the regularization. So what is learned does not
- * depend on what ratings are measured in. */
+/* Defaults are for ratings whose deviation is 1 and which are nearly without noise: of others what
+ * they are worth in theirs, and twice the regularization. So what is learned does not depend on what
+ * ratings are measured in. */
 static void set_defaults(struct mf_options *o, double deviation)
 {
-    if (!o->common.data || o->method == MF_COORDINATES || deviation <= 0) return;
+    if (o->method == MF_COORDINATES || deviation <= 0) return;
     if (!args_has("--lr")) o->rate *= sqrt(deviation);
     if (!args_has("--reg")) o->regularization *= 2 * deviation;
     if (!args_has("--init")) o->init *= deviation;
@@ -173,22 +154,12 @@ static void load(void *program)
     ratings_init(&f->ratings);
     f->ratings.split = o->split;
     f->ratings.is_implicit = o->implicit > 0;
-    if (o->common.data) {
-        format_check(&o->common.format, o->common.data,
-                     matrix_market_format(o->common.data, FORMAT_CSV));
-        ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed,
-                     (unsigned)o->common.workers);
-        if (o->implicit > 0) ratings_add_absent(&f->ratings, o->implicit, o->common.seed);
-        set_defaults(o, f->ratings.deviation);
-    } else {
-        struct zipf z = {.text = o->zipf,
-                         .exponent = o->zipf_exponent,
-                         .rank = o->zipf_rank,
-                         .noise = o->zipf_noise,
-                         .seed = o->common.seed};
-        zipf_generate(&z, &f->ratings);
-        ratings_finish(&f->ratings, o->held_back, o->common.seed);
-    }
+    format_check(&o->common.format, o->common.data,
+                 matrix_market_format(o->common.data, FORMAT_CSV));
+    ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed,
+                 (unsigned)o->common.workers);
+    if (o->implicit > 0) ratings_add_absent(&f->ratings, o->implicit, o->common.seed);
+    set_defaults(o, f->ratings.deviation);
 }
 
 static struct settings_digest digest(const void *program)

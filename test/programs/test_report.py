@@ -10,7 +10,7 @@ import nodes
 import support
 from support import BUILD, LOCUS, MEMBER
 
-MF = f"{support.program('mf')} --zipf 300x100x8000 --zipf-rank 3 --rank 6 --epochs 15 --batch 32"
+MF = f"{support.program('mf')} {support.made('mf', '300x100x8000', rank=3)} --rank 6 --epochs 15 --batch 32"
 TWO = f"{LOCUS} run -n 2 --"
 REPORT = f"PATH={BUILD}/bin:$PATH {LOCUS} report"
 PARTS = ["0.report.jsonl", "1.report.jsonl", "run.jsonl"]
@@ -63,7 +63,7 @@ class Report(nodes.TestCase):
         self.contains("\n".join(page.texts), "node 0 node 1")
         self.contains("\n".join(page.rows), "\nremote in training, %|")
         self.contains(page.rows, "nodes|2", "workers of each|1", "technique|adaptive", "--epochs|15",
-                      "--zipf|300x100x8000")
+                      "--hold-back|0.1")
         self.contains("\n".join(page.rows), "(rows x floats)|rows 300 x ", ", columns 100 x ")
         self.assertNotIn("it was killed", "\n".join(page.rows))
 
@@ -76,7 +76,7 @@ class Report(nodes.TestCase):
 
     def test_without_the_command_its_parts_stay(self):
         shutil.copy(support.program("mf"), self.at)
-        ended = self.run_command(f"PATH=/usr/bin:/bin {self.at}/{MF.split('/')[-1]} --report {self.at}/page.html", 0)
+        ended = self.run_command(f"PATH=/usr/bin:/bin {self.at}/locus-mf {MF.split(' ', 1)[1]} --report {self.at}/page.html", 0)
         self.contains(ended.err, "there is no locus-report here", f"locus report {self.at}/page.html.parts --out "
                       f"{self.at}/page.html makes it")
         self.assertFalse((self.at / "page.html").exists())
