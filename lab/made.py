@@ -141,8 +141,8 @@ def ctr(rng, path, fields, categories, examples, exponent=1.1):
     place = np.empty(examples)
     place[np.argsort(logit, kind="stable")] = np.arange(1, examples + 1)
     pairs = max(int(click.sum()) * int((~click).sum()), 1)
-    print(f"the planted model: log loss {np.mean(np.logaddexp(0, np.where(click, -logit, logit))):.5f}, "
-          f"AUC {(place[click].sum() - click.sum() * (click.sum() + 1) / 2) / pairs:.5f}")
+    return (f"the planted model: log loss {np.mean(np.logaddexp(0, np.where(click, -logit, logit))):.5f}, "
+            f"AUC {(place[click].sum() - click.sum() * (click.sum() + 1) / 2) / pairs:.5f}")
 
 
 def gnn(rng, path, nodes, degree, classes, exponent=2.5, same=.6):
@@ -203,7 +203,7 @@ MAKERS = {"kge": (kge, 3), "mf": (mf, 3), "ctr": (ctr, 3), "gnn": (gnn, 3), "lda
 
 
 def make(program, sizes, path, seed=1, **more):
-    """Nothing that is there is written over."""
+    """Nothing that is there is written over. Returns what is to be said of it, or None."""
     maker, count = MAKERS[program]
     numbers = sizes.split("x")
     if len(numbers) != count or not all(n.isascii() and n.isdigit() and int(n) > 0 for n in numbers):
@@ -212,7 +212,7 @@ def make(program, sizes, path, seed=1, **more):
         sys.exit(f"made.py: {path} is there already")
     if np is None:
         sys.exit("made.py: there is no NumPy: install python3-numpy (Debian) or numpy (PyPI)")
-    maker(np.random.default_rng(seed), str(path), *map(int, numbers), **more)
+    return maker(np.random.default_rng(seed), str(path), *map(int, numbers), **more)
 
 
 def options(program, sizes, seed=1, **more):
@@ -247,7 +247,9 @@ def main():
     for name in told:
         if name not in ("seed", *known):
             parser.error(f"{program} has no --{name}")
-    make(program, sizes, path, **told)
+    said = make(program, sizes, path, **told)
+    if said:
+        print(said)
 
 
 if __name__ == "__main__":

@@ -162,7 +162,7 @@ def run(name, c):
                "--workers", str(c.workers), "--json", *c.more.split()]
     print(f"== {name}", file=sys.stderr, flush=True)
     with open(out + ".command", "w", encoding="utf-8") as f:
-        f.write(" ".join(command).replace(f"{made.FOLDER}/", "") + "\n")
+        f.write(" ".join(command) + "\n")
     with open(out + ".new", "w", encoding="utf-8") as to, open(out + ".log", "w", encoding="utf-8") as log:
         status = subprocess.run(["timeout", "--kill-after=10", os.environ.get("LIMIT", "1800"), *command], stdin=subprocess.DEVNULL,
                                 stdout=to, stderr=log, check=False).returncode
@@ -183,7 +183,8 @@ def have(name):
 def command_of(name):
     """As a user types it, without this machine's paths."""
     with open(f"{results}/{name}.command", encoding="utf-8") as f:
-        return f.read().strip().replace(papers, "build/gcc/lab/papers").replace(data, "DATA")
+        return f.read().strip().replace(papers, "build/gcc/lab/papers").replace(data, "DATA").replace(
+            f"{made.FOLDER}/", "")
 
 
 def quality_of(e):

@@ -3,7 +3,6 @@
 #include "fail.h"
 #include "pace.h"
 #include "plain.h"
-#include "plant.h"
 #include "programs.h"
 #include "rows.h"
 #include "tensors.h"
@@ -38,8 +37,7 @@ static const char more[] =
     "examples:\n"
     "  locus-kge --data /usr/share/wordnet       WordNet (Debian package wordnet-base)\n"
     "  locus-kge --data my-graph --dim 256 --out model.safetensors\n"
-    "  locus run -n 4 locus-kge --data my-graph --json\n"
-    "  locus run -n 4 locus-kge --planted 100000x50x1000000 --epochs 5\n";
+    "  locus run -n 4 locus-kge --data my-graph --json\n";
 
 static const char *const orders[] = {"auto", "hrt", "htr", "rht", "rth", "thr", "trh", NULL};
 
@@ -54,9 +52,6 @@ static void own_options(struct options *o)
         OPTION_CHOICE(
             "--format", "ORDER", &o->order, orders, 0,
             "of the columns, as DGL-KE calls them: head, relation,\ntail; auto: as a heading says, or hrt"),
-        OPTION_TEXT(
-            "--planted", "ExRxF", &o->planted, 0,
-            "instead of --data: E entities, R relations, F facts\nby Zipf's law, with planted clusters"),
         OPTION_CHOICE("--model", "NAME", &o->model, models, ARGS_TASK, "complex or rescal"),
         OPTION_COUNT(
             "--dim", "N", &o->dim, 1, DIM_MAX, ARGS_TASK,
@@ -122,8 +117,7 @@ static void check(void *program)
         fail_usage("--negatives 0 takes all entities and draws none: leave out --own-negatives and "
                    "--sampling");
     if (o->batch == 1 && o->negatives > 0) o->has_own_negatives = true;
-    settings_check_source(&o->common, "the graph", "--planted", o->planted);
-    args_excludes("--format", "--planted");
+    settings_check_source(&o->common, "the graph", NULL, NULL);
     if (o->init <= 0) fail_usage("--init 0 learns nothing: all gradients are 0 then");
     if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
@@ -153,12 +147,8 @@ static void load(void *program)
 {
     struct task *t = program;
     struct options *o = &t->options;
-    if (o->planted) {
-        plant_generate(&t->graph, o->planted, o->common.seed);
-    } else {
-        graph_load(&t->graph, o->common.data, o->order ? orders[o->order] : NULL, o->common.seed);
-        name_files(o);
-    }
+    graph_load(&t->graph, o->common.data, o->order ? orders[o->order] : NULL, o->common.seed);
+    name_files(o);
     filter_init(&t->filter, &t->graph);
     if (o->is_type_constrained) filter_init_places(&t->places, &t->graph);
     t->model = (struct model){.kind = (enum model_kind)o->model,

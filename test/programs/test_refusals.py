@@ -9,20 +9,12 @@ MF, CTR, GNN = made("mf", "10x10x10"), made("ctr", "4x100x50"), made("gnn", "100
 LDA, LASSO = made("lda", "10x10x5x2"), made("lasso", "10x10x3")
 USES = {
     "kge": [
-        ("--json", "--data is missing: the graph to learn from; or --planted"),
+        ("--json", "--data is missing: the graph to learn from"),
         ("--dims 3", 'there is no option "--dims"'),
         ("--data x --dim 3", "--dim 3 is odd"),
         ("--data x --model rescal --dim 1000", "--dim 1000 is more than 512"),
         ("--data x --negatives 1000000 --batch 100 --own-negatives", "make 200000000 of a batch"),
         ("--loss hinge", '--loss takes one of logistic, softmax, not "hinge"'),
-        ("--planted 100x5", "--planted takes ENTITIESxRELATIONSxFACTS"),
-        ("--planted 100x5x1000x2", "--planted takes ENTITIESxRELATIONSxFACTS"),
-        ("--planted 79x5x1000", "entities must be from 80 to 10000000"),
-        ("--planted -100x5x1000", "--planted takes ENTITIES"),
-        ("--planted 100x0x1000", "relations must be from 1 to 100000"),
-        ("--planted 100x5x99", "facts must be from 100 to"),
-        ("--planted 100x5x5001", "facts must be from 100 to 5000"),
-        ("--planted 100x5x5000 --data /tmp", "--data and --planted are both given"),
     ],
     "wv": [
         ("--json", "--data is missing"),
