@@ -27,7 +27,7 @@ static const char more[] =
     "  locus-ctr --data train.libsvm --test test.libsvm --epochs 5\n"
     "  locus-ctr --data adult.data --test adult.test --positive '>50K'\n"
     "  locus-ctr --data criteo.tsv --hash 22 --epochs 1 --out model.safetensors\n"
-    "  locus run -n 4 locus-ctr --zipf 26x10000000x4000000 --epochs 1\n";
+    "  locus run -n 4 locus-ctr --data train.ffm --test test.ffm --epochs 1\n";
 
 static void data_options(struct ctr_options *o)
 {
@@ -55,10 +55,6 @@ static void data_options(struct ctr_options *o)
         OPTION_TEXT("--positive", "TEXT", &o->positive, 0,
                     "csv: the label of a click; without, 1 is one,\n0 and -1 are none"),
         OPTION_COUNT("--bins", "N", &o->bins, 2, 1000, 0, "csv: parts of a column of numbers"),
-        OPTION_TEXT(
-            "--zipf", "FxCxN", &o->zipf, ARGS_TASK,
-            "instead of --data: N examples of F fields with C\ncategories by Zipf's law, and a planted model"),
-        OPTION_REAL("--zipf-exponent", "X", &o->zipf_exponent, 0, 10, ARGS_TASK, "of the law"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
@@ -90,8 +86,7 @@ static struct settings *options(void *program)
                               .held_back = 0.1,
                               .validate = 0.1,
                               .bins = 64,
-                              .hidden = "64,32",
-                              .zipf_exponent = 1.1};
+                              .hidden = "64,32"};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE |
                                   SETTINGS_RATE);
     o->common.epochs = 8;
@@ -106,15 +101,8 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct ctr_options *o = &((struct ctr *)program)->options;
-    settings_check_source(&o->common, "the examples", "--zipf", o->zipf);
-    if (o->zipf && o->test)
-        fail_usage("--test is given with --zipf: planted examples are held back, see --hold-back");
-    static const char *const of_files[] = {"--format", "--hash",     "--label",
-                                           "--weight", "--positive", "--bins"};
-    for (size_t i = 0; i < sizeof of_files / sizeof *of_files; i++)
-        args_excludes(of_files[i], "--zipf");
+    settings_check_source(&o->common, "the examples", NULL, NULL);
     args_excludes("--hold-back", "--test");
-    args_needs("--zipf-exponent", "--zipf");
 }
 
 /* ---- the data ---- */
@@ -176,27 +164,11 @@ static void read_files(struct ctr *c)
     c->fields = c->clicks.field_count;
 }
 
-static void plant(struct ctr *c)
-{
-    const struct ctr_options *o = &c->options;
-    c->planted = take_memory(1, sizeof *c->planted);
-    planted_init(c->planted, o->zipf, o->zipf_exponent, o->common.seed);
-    c->train = c->planted->examples;
-    c->test = (uint64_t)((double)c->train * o->held_back / (1 - o->held_back));
-    c->validate = (uint64_t)((double)c->train * o->validate);
-    c->features = c->planted->categories;
-    c->fields = c->planted->fields;
-}
-
 static void load(void *program)
 {
     struct ctr *c = program;
     clicks_init(&c->clicks);
-    if (c->options.zipf) {
-        plant(c);
-    } else {
-        read_files(c);
-    }
+    read_files(c);
     plan_layers(c);
 }
 
@@ -204,7 +176,7 @@ static void load(void *program)
 static struct settings_digest digest(const void *program)
 {
     const struct ctr *c = program;
-    uint64_t parts[] = {c->planted ? 0 : clicks_digest(&c->clicks), c->train, c->test, c->fields};
+    uint64_t parts[] = {clicks_digest(&c->clicks), c->train, c->test, c->fields};
     return (struct settings_digest){digest_add(DIGEST_FIRST, parts, sizeof parts), 0};
 }
 
@@ -225,7 +197,7 @@ static void ready(void *program, struct training *t)
     t->is_unjudged = c->test + c->validate == 0;
 }
 
-/* `split`: "valid", "test", or "planted" (of the planted model itself). `epoch` 0: of none. */
+/* `split`: "valid" or "test". `epoch` 0: of none. */
 static void say_quality(const struct ctr *c, const char *split, double epoch,
                         const struct ctr_quality *q)
 {
@@ -303,16 +275,12 @@ static void start(const void *program, const struct pool *pool)
 {
     const struct ctr *c = program;
     if (!c->options.common.json) describe(c, pool);
-    if (!c->planted || c->test == 0) return;
-    struct ctr_quality q = ctr_quality_planted(c);
-    say_quality(c, "planted", 0, &q);
 }
 
 static void unload(void *program)
 {
     struct ctr *c = program;
     clicks_fini(&c->clicks);
-    free(c->planted);
 }
 
 /* ---- training ---- */
@@ -321,9 +289,6 @@ struct worker {
     struct click_feed feed;
     struct wide_deep step;
 };
-
-/* More planted examples than these are not counted for what is hot. */
-enum { COUNTED_MAX = 1 << 20 };
 
 /* Uniform; weights and sums of squares begin at 0. The same for a feature whatever the cluster. */
 static void draw_feature(const void *ctr, uint64_t row, float *values)
@@ -337,12 +302,10 @@ static void draw_feature(const void *ctr, uint64_t row, float *values)
 static void count_uses(const void *program, uint64_t *count)
 {
     const struct ctr *c = program;
-    struct planted_click *planted_click = take_memory(1, sizeof *planted_click);
-    for (uint64_t i = 0; i < c->train && (!c->planted || i < COUNTED_MAX); i++) {
-        struct click click = ctr_get(c, i, planted_click);
+    for (uint64_t i = 0; i < c->train; i++) {
+        struct click click = clicks_get(&c->clicks, i);
         for (uint32_t j = 0; j < click.count; j++) count[click.feature[j]]++;
     }
-    free(planted_click);
 }
 
 static void init_model(const struct ctr *c, struct pool_member *m)
@@ -458,7 +421,7 @@ static void save(struct training_worker *w)
     if (!c->options.common.out) return;
     tensors_open(&t, c->options.common.out);
     tensors_note(&t, "model", "wide & deep");
-    tensors_note(&t, "format", c->planted ? "libsvm" : format_names[c->clicks.format]);
+    tensors_note(&t, "format", format_names[c->clicks.format]);
     tensors_note_count(&t, "dim", c->options.dim);
     tensors_note_count(&t, "fields", c->fields);
     tensors_note_count(&t, "hash_bits", c->options.hash_bits);

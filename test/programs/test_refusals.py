@@ -32,8 +32,6 @@ USES = {
     ],
     "ctr": [
         ("--json", "--data is missing"),
-        ("--zipf 10x10", "--zipf takes FIELDSxCATEGORIESxEXAMPLES"),
-        ("--zipf 100x10000x5", "fields must be from 1 to 64"),
         (f"{CTR} --hidden 4,,2", "--hidden takes 1 to 7 numbers"),
     ],
     "gnn": [
