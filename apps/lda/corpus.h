@@ -40,9 +40,6 @@ struct corpus {
 void corpus_load(struct corpus *, const char *path, enum format, const char *vocabulary);
 /* Documents in the words of `known`; other words are left out. */
 void corpus_load_test(struct corpus *, const char *path, const struct corpus *known);
-/* "DOCUMENTSxWORDSxTOKENSxTOPICS": so many tokens a document; topics are planted, each with a part
- * of the words, and each document has three of them. */
-void corpus_generate(struct corpus *, const char *text, uint64_t seed);
 /* Is the line of a text a comment? Gives up where it may be a document whose first word is #word. */
 bool corpus_is_comment(const struct lines *);
 /* Is it a line of LDA-C: a number, and so many word:count? */

@@ -44,8 +44,6 @@ static void task_options(struct lda_options *o)
         OPTION_TEXT(
             "--test", "FILE", &o->test, ARGS_INPUT,
             "documents in the same format: how well does half of\neach predict the other half, topics as learnt?"),
-        OPTION_TEXT("--generate", "DxWxNxT", &o->generate, 0,
-                    "instead of --data: D documents of N tokens, W words,\nT planted topics"),
         OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, ARGS_TASK,
                     "the share of the tokens that is tested with"),
         OPTION_COUNT("--topics", "N", &o->topics, 2, 100000, ARGS_TASK, "to find"),
@@ -84,18 +82,13 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct lda_options *o = &((struct lda *)program)->options;
-    settings_check_source(&o->common, "the documents", "--generate", o->generate);
+    settings_check_source(&o->common, "the documents", NULL, NULL);
     if (o->staleness > 0 && (o->visit == LDA_COPIES || o->common.is_baseline))
         fail_usage("--staleness is for blocks that rotate, with locus: leave --visit copies or "
                    "--baseline out");
     if (o->common.is_baseline && o->visit == LDA_COPIES && o->common.workers > 1)
         fail_usage("--visit copies with --baseline is for one worker: threads that share plain "
                    "arrays would lose each other's counts; leave --workers out");
-    if (o->generate && o->test)
-        fail_usage("--test is given with --generate: generated tokens are held back, see "
-                   "--hold-back");
-    if (o->generate && o->vocabulary)
-        fail_usage("--vocabulary is given with --generate: generated words have no names");
 }
 
 /* ---- the data ---- */
@@ -123,11 +116,7 @@ static void load(void *program)
     struct lda *l = program;
     struct lda_options *o = &l->options;
     if (o->common.from) take_priors(o);
-    if (o->common.data) {
-        corpus_load(&l->corpus, o->common.data, (enum format)o->common.format.is, o->vocabulary);
-    } else {
-        corpus_generate(&l->corpus, o->generate, o->common.seed);
-    }
+    corpus_load(&l->corpus, o->common.data, (enum format)o->common.format.is, o->vocabulary);
     if (o->test) corpus_load_test(&l->test, o->test, &l->corpus);
 }
 
@@ -181,8 +170,8 @@ static void start(const void *program, const struct pool *pool)
                 l->test.unknown + l->test.start[l->test.documents]);
     if (o->common.json) return;
     printf("%s: %s%u documents, %u words, %" PRIu64 " tokens, of which %g %% are held back\n",
-           settings_source(&o->common), o->common.data ? formats[c->format] : "", c->documents,
-           c->words, c->start[c->documents], 100 * o->held_back);
+           settings_source(&o->common), formats[c->format], c->documents, c->words,
+           c->start[c->documents], 100 * o->held_back);
     printf("%" PRIu64 " topics, alpha %g, beta %g; %s, %s sampler\n", o->topics, o->alpha, o->beta,
            o->visit == LDA_ROTATION ? "blocks of words from worker to worker"
                                     : "copies of all words",

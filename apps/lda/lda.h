@@ -39,7 +39,7 @@ enum lda_total { LDA_TOPICS, LDA_CHECK_WORDS, LDA_CHECK_TOKENS, LDA_TOTAL_ROWS }
 
 struct lda_options {
     struct settings common;
-    const char *vocabulary, *test, *generate;
+    const char *vocabulary, *test;
     uint64_t topics, top, staleness, learn_priors;
     double alpha, beta, held_back;
     int visit, sampler;

@@ -45,7 +45,6 @@ USES = {
     ],
     "lda": [
         ("--json", "--data is missing"),
-        ("--generate 10x10", "--generate takes DOCUMENTSxWORDSxTOKENSxTOPICS"),
         (f"{LDA} --topics 1", "--topics"),
         (f"{LDA} --visit copies --baseline --workers 2", "lose each other's"),
         (f"{LDA} --staleness 1 --baseline", "--staleness is for blocks"),
