@@ -51,7 +51,6 @@ USES = {
     ],
     "lasso": [
         ("--json", "--data is missing"),
-        ("--generate 10x10", "--generate takes ROWSxCOLUMNSxVALUES"),
         (f"{LASSO} --technique full", "--technique takes one of adaptive"),
         (f"{LASSO} --schedulers 11", "more than the 10 columns"),
         (f"{LASSO} --staleness 1 --baseline", "--staleness is for the squared"),
