@@ -35,7 +35,7 @@ static const char more[] =
     "examples:\n"
     "  locus-gnn --data edges.csv --labels classes.csv --out model.safetensors\n"
     "  locus-gnn --data cora.edges.tsv --labels cora.nodes.svm --features cora.nodes.svm --split cora.split.txt\n"
-    "  locus run -n 4 locus-gnn --planted 1000000x16x32\n";
+    "  locus run -n 4 locus-gnn --data edges.csv --labels classes.csv\n";
 
 static void task_options(struct gnn_options *o)
 {
@@ -60,13 +60,6 @@ static void task_options(struct gnn_options *o)
                     "without --split: the share of the nodes with a class\nthat is trained with"),
         OPTION_REAL("--validate", "X", &o->validate, 0, 1, 0,
                     "the share that is validated with; the rest is for the\ntest"),
-        OPTION_TEXT(
-            "--planted", "NxDxC", &o->planted, 0,
-            "instead of --data: N nodes of mean degree D, by a\npower law, with C planted classes"),
-        OPTION_REAL("--planted-same", "X", &o->planted_same, 0, 1, 0,
-                    "the share of edges that stay in a class for sure"),
-        OPTION_REAL("--planted-exponent", "X", &o->planted_exponent, 2.01, 100, 0,
-                    "of the power law"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
@@ -121,8 +114,6 @@ static struct settings *options(void *program)
                               .test_neighbours = 16,
                               .train = 0.6,
                               .validate = 0.2,
-                              .planted_exponent = 2.5,
-                              .planted_same = 0.6,
                               .rate = 0.1,
                               .dense_rate = 0.01,
                               .init = 0.1};
@@ -139,15 +130,10 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct gnn_options *o = &((struct gnn *)program)->options;
-    settings_check_source(&o->common, "the edges", "--planted", o->planted);
-    if (o->common.data && !o->labels) fail_usage("--labels is missing: the classes of the nodes");
-    if (o->planted && (o->labels || o->features || o->split))
-        fail_usage("--planted has neither --labels nor --features nor --split: leave them out");
-    args_excludes("--weights", "--planted");
+    settings_check_source(&o->common, "the edges", NULL, NULL);
+    if (!o->labels) fail_usage("--labels is missing: the classes of the nodes");
     args_excludes("--train", "--split");
     args_excludes("--validate", "--split");
-    args_needs("--planted-same", "--planted");
-    args_needs("--planted-exponent", "--planted");
     if (o->train + o->validate > 1)
         fail_usage("--train %g and --validate %g are more than all nodes", o->train, o->validate);
 }
@@ -159,19 +145,11 @@ static void read_all(struct gnn *g)
     const struct gnn_options *o = &g->options;
     network_init(&g->network);
     labels_init(&g->labels);
-    if (o->planted) {
-        struct planted p = {.text = o->planted,
-                            .exponent = o->planted_exponent,
-                            .same = o->planted_same,
-                            .seed = o->common.seed};
-        planted_generate(&p, &g->network, &g->labels);
-    } else {
-        g->network.is_weighted = o->is_weighted;
-        format_check(&o->common.format, o->common.data,
-                     matrix_market_format(o->common.data, FORMAT_CSV));
-        network_load(&g->network, o->common.data);
-        labels_load(&g->labels, &g->network, o->labels);
-    }
+    g->network.is_weighted = o->is_weighted;
+    format_check(&o->common.format, o->common.data,
+                 matrix_market_format(o->common.data, FORMAT_CSV));
+    network_load(&g->network, o->common.data);
+    labels_load(&g->labels, &g->network, o->labels);
     network_finish(&g->network);
     labels_reserve(&g->labels, g->network.nodes);
     if (o->split)

@@ -26,10 +26,10 @@ enum gnn_average { GNN_MEAN, GNN_SYMMETRIC };
 
 struct gnn_options {
     struct settings common;
-    const char *labels, *features, *split, *planted;
+    const char *labels, *features, *split;
     uint64_t dim, hidden, batch, neighbours, test_neighbours;
     bool is_weighted;
-    double train, validate, planted_exponent, planted_same;
+    double train, validate;
     double rate, dense_rate, decay, dropout, init;
     int average;   /* enum gnn_average */
     int partition; /* enum partition_kind */

@@ -7,7 +7,7 @@
  * wanted, and are from 1e-9 to 1e9: of the column that the heading calls `weight`, or the third
  * one, or the matrix's values. Other attributes are not used.
  *
- * Callers   main() loads or generates; any thread reads
+ * Callers   main() loads; any thread reads
  * Memory    8 bytes an edge and node, 8 bytes an edge more while it is put together, and the names;
  *           weights are half as much again
  * Waiting   for the disk
@@ -32,7 +32,7 @@ struct network {
     uint32_t nodes;
     uint64_t *start;     /* of each node's neighbours; one more for the end */
     uint32_t *neighbour; /* each node's ascend */
-    struct names names;  /* of nodes; empty where they were generated */
+    struct names names;  /* of nodes; empty in tests that make edges */
     float *weight;       /* of the edge to each neighbour; NULL: all are 1 */
     float *strength;     /* the sum of each node's; NULL: its degree */
     struct network_edge *edges;
@@ -48,7 +48,7 @@ void network_init(struct network *);
 void network_fini(struct network *);
 /* Gives up, with file and line, when it is malformed. */
 void network_load(struct network *, const char *path);
-/* For generators; both are below `nodes`, which the caller has set. */
+/* Both are below `nodes`, which the caller has set. */
 void network_add(struct network *, uint32_t from, uint32_t to);
 /* After the last edge, and the last node that has none. */
 void network_finish(struct network *);

@@ -37,10 +37,6 @@ USES = {
     "gnn": [
         ("--json", "--data is missing"),
         ("--data edges", "--labels is missing"),
-        ("--planted 10x10", "--planted takes NODESxDEGREExCLASSES"),
-        ("--planted 10x2x2", "nodes must be from 20 to"),
-        ("--planted 100x60x2", "the mean degree must be from 1 to"),
-        ("--planted 100x4x2 --features x", "--planted has neither"),
         (f"{GNN} --train 0.9", "are more than all nodes"),
     ],
     "lda": [
