@@ -157,19 +157,9 @@ void settings_parse(struct settings *s, const struct args_program *program, int 
     if (stdins > 1) fail_usage("--data - is given twice, and stdin can be read once");
 }
 
-void settings_check_source(struct settings *s, const char *what, const char *option,
-                           const char *made)
+void settings_check_source(const struct settings *s, const char *what)
 {
-    if (!s->data && !option) fail_usage("--data is missing: %s to learn from", what);
-    if (!s->data && !made)
-        fail_usage("--data is missing: %s to learn from; or %s makes some up", what, option);
-    if (s->data && made) fail_usage("--data and %s are both given: choose one", option);
-    s->made = made;
-}
-
-const char *settings_source(const struct settings *s)
-{
-    return s->data ? s->data : s->made;
+    if (!s->data) fail_usage("--data is missing: %s to learn from", what);
 }
 
 void settings_check_files(const struct settings *s)
@@ -267,7 +257,7 @@ static void say_run(const struct settings *s, const struct pool *pool)
     json_text(&j, "program", fail_program());
     json_count(&j, "nodes", s->is_baseline ? 0 : (uint64_t)pool->size);
     json_count(&j, "workers", pool->workers);
-    json_text(&j, "data", settings_source(s));
+    json_text(&j, "data", s->data);
     args_each(add_option, &j);
     json_end(&j);
 }

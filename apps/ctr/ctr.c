@@ -101,7 +101,7 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct ctr_options *o = &((struct ctr *)program)->options;
-    settings_check_source(&o->common, "the examples", NULL, NULL);
+    settings_check_source(&o->common, "the examples");
     args_excludes("--hold-back", "--test");
 }
 
@@ -262,8 +262,8 @@ static void describe(const struct ctr *c, const struct pool *pool)
     const struct ctr_options *o = &c->options;
     printf("%s: %" PRIu64 " features in %" PRIu32 " field%s; %" PRIu64
            " examples to train with, %" PRIu64 " to validate with, %" PRIu64 " to test with\n",
-           settings_source(&c->options.common), c->features, c->fields, plain_s(c->fields),
-           c->train, c->validate, c->test);
+           c->options.common.data, c->features, c->fields, plain_s(c->fields), c->train,
+           c->validate, c->test);
     describe_columns(&c->clicks);
     printf("vectors of %" PRIu64 ", layers of %s, %" PRIu64
            " dense weights; AdaGrad, rate %g, batches of %" PRIu64 "\n",
@@ -425,7 +425,7 @@ static void save(struct training_worker *w)
     tensors_note_count(&t, "dim", c->options.dim);
     tensors_note_count(&t, "fields", c->fields);
     tensors_note_count(&t, "hash_bits", c->options.hash_bits);
-    tensors_note(&t, "data", settings_source(&c->options.common));
+    tensors_note(&t, "data", c->options.common.data);
     if (columns->count > 0) tensors_declare(&t, "column_kinds", TENSORS_I64, columns->count, 0);
     if (columns->count > 0) tensors_declare(&t, "column_cuts", TENSORS_F64, columns->cut_count, 2);
     tensors_declare(&t, "wide", TENSORS_F32, c->features, 0);

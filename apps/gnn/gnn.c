@@ -130,7 +130,7 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct gnn_options *o = &((struct gnn *)program)->options;
-    settings_check_source(&o->common, "the edges", NULL, NULL);
+    settings_check_source(&o->common, "the edges");
     if (!o->labels) fail_usage("--labels is missing: the classes of the nodes");
     args_excludes("--train", "--split");
     args_excludes("--validate", "--split");
@@ -226,7 +226,7 @@ static void start(const void *program, const struct pool *pool)
     }
     printf("%s: %u nodes, %" PRIu64 " edges, %u classes; %u nodes to train with, %u to validate "
            "with, %u to test with\n",
-           settings_source(&o->common), g->network.nodes, network_edges(&g->network), l->classes,
+           o->common.data, g->network.nodes, network_edges(&g->network), l->classes,
            l->count[LABELS_TRAIN], l->count[LABELS_VALIDATE], l->count[LABELS_TEST]);
     if (gnn_has_features(g))
         printf("%u feature%s; ", g->features.count, plain_s(g->features.count));
@@ -408,7 +408,7 @@ static void note(struct tensors *t, const struct gnn *g)
     tensors_note(t, "average", o->average == GNN_MEAN ? "mean" : "symmetric");
     tensors_note(t, "weights", o->is_weighted ? "true" : "false");
     tensors_note_count(t, "neighbours", o->test_neighbours);
-    tensors_note(t, "data", settings_source(&o->common));
+    tensors_note(t, "data", o->common.data);
 }
 
 static void save(struct training_worker *w)

@@ -117,7 +117,7 @@ static void check(void *program)
         fail_usage("--negatives 0 takes all entities and draws none: leave out --own-negatives and "
                    "--sampling");
     if (o->batch == 1 && o->negatives > 0) o->has_own_negatives = true;
-    settings_check_source(&o->common, "the graph", NULL, NULL);
+    settings_check_source(&o->common, "the graph");
     if (o->init <= 0) fail_usage("--init 0 learns nothing: all gradients are 0 then");
     if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
@@ -218,9 +218,9 @@ static void start(const void *program, const struct pool *pool)
     }
     if (o->common.json) return;
     printf("%s: %u entities, %u relation%s; %zu facts to train on, %zu valid, %zu test\n",
-           settings_source(&o->common), t->model.entities, t->model.relations,
-           plain_s(t->model.relations), t->graph.splits[GRAPH_TRAIN].count,
-           t->graph.splits[GRAPH_VALID].count, t->graph.splits[GRAPH_TEST].count);
+           o->common.data, t->model.entities, t->model.relations, plain_s(t->model.relations),
+           t->graph.splits[GRAPH_TRAIN].count, t->graph.splits[GRAPH_VALID].count,
+           t->graph.splits[GRAPH_TEST].count);
     printf("%s, %" PRIu64 " floats; %s over ", model_name(t), o->dim,
            o->loss == LOSS_SOFTMAX ? "softmax" : "logistic loss");
     if (task_takes_all(t))
@@ -439,7 +439,7 @@ static void save_model(const struct task *task, struct pool_member *m)
     tensors_note(&t, "model", model->kind == MODEL_COMPLEX ? "complex" : "rescal");
     tensors_note_count(&t, "dim", model->dim);
     tensors_note(&t, "reciprocal", model->is_reciprocal ? "true" : "false");
-    tensors_note(&t, "data", settings_source(&task->options.common));
+    tensors_note(&t, "data", task->options.common.data);
     tensors_declare(&t, "entities", TENSORS_F32, model->entities, model->dim);
     tensors_declare(&t, "relations", TENSORS_F32, model_relation_rows(model),
                     model_relation_floats(model));

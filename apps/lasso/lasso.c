@@ -127,7 +127,7 @@ static void check(void *program)
 {
     struct lasso_options *o = &((struct lasso *)program)->options;
     struct checkpoints_wish *c = &o->common.checkpoints;
-    settings_check_source(&o->common, "the matrix", NULL, NULL);
+    settings_check_source(&o->common, "the matrix");
     args_needs("--test-response", "--test");
     args_needs("--absolute", "--lambda");
     if (o->lambda > 1 && !o->is_absolute)
@@ -248,9 +248,8 @@ static void start(const void *program, const struct pool *pool)
     const struct lasso_options *o = &l->options;
     const struct columns *c = &l->columns;
     if (o->common.json) return;
-    printf("%s: %u rows, %u columns, %" PRIu64 " values; largest lambda %.9g\n",
-           settings_source(&o->common), c->rows, c->count, c->start[c->count],
-           l->largest * c->unit);
+    printf("%s: %u rows, %u columns, %" PRIu64 " values; largest lambda %.9g\n", o->common.data,
+           c->rows, c->count, c->start[c->count], l->largest * c->unit);
     printf("%s loss; %s, %" PRIu64 " at once, correlations below %g; %" PRIu64
            " scheduler%s, %" PRIu64 " round%s ahead\n",
            lasso_loss_name(o->loss), lasso_order_name(o->order), o->width, o->correlation,

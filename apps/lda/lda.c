@@ -82,7 +82,7 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct lda_options *o = &((struct lda *)program)->options;
-    settings_check_source(&o->common, "the documents", NULL, NULL);
+    settings_check_source(&o->common, "the documents");
     if (o->staleness > 0 && (o->visit == LDA_COPIES || o->common.is_baseline))
         fail_usage("--staleness is for blocks that rotate, with locus: leave --visit copies or "
                    "--baseline out");
@@ -170,8 +170,8 @@ static void start(const void *program, const struct pool *pool)
                 l->test.unknown + l->test.start[l->test.documents]);
     if (o->common.json) return;
     printf("%s: %s%u documents, %u words, %" PRIu64 " tokens, of which %g %% are held back\n",
-           settings_source(&o->common), formats[c->format], c->documents, c->words,
-           c->start[c->documents], 100 * o->held_back);
+           o->common.data, formats[c->format], c->documents, c->words, c->start[c->documents],
+           100 * o->held_back);
     printf("%" PRIu64 " topics, alpha %g, beta %g; %s, %s sampler\n", o->topics, o->alpha, o->beta,
            o->visit == LDA_ROTATION ? "blocks of words from worker to worker"
                                     : "copies of all words",

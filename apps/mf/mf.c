@@ -120,7 +120,7 @@ static void check(void *program)
             fail_usage("--implicit is tested by the best columns alone: --best must be 1 or more");
         o->best = 10;
     }
-    settings_check_source(&o->common, "the ratings", NULL, NULL);
+    settings_check_source(&o->common, "the ratings");
     args_excludes("--hold-back", "--test");
     args_excludes("--split", "--test");
     if (o->split != RATINGS_CELLS && args_has("--hold-back"))
@@ -204,8 +204,8 @@ static void start(const void *program, const struct pool *pool)
     if (o->write) ratings_write(&f->ratings, o->write);
     if (o->common.json) return;
     printf("%s: %u rows, %u columns; %zu cells to train with, %zu to test with; mean %.4f\n",
-           settings_source(&o->common), f->ratings.rows, f->ratings.columns, f->ratings.train,
-           f->ratings.test, f->ratings.mean);
+           o->common.data, f->ratings.rows, f->ratings.columns, f->ratings.train, f->ratings.test,
+           f->ratings.mean);
     if (o->method == MF_COORDINATES)
         printf("rank %" PRIu64 "; coordinate descent, regularization %g\n", o->rank,
                o->regularization);
@@ -394,7 +394,7 @@ static void note(struct tensors *t, const struct mf *mf)
     tensors_note(t, "method", methods[mf->options.method]);
     tensors_note_count(t, "implicit", mf->options.implicit);
     tensors_note_number(t, "regularization", mf->options.regularization);
-    tensors_note(t, "data", settings_source(&mf->options.common));
+    tensors_note(t, "data", mf->options.common.data);
 }
 
 static void save(struct training_worker *t)

@@ -201,8 +201,7 @@ COMMON = ["--seed 7", "--workers 2", "--out other", "--report page.html", "--jso
 # training begins with, by test_saved, test_lasso and test/unit/apps); without one of the next nothing runs; when rounds are
 # made, and not what is in them (lasso), and which node trains with what (gnn).
 ELSEWHERE = {"--technique", "--hot", "--max-rounds", "--clocks", "--staleness", "--resume", "--help", "--from",
-             "--step-time", "--data", "--depth", "--partition", "--planted", "--generate", "--zipf", "--zipf-exponent",
-             "--zipf-rank", "--zipf-noise", "--planted-same", "--planted-exponent"}
+             "--step-time", "--data", "--depth", "--partition"}
 
 
 def name_of(row):
