@@ -22,7 +22,7 @@ TRAININGS = [
 
 # lasso's schedule begins anew at each checkpoint, so that another run without is another one.
 REGRESSIONS = [
-    f"{made('lasso', '200x300x9')} --lambda 0.1 --width 8 --order round-robin --schedulers 2",
+    f"{made('lasso', '200x300x9')} --lambda 0.02 --width 8 --order round-robin --schedulers 2",
     f"{made('lasso', '200x300x9')} --lambda 0.01 --width 8 --path 2 --tolerance 1e-3 --depth 0",
     "--data clicks --loss logistic --lambda 0.1 --width 4 --depth 0 --order random --passes 30",
     f"{made('lasso', '200x300x9')} --lambda 0.01 --width 8 --path 3 --tolerance 1e-4 --order random",
