@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """What a host with many cores, or several hosts, do with locus: one page and one JSON file, in twenty minutes.
 
     lab/cluster.py                    this host

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Data that is made up, with a truth in it that can be learned: files in the one form that a program reads.
 
     made.py kge ENTITIESxRELATIONSxFACTS FOLDER     train.txt, valid.txt, test.txt

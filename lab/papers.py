@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """The papers' results on modelled machines: runs each cell of lab/papers that has no result yet in RESULTS, then
 
     lab/papers.py papers PAPERS DATA RESULTS [CELL...]        writes the tables of lab/papers.md, ctr.md and gnn.md, and drawings

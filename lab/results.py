@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Repeats the tables of lab/kge.md, wv.md, mf.md, ctr.md and gnn.md, and the drawings of wv.md and mf.md.
 
 PROGRAMS has the programs. DATA is a folder in which, at any depth, whatever there is of these is found: fb15k-237 and wn18rr
