@@ -111,6 +111,8 @@ bool field_is(struct field, const char *text);
 /* The same, in capitals or not. */
 bool field_is_word(struct field, const char *text);
 
+/* Larger is nothing that was measured: R writes a missing number as 1e308. */
+#define LINES_NUMBER_MAX 1e300
 /* The number, or the end: "x" is no `what`: must be a number. A float's must fit into a float. */
 double lines_take_number(const struct lines *, struct field, const char *what);
 float lines_take_float(const struct lines *, struct field, const char *what);

@@ -100,7 +100,8 @@ void matrix_market_close(struct matrix_market *m)
 
 static bool value_of(const struct matrix_market *m, struct field f, double *value)
 {
-    return lines_number(f.text, f.length, value) && (!m->is_integer || *value <= floor(*value));
+    return lines_number(f.text, f.length, value) && fabs(*value) <= LINES_NUMBER_MAX &&
+           (!m->is_integer || *value <= floor(*value));
 }
 
 bool matrix_market_cell(const struct matrix_market *m, const struct lines *l,

@@ -61,14 +61,29 @@ static void add_setting(void *unused, const char *name, const char *value)
     json_end(&j);
 }
 
-void run_log_open(const char *program, int nodes)
+/* Rank 0, or where that was lost the next one. */
+static void tell_of_parts(int rank)
 {
-    char path[PATH_MAX + 64];
+    static char line[3 * PATH_MAX];
+    if (!log_of_run.page || rank > 1) return;
+    snprintf(line, sizeof line,
+             "%s: %s is missing; of its parts it is made by: locus report %s --out %s\n",
+             fail_program(), log_of_run.page, log_of_run.prefix, log_of_run.page);
+    fail_adds(line, rank == 0 ? NULL : "node 0 (");
+}
+
+void run_log_open(int rank, int size, unsigned long restarts)
+{
+    char path[PATH_MAX + 64], again[64];
     if (!*log_of_run.prefix) return;
+    tell_of_parts(rank);
+    if (rank > 0) return;
     snprintf(path, sizeof path, "%s.run.jsonl", log_of_run.prefix);
     log_of_run.file = fopen(path, "we");
     if (!log_of_run.file) fail("%s: %s", path, strerror(errno));
-    mark("program", program, nodes);
+    mark("program", fail_program(), size);
+    snprintf(again, sizeof again, "%lu: curves begin with the last", restarts);
+    if (restarts > 0) add_setting(NULL, "restarts", again);
     args_each(add_setting, NULL);
 }
 
@@ -124,4 +139,5 @@ void run_log_close(void)
     fclose(log_of_run.file);
     log_of_run.file = NULL;
     if (log_of_run.page) make_page();
+    fail_adds(NULL, NULL);
 }

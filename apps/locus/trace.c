@@ -79,12 +79,12 @@ static void add_line(struct timeline *t, const char *line)
 {
     struct event e = {0};
     const char *at = strstr(line, "\"t\":");
-    long long us = at ? atoll(at + strlen("\"t\":")) : 0;
+    long long us = at ? strtoll(at + strlen("\"t\":"), NULL, 10) : 0;
     if (!at) read_head(t, line);
     if (at && us < t->first_us) t->first_us = us;
     if (at && us > t->last_us) t->last_us = us;
     at = strstr(line, "\"lost\":");
-    if (at) t->lost += atoll(at + strlen("\"lost\":"));
+    if (at) t->lost += strtoll(at + strlen("\"lost\":"), NULL, 10);
     if (!read_event(&e, line) || e.node >= t->nodes) return;
     t->event = make_room(t->event, t->events, &t->capacity, sizeof e, "events");
     e.number = t->events;
@@ -258,6 +258,14 @@ static bool is_object(const char *line, size_t length)
            strspn(line, allowed) == length;
 }
 
+/* Microseconds since 1970, if there are any: differences of them are numbers, too. */
+static bool has_good_time(const char *line)
+{
+    const char *at = strstr(line, "\"t\":");
+    long long us = at ? strtoll(at + strlen("\"t\":"), NULL, 10) : 0;
+    return us >= 0 && us <= INT64_C(1) << 53;
+}
+
 /* What the first line of a file says, and whether its node closed. */
 struct traced_node {
     unsigned node, nodes;
@@ -270,7 +278,8 @@ static int read_line(struct timeline *t, struct traced_node *about, char *line, 
     if (line[length - 1] == '\n') line[--length] = '\0';
     bool is_head = !is_first ||
                    sscanf(line, "{\"node\":%u,\"nodes\":%u,", &about->node, &about->nodes) == 2;
-    if (!is_object(line, length) || !is_head || about->node >= about->nodes) return -1;
+    if (!is_object(line, length) || !is_head || !has_good_time(line) || about->node >= about->nodes)
+        return -1;
     if (!t->nodes) t->nodes = about->nodes;
     add_line(t, line);
     about->has_ended |= strstr(line, "\"end\":") != NULL;

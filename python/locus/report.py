@@ -45,7 +45,7 @@ class Node:
         self.head, self.t, self.count, self.has_ended = head, np.zeros(0), dict.fromkeys(COUNTS, np.zeros(0)), False
 
     def take(self, samples: List[Dict[str, Any]]) -> None:
-        t = np.array([1e-6 * s["t"] for s in samples])
+        t = np.array([_time(s) for s in samples])
         # Time may be set back, and a curve goes on all the same.
         kept = np.flatnonzero(t > np.maximum.accumulate(np.append(-np.inf, t))[:-1])
         self.t, self.has_ended = t[kept], any(s.get("end") for s in samples)
@@ -77,16 +77,23 @@ class Run:
 
     def add_point(self, rank: Optional[int], line: Dict[str, Any]) -> None:
         t, y = self.curves.setdefault(str(line["curve"]), {}).setdefault(rank, ([], []))
-        if math.isfinite(_number(line.get("y"), NAN)):
-            t.append(1e-6 * line["t"])
+        if math.isfinite(_time(line) + _number(line.get("y"), NAN)):
+            t.append(_time(line))
             y.append(float(line["y"]))
 
     def stretch(self, t: float) -> None:
-        self.began, self.ended = min(self.began, t), max(self.ended, t)
+        if math.isfinite(t):
+            self.began, self.ended = min(self.began, t), max(self.ended, t)
 
 
 def _number(value: Any, otherwise: float = 0.0) -> float:
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else otherwise
+
+
+def _time(line: Dict[str, Any]) -> float:
+    """Seconds since 1970; NAN: it has none."""
+    us = _number(line.get("t"), NAN)
+    return 1e-6 * us if 0 <= us <= 2.0 ** 53 else NAN
 
 
 def _lines(path: str) -> Iterator[Dict[str, Any]]:
@@ -110,14 +117,12 @@ def _read_program(run: Run) -> Optional[int]:
     """How many nodes it had, if it says so."""
     path, size = f"{run.prefix}.run.jsonl", None
     for line in _lines(path) if os.path.lexists(path) else ():
-        timed = "t" in line and math.isfinite(_number(line["t"], NAN))
-        if timed:
-            run.stretch(1e-6 * line["t"])
+        run.stretch(_time(line))
         if "program" in line:
             run.program, size = str(line["program"]), line.get("nodes")
         elif "setting" in line:
             run.settings[str(line["setting"])] = str(line.get("value", ""))
-        elif "curve" in line and timed:
+        elif "curve" in line:
             run.add_point(None, line)
     return size
 
@@ -126,19 +131,18 @@ def _read_node(run: Run, rank: int) -> None:
     path = f"{run.prefix}.{rank}.report.jsonl"
     lines = _lines(path)
     head: Dict[str, Any] = next(lines, {})
-    if head.get("node") != rank or not isinstance(head.get("nodes"), int) or "shards" not in head:
+    if head.get("node") != rank or not isinstance(head.get("nodes"), int) or "shards" not in head \
+            or not math.isfinite(_time(head)):
         raise Fault(f"{path} is not what LOCUS_REPORT makes a node write")
     if run.size and head["nodes"] != run.size:
         raise Fault(f"{path} is of a cluster of {head['nodes']} nodes, others of {run.size}: give each run a prefix")
     run.size, run.nodes[rank], samples = head["nodes"], Node(head), []
     for line in lines:
-        if not math.isfinite(_number(line.get("t"), NAN)):
-            continue
         if "curve" in line:
             run.add_point(rank, line)
-        else:
+        elif math.isfinite(_time(line)):
             samples.append(line)
-            run.stretch(1e-6 * line["t"])
+            run.stretch(_time(line))
     run.nodes[rank].take(samples)
 
 

@@ -5,10 +5,11 @@ import os
 import shutil
 import xml.etree.ElementTree as xml
 from pathlib import Path
+from signal import SIGKILL
 
 import nodes
 import support
-from support import BUILD, LOCUS, MEMBER
+from support import BUILD, ENDLESS, LOCUS, MEMBER
 
 MF = f"{support.program('mf')} {support.made('mf', '300x100x8000', rank=3)} --rank 6 --epochs 15 --batch 32"
 TWO = f"{LOCUS} run -n 2 --"
@@ -27,6 +28,11 @@ def train(node, worker):
     worker.quiesce()
 list(pool.map(train, nodes, w))
 """
+
+
+def is_node(pid, rank):
+    at = Path(f"/proc/{pid}")
+    return at.joinpath("comm").read_text() == "locus-mf\n" and f"\0LOCUS_RANK={rank}\0" in at.joinpath("environ").read_text()
 
 
 class Page:
@@ -97,6 +103,23 @@ class Report(nodes.TestCase):
         rows = self.page().rows
         self.assertIn("0|its file is not here", rows)
         self.assertTrue(any(row.endswith("|no: it was killed, or still runs") for row in rows), rows)
+
+    def test_of_a_job_that_lost_a_node_is_made_as_it_says(self):
+        """Whichever node it was; whoever is started again has no old parts, and says that it was."""
+        for rank in 0, 2:
+            with self.subTest(rank=rank):
+                job = self.start(f"exec {LOCUS} run -n 3 -- {ENDLESS} --report {self.at}/page.html")
+                job.await_text("epoch ")
+                os.kill(next(pid for pid in job.marked() if is_node(pid, rank)), SIGKILL)
+                self.assertEqual(job.wait(), 128 + SIGKILL, job)
+                self.assertFalse((self.at / "page.html").exists())
+                told = next(line for line in job.err.splitlines() if "of its parts it is made by: locus" in line)
+                self.must(f"{REPORT} {told.split('by: locus report ')[1]}")
+                self.contains(self.page().rows, "nodes|3")
+                (self.at / "page.html").unlink()
+        ended = self.run_command(f"{TWO} {MF} --report {self.at}/page.html", 0, env={"LOCUS_RESTART": "1"})
+        self.assertIn("locus-mf: started again without --checkpoint: the training begins anew\n", ended.err)
+        self.contains(self.page().rows, "nodes|2", "restarts|1: curves begin with the last")
 
     def test_of_the_baseline_has_its_loss(self):
         """And nothing of a cluster that ran under the same name."""
@@ -180,6 +203,7 @@ class Report(nodes.TestCase):
 
     def test_what_cannot_be_made_is_refused(self):
         (self.at / "x.0.report.jsonl").write_text("hello\n")
+        (self.at / "y.0.report.jsonl").write_text('{"node":0,"nodes":1,"workers":1,"shards":1,"t":1e300}\n')
         os.mkfifo(self.at / "pipe.run.jsonl")
         for name, nodes in (("old", 2), ("new", 3)):
             self.write_run(name, nodes, 1, 1)
@@ -189,6 +213,7 @@ class Report(nodes.TestCase):
             (f"{REPORT}", 2, "which run?"), (f"{REPORT} --bogus", 2, "--bogus"),
             (f"{REPORT} /no/such/run", 1, "locus report: there is no /no/such/run.RANK.report.jsonl"),
             (f"{REPORT} {self.at}/x", 1, "x.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
+            (f"{REPORT} {self.at}/y", 1, "y.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
             (f"{REPORT} {self.at}/pipe", 1, "pipe.run.jsonl cannot be read: it is not a regular file"),
             (f"{REPORT} {self.at}/old", 1, "is of a cluster of 3 nodes, others of 2: give each run a prefix"),
             (f"{REPORT} {self.at}/new --out /no/such/folder/p", 1, "/no/such/folder/p cannot be written"),

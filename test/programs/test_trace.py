@@ -77,9 +77,12 @@ class Trace(nodes.TestCase):
 
     def test_what_is_no_trace_is_refused(self):
         self.write(empty="", bad=header(0, 2) + '{"x":"</script>"}\n')
+        for name, us in (("late", 2**63 - 1), ("early", -2**63), ("later", 2**70)):
+            self.write(**{name: header(0, 2) + f'{{"n":0,"t":{us},"k":0,"s":"O","i":0}}\n'})
         self.refuses_all(self.trace, [
-            ("", 2, "which files?"), ("/dev/null", 1, "cannot read /dev/null: it is not a regular file"),
+            ("later", 1, "line 2 is not of a trace"), ("", 2, "which files?"), ("/dev/null", 1, "cannot read /dev/null: it is not a regular file"),
             ("/no/such/file", 1, "cannot read /no/such/file"), ("bad", 1, "line 2 is not of a trace"),
+            ("late", 1, "line 2 is not of a trace"), ("early", 1, "line 2 is not of a trace"),
             ("empty", 1, "is empty"), ("--bogus", 2, 'there is no option "--bogus"')])
 
     def test_files_of_one_run_and_nodes_that_did_not_close(self):
