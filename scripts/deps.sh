@@ -41,7 +41,7 @@ check=(
     python3-torch   # torchrun, likewise, and locus.torch
     python3-numpy mypy # the Python package, and its types
     python3-pandas python3-scipy python3-networkx # locus prepare
-    pdsh            # a launcher, likewise
+    pdsh            # a launcher, without ssh
 )
 
 # Headers of packages of Debian. A compiler of several words is one with options.
@@ -120,5 +120,12 @@ first_known() {
 names=()
 for package in "${missing[@]}"; do names+=("$(first_known "$package")"); done
 
+# The tests start the daemons that they need themselves: installing them starts none.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    trap '"${root[@]}" rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee "$policy" > /dev/null
+    "${root[@]}" chmod 755 "$policy"
+fi
 apt install -y --no-install-recommends "${names[@]}" < /dev/null || give_up "apt-get install failed."
 echo "Installed: ${names[*]}"

@@ -33,7 +33,7 @@ static void parse(struct doctor *d, int argc, char **argv)
             "Checks whether this machine can run a job: kernel, io_uring, limits, memory, cores, network, the\n"
             "launcher's variables, the secret, and a trial of two nodes. Start it where and how the program would\n"
             "be started. It prints a line for each check: ok, warn, fail or skip, and what to do. The exit status\n"
-            "is 1 when something fails.",
+            "is 1 when something fails.\n",
         .options = options,
         .option_count = sizeof options / sizeof *options,
     };

@@ -3,7 +3,6 @@
 #include "args.h"
 #include "clock.h"
 #include "fail.h"
-#include "json.h"
 #include "known.h"
 #include "look.h"
 #include "plain.h"
@@ -11,10 +10,10 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- what is said ---- */
 
@@ -25,7 +24,7 @@ struct explained {
 };
 
 /* Of each kind so many lines at most: a hot key has more of each than anybody reads. */
-enum { LINES_MAX = 3, DECISIONS_MAX = 5, EVENTS_MAX = 32, TEXT_MAX = 32 };
+enum { LINES_MAX = 3, DECISIONS_MAX = 8, TEXT_MAX = 32 };
 #define INDENT "            "
 
 static bool has_main(const struct known *k)
@@ -36,13 +35,6 @@ static bool has_main(const struct known *k)
 static bool has_replica(const struct known *k)
 {
     return strcmp(k->place, "replica") == 0;
-}
-
-static const struct known *of_node(const struct explained *x, unsigned node)
-{
-    for (size_t i = 0; i < x->count; i++)
-        if (x->known[i].node == node) return &x->known[i];
-    return NULL;
 }
 
 /* Who has the main copy; else who knows the latest owner. They were asked one after the other, and
@@ -68,8 +60,6 @@ static const char *duration(double s, char text[TEXT_MAX])
     return text;
 }
 
-/* ---- for people ---- */
-
 static void show_main(const struct known *b)
 {
     plain_print("main copy   ");
@@ -89,27 +79,8 @@ static void show_main(const struct known *b)
         plain_print(INDENT "requests that wait there for the row: %" PRIu64 "\n", b->parked);
 }
 
-static int by_age(const void *a, const void *b)
-{
-    const struct known_holder *x = a, *y = b;
-    if (x->brought_s != y->brought_s) return x->brought_s < y->brought_s ? 1 : -1;
-    return (x->node > y->node) - (x->node < y->node);
-}
-
-static void show_holder(const struct explained *x, const struct known_holder *h)
-{
-    char text[TEXT_MAX];
-    const struct known *k = of_node(x, h->node);
-    plain_print("node %u: ", h->node);
-    if (k && has_replica(k))
-        plain_print("its owner was heard %s ago, ", duration(k->heard_s, text));
-    plain_print("row brought %s ago, %s%s\n", duration(h->brought_s, text),
-                h->is_current ? "all updates sent" : "updates are waiting to be sent",
-                h->is_kept ? ", kept for ever" : "");
-}
-
-/* Those of full replication are not counted one by one: who answers says that it has one. */
-static unsigned show_uncounted(const struct explained *x)
+/* What is known by those who have one; those of full replication are counted by nobody else. */
+static unsigned show_replicas_there(const struct explained *x)
 {
     char text[TEXT_MAX];
     unsigned n = 0;
@@ -119,140 +90,73 @@ static unsigned show_uncounted(const struct explained *x)
         plain_print("%snode %u: its owner was heard %s ago\n", n > 1 ? INDENT : "", k->node,
                     duration(k->heard_s, text));
     }
-    if (n > LINES_MAX) plain_print(INDENT "and %u more; %u in all\n", n - LINES_MAX, n);
+    if (n > LINES_MAX) plain_print(INDENT "and %u more\n", n - LINES_MAX);
     return n;
 }
 
-/* The oldest first. */
-static void show_replicas(const struct explained *x, struct known *b)
+static int by_age(const void *a, const void *b)
 {
-    unsigned all = b->holders + b->more_holders, behind = 0,
-             shown = b->holders < LINES_MAX ? b->holders : LINES_MAX;
+    const struct known_holder *x = a, *y = b;
+    if (x->brought_s != y->brought_s) return x->brought_s < y->brought_s ? 1 : -1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+/* What the owner knows of them, of the oldest first. */
+static void show_holders(struct known *b)
+{
+    char text[TEXT_MAX];
+    unsigned behind = 0, all = b->holders + b->more_holders;
     qsort(b->holder, b->holders, sizeof *b->holder, by_age);
-    for (unsigned i = 0; i < b->holders; i++) behind += !b->holder[i].is_current;
-    plain_print("replicas    ");
-    for (unsigned i = 0; i < shown; i++) {
-        if (i) plain_print(INDENT);
-        show_holder(x, &b->holder[i]);
+    for (unsigned i = 0; i < b->holders; i++) {
+        const struct known_holder *h = &b->holder[i];
+        behind += !h->is_current;
+        if (i >= LINES_MAX) continue;
+        plain_print(INDENT "node %u: row brought %s ago, %s%s\n", h->node,
+                    duration(h->brought_s, text),
+                    h->is_current ? "all updates sent" : "updates are waiting to be sent",
+                    h->is_kept ? ", kept for ever" : "");
     }
-    if (all > shown)
+    if (all > LINES_MAX)
         plain_print(INDENT "and %u more; %u in all, updates are waiting to be sent to %u%s\n",
-                    all - shown, all, behind, b->more_holders ? " or more" : "");
-    if (all == 0 && show_uncounted(x) == 0) plain_print("none\n");
+                    all - LINES_MAX, all, behind, b->more_holders ? " or more" : "");
 }
 
-/* Who intends it. */
-struct wish {
-    unsigned node;
-    const struct known_intent *intent;
-};
-
-static int by_node(const void *a, const void *b)
+/* Those of a node in a line. */
+static void show_intent(const struct known *k)
 {
-    const struct wish *x = a, *y = b;
-    if (x->node != y->node) return x->node > y->node ? 1 : -1;
-    return (x->intent->worker > y->intent->worker) - (x->intent->worker < y->intent->worker);
-}
-
-static bool is_forever(const char *clock)
-{
-    return strcmp(clock, "forever") == 0;
-}
-
-static bool is_earlier(const char *a, const char *b)
-{
-    return strtoll(a, NULL, 10) < strtoll(b, NULL, 10);
-}
-
-/* Those of one worker, in a line; returns how many. */
-static size_t show_worker(const struct wish *w, size_t n)
-{
-    const struct known_intent *first = w->intent;
-    const char *start = first->start, *end = first->end;
-    size_t count = 0, active = 0;
-    for (; count < n && by_node(w, w + count) == 0; count++) {
-        const struct known_intent *t = w[count].intent;
-        active += t->is_active;
-        if (is_earlier(t->start, start)) start = t->start;
-        if (is_forever(t->end) || (!is_forever(end) && is_earlier(end, t->end))) end = t->end;
+    const struct known_intents *i = &k->intents;
+    plain_print("node %u: ", k->node);
+    if (k->is_kept) plain_print("for ever%s", i->count ? "; " : "");
+    if (i->count) {
+        plain_print("%u intent%s, %u active, ", i->count, plain_s(i->count), i->active);
+        if (i->end == INT64_MAX)
+            plain_print("from clock %" PRId64 " on", i->start);
+        else
+            plain_print("clocks %" PRId64 " to %" PRId64, i->start, i->end);
+        plain_print("; worker %u is at %" PRId64, i->worker, i->worker_clock);
     }
-    plain_print("node %u, worker %u: ", w->node, first->worker);
-    if (count > 1) plain_print("%zu intents, ", count);
-    if (is_forever(end))
-        plain_print("from clock %s on", start);
-    else
-        plain_print("clocks %s to %s", start, end);
-    if (count > 1)
-        plain_print(", %zu active", active);
-    else
-        plain_print(", %s", active ? "active" : "not yet acted on");
-    plain_print("; its clock is %" PRId64 "\n", first->now);
-    return count;
-}
-
-/* Returns how many lines there were. */
-static size_t show_wishes(const struct explained *x)
-{
-    size_t n = 0, active = 0, shown = 0, lines = 0;
-    struct wish *w = malloc((x->count * KNOWN_INTENTS_MAX + 1) * sizeof *w);
-    for (size_t i = 0; w && i < x->count; i++) {
-        const struct known *k = &x->known[i];
-        for (unsigned j = 0; j < k->intents; j++) {
-            w[n++] = (struct wish){k->node, &k->intent[j]};
-            active += k->intent[j].is_active;
-        }
-    }
-    if (n) qsort(w, n, sizeof *w, by_node);
-    for (; shown < n && lines < LINES_MAX; lines++) {
-        if (lines) plain_print(INDENT);
-        shown += show_worker(w + shown, n - shown);
-    }
-    if (n > shown)
-        plain_print(INDENT "and %zu more; %zu in all, %zu of them active\n", n - shown, n, active);
-    free(w);
-    return shown;
-}
-
-/* What is so of some nodes: "nodes 1, 3, 4 and 5 more". Returns how many there are. */
-static unsigned show_nodes(const struct explained *x, bool (*is_so)(const struct known *),
-                           bool goes_on, const char *what)
-{
-    unsigned n = 0;
-    for (size_t i = 0; i < x->count; i++) {
-        if (!is_so(&x->known[i])) continue;
-        if (n == 0) plain_print("%snode ", goes_on ? INDENT : "");
-        if (n < LINES_MAX) plain_print(n ? ", %u" : "%u", x->known[i].node);
-        n++;
-    }
-    if (n > LINES_MAX) plain_print(" and %u more", n - LINES_MAX);
-    if (n) plain_print(": %s\n", what);
-    return n;
-}
-
-static bool is_kept(const struct known *k)
-{
-    return k->is_kept;
-}
-
-static bool has_more(const struct known *k)
-{
-    return k->has_more_intents;
+    plain_print("%s\n", i->are_more ? "; there may be more" : "");
 }
 
 static void show_intents(const struct explained *x)
 {
+    unsigned n = 0;
     plain_print("intended    ");
-    bool goes_on = show_wishes(x) > 0;
-    goes_on |= show_nodes(x, is_kept, goes_on, "for ever") > 0;
-    goes_on |= show_nodes(x, has_more, goes_on, "there may be more") > 0;
-    if (!goes_on) plain_print("by nobody\n");
+    for (size_t i = 0; i < x->count; i++) {
+        const struct known *k = &x->known[i];
+        if (!k->is_kept && !k->intents.count && !k->intents.are_more) continue;
+        if (n > 0 && n < LINES_MAX) plain_print(INDENT);
+        if (n++ < LINES_MAX) show_intent(k);
+    }
+    if (n > LINES_MAX) plain_print(INDENT "and by %u nodes more\n", n - LINES_MAX);
+    if (n == 0) plain_print("by nobody\n");
 }
 
-static void show_decisions(struct explained *x)
+static void show_decisions(const struct explained *x)
 {
-    static struct known_event event[EVENTS_MAX];
     char text[TEXT_MAX];
-    size_t n = known_history(x->known, x->count, event, EVENTS_MAX);
+    struct known_event *event = malloc((x->count * KNOWN_DECISIONS_MAX + 1) * sizeof *event);
+    size_t n = event ? known_history(x->known, x->count, event) : 0;
     plain_print("decisions   %s\n", n ? ""
                                       : "none is remembered; asked again within a minute, and "
                                         "more are");
@@ -262,15 +166,18 @@ static void show_decisions(struct explained *x)
         double ago = x->now_s - event[i].at_s;
         plain_print("%10s ago  %s\n", duration(ago > 0 ? ago : 0, text), event[i].text);
     }
+    free(event);
 }
 
-static void explained_show(struct explained *x)
+static void explained_show(const struct explained *x)
 {
     struct known *b = best(x);
     plain_print("table %s, row %" PRIu64 " (key %" PRIu64 "), %s\n", b->table, b->row, b->key,
                 b->technique);
     show_main(b);
-    show_replicas(x, b);
+    plain_print("replicas    ");
+    if (show_replicas_there(x) == 0) plain_print(b->holders ? "\n" : "none\n");
+    show_holders(b);
     show_intents(x);
     show_decisions(x);
     if (x->count < b->nodes)
@@ -278,114 +185,32 @@ static void explained_show(struct explained *x)
                     b->nodes);
 }
 
-/* ---- JSON ---- */
-
-static void json_key(const struct explained *x, const struct known *b)
-{
-    struct json j;
-    json_begin(&j, "key");
-    json_text(&j, "table", b->table);
-    json_count(&j, "row", b->row);
-    json_count(&j, "key", b->key);
-    json_text(&j, "technique", b->technique);
-    json_count(&j, "owner", b->owner);
-    json_count(&j, "is_there", has_main(b));
-    json_count(&j, "home", b->home);
-    json_count(&j, "moves", b->term);
-    json_count(&j, "parked", b->parked);
-    json_count(&j, "nodes", b->nodes);
-    json_count(&j, "answers", x->count);
-    json_end(&j);
-}
-
-static void json_replicas(const struct explained *x, const struct known *b)
-{
-    for (size_t i = 0; i < x->count; i++) {
-        const struct known *k = &x->known[i];
-        const struct known_holder *h = NULL;
-        struct json j;
-        for (unsigned n = 0; n < b->holders; n++)
-            if (b->holder[n].node == k->node) h = &b->holder[n];
-        if (!h && !has_replica(k)) continue;
-        json_begin(&j, "replica");
-        json_count(&j, "node", k->node);
-        if (k->has_heard) json_number(&j, "heard_seconds_ago", k->heard_s);
-        if (h) {
-            json_number(&j, "brought_seconds_ago", h->brought_s);
-            json_count(&j, "is_current", h->is_current);
-            json_count(&j, "is_kept", h->is_kept);
-        }
-        json_end(&j);
-    }
-}
-
-static void json_intents(const struct known *k)
-{
-    for (unsigned i = 0; i < k->intents; i++) {
-        const struct known_intent *t = &k->intent[i];
-        struct json j;
-        json_begin(&j, "intent");
-        json_count(&j, "node", k->node);
-        json_count(&j, "worker", t->worker);
-        json_count(&j, "is_active", t->is_active);
-        json_text(&j, "start", t->start);
-        json_text(&j, "end", t->end);
-        json_number(&j, "clock", (double)t->now);
-        json_end(&j);
-    }
-}
-
-/* An object for the key, for each replica, for each intent, for each decision. */
-static void explained_json(struct explained *x)
-{
-    static struct known_event event[EVENTS_MAX];
-    const struct known *b = best(x);
-    json_key(x, b);
-    json_replicas(x, b);
-    for (size_t i = 0; i < x->count; i++) json_intents(&x->known[i]);
-    size_t n = known_history(x->known, x->count, event, EVENTS_MAX);
-    for (size_t i = 0; i < n; i++) {
-        struct json j;
-        json_begin(&j, "decision");
-        json_text(&j, "what", event[i].what);
-        json_number(&j, "seconds_ago", x->now_s - event[i].at_s);
-        json_text(&j, "reason", event[i].text);
-        json_end(&j);
-    }
-}
-
-static const char usage[] =
-    "usage: locus explain [options] [TABLE:]KEY [HOST:PORT ...]\n"
-    "\n"
-    "Says why a row of a running job is where it is: its main copy, its replicas and their age, the intents for it, and\n"
-    "the last decisions with their reasons. KEY is a key, or the row of TABLE. The nodes must serve metrics\n"
-    "(LOCUS_METRICS). HOST:PORT is rank 0's, which stands for all nodes at the ports after it, or another node's. Without\n"
-    "one it asks the job of this user on this host.\n"
-    "\n"
-    "  --wait SECONDS  ask twice, with this pause; decisions of the pause are always remembered (0)\n"
-    "  --json          the same as JSON objects\n"
-    "  -h, --help      this text\n";
+/* ---- the command line ---- */
 
 struct explain {
     double wait_s;
-    bool json;
     const char *what;
     char **address;
     size_t count;
 };
 
-/* ---- the command line ---- */
-
 static int parse(struct explain *e, int argc, char **argv)
 {
+    static const char about[] =
+        "Says why a row of a running job is where it is: its main copy, its replicas and their age, the intents for it, and\n"
+        "the last decisions with their reasons. KEY is a key, or the row of TABLE. The nodes must serve metrics\n"
+        "(LOCUS_METRICS). HOST:PORT is rank 0's, which stands for all nodes at the ports after it, or another node's. Without\n"
+        "one it asks the job of this user on this host.\n";
     const struct args_option options[] = {
-        OPTION_REAL("--wait", "SECONDS", &e->wait_s, 0, 60, 0, ""),
-        OPTION_FLAG("--json", &e->json, 0, ""),
+        OPTION_REAL("--wait", "SECONDS", &e->wait_s, 0, 60, 0,
+                    "ask twice, with this pause; decisions of the pause are always remembered"),
     };
     char **words;
-    args_parse(&(struct args_program){.help = usage,
+    args_parse(&(struct args_program){.name = "locus explain",
+                                      .about = about,
                                       .options = options,
                                       .option_count = sizeof options / sizeof *options,
+                                      .arguments = "[TABLE:]KEY [HOST:PORT ...]",
                                       .words = &words},
                argc, argv);
     if (words == argv + argc)
@@ -459,28 +284,18 @@ static int check_jobs(const struct explain *e, const struct look *l)
     return 0;
 }
 
-static void pause_for(double seconds)
-{
-    struct timespec time = {.tv_sec = (time_t)seconds};
-    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
-    nanosleep(&time, NULL);
-}
-
 static int explain(const struct explain *e, const struct look *l, const char *path)
 {
     struct explained x = {.known = calloc(l->count, sizeof(struct known))};
     if (!x.known) return say_and(STATUS_FAILED, "no memory");
     int rc = ask_all(l, path, &x);
     if (rc == 0 && e->wait_s > 0) {
-        pause_for(e->wait_s);
+        poll(NULL, 0, (int)(1e3 * e->wait_s));
         rc = ask_all(l, path, &x);
     }
     if (rc == 0) {
         x.now_s = clock_s();
-        if (e->json)
-            explained_json(&x);
-        else
-            explained_show(&x);
+        explained_show(&x);
         if (fflush(stdout) || ferror(stdout))
             rc = say_and(STATUS_FAILED, "stdout cannot be written");
         else if (x.count < x.known[0].nodes)

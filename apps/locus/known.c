@@ -9,18 +9,26 @@ enum { LINE_BYTES = 512 };
 
 /* ---- reading ---- */
 
-static void read_intent(struct known *k, const char *line)
+static int64_t clock_of(const char *word)
 {
-    struct known_intent i;
-    char state[KNOWN_WORD_MAX];
+    return strcmp(word, "forever") == 0 ? INT64_MAX : strtoll(word, NULL, 10);
+}
+
+static void read_intent(struct known_intents *i, const char *line)
+{
+    char state[KNOWN_WORD_MAX], from[KNOWN_WORD_MAX], to[KNOWN_WORD_MAX];
+    unsigned worker;
     long long now;
-    if (k->intents == KNOWN_INTENTS_MAX ||
-        sscanf(line, "intent %31s worker %u now %lld clocks %31s %31s", state, &i.worker, &now,
-               i.start, i.end) != 5)
+    if (sscanf(line, "intent %31s worker %u now %lld clocks %31s %31s", state, &worker, &now, from,
+               to) != 5)
         return;
-    i.now = now;
-    i.is_active = strcmp(state, "active") == 0;
-    k->intent[k->intents++] = i;
+    int64_t start = clock_of(from), end = clock_of(to);
+    if (i->count == 0 || start < i->start) i->start = start;
+    if (i->count == 0 || end > i->end) i->end = end;
+    i->count++;
+    i->active += strcmp(state, "active") == 0;
+    i->worker = worker;
+    i->worker_clock = now;
 }
 
 static void read_holder(struct known *k, const char *line)
@@ -63,11 +71,10 @@ static void read_numbers(struct known *k, const char *line)
     } else if (sscanf(line, "owner %u %llu", &k->owner, &a) == 2) {
         k->term = a;
     } else if (sscanf(line, "heard %lf", &us) == 1) {
-        k->has_heard = true;
         k->heard_s = 1e-6 * us;
     } else if (sscanf(line, "parked %llu", &a) == 1) {
         k->parked = a;
-    } else if (sscanf(line, "intends %u %31s", &k->wanted, word) == 2) {
+    } else if (sscanf(line, "intends %llu %31s", &a, word) == 2) {
         k->is_kept = true;
     }
     sscanf(line, "node %u %u %31s", &k->node, &k->nodes, k->technique);
@@ -79,15 +86,13 @@ static void read_numbers(struct known *k, const char *line)
 static void read_line(struct known *k, const char *line, double now_s)
 {
     if (strncmp(line, "intent ", 7) == 0)
-        read_intent(k, line);
+        read_intent(&k->intents, line);
     else if (strncmp(line, "holder ", 7) == 0)
         read_holder(k, line);
     else if (strncmp(line, "decision ", 9) == 0)
         read_decision(k, line, now_s);
-    else if (strcmp(line, "asking") == 0)
-        k->is_asking = true;
     else if (strcmp(line, "more-intents") == 0)
-        k->has_more_intents = true;
+        k->intents.are_more = true;
     else
         read_numbers(k, line);
 }
@@ -116,122 +121,81 @@ static bool is(const struct known_decision *d, const char *what)
     return strcmp(d->what, what) == 0;
 }
 
-static struct known *of_node(struct known *all, size_t count, unsigned node)
+/* That a row or replica came is told where it was decided, too, if that node has answered and still
+ * knows: of a row with its term, of a replica, which has none, at about the same time. */
+static bool is_told_by_giver(const struct known *all, size_t count, const struct known *k,
+                             const struct known_decision *d)
 {
-    for (size_t i = 0; i < count; i++)
-        if (all[i].node == node) return &all[i];
-    return NULL;
-}
-
-/* What came of a decision at the node that it was for: the row by its term; of replicas, which have
- * none, the one that came at about the same time. */
-static struct known_decision *counterpart(struct known *at, unsigned from,
-                                          const struct known_decision *d)
-{
-    struct known_decision *best = NULL;
-    bool is_move = is(d, "gave");
-    for (unsigned i = 0; at && i < at->decisions; i++) {
-        struct known_decision *c = &at->decision[i];
-        if (c->is_told || c->node != from || !is(c, is_move ? "came" : "copied")) continue;
-        if (is_move ? c->term != d->term : fabs(c->at_s - d->at_s) > 1) continue;
-        if (!best || fabs(c->at_s - d->at_s) < fabs(best->at_s - d->at_s)) best = c;
+    bool is_move = is(d, "came");
+    for (size_t i = 0; i < count; i++) {
+        for (unsigned j = 0; all[i].node == d->node && j < all[i].decisions; j++) {
+            const struct known_decision *g = &all[i].decision[j];
+            if (g->node == k->node && is(g, is_move ? "gave" : "shared") &&
+                (is_move ? g->term == d->term : fabs(g->at_s - d->at_s) <= 1))
+                return true;
+        }
     }
-    return best;
-}
-
-/* The intent that a row or a replica came for: what was asked last before. */
-static const struct known_decision *intent_of(struct known *at, const struct known_decision *came)
-{
-    const struct known_decision *asked = NULL;
-    for (struct known_decision *d = at->decision; d < came; d++) {
-        if (is(d, "came")) asked = NULL; /* that was for this one */
-        if (!is(d, "asked")) continue;
-        d->is_told = true;
-        asked = d;
-    }
-    return asked;
+    return false;
 }
 
 /* For whom the reason is, `to`; at whom it was decided, `by`. */
-static void reason(const struct known_decision *d, unsigned by, unsigned to, char *text,
-                   size_t capacity)
+static void reason(const struct known_decision *d, unsigned by, char text[KNOWN_SENTENCE_MAX / 2])
 {
-    const char *why = d->why;
-    if (strcmp(why, "only-intent") == 0)
-        snprintf(text, capacity, "only node %u intends it", to);
-    else if (strcmp(why, "last-intent") == 0)
-        snprintf(text, capacity, "only node %u still intends it", to);
-    else if (strcmp(why, "localized") == 0)
-        snprintf(text, capacity,
-                 "a worker of node %u asked for it by locus_localize, and no intent is "
-                 "against it",
-                 to);
-    else if (strcmp(why, "follows") == 0)
-        snprintf(text, capacity, "node %u intends it, and rows follow the last intent", to);
-    else if (strcmp(why, "owner") == 0)
-        snprintf(text, capacity, "node %u intends it, too", by);
-    else if (strcmp(why, "others") == 0)
-        snprintf(text, capacity, "other nodes intend it, too");
-    else if (strcmp(why, "for-ever") == 0)
-        snprintf(text, capacity, "node %u keeps it for ever", to);
-    else if (strcmp(why, "never-moves") == 0)
-        snprintf(text, capacity, "with this technique rows are copied, and do not move");
-    else
-        snprintf(text, capacity, "the reason is not known");
-}
-
-static void clocks(const struct known_decision *asked, char *text, size_t capacity)
-{
+    enum { TO, BY, NOBODY };
+    static const struct {
+        const char *word, *sentence;
+        int who;
+    } all[] = {
+        {"only-intent", "alone intends it", TO},
+        {"last-intent", "alone still intends it", TO},
+        {"localized", "asked for it by locus_localize, and no intent is against it", TO},
+        {"follows", "intends it, and rows follow the last intent", TO},
+        {"owner", "intends it, too", BY},
+        {"others", "other nodes intend it, too", NOBODY},
+        {"for-ever", "keeps it for ever", TO},
+        {"never-moves", "with this technique rows are copied, and do not move", NOBODY},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (strcmp(d->why, all[i].word) != 0) continue;
+        if (all[i].who == NOBODY)
+            snprintf(text, KNOWN_SENTENCE_MAX / 2, ": %s", all[i].sentence);
+        else
+            snprintf(text, KNOWN_SENTENCE_MAX / 2, ": node %u %s", all[i].who == TO ? d->node : by,
+                     all[i].sentence);
+        return;
+    }
     *text = '\0';
-    if (!asked) return;
-    if (strcmp(asked->end, "forever") == 0)
-        snprintf(text, capacity, ", from clock %s on", asked->start);
-    else
-        snprintf(text, capacity, ", clocks %s to %s", asked->start, asked->end);
 }
 
-/* A row left, or was copied: one sentence of what both nodes know. */
-static void tell_transfer(struct known *all, size_t count, const struct known *by,
-                          struct known_decision *d, struct known_event *e)
+/* False: another node tells of it. */
+static bool tell(const struct known *all, size_t count, const struct known *k,
+                 const struct known_decision *d, struct known_event *e)
 {
-    char why[128], when[96];
-    struct known *to = of_node(all, count, d->node);
-    struct known_decision *came = counterpart(to, by->node, d);
-    reason(d, by->node, d->node, why, sizeof why);
-    clocks(to && came ? intent_of(to, came) : NULL, when, sizeof when);
-    if (came) came->is_told = true;
-    e->what = is(d, "gave") ? "moved" : "copied";
-    snprintf(e->text, sizeof e->text, "%s %u -> %u: %s%s", e->what, by->node, d->node, why, when);
-}
-
-/* What only the other side told: it has forgotten, or was not asked. */
-static void tell_arrival(struct known *k, struct known_decision *d, struct known_event *e)
-{
-    char when[96];
-    clocks(intent_of(k, d), when, sizeof when);
-    e->what = is(d, "came") ? "moved" : "copied";
-    e->from = d->node;
-    e->to = k->node;
-    snprintf(e->text, sizeof e->text, "%s %u -> %u: the reason is not remembered%s", e->what,
-             d->node, k->node, when);
-}
-
-static void tell_other(const struct known *by, const struct known_decision *d,
-                       struct known_event *e)
-{
-    char why[128];
-    reason(d, by->node, d->node, why, sizeof why);
-    e->what = d->what;
-    if (is(d, "unshared"))
+    char why[KNOWN_SENTENCE_MAX / 2];
+    bool is_arrival = is(d, "came") || is(d, "copied");
+    const char *verb = is(d, "came") || is(d, "gave") ? "moved" : "copied";
+    if (is_arrival && is_told_by_giver(all, count, k, d)) return false;
+    reason(d, k->node, why);
+    e->at_s = d->at_s;
+    if (is_arrival)
+        snprintf(e->text, sizeof e->text, "%s %u -> %u", verb, d->node, k->node);
+    else if (is(d, "gave") || is(d, "shared"))
+        snprintf(e->text, sizeof e->text, "%s %u -> %u%s", verb, k->node, d->node, why);
+    else if (is(d, "asked") && strcmp(d->end, "forever") == 0)
+        snprintf(e->text, sizeof e->text, "node %u asked node %u for it, from clock %s on", k->node,
+                 d->node, d->start);
+    else if (is(d, "asked"))
+        snprintf(e->text, sizeof e->text, "node %u asked node %u for it, clocks %s to %s", k->node,
+                 d->node, d->start, d->end);
+    else if (is(d, "unshared"))
         snprintf(e->text, sizeof e->text, "the replica of node %u ended: it has no intent any more",
                  d->node);
     else if (is(d, "recalled"))
-        snprintf(e->text, sizeof e->text, "node %u is asked to take it: %s", d->node, why);
-    else if (is(d, "stayed"))
-        snprintf(e->text, sizeof e->text, "stays at %u when node %u asks by locus_localize: %s",
-                 by->node, d->node, why);
+        snprintf(e->text, sizeof e->text, "node %u is asked to take it%s", d->node, why);
     else
-        snprintf(e->text, sizeof e->text, "%s by node %u", d->what, d->node);
+        snprintf(e->text, sizeof e->text, "%s at %u when node %u asked%s", d->what, k->node,
+                 d->node, why);
+    return true;
 }
 
 static int by_time(const void *a, const void *b)
@@ -240,56 +204,12 @@ static int by_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The last ones stay. */
-static void add_event(struct known_event *list, size_t *n, size_t max, const struct known_event *e)
-{
-    if (*n < max) {
-        list[(*n)++] = *e;
-        return;
-    }
-    size_t oldest = 0;
-    for (size_t i = 1; i < *n; i++)
-        if (list[i].at_s < list[oldest].at_s) oldest = i;
-    if (list[oldest].at_s < e->at_s) list[oldest] = *e;
-}
-
-enum pass { TRANSFERS, ARRIVALS, INTENTS, PASSES };
-
-static bool tell(struct known *all, size_t count, struct known *k, struct known_decision *d,
-                 enum pass pass, struct known_event *e)
-{
-    bool is_asked = is(d, "asked"), has_arrived = is(d, "came") || is(d, "copied");
-    *e = (struct known_event){.at_s = d->at_s, .from = k->node, .to = d->node};
-    if (d->is_told) return false;
-    if (pass == TRANSFERS && (is(d, "gave") || is(d, "shared")))
-        tell_transfer(all, count, k, d, e);
-    else if (pass == TRANSFERS && !is_asked && !has_arrived)
-        tell_other(k, d, e);
-    else if (pass == ARRIVALS && has_arrived)
-        tell_arrival(k, d, e);
-    else if (pass == INTENTS && is_asked) {
-        char when[96];
-        clocks(d, when, sizeof when);
-        e->what = "asked";
-        snprintf(e->text, sizeof e->text, "node %u asked node %u for it%s", k->node, d->node, when);
-    } else {
-        return false;
-    }
-    return true;
-}
-
-size_t known_history(struct known *all, size_t count, struct known_event *list, size_t max)
+size_t known_history(const struct known *all, size_t count, struct known_event *list)
 {
     size_t n = 0;
-    for (int pass = 0; pass < PASSES; pass++) {
-        for (size_t i = 0; i < count; i++) {
-            for (unsigned j = 0; j < all[i].decisions; j++) {
-                struct known_event e;
-                if (tell(all, count, &all[i], &all[i].decision[j], (enum pass)pass, &e))
-                    add_event(list, &n, max, &e);
-            }
-        }
-    }
+    for (size_t i = 0; i < count; i++)
+        for (unsigned j = 0; j < all[i].decisions; j++)
+            n += tell(all, count, &all[i], &all[i].decision[j], &list[n]);
     qsort(list, n, sizeof *list, by_time);
     return n;
 }

@@ -203,33 +203,6 @@ static void set_waits(struct look_row *r, const char *text)
     r->waits = share < 1 ? share : 1;
 }
 
-static void forget(struct look_row *r)
-{
-    free(r->text);
-    free(r->before);
-    r->text = r->before = NULL;
-}
-
-/* Takes the text over. */
-static void keep(struct look_row *r, char *text)
-{
-    if (!r->is_chosen) {
-        free(text);
-        return;
-    }
-    free(r->before);
-    r->before = r->text;
-    r->text = text;
-}
-
-void look_choose(struct look *l, size_t row)
-{
-    for (size_t i = 0; i < l->count; i++) {
-        l->row[i].is_chosen = i == row;
-        if (i != row) forget(&l->row[i]);
-    }
-}
-
 static void look_at(struct look_row *r)
 {
     struct scrape_answer a;
@@ -238,8 +211,7 @@ static void look_at(struct look_row *r)
     char *text = a.text;
     snprintf(r->why, sizeof r->why, "%s", a.why);
     if (!text) return;
-    r->seconds = r->looks ? now_s - r->at_s : 0;
-    set_rates(r, text, r->seconds);
+    set_rates(r, text, r->looks ? now_s - r->at_s : 0);
     set_waits(r, text);
     set_ages(r, text);
     r->at_s = now_s;
@@ -251,7 +223,7 @@ static void look_at(struct look_row *r)
     r->staleness_s = scrape_sum(text, "locus_replica_staleness_seconds");
     r->clock = scrape_max(text, "locus_worker_clock");
     r->resident = scrape_sum(text, "process_resident_memory_bytes");
-    keep(r, text);
+    free(text);
 }
 
 void look_again(struct look *l)
@@ -273,7 +245,6 @@ size_t look_missing(const struct look *l)
 
 void look_free(struct look *l)
 {
-    for (size_t i = 0; i < l->count; i++) forget(&l->row[i]);
     free(l->row);
     *l = (struct look){0};
 }

@@ -55,10 +55,6 @@ struct look_row {
     double replicas, owned, staleness_s, clock, resident;
     struct look_histogram ages; /* of replicas, since the node was opened */
     double age_s[LOOK_PARTS];   /* of replicas between the last two looks */
-    /* Of the chosen row: what it said at the last two looks, so many seconds apart. */
-    bool is_chosen;
-    char *text, *before;
-    double seconds;
 };
 
 struct look {
@@ -73,8 +69,6 @@ bool look_find(struct look *, char *const *address, size_t count);
 void look_again(struct look *);
 /* How many nodes of these jobs have no row: they are on other hosts, or did not answer. */
 size_t look_missing(const struct look *);
-/* This row keeps what it sees from now on, and no other does. */
-void look_choose(struct look *, size_t row);
 void look_free(struct look *);
 
 #endif

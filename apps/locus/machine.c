@@ -178,19 +178,6 @@ static void check_overcommit(struct findings *all)
         find(all, FIND_OK, "address space", "ulimit -v is unlimited");
 }
 
-static void check_huge_pages(struct findings *all)
-{
-    char line[LINE_BYTES];
-    if (!read_line("/sys/kernel/mm/transparent_hugepage/enabled", line))
-        find(all, FIND_SKIP, "huge pages", "this kernel has no transparent huge pages");
-    else if (strstr(line, "[never]"))
-        find(all, FIND_WARN, "huge pages",
-             "transparent huge pages are off, and large tables are slower: write madvise to "
-             "/sys/kernel/mm/transparent_hugepage/enabled");
-    else
-        find(all, FIND_OK, "huge pages", "transparent: %s", line);
-}
-
 /* ---- cores ---- */
 
 enum { PICTURE_BYTES = 900 };
@@ -335,7 +322,6 @@ void machine_check(struct findings *all, const struct machine_plan *p)
     check_memlock(all);
     check_threads(all, p);
     check_overcommit(all);
-    check_huge_pages(all);
     check_cores(all, p);
     check_interfaces(all);
     check_links(all);

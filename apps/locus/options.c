@@ -11,7 +11,7 @@ static const char about[] =
     "Starts a cluster of N nodes here: N processes of the program, which learn rank, size and rendezvous from\n"
     "LOCUS_RANK, LOCUS_SIZE and LOCUS_RENDEZVOUS. When one fails, all others are ended, and its exit status is ours. A\n"
     "program's name without a / is that of one that comes with locus (kge is locus-kge), or of one in the folders of\n"
-    "PATH. On a host of several sockets that get as many nodes each, every node keeps to its socket.";
+    "PATH. On a host of several sockets that get as many nodes each, every node keeps to its socket.\n";
 
 int options_parse(struct options *o, int argc, char **argv)
 {

@@ -5,51 +5,40 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int bind_socket(struct port *p, const struct sockaddr *address, socklen_t bytes)
+static int hold(struct port *p, unsigned number, bool is_ipv6)
 {
     const int on = 1;
-    p->fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)number)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)number)};
+    struct sockaddr *a = is_ipv6 ? (struct sockaddr *)&v6 : (struct sockaddr *)&v4;
+    socklen_t bytes = is_ipv6 ? sizeof v6 : sizeof v4;
+    v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    v6.sin6_addr = in6addr_loopback;
+    p->fd = socket(a->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (p->fd < 0) return -errno;
     setsockopt(p->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(p->fd, address, bytes) == 0) return 0;
-    int rc = -errno;
-    close(p->fd);
-    return rc;
-}
-
-static int hold_ipv4(struct port *p, unsigned number)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)number)};
-    socklen_t bytes = sizeof a;
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int rc = bind_socket(p, (struct sockaddr *)&a, sizeof a);
-    if (rc) return rc;
-    getsockname(p->fd, (struct sockaddr *)&a, &bytes);
-    snprintf(p->address, sizeof p->address, "127.0.0.1:%u", ntohs(a.sin_port));
-    return 0;
-}
-
-static int hold_ipv6(struct port *p, unsigned number)
-{
-    struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)number)};
-    socklen_t bytes = sizeof a;
-    a.sin6_addr = in6addr_loopback;
-    int rc = bind_socket(p, (struct sockaddr *)&a, sizeof a);
-    if (rc) return rc;
-    getsockname(p->fd, (struct sockaddr *)&a, &bytes);
-    snprintf(p->address, sizeof p->address, "[::1]:%u", ntohs(a.sin6_port));
+    if (bind(p->fd, a, bytes)) {
+        int rc = -errno;
+        port_release(p);
+        p->fd = -1;
+        return rc;
+    }
+    getsockname(p->fd, a, &bytes);
+    snprintf(p->address, sizeof p->address, is_ipv6 ? "[::1]:%u" : "127.0.0.1:%u",
+             ntohs(is_ipv6 ? v6.sin6_port : v4.sin_port));
     return 0;
 }
 
 int port_hold(struct port *p, unsigned number)
 {
-    int rc = hold_ipv4(p, number);
-    if (rc == -EAFNOSUPPORT || rc == -EADDRNOTAVAIL) rc = hold_ipv6(p, number);
+    int rc = hold(p, number, false);
+    if (rc == -EAFNOSUPPORT || rc == -EADDRNOTAVAIL) rc = hold(p, number, true);
     if (rc == -EADDRINUSE && number)
         return say_and(STATUS_FAILED,
                        "port %u of loopback is taken: choose another, or leave --port away",

@@ -1,9 +1,8 @@
 /*
- * table.h - what `locus top` shows: lines of text, for a terminal or a file, or JSON; and of one
- * node its shards and peers, or its hottest keys.
+ * table.h - what `locus top` shows: lines of text, for a terminal or a file, or JSON.
  *
  * Memory    the caller's
- * Waiting   for stdout; detail_keys as scrape.h
+ * Waiting   for stdout
  */
 #ifndef LOCUS_TOP_TABLE_H
 #define LOCUS_TOP_TABLE_H
@@ -32,14 +31,5 @@ void table_head(char line[TABLE_LINE_MAX]);
 void table_row(const struct look_row *, char line[TABLE_LINE_MAX]);
 /* An object each, {"event":"node",...}. */
 void table_json(const struct look *);
-
-enum { DETAIL_BYTES_MAX = 16384 };
-
-/* Lines of text, as many as fit. Rates are between the last two looks at the row, which keeps what
- * it saw (look_choose). */
-void detail_node(const struct look_row *, char text[DETAIL_BYTES_MAX]);
-/* Who looks for the first time sees none: the node begins to note them. False: it does not answer,
- * which the text says. */
-bool detail_keys(const struct look_row *, char text[DETAIL_BYTES_MAX]);
 
 #endif

@@ -198,8 +198,6 @@ class Machine(Doctor):
     def test_settings_of_memory(self):
         self.need_other_files()
         self.warns((OVERCOMMIT, "overcommit", "large tables are refused; set it to 0 with sysctl"),
-                   (instead("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]"), "huge pages",
-                    "transparent huge pages are off"),
                    ("unshare -m sh -c 'mount -t tmpfs -o size=64k none /dev/shm && exec env \"$@\"' --", "carrier",
                     "or is full; each link between two of them needs up to 516 KiB there"))
 
