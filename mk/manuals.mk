@@ -4,8 +4,6 @@
 MAN          := $(B)/man
 MAN_COMMANDS := $(addprefix $(MAN)/man1/,locus.1 locus-run.1 locus-doctor.1 locus-top.1 locus-explain.1 locus-trace.1 locus-checkpoint.1)
 MAN_PROGRAMS := $(patsubst %,$(MAN)/man1/%.1,$(filter-out locus,$(notdir $(PROGRAMS_BUILT))))
-MAN_PREDICTS := $(MAN_PROGRAMS:.1=-predict.1)
-MAN_COMMANDS += $(MAN_PREDICTS)
 MAN_PYTHON   := $(patsubst %,$(MAN)/man1/%.1,$(notdir $(COMMANDS_PYTHON)))
 MAN_OF_HELP  := scripts/manual-command.awk
 
@@ -32,12 +30,9 @@ $(MAN)/man1/locus-%.1: $(B)/bin/locus $(MAN_OF_HELP)
 	$(call manual,$< $*,locus(1) locus_open(3))
 $(MAN_PROGRAMS): $(MAN)/man1/%.1: $(B)/bin/% $(MAN_OF_HELP)
 	$(call say,MAN,$(@F))
-	$(call manual,$<,$(@F:.1=)-predict(1) locus-run(1) locus(1))
+	$(call manual,$<,locus-predict(1) locus-run(1) locus(1))
 $(MAN_PYTHON): $(MAN)/man1/%.1: $(B)/bin/% $(wildcard python/locus/*.py python/locus/*/*.py) $(MAN_OF_HELP)
 	$(call say,MAN,$(@F))
 	$(call manual,$<,locus(1))
-$(MAN_PREDICTS): $(MAN)/man1/%-predict.1: $(B)/bin/% $(MAN_OF_HELP)
-	$(call say,MAN,$(@F))
-	$(call manual,$< predict,$(@F:-predict.1=)(1))
 
 .PHONY: docs manuals

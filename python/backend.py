@@ -49,8 +49,7 @@ def _metadata():
     return (f"Metadata-Version: 2.1\nName: locus\nVersion: {_version()}\n"
             "Summary: adaptive parameter manager for distributed machine learning\nLicense: Apache-2.0\n"
             "Requires-Python: >=3.9\nRequires-Dist: numpy\nProvides-Extra: torch\n"
-            "Requires-Dist: torch; extra == 'torch'\nProvides-Extra: prepare\n"
-            + "".join(f"Requires-Dist: {name}; extra == 'prepare'\n" for name in ("pandas", "scipy", "networkx")))
+            "Requires-Dist: torch; extra == 'torch'\nProvides-Extra: prepare\nRequires-Dist: networkx; extra == 'prepare'\n")
 
 
 def _entry_points(carried=""):

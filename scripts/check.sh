@@ -201,7 +201,7 @@ python_tests() {
     build lib programs > /dev/null || return
     "$python" test/python/run.py "$@"
 }
-CORE=(test_node test_ported test_devices)
+CORE=(test_node test_ported test_devices test_prepare)
 stage_python() { python_tests "${CORE[@]}" test_structs.Structs test_closed.Closed test_torch.Modules test_torch.Steps; }
 stage_python-rest() {
     local file rest=()

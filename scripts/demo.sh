@@ -75,7 +75,8 @@ echo "   negative samples are taken from the rows that are there"
     --seconds "$seconds" --report "$results/wordnet.html" --out "$results/wordnet.safetensors" | tee "$results/wordnet.txt"
 [ "${PIPESTATUS[0]}" -eq 0 ] || give_up "the training"
 echo "   the nearest entities of some, by the cosine of their vectors:"
-printf '%s\n' guitar gold france apple car | "$programs/locus-kge" predict --best 3 "$results/wordnet.safetensors"
+printf '%s\n' guitar.n.01 gold.n.01 france.n.01 apple.n.01 car.n.01 |
+    "$programs/locus-predict" --best 3 "$results/wordnet.safetensors"
 
 echo
 if [ "$is_far" ]; then

@@ -40,7 +40,7 @@ check=(
     slurm-wlm munge # a Slurm of one host, which a test starts for itself
     python3-torch   # torchrun, likewise, and locus.torch
     python3-numpy mypy # the Python package, and its types
-    python3-pandas python3-scipy python3-networkx # locus prepare
+    python3-pandas python3-scipy python3-networkx # which write what locus prepare reads
     pdsh            # a launcher, without ssh
 )
 

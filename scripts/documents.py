@@ -110,10 +110,11 @@ def read_help(programs):
     def run(*words):
         return subprocess.run(words, capture_output=True, text=True, check=True, timeout=60, env=env).stdout
     env = dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}")  # commands in Python
-    known = {name: options_of(run(os.path.join(programs, name), "--help")) |
-             options_of(run(os.path.join(programs, name), "predict", "--help")) for name in TRAINERS}
+    with open(os.path.join(os.path.dirname(__file__), "..", "python", "pyproject.toml"), encoding="utf-8") as f:
+        in_python = re.findall(r"^(locus-[a-z]+) = ", f.read(), re.M)
+    known = {name: options_of(run(os.path.join(programs, name), "--help")) for name in (*TRAINERS, *in_python)}
     locus = os.path.join(programs, "locus")
-    known["locus"] = options_of(run(locus, "--help"))
+    known["locus"] = options_of(run(locus, "--help")).union(*(known[name] for name in in_python))
     for command in COMMANDS:
         known["locus"] |= options_of(run(locus, command, "--help"))
     return known
@@ -125,7 +126,7 @@ def check_command(d, number, text, known):
     for word in text.split("#")[0].replace("`", " ").split():
         name = os.path.basename(word)
         name = f"locus-{name}" if f"locus-{name}" in known else name
-        if name in known and not word.startswith("-"):
+        if name in known and not word.startswith("-") and program != "locus-prepare":  # which is told a program's name
             program = name
         elif word in ("|", "&&", ";", "--"):
             program = None if word != "--" else "other"

@@ -326,15 +326,3 @@ struct dense_file_layer dense_file_take(const struct saved *s, size_t number, si
     return (struct dense_file_layer){
         w, saved_take(s, name_of(name, number, "bias"), TENSORS_F32, w->columns, 0)};
 }
-
-void dense_file_open(struct dense *d, const struct saved *s, size_t number, size_t inputs,
-                     bool is_rectified)
-{
-    const struct dense_file_layer l = dense_file_take(s, number, inputs, 0);
-    const float **rows = take_memory(inputs + 1, sizeof *rows);
-    for (size_t i = 0; i < inputs; i++) rows[i] = saved_row(l.weights, i);
-    rows[inputs] = l.bias->values;
-    dense_open(d, inputs, l.weights->columns, is_rectified, 1);
-    dense_load(d, rows);
-    free(rows);
-}

@@ -144,8 +144,5 @@ struct dense_file_layer {
 };
 struct dense_file_layer dense_file_take(const struct saved *, size_t number, size_t inputs,
                                         size_t outputs);
-/* To use it, for one example at a time. */
-void dense_file_open(struct dense *, const struct saved *, size_t number, size_t inputs,
-                     bool is_rectified);
 
 #endif

@@ -36,16 +36,6 @@ static void begin_line(struct libsvm *s)
                    lines_shown(s->label.length), s->label.text);
 }
 
-void libsvm_take_line(struct libsvm *s, const struct lines *line)
-{
-    *s = (struct libsvm){.lines = *line};
-    if (!take_label(&s->lines, &s->at, &s->label)) return;
-    if (has_colon(s->label))
-        s->at = s->lines.text;
-    else
-        lines_take_number(line, s->label, "label");
-}
-
 bool libsvm_next(struct libsvm *s)
 {
     if (!lines_next_data(&s->lines)) return false;

@@ -37,8 +37,6 @@ bool libsvm_next(struct libsvm *);
 /* The next pair of the line. `what` is a feature, a word, ...: for sentences. */
 bool libsvm_pair(struct libsvm *, const char *what, struct libsvm_pair *);
 void libsvm_close(struct libsvm *);
-/* Pairs of a line that was read elsewhere, whose label, a number, may be left out. */
-void libsvm_take_line(struct libsvm *, const struct lines *);
 
 /* Complains of what makes a line no such line, or of its label where that has to be a number. */
 void libsvm_complain(const struct lines *);

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NUMBER_BYTES = 64, LINE_MAX_BYTES = 1 << 26 };
+enum { NUMBER_BYTES = 64 };
 
 /* ---- files that become shorter ---- */
 
@@ -188,15 +188,6 @@ void lines_open(struct lines *l, const char *path)
     close(fd);
 }
 
-void lines_open_stream(struct lines *l, const char *path)
-{
-    if (strcmp(path, "-") != 0) {
-        lines_open(l, path);
-        return;
-    }
-    *l = (struct lines){.path = path, .is_stdin = true, .stream = stdin};
-}
-
 size_t lines_mark(const char *text, size_t length)
 {
     static const char mark[] = {'\xEF', '\xBB', '\xBF'};
@@ -204,26 +195,8 @@ size_t lines_mark(const char *text, size_t length)
     return is_mark ? sizeof mark : 0;
 }
 
-/* The stream's next line, with its end, as if it were all that is left of a file. */
-static void read_line(struct lines *l)
-{
-    size_t length = 0;
-    for (int c = 0; c != '\n' && (c = getc_unlocked(l->stream)) != EOF;
-         l->line[length++] = (char)c) {
-        if (length < l->capacity) continue;
-        if (l->capacity >= LINE_MAX_BYTES)
-            fail("stdin:%" PRIu64 ": is longer than %d bytes", l->number + 1, LINE_MAX_BYTES);
-        l->capacity = l->capacity ? 2 * l->capacity : 4096;
-        l->line = resize_memory(l->line, l->capacity, 1, "bytes of a line");
-    }
-    if (ferror(l->stream)) fail("stdin: %s", strerror(errno));
-    l->file = l->next = l->line;
-    l->end = l->line ? l->line + length : NULL;
-}
-
 bool lines_next(struct lines *l)
 {
-    if (l->stream) read_line(l);
     if (l->next == l->end) return false;
     size_t left = (size_t)(l->end - l->next);
     const char *stop = memchr(l->next, '\n', left);
@@ -241,9 +214,7 @@ bool lines_next(struct lines *l)
 
 void lines_close(struct lines *l)
 {
-    if (l->stream) {
-        free(l->line);
-    } else if (l->file) {
+    if (l->file) {
         note_closed(l);
         munmap((void *)(uintptr_t)l->file, (size_t)(l->end - l->file));
     }
@@ -343,7 +314,6 @@ void lines_check_end(const struct lines *l)
 bool lines_is_first(const struct lines *l)
 {
     struct lines before = *l;
-    if (l->stream) return true;
     before.next = start_of(l);
     while (lines_next(&before) && before.text < l->text)
         if (!lines_is_passed_over(&before)) return false;

@@ -36,9 +36,6 @@ struct lines {
     const char *next, *end;
     struct stat about; /* when it was opened */
     bool is_stdin, is_joined;
-    FILE *stream; /* instead of a file: a line at a time */
-    char *line;   /* of it, which `text` points into */
-    size_t capacity;
 };
 
 /* Several files as one: a line ends where a file does, and what is complained of names its file.
@@ -48,8 +45,6 @@ const char *lines_join(const char *const *paths, size_t count);
 bool lines_next_file(struct lines *);
 /* Gives up when the file cannot be read. `path` is kept by reference. */
 void lines_open(struct lines *, const char *path);
-/* The same, of "-" too, which is stdin: a line is read when it is asked for. */
-void lines_open_stream(struct lines *, const char *path);
 bool lines_next(struct lines *);
 void lines_close(struct lines *);
 /* The bytes of the byte order mark that a line begins with, or 0. Files that were put together have

@@ -11,8 +11,4 @@
 extern const struct training_kind ctr_training, gnn_training, kge_training, lasso_training,
     lda_training, mf_training, wv_training;
 
-/* What uses their models. */
-extern const struct predict_kind ctr_predict_kind, gnn_predict_kind, kge_predict_kind,
-    lasso_predict_kind, lda_predict_kind, mf_predict_kind, wv_predict_kind;
-
 #endif

@@ -1,8 +1,6 @@
 #include "saved.h"
 
 #include "fail.h"
-#include "npz.h"
-#include "word2vec.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -27,8 +25,7 @@ void saved_fail(const struct saved *s, const char *format, ...)
 
 static _Noreturn void refuse(const struct saved *s)
 {
-    saved_fail(s, "is no model: its header is not to be understood (of an archive: "
-                  "notes.json, which has texts alone)");
+    saved_fail(s, "is no model: its header is not to be understood");
 }
 
 static const char *text_of(const struct saved *s, const json_t *text)
@@ -95,25 +92,13 @@ static void take_tensor(struct saved *s, const char *name, const json_t *about, 
 }
 
 /* What is behind the object is passed over: blanks, so that tensors are aligned. */
-static json_t *read_json(struct saved *s, const char *text, size_t length)
-{
-    if (s->json) refuse(s); /* an archive has notes twice */
-    s->json = json_loadb(text, length, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, NULL);
-    if (!s->json) refuse(s);
-    return s->json;
-}
-
-void saved_take_notes(struct saved *s, const char *json, size_t length)
-{
-    take_notes(s, read_json(s, json, length));
-}
-
 static void take_header(struct saved *s, const char *text, size_t length)
 {
     const char *name;
-    json_t *value, *all = read_json(s, text, length);
-    if (json_object_size(all) == 0) refuse(s);
-    json_object_foreach(all, name, value)
+    json_t *value;
+    s->json = json_loadb(text, length, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, NULL);
+    if (json_object_size(s->json) == 0) refuse(s);
+    json_object_foreach(s->json, name, value)
     {
         if (strcmp(name, "__metadata__") == 0)
             take_notes(s, value);
@@ -127,18 +112,18 @@ void saved_open(struct saved *s, const char *path)
     uint64_t length = 0;
     *s = (struct saved){0};
     lines_open(&s->file, path);
-    if (word2vec_open(s) || npz_open(s)) return;
     uint64_t bytes = s->file.file ? (uint64_t)(s->file.end - s->file.file) : 0;
     if (bytes >= LENGTH_BYTES) memcpy(&length, s->file.file, LENGTH_BYTES);
     if (length == 0 || length > HEADER_MAX || length > bytes - LENGTH_BYTES)
-        saved_fail(s, "is no model in safetensors, or is cut off");
+        saved_fail(s,
+                   "is no model in safetensors, or is cut off (\"locus prepare vectors\" makes one "
+                   "of word vectors)");
     take_header(s, s->file.file + LENGTH_BYTES, length);
 }
 
 void saved_close(struct saved *s)
 {
     json_decref(s->json);
-    free(s->copies);
     lines_close(&s->file);
 }
 
@@ -149,12 +134,6 @@ const char *saved_note(const struct saved *s, const char *name)
     for (size_t i = 0; i < s->note_count; i++)
         if (strcmp(s->notes[i].name, name) == 0) return s->notes[i].value;
     return NULL;
-}
-
-bool saved_says(const struct saved *s, const char *name, const char *value)
-{
-    const char *note = saved_note(s, name);
-    return note && strcmp(note, value) == 0;
 }
 
 double saved_number(const struct saved *s, const char *name)

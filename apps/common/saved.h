@@ -1,9 +1,9 @@
 /*
  * saved.h - reads a model that a program has saved (tensors.h): what its notes say, and its tensors
- * where they are in the file, or of npz.h and word2vec.h a copy.
+ * where they are in the file.
  *
  * Callers   one thread opens; any thread reads
- * Memory    the mapped file, its header and copies; names that are asked for belong to the caller
+ * Memory    the mapped file and its header; names that are asked for belong to the caller
  * Waiting   for the disk. What is missing or malformed ends the program, with the file
  * Life      open; any number of looks; close
  */
@@ -25,8 +25,7 @@ struct saved_tensor {
 
 struct saved {
     struct lines file;
-    struct json_t *json; /* the header, or notes: texts below point into it, or into the copies */
-    char *copies;
+    struct json_t *json; /* the header: texts below point into it */
     struct saved_note {
         const char *name, *value;
     } notes[SAVED_NOTES_MAX];
@@ -40,8 +39,6 @@ void saved_close(struct saved *);
 
 /* The note; NULL: there is none. */
 const char *saved_note(const struct saved *, const char *name);
-/* Is it there, and that? */
-bool saved_says(const struct saved *, const char *name, const char *value);
 /* The same as a number, which must be there. */
 double saved_number(const struct saved *, const char *name);
 
@@ -62,9 +59,6 @@ static inline const float *saved_row(const struct saved_tensor *t, uint64_t row)
 {
     return (const float *)t->values + row * (t->columns ? t->columns : 1);
 }
-
-/* For readers of a format: notes as JSON, an object of texts. Once. */
-void saved_take_notes(struct saved *, const char *json, size_t length);
 
 void saved_fail(const struct saved *, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));

@@ -117,9 +117,8 @@ void settings_options(struct settings *s)
         {0,
          OPTION_COUNT("--max-rounds", "N", &s->max_rounds, 0, 1e9, 0,
                       "how often a second a shard synchronizes at most;\n0: the manager decides")},
-        {0, OPTION_TEXT(
-                "--out", "PATH", &s->out, ARGS_OUTPUT,
-                "write the model there, as safetensors; with the\nending .npz as NumPy's archive")},
+        {0, OPTION_TEXT("--out", "PATH", &s->out, ARGS_OUTPUT,
+                        "write the model there, as safetensors")},
         {0,
          OPTION_TEXT(
              "--report", "PATH", &s->report, ARGS_OUTPUT,

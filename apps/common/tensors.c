@@ -2,7 +2,6 @@
 
 #include "fail.h"
 #include "json.h"
-#include "npz.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -46,9 +45,7 @@ static void append_quoted(char **text, size_t *length, const char *value)
 
 void tensors_open(struct tensors *t, const char *path)
 {
-    size_t length = strlen(path);
     *t = (struct tensors){.path = path};
-    if (length > 4 && strcmp(path + length - 4, ".npz") == 0) t->npz = npz_new();
     saving_open(&t->saving, path);
 }
 
@@ -86,7 +83,6 @@ void tensors_declare(struct tensors *t, const char *name, enum tensors_type type
     append(&t->header, &t->header_length, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}",
            t->declared, t->declared + bytes);
     t->declared += bytes;
-    if (t->npz) npz_declare(t->npz, name, type, rows, columns);
 }
 
 void tensors_declare_names(struct tensors *t, const char *name, const struct names *n)
@@ -99,12 +95,6 @@ void tensors_begin(struct tensors *t)
     char *text = NULL;
     size_t length = 0;
     t->has_begun = true;
-    if (t->npz) {
-        append(&text, &length, "{%s}", t->notes ? t->notes : "");
-        npz_begin(t->npz, &t->saving, text);
-        free(text);
-        return;
-    }
     append(&text, &length, "{\"__metadata__\":{%s}%s}", t->notes ? t->notes : "",
            t->header ? t->header : "");
     while (length % ALIGNMENT) append(&text, &length, " ");
@@ -118,10 +108,7 @@ void tensors_write(struct tensors *t, const void *bytes, size_t count)
 {
     if (!t->has_begun || t->written + count > t->declared)
         fail("%s: more tensors than declared", t->path);
-    if (t->npz)
-        npz_put(t->npz, &t->saving, bytes, count);
-    else
-        saving_put(&t->saving, bytes, count);
+    saving_put(&t->saving, bytes, count);
     t->written += count;
 }
 
@@ -142,7 +129,6 @@ void tensors_write_names(struct tensors *t, const struct names *n)
 void tensors_close(struct tensors *t)
 {
     if (t->written != t->declared) fail("%s: fewer tensors than declared", t->path);
-    if (t->npz) npz_end(t->npz, &t->saving);
     saving_close(&t->saving);
     free(t->header);
     free(t->notes);

@@ -1,7 +1,7 @@
 /*
  * tensors.h - writes a model as a safetensors file: 8 bytes of length, a JSON header that says what
  * lies where, then the tensors, one after the other. Names of rows are a tensor of bytes: one name
- * a line. A path that ends with .npz is NumPy's archive instead (npz.h).
+ * a line.
  *
  *     tensors_open(&t, "model.safetensors");
  *     tensors_note(&t, "model", "complex");
@@ -36,7 +36,6 @@ extern const struct tensors_type_about {
 struct tensors {
     const char *path;
     struct saving saving;
-    struct npz *npz; /* NULL: safetensors */
     char *header, *notes;
     size_t header_length, notes_length;
     uint64_t declared, written;

@@ -72,8 +72,6 @@ static size_t add_kept(struct kept *k, const struct training_kind *kind, const v
 
 int training_run(const struct training_kind *kind, int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "predict") == 0)
-        return predict_run(kind->name, kind->predict, argc - 1, argv + 1);
     void *program = take_memory(1, kind->program_bytes);
     struct training *t = take_memory(1, sizeof *t);
     struct locus_table tables[POOL_TABLES_MAX];

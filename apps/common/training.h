@@ -18,7 +18,6 @@
 #include "checkpoints.h"
 #include "figures.h"
 #include "meter.h"
-#include "predict.h"
 #include "settings.h"
 
 struct training;
@@ -58,11 +57,10 @@ struct training_epoch {
 enum { TRAINING_MODEL_TABLES = 2 };
 
 struct training_kind {
-    const char *name;                   /* "locus-mf" */
-    const char *about, *more;           /* for --help */
-    const char *unit;                   /* "cells": what is trained with */
-    const char *rate;                   /* "Cells trained a second": its curve */
-    const struct predict_kind *predict; /* "locus-mf predict": what uses a saved model */
+    const char *name;         /* "locus-mf" */
+    const char *about, *more; /* for --help */
+    const char *unit;         /* "cells": what is trained with */
+    const char *rate;         /* "Cells trained a second": its curve */
     size_t program_bytes, worker_bytes;
     bool heeds_ahead; /* loaders heed world_ahead() */
 

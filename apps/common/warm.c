@@ -48,7 +48,7 @@ static void draw(const void *warm, uint64_t row, float *values)
                    w->parts[i].count * sizeof *values);
 }
 
-/* As word2vec's files have them. They are rows of the first table. */
+/* As "locus prepare vectors" has them. They are rows of the first table. */
 static bool has_words_alone(const struct saved *s)
 {
     return s->tensor_count == 2 && saved_find(s, "inputs", TENSORS_F32) &&
@@ -88,7 +88,7 @@ static void open_names(struct warm *w, const struct saved *s)
                    has ? "none" : "some");
 }
 
-/* One of a node's workers reads the model: of word2vec's files that is all of it. */
+/* One of a node's workers reads the model. */
 void warm_init(struct pool_member *m, size_t table, const char *path, const struct warm_part *parts,
                size_t part_count, const struct names *names, rows_draw *first, const void *context)
 {

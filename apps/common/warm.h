@@ -1,7 +1,7 @@
 /*
  * warm.h - a table's first values, of which a saved model (saved.h) has some: --from. Rows are known
- * by their names, or where there are none by their numbers. Of word2vec's files the words are rows of
- * table 0.
+ * by their names, or where there are none by their numbers. Of word vectors alone ("locus prepare
+ * vectors") the words are rows of table 0.
  *
  * Callers   every worker of every node, collectively
  * Memory    the model's names, for the call

@@ -39,7 +39,6 @@ struct csv {
     size_t weight;       /* FIELDS_NONE: all weigh 1 */
     char *label_name;    /* NULL: there is no heading */
     struct clicks_labels labels;
-    bool is_visited; /* a model's columns were learned from another file */
 };
 
 /* A double has each whole number below it. */
@@ -275,7 +274,7 @@ static struct field value_of(const struct csv *c, const struct column *k, char t
     double number;
     if (value.length == 0 || (k->has_numbers && field_is_missing(value)))
         return (struct field){"?", 1};
-    bool is_strict = k->has_numbers && k->words.count == 0 && !c->is_visited;
+    bool is_strict = k->has_numbers && k->words.count == 0;
     if (is_strict && !lines_number(value.text, value.length, &number))
         lines_fail(&c->file.lines, "\"%.*s\" is no number; all others in column %zu are",
                    lines_shown(value.length), value.text, k->at + 1);
@@ -371,61 +370,6 @@ static void close_columns(struct csv *c)
     }
     free(c->columns);
     free(c->label_name);
-}
-
-/* ---- a model's columns ---- */
-
-/* By name; without a heading by place, where the label may be left out. */
-static size_t place_of(const struct csv *c, const struct clicks_columns *known, size_t column)
-{
-    const struct fields *f = &c->file;
-    if (known->names.count != known->count) {
-        size_t columns = f->form.columns - f->form.hidden;
-        if (f->name || (columns != known->count && columns + 1 != known->count))
-            fail("%s must have %zu columns, or the label left out of them, and no heading: as what "
-                 "was trained with",
-                 f->lines.path, known->count);
-        return column - (columns < known->count && column > c->label);
-    }
-    const char *name = names_get(&known->names, (uint32_t)column);
-    size_t at = f->name ? fields_column(f, name, true) : FIELDS_NONE;
-    if (at == FIELDS_NONE) fail("%s has no column \"%s\" in its heading", f->lines.path, name);
-    return at;
-}
-
-static void adopt(struct csv *c, const struct clicks_columns *known)
-{
-    c->count = known->count;
-    c->columns = take_memory(c->count, sizeof *c->columns);
-    for (size_t i = 0; i < c->count; i++) {
-        if (known->kind[i] == CLICKS_LABEL) c->label = i;
-        if (known->kind[i] == CLICKS_WEIGHT) c->weight = i;
-    }
-    for (size_t i = 0; i < c->count; i++) {
-        struct column *k = &c->columns[i];
-        if (is_feature(c, i)) k->at = place_of(c, known, i);
-        take_cuts(k, known, i);
-    }
-}
-
-void clicks_visit_csv(struct clicks *to, const struct clicks_source *source, clicks_visit *visit,
-                      void *context)
-{
-    struct csv c = {.source = source, .weight = FIELDS_NONE, .is_visited = true};
-    const struct names *names = &to->columns.names;
-    fields_open(
-        &c.file, source->test,
-        &(struct fields_wanted){.least = 1, .name = names->count > 0 ? names_get(names, 0) : NULL});
-    adopt(&c, &to->columns);
-    while (fields_next(&c.file)) {
-        uint32_t field = 0;
-        to->entries = 0;
-        for (size_t i = 0; i < c.count; i++)
-            if (is_feature(&c, i)) add_feature(to, &c, i, field++, false);
-        visit(context, to);
-    }
-    fields_close(&c.file);
-    close_columns(&c);
 }
 
 uint64_t clicks_read_csv(struct clicks *to, const struct clicks_source *source)

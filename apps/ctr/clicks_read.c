@@ -238,24 +238,6 @@ static void read_criteo(struct clicks *c, struct clicks_labels *labels, const ch
     fields_close(&f);
 }
 
-/* The label may be left out. */
-void clicks_visit_criteo(struct clicks *c, const struct clicks_source *source, clicks_visit *visit,
-                         void *context)
-{
-    struct fields f;
-    fields_open(&f, source->test, &(struct fields_wanted){.least = 2});
-    while (fields_next(&f)) {
-        bool has_label = f.count == CRITEO_FIELDS;
-        struct fields row = f;
-        if (!has_label && f.count != CRITEO_FIELDS - 1) fail_criteo(&f);
-        row.field -= !has_label;
-        c->entries = 0;
-        add_criteo(c, &row, source, false);
-        visit(context, c);
-    }
-    fields_close(&f);
-}
-
 /* ---- files ---- */
 
 static bool is_libsvm_line(const struct lines *l)

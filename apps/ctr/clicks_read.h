@@ -38,13 +38,6 @@ struct clicks_source {
     const struct clicks_columns *known; /* a model's, which those of CSV must be; or NULL */
 };
 
-/* Examples of `test` one by one, with or without labels, of CSV or Criteo's format and in what
- * `clicks` says of a model's features: its entries are the example's, when it is visited. */
-typedef void clicks_visit(void *context, const struct clicks *);
-void clicks_visit_csv(struct clicks *, const struct clicks_source *, clicks_visit *, void *context);
-void clicks_visit_criteo(struct clicks *, const struct clicks_source *, clicks_visit *,
-                         void *context);
-
 /* Returns how many examples are to train with; those of `test` follow. */
 uint64_t clicks_read(struct clicks *, const struct clicks_source *);
 

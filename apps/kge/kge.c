@@ -7,7 +7,6 @@
 #include "rows.h"
 #include "tensors.h"
 #include "warm.h"
-#include "word2vec.h"
 #include "step.h"
 
 #include <inttypes.h>
@@ -85,8 +84,6 @@ static void result_options(struct options *o)
         OPTION_FLAG(
             "--type-constrained", &o->is_type_constrained, ARGS_NODES,
             "rank among the entities that are in that place of the\nrelation in facts to train with, too"),
-        OPTION_TEXT("--text", "PATH", &o->text, ARGS_OUTPUT,
-                    "write the entities' embeddings as word2vec's text"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
@@ -456,10 +453,7 @@ static void save_model(const struct task *task, struct pool_member *m)
 static void save(struct training_worker *w)
 {
     const struct program *p = w->program;
-    const struct options *o = &p->task.options;
-    if (o->common.out) save_model(&p->task, w->member);
-    if (o->text)
-        word2vec_write(w->member, 0, &p->task.graph.entities, p->task.model.dim, o->text, false);
+    if (p->task.options.common.out) save_model(&p->task, w->member);
 }
 
 const struct training_kind kge_training = {.name = "locus-kge",
@@ -467,7 +461,6 @@ const struct training_kind kge_training = {.name = "locus-kge",
                                            .more = more,
                                            .unit = "facts",
                                            .rate = "Facts trained a second",
-                                           .predict = &kge_predict_kind,
                                            .program_bytes = sizeof(struct program),
                                            .worker_bytes = sizeof(struct worker),
                                            .heeds_ahead = true,

@@ -17,7 +17,6 @@
 
 struct options {
     struct settings common;
-    const char *text;
     int model, loss, order /* 0: as found */;
     uint64_t dim, negatives /* 0: all entities */, batch;
     double rate, regularization, init;

@@ -276,7 +276,6 @@ double lasso_lambda(const struct lasso *l, uint64_t step)
 const struct training_kind lasso_training = {.name = "locus-lasso",
                                              .about = about,
                                              .more = more,
-                                             .predict = &lasso_predict_kind,
                                              .program_bytes = sizeof(struct descent_here),
                                              TRAINING_JOB,
                                              .work = descent_work};

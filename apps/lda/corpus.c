@@ -185,11 +185,6 @@ static bool is_ldac(const struct lines *l, bool all)
     return pairs > 0 && pairs == declared;
 }
 
-bool corpus_is_ldac(const struct lines *l)
-{
-    return is_ldac(l, true);
-}
-
 /* Is a number all that the line has? */
 static bool is_alone(const struct lines *l, uint64_t *number)
 {
@@ -244,7 +239,8 @@ static void add_line(struct corpus *c, const struct lines *l)
         add_token(c, names_add(&c->names, word.text, word.length));
 }
 
-bool corpus_is_comment(const struct lines *l)
+/* Gives up where it may be a document whose first word is #word. */
+static bool is_comment(const struct lines *l)
 {
     const char *at = l->text, *end = l->text + l->length;
     while (at < end && lines_is_blank(*at)) at++;
@@ -262,7 +258,7 @@ static void read_text(struct corpus *c, const char *path)
     lines_open(&l, path);
     while (lines_next(&l)) {
         if (!lines_is_data(&l)) {
-            c->comments += corpus_is_comment(&l);
+            c->comments += is_comment(&l);
             continue;
         }
         add_line(c, &l);

@@ -11,7 +11,6 @@
 #include "rows.h"
 #include "skipgram.h"
 #include "tensors.h"
-#include "word2vec.h"
 #include "warm.h"
 #include "windows.h"
 
@@ -32,7 +31,7 @@ static const char more[] =
     "examples:\n"
     "  locus-wv --data novels.txt --text vectors.txt\n"
     "  locus-wv --data novels.txt --analogies questions-words.txt --similarity wordsim353.txt\n"
-    "  locus run -n 4 locus-wv --data novels.txt --binary vectors.bin --json\n";
+    "  locus run -n 4 locus-wv --data novels.txt --out vectors.safetensors --json\n";
 
 static void task_options(struct wv_options *o)
 {
@@ -80,8 +79,6 @@ static void result_options(struct wv_options *o)
                     "lines of two words and people's rating"),
         OPTION_TEXT("--text", "PATH", &o->text, ARGS_OUTPUT,
                     "write the vectors as word2vec's text"),
-        OPTION_TEXT("--binary", "PATH", &o->binary, ARGS_OUTPUT,
-                    "write them in word2vec's binary format"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
@@ -422,14 +419,40 @@ static void save_model(const struct wv *w, struct pool_member *m, const char *pa
     tensors_close(&t);
 }
 
+struct words_file {
+    const struct names *words;
+    size_t dim;
+    FILE *file;
+};
+
+/* Of another program's model (--from) a word may have blanks. */
+static void put_line(void *file, uint64_t row, const float *values)
+{
+    const struct words_file *t = file;
+    for (const char *c = names_get(t->words, (uint32_t)row); *c; c++)
+        putc(*c == ' ' ? '_' : *c, t->file);
+    for (size_t i = 0; i < t->dim; i++) fprintf(t->file, " %.6g", (double)values[i]);
+    putc('\n', t->file);
+}
+
+/* As word2vec does. */
+static void save_text(const struct wv *w, struct pool_member *m, const char *path)
+{
+    const struct names *words = &w->vocabulary.words;
+    struct saving saving;
+    saving_open(&saving, path);
+    struct words_file t = {words, w->options.dim, saving.file};
+    fprintf(t.file, "%" PRIu32 " %zu\n", words->count, t.dim);
+    rows_visit(m, WV_INPUTS, 0, words->count, put_line, &t);
+    saving_close(&saving);
+}
+
 static void save(struct training_worker *t)
 {
     const struct wv *w = t->program;
     const struct wv_options *o = &w->options;
-    const struct names *words = &w->vocabulary.words;
     if (o->common.out) save_model(w, t->member, o->common.out);
-    if (o->text) word2vec_write(t->member, WV_INPUTS, words, o->dim, o->text, false);
-    if (o->binary) word2vec_write(t->member, WV_INPUTS, words, o->dim, o->binary, true);
+    if (o->text) save_text(w, t->member, o->text);
 }
 
 const struct training_kind wv_training = {.name = "locus-wv",
@@ -437,7 +460,6 @@ const struct training_kind wv_training = {.name = "locus-wv",
                                           .more = more,
                                           .unit = "words",
                                           .rate = "Words trained a second",
-                                          .predict = &wv_predict_kind,
                                           .program_bytes = sizeof(struct wv),
                                           .worker_bytes = sizeof(struct worker),
                                           .heeds_ahead = true,

@@ -20,7 +20,7 @@ enum wv_table { WV_INPUTS, WV_OUTPUTS };
 
 struct wv_options {
     struct settings common;
-    const char *analogies, *similarity, *text, *binary;
+    const char *analogies, *similarity, *text;
     uint64_t dim, window, min_count, negatives, batch, analogy_words;
     double rate, subsample, noise;
     int optimizer;

@@ -119,12 +119,6 @@ def same_in_text(names, rows, text):
             for name, row, line in zip(names, rows, lines)]
 
 
-def entities_as_in(_, model, text):
-    """How many entities of kge are the same in word2vec's text, and how many there are."""
-    same = same_in_text(names_of(model["entity_names"]), model["entities"], text)
-    return sum(same), len(same)
-
-
 def words_as_in(_, model, text, binary):
     """How many words of wv have the same vectors in the model and word2vec's two formats, and how many there are."""
     names, rows = names_of(model["word_names"]), model["inputs"]

@@ -50,7 +50,6 @@ PROGRAMS = {
         ends("--seconds 1 --epochs 1000000"),
         "--by-relation",
         "--type-constrained",
-        "--text vectors",
         ("--checkpoint-every 2 --checkpoint f", KGE + " --checkpoint f"),
     ]),
     "wv": (WV, [
@@ -74,7 +73,6 @@ PROGRAMS = {
         ("--eval-every 0.5k", WV + " --similarity ../similarity"),
         ends("--seconds 1 --epochs 1000000"),
         "--text vectors",
-        "--binary vectors",
         ("--checkpoint-every 2 --checkpoint f", WV + " --checkpoint f"),
     ]),
     "mf": (MF, [

@@ -26,7 +26,6 @@ USES = {
         ("--data x --implicit 4 --best 0", "--best must be 1 or more"),
         (f"{MF} --hold-back 0 --eval-every 1", "has nothing to evaluate by"),
         (f"{MF} --hold-back 0 --best 3", "--best has no cells to test with"),
-        ("predict x y --json", "--json is behind MODEL: options come before it"),
         (f"{MF} --method cd --batch 32", "--method cd has no --batch: leave it out"),
         (f"{MF} --method cd --technique essp", "--method cd bounds no staleness"),
     ],

@@ -1,8 +1,7 @@
-"""Reads a safetensors file, or NumPy's archive: its notes, and by its name the array of each tensor (of bf16 its bits)."""
+"""Reads a safetensors file: its notes, and by its name the array of each tensor (of bf16 its bits)."""
 import json
 import math
 import unittest
-import zipfile
 
 try:
     import numpy
@@ -10,16 +9,6 @@ except ImportError:
     raise unittest.SkipTest("there is no numpy here (python3-numpy)")
 
 KINDS = {"F32": "<f4", "F64": "<f8", "I64": "<i8", "U8": "u1", "BF16": "<i2"}
-
-
-def read_npz(path):
-    with zipfile.ZipFile(path) as archive:
-        assert archive.testzip() is None, "a sum is wrong"
-        for name in set(archive.namelist()) - {"notes.json"}:
-            data = archive.read(name)
-            assert name.endswith(".npy") and (10 + int.from_bytes(data[8:10], "little")) % 64 == 0, f"{name}'s header"
-        tensors = dict(numpy.load(path))
-        return json.loads(tensors.pop("notes.json")), tensors
 
 
 def parse(data):
@@ -39,8 +28,6 @@ def parse(data):
 
 
 def read(path):
-    if zipfile.is_zipfile(path):
-        return read_npz(path)
     with open(path, "rb") as file:
         notes, found = parse(file.read())
     return notes, {name: array for name, (_, array) in found.items()}

@@ -1,5 +1,106 @@
 # SPDX-License-Identifier: Apache-2.0
 """locus prepare: converts what people bring into the one form that a program reads."""
-from .__main__ import main
+import argparse
+import lzma
+import os
+import sys
+import zlib
+from typing import List, Optional
 
-__all__ = ["main"]
+ABOUT = """Converts what people bring into the one form that a program reads. What it takes by itself it says in one line
+before it writes; what could be read in two ways it refuses, until an option says it. Rows are counted, and
+none is lost silently. Numbers keep all their digits.
+
+program   reads                                                writes
+mf        CSV and its relatives, MatrixMarket                  row, column, value, with tabs between
+kge       folders of train, valid and test of DGL-KE, PyKEEN,  a folder: train.txt, valid.txt, test.txt, of
+          OpenKE and LibKGE; one such file, or three;          head, relation, tail
+          N-Triples; WordNet's own folder
+ctr       CSV and its relatives, Criteo's, LIBSVM, LIBFFM      LIBFFM of columns, with OUTPUT.columns.json, or LIBSVM
+gnn       CSV and its relatives, MatrixMarket, METIS, DIMACS,  a folder: edges.txt, labels.txt, purposes.txt,
+          TGF, LGL, GML, GraphML, Pajek, adjacency lists       features.txt
+lda       text, Mallet's, GibbsLDA++, LDA-C, UCI docword,      a folder: documents.txt, in LDA-C's form, and
+          CLUTO, MatrixMarket                                  vocabulary.txt
+lasso     LIBSVM, from 0 or 1; MatrixMarket                    LIBSVM from 1
+wv        text; with --similarity CSV and its relatives        text; two words and a rating
+vectors   word2vec (text, binary), GloVe, fastText             safetensors, for --from of locus-wv"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "locus prepare", usage="locus prepare PROGRAM INPUT... OUTPUT [options]", description=ABOUT,
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=110, max_help_position=26),
+        epilog="for example: locus prepare mf ratings.csv - | locus-mf --data - --out model.safetensors")
+    add = parser.add_argument
+    add("program", metavar="PROGRAM", choices=("mf", "kge", "ctr", "gnn", "lda", "lasso", "wv", "vectors"),
+        help="whose data it is: mf, kge, ctr, gnn, lda, lasso, wv, or vectors")
+    add("paths", metavar="INPUT... OUTPUT", nargs="+", help="files, which may be compressed by gzip, bzip2 or xz, - is stdin; and "
+        "a file or, of kge, gnn and lda, a folder, - is stdout")
+    add("--format", metavar="NAME", help="of the input, where it cannot be told: table, adjacency, dimacs, gml, graphml, "
+        "lgl, metis, pajek, tgf; text, mallet, gibbs, ldac, docword, cluto")
+    group = parser.add_argument_group("tables")
+    add = group.add_argument
+    add("--columns", metavar="A,B,C", help="the columns of the program's form, in its order: names, or numbers from 1")
+    add("--separator", metavar="TEXT", help="between fields: a character, ::, tab or blank")
+    add("--heading", choices=("yes", "no"), help="is the first row one?")
+    add("--quotes", choices=("csv", "none"), help="none: quotation marks are text")
+    add("--comments", metavar="MARKS", help="lines that begin with one of these characters are comments; none: no line is")
+    add("--decimal", metavar="MARK", choices=(".", ","), default=".", help="before fractions: . or , (default .)")
+    group = parser.add_argument_group("ctr")
+    add = group.add_argument
+    add("--label", metavar="COLUMN", help="the label's column, by its name or number")
+    add("--positive", metavar="TEXT", help="the label of a click (default 1)")
+    add("--weight", metavar="COLUMN", help="whole numbers: an example is written so many times")
+    add("--categorical", metavar="A,B", default="", help="columns whose numbers are ids, each a feature")
+    add("--with", metavar="A,B", default="", dest="with_", help="columns to learn from although nearly every row has "
+        "another word")
+    add("--without", metavar="A,B", default="", help="columns to leave out")
+    add("--bins", metavar="N", type=int, default=64, help="parts that a column of numbers is cut into, about (default 64)")
+    add("--like", metavar="OUTPUT", help="what prepare made of the training data: this becomes alike. Of lda its folder")
+    group = parser.add_argument_group("other programs")
+    add = group.add_argument
+    add("--labels", metavar="FILE", help="gnn: a table of nodes and classes, or a class a line")
+    add("--purposes", metavar="FILE", help="gnn: a table of nodes and train, val or test")
+    add("--class-columns", metavar="A,B", help="gnn: of --labels the columns of node and class")
+    add("--purpose-columns", metavar="A,B", help="gnn: of --purposes those of node and purpose")
+    add("--features", metavar="FILE", help="gnn: LIBSVM, a line a node")
+    add("--names", choices=("id", "label"), help="gnn: what nodes are called, where a graph's file has both")
+    add("--first", metavar="N", type=int, choices=(0, 1), help="the number of the first column (lasso), or of the first node "
+        "where lines are nodes (gnn)")
+    add("--response", metavar="FILE", help="lasso: of MatrixMarket the file of the responses, MatrixMarket or a number a line")
+    add("--vocabulary", metavar="FILE", help="lda: a word a line, for formats of numbers")
+    add("--seed", metavar="N", type=int, default=1, help="kge: of the division of one file into three (default 1)")
+    add("--similarity", action="store_true", help="wv: two words and a rating a row")
+    return parser
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    parser = _parser()
+    told = parser.parse_intermixed_args(arguments)
+    if len(told.paths) < 2 or told.bins < 2:
+        parser.error("INPUT and OUTPUT are needed" if len(told.paths) < 2 else f"--bins {told.bins}: must be 2 or more")
+    try:
+        __import__("numpy")
+    except ModuleNotFoundError:
+        print("locus prepare: needs NumPy: install python3-numpy of Debian, or numpy of PyPI", file=sys.stderr)
+        return 1
+    from . import clicks, facts, files, graphs, ratings, words
+    told.asked = [told.label, told.weight, told.categorical, told.with_, told.without, told.class_columns, told.purpose_columns]
+    todo = {"mf": ratings.mf, "kge": facts.kge, "wv": ratings.wv, "ctr": clicks.ctr, "gnn": graphs.gnn, "lda": words.lda,
+            "lasso": words.lasso, "vectors": words.vectors}
+    try:
+        todo[told.program](told, told.paths[:-1], told.paths[-1])
+        sys.stdout.flush()
+    except files.Refused as refusal:
+        files.say(str(refusal))
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        files.say("who reads stdout has ended")
+        return 1
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as fault:
+        files.say(f"{fault.filename}: {fault.strerror}" if isinstance(fault, OSError) and fault.filename else str(fault))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0

@@ -14,12 +14,12 @@ enum { ROWS = 6, LENGTH = 4, WORKERS = 2 };
 static char folder[FOLDER_PATH_BYTES], path[2 * FOLDER_PATH_BYTES];
 
 /* Rows a, b, and second ones of both: 1 2, 3 4, 5 6, 7 8; biases 10, 20, 30, 40. */
-static void write_model(const char *file, const char *names)
+static void write_model(const char *names)
 {
     static const float values[] = {1, 2, 3, 4, 5, 6, 7, 8}, biases[] = {10, 20, 30, 40};
     CLOSED_BY(tensors_close) struct tensors t;
     folder_new(folder);
-    snprintf(path, sizeof path, "%s/%s", folder, file);
+    snprintf(path, sizeof path, "%s/model", folder);
     tensors_open(&t, path);
     tensors_declare(&t, "rows", TENSORS_F32, 4, 2);
     tensors_declare(&t, "biases", TENSORS_F32, 4, 0);
@@ -77,37 +77,47 @@ static void run(const void *job)
 /* b, c and a, and second ones; the last float is the optimizer's. */
 TEST(warm, rows_of_known_names_are_the_models)
 {
-    write_model("model", "a\nb\n");
+    write_model("a\nb\n");
     ends_with(run, &BCA, 0, ROWS_OF_BCA);
     ends_with(run, &BCA, 0, "4 of 6 rows of \"rows\" begin as");
     ends_with(run, &(struct job){.names = "xyz", .count = 2}, 1,
               "has no row of \"rows\" that the data name");
     ends_with(run, &(struct job){.names = "", .count = 2}, 1,
               "has names of rows, and the data have none");
-    write_model("model", "a\nb\nc\n");
+    write_model("a\nb\nc\n");
     ends_with(run, &BCA, 1, "\"names\" are not the names of \"rows\"");
-    write_model("model", NULL); /* they are known by their numbers */
+    write_model(NULL); /* they are known by their numbers */
     ends_with(run, &(struct job){.names = "", .count = 2}, 0,
               "1 2 10 0;3 4 20 0;5 6 30 0;7 8 40 0;-4 -4 -4 0;-5 -5 -5 0;");
 }
 
-/* What is whole, and of NumPy's own, is test/programs/test_saved.py's. */
-TEST(warm, an_archive_that_is_cut_off_is_refused)
+#define F32(shape, offsets) \
+    "{\"rows\":{\"dtype\":\"F32\",\"shape\":[" shape "],\"data_offsets\":[" offsets "]}}"
+
+TEST(warm, headers_that_are_wrong_are_refused)
 {
-    size_t length;
-    write_model("model.npz", "a\nb\n");
-    ends_with(run, &BCA, 0, ROWS_OF_BCA);
-    CLOSED_BY(free_at) char *text = folder_read(folder, "model.npz", &length);
-    for (size_t left = 2; left < length; left += 97) {
-        folder_write(folder, "model.npz", text, left);
-        ends_with(run, &BCA, 1, "is no archive of NumPy, or is cut off or damaged");
+    static const struct {
+        const char *header, *part;
+    } cases[] = {
+        {"{}", "header is not to be understood"},
+        {"{\"a\":1, \"a\":2}", "header is not to be understood"},
+        {F32("9", "0,36"), "is cut off"},
+        {F32("3", "0,8"), "another size"},
+        {F32("1,2,1", "0,8"), "header is not to be understood"},
+        {"{\"rows\":{\"dtype\":\"BF16\",\"shape\":[4],\"data_offsets\":[0,8]}}", "type BF16"},
+    };
+    folder_new(folder);
+    snprintf(path, sizeof path, "%s/model", folder);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        uint64_t length = (strlen(cases[i].header) + 7) / 8 * 8;
+        memcpy(text, &length, sizeof length);
+        snprintf(text + 8, sizeof text - 8, "%-*s12345678", (int)length, cases[i].header);
+        folder_write(folder, "model", text, length + 16);
+        ends_with(run, &BCA, 1, cases[i].part);
     }
-    *strstr((char *)memmem(text, length, "'<f", 3), "4") = '9'; /* a type that there is not */
-    folder_write(folder, "model.npz", text, length);
-    ends_with(run, &BCA, 1, "is no archive of NumPy, or is cut off or damaged");
-    const char *array = memmem(text, length, "\x93NUMPY", 6);
-    folder_write(folder, "model.npz", array, 200);
-    ends_with(run, &BCA, 1, "is one array, without names of its rows: numpy.savez() writes both");
+    folder_write(folder, "model", "2 2\na 1 2\nb 3 4\n", 0);
+    ends_with(run, &BCA, 1, "\"locus prepare vectors\" makes one of word vectors");
 }
 
 static void check_names(const void *letters)
@@ -120,18 +130,18 @@ static void check_names(const void *letters)
 
 TEST(warm, check_names_refuses_other_names_and_places)
 {
-    write_model("model", "a\nb\n");
+    write_model("a\nb\n");
     ends_with(check_names, "ab", 0, "");
     ends_with(check_names, "ba", 1, "has not \"b\" at place 0 of \"names\"");
     ends_with(check_names, "abc", 1, "has not \"c\" at place 2");
     ends_with(check_names, "a", 1, "has more \"names\" than the data");
 }
 
-/* As word2vec's files, and archives of such vectors, have no outputs. */
+/* Word vectors alone have no outputs. */
 TEST(warm, a_table_of_zeros_may_stay_one)
 {
     struct job j = {.names = "bca", .count = 2, .part = "none"};
-    write_model("model", "a\nb\n");
+    write_model("a\nb\n");
     ends_with(run, &j, 0, "0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;0 0 0 0;");
     j.is_drawn = true;
     ends_with(run, &j, 1, "has no tensor \"none\": is it a model of");
@@ -139,10 +149,20 @@ TEST(warm, a_table_of_zeros_may_stay_one)
     ends_with(run, &j, 0, "3 4 0 0;0 0 0 0;1 2 0 0;7 8 0 0;0 0 0 0;5 6 0 0;");
 }
 
+/* As of "locus prepare vectors": any program takes words alone. */
 TEST(warm, words_are_rows_of_the_first_table)
 {
+    static const float values[] = {1, 2, 3, 4};
     folder_new(folder);
-    folder_write(folder, "words", "2 2\na 1 2\nb 3 4\n", 0);
     snprintf(path, sizeof path, "%s/words", folder);
+    {
+        CLOSED_BY(tensors_close) struct tensors t;
+        tensors_open(&t, path);
+        tensors_declare(&t, "inputs", TENSORS_F32, 2, 2);
+        tensors_declare(&t, "word_names", TENSORS_U8, 4, 0);
+        tensors_begin(&t);
+        tensors_write(&t, values, sizeof values);
+        tensors_write(&t, "a\nb\n", 4);
+    }
     ends_with(run, &BCA, 0, "3 4 -0 0;-1 -1 -1 0;1 2 -2 0;-3 -3 -3 0;-4 -4 -4 0;-5 -5 -5 0;");
 }

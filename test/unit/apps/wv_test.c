@@ -4,6 +4,7 @@
 #include "pools.h"
 #include "programs.h"
 #include "rows.h"
+#include "tensors.h"
 #include "test.h"
 #include "wv/judge.h"
 #include "wv/questions.h"
@@ -89,15 +90,28 @@ TEST(wv, text_that_is_none_is_refused_with_its_line)
 /* ---- vocabulary ---- */
 
 /* By frequency; with a model, words that are rare in the text, or not in it, are of its words. */
+/* Of these words, a line each. */
+static const char *model_of(const char *words, unsigned count)
+{
+    static const float vectors[8];
+    CLOSED_BY(tensors_close) struct tensors t;
+    tensors_open(&t, folder_path(folder, "model"));
+    tensors_declare(&t, "inputs", TENSORS_F32, count, 2);
+    tensors_declare(&t, "word_names", TENSORS_U8, strlen(words), 0);
+    tensors_begin(&t);
+    tensors_write(&t, vectors, 2 * count * sizeof *vectors);
+    tensors_write(&t, words, strlen(words));
+    return folder_path(folder, "model");
+}
+
 TEST(wv, vocabulary_has_the_words_of_a_text_and_a_model)
 {
     static const char *const words[] = {"a", "d", "b", "rare", "gone", "lost"};
     static const uint64_t counts[] = {4, 4, 2, 1, 0, 0};
     file_of("b a c a\nb a a d d d d rare", 0);
-    folder_write(folder, "model", "4 2\ngone 1 2\nrare 1 2\na 1 2\nlost 1 2\n", 0);
     for (uint32_t count = 3; count <= 6; count += 3) {
         CLOSED_BY(vocabulary_fini) struct vocabulary v;
-        vocabulary_load(&v, path, 2, count == 6 ? folder_path(folder, "model") : NULL);
+        vocabulary_load(&v, path, 2, count == 6 ? model_of("gone\nrare\na\nlost\n", 4) : NULL);
         CHECK(v.words.count == count && v.read == 12 && v.total == (count == 6 ? 11 : 10));
         CLOSED_BY(free_at) double *weights = vocabulary_weights(&v, -1);
         CLOSED_BY(free_at) double *less = vocabulary_weights(&v, 0.75);
@@ -114,8 +128,7 @@ TEST(wv, vocabulary_has_the_words_of_a_text_and_a_model)
 static void load_rare(const void *model)
 {
     struct vocabulary v;
-    if (model) folder_write(folder, "model", model, 0);
-    vocabulary_load(&v, path, 5, model ? folder_path(folder, "model") : NULL);
+    vocabulary_load(&v, path, 5, model ? model_of(model, 1) : NULL);
 }
 
 TEST(wv, vocabulary_without_frequent_words_is_refused)
@@ -124,7 +137,7 @@ TEST(wv, vocabulary_without_frequent_words_is_refused)
     ends_with(load_rare, NULL, 1,
               "none of its 3 words occurs 5 times: choose a smaller --min-count");
     file_of("a a a a a", 0);
-    ends_with(load_rare, "1 2\nb 1 2\n", 1, "model: has no word of ");
+    ends_with(load_rare, "b\n", 1, "model: has no word of ");
 }
 
 /* A word of frequency 0.1 at the threshold 0.001: sqrt(0.01) + 0.01. */

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands have in common: whatever ends one ends it with a sentence."""
+import argparse
+import os
+import sys
+from typing import Any, Callable, List, Optional
+
+
+class Problem(Exception):
+    """A sentence for who called."""
+
+
+def parser(name: str, about: str, more: str) -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(f"locus {name}", description=about, epilog=more,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def count(text: str) -> int:
+    number = int(text) if text.isdigit() else 0
+    if not 1 <= number <= 1000000:
+        raise argparse.ArgumentTypeError(f"{text} is no number from 1 to 1000000")
+    return number
+
+
+def run(name: str, command: Callable[[Any], None], arguments: argparse.ArgumentParser,
+        words: Optional[List[str]]) -> int:
+    """Returns the exit status."""
+    told = arguments.parse_args(words)
+    try:
+        command(told)
+        sys.stdout.flush()
+        return 0
+    except ImportError as fault:
+        if fault.name != "numpy":
+            raise
+        sentence = "NumPy is missing: apt install python3-numpy, or pip install numpy"
+    except BrokenPipeError:  # who reads has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141
+    except KeyboardInterrupt:
+        return 130
+    except OSError as fault:
+        sentence = f"{fault.filename or 'stdout'}: {fault.strerror}"
+    except Problem as fault:
+        sentence = str(fault)
+    print(f"locus {name}: {sentence}", file=sys.stderr)
+    return 1

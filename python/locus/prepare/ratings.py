@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of two names and a number: ratings for mf, similarities of words for wv; and wv's text."""
+import argparse
+import itertools
+from typing import Iterator, List, Sequence
+
+from .files import Part, Refused, Source, convert, counted, need, strictly
+from .sparse import Matrix, is_matrix, refuse_headless
+from .tables import Table
+
+
+def mf(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
+    """`row TAB column TAB value`."""
+    sources = [Source(path) for path in inputs]
+    if len(sources) > 1 and any(map(is_matrix, sources)):
+        raise Refused("one file of MatrixMarket at a time: the rows of another may be others")
+    if is_matrix(sources[0]):
+        matrix = Matrix(sources[0]).look()
+        convert([(output, lambda: (f"{i + 1}\t{j + 1}\t{value}" for i, j, value in matrix.entries()), lambda count:
+                  f"{sources[0].name}: {counted(count, 'rating')}, {matrix.about()}; names are numbers from 1")])
+    else:
+        _convert_triples(told, sources, output, ("row", "column", "value"))
+
+
+def wv(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
+    """Text; or `word TAB word TAB rating`."""
+    def part(source: Source) -> Part:
+        return output, lambda: _text(source), lambda count: f"{source.name}: {counted(count, 'line')} of text{source.left()}"
+    if told.similarity:
+        _convert_triples(told, [Source(path) for path in inputs], output, ("word1", "word2", "rating"))
+    else:
+        convert([part(Source(path)) for path in inputs])
+
+
+@strictly("no carriage return within: tr '\\r' '\\n' makes it a line end")
+def _text(source: Source) -> Iterator[str]:
+    for line in source.words():
+        need("\r" not in line)
+        yield line
+
+
+class _Triples:
+    """A table of two names and a number, which may be missing in a row, and then the row is left out, or in all, and then is 1."""
+
+    def __init__(self, source: Source, told: argparse.Namespace, wanted: Sequence[str]) -> None:
+        self.table, self.wanted, self.missing = Table(source, told, wanted), wanted[2], 0
+        self.at = self.table.choose(optional=1)
+        self.titles = [self.table.title(i) for i in self.at]
+        if len(self.at) == 3 and not self.table.names and self.table.separator == " ":
+            refuse_headless(source, list(itertools.islice(self.table.rows(), 1000)))
+
+    def read(self) -> Iterator[str]:
+        self.missing, table = 0, self.table
+        for row in table.rows():
+            value = table.value(row, self.at[2]) if len(self.at) == 3 else "1"
+            names = f"{table.name(row, self.at[0])}\t{table.name(row, self.at[1])}"
+            self.missing += value is None
+            if value is not None:
+                yield f"{names}\t{value}"
+
+    def about(self, count: int) -> str:
+        if not count:
+            raise Refused(f"{self.table.source.name}: no row has a {self.wanted}")
+        return (f"{self.table.source.name}: {counted(count + self.missing, 'row')}, {self.table.about(self.at)}"
+                + (f"; no {self.wanted}: each is 1" if len(self.at) == 2 else "")
+                + (f"; {counted(self.missing, 'row')} without a {self.wanted} left out" if self.missing else ""))
+
+
+def _convert_triples(told: argparse.Namespace, sources: Sequence[Source], output: str, wanted: Sequence[str]) -> None:
+    tables: List[_Triples] = [_Triples(source, told, wanted) for source in sources]
+    for each in tables:
+        if each.titles != tables[0].titles:
+            raise Refused(f"{each.table.source.name} has other columns than {sources[0].name}")
+    convert([(output, each.read, each.about) for each in tables])
