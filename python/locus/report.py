@@ -26,7 +26,6 @@ Array = Any  # of numpy
 NAN = math.nan
 COUNTS = ("local", "replica", "remote", "relocated", "copied", "late", "waits_s", "sent", "held", "aged", "shards_s",
           "cpu_s", "replicas", "owned", "resident", "clock")
-GAUGES = ("replicas", "owned", "resident", "clock")
 # What our programs' nodes say of the time when they train: evaluations read rows that nobody intends.
 TRAINED, TRAINED_REMOTE = "Accesses in training", "Remote accesses in training"
 POINTS_MAX, NODES_SHOWN, LINES_MAX, DOTS_MAX = 240, 64, 8, 60
@@ -205,16 +204,18 @@ class Series(NamedTuple):
 
 
 # Fixed colours, by class, in light and in dark: programs for slides know no variables.
-LIGHT = ("#1b69b0", "#c96a0a", "#2f8a4e", "#9a3fa0", "#c0392b", "#6b6b6b", "#0e8a93", "#8a6d00")
-DARK = ("#6cb2f5", "#f0a24e", "#74cf93", "#d38be0", "#f08a7e", "#b5b5b5", "#5fd0d8", "#d8bd4a")
+CLASSES = ("paper", "ink", "dim", "grid", *(f"c{i}" for i in range(LINES_MAX)))
+LIGHT = ("#ffffff", "#1c1c1c", "#5a5a5a", "#e4e4e4", "#1b69b0", "#c96a0a", "#2f8a4e", "#9a3fa0", "#c0392b", "#6b6b6b",
+         "#0e8a93", "#8a6d00")
+DARK = ("#16181b", "#ececec", "#a8a8a8", "#3a3d42", "#6cb2f5", "#f0a24e", "#74cf93", "#d38be0", "#f08a7e", "#b5b5b5",
+        "#5fd0d8", "#d8bd4a")
 
 
 def _style() -> str:
-    def sheet(paper: str, ink: str, dim: str, grid: str, colours: Sequence[str]) -> str:
-        named = [("paper", paper), ("ink", ink), ("dim", dim), ("grid", grid)]
-        return " ".join(f".{n} {{ color: {c}; }}" for n, c in named + [(f"c{i}", c) for i, c in enumerate(colours)])
-    return (f"{sheet('#ffffff', '#1c1c1c', '#5a5a5a', '#e4e4e4', LIGHT)}\n"
-            f"@media (prefers-color-scheme: dark) {{ {sheet('#16181b', '#ececec', '#a8a8a8', '#3a3d42', DARK)} }}\n")
+    def sheet(colours: Sequence[str]) -> str:
+        return f"body {{ background: {colours[0]}; }} " + " ".join(
+            f".{name} {{ color: {colour}; }}" for name, colour in zip(CLASSES, colours))
+    return f"{sheet(LIGHT)}\n@media (prefers-color-scheme: dark) {{ {sheet(DARK)} }}\n"
 
 
 def _put(x: float, y: float, text: str, size: int = 11, colour: str = "dim", anchor: str = "start") -> str:
@@ -227,15 +228,11 @@ def _svg(width: int, height: int, more: str = "") -> str:
             f'{more}>\n')
 
 
-def _step(span: float, ticks: int) -> float:
-    """1, 2 or 5 times a power of ten: about as many steps as ticks are wanted."""
-    power = 10.0 ** math.floor(math.log10(span / ticks))
-    rest = span / ticks / power
-    return power * (1 if rest < 1.5 else 2 if rest < 3.5 else 5 if rest < 7.5 else 10)
-
-
-def _ticks(low: float, high: float, ticks: int) -> List[float]:
-    step = _step(high - low, ticks)
+def _ticks(low: float, high: float) -> List[float]:
+    """About four, 1, 2 or 5 times a power of ten from each other."""
+    power = 10.0 ** math.floor(math.log10((high - low) / 4))
+    rest = (high - low) / 4 / power
+    step = power * (1 if rest < 1.5 else 2 if rest < 3.5 else 5 if rest < 7.5 else 10)
     return [step * i for i in range(math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6) + 1)]
 
 
@@ -287,11 +284,11 @@ def chart(title: str, series: Sequence[Series], seconds: float, top: Optional[fl
         return LEFT + t / span * width, bottom - (y - low) / (high - low) * HEIGHT
 
     out = [_svg(size, bottom + 46), _put(12, 18, _short(title, size // 7), 13, "ink")]
-    for tick in _ticks(low, high, 4):
+    for tick in _ticks(low, high):
         y = at(0, tick)[1]
         out += [f'<line class="{"dim" if tick == 0 else "grid"}" stroke="currentColor" x1="{LEFT}" y1="{y:.1f}" '
                 f'x2="{LEFT + width}" y2="{y:.1f}"/>\n', _put(LEFT - 6, y + 4, _show(tick, 6), anchor="end")]
-    for tick in _ticks(0, span / unit, 4):
+    for tick in _ticks(0, span / unit):
         out.append(_put(at(tick * unit, low)[0], bottom + 16, _show(tick, 6), anchor="middle"))
     out.append(_put(LEFT + width / 2, bottom + 33, unit_name, anchor="middle"))
     for i, s in enumerate(series):
@@ -304,23 +301,18 @@ def chart(title: str, series: Sequence[Series], seconds: float, top: Optional[fl
 
 
 def _line(s: Series, colour: int, at: Callable[[float, float], Tuple[float, float]], is_alone: bool) -> str:
-    pieces: List[List[str]] = [[]]
-    shown = [(x, y) for x, y in zip(s.x, s.y) if math.isfinite(y)]
-    for x, y in zip(s.x, s.y):
-        if math.isfinite(y):
-            pieces[-1].append("%.1f,%.1f" % at(x, y))
-        elif pieces[-1]:
-            pieces.append([])
+    shown = [at(x, y) for x, y in zip(s.x, s.y) if math.isfinite(y)]
+    pieces = [[at(x, y) for x, y in zip(s.x[some], s.y[some])]
+              for some in np.split(np.arange(len(s.y)), np.flatnonzero(np.diff(np.isfinite(s.y))) + 1)
+              if len(some) and np.isfinite(s.y[some[0]])]
     out = [f'<g class="c{colour}">\n<title>{_text(s.label)}</title>\n']
-    out += [f'<polyline fill="none" stroke="currentColor" stroke-width="1.8" points="{" ".join(piece)}"/>\n'
-            for piece in pieces if piece]
-    for x, y in shown if len(shown) <= DOTS_MAX else ():
-        out.append('<circle fill="currentColor" cx="%.1f" cy="%.1f" r="2"/>\n' % at(x, y))
-    out.append("</g>\n")
+    out += ['<polyline fill="none" stroke="currentColor" stroke-width="1.8" points="' +
+            " ".join("%.1f,%.1f" % point for point in piece) + '"/>\n' for piece in pieces]
+    out += ['<circle fill="currentColor" cx="%.1f" cy="%.1f" r="2"/>\n' % point
+            for point in shown if len(shown) <= DOTS_MAX]
     if len(shown) == 1 and is_alone:  # the axis does not say how much it is
-        x, y = at(*shown[0])
-        out.append(_put(x, y - 7, _show(shown[0][1]), 11, f"c{colour}", "end"))
-    return "".join(out)
+        out.append(_put(shown[0][0], shown[0][1] - 7, _show(s.y[np.isfinite(s.y)][0]), 11, f"c{colour}", "end"))
+    return "".join(out) + "</g>\n"
 
 
 def bars(title: str, rows: Sequence[Tuple[str, float, str]]) -> str:
@@ -341,75 +333,56 @@ def bars(title: str, rows: Sequence[Tuple[str, float, str]]) -> str:
 class Pieces:
     """The run in equal pieces; what each node counted in each, and NAN where it told nothing."""
 
-    def __init__(self, run: Run) -> None:
-        most = max((len(node.t) for node in run.nodes.values()), default=0)
-        self.run, self.seconds = run, run.seconds()
-        edges = np.linspace(0, self.seconds, min(max(most - 1, 1), POINTS_MAX) + 1)
-        self.x = edges[1:]
-        self.begin, self.end = edges[:-1] + run.began, edges[1:] + run.began
+    def __init__(self, run: Run, most: int) -> None:
+        self.edges = np.linspace(0, run.seconds(), min(max(most - 1, 1), POINTS_MAX) + 1)
+        self.x, self.began = self.edges[1:], run.began
 
-    def _of(self, node: Node, name: str) -> Tuple[Array, Array]:
-        """The change of a count in each piece, as far as the node tells, and the seconds."""
-        if not len(node.t):
-            return self.x * NAN, self.x * NAN
-        begin, end = (np.clip(t, node.t[0], node.t[-1]) for t in (self.begin, self.end))
-        seconds = np.where(end > begin, end - begin, NAN)
-        return np.interp(end, node.t, node.count[name]) - np.interp(begin, node.t, node.count[name]), seconds
-
-    def change(self, node: Node, name: str) -> Array:
-        change, seconds = self._of(node, name)
-        return np.where(np.isnan(seconds), NAN, change)
-
-    def rate(self, node: Node, name: str) -> Array:
-        change, seconds = self._of(node, name)
-        return change / seconds
+    def change(self, node: Node, name: str, of: str = "") -> Array:
+        """Of a count; a second, or by another count's change."""
+        at = np.clip(self.began + self.edges, node.t[0], node.t[-1])
+        by = np.diff(np.interp(at, node.t, node.count[of]) if of else at)
+        return np.where(np.diff(at) > 0, np.diff(np.interp(at, node.t, node.count[name])), NAN) / np.where(by > 0, by, NAN)
 
     def gauge(self, node: Node, name: str) -> Array:
-        if not len(node.t):
-            return self.x * NAN
-        seconds = self._of(node, name)[1]
-        return np.where(np.isnan(seconds), NAN, np.interp(np.minimum(self.end, node.t[-1]), node.t, node.count[name]))
+        at = np.clip(self.began + self.edges, node.t[0], node.t[-1])
+        return np.where(np.diff(at) > 0, np.interp(at[1:], node.t, node.count[name]), NAN)
 
-    def share(self, node: Node, parts: Sequence[str], of: Sequence[str]) -> Array:
-        whole = sum(self.change(node, name) for name in of)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(whole > 0, sum(self.change(node, name) for name in parts) / whole, NAN)
+    def share(self, node: Node, *parts: str) -> Array:
+        """Per cent of the accesses."""
+        rates = {name: self.change(node, name) for name in ("local", "replica", "remote")}
+        whole = sum(rates.values())
+        return 100 * sum(rates[name] for name in parts) / np.where(whole > 0, whole, NAN)
 
 
-ALL = ("local", "replica", "remote")
 # Title, what is drawn of a node, and the axis' end.
 PANELS: List[Tuple[str, Callable[[Pieces, Node], Array], Optional[float]]] = [
-    ("Accesses without the network, %", lambda p, n: 100 * p.share(n, ("local", "replica"), ALL), 100),
-    ("Accesses of replicas, %", lambda p, n: 100 * p.share(n, ("replica",), ALL), None),
+    ("Accesses without the network, %", lambda p, n: p.share(n, "local", "replica"), 100),
+    ("Accesses of replicas, %", lambda p, n: p.share(n, "replica"), None),
     # A wait is counted when it is over, so that more can be over than there was time.
     ("Workers wait for other nodes, % of their time",
-     lambda p, n: np.minimum(100, 100 * p.rate(n, "waits_s") / max(1, n.head.get("workers", 1))), 100),
-    ("Age of replicas, ms", lambda p, n: 1e-3 * p.share(n, ("aged",), ("held",)), None),
-    ("Bytes sent a second", lambda p, n: p.rate(n, "sent"), None),
-    ("Shards' load, % of a core each", lambda p, n: 100 * p.rate(n, "shards_s") / max(1, n.head["shards"]), None),
-    ("Cores that the process takes", lambda p, n: p.rate(n, "cpu_s"), None),
-    ("Rows that came a second", lambda p, n: p.rate(n, "relocated"), None),
-    ("Replicas that came a second", lambda p, n: p.rate(n, "copied"), None),
+     lambda p, n: np.minimum(100, 100 * p.change(n, "waits_s") / max(1, n.head.get("workers", 1))), 100),
+    ("Age of replicas, ms", lambda p, n: 1e-3 * p.change(n, "aged", "held"), None),
+    ("Bytes sent a second", lambda p, n: p.change(n, "sent"), None),
+    ("Shards' load, % of a core each", lambda p, n: 100 * p.change(n, "shards_s") / max(1, n.head["shards"]), None),
+    ("Cores that the process takes", lambda p, n: p.change(n, "cpu_s"), None),
+    ("Rows that came a second", lambda p, n: p.change(n, "relocated"), None),
+    ("Replicas that came a second", lambda p, n: p.change(n, "copied"), None),
     ("Replicas held", lambda p, n: p.gauge(n, "replicas"), None),
     ("Rows owned", lambda p, n: p.gauge(n, "owned"), None),
-    ("Late keys a second", lambda p, n: p.rate(n, "late"), None),
+    ("Late keys a second", lambda p, n: p.change(n, "late"), None),
     ("Memory, MB", lambda p, n: 1e-6 * p.gauge(n, "resident"), None),
     ("Clock of the slowest worker", lambda p, n: p.gauge(n, "clock"), None),
 ]
 
 
-def _spread(label: Callable[[int], str], x: Array, lines: Dict[int, Array]) -> List[Series]:
-    """A line each; of more nodes than that the most, the median and the least."""
+def _spread(x: Array, lines: Dict[int, Array]) -> List[Series]:
+    """A line for each node; of more than that the most, the median and the least."""
     if len(lines) <= LINES_MAX - 2:
-        return [Series(label(rank), x, y) for rank, y in lines.items()]
+        return [Series(f"node {rank}", x, y) for rank, y in lines.items()]
     values = np.sort(np.stack(list(lines.values())), axis=0)  # NAN comes last
     count = np.sum(np.isfinite(values), axis=0)
-
-    def nth(of: Array) -> Array:
-        picked = values[np.maximum(of, 0), np.arange(values.shape[1])]
-        return np.where(count > 0, picked, NAN)
-
-    return [Series("most", x, nth(count - 1)), Series("median node", x, nth(count // 2)), Series("least", x, nth(count * 0))]
+    nth = [values[np.maximum(of, 0), np.arange(len(x))] for of in (count - 1, count // 2, 0 * count)]
+    return [Series(label, x, np.where(count > 0, y, NAN)) for label, y in zip(("most", "median node", "least"), nth)]
 
 
 def _curve(run: Run, name: str) -> List[Series]:
@@ -419,18 +392,17 @@ def _curve(run: Run, name: str) -> List[Series]:
 
 
 def _charts(run: Run) -> Iterator[str]:
-    p = Pieces(run)
+    nodes = {rank: node for rank, node in run.nodes.items() if len(node.t)}
+    p, seconds = Pieces(run, max((len(node.t) for node in nodes.values()), default=0)), run.seconds()
     for name in run.curves:
         if name not in (TRAINED, TRAINED_REMOTE):
-            yield chart(name, _curve(run, name), p.seconds, from_zero=name.endswith(" a second"))
-    if not run.nodes:
-        return
-    sums = [(label, np.nansum([p.rate(node, part) for node in run.nodes.values()], axis=0))
-            for label, part in (("main copy here", "local"), ("replica here", "replica"), ("other node", "remote"))]
-    yield chart("Keys accessed a second, all nodes", [Series(label, p.x, y) for label, y in sums], p.seconds)
-    for title, of, top in PANELS:
-        lines = {rank: of(p, node) for rank, node in run.nodes.items()}
-        yield chart(title, _spread(lambda rank: f"node {rank}", p.x, lines), p.seconds, top)
+            yield chart(name, _curve(run, name), seconds, from_zero=name.endswith(" a second"))
+    if nodes:
+        sums = [Series(label, p.x, np.nansum([p.change(node, part) for node in nodes.values()], axis=0))
+                for label, part in (("main copy here", "local"), ("replica here", "replica"), ("other node", "remote"))]
+        yield chart("Keys accessed a second, all nodes", sums, seconds)
+    for title, of, top in PANELS if nodes else ():
+        yield chart(title, _spread(p.x, {rank: of(p, node) for rank, node in nodes.items()}), seconds, top)
 
 
 # ---- pages ----
@@ -438,26 +410,17 @@ def _charts(run: Run) -> Iterator[str]:
 PAGE = """<!DOCTYPE html>
 <html xmlns="http://www.w3.org/1999/xhtml" lang="en">
 <head>
-<meta charset="utf-8"/>
-<meta name="viewport" content="width=device-width"/>
-<meta name="color-scheme" content="light dark"/>
-<title>%s</title>
+<meta charset="utf-8"/><meta name="viewport" content="width=device-width"/>
+<meta name="color-scheme" content="light dark"/><title>%s</title>
 <style>
-%sbody { font: 14px/1.45 system-ui, sans-serif; margin: 24px auto; max-width: 1080px; padding: 0 12px;
-  background: #ffffff; }
-h1 { font-size: 22px; margin: 0; overflow-wrap: anywhere; }
-h2 { font-size: 16px; margin: 22px 0 6px; }
-p { margin: 2px 0 12px; overflow-wrap: anywhere; }
-.charts { display: flex; flex-wrap: wrap; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; }
+%sbody { font: 14px/1.45 system-ui, sans-serif; margin: 24px auto; max-width: 1080px; padding: 0 12px; }
+h1 { font-size: 22px; margin: 0; overflow-wrap: anywhere; } h2 { font-size: 16px; margin: 22px 0 6px; }
+p { margin: 2px 0 12px; } .charts { display: flex; flex-wrap: wrap; } .wide { overflow-x: auto; }
+table { border-collapse: collapse; } svg { font-family: system-ui, Helvetica, Arial, sans-serif; }
 td, th { border-bottom: 1px solid #8884; padding: 3px 14px 3px 0; text-align: left; vertical-align: top;
   font-weight: normal; overflow-wrap: anywhere; }
-.numbers td:not(:first-child), .numbers th:not(:first-child) { text-align: right; font-variant-numeric: tabular-nums;
-  overflow-wrap: break-word; }
+.numbers td:not(:first-child), .numbers th:not(:first-child) { text-align: right; overflow-wrap: break-word; }
 .runs td:nth-child(-n+2), .runs th:nth-child(-n+2) { text-align: left; overflow-wrap: anywhere; min-width: 16ch; }
-svg { font-family: system-ui, Helvetica, Arial, sans-serif; }
-@media (prefers-color-scheme: dark) { body { background: #16181b; } }
 </style>
 </head>
 <body class="ink">
@@ -492,13 +455,11 @@ def _nodes_table(run: Run) -> str:
 
 
 def _settings_rows(run: Run) -> List[Tuple[str, str]]:
-    rows: List[Tuple[str, str]] = []
-    for node in list(run.nodes.values())[:1]:
-        h = node.head
-        rows = [("nodes", str(run.size)), ("workers of each", str(h.get("workers", ""))),
-                ("shards of each", str(h["shards"])), ("technique", str(h.get("technique", ""))),
-                ("tables (rows x floats)", str(h.get("tables", ""))), ("command", str(h.get("command", "")))]
-    return rows + list(run.settings.items())
+    names = {"workers": "workers of each", "shards": "shards of each", "technique": "technique",
+             "tables": "tables (rows x floats)", "command": "command"}
+    head: Dict[str, Any] = next((node.head for node in run.nodes.values()), {})
+    return [("nodes", str(run.size))] * bool(head) + [(text, str(head[name])) for name, text in names.items()
+                                                      if name in head] + list(run.settings.items())
 
 
 def _when(run: Run) -> str:
