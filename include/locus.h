@@ -691,7 +691,7 @@ LOCUS_API int locus_histogram_read(const locus *, enum locus_histogram_kind,
 
 /* A value of yours, such as a loss, now: a point of the curve of that name (1 to 31 printable ASCII
  * characters, without " and \), which `locus report` draws. Nodes that use the same name have a
- * line each; at most 64 lines of 100000 points are drawn. Without LOCUS_REPORT, and with a value
+ * line each, the first eight of them. Without LOCUS_REPORT, and with a value
  * that is not finite, nothing happens. On any thread; may wait for the disk, and a full one ends
  * the report and nothing else. -EINVAL: a name that cannot be. */
 LOCUS_API int locus_report_value(const locus *, const char *curve, double value);

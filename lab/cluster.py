@@ -1,11 +1,11 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """What a host with many cores, or several hosts, do with locus: one page and one JSON file, in twenty minutes.
 
     lab/cluster.py                    this host
     lab/cluster.py --brief            the cells that matter most, first: two to nine minutes
     salloc -N 4 lab/cluster.py --nodes 2 --nodes 4 --launch 'srun -n {nodes} --ntasks-per-node=1'
 
-Programs train on data that they make up (a text is written for wv, which all hosts must see). Raw speedup is that of an
+Programs train on data that is made up here, in build/made, and a text, which all hosts must see. Raw speedup is that of an
 epoch's time; effective speedup that of the time to the loss that one worker has after four epochs. Run it on an idle
 machine, after `make` and `make benches`. What does not fit into the time is named and left out."""
 import argparse
@@ -21,15 +21,17 @@ import sys
 import time
 from pathlib import Path
 
+import made
+
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "gcc"
 TARGET_EPOCH = 4
 SIZES = {  # of the task, full and quick; what takes longest last
-    "mf": (["--zipf", "100000x10000x5000000", "--rank", "100"], ["--zipf", "500x100x5000", "--rank", "8"]),
-    "kge": (["--planted", "15000x200x250000", "--dim", "100", "--batch", "1", "--negatives", "1"],
-            ["--planted", "300x5x2000", "--dim", "8", "--batch", "1", "--negatives", "1"]),
+    "mf": (["--reg", "0.02", "--rank", "100"], ["--reg", "0.02", "--rank", "8"]),
+    "kge": (["--dim", "100", "--batch", "1", "--negatives", "1"], ["--dim", "8", "--batch", "1", "--negatives", "1"]),
     "wv": (["--dim", "100"], ["--dim", "8", "--min-count", "1"]),
 }
+MADE = {"mf": ("100000x10000x5000000", "500x100x5000"), "kge": ("15000x200x250000", "300x5x2000")}
 WORDS = (2_000_000, 5_000)
 # Nanoseconds that an example takes the papers' programs longer than ours (lab/papers.md); wv counts pairs.
 PAPERS_STEP = {"kge": 49_600, "wv": 3_700, "mf": 1_530}
@@ -103,9 +105,9 @@ class Kit:
 
     def train(self, program, nodes, workers, more=(), environment=None, label="adaptive"):
         """nodes 0: plain arrays."""
-        size = SIZES[program][self.options.quick]
-        if program == "wv":
-            size = [*size, "--data", str(self.out / "text")]
+        data = ["--data", str(self.out / "text")] if program == "wv" else \
+            made.options(program, MADE[program][self.options.quick]).split()
+        size = [*SIZES[program][self.options.quick], *data]
         among = AMONG_NODES[program] if nodes > 1 else []
         epochs = TARGET_EPOCH + 2
         lines = self.run(f"{program} {label} nodes={nodes} workers={workers}",
@@ -196,7 +198,7 @@ class Kit:
         for program in SIZES:
             cells = [c for c in self.result["cells"] if c["program"] == program]
             bases = [c for c in cells if c["nodes"] == 1 and c["workers"] == 1]
-            lines += [f"## {program}", "", f"`locus-{program} {' '.join(SIZES[program][self.options.quick])}`", "",
+            lines += [f"## {program}", "", f"`locus-{program} {' '.join(SIZES[program][self.options.quick])}`, {MADE.get(program, WORDS)[self.options.quick]}", "",
                       "| | nodes x workers | s an epoch | raw speedup | effective | loss | remote % | age of replicas, ms |",
                       "|---|---|---|---|---|---|---|---|"]
             for c in cells:  # of a slow step: that on one node

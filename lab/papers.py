@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """The papers' results on modelled machines: runs each cell of lab/papers that has no result yet in RESULTS, then
 
     lab/papers.py papers PAPERS DATA RESULTS [CELL...]        writes the tables of lab/papers.md, ctr.md and gnn.md, and drawings
@@ -15,22 +15,26 @@ import sys
 import tempfile
 from types import SimpleNamespace
 
+import made
+
 # Negatives of kge and wv are drawn from what is at the node (AdaPM, Appendix C: "local sampling"; "independent sampling" with
 # static partitioning). One fact a step and 6 + 6 negatives, as AdaPM's own program has it on this graph.
 KGE = "--data {data}/fb15k-237 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0 --eval-every 1 --epochs "
-MF = "--zipf 20000x2000x1000000 --rank 100 --adagrad coordinate --eval-every 1 --epochs "
+MF = "{mf} --reg 0.02 --rank 100 --adagrad coordinate --eval-every 1 --epochs "
 WV = "--data {data}/text.txt --subsample 0.001 --epochs "
 LOCAL = " --sampling non-conform"
+MADE = {"mf": "20000x2000x1000000", "kge_large": "100000x50x1000000", "mf_large": "100000x10000x10000000",
+        "ctr_large": "26x100000x4000000", "gnn_large": "100000x16x32"}
 OPTIONS = {
     "kge": KGE + "3" + LOCAL, "kge-ahead": KGE + "1" + LOCAL, "kge-ten": KGE + "10" + LOCAL,
-    "kge-large": "--planted 100000x50x1000000 --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0.01 --init 0.1 "
+    "kge-large": "{kge_large} --dim 100 --batch 1 --negatives 6 --loss logistic --reg 0.01 --init 0.1 "
                  "--eval-every 1 --epochs 4" + LOCAL,
     "mf": MF + "6", "mf-ahead": MF + "1 --batch 1",
-    "mf-large": "--zipf 100000x10000x10000000 --rank 100 --eval-every 1 --epochs 5",
+    "mf-large": "{mf_large} --reg 0.02 --rank 100 --eval-every 1 --epochs 5",
     "wv": WV + "2" + LOCAL, "wv-ahead": WV + "1 --batch 8" + LOCAL,
     "wv-large": "--data {data}/novels.txt --subsample 0.001 --epochs 2" + LOCAL,
-    "ctr-large": "--zipf 26x100000x4000000 --hold-back 0.02 --validate 0 --epochs 1 --lr 0.02 --reg 0",
-    "gnn-large": "--planted 100000x16x32 --train 0.9 --validate 0.05 --eval-every 1 --epochs 2",
+    "ctr-large": "{ctr_large} --hold-back 0.02 --validate 0 --epochs 1 --lr 0.02 --reg 0",
+    "gnn-large": "{gnn_large} --train 0.9 --validate 0.05 --eval-every 1 --epochs 2",
     "kge-one": KGE + "1", "mf-one": MF + "3", "wv-one": WV + "1",  # of techniques.md
 }
 # A step's time. `their`: what AdaPM's programs take on the machine where ours were measured, by the seconds of an epoch; of
@@ -147,7 +151,8 @@ def run(name, c):
     program, out = c.kind.split("-")[0], f"{results}/{name}"
     step, prepare = STEPS[c.steps][program]
     model = f"step={step},prepare={prepare}" + f",{c.changes}" * bool(c.changes)
-    options = OPTIONS[c.kind].format(data=data).split()
+    made_up = {n: made.options(program, sizes) for n, sizes in MADE.items() if f"{{{n}}}" in OPTIONS[c.kind]}
+    options = OPTIONS[c.kind].format(data=data, **made_up).split()
     if options[0] == "--data" and not os.path.exists(options[1]) or os.path.exists(out + ".json"):
         return
     sweep = program + "-hot-"
@@ -178,7 +183,8 @@ def have(name):
 def command_of(name):
     """As a user types it, without this machine's paths."""
     with open(f"{results}/{name}.command", encoding="utf-8") as f:
-        return f.read().strip().replace(papers, "build/gcc/lab/papers").replace(data, "DATA")
+        return f.read().strip().replace(papers, "build/gcc/lab/papers").replace(data, "DATA").replace(
+            f"{made.FOLDER}/", "")
 
 
 def quality_of(e):

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Is lab/papers repeatable? lab/quick.py PAPERS
 
 Each program trains on four modelled nodes with a little generated data: two runs say the same to the bit, and one of another
@@ -10,25 +10,27 @@ import subprocess
 import sys
 import tempfile
 
-RUNS = (("ctr", "--zipf 4x400x4000 --batch 32 --hidden 8 --epochs 2"),
-        ("gnn", "--planted 500x8x4 --dim 8 --hidden 8 --epochs 2"),
+from made import options as made
+
+RUNS = (("ctr", f"{made('ctr', '4x400x4000')} --batch 32 --hidden 8 --epochs 2"),
+        ("gnn", f"{made('gnn', '500x8x4')} --dim 8 --hidden 8 --epochs 2"),
         ("kge", "--data graph --dim 20 --batch 4 --negatives 4 --eval-every 1 --epochs 2"),
-        ("lasso", "--generate 300x600x20 --width 32 --schedulers 2 --staleness 1 --passes 4"),
-        ("mf", "--zipf 1000x200x20000 --rank 10 --epochs 3 --eval-every 1"),
+        ("lasso", f"{made('lasso', '300x600x20')} --width 32 --schedulers 2 --staleness 1 --passes 4"),
+        ("mf", f"{made('mf', '1000x200x20000')} --rank 10 --epochs 3 --eval-every 1"),
         ("wv", "--data text --dim 20 --min-count 1 --batch 8 --negatives 4 --epochs 2"))
-MF = "--zipf 1000x200x20000 --rank 10 --epochs 2"
+MF = f"{made('mf', '1000x200x20000')} --rank 10 --epochs 2"
 papers = os.path.abspath(sys.argv[1])
 failed = 0
 
 
 def run(program, options, seed=1, before="", trace=None):
-    """What it says."""
+    """What it says, but for what it was told."""
     traces = {"LOCUS_TRACE": trace, "LOCUS_TRACE_KEYS": "sample:50"} if trace else {}
     done = subprocess.run([papers, "--nodes", "4", *before.split(), program, *options.split(), "--seed", str(seed), "--workers",
                            "2", "--json"], env={**os.environ, **traces}, capture_output=True, text=True, check=False)
     if done.returncode or not done.stdout:
         sys.exit(f"FAILED  {program} {options}: status {done.returncode}: {done.stderr}")
-    return done.stdout
+    return "".join(line for line in done.stdout.splitlines(True) if not line.startswith('{"event":"run"'))
 
 
 def check(good, what):
@@ -72,7 +74,7 @@ with tempfile.TemporaryDirectory() as folder:
         check(first != run(program, options, seed=2), f"{program}: another seed's differs")
     check(run("mf", MF + " --technique relocate") == run("mf", MF + " --technique nups --hot 1000000x"),
           "mf: nups of which no key is hot is relocation, in every byte and count")
-    kge = "--planted 400x8x4000 --dim 8 --batch 1 --negatives 2 --epochs 1"
+    kge = f"{made('kge', '400x8x4000')} --dim 8 --batch 1 --negatives 2 --epochs 1"
     late = run("kge", kge, before="--ahead 1")
     check(late == run("kge", kge, before="--ahead 1"), "kge, signals one clock ahead: two runs are the same to the bit")
     check(pull_s(late) > 2 * pull_s(run("kge", kge, before="--ahead 100")) >= 0, "and wait longer for rows than with a hundred")

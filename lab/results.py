@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Repeats the tables of lab/kge.md, wv.md, mf.md, ctr.md and gnn.md, and the drawings of wv.md and mf.md.
 
 PROGRAMS has the programs. DATA is a folder in which, at any depth, whatever there is of these is found: fb15k-237 and wn18rr
@@ -20,6 +20,8 @@ import statistics
 import subprocess
 import sys
 from collections import namedtuple
+
+import made
 
 # kind: "" or "far"; a number: so many processes on plain arrays that know nothing of each other
 Run = namedtuple("Run", "label nodes options kind", defaults=("",))
@@ -272,11 +274,11 @@ def one_two_four(options, *first):
 
 def ctr_planted(_):
     return Section("ctr", [Run("26 fields, 2000 categories, 4 M examples", 1,
-                               "--zipf 26x2000x4000000 --epochs 1 --lr 0.05 --reg 0")], ctr_quality)
+                               f"{made.options('ctr', '26x2000x4000000')} --epochs 1 --lr 0.05 --reg 0")], ctr_quality)
 
 
 def ctr_speed(_):
-    o = "--zipf 26x100000x200000 --epochs 3 --hold-back 0.02 --validate 0"
+    o = f"{made.options('ctr', '26x100000x200000')} --epochs 3 --hold-back 0.02 --validate 0"
     return Section("ctr", [*3 * [Run("plain arrays", 1, o + " --baseline"), Run("1 node", 1, o)], Run("2 nodes", 2, o),
                            Run("4 nodes", 4, o)], ctr_quality)
 
@@ -295,7 +297,8 @@ def gnn_features(lab):
 
 
 def gnn_planted(_):
-    return Section("gnn", [Run("a million nodes", 1, "--planted 1000000x16x32 --epochs 1 --train 0.6 --validate 0.3")], gnn_quality)
+    return Section("gnn", [Run("a million nodes", 1, f"{made.options('gnn', '1000000x16x32')} --epochs 1 "
+                               "--train 0.6 --validate 0.3")], gnn_quality)
 
 
 def beside(program):
@@ -379,9 +382,7 @@ class Lab:
         try:
             return self.find("zipf.mtx")
         except Missing:
-            return self.made("zipf.mtx", lambda path: subprocess.run(
-                [f"{self.programs}/locus-mf", *"--zipf 100000x10000x5000000 --rank 1 --epochs 1 --baseline --write".split(), path],
-                check=True, stdout=subprocess.DEVNULL))
+            return made.options("mf", "100000x10000x5000000").split()[1]
 
     def questions(self):
         found = []

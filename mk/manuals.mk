@@ -2,8 +2,7 @@
 # source.
 
 MAN          := $(B)/man
-MAN_COMMANDS := $(addprefix $(MAN)/man1/,locus.1 locus-run.1 locus-doctor.1 locus-top.1 locus-explain.1 locus-report.1 locus-trace.1 \
-                locus-checkpoint.1)
+MAN_COMMANDS := $(addprefix $(MAN)/man1/,locus.1 locus-run.1 locus-doctor.1 locus-top.1 locus-explain.1 locus-trace.1 locus-checkpoint.1)
 MAN_PROGRAMS := $(patsubst %,$(MAN)/man1/%.1,$(filter-out locus,$(notdir $(PROGRAMS_BUILT))))
 MAN_PYTHON   := $(patsubst %,$(MAN)/man1/%.1,$(notdir $(COMMANDS_PYTHON)))
 MAN_OF_HELP  := scripts/manual-command.awk
@@ -25,7 +24,7 @@ $(MAN)/man3/locus_open.3: include/locus.h include/locus_train.h examples/calls.c
 
 $(MAN)/man1/locus.1: $(B)/bin/locus $(MAN_OF_HELP)
 	$(call say,MAN,$(@F))
-	$(call manual,$<,locus-run(1) locus-doctor(1) locus-top(1) locus-explain(1) locus-report(1) locus-trace(1) locus-checkpoint(1) $(patsubst %.1,%(1),$(notdir $(MAN_PYTHON))) locus_open(3))
+	$(call manual,$<,locus-run(1) locus-doctor(1) locus-top(1) locus-explain(1) locus-trace(1) locus-checkpoint(1) $(patsubst %.1,%(1),$(notdir $(MAN_PYTHON))) locus_open(3))
 $(MAN)/man1/locus-%.1: $(B)/bin/locus $(MAN_OF_HELP)
 	$(call say,MAN,$(@F))
 	$(call manual,$< $*,locus(1) locus_open(3))

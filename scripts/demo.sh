@@ -93,4 +93,5 @@ bars single
 echo "   (Where a step fetches the rows of many facts together the two are closer: lab/programs/kge.md.)"
 
 echo
-echo "Curves are in $results/wordnet.html, the model $results/wordnet.safetensors."
+[ ! -f "$results/wordnet.html" ] || echo "Curves are in $results/wordnet.html."
+echo "The model is $results/wordnet.safetensors."

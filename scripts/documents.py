@@ -108,7 +108,8 @@ def options_of(help_text):
 
 def read_help(programs):
     def run(*words):
-        return subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+        return subprocess.run(words, capture_output=True, text=True, check=True, timeout=60, env=env).stdout
+    env = dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}")  # commands in Python
     with open(os.path.join(os.path.dirname(__file__), "..", "python", "pyproject.toml"), encoding="utf-8") as f:
         in_python = re.findall(r"^(locus-[a-z]+) = ", f.read(), re.M)
     known = {name: options_of(run(os.path.join(programs, name), "--help")) for name in (*TRAINERS, *in_python)}
@@ -116,10 +117,6 @@ def read_help(programs):
     known["locus"] = options_of(run(locus, "--help")).union(*(known[name] for name in in_python))
     for command in COMMANDS:
         known["locus"] |= options_of(run(locus, command, "--help"))
-    with open(pathlib.Path(__file__).parents[1] / "python" / "pyproject.toml", encoding="utf-8") as f:
-        for name in re.findall(r"^(locus-\w+) = ", f.read(), re.M):  # commands in Python
-            known[name] = options_of(run(os.path.join(programs, name), "--help"))
-            known["locus"] |= known[name]
     return known
 
 

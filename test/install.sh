@@ -172,11 +172,12 @@ try "the commands in Python are there" in_python
 # The programs: from any folder, with nothing set.
 kge() { (cd / && "$prefix/bin/locus" run -n 4 kge --data "$place/graph" --epochs 1 --dim 8); }
 wv() { (cd / && "$prefix/bin/locus" run -n 2 locus-wv --data "$place/text" --epochs 1 --dim 8); }
-mf() { (cd / && "$prefix/bin/locus" run -n 2 locus-mf --zipf 50x20x400 --rank 4 --epochs 1); }
+mf() { (cd / && "$prefix/bin/locus" run -n 2 locus-mf --data "$place/ratings" --rank 4 --epochs 1); }
 elsewhere() {
     mkdir -p "$place/graph" && awk 'BEGIN { for (i = 0; i < 60; i++) printf "a%d\tr%d\tb%d\n", i % 7, i % 2, i % 5 }' |
         tee "$place/graph/train.txt" "$place/graph/valid.txt" > "$place/graph/test.txt"
     awk 'BEGIN { for (i = 0; i < 3000; i++) print "word" i % 9, "other" i % 7, "third" i % 5 }' > "$place/text"
+    awk 'BEGIN { for (i = 0; i < 400; i++) printf "%d\t%d\t%g\n", i % 50, i % 19, i * 7 % 5 }' > "$place/ratings"
     kge && wv && mf
 }
 

@@ -69,8 +69,8 @@ if ! command -v mandoc > "$place/which"; then
 else
     mapfile -t programs < <(cd apps && for f in */main.c; do [ "$f" = locus/main.c ] || echo "locus-$(dirname "$f")"; done)
     mapfile -t in_python < <(sed -n 's/^\(locus-[a-z]*\) = .*/\1/p' python/pyproject.toml)
-    for command in 'locus' 'locus run' 'locus doctor' 'locus top' 'locus explain' 'locus report' 'locus trace' \
-        'locus checkpoint' "${programs[@]}" "${in_python[@]}"; do
+    for command in 'locus' 'locus run' 'locus doctor' 'locus top' 'locus explain' 'locus trace' 'locus checkpoint' \
+        "${programs[@]}" "${in_python[@]}"; do
         page=$man/man1/${command/ /-}.1 missing=''
         shown "$page" > "$place/shown"
         read -ra words <<< "$command"

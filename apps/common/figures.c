@@ -95,6 +95,16 @@ void counters_begin(struct counters *c, struct pool_member *m)
     if (m->index == 0) c->whole = now;
 }
 
+/* For the report, whose samples know of no evaluation. */
+static void report_trained(const locus *node, const struct locus_stats *s)
+{
+    double remote = (double)(s->pulled_remote + s->pushed_remote),
+           here =
+               (double)(s->pulled_local + s->pulled_replica + s->pushed_local + s->pushed_replica);
+    must(locus_report_value(node, "Accesses in training", here + remote), "reporting a value");
+    must(locus_report_value(node, "Remote accesses in training", remote), "reporting a value");
+}
+
 void counters_end(struct counters *c, struct pool_member *m)
 {
     const struct locus_stats now = read_together(m);
@@ -102,6 +112,7 @@ void counters_end(struct counters *c, struct pool_member *m)
     const struct locus_stats more = counters_change(&c->whole, &now);
     counters_add(&c->trained, &more);
     c->whole = now;
+    if (m->worker) report_trained(m->pool->node, &c->trained);
 }
 
 static struct locus_stats sum_up(const struct locus_stats *own, struct pool_member *m)

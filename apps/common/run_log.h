@@ -1,15 +1,15 @@
 /*
  * run_log.h - a program's report of its run, in addition to the nodes' counters: its settings, and
- * curves such as the loss. For the page of --report, and for `locus report` (docs/guides/observe.md).
+ * curves such as the loss. For `locus report`, in Python (docs/guides/observe.md).
  *
  * With --report FILE.html the nodes write to FILE.html.parts.*, unless LOCUS_REPORT names another
- * place; at the end rank 0 makes the page of them and, if the place was ours, removes those that
- * are on its host. With LOCUS_REPORT alone they stay, and there is no page. Who fails leaves the
- * parts, and says how the page is made of them; who is started again begins them anew.
+ * place; at the end rank 0 has locus-report make the page, or says how to, where there is none; who
+ * fails says it, too. Who is started again begins the parts anew. With LOCUS_REPORT alone there is
+ * no page.
  *
  * Callers   the first worker of rank 0 adds points. One run a process
  * Memory    a path
- * Waiting   for the disk. What cannot be written ends the program with a sentence
+ * Waiting   for the disk and locus-report. What cannot be written ends the program with a sentence
  * Life      run_log_place before the node opens; run_log_open; points; run_log_close when the node
  *           has closed: then all nodes have written all they have
  */
@@ -20,7 +20,7 @@
 
 /* `page`: the file, or NULL. `has_nodes`: there will be one, which is to write. */
 void run_log_place(const char *page, bool has_nodes);
-/* On each node, of `size`. The job was started again so often. */
+/* On each node, of `size`, 0 of the baseline. The job was started again so often. */
 void run_log_open(int rank, int size, unsigned long restarts);
 /* A point of the curve of that name, now. Nothing, where nobody wants it. */
 void run_log_point(const char *curve, double y);

@@ -111,7 +111,7 @@ void saved_open(struct saved *s, const char *path)
 {
     uint64_t length = 0;
     *s = (struct saved){0};
-    lines_open(&s->file, path);
+    lines_open(&s->file, path, NULL);
     uint64_t bytes = s->file.file ? (uint64_t)(s->file.end - s->file.file) : 0;
     if (bytes >= LENGTH_BYTES) memcpy(&length, s->file.file, LENGTH_BYTES);
     if (length == 0 || length > HEADER_MAX || length > bytes - LENGTH_BYTES)

@@ -3,6 +3,7 @@
 #include "digest.h"
 #include "fail.h"
 #include "hot.h"
+#include "json.h"
 #include "plain.h"
 #include "run_log.h"
 #include "saving.h"
@@ -120,7 +121,7 @@ void settings_options(struct settings *s)
         {0,
          OPTION_TEXT(
              "--report", "PATH", &s->report, ARGS_OUTPUT,
-             "at the end write a page (HTML) with curves of loss,\nthroughput, locality, bytes and load of each node")},
+             "write what the page of the run is made of to PATH.parts.*,\nand at the end the page (HTML), by locus report")},
         {0, OPTION_FLAG("--json", &s->json, 0,
                         "rank 0 prints JSON lines on stdout, and nothing else")},
         {0, OPTION_FLAG("--baseline", &s->is_baseline, 0,
@@ -150,18 +151,9 @@ void settings_parse(struct settings *s, const struct args_program *program, int 
     args_parse(&p, argc, argv);
 }
 
-void settings_check_source(struct settings *s, const char *what, const char *option,
-                           const char *made)
+void settings_check_source(const struct settings *s, const char *what)
 {
-    if (!s->data && !made)
-        fail_usage("--data is missing: %s to learn from; or %s makes some up", what, option);
-    if (s->data && made) fail_usage("--data and %s are both given: choose one", option);
-    s->made = made;
-}
-
-const char *settings_source(const struct settings *s)
-{
-    return s->data ? s->data : s->made;
+    if (!s->data) fail_usage("--data is missing: %s to learn from", what);
 }
 
 void settings_check_files(const struct settings *s)
@@ -246,6 +238,24 @@ const char *settings_sampling_name(int sampling)
     return samplings[sampling];
 }
 
+static void add_option(void *json, const char *name, const char *value)
+{
+    json_text(json, name, value);
+}
+
+/* What a run was, before its figures. */
+static void say_run(const struct settings *s, const struct pool *pool)
+{
+    struct json j;
+    json_begin(&j, "run");
+    json_text(&j, "program", fail_program());
+    json_count(&j, "nodes", s->is_baseline ? 0 : (uint64_t)pool->size);
+    json_count(&j, "workers", pool->workers);
+    json_text(&j, "data", s->data);
+    args_each(add_option, &j);
+    json_end(&j);
+}
+
 void settings_open_pool(const struct settings *s, struct pool *pool,
                         const struct locus_table *tables, size_t table_count,
                         struct settings_digest digest)
@@ -270,7 +280,8 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
         checkpoints_digest(&s->checkpoints, digest_add(DIGEST_FIRST, nodes, sizeof nodes));
     run_log_place(s->report, !s->is_baseline);
     pool_open(pool, &c);
-    run_log_open(pool->rank, pool->size, checkpoints_restarts());
+    run_log_open(pool->rank, s->is_baseline ? 0 : pool->size, checkpoints_restarts());
+    if (s->json && pool->rank == 0) say_run(s, pool);
 }
 
 void settings_show_pool(const struct settings *s, const struct pool *pool, bool has_samples)

@@ -42,7 +42,6 @@ struct settings {
     int sampling;                                    /* enum locus_conformity */
     int element;                                     /* enum locus_element, of the model */
     const char *data, *out, *report, *from, *schedule, *eval_every;
-    const char *made; /* up, instead of --data */
     bool json, is_baseline;
     struct rate rate;       /* as --schedule says */
     struct every evaluates; /* as --eval-every says */
@@ -64,13 +63,8 @@ struct args_option settings_sampling(struct settings *);
 
 /* Adds --checkpoint and its like, and parses the list. `program`: names and texts. */
 void settings_parse(struct settings *, const struct args_program *program, int argc, char **argv);
-/* For programs that learn from --data, or from what their own `option` makes up, whose value is
- * `made`: exactly one of them. `what` the data are, for the sentence. Ends the process
- * otherwise. */
-void settings_check_source(struct settings *, const char *what, const char *option,
-                           const char *made);
-/* Which one it is. */
-const char *settings_source(const struct settings *);
+/* Ends the process without --data. `what` they are, for the sentence. */
+void settings_check_source(const struct settings *, const char *what);
 /* What does not go together ends the program. */
 void settings_check(struct settings *);
 /* The same of files: where some would be written that are read, or written by another option. */

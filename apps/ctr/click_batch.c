@@ -62,7 +62,7 @@ static void begin_epoch(struct click_feed *f)
 {
     f->epochs++;
     f->at = 0;
-    if (f->order) rng_shuffle(&f->rng, f->order, f->count);
+    rng_shuffle(&f->rng, f->order, f->count);
 }
 
 /* Where so many epochs are over: an order follows from those before. */
@@ -83,8 +83,7 @@ static bool fill(void *feed, locus_loader *loader, void *batch)
     }
     click_batch_clear(b, &f->places);
     while (b->examples < o->batch && f->at < f->count) {
-        uint64_t number = f->first + (f->order ? f->order[f->at] : f->at);
-        struct click c = ctr_get(f->ctr, number, f->planted_click);
+        struct click c = clicks_get(&f->ctr->clicks, f->first + f->order[f->at]);
         click_batch_add(b, &f->places, &c);
         f->at++;
     }
@@ -111,11 +110,8 @@ void click_feed_open(struct click_feed *f, const struct ctr *c, struct pool_memb
     *f = (struct click_feed){.ctr = c, .list_count = batches_ahead(m, entries)};
     pool_share(c->train, m->place, m->total, &f->first, &end);
     f->count = end - f->first;
-    if (!c->planted) {
-        f->order = take_memory(f->count, sizeof *f->order);
-        for (uint64_t i = 0; i < f->count; i++) f->order[i] = (uint32_t)i;
-    }
-    f->planted_click = take_memory(1, sizeof *f->planted_click);
+    f->order = take_memory(f->count, sizeof *f->order);
+    for (uint64_t i = 0; i < f->count; i++) f->order[i] = (uint32_t)i;
     rng_init(&f->rng, c->options.common.seed, 16 + m->place);
     go_to(f, epochs);
     places_init(&f->places, entries);
@@ -140,6 +136,5 @@ void click_feed_close(struct click_feed *f)
     free(f->batch);
     free(f->list);
     free(f->order);
-    free(f->planted_click);
     places_fini(&f->places);
 }

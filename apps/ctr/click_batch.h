@@ -36,15 +36,14 @@ void click_batch_clear(struct click_batch *, struct places *);
 void click_batch_add(struct click_batch *, struct places *places, const struct click *);
 
 /* A worker's part of the examples, prepared far ahead by its loader, which signals intent for each
- * batch's different features. A batch is a clock. Examples come in random order: those that were
- * read in another one in each epoch, planted ones as they are numbered. */
+ * batch's different features. A batch is a clock. Examples come in random order, another one in
+ * each epoch. */
 struct click_feed {
     const struct ctr *ctr;
     locus_feed *feed;
     struct places places;
-    struct planted_click *planted_click;
     struct rng rng;
-    uint32_t *order; /* of this worker's examples; NULL where they are planted */
+    uint32_t *order; /* of this worker's examples */
     uint64_t first, count, at, epochs, batches;
     struct click_batch *batch;
     void **list;

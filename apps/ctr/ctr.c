@@ -26,7 +26,7 @@ static const char more[] =
     "examples:\n"
     "  locus-ctr --data train.libsvm --test test.libsvm --epochs 5\n"
     "  locus prepare ctr clicks.csv clicks.ffm && locus-ctr --data clicks.ffm --out model.safetensors\n"
-    "  locus run -n 4 locus-ctr --zipf 26x10000000x4000000 --epochs 1\n";
+    "  locus run -n 4 locus-ctr --data train.ffm --test test.ffm --epochs 1\n";
 
 static void data_options(struct ctr_options *o)
 {
@@ -41,10 +41,6 @@ static void data_options(struct ctr_options *o)
         OPTION_REAL(
             "--validate", "X", &o->validate, 0, 0.9, ARGS_TASK,
             "the share of the others that chooses the best epoch,\nwhose model is tested and saved; 0: the last one's"),
-        OPTION_TEXT(
-            "--zipf", "FxCxN", &o->zipf, ARGS_TASK,
-            "instead of --data: N examples of F fields with C\ncategories by Zipf's law, and a planted model"),
-        OPTION_REAL("--zipf-exponent", "X", &o->zipf_exponent, 0, 10, ARGS_TASK, "of the law"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
@@ -75,8 +71,7 @@ static struct settings *options(void *program)
                               .init = 0.05,
                               .held_back = 0.1,
                               .validate = 0.1,
-                              .hidden = "64,32",
-                              .zipf_exponent = 1.1};
+                              .hidden = "64,32"};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE |
                                   SETTINGS_RATE);
     o->common.epochs = 8;
@@ -91,12 +86,8 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct ctr_options *o = &((struct ctr *)program)->options;
-    settings_check_source(&o->common, "the examples", "--zipf", o->zipf);
-    if (o->zipf && o->test)
-        fail_usage("--test is given with --zipf: planted examples are held back, see --hold-back");
-    args_excludes("--weights", "--zipf");
+    settings_check_source(&o->common, "the examples");
     args_excludes("--hold-back", "--test");
-    args_needs("--zipf-exponent", "--zipf");
 }
 
 /* ---- the data ---- */
@@ -138,27 +129,11 @@ static void read_files(struct ctr *c)
     c->fields = c->clicks.field_count;
 }
 
-static void plant(struct ctr *c)
-{
-    const struct ctr_options *o = &c->options;
-    c->planted = take_memory(1, sizeof *c->planted);
-    planted_init(c->planted, o->zipf, o->zipf_exponent, o->common.seed);
-    c->train = c->planted->examples;
-    c->test = (uint64_t)((double)c->train * o->held_back / (1 - o->held_back));
-    c->validate = (uint64_t)((double)c->train * o->validate);
-    c->features = c->planted->categories;
-    c->fields = c->planted->fields;
-}
-
 static void load(void *program)
 {
     struct ctr *c = program;
     clicks_init(&c->clicks);
-    if (c->options.zipf) {
-        plant(c);
-    } else {
-        read_files(c);
-    }
+    read_files(c);
     plan_layers(c);
 }
 
@@ -166,7 +141,7 @@ static void load(void *program)
 static struct settings_digest digest(const void *program)
 {
     const struct ctr *c = program;
-    uint64_t parts[] = {c->planted ? 0 : clicks_digest(&c->clicks), c->train, c->test, c->fields};
+    uint64_t parts[] = {clicks_digest(&c->clicks), c->train, c->test, c->fields};
     return (struct settings_digest){digest_add(DIGEST_FIRST, parts, sizeof parts), 0};
 }
 
@@ -187,7 +162,7 @@ static void ready(void *program, struct training *t)
     t->is_unjudged = c->test + c->validate == 0;
 }
 
-/* `split`: "valid", "test", or "planted" (of the planted model itself). `epoch` 0: of none. */
+/* `split`: "valid" or "test". `epoch` 0: of none. */
 static void say_quality(const struct ctr *c, const char *split, double epoch,
                         const struct ctr_quality *q)
 {
@@ -229,8 +204,8 @@ static void describe(const struct ctr *c, const struct pool *pool)
     const struct ctr_options *o = &c->options;
     printf("%s: %" PRIu64 " features in %" PRIu32 " field%s; %" PRIu64
            " examples to train with, %" PRIu64 " to validate with, %" PRIu64 " to test with\n",
-           settings_source(&c->options.common), c->features, c->fields, plain_s(c->fields),
-           c->train, c->validate, c->test);
+           c->options.common.data, c->features, c->fields, plain_s(c->fields), c->train,
+           c->validate, c->test);
     printf("vectors of %" PRIu64 ", layers of %s, %" PRIu64
            " dense weights; AdaGrad, rate %g, batches of %" PRIu64 "\n",
            o->dim, o->hidden, dense_plan_weights(&c->plan), o->rate, o->batch);
@@ -241,16 +216,12 @@ static void start(const void *program, const struct pool *pool)
 {
     const struct ctr *c = program;
     if (!c->options.common.json) describe(c, pool);
-    if (!c->planted || c->test == 0) return;
-    struct ctr_quality q = ctr_quality_planted(c);
-    say_quality(c, "planted", 0, &q);
 }
 
 static void unload(void *program)
 {
     struct ctr *c = program;
     clicks_fini(&c->clicks);
-    free(c->planted);
 }
 
 /* ---- training ---- */
@@ -259,9 +230,6 @@ struct worker {
     struct click_feed feed;
     struct wide_deep step;
 };
-
-/* More planted examples than these are not counted for what is hot. */
-enum { COUNTED_MAX = 1 << 20 };
 
 /* Uniform; weights and sums of squares begin at 0. The same for a feature whatever the cluster. */
 static void draw_feature(const void *ctr, uint64_t row, float *values)
@@ -275,12 +243,10 @@ static void draw_feature(const void *ctr, uint64_t row, float *values)
 static void count_uses(const void *program, uint64_t *count)
 {
     const struct ctr *c = program;
-    struct planted_click *planted_click = take_memory(1, sizeof *planted_click);
-    for (uint64_t i = 0; i < c->train && (!c->planted || i < COUNTED_MAX); i++) {
-        struct click click = ctr_get(c, i, planted_click);
+    for (uint64_t i = 0; i < c->train; i++) {
+        struct click click = clicks_get(&c->clicks, i);
         for (uint32_t j = 0; j < click.count; j++) count[click.feature[j]]++;
     }
-    free(planted_click);
 }
 
 static void init_model(const struct ctr *c, struct pool_member *m)
@@ -397,7 +363,7 @@ static void save(struct training_worker *w)
     tensors_note(&t, "model", "wide & deep");
     tensors_note_count(&t, "dim", c->options.dim);
     tensors_note_count(&t, "fields", c->fields);
-    tensors_note(&t, "data", settings_source(&c->options.common));
+    tensors_note(&t, "data", c->options.common.data);
     tensors_declare(&t, "wide", TENSORS_F32, c->features, 0);
     tensors_declare(&t, "vectors", TENSORS_F32, c->features, c->options.dim);
     dense_file_declare(&c->plan, 0, &t);

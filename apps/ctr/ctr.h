@@ -15,7 +15,6 @@
 
 #include "clicks.h"
 #include "dense.h"
-#include "planted.h"
 #include "settings.h"
 
 enum ctr_table { CTR_FEATURES, CTR_LAYERS, CTR_SCORES, CTR_TABLES };
@@ -23,33 +22,23 @@ enum { CTR_HIDDEN_MAX = DENSE_LAYERS_MAX - 1, CTR_SCORES_OF_ROW = 256 };
 
 struct ctr_options {
     struct settings common;
-    const char *test, *zipf, *weights, *hidden;
+    const char *test, *weights, *hidden;
     uint64_t dim, batch;
-    double rate, regularization, init, held_back, validate, zipf_exponent;
+    double rate, regularization, init, held_back, validate;
 };
 
 struct ctr {
     struct ctr_options options;
-    struct clicks clicks;    /* empty with --zipf */
-    struct planted *planted; /* NULL without */
+    struct clicks clicks; /* to train with, behind them to test with, then to validate with */
     uint64_t train, test, validate, features;
     uint32_t fields; /* of an example */
     struct dense_plan plan;
 };
 
-/* An example to train with, behind those one to test with, then one to validate with. The last
- * argument is for a planted one. */
-static inline struct click ctr_get(const struct ctr *c, uint64_t number,
-                                   struct planted_click *planted_click)
-{
-    return c->planted ? planted_get(c->planted, number, planted_click)
-                      : clicks_get(&c->clicks, number);
-}
-
 /* As many entries as so many examples have at most; at least 1. */
 static inline size_t ctr_entries(const struct ctr *c, size_t examples)
 {
-    size_t n = c->planted ? examples * c->fields : clicks_entries(&c->clicks, examples);
+    size_t n = clicks_entries(&c->clicks, examples);
     return n > 0 ? n : 1;
 }
 

@@ -91,7 +91,6 @@ static size_t examples_of(const struct scores *s, uint64_t row)
 static void write_scores(const struct scores *s, struct pool_member *m, struct wide_deep *w)
 {
     const struct pool_table *t = &m->pool->tables[CTR_SCORES];
-    struct planted_click *planted_click = take_memory(1, sizeof *planted_click);
     struct click_batch b;
     struct places places;
     uint64_t first, end;
@@ -105,7 +104,7 @@ static void write_scores(const struct scores *s, struct pool_member *m, struct w
         click_batch_clear(&b, &places);
         for (size_t i = 0; i < examples_of(s, row); i++) {
             uint64_t number = s->first + row * CTR_SCORES_OF_ROW + i;
-            struct click click = ctr_get(s->ctr, number, planted_click);
+            struct click click = clicks_get(&s->ctr->clicks, number);
             click_batch_add(&b, &places, &click);
         }
         memcpy(scores, wide_deep_predict(w, &b), b.examples * sizeof *scores);
@@ -116,7 +115,6 @@ static void write_scores(const struct scores *s, struct pool_member *m, struct w
     }
     click_batch_close(&b);
     places_fini(&places);
-    free(planted_click);
 }
 
 static void take_row(void *scores, uint64_t row, const float *values)
@@ -125,18 +123,14 @@ static void take_row(void *scores, uint64_t row, const float *values)
     memcpy(s->logits + row * CTR_SCORES_OF_ROW, values, examples_of(s, row) * sizeof *values);
 }
 
-/* Labels and weights; and, if there is room for them, the planted model's logits. */
-static bool *labels_of(const struct scores *s, float *weights, float *planted)
+static bool *labels_of(const struct scores *s, float *weights)
 {
-    struct planted_click *planted_click = take_memory(1, sizeof *planted_click);
     bool *is_click = take_memory(s->count, sizeof *is_click);
     for (uint64_t i = 0; i < s->count; i++) {
-        struct click click = ctr_get(s->ctr, s->first + i, planted_click);
+        struct click click = clicks_get(&s->ctr->clicks, s->first + i);
         is_click[i] = click.is_click;
         weights[i] = click.weight;
-        if (planted) planted[i] = (float)planted_click->logit;
     }
-    free(planted_click);
     return is_click;
 }
 
@@ -152,7 +146,7 @@ struct ctr_quality ctr_quality_take(const struct ctr *c, struct pool_member *m, 
     if (m->place == 0) {
         s.logits = take_memory(count, sizeof *s.logits);
         float *weights = take_memory(count, sizeof *weights);
-        bool *is_click = labels_of(&s, weights, NULL);
+        bool *is_click = labels_of(&s, weights);
         rows_visit(m, CTR_SCORES, 0, rows_of(&s), take_row, &s);
         q = ctr_quality_of(s.logits, is_click, weights, count);
         q.seconds = meter_now() - began;
@@ -161,18 +155,5 @@ struct ctr_quality ctr_quality_take(const struct ctr *c, struct pool_member *m, 
         free(is_click);
     }
     pool_meet(m);
-    return q;
-}
-
-struct ctr_quality ctr_quality_planted(const struct ctr *c)
-{
-    const struct scores s = {.ctr = c, .first = c->train, .count = c->test};
-    float *logits = take_memory(c->test, sizeof *logits),
-          *weights = take_memory(c->test, sizeof *weights);
-    bool *is_click = labels_of(&s, weights, logits);
-    struct ctr_quality q = ctr_quality_of(logits, is_click, weights, c->test);
-    free(weights);
-    free(logits);
-    free(is_click);
     return q;
 }

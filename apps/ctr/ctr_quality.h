@@ -36,7 +36,5 @@ struct ctr_quality ctr_quality_of(const float *logits, const bool *is_click, con
 /* Of the examples from number `first` on. */
 struct ctr_quality ctr_quality_take(const struct ctr *, struct pool_member *, struct wide_deep *,
                                     uint64_t first, uint64_t count);
-/* Of the planted model itself. */
-struct ctr_quality ctr_quality_planted(const struct ctr *);
 
 #endif

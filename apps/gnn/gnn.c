@@ -32,7 +32,7 @@ static const char more[] =
     "examples:\n"
     "  locus-gnn --data edges.txt --labels labels.txt --out model.safetensors\n"
     "  locus-gnn --data edges.txt --labels labels.txt --features features.txt --split purposes.txt\n"
-    "  locus run -n 4 locus-gnn --planted 1000000x16x32\n";
+    "  locus run -n 4 locus-gnn --data edges.txt --labels labels.txt\n";
 
 static void task_options(struct gnn_options *o)
 {
@@ -51,13 +51,6 @@ static void task_options(struct gnn_options *o)
                     "without --split: the share of the nodes with a class\nthat is trained with"),
         OPTION_REAL("--validate", "X", &o->validate, 0, 1, 0,
                     "the share that is validated with; the rest is for the\ntest"),
-        OPTION_TEXT(
-            "--planted", "NxDxC", &o->planted, 0,
-            "instead of --data: N nodes of mean degree D, by a\npower law, with C planted classes"),
-        OPTION_REAL("--planted-same", "X", &o->planted_same, 0, 1, 0,
-                    "the share of edges that stay in a class for sure"),
-        OPTION_REAL("--planted-exponent", "X", &o->planted_exponent, 2.01, 100, 0,
-                    "of the power law"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
@@ -104,8 +97,6 @@ static struct settings *options(void *program)
                               .neighbours = 16,
                               .train = 0.6,
                               .validate = 0.2,
-                              .planted_exponent = 2.5,
-                              .planted_same = 0.6,
                               .rate = 0.1,
                               .init = 0.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE |
@@ -121,14 +112,10 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct gnn_options *o = &((struct gnn *)program)->options;
-    settings_check_source(&o->common, "the edges", "--planted", o->planted);
-    if (o->common.data && !o->labels) fail_usage("--labels is missing: the classes of the nodes");
-    if (o->planted && (o->labels || o->features || o->split))
-        fail_usage("--planted has neither --labels nor --features nor --split: leave them out");
+    settings_check_source(&o->common, "the edges");
+    if (!o->labels) fail_usage("--labels is missing: the classes of the nodes");
     args_excludes("--train", "--split");
     args_excludes("--validate", "--split");
-    args_needs("--planted-same", "--planted");
-    args_needs("--planted-exponent", "--planted");
     if (o->train + o->validate > 1)
         fail_usage("--train %g and --validate %g are more than all nodes", o->train, o->validate);
 }
@@ -140,18 +127,10 @@ static void read_all(struct gnn *g)
     const struct gnn_options *o = &g->options;
     network_init(&g->network);
     labels_init(&g->labels);
-    if (o->planted) {
-        struct planted p = {.text = o->planted,
-                            .exponent = o->planted_exponent,
-                            .same = o->planted_same,
-                            .seed = o->common.seed};
-        planted_generate(&p, &g->network, &g->labels);
-    } else {
-        network_load(&g->network, o->common.data);
-        labels_load(&g->labels, &g->network, o->labels);
-        if (o->split) labels_load_purposes(&g->labels, &g->network, o->split);
-        if (o->features) features_load(&g->features, &g->network, o->features);
-    }
+    network_load(&g->network, o->common.data);
+    labels_load(&g->labels, &g->network, o->labels);
+    if (o->split) labels_load_purposes(&g->labels, &g->network, o->split);
+    if (o->features) features_load(&g->features, &g->network, o->features);
     network_finish(&g->network);
     labels_reserve(&g->labels, g->network.nodes);
     if (o->split)
@@ -226,7 +205,7 @@ static void start(const void *program, const struct pool *pool)
     }
     printf("%s: %u nodes, %" PRIu64 " edges, %u classes; %u nodes to train with, %u to validate "
            "with, %u to test with\n",
-           settings_source(&o->common), g->network.nodes, network_edges(&g->network), l->classes,
+           o->common.data, g->network.nodes, network_edges(&g->network), l->classes,
            l->count[LABELS_TRAIN], l->count[LABELS_VALIDATE], l->count[LABELS_TEST]);
     if (gnn_has_features(g))
         printf("%u feature%s; ", g->features.count, plain_s(g->features.count));
@@ -407,7 +386,7 @@ static void note(struct tensors *t, const struct gnn *g)
     tensors_note(t, "average", "mean");
     tensors_note(t, "weights", "false");
     tensors_note_count(t, "neighbours", g->options.neighbours);
-    tensors_note(t, "data", settings_source(&g->options.common));
+    tensors_note(t, "data", g->options.common.data);
 }
 
 static void save(struct training_worker *w)

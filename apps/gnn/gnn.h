@@ -24,9 +24,9 @@
 
 struct gnn_options {
     struct settings common;
-    const char *labels, *features, *split, *planted;
+    const char *labels, *features, *split;
     uint64_t dim, hidden, batch, neighbours;
-    double train, validate, planted_exponent, planted_same;
+    double train, validate;
     double rate, decay, dropout, init;
     int partition; /* enum partition_kind */
 };

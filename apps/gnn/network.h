@@ -4,7 +4,7 @@
  *
  * A line of a file is an edge: the names of two nodes, with a tab between.
  *
- * Callers   main() loads or generates; any thread reads
+ * Callers   main() loads; any thread reads
  * Memory    8 bytes an edge and node, 8 bytes an edge more while it is put together, and the names
  * Waiting   for the disk
  * Life      init; load, or any number of adds; finish; fini
@@ -28,7 +28,7 @@ struct network {
     uint32_t nodes;
     uint64_t *start;     /* of each node's neighbours; one more for the end */
     uint32_t *neighbour; /* each node's ascend */
-    struct names names;  /* of nodes; empty where they were generated */
+    struct names names;  /* of nodes; empty in tests that make edges */
     struct network_edge *edges;
     size_t count, capacity; /* of edges, until network_finish() */
     uint32_t linked;        /* nodes that edges have: behind them are those that other files name */
@@ -38,7 +38,7 @@ void network_init(struct network *);
 void network_fini(struct network *);
 /* Gives up, with file and line, when it is malformed. */
 void network_load(struct network *, const char *path);
-/* For generators; both are below `nodes`, which the caller has set. */
+/* Both are below `nodes`, which the caller has set. */
 void network_add(struct network *, uint32_t from, uint32_t to);
 /* The node of that name, which may be a new one, in any file. */
 uint32_t network_node(struct network *, const struct lines *, struct field name);

@@ -3,7 +3,6 @@
 #include "fail.h"
 #include "pace.h"
 #include "plain.h"
-#include "plant.h"
 #include "programs.h"
 #include "rows.h"
 #include "tensors.h"
@@ -37,8 +36,7 @@ static const char more[] =
     "examples:\n"
     "  locus prepare kge /usr/share/wordnet graph     WordNet (Debian package wordnet-base)\n"
     "  locus-kge --data graph --dim 256 --out model.safetensors\n"
-    "  locus run -n 4 locus-kge --data graph --json\n"
-    "  locus run -n 4 locus-kge --planted 100000x50x1000000 --epochs 5\n";
+    "  locus run -n 4 locus-kge --data graph --json\n";
 
 static void own_options(struct options *o)
 {
@@ -47,9 +45,6 @@ static void own_options(struct options *o)
         OPTION_TEXT(
             "--data", "FOLDER", &o->common.data, ARGS_INPUT,
             "with train.txt, valid.txt and test.txt: lines of head,\nrelation and tail, with tabs between"),
-        OPTION_TEXT(
-            "--planted", "ExRxF", &o->planted, 0,
-            "instead of --data: E entities, R relations, F facts\nby Zipf's law, with planted clusters"),
         OPTION_CHOICE("--model", "NAME", &o->model, models, ARGS_TASK, "complex or rescal"),
         OPTION_COUNT(
             "--dim", "N", &o->dim, 1, DIM_MAX, ARGS_TASK,
@@ -113,7 +108,7 @@ static void check(void *program)
         fail_usage("--negatives 0 takes all entities and draws none: leave out --own-negatives and "
                    "--sampling");
     if (o->batch == 1 && o->negatives > 0) o->has_own_negatives = true;
-    settings_check_source(&o->common, "the graph", "--planted", o->planted);
+    settings_check_source(&o->common, "the graph");
     if (o->init <= 0) fail_usage("--init 0 learns nothing: all gradients are 0 then");
     if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
         fail_usage("--dim %d is odd: complex numbers are two floats each", (int)o->dim);
@@ -144,12 +139,8 @@ static void load(void *program)
 {
     struct task *t = program;
     struct options *o = &t->options;
-    if (o->planted) {
-        plant_generate(&t->graph, o->planted, o->common.seed);
-    } else {
-        graph_load(&t->graph, o->common.data);
-        name_files(o);
-    }
+    graph_load(&t->graph, o->common.data);
+    name_files(o);
     filter_init(&t->filter, &t->graph);
     if (o->is_type_constrained) filter_init_places(&t->places, &t->graph);
     t->model = (struct model){.kind = (enum model_kind)o->model,
@@ -219,9 +210,9 @@ static void start(const void *program, const struct pool *pool)
     }
     if (o->common.json) return;
     printf("%s: %u entities, %u relation%s; %zu facts to train on, %zu valid, %zu test\n",
-           settings_source(&o->common), t->model.entities, t->model.relations,
-           plain_s(t->model.relations), t->graph.splits[GRAPH_TRAIN].count,
-           t->graph.splits[GRAPH_VALID].count, t->graph.splits[GRAPH_TEST].count);
+           o->common.data, t->model.entities, t->model.relations, plain_s(t->model.relations),
+           t->graph.splits[GRAPH_TRAIN].count, t->graph.splits[GRAPH_VALID].count,
+           t->graph.splits[GRAPH_TEST].count);
     printf("%s, %" PRIu64 " floats; %s over ", model_name(t), o->dim,
            o->loss == LOSS_SOFTMAX ? "softmax" : "logistic loss");
     if (task_takes_all(t))
@@ -440,7 +431,7 @@ static void save_model(const struct task *task, struct pool_member *m)
     tensors_note(&t, "model", model->kind == MODEL_COMPLEX ? "complex" : "rescal");
     tensors_note_count(&t, "dim", model->dim);
     tensors_note(&t, "reciprocal", model->is_reciprocal ? "true" : "false");
-    tensors_note(&t, "data", settings_source(&task->options.common));
+    tensors_note(&t, "data", task->options.common.data);
     tensors_declare(&t, "entities", TENSORS_F32, model->entities, model->dim);
     tensors_declare(&t, "relations", TENSORS_F32, model_relation_rows(model),
                     model_relation_floats(model));

@@ -17,7 +17,6 @@
 
 struct options {
     struct settings common;
-    const char *planted; /* NULL: read from common.data */
     int model, loss;
     uint64_t dim, negatives /* 0: all entities */, batch;
     double rate, regularization, init;

@@ -45,9 +45,4 @@ void columns_add(const struct columns *, uint64_t first, uint64_t end, double sc
 /* Where a column's rows from `row` on begin among the values. */
 uint64_t columns_find(const struct columns *, uint32_t column, uint32_t row);
 
-/* A matrix like that of the paper (STRADS, Section 5.1): neighbouring columns are alike with
- * probability 0.1; one in 100 columns has an effect, and there is noise. `text` is
- * "ROWSxCOLUMNSxVALUES", the last one in each column. The same seed makes the same. */
-void planted_make(struct columns *, const char *text, uint64_t seed);
-
 #endif

@@ -30,7 +30,7 @@ static const char more[] =
     "examples:\n"
     "  locus-lasso --data train.libsvm --lambda 0.1 --out coefficients.safetensors\n"
     "  locus-lasso --data X.mtx --response y.mtx --lambda 0.01 --path 20\n"
-    "  locus run -n 4 locus-lasso --generate 50000x1000000x25 --width 256\n";
+    "  locus run -n 4 locus-lasso --data train.libsvm --width 256\n";
 
 static void task_options(struct lasso_options *o)
 {
@@ -45,9 +45,6 @@ static void task_options(struct lasso_options *o)
                     "data to test the models with, in the same format"),
         OPTION_TEXT("--test-response", "PATH", &o->test_response, ARGS_INPUT,
                     "with MatrixMarket: its responses"),
-        OPTION_TEXT(
-            "--generate", "RxCxN", &o->generate, 0,
-            "instead of --data: R rows, C columns of N values each,\nof which one in ten is like the one before"),
         OPTION_CHOICE(
             "--loss", "NAME", &o->loss, losses, ARGS_TASK,
             "squared: half the squared errors\nlogistic: the response has two values, labels"),
@@ -130,8 +127,7 @@ static void check(void *program)
 {
     struct lasso_options *o = &((struct lasso *)program)->options;
     struct checkpoints_wish *c = &o->common.checkpoints;
-    settings_check_source(&o->common, "the matrix", "--generate", o->generate);
-    args_excludes("--response", "--generate");
+    settings_check_source(&o->common, "the matrix");
     args_needs("--test-response", "--test");
     args_needs("--absolute", "--lambda");
     if (o->lambda > 1 && !o->is_absolute)
@@ -173,18 +169,14 @@ static void load(void *program)
 {
     struct lasso *l = program;
     const struct lasso_options *o = &l->options;
-    if (o->common.data) {
-        format_check(&o->common.format, o->common.data,
-                     matrix_market_format(o->common.data, FORMAT_LIBSVM));
-        columns_load(&l->columns, o->common.data, o->response);
-    } else {
-        planted_make(&l->columns, o->generate, o->common.seed);
-    }
+    format_check(&o->common.format, o->common.data,
+                 matrix_market_format(o->common.data, FORMAT_LIBSVM));
+    columns_load(&l->columns, o->common.data, o->response);
     lasso_loss_prepare(l);
     if (l->largest <= 0)
         fail("%s: no column has anything in common with the response, which is all constant or "
              "orthogonal: there is nothing to learn",
-             o->common.data ? o->common.data : "--generate");
+             o->common.data);
     if (o->is_absolute) set_share(l);
     set_width(l);
     lasso_test_load(l);
@@ -256,9 +248,8 @@ static void start(const void *program, const struct pool *pool)
     const struct lasso_options *o = &l->options;
     const struct columns *c = &l->columns;
     if (o->common.json) return;
-    printf("%s: %u rows, %u columns, %" PRIu64 " values; largest lambda %.9g\n",
-           settings_source(&o->common), c->rows, c->count, c->start[c->count],
-           l->largest * c->unit);
+    printf("%s: %u rows, %u columns, %" PRIu64 " values; largest lambda %.9g\n", o->common.data,
+           c->rows, c->count, c->start[c->count], l->largest * c->unit);
     printf("%s loss; %s, %" PRIu64 " at once, correlations below %g; %" PRIu64
            " scheduler%s, %" PRIu64 " round%s ahead\n",
            lasso_loss_name(o->loss), lasso_order_name(o->order), o->width, o->correlation,

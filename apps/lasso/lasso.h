@@ -34,7 +34,7 @@ enum { LASSO_STALENESS_MAX = 15 };
 
 struct lasso_options {
     struct settings common; /* epochs: passes */
-    const char *response, *test, *test_response, *generate;
+    const char *response, *test, *test_response;
     uint64_t width, schedulers, depth, staleness, path;
     double lambda, alpha, correlation, tolerance;
     bool is_absolute; /* lambda; once the data are loaded it is a share */

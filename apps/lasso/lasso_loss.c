@@ -49,7 +49,6 @@ static void set_labels(struct lasso *l)
 {
     struct columns *c = &l->columns;
     const char *path = l->options.response ? l->options.response : l->options.common.data;
-    if (!path) path = "--generate";
     double low = c->response[0], high = low;
     for (uint32_t r = 1; r < c->rows; r++) {
         low = fmin(low, c->response[r]);

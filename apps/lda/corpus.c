@@ -3,7 +3,6 @@
 #include "digest.h"
 #include "fail.h"
 #include "libsvm.h"
-#include "made_up.h"
 #include "rng.h"
 
 #include <inttypes.h>
@@ -199,36 +198,4 @@ uint64_t corpus_digest(const struct corpus *c)
 bool corpus_is_held(uint64_t token, double share, uint64_t seed)
 {
     return (double)(rng_mix(rng_mix(seed) + token) >> 11) * 0x1p-53 < share;
-}
-
-/* ---- planted topics ---- */
-
-void corpus_generate(struct corpus *c, const char *text, uint64_t seed)
-{
-    enum { TOPICS_OF_DOCUMENT = 3 };
-    struct made_up_size s[] = {{.name = "documents", .least = 1, .most = UINT32_MAX},
-                               {.name = "words", .least = 1, .most = NUMBER_MAX},
-                               {.name = "tokens", .least = 1, .most = UINT32_MAX},
-                               {.name = "topics", .least = 1, .most = UINT32_MAX}};
-    struct rng rng;
-    made_up_sizes("--generate", text, "DOCUMENTSxWORDSxTOKENSxTOPICS, tokens of a document", s, 4);
-    s[3].most = s[1].is;
-    made_up_check("--generate", text, &s[3]);
-    uint64_t documents = s[0].is, words = s[1].is, tokens = s[2].is, topics = s[3].is;
-    *c = (struct corpus){0};
-    names_init(&c->names);
-    rng_init(&rng, seed, UINT64_C(1) << 40);
-    for (uint64_t d = 0; d < documents; d++) {
-        uint64_t own[TOPICS_OF_DOCUMENT];
-        for (int i = 0; i < TOPICS_OF_DOCUMENT; i++) own[i] = rng_below(&rng, topics);
-        begin_document(c);
-        for (uint64_t t = 0; t < tokens; t++) {
-            uint64_t topic = own[rng_below(&rng, TOPICS_OF_DOCUMENT)];
-            /* of its words the first ones are the likelier */
-            double place = rng_real(&rng) * rng_real(&rng);
-            uint64_t count = (words - topic + topics - 1) / topics;
-            add_token(c, (uint32_t)((uint64_t)(place * (double)count) * topics + topic));
-        }
-    }
-    if (c->words < words) c->words = (uint32_t)words;
 }

@@ -31,9 +31,6 @@ struct corpus {
 
 /* Gives up, with file and line, when a file is malformed. `vocabulary` may be NULL. */
 void corpus_load(struct corpus *, const char *path, const char *vocabulary);
-/* "DOCUMENTSxWORDSxTOKENSxTOPICS": so many tokens a document; topics are planted, each with a part
- * of the words, and each document has three of them. */
-void corpus_generate(struct corpus *, const char *text, uint64_t seed);
 void corpus_fini(struct corpus *);
 uint64_t corpus_digest(const struct corpus *);
 

@@ -35,8 +35,6 @@ static void task_options(struct lda_options *o)
             "--data", "PATH", &o->common.data, ARGS_INPUT,
             "documents: LDA-C (a line is how many words, then\nword:count ..., from 0), or UCI docword"),
         OPTION_TEXT("--vocabulary", "PATH", &o->vocabulary, ARGS_INPUT, "the words, one a line"),
-        OPTION_TEXT("--generate", "DxWxNxT", &o->generate, 0,
-                    "instead of --data: D documents of N tokens, W words,\nT planted topics"),
         OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, ARGS_TASK,
                     "the share of the tokens that is tested with"),
         OPTION_COUNT("--topics", "N", &o->topics, 2, 100000, ARGS_TASK, "to find"),
@@ -67,11 +65,9 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct lda_options *o = &((struct lda *)program)->options;
-    settings_check_source(&o->common, "the documents", "--generate", o->generate);
+    settings_check_source(&o->common, "the documents");
     if (o->staleness > 0 && o->common.is_baseline)
         fail_usage("--staleness is for rows that locus manages: leave --baseline out");
-    if (o->generate && o->vocabulary)
-        fail_usage("--vocabulary is given with --generate: generated words have no names");
 }
 
 /* ---- the data ---- */
@@ -99,11 +95,7 @@ static void load(void *program)
     struct lda *l = program;
     struct lda_options *o = &l->options;
     if (o->common.from) take_priors(o);
-    if (o->common.data) {
-        corpus_load(&l->corpus, o->common.data, o->vocabulary);
-    } else {
-        corpus_generate(&l->corpus, o->generate, o->common.seed);
-    }
+    corpus_load(&l->corpus, o->common.data, o->vocabulary);
 }
 
 static struct settings_digest digest(const void *program)
@@ -139,8 +131,8 @@ static void start(const void *program, const struct pool *pool)
     if (o->common.json) return;
     const char *form = c->is_docword ? "docword, " : "LDA-C, ";
     printf("%s: %s%u documents, %u words, %" PRIu64 " tokens, of which %g %% are held back\n",
-           settings_source(&o->common), o->common.data ? form : "", c->documents, c->words,
-           c->start[c->documents], 100 * o->held_back);
+           o->common.data, form, c->documents, c->words, c->start[c->documents],
+           100 * o->held_back);
     printf("%" PRIu64 " topics, alpha %g, beta %g\n", o->topics, o->alpha, o->beta);
     settings_show_pool(&o->common, pool, false);
 }

@@ -34,7 +34,7 @@ enum lda_total { LDA_TOPICS, LDA_CHECK_WORDS, LDA_CHECK_TOKENS, LDA_TOTAL_ROWS }
 
 struct lda_options {
     struct settings common;
-    const char *vocabulary, *generate;
+    const char *vocabulary;
     uint64_t topics, top, staleness;
     double alpha, beta, held_back;
 };

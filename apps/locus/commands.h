@@ -25,9 +25,7 @@ int doctor_main(int argc, char **argv);
 int top_main(int argc, char **argv);
 /* Why a key is where it is, as the nodes of a running job say. */
 int explain_main(int argc, char **argv);
-/* A page of what the nodes of a run, and its program, have written. */
-int report_main(int argc, char **argv);
-/* A page, or a picture, of what nodes have traced. */
+/* What nodes have traced, as Chrome trace events. */
 int trace_main(int argc, char **argv);
 /* Lists, verifies, shows and exports checkpoints. */
 int checkpoint_main(int argc, char **argv);

@@ -16,9 +16,9 @@ static const char help[] =
     "  doctor      will this machine carry a job? locus doctor\n"
     "  top         what the nodes of a running job do: locus top; locus top HOST:PORT\n"
     "  explain     why a key of a running job is where it is: locus explain TABLE:7\n"
-    "  report      a page of a whole run: locus report PREFIX > page.html\n"
-    "  trace       a page of what nodes have traced: locus trace FILE... > page.html\n"
+    "  trace       what nodes have traced, for Perfetto or speedscope: locus trace FILE... > trace.json\n"
     "  checkpoint  list, verify, show, export checkpoints: locus checkpoint list DIR\n"
+    "  report      the page of a run, in Python: locus report PREFIX --out page.html\n"
     "  NAME        whatever else: locus-NAME, looked for in PATH\n"
     "\n"
     "  --help      this text; locus run --help for more\n"
@@ -33,13 +33,8 @@ static const struct command {
     const char *name;
     int (*main)(int argc, char **argv);
 } commands[] = {
-    {"run", run_main},
-    {"doctor", doctor_main},
-    {"top", top_main},
-    {"explain", explain_main},
-    {"report", report_main},
-    {"trace", trace_main},
-    {"checkpoint", checkpoint_main},
+    {"run", run_main},         {"doctor", doctor_main}, {"top", top_main},
+    {"explain", explain_main}, {"trace", trace_main},   {"checkpoint", checkpoint_main},
     {"keep", keeper_main}, /* what run starts; not for people */
 };
 

@@ -34,7 +34,6 @@ static const char more[] =
     "examples:\n"
     "  locus-mf --data ratings.tsv --bias --out factors.safetensors\n"
     "  locus prepare mf ratings.csv - | locus-mf --data -\n"
-    "  locus-mf --zipf 100000x10000x5000000 --rank 100 --workers 2\n"
     "  locus run -n 4 locus-mf --data ratings.tsv --visit blocks --technique relocate\n";
 
 static void task_options(struct mf_options *o)
@@ -49,13 +48,6 @@ static void task_options(struct mf_options *o)
             "cells count as 1, whatever their values, and for\neach of them N that are not there, drawn at random, as\n0. Tests are then of the --best (10, unless given)"),
         OPTION_REAL("--hold-back", "X", &o->held_back, 0, 0.9, 0,
                     "without --test: the share of the cells that is\ntested with"),
-        OPTION_TEXT(
-            "--zipf", "RxCxN", &o->zipf, 0,
-            "instead of --data: R rows, C columns, N cells by\nZipf's law, with planted factors"),
-        OPTION_REAL("--zipf-exponent", "X", &o->zipf_exponent, 0, 10, 0, "of the law"),
-        OPTION_COUNT("--zipf-rank", "N", &o->zipf_rank, 1, 10000, 0, "of the planted factors"),
-        OPTION_REAL("--zipf-noise", "X", &o->zipf_noise, 0, 1000, 0,
-                    "standard deviation; values have 1"),
         OPTION_TEXT("--write", "FOLDER", &o->write, 0,
                     "write the cells to train with, and to test with, there"),
         OPTION_COUNT("--rank", "N", &o->rank, 1, 10000, ARGS_TASK,
@@ -103,10 +95,7 @@ static struct settings *options(void *program)
                              .regularization = 0.02,
                              .init = 0.1,
                              .adagrad = MF_BY_ROW,
-                             .held_back = 0.1,
-                             .zipf_exponent = 1.1,
-                             .zipf_rank = 10,
-                             .zipf_noise = 0.1};
+                             .held_back = 0.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS |
                                   SETTINGS_PATIENCE | SETTINGS_RATE);
     task_options(o);
@@ -123,15 +112,8 @@ static void check(void *program)
             fail_usage("--implicit is tested by the best columns alone: --best must be 1 or more");
         o->best = 10;
     }
-    settings_check_source(&o->common, "the ratings", "--zipf", o->zipf);
-    if (o->zipf && o->test)
-        fail_usage("--test is given with --zipf: generated cells are held back, see --hold-back");
+    settings_check_source(&o->common, "the ratings");
     args_excludes("--hold-back", "--test");
-    args_needs("--write", "--data");
-    args_excludes("--implicit", "--zipf");
-    args_needs("--zipf-exponent", "--zipf");
-    args_needs("--zipf-rank", "--zipf");
-    args_needs("--zipf-noise", "--zipf");
     static const char *const of_sgd[] = {"--bias",    "--visit",     "--batch",    "--lr",
                                          "--adagrad", "--step-time", "--schedule", NULL};
     for (int i = 0; o->method == MF_COORDINATES && of_sgd[i]; i++)
@@ -142,12 +124,12 @@ static void check(void *program)
 
 /* ---- the data ---- */
 
-/* Defaults are those of planted ratings, whose deviation is 1 and which are nearly without noise:
- * of others what they are worth in theirs, and twice the regularization. So what is learned does not
- * depend on what ratings are measured in. */
+/* Defaults are for ratings whose deviation is 1 and which are nearly without noise: of others what
+ * they are worth in theirs, and twice the regularization. So what is learned does not depend on what
+ * ratings are measured in. */
 static void set_defaults(struct mf_options *o, double deviation)
 {
-    if (!o->common.data || o->method == MF_COORDINATES || deviation <= 0) return;
+    if (o->method == MF_COORDINATES || deviation <= 0) return;
     if (!args_has("--lr")) o->rate *= sqrt(deviation);
     if (!args_has("--reg")) o->regularization *= 2 * deviation;
     if (!args_has("--init")) o->init *= deviation;
@@ -159,20 +141,10 @@ static void load(void *program)
     struct mf_options *o = &f->options;
     ratings_init(&f->ratings);
     f->ratings.is_implicit = o->implicit > 0;
-    if (o->common.data) {
-        ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed,
-                     (unsigned)o->common.workers);
-        if (o->implicit > 0) ratings_add_absent(&f->ratings, o->implicit, o->common.seed);
-        set_defaults(o, f->ratings.deviation);
-    } else {
-        struct zipf z = {.text = o->zipf,
-                         .exponent = o->zipf_exponent,
-                         .rank = o->zipf_rank,
-                         .noise = o->zipf_noise,
-                         .seed = o->common.seed};
-        zipf_generate(&z, &f->ratings);
-        ratings_finish(&f->ratings, o->held_back, o->common.seed);
-    }
+    ratings_load(&f->ratings, o->common.data, o->test, o->held_back, o->common.seed,
+                 (unsigned)o->common.workers);
+    if (o->implicit > 0) ratings_add_absent(&f->ratings, o->implicit, o->common.seed);
+    set_defaults(o, f->ratings.deviation);
 }
 
 static struct settings_digest digest(const void *program)
@@ -217,8 +189,8 @@ static void start(const void *program, const struct pool *pool)
     if (o->write) ratings_write(&f->ratings, o->write);
     if (o->common.json) return;
     printf("%s: %u rows, %u columns; %zu cells to train with, %zu to test with; mean %.4f\n",
-           settings_source(&o->common), f->ratings.rows, f->ratings.columns, f->ratings.train,
-           f->ratings.test, f->ratings.mean);
+           o->common.data, f->ratings.rows, f->ratings.columns, f->ratings.train, f->ratings.test,
+           f->ratings.mean);
     if (o->method == MF_COORDINATES)
         printf("rank %" PRIu64 "; coordinate descent, regularization %g\n", o->rank,
                o->regularization);
@@ -415,7 +387,7 @@ static void note(struct tensors *t, const struct mf *mf)
     tensors_note(t, "method", methods[mf->options.method]);
     tensors_note_count(t, "implicit", mf->options.implicit);
     tensors_note_number(t, "regularization", mf->options.regularization);
-    tensors_note(t, "data", settings_source(&mf->options.common));
+    tensors_note(t, "data", mf->options.common.data);
 }
 
 static void save(struct training_worker *t)

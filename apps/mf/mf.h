@@ -35,9 +35,9 @@ enum mf_table { MF_ROWS, MF_COLS };
 
 struct mf_options {
     struct settings common;
-    const char *test, *zipf, *write;
-    uint64_t rank, batch, zipf_rank, best, implicit;
-    double rate, regularization, init, held_back, zipf_exponent, zipf_noise;
+    const char *test, *write;
+    uint64_t rank, batch, best, implicit;
+    double rate, regularization, init, held_back;
     int visit, method, adagrad;
     bool has_bias;
 };

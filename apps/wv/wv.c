@@ -121,7 +121,7 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct wv_options *o = &((struct wv *)program)->options;
-    if (!o->common.data) fail_usage("--data is missing: the text to learn from");
+    settings_check_source(&o->common, "the text");
     args_needs("--analogy-words", "--analogies");
     check_negatives(o);
     if (o->optimizer == WV_ADAGRAD && !args_has("--schedule")) o->common.schedule = "constant";

@@ -8,6 +8,7 @@
  * longer, in each direction. lab/results.py measures with it.
  */
 #include "command.h"
+#include "common/folder.h"
 #include "namespaces.h"
 
 #include <limits.h>
@@ -91,15 +92,25 @@ TEST(distance, each_node_has_a_rank_and_a_failure_is_told)
     CHECK(command_run(&c, "%s '1 0 true'", role_command("distance")) != 0);
 }
 
-/* mf on made-up data: with a static partition each of its steps waits for both ways. */
+static const char *ratings(void)
+{
+    char text[8000];
+    size_t length = 0;
+    for (int i = 0; i < 400; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "r%d\tc%d\t%d\n", i % 50,
+                                   i % 19, i * 7 % 5);
+    return folder_file(text, length);
+}
+
+/* mf, by the launcher: with a static partition each of its steps waits for both ways. */
 TEST(distance, a_program_runs_to_its_end)
 {
     char program[PATH_MAX];
     const char *beside = locus_path();
     snprintf(program, sizeof program, "%.*s/locus-mf", (int)(strrchr(beside, '/') - beside),
              beside);
-    command_run(&c, "%s '2 0.001 %s --zipf 50x20x400 --rank 4 --epochs 2 --json'",
-                role_command("distance"), program);
+    command_run(&c, "%s '2 0.001 %s --data %s --rank 4 --epochs 2 --json'",
+                role_command("distance"), program, ratings());
     if (strstr(c.out.text, "not permitted")) SKIP("network namespaces are not permitted here");
     CHECK_STR(c.out.text, "\"epoch\":2");
 }

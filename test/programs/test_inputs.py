@@ -2,6 +2,7 @@
 import re
 
 import tensors
+from support import made
 from trainers import Trainers
 
 
@@ -17,7 +18,7 @@ class Inputs(Trainers):
 
     def test_mf_reads_what_it_wrote(self):
         """With the test set of its own it is learnt as well."""
-        self.train("mf", "--zipf 300x100x8000 --zipf-rank 3 --rank 6 --epochs 0 --write m.mtx")
+        self.train("mf", f"{made('mf', '300x100x8000', rank=3)} --rank 6 --epochs 0 --write m.mtx")
         ended = self.train("mf", "--data m.mtx --test m.mtx --rank 6 --lr 0.1 --epochs 15")
         self.assertIn("300 rows, 100 columns", ended.out)
         self.assertLess(ended.number("test        RMSE"), 0.5)

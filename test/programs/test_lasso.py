@@ -3,7 +3,7 @@ import math
 import random
 
 import tensors
-from support import IS_SANITIZED
+from support import IS_SANITIZED, made
 from trainers import Trainers
 
 ROWS, COLUMNS = 60, 90
@@ -106,7 +106,7 @@ class Lasso(Trainers):
         """Columns that are alike, all updated at once: each makes up for the whole error."""
         if IS_SANITIZED:
             self.skipTest("it is the arithmetic of one thread, and slow with a sanitizer")
-        lasso = "--generate 100x400x60 --lambda 0.01 --order round-robin --width 128 --passes 200 --json --baseline"
+        lasso = f"{made('lasso', '100x400x60')} --lambda 0.01 --order round-robin --width 128 --passes 200 --json --baseline"
         filtered = self.train("lasso", f"{lasso} --correlation 0.1")
         without = self.train("lasso", f"{lasso} --correlation 1", status=None)
         if without.status == 0:

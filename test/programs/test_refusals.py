@@ -2,25 +2,19 @@
 import os
 import socket
 
-from support import IS_SANITIZED
+from support import IS_SANITIZED, made
 from trainers import Trainers
 
+MF, CTR, GNN = made("mf", "10x10x10"), made("ctr", "4x100x50"), made("gnn", "100x4x2")
+LDA, LASSO = made("lda", "10x10x5x2"), made("lasso", "10x10x3")
 USES = {
     "kge": [
-        ("--json", "--data is missing: the graph to learn from; or --planted"),
+        ("--json", "--data is missing: the graph to learn from"),
         ("--dims 3", 'there is no option "--dims"'),
         ("--data x --dim 3", "--dim 3 is odd"),
         ("--data x --model rescal --dim 1000", "--dim 1000 is more than 512"),
         ("--data x --negatives 1000000 --batch 100 --own-negatives", "make 200000000 of a batch"),
         ("--loss hinge", '--loss takes one of logistic, softmax, not "hinge"'),
-        ("--planted 100x5", "--planted takes ENTITIESxRELATIONSxFACTS"),
-        ("--planted 100x5x1000x2", "--planted takes ENTITIESxRELATIONSxFACTS"),
-        ("--planted 79x5x1000", "entities must be from 80 to 10000000"),
-        ("--planted -100x5x1000", "--planted takes ENTITIES"),
-        ("--planted 100x0x1000", "relations must be from 1 to 100000"),
-        ("--planted 100x5x99", "facts must be from 100 to"),
-        ("--planted 100x5x5001", "facts must be from 100 to 5000"),
-        ("--planted 100x5x5000 --data /tmp", "--data and --planted are both given"),
     ],
     "wv": [
         ("--json", "--data is missing"),
@@ -29,44 +23,34 @@ USES = {
     ],
     "mf": [
         ("--json", "--data is missing"),
-        ("--zipf 10x10", "--zipf takes ROWSxCOLUMNSxCELLS"),
         ("--data x --implicit 4 --best 0", "--best must be 1 or more"),
-        ("--zipf 10x10x10 --test x", "--test is given with --zipf"),
-        ("--zipf 10x10x10 --hold-back 0 --eval-every 1", "has nothing to evaluate by"),
-        ("--zipf 10x10x10 --hold-back 0 --best 3", "--best has no cells to test with"),
-        ("--zipf 10x10x10 --method cd --batch 32", "--method cd has no --batch: leave it out"),
-        ("--zipf 10x10x10 --method cd --technique essp", "--method cd bounds no staleness"),
+        (f"{MF} --hold-back 0 --eval-every 1", "has nothing to evaluate by"),
+        (f"{MF} --hold-back 0 --best 3", "--best has no cells to test with"),
+        (f"{MF} --method cd --batch 32", "--method cd has no --batch: leave it out"),
+        (f"{MF} --method cd --technique essp", "--method cd bounds no staleness"),
     ],
     "ctr": [
         ("--json", "--data is missing"),
-        ("--zipf 10x10", "--zipf takes FIELDSxCATEGORIESxEXAMPLES"),
-        ("--zipf 100x10000x5", "fields must be from 1 to 64"),
-        ("--zipf 4x100x50 --hidden 4,,2", "--hidden takes 1 to 7 numbers"),
+        (f"{CTR} --hidden 4,,2", "--hidden takes 1 to 7 numbers"),
     ],
     "gnn": [
         ("--json", "--data is missing"),
         ("--data edges", "--labels is missing"),
-        ("--planted 10x10", "--planted takes NODESxDEGREExCLASSES"),
-        ("--planted 10x2x2", "nodes must be from 20 to"),
-        ("--planted 100x60x2", "the mean degree must be from 1 to"),
-        ("--planted 100x4x2 --features x", "--planted has neither"),
-        ("--planted 100x4x2 --train 0.9", "are more than all nodes"),
+        (f"{GNN} --train 0.9", "are more than all nodes"),
     ],
     "lda": [
         ("--json", "--data is missing"),
-        ("--generate 10x10", "--generate takes DOCUMENTSxWORDSxTOKENSxTOPICS"),
-        ("--generate 10x10x5x2 --topics 1", "--topics"),
-        ("--generate 10x10x5x2 --staleness 1 --baseline", "--staleness is for rows that locus manages"),
+        (f"{LDA} --topics 1", "--topics"),
+        (f"{LDA} --staleness 1 --baseline", "--staleness is for rows that locus manages"),
     ],
     "lasso": [
         ("--json", "--data is missing"),
-        ("--generate 10x10", "--generate takes ROWSxCOLUMNSxVALUES"),
-        ("--generate 10x10x3 --technique full", "--technique takes one of adaptive"),
-        ("--generate 10x10x3 --schedulers 11", "more than the 10 columns"),
-        ("--generate 10x10x3 --staleness 1 --baseline", "--staleness is for the squared"),
-        ("--generate 10x10x3 --staleness 1 --loss logistic", "leave --loss logistic"),
-        ("--generate 10x10x3 --staleness 3 --depth 60", "are 62 together at most"),
-        ("--generate 10x10x3 --test-response x", "--test-response has no effect without --test"),
+        (f"{LASSO} --technique full", "--technique takes one of adaptive"),
+        (f"{LASSO} --schedulers 11", "more than the 10 columns"),
+        (f"{LASSO} --staleness 1 --baseline", "--staleness is for the squared"),
+        (f"{LASSO} --staleness 1 --loss logistic", "leave --loss logistic"),
+        (f"{LASSO} --staleness 3 --depth 60", "are 62 together at most"),
+        (f"{LASSO} --test-response x", "--test-response has no effect without --test"),
     ],
 }
 
@@ -120,9 +104,9 @@ TEXTS = {
 }
 
 FILES = [
-    ("gnn", "--planted 100x4x2 --train 0", "no node with a class to train with"),
+    ("gnn", f"{GNN} --train 0", "no node with a class to train with"),
     ("gnn", "--data /dev/null --labels x", "is not a regular file"),
-    ("wv", "--data text --json --analogies text", "text:1: "),
+    ("wv", "--data text --analogies text", "text:1: "),
     ("kge", "--data graph --out no/model --epochs 1", "no: No such file or directory"),
 ] + [(program, "--data /no/such" + (" --labels x" if program == "gnn" else ""), "/no/such: No such file")
      for program in USES]

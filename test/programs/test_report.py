@@ -1,5 +1,6 @@
-"""A whole run on one page: by --report of a program, and by `locus report` from what nodes wrote. The page is read by a
-parser of XML and, where there is one, by a browser."""
+"""A whole run on one page, and several side by side: by --report of a program, and by `locus report` from what nodes
+wrote. Pages and pictures are read by a parser of XML and, where there is one, by a browser."""
+import json
 import os
 import shutil
 import xml.etree.ElementTree as xml
@@ -8,10 +9,12 @@ from signal import SIGKILL
 
 import nodes
 import support
-from support import ENDLESS, LOCUS, MEMBER
+from support import BUILD, ENDLESS, LOCUS, MEMBER
 
-MF = f"{support.program('mf')} --zipf 300x100x8000 --zipf-rank 3 --rank 6 --epochs 15 --batch 32"
+MF = f"{support.program('mf')} {support.made('mf', '300x100x8000', rank=3)} --rank 6 --epochs 15 --batch 32"
 TWO = f"{LOCUS} run -n 2 --"
+REPORT = f"PATH={BUILD}/bin:$PATH {LOCUS} report"
+PARTS = ["0.report.jsonl", "1.report.jsonl", "run.jsonl"]
 HTML, SVG = "{http://www.w3.org/1999/xhtml}", "{http://www.w3.org/2000/svg}"
 BODY = """
 def train(node, worker):
@@ -64,27 +67,39 @@ class Report(nodes.TestCase):
                        "Shards' load, % of a core each", "Cores that the process takes", "Rows owned", "Memory, MB",
                        "Clock of the slowest worker")
         self.contains("\n".join(page.texts), "node 0 node 1")
+        self.contains("\n".join(page.rows), "\nremote in training, %|")
         self.contains(page.rows, "nodes|2", "workers of each|1", "technique|adaptive", "--epochs|15",
-                      "--zipf|300x100x8000", "command|locus-mf")
+                      "--hold-back|0.1", "command|locus-mf")
         self.contains("\n".join(page.rows), "(rows x floats)|rows 300 x ", ", columns 100 x ")
         self.assertNotIn("it was killed", "\n".join(page.rows))
 
     def test_of_a_program_is_one_page(self):
         self.must(f"{TWO} {MF} --report {self.at}/page.html")
-        self.assertEqual(os.listdir(self.at), ["page.html"])
+        self.assertEqual(sorted(os.listdir(self.at)), ["page.html", *(f"page.html.parts.{part}" for part in PARTS)])
         self.is_of_two(self.page())
+        self.must(f"{REPORT} {self.at}/page.html --out {self.at}/again.html")  # of its parts
+        self.assertEqual((self.at / "again.html").read_text(), (self.at / "page.html").read_text())
+
+    def test_without_the_command_its_parts_stay(self):
+        shutil.copy(support.program("mf"), self.at)
+        ended = self.run_command(f"PATH=/usr/bin:/bin {self.at}/locus-mf {MF.split(' ', 1)[1]} --report {self.at}/page.html", 0)
+        self.contains(ended.err, "there is no locus-report here", f"locus report {self.at}/page.html.parts --out "
+                      f"{self.at}/page.html makes it")
+        self.assertFalse((self.at / "page.html").exists())
+        self.must(f"{REPORT} {self.at}/page.html.parts --out {self.at}/page.html")
+        self.contains(self.page().rows, "nodes|1")
 
     def test_is_made_of_what_nodes_wrote(self):
-        """Nodes and program have written where LOCUS_REPORT says, and the files stay."""
+        """Nodes and program have written where LOCUS_REPORT says."""
         self.must(f"{TWO} {MF}", env={"LOCUS_REPORT": f"{self.at}/run"})
-        self.assertEqual(sorted(os.listdir(self.at)), ["run.0.report.jsonl", "run.1.report.jsonl", "run.run.jsonl"])
-        self.must(f"cd {self.at} && {LOCUS} report run > page.html")
+        self.assertEqual(sorted(os.listdir(self.at)), [f"run.{part}" for part in PARTS])
+        self.must(f"cd {self.at} && {REPORT} run > page.html")
         self.is_of_two(self.page())
         # A node that was killed, whose last line is cut, and one whose file is on another host.
         second = self.at / "run.1.report.jsonl"
         second.write_bytes(second.read_bytes()[:-20])
         (self.at / "run.0.report.jsonl").unlink()
-        self.must(f"cd {self.at} && {LOCUS} report run > page.html")
+        self.must(f"cd {self.at} && {REPORT} run > page.html")
         rows = self.page().rows
         self.assertIn("0|its file is not here", rows)
         self.assertTrue(any(row.endswith("|no: it was killed, or still runs") for row in rows), rows)
@@ -99,20 +114,20 @@ class Report(nodes.TestCase):
                 self.assertEqual(job.wait(), 128 + SIGKILL, job)
                 self.assertFalse((self.at / "page.html").exists())
                 told = next(line for line in job.err.splitlines() if "of its parts it is made by: locus" in line)
-                self.must(f"{LOCUS} {told.split('by: locus ')[1]}")
+                self.must(f"{REPORT} {told.split('by: locus report ')[1]}")
                 self.contains(self.page().rows, "nodes|3")
                 (self.at / "page.html").unlink()
         ended = self.run_command(f"{TWO} {MF} --report {self.at}/page.html", 0, env={"LOCUS_RESTART": "1"})
         self.assertIn("locus-mf: started again without --checkpoint: the training begins anew\n", ended.err)
         self.contains(self.page().rows, "nodes|2", "restarts|1: curves begin with the last")
-        self.assertEqual(os.listdir(self.at), ["page.html"])
 
     def test_of_the_baseline_has_its_loss(self):
-        self.must(f"{MF} --baseline --report {self.at}/page.html")
+        """And nothing of a cluster that ran under the same name."""
+        for more in ("", "--baseline"):
+            self.must(f"{MF} {more} --report {self.at}/page.html")
         page = self.page()
         self.assertEqual(len(page.panels), 3)
         self.are_drawn(page, "RMSE of the test cells")
-        self.assertEqual(os.listdir(self.at), ["page.html"])
 
     def test_of_many_nodes_shows_the_most_and_the_least(self):
         """More than have a line each; of any program."""
@@ -120,7 +135,7 @@ class Report(nodes.TestCase):
                                env={"LOCUS_REPORT": f"{self.at}/run"})
         job.do(BODY)
         job.end()
-        self.must(f"cd {self.at} && {LOCUS} report run > page.html")
+        self.must(f"cd {self.at} && {REPORT} run --out page.html")
         page = self.page()
         self.are_drawn(page, "Workers wait for other nodes, % of their time", "Age of replicas, ms", "my loss",
                        "Replicas held", "Replicas that came a second")
@@ -130,14 +145,80 @@ class Report(nodes.TestCase):
         self.assertEqual([row for row in page.rows if row.startswith("command|")], ["command|python3 nodes.py"])
         self.contains("\n".join(page.rows), "_a____b__ 50 x 4\n", "\n7|")
 
+    def write_run(self, name, nodes, speed, seconds, **settings):
+        """Of two epochs; in its evaluation a node accesses 60 keys at other nodes, and in training 10 of 100."""
+        def write(part, *lines):
+            (self.at / f"{name}.{part}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+        def point(curve, at, y):
+            return {"curve": curve, "t": int(1e15 + 1e6 * at * seconds), "y": y}
+        write("run", {"program": "locus-mf", "t": int(1e15), "nodes": nodes},
+              *({"setting": f"--{key}", "value": value} for key, value in settings.items()),
+              *(point(curve, at, y) for at in (.4, .8) for curve, y in
+                (("Loss", 3 - at), ("Cells trained a second", speed))), point("RMSE of the test cells", 1, .25))
+        for rank in range(nodes):
+            head = {"node": rank, "nodes": nodes, "technique": "adaptive", "workers": 2, "shards": 1, "tables": "", "command": ""}
+            write(f"{rank}.report", {**head, "t": int(1e15)}, *(
+                {"t": int(1e15 + 1e6 * at * seconds), "local": 90 * at, "remote": 70 * at, "cpu_s": 3 * seconds * at,
+                 "sent": 5e6 * at} for at in (0, .5, 1)),
+                point("Accesses in training", .8, 100), point("Remote accesses in training", .8, 10))
+
+    def test_of_several_runs_is_a_table_and_pictures(self):
+        long = "a-long-name-of-a-run-on-%s-nodes-that-goes-on"
+        names = ["one", long % "two", long % "four", "\u904b<&\" \u884c"]
+        for nodes, name in enumerate(names, 1):
+            self.write_run(name, nodes, 1000 * nodes, 50 / nodes, lr=f"0.{nodes}", epochs="2")
+        words = " ".join(f"'{self.at}/{name}'" for name in names)
+        table = self.must(f"{REPORT} {words} --out {self.at}/page.html").splitlines()
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+        self.assertEqual(dict(zip(rows[0], rows[3])), {
+            "run": f"2: {names[1]}", "what differs": "--lr 0.2", "nodes": "2", "workers of each": "2",
+            "Cells trained a second": "2000", "ratio to the first": "2", "seconds": "25", "processor s": "150",
+            "Loss, last": "2.2", "RMSE of the test cells, last": "0.25", "remote in training, %": "10", "MB sent": "10.0"})
+        self.assertIn(f"4: {names[3]}", rows[5])
+        page = self.page()
+        self.contains("|".join(page.rows), "what differs|nodes", "--epochs|2")
+        self.assertEqual(page.panels["Loss"], [2, 2, 2, 2])
+        self.assertEqual({len(points) for title, points in page.panels.items() if title != "Loss"}, {0})  # bars
+        self.contains("\n".join(page.texts), "2000  (2x)")
+        self.contains(page.texts[0], "2: a-l\u2026s-that-goes-on", "3: a-l\u2026s-that-goes-on")
+        # The same pictures as one, for slides.
+        self.must(f"{REPORT} {words} --out {self.at}/talk.svg")
+        inner = list(xml.parse(self.at / "talk.svg").getroot().iter(SVG + "svg"))[1:]
+        self.assertEqual([svg.find(SVG + "text").text for svg in inner], list(page.panels))
+
+    def test_draws_one_value_and_a_million(self):
+        """Of many no peak is lost; one says how much it is, since the axis does not."""
+        with open(self.at / "run.run.jsonl", "w", encoding="utf-8") as file:
+            file.write('{"program":"mine","t":0}\n{"curve":"one","t":500000,"y":1234.5}\n{"setting":"--x","value":"\\u0001<"}\n')
+            for i in range(100000):
+                file.write('{"curve":"many","t":%d,"y":%r}\n' % (10 * i, 9e6 if i == 77777 else i % 10))
+        self.must(f"{REPORT} {self.at}/run --out {self.at}/page.html")
+        page = self.page()
+        self.contains(page.rows, "--x|\ufffd<")
+        self.assertIn("1234", page.texts[list(page.panels).index("one")])
+        self.assertLess(page.panels["many"][0], 500)
+        self.contains(page.texts[list(page.panels).index("many")], "8M")
+        points = max(xml.parse(self.at / "page.html").getroot().iter(SVG + "polyline"), key=lambda e: len(e.get("points")))
+        heights = [float(point.split(",")[1]) for point in points.get("points").split()]
+        self.assertEqual(sum(height < max(heights) - 100 for height in heights), 1)
+
     def test_what_cannot_be_made_is_refused(self):
         (self.at / "x.0.report.jsonl").write_text("hello\n")
         (self.at / "y.0.report.jsonl").write_text('{"node":0,"nodes":1,"workers":1,"shards":1,"t":1e300}\n')
+        os.mkfifo(self.at / "pipe.run.jsonl")
+        for name, nodes in (("old", 2), ("new", 3)):
+            self.write_run(name, nodes, 1, 1)
+        (self.at / "old.run.jsonl").unlink()
+        (self.at / "new.1.report.jsonl").rename(self.at / "old.1.report.jsonl")
         self.refuses_all("", [
-            (f"{LOCUS} report", 2, "which run?"), (f"{LOCUS} report --bogus", 2, 'there is no option "--bogus"'),
-            (f"{LOCUS} report /no/such/run", 1, "there is no /no/such/run.RANK.report.jsonl"),
-            (f"{LOCUS} report {self.at}/x", 1, "x.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
-            (f"{LOCUS} report {self.at}/y", 1, "y.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
+            (f"{REPORT}", 2, "which run?"), (f"{REPORT} --bogus", 2, "--bogus"),
+            (f"{REPORT} /no/such/run", 1, "locus report: there is no /no/such/run.RANK.report.jsonl"),
+            (f"{REPORT} {self.at}/x", 1, "x.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
+            (f"{REPORT} {self.at}/y", 1, "y.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
+            (f"{REPORT} {self.at}/pipe", 1, "pipe.run.jsonl cannot be read: it is not a regular file"),
+            (f"{REPORT} {self.at}/old", 1, "is of a cluster of 3 nodes, others of 2: give each run a prefix"),
+            (f"{REPORT} {self.at}/new --out /no/such/folder/p", 1, "/no/such/folder/p cannot be written"),
             # before a long run, not behind it
             (f"{MF} --report /no/such/folder/page.html", 1, "/no/such/folder/page.html"),
             (f"LOCUS_REPORT=/no/such/folder/run {MEMBER} > /dev/null", 1,

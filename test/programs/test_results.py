@@ -1,5 +1,6 @@
 """What training programs tell of their results, and what they make of data that are special."""
 
+from support import made
 from trainers import Trainers
 
 
@@ -27,7 +28,7 @@ class Results(Trainers):
     def test_mf_learns_the_same_whatever_ratings_are_measured_in(self):
         """The defaults follow the ratings' deviation: errors of ratings that are 64 times as large are as many times as
         large."""
-        self.train("mf", "--zipf 300x100x8000 --zipf-rank 3 --rank 6 --epochs 0 --write 1.mtx")
+        self.train("mf", f"{made('mf', '300x100x8000', rank=3)} --rank 6 --epochs 0 --write 1.mtx")
         head, sizes, *cells = (self.here / "1.mtx").read_text().splitlines()
         cells = [cell.rsplit(" ", 1) for cell in cells]
         self.write("64.mtx", [head, sizes] + [f"{place} {64 * float(value):.9g}" for place, value in cells])
@@ -63,7 +64,7 @@ class Results(Trainers):
 
     def test_lda_patience_keeps_the_model_that_foretells_best(self):
         """It is the one that a training of so many sweeps gives, and it is judged again."""
-        lda = "--generate 60x90x40x5 --topics 30 --hold-back 0.3 --json"
+        lda = f"{made('lda', '60x90x40x5')} --topics 30 --hold-back 0.3 --json"
         for more, others in (("", ""), ("--baseline", "--baseline"), ("--checkpoint points", "")):
             with self.subTest(options=more):
                 best = self.train("lda", f"{lda} {more} --patience 2 --out best")

@@ -2,7 +2,7 @@
 import re
 import signal
 
-from support import IS_SANITIZED, wait_until
+from support import IS_SANITIZED, made, wait_until
 from trainers import Trainers
 
 TRAININGS = [
@@ -13,19 +13,19 @@ TRAININGS = [
     ("mf", "--data ratings --rank 6 --batch 16 --element bf16"),
     ("mf", "--data ratings --rank 6 --visit blocks --technique relocate"),
     ("mf", "--data ratings --rank 6 --method cd"),
-    ("ctr", "--zipf 6x200x3000 --dim 4 --hidden 8,4"),
+    ("ctr", f"{made('ctr', '6x200x3000')} --dim 4 --hidden 8,4"),
     ("ctr", "--data clicks --dim 4 --hidden 8 --batch 16"),
-    ("gnn", "--planted 300x8x3 --dim 8 --hidden 8 --neighbours 4 --dropout 0.5 --element bf16"),
-    ("lda", "--generate 60x90x40x5 --topics 6"),
-    ("lda", "--generate 60x90x40x5 --topics 50 --hold-back 0"),
+    ("gnn", f"{made('gnn', '300x8x3')} --dim 8 --hidden 8 --neighbours 4 --dropout 0.5 --element bf16"),
+    ("lda", f"{made('lda', '60x90x40x5')} --topics 6"),
+    ("lda", f"{made('lda', '60x90x40x5')} --topics 50 --hold-back 0"),
 ]
 
 # lasso's schedule begins anew at each checkpoint, so that another run without is another one.
 REGRESSIONS = [
-    "--generate 200x300x9 --lambda 0.1 --width 8 --order round-robin --schedulers 2",
-    "--generate 200x300x9 --lambda 0.01 --width 8 --path 2 --tolerance 1e-3 --depth 0",
+    f"{made('lasso', '200x300x9')} --lambda 0.02 --width 8 --order round-robin --schedulers 2",
+    f"{made('lasso', '200x300x9')} --lambda 0.01 --width 8 --path 2 --tolerance 1e-3 --depth 0",
     "--data clicks --loss logistic --lambda 0.1 --width 4 --depth 0 --order random --passes 30",
-    "--generate 200x300x9 --lambda 0.01 --width 8 --path 3 --tolerance 1e-4 --order random",
+    f"{made('lasso', '200x300x9')} --lambda 0.01 --width 8 --path 3 --tolerance 1e-4 --order random",
 ]
 
 # Trained with the first options; what judges or ends a training may then be another one, and what is trained may not.
@@ -41,7 +41,7 @@ CHANGES = [
     ("gnn --data edges --labels classes --dim 4 --hidden 4 --epochs 1", "--split parts",
      "--split parts --seconds 9", "--split others"),
     ("lda --data docs --topics 4 --epochs 1", "", "--top 2 --patience 1", "--alpha 0.1"),
-    ("lasso --generate 100x120x5 --lambda 0.1", "--tolerance 1e-2", "--tolerance 1e-4", "--correlation 0.2"),
+    (f"lasso {made('lasso', '100x120x5')} --lambda 0.1", "--tolerance 1e-2", "--tolerance 1e-4", "--correlation 0.2"),
 ]
 
 
@@ -101,7 +101,7 @@ class Resume(Trainers):
 
     def test_lasso_that_was_over_says_its_result_and_goes_on_with_more_passes(self):
         def run(more, converges):
-            ended = self.train("lasso", "--generate 200x300x9 --lambda 0.01 --path 2 --width 8 --depth 0 "
+            ended = self.train("lasso", f"{made('lasso', '200x300x9')} --lambda 0.01 --path 2 --width 8 --depth 0 "
                                         f"--order round-robin --correlation 0.3 --checkpoint model {more}")
             self.assertEqual("not converged" not in ended.out, converges, ended)
             return re.findall(r"(lambda .*objective +(\S+) .*)updates", ended.out)[-1]
@@ -118,7 +118,7 @@ class Resume(Trainers):
 
     def test_lda_goes_on_and_shows_its_topics(self):
         """What is printed of a model is no part of it."""
-        lda = "--generate 60x90x40x5 --topics 6 --epochs 3 --checkpoint model"
+        lda = f"{made('lda', '60x90x40x5')} --topics 6 --epochs 3 --checkpoint model"
         self.train("lda", lda)
         self.contains(self.train("lda", f"{lda} --top 2 --resume").out, "goes on behind epoch 3 (", "topic    0")
 
@@ -126,8 +126,8 @@ class Resume(Trainers):
 
     def test_any_number_of_nodes_goes_on_with_a_lasso(self):
         """Workers' order differs, and with it the passes, a hundred or two: the oldest checkpoint that is kept."""
-        size = "100x120x5 --lambda 0.02" if IS_SANITIZED else "200x300x9 --lambda 0.05"  # thousands of rounds
-        lasso = f"locus-lasso --generate {size} --width 8 --schedulers 2 --workers 2"
+        size, least = ("100x120x5", 0.02) if IS_SANITIZED else ("200x300x9", 0.05)  # thousands of rounds
+        lasso = f"locus-lasso {made('lasso', size)} --lambda {least} --width 8 --schedulers 2 --workers 2"
         whole = self.sh(f"locus run -n 2 -- {lasso} --checkpoint model --checkpoint-every 2", LOCUS_CHECKPOINTS="100")
         kept = sorted(int(path.name[-6:]) for path in (self.here / "model").glob("checkpoint-*"))
         self.assertLess(kept[0], kept[-1])  # so much is left to train
@@ -151,10 +151,10 @@ class Resume(Trainers):
     def test_any_number_of_nodes_takes_over_what_a_program_keeps_besides(self):
         """What has been written by two nodes is the same model for others, however many workers they have."""
         for number, (program, options, start) in enumerate((
-                ("ctr", "--zipf 6x200x3000 --dim 4 --hidden 8,4 --eval-every 0", "test "),
-                ("gnn", "--planted 300x8x3 --dim 8 --hidden 8 --neighbours 4 --dropout 0.5", "accuracy "),
-                ("lda", "--generate 60x90x41x5 --topics 6 --patience 3", "log p"),
-                ("lda", "--generate 9x90x3x5 --topics 60", "log p"))):
+                ("ctr", f"{made('ctr', '6x200x3000')} --dim 4 --hidden 8,4 --eval-every 0", "test "),
+                ("gnn", f"{made('gnn', '300x8x3')} --dim 8 --hidden 8 --neighbours 4 --dropout 0.5", "accuracy "),
+                ("lda", f"{made('lda', '60x90x41x5')} --topics 6 --patience 3", "log p"),
+                ("lda", f"{made('lda', '9x90x3x5')} --topics 60", "log p"))):
             options += f" --epochs 3 --checkpoint model{number}"
             before = judged(self.train(program, options, 2), start)
             for nodes in (1,) if IS_SANITIZED else (1, 4, 3):
@@ -167,7 +167,7 @@ class Resume(Trainers):
 
     def test_folder_that_cannot_be_had_is_refused_before_the_training(self):
         """By all nodes that would write."""
-        for program, options in dict([*reversed(TRAININGS), ("lasso", "--generate 200x300x9")]).items():
+        for program, options in dict([*reversed(TRAININGS), ("lasso", made("lasso", "200x300x9"))]).items():
             for nodes in 0, 2:
                 with self.subTest(program=program, nodes=nodes):
                     ended = self.train(program, f"{options} --checkpoint no/such", nodes, None)

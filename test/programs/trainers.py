@@ -12,8 +12,8 @@ from support import BUILD
 
 
 def steady(printed):
-    """That without times, and counts of the cluster."""
-    return re.sub(r'^\{"event":"(?:stats|waits)".*|"[a-z_]*(?:second|flops)[a-z_]*":[^,}]*'
+    """That without times, counts of the cluster, and what the run was told."""
+    return re.sub(r'^\{"event":"(?:run|stats|waits)".*|"[a-z_]*(?:second|flops)[a-z_]*":[^,}]*'
                   r'|[0-9.]+ (?:s|[a-z]+/s|GFLOP/s)', "", printed, flags=re.M)
 
 

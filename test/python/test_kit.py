@@ -9,6 +9,8 @@ from pathlib import Path
 
 from support import ROOT
 
+sys.path.append(str(ROOT / "lab"))
+
 KIT = ROOT / "lab" / "cluster.py"
 
 

@@ -6,6 +6,7 @@
 #include "gnn/partition.h"
 #include "gnn/network.h"
 #include "pools.h"
+#include "rng.h"
 #include "rows.h"
 #include "test.h"
 
@@ -13,15 +14,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the generated graph, and its parts ---- */
+/* ---- a planted graph, and its parts ---- */
 
-static void plant(struct gnn *g, const char *text, double same)
+/* So many nodes of that mean degree, frequent ones and rare ones in each class; of the edges a share
+ * stays in its class for sure. */
+static void plant(struct gnn *g, uint32_t nodes, uint32_t degree, uint32_t classes, double same)
 {
-    struct planted p = {.text = text, .exponent = 2.5, .same = same, .seed = 3};
+    struct rng rng;
     *g = (struct gnn){.options = {.common = {.seed = 3}, .hidden = 3, .dim = 4}};
     network_init(&g->network);
     labels_init(&g->labels);
-    planted_generate(&p, &g->network, &g->labels);
+    rng_init(&rng, 3, UINT64_C(1) << 61);
+    labels_reserve(&g->labels, nodes);
+    for (uint32_t v = 0; v < nodes; v++) g->labels.class_of[v] = v % classes;
+    g->labels.classes = classes;
+    g->network.nodes = nodes;
+    for (uint32_t i = 0; i < nodes * degree / 2; i++) {
+        uint32_t from = (uint32_t)rng_below(&rng, 1 + rng_below(&rng, nodes)),
+                 to = (uint32_t)rng_below(&rng, 1 + rng_below(&rng, nodes));
+        if (rng_real(&rng) < same) to = to / classes * classes + from % classes;
+        network_add(&g->network, from, to < nodes ? to : from % classes);
+    }
     network_finish(&g->network);
     labels_split(&g->labels, 0.5, 0.3, 3);
 }
@@ -51,7 +64,7 @@ TEST(gnn, partition_is_balanced_with_few_edges_between_parts)
 {
     static uint32_t part_of[3000];
     CLOSED_BY(release) struct gnn g;
-    plant(&g, "3000x10x6", 0.9);
+    plant(&g, 3000, 10, 6, 0.9);
     for (uint32_t parts = 1; parts <= 6; parts++) {
         partition_cut(PARTITION_RANDOM, &g.network, &g.labels, parts, 1, part_of);
         check_balance(&g, part_of, parts);
@@ -96,7 +109,7 @@ TEST(gnn, neighbourhood_is_what_a_batch_depends_on)
 {
     CLOSED_BY(release) struct gnn g;
     struct rng rng;
-    plant(&g, "300x10x4", 0.6);
+    plant(&g, 300, 10, 4, 0.6);
     rng_init(&rng, 1, 1);
     for (size_t most = 0; most <= 6; most += 3) {
         CLOSED_BY(neighbourhood_maker_fini) struct neighbourhood_maker m;
@@ -249,7 +262,7 @@ static void give_features(struct gnn *g)
 
 static void prepare(struct gnn *g, bool has_features)
 {
-    plant(g, "60x4x3", 0.6);
+    plant(g, 60, 4, 3, 0.9);
     g->options.rate = 1e-3;
     if (has_features)
         give_features(g);

@@ -1,8 +1,7 @@
-/* A knowledge graph: from files, planted, and what is known of it. */
+/* A knowledge graph: from files, and what is known of it. */
 #include "common/folder.h"
 #include "ending.h"
 #include "kge/graph.h"
-#include "kge/plant.h"
 #include "test.h"
 
 #include <limits.h>
@@ -78,44 +77,6 @@ TEST(graph, wrong_files_are_refused_with_their_line)
         new_graph(cases[i]);
         ends_with(load, NULL, 1, cases[i][3]);
     }
-}
-
-/* ---- the generated graph ---- */
-
-static int by_fact(const void *a, const void *b)
-{
-    return memcmp(a, b, sizeof(struct fact));
-}
-
-/* The second has as many facts as there may be, so that most draws are in vain. */
-TEST(graph, planted_facts_are_as_many_as_asked_for_and_all_different)
-{
-    static const struct {
-        const char *sizes;
-        uint64_t seed;
-        size_t facts, held_back;
-    } cases[] = {{"400x8x4000", 5, 4000, 4000 / PLANT_PART},
-                 {"100x3x3000", 5, 3000, 3000 / PLANT_PART},
-                 {"400x8x100000", 1, 100000, PLANT_HELD_BACK_MAX},
-                 {"400x8x4000", 5, 4000, 4000 / PLANT_PART},
-                 {"400x8x4000", 6, 4000, 4000 / PLANT_PART}};
-    uint64_t digests[5];
-    for (int i = 0; i < 5; i++) {
-        CLOSED_BY(graph_fini) struct graph g;
-        plant_generate(&g, cases[i].sizes, cases[i].seed);
-        digests[i] = graph_digest(&g, GRAPH_TRAIN, GRAPH_SPLITS);
-        struct facts *all = &g.splits[GRAPH_TRAIN];
-        for (int split = GRAPH_VALID; split < GRAPH_SPLITS; split++) {
-            CHECK_EQ(g.splits[split].count, cases[i].held_back);
-            for (size_t k = 0; k < g.splits[split].count; k++)
-                facts_add(all, g.splits[split].list[k]);
-        }
-        CHECK_EQ(all->count, cases[i].facts);
-        qsort(all->list, all->count, sizeof *all->list, by_fact);
-        for (size_t k = 1; k < all->count; k++)
-            CHECK(by_fact(&all->list[k - 1], &all->list[k]) != 0);
-    }
-    CHECK(digests[0] == digests[3] && digests[0] != digests[4]);
 }
 
 /* ---- filter ---- */

@@ -4,6 +4,7 @@
 #include "mf/visit.h"
 #include "mf/ratings.h"
 #include "pools.h"
+#include "rng.h"
 #include "test.h"
 
 #include <math.h>
@@ -18,17 +19,40 @@ static void small_fini(struct mf *f)
     ratings_fini(&f->ratings);
 }
 
-/* Three epochs of generated cells with these of the options. */
+/* 600 cells of 60x40 that differ, a few rows and columns with many of them: products of planted
+ * factors of three floats, and noise of deviation 0.1. */
+static void plant(struct ratings *r)
+{
+    static const uint32_t rows = 60, columns = 40;
+    float factors[100][3];
+    bool is_there[60][40] = {{false}};
+    struct rng rng;
+    rng_init(&rng, 9, 1);
+    for (int i = 0; i < 300; i++) factors[i / 3][i % 3] = 0.76F * (float)rng_normal(&rng);
+    for (int count = 0; count < 600;) {
+        uint32_t row = (uint32_t)rng_below(&rng, 1 + rng_below(&rng, rows)),
+                 column = (uint32_t)rng_below(&rng, 1 + rng_below(&rng, columns));
+        float value = 0.1F * (float)rng_normal(&rng);
+        if (is_there[row][column]) continue;
+        is_there[row][column] = true;
+        count++;
+        for (int i = 0; i < 3; i++) value += factors[row][i] * factors[rows + column][i];
+        ratings_add(r, (struct rating){.row = row, .column = column, .value = value});
+    }
+    r->rows = rows;
+    r->columns = columns;
+}
+
+/* Three epochs of such cells with these of the options. */
 static void small_init(struct mf *f, struct mf_options o)
 {
-    struct zipf z = {.text = "60x40x600", .exponent = 1.1, .rank = 3, .noise = 0.1, .seed = 9};
     o.rank = 5;
     o.rate = 0.1;
     o.regularization = 0.01;
     o.common.epochs = o.common.seed = 3;
     *f = (struct mf){.options = o};
     ratings_init(&f->ratings);
-    zipf_generate(&z, &f->ratings);
+    plant(&f->ratings);
     ratings_finish(&f->ratings, 0.1, 9);
 }
 

@@ -1,5 +1,4 @@
-/* What the programs write: JSON lines, charts, progress. */
-#include "chart.h"
+/* What the programs write: JSON lines, progress. */
 #include "ending.h"
 #include "figures.h"
 #include "json.h"
@@ -66,59 +65,6 @@ TEST(output, figures_are_a_line_for_people_or_of_json)
     CHECK_EQ(strcmp(said, "{\"event\":\"eval\",\"split\":\"test\",\"rmse\":0.5,\"auc\":null,"
                           "\"objective\":12345,\"seconds\":0.25}\n"),
              0);
-}
-
-/* ---- charts ---- */
-
-static char *draw(const struct chart *c)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *f = open_memstream(&text, &length);
-    CHECK(f != NULL);
-    chart_put(c, f);
-    CHECK_EQ(fclose(f), 0);
-    return text;
-}
-
-TEST(output, chart_has_its_lines_and_leaves_out_what_is_no_number)
-{
-    static const double x[] = {1, 2, 3}, y[] = {5, NAN, 10}, z[] = {0, 0, 0};
-    struct chart c = {
-        .title = "one", .x_label = "x", .series_count = 1, .series = {{"y", x, y, 3}}};
-    CLOSED_BY(free_at) char *one = draw(&c);
-    CHECK_STR(one, "</svg>\n");
-    CHECK(strstr(one, ">y<") == NULL);
-    CHECK_STR(one, "cx=\"308.0\" cy=\"48.0\""); /* the largest value is at the top */
-    c.series_count = 2;
-    c.y_max = 100;
-    c.series[1] = (struct chart_series){"second", x, z, 0};
-    CLOSED_BY(free_at) char *two = draw(&c);
-    CHECK_STR(two, ">y<");
-    CHECK_STR(two, ">second<");
-    CHECK(strstr(two, "nan") == NULL && strstr(two, "inf") == NULL);
-    CHECK_STR(two, "cx=\"308.0\" cy=\"219.0\""); /* at a tenth of the height */
-    const char *first = strstr(two, "<circle"), *last = strstr(first + 1, "<circle");
-    CHECK(last && !strstr(last + 1, "<circle"));
-}
-
-/* A name may be cut in the middle of a character, or be no text at all; no viewer takes a picture
- * with a byte that XML does not have. */
-TEST(output, chart_is_xml_whatever_its_texts_are)
-{
-    static const double x[] = {1, 2}, y[] = {5, 10};
-    static const char *const titles[][2] = {
-        {"caf\xC3", ">caf\xEF\xBF\xBD<"},
-        {"\x01 \"q\" \xFF \xEF\xBF\xBF", ">\xEF\xBF\xBD &quot;q&quot; \xEF\xBF\xBD \xEF\xBF\xBD"},
-        {"\xC3\xA9t\xC3\xA9", ">\xC3\xA9t\xC3\xA9<"},
-        {"a <b> & c", ">a &lt;b&gt; &amp; c<"}};
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
-        struct chart c = {.title = titles[i][0], .x_label = "x", .series_count = 1};
-        c.series[0] = (struct chart_series){"y", x, y, 2};
-        char *text = draw(&c);
-        CHECK_STR(text, titles[i][1]);
-        free(text);
-    }
 }
 
 /* ---- progress ---- */

@@ -258,37 +258,3 @@ TEST(ratings, write_gives_files_that_load_takes)
         CHECK_STR(names_get(&r.column_names, x->column), names_get(&again.column_names, y->column));
     }
 }
-
-/* ---- generated cells ---- */
-
-/* That they can be learned is test/cluster/mf.c's. */
-TEST(ratings, generated_cells_are_different_and_of_the_seed)
-{
-    uint64_t digests[3];
-    for (unsigned i = 0; i < 3; i++) {
-        CLOSED_BY(ratings_fini) struct ratings r;
-        struct zipf z = {.text = "300x100x9000", .exponent = 1.1, .rank = 5, .seed = 1 + i / 2};
-        int seen[300][100] = {{0}};
-        ratings_init(&r);
-        zipf_generate(&z, &r);
-        ratings_finish(&r, 0, 1);
-        CHECK_EQ(r.train, 9000);
-        for (size_t k = 0; k < r.train; k++) CHECK_EQ(seen[r.list[k].row][r.list[k].column]++, 0);
-        digests[i] = digest_of(&r);
-    }
-    CHECK(digests[0] == digests[1] && digests[1] != digests[2]);
-}
-
-static void parse(const void *text)
-{
-    struct ratings r = {0};
-    zipf_generate(&(struct zipf){.text = text}, &r);
-}
-
-TEST(ratings, impossible_matrices_are_refused)
-{
-    static const char *const cases[][2] = {{"10x10", "--zipf takes ROWSxCOLUMNSxCELLS"},
-                                           {"10x10x51", "cells must be from 1 to 50"},
-                                           {"0x10x1", "--zipf 0x10x1: rows must be from 1"}};
-    ENDS_EACH(parse, 2, cases);
-}
