@@ -8,9 +8,31 @@ thread, which Ctrl-C ends. The call itself goes on: what it belongs to is of no 
 import os
 import queue
 import threading
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from . import _c, errors
+
+
+class Guard(Dict[object, None]):
+    """Of calls that are made one at a time: each makes a claim, and the first one holds. No lock: Ctrl-C may come between
+    any two instructions, and leave that taken. A claim is withdrawn by one instruction, whether it was made or not:
+
+        me = object()
+        try:
+            if not guard.claim(me): ...
+        finally:
+            guard.pop(me, None)
+    """
+
+    __slots__ = ()
+
+    def claim(self, me: object) -> bool:
+        """Does it hold? Else it is withdrawn."""
+        self[me] = None
+        if len(self) == 1 or list(self)[0] is me:
+            return True
+        del self[me]
+        return False
 
 
 class Job:
@@ -23,7 +45,9 @@ class Job:
         self.rc = 0
         self.sentence = ""
         self.fault: Optional[BaseException] = None
-        self.done = threading.Event()
+        self.over = False
+        self.ended = threading.Lock()  # free once it is over; an Event's may stay taken where Ctrl-C ends the wait for it
+        self.ended.acquire()
 
     def run(self) -> None:
         try:
@@ -32,7 +56,6 @@ class Job:
                 self.sentence = _c.sentence(self.rc)
         except BaseException as fault:  # ctypes' about an argument: whoever waits raises it
             self.fault = fault
-        self.done.set()
 
 
 class _Helper:
@@ -42,7 +65,12 @@ class _Helper:
 
     def _run(self) -> None:
         while True:
-            self.jobs.get().run()
+            job = self.jobs.get()
+            job.run()
+            _idle.append(self)  # whether or not anybody still waits
+            job.over = True
+            job.ended.release()
+            del job  # and what it keeps
 
 
 _idle: List[_Helper] = []
@@ -65,8 +93,8 @@ class Waiting:
     def refuse_while_left(self) -> None:
         if self.left is None:
             return
-        if not self.left.done.is_set():
-            raise errors.UsageError(f"{self.name} still waits in {self.left.call.__name__}, whose wait was "
+        if not self.left.over:
+            raise errors.UsageError(f"{self.name} still waits in {self.left.call.__name__.lstrip('_')}, whose wait was "
                                     "interrupted: end the process, or let the others arrive")
         self.left = None
 
@@ -79,10 +107,9 @@ class Waiting:
         job = Job(call, arguments, keeps)
         self.left = job
         helper.jobs.put(job)
-        while not job.done.wait(1):  # a signal that another thread got does not wake this one
-            pass
+        while not job.over:
+            job.ended.acquire(True, 1)  # a signal that another thread got does not wake this one
         self.left = None
-        _idle.append(helper)
         if job.fault:
             raise job.fault
         if job.rc < 0:

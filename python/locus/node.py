@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes: the processes of a training job, which share the rows of all tables."""
 import atexit
-import contextlib
 import os
 import threading
 from ctypes import (POINTER, Structure, byref, c_bool, c_char_p, c_double, c_int, c_size_t, c_uint, c_uint64, c_void_p,
                     sizeof)
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, TypeVar
 
 import numpy as np
 
 from . import _c
-from ._waiting import Waiting
+from ._waiting import Guard, Waiting
 from .errors import ArgumentError, BusyError, UsageError
 from .sampling import Distribution
 from .worker import Worker
 
 _lib, _quick = _c.lib, _c.quick
+_Result = TypeVar("_Result")
 _OWNED_AT_ONCE = 1 << 16
 
 
@@ -66,36 +66,37 @@ class Node:
         self._on_write: List[Callable[[Any], None]] = []  # who keeps values of rows, and is to know that they are old
         self._waiting = Waiting("the node")
         self._guard = threading.RLock()
-        self._calls = 0  # of this node's that are under way, in any thread; no more begin once it is closing
-        self._closing = False
+        self._calls: Dict[object, None] = {}  # that are under way, in any thread; no more begin once it is closing
+        self._closing: Optional[object] = None  # the call that does it
         self._state = "open"
         _open_nodes.append(self)
 
     def worker(self) -> Worker:
         """Opens a worker, for one thread at a time. BusyError when `workers` are open."""
-        handle = c_void_p()
-        with self._use() as node:
-            self._waiting.call(_lib.locus_worker_open, node, byref(handle), keeps=handle)
-            worker = Worker(self, handle.value or 0)
-            self._workers.append(worker)
-            return worker
+        handle, made = c_void_p(), []
+
+        def worker_open(node: int) -> int:  # by a thread of ours: Ctrl-C leaves no worker that nobody closes
+            rc = int(_lib.locus_worker_open(node, byref(handle)))
+            if rc == 0:
+                made.append(Worker(self, handle.value or 0))
+                self._workers.append(made[0])
+            return rc
+        self._call(lambda node: self._waiting.call(worker_open, node))
+        return made[0]
 
     def length(self, key: int) -> int:
         """Floats in that key's row."""
         key = _c.integer("the key", key, 0, self.keys - 1)
-        with self._use() as node:
-            return int(_quick.locus_length(node, key))
+        return int(self._call(_quick.locus_length, key))
 
     def set_rate(self, table: str, rate: float) -> None:
         """The learning rate of this node's steps with a table that has an optimizer, from now on."""
-        with self._use() as node:
-            _c.check(_quick.locus_table_rate(node, self._number_of(table), rate))
+        _c.check(self._call(_quick.locus_table_rate, self._number_of(table), rate))
 
     def set_steps(self, table: str, steps: int) -> None:
         """As if this node had made so many steps with a table that has an optimizer: Adam's bias correction goes on."""
         steps = _c.integer("steps", steps, 0, 2**63 - 1)
-        with self._use() as node:
-            _c.check(_quick.locus_table_steps(node, self._number_of(table), steps))
+        _c.check(self._call(_quick.locus_table_steps, self._number_of(table), steps))
 
     def _number_of(self, table: str) -> int:
         if table not in self.tables:
@@ -107,8 +108,7 @@ class Node:
         parts: List["np.ndarray[Any, Any]"] = []
         first, room = 0, np.empty(_OWNED_AT_ONCE, np.int64)
         while True:
-            with self._use() as node:
-                n = _lib.locus_owned(node, first, room.__array_interface__["data"][0], len(room))
+            n = self._call(_lib.locus_owned, first, room.__array_interface__["data"][0], len(room))
             parts.append(room[:n].copy())
             if n < len(room):
                 return np.concatenate(parts)
@@ -117,14 +117,12 @@ class Node:
     def stats(self) -> Dict[str, float]:
         """Counters since open(), by the names of struct locus_stats."""
         stats = _c.CStats()
-        with self._use() as node:
-            _c.check(_quick.locus_stats_read_sized(node, byref(stats), sizeof(stats)))
+        _c.check(self._call(_quick.locus_stats_read_sized, byref(stats), sizeof(stats)))
         return {name: getattr(stats, name) for name, _ in _c.CStats._fields_}
 
     def report_value(self, curve: str, value: float) -> None:
         """A point of a curve of your own, such as a loss, in the run's report (LOCUS_REPORT); nothing without one."""
-        with self._use() as node:
-            _c.check(_quick.locus_report_value(node, curve.encode(), value))
+        _c.check(self._call(_quick.locus_report_value, curve.encode(), value))
 
     def histogram(self, kind: str) -> Histogram:
         """kind: relocation_time, parked_time, blocked_time, hops, or staleness, of replicas: milliseconds of each by
@@ -132,8 +130,7 @@ class Node:
         if kind not in _c.HISTOGRAMS:
             raise ArgumentError(f"kind is {kind!r}: must be one of {', '.join(_c.HISTOGRAMS)}")
         histogram = _c.CHistogram()
-        with self._use() as node:
-            _c.check(_quick.locus_histogram_read(node, _c.HISTOGRAMS.index(kind), byref(histogram)))
+        _c.check(self._call(_quick.locus_histogram_read, _c.HISTOGRAMS.index(kind), byref(histogram)))
         return Histogram(np.array(histogram.count, np.uint64), int(histogram.sum))
 
     def distribution(self, table: str, weights: Any = None, conformity: str = "conform", replace: bool = True,
@@ -143,33 +140,39 @@ class Node:
         if table not in self.tables:
             raise ArgumentError(f"there is no table {table!r}: must be one of {', '.join(self.tables)}")
         place = self.tables[table]
-        with self._use() as node:
-            made = Distribution(self, node, place, weights, conformity, replace, seed)
-            self._distributions.append(made)
-            return made
+        def made(node: int) -> Distribution:
+            self._distributions.append(Distribution(self, node, place, weights, conformity, replace, seed))
+            return self._distributions[-1]
+        return self._call(made)
 
     def close(self) -> None:
         """Collective: closes what is still open here, loaders and workers first, and leaves the cluster. Again, or
         in a forked child: does nothing. BusyError while another thread is in a call: nothing changes."""
-        with self._guard:
-            if self._state != "open":
-                return
-            if self._closing:
-                raise BusyError("another thread is closing the node")
-            self._waiting.refuse_while_left()
-            for worker in self._workers:
-                worker._waiting.refuse_while_left()
-                if worker._guard.locked() and not worker._lent:
-                    raise BusyError(f"worker {worker.id} is in a call of another thread: join that thread first")
-            if self._calls:
-                raise BusyError("another thread is in a call of the node: join that thread first")
-            self._closing = True
+        me = object()
         try:
-            self._leave()
+            with self._guard:
+                if self._state != "open":
+                    return
+                if self._closing:
+                    raise BusyError("another thread is closing the node")
+                self._refuse_busy()
+                self._closing = me
+            self._refuse_busy()
+            self._waiting.call(self._leave)
         finally:
-            self._closing = False
+            if self._closing is me:
+                self._closing = None
 
-    def _leave(self) -> None:
+    def _refuse_busy(self) -> None:
+        self._waiting.refuse_while_left()
+        for worker in self._workers:
+            worker._waiting.refuse_while_left()
+            if worker._guard and not worker._lent:
+                raise BusyError(f"worker {worker.id} is in a call of another thread: join that thread first")
+        if self._calls:
+            raise BusyError("another thread is in a call of the node: join that thread first")
+
+    def _leave(self) -> int:
         fault: Optional[Exception] = None
         for worker in list(self._workers):
             try:
@@ -181,9 +184,10 @@ class Node:
         self._state = "closed"
         self._on_write.clear()
         _open_nodes.remove(self)
-        self._waiting.call(_lib.locus_close, self._handle)
-        if fault:
+        rc = int(_lib.locus_close(self._handle))
+        if fault and rc >= 0:
             raise fault
+        return rc
 
     def __enter__(self) -> "Node":
         return self
@@ -195,19 +199,17 @@ class Node:
             # Closing is collective: it would wait for nodes that wait for us. They learn it when this process ends.
             self._state = "left after an exception"
 
-    @contextlib.contextmanager
-    def _use(self) -> Iterator[int]:
-        """For the length of a call, during which close() refuses."""
-        with self._guard:
+    def _call(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        """A call with the node, during which close() refuses."""
+        me = object()
+        try:
+            self._calls[me] = None
             self._refuse_unusable()
             if self._closing:
                 raise UsageError("the node is being closed: open one with locus.open()")
-            self._calls += 1
-        try:
-            yield self._handle
+            return call(self._handle, *arguments)
         finally:
-            with self._guard:
-                self._calls -= 1
+            self._calls.pop(me, None)
 
     def _tell(self, keys: Any = None) -> None:
         """The rows of these keys were written; None: what others wrote to any has come."""
@@ -234,9 +236,9 @@ def _in_child() -> None:
         node._guard = threading.RLock()
         for worker in node._workers:
             worker._unusable = True
-            worker._guard, worker._shared = threading.Lock(), threading.Lock()
+            worker._guard, worker._shared = Guard(), {}
             for loader in worker._loaders:
-                loader._guard = threading.Lock()
+                loader._guard = Guard()
     _open_nodes.clear()
 
 
@@ -330,8 +332,15 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
     handle = c_void_p()
     global _ever_opened
     _ever_opened = True
-    Waiting("the process").call(_lib.locus_open, byref(config), byref(handle), keeps=(c_tables, config, handle))
-    return Node(handle.value or 0, placed, workers, technique)
+    made: List[Node] = []
+
+    def join() -> int:
+        rc = int(_lib.locus_open(byref(config), byref(handle)))
+        if rc == 0:
+            made.append(Node(handle.value or 0, placed, workers, technique))
+        return rc
+    Waiting("the process").call(join, keeps=c_tables)
+    return made[0]
 
 
 _ever_opened = False

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loaders, distributions, and samples that are drawn from them."""
-import threading
-from ctypes import byref, c_uint64
-from typing import TYPE_CHECKING, Any, Optional, Tuple
+import time
+from ctypes import byref, c_uint64, c_void_p
+from typing import TYPE_CHECKING, Any, Callable, Optional, Tuple
 
 import numpy as np
 
 from . import _arrays, _c
+from ._waiting import Guard
 from .errors import ArgumentError, UsageError
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from .worker import Worker
 
 _lib, _quick = _c.lib, _c.quick
+_LOOK_S = 20e-6
 
 
 def checked_sample(n: Any, start: Any, end: Any) -> Tuple[int, int, int]:
@@ -23,55 +25,54 @@ def checked_sample(n: Any, start: Any, end: Any) -> Tuple[int, int, int]:
 class Loader:
     """Signals intent for a worker, from the thread that prepares its batches. Worker.loader() opens it."""
 
-    def __init__(self, worker: "Worker", handle: int) -> None:
+    def __init__(self, worker: "Worker") -> None:
         self.worker = worker
-        self._handle = handle
-        self._guard = threading.Lock()
+        self._handle = c_void_p()  # until it is open
+        self._guard = Guard()
         self._closed = False
 
-    def _enter(self) -> None:
-        if not self._guard.acquire(False):
-            raise UsageError("this loader is in a call of another thread: open one for each with Worker.loader()")
+    def _call(self, call: Callable[..., int], *arguments: Any) -> None:
+        me = object()
         try:
+            if not self._guard.claim(me):
+                raise UsageError("this loader is in a call of another thread: open one for each with Worker.loader()")
             self.worker.node._refuse_unusable()
             if self._closed:
                 raise UsageError("this loader is closed: open one with Worker.loader()")
-        except BaseException:
-            self._guard.release()
-            raise
+            _c.check(call(self._handle, *arguments))
+        finally:
+            self._guard.pop(me, None)
 
     def intent(self, keys: Any, start: int, end: int) -> None:
         """As Worker.intent()."""
         at, n = _arrays.keys(keys)
         start, end = _c.clock("start", start), _c.clock("end", end)
-        self._enter()
-        try:
-            _c.check(_lib.locus_loader_intent(self._handle, at, n, start, end))
-        finally:
-            self._guard.release()
+        self._call(_lib.locus_loader_intent, at, n, start, end)
 
     def prepare_sample(self, distribution: "Distribution", n: int, start: int, end: int) -> "Sample":
         """As Worker.prepare_sample(). The sample is the worker's."""
         n, start, end = checked_sample(n, start, end)
         sample = c_uint64()
-        self._enter()
-        try:
-            _c.check(_lib.locus_loader_prepare_sample(self._handle, distribution._use(self.worker.node), n, start, end,
-                                                      byref(sample)))
-        finally:
-            self._guard.release()
+        self.worker.node._refuse_unusable()
+        self._call(_lib.locus_loader_prepare_sample, distribution._use(self.worker.node), n, start, end, byref(sample))
         return Sample(self.worker, distribution.length, n, sample.value)
 
     def close(self) -> None:
         """Waits for a call of another thread. Again, or in a forked child: does nothing."""
         if self._closed or self.worker.node._is_of_another_process():
             return
-        with self._guard:  # its calls never wait
+        me = object()
+        try:
+            while not self._guard.claim(me):  # its calls never wait
+                time.sleep(_LOOK_S)
             if not self._closed:
                 self.worker.node._refuse_unusable()
                 self._closed = True
+                rc = _lib.locus_loader_close(self._handle) if self._handle else 0
                 self.worker._loaders.remove(self)
-                _c.check(_lib.locus_loader_close(self._handle))
+                _c.check(rc)
+        finally:
+            self._guard.pop(me, None)
 
     def __enter__(self) -> "Loader":
         return self

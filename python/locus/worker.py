@@ -3,19 +3,20 @@
 import os
 import threading
 import time
-from ctypes import byref, c_size_t, c_uint64, c_void_p, create_string_buffer
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+from ctypes import byref, c_size_t, c_uint64, create_string_buffer
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, TypeVar
 
 import numpy as np
 
 from . import _arrays, _c
-from ._waiting import Waiting
+from ._waiting import Guard, Waiting
 from .errors import AbsentError, ArgumentError, UsageError, of_result
 from .sampling import Distribution, Loader, Sample, checked_sample
 
 if TYPE_CHECKING:
     from .node import Node
 
+_Result = TypeVar("_Result")
 FOREVER = 2**63 - 1  # as the end of an intent: it never ends
 
 _lib, _quick = _c.lib, _c.quick
@@ -73,8 +74,9 @@ class Worker:
         self.node = node
         self.id = _quick.locus_worker_id(handle)
         self._handle = handle
-        self._guard = threading.Lock()  # of the one thread's calls
-        self._shared = threading.Lock()  # of what any thread may call: close() waits for it
+        self._guard = Guard()  # of the one thread's calls
+        self._shared: Dict[object, None] = {}  # calls that any thread may make: close() waits for them
+        self._lending = threading.Lock()
         self._lent = 0  # Prefetches that use it, too, a short call at a time: calls wait for each other
         self._unusable = False
         self._closed = False
@@ -88,11 +90,11 @@ class Worker:
 
     def pull(self, keys: Any, out: Any = None) -> Any:
         """The rows of these keys, into `out` if given. Keys may repeat."""
-        if not self._guard.acquire(False):
-            self._wait_or_refuse()
+        guard, me = self._guard, object()
         try:
-            if self._unusable:
-                self._refuse()
+            guard[me] = None
+            if len(guard) > 1 or self._unusable:
+                self._take_turn(me)
             at, n = _keys_of(keys)
             length = self._length
             floats = n * length if length else self._floats(keys)
@@ -107,7 +109,7 @@ class Worker:
                 self._access(_PULL, at, n, to, (keys, out))
             return out
         finally:
-            self._guard.release()
+            guard.pop(me, None)
 
     def push(self, keys: Any, updates: Any) -> None:
         """Adds `updates` to the rows. Updates of a key that repeats add up."""
@@ -118,11 +120,11 @@ class Worker:
         self._write(_SET, keys, values, "values")
 
     def _write(self, calls: Any, keys: Any, values: Any, name: str) -> None:
-        if not self._guard.acquire(False):
-            self._wait_or_refuse()
+        guard, me = self._guard, object()
         try:
-            if self._unusable:
-                self._refuse()
+            guard[me] = None
+            if len(guard) > 1 or self._unusable:
+                self._take_turn(me)
             at, n = _keys_of(keys)
             length = self._length
             values_at = _rows_of(values, name, n, n * length if length else self._floats(keys), False)
@@ -136,7 +138,7 @@ class Worker:
             finally:
                 self.node._tell(keys)
         finally:
-            self._guard.release()
+            guard.pop(me, None)
 
     def pull_state(self, keys: Any) -> Any:
         """The rows of these keys, of one table, with the state of its optimizer behind the values."""
@@ -155,8 +157,7 @@ class Worker:
             self.node._tell(keys)
 
     def _state_length(self, keys: Any) -> int:
-        with self.node._use() as node:
-            return int(_quick.locus_state_length(node, int(keys[0]))) if len(keys) else 0
+        return int(self.node._call(_quick.locus_state_length, int(keys[0]))) if len(keys) else 0
 
     def pull_async(self, keys: Any, out: Any = None) -> Ticket:
         """The same as pull(), without waiting: Ticket.wait() returns the rows."""
@@ -165,7 +166,7 @@ class Worker:
         if out is None:
             out = _arrays.empty_like_keys(keys, self._shape(keys, floats))
         to = _rows_of(out, "out", n, floats, True)
-        return self._begin(_PULL[1], at, n, to, (keys, out), out)
+        return self._begin(_PULL[1], at, n, to, keeps=(keys, out), out=out)
 
     def push_async(self, keys: Any, updates: Any) -> Ticket:
         """The same as push(), without waiting. The arrays must not change until the ticket is done."""
@@ -174,13 +175,15 @@ class Worker:
     def _push_async(self, keys: Any, updates: Any, tell: bool) -> Ticket:
         at, n = _keys_of(keys)
         floats = n * self._length if self._length else self._floats(keys)
-        return self._begin(_PUSH[1], at, n, _rows_of(updates, "updates", n, floats, False), (keys, updates), tell=tell)
+        updates_at = _rows_of(updates, "updates", n, floats, False)
+        return self._begin(_PUSH[1], at, n, updates_at, keeps=(keys, updates), tell=tell)
 
     def set_async(self, keys: Any, values: Any) -> Ticket:
         """The same as set(), without waiting. The arrays must not change until the ticket is done."""
         at, n = _keys_of(keys)
         floats = n * self._length if self._length else self._floats(keys)
-        return self._begin(_SET[1], at, n, _rows_of(values, "values", n, floats, False), (keys, values), tell=True)
+        values_at = _rows_of(values, "values", n, floats, False)
+        return self._begin(_SET[1], at, n, values_at, keeps=(keys, values), tell=True)
 
     def pull_local(self, key: int, out: Any = None) -> Optional[Any]:
         """One row, if it can be read without the network; else None."""
@@ -188,11 +191,10 @@ class Worker:
         if out is None:
             out = np.empty(length, np.float32)
         to = _rows_of(out, "out", 1, length, True)
-        with _Use(self):
-            try:
-                _c.check(_quick.locus_pull_local(self._handle, key, to))
-            except AbsentError:
-                return None
+        try:
+            self._at_once(_quick.locus_pull_local, key, to)
+        except AbsentError:
+            return None
         return out
 
     def wait_all(self) -> None:
@@ -213,27 +215,21 @@ class Worker:
         the end keeps a replica for good. Never waits."""
         at, n = _keys_of(keys)
         start, end = _c.clock("start", start), _c.clock("end", end)
-        with _Use(self):
-            _c.check(_lib.locus_intent(self._handle, at, n, start, end))
+        self._at_once(_lib.locus_intent, at, n, start, end)
 
     def unintend(self, keys: Any) -> None:
         """Takes back what was intended to the clock FOREVER about these keys. Never waits."""
         at, n = _keys_of(keys)
-        with _Use(self):
-            _c.check(_lib.locus_unintend(self._handle, at, n))
+        self._at_once(_lib.locus_unintend, at, n)
 
     def advance_clock(self) -> int:
         """The clock goes on by one; returns it. Clocks start at 0."""
-        with _Use(self):
-            return int(_quick.locus_advance_clock(self._handle))
+        return int(self._in_turn(_quick.locus_advance_clock, self._handle))
 
     @property
     def clock(self) -> int:
         """The clock now; any thread may ask."""
-        with self._shared:
-            if self._unusable:
-                self._refuse()
-            return int(_quick.locus_current_clock(self._handle))
+        return int(self._beside(_quick.locus_current_clock, self._handle))
 
     def localize(self, keys: Any) -> None:
         """Brings the rows to this node, where the technique allows it, and waits until they are here."""
@@ -241,29 +237,27 @@ class Worker:
 
     def localize_async(self, keys: Any) -> Ticket:
         at, n = _keys_of(keys)
-        with _Use(self):
-            ticket = self._register((keys,), None)
-            return self._started(ticket, _lib.locus_localize_async(self._handle, at, n, byref(ticket._id)))
+        return self._begin(_lib.locus_localize_async, at, n, keeps=(keys,))
 
     def loader(self) -> Loader:
         """Opens a loader: a thread that prepares batches ahead uses it to signal intent for this worker. Any thread
         may call this."""
-        with self._shared:
-            if self._unusable:
-                self._refuse()
-            handle = c_void_p()
-            _c.check(_lib.locus_loader_open(self._handle, byref(handle)))
-            loader = Loader(self, handle.value or 0)
+        def opened() -> Loader:
+            loader = Loader(self)
             self._loaders.append(loader)
+            try:
+                _c.check(_lib.locus_loader_open(self._handle, byref(loader._handle)))
+            except Exception:
+                self._loaders.remove(loader)
+                raise
             return loader
+        return self._beside(opened)
 
     def prepare_sample(self, distribution: Distribution, n: int, start: int, end: int) -> Sample:
         """Prepares n keys drawn from the distribution, for accesses while the clock is in [start, end)."""
         n, start, end = checked_sample(n, start, end)
         sample = c_uint64()
-        with _Use(self):
-            _c.check(_lib.locus_prepare_sample(self._handle, distribution._use(self.node), n, start, end,
-                                               byref(sample)))
+        self._at_once(_lib.locus_prepare_sample, distribution._use(self.node), n, start, end, byref(sample))
         return Sample(self, distribution.length, n, sample.value)
 
     # ---- collectives --------------------------------------------------------------------------------------------
@@ -312,18 +306,21 @@ class Worker:
         nothing."""
         if self._closed or self.node._is_of_another_process():
             return
-        with _Use(self):
-            with self._shared:
-                self._closed = self._unusable = True
-            for loader in list(self._loaders):
-                loader.close()
-            self.node._workers.remove(self)
-            try:
-                self._waiting.call(_lib.locus_worker_close, self._handle, keeps=self._tickets)
-            finally:
-                for ticket in self._tickets.values():
-                    ticket._keeps = None
-                self._tickets = {}
+        self._in_turn(self._waiting.call, self._close)
+
+    def _close(self) -> int:
+        self._closed = self._unusable = True
+        while self._shared:  # quick ones; none begins any more
+            time.sleep(_SHORTEST_S)
+        for loader in list(self._loaders):
+            loader.close()
+        self.node._workers.remove(self)
+        try:
+            return int(_lib.locus_worker_close(self._handle))
+        finally:
+            for ticket in self._tickets.values():
+                ticket._keeps = None
+            self._tickets = {}
 
     def _is_over(self) -> bool:
         """Is it of no use any more: closed, or its node, or another process's?"""
@@ -339,14 +336,39 @@ class Worker:
 
     # ---- within -------------------------------------------------------------------------------------------------
 
-    def _wait_or_refuse(self) -> None:
-        """Takes the guard, which another thread had."""
-        if not self._guard.acquire(self._lent > 0):
-            raise UsageError(f"worker {self.id} is in a call of another thread: a worker is used by one thread at a time; "
-                             "open one for each thread with Node.worker()")
+    def _take_turn(self, me: object) -> None:
+        """Makes a claim that holds, for the length of a call."""
+        pause = _SHORTEST_S
+        while not self._guard.claim(me):
+            if self._lent <= 0:
+                raise UsageError(f"worker {self.id} is in a call of another thread: a worker is used by one thread at a "
+                                 "time; open one for each thread with Node.worker()")
+            time.sleep(pause)
+            pause = min(1.1 * pause, _LONGEST_S)
+        if self._unusable:
+            self._refuse()
+
+    def _in_turn(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        me = object()
+        try:
+            self._take_turn(me)
+            return call(*arguments)
+        finally:
+            self._guard.pop(me, None)
+
+    def _beside(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Of any thread, beside others' calls."""
+        me = object()
+        try:
+            self._shared[me] = None
+            if self._unusable:
+                self._refuse()
+            return call(*arguments)
+        finally:
+            self._shared.pop(me, None)
 
     def _lend(self, more: int) -> None:
-        with self._shared:
+        with self._lending:
             self._lent += more
 
     def _refuse(self) -> None:
@@ -357,17 +379,15 @@ class Worker:
         self._unusable = False
 
     def _wait_in(self, call: Callable[..., int], *arguments: Any, keeps: Any = None) -> None:
-        with _Use(self):
-            if self._alone and self.node.workers == 1:
-                _c.check(call(self._handle, *arguments))  # there is nobody to wait for
-            else:
-                self._wait_for_call(call, self._handle, *arguments, keeps=keeps)
+        if self._alone and self.node.workers == 1:
+            self._at_once(call, *arguments)  # there is nobody to wait for
+        else:
+            self._in_turn(self._wait_for_call, call, keeps, self._handle, *arguments)
 
     def _at_once(self, call: Callable[..., int], *arguments: Any) -> None:
-        with _Use(self):
-            _c.check(call(self._handle, *arguments))
+        self._in_turn(lambda: _c.check(call(self._handle, *arguments)))
 
-    def _wait_for_call(self, call: Callable[..., int], *arguments: Any, keeps: Any = None) -> None:
+    def _wait_for_call(self, call: Callable[..., int], keeps: Any, *arguments: Any) -> None:
         self._unusable = True  # should Ctrl-C end the wait
         try:
             self._waiting.call(call, *arguments, keeps=keeps)
@@ -379,7 +399,7 @@ class Worker:
         if not _c.on_main_thread():
             _c.check(calls[0](self._handle, at, n, values))
         elif n > _FEW_KEYS:
-            self._wait_for_call(calls[0], self._handle, at, n, values, keeps=keeps)
+            self._wait_for_call(calls[0], keeps, self._handle, at, n, values)
         else:
             ticket = self._register(keeps, None)
             self._started(ticket, calls[1](self._handle, at, n, values, byref(ticket._id)))
@@ -388,15 +408,15 @@ class Worker:
                 if ticket._error:
                     raise ticket._error
 
-    def _begin(self, call: Callable[..., int], at: int, n: int, values: int, keeps: Any, out: Any = None,
-               tell: bool = False) -> Ticket:
-        with _Use(self):
+    def _begin(self, call: Callable[..., int], *arguments: Any, keeps: Any, out: Any = None, tell: bool = False) -> Ticket:
+        def begun() -> Ticket:
             ticket = self._register(keeps, out)
             try:
-                return self._started(ticket, call(self._handle, at, n, values, byref(ticket._id)))
+                return self._started(ticket, call(self._handle, *arguments, byref(ticket._id)))
             finally:
                 if tell:  # what this worker reads from now on has the change
                     self.node._tell(keeps[0])
+        return self._in_turn(begun)
 
     def _register(self, keeps: Any, out: Any) -> Ticket:
         """A ticket that holds its arrays from before the call. Makes room first, where the library would wait."""
@@ -426,14 +446,13 @@ class Worker:
         self._drop(ticket)
 
     def _look_after(self, ticket: Ticket) -> None:
-        with _Use(self):
+        def look() -> None:
             if ticket._keeps is not None and _quick.locus_done(self._handle, ticket._id.value):
                 self._finish(ticket)
+        self._in_turn(look)
 
     def _wait_for(self, ticket: Ticket) -> None:
-        with _Use(self):
-            if ticket._keeps is not None:
-                self._poll(ticket)
+        self._in_turn(lambda: self._poll(ticket) if ticket._keeps is not None else None)
 
     def _poll(self, ticket: Ticket) -> None:
         """Looks again and again, so that Ctrl-C ends the wait: often at first, as answers come within microseconds."""
@@ -464,26 +483,3 @@ class Worker:
             return n, self._length
         lengths = self._lengths(keys)
         return (n, int(lengths[0])) if n and (lengths == lengths[0]).all() else (floats,)
-
-
-class _Use:
-    """One thread's use of a worker, for the length of a call."""
-
-    __slots__ = ("worker",)
-
-    def __init__(self, worker: Worker) -> None:
-        self.worker = worker
-
-    def __enter__(self) -> None:
-        worker = self.worker
-        if not worker._guard.acquire(False):
-            worker._wait_or_refuse()
-        if worker._unusable:
-            try:
-                worker._refuse()
-            except BaseException:
-                worker._guard.release()
-                raise
-
-    def __exit__(self, *fault: Any) -> None:
-        self.worker._guard.release()

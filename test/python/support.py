@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -67,6 +68,35 @@ def finish(command, **more):
 def passes(test, ended):
     test.assertEqual(ended.returncode, 0, ended.stdout)
     return ended.stdout
+
+
+def interrupted_at(number, use):
+    """`use`, with Ctrl-C within the so-manieth call below it: Python raises KeyboardInterrupt where a function begins, or
+    one of C has returned; not where a thread starts, whose locks, Python's own, do not bear it, or where it would be
+    ignored. False: there are not so many."""
+    seen, is_over = 0, False
+
+    def look(frame, event, _):
+        nonlocal seen, is_over
+        seen += event in ("call", "c_return")
+        if seen >= number and not any(
+                each is threading.Thread.start.__code__ or "weakref" in each.co_filename for each in codes(frame)):
+            sys.setprofile(None)
+            is_over = True
+            raise KeyboardInterrupt
+
+    def codes(frame):
+        while frame:
+            yield frame.f_code
+            frame = frame.f_back
+
+    with contextlib.suppress(KeyboardInterrupt):
+        sys.setprofile(look)
+        try:
+            use()
+        finally:
+            sys.setprofile(None)
+    return is_over
 
 
 def used():

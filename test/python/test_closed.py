@@ -152,13 +152,15 @@ class Forked(unittest.TestCase):
         said = passes(self, run("""
             import test_closed
             objects = test_closed.Objects()
-            guards = [objects.node._guard, objects.worker._guard, objects.worker._shared, objects.all[2]._guard]
+            guards, claims = [objects.node._guard], [objects.worker._guard, objects.worker._shared, objects.all[2]._guard]
             if test_closed.torch: guards.append(objects.negatives._guard)
             held, done = threading.Event(), threading.Event()
             def hold():
                 for guard in guards: guard.acquire()
+                for each in claims: each[0] = None
                 held.set(), done.wait()
                 for guard in guards: guard.release()
+                for each in claims: del each[0]
             holder = threading.Thread(target=hold)
             holder.start(), held.wait()
             pid = os.fork()

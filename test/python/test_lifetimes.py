@@ -1,4 +1,5 @@
 """Closing in any order, threads, forks, signals and the interpreter's end: an error each, and never a hang or a crash."""
+import contextlib
 import ctypes
 import os
 import signal
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import locus
 import numpy as np
-from support import environment, free_port, passes, run, run_nodes, script
+from support import environment, free_port, interrupted_at, passes, run, run_nodes, script
 
 OPEN = "node = locus.open([locus.Table('a', 1000, 4)], workers=2)\nw, v = node.worker(), node.worker()\nk = np.arange(8)\n"
 # Until a call that was interrupted has ended.
@@ -35,7 +36,7 @@ class Lifetimes(unittest.TestCase):
         with locus.open([locus.Table("a", 10, 4)], workers=2) as node, node.worker() as worker, node.worker() as other:
             waits = threading.Thread(target=worker.barrier)
             waits.start()
-            while not worker._guard.locked():
+            while not worker._guard:
                 pass
             self.assertRaisesRegex(locus.UsageError, "another thread", worker.pull, np.array([1]))
             self.assertRaisesRegex(locus.BusyError, "worker 0 is in a call", node.close)
@@ -117,6 +118,34 @@ for use in (w.barrier, lambda: w.pull(k), node.close):
 
     def test_worker_is_usable_again_when_its_interrupted_call_has_ended(self):
         self.interrupted("w.quiesce()", "v.quiesce()" + AWAIT_USE + "w.pull(k); node.close()")
+
+    def test_ctrl_c_between_two_instructions_leaves_nothing_taken(self):
+        keys, values = np.arange(3), np.ones((3, 4), np.float32)
+        with locus.open([locus.Table("a", 10, 4, optimizer="sgd")], workers=2) as node, node.worker() as worker:
+            node.worker().close()
+            loader, draw, used = worker.loader(), node.distribution("a"), []
+
+            def use_all():
+                while worker._waiting.left:  # the call itself goes on
+                    with contextlib.suppress(locus.UsageError):
+                        worker.clock
+                used.append((worker.pull(keys), worker.clock, loader.intent(keys, 1, 2), node.length(1)))
+            for use in (lambda: worker.pull(keys), lambda: worker.push(keys, values), lambda: worker.set(keys, values),
+                        lambda: worker.set_state(keys, worker.pull_state(keys)), lambda: worker.pull_async(keys).wait(),
+                        lambda: worker.push_async(keys, values).done(), lambda: worker.pull_local(1), worker.barrier,
+                        lambda: worker.intent(keys, 1, 2), worker.advance_clock, lambda: worker.clock, worker.wait_all,
+                        lambda: worker.localize(keys), lambda: loader.intent(keys, 1, 2), lambda: worker.loader().close(),
+                        lambda: worker.prepare_sample(draw, 3, 0, 9).finish(), node.stats, node.owned,
+                        lambda: node.length(1), lambda: node.set_rate("a", 0.1), lambda: node.histogram("hops")):
+                number = 1
+                while interrupted_at(number, use):
+                    number += 1
+                    another = threading.Thread(target=use_all, daemon=True)
+                    another.start()
+                    another.join()
+                self.assertGreater(number, 3)
+                self.assertEqual(len(used), number - 1, use)
+                used.clear()
 
     def test_ctrl_c_ends_joining(self):
         self.interrupted("locus.open([locus.Table('a', 10, 4)], rank=0, size=2, "

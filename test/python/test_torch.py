@@ -18,7 +18,7 @@ import numpy as np
 from embeddings import lt, step, torch, weights
 from locus.torch import prefetch
 from locus.torch.ahead import Ahead as Pulled
-from support import BIN, finish, leaks_nothing, passes, run, run_nodes
+from support import BIN, finish, interrupted_at, leaks_nothing, passes, run, run_nodes
 from tensors import read as safetensors
 
 ROWS, DIMENSION = 200, 8
@@ -574,6 +574,24 @@ class Prefetch(unittest.TestCase):
         self.assertRaisesRegex(ZeroDivisionError, "division", list, lt.Prefetch([1], keys=lambda batch: 1 / 0))
         self.assertEqual(self.job.worker._loaders, [])
 
+    def test_ctrl_c_between_two_instructions_ends_it(self):
+        optimizer, names = lt.SGD(embedding := lt.Embedding(ROWS, DIMENSION), 1), ("locus prefetch", "locus values")
+
+        def epoch():
+            for batch in lt.Prefetch([torch.arange(5)] * 3, keys=lambda batch: {embedding: batch}, ahead=1):
+                step(optimizer, embedding(batch).sum())
+        with lt.open(optimizer) as job:
+            points = 0
+            while interrupted_at(1 + 3 * points, epoch):
+                points += 1
+                deadline = time.monotonic() + 100  # if it came within the wait for a thread, that ends in a moment
+                while job.worker._lent or any(each.name in names and each.is_alive() for each in threading.enumerate()):
+                    self.assertLess(time.monotonic(), deadline)
+                    time.sleep(.001)
+                torch.set_grad_enabled(True)  # torch's own switch may have stayed
+                job.worker.pull(torch.arange(3))
+            self.assertGreater(points, 30)
+
 
 class ValuesAhead(unittest.TestCase):
     def setUp(self):
@@ -688,11 +706,11 @@ class ValuesAhead(unittest.TestCase):
     def test_calls_of_a_worker_that_is_lent_wait(self):
         worker, done = self.job.worker, threading.Event()
         worker._lend(1)
-        worker._guard.acquire()
+        worker._guard[0] = None
         thread = threading.Thread(target=lambda: (worker.pull(torch.arange(3)), done.set()))
         thread.start()
         self.assertFalse(done.wait(.02))
-        worker._guard.release()
+        del worker._guard[0]
         self.assertTrue(done.wait(100))
         thread.join()
         worker._lend(-1)

@@ -2,7 +2,7 @@
 """What a step does around its accesses, in the library, while Python's other threads run: distinct indices, rows gathered,
 gradients added up. Arrays are torch's, contiguous and on the CPU. `worker` is one whose threads help; None: none does."""
 from ctypes import byref, c_size_t
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import torch
 
@@ -27,32 +27,26 @@ def distinct(indices: torch.Tensor, bound: int) -> Tuple[torch.Tensor, torch.Ten
 def gather(worker: Optional[Worker], rows: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     """rows[places], for places of one dimension."""
     values = torch.empty(len(places), rows.shape[1], **FLOATS)
-    with _Helpers(worker) as handle:
-        _c.check(_lib.locus_gather(handle, rows.data_ptr(), len(rows), rows.shape[1], places.data_ptr(), len(places), 1,
-                                   values.data_ptr()))
+    _helped(worker, _lib.locus_gather, rows.data_ptr(), len(rows), rows.shape[1], places.data_ptr(), len(places), 1,
+            values.data_ptr())
     return values
 
 
 def scatter_add(worker: Optional[Worker], values: torch.Tensor, places: torch.Tensor, count: int) -> torch.Tensor:
     """`count` rows, of which row d is the sum of values[places == d]."""
     sums = torch.empty(count, values.shape[1], **FLOATS)
-    with _Helpers(worker) as handle:
-        _c.check(_lib.locus_scatter_add(handle, values.data_ptr(), len(values), values.shape[1], places.data_ptr(), count,
-                                        sums.data_ptr()))
+    _helped(worker, _lib.locus_scatter_add, values.data_ptr(), len(values), values.shape[1], places.data_ptr(), count,
+            sums.data_ptr())
     return sums
 
 
-class _Helpers:
-    """The worker whose threads help, as the library names it; NULL where there is none, or another thread uses it."""
-
-    def __init__(self, worker: Optional[Worker]) -> None:
-        self.guard = worker._guard if worker is not None and not worker._is_over() and \
-            worker._guard.acquire(False) else None
-        self.handle = worker._handle if worker is not None and self.guard is not None else None
-
-    def __enter__(self) -> Optional[int]:
-        return self.handle
-
-    def __exit__(self, *fault: Any) -> None:
-        if self.guard is not None:
-            self.guard.release()
+def _helped(worker: Optional[Worker], call: Callable[..., int], *arguments: Any) -> None:
+    """The call, with the threads of the worker; with none where there is none, or another thread uses it."""
+    me = object()
+    guard = None if worker is None or worker._is_over() else worker._guard
+    try:
+        is_ours = guard is not None and guard.claim(me)
+        _c.check(call(worker._handle if worker is not None and is_ours else None, *arguments))
+    finally:
+        if guard is not None:
+            guard.pop(me, None)

@@ -27,6 +27,14 @@ _SHARED_MAX = 64  # of the last batches: what the next ones have in common with 
 _DEPTH_MAX = 2  # batches whose values are pulled before they come
 
 
+class _Changed(threading.Condition):
+    """Who leaves it does not hold it, wherever Ctrl-C came."""
+
+    def __exit__(self, *fault: Any) -> None:
+        while self._is_owned():  # type: ignore[attr-defined]
+            self.release()
+
+
 class _Pull(Enum):
     """Of a batch's values."""
 
@@ -60,7 +68,7 @@ class _Line:
         self.useless: Set[Any] = set()  # embeddings that did not look up what was pulled for them
         self.depth = 1  # batches whose values are pulled; more once a batch came before its values
         self.items: Deque[_Item] = collections.deque()
-        self.changed = threading.Condition()
+        self.changed = _Changed()
         self.over = self.ended = False  # nobody takes any more; nobody puts any more
         self.fault: Optional[BaseException] = None
         _lines.add(self)
@@ -103,9 +111,12 @@ class _Line:
             self.changed.notify_all()
 
     def leave(self) -> None:
-        with self.changed:
-            self.over = True
-            self.changed.notify_all()
+        try:
+            with self.changed:
+                self.over = True
+                self.changed.notify_all()
+        finally:
+            self.changed.__exit__()  # Ctrl-C may have come where it was entered, here or before
 
     def next_to_pull(self) -> Optional[Tuple[_Item, bool]]:
         """Waits for a batch among the next ones whose values are wanted, and whether its rows are to be waited for. None:
@@ -157,7 +168,7 @@ _lines: "weakref.WeakSet[_Line]" = weakref.WeakSet()
 def _in_child() -> None:
     """The threads that fill them are the parent's."""
     for line in list(_lines):
-        line.changed = threading.Condition()
+        line.changed = _Changed()
         line.items.clear()
         line.ended, line.fault = True, UsageError("this Prefetch is another process': iterate over it where it began")
 
@@ -195,10 +206,10 @@ class Prefetch:
         line = _Line(self.ahead)
         thread = threading.Thread(target=self._prepare, args=(line,), name="locus prefetch", daemon=True)
         puller = threading.Thread(target=_pull_values, args=(line,), name="locus values", daemon=True)
-        thread.start()
-        puller.start()
         given: List[Tuple[Negatives, Sample]] = []
         try:
+            thread.start()
+            puller.start()
             while True:
                 taken = line.take()
                 if taken is None:
@@ -214,9 +225,13 @@ class Prefetch:
                     negatives.give(sample)
                 yield item.batch
         finally:
-            line.leave()
-            thread.join()
-            puller.join()
+            try:
+                line.leave()
+            finally:
+                line.leave()  # should Ctrl-C have come within it
+            for each in (thread, puller):
+                if each.is_alive():
+                    each.join()
             line.give(None)
             _finish(given, line.items)
 
