@@ -74,7 +74,6 @@ class _Rows(torch.nn.Module):
         if self.padding_idx is not None:
             self.initial = ZeroAt(self.padding_idx, self.initial)
         self.is_frozen = False
-        self._first_state = 0.0
         self._written: Optional[Initial] = None  # first values that are in the rows
         self.table = ""  # its name, once an optimizer has it
         self._worker: Optional[Worker] = None
@@ -178,34 +177,36 @@ class _Rows(torch.nn.Module):
         self._worker, self._first = worker, worker.node.tables[self.table].first
         self.initial = of_table(self.initial, self.table)
         self.gradients, self.changes, self.ahead = Gradients(self.embedding_dim), Changes(), None
-        self._first_state, self.initial, self._written = 0.0, self._written or self.initial, None
+        self.initial, self._written = self._written or self.initial, None
         worker.node._on_write.append(self._were_written)
 
     def write_first(self, values: bool, state: float) -> None:
         """This process' part of what rows begin with: first values, or else differences of 0; and the state of all."""
         node = self.worker.node
-        self._first_state = state
         for part in itertools.islice(ranges(self.num_embeddings, self.embedding_dim), node.rank, None, node.size):
             first = self.initial(part, self.embedding_dim)
-            self._set_rows(part, first if values else torch.zeros_like(first))
+            self.worker.set(keys := self.keys_of(part), first if values else torch.zeros_like(first))
+            if state:
+                full = self.worker.pull_state(keys)
+                full[:, self.embedding_dim:] = state
+                self.worker.set_state(keys, full)
         if values:
             self._written, self.initial = self.initial, Zeros()
-
-    def _set_rows(self, indices: torch.Tensor, rows: torch.Tensor) -> None:
-        keys = self.keys_of(indices)
-        self.worker.set(keys, rows)
-        if self._first_state:
-            full = self.worker.pull_state(keys)
-            full[:, self.embedding_dim:] = self._first_state
-            self.worker.set_state(keys, full)
 
     def weight_of(self, indices: torch.Tensor) -> torch.Tensor:
         """The values of different indices, outside of autograd: float32 of shape (n, embedding_dim)."""
         return self._values(indices, self.worker.pull(self.keys_of(indices)))
 
     def set_weight(self, indices: torch.Tensor, values: torch.Tensor) -> None:
-        """Overwrites the rows of different indices; their optimizer state is cleared."""
-        self._set_rows(indices, values - self.initial(indices, self.embedding_dim))
+        """Overwrites the values of different indices. Their optimizer's state stays, as in torch."""
+        keys = self.keys_of(indices)
+        rows = (values - self.initial(indices, self.embedding_dim)).float()
+        if self.worker._state_length(keys) <= self.embedding_dim:
+            self.worker.set(keys, rows)
+            return
+        full = self.worker.pull_state(keys)
+        full[:, :self.embedding_dim] = rows
+        self.worker.set_state(keys, full)
 
     def _ranges(self) -> List[torch.Tensor]:
         if self.num_embeddings * self.embedding_dim > _STATE_DICT_FLOATS_MAX:
