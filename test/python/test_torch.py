@@ -294,6 +294,18 @@ class Modules(unittest.TestCase):
                 made["a"].weight.data.zero_()  # values of its own
             self.assertGreater(float(weights(self.model["a"]).abs().sum()), 0)
 
+    def test_a_second_job_begins_anew(self):
+        embedding = lt.Embedding(9, 4)
+        for optimizer in (lt.Adam(embedding, 0.1), lt.Adagrad(embedding, 0.1), lt.SGD(embedding, 0.1, 0.9)):
+            for _ in range(2):
+                with lt.open(optimizer):
+                    self.assertEqual(optimizer.state_dict()["state"], {})
+                    first = weights(embedding)
+                    step(optimizer, embedding(torch.arange(9)).sum())
+                    self.assertLess(float((first - weights(embedding) - 0.1).abs().max()), 1e-5)
+                    for _ in range(200):
+                        step(optimizer, embedding(torch.arange(5)).sum())
+
     def test_jobs_one_after_the_other_leak_nothing(self):
         batches = [torch.arange(9)] * 4
 
@@ -815,6 +827,15 @@ class Negatives(unittest.TestCase):
                 negatives.take(7)
                 negatives.take(4)
         self.assertEqual(negatives.take(4).shape, (4,))  # of its own again
+
+    def test_a_second_job_draws_anew(self):
+        negatives = lt.Negatives(self.before)
+        line = iter(lt.Prefetch([0] * 9, keys=lambda batch: {negatives: 10}, ahead=2))
+        next(line)
+        self.job.close()
+        with lt.open(lt.SGD(self.before, 1)):
+            self.assertEqual(negatives.take(4).shape, (4,))
+        line.close()
 
     def test_negatives_close_their_samples(self):
         negatives, samples = lt.Negatives(self.embedding), []

@@ -38,7 +38,7 @@ class Negatives:
         """The next of those that were prepared for this batch: int64 of that shape. Without Prefetch they are drawn
         at once. UsageError when fewer are left. Never waits."""
         count, sample = int(np.prod(shape)), self._sample
-        if sample is not None:
+        if sample is not None and not sample.worker._is_over():
             if count > sample.left:
                 raise UsageError(f"{count} indices are asked for, but {sample.left} are left of those that were "
                                  "prepared for this batch: `keys` of Prefetch says how many it takes")

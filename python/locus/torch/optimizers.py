@@ -57,7 +57,6 @@ class Optimizer(torch.optim.Optimizer):
             weight = _Weight(torch.empty(0))
             weight.of = each
             weights.append(weight)
-        self.steps: Dict[str, int] = {}  # of each table
         self.begin()
         super().__init__(weights, peer([torch.nn.Parameter(torch.empty(0))], **constants).defaults)
 
@@ -69,6 +68,7 @@ class Optimizer(torch.optim.Optimizer):
 
     def begin(self) -> None:
         """Tables are new: none has counted a step, or been told a rate."""
+        self.steps: Dict[str, int] = {}  # of each table
         self._counted: Dict[str, int] = {}
         self._rates: Dict[str, float] = {}
 
@@ -159,6 +159,8 @@ class Optimizer(torch.optim.Optimizer):
         self.param_groups[0].update((name, group[name]) for name in ("lr", "initial_lr") if name in group)
         for i, embedding in enumerate(self.embeddings):
             given = state["state"].get(i, {})
+            if self.state_names:
+                embedding.worker.node._refuse_unusable()  # the next job begins anew
             self.steps.pop(embedding.table, None)
             if given:
                 self.steps[embedding.table] = int(given.get("step", 0))
