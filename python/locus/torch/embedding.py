@@ -71,7 +71,7 @@ class _Rows(torch.nn.Module):
         self.embedding_dim = embedding_dim
         self.padding_idx = _checked_padding(padding_idx, num_embeddings)
         self.initial: Initial = initial or Normal()
-        if self.padding_idx is not None:
+        if self.padding_idx is not None and not isinstance(self.initial, Zeros):
             self.initial = ZeroAt(self.padding_idx, self.initial)
         self.is_frozen = False
         self._written: Optional[Initial] = None  # first values that are in the rows
@@ -180,18 +180,27 @@ class _Rows(torch.nn.Module):
         self.initial, self._written = self._written or self.initial, None
         worker.node._on_write.append(self._were_written)
 
-    def write_first(self, values: bool, state: float) -> None:
-        """This process' part of what rows begin with: first values, or else differences of 0; and the state of all."""
+    def write_first(self, values: bool, state: float) -> bool:
+        """This process' part of what rows begin with: first values, or else differences of 0; and the state of all. False:
+        they are all 0, which they are."""
+        values = values and not isinstance(self.initial, Zeros)
+        if not values and not state:
+            return False
         node = self.worker.node
         for part in itertools.islice(ranges(self.num_embeddings, self.embedding_dim), node.rank, None, node.size):
             first = self.initial(part, self.embedding_dim)
-            self.worker.set(keys := self.keys_of(part), first if values else torch.zeros_like(first))
+            self.worker.set(keys := self.keys_of(part), self._as_held(first) if values else torch.zeros_like(first))
             if state:
                 full = self.worker.pull_state(keys)
                 full[:, self.embedding_dim:] = state
                 self.worker.set_state(keys, full)
         if values:
             self._written, self.initial = self.initial, Zeros()
+        return True
+
+    def _as_held(self, rows: torch.Tensor) -> torch.Tensor:
+        """What the table's type has that is nearest. A table rounds by chance, which is for steps."""
+        return rows.bfloat16().float() if self.element == "bf16" else rows.float()
 
     def weight_of(self, indices: torch.Tensor) -> torch.Tensor:
         """The values of different indices, outside of autograd: float32 of shape (n, embedding_dim)."""
@@ -200,7 +209,7 @@ class _Rows(torch.nn.Module):
     def set_weight(self, indices: torch.Tensor, values: torch.Tensor) -> None:
         """Overwrites the values of different indices. Their optimizer's state stays, as in torch."""
         keys = self.keys_of(indices)
-        rows = (values - self.initial(indices, self.embedding_dim)).float()
+        rows = self._as_held(values - self.initial(indices, self.embedding_dim))
         if self.worker._state_length(keys) <= self.embedding_dim:
             self.worker.set(keys, rows)
             return
@@ -252,8 +261,9 @@ class Embedding(_Rows):
 
     `initial`: the first values (initial.py); normally distributed unless told, as torch's. The row of `padding_idx` is
     zero, and no step changes it. `sparse` is accepted: gradients are those of the rows in use anyway. `dtype`: of the rows;
-    with torch.bfloat16 they, messages and checkpoints take half as much, and values are float32 all the same. `device`: where
-    values are returned. ArgumentError for an index out of range, before anything is pulled.
+    with torch.bfloat16 they, messages and checkpoints take half as much, values are float32 all the same, and first ones
+    other than Zeros are written when the tables are opened. `device`: where values are returned. ArgumentError for an index
+    out of range, before anything is pulled.
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: Optional[int] = None,

@@ -85,17 +85,18 @@ def open(*optimizers: Optimizer, tables: List[Table] = [], threads: Optional[int
         for each in optimizer.embeddings:
             each.refuse_bound()
     made = [Table(each.table, each.num_embeddings, each.embedding_dim, optimizer=optimizer.optimizer, rule=optimizer.rule,
-                  element=each.element, encoded=not optimizer.decays) for optimizer in optimizers for each in optimizer.embeddings]
+                  element=each.element, encoded=not optimizer.holds_values(each))
+            for optimizer in optimizers for each in optimizer.embeddings]
     node = open_node(made + tables, **config)
     worker = node.worker()
     worker.use_threads(threads)
+    is_written = False
     for optimizer in optimizers:
         optimizer.begin()
         for each in optimizer.embeddings:
             each.bind(worker)
-            if optimizer.decays or optimizer.first_state:
-                each.write_first(optimizer.decays, optimizer.first_state)
+            is_written |= each.write_first(optimizer.holds_values(each), optimizer.first_state)
     job = Job(node, worker, [each for optimizer in optimizers for each in optimizer.embeddings])
-    if any(optimizer.decays or optimizer.first_state for optimizer in optimizers):
+    if is_written:
         job.quiesce()
     return job

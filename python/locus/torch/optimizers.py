@@ -45,7 +45,7 @@ class Optimizer(torch.optim.Optimizer):
     optimizer = ""
     state_names: Tuple[str, ...] = ()  # torch's, of the state behind the values, in that order
     first_state = 0.0  # what the state of a row begins with
-    decays = False  # values fade, so the rows hold them, not differences to first ones
+    decays = False  # values fade
 
     def __init__(self, model: Any, peer: Callable[..., torch.optim.Optimizer], rule: Dict[str, float],
                  **constants: Any) -> None:
@@ -59,6 +59,11 @@ class Optimizer(torch.optim.Optimizer):
             weights.append(weight)
         self.begin()
         super().__init__(weights, peer([torch.nn.Parameter(torch.empty(0))], **constants).defaults)
+
+    def holds_values(self, embedding: _Rows) -> bool:
+        """Do rows hold values, and not differences to first ones? These do not fade; and of two bytes, they would have the
+        precision of the first value."""
+        return self.decays or embedding.element == "bf16"
 
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
         if self.param_groups:
