@@ -52,6 +52,8 @@ class Collections(unittest.TestCase):
             ours(features)  # 19 is none of b
         with self.assertRaisesRegex(locus.ArgumentError, "feature 'x' of table 'a' is not among"):
             ours.indices(torchrec.KeyedJaggedTensor(["y"], self.VALUES, lengths=self.LENGTHS))
+        weighted = torchrec.EmbeddingBagCollection(self.TABLES[:1], is_weighted=True)
+        self.assertRaisesRegex(locus.ArgumentError, "these features have no weights", weighted.indices, features)
         self.assertRaisesRegex(locus.ArgumentError, "give one", torchrec.KeyedJaggedTensor, ["x"], self.VALUES)
         with self.assertRaisesRegex(locus.ArgumentError, "two tables have the name 'a'"):
             torchrec.EmbeddingBagCollection(self.TABLES[:1] * 2)
@@ -96,6 +98,7 @@ class Dgl(unittest.TestCase):
                 step(peer, theirs(ids).square().sum())
             self.assertTrue(torch.allclose(emb.weight[:], theirs.weight, atol=1e-6))
             self.assertEqual(list(dgl.job().node.tables), ["emb"])
+            self.assertEqual(emb.weight[torch.empty(0, 2, dtype=torch.long)].shape, (0, 2, 6))
             self.assertEqual((emb.weight[[[3, 5]]].shape, emb.weight[3].shape), ((1, 2, 6), (6,)))
             mask = torch.arange(40) % 7 == 3
             self.assertTrue(torch.equal(emb.weight[mask], emb.weight.cpu()[mask]))

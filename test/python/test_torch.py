@@ -346,6 +346,10 @@ class Modules(unittest.TestCase):
                                 (dict(betas=(1.5, 0.9)), "a beta is 1.5: must be a number, at least 0 and below 1"),
                                 (dict(betas=0.9), "betas is 0.9: must be two numbers")):
             self.assertRaisesRegex(locus.ArgumentError, sentence, lt.Adam, model, **wrong)
+        for wrong in (dict(weight_decay=0.1), dict(amsgrad=True), dict(maximize=True), dict(foreach=True)):
+            for make in (lt.SGD, lt.Adagrad, lt.RowAdagrad, lt.Adam, lt.AdamW):
+                if "weight_decay" not in wrong or make is not lt.AdamW:
+                    self.assertRaisesRegex(TypeError, next(iter(wrong)), make, model, **wrong)
         for wrong in ((2.0, 4), (2, 4.5), ("2", 4), (0, 4), (1 << 50, 4)):
             self.assertRaisesRegex(locus.ArgumentError, "must be (an integer|1 to)", lt.Embedding, *wrong)
         lt.Normal(seed=np.int64(-3))(torch.arange(3), 2)
@@ -480,6 +484,20 @@ class Modules(unittest.TestCase):
             for wrong, sentence in ((torch.ones(2, 4).double(), "float64"), (torch.ones(4, 2).t(), "not contiguous"),
                                     (torch.ones(2, 4, requires_grad=True), "autograd"), (torch.ones(3), "shape")):
                 self.assertRaisesRegex(locus.ArgumentError, sentence, worker.push, keys, wrong)
+
+
+    def test_lookups_of_nothing_beside_rows_of_another_length(self):
+        none, model = torch.tensor([], dtype=torch.long), self.model
+        with lt.open(lt.Adagrad(model, 0.1)) as job:
+            for prefetch in ([none, none], [none.view(3, 0)] * 2):
+                for batch in lt.Prefetch(prefetch, keys=lambda batch: {model["a"]: batch, model["b"]: batch}):
+                    found = model["a"](batch)
+                    self.assertEqual(found.shape, (*batch.shape, DIMENSION))
+                    found.sum().backward()
+            self.assertEqual(model["b"](none, torch.tensor([0, 0])).tolist(), [[0.0] * 4] * 2)
+            self.assertEqual(model["a"].weight_of(none).shape, (0, DIMENSION))
+            model["a"].set_weight(none, torch.empty(0, DIMENSION))
+            self.assertEqual(job.worker.pull_async(none, torch.empty(0, DIMENSION)).wait().shape, (0, DIMENSION))
 
 
 class Batch(unittest.TestCase):

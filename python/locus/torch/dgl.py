@@ -97,7 +97,7 @@ class _Weight:
         ids = torch.arange(*ids.indices(self.shape[0]), **INTEGERS) if isinstance(ids, slice) else torch.as_tensor(ids)
         if ids.dtype == torch.bool:
             ids = torch.arange(self.shape[0], device=ids.device)[ids]  # which refuses a mask of another length
-        return self.of.weight_of(ids.reshape(-1)).view(*ids.shape, -1)
+        return self.of.weight_of(ids.reshape(-1)).view(*ids.shape, self.shape[1])
 
     def __getattr__(self, name: str) -> Any:
         if "of" not in vars(self):  # a copy, before it is filled

@@ -16,7 +16,7 @@ from .._c import LENGTH_MAX, integer
 from ..errors import ArgumentError, UsageError
 from ..worker import Worker
 from .ahead import Ahead, Changes, Found
-from .batch import distinct
+from .batch import FLOATS, distinct
 from .devices import to_device, uncompiled
 from .export import ranges
 from .gradients import Gradients, spread, watched
@@ -135,9 +135,13 @@ class _Rows(torch.nn.Module):
         found = self.ahead.take(flat) if self.ahead is not None and not self.worker._is_over() else None
         if found is None:
             different, places = self.different(flat)
-            rows = self.worker.pull(different + self._first)
-            found = Found(different, places, self._values(different, rows))
+            found = Found(different, places, self._values(different, self._pull(different)))
         return found.values, found.places.view(indices.shape), found.indices
+
+    def _pull(self, indices: torch.Tensor) -> torch.Tensor:
+        """Rows of indices that are checked, (0, embedding_dim) of none."""
+        rows: torch.Tensor = self.worker.pull(indices + self._first, torch.empty(len(indices), self.embedding_dim, **FLOATS))
+        return rows
 
     def different(self, flat: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
         """The different ones among indices of one dimension, which are checked; for each which of them it is."""
@@ -204,7 +208,9 @@ class _Rows(torch.nn.Module):
 
     def weight_of(self, indices: torch.Tensor) -> torch.Tensor:
         """The values of different indices, outside of autograd: float32 of shape (n, embedding_dim)."""
-        return self._values(indices, self.worker.pull(self.keys_of(indices)))
+        indices = integers("indices", indices)
+        self._check(indices)
+        return self._values(indices, self._pull(indices))
 
     def set_weight(self, indices: torch.Tensor, values: torch.Tensor) -> None:
         """Overwrites the values of different indices. Their optimizer's state stays, as in torch."""

@@ -233,14 +233,10 @@ class RowAdagrad(Adagrad):
     optimizer = "row_adagrad"
 
 
-class Adam(Optimizer):
-    """torch.optim.SparseAdam: both moments of a row change when it has a gradient."""
-
-    optimizer = "adam"
+class _Moments(Optimizer):
     state_names = ("exp_avg", "exp_avg_sq")
 
-    def __init__(self, model: Any, lr: float = 0.001, betas: Tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 **decay: float) -> None:
+    def __init__(self, model: Any, lr: float, betas: Tuple[float, float], eps: float, **decay: float) -> None:
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
             raise ArgumentError(f"betas is {betas!r}: must be two numbers")
         for beta in betas:
@@ -252,7 +248,17 @@ class Adam(Optimizer):
         self.lr = lr
 
 
-class AdamW(Adam):
+class Adam(_Moments):
+    """torch.optim.SparseAdam: both moments of a row change when it has a gradient."""
+
+    optimizer = "adam"
+
+    def __init__(self, model: Any, lr: float = 0.001, betas: Tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8) -> None:
+        super().__init__(model, lr, betas, eps)
+
+
+class AdamW(_Moments):
     """The same, and the values of a row fade when it has a gradient: by lr * weight_decay. First values are written when
     the tables are opened, since they fade, too."""
 

@@ -178,6 +178,10 @@ class EmbeddingBagCollection(torch.nn.Module):
         """Of the table's features, one after the other: indices, where bags begin, weights."""
         keys, offsets = list(features.keys()), features.offsets().long()
         batch = (len(offsets) - 1) // len(keys)
+        of_all = features.weights_or_none() if self._is_weighted else None
+        if self._is_weighted and of_all is None:
+            raise ArgumentError("the collection is weighted, but these features have no weights: give them, or leave "
+                                "is_weighted out")
         values, begins, weights, end = [], [], [], 0
         for feature in table.feature_names:
             if feature not in keys:
@@ -186,7 +190,7 @@ class EmbeddingBagCollection(torch.nn.Module):
             first, last = int(of[0]), int(of[-1])
             values.append(features.values()[first:last])
             begins.append(of[:-1] - first + end)
-            weights.append(features.weights()[first:last] if self._is_weighted else None)
+            weights.append(of_all[first:last] if of_all is not None else None)
             end += last - first
         return torch.cat(values), torch.cat(begins), torch.cat(weights) if self._is_weighted else None
 
