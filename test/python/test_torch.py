@@ -4,6 +4,7 @@ import copy
 import functools
 import importlib
 import io
+import pickle
 import sys
 import tempfile
 import threading
@@ -292,6 +293,9 @@ class Modules(unittest.TestCase):
                 self.assertEqual((made["c"].mode, made["c"].padding_idx, made["b"].mode), ("sum", 3, "mean"))
                 self.assertTrue(all(parameter.requires_grad for parameter in made.parameters()))
                 made["a"].weight.data.zero_()  # values of its own
+            for use in (copy.copy, copy.deepcopy, pickle.dumps, lambda made: torch.save(made, io.BytesIO()),
+                        lambda made: copy.deepcopy((self.model, made))):
+                self.assertRaisesRegex(locus.UsageError, r"neither copied nor saved.* state_dict\(\)", use, self.optimizer)
             self.assertGreater(float(weights(self.model["a"]).abs().sum()), 0)
 
     def test_a_second_job_begins_anew(self):

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 
 from .._c import number
-from ..errors import ArgumentError
+from ..errors import ArgumentError, UsageError
 from .batch import FLOATS
 from .devices import to_memory
 from .embedding import _STATE_DICT_FLOATS_MAX, _Rows
@@ -70,6 +70,10 @@ class Optimizer(torch.optim.Optimizer):
             raise ArgumentError("an optimizer of embeddings has one group: make another one, and give both to "
                                 "locus.torch.open()")
         super().add_param_group(param_group)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise UsageError("an optimizer of locus.torch is neither copied nor saved, since its state is in tables of the cluster: "
+                         "make another one with the same arguments, and give it this one's state_dict() after open()")
 
     def begin(self) -> None:
         """Tables are new: none has counted a step, or been told a rate."""
