@@ -12,6 +12,7 @@ import time
 import types
 import unittest
 import unittest.mock
+import warnings
 from pathlib import Path
 
 import locus
@@ -220,18 +221,32 @@ class Orders(unittest.TestCase):
                 with self.assertRaisesRegex(locus.ArgumentError, f"{name} of the embeddings' optimizer is to be"):
                     optimizer.load_state_dict(state)
 
+    def test_passes_without_a_step_are_told_once(self):
+        embedding, linear = lt.Embedding(ROWS, DIMENSION), torch.nn.Linear(DIMENSION, 1)
+        others = torch.optim.SGD(linear.parameters(), 0.1)
+        with lt.open(optimizer := lt.SGD(embedding, 1)):
+            for steps, told in ((False, 1), (True, 0)):
+                with warnings.catch_warnings(record=True) as said:
+                    warnings.simplefilter("always")
+                    for _ in range(600):
+                        step(others, linear(embedding(torch.arange(5))).sum())
+                        if steps:
+                            step(optimizer, embedding(torch.arange(5)).sum())
+                self.assertEqual([str(each.message).split(":")[0] for each in said], told * [
+                    "the embedding 'embedding' got gradients 256 times, and no step changed its rows"])
+
     def test_passes_without_backward_take_no_memory(self):
         embedding = lt.Embedding(ROWS, DIMENSION)
         with lt.open(optimizer := lt.SGD(embedding, 1)):
             for _ in range(100):
                 embedding(torch.arange(50))
             self.assertIsNone(embedding.gradients.sum())
-            for _ in range(1000):
+            for _ in range(200):
                 embedding(torch.arange(50)).sum().backward()
                 self.assertLess(len(embedding.gradients._gathered), 40)
             optimizer.step()
             moved = weights(embedding) - embedding.initial(torch.arange(ROWS), DIMENSION)
-            self.assertTrue((moved[:50] == -1000).all() and (moved[50:] == 0).all())
+            self.assertTrue((moved[:50] == -200).all() and (moved[50:] == 0).all())
 
 
 class Modules(unittest.TestCase):

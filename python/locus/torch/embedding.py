@@ -180,7 +180,7 @@ class _Rows(torch.nn.Module):
     def bind(self, worker: Worker) -> None:
         self._worker, self._first = worker, worker.node.tables[self.table].first
         self.initial = of_table(self.initial, self.table)
-        self.gradients, self.changes, self.ahead = Gradients(self.embedding_dim), Changes(), None
+        self.gradients, self.changes, self.ahead = Gradients(self.embedding_dim, self.table), Changes(), None
         self.initial, self._written = self._written or self.initial, None
         worker.node._on_write.append(self._were_written)
 

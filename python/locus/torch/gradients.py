@@ -5,6 +5,7 @@ leaves it.
 A forward pass's values are the result of a function whose backward pass puts the gradient here. So passes that nobody
 follows back leave nothing, whatever was called between.
 """
+import warnings
 from typing import Any, List, NamedTuple, Optional
 
 import torch
@@ -12,6 +13,7 @@ import torch
 from ..worker import Worker
 from .batch import gather, scatter_add
 
+_PASSES_MAX = 256  # without a step: who adds up gradients on purpose does it over fewer
 _GATHERED_MAX = 32  # passes; more are added up, so that memory is bounded by the table
 
 
@@ -25,11 +27,19 @@ class Gradient(NamedTuple):
 class Gradients:
     """Those of one embedding since zero_grad()."""
 
-    def __init__(self, dimension: int) -> None:
-        self.dimension = dimension
+    def __init__(self, dimension: int, table: str = "") -> None:
+        self.dimension, self.table = dimension, table
         self._gathered: List[Gradient] = []
+        self._passes = 0  # since a step
+
+    def stepped(self) -> None:
+        self._passes = 0
 
     def add(self, indices: torch.Tensor, values: torch.Tensor) -> None:
+        self._passes += 1
+        if self._passes == _PASSES_MAX:
+            warnings.warn(f"the embedding {self.table!r} got gradients {_PASSES_MAX} times, and no step changed its rows: torch's "
+                          "optimizers do not, call step() of that of locus.torch, too")
         self._gathered.append(Gradient(indices, values))
         if len(self._gathered) > _GATHERED_MAX:
             self.sum()

@@ -107,6 +107,8 @@ class Optimizer(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        for each in self.embeddings:
+            each.gradients.stepped()
         totals = [(each, each.gradients.sum()) for each in self.embeddings]
         ready = [(each, total) for each, total in totals if total is not None]
         gradients = to_memory([total.values for _, total in ready])
