@@ -140,6 +140,7 @@ class Node:
         if table not in self.tables:
             raise ArgumentError(f"there is no table {table!r}: must be one of {', '.join(self.tables)}")
         place = self.tables[table]
+
         def made(node: int) -> Distribution:
             self._distributions.append(Distribution(self, node, place, weights, conformity, replace, seed))
             return self._distributions[-1]

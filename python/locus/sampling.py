@@ -53,7 +53,6 @@ class Loader:
         """As Worker.prepare_sample(). The sample is the worker's."""
         n, start, end = checked_sample(n, start, end)
         sample = c_uint64()
-        self.worker.node._refuse_unusable()
         self._call(_lib.locus_loader_prepare_sample, distribution._use(self.worker.node), n, start, end, byref(sample))
         return Sample(self.worker, distribution.length, n, sample.value)
 
