@@ -461,6 +461,26 @@ class Modules(unittest.TestCase):
             lt.EmbeddingBag(10, 4, dtype=torch.float16)
         self.assertEqual(lt.NgramTable(100, 4, dtype=torch.bfloat16).table.element, "bf16")
 
+    def test_bf16_goes_on_from_a_checkpoint_with_the_same_bits(self):
+        batches = torch.randint(0, ROWS, (8, 30)).split(1)
+        for make in (lambda m: lt.Adam(m, 0.01), lambda m: lt.AdamW(m, 0.01), lambda m: lt.Adagrad(m, 0.1, 0.5)):
+            optimizer = make(embedding := lt.Embedding(ROWS, DIMENSION, dtype=torch.bfloat16))
+
+            def train(some):
+                for batch in some:
+                    step(optimizer, embedding(batch).sin().sum())
+                return weights(embedding)
+            with tempfile.TemporaryDirectory() as folder:
+                with lt.open(optimizer) as job:
+                    train(batches[:5])
+                    job.checkpoint(folder)
+                    state = copy.deepcopy(optimizer.state_dict())
+                    end = train(batches[5:])
+                with lt.open(optimizer) as job:
+                    job.restore(folder)
+                    optimizer.load_state_dict(state)
+                    self.assertTrue(torch.equal(train(batches[5:]), end), type(optimizer))
+
     def test_bf16_holds_what_is_given(self):
         """As torch rounds it, whatever the first values were; and first values likewise."""
         model = torch.nn.ModuleDict({"a": lt.Embedding(ROWS, DIMENSION, dtype=torch.bfloat16, padding_idx=3),

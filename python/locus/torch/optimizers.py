@@ -180,17 +180,16 @@ class Optimizer(torch.optim.Optimizer):
                 keys = embedding.keys_of(part)
                 rows = embedding.worker.pull_state(keys)
                 behind = rows[:, embedding.embedding_dim:]
-                if not arrays:
-                    differs = (behind != self.first_state).any(1)
-                    behind[:] = self.first_state
-                    embedding.worker.set_state(keys[differs], rows[differs])
-                    continue
                 shapes, rows_of = [tuple(each.shape) for each in arrays], embedding.num_embeddings
-                if any(shape[0] != rows_of for shape in shapes) or sum(shape[1] for shape in shapes) != behind.shape[1]:
+                if arrays and (any(shape[0] != rows_of for shape in shapes) or
+                               sum(shape[1] for shape in shapes) != behind.shape[1]):
                     raise ArgumentError(f"the state of {embedding.table!r} has shapes {shapes}: must be of {rows_of} rows, "
                                         f"together of {behind.shape[1]} floats")
-                behind[:] = torch.cat([array[part] for array in arrays], 1)
-                embedding.worker.set_state(keys, rows)
+                new = torch.cat([array[part] for array in arrays], 1) if arrays else torch.full_like(behind, self.first_state)
+                # A restored row has it already; to write it would go on with the chance that rounds bfloat16.
+                differs = (behind != new).any(1)
+                behind[:] = new
+                embedding.worker.set_state(keys[differs], rows[differs])
 
 
 def _embeddings_of(model: Any) -> List[_Rows]:
