@@ -490,7 +490,7 @@ class Graphs(Case):
             ("# 1\n2\n# 2\n3\n", "gnn in", R("may be lgl, or a table")), ("1 2\n# 2\n", "gnn in --format lgl", R("in:1: expected LGL")),
             ("3 2\n2\n1 3\n2\n", "gnn in", R("may be metis, or a table")),
             (MATRIX + "pattern general\n3 4 1\n2 1\n", "gnn in", R("3 rows and 4 columns")),
-            ("p edge 999999999999 1\ne 1 2\n", "gnn in", R("999999999999 rows or nodes.*is its head right")),
+            ("p edge 999999999999 1\ne 1 2\n", "gnn in", R("its head says 999999999999.*is its head right")),
             ("*Vertices 999999999999\n*Edges\n1 2\n", "gnn in", R("is its head right")),
             (MATRIX + "pattern general\n999999999999 999999999999 1\n2 1\n", "gnn in", R("is its head right")),
             (MATRIX + "pattern general\n3 3 0\n", "gnn in", R("has no edges")),
@@ -644,6 +644,7 @@ class Vectors(Case):
 
     def test_refused(self):
         self.all_cases((
+            ("5 99999999999999999999\na 1 2\n", "vectors in", R("is its head right")),
             ("5 2\na 1 2\nb 3 4\n", "vectors in", R("has 2 vectors, and its head says 5")),
             ("1 2\na 1 2\nb 3 4\n", "vectors in", R("has 2 vectors, and its head says 1")),
             ("2 2\na 1 2 3\nb 3 4 5\n", "vectors in", R("in:2: expected a word and numbers.*2; found \"a 1 2 3\"")),

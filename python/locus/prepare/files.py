@@ -119,7 +119,7 @@ class Source:
         """What a head says may cost memory, if there is as much of a file behind it."""
         size = os.path.getsize(self.path)
         if count > 1000000 + 100 * size:
-            raise Refused(f"{self.name} says that it has {count} rows or nodes, and has {size} bytes: is its head right?")
+            raise Refused(f"{self.name}: its head says {count}, and it has {size} bytes: is its head right?")
         return count
 
     def left(self) -> str:

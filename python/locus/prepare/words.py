@@ -243,6 +243,7 @@ def vectors(told: argparse.Namespace, inputs: Sequence[str], output: str) -> Non
             raise Refused(f"{source.name} is {remedy}")
     head = re.match(rb"(?:\xef\xbb\xbf)?\s*(\d+)[ \t]+(\d+)[ \t\r]*\n", start)
     count, dim, begin = (int(head[1]), int(head[2]), head.end()) if head else (-1, 0, 0)
+    source.bound(dim)
     line = start[begin:].partition(b"\n")[0].decode("latin-1").split()
     is_binary = bool(head) and not (len(line) > dim and all(re.fullmatch(NUMBER, word) for word in line[-dim:]))
     if not dim:
