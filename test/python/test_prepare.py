@@ -185,7 +185,7 @@ class Tables(Case):
         frame = pandas.DataFrame({"user": ["a b", 'q"x', "ü,"], "item": ["007", "#i", "x"], "rating": [0.1 + 0.2, None, 1e-7]})
         expected = "a b\t007\t0.30000000000000004\nü,\tx\t1e-07\n"
         for options in ({}, {"index": False}, {"sep": "\t"}, {"sep": ";", "index": False}, {"quoting": 1}, {"na_rep": "NaN"},
-                        {"encoding": "utf-8-sig"}, {"line_terminator": "\r\n"}):
+                        {"encoding": "utf-8-sig"}):
             with self.subTest(options=options):
                 frame.to_csv("in", **options)
                 self.right("mf in", out=expected)
