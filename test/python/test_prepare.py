@@ -127,7 +127,8 @@ class Tables(Case):
         self.all_cases((
             ("", "mf in", R("has no rows")),
             ("u,i,3\nv,j\n", "mf in", R("in:2: has 2 fields")),
-            ("u,i,3\nv,j,4,5\n", "mf in", R("in:2: has 4 fields")),
+            ("u,i,3\nv,j,4,5\n", "mf in", R("in:2: has 4 fields")), ("a b\nu v w\n", "mf in", R("in:2: has 3 fields")),
+            ("a b\nu v 3\n", "mf in --heading no", R("in:2: has 3 fields")),
             (ML + "1,2,x,3\n", "mf in", R("in:4: .*\"x\", which is no number")),
             ("u;i;3,5\nv;j;4,0\n", "mf in", R("--separator says which")),
             ("u;i;3,5\nv;j;4,0\n", "mf in --separator ;", R("no number.*--decimal ,")),
@@ -143,6 +144,7 @@ class Tables(Case):
             ("0,1,31,2.5\n1,1,1029,3\n2,2,31,4\n", "mf in", R("--columns")),
             ("user,user,rating\na,b,1\n", "mf in", R("two columns are called \"user\"")),
             ("#u0,i0,3\nu1,i1,4\n", "mf in", R("may be a row or a comment: --comments none")),
+            ("u0,i0,3\n# a,i1,4\nu2,i2,4\n", "mf in", R("in:2: .*may be a row or a comment")),
             ("u1\ti1\t4\n#\ti0\t3\n", "mf in", R("in:2: .*may be a row or a comment")),
             ("user,item,rating\nu,i,NA\n", "mf in", R("no row has a value")),
             ("user,item,rating\nu,i,3\n".encode("utf-16"), "mf in", R("iconv -f UTF-16")),
@@ -183,7 +185,7 @@ class Tables(Case):
         frame = pandas.DataFrame({"user": ["a b", 'q"x', "ü,"], "item": ["007", "#i", "x"], "rating": [0.1 + 0.2, None, 1e-7]})
         expected = "a b\t007\t0.30000000000000004\nü,\tx\t1e-07\n"
         for options in ({}, {"index": False}, {"sep": "\t"}, {"sep": ";", "index": False}, {"quoting": 1}, {"na_rep": "NaN"},
-                        {"encoding": "utf-8-sig"}, {"line_terminator": "\r\n"}):
+                        {"encoding": "utf-8-sig"}):
             with self.subTest(options=options):
                 frame.to_csv("in", **options)
                 self.right("mf in", out=expected)
@@ -488,6 +490,10 @@ class Graphs(Case):
             ("# 1\n2\n# 2\n3\n", "gnn in", R("may be lgl, or a table")), ("1 2\n# 2\n", "gnn in --format lgl", R("in:1: expected LGL")),
             ("3 2\n2\n1 3\n2\n", "gnn in", R("may be metis, or a table")),
             (MATRIX + "pattern general\n3 4 1\n2 1\n", "gnn in", R("3 rows and 4 columns")),
+            ("p edge 999999999999 1\ne 1 2\n", "gnn in", R("its head says 999999999999.*is its head right")),
+            ("*Vertices 999999999999\n*Edges\n1 2\n", "gnn in", R("is its head right")),
+            (MATRIX + "pattern general\n999999999999 999999999999 1\n2 1\n", "gnn in", R("is its head right")),
+            (MATRIX + "pattern general\n3 3 0\n", "gnn in", R("has no edges")),
             (EDGES, "gnn in --format xy", R("none of gnn's")),
             (EDGES, "gnn in --names label", R("no labels, or some twice")),
         ))
@@ -576,6 +582,8 @@ class Documents(Case):
             ("3\n4\n9\n1 1 3\n", "lda in", R("in:4: .*9; found 1")),
             ("3\n4\n1\n1 5 3\n", "lda in", R("in:4: expected .*document, word and count")),
             (MATRIX + "real general\n1 1 1\n1 1 1.5\n", "lda in", R("1.5\" is no whole number")),
+            (MATRIX + "real general\n999999999999 1 1\n1 1 1\n", "lda in", R("is its head right")),
+            ("999999999999\n1\n1\n1 1 1\n", "lda in", R("is its head right")), ("\n", "lda in", R("has no")),
             (MATRIX + "real general\n1 1 1\n1 1 -1\n", "lda in", R("no whole number")),
             ({"in": DOCUMENTS, "v": "a\nb\n"}, "lda in --vocabulary v", R("has 4 words, and the vocabulary 2")),
             ({"in": DOCUMENTS, "v": "a\na\nb\nc\n"}, "lda in --vocabulary v", R("stands twice")),
@@ -636,6 +644,7 @@ class Vectors(Case):
 
     def test_refused(self):
         self.all_cases((
+            ("5 99999999999999999999\na 1 2\n", "vectors in", R("is its head right")),
             ("5 2\na 1 2\nb 3 4\n", "vectors in", R("has 2 vectors, and its head says 5")),
             ("1 2\na 1 2\nb 3 4\n", "vectors in", R("has 2 vectors, and its head says 1")),
             ("2 2\na 1 2 3\nb 3 4 5\n", "vectors in", R("in:2: expected a word and numbers.*2; found \"a 1 2 3\"")),

@@ -115,6 +115,13 @@ class Source:
     def first(self, count: int = 1000) -> List[str]:
         return list(itertools.islice(self.words(), count))
 
+    def bound(self, count: int) -> int:
+        """What a head says may cost memory, if there is as much of a file behind it."""
+        size = os.path.getsize(self.path)
+        if count > 1000000 + 100 * size:
+            raise Refused(f"{self.name}: its head says {count}, and it has {size} bytes: is its head right?")
+        return count
+
     def left(self) -> str:
         return f"; {counted(self.skipped, 'blank line or comment')} left out" if self.skipped else ""
 
@@ -161,7 +168,10 @@ def convert(parts: Sequence[Part]) -> None:
     counts, results = [], {}  # type: List[int], Dict[str, Result]
     for _, read, about in parts:
         counts.append(sum(1 for _ in read()))
-        say(about(counts[-1]))
+        said = about(counts[-1])
+        if not counts[-1]:
+            raise Refused(f"has nothing that could be written: {said}")
+        say(said)
     with ExitStack() as stack:
         for (path, read, _), count in zip(parts, counts):
             result = results[path] if path in results else results.setdefault(path, stack.enter_context(writing(path)))

@@ -38,7 +38,7 @@ def _dimacs(source: Source, nodes: Nodes) -> Edges:
         words = line.split()
         if words[0] == "p":
             size = whole(words[3])
-            nodes.update((str(i), None) for i in range(1, whole(words[2]) + 1))
+            nodes.update((str(i), None) for i in range(1, source.bound(whole(words[2])) + 1))
         elif words[0] in ("e", "a"):
             need(len(words) in (3, 4) and all(word in nodes if size >= 0 else whole(word) for word in words[1:3]))
             count += 1
@@ -92,7 +92,7 @@ def _pajek(source: Source, nodes: Nodes) -> Edges:
         if line.startswith("*"):
             section = words[0][1:].lower()
             need(section in ("network", "vertices", "arcs", "edges", "arcslist", "edgeslist"))
-            nodes.update((str(i), None) for i in range(1, whole(words[1]) + 1 if section == "vertices" else 0))
+            nodes.update((str(i), None) for i in range(1, source.bound(whole(words[1])) + 1 if section == "vertices" else 0))
         elif section == "vertices":
             need(words[0] in nodes)
             label = re.match(r'\s*\d+\s+(?:"((?:[^"\\]|\\.)*)"|(\S+))', line)
@@ -171,7 +171,7 @@ class _Graph:
     def _read(self) -> Edges:
         self.nodes.clear()
         if self.matrix:
-            self.nodes.update((str(i), None) for i in range(1, self.matrix.rows + 1))
+            self.nodes.update((str(i), None) for i in range(1, self.source.bound(self.matrix.rows) + 1))
             return ((str(i + 1), str(j + 1)) for i, j, value in self.matrix.entries(both=False) if float(value) != 0)
         return self._rows(self.table) if self.table else READERS[self.kind](self.source, self.nodes)
 
@@ -187,6 +187,8 @@ class _Graph:
         for ends in self._read():
             self.count += 1
             linked.update(ends if not self.table else ())
+        if not self.count:
+            raise Refused(f"{self.source.name} has no edges")
         labels = [label for label in self.nodes.values() if label]
         usable = 0 < len(set(labels)) == len(self.nodes) and not any(re.search(r"[\t\r\n]", label) for label in labels)
         of_ids, of_labels = (sum(name in group for name in known) for group in (self.nodes, set(labels)))

@@ -40,9 +40,12 @@ class Table:
         self.names: Optional[List[str]] = None
         self.width = self.skipped = self.hidden = 0
         self._fault: Optional[Refused] = None  # wrong quotation marks
+        self._numeric: List[int] = []  # columns of numbers, behind the first row
         self._marks = tuple("#%" if told.comments is None else "" if told.comments == "none" else told.comments)
         self._find_separator(least)
         sample = self._sample()
+        self._numeric = [i for i in range(self.width) if all(self.number(row[i]) or is_missing(row[i]) for row in sample[1:])
+                         and any(self.number(row[i]) for row in sample[1:])]
         self._find_heading(sample[0], sample[1:])
 
     def refuse(self, text: str) -> Refused:
@@ -57,8 +60,7 @@ class Table:
         for line in self.source.lines():
             if not inside and (line[:1] in " \t" or line[0] in self._marks) and (
                     not (start := line.lstrip(" \t")) or start.startswith(self._marks)):
-                if start and self.told.comments is None and self.width and not re.match(r"[#%]+( |$)", start) and \
-                        len(next(self._cut(iter([line])), [])) == self.width:
+                if start and self.told.comments is None and self._may_be_row(start):
                     raise self.refuse(f"\"{line[:40]}\" may be a row or a comment: --comments none if it is a row, "
                                       f"--comments '{start[0]}' if not")
                 self.skipped += 1
@@ -66,6 +68,12 @@ class Table:
             if self.quotes and '"' in line:
                 inside ^= line.count('"') % 2 == 1
             yield line.replace("\t", " ").strip(" ") if self.separator == " " else line
+
+    def _may_be_row(self, line: str) -> bool:
+        """With as many fields, and no blank behind the mark, or numbers where rows have them."""
+        cells: List[str] = next(self._cut(iter([line])), []) if self.width else []
+        return len(cells) == self.width > 0 and (not re.match(r"[#%]+( |$)", line) or (
+            bool(self._numeric) and all(self.number(cells[i]) for i in self._numeric)))
 
     def _cut(self, lines: Iterator[str]) -> Iterator[List[str]]:
         return (line.split("::") for line in lines) if self.separator == "::" else csv.reader(
@@ -100,7 +108,8 @@ class Table:
             return 0
         widths = [len(row) for row in rows]
         lacks = widths[-1] - widths[0]
-        return widths[-1] if len(set(widths[1:])) < 2 and (lacks == 0 or (lacks == 1 and not any(map(self.number, rows[0])))) else 0
+        has_names = lacks == 1 and not any(map(self.number, rows[0])) and any(map(self.number, rows[-1][1:]))
+        return widths[-1] if len(set(widths[1:])) < 2 and (lacks == 0 or (has_names and self.told.heading != "no")) else 0
 
     def _find_separator(self, least: int) -> None:
         told = {"tab": "\t", "\\t": "\t", "blank": " "}.get(self.told.separator, self.told.separator)
@@ -134,8 +143,9 @@ class Table:
     # ---- the heading ----
 
     def _find_heading(self, first: List[str], rest: List[List[str]]) -> None:
-        first = [""] * (self.width - len(first)) + [cell.strip() for cell in first]
-        if self.told.heading == "no" or (self.told.heading is None and not self._is_heading(first, rest)):
+        lacks = self.width - len(first)
+        first = [""] * lacks + [cell.strip() for cell in first]
+        if self.told.heading == "no" or (self.told.heading is None and not lacks and not self._is_heading(first, rest)):
             return
         self.names = first
         twice = {name for name in first if name and first.count(name) > 1}
@@ -148,8 +158,7 @@ class Table:
         counting = [str(i) for i in range(len(first))]
         if any(name in first and not name.isdigit() for name in asked) or first == ["", *counting[:-1]]:
             return True
-        sure = [i for i in range(len(first)) if all(self.number(row[i]) or is_missing(row[i]) for row in rest)
-                and any(self.number(row[i]) for row in rest) and not is_missing(first[i])]
+        sure = [i for i in self._numeric if not is_missing(first[i])]
         words = [i for i in sure if not self.number(first[i])]
         usual = {name for of in self.wanted for name in USUAL[of] if len(name) > 1} & {cell.lower() for cell in first}
         doubtful = bool(words) and len(words) < len(sure) or (len(first) > 2 and first == counting and self.separator == ",")

@@ -78,10 +78,10 @@ def _cluto(source: Source, bags: _Bags) -> Iterator[Document]:
 def _matrix(source: Source, bags: _Bags) -> Iterator[Document]:
     if bags.kind == "matrix":
         matrix = Matrix(source).look()
-        rows, bags.words, entries = matrix.rows, matrix.columns, matrix.entries()
+        rows, bags.words, entries = source.bound(matrix.rows), matrix.columns, matrix.entries()
     else:
         head = [whole(line.strip()) for line in itertools.islice(source.words(), 3)]
-        rows, bags.words, entries = head[0], head[1], _docword(source, head)
+        rows, bags.words, entries = source.bound(head[0]), head[1], _docword(source, head)
     for pairs in by_rows(entries, rows):
         document: Document = {}
         for word, times in pairs:
@@ -141,6 +141,8 @@ def lda(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     for document in bags.read():
         documents, tokens = documents + 1, tokens + sum(document.values())
         used.update(dict.fromkeys(document))
+    if not documents:
+        raise Refused(f"{source.name} has no documents")
     count, numbers = max(bags.words, max(used, default=-1) + 1), {}  # type: int, Dict[int, int]
     if names is None and bags.names is None:  # numbers with gaps are counted anew
         base = 0 if bags.kind == "ldac" else 1
@@ -241,6 +243,7 @@ def vectors(told: argparse.Namespace, inputs: Sequence[str], output: str) -> Non
             raise Refused(f"{source.name} is {remedy}")
     head = re.match(rb"(?:\xef\xbb\xbf)?\s*(\d+)[ \t]+(\d+)[ \t\r]*\n", start)
     count, dim, begin = (int(head[1]), int(head[2]), head.end()) if head else (-1, 0, 0)
+    source.bound(dim)
     line = start[begin:].partition(b"\n")[0].decode("latin-1").split()
     is_binary = bool(head) and not (len(line) > dim and all(re.fullmatch(NUMBER, word) for word in line[-dim:]))
     if not dim:
