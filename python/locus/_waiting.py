@@ -56,8 +56,6 @@ class Job:
                 self.sentence = _c.sentence(self.rc)
         except BaseException as fault:  # ctypes' about an argument: whoever waits raises it
             self.fault = fault
-        self.over = True
-        self.ended.release()
 
 
 class _Helper:
@@ -67,7 +65,12 @@ class _Helper:
 
     def _run(self) -> None:
         while True:
-            self.jobs.get().run()
+            job = self.jobs.get()
+            job.run()
+            _idle.append(self)  # whether or not anybody still waits
+            job.over = True
+            job.ended.release()
+            del job  # and what it keeps
 
 
 _idle: List[_Helper] = []
@@ -107,7 +110,6 @@ class Waiting:
         while not job.over:
             job.ended.acquire(True, 1)  # a signal that another thread got does not wake this one
         self.left = None
-        _idle.append(helper)
         if job.fault:
             raise job.fault
         if job.rc < 0:

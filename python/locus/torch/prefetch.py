@@ -111,10 +111,12 @@ class _Line:
             self.changed.notify_all()
 
     def leave(self) -> None:
-        self.changed.__exit__()  # Ctrl-C may have come before it was entered
-        with self.changed:
-            self.over = True
-            self.changed.notify_all()
+        try:
+            with self.changed:
+                self.over = True
+                self.changed.notify_all()
+        finally:
+            self.changed.__exit__()  # Ctrl-C may have come where it was entered, here or before
 
     def next_to_pull(self) -> Optional[Tuple[_Item, bool]]:
         """Waits for a batch among the next ones whose values are wanted, and whether its rows are to be waited for. None:
@@ -223,7 +225,10 @@ class Prefetch:
                     negatives.give(sample)
                 yield item.batch
         finally:
-            line.leave()
+            try:
+                line.leave()
+            finally:
+                line.leave()  # should Ctrl-C have come within it
             for each in (thread, puller):
                 if each.is_alive():
                     each.join()
