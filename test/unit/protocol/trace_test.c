@@ -2,6 +2,8 @@
 
 #include "common/folder.h"
 #include "protocol/trace.h"
+
+#include "protocol/clocks.h"
 #include "test.h"
 #include "locus.h"
 
@@ -161,16 +163,18 @@ TEST(trace, notes_a_keys_life_on_each_node)
     }
 }
 
-/* It ends when node 0 has said how far it is. */
+/* It ends when node 0, which has no workers, has heard and said how far this one is. */
 TEST(trace, notes_a_wait_for_a_clock)
 {
+    static const locus_clock clock = 1, *const progress[] = {&clock};
     static struct request wait;
     struct stage s;
     size_t length;
     open_stage(&s, "0-99");
     quiesce(&s);
     world_request(&wait, 0, REQUEST_CLOCK, NULL, 0);
-    wait.clock = 1;
+    wait.clock = clock;
+    s.world->node[1].shard.clocks->progress = progress;
     CHECK(shard_serve(&s.world->node[1].shard, &wait));
     quiesce(&s);
     CHECK(!wait.busy);
