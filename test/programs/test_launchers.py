@@ -112,7 +112,7 @@ class Kubernetes(Launched):
         port = support.free_port()
         pod = {"LOCUS_SIZE": "4", "LOCUS_RENDEZVOUS": f"localhost:{port}", "LOCUS_LISTEN": "127.0.0.1",
                "LOCUS_SECRET": "sesame"}
-        self.assertEqual(set(re.findall(r"name: (LOCUS_\w+)", GUIDE)), {"LOCUS_RANK", *pod})
+        self.assertEqual(set(re.findall(r"name: (LOCUS_\w+)", GUIDE)), {"LOCUS_RANK", "LOCUS_JOIN_TIMEOUT", *pod})
         started = [self.start(f"exec {MEMBER}", env=dict(pod, LOCUS_RANK=str(rank))) for rank in range(4)]
         for job in started:
             self.assertEqual(job.wait(), 0, job)
