@@ -45,12 +45,11 @@ static const struct locus_table tables[] = {
 };
 enum { TABLES = 3, KEYS = TABLES * ROWS, ADAM = ROWS, BF16 = 2 * ROWS };
 
-/* All that a call could change, but for what shards do meanwhile. */
+/* All that a call could change, but for what shards do meanwhile: of each key whether it is here, and
+ * the bits of its row and state. */
 struct seen {
-    float row[KEYS][3 * LENGTH];
-    bool is_here[KEYS];
-    uint64_t counters[13], open, streams;
-    locus_clock clock, progress;
+    uint32_t bits[KEYS][1 + 3 * LENGTH];
+    uint64_t counters[16];
 };
 
 static struct seen see(const struct pair *p)
@@ -71,14 +70,17 @@ static struct seen see(const struct pair *p)
                                  w->samples.drawn,
                                  n->waiting_keys,
                                  n->distributions,
-                                 n->store.optimizer[1].steps};
+                                 n->store.optimizer[1].steps,
+                                 (uint64_t)w->clock,
+                                 (uint64_t)w->progress,
+                                 collective_open_count(&n->collective)};
+    static_assert(sizeof counters == sizeof seen.counters, "each has its place");
     memcpy(seen.counters, counters, sizeof counters);
-    for (locus_key key = 0; key < KEYS; key++)
-        seen.is_here[key] =
-            row_read_as(store_row_ref(&n->store, key), seen.row[key], ROW_WITH_STATE) >= 0;
-    seen.clock = locus_current_clock(w);
-    seen.progress = w->progress;
-    seen.open = collective_open_count(&n->collective);
+    for (locus_key key = 0; key < KEYS; key++) {
+        float row[3 * LENGTH] = {0};
+        seen.bits[key][0] = row_read_as(store_row_ref(&n->store, key), row, ROW_WITH_STATE) >= 0;
+        memcpy(seen.bits[key] + 1, row, sizeof row);
+    }
     return seen;
 }
 
@@ -87,7 +89,8 @@ static void check_same(const struct pair *p, const struct seen *before, int rc, 
 {
     struct seen after = see(p);
     if (rc != wanted) test_fail(__FILE__, __LINE__, "%s is %d, not %d", call, rc, wanted);
-    if (memcmp(&after, before, sizeof after)) test_fail(__FILE__, __LINE__, "%s changes it", call);
+    if (memcmp(&after, before, sizeof after) != 0)
+        test_fail(__FILE__, __LINE__, "%s changes it", call);
 }
 #define CHANGES_NOTHING(wanted, call) check_same(p, &before, call, wanted, #call)
 

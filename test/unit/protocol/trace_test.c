@@ -1,9 +1,8 @@
 #include "world.h"
 
 #include "common/folder.h"
-#include "protocol/trace.h"
-
 #include "protocol/clocks.h"
+#include "protocol/trace.h"
 #include "test.h"
 #include "locus.h"
 
