@@ -167,9 +167,10 @@ struct locus_config {
      * up. Intents are acted on two such periods ahead; one that is signaled later may be
      * late, and its accesses go to the owner. */
     unsigned max_rounds_per_second;
-    double peer_timeout_s; /* seconds of silence after which a peer has failed; 0: 10.
-                                         The shortest of all nodes is that of all */
-    double join_timeout_s; /* seconds for locus_open(); 0: 60 */
+    /* seconds of silence after which a peer has failed; 0: LOCUS_PEER_TIMEOUT, else 10. The shortest
+     * of all nodes is that of all */
+    double peer_timeout_s;
+    double join_timeout_s; /* seconds for locus_open(); 0: LOCUS_JOIN_TIMEOUT, else 60 */
     int rank, size;        /* size 0: rank, size and rendezvous come from the environment, */
     /*   or a cluster of one; size > 1 needs "host:port" of rank 0's rendezvous */
     const char *rendezvous;

@@ -41,7 +41,8 @@ enum locus_order {
     LOCUS_ROUND_ROBIN,
     /* variables are blocks that go round the workers: in each round each worker has one block,
      * never the same as another worker's; after `variables` rounds each worker has had each block
-     * once. Works without a filter, and cannot be shared by several schedulers */
+     * once. Works without a filter and without `changes`, and cannot be shared by several
+     * schedulers */
     LOCUS_ROTATION,
     /* drawn with a probability in proportion to (last change)^2 + eta (STRADS, Section 3.3), after
      * each has had its first turn. Every second candidate is the next of a round robin, so that
@@ -85,11 +86,11 @@ struct locus_schedule_config {
     locus_fits *fits;      /* the filter; NULL: all fit */
     locus_candidate *next; /* LOCUS_OWN_ORDER */
     void *context;         /* for both */
-    /* Where to continue, for example from a checkpoint: the variable whose turn comes first; and
-     * the last change of each of the `variables` (not finite: counts as the largest number), so
-     * that none has a first turn. Below 0: that variable is left out, and is never in a round; each
-     * share must have one that is not. Read only by the call that gets this configuration. NULL,
-     * the default: each has its first turn */
+    /* Where to continue, for example from a checkpoint: the variable whose turn comes first (in a
+     * rotation at worker 0); and the last change of each of the `variables` (not finite: counts as
+     * the largest number), so that none has a first turn. Below 0: that variable is left out, and
+     * is never in a round; each share must have one that is not. Read only by the call that gets
+     * this configuration. NULL, the default: each has its first turn */
     uint64_t turn;
     const float *changes;
 };

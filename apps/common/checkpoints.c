@@ -62,16 +62,16 @@ uint64_t checkpoints_digest(const struct checkpoints_wish *w, uint64_t digest)
     return digest_add(digest, every, strlen(every));
 }
 
-/* These launchers say how often they have started a job again. */
-static bool is_restart(void)
+unsigned long checkpoints_restarts(void)
 {
     static const char *const names[] = {"LOCUS_RESTART", "TORCHELASTIC_RESTART_COUNT",
                                         "SLURM_RESTART_COUNT"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *text = getenv(names[i]);
-        if (text && strtoul(text, NULL, 10) > 0) return true;
+        unsigned long restarts = text ? strtoul(text, NULL, 10) : 0;
+        if (restarts > 0) return restarts;
     }
-    return false;
+    return 0;
 }
 
 static void parse_every(struct checkpoints *c, const char *text)
@@ -97,7 +97,7 @@ void checkpoints_init(struct checkpoints *c, const struct checkpoints_wish *w, u
     *c = (struct checkpoints){.folder = w->folder,
                               .parts = 1,
                               .epochs = epochs,
-                              .resumes = w->folder && (w->resumes || is_restart()),
+                              .resumes = w->folder && (w->resumes || checkpoints_restarts() > 0),
                               .json = json};
     if (!w->folder) return;
     parse_every(c, w->every ? w->every : "1");
@@ -244,6 +244,9 @@ bool checkpoints_resume(struct checkpoints *c, struct pool_member *m, struct pro
 {
     struct record r = {.version = 0};
     *p = (struct progress){.epochs = 0};
+    if (!c->folder && m->worker && m->place == 0 && checkpoints_restarts() > 0)
+        fprintf(stderr, "%s: started again without --checkpoint: the training begins anew\n",
+                fail_program());
     if (!c->folder || !m->worker || !look(c, m)) return false;
     restore(c, m, &r);
     take_record(c, m, &r, p);

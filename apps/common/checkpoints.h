@@ -73,6 +73,8 @@ struct checkpoints {
 
 /* --checkpoint, --checkpoint-every and --resume. */
 void checkpoints_options(struct checkpoints_wish *, struct args_list *);
+/* How often the job was started again, as its launcher says. */
+unsigned long checkpoints_restarts(void);
 /* Of the wish, what must be equal on all nodes. */
 uint64_t checkpoints_digest(const struct checkpoints_wish *, uint64_t digest);
 /* What is wrong in them, and a folder that cannot be written to, ends the program. */

@@ -32,6 +32,18 @@ const char *fail_program(void)
     return program;
 }
 
+static const char *_Atomic added;
+static const char *added_only_of;
+
+/* Once. */
+static void add(const char *sentence)
+{
+    if (sentence && added_only_of && !strstr(sentence, added_only_of)) return;
+    const char *line = atomic_exchange(&added, NULL);
+    if (!line) return;
+    if (write(STDERR_FILENO, line, strlen(line)) < 0) return; /* there is nobody to tell it */
+}
+
 static void remove_unfinished(void)
 {
     if (atomic_load(&is_unfinished)) unlink(unfinished);
@@ -41,6 +53,7 @@ static void remove_unfinished(void)
 static void on_end(int signal)
 {
     remove_unfinished();
+    add(NULL);
     raise(signal);
 }
 
@@ -53,6 +66,13 @@ static void heed_signals(void)
             sigaction(ends[i], &ours, NULL);
     }
     signal(SIGXFSZ, SIG_IGN); /* then writing fails, with a reason */
+}
+
+void fail_adds(const char *line, const char *only_of)
+{
+    added_only_of = only_of;
+    atomic_store(&added, line);
+    heed_signals();
 }
 
 void fail_removes(const char *path)
@@ -77,6 +97,7 @@ static _Noreturn void give_up(int status, const char *sentence)
     plain_copy(shown, sizeof shown, sentence);
     fprintf(stderr, "%s: %s\n", program, shown);
     fflush(stderr);
+    add(shown);
     _exit(status);
 }
 

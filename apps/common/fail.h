@@ -26,6 +26,9 @@ void fail_usage(const char *format, ...) __attribute__((noreturn, format(printf,
 /* The name of an incomplete file: failing removes it, and so do signals that end the program. NULL:
  * there is none any more. */
 void fail_removes(const char *path);
+/* Said on stderr besides, as a line of its own, when a signal ends the program, or it fails with a
+ * sentence that has `only_of`; NULL: with any. Both must stay. A line that is NULL: nothing. */
+void fail_adds(const char *line, const char *only_of);
 /* main()'s exit status: 0, unless stdout could not be written; then it fails. */
 int fail_unless_printed(void);
 

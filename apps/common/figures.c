@@ -47,7 +47,7 @@ void figures_say(bool json, const char *event, const char *head, const struct fi
     fflush(stdout);
 }
 
-/* In the order of locus_stats. */
+/* In the order of locus_stats: counters, and what is so now. */
 #define COUNTERS(X) \
     X(pulled_local) \
     X(pulled_replica) \
@@ -59,8 +59,6 @@ void figures_say(bool json, const char *event, const char *head, const struct fi
     X(relocated_out) \
     X(replicas_created) \
     X(replicas_dropped) \
-    X(replicas_now) \
-    X(owned_now) \
     X(rounds) \
     X(bytes_sent) \
     X(bytes_received) \
@@ -69,21 +67,63 @@ void figures_say(bool json, const char *event, const char *head, const struct fi
     X(forwards) \
     X(intents_signaled) \
     X(intents_late)
+#define GAUGES(X) X(replicas_now) X(owned_now)
 
-struct locus_stats counters_take(struct pool_member *m)
+static double staleness_of(const struct locus_stats *s)
+{
+    return s->replica_staleness_mean_s * (double)s->pulled_replica;
+}
+
+static double mean_of(double staleness, const struct locus_stats *s)
+{
+    return s->pulled_replica ? staleness / (double)s->pulled_replica : 0;
+}
+
+/* A worker's part begins and ends when all of its node are there. */
+static struct locus_stats read_together(struct pool_member *m)
 {
     struct locus_stats s = {0};
+    pool_meet_here(m);
     if (m->worker && m->index == 0) must(locus_stats_read(m->pool->node, &s), "reading statistics");
+    pool_meet_here(m);
+    return s;
+}
+
+void counters_begin(struct counters *c, struct pool_member *m)
+{
+    const struct locus_stats now = read_together(m);
+    if (m->index == 0) c->whole = now;
+}
+
+void counters_end(struct counters *c, struct pool_member *m)
+{
+    const struct locus_stats now = read_together(m);
+    if (m->index > 0) return;
+    const struct locus_stats more = counters_change(&c->whole, &now);
+    counters_add(&c->trained, &more);
+    c->whole = now;
+}
+
+static struct locus_stats sum_up(const struct locus_stats *own, struct pool_member *m)
+{
+    struct locus_stats s = m->index == 0 ? *own : (struct locus_stats){0};
 #define X(name) (double)s.name,
-    double figures[] = {COUNTERS(X) s.replica_staleness_mean_s * (double)s.pulled_replica};
+    double figures[] = {COUNTERS(X) GAUGES(X) staleness_of(&s)};
 #undef X
     pool_sum(m, figures, sizeof figures / sizeof *figures);
     size_t i = 0;
 #define X(name) s.name = (uint64_t)figures[i++];
     COUNTERS(X)
+    GAUGES(X)
 #undef X
-    s.replica_staleness_mean_s = s.pulled_replica ? figures[i] / (double)s.pulled_replica : 0;
+    s.replica_staleness_mean_s = mean_of(figures[i], &s);
     return s;
+}
+
+struct counters counters_take(const struct counters *own, struct pool_member *m)
+{
+    const struct locus_stats now = read_together(m);
+    return (struct counters){.whole = sum_up(&now, m), .trained = sum_up(&own->trained, m)};
 }
 
 double counters_local_share(const struct locus_stats *s)
@@ -101,30 +141,41 @@ struct locus_stats counters_change(const struct locus_stats *before,
 #define X(name) s.name -= before->name;
     COUNTERS(X)
 #undef X
+    s.replica_staleness_mean_s = mean_of(staleness_of(after) - staleness_of(before), &s);
     return s;
 }
 
 void counters_add(struct locus_stats *sum, const struct locus_stats *s)
 {
+    double staleness = staleness_of(sum) + staleness_of(s);
 #define X(name) sum->name += s->name;
     COUNTERS(X)
 #undef X
+#define X(name) sum->name = s->name;
+    GAUGES(X)
+#undef X
+    sum->replica_staleness_mean_s = mean_of(staleness, sum);
 }
 
-void counters_show(const struct locus_stats *s, const char *what, int nodes, bool json)
+void counters_show(const struct counters *c, int nodes, bool json)
 {
+    const struct locus_stats *s = &c->trained;
     if (json) {
         struct json j;
         json_begin(&j, "stats");
 #define X(name) json_count(&j, #name, s->name);
         COUNTERS(X)
+        GAUGES(X)
 #undef X
         json_number(&j, "replica_staleness_mean_s", s->replica_staleness_mean_s);
+#define X(name) json_count(&j, "whole_" #name, c->whole.name);
+        COUNTERS(X)
+#undef X
         json_end(&j);
     } else if (nodes > 1) {
-        printf("%s: %.2f %% without the network; %" PRIu64 " relocation%s, %" PRIu64
-               " replica%s, %.1f MB sent, %" PRIu64 " message%s\n",
-               what, 100 * counters_local_share(s), s->relocated_in, plain_s(s->relocated_in),
+        printf("accesses in training: %.2f %% without the network; %" PRIu64
+               " relocation%s, %" PRIu64 " replica%s, %.1f MB sent, %" PRIu64 " message%s\n",
+               100 * counters_local_share(s), s->relocated_in, plain_s(s->relocated_in),
                s->replicas_created, plain_s(s->replicas_created), (double)s->bytes_sent * 1e-6,
                s->messages_sent, plain_s(s->messages_sent));
         fflush(stdout);

@@ -9,9 +9,9 @@
  *     figures_say(json, "eval", "test     ", figures, 2);
  *
  * Callers   the first worker of rank 0, and main(); counters_take() every worker of every node, a
- *           collective
+ *           collective, _begin() and _end() every worker of a node
  * Memory    the caller's
- * Waiting   for stdout; counters_take() for all workers
+ * Waiting   for stdout; counters_take() for all workers, _begin() and _end() for the node's
  */
 #ifndef APPS_FIGURES_H
 #define APPS_FIGURES_H
@@ -41,18 +41,27 @@ struct figure {
 void figures_say(bool json, const char *event, const char *head, const struct figure *,
                  size_t count);
 
-/* The counters of locus_stats, summed over all nodes. replica_staleness_mean_s is the mean over all
- * reads of replicas. With the baseline all are 0. */
-struct locus_stats counters_take(struct pool_member *);
+/* The counters of locus_stats: since the node was opened, and in training, without first values,
+ * evaluations and checkpoints. Of a node, as they were last read, or summed over all; with the
+ * baseline all are 0. */
+struct counters {
+    struct locus_stats whole, trained;
+};
+
+/* Training begins or goes on, and pauses or ends. All workers of a node call them with the first
+ * worker's counters, and meet. */
+void counters_begin(struct counters *, struct pool_member *);
+void counters_end(struct counters *, struct pool_member *);
+/* Of all nodes. replica_staleness_mean_s is the mean over all reads of replicas. */
+struct counters counters_take(const struct counters *own, struct pool_member *);
 /* The share of accesses that needed no network. */
 double counters_local_share(const struct locus_stats *);
-/* What happened between two readings; the staleness is the later one's. */
+/* What happened between two readings; what is counted now, and not so far, is the later one's. */
 struct locus_stats counters_change(const struct locus_stats *before,
                                    const struct locus_stats *after);
-/* The sum has no staleness. */
 void counters_add(struct locus_stats *sum, const struct locus_stats *);
-/* {"event":"stats",...}, or a line for people, who see nothing of one node alone; it begins with
- * `what`. */
-void counters_show(const struct locus_stats *, const char *what, int nodes, bool json);
+/* {"event":"stats",...}: in training; and "whole_..." since the opening. Or a line for people, who
+ * see nothing of one node alone. */
+void counters_show(const struct counters *, int nodes, bool json);
 
 #endif

@@ -304,6 +304,8 @@ double lines_take_number(const struct lines *l, struct field f, const char *what
     double number;
     if (!lines_number(f.text, f.length, &number))
         lines_fail(l, "\"%.*s\" is no %s: must be a number", lines_shown(f.length), f.text, what);
+    if (fabs(number) > LINES_NUMBER_MAX)
+        lines_fail(l, "\"%.*s\" is no %s: is too large", lines_shown(f.length), f.text, what);
     return number;
 }
 

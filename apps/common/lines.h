@@ -73,6 +73,8 @@ bool lines_number(const char *field, size_t length, double *number);
 /* Is it a whole number from `least` to `most`, in digits alone? */
 bool field_whole(struct field, uint64_t least, uint64_t most, uint64_t *);
 
+/* Larger is nothing that was measured: R writes a missing number as 1e308. */
+#define LINES_NUMBER_MAX 1e300
 /* The number, or the end: "x" is no `what`: must be a number. A float's must fit into a float. */
 double lines_take_number(const struct lines *, struct field, const char *what);
 float lines_take_float(const struct lines *, struct field, const char *what);

@@ -67,15 +67,40 @@ static void add_setting(void *unused, const char *name, const char *value)
     json_end(&j);
 }
 
-void run_log_open(const char *program)
+static bool remove_part(unsigned rank)
 {
-    char path[PATH_MAX + 64];
+    char path[PATH_MAX + 64], part[32];
+    snprintf(part, sizeof part, "%u.report", rank);
+    path_of(path, part);
+    return unlink(path) == 0;
+}
+
+/* Rank 0, or where that was lost the next one. */
+static void tell_of_parts(int rank)
+{
+    static char line[3 * PATH_MAX];
+    if (!log_of_run.page || rank > 1) return;
+    snprintf(line, sizeof line,
+             "%s: %s is missing; of its parts it is made by: locus report %s > %s\n",
+             fail_program(), log_of_run.page, log_of_run.prefix, log_of_run.page);
+    fail_adds(line, rank == 0 ? NULL : "node 0 (");
+}
+
+void run_log_open(int rank, int size, unsigned long restarts)
+{
+    char path[PATH_MAX + 64], again[64];
     if (!*log_of_run.prefix) return;
+    tell_of_parts(rank);
+    if (rank > 0) return;
     path_of(path, "run");
     log_of_run.file = fopen(path, "we");
     if (!log_of_run.file) fail("%s: %s", path, strerror(errno));
-    mark("program", program);
+    mark("program", fail_program());
+    snprintf(again, sizeof again, "%lu: curves begin with the last", restarts);
+    if (restarts > 0) add_setting(NULL, "restarts", again);
     args_each(add_setting, NULL);
+    if (!log_of_run.is_ours) return;
+    for (unsigned gone = (unsigned)size; remove_part(gone);) gone++; /* of more nodes, before */
 }
 
 void run_log_point(const char *curve, double y)
@@ -91,14 +116,10 @@ void run_log_point(const char *curve, double y)
 
 static void remove_parts(unsigned nodes)
 {
-    char path[PATH_MAX + 64], part[32];
+    char path[PATH_MAX + 64];
     path_of(path, "run");
     unlink(path);
-    for (unsigned rank = 0; rank < nodes; rank++) {
-        snprintf(part, sizeof part, "%u.report", rank);
-        path_of(path, part);
-        unlink(path);
-    }
+    for (unsigned rank = 0; rank < nodes; rank++) remove_part(rank);
 }
 
 static void make_page(void)
@@ -121,4 +142,5 @@ void run_log_close(void)
     fclose(log_of_run.file);
     log_of_run.file = NULL;
     if (log_of_run.page) make_page();
+    fail_adds(NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "regular.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,15 @@ bool run_line_number(const char *line, const char *name, double *out)
     double value = strtod(at, &end);
     if (end == at || !isfinite(value)) return false;
     *out = value;
+    return true;
+}
+
+/* Seconds since 1970, of microseconds. Differences of them are times, too. */
+static bool read_time(const char *line, double *at_s)
+{
+    double us;
+    if (!run_line_number(line, "t", &us) || !(us >= 0 && us <= 0x1p53)) return false;
+    *at_s = 1e-6 * us;
     return true;
 }
 
@@ -105,11 +115,11 @@ static bool read_point(struct run_parts *p, unsigned node, const char *line)
 {
     char name[RUN_TEXT_MAX];
     double at, y;
-    if (!run_line_text(line, "curve", name, sizeof name) || !run_line_number(line, "t", &at) ||
+    if (!run_line_text(line, "curve", name, sizeof name) || !read_time(line, &at) ||
         !run_line_number(line, "y", &y))
         return false;
     struct run_curve *c = curve_of(p, node, name);
-    if (c) add_point(c, 1e-6 * at, y);
+    if (c) add_point(c, at, y);
     return true;
 }
 
@@ -118,7 +128,7 @@ static bool read_point(struct run_parts *p, unsigned node, const char *line)
 static bool add_sample(struct run_node *n, const char *line)
 {
     double at;
-    if (!run_line_number(line, "t", &at)) return false;
+    if (!read_time(line, &at)) return false;
     if (n->samples == RUN_SAMPLES_MAX) return true;
     if (n->samples == n->capacity) {
         size_t capacity = n->capacity ? 2 * n->capacity : 256;
@@ -128,7 +138,7 @@ static bool add_sample(struct run_node *n, const char *line)
         n->capacity = capacity;
     }
     struct run_sample *s = &n->sample[n->samples];
-    *s = (struct run_sample){.at_s = 1e-6 * at};
+    *s = (struct run_sample){.at_s = at};
     for (int i = 0; i < RUN_COUNTS; i++)
         run_line_number(line, run_count_kinds[i].name, &s->count[i]);
     /* Time may be set back, and a curve goes on all the same. */
@@ -140,16 +150,16 @@ static bool add_sample(struct run_node *n, const char *line)
 
 static bool read_head(struct run_node *n, const char *line, unsigned *node, unsigned *nodes)
 {
-    double rank, size, workers, shards, at;
+    double rank, size, workers, shards;
     if (!run_line_number(line, "node", &rank) || !run_line_number(line, "nodes", &size) ||
         !run_line_number(line, "workers", &workers) || !run_line_number(line, "shards", &shards) ||
-        !run_line_number(line, "t", &at) || !(rank >= 0 && rank < size && size <= RUN_NODES_MAX))
+        !read_time(line, &n->began_s) || !(rank >= 0 && rank < size && size <= RUN_NODES_MAX) ||
+        !(workers >= 0 && workers <= UINT_MAX && shards >= 0 && shards <= UINT_MAX))
         return false;
     *node = (unsigned)rank;
     *nodes = (unsigned)size;
     n->workers = (unsigned)workers;
     n->shards = (unsigned)shards;
-    n->began_s = 1e-6 * at;
     run_line_text(line, "technique", n->technique, sizeof n->technique);
     run_line_text(line, "tables", n->tables, sizeof n->tables);
     run_line_text(line, "command", n->command, sizeof n->command);
@@ -243,7 +253,7 @@ static void read_program_line(struct run_parts *p, const char *line)
 {
     char name[RUN_TEXT_MAX], value[RUN_TEXT_MAX];
     double at;
-    if (run_line_number(line, "t", &at)) stretch(p, 1e-6 * at);
+    if (read_time(line, &at)) stretch(p, at);
     if (run_line_text(line, "program", name, sizeof name)) {
         free(p->program);
         p->program = strdup(name);

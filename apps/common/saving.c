@@ -169,11 +169,26 @@ static bool are_one(const struct stat *x, const struct stat *y)
     return has_place && x->st_dev == y->st_dev && x->st_ino == y->st_ino;
 }
 
+/* Of what is not there yet: the same name in the same folder. */
+static bool will_be_one(const char *a, const char *b)
+{
+    struct stat x, y;
+    char *names[] = {copy_of(a), copy_of(b)}, *folders[] = {copy_of(a), copy_of(b)};
+    bool are_there = stat(dirname(folders[0]), &x) == 0 && stat(dirname(folders[1]), &y) == 0;
+    bool is_one = are_there && x.st_dev == y.st_dev && x.st_ino == y.st_ino &&
+                  strcmp(basename(names[0]), basename(names[1])) == 0;
+    for (int i = 0; i < 2; i++) {
+        free(names[i]);
+        free(folders[i]);
+    }
+    return is_one;
+}
+
 static bool are_one_file(const char *a, const char *b)
 {
     struct stat x, y;
-    if (stat(a, &x) != 0 || stat(b, &y) != 0) return strcmp(a, b) == 0;
-    return are_one(&x, &y);
+    bool has_a = stat(a, &x) == 0, has_b = stat(b, &y) == 0;
+    return has_a && has_b ? are_one(&x, &y) : !has_a && !has_b && will_be_one(a, b);
 }
 
 /* A file that is replaced would leave what is printed without a name; a pipe would have both. */

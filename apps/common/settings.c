@@ -83,7 +83,7 @@ void settings_options(struct settings *s)
              "--seconds", "N", &s->seconds, 0, 1e9, ARGS_NODES,
              "end the training after that time, wherever it is (lda,\nmf's blocks: after the epoch); 0: after the last epoch")},
         {0,
-         OPTION_TEXT("--from", "FILE", &s->from, ARGS_NODES | ARGS_INPUT,
+         OPTION_TEXT("--from", "FILE", &s->from, ARGS_TASK | ARGS_INPUT,
                      "start from a saved model: what has the same name begins\nwith its values")},
         {SETTINGS_PATIENCE,
          OPTION_COUNT(
@@ -91,7 +91,7 @@ void settings_options(struct settings *s)
              "end after N evaluations in a row that are no better, and\nkeep the best model; evaluates each epoch, unless\n--eval-every is given; 0: train all epochs")},
         {SETTINGS_RATE,
          OPTION_TEXT(
-             "--schedule", "SHAPE", &s->schedule, ARGS_NODES,
+             "--schedule", "SHAPE", &s->schedule, ARGS_TASK,
              "of the learning rate over all epochs: constant, linear or\ncosine; then ,to=X: the share that is left at the end;\n,warmup=X: the share of the epochs in which it rises")},
         {SETTINGS_RATE,
          OPTION_CHOICE(
@@ -167,10 +167,11 @@ const char *settings_source(const struct settings *s)
 
 void settings_check_files(const struct settings *s)
 {
-    const char *outputs[ARGS_FILES_MAX], *inputs[ARGS_FILES_MAX + SETTINGS_INPUTS];
+    const char *outputs[ARGS_FILES_MAX], *inputs[ARGS_FILES_MAX + SETTINGS_INPUTS + 1];
     size_t written = args_files(&s->list, ARGS_OUTPUT, outputs),
            read = args_files(&s->list, ARGS_INPUT, inputs);
     for (size_t i = 0; i < SETTINGS_INPUTS; i++) inputs[read++] = s->inputs[i];
+    inputs[read++] = s->checkpoints.folder;
     saving_check(outputs, written, inputs, read);
 }
 
@@ -270,7 +271,7 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
         checkpoints_digest(&s->checkpoints, digest_add(DIGEST_FIRST, nodes, sizeof nodes));
     run_log_place(s->report, !s->is_baseline);
     pool_open(pool, &c);
-    if (pool->rank == 0) run_log_open(fail_program());
+    run_log_open(pool->rank, pool->size, checkpoints_restarts());
 }
 
 void settings_show_pool(const struct settings *s, const struct pool *pool, bool has_samples)

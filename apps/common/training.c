@@ -278,7 +278,9 @@ static double run_part(struct training_worker *w, struct training_sums *own)
     w->is_through = false;
     for (w->breaks = 0;;) {
         double began = meter_now();
+        counters_begin(&w->training->counters, w->member);
         run_steps(w, own);
+        counters_end(&w->training->counters, w->member);
         if (w->breaks + 1 == t->breaks) return seconds + (meter_now() - began);
         w->breaks++;
         sums[0] = is_over(t);
@@ -386,13 +388,11 @@ static bool diverges(struct training_worker *w, uint64_t number)
     return true;
 }
 
-static void report(struct training_worker *w, uint64_t number, bool has_time,
-                   const struct locus_stats *stats)
+static void report(struct training_worker *w, uint64_t number, bool has_time)
 {
     struct training *t = w->training;
     const double *sums = w->progress.sums;
     if (sums[SUM_EXAMPLES] == 0 && !has_time) return; /* it has not begun */
-    counters_add(&t->stats, stats);
     t->kind->report(w->program, &(struct training_epoch){.training = t,
                                                          .number = number,
                                                          .examples = sums[SUM_EXAMPLES],
@@ -406,19 +406,13 @@ static void report(struct training_worker *w, uint64_t number, bool has_time,
 static bool train_epoch(struct training_worker *w, struct due *due, bool *is_good)
 {
     struct training *t = w->training;
-    struct locus_stats before, stats = {0};
     uint64_t number = w->progress.epochs + 1;
     if (t->kind->epoch) t->kind->epoch(w);
-    if (t->kind->counts_epochs) before = counters_take(w->member);
     if (training_is_first(w)) begin_meter(t, number);
     bool has_time = train_parts(w, due);
-    if (t->kind->counts_epochs) {
-        struct locus_stats after = counters_take(w->member);
-        stats = counters_change(&before, &after);
-    }
     if (training_is_first(w)) end_meter(t, number);
     bool has_diverged = diverges(w, number);
-    if (training_is_first(w) && !has_diverged) report(w, number, has_time, &stats);
+    if (training_is_first(w) && !has_diverged) report(w, number, has_time);
     memset(w->progress.sums, 0, sizeof w->progress.sums);
     if (has_diverged) due->checkpoint = false;
     *is_good = !has_diverged;
@@ -446,14 +440,6 @@ static void train_all(struct training_worker *w)
 
 /* ---- a worker ---- */
 
-/* People are shown what the epochs counted, where they did. */
-static void show_counters(const struct training *t, const struct locus_stats *all)
-{
-    bool json = t->settings->json, is_of_epochs = t->kind->counts_epochs && !json;
-    counters_show(is_of_epochs ? &t->stats : all,
-                  is_of_epochs ? "accesses in training" : "accesses", t->pool->size, json);
-}
-
 void training_work(struct pool_member *m, void *training)
 {
     struct training *t = training;
@@ -470,8 +456,8 @@ void training_work(struct pool_member *m, void *training)
     train_all(&w);
     take_best(&w);
     kind->end(&w);
-    struct locus_stats stats = counters_take(m);
-    if (m->place == 0 && m->worker) show_counters(t, &stats);
+    const struct counters counters = counters_take(&t->counters, m);
+    if (m->place == 0 && m->worker) counters_show(&counters, m->pool->size, t->settings->json);
     if (m->place == 0) kind->save(&w);
     if (kind->close) kind->close(&w);
     free(w.state);

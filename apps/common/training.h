@@ -64,8 +64,7 @@ struct training_kind {
     const char *rate;                   /* "Cells trained a second": its curve */
     const struct predict_kind *predict; /* "locus-mf predict": what uses a saved model */
     size_t program_bytes, worker_bytes;
-    bool heeds_ahead;   /* loaders heed world_ahead() */
-    bool counts_epochs; /* the counters of each epoch */
+    bool heeds_ahead; /* loaders heed world_ahead() */
 
     /* ---- the job ---- */
 
@@ -135,7 +134,7 @@ struct training {
     bool has_diverged;
     double began_s;           /* as if all had been trained in this run */
     uint64_t examples_before; /* in this epoch, when its part began */
-    struct locus_stats stats; /* of all epochs, where they are counted */
+    struct counters counters; /* the node's */
 };
 
 /* Returns the exit status. */

@@ -3,7 +3,9 @@
 #include "fail.h"
 #include "saving.h"
 
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +69,9 @@ static bool take_numbers(struct scan *s, float *to)
     struct field f;
     double number;
     for (uint64_t i = 0; i < s->columns; i++) {
-        if (!take_field(s, &f) || !lines_number(f.text, f.length, &number)) return false;
+        if (!take_field(s, &f) || !lines_number(f.text, f.length, &number) ||
+            fabs(number) > (double)FLT_MAX)
+            return false;
         to[i] = (float)number;
     }
     return !take_field(s, &f);

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The extra figures. The two large ones come in two parts each: one on a grid so coarse that sums
- * of it are exact, and the rest. */
+/* The extra figures. Where floats have too few digits there are two: one on a grid so coarse that
+ * sums of it are exact, and the rest. */
 enum { LOSS, LOSS_REST, PENALTY, PENALTY_REST, NONZERO, SLOPE, CURVATURE, IS_DUE };
 _Static_assert(IS_DUE + 1 == ROUNDS_EXTRA, "each figure has a place");
 
@@ -29,7 +29,7 @@ struct pending {
 };
 
 /* Of a part, summed over the workers. */
-enum { PRODUCT, UNUSED, PART_CURVATURE };
+enum { PRODUCT, PRODUCT_REST, PART_CURVATURE };
 
 struct descent {
     const struct lasso *lasso;
@@ -50,7 +50,7 @@ struct descent {
     float *own; /* coefficients of a round that are this worker's */
     locus_key *own_keys;
     double penalty, nonzero; /* of the coefficients that are this worker's */
-    double grid;
+    double grid, product_grid;
     uint64_t intercept_each; /* one round in so many has a step of the intercept; 0: none has */
     struct lasso_progress progress;
     /* Updates at the beginning of the step, and when the objective is wanted next; and how often it
@@ -59,6 +59,7 @@ struct descent {
     bool is_due;  /* a checkpoint, by the last round with an objective */
     bool goes_on; /* within the step, from a checkpoint */
     double began_s;
+    struct counters counters; /* the node's, of its first worker */
 };
 
 /* ---- life ---- */
@@ -87,6 +88,18 @@ static uint64_t rounds_of_intercept(const struct lasso *l)
     return (uint64_t)fmax(ceil(c->rows / (values + 1)), EACH_MIN);
 }
 
+/* Of figures up to 64 times as large, and some more workers' than one has. */
+static double grid_of(double large)
+{
+    return ldexp(1, ilogb(large) - 18);
+}
+
+static void split(double figure, double grid, double *to)
+{
+    to[0] = grid * round(figure / grid);
+    to[1] = figure - to[0];
+}
+
 static void open_descent(struct descent *d, const struct lasso *l, struct pool_member *m,
                          struct rounds_here *here)
 {
@@ -101,7 +114,8 @@ static void open_descent(struct descent *d, const struct lasso *l, struct pool_m
     d->own_keys = take_memory(width, sizeof *d->own_keys);
     turns_open(&d->turns, lasso_variables(l));
     d->intercept_each = rounds_of_intercept(l);
-    d->grid = ldexp(1, ilogb(l->columns.response_squares) - 18);
+    d->grid = grid_of(l->columns.response_squares);
+    d->product_grid = grid_of(sqrt(l->columns.response_squares));
     rounds_init(&d->rounds, l, m, here);
 }
 
@@ -179,11 +193,8 @@ static void write_own(struct descent *d, const struct round *r)
 
 static void add_objective(const struct descent *d, double *extra)
 {
-    double loss = lasso_loss_value(&d->loss), weighed = d->penalty * d->progress.lambda;
-    extra[LOSS] = d->grid * round(loss / d->grid);
-    extra[LOSS_REST] = loss - extra[LOSS];
-    extra[PENALTY] = d->grid * round(weighed / d->grid);
-    extra[PENALTY_REST] = weighed - extra[PENALTY];
+    split(lasso_loss_value(&d->loss), d->grid, &extra[LOSS]);
+    split(d->penalty * d->progress.lambda, d->grid, &extra[PENALTY]);
     extra[NONZERO] = d->nonzero;
 }
 
@@ -224,8 +235,7 @@ static size_t add_slope(const struct descent *d, uint64_t variable, double *figu
 {
     uint64_t j = lasso_column(d->lasso, variable);
     const struct lasso_slope slope = lasso_loss_product(&d->loss, d->from[j], d->to[j]);
-    figures[PRODUCT] = slope.product;
-    figures[UNUSED] = 0;
+    split(slope.product, d->product_grid, &figures[PRODUCT]);
     if (is_curved(d)) figures[PART_CURVATURE] = slope.curvature;
     return d->to[j] - d->from[j];
 }
@@ -238,16 +248,19 @@ static void add_figures(const struct descent *d, const struct round *r)
     world_computed(WORLD_TRAINED, values);
 }
 
-/* What a coefficient changes to, by the sums of its figures. */
+/* What a coefficient changes to, by the sums of its figures. The next float is no change: some
+ * would go to and fro between two for ever, and nothing would rest. */
 static float best_of(const struct descent *d, uint64_t variable, const double *figures,
                      double shift)
 {
-    const struct lasso_slope slope = {figures[PRODUCT], is_curved(d) ? figures[PART_CURVATURE] : 1};
-    double old = (double)d->now[variable];
-    if (!isfinite(slope.product + slope.curvature + old))
+    const struct lasso_slope slope = {figures[PRODUCT] + figures[PRODUCT_REST],
+                                      is_curved(d) ? figures[PART_CURVATURE] : 1};
+    float old = d->now[variable];
+    if (!isfinite(slope.product + slope.curvature + (double)old))
         fail("the coefficients diverge: choose a smaller --width or --correlation");
-    return (float)lasso_loss_best(&d->loss, lasso_column(d->lasso, variable), slope, shift, old,
-                                  d->progress.lambda);
+    float best = (float)lasso_loss_best(&d->loss, lasso_column(d->lasso, variable), slope, shift,
+                                        (double)old, d->progress.lambda);
+    return best == nextafterf(old, best) ? old : best;
 }
 
 static bool is_large(const struct descent *d, double change)
@@ -558,7 +571,9 @@ static void end_one(struct descent *d)
         look(d);
         choose(d);
     }
+    counters_end(&d->counters, d->member);
     if (d->is_due) write_checkpoint(d);
+    counters_begin(&d->counters, d->member);
     go_on(d);
 }
 
@@ -596,6 +611,7 @@ static void descend(struct descent *d)
 static void descend_path(struct descent *d, struct meter *meter)
 {
     const struct lasso *l = d->lasso;
+    counters_begin(&d->counters, d->member);
     if (is_first(d)) meter_begin(meter, "path", "steps", l->options.path);
     if (!d->goes_on) look(d);
     for (uint64_t step = d->progress.step; step < l->options.path; step++) {
@@ -610,6 +626,7 @@ static void descend_path(struct descent *d, struct meter *meter)
         lasso_report_step(l, &d->progress);
     }
     if (is_first(d)) meter_end(meter);
+    counters_end(&d->counters, d->member);
     if (d->checkpoints->folder && d->progress.step < l->options.path) {
         d->progress.step = l->options.path;
         d->passes++;
@@ -671,13 +688,13 @@ void descent_work(struct pool_member *m, void *training)
     if (begin(&d)) descend_path(&d, &t->meter);
     rounds_waits(&d.rounds, &waits[0], &waits[1]);
     double intercept = d.loss.intercept;
+    const struct counters counters = counters_take(&d.counters, m);
     close_descent(&d);
     pool_sum(m, waits, 2);
-    struct locus_stats stats = counters_take(m);
     if (m->place == 0 && m->worker) {
         bool json = l->options.common.json;
         lasso_report_waits(l, waits[0] / m->total, waits[1] / m->total);
-        counters_show(&stats, "accesses", m->pool->size, json);
+        counters_show(&counters, m->pool->size, json);
     }
     if (m->place == 0) use_models(l, m, intercept);
 }

@@ -59,7 +59,7 @@ static void task_options(struct lasso_options *o)
             "--lambda is the weight itself, beside the loss summed\nover the rows: glmnet's times the root of the rows"),
         OPTION_REAL(
             "--alpha", "X", &o->alpha, 0.001, 1, ARGS_TASK,
-            "elastic net: the share of the absolute values in the\npenalty; the rest are half the squares, as in glmnet"),
+            "elastic net: the share of the absolute values in the\npenalty; the rest are half the squares, as in\nscikit-learn; glmnet divides these by the deviation of y,\nunless the loss is logistic"),
         OPTION_FLAG("--no-standardize", &o->is_raw, ARGS_TASK,
                     "penalize coefficients of the columns as they are"),
         OPTION_COUNT(

@@ -3,7 +3,8 @@
  *
  * It minimizes half the sum of squared errors, or the logistic loss, plus lambda times the sum of
  * the coefficients' absolute values, over columns that are centred and of unit norm (STRADS,
- * Section 3.3); or glmnet's elastic net, and its penalty of columns that have their own norms.
+ * Section 3.3); or scikit-learn's elastic net, and glmnet's penalty of columns that have their own
+ * norms.
  *
  * Callers   main() fills it in; workers and schedulers read
  * Memory    the parts'

@@ -63,7 +63,8 @@ double lasso_loss_best(const struct lasso_loss *, uint64_t column, struct lasso_
                        double old, double lambda);
 /* What lambda multiplies, of one coefficient: alpha |b| + (1 - alpha) b^2 / (2 sqrt(rows)), where b
  * is that of the column with unit norm, or of the column as it is times the root of the rows: n
- * times glmnet's penalty, whose lambda is this one by sqrt(n). */
+ * times scikit-learn's penalty, whose lambda is this one by sqrt(n). It is glmnet's, too, of the
+ * logistic loss; of the squared one glmnet divides the squares by the deviation of the response. */
 double lasso_loss_penalty(const struct lasso *, uint64_t column, double value);
 /* The coefficient has changed. */
 void lasso_loss_change(struct lasso_loss *, uint64_t column, uint64_t from, uint64_t to,

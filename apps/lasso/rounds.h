@@ -14,9 +14,8 @@
 #include "choice.h"
 #include "turns.h"
 
-/* Figures of a part: the product of its column with the errors, one that is unused, for mailboxes
- * are as large as in checkpoints that there are, and with the logistic loss the curvature. Of a
- * round: see descent.c. */
+/* Figures of a part: the product of its column with the errors in two floats, and with the logistic
+ * loss the curvature. Of a round: see descent.c. */
 enum { ROUNDS_EXTRA = 8 };
 static inline size_t rounds_figures(const struct lasso *l)
 {

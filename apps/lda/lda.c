@@ -296,7 +296,8 @@ static void begin(struct training_worker *w, bool goes_on)
     struct pool_member *m = w->member;
     struct worker *own = w->state;
     shelf_open(&own->shelf, l, m->place, m->total, gibbs_blocks(l, m));
-    if (l->options.common.from && !goes_on) lda_warm(&own->shelf, l->options.common.from);
+    if (l->options.common.from && !goes_on)
+        lda_warm(&own->shelf, l->options.common.from, m->place == 0);
     sampler_open(&own->sampler, &own->shelf, m->place);
     word_rows_open(&own->rows, l, m);
     if (goes_on) topic_rows_read(&own->shelf, m, LDA_TOKENS);

@@ -5,6 +5,7 @@
 #include "saved.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -274,7 +275,7 @@ static uint32_t draw(const struct warm *w, struct rng *rng)
     return (uint32_t)first;
 }
 
-void lda_warm(struct shelf *s, const char *path)
+void lda_warm(struct shelf *s, const char *path, bool is_first)
 {
     const struct lda *l = s->lda;
     const size_t topics = l->options.topics;
@@ -303,6 +304,9 @@ void lda_warm(struct shelf *s, const char *path)
         for (uint64_t t = first; t < end; t++) s->train.topic[t] = draw(&w, &rng);
     }
     if (known == 0) saved_fail(&saved, "has no word of the documents (--from)");
+    if (is_first)
+        fprintf(stderr, "%s: %" PRIu32 " of %" PRIu32 " words begin as %s has them\n",
+                fail_program(), known, l->corpus.words, path);
     shelf_count(s);
     names_fini(&w.names);
     free(w.up_to);

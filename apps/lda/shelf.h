@@ -75,7 +75,8 @@ static inline void shelf_take(struct shelf *s, uint32_t document, uint32_t topic
 /* ---- first topics by a saved model ---- */
 
 /* --from: each token's topic is drawn by how likely its word is in each topic, of words of the same
- * name; topics stay what they were. Every worker, before topics are counted in rows. */
-void lda_warm(struct shelf *, const char *path);
+ * name; topics stay what they were. Every worker, before topics are counted in rows; the first
+ * says how many words there are. */
+void lda_warm(struct shelf *, const char *path, bool is_first);
 
 #endif

@@ -71,9 +71,19 @@ static void begin_killing(struct keeper *k)
     k->until_s = clock_s() + KILL_TIMEOUT_S;
 }
 
+/* Stopped, by SIGSTOP say. It stays to be reaped. */
+static bool is_stopped(pid_t program)
+{
+    siginfo_t now = {.si_pid = 0};
+    int rc = program ? waitid(P_PID, (id_t)program, &now, WSTOPPED | WNOHANG | WNOWAIT) : -1;
+    return rc == 0 && now.si_pid == program;
+}
+
+/* The others, which have failed without it, may have been named. */
 static void begin_ending(struct keeper *k)
 {
     if (k->stage != RUNNING) return;
+    if (is_stopped(k->program)) say("node %s was stopped, and did not answer the others", k->rank);
     k->stage = ENDING;
     k->until_s = clock_s() + k->grace_s;
     signal_all(k, SIGTERM);

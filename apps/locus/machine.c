@@ -2,6 +2,7 @@
 
 #include "base/pinning.h"
 #include "net/shared.h"
+#include "net/tcp.h"
 #include "net/uring.h"
 #include "plain.h"
 
@@ -10,7 +11,6 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,16 +239,16 @@ static void check_cores(struct findings *all, const struct machine_plan *p)
 /* ---- the network ---- */
 
 /* Of IPv4, or of IPv6 where there is no other. */
-static int open_socket(int type)
+static int open_datagrams(void)
 {
-    int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
-    return fd >= 0 ? fd : socket(AF_INET6, type | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    return fd >= 0 ? fd : socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 }
 
 static int mtu_of(const char *interface)
 {
     struct ifreq ask = {0};
-    int fd = open_socket(SOCK_DGRAM);
+    int fd = open_datagrams();
     snprintf(ask.ifr_name, sizeof ask.ifr_name, "%s", interface);
     int rc = fd < 0 ? -1 : ioctl(fd, SIOCGIFMTU, &ask);
     if (fd >= 0) close(fd);
@@ -287,26 +287,13 @@ static void check_interfaces(struct findings *all)
              "namespace");
 }
 
-/* The library asks for it and goes on without when it is refused. */
-static void check_congestion(struct findings *all)
+static void check_links(struct findings *all)
 {
     const char *name = getenv("LOCUS_CONGESTION");
-    char line[LINE_BYTES] = "?";
-    if (!name || !*name) return;
-    int fd = open_socket(SOCK_STREAM);
-    int rc = fd < 0 ? -1
-                    : setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name));
-    int error = errno;
-    if (fd >= 0) close(fd);
-    read_line("/proc/sys/net/ipv4/tcp_allowed_congestion_control", line);
-    if (rc)
-        find(
-            all, FIND_WARN, "congestion",
-            "LOCUS_CONGESTION is \"%.40s\", which is refused (%s) and would be ignored: choose one of "
-            "%s, or load its module",
-            name, strerror(error), line);
-    else
-        find(all, FIND_OK, "congestion", "LOCUS_CONGESTION is %.40s", name);
+    if (tcp_check_variables())
+        find(all, FIND_FAIL, "links", "%s", locus_error());
+    else if (name && *name)
+        find(all, FIND_OK, "links", "LOCUS_CONGESTION is %.40s", name);
 }
 
 /* The library goes on without. */
@@ -315,11 +302,7 @@ static void check_shared_memory(struct findings *all)
     char place[SHARED_TEXT_BYTES], name[SHARED_TEXT_BYTES];
     const char *carrier = getenv("LOCUS_CARRIER");
     struct shared *s = shared_place(place) ? shared_create(SHARED_RING_MAX, name) : NULL;
-    if (carrier && *carrier && strcmp(carrier, "tcp") != 0)
-        find(all, FIND_WARN, "carrier",
-             "LOCUS_CARRIER is \"%.40s\", which means nothing: set it to tcp, or not at all",
-             carrier);
-    else if (carrier && *carrier)
+    if (carrier && strcmp(carrier, "tcp") == 0)
         find(all, FIND_OK, "carrier", "LOCUS_CARRIER is tcp: nodes of this host use TCP");
     else if (s)
         find(all, FIND_OK, "carrier", "nodes of this host speak through memory, in /dev/shm");
@@ -341,6 +324,6 @@ void machine_check(struct findings *all, const struct machine_plan *p)
     check_overcommit(all);
     check_cores(all, p);
     check_interfaces(all);
-    check_congestion(all);
+    check_links(all);
     check_shared_memory(all);
 }

@@ -81,7 +81,7 @@ static void add_line(struct timeline *t, const char *line)
     unsigned long long key;
     unsigned pulls, pushes;
     const char *at = strstr(line, "\"t\":");
-    long long us = at ? atoll(at + strlen("\"t\":")) : 0;
+    long long us = at ? strtoll(at + strlen("\"t\":"), NULL, 10) : 0;
     if (!at) read_head(t, line);
     if (at && us < t->first_us) t->first_us = us;
     if (at && us > t->last_us) t->last_us = us;
@@ -319,7 +319,7 @@ static bool write_picture(struct timeline *t, const char *path, double from_ms, 
     char subtitle[160];
     if (t->events > 0) qsort(t->event, t->events, sizeof *t->event, by_lane);
     size_t keys = find_keys(t, key);
-    double last_ms = (double)(t->last_us - t->first_us) * 1e-3;
+    double last_ms = ((double)t->last_us - (double)t->first_us) * 1e-3; /* no times: below 0 */
     if (to_ms > last_ms) to_ms = last_ms;
     if (keys == 0 || keys > KEYS_MAX || from_ms >= to_ms) return false;
     int height = TITLE + (int)t->nodes * (LANE + GAP), all = TOP + (int)keys * height + AXIS;
@@ -369,6 +369,14 @@ static bool is_object(const char *line, size_t length)
            strspn(line, allowed) == length;
 }
 
+/* Microseconds since 1970, if there are any: differences of them are numbers, too. */
+static bool has_good_time(const char *line)
+{
+    const char *at = strstr(line, "\"t\":");
+    long long us = at ? strtoll(at + strlen("\"t\":"), NULL, 10) : 0;
+    return us >= 0 && us <= INT64_C(1) << 53;
+}
+
 /* What the first line of a file says, and whether its node closed. */
 struct traced_node {
     unsigned node, nodes;
@@ -404,7 +412,8 @@ static int read_file(const char *path, use_line *use, struct timeline *t, struct
         if (line[n - 1] == '\n') line[--n] = '\0';
         bool is_head = number > 1 ||
                        sscanf(line, "{\"node\":%u,\"nodes\":%u,", &about->node, &about->nodes) == 2;
-        if (!is_object(line, (size_t)n) || !is_head || (number == 1 && about->node >= about->nodes))
+        if (!is_object(line, (size_t)n) || !is_head || !has_good_time(line) ||
+            (number == 1 && about->node >= about->nodes))
             status = say_and(STATUS_FAILED, "%s: line %zu is not of a trace", path, number);
         else if (use)
             use(t, line);

@@ -290,6 +290,7 @@ struct worker {
     struct visit visit;
     struct factors step;
     struct coordinates coordinates; /* instead, with --method cd */
+    bool has_said;                  /* that cells are left out */
 };
 
 static void begin(struct training_worker *t, bool goes_on)
@@ -366,6 +367,7 @@ static void parameters(const void *program, size_t floats[TRAINING_MODEL_TABLES]
 static double validate(struct training_worker *t)
 {
     const struct mf *f = t->program;
+    struct worker *own = t->state;
     if (f->ratings.test == 0) return 0;
     size_t best = f->options.best;
     double began = meter_now();
@@ -383,6 +385,12 @@ static double validate(struct training_worker *t)
         FIGURE_TOOK(meter_now() - began),
     };
     if (training_is_first(t)) figures_say(f->options.common.json, "eval", "test     ", figures, 6);
+    if (training_is_first(t) && k.left_out > 0 && !own->has_said)
+        fprintf(stderr,
+                "%s: %.0f of the %zu cells to test with are trained with, too: precision and NDCG "
+                "leave them out; give each pair once\n",
+                fail_program(), k.left_out, f->ratings.test);
+    own->has_said = true;
     return has_ratings ? -r.rmse : k.ndcg;
 }
 

@@ -22,20 +22,23 @@ struct ranks {
     size_t *best_count;
 };
 
-/* A column that a row is trained with is not asked about, and none twice. */
-static void leave_known_out(struct ranks *r)
+/* A column that a row is trained with is not asked about, and none twice. Returns how many of the
+ * first. */
+static size_t leave_known_out(struct ranks *r)
 {
-    size_t kept = 0, at = 0;
+    size_t left_out = 0, kept = 0, at = 0;
     for (size_t i = 0; i < r->relevant_count; i++) {
         uint64_t cell = r->relevant[i];
         while (at < r->known_count && r->known[at] < cell) at++;
         bool is_known = at < r->known_count && r->known[at] == cell;
+        left_out += is_known;
         if (!is_known && (kept == 0 || r->relevant[kept - 1] != cell)) r->relevant[kept++] = cell;
     }
     r->relevant_count = kept;
+    return left_out;
 }
 
-static void take_cells(struct ranks *r)
+static size_t take_cells(struct ranks *r)
 {
     const struct ratings *all = &r->mf->ratings;
     r->known = take_memory(all->train + 1, sizeof *r->known);
@@ -52,7 +55,7 @@ static void take_cells(struct ranks *r)
     }
     qsort(r->known, r->known_count, sizeof *r->known, ratings_compare);
     qsort(r->relevant, r->relevant_count, sizeof *r->relevant, ratings_compare);
-    leave_known_out(r);
+    return leave_known_out(r);
 }
 
 static void take_factors(void *ranks, uint64_t row, size_t count, const float *values)
@@ -107,11 +110,11 @@ static void judge(struct ranks *r, double *sums)
 struct ranking ranking_of_test(const struct mf *f, struct pool_member *m, size_t k)
 {
     struct ranks r = {.mf = f, .k = k, .length = m->pool->tables[MF_ROWS].length};
-    double sums[3] = {0};
+    double sums[4] = {0};
     pool_quiesce(m);
     pool_share(f->ratings.rows, m->place, m->total, &r.first, &r.end);
     size_t rows = (size_t)(r.end - r.first);
-    take_cells(&r);
+    sums[3] = (double)take_cells(&r);
     r.factors = take_memory(rows * r.length + 1, sizeof *r.factors);
     r.known_at = take_memory(rows + 1, sizeof *r.known_at);
     r.best = take_memory(rows * k + 1, sizeof *r.best);
@@ -127,8 +130,9 @@ struct ranking ranking_of_test(const struct mf *f, struct pool_member *m, size_t
     free(r.known_at);
     free(r.best);
     free(r.best_count);
-    pool_sum(m, sums, 3);
-    return (struct ranking){.precision = sums[0] / sums[2], .ndcg = sums[1] / sums[2]};
+    pool_sum(m, sums, 4);
+    return (struct ranking){
+        .precision = sums[0] / sums[2], .ndcg = sums[1] / sums[2], .left_out = sums[3]};
 }
 
 /* ---- the errors of the cells held back ---- */

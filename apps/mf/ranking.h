@@ -17,6 +17,7 @@
 struct ranking {
     double precision; /* the share of the best k columns that are relevant */
     double ndcg;      /* 1 / log2(1 + place) of the relevant ones, of what it could be */
+    double left_out;  /* cells that would be relevant, but are trained with, too */
 };
 
 struct ranking ranking_of_test(const struct mf *, struct pool_member *, size_t k);

@@ -6,6 +6,7 @@
 #include "checkpoint/series.h"
 #include "membership/agreement.h"
 #include "membership/streams.h"
+#include "net/tcp.h"
 #include "node/environment.h"
 #include "node/figures.h"
 #include "node/variables.h"
@@ -13,6 +14,7 @@
 #include "observe/metrics.h"
 #include "observe/observer.h"
 #include "protocol/config.h"
+#include "protocol/trace.h"
 
 #include <errno.h>
 #include <float.h>
@@ -34,6 +36,7 @@ static int find_membership(struct locus_config *c, struct environment *e)
 {
     if (c->size != 0) return 0;
     int rc = environment_read(e);
+    if (rc == 0 && !e->size && c->rendezvous) rc = environment_no_place("`rendezvous`");
     if (rc) return rc;
     c->size = e->size ? e->size : 1;
     c->rank = e->rank;
@@ -238,7 +241,9 @@ static int open_node(const struct locus_config *c, locus *n)
     unsigned keep;
     int metrics = -1, rc = advisor_init(&n->advisor);
     if (rc == 0) rc = series_keeps(&keep); /* refused now, and not by the first checkpoint */
+    if (rc == 0) rc = tcp_check_variables();
     if (rc == 0 && n->size > 1) rc = streams_prepare();
+    if (rc == 0 && n->size == 1) trace_alone();
     if (rc == 0) rc = journal_open((unsigned)c->rank, &n->journal);
     if (rc == 0) rc = metrics_listen((unsigned)c->rank, &metrics);
     if (rc == 0 && n->size > 1) rc = cluster_join(c, on_loss, n, &n->cluster);

@@ -252,6 +252,15 @@ static int read_slurm(struct environment *e)
 
 /* ---- all of them ---- */
 
+/* Several processes would train alone, each as the only one. */
+int environment_no_place(const char *rendezvous)
+{
+    return error_set(-EINVAL,
+                     "%s is set but LOCUS_RANK and LOCUS_SIZE are not: set both for every process; "
+                     "LOCUS_SIZE=1 is a cluster of one",
+                     rendezvous);
+}
+
 static const struct launcher {
     bool (*speaks)(void);
     int (*read)(struct environment *);
@@ -265,5 +274,5 @@ int environment_read(struct environment *e)
     *e = (struct environment){.rendezvous = text_of("LOCUS_RENDEZVOUS")};
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
         if (launchers[i].speaks()) return launchers[i].read(e);
-    return 0;
+    return e->rendezvous ? environment_no_place("LOCUS_RENDEZVOUS") : 0;
 }

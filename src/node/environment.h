@@ -21,7 +21,8 @@
  * RANK and WORLD_SIZE are common words: they are used only together, or if MASTER_ADDR or
  * MASTER_PORT is set, too. A batch script of Slurm also has SLURM_PROCID and SLURM_NTASKS without
  * being one of several tasks: only SLURM_STEP_ID says that srun started us. If a launcher has set
- * only one of its two variables, that is an error, which names the other.
+ * only one of its two variables, or none of them beside LOCUS_RENDEZVOUS, that is an error, which
+ * names what is missing.
  *
  * Memory    the caller's; LOCUS_RENDEZVOUS is the environment's own string
  * Waiting   never
@@ -46,5 +47,7 @@ struct environment {
 
 /* 0, or -EINVAL with the sentence that names variable and value. */
 int environment_read(struct environment *);
+/* There is a rendezvous, which this names, without rank and size: -EINVAL, and the sentence. */
+int environment_no_place(const char *rendezvous);
 
 #endif

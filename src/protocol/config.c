@@ -1,6 +1,7 @@
 #include "protocol/config.h"
 
 #include "base/error.h"
+#include "base/notation.h"
 #include "protocol/technique.h"
 
 #include <errno.h>
@@ -22,8 +23,10 @@ static const struct config_field fields[] = {
     {"act_immediately", OF(act_immediately), CONFIG_FLAG, .is_equal = true},
     {"staleness_s", OF(staleness_s), CONFIG_SECONDS, .is_equal = true},
     {"data and options of fingerprint", OF(fingerprint), CONFIG_FINGERPRINT, .is_equal = true},
-    {"peer_timeout_s", OF(peer_timeout_s), CONFIG_SECONDS, .standard = 10},
-    {"join_timeout_s", OF(join_timeout_s), CONFIG_SECONDS, .standard = 60},
+    {"peer_timeout_s", OF(peer_timeout_s), CONFIG_SECONDS, .standard = 10,
+     .variable = "LOCUS_PEER_TIMEOUT"},
+    {"join_timeout_s", OF(join_timeout_s), CONFIG_SECONDS, .standard = 60,
+     .variable = "LOCUS_JOIN_TIMEOUT"},
     {"rendezvous", OF(rendezvous), CONFIG_TEXT, .variable = "LOCUS_RENDEZVOUS"},
     {"listen", OF(listen), CONFIG_TEXT, .variable = "LOCUS_LISTEN"},
 };
@@ -36,8 +39,25 @@ static int complete_count(const struct config_field *f, const unsigned *count)
     return error_set(-EINVAL, "%s is %u: must be %u to %u", f->name, *count, f->least, f->most);
 }
 
+/* What the field's variable says; NULL: nothing. */
+static const char *told(const struct config_field *f)
+{
+    const char *text = f->variable ? getenv(f->variable) : NULL;
+    return text && *text ? text : NULL;
+}
+
+static int read_seconds(const struct config_field *f, const char *text, double *seconds)
+{
+    char *end;
+    *seconds = notation_read(text, &end);
+    if (end > text && !*end && *seconds > 0 && *seconds <= SECONDS_MAX) return 0;
+    return error_set(-EINVAL, "%s is \"%.40s\": must be a number of seconds above 0, at most %d",
+                     f->variable, text, SECONDS_MAX);
+}
+
 static int complete_seconds(const struct config_field *f, double *seconds)
 {
+    if (*seconds == 0 && told(f)) return read_seconds(f, told(f), seconds);
     if (!isfinite(*seconds) || *seconds < 0 || *seconds > SECONDS_MAX)
         return error_set(-EINVAL,
                          "%s is %g: must be a number of seconds, at most %d; 0: the default",
@@ -48,8 +68,7 @@ static int complete_seconds(const struct config_field *f, double *seconds)
 
 static void complete_text(const struct config_field *f, const char **text)
 {
-    const char *variable = *text ? NULL : getenv(f->variable);
-    if (variable && *variable) *text = variable;
+    if (!*text) *text = told(f);
 }
 
 int config_complete(struct locus_config *c)

@@ -29,7 +29,7 @@ struct config_field {
     bool is_equal;        /* on all nodes */
     unsigned least, most; /* of a count */
     double standard;      /* of seconds: for 0 */
-    const char *variable; /* of a text: where it is NULL */
+    const char *variable; /* of a text or of seconds: where it is NULL or 0 */
 };
 
 /* Sets what is not given, and checks the rest: -EINVAL names the field and its value. */

@@ -48,6 +48,8 @@ enum { TRACE_KEYS_MAX = 1000, TRACE_EVENTS_MAX = 1 << 18 };
 /* *out stays NULL if nothing is traced. Returns 0; or -EINVAL, -ENOMEM, or the reason why the file
  * cannot be written, with the sentence in locus_error(). */
 int trace_open(const struct trace_config *, struct trace **out);
+/* A cluster of one has no shards that could trace: says so, if the environment asks for a trace. */
+void trace_alone(void);
 void trace_close(struct trace *, uint64_t now_ns); /* NULL is allowed */
 
 /* Looks at the chosen keys and notes what has changed. Returns when to look again. */

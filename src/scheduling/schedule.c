@@ -39,8 +39,9 @@ static int check_rotation(const char *call, const struct locus_schedule_config *
         return error_set(-EINVAL,
                          "%s: %llu blocks rotate among %u workers: there must be a block for each",
                          call, (unsigned long long)c->variables, c->workers);
-    if (c->fits || c->shares > 1)
-        return error_set(-EINVAL, "%s: a rotation has no filter, and is not shared", call);
+    if (c->fits || c->changes || c->shares > 1)
+        return error_set(-EINVAL, "%s: a rotation has no filter and no changes, and is not shared",
+                         call);
     return 0;
 }
 
@@ -76,7 +77,7 @@ int schedule_check(const char *call, const struct locus_schedule_config *c)
 /* Who waits for a round of a share without variables would wait for ever. */
 static int check_changes(const struct locus_schedule_config *c)
 {
-    if (!c->changes || c->order == LOCUS_ROTATION) return 0;
+    if (!c->changes) return 0;
     for (uint64_t v = c->share; v < c->variables; v += c->shares)
         if (!(c->changes[v] < 0)) return 0;
     return error_set(
@@ -209,8 +210,9 @@ static int try_candidates(struct locus_schedule *s, struct making *m)
 static size_t rotate(const struct locus_schedule *s, uint64_t *locals)
 {
     const struct locus_schedule_config *c = &s->config;
+    uint64_t turn = c->turn % c->variables + s->given;
     for (unsigned w = 0; w < c->workers; w++)
-        locals[w] = (w * c->variables / c->workers + s->given) % c->variables;
+        locals[w] = (w * c->variables / c->workers + turn) % c->variables;
     return c->workers;
 }
 

@@ -167,11 +167,12 @@ class Machine(Doctor):
     def test_limits(self):
         self.names((limited("n", 24), "descriptors", "raise ulimit -n"),
                    (limited("u", 3), "threads", "raise ulimit -u"),
+                   ("LOCUS_CONGESTION=carrier-pigeon", "links", "is refused"),
+                   ("LOCUS_CARRIER=pigeon", "links", "which means nothing"),
                    ("LOCUS_ADVICE=never", "trial", 'LOCUS_ADVICE is "never": must be a number of seconds'))
 
     def test_what_is_slower_or_ignored_is_a_warning(self):
-        self.warns(("LOCUS_CONGESTION=carrier-pigeon", "congestion", "is refused"),
-                   ("LOCUS_WORKERS=1000", "cores", "too few for 1 node of 1000 workers"),
+        self.warns(("LOCUS_WORKERS=1000", "cores", "too few for 1 node of 1000 workers"),
                    (limited("v", 8000000), "address space", "a node reserves more"), status=None)
 
     def test_io_uring_that_is_refused(self):
@@ -198,8 +199,7 @@ class Machine(Doctor):
         self.need_other_files()
         self.warns((OVERCOMMIT, "overcommit", "large tables are refused; set it to 0 with sysctl"),
                    ("unshare -m sh -c 'mount -t tmpfs -o size=64k none /dev/shm && exec env \"$@\"' --", "carrier",
-                    "or is full; each link between two of them needs up to 516 KiB there"),
-                   ("LOCUS_CARRIER=pigeon", "carrier", "which means nothing"))
+                    "or is full; each link between two of them needs up to 516 KiB there"))
 
     def test_container_that_may_start_few_threads(self):
         """Of a cgroup that stands elsewhere."""

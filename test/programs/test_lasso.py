@@ -36,7 +36,7 @@ class Solver:
             self.columns.append([(x - mean) / self.norms[-1] for x in column])
 
     def objective_at(self, ratio, alpha=1, is_raw=False):
-        """The elastic net's, of glmnet: n times its penalty, of columns with a variance of 1 or as they are, is `first`
+        """The elastic net's, of scikit-learn: n times its penalty, of columns with a variance of 1 or as they are, is `first`
         times the absolute value and `second` times half the square of ours."""
         def product(column):
             return sum(x * e for x, e in zip(column, errors))
@@ -159,6 +159,16 @@ class Lasso(Trainers):
         self.assertEqual(notes["loss"], "logistic")
         self.assertGreater(right, 0.8 * ROWS)
         self.assertAlmostEqual(ROWS * ended.number("accuracy "), right, delta=1e-6)
+
+    def test_rests_however_little_may_change(self):
+        """Sums of floats have the digits for it: columns whose coefficients are 0 are looked at when the others rest."""
+        lasso = "--data labels --loss logistic --lambda 0.1 --alpha 0.5 --tolerance 1e-9 --passes 2000"
+        least = self.train("lasso", f"{lasso} --baseline --width 1").number("objective ")
+        for nodes, more in ((0, ""), (0, "--workers 3"), (2, "--order round-robin")):
+            with self.subTest(nodes=nodes, more=more):
+                ended = self.train("lasso", f"{lasso} {more}", nodes)
+                self.assertNotIn("not converged", ended.out)
+                self.assertAlmostEqual(ended.number("objective ") / least, 1, delta=1e-8)
 
     # ---- a model to begin with ----
 

@@ -20,6 +20,29 @@ class Quality(Trainers):
     def is_within(self, low, value, high, ended):
         self.assertTrue(low < value <= high, f"{value} is not from {low} to {high}:\n{ended}")
 
+    # ---- what all count ----
+
+    def test_accesses_are_those_of_the_training(self):
+        """However often the model is evaluated and written; the whole has those, too."""
+        self.write_data()
+        for program, options in (("kge", "--data graph --dim 8 --eval-every 1"), ("wv", "--data text --dim 8"),
+                                 ("mf", "--data ratings --rank 4 --eval-every 1"),
+                                 ("mf", "--data ratings --rank 4 --method cd --eval-every 1"),
+                                 ("ctr", "--data clicks --dim 4 --hidden 4 --eval-every 1"),
+                                 ("gnn", "--planted 200x8x3 --dim 4 --hidden 4 --eval-every 1"),
+                                 ("lda", "--generate 40x90x20x5 --topics 6 --eval-every 1")):
+            with self.subTest(program=program, options=options):
+                line = f"{options} --epochs 3 --json"
+                few, many = (self.train(program, more).named("stats")[0]
+                             for more in (line.replace("-every 1", "-every 0"), f"{line} --checkpoint {program}"))
+                self.sh(f"rm -r {program}")
+                for name in "pulled_local", "pushed_local":
+                    self.assertEqual(few[name], many[name])
+                    self.assertLessEqual(few[name], few[f"whole_{name}"])
+                self.assertLess(few["pushed_local"], few["whole_pushed_local"])  # first values
+        ended = self.train("ctr", "--data clicks --dim 4 --hidden 4 --epochs 1", 2)
+        self.assertIn("\naccesses in training: ", ended.out)
+
     # ---- kge: who knows nothing has an MRR of 0.1, with 400 entities of 0.02 ----
 
     KGE = "--dim 32 --batch 16 --negatives 20 --lr 0.2 --reg 0.001"

@@ -4,10 +4,11 @@ import os
 import shutil
 import xml.etree.ElementTree as xml
 from pathlib import Path
+from signal import SIGKILL
 
 import nodes
 import support
-from support import LOCUS, MEMBER
+from support import ENDLESS, LOCUS, MEMBER
 
 MF = f"{support.program('mf')} --zipf 300x100x8000 --zipf-rank 3 --rank 6 --epochs 15 --batch 32"
 TWO = f"{LOCUS} run -n 2 --"
@@ -24,6 +25,11 @@ def train(node, worker):
     worker.quiesce()
 list(pool.map(train, nodes, w))
 """
+
+
+def is_node(pid, rank):
+    at = Path(f"/proc/{pid}")
+    return at.joinpath("comm").read_text() == "locus-mf\n" and f"\0LOCUS_RANK={rank}\0" in at.joinpath("environ").read_text()
 
 
 class Page:
@@ -83,6 +89,24 @@ class Report(nodes.TestCase):
         self.assertIn("0|its file is not here", rows)
         self.assertTrue(any(row.endswith("|no: it was killed, or still runs") for row in rows), rows)
 
+    def test_of_a_job_that_lost_a_node_is_made_as_it_says(self):
+        """Whichever node it was; whoever is started again has no old parts, and says that it was."""
+        for rank in 0, 2:
+            with self.subTest(rank=rank):
+                job = self.start(f"exec {LOCUS} run -n 3 -- {ENDLESS} --report {self.at}/page.html")
+                job.await_text("epoch ")
+                os.kill(next(pid for pid in job.marked() if is_node(pid, rank)), SIGKILL)
+                self.assertEqual(job.wait(), 128 + SIGKILL, job)
+                self.assertFalse((self.at / "page.html").exists())
+                told = next(line for line in job.err.splitlines() if "of its parts it is made by: locus" in line)
+                self.must(f"{LOCUS} {told.split('by: locus ')[1]}")
+                self.contains(self.page().rows, "nodes|3")
+                (self.at / "page.html").unlink()
+        ended = self.run_command(f"{TWO} {MF} --report {self.at}/page.html", 0, env={"LOCUS_RESTART": "1"})
+        self.assertIn("locus-mf: started again without --checkpoint: the training begins anew\n", ended.err)
+        self.contains(self.page().rows, "nodes|2", "restarts|1: curves begin with the last")
+        self.assertEqual(os.listdir(self.at), ["page.html"])
+
     def test_of_the_baseline_has_its_loss(self):
         self.must(f"{MF} --baseline --report {self.at}/page.html")
         page = self.page()
@@ -106,10 +130,12 @@ class Report(nodes.TestCase):
 
     def test_what_cannot_be_made_is_refused(self):
         (self.at / "x.0.report.jsonl").write_text("hello\n")
+        (self.at / "y.0.report.jsonl").write_text('{"node":0,"nodes":1,"workers":1,"shards":1,"t":1e300}\n')
         self.refuses_all("", [
             (f"{LOCUS} report", 2, "which run?"), (f"{LOCUS} report --bogus", 2, 'there is no option "--bogus"'),
             (f"{LOCUS} report /no/such/run", 1, "there is no /no/such/run.RANK.report.jsonl"),
             (f"{LOCUS} report {self.at}/x", 1, "x.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
+            (f"{LOCUS} report {self.at}/y", 1, "y.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
             # before a long run, not behind it
             (f"{MF} --report /no/such/folder/page.html", 1, "/no/such/folder/page.html"),
             (f"LOCUS_REPORT=/no/such/folder/run {MEMBER} > /dev/null", 1,

@@ -42,6 +42,10 @@ class Results(Trainers):
         self.write("pairs", (f"u{u} i{i + u % 2 * 10}" for u in range(40) for i in range(10) if (7 * u + 3 * i) % 10 < 7))
         ended = self.train("mf", "--data pairs --implicit 3 --split row --best 4 --rank 4 --epochs 40 --out model")
         self.assertGreater(ended.number("test        precision"), 0.2)
+        self.sh("cat pairs pairs pairs > thrice")
+        thrice = self.train("mf", "--data thrice --implicit 3 --rank 4 --epochs 2 --eval-every 1")
+        self.assertEqual(thrice.err.count("cells to test with are trained with, too: precision and NDCG leave "), 1)
+        self.assertNotIn("trained with, too", ended.err)
         best = self.sh("echo u0 | locus-mf predict --best 20 --known pairs model").out.splitlines()
         self.assertEqual((len(best), sorted(line.split("\t")[1] for line in best[:3])), (13, ["i3", "i6", "i9"]))
 

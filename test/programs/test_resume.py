@@ -33,6 +33,8 @@ CHANGES = [
     ("kge --dim 4 --negatives 2 --epochs 1", "--data graph", "--data fewer-tests --patience 1", "--data fewer-facts"),
     ("wv --data text --dim 4 --epochs 1", "", "--analogies questions --analogy-words 9 --similarity pairs", "--window 3"),
     ("mf --data ratings --rank 2 --epochs 1", "--test few", "--test some --patience 1", "--test few --reg 1"),
+    ("mf --data ratings --rank 2 --epochs 1", "--schedule linear", "--schedule linear --seconds 9", "--schedule cosine"),
+    ("mf --data ratings --rank 2 --epochs 1", "--from old", "--from old --seconds 9", ""),
     ("ctr --data clicks --dim 2 --hidden 4 --epochs 1", "", "--eval-every 0", "--reg 0.5"),
     ("gnn --data edges --labels classes --dim 4 --hidden 4 --epochs 1", "--split parts",
      "--split fewer --test-neighbours 2 --eval-every 1", "--split parts --neighbours 3"),
@@ -179,7 +181,7 @@ class Resume(Trainers):
     def test_only_what_was_trained_must_be_the_same(self):
         self.sh("cp -r graph fewer-tests && sed -i 1d fewer-tests/test.txt && cp -r graph fewer-facts && "
                 "sed -i 1d fewer-facts/train.txt && head -n 20 ratings > few && head -n 30 ratings > some && "
-                "head -n 60 text > docs && head -n 9 text > asked")
+                "head -n 60 text > docs && head -n 9 text > asked && locus-mf --data ratings --rank 2 --out old")
         parts = [f"{i} {('train', 'val', 'test')[i % 3]}" for i in range(40)]
         for name, lines in (("questions", [": a", "w1 w2 w3 w4"]), ("pairs", ["w1 w2 5", "w3 w4 2"]),
                             ("edges", (f"{i} {(i + k) % 40}" for i in range(40) for k in (1, 7))),
@@ -198,6 +200,9 @@ class Resume(Trainers):
         for options, status, part in (
                 ("--resume", 2, "--resume needs --checkpoint DIR"),
                 ("--checkpoint-every 3", 2, "--checkpoint-every needs --checkpoint DIR"),
+                ("--checkpoint new --out ./new", 1, "./new is read as well as written"),
+                ("--checkpoint new/ --out new", 1, "new is read as well as written"),
+                ("--report new --out ./new", 1, "is to be written twice"),
                 ("--checkpoint model --baseline", 2, "--baseline writes no checkpoints"),
                 ("--checkpoint model --checkpoint-every 0", 2, "takes a number of epochs"),
                 ("--checkpoint model --checkpoint-every 2m", 2, 'not "2m"'),

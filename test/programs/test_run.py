@@ -212,15 +212,26 @@ class Status(support.TestCase):
                 self.assertIn(f"locus run: {named}" if named else "", job.err)
                 self.assertEqual(job.left(HANG_S), 0)
 
+    def strike(self, rank, number, **more):
+        """Three nodes, of which one gets the signal."""
+        job = self.start(f"exec {RUN} -n 3 -- {ENDLESS}", **more)
+        job.await_text("epoch ")
+        [node] = [pid for pid in job.marked() if read(pid, "comm") == b"locus-mf\n"
+                  and b"\0LOCUS_RANK=%d\0" % rank in read(pid, "environ")]
+        os.kill(node, number)
+        return job
+
+    def test_node_that_is_stopped_is_named_behind_those_that_lost_it(self):
+        job = self.strike(1, signal.SIGSTOP, env={"LOCUS_PEER_TIMEOUT": "2"})
+        self.assertEqual(job.wait(), 1, job)
+        self.assertEqual(job.err.splitlines()[-1], "locus run: node 1 was stopped, and did not answer the others")
+        self.assertEqual(job.left(), 0)
+
     def test_node_that_is_killed_ends_its_cluster(self):
         """It is named, though the others notice, and fail, too."""
         for rank in (2, 0):
             with self.subTest(rank=rank):
-                job = self.start(f"exec {RUN} -n 3 -- {ENDLESS}")
-                job.await_text("epoch ")
-                [node] = [pid for pid in job.marked() if read(pid, "comm") == b"locus-mf\n"
-                          and b"\0LOCUS_RANK=%d\0" % rank in read(pid, "environ")]
-                os.kill(node, SIGKILL)
+                job = self.strike(rank, SIGKILL)
                 self.assertEqual(job.wait(), 128 + SIGKILL, job)
                 self.assertIn(f"node {rank} was ended by signal 9", job.err)
                 self.assertEqual(job.left(), 0)

@@ -3,7 +3,7 @@ import os
 from pathlib import Path
 
 import nodes
-from support import LOCUS
+from support import LOCUS, MEMBER
 
 TRACE = f"{LOCUS} trace"
 # Each node in turn intends a key that is traced and one that is not, and the first pulls without.
@@ -66,10 +66,17 @@ class Trace(nodes.TestCase):
         self.contains((self.at / "p").read_text(), "<svg", "3 nodes, technique adaptive",
                       "key 7, a__name_ row 7 (moves: ", "</svg>")
 
+    def test_cluster_of_one_says_that_it_has_none(self):
+        ended = self.run_command(MEMBER, 0, env={"LOCUS_TRACE": f"{self.at}/run"})
+        self.assertIn("locus: LOCUS_TRACE writes nothing: in a cluster of one no row moves", ended.err)
+
     def test_what_is_no_trace_is_refused(self):
         self.write(empty="", bad=header(0, 2) + '{"x":"</script>"}\n')
+        for name, us in (("late", 2**63 - 1), ("early", -2**63), ("later", 2**70)):
+            self.write(**{name: header(0, 2) + f'{{"n":0,"t":{us},"k":0,"s":"O","i":0}}\n'})
         self.refuses_all(self.trace, [
-            ("", 2, "which files?"), ("/dev/null", 1, "cannot read /dev/null: it is not a regular file"),
+            ("late", 1, "line 2 is not of a trace"), ("--svg p early", 1, "line 2 is not of a trace"),
+            ("later", 1, "line 2 is not of a trace"), ("", 2, "which files?"), ("/dev/null", 1, "cannot read /dev/null: it is not a regular file"),
             ("/no/such/file", 1, "cannot read /no/such/file"), ("bad", 1, "line 2 is not of a trace"),
             ("empty", 1, "is empty"), ("--bogus", 2, 'there is no option "--bogus"'),
             ("--svg", 2, "--svg needs a value: PICTURE"), ("--to 3 file", 2, "--from and --to are for --svg"),

@@ -98,6 +98,13 @@ TEST(locus, open_refuses_what_no_configuration_has)
     /* Checkpoints, hours later, would refuse it. */
     CHECK_EQ(setenv("LOCUS_CHECKPOINTS", "none", 1), 0);
     IS_REFUSED("LOCUS_CHECKPOINTS is \"none\"", (void)0);
+    CHECK_EQ(unsetenv("LOCUS_CHECKPOINTS"), 0);
+    IS_REFUSED("`rendezvous` is set but LOCUS_RANK", c.rendezvous = "127.0.0.1:1");
+    CHECK_EQ(setenv("LOCUS_CARRIER", "udp", 1), 0);
+    IS_REFUSED("LOCUS_CARRIER is \"udp\"", (void)0);
+    CHECK_EQ(unsetenv("LOCUS_CARRIER"), 0);
+    CHECK_EQ(setenv("LOCUS_CONGESTION", "pigeon", 1), 0);
+    IS_REFUSED("LOCUS_CONGESTION is \"pigeon\", which is refused", (void)0);
 }
 
 /* And no node is waited for, though the cluster has two. */

@@ -7,15 +7,23 @@
 
 TEST(counters, changes_are_differences_and_sums_of_every_counter)
 {
-    struct locus_stats before = {
-        .pulled_local = 3, .intents_late = 5, .replica_staleness_mean_s = 1};
-    struct locus_stats after = {
-        .pulled_local = 10, .intents_late = 6, .rounds = 2, .replica_staleness_mean_s = 4};
+    struct locus_stats before = {.pulled_local = 3,
+                                 .pulled_replica = 1,
+                                 .intents_late = 5,
+                                 .owned_now = 9,
+                                 .replica_staleness_mean_s = 1};
+    struct locus_stats after = {.pulled_local = 10,
+                                .pulled_replica = 3,
+                                .intents_late = 6,
+                                .rounds = 2,
+                                .owned_now = 8,
+                                .replica_staleness_mean_s = 3};
     struct locus_stats s = counters_change(&before, &after);
-    CHECK(s.pulled_local == 7 && s.intents_late == 1 && s.rounds == 2);
-    CHECK(s.replica_staleness_mean_s == 4);
-    counters_add(&s, &after);
-    CHECK(s.pulled_local == 17 && s.intents_late == 7 && s.rounds == 4);
+    CHECK(s.pulled_local == 7 && s.intents_late == 1 && s.rounds == 2 && s.owned_now == 8);
+    CHECK(s.replica_staleness_mean_s == 4); /* 3 reads of 3 s, of which one was of 1 s */
+    counters_add(&s, &before);
+    CHECK(s.pulled_local == 10 && s.intents_late == 6 && s.rounds == 2 && s.owned_now == 9);
+    CHECK(s.replica_staleness_mean_s == 3);
 }
 
 TEST(counters, local_share_counts_replicas)
@@ -31,21 +39,23 @@ TEST(counters, local_share_counts_replicas)
 
 static void show(const void *nodes)
 {
-    struct locus_stats s = {.pulled_local = 3,
-                            .pulled_remote = 1,
-                            .relocated_in = 7,
-                            .bytes_sent = 2500000,
-                            .messages_sent = 9};
+    struct counters c = {.trained = {.pulled_local = 3,
+                                     .pulled_remote = 1,
+                                     .relocated_in = 7,
+                                     .bytes_sent = 2500000,
+                                     .messages_sent = 9},
+                         .whole = {.pulled_local = 4}};
     int n = *(const int *)nodes;
-    counters_show(&s, "accesses", n ? n : 1, n == 0);
+    counters_show(&c, n ? n : 1, n == 0);
 }
 
 TEST(counters, people_see_one_line_and_programs_all_counters)
 {
     char said[4096] = "";
     CHECK_EQ(ending_of(show, &(int){2}, said, sizeof said), 0);
-    CHECK_EQ(strcmp(said, "accesses: 75.00 % without the network; 7 relocations, 0 replicas, "
-                          "2.5 MB sent, 9 messages\n"),
+    CHECK_EQ(strcmp(said,
+                    "accesses in training: 75.00 % without the network; 7 relocations, 0 replicas, "
+                    "2.5 MB sent, 9 messages\n"),
              0);
     CHECK_EQ(ending_of(show, &(int){1}, said, sizeof said), 0);
     CHECK_EQ(*said, 0);
@@ -53,5 +63,6 @@ TEST(counters, people_see_one_line_and_programs_all_counters)
     CHECK_STR(said,
               "{\"event\":\"stats\",\"pulled_local\":3,\"pulled_replica\":0,\"pulled_remote\":1,");
     CHECK_STR(said, "\"relocated_in\":7,");
-    CHECK_STR(said, "\"intents_late\":0,\"replica_staleness_mean_s\":0}\n");
+    CHECK_STR(said, "\"replica_staleness_mean_s\":0,\"whole_pulled_local\":4,");
+    CHECK_STR(said, "\"whole_intents_late\":0}\n");
 }

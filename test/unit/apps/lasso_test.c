@@ -156,6 +156,10 @@ TEST(lasso, wrong_columns_and_responses_are_refused)
         {"% no banner\n3 3 4\n1 1 2\n", NULL, ":2: \"3\" is no index: must be index:value"},
         {"1 1:2\n", ARRAY "1 1\n1\n", "is not MatrixMarket: --response is for MatrixMarket"},
         {"1 1:NA\n", NULL, ":1: \"NA\" is no value"},
+        {"1 1:1e308\n", NULL, ":1: \"1e308\" is no value: is too large"},
+        {"-1.797693e308 1:1\n", NULL, ":1: \"-1.797693e308\" is no response: is too large"},
+        {BANNER "3 3 1\n1 1 1e308\n", ARRAY "3 1\n1\n2\n3\n", "\"1e308\" is no value: is too"},
+        {MATRIX, ARRAY "3 1\n1\n2\n1e308\n", "\"1e308\" is no value: is too large"},
         {MATRIX, ARRAY "2 1\n1\n2\n", "has 2 rows, and the matrix has 3"},
         {MATRIX, "1\n2\n3\n", "has no banner: must be MatrixMarket"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -242,7 +242,7 @@ static void check_warm(const void *names)
     for (uint32_t w = 0; names && w < WORDS; w++, name[0]++) names_add(&l.corpus.names, name, 1);
     shelf_open(&s, &l, 0, 1, 1);
     uint32_t unknown = s.train.topic[s.train.start[4]];
-    lda_warm(&s, path);
+    lda_warm(&s, path, true);
     for (uint32_t w = 0; w < (names ? 1 : 4); w++)
         for (uint64_t i = s.train.start[w]; i < s.train.start[w + 1]; i++)
             CHECK_EQ(s.train.topic[i], names ? 7 : 2 * w + 1);
@@ -253,8 +253,8 @@ static void check_warm(const void *names)
 
 TEST(lda, warm_topics_are_those_of_a_model)
 {
-    check_warm(NULL);
-    check_warm("W\nX\nY\na\n");
+    ends_with(check_warm, NULL, 0, " words begin as ");
+    ends_with(check_warm, "W\nX\nY\na\n", 0, ": 1 of ");
     ends_with(check_warm, "W\nX\nY\nZ\n", 1, "has no word of the documents (--from)");
 }
 

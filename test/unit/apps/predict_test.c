@@ -256,6 +256,7 @@ TEST(predict, wv_reads_word2vec)
         RIGHT("east\t2\t0\r\nnorth\t0\t3.0\r\nne\t3\t4\r\n"),
         RIGHT("3 2\n" EAST "\n" NORTH "\n" NE "\n"),
         RIGHT("3 2\n" EAST NORTH NE),
+        {"2 1\na 1\nb 1e39\n", 0, "has no word and 1 numbers at place 2 of 2"},
         {"2 1\na 1\na 2\n", 0, "are not the names of 2 rows"},
         {"PK\3\4 an archive of numbers", 0, "is no archive of NumPy, or is cut off or damaged"},
         {"-2 -3\na 1 2 3 4 5 6 7 8 9\n", 0, "is no model in safetensors"},

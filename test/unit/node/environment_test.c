@@ -193,7 +193,6 @@ TEST(environment, slurm_batch_script_is_no_task)
 TEST(environment, reads_rank_size_and_rendezvous_of_each_launcher)
 {
     says("HOME=/", 0, 0, NULL);
-    says("LOCUS_RENDEZVOUS=h:1", 0, 0, "h:1");
     says("LOCUS_SIZE= LOCUS_RANK=", 0, 0, NULL);
     says("RANK=7", 0, 0, NULL);
     says("WORLD_SIZE=7", 0, 0, NULL);
@@ -250,6 +249,8 @@ TEST(environment, read_refuses_what_is_half_said_or_no_number)
         {OPENMPI "OMPI_COMM_WORLD_LOCAL_SIZE=3", "PMIX_NAMESPACE",
          "mpirun -x LOCUS_RENDEZVOUS=host:port"},
         {OPENMPI, "OMPI_COMM_WORLD_LOCAL_SIZE", "is not set"},
+        {"LOCUS_RENDEZVOUS=h:1", "LOCUS_RENDEZVOUS is set but LOCUS_RANK", "LOCUS_SIZE=1 is"},
+        {"LOCUS_RANK= LOCUS_SIZE= LOCUS_RENDEZVOUS=h:1", "LOCUS_RENDEZVOUS is set", "set both"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         is_wrong(wrong[i].variables, wrong[i].part, wrong[i].other_part);

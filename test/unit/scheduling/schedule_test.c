@@ -54,6 +54,7 @@ TEST(schedule, new_refuses_each_field_out_of_range)
         {"`next` is NULL", LOCUS_OWN_ORDER, 9, 8, 1, 0, 1, NULL},
         {"2 blocks rotate among 3 workers", LOCUS_ROTATION, 2, 8, 1, 0, 1, NULL},
         {"`order` is 9: no such order", (enum locus_order)9, 9, 8, 1, 0, 1, NULL},
+        {"a rotation has no filter and no changes", LOCUS_ROTATION, 4, 8, 1, 0, 1, left_out},
         {"share 0", LOCUS_ROUND_ROBIN, 4, 8, 2, 0, 1, left_out},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -89,6 +90,24 @@ TEST(schedule, new_goes_on_with_the_turn_of_the_config)
         if (first != of[i].first)
             test_fail(__FILE__, __LINE__, "turn %d begins with %d", (int)of[i].turn, (int)first);
     }
+}
+
+/* Where another one was after so many rounds. */
+TEST(schedule, new_rotation_goes_on_with_the_turn_of_the_config)
+{
+    enum { ROUNDS = VARIABLES + 7 };
+    struct locus_schedule_config c = config_of(LOCUS_ROTATION);
+    struct locus_part parts[WIDTH], others[WIDTH];
+    locus_schedule *s = new_schedule(&c);
+    for (c.turn = 0; c.turn < ROUNDS; c.turn++, locus_schedule_done(s)) {
+        locus_schedule *other = new_schedule(&c);
+        int count = locus_schedule_next(s, parts);
+        CHECK(count == (int)c.workers && locus_schedule_next(other, others) == count);
+        for (int i = 0; i < count; i++)
+            CHECK(parts[i].variable == others[i].variable && parts[i].worker == others[i].worker);
+        locus_schedule_free(other);
+    }
+    locus_schedule_free(s);
 }
 
 TEST(schedule, new_goes_on_with_the_changes_of_the_config)

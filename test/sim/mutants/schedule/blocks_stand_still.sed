@@ -1,4 +1,4 @@
 # file: src/scheduling/schedule.c
 # what: a worker has the same block again
 # run: schedule --seed 14
-s/ + s->given) % c->variables/) % c->variables/
+s/ % c->variables + s->given;/ % c->variables;/
