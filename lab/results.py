@@ -281,16 +281,17 @@ def ctr_speed(_):
                            Run("4 nodes", 4, o)], ctr_quality)
 
 
+def prepared_graph(lab, name):  # `locus prepare gnn` makes the folder
+    return f"--data {lab.find(name)}/edges.txt --labels {lab.find(name)}/labels.txt"
+
+
 def gnn_pages(runs):
-    return lambda lab: Section("gnn", runs(f"--data {lab.find('facebook_edges.csv')} "
-                                           f"--labels {lab.find('facebook_target.csv')} --eval-every 1"), gnn_quality)
+    return lambda lab: Section("gnn", runs(prepared_graph(lab, "facebook") + " --eval-every 1"), gnn_quality)
 
 
 def gnn_features(lab):
-    return Section("gnn", [Run(graph, 1, f"--data {lab.find(graph + '.edges.tsv')} --labels {lab.find(graph + '.nodes.svm')} "
-                               f"--features {lab.find(graph + '.nodes.svm')} --split {lab.find(graph + '.split.txt')} "
-                               "--average symmetric --neighbours 0 --test-neighbours 0 --epochs 60 --lr 0.02 --dense-lr 0.05 "
-                               "--dropout 0.5 --decay 5e-4") for graph in ("cora", "citeseer")], gnn_quality)
+    return Section("gnn", [Run(name, 1, f"{prepared_graph(lab, name)} --features {lab.find(name)}/features.txt "
+                               f"--split {lab.find(name)}/purposes.txt --epochs 30") for name in ("cora", "citeseer")], gnn_quality)
 
 
 def gnn_planted(_):

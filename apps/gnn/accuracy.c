@@ -10,10 +10,10 @@ enum { TOGETHER = 128 };
 void accuracy_open(struct accuracy_judge *j, const struct gnn *g, struct pool_member *m)
 {
     *j = (struct accuracy_judge){.gnn = g, .member = m};
-    neighbourhood_maker_init(&j->maker, g, TOGETHER, g->options.test_neighbours, 0);
+    neighbourhood_maker_init(&j->maker, g, TOGETHER, g->options.neighbours, 0);
     j->maker.is_fixed = true;
     neighbourhood_init(&j->neighbourhood, TOGETHER);
-    convolution_open(&j->convolution, g, m, TOGETHER, g->options.test_neighbours);
+    convolution_open(&j->convolution, g, m, TOGETHER, g->options.neighbours);
 }
 
 void accuracy_close(struct accuracy_judge *j)

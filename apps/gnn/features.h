@@ -1,6 +1,6 @@
 /*
- * features.h - the given features of nodes, as LIBSVM files have them (libsvm.h): a line for each
- * node, in the order that marks.h has; a class, which is passed over, then index:value.
+ * features.h - the given features of nodes: a line for each, with its name, a tab, and index:value
+ * as LIBSVM has them (libsvm.h).
  *
  * A node's values are divided by the sum of their absolute values.
  *
@@ -21,7 +21,8 @@ struct features {
     struct names names; /* of features, where they were numbered anew (ids.h), else none */
 };
 
-/* After network_finish(). Gives up, with file and line, when it is malformed. */
+/* Before network_finish(), when all other nodes are named: each must have a line. Gives up, with
+ * file and line, when it is malformed. */
 void features_load(struct features *, struct network *, const char *path);
 void features_fini(struct features *);
 uint64_t features_digest(const struct features *);

@@ -6,7 +6,6 @@
 #include "digest.h"
 #include "neighbourhood.h"
 #include "fail.h"
-#include "matrix_market.h"
 #include "json.h"
 #include "partition.h"
 #include "plain.h"
@@ -23,8 +22,6 @@
 
 /* ---- options ---- */
 
-static const char *const averages[] = {"mean", "symmetric", NULL};
-
 static const char *const partitions[] = {"greedy", "random", NULL};
 
 static const char about[] =
@@ -33,29 +30,23 @@ static const char about[] =
 
 static const char more[] =
     "examples:\n"
-    "  locus-gnn --data edges.csv --labels classes.csv --out model.safetensors\n"
-    "  locus-gnn --data cora.edges.tsv --labels cora.nodes.svm --features cora.nodes.svm --split cora.split.txt\n"
+    "  locus-gnn --data edges.txt --labels labels.txt --out model.safetensors\n"
+    "  locus-gnn --data edges.txt --labels labels.txt --features features.txt --split purposes.txt\n"
     "  locus run -n 4 locus-gnn --planted 1000000x16x32\n";
 
 static void task_options(struct gnn_options *o)
 {
     const struct args_option options[] = {
         OPTION_SECTION("the task"),
-        OPTION_MANY(
-            "--data", "PATH", &o->common.files, ARGS_INPUT,
-            "edges: rows of two nodes' names, with tabs, commas,\nsemicolons or blanks between; or MatrixMarket"),
-        format_offer(&o->common.format, 1U << FORMAT_CSV | 1U << FORMAT_MATRIX),
-        OPTION_FLAG(
-            "--weights", &o->is_weighted, ARGS_TASK,
-            "edges have weights: in the third column, or the one\nthat a heading calls weight, or the matrix's values"),
-        OPTION_TEXT(
-            "--labels", "FILE", &o->labels, ARGS_INPUT,
-            "classes: rows of a node first and its class last; or\nLIBSVM, or a class a line, of the nodes 0, 1, ...;\n-1 is none"),
+        OPTION_TEXT("--data", "PATH", &o->common.data, ARGS_INPUT,
+                    "edges: a line is the names of two nodes, with a tab\nbetween"),
+        OPTION_TEXT("--labels", "FILE", &o->labels, ARGS_INPUT,
+                    "a line is a node, a tab, and its class"),
         OPTION_TEXT(
             "--features", "FILE", &o->features, ARGS_INPUT,
-            "LIBSVM: given features of the nodes 0, 1, ...; each\nnode's are divided by the sum of their absolute values;\nwithout it embeddings are learned"),
+            "a line is a node, a tab, and its index:value ...; each\nnode's are divided by the sum of their absolute values;\nwithout it embeddings are learned"),
         OPTION_TEXT("--split", "FILE", &o->split, ARGS_INPUT,
-                    "what nodes are for, in a format of --labels: train,\nval, test, or none"),
+                    "a line is a node, a tab, and train, val or test"),
         OPTION_REAL("--train", "X", &o->train, 0, 1, 0,
                     "without --split: the share of the nodes with a class\nthat is trained with"),
         OPTION_REAL("--validate", "X", &o->validate, 0, 1, 0,
@@ -78,9 +69,6 @@ static void model_options(struct gnn_options *o)
                      "floats of an embedding, optimizer state not included"),
         OPTION_COUNT("--hidden", "N", &o->hidden, 1, 4096, ARGS_TASK,
                      "values between the two layers"),
-        OPTION_CHOICE(
-            "--average", "NAME", &o->average, averages, ARGS_TASK,
-            "how neighbours count: mean, all alike; symmetric,\nless the more neighbours both ends have"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
@@ -92,11 +80,7 @@ static void training_options(struct gnn_options *o)
         OPTION_COUNT("--batch", "N", &o->batch, 1, 4096, ARGS_TASK, "nodes of a step"),
         OPTION_COUNT("--neighbours", "N", &o->neighbours, 0, 1024, ARGS_TASK,
                      "of a node that are drawn in a layer; 0: all"),
-        OPTION_COUNT("--test-neighbours", "N", &o->test_neighbours, 0, 1024, ARGS_NODES,
-                     "the same when the model is judged"),
-        OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
-        OPTION_REAL("--dense-lr", "X", &o->dense_rate, 0, 100, ARGS_TASK,
-                    "the same for the layers' weights"),
+        OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of the rows' AdaGrad"),
         OPTION_REAL("--decay", "X", &o->decay, 0, 1, ARGS_TASK,
                     "weight of the squared norm of the rows"),
         OPTION_REAL(
@@ -118,13 +102,11 @@ static struct settings *options(void *program)
                               .hidden = 64,
                               .batch = 32,
                               .neighbours = 16,
-                              .test_neighbours = 16,
                               .train = 0.6,
                               .validate = 0.2,
                               .planted_exponent = 2.5,
                               .planted_same = 0.6,
                               .rate = 0.1,
-                              .dense_rate = 0.01,
                               .init = 0.1};
     settings_init(&o->common, SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_PATIENCE |
                                   SETTINGS_RATE);
@@ -143,7 +125,6 @@ static void check(void *program)
     if (o->common.data && !o->labels) fail_usage("--labels is missing: the classes of the nodes");
     if (o->planted && (o->labels || o->features || o->split))
         fail_usage("--planted has neither --labels nor --features nor --split: leave them out");
-    args_excludes("--weights", "--planted");
     args_excludes("--train", "--split");
     args_excludes("--validate", "--split");
     args_needs("--planted-same", "--planted");
@@ -166,19 +147,17 @@ static void read_all(struct gnn *g)
                             .seed = o->common.seed};
         planted_generate(&p, &g->network, &g->labels);
     } else {
-        g->network.is_weighted = o->is_weighted;
-        format_check(&o->common.format, o->common.data,
-                     matrix_market_format(o->common.data, FORMAT_CSV));
         network_load(&g->network, o->common.data);
         labels_load(&g->labels, &g->network, o->labels);
+        if (o->split) labels_load_purposes(&g->labels, &g->network, o->split);
+        if (o->features) features_load(&g->features, &g->network, o->features);
     }
     network_finish(&g->network);
     labels_reserve(&g->labels, g->network.nodes);
     if (o->split)
-        labels_split_by_file(&g->labels, &g->network, o->split);
+        labels_list(&g->labels);
     else
         labels_split(&g->labels, o->train, o->validate, o->common.seed);
-    if (o->features) features_load(&g->features, &g->network, o->features);
 }
 
 static void plan(struct gnn *g)
@@ -204,13 +183,16 @@ static struct settings_digest digest(const void *program)
                                     labels_digest(&g->labels, true)};
 }
 
+/* Of AdaGrad, for the layers' weights. */
+static const double DENSE_RATE = 0.01;
+
 static size_t tables(void *program, struct locus_table *tables)
 {
     const struct gnn *g = program;
     const struct gnn_options *o = &g->options;
     tables[GNN_INPUTS] = training_adagrad(gnn_has_features(g) ? "features" : "nodes", gnn_inputs(g),
                                           gnn_width(g), o->rate);
-    tables[GNN_DENSE] = training_adagrad("dense", g->plan.rows, g->plan.length, o->dense_rate);
+    tables[GNN_DENSE] = training_adagrad("dense", g->plan.rows, g->plan.length, DENSE_RATE);
     return GNN_TABLES;
 }
 
@@ -230,14 +212,10 @@ static void start(const void *program, const struct pool *pool)
     const struct gnn_options *o = &g->options;
     const struct labels *l = &g->labels;
     double between = partition_cut_share(&g->network, g->part_of);
-    if (g->network.has_more && !o->is_weighted)
-        fprintf(stderr,
-                "%s: %s has more than two nodes of an edge, which is not used: --weights takes "
-                "it as weights\n",
-                fail_program(), o->common.data);
-    if (g->network.added > 0)
-        fprintf(stderr, "%s: %s names %u node%s in no edge\n", fail_program(), o->labels,
-                g->network.added, plain_s(g->network.added));
+    uint32_t added = g->network.names.count - g->network.linked;
+    if (added > 0)
+        fprintf(stderr, "%s: %s has no edge of %u node%s that other files name\n", fail_program(),
+                o->common.data, added, plain_s(added));
     if (o->common.json) {
         struct json j;
         if (pool->size == 1) return;
@@ -425,12 +403,11 @@ static void close_all(struct training_worker *w)
 
 static void note(struct tensors *t, const struct gnn *g)
 {
-    const struct gnn_options *o = &g->options;
     tensors_note(t, "model", "graph convolution");
-    tensors_note(t, "average", o->average == GNN_MEAN ? "mean" : "symmetric");
-    tensors_note(t, "weights", o->is_weighted ? "true" : "false");
-    tensors_note_count(t, "neighbours", o->test_neighbours);
-    tensors_note(t, "data", settings_source(&o->common));
+    tensors_note(t, "average", "mean");
+    tensors_note(t, "weights", "false");
+    tensors_note_count(t, "neighbours", g->options.neighbours);
+    tensors_note(t, "data", settings_source(&g->options.common));
 }
 
 static void save(struct training_worker *w)
@@ -462,7 +439,6 @@ const struct training_kind gnn_training = {.name = "locus-gnn",
                                            .about = about,
                                            .more = more,
                                            .unit = "nodes",
-                                           .predict = &gnn_predict_kind,
                                            .rate = "Nodes trained a second",
                                            .program_bytes = sizeof(struct gnn),
                                            .worker_bytes = sizeof(struct worker),

@@ -2,8 +2,8 @@
  * gnn.h - what the parts of gnn share: the options, the graph, and which rows there are.
  *
  * There are two layers of graph convolution (Kipf and Welling, 2017). A node's input is its
- * embedding, a row of --dim floats that is learned. A layer takes the weighted sum of a node's
- * input and its neighbours', multiplies it by its weights and adds its biases. What is below 0 is
+ * embedding, a row of --dim floats that is learned. A layer takes the mean of a node's input and
+ * its neighbours', multiplies it by its weights and adds its biases. What is below 0 is
  * cut off behind the first one; the second one says how likely each class is. With --features the
  * rows are those of the first layer's weights, one for each feature, of --hidden floats: a node's
  * input is the sum of its features' rows, weighted by their values, and the first layer only cuts
@@ -22,16 +22,12 @@
 #include "pool.h"
 #include "settings.h"
 
-enum gnn_average { GNN_MEAN, GNN_SYMMETRIC };
-
 struct gnn_options {
     struct settings common;
     const char *labels, *features, *split, *planted;
-    uint64_t dim, hidden, batch, neighbours, test_neighbours;
-    bool is_weighted;
+    uint64_t dim, hidden, batch, neighbours;
     double train, validate, planted_exponent, planted_same;
-    double rate, dense_rate, decay, dropout, init;
-    int average;   /* enum gnn_average */
+    double rate, decay, dropout, init;
     int partition; /* enum partition_kind */
 };
 

@@ -3,10 +3,8 @@
 #include "digest.h"
 #include "fail.h"
 #include "made_up.h"
-#include "marks.h"
 #include "rng.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,72 +31,74 @@ void labels_reserve(struct labels *l, uint32_t nodes)
     uint32_t *larger = resize_memory(l->class_of, capacity, sizeof *larger, "classes of nodes");
     for (uint32_t v = l->nodes; v < capacity; v++) larger[v] = LABELS_NONE;
     l->class_of = larger;
+    l->purpose_of = resize_memory(l->purpose_of, capacity, 1, "purposes of nodes");
+    memset(l->purpose_of + l->nodes, LABELS_PURPOSES, capacity - l->nodes);
     l->nodes = capacity;
 }
 
-/* ---- classes ---- */
+/* ---- files ---- */
 
-static void set_class(void *labels, const struct lines *lines, uint32_t node, struct field word)
+/* Calls `use` with each line's node, and the word behind it. */
+typedef void use_word(struct labels *, const struct lines *, uint32_t node, struct field word);
+
+static void read_words(struct labels *l, struct network *n, const char *path, const char *form,
+                       use_word *use)
 {
-    struct labels *l = labels;
-    double number;
-    bool is_number = lines_number(word.text, word.length, &number);
-    if (is_number && number == -1) return;
-    if (is_number && number != floor(number))
-        lines_fail(lines, "\"%.*s\" is no class: is the last field one? A heading may name another",
-                   lines_shown(word.length), word.text);
-    lines_check_name(lines, word, "class");
-    if (field_is_missing(word))
-        lines_fail(lines, "\"%.*s\" may be a class, or none: write -1 for none, or a longer name",
-                   (int)word.length, word.text);
+    struct lines lines;
+    struct field field[2];
+    uint32_t known = n->names.count, named = 0;
+    lines_open(&lines, path, form);
+    while (lines_next(&lines)) {
+        lines_take_fields(&lines, field, 2);
+        uint32_t node = network_node(n, &lines, field[0]);
+        named += node < known;
+        use(l, &lines, node, field[1]);
+    }
+    if (named == 0) fail("%s says nothing of any node of the graph", path);
+    lines_close(&lines);
+}
+
+static void set_class(struct labels *l, const struct lines *lines, uint32_t node, struct field word)
+{
     labels_reserve(l, node + 1);
-    uint32_t class = names_add(&l->names, word.text, word.length);
-    if (class >= LABELS_CLASSES_MAX)
-        lines_fail(lines, "there are more than %d classes: is the last field a class?",
-                   LABELS_CLASSES_MAX);
-    if (l->class_of[node] != LABELS_NONE && l->class_of[node] != class)
-        lines_fail(lines, "a node has two classes: \"%s\" and \"%s\"",
-                   names_get(&l->names, l->class_of[node]), names_get(&l->names, class));
-    l->class_of[node] = class;
+    if (l->class_of[node] != LABELS_NONE) lines_fail(lines, "is the second class of this node");
+    l->class_of[node] = names_add(&l->names, word.text, word.length);
+    if (l->class_of[node] >= LABELS_CLASSES_MAX)
+        lines_fail(lines, "there are more than %d classes", LABELS_CLASSES_MAX);
 }
 
 void labels_load(struct labels *l, struct network *n, const char *path)
 {
-    marks_read(n, path, true, set_class, l);
+    read_words(l, n, path, "node TAB class", set_class);
     l->classes = l->names.count;
-    uint32_t labelled = 0;
-    for (uint32_t v = 0; v < l->nodes; v++) labelled += l->class_of[v] != LABELS_NONE;
-    if (l->classes > 2 && l->classes == labelled)
-        fail("%s: each node has a class of its own: is the last field a class? A heading may name "
-             "another",
-             path);
-    if (l->classes < 2)
-        fail("%s has %u class%s: must have two at least; -1 is none", path, l->classes,
-             l->classes == 1 ? "" : "es");
+    if (l->classes < 2) fail("%s has one class: must have two at least", path);
 }
 
-/* ---- purposes ---- */
-
-static void set_purpose(void *labels, const struct lines *lines, uint32_t node, struct field word)
+static void set_purpose(struct labels *l, const struct lines *lines, uint32_t node,
+                        struct field word)
 {
-    struct labels *l = labels;
-    enum labels_purpose p = LABELS_PURPOSES;
-    if (field_is_word(word, "train")) p = LABELS_TRAIN;
-    if (field_is_word(word, "val") || field_is_word(word, "valid") ||
-        field_is_word(word, "validation"))
-        p = LABELS_VALIDATE;
-    if (field_is_word(word, "test")) p = LABELS_TEST;
-    if (p == LABELS_PURPOSES) {
-        if (field_is_word(word, "none") || field_is(word, "-1")) return;
-        lines_fail(lines, "\"%.*s\" is no purpose: must be train, val, test or none",
+    static const char *const purposes[LABELS_PURPOSES] = {"train", "val", "test"};
+    int p = 0;
+    while (p < LABELS_PURPOSES &&
+           (strlen(purposes[p]) != word.length || memcmp(purposes[p], word.text, word.length) != 0))
+        p++;
+    if (p == LABELS_PURPOSES)
+        lines_fail(lines, "\"%.*s\" is no purpose: must be train, val or test",
                    lines_shown(word.length), word.text);
-    }
-    if (l->purpose_of[node] != LABELS_PURPOSES && l->purpose_of[node] != p)
-        lines_fail(lines, "a node has two purposes");
+    labels_reserve(l, node + 1);
+    if (l->purpose_of[node] != LABELS_PURPOSES)
+        lines_fail(lines, "is the second purpose of this node");
     l->purpose_of[node] = (uint8_t)p;
 }
 
-static void list_purposes(struct labels *l)
+void labels_load_purposes(struct labels *l, struct network *n, const char *path)
+{
+    read_words(l, n, path, "node TAB train|val|test", set_purpose);
+}
+
+/* ---- who is for what ---- */
+
+void labels_list(struct labels *l)
 {
     for (int p = 0; p < LABELS_PURPOSES; p++)
         l->list[p] = take_memory(l->nodes, sizeof *l->list[p]);
@@ -109,26 +109,11 @@ static void list_purposes(struct labels *l)
     if (l->count[LABELS_TRAIN] == 0) fail("there is no node with a class to train with");
 }
 
-static void begin_split(struct labels *l)
-{
-    l->purpose_of = take_memory(l->nodes, sizeof *l->purpose_of);
-    memset(l->purpose_of, LABELS_PURPOSES, l->nodes);
-}
-
-void labels_split_by_file(struct labels *l, struct network *n, const char *path)
-{
-    labels_reserve(l, n->nodes);
-    begin_split(l);
-    marks_read(n, path, false, set_purpose, l);
-    list_purposes(l);
-}
-
 /* Exact shares of those that have a class. */
 void labels_split(struct labels *l, double train, double validate, uint64_t seed)
 {
     struct rng rng;
     uint32_t *order = take_memory(l->nodes, sizeof *order), count = 0;
-    begin_split(l);
     for (uint32_t v = 0; v < l->nodes; v++)
         if (l->class_of[v] != LABELS_NONE) order[count++] = v;
     rng_init(&rng, seed, UINT64_C(1) << 60);
@@ -139,7 +124,7 @@ void labels_split(struct labels *l, double train, double validate, uint64_t seed
         l->purpose_of[order[i]] = (uint8_t)(i < first ? LABELS_TRAIN : p);
     }
     free(order);
-    list_purposes(l);
+    labels_list(l);
 }
 
 uint64_t labels_digest(const struct labels *l, bool of_test)

@@ -1,9 +1,9 @@
 /*
  * labels.h - the nodes' classes, and which nodes are to train, to validate and to test with.
  *
- * Classes are words, in files as marks.h reads them; -1 is none. The nodes' purposes are words of
- * such a file, too: train, val (valid, validation), test, anything else is none of these. Without
- * a file a share of the nodes that have a class is drawn for each purpose.
+ * A line of a file is a node's name, a tab, and its class, or its purpose: train, val or test. A
+ * node without one has no line. Without a file of purposes a share of the nodes that have a class
+ * is drawn for each.
  *
  * Callers   main() loads or generates; any thread reads
  * Memory    9 bytes a node
@@ -30,12 +30,15 @@ struct labels {
 
 void labels_init(struct labels *);
 void labels_fini(struct labels *);
-/* Before network_finish(): nodes without edges may be added. */
+/* Classes, and purposes, from files: before network_finish(), for they may name nodes that have no
+ * edges. Give up, with file and line, when they are malformed. */
 void labels_load(struct labels *, struct network *, const char *path);
-/* After it, and after the classes are known: purposes from a file, or shares drawn by the seed. */
-void labels_split_by_file(struct labels *, struct network *, const char *path);
+void labels_load_purposes(struct labels *, struct network *, const char *path);
+/* After it, and labels_reserve(): lists the nodes of each purpose; or draws purposes by the seed, and
+ * lists them. */
+void labels_list(struct labels *);
 void labels_split(struct labels *, double train, double validate, uint64_t seed);
-/* For generators: room for so many nodes, each of which is given a class. */
+/* Room for so many nodes, which have neither class nor purpose. */
 void labels_reserve(struct labels *, uint32_t nodes);
 /* Of the nodes to test with; or of those to train and to validate with, which choose the model. */
 uint64_t labels_digest(const struct labels *, bool of_test);

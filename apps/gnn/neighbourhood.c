@@ -2,7 +2,6 @@
 
 #include "fail.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,7 +94,6 @@ static uint32_t choose(struct neighbourhood_maker *m, uint32_t node, struct rng 
     struct rng own;
     if (count == 0 || degree <= count) {
         for (uint32_t i = 0; i < degree; i++) m->chosen[i] = i;
-        m->chosen_weight = network_strength(n, node);
         return degree;
     }
     if (m->is_fixed) {
@@ -106,30 +104,13 @@ static uint32_t choose(struct neighbourhood_maker *m, uint32_t node, struct rng 
         uint32_t last = degree - count + i, drawn = (uint32_t)rng_below(rng, (uint64_t)last + 1);
         m->chosen[i] = is_among(m->chosen, i, drawn) ? last : drawn;
     }
-    m->chosen_weight = 0;
-    for (uint32_t i = 0; i < count; i++)
-        m->chosen_weight += network_weight(n, n->start[node] + m->chosen[i]);
     return count;
 }
 
-/* Each node is a neighbour of itself, by an edge of weight 1. */
-static float weight_of_own(const struct neighbourhood_maker *m, uint32_t node)
+/* Of the mean of a node and its chosen neighbours. */
+static float weight_of(uint32_t count)
 {
-    bool is_mean = m->gnn->options.average == GNN_MEAN;
-    return 1 / (1 + (is_mean ? m->chosen_weight : network_strength(&m->gnn->network, node)));
-}
-
-/* How much of the neighbour in place `at` of all goes to `to`, of which `count` are chosen. The
- * mean; or Kipf and Welling's: over the root of both ends' sums of weights, and chosen ones stand
- * for all. */
-static float weight_of(const struct neighbourhood_maker *m, uint32_t to, uint64_t at,
-                       uint32_t count)
-{
-    const struct network *n = &m->gnn->network;
-    float weight = network_weight(n, at);
-    if (m->gnn->options.average == GNN_MEAN) return weight / (1 + m->chosen_weight);
-    float own = 1 + network_strength(n, to), other = 1 + network_strength(n, n->neighbour[at]);
-    return weight * (float)network_degree(n, to) / (float)count / sqrtf(own * other);
+    return 1 / (1 + (float)count);
 }
 
 /* ---- the upper layer ---- */
@@ -161,12 +142,12 @@ static void make_upper(struct neighbourhood_maker *m, struct neighbourhood *h, s
                 resize_memory(h->upper, h->upper_capacity, sizeof *h->upper, "edges of a batch");
         }
         h->top_start[t] = edges;
-        h->upper[edges++] =
-            (struct neighbourhood_edge){middle_place(m, h, node), weight_of_own(m, node)};
-        for (uint32_t i = 0; i < count; i++)
-            h->upper[edges++] =
-                (struct neighbourhood_edge){middle_place(m, h, n->neighbour[first + m->chosen[i]]),
-                                            weight_of(m, node, first + m->chosen[i], count)};
+        float weight = weight_of(count);
+        h->upper[edges++] = (struct neighbourhood_edge){middle_place(m, h, node), weight};
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t place = middle_place(m, h, n->neighbour[first + m->chosen[i]]);
+            h->upper[edges++] = (struct neighbourhood_edge){place, weight};
+        }
     }
     h->top_start[h->tops] = edges;
 }
@@ -244,11 +225,10 @@ static void make_lower(struct neighbourhood_maker *m, struct neighbourhood *h, s
     places_clear(&m->inputs);
     for (uint32_t i = 0; i < h->middles; i++) {
         uint32_t node = (uint32_t)h->middle[i], count = choose(m, node, rng);
-        add_node(m, h, node, i, weight_of_own(m, node), salt);
-        for (uint32_t j = 0; j < count; j++) {
-            uint64_t at = n->start[node] + m->chosen[j];
-            add_node(m, h, n->neighbour[at], i, weight_of(m, node, at, count), salt);
-        }
+        float weight = weight_of(count);
+        add_node(m, h, node, i, weight, salt);
+        for (uint32_t j = 0; j < count; j++)
+            add_node(m, h, n->neighbour[n->start[node] + m->chosen[j]], i, weight, salt);
     }
     if (h->inputs > 0) sort_lower(m, h);
 }

@@ -45,7 +45,6 @@ struct neighbourhood_maker {
     bool is_fixed; /* a node's neighbours are chosen by the seed, the same ones each time */
     struct places middles, inputs;
     uint32_t *chosen;               /* of a node's neighbours: places among them */
-    float chosen_weight;            /* of the edges to them */
     uint32_t *input_of, *middle_of; /* of each edge of the lower layer, as they are found */
     float *weight;
     size_t edges, edge_capacity;

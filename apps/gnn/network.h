@@ -2,23 +2,19 @@
  * network.h - a graph: nodes, and of each its neighbours. Edges have no direction; one that is said
  * twice counts once, one from a node to itself not at all.
  *
- * A file has an edge a row, the names of two nodes (fields.h), or is MatrixMarket's with a row and
- * a column for each node, which are named by their numbers, from 1. Weights are used if they are
- * wanted, and are from 1e-9 to 1e9: of the column that the heading calls `weight`, or the third
- * one, or the matrix's values. Other attributes are not used.
+ * A line of a file is an edge: the names of two nodes, with a tab between.
  *
  * Callers   main() loads or generates; any thread reads
- * Memory    8 bytes an edge and node, 8 bytes an edge more while it is put together, and the names;
- *           weights are half as much again
+ * Memory    8 bytes an edge and node, 8 bytes an edge more while it is put together, and the names
  * Waiting   for the disk
  * Life      init; load, or any number of adds; finish; fini
  */
 #ifndef GNN_NETWORK_H
 #define GNN_NETWORK_H
 
+#include "lines.h"
 #include "names.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,15 +29,9 @@ struct network {
     uint64_t *start;     /* of each node's neighbours; one more for the end */
     uint32_t *neighbour; /* each node's ascend */
     struct names names;  /* of nodes; empty where they were generated */
-    float *weight;       /* of the edge to each neighbour; NULL: all are 1 */
-    float *strength;     /* the sum of each node's; NULL: its degree */
     struct network_edge *edges;
-    float *edge_weight;
-    size_t count, capacity, weight_capacity; /* of edges, until network_finish() */
-    uint32_t added;                          /* nodes that another file named, and no edge has */
-    bool is_weighted;                        /* set before network_load(): weights are wanted */
-    bool is_matrix;                          /* by MatrixMarket */
-    bool has_more;                           /* the file said more of its edges, of some at least */
+    size_t count, capacity; /* of edges, until network_finish() */
+    uint32_t linked;        /* nodes that edges have: behind them are those that other files name */
 };
 
 void network_init(struct network *);
@@ -50,6 +40,8 @@ void network_fini(struct network *);
 void network_load(struct network *, const char *path);
 /* For generators; both are below `nodes`, which the caller has set. */
 void network_add(struct network *, uint32_t from, uint32_t to);
+/* The node of that name, which may be a new one, in any file. */
+uint32_t network_node(struct network *, const struct lines *, struct field name);
 /* After the last edge, and the last node that has none. */
 void network_finish(struct network *);
 uint64_t network_digest(const struct network *);
@@ -57,17 +49,6 @@ uint64_t network_digest(const struct network *);
 static inline uint32_t network_degree(const struct network *n, uint32_t node)
 {
     return (uint32_t)(n->start[node + 1] - n->start[node]);
-}
-
-/* Of the edge to n->neighbour[at]. */
-static inline float network_weight(const struct network *n, uint64_t at)
-{
-    return n->weight ? n->weight[at] : 1;
-}
-
-static inline float network_strength(const struct network *n, uint32_t node)
-{
-    return n->strength ? n->strength[node] : (float)network_degree(n, node);
 }
 
 /* Edges, each once. */

@@ -4,15 +4,10 @@
 #include "fail.h"
 #include "libsvm.h"
 #include "made_up.h"
-#include "matrix_market.h"
-#include "text_looks.h"
+#include "rng.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 enum { NUMBER_MAX = LIBSVM_INDEX_MAX, COUNT_MAX = CORPUS_COUNT_MAX };
 
@@ -58,7 +53,7 @@ static void read_ldac(struct corpus *c, const char *path)
 {
     struct libsvm s;
     struct libsvm_pair p;
-    libsvm_open(&s, path);
+    libsvm_open(&s, path, "count word:count ...");
     while (libsvm_next(&s)) {
         const struct lines *l = &s.lines;
         uint64_t declared = lines_take_whole(l, s.label, 0, NUMBER_MAX, "number of words");
@@ -75,7 +70,7 @@ static void read_ldac(struct corpus *c, const char *path)
     libsvm_close(&s);
 }
 
-/* ---- entries of document, word and count ---- */
+/* ---- UCI docword ---- */
 
 struct entries {
     struct entry {
@@ -110,306 +105,85 @@ static void take_entries(struct corpus *c, const char *path, struct entries *e, 
     free(e->list);
 }
 
-static void read_matrix(struct corpus *c, const char *path)
+static void take_numbers(const struct lines *l, struct field *numbers, size_t count)
 {
-    struct matrix_market m;
-    struct matrix_market_cell cell;
-    struct entries e = {0};
-    matrix_market_open(&m, path, MATRIX_PATTERN);
-    while (matrix_market_next(&m, &cell)) {
-        if (!(cell.value >= 0 && cell.value <= COUNT_MAX) || cell.value > floor(cell.value))
-            lines_fail(&m.lines, "%g is no count: must be a whole number from 0 to %d", cell.value,
-                       COUNT_MAX);
-        add_entry(&e, cell.row, cell.column, (uint64_t)cell.value);
-    }
-    take_entries(c, path, &e, m.rows, m.columns);
-    matrix_market_close(&m);
-}
-
-static void numbers_of(const struct lines *l, struct field *numbers, size_t count)
-{
-    const char *at = l->text;
+    const char *at = NULL;
     struct field more;
-    for (size_t i = 0; i < count; i++)
-        if (!lines_word(l, &at, &numbers[i]))
-            lines_fail(l, "has too few numbers: an entry is document, word and count");
-    if (lines_word(l, &at, &more))
-        lines_fail(l, "has too many numbers: %s",
-                   count == 1 ? "the head has three lines of one each"
-                              : "an entry is document, word and count");
+    bool are_all = true;
+    for (size_t i = 0; i < count && are_all; i++)
+        are_all = lines_word(l, &at, &numbers[i]) && numbers[i].length > 0;
+    if (!are_all || lines_word(l, &at, &more))
+        lines_fail(l, "must be %s",
+                   count == 1 ? "one number" : "three numbers, with one blank between");
 }
 
 static void read_docword(struct corpus *c, const char *path)
 {
+    enum { DOCUMENTS, WORDS, ENTRIES, HEAD };
     struct lines l;
     struct entries e = {0};
     struct field f[3];
-    uint64_t head[3] = {0}; /* documents, words, entries */
-    lines_open(&l, path);
-    for (int i = 0; i < 3 && lines_next_data(&l); i++) {
-        numbers_of(&l, f, 1);
+    uint64_t head[HEAD] = {0};
+    lines_open(&l, path, "document word count, behind three lines of their numbers");
+    for (int i = 0; i < HEAD; i++) {
+        if (!lines_next(&l)) lines_fail(&l, "the file ends in its head of three lines");
+        take_numbers(&l, f, 1);
         head[i] =
             lines_take_whole(&l, f[0], 1, NUMBER_MAX, "number of documents, words or entries");
     }
-    while (lines_next_data(&l)) {
-        numbers_of(&l, f, 3);
-        if (e.count == head[2]) lines_fail(&l, "there are more entries than declared");
-        uint64_t document = lines_take_whole(&l, f[0], 1, head[0], "document"),
-                 word = lines_take_whole(&l, f[1], 1, head[1], "word"),
+    while (lines_next(&l)) {
+        take_numbers(&l, f, 3);
+        if (e.count == head[ENTRIES]) lines_fail(&l, "there are more entries than declared");
+        uint64_t document = lines_take_whole(&l, f[0], 1, head[DOCUMENTS], "document"),
+                 word = lines_take_whole(&l, f[1], 1, head[WORDS], "word"),
                  count = lines_take_whole(&l, f[2], 0, COUNT_MAX, "count");
         add_entry(&e, document - 1, word - 1, count);
     }
-    if (e.count < head[2])
-        lines_fail(&l, "the file ends after %zu of %" PRIu64 " entries", e.count, head[2]);
-    take_entries(c, path, &e, head[0], head[1]);
+    if (e.count < head[ENTRIES])
+        lines_fail(&l, "the file ends after %zu of %" PRIu64 " entries", e.count, head[ENTRIES]);
+    take_entries(c, path, &e, head[DOCUMENTS], head[WORDS]);
     lines_close(&l);
 }
 
-/* ---- which format ---- */
+/* ---- which of them, and its vocabulary ---- */
 
-/* A number, then word:count; `all`: so many of them, and nothing else. */
-static bool is_ldac(const struct lines *l, bool all)
-{
-    const char *at = l->text;
-    struct field word;
-    uint64_t declared, number, pairs = 0;
-    if (!lines_word(l, &at, &word) || !field_whole(word, 0, NUMBER_MAX, &declared)) return false;
-    while (lines_word(l, &at, &word)) {
-        const char *colon = memchr(word.text, ':', word.length);
-        if (!colon) return false;
-        word.length = (size_t)(colon - word.text);
-        if (!field_whole(word, 0, NUMBER_MAX, &number)) return false;
-        pairs++;
-        if (!all) return true;
-    }
-    return pairs > 0 && pairs == declared;
-}
-
-bool corpus_is_ldac(const struct lines *l)
-{
-    return is_ldac(l, true);
-}
-
-/* Is a number all that the line has? */
-static bool is_alone(const struct lines *l, uint64_t *number)
-{
-    const char *at = l->text;
-    struct field word;
-    return lines_word(l, &at, &word) && field_whole(word, 0, UINT64_C(1) << 52, number) &&
-           !lines_word(l, &at, &word);
-}
-
-/* Three lines of a number each are docword's head; but zeros may be LDA-C's documents without
- * words. */
-static enum format look(struct lines *l)
-{
-    enum format format = FORMAT_TEXT;
-    unsigned alone = 0;
-    uint64_t number, sum = 0;
-    while (lines_next_data(l)) {
-        if (sum == 0 && is_ldac(l, false)) format = FORMAT_LDAC;
-        if (!is_alone(l, &number)) break;
-        sum += number;
-        if (++alone >= 3 && sum > 0) return FORMAT_DOCWORD;
-    }
-    return format;
-}
-
-/* Of several files the first one's: docword behind a text would be words. */
-static enum format format_of(const char *path)
+/* A number alone, above 0: LDA-C has as many words behind it. */
+static bool is_docword(const char *path)
 {
     struct lines l;
-    if (matrix_market_is(path)) return FORMAT_MATRIX;
-    lines_open(&l, path);
-    enum format format = look(&l);
-    while (format == FORMAT_TEXT && lines_next_file(&l))
-        if (look(&l) == FORMAT_DOCWORD)
-            lines_fail(&l, "ends the head of docword, and the first file is text: name all files' "
-                           "format with --format");
+    uint64_t number;
+    lines_open(&l, path, NULL);
+    bool is_number = lines_step(&l) &&
+                     field_whole((struct field){l.text, l.length}, 1, NUMBER_MAX, &number);
     lines_close(&l);
-    return format;
-}
-
-/* ---- text ---- */
-
-static void add_line(struct corpus *c, const struct lines *l)
-{
-    const char *at = l->text;
-    struct field word;
-    if (!c->is_named && is_ldac(l, true))
-        lines_fail(l, "is a line of LDA-C, and the first one is not: if that is a heading, leave "
-                      "it out, or begin it with #");
-    begin_document(c);
-    while (lines_text_word(l, &at, &word))
-        add_token(c, names_add(&c->names, word.text, word.length));
-}
-
-bool corpus_is_comment(const struct lines *l)
-{
-    const char *at = l->text, *end = l->text + l->length;
-    while (at < end && lines_is_blank(*at)) at++;
-    if (at == end || !strchr("#%", *at)) return false;
-    if (at + 1 < end && !strchr("#% \t!", at[1]))
-        lines_fail(l, "is a comment, or a document that begins so: put a blank behind the mark, or "
-                      "a word before it");
-    return true;
-}
-
-static void read_text(struct corpus *c, const char *path)
-{
-    struct lines l;
-    struct text_looks k = {0};
-    lines_open(&l, path);
-    while (lines_next(&l)) {
-        if (!lines_is_data(&l)) {
-            c->comments += corpus_is_comment(&l);
-            continue;
-        }
-        add_line(c, &l);
-        text_looks_note(&k, &l);
-    }
-    lines_close(&l);
-    if (c->documents > 0 && !c->is_named) text_looks_check(&k, c, path);
-}
-
-/* A word may be # or %: of one word a line is no comment. */
-static bool next_word(struct lines *l)
-{
-    while (lines_next(l)) {
-        while (l->length > 0 && lines_is_blank(l->text[l->length - 1])) l->length--;
-        while (l->length > 0 && lines_is_blank(*l->text)) l->text++, l->length--;
-        bool is_one = !memchr(l->text, ' ', l->length) && !memchr(l->text, '\t', l->length);
-        if (is_one) lines_check_end(l);
-        if (l->length > 0 && (is_one || lines_is_data(l))) return true;
-    }
-    return false;
-}
-
-/* Is the part before the first separator a number, or, `is_last`, the part behind the last? */
-static bool has_number(struct field f, bool is_last)
-{
-    const char *at = f.text, *end = f.text + f.length;
-    double number;
-    if (is_last) {
-        for (at = end; at > f.text && !strchr(" \t,;:", at[-1]);) at--;
-        return at > f.text && lines_number(at, (size_t)(end - at), &number);
-    }
-    while (at < end && !strchr(" \t,;:", *at)) at++;
-    return at < end && lines_number(f.text, (size_t)(at - f.text), &number);
-}
-
-static bool is_usual_heading(const char *text)
-{
-    static const char *const usual[] = {"word",  "words",  "term",       "terms",
-                                        "token", "tokens", "vocabulary", "vocab"};
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        if (strcasecmp(text, usual[i]) == 0) return true;
-    return false;
+    return is_number;
 }
 
 static void read_vocabulary(struct corpus *c, const char *path)
 {
     struct lines l;
-    if (c->format == FORMAT_TEXT)
-        fail("%s: plain text has its words: it takes no --vocabulary", path);
-    uint32_t numbers_first = 0, numbers_last = 0;
-    lines_open(&l, path);
-    while (next_word(&l)) {
+    struct field word;
+    lines_open(&l, path, "word");
+    while (lines_next(&l)) {
         uint32_t before = c->names.count;
-        struct field word = {l.text, l.length};
-        numbers_first += has_number(word, false);
-        numbers_last += has_number(word, true);
-        if (names_add(&c->names, l.text, l.length) < before)
+        lines_take_fields(&l, &word, 1);
+        if (names_add(&c->names, word.text, word.length) < before)
             lines_fail(&l, "has a word that was there before");
     }
     lines_close(&l);
-    if (c->names.count > 1 && (numbers_first == c->names.count || numbers_last == c->names.count))
-        fail("%s has a number beside each word: leave it out", path);
-    bool is_declared = c->format != FORMAT_LDAC;
-    if (!is_declared && c->names.count == c->words + 1 && is_usual_heading(names_get(&c->names, 0)))
-        fail(
-            "%s: \"%s\", its first line, may be a heading, for one word less would do: leave it out",
-            path, names_get(&c->names, 0));
-    if (is_declared ? c->names.count != c->words : c->names.count < c->words)
+    if (c->is_docword ? c->names.count != c->words : c->names.count < c->words)
         fail("%s has %u words, and the documents have %u", path, c->names.count, c->words);
     c->words = c->names.count;
 }
 
-static void read_documents(struct corpus *c, const char *path, enum format named)
+void corpus_load(struct corpus *c, const char *path, const char *vocabulary)
 {
-    typedef void read_format(struct corpus *, const char *path);
-    static read_format *const read[] = {[FORMAT_TEXT] = read_text,
-                                        [FORMAT_LDAC] = read_ldac,
-                                        [FORMAT_DOCWORD] = read_docword,
-                                        [FORMAT_MATRIX] = read_matrix};
-    *c = (struct corpus){.format = named ? named : format_of(path),
-                         .is_named = named != FORMAT_AUTO};
+    *c = (struct corpus){.is_docword = is_docword(path)};
     names_init(&c->names);
-    read[c->format](c, path);
+    (c->is_docword ? read_docword : read_ldac)(c, path);
     if (c->documents == 0 || c->start[c->documents] == 0) fail("%s has no words", path);
-}
-
-void corpus_load(struct corpus *c, const char *path, enum format format, const char *vocabulary)
-{
-    read_documents(c, path, format);
     if (vocabulary) read_vocabulary(c, vocabulary);
     check_size(path, "words", c->words, vocabulary ? c->words : c->start[c->documents]);
-}
-
-/* Words of texts are numbered as they come: by name they are what is known of them. */
-static uint32_t known_word(const struct corpus *c, uint32_t word, const struct corpus *known)
-{
-    if (c->format != FORMAT_TEXT) return word < known->words ? word : NAMES_NONE;
-    const char *name = names_get(&c->names, word);
-    return names_find(&known->names, name, strlen(name));
-}
-
-static void range_of(const struct corpus *c, uint32_t *least, uint32_t *most)
-{
-    *least = UINT32_MAX;
-    *most = 0;
-    for (uint64_t i = 0; i < c->start[c->documents]; i++) {
-        if (c->token[i] < *least) *least = c->token[i];
-        if (c->token[i] > *most) *most = c->token[i];
-    }
-}
-
-/* Are the numbers of both those of the same words? */
-static void check_numbers(const struct corpus *c, const char *path, const struct corpus *known)
-{
-    uint32_t least, most, test_least, test_most;
-    bool are_declared = c->format > FORMAT_LDAC && known->format > FORMAT_LDAC;
-    if (are_declared && c->words != known->words)
-        fail(
-            "%s has %u words by its head, and the documents to train with have %u: number the same "
-            "words alike",
-            path, c->words, known->words);
-    range_of(known, &least, &most);
-    range_of(c, &test_least, &test_most);
-    if (c->format == known->format && ((test_least == least + 1 && test_most == most + 1) ||
-                                       (test_least + 1 == least && test_most + 1 == most)))
-        fail(
-            "%s has words %u to %u, and the documents to train with have %u to %u: begin both with "
-            "0, as LDA-C does",
-            path, test_least, test_most, least, most);
-}
-
-void corpus_load_test(struct corpus *c, const char *path, const struct corpus *known)
-{
-    uint64_t kept = 0, at = 0;
-    read_documents(c, path, known->is_named ? known->format : FORMAT_AUTO);
-    if (known->format == FORMAT_TEXT && c->format != FORMAT_TEXT)
-        fail("%s has numbers of words, and the documents to train with have words", path);
-    if (c->format != FORMAT_TEXT) check_numbers(c, path, known);
-    for (uint32_t d = 0; d < c->documents; d++) {
-        for (; at < c->start[d + 1]; at++) {
-            uint32_t word = known_word(c, c->token[at], known);
-            if (word != NAMES_NONE) c->token[kept++] = word;
-        }
-        c->start[d + 1] = kept;
-    }
-    c->unknown = at - kept;
-    if (kept == 0) fail("%s has no word of the documents to train with", path);
 }
 
 uint64_t corpus_digest(const struct corpus *c)

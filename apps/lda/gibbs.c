@@ -11,7 +11,7 @@
 uint32_t gibbs_blocks(const struct lda *l, const struct pool_member *m)
 {
     enum { FEW = 4 };
-    if (l->options.visit == LDA_COPIES || m->total == 1) return 1;
+    if (m->total == 1) return 1;
     uint32_t each = (uint32_t)l->options.staleness + 1;
     uint32_t blocks = (each == 1 && m->total < FEW ? 2 : each) * m->total;
     if (l->corpus.words < blocks)
@@ -60,7 +60,7 @@ static uint32_t next_block(struct gibbs *g)
     return (uint32_t)g->parts[g->member->place].variable;
 }
 
-static void open_rotation(struct gibbs *g)
+static void open_schedule(struct gibbs *g)
 {
     struct locus_schedule_config c;
     locus_schedule_config_init(&c);
@@ -84,11 +84,11 @@ void gibbs_open(struct gibbs *g, const struct lda *l, struct pool_member *m, str
 {
     *g = (struct gibbs){.lda = l, .member = m, .shelf = shelf, .sampler = sampler, .rows = rows};
     g->totals = take_memory(sampler->topics, sizeof *g->totals);
-    if (l->options.visit == LDA_ROTATION) open_rotation(g);
+    open_schedule(g);
     if (m->worker) {
         g->clock = locus_current_clock(m->worker);
         intend_totals(g);
-        intend(g, g->block, g->clock, g->schedule ? g->clock + 1 : LOCUS_FOREVER);
+        intend(g, g->block, g->clock, g->clock + 1);
     }
     if (!are_counted) count_all(g);
     pool_quiesce(g->member);
@@ -114,15 +114,11 @@ static void draw_word(void *sampler, uint32_t word, float *row)
     world_computed(WORLD_TRAINED, start[word + 1] - start[word]);
 }
 
-/* Those of a block; by copies not all workers begin with the same word. */
 static void visit(struct gibbs *g, uint32_t block)
 {
-    const struct shelf *s = g->shelf;
-    const uint32_t *words = s->words + s->block_start[block];
-    size_t count = s->block_start[block + 1] - s->block_start[block];
-    size_t first = g->schedule ? 0 : count * g->member->place / g->member->total;
-    word_rows_visit(g->rows, words + first, count - first, draw_word, g->sampler);
-    word_rows_visit(g->rows, words, first, draw_word, g->sampler);
+    const uint32_t *start = g->shelf->block_start + block;
+    word_rows_visit(g->rows, g->shelf->words + start[0], start[1] - start[0], draw_word,
+                    g->sampler);
 }
 
 /* Adds what this worker has changed. */
@@ -153,8 +149,8 @@ static double do_round(struct gibbs *g, bool is_last)
     uint32_t block = g->block;
     uint64_t staleness = g->lda->options.staleness;
     locus_worker *w = g->member->worker;
-    if (g->schedule) g->block = next_block(g);
-    if (w && g->schedule) intend(g, g->block, g->clock + 1, g->clock + 2);
+    g->block = next_block(g);
+    if (w) intend(g, g->block, g->clock + 1, g->clock + 2);
     visit(g, block);
     add_totals(g);
     if (w) g->clock = locus_advance_clock(w);
@@ -167,14 +163,9 @@ static double do_round(struct gibbs *g, bool is_last)
     return 0;
 }
 
-void gibbs_renew(struct gibbs *g)
-{
-    sampler_set_totals(g->sampler, g->totals);
-}
-
 double gibbs_sweep(struct gibbs *g)
 {
-    uint32_t rounds = g->schedule ? g->shelf->blocks : 1;
+    uint32_t rounds = g->shelf->blocks;
     uint32_t known = g->lda->options.staleness > 0 ? 1 : rounds;
     double tokens = (double)g->lda->corpus.start[g->lda->corpus.documents], distance = 0;
     for (uint32_t i = 0; i < rounds; i++) distance += do_round(g, i + 1 == rounds);

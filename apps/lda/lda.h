@@ -16,11 +16,6 @@
 #include "pool.h"
 #include "settings.h"
 
-enum lda_visit {
-    LDA_ROTATION, /* blocks of words go round the workers */
-    LDA_COPIES,   /* each worker has copies of all its words (YahooLDA) */
-};
-enum lda_sampler { LDA_TREE, LDA_PLAIN };
 enum lda_table {
     LDA_WORDS,
     LDA_TOTALS,
@@ -39,16 +34,14 @@ enum lda_total { LDA_TOPICS, LDA_CHECK_WORDS, LDA_CHECK_TOKENS, LDA_TOTAL_ROWS }
 
 struct lda_options {
     struct settings common;
-    const char *vocabulary, *test, *generate, *picture;
-    uint64_t topics, top, staleness, learn_priors;
+    const char *vocabulary, *generate;
+    uint64_t topics, top, staleness;
     double alpha, beta, held_back;
-    int visit, sampler;
 };
 
 struct lda {
     struct lda_options options;
     struct corpus corpus;
-    struct corpus test; /* documents that are not trained with, or none; words as in the corpus */
 };
 
 static inline locus_key lda_total_key(const struct lda *l, enum lda_total row)

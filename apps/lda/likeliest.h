@@ -22,14 +22,7 @@ void likeliest_find(struct likeliest *, const struct lda *, size_t top, struct w
 void likeliest_fini(struct likeliest *);
 /* What the word is called, or its number: then in `capacity`. */
 const char *likeliest_name(const struct lda *, uint32_t word, char *text, size_t bytes);
-/* Tells them to people, or as JSON. `npmi`: of each topic. */
-void likeliest_say(const struct lda *, const struct likeliest *, const double *npmi);
-
-/* ---- how well they go together ---- */
-
-/* Of each topic the mean over pairs of its words of normalized pointwise mutual information (Bouma,
- * 2009), by the documents that have both, log(p(a, b) / p(a) / p(b)) / -log p(a, b); -1 where none
- * has; NAN: it has no two words. */
-void coherence_npmi(const struct corpus *, const struct likeliest *, double *of_topic);
+/* Tells them to people, or as JSON. */
+void likeliest_say(const struct lda *, const struct likeliest *);
 
 #endif

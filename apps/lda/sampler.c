@@ -9,9 +9,12 @@
 void sampler_open(struct sampler *s, struct shelf *shelf, unsigned stream)
 {
     const struct lda_options *o = &shelf->lda->options;
-    *s = (struct sampler){
-        .shelf = shelf, .topics = o->topics, .is_plain = o->sampler == LDA_PLAIN, .stream = stream};
-    sampler_set_priors(s, o->alpha, o->beta);
+    *s = (struct sampler){.shelf = shelf,
+                          .topics = o->topics,
+                          .stream = stream,
+                          .alpha = o->alpha,
+                          .beta = o->beta,
+                          .words_beta = o->beta * shelf->lda->corpus.words};
     sampler_begin(s, 0);
     s->totals = take_memory(s->topics, sizeof *s->totals);
     s->inverse = take_memory(s->topics, sizeof *s->inverse);
@@ -23,13 +26,6 @@ void sampler_begin(struct sampler *s, uint64_t sweeps)
 {
     rng_init(&s->rng, s->shelf->lda->options.common.seed,
              UINT64_C(2) << 40 | sweeps << 20 | s->stream);
-}
-
-void sampler_set_priors(struct sampler *s, double alpha, double beta)
-{
-    s->alpha = alpha;
-    s->beta = beta;
-    s->words_beta = beta * s->shelf->lda->corpus.words;
 }
 
 void sampler_close(struct sampler *s)
@@ -92,7 +88,7 @@ static inline void mend_tree(struct sampler *s, uint32_t k)
 
 /* ---- draws ---- */
 
-static uint32_t draw_by_tree(struct sampler *s, uint32_t document)
+static uint32_t draw_topic(struct sampler *s, uint32_t document)
 {
     const struct shelf *shelf = s->shelf;
     const struct shelf_pair *pairs = shelf->pairs + shelf->pair_start[document];
@@ -107,41 +103,25 @@ static uint32_t draw_by_tree(struct sampler *s, uint32_t document)
     return pairs[i].topic;
 }
 
-static uint32_t draw_plainly(struct sampler *s, uint32_t document)
-{
-    const struct shelf *shelf = s->shelf;
-    const struct shelf_pair *pairs = shelf->pairs + shelf->pair_start[document];
-    const double *q = s->tree + s->topics;
-    double sum = 0;
-    for (size_t k = 0; k < s->topics; k++) s->sums[k] = s->alpha;
-    for (uint32_t i = 0; i < shelf->pair_count[document]; i++)
-        s->sums[pairs[i].topic] += pairs[i].count;
-    for (size_t k = 0; k < s->topics; k++) s->sums[k] = sum += s->sums[k] * q[k];
-    double rest = rng_real(&s->rng) * sum;
-    uint32_t k = 0;
-    while (k + 1 < s->topics && s->sums[k] <= rest) k++;
-    return k;
-}
-
 static void draw_token(struct sampler *s, uint64_t token, float *row)
 {
     struct shelf_tokens *t = &s->shelf->train;
     uint32_t document = t->document[token], old = t->topic[token];
     shelf_take(s->shelf, document, old);
     count(s, row, old, -1);
-    if (!s->is_plain) mend_tree(s, old);
-    uint32_t now = s->is_plain ? draw_plainly(s, document) : draw_by_tree(s, document);
+    mend_tree(s, old);
+    uint32_t now = draw_topic(s, document);
     t->topic[token] = now;
     shelf_add(s->shelf, document, now);
     count(s, row, now, 1);
-    if (!s->is_plain) mend_tree(s, now);
+    mend_tree(s, now);
 }
 
 void sampler_draw_word(struct sampler *s, uint32_t word, float *row)
 {
     const struct shelf_tokens *t = &s->shelf->train;
     set_leaves(s, row);
-    if (!s->is_plain) build_tree(s);
+    build_tree(s);
     for (uint64_t i = t->start[word]; i < t->start[word + 1]; i++) draw_token(s, i, row);
 }
 

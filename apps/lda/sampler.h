@@ -5,10 +5,9 @@
  *
  *     (n_dk + alpha) * q_k,   q_k = (n_wk + beta) / (n_k + words * beta)
  *
- * where it does not count itself. The plain sampler adds that up over all topics. The other splits
- * it into alpha * q_k, drawn from a tree of sums of q, of which a token changes two leaves, and
- * n_dk * q_k, which is above 0 for the topics of the document only (Yu et al., 2015, word by word):
- * the same probabilities, in steps of log K and of the document's topics.
+ * where it does not count itself. That is split into alpha * q_k, drawn from a tree of sums of q,
+ * of which a token changes two leaves, and n_dk * q_k, which is above 0 for the topics of the
+ * document only (Yu et al., 2015, word by word): steps of log K and of the document's topics.
  *
  * Callers   one worker's thread
  * Memory    40 bytes a topic
@@ -23,7 +22,6 @@
 struct sampler {
     struct shelf *shelf;
     size_t topics;
-    bool is_plain;
     double alpha, beta, words_beta;
     struct rng rng;
     unsigned stream; /* the worker's */
@@ -38,8 +36,6 @@ void sampler_close(struct sampler *);
 
 /* A sweep begins, behind so many: what it draws follows from their number. */
 void sampler_begin(struct sampler *, uint64_t sweeps);
-/* Others than the options'; totals are to be set then. */
-void sampler_set_priors(struct sampler *, double alpha, double beta);
 /* Begins with these totals. */
 void sampler_set_totals(struct sampler *, const float *totals);
 /* Draws anew the topics of the word's tokens; the row and the totals follow. */

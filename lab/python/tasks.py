@@ -218,12 +218,13 @@ def clicks(options):
 # ---- classes of nodes ----
 
 class Graph:
-    """Facebook pages, as apps/gnn reads them: nodes are numbers."""
+    """Facebook pages, as apps/gnn reads them: nodes are named by numbers."""
 
     def __init__(self, edges, classes):
-        pairs = np.loadtxt(edges, dtype=np.int64, delimiter=",", skiprows=1)
+        pairs = np.loadtxt(edges, dtype=np.int64, delimiter="\t")
         with open(classes) as lines:
-            words = [line.strip().rsplit(",", 1)[1] for line in list(lines)[1:]]
+            word_of = dict(line.rstrip("\n").split("\t") for line in lines)
+        words = [word_of[str(node)] for node in range(len(word_of))]
         names = sorted(set(words))
         self.class_of = np.array([names.index(word) for word in words])
         self.nodes, self.classes = len(words), len(names)
@@ -303,9 +304,9 @@ def torch_graph(graph, epochs):
 
 
 def graph(options):
-    edges, classes = (find(options.folder, f"facebook_{part}.csv") for part in ("edges", "target"))
+    edges, classes = (find(options.folder, f"facebook_{part}.txt") for part in ("edges", "labels"))
     if not edges or not classes:
-        sys.exit("passed over: there is no facebook_edges.csv and facebook_target.csv")
+        sys.exit("passed over: there is no facebook_edges.txt and facebook_labels.txt, as `locus prepare gnn` makes them")
     command = [options.program, "--data", edges, "--labels", classes, "--baseline"]
     _, lines = run([*command, "--json", "--epochs", "3"])
     accuracy = [line["accuracy"] for line in lines if "accuracy" in line][-1]

@@ -47,7 +47,7 @@ def halves(documents, seed):
 
 
 def perplexity(phi, test):
-    """phi[topic, word] sums up to 1 over words. As src of lda: apps/lda/new_documents.h."""
+    """phi[topic, word] sums up to 1 over words."""
     topics, logarithms, count = len(phi), 0.0, 0
     for given, foretold in test:
         theta = np.full(topics, 1 / topics)

@@ -1,16 +1,12 @@
 /* The readers of files of data, and what lda, gnn and wv make of theirs: whatever stands there is
- * refused with a sentence, or is data within its bounds, and the same again; lines that several
- * threads read are read as one thread reads them; and what was read is let go. */
+ * refused with a sentence, or is data within its bounds; and what was read is let go. */
 #include "input.h"
 
 #include "fail.h"
-#include "fields.h"
 #include "gnn/features.h"
 #include "gnn/labels.h"
 #include "lda/corpus.h"
 #include "libsvm.h"
-#include "matrix_market.h"
-#include "unpack.h"
 #include "wv/questions.h"
 
 #include <setjmp.h>
@@ -43,33 +39,6 @@ void *take_memory(size_t count, size_t bytes)
     void *memory = calloc(count ? count : 1, bytes ? bytes : 1);
     MUST(memory);
     return memory;
-}
-
-/* Other programs decompress, and are not what is tried. */
-int unpack(const char *file, int fd, const struct stat *about)
-{
-    (void)file;
-    (void)about;
-    return dup(fd);
-}
-
-int unpack_stdin(void)
-{
-    return dup(STDIN_FILENO);
-}
-
-/* Several files as one: a fuzzer has one. */
-int unpack_nameless(void)
-{
-    abort();
-}
-
-void unpack_write(int fd, const char *bytes, size_t count)
-{
-    (void)fd;
-    (void)bytes;
-    (void)count;
-    abort();
 }
 
 /* ---- memory of one reading, let go when it is refused ---- */
@@ -171,110 +140,58 @@ static void write_file(struct files *f, int i, const uint8_t *data, size_t size)
     snprintf(f->path[i], sizeof f->path[i], "/proc/self/fd/%d", f->fd[i]);
 }
 
-static uint64_t digest_of(uint64_t digest, struct field f)
+/* Every byte is one of the file. */
+static void look_at(struct field f)
 {
-    for (size_t i = 0; i < f.length; i++)
-        digest = (digest ^ (unsigned char)f.text[i]) * UINT64_C(0x100000001b3);
-    return (digest ^ f.length) * UINT64_C(0x100000001b3);
+    static volatile char seen;
+    for (size_t i = 0; i < f.length; i++) seen = f.text[i];
+    (void)seen;
 }
 
-static struct fields rows;
-
-/* A thread that reads a part sees the same row, or leaves it to who reads all. */
-static void look_at_line(struct field *again)
+/* Fields are what lies between tabs, and none is empty. */
+static void read_fields(const struct files *f, size_t count)
 {
-    const struct fields_form *form = &rows.form;
-    size_t count = fields_of_line(form, &rows.lines, again, form->columns);
-    if (count == 0) return;
-    MUST(count == form->columns);
-    for (size_t i = form->hidden; i < count; i++) {
-        struct field f = rows.field[i - form->hidden];
-        MUST(again[i].text == f.text && again[i].length == f.length);
+    struct lines l;
+    struct field field[3];
+    lines_open(&l, f->path[0], "fields");
+    while (lines_next(&l)) {
+        size_t length = count - 1;
+        lines_take_fields(&l, field, count);
+        for (size_t i = 0; i < count; i++) {
+            MUST(field[i].length > 0 && !memchr(field[i].text, '\t', field[i].length));
+            length += field[i].length;
+            look_at(field[i]);
+        }
+        MUST(length == l.length);
     }
+    lines_close(&l);
 }
-
-static uint64_t read_rows(const char *path, const struct fields_wanted *wanted)
-{
-    uint64_t digest = 1;
-    rows = (struct fields){0};
-    fields_open(&rows, path, wanted);
-    const struct fields_form *form = &rows.form;
-    struct field *again = take_memory(form->columns + 1, sizeof *again);
-    bool is_simple = !fields_has_quotes(&rows) && !form->is_loose;
-    MUST(form->hidden == 0 || rows.name);
-    while (fields_next(&rows)) {
-        MUST(rows.count + form->hidden >= wanted->least);
-        MUST(form->is_loose || rows.count + form->hidden == form->columns);
-        for (size_t i = 0; i < rows.count; i++) digest = digest_of(digest, rows.field[i]);
-        if (is_simple) look_at_line(again);
-    }
-    free(again);
-    fields_close(&rows);
-    return digest;
-}
-
-static void read_fields(const struct files *f, unsigned kinds, bool is_loose)
-{
-    const struct fields_wanted wanted = {.least = is_loose ? 2 : 1 + kinds % 3,
-                                         .name = !is_loose && kinds & 8 ? "user" : NULL,
-                                         .is_loose = is_loose};
-    uint64_t first = read_rows(f->path[0], &wanted);
-    MUST(read_rows(f->path[0], &wanted) == first);
-}
-
-static bool is_in_line;
 
 static void read_pairs(const struct files *f)
 {
     struct libsvm pairs;
     struct libsvm_pair p;
-    libsvm_open(&pairs, f->path[0]);
-    while (libsvm_next(&pairs)) {
-        is_in_line = libsvm_is_line(&pairs.lines); /* then it is not refused */
+    libsvm_open(&pairs, f->path[0], "label index:value ...");
+    while (libsvm_next(&pairs))
         while (libsvm_pair(&pairs, "feature", &p)) {
-            MUST(p.index <= LIBSVM_INDEX_MAX);
-            digest_of(1, p.value);
+            MUST(p.index <= LIBSVM_INDEX_MAX && p.field <= LIBSVM_INDEX_MAX);
+            look_at(p.value);
         }
-        is_in_line = false;
-    }
     libsvm_close(&pairs);
-}
-
-static void read_matrix(const struct files *f, unsigned kinds)
-{
-    struct matrix_market matrix;
-    struct matrix_market_cell c, again;
-    if (!matrix_market_is(f->path[0])) return;
-    matrix_market_open(&matrix, f->path[0], kinds);
-    while (matrix_market_next(&matrix, &c)) {
-        MUST(c.row < matrix.rows && c.column < matrix.columns && matrix.read <= matrix.cells);
-        bool is_cell = !matrix.is_array && matrix_market_cell(&matrix, &matrix.lines, &again);
-        MUST(matrix.is_array || (is_cell && again.row == c.row && again.column == c.column));
-    }
-    MUST(matrix.read == matrix.cells);
-    matrix_market_close(&matrix);
-}
-
-static void check_corpus(const struct corpus *c, uint32_t words)
-{
-    for (uint32_t d = 0; d < c->documents; d++) MUST(c->start[d] <= c->start[d + 1]);
-    for (uint64_t i = 0; i < c->start[c->documents]; i++) MUST(c->token[i] < words);
 }
 
 static void read_corpus(const struct files *f, bool has_vocabulary)
 {
-    struct corpus c, test;
-    corpus_load(&c, f->path[0], FORMAT_AUTO, has_vocabulary ? f->path[1] : NULL);
-    check_corpus(&c, c.words);
-    if (!has_vocabulary) {
-        corpus_load_test(&test, f->path[1], &c);
-        check_corpus(&test, c.words);
-        corpus_fini(&test);
-    }
+    struct corpus c;
+    corpus_load(&c, f->path[0], has_vocabulary ? f->path[1] : NULL);
+    MUST(c.names.count == 0 || c.names.count == c.words);
+    for (uint32_t d = 0; d < c.documents; d++) MUST(c.start[d] <= c.start[d + 1]);
+    for (uint64_t i = 0; i < c.start[c.documents]; i++) MUST(c.token[i] < c.words);
     corpus_fini(&c);
 }
 
-static void read_graph(const struct files *f, bool has_features)
+/* Edges, and what `reader` says of its nodes: classes, purposes, features. */
+static void read_graph(const struct files *f, unsigned reader)
 {
     struct network n;
     struct labels l;
@@ -282,15 +199,19 @@ static void read_graph(const struct files *f, bool has_features)
     network_init(&n);
     labels_init(&l);
     network_load(&n, f->path[0]);
-    if (!has_features) labels_load(&l, &n, f->path[1]);
+    if (reader == 0) labels_load(&l, &n, f->path[1]);
+    if (reader == 1) labels_load_purposes(&l, &n, f->path[1]);
+    if (reader == 2) features_load(&x, &n, f->path[1]);
     network_finish(&n);
     labels_reserve(&l, n.nodes);
-    if (has_features) features_load(&x, &n, f->path[1]);
     for (uint64_t i = 0; i < n.start[n.nodes]; i++) MUST(n.neighbour[i] < n.nodes);
-    for (uint32_t v = 0; v < n.nodes; v++)
+    for (uint32_t v = 0; v < n.nodes; v++) {
         MUST(l.class_of[v] == LABELS_NONE || l.class_of[v] < l.classes);
-    for (uint64_t i = 0; has_features && i < x.start[n.nodes]; i++) MUST(x.index[i] < x.count);
-    if (has_features) features_fini(&x);
+        MUST(l.purpose_of[v] <= LABELS_PURPOSES);
+    }
+    MUST(reader != 2 || x.nodes == n.nodes);
+    for (uint64_t i = 0; reader == 2 && i < x.start[n.nodes]; i++) MUST(x.index[i] < x.count);
+    if (reader == 2) features_fini(&x);
     labels_fini(&l);
     network_fini(&n);
 }
@@ -312,18 +233,18 @@ static void read_questions(const struct files *f)
     names_fini(&v.words);
 }
 
-static void read_files(const struct files *f, unsigned reader, unsigned kinds)
+static void read_files(const struct files *f, unsigned reader)
 {
     switch (reader) {
     case 0:
     case 1: read_corpus(f, reader == 1); break;
     case 2:
-    case 3: read_graph(f, reader == 3); break;
-    case 4: read_questions(f); break;
-    case 5:
-    case 6: read_fields(f, kinds, reader == 6); break;
-    case 7: read_pairs(f); break;
-    default: read_matrix(f, kinds);
+    case 3:
+    case 4: read_graph(f, reader - 2); break;
+    case 5: read_questions(f); break;
+    case 6:
+    case 7: read_fields(f, reader - 4); break;
+    default: read_pairs(f);
     }
 }
 
@@ -332,16 +253,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input in = input_of(data, size);
     struct files f;
     unsigned reader = input_below(&in, 9), how = input_byte(&in);
-    size_t left = input_left(&in), first = reader < 5 ? left * how / 255 : left;
+    size_t left = input_left(&in), first = reader < 6 ? left * how / 255 : left;
     write_file(&f, 0, in.at, first);
     write_file(&f, 1, in.at + first, left - first);
     is_reading = true;
-    is_in_line = false;
     if (setjmp(refusal) == 0) {
-        read_files(&f, reader, how);
+        read_files(&f, reader);
         MUST(blocks.next == &blocks);
     }
-    MUST(!is_in_line);
     while (blocks.next != &blocks) __wrap_free(blocks.next + 1);
     is_reading = false;
     close(f.fd[0]);

@@ -34,14 +34,13 @@ def log_loss_of_ctr(_, model, test):
     return (np.logaddexp(0, logits) - logits * clicks).mean()
 
 
-def accuracy_of_gnn(notes, model, edges, labels, split):
+def accuracy_of_gnn(_, model, edges, labels, split):
     """Of all neighbours, as the model takes them."""
     place, classes = places_of(model["nodes"]), names_of(model["classes"])
     near = np.eye(len(place))
-    for a, b, *weight in lines_of(edges):
-        near[place[a], place[b]] = near[place[b], place[a]] = float(weight[0]) if notes["weights"] == "true" else 1
-    total = near.sum(1)
-    near /= total[:, None] if notes["average"] == "mean" else np.sqrt(np.outer(total, total))
+    for a, b in lines_of(edges):
+        near[place[a], place[b]] = near[place[b], place[a]] = 1
+    near /= near.sum(1)[:, None]
     hidden = np.maximum(through(model, 1, near @ model["embeddings"]), 0)
     found, purposes = through(model, 2, near @ hidden).argmax(1), dict(lines_of(split))
     return np.mean([classes[found[place[node]]] == label for node, label in lines_of(labels) if purposes[node] == "test"])

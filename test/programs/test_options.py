@@ -17,7 +17,6 @@ CTR_ZIPF = "--zipf 4x80x600 --dim 4 --hidden 8 --batch 16 --epochs 2"
 GNN = "--planted 300x8x3 --dim 8 --hidden 8 --neighbours 4 --epochs 2"
 GNN_FILES = "--data ../edges --labels ../classes --dim 8 --hidden 8 --batch 4 --epochs 2"
 LDA = "--generate 60x90x40x5 --topics 6 --epochs 4"
-LDA_FILE = "--data ../documents --topics 6 --epochs 4"
 LASSO = "--generate 60x80x9 --lambda 0.1 --width 8 --order round-robin"
 
 
@@ -133,8 +132,6 @@ PROGRAMS = {
     ]),
     "gnn": (GNN, [
         ("--labels ../others", GNN_FILES),
-        ("--weights", GNN_FILES),
-        ends("--format csv", GNN_FILES),
         ("--features ../features", GNN_FILES),
         ("--split ../split", GNN_FILES),
         "--train 0.4",
@@ -143,12 +140,9 @@ PROGRAMS = {
         "--planted-exponent 4",
         "--dim 9",
         "--hidden 9",
-        "--average symmetric",
         "--batch 9",
         "--neighbours 3",
-        "--test-neighbours 2",
         "--lr 0.3",
-        "--dense-lr 0.3",
         "--schedule linear",
         "--element bf16",
         "--decay 0.1",
@@ -162,17 +156,11 @@ PROGRAMS = {
     ]),
     "lda": (LDA, [
         ("--vocabulary ../words", "--data ../ldac --topics 3 --epochs 4 --top 2"),
-        ("--format text", "--data ../ldac --topics 3 --epochs 4"),
-        ("--test ../documents", LDA_FILE),
         "--hold-back 0.3",
         "--topics 7",
         "--alpha 0.1",
         "--beta 0.5",
-        "--learn-priors 1",
         "--top 3",
-        ("--picture picture.svg", LDA_FILE),
-        ("--visit copies --workers 2", LDA + " --workers 2"),
-        "--sampler plain",
         ("--staleness 1 --workers 3", LDA + " --workers 3"),
         "--eval-every 0.05k",
         "--patience 1",
@@ -232,12 +220,11 @@ class Options(Trainers):
                                          for _ in range(300)])
         self.write("criteo", ("\t".join(map(str, [i % 2] + [draw.randrange(9) for _ in range(13)]
                                             + [draw.randrange(3) for _ in range(26)])) for i in range(60)))
-        self.write("edges", (f"{i} {(i + k) % 40} {w}" for i in range(40) for k, w in ((1, 1), (7, 2.5))))
-        self.write("classes", (f"{i} {'x' if i < 20 else 'y'}" for i in range(40)))
-        self.write("others", (f"{i} {'x' if i % 2 else 'y'}" for i in range(40)))
-        self.write("features", (f"0 {1 + (i < 20)}:1" for i in range(40)))
-        self.write("split", (f"{i} {'train' if i % 3 else 'val' if i % 2 else 'test'}" for i in range(40)))
-        self.write("documents", ("".join(f"w{draw.randrange(9)} " for _ in range(20)) for _ in range(60)))
+        self.write("edges", (f"{i}\t{(i + k) % 40}" for i in range(40) for k in (1, 7)))
+        self.write("classes", (f"{i}\t{'x' if i < 20 else 'y'}" for i in range(40)))
+        self.write("others", (f"{i}\t{'x' if i % 2 else 'y'}" for i in range(40)))
+        self.write("features", (f"{i}\t{1 + (i < 20)}:1" for i in range(40)))
+        self.write("split", (f"{i}\t{'train' if i % 3 else 'val' if i % 2 else 'test'}" for i in range(40)))
         self.write("ldac", ["3 0:2 1:1 2:1", "2 0:1 3:3"])
         self.write("words", "abcd")
         for name, shape, values in ("x", "4 2", "12352217"), ("y", "4 1", "1234"):

@@ -192,7 +192,7 @@ class Quality(Trainers):
             self.assertTrue("nups" not in more or ended.last("edges_between") < 0.4, ended)
 
         self.learns("gnn", self.GNN, {
-            0: ["", "--baseline --average symmetric", "--workers 2 --eval-every 2 --dropout 0.2 --neighbours 0"],
+            0: ["", "--baseline", "--workers 2 --eval-every 2 --dropout 0.2 --neighbours 0"],
             2: ["--technique adaptive", "--technique static", "--technique nups --hot 20"],
             3: ["--workers 2 --partition random"]}, check)
 
@@ -223,9 +223,9 @@ class Quality(Trainers):
                 self.assertEqual(any(each["s_error"] > 0 for each in ended.named("epoch")), more != "", ended)
 
         self.learns("lda", self.LDA, {
-            0: ["", "--sampler plain", "--baseline --workers 3", "--workers 2 --top 3",
+            0: ["", "--baseline --workers 3", "--workers 2 --top 3",
                 "--workers 3 --staleness 2 --technique relocate"],
-            2: ["--technique adaptive", "--technique static", "--technique full", "--visit copies --workers 2"],
+            2: ["--technique adaptive", "--technique static", "--technique full"],
             3: ["--workers 2 --eval-every 20", "--workers 2 --staleness 1 --eval-every 10"]}, check)
 
     def test_what_is_not_trained_is_not_good_enough_for_these_tests(self):

@@ -57,8 +57,7 @@ USES = {
         ("--json", "--data is missing"),
         ("--generate 10x10", "--generate takes DOCUMENTSxWORDSxTOKENSxTOPICS"),
         ("--generate 10x10x5x2 --topics 1", "--topics"),
-        ("--generate 10x10x5x2 --visit copies --baseline --workers 2", "lose each other's"),
-        ("--generate 10x10x5x2 --staleness 1 --baseline", "--staleness is for blocks"),
+        ("--generate 10x10x5x2 --staleness 1 --baseline", "--staleness is for rows that locus manages"),
     ],
     "lasso": [
         ("--json", "--data is missing"),
@@ -92,8 +91,15 @@ TEXTS = {
         ("a,b,0\na,c,0\n", "", 'no example has the label "1": --positive'),
         ("a,b\nx,1\n", "--label z", 'no column has the name "z"'),
     ],
+    "gnn": [
+        ("0 1\n1 2\n", "--labels bad", 'bad:1: has 1 field with tabs between, not 2. A line must be "node TAB node"; '
+                                       '"locus prepare gnn" converts other forms'),
+        ("0\t1\n1\t2\n", "--labels bad --split bad", 'bad:1: "1" is no purpose: must be train, val or test'),
+    ],
     "lda": [
         ("", "", "has no words"),
+        ("the cat\n", "", 'bad:1: "the" is no number of words: must be a whole number from 0 to 1073741823. A line must be '
+                          '"count word:count ..."; "locus prepare lda" converts other forms'),
         ("2 0:1 1:1\n2 0:1 x:1\n", "", ':2: "x" is no word: must be a whole number'),
         ("1\n2\n1\n1 3 1\n", "", ':4: "3" is no word: must be a whole number from 1 to 2'),
     ],
@@ -152,32 +158,6 @@ class Refusals(Trainers):
         self.write_data()
         ended = self.sh("locus run -n 2 -- sh -c 'exec locus-kge --data graph --technique static --seed $LOCUS_RANK'", 1)
         self.assertIn("rank 1 has data and options of fingerprint", ended.err)
-
-    def test_files_of_data_with_other_headings_are_refused(self):
-        """What would be taken for a row, or twice."""
-        rows = [f"{i},{i % 2}" for i in range(1, 21)]
-        for name, lines in {
-                "one": ["src,dst", "x,y", "y,z", "z,w"], "two": ["src,dst", "x,z"], "three": ["from,to", "x,w"], "empty": [],
-                "of": ["x,1", "y,2", "z,1", "w,2"], "one.csv": ["p,label"] + rows, "two.csv": ["label,p"] + rows,
-                "three.csv": ["p,label", rows[0], '"2,5",0'] + rows[2:], "docword": ["3", "4", "1", "1 1 3"],
-                "head": [f"{i} {i % 3} {5 + i % 2}" for i in range(5)],
-                "tail": [f"{i} {i % 3} {5 + i % 2}" for i in range(5, 10)]}.items():
-            self.write(name, lines)
-        gnn, ctr = "gnn --labels of --dim 2 --hidden 2 --epochs 1", "ctr --positive 1 --epochs 1"
-        taken = self.sh(f"locus-{gnn} --data empty --data one --data two")
-        self.assertIn("empty (and 2 more): 4 nodes, 4 edges", taken.out)
-        for line, status, part in (
-                (f"{gnn} --data empty --data one --data two --data empty --data three", 1, "three:1: is another heading"),
-                (f"{gnn} --data - --data two --data=- < one", 2, "stdin can be read once"),
-                (f"{ctr} --data one.csv --data two.csv", 1, "two.csv:1: is another heading"),
-                (f"{ctr} --data one.csv --data three.csv", 1, 'three.csv:3: "2,5"'),
-                (f"{ctr} --data one.csv --data one.csv --label z", 1,
-                 'one.csv (and 1 more): no column has the name "z" (--label)'),
-                ("lda --data one --data docword --topics 2", 1, "docword:3: ends the head of docword"),
-                ("mf --data head --data tail --epochs 1", 1,
-                 "head (and 1 more) has numbers of its rows in its first column")):
-            with self.subTest(line=line):
-                self.assertIn(part, self.sh(f"locus-{line}", status).err)
 
 
 class Irregular(Trainers):

@@ -1,6 +1,5 @@
 """What training programs tell of their results, and what they make of data that are special."""
 
-from support import IS_SANITIZED
 from trainers import Trainers
 
 
@@ -61,30 +60,9 @@ class Results(Trainers):
                 self.assertIsNone(json.last("calibration"))
                 self.assertIn("   calibration -   ", text.out)
 
-    def test_lda_foretells_new_documents(self):
-        """Half of one tells the topic; who knows nothing foretells one of 15 words. Of its own words (x) the test has no
-        use."""
-        self.write_documents("text", 300)
-        self.write_documents("test", 100, seed=4, end="x")
-        lda = "--data text --test test --topics 5 --alpha 0.1 --epochs 60 --hold-back 0 --json --seed 2"
-        alone, plain, cluster = (self.train("lda", lda + more, nodes).last("new_perplexity")
-                                 for nodes, more in ((0, ""), (0, " --baseline"), (3, "")))
-        self.assertTrue(2.9 < alone < 7 and 2.9 < cluster < 7, (alone, cluster))
-        self.assertAlmostEqual(plain / alone, 1, delta=1e-9)
-        self.write("test", ["x"])
-        self.program_refuses("lda", 1, "--data text --test test", "test has no word of the documents to train with")
-
-    def test_lda_has_memory_for_the_different_words_of_a_document(self):
-        """However long it is."""
-        if IS_SANITIZED:
-            self.skipTest("a sanitizer takes memory of its own")
-        self.write("ldac", ["1 0:1", "1 2:1"])
-        self.write("test", ["1 1:100000"])
-        self.sh("ulimit -v 900000 && locus-lda --data ldac --test test --topics 2000 --epochs 1 --hold-back 0 --baseline")
-
     def test_lda_patience_keeps_the_model_that_foretells_best(self):
         """It is the one that a training of so many sweeps gives, and it is judged again."""
-        lda = "--generate 60x90x40x5 --topics 30 --hold-back 0.3 --learn-priors 2 --json"
+        lda = "--generate 60x90x40x5 --topics 30 --hold-back 0.3 --json"
         for more, others in (("", ""), ("--baseline", "--baseline"), ("--checkpoint points", "")):
             with self.subTest(options=more):
                 best = self.train("lda", f"{lda} {more} --patience 2 --out best")

@@ -16,8 +16,8 @@ TRAININGS = [
     ("ctr", "--zipf 6x200x3000 --dim 4 --hidden 8,4"),
     ("ctr", "--data clicks --dim 4 --hidden 8 --batch 16"),
     ("gnn", "--planted 300x8x3 --dim 8 --hidden 8 --neighbours 4 --dropout 0.5"),
-    ("lda", "--generate 60x90x40x5 --topics 6 --learn-priors 2"),
-    ("lda", "--generate 60x90x40x5 --topics 50 --sampler plain --visit copies"),
+    ("lda", "--generate 60x90x40x5 --topics 6"),
+    ("lda", "--generate 60x90x40x5 --topics 50 --hold-back 0"),
 ]
 
 # lasso's schedule begins anew at each checkpoint, so that another run without is another one.
@@ -37,10 +37,10 @@ CHANGES = [
     ("mf --data ratings --rank 2 --epochs 1", "--from old", "--from old --seconds 9", ""),
     ("ctr --data clicks --dim 2 --hidden 4 --epochs 1", "", "--eval-every 0", "--reg 0.5"),
     ("gnn --data edges --labels classes --dim 4 --hidden 4 --epochs 1", "--split parts",
-     "--split fewer --test-neighbours 2 --eval-every 1", "--split parts --neighbours 3"),
+     "--split fewer --eval-every 1", "--split parts --neighbours 3"),
     ("gnn --data edges --labels classes --dim 4 --hidden 4 --epochs 1", "--split parts",
      "--split parts --seconds 9", "--split others"),
-    ("lda --data docs --topics 4 --epochs 1", "--test docs", "--test asked --patience 1", "--test docs --alpha 0.1"),
+    ("lda --data docs --topics 4 --epochs 1", "", "--top 2 --patience 1", "--alpha 0.1"),
     ("lasso --generate 100x120x5 --lambda 0.1", "--tolerance 1e-2", "--tolerance 1e-4", "--correlation 0.2"),
 ]
 
@@ -154,7 +154,7 @@ class Resume(Trainers):
                 ("ctr", "--zipf 6x200x3000 --dim 4 --hidden 8,4 --eval-every 0", "test "),
                 ("gnn", "--planted 300x8x3 --dim 8 --hidden 8 --neighbours 4 --dropout 0.5", "accuracy "),
                 ("lda", "--generate 60x90x41x5 --topics 6 --patience 3", "log p"),
-                ("lda", "--generate 9x90x3x5 --topics 60 --visit copies", "log p"))):
+                ("lda", "--generate 9x90x3x5 --topics 60", "log p"))):
             options += f" --epochs 3 --checkpoint model{number}"
             before = judged(self.train(program, options, 2), start)
             for nodes in (1,) if IS_SANITIZED else (1, 4, 3):
@@ -181,12 +181,13 @@ class Resume(Trainers):
     def test_only_what_was_trained_must_be_the_same(self):
         self.sh("cp -r graph fewer-tests && sed -i 1d fewer-tests/test.txt && cp -r graph fewer-facts && "
                 "sed -i 1d fewer-facts/train.txt && head -n 20 ratings > few && head -n 30 ratings > some && "
-                "head -n 60 text > docs && head -n 9 text > asked && locus-mf --data ratings --rank 2 --out old")
-        parts = [f"{i} {('train', 'val', 'test')[i % 3]}" for i in range(40)]
+                "locus-mf --data ratings --rank 2 --out old")
+        parts = [f"{i}\t{('train', 'val', 'test')[i % 3]}" for i in range(40)]
         for name, lines in (("questions", [": a", "w1 w2 w3 w4"]), ("pairs", ["w1 w2 5", "w3 w4 2"]),
-                            ("edges", (f"{i} {(i + k) % 40}" for i in range(40) for k in (1, 7))),
-                            ("classes", (f"{i} {i % 2}" for i in range(40))), ("parts", parts),
-                            ("fewer", parts[:2] + ["2 none"] + parts[3:]), ("others", ["0 none"] + parts[1:])):
+                            ("edges", (f"{i}\t{(i + k) % 40}" for i in range(40) for k in (1, 7))),
+                            ("classes", (f"{i}\t{i % 2}" for i in range(40))),
+                            ("docs", (f"2 {i % 7}:1 {7 + i % 3}:2" for i in range(60))), ("parts", parts),
+                            ("fewer", parts[:2] + parts[3:]), ("others", parts[1:])):
             self.write(name, lines)
         for line, first, other, wrong in CHANGES:
             with self.subTest(line=line, wrong=wrong):

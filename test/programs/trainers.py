@@ -86,17 +86,17 @@ class Trainers(support.TestCase):
         support.write_data(self.here)
 
     def write_circles(self):
-        """`edges` with weights, `classes` and a `split` of two circles with edges between them. A fourth of the nodes has
+        """`edges`, `classes` and a `split` of two circles with edges between them. A fourth of the nodes has
         the other's class: what is learned by heart makes validation worse."""
         draw, edges, classes = random.Random(7), [], []
         for i in range(120):
-            edges.append(f"n{i} n{(i + 1) % 60 if i < 60 else 60 + (i - 59) % 60} {1 + i % 3}")
+            edges.append(f"n{i}\tn{(i + 1) % 60 if i < 60 else 60 + (i - 59) % 60}")
             if i % 5 == 0:
-                edges.append(f"n{i} n{(i + 60) % 120} 0.5")
-            classes.append(f"n{i} {'x' if (draw.random() < 0.25) != (i < 60) else 'y'}")
+                edges.append(f"n{i}\tn{(i + 60) % 120}")
+            classes.append(f"n{i}\t{'x' if (draw.random() < 0.25) != (i < 60) else 'y'}")
         self.write("edges", edges)
         self.write("classes", classes)
-        self.write("split", (f"n{i} {('train', 'val', 'test')[i % 3]}" for i in range(120)))
+        self.write("split", (f"n{i}\t{('train', 'val', 'test')[i % 3]}" for i in range(120)))
 
     def write_noise(self):
         """`train` and `test` for ctr, whose labels follow nothing: the best epoch is not the last."""
@@ -106,10 +106,12 @@ class Trainers(support.TestCase):
         self.write("train", lines[:600])
         self.write("test", lines[600:])
 
-    def write_documents(self, name, count, seed=3, end=""):
-        """Each of three words, of one of 5 topics: who knows the topic foretells one of three words, others of 15."""
-        draw, lines = random.Random(seed), []
+    def write_documents(self, count):
+        """`documents` of three words each, of one of 5 topics, and their `words`: 15."""
+        draw, lines = random.Random(3), []
         for _ in range(count):
             topic = 3 * draw.randrange(5)
-            lines.append("".join(f"w{topic + draw.randrange(3)} " for _ in range(20)) + end)
-        self.write(name, lines)
+            counts = [(topic + word, draw.randrange(12)) for word in range(3)]
+            lines.append(f"3 {' '.join(f'{word}:{times}' for word, times in counts)}")
+        self.write("documents", lines)
+        self.write("words", (f"w{word}" for word in range(15)))

@@ -1,16 +1,12 @@
-/* The samplers of lda: topics are drawn with the probabilities that the counts give. */
+/* The sampler of lda: topics are drawn with the probabilities that the counts give. */
 #include "common/folder.h"
 #include "ending.h"
-#include "lda/likeliest.h"
 #include "lda/shelf.h"
-#include "lda/new_documents.h"
-#include "lda/quality.h"
 #include "lda/sampler.h"
 #include "sampling/chi_square.h"
 #include "tensors.h"
 #include "test.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +17,9 @@ enum { TOPICS = 11, WORDS = 5, DRAWS = 200000 };
 static uint32_t tokens[] = {0, 1, 1, 2, 3, 0, 0, 1, 2, 2, 2, 3, 3, 3, 0, 4, 1, 1};
 static uint64_t starts[] = {0, 5, sizeof tokens / sizeof *tokens};
 
-static struct lda lda_of(int sampler)
+static struct lda lda_of_two(void)
 {
-    struct lda l = {.options = {.topics = TOPICS, .alpha = 0.3, .beta = 0.2, .sampler = sampler},
+    struct lda l = {.options = {.topics = TOPICS, .alpha = 0.3, .beta = 0.2},
                     .corpus = {.documents = 2, .words = WORDS, .start = starts, .token = tokens}};
     l.options.common.seed = 5;
     return l;
@@ -48,9 +44,9 @@ static void expect(const struct lda *l, const struct shelf *s, const float *row,
 }
 
 /* Other workers have this word, too. The word has one token here: draws are independent. */
-static void check_draws(int sampler)
+TEST(lda, sampler_draws_by_the_counts)
 {
-    struct lda l = lda_of(sampler);
+    struct lda l = lda_of_two();
     CLOSED_BY(shelf_close) struct shelf s;
     CLOSED_BY(sampler_close) struct sampler draws;
     float row[TOPICS], totals[TOPICS] = {0};
@@ -75,12 +71,6 @@ static void check_draws(int sampler)
         test_fail(__FILE__, __LINE__, "chi-square %f of %f degrees", statistic, freedom);
 }
 
-TEST(lda, samplers_draw_by_the_counts)
-{
-    check_draws(LDA_PLAIN);
-    check_draws(LDA_TREE);
-}
-
 /* Each token is counted in the rows, the totals and the pairs of the shelf: or, by -1, not any more. */
 static void count_tokens(struct shelf *s, float by, float rows[WORDS][TOPICS], float *totals)
 {
@@ -96,7 +86,7 @@ static void count_tokens(struct shelf *s, float by, float rows[WORDS][TOPICS], f
 TEST(lda, sampler_counts_follow_the_tokens)
 {
     static float rows[WORDS][TOPICS], totals[TOPICS];
-    struct lda l = lda_of(LDA_TREE);
+    struct lda l = lda_of_two();
     CLOSED_BY(shelf_close) struct shelf s;
     CLOSED_BY(sampler_close) struct sampler draws;
     shelf_open(&s, &l, 0, 1, 1);
@@ -118,7 +108,7 @@ TEST(lda, sampler_counts_follow_the_tokens)
 TEST(lda, shelves_divide_the_tokens)
 {
     enum { PLACES = 2, BLOCKS = 3 };
-    struct lda l = lda_of(LDA_TREE);
+    struct lda l = lda_of_two();
     uint64_t all = 0, block_of[WORDS] = {0}; /* and 1 */
     l.options.held_back = 0.3;
     for (unsigned place = 0; place < PLACES; place++) {
@@ -134,82 +124,6 @@ TEST(lda, shelves_divide_the_tokens)
             }
     }
     CHECK_EQ(all, sizeof tokens / sizeof *tokens);
-}
-
-/* ---- documents that were not trained with ---- */
-
-/* Words of several topics: what is found has the greatest likelihood, alpha as so many tokens. */
-TEST(lda, new_documents_have_the_likeliest_shares_of_topics)
-{
-    enum { TOKENS = 7, GRID = 20000 };
-    const double alpha = 0.1, words[3][2] = {{0.5, 0.1}, {0.2, 0.3}, {0.01, 0.4}};
-    const double *phi[TOKENS];
-    double theta[2], next[2], best = -INFINITY, best_share = 0;
-    for (int i = 0; i < TOKENS; i++) phi[i] = words[i % 3];
-    new_documents_one(phi, TOKENS, TOKENS, 2, alpha, theta, next);
-    for (int i = 1; i < GRID; i++) {
-        double share = i / (double)GRID, sum = alpha * (log(share) + log(1 - share));
-        for (int t = 0; t < TOKENS; t++) sum += log(share * phi[t][0] + (1 - share) * phi[t][1]);
-        if (sum > best) best = sum, best_share = share;
-    }
-    CHECK(fabs(theta[0] - best_share) < 2.0 / GRID);
-    CHECK(fabs(theta[0] + theta[1] - 1) < 1e-9);
-    /* What is not given is judged by what is. */
-    double judged = new_documents_one(phi, TOKENS - 2, TOKENS, 2, alpha, theta, next), sum = 0;
-    for (int i = TOKENS - 2; i < TOKENS; i++)
-        sum += log(theta[0] * phi[i][0] + theta[1] * phi[i][1]);
-    CHECK(fabs(judged - sum) < 1e-9);
-}
-
-/* The log likelihood of counts, but for what the parameter has no part in. */
-static double likelihood(const int (*draws)[4], size_t count, double a)
-{
-    double sum = 0;
-    for (size_t d = 0; d < count; d++) {
-        int total = 0;
-        for (int i = 0; i < 4; i++) {
-            total += draws[d][i];
-            sum += lgamma(draws[d][i] + a) - lgamma(a);
-        }
-        sum += lgamma(4 * a) - lgamma(total + 4 * a);
-    }
-    return sum;
-}
-
-/* The fixed point is where the likelihood is the largest, which gamma functions tell alone. */
-TEST(lda, priors_are_the_likeliest_for_the_counts)
-{
-    static const int draws[][4] = {
-        {9, 0, 1, 0}, {0, 7, 3, 2}, {1, 0, 0, 14}, {5, 5, 0, 0}, {2, 0, 8, 1}};
-    const size_t count = sizeof draws / sizeof *draws;
-    double a = 0.1;
-    for (int step = 0; step < 500; step++) {
-        struct prior p = {.parameter = a, .size = 4};
-        for (size_t d = 0; d < count; d++) {
-            for (int i = 0; i < 4; i++) prior_add_count(&p, draws[d][i]);
-            prior_add_total(&p, draws[d][0] + draws[d][1] + draws[d][2] + draws[d][3]);
-        }
-        a = prior_next(&p);
-    }
-    double most = likelihood(draws, count, a);
-    for (double other = 0.01; other < 5; other *= 1.01)
-        CHECK(likelihood(draws, count, other) <= most + 1e-12);
-    CHECK(likelihood(draws, count, a + 1e-5) < most && likelihood(draws, count, a - 1e-5) < most);
-}
-
-/* Of four documents 0 is in three, 1 in two, 2 in two; 0 and 1 in two, 0 and 2 in one. */
-TEST(lda, coherence_is_that_of_pairs_of_words_in_documents)
-{
-    static uint32_t words[] = {0, 1, 0, 0, 1, 0, 2, 2, 2};
-    static uint64_t first[] = {0, 3, 5, 7, 9};
-    const struct corpus c = {.documents = 4, .words = 3, .start = first, .token = words};
-    struct top list[] = {{0, 3}, {1, 2}, {2, 1}, {0, 3}, {1, 2}, {2, 0}, {1, 1}, {0, 0}, {0, 0}};
-    const struct likeliest b = {.topics = 3, .top = 3, .list = list};
-    double npmi[3], pair = log(4 / 3.0) / log(2);
-    coherence_npmi(&c, &b, npmi);
-    CHECK(fabs(npmi[0] - (pair + log(2 / 3.0) / log(4) - 1) / 3) < 1e-12);
-    CHECK(fabs(npmi[1] - pair) < 1e-12);
-    CHECK(isnan(npmi[2]));
 }
 
 /* Word 4 is unknown to the model; all others have a topic each, with next to nothing else. */
@@ -232,7 +146,7 @@ static void write_model(const char *path, const char *names)
 /* Of words without names 4 is unknown; of those with names a word is where the model has it. */
 static void check_warm(const void *names)
 {
-    struct lda l = lda_of(0);
+    struct lda l = lda_of_two();
     CLOSED_BY(shelf_close) struct shelf s;
     char path[FOLDER_PATH_BYTES], name[] = "a";
     snprintf(path, sizeof path, "%s", folder_file("", 0));
@@ -256,15 +170,4 @@ TEST(lda, warm_topics_are_those_of_a_model)
     ends_with(check_warm, NULL, 0, " words begin as ");
     ends_with(check_warm, "W\nX\nY\na\n", 0, ": 1 of ");
     ends_with(check_warm, "W\nX\nY\nZ\n", 1, "has no word of the documents (--from)");
-}
-
-TEST(lda, new_documents_give_about_half_of_the_tokens)
-{
-    int given = 0, same = 0;
-    for (uint64_t t = 0; t < 10000; t++) {
-        given += new_documents_gives(t, 1);
-        same += new_documents_gives(t, 1) == new_documents_gives(t, 2);
-    }
-    CHECK(given > 4800 && given < 5200);
-    CHECK(same > 4800 && same < 5200);
 }
