@@ -21,6 +21,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import termios
 import time
@@ -28,6 +29,9 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "lab"))
+from made import options as made  # noqa: E402: data that is made up, once, and the options that name it
+
 BUILD = ROOT / os.environ.get("LOCUS_BUILD", "build/gcc")
 LOCUS = str(BUILD / "bin" / "locus")
 IS_SANITIZED = "-" in BUILD.name  # everything takes longer
@@ -46,7 +50,7 @@ def program(name):
 
 
 # A node for a launcher: it joins, trains for a moment, and leaves, or stays. Rank 0 prints what is joined().
-MEMBER = f"{program('mf')} --zipf 20x10x100 --rank 4 --epochs 1"
+MEMBER = f"{program('mf')} {made('mf', '20x10x100')} --rank 4 --epochs 1"
 ENDLESS = f"{MEMBER}000000"
 
 

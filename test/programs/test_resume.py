@@ -2,7 +2,7 @@
 import re
 import signal
 
-from support import IS_SANITIZED, wait_until
+from support import IS_SANITIZED, made, wait_until
 from trainers import Trainers
 
 TRAININGS = [
@@ -22,10 +22,8 @@ TRAININGS = [
 
 # lasso's schedule begins anew at each checkpoint, so that another run without is another one.
 REGRESSIONS = [
-    "--generate 200x300x9 --lambda 0.1 --width 8 --order round-robin --schedulers 2",
-    "--generate 200x300x9 --lambda 0.01 --width 8 --path 2 --tolerance 1e-3 --depth 0",
-    "--data clicks --loss logistic --lambda 0.1 --width 4 --depth 0 --order random --passes 30",
-    "--generate 200x300x9 --lambda 0.01 --width 8 --path 3 --tolerance 1e-4 --order random",
+    f"{made('lasso', '200x300x9')} --lambda 0.01 --order round-robin --tolerance 1e-4",
+    f"{made('lasso', '100x120x5')} --lambda 0.01 --order round-robin --staleness 1 --passes 60",
 ]
 
 # Trained with the first options; what judges or ends a training may then be another one, and what is trained may not.
@@ -41,7 +39,7 @@ CHANGES = [
     ("gnn --data edges --labels classes --dim 4 --hidden 4 --epochs 1", "--split parts",
      "--split parts --seconds 9", "--split others"),
     ("lda --data docs --topics 4 --epochs 1", "", "--top 2 --patience 1", "--alpha 0.1"),
-    ("lasso --generate 100x120x5 --lambda 0.1", "--tolerance 1e-2", "--tolerance 1e-4", "--correlation 0.2"),
+    (f"lasso {made('lasso', '100x120x5')} --lambda 0.1", "--tolerance 1e-2", "--tolerance 1e-4", "--correlation 0.2"),
 ]
 
 
@@ -101,7 +99,7 @@ class Resume(Trainers):
 
     def test_lasso_that_was_over_says_its_result_and_goes_on_with_more_passes(self):
         def run(more, converges):
-            ended = self.train("lasso", "--generate 200x300x9 --lambda 0.01 --path 2 --width 8 --depth 0 "
+            ended = self.train("lasso", f"{made('lasso', '200x300x9')} --lambda 0.01 "
                                         f"--order round-robin --correlation 0.3 --checkpoint model {more}")
             self.assertEqual("not converged" not in ended.out, converges, ended)
             return re.findall(r"(lambda .*objective +(\S+) .*)updates", ended.out)[-1]
@@ -126,8 +124,8 @@ class Resume(Trainers):
 
     def test_any_number_of_nodes_goes_on_with_a_lasso(self):
         """Workers' order differs, and with it the passes, a hundred or two: the oldest checkpoint that is kept."""
-        size = "100x120x5 --lambda 0.02" if IS_SANITIZED else "200x300x9 --lambda 0.05"  # thousands of rounds
-        lasso = f"locus-lasso --generate {size} --width 8 --schedulers 2 --workers 2"
+        size, least = ("100x120x5", 0.02) if IS_SANITIZED else ("200x300x9", 0.01)  # thousands of rounds
+        lasso = f"locus-lasso {made('lasso', size)} --lambda {least} --workers 2"
         whole = self.sh(f"locus run -n 2 -- {lasso} --checkpoint model --checkpoint-every 2", LOCUS_CHECKPOINTS="100")
         kept = sorted(int(path.name[-6:]) for path in (self.here / "model").glob("checkpoint-*"))
         self.assertLess(kept[0], kept[-1])  # so much is left to train
@@ -167,7 +165,7 @@ class Resume(Trainers):
 
     def test_folder_that_cannot_be_had_is_refused_before_the_training(self):
         """By all nodes that would write."""
-        for program, options in dict([*reversed(TRAININGS), ("lasso", "--generate 200x300x9")]).items():
+        for program, options in dict([*reversed(TRAININGS), ("lasso", made("lasso", "200x300x9"))]).items():
             for nodes in 0, 2:
                 with self.subTest(program=program, nodes=nodes):
                     ended = self.train(program, f"{options} --checkpoint no/such", nodes, None)
