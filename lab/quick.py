@@ -15,7 +15,7 @@ from made import options as made
 RUNS = (("ctr", f"{made('ctr', '4x400x4000')} --batch 32 --hidden 8 --epochs 2"),
         ("gnn", f"{made('gnn', '500x8x4')} --dim 8 --hidden 8 --epochs 2"),
         ("kge", "--data graph --dim 20 --batch 4 --negatives 4 --eval-every 1 --epochs 2"),
-        ("lasso", f"{made('lasso', '300x600x20')} --width 32 --schedulers 2 --staleness 1 --passes 4"),
+        ("lasso", f"{made('lasso', '300x600x20')} --staleness 1 --passes 4"),
         ("mf", f"{made('mf', '1000x200x20000')} --rank 10 --epochs 3 --eval-every 1"),
         ("wv", "--data text --dim 20 --min-count 1 --batch 8 --negatives 4 --epochs 2"))
 MF = f"{made('mf', '1000x200x20000')} --rank 10 --epochs 2"

@@ -2,62 +2,74 @@
 
 #include "fail.h"
 #include "ids.h"
+#include "libsvm.h"
 #include "standard.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-void cells_add(struct cells *c, uint32_t row, uint32_t column, double value)
+/* ---- a file ---- */
+
+static void add_row(struct cells *c, double response)
 {
+    c->response = make_room(c->response, c->rows, &c->rows_capacity, sizeof *c->response, "values");
+    c->response[c->rows++] = response;
+}
+
+static void add(struct cells *c, const struct lines *l, const struct libsvm_pair *p)
+{
+    if (p->has_field) lines_fail(l, "index %" PRIu32 " has a field before it", p->index);
+    if (p->index == 0) lines_fail(l, "has the index 0: they begin with 1");
+    double value = lines_take_number(l, p->value, "value");
     c->list = make_room(c->list, c->count, &c->capacity, sizeof *c->list, "values");
-    c->list[c->count++] = (struct cell_value){.row = row, .column = column, .value = value};
-    if (row >= c->rows) c->rows = row + 1;
-    if (column >= c->columns) c->columns = column + 1;
+    c->list[c->count++] = (struct cell_value){(uint32_t)c->rows - 1, p->index - 1, value};
+    if (p->index > c->columns) c->columns = p->index;
 }
 
-void cells_add_response(struct cells *c, double value)
+void cells_read(struct cells *c, const char *path)
 {
-    c->response = make_room(c->response, c->response_count, &c->response_capacity,
-                            sizeof *c->response, "values");
-    c->response[c->response_count++] = value;
+    struct libsvm s;
+    struct libsvm_pair p;
+    libsvm_open(&s, path, "response index:value ..., indices from 1");
+    while (libsvm_next(&s)) {
+        if (c->rows == UINT32_MAX) lines_fail(&s.lines, "is one row too many: %u are", UINT32_MAX);
+        add_row(c, lines_take_number(&s.lines, s.label, "response"));
+        while (libsvm_pair(&s, "index", &p)) add(c, &s.lines, &p);
+    }
+    libsvm_close(&s);
+    if (c->rows == 0) fail("%s has no rows", path);
 }
 
-/* ---- into columns: sorted by counting, by rows and then by columns ---- */
-
-static struct cell_value *sorted_by_row(const struct cells *c)
+void cells_fini(struct cells *c)
 {
-    size_t *at = take_memory((size_t)c->rows + 1, sizeof *at);
-    struct cell_value *to = take_memory(c->count + 1, sizeof *to);
-    for (size_t i = 0; i < c->count; i++) at[c->list[i].row + 1]++;
-    for (uint32_t r = 0; r < c->rows; r++) at[r + 1] += at[r];
-    for (size_t i = 0; i < c->count; i++) to[at[c->list[i].row]++] = c->list[i];
-    free(at);
-    return to;
+    free(c->list);
+    free(c->response);
+    *c = (struct cells){0};
 }
+
+/* ---- into columns, sorted by counting: rows ascend already ---- */
 
 static void check_twice(const struct columns *m, uint32_t j, uint64_t at, const char *source)
 {
     if (at == m->start[j] || m->row[at] != m->row[at - 1]) return;
-    if (m->names.count > 0)
-        fail("%s: the value of row %u and column %s is given twice", source, m->row[at] + 1,
-             names_get(&m->names, j));
-    fail("%s: the value of row %u and column %u is given twice", source, m->row[at] + 1, j + 1);
+    fail("%s:%u: index %" PRIu32 " is given twice", source, m->row[at] + 1,
+         columns_number(&m->names, j));
 }
 
 static void place(const struct cells *c, struct columns *m, double *values, const char *source)
 {
     uint64_t *at = take_memory((size_t)m->count + 1, sizeof *at);
-    struct cell_value *sorted = sorted_by_row(c);
-    for (size_t i = 0; i < c->count; i++) m->start[sorted[i].column + 1]++;
+    for (size_t i = 0; i < c->count; i++) m->start[c->list[i].column + 1]++;
     for (uint32_t j = 0; j < m->count; j++) m->start[j + 1] += m->start[j];
     memcpy(at, m->start, m->count * sizeof *at);
     for (size_t i = 0; i < c->count; i++) {
-        uint64_t to = at[sorted[i].column]++;
-        m->row[to] = sorted[i].row;
-        values[to] = sorted[i].value;
-        check_twice(m, sorted[i].column, to, source);
+        const struct cell_value *cell = &c->list[i];
+        uint64_t to = at[cell->column]++;
+        m->row[to] = cell->row;
+        values[to] = cell->value;
+        check_twice(m, cell->column, to, source);
     }
-    free(sorted);
     free(at);
 }
 
@@ -76,8 +88,7 @@ static void standardize(const struct columns *raw, const double *values, const d
 void cells_finish(struct cells *c, struct columns *m, const char *source)
 {
     if (c->count == 0) fail("%s has no values", source);
-    c->rows = (uint32_t)c->response_count;
-    struct columns raw = {.rows = c->rows};
+    struct columns raw = {.rows = (uint32_t)c->rows};
     names_init(&raw.names);
     ids_number(&c->list->column, c->count, sizeof *c->list, &c->columns, 1, &raw.names);
     raw.count = c->columns;
@@ -85,12 +96,10 @@ void cells_finish(struct cells *c, struct columns *m, const char *source)
     raw.start = take_memory((size_t)raw.count + 1, sizeof *raw.start);
     raw.row = take_memory(c->count, sizeof *raw.row);
     place(c, &raw, values, source);
-    free(c->list);
     standardize(&raw, values, c->response, m);
     m->names = raw.names;
     free(raw.start);
     free(raw.row);
     free(values);
-    free(c->response);
-    *c = (struct cells){0};
+    cells_fini(c);
 }

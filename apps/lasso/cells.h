@@ -1,8 +1,9 @@
 /*
- * cells.h - the values of a matrix as a file gives them, in any order.
+ * cells.h - the values of a matrix as a LIBSVM file gives them, row by row: `response index:value
+ * ...`, indices from 1.
  *
  * Memory    16 bytes a value, until they are columns
- * Waiting   never
+ * Waiting   for the disk. What is malformed ends the program, with file and line
  */
 #ifndef LASSO_CELLS_H
 #define LASSO_CELLS_H
@@ -17,17 +18,14 @@ struct cell_value {
 struct cells {
     struct cell_value *list;
     size_t count, capacity;
-    uint32_t rows, columns;
-    double *response;
-    size_t response_count, response_capacity;
+    uint32_t columns;
+    double *response; /* of each row */
+    size_t rows, rows_capacity;
 };
 
-void cells_add(struct cells *, uint32_t row, uint32_t column, double value);
-void cells_add_response(struct cells *, double value);
+void cells_read(struct cells *, const char *path);
 /* Takes the cells over. A cell that is named twice: gives up. `source` is for the sentence. */
 void cells_finish(struct cells *, struct columns *, const char *source);
-
-/* Reads a file, and its responses, which `option` names. */
-void cells_read(struct cells *, const char *path, const char *response, const char *option);
+void cells_fini(struct cells *);
 
 #endif

@@ -1,7 +1,6 @@
 #include "choice.h"
 
 #include "fail.h"
-#include "lasso_loss.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -10,13 +9,13 @@
 
 /* ---- columns that have too much in common ---- */
 
-void overlap_open(struct overlap *o, const struct lasso *l)
+static void open_overlap(struct overlap *o, const struct lasso *l)
 {
     *o = (struct overlap){.lasso = l};
     o->first = take_memory(l->columns.rows, sizeof *o->first);
 }
 
-void overlap_close(struct overlap *o)
+static void close_overlap(struct overlap *o)
 {
     free(o->kept);
     free(o->first);
@@ -26,8 +25,6 @@ void overlap_close(struct overlap *o)
     free(o->search);
     *o = (struct overlap){0};
 }
-
-/* ---- the columns ---- */
 
 static void grow_places(struct overlap *o)
 {
@@ -49,10 +46,9 @@ static void grow_values(struct overlap *o, size_t more)
         resize_memory(o->values, o->value_capacity, sizeof *o->values, "columns that are compared");
 }
 
-static void add(struct overlap *o, uint64_t variable)
+static void add(struct overlap *o, uint64_t column)
 {
     const struct columns *c = &o->lasso->columns;
-    uint64_t column = lasso_column(o->lasso, variable);
     uint64_t first = c->start[column], end = c->start[column + 1];
     if (o->count == o->capacity) grow_places(o);
     if (o->value_count + (end - first) > o->value_capacity) grow_values(o, end - first);
@@ -63,7 +59,7 @@ static void add(struct overlap *o, uint64_t variable)
         *row = (uint32_t)o->value_count;
     }
     if (o->count == 0 || fabs(c->shift[column]) > fabs(c->shift[o->shifted])) o->shifted = column;
-    o->kept[o->count++] = variable;
+    o->kept[o->count++] = column;
     o->looks += end - first;
 }
 
@@ -71,25 +67,27 @@ static void forget(struct overlap *o)
 {
     const struct columns *c = &o->lasso->columns;
     for (size_t k = 0; k < o->count; k++) {
-        uint64_t column = lasso_column(o->lasso, o->kept[k]);
+        uint64_t column = o->kept[k];
         for (uint64_t i = c->start[column]; i < c->start[column + 1]; i++) o->first[c->row[i]] = 0;
     }
     o->looks += o->value_count;
     o->count = o->value_count = 0;
 }
 
-void overlap_keep(struct overlap *o, const uint64_t *variables, size_t count)
+/* Fast where those of the call before come first. */
+static void keep_overlap(struct overlap *o, const uint64_t *columns, size_t count)
 {
     bool goes_on = count >= o->count;
     if (goes_on && o->count > 0)
-        goes_on = memcmp(variables, o->kept, o->count * sizeof *variables) == 0;
+        goes_on = memcmp(columns, o->kept, o->count * sizeof *columns) == 0;
     if (!goes_on) forget(o);
-    while (o->count < count) add(o, variables[o->count]);
+    while (o->count < count) add(o, columns[o->count]);
 }
 
 /* ---- another one ---- */
 
-void overlap_find(struct overlap *o, uint64_t column)
+/* Fills in `found` and `product`; products are those of the values, without the shifts. */
+static void find_overlap(struct overlap *o, uint64_t column)
 {
     const struct columns *c = &o->lasso->columns;
     o->found_count = 0;
@@ -107,32 +105,23 @@ void overlap_find(struct overlap *o, uint64_t column)
         }
 }
 
+/* From the product of the columns' values: as they are centred. */
 static bool are_alike(const struct choice *c, uint64_t a, uint64_t b, double product)
 {
-    double correlation = lasso_loss_correlation(c->lasso, a, b, product);
-    return fabs(correlation) >= c->lasso->options.correlation;
+    const struct columns *m = &c->lasso->columns;
+    return fabs(product - m->rows * m->shift[a] * m->shift[b]) >= c->lasso->options.correlation;
 }
 
 /* Columns without a row in common are alike by their shifts alone: no two more than with the
  * largest shift. */
-static bool are_shifts_alike(const struct choice *c, uint64_t column)
-{
-    return are_alike(c, column, c->overlap.shifted, 0);
-}
-
-static uint64_t kept(const struct choice *c, size_t place)
-{
-    return lasso_column(c->lasso, c->overlap.kept[place]);
-}
-
 static bool fits_all(const struct choice *c, uint64_t column)
 {
     const struct overlap *o = &c->overlap;
     for (size_t i = 0; i < o->found_count; i++)
-        if (are_alike(c, column, kept(c, o->found[i]), o->product[o->found[i]])) return false;
-    if (o->found_count == o->count || !are_shifts_alike(c, column)) return true;
+        if (are_alike(c, column, o->kept[o->found[i]], o->product[o->found[i]])) return false;
+    if (o->found_count == o->count || !are_alike(c, column, o->shifted, 0)) return true;
     for (size_t i = 0; i < o->count; i++)
-        if (o->search[i] != o->searches && are_alike(c, column, kept(c, i), 0)) return false;
+        if (o->search[i] != o->searches && are_alike(c, column, o->kept[i], 0)) return false;
     return true;
 }
 
@@ -155,9 +144,8 @@ static bool fits_one_by_one(struct choice *c, uint64_t column, const uint64_t *c
     bool is_fit = true;
     columns_add(m, first, end, 1, c->rows);
     for (size_t i = 0; i < count && is_fit; i++) {
-        uint64_t other = lasso_column(c->lasso, chosen[i]);
-        uint64_t from = m->start[other], to = m->start[other + 1];
-        is_fit = !are_alike(c, column, other, columns_dot(m, from, to, c->rows));
+        uint64_t from = m->start[chosen[i]], to = m->start[chosen[i] + 1];
+        is_fit = !are_alike(c, column, chosen[i], columns_dot(m, from, to, c->rows));
         looked += to - from;
     }
     for (uint64_t i = first; i < end; i++) c->rows[m->row[i]] = 0;
@@ -169,8 +157,8 @@ static bool fits_one_by_one(struct choice *c, uint64_t column, const uint64_t *c
 static bool fits_by_rows(struct choice *c, uint64_t column, const uint64_t *chosen, size_t count)
 {
     uint64_t before = c->overlap.looks;
-    overlap_keep(&c->overlap, chosen, count);
-    overlap_find(&c->overlap, column);
+    keep_overlap(&c->overlap, chosen, count);
+    find_overlap(&c->overlap, column);
     note_looks(c, (double)(c->overlap.looks - before));
     return fits_all(c, column);
 }
@@ -207,7 +195,7 @@ static void keep(struct choice *c, const uint64_t *chosen, size_t count)
         c->kept = 0;
     }
     for (; c->kept < count; c->kept++) {
-        const struct choice_pairs *its = pairs_of(c, lasso_column(c->lasso, chosen[c->kept]), 0);
+        const struct choice_pairs *its = pairs_of(c, chosen[c->kept], 0);
         for (size_t i = 0; i < c->words; i++) {
             all[i].alike |= its[i].alike;
             all[i].different &= its[i].different;
@@ -224,9 +212,9 @@ static bool fits_remembered(struct choice *c, uint64_t column, const uint64_t *c
     const struct choice_pairs *all = pairs_of(c, c->lasso->columns.count, column);
     if ((all->alike | all->different) & bit) return all->different & bit;
     for (size_t i = 0; i < count; i++) {
-        uint64_t other = lasso_column(c->lasso, chosen[i]);
+        uint64_t other = chosen[i];
         if (pairs_of(c, other, column)->different & bit) continue;
-        bool is_alike = !fits_one_by_one(c, column, chosen + i, 1);
+        bool is_alike = !fits_one_by_one(c, column, &other, 1);
         note(c, column, other, is_alike);
         note(c, other, column, is_alike);
         if (is_alike) return false;
@@ -256,10 +244,9 @@ static void give_up(struct choice *c)
     if (other > 0 && c->looks > TIMES * other * (c->calls + CALLS_MIN)) end_round(c);
 }
 
-static bool fits(void *choice, uint64_t variable, const uint64_t *chosen, size_t count)
+static bool fits(void *choice, uint64_t column, const uint64_t *chosen, size_t count)
 {
     struct choice *c = choice;
-    uint64_t column = lasso_column(c->lasso, variable);
     if (c->pairs) return fits_remembered(c, column, chosen, count);
     if (count < c->count) end_round(c);
     c->count = count;
@@ -272,49 +259,27 @@ static bool fits(void *choice, uint64_t variable, const uint64_t *chosen, size_t
 
 /* ---- life ---- */
 
-static uint64_t draw(void *choice)
-{
-    struct choice *c = choice;
-    return c->active[rng_below(&c->rng, c->active_count)];
-}
-
-static void list_active(struct choice *c, const float *changes)
-{
-    uint64_t count = c->lasso->columns.count;
-    if (!c->active) c->active = take_memory(count, sizeof *c->active);
-    c->active_count = 0;
-    for (uint64_t v = c->share; v < count; v += c->shares)
-        if (!changes || changes[v] >= 0) c->active[c->active_count++] = v;
-}
-
-void choice_open(struct choice *c, const struct lasso *l, unsigned share, unsigned shares)
+void choice_open(struct choice *c, const struct lasso *l)
 {
     const struct columns *m = &l->columns;
-    *c = (struct choice){.lasso = l, .share = share, .shares = shares};
+    *c = (struct choice){.lasso = l};
     c->rows = take_memory(m->rows, sizeof *c->rows);
     c->words = (m->count + BITS - 1) / BITS;
     if (m->count <= CHOICE_REMEMBERED)
         c->pairs = take_memory((m->count + 1) * c->words, sizeof *c->pairs);
-    overlap_open(&c->overlap, l);
+    open_overlap(&c->overlap, l);
 }
 
-void choice_begin(struct choice *c, uint64_t updates, struct locus_schedule_config *config)
+void choice_begin(struct choice *c, struct locus_schedule_config *config)
 {
-    const struct lasso_options *o = &c->lasso->options;
-    uint64_t stream = UINT64_C(2) << 40 | c->share;
-    rng_init(&c->rng, o->common.seed, updates ? rng_mix(updates) ^ stream : stream);
     config->context = c;
-    if (o->correlation < 1) config->fits = fits;
-    if (o->order != LASSO_RANDOM) return;
-    config->next = draw;
-    list_active(c, config->changes);
+    if (c->lasso->options.correlation < 1) config->fits = fits;
 }
 
 void choice_close(struct choice *c)
 {
     free(c->rows);
     free(c->pairs);
-    free(c->active);
-    overlap_close(&c->overlap);
+    close_overlap(&c->overlap);
     *c = (struct choice){0};
 }

@@ -1,17 +1,15 @@
 /*
- * choice.h - what a scheduler of lasso needs beside the configuration: the filter by correlation,
- * and candidates at random.
+ * choice.h - what the scheduler of lasso needs beside the configuration: the filter by correlation.
  *
- * Callers   the thread of one scheduler
+ * Callers   the scheduler's thread
  * Memory    12 bytes a row, and 12 a value of the columns chosen; of few columns four bits for each
- *           two; with the random order 8 bytes a column
+ *           two
  * Waiting   never
  */
 #ifndef LASSO_CHOICE_H
 #define LASSO_CHOICE_H
 
 #include "lasso.h"
-#include "rng.h"
 
 /* ---- columns that have too much in common ---- */
 
@@ -25,7 +23,7 @@ struct overlap_value {
 
 struct overlap {
     const struct lasso *lasso;
-    uint64_t *kept; /* variables, at their places: their columns are meant */
+    uint64_t *kept; /* columns, at their places */
     size_t count, capacity;
     uint64_t shifted; /* the column of the one with the largest shift, where there are any */
     uint32_t *first;  /* of each row: a value and 1; 0: there is none */
@@ -39,14 +37,6 @@ struct overlap {
     uint32_t *search, searches;
     uint64_t looks; /* values looked at, ever */
 };
-
-void overlap_open(struct overlap *, const struct lasso *);
-void overlap_close(struct overlap *);
-
-/* The columns are those of these variables. Fast where those of the call before come first. */
-void overlap_keep(struct overlap *, const uint64_t *variables, size_t count);
-/* Fills in `found` and `product`; products are those of the values, without the shifts. */
-void overlap_find(struct overlap *, uint64_t column);
 
 /* Ways to look for what a candidate has in common with those chosen; both say the same. */
 enum { CHOICE_BY_ROWS, CHOICE_ONE_BY_ONE, CHOICE_WAYS };
@@ -75,16 +65,12 @@ struct choice {
     double looks, calls;
     uint64_t rounds;
     size_t count; /* of those chosen, at the call before */
-    struct rng rng;
-    uint64_t share, shares;
-    uint64_t *active, active_count; /* for the random order */
 };
 
-void choice_open(struct choice *, const struct lasso *, unsigned share, unsigned shares);
-/* Sets the callbacks of the configuration, which is that of a schedule that begins, with all that is
- * known of two columns from before; what is drawn behind so many updates follows from the seed and
- * from their number. */
-void choice_begin(struct choice *, uint64_t updates, struct locus_schedule_config *);
+void choice_open(struct choice *, const struct lasso *);
+/* Sets the callback of the configuration, which is that of a schedule that begins, with all that is
+ * known of two columns from before. */
+void choice_begin(struct choice *, struct locus_schedule_config *);
 void choice_close(struct choice *);
 
 #endif

@@ -1,11 +1,8 @@
 #include "columns.h"
 
-#include "cells.h"
 #include "digest.h"
-#include "fail.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,17 +14,9 @@ void columns_fini(struct columns *c)
     free(c->shift);
     free(c->mean);
     free(c->norm);
-    free(c->steepest);
     free(c->response);
     names_fini(&c->names);
     *c = (struct columns){0};
-}
-
-void columns_load(struct columns *c, const char *path, const char *response)
-{
-    struct cells cells = {0};
-    cells_read(&cells, path, response, "--response");
-    cells_finish(&cells, c, path);
 }
 
 uint32_t columns_find_number(const struct names *names, uint64_t columns, uint32_t index)
@@ -35,6 +24,12 @@ uint32_t columns_find_number(const struct names *names, uint64_t columns, uint32
     char text[16];
     if (names->count == 0) return index - 1 < columns ? index - 1 : NAMES_NONE;
     return names_find(names, text, (size_t)snprintf(text, sizeof text, "%" PRIu32, index));
+}
+
+uint32_t columns_number(const struct names *names, uint32_t column)
+{
+    const char *name = names->count > 0 ? names_get(names, column) : NULL;
+    return name ? (uint32_t)strtoul(name, NULL, 10) : column + 1;
 }
 
 uint64_t columns_digest(const struct columns *c)

@@ -4,7 +4,6 @@
 #include "fail.h"
 #include "lasso_loss.h"
 #include "params.h"
-#include "path.h"
 #include "results.h"
 #include "rows.h"
 #include "training.h"
@@ -18,18 +17,19 @@
 
 /* The extra figures. Where floats have too few digits there are two: one on a grid so coarse that
  * sums of it are exact, and the rest. */
-enum { LOSS, LOSS_REST, PENALTY, PENALTY_REST, NONZERO, SLOPE, CURVATURE, IS_DUE };
+enum { LOSS, LOSS_REST, PENALTY, PENALTY_REST, NONZERO, IS_DUE };
 _Static_assert(IS_DUE + 1 == ROUNDS_EXTRA, "each figure has a place");
 
 /* A round under way. */
 struct pending {
     struct round round;
     double shift; /* the errors' common part when the products were taken */
-    bool wants_objective, has_intercept;
+    bool wants_objective;
 };
 
 /* Of a part, summed over the workers. */
-enum { PRODUCT, PRODUCT_REST, PART_CURVATURE };
+enum { PRODUCT, PRODUCT_REST };
+_Static_assert(PRODUCT_REST + 1 == ROUNDS_FIGURES, "each figure has a place");
 
 struct descent {
     const struct lasso *lasso;
@@ -37,11 +37,11 @@ struct descent {
     struct rounds rounds;
     struct checkpoints *checkpoints;
     struct lasso_loss loss;
-    struct turns turns;  /* of columns, and behind them the intercept */
+    struct turns turns;
     uint64_t *from, *to; /* of each column: its values in this worker's rows */
-    float *now;          /* all coefficients, by variable */
+    float *now;          /* all coefficients, by column */
     uint64_t now_count;  /* of them, those that are not 0 */
-    double *slopes;      /* of each variable, as of a part, when all were looked at last; and extra
+    double *products;    /* of each column, as of a part, when all were looked at last; and extra
                             figures */
     struct pending
         pending[LASSO_STALENESS_MAX + 1]; /* rounds that began, behind those that ended */
@@ -51,13 +51,12 @@ struct descent {
     locus_key *own_keys;
     double penalty, nonzero; /* of the coefficients that are this worker's */
     double grid, product_grid;
-    uint64_t intercept_each; /* one round in so many has a step of the intercept; 0: none has */
     struct lasso_progress progress;
-    /* Updates at the beginning of the step, and when the objective is wanted next; and how often it
-     * was: passes. */
-    uint64_t first, next, passes;
+    /* Updates when the objective is wanted next; and how often it was: passes. */
+    uint64_t next, passes;
     bool is_due;  /* a checkpoint, by the last round with an objective */
-    bool goes_on; /* within the step, from a checkpoint */
+    bool goes_on; /* from a checkpoint */
+    bool is_over; /* by a checkpoint: nothing was left to do */
     double began_s;
     struct counters counters; /* the node's, of its first worker */
 };
@@ -69,23 +68,13 @@ static void take_rows(struct descent *d)
     const struct columns *c = &d->lasso->columns;
     uint64_t first, end;
     pool_share(c->rows, d->member->place, d->member->total, &first, &end);
-    lasso_loss_open(&d->loss, d->lasso, (uint32_t)first, (uint32_t)end);
+    lasso_loss_open(&d->loss, c, (uint32_t)first, (uint32_t)end);
     d->from = take_memory(c->count, sizeof *d->from);
     d->to = take_memory(c->count, sizeof *d->to);
     for (uint32_t j = 0; j < c->count; j++) {
         d->from[j] = columns_find(c, j, (uint32_t)first);
         d->to[j] = columns_find(c, j, (uint32_t)end);
     }
-}
-
-/* The intercept's step looks at all rows: about as much work as the coefficients' meanwhile. */
-static uint64_t rounds_of_intercept(const struct lasso *l)
-{
-    enum { EACH_MIN = 4 };
-    const struct columns *c = &l->columns;
-    double values = (double)c->start[c->count] / c->count * (double)l->options.width;
-    if (l->options.loss != LASSO_LOGISTIC) return 0;
-    return (uint64_t)fmax(ceil(c->rows / (values + 1)), EACH_MIN);
 }
 
 /* Of figures up to 64 times as large, and some more workers' than one has. */
@@ -103,19 +92,19 @@ static void split(double figure, double grid, double *to)
 static void open_descent(struct descent *d, const struct lasso *l, struct pool_member *m,
                          struct rounds_here *here)
 {
-    size_t width = l->options.width, count = l->columns.count;
+    size_t width = l->width, count = l->columns.count;
     *d = (struct descent){.lasso = l, .member = m};
     take_rows(d);
-    d->figures = take_memory(width * rounds_figures(l) + ROUNDS_EXTRA, sizeof *d->figures);
-    d->slopes = take_memory(count * rounds_figures(l) + ROUNDS_EXTRA, sizeof *d->slopes);
+    d->figures = take_memory(width * ROUNDS_FIGURES + ROUNDS_EXTRA, sizeof *d->figures);
+    d->products = take_memory(count * ROUNDS_FIGURES + ROUNDS_EXTRA, sizeof *d->products);
     d->now = take_memory(count, sizeof *d->now);
     d->changes = take_memory(width, sizeof *d->changes);
     d->own = take_memory(width, sizeof *d->own);
     d->own_keys = take_memory(width, sizeof *d->own_keys);
-    turns_open(&d->turns, lasso_variables(l));
-    d->intercept_each = rounds_of_intercept(l);
+    turns_open(&d->turns, count);
     d->grid = grid_of(l->columns.response_squares);
     d->product_grid = grid_of(sqrt(l->columns.response_squares));
+    d->progress.lambda = l->largest * l->options.lambda;
     rounds_init(&d->rounds, l, m, here);
 }
 
@@ -127,7 +116,7 @@ static void close_descent(struct descent *d)
     free(d->from);
     free(d->to);
     free(d->now);
-    free(d->slopes);
+    free(d->products);
     free(d->figures);
     free(d->changes);
     free(d->own);
@@ -136,22 +125,17 @@ static void close_descent(struct descent *d)
 
 /* ---- coefficients ---- */
 
-static bool is_own(const struct descent *d, struct locus_part part)
-{
-    return part.worker == d->member->place;
-}
-
-static void take_coefficient(void *descent, uint64_t variable, const float *value)
+static void take_coefficient(void *descent, uint64_t column, const float *value)
 {
     struct descent *d = descent;
-    d->now[variable] = *value;
+    d->now[column] = *value;
     d->now_count += fabsf(*value) > 0;
 }
 
-static void draw_start(const void *lasso, uint64_t variable, float *value)
+static void draw_start(const void *lasso, uint64_t column, float *value)
 {
     const struct lasso *l = lasso;
-    *value = l->start[lasso_column(l, variable)];
+    *value = l->start[column];
 }
 
 /* The coefficients of --from: the first worker counts all, until they change. */
@@ -159,16 +143,14 @@ static void start(struct descent *d)
 {
     const struct lasso *l = d->lasso;
     rows_init(d->member, LASSO_COEFFICIENTS, draw_start, l);
-    for (uint64_t v = 0; v < l->columns.count; v++) {
-        uint64_t j = lasso_column(l, v);
-        take_coefficient(d, v, &l->start[j]);
+    for (uint64_t j = 0; j < l->columns.count; j++) {
+        take_coefficient(d, j, &l->start[j]);
         if (fabsf(l->start[j]) <= 0) continue;
         lasso_loss_change(&d->loss, j, d->from[j], d->to[j], (double)l->start[j]);
         if (d->member->place > 0) continue;
-        d->penalty += lasso_loss_penalty(l, j, (double)l->start[j]);
+        d->penalty += fabs((double)l->start[j]);
         d->nonzero++;
     }
-    lasso_loss_move(&d->loss, l->start_intercept - d->loss.intercept);
     if (d->member->place > 0) return;
     fprintf(stderr, "%s: %" PRIu64 " of %" PRIu64 " coefficients begin as %s has them%s\n",
             fail_program(), l->start_count, l->start_of, l->options.common.from,
@@ -180,7 +162,7 @@ static void write_own(struct descent *d, const struct round *r)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->count; i++) {
-        if (!is_own(d, r->parts[i])) continue;
+        if (r->parts[i].worker != d->member->place) continue;
         d->own_keys[n] = r->parts[i].variable;
         d->own[n++] = d->now[r->parts[i].variable];
     }
@@ -198,30 +180,18 @@ static void add_objective(const struct descent *d, double *extra)
     extra[NONZERO] = d->nonzero;
 }
 
-/* Each of the two looks at all rows. */
 static void add_extra(const struct descent *d, const struct pending *p, double *extra)
 {
+    const struct progress behind = {.epochs = d->passes + 1};
     memset(extra, 0, ROUNDS_EXTRA * sizeof *extra);
-    if (p->wants_objective) {
-        const struct progress behind = {.epochs = d->passes + 1};
-        add_objective(d, extra);
-        extra[IS_DUE] = checkpoints_is_due(d->checkpoints, d->member, &behind);
-    }
-    if (!p->has_intercept) return;
-    const struct lasso_slope slope = lasso_loss_slope(&d->loss);
-    extra[SLOPE] = slope.product;
-    extra[CURVATURE] = slope.curvature;
-}
-
-/* Are curvatures summed up? */
-static bool is_curved(const struct descent *d)
-{
-    return rounds_figures(d->lasso) > PART_CURVATURE;
+    if (!p->wants_objective) return;
+    add_objective(d, extra);
+    extra[IS_DUE] = checkpoints_is_due(d->checkpoints, d->member, &behind);
 }
 
 static double *part_figures(const struct descent *d, size_t i)
 {
-    return d->figures + i * rounds_figures(d->lasso);
+    return d->figures + i * ROUNDS_FIGURES;
 }
 
 /* Behind those of the parts. */
@@ -231,35 +201,31 @@ static double *extra_figures(const struct descent *d, const struct round *r)
 }
 
 /* Returns how many values were looked at. */
-static size_t add_slope(const struct descent *d, uint64_t variable, double *figures)
+static size_t add_product(const struct descent *d, uint64_t column, double *figures)
 {
-    uint64_t j = lasso_column(d->lasso, variable);
-    const struct lasso_slope slope = lasso_loss_product(&d->loss, d->from[j], d->to[j]);
-    split(slope.product, d->product_grid, &figures[PRODUCT]);
-    if (is_curved(d)) figures[PART_CURVATURE] = slope.curvature;
-    return d->to[j] - d->from[j];
+    uint64_t from = d->from[column], to = d->to[column];
+    split(lasso_loss_product(&d->loss, from, to), d->product_grid, &figures[PRODUCT]);
+    return to - from;
 }
 
 static void add_figures(const struct descent *d, const struct round *r)
 {
     size_t values = 0;
     for (size_t i = 0; i < r->count; i++)
-        values += add_slope(d, r->parts[i].variable, part_figures(d, i));
+        values += add_product(d, r->parts[i].variable, part_figures(d, i));
     world_computed(WORLD_TRAINED, values);
 }
 
 /* What a coefficient changes to, by the sums of its figures. The next float is no change: some
  * would go to and fro between two for ever, and nothing would rest. */
-static float best_of(const struct descent *d, uint64_t variable, const double *figures,
-                     double shift)
+static float best_of(const struct descent *d, uint64_t column, const double *figures, double shift)
 {
-    const struct lasso_slope slope = {figures[PRODUCT] + figures[PRODUCT_REST],
-                                      is_curved(d) ? figures[PART_CURVATURE] : 1};
-    float old = d->now[variable];
-    if (!isfinite(slope.product + slope.curvature + (double)old))
-        fail("the coefficients diverge: choose a smaller --width or --correlation");
-    float best = (float)lasso_loss_best(&d->loss, lasso_column(d->lasso, variable), slope, shift,
-                                        (double)old, d->progress.lambda);
+    double product = figures[PRODUCT] + figures[PRODUCT_REST];
+    float old = d->now[column];
+    if (!isfinite(product + (double)old))
+        fail("the coefficients diverge: choose a smaller --correlation");
+    float best = (float)lasso_loss_best(&d->lasso->columns, column, product, shift, (double)old,
+                                        d->progress.lambda);
     return best == nextafterf(old, best) ? old : best;
 }
 
@@ -269,33 +235,17 @@ static bool is_large(const struct descent *d, double change)
     return fabs(change) > l->options.tolerance * sqrt(l->columns.response_squares);
 }
 
-/* Of a column, or of the intercept, which is behind the last. */
-static void note_change(struct descent *d, uint64_t variable, double change)
-{
-    turns_note(&d->turns, variable, change, is_large(d, change));
-}
-
-/* The filter holds for the intercept, too: what it has too much in common with waits. */
-static bool steps_beside(const struct descent *d, uint64_t column, bool has_intercept)
-{
-    const struct lasso *l = d->lasso;
-    if (!has_intercept || l->options.correlation >= 1) return true;
-    return lasso_loss_mean(l, column) < l->options.correlation;
-}
-
 /* All workers compute the same from the same sums. */
 static void update_part(struct descent *d, const struct pending *p, size_t i)
 {
     struct locus_part part = p->round.parts[i];
-    uint64_t j = lasso_column(d->lasso, part.variable);
     float now = best_of(d, part.variable, part_figures(d, i), p->shift);
     double old = (double)d->now[part.variable];
-    if (!steps_beside(d, j, p->has_intercept)) now = d->now[part.variable];
     d->changes[i] = (double)now - old;
     d->now[part.variable] = now;
     d->now_count += (fabsf(now) > 0) - (fabs(old) > 0);
-    if (!is_own(d, part)) return;
-    d->penalty += lasso_loss_penalty(d->lasso, j, now) - lasso_loss_penalty(d->lasso, j, old);
+    if (part.worker != d->member->place) return;
+    d->penalty += fabs((double)now) - fabs(old);
     d->nonzero += (fabsf(now) > 0) - (fabs(old) > 0);
 }
 
@@ -307,42 +257,21 @@ static void update(struct descent *d, const struct pending *p)
     for (size_t i = 0; i < r->count; i++) update_part(d, p, i);
     write_own(d, r);
     for (size_t i = 0; i < r->count; i++) {
-        uint64_t j = lasso_column(d->lasso, r->parts[i].variable);
+        uint64_t j = r->parts[i].variable;
         double change = d->changes[i];
-        if (steps_beside(d, j, p->has_intercept)) note_change(d, r->parts[i].variable, change);
+        turns_note(&d->turns, j, change, is_large(d, change));
         if (fabs(change) <= 0) continue;
         lasso_loss_change(&d->loss, j, d->from[j], d->to[j], change);
         values += d->to[j] - d->from[j];
     }
     world_computed(WORLD_TRAINED, values);
-    if (!p->has_intercept) return;
-    const double *extra = extra_figures(d, r);
-    const struct lasso_slope slope = {extra[SLOPE], extra[CURVATURE]};
-    note_change(d, d->lasso->columns.count, lasso_loss_step(&d->loss, slope));
-}
-
-/* Columns that are nearly independent may be less so where curvatures differ. */
-static void take_care(struct descent *d, double before)
-{
-    const double first = 1.0 / 16, more = 4, rounding = 1e-9;
-    if (before <= 0 || d->progress.objective <= before * (1 + rounding)) return;
-    d->loss.caution = fmin(fmax(d->loss.caution * more, first), 1);
 }
 
 static void read_objective(struct descent *d, const double *extra)
 {
-    double before = d->progress.objective;
     d->progress.objective = extra[LOSS] + extra[LOSS_REST] + extra[PENALTY] + extra[PENALTY_REST];
-    take_care(d, before);
     d->progress.nonzero = extra[NONZERO];
     d->progress.seconds = meter_now() - d->began_s;
-}
-
-/* The intercept has its rounds at random, the same on all workers: in turn, they might be the same
- * columns' each time. */
-static bool is_intercepts(const struct descent *d)
-{
-    return d->intercept_each && rng_mix(d->begun) % d->intercept_each == 0;
 }
 
 static struct pending *pending_of(struct descent *d, uint64_t round)
@@ -355,8 +284,7 @@ static void begin_round(struct descent *d, bool wants_objective)
     struct pending *p = pending_of(d, d->begun);
     *p = (struct pending){.round = rounds_schedule(&d->rounds),
                           .shift = d->loss.shift,
-                          .wants_objective = wants_objective,
-                          .has_intercept = is_intercepts(d)};
+                          .wants_objective = wants_objective};
     add_figures(d, &p->round);
     add_extra(d, p, extra_figures(d, &p->round));
     rounds_push(&d->rounds, &p->round, d->figures);
@@ -390,13 +318,11 @@ static bool is_first(const struct descent *d)
 
 /* What all workers know alike, and the sums of what each knows of its own coefficients. */
 enum {
-    STEP,
+    IS_OVER,
     ROUNDS,
     UPDATES,
-    FIRST,
     NEXT,
-    OF_LOSS, /* of squares the shift, of the logistic loss the caution */
-    INTERCEPT,
+    SHIFT,
     OWN_PENALTY,
     OWN_NONZERO,
     OBJECTIVE,
@@ -407,20 +333,17 @@ _Static_assert((int)TOLERANCE < (int)CHECKPOINTS_FIGURES, "each figure has a pla
 
 static struct progress progress_of(const struct descent *d, const double *own)
 {
-    return (struct progress){
-        .epochs = d->passes,
-        .figures = {[STEP] = (double)d->progress.step,
-                    [ROUNDS] = (double)d->progress.rounds,
-                    [UPDATES] = (double)d->progress.updates,
-                    [FIRST] = (double)d->first,
-                    [NEXT] = (double)d->next,
-                    [OF_LOSS] = d->loss.margin ? d->loss.caution : d->loss.shift,
-                    [INTERCEPT] = d->loss.intercept,
-                    [OWN_PENALTY] = own[0],
-                    [OWN_NONZERO] = own[1],
-                    [OBJECTIVE] = d->progress.objective,
-                    [IS_CONVERGED] = d->progress.is_converged,
-                    [TOLERANCE] = d->lasso->options.tolerance}};
+    return (struct progress){.epochs = d->passes,
+                             .figures = {[IS_OVER] = d->is_over,
+                                         [ROUNDS] = (double)d->progress.rounds,
+                                         [UPDATES] = (double)d->progress.updates,
+                                         [NEXT] = (double)d->next,
+                                         [SHIFT] = d->loss.shift,
+                                         [OWN_PENALTY] = own[0],
+                                         [OWN_NONZERO] = own[1],
+                                         [OBJECTIVE] = d->progress.objective,
+                                         [IS_CONVERGED] = d->progress.is_converged,
+                                         [TOLERANCE] = d->lasso->options.tolerance}};
 }
 
 /* The coefficients belong to other workers where there are as many others: the first one counts
@@ -429,15 +352,13 @@ static void take_progress(struct descent *d, const struct progress *p)
 {
     const double *f = p->figures;
     d->passes = p->epochs;
-    d->progress.step = (uint64_t)f[STEP];
+    d->is_over = f[IS_OVER] > 0;
     d->progress.rounds = (uint64_t)f[ROUNDS];
     d->progress.updates = (uint64_t)f[UPDATES];
     d->begun = d->progress.rounds;
     d->begun_updates = d->progress.updates;
-    d->first = (uint64_t)f[FIRST];
     d->next = (uint64_t)f[NEXT];
-    *(d->loss.margin ? &d->loss.caution : &d->loss.shift) = f[OF_LOSS];
-    d->loss.intercept = f[INTERCEPT];
+    d->loss.shift = f[SHIFT];
     d->progress.objective = f[OBJECTIVE];
     d->progress.nonzero = f[OWN_NONZERO];
     d->progress.is_converged = f[IS_CONVERGED] > 0;
@@ -451,7 +372,7 @@ static void take_progress(struct descent *d, const struct progress *p)
     d->nonzero = f[OWN_NONZERO];
 }
 
-/* Schedulers would not come to its meetings: they are closed. */
+/* The scheduler would not come to its meetings: it is closed. */
 static void write_checkpoint(struct descent *d)
 {
     double own[] = {d->penalty, d->nonzero};
@@ -461,7 +382,7 @@ static void write_checkpoint(struct descent *d)
     checkpoints_write(d->checkpoints, d->member, &p);
 }
 
-/* Schedulers begin anew where they were, with what is active now. */
+/* The scheduler begins anew where it was, with what is active now. */
 static void go_on(struct descent *d)
 {
     rounds_clear(&d->rounds);
@@ -474,19 +395,20 @@ static void go_on(struct descent *d)
 /* All columns, while no schedule is open; and the objective. */
 static void look(struct descent *d)
 {
-    size_t count = d->lasso->columns.count, figures = rounds_figures(d->lasso), values = 0;
-    double *extra = d->slopes + count * figures;
-    for (uint64_t v = 0; v < count; v++) values += add_slope(d, v, d->slopes + v * figures);
+    size_t count = d->lasso->columns.count, values = 0;
+    double *extra = d->products + count * ROUNDS_FIGURES;
+    for (uint64_t v = 0; v < count; v++)
+        values += add_product(d, v, d->products + v * ROUNDS_FIGURES);
     world_computed(WORLD_TRAINED, values);
     add_objective(d, extra);
-    pool_sum(d->member, d->slopes, count * figures + ROUNDS_EXTRA);
+    pool_sum(d->member, d->products, count * ROUNDS_FIGURES + ROUNDS_EXTRA);
     read_objective(d, extra);
 }
 
-static double expected(const struct descent *d, uint64_t variable)
+static double expected(const struct descent *d, uint64_t column)
 {
-    const double *figures = d->slopes + variable * rounds_figures(d->lasso);
-    return (double)best_of(d, variable, figures, d->loss.shift) - (double)d->now[variable];
+    const double *figures = d->products + column * ROUNDS_FIGURES;
+    return (double)best_of(d, column, figures, d->loss.shift) - (double)d->now[column];
 }
 
 /* A pass of few that are active asks for the objective too often. */
@@ -504,7 +426,7 @@ static void choose(struct descent *d)
     turns_disturb(&d->turns);
     for (uint64_t v = 0; v < l->columns.count; v++) {
         double change = expected(d, v);
-        bool is_active = fabsf(d->now[v]) > 0 || fabs(change) > 0 || v < l->options.schedulers;
+        bool is_active = fabsf(d->now[v]) > 0 || fabs(change) > 0 || v == 0;
         turns_choose(&d->turns, v, is_active, change);
     }
     d->next = d->progress.updates + pass_of(d);
@@ -527,26 +449,13 @@ static bool is_crowded(const struct descent *d)
            d->turns.active > d->lasso->columns.count / LOOK;
 }
 
-/* ---- a path ---- */
-
-static void begin_step(struct descent *d)
-{
-    d->first = d->progress.updates;
-    choose(d);
-    go_on(d);
-}
+/* ---- the loop ---- */
 
 /* The objective of the round that ended last was asked for. */
 static void end_pass(struct descent *d)
 {
     if (is_first(d)) lasso_report_progress(d->lasso, &d->progress);
     d->passes++;
-}
-
-static void end_all(struct descent *d)
-{
-    while (d->progress.rounds < d->begun)
-        if (end_round(d)) end_pass(d);
 }
 
 static void begin_some(struct descent *d)
@@ -565,7 +474,8 @@ static void end_one(struct descent *d)
     end_pass(d);
     bool crowded = is_crowded(d);
     if (!d->is_due && !crowded) return;
-    end_all(d);
+    while (d->progress.rounds < d->begun)
+        if (end_round(d)) end_pass(d);
     rounds_close(&d->rounds);
     if (crowded) {
         look(d);
@@ -577,10 +487,10 @@ static void end_one(struct descent *d)
     go_on(d);
 }
 
-/* Of updates, in this step. */
+/* Of updates. */
 static uint64_t limit_of(const struct descent *d)
 {
-    return d->first + d->lasso->options.common.epochs * d->lasso->columns.count;
+    return d->lasso->options.common.epochs * d->lasso->columns.count;
 }
 
 /* The objective is asked for once a pass: it costs as much as some updates. */
@@ -599,6 +509,12 @@ static bool descend_active(struct descent *d)
 
 static void descend(struct descent *d)
 {
+    counters_begin(&d->counters, d->member);
+    if (!d->goes_on) {
+        look(d);
+        choose(d);
+    }
+    go_on(d);
     bool is_at_rest = descend_active(d);
     while (is_at_rest && has_missed(d)) {
         choose(d);
@@ -606,47 +522,22 @@ static void descend(struct descent *d)
         is_at_rest = descend_active(d);
     }
     d->progress.is_converged = is_at_rest;
-}
-
-static void descend_path(struct descent *d, struct meter *meter)
-{
-    const struct lasso *l = d->lasso;
-    counters_begin(&d->counters, d->member);
-    if (is_first(d)) meter_begin(meter, "path", "steps", l->options.path);
-    if (!d->goes_on) look(d);
-    for (uint64_t step = d->progress.step; step < l->options.path; step++) {
-        d->progress.step = step;
-        d->progress.lambda = lasso_lambda(l, step);
-        if (!d->goes_on) begin_step(d);
-        d->goes_on = false;
-        descend(d);
-        path_note(l, d->member, step, d->now, d->loss.intercept);
-        if (!is_first(d)) continue;
-        meter_set(meter, step + 1);
-        lasso_report_step(l, &d->progress);
-    }
-    if (is_first(d)) meter_end(meter);
+    d->is_over = true;
+    d->passes++;
     counters_end(&d->counters, d->member);
-    if (d->checkpoints->folder && d->progress.step < l->options.path) {
-        d->progress.step = l->options.path;
-        d->passes++;
-        write_checkpoint(d);
-    }
+    if (is_first(d)) lasso_report_end(d->lasso, &d->progress);
+    if (d->checkpoints->folder) write_checkpoint(d);
 }
 
-/* A run that was over before: with more passes its last lambda goes on, unless it has converged.
- * Otherwise there is its result. */
-static bool goes_on_behind_end(struct descent *d)
+/* A run that was over before goes on with more passes, unless it has converged: otherwise there is
+ * its result. */
+static void go_on_behind_end(struct descent *d)
 {
-    d->progress.step = d->lasso->options.path - 1;
-    if (!d->progress.is_converged && d->progress.updates < limit_of(d)) return true;
-    d->progress.lambda = lasso_lambda(d->lasso, d->progress.step);
-    if (is_first(d)) lasso_report_step(d->lasso, &d->progress);
-    return false;
+    d->is_over = d->progress.is_converged || d->progress.updates >= limit_of(d);
+    if (d->is_over && is_first(d)) lasso_report_end(d->lasso, &d->progress);
 }
 
-/* Returns whether there is something left to do. */
-static bool begin(struct descent *d)
+static void begin(struct descent *d)
 {
     struct progress p;
     d->goes_on = checkpoints_resume(d->checkpoints, d->member, &p);
@@ -661,19 +552,7 @@ static bool begin(struct descent *d)
     checkpoints_begin(d->checkpoints, d->member, &p);
     d->began_s = meter_now() - p.seconds;
     pool_meet_here(d->member);
-    if (d->progress.step == d->lasso->options.path && !goes_on_behind_end(d)) return false;
-    if (d->goes_on) go_on(d);
-    return true;
-}
-
-static void use_models(const struct lasso *l, struct pool_member *m, double intercept)
-{
-    struct lasso_models models;
-    if (!l->options.common.out && !l->options.test) return;
-    lasso_models_take(&models, l, m, intercept);
-    if (l->options.test) lasso_test(l, &models);
-    if (l->options.common.out) lasso_save(l, &models);
-    lasso_models_fini(&models);
+    if (d->is_over) go_on_behind_end(d);
 }
 
 void descent_work(struct pool_member *m, void *training)
@@ -682,12 +561,12 @@ void descent_work(struct pool_member *m, void *training)
     struct descent_here *here = t->program;
     const struct lasso *l = &here->lasso;
     struct descent d;
-    double waits[3] = {0};
+    double waits[2] = {0};
     open_descent(&d, l, m, &here->rounds);
     d.checkpoints = &t->checkpoints;
-    if (begin(&d)) descend_path(&d, &t->meter);
+    begin(&d);
+    if (!d.is_over) descend(&d);
     rounds_waits(&d.rounds, &waits[0], &waits[1]);
-    double intercept = d.loss.intercept;
     const struct counters counters = counters_take(&d.counters, m);
     close_descent(&d);
     pool_sum(m, waits, 2);
@@ -696,5 +575,5 @@ void descent_work(struct pool_member *m, void *training)
         lasso_report_waits(l, waits[0] / m->total, waits[1] / m->total);
         counters_show(&counters, m->pool->size, json);
     }
-    if (m->place == 0) use_models(l, m, intercept);
+    if (m->place == 0) lasso_use_model(l, m);
 }

@@ -7,12 +7,12 @@
  * is written by the worker whose it is.
  *
  * Rounds have active coefficients alone: those that are not 0, and those that were to change when
- * all columns were looked at last. That is done for each lambda, and when what is active rests: the
- * lambda is done when nothing else is to change by more than the tolerance.
+ * all columns were looked at last. That is done at the beginning, and when what is active rests: all
+ * is done when nothing else is to change by more than the tolerance.
  *
  * Callers   main() runs descent_work() on every worker
  * Memory    a number a row, 36 bytes a column
- * Waiting   for schedulers and for the other workers
+ * Waiting   for the scheduler and for the other workers
  */
 #ifndef LASSO_DESCENT_H
 #define LASSO_DESCENT_H

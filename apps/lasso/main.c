@@ -1,8 +1,8 @@
 /*
- * lasso - linear or logistic regression with few coefficients, by scheduled coordinate descent
+ * lasso - linear regression with few coefficients, by scheduled coordinate descent
  * (STRADS, Section 3.3).
  *
- * Read lasso.h first (what all share), then descent.c (the loop), rounds.c (schedulers and ports)
+ * Read lasso.h first (what all share), then descent.c (the loop), rounds.c (the scheduler and ports)
  * and choice.c (the filter).
  */
 #include "programs.h"

@@ -1,6 +1,7 @@
 #include "rounds.h"
 
 #include "fail.h"
+#include "rng.h"
 #include "rows.h"
 
 #include <stdlib.h>
@@ -8,57 +9,34 @@
 
 /* ---- life ---- */
 
-/* Scheduler s is on node s modulo the number of nodes. */
-static unsigned first_of(const struct rounds *r)
-{
-    return r->member->worker ? (unsigned)r->member->pool->rank : 0;
-}
-
-static unsigned next_of(const struct rounds *r, unsigned number)
-{
-    return number + (r->member->worker ? (unsigned)r->member->pool->size : 1);
-}
-
-/* The baseline has one schedule, as if there were one scheduler. */
-static unsigned schedulers_of(const struct rounds *r)
-{
-    return r->member->worker ? (unsigned)r->lasso->options.schedulers : 1;
-}
-
-static void open_choices(struct rounds *r)
+static void open_choice(struct rounds *r)
 {
     struct rounds_here *here = r->here;
-    unsigned count = schedulers_of(r);
-    here->choices = take_memory(count, sizeof *here->choices);
-    here->schedulers = take_memory(count, sizeof *here->schedulers);
-    for (unsigned s = first_of(r); s < count; s = next_of(r, s))
-        choice_open(&here->choices[here->count++], r->lasso, s, count);
+    here->is_open = true;
+    choice_open(&here->choice, r->lasso);
     if (r->member->worker) return;
-    here->parts = take_memory(r->lasso->options.width, sizeof *here->parts);
-    here->figures_max = r->lasso->options.width * rounds_figures(r->lasso) + ROUNDS_EXTRA;
+    here->parts = take_memory(r->lasso->width, sizeof *here->parts);
+    here->figures_max = r->lasso->width * ROUNDS_FIGURES + ROUNDS_EXTRA;
     here->partial = take_memory(here->figures_max * r->member->total, sizeof *here->partial);
 }
 
-static void open_schedulers(struct rounds *r, const struct locus_scheduler_config *config,
-                            uint64_t updates)
+static void open_scheduler(struct rounds *r, const struct locus_scheduler_config *config)
 {
     struct rounds_here *here = r->here;
-    if (!here->choices) open_choices(r);
-    for (unsigned i = 0, s = first_of(r); i < here->count; i++, s = next_of(r, s)) {
-        struct locus_scheduler_config c = *config;
-        choice_begin(&here->choices[i], updates, &c.schedule);
-        if (r->member->worker)
-            must(locus_scheduler_open(r->member->pool->node, &c, s, &here->schedulers[i]),
-                 "opening a scheduler");
-        else
-            must(locus_schedule_new(&c.schedule, &here->schedule), "making a schedule");
-    }
+    struct locus_scheduler_config c = *config;
+    if (!here->is_open) open_choice(r);
+    choice_begin(&here->choice, &c.schedule);
+    if (r->member->worker)
+        must(locus_scheduler_open(r->member->pool->node, &c, 0, &here->scheduler),
+             "opening a scheduler");
+    else
+        must(locus_schedule_new(&c.schedule, &here->schedule), "making a schedule");
 }
 
 void rounds_init(struct rounds *r, const struct lasso *l, struct pool_member *m,
                  struct rounds_here *here)
 {
-    size_t floats = l->options.width * rounds_figures(l) + ROUNDS_EXTRA;
+    size_t floats = l->width * ROUNDS_FIGURES + ROUNDS_EXTRA;
     *r = (struct rounds){.lasso = l, .member = m, .here = here};
     r->floats = take_memory(floats, sizeof *r->floats);
 }
@@ -84,7 +62,7 @@ void rounds_open(struct rounds *r, const struct turns *t, uint64_t updates)
 {
     struct pool_member *m = r->member;
     const struct locus_scheduler_config c = config_of(r, t, updates);
-    if (m->index == 0) open_schedulers(r, &c, updates);
+    if (m->place == 0) open_scheduler(r, &c);
     if (m->worker)
         must(locus_port_open(m->pool->node, m->worker, &c, m->place, &r->port), "opening a port");
     pool_meet_here(m);
@@ -112,11 +90,9 @@ void rounds_close(struct rounds *r)
     must(locus_port_close(r->port), "closing a port");
     r->port = NULL;
     pool_meet_here(r->member);
-    if (r->member->index == 0) {
-        for (unsigned i = 0; i < here->count; i++) {
-            must(locus_scheduler_close(here->schedulers[i]), "scheduling");
-            here->schedulers[i] = NULL;
-        }
+    if (r->member->place == 0) {
+        must(locus_scheduler_close(here->scheduler), "scheduling");
+        here->scheduler = NULL;
         locus_schedule_free(here->schedule);
         here->schedule = NULL;
     }
@@ -130,9 +106,7 @@ void rounds_fini(struct rounds *r)
     free(r->floats);
     r->floats = NULL;
     if (r->member->index > 0) return;
-    for (unsigned i = 0; i < here->count; i++) choice_close(&here->choices[i]);
-    free(here->choices);
-    free(here->schedulers);
+    choice_close(&here->choice);
     free(here->parts);
     free(here->partial);
     *here = (struct rounds_here){0};
@@ -159,15 +133,15 @@ struct round rounds_schedule(struct rounds *r)
     return (struct round){here->parts, here->part_count};
 }
 
-static size_t figures_of(const struct rounds *r, const struct round *round)
+static size_t figures_of(const struct round *round)
 {
-    return round->count * rounds_figures(r->lasso) + ROUNDS_EXTRA;
+    return round->count * ROUNDS_FIGURES + ROUNDS_EXTRA;
 }
 
 void rounds_push(struct rounds *r, const struct round *round, const double *figures)
 {
     const struct rounds_here *here = r->here;
-    size_t n = figures_of(r, round);
+    size_t n = figures_of(round);
     if (!r->port) {
         memcpy(here->partial + r->member->place * here->figures_max, figures, n * sizeof *figures);
         return;
@@ -188,7 +162,7 @@ static void sum_here(struct rounds *r, double *figures, size_t n)
 
 void rounds_sum(struct rounds *r, const struct round *round, double *figures)
 {
-    size_t n = figures_of(r, round);
+    size_t n = figures_of(round);
     if (!r->port) {
         sum_here(r, figures, n);
         return;

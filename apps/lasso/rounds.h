@@ -1,10 +1,10 @@
 /*
- * rounds.h - the rounds of lasso: schedulers and a worker's port; or, with the baseline, one
+ * rounds.h - the rounds of lasso: the scheduler and a worker's port; or, with the baseline, one
  * schedule and one array of sums that the threads share.
  *
  * Callers   each worker's thread, with its own struct; those of a node share one rounds_here
  * Memory    a round; the baseline's sums
- * Waiting   for schedulers and for other workers
+ * Waiting   for the scheduler and for other workers
  * Life      init; open, by all workers after they have met; rounds; close, by all after the same
  *           round; any number of times; fini
  */
@@ -14,19 +14,15 @@
 #include "choice.h"
 #include "turns.h"
 
-/* Figures of a part: the product of its column with the errors in two floats, and with the logistic
- * loss the curvature. Of a round: see descent.c. */
-enum { ROUNDS_EXTRA = 8 };
-static inline size_t rounds_figures(const struct lasso *l)
-{
-    return l->options.loss == LASSO_LOGISTIC ? 3 : 2;
-}
+/* Figures of a part: the product of its column with the errors, in two floats. Of a round: see
+ * descent.c. */
+enum { ROUNDS_FIGURES = 2, ROUNDS_EXTRA = 6 };
 
 /* What the workers of a node share. */
 struct rounds_here {
-    struct choice *choices; /* of this node's schedulers, or of the baseline's schedule */
-    locus_scheduler **schedulers;
-    unsigned count;
+    bool is_open; /* on the first node alone: the filter of the scheduler, or of the schedule */
+    struct choice choice;
+    locus_scheduler *scheduler;
     /* of the baseline */
     locus_schedule *schedule;
     struct locus_part *parts;
@@ -69,7 +65,7 @@ void rounds_sum(struct rounds *, const struct round *, double *figures);
 /* What the coefficients have changed by. */
 void rounds_changed(struct rounds *, const struct round *, const double *changes);
 
-/* Shares of the time up to the last rounds_close() that this worker waited for schedulers, and for
+/* Shares of the time up to the last rounds_close() that this worker waited for schedules, and for
  * other workers; 0 for the baseline. */
 void rounds_waits(const struct rounds *, double *schedule, double *others);
 

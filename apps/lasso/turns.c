@@ -3,6 +3,7 @@
 #include "doubles.h"
 #include "fail.h"
 #include "rows.h"
+#include "training.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,25 +63,11 @@ void turns_put(struct turns *t, uint64_t variable, bool is_at_rest, float change
 
 enum { TURN_FLOATS = 2, BATCH = 1024 };
 
-static bool is_logistic(const struct lasso *l)
-{
-    return l->options.loss == LASSO_LOGISTIC;
-}
-
-/* Of a row of the data: the error; or of the logistic loss the odds and the margin. */
-static size_t loss_doubles(const struct lasso *l)
-{
-    return is_logistic(l) ? 2 : 1;
-}
-
 void descent_rows_tables(const struct lasso *l, struct locus_table *turns,
                          struct locus_table *losses)
 {
-    *turns =
-        (struct locus_table){.name = "turns", .rows = lasso_variables(l), .length = TURN_FLOATS};
-    *losses = (struct locus_table){.name = is_logistic(l) ? "odds" : "losses",
-                                   .rows = l->columns.rows,
-                                   .length = (uint32_t)loss_doubles(l) * DOUBLES_FLOATS};
+    *turns = training_table("turns", l->columns.count, TURN_FLOATS);
+    *losses = training_table("losses", l->columns.rows, DOUBLES_FLOATS);
 }
 
 /* ---- writing ---- */
@@ -115,9 +102,7 @@ static void fill_turn(const void *context, uint64_t row, float *to)
 static void fill_loss(const void *context, uint64_t row, float *to)
 {
     const struct lasso_loss *s = context;
-    const double doubles[] = {s->odds ? s->odds[row] : s->errors[row],
-                              s->odds ? s->margin[row] : 0};
-    doubles_put(to, doubles, loss_doubles(s->lasso));
+    doubles_put(to, &s->errors[row], 1);
 }
 
 void descent_rows_write(struct pool_member *m, const struct lasso_loss *s, const struct turns *t)
@@ -138,14 +123,8 @@ static void take_turn(void *context, uint64_t row, const float *values)
 static void take_loss(void *context, uint64_t row, const float *values)
 {
     struct lasso_loss *s = context;
-    double doubles[2] = {0};
-    doubles_add(doubles, values, loss_doubles(s->lasso));
-    if (!s->odds) {
-        s->errors[row] = doubles[0];
-        return;
-    }
-    lasso_loss_set_odds(s, (uint32_t)row, doubles[0]);
-    s->margin[row] = doubles[1];
+    s->errors[row] = 0;
+    doubles_add(&s->errors[row], values, 1);
 }
 
 void descent_rows_read(struct pool_member *m, struct lasso_loss *s, struct turns *t)

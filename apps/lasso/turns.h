@@ -1,6 +1,6 @@
 /*
- * turns.h - which coefficients are active, and when each of them, and the intercept, was updated
- * last, and what that changed: which are at rest, and where a schedule goes on that begins anew.
+ * turns.h - which coefficients are active, and when each of them was updated last, and what that
+ * changed: which are at rest, and where a schedule goes on that begins anew.
  *
  * Callers   one worker's thread: all workers have the same. Of rows every worker of every node,
  *           collectively, where there are checkpoints; while no scheduler is open

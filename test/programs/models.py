@@ -65,33 +65,17 @@ def mrr_of_kge(_, model, folder):
     return np.mean([1 / rank for rank in ranks])
 
 
-def models_of(notes, model):
-    """Of each lambda: lambda, intercept, coefficients by column."""
-    last = float(notes["intercept"]), model["coefficients"]
-    if "path.starts" not in model:
-        return [(float(notes["lambda"]), *last)]
-    starts, columns, values, intercepts, lambdas = (
-        model["path." + name] for name in ("starts", "columns", "values", "intercepts", "lambdas"))
-    models = [(x, at, np.zeros_like(last[1])) for x, at in zip(lambdas, intercepts)]
-    for (_, _, b), first, end in zip(models, starts, starts[1:]):
-        b[columns[first:end]] = values[first:end]
-    assert models[-1][1] == last[0] and np.array_equal(models[-1][2], last[1]), "the last of the path is another model"
-    return models
-
-
 def sums_of_lasso(notes, model, data):
-    """(objective, sum of squares) of each lambda; of LIBSVM with the squared loss."""
+    """The objective, and the sum of squares."""
     rows = [(float(y), {int(j) - 1: float(x) for j, x in (pair.split(":") for pair in pairs)})
             for y, *pairs in lines_of(data)]
-    columns = [[row.get(j, 0) for _, row in rows] for j in range(len(model["coefficients"]))]
+    b = model["coefficients"]
+    columns = [[row.get(j, 0) for _, row in rows] for j in range(len(b))]
     norms = [math.sqrt(math.fsum((x - math.fsum(column) / len(rows)) ** 2 for x in column)) for column in columns]
-    sums = []
-    for weight, intercept, b in models_of(notes, model):
-        errors = [y - intercept - math.fsum(x * column[i] for x, column in zip(b, columns))
-                  for i, (y, _) in enumerate(rows)]
-        squares = math.fsum(error ** 2 for error in errors)
-        sums.append((squares / 2 + weight * math.fsum(abs(b) * norms), squares))
-    return sums
+    errors = [y - float(notes["intercept"]) - math.fsum(x * column[i] for x, column in zip(b, columns))
+              for i, (y, _) in enumerate(rows)]
+    squares = math.fsum(error ** 2 for error in errors)
+    return squares / 2 + float(notes["lambda"]) * math.fsum(abs(b) * norms), squares
 
 
 def topics_of_lda(_, model, count):

@@ -16,7 +16,8 @@ CTR_CSV = "--data ../table --dim 4 --hidden 8 --batch 16 --epochs 2"
 GNN = f"{made('gnn', '300x8x3')} --dim 8 --hidden 8 --neighbours 4 --epochs 2"
 GNN_FILES = "--data ../edges --labels ../classes --dim 8 --hidden 8 --batch 4 --epochs 2"
 LDA = f"{made('lda', '60x90x40x5')} --topics 6 --epochs 4"
-LASSO = f"{made('lasso', '60x80x9')} --lambda 0.1 --width 8 --order round-robin"
+LASSO = f"{made('lasso', '60x80x9')} --order round-robin"
+LASSO_SHORT = f"{made('lasso', '60x80x9')} --lambda 0.01 --passes 3"
 
 
 def ends(option, base=None):
@@ -160,22 +161,12 @@ PROGRAMS = {
         ("--checkpoint-every 2 --checkpoint f", LDA + " --checkpoint f"),
     ]),
     "lasso": (LASSO, [
-        ends("--response ../y.mtx --data ../x.mtx", ""),
-        ends("--format matrix --response ../y.mtx --data ../x.mtx", ""),
         "--test ../clicks",
-        "--test-response ../y.mtx --test ../x.mtx",
-        ("--loss logistic", "--data ../clicks --order round-robin --passes 3"),
         "--lambda 0.2",
-        "--absolute",
-        "--alpha 0.5",
-        "--no-standardize",
-        "--path 3",
-        "--order random",
-        ("--seed 7", LASSO + " --order random"),
-        ("--workers 2", "--data ../clicks --loss logistic --lambda 0.01 --order round-robin --passes 9"),
-        "--width 4",
+        ("--order round-robin", LASSO_SHORT),
+        ("--seed 7", LASSO_SHORT),
+        ("--workers 2", LASSO + " --lambda 0.001 --tolerance 1e-9 --passes 3000"),
         "--correlation 0.5",
-        "--schedulers 2",
         "--staleness 1",
         "--tolerance 1e-2",
         "--passes 2",

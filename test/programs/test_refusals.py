@@ -45,16 +45,13 @@ USES = {
     ],
     "lasso": [
         ("--json", "--data is missing"),
-        (f"{LASSO} --technique full", "--technique takes one of adaptive"),
-        (f"{LASSO} --schedulers 11", "more than the 10 columns"),
-        (f"{LASSO} --staleness 1 --baseline", "--staleness is for the squared"),
-        (f"{LASSO} --staleness 1 --loss logistic", "leave --loss logistic"),
-        (f"{LASSO} --staleness 3 --depth 60", "are 62 together at most"),
-        (f"{LASSO} --test-response x", "--test-response has no effect without --test"),
+        ("--data x --technique full", "--technique takes one of adaptive"),
+        ("--data x --lambda 2", "--lambda"),
+        ("--data x --workers 1024", "the scheduler is one"),
+        ("--data x --staleness 1 --baseline", "leave --baseline out"),
     ],
 }
 
-MATRIX = "%%MatrixMarket matrix coordinate real general\n"
 # What --data has, further options, and the sentence.
 TEXTS = {
     "mf": [("a b 1\na b x\n", "", 'bad:2: "x" is no rating')],
@@ -87,19 +84,10 @@ TEXTS = {
         ("1\n2\n1\n1 3 1\n", "", ':4: "3" is no word: must be a whole number from 1 to 2'),
     ],
     "lasso": [
-        ("1 1:2\n2 2:x\n", "", ':2: "x" is no value: must be a number'),
-        ("1 0:2\n", "", ":1: has the index 0: they begin with 1"),
-        ("1 1:2 1:3\n2 1:1\n", "", "the value of row 1 and column 1 is given twice"),
+        ("1 1:2\n2 2:x\n", "", ':2: "x" is no value: must be a number. A line must be "response index:value ..., '
+                               'indices from 1"; "locus prepare lasso" converts other forms'),
         ("1 1:2\n1 1:2\n", "", "nothing to learn"),
-        ("1 1:2\n2 2:2\n4 2:1\n", "--loss logistic", "row 2 has the response 2"),
-        ("1 1:2\n1 2:2\n", "--loss logistic", "which there are two in all"),
-        ("1 1:2\n0 2:2\n", "--loss logistic --test - < /dev/null", "- has no rows"),
-        ("1 1:2\n0 2:2\n", "--loss logistic --test - <<X\n2 1:1\nX",
-         "row 1 has the response 2: the labels to learn are 0 and 1"),
-        ("1 1:2\n0 2:2\n", "--test-response x --test - <<X\n2 1:1\nX",
-         "- is not MatrixMarket: --test-response is for MatrixMarket"),
-        (MATRIX + "2 2 2\n1 1 1\n", "--response /dev/null", ":3: the file ends after 1 of 2 values"),
-        (MATRIX + "2 2 1\n1 1 1\n", "", "--response is for MatrixMarket, and must be given with it"),
+        ("1 1:2\n0 2:2\n", "--test - < /dev/null", "- has no rows"),
     ],
 }
 

@@ -22,10 +22,8 @@ TRAININGS = [
 
 # lasso's schedule begins anew at each checkpoint, so that another run without is another one.
 REGRESSIONS = [
-    f"{made('lasso', '200x300x9')} --lambda 0.02 --width 8 --order round-robin --schedulers 2",
-    f"{made('lasso', '200x300x9')} --lambda 0.01 --width 8 --path 2 --tolerance 1e-3 --depth 0",
-    "--data clicks --loss logistic --lambda 0.1 --width 4 --depth 0 --order random --passes 30",
-    f"{made('lasso', '200x300x9')} --lambda 0.01 --width 8 --path 3 --tolerance 1e-4 --order random",
+    f"{made('lasso', '200x300x9')} --lambda 0.01 --order round-robin --tolerance 1e-4",
+    f"{made('lasso', '100x120x5')} --lambda 0.01 --order round-robin --staleness 1 --passes 60",
 ]
 
 # Trained with the first options; what judges or ends a training may then be another one, and what is trained may not.
@@ -101,7 +99,7 @@ class Resume(Trainers):
 
     def test_lasso_that_was_over_says_its_result_and_goes_on_with_more_passes(self):
         def run(more, converges):
-            ended = self.train("lasso", f"{made('lasso', '200x300x9')} --lambda 0.01 --path 2 --width 8 --depth 0 "
+            ended = self.train("lasso", f"{made('lasso', '200x300x9')} --lambda 0.01 "
                                         f"--order round-robin --correlation 0.3 --checkpoint model {more}")
             self.assertEqual("not converged" not in ended.out, converges, ended)
             return re.findall(r"(lambda .*objective +(\S+) .*)updates", ended.out)[-1]
@@ -126,8 +124,8 @@ class Resume(Trainers):
 
     def test_any_number_of_nodes_goes_on_with_a_lasso(self):
         """Workers' order differs, and with it the passes, a hundred or two: the oldest checkpoint that is kept."""
-        size, least = ("100x120x5", 0.02) if IS_SANITIZED else ("200x300x9", 0.05)  # thousands of rounds
-        lasso = f"locus-lasso {made('lasso', size)} --lambda {least} --width 8 --schedulers 2 --workers 2"
+        size, least = ("100x120x5", 0.02) if IS_SANITIZED else ("200x300x9", 0.01)  # thousands of rounds
+        lasso = f"locus-lasso {made('lasso', size)} --lambda {least} --workers 2"
         whole = self.sh(f"locus run -n 2 -- {lasso} --checkpoint model --checkpoint-every 2", LOCUS_CHECKPOINTS="100")
         kept = sorted(int(path.name[-6:]) for path in (self.here / "model").glob("checkpoint-*"))
         self.assertLess(kept[0], kept[-1])  # so much is left to train

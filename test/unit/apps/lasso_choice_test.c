@@ -37,19 +37,19 @@ static void fill(struct columns *c, uint32_t values)
     standard_end(&to, response);
 }
 
-static struct lasso make(uint32_t values, int loss, uint64_t schedulers)
+static struct lasso make(uint32_t values)
 {
-    struct lasso l = {.options = {.loss = loss, .correlation = 0.15, .schedulers = schedulers}};
+    struct lasso l = {.options = {.correlation = 0.15}};
     fill(&l.columns, values);
     return l;
 }
 
-/* A column as it is used: centred, or with the logistic loss as it is; of unit norm. */
+/* A column as it is used: centred, of unit norm. */
 static void spread(const struct lasso *l, uint64_t j, double *rows)
 {
     const struct columns *c = &l->columns;
-    double shift = l->options.loss == LASSO_LOGISTIC ? 0 : c->shift[j], squares = 0;
-    for (uint32_t r = 0; r < c->rows; r++) rows[r] = -shift;
+    double squares = 0;
+    for (uint32_t r = 0; r < c->rows; r++) rows[r] = -c->shift[j];
     for (uint64_t i = c->start[j]; i < c->start[j + 1]; i++) rows[c->row[i]] += (double)c->value[i];
     for (uint32_t r = 0; r < c->rows; r++) squares += rows[r] * rows[r];
     for (uint32_t r = 0; r < c->rows; r++) rows[r] /= sqrt(squares);
@@ -58,32 +58,32 @@ static void spread(const struct lasso *l, uint64_t j, double *rows)
 static double product(const struct lasso *l, uint64_t a, uint64_t b)
 {
     double x[ROWS], y[ROWS], sum = 0;
-    spread(l, lasso_column(l, a), x);
-    spread(l, lasso_column(l, b), y);
+    spread(l, a, x);
+    spread(l, b, y);
     for (uint32_t r = 0; r < l->columns.rows; r++) sum += x[r] * y[r];
     return fabs(sum);
 }
 
 /* 1: they fit, 0: they do not, -1: too near to say. */
-static int fit(const struct lasso *l, uint64_t variable, const uint64_t *chosen, size_t count)
+static int fit(const struct lasso *l, uint64_t column, const uint64_t *chosen, size_t count)
 {
     double most = 0;
-    for (size_t i = 0; i < count; i++) most = fmax(most, product(l, variable, chosen[i]));
+    for (size_t i = 0; i < count; i++) most = fmax(most, product(l, column, chosen[i]));
     if (fabs(most - l->options.correlation) < 1e-5) return -1;
     return most < l->options.correlation;
 }
 
 /* Rounds of the schedule's kind: those that fit are added, and then all begins anew. */
-static void check_filter(uint32_t values, int loss, uint64_t schedulers, bool remembers)
+static void check_filter(uint32_t values, bool remembers)
 {
-    struct lasso l = make(values, loss, schedulers);
+    struct lasso l = make(values);
     struct locus_schedule_config config = {0};
     struct choice c;
     uint64_t chosen[2 * WIDTH];
     size_t before = 0, count = 0; /* those of the round before are under way, of a window of two */
     unsigned ways = 0, accepted = 0, refused = 0;
-    choice_open(&c, &l, 0, (unsigned)schedulers);
-    choice_begin(&c, 0, &config);
+    choice_open(&c, &l);
+    choice_begin(&c, &config);
     CHECK(config.fits != NULL && config.context == &c);
     if (!remembers) { /* as of many columns */
         free(c.pairs);
@@ -117,15 +117,7 @@ static void check_filter(uint32_t values, int loss, uint64_t schedulers, bool re
 TEST(lasso_choice, filters_agree_with_products_of_columns)
 {
     for (int remembers = 0; remembers < 2; remembers++) {
-        check_filter(4, LASSO_SQUARED, 1, remembers);
-        check_filter(12, LASSO_SQUARED, 3, remembers);
-        check_filter(6, LASSO_LOGISTIC, 1, remembers);
+        check_filter(4, remembers);
+        check_filter(12, remembers);
     }
-}
-
-TEST(lasso_choice, schedulers_have_neighbouring_columns)
-{
-    struct lasso l = {.options = {.schedulers = 4}, .columns = {.count = 10}};
-    static const uint64_t wanted[10] = {0, 3, 6, 8, 1, 4, 7, 9, 2, 5};
-    for (uint64_t v = 0; v < 10; v++) CHECK_EQ(lasso_column(&l, v), wanted[v]);
 }
