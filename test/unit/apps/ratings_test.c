@@ -30,11 +30,6 @@ static void load_as(struct ratings *r, struct ratings like, const char *text, un
     ratings_load(r, path, NULL, 0, 1, threads);
 }
 
-static uint64_t digest_of(const struct ratings *r)
-{
-    return ratings_digest(r, 0, r->train + r->test);
-}
-
 /* ---- files ---- */
 
 TEST(ratings, load_takes_names_as_they_are)
