@@ -34,8 +34,8 @@ static const char about[] =
 
 static const char more[] =
     "examples:\n"
-    "  locus prepare kge /usr/share/wordnet graph     WordNet (Debian package wordnet-base)\n"
     "  locus-kge --data graph --dim 256 --out model.safetensors\n"
+    "  locus prepare kge /usr/share/wordnet graph     WordNet (Debian package wordnet-base)\n"
     "  locus run -n 4 locus-kge --data graph --json\n";
 
 static void own_options(struct options *o)

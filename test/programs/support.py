@@ -296,6 +296,6 @@ def write_data(folder):
     (folder / "text").write_text("".join(
         " ".join(f"w{(i * 7 + j * (1 + i % 3)) % 50}" for j in range(12)) + " \n" for i in range(400)))
     (folder / "ratings").write_text("".join(
-        f"{i + 1} {j + 1} {1 + i * j % 5}\n" for i in range(40) for j in range(i % 3, 40, 3)))
+        f"{i + 1}\t{j + 1}\t{1 + i * j % 5}\n" for i in range(40) for j in range(i % 3, 40, 3)))
     (folder / "clicks").write_text("".join(
         f"{int(i % 7 % 3 == 0)} {1 + i % 7}:1 {10 + i % 11}:1 {30 + i % 5}:0.5\n" for i in range(400)))

@@ -199,7 +199,7 @@ class Machine(Doctor):
         if of_nobody and not self.can(f"{of_nobody} true"):
             self.skipTest("this test cannot do without capabilities")
         few = of_nobody + limited("l", 40)  # five
-        ran = self.run_command(f"{few} {LOCUS} run -n 6 -- {support.program('mf')} --zipf 50x20x300 --epochs 1")
+        ran = self.run_command(f"{few} {LOCUS} run -n 6 -- {support.MEMBER}")
         if ran.status == 0:
             self.assertIn(" rings can be had together", self.doctor(few, f"{LOCUS} doctor --nodes 6").out)
             return

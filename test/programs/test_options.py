@@ -1,6 +1,5 @@
 """Every option of every training program does something: with another value the model, what is said of it, or which files
 there are is different. An option that --help has and these tables have not fails."""
-import random
 import re
 from functools import partialmethod
 from hashlib import sha256
@@ -12,7 +11,6 @@ KGE = "--data ../graph --dim 8 --batch 16 --negatives 4 --epochs 2"
 WV = "--data ../text --dim 8 --min-count 1 --batch 8 --epochs 2"
 MF = "--data ../ratings --rank 4 --epochs 2"
 CTR = "--data ../clicks --dim 4 --hidden 8 --batch 16 --epochs 3"
-CTR_CSV = "--data ../table --dim 4 --hidden 8 --batch 16 --epochs 2"
 GNN = f"{made('gnn', '300x8x3')} --dim 8 --hidden 8 --neighbours 4 --epochs 2"
 GNN_FILES = "--data ../edges --labels ../classes --dim 8 --hidden 8 --batch 4 --epochs 2"
 LDA = f"{made('lda', '60x90x40x5')} --topics 6 --epochs 4"
@@ -35,7 +33,6 @@ PROGRAMS = {
         "--negatives 5",
         "--negatives 0",
         "--own-negatives",
-        "--format trh",
         "--sampling long-term",
         "--batch 8",
         "--lr 0.3",
@@ -77,9 +74,7 @@ PROGRAMS = {
     ]),
     "mf": (MF, [
         "--test ../ratings",
-        ends("--format csv"),
         "--hold-back 0.3",
-        "--split row",
         "--write cells",
         "--rank 5",
         "--bias",
@@ -104,12 +99,7 @@ PROGRAMS = {
         "--test ../clicks",
         "--hold-back 0.3",
         "--validate 0.3",
-        ("--format csv", "--data ../criteo --epochs 2 --positive 1"),
-        ("--hash 4", CTR_CSV),
-        ("--label b", CTR_CSV),
-        ("--weight a", CTR_CSV),
-        ("--positive 0", CTR_CSV + " --positive 1"),
-        ("--bins 3", CTR_CSV),
+        "--weights ../weights",
         "--dim 5",
         "--hidden 9",
         "--batch 9",
@@ -197,13 +187,9 @@ class Options(Trainers):
 
     def write_all(self):
         self.write_data()
-        draw = random.Random(2)
         self.write("analogies", [": all", "w1 w2 w3 w4", "w2 w3 w4 w5"])
-        self.write("similarity", ["w1 w2 7", "w3 w9 2", "w4 w7 5", "w20 w8 1"])
-        self.write("table", ["a,b,c"] + [f"{9 * draw.random():.6g},{draw.randrange(2)},{draw.randrange(2)}"
-                                         for _ in range(300)])
-        self.write("criteo", ("\t".join(map(str, [i % 2] + [draw.randrange(9) for _ in range(13)]
-                                            + [draw.randrange(3) for _ in range(26)])) for i in range(60)))
+        self.write("similarity", ["w1\tw2\t7", "w3\tw9\t2", "w4\tw7\t5", "w20\tw8\t1"])
+        self.write("weights", (i % 3 for i in range(400)))
         self.write("edges", (f"{i}\t{(i + k) % 40}" for i in range(40) for k in (1, 7)))
         self.write("classes", (f"{i}\t{'x' if i < 20 else 'y'}" for i in range(40)))
         self.write("others", (f"{i}\t{'x' if i % 2 else 'y'}" for i in range(40)))
@@ -211,8 +197,6 @@ class Options(Trainers):
         self.write("split", (f"{i}\t{'train' if i % 3 else 'val' if i % 2 else 'test'}" for i in range(40)))
         self.write("ldac", ["3 0:2 1:1 2:1", "2 0:1 3:3"])
         self.write("words", "abcd")
-        for name, shape, values in ("x", "4 2", "12352217"), ("y", "4 1", "1234"):
-            self.write(name + ".mtx", ["%%MatrixMarket matrix array real general", shape, *values])
 
     def observe(self, program, base, option, json="--json"):
         """What there is to see, but for what is never the same."""
@@ -239,7 +223,7 @@ class Options(Trainers):
         self.assertGreater(len(options), 15)
         self.assertEqual(set(options) - set(map(name_of, rows + COMMON)) - ELSEWHERE, set(), "nobody knows what they do")
         usage = self.train(program, "", status=2)
-        self.assertRegex(usage.err, rf"(?s)^usage: locus-{program} --data PATH \[options\]\n\n.*\n  --data PATH   .*"
+        self.assertRegex(usage.err, rf"(?s)^usage: locus-{program} --data [A-Z]+ \[options\]\n\n.*\n  --data [A-Z]+   .*"
                                     rf"\nfor example:\n  locus-{program} --data .*"
                                     rf"\n\nlocus-{program} --help lists all options.\n$")
         self.assertEqual(usage.out, "")

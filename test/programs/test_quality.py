@@ -92,7 +92,7 @@ class Quality(Trainers):
     def write_places(self):
         lines = ((i % 12, i // 12) for i in range(3000))
         self.write("text", (f"near{p}-{x % 3} near{p}-{x // 3 % 3} middle{p} near{p}-{x // 9 % 3}" for p, x in lines))
-        self.write("pairs", (f"near{i}-0 near{j}-1 {r}" for i in range(12) for j, r in ((i, 9), ((i + 1) % 12, 1))))
+        self.write("pairs", (f"near{i}-0\tnear{j}-1\t{r}" for i in range(12) for j, r in ((i, 9), ((i + 1) % 12, 1))))
         self.write("questions", [": places", "near0-0 near0-1 near1-0 near1-1", "near2-0 near2-1 near3-0 nowhere"])
 
     def test_wv_tells_places_apart(self):

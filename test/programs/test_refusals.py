@@ -1,5 +1,6 @@
 """What programs refuse, each with a status and a sentence. Wrong uses are refused with status 2, wrong files with 1."""
 import os
+import re
 import socket
 
 from support import IS_SANITIZED, made
@@ -54,49 +55,72 @@ USES = {
 
 # What --data has, further options, and the sentence.
 TEXTS = {
-    "mf": [("a b 1\na b x\n", "", 'bad:2: "x" is no rating')],
+    "mf": [("", "", "bad is empty: a line must be"), ("a\tb\t1\na\tb\t2\n", "--test /dev/null", "/dev/null: it is not")],
     "ctr": [
-        ("", "", "has no examples"),
-        ("hello\n", "", ":1: has 1 field, with blanks between; must have at least 2"),
-        ("1 2:1\n2 2:1\n", "", ':2: "2" is no label: must be 1 for a click'),
-        ("1 2:1\n0 2:1 x:1\n", "", ':2: "x" is no feature'),
-        ("1 2:1\n0 qid:1 2:1\n", "", ':2: "qid" is no feature'),
-        ("1 2:1\n? 2:1\n", "", ':2: "?" is no label: must be a number'),
-        ("label features\n1 2:1\n", "", ":2: is LIBSVM, and lines before it are not"),
-        ("1 2:1\n0 2:1 x:1\n", "--format libsvm", ':2: "x" is no feature'),
-        ("1 2:1\n0 2:y\n", "--format libsvm", ':2: "y" is no value: must be a number'),
-        ("1 2:1\n0 1:2:1\n", "", ":2: feature 2: either all features have a field"),
-        ("1\t2\t3\n", "--format criteo", ":1: has 3 fields; must be 40"),
-        ("a,b,1\na,1\n", "", ":2: has 2 fields; the first row has 3"),
-        ("a,b,0\na,c,0\n", "", 'no example has the label "1": --positive'),
-        ("a,b\nx,1\n", "--label z", 'no column has the name "z"'),
+        ("", "", "bad is empty: a line must be"),
+        ("1 2:1\n1 2:1\n", "", "bad: every example is a click, with the label 1"),
+        ("0 2:1\n0 2:1\n", "", "bad: no example is a click, with the label 1"),
+        ("1 2:1\n0 2:1\n", "--weights bad", 'bad:1: "1 2:1" is no weight: must be a number'),
     ],
-    "gnn": [
-        ("0 1\n1 2\n", "--labels bad", 'bad:1: has 1 field with tabs between, not 2. A line must be "node TAB node"; '
-                                       '"locus prepare gnn" converts other forms'),
-        ("0\t1\n1\t2\n", "--labels bad --split bad", 'bad:1: "1" is no purpose: must be train, val or test'),
-    ],
-    "lda": [
-        ("", "", "has no words"),
-        ("the cat\n", "", 'bad:1: "the" is no number of words: must be a whole number from 0 to 1073741823. A line must be '
-                          '"count word:count ..."; "locus prepare lda" converts other forms'),
-        ("2 0:1 1:1\n2 0:1 x:1\n", "", ':2: "x" is no word: must be a whole number'),
-        ("1\n2\n1\n1 3 1\n", "", ':4: "3" is no word: must be a whole number from 1 to 2'),
-    ],
+    "gnn": [("0\t1\n1\t2\n", "--labels bad --split bad", 'bad:1: "1" is no purpose: must be train, val or test')],
+    "lda": [("", "", "has no words")],
     "lasso": [
-        ("1 1:2\n2 2:x\n", "", ':2: "x" is no value: must be a number. A line must be "response index:value ..., '
-                               'indices from 1"; "locus prepare lasso" converts other forms'),
         ("1 1:2\n1 1:2\n", "", "nothing to learn"),
         ("1 1:2\n0 2:2\n", "--test - < /dev/null", "- has no rows"),
     ],
+    "wv": [("", "", "has no words"), ("a b\n", "--min-count 3", "bad: none of its 2 words occurs 3 times")],
 }
+
+# Of each program the form of a line, in which is told what was expected, and in which file, where it is not --data; then
+# texts of other forms, and what is said of one of their lines.
+FORMS = [
+    ("mf", "row TAB column TAB value", "--data bad", [
+        ("a\tb\t1\na b 1\n", "2: has 1 field with tabs between, not 3"), ("a\tb\n", "1: has 2 fields with tabs between"),
+        ("a\tb\t1\t9\n", "1: has 4 fields"), ("a,b,1\n", "1: has 1 field"), ("# a\n", "1: has 1 field"),
+        ("a\t\t1\n", "1: has an empty field"), ("user\titem\trating\n", '1: "rating" is no value: must be a number'),
+        ("a\tb\t1\na\tb\tx\n", '2: "x" is no value'), ("a\tb\tnan\n", '1: "nan" is no value'),
+        ("a\tb\t1e39\n", '1: "1e39" is no value: is too large'), ("a\tb\t1\n\n", "2: is empty"),
+        ("a\tb\t1\r\n", "1: has a carriage return in it"), ("a\tb\t1\na\0b\t1\n", "2: has a zero byte"),
+        ("\ufeffa\tb\t1\n", "1: begins with a byte order mark")]),
+    ("mf", "row TAB column TAB value", f"{MF} --test bad", [("a\tb\n", "1: has 2 fields")]),
+    ("kge", "head TAB relation TAB tail", "--data graph", [
+        ("a b c\n", "1: has 1 field with tabs between, not 3"), ("a\tr\tb\na\tr\n", "2: has 2 fields"),
+        ("a\tr\tb\t1\n", "1: has 4 fields"), ("a\tr\tb\n\n", "2: is empty"),
+        ("a\tr\tb\r\n", "1: has a carriage return in it")]),
+    ("ctr", "label index:value ...", "--data bad", [
+        ("hello\n", '1: "hello" is no label: must be 1 for a click'), ("1 2:1\n2 2:1\n", '2: "2" is no label'),
+        ("1 2:1\n-1 2:1\n0 2:1\n", "3: has the label 0, and another line has -1"), ("1 2:1\n? 2:1\n", '2: "?" is no label'),
+        ("1,2,0\n", '1: "1,2,0" is no label'), ("1\t2\t3\n", "is no label"), ("1 2:1\n0 2:1 # x\n", '2: "#" is no feature'),
+        ("1 2:1\n0 qid:1 2:1\n", '2: "qid" is no feature: must be a whole number'), ("1 2:1\n0 2:y\n", '2: "y" is no value'),
+        ("1 2:1\n0 2:1  3:1\n", "2: has more than one blank"), ("1 2:1\n0 1:2:1\n", "2: feature 2: either all features have"),
+        ("1 2:1\n0 2000000000:1\n", "must be a whole number from 0 to 1073741823"), ("1 2:1\n\n", "2: is empty")]),
+    ("gnn", "node TAB node", "--data bad --labels bad", [
+        ("0 1\n1 2\n", "1: has 1 field with tabs between, not 2"), ("0\t1\n1\t2\t0.5\n", "2: has 3 fields"),
+        ("0\t1\n\n", "2: is empty")]),
+    ("gnn", "node TAB train|val|test", "--data edges --labels edges --split bad", [("0\ttraining\n", '1: "training" is no purpose')]),
+    ("gnn", "node TAB index:value ...", "--data edges --labels edges --features bad", [
+        ("0\t1:1\n1\tx\n", '2: "x" is no feature: must be index:value')]),
+    ("lda", "count word:count ...", "--data bad", [
+        ("the cat\n", '1: "the" is no number of words: must be a whole number from 0 to 1073741823'),
+        ("2 0:1 1:1\n2 0:1 x:1\n", '2: "x" is no word: must be a whole number'), ("2 0:1\n", "1: has 1 words, and says that"),
+        ("1 0:0.5\n", '1: "0.5" is no count'), ("1  0:1\n", "1: has more than one blank")]),
+    ("lda", "document word count, behind three lines of their numbers", "--data bad", [
+        ("1\n2\n1\n1 3 1\n", '4: "3" is no word: must be a whole number from 1 to 2'),
+        ("1\n2\n1\n1 2\n", "4: must be three numbers"), ("1\n2\n2\n1 2 1\n", "4: the file ends after 1 of 2 entries")]),
+    ("lasso", "response index:value ..., indices from 1", "--data bad", [
+        ("1 1:2\n2 2:x\n", '2: "x" is no value: must be a number'), ("1 1:2\n2 0:1\n", "2: has the index 0: they begin with 1"),
+        ("y,x\n", '1: "y,x" is no response'), ("1 1:2\n\n", "2: is empty")]),
+    ("wv", "words with white space between", "--data bad", [("a\0b\n", "1: has a zero byte")]),
+    ("wv", "word TAB word TAB rating", "--data text --similarity bad", [
+        ("w1 w2 5\n", "1: has 1 field with tabs between, not 3"), ("w1\tw2\t5\nw1\tw2\tx\n", '2: "x" is no rating')]),
+]
 
 FILES = [
     ("gnn", f"{GNN} --train 0", "no node with a class to train with"),
     ("gnn", "--data /dev/null --labels x", "is not a regular file"),
     ("wv", "--data text --analogies text", "text:1: "),
     ("kge", "--data graph --out no/model --epochs 1", "no: No such file or directory"),
-] + [(program, "--data /no/such" + (" --labels x" if program == "gnn" else ""), "/no/such: No such file")
+] + [(program, "--data /no/such" + (" --labels x" if program == "gnn" else ""), "/no/such" + "/train.txt" * (program == "kge") + ": No such file")
      for program in USES]
 
 
@@ -114,16 +138,24 @@ class Refusals(Trainers):
                     (self.here / "bad").write_text(text)
                     self.program_refuses(program, 1, f"--data bad {more}", part)
 
+    def test_lines_of_other_forms_are_refused_with_their_place_and_what_converts_them(self):
+        self.write_data()
+        self.write("edges", ["0\t1", "1\t2"])
+        for program, form, options, rows in FORMS:
+            for text, part in rows:
+                with self.subTest(program=program, options=options, text=text):
+                    for name in "bad", "graph/train.txt":
+                        (self.here / name).write_text(text, newline="")
+                    where = "graph/train.txt" if program == "kge" else "bad"
+                    ended = self.train(program, options, status=1)
+                    self.assertRegex(ended.err, rf"locus-{program}: {where}:.*{re.escape(part)}.*[.?] A line must be "
+                                     rf'"{re.escape(form)}"; "locus prepare {program}" converts other forms\n$')
+
     def test_wrong_files_are_refused_with_a_sentence(self):
         self.write_data()
         for program, options, part in FILES:
             with self.subTest(program=program, options=options):
                 self.program_refuses(program, 1, options, part)
-        with open(self.here / "graph/valid.txt", "a+", encoding="utf-8") as valid:
-            valid.write("entity 1\tnext_1\n")
-            valid.seek(0)
-            lines = len(valid.readlines())
-        self.program_refuses("kge", 1, "--data graph", f"/valid.txt:{lines}: has 2 fields, with tabs")
 
     def test_nodes_that_differ_in_their_options_are_refused(self):
         self.write_data()

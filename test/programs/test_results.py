@@ -1,4 +1,5 @@
 """What training programs tell of their results, and what they make of data that are special."""
+from pathlib import Path
 
 from support import made
 from trainers import Trainers
@@ -19,8 +20,8 @@ class Results(Trainers):
 
     def test_mf_foretells_the_mean_of_what_nothing_is_known_about(self):
         """Nothing is learned of a row, or a column, that the test alone has."""
-        self.write("train", ["a,x,1", "a,y,2", "b,x,3", "b,y,4"])
-        self.write("test", ["a,y,2", "c,z,5"])
+        self.write("train", ["a\tx\t1", "a\ty\t2", "b\tx\t3", "b\ty\t4"])
+        self.write("test", ["a\ty\t2", "c\tz\t5"])
         self.train("mf", "--data train --test test --rank 4 --init 9 --out model")
         told = self.sh("printf 'c\tx\na\tz\nc\tz\n' | locus-predict model").out
         self.assertEqual(told, "c\tx\t2.5\na\tz\t2.5\nc\tz\t2.5\n")
@@ -28,26 +29,24 @@ class Results(Trainers):
     def test_mf_learns_the_same_whatever_ratings_are_measured_in(self):
         """The defaults follow the ratings' deviation: errors of ratings that are 64 times as large are as many times as
         large."""
-        self.train("mf", f"{made('mf', '300x100x8000', rank=3)} --rank 6 --epochs 0 --write 1.mtx")
-        head, sizes, *cells = (self.here / "1.mtx").read_text().splitlines()
-        cells = [cell.rsplit(" ", 1) for cell in cells]
-        self.write("64.mtx", [head, sizes] + [f"{place} {64 * float(value):.9g}" for place, value in cells])
-        one, other = (self.train("mf", f"--data {n}.mtx --rank 6 --epochs 5").number("test        RMSE") for n in (1, 64))
+        data = made("mf", "300x100x8000", rank=3)
+        cells = [cell.rsplit("\t", 1) for cell in Path(data.split()[1]).read_text().splitlines()]
+        self.write("64", (f"{place}\t{64 * float(value):.9g}" for place, value in cells))
+        one, other = (self.train("mf", f"{each} --rank 6 --epochs 5").number("test        RMSE") for each in (data, "--data 64"))
         self.assertLess(one, 0.8)
         self.assertAlmostEqual(other / one, 64, delta=0.02)
 
     def test_mf_tells_what_comes_next_from_pairs_without_ratings(self):
         """40 users like seven of the ten items of their kind each. What is held back of one is an item of four, among 14
         in all: by chance a precision of 0.07, of 0.25 at most."""
-        self.write("pairs", (f"u{u} i{i + u % 2 * 10}" for u in range(40) for i in range(10) if (7 * u + 3 * i) % 10 < 7))
-        ended = self.train("mf", "--data pairs --implicit 3 --split row --best 4 --rank 4 --epochs 40 --out model")
+        self.write("pairs", (f"u{u}\ti{i + u % 2 * 10}\t1" for u in range(40) for i in range(10) if (7 * u + 3 * i) % 10 < 7))
+        ended = self.train("mf", "--data pairs --implicit 3 --best 4 --rank 4 --epochs 40 --out model")
         self.assertGreater(ended.number("test        precision"), 0.2)
         self.sh("cat pairs pairs pairs > thrice")
         thrice = self.train("mf", "--data thrice --implicit 3 --rank 4 --epochs 2 --eval-every 1")
         self.assertEqual(thrice.err.count("cells to test with are trained with, too: precision and NDCG leave "), 1)
         self.assertNotIn("trained with, too", ended.err)
-        self.sh("sed 's/ \\(.*\\)/\t\\1\t1/' pairs > known")
-        row, *best = self.sh("echo u0 | locus-predict --best 20 --known known model").out.split("\t")
+        row, *best = self.sh("echo u0 | locus-predict --best 20 --known pairs model").out.split("\t")
         self.assertEqual((len(best), sorted(best[:6:2])), (26, ["i3", "i6", "i9"]))
 
     def test_ctr_has_no_auc_where_all_examples_to_test_with_are_alike(self):
