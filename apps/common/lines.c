@@ -341,6 +341,7 @@ void lines_fail(const struct lines *l, const char *format, ...)
     const char *path = is_stdin(l->path) ? "stdin" : l->path, *program = fail_program();
     const char *dash = strchr(program, '-');
     if (!l->form) fail("%s:%" PRIu64 ": %s", path, l->number, sentence);
-    fail("%s:%" PRIu64 ": %s. A line must be \"%s\"; \"locus prepare %s\" converts other forms",
-         path, l->number, sentence, l->form, dash ? dash + 1 : program);
+    const char *stop = *sentence && sentence[strlen(sentence) - 1] == '?' ? "" : ".";
+    fail("%s:%" PRIu64 ": %s%s A line must be \"%s\"; \"locus prepare %s\" converts other forms",
+         path, l->number, sentence, stop, l->form, dash ? dash + 1 : program);
 }

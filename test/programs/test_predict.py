@@ -128,4 +128,4 @@ class Predicted(Trainers):
             words, counts = zip(*(pair.split(":") for pair in document.split()[1:]))
             self.assertEqual({f"w{word}" for word in words}, set(topics[int(topic)]))
             tokens = sum(map(int, counts))  # all are of it
-            self.is_near(float(share), (tokens + 0.1) / (tokens + 0.5))
+            self.assertAlmostEqual(float(share), (tokens + 0.1) / (tokens + 0.5), delta=1e-5)

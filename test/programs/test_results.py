@@ -32,7 +32,8 @@ class Results(Trainers):
         data = made("mf", "300x100x8000", rank=3)
         cells = [cell.rsplit("\t", 1) for cell in Path(data.split()[1]).read_text().splitlines()]
         self.write("64", (f"{place}\t{64 * float(value):.9g}" for place, value in cells))
-        one, other = (self.train("mf", f"{each} --rank 6 --epochs 5").number("test        RMSE") for each in (data, "--data 64"))
+        one, other = (self.train("mf", f"{each} --rank 6 --epochs 5").number("test        RMSE")
+                      for each in (data, "--data 64"))
         self.assertLess(one, 0.8)
         self.assertAlmostEqual(other / one, 64, delta=0.02)
 

@@ -149,7 +149,8 @@ class Saved(Trainers):
         """Few and large numbers have names: what it says of those that both have stays as it was."""
         draw = random.Random(3)
         for name, first in ("old", 1), ("new", 3):
-            self.write(name, (f"{i % 2} 0:{10**8 * draw.randrange(first, first + 5)}:1 1:{7 * 10**7 + i % 3}:1" for i in range(90)))
+            self.write(name, (f"{i % 2} 0:{10**8 * draw.randrange(first, first + 5)}:1 1:{7 * 10**7 + i % 3}:1"
+                              for i in range(90)))
         self.train("ctr", "--data old --dim 4 --hidden 4 --epochs 2 --out model")
         self.train("ctr", "--data new --dim 4 --hidden 4 --epochs 0 --workers 2 --from model --out again")
         old, new = (dict(zip(models.names_of(each["features"]), each["wide"]))
