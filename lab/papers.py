@@ -5,7 +5,7 @@
     lab/papers.py techniques PAPERS DATA RESULTS [CELL...]    prints the tables of lab/techniques.md: NuPS' Figures 6, 8 and 11,
                                                               Table 3 and Section 5.7, AdaPM's Section 5.3
 
-from all results. DATA holds fb15k-237/ (train.txt, valid.txt, test.txt), text.txt and novels.txt; what is not there is passed
+from all results. DATA holds fb15k-237/, as `locus prepare kge` makes it, text.txt and novels.txt; what is not there is passed
 over. CELL is the beginning of a cell's name; without any all are run. A document of which there is no result stays as it is.
 LIMIT in the environment are the seconds that a cell may take."""
 import json

@@ -2,10 +2,10 @@
 """Repeats the tables of lab/kge.md, wv.md, mf.md, ctr.md and gnn.md, and the drawings of wv.md and mf.md.
 
 PROGRAMS has the programs. DATA is a folder in which, at any depth, whatever there is of these is found: fb15k-237 and wn18rr
-(folders), clic.txt and wiki.train.tokens (texts), questions-words.txt and EN-WS-353-ALL.txt (questions), jester-1.mtx,
-ratings.csv and zipf.mtx (matrices; the last one is made if it is not there), census_148d_train.libsvm and
-census_148d_test.libsvm, facebook_edges.csv and facebook_target.csv, cora and citeseer (.edges.tsv, .nodes.svm, .split.txt).
-What is missing is passed over, by name. SECTION is the beginning of a section's name ("kge", "mf-zipf"); without any all are
+(folders), clic.txt and wiki.train.tokens (texts), questions-words.txt and EN-WS-353-ALL.txt (questions), jester-1.mtx and
+ratings.csv, census_148d_train.libsvm and census_148d_test.libsvm, facebook_edges.csv and facebook_target.csv, cora and citeseer
+(.edges.tsv, .nodes.svm, .split.txt). `locus prepare` makes the programs' forms of them, in OUT. What is missing is passed over,
+by name. SECTION is the beginning of a section's name ("kge", "mf-zipf"); without any all are
 run, which takes some hours on two processors.
 
 OUT/SECTION/ gets the JSON lines of each run, OUT/SECTION.md the table, OUT/SECTION.svg the drawing. The runs of a section take
@@ -16,6 +16,7 @@ import argparse
 import itertools
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -228,14 +229,14 @@ def kge_speed(steps, kind):
 
 def kge_judged(graph, options, epochs):
     def of(lab):  # quality does not depend on what else the machine does: one run of each
-        o = f"--data {lab.find(graph)} {options} --epochs {epochs} --eval-every 1000"
+        o = f"--data {lab.prepared('kge', graph, [graph])} {options} --epochs {epochs} --eval-every 1000"
         return Section("kge", [Run("plain arrays", 1, o + " --baseline"), Run("1 node", 1, o), *each(4, "sampling", LEVELS, o)],
                        kge_quality, True)
     return of
 
 
 def mf_zipf(runs):
-    return lambda lab: Section("mf", runs(f"--data {lab.zipf()} --hold-back 0.02 --rank 100 --reg 0.02 --adagrad coordinate"), speeds)
+    return lambda lab: Section("mf", runs(f"{made.options('mf', '100000x10000x5000000')} --hold-back 0.02 --rank 100 --reg 0.02 --adagrad coordinate"), speeds)
 
 
 def mf_techniques(nodes):
@@ -245,7 +246,7 @@ def mf_techniques(nodes):
 
 def mf_real(file, more):
     def of(lab):
-        o = f"--data {lab.find(file)} --rank 10 --bias --lr 0.02 --reg 0.05 --init 0.1 --epochs 20 --adagrad coordinate"
+        o = f"--data {lab.prepared('mf', file + '.tsv', [file])} --rank 10 --bias --lr 0.02 --reg 0.05 --init 0.1 --epochs 20 --adagrad coordinate"
         return Section("mf", sizes(o) + more(o), speeds)
     return of
 
@@ -283,17 +284,21 @@ def ctr_speed(_):
                            Run("4 nodes", 4, o)], ctr_quality)
 
 
-def prepared_graph(lab, name):  # `locus prepare gnn` makes the folder
-    return f"--data {lab.find(name)}/edges.txt --labels {lab.find(name)}/labels.txt"
+def pages(lab):
+    return lab.prepared("gnn", "facebook", ["facebook_edges.csv"], "--labels", "@facebook_target.csv", "--class-columns", "id,page_type")
 
 
 def gnn_pages(runs):
-    return lambda lab: Section("gnn", runs(prepared_graph(lab, "facebook") + " --eval-every 1"), gnn_quality)
+    return lambda lab: Section("gnn", runs(f"--data {pages(lab)}/edges.txt --labels {pages(lab)}/labels.txt --eval-every 1"), gnn_quality)
 
 
 def gnn_features(lab):
-    return Section("gnn", [Run(name, 1, f"{prepared_graph(lab, name)} --features {lab.find(name)}/features.txt "
-                               f"--split {lab.find(name)}/purposes.txt --epochs 30") for name in ("cora", "citeseer")], gnn_quality)
+    def options(name):
+        graph = lab.prepared("gnn", name, [f"{name}.edges.tsv"], "--labels", f"@{name}.nodes.svm", "--features",
+                             f"@{name}.nodes.svm", "--purposes", f"@{name}.split.txt")
+        return " ".join(f"--{what} {graph}/{file}.txt" for what, file in (
+            ("data", "edges"), ("labels", "labels"), ("features", "features"), ("split", "purposes"))) + " --epochs 30"
+    return Section("gnn", [Run(name, 1, options(name)) for name in ("cora", "citeseer")], gnn_quality)
 
 
 def gnn_planted(_):
@@ -303,9 +308,10 @@ def gnn_planted(_):
 
 def beside(program):
     """Processor time beside other programs: tasks.py makes the table."""
+    folder = {"ctr": lambda lab: lab.data, "gnn": pages}[program]
     return lambda lab: Section(program, [], lambda runs, _: subprocess.run(
         ["/usr/bin/python3", os.path.join(os.path.dirname(__file__), "python", "tasks.py"), program,
-         f"{lab.programs}/locus-{program}", lab.data], check=True, capture_output=True, text=True).stdout)
+         f"{lab.programs}/locus-{program}", folder(lab)], check=True, capture_output=True, text=True).stdout)
 
 
 # Where a technique waits for the network at each step, wv ends after 10 seconds: the rate until then is what counts.
@@ -355,9 +361,18 @@ class Lab:
             os.rename(path + ".part", path)
         return path
 
+    def prepared(self, program, name, inputs, *options):
+        """What `locus prepare` makes of files of DATA: a file or a folder of OUT. Options that are files begin with @."""
+        told = [self.find(o[1:]) if o[0] == "@" else o for o in (*("@" + i for i in inputs), *options)]
+
+        def make(path):
+            shutil.rmtree(path, ignore_errors=True)
+            subprocess.run([f"{self.programs}/locus-prepare", program, *told[:len(inputs)], path, *told[len(inputs):]], check=True)
+        return self.made(name, make)
+
     def short_graph(self):
         """The training split, and a little of the others: an evaluation takes longer than a run."""
-        graph = self.find("fb15k-237")
+        graph = self.prepared("kge", "fb15k-237", ["fb15k-237"])
 
         def make(path):
             os.makedirs(path, exist_ok=True)
@@ -378,17 +393,12 @@ class Lab:
                     written += len(line.split())
         return self.made(f"{name}-{count}", make)
 
-    def zipf(self):
-        try:
-            return self.find("zipf.mtx")
-        except Missing:
-            return made.options("mf", "100000x10000x5000000").split()[1]
-
     def questions(self):
         found = []
         for option, name in (("--analogies", "questions-words.txt"), ("--similarity", "EN-WS-353-ALL.txt")):
             try:
-                found.append(f"{option} {self.find(name)}")
+                file = self.find(name) if option == "--analogies" else self.prepared("wv", name + ".tsv", [name], "--similarity")
+                found.append(f"{option} {file}")
             except Missing as e:
                 print(f"passed over: {e}")
         if not found:

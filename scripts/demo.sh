@@ -14,8 +14,8 @@ nodes=4
 seconds=${LOCUS_DEMO_SECONDS:-40}
 delay=0.0001 # each way
 short=8      # seconds of training of each of the two
-batches=(--data /usr/share/wordnet --reciprocal --batch 32 --negatives 64 --lr 0.3 --sampling non-conform)
-single=(--data /usr/share/wordnet --batch 1 --negatives 6 --loss logistic --reg 0 --init 0.01 --sampling non-conform)
+batches=(--data "$results/wordnet" --reciprocal --batch 32 --negatives 64 --lr 0.3 --sampling non-conform)
+single=(--data "$results/wordnet" --batch 1 --negatives 6 --loss logistic --reg 0 --init 0.01 --sampling non-conform)
 
 mkdir -p "$results"
 give_up() { echo "make demo: $1 failed; what it printed is above"; exit 1; }
@@ -69,6 +69,7 @@ bars() {
         BEGIN { bar("adaptive", a); bar("static", s); printf "      %.1f times as fast\n", a / s }'
 }
 
+"$programs/locus-prepare" kge /usr/share/wordnet "$results/wordnet" || give_up "the preparation of WordNet's files"
 echo "== ComplEx on WordNet, $nodes nodes on this machine: rows are relocated and replicated as their use needs it,"
 echo "   negative samples are taken from the rows that are there"
 "$programs/locus" run -n "$nodes" --prefix never "$programs/locus-kge" "${batches[@]}" --technique adaptive --epochs 60 \
@@ -90,7 +91,7 @@ echo
 echo "   a step for each fact, $short seconds of training each"
 for technique in adaptive static; do compare single $technique "${single[@]}"; done
 bars single
-echo "   (Where a step fetches the rows of many facts together the two are closer: lab/programs/kge.md.)"
+echo "   (Where a step fetches the rows of many facts together the two are closer: lab/kge.md.)"
 
 echo
 [ ! -f "$results/wordnet.html" ] || echo "Curves are in $results/wordnet.html."

@@ -6,7 +6,8 @@ scikit-learn's logistic regression.
     tasks.py gnn PROGRAM FOLDER [--turns 3]
 
 PROGRAM is bin/locus-ctr or bin/locus-gnn. FOLDER has, at any depth, census_148d_train.libsvm and census_148d_test.libsvm; for gnn
-facebook_edges.csv and facebook_target.csv. Of ctr there is generated data, too: 26 fields, 100,000 categories by Zipf.
+edges.txt and labels.txt, which `locus prepare gnn` makes of facebook_edges.csv and facebook_target.csv. Of ctr there is
+generated data, too: 26 fields, 100,000 categories by Zipf.
 
 Times are of the processor, all threads of the process, so that a busy machine changes them less. Those of the programs are
 the difference of a long run and a short one: training alone, with the loader. Those of PyTorch are of its steps (forward,
@@ -304,9 +305,9 @@ def torch_graph(graph, epochs):
 
 
 def graph(options):
-    edges, classes = (find(options.folder, f"facebook_{part}.txt") for part in ("edges", "labels"))
+    edges, classes = (find(options.folder, f"{part}.txt") for part in ("edges", "labels"))
     if not edges or not classes:
-        sys.exit("passed over: there is no facebook_edges.txt and facebook_labels.txt, as `locus prepare gnn` makes them")
+        sys.exit("passed over: there is no edges.txt and labels.txt, as `locus prepare gnn` makes them")
     command = [options.program, "--data", edges, "--labels", classes, "--baseline"]
     _, lines = run([*command, "--json", "--epochs", "3"])
     accuracy = [line["accuracy"] for line in lines if "accuracy" in line][-1]

@@ -387,22 +387,13 @@ class Lasso(Predictor):
     def open(self, saved: Saved, told: Any) -> None:
         self.coefficients, self.intercept = saved.take("coefficients", None), float(saved.note("intercept"))
         self.names = saved.names("columns", len(self.coefficients), 1)
-        self.is_logistic = saved.notes.get("loss") == "logistic"
-        if told.step:
-            intercepts = saved.take("path.intercepts", None) if "path.starts" in saved.tensors else ()
-            if told.step > len(intercepts):
-                raise saved.problem(f"has a path of {len(intercepts)} steps: --step {told.step} is none of them")
-            part = slice(*saved.take("path.starts", len(intercepts) + 1)[told.step - 1:told.step + 1])
-            self.intercept, self.coefficients = float(intercepts[told.step - 1]), np.zeros(len(self.coefficients))
-            self.coefficients[saved.take("path.columns", None)[part]] = saved.take("path.values", None)[part]
 
     def answer(self, lines: List[bytes]) -> List[Answer]:
         of_line, rows, pairs = self.pairs(lines, self.names)
         self.refuse_if(pairs[:, 0] < 1, of_line, lines)
         values = self.coefficients[rows] * pairs[:, 1] * (rows >= 0) if len(self.coefficients) else pairs[:, 1] * 0
         sums = self.intercept + np.bincount(of_line, values, len(lines))
-        name, sums = ("probability", likelihood(sums)) if self.is_logistic else ("response", sums)
-        return [{name: y} for y in sums.tolist()]
+        return [{"response": y} for y in sums.tolist()]
 
 
 class Lda(Predictor):
@@ -552,7 +543,7 @@ class Gnn(Predictor):
 PREDICTORS = {"complex": Kge, "rescal": Kge, "skip-gram": Wv, "factors": Mf, "wide & deep": Ctr,
               "graph convolution": Gnn, "lda": Lda, "lasso": Lasso}
 # Who takes which option: others have no use for it.
-OPTIONS = {"known": (Mf,), "features": (Gnn,), "step": (Lasso,), "best": (Kge, Wv, Mf, Lda, Nearest)}
+OPTIONS = {"known": (Mf,), "features": (Gnn,), "best": (Kge, Wv, Mf, Lda, Nearest)}
 
 
 def predictor(told: Any) -> Predictor:

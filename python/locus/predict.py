@@ -15,7 +15,7 @@ HELP = """One line in, one line out. Lines have the form of the training data, w
   ctr    LIBSVM or LIBFFM: how likely a click is
   gnn    edges, node and node with a tab between: a line for each node, its class and how likely that is
   lda    words, or LDA-C: the share of each topic; with --best the likeliest topics and their shares
-  lasso  LIBSVM: the response; with the logistic loss how likely it is 1
+  lasso  LIBSVM: the response
 What the model does not know is left out (mf: the mean and what is known; kge and wv: nan, or nothing), and counted in
 the end on stderr.
 
@@ -69,7 +69,6 @@ def main(words: Optional[List[str]] = None) -> int:
     of.add_argument("--known", metavar="FILE", help="mf: rows, columns and values that are known, to train with, say: they "
                     "are left out of a row's best, and rows that the model does not know get factors by them")
     of.add_argument("--features", metavar="FILE", help="gnn: of the nodes, for a model that was trained with features")
-    of.add_argument("--step", type=count, metavar="N", help="lasso: the model of this step of a path, from 1; else the last")
     of.add_argument("--near", metavar="TENSOR", help="lines are names of rows of this table, such as rows, columns, "
                     "relations, vectors: the nearest ones by the cosine")
     of.add_argument("--json", action="store_true", help="JSON lines")

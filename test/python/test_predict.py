@@ -144,7 +144,7 @@ class Predict(Hand):
             self.refuses("", lines, part)
         (self.here / "known").write_text("Anna\tx\t1\nAnna\ty\n")
         self.refuses(f"--known {self.here}/known", "", "known:2: expected row, column and value with tabs between, found")
-        for options, part in ((f"--known {self.here}/none", "none: No such file"), ("--step 3", "--step has no effect"),
+        for options, part in ((f"--known {self.here}/none", "none: No such file"), ("--features x", "--features has no effect"),
                               ("--near rows --known x", "--known has no effect with --near"), ("--best 0", "usage: ")):
             self.refuses(options, "", part, status=2 if "usage" in part else 1)
 
@@ -192,22 +192,13 @@ class Predict(Hand):
         self.says("", "east ne", "east\tne\t0.6\n")
         self.refuses("", "a b c d", "stdin:1: expected one, two or three words")
 
-    def write_lasso(self, loss):
-        """1 + 2 x1 - x3, and before it in the path 5 + x2."""
-        write_model(self.model, {"model": "lasso", "loss": loss, "intercept": "1"}, coefficients=np.array([2., 0, -1]),
-                    path_starts=np.array([0, 1, 3]), path_columns=np.array([1, 0, 2]), path_values=np.array([1., 2, -1]),
-                    path_intercepts=np.array([5., 1]))
-
     def test_lasso_adds_coefficients_times_values(self):
-        self.write_lasso("squared")
+        """1 + 2 x1 - x3."""
+        write_model(self.model, {"model": "lasso", "loss": "squared", "intercept": "1"}, coefficients=np.array([2., 0, -1]))
         self.says("", "7 1:2 3:0.5\n1:3 2:9 4:8\n0\n\n-2e1 4:1", "4.5\n7\n1\n1\n1\n",
                   '2 lines with columns that the model does not know: 2 in all, the first is "4" in line 2')
-        self.says("--step 1", "1:3 2:9", "14\n")
-        self.refuses("--step 3", "", "a path of 2 steps")
         for line in "1 0:1", "a,b,2", "1:2  3:1", "1:2 ", "1:nan", "1:1e999", "1:2:3", "1:x", "1 2", "9999999999:1":
             self.refuses("", f"1:2\n{line}", 'stdin:2: expected index:value with one blank between, indices from 1')
-        self.write_lasso("logistic")
-        self.says("", "1:-0.5\n1:0.5", "0.5\n0.880797078\n")
 
     def test_lda_finds_shares_of_topics(self):
         """A word of each of two topics, which is all that the topic has, and alpha 0.5: of a, a, b the shares are (2.5, 1.5)
