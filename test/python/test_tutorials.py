@@ -55,6 +55,8 @@ class Tutorials(unittest.TestCase):
 
     def test_program(self):
         text = self.files("tutorial-program.md")
+        for command in self.commands(text, "locus prepare mf"):
+            self.says(command)
         for command in self.commands(text, "locus-mf") + self.commands(text, "locus run"):
             error = re.search(r"^test +RMSE +([\d.]+)", self.says(command), re.M)
             self.assertLess(float(error[1]), 0.6, command)  # 1.1 with nothing learnt; 0.35 is noise
