@@ -177,7 +177,8 @@ static void take_best(struct training_worker *w)
     bool is_other = epoch != training_epochs(w);
     if (is_other) best_take(w->member, rows, TRAINING_MODEL_TABLES);
     if (is_other && t->kind->take) t->kind->take(w);
-    snprintf(text, sizeof text, "the model is that of epoch %g, which was validated best", epoch);
+    snprintf(text, sizeof text, "the model is that of epoch %g, which was validated best%s", epoch,
+             epoch <= 1 && training_epochs(w) >= 2 ? ": fewer epochs do" : "");
     if (training_is_first(w)) figures_say(t->settings->json, "best", text, &figure, 1);
 }
 

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char form[] = "label index:value ...";
+static const char form[] = "label index:value ..., or label field:index:value ...";
 
 /* Of a file. */
 struct labels {

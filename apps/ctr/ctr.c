@@ -342,11 +342,38 @@ static void evaluate(struct training_worker *w)
     test(w, training_epochs(w));
 }
 
+/* The share of clicks, and how much all count together. */
+static double rate_of(const struct ctr *c, uint64_t first, uint64_t count, double *weights)
+{
+    double clicks = 0;
+    *weights = 0;
+    for (uint64_t i = first; i < first + count; i++) {
+        struct click click = clicks_get(&c->clicks, i);
+        *weights += (double)click.weight;
+        clicks += click.is_click ? (double)click.weight : 0;
+    }
+    return clicks / *weights;
+}
+
+/* What is reached without learning anything: each is as likely as those to train with. */
+static void say_trivial(const struct ctr *c)
+{
+    double weights;
+    if (c->test == 0) return;
+    double rate = rate_of(c, 0, c->train, &weights), came = rate_of(c, c->train, c->test, &weights),
+           loss = -came * log(rate) - (1 - came) * log(1 - rate);
+    const struct figure figure = {
+        "log loss ",  8, 5, " of the rate of clicks alone", .name = "log_loss_of_rate",
+        .value = loss};
+    figures_say(c->options.common.json, "trivial", "         ", &figure, 1);
+}
+
 /* What is tested is what is saved. */
 static void end(struct training_worker *w)
 {
     struct worker *own = w->state;
     struct ctr_quality q = test(w, training_epoch_of(w));
+    if (training_is_first(w)) say_trivial(w->program);
     if (training_is_first(w)) say_bins(w->program, &q);
     wide_deep_close(&own->step);
     click_feed_close(&own->feed);

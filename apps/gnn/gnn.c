@@ -364,12 +364,36 @@ static void parameters(const void *program, size_t floats[TRAINING_MODEL_TABLES]
     floats[GNN_DENSE] = g->plan.length;
 }
 
+/* What is reached without learning anything: each has the most frequent class of those to train
+ * with. */
+static void say_trivial(const struct gnn *g)
+{
+    const struct labels *l = &g->labels;
+    if (l->count[LABELS_TEST] == 0) return;
+    uint32_t *seen = take_memory(l->classes, sizeof *seen), best = 0, right = 0;
+    for (uint32_t i = 0; i < l->count[LABELS_TRAIN]; i++)
+        seen[l->class_of[l->list[LABELS_TRAIN][i]]]++;
+    for (uint32_t class = 1; class < l->classes; class ++)
+        if (seen[class] > seen[best]) best = class;
+    for (uint32_t i = 0; i < l->count[LABELS_TEST]; i++)
+        right += l->class_of[l->list[LABELS_TEST][i]] == best;
+    free(seen);
+    const struct figure figure = {"test ",
+                                  0,
+                                  4,
+                                  " of the most frequent class alone",
+                                  .name = "accuracy_of_most_frequent",
+                                  .value = (double)right / l->count[LABELS_TEST]};
+    figures_say(g->options.common.json, "trivial", "         ", &figure, 1);
+}
+
 /* What is said last is what is saved. */
 static void end(struct training_worker *w)
 {
     bool is_said = w->training->kept && training_epoch_of(w) == training_epochs(w);
     pool_quiesce(w->member);
     if (!is_said || w->progress.epochs == 0) validate(w);
+    if (training_is_first(w)) say_trivial(w->program);
 }
 
 static void close_all(struct training_worker *w)

@@ -366,6 +366,25 @@ static double validate(struct training_worker *t)
     return has_ratings ? -r.rmse : k.ndcg;
 }
 
+/* What is reached without learning anything: each cell is the mean of those to train with. */
+static void say_trivial(const struct mf *f)
+{
+    const struct ratings *r = &f->ratings;
+    double squares = 0;
+    if (r->test == 0 || f->options.implicit > 0) return;
+    for (size_t i = r->train; i < r->train + r->test; i++) {
+        double error = (double)r->list[i].value - r->mean;
+        squares += error * error;
+    }
+    const struct figure figure = {"RMSE ",
+                                  8,
+                                  4,
+                                  " of the mean alone",
+                                  .name = "rmse_of_mean",
+                                  .value = sqrt(squares / (double)r->test)};
+    figures_say(f->options.common.json, "trivial", "         ", &figure, 1);
+}
+
 static void end(struct training_worker *t)
 {
     struct worker *own = t->state;
@@ -377,6 +396,7 @@ static void end(struct training_worker *t)
     }
     pool_quiesce(t->member);
     validate(t);
+    if (training_is_first(t)) say_trivial(t->program);
 }
 
 static void note(struct tensors *t, const struct mf *mf)

@@ -86,7 +86,7 @@ FORMS = [
         ("a b c\n", "1: has 1 field with tabs between, not 3"), ("a\tr\tb\na\tr\n", "2: has 2 fields"),
         ("a\tr\tb\t1\n", "1: has 4 fields"), ("a\tr\tb\n\n", "2: is empty"),
         ("a\tr\tb\r\n", "1: has a carriage return in it")]),
-    ("ctr", "label index:value ...", "--data bad", [
+    ("ctr", "label index:value ..., or label field:index:value ...", "--data bad", [
         ("hello\n", '1: "hello" is no label: must be 1 for a click'), ("1 2:1\n2 2:1\n", '2: "2" is no label'),
         ("1 2:1\n-1 2:1\n0 2:1\n", "3: has the label 0, and another line has -1"), ("1 2:1\n? 2:1\n", '2: "?" is no label'),
         ("1,2,0\n", '1: "1,2,0" is no label'), ("1\t2\t3\n", "is no label"), ("1 2:1\n0 2:1 # x\n", '2: "#" is no feature'),

@@ -1,4 +1,5 @@
 """What training programs tell of their results, and what they make of data that are special."""
+import math
 from pathlib import Path
 
 from support import made
@@ -77,3 +78,19 @@ class Results(Trainers):
         self.assertEqual(resumed.named("epoch", epoch=200), [])
         self.sh("cmp best again")
         self.assertTrue(self.train("lda", f"{lda} --patience 2 --workers 2", 2).named("best"))
+
+    def test_what_nothing_learned_would_reach_is_told(self):
+        """The mean, 3, of errors 1 and 2; a rate of a quarter, where half of them come; the class of two of three."""
+        self.write("ratings", ["a\tx\t2", "b\ty\t4", "a\ty\t3"])
+        self.write("few", ["a\tx\t4", "b\ty\t1"])
+        ended = self.train("mf", "--data ratings --test few --rank 2 --epochs 1 --json")
+        self.assertAlmostEqual(ended.last("rmse_of_mean"), (5 / 2) ** .5, delta=1e-6)
+        self.write("clicks", ["1 1:1", "0 2:1", "0 3:1", "0 1:1"])
+        self.write("asked", ["1 1:1", "0 2:1"])
+        ended = self.train("ctr", "--data clicks --test asked --validate 0 --epochs 1 --json")
+        self.assertAlmostEqual(ended.last("log_loss_of_rate"), -(math.log(.25) + math.log(.75)) / 2, delta=1e-5)
+        self.write("edges", (f"{i}\t{i + 1}" for i in range(5)))
+        self.write("classes", ["0\tx", "1\ty", "2\ty", "3\ty", "4\tx"])
+        self.write("split", ["0\ttrain", "1\ttrain", "2\ttrain", "3\ttest", "4\ttest"])
+        ended = self.train("gnn", "--data edges --labels classes --split split --epochs 1 --json")
+        self.assertEqual(ended.last("accuracy_of_most_frequent"), .5)

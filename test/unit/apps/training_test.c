@@ -226,21 +226,22 @@ TEST(training, models_within_an_epoch_are_compared_once)
     static const struct {
         struct job job;
         const char *said, *also;
-    } cases[] = {{{.settings = {.epochs = 8, .evaluates = {.examples = 2}, .patience = 2},
-                   .quality = {1, 3, 2, 2}},
-                  "within   epoch 1.33333\nvalidate examples=2 more=1 whole=0: epoch   2",
-                  BEST_SAID("0.666667") "end model=0.666667 of 0.666667 save close "},
-                 /* a step is longer than the distance */
-                 {{.settings = {.epochs = 1, .evaluates = {.examples = 0.5}, .patience = 1},
-                   .quality = {1, 2, 3, 4}},
-                  BEST_SAID("1"),
-                  ""},
-                 /* a run that goes on from the last one would have lost its patience */
-                 {{.settings = {.epochs = 1, .evaluates = {.examples = 1}, .patience = 1},
-                   .quality = {1, 2, 3, 4},
-                   .is_early = true},
-                  BEST_SAID("0.5") "end model=1 of 0.5 ",
-                  ""}};
+    } cases[] = {
+        {{.settings = {.epochs = 8, .evaluates = {.examples = 2}, .patience = 2},
+          .quality = {1, 3, 2, 2}},
+         "within   epoch 1.33333\nvalidate examples=2 more=1 whole=0: epoch   2",
+         "which was validated best: fewer epochs do\nend model=0.666667 of 0.666667 save close "},
+        /* a step is longer than the distance */
+        {{.settings = {.epochs = 1, .evaluates = {.examples = 0.5}, .patience = 1},
+          .quality = {1, 2, 3, 4}},
+         BEST_SAID("1"),
+         ""},
+        /* a run that goes on from the last one would have lost its patience */
+        {{.settings = {.epochs = 1, .evaluates = {.examples = 1}, .patience = 1},
+          .quality = {1, 2, 3, 4},
+          .is_early = true},
+         BEST_SAID("0.5") "end model=1 of 0.5 ",
+         ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ends_with(run, &cases[i].job, 0, cases[i].said);
         ends_with(run, &cases[i].job, 0, cases[i].also);
@@ -268,6 +269,7 @@ TEST(training, a_loss_that_is_no_number_ends_it_with_the_best_model_so_far)
     CHECK_EQ(ending_of(run, &j, said, sizeof said), 0);
     CHECK_STR(said, "the loss is no number any more in epoch 3: choose a smaller --lr; the model "
                     "is that of epoch 1\n");
-    CHECK_STR(said, BEST_SAID("1") "end model=1 of 1 save close diverged ");
+    CHECK_STR(said,
+              "which was validated best: fewer epochs do\nend model=1 of 1 save close diverged ");
     CHECK(strstr(said, "epoch   3") == NULL);
 }
