@@ -86,11 +86,24 @@ static unsigned shards_of(const struct machine_plan *p)
     return shards;
 }
 
+/* Can so many rings of such a cluster be had together? The kernel takes its time to give up the
+ * memory of those that were closed, before this or here. */
+static int try_rings(const struct machine_plan *p, unsigned count)
+{
+    const struct timespec pause = {.tv_nsec = 100000000};
+    int rc = uring_check(p->nodes, count);
+    for (int looks = 0; rc == -ENOMEM && looks < 10; looks++) {
+        nanosleep(&pause, NULL);
+        rc = uring_check(p->nodes, count);
+    }
+    return rc;
+}
+
 /* The ring that a shard of such a cluster opens. */
 static void check_io_uring(struct findings *all, const struct machine_plan *p)
 {
     char line[LINE_BYTES];
-    if (uring_check(p->nodes, 1) == 0) {
+    if (try_rings(p, 1) == 0) {
         find(all, FIND_OK, "io_uring", "rings for %u node%s can be had", p->nodes,
              plain_s(p->nodes));
         return;
@@ -102,21 +115,15 @@ static void check_io_uring(struct findings *all, const struct machine_plan *p)
 }
 
 /* One a shard, and one a node that locus_open() tries before. Descriptors are a process's: no more
- * than half of this one's. The kernel takes its time to give up the memory of rings that were
- * closed, before this or here: so these come last. */
+ * than half of this one's. Of the memory of so many, others would miss what is not given up yet: so
+ * these come last. */
 void machine_check_rings(struct findings *all, const struct machine_plan *p)
 {
-    const struct timespec pause = {.tv_nsec = 100000000};
     unsigned long long may = limit_of(RLIMIT_NOFILE) / 2, kib = limit_of(RLIMIT_MEMLOCK) / 1024;
     unsigned rings = p->here * (shards_of(p) + 1);
     if (rings > may) rings = may ? (unsigned)may : 1;
-    if (!is_bounded(RLIMIT_MEMLOCK) || uring_check(p->nodes, 1)) return;
-    int rc = uring_check(p->nodes, rings);
-    for (int looks = 0; rc == -ENOMEM && looks < 10; looks++) {
-        nanosleep(&pause, NULL);
-        rc = uring_check(p->nodes, rings);
-    }
-    if (rc)
+    if (!is_bounded(RLIMIT_MEMLOCK) || try_rings(p, 1)) return;
+    if (try_rings(p, rings))
         find(all, FIND_FAIL, "rings",
              "%u rings of %u node%s together, of which each has %u shard%s: %s", rings, p->here,
              plain_s(p->here), shards_of(p), plain_s(shards_of(p)), locus_error());
