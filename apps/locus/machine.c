@@ -122,8 +122,10 @@ void machine_check_rings(struct findings *all, const struct machine_plan *p)
     unsigned long long may = limit_of(RLIMIT_NOFILE) / 2, kib = limit_of(RLIMIT_MEMLOCK) / 1024;
     unsigned rings = p->here * (shards_of(p) + 1);
     if (rings > may) rings = may ? (unsigned)may : 1;
-    if (!is_bounded(RLIMIT_MEMLOCK) || try_rings(p, 1)) return;
-    if (try_rings(p, rings))
+    if (!is_bounded(RLIMIT_MEMLOCK)) return;
+    int rc = try_rings(p, rings);
+    if (rc && try_rings(p, 1)) return; /* none at all was told */
+    if (rc)
         find(all, FIND_FAIL, "rings",
              "%u rings of %u node%s together, of which each has %u shard%s: %s", rings, p->here,
              plain_s(p->here), shards_of(p), plain_s(shards_of(p)), locus_error());
