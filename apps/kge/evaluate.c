@@ -21,7 +21,7 @@ _Static_assert(CHUNK % VEC_PANEL_MAX == 0 && PULL_ROWS % VEC_PANEL_MAX == 0,
 void evaluation_init(struct evaluation *e, const struct task *t)
 {
     const struct model *m = &t->model;
-    *e = (struct evaluation){.task = t, .parts = t->options.is_by_relation ? m->relations : 1};
+    *e = (struct evaluation){.task = t};
     e->entities = take_memory(matrix_panels(m->dim, m->entities), sizeof(float));
     e->relations = take_memory(model_relation_rows(m) * model_relation_floats(m), sizeof(float));
 }
@@ -87,10 +87,7 @@ struct question {
     float score; /* of the answer */
     const struct fact *known;
     size_t known_count, known_at;
-    const struct fact *place; /* entities that are in this place of the relation */
-    size_t place_count, place_at, place_known;
     uint64_t greater, equal, known_greater, known_equal;
-    uint64_t place_others, place_greater, place_equal; /* that are no known answers */
 };
 
 /* The same arithmetic as for all others, so that equal embeddings have equal scores. */
@@ -118,7 +115,6 @@ static void prepare(const struct evaluation *e, struct question *q, float *query
     q->score = score_of(e, query, q->answer);
     enum filter_side of = side == MODEL_OBJECTS ? FILTER_OBJECTS : FILTER_SUBJECTS;
     q->known = filter_answers(&e->task->filter, of, q->given, q->relation, &q->known_count);
-    q->place = filter_answers(&e->task->places, of, q->relation, 0, &q->place_count);
 }
 
 /* Counts a chunk of entities, and the known answers in it, the true one among them. */
@@ -132,21 +128,6 @@ static void count_chunk(struct question *q, const float *scores, uint32_t first,
         float score = scores[q->known[q->known_at].object - first];
         q->known_greater += score > q->score;
         q->known_equal += score == q->score;
-    }
-}
-
-/* Counts a chunk of those that are in this place of the relation, and no known answers. */
-static void count_place(struct question *q, const float *scores, uint32_t first, size_t count)
-{
-    for (; q->place_at < q->place_count; q->place_at++) {
-        uint32_t entity = q->place[q->place_at].object;
-        if (entity >= first + count) return;
-        while (q->place_known < q->known_count && q->known[q->place_known].object < entity)
-            q->place_known++;
-        if (q->place_known < q->known_count && q->known[q->place_known].object == entity) continue;
-        q->place_others++;
-        q->place_greater += scores[entity - first] > q->score;
-        q->place_equal += scores[entity - first] == q->score;
     }
 }
 
@@ -167,20 +148,19 @@ static double rank_of(const struct question *q, uint64_t others, uint64_t greate
 }
 
 static void add_question(const struct evaluation *e, const struct question *q,
-                         struct quality_part *parts)
+                         struct quality_counts *counts)
 {
-    struct quality_sums *of = parts[e->parts > 1 ? q->relation : 0].of[q->side];
+    struct quality_sums *of = counts->of[q->side];
     uint32_t all = e->task->model.entities;
     add_rank(
         rank_of(q, all - q->known_count, q->greater - q->known_greater, q->equal - q->known_equal),
         &of[QUALITY_FILTERED]);
     add_rank(rank_of(q, all - 1, q->greater, q->equal - 1), &of[QUALITY_RAW]);
-    add_rank(rank_of(q, q->place_others, q->place_greater, q->place_equal), &of[QUALITY_TYPED]);
 }
 
 static void rank_block(const struct evaluation *e, const struct fact *facts, size_t count,
                        struct question *questions, float *queries, float *scores,
-                       struct quality_part *parts)
+                       struct quality_counts *counts)
 {
     size_t dim = e->task->model.dim, n = 0;
     uint32_t all = e->task->model.entities;
@@ -191,16 +171,13 @@ static void rank_block(const struct evaluation *e, const struct fact *facts, siz
     for (uint32_t first = 0; first < all; first += CHUNK) {
         size_t chunk = all - first < CHUNK ? all - first : CHUNK;
         matrix_multiply_part(scores, CHUNK, queries, dim, 1, e->entities, n, first, chunk, dim, 0);
-        for (size_t i = 0; i < n; i++) {
-            count_chunk(&questions[i], scores + i * CHUNK, first, chunk);
-            count_place(&questions[i], scores + i * CHUNK, first, chunk);
-        }
+        for (size_t i = 0; i < n; i++) count_chunk(&questions[i], scores + i * CHUNK, first, chunk);
     }
-    for (size_t i = 0; i < n; i++) add_question(e, &questions[i], parts);
+    for (size_t i = 0; i < n; i++) add_question(e, &questions[i], counts);
 }
 
 void evaluation_rank(const struct evaluation *e, enum graph_split split, size_t first, size_t end,
-                     struct quality_part *parts)
+                     struct quality_counts *counts)
 {
     const struct fact *facts = e->task->graph.splits[split].list;
     struct question *questions = take_memory(QUESTIONS, sizeof *questions);
@@ -209,7 +186,7 @@ void evaluation_rank(const struct evaluation *e, enum graph_split split, size_t 
     const size_t block = QUESTIONS / MODEL_SIDES;
     for (size_t at = first; at < end; at += block)
         rank_block(e, facts + at, end - at < block ? end - at : block, questions, queries, scores,
-                   parts);
+                   counts);
     free(questions);
     free(queries);
     free(scores);
@@ -218,33 +195,32 @@ void evaluation_rank(const struct evaluation *e, enum graph_split split, size_t 
 /* ---- together ---- */
 
 void evaluate(struct evaluation *e, struct pool_member *m, enum graph_split split,
-              struct quality_part *parts)
+              struct quality_counts *counts)
 {
     uint64_t first, end;
-    memset(parts, 0, e->parts * sizeof *parts);
+    *counts = (struct quality_counts){0};
     pool_quiesce(m);
     pull_model(e, m);
     pool_meet_here(m);
     pool_share(e->task->graph.splits[split].count, m->place, m->total, &first, &end);
-    evaluation_rank(e, split, first, end, parts);
-    pool_sum(m, &parts->of[0][0].questions, e->parts * sizeof *parts / sizeof(double));
+    evaluation_rank(e, split, first, end, counts);
+    pool_sum(m, &counts->of[0][0].questions, sizeof *counts / sizeof(double));
 }
 
-struct quality evaluate_quality(const struct quality_part *parts, size_t count, int side,
+struct quality evaluate_quality(const struct quality_counts *counts, int side,
                                 enum quality_kind kind)
 {
     struct quality q = {0};
-    for (const struct quality_part *p = parts; p < parts + count; p++)
-        for (int i = 0; i < MODEL_SIDES; i++) {
-            const struct quality_sums *s = &p->of[i][kind];
-            if (side != MODEL_SIDES && side != i) continue;
-            q.questions += s->questions;
-            q.mrr += s->reciprocals;
-            q.mr += s->ranks;
-            q.hits1 += s->hits1;
-            q.hits3 += s->hits3;
-            q.hits10 += s->hits10;
-        }
+    for (int i = 0; i < MODEL_SIDES; i++) {
+        const struct quality_sums *s = &counts->of[i][kind];
+        if (side != MODEL_SIDES && side != i) continue;
+        q.questions += s->questions;
+        q.mrr += s->reciprocals;
+        q.mr += s->ranks;
+        q.hits1 += s->hits1;
+        q.hits3 += s->hits3;
+        q.hits10 += s->hits10;
+    }
     double *const of_all[] = {&q.mrr, &q.mr, &q.hits1, &q.hits3, &q.hits10};
     for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++) *of_all[i] /= q.questions;
     return q;

@@ -3,8 +3,7 @@
  * entities as answers to (subject, relation, ?), and of its subject as an answer to (?, relation,
  * object).
  *
- * Filtered: other answers that are known from any split are left out; raw: they are not; typed: so
- * are entities that are not in that place of the relation in any fact to train with. Ties are
+ * Filtered: other answers that are known from any split are left out; raw: they are not. Ties are
  * counted fairly: a rank is the mean of the optimistic one (all equal scores behind) and the
  * pessimistic one (all before), so a model that gives every entity the same score gains nothing. An
  * answer whose score is not a number ranks behind all that it is ranked among.
@@ -28,15 +27,14 @@ struct evaluation {
     const struct task *task;
     float *entities;  /* panels: the entities as columns (matrix.h) */
     float *relations; /* rows, one after the other */
-    uint32_t parts;   /* of the figures: one for each relation (--by-relation), or one in all */
 };
 
-enum quality_kind { QUALITY_FILTERED, QUALITY_RAW, QUALITY_TYPED, QUALITY_KINDS };
+enum quality_kind { QUALITY_FILTERED, QUALITY_RAW, QUALITY_KINDS };
 /* Of the questions for one side: doubles alone, which workers add up. */
 struct quality_sums {
     double questions, reciprocals, ranks, hits1, hits3, hits10;
 };
-struct quality_part {
+struct quality_counts {
     struct quality_sums of[MODEL_SIDES][QUALITY_KINDS];
 };
 struct quality {
@@ -45,16 +43,15 @@ struct quality {
 
 void evaluation_init(struct evaluation *, const struct task *);
 void evaluation_fini(struct evaluation *);
-/* Into evaluation.parts of them, the same on all workers. */
-void evaluate(struct evaluation *, struct pool_member *, enum graph_split, struct quality_part *);
+/* The same on all workers. */
+void evaluate(struct evaluation *, struct pool_member *, enum graph_split, struct quality_counts *);
 /* `side`: MODEL_SIDES is both. */
-struct quality evaluate_quality(const struct quality_part *, size_t count, int side,
-                                enum quality_kind);
+struct quality evaluate_quality(const struct quality_counts *, int side, enum quality_kind);
 
 /* The two halves of it, for use without a pool: ranking a part of a split against rows that are
  * there already. */
 void evaluation_rank(const struct evaluation *, enum graph_split, size_t first, size_t end,
-                     struct quality_part *);
+                     struct quality_counts *);
 /* With rows that lie one after the other. */
 void evaluation_fill(struct evaluation *, const float *entities, const float *relations);
 

@@ -128,20 +128,6 @@ static size_t sort_and_unite(struct fact *facts, size_t count)
     return kept;
 }
 
-void filter_init_places(struct filter *f, const struct graph *g)
-{
-    const struct facts *facts = &g->splits[GRAPH_TRAIN];
-    for (int side = 0; side < FILTER_SIDES; side++) {
-        struct fact *to = f->sorted[side] = take_memory(facts->count, sizeof *to);
-        for (size_t i = 0; i < facts->count; i++) {
-            const struct fact *fact = &facts->list[i];
-            to[i] = (struct fact){fact->relation, 0,
-                                  side == FILTER_OBJECTS ? fact->object : fact->subject};
-        }
-        f->count[side] = sort_and_unite(to, facts->count);
-    }
-}
-
 void filter_init(struct filter *f, const struct graph *g)
 {
     size_t total = 0;

@@ -56,9 +56,6 @@ struct filter {
 };
 
 void filter_init(struct filter *, const struct graph *);
-/* Instead: which entities are in that place of a relation in the facts to train with; the relation
- * is what is given then, and 0 the relation. */
-void filter_init_places(struct filter *, const struct graph *);
 void filter_fini(struct filter *);
 /* The answers' facts: answers are their `object` members. Sets how many there are; an answer of
  * several splits comes once. */

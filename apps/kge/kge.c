@@ -13,7 +13,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* The task comes first. */
 struct program {
@@ -70,18 +69,6 @@ static void own_options(struct options *o)
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
 
-static void result_options(struct options *o)
-{
-    const struct args_option options[] = {
-        OPTION_FLAG("--by-relation", &o->is_by_relation, ARGS_NODES,
-                    "say how well each relation of the test is answered, too"),
-        OPTION_FLAG(
-            "--type-constrained", &o->is_type_constrained, ARGS_NODES,
-            "rank among the entities that are in that place of the\nrelation in facts to train with, too"),
-    };
-    args_add(&o->common.list, options, sizeof options / sizeof *options);
-}
-
 static struct settings *options(void *program)
 {
     struct options *o = &((struct task *)program)->options;
@@ -97,7 +84,6 @@ static struct settings *options(void *program)
     o->common.epochs = 30;
     own_options(o);
     settings_options(&o->common);
-    result_options(o);
     return &o->common;
 }
 
@@ -142,7 +128,6 @@ static void load(void *program)
     graph_load(&t->graph, o->common.data);
     name_files(o);
     filter_init(&t->filter, &t->graph);
-    if (o->is_type_constrained) filter_init_places(&t->places, &t->graph);
     t->model = (struct model){.kind = (enum model_kind)o->model,
                               .is_reciprocal = o->is_reciprocal,
                               .dim = o->dim,
@@ -230,7 +215,6 @@ static void unload(void *program)
     evaluation_fini(&p->evaluation);
     locus_distribution_free(p->task.distribution);
     filter_fini(&p->task.filter);
-    filter_fini(&p->task.places);
     graph_fini(&p->task.graph);
 }
 
@@ -326,7 +310,7 @@ static void report(void *program, const struct training_epoch *e)
 
 /* ---- how good it is ---- */
 
-enum { VIEW_FIGURES = 5, VIEWS = 5, NAME_BYTES = 32 };
+enum { VIEW_FIGURES = 5, VIEWS = 4, NAME_BYTES = 32 };
 
 /* Figures of one view, named for JSON; people are told those of the first. */
 static size_t add_view(struct figure *to, char (*names)[NAME_BYTES], const char *view,
@@ -348,9 +332,8 @@ static size_t add_view(struct figure *to, char (*names)[NAME_BYTES], const char 
     return VIEW_FIGURES;
 }
 
-/* Of these parts. `relation`: its name; NULL: of all. */
-static void say_quality(const struct task *t, enum graph_split split, const char *relation,
-                        const struct quality_part *parts, size_t count, double seconds)
+static void say_quality(const struct task *t, enum graph_split split,
+                        const struct quality_counts *counts, double seconds)
 {
     static const struct {
         const char *name;
@@ -359,40 +342,28 @@ static void say_quality(const struct task *t, enum graph_split split, const char
     } views[VIEWS] = {{"", MODEL_SIDES, QUALITY_FILTERED},
                       {"raw_", MODEL_SIDES, QUALITY_RAW},
                       {"subject_", MODEL_SUBJECTS, QUALITY_FILTERED},
-                      {"object_", MODEL_OBJECTS, QUALITY_FILTERED},
-                      {"typed_", MODEL_SIDES, QUALITY_TYPED}};
+                      {"object_", MODEL_OBJECTS, QUALITY_FILTERED}};
     char head[64], names[VIEWS][VIEW_FIGURES][NAME_BYTES];
-    struct figure all[VIEWS * VIEW_FIGURES + 3] = {
+    struct figure all[VIEWS * VIEW_FIGURES + 2] = {
         {.name = "split", .text = graph_split_name(split)}};
-    size_t n = 1, shown = t->options.is_type_constrained ? VIEWS : VIEWS - 1;
-    if (relation) all[n++] = (struct figure){.name = "relation", .text = relation};
-    for (size_t i = 0; i < shown; i++)
+    size_t n = 1;
+    for (size_t i = 0; i < VIEWS; i++)
         n += add_view(all + n, names[i], views[i].name,
-                      evaluate_quality(parts, count, views[i].side, views[i].kind));
-    if (shown == VIEWS) all[n - VIEW_FIGURES].label = "typed MRR ";
+                      evaluate_quality(counts, views[i].side, views[i].kind));
     if (split == GRAPH_VALID) all[1].curve = "MRR, valid, filtered";
-    if (!relation) all[n++] = (struct figure)FIGURE_TOOK(seconds);
-    snprintf(head, sizeof head, "%-5s    %s", relation ? "" : graph_split_name(split),
-             relation ? relation : "");
-    figures_say(t->options.common.json, relation ? "relation" : "eval", head, all, n);
+    all[n++] = (struct figure)FIGURE_TOOK(seconds);
+    snprintf(head, sizeof head, "%-5s    ", graph_split_name(split));
+    figures_say(t->options.common.json, "eval", head, all, n);
 }
 
 static double judge_by(struct training_worker *w, enum graph_split split)
 {
     struct program *p = w->program;
-    const struct task *t = &p->task;
-    uint32_t count = p->evaluation.parts;
     double began = meter_now();
-    struct quality_part *parts = take_memory(count, sizeof *parts);
-    evaluate(&p->evaluation, w->member, split, parts);
-    double mrr = evaluate_quality(parts, count, MODEL_SIDES, QUALITY_FILTERED).mrr;
-    bool is_first = training_is_first(w);
-    if (is_first) say_quality(t, split, NULL, parts, count, meter_now() - began);
-    for (uint32_t r = 0; is_first && split == GRAPH_TEST && count > 1 && r < count; r++)
-        if (parts[r].of[0]->questions > 0)
-            say_quality(t, split, names_get(&t->graph.relations, r), &parts[r], 1, 0);
-    free(parts);
-    return mrr;
+    struct quality_counts counts;
+    evaluate(&p->evaluation, w->member, split, &counts);
+    if (training_is_first(w)) say_quality(&p->task, split, &counts, meter_now() - began);
+    return evaluate_quality(&counts, MODEL_SIDES, QUALITY_FILTERED).mrr;
 }
 
 static bool chooses(const void *program)

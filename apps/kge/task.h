@@ -20,14 +20,13 @@ struct options {
     int model, loss;
     uint64_t dim, negatives /* 0: all entities */, batch;
     double rate, regularization, init;
-    bool is_reciprocal, has_own_negatives, is_by_relation, is_type_constrained;
+    bool is_reciprocal, has_own_negatives;
 };
 
 struct task {
     struct options options;
     struct graph graph;
     struct filter filter;
-    struct filter places; /* empty, but with --type-constrained */
     struct model model;
     locus_distribution *distribution; /* of negative entities; NULL: none are the manager's */
 };

@@ -45,8 +45,6 @@ PROGRAMS = {
         "--eval-every 0.05k",
         "--patience 1",
         ends("--seconds 1 --epochs 1000000"),
-        "--by-relation",
-        "--type-constrained",
         ("--checkpoint-every 2 --checkpoint f", KGE + " --checkpoint f"),
     ]),
     "wv": (WV, [

@@ -18,18 +18,16 @@ static double naive_score(const struct task *t, const float *s, const float *r, 
     return sum;
 }
 
-/* A fact of so many splits; `given` and `answer` change places when the subject is asked for. An
- * answer alone may be of any fact of the relation. */
-static bool is_known(const struct graph *g, int splits, enum model_side side, uint32_t given,
-                     uint32_t r, uint32_t answer)
+/* A fact of any split; `given` and `answer` change places when the subject is asked for. */
+static bool is_known(const struct graph *g, enum model_side side, uint32_t given, uint32_t r,
+                     uint32_t answer)
 {
-    for (int split = 0; split < splits; split++)
+    for (int split = 0; split < GRAPH_SPLITS; split++)
         for (size_t i = 0; i < g->splits[split].count; i++) {
             struct fact f = g->splits[split].list[i];
             uint32_t its = side == MODEL_OBJECTS ? f.subject : f.object,
                      other = side == MODEL_OBJECTS ? f.object : f.subject;
-            if (f.relation == r && other == answer && (given == NAMES_NONE || its == given))
-                return true;
+            if (f.relation == r && other == answer && its == given) return true;
         }
     return false;
 }
@@ -47,10 +45,7 @@ static void add_naive(const struct task *t, const float *entities, const float *
         const float *other = entities + e * dim;
         bool is_answer = e == (side == MODEL_OBJECTS ? f.object : f.subject);
         uint32_t given = side == MODEL_OBJECTS ? f.subject : f.object;
-        if (kind == QUALITY_TYPED && !is_known(&t->graph, 1, side, NAMES_NONE, f.relation, e))
-            continue;
-        if (is_answer ||
-            (kind != QUALITY_RAW && is_known(&t->graph, GRAPH_SPLITS, side, given, f.relation, e)))
+        if (is_answer || (kind != QUALITY_RAW && is_known(&t->graph, side, given, f.relation, e)))
             continue;
         double score = is_turned ? naive_score(t, o, r, other)
                        : side    ? naive_score(t, other, r, o)
@@ -67,18 +62,14 @@ static void add_naive(const struct task *t, const float *entities, const float *
     sums->questions++;
 }
 
-static void is_same(const struct quality_part *got, const struct quality_part *expected)
+static void is_same(const struct quality_counts *got, const struct quality_counts *expected)
 {
     const double *a = &got->of[0][0].questions, *b = &expected->of[0][0].questions;
-    for (size_t i = 0; i < TINY_RELATIONS * sizeof *got / sizeof *a; i++)
-        CHECK(fabs(a[i] - b[i]) < 1e-9);
+    for (size_t i = 0; i < sizeof *got / sizeof *a; i++) CHECK(fabs(a[i] - b[i]) < 1e-9);
     for (int kind = 0; kind < QUALITY_KINDS; kind++) {
-        struct quality q = evaluate_quality(got, TINY_RELATIONS, MODEL_SIDES,
-                                            (enum quality_kind)kind),
-                       s = evaluate_quality(got, TINY_RELATIONS, MODEL_SUBJECTS,
-                                            (enum quality_kind)kind),
-                       o = evaluate_quality(got, TINY_RELATIONS, MODEL_OBJECTS,
-                                            (enum quality_kind)kind);
+        struct quality q = evaluate_quality(got, MODEL_SIDES, (enum quality_kind)kind),
+                       s = evaluate_quality(got, MODEL_SUBJECTS, (enum quality_kind)kind),
+                       o = evaluate_quality(got, MODEL_OBJECTS, (enum quality_kind)kind);
         CHECK_EQ(q.questions, 2 * TINY_HELD_BACK);
         CHECK(fabs(q.mrr - (s.mrr + o.mrr) / 2) < 1e-12 && fabs(q.mr - (s.mr + o.mr) / 2) < 1e-9);
         CHECK(q.hits1 <= q.hits3 && q.hits3 <= q.hits10 && s.questions == TINY_HELD_BACK);
@@ -91,11 +82,9 @@ static void check_ranks(int kind, bool is_reciprocal, uint32_t alike, float fact
     static float entities[TINY_ENTITIES * 64], relations[2 * TINY_RELATIONS * 64];
     CLOSED_BY(tiny_fini) struct task t;
     CLOSED_BY(evaluation_fini) struct evaluation e;
-    struct quality_part got[TINY_RELATIONS] = {0}, expected[TINY_RELATIONS] = {0};
+    struct quality_counts got = {0}, expected = {0};
     struct rng rng;
     tiny_init(&t);
-    t.options.is_by_relation = is_reciprocal;
-    t.options.is_type_constrained = true;
     t.options.model = kind;
     t.options.is_reciprocal = is_reciprocal;
     tiny_finish(&t);
@@ -110,15 +99,15 @@ static void check_ranks(int kind, bool is_reciprocal, uint32_t alike, float fact
     evaluation_init(&e, &t);
     evaluation_fill(&e, entities, relations);
     /* In two parts, as two workers would. */
-    evaluation_rank(&e, GRAPH_TEST, 0, 7, got);
-    evaluation_rank(&e, GRAPH_TEST, 7, TINY_HELD_BACK, got);
+    evaluation_rank(&e, GRAPH_TEST, 0, 7, &got);
+    evaluation_rank(&e, GRAPH_TEST, 7, TINY_HELD_BACK, &got);
     for (int i = 0; i < TINY_HELD_BACK * MODEL_SIDES * QUALITY_KINDS; i++) {
         struct fact f = t.graph.splits[GRAPH_TEST].list[i / (MODEL_SIDES * QUALITY_KINDS)];
         int side = i / QUALITY_KINDS % MODEL_SIDES, of = i % QUALITY_KINDS;
         add_naive(&t, entities, relations, f, (enum model_side)side, (enum quality_kind)of,
-                  &expected[e.parts > 1 ? f.relation : 0].of[side][of]);
+                  &expected.of[side][of]);
     }
-    is_same(got, expected);
+    is_same(&got, &expected);
 }
 
 TEST(evaluate, ranks_are_those_of_a_naive_ranking)

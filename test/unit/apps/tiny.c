@@ -37,7 +37,6 @@ void tiny_finish(struct task *t)
                                     (uint32_t)rng_below(&rng, TINY_ENTITIES)});
     }
     filter_init(&t->filter, &t->graph);
-    if (o->is_type_constrained) filter_init_places(&t->places, &t->graph);
     t->model = (struct model){.kind = (enum model_kind)o->model,
                               .is_reciprocal = o->is_reciprocal,
                               .dim = o->dim,
@@ -48,7 +47,6 @@ void tiny_finish(struct task *t)
 void tiny_fini(struct task *t)
 {
     filter_fini(&t->filter);
-    filter_fini(&t->places);
     graph_fini(&t->graph);
 }
 
