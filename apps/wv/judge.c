@@ -11,6 +11,8 @@
 #include <string.h>
 
 enum { TOGETHER = 64, CHUNK = 2048, PANEL_ROWS = 256 };
+/* The most frequent ones: questions are of these alone, and so are answers. */
+enum { WORDS = 30000 };
 
 _Static_assert(CHUNK % VEC_PANEL_MAX == 0 && PANEL_ROWS % VEC_PANEL_MAX == 0,
                "blocks begin where panels do");
@@ -19,8 +21,7 @@ void judge_init(struct judge *j, const struct wv *w)
 {
     const struct wv_options *o = &w->options;
     *j = (struct judge){.wv = w, .candidates = w->vocabulary.words.count};
-    if (o->analogy_words > 0 && o->analogy_words < j->candidates)
-        j->candidates = (uint32_t)o->analogy_words;
+    if (j->candidates > WORDS) j->candidates = WORDS;
     if (o->analogies) analogies_load(&j->analogies, o->analogies, &w->vocabulary, j->candidates);
     if (o->similarity) similarities_load(&j->similarities, o->similarity, &w->vocabulary);
     if (!judge_has_work(j)) return;

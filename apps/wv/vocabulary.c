@@ -201,11 +201,10 @@ void vocabulary_fini(struct vocabulary *v)
     *v = (struct vocabulary){0};
 }
 
-double *vocabulary_weights(const struct vocabulary *v, double power)
+double *vocabulary_weights(const struct vocabulary *v)
 {
     double *weights = take_memory(v->words.count, sizeof *weights);
-    for (uint32_t i = 0; i < v->words.count; i++)
-        weights[i] = v->counts[i] > 0 ? pow((double)v->counts[i], power) : 0;
+    for (uint32_t i = 0; i < v->words.count; i++) weights[i] = pow((double)v->counts[i], 0.75);
     return weights;
 }
 

@@ -51,9 +51,9 @@ struct vocabulary {
  * or when the model has none of the text. */
 void vocabulary_load(struct vocabulary *, const char *path, uint64_t min_count, const char *from);
 void vocabulary_fini(struct vocabulary *);
-/* In proportion to which negative words are drawn: counts to the power, which is 3/4 as Mikolov et
- * al. (2013) have it. free() it. */
-double *vocabulary_weights(const struct vocabulary *, double power);
+/* In proportion to which negative words are drawn: counts to the power of 3/4, as Mikolov et al.
+ * (2013) have it. free() it. */
+double *vocabulary_weights(const struct vocabulary *);
 /* The share of a word's occurrences that are trained with: (sqrt(f / t) + 1) t / f for the
  * frequency f and the threshold t, at most 1, as the original program has it. A threshold of 0
  * keeps all. */

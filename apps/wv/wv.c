@@ -51,8 +51,6 @@ static void task_options(struct wv_options *o)
         OPTION_SECTION("training"),
         OPTION_COUNT("--negatives", "N", &o->negatives, 1, 1000, ARGS_TASK,
                      "sampled words for each pair"),
-        OPTION_REAL("--noise", "X", &o->noise, -10, 10, ARGS_TASK,
-                    "they are drawn by the words' counts to the power X"),
         OPTION_FLAG("--shared-negatives", &o->is_shared, ARGS_TASK,
                     "the pairs of a window share theirs: faster"),
         settings_sampling(&o->common),
@@ -71,10 +69,9 @@ static void result_options(struct wv_options *o)
 {
     const struct args_option options[] = {
         OPTION_SECTION("results"),
-        OPTION_TEXT("--analogies", "FILE", &o->analogies, ARGS_INPUT,
-                    "questions as in questions-words: \": section\",\nthen lines of four words"),
-        OPTION_COUNT("--analogy-words", "N", &o->analogy_words, 0, 1e9, ARGS_NODES,
-                     "ask only about, and look only among, the N most\nfrequent words; 0: all"),
+        OPTION_TEXT(
+            "--analogies", "FILE", &o->analogies, ARGS_INPUT,
+            "questions as in questions-words: \": section\",\nthen lines of four of the 30,000 most frequent words"),
         OPTION_TEXT("--similarity", "FILE", &o->similarity, ARGS_INPUT,
                     "lines of two words and people's rating"),
         OPTION_TEXT("--text", "PATH", &o->text, ARGS_OUTPUT,
@@ -100,14 +97,8 @@ static struct settings *options(void *program)
     struct wv_options *o = &((struct wv *)program)->options;
     /* A smaller batch has many more clocks to a text, and rows that two nodes want then move back
      * and forth between them. */
-    *o = (struct wv_options){.dim = 100,
-                             .window = 5,
-                             .min_count = 5,
-                             .negatives = 5,
-                             .batch = 64,
-                             .analogy_words = 30000,
-                             .noise = 0.75,
-                             .subsample = 1e-3};
+    *o = (struct wv_options){
+        .dim = 100, .window = 5, .min_count = 5, .negatives = 5, .batch = 64, .subsample = 1e-3};
     settings_init(&o->common,
                   SETTINGS_EPOCHS | SETTINGS_FULL | SETTINGS_HOT | SETTINGS_BOUNDS | SETTINGS_RATE);
     o->common.epochs = 5;
@@ -122,7 +113,6 @@ static void check(void *program)
 {
     struct wv_options *o = &((struct wv *)program)->options;
     settings_check_source(&o->common, "the text");
-    args_needs("--analogy-words", "--analogies");
     check_negatives(o);
     if (o->optimizer == WV_ADAGRAD && !args_has("--schedule")) o->common.schedule = "constant";
     if (o->rate <= 0) o->rate = o->optimizer == WV_ADAGRAD ? 0.1 : 0.025;
@@ -157,7 +147,7 @@ static size_t tables(void *program, struct locus_table *tables)
 static void open_negatives(struct wv *w, const struct pool *pool)
 {
     uint32_t words = w->vocabulary.words.count;
-    double *weights = vocabulary_weights(&w->vocabulary, w->options.noise);
+    double *weights = vocabulary_weights(&w->vocabulary);
     if (pace_signals_ahead(pool)) {
         must(locus_distribution_weighted(pool->node, wv_output_key(w, 0), weights, words,
                                          (enum locus_conformity)w->options.common.sampling, 0,

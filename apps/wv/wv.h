@@ -21,8 +21,8 @@ enum wv_table { WV_INPUTS, WV_OUTPUTS };
 struct wv_options {
     struct settings common;
     const char *analogies, *similarity, *text;
-    uint64_t dim, window, min_count, negatives, batch, analogy_words;
-    double rate, subsample, noise;
+    uint64_t dim, window, min_count, negatives, batch;
+    double rate, subsample;
     int optimizer;
     bool is_shared; /* the negatives of a word's window */
 };

@@ -29,7 +29,7 @@ REGRESSIONS = [
 # Trained with the first options; what judges or ends a training may then be another one, and what is trained may not.
 CHANGES = [
     ("kge --dim 4 --negatives 2 --epochs 1", "--data graph", "--data fewer-tests --patience 1", "--data fewer-facts"),
-    ("wv --data text --dim 4 --epochs 1", "", "--analogies questions --analogy-words 9 --similarity pairs", "--window 3"),
+    ("wv --data text --dim 4 --epochs 1", "", "--analogies questions --similarity pairs", "--window 3"),
     ("mf --data ratings --rank 2 --epochs 1", "--test few", "--test some --patience 1", "--test few --reg 1"),
     ("mf --data ratings --rank 2 --epochs 1", "--schedule linear", "--schedule linear --seconds 9", "--schedule cosine"),
     ("mf --data ratings --rank 2 --epochs 1", "--from old", "--from old --seconds 9", ""),

@@ -113,9 +113,8 @@ TEST(wv, vocabulary_has_the_words_of_a_text_and_a_model)
         CLOSED_BY(vocabulary_fini) struct vocabulary v;
         vocabulary_load(&v, path, 2, count == 6 ? model_of("gone\nrare\na\nlost\n", 4) : NULL);
         CHECK(v.words.count == count && v.read == 12 && v.total == (count == 6 ? 11 : 10));
-        CLOSED_BY(free_at) double *weights = vocabulary_weights(&v, -1);
-        CLOSED_BY(free_at) double *less = vocabulary_weights(&v, 0.75);
-        CHECK(fabs(less[0] - pow(4, 0.75)) < 1e-12);
+        CLOSED_BY(free_at) double *weights = vocabulary_weights(&v);
+        CHECK(fabs(weights[0] - pow(4, 0.75)) < 1e-12);
         for (uint32_t i = 0; i < count; i++) {
             CHECK(strcmp(names_get(&v.words, i), words[i]) == 0);
             CHECK_EQ(v.counts[i], counts[i]);
@@ -174,7 +173,7 @@ static void tiny_init(struct wv *w, const char *text)
         (struct settings){.epochs = 2, .seed = 3, .workers = 1, .is_baseline = true};
     w->options.common.data = file_of(text, 0);
     vocabulary_load(&w->vocabulary, path, 1, NULL);
-    CLOSED_BY(free_at) double *weights = vocabulary_weights(&w->vocabulary, 0.75);
+    CLOSED_BY(free_at) double *weights = vocabulary_weights(&w->vocabulary);
     noise_init(&w->noise, weights, w->vocabulary.words.count);
 }
 
@@ -203,7 +202,7 @@ static void tiny_run(const char *text, bool is_baseline, pool_work *work)
     tiny_init(&w, text);
     w.options.common.is_baseline = is_baseline;
     tiny_pool(&pool, &w);
-    CLOSED_BY(free_at) double *weights = vocabulary_weights(&w.vocabulary, 0.75);
+    CLOSED_BY(free_at) double *weights = vocabulary_weights(&w.vocabulary);
     if (!is_baseline)
         CHECK_EQ(locus_distribution_weighted(pool.node, wv_output_key(&w, 0), weights,
                                              w.vocabulary.words.count, LOCUS_CONFORM, 0,
