@@ -401,18 +401,21 @@ class Clicks(Case):
             ("a,click\nu,True\nv,False\n", "ctr in", "1 0:0:1\n0 0:1:1\n"),
             ("u,1\nv,0\n", "ctr in", "1 0:0:1\n0 0:1:1\n"),
             ("1,u\n0,v\n", "ctr in", "1 0:0:1\n0 0:1:1\n"),
-            ("a,w,click\nu,2,1\nv,0,0\nw,1,0\n", "ctr in --weight w", "1 0:0:1\n1 0:0:1\n0 0:1:1\n"),
+            ("a,w,click\nu,2,1\nv,0,0\nw,.5,0\n", "ctr in --weight w", "1 0:0:1\n0 0:1:1\n0 0:2:1\n"),
             ('a,click\n"x\n0",1\ny,0\n', "ctr in", "1 0:0:1\n0 0:1:1\n"),
             ("a,b,click\n1,x,1\n,x,0\n1.0,x,0\n", "ctr in", "1 0:0:1 1:1:1\n0 0:2:1 1:1:1\n0 0:0:1 1:1:1\n"),
             ({"in": "a,click\nu,1\n", "two": "a,click\nv,0\n"}, "ctr in two", "1 0:0:1\n0 0:1:1\n"),
             ("a,click\n9007199254740993,1\n9007199254740992,0\n", "ctr in", "1 0:0:1\n0 0:1:1\n"),
-            ("a,w,click\nu,.5,1\n", "ctr in --weight w", R("in:2: its weight \".5\" is no whole number")),
+            ("a,w,click\nu,-1,1\n", "ctr in --weight w", R("in:2: its weight \"-1\" is neither 0 nor a number from 1e-9")),
             ("a,click\nu,yes\nv,no\n", "ctr in", R("--positive says which label is a click")),
             ("u,>50K\nv,<=50K\n", "ctr in --positive >50K", "1 0:0:1\n0 0:1:1\n"),
             ("1,u,0\n0,v,1\n", "ctr in", R("which column has the label.*--label")),
             ("a,b\nu,v\nw,x\n", "ctr in", R("which column has the label")),
             ("a,click\nu,1\nv,\n", "ctr in", R("in:3: its label \"\"")),
         ))
+        Path("w").write_text("a,w,click\nu,2,1\nv,0,0\nw,.5,0\n")
+        self.right("ctr w --weight w")
+        self.assertEqual(Path("out.weights").read_text().split(), ["2", "0", "0.5"])
 
     def test_criteo(self):
         hashes = "\t".join(["68fd1e64", ""] * 13)

@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     add = group.add_argument
     add("--label", metavar="COLUMN", help="the label's column, by its name or number")
     add("--positive", metavar="TEXT", help="the label of a click (default 1)")
-    add("--weight", metavar="COLUMN", help="whole numbers: an example is written so many times")
+    add("--weight", metavar="COLUMN", help="as how many an example counts: OUTPUT.weights is for locus-ctr --weights")
     add("--categorical", metavar="A,B", default="", help="columns whose numbers are ids, each a feature")
     add("--with", metavar="A,B", default="", dest="with_", help="columns to learn from although nearly every row has "
         "another word")

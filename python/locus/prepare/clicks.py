@@ -135,12 +135,12 @@ def cuts_of(values: Any, bins: int) -> List[float]:
     return [float(value) for value in distinct[1:][begins]]
 
 
-def _times(table: Table, row: List[str], weight: int) -> int:
-    """An example of weight 3 is written three times."""
-    text = number(row[weight]) if weight >= 0 else "1"
-    if text is None or not float(text).is_integer() or not 0 <= float(text) <= 1000000:
-        raise table.refuse(f"its weight \"{row[weight][:40]}\" is no whole number: lines are repeated, as ctr's form has no weights")
-    return int(float(text))
+def _weight(table: Table, row: List[str], place: int) -> str:
+    """As how many the example counts, as ctr's --weights reads it."""
+    text = number(row[place])
+    if text is None or not (float(text) == 0 or 1e-9 <= float(text) <= 1e9):
+        raise table.refuse(f"its weight \"{row[place][:40]}\" is neither 0 nor a number from 1e-9 to 1e9")
+    return text
 
 
 def _pairs(columns: Sequence[_Column], places: Sequence[int], row: List[str], grow: Optional[List[int]]) -> str:
@@ -185,12 +185,16 @@ def _learn(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
     is_criteo = _is_criteo(first)
     label = 0 if is_criteo else _find_label(first, told)
     weight = first.place(told.weight, "--weight") if told.weight else -1
+    if weight >= 0 and output == "-":
+        raise Refused("--weight needs an OUTPUT that is a file: the weights are written to OUTPUT.weights")
     columns = [_Column(i, names[i]) for i in range(first.hidden, first.width) if i not in (label, weight)
                and names[i] not in told.without]
     for table in tables:
         for row in table.rows():
             labels.value(table.source, row[label])
-            out += _times(table, row, weight)
+            out += 1
+            if weight >= 0:
+                _weight(table, row, weight)
             for column in columns if not is_criteo else ():
                 column.look(row[column.at])
         texts.append(labels.about(table.source.name))
@@ -210,17 +214,20 @@ def _learn(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
         say(f"{table.source.name}: {text}, "
             + (f"Criteo's: 13 numbers, those above 2 by their squared logarithm; 26 words{table.source.left()}" if is_criteo else
                table.about(range(table.width)).replace("; label is " + table.title(0), f"; the label is {table.title(label)}")
-               + (f"; the weight is {table.title(weight)}" if weight >= 0 else "")
+               + (f"; the weight, for --weights, is {table.title(weight)}" if weight >= 0 else "")
                + "".join(f"; {text}: {', '.join(each)}" for text, each in said.items() if each)))
     with writing(output) as result:
         grow = [0]
         for table in tables:
             for row in table.rows():
-                times = _times(table, row, weight)
-                line = labels.value(table.source, row[label]) + _pairs(used, [column.at for column in used], row, grow) if times else ""
-                for _ in range(times):
-                    result.line(line)
+                result.line(labels.value(table.source, row[label]) + _pairs(used, [column.at for column in used], row, grow))
         result.expect(out, "examples")
+    if weight >= 0:
+        with writing(output + ".weights") as result:
+            for table in tables:
+                for row in table.rows():
+                    result.line(_weight(table, row, weight))
+            result.expect(out, "weights")
     if output != "-":
         with writing(output + ".columns.json") as result:
             result.line(json.dumps({"names": first.names, "width": first.width, "label": label, "positive": told.positive, "columns": [
