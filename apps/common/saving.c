@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <libgen.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -246,6 +247,15 @@ void saving_open(struct saving *s, const char *path)
                                        : open(s->path, O_WRONLY | O_CLOEXEC);
     if (fd >= 0) s->file = fdopen(fd, "wb");
     if (!s->file) give_up(s);
+}
+
+void saving_open_in(struct saving *s, const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) fail("%s: %s", folder, strerror(errno));
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        fail("the path \"%.60s...\" is too long", folder);
+    saving_open(s, path);
 }
 
 void saving_put(struct saving *s, const void *bytes, size_t count)

@@ -32,6 +32,8 @@ void saving_check(const char *const *outputs, size_t output_count, const char *c
 void saving_check_folder(const char *path);
 
 void saving_open(struct saving *, const char *path);
+/* The same of a file in a folder, which is made if it is not there. */
+void saving_open_in(struct saving *, const char *folder, const char *name);
 void saving_put(struct saving *, const void *bytes, size_t count);
 void saving_close(struct saving *);
 

@@ -3,7 +3,10 @@
 #include "digest.h"
 #include "fail.h"
 #include "rng.h"
+#include "saving.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +137,50 @@ size_t clicks_entries(const struct clicks *c, size_t examples)
     }
     free(having);
     return entries;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void write_feature(const struct clicks *c, uint64_t at, FILE *file)
+{
+    uint32_t feature = c->features[at];
+    if (c->has_fields)
+        fprintf(file, " %u:", c->fields[at]);
+    else
+        fputc(' ', file);
+    if (c->names.count > 0)
+        fprintf(file, "%s:%.9g", names_get(&c->names, feature), (double)c->values[at]);
+    else
+        fprintf(file, "%" PRIu32 ":%.9g", feature, (double)c->values[at]);
+}
+
+static void write_purpose(const struct clicks *c, const char *folder, const char *name,
+                          uint64_t first, uint64_t count)
+{
+    struct saving s;
+    uint32_t *order = take_memory(count, sizeof *order);
+    if (count > 0) memcpy(order, c->order + first, count * sizeof *order);
+    qsort(order, count, sizeof *order, by_number);
+    saving_open_in(&s, folder, name);
+    for (uint64_t i = 0; i < count; i++) {
+        fputc(c->labels[order[i]] ? '1' : '0', s.file);
+        for (uint64_t at = c->starts[order[i]]; at < c->starts[order[i] + 1]; at++)
+            write_feature(c, at, s.file);
+        fputc('\n', s.file);
+    }
+    saving_close(&s);
+    free(order);
+}
+
+void clicks_write(const struct clicks *c, const char *folder)
+{
+    write_purpose(c, folder, "train.txt", 0, c->train);
+    write_purpose(c, folder, "test.txt", c->train, c->test);
+    write_purpose(c, folder, "valid.txt", c->train + c->test, c->validate);
 }
 
 uint64_t clicks_digest(const struct clicks *c)

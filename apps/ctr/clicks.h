@@ -38,6 +38,7 @@ struct clicks {
     uint64_t train, test, validate;
     uint32_t feature_count, field_count, entries_max; /* of an example */
     struct names names; /* of features; none where they have numbers */
+    bool has_fields;    /* in the files: LIBFFM */
 };
 
 void clicks_init(struct clicks *);
@@ -63,6 +64,9 @@ void clicks_finish(struct clicks *, const struct clicks_split *);
 struct click clicks_get(const struct clicks *, uint64_t number);
 /* As many entries as so many examples have at most. */
 size_t clicks_entries(const struct clicks *, size_t examples);
+/* Into train.txt, valid.txt and test.txt of the folder, which need not be there: those of a purpose in
+ * the order of the files, without weights. */
+void clicks_write(const struct clicks *, const char *folder);
 uint64_t clicks_digest(const struct clicks *);
 
 #endif

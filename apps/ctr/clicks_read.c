@@ -129,6 +129,7 @@ static void check_first(const struct clicks_source *source, const struct shape *
 static void end_shape(struct clicks *c, const struct shape *s)
 {
     ids_number(c->features, c->entries, sizeof *c->features, &c->feature_count, 0, &c->names);
+    c->has_fields = s->has_fields;
     if (s->has_fields || (s->is_even && s->each <= CLICKS_FIELDS_MAX)) return;
     memset(c->fields, 0, c->entries * sizeof *c->fields);
     c->field_count = 1;

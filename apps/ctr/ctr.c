@@ -41,6 +41,8 @@ static void data_options(struct ctr_options *o)
         OPTION_REAL(
             "--validate", "X", &o->validate, 0, 0.9, ARGS_TASK,
             "the share of the others that chooses the best epoch,\nwhose model is tested and saved; 0: the last one's"),
+        OPTION_TEXT("--write", "FOLDER", &o->write, 0,
+                    "write the examples to train with, to validate with, and\nto test with, there"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
@@ -215,6 +217,7 @@ static void describe(const struct ctr *c, const struct pool *pool)
 static void start(const void *program, const struct pool *pool)
 {
     const struct ctr *c = program;
+    if (c->options.write) clicks_write(&c->clicks, c->options.write);
     if (!c->options.common.json) describe(c, pool);
 }
 

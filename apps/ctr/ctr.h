@@ -22,7 +22,7 @@ enum { CTR_HIDDEN_MAX = DENSE_LAYERS_MAX - 1, CTR_SCORES_OF_ROW = 256 };
 
 struct ctr_options {
     struct settings common;
-    const char *test, *weights, *hidden;
+    const char *test, *weights, *write, *hidden;
     uint64_t dim, batch;
     double rate, regularization, init, held_back, validate;
 };

@@ -6,14 +6,11 @@
 #include "rng.h"
 #include "saving.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 void ratings_init(struct ratings *r)
 {
@@ -161,10 +158,7 @@ static void write_cells(const struct ratings *r, const char *folder, const char 
                         size_t end)
 {
     struct saving s;
-    char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
-        fail("the path \"%.60s...\" is too long", folder);
-    saving_open(&s, path);
+    saving_open_in(&s, folder, name);
     for (const struct rating *x = r->list + first; x < r->list + end; x++)
         if (!ratings_is_absent(r, x))
             fprintf(s.file, "%s\t%s\t%.9g\n", names_get(&r->row_names, x->row),
@@ -174,7 +168,6 @@ static void write_cells(const struct ratings *r, const char *folder, const char 
 
 void ratings_write(const struct ratings *r, const char *folder)
 {
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) fail("%s: %s", folder, strerror(errno));
     write_cells(r, folder, "train.txt", 0, r->train);
     write_cells(r, folder, "test.txt", r->train, r->train + r->test);
 }

@@ -46,16 +46,21 @@ void folder_goes(const char *folder)
     snprintf(going.path[going.count++], FOLDER_PATH_BYTES, "%s", folder);
 }
 
+static char all[] = "/tmp/locus-test-XXXXXX";
+
+void folder_begin(void)
+{
+    static bool is_made;
+    if (is_made) return;
+    is_made = true;
+    CHECK(mkdtemp(all) != NULL);
+    CHECK_EQ(chmod(all, 0711), 0); /* the test says who may use those in it */
+    folder_goes(all);
+}
+
 void folder_new(char *folder)
 {
-    static char all[] = "/tmp/locus-test-XXXXXX";
-    static bool is_made;
-    if (!is_made) {
-        is_made = true;
-        CHECK(mkdtemp(all) != NULL);
-        CHECK_EQ(chmod(all, 0711), 0); /* the test says who may use those in it */
-        folder_goes(all);
-    }
+    folder_begin();
     snprintf(folder, FOLDER_PATH_BYTES, "%s/XXXXXX", all);
     CHECK(mkdtemp(folder) != NULL);
 }

@@ -10,6 +10,8 @@
 enum { FOLDER_PATH_BYTES = 256 };
 
 void folder_new(char *folder);
+/* Before a child that makes some, and ends as it likes: they go with this process, too. */
+void folder_begin(void);
 /* Another folder goes then, too. */
 void folder_goes(const char *folder);
 /* "folder/file"; valid until the next call. */

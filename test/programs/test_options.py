@@ -96,6 +96,7 @@ PROGRAMS = {
         "--hold-back 0.3",
         "--validate 0.3",
         "--weights ../weights",
+        "--write split",
         "--dim 5",
         "--hidden 9",
         "--batch 9",

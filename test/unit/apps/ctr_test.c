@@ -166,6 +166,27 @@ TEST(ctr_files, read_refuses_other_lines)
         ends_with(read_both, &refusals[i], 1, refusals[i].said);
 }
 
+TEST(ctr_files, write_gives_files_that_read_takes)
+{
+    static const char *const texts[][2] = {
+        {"1 3:0.25 7:1\n-1 3:1 9:1\n", "1 3:0.25 7:1\n0 3:1 9:1\n"},
+        {"1 0:3:1 4:500000000:2\n0 2:1:-1\n0\n", "1 0:3:1 4:500000000:2\n0 2:1:-1\n0\n"}};
+    for (int i = 0; i < 2; i++) {
+        char folder[2 * FOLDER_PATH_BYTES], made[FOLDER_PATH_BYTES], text[128] = "";
+        CLOSED_BY(clicks_fini) struct clicks c;
+        read_texts(&c, texts[i][0], i ? "1 0:3:1\n" : "1 3:1\n", NULL);
+        folder_new(made);
+        snprintf(folder, sizeof folder, "%s/split", made);
+        clicks_write(&c, folder);
+        snprintf(folder, sizeof folder, "%s/split/train.txt", made);
+        FILE *file = fopen(folder, "r");
+        CHECK(file != NULL);
+        CHECK(fread(text, 1, sizeof text - 1, file) > 0);
+        fclose(file);
+        CHECK_EQ(strcmp(text, texts[i][1]), 0);
+    }
+}
+
 /* ---- gradients ---- */
 
 enum { FIELD_COUNT = 3, DIM = 5, EXAMPLES = 6, FEATURES = 9 };

@@ -1,5 +1,6 @@
 #include "ending.h"
 
+#include "common/folder.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -11,6 +12,7 @@
 int ending_of(void (*body)(const void *context), const void *context, char *said, size_t capacity)
 {
     int ends[2], status;
+    folder_begin();
     CHECK_EQ(pipe(ends), 0);
     fflush(stdout);
     fflush(stderr);
