@@ -4,10 +4,12 @@
 #include "fail.h"
 #include "lines.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char form[] = "head TAB relation TAB tail";
 
@@ -68,10 +70,23 @@ static void count_unknown(struct graph *g, const char *path, enum graph_split sp
              path);
 }
 
+/* A folder of another tool's. */
+static void check_folder(const char *folder)
+{
+    char path[PATH_MAX];
+    graph_file(folder, GRAPH_TRAIN, path);
+    if (access(folder, F_OK) == 0 && access(path, F_OK) != 0 && errno == ENOENT)
+        fail(
+            "%s has no train.txt, valid.txt and test.txt in it, of lines \"%s\"; \"locus prepare kge\" "
+            "converts other forms",
+            folder, form);
+}
+
 void graph_load(struct graph *g, const char *folder)
 {
     char path[PATH_MAX];
     uint32_t trained = 0;
+    check_folder(folder);
     *g = (struct graph){0};
     names_init(&g->entities);
     names_init(&g->relations);
