@@ -1,4 +1,4 @@
-#include "protocol/intents.h"
+#include "protocol/intents_private.h"
 
 #include "base/error.h"
 #include "base/keyset.h"
@@ -8,24 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct intent_batch {
-    locus_clock start, end;
-    uint32_t count, capacity;
-    uint32_t waiting; /* of them counted in the node's bound */
-    uint64_t index[];
-};
-
 /* ---- workers and loaders ---- */
 
 struct intent_stream *intents_open_stream(struct intents *all, unsigned worker)
 {
-    struct intent_stream *s = stream_new(worker, &all->note[worker].life);
+    struct intent_stream *s = stream_new(worker, all->keys, &all->note[worker].life);
     if (!s) return NULL;
     s->next = __atomic_load_n(&all->arrived, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&all->arrived, &s->next, s, true, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED)) {
     }
     return s;
+}
+
+locus_clock intents_lookahead(const struct intents *all, unsigned worker)
+{
+    return __atomic_load_n(&all->note[worker].lookahead, __ATOMIC_RELAXED);
 }
 
 bool intents_published(struct intents *all, unsigned worker, locus_clock start, locus_clock now)
@@ -185,14 +183,70 @@ static void merge(struct worker_intents *w, struct run *run)
     w->merge_at = 2 * w->active_keys;
 }
 
-static void end_until(struct worker_intents *w, locus_clock now, struct run *run)
+/* ---- the shard: ends ---- */
+
+/* Keys that are wanted on, by the clocks until the next look: powers of two. */
+struct looks {
+    struct intent_batch *batch[64];
+};
+
+static void look_later(struct looks *l, uint64_t index, locus_clock start, locus_clock now,
+                       locus_clock until)
 {
+    enum { A_FEW = 12 };
+    unsigned power = 63 - (unsigned)__builtin_clzll((uint64_t)(until - now));
+    struct intent_batch **at = &l->batch[power], *b = *at;
+    if (!b) b = new_batch(start, now + (INT64_C(1) << power), A_FEW);
+    if (b->count == b->capacity) {
+        b = realloc(b, sizeof *b + 2 * (size_t)b->capacity * sizeof b->index[0]);
+        INVARIANT(b != NULL, "no memory for intents");
+        b->capacity *= 2;
+    }
+    b->index[b->count++] = index;
+    *at = b;
+}
+
+static void activate(struct worker_intents *w, struct intent_batch *b)
+{
+    w->active_keys += b->count;
+    push(&w->active, b->end, b);
+}
+
+static void fetch_wants(const struct worker_intents *w, const struct intent_batch *b)
+{
+    for (const struct intent_stream *s = w->stream; s; s = s->next)
+        for (uint32_t i = 0; i < b->count; i++) __builtin_prefetch(stream_wants(s, b->index[i]));
+}
+
+static void look_until(struct worker_intents *w, locus_clock now, struct run *run)
+{
+    struct looks later = {{NULL}};
     while (w->active.count > 0 && clock_heap_first(&w->active) <= now) {
         struct intent_batch *b = pop(&w->active);
-        add_batch(run, INTENT_ENDS, b, 0);
+        fetch_wants(w, b);
+        for (uint32_t i = 0; i < b->count; i++) {
+            locus_clock until = intents_wanted_until(w, b->index[i], now);
+            if (until > now)
+                look_later(&later, b->index[i], b->start, now, until);
+            else
+                add_key(run, INTENT_ENDS, b->index[i]);
+        }
         w->active_keys -= b->count;
         free(b);
     }
+    for (unsigned i = 0; i < 64; i++)
+        if (later.batch[i]) activate(w, later.batch[i]);
+}
+
+/* It waited beyond its end. Which of its keys are wanted on? */
+static bool outlasts(const struct worker_intents *w, struct intent_batch *b, locus_clock now)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < b->count; i++)
+        if (intents_wanted_until(w, b->index[i], now) > now) b->index[left++] = b->index[i];
+    b->count = left;
+    b->end = now + 1;
+    return left > 0;
 }
 
 /* Those that never end are the node's. */
@@ -204,7 +258,12 @@ static void end_worker(struct intents *all, struct worker_intents *w, struct run
         if (b->end == LOCUS_FOREVER) add_batch(run, INTENT_KEEPS, b, 0);
         free(b);
     }
-    end_until(w, INT64_MAX, run);
+    while (w->active.count > 0) {
+        struct intent_batch *b = pop(&w->active);
+        add_batch(run, INTENT_ENDS, b, 0);
+        free(b);
+    }
+    w->active_keys = 0;
 }
 
 /* ---- the shard: streams ---- */
@@ -247,8 +306,7 @@ static void take_back(struct intents *all, const struct intent_record *r, struct
 
 static void count_off(struct intents *all, const struct intent_record *r)
 {
-    if (r->kind == RECORD_WAITING)
-        __atomic_fetch_sub(all->node_keys, r->count + r->repeated, __ATOMIC_RELAXED);
+    if (r->kind == RECORD_WAITING) __atomic_fetch_sub(all->node_keys, r->count, __ATOMIC_RELAXED);
 }
 
 static void take_in(struct intents *all, const struct intent_stream *s,
@@ -257,7 +315,7 @@ static void take_in(struct intents *all, const struct intent_stream *s,
     struct worker_intents *w = &all->worker[s->worker];
     struct intent_batch *b = new_batch(r->start, r->end, r->count);
     b->count = r->count;
-    if (r->kind == RECORD_WAITING) b->waiting = r->count + r->repeated;
+    if (r->kind == RECORD_WAITING) b->waiting = r->count;
     for (uint32_t i = 0; i < r->count; i++) b->index[i] = r->index[i];
     push(&w->waiting, r->start, b);
 }
@@ -284,67 +342,81 @@ static void welcome(struct intents *all)
         in_order = s;
         s = next;
     }
-    struct intent_stream **end = &all->stream;
-    while (*end) end = &(*end)->next;
-    *end = in_order;
+    while (in_order) {
+        struct intent_stream *next = in_order->next, **end = &all->worker[in_order->worker].stream;
+        while (*end) end = &(*end)->next;
+        in_order->next = NULL;
+        *end = in_order;
+        in_order = next;
+    }
 }
 
 /* A worker's loaders have closed before it, and what they signaled belongs to the worker. Streams
  * of its next life come after all of these in the list: none of them was read yet. */
-static void end_life(struct intents *all, const struct intent_stream *ended, struct run *run)
+static void end_life(struct intents *all, struct intent_stream *ended, struct run *run)
 {
     welcome(all); /* a loader may have come and gone since this turn began */
-    for (struct intent_stream *s = all->stream; s; s = s->next)
-        if (s != ended && s->worker == ended->worker && s->life == ended->life)
-            drop_records(all, s, run);
-    end_worker(all, &all->worker[ended->worker], run);
+    struct worker_intents *w = &all->worker[ended->worker];
+    for (struct intent_stream *s = w->stream; s; s = s->next) {
+        if (s->life != ended->life) continue;
+        if (s != ended) drop_records(all, s, run);
+        s->has_ended = true;
+    }
+    end_worker(all, w, run);
 }
 
-/* `now`: the worker's clock. An intent that ended before it was read is dropped. So a shard that is
- * behind catches up, because dropping costs less than signaling. */
-static void heed(struct intents *all, const struct intent_stream *s, locus_clock now,
-                 const struct intent_record *r, struct run *run)
+static void heed(struct intents *all, const struct intent_stream *s, const struct intent_record *r,
+                 struct run *run)
 {
     if (r->end == INTENT_TAKES_BACK)
         take_back(all, r, run);
     else if (r->end == LOCUS_FOREVER && r->kind == RECORD_INTENTS)
         happens(r, run, INTENT_KEEPS);
-    else if (r->end <= now)
-        count_off(all, r);
     else
         take_in(all, s, r);
-}
-
-static locus_clock clock_of(const struct intents *all, unsigned worker)
-{
-    return __atomic_load_n(all->clock[worker], __ATOMIC_ACQUIRE);
 }
 
 static void read_stream(struct intents *all, struct intent_stream *s, struct run *run)
 {
     struct intent_record r;
     stream_begin_reading(s);
-    locus_clock now = clock_of(all, s->worker);
     while (stream_read(s, &r)) {
         if (r.kind == RECORD_END_OF_WORKER)
             end_life(all, s, run);
         else if (r.count > 0)
-            heed(all, s, now, &r, run);
+            heed(all, s, &r, run);
     }
+}
+
+static void take_over(void *worker, uint64_t index, locus_clock start, locus_clock end)
+{
+    struct worker_intents *w = worker;
+    struct intent_batch *b = new_batch(start, end, 1);
+    b->index[b->count++] = index;
+    push(&w->waiting, start, b);
+}
+
+/* What it has raised goes on without it. */
+static void free_stream(struct intents *all, struct intent_stream *s)
+{
+    stream_raised(s, intents_clock(all, s->worker), take_over, &all->worker[s->worker]);
+    stream_free(s);
 }
 
 static void read_streams(struct intents *all, struct run *run)
 {
     welcome(all);
-    for (struct intent_stream **at = &all->stream; *at;) {
-        struct intent_stream *s = *at;
-        bool closed = stream_is_closed(s);
-        read_stream(all, s, run);
-        if (closed) {
-            *at = s->next;
-            stream_free(s);
-        } else {
-            at = &s->next;
+    for (unsigned worker = 0; worker < all->workers; worker++) {
+        for (struct intent_stream **at = &all->worker[worker].stream; *at;) {
+            struct intent_stream *s = *at;
+            bool closed = stream_is_closed(s);
+            read_stream(all, s, run);
+            if (closed) {
+                *at = s->next;
+                free_stream(all, s);
+            } else {
+                at = &s->next;
+            }
         }
     }
 }
@@ -355,11 +427,11 @@ static void begin_due(struct intents *all, unsigned worker, locus_clock lookahea
                       struct run *run)
 {
     struct worker_intents *w = &all->worker[worker];
-    locus_clock now = clock_of(all, worker);
+    locus_clock now = intents_clock(all, worker);
     while (w->waiting.count > 0 && clock_heap_first(&w->waiting) - now < lookahead) {
         struct intent_batch *b = pop(&w->waiting);
         no_longer_waits(all, b);
-        if (b->end <= now) {
+        if (b->end <= now && !outlasts(w, b, now)) {
             free(b);
             continue;
         }
@@ -369,8 +441,7 @@ static void begin_due(struct intents *all, unsigned worker, locus_clock lookahea
             continue;
         }
         add_batch(run, INTENT_BEGINS, b, eighths);
-        w->active_keys += b->count;
-        push(&w->active, b->end, b);
+        activate(w, b);
     }
     merge(w, run);
 }
@@ -405,7 +476,7 @@ static void look_at(struct intents *all, unsigned worker, struct run *run)
     struct worker_intents *w = &all->worker[worker];
     struct intent_note *note = &all->note[worker];
     locus_clock lookahead = w->lookahead;
-    end_until(w, clock_of(all, worker), run);
+    look_until(w, intents_clock(all, worker), run);
     locus_clock start = clock_heap_first(&w->waiting), due = clock_heap_first(&w->active);
     if (start != INT64_MAX && start - lookahead + 1 < due) due = start - lookahead + 1;
     publish(&note->lookahead, lookahead);
@@ -424,50 +495,12 @@ void intents_turn(struct intents *all, intents_hear *hear, void *context)
     pass_on(&run);
 }
 
-/* ---- looking ---- */
-
-struct search {
-    uint64_t index, left; /* keys to look through */
-    struct intent_found *found;
-    unsigned count, max;
-    bool *more;
-};
-
-static void search_batch(struct search *s, const struct intent_batch *b, unsigned worker,
-                         bool is_active)
-{
-    uint32_t n = b->count < s->left ? b->count : (uint32_t)s->left, i = 0;
-    s->left -= n;
-    if (n < b->count) *s->more = true;
-    while (i < n && b->index[i] != s->index) i++;
-    if (i == n) return;
-    if (s->count < s->max)
-        s->found[s->count++] = (struct intent_found){worker, is_active, b->start, b->end};
-    else
-        *s->more = true;
-}
-
-unsigned intents_find(const struct intents *all, uint64_t index, struct intent_found *found,
-                      unsigned max, bool *more)
-{
-    struct search s = {
-        .index = index, .left = INTENTS_LOOK_MAX, .found = found, .max = max, .more = more};
-    *more = false;
-    for (unsigned w = 0; w < all->workers; w++) {
-        const struct clock_heap *active = &all->worker[w].active,
-                                *waiting = &all->worker[w].waiting;
-        for (size_t i = 0; i < active->count; i++) search_batch(&s, active->due[i].what, w, true);
-        for (size_t i = 0; i < waiting->count; i++)
-            search_batch(&s, waiting->due[i].what, w, false);
-    }
-    return s.count;
-}
-
 bool intents_have_news(const struct intents *all)
 {
     if (__atomic_load_n(&all->arrived, __ATOMIC_RELAXED)) return true;
-    for (const struct intent_stream *s = all->stream; s; s = s->next)
-        if (stream_has_unread(s)) return true;
+    for (unsigned worker = 0; worker < all->workers; worker++)
+        for (const struct intent_stream *s = all->worker[worker].stream; s; s = s->next)
+            if (stream_has_unread(s)) return true;
     /* As in intents_advanced(), from the other side. */
     for (unsigned worker = 0; worker < all->workers; worker++)
         if (__atomic_load_n(all->clock[worker], __ATOMIC_SEQ_CST) >=
@@ -478,10 +511,11 @@ bool intents_have_news(const struct intents *all)
 
 /* ---- life ---- */
 
-int intents_init(struct intents *all, unsigned workers, const locus_clock *const *clock,
-                 uint64_t *node_keys)
+int intents_init(struct intents *all, uint64_t keys, unsigned workers,
+                 const locus_clock *const *clock, uint64_t *node_keys)
 {
-    *all = (struct intents){.workers = workers, .clock = clock, .node_keys = node_keys};
+    *all =
+        (struct intents){.keys = keys, .workers = workers, .clock = clock, .node_keys = node_keys};
     all->worker = calloc(workers, sizeof *all->worker);
     all->note = calloc(workers, sizeof *all->note);
     if (!all->worker || !all->note) {
@@ -500,13 +534,12 @@ static void free_heap(struct clock_heap *h)
 
 void intents_fini(struct intents *all)
 {
-    welcome(all);
-    while (all->stream) {
-        struct intent_stream *s = all->stream;
-        all->stream = s->next;
-        stream_free(s);
-    }
+    if (all->worker) welcome(all);
     for (unsigned w = 0; all->worker && w < all->workers; w++) {
+        for (struct intent_stream *s = all->worker[w].stream, *next; s; s = next) {
+            next = s->next;
+            stream_free(s);
+        }
         free_heap(&all->worker[w].waiting);
         free_heap(&all->worker[w].active);
     }

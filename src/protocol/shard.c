@@ -56,9 +56,11 @@ static int init_parts(struct shard *s, const struct shard_config *c)
         return -ENOMEM;
     if (plan->remembers && !(s->decisions = decisions_new())) return -ENOMEM;
     if (init_pacer(s, c) || backlog_init(s) || replica_init(s) || round_init(s)) return -ENOMEM;
-    if (s->clock && intents_init(s->intents, plan->config.workers, plan->clock, plan->node_keys))
+    uint64_t keys = keyspace_count_below(k, k->keys, s->number);
+    if (s->clock &&
+        intents_init(s->intents, keys, plan->config.workers, plan->clock, plan->node_keys))
         return -ENOMEM;
-    return records_init(&s->records, keyspace_count_below(k, k->keys, s->number));
+    return records_init(&s->records, keys);
 }
 
 size_t shard_memory_max(const struct store *store)

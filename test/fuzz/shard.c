@@ -249,12 +249,12 @@ static void signal_intent(struct node *n, unsigned worker)
     if (!n->stream[worker] || end <= now) return;
     if (start < now) start = now;
     unsigned keys = 1 + input_below(in, ITEMS_MAX);
-    if (start > now) n->waiting_keys += keys;
-    for (; keys > 0; keys--) {
-        uint64_t index = keyspace_index(&n->store.keyspace, choose_key(n, false));
-        MUST(stream_add(n->stream[worker], start, end, start > now, index) == 0);
-    }
-    stream_publish(n->stream[worker]);
+    struct intent_stream *s = n->stream[worker];
+    stream_begin(s, start, end, now, intents_lookahead(n->shard.intents, worker));
+    for (; keys > 0; keys--)
+        MUST(stream_add(s, keyspace_index(&n->store.keyspace, choose_key(n, false))) == 0);
+    if (start > now) n->waiting_keys += s->call.recorded;
+    stream_publish(s);
     intents_published(n->shard.intents, worker, start, now);
 }
 

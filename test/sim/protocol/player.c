@@ -34,8 +34,9 @@ struct worker {
     locus_loader *loader;
     unsigned number;
     uint64_t calls;
-    const struct script_step *step; /* that it plays now; NULL: it has closed */
-    bool is_lost;                   /* a call told of a loss: nothing may work any more */
+    locus_clock until[SCRIPT_KEYS_MAX]; /* of each key, the last end that it has said */
+    const struct script_step *step;     /* that it plays now; NULL: it has closed */
+    bool is_lost;                       /* a call told of a loss: nothing may work any more */
     struct call call[OPEN_MAX];
 };
 
@@ -367,6 +368,8 @@ static void signal_intent(struct worker *w, const struct script_step *s)
     else
         rc = locus_intent(w->handle, key, s->n, start, end);
     check_result(w, s, rc);
+    for (unsigned i = 0; i < s->n && rc == 0 && s->kind == STEP_INTENT; i++)
+        if (end > w->until[key[i]]) w->until[key[i]] = end;
     for (unsigned i = 0; i < s->n && rc == 0 && s->kind != STEP_INTENT; i++)
         invariants_kept(node_of(w), key[i], s->kind == STEP_KEEP);
 }
@@ -386,6 +389,38 @@ static void must_be_local(struct worker *w, const struct script_step *s)
     if (rc && !platform_is_broken())
         report_fail(s->key[0], "worker %u signaled its intent long before, and it is not here",
                     w->number);
+}
+
+/* The last end that a worker of the node has said; 0: all that they have said is over. */
+static locus_clock said_until(unsigned node, locus_key key)
+{
+    locus_clock until = 0;
+    for (unsigned n = node * player.script->workers; n < (node + 1) * player.script->workers; n++) {
+        const struct worker *w = &player.worker[n];
+        if (w->step && w->until[key] > locus_current_clock(w->handle)) until = w->until[key];
+    }
+    return until;
+}
+
+/* A shard that stands still for a while hears of it later. */
+static void must_be_over(const struct worker *w, const struct script_step *s)
+{
+    locus_key key = s->key[0];
+    unsigned node = node_of(w), shard = (unsigned)(key % player.script->shards);
+    for (unsigned i = 0; i < s->amount; i++) {
+        const struct shard *at = platform_shard(node, shard);
+        if (!at || at->records.state[key / player.script->shards].wanted == 0) return;
+        if (said_until(node, key) > 0) return;
+        platform_sleep(1000000);
+    }
+    report_fail(key, "node %u wants it for longer than its workers have said", node);
+}
+
+static void reload(struct worker *w, const struct script_step *s)
+{
+    int rc = locus_loader_close(w->loader);
+    if (rc == 0) rc = locus_loader_open(w->handle, &w->loader);
+    check_result(w, s, rc);
 }
 
 static void play(struct worker *w, const struct script_step *s)
@@ -414,6 +449,8 @@ static void play(struct worker *w, const struct script_step *s)
     case STEP_KEEP:
     case STEP_UNKEEP: signal_intent(w, s); break;
     case STEP_LOCAL: must_be_local(w, s); break;
+    case STEP_OVER: must_be_over(w, s); break;
+    case STEP_RELOAD: reload(w, s); break;
     case STEP_KINDS: break;
     }
 }

@@ -4,10 +4,10 @@
 
 const char *script_kind_name(enum script_kind k)
 {
-    static const char *const name[] = {"pull",    "push",  "set",      "localize", "pull_local",
-                                       "view",    "wait",  "wait_all", "sleep",    "barrier",
-                                       "quiesce", "break", "hold",     "stop",     "intent",
-                                       "clock",   "bound", "keep",     "unkeep",   "must be local"};
+    static const char *const name[] = {
+        "pull",  "push",    "set",     "localize",      "pull_local", "view",  "wait",   "wait_all",
+        "sleep", "barrier", "quiesce", "break",         "hold",       "stop",  "intent", "clock",
+        "bound", "keep",    "unkeep",  "must be local", "is over",    "reload"};
     return name[k];
 }
 
@@ -344,7 +344,9 @@ static void write_relay(struct script *s, struct dice *d)
     }
 }
 
-/* Intents are signaled long before their start: then nothing goes to another node. */
+/* Intents are signaled long before their start: then nothing goes to another node. Some are extended
+ * while they are active, by a loader that closes then, or while the shard does nothing; and none is
+ * kept for longer than was said. */
 static void write_early(struct script *s, struct dice *d)
 {
     enum { LONG_NS = 200000000 };
@@ -353,8 +355,16 @@ static void write_early(struct script *s, struct dice *d)
         for (unsigned worker = 0; worker < all_workers(s); worker++) {
             unsigned keys[2] = {dice_below(d, s->keys), dice_below(d, s->keys)},
                      clocks = between(d, 1, 3);
+            if (dice_below(d, 6) == 0) add(s, worker, STEP_STOP)->amount = LONG_NS / 8;
             for (unsigned k = 0; k < 2; k++) add_intent(s, d, worker, keys[k], 1, clocks);
+            if (dice_below(d, 2)) {
+                for (unsigned k = 0; k < 2; k++) add_intent(s, d, worker, keys[k], 1, clocks + 2);
+                for (unsigned k = dice_below(d, 3); k > 0; k--) add(s, worker, STEP_CLOCK);
+            }
+            if (dice_below(d, 3) == 0) add(s, worker, STEP_RELOAD);
             add(s, worker, STEP_SLEEP)->amount = LONG_NS;
+            if (dice_below(d, 2))
+                add_key(s, worker, STEP_OVER, dice_below(d, s->keys), false)->amount = 100;
             add(s, worker, STEP_CLOCK);
             for (unsigned k = 0; k < 2; k++) {
                 add_key(s, worker, dice_below(d, 2) ? STEP_PUSH : STEP_PULL, keys[k], false);

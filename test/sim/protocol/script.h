@@ -38,7 +38,9 @@ enum script_kind {
     STEP_BOUND, /* with a staleness of `amount` */
     STEP_KEEP,  /* the node intends the keys for ever; async: by a loader */
     STEP_UNKEEP,
-    STEP_LOCAL, /* the keys must be here: an intent was signaled early enough */
+    STEP_LOCAL,  /* the keys must be here: an intent was signaled early enough */
+    STEP_OVER,   /* the node may want the keys no longer than its workers have said */
+    STEP_RELOAD, /* the worker's loader closes, and another one opens */
     STEP_KINDS
 };
 

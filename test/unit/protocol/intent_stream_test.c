@@ -6,7 +6,8 @@
 
 static void add(struct intent_stream *s, uint64_t first, uint64_t count)
 {
-    for (uint64_t i = 0; i < count; i++) CHECK_EQ(stream_add(s, 5, 9, true, first + i), 0);
+    stream_begin(s, 5, 9, 0, 1);
+    for (uint64_t i = 0; i < count; i++) CHECK_EQ(stream_add(s, first + i), 0);
 }
 
 /* Reads all that is published: checks that the indices go on from `first`. Returns how many. */
@@ -28,7 +29,7 @@ static uint64_t read_on(struct intent_stream *s, uint64_t first)
 TEST(intent_stream, read_gives_what_was_published_and_not_undone)
 {
     uint32_t life = 0;
-    struct intent_stream *s = stream_new(1, &life);
+    struct intent_stream *s = stream_new(1, 100, &life);
     CHECK(!stream_has_unread(s) && !stream_has_unpublished(s));
     add(s, 0, 2000);
     CHECK(stream_has_unpublished(s) && !stream_has_unread(s));

@@ -58,13 +58,18 @@ static void turn(struct fixture *d)
     turn_to(d, hear);
 }
 
-static void fixture_begin(struct fixture *d)
+static void begin(struct fixture *d, uint64_t places)
 {
     memset(d, 0, sizeof *d);
     d->lookahead = LOOKAHEAD;
     for (int w = 0; w < WORKERS; w++) d->clocks[w] = &d->clock[w];
-    CHECK_EQ(intents_init(&d->intents, WORKERS, d->clocks, &d->node_keys), 0);
+    CHECK_EQ(intents_init(&d->intents, places, WORKERS, d->clocks, &d->node_keys), 0);
     turn(d);
+}
+
+static void fixture_begin(struct fixture *d)
+{
+    begin(d, KEYS);
 }
 
 static void fixture_end(struct fixture *d)
@@ -84,17 +89,32 @@ static int kept_keys(const struct fixture *d)
     return sum;
 }
 
+/* Most keys find no place in the streams' tables. */
+struct crowded {
+    struct fixture fixture;
+};
+
+static void crowded_begin(struct crowded *c)
+{
+    begin(&c->fixture, 16);
+}
+
+static void crowded_end(struct crowded *c)
+{
+    fixture_end(&c->fixture);
+}
+
 /* As signaling.c does it; true: the shard must be woken. */
 static bool signal_range(struct fixture *d, struct intent_stream *s, uint64_t first, uint64_t count,
                          locus_clock start, locus_clock end_clock)
 {
     locus_clock now = d->clock[s->worker];
-    bool waits = start > now;
-    if (waits) __atomic_fetch_add(&d->node_keys, count, __ATOMIC_RELAXED);
-    for (uint64_t i = first; i < first + count; i++)
-        CHECK_EQ(stream_add(s, start, end_clock, waits, i), 0);
+    stream_begin(s, start, end_clock, now, intents_lookahead(&d->intents, s->worker));
+    for (uint64_t i = first; i < first + count; i++) CHECK_EQ(stream_add(s, i), 0);
+    CHECK(!stream_came_late(s, now));
+    if (start > now) __atomic_fetch_add(&d->node_keys, s->call.recorded, __ATOMIC_RELAXED);
     stream_publish(s);
-    return intents_published(&d->intents, s->worker, start, now);
+    return s->call.recorded > 0 && intents_published(&d->intents, s->worker, start, now);
 }
 
 static bool signal_key(struct fixture *d, struct intent_stream *s, uint64_t index,
@@ -118,7 +138,7 @@ static void advance(struct fixture *d, unsigned worker, locus_clock now)
 
 /* Said again at each step, with another end, for some keys a nearer one than before: what is kept is
  * bounded by the keys, not by how often they were said. */
-TEST_WITH(intents, extended_again_and_again_are_kept_once, fixture, d)
+static void extend_again_and_again(struct fixture *d)
 {
     enum { STEPS = 2000, HALF = KEYS / 2 };
     struct intent_stream *s = intents_open_stream(&d->intents, 0);
@@ -135,6 +155,18 @@ TEST_WITH(intents, extended_again_and_again_are_kept_once, fixture, d)
     advance(d, 0, 10 + STEPS);
     check_wanted(d, 0, 0, 0);
     CHECK_EQ(d->intents.worker[0].active_keys, 0);
+}
+
+TEST_WITH(intents, extended_again_and_again_are_kept_once, fixture, d)
+{
+    extend_again_and_again(d);
+    CHECK_EQ(d->begun, KEYS);
+}
+
+TEST_WITH(intents, extended_without_a_place_are_kept_once, crowded, c)
+{
+    extend_again_and_again(&c->fixture);
+    CHECK(c->fixture.begun > 100L * KEYS);
 }
 
 /* ---- a model ---- */
@@ -223,21 +255,21 @@ static void check_model(const struct fixture *d, struct model *m)
         if (now >= s->end)
             m->said[i] = m->said[--m->count];
         else if (!s->has_begun)
-            waiting += s->count;
+            waiting += s->count; /* those of them that do not go on from others */
         else
             memset(is_wanted + s->first, 1, s->count);
     }
     for (uint64_t i = 0; i < KEYS; i++) CHECK_EQ(d->wanted[i] > 0, is_wanted[i]);
-    CHECK_EQ(d->node_keys, waiting);
+    CHECK(d->node_keys <= waiting);
 }
 
 /* The shard looks only when it is woken, and sometimes late: whatever the order of things, keys are
  * wanted from the lookahead before a start to the end, and nothing is left of what is over. */
-TEST_WITH(intents, are_wanted_when_it_is_time_by_two_workers_with_loaders, fixture, d)
+static void follow_model(struct fixture *d)
 {
     static struct model m;
     unsigned turns = 0, steps = 20000;
-    m.random = 7;
+    m = (struct model){.random = 7};
     for (unsigned i = 0; i < steps; i++) {
         do_some(d, &m);
         if (m.must_turn && below(&m, 3) == 0) continue; /* it is busy */
@@ -250,6 +282,16 @@ TEST_WITH(intents, are_wanted_when_it_is_time_by_two_workers_with_loaders, fixtu
     turn(d);
     check_model(d, &m);
     CHECK_EQ(d->begun, d->ended);
+}
+
+TEST_WITH(intents, are_wanted_when_it_is_time_by_two_workers_with_loaders, fixture, d)
+{
+    follow_model(d);
+}
+
+TEST_WITH(intents, without_a_place_are_wanted_when_it_is_time, crowded, c)
+{
+    follow_model(&c->fixture);
 }
 
 /* ---- what is told ---- */
@@ -293,24 +335,153 @@ TEST_WITH(intents, are_found_by_key, fixture, d)
     CHECK_EQ(intents_find(&d->intents, 7, found, 4, &more), 1);
 }
 
-TEST_WITH(intents, of_a_key_that_a_call_names_again_begin_once_and_count_as_often, fixture, d)
+/* ---- wants that go on ---- */
+
+static bool has_written(const struct intent_stream *s)
 {
-    enum { TIMES = 5, START = 100, NAMED = STREAM_SAID };
+    return s->call.recorded > 0;
+}
+
+/* It is written once, however often it is named; and the shard is told of two edges. */
+TEST_WITH(intents, named_before_they_end_go_on_and_are_not_written, fixture, d)
+{
+    enum { STEPS = 1000, AHEAD = 50 };
     struct intent_stream *s = intents_open_stream(&d->intents, 0);
-    for (int call = 0; call < 2; call++) {
-        d->node_keys += TIMES * NAMED;
-        for (uint64_t i = 0; i < TIMES * NAMED; i++)
-            CHECK_EQ(stream_add(s, START + call, START + 10, true, i % NAMED), 0);
-        stream_publish(s);
+    for (int step = 0; step < STEPS; step++) {
+        signal_key(d, s, 7, step + AHEAD, step + AHEAD + 1);
+        CHECK_EQ(has_written(s), step == 0);
+        signal_key(d, s, 7, step + AHEAD, step + AHEAD + 1); /* in the same call, or another */
+        CHECK(!has_written(s));
+        advance(d, 0, step);
+        CHECK_EQ(d->wanted[7], step > AHEAD - LOOKAHEAD);
     }
+    advance(d, 0, STEPS + AHEAD - 1);
+    check_wanted(d, 7, 1, 1);
+    advance(d, 0, STEPS + AHEAD);
+    check_wanted(d, 0, 0, 0);
+    CHECK_EQ(d->begun, 1);
+    CHECK_EQ(d->ended, 1);
+}
+
+/* Named so soon after the end that the lookahead joins them; and one clock later. */
+TEST_WITH(intents, that_the_lookahead_joins_go_on, fixture, d)
+{
+    struct intent_stream *s = intents_open_stream(&d->intents, 0);
+    signal_range(d, s, 0, 2, 20, 30);
+    signal_key(d, s, 0, 30 + LOOKAHEAD - 1, 60);
+    CHECK(!has_written(s));
+    signal_key(d, s, 1, 30 + LOOKAHEAD, 60);
+    CHECK(has_written(s));
+    signal_key(d, s, 0, 19, 20); /* earlier than what is known of it */
+    CHECK(has_written(s));
+    for (locus_clock now = 1; now <= 60; now++) {
+        advance(d, 0, now);
+        CHECK_EQ(d->wanted[0] > 0, now > 19 - LOOKAHEAD && now < 60);
+        CHECK_EQ(d->wanted[1] > 0, (now > 10 && now < 30) || (now > 30 && now < 60));
+    }
+}
+
+/* The shard reads what was named only after it is over; but it goes on. */
+TEST_WITH(intents, that_go_on_are_heard_of_late, fixture, d)
+{
+    struct intent_stream *s = intents_open_stream(&d->intents, 0);
+    signal_range(d, s, 0, 2, 2, 3);
+    signal_key(d, s, 1, 3, 30);
+    advance(d, 0, 20);
+    check_wanted(d, 1, 1, 1);
+    signal_range(d, s, 3, 2, 25 + LOOKAHEAD, 26 + LOOKAHEAD); /* known, and waits too long */
     turn(d);
-    CHECK_EQ(d->node_keys, 2 * TIMES * NAMED);
-    advance(d, 0, START);
-    check_wanted(d, 0, NAMED, 2); /* of each call */
+    signal_key(d, s, 4, 26 + LOOKAHEAD, 80);
+    advance(d, 0, 70);
+    check_wanted(d, 4, 1, 1);
+    advance(d, 0, 80);
+    check_wanted(d, 0, 0, 0);
     CHECK_EQ(d->node_keys, 0);
-    advance(d, 0, START + 10);
-    check_wanted(d, 0, KEYS, 0);
-    CHECK_EQ(d->ended, 2 * NAMED);
+}
+
+/* A loader that is slow: what it raises, the worker has come to meanwhile. */
+TEST_WITH(intents, that_may_have_ended_meanwhile_are_written, fixture, d)
+{
+    struct intent_stream *s = intents_open_stream(&d->intents, 0);
+    signal_range(d, s, 0, 2, 0, 5);
+    turn(d);
+    stream_begin(s, 3, 9, 3, LOOKAHEAD);
+    advance(d, 0, 5); /* the shard ends both */
+    check_wanted(d, 0, 0, 0);
+    for (uint64_t i = 0; i < 2; i++) CHECK_EQ(stream_add(s, i), 0);
+    CHECK(!has_written(s) && !stream_came_late(s, 4) && stream_came_late(s, 5));
+    for (uint64_t i = 0; i < 2; i++) CHECK_EQ(stream_write(s, i), 0);
+    stream_publish(s);
+    turn(d);
+    check_wanted(d, 0, 2, 1);
+    advance(d, 0, 9);
+    check_wanted(d, 0, 0, 0);
+}
+
+/* What a refused call has placed is not there for the next one; what others have placed is. */
+TEST_WITH(intents, of_a_call_that_is_undone_do_not_go_on, fixture, d)
+{
+    enum { MANY = 2000 };
+    struct intent_stream *s = intents_open_stream(&d->intents, 0);
+    signal_range(d, s, MANY, 10, 0, 50);
+    stream_begin(s, 0, 50, 0, LOOKAHEAD);
+    for (uint64_t i = 0; i < MANY; i++) CHECK_EQ(stream_add(s, i), 0);
+    stream_undo(s);
+    turn(d);
+    check_wanted(d, MANY, 10, 1);
+    signal_range(d, s, 0, MANY + 10, 0, 60);
+    CHECK_EQ(s->call.recorded, MANY);
+    turn(d);
+    advance(d, 0, 59);
+    check_wanted(d, 0, MANY + 10, 1);
+    advance(d, 0, 60);
+    check_wanted(d, 0, 0, 0);
+}
+
+/* A loader that closes takes its table with it, not what it has raised there. */
+TEST_WITH(intents, of_a_loader_outlive_it, fixture, d)
+{
+    struct intent_stream *s = intents_open_stream(&d->intents, 0),
+                         *own = intents_open_stream(&d->intents, 0);
+    signal_range(d, s, 0, 10, 0, 5);
+    signal_range(d, s, 5, 5, 5, 40);
+    signal_range(d, s, 20, 10, 60, 61);
+    signal_range(d, s, 20, 5, 61, 80);
+    stream_close(s, false);
+    turn(d);
+    advance(d, 0, 5);
+    check_wanted(d, 5, 5, 1);
+    advance(d, 0, 40);
+    check_wanted(d, 0, 0, 0);
+    advance(d, 0, 61 - LOOKAHEAD);
+    CHECK(d->wanted[20] > 0 && d->wanted[25] > 0);
+    advance(d, 0, 61);
+    check_wanted(d, 20, 5, 1);
+    stream_close(own, true);
+    turn(d);
+    check_wanted(d, 0, 0, 0);
+}
+
+/* Clocks begin anew with the next life, for which the ends of this one lie far ahead. */
+TEST_WITH(intents, of_a_closed_worker_are_not_raised_again, fixture, d)
+{
+    struct intent_stream *own = intents_open_stream(&d->intents, 0),
+                         *loader = intents_open_stream(&d->intents, 0);
+    set_clock(d, 0, 1000);
+    signal_range(d, loader, 0, 10, 1000, 1010);
+    signal_range(d, loader, 0, 10, 1005, 2000);
+    signal_range(d, own, 5, 10, 1000, 1010);
+    signal_range(d, own, 5, 10, 1005, 2000);
+    turn(d);
+    stream_close(loader, false);
+    stream_close(own, true);
+    set_clock(d, 0, 0);
+    own = intents_open_stream(&d->intents, 0);
+    signal_range(d, own, 3, 1, 0, 2);
+    turn(d);
+    check_wanted(d, 3, 1, 1);
+    advance(d, 0, 2);
+    check_wanted(d, 0, 0, 0);
 }
 
 TEST_WITH(intents, that_piggyback_begin_early_and_wake_nobody, fixture, d)

@@ -61,8 +61,8 @@ static void signal_at(struct stage *s, unsigned node, int column, locus_clock en
 {
     locus_clock start = (locus_clock)column * CLOCKS_A_COLUMN;
     s->world->node[node].waiting_keys += waits;
-    CHECK_EQ(
-        stream_add(s->stream[node], start, end, waits, world_ref(s->world, node, s->key).index), 0);
+    stream_begin(s->stream[node], start, end, start - waits, 0);
+    CHECK_EQ(stream_write(s->stream[node], world_ref(s->world, node, s->key).index), 0);
     stream_publish(s->stream[node]);
 }
 

@@ -191,7 +191,8 @@ TEST(replica, access_right_behind_its_intent_counts_it_as_late)
     struct world_node *n = &w->node[0];
     locus_key key = world_key(w, 1);
     struct intent_stream *s = intents_open_stream(n->shard.intents, 0);
-    CHECK_EQ(stream_add(s, 0, 5, false, world_ref(w, 0, key).index), 0);
+    stream_begin(s, 0, 5, 0, 0);
+    CHECK_EQ(stream_add(s, world_ref(w, 0, key).index), 0);
     stream_publish(s);
     intents_published(n->shard.intents, 0, 0, 0);
     world_ask(w, &c, 0, 0, REQUEST_PULL, key, 0);

@@ -62,7 +62,8 @@ static void scene_end(struct scene *r)
 static void intend(struct scene *r, locus_clock ahead)
 {
     locus_clock start = r->w->node[0].clock[0] + r->s->rounds->lookahead[0] + ahead;
-    CHECK_EQ(stream_add(r->stream, start, start + 1, false, world_ref(r->w, 0, r->other).index), 0);
+    stream_begin(r->stream, start, start + 1, start, 0);
+    CHECK_EQ(stream_write(r->stream, world_ref(r->w, 0, r->other).index), 0);
     stream_publish(r->stream);
 }
 

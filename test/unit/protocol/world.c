@@ -163,7 +163,8 @@ void world_intend(struct world *w, unsigned node, unsigned worker, locus_key key
     CHECK(s != NULL);
     bool waits = start > n->clock[worker];
     n->waiting_keys += waits;
-    CHECK_EQ(stream_add(s, start, end, waits, world_ref(w, node, key).index), 0);
+    stream_begin(s, start, end, n->clock[worker], 0);
+    CHECK_EQ(stream_add(s, world_ref(w, node, key).index), 0);
     stream_publish(s);
     world_turn(w, node);
 }
