@@ -14,7 +14,6 @@ USES = {
         ("--dims 3", 'there is no option "--dims"'),
         ("--data x --dim 3", "--dim 3 is odd"),
         ("--data x --model rescal --dim 1000", "--dim 1000 is more than 512"),
-        ("--data x --negatives 1000000 --batch 100 --own-negatives", "make 200000000 of a batch"),
         ("--loss hinge", '--loss takes one of logistic, softmax, not "hinge"'),
     ],
     "wv": [

@@ -13,18 +13,18 @@
 enum { FACTS = 3, NEGATIVES = 2, KEYS_MAX = TINY_ENTITIES + 4 };
 
 /* Three facts over five entities; the first entity is a subject twice, the third fact is about one
- * entity alone. Entities that are sampled are others, so that each key's squared gradient is that
+ * entity alone. Or the third fact alone. Entities that are sampled are others, so that each key's squared gradient is that
  * of one update. Where all entities are negatives, all are the batch's. */
 static uint32_t subject[FACTS] = {0, 0, 4}, object[FACTS] = {1, 2, 4};
 static uint32_t relation[MODEL_SIDES][FACTS];
-static locus_key keys[KEYS_MAX], negatives[MODEL_SIDES * NEGATIVES * FACTS];
+static locus_key keys[KEYS_MAX], negatives[MODEL_SIDES * NEGATIVES];
 static float uses[KEYS_MAX];
 
 static struct batch batch_of(const struct task *t)
 {
     bool is_reciprocal = t->model.is_reciprocal;
     uint32_t entities = task_takes_all(t) ? TINY_ENTITIES : 5;
-    struct batch b = {.facts = FACTS,
+    struct batch b = {.facts = (uint32_t)t->options.batch,
                       .entities = entities,
                       .relations = is_reciprocal ? 4 : 2,
                       .subject = subject,
@@ -47,7 +47,7 @@ static struct batch batch_of(const struct task *t)
             relation[side][i] = entities + rows[i] + (is_reciprocal && side ? 2 : 0);
         b.relation[side] = relation[side];
     }
-    b.negatives = (uint32_t)feed_negatives(t, FACTS);
+    b.negatives = (uint32_t)feed_negatives(t);
     for (uint32_t i = 0; i < b.negatives; i++) negatives[i] = 10 + i;
     return b;
 }
@@ -77,7 +77,6 @@ static double question_loss(const struct task *t, const struct pool *pool, const
               r = b->keys[b->relation[side][fact]];
     locus_key answer = b->keys[side ? b->subject[fact] : b->object[fact]];
     size_t n = task_others(t), first = side * n;
-    if (t->options.has_own_negatives) first = (fact * MODEL_SIDES + side) * n;
     const locus_key *against = task_takes_all(t) ? b->keys : b->negative_keys + first;
     double own = score_of(t, pool, side, given, r, answer), others = 0, loss = 0;
     for (size_t i = 0; i < n; i++) {
@@ -96,7 +95,7 @@ static double batch_loss(const struct task *t, const struct pool *pool, const st
 {
     double loss = 0;
     for (int side = 0; side < MODEL_SIDES; side++) {
-        for (uint32_t fact = 0; fact < FACTS; fact++)
+        for (uint32_t fact = 0; fact < b->facts; fact++)
             loss += question_loss(t, pool, b, (enum model_side)side, fact);
     }
     return loss;
@@ -194,13 +193,12 @@ static void check_step(struct task *t)
     tiny_fini(t);
 }
 
-/* Negatives: all entities, those of the batch, or those of each fact. */
+/* Negatives: all entities, those of a batch, or of a batch of one fact. */
 static void begin(struct task *t, unsigned kind, double regularization)
 {
     tiny_init(t);
-    t->options.batch = FACTS;
+    t->options.batch = kind == 2 ? 1 : FACTS;
     t->options.negatives = kind > 0 ? NEGATIVES : 0;
-    t->options.has_own_negatives = kind == 2;
     t->options.regularization = regularization;
 }
 
