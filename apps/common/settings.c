@@ -175,9 +175,23 @@ static void check_technique(const struct settings *s)
         fail_usage("--staleness is for --technique ssp and essp, and this one is %s", technique);
 }
 
+/* Before anything is read or written. */
+static void check_streams(const struct settings *s)
+{
+    const char *files[ARGS_FILES_MAX];
+    size_t count = args_files(&s->list, ARGS_INPUT, files), of_stdin = 0;
+    for (size_t i = 0; i < count; i++) of_stdin += strcmp(files[i], "-") == 0;
+    if (of_stdin > 1) fail_usage("- is stdin, which one option alone can have");
+    count = args_files(&s->list, ARGS_OUTPUT, files);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(files[i], "-") == 0)
+            fail_usage("- would be stdout, where figures go: write another file");
+}
+
 void settings_check(struct settings *s)
 {
     check_technique(s);
+    check_streams(s);
     rate_parse(&s->rate, s->schedule);
     if (!every_read(&s->evaluates, s->eval_every))
         fail_usage("--eval-every takes a number of epochs, of seconds (30s), or of thousands or "
@@ -287,8 +301,7 @@ void settings_show_pool(const struct settings *s, const struct pool *pool, bool 
     } else {
         printf("%d node%s of %u worker%s, %s", pool->size, plain_s((uint64_t)pool->size),
                pool->workers, plural, techniques[s->technique]);
-        if (pool->bound.is_on)
-            printf(" (staleness %llu)", (unsigned long long)s->staleness);
+        if (pool->bound.is_on) printf(" (staleness %llu)", (unsigned long long)s->staleness);
         if (has_samples) printf(", %s samples", samplings[s->sampling]);
         printf("\n");
     }

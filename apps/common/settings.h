@@ -29,13 +29,13 @@ enum { SETTINGS_TECHNIQUES = 8, SETTINGS_INPUTS = 8 };
 
 struct settings {
     uint64_t workers, seed, epochs;
-    uint64_t spare;             /* workers of each node for schedulers */
-    uint64_t seconds;           /* 0: no limit */
-    uint64_t patience;          /* evaluations that need not be better; 0: any number */
-    int technique;              /* enum locus_technique, or one more: nups, ssp, essp */
-    const char *hot;            /* which keys nups replicates: hot.h */
-    uint64_t staleness;         /* of ssp and essp: pace.h */
-    unsigned has;               /* of enum settings_has */
+    uint64_t spare;     /* workers of each node for schedulers */
+    uint64_t seconds;   /* 0: no limit */
+    uint64_t patience;  /* evaluations that need not be better; 0: any number */
+    int technique;      /* enum locus_technique, or one more: nups, ssp, essp */
+    const char *hot;    /* which keys nups replicates: hot.h */
+    uint64_t staleness; /* of ssp and essp: pace.h */
+    unsigned has;       /* of enum settings_has */
     const char *techniques[SETTINGS_TECHNIQUES + 1]; /* those offered; "" for others */
     int sampling;                                    /* enum locus_conformity */
     int element;                                     /* enum locus_element, of the model */

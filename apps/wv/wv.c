@@ -184,7 +184,8 @@ static void start(const void *program, const struct pool *pool)
     printf("skip-gram, %" PRIu64 " floats, window %" PRIu64 ", %" PRIu64
            " negative%s of each pair, subsampling %g; %s, "
            "rate %g\n",
-           o->dim, o->window, o->negatives, plain_s(o->negatives), o->subsample, o->optimizer == WV_ADAGRAD ? "AdaGrad" : "SGD", o->rate);
+           o->dim, o->window, o->negatives, plain_s(o->negatives), o->subsample,
+           o->optimizer == WV_ADAGRAD ? "AdaGrad" : "SGD", o->rate);
     settings_show_pool(&o->common, pool, true);
 }
 

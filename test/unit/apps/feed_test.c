@@ -100,9 +100,8 @@ TEST(feed, every_fact_comes_once_an_epoch)
         static struct pass p;
         uint64_t batch = sizes[i % 5];
         pass(&p,
-             (struct options){.batch = batch,
-                              .negatives = i < 10 ? 4 : 0,
-                              .is_reciprocal = i / 5 % 2},
+             (struct options){
+                 .batch = batch, .negatives = i < 10 ? 4 : 0, .is_reciprocal = i / 5 % 2},
              0, 1);
         for (int j = 0; j < TINY_TRAIN; j++) CHECK_EQ(p.seen[j], 2);
         CHECK_EQ(p.batches, 2 * ((TINY_TRAIN + batch - 1) / batch));

@@ -13,8 +13,8 @@
 enum { FACTS = 3, NEGATIVES = 2, KEYS_MAX = TINY_ENTITIES + 4 };
 
 /* Three facts over five entities; the first entity is a subject twice, the third fact is about one
- * entity alone. Or the third fact alone. Entities that are sampled are others, so that each key's squared gradient is that
- * of one update. Where all entities are negatives, all are the batch's. */
+ * entity alone. Or the first fact alone. Entities that are sampled are others, so that each key's
+ * squared gradient is that of one update. Where all entities are negatives, all are the batch's. */
 static uint32_t subject[FACTS] = {0, 0, 4}, object[FACTS] = {1, 2, 4};
 static uint32_t relation[MODEL_SIDES][FACTS];
 static locus_key keys[KEYS_MAX], negatives[MODEL_SIDES * NEGATIVES];
@@ -22,29 +22,31 @@ static float uses[KEYS_MAX];
 
 static struct batch batch_of(const struct task *t)
 {
-    bool is_reciprocal = t->model.is_reciprocal;
-    uint32_t entities = task_takes_all(t) ? TINY_ENTITIES : 5;
+    bool is_reciprocal = t->model.is_reciprocal, is_single = t->options.batch == 1;
+    uint32_t some = is_single ? 2 : 5, entities = task_takes_all(t) ? TINY_ENTITIES : some,
+             relations = is_single ? 1 : 2;
     struct batch b = {.facts = (uint32_t)t->options.batch,
                       .entities = entities,
-                      .relations = is_reciprocal ? 4 : 2,
+                      .relations = relations * (is_reciprocal ? 2 : 1),
                       .subject = subject,
                       .object = object,
                       .keys = keys,
                       .uses = uses,
                       .negative_keys = negatives};
     static const uint32_t rows[FACTS] = {0, 1, 0};
-    static const float entity_uses[5] = {4, 2, 2, 0, 4};
+    static const float entity_uses[2][5] = {{4, 2, 2, 0, 4}, {2, 2}}, relation_uses[] = {2, 1};
     for (uint32_t i = 0; i < entities; i++) {
         keys[i] = i;
-        uses[i] = i < 5 ? entity_uses[i] : 0;
+        uses[i] = i < 5 ? entity_uses[is_single][i] : 0;
     }
     for (uint32_t i = 0; i < b.relations; i++) {
-        keys[entities + i] = task_relation_key(t, i < 2 ? i : TINY_RELATIONS + i - 2);
-        uses[entities + i] = (i % 2 ? 1.0f : 2.0f) * (is_reciprocal ? 1 : 2);
+        keys[entities + i] =
+            task_relation_key(t, i < relations ? i : TINY_RELATIONS + i - relations);
+        uses[entities + i] = relation_uses[is_single || i % 2] * (is_reciprocal ? 1 : 2);
     }
     for (int side = 0; side < MODEL_SIDES; side++) {
         for (int i = 0; i < FACTS; i++)
-            relation[side][i] = entities + rows[i] + (is_reciprocal && side ? 2 : 0);
+            relation[side][i] = entities + rows[i] + (is_reciprocal && side ? relations : 0);
         b.relation[side] = relation[side];
     }
     b.negatives = (uint32_t)feed_negatives(t);
