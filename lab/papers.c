@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* A sample a clock: a worker has LOCUS_SAMPLES_MAX open at most. */
-enum { AHEAD_MAX = 4000, ROUNDS_MAX = 1000000000 };
+enum { AHEAD_MAX = 4000 };
 
 static const char usage[] =
     "usage: papers [OPTIONS] ctr|gnn|kge|lasso|lda|mf|wv [THE PROGRAM'S OPTIONS]\n\n"
@@ -29,7 +29,6 @@ static const char usage[] =
     "  --immediate        act on intents at once (AdaPM, Section 5.8)\n"
     "  --ahead N          kge, mf and wv signal intents N clocks ahead, 1 to 4000, each clock's by\n"
     "                     itself; otherwise as far ahead as they do\n"
-    "  --rounds N         a shard synchronizes N times a second at most (NuPS, Section 5.7)\n"
     "  --unsynchronized   replicas never hear of changes (NuPS, Section 5.7); with --technique nups\n\n"
     "A program's step takes the time that --model step= says, in ns an example; measure it with the\n"
     "program's --baseline and one worker. At the end a line {\"event\":\"machine\",...} says what the\n"
@@ -85,9 +84,6 @@ static int parse(struct papers *p, int argc, char **argv, bool *lists)
             *lists = true;
         } else if (strcmp(argv[at], "--immediate") == 0) {
             p->acts_immediately = true;
-        } else if (strcmp(argv[at], "--rounds") == 0) {
-            p->rounds = number_of(value_of(argc, argv, &at), ROUNDS_MAX,
-                                  "--rounds must be 1 to 1000000000 a second, not ");
         } else if (strcmp(argv[at], "--unsynchronized") == 0) {
             p->never_synchronizes = true;
         } else {

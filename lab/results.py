@@ -202,8 +202,7 @@ def each(nodes, name, values, options):
 
 # ---- the sections ----
 
-KGE = {"single": "--dim 100 --batch 1 --negatives 6 --loss logistic --reg 0",
-       "batches": "--dim 100 --batch 512 --negatives 500",
+KGE = {"single": "--dim 100 --batch 1 --negatives 6 --loss logistic --reg 0", "batches": "--dim 100 --batch 512 --negatives 500",
        "good": "--dim 200 --reciprocal --reg 0.05 --init 0.1 --negatives 1000 --batch 512"}
 
 

@@ -19,7 +19,6 @@ struct papers {
     struct machine machine;
     unsigned nodes;
     bool acts_immediately, never_synchronizes;
-    unsigned rounds; /* a second, of those that synchronize; 0: the manager decides */
     /* Clocks that loaders signal ahead; 0: as far as the programs have it. */
     size_t ahead;
     int argc; /* of the program: its name first */

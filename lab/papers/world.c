@@ -250,7 +250,7 @@ void world_place(struct locus_config *c)
     c->rendezvous = "simulated:1";
     c->shards = (unsigned)world.papers->machine.shards;
     c->act_immediately = world.papers->acts_immediately;
-    c->max_rounds_per_second = world.papers->rounds;
+    c->max_rounds_per_second = (unsigned)world.papers->machine.rounds;
 }
 
 /* The program calls these instead of the library's: the linker sees to it. */

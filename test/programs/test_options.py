@@ -163,10 +163,8 @@ PROGRAMS = {
 COMMON = ["--seed 7", "--workers 2", "--out other", "--report page.html", "--json", "--baseline", "--checkpoint folder"]
 
 # Of several nodes: what is managed where is measured elsewhere (test_quality, techniques, staleness, test_resume; what a
-# training begins with, by test_saved, test_lasso and test/unit/apps); without one of the next nothing runs; when rounds are
-# made, and not what is in them (lasso), and which node trains with what (gnn).
-ELSEWHERE = {"--technique", "--hot", "--staleness", "--resume", "--help", "--from",
-             "--data"}
+# training begins with, by test_saved, test_lasso and test/unit/apps); without one of the next nothing runs.
+ELSEWHERE = {"--technique", "--hot", "--staleness", "--resume", "--help", "--from", "--data"}
 
 
 def name_of(row):
