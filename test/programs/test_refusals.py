@@ -134,6 +134,11 @@ class Refusals(Trainers):
                 with self.subTest(program=program, options=options):
                     self.program_refuses(program, 2, options, part)
 
+    def test_time_of_a_step_must_be_a_number(self):
+        self.write_data()
+        self.assertIn('LOCUS_STEP_TIME is "1ms": must be a number from 0 to',
+                      self.sh("locus-mf --data ratings", 2, LOCUS_STEP_TIME="1ms").err)
+
     def test_wrong_texts_are_refused_with_a_sentence(self):
         for program, rows in TEXTS.items():
             for text, more, part in rows:
