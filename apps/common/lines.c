@@ -329,11 +329,12 @@ uint64_t lines_take_whole(const struct lines *l, struct field f, uint64_t least,
     return number;
 }
 
+enum { SENTENCE_BYTES = 512 };
+
 static _Noreturn void refuse(const char *path, uint64_t number, const char *form,
-                             const char *format, va_list arguments)
+                             const char *sentence)
 {
-    char sentence[512], place[32] = "";
-    vsnprintf(sentence, sizeof sentence, format, arguments);
+    char place[32] = "";
     if (number > 0) snprintf(place, sizeof place, ":%" PRIu64 ":", number);
     if (is_stdin(path)) path = "stdin";
     if (!form) fail("%s%s %s", path, place, sentence);
@@ -345,17 +346,23 @@ static _Noreturn void refuse(const char *path, uint64_t number, const char *form
 
 void lines_fail(const struct lines *l, const char *format, ...)
 {
+    char sentence[SENTENCE_BYTES];
     va_list arguments;
     struct stat about;
     if (!is_stdin(l->path) && (stat(l->path, &about) != 0 || !lines_is_same(&about, &l->about)))
         lines_fail_changed(l->path);
     va_start(arguments, format);
-    refuse(l->path, l->number, l->form, format, arguments);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    refuse(l->path, l->number, l->form, sentence);
 }
 
 void lines_fail_at(const char *path, uint64_t number, const char *form, const char *format, ...)
 {
+    char sentence[SENTENCE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    refuse(path, number, form, format, arguments);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    refuse(path, number, form, sentence);
 }

@@ -7,11 +7,11 @@
  *     lines_close(&l);
  *
  * Nothing is passed over, and nothing guessed: a file without lines, a line that is empty, or has a
- * zero byte or a carriage return in it, and a byte order mark, are refused, with the form that is expected and the
- * command that converts others. What is refused in a file that is no longer what it was when it was
- * opened is said to be that; a file that becomes shorter while it is read ends the program. A
- * folder, a pipe, a socket or a device is refused, and never waited for; but "-" is stdin, which is
- * copied to a file without a name in TMPDIR, or /tmp.
+ * zero byte or a carriage return in it, and a byte order mark, are refused, with the form that is
+ * expected and the command that converts others. What is refused in a file that is no longer what
+ * it was when it was opened is said to be that; a file that becomes shorter while it is read ends
+ * the program. A folder, a pipe, a socket or a device is refused, and never waited for; but "-" is
+ * stdin, which is copied to a file without a name in TMPDIR, or /tmp.
  *
  * Callers   one thread for each file
  * Memory    the whole file is mapped; `text` points into it and ends without a zero byte
