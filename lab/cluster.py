@@ -180,7 +180,7 @@ class Kit:
         self.bench("steps", *repetitions)
         for program in SIZES:
             for n in (1, nodes[-1]):
-                self.train(program, n, 1, ["--step-time", str(PAPERS_STEP[program])], label="step of the papers")
+                self.train(program, n, 1, environment={"LOCUS_STEP_TIME": str(PAPERS_STEP[program])}, label="step of the papers")
         for technique in ("relocate",) if self.options.quick else ("relocate", "replicate", "full"):
             for program in SIZES:
                 self.train(program, nodes[-1], 1, ["--technique", technique], label=technique)

@@ -120,7 +120,7 @@ def cells_of_techniques():
         for level in ("long-term", "non-conform") if local else ():
             add("nups-" + level, p, 8, f"{NUPS}auto --sampling {level}")
         for rate in RATES:
-            add(f"rate-{rate}", p, 8, f"{NUPS}auto --max-rounds {rate}")
+            add(f"rate-{rate}", p, 8, NUPS + "auto", changes=f"rounds={rate}")
         add("rate-never", p, 8, NUPS + "auto", before="--unsynchronized")
         for t in ("relocate", "adaptive") if local else ():
             add("local-" + t, p, 8, f"{local} --technique {t}")

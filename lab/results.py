@@ -202,8 +202,7 @@ def each(nodes, name, values, options):
 
 # ---- the sections ----
 
-KGE = {"single": "--dim 100 --batch 1 --negatives 6 --loss logistic --reg 0",
-       "own": "--dim 100 --batch 64 --own-negatives --negatives 6", "batches": "--dim 100 --batch 512 --negatives 500",
+KGE = {"single": "--dim 100 --batch 1 --negatives 6 --loss logistic --reg 0", "batches": "--dim 100 --batch 512 --negatives 500",
        "good": "--dim 200 --reciprocal --reg 0.05 --init 0.1 --negatives 1000 --batch 512"}
 
 
@@ -255,9 +254,8 @@ def wv(runs):
     return lambda lab: Section("wv", runs(f"--data {lab.words('wiki.train.tokens', 1000000)} --epochs 1"), speeds)
 
 
-def wv_samplings(nodes, shared):
-    return lambda o: [r for n in nodes for r in (*each(n, "sampling", LEVELS, o),
-                                                 Run(f"{nodes_of(n)}, {shared}", n, o + " --shared-negatives"))]
+def wv_samplings(*nodes):
+    return lambda o: [r for n in nodes for r in each(n, "sampling", LEVELS, o)]
 
 
 def wv_quality(runs):
@@ -317,7 +315,7 @@ def beside(program):
 # Where a technique waits for the network at each step, wv ends after 10 seconds: the rate until then is what counts.
 SECTIONS = {
     **{f"kge-{steps}-{kind}": kge_speed(steps, kind) for kind, all_steps in (
-        ("worker", "single own batches good"), ("sizes", "single batches good"), ("techniques", "single batches"),
+        ("worker", "single batches good"), ("sizes", "single batches good"), ("techniques", "single batches"),
         ("2-techniques", "single batches"), ("levels", "single batches"), ("far", "single batches"))
        for steps in all_steps.split()},
     "kge-quality-wn18rr": kge_judged("wn18rr", "--dim 128 " + KGE["good"].split(" ", 2)[2], 40),
@@ -328,9 +326,9 @@ SECTIONS = {
     "wv-sizes": wv(sizes), "wv-all-words": wv(lambda o: sizes(o + " --subsample 0")),
     "wv-2-nodes": wv(lambda o: each(2, "technique", TECHNIQUES, o + " --seconds 10")),
     "wv-4-nodes": wv(lambda o: each(4, "technique", TECHNIQUES, o + " --seconds 10")),
-    "wv-sampling": wv(wv_samplings((1, 2, 4), "shared")),
+    "wv-sampling": wv(wv_samplings(1, 2, 4)),
     "wv-quality": wv_quality(lambda o: one_two_four(o, Run("plain arrays", 1, o + " --baseline"))),
-    "wv-quality-sampling": wv_quality(wv_samplings((2, 4), "shared negatives")),
+    "wv-quality-sampling": wv_quality(wv_samplings(2, 4)),
     "ctr-census": ctr_census(lambda o: one_two_four(o, Run("plain arrays", 1, o + " --baseline"))),
     "ctr-techniques": ctr_census(lambda o: each(4, "technique", (*TECHNIQUES, "nups"), o)),
     "ctr-planted": ctr_planted, "ctr-speed": ctr_speed, "ctr-beside": beside("ctr"),

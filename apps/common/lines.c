@@ -146,6 +146,7 @@ void lines_open(struct lines *l, const char *path, const char *form)
         note_open(l);
     }
     close(fd);
+    if (bytes == 0 && form) lines_fail_at(path, 0, form, "is empty");
 }
 
 bool lines_step(struct lines *l)
@@ -328,9 +329,24 @@ uint64_t lines_take_whole(const struct lines *l, struct field f, uint64_t least,
     return number;
 }
 
+enum { SENTENCE_BYTES = 512 };
+
+static _Noreturn void refuse(const char *path, uint64_t number, const char *form,
+                             const char *sentence)
+{
+    char place[32] = "";
+    if (number > 0) snprintf(place, sizeof place, ":%" PRIu64 ":", number);
+    if (is_stdin(path)) path = "stdin";
+    if (!form) fail("%s%s %s", path, place, sentence);
+    const char *program = fail_program(), *dash = strchr(program, '-');
+    const char *stop = *sentence && sentence[strlen(sentence) - 1] == '?' ? "" : ".";
+    fail("%s%s %s%s A line must be \"%s\"; \"locus prepare %s\" converts other forms", path, place,
+         sentence, stop, form, dash ? dash + 1 : program);
+}
+
 void lines_fail(const struct lines *l, const char *format, ...)
 {
-    char sentence[512];
+    char sentence[SENTENCE_BYTES];
     va_list arguments;
     struct stat about;
     if (!is_stdin(l->path) && (stat(l->path, &about) != 0 || !lines_is_same(&about, &l->about)))
@@ -338,10 +354,15 @@ void lines_fail(const struct lines *l, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    const char *path = is_stdin(l->path) ? "stdin" : l->path, *program = fail_program();
-    const char *dash = strchr(program, '-');
-    if (!l->form) fail("%s:%" PRIu64 ": %s", path, l->number, sentence);
-    const char *stop = *sentence && sentence[strlen(sentence) - 1] == '?' ? "" : ".";
-    fail("%s:%" PRIu64 ": %s%s A line must be \"%s\"; \"locus prepare %s\" converts other forms",
-         path, l->number, sentence, stop, l->form, dash ? dash + 1 : program);
+    refuse(l->path, l->number, l->form, sentence);
+}
+
+void lines_fail_at(const char *path, uint64_t number, const char *form, const char *format, ...)
+{
+    char sentence[SENTENCE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    refuse(path, number, form, sentence);
 }

@@ -6,12 +6,12 @@
  *     while (lines_next(&l)) ...l.text, l.length...
  *     lines_close(&l);
  *
- * Nothing is passed over, and nothing guessed: a line that is empty, or has a zero byte or a
- * carriage return in it, and a byte order mark, are refused, with the form that is expected and the
- * command that converts others. What is refused in a file that is no longer what it was when it was
- * opened is said to be that; a file that becomes shorter while it is read ends the program. A
- * folder, a pipe, a socket or a device is refused, and never waited for; but "-" is stdin, which is
- * copied to a file without a name in TMPDIR, or /tmp.
+ * Nothing is passed over, and nothing guessed: a file without lines, a line that is empty, or has a
+ * zero byte or a carriage return in it, and a byte order mark, are refused, with the form that is
+ * expected and the command that converts others. What is refused in a file that is no longer what
+ * it was when it was opened is said to be that; a file that becomes shorter while it is read ends
+ * the program. A folder, a pipe, a socket or a device is refused, and never waited for; but "-" is
+ * stdin, which is copied to a file without a name in TMPDIR, or /tmp.
  *
  * Callers   one thread for each file
  * Memory    the whole file is mapped; `text` points into it and ends without a zero byte
@@ -27,7 +27,7 @@
 
 struct lines {
     const char *path;
-    const char *form; /* of a line, for people; NULL: nobody converts others */
+    const char *form; /* of a line, for people; NULL: nobody converts others, and it may be empty */
     const char *text; /* the current line, without its end */
     size_t length;
     uint64_t number;  /* from 1 */
@@ -84,6 +84,9 @@ uint64_t lines_take_whole(const struct lines *, struct field, uint64_t least, ui
 /* "program: path:line: ...", the form that is expected, and the end. */
 void lines_fail(const struct lines *, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
+/* The same of a file that is closed. `number` 0: of all of it, "program: path ...". */
+void lines_fail_at(const char *path, uint64_t number, const char *form, const char *format, ...)
+    __attribute__((noreturn, format(printf, 4, 5)));
 
 /* How much of a field an error message shows. */
 enum { LINES_SHOWN_MAX = 60 };

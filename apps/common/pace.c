@@ -9,8 +9,7 @@ static bool is_on(const struct pool_member *m)
 
 void pace_begin(struct pace *p, const struct pool_member *m, uint64_t total, uint64_t clocks)
 {
-    *p = (struct pace){
-        .member = m, .total = total, .clocks = clocks ? clocks : m->pool->bound.clocks};
+    *p = (struct pace){.member = m, .total = total, .clocks = clocks ? clocks : PACE_CLOCKS};
 }
 
 /* What was begun before the clock comes to its next value is to be seen by those who wait for

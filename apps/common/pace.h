@@ -19,13 +19,16 @@
 
 #include "pool.h"
 
+/* Of an epoch, for programs that have no parts of their own. */
+enum { PACE_CLOCKS = 64 };
+
 struct pace {
     const struct pool_member *member;
     uint64_t total, clocks, passed; /* of the epoch: what is to be done; clocks */
 };
 
 /* An epoch begins, in which the worker has `total` to do, in `clocks` clocks, the same for all
- * workers; 0: as many as the options say. */
+ * workers; 0: PACE_CLOCKS. */
 void pace_begin(struct pace *, const struct pool_member *, uint64_t total, uint64_t clocks);
 /* So much of it is done now. */
 void pace_done(struct pace *, uint64_t done);

@@ -63,7 +63,6 @@ static void open_node(struct pool *pool, const struct pool_config *config)
     c.table_count = config->table_count;
     c.workers = config->workers + config->spare;
     c.technique = config->technique;
-    c.max_rounds_per_second = config->max_rounds;
     c.fingerprint = config->fingerprint;
     world_place(&c);
     must(locus_open(&c, &pool->node), "joining the cluster");

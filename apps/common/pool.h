@@ -24,7 +24,6 @@ enum { POOL_TABLES_MAX = 8, POOL_FIGURES_MAX = LOCUS_SUM_MAX };
 struct pool_bound {
     bool is_on, keeps;     /* replicas come when they are missed; and stay */
     locus_clock staleness; /* clocks that a copy may be behind */
-    uint64_t clocks;       /* of an epoch */
 };
 
 struct pool_config {
@@ -35,7 +34,6 @@ struct pool_config {
      * open */
     unsigned spare;
     enum locus_technique technique;
-    unsigned max_rounds; /* a second; 0: the manager decides */
     struct pool_bound bound;
     bool is_baseline;
     uint64_t fingerprint; /* of data and options: nodes that differ in it are refused */

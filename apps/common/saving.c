@@ -130,6 +130,12 @@ static void check_one(const char *path)
     free(real);
 }
 
+/* Who means a folder of that name writes ./- instead. */
+static void check_no_stdout(const char *path)
+{
+    if (strcmp(path, "-") == 0) fail("- would be stdout, and must be a folder");
+}
+
 /* Not `path` itself: other nodes try the same, and it may never be needed. */
 static void try_folder_beside(const char *path)
 {
@@ -148,6 +154,7 @@ void saving_check_folder(const char *path)
 {
     struct stat about;
     size_t length = strlen(path), bytes = length + sizeof "/file";
+    check_no_stdout(path);
     while (length > 1 && path[length - 1] == '/') length--;
     char *name = take_memory(bytes, 1);
     snprintf(name, bytes, "%.*s", (int)length, path);
@@ -252,6 +259,7 @@ void saving_open(struct saving *s, const char *path)
 void saving_open_in(struct saving *s, const char *folder, const char *name)
 {
     char path[PATH_MAX];
+    check_no_stdout(folder);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) fail("%s: %s", folder, strerror(errno));
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         fail("the path \"%.60s...\" is too long", folder);

@@ -26,29 +26,35 @@ _Static_assert(LOCUS_ADAPTIVE == 0 && LOCUS_FULL_REPLICATION == 4,
 _Static_assert(LOCUS_CONFORM == 0 && LOCUS_NON_CONFORM == 3,
                "levels are in the order of their names");
 
-static uint64_t workers_of_environment(void)
+/* A number from `least` to `most`; `otherwise` without the variable. */
+static unsigned long of_environment(const char *name, unsigned long least, unsigned long most,
+                                    unsigned long otherwise)
 {
-    const char *text = getenv("LOCUS_WORKERS");
-    if (!text || !*text) return 1;
+    const char *text = getenv(name);
+    if (!text || !*text) return otherwise;
     char *end;
     errno = 0;
     unsigned long n = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || n < 1 || n > LOCUS_WORKERS_MAX)
-        fail_usage("LOCUS_WORKERS is \"%s\": must be a number from 1 to %d", text,
-                   LOCUS_WORKERS_MAX);
+    if (*text < '0' || *text > '9' || *end || errno || n < least || n > most)
+        fail_usage("%s is \"%s\": must be a number from %lu to %lu", name, text, least, most);
     return n;
+}
+
+/* The laboratory trains with steps as long as another program's (lab/cluster.py). */
+static void slow_as_told(void)
+{
+    world_slow(1e-9 * (double)of_environment("LOCUS_STEP_TIME", 0, 1000000000, 0));
 }
 
 void settings_init(struct settings *s, unsigned has)
 {
-    *s = (struct settings){.workers = workers_of_environment(),
+    *s = (struct settings){.workers = of_environment("LOCUS_WORKERS", 1, LOCUS_WORKERS_MAX, 1),
                            .seed = 1,
                            .epochs = 10,
                            .hot = "auto",
                            .schedule = "constant",
                            .eval_every = "0",
                            .staleness = 1,
-                           .clocks = 64,
                            .has = has};
     memcpy(s->techniques, techniques, sizeof s->techniques);
     if (!(has & SETTINGS_FULL)) s->techniques[LOCUS_FULL_REPLICATION] = "";
@@ -111,11 +117,6 @@ void settings_options(struct settings *s)
          OPTION_COUNT(
              "--staleness", "S", &s->staleness, 0, 1e6, ARGS_NODES,
              "clocks that copies may be behind with ssp and essp; 0: all\nworkers keep step")},
-        {SETTINGS_BOUNDS, OPTION_COUNT("--clocks", "N", &s->clocks, 1, 1e6, ARGS_NODES,
-                                       "clocks of an epoch with ssp and essp")},
-        {0,
-         OPTION_COUNT("--max-rounds", "N", &s->max_rounds, 0, 1e9, 0,
-                      "how often a second a shard synchronizes at most;\n0: the manager decides")},
         {0, OPTION_TEXT("--out", "PATH", &s->out, ARGS_OUTPUT,
                         "write the model there, as safetensors")},
         {0,
@@ -126,9 +127,6 @@ void settings_options(struct settings *s)
                         "rank 0 prints JSON lines on stdout, and nothing else")},
         {0, OPTION_FLAG("--baseline", &s->is_baseline, 0,
                         "without locus: plain arrays shared by the threads")},
-        {0, OPTION_COUNT(
-                "--step-time", "NS", &s->step_time, 0, 1e9, 0,
-                "to compare with other programs: each example takes so\nmany nanoseconds more")},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!all[i].has || (s->has & all[i].has)) args_add(&s->list, &all[i].option, 1);
@@ -173,14 +171,27 @@ static void check_technique(const struct settings *s)
     bool is_hot = s->has & SETTINGS_HOT, has_bounds = s->has & SETTINGS_BOUNDS;
     if (is_hot && args_has("--hot") && s->technique != TECHNIQUE_NUPS)
         fail_usage("--hot is for --technique nups, and this one is %s", technique);
-    if (has_bounds && (args_has("--staleness") || args_has("--clocks")) && !settings_is_bounded(s))
-        fail_usage("--staleness and --clocks are for --technique ssp and essp, and this one is %s",
-                   technique);
+    if (has_bounds && args_has("--staleness") && !settings_is_bounded(s))
+        fail_usage("--staleness is for --technique ssp and essp, and this one is %s", technique);
+}
+
+/* Before anything is read or written. */
+static void check_streams(const struct settings *s)
+{
+    const char *files[ARGS_FILES_MAX];
+    size_t count = args_files(&s->list, ARGS_INPUT, files), of_stdin = 0;
+    for (size_t i = 0; i < count; i++) of_stdin += strcmp(files[i], "-") == 0;
+    if (of_stdin > 1) fail_usage("- is stdin, which one option alone can have");
+    count = args_files(&s->list, ARGS_OUTPUT, files);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(files[i], "-") == 0)
+            fail_usage("- would be stdout, where figures go: write another file");
 }
 
 void settings_check(struct settings *s)
 {
     check_technique(s);
+    check_streams(s);
     rate_parse(&s->rate, s->schedule);
     if (!every_read(&s->evaluates, s->eval_every))
         fail_usage("--eval-every takes a number of epochs, of seconds (30s), or of thousands or "
@@ -261,7 +272,7 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
                         struct settings_digest digest)
 {
     (void)rule_of(s);
-    world_slow((double)s->step_time * 1e-9);
+    slow_as_told();
     const uint64_t task[] = {digest.trained, args_digest(&s->list, ARGS_TASK)},
                    nodes[] = {digest.trained, digest.judged, args_digest(&s->list, ARGS_NODES)};
     struct pool_config c = {.tables = tables,
@@ -269,11 +280,9 @@ void settings_open_pool(const struct settings *s, struct pool *pool,
                             .workers = (unsigned)s->workers,
                             .spare = (unsigned)s->spare,
                             .technique = settings_technique(s),
-                            .max_rounds = (unsigned)s->max_rounds,
                             .bound = {.is_on = settings_is_bounded(s) && !s->is_baseline,
                                       .keeps = s->technique == TECHNIQUE_ESSP,
-                                      .staleness = (locus_clock)s->staleness,
-                                      .clocks = s->clocks},
+                                      .staleness = (locus_clock)s->staleness},
                             .is_baseline = s->is_baseline,
                             .task = digest_add(DIGEST_FIRST, task, sizeof task)};
     c.fingerprint =
@@ -292,9 +301,7 @@ void settings_show_pool(const struct settings *s, const struct pool *pool, bool 
     } else {
         printf("%d node%s of %u worker%s, %s", pool->size, plain_s((uint64_t)pool->size),
                pool->workers, plural, techniques[s->technique]);
-        if (pool->bound.is_on)
-            printf(" (staleness %llu, %llu clock%s an epoch)", (unsigned long long)s->staleness,
-                   (unsigned long long)s->clocks, plain_s(s->clocks));
+        if (pool->bound.is_on) printf(" (staleness %llu)", (unsigned long long)s->staleness);
         if (has_samples) printf(", %s samples", samplings[s->sampling]);
         printf("\n");
     }

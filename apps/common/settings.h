@@ -21,7 +21,7 @@ enum settings_has {
     SETTINGS_EPOCHS = 1, /* --epochs, --eval-every, --seconds */
     SETTINGS_FULL = 2,   /* --technique full */
     SETTINGS_HOT = 4,    /* --technique nups, --hot */
-    SETTINGS_BOUNDS = 8, /* --technique ssp and essp, --staleness, --clocks */
+    SETTINGS_BOUNDS = 8, /* --technique ssp and essp, --staleness */
     SETTINGS_PATIENCE = 16,
     SETTINGS_RATE = 32, /* --schedule: rate.h; --element */
 };
@@ -29,15 +29,13 @@ enum { SETTINGS_TECHNIQUES = 8, SETTINGS_INPUTS = 8 };
 
 struct settings {
     uint64_t workers, seed, epochs;
-    uint64_t spare;             /* workers of each node for schedulers */
-    uint64_t step_time;         /* nanoseconds that an example takes longer */
-    uint64_t seconds;           /* 0: no limit */
-    uint64_t patience;          /* evaluations that need not be better; 0: any number */
-    int technique;              /* enum locus_technique, or one more: nups, ssp, essp */
-    const char *hot;            /* which keys nups replicates: hot.h */
-    uint64_t staleness, clocks; /* of ssp and essp: pace.h */
-    uint64_t max_rounds;        /* a second, of those that synchronize; 0: the manager decides */
-    unsigned has;               /* of enum settings_has */
+    uint64_t spare;     /* workers of each node for schedulers */
+    uint64_t seconds;   /* 0: no limit */
+    uint64_t patience;  /* evaluations that need not be better; 0: any number */
+    int technique;      /* enum locus_technique, or one more: nups, ssp, essp */
+    const char *hot;    /* which keys nups replicates: hot.h */
+    uint64_t staleness; /* of ssp and essp: pace.h */
+    unsigned has;       /* of enum settings_has */
     const char *techniques[SETTINGS_TECHNIQUES + 1]; /* those offered; "" for others */
     int sampling;                                    /* enum locus_conformity */
     int element;                                     /* enum locus_element, of the model */
@@ -54,8 +52,8 @@ struct settings {
  * no use for is not offered: `has` says which it has, of enum settings_has. */
 void settings_init(struct settings *, unsigned has);
 
-/* Adds to the list --seed, --workers, --technique, --max-rounds, --from, --out, --report, --json,
- * --baseline and --step-time, and what the program has besides. */
+/* Adds to the list --seed, --workers, --technique, --from, --out, --report, --json and --baseline,
+ * and what the program has besides. */
 void settings_options(struct settings *);
 
 /* --sampling, where the program wants it. */

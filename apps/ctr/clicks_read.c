@@ -79,7 +79,6 @@ static void read_file(struct clicks *c, const char *path, struct shape *shape)
     libsvm_open(&s, path, form);
     while (libsvm_next(&s)) read_example(c, &labels, &s, shape);
     libsvm_close(&s);
-    if (labels.count == 0) fail("%s is empty: a line must be \"%s\"", path, form);
     if (shape->is_training && (labels.clicks == 0 || labels.clicks == labels.count))
         fail("%s: %s example is a click, with the label 1", path, labels.clicks ? "every" : "no");
 }
@@ -88,7 +87,7 @@ static void read_weights(struct clicks *c, const struct clicks_source *source)
 {
     struct lines l;
     if (!source->weights) return;
-    lines_open(&l, source->weights, NULL);
+    lines_open(&l, source->weights, "weight");
     for (uint64_t i = 0; i < c->count; i++) {
         if (!lines_next(&l)) fail("%s has fewer lines than %s", source->weights, source->train);
         float weight = lines_take_float(&l, (struct field){l.text, l.length}, "weight");
@@ -146,6 +145,6 @@ uint64_t clicks_read(struct clicks *c, const struct clicks_source *source)
     if (source->test) read_file(c, source->test, &shape);
     if (source->test) check_first(source, &first, &shape);
     end_shape(c, &shape);
-    if (c->starts[train] == 0) fail("%s: no example has a feature", source->train);
+    if (c->starts[train] == 0) lines_fail_at(source->train, 0, form, "has no features");
     return train;
 }

@@ -52,8 +52,9 @@ static void read_pairs(struct features *f, struct reading *r, struct libsvm *s)
 
 static void read_lines(struct features *f, struct reading *r, struct network *n, const char *path)
 {
+    static const char form[] = "node TAB index:value ...";
     struct libsvm s;
-    libsvm_open(&s, path, "node TAB index:value ...");
+    libsvm_open(&s, path, form);
     while (lines_next(&s.lines)) {
         r->lines = make_room(r->lines, r->line_count, &r->line_capacity, sizeof *r->lines,
                              "nodes with features");
@@ -63,7 +64,7 @@ static void read_lines(struct features *f, struct reading *r, struct network *n,
         line->end = r->pair_count;
     }
     libsvm_close(&s);
-    if (f->count == 0) fail("%s has no features", path);
+    if (f->count == 0) lines_fail_at(path, 0, form, "has no features");
 }
 
 /* Each node has a line, and only one. */

@@ -22,8 +22,6 @@
 
 /* ---- options ---- */
 
-static const char *const partitions[] = {"greedy", "random", NULL};
-
 static const char about[] =
     "Finds the classes of a graph's nodes by graph convolution with sampled neighbours, alone or on a cluster (locus run,\n"
     "mpirun, srun, ...), and says for how many of those that were held back it finds the right one.";
@@ -81,9 +79,6 @@ static void training_options(struct gnn_options *o)
             "the share of the hidden values, and of given features,\nthat a step leaves out"),
         OPTION_REAL("--init", "X", &o->init, 0, 10, ARGS_TASK,
                     "standard deviation of the rows' first values"),
-        OPTION_CHOICE(
-            "--partition", "NAME", &o->partition, partitions, ARGS_TASK,
-            "of the graph among nodes of the cluster: greedy, with\nfew edges between them, or random"),
     };
     args_add(&o->common.list, options, sizeof options / sizeof *options);
 }
@@ -179,8 +174,8 @@ static void ready(void *program, struct training *t)
 {
     struct gnn *g = program;
     g->part_of = take_memory(g->network.nodes, sizeof *g->part_of);
-    partition_cut((enum partition_kind)g->options.partition, &g->network, &g->labels,
-                  (uint32_t)t->pool->size, g->options.common.seed, g->part_of);
+    partition_cut(&g->network, &g->labels, (uint32_t)t->pool->size, g->options.common.seed,
+                  g->part_of);
     t->examples = g->labels.count[LABELS_TRAIN];
     t->is_unjudged = g->labels.count[LABELS_VALIDATE] + g->labels.count[LABELS_TEST] == 0;
 }

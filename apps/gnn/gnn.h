@@ -28,7 +28,6 @@ struct gnn_options {
     uint64_t dim, hidden, batch, neighbours;
     double train, validate;
     double rate, decay, dropout, init;
-    int partition; /* enum partition_kind */
 };
 
 struct gnn {

@@ -204,9 +204,13 @@ static void cut_once(struct stream *s, const uint32_t *order, uint32_t groups)
         for (uint32_t i = 0; i < n->nodes; i++) place(s, order[i]);
 }
 
-static void cut_greedily(const struct network *n, const struct labels *l, uint32_t parts,
-                         uint64_t seed, uint32_t *part_of)
+void partition_cut(const struct network *n, const struct labels *l, uint32_t parts, uint64_t seed,
+                   uint32_t *part_of)
 {
+    if (parts == 1) {
+        memset(part_of, 0, n->nodes * sizeof *part_of);
+        return;
+    }
     struct stream s = {.n = n, .l = l, .parts = parts};
     uint32_t *order = take_memory(n->nodes, sizeof *order);
     double least = 2;
@@ -230,32 +234,6 @@ static void cut_greedily(const struct network *n, const struct labels *l, uint32
     free(s.near);
     free(s.load[0]);
     free(s.load[1]);
-}
-
-/* Nodes to train with take turns, and so do the others. */
-static void deal(const struct network *n, const struct labels *l, uint32_t parts, uint64_t seed,
-                 uint32_t *part_of)
-{
-    struct rng rng;
-    uint32_t *order = take_memory(n->nodes, sizeof *order), turn[2] = {0};
-    rng_init(&rng, seed, UINT64_C(3) << 60);
-    for (uint32_t v = 0; v < n->nodes; v++) order[v] = v;
-    rng_shuffle(&rng, order, n->nodes);
-    for (uint32_t i = 0; i < n->nodes; i++)
-        part_of[order[i]] = turn[l->purpose_of[order[i]] == LABELS_TRAIN]++ % parts;
-    free(order);
-}
-
-void partition_cut(enum partition_kind kind, const struct network *n, const struct labels *l,
-                   uint32_t parts, uint64_t seed, uint32_t *part_of)
-{
-    if (parts == 1) {
-        memset(part_of, 0, n->nodes * sizeof *part_of);
-    } else if (kind == PARTITION_GREEDY) {
-        cut_greedily(n, l, parts, seed, part_of);
-    } else {
-        deal(n, l, parts, seed, part_of);
-    }
 }
 
 double partition_cut_share(const struct network *n, const uint32_t *part_of)

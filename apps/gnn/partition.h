@@ -28,14 +28,9 @@ void clusters_find(const struct network *, const uint32_t *order, uint32_t nodes
 /* Lists all nodes, those of a group together, groups by size, the largest first. */
 void clusters_list(const struct network *, const uint32_t *cluster_of, uint32_t *list);
 
-enum partition_kind {
-    PARTITION_GREEDY,
-    PARTITION_RANDOM, /* to compare with */
-};
-
 /* Writes each node's part, below `parts`. */
-void partition_cut(enum partition_kind, const struct network *, const struct labels *,
-                   uint32_t parts, uint64_t seed, uint32_t *part_of);
+void partition_cut(const struct network *, const struct labels *, uint32_t parts, uint64_t seed,
+                   uint32_t *part_of);
 /* The share of edges whose ends are in different parts. */
 double partition_cut_share(const struct network *, const uint32_t *part_of);
 

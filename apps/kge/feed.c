@@ -37,9 +37,9 @@ size_t feed_keys_max(const struct task *t)
     return entities_max(t) + feed_relations_max(t);
 }
 
-size_t feed_negatives(const struct task *t, size_t facts)
+size_t feed_negatives(const struct task *t)
 {
-    return MODEL_SIDES * t->options.negatives * (t->options.has_own_negatives ? facts : 1);
+    return MODEL_SIDES * t->options.negatives;
 }
 
 /* ---- the loader's side ---- */
@@ -133,7 +133,7 @@ static void fill_batch(struct feed *f, struct batch *b)
     const struct fact *facts = f->task->graph.splits[GRAPH_TRAIN].list;
     size_t left = f->end - f->at;
     b->facts = (uint32_t)(left < f->task->options.batch ? left : f->task->options.batch);
-    b->negatives = (uint32_t)feed_negatives(f->task, b->facts);
+    b->negatives = (uint32_t)feed_negatives(f->task);
     b->relations = 0;
     b->entities = task_takes_all(f->task) ? f->task->model.entities : 0;
     memset(b->uses, 0, b->entities * sizeof *b->uses);
@@ -236,7 +236,7 @@ static void batch_init(struct batch *b, const struct task *t, bool draws_negativ
     for (uint32_t e = 0; task_takes_all(t) && e < t->model.entities; e++)
         b->keys[e] = task_entity_key(e);
     if (draws_negatives)
-        b->negative_keys = take_memory(feed_negatives(t, facts), sizeof *b->negative_keys);
+        b->negative_keys = take_memory(feed_negatives(t), sizeof *b->negative_keys);
 }
 
 static void batch_fini(struct batch *b)
@@ -294,8 +294,7 @@ void feed_open(struct feed *f, const struct task *t, struct pool_member *m,
     places_init(&f->places, feed_keys_max(t));
     f->portion_batches = round_up(PORTION_FACTS, t->options.batch);
     /* Batches of all entities are large, however few facts they have. */
-    size_t fit = task_takes_all(t) ? 1
-                                   : LOCUS_SAMPLE_KEYS_MAX / feed_negatives(t, t->options.batch);
+    size_t fit = task_takes_all(t) ? 1 : LOCUS_SAMPLE_KEYS_MAX / feed_negatives(t);
     if (f->portion_batches > fit) f->portion_batches = fit;
     if (world_ahead() > 0) f->portion_batches = 1;
     f->announced = take_memory(f->portion_batches * feed_keys_max(t), sizeof *f->announced);

@@ -65,6 +65,6 @@ void feed_close(struct feed *);
 /* The largest batch: keys without negatives, relations among them, and negatives. */
 size_t feed_keys_max(const struct task *);
 size_t feed_relations_max(const struct task *);
-size_t feed_negatives(const struct task *, size_t facts);
+size_t feed_negatives(const struct task *);
 
 #endif

@@ -55,7 +55,6 @@ static void load_split(struct graph *g, const char *path, enum graph_split split
     lines_open(&l, path, form);
     while (lines_next(&l)) facts_add(&g->splits[split], fact_of(g, &l, split));
     lines_close(&l);
-    if (g->splits[split].count == 0) fail("%s is empty: a line must be \"%s\"", path, form);
 }
 
 static void count_unknown(struct graph *g, const char *path, enum graph_split split,
@@ -70,16 +69,15 @@ static void count_unknown(struct graph *g, const char *path, enum graph_split sp
              path);
 }
 
-/* A folder of another tool's. */
+/* A folder of another tool's, a single file, or stdin. */
 static void check_folder(const char *folder)
 {
     char path[PATH_MAX];
+    bool is_stdin = strcmp(folder, "-") == 0;
     graph_file(folder, GRAPH_TRAIN, path);
-    if (access(folder, F_OK) == 0 && access(path, F_OK) != 0 && errno == ENOENT)
-        fail(
-            "%s has no train.txt, valid.txt and test.txt in it, of lines \"%s\"; \"locus prepare kge\" "
-            "converts other forms",
-            folder, form);
+    if (!is_stdin && access(folder, F_OK) != 0) return;
+    if (access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)) return;
+    lines_fail_at(folder, 0, form, "is no folder with train.txt, valid.txt and test.txt in it");
 }
 
 void graph_load(struct graph *g, const char *folder)

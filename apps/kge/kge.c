@@ -53,9 +53,7 @@ static void own_options(struct options *o)
         OPTION_SECTION("training"),
         OPTION_COUNT(
             "--negatives", "N", &o->negatives, 0, 1e6, ARGS_TASK,
-            "sampled subjects, and as many objects; 0: all\nentities but the answer (1-N scoring, 1vsAll)"),
-        OPTION_FLAG("--own-negatives", &o->has_own_negatives, ARGS_TASK,
-                    "each fact has its own N and N; otherwise the\nfacts of a batch share them"),
+            "sampled subjects, and as many objects, for a batch;\n0: all entities but the answer (1-N scoring, 1vsAll)"),
         settings_sampling(&o->common),
         OPTION_COUNT("--batch", "N", &o->batch, 1, 1e6, ARGS_TASK, "facts of a step"),
         OPTION_REAL("--lr", "X", &o->rate, 0, 100, ARGS_TASK, "learning rate of AdaGrad"),
@@ -90,10 +88,8 @@ static struct settings *options(void *program)
 static void check(void *program)
 {
     struct options *o = &((struct task *)program)->options;
-    if (o->negatives == 0 && (o->has_own_negatives || args_has("--sampling")))
-        fail_usage("--negatives 0 takes all entities and draws none: leave out --own-negatives and "
-                   "--sampling");
-    if (o->batch == 1 && o->negatives > 0) o->has_own_negatives = true;
+    if (o->negatives == 0 && args_has("--sampling"))
+        fail_usage("--negatives 0 takes all entities and draws none: leave out --sampling");
     settings_check_source(&o->common, "the graph");
     if (o->init <= 0) fail_usage("--init 0 learns nothing: all gradients are 0 then");
     if (o->model == MODEL_COMPLEX && o->dim % 2 != 0)
@@ -101,13 +97,6 @@ static void check(void *program)
     if (o->model == MODEL_RESCAL && o->dim > DIM_RESCAL_MAX)
         fail_usage("--dim %d is more than %d: RESCAL's relations are matrices of that size",
                    (int)o->dim, DIM_RESCAL_MAX);
-    /* The manager draws a batch's negatives together. */
-    double facts = o->has_own_negatives ? (double)o->batch : 1,
-           most = MODEL_SIDES * (double)o->negatives * facts;
-    if (most > LOCUS_SAMPLE_KEYS_MAX)
-        fail_usage(
-            "--negatives %zu make %.0f of a batch, more than %d: use fewer, or smaller batches",
-            (size_t)o->negatives, most, LOCUS_SAMPLE_KEYS_MAX);
 }
 
 /* ---- the data ---- */
@@ -203,8 +192,7 @@ static void start(const void *program, const struct pool *pool)
     if (task_takes_all(t))
         printf("all entities");
     else
-        printf("%" PRIu64 " negative%s of each side %s", o->negatives, plain_s(o->negatives),
-               o->has_own_negatives ? "a fact" : "a batch");
+        printf("%" PRIu64 " negative%s of each side a batch", o->negatives, plain_s(o->negatives));
     printf("; batches of %" PRIu64 "\n", o->batch);
     settings_show_pool(&o->common, pool, true);
 }
@@ -268,7 +256,6 @@ static void begin(struct training_worker *w, bool goes_on)
 {
     const struct task *t = w->program;
     struct worker *own = w->state;
-    const struct pool *pool = w->member->pool;
     uint64_t parts = w->training->checkpoints.parts;
     for (size_t i = 0; i < 2 && !goes_on; i++) init_table(w->member, t, i);
     training_keep_hot(w, (size_t)t->model.entities + model_relation_rows(&t->model), count_uses);
@@ -276,7 +263,7 @@ static void begin(struct training_worker *w, bool goes_on)
     feed_open(&own->feed, t, w->member, &w->progress, parts);
     step_open(&own->step, t, w->member);
     w->total = own->feed.count / parts;
-    w->clocks = (pool->bound.clocks + parts - 1) / parts;
+    w->clocks = (PACE_CLOCKS + parts - 1) / parts;
 }
 
 static bool step(struct training_worker *w, struct training_sums *sums)

@@ -7,13 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of negatives that are fetched before they are used, about: as many as the caches have room
- * for. */
-enum { FETCH_ROWS = 32 };
-/* And those that were read long ago, before they are changed. */
+/* Rows of negatives that were read long ago and are fetched again before they are changed. */
 enum { FETCH_AGAIN = 16 };
 
-/* Scores of shared negatives that are there together, about: 64 MiB. */
+/* Scores of a batch that are there together, about: 64 MiB. */
 enum { SCORES_MAX = 1 << 24 };
 /* No score is as low: the answer itself, among all entities, is none of the others. */
 static const float NO_SCORE = -1e30f;
@@ -53,7 +50,7 @@ void step_open(struct step *s, const struct task *t, struct pool_member *m)
     s->others = task_others(t);
     s->softmax_weight = (float)t->model.entities / (float)s->others;
     size_t keys = feed_keys_max(t), relations = feed_relations_max(t),
-           negatives = feed_negatives(t, o->batch);
+           negatives = feed_negatives(t);
     size_t entity_floats = keys - relations + negatives;
     size_t floats = entity_floats * s->dim + relations * s->relation_floats;
     params_open(&s->params, m, keys + negatives, floats);
@@ -61,11 +58,10 @@ void step_open(struct step *s, const struct task *t, struct pool_member *m)
     s->keys = take_memory(keys + negatives, sizeof *s->keys);
     s->gradients =
         take_memory((keys - relations) * s->dim + relations * s->relation_floats, sizeof(float));
-    if (o->has_own_negatives) {
+    if (task_is_single(t)) {
         s->query = take_memory(s->dim, sizeof(float));
         s->query_gradient = take_memory(s->dim, sizeof(float));
         s->scores = take_memory(o->negatives, sizeof(float));
-        s->facts_ahead = (uint32_t)(FETCH_ROWS / (MODEL_SIDES * o->negatives)) + 1;
     } else {
         open_shared(s, o->batch, s->others);
     }
@@ -102,13 +98,6 @@ static void take_negatives(struct step *s, const struct batch *b, locus_key *key
     }
 }
 
-/* Those of one fact alone. */
-static void fetch_negatives(struct step *s, const struct batch *b, uint32_t fact)
-{
-    size_t n = MODEL_SIDES * s->task->options.negatives;
-    if (fact < b->facts) params_prefetch(&s->params, s->negative_keys + fact * n, n);
-}
-
 /* The rows of the batch's keys and of its negatives. */
 static void read_rows(struct step *s, const struct batch *b)
 {
@@ -118,9 +107,7 @@ static void read_rows(struct step *s, const struct batch *b)
     s->negative_rows = s->rows + keys;
     take_negatives(s, b, s->negative_keys);
     params_prefetch(&s->params, s->keys, keys);
-    if (!s->task->options.has_own_negatives)
-        params_prefetch(&s->params, s->negative_keys, b->negatives);
-    for (uint32_t fact = 0; fact < s->facts_ahead; fact++) fetch_negatives(s, b, fact);
+    params_prefetch(&s->params, s->negative_keys, b->negatives);
     params_read(&s->params, s->keys, keys + b->negatives, s->rows);
 }
 
@@ -198,15 +185,14 @@ static double loss_at(const struct step *s, enum model_side side, float true_sco
     return loss;
 }
 
-/* ---- negatives of one fact alone ---- */
+/* ---- a batch of one fact ---- */
 
-static double ask(struct step *s, const struct batch *b, enum model_side side, uint32_t fact,
-                  size_t first_negative)
+static double ask(struct step *s, const struct batch *b, enum model_side side)
 {
     const struct vec *v = s->vec;
-    size_t dim = s->dim, n = s->task->options.negatives;
-    uint32_t given = given_of(b, side, fact), answer = answer_of(b, side, fact),
-             relation = b->relation[side][fact];
+    size_t dim = s->dim, n = s->task->options.negatives, first_negative = side * n;
+    uint32_t given = given_of(b, side, 0), answer = answer_of(b, side, 0),
+             relation = b->relation[side][0];
     const float *const *negatives = s->negative_rows + first_negative;
     float derivative;
     model_query(&s->task->model, side, s->query, s->rows[given], s->rows[relation]);
@@ -227,19 +213,7 @@ static double ask(struct step *s, const struct batch *b, enum model_side side, u
     return loss;
 }
 
-static double train_own(struct step *s, const struct batch *b)
-{
-    size_t n = s->task->options.negatives;
-    double loss = 0;
-    for (uint32_t fact = 0; fact < b->facts; fact++) {
-        fetch_negatives(s, b, fact + s->facts_ahead);
-        for (int side = 0; side < MODEL_SIDES; side++)
-            loss += ask(s, b, (enum model_side)side, fact, (fact * MODEL_SIDES + (size_t)side) * n);
-    }
-    return loss;
-}
-
-/* ---- negatives that a batch shares: scores and gradients are products of matrices ---- */
+/* ---- a larger batch: scores and gradients are products of matrices ---- */
 
 /* Facts of a batch, scored together. */
 struct block {
@@ -331,18 +305,15 @@ static double ask_all(struct step *s, const struct batch *b, enum model_side sid
 
 double step_train(struct step *s, const struct batch *b)
 {
-    const struct options *o = &s->task->options;
+    double (*asks)(struct step *, const struct batch *, enum model_side) =
+        task_is_single(s->task) ? ask : ask_all;
     double loss = 0;
     s->update = params_begin(&s->params);
     read_rows(s, b);
     memset(s->gradients, 0,
            (b->entities * s->dim + b->relations * s->relation_floats) * sizeof(float));
-    if (o->has_own_negatives) {
-        loss = train_own(s, b);
-    } else {
-        loss = ask_all(s, b, MODEL_OBJECTS);
-        loss += ask_all(s, b, MODEL_SUBJECTS);
-    }
+    loss = asks(s, b, MODEL_OBJECTS);
+    loss += asks(s, b, MODEL_SUBJECTS);
     update_rows(s, b);
     params_release(&s->params);
     params_end(&s->params, s->update);
@@ -362,8 +333,7 @@ double step_operations(const struct task *t)
     double scores = MODEL_SIDES * answers * dim * 6;
     double queries = MODEL_SIDES *
                      (t->model.kind == MODEL_COMPLEX ? 3 * 3 * dim : 3 * 2 * dim * dim);
-    double updated = task_takes_all(t)
-                         ? others / facts * dim
-                         : (2 + MODEL_SIDES * others / (o->has_own_negatives ? 1 : facts)) * dim;
+    double updated = task_takes_all(t) ? others / facts * dim
+                                       : (2 + MODEL_SIDES * others / facts) * dim;
     return scores + queries + 8 * updated;
 }

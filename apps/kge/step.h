@@ -23,18 +23,16 @@ struct step {
     size_t others;        /* task_others() */
     float softmax_weight; /* how many entities a sampled one stands for */
 
-    /* Of the batch, then its negatives: objects, then subjects; when each fact has its own, those
-     * of one fact after the other. */
+    /* Of the batch, then its negatives: objects, then subjects. */
     locus_key *keys;
     const float **rows;          /* of these keys */
     locus_key *negative_keys;    /* where they begin in keys */
     const float **negative_rows; /* and in rows */
     float *gradients;            /* of the batch's keys, one after the other */
 
-    /* For one fact. */
-    uint32_t facts_ahead; /* whose negatives are fetched already */
+    /* For a batch of one fact. */
     float *query, *query_gradient, *scores;
-    /* For the negatives that a batch shares. */
+    /* For larger ones. */
     uint32_t block; /* of facts: their scores are there together */
     float *queries, *query_gradients, *negative_gradients, *panels, *true_derivatives;
     const float **query_rows;

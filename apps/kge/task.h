@@ -20,7 +20,7 @@ struct options {
     int model, loss;
     uint64_t dim, negatives /* 0: all entities */, batch;
     double rate, regularization, init;
-    bool is_reciprocal, has_own_negatives;
+    bool is_reciprocal;
 };
 
 struct task {
@@ -35,6 +35,12 @@ struct task {
 static inline bool task_takes_all(const struct task *t)
 {
     return t->options.negatives == 0;
+}
+
+/* A fact a step, and sampled negatives: no product of matrices is worth its preparation. */
+static inline bool task_is_single(const struct task *t)
+{
+    return t->options.batch == 1 && !task_takes_all(t);
 }
 
 /* With how many it is compared. */

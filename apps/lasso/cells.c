@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char form[] = "response index:value ..., indices from 1";
+
 /* ---- a file ---- */
 
 static void add_row(struct cells *c, double response)
@@ -31,14 +33,13 @@ void cells_read(struct cells *c, const char *path)
 {
     struct libsvm s;
     struct libsvm_pair p;
-    libsvm_open(&s, path, "response index:value ..., indices from 1");
+    libsvm_open(&s, path, form);
     while (libsvm_next(&s)) {
         if (c->rows == UINT32_MAX) lines_fail(&s.lines, "is one row too many: %u are", UINT32_MAX);
         add_row(c, lines_take_number(&s.lines, s.label, "response"));
         while (libsvm_pair(&s, "index", &p)) add(c, &s.lines, &p);
     }
     libsvm_close(&s);
-    if (c->rows == 0) fail("%s has no rows", path);
 }
 
 void cells_fini(struct cells *c)
@@ -53,8 +54,8 @@ void cells_fini(struct cells *c)
 static void check_twice(const struct columns *m, uint32_t j, uint64_t at, const char *source)
 {
     if (at == m->start[j] || m->row[at] != m->row[at - 1]) return;
-    fail("%s:%u: index %" PRIu32 " is given twice", source, m->row[at] + 1,
-         columns_number(&m->names, j));
+    lines_fail_at(source, m->row[at] + 1, form, "index %" PRIu32 " is given twice",
+                  columns_number(&m->names, j));
 }
 
 static void place(const struct cells *c, struct columns *m, double *values, const char *source)
@@ -87,7 +88,7 @@ static void standardize(const struct columns *raw, const double *values, const d
 
 void cells_finish(struct cells *c, struct columns *m, const char *source)
 {
-    if (c->count == 0) fail("%s has no values", source);
+    if (c->count == 0) lines_fail_at(source, 0, form, "has no values");
     struct columns raw = {.rows = (uint32_t)c->rows};
     names_init(&raw.names);
     ids_number(&c->list->column, c->count, sizeof *c->list, &c->columns, 1, &raw.names);

@@ -48,11 +48,13 @@ static void check_size(const char *path, const char *what, uint64_t size, uint64
 
 /* ---- LDA-C ---- */
 
+static const char ldac[] = "count word:count ...";
+
 static void read_ldac(struct corpus *c, const char *path)
 {
     struct libsvm s;
     struct libsvm_pair p;
-    libsvm_open(&s, path, "count word:count ...");
+    libsvm_open(&s, path, ldac);
     while (libsvm_next(&s)) {
         const struct lines *l = &s.lines;
         uint64_t declared = lines_take_whole(l, s.label, 0, NUMBER_MAX, "number of words");
@@ -70,6 +72,8 @@ static void read_ldac(struct corpus *c, const char *path)
 }
 
 /* ---- UCI docword ---- */
+
+static const char docword[] = "document word count, behind three lines of their numbers";
 
 struct entries {
     struct entry {
@@ -123,7 +127,7 @@ static void read_docword(struct corpus *c, const char *path)
     struct entries e = {0};
     struct field f[3];
     uint64_t head[HEAD] = {0};
-    lines_open(&l, path, "document word count, behind three lines of their numbers");
+    lines_open(&l, path, docword);
     for (int i = 0; i < HEAD; i++) {
         if (!lines_next(&l)) lines_fail(&l, "the file ends in its head of three lines");
         take_numbers(&l, f, 1);
@@ -180,7 +184,8 @@ void corpus_load(struct corpus *c, const char *path, const char *vocabulary)
     *c = (struct corpus){.is_docword = is_docword(path)};
     names_init(&c->names);
     (c->is_docword ? read_docword : read_ldac)(c, path);
-    if (c->documents == 0 || c->start[c->documents] == 0) fail("%s has no words", path);
+    if (c->start[c->documents] == 0)
+        lines_fail_at(path, 0, c->is_docword ? docword : ldac, "has no words");
     if (vocabulary) read_vocabulary(c, vocabulary);
     check_size(path, "words", c->words, vocabulary ? c->words : c->start[c->documents]);
 }

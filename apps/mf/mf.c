@@ -63,7 +63,7 @@ static void training_options(struct mf_options *o)
         OPTION_SECTION("training"),
         OPTION_CHOICE(
             "--method", "NAME", &o->method, methods, ARGS_TASK,
-            "sgd: AdaGrad, cell by cell\ncd: coordinate descent, all rows and then all columns;\nwithout --visit, --batch, --lr, --schedule, --bias and\n--step-time"),
+            "sgd: AdaGrad, cell by cell\ncd: coordinate descent, all rows and then all columns;\nwithout --visit, --batch, --lr, --schedule and --bias"),
         OPTION_CHOICE(
             "--visit", "NAME", &o->visit, visits, ARGS_TASK,
             "columns: cells by column, in random order\nblocks: blocks of columns go from worker to worker"),
@@ -114,8 +114,8 @@ static void check(void *program)
     }
     settings_check_source(&o->common, "the ratings");
     args_excludes("--hold-back", "--test");
-    static const char *const of_sgd[] = {"--bias",    "--visit",     "--batch",    "--lr",
-                                         "--adagrad", "--step-time", "--schedule", NULL};
+    static const char *const of_sgd[] = {"--bias",    "--visit",    "--batch", "--lr",
+                                         "--adagrad", "--schedule", NULL};
     for (int i = 0; o->method == MF_COORDINATES && of_sgd[i]; i++)
         if (args_has(of_sgd[i])) fail_usage("--method cd has no %s: leave it out", of_sgd[i]);
     if (o->method == MF_COORDINATES && settings_is_bounded(&o->common))

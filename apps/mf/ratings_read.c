@@ -142,5 +142,4 @@ void ratings_read(struct ratings *r, const char *path, size_t *counter, unsigned
     for (unsigned i = 0; i < count; i++) made_fini(&made[i]);
     free(each);
     free(made);
-    if (*counter == 0) fail("%s is empty: a line must be \"%s\"", path, form);
 }

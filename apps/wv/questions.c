@@ -66,11 +66,12 @@ static void add_analogy(struct analogies *a, const struct lines *l, const struct
 void analogies_load(struct analogies *a, const char *path, const struct vocabulary *v,
                     uint64_t limit)
 {
+    static const char form[] = "word word word word";
     struct lines l;
     size_t sections_capacity = 0, capacity = 0;
     *a = (struct analogies){0};
     names_init(&a->sections);
-    lines_open(&l, path, "word word word word");
+    lines_open(&l, path, form);
     while (lines_next(&l)) {
         if (l.length > 2 && memcmp(l.text, ": ", 2) == 0)
             begin_section(a, &l, &sections_capacity);
@@ -78,7 +79,7 @@ void analogies_load(struct analogies *a, const char *path, const struct vocabula
             add_analogy(a, &l, v, limit, &capacity);
     }
     lines_close(&l);
-    if (a->total == 0) fail("%s has no analogies", path);
+    if (a->total == 0) lines_fail_at(path, 0, form, "has no analogies");
 }
 
 void analogies_fini(struct analogies *a)
@@ -111,7 +112,6 @@ void similarities_load(struct similarities *s, const char *path, const struct vo
         s->list[s->count++] = pair;
     }
     lines_close(&l);
-    if (s->total == 0) fail("%s has no pairs of words", path);
 }
 
 void similarities_fini(struct similarities *s)

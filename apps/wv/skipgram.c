@@ -187,7 +187,6 @@ static float train_pair(struct skipgram *s, const struct pair *p)
 static size_t negatives_of(const struct skipgram *s, const struct window_batch *b, uint32_t middle)
 {
     size_t n = s->wv->options.negatives;
-    if (s->wv->options.is_shared) return b->keys_used + n * middle;
     return b->keys_used + n * (middle ? b->pairs_end[middle - 1] : 0);
 }
 
@@ -211,7 +210,6 @@ static void read_negatives(struct skipgram *s, const struct window_batch *b, uin
 static double train_middles(struct skipgram *s, const struct window_batch *b)
 {
     size_t n = s->wv->options.negatives;
-    bool is_shared = s->wv->options.is_shared;
     double loss = 0;
     struct pair p = {.rate = (float)(s->wv->options.rate * s->member->rate)};
     prefetch_negatives(s, b, 0);
@@ -221,7 +219,7 @@ static double train_middles(struct skipgram *s, const struct window_batch *b)
         prefetch_negatives(s, b, middle + 1);
         for (; pair < b->pairs_end[middle]; pair++) {
             p.input = b->neighbour[pair];
-            p.negatives = b->keys_used + n * (is_shared ? middle : pair);
+            p.negatives = b->keys_used + n * pair;
             loss += train_pair(s, &p);
         }
     }

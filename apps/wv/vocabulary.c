@@ -22,6 +22,8 @@ static const char *between_words(const struct text *t, const char *at)
     return at;
 }
 
+static const char form[] = "words with white space between";
+
 static _Noreturn void complain(struct text *t, const char *what)
 {
     t->file.number = 1;
@@ -48,7 +50,7 @@ static void check_begin(struct text *t, const char *text)
 void text_open(struct text *t, const char *path, unsigned place, unsigned places)
 {
     *t = (struct text){0};
-    lines_open(&t->file, path, "words with white space between");
+    lines_open(&t->file, path, form);
     if (!t->file.file) return;
     const char *text = t->file.next; /* nobody takes lines: it stays where the text begins */
     size_t bytes = (size_t)(t->file.end - text);
@@ -170,7 +172,7 @@ void vocabulary_load(struct vocabulary *v, const char *path, uint64_t min_count,
     struct names saved;
     size_t count;
     count_all(&t, path);
-    if (t.read == 0) fail("%s has no words", path);
+    if (t.read == 0) lines_fail_at(path, 0, form, "has no words");
     count_saved(&t, from, &saved);
     struct counted *list = frequent_words(&t, min_count, &saved, &count);
     if (count == 0 || list[0].count == 0)

@@ -22,7 +22,7 @@ size_t windows_keys_max(const struct wv *w)
 
 size_t windows_negatives_max(const struct wv *w)
 {
-    return w->options.negatives * (w->options.is_shared ? w->options.batch : windows_pairs_max(w));
+    return w->options.negatives * windows_pairs_max(w);
 }
 
 /* ---- sentences ---- */
@@ -124,8 +124,7 @@ static bool fill(void *windows, locus_loader *loader, void *to)
     places_clear(&s->places);
     fill_middles(s, b);
     world_computed(WORLD_PREPARED, b->pairs);
-    b->negatives =
-        (uint32_t)(s->wv->options.negatives * (s->wv->options.is_shared ? b->middles : b->pairs));
+    b->negatives = (uint32_t)s->wv->options.negatives * b->pairs;
     if (s->wv->distribution) {
         announce(s, loader, b);
     } else {

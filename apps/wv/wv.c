@@ -51,8 +51,6 @@ static void task_options(struct wv_options *o)
         OPTION_SECTION("training"),
         OPTION_COUNT("--negatives", "N", &o->negatives, 1, 1000, ARGS_TASK,
                      "sampled words for each pair"),
-        OPTION_FLAG("--shared-negatives", &o->is_shared, ARGS_TASK,
-                    "the pairs of a window share theirs: faster"),
         settings_sampling(&o->common),
         OPTION_CHOICE(
             "--optimizer", "NAME", &o->optimizer, optimizers, ARGS_TASK,
@@ -83,8 +81,7 @@ static void result_options(struct wv_options *o)
 /* The manager draws a step's negatives together. */
 static void check_negatives(const struct wv_options *o)
 {
-    double uses = (double)o->batch * (o->is_shared ? 1 : 2 * (double)o->window),
-           most = uses * (double)o->negatives;
+    double most = (double)o->batch * 2 * (double)o->window * (double)o->negatives;
     if (most > LOCUS_SAMPLE_KEYS_MAX)
         fail_usage(
             "--batch %zu, --window %zu and --negatives %zu make up to %.0f negatives in a step, more than %d: use "
@@ -185,10 +182,10 @@ static void start(const void *program, const struct pool *pool)
         printf("%u word%s of the model that the text has not stay%s as before\n", v->kept,
                plain_s(v->kept), v->kept == 1 ? "s" : "");
     printf("skip-gram, %" PRIu64 " floats, window %" PRIu64 ", %" PRIu64
-           " negative%s of each %s, subsampling %g; %s, "
+           " negative%s of each pair, subsampling %g; %s, "
            "rate %g\n",
-           o->dim, o->window, o->negatives, plain_s(o->negatives), o->is_shared ? "window" : "pair",
-           o->subsample, o->optimizer == WV_ADAGRAD ? "AdaGrad" : "SGD", o->rate);
+           o->dim, o->window, o->negatives, plain_s(o->negatives), o->subsample,
+           o->optimizer == WV_ADAGRAD ? "AdaGrad" : "SGD", o->rate);
     settings_show_pool(&o->common, pool, true);
 }
 

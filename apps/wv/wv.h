@@ -24,7 +24,6 @@ struct wv_options {
     uint64_t dim, window, min_count, negatives, batch;
     double rate, subsample;
     int optimizer;
-    bool is_shared; /* the negatives of a word's window */
 };
 
 struct wv {

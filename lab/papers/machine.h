@@ -20,6 +20,7 @@
     X(prepare, 200, "ns", "loader: an example that is prepared", "a loader's processor time") \
     X(compare, 2, "ns", "scheduler: a value that is compared", "lasso --baseline, one worker") \
     X(look, 500, "ns", "a look into a mailbox again", "a yield, and a row that is here") \
+    X(rounds, 0, "1/s", "of a shard that synchronizes, at most; 0: any", "NuPS: 0.2 to 125") \
     X(shards, 1, "", "shards of a node", "what the library chooses on the cores")
 
 struct machine {

@@ -47,7 +47,7 @@ static struct {
     const struct papers *papers;
     struct account account[ROLES];
     uint64_t began_ns, ended_ns; /* the first and the last training step */
-    double slower_ns;            /* an example: --step-time */
+    double slower_ns;            /* an example: LOCUS_STEP_TIME */
     locus *node[PAPERS_NODES_MAX];
     struct beside paid[PAPERS_NODES_MAX]; /* by its workers */
     uint64_t most_rows;                   /* that any node had when all had quiesced */
@@ -250,6 +250,7 @@ void world_place(struct locus_config *c)
     c->rendezvous = "simulated:1";
     c->shards = (unsigned)world.papers->machine.shards;
     c->act_immediately = world.papers->acts_immediately;
+    c->max_rounds_per_second = (unsigned)world.papers->machine.rounds;
 }
 
 /* The program calls these instead of the library's: the linker sees to it. */

@@ -32,7 +32,6 @@ PROGRAMS = {
         "--reciprocal",
         "--negatives 5",
         "--negatives 0",
-        "--own-negatives",
         "--sampling long-term",
         "--batch 8",
         "--lr 0.3",
@@ -53,7 +52,6 @@ PROGRAMS = {
         "--min-count 97",
         "--subsample 1e-2",
         "--negatives 3",
-        "--shared-negatives",
         "--sampling long-term",
         "--optimizer adagrad",
         "--lr 0.3",
@@ -165,10 +163,8 @@ PROGRAMS = {
 COMMON = ["--seed 7", "--workers 2", "--out other", "--report page.html", "--json", "--baseline", "--checkpoint folder"]
 
 # Of several nodes: what is managed where is measured elsewhere (test_quality, techniques, staleness, test_resume; what a
-# training begins with, by test_saved, test_lasso and test/unit/apps); without one of the next nothing runs; when rounds are
-# made, and not what is in them (lasso), and which node trains with what (gnn).
-ELSEWHERE = {"--technique", "--hot", "--max-rounds", "--clocks", "--staleness", "--resume", "--help", "--from",
-             "--step-time", "--data", "--depth", "--partition"}
+# training begins with, by test_saved, test_lasso and test/unit/apps); without one of the next nothing runs.
+ELSEWHERE = {"--technique", "--hot", "--staleness", "--resume", "--help", "--from", "--data"}
 
 
 def name_of(row):

@@ -73,11 +73,11 @@ class Quality(Trainers):
         self.write_data()
         for minimum, rows in (
                 (0.5, {0: ["", "--eval-every 10", "--reciprocal --workers 2", "--baseline"]}),
-                (0.3, {0: ["--loss logistic --own-negatives", "--loss logistic --batch 1 --negatives 5"]}),
+                (0.3, {0: ["--loss logistic --batch 1 --negatives 5"]}),
                 (0.2, {0: ["--model rescal --dim 16"]}),
                 (0.4, {3: ["--technique adaptive"],
                        2: ["--technique static", "--technique nups", "--technique ssp --staleness 1",
-                           "--technique essp --staleness 0 --clocks 9"]})):
+                           "--technique essp --staleness 0"]})):
             self.learns("kge", f"--data graph {self.KGE} --epochs 30", rows,
                         lambda ended, _, least=minimum: self.check_kge(ended, 30, least))
 
@@ -106,10 +106,10 @@ class Quality(Trainers):
         self.write_places()
         self.learns("wv", "--data text --similarity pairs --analogies questions --dim 16 --min-count 2 --subsample 0 "
                           "--epochs 5 --lr 0.1", {
-            0: ["", "--baseline", "--optimizer adagrad --workers 2", "--shared-negatives --sampling bounded"],
+            0: ["", "--baseline", "--optimizer adagrad --workers 2", "--sampling bounded"],
             2: ["--technique adaptive", "--technique static", "--technique relocate",
-                "--technique essp --staleness 1 --workers 2", "--technique ssp --staleness 0 --clocks 5",
-                "--sampling long-term", "--sampling non-conform", "--sampling non-conform --shared-negatives",
+                "--technique essp --staleness 1 --workers 2", "--technique ssp --staleness 0",
+                "--sampling long-term", "--sampling non-conform",
                 "--sampling non-conform --technique static"]}, check)
 
     def test_wv_ends_where_the_loss_is_no_number(self):
@@ -137,7 +137,7 @@ class Quality(Trainers):
                 "--technique ssp --baseline"],
             2: ["--technique adaptive", "--technique static", "--technique full",
                 "--visit blocks --seconds 100 --eval-every 5"],
-            3: ["--technique ssp --staleness 1 --clocks 7", "--technique essp --staleness 2 --clocks 100",
+            3: ["--technique ssp --staleness 1", "--technique essp --staleness 2",
                 "--visit blocks --technique essp --staleness 1"]}, self.check_mf)
 
     def test_mf_keeps_step_with_copies_that_lack_nothing(self):
@@ -197,7 +197,7 @@ class Quality(Trainers):
         self.learns("gnn", self.GNN, {
             0: ["", "--baseline", "--workers 2 --eval-every 2 --dropout 0.2 --neighbours 0"],
             2: ["--technique adaptive", "--technique static", "--technique nups --hot 20"],
-            3: ["--workers 2 --partition random"]}, check)
+            3: ["--workers 2"]}, check)
 
     def test_gnn_reports_and_saves_the_epoch_that_validated_best(self):
         """It is the model of a run that ends there."""

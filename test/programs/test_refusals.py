@@ -14,7 +14,6 @@ USES = {
         ("--dims 3", 'there is no option "--dims"'),
         ("--data x --dim 3", "--dim 3 is odd"),
         ("--data x --model rescal --dim 1000", "--dim 1000 is more than 512"),
-        ("--data x --negatives 1000000 --batch 100 --own-negatives", "make 200000000 of a batch"),
         ("--loss hinge", '--loss takes one of logistic, softmax, not "hinge"'),
     ],
     "wv": [
@@ -24,6 +23,8 @@ USES = {
     ],
     "mf": [
         ("--json", "--data is missing"),
+        ("--data - --test -", "- is stdin, which one option alone can have"),
+        ("--data x --out -", "- would be stdout, where figures go"),
         ("--data x --implicit 4 --best 0", "--best must be 1 or more"),
         (f"{MF} --hold-back 0 --eval-every 1", "has nothing to evaluate by"),
         (f"{MF} --hold-back 0 --best 3", "--best has no cells to test with"),
@@ -55,23 +56,17 @@ USES = {
 
 # What --data has, further options, and the sentence.
 TEXTS = {
-    "mf": [("", "", "bad is empty: a line must be"), ("a\tb\t1\na\tb\t2\n", "--test /dev/null", "/dev/null: it is not")],
+    "mf": [("a\tb\t1\na\tb\t2\n", "--test /dev/null", "/dev/null: it is not")],
     "ctr": [
-        ("", "", "bad is empty: a line must be"),
         ("1 2:1\n1 2:1\n", "", "bad: every example is a click, with the label 1"),
         ("0 2:1\n0 2:1\n", "", "bad: no example is a click, with the label 1"),
-        ("1 2:1\n0 2:1\n", "--weights bad", 'bad:1: "1 2:1" is no weight: must be a number'),
     ],
-    "lda": [("", "", "has no words")],
-    "lasso": [
-        ("1 1:2\n1 1:2\n", "", "nothing to learn"),
-        ("1 1:2\n0 2:2\n", "--test - < /dev/null", "- has no rows"),
-    ],
-    "wv": [("", "", "has no words"), ("a b\n", "--min-count 3", "bad: none of its 2 words occurs 3 times")],
+    "lasso": [("1 1:2\n1 1:2\n", "", "nothing to learn")],
+    "wv": [("a b\n", "--min-count 3", "bad: none of its 2 words occurs 3 times")],
 }
 
 # Of each program the form of a line, in which is told what was expected, and in which file, where it is not --data; then
-# texts of other forms, and what is said of one of their lines.
+# texts of other forms, and what is said of one of their lines, or of the whole.
 FORMS = [
     ("mf", "row TAB column TAB value", "--data bad", [
         ("a\tb\t1\na b 1\n", "2: has 1 field with tabs between, not 3"), ("a\tb\n", "1: has 2 fields with tabs between"),
@@ -82,6 +77,7 @@ FORMS = [
         ("a\tb\t1\r\n", "1: has a carriage return in it"), ("a\tb\t1\na\0b\t1\n", "2: has a zero byte"),
         ("\ufeffa\tb\t1\n", "1: begins with a byte order mark")]),
     ("mf", "row TAB column TAB value", f"{MF} --test bad", [("a\tb\n", "1: has 2 fields")]),
+    ("ctr", "weight", f"{CTR} --weights bad", [("1 2:1\n0 2:1\n", '1: "1 2:1" is no weight: must be a number')]),
     ("kge", "head TAB relation TAB tail", "--data graph", [
         ("a b c\n", "1: has 1 field with tabs between, not 3"), ("a\tr\tb\na\tr\n", "2: has 2 fields"),
         ("a\tr\tb\t1\n", "1: has 4 fields"), ("a\tr\tb\n\n", "2: is empty"),
@@ -92,7 +88,7 @@ FORMS = [
         ("1,2,0\n", '1: "1,2,0" is no label'), ("1\t2\t3\n", "is no label"), ("1 2:1\n0 2:1 # x\n", '2: "#" is no feature'),
         ("1 2:1\n0 qid:1 2:1\n", '2: "qid" is no feature: must be a whole number'), ("1 2:1\n0 2:y\n", '2: "y" is no value'),
         ("1 2:1\n0 2:1  3:1\n", "2: has more than one blank"), ("1 2:1\n0 1:2:1\n", "2: feature 2: either all features have"),
-        ("1 2:1\n0 2000000000:1\n", "must be a whole number from 0 to 1073741823"), ("1 2:1\n\n", "2: is empty")]),
+        ("1 2:1\n0 2000000000:1\n", "must be a whole number from 0 to 1073741823"), ("1 2:1\n\n", "2: is empty"), ("1\n0\n", "has no features")]),
     ("gnn", "node TAB node", "--data bad --labels bad", [
         ("0 1\n1 2\n", "1: has 1 field with tabs between, not 2"), ("0\t1\n1\t2\t0.5\n", "2: has 3 fields"),
         ("0\t1\n\n", "2: is empty")]),
@@ -100,18 +96,19 @@ FORMS = [
     ("gnn", "node TAB train|val|test", "--data edges --labels edges --split bad", [
         ("0\ttraining\n", '1: "training" is no purpose: must be train, val or test')]),
     ("gnn", "node TAB index:value ...", "--data edges --labels edges --features bad", [
-        ("0\t1:1\n1\tx\n", '2: "x" is no feature: must be index:value')]),
+        ("0\t1:1\n1\tx\n", '2: "x" is no feature: must be index:value'), ("0\t\n1\t\n", "has no features")]),
     ("lda", "count word:count ...", "--data bad", [
         ("the cat\n", '1: "the" is no number of words: must be a whole number from 0 to 1073741823'),
         ("2 0:1 1:1\n2 0:1 x:1\n", '2: "x" is no word: must be a whole number'), ("2 0:1\n", "1: has 1 words, and says that"),
-        ("1 0:0.5\n", '1: "0.5" is no count'), ("1  0:1\n", "1: has more than one blank")]),
+        ("1 0:0.5\n", '1: "0.5" is no count'), ("1  0:1\n", "1: has more than one blank"), ("0\n0\n", "has no words")]),
     ("lda", "document word count, behind three lines of their numbers", "--data bad", [
         ("1\n2\n1\n1 3 1\n", '4: "3" is no word: must be a whole number from 1 to 2'),
         ("1\n2\n1\n1 2\n", "4: must be three numbers"), ("1\n2\n2\n1 2 1\n", "4: the file ends after 1 of 2 entries")]),
     ("lasso", "response index:value ..., indices from 1", "--data bad", [
         ("1 1:2\n2 2:x\n", '2: "x" is no value: must be a number'), ("1 1:2\n2 0:1\n", "2: has the index 0: they begin"),
-        ("y,x\n", '1: "y,x" is no response'), ("1 1:2\n\n", "2: is empty")]),
-    ("wv", "words with white space between", "--data bad", [("a\0b\n", "1: has a zero byte")]),
+        ("y,x\n", '1: "y,x" is no response'), ("1 1:2\n\n", "2: is empty"), ("1\n2\n", "has no values"),
+        ("1 1:2\n2 1:2 1:3\n", "2: index 1 is given twice")]),
+    ("wv", "words with white space between", "--data bad", [("a\0b\n", "1: has a zero byte"), ("\n\n", "has no words")]),
     ("wv", "word TAB word TAB rating", "--data text --similarity bad", [
         ("w1 w2 5\n", "1: has 1 field with tabs between, not 3"), ("w1\tw2\t5\nw1\tw2\tx\n", '2: "x" is no rating')]),
 ]
@@ -122,6 +119,10 @@ FILES = [
     ("wv", "--data text --analogies text", "text:1: "),
     ("kge", "--data graph --out no/model --epochs 1", "no: No such file or directory"),
     ("kge", "--data /no/such", "/no/such/train.txt: No such file"),
+    ("kge", "--data - < /dev/null", "stdin is no folder with train.txt, valid.txt and test.txt in it. A line must be"),
+    ("kge", "--data graph/train.txt", "graph/train.txt is no folder with train.txt, valid.txt and test.txt in it"),
+    ("mf", "--data - < /dev/null", "stdin is empty. A line must be"),
+    ("mf", "--data ratings --write -", "- would be stdout, and must be a folder"),
 ] + [(program, "--data /no/such" + " --labels x" * (program == "gnn"), "/no/such: No such file")
      for program in USES if program != "kge"]
 
@@ -132,6 +133,11 @@ class Refusals(Trainers):
             for options, part in rows:
                 with self.subTest(program=program, options=options):
                     self.program_refuses(program, 2, options, part)
+
+    def test_time_of_a_step_must_be_a_number(self):
+        self.write_data()
+        self.assertIn('LOCUS_STEP_TIME is "1ms": must be a number from 0 to',
+                      self.sh("locus-mf --data ratings", 2, LOCUS_STEP_TIME="1ms").err)
 
     def test_wrong_texts_are_refused_with_a_sentence(self):
         for program, rows in TEXTS.items():
@@ -144,12 +150,13 @@ class Refusals(Trainers):
         self.write_data()
         self.write("edges", ["0\t1", "1\t2"])
         for program, form, options, rows in FORMS:
-            for text, part in rows:
+            is_docword = form.startswith("document")  # an empty file could be either
+            for text, part in rows + [("", "is empty")] * (not is_docword):
                 with self.subTest(program=program, options=options, text=text):
                     where = "graph/train.txt" if program == "kge" else "bad"
                     (self.here / where).write_text(text, newline="")
                     ended = self.train(program, options, status=1)
-                    self.assertRegex(ended.err, rf"locus-{program}: {where}:.*{re.escape(part)}.*(\?|(?<!\?)\.) A line must "
+                    self.assertRegex(ended.err, rf"locus-{program}: {where}[: ].*{re.escape(part)}.*(\?|(?<!\?)\.) A line must "
                                      rf'be "{re.escape(form)}"; "locus prepare {program}" converts other forms\n$')
 
     def test_wrong_files_are_refused_with_a_sentence(self):

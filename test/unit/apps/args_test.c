@@ -163,15 +163,14 @@ TEST(args, settings_offer_only_what_the_program_has)
          "takes one of adaptive, static, relocate, replicate, full, not \"ssp\""},
         {"--hot 3", "there is no option \"--hot\""},
         {"@--hot 3", "--hot is for --technique nups, and this one is adaptive"},
-        {"@--staleness 3 --technique relocate",
-         "--staleness and --clocks are for --technique ssp and essp"},
+        {"@--staleness 3 --technique relocate", "--staleness is for --technique ssp and essp"},
         {"--eval-every 2m", "--eval-every takes a number of epochs"}};
     static const char *const right[][2] = {
         {"--out o --epochs 4 --seed 5 --workers 6 --technique relocate --sampling long-term "
          "--json --baseline",
          "o 4 5 6 relocate long-term 1 1\n"},
         {"@--technique nups --hot 3", "nups"},
-        {"@--technique essp --staleness 3 --clocks 2", "essp"}};
+        {"@--technique essp --staleness 3", "essp"}};
     ENDS_EACH(parse_settings, 2, wrong);
     ENDS_EACH(parse_settings, 0, right);
 }

@@ -58,7 +58,7 @@ static void load_text(const void *text)
 TEST(corpus, corpus_load_refuses_all_that_is_no_document)
 {
     static const char *const cases[][2] = {
-        {"", "has no words"},
+        {"", "is empty. A line must be"},
         {"0\n0\n", "has no words"},
         {"the cat\n", ":1: \"the\" is no number of words: must be a whole number from 0 to "
                       "1073741823. A line must be \"count word:count ...\""},

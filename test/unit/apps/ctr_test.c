@@ -156,9 +156,9 @@ TEST(ctr_files, read_refuses_other_lines)
         {GOOD, "1 1:x\n", ":1: \"x\" is no value: must be a number", NULL},
         {GOOD, "1 0:1:1\n1 1:1\n", "either all features have a field, or none", NULL},
         {GOOD, "",
-         "is empty: a line must be \"label index:value ..., or label field:index:value ...\"",
+         "is empty. A line must be \"label index:value ..., or label field:index:value ...\"",
          NULL},
-        {"0\n1\n", GOOD, "no example has a feature", NULL},
+        {"0\n1\n", GOOD, "has no features. A line must be", NULL},
         {GOOD, GOOD, "has fewer lines than", "1\n"},
         {GOOD, GOOD, ":3: is one more than", "1\n2\n1\n"},
         {GOOD, GOOD, ":2: -1 is no weight: must be 0, or from 1e-9 to 1e9", "1\n-1\n"}};

@@ -71,7 +71,7 @@ static void run(struct pass *p)
         p->batches++;
         p->facts += b->facts;
         in_epoch += b->facts;
-        CHECK_EQ(b->negatives, feed_negatives(&p->task, b->facts));
+        CHECK_EQ(b->negatives, feed_negatives(&p->task));
         CHECK_EQ(b->is_last, in_epoch == feed.count);
         if (b->is_last) in_epoch = 0;
     }
@@ -86,7 +86,6 @@ static void pass(struct pass *p, struct options o, unsigned place, unsigned tota
     p->task.options.batch = o.batch;
     p->task.options.negatives = o.negatives;
     p->task.options.is_reciprocal = o.is_reciprocal;
-    p->task.options.has_own_negatives = o.has_own_negatives;
     p->task.options.common.seed = o.common.seed;
     tiny_finish(&p->task);
     run(p);
@@ -101,10 +100,8 @@ TEST(feed, every_fact_comes_once_an_epoch)
         static struct pass p;
         uint64_t batch = sizes[i % 5];
         pass(&p,
-             (struct options){.batch = batch,
-                              .negatives = i < 10 ? 4 : 0,
-                              .is_reciprocal = i / 5 % 2,
-                              .has_own_negatives = i < 10 && i % 2},
+             (struct options){
+                 .batch = batch, .negatives = i < 10 ? 4 : 0, .is_reciprocal = i / 5 % 2},
              0, 1);
         for (int j = 0; j < TINY_TRAIN; j++) CHECK_EQ(p.seen[j], 2);
         CHECK_EQ(p.batches, 2 * ((TINY_TRAIN + batch - 1) / batch));

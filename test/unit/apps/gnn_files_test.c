@@ -63,7 +63,7 @@ TEST(gnn_files, network_load_refuses_all_that_is_no_edge)
         {"0\t1\n\n1\t2\n", "file:2: is empty"},
         {"0\t1\r\n1\t2\r\n", "file:1: has a carriage return"},
         {"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n", "file:1: has 1 field"},
-        {"", "is empty: a line must be \"node TAB node\""},
+        {"", "is empty. A line must be \"node TAB node\""},
         {"0\t0\n", "no edge between different nodes"}};
     ENDS_EACH(read_edges, 1, cases);
 }
@@ -109,7 +109,7 @@ TEST(gnn_files, labels_load_refuses_all_that_is_no_class)
         {"x 1:1\ny 2:1\n", "file:1: has 1 field"},
         {"c\tx\n\ty\n", "file:2: has an empty field"},
         {"0\tx\n1\ty\n", "says nothing of any node of the graph"},
-        {"", "says nothing of any node of the graph"}};
+        {"", "is empty. A line must be \"node TAB class\""}};
     ENDS_EACH(read_classes, 1, cases);
 }
 

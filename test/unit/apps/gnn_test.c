@@ -66,13 +66,10 @@ TEST(gnn, partition_is_balanced_with_few_edges_between_parts)
     CLOSED_BY(release) struct gnn g;
     plant(&g, 3000, 10, 6, 0.9);
     for (uint32_t parts = 1; parts <= 6; parts++) {
-        partition_cut(PARTITION_RANDOM, &g.network, &g.labels, parts, 1, part_of);
+        double of_random_parts = 1 - 1.0 / parts;
+        partition_cut(&g.network, &g.labels, parts, 1, part_of);
         check_balance(&g, part_of, parts);
-        double random = partition_cut_share(&g.network, part_of);
-        CHECK(fabs(random - (1 - 1.0 / parts)) < 0.03);
-        partition_cut(PARTITION_GREEDY, &g.network, &g.labels, parts, 1, part_of);
-        check_balance(&g, part_of, parts);
-        CHECK(partition_cut_share(&g.network, part_of) <= 0.4 * random);
+        CHECK(partition_cut_share(&g.network, part_of) <= 0.4 * of_random_parts);
     }
 }
 

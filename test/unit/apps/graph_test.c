@@ -71,8 +71,9 @@ TEST(graph, wrong_files_are_refused_with_their_line)
         {"a r b\n", GOOD, GOOD, "/train.txt:1: has 1 field with"},
         {GOOD "\n", GOOD, GOOD, "/train.txt:2: is empty"},
         {GOOD, GOOD, NULL, "/test.txt: No such file"},
-        {NULL, GOOD, GOOD, " has no train.txt, valid.txt and test.txt in it, of lines \"head TAB"},
-        {"", GOOD, GOOD, "/train.txt is empty: a line must be"},
+        {NULL, GOOD, GOOD,
+         " is no folder with train.txt, valid.txt and test.txt in it. A line must be \"head TAB"},
+        {"", GOOD, GOOD, "/train.txt is empty. A line must be"},
         {GOOD, "c\tr\td\n", GOOD, "/valid.txt has no fact of which both entities"},
         {GOOD, GOOD, "a\tq\tb\n", "/test.txt:1: no fact to train with has the relation \"q\""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

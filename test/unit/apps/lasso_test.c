@@ -116,8 +116,9 @@ static void read_only(const void *text)
 TEST(lasso, lines_that_are_no_examples_are_refused)
 {
     static const char *const cases[][2] = {
-        {"", "has no rows"},
-        {"1\n2\n", "has no values"},
+        {"",
+         " is empty. A line must be \"response index:value ..., indices from 1\"; \"locus prepare"},
+        {"1\n2\n", " has no values. A line must be \"response"},
         {"1 0:2\n", ":1: has the index 0: they begin with 1"},
         {"1 1:2\n1 1:2 3:1 3:4\n", ":2: index 3 is given twice"},
         {"1 1000000000:2 7:1 1000000000:3\n", ":1: index 1000000000 is given twice"},

@@ -48,6 +48,7 @@ static void read_all(const void *text)
 TEST(lines, next_refuses_what_no_form_has)
 {
     static const char *const cases[][2] = {
+        {"", "text is empty. A line must be \"a TAB b\"; \"locus prepare "},
         {"one\n\ntwo\n", "text:2: is empty. A line must be \"a TAB b\"; \"locus prepare "},
         {"one\r\n", "text:1: has a carriage return in it: lines end with LF"},
         {"\xEF\xBB\xBFone\n", "text:1: begins with a byte order mark"}};

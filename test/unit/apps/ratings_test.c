@@ -107,7 +107,7 @@ TEST(ratings, load_refuses_other_lines)
          "column TAB value\"; \"locus prepare "},
         {"1,2,3\n", "cells:1: has 1 field with tabs"},
         {"1\t2\t3\r\n", "cells:1: has a carriage return"},
-        {"", "cells is empty: a line must be \"row TAB column TAB value\""}};
+        {"", "cells is empty. A line must be \"row TAB column TAB value\""}};
     ENDS_EACH(load_only, 1, cases);
 }
 

@@ -13,41 +13,43 @@
 enum { FACTS = 3, NEGATIVES = 2, KEYS_MAX = TINY_ENTITIES + 4 };
 
 /* Three facts over five entities; the first entity is a subject twice, the third fact is about one
- * entity alone. Entities that are sampled are others, so that each key's squared gradient is that
- * of one update. Where all entities are negatives, all are the batch's. */
+ * entity alone. Or the first fact alone. Entities that are sampled are others, so that each key's
+ * squared gradient is that of one update. Where all entities are negatives, all are the batch's. */
 static uint32_t subject[FACTS] = {0, 0, 4}, object[FACTS] = {1, 2, 4};
 static uint32_t relation[MODEL_SIDES][FACTS];
-static locus_key keys[KEYS_MAX], negatives[MODEL_SIDES * NEGATIVES * FACTS];
+static locus_key keys[KEYS_MAX], negatives[MODEL_SIDES * NEGATIVES];
 static float uses[KEYS_MAX];
 
 static struct batch batch_of(const struct task *t)
 {
-    bool is_reciprocal = t->model.is_reciprocal;
-    uint32_t entities = task_takes_all(t) ? TINY_ENTITIES : 5;
-    struct batch b = {.facts = FACTS,
+    bool is_reciprocal = t->model.is_reciprocal, is_single = t->options.batch == 1;
+    uint32_t some = is_single ? 2 : 5, entities = task_takes_all(t) ? TINY_ENTITIES : some,
+             relations = is_single ? 1 : 2;
+    struct batch b = {.facts = (uint32_t)t->options.batch,
                       .entities = entities,
-                      .relations = is_reciprocal ? 4 : 2,
+                      .relations = relations * (is_reciprocal ? 2 : 1),
                       .subject = subject,
                       .object = object,
                       .keys = keys,
                       .uses = uses,
                       .negative_keys = negatives};
     static const uint32_t rows[FACTS] = {0, 1, 0};
-    static const float entity_uses[5] = {4, 2, 2, 0, 4};
+    static const float entity_uses[2][5] = {{4, 2, 2, 0, 4}, {2, 2}}, relation_uses[] = {2, 1};
     for (uint32_t i = 0; i < entities; i++) {
         keys[i] = i;
-        uses[i] = i < 5 ? entity_uses[i] : 0;
+        uses[i] = i < 5 ? entity_uses[is_single][i] : 0;
     }
     for (uint32_t i = 0; i < b.relations; i++) {
-        keys[entities + i] = task_relation_key(t, i < 2 ? i : TINY_RELATIONS + i - 2);
-        uses[entities + i] = (i % 2 ? 1.0f : 2.0f) * (is_reciprocal ? 1 : 2);
+        keys[entities + i] =
+            task_relation_key(t, i < relations ? i : TINY_RELATIONS + i - relations);
+        uses[entities + i] = relation_uses[is_single || i % 2] * (is_reciprocal ? 1 : 2);
     }
     for (int side = 0; side < MODEL_SIDES; side++) {
         for (int i = 0; i < FACTS; i++)
-            relation[side][i] = entities + rows[i] + (is_reciprocal && side ? 2 : 0);
+            relation[side][i] = entities + rows[i] + (is_reciprocal && side ? relations : 0);
         b.relation[side] = relation[side];
     }
-    b.negatives = (uint32_t)feed_negatives(t, FACTS);
+    b.negatives = (uint32_t)feed_negatives(t);
     for (uint32_t i = 0; i < b.negatives; i++) negatives[i] = 10 + i;
     return b;
 }
@@ -77,7 +79,6 @@ static double question_loss(const struct task *t, const struct pool *pool, const
               r = b->keys[b->relation[side][fact]];
     locus_key answer = b->keys[side ? b->subject[fact] : b->object[fact]];
     size_t n = task_others(t), first = side * n;
-    if (t->options.has_own_negatives) first = (fact * MODEL_SIDES + side) * n;
     const locus_key *against = task_takes_all(t) ? b->keys : b->negative_keys + first;
     double own = score_of(t, pool, side, given, r, answer), others = 0, loss = 0;
     for (size_t i = 0; i < n; i++) {
@@ -96,7 +97,7 @@ static double batch_loss(const struct task *t, const struct pool *pool, const st
 {
     double loss = 0;
     for (int side = 0; side < MODEL_SIDES; side++) {
-        for (uint32_t fact = 0; fact < FACTS; fact++)
+        for (uint32_t fact = 0; fact < b->facts; fact++)
             loss += question_loss(t, pool, b, (enum model_side)side, fact);
     }
     return loss;
@@ -194,13 +195,12 @@ static void check_step(struct task *t)
     tiny_fini(t);
 }
 
-/* Negatives: all entities, those of the batch, or those of each fact. */
+/* Negatives: all entities, those of a batch, or of a batch of one fact. */
 static void begin(struct task *t, unsigned kind, double regularization)
 {
     tiny_init(t);
-    t->options.batch = FACTS;
+    t->options.batch = kind == 2 ? 1 : FACTS;
     t->options.negatives = kind > 0 ? NEGATIVES : 0;
-    t->options.has_own_negatives = kind == 2;
     t->options.regularization = regularization;
 }
 

@@ -179,7 +179,7 @@ TEST(training, rates_follow_the_schedule_through_all_epochs)
     says(&j, wanted);
 }
 
-/* --step-time. */
+/* LOCUS_STEP_TIME. */
 TEST(training, an_example_takes_as_much_longer_as_it_is_told)
 {
     double began = world_now();
