@@ -1,39 +1,32 @@
 /* The processor time of the shards' threads, which carry the library's name for them. */
 #include "bench.h"
 
-#include <dirent.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static bool is_shard(const char *task)
+static bool read_line(const char *task, const char *file, char line[64])
 {
-    char path[300], name[32] = "";
-    snprintf(path, sizeof path, "/proc/self/task/%s/comm", task);
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", task, file);
     FILE *f = fopen(path, "r");
-    if (!f) return false;
-    bool is = fgets(name, sizeof name, f) && strncmp(name, "locus-shard", 11) == 0;
-    fclose(f);
-    return is;
+    bool is_read = f && fgets(line, 64, f);
+    if (f) fclose(f);
+    return is_read;
 }
 
 /* The first number of schedstat: nanoseconds on a processor. */
-static double cpu_s(const char *task)
-{
-    char path[300];
-    unsigned long long ns = 0;
-    snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", task);
-    FILE *f = fopen(path, "r");
-    if (!f) return 0;
-    if (fscanf(f, "%llu", &ns) != 1) ns = 0;
-    fclose(f);
-    return (double)ns / 1e9;
-}
-
 double shards_cpu_s(void)
 {
-    DIR *tasks = opendir("/proc/self/task");
+    glob_t tasks;
+    char line[64];
     double sum = 0;
-    for (struct dirent *d; tasks && (d = readdir(tasks));)
-        if (d->d_name[0] != '.' && is_shard(d->d_name)) sum += cpu_s(d->d_name);
-    if (tasks) closedir(tasks);
+    if (glob("/proc/self/task/*", 0, NULL, &tasks)) return 0;
+    for (size_t i = 0; i < tasks.gl_pathc; i++)
+        if (read_line(tasks.gl_pathv[i], "comm", line) && strncmp(line, "locus-shard", 11) == 0 &&
+            read_line(tasks.gl_pathv[i], "schedstat", line))
+            sum += strtod(line, NULL) / 1e9;
+    globfree(&tasks);
     return sum;
 }
