@@ -142,16 +142,14 @@ void raw_close(int fd)
 }
 
 uint64_t raw_round_trips(int fd, const struct raw_task *t, void *buffer, uint64_t ns,
-                         uint64_t trips_min, uint64_t clock_cost, struct latency *times)
+                         uint64_t trips_min, struct latency *times)
 {
     uint64_t start = clock_ns(), now = start, trips = 0;
     for (; now - start < ns || trips < trips_min; trips++) {
         uint64_t sent = clock_ns();
         if (!send_all(fd, buffer, t->request, t->spins)) break;
         if (!receive_all(fd, buffer, t->answer, t->spins)) break;
-        now = clock_ns();
-        uint64_t took = now - sent;
-        latency_record(times, took > clock_cost ? took - clock_cost : 0);
+        now = latency_since(times, sent);
     }
     return trips;
 }
