@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { REPETITIONS_MAX = 99, CELL_NAME = 96, CELL_FIGURES = 48, CELLS_MAX = 512 };
+enum { REPETITIONS_MAX = 99, CELL_NAME = 96, CELL_FIGURES = 72, CELLS_MAX = 512 };
 
 struct program {
     const char *name;

@@ -1,6 +1,7 @@
 /* How old what is read is. Every push adds 1 to a row's first value, so a row says how many pushes
  * it shows; when the others were made is kept here, for all nodes. */
 #include "bench.h"
+#include "virtual.h"
 
 #include <stdlib.h>
 
@@ -22,7 +23,7 @@ void lag_pushed(locus_key key)
         t->ns = realloc(t->ns, t->capacity * sizeof *t->ns);
         if (!t->ns) abort();
     }
-    t->ns[t->count++] = platform_now_ns();
+    t->ns[t->count++] = virtual_now_ns();
 }
 
 void lag_pulled(locus_key key, float count)
@@ -31,7 +32,7 @@ void lag_pulled(locus_key key, float count)
     const struct times *t = &lag.row[key];
     size_t shown = (size_t)count;
     lag.looks++;
-    if (shown < t->count) lag.sum_ns += (double)(platform_now_ns() - t->ns[shown]);
+    if (shown < t->count) lag.sum_ns += (double)(virtual_now_ns() - t->ns[shown]);
 }
 
 void lag_begin(void)

@@ -9,7 +9,6 @@
 #include "store/dirty_set.h"
 #include "node/figures.h"
 #include "node/operation.h"
-#include "figures.h"
 #include "sim/protocol/joined.h"
 #include "virtual.h"
 #include "base/yield.h"
@@ -17,6 +16,7 @@
 #include "../common/clock.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +86,25 @@ uint64_t platform_now_ns(void)
     return virtual_now_ns();
 }
 
+static void figures_add(struct platform_figures *sum, const struct platform_figures *f)
+{
+    sum->frames_out += f->frames_out;
+    sum->frames_in += f->frames_in;
+    sum->bytes_out += f->bytes_out;
+    sum->bytes_in += f->bytes_in;
+    sum->wire_bytes_out += f->wire_bytes_out;
+    for (unsigned o = 0; o < WIRE_OPERATIONS; o++) {
+        sum->entries[o] += f->entries[o];
+        sum->entry_bytes[o] += f->entry_bytes[o];
+    }
+    sum->turns += f->turns;
+    sum->entries_in += f->entries_in;
+    sum->shard_ns += f->shard_ns;
+    sum->polling_ns += f->polling_ns;
+    sum->engine_ns += f->engine_ns;
+    sum->late_ns += f->late_ns;
+}
+
 struct platform_figures platform_figures(unsigned node)
 {
     struct platform_figures sum = {0};
@@ -152,9 +171,24 @@ static void charge(struct reactor *r, double ns)
 
 /* ---- the network ---- */
 
+/* What a frame takes on the wire, packets' headers included. */
 static double wire_bytes(const struct frame *f)
 {
-    return figures_on_wire(&sim.model, sizeof f->header + f->header.body_bytes);
+    double bytes = (double)(sizeof f->header + f->header.body_bytes);
+    double packets = floor(bytes / sim.model.packet_bytes) + 1;
+    return bytes + packets * sim.model.packet_overhead;
+}
+
+/* A frame's entries, by operation. */
+static void count_entries(struct platform_figures *to, const struct frame *f)
+{
+    struct wire_cursor c = wire_cursor(&f->header, f->body);
+    const struct wire_entry *e;
+    const char *why;
+    while ((e = wire_next(&c, &why))) {
+        to->entries[e->operation]++;
+        to->entry_bytes[e->operation] += wire_entry_bytes(e->length);
+    }
 }
 
 static void free_frame(struct frame *f)
@@ -173,7 +207,7 @@ static void send_frame(struct reactor *r, struct frame *f)
     r->figures.bytes_out += bytes;
     r->figures.wire_bytes_out += (uint64_t)wire_bytes(f);
     r->spoke_ns[f->to] = (uint64_t)r->now;
-    figures_count(&r->figures, &f->header, f->body);
+    count_entries(&r->figures, f);
     double *card = &sim.sends_until[f->from], begins = *card > r->now ? *card : r->now;
     *card = begins + wire_bytes(f) / m->bandwidth;
     virtual_plan((uint64_t)(begins + m->latency), EVENT_AT_CARD, f);
@@ -387,21 +421,6 @@ static void happen(const struct event *e)
 }
 
 /* ---- workers ---- */
-
-void platform_add_worker(unsigned node, void (*run)(void *argument), void *argument)
-{
-    virtual_start(node, run, argument);
-}
-
-bool platform_run(void)
-{
-    return virtual_run();
-}
-
-void platform_sleep_until(uint64_t ns)
-{
-    virtual_sleep_until(ns);
-}
 
 void platform_work(double ns)
 {
