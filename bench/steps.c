@@ -132,7 +132,7 @@ static void measure(struct cell *c)
         node_process_dismiss(other);
     }
     join(j, 0, other ? rendezvous : NULL, c);
-    if (other) node_process_end_well(other, CLOSE_S);
+    if (other) node_process_end(other, CLOSE_S);
 }
 
 int main(int argc, char **argv)

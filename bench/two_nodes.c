@@ -19,6 +19,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const char *const about =
     "Times pull, push and set of another node's rows, and localize of them, against raw TCP: two\n"
@@ -145,21 +146,22 @@ struct both both_now(const locus *node, struct node_process *other)
 static void note_node(struct cell *c, const char *node, const struct node_figures *before,
                       const struct node_figures *after)
 {
-    struct node_figures used = node_figures_between(before, after);
+#define USED(figure) (after->figure - before->figure)
     const struct {
         const char *name;
         uint64_t value;
     } figures[] = {
-        {"cpu_ns", used.cpu_ns},
-        {"sleeps", used.switches_voluntary},
-        {"switches", used.switches_voluntary + used.switches_involuntary},
-        {"messages_sent", used.stats.messages_sent},
-        {"messages_received", used.stats.messages_received},
-        {"bytes_sent", used.stats.bytes_sent},
-        {"bytes_received", used.stats.bytes_received},
-        {"relocated_in", used.stats.relocated_in},
-        {"forwards", used.stats.forwards},
+        {"cpu_ns", USED(cpu_ns)},
+        {"sleeps", USED(switches_voluntary)},
+        {"switches", USED(switches_voluntary) + USED(switches_involuntary)},
+        {"messages_sent", USED(stats.messages_sent)},
+        {"messages_received", USED(stats.messages_received)},
+        {"bytes_sent", USED(stats.bytes_sent)},
+        {"bytes_received", USED(stats.bytes_received)},
+        {"relocated_in", USED(stats.relocated_in)},
+        {"forwards", USED(stats.forwards)},
     };
+#undef USED
     for (unsigned i = 0; i < sizeof figures / sizeof *figures; i++) {
         char name[48];
         snprintf(name, sizeof name, "%s_%s", node, figures[i].name);
@@ -259,7 +261,7 @@ static void measure_phase(enum phase phase)
     node_process_dismiss(bench.other);
     ask(NODE_LEAVE, 0);
     node_close(&bench.node);
-    node_process_end_well(bench.other, 20);
+    node_process_end(bench.other, 20);
 }
 
 int main(int argc, char **argv)
@@ -286,7 +288,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < SETTINGS; i++) add_setting(&settings[i]);
     idle = run_cell(NULL, NULL, true, "idle");
     run_begin();
-    node_process_limit(run.quick ? 180 : 240 + 100 * run.repetitions);
+    alarm((unsigned)(run.quick ? 180 : 240 + 100 * run.repetitions)); /* whatever hangs ends then */
     bench.values = must_alloc(values_bytes);
     bench.raw = raw_start();
     measure_phase(ACCESS);

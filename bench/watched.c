@@ -196,7 +196,7 @@ static void measure(struct cell *c)
     node_process_dismiss(other);
     must(locus_barrier(worker), "locus_barrier");
     cluster_close(node, worker);
-    node_process_end_well(other, CLOSE_S);
+    node_process_end(other, CLOSE_S);
     free(keys);
 }
 

@@ -85,7 +85,6 @@ void epoch_run(struct node *n);    /* SKEWED, OWN */
 void turns_run(struct node *n);    /* TURNS */
 void replicas_run(struct node *n); /* IDLE, PUSHED, COSTS */
 void arrival_run(struct node *n);  /* ARRIVAL */
-double shards_cpu_s(void);         /* of the threads of this process that are shards */
 
 enum { NODE_BEGIN = 1, NODE_OUTCOME, NODE_LEAVE };
 

@@ -84,13 +84,6 @@ static void look_at_probes(struct node *n, struct probes *p)
     p->stamp = time;
 }
 
-static void probes_open(struct node *n, struct probes *p)
-{
-    uint64_t rows = locus_keys(n->locus);
-    *p = (struct probes){.rows = values_alloc(n, PROBES)};
-    for (unsigned i = 0; i < PROBES; i++) p->keys[i] = rows - PROBES + i;
-}
-
 /* Pushes for `s` seconds; returns the keys. */
 static uint64_t push_for(struct node *n, double s, const locus_key *keys, const float *updates,
                          struct probes *p)
@@ -109,12 +102,12 @@ static uint64_t push_for(struct node *n, double s, const locus_key *keys, const 
 
 static void run_pushed(struct node *n)
 {
-    struct probes p;
+    struct probes p = {.rows = values_alloc(n, PROBES)};
     double s = seconds_of_part();
     locus_key *keys = must_alloc(DRAWS * sizeof *keys);
     float *updates = values_alloc(n, CALL_KEYS);
     keys_fill(keys, DRAWS, KEYS_UNIFORM, locus_keys(n->locus) - PROBES, 7 + (uint64_t)n->rank);
-    probes_open(n, &p);
+    for (unsigned i = 0; i < PROBES; i++) p.keys[i] = locus_keys(n->locus) - PROBES + i;
     must(locus_barrier(n->worker), "locus_barrier");
     push_for(n, s / 2, keys, updates, &p);
     p.age_s = 0;
@@ -149,34 +142,25 @@ struct costs {
     size_t at;
 };
 
-typedef void one_call(struct costs *c, const locus_key *keys, size_t count);
+/* Of replicas; of the array. */
+enum access { PULL, PUSH, READ, ADD };
 
-static void pull(struct costs *c, const locus_key *keys, size_t count)
+static void access_rows(struct costs *c, enum access a, const locus_key *keys, size_t count)
 {
-    must(locus_pull(c->n->worker, keys, count, c->values), "locus_pull");
-}
-
-static void push(struct costs *c, const locus_key *keys, size_t count)
-{
-    must(locus_push(c->n->worker, keys, count, c->values), "locus_push");
-}
-
-static void read_array(struct costs *c, const locus_key *keys, size_t count)
-{
-    floor_read(c->floor, keys, count, c->values);
-}
-
-static void add_to_array(struct costs *c, const locus_key *keys, size_t count)
-{
-    floor_add(c->floor, keys, count, c->values);
+    switch (a) {
+    case PULL: must(locus_pull(c->n->worker, keys, count, c->values), "locus_pull"); break;
+    case PUSH: must(locus_push(c->n->worker, keys, count, c->values), "locus_push"); break;
+    case READ: floor_read(c->floor, keys, count, c->values); break;
+    case ADD: floor_add(c->floor, keys, count, c->values); break;
+    }
 }
 
 /* Nanoseconds a key. */
-static double slice(struct costs *c, one_call *call, size_t count)
+static double slice(struct costs *c, enum access a, size_t count)
 {
     double began = own_ns();
     for (unsigned i = 0; i < CALLS_A_SLICE * CALL_KEYS / count; i++) {
-        call(c, c->keys + c->at, count);
+        access_rows(c, a, c->keys + c->at, count);
         c->at = (c->at + count) % DRAWS;
     }
     return (own_ns() - began) / (CALLS_A_SLICE * CALL_KEYS);
@@ -190,7 +174,7 @@ static int by_value(const void *left, const void *right)
 
 /* The median ratio of slices that follow each other. A plain loop over an array needs no calls: 64
  * keys each. */
-static double ratio(struct costs *c, one_call *ours, one_call *floor, size_t count, double s)
+static double ratio(struct costs *c, enum access ours, enum access floor, size_t count, double s)
 {
     double ratios[SLICES_MAX];
     unsigned slices = 0;
@@ -210,7 +194,7 @@ static void note_single_pulls(struct costs *c, double s)
     clock_measure();
     for (size_t i = 0; now < until; i = (i + 1) % DRAWS) {
         began = clock_ns();
-        pull(c, c->keys + i, 1);
+        access_rows(c, PULL, c->keys + i, 1);
         now = latency_since(&times, began);
     }
     note_percentile(c->n, "p50_seconds", &times, 50);
@@ -248,10 +232,10 @@ static void run_costs(struct node *n)
     must(locus_barrier(n->worker), "locus_barrier");
     timed_begin(n);
     if (n->rank == 0 && c.floor) {
-        note(n, "pull_64_ratio_to_array", ratio(&c, pull, read_array, CALL_KEYS, s / 5));
-        note(n, "push_64_ratio_to_array", ratio(&c, push, add_to_array, CALL_KEYS, s / 5));
-        note(n, "pull_1_ratio_to_array", ratio(&c, pull, read_array, 1, s / 5));
-        note(n, "push_1_ratio_to_array", ratio(&c, push, add_to_array, 1, s / 5));
+        note(n, "pull_64_ratio_to_array", ratio(&c, PULL, READ, CALL_KEYS, s / 5));
+        note(n, "push_64_ratio_to_array", ratio(&c, PUSH, ADD, CALL_KEYS, s / 5));
+        note(n, "pull_1_ratio_to_array", ratio(&c, PULL, READ, 1, s / 5));
+        note(n, "push_1_ratio_to_array", ratio(&c, PUSH, ADD, 1, s / 5));
         note_single_pulls(&c, s / 5);
     } else {
         push_gently(n, keys, c.values, s);

@@ -37,11 +37,6 @@ struct node_process {
 
 /* ---- Figures ---- */
 
-static uint64_t ns_of(struct timeval t)
-{
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_usec * 1000;
-}
-
 struct node_figures node_figures(const locus *node)
 {
     struct node_figures f = {.time_ns = clock_ns()};
@@ -50,79 +45,13 @@ struct node_figures node_figures(const locus *node)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
     getrusage(RUSAGE_SELF, &usage);
     f.cpu_ns = (uint64_t)cpu.tv_sec * UINT64_C(1000000000) + (uint64_t)cpu.tv_nsec;
-    f.user_ns = ns_of(usage.ru_utime);
-    f.system_ns = ns_of(usage.ru_stime);
     f.switches_voluntary = (uint64_t)usage.ru_nvcsw;
     f.switches_involuntary = (uint64_t)usage.ru_nivcsw;
     if (node != NULL) locus_stats_read(node, &f.stats);
     return f;
 }
 
-/* Where the figures are that count up. The others of the statistics say how things are now. */
-#define AT(figure) offsetof(struct node_figures, figure)
-static const size_t places[] = {AT(time_ns),
-                                AT(cpu_ns),
-                                AT(user_ns),
-                                AT(system_ns),
-                                AT(switches_voluntary),
-                                AT(switches_involuntary),
-                                AT(stats.pulled_local),
-                                AT(stats.pulled_replica),
-                                AT(stats.pulled_remote),
-                                AT(stats.pushed_local),
-                                AT(stats.pushed_replica),
-                                AT(stats.pushed_remote),
-                                AT(stats.relocated_in),
-                                AT(stats.relocated_out),
-                                AT(stats.replicas_created),
-                                AT(stats.replicas_dropped),
-                                AT(stats.rounds),
-                                AT(stats.bytes_sent),
-                                AT(stats.bytes_received),
-                                AT(stats.messages_sent),
-                                AT(stats.messages_received),
-                                AT(stats.forwards),
-                                AT(stats.intents_signaled),
-                                AT(stats.intents_late)};
-#undef AT
-enum { COUNTS = sizeof places / sizeof *places };
-
-static uint64_t *count_in(struct node_figures *f, size_t i)
-{
-    return (uint64_t *)(void *)((char *)f + places[i]);
-}
-
-static uint64_t count_of(const struct node_figures *f, size_t i)
-{
-    return *(const uint64_t *)(const void *)((const char *)f + places[i]);
-}
-
-struct node_figures node_figures_between(const struct node_figures *before,
-                                         const struct node_figures *after)
-{
-    struct node_figures used = *after;
-    for (size_t i = 0; i < COUNTS; i++) *count_in(&used, i) -= count_of(before, i);
-    return used;
-}
-
-void node_figures_add(struct node_figures *sum, const struct node_figures *before,
-                      const struct node_figures *after)
-{
-    for (size_t i = 0; i < COUNTS; i++)
-        *count_in(sum, i) += count_of(after, i) - count_of(before, i);
-}
-
-uint64_t node_figures_switches(const struct node_figures *f)
-{
-    return f->switches_voluntary + f->switches_involuntary;
-}
-
 /* ---- Starting, watching, ending ---- */
-
-static int exit_status(const siginfo_t *how)
-{
-    return how->si_code == CLD_EXITED ? how->si_status : 128 + how->si_status;
-}
 
 /* Leaves the process unreaped, so that its number stays its own until node_process_end(). */
 static void *watch(void *argument)
@@ -228,7 +157,7 @@ void node_process_dismiss(struct node_process *p)
     pthread_mutex_unlock(&p->mutex);
 }
 
-int node_process_end(struct node_process *p, double seconds)
+void node_process_end(struct node_process *p, double seconds)
 {
     node_process_dismiss(p);
     close(p->channel);
@@ -239,37 +168,12 @@ int node_process_end(struct node_process *p, double seconds)
     }
     pthread_join(p->watcher, NULL);
     waitpid(p->pid, NULL, 0);
-    int status = exit_status(&p->how);
+    if (p->how.si_code != CLD_EXITED || p->how.si_status != 0)
+        fail("%s ended with %s %d", p->name,
+             p->how.si_code == CLD_EXITED ? "status" : "signal", p->how.si_status);
     pthread_mutex_destroy(&p->mutex);
     pthread_cond_destroy(&p->changed);
     free(p);
-    return status;
-}
-
-void node_process_end_well(struct node_process *p, double seconds)
-{
-    char name[sizeof p->name];
-    memcpy(name, p->name, sizeof name);
-    int status = node_process_end(p, seconds);
-    if (status != 0) fail("%s ended with status %d", name, status);
-}
-
-static void *limit(void *argument)
-{
-    const double *seconds = argument;
-    struct timespec left = {(time_t)*seconds, 0};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
-    }
-    fail("not done after %.0f s: ended", *seconds);
-}
-
-void node_process_limit(double seconds)
-{
-    static double limit_s;
-    pthread_t thread;
-    limit_s = seconds;
-    if (pthread_create(&thread, NULL, limit, &limit_s) != 0) fail("cannot start a thread");
-    pthread_detach(thread);
 }
 
 /* ---- A port ---- */
@@ -301,16 +205,12 @@ unsigned node_process_port(void)
 bool node_process_is(int argc, char **argv, const char *what)
 {
     if (argc < 2 || strcmp(argv[1], what) != 0) return false;
-    node_process_enter();
-    return true;
-}
-
-void node_process_enter(void)
-{
+    fail_set_program(program_invocation_short_name);
     /* At once when the parent dies, even if the thread that reads the channel does not get to
      * run. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     fcntl(CHANNEL, F_SETFD, FD_CLOEXEC);
+    return true;
 }
 
 void node_process_question(struct node_question *q)
