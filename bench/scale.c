@@ -148,9 +148,8 @@ static void note_node(struct cell *c, const struct node *n)
 /* The same by recursive doubling, in as much processor time as the busiest shard has. */
 static void compare_with_tree(struct cell *c, const struct kind *k)
 {
-    struct tree_cost cost = tree_cost(&model, k->nodes, k->keys, load.length);
-    struct tree_pace p =
-        tree_pace(&cost, *cell_figure(c, "shard_seconds_per_second_of_the_busiest"));
+    double busiest = *cell_figure(c, "shard_seconds_per_second_of_the_busiest");
+    struct tree_pace p = tree_pace(&model, k->nodes, k->keys, load.length, busiest);
     *cell_figure(c, "tree_staleness_seconds") = p.stale_s;
     *cell_figure(c, "tree_bytes_sent_per_second") = p.bytes_per_s;
     *cell_figure(c, "staler_than_by_tree") =

@@ -138,29 +138,19 @@ static void add_rows(struct floors *f, const uint64_t *keys, size_t n, const flo
 }
 
 WIDEST_VECTORS
-static void add_row(float *row, const float *d, size_t length)
+void row_increase(float *row, const float *d, size_t length)
 {
     row_add(row, d, length);
 }
 
-void row_increase(float *row, const float *d, size_t length)
-{
-    add_row(row, d, length);
-}
-
 WIDEST_VECTORS
-static void step_row(float *restrict row, float *restrict sums, const float *restrict gradient,
-                     size_t length, float rate)
+void row_adagrad(float *restrict row, const float *restrict gradient, size_t length, float rate)
 {
+    float *restrict sums = row + length;
     for (size_t i = 0; i < length; i++) {
         sums[i] += gradient[i] * gradient[i];
         row[i] -= rate * gradient[i] / (sqrtf(sums[i]) + 1e-10F);
     }
-}
-
-void row_adagrad(float *row, const float *gradient, size_t length, float rate)
-{
-    step_row(row, row + length, gradient, length, rate);
 }
 
 void floor_add(struct floors *f, const uint64_t *keys, size_t n, const float *batch)
@@ -181,7 +171,7 @@ void floor_locked_read(struct floors *f, const uint64_t *keys, size_t n, float *
 }
 
 WIDEST_VECTORS
-static void add_rows_locked(struct floors *f, const uint64_t *keys, size_t n, const float *batch)
+void floor_locked_add(struct floors *f, const uint64_t *keys, size_t n, const float *batch)
 {
     for (size_t i = 0; i < n; i++) {
         pthread_mutex_lock(mutex_of(f, keys[i]));
@@ -190,18 +180,13 @@ static void add_rows_locked(struct floors *f, const uint64_t *keys, size_t n, co
     }
 }
 
-void floor_locked_add(struct floors *f, const uint64_t *keys, size_t n, const float *batch)
-{
-    add_rows_locked(f, keys, n, batch);
-}
-
 /* Several chains of vector additions, because a compiler may not reorder one chain of float
  * additions. */
 typedef float vector __attribute__((vector_size(64), aligned(sizeof(float)), may_alias));
 enum { VECTOR = sizeof(vector) / sizeof(float) };
 
 WIDEST_VECTORS
-static float sum_of(const float *row, size_t length)
+float row_sum(const float *row, size_t length)
 {
     vector a = {0}, b = {0}, c = {0}, d = {0};
     size_t i = 0;
@@ -216,11 +201,6 @@ static float sum_of(const float *row, size_t length)
     float total = (a[0] + a[1]) + (a[2] + a[3]);
     for (; i < length; i++) total += row[i];
     return total;
-}
-
-float row_sum(const float *row, size_t length)
-{
-    return sum_of(row, length);
 }
 
 float floor_sum(const struct floors *f, const uint64_t *keys, size_t n)

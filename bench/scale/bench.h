@@ -54,13 +54,7 @@ struct node {
 void node_open(struct node *n);
 void node_run(void *node); /* a fiber */
 
-/* ---- How old what is read is (lag.c): row 0 to LAG_ROWS-1 count their pushes ---- */
-
-enum { LAG_ROWS = 32 };
-void lag_pushed(locus_key key);
-/* `count`: pushes that the row shows. */
-void lag_pulled(locus_key key, float count);
+/* Seconds since the oldest push that a pull of a hot row does not show, mean of all nodes. */
 double lag_mean_s(void);
-void lag_begin(void); /* the timed part */
 
 #endif

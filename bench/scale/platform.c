@@ -54,7 +54,6 @@ struct reactor {
     bool completed;       /* something for a worker in this turn */
     bool is_over;         /* what is planned for it does not happen any more */
     struct reactor *next; /* of those that are over */
-    struct platform_figures figures;
 };
 
 static struct {
@@ -62,7 +61,7 @@ static struct {
     struct model model;
     bool never_synchronizes;
     struct reactor *over;
-    struct platform_figures last[PLATFORM_NODES_MAX]; /* of those that have left */
+    struct platform_figures figures[PLATFORM_NODES_MAX];
     double sends_until[PLATFORM_NODES_MAX], receives_until[PLATFORM_NODES_MAX]; /* cards */
 } sim;
 
@@ -86,36 +85,9 @@ uint64_t platform_now_ns(void)
     return virtual_now_ns();
 }
 
-static void figures_add(struct platform_figures *sum, const struct platform_figures *f)
-{
-    sum->frames_out += f->frames_out;
-    sum->frames_in += f->frames_in;
-    sum->bytes_out += f->bytes_out;
-    sum->bytes_in += f->bytes_in;
-    sum->wire_bytes_out += f->wire_bytes_out;
-    for (unsigned o = 0; o < WIRE_OPERATIONS; o++) {
-        sum->entries[o] += f->entries[o];
-        sum->entry_bytes[o] += f->entry_bytes[o];
-    }
-    sum->turns += f->turns;
-    sum->entries_in += f->entries_in;
-    sum->shard_ns += f->shard_ns;
-    sum->polling_ns += f->polling_ns;
-    sum->engine_ns += f->engine_ns;
-    sum->late_ns += f->late_ns;
-}
-
 struct platform_figures platform_figures(unsigned node)
 {
-    struct platform_figures sum = {0};
-    const struct cluster *c = joined[node];
-    for (unsigned s = 0; c && s < c->shards; s++) figures_add(&sum, &c->reactor[s]->figures);
-    return sum;
-}
-
-struct platform_figures platform_last_figures(unsigned node)
-{
-    return joined[node] ? platform_figures(node) : sim.last[node];
+    return sim.figures[node];
 }
 
 unsigned platform_peers(unsigned node, uint64_t since_ns)
@@ -164,6 +136,11 @@ static void wait_until(struct reactor *r, uint64_t due_ns)
     virtual_plan(due_ns, EVENT_TURN, r);
 }
 
+static struct platform_figures *figures(const struct reactor *r)
+{
+    return &sim.figures[r->node];
+}
+
 static void charge(struct reactor *r, double ns)
 {
     r->now += ns;
@@ -203,11 +180,11 @@ static void send_frame(struct reactor *r, struct frame *f)
     const struct model *m = &sim.model;
     size_t bytes = sizeof f->header + f->header.body_bytes;
     charge(r, m->frame_out + m->byte_out * (double)bytes);
-    r->figures.frames_out++;
-    r->figures.bytes_out += bytes;
-    r->figures.wire_bytes_out += (uint64_t)wire_bytes(f);
+    figures(r)->frames_out++;
+    figures(r)->bytes_out += bytes;
+    figures(r)->wire_bytes_out += (uint64_t)wire_bytes(f);
     r->spoke_ns[f->to] = (uint64_t)r->now;
-    count_entries(&r->figures, f);
+    count_entries(figures(r), f);
     double *card = &sim.sends_until[f->from], begins = *card > r->now ? *card : r->now;
     *card = begins + wire_bytes(f) / m->bandwidth;
     virtual_plan((uint64_t)(begins + m->latency), EVENT_AT_CARD, f);
@@ -308,10 +285,10 @@ static void serve_frame(struct reactor *r, struct frame *f)
                   (double)f->header.count * sizeof(struct wire_entry);
     charge(r, m->frame_in + m->byte_in * (double)bytes);
     r->owed = m->entry_in * f->header.count + m->row_byte * rows;
-    r->figures.late_ns += (uint64_t)r->now - f->arrived_ns;
-    r->figures.frames_in++;
-    r->figures.bytes_in += bytes;
-    r->figures.entries_in += f->header.count;
+    figures(r)->late_ns += (uint64_t)r->now - f->arrived_ns;
+    figures(r)->frames_in++;
+    figures(r)->bytes_in += bytes;
+    figures(r)->entries_in += f->header.count;
     /* it believes no peer, but all are itself */
     if (shard_frame(&r->shard, f->from, &f->header, f->body)) abort();
     free_frame(f);
@@ -373,7 +350,7 @@ static void work(struct reactor *r)
     r->signaled = 0;
     if (sim.never_synchronizes && r->shard.dirty) dirty_set_take(r->shard.dirty, leave_out, NULL);
     r->due_ns = shard_turn(&r->shard, (uint64_t)r->now);
-    r->figures.engine_ns += (double)(clock_ns() - began);
+    figures(r)->engine_ns += (double)(clock_ns() - began);
     flush(r);
 }
 
@@ -381,7 +358,7 @@ static void work(struct reactor *r)
 static void note_pause(struct reactor *r)
 {
     double pause = (double)(virtual_now_ns() - r->busy_until), spins = (double)REACTOR_SPIN_NS;
-    r->figures.polling_ns += pause < spins ? pause : spins;
+    figures(r)->polling_ns += pause < spins ? pause : spins;
     if (pause > spins) charge(r, sim.model.wake_cpu);
 }
 
@@ -390,11 +367,11 @@ static void turn(struct reactor *r)
     r->turn_ns = 0; /* what it brings about itself needs no further one */
     r->now = (double)virtual_now_ns();
     r->completed = false;
-    r->figures.turns++;
+    figures(r)->turns++;
     note_pause(r);
     charge(r, sim.model.turn + sim.model.turn_peer * (sim.nodes - 1));
     work(r);
-    r->figures.shard_ns += r->now - (double)virtual_now_ns();
+    figures(r)->shard_ns += r->now - (double)virtual_now_ns();
     r->busy_until = (uint64_t)r->now;
     r->turn_ns = NEVER;
     if (r->completed) virtual_news(r->node, (uint64_t)r->now);
@@ -453,14 +430,14 @@ const struct shard *reactor_shard(const struct reactor *r)
     return &r->shard;
 }
 
-/* The shard's frames, as if it had one link. */
+/* The node's frames, as if it had one link. */
 void reactor_add_link(const struct reactor *r, unsigned peer, struct link_stats *to)
 {
-    if (peer > 0) return;
-    to->bytes_sent += r->figures.bytes_out;
-    to->bytes_received += r->figures.bytes_in;
-    to->messages_sent += r->figures.frames_out;
-    to->messages_received += r->figures.frames_in;
+    if (peer > 0 || r->number > 0) return;
+    to->bytes_sent += figures(r)->bytes_out;
+    to->bytes_received += figures(r)->bytes_in;
+    to->messages_sent += figures(r)->frames_out;
+    to->messages_received += figures(r)->frames_in;
 }
 
 void reactor_wake(struct reactor *r)
@@ -482,7 +459,6 @@ void platform_end_reactor(struct cluster *c, unsigned number)
 {
     struct reactor *r = c->reactor[number];
     if (!r) return;
-    figures_add(&sim.last[r->node], &r->figures);
     trace_close(r->shard.trace, virtual_now_ns());
     shard_fini(&r->shard);
     for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);

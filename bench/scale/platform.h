@@ -32,7 +32,7 @@ void platform_work(double ns);
 /* The node's worker has signaled intent for so many keys: its shard will spend time on them. */
 void platform_signaled(unsigned node, size_t keys);
 
-/* What a node has done so far. */
+/* What a node has done so far, also one that has left. */
 struct platform_figures {
     uint64_t frames_out, frames_in, bytes_out, bytes_in, wire_bytes_out;
     uint64_t entries[WIRE_OPERATIONS], entry_bytes[WIRE_OPERATIONS]; /* sent */
@@ -43,8 +43,6 @@ struct platform_figures {
     uint64_t late_ns;  /* sum over frames: from arrival until the shard began to serve it */
 };
 struct platform_figures platform_figures(unsigned node);
-/* The same, of a node that has left, too. */
-struct platform_figures platform_last_figures(unsigned node);
 /* Other nodes that this one has sent a frame to since then. */
 unsigned platform_peers(unsigned node, uint64_t since_ns);
 /* Replicas that the node holds now; nodes that hold one of the key, which has row number `key` of
