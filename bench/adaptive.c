@@ -164,7 +164,9 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < LOADS; i++) add_cell(&all[i]);
     for (struct cell *c = NULL; (c = run_next(c));) chosen += c->is_chosen;
     run_begin();
-    alarm((unsigned)(run.quick ? 90 : 60 + 15.0 * chosen * run.repetitions)); /* whatever hangs ends then */
+    alarm((unsigned)(run.quick
+                         ? 90
+                         : 60 + 15.0 * chosen * run.repetitions)); /* whatever hangs ends then */
     run_measure(NULL, measure);
     run_end();
     return 0;

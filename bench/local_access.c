@@ -13,6 +13,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const about =
     "Times pull, push, change, set, view and intent on one node, against a plain array in the same run.\n"
@@ -67,11 +68,12 @@ static void add_setting(const struct setting *s, bool is_shown)
         *cell_count(cell[i], "keys_per_call") = step->per_call;
         *cell_count(cell[i], "threads") = s->threads;
     }
-    for (unsigned i = 0; i < STEPS; i++) {
-        if (steps[i].floor == NO_FLOOR) continue;
-        struct cell *floor = cell[steps[i].floor];
-        cell_text(cell[i], "floor", floor->name);
-        floor->is_chosen |= cell[i]->is_chosen;
+    for (unsigned i = 0; i < STEPS * STEPS; i++) {
+        struct cell *one = cell[i / STEPS], *other = cell[i % STEPS];
+        const char *floor = steps[i / STEPS].floor;
+        if (!floor || strcmp(steps[i % STEPS].name, floor) != 0) continue;
+        cell_text(one, "floor", other->name);
+        other->is_chosen |= one->is_chosen;
     }
 }
 
@@ -89,8 +91,9 @@ static void add_settings(unsigned length)
 
 static void add_tails(unsigned length)
 {
-    static const char *const stores[STORES] = {"locus", "mutex"},
-                      *const keys[] = {"one-row", "uniform", "zipf-1.1"};
+    static const char *const stores[STORES] = {"locus", "mutex"}, *const keys[] = {"one-row",
+                                                                                   "uniform",
+                                                                                   "zipf-1.1"};
     for (unsigned i = 0; i < WATCHES * STORES; i++) {
         const struct watch *w = &watches[i / STORES];
         struct tail *t = &tails[length][i / STORES][i % STORES];
@@ -105,8 +108,8 @@ static void add_tails(unsigned length)
 
 static void add_cells(unsigned length)
 {
-    struct cell *m = run_cell(NULL, &memory[length], !run.demo, "memory length=%" PRIu32,
-                              lengths[length]);
+    struct cell *m =
+        run_cell(NULL, &memory[length], !run.demo, "memory length=%" PRIu32, lengths[length]);
     describe(m, lengths[length], "memory");
     memory[length] = m;
     add_settings(length);
@@ -190,7 +193,8 @@ int main(int argc, char **argv)
         .name = "local_access", .about = about, .quick = 2, .demo = 5, .full = 9};
     run_parse(&program, argc, argv);
     team_count = run.threads > 1 ? 2 : 1;
-    bench.workers = run.threads > 1 ? run.threads : 2; /* the writer beside a reader needs one, too */
+    bench.workers = run.threads > 1 ? run.threads
+                                    : 2; /* the writer beside a reader needs one, too */
     bench.sequence = run.quick ? 1 << 16 : 1 << 22;
     for (unsigned length = 0; length < LENGTHS; length++) add_cells(length);
     run_begin();

@@ -123,7 +123,8 @@ static void note_node(struct cell *c, const struct node *n)
         {"clocks_per_second", (n->load.clocks - n->load.clocks / 3) / n->seconds},
         {"bytes_sent_per_second", bytes},
         {"messages_sent_per_second", RATE(n, frames_out)},
-        {"heartbeats_per_second", nodes - 1 - n->peers}, /* of links that say nothing else: link.c */
+        {"heartbeats_per_second",
+         nodes - 1 - n->peers}, /* of links that say nothing else: link.c */
         {"rounds_per_second", STAT(n, rounds) / n->seconds},
         {"relocated_in_per_second", STAT(n, relocated_in) / n->seconds},
         {"replicas_created_per_second", STAT(n, replicas_created) / n->seconds},
@@ -134,7 +135,7 @@ static void note_node(struct cell *c, const struct node *n)
         {"seconds_until_served", RATE(n, late_ns) / 1e9 / RATE(n, frames_in)}, /* a frame */
         {"engine_seconds_per_second_here", RATE(n, engine_ns) / 1e9}, /* this machine's processor */
         {"peers_spoken_with", n->peers},
-        {"quiesce_seconds", n->quiesce_s}, /* after the last clock, */
+        {"quiesce_seconds", n->quiesce_s},         /* after the last clock, */
         {"quiesce_messages", n->quiesce_messages}, /* and what a node sends for it */
     };
     for (unsigned i = 0; i < sizeof figures / sizeof *figures; i++)
@@ -152,8 +153,8 @@ static void compare_with_tree(struct cell *c, const struct kind *k)
     struct tree_pace p = tree_pace(&model, k->nodes, k->keys, load.length, busiest);
     *cell_figure(c, "tree_staleness_seconds") = p.stale_s;
     *cell_figure(c, "tree_bytes_sent_per_second") = p.bytes_per_s;
-    *cell_figure(c, "staler_than_by_tree") =
-        *cell_figure(c, "hot_rows_staleness_seconds") / p.stale_s;
+    *cell_figure(c, "staler_than_by_tree") = *cell_figure(c, "hot_rows_staleness_seconds") /
+                                             p.stale_s;
 }
 
 static void note_all(struct cell *c, const struct node *nodes, const struct kind *k, size_t memory)

@@ -98,8 +98,8 @@ static void work(struct trainer *t, struct cell *c)
     if (!c) return;
     *cell_figure(c, "seconds") = seconds;
     *cell_figure(c, "waited_s") = after.calls_waited_s - before.calls_waited_s;
-    *cell_figure(c, "remote_share") =
-        (double)(after.pulled_remote - before.pulled_remote) / (double)(t->size * t->steps);
+    *cell_figure(c, "remote_share") = (double)(after.pulled_remote - before.pulled_remote) /
+                                      (double)(t->size * t->steps);
 }
 
 static void join(const struct job *j, int rank, const char *rendezvous, struct cell *cell)
@@ -144,7 +144,8 @@ int main(int argc, char **argv)
         join(&jobs[n.number % (SIZES * WAYS)], n.rank, n.rendezvous, NULL);
         return 0;
     }
-    run_parse(&(struct program){.name = "steps", .about = about, .quick = 1, .full = 5}, argc, argv);
+    run_parse(&(struct program){.name = "steps", .about = about, .quick = 1, .full = 5}, argc,
+              argv);
     for (struct job *j = jobs; j < jobs + SIZES * WAYS; j++)
         run_cell(j, NULL, true, "%s keys=%zu", j->way->name, j->size);
     run_begin();

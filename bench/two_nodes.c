@@ -69,9 +69,9 @@ static const struct step steps[] = {
 enum { STEPS = sizeof steps / sizeof *steps, KEYS_MOST = 1024 };
 
 static const struct setting settings[] = {
-    {ACCESS, 0, 1},         {ACCESS, 0, 64},    {ACCESS, 0, KEYS_MOST}, {ACCESS, 1, 1},
-    {ACCESS, 1, 64},        {ACCESS, 1, KEYS_MOST}, {ACCESS, 2, 1},     {ACCESS, 2, 64},
-    {ACCESS, 2, KEYS_MOST}, {RELOCATION, 0, 1}, {RELOCATION, 1, 1},     {RELOCATION, 2, 1},
+    {ACCESS, 0, 1},         {ACCESS, 0, 64},        {ACCESS, 0, KEYS_MOST}, {ACCESS, 1, 1},
+    {ACCESS, 1, 64},        {ACCESS, 1, KEYS_MOST}, {ACCESS, 2, 1},         {ACCESS, 2, 64},
+    {ACCESS, 2, KEYS_MOST}, {RELOCATION, 0, 1},     {RELOCATION, 1, 1},     {RELOCATION, 2, 1},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 

@@ -8,18 +8,6 @@
 
 #include <stdlib.h>
 
-/* Equal at all nodes but for the seed (SKEWED), or a slice of the rows for each node (OWN). */
-static locus_key *draw(const struct node *n, size_t count)
-{
-    const struct load *l = n->load;
-    uint64_t rows = locus_keys(n->locus), slice = rows / l->nodes;
-    locus_key *keys = must_alloc(count * sizeof *keys);
-    bool own = l->workload == OWN;
-    keys_fill(keys, count, KEYS_ZIPF, own ? slice : rows, 7 + (uint64_t)n->rank);
-    for (size_t i = 0; own && i < count; i++) keys[i] += slice * (uint64_t)n->rank;
-    return keys;
-}
-
 static void signal_batch(const struct node *n, const locus_key *keys, unsigned clock)
 {
     must(locus_intent(n->worker, keys + (size_t)clock * BATCH_KEYS, BATCH_KEYS, clock, clock + 1),
@@ -45,7 +33,8 @@ void epoch_run(struct node *n)
 {
     const struct load *l = n->load;
     unsigned clocks = clocks_of(l), warm = clocks / 3;
-    locus_key *keys = draw(n, (size_t)clocks * BATCH_KEYS);
+    locus_key *keys = keys_of_node(locus_keys(n->locus), l->nodes, (unsigned)n->rank,
+                                   l->workload == OWN, (size_t)clocks * BATCH_KEYS);
     float *values = values_alloc(n, BATCH_KEYS);
     for (unsigned clock = 0; clock < l->offset && clock < clocks; clock++)
         signal_batch(n, keys, clock);

@@ -17,8 +17,8 @@ void cluster_rendezvous(char address[CLUSTER_RENDEZVOUS])
 struct node_process *cluster_start_node(unsigned rank, const char *rendezvous, unsigned number)
 {
     char name[16], rank_text[16], number_text[16];
-    const char *const arguments[] = {role, rank_text, rendezvous, number_text,
-                                     run.quick ? "--quick" : NULL, NULL};
+    const char *const arguments[] = {
+        role, rank_text, rendezvous, number_text, run.quick ? "--quick" : NULL, NULL};
     snprintf(name, sizeof name, "node %u", rank);
     snprintf(rank_text, sizeof rank_text, "%u", rank);
     snprintf(number_text, sizeof number_text, "%u", number);

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +30,8 @@ struct node_process {
     pid_t pid;
     int channel;
     pthread_t watcher;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool may_end, has_ended;
-    siginfo_t how;
+    atomic_bool may_end;
+    siginfo_t how; /* it ended; for who has joined the watcher */
 };
 
 /* ---- Figures ---- */
@@ -57,19 +56,12 @@ struct node_figures node_figures(const locus *node)
 static void *watch(void *argument)
 {
     struct node_process *p = argument;
-    siginfo_t how = {0};
-    while (waitid(P_PID, (id_t)p->pid, &how, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+    while (waitid(P_PID, (id_t)p->pid, &p->how, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
     }
-    pthread_mutex_lock(&p->mutex);
-    p->how = how;
-    p->has_ended = true;
-    bool may_end = p->may_end;
-    pthread_cond_signal(&p->changed);
-    pthread_mutex_unlock(&p->mutex);
-    if (may_end) return NULL;
-    if (how.si_code == CLD_EXITED)
-        fail("%s ended by itself, with status %d", p->name, how.si_status);
-    fail("%s was ended by signal %d (%s)", p->name, how.si_status, strsignal(how.si_status));
+    if (atomic_load(&p->may_end)) return NULL;
+    if (p->how.si_code == CLD_EXITED)
+        fail("%s ended by itself, with status %d", p->name, p->how.si_status);
+    fail("%s was ended by signal %d (%s)", p->name, p->how.si_status, strsignal(p->how.si_status));
 }
 
 static pid_t spawn(const char *const *arguments, int channel)
@@ -100,11 +92,6 @@ struct node_process *node_process_start(const char *name, const char *const *arg
     p->channel = ends[0];
     p->pid = spawn(arguments, ends[1]);
     close(ends[1]);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&p->changed, &monotonic);
-    pthread_mutex_init(&p->mutex, NULL);
     if (pthread_create(&p->watcher, NULL, watch, p) != 0) fail("cannot start a thread");
     return p;
 }
@@ -137,42 +124,28 @@ struct node_figures node_process_figures(struct node_process *p)
     return f;
 }
 
-/* False: not within `seconds`. */
-static bool wait_for_end(struct node_process *p, double seconds)
-{
-    uint64_t deadline = clock_ns() + (uint64_t)(seconds * 1e9);
-    struct timespec until = {(time_t)(deadline / 1000000000), (long)(deadline % 1000000000)};
-    int rc = 0;
-    pthread_mutex_lock(&p->mutex);
-    while (!p->has_ended && rc == 0) rc = pthread_cond_timedwait(&p->changed, &p->mutex, &until);
-    bool has_ended = p->has_ended;
-    pthread_mutex_unlock(&p->mutex);
-    return has_ended;
-}
-
 void node_process_dismiss(struct node_process *p)
 {
-    pthread_mutex_lock(&p->mutex);
-    p->may_end = true;
-    pthread_mutex_unlock(&p->mutex);
+    atomic_store(&p->may_end, true);
 }
 
 void node_process_end(struct node_process *p, double seconds)
 {
+    struct timespec until;
     node_process_dismiss(p);
     close(p->channel);
-    if (!wait_for_end(p, seconds)) {
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)seconds;
+    if (pthread_timedjoin_np(p->watcher, NULL, &until) != 0) {
         fprintf(stderr, "%s: %s has not ended after %.0f s: killed\n",
                 program_invocation_short_name, p->name, seconds);
         kill(p->pid, SIGKILL);
+        pthread_join(p->watcher, NULL);
     }
-    pthread_join(p->watcher, NULL);
     waitpid(p->pid, NULL, 0);
-    if (p->how.si_code != CLD_EXITED || p->how.si_status != 0)
-        fail("%s ended with %s %d", p->name,
-             p->how.si_code == CLD_EXITED ? "status" : "signal", p->how.si_status);
-    pthread_mutex_destroy(&p->mutex);
-    pthread_cond_destroy(&p->changed);
+    bool by_itself = p->how.si_code == CLD_EXITED;
+    if (!by_itself || p->how.si_status != 0)
+        fail("%s ended with %s %d", p->name, by_itself ? "status" : "signal", p->how.si_status);
     free(p);
 }
 

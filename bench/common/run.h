@@ -54,8 +54,8 @@ struct cell {
 };
 
 /* Another cell. It is chosen if it is shown and each word of --only is a word of its name. */
-__attribute__((format(printf, 4, 5))) struct cell *
-run_cell(const void *what, const void *where, bool is_shown, const char *name, ...);
+__attribute__((format(printf, 4, 5))) struct cell *run_cell(const void *what, const void *where,
+                                                            bool is_shown, const char *name, ...);
 /* One after the other; NULL is before the first and behind the last. */
 struct cell *run_next(const struct cell *);
 

@@ -60,8 +60,9 @@ double lag_mean_s(void)
 void node_open(struct node *n)
 {
     bool is_shared = n->kind->workload == SHARED;
-    const struct locus_table table = {
-        .rows = (uint64_t)n->load.rows * (is_shared ? 1 : n->kind->nodes), .length = n->load.length};
+    const struct locus_table table = {.rows = (uint64_t)n->load.rows *
+                                              (is_shared ? 1 : n->kind->nodes),
+                                      .length = n->load.length};
     struct locus_config c;
     locus_config_init(&c);
     c.tables = &table;
@@ -75,24 +76,15 @@ void node_open(struct node *n)
     must(locus_worker_open(n->locus, &n->worker), "locus_worker_open");
 }
 
-static locus_key *all_keys(unsigned count)
-{
-    locus_key *keys = must_alloc(count * sizeof *keys);
-    for (unsigned i = 0; i < count; i++) keys[i] = i;
-    return keys;
-}
-
-/* Equal at all nodes but for the seed (SKEWED), or a slice of the rows for each node (OWN). */
 static locus_key *draw(const struct node *n)
 {
     const struct load *load = &n->load;
     size_t count = (size_t)load->clocks * load->keys;
-    locus_key *keys = must_alloc(count * sizeof *keys), slice = (locus_key)load->rows * n->rank;
-    bool own = n->kind->workload == OWN;
-    if (n->kind->workload == SHARED) return all_keys(n->kind->keys);
-    keys_fill(keys, count, KEYS_ZIPF, own ? load->rows : locus_keys(n->locus),
-              7 + (uint64_t)n->rank);
-    for (size_t i = 0; own && i < count; i++) keys[i] += slice;
+    if (n->kind->workload != SHARED)
+        return keys_of_node(locus_keys(n->locus), n->kind->nodes, n->rank, n->kind->workload == OWN,
+                            count);
+    locus_key *keys = must_alloc(load->keys * sizeof *keys);
+    for (unsigned i = 0; i < load->keys; i++) keys[i] = i;
     return keys;
 }
 
@@ -203,7 +195,8 @@ void node_run(void *node)
     rows_write_own(n->locus, n->worker, row_zero);
     must(locus_quiesce(n->worker), "locus_quiesce");
     if (n->kind->workload == SHARED) keep_all(n, keys, values);
-    for (unsigned clock = 0; clock < load->offset && clock < load->clocks && !n->kind->keys; clock++)
+    for (unsigned clock = 0; clock < load->offset && clock < load->clocks && !n->kind->keys;
+         clock++)
         signal_batch(n, keys, clock);
     must(locus_barrier(n->worker), "locus_barrier");
     run_clocks(n, keys, values, updates);

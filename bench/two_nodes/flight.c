@@ -122,8 +122,7 @@ void access_measure(struct cell *c, const struct step *s, const struct setting *
                        .times = &times};
     bool single = at->keys == 1 && s->flight == 1;
     /* Ones, so that pushed values stay small numbers, whatever was received into the buffer. */
-    for (size_t i = 0; s->kind != PULL && i < FLIGHT_MAX * f.values_per_call; i++)
-        f.values[i] = 1;
+    for (size_t i = 0; s->kind != PULL && i < FLIGHT_MAX * f.values_per_call; i++) f.values[i] = 1;
     struct both before = both_now(bench.node.locus, bench.other);
     calls_for(&f, at, bench.warm_ns);
     *cell_count(c, "calls") += f.calls;

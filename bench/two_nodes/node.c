@@ -38,8 +38,7 @@ static void join(struct node *n, int rank, const char *rendezvous)
     struct locus_table tables[LENGTHS];
     enum locus_technique technique = n->phase == ACCESS ? LOCUS_STATIC : LOCUS_RELOCATE;
     for (unsigned i = 0; i < LENGTHS; i++)
-        tables[i] =
-            (struct locus_table){.rows = rows_of(n->phase, i), .length = lengths[i]};
+        tables[i] = (struct locus_table){.rows = rows_of(n->phase, i), .length = lengths[i]};
     struct locus_config c = cluster_config(tables, LENGTHS, technique, rank, 2, rendezvous);
     if (n->phase == RELOCATION) c.workers = 2;
     cluster_open(&c, &n->locus, &n->worker);

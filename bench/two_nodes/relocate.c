@@ -83,8 +83,7 @@ static void take_both(const struct take *all, struct measured *m)
     take_there(&there);
 }
 
-static void take_once(unsigned length, const struct step *s, uint64_t until_ns,
-                      struct measured *m)
+static void take_once(unsigned length, const struct step *s, uint64_t until_ns, struct measured *m)
 {
     struct take t = {.length = length,
                      .count = bench.node.count[length],
@@ -97,8 +96,7 @@ static void take_once(unsigned length, const struct step *s, uint64_t until_ns,
         take_some(&t, s->kind == TO_AND_FRO, m);
 }
 
-static void take_for(unsigned length, const struct step *s, uint64_t ns,
-                     struct measured *m)
+static void take_for(unsigned length, const struct step *s, uint64_t ns, struct measured *m)
 {
     uint64_t until = clock_ns() + ns;
     do take_once(length, s, until, m);
@@ -148,8 +146,7 @@ void relocate_measure(struct cell *c, const struct step *s, const struct setting
     *cell_count(c, "calls") += times.calls;
     cell_times(c, &times);
     *cell_figure(c, "rows_per_second") = (double)m.keys / (double)m.ns * 1e9;
-    if (s->is_busy)
-        *cell_figure(c, "accesses_per_second") = (double)done / (double)lasted * 1e9;
+    if (s->is_busy) *cell_figure(c, "accesses_per_second") = (double)done / (double)lasted * 1e9;
     note_used(c, &before, &after);
 }
 

@@ -11,7 +11,7 @@ static const struct constant constants[] = {
 #undef X
 #define X(name, value, unit, what, source) \
     {#name, unit, what, source, value, offsetof(struct machine, name)},
-    MACHINE(X)
+        MACHINE(X)
 #undef X
 };
 enum { CONSTANTS = sizeof constants / sizeof *constants };
