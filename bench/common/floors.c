@@ -26,7 +26,7 @@
 /*
  * One copy of a loop for each kind of vectors, chosen when the program starts. Under a sanitizer
  * (where time means nothing) the choosing code would run before the sanitizer is ready, and other
- * systems have no way to choose.
+ * systems have no way to choose. With clang only this file finds such a function by its name.
  */
 #if defined __x86_64__ && defined __GLIBC__ && !SANITIZES_THREADS && !SANITIZES_ADDRESSES
 #define WIDEST_VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -138,19 +138,29 @@ static void add_rows(struct floors *f, const uint64_t *keys, size_t n, const flo
 }
 
 WIDEST_VECTORS
-void row_increase(float *row, const float *d, size_t length)
+static void add_row(float *row, const float *d, size_t length)
 {
     row_add(row, d, length);
 }
 
-WIDEST_VECTORS
-void row_adagrad(float *restrict row, const float *restrict gradient, size_t length, float rate)
+void row_increase(float *row, const float *d, size_t length)
 {
-    float *restrict sums = row + length;
+    add_row(row, d, length);
+}
+
+WIDEST_VECTORS
+static void step_row(float *restrict row, float *restrict sums, const float *restrict gradient,
+                     size_t length, float rate)
+{
     for (size_t i = 0; i < length; i++) {
         sums[i] += gradient[i] * gradient[i];
         row[i] -= rate * gradient[i] / (sqrtf(sums[i]) + 1e-10F);
     }
+}
+
+void row_adagrad(float *row, const float *gradient, size_t length, float rate)
+{
+    step_row(row, row + length, gradient, length, rate);
 }
 
 void floor_add(struct floors *f, const uint64_t *keys, size_t n, const float *batch)
@@ -171,7 +181,7 @@ void floor_locked_read(struct floors *f, const uint64_t *keys, size_t n, float *
 }
 
 WIDEST_VECTORS
-void floor_locked_add(struct floors *f, const uint64_t *keys, size_t n, const float *batch)
+static void add_rows_locked(struct floors *f, const uint64_t *keys, size_t n, const float *batch)
 {
     for (size_t i = 0; i < n; i++) {
         pthread_mutex_lock(mutex_of(f, keys[i]));
@@ -180,13 +190,18 @@ void floor_locked_add(struct floors *f, const uint64_t *keys, size_t n, const fl
     }
 }
 
+void floor_locked_add(struct floors *f, const uint64_t *keys, size_t n, const float *batch)
+{
+    add_rows_locked(f, keys, n, batch);
+}
+
 /* Several chains of vector additions, because a compiler may not reorder one chain of float
  * additions. */
 typedef float vector __attribute__((vector_size(64), aligned(sizeof(float)), may_alias));
 enum { VECTOR = sizeof(vector) / sizeof(float) };
 
 WIDEST_VECTORS
-float row_sum(const float *row, size_t length)
+static float sum_of(const float *row, size_t length)
 {
     vector a = {0}, b = {0}, c = {0}, d = {0};
     size_t i = 0;
@@ -201,6 +216,11 @@ float row_sum(const float *row, size_t length)
     float total = (a[0] + a[1]) + (a[2] + a[3]);
     for (; i < length; i++) total += row[i];
     return total;
+}
+
+float row_sum(const float *row, size_t length)
+{
+    return sum_of(row, length);
 }
 
 float floor_sum(const struct floors *f, const uint64_t *keys, size_t n)

@@ -3,6 +3,7 @@
 #include "bench.h"
 #include "virtual.h"
 
+#include "../common/cluster.h"
 #include "../common/keys.h"
 #include "../common/rows.h"
 
@@ -63,17 +64,11 @@ void node_open(struct node *n)
     const struct locus_table table = {.rows = (uint64_t)n->load.rows *
                                               (is_shared ? 1 : n->kind->nodes),
                                       .length = n->load.length};
-    struct locus_config c;
-    locus_config_init(&c);
-    c.tables = &table;
-    c.table_count = 1;
+    struct locus_config c =
+        cluster_config(&table, 1, LOCUS_ADAPTIVE, (int)n->rank, (int)n->kind->nodes, "simulated:1");
     c.shards = 1;
-    c.rank = (int)n->rank;
-    c.size = (int)n->kind->nodes;
     c.max_rounds_per_second = n->load.max_rounds;
-    c.rendezvous = "simulated:1";
-    must(locus_open(&c, &n->locus), "locus_open");
-    must(locus_worker_open(n->locus, &n->worker), "locus_worker_open");
+    cluster_open(&c, &n->locus, &n->worker);
 }
 
 static locus_key *draw(const struct node *n)
