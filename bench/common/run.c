@@ -142,11 +142,11 @@ void cell_text(struct cell *c, const char *name, const char *text)
 
 void cell_times(struct cell *c, const struct latency *times)
 {
-    uint64_t shortest = latency_percentile(times, 0), *least = cell_count(c, "shortest_ns"),
-             *most = cell_count(c, "longest_ns");
+    uint64_t shortest = latency_percentile(times, 0);
     *cell_figure(c, "p50_ns") = (double)latency_percentile(times, 50);
     *cell_figure(c, "p99_ns") = (double)latency_percentile(times, 99);
     *cell_figure(c, "p999_ns") = (double)latency_percentile(times, 99.9);
+    uint64_t *least = cell_count(c, "shortest_ns"), *most = cell_count(c, "longest_ns");
     if (*least == 0 || shortest < *least) *least = shortest;
     if (times->longest_ns > *most) *most = times->longest_ns;
 }

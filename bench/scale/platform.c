@@ -162,10 +162,7 @@ static void count_entries(struct platform_figures *to, const struct frame *f)
     struct wire_cursor c = wire_cursor(&f->header, f->body);
     const struct wire_entry *e;
     const char *why;
-    while ((e = wire_next(&c, &why))) {
-        to->entries[e->operation]++;
-        to->entry_bytes[e->operation] += wire_entry_bytes(e->length);
-    }
+    while ((e = wire_next(&c, &why))) to->entries[e->operation]++;
 }
 
 static void free_frame(struct frame *f)
@@ -367,7 +364,6 @@ static void turn(struct reactor *r)
     r->turn_ns = 0; /* what it brings about itself needs no further one */
     r->now = (double)virtual_now_ns();
     r->completed = false;
-    figures(r)->turns++;
     note_pause(r);
     charge(r, sim.model.turn + sim.model.turn_peer * (sim.nodes - 1));
     work(r);

@@ -35,8 +35,8 @@ void platform_signaled(unsigned node, size_t keys);
 /* What a node has done so far, also one that has left. */
 struct platform_figures {
     uint64_t frames_out, frames_in, bytes_out, bytes_in, wire_bytes_out;
-    uint64_t entries[WIRE_OPERATIONS], entry_bytes[WIRE_OPERATIONS]; /* sent */
-    uint64_t turns, entries_in;
+    uint64_t entries[WIRE_OPERATIONS]; /* sent */
+    uint64_t entries_in;
     double shard_ns;   /* the shard's processor time, without looking for news */
     double polling_ns; /* looking for news, before it sleeps */
     double engine_ns;  /* what the shard's code took on this machine, without kernel and network */
