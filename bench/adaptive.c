@@ -15,7 +15,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const about =
     "Runs accesses with intent on clusters of processes on loopback, with every technique and offset.\n"
@@ -164,9 +163,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < LOADS; i++) add_cell(&all[i]);
     for (struct cell *c = NULL; (c = run_next(c));) chosen += c->is_chosen;
     run_begin();
-    alarm((unsigned)(run.quick
-                         ? 90
-                         : 60 + 15.0 * chosen * run.repetitions)); /* whatever hangs ends then */
+    node_process_limit(run.quick ? 90 : 60 + 15.0 * chosen * run.repetitions);
     run_measure(NULL, measure);
     run_end();
     return 0;

@@ -19,7 +19,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static const char *const about =
     "Times pull, push and set of another node's rows, and localize of them, against raw TCP: two\n"
@@ -288,7 +287,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < SETTINGS; i++) add_setting(&settings[i]);
     idle = run_cell(NULL, NULL, true, "idle");
     run_begin();
-    alarm((unsigned)(run.quick ? 180 : 240 + 100 * run.repetitions)); /* whatever hangs ends then */
+    node_process_limit(run.quick ? 180 : 240 + 100 * run.repetitions);
     bench.values = must_alloc(values_bytes);
     bench.raw = raw_start();
     measure_phase(ACCESS);

@@ -60,6 +60,9 @@ void node_process_dismiss(struct node_process *);
  * be 0. */
 void node_process_end(struct node_process *, double seconds);
 
+/* The whole program ends with status 1 and a sentence when it is not done after `seconds`. */
+void node_process_limit(double seconds);
+
 /* A port of 127.0.0.1 that nobody used just now, outside of the range that the kernel deals out. */
 unsigned node_process_port(void);
 
