@@ -5,13 +5,14 @@
  * and synced once, which is what `dd bs=1M conv=fsync` does; the same bytes read; all rows set.
  */
 #include "common/clock.h"
-#include "common/fail.h"
+#include "common/cluster.h"
 #include "common/must.h"
 #include "common/run.h"
 #include "locus.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -32,162 +33,110 @@ static const struct args_option more[] = {
 enum { WRITE, SAVE, READ, SET, RESTORE, KINDS };
 static const char *const names[KINDS] = {"write and sync", "locus_checkpoint", "read", "locus_set",
                                          "locus_restore"};
+static struct cell *cells[KINDS];
 
-/* A moment, by the clock and by the processor time of this process: what others use of the machine
- * makes the first longer, the second hardly. */
-struct moment {
-    uint64_t ns;
-    double cpu_s;
-};
-
-static struct moment now(void)
+/* What has happened since: by the clock and by the processor time of this process. What others use of
+ * the machine makes the first longer, the second hardly. */
+static void note(unsigned kind, struct node_figures from)
 {
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    double s = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec);
-    return (struct moment){clock_ns(),
-                           s + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec)};
+    struct node_figures now = node_figures(NULL);
+    *cell_figure(cells[kind], "seconds") = 1e-9 * (double)(now.time_ns - from.time_ns);
+    *cell_figure(cells[kind], "cpu_s") = 1e-9 * (double)(now.cpu_ns - from.cpu_ns);
 }
 
-struct span {
-    double seconds, cpu_s;
-};
-
-static struct span since(struct moment from)
+static void write_floor(const char *path, const char *block, size_t bytes)
 {
-    struct moment to = now();
-    return (struct span){1e-9 * (double)(to.ns - from.ns), to.cpu_s - from.cpu_s};
-}
-
-static struct span write_floor(const char *path, const char *block, size_t bytes)
-{
-    struct moment from = now();
+    struct node_figures from = node_figures(NULL);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) fail("cannot write %s", path);
     for (size_t done = 0; done < bytes; done += BLOCK)
         if (write(fd, block, BLOCK) != BLOCK) fail("cannot write %s", path);
     if (fsync(fd) || close(fd)) fail("cannot sync %s", path);
-    return since(from);
+    note(WRITE, from);
 }
 
-static struct span read_floor(const char *path, char *block)
+static void read_floor(const char *path, char *block)
 {
-    struct moment from = now();
+    struct node_figures from = node_figures(NULL);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     while (read(fd, block, BLOCK) > 0) {
     }
     close(fd);
-    return since(from);
+    note(READ, from);
 }
 
-static struct span set_all(locus_worker *w, uint64_t rows, float *values, float value)
+static void set_all(locus_worker *w, uint64_t rows, float *values)
 {
     locus_key keys[BATCH];
-    struct moment from = now();
-    for (size_t i = 0; i < (size_t)BATCH * LENGTH; i++) values[i] = value + (float)i;
+    struct node_figures from = node_figures(NULL);
+    for (size_t i = 0; i < (size_t)BATCH * LENGTH; i++) values[i] = 1 + (float)i;
     for (uint64_t row = 0; row < rows; row += BATCH) {
         for (uint64_t i = 0; i < BATCH; i++) keys[i] = row + i;
         must(locus_set(w, keys, BATCH, values), "locus_set");
     }
-    return since(from);
+    note(SET, from);
 }
 
-/* Removes what a repetition wrote. */
-static void sweep(const char *path)
+static int remove_one(const char *path, const struct stat *s, int kind, struct FTW *f)
 {
-    char file[2 * PATH];
-    DIR *d = opendir(path);
-    for (const struct dirent *e; d && (e = readdir(d));) {
-        if (e->d_name[0] == '.') continue;
-        snprintf(file, sizeof file, "%s/%s", path, e->d_name);
-        if (unlink(file)) sweep(file);
-    }
-    if (d) closedir(d);
-    rmdir(path);
+    (void)s, (void)kind, (void)f;
+    return remove(path);
 }
 
-static long resident_kb(void)
+/* At most so far. */
+static uint64_t resident_bytes(void)
 {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return u.ru_maxrss;
+    return (uint64_t)u.ru_maxrss << 10;
 }
 
-static void repeat(locus_worker *w, uint64_t rows, struct span took[KINDS], long *more_kb)
+static void repeat(locus_worker *w, uint64_t rows)
 {
     char path[PATH], file[2 * PATH];
     float *values = must_alloc((size_t)BATCH * LENGTH * sizeof *values);
     char *block = must_alloc(BLOCK);
-    size_t bytes = rows * LENGTH * sizeof(float);
+    uint64_t *most = cell_count(cells[SAVE], "bytes_beside");
     snprintf(path, sizeof path, "%s/locus-bench-checkpoint-%d", folder, (int)getpid());
     snprintf(file, sizeof file, "%s.floor", path);
     memset(block, 'x', BLOCK);
-    took[SET] = set_all(w, rows, values, 1);
-    took[WRITE] = write_floor(file, block, bytes);
-    long before_kb = resident_kb();
-    struct moment from = now();
+    set_all(w, rows, values);
+    write_floor(file, block, rows * LENGTH * sizeof *values);
+    uint64_t before = resident_bytes();
+    struct node_figures from = node_figures(NULL);
     must(locus_checkpoint(w, path), "locus_checkpoint");
-    took[SAVE] = since(from);
-    *more_kb = resident_kb() - before_kb;
-    took[READ] = read_floor(file, block);
-    from = now();
+    note(SAVE, from);
+    uint64_t beside = resident_bytes() - before;
+    if (beside > *most) *most = beside;
+    read_floor(file, block);
+    from = node_figures(NULL);
     must(locus_restore(w, path), "locus_restore");
-    took[RESTORE] = since(from);
+    note(RESTORE, from);
     unlink(file);
-    sweep(path);
+    nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     free(values);
     free(block);
 }
 
-static void open_worker(uint64_t rows, locus **node, locus_worker **w)
-{
-    const struct locus_table table = {.name = "rows", .rows = rows, .length = LENGTH};
-    struct locus_config c;
-    locus_config_init(&c);
-    c.tables = &table;
-    c.table_count = 1;
-    must(locus_open(&c, node), "locus_open");
-    must(locus_worker_open(*node, w), "locus_worker_open");
-}
-
 int main(int argc, char **argv)
 {
-    static double seconds[KINDS][REPETITIONS_MAX], cpu_s[KINDS][REPETITIONS_MAX];
-    struct run r = {0};
+    const struct program program = {
+        .name = "checkpoint", .about = about, .more = more, .more_count = 1, .quick = 1, .full = 5};
+    run_parse(&program, argc, argv);
+    uint64_t rows = run.quick ? 1 << 15 : 1 << 20;
+    const struct locus_table table = {.name = "rows", .rows = rows, .length = LENGTH};
+    struct locus_config config = cluster_config(&table, 1, LOCUS_ADAPTIVE, 0, 1, NULL);
     locus *node;
     locus_worker *w;
-    run_parse(&r,
-              &(struct program){.name = "checkpoint",
-                                .about = about,
-                                .more = more,
-                                .more_count = 1,
-                                .has_no_demo = true},
-              argc, argv);
-    run_repeat(&r, (struct run_repetitions){.quick = 1, .full = 5});
-    run_begin(&r, true);
-    uint64_t rows = r.options.quick ? 1 << 15 : 1 << 20;
-    open_worker(rows, &node, &w);
-    long kb = 0;
-    for (unsigned i = 0; i < r.repetitions; i++) {
-        struct span one[KINDS];
-        long more_kb;
-        repeat(w, rows, one, &more_kb);
-        if (more_kb > kb) kb = more_kb;
-        for (unsigned k = 0; k < KINDS; k++) {
-            seconds[k][i] = one[k].seconds;
-            cpu_s[k][i] = one[k].cpu_s;
-        }
-    }
     for (unsigned k = 0; k < KINDS; k++) {
-        run_cell(&r, names[k]);
-        run_values(&r, "seconds", seconds[k]);
-        run_values(&r, "cpu_s", cpu_s[k]);
-        json_count(&r.json, "bytes", rows * LENGTH * sizeof(float));
-        if (k == SAVE) json_count(&r.json, "bytes_beside", (uint64_t)kb << 10);
-        json_end(&r.json);
+        cells[k] = run_cell(NULL, NULL, true, "%s", names[k]);
+        *cell_count(cells[k], "bytes") = rows * LENGTH * sizeof(float);
     }
-    run_end(&r);
-    must(locus_worker_close(w), "locus_worker_close");
-    must(locus_close(node), "locus_close");
+    run_begin();
+    cluster_open(&config, &node, &w);
+    for (run.repetition = 0; run.repetition < run.repetitions; run.repetition++) repeat(w, rows);
+    run_report(NULL);
+    run_end();
+    cluster_close(node, w);
     return 0;
 }

@@ -1,10 +1,19 @@
 /*
  * local_access.c - what a worker pays for rows that its own node holds, next to a plain array in
- * the same run.
+ * the same run: the cells, and measuring them.
  *
- * Read local_access/bench.h first; steps.c says what is timed, cells.c and tails.c how.
+ * A setting is a row length, a choice of keys and a number of threads. In each setting every step
+ * is timed in every repetition, floors and locus in turn. One step in one setting is a cell.
+ *
+ * Read local_access/bench.h next; steps.c says what is timed, tails.c how single pulls are.
  */
 #include "local_access/bench.h"
+
+#include "common/run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 static const char *const about =
     "Times pull, push, change, set, view and intent on one node, against a plain array in the same run.\n"
@@ -14,56 +23,183 @@ static const char *const about =
     "  further ones  length=1 16 128 1000; keys=1 64 (keys a call); uniform zipf-1.1 one-row;\n"
     "                threads=1 N; quiet writer (whether another thread adds to rows meanwhile)";
 
-static struct bench bench;
+enum { LENGTHS = 4, CHOICES = 2, TEAMS = 2 };
 
-static void choose_sizes(struct bench *b)
+static const uint32_t lengths[LENGTHS] = {1, 16, 128, 1000}; /* floats a row */
+
+static struct setting {
+    uint32_t length;
+    enum key_choice choice;
+    unsigned threads;
+} settings[LENGTHS][CHOICES][TEAMS];
+static struct tail tails[LENGTHS][WATCHES][STORES];
+static unsigned team_count;
+static bool has_cells[LENGTHS];
+static struct cell *memory[LENGTHS];
+
+uint64_t rows_of(uint32_t length)
 {
-    const struct options *o = &b->run.options;
-    run_repeat(&b->run, (struct run_repetitions){.quick = 2, .demo = 5, .full = 9});
-    b->teams[0] = 1;
-    b->teams[1] = o->threads;
-    b->team_count = o->threads > 1 ? 2 : 1;
-    b->workers = o->threads > 1 ? o->threads : 2; /* the writer beside a reader needs one, too */
-    b->sequence = o->quick ? 1 << 16 : 1 << 22;
+    uint64_t rows = length < 1000 ? 1000000 : 100000;
+    return run.quick ? rows / 50 : rows;
 }
 
-static bool anything_selected(const struct bench *b)
+/* ---- Cells ---- */
+
+static void describe(struct cell *c, uint32_t length, const char *operation)
 {
-    bool any = false;
-    for (unsigned length = 0; length < LENGTHS; length++) any |= length_selected(b, length);
-    return any;
+    cell_text(c, "operation", operation);
+    *cell_count(c, "length") = length;
+    *cell_count(c, "rows") = rows_of(length);
 }
 
-static void measure_choice(struct bench *b, unsigned length, enum key_choice choice)
+/* A floor is measured, too, when a step that is compared with it is chosen. */
+static void add_setting(const struct setting *s, bool is_shown)
 {
-    draw_keys(b, choice, rows_of(b, lengths[length]));
-    for (unsigned team = 0; team < b->team_count; team++) {
-        if (!setting_selected(b, length, choice, team)) continue;
-        setting_measure(b, length, choice, team);
-        report_setting(b, length, choice, team);
+    struct cell *cell[STEPS];
+    for (unsigned i = 0; i < STEPS; i++) {
+        const struct step *step = &steps[i];
+        char per_call[24] = "";
+        if (step->per_call > 0) snprintf(per_call, sizeof per_call, " keys=%u", step->per_call);
+        cell[i] = run_cell(step, s, is_shown && (!run.demo || step->in_demo),
+                           "%s length=%" PRIu32 "%s %s threads=%u", step->name, s->length, per_call,
+                           key_choice_name(s->choice), s->threads);
+        describe(cell[i], s->length, step->name);
+        cell_text(cell[i], "keys", key_choice_name(s->choice));
+        *cell_count(cell[i], "keys_per_call") = step->per_call;
+        *cell_count(cell[i], "threads") = s->threads;
     }
-    tails_measure(b, length, choice);
+    for (unsigned i = 0; i < STEPS * STEPS; i++) {
+        struct cell *one = cell[i / STEPS], *other = cell[i % STEPS];
+        const char *floor = steps[i / STEPS].floor;
+        if (!floor || strcmp(steps[i % STEPS].name, floor) != 0) continue;
+        cell_text(one, "floor", other->name);
+        other->is_chosen |= one->is_chosen;
+    }
 }
 
-static void measure_length(struct bench *b, unsigned length)
+/* The demo shows uniform keys on one thread and Zipf keys on all. */
+static void add_settings(unsigned length)
 {
-    node_open(b, length);
-    measure_choice(b, length, KEYS_UNIFORM);
-    measure_choice(b, length, KEYS_ZIPF);
-    report_tails(b, length);
-    report_memory(b, length);
-    node_close(b);
+    for (unsigned choice = 0; choice < CHOICES; choice++)
+        for (unsigned team = 0; team < team_count; team++) {
+            struct setting *s = &settings[length][choice][team];
+            unsigned shown = choice == KEYS_UNIFORM ? 0 : team_count - 1;
+            *s = (struct setting){lengths[length], choice, team ? run.threads : 1};
+            add_setting(s, !run.demo || (s->length > 1 && team == shown));
+        }
+}
+
+static void add_tails(unsigned length)
+{
+    static const char *const stores[STORES] = {"locus", "mutex"}, *const keys[] = {"one-row",
+                                                                                   "uniform",
+                                                                                   "zipf-1.1"};
+    for (unsigned i = 0; i < WATCHES * STORES; i++) {
+        const struct watch *w = &watches[i / STORES];
+        struct tail *t = &tails[length][i / STORES][i % STORES];
+        bool in_demo = lengths[length] == 128 && w->keys == ONE_ROW && w->writer;
+        *t = (struct tail){w, i % STORES};
+        describe(run_cell(t, t, !run.demo || in_demo, "latency-%s length=%" PRIu32 " keys=1 %s %s",
+                          stores[t->store], lengths[length], keys[w->keys],
+                          w->writer ? "writer" : "quiet"),
+                 lengths[length], "latency");
+    }
+}
+
+static void add_cells(unsigned length)
+{
+    struct cell *m =
+        run_cell(NULL, &memory[length], !run.demo, "memory length=%" PRIu32, lengths[length]);
+    describe(m, lengths[length], "memory");
+    memory[length] = m;
+    add_settings(length);
+    add_tails(length);
+    for (struct cell *c = m; c; c = run_next(c)) has_cells[length] |= c->is_chosen;
+}
+
+/* ---- The steps of a setting ---- */
+
+struct turn {
+    lane_work *work;
+    size_t at;             /* where the keys begin in each lane's sequence */
+    size_t warm_up, timed; /* keys */
+};
+
+static void warm_up(void *context, unsigned lane)
+{
+    struct turn *t = context;
+    struct lane *l = &bench.lanes[lane];
+    t->work(l, l->keys + t->at, t->warm_up);
+}
+
+static void work(void *context, unsigned lane)
+{
+    struct turn *t = context;
+    struct lane *l = &bench.lanes[lane];
+    t->work(l, l->keys + t->at + t->warm_up, t->timed);
+}
+
+/* Enough rows that they cannot all come from the caches, few enough that a step takes about 10
+ * ms. */
+static size_t keys_of_step(uint32_t length)
+{
+    if (run.quick) return 4096;
+    size_t keys = ((size_t)96 << 20) / (length * sizeof(float));
+    if (keys > (size_t)1 << 20) keys = (size_t)1 << 20;
+    return keys / BATCH * BATCH;
+}
+
+/* Nanoseconds a key, on each of the threads. */
+static void measure_step(struct cell *c)
+{
+    const struct step *s = c->what;
+    const struct setting *at = c->where;
+    size_t keys = keys_of_step(at->length);
+    /* Half as many keys first, 32 MB of rows and more: the step before left other rows in the
+     * caches. */
+    struct turn t = {.work = s->work, .warm_up = keys / 2 / BATCH * BATCH, .timed = keys};
+    batches_reset();
+    t.at = next_keys(t.warm_up + t.timed);
+    for (unsigned i = 0; i < at->threads; i++) bench.lanes[i].per_call = s->per_call;
+    double ns = team_time(at->threads, warm_up, work, &t);
+    for (unsigned i = 0; i < at->threads; i++) must(bench.lanes[i].rc, s->name);
+    *cell_figure(c, "ns_per_key") = ns / (double)keys;
+    *cell_figure(c, "digest") = digest_take(at->threads);
+}
+
+static void measure_length(unsigned length)
+{
+    double beside = node_open(lengths[length]);
+    if (memory[length]->is_chosen) {
+        *cell_figure(memory[length], "bytes_beside_values_per_key") = beside;
+        run_report(&memory[length]);
+    }
+    for (unsigned choice = 0; choice < CHOICES; choice++) {
+        draw_keys((enum key_choice)choice, rows_of(lengths[length]));
+        for (unsigned team = 0; team < team_count; team++)
+            run_measure(&settings[length][choice][team], measure_step);
+        for (unsigned i = 0; i < WATCHES * STORES; i++) {
+            const struct tail *t = &tails[length][i / STORES][i % STORES];
+            /* One row needs no random keys: it is watched with the uniform ones. */
+            if ((t->watch->keys == SKEWED) == (choice == KEYS_ZIPF)) run_measure(t, measure_tail);
+        }
+    }
+    node_close();
 }
 
 int main(int argc, char **argv)
 {
-    struct bench *b = &bench;
-    run_parse(&b->run, &(struct program){.name = "local_access", .about = about}, argc, argv);
-    choose_sizes(b);
-    run_begin(&b->run, anything_selected(b));
-    for (unsigned length = 0; length < LENGTHS; length++) {
-        if (length_selected(b, length)) measure_length(b, length);
-    }
-    run_end(&b->run);
+    const struct program program = {
+        .name = "local_access", .about = about, .quick = 2, .demo = 5, .full = 9};
+    run_parse(&program, argc, argv);
+    team_count = run.threads > 1 ? 2 : 1;
+    bench.workers = run.threads > 1 ? run.threads
+                                    : 2; /* the writer beside a reader needs one, too */
+    bench.sequence = run.quick ? 1 << 16 : 1 << 22;
+    for (unsigned length = 0; length < LENGTHS; length++) add_cells(length);
+    run_begin();
+    for (unsigned length = 0; length < LENGTHS; length++)
+        if (has_cells[length]) measure_length(length);
+    run_end();
     return 0;
 }

@@ -17,7 +17,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const about =
     "Trains sparse logistic regression on two nodes, with few and with many keys a step.\n"
@@ -26,7 +25,7 @@ static const char *const about =
 
 enum { FEATURES = 200000, EPOCH_KEYS = 640000, AHEAD = 64, EPOCHS = 3, CLOSE_S = 60 };
 enum { SIZES = 4, WAYS = 4 };
-static const unsigned sizes[SIZES] = {20, 80, 640, 5120};
+static const size_t sizes[SIZES] = {20, 80, 640, 5120};
 static const struct way {
     const char *name;
     enum locus_technique technique;
@@ -37,14 +36,10 @@ static const struct way {
                 {"alone", LOCUS_ADAPTIVE, 1}};
 static const struct locus_table table = {.name = "weights", .rows = FEATURES, .length = 1};
 
-struct cell {
-    double seconds[REPETITIONS_MAX], waited[REPETITIONS_MAX], remote[REPETITIONS_MAX];
-};
-
-static struct bench {
-    struct run run;
-    struct cell cell[WAYS][SIZES];
-} bench;
+static struct job {
+    const struct way *way;
+    size_t size; /* keys a step */
+} jobs[SIZES * WAYS];
 
 /* Of one node's worker. */
 struct trainer {
@@ -82,13 +77,11 @@ static void train(struct trainer *t, size_t step)
     locus_advance_clock(t->worker);
 }
 
-/* The last epoch's figures. The first ones bring rows to where they are used. */
-static void work(struct trainer *t, double *seconds, double *waited, double *remote)
+/* What is measured is the last epoch. The first ones bring rows to where they are used. */
+static void work(struct trainer *t, struct cell *c)
 {
     struct locus_stats before, after;
-    t->weights = must_alloc(t->size * sizeof(float));
-    t->gradient = must_alloc(t->size * sizeof(float));
-    draw(t, locus_rank(t->node));
+    double seconds = 0;
     for (size_t i = 0; i < AHEAD; i++) intend(t, i);
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
         must(locus_barrier(t->worker), "locus_barrier");
@@ -99,105 +92,64 @@ static void work(struct trainer *t, double *seconds, double *waited, double *rem
             intend(t, step + AHEAD);
             train(t, step);
         }
-        *seconds = 1e-9 * (double)(clock_ns() - began_ns);
+        seconds = 1e-9 * (double)(clock_ns() - began_ns);
         must(locus_stats_read(t->node, &after), "locus_stats_read");
     }
-    *waited = after.calls_waited_s - before.calls_waited_s;
-    *remote = (double)(after.pulled_remote - before.pulled_remote) / (double)(t->size * t->steps);
-    free(t->weights);
-    free(t->gradient);
+    if (!c) return;
+    *cell_figure(c, "seconds") = seconds;
+    *cell_figure(c, "waited_s") = after.calls_waited_s - before.calls_waited_s;
+    *cell_figure(c, "remote_share") = (double)(after.pulled_remote - before.pulled_remote) /
+                                      (double)(t->size * t->steps);
 }
 
-static void join(unsigned way, unsigned size, int rank, const char *rendezvous, uint64_t keys,
-                 double figures[3])
+static void join(const struct job *j, int rank, const char *rendezvous, struct cell *cell)
 {
-    struct trainer t = {.size = sizes[size], .steps = keys / sizes[size]};
+    size_t keys = run.quick ? EPOCH_KEYS / 40 : EPOCH_KEYS;
+    struct trainer t = {.size = j->size, .steps = keys / j->size};
     struct locus_config c =
-        cluster_config(&table, 1, ways[way].technique, rank, ways[way].nodes, rendezvous);
+        cluster_config(&table, 1, j->way->technique, rank, j->way->nodes, rendezvous);
     t.keys = must_alloc(t.size * t.steps * sizeof *t.keys);
+    t.weights = must_alloc(t.size * sizeof *t.weights);
+    t.gradient = must_alloc(t.size * sizeof *t.gradient);
+    draw(&t, rank);
     cluster_open(&c, &t.node, &t.worker);
-    work(&t, &figures[0], &figures[1], &figures[2]);
+    work(&t, cell);
     must(locus_barrier(t.worker), "locus_barrier");
     cluster_close(t.node, t.worker);
     free(t.keys);
+    free(t.weights);
+    free(t.gradient);
 }
 
-/* ---- both nodes ---- */
-
-static uint64_t keys_of(bool is_quick)
+static void measure(struct cell *c)
 {
-    return is_quick ? EPOCH_KEYS / 40 : EPOCH_KEYS;
-}
-
-/* "way size quick" */
-static int other_main(const char *rendezvous, const char *what)
-{
-    unsigned way, size, is_quick;
-    double figures[3];
-    if (sscanf(what, "%u %u %u", &way, &size, &is_quick) != 3) fail("other node: %s", what);
-    join(way, size, 1, rendezvous, keys_of(is_quick), figures);
-    return 0;
-}
-
-static void name_of(unsigned way, unsigned size, char name[64])
-{
-    snprintf(name, 64, "%s keys=%u", ways[way].name, sizes[size]);
-}
-
-static void measure(struct bench *b, unsigned way, unsigned size, unsigned repetition)
-{
-    char rendezvous[CLUSTER_RENDEZVOUS], what[64];
-    bool is_quick = b->run.options.quick;
+    const struct job *j = c->what;
+    char rendezvous[CLUSTER_RENDEZVOUS];
     struct node_process *other = NULL;
-    double figures[3];
-    name_of(way, size, what);
-    if (!run_selects(&b->run, what)) return;
     cluster_rendezvous(rendezvous);
-    snprintf(what, sizeof what, "%u %u %d", way, size, is_quick);
-    if (ways[way].nodes > 1) other = cluster_start_other(rendezvous, what, NULL);
-    if (other) node_process_dismiss(other);
-    join(way, size, 0, ways[way].nodes > 1 ? rendezvous : NULL, keys_of(is_quick), figures);
-    if (other) node_process_end_well(other, CLOSE_S);
-    b->cell[way][size].seconds[repetition] = figures[0];
-    b->cell[way][size].waited[repetition] = figures[1];
-    b->cell[way][size].remote[repetition] = figures[2];
-}
-
-static void report(struct bench *b)
-{
-    char name[64];
-    for (unsigned size = 0; size < SIZES; size++)
-        for (unsigned way = 0; way < WAYS; way++) {
-            name_of(way, size, name);
-            if (!run_selects(&b->run, name)) continue;
-            run_cell(&b->run, name);
-            run_values(&b->run, "seconds", b->cell[way][size].seconds);
-            run_values(&b->run, "waited_s", b->cell[way][size].waited);
-            run_values(&b->run, "remote_share", b->cell[way][size].remote);
-            json_end(&b->run.json);
-        }
+    if (j->way->nodes > 1) {
+        other = cluster_start_node(1, rendezvous, (unsigned)(j - jobs));
+        node_process_dismiss(other);
+    }
+    join(j, 0, other ? rendezvous : NULL, c);
+    if (other) node_process_end(other, CLOSE_S);
 }
 
 int main(int argc, char **argv)
 {
-    struct bench *b = &bench;
-    if (node_process_is(argc, argv, CLUSTER_OTHER_NODE)) return other_main(argv[2], argv[3]);
-    const struct program program = {.name = "steps", .about = about, .has_no_demo = true};
-    run_parse(&b->run, &program, argc, argv);
-    run_repeat(&b->run, (struct run_repetitions){.quick = 1, .full = 5});
-    char name[64];
-    bool selects = false;
-    for (unsigned i = 0; i < WAYS * SIZES; i++) {
-        name_of(i % WAYS, i / WAYS, name);
-        selects |= run_selects(&b->run, name);
+    struct cluster_node n;
+    for (unsigned i = 0; i < SIZES * WAYS; i++)
+        jobs[i] = (struct job){&ways[i % WAYS], sizes[i / WAYS]};
+    if (cluster_is_node(argc, argv, &n)) {
+        join(&jobs[n.number % (SIZES * WAYS)], n.rank, n.rendezvous, NULL);
+        return 0;
     }
-    run_begin(&b->run, selects);
-    for (unsigned r = 0; r < b->run.repetitions; r++)
-        for (unsigned i = 0; i < WAYS * SIZES; i++) {
-            unsigned k = run_turn(r, i, WAYS * SIZES);
-            measure(b, k % WAYS, k / WAYS, r);
-        }
-    report(b);
-    run_end(&b->run);
+    run_parse(&(struct program){.name = "steps", .about = about, .quick = 1, .full = 5}, argc,
+              argv);
+    for (struct job *j = jobs; j < jobs + SIZES * WAYS; j++)
+        run_cell(j, NULL, true, "%s keys=%zu", j->way->name, j->size);
+    run_begin();
+    run_measure(NULL, measure);
+    run_end();
     return 0;
 }

@@ -121,7 +121,7 @@ APPS_LIB := $(B)/lib/libapps.a
 # Their names take nobody else's: locus-kge, locus-mf. The command is locus itself.
 program_name = $(if $(filter locus,$1),locus,locus-$1)
 $(foreach n,$(call names,apps),$(eval $(call PROGRAM,apps,$n,$(B)/bin/$(call program_name,$n),$(B),$(APPS_LIB))))
-PLATFORM_PARTS := $(addprefix bench/scale/,platform.c figures.c virtual.c events.c model.c)
+PLATFORM_PARTS := $(addprefix bench/scale/,platform.c virtual.c model.c)
 # Some simulate: on the fibers of the tests, with that flavor of the library.
 SIM_PARTS := test/sim/fibers.c test/sim/protocol/joined.c
 $(foreach n,$(filter-out $(BENCH_ON_FIBERS),$(call names,bench)),$(eval $(call PROGRAM,bench,$n,$(B)/bench/$n,$(B),$(APPS_LIB))))

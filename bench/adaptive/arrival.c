@@ -10,13 +10,6 @@
 /* Looks without a pause before the processor goes to whoever else wants it, perhaps the shard. */
 enum { LOOKS = 200 };
 
-static void note_times(struct outcome *o, const struct latency *times)
-{
-    o->value[SHORTEST] = (double)latency_percentile(times, 0) / 1e9;
-    o->value[P50] = (double)latency_percentile(times, 50) / 1e9;
-    o->value[P99] = (double)latency_percentile(times, 99) / 1e9;
-}
-
 static uint64_t bring(struct node *n, const locus_key *keys, size_t count, float *row)
 {
     locus_clock now = locus_current_clock(n->worker);
@@ -33,21 +26,25 @@ static uint64_t bring(struct node *n, const locus_key *keys, size_t count, float
 void arrival_run(struct node *n)
 {
     static struct latency times;
-    size_t count, some = n->cell->rows, at = 0, most = some == 1 ? 4000 : SIZE_MAX;
+    size_t count, some = n->load->rows, at = 0, most = some == 1 ? 4000 : SIZE_MAX;
     locus_key *keys = keys_elsewhere(n, &count);
-    float *row = must_alloc(locus_length(n->locus, 0) * sizeof *row);
+    float *row = values_alloc(n, 1);
     must(locus_barrier(n->worker), "locus_barrier");
     timed_begin(n);
-    if (n->cell->period_us && most > 500) most = 500;
-    uint64_t until = clock_ns() + (uint64_t)(seconds_of(n->is_quick) * 1e9);
+    if (n->load->period_us && most > 500) most = 500;
+    uint64_t until = clock_ns() + (uint64_t)(seconds_of_part() * 1e9);
     for (size_t i = 0; n->rank == 0 && at + some <= count && i < most && clock_ns() < until;
          i++, at += some) {
-        if (n->cell->period_us) sleep_until(clock_ns() + n->cell->period_us * UINT64_C(1000));
+        if (n->load->period_us) clock_sleep_until(clock_ns() + n->load->period_us * UINT64_C(1000));
         latency_record(&times, bring(n, keys + at, some, row));
     }
     must(locus_barrier(n->worker), "locus_barrier");
     timed_end(n);
-    if (n->rank == 0) note_times(n->outcome, &times);
+    if (n->rank == 0) {
+        note_percentile(n, "shortest_seconds", &times, 0);
+        note_percentile(n, "p50_seconds", &times, 50);
+        note_percentile(n, "p99_seconds", &times, 99);
+    }
     free(row);
     free(keys);
 }

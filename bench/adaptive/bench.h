@@ -1,30 +1,22 @@
 /*
- * bench.h - what the parts of the adaptive benchmark share: the cells, what a node measures, and
- * the results.
+ * bench.h - what the parts of the adaptive benchmark share: what a cell's nodes do, and what they
+ * measure.
  *
- * Each cell has a cluster of its own: processes on this machine's loopback, one worker each, opened
- * with the cell's technique. The benchmark itself is none of them; it starts them, tells them to
- * begin, and asks for what they measured.
- *
- * Memory    one struct bench, static; rows and keys live as long as a cell's processes
+ * Memory    rows and keys live as long as a cell's processes
  */
 #ifndef BENCH_ADAPTIVE_H
 #define BENCH_ADAPTIVE_H
 
+#include "../common/cluster.h"
 #include "../common/latency.h"
 #include "../common/must.h"
-#include "../common/node_process.h"
-#include "../common/cells.h"
 
 #include "locus.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 enum { NODES_MAX = 4, BATCH_KEYS = 100, CALL_KEYS = 64 };
-
-/* ---- Cells (select.c) ---- */
 
 enum workload {
     /* all nodes draw from the same Zipf distribution: hot row references that all share, and a long
@@ -37,10 +29,9 @@ enum workload {
     /* what pulls and pushes of replicas cost next to a plain array, while the other node pushes */
     COSTS,
     ARRIVAL, /* from an intent whose clock is now until its rows are here */
-    WORKLOADS,
 };
 
-struct cell {
+struct load {
     enum workload workload;
     unsigned nodes;
     enum locus_technique technique;
@@ -53,47 +44,13 @@ struct cell {
     bool in_quick;
 };
 
-const struct cell *cell_at(unsigned number); /* NULL: there is no such cell */
-extern const struct cells cells;
-/* How long, and of how many rows, in a quick run or a real one. */
-uint64_t rows_of(const struct cell *c, bool is_quick);
-unsigned clocks_of(const struct cell *c, bool is_quick);
-double seconds_of(bool is_quick);
-
-/* ---- What is measured: by each node; NAN when a cell has no such thing ---- */
-
-enum metric {
-    SECONDS,  /* of the timed part */
-    ACCESSES, /* keys pulled and pushed */
-    REMOTE,   /* share of them that went to another node */
-    REPLICA,  /* share of them that were done on a replica */
-    SENT,     /* bytes */
-    MESSAGES,
-    MOVED,  /* rows that came */
-    COPIED, /* replicas that were made */
-    LEFT,   /* replicas in the end */
-    ROUNDS, /* begun */
-    HEARD,  /* seconds since the owner's last frame, over time and replicas */
-    /* seconds since the other node made the value that a replica shows, mean; measured by stamps in
-     * rows */
-    STALE,
-    SHARD_CPU, /* seconds of processor time of the shards' threads */
-    CPU,       /* of the process */
-    PUSHES,    /* keys a second */
-    PULL_X,
-    PUSH_X,
-    PULL1_X,
-    PUSH1_X, /* times a plain array; 64 keys a call and 1 */
-    SHORTEST,
-    P50,
-    P99,
-    P999, /* seconds a call */
-    METRICS,
-};
-extern const char *const metric_names[METRICS];
-
+/* What a node measures; the others have other things. */
 struct outcome {
-    double value[METRICS];
+    unsigned count;
+    struct {
+        char name[32];
+        double value;
+    } figure[32];
 };
 
 /* ---- A node (node.c) ---- */
@@ -101,45 +58,34 @@ struct outcome {
 struct node {
     locus *locus;
     locus_worker *worker;
-    const struct cell *cell;
-    bool is_quick;
+    const struct load *load;
     int rank;
+    double seconds;   /* of the timed part; 0: all of it, until timed_end() */
     uint64_t base_ns; /* the same moment at all nodes */
-    double until_s;   /* processor time of shards at the beginning of the timed part */
+    double shards_s;  /* processor time of shards at the beginning of the timed part */
     struct node_figures before;
-    struct outcome *outcome;
+    struct outcome outcome;
 };
 
-/* the arguments: cell, rank, rendezvous, --quick or nothing */
-int node_main(int argc, char **argv);
+int node_main(const struct load *, const struct cluster_node *);
+/* What is no number is no figure. */
+void note(struct node *n, const char *name, double value);
+void note_percentile(struct node *n, const char *name, const struct latency *times, double percent);
+/* How long, in a quick run or a real one. */
+double seconds_of_part(void);
 /* The timed part: from begin to end. What it used goes to the outcome. */
 void timed_begin(struct node *n);
 void timed_end(struct node *n);
 /* The keys of the table that other nodes have; *count of them. From malloc. */
 locus_key *keys_elsewhere(struct node *n, size_t *count);
-void sleep_until(uint64_t ns);
+/* For `count` rows. From malloc. */
+float *values_alloc(const struct node *n, size_t count);
 
 void epoch_run(struct node *n);    /* SKEWED, OWN */
 void turns_run(struct node *n);    /* TURNS */
 void replicas_run(struct node *n); /* IDLE, PUSHED, COSTS */
 void arrival_run(struct node *n);  /* ARRIVAL */
-double shards_cpu_s(void);         /* of the threads of this process that are shards */
 
 enum { NODE_BEGIN = 1, NODE_OUTCOME, NODE_LEAVE };
-
-/* ---- Results ---- */
-
-struct result {
-    bool measured;
-    double value[METRICS][REPETITIONS_MAX]; /* mean of all nodes */
-};
-
-struct bench {
-    struct run run;
-    struct result *results; /* of the cells */
-};
-
-void cell_measure(void *bench, unsigned number, unsigned repetition); /* cells.c */
-void report_cells(struct bench *b);                                   /* report.c */
 
 #endif

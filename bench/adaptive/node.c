@@ -1,39 +1,51 @@
 /* A node of a cell: opens, writes its rows, does its part, tells what it measured. */
 #include "bench.h"
 
-#include "../common/clock.h"
-#include "../common/cluster.h"
 #include "../common/rows.h"
+#include "../common/run.h"
 
-#include <errno.h>
+#include <glob.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-void sleep_until(uint64_t ns)
+void note(struct node *n, const char *name, double value)
 {
-    struct timespec until = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
-    }
+    if (isnan(value)) return;
+    struct outcome *o = &n->outcome;
+    snprintf(o->figure[o->count].name, sizeof o->figure->name, "%s", name);
+    o->figure[o->count++].value = value;
+}
+
+void note_percentile(struct node *n, const char *name, const struct latency *times, double percent)
+{
+    note(n, name, (double)latency_percentile(times, percent) / 1e9);
+}
+
+double seconds_of_part(void)
+{
+    return run.quick ? 0.1 : 2;
 }
 
 /* ---- Opening ---- */
 
-/* Accesses push what they have pulled: it stays zero. */
-static float zero(locus_key key)
+static uint64_t rows_of(const struct load *l)
 {
-    (void)key;
-    return 0;
+    if (l->workload == ARRIVAL) return run.quick ? 20000 : 100000;
+    if (l->rows) return run.quick && l->rows > 20000 ? 20000 : l->rows;
+    return run.quick ? 8192 : 131072;
 }
 
 static void open_node(struct node *n, const char *rendezvous)
 {
-    struct locus_table table = {.rows = rows_of(n->cell, n->is_quick),
-                                .length = n->cell->length ? n->cell->length : 128};
+    struct locus_table table = {.rows = rows_of(n->load),
+                                .length = n->load->length ? n->load->length : 128};
     struct locus_config c =
-        cluster_config(&table, 1, n->cell->technique, n->rank, (int)n->cell->nodes, rendezvous);
-    c.act_immediately = n->cell->immediate;
+        cluster_config(&table, 1, n->load->technique, n->rank, (int)n->load->nodes, rendezvous);
+    c.act_immediately = n->load->immediate;
     cluster_open(&c, &n->locus, &n->worker);
-    rows_write_own(n->locus, n->worker, zero);
+    rows_write_own(n->locus, n->worker, row_zero); /* accesses push what they have pulled */
 }
 
 locus_key *keys_elsewhere(struct node *n, size_t *count)
@@ -44,47 +56,73 @@ locus_key *keys_elsewhere(struct node *n, size_t *count)
     return keys;
 }
 
+float *values_alloc(const struct node *n, size_t count)
+{
+    return must_alloc(count * locus_length(n->locus, 0) * sizeof(float));
+}
+
 /* ---- The timed part ---- */
+
+static bool read_line(const char *task, const char *file, char line[64])
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", task, file);
+    FILE *f = fopen(path, "r");
+    bool is_read = f && fgets(line, 64, f);
+    if (f) fclose(f);
+    return is_read;
+}
+
+/* The processor time of the shards' threads, which carry the library's name for them: the first
+ * number of schedstat, nanoseconds. */
+static double shards_cpu_s(void)
+{
+    glob_t tasks;
+    char line[64];
+    double sum = 0;
+    if (glob("/proc/self/task/*", 0, NULL, &tasks)) return 0;
+    for (size_t i = 0; i < tasks.gl_pathc; i++)
+        if (read_line(tasks.gl_pathv[i], "comm", line) && strncmp(line, "locus-shard", 11) == 0 &&
+            read_line(tasks.gl_pathv[i], "schedstat", line))
+            sum += strtod(line, NULL) / 1e9;
+    globfree(&tasks);
+    return sum;
+}
 
 void timed_begin(struct node *n)
 {
-    n->until_s = shards_cpu_s();
+    n->shards_s = shards_cpu_s();
     n->before = node_figures(n->locus);
-}
-
-static double share(uint64_t part, uint64_t all)
-{
-    return all ? (double)part / (double)all : NAN;
 }
 
 void timed_end(struct node *n)
 {
-    struct node_figures now = node_figures(n->locus), used = node_figures_between(&n->before, &now);
-    const struct locus_stats *s = &used.stats;
-    double *v = n->outcome->value;
-    uint64_t replica = s->pulled_replica + s->pushed_replica,
-             remote = s->pulled_remote + s->pushed_remote;
-    uint64_t all = s->pulled_local + s->pushed_local + replica + remote;
-    if (isnan(v[SECONDS])) v[SECONDS] = (double)used.time_ns / 1e9;
-    v[ACCESSES] = (double)all;
-    v[REMOTE] = share(remote, all);
-    v[REPLICA] = share(replica, all);
-    v[SENT] = (double)s->bytes_sent;
-    v[MESSAGES] = (double)s->messages_sent;
-    v[MOVED] = (double)s->relocated_in;
-    v[COPIED] = (double)s->replicas_created;
-    v[LEFT] = (double)now.stats.replicas_now;
-    v[ROUNDS] = (double)s->rounds;
-    v[HEARD] = now.stats.replica_staleness_mean_s;
-    v[SHARD_CPU] = shards_cpu_s() - n->until_s;
-    v[CPU] = (double)used.cpu_ns / 1e9;
+    struct node_figures now = node_figures(n->locus);
+#define USED(figure) ((double)(now.figure - n->before.figure))
+    double replica = USED(stats.pulled_replica) + USED(stats.pushed_replica),
+           remote = USED(stats.pulled_remote) + USED(stats.pushed_remote),
+           all = USED(stats.pulled_local) + USED(stats.pushed_local) + replica + remote;
+    note(n, "seconds", n->seconds > 0 ? n->seconds : USED(time_ns) / 1e9);
+    note(n, "accesses", all);
+    note(n, "remote_share", remote / all);
+    note(n, "replica_share", replica / all);
+    note(n, "bytes_sent", USED(stats.bytes_sent));
+    note(n, "messages_sent", USED(stats.messages_sent));
+    note(n, "relocated_in", USED(stats.relocated_in));
+    note(n, "replicas_created", USED(stats.replicas_created));
+    note(n, "replicas_left", (double)now.stats.replicas_now);
+    note(n, "rounds", USED(stats.rounds));
+    note(n, "seconds_since_heard", now.stats.replica_staleness_mean_s);
+    note(n, "shards_cpu_seconds", shards_cpu_s() - n->shards_s);
+    note(n, "cpu_seconds", USED(cpu_ns) / 1e9);
+#undef USED
 }
 
 /* ---- Doing what is asked ---- */
 
-static void run(struct node *n)
+static void do_part(struct node *n)
 {
-    switch (n->cell->workload) {
+    switch (n->load->workload) {
     case SKEWED:
     case OWN: epoch_run(n); break;
     case TURNS: turns_run(n); break;
@@ -93,24 +131,21 @@ static void run(struct node *n)
     }
 }
 
-int node_main(int argc, char **argv)
+int node_main(const struct load *l, const struct cluster_node *told)
 {
-    static struct outcome outcome;
+    static struct node n;
     const uint64_t done = 0;
-    struct node n = {.outcome = &outcome, .is_quick = argc > 3};
     struct node_question q = {0};
-    n.cell = argc > 2 ? cell_at((unsigned)strtoul(argv[0], NULL, 10)) : NULL;
-    if (!n.cell) return 2;
-    n.rank = (int)strtol(argv[1], NULL, 10);
-    for (unsigned m = 0; m < METRICS; m++) outcome.value[m] = NAN;
-    open_node(&n, argv[2]);
+    n.load = l;
+    n.rank = told->rank;
+    open_node(&n, told->rendezvous);
     node_process_question(&q);
     n.base_ns = q.numbers[0];
     node_process_answer(&done, sizeof done);
     must(locus_quiesce(n.worker), "locus_quiesce");
-    run(&n);
+    do_part(&n);
     node_process_question(&q);
-    node_process_answer(&outcome, sizeof outcome);
+    node_process_answer(&n.outcome, sizeof n.outcome);
     node_process_question(&q);
     node_process_answer(&done, sizeof done);
     cluster_close(n.locus, n.worker);

@@ -30,7 +30,7 @@ static void replicate_all(struct node *n)
     struct locus_stats s;
     uint64_t deadline = clock_ns() + UINT64_C(30000000000);
     do {
-        sleep_until(clock_ns() + 10000000);
+        clock_sleep_until(clock_ns() + 10000000);
         must(locus_stats_read(n->locus, &s), "locus_stats_read");
     } while (s.replicas_now + s.owned_now < rows && clock_ns() < deadline);
     must(locus_quiesce(n->worker), "locus_quiesce");
@@ -41,11 +41,11 @@ static void replicate_all(struct node *n)
 
 static void run_idle(struct node *n)
 {
-    double s = seconds_of(n->is_quick);
+    double s = seconds_of_part();
     must(locus_barrier(n->worker), "locus_barrier");
-    sleep_until(clock_ns() + (uint64_t)(s * 0.25e9));
+    clock_sleep_until(clock_ns() + (uint64_t)(s * 0.25e9));
     timed_begin(n);
-    sleep_until(clock_ns() + (uint64_t)(s * 1e9));
+    clock_sleep_until(clock_ns() + (uint64_t)(s * 1e9));
     timed_end(n);
     must(locus_barrier(n->worker), "locus_barrier");
 }
@@ -71,7 +71,7 @@ static void look_at_probes(struct node *n, struct probes *p)
     must(locus_pull(n->worker, p->keys, PROBES, p->rows), "locus_pull");
     float time = (float)((now - n->base_ns) / STAMP_NS);
     for (unsigned i = 0; i < PROBES; i++)
-        for (unsigned other = 0; other < n->cell->nodes; other++) {
+        for (unsigned other = 0; other < n->load->nodes; other++) {
             float stamp = p->rows[(size_t)i * length + other];
             if (other == (unsigned)n->rank || !(stamp > 0)) continue;
             p->age_s += (double)(time - stamp) * STAMP_NS / 1e9;
@@ -82,14 +82,6 @@ static void look_at_probes(struct node *n, struct probes *p)
         p->rows[(size_t)i * length + (unsigned)n->rank] = time - p->stamp;
     must(locus_push(n->worker, p->keys, PROBES, p->rows), "locus_push");
     p->stamp = time;
-}
-
-static void probes_open(struct node *n, struct probes *p)
-{
-    uint64_t rows = locus_keys(n->locus);
-    *p = (struct probes){
-        .rows = must_alloc((size_t)PROBES * locus_length(n->locus, 0) * sizeof(float))};
-    for (unsigned i = 0; i < PROBES; i++) p->keys[i] = rows - PROBES + i;
 }
 
 /* Pushes for `s` seconds; returns the keys. */
@@ -110,21 +102,21 @@ static uint64_t push_for(struct node *n, double s, const locus_key *keys, const 
 
 static void run_pushed(struct node *n)
 {
-    struct probes p;
-    double s = seconds_of(n->is_quick);
+    struct probes p = {.rows = values_alloc(n, PROBES)};
+    double s = seconds_of_part();
     locus_key *keys = must_alloc(DRAWS * sizeof *keys);
-    float *updates = must_alloc((size_t)CALL_KEYS * locus_length(n->locus, 0) * sizeof *updates);
+    float *updates = values_alloc(n, CALL_KEYS);
     keys_fill(keys, DRAWS, KEYS_UNIFORM, locus_keys(n->locus) - PROBES, 7 + (uint64_t)n->rank);
-    probes_open(n, &p);
+    for (unsigned i = 0; i < PROBES; i++) p.keys[i] = locus_keys(n->locus) - PROBES + i;
     must(locus_barrier(n->worker), "locus_barrier");
     push_for(n, s / 2, keys, updates, &p);
     p.age_s = 0;
     p.looks = 0;
     timed_begin(n);
     uint64_t began = clock_ns(), done = push_for(n, s, keys, updates, &p);
-    n->outcome->value[PUSHES] = (double)done / (double)(clock_ns() - began) * 1e9;
+    note(n, "pushes_per_second", (double)done / (double)(clock_ns() - began) * 1e9);
     timed_end(n);
-    if (p.looks) n->outcome->value[STALE] = p.age_s / (double)p.looks;
+    note(n, "staleness_seconds", p.age_s / (double)p.looks);
     must(locus_quiesce(n->worker), "locus_quiesce");
     free(p.rows);
     free(updates);
@@ -150,34 +142,25 @@ struct costs {
     size_t at;
 };
 
-typedef void one_call(struct costs *c, const locus_key *keys, size_t count);
+/* Of replicas; of the array. */
+enum access { PULL, PUSH, READ, ADD };
 
-static void pull(struct costs *c, const locus_key *keys, size_t count)
+static void access_rows(struct costs *c, enum access a, const locus_key *keys, size_t count)
 {
-    must(locus_pull(c->n->worker, keys, count, c->values), "locus_pull");
-}
-
-static void push(struct costs *c, const locus_key *keys, size_t count)
-{
-    must(locus_push(c->n->worker, keys, count, c->values), "locus_push");
-}
-
-static void read_array(struct costs *c, const locus_key *keys, size_t count)
-{
-    floor_read(c->floor, keys, count, c->values);
-}
-
-static void add_to_array(struct costs *c, const locus_key *keys, size_t count)
-{
-    floor_add(c->floor, keys, count, c->values);
+    switch (a) {
+    case PULL: must(locus_pull(c->n->worker, keys, count, c->values), "locus_pull"); break;
+    case PUSH: must(locus_push(c->n->worker, keys, count, c->values), "locus_push"); break;
+    case READ: floor_read(c->floor, keys, count, c->values); break;
+    case ADD: floor_add(c->floor, keys, count, c->values); break;
+    }
 }
 
 /* Nanoseconds a key. */
-static double slice(struct costs *c, one_call *call, size_t count)
+static double slice(struct costs *c, enum access a, size_t count)
 {
     double began = own_ns();
     for (unsigned i = 0; i < CALLS_A_SLICE * CALL_KEYS / count; i++) {
-        call(c, c->keys + c->at, count);
+        access_rows(c, a, c->keys + c->at, count);
         c->at = (c->at + count) % DRAWS;
     }
     return (own_ns() - began) / (CALLS_A_SLICE * CALL_KEYS);
@@ -191,7 +174,7 @@ static int by_value(const void *left, const void *right)
 
 /* The median ratio of slices that follow each other. A plain loop over an array needs no calls: 64
  * keys each. */
-static double ratio(struct costs *c, one_call *ours, one_call *floor, size_t count, double s)
+static double ratio(struct costs *c, enum access ours, enum access floor, size_t count, double s)
 {
     double ratios[SLICES_MAX];
     unsigned slices = 0;
@@ -204,19 +187,19 @@ static double ratio(struct costs *c, one_call *ours, one_call *floor, size_t cou
     return ratios[slices / 2];
 }
 
-static void note_single_pulls(struct costs *c, double s, double *value)
+static void note_single_pulls(struct costs *c, double s)
 {
     static struct latency times;
-    uint64_t until = clock_ns() + (uint64_t)(s * 1e9), cost = clock_cost_ns(), began, now = 0;
+    uint64_t until = clock_ns() + (uint64_t)(s * 1e9), began, now = 0;
+    clock_measure();
     for (size_t i = 0; now < until; i = (i + 1) % DRAWS) {
         began = clock_ns();
-        pull(c, c->keys + i, 1);
-        now = clock_ns();
-        latency_record(&times, now - began > cost ? now - began - cost : 0);
+        access_rows(c, PULL, c->keys + i, 1);
+        now = latency_since(&times, began);
     }
-    value[P50] = (double)latency_percentile(&times, 50) / 1e9;
-    value[P99] = (double)latency_percentile(&times, 99) / 1e9;
-    value[P999] = (double)latency_percentile(&times, 99.9) / 1e9;
+    note_percentile(c->n, "p50_seconds", &times, 50);
+    note_percentile(c->n, "p99_seconds", &times, 99);
+    note_percentile(c->n, "p999_seconds", &times, 99.9);
 }
 
 /* Replicas only: rows whose main copy is at the other node. */
@@ -236,26 +219,24 @@ static void push_gently(struct node *n, const locus_key *keys, const float *upda
     uint64_t until = clock_ns() + (uint64_t)(s * 1e9);
     for (size_t at = 0; clock_ns() < until; at = (at + CALL_KEYS) % DRAWS) {
         must(locus_push(n->worker, keys + at, CALL_KEYS, updates), "locus_push");
-        sleep_until(clock_ns() + 200000);
+        clock_sleep_until(clock_ns() + 200000);
     }
 }
 
 static void run_costs(struct node *n)
 {
-    double s = seconds_of(n->is_quick), *value = n->outcome->value;
-    uint32_t length = locus_length(n->locus, 0);
+    double s = seconds_of_part();
     locus_key *keys = draw_elsewhere(n);
-    struct costs c = {
-        .n = n, .keys = keys, .values = must_alloc((size_t)CALL_KEYS * length * sizeof(float))};
-    if (n->rank == 0) c.floor = floors_new(locus_keys(n->locus), length);
+    struct costs c = {.n = n, .keys = keys, .values = values_alloc(n, CALL_KEYS)};
+    if (n->rank == 0) c.floor = floors_new(locus_keys(n->locus), locus_length(n->locus, 0));
     must(locus_barrier(n->worker), "locus_barrier");
     timed_begin(n);
     if (n->rank == 0 && c.floor) {
-        value[PULL_X] = ratio(&c, pull, read_array, CALL_KEYS, s / 5);
-        value[PUSH_X] = ratio(&c, push, add_to_array, CALL_KEYS, s / 5);
-        value[PULL1_X] = ratio(&c, pull, read_array, 1, s / 5);
-        value[PUSH1_X] = ratio(&c, push, add_to_array, 1, s / 5);
-        note_single_pulls(&c, s / 5, value);
+        note(n, "pull_64_ratio_to_array", ratio(&c, PULL, READ, CALL_KEYS, s / 5));
+        note(n, "push_64_ratio_to_array", ratio(&c, PUSH, ADD, CALL_KEYS, s / 5));
+        note(n, "pull_1_ratio_to_array", ratio(&c, PULL, READ, 1, s / 5));
+        note(n, "push_1_ratio_to_array", ratio(&c, PUSH, ADD, 1, s / 5));
+        note_single_pulls(&c, s / 5);
     } else {
         push_gently(n, keys, c.values, s);
     }
@@ -269,7 +250,7 @@ static void run_costs(struct node *n)
 void replicas_run(struct node *n)
 {
     replicate_all(n);
-    if (n->cell->workload == IDLE) run_idle(n);
-    if (n->cell->workload == PUSHED) run_pushed(n);
-    if (n->cell->workload == COSTS) run_costs(n);
+    if (n->load->workload == IDLE) run_idle(n);
+    if (n->load->workload == PUSHED) run_pushed(n);
+    if (n->load->workload == COSTS) run_costs(n);
 }

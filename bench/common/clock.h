@@ -19,8 +19,11 @@ static inline uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+void clock_sleep_until(uint64_t ns);
+
 /* What two readings around nothing differ by (median): to be taken off the time of a single call.
- * Takes about 1 ms. */
-uint64_t clock_cost_ns(void);
+ * 0 until clock_measure(), which takes about 1 ms. */
+extern uint64_t clock_cost_ns;
+void clock_measure(void);
 
 #endif

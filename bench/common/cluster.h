@@ -1,6 +1,6 @@
 /*
- * cluster.h - opening and closing this process's node of a cluster on this machine, and node 1 of a
- * cluster of two.
+ * cluster.h - opening and closing this process's node of a cluster on this machine, and the other
+ * nodes, which are processes of their own.
  *
  * Callers   the thread that becomes the worker
  * Memory    the library's
@@ -15,17 +15,19 @@
 
 #include "locus.h"
 
-/* The first argument of node 1, whose main() must then call other_node(); the rendezvous and what
- * else it was started with follow. */
-#define CLUSTER_OTHER_NODE "--other-node"
-
 enum { CLUSTER_RENDEZVOUS = 32 };
 /* Where the nodes of a new cluster meet. */
 void cluster_rendezvous(char address[CLUSTER_RENDEZVOUS]);
 
-/* Starts this program once more, as node 1; further arguments may be NULL. */
-struct node_process *cluster_start_other(const char *rendezvous, const char *first,
-                                         const char *second);
+/* Starts this program once more, as the node of that rank. */
+struct node_process *cluster_start_node(unsigned rank, const char *rendezvous, unsigned number);
+/* What it is told: for main(), first of all. --quick is as in the benchmark. */
+struct cluster_node {
+    int rank;
+    const char *rendezvous;
+    unsigned number; /* the benchmark's */
+};
+bool cluster_is_node(int argc, char **argv, struct cluster_node *);
 
 /* The defaults, but for what is named. More may be set before cluster_open(). */
 struct locus_config cluster_config(const struct locus_table *tables, size_t table_count,

@@ -26,7 +26,7 @@
 /*
  * One copy of a loop for each kind of vectors, chosen when the program starts. Under a sanitizer
  * (where time means nothing) the choosing code would run before the sanitizer is ready, and other
- * systems have no way to choose.
+ * systems have no way to choose. With clang only this file finds such a function by its name.
  */
 #if defined __x86_64__ && defined __GLIBC__ && !SANITIZES_THREADS && !SANITIZES_ADDRESSES
 #define WIDEST_VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))

@@ -1,5 +1,7 @@
 #include "keys.h"
 
+#include "must.h"
+
 #include <math.h>
 
 const char *key_choice_name(enum key_choice choice)
@@ -75,4 +77,12 @@ void keys_fill(uint64_t *keys, size_t count, enum key_choice choice, uint64_t ro
         keys[i] = choice == KEYS_ZIPF ? zipf_key(&zipf, &state)
                                       : (uint64_t)(random_unit(&state) * (double)rows);
     }
+}
+
+uint64_t *keys_of_node(uint64_t rows, unsigned nodes, unsigned rank, bool own, size_t count)
+{
+    uint64_t *keys = must_alloc(count * sizeof *keys), slice = own ? rows / nodes : rows;
+    keys_fill(keys, count, KEYS_ZIPF, slice, 7 + (uint64_t)rank);
+    for (size_t i = 0; own && i < count; i++) keys[i] += slice * rank;
+    return keys;
 }

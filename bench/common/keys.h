@@ -8,6 +8,7 @@
 #ifndef BENCH_KEYS_H
 #define BENCH_KEYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,5 +28,9 @@ const char *key_choice_name(enum key_choice choice);
  * vocabulary is sorted by frequency.
  */
 void keys_fill(uint64_t *keys, size_t count, enum key_choice choice, uint64_t rows, uint64_t seed);
+
+/* Zipf keys of a node: of all rows, equal at all nodes but for the seed; or, its own, of its slice of
+ * the rows. From malloc. */
+uint64_t *keys_of_node(uint64_t rows, unsigned nodes, unsigned rank, bool own, size_t count);
 
 #endif

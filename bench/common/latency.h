@@ -12,6 +12,8 @@
 #ifndef BENCH_LATENCY_H
 #define BENCH_LATENCY_H
 
+#include "clock.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -48,6 +50,14 @@ static inline void latency_record(struct latency *l, uint64_t ns)
     l->buckets[latency_bucket(ns)]++;
     l->calls++;
     if (ns > l->longest_ns) l->longest_ns = ns;
+}
+
+/* A call that began then is done now; the clock's own time is taken off. Returns this moment. */
+static inline uint64_t latency_since(struct latency *l, uint64_t began)
+{
+    uint64_t now = clock_ns(), took = now - began;
+    latency_record(l, took > clock_cost_ns ? took - clock_cost_ns : 0);
+    return now;
 }
 
 /* The time that `percent` of the calls did not exceed (middle of its bucket); 0 when none was

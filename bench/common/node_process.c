@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,18 +30,11 @@ struct node_process {
     pid_t pid;
     int channel;
     pthread_t watcher;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool may_end, has_ended;
-    siginfo_t how;
+    atomic_bool may_end;
+    siginfo_t how; /* it ended; for who has joined the watcher */
 };
 
 /* ---- Figures ---- */
-
-static uint64_t ns_of(struct timeval t)
-{
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_usec * 1000;
-}
 
 struct node_figures node_figures(const locus *node)
 {
@@ -50,97 +44,24 @@ struct node_figures node_figures(const locus *node)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
     getrusage(RUSAGE_SELF, &usage);
     f.cpu_ns = (uint64_t)cpu.tv_sec * UINT64_C(1000000000) + (uint64_t)cpu.tv_nsec;
-    f.user_ns = ns_of(usage.ru_utime);
-    f.system_ns = ns_of(usage.ru_stime);
     f.switches_voluntary = (uint64_t)usage.ru_nvcsw;
     f.switches_involuntary = (uint64_t)usage.ru_nivcsw;
     if (node != NULL) locus_stats_read(node, &f.stats);
     return f;
 }
 
-/* Where the figures are that count up. The others of the statistics say how things are now. */
-#define AT(figure) offsetof(struct node_figures, figure)
-static const size_t places[] = {AT(time_ns),
-                                AT(cpu_ns),
-                                AT(user_ns),
-                                AT(system_ns),
-                                AT(switches_voluntary),
-                                AT(switches_involuntary),
-                                AT(stats.pulled_local),
-                                AT(stats.pulled_replica),
-                                AT(stats.pulled_remote),
-                                AT(stats.pushed_local),
-                                AT(stats.pushed_replica),
-                                AT(stats.pushed_remote),
-                                AT(stats.relocated_in),
-                                AT(stats.relocated_out),
-                                AT(stats.replicas_created),
-                                AT(stats.replicas_dropped),
-                                AT(stats.rounds),
-                                AT(stats.bytes_sent),
-                                AT(stats.bytes_received),
-                                AT(stats.messages_sent),
-                                AT(stats.messages_received),
-                                AT(stats.forwards),
-                                AT(stats.intents_signaled),
-                                AT(stats.intents_late)};
-#undef AT
-enum { COUNTS = sizeof places / sizeof *places };
-
-static uint64_t *count_in(struct node_figures *f, size_t i)
-{
-    return (uint64_t *)(void *)((char *)f + places[i]);
-}
-
-static uint64_t count_of(const struct node_figures *f, size_t i)
-{
-    return *(const uint64_t *)(const void *)((const char *)f + places[i]);
-}
-
-struct node_figures node_figures_between(const struct node_figures *before,
-                                         const struct node_figures *after)
-{
-    struct node_figures used = *after;
-    for (size_t i = 0; i < COUNTS; i++) *count_in(&used, i) -= count_of(before, i);
-    return used;
-}
-
-void node_figures_add(struct node_figures *sum, const struct node_figures *before,
-                      const struct node_figures *after)
-{
-    for (size_t i = 0; i < COUNTS; i++)
-        *count_in(sum, i) += count_of(after, i) - count_of(before, i);
-}
-
-uint64_t node_figures_switches(const struct node_figures *f)
-{
-    return f->switches_voluntary + f->switches_involuntary;
-}
-
 /* ---- Starting, watching, ending ---- */
-
-static int exit_status(const siginfo_t *how)
-{
-    return how->si_code == CLD_EXITED ? how->si_status : 128 + how->si_status;
-}
 
 /* Leaves the process unreaped, so that its number stays its own until node_process_end(). */
 static void *watch(void *argument)
 {
     struct node_process *p = argument;
-    siginfo_t how = {0};
-    while (waitid(P_PID, (id_t)p->pid, &how, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+    while (waitid(P_PID, (id_t)p->pid, &p->how, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
     }
-    pthread_mutex_lock(&p->mutex);
-    p->how = how;
-    p->has_ended = true;
-    bool may_end = p->may_end;
-    pthread_cond_signal(&p->changed);
-    pthread_mutex_unlock(&p->mutex);
-    if (may_end) return NULL;
-    if (how.si_code == CLD_EXITED)
-        fail("%s ended by itself, with status %d", p->name, how.si_status);
-    fail("%s was ended by signal %d (%s)", p->name, how.si_status, strsignal(how.si_status));
+    if (atomic_load(&p->may_end)) return NULL;
+    if (p->how.si_code == CLD_EXITED)
+        fail("%s ended by itself, with status %d", p->name, p->how.si_status);
+    fail("%s was ended by signal %d (%s)", p->name, p->how.si_status, strsignal(p->how.si_status));
 }
 
 static pid_t spawn(const char *const *arguments, int channel)
@@ -171,11 +92,6 @@ struct node_process *node_process_start(const char *name, const char *const *arg
     p->channel = ends[0];
     p->pid = spawn(arguments, ends[1]);
     close(ends[1]);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&p->changed, &monotonic);
-    pthread_mutex_init(&p->mutex, NULL);
     if (pthread_create(&p->watcher, NULL, watch, p) != 0) fail("cannot start a thread");
     return p;
 }
@@ -208,68 +124,42 @@ struct node_figures node_process_figures(struct node_process *p)
     return f;
 }
 
-/* False: not within `seconds`. */
-static bool wait_for_end(struct node_process *p, double seconds)
-{
-    uint64_t deadline = clock_ns() + (uint64_t)(seconds * 1e9);
-    struct timespec until = {(time_t)(deadline / 1000000000), (long)(deadline % 1000000000)};
-    int rc = 0;
-    pthread_mutex_lock(&p->mutex);
-    while (!p->has_ended && rc == 0) rc = pthread_cond_timedwait(&p->changed, &p->mutex, &until);
-    bool has_ended = p->has_ended;
-    pthread_mutex_unlock(&p->mutex);
-    return has_ended;
-}
-
 void node_process_dismiss(struct node_process *p)
 {
-    pthread_mutex_lock(&p->mutex);
-    p->may_end = true;
-    pthread_mutex_unlock(&p->mutex);
+    atomic_store(&p->may_end, true);
 }
 
-int node_process_end(struct node_process *p, double seconds)
+void node_process_end(struct node_process *p, double seconds)
 {
+    struct timespec until;
     node_process_dismiss(p);
     close(p->channel);
-    if (!wait_for_end(p, seconds)) {
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)seconds;
+    if (pthread_timedjoin_np(p->watcher, NULL, &until) != 0) {
         fprintf(stderr, "%s: %s has not ended after %.0f s: killed\n",
                 program_invocation_short_name, p->name, seconds);
         kill(p->pid, SIGKILL);
+        pthread_join(p->watcher, NULL);
     }
-    pthread_join(p->watcher, NULL);
     waitpid(p->pid, NULL, 0);
-    int status = exit_status(&p->how);
-    pthread_mutex_destroy(&p->mutex);
-    pthread_cond_destroy(&p->changed);
+    bool by_itself = p->how.si_code == CLD_EXITED;
+    if (!by_itself || p->how.si_status != 0)
+        fail("%s ended with %s %d", p->name, by_itself ? "status" : "signal", p->how.si_status);
     free(p);
-    return status;
 }
 
-void node_process_end_well(struct node_process *p, double seconds)
+static void end_all(int signal)
 {
-    char name[sizeof p->name];
-    memcpy(name, p->name, sizeof name);
-    int status = node_process_end(p, seconds);
-    if (status != 0) fail("%s ended with status %d", name, status);
-}
-
-static void *limit(void *argument)
-{
-    const double *seconds = argument;
-    struct timespec left = {(time_t)*seconds, 0};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
-    }
-    fail("not done after %.0f s: ended", *seconds);
+    static const char sentence[] = "not done after all the time that it may take: ended\n";
+    (void)signal;
+    _exit(write(STDERR_FILENO, sentence, sizeof sentence - 1) < 0 ? 2 : 1);
 }
 
 void node_process_limit(double seconds)
 {
-    static double limit_s;
-    pthread_t thread;
-    limit_s = seconds;
-    if (pthread_create(&thread, NULL, limit, &limit_s) != 0) fail("cannot start a thread");
-    pthread_detach(thread);
+    signal(SIGALRM, end_all);
+    alarm((unsigned)seconds);
 }
 
 /* ---- A port ---- */
@@ -301,16 +191,12 @@ unsigned node_process_port(void)
 bool node_process_is(int argc, char **argv, const char *what)
 {
     if (argc < 2 || strcmp(argv[1], what) != 0) return false;
-    node_process_enter();
-    return true;
-}
-
-void node_process_enter(void)
-{
+    fail_set_program(program_invocation_short_name);
     /* At once when the parent dies, even if the thread that reads the channel does not get to
      * run. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     fcntl(CHANNEL, F_SETFD, FD_CLOEXEC);
+    return true;
 }
 
 void node_process_question(struct node_question *q)

@@ -37,7 +37,6 @@ struct node_question {
 struct node_figures {
     uint64_t time_ns;              /* when this was read */
     uint64_t cpu_ns;               /* of all threads */
-    uint64_t user_ns, system_ns;   /* the same, apart; the kernel's estimate */
     uint64_t switches_voluntary;   /* a thread went to sleep */
     uint64_t switches_involuntary; /* a thread lost its processor to another */
     struct locus_stats stats;      /* zero without a node */
@@ -45,20 +44,11 @@ struct node_figures {
 
 /* Figures of this process. `node` may be NULL. Any thread. */
 struct node_figures node_figures(const locus *node);
-/* What was used between two readings. */
-struct node_figures node_figures_between(const struct node_figures *before,
-                                         const struct node_figures *after);
-
-/* Adds that to a sum. */
-void node_figures_add(struct node_figures *sum, const struct node_figures *before,
-                      const struct node_figures *after);
-/* How often a thread left its processor. */
-uint64_t node_figures_switches(const struct node_figures *);
 
 /* ---- The parent's side. What goes wrong ends the program with a sentence of its name. - */
 
-/* `arguments` end with NULL; the first is argv[1] of the new process, which must recognize it and
- * call node_process_enter(). `name` is for sentences: "node 1". Its stdout is our stderr. */
+/* `arguments` end with NULL; the first is argv[1] of the new process, which must recognize it
+ * (node_process_is). `name` is for sentences: "node 1". Its stdout is our stderr. */
 struct node_process *node_process_start(const char *name, const char *const *arguments);
 void node_process_ask(struct node_process *, const struct node_question *, void *answer,
                       size_t bytes, double seconds);
@@ -66,11 +56,9 @@ struct node_figures node_process_figures(struct node_process *);
 /* From now on it may end: say so before telling it to. */
 void node_process_dismiss(struct node_process *);
 /* Dismisses it and waits for its end, which the closing of our side of the socket brings about if
- * nothing did before. Killed, with a sentence, when it is not done after `seconds`. Returns its
- * exit status; 128 + signal when a signal ended it. */
-int node_process_end(struct node_process *, double seconds);
-/* The same, and its status must be 0. */
-void node_process_end_well(struct node_process *, double seconds);
+ * nothing did before. Killed, with a sentence, when it is not done after `seconds`. Its status must
+ * be 0. */
+void node_process_end(struct node_process *, double seconds);
 
 /* The whole program ends with status 1 and a sentence when it is not done after `seconds`. */
 void node_process_limit(double seconds);
@@ -80,10 +68,8 @@ unsigned node_process_port(void);
 
 /* ---- The other side. ---- */
 
-/* Whether this process was started as what its first argument says. If so it has entered. */
+/* Whether this process was started as what its first argument says: for main(), first of all. */
 bool node_process_is(int argc, char **argv, const char *what);
-/* First of all. */
-void node_process_enter(void);
 /* Waits for the next question; ends this process with status 0 when the parent has closed its side
  * or is gone. */
 void node_process_question(struct node_question *);

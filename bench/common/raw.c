@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { RAW_TASK = NODE_FIGURES + 1 }; /* the other end answers with its port */
+
 /* ---- What both ends share ---- */
 
 static _Noreturn void lost(const char *what)
@@ -127,8 +129,10 @@ static int connect_to(uint64_t port)
 
 int raw_open(struct node_process *peer, const struct raw_task *t)
 {
-    struct node_question q = {t->kind, {t->request, t->answer, t->write, t->spins, t->pinned}};
+    struct node_question q = {.what = RAW_TASK};
     uint64_t port;
+    _Static_assert(sizeof *t == sizeof q.numbers, "a task travels as the numbers of a question");
+    memcpy(q.numbers, t, sizeof *t);
     node_process_ask(peer, &q, &port, sizeof port, 10);
     int fd = connect_to(port);
     if (t->pinned) run_on(processor(0));
@@ -142,16 +146,14 @@ void raw_close(int fd)
 }
 
 uint64_t raw_round_trips(int fd, const struct raw_task *t, void *buffer, uint64_t ns,
-                         uint64_t trips_min, uint64_t clock_cost, struct latency *times)
+                         uint64_t trips_min, struct latency *times)
 {
     uint64_t start = clock_ns(), now = start, trips = 0;
     for (; now - start < ns || trips < trips_min; trips++) {
         uint64_t sent = clock_ns();
         if (!send_all(fd, buffer, t->request, t->spins)) break;
         if (!receive_all(fd, buffer, t->answer, t->spins)) break;
-        now = clock_ns();
-        uint64_t took = now - sent;
-        latency_record(times, took > clock_cost ? took - clock_cost : 0);
+        now = latency_since(times, sent);
     }
     return trips;
 }
@@ -206,31 +208,22 @@ static int listen_on_loopback(uint64_t *port)
     return s;
 }
 
-static struct raw_task task_of(const struct node_question *q)
-{
-    return (struct raw_task){q->what,       q->numbers[0], q->numbers[1],
-                             q->numbers[2], q->numbers[3], q->numbers[4]};
-}
-
 void raw_peer(size_t buffer_bytes)
 {
     uint64_t port;
     struct node_question q;
+    struct raw_task task;
     int listener = listen_on_loopback(&port);
-    char *buffer = malloc(buffer_bytes);
-    if (buffer)
-        memset(buffer, 1, buffer_bytes); /* touched */
-    else
-        lost("memory");
+    char *buffer = must_alloc(buffer_bytes);
     all_processors();
     for (;;) {
         node_process_question(&q);
-        struct raw_task task = task_of(&q);
         if (q.what == NODE_FIGURES) {
             struct node_figures figures = node_figures(NULL);
             node_process_answer(&figures, sizeof figures);
         } else {
             node_process_answer(&port, sizeof port);
+            memcpy(&task, q.numbers, sizeof task);
             serve(listener, &task, buffer);
         }
     }

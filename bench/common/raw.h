@@ -19,8 +19,7 @@
 
 #include <stdbool.h>
 
-/* The first argument of the other end, whose main() must then call node_process_enter() and
- * raw_peer(). */
+/* What node_process_is() says of the other end, whose main() must then call raw_peer(). */
 #define RAW_PEER "--raw-peer"
 
 enum raw_kind { RAW_PINGPONG = 1, RAW_STREAM };
@@ -47,10 +46,9 @@ bool raw_can(const struct raw_task *);
 int raw_open(struct node_process *, const struct raw_task *);
 void raw_close(int fd);
 
-/* Goes there and back for so long, but `trips_min` times at least. Times are less `clock_cost`
- * each. Returns how many. */
+/* Goes there and back for so long, but `trips_min` times at least. Returns how many. */
 uint64_t raw_round_trips(int fd, const struct raw_task *, void *buffer, uint64_t ns,
-                         uint64_t trips_min, uint64_t clock_cost, struct latency *times);
+                         uint64_t trips_min, struct latency *times);
 /* Bytes a second that arrive while `ns` pass. */
 double raw_receive_for(int fd, const struct raw_task *, void *buffer, uint64_t ns);
 

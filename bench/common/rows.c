@@ -11,6 +11,12 @@ float row_value(locus_key key)
     return (float)(key % 1000);
 }
 
+float row_zero(locus_key key)
+{
+    (void)key;
+    return 0;
+}
+
 static float *fill(float *row, uint32_t length, float value)
 {
     for (uint32_t i = 0; i < length; i++) row[i] = value;

@@ -11,8 +11,9 @@
 
 #include "locus.h"
 
-/* A value for all floats of a row that tells its key. */
+/* A value for all floats of a row that tells its key; 0. */
 float row_value(locus_key key);
+float row_zero(locus_key key);
 
 /* Writes all rows that this node owns, value(key) into each float. A row that was never written has
  * no memory: reading or moving it would be too cheap. */

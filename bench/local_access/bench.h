@@ -1,10 +1,6 @@
 /*
- * bench.h - what the parts of the local access benchmark share: the steps, the settings, and the
- * results.
- *
- * A setting is a row length, a choice of keys and a number of threads. In each setting every step
- * is timed in every repetition, floors and locus in turn, so that a noisy moment meets both. One
- * step in one setting is a cell.
+ * bench.h - what the parts of the local access benchmark share: the steps, the watches, and the
+ * node.
  *
  * Memory    one struct bench, static; rows and keys come and go with each row length
  */
@@ -16,17 +12,13 @@
 #include "../common/must.h"
 #include "../common/run.h"
 #include "../common/team.h"
-#include "../common/times.h"
 
 #include "locus.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
-enum { LENGTHS = 4, CHOICES = 2, TEAMS = 2, BATCH = FLOOR_BATCH };
-
-extern const uint32_t lengths[LENGTHS]; /* floats a row: 1, 16, 128, 1000 */
+enum { BATCH = FLOOR_BATCH };
 
 /* ---- Steps: what is timed (steps.c) ---- */
 
@@ -46,39 +38,14 @@ struct lane {
 typedef void lane_work(struct lane *l, const uint64_t *keys, size_t n);
 
 /* Neighbours run one after the other, so a step's floor is close to it in time. */
-enum step_id {
-    ARRAY_READ,
-    PULL_1,
-    PULL_64,
-    MUTEX_READ,
-    ARRAY_ADD,
-    PUSH_1,
-    PUSH_64,
-    CHANGE_1,
-    CHANGE_FETCHED, /* after locus_prefetch() of the 64 keys */
-    MUTEX_ADD,
-    ARRAY_SUM,
-    VIEW_1,
-    VIEW_64,
-    VIEW_FETCHED, /* after locus_prefetch() of the 64 keys */
-    ARRAY_WRITE,
-    SET_1,
-    SET_64,
-    INTENT_1,
-    INTENT_64,
-    STEPS,
-    NO_FLOOR = STEPS,
-};
-
-struct step {
+enum { STEPS = 19 };
+extern const struct step {
     const char *name;
     unsigned per_call; /* 0: the step makes no calls */
     lane_work *work;
-    enum step_id floor; /* what it is compared with */
+    const char *floor; /* what it is compared with */
     bool in_demo;
-};
-
-extern const struct step steps[STEPS];
+} steps[STEPS];
 
 void lane_note(struct lane *l, int rc); /* remembers the first failure */
 
@@ -90,77 +57,35 @@ struct watch {
     bool writer; /* pushes to keys of the same choice, as fast as it can */
 };
 
-enum { WATCHES = 5, ONE_ROW_WRITER = 1 };
+enum { WATCHES = 5 };
 extern const struct watch watches[WATCHES];
 
 enum store { LOCUS, MUTEX, STORES };
-
-/* ---- Results ---- */
-
-struct cell {
-    bool measured;
-    double ns[REPETITIONS_MAX]; /* a key, one for each repetition */
-    double digest;
-};
-
 struct tail {
-    bool measured;
-    struct times times;
-    double pushes[REPETITIONS_MAX]; /* of the writer for each pull */
+    const struct watch *watch;
+    enum store store;
 };
+void measure_tail(struct cell *);
 
-struct bench {
-    struct run run;
-    unsigned teams[TEAMS]; /* numbers of threads */
-    unsigned team_count;
+/* ---- The node, the array beside it, and what each thread has (node.c) ---- */
+
+extern struct bench {
     unsigned workers;
-
     struct lane lanes[TEAM_MAX];
     locus *node;
     struct floors *floors;
     size_t sequence;    /* keys in each lane's sequence */
     size_t sequence_at; /* where the next step begins in it */
+} bench;
 
-    struct cell cells[LENGTHS][CHOICES][TEAMS][STEPS];
-    struct tail tails[LENGTHS][WATCHES][STORES];
-    double bytes_beside[LENGTHS]; /* a key, beside its values */
-};
-
-/* ---- Selection and sizes (select.c) ---- */
-
-uint64_t rows_of(const struct bench *b, uint32_t length);
-size_t keys_of_step(const struct bench *b, uint32_t length);
-void cell_name(char *name, size_t capacity, const struct bench *b, unsigned length,
-               enum key_choice choice, unsigned team, enum step_id step);
-void tail_name(char *name, size_t capacity, unsigned length, unsigned watch, enum store store);
-bool cell_selected(const struct bench *b, unsigned length, enum key_choice choice, unsigned team,
-                   enum step_id step);
-bool setting_selected(const struct bench *b, unsigned length, enum key_choice choice,
-                      unsigned team);
-bool tail_selected(const struct bench *b, unsigned length, unsigned watch, enum store store);
-bool memory_selected(const struct bench *b, unsigned length);
-bool length_selected(const struct bench *b, unsigned length);
-
-/* ---- Doing it ---- */
-
-/* node.c: opens a node and an array of this row length, all rows written; ends the program when a
- * call fails. */
-void node_open(struct bench *b, unsigned length);
-void node_close(struct bench *b);
-void draw_keys(struct bench *b, enum key_choice choice, uint64_t rows);
-/* index of a part of each lane's sequence that was not used just now */
-size_t next_keys(struct bench *b, size_t keys);
-void batches_reset(struct bench *b);
-double digest_take(struct bench *b, unsigned lanes);
-
-/* cells.c */
-void setting_measure(struct bench *b, unsigned length, enum key_choice choice, unsigned team);
-/* tails.c */
-void tails_measure(struct bench *b, unsigned length, enum key_choice choice);
-
-/* report.c: lines of JSON, as results come. */
-void report_setting(struct bench *b, unsigned length, enum key_choice choice, unsigned team);
-void report_tails(struct bench *b, unsigned length);
-void report_memory(struct bench *b, unsigned length);
+uint64_t rows_of(uint32_t length);
+/* Rows of this length, all written. Returns the bytes of memory beside a row's values. */
+double node_open(uint32_t length);
+void node_close(void);
+void draw_keys(enum key_choice choice, uint64_t rows);
+/* Index of a part of each lane's sequence that was not used just now. */
+size_t next_keys(size_t keys);
+void batches_reset(void);
+double digest_take(unsigned lanes);
 
 #endif

@@ -2,16 +2,13 @@
 #include "bench.h"
 
 #include "../common/clock.h"
-#include "../common/latency.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
 const struct watch watches[WATCHES] = {
-    {ONE_ROW, false}, [ONE_ROW_WRITER] = {ONE_ROW, true}, {EVEN, false}, {SKEWED, false},
-    {SKEWED, true},
+    {ONE_ROW, false}, {ONE_ROW, true}, {EVEN, false}, {SKEWED, false}, {SKEWED, true},
 };
 
 /* The keys that a reader or the writer goes through, round and round. */
@@ -20,16 +17,14 @@ struct round {
     size_t count;
 };
 
-static struct round round_of(const struct bench *b, const struct watch *w, unsigned lane, size_t at,
-                             size_t count)
+static struct round round_of(const struct watch *w, unsigned lane, size_t at, size_t count)
 {
     static const uint64_t one_row = 1234;
     if (w->keys == ONE_ROW) return (struct round){&one_row, 1};
-    return (struct round){b->lanes[lane].keys + at, count};
+    return (struct round){bench.lanes[lane].keys + at, count};
 }
 
 struct writer {
-    struct bench *bench;
     enum store store;
     struct round round;
     pthread_t thread;
@@ -40,7 +35,7 @@ struct writer {
 static void *keep_writing(void *argument)
 {
     struct writer *w = argument;
-    struct lane *l = &w->bench->lanes[1];
+    struct lane *l = &bench.lanes[1];
     for (size_t i = 0; !atomic_load_explicit(&w->stop, memory_order_relaxed);
          i = i + 1 < w->round.count ? i + 1 : 0) {
         if (w->store == LOCUS) {
@@ -63,15 +58,15 @@ static void writer_stop(struct writer *w)
 {
     atomic_store(&w->stop, true);
     pthread_join(w->thread, NULL);
-    must(w->bench->lanes[1].rc, "push");
+    must(bench.lanes[1].rc, "push");
 }
 
 /* A call that waits delays the next one: these are the times of the calls themselves, not the
  * waiting times of requests that come by a schedule. */
-static void pull_one_by_one(struct bench *b, enum store store, struct round round, size_t calls,
+static void pull_one_by_one(enum store store, struct round round, size_t calls,
                             struct latency *times)
 {
-    struct lane *l = &b->lanes[0];
+    struct lane *l = &bench.lanes[0];
     for (size_t i = 0; i < calls; i++) {
         const uint64_t *key = &round.keys[round.count == 1 ? 0 : i];
         uint64_t begin = clock_ns();
@@ -80,48 +75,25 @@ static void pull_one_by_one(struct bench *b, enum store store, struct round roun
         } else {
             floor_locked_read(l->floors, key, 1, l->batch);
         }
-        uint64_t took = clock_ns() - begin;
-        latency_record(times, took > b->run.clock_cost ? took - b->run.clock_cost : 0);
+        latency_since(times, begin);
     }
     must(l->rc, "pull");
 }
 
-/* Returns how many pushes the writer made for each pull: near 0 when it had no processor. */
-static double watch_once(struct bench *b, const struct watch *watch, enum store store,
-                         struct latency *times)
-{
-    size_t calls = b->run.options.quick ? 2000 : 100000;
-    size_t at = next_keys(b, calls);
-    struct writer writer = {.bench = b, .store = store, .round = round_of(b, watch, 1, at, calls)};
-    batches_reset(b);
-    latency_clear(times);
-    if (watch->writer) writer_start(&writer);
-    size_t before = atomic_load(&writer.pushes);
-    pull_one_by_one(b, store, round_of(b, watch, 0, at, calls), calls, times);
-    size_t pushes = atomic_load(&writer.pushes) - before;
-    if (watch->writer) writer_stop(&writer);
-    return (double)pushes / (double)calls;
-}
-
-static void watch_measure(struct bench *b, unsigned length, unsigned watch, enum store store)
+void measure_tail(struct cell *c)
 {
     static struct latency times;
-    struct tail *t = &b->tails[length][watch][store];
-    for (unsigned r = 0; r < b->run.repetitions; r++) {
-        t->pushes[r] = watch_once(b, &watches[watch], store, &times);
-        times_note(&t->times, &times, r);
-    }
-    t->measured = true;
-}
-
-void tails_measure(struct bench *b, unsigned length, enum key_choice choice)
-{
-    for (unsigned watch = 0; watch < WATCHES; watch++) {
-        /* One row needs no random keys: it is watched with the uniform ones. */
-        if ((watches[watch].keys == SKEWED) != (choice == KEYS_ZIPF)) continue;
-        for (unsigned store = 0; store < STORES; store++) {
-            if (tail_selected(b, length, watch, (enum store)store))
-                watch_measure(b, length, watch, (enum store)store);
-        }
-    }
+    const struct tail *t = c->what;
+    size_t calls = run.quick ? 2000 : 100000, at = next_keys(calls);
+    struct writer writer = {.store = t->store, .round = round_of(t->watch, 1, at, calls)};
+    batches_reset();
+    latency_clear(&times);
+    if (t->watch->writer) writer_start(&writer);
+    size_t before = atomic_load(&writer.pushes);
+    pull_one_by_one(t->store, round_of(t->watch, 0, at, calls), calls, &times);
+    size_t pushes = atomic_load(&writer.pushes) - before;
+    if (t->watch->writer) writer_stop(&writer);
+    cell_times(c, &times);
+    /* Near 0 when the writer had no processor. */
+    *cell_figure(c, "pushes_per_pull") = (double)pushes / (double)calls;
 }

@@ -2,64 +2,49 @@
 
 #include "common/lines.h"
 
-#include <stddef.h>
 #include <string.h>
 
-static const struct {
-    size_t offset;
-    struct model_constant constant;
-} constants[] = {
+const struct constant model_constants[] = {
 #define X(name, value, unit, what, source) \
-    {offsetof(struct model, name), {#name, unit, what, source, value}},
+    {#name, unit, what, source, value, offsetof(struct model, name)},
     MODEL(X)
 #undef X
 };
+const unsigned model_count = sizeof model_constants / sizeof *model_constants;
 
-unsigned model_count(void)
+double *constant_in(const struct constant *c, void *in)
 {
-    return sizeof constants / sizeof *constants;
+    return (double *)(void *)((char *)in + c->offset);
 }
 
-static double *place_of(struct model *m, unsigned number)
+void constants_init(const struct constant *c, unsigned count, void *in)
 {
-    return (double *)(void *)((char *)m + constants[number].offset);
+    for (unsigned i = 0; i < count; i++) *constant_in(&c[i], in) = c[i].value;
 }
 
-void model_init(struct model *m)
+/* "latency=50000" */
+static bool change_one(const struct constant *c, unsigned count, void *in, const char *text,
+                       size_t length)
 {
-    for (unsigned i = 0; i < model_count(); i++) *place_of(m, i) = constants[i].constant.value;
-}
-
-struct model_constant model_constant(const struct model *m, unsigned number)
-{
-    struct model_constant c = constants[number].constant, changed = c;
-    struct model copy = *m;
-    changed.value = *place_of(&copy, number);
-    if (changed.value < c.value || changed.value > c.value) changed.source = "--model";
-    return changed;
-}
-
-bool model_change_one(struct model *m, const char *text, size_t length)
-{
-    for (unsigned i = 0; i < model_count(); i++) {
-        size_t name = strlen(constants[i].constant.name);
+    for (unsigned i = 0; i < count; i++) {
+        size_t name = strlen(c[i].name);
         double value;
-        if (length <= name + 1 || strncmp(text, constants[i].constant.name, name) != 0 ||
-            text[name] != '=')
+        if (length <= name + 1 || strncmp(text, c[i].name, name) != 0 || text[name] != '=')
             continue;
         if (!lines_number(text + name + 1, length - name - 1, &value) || value < 0) return false;
-        *place_of(m, i) = value;
+        *constant_in(&c[i], in) = value;
         return true;
     }
     return false;
 }
 
-bool model_change(struct model *m, const char *changes, const char **wrong)
+bool constants_change(const struct constant *c, unsigned count, void *in, const char *changes,
+                      const char **wrong)
 {
     for (const char *at = changes; at && *at;) {
         size_t length = strcspn(at, ",");
         *wrong = at;
-        if (!model_change_one(m, at, length)) return false;
+        if (!change_one(c, count, in, at, length)) return false;
         at += length + (at[length] == ',');
     }
     return true;

@@ -2,7 +2,7 @@
  * model.h - what the simulated machines and their network are like: every constant, its unit and
  * where it comes from.
  *
- * This table is all there is; --model changes it.
+ * This table is all there is; --model changes it. lab/papers/machine.h has a longer one.
  *
  * Callers   all parts
  * Memory    the caller's
@@ -13,7 +13,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 /* X(name, value, unit, what, where from). Loopback figures hold for the machine that the table was
  * made on: both ends of a frame are in them, so a kernel that really sends over a card may cost
@@ -57,16 +56,19 @@ struct model {
 #undef X
 };
 
-void model_init(struct model *);
-/* "latency=50000,bandwidth=12.5"; false: *wrong is the part that is none of these. */
-bool model_change(struct model *, const char *changes, const char **wrong);
-bool model_change_one(struct model *, const char *change, size_t length);
-
-struct model_constant {
+/* A row of such a table: a double of a struct. */
+struct constant {
     const char *name, *unit, *what, *source;
     double value;
+    size_t offset;
 };
-unsigned model_count(void);
-struct model_constant model_constant(const struct model *, unsigned number);
+extern const struct constant model_constants[];
+extern const unsigned model_count;
+
+double *constant_in(const struct constant *, void *in);
+void constants_init(const struct constant *, unsigned count, void *in);
+/* "latency=50000,bandwidth=12.5"; false: *wrong is the part that is none of these. */
+bool constants_change(const struct constant *, unsigned count, void *in, const char *changes,
+                      const char **wrong);
 
 #endif

@@ -1,83 +1,105 @@
 /* A node of a cell: training without the training. A batch of keys a clock, intent signaled
  * ahead. */
 #include "bench.h"
+#include "virtual.h"
 
+#include "../common/cluster.h"
 #include "../common/keys.h"
+#include "../common/rows.h"
 
 #include <stdlib.h>
 
-enum { CHUNK = 64 };
+/* ---- How old what is read is. Every push adds 1 to a row's first value, so a row says how many
+ * pushes it shows; when the others were made is kept here, for all nodes and the first rows. ---- */
+
+enum { LAG_ROWS = 32 };
+
+static struct {
+    struct times {
+        uint64_t *ns;
+        size_t count, capacity;
+    } row[LAG_ROWS];
+    double sum_ns;
+    uint64_t looks;
+} lag;
+
+static void lag_pushed(locus_key key)
+{
+    if (key >= LAG_ROWS) return;
+    struct times *t = &lag.row[key];
+    if (t->count == t->capacity) {
+        t->capacity = t->capacity ? 2 * t->capacity : 1024;
+        t->ns = realloc(t->ns, t->capacity * sizeof *t->ns);
+        if (!t->ns) abort();
+    }
+    t->ns[t->count++] = virtual_now_ns();
+}
+
+/* `count`: pushes that the row shows. */
+static void lag_pulled(locus_key key, float count)
+{
+    if (key >= LAG_ROWS) return;
+    const struct times *t = &lag.row[key];
+    size_t shown = (size_t)count;
+    lag.looks++;
+    if (shown < t->count) lag.sum_ns += (double)(virtual_now_ns() - t->ns[shown]);
+}
+
+static void lag_begin(void)
+{
+    lag.sum_ns = 0;
+    lag.looks = 0;
+}
+
+double lag_mean_s(void)
+{
+    return lag.looks ? lag.sum_ns / 1e9 / (double)lag.looks : 0;
+}
+
+/* ---- A node ---- */
 
 void node_open(struct node *n)
 {
-    const struct load load = load_of(n->bench, n->cell);
-    bool is_shared = n->cell->workload == SHARED;
-    const struct locus_table table = {
-        .rows = (uint64_t)load.rows * (is_shared ? 1 : n->cell->nodes), .length = load.length};
-    struct locus_config c;
-    locus_config_init(&c);
-    c.tables = &table;
-    c.table_count = 1;
+    bool is_shared = n->kind->workload == SHARED;
+    const struct locus_table table = {.rows = (uint64_t)n->load.rows *
+                                              (is_shared ? 1 : n->kind->nodes),
+                                      .length = n->load.length};
+    struct locus_config c =
+        cluster_config(&table, 1, LOCUS_ADAPTIVE, (int)n->rank, (int)n->kind->nodes, "simulated:1");
     c.shards = 1;
-    c.rank = (int)n->rank;
-    c.size = (int)n->cell->nodes;
-    c.max_rounds_per_second = load.max_rounds;
-    c.rendezvous = "simulated:1";
-    must(locus_open(&c, &n->locus), "locus_open");
-    must(locus_worker_open(n->locus, &n->worker), "locus_worker_open");
+    c.max_rounds_per_second = n->load.max_rounds;
+    cluster_open(&c, &n->locus, &n->worker);
 }
 
-/* A row that was never written has no memory; moving or copying it would be too cheap. */
-static void write_own_rows(struct node *n)
-{
-    float *rows = must_alloc((size_t)CHUNK * n->bench->load.length * sizeof *rows);
-    locus_key keys[CHUNK];
-    size_t count;
-    for (locus_key from = 0; (count = locus_owned(n->locus, from, keys, CHUNK)) > 0;
-         from = keys[count - 1] + 1)
-        must(locus_set(n->worker, keys, count, rows), "locus_set");
-    free(rows);
-}
-
-static locus_key *all_keys(unsigned count)
-{
-    locus_key *keys = must_alloc(count * sizeof *keys);
-    for (unsigned i = 0; i < count; i++) keys[i] = i;
-    return keys;
-}
-
-/* Equal at all nodes but for the seed (SKEWED), or a slice of the rows for each node (OWN). */
 static locus_key *draw(const struct node *n)
 {
-    const struct load *load = &n->bench->load;
+    const struct load *load = &n->load;
     size_t count = (size_t)load->clocks * load->keys;
-    locus_key *keys = must_alloc(count * sizeof *keys), slice = (locus_key)load->rows * n->rank;
-    bool own = n->cell->workload == OWN;
-    if (n->cell->workload == SHARED) return all_keys(n->cell->keys);
-    keys_fill(keys, count, KEYS_ZIPF, own ? load->rows : locus_keys(n->locus),
-              7 + (uint64_t)n->rank);
-    for (size_t i = 0; own && i < count; i++) keys[i] += slice;
+    if (n->kind->workload != SHARED)
+        return keys_of_node(locus_keys(n->locus), n->kind->nodes, n->rank, n->kind->workload == OWN,
+                            count);
+    locus_key *keys = must_alloc(load->keys * sizeof *keys);
+    for (unsigned i = 0; i < load->keys; i++) keys[i] = i;
     return keys;
 }
 
 static void signal_batch(struct node *n, const locus_key *keys, unsigned clock)
 {
-    size_t count = n->bench->load.keys;
+    size_t count = n->load.keys;
     platform_signaled(n->rank, count);
     must(locus_intent(n->worker, keys + clock * count, count, clock, clock + 1), "locus_intent");
 }
 
 static void access_batch(struct node *n, const locus_key *keys, float *values, const float *updates)
 {
-    const struct load *load = &n->bench->load;
-    const struct model *m = &n->bench->model;
-    bool is_shared = n->cell->workload == SKEWED;
+    const struct load *load = &n->load;
+    bool is_shared = n->kind->workload != OWN;
     must(locus_pull(n->worker, keys, load->keys, values), "locus_pull");
     for (size_t i = 0; is_shared && i < load->keys; i++)
         lag_pulled(keys[i], values[i * load->length]);
     must(locus_push(n->worker, keys, load->keys, updates), "locus_push");
     for (size_t i = 0; is_shared && i < load->keys; i++) lag_pushed(keys[i]);
-    platform_work((m->pull + m->push) * load->keys);
+    platform_work((model.pull + model.push) * load->keys);
 }
 
 static void timed_begin(struct node *n)
@@ -85,7 +107,7 @@ static void timed_begin(struct node *n)
     if (n->rank == 0) lag_begin();
     must(locus_stats_read(n->locus, &n->before), "locus_stats_read");
     n->figures_before = platform_figures(n->rank);
-    n->began_ns = platform_now_ns();
+    n->began_ns = virtual_now_ns();
 }
 
 static void look(struct node *n)
@@ -97,7 +119,7 @@ static void look(struct node *n)
 
 static void timed_end(struct node *n)
 {
-    n->seconds = (double)(platform_now_ns() - n->began_ns) / 1e9;
+    n->seconds = (double)(virtual_now_ns() - n->began_ns) / 1e9;
     n->peers = platform_peers(n->rank, n->began_ns);
     must(locus_stats_read(n->locus, &n->used), "locus_stats_read");
     n->figures = platform_figures(n->rank);
@@ -107,54 +129,40 @@ static void timed_end(struct node *n)
  * together. */
 static uint64_t first_ns(const struct node *n)
 {
-    uint64_t period = load_of(n->bench, n->cell).period_us * UINT64_C(1000);
-    return platform_now_ns() + period * n->rank / n->cell->nodes;
+    uint64_t period = n->load.period_us * UINT64_C(1000);
+    return virtual_now_ns() + period * n->rank / n->kind->nodes;
 }
 
 /* ---- shared rows ---- */
 
 static bool holds_all(struct node *n, const locus_key *keys, float *value)
 {
-    for (unsigned i = 0; i < n->cell->keys; i++)
+    for (unsigned i = 0; i < n->kind->keys; i++)
         if (locus_pull_local(n->worker, keys[i], value)) return false;
     return true;
 }
 
 static void keep_all(struct node *n, const locus_key *keys, float *value)
 {
-    must(locus_intent(n->worker, keys, n->cell->keys, 0, LOCUS_FOREVER), "locus_intent");
-    while (!holds_all(n, keys, value)) platform_sleep_until(platform_now_ns() + 100000);
+    must(locus_intent(n->worker, keys, n->kind->keys, 0, LOCUS_FOREVER), "locus_intent");
+    while (!holds_all(n, keys, value)) virtual_sleep_until(virtual_now_ns() + 100000);
     must(locus_barrier(n->worker), "locus_barrier");
-}
-
-static void change_all(struct node *n, const locus_key *keys, float *values, const float *updates)
-{
-    const struct load load = load_of(n->bench, n->cell);
-    const struct model *m = &n->bench->model;
-    must(locus_pull(n->worker, keys, load.keys, values), "locus_pull");
-    for (size_t i = 0; i < load.keys; i++) lag_pulled(keys[i], values[i * load.length]);
-    must(locus_push(n->worker, keys, load.keys, updates), "locus_push");
-    for (size_t i = 0; i < load.keys; i++) lag_pushed(keys[i]);
-    platform_work((m->pull + m->push) * load.keys);
 }
 
 /* ---- clocks ---- */
 
 static void run_clocks(struct node *n, const locus_key *keys, float *values, const float *updates)
 {
-    const struct load load = load_of(n->bench, n->cell);
-    unsigned warm = load.clocks / 3;
-    bool is_shared = n->cell->workload == SHARED;
+    const struct load *load = &n->load;
+    unsigned warm = load->clocks / 3;
+    bool is_shared = n->kind->workload == SHARED;
     uint64_t began = first_ns(n);
-    for (unsigned clock = 0; clock < load.clocks; clock++) {
+    for (unsigned clock = 0; clock < load->clocks; clock++) {
         if (clock == warm) timed_begin(n);
-        if (!is_shared && clock + load.offset < load.clocks)
-            signal_batch(n, keys, clock + load.offset);
-        platform_sleep_until(began + clock * load.period_us * UINT64_C(1000));
-        if (is_shared)
-            change_all(n, keys, values, updates);
-        else
-            access_batch(n, keys + (size_t)clock * load.keys, values, updates);
+        if (!is_shared && clock + load->offset < load->clocks)
+            signal_batch(n, keys, clock + load->offset);
+        virtual_sleep_until(began + clock * load->period_us * UINT64_C(1000));
+        access_batch(n, is_shared ? keys : keys + (size_t)clock * load->keys, values, updates);
         if (clock >= warm) look(n);
         locus_advance_clock(n->worker);
     }
@@ -164,25 +172,26 @@ static void run_clocks(struct node *n, const locus_key *keys, float *values, con
 static void quiesce(struct node *n)
 {
     must(locus_barrier(n->worker), "locus_barrier");
-    uint64_t began = platform_now_ns(), messages = platform_figures(n->rank).frames_out;
+    uint64_t began = virtual_now_ns(), messages = platform_figures(n->rank).frames_out;
     must(locus_quiesce(n->worker), "locus_quiesce");
-    n->quiesce_s = (double)(platform_now_ns() - began) / 1e9;
+    n->quiesce_s = (double)(virtual_now_ns() - began) / 1e9;
     n->quiesce_messages = (double)(platform_figures(n->rank).frames_out - messages);
 }
 
 void node_run(void *node)
 {
     struct node *n = node;
-    const struct load load = load_of(n->bench, n->cell);
-    size_t floats = (size_t)load.keys * load.length;
+    const struct load *load = &n->load;
+    size_t floats = (size_t)load->keys * load->length;
     float *values = must_alloc(floats * sizeof *values),
           *updates = must_alloc(floats * sizeof *updates);
     locus_key *keys = draw(n);
-    for (unsigned i = 0; i < load.keys; i++) updates[(size_t)i * load.length] = 1;
-    write_own_rows(n);
+    for (unsigned i = 0; i < load->keys; i++) updates[(size_t)i * load->length] = 1;
+    rows_write_own(n->locus, n->worker, row_zero);
     must(locus_quiesce(n->worker), "locus_quiesce");
-    if (n->cell->workload == SHARED) keep_all(n, keys, values);
-    for (unsigned clock = 0; clock < load.offset && clock < load.clocks && !n->cell->keys; clock++)
+    if (n->kind->workload == SHARED) keep_all(n, keys, values);
+    for (unsigned clock = 0; clock < load->offset && clock < load->clocks && !n->kind->keys;
+         clock++)
         signal_batch(n, keys, clock);
     must(locus_barrier(n->worker), "locus_barrier");
     run_clocks(n, keys, values, updates);

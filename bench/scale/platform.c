@@ -9,7 +9,6 @@
 #include "store/dirty_set.h"
 #include "node/figures.h"
 #include "node/operation.h"
-#include "figures.h"
 #include "sim/protocol/joined.h"
 #include "virtual.h"
 #include "base/yield.h"
@@ -17,6 +16,7 @@
 #include "../common/clock.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +54,6 @@ struct reactor {
     bool completed;       /* something for a worker in this turn */
     bool is_over;         /* what is planned for it does not happen any more */
     struct reactor *next; /* of those that are over */
-    struct platform_figures figures;
 };
 
 static struct {
@@ -62,7 +61,7 @@ static struct {
     struct model model;
     bool never_synchronizes;
     struct reactor *over;
-    struct platform_figures last[PLATFORM_NODES_MAX]; /* of those that have left */
+    struct platform_figures figures[PLATFORM_NODES_MAX];
     double sends_until[PLATFORM_NODES_MAX], receives_until[PLATFORM_NODES_MAX]; /* cards */
 } sim;
 
@@ -88,15 +87,7 @@ uint64_t platform_now_ns(void)
 
 struct platform_figures platform_figures(unsigned node)
 {
-    struct platform_figures sum = {0};
-    const struct cluster *c = joined[node];
-    for (unsigned s = 0; c && s < c->shards; s++) figures_add(&sum, &c->reactor[s]->figures);
-    return sum;
-}
-
-struct platform_figures platform_last_figures(unsigned node)
-{
-    return joined[node] ? platform_figures(node) : sim.last[node];
+    return sim.figures[node];
 }
 
 unsigned platform_peers(unsigned node, uint64_t since_ns)
@@ -145,6 +136,11 @@ static void wait_until(struct reactor *r, uint64_t due_ns)
     virtual_plan(due_ns, EVENT_TURN, r);
 }
 
+static struct platform_figures *figures(const struct reactor *r)
+{
+    return &sim.figures[r->node];
+}
+
 static void charge(struct reactor *r, double ns)
 {
     r->now += ns;
@@ -152,9 +148,21 @@ static void charge(struct reactor *r, double ns)
 
 /* ---- the network ---- */
 
+/* What a frame takes on the wire, packets' headers included. */
 static double wire_bytes(const struct frame *f)
 {
-    return figures_on_wire(&sim.model, sizeof f->header + f->header.body_bytes);
+    double bytes = (double)(sizeof f->header + f->header.body_bytes);
+    double packets = floor(bytes / sim.model.packet_bytes) + 1;
+    return bytes + packets * sim.model.packet_overhead;
+}
+
+/* A frame's entries, by operation. */
+static void count_entries(struct platform_figures *to, const struct frame *f)
+{
+    struct wire_cursor c = wire_cursor(&f->header, f->body);
+    const struct wire_entry *e;
+    const char *why;
+    while ((e = wire_next(&c, &why))) to->entries[e->operation]++;
 }
 
 static void free_frame(struct frame *f)
@@ -169,11 +177,11 @@ static void send_frame(struct reactor *r, struct frame *f)
     const struct model *m = &sim.model;
     size_t bytes = sizeof f->header + f->header.body_bytes;
     charge(r, m->frame_out + m->byte_out * (double)bytes);
-    r->figures.frames_out++;
-    r->figures.bytes_out += bytes;
-    r->figures.wire_bytes_out += (uint64_t)wire_bytes(f);
+    figures(r)->frames_out++;
+    figures(r)->bytes_out += bytes;
+    figures(r)->wire_bytes_out += (uint64_t)wire_bytes(f);
     r->spoke_ns[f->to] = (uint64_t)r->now;
-    figures_count(&r->figures, &f->header, f->body);
+    count_entries(figures(r), f);
     double *card = &sim.sends_until[f->from], begins = *card > r->now ? *card : r->now;
     *card = begins + wire_bytes(f) / m->bandwidth;
     virtual_plan((uint64_t)(begins + m->latency), EVENT_AT_CARD, f);
@@ -274,10 +282,10 @@ static void serve_frame(struct reactor *r, struct frame *f)
                   (double)f->header.count * sizeof(struct wire_entry);
     charge(r, m->frame_in + m->byte_in * (double)bytes);
     r->owed = m->entry_in * f->header.count + m->row_byte * rows;
-    r->figures.late_ns += (uint64_t)r->now - f->arrived_ns;
-    r->figures.frames_in++;
-    r->figures.bytes_in += bytes;
-    r->figures.entries_in += f->header.count;
+    figures(r)->late_ns += (uint64_t)r->now - f->arrived_ns;
+    figures(r)->frames_in++;
+    figures(r)->bytes_in += bytes;
+    figures(r)->entries_in += f->header.count;
     /* it believes no peer, but all are itself */
     if (shard_frame(&r->shard, f->from, &f->header, f->body)) abort();
     free_frame(f);
@@ -339,7 +347,7 @@ static void work(struct reactor *r)
     r->signaled = 0;
     if (sim.never_synchronizes && r->shard.dirty) dirty_set_take(r->shard.dirty, leave_out, NULL);
     r->due_ns = shard_turn(&r->shard, (uint64_t)r->now);
-    r->figures.engine_ns += (double)(clock_ns() - began);
+    figures(r)->engine_ns += (double)(clock_ns() - began);
     flush(r);
 }
 
@@ -347,7 +355,7 @@ static void work(struct reactor *r)
 static void note_pause(struct reactor *r)
 {
     double pause = (double)(virtual_now_ns() - r->busy_until), spins = (double)REACTOR_SPIN_NS;
-    r->figures.polling_ns += pause < spins ? pause : spins;
+    figures(r)->polling_ns += pause < spins ? pause : spins;
     if (pause > spins) charge(r, sim.model.wake_cpu);
 }
 
@@ -356,11 +364,10 @@ static void turn(struct reactor *r)
     r->turn_ns = 0; /* what it brings about itself needs no further one */
     r->now = (double)virtual_now_ns();
     r->completed = false;
-    r->figures.turns++;
     note_pause(r);
     charge(r, sim.model.turn + sim.model.turn_peer * (sim.nodes - 1));
     work(r);
-    r->figures.shard_ns += r->now - (double)virtual_now_ns();
+    figures(r)->shard_ns += r->now - (double)virtual_now_ns();
     r->busy_until = (uint64_t)r->now;
     r->turn_ns = NEVER;
     if (r->completed) virtual_news(r->node, (uint64_t)r->now);
@@ -387,21 +394,6 @@ static void happen(const struct event *e)
 }
 
 /* ---- workers ---- */
-
-void platform_add_worker(unsigned node, void (*run)(void *argument), void *argument)
-{
-    virtual_start(node, run, argument);
-}
-
-bool platform_run(void)
-{
-    return virtual_run();
-}
-
-void platform_sleep_until(uint64_t ns)
-{
-    virtual_sleep_until(ns);
-}
 
 void platform_work(double ns)
 {
@@ -434,14 +426,14 @@ const struct shard *reactor_shard(const struct reactor *r)
     return &r->shard;
 }
 
-/* The shard's frames, as if it had one link. */
+/* The node's frames, as if it had one link. */
 void reactor_add_link(const struct reactor *r, unsigned peer, struct link_stats *to)
 {
-    if (peer > 0) return;
-    to->bytes_sent += r->figures.bytes_out;
-    to->bytes_received += r->figures.bytes_in;
-    to->messages_sent += r->figures.frames_out;
-    to->messages_received += r->figures.frames_in;
+    if (peer > 0 || r->number > 0) return;
+    to->bytes_sent += figures(r)->bytes_out;
+    to->bytes_received += figures(r)->bytes_in;
+    to->messages_sent += figures(r)->frames_out;
+    to->messages_received += figures(r)->frames_in;
 }
 
 void reactor_wake(struct reactor *r)
@@ -463,7 +455,6 @@ void platform_end_reactor(struct cluster *c, unsigned number)
 {
     struct reactor *r = c->reactor[number];
     if (!r) return;
-    figures_add(&sim.last[r->node], &r->figures);
     trace_close(r->shard.trace, virtual_now_ns());
     shard_fini(&r->shard);
     for (unsigned w = 0; r->inbox && w < r->workers; w++) mailbox_fini(&r->inbox[w].mailbox);

@@ -10,7 +10,7 @@
  *
  * Memory    frames, from malloc, until they are delivered; 20 bytes for each pair of nodes
  * Waiting   as fibers
- * Life      platform_begin, locus_open for each node, platform_add_worker for each, platform_run,
+ * Life      platform_begin, locus_open for each node, virtual_start for each worker, virtual_run,
  *           locus_close for each, platform_end
  */
 #ifndef BENCH_SCALE_PLATFORM_H
@@ -24,33 +24,25 @@ enum { PLATFORM_NODES_MAX = 256, PLATFORM_FIBERS_MAX = 1200 };
 void platform_begin(unsigned nodes, const struct model *);
 void platform_end(void);
 
-void platform_add_worker(unsigned node, void (*run)(void *argument), void *argument);
-/* To the end of all workers; false: they wait for each other for ever. */
-bool platform_run(void);
-
-uint64_t platform_now_ns(void);
 /* From now on nobody hears of what changes in rows that have replicas: neither their owners nor
  * their holders (NuPS, Section 5.7, "never"). Only where all replicas are kept for ever. */
 void platform_never_synchronize(void);
-/* For a worker: it works for a while; it has nothing to do until then. */
+/* For a worker: it works for a while. */
 void platform_work(double ns);
-void platform_sleep_until(uint64_t ns);
 /* The node's worker has signaled intent for so many keys: its shard will spend time on them. */
 void platform_signaled(unsigned node, size_t keys);
 
-/* What a node has done so far. */
+/* What a node has done so far, also one that has left. */
 struct platform_figures {
     uint64_t frames_out, frames_in, bytes_out, bytes_in, wire_bytes_out;
-    uint64_t entries[WIRE_OPERATIONS], entry_bytes[WIRE_OPERATIONS]; /* sent */
-    uint64_t turns, entries_in;
+    uint64_t entries[WIRE_OPERATIONS]; /* sent */
+    uint64_t entries_in;
     double shard_ns;   /* the shard's processor time, without looking for news */
     double polling_ns; /* looking for news, before it sleeps */
     double engine_ns;  /* what the shard's code took on this machine, without kernel and network */
     uint64_t late_ns;  /* sum over frames: from arrival until the shard began to serve it */
 };
 struct platform_figures platform_figures(unsigned node);
-/* The same, of a node that has left, too. */
-struct platform_figures platform_last_figures(unsigned node);
 /* Other nodes that this one has sent a frame to since then. */
 unsigned platform_peers(unsigned node, uint64_t since_ns);
 /* Replicas that the node holds now; nodes that hold one of the key, which has row number `key` of

@@ -33,20 +33,15 @@ static double round_ns(const struct model *m, const struct exchange *e)
     return m->latency + m->wake + longest + ends / e->frames;
 }
 
-struct tree_cost tree_cost(const struct model *m, unsigned nodes, unsigned keys, unsigned length)
-{
-    struct exchange e = exchange_of(m, keys, length);
-    double rounds = ceil(log2(nodes));
-    return (struct tree_cost){.cpu_ns = rounds * (e.out_ns + e.in_ns + m->wake_cpu + m->turn),
-                              .bytes = rounds * e.bytes,
-                              .ns = rounds * round_ns(m, &e)};
-}
-
 /* Of a period p a synchronization takes t: an update that comes at its beginning shows after p + t,
  * one at its end after t. */
-struct tree_pace tree_pace(const struct tree_cost *c, double share)
+struct tree_pace tree_pace(const struct model *m, unsigned nodes, unsigned keys, unsigned length,
+                           double share)
 {
-    double period_ns = fmax(c->cpu_ns / share, c->ns);
-    return (struct tree_pace){.stale_s = (period_ns / 2 + c->ns) / 1e9,
-                              .bytes_per_s = c->bytes * 1e9 / period_ns};
+    struct exchange e = exchange_of(m, keys, length);
+    double rounds = ceil(log2(nodes)), ns = rounds * round_ns(m, &e),
+           cpu_ns = rounds * (e.out_ns + e.in_ns + m->wake_cpu + m->turn),
+           period_ns = fmax(cpu_ns / share, ns);
+    return (struct tree_pace){.stale_s = (period_ns / 2 + ns) / 1e9,
+                              .bytes_per_s = rounds * e.bytes * 1e9 / period_ns};
 }

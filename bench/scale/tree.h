@@ -16,18 +16,12 @@
 
 #include "model.h"
 
-/* Of a node, for one synchronization. */
-struct tree_cost {
-    double cpu_ns, bytes;
-    double ns; /* from its begin until all nodes have all updates */
-};
-struct tree_cost tree_cost(const struct model *, unsigned nodes, unsigned keys, unsigned length);
-
-/* How old what is read is on average, when synchronizing takes that share of a processor: since the
- * oldest update that does not show, as lag.c counts it. And what a node sends a second. */
+/* How old what is read is on average, when synchronizing takes that share of a node's processor:
+ * since the oldest update that does not show, as node.c counts it. And what a node sends a second. */
 struct tree_pace {
     double stale_s, bytes_per_s;
 };
-struct tree_pace tree_pace(const struct tree_cost *, double share);
+struct tree_pace tree_pace(const struct model *, unsigned nodes, unsigned keys, unsigned length,
+                           double share);
 
 #endif

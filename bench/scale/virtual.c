@@ -17,7 +17,11 @@ struct place {
 };
 
 static struct {
-    struct events events;
+    struct events {
+        struct event *heap; /* of two at the same moment the one that was put first */
+        size_t count, capacity;
+        uint64_t order;
+    } events;
     uint64_t now_ns;
     void (*happen)(const struct event *);
     struct place place[FIBERS_MAX];
@@ -25,6 +29,47 @@ static struct {
     uint64_t news_ns[VIRTUAL_NODES_MAX]; /* nobody sees what comes before it has come */
     unsigned fibers;
 } all;
+
+/* ---- What will happen ---- */
+
+static bool is_before(const struct event *a, const struct event *b)
+{
+    return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
+}
+
+static void events_put(uint64_t at_ns, enum event_kind kind, void *what)
+{
+    struct events *e = &all.events;
+    if (e->count == e->capacity) {
+        e->capacity = e->capacity ? 2 * e->capacity : 1024;
+        e->heap = realloc(e->heap, e->capacity * sizeof *e->heap);
+        if (!e->heap) abort();
+    }
+    struct event new = {at_ns, e->order++, what, kind};
+    size_t i = e->count++;
+    for (; i > 0 && is_before(&new, &e->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        e->heap[i] = e->heap[(i - 1) / 2];
+    e->heap[i] = new;
+}
+
+/* false: there is none. */
+static bool events_take(struct event *first)
+{
+    struct events *e = &all.events;
+    if (e->count == 0) return false;
+    *first = e->heap[0];
+    struct event last = e->heap[--e->count];
+    size_t i = 0;
+    for (size_t child; (child = 2 * i + 1) < e->count; i = child) {
+        if (child + 1 < e->count && is_before(&e->heap[child + 1], &e->heap[child])) child++;
+        if (!is_before(&e->heap[child], &last)) break;
+        e->heap[i] = e->heap[child];
+    }
+    e->heap[i] = last;
+    return true;
+}
+
+/* ---- Fibers ---- */
 
 void virtual_begin(void (*happen)(const struct event *))
 {
@@ -38,8 +83,9 @@ void virtual_begin(void (*happen)(const struct event *))
 void virtual_end(void (*forget)(const struct event *))
 {
     struct event e;
-    while (events_take(&all.events, &e)) forget(&e);
-    events_free(&all.events);
+    while (events_take(&e)) forget(&e);
+    free(all.events.heap);
+    all.events = (struct events){0};
 }
 
 uint64_t virtual_now_ns(void)
@@ -49,7 +95,7 @@ uint64_t virtual_now_ns(void)
 
 void virtual_plan(uint64_t at_ns, enum event_kind kind, void *what)
 {
-    events_put(&all.events, at_ns < all.now_ns ? all.now_ns : at_ns, kind, what);
+    events_put(at_ns < all.now_ns ? all.now_ns : at_ns, kind, what);
 }
 
 unsigned virtual_node(void)
@@ -130,7 +176,7 @@ static int next_fiber(void)
     struct event e;
     int fiber = fibers_current();
     if (fiber >= 0) look_again(virtual_node());
-    while (events_take(&all.events, &e)) {
+    while (events_take(&e)) {
         all.now_ns = e.at_ns;
         fiber = happen(&e);
         if (fiber >= 0) return fiber;

@@ -7,14 +7,29 @@
  * at the same moment that one happens first which was planned first: the same program comes to the
  * same end each time.
  *
- * Memory    of test/sim/fibers.h and events.h
+ * Memory    of test/sim/fibers.h, and 32 bytes an event that waits
  * Waiting   as fibers
  * Life      virtual_begin, virtual_start for some, virtual_run, virtual_end
  */
 #ifndef BENCH_SCALE_VIRTUAL_H
 #define BENCH_SCALE_VIRTUAL_H
 
-#include "events.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum event_kind {
+    EVENT_AT_CARD, /* a frame's first byte has come to the receiver's card */
+    EVENT_ARRIVED, /* its last one is in the receiver's memory */
+    EVENT_TURN,    /* a shard's turn, unless it had an earlier one */
+    EVENT_FIBER,   /* a fiber may go on */
+    EVENT_NODE,    /* what a node's fibers wait for may have come */
+};
+
+struct event {
+    uint64_t at_ns, order;
+    void *what;
+    enum event_kind kind;
+};
 
 enum { VIRTUAL_NODES_MAX = 256 };
 

@@ -1,12 +1,23 @@
-/* What both nodes do: open, write the rows that they own, look at them again. */
+/* What both nodes do: open, write the rows that they own, look at them again; and what node 1 does,
+ * which is what node 0 asks. */
 #include "bench.h"
 
-#include "../common/cluster.h"
 #include "../common/keys.h"
 #include "../common/rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* 25 to 80 MB of values, half of them on node 1; where rows move 6 to 40, and an even number of
+ * blocks: each node has half of them when both take at once. */
+static uint64_t rows_of(enum phase phase, unsigned length)
+{
+    static const uint64_t accessed[LENGTHS] = {400000, 100000, 20000};
+    static const uint64_t blocks[2][LENGTHS] = {{100, 50, 10}, {8, 6, 4}};
+    if (phase == RELOCATION) return BLOCK_KEYS * blocks[run.quick][length];
+    return run.quick ? accessed[length] / 10 : accessed[length];
+}
 
 /* The same sequence for the same seed. */
 static void shuffle(locus_key *keys, size_t count, unsigned seed)
@@ -22,23 +33,22 @@ static void shuffle(locus_key *keys, size_t count, unsigned seed)
     free(draws);
 }
 
-static void join(struct node *n, bool is_quick, int rank, const char *rendezvous)
+static void join(struct node *n, int rank, const char *rendezvous)
 {
     struct locus_table tables[LENGTHS];
     enum locus_technique technique = n->phase == ACCESS ? LOCUS_STATIC : LOCUS_RELOCATE;
     for (unsigned i = 0; i < LENGTHS; i++)
-        tables[i] =
-            (struct locus_table){.rows = rows_of(n->phase, is_quick, i), .length = lengths[i]};
+        tables[i] = (struct locus_table){.rows = rows_of(n->phase, i), .length = lengths[i]};
     struct locus_config c = cluster_config(tables, LENGTHS, technique, rank, 2, rendezvous);
     if (n->phase == RELOCATION) c.workers = 2;
     cluster_open(&c, &n->locus, &n->worker);
 }
 
-static void choose_keys(struct node *n, bool is_quick, int rank)
+static void choose_keys(struct node *n, int rank)
 {
     locus_key first = 0;
     for (unsigned i = 0; i < LENGTHS; i++) {
-        uint64_t rows = rows_of(n->phase, is_quick, i);
+        uint64_t rows = rows_of(n->phase, i);
         n->keys[i] = must_alloc(rows * sizeof *n->keys[i]);
         for (uint64_t k = 0; k < rows; k++) n->keys[i][k] = first + k;
         n->count[i] = rows;
@@ -81,11 +91,11 @@ static void check_own_rows(struct node *n)
     free(row);
 }
 
-void node_open(struct node *n, enum phase phase, bool is_quick, int rank, const char *rendezvous)
+void node_open(struct node *n, enum phase phase, int rank, const char *rendezvous)
 {
     n->phase = phase;
-    join(n, is_quick, rank, rendezvous);
-    choose_keys(n, is_quick, rank);
+    join(n, rank, rendezvous);
+    choose_keys(n, rank);
     rows_write_own(n->locus, n->worker, row_value);
     if (phase == RELOCATION) {
         background_open(&n->background, n->locus);
@@ -103,4 +113,45 @@ void node_close(struct node *n)
     }
     cluster_close(n->locus, n->worker);
     for (unsigned i = 0; i < LENGTHS; i++) free(n->keys[i]);
+}
+
+/* ---- Node 1 ---- */
+
+static struct taken answer(struct node *n, const struct node_question *q, struct taken last)
+{
+    struct background *a = &n->background;
+    uint64_t number = 0, length = q->numbers[0];
+    struct node_figures figures;
+    struct take t;
+    _Static_assert(sizeof t == sizeof q->numbers,
+                   "a struct take travels as the numbers of a question");
+    switch (q->what) {
+    case NODE_FIGURES:
+        figures = node_figures(n->locus);
+        node_process_answer(&figures, sizeof figures);
+        return last;
+    case NODE_TAKEN: node_process_answer(&last, sizeof last); return last;
+    case NODE_ACCESS: background_begin(a, n->keys[length], n->count[length]); break;
+    case NODE_REST: background_end(a); break;
+    case NODE_ACCESSES: number = a->done; break;
+    default: break;
+    }
+    node_process_answer(&number, sizeof number);
+    if (q->what != NODE_TAKE) return last;
+    memcpy(&t, q->numbers, sizeof t);
+    return take_rows(n, &t, NULL);
+}
+
+int other_node(const struct cluster_node *told)
+{
+    static struct node n;
+    struct node_question q = {0};
+    struct taken last = {0};
+    node_open(&n, told->number == RELOCATION ? RELOCATION : ACCESS, told->rank, told->rendezvous);
+    while (q.what != NODE_LEAVE) {
+        node_process_question(&q);
+        last = answer(&n, &q, last);
+    }
+    node_close(&n);
+    return 0;
 }

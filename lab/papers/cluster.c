@@ -3,6 +3,7 @@
 #include "scale/platform.h"
 #include "scale/virtual.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

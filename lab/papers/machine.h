@@ -32,9 +32,9 @@ struct machine {
 
 /* false: there is no such machine. */
 bool machine_init(struct machine *, const char *name);
-/* As model_change, with the names of both tables. */
+/* As constants_change, with the names of both tables. */
 bool machine_change(struct machine *, const char *changes, const char **wrong);
 /* All constants, to stdout. */
-void machine_show(const struct machine *);
+void machine_show(struct machine *);
 
 #endif

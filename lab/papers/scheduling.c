@@ -51,7 +51,7 @@ void __wrap_mail_nap(struct mail_wait *w)
     w->is_said = true; /* nobody reads it, and the real clock is another */
     double ns = look_ns + STEP_NS * (steps < STEPS_MAX ? steps : STEPS_MAX);
     if (steps > 0)
-        platform_sleep_until(virtual_now_ns() + (uint64_t)ns);
+        virtual_sleep_until(virtual_now_ns() + (uint64_t)ns);
     else
         platform_work(ns);
 }

@@ -395,7 +395,7 @@ void world_report(void)
     const struct account *w = &world.account[WORKER];
     double all_ns = 0, shard_ns = 0, bytes = 0, busiest = 0;
     for (unsigned n = 0; n < world.papers->nodes; n++) {
-        struct platform_figures f = platform_last_figures(n);
+        struct platform_figures f = platform_figures(n);
         shard_ns += f.shard_ns;
         bytes += (double)f.wire_bytes_out;
         if (f.shard_ns > busiest) busiest = f.shard_ns;
