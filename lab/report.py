@@ -50,6 +50,15 @@ def events_of(text):
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
+def whole(stats):
+    """With first values and evaluations, which the tables have always counted."""
+    return {**stats, **{name[len("whole_"):]: count for name, count in stats.items() if name.startswith("whole_")}}
+
+
+def accesses_of(stats):
+    return {where: stats["pulled_" + where] + stats["pushed_" + where] for where in ("local", "replica", "remote")}
+
+
 class Missing(Exception):
     pass
 
@@ -246,11 +255,10 @@ class Modelled:
                 evaluated = r.epochs
                 r.curve.append((seconds, quality_of(e)))
             elif e["event"] == "stats":
-                stats = e
+                stats = whole(e)
             elif e["event"] == "machine":
                 machine = e
-        n = r.epochs
-        count = {where: stats["pulled_" + where] + stats["pushed_" + where] for where in ("local", "replica", "remote")}
+        n, count = r.epochs, accesses_of(stats)
         r.seconds, r.best = seconds / n, max((q for _, q in r.curve), default=0)
         r.gb, r.stale_ms = stats["bytes_sent"] / c.nodes / n * 1e-9, 1e3 * stats.get("replica_staleness_mean_s", 0)
         r.relocated, r.replicas = stats["relocated_in"] / n, stats["replicas_created"] / n
@@ -600,10 +608,9 @@ def summary(path, program):
         if e["event"] == "partition":
             got["cut"] = [100 * e["edges_between"]]
         if e["event"] == "stats":
-            remote = e["pulled_remote"] + e["pushed_remote"]
-            here = sum(e[f"{how}_{where}"] for how in ("pulled", "pushed") for where in ("local", "replica"))
-            got["remote"] = [100 * remote / ((remote + here) or 1)]
-            got["sent"] = [e["bytes_sent"] / 1e6 / (len(epochs) or 1)]
+            accesses = accesses_of(whole(e))
+            got["remote"] = [100 * accesses["remote"] / (sum(accesses.values()) or 1)]
+            got["sent"] = [whole(e)["bytes_sent"] / 1e6 / (len(epochs) or 1)]
     return got
 
 
@@ -768,12 +775,13 @@ class Kit:
         if not lines:
             return
         passed = [line for line in lines if line["event"] == "epoch"]
-        stats = next((line for line in lines if line["event"] == "stats"), {})
-        keys = [sum(stats.get(f"{what}_{where}", 0) for what in ("pulled", "pushed")) for where in ("local", "replica", "remote")]
+        stats = next((line for line in lines if line["event"] == "stats"), None)
+        accesses = accesses_of(stats) if stats else {"remote": 0}
         self.result["cells"].append({
             "program": program, "label": label, "nodes": nodes, "workers": workers,
             "seconds": [line["seconds"] for line in passed], "loss": [line["loss"] for line in passed],
-            "remote_share": keys[2] / sum(keys) if sum(keys) else None, "staleness_s": stats.get("replica_staleness_mean_s")})
+            "remote_share": accesses["remote"] / sum(accesses.values()) if sum(accesses.values()) else None,
+            "staleness_s": stats and stats.get("replica_staleness_mean_s")})
 
     def bench(self, name, *arguments):
         short = ["--quick"] if self.options.quick else ["--repetitions", "1"]
