@@ -72,13 +72,16 @@ def with_data(program, options, folder=None):
     return options.split()
 
 
-def run_to(path, command):
-    """Its output becomes path.json when it is whole; what it says beside, path.log."""
+def run_to(path, seconds, command):
+    """Its output becomes path.json when it is whole; what it says beside, path.log. Returns why it failed, or nothing."""
     with open(path + ".new", "w", encoding="utf-8") as to, open(path + ".log", "w", encoding="utf-8") as log:
-        if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=to, stderr=log, check=False).returncode:
-            return False
-    os.rename(path + ".new", path + ".json")
-    return True
+        status = subprocess.run(["timeout", "--kill-after=10", str(seconds), *command], stdin=subprocess.DEVNULL, stdout=to,
+                                stderr=log, check=False).returncode
+    if status == 0:
+        os.rename(path + ".new", path + ".json")
+        return ""
+    said = Path(path + ".log").read_text(encoding="utf-8").strip()
+    return "took too long" if status in (124, 137) else said.split("\n")[-1] or f"status {status}"
 
 
 def write_text(path, words):
@@ -226,8 +229,9 @@ class Modelled:
                    *with_data(program, OPTIONS[c.kind], self.data), "--workers", str(c.workers), "--json", *c.more.split()]
         print(f"== {name}", file=sys.stderr, flush=True)
         Path(out + ".command").write_text(" ".join(command) + "\n", encoding="utf-8")
-        if not run_to(out, ["timeout", "--kill-after=10", os.environ.get("LIMIT", "1800"), *command]):
-            print(f"{name} did not end well: see {out}.log", file=sys.stderr)
+        why = run_to(out, os.environ.get("LIMIT", "1800"), command)
+        if why:
+            print(f"{name} failed: {why}", file=sys.stderr)
 
     def have(self, name):
         return os.path.exists(f"{self.results}/{name}.json")
@@ -663,9 +667,9 @@ def run_of(section, data, run, turn, path, options):
         command = [distance, "--role", "distance", f"{run.nodes} 0.0002 exec {' '.join(command)}"]
     elif run.nodes > 1:
         command = [f"{options.programs}/locus", "run", "-n", str(run.nodes), "--", *command]
-    if not run_to(path, ["timeout", "--kill-after=5", "3600" if section.once else str(options.run_seconds), *command]):
-        said = Path(path + ".log").read_text(encoding="utf-8").strip() or "took too long"
-        print(f"failed: {run.label}: {said.splitlines()[-1]}")
+    why = run_to(path, 3600 if section.once else options.run_seconds, command)
+    if why:
+        print(f"failed: {run.label}: {why}")
         return None
     got = summary(path + ".json", section.program)
     print(f"{run.label}, turn {turn}: {statistics.median(got['rate']):.0f} thousand examples/s", flush=True)
@@ -738,25 +742,17 @@ class Kit:
         self.result = {"machine": machine(), "cells": [], "bench": [], "left_out": []}
         self.tried = set()
 
-    def run(self, name, command, environment=None):
-        left_s = self.end_s - time.monotonic()
-        why, done = "no time is left", None
+    def run(self, name, command):
+        left_s, why = self.end_s - time.monotonic(), "no time is left"
+        path = str(self.options.out / re.sub(r"\W+", "-", name))
         if left_s >= 5:
             print(f"{left_s / 60:5.1f} min left  {name}", file=sys.stderr, flush=True)
-            try:
-                done = subprocess.run(command, capture_output=True, text=True, timeout=left_s, check=False,
-                                      env={**os.environ, **(environment or {})})
-                why = f"status {done.returncode}: " + done.stderr.strip().split("\n")[-1]
-            except subprocess.TimeoutExpired:
-                why = "not done when the time was over"
-            except OSError as error:
-                why = str(error)
-        if done is None or done.returncode:
+            why = run_to(path, left_s, command)
+        if why:
             self.result["left_out"].append(f"{name}: {why}")
-            return []
-        return events_of(done.stdout)
+        return [] if why else events_of(Path(path + ".json").read_text(encoding="utf-8"))
 
-    def train(self, program, nodes, workers, more=(), environment=None, label="adaptive"):
+    def train(self, program, nodes, workers, more=(), before=(), label="adaptive"):
         """nodes 0: plain arrays."""
         name = f"{program} {label} nodes={nodes} workers={workers}"
         if name in self.tried:
@@ -769,9 +765,9 @@ class Kit:
         if self.options.launch:
             start = shlex.split(self.options.launch.format(nodes=nodes))
         among = AMONG_NODES[program] if nodes > 1 else []
-        lines = self.run(name, [*(start if nodes else []), str(BUILD / "bin" / f"locus-{program}"), *options, "--workers",
+        lines = self.run(name, [*before, *(start if nodes else []), str(BUILD / "bin" / f"locus-{program}"), *options, "--workers",
                                 str(workers), "--epochs", str(TARGET_EPOCH + 2), "--json", *among, *more,
-                                *([] if nodes else ["--baseline"])], environment)
+                                *([] if nodes else ["--baseline"])])
         if not lines:
             return
         passed = [line for line in lines if line["event"] == "epoch"]
@@ -811,7 +807,7 @@ class Kit:
         for program in SIZES:
             self.train(program, nodes[-1], 1, ["--technique", "static"], label="static")
             if not self.options.launch:
-                self.train(program, nodes[-1], 1, environment={"LOCUS_CARRIER": "tcp"}, label="adaptive, TCP")
+                self.train(program, nodes[-1], 1, before=["env", "LOCUS_CARRIER=tcp"], label="adaptive, TCP")
             if sockets > 1:  # as HogWild++ has it
                 self.train(program, sockets, max(1, cores // sockets - 1), label="a node a socket")
         self.bench("two_nodes", "--only", "length=128")
@@ -825,9 +821,10 @@ class Kit:
 
     def page(self):
         m, quick = self.result["machine"], self.options.quick
-        text = (f"# locus on {m['processors']} processors\n\n{m['processor']}, {m['sockets']} socket(s), {m['memory_gib']:.0f} GiB, "
-                f"Linux {m['kernel']}; commit {m['commit']}, {m['date']}; load before {m['load']:.2f}. Seconds are medians of epochs "
-                f"2 to {TARGET_EPOCH + 2}; effective: by the time to the loss of one worker after {TARGET_EPOCH} epochs.\n\n")
+        text = (f"# locus on {m['processors']} processors\n\n{m['processor']}, {m['sockets']} socket(s), "
+                f"{m['memory_gib']:.0f} GiB, Linux {m['kernel']}; commit {m['commit']}, {m['date']}; load before {m['load']:.2f}. "
+                f"Seconds are medians of epochs 2 to {TARGET_EPOCH + 2}; effective: by the time to the loss of one worker after "
+                f"{TARGET_EPOCH} epochs.\n\n")
         text += "**Quick: it runs, and says nothing of how fast.**\n\n" * quick
         for program in SIZES:
             cells = [c for c in self.result["cells"] if c["program"] == program]
