@@ -48,7 +48,7 @@ check-all: deps ## everything, whole: for nights and releases
 DATA ?= data
 results: deps-build ## the tables of lab/kge.md, wv.md, mf.md, ctr.md and gnn.md (DATA=folder; what is not there is passed over)
 	@$(MAKE) all $(DISTANCE)
-	@lab/results.py $(B)/bin '$(DATA)' build/results
+	@lab/report.py results $(B)/bin '$(DATA)' build/results
 
 clean: ## remove everything that was built
 	rm -rf build bin compile_commands.json

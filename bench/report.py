@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Tables, targets and a drawing of what benchmarks have measured.
+"""Tables and targets of what benchmarks have measured.
 
-    bench/report.py [--svg FILE] [FILE...]
+    bench/report.py [FILE...]
 
 FILE: lines of JSON, as a benchmark prints them; without any, stdin. Figures are medians of the repetitions; a ratio is taken
-within a repetition, so that a noisy moment meets both sides. --svg draws the cost of a local access, where it was measured.
+within a repetition, so that a noisy moment meets both sides.
 """
-import html
 import json
 import math
 import statistics
@@ -88,8 +87,6 @@ def at_least(what, least, value, unit="", digits=2):
 FLOATS = (16, 128, 1000)
 LOCAL = (("pull", 1, (3.5, 1.8, 1.3)), ("pull", 64, (1.4, 1, 1)), ("push", 1, (5, 2.5, 1.3)), ("push", 64, (2, 1, 1)),
          ("view", 1, (1.1, 1.1, 1.1)), ("view", 64, (1.1, 1.1, 1.1)), ("view-fetched", 64, (1.1, 1.1, 1.1)))
-# ns a row of 1, 16, 128 and 1000 floats, uniform keys, one thread: the machine that the targets were set on, 2 cores of a Zen 5.
-REFERENCE = {"array-read": (3.8, 13, 42, 314), "array-add": (2.4, 7, 41, 293)}
 
 
 def local_ratio(c, name):
@@ -114,16 +111,6 @@ def local_targets(c):
                       c.median(f"memory length={floats}", "bytes_beside_values_per_key"), " B")
 
 
-def local_floors(c):
-    rows = []
-    for step, references in REFERENCE.items():
-        for floats, reference in zip((1, *FLOATS), references):
-            here = c.median(f"{step} length={floats} uniform threads=1", "ns_per_key")
-            if not math.isnan(here):
-                rows.append([f"{step} length={floats}", show(here, 1), show(reference, 1), f"{100 * (here / reference - 1):+.0f} %"])
-    print_table(["floors, ns", "here", "where targets were set", ""], rows)
-
-
 def report_local_access(c):
     table(c, "", [column(c, "ns a key", "ns_per_key", 1),
                   ("min", lambda n: show(min(c.values(n, "ns_per_key")), 1)),
@@ -134,42 +121,6 @@ def report_local_access(c):
                                     column(c, "p99.9", "p999_ns", 0), column(c, "longest us", "longest_ns", 0, 1e-3),
                                     column(c, "pushes a pull", "pushes_per_pull")], lambda cell: "p50_ns" in cell)
     targets(c, local_targets(c))
-    if not c.head.get("quick"):
-        local_floors(c)
-
-
-def draw(c, path):
-    """Bars of locus and of 1000 mutexes, as multiples of a plain array."""
-    groups = [(f"{step}, {keys} key{'s' if keys > 1 else ''} a call", floats,
-               local_ratio(c, f"{step} length={floats} keys={keys} uniform threads=1"),
-               local_ratio(c, f"mutex-{floor} length={floats} uniform threads=1"))
-              for step, floor in (("pull", "read"), ("push", "add")) for keys in (1, 64) for floats in FLOATS]
-    if any(math.isnan(v) for group in groups for v in group[2:]):
-        print(f"{path} was not drawn: it needs pull, push and the mutexes of all lengths")
-        return
-    top = max(v for group in groups for v in group[2:])
-    width, height, left, base, step = 900, 320, 50, 250, 68
-    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
-             f'<rect width="{width}" height="{height}" fill="#fff"/>',
-             '<text x="50" y="20" font-size="15">Local access: time a row, next to a plain array</text>',
-             f'<text x="50" y="38">random rows, one thread, {html.escape(c.head.get("machine", ""))}; lower is better</text>',
-             '<rect x="620" y="10" width="12" height="12" fill="#2a6fb0"/><text x="638" y="20">locus</text>',
-             '<rect x="700" y="10" width="12" height="12" fill="#b8860b"/><text x="718" y="20">1000 mutexes</text>']
-    scale = 180 / top
-    for i, (section, floats, *values) in enumerate(groups):
-        x = left + i * step + i // 3 * 8
-        for k, (value, colour) in enumerate(zip(values, ("#2a6fb0", "#b8860b"))):
-            y = base - value * scale
-            lines.append(f'<rect x="{x + 28 * k}" y="{y:.1f}" width="26" height="{value * scale:.1f}" fill="{colour}"/>'
-                         f'<text x="{x + 28 * k + 13}" y="{y - 3:.1f}" text-anchor="middle" font-size="10">{value:.2f}</text>')
-        lines.append(f'<text x="{x + 27}" y="{base + 16}" text-anchor="middle">{floats}</text>')
-        if i % 3 == 1:
-            lines.append(f'<text x="{x + 27}" y="{base + 34}" text-anchor="middle">{section}</text>')
-    lines += [f'<line x1="{left - 8}" x2="{width - 20}" y1="{base - scale:.1f}" y2="{base - scale:.1f}" stroke="#202020"/>',
-              f'<text x="{left - 12}" y="{base - scale + 4:.1f}" text-anchor="end">1</text>',
-              f'<text x="{left}" y="{base + 54}">floats a row; the line is the plain array</text>', "</svg>"]
-    with open(path, "w", encoding="utf-8") as f:
-        f.write("\n".join(lines) + "\n")
 
 
 # ---- two_nodes ----
@@ -367,11 +318,8 @@ REPORTS = {"local_access": report_local_access, "two_nodes": report_two_nodes, "
 
 
 def main():
-    files, svg = sys.argv[1:], None
-    if files[:1] == ["--svg"]:
-        svg, files = files[1], files[2:]
     found = {}
-    for path in files or ["/dev/stdin"]:
+    for path in sys.argv[1:] or ["/dev/stdin"]:
         with open(path, encoding="utf-8") as f:
             for line in map(json.loads, f):
                 cells = found.setdefault(line["benchmark"], Cells())
@@ -384,8 +332,6 @@ def main():
         print(f"{name}: {head.get('machine')}; load {head.get('load')} before, {head.get('load_after')} after; "
               f"medians of {head.get('repetitions')}" + ("; quick: it runs, and says nothing of how fast" if head.get("quick") else "") + "\n")
         REPORTS[name](cells)
-        if svg and name == "local_access":
-            draw(cells, svg)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@
     made.py lasso ROWSxCOLUMNSxVALUES FILE          so many values a column
 
 --seed N makes others. In Python, options("mf", "1000x100x20000", rank=3) makes them once, in build/made, and returns the
-program's options that name them. How: see each function."""
+program's options that name them; what is to be said of them is in a file beside, .said. How: see each function."""
 import argparse
 import hashlib
 import os
@@ -223,7 +223,9 @@ def options(program, sizes, seed=1, **more):
         FOLDER.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(dir=FOLDER))
         try:
-            make(program, sizes, partial / "data", seed, **more)
+            said = make(program, sizes, partial / "data", seed, **more)
+            if said:
+                Path(f"{path}.said").write_text(said + "\n", encoding="ascii")
             os.rename(partial / "data", path)
         except OSError:
             if not path.exists():

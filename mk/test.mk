@@ -54,6 +54,6 @@ bench-demo: deps-build ## what a local access costs next to a plain array: a sho
 
 papers: deps ## the papers' results on modelled machines: lab/papers.md, ctr.md, gnn.md (DATA=folder; what is there already stays)
 	@$(MAKE) $(B)/lab/papers
-	@lab/papers.py papers $(B)/lab/papers '$(DATA)' build/papers
+	@lab/report.py papers $(B)/lab/papers '$(DATA)' build/papers
 
 .PHONY: papers simulations everything test cluster programs-test sim fuzz fuzz-targets selftest soak bench bench-quick bench-demo

@@ -22,7 +22,7 @@ for program; do
     name=${program##*/}
     echo "== $name"
     case $program in
-    */lab/*) timeout --kill-after=10 "$limit" "$here/../lab/quick.py" "$program" < /dev/null ;; # prints what it has checked
+    */lab/*) timeout --kill-after=10 "$limit" "$here/../lab/report.py" quick "$program" < /dev/null ;; # prints what it has checked
     *)
         files+=("$results/$name.json")
         timeout --kill-after=10 "$limit" "$program" $quick > "$results/$name.json" < /dev/null
@@ -30,7 +30,7 @@ for program; do
     esac
     judge "$name" $?
 done
-"$here/../bench/report.py" --svg "$results/local_access.svg" "${files[@]}" > "$results/report.txt"
+"$here/../bench/report.py" "${files[@]}" > "$results/report.txt"
 judge report.py $?
 if [ $quick ]; then
     echo "$passed passed, $failed failed, 0 skipped"

@@ -29,7 +29,7 @@ check=(
     codespell       # the spelling of sources and documents
     ccache          # what was compiled before is not compiled again
     reuse           # every file's licence
-    gnuplot-nox     # the drawings of lab/papers.md
+    gnuplot-nox     # the curves of lab/papers.md
     python3-numpy   # reads checkpoints
     iproute2        # networks whose cables a test pulls
     prometheus      # which takes the metrics

@@ -5,7 +5,7 @@
  *     test/distance --role distance "NODES SECONDS COMMAND"
  *
  * runs the shell's COMMAND on each of NODES nodes; every byte between two of them takes SECONDS
- * longer, in each direction. lab/results.py measures with it.
+ * longer, in each direction. lab/report.py measures with it.
  */
 #include "command.h"
 #include "common/folder.h"
