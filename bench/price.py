@@ -1,0 +1,188 @@
+#!/usr/bin/python3
+"""The price of a node: what training on several nodes costs in processor time, as a multiple of what one node takes.
+
+    bench/price.py                                          four trainers on 1, 2 and 4 nodes of one worker: five minutes
+    bench/price.py --only wv --technique adaptive,full --nodes 1,2
+    bench/price.py --only kge --beside ../before/build/gcc  another build's or prefix's programs in turn with these, in pairs
+
+Figures are of an epoch. `all`: processor seconds, user and system, of all threads of all nodes, the first epoch left out;
+nearly the same on a busy machine. It is the sum of worker, loader, shard and rest; `kernel` is the system's part of all.
+What was counted includes the first epoch. `age_ms`: of replicas, as they are read. `loss`: of the last epoch.
+
+Data is made up, unless --data, or LOCUS_DATA, names a folder with fb15k-237/, as `locus prepare kge` makes it, and novels.txt;
+or with kg.tar.xz, which has kg/fb15k-237/ as it was published, and text-*.txt.xz, of which the first 6 MB are taken: they are
+unpacked in build/price."""
+import argparse
+import collections
+import glob
+import json
+import lzma
+import math
+import os
+import select
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "lab"))
+import cluster  # noqa: E402
+import made  # noqa: E402
+
+BUILD, WORK = ROOT / "build" / "gcc", ROOT / "build" / "price"
+PERIOD_S = 0.2  # what a thread does in the last such period before it ends is counted as rest
+KINDS = {"worker": "worker", "loader": "loader", "locus-shard": "shard"}
+TECHNIQUES = ("adaptive", "replicate", "full", "static", "relocate")
+OPTIONS = {  # in full, and quick
+    "wv": ("", "--dim 8"),
+    "kge": ("--batch 1 --negatives 6 --loss logistic --reg 0 --dim 100", "--batch 1 --negatives 6 --loss logistic --reg 0 --dim 8"),
+    "mf": ("--reg 0.02 --rank 100", "--reg 0.02 --rank 8"),
+    "small": ("", "--examples 20000"),
+}
+MADE = {"kge": ("14541x237x272115", "400x8x4000"), "mf": ("50000x5000x2500000", "500x100x5000")}
+WORDS, TEXT_BYTES = (1_100_000, 20_000), 6_000_000
+# Of the table, with their digits behind the point; the first ones are seconds.
+COLUMNS = {"all": 3, "worker": 3, "loader": 3, "shard": 3, "rest": 3, "kernel": 3, "sent_mb": 1, "relocated": 0, "replicas": 0,
+           "intents": 0, "remote_percent": 2, "age_ms": 2, "loss": 4}
+
+
+def data_of(program, folder, quick):
+    """The option that names it."""
+    if program == "small":
+        return []
+    if program == "mf" or program == "kge" and not folder:
+        return made.options(program, MADE[program][quick]).split()
+    name = {"wv": "novels.txt", "kge": "fb15k-237"}[program]
+    path = WORK / (name if folder else f"words-{WORDS[quick]}")
+    if folder and (folder / name).exists():
+        path = folder / name
+    if not path.exists():
+        WORK.mkdir(parents=True, exist_ok=True)
+        if not folder:
+            cluster.write_text(path, WORDS[quick])
+        elif program == "wv":
+            with lzma.open(next(folder.glob("text-*.txt.xz"))) as text:
+                path.write_bytes(text.read(TEXT_BYTES))
+        else:
+            subprocess.run(["tar", "-xJf", folder / "kg.tar.xz", "-C", WORK, "kg/fb15k-237"], check=True)
+            subprocess.run([BUILD / "bin" / "locus-prepare", "kge", WORK / "kg" / name, path], check=True)
+    return ["--data", str(path)]
+
+
+def words_of(path):
+    try:
+        return Path(path).read_text(encoding="ascii", errors="replace").rpartition(")")[2].split() or [""]
+    except OSError:  # it has ended
+        return [""]
+
+
+def seconds_of(parent, threads):
+    """Processor time of a process and its children so far. `threads`: what is known of each, ended ones too."""
+    spent = collections.Counter()
+    for process in glob.glob("/proc/[0-9]*"):
+        stat = words_of(process + "/stat")
+        if len(stat) == 1 or str(parent) not in (os.path.basename(process), stat[1]):
+            continue
+        spent["all"] += (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+        spent["kernel"] += int(stat[12]) / os.sysconf("SC_CLK_TCK")
+        for task in glob.glob(process + "/task/*"):
+            kind, nanoseconds = KINDS.get(words_of(task + "/comm")[0].rstrip("0123456789")), words_of(task + "/schedstat")[0]
+            if kind and nanoseconds:
+                threads[task] = kind, int(nanoseconds) / 1e9
+    for kind, seconds in threads.values():
+        spent[kind] += seconds
+    spent["rest"] = spent["all"] - sum(spent[kind] for kind in KINDS.values())
+    return spent
+
+
+def run(command):
+    """Its events, and the processor time at the end of each epoch."""
+    events, marks, threads, said = [], [], {}, b""
+    with tempfile.TemporaryFile() as errors, subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                                              stderr=errors) as process:
+        while True:
+            is_ready = select.select([process.stdout], [], [], PERIOD_S)[0]
+            spent, more = seconds_of(process.pid, threads), os.read(process.stdout.fileno(), 1 << 16) if is_ready else None
+            *lines, said = (said + (more or b"")).split(b"\n")
+            events += map(json.loads, lines)
+            marks += [spent for line in lines if b'"event":"epoch"' in line]
+            if more == b"":
+                break
+        if process.wait() != 0:
+            errors.seek(0)
+            sys.exit(f"price.py: {' '.join(command)}: status {process.returncode}: {errors.read().decode()}")
+    return events, marks
+
+
+def measure(build, program, technique, nodes, options, data):
+    command = [f"{build}/bin/locus", "run", "-n", str(nodes), "--",
+               *([f"{build}/bench/small_steps"] if program == "small" else [f"{build}/bin/locus-{program}", "--workers", "1", "--json"]),
+               *data, *OPTIONS[program][options.quick].split(), "--technique", technique, "--epochs", str(options.epochs)]
+    if program == "kge":  # negatives of what is here; of static parameters these would always be the same ones
+        command += ["--sampling", "conform" if technique == "static" else "non-conform"]
+    events, marks = run(command)
+    stats = next(e for e in events if e["event"] == "stats")
+    accesses = [sum(stats[f"{how}_{where}"] for how in ("pulled", "pushed")) for where in ("local", "replica", "remote")]
+    got = {name: (marks[-1][name] - marks[0][name]) / (options.epochs - 1) for name in ("all", *KINDS.values(), "rest", "kernel")}
+    for name, of in (("sent_mb", "bytes_sent"), ("relocated", "relocated_in"), ("replicas", "replicas_created"),
+                     ("intents", "intents_signaled")):
+        got[name] = stats[of] / options.epochs / (1e6 if name == "sent_mb" else 1)
+    return {**got, "remote_percent": 100 * accesses[2] / sum(accesses), "age_ms": 1e3 * stats["replica_staleness_mean_s"],
+            "loss": [e["loss"] for e in events if e["event"] == "epoch"][-1]}
+
+
+def ratio(seconds, others):
+    """Nothing can be said of so short a run that no tick of the clock fell into it."""
+    return seconds / others if others else math.nan
+
+
+def report(cells, results, as_json):
+    """results: of each cell and each build, those of its repeats."""
+    rows = [["program", "technique", "nodes", "price", *COLUMNS, "this / other"]]
+    for cell in cells:
+        middle = {name: statistics.median(got[name] for got in results[cell, 0]) for name in COLUMNS}
+        one = [got["all"] for got in results.get(((*cell[:2], 1), 0), [])]
+        price = ratio(middle["all"], statistics.median(one)) if one else None
+        pairs = [ratio(this["all"], other["all"]) for this, other in zip(results[cell, 0], results.get((cell, 1), []))]
+        rows.append([*map(str, cell), f"{price:.2f}" if one else "-", *(f"{middle[name]:.{COLUMNS[name]}f}" for name in COLUMNS),
+                     " ".join(f"{ratio:.3f}" for ratio in pairs)])
+        if as_json:
+            print(json.dumps({"program": cell[0], "technique": cell[1], "nodes": cell[2], "price": price, **middle, "pairs": pairs}))
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows if not as_json else []:
+        print("  ".join(map(str.rjust, row, widths)).rstrip())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+    def several(*words):
+        return lambda text: [word if word in words else parser.error(f"{word} is none of {', '.join(words)}") for word in text.split(",")]
+    parser.add_argument("--only", type=several(*OPTIONS), default=list(OPTIONS), metavar="PROGRAMS", help=",".join(OPTIONS))
+    parser.add_argument("--nodes", type=lambda text: [int(n) for n in text.split(",")], default=[1, 2, 4])
+    parser.add_argument("--technique", type=several(*TECHNIQUES), default=["adaptive"], help=",".join(TECHNIQUES))
+    parser.add_argument("--epochs", type=int, default=4, help="2 or more")
+    parser.add_argument("--repeats", type=int, default=1, help="medians of so many are shown")
+    parser.add_argument("--beside", metavar="PREFIX")
+    parser.add_argument("--data", type=Path, default=os.environ.get("LOCUS_DATA"), metavar="FOLDER")
+    parser.add_argument("--quick", action="store_true", help="small sizes, only to see that it runs")
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each row of the table")
+    options = parser.parse_args()
+    if options.epochs < 2:
+        parser.error("--epochs must be 2 or more: the first one is left out")
+    builds = [BUILD] + ([options.beside] if options.beside else [])
+    cells = [(program, technique, nodes) for program in options.only for technique in options.technique for nodes in options.nodes]
+    data = {program: data_of(program, options.data, options.quick) for program in options.only}
+    results = collections.defaultdict(list)
+    for repeat in range(options.repeats):
+        for cell in cells:
+            for which in range(len(builds))[::-1 if repeat % 2 else 1]:
+                print(f"{repeat + 1} of {options.repeats}: {builds[which]} {cell}", file=sys.stderr, flush=True)
+                results[cell, which].append(measure(builds[which], *cell, options, data[cell[0]]))
+    report(cells, results, options.json)
+
+
+if __name__ == "__main__":
+    main()
