@@ -78,16 +78,18 @@ def words_of(path):
         return [""]
 
 
-def seconds_of(parent, threads):
-    """Processor time of a process and its children so far. `threads`: what is known of each, ended ones too."""
-    spent = collections.Counter()
+def seconds_of(first, threads):
+    """Processor time of a process and its descendants so far. `threads`: what is known of each, ended ones too."""
+    spent, stats, family = collections.Counter(), {}, [str(first)]
     for process in glob.glob("/proc/[0-9]*"):
-        stat = words_of(process + "/stat")
-        if len(stat) == 1 or str(parent) not in (os.path.basename(process), stat[1]):
-            continue
-        spent["all"] += (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
-        spent["kernel"] += int(stat[12]) / os.sysconf("SC_CLK_TCK")
-        for task in glob.glob(process + "/task/*"):
+        stats[os.path.basename(process)] = words_of(process + "/stat")
+    for parent in family:  # which grows
+        family += [process for process, stat in stats.items() if stat[1:2] == [parent]]
+    for process in family:
+        user, kernel = map(int, stats[process][11:13])
+        spent["all"] += (user + kernel) / os.sysconf("SC_CLK_TCK")
+        spent["kernel"] += kernel / os.sysconf("SC_CLK_TCK")
+        for task in glob.glob(f"/proc/{process}/task/*"):
             kind, nanoseconds = KINDS.get(words_of(task + "/comm")[0].rstrip("0123456789")), words_of(task + "/schedstat")[0]
             if kind and nanoseconds:
                 threads[task] = kind, int(nanoseconds) / 1e9
