@@ -5,9 +5,9 @@
     bench/price.py --only wv --technique adaptive,full --nodes 1,2
     bench/price.py --only kge --beside ../before/build/gcc  another build's or prefix's programs in turn with these, in pairs
 
-Figures are of an epoch. `all`: processor seconds, user and system, of all threads of all nodes, the first epoch left out;
-nearly the same on a busy machine. It is the sum of worker, loader, shard and rest; `kernel` is the system's part of all.
-What was counted includes the first epoch. `age_ms`: of replicas, as they are read. `loss`: of the last epoch.
+Figures are of an epoch. `all`: processor seconds, user and system, of all threads of all nodes, without the first epoch and
+the last. It is the sum of worker, loader, shard and rest; `kernel` is the system's part of all. What is counted is of all
+epochs. `age_ms`: of replicas, as they are read. `loss`: of the last epoch. Other programs beside it change little.
 
 Data is made up, unless --data, or LOCUS_DATA, names a folder with fb15k-237/, as `locus prepare kge` makes it, and novels.txt;
 or with kg.tar.xz, which has kg/fb15k-237/ as it was published, and text-*.txt.xz, of which the first 6 MB are taken: they are
@@ -19,11 +19,11 @@ import json
 import lzma
 import math
 import os
-import select
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,13 +32,12 @@ import cluster  # noqa: E402
 import made  # noqa: E402
 
 BUILD, WORK = ROOT / "build" / "gcc", ROOT / "build" / "price"
-PERIOD_S = 0.2  # what a thread does in the last such period before it ends is counted as rest
 KINDS = {"worker": "worker", "loader": "loader", "locus-shard": "shard"}
 TECHNIQUES = ("adaptive", "replicate", "full", "static", "relocate")
 OPTIONS = {  # in full, and quick
     "wv": ("", "--dim 8"),
     "kge": ("--batch 1 --negatives 6 --loss logistic --reg 0 --dim 100", "--batch 1 --negatives 6 --loss logistic --reg 0 --dim 8"),
-    "mf": ("--reg 0.02 --rank 100", "--reg 0.02 --rank 8"),
+    "mf": ("--reg 0.02 --rank 100 --adagrad coordinate", "--reg 0.02 --rank 8"),
     "small": ("", "--examples 20000"),
 }
 MADE = {"kge": ("14541x237x272115", "400x8x4000"), "mf": ("50000x5000x2500000", "500x100x5000")}
@@ -72,46 +71,42 @@ def data_of(program, folder, quick):
 
 
 def words_of(path):
+    """Of a file of /proc, without the name in parentheses and what is before it."""
     try:
-        return Path(path).read_text(encoding="ascii", errors="replace").rpartition(")")[2].split() or [""]
+        return Path(path).read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
     except OSError:  # it has ended
-        return [""]
+        return []
 
 
-def seconds_of(first, threads):
-    """Processor time of a process and its descendants so far. `threads`: what is known of each, ended ones too."""
-    spent, stats, family = collections.Counter(), {}, [str(first)]
-    for process in glob.glob("/proc/[0-9]*"):
-        stats[os.path.basename(process)] = words_of(process + "/stat")
+def seconds_of(first):
+    """Processor time of a process and its descendants so far."""
+    stats = {path.split("/")[2]: words_of(path) for path in glob.glob("/proc/[0-9]*/stat")}
+    family, spent = [str(first)], collections.Counter()
     for parent in family:  # which grows
         family += [process for process, stat in stats.items() if stat[1:2] == [parent]]
     for process in family:
-        user, kernel = map(int, stats[process][11:13])
-        spent["all"] += (user + kernel) / os.sysconf("SC_CLK_TCK")
-        spent["kernel"] += kernel / os.sysconf("SC_CLK_TCK")
         for task in glob.glob(f"/proc/{process}/task/*"):
-            kind, nanoseconds = KINDS.get(words_of(task + "/comm")[0].rstrip("0123456789")), words_of(task + "/schedstat")[0]
-            if kind and nanoseconds:
-                threads[task] = kind, int(nanoseconds) / 1e9
-    for kind, seconds in threads.values():
-        spent[kind] += seconds
+            for name, nanoseconds in zip(words_of(task + "/comm")[:1], words_of(task + "/schedstat")):
+                spent[KINDS.get(name.rstrip("0123456789"), "")] += int(nanoseconds) / 1e9
+        try:
+            spent["all"] += time.clock_gettime(~int(process) << 3 | 2)  # the clock that clock_getcpuclockid() gives
+        except OSError:  # it has ended
+            continue
+        spent["kernel"] += int(stats[process][12]) / os.sysconf("SC_CLK_TCK")
+        spent["processes"] += 1
     spent["rest"] = spent["all"] - sum(spent[kind] for kind in KINDS.values())
     return spent
 
 
-def run(command):
-    """Its events, and the processor time at the end of each epoch."""
-    events, marks, threads, said = [], [], {}, b""
+def run(command, epochs):
+    """Its events, and the processor time at the end of each epoch but the last, at which nodes may be gone already."""
+    events, marks = [], []
     with tempfile.TemporaryFile() as errors, subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                                               stderr=errors) as process:
-        while True:
-            is_ready = select.select([process.stdout], [], [], PERIOD_S)[0]
-            spent, more = seconds_of(process.pid, threads), os.read(process.stdout.fileno(), 1 << 16) if is_ready else None
-            *lines, said = (said + (more or b"")).split(b"\n")
-            events += map(json.loads, lines)
-            marks += [spent for line in lines if b'"event":"epoch"' in line]
-            if more == b"":
-                break
+        for event in map(json.loads, process.stdout):
+            events.append(event)
+            if event["event"] == "epoch" and len(marks) < epochs - 1:
+                marks.append(seconds_of(process.pid))
         if process.wait() != 0:
             errors.seek(0)
             sys.exit(f"price.py: {' '.join(command)}: status {process.returncode}: {errors.read().decode()}")
@@ -124,10 +119,12 @@ def measure(build, program, technique, nodes, options, data):
                *data, *OPTIONS[program][options.quick].split(), "--technique", technique, "--epochs", str(options.epochs)]
     if program == "kge":  # negatives of what is here; of static parameters these would always be the same ones
         command += ["--sampling", "conform" if technique == "static" else "non-conform"]
-    events, marks = run(command)
+    events, marks = run(command, options.epochs)
     stats = next(e for e in events if e["event"] == "stats")
     accesses = [sum(stats[f"{how}_{where}"] for how in ("pulled", "pushed")) for where in ("local", "replica", "remote")]
-    got = {name: (marks[-1][name] - marks[0][name]) / (options.epochs - 1) for name in ("all", *KINDS.values(), "rest", "kernel")}
+    # Where an epoch is so short that a node was gone before its time was read, nothing can be said.
+    epochs = options.epochs - 2 if marks[0]["processes"] == marks[-1]["processes"] else math.nan
+    got = {name: (marks[-1][name] - marks[0][name]) / epochs for name in ("all", *KINDS.values(), "rest", "kernel")}
     for name, of in (("sent_mb", "bytes_sent"), ("relocated", "relocated_in"), ("replicas", "replicas_created"),
                      ("intents", "intents_signaled")):
         got[name] = stats[of] / options.epochs / (1e6 if name == "sent_mb" else 1)
@@ -136,7 +133,6 @@ def measure(build, program, technique, nodes, options, data):
 
 
 def ratio(seconds, others):
-    """Nothing can be said of so short a run that no tick of the clock fell into it."""
     return seconds / others if others else math.nan
 
 
@@ -165,15 +161,15 @@ def main():
     parser.add_argument("--only", type=several(*OPTIONS), default=list(OPTIONS), metavar="PROGRAMS", help=",".join(OPTIONS))
     parser.add_argument("--nodes", type=lambda text: [int(n) for n in text.split(",")], default=[1, 2, 4])
     parser.add_argument("--technique", type=several(*TECHNIQUES), default=["adaptive"], help=",".join(TECHNIQUES))
-    parser.add_argument("--epochs", type=int, default=4, help="2 or more")
+    parser.add_argument("--epochs", type=int, default=5, help="3 or more")
     parser.add_argument("--repeats", type=int, default=1, help="medians of so many are shown")
     parser.add_argument("--beside", metavar="PREFIX")
     parser.add_argument("--data", type=Path, default=os.environ.get("LOCUS_DATA"), metavar="FOLDER")
     parser.add_argument("--quick", action="store_true", help="small sizes, only to see that it runs")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each row of the table")
     options = parser.parse_args()
-    if options.epochs < 2:
-        parser.error("--epochs must be 2 or more: the first one is left out")
+    if options.epochs < 3:
+        parser.error("--epochs must be 3 or more: the first and the last one are left out")
     builds = [BUILD] + ([options.beside] if options.beside else [])
     cells = [(program, technique, nodes) for program in options.only for technique in options.technique for nodes in options.nodes]
     data = {program: data_of(program, options.data, options.quick) for program in options.only}

@@ -9,7 +9,6 @@
 #include "common/args.h"
 #include "common/figures.h"
 #include "common/keys.h"
-#include "common/meter.h"
 #include "common/params.h"
 #include "common/rng.h"
 #include "../apps/common/rows.h"
@@ -20,12 +19,12 @@
 
 enum { FIELDS = 10, CATEGORIES = 20000, FACTORS = 8, LENGTH = 1 + FACTORS };
 enum { FLOATS = FIELDS * LENGTH, AHEAD = 1024, ROUNDS = 24 };
-static const float RATE = 0.05F;
+#define RATE 0.05F
 
 static uint64_t epochs = 4, examples = 300000, seed = 1;
 static int technique = LOCUS_ADAPTIVE;
-static const char *const techniques[] = {"adaptive", "static", "relocate",
-                                         "replicate", "full", NULL};
+static const char *const techniques[] = {"adaptive",  "static", "relocate",
+                                         "replicate", "full",   NULL};
 
 static const struct args_option options[] = {
     OPTION_COUNT("--epochs", "N", &epochs, 1, 1000, 0, "parts of the stream"),
@@ -84,8 +83,7 @@ static float train(struct params *p, const struct example *e)
     params_read(p, e->keys, FIELDS, rows);
     for (int f = 0; f < FIELDS; f++) memcpy(now + f * LENGTH, rows[f], LENGTH * sizeof *now);
     float logit = logit_of(now, sums), error = probability_of(logit) - e->click;
-    for (int i = 0; i < FLOATS; i++)
-        slope[i] = i % LENGTH > 0 ? sums[i % LENGTH - 1] - now[i] : 1;
+    for (int i = 0; i < FLOATS; i++) slope[i] = i % LENGTH > 0 ? sums[i % LENGTH - 1] - now[i] : 1;
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < FLOATS; i++) moved[i] = now[i] - RATE * error * slope[i];
         error = (error + probability_of(logit_of(moved, sums)) - e->click) / 2;
@@ -139,24 +137,21 @@ static void work(struct pool_member *m, void *counters)
 
 int main(int argc, char **argv)
 {
-    const struct locus_table table = {.name = "categories",
-                                      .rows = FIELDS * CATEGORIES,
-                                      .length = LENGTH,
-                                      .optimizer = LOCUS_ADAGRAD,
-                                      .rule = {.rate = RATE}};
-    const struct args_program program = {
-        .name = "small_steps",
-        .about = "Trains a factorization machine from a stream, as bench/price.py asks for it.",
-        .options = options,
+    static const struct args_program program = {
+        "small_steps", "Trains from a stream: see bench/price.py.", .options = options,
         .option_count = sizeof options / sizeof *options};
+    static const struct locus_table table = {.name = "categories",
+                                             .rows = FIELDS * CATEGORIES,
+                                             .length = LENGTH,
+                                             .optimizer = LOCUS_ADAGRAD,
+                                             .rule = {.rate = RATE}};
     static struct counters counters;
-    struct pool pool = {0};
+    static struct pool pool;
+    struct pool_config config = {.tables = &table, .table_count = 1, .workers = 1};
     fail_set_program(program.name);
     args_parse(&program, argc, argv);
-    pool_open(&pool, &(struct pool_config){.tables = &table,
-                                           .table_count = 1,
-                                           .workers = 1,
-                                           .technique = (enum locus_technique)technique});
+    config.technique = (enum locus_technique)technique;
+    pool_open(&pool, &config);
     pool_run(&pool, work, &counters);
     pool_close(&pool);
     return fail_unless_printed();
