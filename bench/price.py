@@ -145,7 +145,7 @@ def report(cells, results, as_json):
         price = ratio(middle["all"], statistics.median(one)) if one else None
         pairs = [ratio(this["all"], other["all"]) for this, other in zip(results[cell, 0], results.get((cell, 1), []))]
         rows.append([*map(str, cell), f"{price:.2f}" if one else "-", *(f"{middle[name]:.{COLUMNS[name]}f}" for name in COLUMNS),
-                     " ".join(f"{ratio:.3f}" for ratio in pairs)])
+                     " ".join(f"{pair:.3f}" for pair in pairs)])
         if as_json:
             print(json.dumps({"program": cell[0], "technique": cell[1], "nodes": cell[2], "price": price, **middle, "pairs": pairs}))
     widths = [max(map(len, column)) for column in zip(*rows)]
@@ -171,6 +171,9 @@ def main():
     if options.epochs < 3:
         parser.error("--epochs must be 3 or more: the first and the last one are left out")
     builds = [BUILD] + ([options.beside] if options.beside else [])
+    for build in builds if "small" in options.only else []:
+        if not os.path.exists(f"{build}/bench/small_steps"):
+            parser.error(f"{build} has no bench/small_steps: make benches, or leave small out of --only")
     cells = [(program, technique, nodes) for program in options.only for technique in options.technique for nodes in options.nodes]
     data = {program: data_of(program, options.data, options.quick) for program in options.only}
     results = collections.defaultdict(list)
