@@ -70,7 +70,7 @@ def main(words: Optional[List[str]] = None) -> int:
     of.add_argument("model", metavar="MODEL", help="a safetensors file")
     of.add_argument("out", metavar="OUT", help="the file to write: it appears when it is complete")
     of.add_argument("--tensor", metavar="NAME", help="the rows to write; without, the first that have names")
-    return run("export", export, of, words)
+    return run("export", export, of.parse_args(words))
 
 
 if __name__ == "__main__":

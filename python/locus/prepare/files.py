@@ -13,6 +13,8 @@ import tempfile
 from contextlib import ExitStack, contextmanager
 from typing import BinaryIO, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar, cast
 
+from .._command import Problem
+
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
 STRICT = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 INDEX_MAX = 1073741823
@@ -20,7 +22,7 @@ T = TypeVar("T")
 _strict, _number = re.compile(STRICT, re.A).fullmatch, re.compile(NUMBER, re.A).fullmatch
 
 
-class Refused(Exception):
+class Refused(Problem):
     """What cannot be read for certain: file, line, and the remedy."""
 
 
