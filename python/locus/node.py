@@ -223,9 +223,12 @@ class Node:
 
 
 _open_nodes: List[Node] = []
+_ever_opened = _forked = False
 
 
 def _in_child() -> None:
+    global _forked
+    _forked = _ever_opened
     for node in _open_nodes:
         node._state = "another process'"
         node._guard = threading.RLock()
@@ -329,15 +332,3 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
         return rc
     Waiting("the process").call(join, keeps=c_tables)
     return made[0]
-
-
-_ever_opened = False
-_forked = False
-
-
-def _note_fork() -> None:
-    global _forked
-    _forked = _ever_opened
-
-
-os.register_at_fork(after_in_child=_note_fork)
