@@ -19,7 +19,7 @@ from .ahead import Ahead, Changes, Found
 from .batch import FLOATS, distinct
 from .devices import to_device, uncompiled
 from .export import ranges
-from .gradients import Gradients, spread, watched
+from .gradients import Gradients, watched
 from .initial import Given, Normal, Own, ZeroAt, Zeros, of_table
 
 Initial = Callable[[torch.Tensor, int], torch.Tensor]
@@ -159,8 +159,7 @@ class _Rows(torch.nn.Module):
 
     def _followed(self, values: torch.Tensor, of: torch.Tensor) -> torch.Tensor:
         """The values of different indices on the model's device, whose gradients come back."""
-        moved = to_device(values, self.device)
-        return moved if self.is_frozen else watched(moved, self.gradients, of)
+        return watched(to_device(values, self.device), None if self.is_frozen else self.gradients, of)
 
     def _were_written(self, keys: Any) -> None:
         """What was pulled of them before is old."""
@@ -293,7 +292,7 @@ class Embedding(_Rows):
         values, places, of = self._look_up(input)
         padding = self._padding_among(of)
         if self.device.type == "cpu":
-            flat = spread(self.worker, values, places.view(-1), padding, None if self.is_frozen else self.gradients, of)
+            flat = watched(values, None if self.is_frozen else self.gradients, of, places.view(-1), self.worker, padding)
             return flat.view(*input.shape, self.embedding_dim)
         return torch.nn.functional.embedding(to_device(places, self.device), self._followed(values, of), padding)
 
