@@ -381,8 +381,7 @@ class Worker:
         elif n > _FEW_KEYS:
             self._wait_for_call(calls[0], keeps, self._handle, at, n, values)
         else:
-            ticket = self._register(keeps, None)
-            self._started(ticket, calls[1](self._handle, at, n, values, byref(ticket._id)))
+            ticket = self._begun(calls[1], at, n, values, keeps=keeps)
             if ticket._keeps is not None:
                 self._poll(ticket)
                 if ticket._error:
@@ -390,25 +389,22 @@ class Worker:
 
     def _begin(self, call: Callable[..., int], *arguments: Any, keeps: Any, out: Any = None, tell: bool = False) -> Ticket:
         def begun() -> Ticket:
-            ticket = self._register(keeps, out)
             try:
-                return self._started(ticket, call(self._handle, *arguments, byref(ticket._id)))
+                return self._begun(call, *arguments, keeps=keeps, out=out)
             finally:
                 if tell:  # what this worker reads from now on has the change
                     self.node._tell(keeps[0])
         return self._in_turn(begun)
 
-    def _register(self, keeps: Any, out: Any) -> Ticket:
-        """A ticket that holds its arrays from before the call. Makes room first, where the library would wait."""
+    def _begun(self, call: Callable[..., int], *arguments: Any, keeps: Any, out: Any = None) -> Ticket:
+        """Its ticket holds its arrays from before the call. Makes room first, where the library would wait."""
         for waiting in list(self._tickets.values()):
             if len(self._tickets) < _c.OPERATIONS_MAX - 1:
                 break
             self._poll(waiting)
         ticket = Ticket(self, keeps, out)
         self._tickets[id(ticket)] = ticket
-        return ticket
-
-    def _started(self, ticket: Ticket, rc: int) -> Ticket:
+        rc = call(self._handle, *arguments, byref(ticket._id))
         if rc or ticket._id.value == 0:
             self._drop(ticket)
             _c.check(rc)

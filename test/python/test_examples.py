@@ -1,10 +1,7 @@
 """The examples of python/examples train, and are short."""
-import importlib.util
 import re
 import sys
-import tempfile
 import unittest
-from pathlib import Path
 
 from support import BIN, ROOT, finish, free_port, passes
 
@@ -42,18 +39,6 @@ class Examples(unittest.TestCase):
 
     def test_wide_and_deep_under_torchrun(self):
         self.assertGreater(self.figures("wide_and_deep.py", *TORCHRUN, "--rdzv_endpoint", f"localhost:{free_port()}")[-1], 0.77)  # 0.82 of one; 0.76 by weights alone
-
-    def test_files_of_wide_and_deep(self):
-        """As those of the census: each example has a feature of each field."""
-        place = importlib.util.spec_from_file_location("wide_and_deep", EXAMPLES / "wide_and_deep.py")
-        example = importlib.util.module_from_spec(place)
-        place.loader.exec_module(example)
-        with tempfile.TemporaryDirectory() as folder:
-            train, test = Path(folder) / "train", Path(folder) / "test"
-            train.write_text("-1 2:1 12:1\n1 4:1 11:1\n")
-            test.write_text("1 3:1 12:1\n")
-            features, label, count = example.census(train, test)
-        self.assertEqual((features.tolist(), label.tolist(), count), ([[2, 12], [4, 11], [3, 12]], [0, 1, 1], 1))
 
     def test_word2vec(self):
         self.assertGreater(self.figures("word2vec.py")[-1], 0.93)  # 0.9775; 0.05 by chance
