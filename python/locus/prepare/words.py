@@ -154,10 +154,16 @@ def lda(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
         f"{len(names)} in the vocabulary" + ("; numbers of words have gaps, and are counted anew" if numbers else "")
         + (f"; {counted(bags.unknown, 'token')} of unknown words left out" if not bags.grows else "")
         + (source.left() if bags.kind != "matrix" else ""))
-    lines = (" ".join([str(len(document)), *(f"{numbers.get(word, word)}:{document[word]}" for word in document)])
-             for document in bags.read())
+
+    def lines() -> Iterator[str]:
+        left = tokens
+        for document in bags.read():
+            left -= sum(document.values())
+            yield " ".join([str(len(document)), *(f"{numbers.get(word, word)}:{document[word]}" for word in document)])
+        if left:
+            raise Refused(f"{tokens} tokens were read, and {tokens - left} written: has a file changed meanwhile?")
     into, vocabulary = within(output, "documents.txt", "vocabulary.txt")
-    write((into, lines, documents, "documents"), (vocabulary, names, len(names), "words"))
+    write((into, lines(), documents, "documents"), (vocabulary, names, len(names), "words"))
 
 
 def _vocabulary(told: argparse.Namespace, bags: _Bags) -> Optional[List[str]]:
