@@ -123,9 +123,12 @@ class Worker:
     def _places(self, calls: Any, keys: Any, rows: Any, name: str) -> Tuple[int, int, Any, int]:
         """Where the keys are, and how many; the rows, which a pull makes unless they are given, and where."""
         at, n = _keys_of(keys)
-        floats = n * self._length if self._length else self._floats(keys)
+        length, floats = self._length, n * self._length
+        if not length:
+            lengths = self._lengths(keys)
+            floats, length = int(lengths.sum()), int(lengths[0]) if n and (lengths == lengths[0]).all() else 0
         if rows is None and calls is _PULL:
-            rows = _arrays.empty_like_keys(keys, self._shape(keys, floats))
+            rows = _arrays.empty_like_keys(keys, (n, length) if length else (floats,))
         return at, n, rows, _rows_of(rows, name, n, floats, calls is _PULL)
 
     def pull_state(self, keys: Any) -> Any:
@@ -449,13 +452,3 @@ class Worker:
         # A key out of range is refused by the library, before it looks at the rows.
         lengths: "np.ndarray[Any, Any]" = self.node._lengths[np.minimum(of_table, len(self.node._lengths) - 1)]
         return lengths
-
-    def _floats(self, keys: Any) -> int:
-        return int(self._lengths(keys).sum())
-
-    def _shape(self, keys: Any, floats: int) -> Any:
-        n = len(keys)
-        if self._length:
-            return n, self._length
-        lengths = self._lengths(keys)
-        return (n, int(lengths[0])) if n and (lengths == lengths[0]).all() else (floats,)

@@ -30,14 +30,11 @@ class Gradients:
     def __init__(self, dimension: int, table: str = "") -> None:
         self.dimension, self.table = dimension, table
         self._gathered: List[Gradient] = []
-        self._passes = 0  # since a step
-
-    def stepped(self) -> None:
-        self._passes = 0
+        self.passes = 0  # since a step
 
     def add(self, indices: torch.Tensor, values: torch.Tensor) -> None:
-        self._passes += 1
-        if self._passes == _PASSES_MAX:
+        self.passes += 1
+        if self.passes == _PASSES_MAX:
             warnings.warn(f"the embedding {self.table!r} got gradients {_PASSES_MAX} times, and no step changed its rows: torch's "
                           "optimizers do not, call step() of that of locus.torch, too")
         self._gathered.append(Gradient(indices, values))
@@ -55,15 +52,12 @@ class Gradients:
     def sum(self) -> Optional[Gradient]:
         """The one that all add up to, each index once; None: there is none. It stays, and may be changed in place."""
         if len(self._gathered) > 1:
-            self._gathered = [self._added()]
+            different, places = torch.unique(torch.cat([each.indices for each in self._gathered]), return_inverse=True)
+            device = self._gathered[-1].values.device
+            values = torch.cat([each.values.to(device) for each in self._gathered])
+            sums = values.new_zeros(len(different), self.dimension).index_add_(0, places.to(device), values)
+            self._gathered = [Gradient(different, sums)]
         return self._gathered[0] if self._gathered else None
-
-    def _added(self) -> Gradient:
-        different, places = torch.unique(torch.cat([each.indices for each in self._gathered]), return_inverse=True)
-        device = self._gathered[-1].values.device
-        values = torch.cat([each.values.to(device) for each in self._gathered])
-        sums = values.new_zeros(len(different), self.dimension).index_add_(0, places.to(device), values)
-        return Gradient(different, sums)
 
 
 class _Watched(torch.autograd.Function):
