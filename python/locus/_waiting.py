@@ -5,9 +5,10 @@ Python looks at signals between its own instructions, on the main thread; a C ca
 So on the main thread a call that may wait for others is made by a thread of ours, and the main thread waits for that
 thread, which Ctrl-C ends. The call itself goes on: what it belongs to is of no use until it has returned, and says so.
 """
-import _thread
+import os
+import queue
 import threading
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from . import _c, errors
 
@@ -55,8 +56,33 @@ class Job:
                 self.sentence = _c.sentence(self.rc)
         except BaseException as fault:  # ctypes' about an argument: whoever waits raises it
             self.fault = fault
-        self.over = True  # whether or not anybody still waits
-        self.ended.release()
+
+
+class _Helper:
+    """A thread that makes one call after another. One for each call would have malloc keep memory for each."""
+
+    def __init__(self) -> None:
+        self.jobs: "queue.SimpleQueue[Job]" = queue.SimpleQueue()
+        threading.Thread(target=self._run, name="locus helper", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            job = self.jobs.get()
+            job.run()
+            _idle.append(self)  # whether or not anybody still waits
+            job.over = True
+            job.ended.release()
+            del job  # and what it keeps
+
+
+_idle: List[_Helper] = []
+
+
+def _forget_threads() -> None:
+    _idle.clear()
+
+
+os.register_at_fork(after_in_child=_forget_threads)
 
 
 class Waiting:
@@ -79,13 +105,10 @@ class Waiting:
         if not _c.on_main_thread():
             _c.check(call(*arguments))
             return
+        helper = _idle.pop() if _idle else _Helper()
         job = Job(call, arguments, keeps)
         self.left = job
-        try:
-            _thread.start_new_thread(job.run, ())  # Ctrl-C may come within Thread.start(), and leave its locks taken
-        except RuntimeError:  # there are too many threads
-            self.left = None
-            raise
+        helper.jobs.put(job)
         while not job.over:
             job.ended.acquire(True, 1)  # a signal that another thread got does not wake this one
         self.left = None
