@@ -58,14 +58,6 @@ def _entry_points(carried=""):
     return ("[console_scripts]\n" + carried + "".join(f"{name} = {at}\n" for name, at in scripts)).encode()
 
 
-def _tag():
-    return "py3-none-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
-
-
-def _wheel(tag):
-    return f"Wheel-Version: 1.0\nGenerator: locus\nRoot-Is-Purelib: false\nTag: {tag}\n"
-
-
 def _entry(name, data):
     entry = zipfile.ZipInfo(name)  # with one date: the same sources make the same wheel
     mode = 0o100755 if "/bin/" in name else 0o100644
@@ -196,16 +188,18 @@ def _files():
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     return _write(wheel_directory, {f"locus/{SONAME}": _library().read_bytes(),
-                                    f"locus-{_version()}.dist-info/entry_points.txt": _entry_points()}, _tag())
+                                    f"locus-{_version()}.dist-info/entry_points.txt": _entry_points()},
+                  "py3-none-" + re.sub(r"[-.]", "_", sysconfig.get_platform()))
 
 
 def _write(wheel_directory, carried, tag):
     version = _version()
     info, name = f"locus-{version}.dist-info", f"locus-{version}-{tag}.whl"
+    about = f"Wheel-Version: 1.0\nGenerator: locus\nRoot-Is-Purelib: false\nTag: {tag}\n"
     record = []
     with zipfile.ZipFile(Path(wheel_directory) / name, "w") as wheel:
         files = list(_files()) + list(carried.items()) + [
-            (f"{info}/METADATA", _metadata().encode()), (f"{info}/WHEEL", _wheel(tag).encode()),
+            (f"{info}/METADATA", _metadata().encode()), (f"{info}/WHEEL", about.encode()),
             (f"{info}/LICENSE", (ROOT / "LICENSE").read_bytes())]
         for path, data in files:
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

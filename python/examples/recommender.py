@@ -1,4 +1,4 @@
-"""A recommender: factors of users and items from ratings. recommender_torch.py is the same on one machine.
+"""A recommender: factors of users and items from ratings.
 
     locus run -n 4 -- python3 recommender.py [epochs]
 """

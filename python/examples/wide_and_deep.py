@@ -1,11 +1,10 @@
 """Wide & Deep: embeddings of features in locus, the dense layers in torch's DistributedDataParallel over gloo, in the
-same processes. On planted clicks, or files of LIBSVM (the Adult census, one-hot).
+same processes. On planted clicks.
 
-    torchrun --redirects 1 --tee 1 --nproc_per_node 2 wide_and_deep.py [epochs [train test]]
+    torchrun --redirects 1 --tee 1 --nproc_per_node 2 wide_and_deep.py [epochs]
 """
 import os
 import sys
-from pathlib import Path
 
 import locus.torch
 import torch
@@ -22,13 +21,6 @@ def clicks(count=60_000, test=10_000, fields=8, each=2000):
     score += 2 * torch.sign(weight[0][features[:, 1]]) * torch.sign(weight[1][features[:, 0]])
     label = (torch.rand(count, generator=random) < score.sigmoid()).float()
     return features + each * torch.arange(fields), label, test
-
-
-def census(train, test):
-    """Files of LIBSVM, each example with one feature of each field."""
-    lines = [[line.split() for line in Path(path).read_text().splitlines()] for path in (train, test)]
-    features = torch.tensor([[int(word.split(":")[0]) for word in line[1:]] for line in lines[0] + lines[1]])
-    return features, torch.tensor([float(line[0] == "1") for line in lines[0] + lines[1]]), len(lines[1])
 
 
 class WideAndDeep(nn.Module):
@@ -75,4 +67,4 @@ def main(epochs, features, label, test):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2, *(census(*sys.argv[2:4]) if len(sys.argv) > 2 else clicks()))
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2, *clicks())

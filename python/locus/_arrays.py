@@ -27,34 +27,17 @@ def _address(array: "np.ndarray[Any, Any]") -> int:
         return int(array.__array_interface__["data"][0])
 
 
-def _kind(array: Any) -> str:
-    if isinstance(array, np.ndarray) or is_tensor(array):
-        return f"{array.dtype} of shape {tuple(array.shape)}"
-    return f"a {type(array).__name__}"
-
-
-def _remedy(array: Any, name: str, dtype: str) -> str:
-    if is_tensor(array):
-        return f"{name}.detach().cpu().to(torch.{dtype}).contiguous()"
-    return f"numpy.ascontiguousarray({name}, dtype=numpy.{dtype})"
-
-
 def _refuse(array: Any, name: str, wanted: str, dtype: str) -> ArgumentError:
-    return ArgumentError(f"`{name}` is {_kind(array)}{_layout(array)}: must be {wanted}; write "
-                         f"{_remedy(array, name, dtype)}")
-
-
-def _layout(array: Any) -> str:
-    if is_tensor(array):
-        if array.device.type != "cpu":
-            return f" on {array.device}"
-        return " that takes part in autograd" if array.requires_grad else (
-            "" if array.is_contiguous() else ", not contiguous")
-    if isinstance(array, np.ma.MaskedArray):
-        return ", masked"
+    kind, remedy = f"a {type(array).__name__}", f"numpy.ascontiguousarray({name}, dtype=numpy.{dtype})"
     if isinstance(array, np.ndarray):
-        return "" if array.flags.c_contiguous else ", not contiguous"
-    return ""
+        kind = f"{array.dtype} of shape {array.shape}" + (
+            ", masked" if isinstance(array, np.ma.MaskedArray) else "" if array.flags.c_contiguous else ", not contiguous")
+    elif is_tensor(array):
+        remedy = f"{name}.detach().cpu().to(torch.{dtype}).contiguous()"
+        kind = f"{array.dtype} of shape {tuple(array.shape)}" + (
+            f" on {array.device}" if array.device.type != "cpu" else " that takes part in autograd" if array.requires_grad
+            else "" if array.is_contiguous() else ", not contiguous")
+    return ArgumentError(f"`{name}` is {kind}: must be {wanted}; write {remedy}")
 
 
 def keys(array: Any, name: str = "keys") -> Tuple[int, int]:
@@ -74,31 +57,24 @@ def keys(array: Any, name: str = "keys") -> Tuple[int, int]:
 def rows(array: Any, name: str, count: int, floats: int, written: bool) -> int:
     """The address of `floats` floats of `count` rows, or of all of them in one dimension: float32, contiguous, writable
     if they are written."""
-    if isinstance(array, np.ndarray):
-        if (array.dtype is FLOAT32 or array.dtype == FLOAT32) and array.flags.c_contiguous and \
-                not isinstance(array, np.ma.MaskedArray):
-            if array.size != floats or not _are_rows(array, count):
-                raise _wrong_size(array, name, count, floats)
-            if written and not array.flags.writeable:
-                raise ArgumentError(f"`{name}` is read-only: must be writable; write numpy.empty_like({name})")
-            return _address(array)
-    elif is_tensor(array):
-        if array.dtype is sys.modules["torch"].float32 and array.is_contiguous() and array.device.type == "cpu" and \
-                not array.requires_grad:
-            if array.numel() != floats or not _are_rows(array, count):
-                raise _wrong_size(array, name, count, floats)
-            return int(array.data_ptr())
-    raise _refuse(array, name, "a contiguous array of float32 on the CPU", "float32")
-
-
-def _are_rows(array: Any, count: int) -> bool:
-    return bool(array.ndim == 1 or (array.ndim > 1 and array.shape[0] == count))
-
-
-def _wrong_size(array: Any, name: str, count: int, floats: int) -> ArgumentError:
-    each = f"({count}, {floats // count})" if count and floats % count == 0 else f"({floats},)"
-    return ArgumentError(f"`{name}` has shape {tuple(array.shape)}: must have {floats} floats, those of {count} rows; "
-                         f"write numpy.empty({each}, dtype=numpy.float32)")
+    is_numpy = isinstance(array, np.ndarray)
+    if is_numpy:
+        fits = array.dtype == FLOAT32 and array.flags.c_contiguous and not isinstance(array, np.ma.MaskedArray)
+    else:
+        fits = is_tensor(array) and array.dtype is sys.modules["torch"].float32 and array.is_contiguous() and \
+            array.device.type == "cpu" and not array.requires_grad
+    if not fits:
+        raise _refuse(array, name, "a contiguous array of float32 on the CPU", "float32")
+    size = array.size if is_numpy else array.numel()
+    if size != floats or not (array.ndim == 1 or (array.ndim > 1 and array.shape[0] == count)):
+        each = f"({count}, {floats // count})" if count and floats % count == 0 else f"({floats},)"
+        raise ArgumentError(f"`{name}` has shape {tuple(array.shape)}: must have {floats} floats, those of {count} rows; "
+                            f"write numpy.empty({each}, dtype=numpy.float32)")
+    if not is_numpy:
+        return int(array.data_ptr())
+    if written and not array.flags.writeable:
+        raise ArgumentError(f"`{name}` is read-only: must be writable; write numpy.empty_like({name})")
+    return _address(array)
 
 
 def empty_like_keys(array: Any, shape: Tuple[int, ...]) -> Any:

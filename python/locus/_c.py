@@ -4,15 +4,14 @@
 `lib` releases Python's lock during a call, for calls that may wait or take long; `quick` keeps it, for those that never
 wait and take less time than that. Handles are integers.
 """
-import ctypes
 import math
 import operator
 import os
 import pathlib
 import threading
-from ctypes import (CDLL, POINTER, PyDLL, Structure, c_bool, c_char_p, c_double, c_float, c_int, c_int64, c_size_t,
-                    c_uint, c_uint32, c_uint64, c_void_p)
-from typing import Any, Dict, List, Tuple, Union
+from ctypes import (CDLL, PyDLL, Structure, c_bool, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint,
+                    c_uint32, c_uint64, c_void_p)
+from typing import Any, Dict, List, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -59,92 +58,58 @@ class CHistogram(Structure):
     _fields_ = [("count", c_uint64 * HISTOGRAM_BUCKETS), ("sum", c_uint64)]
 
 
-STRUCTS = {"locus_rule": CRule, "locus_table": CTable, "locus_stats": CStats, "locus_histogram": CHistogram}
-
-# Arrays are passed by address.
-_keys, _n, _rows, _handle, _out, _clock = c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_int64
-_BLOCKING: Dict[str, Tuple[Any, ...]] = {
-    "locus_open": (c_int, c_void_p, _out),
-    "locus_close": (c_int, _handle),
-    "locus_owned": (c_size_t, _handle, c_uint64, _keys, _n),
-    "locus_worker_open": (c_int, _handle, _out),
-    "locus_worker_close": (c_int, _handle),
-    "locus_pull": (c_int, _handle, _keys, _n, _rows),
-    "locus_push": (c_int, _handle, _keys, _n, _rows),
-    "locus_set": (c_int, _handle, _keys, _n, _rows),
-    "locus_pull_state": (c_int, _handle, _keys, _n, _rows),
-    "locus_set_state": (c_int, _handle, _keys, _n, _rows),
-    "locus_pull_async": (c_int, _handle, _keys, _n, _rows, _out),
-    "locus_push_async": (c_int, _handle, _keys, _n, _rows, _out),
-    "locus_set_async": (c_int, _handle, _keys, _n, _rows, _out),
-    "locus_wait": (c_int, _handle, c_uint64),
-    "locus_wait_all": (c_int, _handle),
-    "locus_localize": (c_int, _handle, _keys, _n),
-    "locus_localize_async": (c_int, _handle, _keys, _n, _out),
-    "locus_use_threads": (c_int, _handle, c_uint),
-    "locus_distinct": (c_int, _keys, _n, c_uint64, _keys, _out, _out),
-    "locus_gather": (c_int, _handle, _rows, _n, c_uint32, _keys, _n, c_uint32, _rows),
-    "locus_scatter_add": (c_int, _handle, _rows, _n, c_uint32, _keys, _n, _rows),
-    "locus_intent": (c_int, _handle, _keys, _n, _clock, _clock),
-    "locus_unintend": (c_int, _handle, _keys, _n),
-    "locus_loader_intent": (c_int, _handle, _keys, _n, _clock, _clock),
-    "locus_loader_open": (c_int, _handle, _out),
-    "locus_loader_close": (c_int, _handle),
-    "locus_distribution_uniform": (c_int, _handle, c_uint64, c_uint64, c_int, c_uint, _out),
-    "locus_distribution_weighted": (c_int, _handle, c_uint64, c_void_p, c_uint64, c_int, c_uint, _out),
-    "locus_distribution_free": (None, _handle),
-    "locus_prepare_sample": (c_int, _handle, _handle, _n, _clock, _clock, _out),
-    "locus_loader_prepare_sample": (c_int, _handle, _handle, _n, _clock, _clock, _out),
-    "locus_pull_sample": (c_int, _handle, c_uint64, _n, _keys, _rows),
-    "locus_finish_sample": (c_int, _handle, c_uint64),
-    "locus_barrier": (c_int, _handle),
-    "locus_quiesce": (c_int, _handle),
-    "locus_sum": (c_int, _handle, _rows, _n),
-    "locus_bound": (c_int, _handle, _clock),
-    "locus_checkpoint_with": (c_int, _handle, c_char_p, c_char_p, _n),
-    "locus_restore_with": (c_int, _handle, c_char_p, c_void_p, _out),
-}
-_QUICK: Dict[str, Tuple[Any, ...]] = {
-    "locus_strerror": (c_char_p, c_int),
-    "locus_error": (c_char_p,),
-    "locus_config_init_sized": (None, c_void_p, c_size_t),
-    "locus_rank": (c_int, _handle),
-    "locus_size": (c_int, _handle),
-    "locus_keys": (c_uint64, _handle),
-    "locus_length": (c_uint32, _handle, c_uint64),
-    "locus_state_length": (c_uint32, _handle, c_uint64),
-    "locus_table_rate": (c_int, _handle, c_uint, c_double),
-    "locus_table_steps": (c_int, _handle, c_uint, c_uint64),
-    "locus_worker_id": (c_int, _handle),
-    "locus_pull_local": (c_int, _handle, c_uint64, _rows),
-    "locus_done": (c_bool, _handle, c_uint64),
-    "locus_advance_clock": (c_int64, _handle),
-    "locus_current_clock": (c_int64, _handle),
-    "locus_distribution_seed": (c_int, _handle, c_uint64),
-    "locus_distribution_seed_worker": (c_int, _handle, c_int, c_uint64),
-    "locus_stats_read_sized": (c_int, _handle, POINTER(CStats), c_size_t),
-    "locus_report_value": (c_int, _handle, c_char_p, c_double),
-    "locus_histogram_read": (c_int, _handle, c_int, POINTER(CHistogram)),
-}
-# Rows in place: pointers that end with a section, and a function that is called while others wait for the row, are
-# nothing for Python; and prefetching a row pays only for those.
-NOT_BOUND = {"locus_read_begin", "locus_read_end", "locus_view", "locus_change_local", "locus_step_local",
-             "locus_step_along", "locus_prefetch",
-             "locus_technique_of", "locus_table_first", "locus_checkpoint", "locus_restore"}  # a node knows what it was opened with
-BOUND = set(_BLOCKING) | set(_QUICK)
+def _calls(*told: Tuple[Any, str, str]) -> Dict[str, Tuple[Any, ...]]:
+    """Of each name the result and the arguments. p: a handle, an array, where a result goes; s: a string; n: a size."""
+    kinds = {"p": c_void_p, "s": c_char_p, "n": c_size_t, "i": c_int, "u": c_uint, "U": c_uint32, "k": c_uint64,
+             "t": c_int64, "d": c_double}
+    return {"locus_" + name: (result, *(kinds[each] for each in arguments))
+            for result, arguments, names in told for name in names.split()}
 
 
-def _places() -> List[str]:
-    """Where the library may be, the first that exists is it: as told, in the wheel or installed, in the source tree."""
-    told = os.environ.get("LOCUS_LIBRARY")
-    if told:
-        return [told]
-    here = pathlib.Path(__file__).resolve().parent
-    return [str(here / SONAME), str(here.parents[1] / "build" / "gcc" / "lib" / SONAME)]
+_BLOCKING = _calls(
+    (c_int, "p", "close worker_close loader_close wait_all barrier quiesce"),
+    (c_int, "pp", "open worker_open loader_open"),
+    (c_int, "ppnp", "pull push set pull_state set_state localize_async"),
+    (c_int, "ppnpp", "pull_async push_async set_async"),
+    (c_int, "ppn", "localize unintend sum"),
+    (c_int, "ppntt", "intent loader_intent"),
+    (c_int, "ppnttp", "prepare_sample loader_prepare_sample"),
+    (c_int, "pknpp", "pull_sample"),
+    (c_int, "pk", "wait finish_sample"),
+    (c_int, "pt", "bound"),
+    (c_int, "pu", "use_threads"),
+    (c_int, "pnkppp", "distinct"),
+    (c_int, "ppnUpnUp", "gather"),
+    (c_int, "ppnUpnp", "scatter_add"),
+    (c_int, "pkkiup", "distribution_uniform"),
+    (c_int, "pkpkiup", "distribution_weighted"),
+    (None, "p", "distribution_free"),
+    (c_int, "pssn", "checkpoint_with"),
+    (c_int, "pspp", "restore_with"),
+    (c_size_t, "pkpn", "owned"))
+_QUICK = _calls(
+    (c_char_p, "i", "strerror"),
+    (c_char_p, "", "error"),
+    (None, "pn", "config_init_sized"),
+    (c_int, "p", "rank size worker_id"),
+    (c_uint64, "p", "keys"),
+    (c_uint32, "pk", "length state_length"),
+    (c_int, "pud", "table_rate"),
+    (c_int, "puk", "table_steps"),
+    (c_int, "pkp", "pull_local"),
+    (c_bool, "pk", "done"),
+    (c_int64, "p", "advance_clock current_clock"),
+    (c_int, "pk", "distribution_seed"),
+    (c_int, "ppn", "stats_read_sized"),
+    (c_int, "psd", "report_value"),
+    (c_int, "pip", "histogram_read"))
 
 
 def _path() -> str:
-    return next((place for place in _places() if os.path.exists(place)), os.environ.get("LOCUS_LIBRARY") or SONAME)
+    """As told, in the wheel or installed, in the source tree; else the system looks for it."""
+    here = pathlib.Path(__file__).resolve().parent
+    places = (here / SONAME, here.parents[1] / "build" / "gcc" / "lib" / SONAME)
+    return os.environ.get("LOCUS_LIBRARY") or str(next((place for place in places if place.exists()), SONAME))
 
 
 def _load() -> Tuple[CDLL, PyDLL]:
@@ -205,6 +170,13 @@ def number(name: str, value: Any, below: float = math.inf) -> float:
     return float(value)
 
 
+def one_of(name: str, value: Any, names: Sequence[str]) -> int:
+    """Which of the names it is."""
+    if value not in names:
+        raise errors.ArgumentError(f"{name} is {value!r}: must be one of {', '.join(filter(None, names))}")
+    return names.index(value)
+
+
 def clock(name: str, value: Any) -> int:
     return integer(name, value, -(1 << 63), (1 << 63) - 1)
 
@@ -212,6 +184,3 @@ def clock(name: str, value: Any) -> int:
 def on_main_thread() -> bool:
     """Only there do signals, and with them Ctrl-C, end something."""
     return threading.get_ident() == threading.main_thread().ident
-
-
-address_of = ctypes.addressof

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable
 
 
 class Problem(Exception):
@@ -22,10 +22,8 @@ def count(text: str) -> int:
     return number
 
 
-def run(name: str, command: Callable[[Any], None], arguments: argparse.ArgumentParser,
-        words: Optional[List[str]]) -> int:
+def run(name: str, command: Callable[[Any], None], told: argparse.Namespace) -> int:
     """Returns the exit status."""
-    told = arguments.parse_args(words)
     try:
         command(told)
         sys.stdout.flush()
@@ -40,7 +38,7 @@ def run(name: str, command: Callable[[Any], None], arguments: argparse.ArgumentP
     except KeyboardInterrupt:
         return 130
     except OSError as fault:
-        sentence = f"{fault.filename or 'stdout'}: {fault.strerror}"
+        sentence = f"{fault.filename or 'stdout'}: {fault.strerror}" if fault.errno else str(fault)
     except Problem as fault:
         sentence = str(fault)
     print(f"locus {name}: {sentence}", file=sys.stderr)

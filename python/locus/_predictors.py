@@ -48,22 +48,6 @@ def add_up(values: Array, keys: Array, count: int) -> Array:
     return sums
 
 
-def best(count: int, lines: int, rows: int, score: Callable[[slice], Array]) -> Iterator[Tuple[List[int], List[float]]]:
-    """Of each line the rows with the highest scores, the highest first, of equal ones the first; and the scores. Those
-    that are minus infinity are left out."""
-    step = max(1, ROOM // max(1, rows))
-    for first in range(0, lines, step):
-        for scores in score(slice(first, first + step)):
-            found = np.flatnonzero(scores >= np.partition(scores, -count)[-count]) if count < rows else np.arange(rows)
-            found = found[scores[found] > -np.inf]
-            found = found[np.argsort(-scores[found], kind="stable")[:count]]
-            yield found.tolist(), scores[found].tolist()
-
-
-def likelihood(logits: Array) -> Array:
-    return np.exp(-np.logaddexp(0, -logits))
-
-
 class Predictor:
     program, form, what = "", "", "names"
     width = 1  # numbers that a line takes
@@ -138,9 +122,16 @@ class Predictor:
 
     def fill(self, answers: List[Answer], ats: List[int], rows: int, score: Callable[[slice], Array], names: Any,
              kind: str, value: str) -> None:
-        """The answers at these places get their best."""
-        for at, (found, scores) in zip(ats, best(self.best, len(ats), rows, score)):
-            answers[at]["best"] = [{kind: names[i], value: x} for i, x in zip(found, scores)]
+        """The answers at these places get the rows with the highest scores, the highest first, of equal ones the first.
+        Those that are minus infinity are left out."""
+        count, step = self.best, max(1, ROOM // max(1, rows))
+        for first in range(0, len(ats), step):
+            some = slice(first, first + step)
+            for at, scores in zip(ats[some], score(some)):
+                found = np.flatnonzero(scores >= np.partition(scores, -count)[-count]) if count < rows else np.arange(rows)
+                found = found[scores[found] > -np.inf]
+                found = found[np.argsort(-scores[found], kind="stable")[:count]]
+                answers[at]["best"] = [{kind: names[i], value: x} for i, x in zip(found.tolist(), scores[found].tolist())]
 
 
 class Nearest(Predictor):
@@ -216,15 +207,13 @@ class Kge(Nearest):
                 groups.setdefault((subjects, objects), []).append((at, o if subjects else s, r, o))
         for (subjects, objects), group in groups.items():
             ats, given, relations, others = (list(each) for each in zip(*group))
-            self.fill_scores(answers, ats, self.query(subjects, given, relations), others, subjects or objects)
+            query = self.query(subjects, given, relations)
+            if subjects or objects:
+                self.fill(answers, ats, len(self.rows), lambda some: query[some] @ self.entities.T, self.names, "entity", "score")
+            else:
+                for at, x in zip(ats, np.einsum("ij,ij->i", query, self.entities[others]).tolist()):
+                    answers[at]["score"] = x
         return answers
-
-    def fill_scores(self, answers: List[Answer], ats: List[int], query: Array, others: List[int], asks: bool) -> None:
-        if asks:
-            self.fill(answers, ats, len(self.rows), lambda some: query[some] @ self.entities.T, self.names, "entity", "score")
-        else:
-            for at, x in zip(ats, np.einsum("ij,ij->i", query, self.entities[others]).tolist()):
-                answers[at]["score"] = x
 
 
 class Wv(Nearest):
@@ -377,7 +366,7 @@ class Ctr(Predictor):
         for i, (weight, bias) in enumerate(self.layers):
             hidden = (np.maximum(hidden, 0) if i else hidden) @ weight + bias
         logits = hidden[:, 0] + np.bincount(of_line[order], self.wide[rows] * values, len(lines))
-        return [{"probability": p} for p in likelihood(logits).tolist()]
+        return [{"probability": p} for p in np.exp(-np.logaddexp(0, -logits)).tolist()]
 
 
 class Lasso(Predictor):

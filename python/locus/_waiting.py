@@ -59,6 +59,8 @@ class Job:
 
 
 class _Helper:
+    """A thread that makes one call after another. One for each call would have malloc keep memory for each."""
+
     def __init__(self) -> None:
         self.jobs: "queue.SimpleQueue[Job]" = queue.SimpleQueue()
         threading.Thread(target=self._run, name="locus helper", daemon=True).start()

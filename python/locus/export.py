@@ -21,13 +21,6 @@ examples:
 """
 
 
-def write_npz(saved: Any, out: Any) -> None:
-    import numpy as np
-    np.savez(out, **saved.tensors)
-    with zipfile.ZipFile(out, "a") as archive:
-        archive.writestr("notes.json", json.dumps(saved.notes))
-
-
 def write_rows(saved: Any, tensor: Optional[str], out: Any, kind: str) -> None:
     _, rows, names = saved.table(tensor)
     rows, taken = rows.reshape(len(rows), -1), set()
@@ -47,6 +40,8 @@ def write_rows(saved: Any, tensor: Optional[str], out: Any, kind: str) -> None:
 
 
 def export(told: Any) -> None:
+    import numpy as np
+
     from ._saved import Saved
     saved, kind, part = Saved(told.model), os.path.splitext(told.out)[1], f"{told.out}.{os.getpid()}.part"
     if kind not in (".npz", ".tsv", ".txt", ".bin"):
@@ -56,7 +51,9 @@ def export(told: Any) -> None:
     try:
         with open(part, "w+b") as out:
             if kind == ".npz":
-                write_npz(saved, out)
+                np.savez(out, **saved.tensors)
+                with zipfile.ZipFile(out, "a") as archive:
+                    archive.writestr("notes.json", json.dumps(saved.notes))
             else:
                 write_rows(saved, told.tensor, out, kind)
         os.replace(part, told.out)
@@ -70,7 +67,7 @@ def main(words: Optional[List[str]] = None) -> int:
     of.add_argument("model", metavar="MODEL", help="a safetensors file")
     of.add_argument("out", metavar="OUT", help="the file to write: it appears when it is complete")
     of.add_argument("--tensor", metavar="NAME", help="the rows to write; without, the first that have names")
-    return run("export", export, of, words)
+    return run("export", export, of.parse_args(words))
 
 
 if __name__ == "__main__":

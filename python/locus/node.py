@@ -99,9 +99,7 @@ class Node:
         _c.check(self._call(_quick.locus_table_steps, self._number_of(table), steps))
 
     def _number_of(self, table: str) -> int:
-        if table not in self.tables:
-            raise ArgumentError(f"there is no table {table!r}: must be one of {', '.join(self.tables)}")
-        return list(self.tables).index(table)
+        return _c.one_of("the table", table, list(self.tables))
 
     def owned(self) -> "np.ndarray[Any, Any]":
         """The keys whose main copy is here, ascending: int64. A moment's view."""
@@ -127,19 +125,15 @@ class Node:
     def histogram(self, kind: str) -> Histogram:
         """kind: relocation_time, parked_time, blocked_time, hops, or staleness, of replicas: milliseconds of each by
         the time since the owner's last frame."""
-        if kind not in _c.HISTOGRAMS:
-            raise ArgumentError(f"kind is {kind!r}: must be one of {', '.join(_c.HISTOGRAMS)}")
-        histogram = _c.CHistogram()
-        _c.check(self._call(_quick.locus_histogram_read, _c.HISTOGRAMS.index(kind), byref(histogram)))
+        which, histogram = _c.one_of("kind", kind, _c.HISTOGRAMS), _c.CHistogram()
+        _c.check(self._call(_quick.locus_histogram_read, which, byref(histogram)))
         return Histogram(np.array(histogram.count, np.uint64), int(histogram.sum))
 
     def distribution(self, table: str, weights: Any = None, conformity: str = "conform", replace: bool = True,
                      seed: Optional[int] = None) -> Distribution:
         """Registers a distribution over a table's keys: equally likely, or by weights of shape (rows,). Every node
         registers the same ones. conformity: conform, bounded, long_term or non_conform, the fastest last."""
-        if table not in self.tables:
-            raise ArgumentError(f"there is no table {table!r}: must be one of {', '.join(self.tables)}")
-        place = self.tables[table]
+        place = list(self.tables.values())[self._number_of(table)]
 
         def made(node: int) -> Distribution:
             self._distributions.append(Distribution(self, node, place, weights, conformity, replace, seed))
@@ -229,9 +223,12 @@ class Node:
 
 
 _open_nodes: List[Node] = []
+_ever_opened = _forked = False
 
 
 def _in_child() -> None:
+    global _forked
+    _forked = _ever_opened
     for node in _open_nodes:
         node._state = "another process'"
         node._guard = threading.RLock()
@@ -258,30 +255,27 @@ os.register_at_fork(after_in_child=_in_child)
 atexit.register(_at_exit)
 
 
-def _checked_tables(tables: Sequence[Table]) -> List[Table]:
+def _placed(tables: Sequence[Table]) -> List[Table]:
+    """With their first keys. What a table may be, the library checks."""
     placed: List[Table] = []
     first = 0
     for table in tables:
         if not isinstance(table, Table):
             raise ArgumentError(f"`tables` has a {type(table).__name__}: must hold locus.Tables alone")
-        if any(table.name == other.name for other in placed):
-            raise ArgumentError(f"two tables have the name {table.name!r}: each must have its own")
-        rows = _c.integer(f"`rows` of table {table.name!r}", table.rows, 1, 1 << 40)
-        length = _c.integer(f"`length` of table {table.name!r}", table.length, 1, _c.LENGTH_MAX)
-        if table.optimizer not in _c.OPTIMIZERS:
-            raise ArgumentError(f"`optimizer` of table {table.name!r} is {table.optimizer!r}: must be one of "
-                                f"{', '.join(_c.OPTIMIZERS[1:])}, or empty")
-        if table.element not in _c.ELEMENTS:
-            raise ArgumentError(f"`element` of table {table.name!r} is {table.element!r}: must be one of "
-                                f"{', '.join(_c.ELEMENTS)}")
-        for name in table.rule:
-            if name not in dict(_c.CRule._fields_):
-                raise ArgumentError(f"`rule` of table {table.name!r} has {name!r}: an optimizer has no such constant")
+        rows = _c.integer(f"`rows` of table {table.name!r}", table.rows, 0, (1 << 64) - 1)
+        length = _c.integer(f"`length` of table {table.name!r}", table.length, 0, (1 << 32) - 1)
         placed.append(replace(table, first=first, rows=rows, length=length))
         first += rows
-    if not placed:
-        raise ArgumentError("`tables` is empty: must hold at least one locus.Table")
     return placed
+
+
+def _table_as_c(table: Table) -> _c.CTable:
+    of = f"of table {table.name!r}"
+    for name in table.rule:
+        _c.one_of(f"a constant of `rule` {of}", name, [each for each, _ in _c.CRule._fields_])
+    return _c.CTable(_c.text("a table's name", table.name), table.rows, table.length, int(table.encoded),
+                     _c.one_of(f"`optimizer` {of}", table.optimizer, _c.OPTIMIZERS), _c.CRule(**table.rule),
+                     _c.one_of(f"`element` {of}", table.element, _c.ELEMENTS))
 
 
 class CConfig(Structure):
@@ -315,16 +309,12 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
     FullError when the system refuses a resource.
     """
     said = dict(locals())
-    placed = _checked_tables(tables)
-    if technique not in _c.TECHNIQUES:
-        raise ArgumentError(f"technique is {technique!r}: must be one of {', '.join(_c.TECHNIQUES)}")
+    placed = _placed(tables)
     if _forked:
         raise UsageError("this process was forked from one that has opened a node: start it anew "
                          "(multiprocessing's \"spawn\"), for it has nothing of the parent's links")
-    c_tables = (_c.CTable * len(placed))(*[_c.CTable(_c.text("a table's name", t.name), t.rows, t.length, int(t.encoded),
-                                                     _c.OPTIMIZERS.index(t.optimizer), _c.CRule(**t.rule),
-                                                     _c.ELEMENTS.index(t.element)) for t in placed])
-    said.update(tables=c_tables, table_count=len(placed), technique=_c.TECHNIQUES.index(technique))
+    c_tables = (_c.CTable * len(placed))(*map(_table_as_c, placed))
+    said.update(tables=c_tables, table_count=len(placed), technique=_c.one_of("technique", technique, _c.TECHNIQUES))
     config = CConfig()
     _quick.locus_config_init_sized(byref(config), sizeof(config))
     for name, kind in CConfig._fields_:
@@ -342,15 +332,3 @@ def open(tables: Sequence[Table], *, workers: int = 1, shards: int = 0, techniqu
         return rc
     Waiting("the process").call(join, keeps=c_tables)
     return made[0]
-
-
-_ever_opened = False
-_forked = False
-
-
-def _note_fork() -> None:
-    global _forked
-    _forked = _ever_opened
-
-
-os.register_at_fork(after_in_child=_note_fork)

@@ -72,7 +72,7 @@ def main(words: Optional[List[str]] = None) -> int:
     of.add_argument("--near", metavar="TENSOR", help="lines are names of rows of this table, such as rows, columns, "
                     "relations, vectors: the nearest ones by the cosine")
     of.add_argument("--json", action="store_true", help="JSON lines")
-    return run("predict", predict, of, words)
+    return run("predict", predict, of.parse_args(words))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,10 @@ import sys
 import time
 import unicodedata
 from html import escape
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from ._command import Problem, parser
+from ._command import run as run_command
 
 try:
     import numpy as np
@@ -29,10 +32,6 @@ COUNTS = ("local", "replica", "remote", "relocated", "copied", "late", "waits_s"
 # What our programs' nodes say of the time when they train: evaluations read rows that nobody intends.
 TRAINED, TRAINED_REMOTE = "Accesses in training", "Remote accesses in training"
 POINTS_MAX, NODES_SHOWN, LINES_MAX, DOTS_MAX = 240, 64, 8, 60
-
-
-class Fault(Exception):
-    """What the user is told."""
 
 
 # ---- what was written ----
@@ -98,18 +97,15 @@ def _time(line: Dict[str, Any]) -> float:
 def _lines(path: str) -> Iterator[Dict[str, Any]]:
     """Its objects. A line that is none is passed over: the node was killed while it wrote."""
     if not os.path.isfile(path):
-        raise Fault(f"{path} cannot be read: it is not a regular file")
-    try:
-        with open(path, "rb") as file:
-            for line in file:
-                try:
-                    found = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(found, dict):
-                    yield found
-    except OSError as fault:
-        raise Fault(f"{path} cannot be read: {fault.strerror}") from fault
+        raise Problem(f"{path} cannot be read: it is not a regular file")
+    with open(path, "rb") as file:
+        for line in file:
+            try:
+                found = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(found, dict):
+                yield found
 
 
 def _read_program(run: Run) -> Optional[int]:
@@ -132,9 +128,9 @@ def _read_node(run: Run, rank: int) -> None:
     head: Dict[str, Any] = next(lines, {})
     if head.get("node") != rank or not isinstance(head.get("nodes"), int) or "shards" not in head \
             or not math.isfinite(_time(head)):
-        raise Fault(f"{path} is not what LOCUS_REPORT makes a node write")
+        raise Problem(f"{path} is not what LOCUS_REPORT makes a node write")
     if run.size and head["nodes"] != run.size:
-        raise Fault(f"{path} is of a cluster of {head['nodes']} nodes, others of {run.size}: give each run a prefix")
+        raise Problem(f"{path} is of a cluster of {head['nodes']} nodes, others of {run.size}: give each run a prefix")
     run.size, run.nodes[rank], samples = head["nodes"], Node(head), []
     for line in lines:
         if "curve" in line:
@@ -161,7 +157,7 @@ def read(prefix: str) -> Run:
     run.curves = {name: {rank: points for rank, points in of.items() if points[0]} for name, of in run.curves.items()}
     run.curves = {name: of for name, of in run.curves.items() if of}
     if run.ended < run.began:
-        raise Fault(f"there is no {prefix}.RANK.report.jsonl: nodes write them when they run with LOCUS_REPORT={prefix}")
+        raise Problem(f"there is no {prefix}.RANK.report.jsonl: nodes write them when they run with LOCUS_REPORT={prefix}")
     return run
 
 
@@ -608,12 +604,6 @@ for example:
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        print(f"locus report: {message}; locus report --help", file=sys.stderr)
-        sys.exit(2)
-
-
 def _prefix(word: str) -> str:
     """Of one of a run's files, or of the page that --report named, too."""
     word = re.sub(r"\.(\d+\.report|run)\.jsonl$", "", word)
@@ -625,36 +615,29 @@ def _save(path: str, text: str) -> None:
         file.write(text.encode("utf-8", "replace"))
 
 
-def main(words: Optional[Sequence[str]] = None) -> int:
-    parser = _Parser(prog="locus report", description=ABOUT, epilog=MORE, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("prefix", metavar="PREFIX", nargs="*", help="a run's files are PREFIX.RANK.report.jsonl")
-    parser.add_argument("--out", metavar="FILE", default="-", help="write the page there, not to stdout; of several\n"
-                        "runs with the ending .svg the pictures alone. The\ntable is printed then")
-    told = parser.parse_args(words)
-    if not told.prefix:
-        parser.error("which run? locus report PREFIX, as LOCUS_REPORT was")
-    if told.out == "-" and sys.stdout.isatty():
-        parser.error("the page is HTML: name a file, --out page.html")
+def report(told: argparse.Namespace) -> None:
     if np is None:
-        print("locus report: there is no NumPy: install python3-numpy (Debian) or numpy (PyPI)", file=sys.stderr)
-        return 1
-    try:
-        prefixes = list(dict.fromkeys(map(_prefix, told.prefix)))
-        runs = [read(prefix) for prefix in prefixes]
-        if len(runs) == 1 and not told.out.endswith(".svg"):
-            _save(told.out, page(runs[0]))
-            return 0
-        all_ = [_summary(name, run) for name, run in zip(_names(prefixes), runs)]
-        _save(told.out, picture(all_) if told.out.endswith(".svg") else comparison(all_))
-        if told.out != "-":
-            print(table(all_), end="")
-    except Fault as fault:
-        print(f"locus report: {fault}", file=sys.stderr)
-        return 1
-    except OSError as fault:
-        print(f"locus report: {told.out} cannot be written: {fault.strerror}", file=sys.stderr)
-        return 1
-    return 0
+        raise ImportError(name="numpy")
+    prefixes = list(dict.fromkeys(map(_prefix, told.prefix)))
+    runs = [read(prefix) for prefix in prefixes]
+    if len(runs) == 1 and not told.out.endswith(".svg"):
+        _save(told.out, page(runs[0]))
+        return
+    all_ = [_summary(name, run) for name, run in zip(_names(prefixes), runs)]
+    _save(told.out, picture(all_) if told.out.endswith(".svg") else comparison(all_))
+    if told.out != "-":
+        print(table(all_), end="")
+
+
+def main(words: Optional[List[str]] = None) -> int:
+    of = parser("report", ABOUT, MORE)
+    of.add_argument("prefix", metavar="PREFIX", nargs="+", help="a run's files are PREFIX.RANK.report.jsonl")
+    of.add_argument("--out", metavar="FILE", default="-", help="write the page there, not to stdout; of several runs with "
+                    "the ending .svg the pictures alone. The table is printed then")
+    told = of.parse_args(words)
+    if told.out == "-" and sys.stdout.isatty():
+        of.error("the page is HTML: name a file, --out page.html")
+    return run_command("report", report, told)
 
 
 if __name__ == "__main__":

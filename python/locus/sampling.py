@@ -91,7 +91,7 @@ class Distribution:
         self._handle: Optional[int] = None
         if seed is not None:
             seed = _c.integer("seed", seed, 0, (1 << 64) - 1)
-        level, flags, out = _level_of(conformity), 0 if replace else 1, c_uint64()
+        level, flags, out = _c.one_of("conformity", conformity, _c.CONFORMITIES), 0 if replace else 1, c_uint64()
         if weights is None:
             _c.check(_lib.locus_distribution_uniform(of, first, count, level, flags, byref(out)))
         else:
@@ -116,12 +116,6 @@ class Distribution:
             handle, self._handle = self._handle, None
             self.node._distributions.remove(self)
             _lib.locus_distribution_free(handle)
-
-
-def _level_of(conformity: str) -> int:
-    if conformity not in _c.CONFORMITIES:
-        raise ArgumentError(f"conformity is {conformity!r}: must be one of {', '.join(_c.CONFORMITIES)}")
-    return _c.CONFORMITIES.index(conformity)
 
 
 class Sample:

@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from ctypes import byref, c_size_t, c_uint64, create_string_buffer
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, TypeVar
 
 import numpy as np
 
@@ -24,9 +24,8 @@ _keys_of, _rows_of = _arrays.keys, _arrays.rows
 # A call with more keys may use up the worker's room for requests, and wait for it inside the library.
 _FEW_KEYS = 4096
 _LOOKS, _SHORTEST_S, _LONGEST_S = 64, 20e-6, 1e-3
-_CALLS = {"pull": (_lib.locus_pull, _lib.locus_pull_async), "push": (_lib.locus_push, _lib.locus_push_async),
-          "set": (_lib.locus_set, _lib.locus_set_async)}
-_PULL, _PUSH, _SET = _CALLS["pull"], _CALLS["push"], _CALLS["set"]
+_PULL, _PUSH = (_lib.locus_pull, _lib.locus_pull_async), (_lib.locus_push, _lib.locus_push_async)
+_SET = (_lib.locus_set, _lib.locus_set_async)
 
 
 class Ticket:
@@ -90,55 +89,47 @@ class Worker:
 
     def pull(self, keys: Any, out: Any = None) -> Any:
         """The rows of these keys, into `out` if given. Keys may repeat."""
-        guard, me = self._guard, object()
-        try:
-            guard[me] = None
-            if len(guard) > 1 or self._unusable:
-                self._take_turn(me)
-            at, n = _keys_of(keys)
-            length = self._length
-            floats = n * length if length else self._floats(keys)
-            if out is None:
-                out = _arrays.empty_like_keys(keys, (n, length) if length else self._shape(keys, floats))
-            to = _rows_of(out, "out", n, floats, True)
-            if self._alone:
-                rc = _PULL[0](self._handle, at, n, to)
-                if rc:
-                    _c.check(rc)
-            else:
-                self._access(_PULL, at, n, to, (keys, out))
-            return out
-        finally:
-            guard.pop(me, None)
+        return self._access(_PULL, keys, out, "out")
 
     def push(self, keys: Any, updates: Any) -> None:
         """Adds `updates` to the rows. Updates of a key that repeats add up."""
-        self._write(_PUSH, keys, updates, "updates")
+        self._access(_PUSH, keys, updates, "updates")
 
     def set(self, keys: Any, values: Any) -> None:
         """Overwrites the rows."""
-        self._write(_SET, keys, values, "values")
+        self._access(_SET, keys, values, "values")
 
-    def _write(self, calls: Any, keys: Any, values: Any, name: str) -> None:
+    def _access(self, calls: Any, keys: Any, rows: Any, name: str) -> Any:
         guard, me = self._guard, object()
         try:
             guard[me] = None
             if len(guard) > 1 or self._unusable:
                 self._take_turn(me)
-            at, n = _keys_of(keys)
-            length = self._length
-            values_at = _rows_of(values, name, n, n * length if length else self._floats(keys), False)
+            at, n, rows, rows_at = self._places(calls, keys, rows, name)
             try:
                 if self._alone:
-                    rc = calls[0](self._handle, at, n, values_at)
+                    rc = calls[0](self._handle, at, n, rows_at)
                     if rc:
                         _c.check(rc)
                 else:
-                    self._access(calls, at, n, values_at, (keys, values))
+                    self._access_others(calls, at, n, rows_at, (keys, rows))
             finally:
-                self.node._tell(keys)
+                if calls is not _PULL:
+                    self.node._tell(keys)
+            return rows
         finally:
             guard.pop(me, None)
+
+    def _places(self, calls: Any, keys: Any, rows: Any, name: str) -> Tuple[int, int, Any, int]:
+        """Where the keys are, and how many; the rows, which a pull makes unless they are given, and where."""
+        at, n = _keys_of(keys)
+        length, floats = self._length, n * self._length
+        if not length:
+            lengths = self._lengths(keys)
+            floats, length = int(lengths.sum()), int(lengths[0]) if n and (lengths == lengths[0]).all() else 0
+        if rows is None and calls is _PULL:
+            rows = _arrays.empty_like_keys(keys, (n, length) if length else (floats,))
+        return at, n, rows, _rows_of(rows, name, n, floats, calls is _PULL)
 
     def pull_state(self, keys: Any) -> Any:
         """The rows of these keys, of one table, with the state of its optimizer behind the values."""
@@ -161,11 +152,7 @@ class Worker:
 
     def pull_async(self, keys: Any, out: Any = None) -> Ticket:
         """The same as pull(), without waiting: Ticket.wait() returns the rows."""
-        at, n = _keys_of(keys)
-        floats = n * self._length if self._length else self._floats(keys)
-        if out is None:
-            out = _arrays.empty_like_keys(keys, self._shape(keys, floats))
-        to = _rows_of(out, "out", n, floats, True)
+        at, n, out, to = self._places(_PULL, keys, out, "out")
         return self._begin(_PULL[1], at, n, to, keeps=(keys, out), out=out)
 
     def push_async(self, keys: Any, updates: Any) -> Ticket:
@@ -173,16 +160,12 @@ class Worker:
         return self._push_async(keys, updates, True)
 
     def _push_async(self, keys: Any, updates: Any, tell: bool) -> Ticket:
-        at, n = _keys_of(keys)
-        floats = n * self._length if self._length else self._floats(keys)
-        updates_at = _rows_of(updates, "updates", n, floats, False)
+        at, n, _, updates_at = self._places(_PUSH, keys, updates, "updates")
         return self._begin(_PUSH[1], at, n, updates_at, keeps=(keys, updates), tell=tell)
 
     def set_async(self, keys: Any, values: Any) -> Ticket:
         """The same as set(), without waiting. The arrays must not change until the ticket is done."""
-        at, n = _keys_of(keys)
-        floats = n * self._length if self._length else self._floats(keys)
-        values_at = _rows_of(values, "values", n, floats, False)
+        at, n, _, values_at = self._places(_SET, keys, values, "values")
         return self._begin(_SET[1], at, n, values_at, keeps=(keys, values), tell=True)
 
     def pull_local(self, key: int, out: Any = None) -> Optional[Any]:
@@ -394,15 +377,14 @@ class Worker:
         finally:
             self._unusable = self._waiting.left is not None
 
-    def _access(self, calls: Any, at: int, n: int, values: int, keeps: Any) -> None:
+    def _access_others(self, calls: Any, at: int, n: int, values: int, keeps: Any) -> None:
         """With other nodes: may wait for them."""
         if not _c.on_main_thread():
             _c.check(calls[0](self._handle, at, n, values))
         elif n > _FEW_KEYS:
             self._wait_for_call(calls[0], keeps, self._handle, at, n, values)
         else:
-            ticket = self._register(keeps, None)
-            self._started(ticket, calls[1](self._handle, at, n, values, byref(ticket._id)))
+            ticket = self._begun(calls[1], at, n, values, keeps=keeps)
             if ticket._keeps is not None:
                 self._poll(ticket)
                 if ticket._error:
@@ -410,25 +392,22 @@ class Worker:
 
     def _begin(self, call: Callable[..., int], *arguments: Any, keeps: Any, out: Any = None, tell: bool = False) -> Ticket:
         def begun() -> Ticket:
-            ticket = self._register(keeps, out)
             try:
-                return self._started(ticket, call(self._handle, *arguments, byref(ticket._id)))
+                return self._begun(call, *arguments, keeps=keeps, out=out)
             finally:
                 if tell:  # what this worker reads from now on has the change
                     self.node._tell(keeps[0])
         return self._in_turn(begun)
 
-    def _register(self, keeps: Any, out: Any) -> Ticket:
-        """A ticket that holds its arrays from before the call. Makes room first, where the library would wait."""
+    def _begun(self, call: Callable[..., int], *arguments: Any, keeps: Any, out: Any = None) -> Ticket:
+        """Its ticket holds its arrays from before the call. Makes room first, where the library would wait."""
         for waiting in list(self._tickets.values()):
             if len(self._tickets) < _c.OPERATIONS_MAX - 1:
                 break
             self._poll(waiting)
         ticket = Ticket(self, keeps, out)
         self._tickets[id(ticket)] = ticket
-        return ticket
-
-    def _started(self, ticket: Ticket, rc: int) -> Ticket:
+        rc = call(self._handle, *arguments, byref(ticket._id))
         if rc or ticket._id.value == 0:
             self._drop(ticket)
             _c.check(rc)
@@ -473,13 +452,3 @@ class Worker:
         # A key out of range is refused by the library, before it looks at the rows.
         lengths: "np.ndarray[Any, Any]" = self.node._lengths[np.minimum(of_table, len(self.node._lengths) - 1)]
         return lengths
-
-    def _floats(self, keys: Any) -> int:
-        return int(self._lengths(keys).sum())
-
-    def _shape(self, keys: Any, floats: int) -> Any:
-        n = len(keys)
-        if self._length:
-            return n, self._length
-        lengths = self._lengths(keys)
-        return (n, int(lengths[0])) if n and (lengths == lengths[0]).all() else (floats,)

@@ -212,13 +212,13 @@ class Report(nodes.TestCase):
         (self.at / "old.run.jsonl").unlink()
         (self.at / "new.1.report.jsonl").rename(self.at / "old.1.report.jsonl")
         self.refuses_all("", [
-            (f"{REPORT}", 2, "which run?"), (f"{REPORT} --bogus", 2, "--bogus"),
+            (f"{REPORT}", 2, "PREFIX"), (f"{REPORT} x --bogus", 2, "--bogus"),
             (f"{REPORT} /no/such/run", 1, "locus report: there is no /no/such/run.RANK.report.jsonl"),
             (f"{REPORT} {self.at}/x", 1, "x.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
             (f"{REPORT} {self.at}/y", 1, "y.0.report.jsonl is not what LOCUS_REPORT makes a node write"),
             (f"{REPORT} {self.at}/pipe", 1, "pipe.run.jsonl cannot be read: it is not a regular file"),
             (f"{REPORT} {self.at}/old", 1, "is of a cluster of 3 nodes, others of 2: give each run a prefix"),
-            (f"{REPORT} {self.at}/new --out /no/such/folder/p", 1, "/no/such/folder/p cannot be written"),
+            (f"{REPORT} {self.at}/new --out /no/such/folder/p", 1, "locus report: /no/such/folder/p: No such file or directory"),
             # before a long run, not behind it
             (f"{MF} --report /no/such/folder/page.html", 1, "/no/such/folder/page.html"),
             (f"LOCUS_REPORT=/no/such/folder/run {MEMBER} > /dev/null", 1,

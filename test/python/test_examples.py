@@ -1,11 +1,7 @@
-"""The examples of python/examples train, are short, and the two recommenders differ by ten lines at most."""
-import difflib
-import importlib.util
+"""The examples of python/examples train, and are short."""
 import re
 import sys
-import tempfile
 import unittest
-from pathlib import Path
 
 from support import BIN, ROOT, finish, free_port, passes
 
@@ -30,10 +26,8 @@ class Examples(unittest.TestCase):
         return figures
 
     # Seeded, so that what one process prints is always the same; of several, the order of their steps differs.
-    def test_recommenders_agree(self):
-        alone = self.figures("recommender_torch.py")[-1]
-        self.assertAlmostEqual(alone, 0.3181, delta=0.01)  # 0.5 with nothing learnt
-        self.assertAlmostEqual(self.figures("recommender.py")[-1], alone, delta=0.015)  # 0.3263: other first values
+    def test_recommender(self):
+        self.assertAlmostEqual(self.figures("recommender.py")[-1], 0.3263, delta=0.01)  # 0.3181 of torch's; 0.5 with nothing learnt
 
     def test_recommender_on_two_nodes(self):
         if not (BIN / "locus").exists():
@@ -45,18 +39,6 @@ class Examples(unittest.TestCase):
 
     def test_wide_and_deep_under_torchrun(self):
         self.assertGreater(self.figures("wide_and_deep.py", *TORCHRUN, "--rdzv_endpoint", f"localhost:{free_port()}")[-1], 0.77)  # 0.82 of one; 0.76 by weights alone
-
-    def test_files_of_wide_and_deep(self):
-        """As those of the census: each example has a feature of each field."""
-        place = importlib.util.spec_from_file_location("wide_and_deep", EXAMPLES / "wide_and_deep.py")
-        example = importlib.util.module_from_spec(place)
-        place.loader.exec_module(example)
-        with tempfile.TemporaryDirectory() as folder:
-            train, test = Path(folder) / "train", Path(folder) / "test"
-            train.write_text("-1 2:1 12:1\n1 4:1 11:1\n")
-            test.write_text("1 3:1 12:1\n")
-            features, label, count = example.census(train, test)
-        self.assertEqual((features.tolist(), label.tolist(), count), ([[2, 12], [4, 11], [3, 12]], [0, 1, 1], 1))
 
     def test_word2vec(self):
         self.assertGreater(self.figures("word2vec.py")[-1], 0.93)  # 0.9775; 0.05 by chance
@@ -70,6 +52,3 @@ class Examples(unittest.TestCase):
         self.assertGreaterEqual(len(sources), 4)
         for name, lines in sources.items():
             self.assertLessEqual(len(lines), 80, name)
-        code = [sources[name][sources[name].index("import sys"):] for name in ("recommender_torch.py", "recommender.py")]
-        changed = [line for line in difflib.unified_diff(*code, n=0) if re.match(r"\+(?!\+\+)", line)]
-        self.assertLessEqual(len(changed), 10, changed)

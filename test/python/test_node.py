@@ -143,9 +143,9 @@ class Tables(unittest.TestCase):
 
     def test_open_refuses_wrong_tables_and_options(self):
         table = locus.Table("a", 10, 2)
-        for tables, more, sentence in (([], {}, "empty"), ([table, table], {}, "its own"),
-                                       ([locus.Table("a", 0, 2)], {}, "`rows` of table 'a' is 0"),
-                                       ([locus.Table("a", 1, 1 << 21)], {}, "`length` of table 'a' is 2097152"),
+        for tables, more, sentence in (([], {}, "no table: at least one"), ([table, table], {}, "its own"),
+                                       ([locus.Table("a", 0, 2)], {}, "table 0 has no rows"),
+                                       ([locus.Table("a", 1, 1 << 21)], {}, "rows of 2097152 floats: `length` must be"),
                                        ([locus.Table("a", 1.5, 2)], {}, "is 1.5: must be an integer"),
                                        ([locus.Table(3, 1, 2)], {}, "name is a int"),
                                        ([locus.Table("a\0b", 1, 2)], {}, "zero byte"),
@@ -171,9 +171,9 @@ class Optimizers(unittest.TestCase):
 
     def test_wrong_rules_are_refused(self):
         for wrong, sentence in ((dict(optimizer="best"), "is 'best': must be one of sgd"),
-                                (dict(optimizer="sgd", rule={"speed": 1}), "has 'speed'"),
+                                (dict(optimizer="sgd", rule={"speed": 1}), "'speed': must be one of rate"),
                                 (dict(optimizer="sgd", rule={"rate": -1}), "rate -1"), (dict(rule={"rate": 1}), "rate 1")):
             self.assertRaisesRegex(locus.ArgumentError, sentence, locus.open, [locus.Table("a", 10, 2, **wrong)])
         with locus.open([locus.Table("a", 10, 2)]) as node:
-            self.assertRaisesRegex(locus.ArgumentError, "there is no table 'b'", node.set_rate, "b", 1)
+            self.assertRaisesRegex(locus.ArgumentError, "the table is 'b'", node.set_rate, "b", 1)
             self.assertRaises(locus.ArgumentError, node.set_rate, "a", 1)

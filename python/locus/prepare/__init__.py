@@ -2,10 +2,10 @@
 """locus prepare: converts what people bring into the one form that a program reads."""
 import argparse
 import lzma
-import os
-import sys
 import zlib
 from typing import List, Optional
+
+from .._command import Problem, run
 
 ABOUT = """Converts what people bring into the one form that a program reads. What it takes by itself it says in one line
 before it writes; what could be read in two ways it refuses, until an option says it. Rows are counted, and
@@ -79,28 +79,15 @@ def main(arguments: Optional[List[str]] = None) -> int:
     told = parser.parse_intermixed_args(arguments)
     if len(told.paths) < 2 or told.bins < 2:
         parser.error("INPUT and OUTPUT are needed" if len(told.paths) < 2 else f"--bins {told.bins}: must be 2 or more")
-    try:
-        __import__("numpy")
-    except ModuleNotFoundError:
-        print("locus prepare: needs NumPy: install python3-numpy of Debian, or numpy of PyPI", file=sys.stderr)
-        return 1
-    from . import clicks, facts, files, graphs, ratings, words
+    return run("prepare", _prepare, told)
+
+
+def _prepare(told: argparse.Namespace) -> None:
+    from . import clicks, facts, graphs, ratings, words
     told.asked = [told.label, told.weight, told.categorical, told.with_, told.without, told.class_columns, told.purpose_columns]
     todo = {"mf": ratings.mf, "kge": facts.kge, "wv": ratings.wv, "ctr": clicks.ctr, "gnn": graphs.gnn, "lda": words.lda,
             "lasso": words.lasso, "vectors": words.vectors}
     try:
         todo[told.program](told, told.paths[:-1], told.paths[-1])
-        sys.stdout.flush()
-    except files.Refused as refusal:
-        files.say(str(refusal))
-        return 1
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        files.say("who reads stdout has ended")
-        return 1
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as fault:
-        files.say(f"{fault.filename}: {fault.strerror}" if isinstance(fault, OSError) and fault.filename else str(fault))
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    except (EOFError, lzma.LZMAError, zlib.error) as fault:
+        raise Problem(f"what is packed is damaged: {fault}") from None

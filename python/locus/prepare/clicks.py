@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 
-from .files import Part, Refused, Source, convert, counted, number, say, writing
+from .files import Part, Refused, Source, convert, counted, number, say, write
 from .sparse import SparseLines, is_sparse
 from .tables import Table, is_missing
 
@@ -216,22 +216,15 @@ def _learn(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
                table.about(range(table.width)).replace("; label is " + table.title(0), f"; the label is {table.title(label)}")
                + (f"; the weight, for --weights, is {table.title(weight)}" if weight >= 0 else "")
                + "".join(f"; {text}: {', '.join(each)}" for text, each in said.items() if each)))
-    with writing(output) as result:
-        grow = [0]
-        for table in tables:
-            for row in table.rows():
-                result.line(labels.value(table.source, row[label]) + _pairs(used, [column.at for column in used], row, grow))
-        result.expect(out, "examples")
+    places, grow = [column.at for column in used], [0]
+    write((output, (labels.value(table.source, row[label]) + _pairs(used, places, row, grow)
+                    for table in tables for row in table.rows()), out, "examples"))
     if weight >= 0:
-        with writing(output + ".weights") as result:
-            for table in tables:
-                for row in table.rows():
-                    result.line(_weight(table, row, weight))
-            result.expect(out, "weights")
+        write((output + ".weights", (_weight(table, row, weight) for table in tables for row in table.rows()), out, "weights"))
     if output != "-":
-        with writing(output + ".columns.json") as result:
-            result.line(json.dumps({"names": first.names, "width": first.width, "label": label, "positive": told.positive, "columns": [
-                {each: getattr(column, each) for each in ("at", "name", "kind", "cuts", "words", "extra")} for column in used]}))
+        kept = [{each: getattr(column, each) for each in ("at", "name", "kind", "cuts", "words", "extra")} for column in used]
+        write((output + ".columns.json", [json.dumps({"names": first.names, "width": first.width, "label": label,
+                                                      "positive": told.positive, "columns": kept})], 1, "lines"))
 
 
 def _alike(told: argparse.Namespace, tables: Sequence[Table], output: str) -> None:

@@ -6,7 +6,7 @@ import os
 import random
 from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
-from .files import Refused, Source, convert, counted, need, say, strictly, whole, within, writing
+from .files import Refused, Source, convert, counted, need, say, strictly, whole, within, write
 from .tables import Table
 
 Fact = Tuple[str, str, str]
@@ -119,10 +119,8 @@ def _divide(facts: Sequence[Fact], seed: int, output: str) -> None:
         raise Refused(f"{len(facts)} facts are too few to be divided: give three files, train, valid and test")
     say(f"{counted(len(facts), 'different fact')}: {len(parts['valid.txt'])} to validate with and {len(parts['test.txt'])} to test with, "
         f"drawn by --seed {seed}")
-    for name, path in zip(SPLITS, within(output, *SPLITS)):
-        with writing(path) as result:
-            for i in sorted(parts[name]):
-                result.line("\t".join(facts[i]))
+    write(*((path, map("\t".join, [facts[i] for i in sorted(parts[name])]), len(parts[name]), "facts")
+            for name, path in zip(SPLITS, within(output, *SPLITS))))
 
 
 # ---- WordNet: synsets are called as in NLTK, dog.n.01 ----

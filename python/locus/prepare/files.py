@@ -13,6 +13,8 @@ import tempfile
 from contextlib import ExitStack, contextmanager
 from typing import BinaryIO, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar, cast
 
+from .._command import Problem
+
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
 STRICT = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 INDEX_MAX = 1073741823
@@ -20,7 +22,7 @@ T = TypeVar("T")
 _strict, _number = re.compile(STRICT, re.A).fullmatch, re.compile(NUMBER, re.A).fullmatch
 
 
-class Refused(Exception):
+class Refused(Problem):
     """What cannot be read for certain: file, line, and the remedy."""
 
 
@@ -160,25 +162,31 @@ def writing(path: str) -> Iterator[Result]:
             os.unlink(draft)
 
 
+def write(*files: Tuple[str, Iterable[str], int, str]) -> None:
+    """Of each file its path, its lines, how many they were, and of what. Lines of one path are one file."""
+    with ExitStack() as stack:
+        results: Dict[str, Result] = {}
+        for path, lines, count, what in files:
+            result = results[path] = results.get(path) or stack.enter_context(writing(path))
+            before = result.count
+            for line in lines:
+                result.line(line)
+            result.expect(before + count, what)
+
+
 Part = Tuple[str, Callable[[], Iterable[str]], Callable[[int], str]]  # of a file: its lines, and what is said of so many
 
 
 def convert(parts: Sequence[Part]) -> None:
     """Reads all once, to see that it can be read; says what was taken; then writes, and as many lines must come again."""
-    counts, results = [], {}  # type: List[int], Dict[str, Result]
+    counts: List[int] = []
     for _, read, about in parts:
         counts.append(sum(1 for _ in read()))
         said = about(counts[-1])
         if not counts[-1]:
             raise Refused(f"has nothing that could be written: {said}")
         say(said)
-    with ExitStack() as stack:
-        for (path, read, _), count in zip(parts, counts):
-            result = results[path] if path in results else results.setdefault(path, stack.enter_context(writing(path)))
-            before = result.count
-            for line in read():
-                result.line(line)
-            result.expect(before + count, "lines")
+    write(*((path, read(), count, "lines") for (path, read, _), count in zip(parts, counts)))
 
 
 def within(folder: str, *names: str) -> List[str]:

@@ -4,10 +4,9 @@ import argparse
 import itertools
 import os
 import re
-from contextlib import ExitStack
 from typing import Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
-from .files import Refused, Source, counted, need, say, strictly, whole, within, writing
+from .files import Refused, Source, counted, need, say, strictly, whole, within, write
 from .sparse import Matrix, SparseLines, is_matrix, is_sparse, refuse_headless
 from .tables import Table, is_missing
 
@@ -289,14 +288,6 @@ def gnn(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
              and os.path.exists(within(output, name)[0])]
     if stale:
         raise Refused(f"{output} has {stale[0]} of another graph: name another folder, or remove it")
-    with ExitStack() as stack:
-        write = {name: stack.enter_context(writing(path)) for name, path in zip(names, within(output, *names))}
-        for first, second in graph.edges():
-            write["edges.txt"].line(f"{first}\t{second}")
-        write["edges.txt"].expect(graph.count, "edges")
-        for name, mark in marks.items():
-            for node, word in mark.given():
-                write[name].line(f"{node}\t{word}")
-            write[name].expect(mark.count, "nodes")
-        for node, (_, pairs) in zip(order, features.lines() if features else ()):
-            write["features.txt"].line(f"{node}\t{pairs}")
+    pairs = zip(order, (pairs for _, pairs in features.lines())) if features else iter(())
+    found = [(graph.edges(), graph.count), *((mark.given(), mark.count) for mark in marks.values()), (pairs, len(order))]
+    write(*((path, map("\t".join, rows), count, "rows") for path, (rows, count) in zip(within(output, *names), found)))

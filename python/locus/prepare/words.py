@@ -6,12 +6,11 @@ import json
 import os
 import re
 import struct
-from contextlib import ExitStack
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from .files import INDEX_MAX, NUMBER, Refused, Source, convert, counted, need, number, say, strictly, whole, within, writing
+from .files import INDEX_MAX, NUMBER, Refused, Source, convert, counted, need, number, say, strictly, whole, within, write, writing
 from .sparse import Entry, Matrix, SparseLines, by_rows, is_matrix
 
 Document = Dict[int, int]  # words' numbers and counts
@@ -155,17 +154,16 @@ def lda(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
         f"{len(names)} in the vocabulary" + ("; numbers of words have gaps, and are counted anew" if numbers else "")
         + (f"; {counted(bags.unknown, 'token')} of unknown words left out" if not bags.grows else "")
         + (source.left() if bags.kind != "matrix" else ""))
-    with ExitStack() as stack:
-        into, vocabulary = (stack.enter_context(writing(path)) for path in within(output, "documents.txt", "vocabulary.txt"))
-        written = 0
+
+    def lines() -> Iterator[str]:
+        left = tokens
         for document in bags.read():
-            written += sum(document.values())
-            into.line(" ".join([str(len(document)), *(f"{numbers.get(word, word)}:{document[word]}" for word in document)]))
-        into.expect(documents, "documents")
-        if written != tokens:
-            raise Refused(f"{tokens} tokens were read, and {written} written: has a file changed meanwhile?")
-        for name in names:
-            vocabulary.line(name)
+            left -= sum(document.values())
+            yield " ".join([str(len(document)), *(f"{numbers.get(word, word)}:{document[word]}" for word in document)])
+        if left:
+            raise Refused(f"{tokens} tokens were read, and {tokens - left} written: has a file changed meanwhile?")
+    into, vocabulary = within(output, "documents.txt", "vocabulary.txt")
+    write((into, lines(), documents, "documents"), (vocabulary, names, len(names), "words"))
 
 
 def _vocabulary(told: argparse.Namespace, bags: _Bags) -> Optional[List[str]]:

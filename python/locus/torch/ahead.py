@@ -11,7 +11,7 @@ from typing import Any, Deque, List, NamedTuple, Optional, Tuple
 
 import torch
 
-from ..worker import Ticket, Worker
+from ..worker import Worker
 from .batch import FLOATS, distinct
 from .devices import Moving, to_device
 
@@ -59,7 +59,7 @@ class Ahead:
         self.flat = wanted.reshape(-1).clone()  # the training loop may change its batch
         self.indices, self.places = embedding.different(self.flat)
         self.keys: torch.Tensor = self.indices + embedding._first
-        self._pulled: Optional[Tuple[int, Moving]] = None
+        self.pulled: Optional[Tuple[int, Moving]] = None  # and not looked up; None, too, once they are old
         self._shared: List[Tuple[torch.Tensor, torch.Tensor]] = []  # indices, and the places here of those among them
 
     def share(self, before: "Ahead") -> None:
@@ -71,26 +71,16 @@ class Ahead:
         worker: Worker = self.embedding.worker
         count = self.embedding.changes.count
         rows = torch.empty(len(self.keys), self.embedding.embedding_dim, **FLOATS)
-        for ticket in [self._begin(worker, rows, first) for first in range(0, len(self.keys), _KEYS_AT_ONCE)]:
+        for ticket in list(map(worker.pull_async, torch.split(self.keys, _KEYS_AT_ONCE), torch.split(rows, _KEYS_AT_ONCE))):
             while not ticket.done():
                 time.sleep(_LOOK_S)
-        self._pulled = count, Moving(self.embedding._values(self.indices, rows), self.embedding.device)
-
-    def _begin(self, worker: Worker, rows: torch.Tensor, first: int) -> Ticket:
-        return worker.pull_async(self.keys[first:first + _KEYS_AT_ONCE], rows[first:first + _KEYS_AT_ONCE])
-
-    def is_unused(self) -> bool:
-        return self._pulled is not None
-
-    def forget(self) -> None:
-        """They are old."""
-        self._pulled = None
+        self.pulled = count, Moving(self.embedding._values(self.indices, rows), self.embedding.device)
 
     def take(self, flat: torch.Tensor) -> Optional[Found]:
         """For these indices, once; None: they are others, or not here."""
-        if self._pulled is None or not torch.equal(flat, self.flat):
+        if self.pulled is None or not torch.equal(flat, self.flat):
             return None
-        (count, moving), self._pulled = self._pulled, None
+        (count, moving), self.pulled = self.pulled, None
         changed = self.embedding.changes.since(count)
         values = moving.arrived()
         if changed is None or values.device.type not in ("cpu", self.embedding.device.type):
@@ -103,9 +93,8 @@ class Ahead:
         return Found(self.indices, self.places, values)
 
     def _places_of(self, changed: torch.Tensor) -> torch.Tensor:
-        known = (places for indices, places in self._shared if indices is changed)
-        found = next(known, None)
-        return _among(self.indices, changed) if found is None else found
+        known = [places for indices, places in self._shared if indices is changed]
+        return known[0] if known else _among(self.indices, changed)
 
 
 def _among(indices: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:

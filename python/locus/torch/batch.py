@@ -2,7 +2,7 @@
 """What a step does around its accesses, in the library, while Python's other threads run: distinct indices, rows gathered,
 gradients added up. Arrays are torch's, contiguous and on the CPU. `worker` is one whose threads help; None: none does."""
 from ctypes import byref, c_size_t
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, Optional, Tuple
 
 import torch
 
@@ -13,6 +13,13 @@ _lib = _c.lib
 # Of what the library reads and writes, whatever torch's defaults are.
 INTEGERS: Dict[str, Any] = {"dtype": torch.int64, "device": "cpu"}
 FLOATS: Dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}
+_FLOATS_AT_ONCE = 1 << 22
+
+
+def ranges(rows: int, length: int) -> Iterator[torch.Tensor]:
+    """All indices of a table, so many at once that their values take little memory."""
+    step = max(1, _FLOATS_AT_ONCE // length)
+    return (torch.arange(first, min(first + step, rows), **INTEGERS) for first in range(0, rows, step))
 
 
 def distinct(indices: torch.Tensor, bound: int) -> Tuple[torch.Tensor, torch.Tensor]:

@@ -6,7 +6,7 @@ repeats. The optimizer finds rows and gradients here (gradients.py).
 """
 import functools
 import itertools
-from typing import Any, Callable, Dict, List, Optional, Tuple, TypeVar
+from typing import Any, Callable, Dict, List, Optional, Tuple, Type, TypeVar
 
 import numpy as np
 import torch
@@ -16,12 +16,12 @@ from .._c import LENGTH_MAX, integer
 from ..errors import ArgumentError, UsageError
 from ..worker import Worker
 from .ahead import Ahead, Changes, Found
-from .batch import FLOATS, distinct
+from .batch import FLOATS, distinct, ranges
 from .devices import to_device, uncompiled
-from .export import ranges
-from .gradients import Gradients, spread, watched
+from .gradients import Gradients, watched
 from .initial import Given, Normal, Own, ZeroAt, Zeros, of_table
 
+_Any = TypeVar("_Any", bound="_Rows")
 Initial = Callable[[torch.Tensor, int], torch.Tensor]
 _STATE_DICT_FLOATS_MAX = 1 << 28
 _FEW_CHANGES = 1 << 16  # indices of a write that are kept, to pull only these again
@@ -84,6 +84,17 @@ class _Rows(torch.nn.Module):
         # Where values are returned; rows and indices are in memory. A model that is made on "meta" has its rows all the same.
         is_told = device is not None and torch.device(device).type != "meta"
         self.device = torch.empty(0, device=device if is_told else "cpu").device
+
+    @classmethod
+    def from_pretrained(cls: Type[_Any], embeddings: torch.Tensor, freeze: bool = True, *more: Any, **named: Any) -> _Any:
+        """Its first values are those of `embeddings`, of shape (num_embeddings, embedding_dim), which each process
+        keeps. No step changes them, unless freeze=False. What else is told is told to the constructor."""
+        if not isinstance(embeddings, torch.Tensor) or embeddings.dim() != 2:
+            raise ArgumentError("`embeddings` must be a tensor of shape (num_embeddings, embedding_dim)")
+        made = cls(*embeddings.shape, *more, **named)
+        made.initial = Given(embeddings)  # the row of padding_idx, too, as torch has it
+        made.is_frozen, made.element = freeze, _ELEMENTS.get(embeddings.dtype, "f32")
+        return made
 
     def _apply(self, fn: Any, *arguments: Any, **more: Any) -> Any:
         """model.to(device), model.cuda(): there is no parameter that would move, but values are returned there."""
@@ -159,8 +170,7 @@ class _Rows(torch.nn.Module):
 
     def _followed(self, values: torch.Tensor, of: torch.Tensor) -> torch.Tensor:
         """The values of different indices on the model's device, whose gradients come back."""
-        moved = to_device(values, self.device)
-        return moved if self.is_frozen else watched(moved, self.gradients, of)
+        return watched(to_device(values, self.device), None if self.is_frozen else self.gradients, of)
 
     def _were_written(self, keys: Any) -> None:
         """What was pulled of them before is old."""
@@ -279,21 +289,12 @@ class Embedding(_Rows):
         super().__init__(num_embeddings, embedding_dim, padding_idx, initial, dtype, device,
                          {"max_norm": max_norm, "scale_grad_by_freq": scale_grad_by_freq})
 
-    @classmethod
-    def from_pretrained(cls, embeddings: torch.Tensor, freeze: bool = True, padding_idx: Optional[int] = None,
-                        max_norm: Optional[float] = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
-                        sparse: bool = False) -> "Embedding":
-        """Its first values are those of `embeddings`, of shape (num_embeddings, embedding_dim), which each process
-        keeps. No step changes them, unless freeze=False."""
-        made = cls(*_shape_of(embeddings), padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
-        return _given(made, embeddings, freeze)
-
     @uncompiled
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         values, places, of = self._look_up(input)
         padding = self._padding_among(of)
         if self.device.type == "cpu":
-            flat = spread(self.worker, values, places.view(-1), padding, None if self.is_frozen else self.gradients, of)
+            flat = watched(values, None if self.is_frozen else self.gradients, of, places.view(-1), self.worker, padding)
             return flat.view(*input.shape, self.embedding_dim)
         return torch.nn.functional.embedding(to_device(places, self.device), self._followed(values, of), padding)
 
@@ -316,16 +317,6 @@ class EmbeddingBag(_Rows):
             raise ArgumentError(f"mode is {mode!r}: must be sum or mean")
         self.mode, self.include_last_offset = mode, include_last_offset
 
-    @classmethod
-    def from_pretrained(cls, embeddings: torch.Tensor, freeze: bool = True, max_norm: Optional[float] = None,
-                        norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
-                        sparse: bool = False, include_last_offset: bool = False,
-                        padding_idx: Optional[int] = None) -> "EmbeddingBag":
-        """As Embedding.from_pretrained()."""
-        made = cls(*_shape_of(embeddings), max_norm, norm_type, scale_grad_by_freq, mode, sparse,
-                   include_last_offset=include_last_offset, padding_idx=padding_idx)
-        return _given(made, embeddings, freeze)
-
     @uncompiled
     def forward(self, input: torch.Tensor, offsets: Optional[torch.Tensor] = None,
                 per_sample_weights: Optional[torch.Tensor] = None) -> torch.Tensor:
@@ -341,18 +332,3 @@ class EmbeddingBag(_Rows):
     def _plain(self) -> Tuple[Callable[..., torch.nn.Module], Dict[str, Any]]:
         return torch.nn.EmbeddingBag.from_pretrained, {
             "mode": self.mode, "include_last_offset": self.include_last_offset, "padding_idx": self.padding_idx}
-
-
-def _shape_of(embeddings: Any) -> Tuple[int, int]:
-    if not isinstance(embeddings, torch.Tensor) or embeddings.dim() != 2:
-        raise ArgumentError("`embeddings` must be a tensor of shape (num_embeddings, embedding_dim)")
-    return embeddings.shape[0], embeddings.shape[1]
-
-
-_Any = TypeVar("_Any", bound=_Rows)
-
-
-def _given(made: _Any, embeddings: torch.Tensor, freeze: bool) -> _Any:
-    made.initial = Given(embeddings)  # the row of padding_idx, too, as torch has it
-    made.is_frozen, made.element = freeze, _ELEMENTS.get(embeddings.dtype, "f32")
-    return made

@@ -30,14 +30,11 @@ class Gradients:
     def __init__(self, dimension: int, table: str = "") -> None:
         self.dimension, self.table = dimension, table
         self._gathered: List[Gradient] = []
-        self._passes = 0  # since a step
-
-    def stepped(self) -> None:
-        self._passes = 0
+        self.passes = 0  # since a step
 
     def add(self, indices: torch.Tensor, values: torch.Tensor) -> None:
-        self._passes += 1
-        if self._passes == _PASSES_MAX:
+        self.passes += 1
+        if self.passes == _PASSES_MAX:
             warnings.warn(f"the embedding {self.table!r} got gradients {_PASSES_MAX} times, and no step changed its rows: torch's "
                           "optimizers do not, call step() of that of locus.torch, too")
         self._gathered.append(Gradient(indices, values))
@@ -55,63 +52,40 @@ class Gradients:
     def sum(self) -> Optional[Gradient]:
         """The one that all add up to, each index once; None: there is none. It stays, and may be changed in place."""
         if len(self._gathered) > 1:
-            self._gathered = [self._added()]
+            different, places = torch.unique(torch.cat([each.indices for each in self._gathered]), return_inverse=True)
+            device = self._gathered[-1].values.device
+            values = torch.cat([each.values.to(device) for each in self._gathered])
+            sums = values.new_zeros(len(different), self.dimension).index_add_(0, places.to(device), values)
+            self._gathered = [Gradient(different, sums)]
         return self._gathered[0] if self._gathered else None
 
-    def _added(self) -> Gradient:
-        different, places = torch.unique(torch.cat([each.indices for each in self._gathered]), return_inverse=True)
-        device = self._gathered[-1].values.device
-        values = torch.cat([each.values.to(device) for each in self._gathered])
-        sums = values.new_zeros(len(different), self.dimension).index_add_(0, places.to(device), values)
-        return Gradient(different, sums)
 
-
-class _Arrive(torch.autograd.Function):
-    """The values themselves; going back, it hands the gradient over."""
+class _Watched(torch.autograd.Function):
+    """The values of different indices, or of each index of a batch; going back, those of an index are added up."""
 
     @staticmethod
     def forward(ctx: Any, *passed: Any, **named: Any) -> torch.Tensor:
         values: torch.Tensor
-        _, values, ctx.gradients, ctx.of = passed
-        return values
+        _, values, ctx.gradients, ctx.of, ctx.places, ctx.worker, ctx.padding = passed
+        return values if ctx.places is None else gather(ctx.worker, values, ctx.places)
 
     @staticmethod
     def backward(ctx: Any, *gradient: torch.Tensor) -> Any:
-        ctx.gradients.add(ctx.of, gradient[0].detach())
-        return None, None, None, None
-
-
-def watched(values: torch.Tensor, gradients: Gradients, of: torch.Tensor) -> torch.Tensor:
-    """The values of a pass, whose gradient will come to `gradients`, unless torch records nothing now."""
-    if not torch.is_grad_enabled():
-        return values
-    asks = torch.empty(0, device="cpu", requires_grad=True)
-    result: torch.Tensor = _Arrive.apply(asks, values, gradients, of)
-    return result
-
-
-class _Spread(torch.autograd.Function):
-    """The value of each index of a batch; going back, the gradients of an index that repeats are added up."""
-
-    @staticmethod
-    def forward(ctx: Any, *passed: Any, **named: Any) -> torch.Tensor:
-        _, values, ctx.worker, ctx.places, ctx.padding, ctx.gradients, ctx.of = passed
-        return gather(ctx.worker, values, ctx.places)
-
-    @staticmethod
-    def backward(ctx: Any, *gradient: torch.Tensor) -> Any:
-        sums = scatter_add(ctx.worker, gradient[0].detach().contiguous(), ctx.places, len(ctx.of))
+        sums = gradient[0].detach()
+        if ctx.places is not None:
+            sums = scatter_add(ctx.worker, sums.contiguous(), ctx.places, len(ctx.of))
         if ctx.padding is not None:
             sums[ctx.padding] = 0
         ctx.gradients.add(ctx.of, sums)
         return (None,) * 7
 
 
-def spread(worker: Worker, values: torch.Tensor, places: torch.Tensor, padding: Optional[int],
-           gradients: Optional[Gradients], of: torch.Tensor) -> torch.Tensor:
-    """values[places] on the CPU; what comes back goes to `gradients`, if any, but not for `padding`."""
+def watched(values: torch.Tensor, gradients: Optional[Gradients], of: torch.Tensor, places: Optional[torch.Tensor] = None,
+            worker: Optional[Worker] = None, padding: Optional[int] = None) -> torch.Tensor:
+    """The values of a pass, those at `places` if given, on the CPU. Their gradient will come to `gradients`, but not that of
+    `padding`; none, if that is None, or torch records nothing now."""
     if gradients is None or not torch.is_grad_enabled():
-        return gather(worker, values, places)
+        return values if places is None else gather(worker, values, places)
     asks = torch.empty(0, device="cpu", requires_grad=True)
-    result: torch.Tensor = _Spread.apply(asks, values, worker, places, padding, gradients, of)
+    result: torch.Tensor = _Watched.apply(asks, values, gradients, of, places, worker, padding)
     return result

@@ -14,8 +14,7 @@ import torch
 import torch.nn.functional
 
 from .._c import integer, number
-from ..errors import ArgumentError
-from .batch import FLOATS, INTEGERS
+from .batch import FLOATS
 
 _BITS, _PARTS = 11, 3
 _ODD = (0x9E3779B97F4A7C15 - (1 << 64), 0xBF58476D1CE4E5B9 - (1 << 64))  # as int64
@@ -76,7 +75,7 @@ class _Mixed(Own):
     def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
         if len(indices) == 0:
             return torch.zeros(0, dimension, **FLOATS)
-        return self._made(self._chosen(indices), self._table(dimension))
+        return torch.nn.functional.embedding_bag(self._chosen(indices), self._table(dimension), mode="sum")
 
     def _chosen(self, indices: torch.Tensor) -> torch.Tensor:
         hashed = (indices.numpy() + self.seed) * _ODD[0]
@@ -86,9 +85,6 @@ class _Mixed(Own):
         chosen &= (1 << _BITS) - 1
         chosen += _FIRSTS
         return torch.from_numpy(np.ascontiguousarray(chosen.T))
-
-    def _made(self, chosen: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-        return torch.nn.functional.embedding_bag(chosen, table, mode="sum")
 
 
 def of_table(initial: Any, name: str) -> Any:
@@ -126,23 +122,3 @@ class Uniform(_Mixed):
     def __call__(self, indices: torch.Tensor, dimension: int) -> torch.Tensor:
         # The fraction of a sum of uniform numbers is uniform.
         return super().__call__(indices, dimension).frac_().mul_(2 * self.bound).sub_(self.bound)
-
-
-class Filled(_Mixed):
-    """As fill(shape, dtype) makes them: a third of each row's columns is that of another one of the rows that it made."""
-
-    def __init__(self, fill: Any, seed: Optional[int] = None) -> None:
-        super().__init__(seed, "seed", 0)
-        self.fill = fill
-
-    def _draw(self, shape: Any, generator: torch.Generator) -> torch.Tensor:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            made: torch.Tensor = self.fill(shape, dtype=torch.float32)
-        if not isinstance(made, torch.Tensor) or made.shape != torch.Size(shape):
-            raise ArgumentError(f"init_func made no tensor of shape {tuple(shape)}, which it was asked for")
-        return made.detach().float()
-
-    def _made(self, chosen: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
-        columns = torch.arange(table.shape[1], **INTEGERS)
-        return table[chosen[:, columns % _PARTS], columns]

@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """This process' part of a training job: a node with the embeddings' tables, and its worker."""
-import pathlib
-from typing import Any, Callable, Dict, List, Optional, Sequence
+import json
+import os
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import torch
 
-from .._c import THREADS_MAX, Path, integer
+from .._c import THREADS_MAX, integer
+from .._c import Path as AnyPath
 from ..errors import ArgumentError
 from ..node import Node, Table
 from ..node import open as open_node
 from ..worker import Worker
+from .batch import ranges
 from .embedding import _Rows
-from .export import ranges, write
 from .optimizers import Optimizer
+
+
+_ALIGNMENT = 64  # of a safetensors' values
 
 
 class Job:
@@ -36,28 +42,28 @@ class Job:
         """Collective: afterwards every process sees every update made before it."""
         self.worker.quiesce()
 
-    def checkpoint(self, directory: Path, record: bytes = b"") -> None:
+    def checkpoint(self, directory: AnyPath, record: bytes = b"") -> None:
         """Collective: as Worker.checkpoint(). Optimizer state in rows is in it, Optimizer.state_dict() is not."""
         self.worker.checkpoint(directory, record)
 
-    def restore(self, directory: Path) -> bytes:
+    def restore(self, directory: AnyPath) -> bytes:
         """Collective: as Worker.restore(). Initial functions must be those that trained."""
         return self.worker.restore(directory)
 
-    def export(self, directory: Path) -> None:
+    def export(self, directory: AnyPath) -> None:
         """Writes the values of all tables, without optimizer state, as safetensors that others read: one file a table,
         directory/TABLE.safetensors with the tensor TABLE, of the type of its rows. One process calls it, after a quiesce()."""
         for name in self.node.tables:
             if "/" in name or name.startswith("."):
                 raise ArgumentError(f"table {name!r} cannot be the name of a file")
-        folder = pathlib.Path(directory)
+        folder = Path(directory)
         folder.mkdir(exist_ok=True)
         embeddings = {each.table: each for each in self.embeddings}
         for name, table in self.node.tables.items():
             embedding = embeddings.get(name)
             length = embedding.embedding_dim if embedding else table.length
             values = embedding.weight_of if embedding else self._rows_of(table)
-            write(folder / f"{name}.safetensors", name, table.element, (table.rows, length),
+            _write(folder / f"{name}.safetensors", name, table.element, (table.rows, length),
                   map(values, ranges(table.rows, table.length)))
 
     def _rows_of(self, table: Table) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -71,6 +77,20 @@ class Job:
 
     def __exit__(self, *fault: Any) -> None:
         self.node.__exit__(*fault)
+
+
+def _write(path: Path, name: str, element: str, shape: Tuple[int, int], parts: Iterable[torch.Tensor]) -> None:
+    """A safetensors with one tensor, whose values come in parts. It appears when it is whole."""
+    size = 2 if element == "bf16" else 4
+    about = {name: {"dtype": element.upper(), "shape": shape, "data_offsets": (0, size * shape[0] * shape[1])}}
+    header = json.dumps(about).encode()
+    header += b" " * (-(8 + len(header)) % _ALIGNMENT)
+    unfinished = path.with_name(path.name + ".part")
+    with unfinished.open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        for part in parts:
+            (part.bfloat16().view(torch.int16) if size == 2 else part).numpy().tofile(file)
+    os.replace(unfinished, path)
 
 
 def open(*optimizers: Optimizer, tables: List[Table] = [], threads: Optional[int] = None, **config: Any) -> Job:

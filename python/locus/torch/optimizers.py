@@ -108,7 +108,7 @@ class Optimizer(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for each in self.embeddings:
-            each.gradients.stepped()
+            each.gradients.passes = 0
         totals = [(each, each.gradients.sum()) for each in self.embeddings]
         ready = [(each, total) for each, total in totals if total is not None]
         gradients = to_memory([total.values for _, total in ready])

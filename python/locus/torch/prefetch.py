@@ -136,7 +136,7 @@ class _Line:
         before, self.given = self.given, item.ahead if item else []
         for ahead in before:
             if ahead.embedding.ahead is ahead:  # and not that of a Prefetch within this one
-                if ahead.is_unused():
+                if ahead.pulled is not None:
                     self.useless.add(ahead.embedding)
                 ahead.embedding.ahead = None
         for ahead in self.given:
@@ -154,7 +154,7 @@ class _Line:
             each.clock = first + each.number
             for ahead in each.ahead:
                 item.worker.intent(ahead.keys, each.clock, each.clock + 1)
-                ahead.forget()
+                ahead.pulled = None
 
     def pulled(self, item: _Item) -> None:
         with self.changed:
