@@ -2,21 +2,18 @@
 """The price of a node: what training on several nodes costs in processor time, as a multiple of what one node takes.
 
     bench/price.py                                          four trainers on 1, 2 and 4 nodes of one worker: five minutes
-    bench/price.py --only wv --technique adaptive,full --nodes 1,2
+    bench/price.py --only wv --technique adaptive full --nodes 1 2
     bench/price.py --only kge --beside ../before/build/gcc  another build's or prefix's programs in turn with these, in pairs
 
 Figures are of an epoch. `all`: processor seconds, user and system, of all threads of all nodes, without the first epoch and
 the last. It is the sum of worker, loader, shard and rest; `kernel` is the system's part of all. What is counted is of all
 epochs. `age_ms`: of replicas, as they are read. `loss`: of the last epoch. Other programs beside it change little.
 
-Data is made up, unless --data, or LOCUS_DATA, names a folder with fb15k-237/, as `locus prepare kge` makes it, and novels.txt;
-or with kg.tar.xz, which has kg/fb15k-237/ as it was published, and text-*.txt.xz, of which the first 6 MB are taken: they are
-unpacked in build/price."""
+Data is made up, unless --data, or LOCUS_DATA, names a folder with fb15k-237/ and novels.txt, as lab/README.md makes it."""
 import argparse
 import collections
 import glob
 import json
-import lzma
 import math
 import os
 import statistics
@@ -28,12 +25,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "lab"))
-import cluster  # noqa: E402
 import made  # noqa: E402
 
-BUILD, WORK = ROOT / "build" / "gcc", ROOT / "build" / "price"
+BUILD = ROOT / "build" / "gcc"
 KINDS = {"worker": "worker", "loader": "loader", "locus-shard": "shard"}
-TECHNIQUES = ("adaptive", "replicate", "full", "static", "relocate")
 OPTIONS = {  # in full, and quick
     "wv": ("", "--dim 8"),
     "kge": ("--batch 1 --negatives 6 --loss logistic --reg 0 --dim 100", "--batch 1 --negatives 6 --loss logistic --reg 0 --dim 8"),
@@ -41,7 +36,7 @@ OPTIONS = {  # in full, and quick
     "small": ("", "--examples 20000"),
 }
 MADE = {"kge": ("14541x237x272115", "400x8x4000"), "mf": ("50000x5000x2500000", "500x100x5000")}
-WORDS, TEXT_BYTES = (1_100_000, 20_000), 6_000_000
+WORDS = (1_100_000, 20_000)
 # Of the table, with their digits behind the point; the first ones are seconds.
 COLUMNS = {"all": 3, "worker": 3, "loader": 3, "shard": 3, "rest": 3, "kernel": 3, "sent_mb": 1, "relocated": 0, "replicas": 0,
            "intents": 0, "remote_percent": 2, "age_ms": 2, "loss": 4}
@@ -53,20 +48,12 @@ def data_of(program, folder, quick):
         return []
     if program == "mf" or program == "kge" and not folder:
         return made.options(program, MADE[program][quick]).split()
-    name = {"wv": "novels.txt", "kge": "fb15k-237"}[program]
-    path = WORK / (name if folder else f"words-{WORDS[quick]}")
-    if folder and (folder / name).exists():
-        path = folder / name
+    if folder:
+        return ["--data", str(folder / {"wv": "novels.txt", "kge": "fb15k-237"}[program])]
+    path = made.FOLDER / f"words-{WORDS[quick]}"
     if not path.exists():
-        WORK.mkdir(parents=True, exist_ok=True)
-        if not folder:
-            cluster.write_text(path, WORDS[quick])
-        elif program == "wv":
-            with lzma.open(next(folder.glob("text-*.txt.xz"))) as text:
-                path.write_bytes(text.read(TEXT_BYTES))
-        else:
-            subprocess.run(["tar", "-xJf", folder / "kg.tar.xz", "-C", WORK, "kg/fb15k-237"], check=True)
-            subprocess.run([BUILD / "bin" / "locus-prepare", "kge", WORK / "kg" / name, path], check=True)
+        made.FOLDER.mkdir(parents=True, exist_ok=True)
+        made.text(path, WORDS[quick])
     return ["--data", str(path)]
 
 
@@ -132,48 +119,35 @@ def measure(build, program, technique, nodes, options, data):
             "loss": [e["loss"] for e in events if e["event"] == "epoch"][-1]}
 
 
-def ratio(seconds, others):
-    return seconds / others if others else math.nan
-
-
-def report(cells, results, as_json):
+def report(cells, results):
     """results: of each cell and each build, those of its repeats."""
     rows = [["program", "technique", "nodes", "price", *COLUMNS, "this / other"]]
     for cell in cells:
         middle = {name: statistics.median(got[name] for got in results[cell, 0]) for name in COLUMNS}
         one = [got["all"] for got in results.get(((*cell[:2], 1), 0), [])]
-        price = ratio(middle["all"], statistics.median(one)) if one else None
-        pairs = [ratio(this["all"], other["all"]) for this, other in zip(results[cell, 0], results.get((cell, 1), []))]
-        rows.append([*map(str, cell), f"{price:.2f}" if one else "-", *(f"{middle[name]:.{COLUMNS[name]}f}" for name in COLUMNS),
+        price = middle["all"] / statistics.median(one) if one else math.nan
+        pairs = [this["all"] / other["all"] for this, other in zip(results[cell, 0], results.get((cell, 1), []))]
+        rows.append([*map(str, cell), f"{price:.2f}", *(f"{middle[name]:.{COLUMNS[name]}f}" for name in COLUMNS),
                      " ".join(f"{pair:.3f}" for pair in pairs)])
-        if as_json:
-            print(json.dumps({"program": cell[0], "technique": cell[1], "nodes": cell[2], "price": price, **middle, "pairs": pairs}))
     widths = [max(map(len, column)) for column in zip(*rows)]
-    for row in rows if not as_json else []:
+    for row in rows:
         print("  ".join(map(str.rjust, row, widths)).rstrip())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-
-    def several(*words):
-        return lambda text: [word if word in words else parser.error(f"{word} is none of {', '.join(words)}") for word in text.split(",")]
-    parser.add_argument("--only", type=several(*OPTIONS), default=list(OPTIONS), metavar="PROGRAMS", help=",".join(OPTIONS))
-    parser.add_argument("--nodes", type=lambda text: [int(n) for n in text.split(",")], default=[1, 2, 4])
-    parser.add_argument("--technique", type=several(*TECHNIQUES), default=["adaptive"], help=",".join(TECHNIQUES))
+    parser.add_argument("--only", nargs="+", choices=OPTIONS, default=list(OPTIONS), metavar="PROGRAM", help=" ".join(OPTIONS))
+    parser.add_argument("--nodes", nargs="+", type=int, default=[1, 2, 4])
+    parser.add_argument("--technique", nargs="+", default=["adaptive"], help="adaptive replicate full static relocate")
     parser.add_argument("--epochs", type=int, default=5, help="3 or more")
     parser.add_argument("--repeats", type=int, default=1, help="medians of so many are shown")
     parser.add_argument("--beside", metavar="PREFIX")
     parser.add_argument("--data", type=Path, default=os.environ.get("LOCUS_DATA"), metavar="FOLDER")
     parser.add_argument("--quick", action="store_true", help="small sizes, only to see that it runs")
-    parser.add_argument("--json", action="store_true", help="a line of JSON for each row of the table")
     options = parser.parse_args()
     if options.epochs < 3:
         parser.error("--epochs must be 3 or more: the first and the last one are left out")
     builds = [BUILD] + ([options.beside] if options.beside else [])
-    for build in builds if "small" in options.only else []:
-        if not os.path.exists(f"{build}/bench/small_steps"):
-            parser.error(f"{build} has no bench/small_steps: make benches, or leave small out of --only")
     cells = [(program, technique, nodes) for program in options.only for technique in options.technique for nodes in options.nodes]
     data = {program: data_of(program, options.data, options.quick) for program in options.only}
     results = collections.defaultdict(list)
@@ -182,7 +156,7 @@ def main():
             for which in range(len(builds))[::-1 if repeat % 2 else 1]:
                 print(f"{repeat + 1} of {options.repeats}: {builds[which]} {cell}", file=sys.stderr, flush=True)
                 results[cell, which].append(measure(builds[which], *cell, options, data[cell[0]]))
-    report(cells, results, options.json)
+    report(cells, results)
 
 
 if __name__ == "__main__":

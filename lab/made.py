@@ -13,6 +13,7 @@ program's options that name them; what is to be said of them is in a file beside
 import argparse
 import hashlib
 import os
+import random
 import shutil
 import sys
 import tempfile
@@ -162,6 +163,16 @@ def gnn(rng, path, nodes, degree, classes, exponent=2.5, same=.6):
     of = np.empty(nodes, np.int64)
     of[number] = np.arange(nodes) % classes
     write(os.path.join(path, "labels.txt"), map("%d\t%d".__mod__, enumerate(of.tolist())))
+
+
+def text(path, words):
+    """So many words, by Zipf's law, with topics, so that there is something to learn."""
+    draw = random.Random(1)
+    weights = [1 / (i + 1) for i in range(2000)]
+    with open(path, "w", encoding="ascii") as f:
+        for _ in range(words // 20):
+            topic = draw.randrange(50)
+            f.write(" ".join(f"t{topic}w{w}" if w % 2 else f"w{w}" for w in draw.choices(range(2000), weights, k=20)) + "\n")
 
 
 def lda(rng, path, documents, words, tokens, topics):

@@ -16,7 +16,6 @@ import itertools
 import json
 import os
 import platform
-import random
 import re
 import shlex
 import shutil
@@ -82,16 +81,6 @@ def run_to(path, seconds, command):
         return ""
     said = Path(path + ".log").read_text(encoding="utf-8").strip()
     return "took too long" if status in (124, 137) else said.split("\n")[-1] or f"status {status}"
-
-
-def write_text(path, words):
-    """Zipf's law, with topics, so that there is something to learn."""
-    draw = random.Random(1)
-    weights = [1 / (i + 1) for i in range(2000)]
-    with open(path, "w", encoding="ascii") as f:
-        for _ in range(words // 20):
-            topic = draw.randrange(50)
-            f.write(" ".join(f"t{topic}w{w}" if w % 2 else f"w{w}" for w in draw.choices(range(2000), weights, k=20)) + "\n")
 
 
 # ---- papers, techniques: the cells ----
@@ -228,7 +217,7 @@ class Modelled:
         command = [self.papers, "--nodes", str(c.nodes), "--machine", c.machine, "--model", model, *c.before.split(), program,
                    *with_data(program, OPTIONS[c.kind], self.data), "--workers", str(c.workers), "--json", *c.more.split()]
         print(f"== {name}", file=sys.stderr, flush=True)
-        Path(out + ".command").write_text(" ".join(command) + "\n", encoding="utf-8")
+        Path(out + ".command").made.text(" ".join(command) + "\n", encoding="utf-8")
         why = run_to(out, os.environ.get("LIMIT", "1800"), command)
         if why:
             print(f"{name} failed: {why}", file=sys.stderr)
@@ -434,7 +423,7 @@ def insert(m, document, mark, tables, first):
         return
     path = ROOT / "lab" / f"{document}.md"
     head, rest = path.read_text(encoding="utf-8").split(f"<!-- {mark} -->\n")
-    path.write_text(f"{head}<!-- {mark} -->\n{tables.rstrip()}\n<!-- end of {mark} -->" + rest.split(f"<!-- end of {mark} -->")[1],
+    path.made.text(f"{head}<!-- {mark} -->\n{tables.rstrip()}\n<!-- end of {mark} -->" + rest.split(f"<!-- end of {mark} -->")[1],
                     encoding="utf-8")
 
 
@@ -688,7 +677,7 @@ def run_section(name, options):
     else:  # beside other programs
         tasks = ["/usr/bin/python3", ROOT / "lab/python/tasks.py", section.program, options.programs, options.data]
         text = subprocess.run(tasks, check=True, capture_output=True, text=True).stdout
-    Path(folder + ".md").write_text(text, encoding="utf-8")
+    Path(folder + ".md").made.text(text, encoding="utf-8")
     print(text)
     return sum(got is None for all_of in turns.values() for got in all_of)
 
@@ -789,7 +778,7 @@ class Kit:
         if self.options.quick:
             counts, nodes = counts[:2], [2]
         many = max(n for n in counts if n <= max(2, cores - cores // 8))
-        write_text(self.options.out / "text", WORDS[self.options.quick])  # one that is there may be of --quick
+        made.text(self.options.out / "text", WORDS[self.options.quick])  # one that is there may be of --quick
         for n in counts:  # pushes of Zipf-distributed keys, and the racing array of the same run
             self.bench("local_access", "--only", "push,length=16,keys=64,zipf-1.1", "--threads", str(n))
         for program in SIZES:
@@ -867,8 +856,8 @@ def cluster(options):
         kit.measure()
     except KeyboardInterrupt:
         kit.result["left_out"].append("what was to come: interrupted")
-    (options.out / "cluster.json").write_text(json.dumps(kit.result, indent=1) + "\n", encoding="utf-8")
-    (options.out / "cluster.md").write_text(kit.page(), encoding="utf-8")
+    (options.out / "cluster.json").made.text(json.dumps(kit.result, indent=1) + "\n", encoding="utf-8")
+    (options.out / "cluster.md").made.text(kit.page(), encoding="utf-8")
     print(f"{options.out / 'cluster.md'} and cluster.json are written", file=sys.stderr)
     sys.exit(0 if kit.result["cells"] else 1)
 
@@ -945,7 +934,7 @@ def quick(options):
     mf, kge = "made:1000x200x20000 --rank 10 --epochs 2", "made:400x8x4000 --dim 8 --batch 1 --negatives 2 --epochs 1"
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        write_text("text", 8000)
+        made.text("text", 8000)
         for program, said in programs.items():
             first = run(program, said)
             check(first == run(program, said), f"{program}: two runs are the same to the bit")
