@@ -125,8 +125,8 @@ def report(cells, results):
     for cell in cells:
         middle = {name: statistics.median(got[name] for got in results[cell, 0]) for name in COLUMNS}
         one = [got["all"] for got in results.get(((*cell[:2], 1), 0), [])]
-        price = middle["all"] / statistics.median(one) if one else math.nan
-        pairs = [this["all"] / other["all"] for this, other in zip(results[cell, 0], results.get((cell, 1), []))]
+        price = middle["all"] / (statistics.median(one or [0]) or math.nan)
+        pairs = [this["all"] / (other["all"] or math.nan) for this, other in zip(results[cell, 0], results.get((cell, 1), []))]
         rows.append([*map(str, cell), f"{price:.2f}", *(f"{middle[name]:.{COLUMNS[name]}f}" for name in COLUMNS),
                      " ".join(f"{pair:.3f}" for pair in pairs)])
     widths = [max(map(len, column)) for column in zip(*rows)]
