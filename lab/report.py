@@ -423,7 +423,7 @@ def insert(m, document, mark, tables, first):
         return
     path = ROOT / "lab" / f"{document}.md"
     head, rest = path.read_text(encoding="utf-8").split(f"<!-- {mark} -->\n")
-    path.made.text(f"{head}<!-- {mark} -->\n{tables.rstrip()}\n<!-- end of {mark} -->" + rest.split(f"<!-- end of {mark} -->")[1],
+    path.write_text(f"{head}<!-- {mark} -->\n{tables.rstrip()}\n<!-- end of {mark} -->" + rest.split(f"<!-- end of {mark} -->")[1],
                     encoding="utf-8")
 
 
