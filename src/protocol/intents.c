@@ -185,18 +185,21 @@ static void merge(struct worker_intents *w, struct run *run)
 
 /* ---- the shard: ends ---- */
 
-/* Keys that are wanted on, by the clocks until the next look: powers of two. */
+/* Keys that are wanted on, by the clocks until the next look: of the clocks until their end the
+ * first three bits. */
+enum { LOOKS = 4 * 64 };
 struct looks {
-    struct intent_batch *batch[64];
+    struct intent_batch *batch[LOOKS];
 };
 
 static void look_later(struct looks *l, uint64_t index, locus_clock start, locus_clock now,
                        locus_clock until)
 {
     enum { A_FEW = 12 };
-    unsigned power = 63 - (unsigned)__builtin_clzll((uint64_t)(until - now));
-    struct intent_batch **at = &l->batch[power], *b = *at;
-    if (!b) b = new_batch(start, now + (INT64_C(1) << power), A_FEW);
+    uint64_t clocks = (uint64_t)(until - now);
+    unsigned bits = 64 - (unsigned)__builtin_clzll(clocks), low = bits > 3 ? bits - 3 : 0;
+    struct intent_batch **at = &l->batch[4 * bits + (clocks >> low & 3)], *b = *at;
+    if (!b) b = new_batch(start, now + (locus_clock)(clocks >> low << low), A_FEW);
     if (b->count == b->capacity) {
         b = realloc(b, sizeof *b + 2 * (size_t)b->capacity * sizeof b->index[0]);
         INVARIANT(b != NULL, "no memory for intents");
@@ -220,6 +223,7 @@ static void fetch_wants(const struct worker_intents *w, const struct intent_batc
 
 static void look_until(struct worker_intents *w, locus_clock now, struct run *run)
 {
+    if (clock_heap_first(&w->active) > now) return;
     struct looks later = {{NULL}};
     while (w->active.count > 0 && clock_heap_first(&w->active) <= now) {
         struct intent_batch *b = pop(&w->active);
@@ -234,7 +238,7 @@ static void look_until(struct worker_intents *w, locus_clock now, struct run *ru
         w->active_keys -= b->count;
         free(b);
     }
-    for (unsigned i = 0; i < 64; i++)
+    for (unsigned i = 0; i < LOOKS; i++)
         if (later.batch[i]) activate(w, later.batch[i]);
 }
 

@@ -10,8 +10,8 @@
  * overlap, repeat and be extended (AdaPM, Appendix B.2.1: peers hear only of the first and the
  * last).
  *
- * A want is looked at a few times and ends exactly: the next look is a power of two of clocks away,
- * and not beyond its end.
+ * A want is looked at a few times and ends exactly: the next look is at least four fifths of the
+ * way to its end, and not beyond.
  *
  * What finds no place in a stream's table and is extended again and again is in many active
  * batches. Only one of them matters for each key: the one that ends last. When the active batches
