@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 
-from .files import Part, Refused, Source, convert, counted, number, say, write
+from .files import Part, Refused, Source, convert, counted, number, refuse_idle, say, write
 from .sparse import SparseLines, is_sparse
 from .tables import Table, is_missing
 
@@ -26,8 +26,11 @@ def ctr(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     """LIBSVM, or LIBFFM: `label field:index:value ...`."""
     sources = [Source(path) for path in inputs]
     if told.format != "table" and any(map(is_sparse, sources)):
+        refuse_idle(told, "separator heading quotes comments decimal label weight categorical with_ without bins like",
+                    "on LIBSVM and LIBFFM")
         _clean([SparseLines(source) for source in sources], _Labels(told.positive), output)
     elif told.like:
+        refuse_idle(told, "label weight categorical with_ without bins", "with --like, which says it")
         _alike(told, [Table(source, told, ("label",), 1) for source in sources], output)
     else:
         _learn(told, [Table(source, told, ("label",)) for source in sources], output)
@@ -183,6 +186,8 @@ def _learn(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
     for option in ("categorical", "with_", "without"):
         setattr(told, option, {names[first.place(each, "--" + option.rstrip("_"))] for each in getattr(told, option).split(",") if each})
     is_criteo = _is_criteo(first)
+    if is_criteo:
+        refuse_idle(told, "label categorical with_ bins decimal", "on Criteo's format")
     label = 0 if is_criteo else _find_label(first, told)
     weight = first.place(told.weight, "--weight") if told.weight else -1
     if weight >= 0 and output == "-":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files as lines, read as often as needed; and results that are there whole or not at all."""
+import argparse
 import bz2
 import functools
 import gzip
@@ -49,6 +50,13 @@ def whole(text: str) -> int:
 def need(fits: object, text: str = "") -> None:
     if not fits:
         raise ValueError(text)
+
+
+def refuse_idle(told: argparse.Namespace, options: str, why: str) -> None:
+    """Options that would be heeded by nothing."""
+    idle = sorted(told.given & {*options.split()})
+    if idle:
+        raise Refused(f"--{idle[0].strip('_').replace('_', '-')} has no effect {why}")
 
 
 Reader = Callable[..., Iterator[T]]
@@ -177,13 +185,14 @@ def write(*files: Tuple[str, Iterable[str], int, str]) -> None:
 Part = Tuple[str, Callable[[], Iterable[str]], Callable[[int], str]]  # of a file: its lines, and what is said of so many
 
 
-def convert(parts: Sequence[Part]) -> None:
-    """Reads all once, to see that it can be read; says what was taken; then writes, and as many lines must come again."""
+def convert(parts: Sequence[Part], least: int = 1) -> None:
+    """Reads all once, to see that it can be read; says what was taken; then writes, and as many lines must come again.
+    Of questions there may be none: `least` is 0."""
     counts: List[int] = []
     for _, read, about in parts:
         counts.append(sum(1 for _ in read()))
         said = about(counts[-1])
-        if not counts[-1]:
+        if counts[-1] < least:
             raise Refused(f"has nothing that could be written: {said}")
         say(said)
     write(*((path, read(), count, "lines") for (path, read, _), count in zip(parts, counts)))

@@ -6,7 +6,7 @@ import os
 import re
 from typing import Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
-from .files import Refused, Source, counted, need, say, strictly, whole, within, write
+from .files import Refused, Source, counted, need, refuse_idle, say, strictly, whole, within, write
 from .sparse import Matrix, SparseLines, is_matrix, is_sparse, refuse_headless
 from .tables import Table, is_missing
 
@@ -61,19 +61,6 @@ def _tgf(source: Source, nodes: Nodes) -> Edges:
         behind = behind or words == ["#"]
 
 
-@strictly("LGL: # and a node; below it its neighbours, a line each, perhaps with a weight")
-def _lgl(source: Source, nodes: Nodes) -> Edges:
-    head = None
-    for line in source.words():
-        words = line.split()
-        need(len(words) < 3 and (head or words[0] == "#"))
-        nodes.setdefault(words[words[0] == "#"])
-        if words[0] == "#":
-            head = words[1]
-        else:
-            yield str(head), words[0]
-
-
 @strictly("a node and its neighbours, without weights")
 def _adjacency(source: Source, nodes: Nodes) -> Edges:
     for line in source.words("#"):
@@ -124,7 +111,7 @@ def _by_networkx(source: Source, nodes: Nodes) -> Edges:
 
 
 READERS: Dict[str, Callable[[Source, Nodes], Edges]] = {
-    "metis": _metis, "dimacs": _dimacs, "tgf": _tgf, "lgl": _lgl, "adjacency": _adjacency, "pajek": _pajek,
+    "metis": _metis, "dimacs": _dimacs, "tgf": _tgf, "adjacency": _adjacency, "pajek": _pajek,
     "gml": _by_networkx, "graphml": _by_networkx}
 ENDINGS = {"graph": "metis", "col": "dimacs", "gr": "dimacs", "net": "pajek", "adjlist": "adjacency"}
 
@@ -145,8 +132,7 @@ def _kind(source: Source, told: argparse.Namespace) -> str:
         if fits:
             return str(kind)
     count = sum(1 for _ in source.lines()) - 1
-    for kind, fits in (("dimacs", letters <= {"e", "a"}), ("lgl", sum(each[0] == "#" and len(each) == 2 for each in words) > 1),
-                       ("metis", words[0][0] == str(count) and "".join(words[0]).isdigit() and (
+    for kind, fits in (("dimacs", letters <= {"e", "a"}), ("metis", words[0][0] == str(count) and "".join(words[0]).isdigit() and (
                            len(words) > 999 or len(words[0]) > 2 or [2 * int(each) for each in words[0][1:]] == [sum(map(len, words[1:]))])),
                        ("adjacency", len(lengths) > 2 and not re.search("[\t,;|]", "".join(lines)))):
         if fits:
@@ -161,6 +147,7 @@ class _Graph:
         self.matrix = Matrix(source).look(both=False) if self.kind == "matrix" else None
         self.table = Table(source, told, ("source", "target")) if self.kind == "table" else None
         self.at = self.table.choose() if self.table else []
+        refuse_idle(told, "names" if self.table or self.matrix else "columns", f"on a graph of the form {self.kind}")
         if self.matrix and self.matrix.rows != self.matrix.columns:
             raise Refused(f"{source.name}: has {self.matrix.rows} rows and {self.matrix.columns} columns, a graph's has as many; if rows "
                           "and columns are two kinds of nodes, write the edges as a table")
@@ -175,10 +162,9 @@ class _Graph:
         return self._rows(self.table) if self.table else READERS[self.kind](self.source, self.nodes)
 
     def _rows(self, table: Table) -> Edges:
-        for row in table.rows():
-            ends = table.name(row, self.at[0]), table.name(row, self.at[1])
-            self.nodes.update(dict.fromkeys(ends))
-            yield ends
+        for _, (first, second) in table.named(self.at):
+            self.nodes.update({first: None, second: None})
+            yield first, second
 
     def look(self, told: argparse.Namespace, known: Sequence[str]) -> None:
         """Counts, and chooses what nodes are called: what the other files say, else labels, if all have one and they differ."""
@@ -233,7 +219,7 @@ class _Marks:
 
     def _all(self) -> Edges:
         if self.table:
-            return ((self.table.name(row, self.at[0]), row[self.at[1]].strip()) for row in self.table.rows())
+            return ((name, row[self.at[1]].strip()) for row, (name,) in self.table.named(self.at[:1]))
         return zip(self.order or itertools.repeat(""), (label for label, _ in SparseLines(self.source).lines()) if self.is_sparse
                    else (line.strip() for line in self.source.lines()))
 
@@ -269,6 +255,8 @@ def gnn(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     """edges.txt: `node TAB node`; labels.txt: `node TAB class`; purposes.txt; features.txt: `node TAB index:value ...`."""
     if len(inputs) > 1:
         raise Refused("gnn takes one file of edges; --labels, --purposes and --features name the others")
+    for option, of in (("class_columns", told.labels), ("purpose_columns", told.purposes)):
+        refuse_idle(told, option * (not of), "without the file whose columns they are")
     graph = _Graph(Source(inputs[0]), told)
     marks = {name: _Marks(path, told, kind) for name, kind, path in (
         ("labels.txt", "class", told.labels), ("purposes.txt", "purpose", told.purposes)) if path}

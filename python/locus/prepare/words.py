@@ -10,11 +10,11 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from .files import INDEX_MAX, NUMBER, Refused, Source, convert, counted, need, number, say, strictly, whole, within, write, writing
+from .files import INDEX_MAX, NUMBER, Refused, Source, convert, counted, need, number, refuse_idle, say, strictly, whole, within, write, writing
 from .sparse import Entry, Matrix, SparseLines, by_rows, is_matrix
 
 Document = Dict[int, int]  # words' numbers and counts
-BAGS = ("text", "gibbs", "ldac", "docword", "cluto", "matrix")
+BAGS = ("text", "gibbs", "ldac", "docword", "matrix")
 
 
 class _Bags:
@@ -27,7 +27,7 @@ class _Bags:
 
     def read(self) -> Iterator[Document]:
         self.unknown = 0
-        return {"ldac": _ldac, "cluto": _cluto, "docword": _matrix, "matrix": _matrix}.get(self.kind, _texts)(self.source, self)
+        return {"ldac": _ldac, "docword": _matrix, "matrix": _matrix}.get(self.kind, _texts)(self.source, self)
 
 
 @strictly("a text; of GibbsLDA++ first the number of documents")
@@ -55,22 +55,6 @@ def _ldac(source: Source, bags: _Bags) -> Iterator[Document]:
         document = {whole(each.partition(":")[0]): whole(each.partition(":")[2]) for each in words}
         need(whole(count) == len(document) == len(words) and max(document, default=0) <= INDEX_MAX)
         yield document
-
-
-@strictly("rows, columns, entries, then a line a row of columns from 1 and counts (CLUTO); an empty row is an empty line, which R's "
-          "slam leaves out")
-def _cluto(source: Source, bags: _Bags) -> Iterator[Document]:
-    lines, rows, entries = source.lines(), 0, 0
-    head = [whole(word) for word in next(lines).split()]
-    bags.words = head[1]
-    for line in lines:
-        words = line.split()
-        if rows < head[0] or words:
-            document = {whole(place) - 1: whole(times) for place, times in zip(words[::2], words[1::2])}
-            need(2 * len(document) == len(words) and all(0 <= place < head[1] for place in document))
-            rows, entries = rows + 1, entries + len(document)
-            yield {place: times for place, times in document.items() if times}
-    need((rows, entries) == (head[0], head[2]), f"{head[0]} rows, {head[2]} entries; found {rows}, {entries}")
 
 
 @strictly("counts of words, which are whole numbers")
@@ -108,7 +92,7 @@ def _bag_kind(source: Source, told: argparse.Namespace) -> str:
     all_pairs = [all(map(pair, words[1:])) and words[0] == str(len(words) - 1) for words in data]
     digits = not re.search(r"[^\d.\s]", "".join(lines))
     for kind, fits in ((told.format, told.format), ("matrix", is_matrix(source)), ("ldac", all(all_pairs)), ("docword", digits and [
-            len(words) for words in data[:4]] == [1, 1, 1, 3]), ("cluto", digits and len(data[0]) == 3)):
+            len(words) for words in data[:4]] == [1, 1, 1, 3])):
         if fits:
             return str(kind)
     tabs = {line.count("\t") for line in lines}
@@ -134,6 +118,7 @@ def lda(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     if len(inputs) > 1:
         raise Refused("lda takes one file of documents")
     source = Source(inputs[0])
+    refuse_idle(told, "like" if told.vocabulary else "", "with --vocabulary")
     bags = _Bags(source, _bag_kind(source, told), "" if told.comments in (None, "none") else told.comments)
     names = _vocabulary(told, bags)
     documents, tokens, used = 0, 0, {}  # type: int, int, Dict[int, None]
@@ -167,12 +152,11 @@ def lda(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
 
 
 def _vocabulary(told: argparse.Namespace, bags: _Bags) -> Optional[List[str]]:
-    """Of --vocabulary, of --like, or of what CLUTO and gensim write beside the file."""
-    beside = [bags.source.path + end for end in (".clabel", ".vocab") if os.path.exists(bags.source.path + end)]
-    path = told.vocabulary or (os.path.join(told.like, "vocabulary.txt") if told.like else None)
-    if not path and (bags.names is not None or not beside):
+    """Of --vocabulary, of --like, or of what gensim writes beside the file."""
+    beside = bags.source.path + ".vocab"
+    path = told.vocabulary or (os.path.join(told.like, "vocabulary.txt") if told.like else beside)
+    if path == beside and (bags.names is not None or not os.path.exists(beside)):
         return None
-    path = path or beside[0]
     words = [line.strip() for line in Source(path).words()]
     if len(set(words)) < len(words) or any(len(word.split()) != 1 for word in words):
         raise Refused(f"{path}: a word stands twice, or a line has more than a word: expected a word a line, in their numbers' order")
@@ -190,8 +174,10 @@ def lasso(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     if len(inputs) > 1:
         raise Refused("lasso takes one file; --response names that of a matrix's responses")
     if is_matrix(source):
+        refuse_idle(told, "first", "on MatrixMarket")
         _rows_of_matrix(told, source, output)
         return
+    refuse_idle(told, "response", "on LIBSVM")
     given, by = SparseLines(source), 1 - (told.first or 0)
 
     def about(count: int) -> str:
