@@ -19,11 +19,9 @@ kge       folders of train, valid and test of DGL-KE, PyKEEN,  a folder: train.t
           OpenKE and LibKGE; one such file, or three;          head, relation, tail
           N-Triples; WordNet's own folder
 ctr       CSV and its relatives, Criteo's, LIBSVM, LIBFFM      LIBFFM of columns, with OUTPUT.columns.json, or LIBSVM
-gnn       CSV and its relatives, MatrixMarket, METIS, DIMACS,  a folder: edges.txt, labels.txt, purposes.txt,
-          TGF, GML, GraphML, Pajek, adjacency lists       features.txt
-lda       text, GibbsLDA++,          LDA-C, UCI docword,      a folder: documents.txt, in LDA-C's form, and
-          MatrixMarket                                         vocabulary.txt
-lasso     LIBSVM, from 0 or 1; MatrixMarket                    LIBSVM from 1
+gnn       CSV and its relatives, MatrixMarket, GML, GraphML    a folder: edges.txt, what is told of nodes
+lda       text, LDA-C, UCI docword, MatrixMarket               a folder: documents.txt, vocabulary.txt
+lasso     LIBSVM, from 0 or 1                                  LIBSVM from 1
 wv        text; with --similarity CSV and its relatives        text; two words and a rating
 vectors   word2vec (text, binary), GloVe, fastText             safetensors, for --from of locus-wv"""
 
@@ -36,7 +34,7 @@ PROGRAMS = {
             rb"(-?\d+ )?(\d+:)?\d+:[^,]*|-?\d\n"),
     "gnn": ("columns separator heading quotes comments format labels purposes class_columns purpose_columns features names first", b""),
     "lda": ("format comments vocabulary like", b""),
-    "lasso": ("first response", rb"-?\d[^,:\t ]*( \d+:[^,]*)?\n"),
+    "lasso": ("first", rb"-?\d[^,:\t ]*( \d+:[^,]*)?\n"),
     "wv": (TABLES + " similarity", rb"[^,;]+"),
     "vectors": ("", rb".{8}\{\"__metadata__.*")}
 
@@ -51,8 +49,8 @@ def _parser() -> argparse.ArgumentParser:
         help="whose data it is: mf, kge, ctr, gnn, lda, lasso, wv, or vectors")
     add("paths", metavar="INPUT... OUTPUT", nargs="+", help="files, which may be compressed by gzip, bzip2 or xz, - is stdin; and "
         "a file or, of kge, gnn and lda, a folder, - is stdout")
-    add("--format", metavar="NAME", help="of the input, where it cannot be told: table, adjacency, dimacs, gml, graphml, "
-        "metis, pajek, tgf; text, gibbs, ldac, docword")
+    add("--format", metavar="NAME", help="of the input, where it cannot be told: table (ctr, gnn); text, ldac, docword, "
+        "matrix (lda)")
     group = parser.add_argument_group("tables")
     add = group.add_argument
     add("--columns", metavar="A,B,C", help="the columns of the program's form, in its order: names, or numbers from 1")
@@ -82,7 +80,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--names", choices=("id", "label"), help="gnn: what nodes are called, where a graph's file has both")
     add("--first", metavar="N", type=int, choices=(0, 1), help="the number of the first column (lasso), or of the first node "
         "where lines are nodes (gnn)")
-    add("--response", metavar="FILE", help="lasso: of MatrixMarket the file of the responses, MatrixMarket or a number a line")
     add("--vocabulary", metavar="FILE", help="lda: a word a line, for formats of numbers")
     add("--seed", metavar="N", type=int, default=1, help="kge: of the division of one file into three (default 1)")
     add("--similarity", action="store_true", help="wv: two words and a rating a row")
@@ -108,7 +105,7 @@ def _check_output(told: argparse.Namespace, output: str) -> None:
         raise Problem(f"{output}: there is no folder {folder}")
     if output.endswith((".gz", ".bz2", ".xz", ".zip")):
         raise Problem(f"{output}: what is written is not packed: write to -, and from there to gzip")
-    for path in (*told.paths[:-1], told.like, told.labels, told.purposes, told.features, told.response, told.vocabulary):
+    for path in (*told.paths[:-1], told.like, told.labels, told.purposes, told.features, told.vocabulary):
         if path and os.path.exists(path) and os.path.exists(output) and (os.path.samefile(path, output) or (
                 path.endswith(".txt") and os.path.samefile(os.path.dirname(path) or ".", output))):
             raise Problem(f"{path} would be read as well as written: name another OUTPUT")
@@ -122,6 +119,8 @@ def _check_output(told: argparse.Namespace, output: str) -> None:
 def _prepare(told: argparse.Namespace) -> None:
     from . import clicks, facts, files, graphs, ratings, words
     files.refuse_idle(told, " ".join(told.given - {*PROGRAMS[told.program][0].split()}), f"on {told.program}")
+    if told.format not in (None, *(words.BAGS if told.program == "lda" else ["table"])):
+        raise Problem(f"--format {told.format} is none of {told.program}'s")
     _check_output(told, told.paths[-1])
     todo = {"mf": ratings.mf, "kge": facts.kge, "wv": ratings.wv, "ctr": clicks.ctr, "gnn": graphs.gnn, "lda": words.lda,
             "lasso": words.lasso, "vectors": words.vectors}

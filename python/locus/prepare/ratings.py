@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of two names and a number: ratings for mf, similarities of words for wv; and wv's text."""
 import argparse
-import itertools
 from typing import Iterator, List, Sequence
 
 from . import TABLES
 from .files import Part, Refused, Source, convert, counted, need, refuse_idle, strictly
-from .sparse import Matrix, is_matrix, refuse_headless
+from .sparse import Matrix, is_matrix
 from .tables import Table
 
 
@@ -49,8 +48,6 @@ class _Triples:
         self.table, self.wanted, self.missing = Table(source, told, wanted), wanted[2], 0
         self.at = self.table.choose(optional=1)
         self.titles = [self.table.title(i) for i in self.at]
-        if len(self.at) == 3 and not self.table.names and self.table.separator == " ":
-            refuse_headless(source, list(itertools.islice(self.table.rows(), 1000)))
 
     def read(self) -> Iterator[str]:
         self.missing, table = 0, self.table

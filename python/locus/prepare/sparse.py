@@ -2,7 +2,7 @@
 """LIBSVM and LIBFFM, and MatrixMarket."""
 import re
 from array import array
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 
@@ -134,14 +134,6 @@ def _stored(source: Source, matrix: Matrix) -> Iterator[Entry]:
 
 def is_matrix(source: Source) -> bool:
     return (source.first(1) or [""])[0].lower().startswith("%%matrixmarket")
-
-
-def refuse_headless(source: Source, rows: Sequence[Sequence[str]]) -> None:
-    """Rows of numbers, of which the first is the size of the matrix that the others make."""
-    if re.search(r"\.(mtx|mm)$", source.name) or (len(rows[0]) == 3 and all(map(str.isdigit, rows[0]))
-                                                  and int(rows[0][2]) == len(rows) - 1):
-        raise Refused(f"{source.name} seems to be MatrixMarket without its first line: write \"%%MatrixMarket matrix coordinate real "
-                      "general\" above it (or call it .txt, if it is not)")
 
 
 def by_rows(entries: Iterator[Entry], rows: int) -> Iterator[List[Tuple[int, str]]]:

@@ -92,7 +92,7 @@ class Table:
             for i, row in enumerate(self._cut(self._data())):
                 if self.width and len(row) != self.width:
                     hint = ": row names? R's row.names = FALSE leaves them out; a comma within a field needs quotation marks"
-                    raise self.refuse(f"has {len(row)} fields, and the {'rows before it have' if i > 1 else 'first row has'} {self.width}"
+                    raise self.refuse(f"has {counted(len(row), 'field')}, and the {'rows before it have' if i > 1 else 'first row has'} {self.width}"
                                       + hint * (i == 1 and len(row) > self.width))
                 yield row
         except csv.Error as fault:
@@ -163,12 +163,13 @@ class Table:
     def _is_heading(self, first: List[str], rest: List[List[str]]) -> bool:
         asked = {*",".join(filter(None, [self.told.columns, *self.told.asked])).split(",")} - {""}
         counting = [str(i) for i in range(len(first))]
-        if any(name in first and not name.isdigit() for name in asked) or first == ["", *counting[:-1]]:
+        found = [name for name in asked if name in first and not name.isdigit()]
+        if len(found) > (len(asked) // 2 if self.told.like else 0) or first == ["", *counting[:-1]]:
             return True
         sure = [i for i in self._numeric if not is_missing(first[i])]
         words = [i for i in sure if not self.number(first[i])]
         usual = {name for of in self.wanted for name in USUAL[of] if len(name) > 1} & {cell.lower() for cell in first}
-        doubtful = bool(words) and len(words) < len(sure) or (len(first) > 2 and first == counting and self.separator == ",")
+        doubtful = 0 < len(words) < len(sure) or any(first[i][:1].isdigit() for i in words) or (len(first) > 2 and first == counting and self.separator == ",")
         if not sure and not usual and len(rest) >= 8:  # words, of which none comes again, while others do
             counts = collections.Counter(itertools.chain(first, *rest))
             doubtful = all(counts[cell] == 1 for cell in first) and not any(all(counts[c] == 1 for c in row) for row in rest)
@@ -220,11 +221,14 @@ class Table:
                       f"numbers from 1{', ? is what is asked' if self.asks else ''}; there are {self._has()}")
 
     def _doubt(self, has_more: bool) -> str:
-        """Why columns without a heading may not be in the form's order: the first counts rows, or a kind is not where it should be."""
+        """Why columns without a heading may not be in the form's order."""
         columns = [list(column) for column in zip(*itertools.islice(self.rows(), LOOKED_AT))]
         first, second, third = (columns + [[]] * 3)[:3]
         is_counted = len(first) > 2 and first in ([str(i + base) for i in range(len(first))] for base in (0, 1))
         is_index = len(first) >= 20 and all(map(str.isdigit, first)) and len({*first}) == len(first) > len({*second})  # of a sample
+        if self.separator == " " and self.width == 3 and (re.search(r"\.(mtx|mm)$", self.source.name) or (
+                (first[0] + second[0] + third[0]).isdigit() and int(third[0]) == len(first) - 1)):
+            return "it seems to be MatrixMarket without its first line, %%MatrixMarket matrix coordinate real general: "
         if has_more and (is_counted or is_index):
             behind = ",".join(str(i + 1) for i in range(1, min(self.width, len(self.wanted) + 1)))
             return f"column 1 counts rows, it seems ({self.option} {behind} leaves it out): "

@@ -14,7 +14,7 @@ from .files import INDEX_MAX, NUMBER, Refused, Source, convert, counted, need, n
 from .sparse import Entry, Matrix, SparseLines, by_rows, is_matrix
 
 Document = Dict[int, int]  # words' numbers and counts
-BAGS = ("text", "gibbs", "ldac", "docword", "matrix")
+BAGS = ("text", "ldac", "docword", "matrix")
 
 
 class _Bags:
@@ -22,7 +22,7 @@ class _Bags:
 
     def __init__(self, source: Source, kind: str, marks: str) -> None:
         self.source, self.kind, self.marks = source, kind, marks
-        self.names: Optional[Dict[str, int]] = {} if kind in ("text", "gibbs") else None
+        self.names: Optional[Dict[str, int]] = {} if kind == "text" else None
         self.grows, self.unknown, self.words = True, 0, -1  # words: as the head says
 
     def read(self) -> Iterator[Document]:
@@ -30,22 +30,16 @@ class _Bags:
         return {"ldac": _ldac, "docword": _matrix, "matrix": _matrix}.get(self.kind, _texts)(self.source, self)
 
 
-@strictly("a text; of GibbsLDA++ first the number of documents")
 def _texts(source: Source, bags: _Bags) -> Iterator[Document]:
-    lines, names, count = source.lines() if bags.kind == "gibbs" else source.words(bags.marks), bags.names or {}, 0
-    wanted = whole(next(lines).strip()) if bags.kind == "gibbs" else -1
-    bags.names = names
-    for line in lines:
+    names = bags.names = bags.names or {}
+    for line in source.words(bags.marks):
         document: Document = {}
-        if count != wanted or line.strip():
-            count += 1
-            for word in line.split():
-                found = names.setdefault(word, len(names)) if bags.grows else names.get(word, -1)
-                bags.unknown += found < 0
-                document[found] = document.get(found, 0) + 1
-            document.pop(-1, None)
-            yield document
-    need(wanted in (-1, count), f"{wanted}; found {count}")
+        for word in line.split():
+            found = names.setdefault(word, len(names)) if bags.grows else names.get(word, -1)
+            bags.unknown += found < 0
+            document[found] = document.get(found, 0) + 1
+        document.pop(-1, None)
+        yield document
 
 
 @strictly("a number of different words and as many word:count (LDA-C)")
@@ -84,8 +78,6 @@ def _docword(source: Source, head: Sequence[int]) -> Iterator[Entry]:
 
 def _bag_kind(source: Source, told: argparse.Namespace) -> str:
     """What only one format can be; text where there are words, and nothing else."""
-    if told.format and told.format not in BAGS:
-        raise Refused(f"--format {told.format} is none of lda's: {', '.join(BAGS)}")
     lines = source.first()
     data = [line.split() for line in lines if line[0] not in "#%"] or [[""]]
     pair = re.compile(r"\d+:\d+(\.0*)?", re.A).fullmatch
@@ -102,8 +94,8 @@ def _bag_kind(source: Source, told: argparse.Namespace) -> str:
                         ("has no words: --format text, if its numbers are words", not re.search(r"[^\W\d_]", "".join(lines))),
                         ("looks like XML, SGML or JSON: write the text of each document into one line; or --format text, if its "
                          "marks are words", re.match(r"\s*[<{\[].*[>}\],]\s*$", "".join(lines[:1]))),
-                        ("begins with the number of lines behind: --format gibbs, if that is its head; --format text, if it is a "
-                         "document", is_count),
+                        ("begins with the number of lines behind: tail -n +2 leaves a head out (GibbsLDA++); --format text, if it is "
+                         "a document", is_count),
                         ("has as many tabs in each line: cut -f3- leaves a name and a label before the words out, as Mallet has them; "
                          "--format text, if all are words", len(tabs) == 1 and tabs != {0}),
                         ("has lines that begin with # or %: --comments none, if they are documents; --comments '#%', if not",
@@ -168,16 +160,16 @@ def _vocabulary(told: argparse.Namespace, bags: _Bags) -> Optional[List[str]]:
 
 # ---- lasso ----
 
+OF_MATRIX = "sklearn.datasets.dump_svmlight_file(X, y, \"x.svm\", zero_based=False) writes LIBSVM of rows X and responses y"
+
+
 def lasso(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     """LIBSVM: `response index:value ...`, from 1."""
     source = Source(inputs[0])
     if len(inputs) > 1:
-        raise Refused("lasso takes one file; --response names that of a matrix's responses")
+        raise Refused("lasso takes one file")
     if is_matrix(source):
-        refuse_idle(told, "first", "on MatrixMarket")
-        _rows_of_matrix(told, source, output)
-        return
-    refuse_idle(told, "response", "on LIBSVM")
+        raise Refused(f"{source.name} is MatrixMarket: {OF_MATRIX}")
     given, by = SparseLines(source), 1 - (told.first or 0)
 
     def about(count: int) -> str:
@@ -187,29 +179,12 @@ def lasso(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     convert([(output, lambda: _rows(source, given, by), about)])
 
 
-@strictly("response index:value ..., each index once. sklearn.datasets.dump_svmlight_file(X, y, \"x.svm\", zero_based=False) makes it of a "
-          "table")
+@strictly(f"response index:value ..., each index once. {OF_MATRIX}")
 def _rows(source: Source, given: SparseLines, by: int) -> Iterator[str]:
     for response, pairs in given.lines():
         cells = dict(sorted((int(pair.partition(":")[0]) + by, pair.partition(":")[2]) for pair in pairs.split()))
         need(number(response) and not given.has_fields and len(cells) == len(pairs.split()), f"found \"{response[:20]} {pairs[:40]}\"")
         yield " ".join([str(number(response)), *(f"{index}:{value}" for index, value in cells.items())])
-
-
-def _rows_of_matrix(told: argparse.Namespace, source: Source, output: str) -> None:
-    if not told.response:
-        raise Refused(f"{source.name} is MatrixMarket: --response names the file of the responses, MatrixMarket or a number a line")
-    matrix, about = Matrix(source).look(), Source(told.response)
-    responses: List[Optional[str]] = [number(line) for line in about.words("#%")]
-    if is_matrix(about):
-        column = Matrix(about).look()
-        found = {max(i, j): value for i, j, value in column.entries()}
-        responses = [found.get(i, "0") for i in range(max(column.rows, column.columns))]
-    if len(responses) != matrix.rows or None in responses:
-        raise Refused(f"{told.response}: has {len(responses)} responses, and {source.name} {matrix.rows} rows; each must be a number")
-    convert([(output, lambda: (" ".join([str(response), *(f"{column + 1}:{value}" for column, value in pairs)]) for response, pairs in zip(
-        responses, by_rows(matrix.entries(), matrix.rows))), lambda count: f"{source.name}: {counted(count, 'row')}, {matrix.about()}; "
-        f"responses of {told.response}")])
 
 
 # ---- vectors ----
