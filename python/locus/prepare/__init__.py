@@ -15,9 +15,8 @@ none is lost silently. Numbers keep all their digits.
 
 program   reads                                                writes
 mf        CSV and its relatives, MatrixMarket                  row, column, value, with tabs between
-kge       folders of train, valid and test of DGL-KE, PyKEEN,  a folder: train.txt, valid.txt, test.txt, of
-          OpenKE and LibKGE; one such file, or three;          head, relation, tail
-          N-Triples; WordNet's own folder
+kge       folders of DGL-KE, PyKEEN, OpenKE, LibKGE, WordNet;  a folder: train.txt, valid.txt, test.txt, of head,
+          one such file, or three; N-Triples                   relation, tail; on stdout facts and questions
 ctr       CSV and its relatives, Criteo's, LIBSVM, LIBFFM      LIBFFM of columns, with OUTPUT.columns.json, or LIBSVM
 gnn       CSV and its relatives, MatrixMarket, GML, GraphML    a folder: edges.txt, what is told of nodes
 lda       text, LDA-C, UCI docword, MatrixMarket               a folder: documents.txt, vocabulary.txt

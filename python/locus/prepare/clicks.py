@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set,
 
 import numpy as np
 
-from .files import Part, Refused, Source, convert, counted, number, refuse_idle, say, write
+from .files import Part, Refused, Source, convert, counted, listed, number, refuse_idle, say, write
 from .sparse import SparseLines, is_sparse
 from .tables import Table, is_missing
 
@@ -65,7 +65,7 @@ class _Labels:
             plain = str(int(self.positive in (text, text.rstrip("."), plain)))
         if plain not in ("1", "0", "-1"):
             raise Refused(f"{source.name}:{source.at}: its label \"{text[:40]}\" is not 1, 0 or -1: --positive says which label is a click, --label "
-                          "which column has it")
+                          "which column has it; of questions no row has one")
         self.counts[plain] = self.counts.get(plain, 0) + 1
         return plain
 
@@ -105,10 +105,10 @@ class _Column:
         self._slots = self._slots or bytearray(SLOTS)
         self._slots[zlib.crc32(cell.encode("utf-8", "surrogateescape")) % SLOTS] = 1
         text = self.number(cell)
-        counts = text is not None and text.isdigit() and self._next in ("" if self._rows else text, text)
+        counts = text is not None and text.isdigit() and (self._next == text or not self._rows)
         self._next = str(int(text) + 1) if counts and text else ""
         if text is not None:
-            self._is_whole = self._is_whole and text.lstrip("-").isdigit()
+            self._is_whole = self._is_whole and text.removesuffix(".0").lstrip("-").isdigit()
             if self._numbers % self._stride == 0:
                 self._values.append(float(text))
             if len(self._values) == SAMPLE:
@@ -255,7 +255,7 @@ def _learn(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
             + (f"Criteo's: 13 numbers, those above 2 by their squared logarithm; 26 words{table.source.left()}" if is_criteo else
                table.about(range(table.width)).replace("; label is " + table.title(0), f"; the label is {table.title(label)}")
                + (f"; the weight, for --weights, is {table.title(weight)}" if weight >= 0 else "")
-               + "".join(f"; {text}: {', '.join(each)}" for text, each in said.items() if each)))
+               + "".join(f"; {text}: {listed(each)}" for text, each in said.items() if each)))
     places, grow = [column.at for column in used], [0]
     write((output, (labels.value(table.source, row[label]) + _pairs(used, places, row, grow, {})
                     for table in tables for row in labels.are_in(table, label)), out, "examples"))
@@ -265,12 +265,11 @@ def _learn(told: argparse.Namespace, tables: Sequence[Table], output: str) -> No
     kept = [{each: getattr(column, each) for each in ("at", "name", "kind", "cuts", "words", "extra")} for column in used]
     write((output + ".columns.json", [json.dumps({"names": first.names, "width": first.width, "label": label,
                                                   "positive": told.positive, "columns": kept})], 1, "lines"))
+    begin = json.dumps({"names": first.names, "width": first.width})[:-1]
     for path in sorted(glob.glob(os.path.join(glob.escape(os.path.dirname(output)), "*.columns.json"))):
         with open(path, encoding="utf-8") as file:
-            about = json.load(file)
-        if path != output + ".columns.json" and (about["names"], about["width"]) == (first.names, first.width):
-            say(f"its numbers are other ones than those of {path[:-13]}: if it is to test or ask a model of that, make it anew with --like "
-                f"{path[:-13]}")
+            if path != output + ".columns.json" and file.read(len(begin)) == begin:
+                say(f"{output} counts features by itself: to test or to ask a model of {path[:-13]} it must be made with --like {path[:-13]}")
 
 
 def _alike(told: argparse.Namespace, sources: Sequence[Source], output: str) -> None:
@@ -293,8 +292,9 @@ def _alike(told: argparse.Namespace, sources: Sequence[Source], output: str) -> 
 
 def _part(table: Table, labels: _Labels, columns: Sequence[_Column], label: int, at: Sequence[int], output: str) -> Part:
     unknown: Dict[str, List[Any]] = {}  # of a column how many, and the first
-    if label >= 0 and not any(row[label].strip() for row in table.rows()):
+    if label >= 0 and next(labels.are_in(table, label), None) is None:
         label = -1
+    labels.missing = 0
 
     def read() -> Iterator[str]:
         unknown.clear()

@@ -19,6 +19,7 @@ from .._command import Problem
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
 STRICT = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 INDEX_MAX = 1073741823
+ZERO = "has a zero byte. If it is UTF-16, iconv -f UTF-16 -t UTF-8 makes it readable; if it is packed, unpack it"
 BINARY = {b"PAR1": "is Parquet: pandas reads it (read_parquet), and to_csv writes a table", b"\x80": "is a pickle: who wrote it can load it, "
           "and pandas' to_csv writes a table", b"PK\x03\x04": "is packed by zip: unzip -p unpacks it; if it is Excel's, read_excel of pandas "
           "reads it, and to_csv writes a table", b"\x28\xb5\x2f\xfd": "is packed by zstd: zstd -dc unpacks it"}
@@ -83,6 +84,10 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}" + ("" if count == 1 else "s")
 
 
+def listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:15]) + (f", ... ({len(names)} in all)" if len(names) > 15 else "")
+
+
 class Source:
     """A file, or stdin; each call of lines() reads it from its beginning."""
 
@@ -111,10 +116,8 @@ class Source:
         with self.open() as file:
             for self.at, raw in enumerate(file, 1):
                 line = raw.decode("utf-8-sig" if self.at == 1 else "utf-8", "surrogateescape").rstrip("\n")
-                kind = next((kind for start, kind in BINARY.items() if raw.startswith(start)), None) if self.at == 1 else None
-                if kind or b"\0" in raw:
-                    raise Refused(f"{self.name}:{self.at}: {kind}" if kind else f"{self.name}:{self.at}: has a zero byte. If it is UTF-16, "
-                                  "iconv -f UTF-16 -t UTF-8 makes it readable; if it is packed, unpack it")
+                if b"\0" in raw or (self.at == 1 and raw.startswith(tuple(BINARY))):
+                    raise Refused(f"{self.name}:{self.at}: " + next((text for start, text in BINARY.items() if raw.startswith(start)), ZERO))
                 yield line[:-1] if line.endswith("\r") else line
 
     def words(self, marks: Sequence[str] = "") -> Iterator[str]:

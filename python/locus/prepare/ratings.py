@@ -58,8 +58,6 @@ class _Triples:
                 yield f"{first}\t{second}\t{value}"
 
     def about(self, count: int) -> str:
-        if not count and len(self.at) == 3:
-            raise Refused(f"{self.table.source.name}: no row has a {self.wanted}")
         return (f"{self.table.source.name}: {counted(count + self.missing + self.table.unnamed, 'row')}, {self.table.about(self.at)}"
                 + (f"; no {self.wanted}: each is 1" if len(self.at) == 2 else "")
                 + (f"; {counted(self.missing, 'row')} without a {self.wanted} left out" if self.missing else ""))

@@ -10,7 +10,7 @@ import itertools
 import re
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
-from .files import Refused, Source, counted, number
+from .files import Refused, Source, counted, listed, number
 
 SEPARATORS = {"\t": "tabs", "::": '"::"', ",": "commas", ";": "semicolons", "|": '"|"', " ": "blanks"}
 MISSING = {"", "?", "na", "nan", "null", "none", "n/a", "#n/a", "<na>", "\\n", "-"}
@@ -169,7 +169,8 @@ class Table:
         sure = [i for i in self._numeric if not is_missing(first[i])]
         words = [i for i in sure if not self.number(first[i])]
         usual = {name for of in self.wanted for name in USUAL[of] if len(name) > 1} & {cell.lower() for cell in first}
-        doubtful = 0 < len(words) < len(sure) or any(first[i][:1].isdigit() for i in words) or (len(first) > 2 and first == counting and self.separator == ",")
+        doubtful = 0 < len(words) < len(sure) or any(first[i][:1].isdigit() for i in words) or (
+            len(first) > 2 and first == counting and self.separator == ",")
         if not sure and not usual and len(rest) >= 8:  # words, of which none comes again, while others do
             counts = collections.Counter(itertools.chain(first, *rest))
             doubtful = all(counts[cell] == 1 for cell in first) and not any(all(counts[c] == 1 for c in row) for row in rest)
@@ -189,8 +190,8 @@ class Table:
                       + "; an empty column of that name will do" * (option == "--like"))
 
     def _has(self) -> str:
-        more = f", ... ({self.width} in all; of a matrix pandas' stack() makes rows)" if self.width > 15 else ""
-        return ", ".join(self.names[:15]) + more if self.names else f"{self.width}, and no heading"
+        hint = "; of a matrix pandas' stack() makes rows" if self.width > 15 else ""
+        return listed(self.names) + hint if self.names else f"{self.width}, and no heading{hint}"
 
     def usual(self, what: str) -> int:
         """The place of a column that is called so; -1: none is."""
@@ -266,7 +267,7 @@ class Table:
         return text
 
     def about(self, at: Sequence[int]) -> str:
-        left = ", ".join(self.title(i) for i in range(self.hidden, self.width) if i not in at)
+        left = listed([self.title(i) for i in range(self.hidden, self.width) if i not in at])
         return (f"{SEPARATORS.get(self.separator, self.separator)} between, {'a' if self.names else 'no'} heading; "
                 + ", ".join(f"{what} is {self.title(i)}" for what, i in zip(self.wanted, at))
                 + ("; row names in front left out" if self.hidden else "")
