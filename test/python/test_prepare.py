@@ -179,15 +179,51 @@ class Tables(Case):
 
     def test_a_failure_leaves_the_result_that_was_there(self):
         Path("in").write_text(ML)
-        Path("out").write_text("old")
+        Path("out").write_text("old\told\t1\n")
         self.assertEqual(self.run_it("mf", "in", "nowhere")[0], 0)
         Path("in").write_text(ML + "1,2,x,4\n")
         self.assertEqual(self.run_it("mf", "in", "out")[0], 1)
-        self.assertEqual(Path("out").read_text(), "old")
+        self.assertEqual(Path("out").read_text(), "old\told\t1\n")
         self.assertEqual(sorted(os.listdir()), ["in", "nowhere", "out"])
 
+    def test_what_was_not_written_by_it_stays(self):
+        files = {"in": ML, "test.csv": ML, "d/train.txt": "a\tr\tb\n", "d/valid.txt": "a\tr\tb\n", "d/test.txt": "a\tr\tb\n",
+                 "in.columns.json": "{}", "svm": "1 1:2\n"}
+        for name, text in files.items():
+            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).write_text(text)
+        os.link("in", "same")
+        for arguments, sentence in (
+                ("mf in in", "read as well as written"), ("mf in ./in", "read as well"), ("mf in same", "read as well"),
+                ("kge d d", "read as well"), ("kge d/train.txt d/valid.txt d/test.txt d", "read as well"),
+                ("ctr test.csv in --like in", "read as well"), ("mf in test.csv", "is there, and prepare mf has not written it"),
+                ("ctr in test.csv", "has not written it"), ("lasso svm test.csv", "has not written it"), ("vectors in test.csv", "has not"),
+                ("mf in out.gz", "not packed"), ("mf in no/out", "there is no folder"), ("kge d no/out", "there is no folder")):
+            with self.subTest(arguments=arguments):
+                status, said = self.run_it(*arguments.split())
+                self.assertEqual((status, len(said.splitlines())), (1, 1), said)
+                self.assertRegex(said, sentence)
+        self.assertEqual({name: Path(name).read_text() for name in files}, files)
+        for arguments in ("mf in out", "lasso svm rows --first 1", "ctr svm clicks", "kge d facts"):
+            for _ in range(2):
+                self.assertEqual(self.run_it(*arguments.split())[0], 0, arguments)
+
+    def test_options_without_effect(self):
+        Path("in").write_text(ML)
+        Path("m").write_text(MATRIX + "pattern general\n2 2 1\n2 1\n")
+        Path("svm").write_text("1 1:2\n")
+        Path("in.columns.json").write_text("{}")
+        for arguments, option in {
+                "mf in": "similarity", "mf in ": "vocabulary v", "wv in": "columns 1,2", "wv in ": "first 1", "mf m": "columns 1,2",
+                "ctr in": "columns 1,2", "ctr svm": "label 1", "ctr svm ": "like in", "ctr in --like in": "label rating",
+                "ctr in --like in ": "bins 5", "ctr in  --like in": "without rating", "gnn m": "columns 1,2", "gnn in": "names id",
+                "gnn in ": "class-columns 1,2", "gnn  in": "first 1", "kge in in in": "seed 2", "kge in": "decimal ,", "lda in --vocabulary svm": "like in",
+                "vectors in": "columns 1,2", "lasso svm": "format table"}.items():
+            self.refused(f"{arguments} --{option}", f"--{option.split()[0]} has no effect")
+
     def test_wrong_command_lines(self):
-        for arguments in ((), ("mf",), ("mf", "a"), ("xy", "a", "b"), ("ctr", "a", "b", "--bins", "1"), ("mf", "a", "b", "--nothing")):
+        for arguments in ((), ("mf",), ("mf", "a"), ("xy", "a", "b"), ("ctr", "a", "b", "--bins", "1"), ("mf", "a", "b", "--nothing"),
+                          ("ctr", "a", "b", "--without", "c,", "d")):
             with self.assertRaises(SystemExit) as ended:
                 self.run_it(*arguments)
             self.assertEqual(ended.exception.code, 2)
@@ -311,6 +347,24 @@ class Facts(Case):
             ("a\tr\tb\n", "kge in", R("too few to be divided")),
         ))
 
+    def test_questions(self):
+        for text, more, result in (
+                ("head,relation\na,r\na,r\nb,r\n", "", "a\tr\t?\na\tr\t?\nb\tr\t?\n"), ("tail,relation\na,r\n", "", "?\tr\ta\n"),
+                ("head,relation,tail\na,r,\n,r,c\na,r,?\n", "", "a\tr\t?\n?\tr\tc\na\tr\t?\n"), ("head,relation\n", "", ""),
+                ("a,r\n", "--columns 1,2,?", "a\tr\t?\n"), ("a,r\n", "", R(", \\? is what is asked")),
+                ("a,r,b\n", "--seed 2", R("--seed has no effect"))):
+            Path("in").write_text(text)
+            ended = subprocess.run([sys.executable, "-m", "locus.prepare", "kge", "in", "-", *more.split()], text=True, capture_output=True,
+                                   env=dict(os.environ, PYTHONPATH=str(ROOT / "python")))
+            with self.subTest(text=text, more=more):
+                if isinstance(result, Refusal):
+                    self.assertRegex(ended.stderr, result.sentence)
+                self.assertEqual((ended.returncode, ended.stdout), (1, "") if isinstance(result, Refusal) else (0, result), ended.stderr)
+
+    def test_a_heading_or_a_column_elsewhere(self):
+        text = "".join(f"e{i % 9},e{i * 5 % 8},r{i % 2}\n" for i in range(60))
+        self.all_cases(((text, "kge in", R("column 2 has names of columns 1 or 3.*--columns")), (text + ",e1,r0\n", "kge in --columns 1,3,2", {})))
+
     def test_one_file_is_divided(self):
         facts = [(f"e{i % 40}", f"r{i % 3}", f"e{i * 7 % 41}") for i in range(400)]
         Path("in").write_text(self.lines(facts + facts[:5]))
@@ -405,7 +459,38 @@ class Clicks(Case):
         self.right("ctr q --like train.ffm", out=first[2:] + "\n")
         self.refused("ctr q --like other", "other.columns.json is not there")
         Path("q").write_text("age\n0\n")
-        self.refused("ctr q --like train.ffm", "no column \"site\"")
+        self.refused("ctr q --like train.ffm", "no column \"site\".* an empty column of that name will do")
+        for questions, said in (
+                ("age,site,click\n0,a,\n1,b,\n", "2 examples without labels"), ("age,site\n", "0 examples without labels"),
+                ("age,site,click\n", "0 examples"), ("age,site\n0.0,a\n", "0 of 2 words"), ('age,site\n"0,0",a\n', 'all of age \\("0,0"'),
+                ("age,site,click\n0,a,1\n0,b,\n", R("in:3: its label .*of questions no row has one")), ("0,a\n1,b\n", R("head -n 1"))):
+            Path("q").write_text(questions)
+            if isinstance(said, Refusal):
+                self.refused("ctr q --like train.ffm", said.sentence.replace("in:", "q:"))
+            else:
+                self.assertRegex(self.right("ctr q --like train.ffm.columns.json"), said)
+        Path("in").write_text(text)
+        self.assertIn("to test or to ask a model of train.ffm it must be made with --like train.ffm", self.right("ctr in"))
+
+    def test_columns_that_could_be_two_things(self):
+        def prices(odd, every):
+            return self.rows("price,click", 90, lambda i: odd if i % every == 0 else f"{i % 30}.5", lambda i: int(i % 7 == 0))
+        self.all_cases((
+            (prices("12,5", 1).replace("12,5", '"12,5"'), "ctr in", R("in:2: price has \"12,5\", and 0 % .*--categorical price.*--decimal ,")),
+            (prices("$12.50", 1), "ctr in", R("price has \"\\$12.50\"")), (prices("x", 5), "ctr in", R("and 80 % of this column are numbers")),
+            (prices('"1,250"', 50), "ctr in", R("price has \"1,250\", and 97 %")), (prices("\\N", 5), "ctr in", {}), (prices("-", 5), "ctr in", {}),
+            (prices("x", 5), "ctr in --categorical price", {}), (prices("x", 50), "ctr in", {}),
+            ("a,click,clicked\nu,1,1\nv,0,0\n", "ctr in", R("\"click\" or \"clicked\"\\?.*--without")),
+            ("a,click,clicked\nu,1,1\nv,0,0\n", "ctr in --without clicked", "1 0:0:1\n0 0:1:1\n"),
+            ("site,click\n", "ctr in", R("no row has a label")), ("a,click\nu,1\nv,0\n", "ctr in --with a", "1 0:0:1\n0 0:1:1\n")))
+        Path("in").write_text(self.rows("n,age,user_id,click", 60, lambda i: i, lambda i: i % 5, lambda i: f"{i % 7}.0", lambda i: i % 2))
+        said = self.right("ctr in")
+        for part in ("nearly every row has another (--with): n", "each a word: age", "words: user_id"):
+            self.assertIn(part, said)
+        self.assertIn("parts (--categorical if they are ids): n", self.right("ctr in --with n"))
+        ended = subprocess.run([sys.executable, "-m", "locus.prepare", "ctr", "in", "-"], text=True, capture_output=True,
+                               env=dict(os.environ, PYTHONPATH=str(ROOT / "python")))
+        self.assertRegex(ended.stderr, "OUTPUT must be a file: without OUTPUT.columns.json")
 
     def test_labels_and_weights(self):
         self.all_cases((

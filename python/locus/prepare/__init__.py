@@ -30,10 +30,10 @@ PROGRAMS = {
     "mf": (TABLES, rb"[^\t]+\t[^\t]+\t-?\d[-+.\deE]*\n"),
     "kge": ("columns separator heading quotes comments seed", b""),
     "ctr": ("format separator heading quotes comments decimal label positive weight categorical with_ without bins like",
-            rb"(-?\d+ )?(\d+:)?\d+:[^,]*|-?\d\n"),
+            rb"(-?\d+ )?(\d+:)?\d+:[^,]*|(-?\d)?\n"),
     "gnn": ("columns separator heading quotes comments format labels purposes class_columns purpose_columns features names first", b""),
     "lda": ("format comments vocabulary like", b""),
-    "lasso": ("first", rb"-?\d[^,:\t ]*( \d+:[^,]*)?\n"),
+    "lasso": ("first", rb"-?\d[^,:\t ]*( \d+:|\n)"),
     "wv": (TABLES + " similarity", rb"[^,;]+"),
     "vectors": ("", rb".{8}\{\"__metadata__.*")}
 

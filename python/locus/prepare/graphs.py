@@ -67,7 +67,7 @@ class _Graph:
         self.matrix = Matrix(source).look(both=False) if self.kind == "matrix" else None
         self.table = Table(source, told, ("source", "target")) if self.kind == "table" else None
         self.at = self.table.choose() if self.table else []
-        refuse_idle(told, "names" if self.table or self.matrix else "columns", f"on a graph of the form {self.kind}")
+        refuse_idle(told, "names" * (self.kind in ("table", "matrix")) + " columns" * (self.kind != "table"), f"on a graph of the form {self.kind}")
         if self.matrix and self.matrix.rows != self.matrix.columns:
             raise Refused(f"{source.name}: has {self.matrix.rows} rows and {self.matrix.columns} columns, a graph's has as many; if rows "
                           "and columns are two kinds of nodes, write the edges as a table")
@@ -173,8 +173,8 @@ def gnn(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     """edges.txt: `node TAB node`; labels.txt: `node TAB class`; purposes.txt; features.txt: `node TAB index:value ...`."""
     if len(inputs) > 1:
         raise Refused("gnn takes one file of edges; --labels, --purposes and --features name the others")
-    for option, of in (("class_columns", told.labels), ("purpose_columns", told.purposes)):
-        refuse_idle(told, option * (not of), "without the file whose columns they are")
+    for option, of in (("class_columns", told.labels), ("purpose_columns", told.purposes), ("first", told.labels or told.purposes or told.features)):
+        refuse_idle(told, option * (not of), "without the file that it is about")
     graph = _Graph(Source(inputs[0]), told)
     marks = {name: _Marks(path, told, kind) for name, kind, path in (
         ("labels.txt", "class", told.labels), ("purposes.txt", "purpose", told.purposes)) if path}
