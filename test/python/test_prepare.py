@@ -136,7 +136,8 @@ class Tables(Case):
             ("0,1,31\n1,1,1029\n2,2,31\n", "mf in", R("column 1 counts rows.*--columns 2,3 leaves it out")),
             ("0,1,31,5\n1,1,1029,4\n2,2,31,4\n", "mf in", R("--columns 2,3,4 leaves it out")),
             ("".join(f"{i * 7 % 31},{i % 5},{i % 3},4\n" for i in range(31)), "mf in", R("column 1 counts rows")),
-            ("user," + ",".join(f"m{i}" for i in range(99)) + "\n" + "u,1" * 1 + ",2" * 98 + "\n", "mf in", R("m13, \\.\\.\\. \\(100 in all\\); of a matrix .*stack")),
+            ("user," + ",".join(f"m{i}" for i in range(99)) + "\nu" + ",2" * 99 + "\n", "mf in",
+             R("m13, \\.\\.\\. \\(100 in all\\); of a matrix .*stack")),
             ('{"user": 1, "item": 2}\n', "mf in", R("is JSON: pandas")), ("user,item,rating\nu,i,\\N\n", "mf in", R("nothing that could be written")),
             ("u;i;4,5\nv;j;1.234,5\n", "mf in --separator ; --decimal ,", R("no points between thousands")),
             ("u;i;1.234,5\nv;j;4,5\n", "mf in --separator ; --decimal ,", R("may be a heading")),
@@ -212,12 +213,13 @@ class Tables(Case):
         Path("in").write_text(ML)
         Path("m").write_text(MATRIX + "pattern general\n2 2 1\n2 1\n")
         Path("svm").write_text("1 1:2\n")
+        Path("edges").write_text(EDGES)
         Path("in.columns.json").write_text("{}")
         for arguments, option in {
                 "mf in": "similarity", "mf in ": "vocabulary v", "wv in": "columns 1,2", "wv in ": "first 1", "mf m": "columns 1,2",
                 "ctr in": "columns 1,2", "ctr svm": "label 1", "ctr svm ": "like in", "ctr in --like in": "label rating",
-                "ctr in --like in ": "bins 5", "ctr in  --like in": "without rating", "gnn m": "columns 1,2", "gnn in": "names id",
-                "gnn in ": "class-columns 1,2", "gnn  in": "first 1", "kge in in in": "seed 2", "kge in": "decimal ,", "lda in --vocabulary svm": "like in",
+                "ctr in --like in ": "bins 5", "ctr in  --like in": "without rating", "gnn m": "columns 1,2", "gnn edges": "names id",
+                "gnn edges ": "class-columns 1,2", "gnn  edges": "first 1", "kge in in in": "seed 2", "kge in": "decimal ,", "lda in --vocabulary svm": "like in",
                 "vectors in": "columns 1,2", "lasso svm": "format table"}.items():
             self.refused(f"{arguments} --{option}", f"--{option.split()[0]} has no effect")
 
