@@ -214,12 +214,13 @@ class Tables(Case):
         Path("m").write_text(MATRIX + "pattern general\n2 2 1\n2 1\n")
         Path("svm").write_text("1 1:2\n")
         Path("edges").write_text(EDGES)
+        Path("facts").write_text("a\tr\tb\n")
         Path("in.columns.json").write_text("{}")
         for arguments, option in {
                 "mf in": "similarity", "mf in ": "vocabulary v", "wv in": "columns 1,2", "wv in ": "first 1", "mf m": "columns 1,2",
                 "ctr in": "columns 1,2", "ctr svm": "label 1", "ctr svm ": "like in", "ctr in --like in": "label rating",
                 "ctr in --like in ": "bins 5", "ctr in  --like in": "without rating", "gnn m": "columns 1,2", "gnn edges": "names id",
-                "gnn edges ": "class-columns 1,2", "gnn  edges": "first 1", "kge in in in": "seed 2", "kge in": "decimal ,", "lda in --vocabulary svm": "like in",
+                "gnn edges ": "class-columns 1,2", "gnn  edges": "first 1", "kge facts facts facts": "seed 2", "kge in": "decimal ,", "lda in --vocabulary svm": "like in",
                 "vectors in": "columns 1,2", "lasso svm": "format table"}.items():
             self.refused(f"{arguments} --{option}", f"--{option.split()[0]} has no effect")
 
