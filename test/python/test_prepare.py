@@ -133,9 +133,9 @@ class Tables(Case):
             ('"user" "item" "rating"\n"1" 1 31 2.5\n"2" 1 1029 3.0\n', "mf in", R("in:2: has 4 .*first row has 3: row names\\?")),
             ("userId,movieId,rating\n1,1,3,5\n2,1,2,0\n", "mf in", R("a comma within a field needs quotation marks")),
             ("userId,movieId,rating\n1,1,3,\n", "mf in", R("in:2: has 4 fields, and the first row has 3")),
-            ("0,1,31\n1,1,1029\n2,2,31\n", "mf in", R("column 1 counts rows.*--columns 2,3 leaves it out")),
+            ("0,1,31\n1,1,1029\n2,2,31\n", "mf in", R("column 1 has each number once.*--columns 2,3 leaves it out, if not, 1,2,3")),
             ("0,1,31,5\n1,1,1029,4\n2,2,31,4\n", "mf in", R("--columns 2,3,4 leaves it out")),
-            ("".join(f"{i * 7 % 31},{i % 5},{i % 3},4\n" for i in range(31)), "mf in", R("column 1 counts rows")),
+            ("".join(f"{i * 7 % 31},{i % 5},{i % 3},4\n" for i in range(31)), "mf in", R("column 1 has each number once")),
             ("user," + ",".join(f"m{i}" for i in range(99)) + "\nu" + ",2" * 99 + "\n", "mf in",
              R("m13, \\.\\.\\. \\(100 in all\\); of a matrix .*stack")),
             ('{"user": 1, "item": 2}\n', "mf in", R("is JSON: pandas")), ("user,item,rating\nu,i,\\N\n", "mf in", R("nothing that could be written")),
@@ -189,7 +189,7 @@ class Tables(Case):
 
     def test_what_was_not_written_by_it_stays(self):
         files = {"in": ML, "test.csv": ML, "d/train.txt": "a\tr\tb\n", "d/valid.txt": "a\tr\tb\n", "d/test.txt": "a\tr\tb\n",
-                 "in.columns.json": "{}", "svm": "1 1:2\n"}
+                 "in.columns.json": "{}", "svm": "1 1:2\n", "raw/documents.txt": "red\n", "raw/train.txt": ML}
         for name, text in files.items():
             Path(name).parent.mkdir(exist_ok=True)
             Path(name).write_text(text)
@@ -198,7 +198,8 @@ class Tables(Case):
                 ("mf in in", "read as well as written"), ("mf in ./in", "read as well"), ("mf in same", "read as well"),
                 ("kge d d", "read as well"), ("kge d/train.txt d/valid.txt d/test.txt d", "read as well"),
                 ("ctr test.csv in --like in", "read as well"), ("mf in test.csv", "is there, and prepare mf has not written it"),
-                ("ctr in test.csv", "has not written it"), ("lasso svm test.csv", "has not written it"), ("vectors in test.csv", "has not"),
+                ("ctr in test.csv", "has not written it"), ("lda in raw", "documents.txt is there"), ("kge in raw", "train.txt is"),
+                ("lasso svm test.csv", "has not written it"), ("vectors in test.csv", "has not"),
                 ("mf in out.gz", "not packed"), ("mf in no/out", "there is no folder"), ("kge d no/out", "there is no folder")):
             with self.subTest(arguments=arguments):
                 status, said = self.run_it(*arguments.split())

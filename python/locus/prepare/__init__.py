@@ -24,18 +24,19 @@ lasso     LIBSVM, from 0 or 1                                  LIBSVM from 1
 wv        text; with --similarity CSV and its relatives        text; two words and a rating
 vectors   word2vec (text, binary), GloVe, fastText             safetensors, for --from of locus-wv"""
 
-# Of each program the options that it heeds, and how the first line of its file begins.
+# Of each program the options that it heeds, the name of the file if OUTPUT is a folder, and how its first line begins.
 TABLES = "columns separator heading quotes comments decimal"
 PROGRAMS = {
-    "mf": (TABLES, rb"[^\t]+\t[^\t]+\t-?\d[-+.\deE]*\n"),
-    "kge": ("columns separator heading quotes comments seed", b""),
+    "mf": (TABLES, "", rb"[^\t]+\t[^\t]+\t-?\d[-+.\deE]*\n"),
+    "kge": ("columns separator heading quotes comments seed", "train.txt", rb"([^\t]+\t){2}[^\t]+\n"),
     "ctr": ("format separator heading quotes comments decimal label positive weight categorical with_ without bins like",
-            rb"(-?\d+ )?(\d+:)?\d+:[^,]*|(-?\d)?\n"),
-    "gnn": ("columns separator heading quotes comments format labels purposes class_columns purpose_columns features names first", b""),
-    "lda": ("format comments vocabulary like", b""),
-    "lasso": ("first", rb"-?\d[^,:\t ]*( \d+:|\n)"),
-    "wv": (TABLES + " similarity", rb"[^,;]+"),
-    "vectors": ("", rb".{8}\{\"__metadata__.*")}
+            "", rb"(-?\d+ )?(\d+:)?\d+:[^,]*|(-?\d)?\n"),
+    "gnn": ("columns separator heading quotes comments format labels purposes class_columns purpose_columns features names first",
+            "edges.txt", rb"[^\t]+\t[^\t]+\n"),
+    "lda": ("format comments vocabulary like", "documents.txt", rb"\d+( \d+:|\n)"),
+    "lasso": ("first", "", rb"-?\d[^,:\t ]*( \d+:|\n)"),
+    "wv": (TABLES + " similarity", "", rb""),
+    "vectors": ("", "", rb".{8}\{\"__metadata__.*")}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -44,8 +45,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=110, max_help_position=26),
         epilog="for example: locus prepare mf ratings.csv - | locus-mf --data - --out model.safetensors")
     add = parser.add_argument
-    add("program", metavar="PROGRAM", choices=PROGRAMS,
-        help="whose data it is: mf, kge, ctr, gnn, lda, lasso, wv, or vectors")
+    add("program", metavar="PROGRAM", choices=PROGRAMS, help="whose data it is: " + ", ".join(PROGRAMS))
     add("paths", metavar="INPUT... OUTPUT", nargs="+", help="files, which may be compressed by gzip, bzip2 or xz, - is stdin; and "
         "a file or, of kge, gnn and lda, a folder, - is stdout")
     add("--format", metavar="NAME", help="of the input, where it cannot be told: table (ctr, gnn); text, ldac, docword, "
@@ -108,9 +108,11 @@ def _check_output(told: argparse.Namespace, output: str) -> None:
         if path and os.path.exists(path) and os.path.exists(output) and (os.path.samefile(path, output) or (
                 path.endswith(".txt") and os.path.samefile(os.path.dirname(path) or ".", output))):
             raise Problem(f"{path} would be read as well as written: name another OUTPUT")
+    _, name, form = PROGRAMS[told.program]
+    output = os.path.join(output, name) if name else output
     if os.path.isfile(output) and os.path.getsize(output):
         with open(output, "rb") as file:
-            if not re.match(PROGRAMS[told.program][1], file.readline(1 << 16), re.S):
+            if not re.match(form, file.readline(1 << 16), re.S):
                 raise Problem(f"{output} is there, and prepare {told.program} has not written it: is OUTPUT missing? Name another, or "
                               "remove this one")
 

@@ -29,8 +29,7 @@ def ctr(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     """LIBSVM, or LIBFFM: `label field:index:value ...`."""
     sources = [Source(path) for path in inputs]
     if told.format != "table" and any(map(is_sparse, sources)):
-        refuse_idle(told, "separator heading quotes comments decimal label weight categorical with_ without bins like",
-                    "on LIBSVM and LIBFFM")
+        refuse_idle(told, " ".join(told.given - {"positive"}), "on LIBSVM and LIBFFM")
         _clean([SparseLines(source) for source in sources], _Labels(told.positive), output)
     elif told.like:
         refuse_idle(told, "label weight categorical with_ without bins", "with --like, which says it")

@@ -125,7 +125,7 @@ class Table:
         first = next(self._data(), None)
         if first is None:
             raise Refused(f"{self.source.name} has no rows, or all begin with the mark of a comment (--comments none)")
-        if first.lstrip("[ ").startswith('{"'):
+        if first.lstrip("[ ").startswith('{"') and not told:
             raise Refused(f"{self.source.name} is JSON: pandas reads it (read_json, lines=True for a line a row), and to_csv writes a table")
         choices = [told] if told else [each for each in SEPARATORS if each in first.strip(" ") or (each == " " and "\t" in first)]
         found = [each for each in choices if self._width_by(each) >= least]
@@ -137,16 +137,12 @@ class Table:
             raise Refused(f"{self.source.name}: {' or '.join(SEPARATORS[each] for each in found)} may separate its fields: "
                           "--separator says which")
         self._use((found or choices or ["\t"])[0])
-        if found:
-            self.width = self._width_by(found[0])
-            return
         self.width = len(next(self._all()))
         if self.width >= least:
             self._sample()  # says in which line
-        if self.width == least == 1:
-            return
-        raise Refused(f"{self.source.name}: expected rows of {least} fields or more, all as many, with tabs, ::, commas, "
-                      "semicolons, | or blanks between (--separator)")
+        if not (found or self.width == least == 1):
+            raise Refused(f"{self.source.name}: expected rows of {least} fields or more, all as many, with tabs, ::, commas, "
+                          "semicolons, | or blanks between (--separator)")
 
     # ---- the heading ----
 
@@ -226,13 +222,15 @@ class Table:
         columns = [list(column) for column in zip(*itertools.islice(self.rows(), LOOKED_AT))]
         first, second, third = (columns + [[]] * 3)[:3]
         is_counted = len(first) > 2 and first in ([str(i + base) for i in range(len(first))] for base in (0, 1))
-        is_index = len(first) >= 20 and all(map(str.isdigit, first)) and len({*first}) == len(first) > len({*second})  # of a sample
+        is_index = self.wanted[0] != "node" and len(first) >= 20 and all(map(str.isdigit, first)) and (
+            len({*first}) == len(first) > len({*second}))  # of a sample, say
         if self.separator == " " and self.width == 3 and (re.search(r"\.(mtx|mm)$", self.source.name) or (
                 (first[0] + second[0] + third[0]).isdigit() and int(third[0]) == len(first) - 1)):
             return "it seems to be MatrixMarket without its first line, %%MatrixMarket matrix coordinate real general: "
         if has_more and (is_counted or is_index):
-            behind = ",".join(str(i + 1) for i in range(1, min(self.width, len(self.wanted) + 1)))
-            return f"column 1 counts rows, it seems ({self.option} {behind} leaves it out): "
+            numbers = [str(i + 1) for i in range(min(self.width, len(self.wanted) + 1))]
+            return (f"column 1 has each number once: if it counts rows, {self.option} {','.join(numbers[1:])} leaves it out, if not, "
+                    f"{','.join(numbers[:len(self.wanted)])} takes it: ")
         words = {word for word in second if not word.isdigit()}
         if self.wanted[0] == "head" and 2 * len(words & {*first, *third}) > len(words):
             return "column 2 has names of columns 1 or 3: "

@@ -112,6 +112,7 @@ def lda(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     source = Source(inputs[0])
     refuse_idle(told, "like" if told.vocabulary else "", "with --vocabulary")
     bags = _Bags(source, _bag_kind(source, told), "" if told.comments in (None, "none") else told.comments)
+    refuse_idle(told, "comments" if bags.kind != "text" else "", f"on a file of the form {bags.kind}")
     names = _vocabulary(told, bags)
     documents, tokens, used = 0, 0, {}  # type: int, int, Dict[int, None]
     for document in bags.read():
