@@ -356,7 +356,8 @@ class Facts(Case):
                 ("head,relation\na,r\na,r\nb,r\n", "", "a\tr\t?\na\tr\t?\nb\tr\t?\n"), ("tail,relation\na,r\n", "", "?\tr\ta\n"),
                 ("head,relation,tail\na,r,\n,r,c\na,r,?\n", "", "a\tr\t?\n?\tr\tc\na\tr\t?\n"), ("head,relation\n", "", ""),
                 ("a,r\n", "--columns 1,2,?", "a\tr\t?\n"), ("a,r\n", "", R(", \\? is what is asked")),
-                ("a,r,b\n", "--seed 2", R("--seed has no effect"))):
+                ("head,relation,thing\na,r,b\n", "", "a\tr\tb\n"), ("id,head,relation\n1,a,r\n", "", R("which columns")),
+                ("head,tail\na,b\n", "", R("which columns")), ("a,r,b\n", "--seed 2", R("--seed has no effect"))):
             Path("in").write_text(text)
             ended = subprocess.run([sys.executable, "-m", "locus.prepare", "kge", "in", "-", *more.split()], text=True, capture_output=True,
                                    env=dict(os.environ, PYTHONPATH=str(ROOT / "python")))

@@ -159,7 +159,7 @@ class _Marks:
         odd = [word for word in words if is_missing(word) or (self.kind == "purpose" and word not in ("train", "val", "test"))]
         for fault, text in ((shift in ((1, 1), (-1, -1)), f"its nodes begin with {min(all_named or [0])}, those of {graph.source.name} with "
                              f"{min(numbers or [0])}: number both alike"), (len(found) < self.count, "a node stands in two rows"),
-                            (len(new) == len(found), f"names no node of the graph; it has {', '.join(new[:1])}, and {graph.source.name} "
+                            (len(new) == len(found), f"names no node of the graph; it has {next(iter(new), 'none')}, and {graph.source.name} "
                              f"has {next(iter(nodes), 'none')}"),
                             (odd, f"\"{''.join(odd[:1])}\" is no {self.kind}: leave it empty, if a node has none")):
             if fault:

@@ -208,7 +208,7 @@ class Table:
         named, in_order = [self.usual(what) for what in self.wanted], list(range(self.hidden, self.width))[:wanted]
         if count == least:
             named = named[:least]
-        if (min(named) >= 0 or (self.asks and named.count(-1) == 1)) and len(set(named)) == len(named):
+        if (min(named) >= 0 or (self.asks and count == 2 and named[1] >= 0)) and len(set(named)) == len(named):
             return named
         agrees = all(at in (-1, place) for at, place in zip(named, in_order))
         doubt = "" if self.names else self._doubt(count > least)
@@ -223,7 +223,7 @@ class Table:
         first, second, third = (columns + [[]] * 3)[:3]
         is_counted = len(first) > 2 and first in ([str(i + base) for i in range(len(first))] for base in (0, 1))
         is_index = self.wanted[0] != "node" and len(first) >= 20 and all(map(str.isdigit, first)) and (
-            len({*first}) == len(first) > len({*second}))  # of a sample, say
+            len({*first}) == len(first) > len({*second}))  # pandas' index, of a sample
         if self.separator == " " and self.width == 3 and (re.search(r"\.(mtx|mm)$", self.source.name) or (
                 (first[0] + second[0] + third[0]).isdigit() and int(third[0]) == len(first) - 1)):
             return "it seems to be MatrixMarket without its first line, %%MatrixMarket matrix coordinate real general: "
