@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         "matrix (lda)")
     group = parser.add_argument_group("tables")
     add = group.add_argument
-    add("--columns", metavar="A,B,C", help="the columns of the program's form, in its order: names, or numbers from 1")
+    add("--columns", metavar="A,B,C", help="the columns of the program's form, in its order: names, or numbers from 1; ? in questions to kge")
     add("--separator", metavar="TEXT", help="between fields: a character, ::, tab or blank")
     add("--heading", choices=("yes", "no"), help="is the first row one?")
     add("--quotes", choices=("csv", "none"), help="none: quotation marks are text")

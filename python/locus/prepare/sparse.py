@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 
-from .files import INDEX_MAX, NUMBER, STRICT, Refused, Source, need, number, strictly, whole
+from .files import INDEX_MAX, NUMBER, STRICT, Refused, Source, counted, need, number, strictly, whole
 
 PAIRS = re.compile(rf"(?:(?:\d+:)?\d+:{STRICT}(?: |$))*", re.A).fullmatch
 PAIR = re.compile(rf"(?:\d+:)?\d+:(?:{NUMBER})", re.A).fullmatch
@@ -25,7 +25,7 @@ class SparseLines:
         return _lines(self.source, self)
 
     def about(self) -> str:
-        return (f"LIB{'FFM' if self.has_fields else 'SVM'}" + (f"; {self.comments} comments behind # left out" if self.comments else "")
+        return (f"LIB{'FFM' if self.has_fields else 'SVM'}" + (f"; {counted(self.comments, 'comment')} behind # left out" if self.comments else "")
                 + self.source.left())
 
 
