@@ -107,7 +107,6 @@ class Tables(Case):
             ("1\t31\t2.5\t881250949\n1\t1029\t3.0\t881250949\n", "mf in", ML_OUT),
             (",userId,movieId,rating\n0,1,31,2.5\n1,1,1029,3.0\n", "mf in", ML_OUT),
             (",0,1,2\n0,1,31,2.5\n1,1,1029,3.0\n", "mf in", ML_OUT),
-            ('"user" "item" "rating"\n"1" 1 31 2.5\n"2" 1 1029 3.0\n', "mf in", ML_OUT),
             ("rating,user,item\n2.5,1,31\n3.0,1,1029\n", "mf in", ML_OUT),
             ("a,b,c,d\n1,31,9,2.5\n1,1029,9,3.0\n", "mf in --columns a,b,d", ML_OUT),
             ("1,31,9,2.5\n1,1029,9,3.0\n", "mf in --columns 1,2,4", ML_OUT),
@@ -116,6 +115,9 @@ class Tables(Case):
             ('user,item,rating\n"a, ""b""",#i,3\n', "mf in", 'a, "b"\t#i\t3\n'),
             ("user,item,rating\n 1.50,007,+.5\n9007199254740993,1e3,1e-05\n", "mf in",
              "1.50\t007\t0.5\n9007199254740993\t1e3\t1e-05\n"),
+            ("sep=;\nuserId;movieId;rating\n1;31;2.5\n1;1029;3.0\n", "mf in", ML_OUT),
+            ("u,,3\nv,j,4\n", "mf in", "v\tj\t4\n"), ("user,item,rating\n1.0,2.0,3.0\n,1.0,2.0\n", "mf in", "1\t2\t3.0\n"),
+            ("user,item\n", "mf in", ""), ("u,,3\n1.0,2,4\n", "mf in --heading no", "1\t2\t4\n"),
             ("u;i;3,5\nv;j;4\n", "mf in --decimal ,", "u\ti\t3.5\nv\tj\t4\n"),
             (b"user,item,rating\n\xe9,\xff,3\n", "mf in", "\udce9\t\udcff\t3\n"),
             ("#u0,i0\n#u1,i1\n", "mf in --comments none", "#u0\ti0\t1\n#u1\ti1\t1\n"),
@@ -128,13 +130,24 @@ class Tables(Case):
             ("", "mf in", R("has no rows")),
             ("u,i,3\nv,j\n", "mf in", R("in:2: has 2 fields")),
             ("u,i,3\nv,j,4,5\n", "mf in", R("in:2: has 4 fields")), ("a b\nu v w\n", "mf in", R("in:2: has 3 fields")),
-            ("a b\nu v 3\n", "mf in --heading no", R("in:2: has 3 fields")),
+            ('"user" "item" "rating"\n"1" 1 31 2.5\n"2" 1 1029 3.0\n', "mf in", R("in:2: has 4 .*first row has 3: row names\\?")),
+            ("userId,movieId,rating\n1,1,3,5\n2,1,2,0\n", "mf in", R("a comma within a field needs quotation marks")),
+            ("userId,movieId,rating\n1,1,3,\n", "mf in", R("in:2: has 4 fields, and the first row has 3")),
+            ("0,1,31\n1,1,1029\n2,2,31\n", "mf in", R("column 1 has each number once.*--columns 2,3 leaves it out, if not, 1,2,3")),
+            ("0,1,31,5\n1,1,1029,4\n2,2,31,4\n", "mf in", R("--columns 2,3,4 leaves it out")),
+            ("".join(f"{i * 7 % 31},{i % 5},{i % 3},4\n" for i in range(31)), "mf in", R("column 1 has each number once")),
+            ("user," + ",".join(f"m{i}" for i in range(99)) + "\nu" + ",2" * 99 + "\n", "mf in",
+             R("m13, \\.\\.\\. \\(100 in all\\); of a matrix .*stack")),
+            ('{"user": 1, "item": 2}\n', "mf in", R("is JSON: pandas")), ("user,item,rating\nu,i,\\N\n", "mf in", R("nothing that could be written")),
+            ("u;i;4,5\nv;j;1.234,5\n", "mf in --separator ; --decimal ,", R("no points between thousands")),
+            ("u;i;1.234,5\nv;j;4,5\n", "mf in --separator ; --decimal ,", R("may be a heading")),
+            (b"PAR1\x15\x04", "mf in", R("is Parquet: pandas")), (b"PK\x03\x04\0", "mf in", R("read_excel")),
+            (b"\x80\x04\x95", "mf in", R("is a pickle")),
             (ML + "1,2,x,3\n", "mf in", R("in:4: .*\"x\", which is no number")),
             ("u;i;3,5\nv;j;4,0\n", "mf in", R("--separator says which")),
             ("u;i;3,5\nv;j;4,0\n", "mf in --separator ;", R("no number.*--decimal ,")),
             ("u,i,1e400\n", "mf in", R("no number")), ("u,i,inf\n", "mf in", R("no number")),
             ("u,i,0x1F\n", "mf in", R("no number")), ("u,i,1_000\n", "mf in", R("no number")),
-            ("u,,3\nv,j,4\n", "mf in", R("in:1: column 2 is empty")),
             ('u,"i\tj",3\nu,i,4\n', "mf in", R("a tab or a line end")), ('u,"i\nj",3\n', "mf in", R("a tab or a line end")),
             ('u,"i" j,3\n', "mf in", R("quotation marks.*--quotes none")),
             ('u,"i,3\nv,j,4\n', "mf in", R("quotation marks|fields")),
@@ -146,7 +159,7 @@ class Tables(Case):
             ("#u0,i0,3\nu1,i1,4\n", "mf in", R("may be a row or a comment: --comments none")),
             ("u0,i0,3\n# a,i1,4\nu2,i2,4\n", "mf in", R("in:2: .*may be a row or a comment")),
             ("u1\ti1\t4\n#\ti0\t3\n", "mf in", R("in:2: .*may be a row or a comment")),
-            ("user,item,rating\nu,i,NA\n", "mf in", R("no row has a value")),
+            ("user,item,rating\nu,i,NA\n", "mf in", R("nothing that could be written")),
             ("user,item,rating\nu,i,3\n".encode("utf-16"), "mf in", R("iconv -f UTF-16")),
             (b"u,i,3\nv,\0,4\n", "mf in", R("in:2: has a zero byte")),
             ("% 3 rows\n600 400 3\n1 1 4\n2 2 3\n3 1 5\n", "mf in", R("MatrixMarket without its first line")),
@@ -167,15 +180,54 @@ class Tables(Case):
 
     def test_a_failure_leaves_the_result_that_was_there(self):
         Path("in").write_text(ML)
-        Path("out").write_text("old")
+        Path("out").write_text("old\told\t1\n")
         self.assertEqual(self.run_it("mf", "in", "nowhere")[0], 0)
         Path("in").write_text(ML + "1,2,x,4\n")
         self.assertEqual(self.run_it("mf", "in", "out")[0], 1)
-        self.assertEqual(Path("out").read_text(), "old")
+        self.assertEqual(Path("out").read_text(), "old\told\t1\n")
         self.assertEqual(sorted(os.listdir()), ["in", "nowhere", "out"])
 
+    def test_what_was_not_written_by_it_stays(self):
+        files = {"in": ML, "test.csv": ML, "d/train.txt": "a\tr\tb\n", "d/valid.txt": "a\tr\tb\n", "d/test.txt": "a\tr\tb\n",
+                 "in.columns.json": "{}", "svm": "1 1:2\n", "raw/documents.txt": "red\n", "raw/train.txt": ML}
+        for name, text in files.items():
+            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).write_text(text)
+        os.link("in", "same")
+        for arguments, sentence in (
+                ("mf in in", "read as well as written"), ("mf in ./in", "read as well"), ("mf in same", "read as well"),
+                ("kge d d", "read as well"), ("kge d/train.txt d/valid.txt d/test.txt d", "read as well"),
+                ("ctr test.csv in --like in", "read as well"), ("mf in test.csv", "is there, and prepare mf has not written it"),
+                ("ctr in test.csv", "has not written it"), ("lda in raw", "documents.txt is there"), ("kge in raw", "train.txt is"),
+                ("lasso svm test.csv", "has not written it"), ("vectors in test.csv", "has not"),
+                ("mf in out.gz", "not packed"), ("mf in no/out", "there is no folder"), ("kge d no/out", "there is no folder")):
+            with self.subTest(arguments=arguments):
+                status, said = self.run_it(*arguments.split())
+                self.assertEqual((status, len(said.splitlines())), (1, 1), said)
+                self.assertRegex(said, sentence)
+        self.assertEqual({name: Path(name).read_text() for name in files}, files)
+        for arguments in ("mf in out", "lasso svm rows --first 1", "ctr svm clicks", "kge d facts"):
+            for _ in range(2):
+                self.assertEqual(self.run_it(*arguments.split())[0], 0, arguments)
+
+    def test_options_without_effect(self):
+        Path("in").write_text(ML)
+        Path("m").write_text(MATRIX + "pattern general\n2 2 1\n2 1\n")
+        Path("svm").write_text("1 1:2\n")
+        Path("edges").write_text(EDGES)
+        Path("facts").write_text("a\tr\tb\n")
+        Path("in.columns.json").write_text("{}")
+        for arguments, option in {
+                "mf in": "similarity", "mf in ": "vocabulary v", "wv in": "columns 1,2", "wv in ": "first 1", "mf m": "columns 1,2",
+                "ctr in": "columns 1,2", "ctr svm": "label 1", "ctr svm ": "like in", "ctr in --like in": "label rating",
+                "ctr in --like in ": "bins 5", "ctr in  --like in": "without rating", "gnn m": "columns 1,2", "gnn edges": "names id",
+                "gnn edges ": "class-columns 1,2", "gnn  edges": "first 1", "kge facts facts facts": "seed 2", "kge in": "decimal ,", "lda in --vocabulary svm": "like in",
+                "vectors in": "columns 1,2", "lasso svm": "format table"}.items():
+            self.refused(f"{arguments} --{option}", f"--{option.split()[0]} has no effect")
+
     def test_wrong_command_lines(self):
-        for arguments in ((), ("mf",), ("mf", "a"), ("xy", "a", "b"), ("ctr", "a", "b", "--bins", "1"), ("mf", "a", "b", "--nothing")):
+        for arguments in ((), ("mf",), ("mf", "a"), ("xy", "a", "b"), ("ctr", "a", "b", "--bins", "1"), ("mf", "a", "b", "--nothing"),
+                          ("ctr", "a", "b", "--without", "c,", "d")):
             with self.assertRaises(SystemExit) as ended:
                 self.run_it(*arguments)
             self.assertEqual(ended.exception.code, 2)
@@ -299,6 +351,25 @@ class Facts(Case):
             ("a\tr\tb\n", "kge in", R("too few to be divided")),
         ))
 
+    def test_questions(self):
+        for text, more, result in (
+                ("head,relation\na,r\na,r\nb,r\n", "", "a\tr\t?\na\tr\t?\nb\tr\t?\n"), ("tail,relation\na,r\n", "", "?\tr\ta\n"),
+                ("head,relation,tail\na,r,\n,r,c\na,r,?\n", "", "a\tr\t?\n?\tr\tc\na\tr\t?\n"), ("head,relation\n", "", ""),
+                ("a,r\n", "--columns 1,2,?", "a\tr\t?\n"), ("a,r\n", "", R(", \\? is what is asked")),
+                ("head,relation,thing\na,r,b\n", "", "a\tr\tb\n"), ("id,head,relation\n1,a,r\n", "", R("which columns")),
+                ("head,tail\na,b\n", "", R("which columns")), ("a,r,b\n", "--seed 2", R("--seed has no effect"))):
+            Path("in").write_text(text)
+            ended = subprocess.run([sys.executable, "-m", "locus.prepare", "kge", "in", "-", *more.split()], text=True, capture_output=True,
+                                   env=dict(os.environ, PYTHONPATH=str(ROOT / "python")))
+            with self.subTest(text=text, more=more):
+                if isinstance(result, Refusal):
+                    self.assertRegex(ended.stderr, result.sentence)
+                self.assertEqual((ended.returncode, ended.stdout), (1, "") if isinstance(result, Refusal) else (0, result), ended.stderr)
+
+    def test_a_heading_or_a_column_elsewhere(self):
+        text = "".join(f"e{i % 9},e{i * 5 % 8},r{i % 2}\n" for i in range(60))
+        self.all_cases(((text, "kge in", R("column 2 has names of columns 1 or 3.*--columns")), (text + ",e1,r0\n", "kge in --columns 1,3,2", {})))
+
     def test_one_file_is_divided(self):
         facts = [(f"e{i % 40}", f"r{i % 3}", f"e{i * 7 % 41}") for i in range(400)]
         Path("in").write_text(self.lines(facts + facts[:5]))
@@ -393,7 +464,38 @@ class Clicks(Case):
         self.right("ctr q --like train.ffm", out=first[2:] + "\n")
         self.refused("ctr q --like other", "other.columns.json is not there")
         Path("q").write_text("age\n0\n")
-        self.refused("ctr q --like train.ffm", "no column \"site\"")
+        self.refused("ctr q --like train.ffm", "no column \"site\".* an empty column of that name will do")
+        for questions, said in (
+                ("age,site,click\n0,a,\n1,b,\n", "2 examples without labels"), ("age,site\n", "0 examples without labels"),
+                ("age,site,click\n", "0 examples"), ("age,site\n0.0,a\n", "0 of 2 words"), ('age,site\n"0,0",a\n', 'all of age \\("0,0"'),
+                ("age,site,click\n0,a,1\n0,b,\n", R("in:3: its label .*of questions no row has one")), ("0,a\n1,b\n", R("head -n 1"))):
+            Path("q").write_text(questions)
+            if isinstance(said, Refusal):
+                self.refused("ctr q --like train.ffm", said.sentence.replace("in:", "q:"))
+            else:
+                self.assertRegex(self.right("ctr q --like train.ffm.columns.json"), said)
+        Path("in").write_text(text)
+        self.assertIn("to test or to ask a model of train.ffm it must be made with --like train.ffm", self.right("ctr in"))
+
+    def test_columns_that_could_be_two_things(self):
+        def prices(odd, every):
+            return self.rows("price,click", 90, lambda i: odd if i % every == 0 else f"{i % 30}.5", lambda i: int(i % 7 == 0))
+        self.all_cases((
+            (prices("12,5", 1).replace("12,5", '"12,5"'), "ctr in", R("in:2: price has \"12,5\", and 0 % .*--categorical price.*--decimal ,")),
+            (prices("$12.50", 1), "ctr in", R("price has \"\\$12.50\"")), (prices("x", 5), "ctr in", R("and 80 % of this column are numbers")),
+            (prices('"1,250"', 50), "ctr in", R("price has \"1,250\", and 97 %")), (prices("\\N", 5), "ctr in", {}), (prices("-", 5), "ctr in", {}),
+            (prices("x", 5), "ctr in --categorical price", {}), (prices("x", 50), "ctr in", {}),
+            ("a,click,clicked\nu,1,1\nv,0,0\n", "ctr in", R("\"click\" or \"clicked\"\\?.*--without")),
+            ("a,click,clicked\nu,1,1\nv,0,0\n", "ctr in --without clicked", "1 0:0:1\n0 0:1:1\n"),
+            ("site,click\n", "ctr in", R("no row has a label")), ("a,click\nu,1\nv,0\n", "ctr in --with a", "1 0:0:1\n0 0:1:1\n")))
+        Path("in").write_text(self.rows("n,age,user_id,click", 60, lambda i: i, lambda i: i % 5, lambda i: f"{i % 7}.0", lambda i: i % 2))
+        said = self.right("ctr in")
+        for part in ("nearly every row has another (--with): n", "each a word: age", "words: user_id"):
+            self.assertIn(part, said)
+        self.assertIn("parts (--categorical if they are ids): n", self.right("ctr in --with n"))
+        ended = subprocess.run([sys.executable, "-m", "locus.prepare", "ctr", "in", "-"], text=True, capture_output=True,
+                               env=dict(os.environ, PYTHONPATH=str(ROOT / "python")))
+        self.assertRegex(ended.stderr, "OUTPUT must be a file: without OUTPUT.columns.json")
 
     def test_labels_and_weights(self):
         self.all_cases((
@@ -411,7 +513,9 @@ class Clicks(Case):
             ("u,>50K\nv,<=50K\n", "ctr in --positive >50K", "1 0:0:1\n0 0:1:1\n"),
             ("1,u,0\n0,v,1\n", "ctr in", R("which column has the label.*--label")),
             ("a,b\nu,v\nw,x\n", "ctr in", R("which column has the label")),
-            ("a,click\nu,1\nv,\n", "ctr in", R("in:3: its label \"\"")),
+            ("a,click\nu,1\nv,\nw,0\n", "ctr in", "1 0:0:1\n0 0:1:1\n"), ("a,click\nu,\n", "ctr in", R("no row has a label")),
+            ("a,click\nu,True\nv,False\n", "ctr in --positive true", R("labels are False, True: --positive")),
+            ("a,click\nu,yes\nv,no\n", "ctr in --positive Yes", R("labels are no, yes: --positive")),
         ))
         Path("w").write_text("a,w,click\nu,2,1\nv,0,0\nw,.5,0\n")
         self.right("ctr w --weight w")
@@ -434,6 +538,7 @@ class Clicks(Case):
 
 
 EDGES = "1\t2\n2\t3\n"
+GML = 'graph [ node [ id 1 label "a" ] node [ id 2 label "b" ] edge [ source 1 target 2 ] ]'
 
 
 class Graphs(Case):
@@ -444,7 +549,6 @@ class Graphs(Case):
         graphml = ('<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key id="d0" for="node" '
                    'attr.name="label" attr.type="string"/><graph edgedefault="undirected"><node id="n0"><data key="d0">x</data>'
                    '</node><node id="n1"/><edge source="n0" target="n1"/></graph></graphml>')
-        pajek = '*Vertices 3\n1 "a b"\n2 "c"\n3 "c"\n% two words\n*Arcs :1 "likes"\n1 2 3.5\n*Edges\n2 3\n*Arcslist\n3 1 2\n'
         self.all_cases((
             (EDGES, "gnn in", {"edges": EDGES}),
             ("source,target\n1,2\n2,3\n", "gnn in", {"edges": EDGES}),
@@ -452,53 +556,26 @@ class Graphs(Case):
             ("1 2 0.5\n2 3 0.25\n", "gnn in", {"edges": EDGES}),
             ("Source,Target,Type,Weight\n1,2,Undirected,1\n2,3,Undirected,1\n", "gnn in", {"edges": EDGES}),
             (MATRIX + "pattern symmetric\n3 3 2\n2 1\n3 2\n", "gnn in", {"edges": "2\t1\n3\t2\n"}),
-            ({"x.graph": "% c\n3 2\n2\n1 3\n2\n"}, "gnn x.graph", {"edges": EDGES}),
-            ({"x.graph": "3 2 001\n2 7\n1 7 3 9\n2 9\n"}, "gnn x.graph", {"edges": EDGES}),
-            ({"x.graph": "3 2 11 2\n5 5 2 7\n5 5 1 7 3 9\n5 5 2 9\n"}, "gnn x.graph", {"edges": EDGES}),
-            ("3 2\n2\n1 3\n2\n", "gnn in --format metis", {"edges": EDGES}),
-            ("c x\np edge 3 2\ne 1 2\ne 2 3\n", "gnn in", {"edges": EDGES}),
-            ("p sp 3 2\na 1 2 7\na 2 3 8\n", "gnn in", {"edges": EDGES}),
-            ("e 1 2\ne 2 3\n", "gnn in --format dimacs", {"edges": EDGES}),
-            ("1 a\n2 b\n3 b\n#\n1 2 x y\n2 3\n", "gnn in", {"edges": EDGES}),
-            ("1 a\n2 b\n3 c\n#\n1 2 x y\n2 3\n", "gnn in", {"edges": "a\tb\nb\tc\n"}),
-            ("1 a\n2 b\n3 c\n#\n1 2 x y\n2 3\n", "gnn in --names id", {"edges": EDGES}),
-            ("# 1\n2 0.5\n# 2\n3\n# 4\n", "gnn in --format lgl", {"edges": EDGES}),
-            ("#!/usr/bin/python\n1 2\n2 3\n3\n", "gnn in --format adjacency", {"edges": EDGES}),
             (gml, "gnn in", {"edges": "a\tb [x]\na\tb [x]\n"}),
             (gml.replace("name", "label"), "gnn in", {"edges": "a\tb [x]\na\tb [x]\n"}),
             (gml.replace('name "a"', 'name "b [x]"'), "gnn in", {"edges": "1\t2\n1\t2\n"}),
             (graphml, "gnn in", {"edges": "n0\tn1\n"}),
-            (pajek, "gnn in", {"edges": "1\t2\n2\t3\n3\t1\n3\t2\n"}),
-            (pajek.replace('3 "c"', "3 d"), "gnn in", {"edges": "a b\tc\nc\td\nd\ta b\nd\tc\n"}),
-            ("*Vertices 4 2\n*Edges\n1 3\n", "gnn in", {"edges": "1\t3\n"}),
         ))
 
     def test_refused(self):
         self.all_cases((
-            ("e 1 2\ne 2 3\n", "gnn in", R("may be dimacs, or a table.*--format")),
-            ("3 3\n2 3\n1 3\n1 2\n", "gnn in", R("may be metis, or a table")),
-            ("1 2 3\n2 4\n5\n6 7 8 9\n", "gnn in", R("may be adjacency, or a table.*--format")),
-            ("1 2 4.5\n2 3\n", "gnn in --format adjacency", R("in:1: .*without weights")),
+            ("e 1 2\ne 2 3\n", "gnn in", R("may be DIMACS, which grep .* makes a table; --format table")),
+            ("c x\np edge 3 2\ne 1 2\ne 2 3\n", "gnn in", R("DIMACS")), ("1 a\n2 b\n#\n1 2 x\n", "gnn in", R("TGF, which sed")),
+            ("*Vertices 2\n*Edges\n1 2\n", "gnn in", R("Pajek's, which NetworkX")), ("#x\na b\nb\n", "gnn in", R("has 1 field")),
+            ({"x.adjlist": "a b\nb\n"}, "gnn x.adjlist", R("read_adjlist")), ("% c\n3 2\n2\n1 3\n2\n", "gnn in", R("METIS, which awk")),
             ("1 cites 2\n3 cites 1\n2 cites 3\n", "gnn in", R("which columns are source, target")),
-            ({"x.graph": "3 3\n2\n1 3\n2\n"}, "gnn x.graph", R("x.graph:4: .*3 vertices, 3 edges; found 3 and 2")),
-            ({"x.graph": "3 2\n2\n1 4\n2\n"}, "gnn x.graph", R("x.graph:3: expected METIS")),
             ({"x.gml": "graph [ node [ id 1 ] edge [ source 1 target 2 ] ]"}, "gnn x.gml", R("NetworkX cannot read it")),
             ({"x.graphml": "<graphml><graph>"}, "gnn x.graphml", R("NetworkX cannot read it")),
-            ("p edge 3 9\ne 1 2\ne 2 3\n", "gnn in", R("9 edges; found 2")),
-            ("p edge 3 2\ne 0 2\ne 2 3\n", "gnn in", R("in:2: expected DIMACS.* nodes from 1")),
-            ("1 a\n2 b\n#\n1 3\n", "gnn in", R("in:4: expected TGF")),
-            ("*Vertices 2\n*Edges\n1 3\n", "gnn in", R("in:3: expected Pajek")),
-            ("*Vertices 2\n*Partition x\n1\n", "gnn in", R("in:2: expected")),
-            ("*Vertices 2\n*Matrix\n0 1\n1 0\n", "gnn in", R("in:2: expected Pajek")),
-            ("# 1\n2\n# 2\n3\n", "gnn in", R("may be lgl, or a table")), ("1 2\n# 2\n", "gnn in --format lgl", R("in:1: expected LGL")),
-            ("3 2\n2\n1 3\n2\n", "gnn in", R("may be metis, or a table")),
+            ("3 2\n2\n1 3\n2\n", "gnn in", R("METIS")),
             (MATRIX + "pattern general\n3 4 1\n2 1\n", "gnn in", R("3 rows and 4 columns")),
-            ("p edge 999999999999 1\ne 1 2\n", "gnn in", R("its head says 999999999999.*is its head right")),
-            ("*Vertices 999999999999\n*Edges\n1 2\n", "gnn in", R("is its head right")),
             (MATRIX + "pattern general\n999999999999 999999999999 1\n2 1\n", "gnn in", R("is its head right")),
             (MATRIX + "pattern general\n3 3 0\n", "gnn in", R("has no edges")),
-            (EDGES, "gnn in --format xy", R("none of gnn's")),
-            (EDGES, "gnn in --names label", R("no labels, or some twice")),
+            (EDGES, "gnn in --format xy", R("none of gnn's")), (EDGES, "gnn in --names label", R("--names has no effect")),
         ))
 
     def test_what_networkx_writes(self):
@@ -507,13 +584,11 @@ class Graphs(Case):
         graph.add_node("alone")
         pairs = {frozenset(edge) for edge in graph.edges()}
         for write, name, options in ((networkx.write_gml, "x.gml", ""), (networkx.write_graphml, "x.graphml", ""),
-                                     (networkx.write_pajek, "x.net", ""), (lambda g, p: networkx.write_edgelist(
-                                         g, p, delimiter=",", data=False), "x.csv", ""),
-                                     (lambda g, p: networkx.write_adjlist(networkx.relabel_nodes(g, {"a b": "a_b"}), p), "x.adjlist", "")):
+                                     (lambda g, p: networkx.write_edgelist(g, p, delimiter=",", data=False), "x.csv", "")):
             with self.subTest(name=name):
                 write(graph, name)
                 said = self.right(f"gnn {name}{options}")
-                found = {frozenset(line.replace("a_b", "a b").split("\t")) for line in Path("out/edges.txt").read_text("utf-8").splitlines()}
+                found = {frozenset(line.split("\t")) for line in Path("out/edges.txt").read_text("utf-8").splitlines()}
                 self.assertEqual(found, pairs)
                 self.assertEqual("1 node (alone) without an edge" in said, name != "x.csv", said)
 
@@ -530,9 +605,9 @@ class Graphs(Case):
             ({**wide, "f": "0 0:1 # n\n0 1:1\n0\n0 3:1\n"}, "gnn in --features f", {"features": "0\t0:1\n1\t1:1\n2\t\n3\t3:1\n"}),
             ({**wide, "p": "0 training\n1 valid\n2 test\n3 none\n"}, "gnn in --purposes p",
              {"purposes": "0\ttrain\n1\tval\n2\ttest\n"}),
-            ({"in": "1 a\n2 b\n3 c\n#\n1 2\n", "l": "1 x\n2 y\n"}, "gnn in --labels l", {"edges": "1\t2\n"}),
-            ({"in": "1 a\n2 b\n3 c\n#\n1 2\n", "l": "a x\nb y\n"}, "gnn in --labels l", {"edges": "a\tb\n", "labels": "a\tx\nb\ty\n"}),
-            ({"x.graph": "3 2\n2\n1 3\n2\n", "l": "x\ny\nx\n"}, "gnn x.graph --labels l", {"labels": "1\tx\n2\ty\n3\tx\n"}),
+            ({"in": GML, "l": "1 x\n2 y\n"}, "gnn in --labels l", {"edges": "1\t2\n"}),
+            ({"in": GML, "l": "a x\nb y\n"}, "gnn in --labels l", {"edges": "a\tb\n", "labels": "a\tx\nb\ty\n"}),
+            ({"in": GML}, "gnn in --names id", {"edges": "1\t2\n"}),
             ({"in": "1 2\n2 3\n", "l": "x\ny\nx\n"}, "gnn in --labels l", {"labels": "1\tx\n2\ty\n3\tx\n"}),
             ({"in": "1 2\n2 3\n", "l": "x\ny\nx\nx\n"}, "gnn in --labels l", R("--first says whether the first line is about node 0 or 1")),
             ({**wide, "l": "x\ny\nx\n"}, "gnn in --labels l", R("3 lines are about nodes in their order, and the graph has 4 nodes, 0 to 3")),
@@ -560,11 +635,8 @@ class Documents(Case):
             ("3\n4\n4\n3 4 4\n1 1 3\n1 2 2\n3 2 1\n", "lda in", {"documents": DOCUMENTS, "vocabulary": from_1}),
             ("\n3\n4\n4\n3 4 4\n1 1 3\n1 2 2\n3 2 1\n", "lda in", {"documents": DOCUMENTS}),
             (MATRIX + "real general\n3 4 4\n1 1 3\n1 2 2.0\n3 2 1\n3 4 4\n", "lda in", {"documents": DOCUMENTS}),
-            ("3 4 4\n1 3 2 2\n\n2 1 4 4.0\n", "lda in", {"documents": DOCUMENTS, "vocabulary": from_1}),
             ("b a b\n\na c\n", "lda in", {"documents": "2 0:2 1:1\n2 1:1 2:1\n", "vocabulary": "b\na\nc\n"}),
             ("1984\nit was\na bright\n", "lda in", {"documents": "1 0:1\n2 1:1 2:1\n2 3:1 4:1\n"}),
-            ("2\nit was\na bright\n", "lda in --format gibbs", {"documents": "2 0:1 1:1\n2 2:1 3:1\n"}),
-            ("3\nit was\n\na bright\n", "lda in --format gibbs", {"documents": "2 0:1 1:1\n0\n2 2:1 3:1\n"}),
             ("2\nit was\na bright\n", "lda in --format text", {"vocabulary": "2\nit\nwas\na\nbright\n"}),
             ("# red\nblue\n", "lda in --comments none", {"vocabulary": "#\nred\nblue\n"}),
             ("# red\nblue\n", "lda in --comments #", {"vocabulary": "blue\n"}),
@@ -574,14 +646,11 @@ class Documents(Case):
     def test_refused(self):
         self.all_cases((
             ("# red\nblue\n", "lda in", R("--comments none")),
-            ("2\nit was\na bright\n", "lda in", R("--format gibbs.*--format text")),
-            ("3\nit was\na bright\n", "lda in --format gibbs", R("GibbsLDA.*3; found 2")),
             ("2 0:1 1:1\n3 0:1 1:1\n", "lda in", R("looks like LDA-C, and not in all lines")),
             ("2 0:1 0:1\n", "lda in --format ldac", R("in:1: expected")),
             ("<DOC>\na b\n</DOC>\n", "lda in", R("XML, SGML or JSON")),
             ("1 2 3 4\n5 6\n", "lda in", R("has no words")),
             ("d1\ten\tit was\nd2\ten\ta bright\n", "lda in", R("cut -f3-.*--format text")),
-            ("3 4 4\n1 3 2 2\n2 1 4 4\n", "lda in", R("slam leaves out: 3 rows, 4 entries; found 2, 4")),
             ("3\n4\n9\n1 1 3\n", "lda in", R("in:4: .*9; found 1")),
             ("3\n4\n1\n1 5 3\n", "lda in", R("in:4: expected .*document, word and count")),
             (MATRIX + "real general\n1 1 1\n1 1 1.5\n", "lda in", R("1.5\" is no whole number")),
@@ -611,12 +680,7 @@ class Rows(Case):
             ("1.5 0:1 3:2\n", "lasso in --first 1", R("--first says it")),
             ("1.5 1:1 1:2\n", "lasso in --first 1", R("each index once")),
             ("x 1:1\n", "lasso in --first 1", R("in:1: expected response")),
-            ({"in": MATRIX + "real general\n2 3 2\n2 3 .5\n1 1 2\n", "y": "7\n8\n"}, "lasso in --response y",
-             "7 1:2.0\n8 3:0.5\n"),
-            ({"in": MATRIX + "real general\n2 3 2\n2 3 .5\n1 1 2\n", "y": "%%MatrixMarket matrix array real general\n2 1\n7\n8\n"},
-             "lasso in --response y", "7 1:2.0\n8 3:0.5\n"),
-            ({"in": MATRIX + "real general\n2 3 1\n2 3 .5\n", "y": "7\n"}, "lasso in --response y", R("1 responses, and in 2 rows")),
-            (MATRIX + "real general\n2 3 1\n2 3 .5\n", "lasso in", R("--response names the file")),
+            (MATRIX + "real general\n2 3 1\n2 3 .5\n", "lasso in", R("dump_svmlight_file")),
         ))
 
 
@@ -721,11 +785,11 @@ class Inputs(Case):
             "ctr t4_ctr_two.svm": 200, "ctr t4_ctr_new_field.ffm": 5,
             "gnn gnn_edges.tsv --labels gnn_labels.tsv --features gnn_comment_features.svm": 132, "gnn gnn_edges.mtx": 132,
             "gnn gnn_edges.tsv --labels gnn_comment_heading_labels.csv --features gnn_huge_features.svm": 132,
-            "gnn gnn_names_heading_edges.csv --labels gnn_names_labels.csv": 132, "gnn t4_gnn.tgf --labels t4_gnn_labels.tsv": 70,
-            "gnn gnn_quoted_edges.csv --labels gnn_quoted_labels.csv": 8, "gnn t4_gnn_dimacs.col --labels t4_gnn_labels.tsv": 70,
+            "gnn gnn_names_heading_edges.csv --labels gnn_names_labels.csv": 132,
+            "gnn gnn_quoted_edges.csv --labels gnn_quoted_labels.csv": 8,
             "gnn gnn_blank_label_edges.tsv --labels gnn_blank_label_labels.txt": 40,
             "gnn gnn_blank_label_edges.tsv --labels gnn_blank_label_labels_minus1.txt": 40,
-            "gnn t4_gnn_metis.graph --labels t4_gnn_labels.tsv": 70, "lda lda_blank_first.docword": 3, "lda lda_blank_first.ldac": 3,
+            "lda lda_blank_first.docword": 3, "lda lda_blank_first.ldac": 3,
             "lda lda_blank_last.docword": 3, "lda lda_comment_first.ldac": 2, "lda lda_empty_first_document.ldac": 4,
             "lda lda_huge_id.ldac": 2, "lda lda_matrix_market.mm": 3, "lda lda_number_first.txt": 3, "lda t4_lda_text.txt": 30,
             "lda t4_lda_hash_ask.txt --comments none": 3, "lasso lasso_huge_id.svm --first 1": 6,

@@ -2,6 +2,8 @@
 """locus prepare: converts what people bring into the one form that a program reads."""
 import argparse
 import lzma
+import os
+import re
 import zlib
 from typing import List, Optional
 
@@ -13,17 +15,28 @@ none is lost silently. Numbers keep all their digits.
 
 program   reads                                                writes
 mf        CSV and its relatives, MatrixMarket                  row, column, value, with tabs between
-kge       folders of train, valid and test of DGL-KE, PyKEEN,  a folder: train.txt, valid.txt, test.txt, of
-          OpenKE and LibKGE; one such file, or three;          head, relation, tail
-          N-Triples; WordNet's own folder
+kge       folders of DGL-KE, PyKEEN, OpenKE, LibKGE, WordNet;  a folder: train.txt, valid.txt, test.txt, of head,
+          one such file, or three; N-Triples                   relation, tail; on stdout facts and questions
 ctr       CSV and its relatives, Criteo's, LIBSVM, LIBFFM      LIBFFM of columns, with OUTPUT.columns.json, or LIBSVM
-gnn       CSV and its relatives, MatrixMarket, METIS, DIMACS,  a folder: edges.txt, labels.txt, purposes.txt,
-          TGF, LGL, GML, GraphML, Pajek, adjacency lists       features.txt
-lda       text, Mallet's, GibbsLDA++, LDA-C, UCI docword,      a folder: documents.txt, in LDA-C's form, and
-          CLUTO, MatrixMarket                                  vocabulary.txt
-lasso     LIBSVM, from 0 or 1; MatrixMarket                    LIBSVM from 1
+gnn       CSV and its relatives, MatrixMarket, GML, GraphML    a folder: edges.txt, what is told of nodes
+lda       text, LDA-C, UCI docword, MatrixMarket               a folder: documents.txt, vocabulary.txt
+lasso     LIBSVM, from 0 or 1                                  LIBSVM from 1
 wv        text; with --similarity CSV and its relatives        text; two words and a rating
 vectors   word2vec (text, binary), GloVe, fastText             safetensors, for --from of locus-wv"""
+
+# Of each program the options that it heeds, the name of the file if OUTPUT is a folder, and how its first line begins.
+TABLES = "columns separator heading quotes comments decimal"
+PROGRAMS = {
+    "mf": (TABLES, "", rb"[^\t]+\t[^\t]+\t-?\d[-+.\deE]*\n"),
+    "kge": ("columns separator heading quotes comments seed", "train.txt", rb"([^\t]+\t){2}[^\t]+\n"),
+    "ctr": ("format separator heading quotes comments decimal label positive weight categorical with_ without bins like",
+            "", rb"(-?\d+ )?(\d+:)?\d+:[^,]*|(-?\d)?\n"),
+    "gnn": ("columns separator heading quotes comments format labels purposes class_columns purpose_columns features names first",
+            "edges.txt", rb"[^\t]+\t[^\t]+\n"),
+    "lda": ("format comments vocabulary like", "documents.txt", rb"\d+( \d+:|\n)"),
+    "lasso": ("first", "", rb"-?\d[^,:\t ]*( \d+:|\n)"),
+    "wv": (TABLES + " similarity", "", rb""),
+    "vectors": ("", "", rb".{8}\{\"__metadata__.*")}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -32,15 +45,14 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=110, max_help_position=26),
         epilog="for example: locus prepare mf ratings.csv - | locus-mf --data - --out model.safetensors")
     add = parser.add_argument
-    add("program", metavar="PROGRAM", choices=("mf", "kge", "ctr", "gnn", "lda", "lasso", "wv", "vectors"),
-        help="whose data it is: mf, kge, ctr, gnn, lda, lasso, wv, or vectors")
+    add("program", metavar="PROGRAM", choices=PROGRAMS, help="whose data it is: " + ", ".join(PROGRAMS))
     add("paths", metavar="INPUT... OUTPUT", nargs="+", help="files, which may be compressed by gzip, bzip2 or xz, - is stdin; and "
         "a file or, of kge, gnn and lda, a folder, - is stdout")
-    add("--format", metavar="NAME", help="of the input, where it cannot be told: table, adjacency, dimacs, gml, graphml, "
-        "lgl, metis, pajek, tgf; text, mallet, gibbs, ldac, docword, cluto")
+    add("--format", metavar="NAME", help="of the input, where it cannot be told: table (ctr, gnn); text, ldac, docword, "
+        "matrix (lda)")
     group = parser.add_argument_group("tables")
     add = group.add_argument
-    add("--columns", metavar="A,B,C", help="the columns of the program's form, in its order: names, or numbers from 1")
+    add("--columns", metavar="A,B,C", help="the columns of the program's form, in its order: names, or numbers from 1; ? in questions to kge")
     add("--separator", metavar="TEXT", help="between fields: a character, ::, tab or blank")
     add("--heading", choices=("yes", "no"), help="is the first row one?")
     add("--quotes", choices=("csv", "none"), help="none: quotation marks are text")
@@ -67,7 +79,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--names", choices=("id", "label"), help="gnn: what nodes are called, where a graph's file has both")
     add("--first", metavar="N", type=int, choices=(0, 1), help="the number of the first column (lasso), or of the first node "
         "where lines are nodes (gnn)")
-    add("--response", metavar="FILE", help="lasso: of MatrixMarket the file of the responses, MatrixMarket or a number a line")
     add("--vocabulary", metavar="FILE", help="lda: a word a line, for formats of numbers")
     add("--seed", metavar="N", type=int, default=1, help="kge: of the division of one file into three (default 1)")
     add("--similarity", action="store_true", help="wv: two words and a rating a row")
@@ -77,14 +88,41 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: Optional[List[str]] = None) -> int:
     parser = _parser()
     told = parser.parse_intermixed_args(arguments)
-    if len(told.paths) < 2 or told.bins < 2:
-        parser.error("INPUT and OUTPUT are needed" if len(told.paths) < 2 else f"--bins {told.bins}: must be 2 or more")
+    told.given = {name for name, value in vars(told).items() if name not in ("program", "paths") and value != parser.get_default(name)}
+    told.asked = [told.label, told.weight, told.categorical, told.with_, told.without, told.class_columns, told.purpose_columns]
+    cut = [each for each in (told.columns, *told.asked) if each and each.endswith(",")]
+    if len(told.paths) < 2 or told.bins < 2 or cut:
+        parser.error(f"{cut[0]} ends with a comma: there must be no blank behind it" if cut else
+                     "INPUT and OUTPUT are needed" if len(told.paths) < 2 else f"--bins {told.bins}: must be 2 or more")
     return run("prepare", _prepare, told)
 
 
+def _check_output(told: argparse.Namespace, output: str) -> None:
+    """Nothing is lost that prepare has not written."""
+    folder = os.path.dirname(os.path.abspath(output))
+    if not os.path.isdir(folder):
+        raise Problem(f"{output}: there is no folder {folder}")
+    if output.endswith((".gz", ".bz2", ".xz", ".zip")):
+        raise Problem(f"{output}: what is written is not packed: write to -, and from there to gzip")
+    for path in (*told.paths[:-1], told.like, told.labels, told.purposes, told.features, told.vocabulary):
+        if path and os.path.exists(path) and os.path.exists(output) and (os.path.samefile(path, output) or (
+                path.endswith(".txt") and os.path.samefile(os.path.dirname(path) or ".", output))):
+            raise Problem(f"{path} would be read as well as written: name another OUTPUT")
+    _, name, form = PROGRAMS[told.program]
+    output = os.path.join(output, name) if name else output
+    if os.path.isfile(output) and os.path.getsize(output):
+        with open(output, "rb") as file:
+            if not re.match(form, file.readline(1 << 16), re.S):
+                raise Problem(f"{output} is there, and prepare {told.program} has not written it: is OUTPUT missing? Name another, or "
+                              "remove this one")
+
+
 def _prepare(told: argparse.Namespace) -> None:
-    from . import clicks, facts, graphs, ratings, words
-    told.asked = [told.label, told.weight, told.categorical, told.with_, told.without, told.class_columns, told.purpose_columns]
+    from . import clicks, facts, files, graphs, ratings, words
+    files.refuse_idle(told, " ".join(told.given - {*PROGRAMS[told.program][0].split()}), f"on {told.program}")
+    if told.format not in (None, *(words.BAGS if told.program == "lda" else ["table"])):
+        raise Problem(f"--format {told.format} is none of {told.program}'s")
+    _check_output(told, told.paths[-1])
     todo = {"mf": ratings.mf, "kge": facts.kge, "wv": ratings.wv, "ctr": clicks.ctr, "gnn": graphs.gnn, "lda": words.lda,
             "lasso": words.lasso, "vectors": words.vectors}
     try:

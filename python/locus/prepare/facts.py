@@ -6,7 +6,7 @@ import os
 import random
 from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
-from .files import Refused, Source, convert, counted, need, say, strictly, whole, within, write
+from .files import Refused, Source, convert, counted, need, refuse_idle, say, strictly, whole, within, write
 from .tables import Table
 
 Fact = Tuple[str, str, str]
@@ -22,8 +22,12 @@ PART = 33  # of one file one fact in so many is to validate with, and as many to
 
 
 def kge(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
-    """A folder with train.txt, valid.txt and test.txt: `head TAB relation TAB tail`."""
+    """A folder with train.txt, valid.txt and test.txt: `head TAB relation TAB tail`. On stdout facts and questions, one for each row."""
     paths, ids, is_openke = list(inputs), [], False  # type: List[str], List[Dict[str, str]], bool
+    if output == "-":
+        refuse_idle(told, "seed", "on stdout, where nothing is divided")
+        convert([(output, split.read, split.about) for split in (_Split(Source(path), told, [], asks=True) for path in inputs)], least=0)
+        return
     if len(inputs) == 1 and os.path.isdir(inputs[0]):
         if os.path.exists(os.path.join(inputs[0], "data.noun")):
             given = list(wordnet(inputs[0]))
@@ -43,6 +47,7 @@ def kge(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     if len(splits) not in (1, 3):
         raise Refused("kge takes a folder, or three files, train, valid and test, or one that is divided")
     if len(splits) == 3:
+        refuse_idle(told, "seed", "on three files, which are not divided")
         convert([(path, split.read, split.about) for path, split in zip(within(output, *SPLITS), splits)])
         return
     given = list(splits[0].facts())
@@ -77,18 +82,15 @@ def _openke(source: Source) -> Iterator[Sequence[str]]:
 
 
 class _Split:
-    def __init__(self, source: Source, told: argparse.Namespace, ids: Sequence[Dict[str, str]], is_openke: bool) -> None:
+    def __init__(self, source: Source, told: argparse.Namespace, ids: Sequence[Dict[str, str]], is_openke: bool = False, asks: bool = False) -> None:
         self.source, self.ids = source, ids
-        self.table = None if is_openke else Table(source, told, ("head", "relation", "tail"), 3)
+        self.table = None if is_openke else Table(source, told, ("head", "relation", "tail"), 2 if asks else 3, asks=asks)
         self.at = self.table.choose() if self.table else []
-
-    def _rows(self, table: Table) -> Iterator[Sequence[str]]:
-        return ([table.name(row, i) for i in self.at] for row in table.rows())
 
     def facts(self) -> Iterator[Fact]:
         """Numbers have their names; where all are names already they stay."""
         named = [set(of.values()) for of in self.ids]
-        for head, relation, tail in self._rows(self.table) if self.table else _openke(self.source):
+        for head, relation, tail in (names for _, names in self.table.named(self.at)) if self.table else _openke(self.source):
             if named and not (head in named[0] and relation in named[1] and tail in named[0]):
                 if head not in self.ids[0] or relation not in self.ids[1] or tail not in self.ids[0]:
                     raise Refused(f"{self.source.name}:{self.source.at}: {head}, {relation}, {tail}: one is not in the lists of names "
@@ -116,7 +118,7 @@ def _divide(facts: Sequence[Fact], seed: int, output: str) -> None:
         parts[split].append(i)
         uses.subtract(keys[i] if split != "train.txt" else ())
     if not all(parts.values()):
-        raise Refused(f"{len(facts)} facts are too few to be divided: give three files, train, valid and test")
+        raise Refused(f"{counted(len(facts), 'different fact')}: too few to be divided: give three files, train, valid and test")
     say(f"{counted(len(facts), 'different fact')}: {len(parts['valid.txt'])} to validate with and {len(parts['test.txt'])} to test with, "
         f"drawn by --seed {seed}")
     write(*((path, map("\t".join, [facts[i] for i in sorted(parts[name])]), len(parts[name]), "facts")

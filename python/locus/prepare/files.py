@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files as lines, read as often as needed; and results that are there whole or not at all."""
+import argparse
 import bz2
 import functools
 import gzip
@@ -18,6 +19,10 @@ from .._command import Problem
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?"
 STRICT = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 INDEX_MAX = 1073741823
+ZERO = "has a zero byte. If it is UTF-16, iconv -f UTF-16 -t UTF-8 makes it readable; if it is packed, unpack it"
+BINARY = {b"PAR1": "is Parquet: pandas reads it (read_parquet), and to_csv writes a table", b"\x80": "is a pickle: who wrote it can load it, "
+          "and pandas' to_csv writes a table", b"PK\x03\x04": "is packed by zip: unzip -p unpacks it; if it is Excel's, read_excel of pandas "
+          "reads it, and to_csv writes a table", b"\x28\xb5\x2f\xfd": "is packed by zstd: zstd -dc unpacks it"}
 T = TypeVar("T")
 _strict, _number = re.compile(STRICT, re.A).fullmatch, re.compile(NUMBER, re.A).fullmatch
 
@@ -51,6 +56,13 @@ def need(fits: object, text: str = "") -> None:
         raise ValueError(text)
 
 
+def refuse_idle(told: argparse.Namespace, options: str, why: str) -> None:
+    """Options that would be heeded by nothing."""
+    idle = sorted(told.given & {*options.split()})
+    if idle:
+        raise Refused(f"--{idle[0].strip('_').replace('_', '-')} has no effect {why}")
+
+
 Reader = Callable[..., Iterator[T]]
 
 
@@ -70,6 +82,10 @@ def strictly(expected: str) -> Callable[[Reader[T]], Reader[T]]:
 
 def counted(count: int, what: str) -> str:
     return f"{count} {what}" + ("" if count == 1 else "s")
+
+
+def listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:15]) + (f", ... ({len(names)} in all)" if len(names) > 15 else "")
 
 
 class Source:
@@ -100,9 +116,8 @@ class Source:
         with self.open() as file:
             for self.at, raw in enumerate(file, 1):
                 line = raw.decode("utf-8-sig" if self.at == 1 else "utf-8", "surrogateescape").rstrip("\n")
-                if b"\0" in raw:
-                    raise Refused(f"{self.name}:{self.at}: has a zero byte. If it is UTF-16, iconv -f UTF-16 -t UTF-8 makes it "
-                                  "readable; if it is packed, unpack it")
+                if b"\0" in raw or (self.at == 1 and raw.startswith(tuple(BINARY))):
+                    raise Refused(f"{self.name}:{self.at}: " + next((text for start, text in BINARY.items() if raw.startswith(start)), ZERO))
                 yield line[:-1] if line.endswith("\r") else line
 
     def words(self, marks: Sequence[str] = "") -> Iterator[str]:
@@ -177,13 +192,14 @@ def write(*files: Tuple[str, Iterable[str], int, str]) -> None:
 Part = Tuple[str, Callable[[], Iterable[str]], Callable[[int], str]]  # of a file: its lines, and what is said of so many
 
 
-def convert(parts: Sequence[Part]) -> None:
-    """Reads all once, to see that it can be read; says what was taken; then writes, and as many lines must come again."""
+def convert(parts: Sequence[Part], least: int = 1) -> None:
+    """Reads all once, to see that it can be read; says what was taken; then writes, and as many lines must come again.
+    Of questions there may be none: `least` is 0."""
     counts: List[int] = []
     for _, read, about in parts:
         counts.append(sum(1 for _ in read()))
         said = about(counts[-1])
-        if not counts[-1]:
+        if counts[-1] < least:
             raise Refused(f"has nothing that could be written: {said}")
         say(said)
     write(*((path, read(), count, "lines") for (path, read, _), count in zip(parts, counts)))

@@ -1,105 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs for gnn. Line formats have readers of their own here: libraries read on where a file says what they do not know."""
+"""Graphs for gnn."""
 import argparse
 import itertools
 import os
 import re
-from typing import Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
-from .files import Refused, Source, counted, need, say, strictly, whole, within, write
-from .sparse import Matrix, SparseLines, is_matrix, is_sparse, refuse_headless
+from .files import Refused, Source, counted, refuse_idle, say, within, write
+from .sparse import Matrix, SparseLines, is_matrix, is_sparse
 from .tables import Table, is_missing
 
 Nodes = Dict[str, Optional[str]]  # in the order of the file; labels
 Edges = Iterator[Tuple[str, str]]
 PURPOSES = {"training": "train", "valid": "val", "validation": "val", "testing": "test"}
-
-
-@strictly("METIS: vertices, edges [fmt [weights]], then a line a vertex with all its neighbours, as many as the head says")
-def _metis(source: Source, nodes: Nodes) -> Edges:
-    lines = (line.split() for line in source.lines() if not line.startswith("%"))
-    head = [whole(word) for word in next(lines)]
-    count, edges, kinds, weights = head + [0, 1][len(head) - 2:]
-    skip, step, ends = kinds // 100 + kinds // 10 % 10 * weights, 1 + kinds % 10, 0
-    for words in lines:
-        if len(nodes) < count or words:
-            nodes[str(len(nodes) + 1)] = None
-            need((len(words) - skip) % step == 0 and all(1 <= whole(word) <= count for word in words[skip::step]))
-            ends += len(words[skip::step])
-            yield from ((str(len(nodes)), word) for word in words[skip::step] if int(word) >= len(nodes))
-    need((count, 2 * edges) == (len(nodes), ends), f"{count} vertices, {edges} edges; found {len(nodes)} and {ends / 2:g}")
-
-
-@strictly("DIMACS: p edge|col|sp|max nodes edges, then e u v or a u v w, nodes from 1, as many as p says")
-def _dimacs(source: Source, nodes: Nodes) -> Edges:
-    size, count = -1, 0
-    for line in source.words():
-        words = line.split()
-        if words[0] == "p":
-            size = whole(words[3])
-            nodes.update((str(i), None) for i in range(1, source.bound(whole(words[2])) + 1))
-        elif words[0] in ("e", "a"):
-            need(len(words) in (3, 4) and all(word in nodes if size >= 0 else whole(word) for word in words[1:3]))
-            count += 1
-            nodes.update(dict.fromkeys(words[1:3]))
-            yield words[1], words[2]
-        else:
-            need(words[0] in ("c", "n", "v", "d", "x", "t"))
-    need(size in (-1, count, 2 * count) or count == 2 * size, f"{size} edges; found {count}")
-
-
-@strictly("TGF: a node and its label; a lone #; two of the nodes and a label")
-def _tgf(source: Source, nodes: Nodes) -> Edges:
-    behind = False
-    for line in source.words():
-        words = line.split(None, 2 if behind else 1)
-        if behind:
-            need(nodes.keys() >= {words[0], words[1]})
-            yield words[0], words[1]
-        elif words != ["#"]:
-            nodes[words[0]] = words[1].strip() if len(words) > 1 else None
-        behind = behind or words == ["#"]
-
-
-@strictly("LGL: # and a node; below it its neighbours, a line each, perhaps with a weight")
-def _lgl(source: Source, nodes: Nodes) -> Edges:
-    head = None
-    for line in source.words():
-        words = line.split()
-        need(len(words) < 3 and (head or words[0] == "#"))
-        nodes.setdefault(words[words[0] == "#"])
-        if words[0] == "#":
-            head = words[1]
-        else:
-            yield str(head), words[0]
-
-
-@strictly("a node and its neighbours, without weights")
-def _adjacency(source: Source, nodes: Nodes) -> Edges:
-    for line in source.words("#"):
-        words = line.split()
-        need(not any(re.fullmatch(r"-?\d*\.\d+|\{.*", word) for word in words))
-        nodes.update(dict.fromkeys(words))
-        yield from ((words[0], word) for word in words[1:])
-
-
-@strictly("Pajek: *Vertices N, numbers and labels; *Arcs, *Edges, *Arcslist, *Edgeslist, numbers of vertices")
-def _pajek(source: Source, nodes: Nodes) -> Edges:
-    section = ""
-    for line in source.words("%"):
-        words = line.split()
-        if line.startswith("*"):
-            section = words[0][1:].lower()
-            need(section in ("network", "vertices", "arcs", "edges", "arcslist", "edgeslist"))
-            nodes.update((str(i), None) for i in range(1, source.bound(whole(words[1])) + 1 if section == "vertices" else 0))
-        elif section == "vertices":
-            need(words[0] in nodes)
-            label = re.match(r'\s*\d+\s+(?:"((?:[^"\\]|\\.)*)"|(\S+))', line)
-            nodes[words[0]] = (label[1] if label[2] is None else label[2]) if label else None
-        else:
-            ends = [word.lstrip("-") for word in (words if section.endswith("list") else words[:2])]  # - is of multiple lines
-            need(section.startswith(("arcs", "edges")) and len(ends) > 1 and nodes.keys() >= {*ends})
-            yield from ((ends[0], end) for end in ends[1:])
 
 
 def _by_networkx(source: Source, nodes: Nodes) -> Edges:
@@ -123,34 +36,27 @@ def _by_networkx(source: Source, nodes: Nodes) -> Edges:
     yield from ((str(ends[0]), str(ends[1])) for ends in graph.edges())
 
 
-READERS: Dict[str, Callable[[Source, Nodes], Edges]] = {
-    "metis": _metis, "dimacs": _dimacs, "tgf": _tgf, "lgl": _lgl, "adjacency": _adjacency, "pajek": _pajek,
-    "gml": _by_networkx, "graphml": _by_networkx}
-ENDINGS = {"graph": "metis", "col": "dimacs", "gr": "dimacs", "net": "pajek", "adjlist": "adjacency"}
-
-
 def _kind(source: Source, told: argparse.Namespace) -> str:
-    """By --format, the ending, or what only one format begins with; else a table, unless it may be another, too."""
-    if told.format not in (None, "table", *READERS):
-        raise Refused(f"--format {told.format} is none of gnn's: {', '.join(READERS)}, table")
-    lines = source.first()
-    words, begins = [line.split() for line in lines] or [[""]], " ".join(lines[:9]).lower().lstrip()
-    ending = re.sub(r"\.(gz|bz2|xz)$", "", source.name.lower()).rpartition(".")[2]
-    letters, lengths = {each[0] for each in words}, {len(each) for each in words}
-    ending = ENDINGS.get(ending, ending)
-    for kind, fits in ((told.format, told.format), ("matrix", is_matrix(source)), (ending, ending in READERS),
-                       ("graphml", begins.startswith(("<?xml", "<graphml"))), ("pajek", begins.startswith(("*vertices", "*network"))),
-                       ("gml", re.match(r"(creator .*)?(version .*)?graph\s*\[", begins)), ("tgf", ["#"] in words),
-                       ("dimacs", letters >= {"p"} and letters <= {*"cpea"})):
+    """MatrixMarket, GML, GraphML, or a table. What may be of another format is refused."""
+    words = [line.split() for line in source.first() if line[0] != "%"] or [[""]]
+    begins = " ".join(source.first(9)).lower().lstrip()
+    letters = {each[0] for each in words}
+    is_metis = "".join(words[0]).isdigit() and (source.name.endswith(".graph") or (
+        words[0][0] == str(sum(line[:1] != "%" for line in source.lines()) - 1) and (len(words) > 999 or len(words[0]) > 2 or (
+            [2 * int(each) for each in words[0][1:]] == [sum(map(len, words[1:]))]))))
+    for kind, fits in (("matrix", is_matrix(source)), ("graphml", begins.startswith(("<?xml", "<graphml"))),
+                       ("gml", re.match(r"(creator .*)?(version .*)?graph\s*\[", begins)), ("table", told.format)):
         if fits:
-            return str(kind)
-    count = sum(1 for _ in source.lines()) - 1
-    for kind, fits in (("dimacs", letters <= {"e", "a"}), ("lgl", sum(each[0] == "#" and len(each) == 2 for each in words) > 1),
-                       ("metis", words[0][0] == str(count) and "".join(words[0]).isdigit() and (
-                           len(words) > 999 or len(words[0]) > 2 or [2 * int(each) for each in words[0][1:]] == [sum(map(len, words[1:]))])),
-                       ("adjacency", len(lengths) > 2 and not re.search("[\t,;|]", "".join(lines)))):
+            return kind
+    for kind, fits, remedy in (
+            ("an adjacency list", re.search(r"\.adjlist\b", source.name), "NetworkX (read_adjlist, write_edgelist with data=False)"),
+            ("DIMACS", (letters >= {"p"} or letters <= {"e", "a"}) and letters <= {*"cpea"}, "grep '^[ea] ' FILE | cut -d ' ' -f 2,3"),
+            ("TGF", ["#"] in words, "sed '1,/^#/d' FILE | cut -d ' ' -f 1,2"),
+            ("Pajek's", begins.startswith(("*vertices", "*network")), "NetworkX (read_pajek, write_edgelist with data=False)"),
+            ("METIS", is_metis, "awk 'NR > 1 {for (i = 1; i <= NF; i++) if ($i >= NR - 1) print NR - 1, $i}' "
+             "FILE")):
         if fits:
-            raise Refused(f"{source.name} may be {kind}, or a table of edges: --format says which ({kind}, table)")
+            raise Refused(f"{source.name} may be {kind}, which {remedy} makes a table; --format table, if it is one")
     return "table"
 
 
@@ -161,24 +67,22 @@ class _Graph:
         self.matrix = Matrix(source).look(both=False) if self.kind == "matrix" else None
         self.table = Table(source, told, ("source", "target")) if self.kind == "table" else None
         self.at = self.table.choose() if self.table else []
+        refuse_idle(told, "names" * (self.kind in ("table", "matrix")) + " columns" * (self.kind != "table"), f"on a graph of the form {self.kind}")
         if self.matrix and self.matrix.rows != self.matrix.columns:
             raise Refused(f"{source.name}: has {self.matrix.rows} rows and {self.matrix.columns} columns, a graph's has as many; if rows "
                           "and columns are two kinds of nodes, write the edges as a table")
-        if self.table and not self.table.names and self.table.separator == " ":
-            refuse_headless(source, list(itertools.islice(self.table.rows(), 1000)))
 
     def _read(self) -> Edges:
         self.nodes.clear()
         if self.matrix:
             self.nodes.update((str(i), None) for i in range(1, self.source.bound(self.matrix.rows) + 1))
             return ((str(i + 1), str(j + 1)) for i, j, value in self.matrix.entries(both=False) if float(value) != 0)
-        return self._rows(self.table) if self.table else READERS[self.kind](self.source, self.nodes)
+        return self._rows(self.table) if self.table else _by_networkx(self.source, self.nodes)
 
     def _rows(self, table: Table) -> Edges:
-        for row in table.rows():
-            ends = table.name(row, self.at[0]), table.name(row, self.at[1])
-            self.nodes.update(dict.fromkeys(ends))
-            yield ends
+        for _, (first, second) in table.named(self.at):
+            self.nodes.update({first: None, second: None})
+            yield first, second
 
     def look(self, told: argparse.Namespace, known: Sequence[str]) -> None:
         """Counts, and chooses what nodes are called: what the other files say, else labels, if all have one and they differ."""
@@ -233,7 +137,7 @@ class _Marks:
 
     def _all(self) -> Edges:
         if self.table:
-            return ((self.table.name(row, self.at[0]), row[self.at[1]].strip()) for row in self.table.rows())
+            return ((name, row[self.at[1]].strip()) for row, (name,) in self.table.named(self.at[:1]))
         return zip(self.order or itertools.repeat(""), (label for label, _ in SparseLines(self.source).lines()) if self.is_sparse
                    else (line.strip() for line in self.source.lines()))
 
@@ -255,7 +159,7 @@ class _Marks:
         odd = [word for word in words if is_missing(word) or (self.kind == "purpose" and word not in ("train", "val", "test"))]
         for fault, text in ((shift in ((1, 1), (-1, -1)), f"its nodes begin with {min(all_named or [0])}, those of {graph.source.name} with "
                              f"{min(numbers or [0])}: number both alike"), (len(found) < self.count, "a node stands in two rows"),
-                            (len(new) == len(found), f"names no node of the graph; it has {', '.join(new[:1])}, and {graph.source.name} "
+                            (len(new) == len(found), f"names no node of the graph; it has {next(iter(new), 'none')}, and {graph.source.name} "
                              f"has {next(iter(nodes), 'none')}"),
                             (odd, f"\"{''.join(odd[:1])}\" is no {self.kind}: leave it empty, if a node has none")):
             if fault:
@@ -269,6 +173,8 @@ def gnn(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     """edges.txt: `node TAB node`; labels.txt: `node TAB class`; purposes.txt; features.txt: `node TAB index:value ...`."""
     if len(inputs) > 1:
         raise Refused("gnn takes one file of edges; --labels, --purposes and --features name the others")
+    for option, of in (("class_columns", told.labels), ("purpose_columns", told.purposes), ("first", told.labels or told.purposes or told.features)):
+        refuse_idle(told, option * (not of), "without the file that it is about")
     graph = _Graph(Source(inputs[0]), told)
     marks = {name: _Marks(path, told, kind) for name, kind, path in (
         ("labels.txt", "class", told.labels), ("purposes.txt", "purpose", told.purposes)) if path}

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of two names and a number: ratings for mf, similarities of words for wv; and wv's text."""
 import argparse
-import itertools
 from typing import Iterator, List, Sequence
 
-from .files import Part, Refused, Source, convert, counted, need, strictly
-from .sparse import Matrix, is_matrix, refuse_headless
+from . import TABLES
+from .files import Part, Refused, Source, convert, counted, need, refuse_idle, strictly
+from .sparse import Matrix, is_matrix
 from .tables import Table
 
 
@@ -15,6 +15,7 @@ def mf(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     if len(sources) > 1 and any(map(is_matrix, sources)):
         raise Refused("one file of MatrixMarket at a time: the rows of another may be others")
     if is_matrix(sources[0]):
+        refuse_idle(told, TABLES, "on MatrixMarket")
         matrix = Matrix(sources[0]).look()
         convert([(output, lambda: (f"{i + 1}\t{j + 1}\t{value}" for i, j, value in matrix.entries()), lambda count:
                   f"{sources[0].name}: {counted(count, 'rating')}, {matrix.about()}; names are numbers from 1")])
@@ -29,6 +30,7 @@ def wv(told: argparse.Namespace, inputs: Sequence[str], output: str) -> None:
     if told.similarity:
         _convert_triples(told, [Source(path) for path in inputs], output, ("word1", "word2", "rating"))
     else:
+        refuse_idle(told, TABLES, "without --similarity")
         convert([part(Source(path)) for path in inputs])
 
 
@@ -46,22 +48,17 @@ class _Triples:
         self.table, self.wanted, self.missing = Table(source, told, wanted), wanted[2], 0
         self.at = self.table.choose(optional=1)
         self.titles = [self.table.title(i) for i in self.at]
-        if len(self.at) == 3 and not self.table.names and self.table.separator == " ":
-            refuse_headless(source, list(itertools.islice(self.table.rows(), 1000)))
 
     def read(self) -> Iterator[str]:
         self.missing, table = 0, self.table
-        for row in table.rows():
+        for row, (first, second) in table.named(self.at[:2]):
             value = table.value(row, self.at[2]) if len(self.at) == 3 else "1"
-            names = f"{table.name(row, self.at[0])}\t{table.name(row, self.at[1])}"
             self.missing += value is None
             if value is not None:
-                yield f"{names}\t{value}"
+                yield f"{first}\t{second}\t{value}"
 
     def about(self, count: int) -> str:
-        if not count:
-            raise Refused(f"{self.table.source.name}: no row has a {self.wanted}")
-        return (f"{self.table.source.name}: {counted(count + self.missing, 'row')}, {self.table.about(self.at)}"
+        return (f"{self.table.source.name}: {counted(count + self.missing + self.table.unnamed, 'row')}, {self.table.about(self.at)}"
                 + (f"; no {self.wanted}: each is 1" if len(self.at) == 2 else "")
                 + (f"; {counted(self.missing, 'row')} without a {self.wanted} left out" if self.missing else ""))
 
@@ -71,4 +68,4 @@ def _convert_triples(told: argparse.Namespace, sources: Sequence[Source], output
     for each in tables:
         if each.titles != tables[0].titles:
             raise Refused(f"{each.table.source.name} has other columns than {sources[0].name}")
-    convert([(output, each.read, each.about) for each in tables])
+    convert([(output, each.read, each.about) for each in tables], least=int(len(tables[0].at) == 3))

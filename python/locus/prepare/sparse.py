@@ -2,11 +2,11 @@
 """LIBSVM and LIBFFM, and MatrixMarket."""
 import re
 from array import array
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 
-from .files import INDEX_MAX, NUMBER, STRICT, Refused, Source, need, number, strictly, whole
+from .files import INDEX_MAX, NUMBER, STRICT, Refused, Source, counted, need, number, strictly, whole
 
 PAIRS = re.compile(rf"(?:(?:\d+:)?\d+:{STRICT}(?: |$))*", re.A).fullmatch
 PAIR = re.compile(rf"(?:\d+:)?\d+:(?:{NUMBER})", re.A).fullmatch
@@ -25,7 +25,7 @@ class SparseLines:
         return _lines(self.source, self)
 
     def about(self) -> str:
-        return (f"LIB{'FFM' if self.has_fields else 'SVM'}" + (f"; {self.comments} comments behind # left out" if self.comments else "")
+        return (f"LIB{'FFM' if self.has_fields else 'SVM'}" + (f"; {counted(self.comments, 'comment')} behind # left out" if self.comments else "")
                 + self.source.left())
 
 
@@ -134,14 +134,6 @@ def _stored(source: Source, matrix: Matrix) -> Iterator[Entry]:
 
 def is_matrix(source: Source) -> bool:
     return (source.first(1) or [""])[0].lower().startswith("%%matrixmarket")
-
-
-def refuse_headless(source: Source, rows: Sequence[Sequence[str]]) -> None:
-    """Rows of numbers, of which the first is the size of the matrix that the others make."""
-    if re.search(r"\.(mtx|mm)$", source.name) or (len(rows[0]) == 3 and all(map(str.isdigit, rows[0]))
-                                                  and int(rows[0][2]) == len(rows) - 1):
-        raise Refused(f"{source.name} seems to be MatrixMarket without its first line: write \"%%MatrixMarket matrix coordinate real "
-                      "general\" above it (or call it .txt, if it is not)")
 
 
 def by_rows(entries: Iterator[Entry], rows: int) -> Iterator[List[Tuple[int, str]]]:
